@@ -109,6 +109,8 @@ static void add_page(const char *path, const struct files_page *page,
 	bool is_large = page->clipped || page->text.len > MAX_FILE;
 
 	buf_addf(out, "\n### %s\n", path);
+	if (page->encoding)
+		buf_addf(out, "(%s, shown as UTF-8)\n", page->encoding);
 	if (page->binary || is_large)
 		buf_addf(out,
 			 "(too large to embed, or no text: use read_file)\n");

@@ -8,6 +8,7 @@
 #include "base/json.h"
 #include "base/str.h"
 #include "sandbox/files/edit_match.h"
+#include "sandbox/files/encoding.h"
 #include "sandbox/files/files.h"
 #include "tool/paths.h"
 
@@ -37,9 +38,17 @@ static int edit(const struct approval *a, struct str before, struct buf *after)
 	return rc < 0 || after->over ? -1 : 0;
 }
 
-static void compare(struct approval *a, struct str before)
+static void compare(struct approval *a, struct str file)
 {
 	struct buf after = BUF_INIT(TOOL_CHANGE_BYTES);
+	struct buf text = BUF_INIT(TOOL_CHANGE_BYTES);
+	struct encoding encoding;
+	struct error ignored = { 0 };
+	struct str before = file;
+
+	if (!encoding_detect(file, false, &encoding, &ignored) &&
+	    !encoding_decode(&encoding, file, &text, &ignored))
+		before = buf_str(&text);
 
 	if (!str_is_utf8(before) || str_find(before, '\0') < before.len) {
 		a->file_note = "not text, so no change is shown";
@@ -55,6 +64,7 @@ static void compare(struct approval *a, struct str before)
 	if (!a->change.known && !a->file_note)
 		a->file_note = "too large, so no change is shown";
 	buf_release(&after);
+	buf_release(&text);
 }
 
 static void explain_failure(struct approval *a, const struct error *err)

@@ -1,14 +1,15 @@
 #!/bin/sh
 # put.sh - puts content into a file: temporary, check of the size, rename.
 # SPDX-License-Identifier: MIT
-# put PATH HEAD TAIL LEN MARK [MOST]: the file's first HEAD bytes, LEN bytes of
-# content, its last TAIL bytes. MARK: what mark() must still say, or empty. With
-# MOST it prints what the file held: st "ok was SIZE", or "ok new" for a new
-# one, "ok" for one of more than MOST bytes. The temporary file is named by
-# $put_id, if set.
-# shellcheck disable=SC2012,SC2034,SC2086,SC2154
+# put PATH HEAD TAIL LEN MARK [MOST [KEEP]]: the file's first HEAD bytes, LEN
+# bytes of content, its last TAIL bytes. MARK: what mark() must still say, or
+# empty. With MOST it prints what the file held: st "ok was SIZE", or "ok new" for a new
+# one, "ok" for one of more than MOST bytes. With KEEP a file that is_special()
+# is printed instead, and nothing written: st "ok special SIZE MARK". The
+# temporary file is named by $put_id, if set.
+# shellcheck disable=SC2012,SC2020,SC2034,SC2086,SC2154
 put_id=
-need cat cp head tail ls mkdir mv rm readlink cksum tr base64
+need cat cp head tail ls mkdir mv rm readlink cksum md5sum cut tr base64 sed wc
 
 content() {
 	case $src in
@@ -94,6 +95,27 @@ before() {
 	fi
 }
 
+some() {
+	[ "$(($(head -c 1 | wc -c) + 0))" -gt 0 ]
+}
+
+# Has $f something that is to stay when all of its text is replaced: a byte
+# order mark, CR, another encoding than UTF-8, a line break at its end where the
+# new text has none, or none? $1: 1 the new text ends with one, 0 it does not.
+is_special() {
+	case $(head -c 3 "$f" | tr 'abcde\357\273\277\377\376' 'xxxxxabcde') in
+	abc* | de* | ed*) return 0 ;;
+	esac
+	[ "$(($(tail -c 1 "$f" | wc -l) + 0))" = "$1" ] || return 0
+	tr -cd '\r' <"$f" | some && return 0
+	tr -d '\000-\177' <"$f" | some || return 1
+	c=$(printf '[\200-\277]')
+	sed "s/[$(printf '\302-\337')]$c//g
+		s/[$(printf '\340-\357')]$c$c//g
+		s/[$(printf '\360-\364')]$c$c$c//g" "$f" |
+		tr -d '\000-\177' | some
+}
+
 put() {
 	head=$2 tail=$3 len=$4 was=
 	want=$((head + tail + len))
@@ -136,6 +158,12 @@ put() {
 		[ "$links" -eq 1 ] || here=1
 	elif [ -n "$5" ]; then
 		st=changed
+		return
+	fi
+	if [ -n "${7-}" ] && [ -s "$f" ] && [ -r "$f" ] &&
+		[ "$size" -le 8388608 ] && is_special "$7"; then
+		seen=$(mark "$f")
+		cat "$f" && st="ok special $size $seen"
 		return
 	fi
 	before "${6-}"

@@ -6,7 +6,7 @@
 # up to WHOLE bytes come whole, a window is cut at CLIP bytes; lines are
 # counted in files up to EXACT bytes. A window's line ends are all LF.
 # st: ok SIZE whole|window|none|large LINES
-# shellcheck disable=SC2034,SC2154
+# shellcheck disable=SC2020,SC2034,SC2154
 need ls wc cat head tail sed tr grep
 cr=$(printf '\r')
 
@@ -45,6 +45,14 @@ window() {
 	st="ok $size window $total"
 }
 
+# Its lines are no lines of bytes: it comes whole, or not at all.
+is_utf16() {
+	case $(head -c 2 "$f" | tr 'ab\377\376' 'xxab') in
+	ab | ba) return 0 ;;
+	esac
+	return 1
+}
+
 op() {
 	f=$1
 	readable "$f" || return
@@ -54,8 +62,11 @@ op() {
 	elif [ "$4" -eq 0 ]; then
 		st="ok $size none -1"
 		return
-	elif [ "$size" -gt "$5" ]; then
+	elif [ "$size" -gt "$5" ] && ! is_utf16; then
 		window "$3" "$4" "$6" "$7"
+		return
+	elif [ "$size" -gt "$5" ] && [ "$size" -gt "$7" ]; then
+		st=not_a_text_file
 		return
 	fi
 	cat "$f" && st="ok $size whole -1"

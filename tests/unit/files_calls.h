@@ -12,7 +12,7 @@
 #define EDIT(sb, path, old, new, all, count, stop, err)                        \
 	files_edit(sb,                                                         \
 		   &(struct files_replacement){ path, old, new, all, false,    \
-						NULL, NULL },                  \
+						NULL, NULL, NULL },            \
 		   count, stop, err)
 #define GREP(sb, root_, pattern_, glob_, cap_, list, stop, err)                \
 	files_grep(sb,                                                         \

@@ -144,7 +144,7 @@ static void exact_paths_follow_no_link(void **arg)
 		      files_edit(&r.sb,
 				 &(struct files_replacement){
 					 in(&r, "file"), STR("x"), STR("y"),
-					 false, true, NULL, NULL },
+					 false, true, NULL, NULL, NULL },
 				 &n, &r.stop, &r.err),
 		      "path_changed");
 		holds(&r, "d/f", STR("x"));

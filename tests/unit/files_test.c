@@ -84,19 +84,21 @@ static void write_writes(void **arg)
 	}
 }
 
-/* What "f" held, as a write of "new" gives it back; NULL: it does not. */
+/* What "f" held, as a write of "new" gives it back; NULL: it does not. A line
+ * break at its end stays. */
 static void overwrites(struct room *r, size_t most, const char *held)
 {
+	bool ends = held && str_ends(str_of(held), "\n");
 	struct files_before before = { .text = BUF_INIT(most) };
-	const struct files_writing writing = { .path = in(r, "f"),
-					       .content = STR("new"),
-					       .before = &before };
+	struct files_writing writing = { .path = in(r, "f"),
+					 .content = STR("new"),
+					 .before = &before };
 	int executes = r->state.executes;
 
 	WORKS(r, files_overwrite(&r->sb, &writing, &r->stop, &r->err));
 	assert_in_range(r->state.executes - executes, 1,
-			r->bytes || !r->state.executes ? 1 : 2);
-	holds(r, "f", STR("new"));
+			ends || (!r->bytes && r->state.executes) ? 2 : 1);
+	holds(r, "f", ends ? STR("new\n") : STR("new"));
 	assert_int_equal(before.known, held != NULL);
 	if (held)
 		assert_true(str_is(buf_str(&before.text), held));
@@ -114,10 +116,66 @@ static void write_gives_back_what_was_there(void **arg)
 		overwrites(&r, 100, "new");
 		put(&r, "f", STR("a\nb\n\n"), 0644);
 		overwrites(&r, 100, "a\nb\n\n");
+		overwrites(&r, 100, "new\n");
 		put(&r, "f", STR("longer"), 0644);
 		overwrites(&r, 5, NULL);
 		put(&r, "f", STR(""), 0644);
 		overwrites(&r, 5, "");
+		is_tidy(&r);
+		leave(&r);
+	}
+}
+
+/* Each kind of shell has to see what is special, and nothing else. */
+static void write_keeps_the_form(void **arg)
+{
+	static const struct {
+		const char *held;
+		const char *text;
+		const char *want;
+		int executes;
+	} cases[] = {
+		{ "a\r\nb\r\n", "x\ny\n", "x\r\ny\r\n", 2 },
+		{ "a\nb", "x\ny\n", "x\ny", 2 },
+		{ "\xef\xbb\xbf"
+		  "a\n",
+		  "x\n",
+		  "\xef\xbb\xbf"
+		  "x\n",
+		  2 },
+		{ "caf\xe9\n", "th\xc3\xa9\n", "th\xe9\n", 2 },
+		{ "a\nb\n", "x\n", "x\n", 1 },
+		{ "abc\n", "x\n", "x\n", 1 },
+		{ "de\n", "x\n", "x\n", 1 },
+		{ "caf\xc3\xa9 \xe2\x82\xac \xf0\x9f\x98\x80\n", "x\n", "x\n",
+		  1 },
+	};
+
+	(void)arg;
+	for (int k = 0; k < KINDS; k++) {
+		struct room r;
+
+		enter(&r, k);
+		for (size_t i = 0; i < sizeof(cases) / sizeof(*cases); i++) {
+			struct files_writing w = {
+				.path = NULL,
+				.content = str_of(cases[i].text),
+				.written = BUF_INIT(100),
+				.kept = BUF_INIT(100),
+			};
+			int before = r.state.executes;
+
+			put(&r, "f", str_of(cases[i].held), 0644);
+			w.path = in(&r, "f");
+			WORKS(&r, files_overwrite(&r.sb, &w, &r.stop, &r.err));
+			holds(&r, "f", str_of(cases[i].want));
+			if (r.bytes)
+				assert_int_equal(r.state.executes - before,
+						 cases[i].executes);
+			assert_int_equal(w.kept.len > 0, cases[i].executes > 1);
+			buf_release(&w.written);
+			buf_release(&w.kept);
+		}
 		is_tidy(&r);
 		leave(&r);
 	}
@@ -461,6 +519,7 @@ int main(void)
 		cmocka_unit_test(read_is_large),
 		cmocka_unit_test(write_writes),
 		cmocka_unit_test(write_gives_back_what_was_there),
+		cmocka_unit_test(write_keeps_the_form),
 		cmocka_unit_test(write_is_large),
 		cmocka_unit_test(links_stay),
 		cmocka_unit_test(edit_edits),

@@ -126,7 +126,7 @@ int files_write(struct sandbox *sb, const char *path, bool exact,
 	return fake_end(f, err);
 }
 
-int files_overwrite(struct sandbox *sb, const struct files_writing *writing,
+int files_overwrite(struct sandbox *sb, struct files_writing *writing,
 		    const struct stop *stop, struct error *err)
 {
 	return files_write(sb, writing->path, writing->exact, writing->content,

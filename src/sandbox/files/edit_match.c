@@ -3,10 +3,12 @@
 #include "sandbox/files/edit_match.h"
 
 #include <inttypes.h>
+#include <string.h>
 
 #include "base/str.h"
+#include "sandbox/files/near_miss.h"
 
-enum { AS_SENT, WITH_CRLF, WITH_LF, FORMS };
+enum { AS_SENT, WITH_CRLF, WITH_LF, WITH_CR, FORMS };
 
 static void convert(struct buf *out, struct str s, int form)
 {
@@ -18,8 +20,27 @@ static void convert(struct buf *out, struct str s, int form)
 			continue;
 		if (form == WITH_CRLF && s.ptr[i] == '\n')
 			buf_addc(out, '\r');
-		buf_addc(out, s.ptr[i]);
+		buf_addc(out,
+			 form == WITH_CR && s.ptr[i] == '\n' ? '\r' : s.ptr[i]);
 	}
+}
+
+/* The line ends at a place of a file: those of the line there, of the one
+ * before it where that is the last and has none. AS_SENT: the file has no line
+ * end. */
+static int line_ends_at(struct str file, size_t at)
+{
+	size_t end = at + str_find(str_skip(file, at), '\n');
+
+	if (end == file.len) {
+		const char *last = at ? memrchr(file.ptr, '\n', at) : NULL;
+
+		if (!last)
+			return str_find(file, '\r') < file.len ? WITH_CR
+							       : AS_SENT;
+		end = (size_t)(last - file.ptr);
+	}
+	return end && file.ptr[end - 1] == '\r' ? WITH_CRLF : WITH_LF;
 }
 
 /* Occurrences that do not overlap, from the left. */
@@ -37,31 +58,55 @@ static int64_t count(struct str file, struct str old)
 	}
 }
 
-static void replace(struct str file, struct str old, struct str new,
-		    struct edit_change *change)
+/* What goes in, with each kind of line ends. */
+struct insertion {
+	struct buf forms[FORMS];
+	bool exact; /* as it was sent: the text that it replaces said how */
+};
+
+static struct str form_at(const struct insertion *new, struct str file,
+			  size_t at)
 {
-	size_t from = str_search(file, old);
+	int form = new->exact ? AS_SENT : line_ends_at(file, at);
 
-	change->head = from;
+	return buf_str(&new->forms[form]);
+}
+
+static void replace(struct str file, struct str old,
+		    const struct insertion *new, struct edit_change *change)
+{
+	size_t from = 0;
+
 	for (int64_t i = 0; i < change->count; i++) {
-		size_t at = str_search(str_skip(file, from), old);
+		size_t at = from + str_search(str_skip(file, from), old);
+		/* A line break that was sent as LF and is the second half of
+		 * one: the first half belongs to it. */
+		size_t half = !new->exact &&old.ptr[0] == '\n' &&
+			      at > from &&file.ptr[at - 1] == '\r';
 
-		buf_add(&change->middle, file.ptr + from, at);
-		buf_addstr(&change->middle, new);
-		from += at + old.len;
+		if (i == 0)
+			change->head = at - half;
+		else
+			buf_add(&change->middle, file.ptr + from,
+				at - half - from);
+		buf_addstr(&change->middle, form_at(new, file, at));
+		from = at + old.len;
 	}
 	change->tail = file.len - from;
 }
 
 /* Before every character, and at the end. */
-static void insert(struct str file, struct str new, struct edit_change *change)
+static void insert(struct str file, const struct insertion *new,
+		   struct edit_change *change)
 {
-	buf_addstr(&change->middle, new);
+	struct str text = form_at(new, file, 0);
+
+	buf_addstr(&change->middle, text);
 	while (file.len && !change->middle.over) {
 		size_t len = str_char_offset(file, 1);
 
 		buf_add(&change->middle, file.ptr, len);
-		buf_addstr(&change->middle, new);
+		buf_addstr(&change->middle, text);
 		file = str_skip(file, len);
 	}
 }
@@ -104,37 +149,54 @@ static int advise(struct str file, struct str old, struct error *err)
 }
 
 static int not_found(struct str file, const struct buf olds[FORMS],
-		     struct error *err)
+		     struct buf *near, struct error *err)
 {
+	struct buf text = BUF_INIT(2 * near->max);
+
 	error_reason(err, ERR_REMOTE, "string_not_found");
 	for (int form = AS_SENT; form < FORMS && !err->hint[0]; form++)
 		advise(file, buf_str(&olds[form]), err);
+	if (!err->hint[0] && near_miss(file, buf_str(&olds[WITH_LF]), &text))
+		buf_addstr(near, buf_str(&text));
+	buf_release(&text);
 	return -1;
+}
+
+static bool may_match(struct str file, int form)
+{
+	return form != WITH_CR || str_find(file, '\n') == file.len;
 }
 
 static int decide(struct str file, const struct buf olds[FORMS], struct str new,
 		  bool all, struct edit_change *change, struct error *err)
 {
-	struct buf form_of_new = BUF_INIT(change->middle.max);
+	struct insertion in = { 0 };
 	struct str old = { 0 };
 	int form;
 
 	for (form = AS_SENT; form < FORMS && !change->count; form++) {
+		if (!may_match(file, form))
+			continue;
 		old = buf_str(&olds[form]);
 		change->count = old.len ? count(file, old)
 					: (int64_t)str_chars(file) + 1;
 	}
 	if (!change->count)
-		return not_found(file, olds, err);
+		return not_found(file, olds, &change->near, err);
 	if (change->count > 1 && !all)
 		return error_reason(err, ERR_REMOTE, "multiple_occurrences");
-	convert(&form_of_new, new, form - 1);
+	in.exact = form - 1 == AS_SENT && str_find(old, '\r') < old.len;
+	for (form = AS_SENT; form < FORMS; form++) {
+		in.forms[form] = BUF_INIT(change->middle.max);
+		convert(&in.forms[form], new, form);
+		change->middle.over |= in.forms[form].over;
+	}
 	if (old.len)
-		replace(file, old, buf_str(&form_of_new), change);
+		replace(file, old, &in, change);
 	else
-		insert(file, buf_str(&form_of_new), change);
-	change->middle.over |= form_of_new.over;
-	buf_release(&form_of_new);
+		insert(file, &in, change);
+	for (form = AS_SENT; form < FORMS; form++)
+		buf_release(&in.forms[form]);
 	return buf_check(&change->middle, "the edited file", err);
 }
 

@@ -14,13 +14,17 @@ struct edit_change {
 	size_t head;
 	size_t tail;
 	struct buf middle; /* the caller sets max, and releases */
+	struct buf near;   /* what near_miss() says where nothing was found; the
+			      caller sets max, and releases */
 };
 
 /*
- * spec/agent.md §2.5: old and new as sent, else both with CR LF, else both
- * with LF; the first form that occurs wins. Empty old: between characters.
- * -1: ERR_REMOTE "not_a_text_file", "string_not_found" (maybe with a hint),
- * "multiple_occurrences" (unless all); ERR_LIMIT when the result is too large.
+ * spec/agent.md §2.5: old as sent, else with CR LF, with LF, in a file without
+ * LF with CR; the first form that occurs wins. Empty old: between characters.
+ * The line ends of new become those of the lines that it goes into, unless old
+ * was found with a CR in it. -1: ERR_REMOTE "not_a_text_file",
+ * "string_not_found" (maybe with a hint), "multiple_occurrences" (unless all);
+ * ERR_LIMIT when the result is too large.
  */
 int edit_match(struct str file, struct str old, struct str new, bool all,
 	       struct edit_change *change, struct error *err);

@@ -2,6 +2,8 @@
 /* SPDX-License-Identifier: MIT */
 #include "sandbox/files/files.h"
 
+#include <stdint.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -9,13 +11,17 @@
 #include "base/mem.h"
 #include "base/sanitize.h"
 #include "base/str.h"
+#include "sandbox/files/encoding.h"
 #include "sandbox/files/files_impl.h"
+#include "sandbox/files/line_ends.h"
 #include "sandbox/helper.h"
 
 enum {
 	LIST_BYTES = 16 << 20,
-	SAID_BYTES = 400, /* of what rm says */
-	STEP = 256,       /* names allocated at once */
+	SAID_BYTES = 400,                 /* of what rm says */
+	SPECIAL_BYTES = (8 << 20) + 4096, /* as put.sh prints */
+	TRIES = 2,  /* when it changes between seeing and writing */
+	STEP = 256, /* names allocated at once */
 };
 
 void files_names_release(struct files_names *list)
@@ -231,9 +237,23 @@ static void read_before(struct helper *h, struct files_before *b)
 		buf_addstr(&b->text, buf_str(&h->out));
 }
 
-int files_put(struct sandbox *sb, const char *path,
-	      const struct files_change *change, const struct stop *stop,
-	      struct error *err)
+static int read_special(const struct helper *h, struct files_change *change,
+			struct error *err)
+{
+	const char *rest = h->status + strlen("ok special");
+
+	if (helper_number(&rest) != (int64_t)h->out.len)
+		return error_set(err, ERR_PROTOCOL,
+				 "unexpected server response: %s", h->status);
+	change->is_special = true;
+	snprintf(change->mark_now, sizeof(change->mark_now), "%s",
+		 strrchr(h->status, ' ') + 1);
+	buf_addstr(change->special, buf_str(&h->out));
+	return buf_check(change->special, "the file that is replaced", err);
+}
+
+int files_put(struct sandbox *sb, const char *path, struct files_change *change,
+	      const struct stop *stop, struct error *err)
 {
 	struct files_before *before = change->before;
 	char numbers[4][24];
@@ -256,6 +276,15 @@ int files_put(struct sandbox *sb, const char *path,
 			helper_decimal((int64_t)before->text.max, numbers[3]);
 		h.out.max += before->text.max;
 	}
+	if (change->special) {
+		h.args[6] =
+			str_ends(change->content, "\n") ? STR("1") : STR("0");
+		/* With CR in the text the file's line ends always matter. */
+		if (str_find(change->content, '\r') < change->content.len)
+			h.args[6] = STR("CR");
+		h.n_args = 7;
+		h.out.max += SPECIAL_BYTES;
+	}
 	if (helper_fits(sb, change->content, true)) {
 		rc = put(sb, &h, stop, err);
 		/* Without base64 it may be too large: then upload it. */
@@ -269,22 +298,101 @@ int files_put(struct sandbox *sb, const char *path,
 	h.content = (struct str){ 0 };
 	rc = put(sb, &h, stop, err);
 out:
-	if (rc == 0)
+	if (rc == 0 && str_starts(str_of(h.status), "ok special "))
+		rc = read_special(&h, change, err);
+	else if (rc == 0)
 		read_before(&h, before);
 	free(staged);
 	buf_release(&h.out);
 	return rc;
 }
 
-int files_overwrite(struct sandbox *sb, const struct files_writing *writing,
+/* The content in the form of what the file held, as bytes; tells the caller
+ * what was kept, and what the file holds as text. */
+static int keep_form(struct files_writing *w, struct str held, struct buf *out,
+		     struct error *err)
+{
+	struct encoding e;
+	struct error ignored = { 0 };
+	struct buf old = BUF_INIT(3 * SPECIAL_BYTES);
+	struct buf text = BUF_INIT(SIZE_MAX / 4);
+	int rc;
+
+	buf_clear(&w->written);
+	buf_clear(&w->kept);
+	if (encoding_detect(held, false, &e, &ignored) ||
+	    encoding_decode(&e, held, &old, &ignored)) {
+		/* No text: there is no form to keep. */
+		buf_addstr(out, w->content);
+		buf_release(&old);
+		return buf_check(out, "the file", err);
+	}
+	line_ends_keep(buf_str(&old), w->content, &text, &w->kept);
+	if (encoding_label(&e))
+		buf_addf(&w->kept, "%s%s", w->kept.len ? ", " : "",
+			 encoding_label(&e));
+	if (e.mark)
+		buf_addf(&w->kept, "%sa byte order mark",
+			 w->kept.len ? ", " : "");
+	buf_add(out, held.ptr, e.mark);
+	rc = encoding_encode(&e, buf_str(&text), out, err);
+	if (rc < 0 && err->code == ERR_USAGE)
+		error_hint(err, "to write it as UTF-8, delete it first");
+	buf_addstr(&w->written, buf_str(&text));
+	if (w->before) {
+		buf_clear(&w->before->text);
+		buf_addstr(&w->before->text, buf_str(&old));
+		w->before->known = !w->before->text.over;
+	}
+	buf_release(&text);
+	buf_release(&old);
+	return rc;
+}
+
+/* Writes over a file whose form is to stay: sees it, then puts it back. */
+static int overwrite_special(struct sandbox *sb, struct files_writing *w,
+			     struct files_change *seen, const struct stop *stop,
+			     struct error *err)
+{
+	struct buf bytes = BUF_INIT(SIZE_MAX / 4);
+	struct files_change change = { .mark = seen->mark_now,
+				       .exact = w->exact };
+	int rc = keep_form(w, buf_str(seen->special), &bytes, err);
+
+	change.content = buf_str(&bytes);
+	if (rc == 0)
+		rc = files_put(sb, w->path, &change, stop, err);
+	buf_release(&bytes);
+	return rc;
+}
+
+int files_overwrite(struct sandbox *sb, struct files_writing *writing,
 		    const struct stop *stop, struct error *err)
 {
-	struct files_change change = { .content = writing->content,
-				       .mark = "",
-				       .exact = writing->exact,
-				       .before = writing->before };
+	struct buf held = BUF_INIT(SPECIAL_BYTES);
+	int rc = -1;
 
-	return files_put(sb, writing->path, &change, stop, err);
+	for (int i = 0; i < TRIES; i++) {
+		struct files_change change = { .content = writing->content,
+					       .mark = "",
+					       .exact = writing->exact,
+					       .before = writing->before };
+		struct error again = { 0 };
+
+		buf_clear(&held);
+		if (writing->content.len)
+			change.special = &held;
+		rc = files_put(sb, writing->path, &change, stop, &again);
+		if (rc == 0 && change.is_special)
+			rc = overwrite_special(sb, writing, &change, stop,
+					       &again);
+		if (rc < 0)
+			*err = again;
+		if (rc == 0 || strcmp(again.message, "changed") != 0)
+			break;
+	}
+	buf_release(&held);
+	return rc;
 }
 
 int files_write(struct sandbox *sb, const char *path, bool exact,

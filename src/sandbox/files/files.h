@@ -47,10 +47,25 @@ struct files_writing {
 	bool exact;
 	struct str content;
 	struct files_before *before; /* filled; the caller releases its text */
+	/* Of a file that had something to keep: the text that was written, and
+	 * what was kept, in words. The caller sets max, and releases. */
+	struct buf written;
+	struct buf kept;
 };
-/* The same, and gives back what was there, in the same round trip. */
-int files_overwrite(struct sandbox *sb, const struct files_writing *writing,
+/*
+ * The same, and gives back what was there, in the same round trip. A file that
+ * is replaced keeps its encoding, byte order mark and line ends (those that
+ * most of its lines have), and a line break at its end or none; one that has
+ * other than UTF-8 with LF takes a second round trip. An empty content empties
+ * it.
+ */
+int files_overwrite(struct sandbox *sb, struct files_writing *writing,
 		    const struct stop *stop, struct error *err);
+struct files_edited {
+	const char *encoding; /* static; NULL for UTF-8 */
+	struct buf near;      /* what nearly matches, in words; the caller
+				 releases it */
+};
 struct files_replacement { /* what to replace in a file, by what */
 	const char *path;
 	struct str old;
@@ -60,11 +75,12 @@ struct files_replacement { /* what to replace in a file, by what */
 	/* What the file held and holds then; NULL: not asked for. */
 	void (*made)(void *arg, struct str before, struct str after);
 	void *arg;
+	struct files_edited *result; /* filled; NULL: not asked for */
 };
 /* Replaces old by new, atomically (rename on the resolved target; in place
- * when it has several links). *count: replacements. Line-end variants as in
- * spec/agent.md §2.5; on string_not_found and multiple_occurrences *count is
- * the number found and hint (a struct error hint) may carry advice. */
+ * when it has several links), within the file's own encoding and line ends
+ * (edit_match.h). *count: replacements; on string_not_found (maybe with a hint
+ * that advises) and multiple_occurrences the number found. */
 int files_edit(struct sandbox *sb, const struct files_replacement *change,
 	       int64_t *count, const struct stop *stop, struct error *err);
 /* All of a file, into out; ERR_LIMIT when it has more bytes than out may. */

@@ -6,21 +6,60 @@
 
 #include "base/str.h"
 #include "sandbox/files/edit_match.h"
+#include "sandbox/files/encoding.h"
 #include "sandbox/files/files_impl.h"
 
 enum {
 	EDIT_BYTES = 32 << 20, /* of a file that is edited, before and after */
-	TRIES = 2,             /* when it changes between seeing and writing */
+	NEAR_BYTES = 8 << 10,
+	TRIES = 2, /* when it changes between seeing and writing */
 };
 
 struct edit {
+	struct encoding encoding;
+	struct buf text; /* the file as UTF-8 */
 	struct helper helper;
 	struct str old;
 	struct str new;
 	bool all;
-	struct edit_change change;
+	struct edit_change change; /* of text */
+	size_t head;               /* the same of the file's bytes */
+	size_t tail;
+	struct buf middle;
 	struct error refusal; /* why nothing is changed */
 };
+
+/* A mark that the model repeats from the file's beginning. */
+static struct str without_mark(const struct edit *e, struct str s)
+{
+	return e->encoding.mark && str_starts(s, "\xEF\xBB\xBF")
+		       ? str_skip(s, 3)
+		       : s;
+}
+
+/* Matches in the file as UTF-8, and says what that is in its own bytes. */
+static int match(struct edit *e, struct str file)
+{
+	struct str text;
+
+	buf_clear(&e->text);
+	buf_clear(&e->middle);
+	if (encoding_detect(file, false, &e->encoding, &e->refusal) ||
+	    encoding_decode(&e->encoding, file, &e->text, &e->refusal))
+		return -1;
+	text = buf_str(&e->text);
+	if (edit_match(text, without_mark(e, e->old), without_mark(e, e->new),
+		       e->all, &e->change, &e->refusal) ||
+	    encoding_encode(&e->encoding, buf_str(&e->change.middle),
+			    &e->middle, &e->refusal))
+		return -1;
+	e->head = e->encoding.mark +
+		  encoding_size(&e->encoding,
+				(struct str){ text.ptr, e->change.head });
+	e->tail = encoding_size(&e->encoding,
+				str_skip(text, text.len - e->change.tail));
+	return 0;
+}
 
 /* Decides on what is in helper.out; -1 with the refusal kept. */
 static int decide(struct edit *e)
@@ -31,8 +70,7 @@ static int decide(struct edit *e)
 	if (!str_starts(str_of(status), "file "))
 		rc = helper_failed(status, &e->refusal);
 	else
-		rc = edit_match(buf_str(&e->helper.out), e->old, e->new, e->all,
-				&e->change, &e->refusal);
+		rc = match(e, buf_str(&e->helper.out));
 	if (str_starts(str_of(status), "too_large "))
 		error_set(&e->refusal, ERR_LIMIT,
 			  "the file is larger than %d MB", EDIT_BYTES >> 20);
@@ -48,9 +86,8 @@ static int reply(void *arg, struct buf *out, struct error *err)
 		buf_adds(out, "end\n");
 		return 0;
 	}
-	buf_addf(out, "put %zu %zu %zu\n", e->change.head, e->change.tail,
-		 e->change.middle.len);
-	buf_addstr(out, buf_str(&e->change.middle));
+	buf_addf(out, "put %zu %zu %zu\n", e->head, e->tail, e->middle.len);
+	buf_addstr(out, buf_str(&e->middle));
 	return 0;
 }
 
@@ -88,9 +125,9 @@ static int by_mark(struct sandbox *sb, const char *path, struct edit *e,
 		return -1;
 	}
 	snprintf(mark, sizeof(mark), "%s", strrchr(status, ' ') + 1);
-	change.head = (int64_t)e->change.head;
-	change.tail = (int64_t)e->change.tail;
-	change.content = buf_str(&e->change.middle);
+	change.head = (int64_t)e->head;
+	change.tail = (int64_t)e->tail;
+	change.content = buf_str(&e->middle);
 	change.mark = mark;
 	change.exact = e->helper.exact;
 	return files_put(sb, path, &change, stop, err);
@@ -127,7 +164,7 @@ int files_load(struct sandbox *sb, const char *path, bool exact,
 static void report_change(const struct files_replacement *change,
 			  const struct edit *e)
 {
-	struct str before = buf_str(&e->helper.out);
+	struct str before = buf_str(&e->text);
 	struct buf after = BUF_INIT(2 * EDIT_BYTES);
 
 	if (!change->made)
@@ -158,6 +195,9 @@ int files_edit(struct sandbox *sb, const struct files_replacement *change,
 				    .out = BUF_INIT(EDIT_BYTES) };
 	e.helper.args[1] = helper_decimal(EDIT_BYTES, most);
 	e.change.middle = BUF_INIT(EDIT_BYTES);
+	e.change.near = BUF_INIT(NEAR_BYTES);
+	e.middle = BUF_INIT(EDIT_BYTES);
+	e.text = BUF_INIT(3 * EDIT_BYTES);
 	if (sb->host->provider->flags & SANDBOX_STDIN) {
 		rc = by_dialog(sb, &e, stop, err);
 	} else {
@@ -172,9 +212,18 @@ int files_edit(struct sandbox *sb, const struct files_replacement *change,
 		}
 	}
 	*count = e.change.count;
+	if (change->result)
+		*change->result = (struct files_edited){
+			.encoding = encoding_label(&e.encoding),
+			.near = e.change.near,
+		};
+	else
+		buf_release(&e.change.near);
 	if (rc == 0)
 		report_change(change, &e);
 	buf_release(&e.change.middle);
+	buf_release(&e.middle);
+	buf_release(&e.text);
 	buf_release(&e.helper.out);
 	return rc;
 }

@@ -17,11 +17,15 @@ struct files_change {
 	bool exact;       /* the path is real: see files_resolve() */
 	/* NULL: what the file held is not asked for. */
 	struct files_before *before;
+	/* NULL, or what a file that put.sh calls special held: then nothing was
+	 * written, is_special is set, and mark_now is what it looks like. */
+	struct buf *special;
+	bool is_special;
+	char mark_now[64];
 };
 /* As files_write(); -1 "changed" when mark does not fit any more. */
-int files_put(struct sandbox *sb, const char *path,
-	      const struct files_change *change, const struct stop *stop,
-	      struct error *err);
+int files_put(struct sandbox *sb, const char *path, struct files_change *change,
+	      const struct stop *stop, struct error *err);
 
 /* 0 for "ok", -1 with the status or a timeout. */
 int files_answered(const struct helper *h, struct error *err);

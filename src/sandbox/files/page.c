@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "base/str.h"
+#include "sandbox/files/encoding.h"
 
 enum { PREFIX = 8192, LONGEST_CHAR = 4 };
 
@@ -96,8 +97,8 @@ static void number(const struct page_source *src, int64_t offset, int64_t lines,
 		page->next_offset = -1;
 }
 
-int page_cut(const struct page_source *src, int64_t offset, int64_t limit,
-	     struct files_page *page, struct error *err)
+static int cut(const struct page_source *src, int64_t offset, int64_t limit,
+	       struct files_page *page, struct error *err)
 {
 	struct str rest = src->raw;
 	struct str line;
@@ -126,4 +127,25 @@ int page_cut(const struct page_source *src, int64_t offset, int64_t limit,
 	page->total_lines = src->at_end ? at : src->total;
 	number(src, offset, lines, page);
 	return 0;
+}
+
+int page_cut(const struct page_source *src, int64_t offset, int64_t limit,
+	     struct files_page *page, struct error *err)
+{
+	struct page_source plain = *src;
+	struct encoding e = { .name = ENCODING_UTF8 };
+	struct error ignored = { 0 };
+	struct buf text = BUF_INIT(4 * src->raw.len + 1);
+	int rc;
+
+	/* What is no text at all, here or further down, is cut() to find. */
+	if (encoding_detect(src->raw, !src->at_end, &e, &ignored) == 0 &&
+	    e.name != ENCODING_UTF8 &&
+	    encoding_decode(&e, src->raw, &text, &ignored) == 0) {
+		plain.raw = buf_str(&text);
+		page->encoding = encoding_label(&e);
+	}
+	rc = cut(&plain, offset, limit, page, err);
+	buf_release(&text);
+	return rc;
 }

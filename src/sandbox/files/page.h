@@ -12,13 +12,14 @@
 enum { FILES_PAGE_BYTES = 512000 };
 
 struct files_page {
-	struct buf text;     /* LF line ends, no trailing one; UTF-8; its ptr
-				is NULL when nothing was read */
-	bool binary;         /* text holds the raw bytes instead */
-	bool no_lines;       /* the limit was zero or negative */
-	bool clipped;        /* the page cap cut it: the marker is in text */
-	int64_t total_lines; /* -1 unknown */
-	int64_t start_line;  /* 1-based, inclusive; 0 when no line was read */
+	struct buf text;      /* LF line ends, no trailing one; UTF-8; its ptr
+				 is NULL when nothing was read */
+	bool binary;          /* text holds the raw bytes instead */
+	bool no_lines;        /* the limit was zero or negative */
+	const char *encoding; /* static, what the file is; NULL: UTF-8 */
+	bool clipped;         /* the page cap cut it: the marker is in text */
+	int64_t total_lines;  /* -1 unknown */
+	int64_t start_line;   /* 1-based, inclusive; 0 when no line was read */
 	int64_t end_line;
 	int64_t next_offset; /* -1 at the end of the file */
 };
@@ -32,10 +33,10 @@ struct page_source {
 
 /*
  * Lines offset .. offset + limit - 1, line ends CR, LF and CR LF made LF, cut
- * at FILES_PAGE_BYTES with the marker. Fills all of page but binary. -1 with
- * "not_a_text_file" when what is shown, or the first 8192 bytes of the file
- * where raw has them, are not UTF-8.
- * "Line offset 5 exceeds file length (5 lines)" likewise.
+ * at FILES_PAGE_BYTES with the marker, as UTF-8 (encoding.h). Fills all of page
+ * but binary. -1 with "not_a_text_file" when what is shown, or the first 8192
+ * bytes of the file where raw has them, are not UTF-8. "Line offset 5 exceeds
+ * file length (5 lines)" likewise.
  */
 int page_cut(const struct page_source *src, int64_t offset, int64_t limit,
 	     struct files_page *page, struct error *err);

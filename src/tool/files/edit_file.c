@@ -18,8 +18,14 @@ static void quote(struct str text, struct buf *out)
 	buf_addc(out, '\'');
 }
 
-static void not_found(struct str old, const struct error *err, struct buf *out)
+static void not_found(struct str old, const struct files_edited *result,
+		      const struct error *err, struct buf *out)
 {
+	if (result->near.len) {
+		buf_adds(out, "Error: String not found in file, but ");
+		buf_addstr(out, buf_str(&result->near));
+		return;
+	}
 	if (err->hint[0]) {
 		buf_addf(out, "Error: %s", err->hint);
 		return;
@@ -76,6 +82,7 @@ static int run(const struct tool_env *env, const cJSON *args, struct buf *out,
 	       struct error *err)
 {
 	struct stop stop = stop_within(env->stop, RESULT_FILE_MS);
+	struct files_edited result = { 0 };
 	struct files_replacement change = {
 		.old = str_of(json_string(args, "old_string", "")),
 		.new = str_of(json_string(args, "new_string", "")),
@@ -83,6 +90,7 @@ static int run(const struct tool_env *env, const cJSON *args, struct buf *out,
 		.exact = env->real_path,
 		.made = env->change ? keep_change : NULL,
 		.arg = env->change,
+		.result = &result,
 	};
 	int64_t count = 0;
 	char *path;
@@ -95,14 +103,16 @@ static int run(const struct tool_env *env, const cJSON *args, struct buf *out,
 	if (!rc)
 		buf_addf(out,
 			 "Successfully replaced %" PRId64 " instance(s) of the "
-			 "string in '%s'",
-			 count, path);
+			 "string in '%s'%s%s",
+			 count, path, result.encoding ? ", which stays " : "",
+			 result.encoding ? result.encoding : "");
 	else if (!strcmp(err->reason, "string_not_found"))
-		not_found(change.old, err, out);
+		not_found(change.old, &result, err, out);
 	else if (!strcmp(err->reason, "multiple_occurrences"))
 		several(change.old, count, out);
 	else
 		fail(path, err, out);
+	buf_release(&result.near);
 	free(path);
 	return rc;
 }
@@ -132,8 +142,9 @@ const struct tool tool_edit_file = {
 			"old_string must be what the file holds, with its "
 			"white space, without the line numbers of read_file. "
 			"It must occur once, so give enough lines around the "
-			"change; or set replace_all. Line ends are matched "
-			"whether they are LF or CR LF. The file's mode stays.",
+			"change; or set replace_all. The file keeps its line "
+			"ends, encoding, byte order mark and mode: write line "
+			"breaks as LF, whatever it has.",
 	},
 	.args = args,
 	.summary = "{file_path}",

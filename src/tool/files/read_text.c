@@ -153,6 +153,11 @@ void read_text_render(const struct files_page *page,
 			 " is before the start "
 			 "of the file; read from line 1 instead.]",
 			 req->offset);
+	if (page->encoding)
+		buf_addf(out,
+			 "\n\n[The file is %s. It is shown as UTF-8; edit_file "
+			 "and write_file keep its encoding.]",
+			 page->encoding);
 	numbering_release(&nb);
 	buf_release(&notice);
 }

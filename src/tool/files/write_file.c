@@ -1,5 +1,6 @@
 /* write_file.c - the tool that creates or overwrites a file. */
 /* SPDX-License-Identifier: MIT */
+#include <stdint.h>
 #include <stdlib.h>
 
 #include "base/str.h"
@@ -25,6 +26,8 @@ static int run(const struct tool_env *env, const cJSON *args, struct buf *out,
 	struct files_writing writing = {
 		.exact = env->real_path,
 		.content = str_of(json_string(args, "content", "")),
+		.written = BUF_INIT(SIZE_MAX / 4),
+		.kept = BUF_INIT(400),
 	};
 	char *path;
 	int rc;
@@ -37,13 +40,18 @@ static int run(const struct tool_env *env, const cJSON *args, struct buf *out,
 	rc = files_overwrite(env->sandbox, &writing, &stop, err);
 	if (rc == 0 && before.known)
 		tool_change_set(env->change, buf_str(&before.text),
-				writing.content);
+				writing.written.len ? buf_str(&writing.written)
+						    : writing.content);
 	buf_release(&before.text);
+	buf_release(&writing.written);
 	if (rc)
-		buf_addf(out, "Failed to write file '%s': %s", path,
-			 err->message);
+		buf_addf(out, "Failed to write file '%s': %s%s%s", path,
+			 err->message, err->hint[0] ? "; " : "", err->hint);
 	else
 		buf_addf(out, "Updated file %s", path);
+	if (!rc && writing.kept.len)
+		buf_addf(out, " (kept: %s)", writing.kept.ptr);
+	buf_release(&writing.kept);
 	free(path);
 	return rc;
 }
@@ -63,8 +71,10 @@ const struct tool tool_write_file = {
 		.name = "write_file",
 		.description =
 			"Writes a whole file: creates it and the directories "
-			"above it, or replaces what it held, keeping its "
-			"mode. To change part of a file that exists, use "
+			"above it, or replaces what it held. A file that is "
+			"replaced keeps its mode, encoding, byte order mark "
+			"and line ends, and whether it ends with a line break. "
+			"To change part of a file that exists, use "
 			"edit_file instead.",
 	},
 	.args = args,
