@@ -15,6 +15,7 @@
 #include <sodium.h>
 
 #include "base/ids.h"
+#include "base/io.h"
 #include "base/json.h"
 #include "base/mem.h"
 #include "base/path.h"
@@ -59,7 +60,7 @@ static void on_signal(int number)
 		if (now_ms() - signal_ms < SAME_PRESS)
 			return;
 		tty_restore();
-		(void)!write(signal_output, bye, sizeof(bye) - 1);
+		(void)!io_write(signal_output, bye, sizeof(bye) - 1);
 		_exit(128 + number);
 	}
 	signal_number = number;

@@ -10,6 +10,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "base/io.h"
 #include "base/mem.h"
 #include "base/proc.h"
 #include "base/str.h"
@@ -68,9 +69,10 @@ static void read_answers(struct told *t)
 
 	for (int64_t left = ANSWER_MS; left > 0 && !t->device;
 	     left = end - clock_ms()) {
-		ssize_t n = poll(&p, 1, (int)left) > 0
-				    ? read(STDIN_FILENO, chunk, sizeof(chunk))
-				    : -1;
+		ssize_t n =
+			poll(&p, 1, (int)left) > 0
+				? io_read(STDIN_FILENO, chunk, sizeof(chunk))
+				: -1;
 
 		if (n == 0 || (n < 0 && errno != EINTR))
 			break;
@@ -196,7 +198,7 @@ static int run_tmux(const char *path, struct buf *out)
 
 		if (poll(&p, 1, (int)(end - clock_ms())) <= 0)
 			continue;
-		n = read(ends[0], chunk, sizeof(chunk));
+		n = io_read(ends[0], chunk, sizeof(chunk));
 		whole = n <= 0;
 		if (n > 0)
 			buf_add(out, chunk, (size_t)n);

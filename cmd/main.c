@@ -8,6 +8,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "base/io.h"
 #include "base/proc.h"
 #include "base/str.h"
 #include "cmd/command.h"
@@ -176,7 +177,7 @@ static bool reader_left(void)
 {
 	struct pollfd p = { .fd = STDOUT_FILENO, .events = POLLOUT };
 
-	return poll(&p, 1, 0) > 0 && (p.revents & POLLERR);
+	return io_poll(&p, 1, 0) > 0 && (p.revents & POLLERR);
 }
 
 /* Reports output that could not be written: full disk, closed pipe. */

@@ -9,6 +9,7 @@
 #include <termios.h>
 #include <unistd.h>
 
+#include "base/io.h"
 #include "base/sanitize.h"
 #include "base/str.h"
 
@@ -52,7 +53,7 @@ int chat_read_line(struct chat_input *in, struct buf *line)
 			return -1;
 		if (!p[0].revents)
 			continue;
-		n = read(STDIN_FILENO, chunk, sizeof(chunk));
+		n = io_read(STDIN_FILENO, chunk, sizeof(chunk));
 		if (n > 0)
 			buf_add(&in->typed, chunk, (size_t)n);
 		else if (n == 0 || errno != EINTR)
@@ -65,7 +66,7 @@ bool chat_more_typed(const struct chat_input *in, int ms)
 	struct pollfd p = { .fd = STDIN_FILENO, .events = POLLIN };
 
 	return isatty(STDIN_FILENO) && !in->ended &&
-	       (in->typed.len || poll(&p, 1, ms) > 0);
+	       (in->typed.len || io_poll(&p, 1, ms) > 0);
 }
 
 /* What is at the terminal, up to the last line's end. */
@@ -74,8 +75,8 @@ static void read_lines(struct chat_input *in)
 	struct pollfd p = { .fd = STDIN_FILENO, .events = POLLIN };
 	char chunk[4096];
 
-	while (!in->ended && poll(&p, 1, 0) > 0) {
-		ssize_t n = read(STDIN_FILENO, chunk, sizeof(chunk));
+	while (!in->ended && io_poll(&p, 1, 0) > 0) {
+		ssize_t n = io_read(STDIN_FILENO, chunk, sizeof(chunk));
 
 		if (n <= 0)
 			break; /* chat_read_line() will see it again */
@@ -101,7 +102,7 @@ static void read_begun_line(struct chat_input *in)
 	now.c_cc[VMIN] = now.c_cc[VTIME] = 0;
 	if (tcsetattr(STDIN_FILENO, TCSANOW, &now) < 0)
 		return;
-	while ((n = read(STDIN_FILENO, chunk, sizeof(chunk))) > 0)
+	while ((n = io_read(STDIN_FILENO, chunk, sizeof(chunk))) > 0)
 		for (ssize_t i = 0; i < n; i++)
 			if (chunk[i]) /* stands for Ctrl+D */
 				buf_addc(&in->typed, chunk[i]);

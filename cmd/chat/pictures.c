@@ -10,6 +10,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "base/io.h"
 #include "base/mem.h"
 #include "base/path.h"
 #include "base/str.h"
@@ -68,7 +69,7 @@ static bool is_image(const char *path)
 	if (fd < 0)
 		return false;
 	if (fstat(fd, &st) == 0 && S_ISREG(st.st_mode)) {
-		n = read(fd, bytes, sizeof(bytes));
+		n = io_read(fd, bytes, sizeof(bytes));
 		if (n > 0)
 			type = media_type((struct str){ bytes, (size_t)n });
 	}

@@ -10,6 +10,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "base/io.h"
 #include "base/path.h"
 #include "base/proc.h"
 #include "base/sanitize.h"
@@ -36,7 +37,7 @@ int install_log_open(struct install_log *log, const struct settings *set,
 	if (log->fd < 0)
 		return error_errno(err, "opening %s", log->path);
 	log->begin = lseek(log->fd, 0, SEEK_END);
-	if (log->begin > LOG_MAX && ftruncate(log->fd, 0) == 0)
+	if (log->begin > LOG_MAX && io_truncate(log->fd, 0) == 0)
 		log->begin = 0;
 	return 0;
 }
@@ -140,8 +141,8 @@ void install_log_last(const struct install_log *log, struct buf *out)
 	struct str rest;
 	ssize_t n;
 
-	n = pread(log->fd, room, sizeof(room),
-		  from > log->begin ? from : log->begin);
+	n = io_pread(log->fd, room, sizeof(room),
+		     from > log->begin ? from : log->begin);
 	rest = str_trim((struct str){ room, n > 0 ? (size_t)n : 0 });
 	while (str_split(&rest, '\n', &text))
 		;

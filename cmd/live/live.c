@@ -10,6 +10,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "base/io.h"
 #include "base/mem.h"
 #include "base/str.h"
 #include "cmd/chat/appearance.h"
@@ -187,7 +188,7 @@ static bool has_more_typed(void)
 {
 	struct pollfd p = { .fd = STDIN_FILENO, .events = POLLIN };
 
-	return poll(&p, 1, 0) > 0;
+	return io_poll(&p, 1, 0) > 0;
 }
 
 /* True when something may have to be drawn. A terminal hands out a long paste

@@ -7,6 +7,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "base/io.h"
 #include "base/json.h"
 #include "base/mask/redact_screen.h"
 #include "base/str.h"
@@ -100,7 +101,7 @@ static bool has_input(const struct stop *stop)
 		return false;
 	if (S_ISREG(st.st_mode))
 		return true;
-	return poll(p, 2, SILENCE_MS) > 0 && p[0].revents;
+	return io_poll(p, 2, SILENCE_MS) > 0 && p[0].revents;
 }
 
 static int read_input(struct buf *input, const struct stop *stop,

@@ -9,6 +9,7 @@
 #include <unistd.h>
 
 #include "archive/archive.h"
+#include "base/io.h"
 #include "base/mem.h"
 #include "base/str.h"
 #include "cmd/sandbox/copy.h"
@@ -117,7 +118,7 @@ static int write_spool(struct copy *c, int fd, archive_pull *pull, void *arg,
 	while (rc == 0 && (n = pull(arg, chunk, CHUNK, err)) != 0) {
 		if (n < 0 || copy_store(c, n, err) < 0)
 			rc = -1;
-		else if (write(fd, chunk, (size_t)n) != n)
+		else if (io_write_all(fd, chunk, (size_t)n) < 0)
 			rc = error_errno(err, "storing the copy in %s",
 					 temporary_dir());
 	}

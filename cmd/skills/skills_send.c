@@ -10,6 +10,7 @@
 #include <unistd.h>
 
 #include "archive/archive.h"
+#include "base/io.h"
 #include "base/mem.h"
 #include "base/path.h"
 #include "base/sanitize.h"
@@ -83,7 +84,7 @@ static int read_file(struct packing *p, int fd, const char *name,
 		why = "a skill has at most 1000 files";
 	while (!why) {
 		char *room = buf_room(&p->bytes, 64 << 10);
-		ssize_t n = room ? read(fd, room, 64 << 10) : -1;
+		ssize_t n = room ? io_read(fd, room, 64 << 10) : -1;
 
 		if (n < 0)
 			why = "it cannot be read, or grows";

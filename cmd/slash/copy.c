@@ -12,6 +12,7 @@
 
 #include <sodium.h>
 
+#include "base/io.h"
 #include "base/mem.h"
 #include "base/proc.h"
 #include "base/sanitize.h"
@@ -94,7 +95,7 @@ static bool feed(int fd, struct str text)
 		struct pollfd p = { .fd = fd, .events = POLLOUT };
 		ssize_t n;
 
-		if (clock_ms() > end || poll(&p, 1, WAIT_MS) <= 0)
+		if (clock_ms() > end || io_poll(&p, 1, WAIT_MS) <= 0)
 			return false;
 		n = write(fd, text.ptr, text.len);
 		if (n < 0 && errno != EINTR && errno != EAGAIN)
@@ -112,7 +113,7 @@ static int wait_for_end(pid_t pid)
 	struct pollfd p = { .fd = proc_fd(pid, &ignored), .events = POLLIN };
 	int status = -1;
 
-	if (p.fd < 0 || poll(&p, 1, WAIT_MS) <= 0)
+	if (p.fd < 0 || io_poll(&p, 1, WAIT_MS) <= 0)
 		(void)kill(pid, SIGKILL);
 	if (p.fd >= 0)
 		close(p.fd);

@@ -10,6 +10,7 @@
 
 #include <sodium.h>
 
+#include "base/io.h"
 #include "base/json.h"
 #include "base/mem.h"
 #include "base/path.h"
@@ -191,7 +192,7 @@ static int add_patch_file(struct exporting *e)
 
 	crypto_hash_sha256_init(&hashes.before);
 	crypto_hash_sha256_init(&hashes.after);
-	while (rc == 0 && (n = read(fd, room, THREAD_FILE_CHUNK)) > 0) {
+	while (rc == 0 && (n = io_read(fd, room, THREAD_FILE_CHUNK)) > 0) {
 		buf_clear(&chunk);
 		buf_add(&chunk, room, (size_t)n);
 		if (first)

@@ -9,6 +9,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "base/io.h"
 #include "base/mem.h"
 #include "base/path.h"
 #include "cmd/print.h"
@@ -52,12 +53,10 @@ static int spool(struct importing *i, struct error *err)
 		unlink(name);
 	while (rc == 0 && n > 0) {
 		rc = stop_check(&i->stop, err);
-		n = rc < 0 ? 0 : read(i->fd, room, PIECE);
-		if (n < 0 && errno == EINTR)
-			n = 1;
-		else if (n < 0)
+		n = rc < 0 ? 0 : io_read(i->fd, room, PIECE);
+		if (n < 0)
 			rc = error_errno(err, "reading %s", i->name);
-		else if (n && write(to, room, (size_t)n) != n)
+		else if (n && io_write_all(to, room, (size_t)n) < 0)
 			rc = error_errno(err, "writing %s", name);
 		total += n;
 		if (total > SPOOL_MAX)
@@ -98,7 +97,7 @@ static int read_file(struct importing *i, const struct thread_reader_sink *sink,
 	*r = thread_reader_new(sink);
 	while (rc == 0) {
 		rc = stop_check(&i->stop, err);
-		n = rc < 0 ? 0 : read(i->fd, room, PIECE);
+		n = rc < 0 ? 0 : io_read(i->fd, room, PIECE);
 		if (n <= 0)
 			break;
 		rc = thread_reader_feed(*r, (struct str){ room, (size_t)n },

@@ -10,6 +10,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "base/io.h"
 #include "base/mem.h"
 #include "ui/output.h"
 
@@ -67,7 +68,7 @@ int new_file_write(struct new_file *f, struct str data, struct error *err)
 
 static int name_file(struct new_file *f, struct error *err)
 {
-	if (fsync(f->fd) < 0)
+	if (io_fsync(f->fd) < 0)
 		return error_errno(err, "writing %s", f->path);
 	if (f->replace)
 		return rename(f->temporary, f->path) < 0

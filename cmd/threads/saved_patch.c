@@ -7,6 +7,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "base/io.h"
 #include "base/mem.h"
 #include "base/path.h"
 #include "workspace/patch.h"
@@ -48,7 +49,7 @@ static void read_head(const char *path,
 {
 	int fd = open(path, O_RDONLY | O_NOFOLLOW | O_CLOEXEC);
 	char *room = xcalloc(HEAD_READ, 1);
-	ssize_t n = fd < 0 ? -1 : read(fd, room, HEAD_READ);
+	ssize_t n = fd < 0 ? -1 : io_read(fd, room, HEAD_READ);
 	struct str rest = { room, n > 0 ? (size_t)n : 0 };
 	struct str line;
 

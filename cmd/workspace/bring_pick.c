@@ -7,6 +7,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "base/io.h"
 #include "base/mem.h"
 #include "base/str.h"
 #include "base/visible.h"
@@ -95,7 +96,7 @@ static int read_answer(const struct picking *p, char *answer, struct error *err)
 			return -1;
 		if (!set[0].revents)
 			continue;
-		n = read(STDIN_FILENO, &c, 1);
+		n = io_read(STDIN_FILENO, &c, 1);
 		if (n <= 0)
 			return error_set(err, ERR_CANCELLED, "no answer");
 		if (first && c != '\n')

@@ -10,6 +10,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "base/io.h"
 #include "base/mem.h"
 #include "base/path.h"
 #include "base/proc.h"
@@ -52,27 +53,14 @@ char *python_program(const struct settings *set)
 	return program;
 }
 
-static bool write_all(int fd, const unsigned char *bytes, size_t len)
-{
-	while (len) {
-		ssize_t n = write(fd, bytes, len);
-
-		if (n <= 0)
-			return false;
-		bytes += n;
-		len -= (size_t)n;
-	}
-	return true;
-}
-
 int python_script(struct error *err)
 {
 	int fd = memfd_create("dcode-provider-host", MFD_CLOEXEC);
 
 	if (fd < 0)
 		return error_errno(err, "making room for the host script");
-	if (write_all(fd, stand_ins_py, sizeof(stand_ins_py)) &&
-	    write_all(fd, host_py, sizeof(host_py)) &&
+	if (io_write_all(fd, stand_ins_py, sizeof(stand_ins_py)) == 0 &&
+	    io_write_all(fd, host_py, sizeof(host_py)) == 0 &&
 	    lseek(fd, 0, SEEK_SET) == 0)
 		return fd;
 	(void)error_errno(err, "writing the host script");

@@ -9,6 +9,7 @@
 #include <unistd.h>
 
 #include "base/ids.h"
+#include "base/io.h"
 #include "base/mem.h"
 #include "base/sanitize.h"
 #include "base/str.h"
@@ -260,7 +261,7 @@ static int await(struct held *h, struct link *l, const struct link_call *c,
 			limit.deadline = start;
 		(void)poll(set, 2, stop_poll_ms(&limit, -1));
 		if (set[0].revents)
-			(void)!read(c->event, &count, sizeof(count));
+			(void)!io_read(c->event, &count, sizeof(count));
 	}
 	if (rc == 0 || err->code != ERR_TIMEOUT)
 		return rc;

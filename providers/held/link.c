@@ -13,6 +13,7 @@
 #include <unistd.h>
 
 #include "base/ids.h"
+#include "base/io.h"
 #include "base/mem.h"
 #include "base/proc.h"
 #include "base/stop.h"
@@ -31,7 +32,7 @@ void link_poke(int event)
 {
 	uint64_t one = 1;
 
-	(void)!write(event, &one, sizeof(one));
+	(void)!io_write(event, &one, sizeof(one));
 }
 
 void link_keep_tail(struct buf *tail, struct str bytes)
@@ -91,7 +92,7 @@ static int spawn(struct link *l, struct error *err)
 static bool read_chunk(struct link *l, int *fd)
 {
 	char room[CHUNK];
-	ssize_t n = *fd < 0 ? 0 : read(*fd, room, sizeof(room));
+	ssize_t n = *fd < 0 ? 0 : io_read(*fd, room, sizeof(room));
 	struct str bytes = { room, n > 0 ? (size_t)n : 0 };
 
 	if (n < 0 && (errno == EAGAIN || errno == EINTR))
@@ -134,13 +135,13 @@ static void reap(struct link *l, bool wait)
 	int fd = proc_fd(l->pid, &ignored);
 	struct pollfd end = { .fd = fd, .events = POLLIN };
 	int status = 0;
-	bool ended = fd >= 0 && poll(&end, 1, wait ? STATUS_MS : 0) > 0;
+	bool ended = fd >= 0 && io_poll(&end, 1, wait ? STATUS_MS : 0) > 0;
 
 	while (read_chunk(l, &l->err))
 		;
 	(void)kill(-l->pid, SIGKILL);
 	if (fd >= 0)
-		(void)poll(&end, 1, KILL_MS);
+		(void)io_poll(&end, 1, KILL_MS);
 	close_fd(&fd);
 	if (waitpid(l->pid, &status, WNOHANG) != l->pid || !ended)
 		return;
@@ -171,7 +172,7 @@ static bool step(struct link *l, int end)
 	if (poll(set, AT_COUNT, -1) < 0)
 		return errno == EINTR;
 	if (set[AT_WAKE].revents)
-		(void)!read(l->wake, &count, sizeof(count));
+		(void)!io_read(l->wake, &count, sizeof(count));
 	if (set[AT_IN].revents)
 		write_queue(l);
 	if (set[AT_ERR].revents)

@@ -10,6 +10,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "base/io.h"
 #include "base/mem.h"
 #include "base/path.h"
 #include "providers/local/local.h"
@@ -182,8 +183,7 @@ int args_fd(const char *text, size_t len, struct error *err)
 
 	if (fd < 0)
 		return error_errno(err, "making a file in memory");
-	if (write(fd, text, len) != (ssize_t)len ||
-	    lseek(fd, 0, SEEK_SET) != 0) {
+	if (io_write_all(fd, text, len) < 0 || lseek(fd, 0, SEEK_SET) != 0) {
 		close(fd);
 		return error_errno(err, "making a file in memory");
 	}

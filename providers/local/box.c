@@ -11,6 +11,7 @@
 #include <sys/time.h>
 #include <unistd.h>
 
+#include "base/io.h"
 #include "base/mem.h"
 #include "base/path.h"
 #include "base/proc.h"
@@ -61,7 +62,8 @@ static void read_message(int fd, struct buf *message)
 	char room[1024];
 	ssize_t n;
 
-	while (poll(&set, 1, 500) > 0 && (n = read(fd, room, sizeof(room))) > 0)
+	while (io_poll(&set, 1, 500) > 0 &&
+	       (n = io_read(fd, room, sizeof(room))) > 0)
 		buf_add(message, room, (size_t)n);
 }
 
@@ -289,7 +291,7 @@ bool box_ended(const struct box *b, int ms)
 {
 	struct pollfd set = { .fd = b->sock, .events = POLLIN };
 
-	return b->sock < 0 || poll(&set, 1, ms) > 0;
+	return b->sock < 0 || io_poll(&set, 1, ms) > 0;
 }
 
 void box_stop(struct box *b)
@@ -302,7 +304,7 @@ void box_stop(struct box *b)
 
 	if (b->sock >= 0)
 		shutdown(b->sock, SHUT_RDWR); /* the supervisor ends then */
-	while (set.fd >= 0 && poll(&set, 1, 100) == 0 &&
+	while (set.fd >= 0 && io_poll(&set, 1, 100) == 0 &&
 	       stop_check(&limit, &ignored) == 0)
 		(void)proc_tree_kill(&tree);
 	close_fd(&set.fd);

@@ -20,6 +20,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "base/io.h"
 #include "base/mem.h"
 #include "base/proc.h"
 #include "base/stop.h"
@@ -35,7 +36,8 @@ static void reply(int control, uint32_t kind, int32_t value)
 {
 	struct jail_reply r = { .kind = kind, .value = value };
 
-	(void)send(control, &r, sizeof(r), MSG_NOSIGNAL);
+	while (send(control, &r, sizeof(r), MSG_NOSIGNAL) < 0 && errno == EINTR)
+		;
 }
 
 static void set_limit(int which, uint64_t value)
@@ -73,7 +75,7 @@ static int wait_command(pid_t child, int control, int children)
 			return -1;
 		if (set[0].revents)
 			return -1;
-		(void)!read(children, &drop, sizeof(drop));
+		(void)!io_read(children, &drop, sizeof(drop));
 	}
 }
 
@@ -158,7 +160,8 @@ static char **read_strings(int fd)
 		return NULL;
 	len = (size_t)st.st_size;
 	text = xcalloc(len + 1, 1);
-	if (pread(fd, text, len, 0) != st.st_size || (len && text[len - 1]))
+	if (io_pread_all(fd, text, len, 0) != st.st_size ||
+	    (len && text[len - 1]))
 		return NULL;
 	for (size_t i = 0; i < len; i++)
 		n += text[i] == '\0';
@@ -288,8 +291,10 @@ int jail_main(int argc, char **argv)
 	if (argc != 3 || !str_to_int(str_of(argv[2]), &fd) || fd < 0 ||
 	    fd > 1000 || getpid() != 1)
 		return 2; /* only bubblewrap starts this */
-	if (seal((int)fd) < 0 ||
-	    send(SUPERVISOR_FD, &magic, sizeof(magic), MSG_NOSIGNAL) < 0)
+	if (seal((int)fd) < 0)
 		return 1;
+	while (send(SUPERVISOR_FD, &magic, sizeof(magic), MSG_NOSIGNAL) < 0)
+		if (errno != EINTR)
+			return 1;
 	_exit(serve());
 }

@@ -15,6 +15,7 @@
 #include <unistd.h>
 
 #include "base/ids.h"
+#include "base/io.h"
 #include "base/mem.h"
 #include "base/path.h"
 #include "base/stop.h"
@@ -35,7 +36,7 @@ static bool write_file(const char *dir, const char *name, const char *text)
 	char *path = path_join(dir, name);
 	int fd = open(path, O_WRONLY | O_CLOEXEC);
 	bool ok = fd >= 0 &&
-		  write(fd, text, strlen(text)) == (ssize_t)strlen(text);
+		  io_write(fd, text, strlen(text)) == (ssize_t)strlen(text);
 
 	if (fd >= 0)
 		close(fd);

@@ -11,6 +11,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "base/io.h"
 #include "base/proc.h"
 
 enum { END_MS = 500 };
@@ -66,7 +67,7 @@ static void tell(const struct orphans *o, char what, const char *number)
 	int len = snprintf(line, sizeof(line), "%c%s\n", what, number);
 
 	if (o->fd >= 0)
-		(void)!write(o->fd, line, (size_t)len);
+		(void)!io_write(o->fd, line, (size_t)len);
 }
 
 void orphans_begin(struct orphans *o, const char *token, const char *number)

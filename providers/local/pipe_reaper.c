@@ -8,6 +8,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "base/io.h"
 #include "base/mem.h"
 #include "base/proc.h"
 #include "providers/local/pipes.h"
@@ -62,7 +63,7 @@ static void *run(void *arg)
 		set = poll_set(r, set);
 		pthread_mutex_unlock(&r->lock);
 		poll(set, n + 1, -1);
-		while (read(r->wake[0], drop, sizeof(drop)) > 0)
+		while (io_read(r->wake[0], drop, sizeof(drop)) > 0)
 			;
 		pthread_mutex_lock(&r->lock);
 		for (size_t i = n; i-- > 0;) { /* others only append */
@@ -101,7 +102,7 @@ static void add_item(struct pipe_reaper *r, struct left_behind item)
 	if (r->running || start_thread(r)) {
 		r->items = xrealloc(r->items, r->n + 1, sizeof(*r->items));
 		r->items[r->n++] = item;
-		(void)!write(r->wake[1], "x", 1);
+		(void)!io_write(r->wake[1], "x", 1);
 	} else {
 		close(item.fd);
 	}
@@ -130,7 +131,7 @@ void pipe_reaper_release(struct pipe_reaper *r)
 	if (r->running) {
 		pthread_mutex_lock(&r->lock);
 		r->leaving = true;
-		(void)!write(r->wake[1], "x", 1);
+		(void)!io_write(r->wake[1], "x", 1);
 		pthread_mutex_unlock(&r->lock);
 		pthread_join(r->thread, NULL);
 		close(r->wake[0]);

@@ -10,6 +10,8 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "base/io.h"
+
 enum {
 	CHUNK = 32 << 10,       /* bytes per read */
 	SOURCE = 64 << 10,      /* bytes asked of a source at once */
@@ -142,7 +144,7 @@ static int read_output(struct pump *p, int i, size_t max, size_t *got,
 		       struct error *err)
 {
 	char room[CHUNK];
-	ssize_t n = read(p->out[i], room, max < CHUNK ? max : CHUNK);
+	ssize_t n = io_read(p->out[i], room, max < CHUNK ? max : CHUNK);
 
 	*got = 0;
 	if (n < 0 && (errno == EAGAIN || errno == EINTR))
@@ -232,7 +234,7 @@ void pump_release(struct pump *p, struct pipe_reaper *reaper)
 
 		if (p->out[i] < 0)
 			continue;
-		ended = poll(&set, 1, 0) > 0 && !(set.revents & POLLIN);
+		ended = io_poll(&set, 1, 0) > 0 && !(set.revents & POLLIN);
 		if (!ended)
 			pipe_reaper_drain(reaper, p->out[i]);
 		else
@@ -259,7 +261,7 @@ static int reap_program(struct pipe_reaper *reaper, pid_t pid, int fd)
 	struct pollfd set = { .fd = fd, .events = POLLIN };
 	int status = 0;
 
-	if (poll(&set, 1, KILL_MS) <= 0) {
+	if (io_poll(&set, 1, KILL_MS) <= 0) {
 		pipe_reaper_reap(reaper, pid);
 		return -1;
 	}

@@ -14,6 +14,7 @@
 #include <unistd.h>
 
 #include "base/ids.h"
+#include "base/io.h"
 #include "base/mem.h"
 #include "base/path.h"
 #include "base/str.h"
@@ -106,7 +107,7 @@ static void write_line(struct record *r, const struct placeholder *p)
 	size_t len = strlen(line) + 1;
 
 	/* A full disk shows at sync_record(). */
-	(void)!write(r->fd, line, len);
+	(void)io_write_all(r->fd, line, len);
 	free(line);
 }
 
@@ -123,7 +124,7 @@ static int sync_record(const struct record *r, struct error *err)
 
 	for (size_t i = 0; i < r->own.n; i++)
 		want += (int64_t)strlen(r->own.list[i].path) + 1;
-	if (fstat(r->fd, &st) < 0 || st.st_size < want || fsync(r->fd) < 0)
+	if (fstat(r->fd, &st) < 0 || st.st_size < want || io_fsync(r->fd) < 0)
 		return error_errno(err, "writing %s", r->path);
 	return 0;
 }
@@ -150,8 +151,8 @@ static int make_file(const char *path)
 		fd = open(path,
 			  O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC,
 			  0644);
-	if (fd >= 0 && write(fd, text.ptr ? text.ptr : "", text.len) ==
-			       (ssize_t)text.len) {
+	if (fd >= 0 &&
+	    io_write_all(fd, text.ptr ? text.ptr : "", text.len) == 0) {
 		snprintf(self, sizeof(self), "/proc/self/fd/%d", fd);
 		rc = named ? 0
 			   : linkat(AT_FDCWD, self, AT_FDCWD, path,
@@ -238,7 +239,7 @@ static bool is_untouched(int parent, const char *name,
 			O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
 
 	if (fd >= 0) {
-		n = read(fd, have, sizeof(have) - 1);
+		n = io_read(fd, have, sizeof(have) - 1);
 		close(fd);
 	}
 	return n == (ssize_t)strlen(text) && !strcmp(have, text);
@@ -283,7 +284,7 @@ static bool read_record(const char *path, struct placeholders *out)
 
 	if (fd >= 0 && path_read(path, &text, &ignored) == 0) {
 		parse_lines(buf_str(&text), out);
-		living = flock(fd, LOCK_SH | LOCK_NB) < 0;
+		living = io_flock(fd, LOCK_SH | LOCK_NB) < 0;
 	}
 	if (fd >= 0)
 		close(fd);
@@ -374,7 +375,7 @@ int record_open(struct record *r, const char *settings_dir, const char *label,
 		     O_RDWR | O_CREAT | O_EXCL | O_APPEND | O_CLOEXEC |
 			     O_NOFOLLOW,
 		     0600);
-	if (r->fd < 0 || flock(r->fd, LOCK_EX | LOCK_NB) < 0)
+	if (r->fd < 0 || io_flock(r->fd, LOCK_EX | LOCK_NB) < 0)
 		return error_errno(err, "writing %s", r->path);
 	return 0;
 }

@@ -10,6 +10,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "base/io.h"
 #include "base/mem.h"
 #include "base/path.h"
 #include "base/str.h"
@@ -126,7 +127,7 @@ static char *read_gitfile(const struct watch *w, const char *path)
 	char text[GITFILE_MAX] = "";
 	int fd = openat(w->root, path,
 			O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
-	ssize_t n = fd < 0 ? -1 : read(fd, text, sizeof(text) - 1);
+	ssize_t n = fd < 0 ? -1 : io_read(fd, text, sizeof(text) - 1);
 
 	if (fd >= 0)
 		close(fd);

@@ -14,6 +14,7 @@
 #include "apply/replay.h"
 #include "base/durable.h"
 #include "base/ids.h"
+#include "base/io.h"
 #include "base/mem.h"
 #include "base/path.h"
 #include "base/sanitize.h"
@@ -39,8 +40,9 @@ static bool exists(const char *dir, const char *name)
 static int sync_dir(const char *path, struct error *err)
 {
 	int fd = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-	int rc = fd < 0 || fsync(fd) < 0 ? error_errno(err, "writing %s", path)
-					 : 0;
+	int rc = fd < 0 || io_fsync(fd) < 0
+			 ? error_errno(err, "writing %s", path)
+			 : 0;
 
 	if (fd >= 0)
 		close(fd);
@@ -320,8 +322,9 @@ static int sync_file(const struct journal *j, const char *side, unsigned id,
 {
 	char *path = journal_file(j, side, id);
 	int fd = open(path, O_RDONLY | O_CLOEXEC);
-	int rc = fd < 0 || fsync(fd) < 0 ? error_errno(err, "writing %s", path)
-					 : 0;
+	int rc = fd < 0 || io_fsync(fd) < 0
+			 ? error_errno(err, "writing %s", path)
+			 : 0;
 
 	if (fd >= 0)
 		close(fd);

@@ -6,6 +6,7 @@
 
 #include "apply/apply.h"
 #include "apply/obstacle.h"
+#include "base/io.h"
 #include "base/mem.h"
 #include "base/path.h"
 #include "tree/name.h"
@@ -32,7 +33,7 @@ static int copy_link(int dir, const char *name, int to)
 	char target[4096];
 	ssize_t n = readlinkat(dir, name, target, sizeof(target));
 
-	return n < 0 || write(to, target, (size_t)n) != n ? -1 : 0;
+	return n < 0 || io_write_all(to, target, (size_t)n) < 0 ? -1 : 0;
 }
 
 /* With force: what the user has there now is what a crash restores. */

@@ -12,6 +12,7 @@
 #include "archive/api.h"
 #include "archive/archive.h"
 #include "base/ids.h"
+#include "base/io.h"
 #include "base/mem.h"
 #include "base/str.h"
 
@@ -190,22 +191,6 @@ static int refused(struct unpack *u, struct error *err)
 	return skip(u, why_not(errno));
 }
 
-static int write_all(int fd, const char *data, size_t len, off_t at)
-{
-	while (len) {
-		ssize_t n = pwrite(fd, data, len, at);
-
-		if (n < 0 && errno == EINTR)
-			continue;
-		if (n < 0)
-			return -1;
-		data += n;
-		at += n;
-		len -= (size_t)n;
-	}
-	return 0;
-}
-
 static int fill(struct unpack *u, int fd, struct error *err)
 {
 	la_int64_t offset = 0;
@@ -217,12 +202,12 @@ static int fill(struct unpack *u, int fd, struct error *err)
 		rc = u->api.read_data_block(u->a, &data, &len, &offset);
 		if (rc != ARCHIVE_OK && rc != ARCHIVE_WARN)
 			break;
-		if (write_all(fd, data, len, offset) < 0)
+		if (io_pwrite_all(fd, data, len, offset) < 0)
 			return error_errno(err, "unpacking %s", u->path.ptr);
 	}
 	if (rc != ARCHIVE_EOF)
 		return broken(u, err);
-	if (ftruncate(fd, u->api.entry_size(u->entry)) < 0)
+	if (io_truncate(fd, u->api.entry_size(u->entry)) < 0)
 		return error_errno(err, "unpacking %s", u->path.ptr);
 	return 0;
 }

@@ -10,6 +10,8 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "base/io.h"
+
 enum { KEPT_BYTES = 64 << 10 };
 
 static void (*on_exhausted)(void);
@@ -25,7 +27,7 @@ static _Noreturn void exhausted(void)
 
 	if (on_exhausted)
 		on_exhausted();
-	(void)!write(STDERR_FILENO, text, sizeof(text) - 1);
+	(void)!io_write(STDERR_FILENO, text, sizeof(text) - 1);
 	abort();
 }
 

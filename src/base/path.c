@@ -12,6 +12,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "base/io.h"
 #include "base/mem.h"
 #include "base/stop.h"
 
@@ -63,10 +64,10 @@ static int lock_file(const char *path, int how, const struct stop *stop,
 
 	if (fd < 0)
 		return error_errno(err, "opening %s", path);
-	while (flock(fd, how | LOCK_NB) < 0) {
+	while (io_flock(fd, how | LOCK_NB) < 0) {
 		int rc = -1;
 
-		if (errno != EWOULDBLOCK && errno != EINTR)
+		if (errno != EWOULDBLOCK)
 			error_errno(err, "locking %s", path);
 		else if (!stop)
 			error_set(err, ERR_TIMEOUT, "another dcode has %s",
@@ -94,7 +95,7 @@ int path_lock_shared(const char *path, const struct stop *stop,
 
 int path_lock_upgrade(int fd)
 {
-	return flock(fd, LOCK_EX | LOCK_NB) < 0 ? -1 : 0;
+	return io_flock(fd, LOCK_EX | LOCK_NB) < 0 ? -1 : 0;
 }
 
 int path_read_fd(int fd, const char *path, struct buf *out, struct error *err)
@@ -102,7 +103,7 @@ int path_read_fd(int fd, const char *path, struct buf *out, struct error *err)
 	char chunk[16384];
 	ssize_t n;
 
-	while ((n = read(fd, chunk, sizeof(chunk))) > 0 && !out->over)
+	while ((n = io_read(fd, chunk, sizeof(chunk))) > 0 && !out->over)
 		buf_add(out, chunk, (size_t)n);
 	if (n < 0)
 		error_errno(err, "reading %s", path);
@@ -131,21 +132,6 @@ int path_read_regular(const char *path, struct buf *out, struct error *err)
 	return error_set(err, ERR_CONFIG, "%s is not a regular file", path);
 }
 
-static int write_all(int fd, struct str data)
-{
-	while (data.len) {
-		ssize_t n = write(fd, data.ptr, data.len);
-
-		if (n < 0 && errno == EINTR)
-			continue;
-		if (n < 0)
-			return -1;
-		data.ptr += n;
-		data.len -= (size_t)n;
-	}
-	return 0;
-}
-
 int path_write(const char *path, struct str data, mode_t mode,
 	       struct error *err)
 {
@@ -157,8 +143,8 @@ int path_write(const char *path, struct str data, mode_t mode,
 		error_errno(err, "writing %s", path);
 		goto out;
 	}
-	if (fchmod(fd, mode) < 0 || write_all(fd, data) < 0 || fsync(fd) < 0 ||
-	    rename(temporary, path) < 0) {
+	if (fchmod(fd, mode) < 0 || io_write_all(fd, data.ptr, data.len) < 0 ||
+	    io_fsync(fd) < 0 || rename(temporary, path) < 0) {
 		error_errno(err, "writing %s", path);
 		unlink(temporary);
 	} else {

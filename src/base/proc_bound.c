@@ -10,6 +10,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "base/io.h"
 #include "base/proc.h"
 
 enum { NOT_STARTED = 127, FDS_TRIED = 4096 };
@@ -81,7 +82,7 @@ static void run_child(const struct proc_spec *spec, char *const *env,
 	    chdir(spec->cwd ? spec->cwd : "/") == 0)
 		execve(spec->path, spec->argv, env);
 	number = errno;
-	(void)!write(report, &number, sizeof(number));
+	(void)!io_write(report, &number, sizeof(number));
 	_exit(NOT_STARTED);
 }
 

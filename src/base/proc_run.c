@@ -11,6 +11,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "base/io.h"
 #include "base/mem.h"
 #include "base/proc.h"
 #include "base/str.h"
@@ -96,7 +97,7 @@ static void kill_tree(const struct proc_run *p)
 static bool read_some(int fd, struct buf *out)
 {
 	char chunk[8192];
-	ssize_t n = read(fd, chunk, sizeof(chunk));
+	ssize_t n = io_read(fd, chunk, sizeof(chunk));
 
 	if (n > 0) {
 		buf_add(out, chunk, (size_t)n);
@@ -112,7 +113,7 @@ static void drain(int fd, struct buf *out)
 	struct pollfd p = { .fd = fd, .events = POLLIN };
 	size_t most = 64;
 
-	while (fd >= 0 && most-- && poll(&p, 1, 0) > 0 && read_some(fd, out))
+	while (fd >= 0 && most-- && io_poll(&p, 1, 0) > 0 && read_some(fd, out))
 		;
 }
 
@@ -125,7 +126,7 @@ static bool reap(const struct proc_run *p, int *status)
 	int64_t until = clock_ms() + REAP_MS;
 	pid_t found;
 
-	(void)poll(&fd, fd.fd >= 0, REAP_MS);
+	(void)io_poll(&fd, fd.fd >= 0, REAP_MS);
 	while ((found = waitpid(p->pid, status, WNOHANG)) != p->pid) {
 		if ((found < 0 && errno != EINTR) || clock_ms() >= until)
 			return false;

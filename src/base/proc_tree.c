@@ -13,6 +13,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "base/io.h"
 #include "base/mem.h"
 #include "base/path.h"
 #include "base/proc.h"
@@ -80,7 +81,7 @@ static int read_stat(const char *name, struct proc_entry *p)
 	fd = open(path, O_RDONLY | O_CLOEXEC);
 	if (fd < 0)
 		return -1;
-	n = read(fd, text, sizeof(text) - 1);
+	n = io_read(fd, text, sizeof(text) - 1);
 	close(fd);
 	if (n <= 0)
 		return -1;

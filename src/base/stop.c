@@ -11,6 +11,8 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "base/io.h"
+
 static int64_t read_clock(clockid_t which)
 {
 	struct timespec t;
@@ -85,7 +87,7 @@ void cancel_trigger(const struct cancel *c)
 {
 	int saved = errno;
 
-	(void)!write(c->fd[1], "x", 1);
+	(void)!io_write(c->fd[1], "x", 1);
 	errno = saved;
 }
 
@@ -93,7 +95,7 @@ void cancel_reset(const struct cancel *c)
 {
 	char drop[64];
 
-	while (read(c->fd[0], drop, sizeof(drop)) > 0)
+	while (io_read(c->fd[0], drop, sizeof(drop)) > 0)
 		;
 }
 
@@ -101,7 +103,7 @@ bool cancel_triggered(const struct cancel *c)
 {
 	struct pollfd p = { .fd = c->fd[0], .events = POLLIN };
 
-	return poll(&p, 1, 0) > 0;
+	return io_poll(&p, 1, 0) > 0;
 }
 
 struct stop stop_on(const struct cancel *c)

@@ -10,6 +10,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "base/io.h"
 #include "base/json.h"
 #include "base/mem.h"
 #include "base/path.h"
@@ -68,7 +69,7 @@ static int read_tail(const char *path, struct buf *out, struct error *err)
 	while (got > 0) {
 		char *room = buf_room(out, 65536);
 
-		got = room ? read(fd, room, 65536) : 0;
+		got = room ? io_read(fd, room, 65536) : 0;
 		if (got > 0)
 			buf_added(out, (size_t)got);
 	}
@@ -154,10 +155,10 @@ static int append(const char *path, struct str text, struct error *err)
 	if (fd < 0)
 		return -1;
 	size = lseek(fd, 0, SEEK_END);
-	if (size > 0 && pread(fd, &last, 1, size - 1) == 1 && last != '\n')
+	if (size > 0 && io_pread(fd, &last, 1, size - 1) == 1 && last != '\n')
 		buf_addc(&line, '\n');
 	add_line(&line, text);
-	put = write(fd, line.ptr, line.len);
+	put = io_write(fd, line.ptr, line.len);
 	/* Made by others with more rights than it should have. */
 	if (fchmod(fd, 0600) < 0)
 		put = -1;

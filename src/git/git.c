@@ -10,6 +10,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "base/io.h"
 #include "base/mem.h"
 #include "base/path.h"
 #include "base/proc.h"
@@ -147,7 +148,7 @@ int git_start(struct git_process **out, const struct git *g,
 static int read_stream(struct git_process *p, int *fd, struct error *err)
 {
 	char room[CHUNK];
-	ssize_t n = read(*fd, room, sizeof(room));
+	ssize_t n = io_read(*fd, room, sizeof(room));
 	struct str chunk = { room, n > 0 ? (size_t)n : 0 };
 
 	if (n < 0 && (errno == EINTR || errno == EAGAIN))

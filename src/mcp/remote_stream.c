@@ -7,6 +7,7 @@
 #include <sys/eventfd.h>
 #include <unistd.h>
 
+#include "base/io.h"
 #include "base/mem.h"
 #include "base/str.h"
 #include "mcp/remote_impl.h"
@@ -27,7 +28,7 @@ static void poke(int event)
 {
 	uint64_t one = 1;
 
-	(void)!write(event, &one, sizeof(one));
+	(void)!io_write(event, &one, sizeof(one));
 }
 
 /* ---- the old transport (2024-11-05, "HTTP with SSE") ---- */

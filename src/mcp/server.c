@@ -8,6 +8,7 @@
 #include <sys/eventfd.h>
 #include <unistd.h>
 
+#include "base/io.h"
 #include "base/mem.h"
 #include "base/str.h"
 #include "mcp/server_impl.h"
@@ -28,7 +29,7 @@ static void set_idle(struct mcp_server *s)
 	uint64_t count;
 
 	s->state = MCP_IDLE;
-	(void)!read(s->started, &count, sizeof(count));
+	(void)!io_read(s->started, &count, sizeof(count));
 }
 
 struct mcp_server *mcp_server_new(const struct mcp_entry *entry,

@@ -5,6 +5,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "base/io.h"
 #include "base/mem.h"
 #include "base/path.h"
 #include "base/str.h"
@@ -232,7 +233,7 @@ void server_signal_started(const struct mcp_server *s)
 {
 	uint64_t one = 1;
 
-	(void)!write(s->started, &one, sizeof(one));
+	(void)!io_write(s->started, &one, sizeof(one));
 }
 
 static void end_start(struct mcp_server *s, struct mcp_link *l,

@@ -12,6 +12,7 @@
 #include <sys/eventfd.h>
 #include <unistd.h>
 
+#include "base/io.h"
 #include "base/library.h"
 #include "base/mem.h"
 
@@ -69,7 +70,7 @@ static void *load_thread(void *arg)
 	(void)load(&l->api, &l->err);
 	atomic_store_explicit(&l->ready, true, memory_order_release);
 	if (l->done_fd >= 0)
-		(void)!write(l->done_fd, &one, sizeof(one));
+		(void)!io_write(l->done_fd, &one, sizeof(one));
 	return NULL;
 }
 

@@ -97,7 +97,7 @@ static void begin_connect(struct dial *d, uint16_t port)
 		       SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
 	if (d->fd < 0 ||
 	    connect(d->fd, (const struct sockaddr *)&d->to, d->to_len) == 0 ||
-	    errno == EINPROGRESS)
+	    errno == EINPROGRESS || errno == EINTR)
 		return;
 	close(d->fd);
 	d->fd = -1;

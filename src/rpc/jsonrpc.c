@@ -10,6 +10,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "base/io.h"
 #include "base/mem.h"
 #include "base/sanitize.h"
 #include "base/str.h"
@@ -48,7 +49,7 @@ static int spawn(struct jsonrpc *w, const struct proc_spec *spec, int theirs[3],
 	if (w->end >= 0 && thread_start(&w->thread, jsonrpc_run, w, err) == 0)
 		return 0;
 	jsonrpc_kill(w);
-	(void)waitpid(w->pid, NULL, 0);
+	io_reap(w->pid);
 	return -1;
 }
 
@@ -282,7 +283,7 @@ static int wait_answer(struct jsonrpc *w, struct pending *p,
 			return timed_out(w, ask, err);
 		(void)poll(set, 2, stop_poll_ms(&limit, -1));
 		if (set[0].revents)
-			(void)!read(p->event, &count, sizeof(count));
+			(void)!io_read(p->event, &count, sizeof(count));
 	}
 }
 
@@ -353,12 +354,12 @@ static bool wait_end(struct jsonrpc *w, int64_t grace_ms)
 {
 	struct pollfd end = { .fd = w->end, .events = POLLIN };
 
-	if (poll(&end, 1, (int)grace_ms) > 0)
+	if (io_poll(&end, 1, (int)grace_ms) > 0)
 		return true;
 	if (!w->peer->terminate)
 		return false;
 	w->peer->terminate(w->arg);
-	return poll(&end, 1, (int)grace_ms) > 0;
+	return io_poll(&end, 1, (int)grace_ms) > 0;
 }
 
 void jsonrpc_end(struct jsonrpc *w, int64_t grace_ms)
@@ -371,7 +372,7 @@ void jsonrpc_end(struct jsonrpc *w, int64_t grace_ms)
 		if (!w->reaped)
 			jsonrpc_kill(w);
 		pthread_mutex_unlock(&w->lock);
-		(void)poll(&end, 1, KILL_MS);
+		(void)io_poll(&end, 1, KILL_MS);
 	}
 	pthread_mutex_lock(&w->lock);
 	jsonrpc_break(w, "has been ended");

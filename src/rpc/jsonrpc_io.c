@@ -7,6 +7,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "base/io.h"
 #include "base/str.h"
 #include "rpc/jsonrpc_impl.h"
 
@@ -23,7 +24,7 @@ void jsonrpc_poke(int event)
 {
 	uint64_t one = 1;
 
-	(void)!write(event, &one, sizeof(one));
+	(void)!io_write(event, &one, sizeof(one));
 }
 
 static void close_fd(int *fd)
@@ -37,7 +38,7 @@ static void close_fd(int *fd)
 static bool read_chunk(struct jsonrpc *w, int *fd)
 {
 	char room[CHUNK];
-	ssize_t n = *fd < 0 ? 0 : read(*fd, room, sizeof(room));
+	ssize_t n = *fd < 0 ? 0 : io_read(*fd, room, sizeof(room));
 
 	if (n < 0 && (errno == EAGAIN || errno == EINTR))
 		return false;
@@ -98,7 +99,7 @@ static void finish(struct jsonrpc *w)
 	struct pollfd end = { .fd = w->end, .events = POLLIN };
 	bool ended;
 
-	ended = poll(&end, 1, jsonrpc_broken(w) ? 0 : STATUS_MS) > 0;
+	ended = io_poll(&end, 1, jsonrpc_broken(w) ? 0 : STATUS_MS) > 0;
 	for (int i = 0; i < ROUNDS && read_chunk(w, &w->out); i++)
 		;
 	for (int i = 0; i < ROUNDS && read_chunk(w, &w->err); i++)
@@ -109,7 +110,7 @@ static void finish(struct jsonrpc *w)
 		jsonrpc_break(w, "closed its output");
 	pthread_mutex_unlock(&w->lock);
 	jsonrpc_kill(w);
-	(void)poll(&end, 1, KILL_MS);
+	(void)io_poll(&end, 1, KILL_MS);
 	pthread_mutex_lock(&w->lock);
 	break_by_status(w);
 	pthread_mutex_unlock(&w->lock);
@@ -140,7 +141,7 @@ static bool step(struct jsonrpc *w)
 	if (poll(set, AT_COUNT, -1) < 0)
 		return errno == EINTR;
 	if (set[AT_WAKE].revents)
-		(void)!read(w->wake, &count, sizeof(count));
+		(void)!io_read(w->wake, &count, sizeof(count));
 	if (set[AT_IN].revents)
 		write_queue(w);
 	if (set[AT_ERR].revents)

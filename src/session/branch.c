@@ -8,6 +8,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "base/io.h"
 #include "base/mem.h"
 #include "base/path.h"
 #include "base/project.h"
@@ -23,7 +24,7 @@ static bool read_line(const char *path, char line[LINE_MOST])
 
 	if (fd < 0)
 		return false;
-	n = read(fd, line, LINE_MOST - 1);
+	n = io_read(fd, line, LINE_MOST - 1);
 	close(fd);
 	line[n > 0 ? n : 0] = '\0';
 	line[strcspn(line, "\r\n")] = '\0';

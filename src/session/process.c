@@ -10,6 +10,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "base/io.h"
 #include "base/str.h"
 
 enum { STARTED_FIELD = 22 };
@@ -21,7 +22,7 @@ static void first_line(const char *path, char *out, size_t size)
 	ssize_t n = -1;
 
 	if (fd >= 0) {
-		n = read(fd, out, size - 1);
+		n = io_read(fd, out, size - 1);
 		close(fd);
 	}
 	out[n > 0 ? n : 0] = '\0';
@@ -47,7 +48,7 @@ static int64_t started(int64_t pid)
 	fd = open(path, O_RDONLY | O_CLOEXEC);
 	if (fd < 0)
 		return 0;
-	n = read(fd, text, sizeof(text) - 1);
+	n = io_read(fd, text, sizeof(text) - 1);
 	close(fd);
 	text[n > 0 ? n : 0] = '\0';
 	after = strrchr(text, ')'); /* ends field 2, which may hold blanks */

@@ -10,6 +10,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "base/io.h"
 #include "base/mem.h"
 #include "base/path.h"
 #include "base/stop.h"
@@ -289,7 +290,7 @@ static int move_aside(const char *path, void (*warn)(const char *line),
 	struct stat now;
 	int rc = 0;
 
-	if (fd < 0 || flock(fd, LOCK_EX) < 0 || fstat(fd, &mine) < 0)
+	if (fd < 0 || io_flock(fd, LOCK_EX) < 0 || fstat(fd, &mine) < 0)
 		rc = error_errno(err, "reading %s", path);
 	else if (stat(path, &now) < 0 || now.st_ino != mine.st_ino ||
 		 now.st_dev != mine.st_dev)

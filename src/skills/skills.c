@@ -14,6 +14,7 @@
 
 #include <utf8proc.h>
 
+#include "base/io.h"
 #include "base/mem.h"
 #include "base/path.h"
 #include "base/sanitize.h"
@@ -222,7 +223,7 @@ static int read_all(int fd, struct buf *text)
 			errno = EFBIG;
 			return -1;
 		}
-		n = read(fd, room, 64 << 10);
+		n = io_read(fd, room, 64 << 10);
 		if (n < 0)
 			return -1;
 		buf_added(text, (size_t)n);

@@ -8,6 +8,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "base/io.h"
 #include "base/mem.h"
 #include "base/path.h"
 #include "base/project.h"
@@ -249,7 +250,7 @@ static ssize_t read_head(struct skill_scan *s, const struct place *p, int fd,
 				 SKILL_FILE_MAX >> 20);
 	if (p->scope == SKILL_PROJECT && !project_trusts(&st, s->owner))
 		return error_set(err, ERR_CONFIG, "another user owns it");
-	n = read(fd, s->head, FRONT_MATTER_MAX);
+	n = io_read(fd, s->head, FRONT_MATTER_MAX);
 	return n < 0 ? error_errno(err, "reading it") : n;
 }
 

@@ -10,6 +10,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "base/io.h"
 #include "base/mem.h"
 #include "base/path.h"
 #include "base/project.h"
@@ -266,7 +267,7 @@ static int read_all(int fd, struct buf *text, struct error *err)
 {
 	for (;;) {
 		char *room = buf_room(text, READ_BYTES);
-		ssize_t n = room ? read(fd, room, READ_BYTES) : -1;
+		ssize_t n = room ? io_read(fd, room, READ_BYTES) : -1;
 
 		if (!room ||
 		    (n > 0 && text->len + (size_t)n > SUBAGENT_FILE_MAX))

@@ -14,6 +14,7 @@
 #include <termios.h>
 #include <unistd.h>
 
+#include "base/io.h"
 #include "base/mem.h"
 #include "base/stop.h"
 #include "base/str.h"
@@ -145,7 +146,7 @@ static void wake(void)
 	uint64_t one = 1;
 
 	if (guard.open)
-		(void)!write(guard.wake, &one, sizeof(one));
+		(void)!io_write(guard.wake, &one, sizeof(one));
 }
 
 /* Puts the terminal back, then does what the signal did before. */
@@ -341,7 +342,7 @@ static int send(struct tty *t, int ms)
 {
 	struct pollfd p = { .fd = t->out, .events = POLLOUT };
 
-	if (poll(&p, 1, ms) <= 0)
+	if (io_poll(&p, 1, ms) <= 0)
 		return 1;
 	for (;;) {
 		ssize_t n = write(t->out, t->unsent.ptr, t->unsent.len);
@@ -396,7 +397,7 @@ void tty_woken(const struct tty *t)
 {
 	uint64_t count;
 
-	(void)!read(t->wake, &count, sizeof(count));
+	(void)!io_read(t->wake, &count, sizeof(count));
 }
 
 void tty_set_above(int rows)

@@ -12,6 +12,7 @@
 #include <sodium.h>
 
 #include "base/ids.h"
+#include "base/io.h"
 #include "base/mem.h"
 #include "base/str.h"
 
@@ -234,13 +235,9 @@ static void write_file(const char *file, struct str text)
 {
 	char *part = xasprintf("%s.XXXXXX", file);
 	int fd = mkostemp(part, O_CLOEXEC);
-	ssize_t n = fd < 0 ? -1 : 1;
+	bool whole = fd >= 0 && io_write_all(fd, text.ptr, text.len) == 0;
 
-	while (n > 0 && text.len) {
-		n = write(fd, text.ptr, text.len);
-		text = str_skip(text, n > 0 ? (size_t)n : 0);
-	}
-	if (fd >= 0 && (close(fd) < 0 || text.len || rename(part, file) < 0))
+	if (fd >= 0 && (close(fd) < 0 || !whole || rename(part, file) < 0))
 		(void)unlink(part);
 	free(part);
 }

@@ -11,6 +11,7 @@
 
 #include <sodium.h>
 
+#include "base/io.h"
 #include "base/str.h"
 #include "tree/name.h"
 
@@ -172,7 +173,7 @@ static int changed(const struct treefile_write *w, struct error *err)
 static int write_link(const struct treefile_write *w, int dir, const char *name)
 {
 	char target[PATH_MAX];
-	ssize_t n = pread(w->source, target, sizeof(target) - 1, 0);
+	ssize_t n = io_pread(w->source, target, sizeof(target) - 1, 0);
 
 	if (n < 0)
 		return -1;
@@ -258,7 +259,7 @@ static int sync_at(const struct treefile_write *w, int dir, const char *name,
 	if (w->to->mode == NAME_LINK) /* has no bytes of its own */
 		return 0;
 	fd = openat(dir, b->swap, O_RDONLY | O_NOFOLLOW | O_CLOEXEC);
-	if (fd < 0 || fsync(fd) < 0)
+	if (fd < 0 || io_fsync(fd) < 0)
 		rc = error_errno(err, "writing %s", w->path);
 	if (fd >= 0)
 		close(fd);

@@ -10,6 +10,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "base/io.h"
 #include "base/mem.h"
 #include "base/path.h"
 #include "base/str.h"
@@ -27,10 +28,9 @@ static int write_lock(const char *path, const char *text, struct error *err)
 	int fd =
 		open(path, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC,
 		     0600);
-	ssize_t len = (ssize_t)strlen(text);
 	int rc = 0;
 
-	if (fd < 0 || write(fd, text, (size_t)len) != len)
+	if (fd < 0 || io_write_all(fd, text, strlen(text)) < 0)
 		rc = error_errno(err, "writing %s", path);
 	if (fd >= 0)
 		close(fd);
@@ -106,7 +106,7 @@ int user_index_copy(const char *from, const char *to, struct error *err)
 			   O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC,
 			   0644);
 	if (in < 0 || out < 0 || treefile_copy(in, out, hash) < 0 ||
-	    fsync(out) < 0 || rename(temporary, to) < 0)
+	    io_fsync(out) < 0 || rename(temporary, to) < 0)
 		rc = error_errno(err, "writing %s", to);
 done:
 	if (in >= 0)

@@ -11,6 +11,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "base/io.h"
 #include "base/mem.h"
 #include "base/path.h"
 #include "base/project.h"
@@ -89,7 +90,7 @@ int user_repo_read(const char *directory, const char *name, struct buf *out,
 	if (rc != 0)
 		return rc;
 	room = xcalloc(1, CHUNK);
-	while ((n = read(fd, room, CHUNK)) > 0 && !out->over)
+	while ((n = io_read(fd, room, CHUNK)) > 0 && !out->over)
 		buf_add(out, room, (size_t)n);
 	if (n < 0)
 		rc = error_errno(err, "%s/%s", directory, name);
@@ -350,9 +351,9 @@ static int copy_file(const char *directory, const char *from, const char *to,
 		return rc;
 	room = xcalloc(1, CHUNK);
 	out = open(to, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);
-	while (out >= 0 && left >= 0 && (n = read(in, room, CHUNK)) > 0) {
+	while (out >= 0 && left >= 0 && (n = io_read(in, room, CHUNK)) > 0) {
 		left -= n;
-		if (write(out, room, (size_t)n) != n)
+		if (io_write_all(out, room, (size_t)n) < 0)
 			n = -1;
 		if (n < 0)
 			break;

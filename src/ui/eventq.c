@@ -8,6 +8,7 @@
 #include <sys/eventfd.h>
 #include <unistd.h>
 
+#include "base/io.h"
 #include "base/mem.h"
 #include "base/str.h"
 
@@ -169,7 +170,7 @@ static void append(struct eventq *q, struct queued *item)
 		q->first = item;
 	q->last = item;
 	if (q->first == item)
-		(void)!write(q->fd, &one, sizeof(one));
+		(void)!io_write(q->fd, &one, sizeof(one));
 }
 
 void eventq_push(struct eventq *q, const struct agent_event *ev)
@@ -211,7 +212,7 @@ struct queued *eventq_take(struct eventq *q)
 		item->next = NULL;
 		if (!q->first) {
 			q->last = NULL;
-			(void)!read(q->fd, &count, sizeof(count));
+			(void)!io_read(q->fd, &count, sizeof(count));
 		}
 		pthread_cond_broadcast(&q->room);
 	}

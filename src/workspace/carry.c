@@ -10,6 +10,7 @@
 #include <unistd.h>
 
 #include "base/ids.h"
+#include "base/io.h"
 #include "base/mem.h"
 #include "base/sanitize.h"
 #include "base/str.h"
@@ -102,7 +103,7 @@ static int64_t pull_new(struct tree_stream *s, char *room, size_t len,
 {
 	int64_t n = pass_pull(s->pass, room, len, err);
 
-	if (n > 0 && pwrite(s->spool, room, (size_t)n, s->spooled) != n)
+	if (n > 0 && io_pwrite_all(s->spool, room, (size_t)n, s->spooled) < 0)
 		return error_errno(err, "keeping what is sent");
 	s->spooled += n > 0 ? n : 0;
 	return n;
@@ -124,7 +125,7 @@ static int64_t read_part(void *arg, char *room, size_t len, struct error *err)
 	if (!len)
 		n = 0;
 	else if (at < s->spooled)
-		n = pread(s->spool, room, len, at);
+		n = io_pread(s->spool, room, len, at);
 	else
 		n = pull_new(s, room, len, err);
 	if (n < 0 && !err->code)
@@ -201,7 +202,7 @@ static int send_gzip(struct tree_stream *s, struct error *err)
 		char *bytes = xcalloc(1, (size_t)s->spooled + 1);
 		struct str all = { bytes, (size_t)s->spooled };
 
-		if (pread(s->spool, bytes, all.len, 0) != s->spooled) {
+		if (io_pread_all(s->spool, bytes, all.len, 0) != s->spooled) {
 			free(bytes);
 			return error_errno(err, "reading what is sent");
 		}

@@ -14,6 +14,7 @@
 #include <sodium.h>
 
 #include "archive/archive.h"
+#include "base/io.h"
 #include "base/mem.h"
 #include "base/str.h"
 #include "tree/tree_dir.h"
@@ -274,12 +275,10 @@ static int begin_attachment(struct pass *p, struct error *err)
 static int put_attachment(struct pass *p, struct error *err)
 {
 	int64_t left = p->r.attachment_size - p->attached;
-	ssize_t n = pread(p->r.attachment, p->chunk,
-			  left < CHUNK ? (size_t)left : CHUNK, p->attached);
+	ssize_t n = io_pread(p->r.attachment, p->chunk,
+			     left < CHUNK ? (size_t)left : CHUNK, p->attached);
 	struct str bytes = { p->chunk, n > 0 ? (size_t)n : 0 };
 
-	if (n < 0 && errno == EINTR)
-		return 0;
 	if (n <= 0)
 		return error_errno(err, "reading the commits");
 	p->attached += n;

@@ -13,6 +13,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "base/io.h"
 #include "base/mem.h"
 #include "base/path.h"
 #include "base/sanitize.h"
@@ -273,9 +274,10 @@ static bool same_bytes(int a, const char *path)
 	bool same = b >= 0;
 
 	while (same) {
-		ssize_t n = pread(a, room, CHUNK, at);
+		ssize_t n = io_pread_all(a, room, CHUNK, at);
 
-		same = n >= 0 && pread(b, room + CHUNK, CHUNK, at) == n &&
+		same = n >= 0 &&
+		       io_pread_all(b, room + CHUNK, CHUNK, at) == n &&
 		       !memcmp(room, room + CHUNK, (size_t)n);
 		if (n <= 0)
 			break;
@@ -330,7 +332,7 @@ static int fill(const struct patch_save *s, int fd, const struct stop *stop,
 	if (rc == 0)
 		rc = patch_write(&w->git, w->base, s->fetch->theirs, &to, stop,
 				 err);
-	if (rc == 0 && fsync(fd) < 0)
+	if (rc == 0 && io_fsync(fd) < 0)
 		rc = error_errno(err, "saving the patch");
 	return rc;
 }

@@ -11,6 +11,7 @@
 #include <unistd.h>
 
 #include "base/ids.h"
+#include "base/io.h"
 #include "base/mem.h"
 #include "base/path.h"
 #include "base/str.h"
@@ -219,16 +220,9 @@ static int write_bytes(void *arg, struct str bytes, struct error *err)
 {
 	struct rewritten *out = arg;
 
-	while (bytes.len) {
-		ssize_t n = pwrite(out->fd, bytes.ptr, bytes.len, out->size);
-
-		if (n < 0 && errno == EINTR)
-			continue;
-		if (n <= 0)
-			return error_errno(err, "keeping the commits");
-		out->size += n;
-		bytes = str_skip(bytes, (size_t)n);
-	}
+	if (io_pwrite_all(out->fd, bytes.ptr, bytes.len, out->size) < 0)
+		return error_errno(err, "keeping the commits");
+	out->size += (int64_t)bytes.len;
 	return 0;
 }
 

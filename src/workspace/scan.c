@@ -9,6 +9,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "base/io.h"
 #include "base/mem.h"
 #include "base/str.h"
 #include "sandbox/helper.h"
@@ -206,8 +207,8 @@ static int read_report(struct call *c, int64_t report, struct error *err)
 	bool ended = false;
 	int rc = 0;
 
-	if (report && (!room || pread(s->spool, room, (size_t)report, 0) !=
-					(ssize_t)report))
+	if (report && (!room || io_pread_all(s->spool, room, (size_t)report,
+					     0) != (ssize_t)report))
 		rc = not_whole(err);
 	else
 		buf_added(&text, (size_t)report);
@@ -289,7 +290,7 @@ static int run_script(struct call *c, const struct stop *stop,
 	};
 
 	c->most = r->total_max + REPORT_MAX;
-	if (ftruncate(c->scan->spool, 0) < 0 ||
+	if (io_truncate(c->scan->spool, 0) < 0 ||
 	    lseek(c->scan->spool, 0, SEEK_SET) < 0)
 		return error_errno(err, "keeping what changed");
 	if (helper_run(sb, &h, stop, err) < 0)

@@ -4,6 +4,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "base/io.h"
 #include "tree/tree_dir.h"
 #include "workspace/select.h"
 
@@ -22,7 +23,7 @@ static bool is_pointer(struct tree_dir *dir, const char *path)
 		at < 0 ? -1
 		       : openat(at, name,
 				O_RDONLY | O_NOFOLLOW | O_CLOEXEC | O_NONBLOCK);
-	bool is = fd >= 0 && read(fd, head, sizeof(head)) == sizeof(head) &&
+	bool is = fd >= 0 && io_read(fd, head, sizeof(head)) == sizeof(head) &&
 		  memcmp(head, mark, sizeof(head)) == 0;
 
 	if (fd >= 0)

@@ -8,6 +8,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "base/io.h"
 #include "base/str.h"
 #include "workspace/select.h"
 
@@ -166,7 +167,7 @@ static bool read_head(const struct select_look *l, struct str *head)
 	ssize_t n = fd < 0 ? 0 : 1;
 
 	while (n > 0 && len < SELECT_HEAD) {
-		n = read(fd, l->head + len, SELECT_HEAD - len);
+		n = io_read(fd, l->head + len, SELECT_HEAD - len);
 		len += n > 0 ? (size_t)n : 0;
 	}
 	if (fd >= 0)
