@@ -124,6 +124,7 @@ void app_release(struct app *app)
 {
 	hooks_free(app->hooks); /* its notifications draw on the others */
 	thread_transcript_free(app->transcript);
+	store_close(app->beside);
 	if (app->store)
 		store_close(app->store);
 	if (app->http)
@@ -215,6 +216,16 @@ int app_store_later(struct app *app, struct store **store, struct error *err)
 		}
 	}
 	*store = app->store;
+	return 0;
+}
+
+int app_store_beside(struct app *app, struct store **store, struct error *err)
+{
+	if (!app->beside && app_store_later(app, store, err) < 0)
+		return -1;
+	if (!app->beside)
+		app->beside = store_again(app->store);
+	*store = app->beside;
 	return 0;
 }
 

@@ -88,6 +88,7 @@ struct app {
 	struct registry *providers;
 	struct http *http;
 	struct store *store;
+	struct store *beside; /* by app_store_beside(), or NULL */
 	struct mask *mask;
 	struct meter *meter;          /* by run_money_begin(), or NULL */
 	struct pictures *pictures;    /* of a chat, or NULL */
@@ -123,6 +124,9 @@ struct http *app_http(struct app *app);
 int app_store(struct app *app, struct store **store, struct error *err);
 /* The same, opened by its first use. */
 int app_store_later(struct app *app, struct store **store, struct error *err);
+/* The same, over a connection of its own: for a thread beside the one that uses
+ * app_store(). */
+int app_store_beside(struct app *app, struct store **store, struct error *err);
 /* A path in the directory of dcode's state, "" itself. Owned; NULL with err. */
 char *app_state_path(struct app *app, const char *name, struct error *err);
 /* Opens a provider by name with all of the above; says on stderr when the

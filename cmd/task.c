@@ -1,12 +1,10 @@
 /* task.c - dcode -n: runs one task unattended. */
 /* SPDX-License-Identifier: MIT */
 #include <errno.h>
-#include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
-#include "agent/early.h"
 #include "base/ids.h"
 #include "base/sanitize.h"
 #include "base/str.h"
@@ -21,7 +19,10 @@
 #include "ui/output.h"
 #include "ui/plain.h"
 
-enum { MAX_PROMPT = 128 << 20 /* bytes */ };
+enum {
+	MAX_PROMPT = 128 << 20, /* bytes */
+	HELD_MAX = 64 << 20,    /* bytes of the first answer */
+};
 
 enum {
 	STATUS_LIMIT = 124,
@@ -33,8 +34,11 @@ struct task {
 	struct plain plain;
 	struct events events;
 	bool json;
-	/* Events may come while this thread prints the first lines. */
-	pthread_mutex_t lock;
+	bool begun; /* the first lines are out: the sandbox is there */
+	/* Of the first answer, in a pipe: it waits for its sandbox, so that a
+	 * run that cannot have it prints no answer. */
+	bool holds;
+	struct buf held;
 };
 
 static int output_failed(const struct task *t)
@@ -44,17 +48,29 @@ static int output_failed(const struct task *t)
 	return number == ECANCELED ? 0 : number; /* the run was to end */
 }
 
+static void show(struct task *t, const struct agent_event *ev)
+{
+	if (t->json)
+		events_event(&t->events, ev);
+	else
+		plain_event(&t->plain, ev);
+}
+
+static void begin(struct task *t);
+
 static void on_event(void *arg, const struct agent_event *ev)
 {
 	struct task *t = arg;
 
 	run_note_event(t->run, ev);
-	pthread_mutex_lock(&t->lock);
-	if (t->json)
-		events_event(&t->events, ev);
+	if (!t->begun && run_is_promised(t->run) && run_has_come(t->run))
+		begin(t);
+	if (t->holds && ev->kind == EVENT_RESTART)
+		buf_clear(&t->held);
+	if (t->holds && ev->kind == EVENT_TEXT)
+		buf_addstr(&t->held, ev->text);
 	else
-		plain_event(&t->plain, ev);
-	pthread_mutex_unlock(&t->lock);
+		show(t, ev);
 	/* Nobody reads any more: stop paying for answers. */
 	if (output_failed(t))
 		cancel_trigger(&t->run->app->cancel);
@@ -88,12 +104,10 @@ static void print_start(struct task *t)
 	if (!t->json && !r->options.quiet)
 		fprintf(stderr, "dcode: %s, tools in %s, thread %s\n", model,
 			place.ptr, session_id(r->session));
-	pthread_mutex_lock(&t->lock);
 	if (t->json)
 		events_start(&t->events, session_id(r->session), model,
 			     r->host.provider->name,
 			     host ? NULL : r->box.sandbox.id);
-	pthread_mutex_unlock(&t->lock);
 	buf_clear(&place);
 	run_limits(r, &place);
 	if (place.len && !r->options.quiet)
@@ -101,6 +115,35 @@ static void print_start(struct task *t)
 	buf_release(&place);
 	t->plain.whole_lines = false;
 	free(model);
+}
+
+/* The sandbox is there: the first lines, and what waited for them. */
+static void begin(struct task *t)
+{
+	struct buf held = t->held;
+
+	if (t->begun)
+		return;
+	t->begun = true;
+	print_start(t);
+	t->holds = false;
+	t->held = (struct buf){ 0 };
+	if (held.len) {
+		show(t, &(struct agent_event){ .kind = EVENT_TEXT,
+					       .text = buf_str(&held) });
+		show(t, &(struct agent_event){ .kind = EVENT_FLUSH });
+	}
+	buf_release(&held);
+}
+
+static int on_opened(void *arg, struct error *err)
+{
+	struct task *t = arg;
+
+	if (run_apply_check(t->run, err) < 0)
+		return -1;
+	begin(t);
+	return 0;
 }
 
 static void open_output(struct task *t)
@@ -112,7 +155,8 @@ static void open_output(struct task *t)
 	t->plain.no_stream = t->plain.quiet || t->run->options.no_stream;
 	t->plain.stop = t->events.stop = &t->run->stop;
 	t->plain.whole_lines = isatty(STDOUT_FILENO);
-	pthread_mutex_init(&t->lock, NULL);
+	t->holds = t->json || !isatty(STDOUT_FILENO);
+	t->held = BUF_INIT(HELD_MAX);
 }
 
 static int output_error(const struct task *t, struct error *err)
@@ -172,13 +216,26 @@ static int verdict(struct task *t, const struct stop *stop, struct error *err,
 	return app_exit_status(err);
 }
 
+/* The first line of a run that has no sandbox, with what is known of it. */
+static void start_without(struct task *t)
+{
+	struct run *r = t->run;
+	char *model = r->choice.model ? run_model_name(r) : NULL;
+
+	events_start(&t->events,
+		     r->session && session_is_stored(r->session)
+			     ? session_id(r->session)
+			     : NULL,
+		     model, r->options.sandbox, NULL);
+	free(model);
+}
+
 static void report(struct task *t, const struct error *err)
 {
 	struct buf message = BUF_INIT(1 << 12);
 
 	if (t->json) {
-		events_start(&t->events, NULL, NULL, t->run->options.sandbox,
-			     NULL);
+		start_without(t);
 		mask_text(t->run->app->mask, str_of(err->message), &message);
 		events_error(&t->events, error_name(err->code),
 			     buf_str(&message), str_of(err->hint));
@@ -235,7 +292,7 @@ static int print_end(struct task *t, int rc, int code, const char *status,
 		print_cost(r);
 		return code;
 	}
-	events_start(&t->events, NULL, NULL, r->options.sandbox, NULL);
+	start_without(t);
 	if (rc >= 0 && !code)
 		emit_remark(t);
 	run_transfers_json(r, &transfers);
@@ -251,7 +308,8 @@ static int print_end(struct task *t, int rc, int code, const char *status,
 	events_members(&t->events, buf_str(&changes));
 	buf_release(&changes);
 	buf_release(&transfers);
-	if (events_result(&t->events, status, buf_str(&r->agent.answer),
+	if (events_result(&t->events, status,
+			  t->begun ? buf_str(&r->agent.answer) : STR(""),
 			  r->agent.all_turns, &r->agent.usage, code) < 0 &&
 	    rc == 0) {
 		(void)stop_check(&r->stop, err);
@@ -274,22 +332,20 @@ int run_fail(struct run *r, struct error *err)
 	output_release(&guard);
 	events_release(&t.events);
 	plain_release(&t.plain);
+	buf_release(&t.held);
 	return code;
 }
 
 static int ask_model(struct run *r, const char *prompt, struct error *err)
 {
 	struct buf whole = BUF_INIT(MAX_PROMPT);
-	int rc = early_has(&r->agent) ? 0 /* they have run */
-				      : run_hooks_start(r, run_hooks_cause(r),
-							&r->stop, err);
+	int rc = run_hooks_start(r, run_hooks_cause(r), &r->stop, err);
 
 	if (rc == 0)
 		rc = mention_attach(r, str_of(r->options.task), str_of(prompt),
 				    &whole, &r->stop, err);
 	if (rc == 0)
-		rc = agent_run(&r->agent, whole.ptr ? whole.ptr : "", &r->stop,
-			       err);
+		rc = run_agent(r, whole.ptr ? whole.ptr : "", &r->stop, err);
 	buf_release(&whole);
 	return rc;
 }
@@ -307,7 +363,8 @@ int run_task(struct run *r, const char *prompt)
 
 	open_output(&t);
 	output_guard(&guard, &r->stop);
-	r->ahead = prompt;
+	r->promises = true;
+	r->opened = on_opened;
 	r->ui = (struct agent_ui){ .event = on_event,
 				   .approve = on_approve,
 				   .arg = &t };
@@ -316,18 +373,16 @@ int run_task(struct run *r, const char *prompt)
 		rc = run_hooks_open(r, &err);
 	if (rc == 0)
 		rc = run_open(r, &r->stop, &err);
-	if (rc == 0)
-		rc = run_apply_check(r, &err);
-	if (rc == 0) {
-		print_start(&t);
-		rc = startup_run(r, &r->stop, &err);
+	if (rc == 0 && !run_is_promised(r)) {
+		rc = on_opened(&t, &err);
+		if (rc == 0)
+			rc = startup_run(r, &r->stop, &err);
 	}
 	if (rc == 0)
 		rc = ask_model(r, prompt, &err);
-	if (rc < 0) {
-		early_end(&r->agent); /* no answer is paid for any more */
+	run_promise_end(r); /* hooks may have ended it before */
+	if (rc < 0)
 		code = verdict(&t, &r->stop, &err, &status);
-	}
 	plain_break(&t.plain);
 	run_hooks_end(r, "other");
 	if (run_download(r, &lost) < 0 && rc == 0)
@@ -351,5 +406,6 @@ int run_task(struct run *r, const char *prompt)
 	output_release(&guard);
 	events_release(&t.events);
 	plain_release(&t.plain);
+	buf_release(&t.held);
 	return code;
 }

@@ -36,10 +36,12 @@ struct chat {
 	struct chat_input input;
 	struct approve approve;
 	struct asker asker;
-	struct buf told; /* what the model learns with the next prompt */
-	bool cut;        /* the terminal has dropped some of a line */
-	bool left;       /* by /quit */
-	bool armed;      /* one Ctrl-C at an empty prompt was seen */
+	struct buf told;   /* what the model learns with the next prompt */
+	bool cut;          /* the terminal has dropped some of a line */
+	bool left;         /* by /quit */
+	bool armed;        /* one Ctrl-C at an empty prompt was seen */
+	const char *first; /* the message of -m or a pipe, until it is sent */
+	bool over;         /* after it */
 };
 
 static void on_event(void *arg, const struct agent_event *ev)
@@ -74,28 +76,36 @@ static int on_inquiry(void *arg, struct inquiry *q, enum inquiry_end *end,
 	return chat_inquire(&c->input, q, end, stop, err);
 }
 
+/* What a message came to; false when the chat is over. */
+static bool end_turn(struct chat *c, enum message_kind kind, int rc,
+		     const struct error *err)
+{
+	struct app *app = c->run->app;
+	bool over = false;
+
+	if (rc < 0 && err->code == ERR_CANCELLED)
+		fputs("Interrupted\n", stderr);
+	else if (rc < 0)
+		(void)app_fail(app, err);
+	else if (kind == MESSAGE_PROMPT || kind == MESSAGE_GIVEN)
+		run_remark(c->run);
+	over = (rc < 0 && chat_ends(err->code)) || c->plain.failed;
+	if (!over)
+		app_signal_clear(app);
+	return !over;
+}
+
 /* One message to its answer, or to a command's end; false when the chat is
  * over. */
 static bool run_turn(struct chat *c, enum message_kind kind, const char *text)
 {
-	struct app *app = c->run->app;
-	struct stop stop = app_stop(app);
+	struct stop stop = app_stop(c->run->app);
 	struct error err = { 0 };
-	bool over = false;
 	int rc = message_run(c->run, kind, text + strlen(message_prefix(kind)),
 			     &c->told, &stop, &err);
 
 	(void)plain_end(&c->plain);
-	if (rc < 0 && err.code == ERR_CANCELLED)
-		fputs("Interrupted\n", stderr);
-	else if (rc < 0)
-		(void)app_fail(app, &err);
-	else if (kind == MESSAGE_PROMPT || kind == MESSAGE_GIVEN)
-		run_remark(c->run);
-	over = (rc < 0 && chat_ends(err.code)) || c->plain.failed;
-	if (!over)
-		app_signal_clear(app);
-	return !over;
+	return end_turn(c, kind, rc, &err);
 }
 
 /* Ctrl-C at the prompt: the first empties the line, the second leaves. */
@@ -244,6 +254,31 @@ static void print_banner(const struct chat *c)
 	free(model);
 }
 
+static int on_opened(void *arg, struct error *err)
+{
+	struct chat *c = arg;
+
+	(void)err;
+	print_banner(c);
+	c->plain.whole_lines = false;
+	return 0;
+}
+
+/* The first message, while the sandbox is being made: -1 where that failed. */
+static int send_first(struct chat *c, const struct stop *stop,
+		      struct error *err)
+{
+	const char *first = c->first;
+	int rc = message_run(c->run, MESSAGE_GIVEN, first, &c->told, stop, err);
+
+	(void)plain_end(&c->plain);
+	if (!run_has_come(c->run))
+		return -1;
+	c->first = NULL;
+	c->over = !end_turn(c, MESSAGE_GIVEN, rc, err);
+	return 0;
+}
+
 static int open_once(struct chat *c, bool again, struct error *err)
 {
 	struct stop stop = app_stop(c->run->app);
@@ -251,8 +286,9 @@ static int open_once(struct chat *c, bool again, struct error *err)
 	c->plain.whole_lines = isatty(STDOUT_FILENO);
 	if (chat_open(c->run, again, &stop, err) < 0)
 		return -1;
-	print_banner(c);
-	c->plain.whole_lines = false;
+	if (run_is_promised(c->run))
+		return send_first(c, &stop, err);
+	(void)on_opened(c, err);
 	return startup_run(c->run, &stop, err);
 }
 
@@ -283,11 +319,12 @@ static int open_chat(struct chat *c, struct buf *next, struct error *err)
 	return 0;
 }
 
-/* first: the message of -m or a pipe, or NULL; next: what was typed already. */
-static int run_conversation(struct chat *c, const char *first, struct str next)
+/* next: what was typed already. */
+static int run_conversation(struct chat *c, struct str next)
 {
 	struct buf message = BUF_INIT(CHAT_MAX_LINE);
-	bool on = !first || run_turn(c, MESSAGE_GIVEN, first);
+	bool on =
+		!c->over && (!c->first || run_turn(c, MESSAGE_GIVEN, c->first));
 	int status = 0;
 
 	if (on && str_trim(next).len)
@@ -349,12 +386,14 @@ static int chat_in_lines(struct run *r, const char *first)
 	r->pick = on_pick;
 	r->raise = slash_raise_cap;
 	r->go_on = slash_go_on;
-	r->ahead = first;
+	r->promises = first != NULL;
+	r->opened = on_opened;
+	c.first = first;
 	rc = open_chat(&c, &next, &err);
 	if (rc < 0)
 		status = app_fail(r->app, &err);
 	else if (rc == 0)
-		status = run_conversation(&c, first, buf_str(&next));
+		status = run_conversation(&c, buf_str(&next));
 	else if (app_signal())
 		status = 128 + app_signal();
 	r = c.run;

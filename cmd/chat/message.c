@@ -2,7 +2,6 @@
 /* SPDX-License-Identifier: MIT */
 #include "cmd/chat/message.h"
 
-#include "agent/early.h"
 #include "agent/own_command.h"
 #include "base/str.h"
 #include "cmd/chat/mention.h"
@@ -57,7 +56,7 @@ static int run_prompt(struct run *r, const char *text, struct buf *told,
 		rc = mention_expand(r, typed, &whole, stop, err);
 	if (rc == 0) {
 		buf_clear(told);
-		rc = agent_run(&r->agent, whole.ptr, stop, err);
+		rc = run_agent(r, whole.ptr, stop, err);
 	}
 	buf_release(&whole);
 	buf_release(&marks);
@@ -69,10 +68,11 @@ int message_run(struct run *r, enum message_kind kind, const char *text,
 {
 	struct error why = { 0 };
 
-	if (background_failed(r->box.sandbox.background, &why) < 0)
+	if (!run_is_promised(r) &&
+	    background_failed(r->box.sandbox.background, &why) < 0)
 		app_warn("%s", why.message);
-	if (kind == MESSAGE_GIVEN || early_has(&r->agent))
-		return agent_run(&r->agent, text, stop, err);
+	if (kind == MESSAGE_GIVEN)
+		return run_agent(r, text, stop, err);
 	if (kind == MESSAGE_PROMPT)
 		return run_prompt(r, text, told, stop, err);
 	return agent_run_own_command(&r->agent, text,

@@ -157,6 +157,11 @@ int worker_pick(struct worker *w, const void *pick)
 	return wait_for_answer(w, NOTICE_PICK, (void *)pick, NULL);
 }
 
+void worker_tell_opened(struct worker *w)
+{
+	(void)wait_for_answer(w, NOTICE_OPENED, NULL, NULL);
+}
+
 void worker_borrow_terminal(void *arg)
 {
 	struct worker *w = arg;

@@ -17,6 +17,7 @@ enum worker_notice {
 	NOTICE_CHOICE,    /* arg: const struct app_question; worker_answer() */
 	NOTICE_PICK,      /* arg: const struct pick; worker_answer() */
 	NOTICE_LISTENS,   /* a message may be sent while the run is opened */
+	NOTICE_OPENED,    /* its sandbox is there; worker_answer() */
 	NOTICE_BORROW,    /* wants the terminal; worker_answer() lends it */
 	NOTICE_RETURN,    /* gives it back; worker_answer() takes it */
 	NOTICE_JOB,       /* a command in the background has ended */
@@ -59,6 +60,8 @@ int worker_choose(struct worker *w, const void *question,
 /* The same for a list to choose from: what worker_answer() says, an index or
  * -1. */
 int worker_pick(struct worker *w, const void *pick);
+/* The same where the message that a run was opened with goes on in it. */
+void worker_tell_opened(struct worker *w);
 /* The terminal as it is without a screen, until as many calls of the second:
  * for what asks there itself. arg is the worker. */
 void worker_borrow_terminal(void *arg);

@@ -127,6 +127,10 @@ static void on_notice(struct live *l, const struct queued *item)
 	case NOTICE_LISTENS:
 		live_send_ahead(l);
 		break;
+	case NOTICE_OPENED:
+		live_go_on(l);
+		worker_answer(&l->worker, 0);
+		break;
 	case NOTICE_BORROW:
 		live_suspend(l);
 		l->lent = true;
@@ -418,6 +422,7 @@ int live_chat(struct run *r, const char *first)
 
 	mem_keep_little();
 	pthread_mutex_init(&l.ahead.lock, NULL);
+	pthread_cond_init(&l.ahead.changed, NULL);
 	if (open_live(&l, &err) < 0) {
 		eventq_free(l.events);
 		return app_fail(r->app, &err);
@@ -427,7 +432,9 @@ int live_chat(struct run *r, const char *first)
 				   true };
 	l.asker = (struct asker){ .run = r, .ask = live_ask, .arg = &l };
 	r->pick = live_pick;
-	r->listen = live_listen;
+	r->promises = true;
+	r->opened = live_on_opened;
+	r->came = live_on_came;
 	r->on_job_end = live_on_job_end;
 	r->raise = slash_raise_cap;
 	r->go_on = slash_go_on;
@@ -452,6 +459,7 @@ int live_chat(struct run *r, const char *first)
 	app_signal_output(STDERR_FILENO);
 	close_live(&l);
 	pthread_mutex_destroy(&l.ahead.lock);
+	pthread_cond_destroy(&l.ahead.changed);
 	eventq_free(l.events);
 	return status;
 }

@@ -36,7 +36,6 @@ static void end_opening(struct live *l, int rc)
 	live_status_opened(l);
 	if (stopped) /* too late for it */
 		app_signal_clear(l->run->app);
-	live_go_on(l);
 }
 
 static void end_work(struct live *l, int rc)

@@ -171,8 +171,7 @@ void live_open(struct live *l);
 /* Begins the next job when nothing runs. */
 void live_next(struct live *l);
 void live_take_next(struct live *l); /* the first that waits, into now */
-void live_begin_job(struct live *l, const char *wait); /* that of now */
-void live_ask_cap(struct live *l);                     /* begins JOB_CAP */
+void live_ask_cap(struct live *l);   /* begins JOB_CAP */
 /* live_cap.c: asks in time, and ends the chat where that was in vain. */
 int64_t live_cap_at(const struct live *l); /* clock_ms() when it is to look */
 void live_watch_cap(struct live *l);

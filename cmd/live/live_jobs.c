@@ -25,6 +25,8 @@ int live_job_open(void *arg)
 	if (chat_open(r, again, &stop, &l->err) < 0 ||
 	    startup_run(r, &stop, &l->err) < 0)
 		return -1;
+	if (run_is_promised(r))
+		return live_run_ahead(l, &stop, &l->err);
 	/* A message is stored before it is sent: the database is opened while
 	 * the user still types it. */
 	(void)app_store(r->app, &store, &ignored);

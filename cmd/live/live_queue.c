@@ -53,7 +53,8 @@ static void show_message(struct live *l, const struct waiting *m)
 	free(text);
 }
 
-void live_begin_job(struct live *l, const char *wait)
+/* The job that is now. */
+static void begin_job(struct live *l, const char *wait)
 {
 	char text[sizeof(l->wait)];
 
@@ -88,7 +89,7 @@ void live_list_files(void *arg)
 		return;
 	free(l->now.text);
 	l->now = (struct waiting){ .kind = JOB_FILES };
-	live_begin_job(l, "listing files");
+	begin_job(l, "listing files");
 }
 
 void live_list_arguments(void *arg, struct str command)
@@ -106,14 +107,14 @@ void live_list_arguments(void *arg, struct str command)
 	}
 	free(l->now.text);
 	l->now = (struct waiting){ .kind = JOB_ARGUMENTS, .text = name };
-	live_begin_job(l, "listing");
+	begin_job(l, "listing");
 }
 
 void live_ask_cap(struct live *l)
 {
 	free(l->now.text);
 	l->now = (struct waiting){ .kind = JOB_CAP };
-	live_begin_job(l, "asking about the cap");
+	begin_job(l, "asking about the cap");
 }
 
 /* What completion asked for while something ran. */
@@ -156,8 +157,8 @@ void live_next(struct live *l)
 		return;
 	}
 	live_take_next(l);
-	live_begin_job(l, asks_model(l->now.kind) ? "waiting for the model"
-						  : "running");
+	begin_job(l, asks_model(l->now.kind) ? "waiting for the model"
+					     : "running");
 }
 
 bool live_take_back(struct live *l)

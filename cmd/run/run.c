@@ -7,14 +7,12 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "agent/early.h"
 #include "base/mem.h"
 #include "base/sanitize.h"
 #include "base/str.h"
 #include "cmd/agents/agent_choice.h"
 #include "cmd/command.h"
 #include "cmd/jobs/jobs.h"
-#include "cmd/overlap/overlap.h"
 #include "cmd/run/run_stdin.h"
 #include "cmd/secret.h"
 #include "cmd/skills/run_skills.h"
@@ -107,18 +105,29 @@ static int open_conversation(struct run *r, const struct stop *stop,
 /* The sandbox first, unless the model need not wait for it. */
 static int open_both(struct run *r, const struct stop *stop, struct error *err)
 {
-	struct stop both;
-
-	if (!overlap_can(r))
-		return run_open_sandbox(r, stop, err) < 0
+	if (run_promise_can(r))
+		return open_conversation(r, stop, err) < 0
 			       ? -1
-			       : open_conversation(r, stop, err);
-	if (open_conversation(r, stop, err) < 0 ||
-	    overlap_begin(r, stop, err) < 0)
-		return overlap_fail(r, err);
-	both = early_stop(&r->agent, stop);
-	return run_open_sandbox(r, &both, err) < 0 ? overlap_fail(r, err)
-						   : overlap_end(r, err);
+			       : run_promise_begin(r, stop, err);
+	return run_open_sandbox(r, stop, err) < 0 ||
+			       open_conversation(r, stop, err) < 0
+		       ? -1
+		       : run_open_rest(r, err);
+}
+
+int run_open_rest(struct run *r, struct error *err)
+{
+	if (run_jobs_open(r, err) < 0 || run_asks_attached(r, err) < 0)
+		return -1;
+	if (r->interactive && r->options.yolo && !r->declined &&
+	    run_set_mode(r, RUN_YOLO, err) < 0)
+		return -1;
+	r->box.request.thread = session_id(r->session);
+	if (r->interactive)
+		grants_load(&r->grants, r->app->settings);
+	if (on_host(r))
+		secret_files_open(&r->secrets, settings_dir(r->app->settings));
+	return 0;
 }
 
 int run_open(struct run *r, const struct stop *stop, struct error *err)
@@ -128,25 +137,16 @@ int run_open(struct run *r, const struct stop *stop, struct error *err)
 	if (app_settings(r->app, &set, err) < 0 ||
 	    run_money_begin(r, err) < 0 || run_resume_begin(r, err) < 0 ||
 	    run_choose_model(r, err) < 0 || run_mcp_begin(r, err) < 0 ||
-	    run_open_client(r, err) < 0 || open_both(r, stop, err) < 0 ||
-	    run_jobs_open(r, err) < 0 || run_asks_attached(r, err) < 0)
+	    run_open_client(r, err) < 0)
 		return -1;
-	if (r->interactive && r->options.yolo && !r->declined &&
-	    run_set_mode(r, RUN_YOLO, err) < 0)
-		return -1;
-	r->box.request.thread = session_id(r->session);
-	if (r->interactive)
-		grants_load(&r->grants, set);
-	if (on_host(r))
-		secret_files_open(&r->secrets, settings_dir(r->app->settings));
-	return 0;
+	return open_both(r, stop, err);
 }
 
 void run_undo(struct run *r)
 {
 	struct error ignored = { 0 };
 
-	early_end(&r->agent);
+	run_promise_end(r);
 	/* The sandbox first, since it costs money; a failure has been warned
 	 * about. */
 	r->lost = run_end_sandbox(r, &ignored) < 0 && ignored.code == ERR_GONE;
@@ -162,7 +162,6 @@ void run_undo(struct run *r)
 	r->unsaved |= r->saved.failed != NULL;
 	saved_work_release(&r->saved);
 	free(r->history_dir);
-	free(r->expected);
 	run_wrote_release(&r->wrote);
 	grants_clear(&r->grants);
 	buf_release(&r->applied);
@@ -178,7 +177,6 @@ void run_undo(struct run *r)
 	r->secrets = (struct secret_files){ 0 };
 	r->saved = (struct saved_work){ 0 };
 	r->history_dir = NULL;
-	r->expected = NULL;
 	r->wrote = (struct run_wrote){ 0 };
 	r->agent = (struct agent){ 0 };
 	r->choice = (struct model_choice){ 0 };

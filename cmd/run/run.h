@@ -26,8 +26,8 @@ enum run_mode {
 
 struct pick; /* cmd/slash/slash_cmd.h */
 struct run_subagents;
-struct mcp;   /* mcp/mcp.h */
-struct early; /* agent/early.h */
+struct mcp;     /* mcp/mcp.h */
+struct promise; /* run_promise.c */
 
 /* A running conversation. Zero it, set app and options, then run_open(). */
 struct run {
@@ -48,12 +48,16 @@ struct run {
 	bool (*raise)(void *arg);
 	/* agent.go_on, the same. */
 	bool (*go_on)(void *arg, const struct error *why);
-	/* A prompt that may be sent while the sandbox is made; and who may have
-	 * one then, told of NULL at the end, arg of ui. Or NULL. */
-	const char *ahead;
-	void (*listen)(void *arg, struct early *e);
+	/* run_open() may return before the sandbox is there: run_agent() or
+	 * run_await() waits for it. With it, arg of ui: opened is called on
+	 * their thread once it is there, before any tool runs; came on another
+	 * one when the making has ended, well or not. Both may be NULL. */
+	bool promises;
+	int (*opened)(void *arg, struct error *err);
+	void (*came)(void *arg);
 	void (*on_job_end)(void *arg); /* jobs_set_end(), arg of ui; or NULL */
-	char *expected; /* its directory, as the model was told; owned */
+	struct promise *promise; /* the sandbox that is being made; or NULL */
+	struct store *store;     /* of the session: app's own other one; NULL */
 	const struct args *args; /* the command line */
 	/* The thread that is resumed; id NULL: a new one is begun. */
 	struct thread thread;
@@ -151,10 +155,42 @@ int run_apply_check(struct run *r, struct error *err);
 int run_apply(struct run *r, struct error *err);
 /* Deletes the sandbox, or keeps it, and counts it no more. */
 int run_end_sandbox(struct run *r, struct error *err);
-/* All of it. On -1 run_close() has to be called: it deletes what was made. */
+/* All of it, but for a sandbox that is promised. On -1 run_close() has to be
+ * called: it deletes what was made. */
 int run_open(struct run *r, const struct stop *stop, struct error *err);
+/* What of it needs the sandbox. */
+int run_open_rest(struct run *r, struct error *err);
 void run_undo(struct run *r); /* after it failed: it may be called again */
 void run_close(struct run *r);
+/*
+ * run_promise.c: the sandbox as a promise. Where the model's prompt is known to
+ * be the same afterwards, the agent asks it while the sandbox is being made.
+ */
+/* Whether it can be; then r->box says where the tools will act, until
+ * run_promise_begin(). r->host is open. Not with [sandboxes] overlap false. */
+bool run_promise_can(struct run *r);
+/* r->agent is complete. Makes the sandbox on a thread, and returns once the
+ * user has no question to answer any more; -1: there will be none. */
+int run_promise_begin(struct run *r, const struct stop *stop,
+		      struct error *err);
+void run_promise_begins(void *arg); /* lifecycle_request.begins; the run */
+/* The user has answered whether his tree may be sent. Any thread. */
+void run_promise_answered(struct run *r);
+/* Nobody has waited for the sandbox to its end yet. */
+bool run_is_promised(const struct run *r);
+/* The sandbox is there, and as the model was told; the making has ended. */
+bool run_has_come(const struct run *r);
+bool run_promise_ended(const struct run *r);
+/* Waits for it; 0 where none is promised. -1 with why there is none. */
+int run_await(struct run *r, struct error *err);
+/* Ends the making where it still goes on. */
+void run_promise_end(struct run *r);
+/* agent_run(), in every way of starting. With a sandbox that is promised: on
+ * return it is there, or the run has failed by its failure; one of both that
+ * fails ends the other, but a chat keeps the sandbox where its request fails.
+ */
+int run_agent(struct run *r, const char *prompt, const struct stop *stop,
+	      struct error *err);
 /* r->choice: a resumed thread goes on with its model, -M takes precedence. */
 int run_choose_model(struct run *r, struct error *err);
 /* Masks its key, and says when it comes with the project. */

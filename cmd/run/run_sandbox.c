@@ -8,7 +8,6 @@
 #include "base/sanitize.h"
 #include "base/str.h"
 #include "cmd/money/run_money.h"
-#include "cmd/overlap/overlap.h"
 #include "cmd/print.h"
 #include "cmd/secret.h"
 #include "cmd/skills/run_skills.h"
@@ -247,7 +246,7 @@ int run_open_sandbox(struct run *r, const struct stop *stop, struct error *err)
 		.snapshot = r->options.snapshot,
 		.setup = r->options.setup,
 		.network = r->options.network,
-		.begins = overlap_begins,
+		.begins = run_promise_begins,
 		.begins_arg = r,
 		.fill = run_fill,
 		.fill_arg = r,

@@ -10,7 +10,6 @@
 #include "base/path.h"
 #include "base/sanitize.h"
 #include "base/str.h"
-#include "cmd/overlap/overlap.h"
 #include "cmd/print.h"
 #include "cmd/run/run.h"
 #include "cmd/secret.h"
@@ -391,7 +390,7 @@ static int fill(struct filling *f, struct sandbox *sb, const char *root,
 	if (rc == 0)
 		rc = decision == SEND_TREE ? 1 : ask(f, err);
 	if (rc >= 0)
-		overlap_answered(f->r);
+		run_promise_answered(f->r);
 	if (rc > 0)
 		rc = send_tree(f, sb, stop, err);
 	return rc;

@@ -112,8 +112,7 @@ int approval_edit(struct approval *a, struct str text, struct error *err);
 void approval_describe_edit(const struct approval *a, const struct mask *m,
 			    struct buf *out);
 
-/* Called on the agent's thread or one of its tool threads, or that of an early
- * request, never two at once.
+/* Called on the agent's thread or one of its tool threads, never two at once.
  * approve is asked before each call of a known tool whose arguments are right;
  * -1 when the run was cancelled. */
 struct agent_ui {
@@ -129,7 +128,6 @@ struct agent_ui {
 	bool apart;   /* event may be called while approve or ask are */
 };
 
-struct early; /* agent/early.h */
 struct agent;
 struct delegation { /* of a call of task; borrowed */
 	struct agent *parent;
@@ -206,7 +204,12 @@ struct agent { /* filled by the caller; all borrowed */
 			    struct error *err);
 	/* Each request, once it is on its way. May be NULL. */
 	void (*request_sent)(void *arg);
-	struct early *early;   /* its prompt was sent already, or NULL */
+	/* Waits for the sandbox: called once, after the first answer, or before
+	 * what else needs it. 1: the model was told of another place, and the
+	 * agent has a new one, with the history that is stored; -1: there is
+	 * none, and err says why. NULL: it is there. */
+	int (*await)(void *arg, struct error *err);
+	void *await_arg;
 	void *tools_arg;       /* of both */
 	const struct web *web; /* or NULL */
 	/* Runs a subagent: as tool_env.delegate, several at once. NULL: there

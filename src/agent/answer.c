@@ -42,8 +42,7 @@ static void emit(struct agent *a, enum agent_event_kind kind, struct str text)
 
 static void add(struct arrival *x, enum part_kind kind, struct str delta)
 {
-	/* another thread has the store while an early request runs */
-	if (!x->agent->session || x->agent->early)
+	if (!x->agent->session)
 		return;
 	if (!x->n || x->pieces[x->n - 1].kind != kind) {
 		/* grows at powers of two, so that no capacity need be kept */
@@ -88,8 +87,10 @@ static int write_draft(struct agent *a, const struct message *m,
 {
 	if (session_begin(a->session, err) < 0)
 		return -1;
-	if (session_draft(a->session, m, err) < 0)
+	if (session_draft(a->session, m, err) < 0) {
+		session_rollback(a->session);
 		return -1;
+	}
 	if (a->meter)
 		(void)spend_store(a->session, a->meter, err);
 	return session_commit(a->session, err);

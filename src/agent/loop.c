@@ -8,7 +8,6 @@
 #include "agent/agent.h"
 #include "agent/answer.h"
 #include "agent/compact.h"
-#include "agent/early.h"
 #include "agent/hooked.h"
 #include "agent/refused_file.h"
 #include "agent/toolrun.h"
@@ -22,6 +21,7 @@
 enum {
 	HELD_MS = 100, /* until money that others hold is looked for again */
 	MOST_CUTS = 3, /* answers in a row that end within a call */
+	WHY_MAX = 1 << 16,     /* bytes of the result of a call */
 	PROMPT_MAX = 160 << 20 /* bytes */
 };
 
@@ -90,7 +90,7 @@ static void add_ended(struct agent *a, char **text)
 	char *all;
 
 	/* Who has the sandbox is told of all jobs in it. */
-	if (agent_shares_sandbox(a))
+	if (agent_shares_sandbox(a) || a->await)
 		return;
 	jobs_take_ended(a->sandbox->jobs, tell_ended, &e);
 	if (out.len) {
@@ -197,8 +197,7 @@ static int stream(struct agent *a, struct model_reply *reply,
 	int rc;
 
 	do {
-		rc = early_has(a) ? early_take(a, reply, err)
-				  : answer_stream(a, reply, stop, err);
+		rc = answer_stream(a, reply, stop, err);
 		rc = meter_name_cap(a->meter, stop, rc, err);
 	} while (rc < 0 && err->code == ERR_BUDGET &&
 		 (waits_for_others(stop, err) ||
@@ -224,14 +223,25 @@ static bool is_too_long(const struct error *err)
 	return strcmp(err->reason, MODEL_TOO_LONG) == 0;
 }
 
+static int await_sandbox(struct agent *a, struct error *err)
+{
+	int rc = a->await ? a->await(a->await_arg, err) : 0;
+
+	if (rc >= 0)
+		a->await = NULL;
+	return rc;
+}
+
 /* After a request or an answer that passed the window: 1 to ask again, with a
  * shorter conversation; 0 when it cannot be shorter. */
 static int shorten(struct agent *a, const char *why, const struct stop *stop,
 		   struct error *err)
 {
 	const struct compact_order order = { .refused = true };
-	int rc = compact_now(a, &order, NULL, stop, err);
+	int rc = await_sandbox(a, err);
 
+	if (rc >= 0)
+		rc = compact_now(a, &order, NULL, stop, err);
 	if (rc > 0)
 		answer_restart(a, why);
 	return rc;
@@ -247,7 +257,10 @@ static int ask(struct agent *a, struct model_reply *reply,
 	int rc;
 
 	learn_window(a);
-	if (!early_has(a) && compact_if_full(a, stop, err) < 0)
+	if (a->await && window_is_full(&a->window, model_size(a->model)) &&
+	    await_sandbox(a, err) < 0)
+		return -1;
+	if (compact_if_full(a, stop, err) < 0)
 		return -1;
 	bytes = model_size(a->model);
 	rc = stream_files(a, reply, stop, err);
@@ -330,19 +343,102 @@ static bool ends_for_repeats(struct agent *a, struct error *err)
 	return true;
 }
 
+/* With what it cost, in one transaction. */
+static void store_answer(struct agent *a, const struct model_reply *reply)
+{
+	struct session *s = a->session;
+	struct error err = { 0 };
+
+	if (s && session_begin(s, &err) < 0)
+		agent_not_stored(a, &err);
+	agent_store(a, &reply->message, &reply->usage);
+	if (!s)
+		return;
+	if (a->session && a->meter)
+		(void)spend_store(s, a->meter, &err);
+	if (!a->session)
+		session_rollback(s);
+	else if (session_commit(s, &err) < 0)
+		agent_not_stored(a, &err);
+}
+
+/* There is no sandbox: each call gets a result that says so. */
+static void refuse_calls(struct agent *a, const struct message *m,
+			 const struct error *why, struct message *results)
+{
+	struct agent_event ev = { .failed = true };
+
+	results->role = ROLE_TOOL;
+	for (size_t i = 0; i < m->n; i++) {
+		const struct part *call = &m->parts[i];
+		struct buf plain = BUF_INIT(WHY_MAX);
+		struct buf text = BUF_INIT(WHY_MAX);
+		struct part *p;
+
+		if (call->kind != PART_TOOL_CALL)
+			continue;
+		if (why->code == ERR_CANCELLED)
+			buf_addf(&plain,
+				 "Tool call %s with id %s was cancelled before "
+				 "it ran.",
+				 call->name, call->id);
+		else
+			buf_addf(&plain,
+				 "This call has not run: there is no sandbox. "
+				 "%s",
+				 why->message);
+		mask_text(a->mask, buf_str(&plain), &text);
+		p = message_add(results, PART_TOOL_RESULT);
+		p->id = xstrdup(call->id);
+		p->name = xstrdup(call->name);
+		p->failed = true;
+		p->text = buf_detach(&text);
+		buf_release(&plain);
+		ev.call = call;
+		ev.kind = EVENT_TOOL_CALL;
+		ev.text = (struct str){ 0 };
+		a->ui.event(a->ui.arg, &ev);
+		ev.kind = EVENT_TOOL_RESULT;
+		ev.text = str_of(p->text);
+		a->ui.event(a->ui.arg, &ev);
+	}
+}
+
+/* What was answered is void: the sandbox is another than the model was told. */
+static void take_back(struct agent *a)
+{
+	struct error err = { 0 };
+
+	if (a->session && session_drop_last(a->session, &err) < 0)
+		agent_not_stored(a, &err);
+	answer_restart(a, "the sandbox has another working directory than "
+			  "expected: asking again");
+}
+
 /* One answer and its tools. 1 to go on, 0 when the model is done, -1. */
 static int turn(struct agent *a, const struct stop *stop, struct error *err)
 {
 	struct model_reply reply = { 0 };
 	struct message results = { 0 };
 	struct stop limit;
+	int place;
 	int rc = -1;
 
-	early_await(a);
-	if (a->update_tools && a->update_tools(a->tools_arg, stop, err) < 0)
+	/* what is offered depends on the sandbox */
+	if (!a->await && a->update_tools &&
+	    a->update_tools(a->tools_arg, stop, err) < 0)
 		goto out;
 	if (ask(a, &reply, stop, err) < 0) {
 		answer_keep_cut(a);
+		goto out;
+	}
+	reply.message.refused = reply.finish == FINISH_REFUSAL;
+	usage_sum(&a->usage, &reply.usage);
+	store_answer(a, &reply); /* before its tools run */
+	place = await_sandbox(a, err);
+	if (place > 0) {
+		take_back(a);
+		rc = 1;
 		goto out;
 	}
 	a->turns++;
@@ -351,17 +447,20 @@ static int turn(struct agent *a, const struct stop *stop, struct error *err)
 		a->parent->all_turns++;
 	a->finish = reply.finish;
 	snprintf(a->reason, sizeof(a->reason), "%s", reply.reason);
-	usage_sum(&a->usage, &reply.usage);
-	reply.message.refused = reply.finish == FINISH_REFUSAL;
 	keep_answer(a, &reply.message);
 	model_push(a->model, &reply.message);
-	agent_store(a, &reply.message, &reply.usage); /* before its tools run */
 	a->ui.event(a->ui.arg, &(struct agent_event){ .kind = EVENT_TURN,
 						      .usage = &reply.usage });
 	begin_probe(a, &reply.message);
-	rc = 0;
 	if (reply.finish == FINISH_REFUSAL)
 		model_forget_prompt(a->model);
+	if (place < 0) {
+		refuse_calls(a, &reply.message, err, &results);
+		if (results.n)
+			keep(a, &results);
+		goto out;
+	}
+	rc = 0;
 	if (!has_calls(&reply.message))
 		goto out;
 	limit = stop_at_cap(a, stop);
@@ -430,7 +529,6 @@ int agent_run(struct agent *a, const char *prompt, const struct stop *stop,
 	      struct error *err)
 {
 	struct buf text = BUF_INIT(PROMPT_MAX);
-	bool ahead = early_close(a);
 	int rc;
 
 	a->turns = 0;
@@ -443,20 +541,13 @@ int agent_run(struct agent *a, const char *prompt, const struct stop *stop,
 	a->thought = false;
 	a->reason[0] = '\0';
 	buf_clear(&a->answer);
-	if (ahead)
-		early_await(a); /* what its hooks say counts */
-	else
-		early_end(a);
 	if (a->parent)
 		buf_adds(&text, prompt);
-	rc = ahead || a->parent ? 0
-				: hooked_prompt(a, prompt, &text, stop, err);
+	rc = a->parent ? 0 : hooked_prompt(a, prompt, &text, stop, err);
 	if (rc == 0 && !hooked_ends(a)) {
-		if (!ahead)
-			keep_prompt(a, text.ptr);
+		keep_prompt(a, text.ptr);
 		rc = stops(a, stop, err);
 	}
 	buf_release(&text);
-	early_end(a);
 	return rc;
 }

@@ -28,6 +28,7 @@ struct session {
 	sqlite3_int64 copy_of; /* its messages come first; 0: none */
 	bool outdated;         /* what is stored differs from the above */
 	sqlite3_int64 draft;   /* row of the answer that arrives; 0: none */
+	sqlite3_int64 last;    /* row of the last message that was appended */
 	struct buf body;
 };
 
@@ -61,6 +62,11 @@ void session_set_info(struct session *s, const struct session_info *info)
 	release_info(s);
 	copy_info(s, info);
 	s->outdated = true;
+}
+
+void session_set_store(struct session *s, struct store *store)
+{
+	s->store = store;
 }
 
 struct session *session_new(struct store *s, const struct session_info *info)
@@ -260,6 +266,13 @@ int session_drop_draft(struct session *s, struct error *err)
 	return rc;
 }
 
+int session_drop_last(struct session *s, struct error *err)
+{
+	s->draft = s->last;
+	s->last = 0;
+	return session_drop_draft(s, err);
+}
+
 /* The row is the one that is there, so that readers that count messages find
  * the answer where its beginning was. */
 static int update_draft(struct session *s, struct error *err)
@@ -307,6 +320,11 @@ int session_commit(struct session *s, struct error *err)
 	return store_commit(s->store, err);
 }
 
+void session_rollback(struct session *s)
+{
+	store_rollback(s->store);
+}
+
 int session_append(struct session *s, const struct message *m,
 		   const struct usage *u, struct error *err)
 {
@@ -336,6 +354,8 @@ int session_append(struct session *s, const struct message *m,
 	}
 	if (rc == 0)
 		rc = s->no ? add_next(s, u, err) : add_first(s, u, err);
+	if (rc == 0)
+		s->last = sqlite3_last_insert_rowid(s->store->db);
 	if (s->body.cap > BODY_KEPT)
 		buf_release(&s->body);
 	return rc;

@@ -12,7 +12,8 @@ struct store;
 /* Does not touch the disk yet: opening takes longer than all else before a
  * first request. One thread at a time per store. */
 struct store *store_new(const char *path, void (*warn)(const char *line));
-/* Another connection to the same database, for another thread. */
+/* Another connection to the same database, for another thread, with the same
+ * cap. */
 struct store *store_again(const struct store *s);
 /* Opens or creates it (0600, its directory 0700), WAL; migrates. A damaged
  * file is moved aside with a warning on warn (may be NULL) and a new one
@@ -54,6 +55,8 @@ int session_resume(struct session **out, struct store *s,
  * appended to. */
 struct session *session_copy(struct store *s, const struct thread *t,
 			     const struct session_info *info);
+/* It goes on over another connection to the same database. */
+void session_set_store(struct session *s, struct store *store);
 /* Replaces what is told of it, with the next append. */
 void session_set_info(struct session *s, const struct session_info *info);
 const char *session_id(const struct session *s);
@@ -69,11 +72,14 @@ int session_draft(struct session *s, const struct message *m,
 		  struct error *err);
 /* The answer so far is void: nothing of it stays. */
 int session_drop_draft(struct session *s, struct error *err);
+/* The same of what session_append() has just stored. */
+int session_drop_last(struct session *s, struct error *err);
 /* No more of it will come: it stays as it is. */
 void session_keep_draft(struct session *s);
 /* What is stored between the two is stored at once, or not at all. */
 int session_begin(struct session *s, struct error *err);
 int session_commit(struct session *s, struct error *err);
+void session_rollback(struct session *s);
 /* From now on a model that goes on with the thread begins with body, which is
  * history_to_json() of a conversation, in place of all that is stored so far;
  * that stays. u (or NULL): what making it took. */

@@ -332,7 +332,11 @@ struct store *store_new(const char *path, void (*warn)(const char *line))
 
 struct store *store_again(const struct store *s)
 {
-	return store_new(s->path, s->warn);
+	struct store *again = store_new(s->path, s->warn);
+
+	again->capacity = s->capacity;
+	again->prunes = s->prunes;
+	return again;
 }
 
 int store_ready(struct store *s, struct error *err)

@@ -7,6 +7,7 @@ import os
 import pathlib
 import subprocess
 import tempfile
+import time
 
 import pytest
 
@@ -87,6 +88,7 @@ def guarded(dcode, env, home, tmp_path, vendor, model, start):
                        scrollback=True)
         if not s.status_file.exists():
             for key in typed:
+                time.sleep(0.5)  # a question takes no answer at once
                 s.keys(*key)
             s.type("/quit")
             s.keys("Enter")

@@ -2,13 +2,17 @@
 # SPDX-License-Identifier: MIT
 import json
 import os
+import pty
 import signal
+import sqlite3
+import subprocess
 import threading
 
 import pytest
 
 from clouds import CREATE, DONE, EXECUTE, results
 from lifecycle import execute, wait_for
+from terminal import Terminal
 
 VENDORS = ["daytona", "e2b", "langsmith", "runloop", "vercel"]
 OFF = "[sandboxes]\noverlap = false\n"
@@ -75,13 +79,8 @@ def test_the_request_is_the_same_as_without(vendor, model, task, config, name,
     assert not where or name == "local" or "/tmp/elsewhere" in body(server)
 
 
-def until_printed(r, text):
-    """Waits for it on standard output."""
-    seen = ""
-    while text not in seen:
-        piece = os.read(r.p.stdout.fileno(), 4096).decode()
-        assert piece, (seen, r.wait().err)
-        seen += piece
+def until_answered(server):
+    wait_for(lambda: server.requests and "answered" in server.requests[0])
 
 
 LOOKING = [{"text": "looking\n", **execute("echo hi")}, DONE]
@@ -108,9 +107,10 @@ def end_of(vendor, model, task, name, options):
 def test_a_refused_creation_ends_as_without(vendor, model, task, config, run,
                                             name):
     cloud, server, fails, r = end_of(vendor, model, task, name, ())
-    until_printed(r, "looking")
+    until_answered(server)
     fails.set()
     r.wait()
+    assert r.out == ""  # in a pipe the answer waits for its sandbox
     config(OFF)
     plain_cloud, unasked, now, plain = end_of(vendor, model, task, name, ())
     now.set()
@@ -129,9 +129,9 @@ def test_the_thread_goes_on_after_a_creation_that_failed(vendor, model, task,
     cloud.fault(EXECUTE["e2b"], hold=begins)
     script = tmp_path / "setup.sh"
     script.write_text("exit 3\n")
-    model(LOOKING)
+    server = model(LOOKING)
     r = task("e2b", "--sandbox-setup", script)
-    until_printed(r, "looking")
+    until_answered(server)
     begins.set()
     r.wait()
     assert r.status == 1 and "Setup failed - aborting" in r.err
@@ -276,3 +276,105 @@ def test_the_cap_counts_the_request_and_the_sandbox_together(
     r = start(*words).wait()
     assert r.status == 124 and "$50.00 (--max-usd)" in r.err, r.err
     assert not server.requests and cloud.left() == []
+
+
+def fail(vendor, model, answers=None):
+    """A cloud whose creation fails once the event is set, and a model."""
+    cloud, fails = vendor("e2b"), threading.Event()
+    cloud.fault(CREATE["e2b"], times=None, hold=fails, status=402,
+                body={"message": "no credit"})
+    return fails, model(answers or LOOKING)
+
+
+def test_json_names_thread_model_and_turns_of_a_run_without_sandbox(
+        vendor, model, task, run):
+    fails, server = fail(vendor, model)
+    r = task("e2b", "--json")
+    until_answered(server)
+    fails.set()
+    r.wait()
+    lines = [json.loads(line) for line in r.out.splitlines()]
+    thread, = json.loads(run("threads", "list", "--json").out)["data"]
+    start, end = lines[0], lines[-1]
+    assert start["type"] == "start" and end["type"] == "result"
+    assert start["thread_id"] == thread["thread_id"]
+    assert start["model"] == "anthropic:m" and start["sandbox"] == {
+        "provider": "e2b", "id": None}
+    assert r.status == end["exit_status"] == 1 and end["status"] == "error"
+    assert end["turns"] == 1 and end["usage"]["output_tokens"] > 0
+    assert "text" not in [line["type"] for line in lines]
+    assert "looking" in run("threads", "show", "latest").out
+    # the control: with its sandbox the run has its answer
+    vendor("e2b")
+    model(LOOKING)
+    r = task("e2b", "--json").wait()
+    assert r.status == 0 and '"type":"text"' in r.out, r.err
+
+
+def test_a_terminal_sees_the_answer_as_it_comes(vendor, model, dcode, env,
+                                                home):
+    fails, _ = fail(vendor, model)
+    here, there = pty.openpty()
+    with subprocess.Popen(
+            [dcode, "-n", "hi", "-M", "anthropic:m", "--sandbox", "e2b"],
+            env=env, cwd=home.parent / "work", stdin=subprocess.DEVNULL,
+            stdout=there, stderr=subprocess.DEVNULL) as p:
+        os.close(there)
+        seen = b""
+        while b"looking" not in seen:
+            seen += os.read(here, 4096)
+        assert p.poll() is None
+        fails.set()
+        assert p.wait() == 1
+    os.close(here)
+
+
+def test_in_a_pipe_it_streams_from_when_the_sandbox_is_there(vendor, model,
+                                                             task):
+    cloud = vendor("e2b")
+    made = held(cloud, "e2b")
+    server = model([{"text": "one two " * 50, "chunk_bytes": 300,
+                     "chunk_delay_ms": 100}])
+    r = task("e2b")
+    wait_for(lambda: server.requests)
+    made.set()
+    first = os.read(r.p.stdout.fileno(), 4096)
+    assert first.startswith(b"one two") and len(first) < 200
+    r.wait()
+    assert r.status == 0, r.err
+
+
+@pytest.mark.parametrize("how", ["-n", "chat"])
+def test_a_kill_while_the_sandbox_is_made_loses_nothing(
+        vendor, model, start, run, dcode, env, home, how):
+    """Prompt, answer and what it cost; the thread goes on."""
+    cloud = vendor("e2b")
+    made = held(cloud, "e2b")
+    server = model(LOOKING)
+    words = ["-M", "anthropic:claude-opus-5", "--sandbox", "e2b"]
+    if how == "-n":
+        r = start("-n", "hi", *words)
+    else:
+        r = Terminal([str(dcode), "-m", "hi", "--plain", *words], env,
+                     home.parent / "work")
+    until_answered(server)
+    wait_for(lambda: cloud.count(CREATE["e2b"]))
+    db = home / ".deepagents/.state/dcode.db"
+
+    def stored():
+        return sqlite3.connect(db).execute(
+            "SELECT count(*) FROM spend WHERE calls AND NOT sandbox"
+        ).fetchone()[0]
+    wait_for(stored)
+    os.kill(r.pid, signal.SIGKILL)
+    made.set()
+    (r.wait if how == "-n" else r.close)()
+    shown = json.loads(run("threads", "show", "latest", "--json").out)["data"]
+    assert [m["role"] for m in shown["messages"]] == ["user", "assistant"]
+    assert "looking" in json.dumps(shown)
+    server = model({"turns": [{"text": "well"}], "by": "count"})
+    r = run("-r", "latest", "-n", "again", "--sandbox", "none")
+    assert r.status == 0 and not server.violations, r.err
+    assert "looking" in json.dumps(server.requests[-1]["body"])
+    assert run("sandbox", "gc").status == 0
+    assert cloud.left() == []
