@@ -128,6 +128,7 @@ static bool is_amount(const struct toml_value *v)
 static void check_limits(char **fault, const struct settings *s, int file,
 			 const struct toml_value *root)
 {
+	static const char amount[] = "an amount in US dollars above 0";
 	const struct toml_value *limits = toml_path(root, "limits");
 	const struct toml_value *v =
 		limits ? toml_get(limits, "max_usd") : NULL;
@@ -135,8 +136,14 @@ static void check_limits(char **fault, const struct settings *s, int file,
 	if (limits && limits->kind != TOML_TABLE)
 		note(fault, s, file, limits, "limits", "a table");
 	if (v && !is_amount(v))
-		note(fault, s, file, v, "limits.max_usd",
-		     "an amount in US dollars above 0");
+		note(fault, s, file, v, "limits.max_usd", amount);
+	v = limits ? toml_get(limits, "warn_usd") : NULL;
+	if (v && v->kind != TOML_ARRAY && !is_amount(v))
+		note(fault, s, file, v, "limits.warn_usd", amount);
+	for (size_t i = 0; v && v->kind == TOML_ARRAY && i < v->n_items; i++)
+		if (!is_amount(&v->items[i]))
+			note(fault, s, file, &v->items[i], "limits.warn_usd",
+			     amount);
 }
 
 static void check_models(char **fault, const struct settings *s, int file,
@@ -186,15 +193,18 @@ static void check_section(char **fault, const struct settings *s, int file,
 void settings_guard_tables(const struct settings *s, int file,
 			   const struct toml_value *root, char **fault)
 {
+	const struct toml_value *sandboxes = toml_get(root, "sandboxes");
 	struct str before = { 0 };
 
 	for (size_t i = 0; root->n_items && i < s->n_slots; i++) {
-		const char *path = s->slots[i].path;
-		const char *dot = strrchr(path, '.');
-		struct str section = { path, dot ? (size_t)(dot - path) : 0 };
+		const struct setting_slot *slot = &s->slots[i];
+		const char *dot = strrchr(slot->path, '.');
+		struct str section = { slot->path,
+				       dot ? (size_t)(dot - slot->path) : 0 };
 
 		/* Rows of one section follow each other. */
-		if (!restricts(&s->slots[i]) || str_eq(section, before))
+		if ((slot->group && !sandboxes) || str_eq(section, before) ||
+		    !restricts(slot))
 			continue;
 		before = section;
 		check_section(fault, s, file, root, section);

@@ -104,7 +104,12 @@ int run_money_begin(struct run *r, struct error *err)
 	meter_limit_cap(r->app->meter, most);
 	if (r->interactive)
 		meter_keep_time(r->app->meter, ASK_MS);
-	return add_thresholds(r->app->meter, limits, err);
+	if (add_thresholds(r->app->meter, limits, err) == 0)
+		return 0;
+	if (!r->app->goes_without)
+		return -1;
+	*err = (struct error){ 0 };
+	return 0;
 }
 
 int run_money_check(struct run *r, struct error *err)

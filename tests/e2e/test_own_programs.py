@@ -175,7 +175,7 @@ def test_no_relative_entry_of_path_counts(mcp, model, run, ran, env, home,
 
 
 @pytest.mark.parametrize("path", PATHS)
-def test_editor_and_pager_take_nothing_of_the_directory(live, env, work, ran,
+def test_the_editor_takes_nothing_of_the_directory(live, env, work, ran,
                                                         home, path):
     for name in ("probe", "bin/probe", "vi", "less", "bin/vi"):
         trap(work, name)

@@ -5,6 +5,7 @@ import subprocess
 
 import pytest
 
+from test_config import data  # noqa: F401
 from test_live_chat import live  # noqa: F401
 from test_trust_c10_policy import PLACE, managed, task  # noqa: F401
 
@@ -17,7 +18,8 @@ BROKEN = CAP + '[ui]\ntheme = "dark"x\n'
 SECTIONS = {
     "approvals": ["allow = 1", "review = 1", "sandbox = true"],
     "limits": ["max_usd = 'five'", "max_usd = []", "max_usd = -1",
-               "max_usd = true", "max_usd = nan"],
+               "max_usd = true", "max_usd = nan", "warn_usd = 'x'",
+               "warn_usd = [1, true]"],
     "mcp": ["allow = 1", "call_timeout = 'x'", "disabled_servers = 1",
             "disabled_servers = [1]", "disabled_project_servers = true",
             "startup_timeout = []"],
@@ -140,6 +142,7 @@ def test_what_only_lists_or_removes_does_too_and_nothing_else(config, run):
 
 
 @pytest.mark.parametrize("text", [BROKEN, "[limits]\nmax_usd = 'five'\n",
+                                  "[limits]\nwarn_usd = ['x']\n",
                                   "[mcp]\ndisabled_servers = 1\n"])
 @pytest.mark.parametrize("answer", ["y", "n"])
 def test_the_chat_asks(config, live, text, answer):
@@ -225,3 +228,21 @@ def test_a_misspelt_cap_is_named(config, run):
     r = run("config")
     assert "limits.max_uds is not a known setting" in r.err
     assert "did you mean max_usd?" in r.err
+
+
+def test_every_row_that_limits_by_its_name_is_one_of_them(config, model, run,
+                                                          data):
+    """So that a new provider's row is not forgotten: config/settings_guard.c"""
+    config("")
+    rows = [row["key"] for row in data("-v", command="config list")]
+    words = ("network", "allow", "deny", "block", "disabled", "memory", "cpu",
+             "lifetime", "idle", "max_", "limit", "mounts", "protect")
+    rows = [key for key in rows
+            if any(w in key.rpartition(".")[2] for w in words)]
+    assert len(rows) > 50
+    server = model([DONE])
+    for key in rows:
+        config(f"{key} = 2020-01-01\n")
+        r = run("-n", "x", *M)
+        assert r.status == 2 and key in r.err, (key, r.err)
+    assert not server.requests
