@@ -30,6 +30,8 @@ void draft_release(struct draft *d)
 	for (size_t i = 0; i < d->n; i++)
 		part_free(&d->parts[i]);
 	free(d->parts);
+	think_tags_release(&d->tags);
+	buf_release(&d->thought);
 	draft_init(d, d->sink);
 }
 
@@ -79,11 +81,45 @@ struct draft_part *draft_find(struct draft *d, enum part_kind kind, int64_t key)
 	return NULL;
 }
 
-int draft_add(struct draft *d, struct draft_part *p, struct str delta,
-	      struct error *err)
+static void show(const struct draft *d, enum part_kind kind, struct str delta)
 {
 	const struct model_sink *sink = d->sink;
 
+	if (sink && kind == PART_TEXT && sink->text)
+		sink->text(sink->arg, delta);
+	if (sink && kind == PART_THINKING && sink->thinking)
+		sink->thinking(sink->arg, delta);
+}
+
+struct tagged { /* arg of add_tagged() */
+	struct draft *draft;
+	struct draft_part *part;
+};
+
+static int add_tagged(void *arg, bool thinking, struct str text,
+		      struct error *err)
+{
+	struct tagged *t = arg;
+
+	(void)err;
+	t->draft->thought.max = DRAFT_MAX_TEXT;
+	buf_addstr(thinking ? &t->draft->thought : &t->part->text, text);
+	show(t->draft, thinking ? PART_THINKING : PART_TEXT, text);
+	return 0;
+}
+
+/* A server that tells thinking apart leaves none in the text. */
+static bool tells_thinking(const struct draft *d)
+{
+	for (size_t i = 0; i < d->n; i++)
+		if (d->parts[i].kind == PART_THINKING && d->parts[i].text.len)
+			return true;
+	return false;
+}
+
+int draft_add(struct draft *d, struct draft_part *p, struct str delta,
+	      struct error *err)
+{
 	if (!delta.len)
 		return 0;
 	if (p->kind == PART_TOOL_CALL) {
@@ -96,14 +132,30 @@ int draft_add(struct draft *d, struct draft_part *p, struct str delta,
 	if (delta.len > DRAFT_MAX_TEXT - d->bytes)
 		return too_much(d, err, "bytes of text", DRAFT_MAX_TEXT);
 	d->bytes += delta.len;
+	if (p->kind == PART_TEXT && d->tags.at != THINK_OVER) {
+		struct tagged tagged = { d, p };
+
+		if (d->tags.at == THINK_BEGIN && tells_thinking(d))
+			d->tags.at = THINK_OVER;
+		return think_tags_feed(&d->tags, delta, add_tagged, &tagged,
+				       err);
+	}
 	buf_addstr(&p->text, delta);
-	if (!sink)
-		return 0;
-	if (p->kind == PART_TEXT && sink->text)
-		sink->text(sink->arg, delta);
-	if (p->kind == PART_THINKING && sink->thinking)
-		sink->thinking(sink->arg, delta);
+	show(d, p->kind, delta);
 	return 0;
+}
+
+/* The bytes that could have been the beginning of a tag. */
+static void end_tags(struct draft *d)
+{
+	struct tagged tagged = { d, NULL };
+	struct error ignored = { 0 };
+
+	for (size_t i = d->n; i > 0 && !tagged.part; i--)
+		if (d->parts[i - 1].kind == PART_TEXT)
+			tagged.part = &d->parts[i - 1];
+	if (tagged.part)
+		(void)think_tags_end(&d->tags, add_tagged, &tagged, &ignored);
 }
 
 void draft_name(char **field, const char *value)
@@ -231,6 +283,9 @@ void draft_finish(struct draft *d, struct model_reply *reply,
 	bool calls = false;
 
 	m->role = ROLE_ASSISTANT;
+	end_tags(d);
+	if (str_trim(buf_str(&d->thought)).len)
+		message_add(m, PART_THINKING)->text = buf_detach(&d->thought);
 	if (d->refuses)
 		d->finish = FINISH_REFUSAL;
 	for (size_t i = 0; i < d->n; i++) {

@@ -4,6 +4,7 @@
 #define MODEL_DRAFT_H
 
 #include "model/model.h"
+#include "model/think_tags.h"
 
 enum {                            /* of one reply; beyond is ERR_LIMIT */
        DRAFT_MAX_TEXT = 16 << 20, /* bytes of text and thinking */
@@ -27,6 +28,8 @@ struct draft {
 	size_t n, room;
 	size_t calls; /* how many of them are calls */
 	size_t bytes; /* of text and thinking */
+	struct think_tags tags;
+	struct buf thought; /* what they held: the first part of the reply */
 	struct usage usage;
 	enum finish finish; /* 0 until the server said */
 	char reason[40];    /* its word for that, or "" */
@@ -48,7 +51,8 @@ struct draft_part *draft_part(struct draft *d, enum part_kind kind, int64_t key,
 /* The last part of this kind and key, or NULL. */
 struct draft_part *draft_find(struct draft *d, enum part_kind kind,
 			      int64_t key);
-/* Adds a delta to a part and shows text and thinking to the sink. */
+/* Adds a delta to a part and shows text and thinking to the sink. Thinking that
+ * begins an answer as text ("<think>") becomes thinking. */
 int draft_add(struct draft *d, struct draft_part *p, struct str delta,
 	      struct error *err);
 /* Sets what was not set yet; too long or NULL is ignored. */
