@@ -38,7 +38,9 @@ const char *run_skills_root(const struct run *r);
 int run_skills_prepare(void *arg, const struct part *const *calls, size_t n,
 		       struct buf *remark, const struct stop *stop,
 		       struct error *err);
-/* Removes them from a machine that is not ours alone, at the end of a run. */
+/* Removes them from a machine that is not ours alone, at the end of a run; from
+ * a sandbox that is not ours also the results that were too large for the
+ * model. */
 void run_skills_leave(struct run *r);
 /* Appends what the model is told when the user calls a skill by its name; what
  * he wants of it is to be appended, if anything. ERR_NOT_FOUND and more. */

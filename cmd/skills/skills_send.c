@@ -518,6 +518,19 @@ static void add_removal(const struct run *r, enum place place, struct buf *out)
 	buf_addf(out, "; cd / && rmdir %s\n", root);
 }
 
+/* Results of this run that were too large for the model (results_dir.sh). */
+static void add_results(const struct run *r, struct buf *out)
+{
+	if (r->agent.saved_results <= r->stored_results || !r->session)
+		return;
+	buf_addf(out,
+		 "n=dcode_large_tool_results\n"
+		 "for d in /tmp/$n \"/tmp/$n.$(id -u)\" \"$HOME/.$n\"; do\n"
+		 "[ ! -O \"$d\" ] || [ -L \"$d\" ] || {\n"
+		 "rm -f \"$d/%s-\"*; rmdir \"$d\"; }\ndone\n",
+		 session_id(r->session));
+}
+
 void run_skills_leave(struct run *r)
 {
 	struct stop stop = stop_cleanup(LEAVE_MS);
@@ -532,6 +545,8 @@ void run_skills_leave(struct run *r)
 		return;
 	for (int i = 0; i < N_PLACES; i++)
 		add_removal(r, (enum place)i, &line);
+	if (!r->box.label[0])
+		add_results(r, &line);
 	req.command = buf_str(&line);
 	if (line.len && !line.over)
 		(void)sandbox_execute(sb, &req, &res, &stop, &ignored);

@@ -27,7 +27,7 @@ static void add_bwrap(const struct sandbox *sb, struct buf *out)
 		      "--tmpfs /run --ro-bind-try /run/systemd/resolve "
 		      "/run/systemd/resolve --bind ");
 	buf_addf(out,
-		 "\"$HOME/dcode/.tmp.%s\" /tmp --bind "
+		 "\"$HOME/dcode/.tmp.%s/all\" /tmp --bind "
 		 "\"$HOME/dcode/.home.%s\" \"$HOME\" --bind ",
 		 box->name.label, box->name.label);
 	quote_word(out, str_of(sb->workdir));
@@ -53,7 +53,8 @@ static void add_podman(const struct sandbox *sb, const char *const *env,
 		buf_adds(out, " --env ");
 		quote_word(out, name);
 	}
-	buf_addf(out, " --label dcode=%s -v \"$HOME/dcode/.tmp.%s:/tmp\" -v ",
+	buf_addf(out,
+		 " --label dcode=%s -v \"$HOME/dcode/.tmp.%s/all:/tmp\" -v ",
 		 box->name.label, box->name.label);
 	quote_word(out, str_of(sb->workdir));
 	buf_addc(out, ':');
@@ -174,9 +175,9 @@ int ssh_check_isolation(const struct sandbox *sb, const struct stop *stop,
 				 "isolate needs a sandbox, not a host as it "
 				 "is");
 	buf_addf(&text,
-		 "(umask 077; mkdir -p \"$HOME/dcode/.home.%s\") && "
-		 "mkdir -p \"$HOME/dcode/.tmp.%s\" && chmod 1777 "
-		 "\"$HOME/dcode/.tmp.%s\" && cd ",
+		 "(umask 077; mkdir -p \"$HOME/dcode/.home.%s\" "
+		 "\"$HOME/dcode/.tmp.%s/all\") && chmod 1777 "
+		 "\"$HOME/dcode/.tmp.%s/all\" && cd ",
 		 box->name.label, box->name.label, box->name.label);
 	quote_word(&text, str_of(sb->workdir));
 	buf_adds(&text, " && (");

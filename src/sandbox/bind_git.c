@@ -19,6 +19,9 @@ enum { SMALL_MAX = 64 << 10, CONFIG_MAX = 1 << 20 };
 static const char not_back[] =
 	"its .git names a directory that does not name it in turn";
 static const char is_link[] = "its .git is a link, a pipe or a device";
+static const char reftable[] =
+	"its repository, outside of the directory, has its references in a "
+	"reftable";
 static const char in_system[] =
 	"the sandbox has system files of its own where the repository lies";
 
@@ -111,11 +114,12 @@ static char *read_worktree(const char *git_dir)
  * submodule's a core.worktree. */
 static bool names_tree(const char *git_dir, const char *root, const char *dot)
 {
+	/* Relative with worktree.useRelativePaths (git 2.48). */
 	char *back = read_line(git_dir, "gitdir");
 	char *tree = back ? NULL : read_worktree(git_dir);
-	char *whole = tree ? path_join(git_dir, tree) : NULL;
-	bool names = back ? back[0] == '/' && is_same(back, dot)
-			  : whole && is_same(whole, root);
+	char *whole =
+		back || tree ? path_join(git_dir, back ? back : tree) : NULL;
+	bool names = whole && is_same(whole, back ? dot : root);
 
 	free(back);
 	free(tree);
@@ -177,6 +181,16 @@ static void follow_file(struct bind_git *b, const char *dot, uid_t owner)
 	free(real);
 }
 
+/* All references in files that each writer replaces. */
+static bool has_reftable(const char *common)
+{
+	char *dir = path_join(common, "reftable");
+	bool has = access(dir, F_OK) == 0;
+
+	free(dir);
+	return has;
+}
+
 static void read_branch(struct bind_git *b)
 {
 	char *line = read_line(b->git_dir, "HEAD");
@@ -216,6 +230,10 @@ bool bind_git_find(struct bind_git *b, const char *dir)
 	if (!can_mount(b->root) || !can_mount(b->git_dir) ||
 	    !can_mount(b->common)) {
 		b->limit = in_system;
+		return false;
+	}
+	if (has_reftable(b->common)) {
+		b->limit = reftable;
 		return false;
 	}
 	read_branch(b);

@@ -158,7 +158,9 @@ static bool points_back(const char *git_dir, const char *root, const char *dot,
 	struct buf out = BUF_INIT(SMALL_MAX);
 	struct error ignored = { 0 };
 	char *back = read_line(git_dir, "gitdir");
-	bool is_back = back && back[0] == '/' && same_file(back, dot);
+	/* Relative with worktree.useRelativePaths (git 2.48). */
+	char *whole = back ? path_join(git_dir, back) : NULL;
+	bool is_back = whole && same_file(whole, dot);
 
 	if (!back && user_repo_config(git_dir, "core.worktree", g, &out, stop,
 				      &ignored) == 0) {
@@ -175,6 +177,7 @@ static bool points_back(const char *git_dir, const char *root, const char *dot,
 	}
 	buf_release(&out);
 	free(back);
+	free(whole);
 	return is_back;
 }
 

@@ -167,6 +167,22 @@ def test_what_was_sent_of_the_tree_is_private_and_goes_with_its_sandbox(
     assert not (sshd.home / ".dcode").exists()
 
 
+def test_nobody_reaches_the_tmp_of_an_isolated_sandbox(
+        start, model, ssh, sshd, config):
+    """In it all may write, for containers have users of their own."""
+    (sshd.home / "dcode").mkdir(mode=0o755)
+    config('[sandboxes.providers.ssh.params]\nhost = "box"\n'
+           f'config = "{sshd.config}"\nisolate = "bwrap"\n')
+    model([execute("echo x >/tmp/made; sleep 2"), DONE])
+    r = start("-n", "hi", "-y", "-M", "anthropic:m", "--sandbox", ssh)
+    wait_for(lambda: list(sshd.home.glob("dcode/.tmp.*/**/made")))
+    top, = sshd.home.glob("dcode/.tmp.*")
+    assert stat.S_IMODE(top.stat().st_mode) == 0o700
+    r.wait()
+    assert r.status == 0, r.err
+    assert not top.exists()
+
+
 @pytest.fixture
 def own_results():
     """The results of earlier runs on this machine, put aside."""
@@ -177,6 +193,17 @@ def own_results():
     shutil.rmtree(RESULTS, ignore_errors=True)
     if aside.exists():
         aside.rename(RESULTS)
+
+
+def test_nothing_of_a_run_stays_on_a_host_that_is_attached_to(
+        run, model, ssh, skill, fixed_is_free, own_results):
+    server = model([execute("seq 300000"), execute(f"ls {FIXED}"),
+                    execute(f"ls {RESULTS}"), DONE])
+    r = task(run, ssh, "--sandbox-id", "box")
+    assert r.status == 0, r.err
+    assert "greet" in results(server)[1]
+    assert "-1" in results(server)[2]  # the control
+    assert not FIXED.exists() and not RESULTS.exists()
 
 
 def large(run, model, n=1):
