@@ -90,7 +90,7 @@ static void *run_job(void *arg)
 		.web = job->batch->agent->web,
 	};
 
-	if (job->refused)
+	if (job->refused || job->unready)
 		return NULL;
 	job->rc =
 		tool_call(&env, job->call, &job->out, &job->failed, &job->err);
@@ -317,7 +317,7 @@ static int prepare_group(struct tool_job *jobs, size_t n, struct error *err)
 	for (size_t i = 0; i < n; i++) {
 		if (rc > 0 && !jobs[i].refused) {
 			buf_addstr(&jobs[i].out, buf_str(&remark));
-			jobs[i].failed = jobs[i].refused = true;
+			jobs[i].failed = jobs[i].unready = true;
 		} else {
 			buf_addstr(&jobs[i].remark, buf_str(&remark));
 		}

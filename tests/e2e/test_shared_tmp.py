@@ -1,5 +1,6 @@
 """test_shared_tmp.py - names of dcode's in directories that others write to."""
 # SPDX-License-Identifier: MIT
+import fcntl
 import json
 import os
 import pathlib
@@ -48,10 +49,12 @@ def skill(home):
 
 @pytest.fixture
 def fixed_is_free():
-    """Nothing is at the fixed name, before and after."""
-    shutil.rmtree(FIXED, ignore_errors=True)
-    yield
-    shutil.rmtree(FIXED, ignore_errors=True)
+    """Nothing is at the fixed name, before and after; one test at a time."""
+    with open(__file__, encoding="utf-8") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        shutil.rmtree(FIXED, ignore_errors=True)
+        yield
+        shutil.rmtree(FIXED, ignore_errors=True)
 
 
 def mallorys():
@@ -183,71 +186,73 @@ def test_nobody_reaches_the_tmp_of_an_isolated_sandbox(
     assert not top.exists()
 
 
-@pytest.fixture
-def own_results():
-    """The results of earlier runs on this machine, put aside."""
-    aside = RESULTS.with_name(f"aside-{os.getpid()}")
-    if RESULTS.exists():
-        RESULTS.rename(aside)
-    yield RESULTS
-    shutil.rmtree(RESULTS, ignore_errors=True)
-    if aside.exists():
-        aside.rename(RESULTS)
+def results_of(run):
+    """The large results of its thread on this machine."""
+    thread = re.search(r"thread ([0-9a-f-]{36})", run.err).group(1)
+    return sorted(RESULTS.glob(f"{thread}-*"))
 
 
 def test_nothing_of_a_run_stays_on_a_host_that_is_attached_to(
-        run, model, ssh, skill, fixed_is_free, own_results):
+        run, model, ssh, skill, fixed_is_free):
     server = model([execute("seq 300000"), execute(f"ls {FIXED}"),
                     execute(f"ls {RESULTS}"), DONE])
     r = task(run, ssh, "--sandbox-id", "box")
     assert r.status == 0, r.err
+    thread = re.search(r"thread ([0-9a-f-]{36})", r.err).group(1)
     assert "greet" in results(server)[1]
-    assert "-1" in results(server)[2]  # the control
-    assert not FIXED.exists() and not RESULTS.exists()
+    assert f"{thread}-1" in results(server)[2]  # the control
+    assert not FIXED.exists() and results_of(r) == []
 
 
-def large(run, model, n=1):
-    """n large results, one after the other, on this machine."""
-    server = model([execute("seq 300000")] * n + [DONE])
-    r = run("-n", "hi", "-y", "-M", "anthropic:m")
+def large(run, model, **how):
+    """A run with one large result on this machine."""
+    server = model([execute("seq 300000"), DONE])
+    r = run("-n", "hi", "-y", "-M", "anthropic:m", **how)
     assert r.status == 0, r.err
-    return server
+    return server, r
 
 
-def test_large_results_are_swept_after_a_day(run, model, own_results):
-    large(run, model)
-    first = next(own_results.iterdir())
-    assert stat.S_IMODE(own_results.stat().st_mode) == 0o700
-    large(run, model)
-    assert first.exists()
+def test_large_results_are_swept_after_a_day(run, model):
+    first, = results_of(large(run, model)[1])
+    assert stat.S_IMODE(RESULTS.stat().st_mode) == 0o700
+    second, = results_of(large(run, model)[1])
     os.utime(first, (time.time() - 2 * 86400,) * 2)
-    large(run, model)
-    assert not first.exists()
-    assert len(list(own_results.iterdir())) == 2
+    third, = results_of(large(run, model)[1])
+    assert not first.exists() and second.exists()
+    for path in (second, third):
+        path.unlink()
 
 
-def test_large_results_are_bounded(run, model, own_results):
-    own_results.mkdir(mode=0o700)
-    for i in range(20):
-        path = own_results / f"01a21823-cff1-73a5-8cc2-f70d73198f25-{i}"
+def test_large_results_are_bounded(run, model):
+    own, = results_of(large(run, model)[1])
+    many = [own.with_name(f"{own.name}{i:02}") for i in range(20)]
+    for i, path in enumerate(many):
         path.write_bytes(b"x" * (8 << 20))
         os.utime(path, (time.time() - 3600 + i,) * 2)
-    large(run, model)
-    sizes = {p.name: p.stat().st_size for p in own_results.iterdir()}
-    assert sum(sizes.values()) < 40 << 20
-    assert path.name in sizes  # the newest of them
+    newest, = results_of(large(run, model)[1])
+    assert newest.exists()
+    assert sum(p.stat().st_size for p in many if p.exists()) <= 32 << 20
+    for path in [own, newest, *many]:
+        path.unlink(missing_ok=True)
 
 
 @ROOT_ONLY
 def test_large_results_stay_out_of_another_users_directory(
-        run, model, own_results):
-    own_results.mkdir(mode=0o777)
-    os.chown(own_results, MALLORY, MALLORY)
-    server = large(run, model)
+        run, model, dcode, tmp_path):
+    theirs = tmp_path / "theirs"
+    theirs.mkdir(mode=0o777)
+    os.chown(theirs, MALLORY, MALLORY)
+    RESULTS.mkdir(mode=0o700, exist_ok=True)
+    wrapper = tmp_path / "wrapper"
+    wrapper.write_text(
+        "#!/bin/sh\nexec unshare -m sh -c 'mount --bind "
+        f"{theirs} {RESULTS} && exec {dcode} \"$@\"' sh \"$@\"\n")
+    wrapper.chmod(0o755)
+    server, _ = large(run, model, program=wrapper)
     where = re.search(r"at this path: (\S+)", results(server)[0]).group(1)
-    assert list(own_results.iterdir()) == []
-    assert os.stat(os.path.dirname(where)).st_uid == os.geteuid()
-    shutil.rmtree(os.path.dirname(where))
+    assert list(theirs.iterdir()) == []
+    assert os.stat(where).st_uid == os.geteuid()
+    os.unlink(where)
 
 
 def test_what_dcode_keeps_is_private_whatever_the_umask(run, model, home):
