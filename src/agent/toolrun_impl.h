@@ -30,7 +30,7 @@ struct tool_job {
 	struct hooked_call hooked;
 	bool failed;
 	bool refused;
-	bool unready; /* agent.prepare would not have it run: out has why */
+	bool unready;   /* agent.prepare would not have it run: out has why */
 	bool declined;  /* ... by the user */
 	bool malformed; /* unknown, or its arguments cannot be read */
 	int exit_code;  /* of execute's command; else 0 */
