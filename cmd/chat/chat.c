@@ -390,7 +390,9 @@ static int chat_in_lines(struct run *r, const char *first)
 	r->opened = on_opened;
 	c.first = first;
 	rc = open_chat(&c, &next, &err);
-	if (rc < 0)
+	if (rc < 0 && err.code == ERR_CANCELLED && app_signal())
+		status = 128 + app_signal();
+	else if (rc < 0)
 		status = app_fail(r->app, &err);
 	else if (rc == 0)
 		status = run_conversation(&c, buf_str(&next));

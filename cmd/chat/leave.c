@@ -93,7 +93,7 @@ static void read_sandbox(struct run *r, struct parting *p)
 	bool stays = !r->box.ours || r->box.request.on_exit != LIFECYCLE_DELETE;
 	char id[IDS_SHOWN];
 
-	if (!r->box.sandbox.id ||
+	if (r->box.ending || !r->box.sandbox.id ||
 	    (r->host.provider->flags & SANDBOX_UNISOLATED) || !stays)
 		return;
 	ids_shown(r->box.sandbox.id, id);

@@ -27,6 +27,13 @@ static void end_opening(struct live *l, int rc)
 		stay_unopened(l);
 		return;
 	}
+	if (rc < 0 && l->over && l->err.code == ERR_CANCELLED) {
+		/* Not a failure: the user has left, which cancels too, or a
+		 * signal has ended the chat. */
+		if (!app_signal())
+			app_signal_clear(l->run->app);
+		return;
+	}
 	if (rc < 0) {
 		l->status = app_fail(l->run->app, &l->err);
 		l->over = true;

@@ -201,7 +201,9 @@ int run_money_sandbox(struct run *r, struct error *err)
 
 void run_money_sandbox_end(struct run *r)
 {
-	if (r->metered)
+	if (r->metered && r->box.none_made)
+		meter_sandbox_drop(r->app->meter, r->metered - 1);
+	else if (r->metered)
 		meter_sandbox_end(r->app->meter, r->metered - 1);
 	r->metered = 0;
 }

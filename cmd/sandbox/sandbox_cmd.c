@@ -153,6 +153,36 @@ bool target_is_known(struct app *app, const char *name)
 	return known;
 }
 
+/* The provider is configured for another engine, host or account than the
+ * sandbox is at, or for none any more. */
+static int is_elsewhere(const struct sandbox_client *host, const char *name,
+			const char *endpoint, struct error *err)
+{
+	const struct sandbox_provider *p = host->provider;
+	const char *now = lifecycle_endpoint(host);
+
+	if (now[0])
+		error_set(err, ERR_USAGE,
+			  "sandbox %s is at %s, but %s is configured for %s",
+			  name, endpoint, p->name, now);
+	else
+		error_set(err, ERR_USAGE,
+			  "sandbox %s is at %s, which %s is not configured for "
+			  "any more",
+			  name, endpoint, p->name);
+	/* slurm without a login node is known by its file. */
+	if (p->url_key && endpoint[0] != '/')
+		return error_hint(err,
+				  "Set %s = \"%s\" in "
+				  "[sandboxes.providers.%s.params] of "
+				  "config.toml first.",
+				  p->url_key, endpoint, p->name);
+	if (p->url_env && p->url_env[0])
+		return error_hint(err, "Set %s=%s first.", p->url_env[0],
+				  endpoint);
+	return error_hint(err, "Configure %s for %s first.", p->name, endpoint);
+}
+
 int target_open(struct target *t, struct app *app, const struct args *args,
 		const char *name, struct error *err)
 {
@@ -163,11 +193,8 @@ int target_open(struct target *t, struct app *app, const struct args *args,
 		rc = app_client(app, f.provider, &t->host, err);
 	t->open = rc == 0;
 	if (rc == 0 && f.endpoint &&
-	    strcmp(f.endpoint, lifecycle_endpoint(&t->host)) != 0) {
-		rc = error_set(err, ERR_USAGE,
-			       "sandbox %s belongs to another engine", name);
-		error_hint(err, "Set DOCKER_HOST=%s first.", f.endpoint);
-	}
+	    strcmp(f.endpoint, lifecycle_endpoint(&t->host)) != 0)
+		rc = is_elsewhere(&t->host, name, f.endpoint, err);
 	free(f.provider);
 	free(f.endpoint);
 	if (rc < 0)

@@ -262,6 +262,7 @@ const struct sandbox_provider slurm_provider = {
 	.noun = "job",
 	.flags = SANDBOX_ATTACH | SANDBOX_LIVE | SANDBOX_LIST | SANDBOX_SHARED |
 		 SANDBOX_UNNAMED,
+	.url_key = "via",
 	.max_command = COMMAND_MAX,
 	.lifetime_s = LIFETIME_S,
 	.settings = slurm_settings,

@@ -133,6 +133,7 @@ const struct sandbox_provider ssh_provider = {
 	.flags = SANDBOX_ATTACH | SANDBOX_LIVE | SANDBOX_NETWORK |
 		 SANDBOX_LIST | SANDBOX_STAYS | SANDBOX_SHARED |
 		 SANDBOX_UNNAMED,
+	.url_key = "host",
 	.max_command = COMMAND_MAX,
 	.isolation = ISOLATION_NONE,
 	.lifetime_s = LIFETIME_S,

@@ -183,5 +183,5 @@ void lifecycle_ending_finish(struct managed_sandbox *box)
 	box->ending = NULL;
 	say_lines(box, &e->lines);
 	release(e);
-	*box = (struct managed_sandbox){ 0 };
+	*box = (struct managed_sandbox){ .none_made = box->none_made };
 }

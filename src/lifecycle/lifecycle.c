@@ -238,7 +238,10 @@ static void warn_line(void *arg, const char *line)
 void lifecycle_abandon(struct managed_sandbox *box, bool saves,
 		       const struct error *why)
 {
+	bool deletes = box->ours && !box->resumed && box->sandbox.id;
 	struct error ignored = { 0 };
+	char room[64];
+	char id[IDS_SHOWN];
 
 	lifecycle_keepalive_stop(box);
 	lifecycle_end_background(box, false);
@@ -246,7 +249,14 @@ void lifecycle_abandon(struct managed_sandbox *box, bool saves,
 		supervise_forget(&box->sandbox);
 	else if (saves && !box->resumed)
 		lifecycle_save(box);
-	(void)lifecycle_dispose(box, why, &ignored); /* it has warned */
+	if (deletes)
+		lifecycle_say(box, "Terminating %s sandbox %s...",
+			      lifecycle_title(box, room),
+			      ids_shown(box->sandbox.id, id));
+	/* It warns where it fails. */
+	if (lifecycle_dispose(box, why, &ignored) == 0 && deletes)
+		lifecycle_say(box, "✓ %s sandbox terminated",
+			      lifecycle_title(box, room));
 	sandbox_release(&box->sandbox);
 }
 
@@ -285,12 +295,15 @@ int lifecycle_open(struct managed_sandbox *box,
 	if (rc == 0)
 		return 0;
 	*err = failure;
+	box->none_made = !box->sandbox.id && !box->resumed &&
+			 (!box->ours || failure.nothing_made ||
+			  !lifecycle_was_cut(&failure));
 	if (request->cancels_at_once && box->request.store && stop->cancel &&
 	    cancel_triggered(stop->cancel) &&
 	    lifecycle_ending_start(box, &failure))
 		return -1;
 	lifecycle_abandon(box, true, &failure);
-	*box = (struct managed_sandbox){ 0 };
+	*box = (struct managed_sandbox){ .none_made = box->none_made };
 	return -1;
 }
 

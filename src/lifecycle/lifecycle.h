@@ -89,6 +89,7 @@ struct managed_sandbox { /* start from { 0 } */
 	bool was_kept;
 	enum ledger_state before;
 	struct lifecycle_request request;
+	bool none_made;     /* after a failed opening: there never was one */
 	int64_t lifetime_s; /* that the vendor is asked for while it is used */
 	struct lifecycle_keepalive *keepalive; /* owned, or NULL */
 	/* enum sandbox_state, as far as it was asked for between commands; any

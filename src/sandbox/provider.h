@@ -30,6 +30,8 @@ struct sandbox_provider {
 	/* Variables that may name its server, the strongest first, NULL ends;
 	 * or NULL. */
 	const char *const *url_env;
+	/* The setting that may name it instead ("host"), or NULL. */
+	const char *url_key;
 	/* Names that its address may be given by (dcode auth set --base-url);
 	 * ends in { 0 }, or NULL. */
 	const struct sandbox_region *regions;

@@ -221,7 +221,7 @@ void meter_sum(struct meter *m, struct meter_total *t)
 	for (const struct sandbox_line *s = m->sandboxes; s; s = s->next) {
 		t->sandbox = plus(t->sandbox, meter_sandbox_cost(m, s));
 		t->sandbox_ms = plus(t->sandbox_ms, meter_sandbox_ms(m, s));
-		t->sandbox_unpriced |= s->usd_s < 0;
+		t->sandbox_unpriced |= s->usd_s < 0 && !s->dropped;
 		t->sandbox_at_most |= s->line.at_most;
 		t->used = true;
 	}
@@ -465,7 +465,7 @@ int meter_sandbox_begin(struct meter *m, const char *name, int64_t usd_s,
 	return number;
 }
 
-void meter_sandbox_end(struct meter *m, int number)
+static void end_sandbox(struct meter *m, int number, bool drop)
 {
 	struct sandbox_line *s;
 
@@ -475,7 +475,21 @@ void meter_sandbox_end(struct meter *m, int number)
 		s = s->next;
 	if (s && !s->end)
 		s->end = larger(m->clock(), 1);
+	if (s && drop) {
+		s->dropped = true;
+		s->begin = s->end;
+	}
 	pthread_mutex_unlock(&m->lock);
+}
+
+void meter_sandbox_end(struct meter *m, int number)
+{
+	end_sandbox(m, number, false);
+}
+
+void meter_sandbox_drop(struct meter *m, int number)
+{
+	end_sandbox(m, number, true);
 }
 
 static int64_t time_left(struct meter *m, bool works)

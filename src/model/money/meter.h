@@ -103,6 +103,8 @@ int meter_sandbox_begin(struct meter *m, const char *name, int64_t usd_s,
 			bool at_most);
 /* Its end is confirmed, or it is left running: counted no more. */
 void meter_sandbox_end(struct meter *m, int number);
+/* Instead: none was made, and nobody bills it. */
+void meter_sandbox_drop(struct meter *m, int number);
 /* ms until the cap is used up by sandboxes alone, but for the time that their
  * end takes; INT64_MAX: no cap, or they cost nothing. Work has that without
  * what meter_keep_time() keeps. */

@@ -27,6 +27,7 @@ struct sandbox_line {
 	struct meter_line told; /* by meter_each_new() */
 	int64_t usd_s;
 	int64_t begin, end; /* ms of the clock; end 0: it runs */
+	bool dropped;       /* there never was one: it is not told of */
 };
 
 struct meter {

@@ -27,7 +27,8 @@ void meter_each(struct meter *m,
 	for (struct sandbox_line *s = m->sandboxes; s; s = s->next) {
 		s->line.ms = meter_sandbox_ms(m, s);
 		s->line.cost = meter_sandbox_cost(m, s);
-		each(arg, &s->line);
+		if (!s->dropped)
+			each(arg, &s->line);
 	}
 	pthread_mutex_unlock(&m->lock);
 }
