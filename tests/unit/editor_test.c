@@ -305,7 +305,7 @@ static void test_a_paste_keeps_its_bytes_but_what_is_no_utf8(void **state)
 	paste(&e, STR("a\0b\r\n\x1b[31m"));
 	expect_rows(&e, 70, 5,
 		    "> [Pasted #1: 2 lines, 9 B, with control characters]\n"
-		    "0,53");
+		    "0,52");
 	editor_text(&e, &out);
 	assert_int_equal(out.len, 9);
 	assert_memory_equal(out.ptr, "ab\r\n\x1b[31m", 9);
