@@ -350,12 +350,19 @@ static bool is_plain_scope(struct str scope)
 	return scope.len > 0;
 }
 
+/* Around a server's name in a command for the user to copy. */
+static const char *quote_for(const char *name)
+{
+	return strchr(name, ' ') ? "\"" : "";
+}
+
 /* The login does not reach that far ("Scope Challenge Handling" of the
  * specification): what to ask for instead. */
 static void forbidden(const struct mcp_exchange *x, struct error *err)
 {
 	const struct mcp_link_setup *s = &x->remote->link.setup;
 	const struct mcp_token_ask ask = { s->entry, x->remote->url, false };
+	const char *quote = quote_for(s->entry->name);
 	struct str challenge = buf_str(&x->challenge);
 	char *code = auth_challenge_value(challenge, "error");
 	char *more = auth_challenge_value(challenge, "scope");
@@ -367,8 +374,8 @@ static void forbidden(const struct mcp_exchange *x, struct error *err)
 		buf_clear(&scope);
 	error_set(err, ERR_AUTH,
 		  "HTTP 403: its login %s not reach that far: dcode mcp login "
-		  "%s --scope %s%s%s",
-		  scope.len ? "does" : "may", s->entry->name,
+		  "%s%s%s --scope %s%s%s",
+		  scope.len ? "does" : "may", quote, s->entry->name, quote,
 		  scope.len ? "\"" : "SCOPE", scope.len ? scope.ptr : "",
 		  scope.len ? "\"" : "");
 	buf_release(&scope);
@@ -382,6 +389,7 @@ int remote_status_error(struct mcp_exchange *x, const struct http_response *res,
 {
 	struct mcp_remote *r = x->remote;
 	const char *name = r->link.setup.entry->name;
+	const char *quote = quote_for(name);
 
 	pthread_mutex_lock(&r->lock);
 	if (res->status == STATUS_GONE && r->session[0])
@@ -393,10 +401,10 @@ int remote_status_error(struct mcp_exchange *x, const struct http_response *res,
 				       "header of its entry.");
 	if (res->status == 401)
 		return error_set(err, ERR_AUTH,
-				 "HTTP 401: %s: dcode mcp login %s",
+				 "HTTP 401: %s: dcode mcp login %s%s%s",
 				 x->authorized ? "its login is over"
 					       : "it asks for a login",
-				 name);
+				 quote, name, quote);
 	if ((res->status == 404 || res->status == 405) && !r->version[0] &&
 	    r->link.setup.entry->kind == MCP_HTTP)
 		error_hint(err, "A server of before 2025 needs "

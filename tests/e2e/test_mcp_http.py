@@ -114,6 +114,13 @@ def test_a_call_is_repeated_once_and_never_after_it_was_taken(
     assert s.methods().count("tools/call") == sent
 
 
+def test_a_name_with_a_blank_is_quoted_in_a_command_to_copy(mcp, serve, model,
+                                                            run):
+    mcp.own(**{"my issues": entry(serve("login"))})
+    model(looks("srv"))
+    assert 'dcode mcp login "my issues"' in task(run).err
+
+
 def test_starts_that_fail_are_told(mcp, serve, model, run):
     mcp.own(login=entry(serve("login")), redirect=entry(serve("redirect")),
             header=entry(serve("long_header")),

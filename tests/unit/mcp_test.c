@@ -23,7 +23,8 @@ static void test_what_cannot_be_used_says_why(void **state)
 		const char *entry, *why;
 	} cases[] = {
 		{ "\"a\":5", "no object" },
-		{ "\"a b\":{\"command\":\"x\"}", "its name" },
+		{ "\"a/b\":{\"command\":\"x\"}", "its name" },
+		{ "\" a\":{\"command\":\"x\"}", "its name" },
 		{ "\"a\":{}", "neither" },
 		{ "\"a\":{\"command\":\"x\",\"args\":[1]}", "args" },
 		{ "\"a\":{\"command\":\"x\",\"env\":{\"A\":1}}", "env" },
