@@ -39,6 +39,13 @@ static int read_file(const struct hooks_source *src, bool project,
 		return errno == ENOENT || errno == ENOTDIR
 			       ? 0
 			       : error_errno(err, "reading %s", path);
+	/* Another user's is as good as none: it restricts nobody. */
+	if (project &&
+	    project_check(src->root, path, project_owner(src->cwd), err) < 0) {
+		src->warn(err->message);
+		*err = (struct error){ 0 };
+		return 0;
+	}
 	rc = project ? project_read(src->root, path, project_owner(src->cwd),
 				    text, err)
 		     : path_read_regular(path, text, err);

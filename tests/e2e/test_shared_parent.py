@@ -71,6 +71,7 @@ def counted(run, model, marks):
                         {"text": "done"}])
         r = run("-n", "hi", "-y", "-M", "anthropic:m", "--sandbox", "local",
                 "--workspace", "repo", "--trust-project", cwd=cwd)
+        assert server.requests, r.err
         asked = json.dumps(server.requests[0]["body"])
         files = results(server)[0] if len(server.requests) > 1 else ""
         env = json.loads(run("config", "path", "--json", cwd=cwd).out)
