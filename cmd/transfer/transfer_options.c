@@ -123,6 +123,7 @@ static int check_parent(const char *target, struct error *err)
 static int check_transfer(const struct transfer_option *t, bool force,
 			  struct error *err)
 {
+	struct incoming in = { .bring = t->bring, .n_bring = t->n_bring };
 	char *target;
 	int rc;
 
@@ -130,6 +131,8 @@ static int check_transfer(const struct transfer_option *t, bool force,
 		return copy_check_local(t->local, err);
 	target = copy_local_target(t->local, t->remote);
 	rc = check_parent(target, err);
+	if (rc == 0)
+		rc = incoming_check(&in, target, err);
 	if (rc == 0 && !force)
 		rc = copy_check_free(target, err);
 	free(target);

@@ -149,6 +149,11 @@ def test_a_run_downloads_a_repository_only_when_it_is_named(task, work, run):
     assert end.status == 0, end.err
     assert (work / "out/.git/config").read_text() == EVIL
     assert not (work / "out/.GIT").exists()
+    for value in ("t/.git", "t/a:.GIT", "t/a:out/.git/x"):
+        end = run("-n", "x", "-M", "anthropic:m", "--sandbox", "local",
+                  "--download", value)
+        assert end.status == 2 and "is not written" in end.err, end.err
+        assert "Starting" not in end.err  # said before there is a sandbox
     end = run("-n", "x", "--sandbox", "local", "--bring", ".git")
     assert end.status == 2 and "--bring requires --download" in end.err
 
