@@ -234,11 +234,12 @@ def test_that_of_another_project_is_a_warning(write, work, model, run, how):
     assert r.status == 2
 
 
+@pytest.mark.parametrize("args", [[], ["--plain"]], ids=["screen", "lines"])
 @pytest.mark.parametrize("answer", ["y", "n"])
-def test_the_chat_asks_whether_to_go_on_without_it(write, work, live, answer):
+def test_the_chat_asks_whether_to_go_on_without_it(write, work, live, answer,
+                                                   args):
     unreadable(write(PreToolUse=[hook("exit 2")]), "json")
-    s, _ = live([DONE], args=["--plain"],
-                ready="Go on without this file? [y/N]")
+    s, _ = live([DONE], args=args, ready="Go on without this file? [y/N]")
     s.type(answer)
     s.keys("Enter")
     if answer == "y":

@@ -144,10 +144,11 @@ def test_what_only_lists_or_removes_does_too_and_nothing_else(config, run):
 @pytest.mark.parametrize("text", [BROKEN, "[limits]\nmax_usd = 'five'\n",
                                   "[limits]\nwarn_usd = ['x']\n",
                                   "[mcp]\ndisabled_servers = 1\n"])
+@pytest.mark.parametrize("args", [[], ["--plain"]], ids=["screen", "lines"])
 @pytest.mark.parametrize("answer", ["y", "n"])
-def test_the_chat_asks(config, live, text, answer):
+def test_the_chat_asks(config, live, text, answer, args):
     config(text)
-    s, server = live([DONE], args=["--plain"],
+    s, server = live([DONE], args=args,
                      ready="Go on without this file? [y/N]")
     s.type(answer)
     s.keys("Enter")
