@@ -183,7 +183,8 @@ static int add_file(struct run *r, const char *path, struct buf *out,
 	/* "~" is a name like any other here, and so is "c:". */
 	char *name = xasprintf("%s%s", path[0] == '/' ? "" : "./", path);
 	char *whole;
-	int rc = paths_resolve(r->box.sandbox.workdir, name, &whole, err);
+	int rc = paths_resolve(sandbox_tree_dir(&r->box.sandbox), name, &whole,
+			       err);
 
 	free(name);
 	if (rc < 0) {
@@ -314,7 +315,7 @@ int mention_list(struct run *r, struct buf *out, const struct stop *stop,
 		 struct error *err)
 {
 	struct stop within = stop_within(stop, FILE_MS);
-	const char *root = r->box.sandbox.workdir;
+	const char *root = sandbox_tree_dir(&r->box.sandbox);
 	struct files_names list = { 0 };
 	size_t skip = strlen(root) + (strcmp(root, "/") != 0);
 	const struct files_search all = { .root = root,

@@ -76,7 +76,7 @@ int run_bind_resolve(struct run_options *o, struct settings *set, bool by_flag,
 const char *run_bound_directory(const struct sandbox *sb)
 {
 	for (size_t i = 0; i < sb->mounts.n; i++)
-		if (!strcmp(sb->mounts.list[i].inside, sb->workdir))
+		if (!strcmp(sb->mounts.list[i].inside, sandbox_tree_dir(sb)))
 			return sb->mounts.list[i].path;
 	return NULL;
 }

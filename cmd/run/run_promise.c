@@ -263,7 +263,10 @@ static int await(void *arg, struct error *err)
 	if (run_name_session(r, err) < 0 || run_open_rest(r, err) < 0 ||
 	    (r->opened && r->opened(r->ui.arg, err) < 0))
 		return -1;
-	return place_is(&r->box.sandbox, p->expected) ? 0 : ask_anew(r, err);
+	if (!place_is(&r->box.sandbox, p->expected))
+		return ask_anew(r, err);
+	r->agent.untold_dir = r->box.sandbox.made_dir != NULL;
+	return 0;
 }
 
 int run_promise_begin(struct run *r, const struct stop *stop, struct error *err)

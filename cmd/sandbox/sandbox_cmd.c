@@ -241,8 +241,10 @@ int target_attach(struct target *t, struct sandbox *sb, const struct stop *stop,
 	}
 	note_use(t);
 	lifecycle_mark_started(&t->host, t->store, t->id);
-	if (sandbox_attach(sb, &t->host, t->id, stop, err) == 0)
+	if (sandbox_attach(sb, &t->host, t->id, stop, err) == 0) {
+		lifecycle_restore_start(sb, t->store);
 		return 0;
+	}
 	sandbox_release(sb);
 	return -1;
 }

@@ -301,7 +301,8 @@ static int send_files(struct tree_writing *t, const struct stop *stop,
 			continue;
 		f->left = buf_str(&f->bytes);
 		list[n++] = (struct transfer){
-			.path = xasprintf("%s/%s", t->w->sandbox->workdir,
+			.path = xasprintf("%s/%s",
+					  sandbox_tree_dir(t->w->sandbox),
 					  f->path),
 			.size = (int64_t)f->bytes.len,
 			.mode = f->mode == MODE_EXECUTABLE ? 0755 : 0644,

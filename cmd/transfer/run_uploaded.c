@@ -24,10 +24,10 @@ static char *path_in_tree(const struct sandbox *sb, const char *target)
 {
 	struct buf path = BUF_INIT(1 << 16);
 	struct str rest = str_of(target);
-	struct str top = str_of(sb->workdir);
+	struct str top = str_of(sandbox_tree_dir(sb));
 	struct str part;
 
-	if (str_starts(rest, sb->workdir) && rest.len > top.len &&
+	if (str_starts(rest, sandbox_tree_dir(sb)) && rest.len > top.len &&
 	    rest.ptr[top.len] == '/')
 		rest = str_skip(rest, top.len);
 	else

@@ -3,7 +3,9 @@
 # SPDX-License-Identifier: MIT
 # Given: name, a fresh one for a directory; src, where the script is, in a
 # directory of its own, or empty: on standard input; exports: how many lines at
-# its beginning are not the script, but assignments for its environment.
+# its beginning are not the script, but assignments for its environment; report:
+# the nonce of an aside (src/sandbox/aside.h), which tells in what directory a
+# shell's script that succeeded has ended, if it is another one.
 # shellcheck disable=SC2086,SC2154
 for a in cat mkdir rm; do
 	command -v "$a" >/dev/null 2>&1 ||
@@ -12,7 +14,8 @@ done
 mask=$(umask)
 umask 077
 dir=
-trap '[ -z "$dir" ] || rm -rf "$dir"' EXIT
+where=
+trap '[ -z "$dir" ] || rm -rf "$dir"; [ -z "$where" ] || rm -f "$where"' EXIT
 trap 'exit 129' HUP INT TERM
 if [ -z "$src" ]; then
 	for t in "${TMPDIR:-/tmp}" /tmp /var/tmp /dev/shm .; do
@@ -106,11 +109,9 @@ if ! runs "$wanted"; then
 	*sh:-?*) ;;
 	*) flags= ;;
 	esac
-	if runs bash; then
-		set -- bash $flags
-	else
-		set -- sh $flags
-	fi
+	wanted=sh
+	! runs bash || wanted=bash
+	set -- $wanted $flags
 fi
 set +f
 
@@ -131,8 +132,27 @@ if [ -z "$p" ]; then # no /proc: the file stays until the end
 	p=$src
 	(umask 077 && cat <&3 >"$src") || exit 126
 fi
+# Where a shell is when the script ends, also by exit or a trap of its own: it
+# reads the script as a part of a line of ours.
 case ${wanted##*/} in
+sh | bash | dash | ash)
+	for t in "${TMPDIR:-/tmp}" /tmp /var/tmp /dev/shm; do
+		where=$t/dcode-where-$name
+		(umask 077 && set -C && : >"$where") && break
+		where=
+	done 2>/dev/null
+	;;
+esac
+case ${where:+shell}${wanted##*/} in
 node | nodejs) set -- "$p" "$@" - ;; # it looks for the name that is gone
+shell*)
+	set -- /dev/null "$@" -c '__dcode=$1;shift
+trap "pwd -P >\"\$__dcode\"" EXIT
+. "$0"
+set -- $?
+pwd -P >"$__dcode"
+exit $1' "$p" "$where"
+	;;
 *) set -- /dev/null "$@" "$p" ;;
 esac
 (
@@ -144,4 +164,9 @@ esac
 s=$?
 : >"$p" # for what it has left running, which has the file open
 [ "$s" != 0 ] || (keep_env) # of setup_env.sh, which goes before this
+end=
+[ -z "$where" ] || IFS= read -r end <"$where"
+[ "$s" != 0 ] || [ -z "$report" ] || [ ! -d "$end" ] ||
+	[ "$end" = "$(pwd -P)" ] ||
+	printf '\036dcode-%s %s\036' "$report" "$end"
 exit "$s"

@@ -151,6 +151,8 @@ struct agent { /* filled by the caller; all borrowed */
 	const char *thread; /* id of the session, or NULL */
 	_Atomic unsigned
 		saved_results; /* large ones, in files of the sandbox */
+	bool untold_dir;       /* the model was told of another one than
+				  sandbox->workdir */
 	bool told_facts;       /* its own: the model has those of its sandbox */
 	const struct secret_files *secrets; /* or NULL */
 	struct agent_ui ui;

@@ -231,6 +231,25 @@ static void add_facts(const struct tool_job *job, struct buf *out)
 	buf_release(&line);
 }
 
+/* Where tools begin, if that is another place than the model was told before
+ * there was a sandbox. */
+static void add_start(const struct tool_job *job, struct buf *out)
+{
+	struct agent *a = job->batch->agent;
+	struct buf line = BUF_INIT(1 << 14);
+
+	if (!a->untold_dir || job->refused || job->rc < 0)
+		return;
+	a->untold_dir = false;
+	buf_addf(&line,
+		 "\n[The setup script of this sandbox has ended in %s: that is "
+		 "the working directory, where commands and relative paths "
+		 "start.]",
+		 a->sandbox->workdir);
+	mask_text(a->mask, buf_str(&line), out);
+	buf_release(&line);
+}
+
 static int finish(struct tool_job *job, struct message *results,
 		  struct error *err)
 {
@@ -242,6 +261,7 @@ static int finish(struct tool_job *job, struct message *results,
 	check_media(job, results, &job->out);
 	count_call(job);
 	add_facts(job, &job->out);
+	add_start(job, &job->out);
 	text = buf_str(&job->out);
 	tool_change_mask(&job->change, job->batch->agent->mask);
 	p->id = xstrdup(job->call->id);

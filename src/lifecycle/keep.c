@@ -7,6 +7,7 @@
 
 #include "base/ids.h"
 #include "base/mem.h"
+#include "base/str.h"
 #include "lifecycle/lifecycle_impl.h"
 #include "sandbox/background.h"
 #include "session/session.h"
@@ -292,6 +293,19 @@ static int find_own(struct managed_sandbox *box, struct own *own,
 	return check_own(own, r->host, r->resume, err);
 }
 
+void lifecycle_restore_start(struct sandbox *sb, struct store *store)
+{
+	struct error ignored = { 0 };
+	char *dir = NULL;
+
+	if (store &&
+	    ledger_start_dir(store, sb->host->provider->name, sb->id, &dir,
+			     &ignored) == 0 &&
+	    dir)
+		(void)sandbox_move(sb, str_of(dir));
+	free(dir);
+}
+
 static int attach_own(struct managed_sandbox *box, const char *id,
 		      const struct stop *stop, struct error *err)
 {
@@ -307,6 +321,7 @@ static int attach_own(struct managed_sandbox *box, const char *id,
 			      : "Connecting to %s sandbox %s...",
 		      lifecycle_title(box, room), ids_shown(id, shown));
 	if (sandbox_attach(&box->sandbox, r->host, id, stop, err) == 0) {
+		lifecycle_restore_start(&box->sandbox, r->store);
 		lifecycle_say(box, "✓ %s sandbox ready: %s",
 			      lifecycle_title(box, room),
 			      ids_shown(box->sandbox.id, shown));

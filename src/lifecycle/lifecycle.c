@@ -157,6 +157,7 @@ static int attach(struct managed_sandbox *box, const struct stop *stop,
 		lifecycle_mark_started(r->host, r->store, r->attach_id);
 	if (sandbox_attach(&box->sandbox, r->host, r->attach_id, stop, err) < 0)
 		return -1;
+	lifecycle_restore_start(&box->sandbox, r->store);
 	/* For the commands that name it later: the work goes on without. */
 	if (r->store &&
 	    ledger_attached(r->store, r->host->provider->name,

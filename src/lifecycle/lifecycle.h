@@ -134,6 +134,8 @@ int lifecycle_close(struct managed_sandbox *box, struct error *err);
 int lifecycle_await_ending(const struct managed_sandbox *box,
 			   const struct stop *stop, struct error *err);
 
+/* After an attach: tools begin where its setup script ended. store: or NULL. */
+void lifecycle_restore_start(struct sandbox *sb, struct store *store);
 /* Deletes by id, confirmed, with its ledger row (by label, NULL: none). An id
  * that the provider does not know is looked for by label. */
 int lifecycle_remove(struct sandbox_client *host, struct store *store,

@@ -161,6 +161,25 @@ static int failed(const struct script_sink *s, int exit_code, struct error *err)
 	return error_set(err, ERR_REMOTE, "Setup failed - aborting");
 }
 
+/* Told, and stored for those who come to the sandbox later. */
+static void moved(struct managed_sandbox *box)
+{
+	struct error err = { 0 };
+	struct buf line = BUF_INIT(8192);
+
+	sanitize_line(str_of(box->sandbox.workdir), &line);
+	lifecycle_say(box,
+		      "Tools and commands start in %s, where the setup "
+		      "script ended",
+		      line.ptr);
+	if (box->request.store &&
+	    ledger_set_start_dir(
+		    box->request.store, box->request.host->provider->name,
+		    box->sandbox.id, box->sandbox.workdir, &err) < 0)
+		lifecycle_warn(box, "%s", err.message);
+	buf_release(&line);
+}
+
 int lifecycle_setup_run(struct managed_sandbox *box,
 			const struct setup_script *script,
 			const struct stop *stop, struct error *err)
@@ -187,6 +206,8 @@ int lifecycle_setup_run(struct managed_sandbox *box,
 		rc = failed(&s, res.exit_code, err);
 	else
 		lifecycle_say(box, "✓ Setup complete");
+	if (rc == 0 && box->sandbox.made_dir)
+		moved(box);
 	buf_release(&s.tail);
 	return rc;
 }

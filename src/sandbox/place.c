@@ -35,5 +35,5 @@ const char *place_expect(const struct sandbox_client *host, bool attaches)
 bool place_is(const struct sandbox *sb, const char *expected)
 {
 	return !sb->mounts.n && (sb->host->provider->flags & SANDBOX_UNNAMED ||
-				 !strcmp(sb->workdir, expected));
+				 !strcmp(sandbox_tree_dir(sb), expected));
 }

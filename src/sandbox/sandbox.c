@@ -2,11 +2,14 @@
 /* SPDX-License-Identifier: MIT */
 #include "sandbox/sandbox.h"
 
+#include <limits.h>
 #include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/mem.h"
+#include "base/sanitize.h"
+#include "base/str.h"
 #include "net/retry.h"
 #include "sandbox/aside.h"
 #include "sandbox/background.h"
@@ -382,6 +385,30 @@ static int filter_output(void *arg, enum exec_stream stream, struct str chunk,
 	return pass_output(a, stream, reply, err);
 }
 
+bool sandbox_move(struct sandbox *sb, struct str dir)
+{
+	struct buf clean = BUF_INIT(2 * PATH_MAX);
+	bool ok;
+
+	sanitize_line(dir, &clean);
+	ok = str_starts(dir, "/") && dir.len < PATH_MAX &&
+	     str_eq(dir, buf_str(&clean));
+	buf_release(&clean);
+	if (!ok)
+		return false;
+	if (sb->made_dir)
+		free(sb->workdir);
+	else
+		sb->made_dir = sb->workdir;
+	sb->workdir = xstrndup(dir.ptr, dir.len);
+	return true;
+}
+
+const char *sandbox_tree_dir(const struct sandbox *sb)
+{
+	return sb->made_dir ? sb->made_dir : sb->workdir;
+}
+
 bool sandbox_expect_facts(const struct sandbox_client *host,
 			  struct sandbox_facts *f)
 {
@@ -647,6 +674,7 @@ void sandbox_release(struct sandbox *sb)
 		sb->host->provider->ops->discard(sb);
 	free(sb->id);
 	free(sb->workdir);
+	free(sb->made_dir);
 	supervise_read_free(sb->read);
 	mounts_release(&sb->mounts);
 	*sb = (struct sandbox){ 0 };

@@ -169,10 +169,11 @@ static inline int64_t sandbox_start_ms(const struct sandbox_client *host,
 
 enum { FACTS_UNKNOWN, FACTS_COMING, FACTS_KNOWN };
 struct sandbox {
-	struct sandbox_client *host;   /* borrowed */
-	char *id;                      /* owned; NULL until known */
-	char *workdir;                 /* owned, absolute */
-	void *priv;                    /* the provider's */
+	struct sandbox_client *host; /* borrowed */
+	char *id;                    /* owned; NULL until known */
+	char *workdir;               /* owned, absolute: where tools begin */
+	char *made_dir; /* owned; workdir before sandbox_move(), or NULL */
+	void *priv;     /* the provider's */
 	struct sandbox_mounts mounts;  /* of the host, for writing */
 	struct supervise_read *read;   /* of supervise.h; owned, or NULL */
 	struct background *background; /* of background.h; owned, or NULL */
@@ -207,6 +208,11 @@ int sandbox_attach(struct sandbox *sb, struct sandbox_client *host,
 int sandbox_execute(struct sandbox *sb, const struct exec_request *req,
 		    struct exec_result *res, const struct stop *stop,
 		    struct error *err);
+/* Tools and shells begin in dir from now on: a path in the sandbox, which is
+ * not looked at. False, and nothing changes, where it cannot be one. */
+bool sandbox_move(struct sandbox *sb, struct str dir);
+/* Where the user's tree is: the workdir that it was made with. */
+const char *sandbox_tree_dir(const struct sandbox *sb);
 /* Of a provider that runs commands with this machine's own system; without a
  * request. False: only the sandbox can tell. */
 bool sandbox_expect_facts(const struct sandbox_client *host,

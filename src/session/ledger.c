@@ -103,7 +103,43 @@ int ledger_removing(struct store *s, const char *label, struct error *err)
 
 int ledger_gone(struct store *s, const char *label, struct error *err)
 {
+	sqlite3_stmt *st = store_sql(s, SQL_DROP_START_DIR, err);
+
+	if (!st)
+		return -1;
+	store_bind(st, 1, label);
+	if (store_run(s, st, err) < 0)
+		return -1;
 	return set_state(s, label, LEDGER_GONE, err);
+}
+
+int ledger_set_start_dir(struct store *s, const char *provider, const char *id,
+			 const char *dir, struct error *err)
+{
+	sqlite3_stmt *st = store_sql(s, SQL_SET_START_DIR, err);
+
+	if (!st)
+		return -1;
+	store_bind(st, 1, provider);
+	store_bind(st, 2, id);
+	store_bind(st, 3, dir);
+	return store_run(s, st, err);
+}
+
+int ledger_start_dir(struct store *s, const char *provider, const char *id,
+		     char **dir, struct error *err)
+{
+	sqlite3_stmt *st = store_sql(s, SQL_START_DIR, err);
+
+	*dir = NULL;
+	if (!st)
+		return -1;
+	store_bind(st, 1, provider);
+	store_bind(st, 2, id);
+	if (sqlite3_step(st) == SQLITE_ROW)
+		*dir = xstrdup(store_text(st, 0));
+	sqlite3_reset(st);
+	return 0;
 }
 
 int ledger_note(struct store *s, const char *label, const char *note,

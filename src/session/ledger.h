@@ -46,6 +46,12 @@ int ledger_created(struct store *s, const char *label, const char *id,
 		   struct error *err);
 int ledger_removing(struct store *s, const char *label, struct error *err);
 int ledger_gone(struct store *s, const char *label, struct error *err);
+/* Where the tools of this sandbox begin, whoever made it, if its setup script
+ * ended elsewhere: forgotten once it is gone. dir: owned; NULL: not known. */
+int ledger_set_start_dir(struct store *s, const char *provider, const char *id,
+			 const char *dir, struct error *err);
+int ledger_start_dir(struct store *s, const char *provider, const char *id,
+		     char **dir, struct error *err);
 int ledger_note(struct store *s, const char *label, const char *note,
 		struct error *err);
 

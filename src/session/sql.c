@@ -16,6 +16,13 @@ const char *const store_texts[SQL_COUNT] = {
 	[SQL_BEGIN] = "BEGIN IMMEDIATE",
 	[SQL_COMMIT] = "COMMIT",
 	[SQL_ROLLBACK] = "ROLLBACK",
+	[SQL_START_DIR] =
+		"SELECT value FROM meta WHERE key='start/'||?1||'/'||?2",
+	[SQL_SET_START_DIR] = "INSERT OR REPLACE INTO meta(key, value)"
+			      " VALUES('start/'||?1||'/'||?2, ?3)",
+	[SQL_DROP_START_DIR] =
+		"DELETE FROM meta WHERE key=(SELECT 'start/'||provider||'/'||id"
+		" FROM ledger WHERE label=?1)",
 	[SQL_OWNER] = "SELECT value FROM meta WHERE key='owner'",
 	[SQL_SIZE] = "SELECT (c.page_count - f.freelist_count) * p.page_size"
 		     " FROM pragma_page_count c, pragma_freelist_count f,"

@@ -261,9 +261,10 @@ static int run_script(struct tree_stream *s, bool gzip, struct error *err)
 	const struct carry *c = s->c;
 	struct helper h = {
 		.script = c->script,
-		.args = { str_of(c->sandbox->workdir), str_of(s->trailer),
-			  str_of(gzip ? "1" : ""), str_of(s->rest), c->args[0],
-			  c->args[1], c->args[2], c->args[3] },
+		.args = { str_of(sandbox_tree_dir(c->sandbox)),
+			  str_of(s->trailer), str_of(gzip ? "1" : ""),
+			  str_of(s->rest), c->args[0], c->args[1], c->args[2],
+			  c->args[3] },
 		.n_args = 4 + CARRY_ARGS,
 		.content = s->inline_content,
 		.source = s->first,

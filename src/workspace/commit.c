@@ -51,15 +51,15 @@ int commit_note(const struct workspace *w, const struct commit_terms *t,
 static int run_commit(void *arg, const struct stop *stop, struct error *err)
 {
 	const struct commit_job *j = arg;
-	struct helper h = {
-		.script = HELPER_COMMIT,
-		.args = { str_of(j->sandbox->workdir), str_of(j->terms.branch),
-			  str_of(j->terms.message), str_of(j->terms.commits) },
-		.n_args = 4,
-		.ahead = true,
-		.timeout_ms = COMMIT_MS,
-		.out = BUF_INIT(SAID_MAX)
-	};
+	struct helper h = { .script = HELPER_COMMIT,
+			    .args = { str_of(sandbox_tree_dir(j->sandbox)),
+				      str_of(j->terms.branch),
+				      str_of(j->terms.message),
+				      str_of(j->terms.commits) },
+			    .n_args = 4,
+			    .ahead = true,
+			    .timeout_ms = COMMIT_MS,
+			    .out = BUF_INIT(SAID_MAX) };
 	int rc = helper_run(j->sandbox, &h, stop, err);
 
 	if (rc == 0 && h.timed_out)

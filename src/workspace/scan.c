@@ -275,7 +275,7 @@ static int run_script(struct call *c, const struct stop *stop,
 	char room[3][24];
 	struct helper h = {
 		.script = HELPER_SCAN,
-		.args = { str_of(sb->workdir), str_of(c->root),
+		.args = { str_of(sandbox_tree_dir(sb)), str_of(c->root),
 			  helper_decimal(r->file_max, room[0]),
 			  helper_decimal(r->total_max, room[1]),
 			  helper_decimal(streams ? INT64_MAX / 4 : INLINE_BYTES,

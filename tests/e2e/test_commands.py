@@ -219,3 +219,70 @@ def test_commands_do_not_outlive_a_kill_of_dcode(start, model, env, tmp_path,
     wait_for(lambda: not carriers(word.encode()), 3)
     assert stat_of(kept)[0] == "S"
     os.kill(kept, 9)
+
+
+# As users write them: it ends with cd, and so does the profile that it writes.
+SETUP = """#!/bin/bash
+set -e
+mkdir -p "$HOME/project" && cd "$HOME/project"
+echo from the setup >made
+cat >>"$HOME/.profile" <<'PROFILE'
+export MADE_BY=setup
+cd "$HOME/project"
+PROFILE
+echo "last line"
+"""
+
+
+@pytest.mark.parametrize("name", ["local", "e2b", "langsmith"])
+def test_tools_begin_where_the_setup_script_has_ended(
+        run, model, vendor, tmp_path, name):
+    if name != "local":
+        vendor(name)
+    script = tmp_path / "setup.sh"
+    script.write_text(SETUP)
+    server = model([execute("pwd; cat made"),
+                    {"tool_calls": [call("read_file", file_path="made")]},
+                    {"tool_calls": [call("ls", path=".")]}, DONE])
+    r = run(*TASK, "--sandbox", name, "--sandbox-setup", script, "--keep")
+    assert r.status == 0, r.err
+    told = results(server)
+    where = told[0].partition("\n")[0]
+    assert where.endswith("/project")
+    assert all("from the setup" in t for t in told[:2]), told
+    assert "made" in told[2]
+    prompt = json.dumps(server.requests[0]["body"]["system"])
+    assert where in prompt or f"has ended in {where}" in told[0]
+    assert f"Tools and commands start in {where}" in r.err
+    assert len(server.requests) == 4 and "\x1e" not in r.err
+    listed = json.loads(run("sandbox", "list", "--json").out)["data"]
+    assert run("sandbox", "exec", listed[0]["id"],
+               "pwd").out.strip() == where
+    server = model([execute("pwd"), DONE])
+    r = run(*TASK, "--sandbox", name, "--sandbox-id", listed[0]["id"])
+    assert results(server)[0].startswith(where), r.err
+    run("sandbox", "rm", listed[0]["id"], "--force")
+
+
+@pytest.mark.parametrize("end", [
+    "cd sub; exit 0", "trap 'echo bye' EXIT; cd sub",
+    "f() { cd sub; }; f; (cd /)", "cd sub\n# no line end"])
+@pytest.mark.parametrize("shell", ["#!/bin/bash\n", "#!/bin/sh\n", ""])
+def test_a_setup_script_may_end_as_it_likes(run, model, tmp_path, end, shell):
+    script = tmp_path / "setup.sh"
+    script.write_text(f"{shell}mkdir sub\n{end}")
+    server = model([execute("pwd"), DONE])
+    r = run(*TASK, "--sandbox", "local", "--sandbox-setup", script)
+    assert results(server)[0].startswith("/workspace/sub\n"), r.err
+
+
+@pytest.mark.parametrize("text", ["echo stays", "cd /tmp; cd - >/dev/null",
+                                  "(cd /tmp)"])
+def test_a_setup_script_that_ends_where_it_began_changes_nothing(
+        run, model, tmp_path, text):
+    script = tmp_path / "setup.sh"
+    script.write_text(text)
+    server = model([execute("pwd"), DONE])
+    r = run(*TASK, "--sandbox", "local", "--sandbox-setup", script)
+    assert results(server)[0].startswith("/workspace\n"), r.err
+    assert "start in" not in r.err

@@ -8,6 +8,7 @@
 #include "base/ids.h"
 #include "base/mem.h"
 #include "base/str.h"
+#include "sandbox/aside.h"
 #include "sandbox/helper.h"
 #include "sandbox/quote.h"
 #include "sandbox/setup/setup.h"
@@ -35,15 +36,28 @@ static const char putter[] = {
 static const char remove_directory[] =
 	"rm -rf \"${src%/*}\" 2>/dev/null || busybox rm -rf \"${src%/*}\"\n";
 
+struct receiver {
+	const struct setup_sink *sink;
+	struct aside aside; /* where the script ended */
+	struct buf text;    /* scratch */
+};
+
+static void pass_on(struct receiver *r, enum exec_stream stream)
+{
+	if (r->sink->output && r->text.len)
+		r->sink->output(r->sink->arg, stream, buf_str(&r->text));
+	buf_clear(&r->text);
+}
+
 static int forward(void *arg, enum exec_stream stream, struct str chunk,
 		   struct buf *reply, struct error *err)
 {
-	const struct setup_sink *sink = arg;
+	struct receiver *r = arg;
 
 	(void)reply;
 	(void)err;
-	if (sink->output)
-		sink->output(sink->arg, stream, chunk);
+	aside_feed(&r->aside, chunk, &r->text);
+	pass_on(r, stream);
 	return 0;
 }
 
@@ -286,8 +300,6 @@ static void clean_up(struct sandbox *sb, const char *file)
 	struct exec_request req = {
 		.plain = true,
 		.timeout_ms = CLEANUP_MS,
-		.output = forward,
-		.arg = &(struct setup_sink){ 0 },
 	};
 	struct exec_result res = { 0 };
 	struct error ignored = { 0 };
@@ -314,22 +326,23 @@ int setup_run(struct sandbox *sb, const struct setup_script *script,
 	      const struct setup_sink *sink, struct exec_result *res,
 	      const struct stop *stop, struct error *err)
 {
+	struct receiver to = { .sink = sink, .text = BUF_INIT(SIZE_MAX / 2) };
 	bool by_input = sb->host->provider->flags & SANDBOX_STDIN;
 	struct entry e = { .sb = sb, .pad = BUF_INIT(ANSWER_MAX) };
 	struct buf whole = BUF_INIT(2 * SETUP_EXPANDED_MAX);
-	struct setup_sink copy = *sink;
 	struct buf text = BUF_INIT(COMMAND_MAX);
 	struct exec_request req = {
 		.plain = true,
 		.live = true,
 		.merged = true,
 		.output = forward,
-		.arg = &copy,
+		.arg = &to,
 	};
 	char *file = NULL;
 	int lines = 0;
 	int rc = 0;
 
+	aside_init(&to.aside);
 	ids_random(e.name, NAME_LEN);
 	join(script, &whole, &lines);
 	if (by_input)
@@ -337,13 +350,20 @@ int setup_run(struct sandbox *sb, const struct setup_script *script,
 	else
 		rc = bring(&e, buf_str(&whole), &file, stop, err);
 	if (rc == 0) {
-		buf_addf(&text, "exports=%d\n", lines);
+		buf_addf(&text, "exports=%d report=%s\n", lines,
+			 to.aside.nonce);
 		command(&text, e.name, file ? file : "",
 			(struct str){ environment, sizeof(environment) });
 		buf_addstr(&text, (struct str){ runner, sizeof(runner) });
 		req.command = buf_str(&text);
 		rc = sandbox_execute(sb, &req, res, stop, err);
 	}
+	aside_end(&to.aside, &to.text);
+	pass_on(&to, EXEC_STDOUT);
+	if (rc == 0 && res->exit_code == 0 && to.aside.found)
+		(void)sandbox_move(sb, buf_str(&to.aside.text));
+	aside_release(&to.aside);
+	buf_release(&to.text);
 	if (rc < 0 && file)
 		clean_up(sb, file);
 	buf_wipe(&e.pad);

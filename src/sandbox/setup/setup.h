@@ -71,8 +71,9 @@ struct setup_sink { /* the script's output as it arrives; may be NULL */
  * bash, else by sh, with an empty standard input. It goes in as the command's
  * input, as a file, or, where only commands do, enciphered with a pad that the
  * sandbox made. Its text is in no argument list and in no file by the time it
- * runs; $0 is a path below /dev/fd or /proc. -1 only when the script could not
- * be run to its end; then nothing of it stays.
+ * runs; $0 is a path below /dev/fd or /proc. A shell's script that succeeds and
+ * ends in another directory moves the sandbox there: sandbox_move(). -1 only
+ * when the script could not be run to its end; then nothing of it stays.
  */
 int setup_run(struct sandbox *sb, const struct setup_script *script,
 	      const struct setup_sink *sink, struct exec_result *res,

@@ -108,7 +108,8 @@ void fetch_drop_kept(struct fetching *g)
 {
 	struct kept k = { .command = BUF_INIT(2 * COMMAND_MAX),
 			  .answer = BUF_INIT(ANSWER_MAX) };
-	struct exec_request req = { .cwd = g->request->sandbox->workdir,
+	struct exec_request req = { .cwd = sandbox_tree_dir(
+					    g->request->sandbox),
 				    .timeout_ms = ASK_MS,
 				    .output = take,
 				    .arg = &k };
