@@ -445,7 +445,7 @@ static int copy(struct app *app, const struct args *args, const char *id,
 	else
 		rc = up(&c, args->argv[0], to, err);
 	free(c.target);
-	supervise_forget(&sb);
+	supervise_leave(&sb);
 	sandbox_release(&sb);
 	target_stop_again(&t, app);
 	target_close(&t);

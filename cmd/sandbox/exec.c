@@ -238,7 +238,7 @@ static int execute(struct exec_run *run, struct target *t,
 	/* What is left of the command in a sandbox of ours is removed by the
 	 * next one there, or by itself: it costs no request of its own. */
 	if (!t->label[0] || sandbox_isolation(&t->host) == ISOLATION_NONE)
-		supervise_forget(&sb);
+		supervise_leave(&sb);
 	sandbox_release(&sb);
 	buf_release(&line);
 	buf_release(&input);

@@ -2,7 +2,7 @@
 # supervise.sh - one request about a job: start it, follow it, end it.
 # SPDX-License-Identifier: MIT
 #
-# Given: s_op (start, follow, kill, claim, list), s_place (the folder that jobs
+# Given: s_op (start, follow, kill, claim, list, leave), s_place (the folder that jobs
 # are in), s_ring (supervise_lib.sh), s_job, s_nonce, s_o and s_e (bytes of
 # both streams that the reader has; -1: all that is kept), s_hold and s_gather
 # (hundredths of a second to wait for news, and for more of it), s_max (bytes of
@@ -246,8 +246,50 @@ s_answer() {
 		"$s_word $s_code $s_o $s_lo $s_e $s_le"
 }
 
+# Of the jobs whose names begin with s_job, those that have ended go with all
+# that is left of them, and who looks after their output.
+s_leave() {
+	for s_base in "/tmp/$s_name" "/tmp/$s_name.$s_uid" \
+		"${HOME:-/tmp}/$s_name" "$PWD/$s_name"; do
+		[ -d "$s_base" ] && [ ! -L "$s_base" ] && [ -O "$s_base" ] ||
+			continue
+		s_more=
+		for s_dir in "$s_base"/*/; do
+			s_dir=${s_dir%/}
+			case ${s_dir##*/} in
+			"$s_job"*) [ ! -s "$s_dir/done" ] || rm -rf "$s_dir" ;;
+			esac
+			[ ! -d "$s_dir" ] || s_more=1
+		done
+		s_pid=
+		{ read -r s_pid <"$s_base/reaper"; } 2>/dev/null
+		# Another dcode's stays for the output of its own commands.
+		if [ -n "$s_pid" ] &&
+			grep -qs dcode-exec "/proc/$s_pid/cmdline" &&
+			{ [ -z "$s_more" ] ||
+				grep -qs "$s_job" "/proc/$s_pid/cmdline"; }; then
+			kill "$s_pid"
+			rm -f "$s_base/reaper"
+		fi
+		[ -n "$s_more" ] || {
+			rm -f "$s_base/reaper"
+			rmdir "$s_base"
+		}
+	done
+	s_word=end
+	s_code=0
+	s_o=0
+	s_e=0
+	s_no=0
+	s_ne=0
+}
+
 s_request() {
 	s_word=
+	if [ "$s_op" = leave ]; then
+		s_leave
+		return
+	fi
 	if [ "$s_b64" = 1 ] && [ $s_enc = x ]; then
 		s_word=nobase64
 		return

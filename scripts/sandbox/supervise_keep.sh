@@ -126,9 +126,10 @@ s_watch() {
 	s_clock
 	s_end=$((s_now + s_limit))
 	while [ ! -e "$s_dir/done" ] && [ "$s_now" -lt "$s_end" ]; do
+		[ -d "$s_dir" ] || return
 		s_left=$((s_end - s_now))
 		if [ "$s_left" -ge 100 ]; then
-			s_nap 1
+			s_doze 1
 		elif [ "$s_left" -ge 10 ]; then
 			s_nap "0.$s_left"
 		else
@@ -136,6 +137,9 @@ s_watch() {
 		fi
 		s_clock
 	done
+	# The keeper ends this shell when the command has ended: not now, for
+	# what it started is still to be found.
+	trap '' TERM
 	[ -e "$s_dir/done" ] && return
 	: >"$s_dir/late"
 	s_kill
@@ -175,7 +179,7 @@ s_reap() {
 	fi
 	echo $$ >"$s_base/reaper"
 	while s_sweep; [ -n "$s_more" ]; do
-		sleep 10
+		s_doze 10
 		[ -d "$s_base" ] || return
 	done
 	rm -f "$s_base/reaper"
@@ -198,7 +202,11 @@ s_keep_job() {
 	echo "$$ $s_had" >"$s_dir/pid"
 	: >"$s_dir/o.0"
 	: >"$s_dir/e.0"
-	[ "$s_limit" = 0 ] || s_watch &
+	s_watcher=
+	if [ "$s_limit" -gt 0 ]; then
+		s_watch &
+		s_watcher=$!
+	fi
 	s_in=$s_dir/i
 	[ -e "$s_in" ] || s_in=/dev/null
 	s_copy o <"$s_dir/p.o" &
@@ -216,6 +224,7 @@ s_keep_job() {
 		s_code=$?
 	fi
 	: >"$s_dir/ended"
+	[ -z "$s_watcher" ] || kill "$s_watcher" 2>/dev/null
 	s_finish "$s_code"
 	rm -f "$s_dir/k" "$s_dir/c" "$s_dir/i" "$s_dir/x"
 	[ "$s_ring" -gt 0 ] || s_reap

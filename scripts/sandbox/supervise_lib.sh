@@ -23,6 +23,15 @@ s_nap() {
 	}
 }
 
+# The same for whole seconds, so that a SIGTERM to the shell ends it at once: no
+# sleep stays behind.
+s_doze() {
+	trap 'kill "$s_sleep" 2>/dev/null; exit 0' TERM
+	sleep "$1" &
+	s_sleep=$!
+	wait "$s_sleep"
+}
+
 # Hundredths of a second, since whenever.
 s_clock() {
 	s_up=

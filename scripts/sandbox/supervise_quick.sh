@@ -106,7 +106,7 @@ s_quick_reap() {
 	exec $s_set sh -c "s_only=1 s_base=\${0%/*}
 $s_lib
 $s_keep
-s_reap" "$s_base/dcode-exec" </dev/null
+s_reap" "$s_base/dcode-exec" "$s_job" </dev/null
 }
 
 # The request that starts a job; its answer comes from the keeper. 1: there is

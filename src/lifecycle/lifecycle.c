@@ -247,7 +247,7 @@ void lifecycle_abandon(struct managed_sandbox *box, bool saves,
 	lifecycle_keepalive_stop(box);
 	lifecycle_end_background(box, false);
 	if (!box->ours)
-		supervise_forget(&box->sandbox);
+		supervise_leave(&box->sandbox);
 	else if (saves && !box->resumed)
 		lifecycle_save(box);
 	if (deletes)
@@ -308,6 +308,16 @@ int lifecycle_open(struct managed_sandbox *box,
 	return -1;
 }
 
+/* What its commands leave behind is not deleted with it: nothing isolates the
+ * sandbox from a machine that stays, as far as its provider says. */
+static bool shares_machine(const struct managed_sandbox *box)
+{
+	const struct sandbox_client *host = box->request.host;
+
+	return !(host->provider->flags & SANDBOX_UNISOLATED) &&
+	       sandbox_isolation(host) <= ISOLATION_NONE;
+}
+
 int lifecycle_close(struct managed_sandbox *box, struct error *err)
 {
 	struct error none = { 0 };
@@ -340,8 +350,8 @@ int lifecycle_close(struct managed_sandbox *box, struct error *err)
 		lifecycle_say(box, "Terminating %s sandbox %s...",
 			      lifecycle_title(box, room),
 			      ids_shown(box->sandbox.id, id));
-	else
-		supervise_forget(&box->sandbox);
+	if (stays || shares_machine(box))
+		supervise_leave(&box->sandbox);
 	rc = stays && box->ours ? lifecycle_leave(box, err)
 				: lifecycle_dispose(box, &none, err);
 	if (!stays && rc == 0)

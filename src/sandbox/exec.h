@@ -21,6 +21,9 @@ struct exec_request {
 	/* Both streams go into one pipe: all output is EXEC_STDOUT, in the
 	 * order in which it was written. */
 	bool merged;
+	/* Runs nothing: what this program's commands have left of ours in the
+	 * sandbox goes. Only where supervise.h runs them. */
+	bool leaves;
 	/* The sandbox is asked along with it which shell, system and user its
 	 * commands have (sandbox.facts), where that is not known. */
 	bool facts;

@@ -251,6 +251,13 @@ def test_a_host_as_it_is_keeps_nothing_of_commands(run, ssh, sshd, model):
     jobs = [pathlib.Path(o.split()[0]) for o in outputs(r)]
     assert [j.parent for j in jobs] == [others.parent] * 2
     assert not any(j.exists() for j in jobs) and others.exists()
+    mine = jobs[0].name[:8]  # those of file tools begin so, too
+    assert list(others.parent.glob(f"{mine}*")) == []
+    for path in pathlib.Path("/proc").glob("[0-9]*/cmdline"):
+        try:
+            assert mine.encode() not in path.read_bytes()
+        except OSError:
+            continue
     shutil.rmtree(others)
 
 

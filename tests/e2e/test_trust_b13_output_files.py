@@ -2,17 +2,23 @@
 sandbox that is not ours."""
 # SPDX-License-Identifier: MIT
 import json
+import os
+import pathlib
+import shutil
 import signal
 
 import pytest
 
 import cloud_box
 from clouds import DONE, NAMES, per_tool, results
-from lifecycle import call, execute, wait_for
+from lifecycle import (adopt_orphans, call, command_of, execute, processes,
+                       wait_for)
 
 pytestmark = pytest.mark.usefixtures("sandbox_first")
 
+TMP = pathlib.Path("/tmp")
 SECRET = "printed-S3cret-0123456789"
+WHO = "echo name=$DCODE_EXEC"
 PRINT = "echo printed-S3cret-0123''456789; seq 3000"
 
 
@@ -29,9 +35,31 @@ def roots(monkeypatch):
     return found
 
 
+def commands():
+    """Command lines of all processes here."""
+    found = []
+    for path in pathlib.Path("/proc").glob("[0-9]*"):
+        try:
+            found.append(command_of(path.name))
+        except OSError:
+            continue
+    return found
+
+
 def jobs(roots):
-    return [d for root in roots for d in root.glob("**/.dcode-exec/*")
+    return [d for root in roots for place in
+            ([root / ".dcode-exec"] if root == TMP else
+             root.glob("**/.dcode-exec")) for d in place.glob("*")
             if d.is_dir()]
+
+
+def nothing_is_left(told, roots):
+    """No directory and no process of ours, at once: all jobs of a run begin
+    as that of the command that told its own."""
+    job = told.partition("name=")[2][:8]
+    assert len(job) == 8
+    assert [d for d in jobs(roots) if d.name.startswith(job)] == []
+    assert [c for c in commands() if job in c] == []
 
 
 def kept(roots):
@@ -65,7 +93,7 @@ def test_nothing_of_it_is_left_in_an_attached_sandbox(other, roots, model,
                                                       run, name):
     cloud, row = other(name)
     cloud.forget()
-    server = model([execute(PRINT),
+    server = model([execute(f"{PRINT}; {WHO}"),
                     execute(f"{PRINT}; sleep 60", timeout=1),
                     {"tool_calls": [call("read_file", file_path="/etc/hosts")]},
                     execute(f"{PRINT} >/tmp/f; cat /tmp/f"), DONE])
@@ -75,18 +103,22 @@ def test_nothing_of_it_is_left_in_an_attached_sandbox(other, roots, model,
     told = results(server)
     assert SECRET in told[0] and SECRET in told[1] and SECRET in told[3]
     assert "timed out" in told[1]
-    assert len(jobs(roots)) >= 4  # they were kept in files there
     assert kept(roots) == []
+    nothing_is_left(told[0], roots)
     if name == "daytona":  # nothing was asked for that between the tools
         tools = per_tool(cloud, server)[1]
         assert [tools[0], *tools[2:]] == [1, 1, 1]
 
 
-def test_nothing_of_sandbox_exec_is_left(other, roots, run):
+def test_nothing_of_sandbox_exec_is_left(other, roots, run, env, tmp_path):
+    """In one that this user's dcode has not made."""
     _, row = other("daytona")
-    r = run("sandbox", "exec", row["name"], "--", "sh", "-c", PRINT)
+    env["HOME"] = str(tmp_path)
+    r = run("sandbox", "exec", "--sandbox", "daytona", row["id"], "--", "sh",
+            "-c", f"{PRINT}; {WHO}")
     assert r.status == 0 and SECRET in r.out
-    assert jobs(roots) and kept(roots) == []
+    assert kept(roots) == []
+    nothing_is_left(r.out, roots)
 
 
 def test_nothing_is_left_of_a_cancelled_run(other, roots, model, start):
@@ -117,3 +149,43 @@ def test_the_sandbox_removes_it_when_dcode_was_killed(other, roots, model,
         words[3] = str(int(words[3]) - 90)
         done.write_text(" ".join(words) + "\n")
     wait_for(lambda: not kept(roots), 30)
+
+
+def test_nothing_is_left_of_a_program_whose_sandboxes_share_the_machine(
+        top, home, run, model, config):
+    """Deleting one of its directories deletes nothing in /tmp."""
+    place = home / ".deepagents/providers/dcode-sandbox-directories"
+    place.parent.mkdir(parents=True, exist_ok=True)
+    shutil.copy(top / "providers/examples/plain_directories.py", place)
+    place.chmod(0o755)
+    config("[sandboxes.providers.directories]\n"
+           f'params.root = "{home / "boxes"}"\n')
+    server = model([execute(f"{PRINT}; {WHO}"), execute("echo a"), DONE])
+    r = run("-n", "hi", "-y", "-M", "anthropic:m", "--sandbox",
+            "directories")
+    assert r.status == 0, r.err
+    nothing_is_left(results(server)[0], [TMP])
+
+
+def test_no_sleep_of_ours_is_left_of_a_command_with_a_time_limit(
+        top, home, run, model, config):
+    """The keeper's children have no name to be found by: they are this test's
+    descendants once their parents are gone."""
+    place = home / ".deepagents/providers/dcode-sandbox-directories"
+    place.parent.mkdir(parents=True, exist_ok=True)
+    shutil.copy(top / "providers/examples/plain_directories.py", place)
+    place.chmod(0o755)
+    config("[sandboxes.providers.directories]\n"
+           f'params.root = "{home / "boxes"}"\n')
+    adopt_orphans()
+    server = model([execute("sleep 1.2; echo a", timeout=600),
+                    execute("sleep 987 >/dev/null 2>&1 & echo b"), DONE])
+    r = run("-n", "hi", "-y", "-M", "anthropic:m", "--sandbox",
+            "directories")
+    assert r.status == 0, r.err
+    assert "b\n" in results(server)[1]
+    left = processes()
+    for pid, command in left.items():
+        if "sleep 987" in command:
+            os.kill(pid, signal.SIGKILL)
+    assert [c for c in left.values() if "sleep" in c and "987" not in c] == []

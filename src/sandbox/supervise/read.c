@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/ids.h"
 #include "base/mem.h"
 #include "base/str.h"
 
@@ -13,6 +14,8 @@ enum { MAX = SUPERVISE_READ_MAX };
 
 struct supervise_read {
 	pthread_mutex_t lock;
+	char prefix[SUPERVISE_PREFIX + 1];
+	bool used; /* a job was named */
 	char ids[MAX][SUPERVISE_JOB + 1];
 	size_t n;
 };
@@ -22,7 +25,32 @@ struct supervise_read *supervise_read_new(void)
 	struct supervise_read *r = xcalloc(1, sizeof(*r));
 
 	pthread_mutex_init(&r->lock, NULL);
+	ids_random(r->prefix, SUPERVISE_PREFIX);
 	return r;
+}
+
+void supervise_read_name(struct supervise_read *r, char *id)
+{
+	ids_random(id, SUPERVISE_JOB);
+	if (!r)
+		return;
+	pthread_mutex_lock(&r->lock);
+	memcpy(id, r->prefix, SUPERVISE_PREFIX);
+	r->used = true;
+	pthread_mutex_unlock(&r->lock);
+}
+
+bool supervise_read_prefix(struct supervise_read *r, char *prefix)
+{
+	bool used;
+
+	if (!r)
+		return false;
+	pthread_mutex_lock(&r->lock);
+	memcpy(prefix, r->prefix, sizeof(r->prefix));
+	used = r->used;
+	pthread_mutex_unlock(&r->lock);
+	return used;
 }
 
 void supervise_read_free(struct supervise_read *r)

@@ -190,8 +190,8 @@ static int add_start(struct buf *out, const struct job_request *ask,
 int supervise_compose(const struct job_request *ask, struct buf *command,
 		      struct error *err)
 {
-	static const char *const ops[] = { "start", "follow", "kill", "claim",
-					   "list" };
+	static const char *const ops[] = { "start", "follow", "kill",
+					   "claim", "list",   "leave" };
 
 	buf_addf(
 		command,

@@ -17,7 +17,7 @@ enum {
 	FIRST_MS = 5000,
 	PATIENCE_MS = 60000,
 	HELD_MS = 24 * 3600 * 1000, /* a held command without a time limit */
-	FORGET_MS = 5000,
+	LEAVE_MS = 5000,
 	NOBODY_MS = 5000,  /* the same for a server that never took a call */
 	SLACK_MS = 10000,  /* on top of a hold, for the way and the vendor */
 	GRACE_MS = 10000,  /* on top of a command's time limit */
@@ -424,6 +424,18 @@ static int drain(const struct exec_request *req, size_t room, struct buf *all,
 	return n < 0 ? -1 : buf_check(all, "the command's input", err);
 }
 
+static int leave(const struct sandbox *sb, struct job *j,
+		 const struct stop *stop, struct error *err)
+{
+	int rc = 0;
+
+	j->op = JOB_LEAVE;
+	if (supervise_read_prefix(sb->read, j->id))
+		rc = ask_until_answered(j, stop, err);
+	buf_release(&j->answer.body);
+	return rc;
+}
+
 int supervise_execute(struct sandbox *sb, const struct exec_request *req,
 		      struct exec_result *res, const struct supervisor *s,
 		      const struct stop *stop, struct error *err)
@@ -434,6 +446,8 @@ int supervise_execute(struct sandbox *sb, const struct exec_request *req,
 	int rc = 0;
 
 	*res = (struct exec_result){ .exit_code = -1 };
+	if (req->leaves)
+		return leave(sb, &j, stop, err);
 	if (req->dialog)
 		return error_set(err, ERR_USAGE,
 				 "a command cannot be answered here");
@@ -449,7 +463,7 @@ int supervise_execute(struct sandbox *sb, const struct exec_request *req,
 	j.op = JOB_START;
 	j.read = sb->read;
 	supervise_read_list(j.read, j.forget);
-	ids_random(j.id, SUPERVISE_JOB);
+	supervise_read_name(j.read, j.id);
 	if (rc == 0 && s->began)
 		s->began(s->arg, j.id);
 	if (rc == 0)
@@ -476,18 +490,17 @@ int supervise_follow(const char *job, const struct exec_request *req,
 	return run(&j, res, stop, err);
 }
 
-void supervise_forget(struct sandbox *sb)
+void supervise_leave(struct sandbox *sb)
 {
-	struct stop stop = stop_cleanup(FORGET_MS);
-	struct exec_request req = { .command = STR(":"),
-				    .cwd = "/",
+	struct stop stop = stop_cleanup(LEAVE_MS);
+	struct exec_request req = { .cwd = "/",
 				    .plain = true,
-				    .timeout_ms = FORGET_MS };
-	char ids[SUPERVISE_READ_IDS];
+				    .leaves = true,
+				    .timeout_ms = LEAVE_MS };
+	char prefix[SUPERVISE_PREFIX + 1];
 	struct error ignored = { 0 };
 	struct exec_result res;
 
-	supervise_read_list(sb->read, ids);
-	if (ids[0])
+	if (supervise_read_prefix(sb->read, prefix))
 		(void)sandbox_execute(sb, &req, &res, &stop, &ignored);
 }

@@ -19,7 +19,7 @@
  * home or the working directory, the first that can be written. A stream that
  * is SUPERVISE_CAP bytes ahead of us blocks the command until we follow. What a
  * finished job printed is removed by the request that starts the next one, by
- * supervise_forget(), or, when nobody comes back, by the sandbox itself after a
+ * supervise_leave(), or, when nobody comes back, by the sandbox itself after a
  * minute and a half: longer than anybody asks for it again. That it has run
  * stays known for ten minutes, for repeated requests.
  */
@@ -90,8 +90,11 @@ int supervise_follow(const char *job, const struct exec_request *req,
 		     struct exec_result *res, const struct supervisor *s,
 		     const struct stop *stop, struct error *err);
 
-/* The last of a sandbox that is left to others: one request, if any job's
- * output is still there, of at most five seconds. */
-void supervise_forget(struct sandbox *sb);
+/* The last of a sandbox that is left to others, or whose machine is not ours
+ * alone: one request, if any command was run, of at most five seconds. No
+ * process and no directory of ours stays, but for a command that still runs,
+ * for background jobs (kept.h), and for the cat that reads what a command's
+ * own daemon prints. */
+void supervise_leave(struct sandbox *sb);
 
 #endif

@@ -6,11 +6,19 @@
 #include "sandbox/supervise/piece.h"
 #include "sandbox/supervise/supervise.h"
 
-enum supervise_op { JOB_START, JOB_FOLLOW, JOB_KILL, JOB_CLAIM, JOB_LIST };
+enum supervise_op {
+	JOB_START,
+	JOB_FOLLOW,
+	JOB_KILL,
+	JOB_CLAIM,
+	JOB_LIST,
+	JOB_LEAVE
+};
 
 struct job_request {
 	enum supervise_op op;
-	const char *job;   /* SUPERVISE_JOB characters of a-z2-7 */
+	const char *job;   /* SUPERVISE_JOB characters of a-z2-7; to leave:
+			      what the names begin with */
 	const char *nonce; /* the same, new for each request */
 	int64_t out_at;    /* bytes of each stream that we have; -1: from */
 	int64_t err_at;    /* what is kept */
