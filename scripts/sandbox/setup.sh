@@ -6,7 +6,7 @@
 # its beginning are not the script, but assignments for its environment; report:
 # the nonce of an aside (src/sandbox/aside.h), which tells in what directory a
 # shell's script that succeeded has ended, if it is another one.
-# shellcheck disable=SC2086,SC2154
+# shellcheck disable=SC2016,SC2086,SC2154
 for a in cat mkdir rm; do
 	command -v "$a" >/dev/null 2>&1 ||
 		eval "$a() { busybox $a \"\$@\"; }"

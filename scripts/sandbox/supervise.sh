@@ -2,9 +2,9 @@
 # supervise.sh - one request about a job: start it, follow it, end it.
 # SPDX-License-Identifier: MIT
 #
-# Given: s_op (start, follow, kill, claim, list, leave), s_place (the folder that jobs
-# are in), s_ring (supervise_lib.sh), s_job, s_nonce, s_o and s_e (bytes of
-# both streams that the reader has; -1: all that is kept), s_hold and s_gather
+# Given: s_op (start, follow, kill, claim, list, leave), s_place (the folder
+# that jobs are in), s_ring (supervise_lib.sh), s_job (to leave: what the names
+# begin with), s_nonce, s_o and s_e (bytes of both streams that the reader has; -1: all that is kept), s_hold and s_gather
 # (hundredths of a second to wait for news, and for more of it), s_max (bytes of
 # the answer). To start: s_limit, s_cap, s_held (1: answer at the end only),
 # s_both (set: both streams in one pipe, o), s_lib and s_keep (the keeper),
@@ -264,10 +264,10 @@ s_leave() {
 		s_pid=
 		{ read -r s_pid <"$s_base/reaper"; } 2>/dev/null
 		# Another dcode's stays for the output of its own commands.
-		if [ -n "$s_pid" ] &&
-			grep -qs dcode-exec "/proc/$s_pid/cmdline" &&
-			{ [ -z "$s_more" ] ||
-				grep -qs "$s_job" "/proc/$s_pid/cmdline"; }; then
+		s_file=/proc/$s_pid/cmdline
+		if [ -n "$s_pid" ] && grep -qs dcode-exec "$s_file" &&
+			{ [ -z "$s_more" ] || grep -qs "$s_job" "$s_file"; }
+		then
 			kill "$s_pid"
 			rm -f "$s_base/reaper"
 		fi
