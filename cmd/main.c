@@ -21,6 +21,7 @@
 #include "cmd/run/run.h"
 #include "mcp/guard.h"
 #include "providers/local/jail.h"
+#include "web/page_reader.h"
 
 /* A standard stream that the caller closed would become our first pipe or the
  * database. Input is then at its end, writing to output fails. */
@@ -210,6 +211,8 @@ int main(int argc, char **argv)
 		return jail_main(argc, argv);
 	if (argc > 1 && !strcmp(argv[1], MCP_GUARD_ARGUMENT))
 		return mcp_guard_main(argc, argv);
+	if (argc > 1 && !strcmp(argv[1], PAGE_READER_ARGUMENT))
+		return page_reader_main();
 	if (app_init(&app, &err) < 0)
 		return app_fail(&app, &err);
 	app.keys = credential_store(&app);

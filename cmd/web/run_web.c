@@ -71,9 +71,13 @@ bool run_web_offers(const struct run *r, const struct tool *tool)
 
 bool run_web_allows(const struct run *r, const struct approval *a)
 {
+	const char *url;
+
 	if (a->tool == &tool_web_search)
 		return run_search_is_allowed(r);
-	return fetch_is_allowed(&r->web, json_string(a->args, "url", ""));
+	url = json_string(a->args, "url", "");
+	/* The tool itself says why it does not fetch it. */
+	return fetch_is_allowed(&r->web, url) || fetch_is_refused(&r->web, url);
 }
 
 void run_web_place(const struct run *r, const struct approval *a,

@@ -3,10 +3,10 @@
 # SPDX-License-Identifier: MIT
 # put PATH HEAD TAIL LEN MARK [MOST [KEEP]]: the file's first HEAD bytes, LEN
 # bytes of content, its last TAIL bytes. MARK: what mark() must still say, or
-# empty. With MOST it prints what the file held: st "ok was SIZE", or "ok new" for a new
-# one, "ok" for one of more than MOST bytes. With KEEP a file that is_special()
-# is printed instead, and nothing written: st "ok special SIZE MARK". The
-# temporary file is named by $put_id, if set.
+# empty. With MOST it prints what the file held: st "ok was SIZE", or "ok new"
+# for a new one, "ok" for one of more than MOST bytes. With KEEP a file that
+# is_special() is printed instead, and nothing written: st "ok special SIZE
+# MARK". The temporary file is named by $put_id, if set.
 # shellcheck disable=SC2012,SC2020,SC2034,SC2086,SC2154
 put_id=
 need cat cp head tail ls mkdir mv rm readlink cksum md5sum cut tr base64 sed wc

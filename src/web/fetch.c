@@ -11,7 +11,10 @@
 #include "net/resolve.h"
 #include "web/address.h"
 #include "web/page.h"
+#include "web/page_reader.h"
 #include "web/url.h"
+
+#define PRIVATE_HINT "the user can set allow_private of [web] in config.toml"
 
 enum {
 	CONNECT_MS = 10000, /* to each of a host's addresses */
@@ -66,25 +69,59 @@ static void on_header(void *arg, struct str line)
 
 /* The rule on addresses: each of a host's has to be right, since which one is
  * connected to is not ours to choose for good. */
-static int check_address(const struct page_visit *f, const struct sockaddr *a,
-			 struct error *err)
+static int check_address(const struct web *w, const char *host,
+			 const struct sockaddr *a, struct error *err)
 {
 	enum address_reach reach = address_reach(a);
 	char text[64];
 
 	if (reach == ADDRESS_PUBLIC ||
-	    (reach == ADDRESS_PRIVATE && f->web->allows_private(f->web->arg)))
+	    (reach == ADDRESS_PRIVATE && w->allows_private(w->arg)))
 		return 0;
 	address_print(a, text);
-	error_set(err, ERR_USAGE, "%s is not fetched: %s is %s", f->url.host,
-		  text,
+	error_set(err, ERR_USAGE, "%s is not fetched: %s is %s", host, text,
 		  reach == ADDRESS_PRIVATE
 			  ? "an address of this machine or a private network"
 			  : "a link-local, metadata or reserved address");
-	return reach == ADDRESS_PRIVATE
-		       ? error_hint(err, "the user can set allow_private of "
-					 "[web] in config.toml")
-		       : -1;
+	return reach == ADDRESS_PRIVATE ? error_hint(err, PRIVATE_HINT) : -1;
+}
+
+/* "localhost" and what is below it mean this machine (RFC 6761, 6.3), whatever
+ * a name server says. */
+static bool is_localhost(struct str host)
+{
+	static const char name[] = "localhost";
+	struct str end = host;
+
+	if (host.len > sizeof(name) - 1)
+		end = str_skip(host, host.len - (sizeof(name) - 1));
+	return str_is_nocase(end, name) &&
+	       (end.len == host.len || end.ptr[-1] == '.');
+}
+
+/* What is certain before any name is looked up. */
+static int check_url(const struct web *w, const struct web_url *u,
+		     struct error *err)
+{
+	struct sockaddr_storage a;
+
+	if (u->literal && address_parse(str_of(u->host), &a))
+		return check_address(w, u->host, (const struct sockaddr *)&a,
+				     err);
+	if (!is_localhost(str_of(u->host)) || w->allows_private(w->arg))
+		return 0;
+	error_set(err, ERR_USAGE, "%s is not fetched: it is this machine",
+		  u->host);
+	return error_hint(err, PRIVATE_HINT);
+}
+
+bool fetch_is_refused(const struct web *w, const char *url)
+{
+	struct web_url u;
+	struct error ignored = { 0 };
+
+	return web_url_parse(&u, str_of(url), &ignored) < 0 ||
+	       check_url(w, &u, &ignored) < 0;
 }
 
 static int find_addresses(const struct page_visit *f, struct resolved *found,
@@ -92,6 +129,8 @@ static int find_addresses(const struct page_visit *f, struct resolved *found,
 {
 	const struct sockaddr *a;
 
+	if (check_url(f->web, &f->url, err) < 0)
+		return -1;
 	if (f->url.literal) {
 		found->n = 1;
 		(void)address_parse(str_of(f->url.host), &found->list[0]);
@@ -101,7 +140,7 @@ static int find_addresses(const struct page_visit *f, struct resolved *found,
 	}
 	for (size_t i = 0; i < found->n; i++) {
 		a = (const struct sockaddr *)&found->list[i];
-		if (check_address(f, a, err) < 0)
+		if (check_address(f->web, f->url.host, a, err) < 0)
 			return -1;
 	}
 	return 0;
@@ -177,6 +216,8 @@ static int follow(struct page_visit *f, struct error *err)
 		rc = error_set(err, ERR_LIMIT, "the redirect is too long");
 	else if (web_url_parse(&f->url, buf_str(&next), err) < 0)
 		rc = error_wrap(err, "a redirect is not followed");
+	else if (check_url(f->web, &f->url, err) < 0)
+		rc = error_wrap(err, "a redirect is not followed");
 	else if (strcmp(f->url.host, f->first) != 0 &&
 		 !f->web->allows_host(f->web->arg, f->url.host))
 		rc = error_set(err, ERR_USAGE,
@@ -216,8 +257,8 @@ static int go(struct page_visit *f, struct error *err)
 static int write_page(struct page_visit *f, struct buf *out, struct error *err)
 {
 	struct buf text = BUF_INIT(8 * FETCH_BYTES);
-	int rc = page_read(&f->url, f->res.content_type, buf_str(&f->body),
-			   &text, err);
+	int rc = page_reader_read(&f->url, f->res.content_type,
+				  buf_str(&f->body), &text, f->stop, err);
 
 	if (rc == 0) {
 		buf_addf(out, "URL: %s\nType: ", f->url.text);

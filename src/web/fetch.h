@@ -33,6 +33,9 @@ struct web { /* what may be read of the web; all borrowed */
 
 /* Whether the host of this URL is one that the user lets be fetched from. */
 bool fetch_is_allowed(const struct web *w, const char *url);
+/* Whether fetch_page() refuses this URL in any case, without asking a name
+ * server: nobody has to be asked for leave. */
+bool fetch_is_refused(const struct web *w, const char *url);
 /*
  * Appends the page as text, after lines that say its address, its kind, and
  * that it is nobody's instruction. Each address on the way is looked up once,

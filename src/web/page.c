@@ -49,7 +49,7 @@ bool page_is_text(const char *type)
 	return false;
 }
 
-static bool is_html(const char *type, struct str body)
+bool page_is_html(const char *type, struct str body)
 {
 	struct str s = essence(type);
 
@@ -80,7 +80,7 @@ int page_read(const struct web_url *url, const char *type, struct str body,
 			       "%.300s is said to be %s, but is no text: it is "
 			       "not read",
 			       url->text, *type ? type : "of no type");
-	else if (is_html(type, body))
+	else if (page_is_html(type, body))
 		rc = html_read(url, buf_str(&text), out, err);
 	else
 		buf_addstr(out, buf_str(&text));

@@ -9,6 +9,8 @@
 
 /* Whether a Content-Type is one of text; an empty one is. */
 bool page_is_text(const char *type);
+/* Whether page_read() takes body for HTML. */
+bool page_is_html(const char *type, struct str body);
 /* Appends body as text: HTML as Markdown, all else as it is, in UTF-8. Links
  * are relative to url. ERR_USAGE for bytes that are no text, ERR_SYSTEM where
  * libxml2 is missing. */

@@ -5,10 +5,14 @@ import socket
 import ssl
 import subprocess
 import threading
+import time
 
 import pytest
 
 from clouds import call
+from test_live_chat import live  # noqa: F401
+
+# pylint: disable=redefined-outer-name
 
 PAGE = (b"<html><head><title>Guide</title><script>evil()</script></head>"
         b"<body><h1>Caf\xe9</h1><p>See <a href='/next'>more</a>.</p></body>")
@@ -48,6 +52,13 @@ class Site:
             def get_text(self):
                 self.send(200, "здесь \x1b[31mred".encode("koi8-r"),
                           Content_Type="text/plain; charset=koi8-r")
+
+            def get_stalls(self):
+                """Hours for a parser that compares each attribute of an
+                element with all before it."""
+                names = b" ".join(b"a%d=1" % i for i in range(500_000))
+                self.send(200, b"<html><body><p " + names + b">x</p>",
+                          Content_Type="text/html")
 
             def get_image(self):
                 self.send(200, b"\x89PNG\0\0", Content_Type="image/png")
@@ -216,6 +227,58 @@ def test_a_key_of_the_user_is_not_sent_in_a_url(fetch, site, env):
     text = fetch(site.url + "/page?k=dtn-0123456789abcdef")
     assert "holds a secret" in text and not site.asked
     assert "Café" in fetch(site.url + "/page?k=dtn-another-word")
+
+
+def test_no_page_holds_the_parser_up_past_its_time(fetch, site):
+    began = time.monotonic()
+    text = fetch(site.url + "/stalls", timeout=2)
+    assert text.startswith("Fetch URL error: ") and "within 2 s" in text
+    assert time.monotonic() - began < 15
+    assert "Café" in fetch(site.url + "/page", timeout=20)
+
+
+@pytest.mark.parametrize("how", ["Ctrl-C", "--timeout"])
+def test_a_run_ends_while_a_page_is_parsed(start, model, home, site, how):
+    (home / ".deepagents").mkdir(mode=0o700)
+    (home / ".deepagents/config.toml").write_text(
+        "[web]\nallow_private = true\n")
+    model([{"tool_calls": [call("fetch_url", url=site.url + "/stalls",
+                                timeout=100)]}, {"text": "done"}])
+    more = ("--timeout", "3") if how == "--timeout" else ()
+    began = time.monotonic()
+    run = start("-n", "go", "-y", *M, "--sandbox", "none", *more)
+    while not site.asked:
+        time.sleep(0.05)
+        assert time.monotonic() - began < 20
+    if how == "Ctrl-C":
+        time.sleep(1.5)
+        sent = time.monotonic()
+        run.signal()
+    else:
+        sent = began + 3
+    status = run.wait(60).status
+    assert status != 0 and time.monotonic() - sent < 8
+
+
+@pytest.mark.parametrize("url", [
+    "http://127.0.0.1:1/x", "http://localhost:1/", "http://a.localhost/",
+    "http://10.1.2.3/", "http://[::1]/", "http://169.254.169.254/x",
+    "ftp://example.com/", "http://user:pw@example.com/"])
+def test_nobody_is_asked_about_what_is_refused_anyway(live, url):
+    s, _ = live([{"tool_calls": [call("fetch_url", url=url)]},
+                 {"text": "the end"}])
+    s.type("go")
+    s.keys("Enter")
+    seen = s.until("the end")
+    assert "wants to" not in seen and "y yes" not in seen
+
+
+def test_somebody_is_asked_about_what_may_be_fetched(live):
+    s, _ = live([{"tool_calls": [call("fetch_url", url="http://1.1.1.1/")]},
+                 {"text": "the end"}])
+    s.type("go")
+    s.keys("Enter")
+    s.until("y yes")
 
 
 def test_https_is_read_from_whom_the_certificate_names(fetch, site, env,
