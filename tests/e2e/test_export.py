@@ -25,7 +25,7 @@ def talk(model, run, env):
         {"text": "**Done**, " + SECRET}])
     env["OPENAI_API_KEY"] = SECRET
     r = run("-n", "fix the tests", *M)
-    assert r.status == 0, r.err
+    assert r.status == 4, r.err  # the call was refused
     return thread(run)["thread_id"]
 
 
