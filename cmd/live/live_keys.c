@@ -128,7 +128,7 @@ static bool answer_yolo(struct live *l, const struct key_event *ev)
 static void send_draft(struct live *l)
 {
 	struct buf text = BUF_INIT(MAX_MESSAGE);
-
+	struct buf kept = BUF_INIT(MAX_MESSAGE);
 	struct error ignored = { 0 }; /* it is in memory all the same */
 
 	editor_text(&l->editor, &text);
@@ -139,7 +139,9 @@ static void send_draft(struct live *l)
 		live_next(l);
 		return;
 	}
-	(void)prompt_history_add(&l->history, buf_str(&text), &ignored);
+	mask_text(l->run->app->mask, buf_str(&text), &kept);
+	(void)prompt_history_add(&l->history, buf_str(&kept), &ignored);
+	buf_release(&kept);
 	live_submit(l, buf_detach(&text));
 }
 

@@ -47,10 +47,13 @@ void live_submit_prompt(struct live *l, const char *text)
 
 static void show_message(struct live *l, const struct waiting *m)
 {
-	char *text = xasprintf("%s%s", prefix_of(m), m->text);
+	struct buf text = BUF_INIT(64 << 20);
 
-	transcript_user(&l->transcript, str_of(text));
-	free(text);
+	/* It stays in the terminal's scrollback. */
+	buf_adds(&text, prefix_of(m));
+	mask_text(l->run->app->mask, str_of(m->text), &text);
+	transcript_user(&l->transcript, buf_str(&text));
+	buf_release(&text);
 }
 
 /* The job that is now. */

@@ -6,6 +6,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "base/str.h"
 #include "cmd/run/conversation.h"
 #include "cmd/slash/slash_cmd.h"
 
@@ -43,7 +44,8 @@ static void fail(const struct run *r, struct error *err)
 
 bool slash_cmd_compact(struct run *r, int n, char **words)
 {
-	struct compact_order order = { .asked = true, .focus = words[0] };
+	struct buf focus = BUF_INIT(1 << 20);
+	struct compact_order order = { .asked = true };
 	struct compact_step step = { 0 };
 	struct stop stop = app_stop(r->app);
 	struct error err = { 0 };
@@ -56,7 +58,11 @@ bool slash_cmd_compact(struct run *r, int n, char **words)
 			FOCUS_MAX, strlen(words[0]));
 		return true;
 	}
+	if (n) /* it goes to the model */
+		mask_text(r->app->mask, str_of(words[0]), &focus);
+	order.focus = focus.ptr;
 	rc = compact_now(&r->agent, &order, &step, &stop, &err);
+	buf_release(&focus);
 	if (rc > 0)
 		report(&step);
 	else if (rc == 0)

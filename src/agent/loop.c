@@ -525,6 +525,26 @@ static int stops(struct agent *a, const struct stop *stop, struct error *err)
 	return rc < 0 || !hooked_ends(a) ? rc : 0;
 }
 
+/* What the user has typed, pasted, piped or named by "@" is the one text that
+ * has passed no tool: a known secret in it goes to no vendor and into no file.
+ */
+static void mask_prompt(struct agent *a, struct buf *text)
+{
+	struct buf masked = BUF_INIT(PROMPT_MAX);
+
+	mask_text(a->mask, buf_str(text), &masked);
+	if (str_eq(buf_str(&masked), buf_str(text))) {
+		buf_release(&masked);
+		return;
+	}
+	buf_release(text);
+	*text = masked;
+	if (!a->parent)
+		emit(a, EVENT_WARNING,
+		     STR("your message holds a known secret: it is sent as "
+			 "[masked:NAME]"));
+}
+
 int agent_run(struct agent *a, const char *prompt, const struct stop *stop,
 	      struct error *err)
 {
@@ -545,6 +565,7 @@ int agent_run(struct agent *a, const char *prompt, const struct stop *stop,
 		buf_adds(&text, prompt);
 	rc = a->parent ? 0 : hooked_prompt(a, prompt, &text, stop, err);
 	if (rc == 0 && !hooked_ends(a)) {
+		mask_prompt(a, &text);
 		keep_prompt(a, text.ptr);
 		rc = stops(a, stop, err);
 	}

@@ -5,6 +5,7 @@
 #include <stdlib.h>
 
 #include "base/mem.h"
+#include "base/str.h"
 
 struct own_command {
 	struct agent *agent;
@@ -64,7 +65,9 @@ int agent_run_own_command(struct agent *a, const char *command,
 			     .name = (char *)running_tool()->spec.name,
 			     .id = (char *)"own",
 			     .args = args_of(command) };
-	struct own_command c = { a, &call };
+	struct part shown = call; /* what runs is as it was typed */
+	struct buf args = BUF_INIT(TOOL_RESULT_BYTES);
+	struct own_command c = { a, &shown };
 	struct buf out = BUF_INIT(TOOL_RESULT_BYTES);
 	struct buf end = BUF_INIT(TOOL_RESULT_BYTES);
 	bool failed = false;
@@ -82,10 +85,12 @@ int agent_run_own_command(struct agent *a, const char *command,
 	};
 	int rc;
 
+	mask_text(a->mask, str_of(call.args), &args);
+	shown.args = args.ptr;
 	emit(&c, EVENT_TOOL_CALL, (struct str){ NULL, 0 });
 	rc = tool_call(&env, &call, &out, &failed, err);
 	a->ui.event(a->ui.arg, &(struct agent_event){ .kind = EVENT_TOOL_RESULT,
-						      .call = &call,
+						      .call = &shown,
 						      .text = buf_str(&out),
 						      .end = buf_str(&end),
 						      .failed = failed });
@@ -95,6 +100,7 @@ int agent_run_own_command(struct agent *a, const char *command,
 			 "<result>\n%s\n</result>\n</user_shell_command>\n",
 			 command, out.len ? out.ptr : "");
 	cJSON_free(call.args);
+	buf_release(&args);
 	buf_release(&out);
 	buf_release(&end);
 	return rc;

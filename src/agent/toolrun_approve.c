@@ -50,8 +50,9 @@ static bool is_repeated(const struct tool_job *job)
 
 static void refused_result(struct tool_job *job, const struct approval *a)
 {
-	if (a->reason.len)
-		buf_addstr(&job->out, buf_str(&a->reason));
+	if (a->reason.len) /* which the user may have typed */
+		mask_text(job->batch->agent->mask, buf_str(&a->reason),
+			  &job->out);
 	else
 		buf_addf(&job->out,
 			 "User rejected the tool call for `%s` with id %s",
