@@ -112,25 +112,26 @@ int sandbox_blame(const struct sandbox_client *host, struct error *err)
 /* ERR_CONFIG: what is wrong with it, and where. */
 static int read_start_timeout(struct sandbox_client *host, struct error *err)
 {
-	char *key;
+	static const char common[] = "sandboxes.start_timeout";
+	const struct settings *set = host->settings;
 	const struct toml_value *own;
 	int64_t seconds = 0;
+	char *key;
 
-	if (!host->settings)
+	if (!set)
 		return 0;
 	key = xasprintf("sandboxes.providers.%s.start_timeout",
 			host->provider->name);
-	own = settings_toml(host->settings, key);
+	own = settings_toml(set, key);
 	free(key);
 	if (own && own->kind == TOML_INT)
 		seconds = own->integer;
-	else if (settings_int(host->settings, NULL, "sandboxes.start_timeout",
-			      &seconds, err) < 0)
+	else if (settings_source(set, NULL, common) > SOURCE_DEFAULT &&
+		 settings_int(set, NULL, common, &seconds, err) < 0)
 		return -1;
 	if (seconds < 0 || seconds > SANDBOX_START_MAX_S)
 		return error_set(err, ERR_CONFIG,
-				 "sandboxes.start_timeout must be seconds, "
-				 "from 1 to %d",
+				 "%s must be seconds, from 1 to %d", common,
 				 SANDBOX_START_MAX_S);
 	host->start_ms = seconds * 1000;
 	return 0;
