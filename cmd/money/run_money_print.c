@@ -52,8 +52,11 @@ void run_money_line(const struct run *r, struct buf *out)
 		buf_addc(out, ')');
 	}
 	if (t.unclear)
-		buf_addf(out, ", and up to %s for answers that were cut",
-			 money_short(t.unclear, room));
+		buf_addf(out,
+			 ", and up to %s held back for %" PRId64
+			 " interrupted answer%s, whose bill is not known",
+			 money_short(t.unclear, room), t.cut,
+			 t.cut == 1 ? "" : "s");
 	if (no_model && !t.sandbox_ms)
 		buf_adds(out, ": the model has no price");
 	else if (t.model_unpriced && !no_model)

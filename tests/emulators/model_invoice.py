@@ -71,6 +71,8 @@ class Invoice:
         turn.usage = {"input": tokens - read - written, "cache_read": read,
                       "cache_write": written,
                       "output": roll(1, limit_of(body) or 4000)}
+        if not whole:  # at once: a model writes few tokens meanwhile
+            turn.usage["output"] = min(turn.usage["output"], roll(1, 500))
         if whole:
             talk.tokens, talk.text, talk.images = tokens, text, images
         self.lines.append({**turn.usage, "begin": begin})

@@ -97,6 +97,7 @@ static bool exchange_once(struct vendor *v, struct talk *t, struct buf *head)
 	struct error err = { 0 };
 	struct usage u;
 	enum outcome o;
+	int64_t took;
 
 	if (account_reserve(&t->a, head, t->bytes, &stop, &err) < 0) {
 		assert_int_equal(err.code, ERR_BUDGET);
@@ -104,9 +105,12 @@ static bool exchange_once(struct vendor *v, struct talk *t, struct buf *head)
 	}
 	assert_int_equal(strtoll(head->ptr + t->a.limit_at, NULL, 10),
 			 t->a.call.output);
-	now_ms += roll(CALL_S * 1000);
+	took = roll(CALL_S * 1000);
+	now_ms += took;
 	u = answer(v, t, t->a.call.output);
 	o = (enum outcome)roll(N_OUTCOMES + 3);
+	if (o <= SILENT && o != ANSWERED && u.output > took / 2)
+		u.output = took / 2; /* METER_SPEED */
 	if (o == OVERLOADED) {
 		x.response.status = 529;
 	} else {

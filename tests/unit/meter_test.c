@@ -70,28 +70,46 @@ static void test_two_requests_at_once_do_not_share_what_is_left(void **state)
 	meter_free(m);
 }
 
-static void test_a_cut_answer_stays_counted_in_full(void **state)
+static void test_a_cut_answer_is_bounded_by_bytes_and_by_time(void **state)
 {
 	struct meter *m = meter_new(fake_clock);
-	struct meter_call call = { .input = 1000, .output = 2000 };
+	struct meter_call call = { .input = 1000, .output = 20000 };
 	struct error err = { 0 };
 	struct meter_total t;
 	struct meter_model *mm = meter_model(m, "p:m", &facts);
+	int64_t sum = 1000 * 3750000LL + 500 * 15000000LL;
 
 	(void)state;
+	/* at once: what it writes until the vendor notices */
 	assert_int_equal(meter_reserve(mm, &call, &err), 0);
 	meter_settle(mm, &call, METER_CUT, NULL);
 	meter_total(m, &t);
 	assert_int_equal(t.model, 0);
-	assert_int_equal(t.unclear, 1000 * 3750000LL + 2000 * 15000000LL);
-	/* input that was told is known */
+	assert_int_equal(t.unclear, sum);
+	/* input that was told is known; 3 s of thinking that nobody saw */
 	assert_int_equal(meter_reserve(mm, &call, &err), 0);
+	now_ms += 3000;
 	meter_settle(mm, &call, METER_CUT,
 		     &(struct usage){ .cache_read = 900, .output = 1 });
 	meter_total(m, &t);
+	sum += 1999 * 15000000LL;
 	assert_int_equal(t.model, 900 * 300000 + 15000000);
-	assert_int_equal(t.unclear, 1000 * 3750000LL + 2000 * 15000000LL +
-					    1999 * 15000000LL);
+	assert_int_equal(t.unclear, sum);
+	/* more bytes than that, of a fast one */
+	assert_int_equal(meter_reserve(mm, &call, &err), 0);
+	call.arrived = 7000;
+	meter_settle(mm, &call, METER_CUT, &(struct usage){ .input = 9 });
+	meter_total(m, &t);
+	sum += 7000 * 15000000LL;
+	assert_int_equal(t.unclear, sum);
+	/* never more than its limit */
+	call.arrived = 0;
+	assert_int_equal(meter_reserve(mm, &call, &err), 0);
+	now_ms += 3600000;
+	meter_settle(mm, &call, METER_CUT, &(struct usage){ .input = 9 });
+	meter_total(m, &t);
+	assert_int_equal(t.unclear, sum + 20000 * 15000000LL);
+	assert_int_equal(t.cut, 4);
 	meter_free(m);
 }
 
@@ -377,7 +395,8 @@ int main(void)
 			test_the_output_limit_is_lowered_to_what_the_cap_pays),
 		cmocka_unit_test(
 			test_two_requests_at_once_do_not_share_what_is_left),
-		cmocka_unit_test(test_a_cut_answer_stays_counted_in_full),
+		cmocka_unit_test(
+			test_a_cut_answer_is_bounded_by_bytes_and_by_time),
 		cmocka_unit_test(test_absurd_usage_does_not_overflow),
 		cmocka_unit_test(test_absurd_prices_do_not_overflow),
 		cmocka_unit_test(test_a_threshold_is_told_once),

@@ -164,8 +164,19 @@ static enum meter_end find_end(const struct exchange *x, int rc,
 	return METER_CUT;
 }
 
+/* All that the answer has, hidden thinking too. */
+static int64_t count_arrived(const struct draft *d)
+{
+	size_t n = d->thought.len;
+
+	for (size_t i = 0; i < d->n; i++)
+		n += d->parts[i].text.len + d->parts[i].extra.len;
+	return (int64_t)n;
+}
+
 void account_note(struct account *a, const struct exchange *x)
 {
+	a->call.arrived = count_arrived(&x->draft);
 	if (a->meter)
 		meter_note(a->meter, &a->call, &x->draft.usage);
 }
@@ -178,6 +189,7 @@ void account_settle(struct account *a, const struct exchange *x, int rc,
 
 	if (!a->meter)
 		return;
+	a->call.arrived = count_arrived(&x->draft);
 	meter_settle(a->meter, &a->call, find_end(x, rc, why), u);
 	if (rc == 0 && input > 0) {
 		a->tokens = input;

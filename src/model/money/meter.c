@@ -1,5 +1,6 @@
 /* meter.c - what a run has cost so far, and what it may still cost. */
 /* SPDX-License-Identifier: MIT */
+#include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -214,6 +215,7 @@ void meter_sum(struct meter *m, struct meter_total *t)
 	for (const struct meter_model *mm = m->models; mm; mm = mm->next) {
 		t->model = plus(t->model, mm->line.cost);
 		t->unclear = plus(t->unclear, mm->line.unclear);
+		t->cut += mm->line.unclear ? mm->line.cut : 0;
 		answered = mm->line.calls > mm->line.cut;
 		t->model_unpriced |= answered && !mm->line.priced;
 		t->used |= answered || mm->line.cost || mm->line.unclear;
@@ -248,11 +250,18 @@ static int refuse(struct meter *m, int64_t need, struct error *err)
 	char most[MONEY_SIZE];
 
 	meter_sum(m, &t);
-	(void)error_set(err, ERR_BUDGET,
-			"spent %s of %s (--max-usd), and the next request "
-			"may cost up to %s",
+	(void)error_set(err, ERR_BUDGET, "spent %s of %s (--max-usd)",
 			money_exact(t.model + t.sandbox, spent),
-			money_exact(m->cap, cap), money_exact(need, most));
+			money_exact(m->cap, cap));
+	if (t.unclear)
+		(void)error_add(err,
+				", up to %s more is held back for %" PRId64
+				" interrupted answer%s, whose bill is not "
+				"known",
+				money_exact(t.unclear, spent), t.cut,
+				t.cut == 1 ? "" : "s");
+	(void)error_add(err, ", and the next request may cost up to %s",
+			money_exact(need, most));
 	if (m->cap - committed(m) + m->held >= need)
 		snprintf(err->reason, sizeof(err->reason), "%s", METER_HELD);
 	return -1;
@@ -309,6 +318,7 @@ static int reserve(struct meter_model *mm, struct meter_call *call,
 	if (mm->cap)
 		call->output = lower(m, own - input, &p, call);
 	call->held = plus(input, times(clamp(call->output), p.output));
+	call->begun = m->clock();
 	m->held = plus(m->held, call->held);
 	mm->held = plus(mm->held, call->held);
 	return 0;
@@ -351,8 +361,13 @@ static int64_t untold(const struct meter_model *mm,
 	int64_t most = call->output           ? call->output
 		       : mm->facts.max_output ? mm->facts.max_output
 					      : mm->facts.context;
-	int64_t rest = clamp(most) - u->output;
+	int64_t seen = clamp(call->arrived);
+	int64_t ms = clamp(mm->meter->clock() - call->begun) + METER_LATE_MS;
+	int64_t rest;
 
+	if (seen < ms * METER_SPEED / 1000)
+		seen = ms * METER_SPEED / 1000;
+	rest = smaller(clamp(most), seen) - u->output;
 	return plus(says_input(u) ? 0 : times(clamp(call->input), p.input),
 		    times(rest > 0 ? rest : 0, p.output));
 }

@@ -16,6 +16,10 @@
 enum {
 	METER_END_S = 60,   /* of a sandbox, held back until its end */
 	METER_LEAST = 1024, /* tokens: a lower output limit helps nobody */
+	/* Tokens a second that a model thinks at most where it shows nothing.
+	 * Faster ones (Cerebras, Groq) show what they write: bytes count. */
+	METER_SPEED = 500,
+	METER_LATE_MS = 1000, /* until a vendor notices that nobody listens */
 };
 
 /*
@@ -66,6 +70,8 @@ struct meter_call {               /* one request: each retry is another one */
 	int64_t output;           /* its output limit; 0: it says none */
 	int64_t least;            /* a lower limit than this is of no use */
 	int64_t held;             /* set by meter_reserve() */
+	int64_t begun;            /* the same, by the meter's clock */
+	int64_t arrived;          /* bytes of the answer so far */
 	struct meter_noted noted; /* by meter_note() */
 };
 /*
@@ -92,8 +98,10 @@ enum meter_end {
  * until meter_settle() puts that right. usage is what it has told so far. */
 void meter_note(struct meter_model *mm, struct meter_call *call,
 		const struct usage *usage);
-/* After it. Where usage does not say what was billed, all that was held stays
- * counted as unclear. */
+/* After it. Where usage does not say what was billed, what the answer may have
+ * cost stays counted as unclear: its input, and as many tokens as bytes arrived
+ * or METER_SPEED allows for the time that it took, whichever is more, within
+ * its output limit. */
 void meter_settle(struct meter_model *mm, const struct meter_call *call,
 		  enum meter_end end, const struct usage *usage);
 
@@ -141,6 +149,7 @@ int meter_each_new(struct meter *m,
 struct meter_total {
 	int64_t model, sandbox; /* money that was surely spent */
 	int64_t unclear;        /* that cut answers may have cost besides */
+	int64_t cut;            /* how many answers those are */
 	int64_t held;           /* for requests that run */
 	int64_t cap;            /* 0: none */
 	int64_t most;           /* that it may be raised to; 0: any */
