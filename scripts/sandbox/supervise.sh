@@ -4,9 +4,10 @@
 #
 # Given: s_op (start, follow, kill, claim, list, leave), s_place (the folder
 # that jobs are in), s_ring (supervise_lib.sh), s_job (to leave: what the names
-# begin with), s_nonce, s_o and s_e (bytes of both streams that the reader has; -1: all that is kept), s_hold and s_gather
-# (hundredths of a second to wait for news, and for more of it), s_max (bytes of
-# the answer). To start: s_limit, s_cap, s_held (1: answer at the end only),
+# begin with), s_nonce, s_o and s_e (bytes of both streams that the reader has;
+# -1: all that is kept), s_hold and s_gather (hundredths of a second to wait for
+# news, and for more of it), s_max (bytes of the answer). To start: s_limit,
+# s_cap, s_held (1: answer at the end only),
 # s_both (set: both streams in one pipe, o), s_lib and s_keep (the keeper),
 # s_run (the command as a script), text() and s_b64 (its input), s_forget (jobs
 # whose output was read and goes). s_at: whose jobs these are, where several
