@@ -254,13 +254,17 @@ static int await(void *arg, struct error *err)
 {
 	struct run *r = arg;
 	const struct promise *p = r->promise;
+	struct error ignored = { 0 };
 
 	join(r);
 	if (p->rc < 0) {
 		*err = p->err;
 		return -1;
 	}
-	if (run_name_session(r, err) < 0 || run_open_rest(r, err) < 0 ||
+	if (run_name_session(r, err) < 0)
+		return -1;
+	(void)session_store_info(r->session, &ignored); /* the next one will */
+	if (run_open_rest(r, err) < 0 ||
 	    (r->opened && r->opened(r->ui.arg, err) < 0))
 		return -1;
 	if (!place_is(&r->box.sandbox, p->expected))

@@ -170,6 +170,16 @@ static int update_thread(struct session *s, struct error *err)
 	return store_run(s->store, st, err);
 }
 
+int session_store_info(struct session *s, struct error *err)
+{
+	if (!s->no || !s->outdated)
+		return 0;
+	if (update_thread(s, err) < 0)
+		return -1;
+	s->outdated = false;
+	return 0;
+}
+
 static int copy_rows(struct session *s, enum statement which, struct error *err)
 {
 	sqlite3_stmt *st;

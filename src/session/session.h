@@ -59,6 +59,9 @@ struct session *session_copy(struct store *s, const struct thread *t,
 void session_set_store(struct session *s, struct store *store);
 /* Replaces what is told of it, with the next append. */
 void session_set_info(struct session *s, const struct session_info *info);
+/* Stores that now, where anything of the thread is stored: so that a crash
+ * leaves the thread with its sandbox. */
+int session_store_info(struct session *s, struct error *err);
 const char *session_id(const struct session *s);
 /* Whether anything of it is in the database. */
 bool session_is_stored(const struct session *s);
