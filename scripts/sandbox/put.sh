@@ -69,7 +69,9 @@ filled() {
 	fields=$(ls -ldn "$t")
 	size_of $fields
 	[ "$size" = "$want" ] && return 0
-	st="short $size of $want"
+	st=${why%%"$nl"*}
+	st=${st##*: }
+	st=${st:-short $size of $want}
 	if [ "$src" = text ] && [ "$(printf YQ== | base64 -d)" != a ]; then
 		st=no_base64
 	fi
@@ -170,7 +172,9 @@ put() {
 	stage "$dir" || return
 	[ "${t%/*}" = "${dir%/}" ] || here=1
 	[ -z "$owned" ] || [ -n "$here" ] || cp -p "$f" "$t" || here=1
-	fill && filled || return
+	# What a program says of a full disk, or a quota.
+	why=$(fill 2>&1)
+	filled || return
 	[ -z "$owned" ] || [ "$owned" = "$owner" ] || here=1
 	st=permission_denied
 	if [ -z "$here" ] && mv -f "$t" "$f"; then

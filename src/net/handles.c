@@ -390,6 +390,36 @@ static enum err code_of_garbage(const struct curl_api *api,
 	return connects ? ERR_PROTOCOL : ERR_NETWORK;
 }
 
+/* What the user can do where a server cannot be reached: with a proxy in
+ * between it may be that which does not answer. Its user and password, if it
+ * has them, are not shown. */
+static void hint_unreachable(const struct handle *hd, struct error *err)
+{
+	static const char *const names[][4] = {
+		{ "http_proxy", "HTTP_PROXY", "all_proxy", "ALL_PROXY" },
+		{ "https_proxy", "HTTPS_PROXY", "all_proxy", "ALL_PROXY" },
+	};
+	bool tls = str_starts(str_of(hd->origin), "https:");
+	const char *value = NULL;
+	const char *name = "";
+	const char *at;
+
+	for (size_t i = 0; i < 4 && !(value && *value); i++) {
+		name = names[tls][i];
+		value = getenv(name);
+	}
+	if (!value || !*value || loopback_url(str_of(hd->origin))) {
+		error_hint(err, "check the address, and the network of this "
+				"machine");
+		return;
+	}
+	at = strrchr(value, '@');
+	error_hint(err,
+		   "%s names the proxy %.100s: correct or unset it, or name "
+		   "the server's host in NO_PROXY",
+		   name, at ? at + 1 : value);
+}
+
 int handle_error(const struct curl_api *api, const struct handle *hd,
 		 CURLcode code, struct error *err)
 {
@@ -411,8 +441,7 @@ int handle_error(const struct curl_api *api, const struct handle *hd,
 		err->code = code_of_garbage(api, hd);
 	if (is_unreachable(hd, code)) {
 		err->code = ERR_UNREACHABLE;
-		error_hint(err, "check the address, and the network of this "
-				"machine");
+		hint_unreachable(hd, err);
 	}
 	api->easy_getinfo(hd->easy, CURLINFO_HTTP_CONNECTCODE, &answer);
 	if (answer == 407) {

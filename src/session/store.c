@@ -23,16 +23,62 @@ enum {
 
 #define CACHE_KIB "64" /* pages sqlite keeps in memory: a session appends */
 
+/* Whether files beside the database can be locked. sqlite calls it busy where
+ * they cannot (ENOLCK of a network file system). The database itself is not
+ * touched: closing it here would drop sqlite's own locks. */
+static int probe_lock(const char *database)
+{
+	char *name = xasprintf("%s.lock-%d", database, (int)getpid());
+	int fd = open(name, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW,
+		      0600);
+	struct flock lock = { .l_type = F_WRLCK, .l_whence = SEEK_SET };
+	int why = 0;
+
+	if (fd >= 0) {
+		if (fcntl(fd, F_SETLK, &lock) < 0)
+			why = errno;
+		close(fd);
+		(void)unlink(name);
+	}
+	free(name);
+	return why;
+}
+
+/* What the system said, 0 for nothing. sqlite drops it for a full disk. */
+static int system_reason(struct store *s, int code, const char *name)
+{
+	if (code == SQLITE_FULL)
+		return ENOSPC;
+	if (code == SQLITE_BUSY)
+		return name ? probe_lock(name) : 0;
+	if (code == SQLITE_IOERR || code == SQLITE_CANTOPEN)
+		return sqlite3_system_errno(s->db);
+	return 0;
+}
+
 /* Fills err from the connection; -1. */
 static int fill_error(struct store *s, struct error *err)
 {
 	int code = sqlite3_errcode(s->db);
 	const char *name = sqlite3_db_filename(s->db, "main");
+	int why = system_reason(s, code & 0xff, name);
 
 	s->code = code;
-	error_set(err, ERR_SYSTEM, "database %s: %s", name ? name : "dcode.db",
-		  sqlite3_errmsg(s->db));
-	if (code == SQLITE_BUSY || code == SQLITE_LOCKED)
+	errno = why;
+	if (why)
+		error_errno(err, "database %s", name ? name : "dcode.db");
+	else
+		error_set(err, ERR_SYSTEM, "database %s: %s",
+			  name ? name : "dcode.db", sqlite3_errmsg(s->db));
+	if (why == ENOSPC)
+		error_hint(err, "free some space on its disk (df -h)");
+	else if (why == EDQUOT || why == EFBIG)
+		error_hint(err, "delete files, or have the limit raised "
+				"(quota -s, ulimit -f)");
+	else if (why == ENOLCK || why == ENOSYS || why == EOPNOTSUPP)
+		error_hint(err, "its file system has no locks: make "
+				"~/.deepagents a link to a local disk");
+	else if (code == SQLITE_BUSY || code == SQLITE_LOCKED)
 		error_hint(err, "Another dcode has kept it locked; try again.");
 	return -1;
 }

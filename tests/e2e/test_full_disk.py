@@ -1,0 +1,74 @@
+"""test_full_disk.py - a full disk, a dead proxy: the reason and a way out."""
+# SPDX-License-Identifier: MIT
+import subprocess
+
+import pytest
+
+from clouds import call
+
+M = ("-M", "anthropic:m")
+
+
+@pytest.fixture
+def small_disk():
+    """small_disk(path): a disk of 256 KB there, which is full."""
+    mounted = []
+
+    def mount(path):
+        path.mkdir(exist_ok=True)
+        r = subprocess.run(["mount", "-t", "tmpfs", "-o", "size=256k", "none",
+                            path], capture_output=True, check=False)
+        if r.returncode:
+            pytest.skip("mounting needs root")
+        mounted.append(path)
+        with open(path / "filler", "wb", buffering=0) as f:
+            try:
+                while True:
+                    f.write(b"x" * 4096)
+            except OSError:
+                pass
+    yield mount
+    for path in mounted:
+        subprocess.run(["umount", "-l", path], check=False)
+
+
+def test_a_full_disk_of_the_threads_is_named_with_a_way_out(
+        run, model, home, small_disk):
+    small_disk(home / ".deepagents")
+    model([{"text": "done"}])
+    r = run("-n", "go", *M, "--sandbox", "none")
+    assert "No space left on device" in r.err
+    r = run("threads", "list")
+    assert r.status == 1
+    assert "No space left on device\nfree some space" in r.err
+    (home / ".deepagents/filler").unlink()
+    assert run("threads", "list").status == 0
+
+
+def test_a_full_disk_of_the_files_is_the_reason_of_the_tool(
+        run, model, tmp_path, small_disk):
+    small_disk(tmp_path / "work")
+    server = model([{"tool_calls": [call("write_file", file_path="f",
+                                         content="x" * 100000)]},
+                    {"text": "done"}])
+    r = run("-n", "go", "-y", *M, "--sandbox", "none", cwd=tmp_path / "work")
+    assert r.status == 0, r.err
+    text = str(server.requests[-1]["body"]["messages"][-1])
+    assert "No space left on device" in text
+    assert not (tmp_path / "work/f").exists()
+
+
+@pytest.mark.parametrize("proxy, shown", [
+    ("http://user:word@127.0.0.1:9", "127.0.0.1:9"),
+    ("http://proxy.invalid:3128", "proxy.invalid:3128")])
+def test_a_dead_proxy_is_named_with_its_variable(run, model, env, proxy,
+                                                 shown):
+    model([{"text": "done"}])
+    env["HTTPS_PROXY"] = proxy
+    env["ANTHROPIC_BASE_URL"] = "https://models.example.com"
+    r = run("-n", "go", *M, "--sandbox", "none", "--max-retries", "0")
+    assert r.status != 0 and "word" not in r.err
+    assert "HTTPS_PROXY names the proxy " in r.err and shown in r.err
+    env["HTTPS_PROXY"] = ""
+    r = run("-n", "go", *M, "--sandbox", "none", "--max-retries", "0")
+    assert r.status != 0 and "names the proxy" not in r.err
