@@ -328,6 +328,7 @@ int run_fail(struct run *r, struct error *err)
 
 	open_output(&t);
 	output_guard(&guard, &r->stop);
+	t.plain.guard = &guard;
 	code = print_end(&t, -1, code, status, err);
 	output_release(&guard);
 	events_release(&t.events);
@@ -363,6 +364,7 @@ int run_task(struct run *r, const char *prompt)
 
 	open_output(&t);
 	output_guard(&guard, &r->stop);
+	t.plain.guard = &guard;
 	r->promises = true;
 	r->opened = on_opened;
 	r->ui = (struct agent_ui){ .event = on_event,

@@ -23,6 +23,7 @@
 #include "cmd/slash/choose.h"
 #include "cmd/slash/slash.h"
 #include "cmd/tools/startup.h"
+#include "ui/output.h"
 #include "ui/plain.h"
 
 enum {
@@ -370,6 +371,7 @@ static int chat_in_lines(struct run *r, const char *first)
 				     .typed = BUF_INIT(CHAT_MAX_LINE) } };
 	struct choice_lines lines = { r->app, &c.input };
 	const struct app_asker asker = { choice_ask_lines, &lines };
+	struct output_guard guard;
 	struct buf next = BUF_INIT(CHAT_MAX_LINE);
 	struct error err = { 0 };
 	int status = 0;
@@ -377,6 +379,8 @@ static int chat_in_lines(struct run *r, const char *first)
 
 	c.approve = (struct approve){ .app = r->app, .input = &c.input };
 	c.plain.ascii = print_is_ascii(r->app);
+	output_guard(&guard, NULL);
+	c.plain.guard = &guard;
 	r->app->asker = &asker;
 	c.asker = (struct asker){ .run = r,
 				  .ask = chat_approve,
@@ -408,6 +412,8 @@ static int chat_in_lines(struct run *r, const char *first)
 		status = 1;
 	next_free(r);
 	lines.app->asker = NULL;
+	c.plain.guard = NULL;
+	output_release(&guard);
 	/* A terminal that goes is an end of input and a signal, in any order.
 	 */
 	if (!status && chat_ends(ERR_NONE))

@@ -5,6 +5,8 @@
 #include <errno.h>
 #include <limits.h>
 #include <poll.h>
+#include <stdatomic.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 enum { GRACE_MS = 1000 };
@@ -57,9 +59,23 @@ static ssize_t write_guarded(void *cookie, const char *text, size_t len)
 	struct output_guard *g = cookie;
 	struct str data = { text, len };
 
+	if (g->shared && atomic_exchange(&g->mid_line, false) && !g->given_up &&
+	    len && text[0] != '\n' &&
+	    output_write(STDERR_FILENO, STR("\n"), g->stop) < 0)
+		g->given_up = true;
 	if (!g->given_up && output_write(STDERR_FILENO, data, g->stop) < 0)
 		g->given_up = true;
 	return (ssize_t)len;
+}
+
+static bool is_shared(void)
+{
+	struct stat out;
+	struct stat err;
+
+	return fstat(STDOUT_FILENO, &out) == 0 &&
+	       fstat(STDERR_FILENO, &err) == 0 && out.st_dev == err.st_dev &&
+	       out.st_ino == err.st_ino;
 }
 
 void output_guard(struct output_guard *g, const struct stop *stop)
@@ -67,7 +83,9 @@ void output_guard(struct output_guard *g, const struct stop *stop)
 	const cookie_io_functions_t io = { .write = write_guarded };
 	FILE *guarded = fopencookie(g, "w", io);
 
-	*g = (struct output_guard){ .stop = stop, .plain = stderr };
+	*g = (struct output_guard){ .stop = stop,
+				    .shared = is_shared(),
+				    .plain = stderr };
 	if (!guarded)
 		return;
 	setvbuf(guarded, NULL, _IONBF, 0);

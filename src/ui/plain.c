@@ -49,6 +49,8 @@ static void flush(struct plain *p)
 		    output_write(STDOUT_FILENO, text, p->stop) < 0)
 			p->failed = errno;
 		buf_consume(&p->out, text.len);
+		if (p->guard)
+			p->guard->mid_line = p->mid_line;
 	}
 	if (p->log.len) {
 		fwrite(p->log.ptr, 1, p->log.len, stderr);
@@ -60,6 +62,9 @@ static bool at_line_start(const struct plain *p)
 {
 	if (p->out.len)
 		return p->out.ptr[p->out.len - 1] == '\n';
+	/* Something else on the same terminal has ended the line meanwhile. */
+	if (p->guard && p->guard->shared)
+		return !p->guard->mid_line;
 	return !p->mid_line;
 }
 

@@ -5,14 +5,16 @@
 
 #include "agent/agent.h"
 #include "base/sanitize.h"
+#include "ui/output.h"
 
-struct plain {                   /* zeroed, then the first six set */
+struct plain {                   /* zeroed, then the first seven set */
 	const struct stop *stop; /* no writing on after it; may be NULL */
 	bool quiet;              /* nothing on stderr */
 	bool last_only;          /* of the answers the last; with no_stream */
 	bool no_stream;          /* the answer once, at the end: plain_end() */
-	bool ascii;              /* signs of ours in ASCII */
-	bool chat;               /* answers may be repeated from their start */
+	struct output_guard *guard; /* of stderr: told of the line; or NULL */
+	bool ascii;                 /* signs of ours in ASCII */
+	bool chat; /* answers may be repeated from their start */
 	/* Others print lines on the same terminal: none is begun that is not
 	 * ended. Any thread. */
 	_Atomic bool whole_lines;
