@@ -1,6 +1,6 @@
 """test_streams_apart.py - text of the model and lines of dcode never share a
-line where both streams are the same terminal, pipe or file; and README's session
-is what a real run shows."""
+line where both streams are the same terminal, pipe or file; and README's
+session is what a real run shows."""
 # SPDX-License-Identifier: MIT
 import json
 import os
