@@ -123,8 +123,7 @@ static int is_elsewhere(void *arg, struct error *err)
 	return 1;
 }
 
-static void
-test_a_model_that_was_told_of_another_place_is_asked_anew(void **state)
+static void test_a_model_told_of_another_place_is_asked_anew(void **state)
 {
 	struct error err = { 0 };
 	struct world w;
@@ -149,7 +148,7 @@ int main(void)
 		cmocka_unit_test(
 			test_calls_that_cannot_run_get_results_that_say_so),
 		cmocka_unit_test(
-			test_a_model_that_was_told_of_another_place_is_asked_anew),
+			test_a_model_told_of_another_place_is_asked_anew),
 	};
 
 	return cmocka_run_group_tests(tests, setup, teardown);
