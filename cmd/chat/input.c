@@ -155,10 +155,17 @@ static int end_begun_line(struct chat_input *in, struct buf *early)
 int chat_read_answer(struct chat_input *in, struct buf *early,
 		     const char *prompt, struct buf *line)
 {
-	int rc = in->begun ? end_begun_line(in, early) : 1;
+	while (in->begun) {
+		struct buf more;
+		int rc = end_begun_line(in, early);
 
-	if (rc <= 0)
-		return rc;
+		if (rc <= 0)
+			return rc;
+		/* lines that were pasted with its end are messages, too */
+		chat_set_aside(in, &more);
+		buf_addstr(early, buf_str(&more));
+		buf_release(&more);
+	}
 	fputs(prompt, stderr);
 	return chat_read_line(in, line);
 }

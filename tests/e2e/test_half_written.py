@@ -267,6 +267,26 @@ def test_in_lines_a_line_that_was_begun_before_is_a_message(live, work):
     assert said["content"][0]["text"] == "y"
 
 
+def test_in_lines_what_is_pasted_behind_a_begun_line_answers_nothing(
+        live, work):
+    s, server = live([LATER, DONE, DONE, DONE], args=["--plain"],
+                     ready="/quit")
+    s.type("go")
+    s.keys("Enter")
+    time.sleep(0.6)
+    s.type("please")
+    s.until("your message goes on")
+    s.tmux("send-keys", "-l", " look\ry\r")
+    s.until("Allow it? [y/N]")
+    time.sleep(0.5)
+    assert not (work / "made").exists() and len(server.requests) == 1
+    s.type("y")
+    s.keys("Enter")
+    s.until(lambda t: t.count("done.") >= 2)
+    assert (work / "made").exists()
+    assert "please look" in json.dumps(server.requests[-1]["body"])
+
+
 def test_in_lines_no_answer_counts_at_once(live, work):
     s, server = live([LATER, DONE, DONE], args=["--plain"], ready="/quit")
     s.type("go")
