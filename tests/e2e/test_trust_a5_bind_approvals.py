@@ -38,7 +38,7 @@ def test_a_bound_directory_is_not_changed_unasked(run, model, config, work):
     config(BIND)
     server = model([{"tool_calls": [REMOVE]}, {"tool_calls": [WRITE]}, DONE])
     r = run(*RUN, "--json")
-    assert r.status == 0, r.err
+    assert r.status == 4, r.err
     assert (work / "keep.txt").exists() and not (work / "made.txt").exists()
     assert offered(server) == {"ls", "read_file", "glob", "grep",
                                "task", "write_todos"}
@@ -94,7 +94,7 @@ def test_an_attached_bound_sandbox_asks_too(run, start, model, config, work):
     model([{"tool_calls": [REMOVE]}, DONE])
     r = run(*RUN, "local", "--sandbox-id", name)
     assert f"= {work} on this machine" in r.err
-    assert r.status == 0 and (work / "keep.txt").exists(), r.err
+    assert r.status == 4 and (work / "keep.txt").exists(), r.err
     assert run("sandbox", "gc").status == 0
 
 
@@ -112,7 +112,7 @@ def test_a_writable_mount_of_docker_is_this_machine(
         "command": "rm -f /data/keep.txt; touch /data/new && echo wrote"}}]},
         DONE])
     r = run(*RUN, "docker", "--json")
-    assert r.status == 0, r.err
+    assert r.status == (4 if host else 0), r.err
     assert (work / "keep.txt").exists() and not (work / "new").exists()
     assert ("wrote" in results(r)[0]) == (mount.startswith("named"))
     assert ("not permitted" in results(r)[0]) == host

@@ -27,8 +27,8 @@ def task(model, run):
     def go(*turns, flags=("-S", "make")):
         server = model([*turns, DONE])
         r = run("-n", "go", "-M", "anthropic:m", *flags)
-        assert r.status == 0, r.err
         last = server.requests[-1]["body"]["messages"][-1]["content"]
+        assert r.status in (0, 4), r.err
         return r, str(last[-1].get("content")), server
     return go
 
