@@ -154,7 +154,7 @@ void process_probe_held(struct sandbox *sb, const struct stop *stop)
 
 	c->held = supervise_probe(&s, stop);
 	if (c->held)
-		sb->host->lacks |= SANDBOX_LIVE;
+		sb->host->lacks |= SANDBOX_LIVE | SANDBOX_LEAVES;
 }
 
 int process_execute(struct sandbox *sb, const struct exec_request *req,

@@ -309,12 +309,14 @@ int lifecycle_open(struct managed_sandbox *box,
 }
 
 /* What its commands leave behind is not deleted with it: nothing isolates the
- * sandbox from a machine that stays, as far as its provider says. */
+ * sandbox from a machine that stays, as far as its provider says. Where nothing
+ * outlives a request, no process does. */
 static bool shares_machine(const struct managed_sandbox *box)
 {
 	const struct sandbox_client *host = box->request.host;
 
 	return !(host->provider->flags & SANDBOX_UNISOLATED) &&
+	       !(host->lacks & SANDBOX_LEAVES) &&
 	       sandbox_isolation(host) <= ISOLATION_NONE;
 }
 
