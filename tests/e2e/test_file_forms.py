@@ -6,7 +6,7 @@ import random
 import pytest
 
 from clouds import call
-from test_search import ask  # noqa: F401
+from test_search import ask, git  # noqa: F401
 
 ENCODINGS = {
     "utf-8": ("utf-8", b""),
@@ -144,3 +144,32 @@ def test_a_near_miss_is_answered_with_the_line(ask, tmp_path, file, old, says):
         assert says in said
     assert "nearly" not in far
     assert (tmp_path / "f").read_text() == text
+
+
+def test_apply_brings_the_file_in_its_own_form(run, model, tmp_path):
+    work = tmp_path / "tree"
+    work.mkdir()
+    files = {"f": b"\xef\xbb\xbfone\r\ntwo\r\nthree",
+             "g": codecs.BOM_UTF16_LE + "\xe91\r\n".encode("utf-16-le"),
+             "m": b"".join(b"%d\r\n" % i for i in range(9))}
+    for name, data in files.items():
+        (work / name).write_bytes(data)
+    for args in (["init", "-q"], ["add", "."], ["commit", "-qm", "x"]):
+        git(work, *args)
+    model([{"tool_calls": [one]} for one in (
+        edit("two", "2\n2b"),
+        call("write_file", file_path="g", content="x\ny\n"),
+        call("edit_file", file_path="m", old_string="7",
+             new_string="seven\nlucky"))] + [{"text": "end"}])
+    r = run("-n", "go", "-M", "anthropic:m", "--sandbox", "local",
+            "--workspace", "repo", "--keep", cwd=work)
+    assert r.status == 0, r.err
+    (work / "m").write_bytes(files["m"].replace(b"0", b"zero"))
+    r = run("apply", cwd=work)
+    assert r.status == 0, r.err
+    assert (work / "f").read_bytes() == (
+        b"\xef\xbb\xbfone\r\n2\r\n2b\r\nthree")
+    assert (work / "g").read_bytes() == (
+        codecs.BOM_UTF16_LE + "x\r\ny\r\n".encode("utf-16-le"))
+    assert (work / "m").read_bytes() == files["m"].replace(
+        b"0", b"zero").replace(b"7", b"seven\r\nlucky")
