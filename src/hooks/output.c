@@ -364,6 +364,15 @@ static void add_text(struct hooks *h, const struct hook_call *call,
 	cJSON_Delete(said);
 }
 
+/* Attack: a call so long that the guard which repeats it in its reason prints
+ * more than is read, so that nobody sees its verdict. */
+static bool is_cut_verdict(const struct hook_call *call,
+			   const struct hook_process *p)
+{
+	return hook_event_guards(call->event) && p->run.out.over &&
+	       str_starts(str_trim(buf_str(&p->run.out)), "{");
+}
+
 void hook_output_add(struct hooks *h, const struct hook_call *call,
 		     const struct hook_process *p, struct hook_outcome *out)
 {
@@ -380,6 +389,9 @@ void hook_output_add(struct hooks *h, const struct hook_call *call,
 		      out);
 	else if (p->run.status != 0)
 		report_failure(h, call, p);
+	else if (is_cut_verdict(call, p))
+		block(h, call, p,
+		      STR("the answer of a hook is longer than 100 kB"), out);
 	else
 		add_text(h, call, p, out);
 }

@@ -276,6 +276,23 @@ def test_output_beyond_its_cap_is_cut(write, work, model, run):
     assert len(body(server)) < 250000
 
 
+@pytest.mark.parametrize("size, says", [(10, "refused"),
+                                        (101000, "longer than 100 kB")])
+def test_a_guard_whose_answer_is_cut_refuses(run, work, write, model, size,
+                                             says):
+    (work.parent / "guard.py").write_text(
+        "import json, sys\n"
+        "call = json.load(sys.stdin)['tool_input']['command']\n"
+        "print(json.dumps({'reason': 'refused ' + call,\n"
+        "                  'decision': 'block'}))\n")
+    write(PreToolUse=[hook(f"/usr/bin/env python3 {work.parent}/guard.py")])
+    server = model([{"tool_calls": [{"name": "execute", "args": {
+        "command": "echo ran >log #" + size * "x"}}]}, DONE])
+    r = run(*HOW, "-n", "hi")
+    assert r.status == 4 and not (work / "log").exists(), r.err
+    assert says in json.dumps(server.requests[-1]["body"]["messages"][-1])
+
+
 def test_the_environment_of_each_kind_of_hook(write, work, model, run, env):
     env["ACME_TOKEN"] = "exported-secret"
     env["LC_TIME"] = "C"
