@@ -85,8 +85,7 @@ def test_a_window_that_has_the_focus_stays_silent(chat):
 def test_a_question_that_waits_rings_once(chat):
     t = chat([execute("true"), DONE], "[ui]\nnotify_after = 1\n")
     t.type("go\r")
-    t.until("y yes")
-    assert bells(t.wait(2.5)) == 1
+    assert bells(t.until("y yes") + t.wait(1.5)) == 1
     t.type("y")
     assert bells(t.until("done.") + t.wait(0.3)) == 0
 
