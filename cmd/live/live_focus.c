@@ -133,8 +133,11 @@ static enum live_key take_focus(struct live *l, bool letters)
 static enum live_key when_selected(struct live *l, const struct key_event *ev)
 {
 	bool escapes = is_plain_key(ev, KEY_ESCAPE);
+	/* Beside an empty draft a letter answers, but not right after it. */
+	bool begins = is_paste(ev) ||
+		      (ev->kind == KEY_EVENT_TEXT && !live_is_left_alone(l));
 
-	if (!live_is_drafting(l) && !(l->dialog.asked && is_paste(ev)))
+	if (!live_is_drafting(l) && !(l->dialog.asked && begins))
 		return LIVE_KEY_QUESTION;
 	if (!escapes && !is_paste(ev) && ev->kind != KEY_EVENT_TEXT)
 		return LIVE_KEY_QUESTION;

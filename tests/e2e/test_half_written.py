@@ -247,6 +247,25 @@ def test_the_program_s_own_question_waits_for_the_message(
     c.until("The mode is yolo.")
 
 
+def test_text_behind_an_arrow_key_begins_a_message(live, work):
+    s, _ = live([LATER, DONE], ready="this machine")
+    s.type("go")
+    s.keys("Enter")
+    s.until("waiting for")
+    s.type("x")
+    s.keys("BSpace")
+    s.until(ASKS)
+    time.sleep(0.35)
+    s.tmux("send-keys", "Up")
+    s.tmux("send-keys", "-l", "yes")
+    s.until("yes")
+    time.sleep(0.3)
+    assert not (work / "made").exists()
+    s.keys("Up", "Down", "Enter")  # the control: "yes" of the row
+    s.until("done.")
+    assert (work / "made").exists()
+
+
 def test_in_lines_a_line_that_was_begun_before_is_a_message(live, work):
     s, server = live([LATER, DONE, DONE], args=["--plain"], ready="/quit")
     s.type("go")
