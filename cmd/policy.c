@@ -47,9 +47,10 @@ int policy_check(struct app *app, const struct subcommand *sub,
 int policy_go_on_without(struct app *app, const struct error *why,
 			 struct error *err)
 {
+	bool asks = !app->json && secret_terminal(app);
 	int rc = 0;
 
-	if (!app->json && secret_terminal(app)) {
+	if (asks) {
 		app_borrow_terminal(app);
 		app_warn_line(why->message);
 		rc = secret_confirm(app, "Go on without this file? [y/N] ",
@@ -60,8 +61,10 @@ int policy_go_on_without(struct app *app, const struct error *why,
 	}
 	*err = *why;
 	err->code = ERR_UNGUARDED;
-	return err->hint[0] ? -1
-			    : error_hint(err, "It restricts what dcode may do. "
-					      "Mend it, or start a chat, which "
-					      "asks.");
+	if (err->hint[0])
+		return -1;
+	return error_hint(err,
+			  asks ? "It restricts what dcode may do: mend it."
+			       : "It restricts what dcode may do. Mend it, "
+				 "or start a chat, which asks.");
 }

@@ -18,10 +18,10 @@
 enum { PROBE_MS = 30000 };
 
 /* Its repository names it by its own path. */
-static bool is_worktree(const char *root)
+static bool is_worktree(const struct settings *set, const char *root)
 {
 	struct bind_git git;
-	bool is = bind_git_find(&git, root) &&
+	bool is = bind_git_find(&git, set, root) &&
 		  strcmp(git.git_dir, git.common) != 0;
 
 	bind_git_release(&git);
@@ -45,7 +45,7 @@ static int bind_docker(struct run_options *o, struct settings *set,
 		return -1;
 	rc = settings_set_flag(set, "sandboxes.providers.docker.params.bind",
 			       root, err);
-	if (rc == 0 && is_worktree(root) &&
+	if (rc == 0 && is_worktree(set, root) &&
 	    settings_source(set, "docker", "workdir") <= SOURCE_DEFAULT)
 		rc = settings_set_flag(
 			set, "sandboxes.providers.docker.params.workdir", root,
@@ -135,7 +135,7 @@ static int check_docker(struct sandbox *sb, const char *dir,
 static void say_git(const struct sandbox *sb, const char *dir)
 {
 	struct bind_git git;
-	bool is_outside = bind_git_find(&git, dir);
+	bool is_outside = bind_git_find(&git, sb->host->settings, dir);
 	bool is_docker = !strcmp(sb->host->provider->name, "docker");
 	const char *why = git.limit;
 

@@ -60,12 +60,13 @@ static void add_git_mount(void *arg, const char *name, enum bind_git_use use)
 
 /* The repository of a linked worktree. That of a submodule could get a
  * commondir in its directory, which only local can prevent. */
-static void add_git(cJSON *mounts, const char *dir)
+static void add_git(cJSON *mounts, const struct settings *set, const char *dir)
 {
 	struct bind_git git;
 	struct git_mounts m = { &git, mounts };
 
-	if (bind_git_find(&git, dir) && strcmp(git.git_dir, git.common) != 0) {
+	if (bind_git_find(&git, set, dir) &&
+	    strcmp(git.git_dir, git.common) != 0) {
 		add_mount(mounts, git.common, git.common, false);
 		bind_git_each(&git, add_git_mount, &m);
 	}
@@ -111,7 +112,7 @@ int docker_bind_mount(const struct docker *d, cJSON *config, struct error *err)
 		mounts = cJSON_AddArrayToObject(config, "Mounts");
 		add_mount(mounts, real, workdir, true);
 		if (!strcmp(workdir, real))
-			add_git(mounts, real);
+			add_git(mounts, d->settings, real);
 	}
 	free(real);
 	return rc;

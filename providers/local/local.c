@@ -79,7 +79,7 @@ static int guard_bound(struct box *b, const struct settings *set,
 {
 	struct guard_request r = { set, dir, b->inside, label };
 	struct bind_git git;
-	bool has_git = bind_git_find(&git, dir);
+	bool has_git = bind_git_find(&git, set, dir);
 	int rc = 0;
 
 	if (has_git) {

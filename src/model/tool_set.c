@@ -382,9 +382,14 @@ static bool names_tool(struct str body, const char *name)
 
 static bool refuse_names(struct tool_set *s, struct str body, const char *why)
 {
+	static const char *const about[] = { "tool", "function", "schema" };
+	bool is_about = false;
 	bool any = false;
 
-	for (size_t i = 0; i < s->n_list; i++) {
+	/* A tool may be called "messages", as may what is really wrong. */
+	for (size_t i = 0; i < sizeof(about) / sizeof(*about); i++)
+		is_about |= str_search(body, str_of(about[i])) < body.len;
+	for (size_t i = 0; is_about && i < s->n_list; i++) {
 		struct offered_tool *r = &s->rows[s->index[i]];
 
 		if (!is_foreign(r) || !names_tool(body, s->list[i].name))

@@ -13,11 +13,16 @@
 #include "base/path.h"
 #include "base/project.h"
 #include "base/str.h"
+#include "sandbox/bind.h"
 
 enum { SMALL_MAX = 64 << 10, CONFIG_MAX = 1 << 20 };
 
 static const char not_back[] =
-	"its .git names a directory that does not name it in turn";
+	"its .git file points to a repository that does not list this working "
+	"tree";
+static const char too_much[] =
+	"its working tree, or its repository, is your home directory or holds "
+	"dcode's own files";
 static const char is_link[] = "its .git is a link, a pipe or a device";
 static const char reftable[] =
 	"its repository, outside of the directory, has its references in a "
@@ -201,7 +206,18 @@ static void read_branch(struct bind_git *b)
 	free(line);
 }
 
-bool bind_git_find(struct bind_git *b, const char *dir)
+static bool may_bind(const struct settings *set, const char *path)
+{
+	struct error ignored = { 0 };
+	char *real = NULL;
+	bool may = bind_check(set, path, &real, &ignored) == 0;
+
+	free(real);
+	return may;
+}
+
+bool bind_git_find(struct bind_git *b, const struct settings *set,
+		   const char *dir)
 {
 	uid_t owner = project_owner(dir);
 	bool is_repository = false;
@@ -230,6 +246,11 @@ bool bind_git_find(struct bind_git *b, const char *dir)
 	if (!can_mount(b->root) || !can_mount(b->git_dir) ||
 	    !can_mount(b->common)) {
 		b->limit = in_system;
+		return false;
+	}
+	if (!may_bind(set, b->root) || !may_bind(set, b->git_dir) ||
+	    !may_bind(set, b->common)) {
+		b->limit = too_much;
 		return false;
 	}
 	if (has_reftable(b->common)) {

@@ -16,6 +16,8 @@
  * counts only if it names the tree in turn, and belongs to nobody else
  * (base/project.h).
  */
+struct settings;
+
 struct bind_git {      /* all owned */
 	char *root;    /* of the working tree: dir, or above it */
 	char *git_dir; /* of this working tree */
@@ -25,9 +27,15 @@ struct bind_git {      /* all owned */
 	const char *limit;
 };
 
-/* dir: a real path. True: there is such a git directory outside of dir. False:
- * there is none, or it cannot be had (limit). */
-bool bind_git_find(struct bind_git *b, const char *dir);
+/*
+ * dir: a real path. True: there is such a git directory outside of dir. False:
+ * there is none, or it cannot be had (limit). Attack: a repository whose
+ * working tree is the home directory, which the sandbox would read with the
+ * directory: what may not be bound by itself (bind_check()) is not bound with
+ * another one.
+ */
+bool bind_git_find(struct bind_git *b, const struct settings *set,
+		   const char *dir);
 void bind_git_release(struct bind_git *b);
 
 /* What a sandbox may do with a part of the repository. Of a path that is not

@@ -180,3 +180,26 @@ def test_a_clone_is_bound_where_it_was(box, tmp_path):
     assert out[0].startswith("/workspace\nend\n")
     assert "git does not work" not in r.err and "can read" not in r.err
 
+
+
+@pytest.mark.parametrize("above", [False, True])
+def test_a_repository_of_the_whole_home_is_not_bound(box, home, tmp_path,
+                                                     above):
+    """The attack: dotfiles in git, and everything of the user's is readable
+    from a project below. The control is a repository beside the home."""
+    root = tmp_path if above else home
+    place = home / "project"
+    place.mkdir()
+    (home / "secret").write_text("hunter2-of-mine\n")
+    git("init", "-q", ".", cwd=root)
+    look = f"cat {home}/secret; git log; ls -a"
+    out, r = box(place, look)
+    assert "hunter2-of-mine" not in out[0]
+    told = " ".join((r.err + " ".join(r.notices)).split())
+    assert "home directory" in told, told
+    other = tmp_path / "other" / "project"
+    other.mkdir(parents=True)
+    (other.parent / "near").write_text("near it\n")
+    git("init", "-q", ".", cwd=other.parent)
+    out, _ = box(other, "cat ../near")
+    assert "near it" in out[0]
