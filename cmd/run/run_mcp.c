@@ -69,7 +69,8 @@ static void warn_unmeant(const struct run *r)
 			    &ignored);
 	for (size_t i = 0; i < n; i++)
 		if (!mcp_allow_means(r->mcp, list[i]))
-			app_warn("allow of [mcp]: \"%s\" allows nothing: it does "
+			app_warn("allow of [mcp]: \"%s\" allows nothing: it "
+				 "does "
 				 "not name one server of yours. Write "
 				 "SERVER/TOOL, for example \"*/*\"",
 				 list[i]);
