@@ -200,10 +200,11 @@ static void warn_about_git(struct settings *s)
 /* The last warning makes room for how many there are beside it. */
 static void tell_rest(struct settings *s)
 {
-	char **last = &s->warnings[s->n_warnings - 1];
+	char **last;
 
 	if (!s->untold)
 		return;
+	last = &s->warnings[s->n_warnings - 1];
 	free(*last);
 	*last = xasprintf("and %zu more warnings about the settings",
 			  s->untold + 1);

@@ -132,14 +132,12 @@ static void test_execute_text(void **state)
 
 	(void)state;
 	bench_init(&b);
-	/* a sequence, and a character, cut between chunks; two streams */
-	b.fake.chunks[0] = STR("\x1b[3");
-	b.fake.chunks[1] = STR("E\xC3");
-	b.fake.streams[1] = EXEC_STDERR;
-	b.fake.chunks[2] = STR("1mred\x1b[0m\0\xE2\x82");
-	b.fake.chunks[3] = STR("\xA9!\n");
-	b.fake.streams[3] = EXEC_STDERR;
-	b.fake.chunks[4] = STR("\xAC\xFF\r\n");
+	/* A sequence, and a character, cut between chunks. Both streams of the
+	 * command come in one pipe. */
+	b.fake.chunks[0] = STR("E\x1b[3");
+	b.fake.chunks[1] = STR("1mred\x1b[0m\0\xC3");
+	b.fake.chunks[2] = STR("\xA9!\n\xE2\x82");
+	b.fake.chunks[3] = STR("\xAC\xFF\r\n");
 	expect(&b, "execute", "{\"command\":\"x\"}", false,
 	       "Ered\xC3\xA9!\n\xE2\x82\xAC\xEF\xBF\xBD\n[Command succeeded "
 	       "with exit code 0]");

@@ -188,6 +188,18 @@ void files_names_release(struct files_names *list)
 	free(list->names);
 }
 
+/* As files_grep() has it of a line that was cut at 5,000 bytes on its way. */
+static inline void fake_clean(const struct files_search *search,
+			      struct files_match *m)
+{
+	struct str line = { m->text, strlen(m->text) };
+	struct buf clean = BUF_INIT(1 << 16);
+
+	search->clean(search->arg, line, line.len < 5000, &clean);
+	free(m->text);
+	m->text = buf_detach(&clean);
+}
+
 int files_grep(struct sandbox *sb, const struct files_search *search,
 	       struct files_matches *list, const struct stop *stop,
 	       struct error *err)
@@ -195,6 +207,8 @@ int files_grep(struct sandbox *sb, const struct files_search *search,
 	struct fake *f = fake_note(sb, search->root);
 
 	(void)stop;
+	for (size_t i = 0; search->clean && f->items[i].path; i++)
+		fake_clean(search, &f->items[i]);
 	f->cap = search->cap;
 	buf_clear(&f->written);
 	buf_adds(&f->written, search->glob ? search->glob : "(none)");
