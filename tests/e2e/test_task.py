@@ -195,7 +195,7 @@ def test_broken_config_is_named(serve, run, config):
     r = run("-n", "x", "--sandbox", "-M", "anthropic:m")
     assert r.status == 2
     assert "config.toml" in r.err and ":1:" in r.err
-    assert "could not be used" in r.err
+    assert "Nothing runs without its limits" in r.err
     serve(HELLO)
     r = run("-n", "x", "-M", "anthropic:m")
     assert r.status == 0 and "Warning" in r.err and r.out

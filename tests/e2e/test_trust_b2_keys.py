@@ -104,7 +104,7 @@ def test_commands_get_what_was_exported_and_the_users_limits(
                    " key=$OPENAI_API_KEY."}}]}, {"text": "done."}])
     r = user("-n", "x", "-M", "anthropic:m", "-y").wait()
     assert r.status == 0, r.err
-    core = core_files // 512  # in blocks
+    core = core_files // 1024  # as bash counts
     said = str(server.requests[-1]["body"])
     assert f"token={len(KEY)} hello core={core} key=." in said, said
 

@@ -124,7 +124,7 @@ def test_no_key_goes_by_http_to_another_machine(run, env, config, proxy, host):
     assert r.status == 1 and proxy == []
     assert f"refusing to send the key of mine to http://{host}/v1: https is" \
         in r.err and "allow_http = true" in r.err
-    assert mine("allow_http = 1\n").status == 1 and proxy == []
+    assert mine("allow_http = 1\n").status == 2 and proxy == []
     mine("allow_http = true\n")
     assert proxy[0] == (f"http://{host}/v1/chat/completions", f"Bearer {KEY}")
     # Without a key nothing is refused.

@@ -49,7 +49,8 @@ def test_a_mistyped_option_is_answered_with_the_nearest(run):
 @pytest.mark.parametrize("line, usage", [
     ("sandbox exec --nosuch", "sandbox exec ID [--sandbox TYPE] [--stdin] "
      "[--json] -- COMMAND..."),
-    ("sandbox cp a b", "sandbox cp SRC DST [--sandbox TYPE] [--json]"),
+    ("sandbox cp a b", "sandbox cp SRC DST [--bring NAME] [--sandbox TYPE] "
+     "[--json]"),
     ("sandbox info", "sandbox info ID [--sandbox TYPE] [--json]"),
     ("sandbox nosuch", "sandbox list|info|exec|cp|create|stop|start|"
      "snapshot|rm|gc ..."),
