@@ -196,9 +196,12 @@ def test_broken_config_is_named(serve, run, config):
     assert r.status == 2
     assert "config.toml" in r.err and ":1:" in r.err
     assert "Nothing runs without its limits" in r.err
-    serve(HELLO)
+    server = serve(HELLO)
     r = run("-n", "x", "-M", "anthropic:m")
-    assert r.status == 0 and "Warning" in r.err and r.out
+    assert r.status == 2 and not r.out and not server.requests
+    config("[sandboxes]\ndefault = 'local'\n")
+    r = run("-n", "x", "-M", "anthropic:m")
+    assert r.status == 0 and r.out
 
 
 def test_default_sandbox_from_config(serve, run, config):
