@@ -566,6 +566,7 @@ int agent_run(struct agent *a, const char *prompt, const struct stop *stop,
 	rc = a->parent ? 0 : hooked_prompt(a, prompt, &text, stop, err);
 	if (rc == 0 && !hooked_ends(a)) {
 		mask_prompt(a, &text);
+		model_dial(a->model, stop); /* while the disk is waited for */
 		keep_prompt(a, text.ptr);
 		rc = stops(a, stop, err);
 	}

@@ -188,6 +188,9 @@ bool model_has_files(const struct model *m);
 #define MODEL_NO_TIME "no_time"
 /* error.reason where the server has no model of that name. */
 #define MODEL_UNKNOWN "unknown_model"
+/* Begins to connect to the server while something else is done before the
+ * request: see http_dial(). */
+void model_dial(struct model *m, const struct stop *stop);
 /*
  * Asks for the next assistant message; push it afterwards. Retries by itself
  * (408, 409, 5xx, stalls, cuts) within choice->max_retries, and as long as

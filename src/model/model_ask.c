@@ -119,6 +119,11 @@ static size_t segments(const struct model *m, struct str out[MAX_SEGMENTS])
 	return n;
 }
 
+void model_dial(struct model *m, const struct stop *stop)
+{
+	http_dial(m->http, m->url, stop);
+}
+
 /* The same request as one piece, with the headers that sign it. */
 static int send_signed(struct model *m, struct http_request *req,
 		       struct exchange *x, const struct stop *stop,

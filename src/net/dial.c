@@ -18,7 +18,8 @@
 enum {
 	LOOK_UP_MS = 2000, /* then libcurl looks it up again */
 	CONNECT_MS = 5000, /* then libcurl connects again */
-	HOST = 256,
+	AHEAD_MS = 2000,   /* then its server may have closed it */
+	HOST = DIAL_HOST,
 	KNOWN = HOST + RESOLVE_MAX * (INET6_ADDRSTRLEN + 3),
 };
 
@@ -114,8 +115,22 @@ void dial_begin(struct dial *d, struct http *h, const struct http_request *req,
 	uint16_t port;
 
 	*d = (struct dial){ .fd = -1, .taken = -1 };
-	if (!http_may_dial(h, req) || !parse_url(str_of(req->url), host, &port))
+	if (req->unix_socket || req->connect_to ||
+	    !parse_url(str_of(req->url), host, &port))
 		return;
+	if (http_take_dial(h, d)) {
+		/* Even if libcurl has come meanwhile. */
+		if (d->port == port && !strcmp(d->host, host) &&
+		    clock_ms() - d->begun < AHEAD_MS)
+			return;
+		dial_end(d, NULL, NULL);
+		*d = (struct dial){ .fd = -1, .taken = -1 };
+	}
+	if (!http_may_dial(h, req))
+		return;
+	snprintf(d->host, sizeof(d->host), "%s", host);
+	d->port = port;
+	d->begun = clock_ms();
 	if (inet_pton(AF_INET, host, &literal->sin_addr) == 1) {
 		literal->sin_family = AF_INET;
 		begin_connect(d, port);
@@ -216,4 +231,14 @@ void dial_end(struct dial *d, const struct curl_api *api, CURL *easy)
 	if (d->fd >= 0)
 		close(d->fd);
 	free(d->known.data);
+}
+
+void http_dial(struct http *h, const char *url, const struct stop *stop)
+{
+	const struct http_request req = { .url = url };
+	struct dial d;
+
+	dial_begin(&d, h, &req, stop);
+	if (d.fd >= 0 || d.known.data)
+		http_keep_dial(h, &d);
 }

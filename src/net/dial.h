@@ -12,17 +12,23 @@
  * connects. So it looks its server up and begins to connect by itself, and
  * libcurl gets the addresses and the connected socket. Whatever goes wrong,
  * libcurl does all of it by itself: its words are the errors, and it tries
- * every address. Nothing is sent. For http_do.c only; one thread.
+ * every address. Nothing is sent. One thread.
  */
+enum { DIAL_HOST = 256 }; /* bytes */
+
 struct dial {
-	int fd; /* -1: none, or it is libcurl's */
+	char host[DIAL_HOST];
+	uint16_t port;
+	int64_t begun; /* ms */
+	int fd;        /* -1: none, or it is libcurl's */
 	int taken;
 	struct sockaddr_storage to;
 	socklen_t to_len;
 	struct curl_slist known; /* what CURLOPT_RESOLVE takes; data owned */
 };
 
-/* Nothing where libcurl is there already, or a proxy may stand between. */
+/* Nothing where libcurl is there already, or a proxy may stand between. Takes
+ * what http_dial() began for that server. */
 void dial_begin(struct dial *d, struct http *h, const struct http_request *req,
 		const struct stop *stop);
 /* Waits for the connection, and hands it to easy. -1: stop says so. */

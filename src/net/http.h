@@ -91,6 +91,10 @@ struct http_response {
 	char location[256];  /* its first bytes, or "" */
 };
 
+/* Begins the connection that the next http_do() to this server takes, if that
+ * comes within two seconds: for work that has to be done before it. Nothing is
+ * sent. May wait for two seconds for a name. */
+void http_dial(struct http *h, const char *url, const struct stop *stop);
 /*
  * Runs one exchange. 0 with the response filled, whatever its status, unless
  * that is 3xx; -1 when no complete answer arrived: ERR_NETWORK (connect, TLS,
