@@ -189,6 +189,7 @@ def test_after_that_the_next_message_makes_another(making, stage, more):
     p.quiet()
     p.send(b"\x04")
     p.until(b"sandbox terminated", start)
+    assert p.process.wait(30) == 0
     assert cloud.left() == []
     assert stage == "create" or cloud.count("DELETE") == 2
 
