@@ -19,7 +19,7 @@ SOURCES = ["tests/e2e/screen_play.c",
            *(f"src/term/{n}.c" for n in ("rows", "width", "wrap", "theme",
                                          "tty", "screen", "draw")),
            *(f"src/base/{n}.c" for n in ("buf", "str", "mem", "error", "stop",
-                                         "sanitize"))]
+                                         "io", "sanitize"))]
 
 
 def build(where):
