@@ -67,7 +67,7 @@ def test_killed_anywhere(kill_at, dcode_release, env, slurm, model, home,
         pid: c for pid, c in lifecycle.processes(
             but={d.pid for d in slurm.rig.daemons.values()}).items()
         if pid not in orphans and "slurmstepd" not in c}
-    options = ("--sandbox", "slurm")
+    options = ("--sandbox", "slurm", "-y")
     status, total, err = killer.task(0, *options)
     assert status == 0 and total > 20, err
     slurm.nothing_left()
