@@ -85,15 +85,26 @@ static void read_run(struct live *l)
 		l->ends = find_end(r, l->began);
 }
 
+/* What was sent before, while the sandbox was being made, comes last. */
 static void open_history(struct live *l)
 {
 	struct app *app = l->run->app;
+	struct prompt_history *early = xcalloc(1, sizeof(*early));
 	struct error err = { 0 };
+	struct error ignored = { 0 };
 	char *path = app_state_path(app, "history.jsonl", &err);
 
+	*early = l->history;
 	if (!path ||
 	    prompt_history_open(&l->history, path, app->mask, &err) < 0)
 		(void)app_fail(app, &err);
+	if (!path)
+		l->history = (struct prompt_history){ 0 };
+	for (size_t i = 0; i < early->n; i++)
+		(void)prompt_history_add(&l->history, buf_str(&early->items[i]),
+					 &ignored);
+	prompt_history_release(early);
+	free(early);
 	free(path);
 }
 
