@@ -241,6 +241,9 @@ static void join(struct run *r)
 /* The model was told of another place: what it says is of no use. 1. */
 static int ask_anew(struct run *r, struct error *err)
 {
+	if (r->agent.has_answer && r->session &&
+	    session_drop_last(r->session, err) < 0)
+		return -1;
 	model_close(r->model);
 	r->agent.model = r->model = NULL;
 	if (run_open_model(r, err) < 0)

@@ -212,6 +212,10 @@ struct agent { /* filled by the caller; all borrowed */
 	 * none, and err says why. NULL: it is there. */
 	int (*await)(void *arg, struct error *err);
 	void *await_arg;
+	/* While await() is called: an answer is stored that is void if the
+	 * sandbox is at another place. It is dropped before the history is read
+	 * again, which would hold it else. */
+	bool has_answer;
 	void *tools_arg;       /* of both */
 	const struct web *web; /* or NULL */
 	/* Runs a subagent: as tool_env.delegate, several at once. NULL: there

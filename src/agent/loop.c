@@ -404,17 +404,6 @@ static void refuse_calls(struct agent *a, const struct message *m,
 	}
 }
 
-/* What was answered is void: the sandbox is another than the model was told. */
-static void take_back(struct agent *a)
-{
-	struct error err = { 0 };
-
-	if (a->session && session_drop_last(a->session, &err) < 0)
-		agent_not_stored(a, &err);
-	answer_restart(a, "the sandbox has another working directory than "
-			  "expected: asking again");
-}
-
 /* One answer and its tools. 1 to go on, 0 when the model is done, -1. */
 static int turn(struct agent *a, const struct stop *stop, struct error *err)
 {
@@ -435,9 +424,12 @@ static int turn(struct agent *a, const struct stop *stop, struct error *err)
 	reply.message.refused = reply.finish == FINISH_REFUSAL;
 	usage_sum(&a->usage, &reply.usage);
 	store_answer(a, &reply); /* before its tools run */
+	a->has_answer = true;
 	place = await_sandbox(a, err);
+	a->has_answer = false;
 	if (place > 0) {
-		take_back(a);
+		answer_restart(a, "the sandbox has another working directory "
+				  "than expected: asking again");
 		rc = 1;
 		goto out;
 	}
