@@ -152,6 +152,23 @@ void run_promise_begins(void *arg)
 		run_promise_answered(r);
 }
 
+/* So that a kill before the first answer's end leaves the sandbox to the
+ * thread: its own connection may be writing, this one is the making's. */
+static void place_thread(struct run *r)
+{
+	const struct session_info info = {
+		.provider = r->host.provider->name,
+		.sandbox = r->box.sandbox.id,
+		.label = r->box.ours ? r->box.label : "",
+	};
+	struct error ignored = { 0 };
+	struct store *store;
+
+	if (r->session && app_store(r->app, &store, &ignored) == 0)
+		(void)session_place_thread(store, session_id(r->session), &info,
+					   &ignored);
+}
+
 static void *make(void *arg)
 {
 	struct run *r = arg;
@@ -159,6 +176,8 @@ static void *make(void *arg)
 	struct error err = { 0 };
 	int rc = run_open_sandbox(r, &p->stop, &err);
 
+	if (rc == 0)
+		place_thread(r);
 	pthread_mutex_lock(&p->lock);
 	p->ended = true;
 	p->rc = rc;

@@ -180,6 +180,20 @@ int session_store_info(struct session *s, struct error *err)
 	return 0;
 }
 
+int session_place_thread(struct store *s, const char *id,
+			 const struct session_info *info, struct error *err)
+{
+	sqlite3_stmt *st = store_sql(s, SQL_THREAD_PLACE, err);
+
+	if (!st)
+		return -1;
+	store_bind(st, 1, id);
+	store_bind(st, 2, info->provider);
+	store_bind(st, 3, info->sandbox);
+	store_bind(st, 4, info->label);
+	return store_run(s, st, err);
+}
+
 static int copy_rows(struct session *s, enum statement which, struct error *err)
 {
 	sqlite3_stmt *st;

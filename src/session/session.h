@@ -59,6 +59,10 @@ struct session *session_copy(struct store *s, const struct thread *t,
 void session_set_store(struct session *s, struct store *store);
 /* Replaces what is told of it, with the next append. */
 void session_set_info(struct session *s, const struct session_info *info);
+/* Of a thread that another connection writes to: its sandbox is there. A thread
+ * that is not stored yet stays so. */
+int session_place_thread(struct store *s, const char *id,
+			 const struct session_info *info, struct error *err);
 /* Stores that now, where anything of the thread is stored: so that a crash
  * leaves the thread with its sandbox. */
 int session_store_info(struct session *s, struct error *err);

@@ -24,6 +24,7 @@ enum statement { /* prepared when first used, kept until store_close() */
 		 SQL_THREAD_ADD,
 		 SQL_THREAD_IMPORT,
 		 SQL_THREAD_SET,
+		 SQL_THREAD_PLACE,
 		 SQL_THREAD_LIST,
 		 SQL_THREAD_FIND,
 		 SQL_THREAD_LATEST,

@@ -38,6 +38,8 @@ const char *const store_texts[SQL_COUNT] = {
 	[SQL_THREAD_SET] = "UPDATE thread SET model=?2, sandbox=?3, cwd=?4,"
 			   " provider=?5, label=?6, branch=?7, agent=?8"
 			   " WHERE no=?1",
+	[SQL_THREAD_PLACE] = "UPDATE thread SET provider=?2, sandbox=?3,"
+			     " label=?4 WHERE id=?1",
 	[SQL_THREAD_LIST] = "SELECT " THREAD_COLUMNS " FROM thread"
 			    " WHERE (?1='' OR cwd=?1) AND (?2='' OR branch=?2)"
 			    " AND (?5='' OR agent=?5 OR (agent='' AND"

@@ -97,8 +97,9 @@ def test_a_commit_that_was_cut_by_a_kill_is_made_when_the_thread_goes_on(
                 "--workspace", "repo")
     wait_for_request(task.server)
     end = time.monotonic() + 20  # the thread is stored while the model thinks
-    while not json.loads(run("threads", "list", "--json").out)["data"]:
-        assert time.monotonic() < end, "the thread is not stored"
+    while not any(t["sandbox"]["label"] for t in json.loads(
+            run("threads", "list", "--json").out)["data"]):
+        assert time.monotonic() < end, "the thread has no sandbox"
     busy.kill()
     busy.wait()
     server = model([execute(LOOK), DONE])
