@@ -104,6 +104,30 @@ static void begin_connect(struct dial *d, uint16_t port)
 	d->fd = -1;
 }
 
+static void end_ahead(void *ahead)
+{
+	dial_end(ahead, NULL, NULL);
+	free(ahead);
+}
+
+/* Even if libcurl has come meanwhile. False: there is none for that server. */
+static bool take_ahead(struct dial *d, struct http *h, const char *host,
+		       uint16_t port)
+{
+	struct dial *ahead = http_swap_ahead(h, NULL, end_ahead);
+	bool fits = ahead && ahead->port == port &&
+		    !strcmp(ahead->host, host) &&
+		    clock_ms() - ahead->begun < AHEAD_MS;
+
+	if (fits) {
+		*d = *ahead;
+		free(ahead);
+	} else if (ahead) {
+		end_ahead(ahead);
+	}
+	return fits;
+}
+
 void dial_begin(struct dial *d, struct http *h, const struct http_request *req,
 		const struct stop *stop)
 {
@@ -118,14 +142,8 @@ void dial_begin(struct dial *d, struct http *h, const struct http_request *req,
 	if (req->unix_socket || req->connect_to ||
 	    !parse_url(str_of(req->url), host, &port))
 		return;
-	if (http_take_dial(h, d)) {
-		/* Even if libcurl has come meanwhile. */
-		if (d->port == port && !strcmp(d->host, host) &&
-		    clock_ms() - d->begun < AHEAD_MS)
-			return;
-		dial_end(d, NULL, NULL);
-		*d = (struct dial){ .fd = -1, .taken = -1 };
-	}
+	if (take_ahead(d, h, host, port))
+		return;
 	if (!http_may_dial(h, req))
 		return;
 	snprintf(d->host, sizeof(d->host), "%s", host);
@@ -236,9 +254,15 @@ void dial_end(struct dial *d, const struct curl_api *api, CURL *easy)
 void http_dial(struct http *h, const char *url, const struct stop *stop)
 {
 	const struct http_request req = { .url = url };
+	struct dial *ahead;
 	struct dial d;
 
 	dial_begin(&d, h, &req, stop);
-	if (d.fd >= 0 || d.known.data)
-		http_keep_dial(h, &d);
+	if (d.fd < 0 && !d.known.data)
+		return;
+	ahead = xcalloc(1, sizeof(*ahead));
+	*ahead = d;
+	ahead = http_swap_ahead(h, ahead, end_ahead);
+	if (ahead)
+		end_ahead(ahead);
 }

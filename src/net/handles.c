@@ -9,7 +9,6 @@
 #include "base/mem.h"
 #include "base/sanitize.h"
 #include "base/str.h"
-#include "net/dial.h"
 #include "net/loopback.h"
 #include "net/notice.h"
 
@@ -30,8 +29,9 @@ struct http {
 	uint64_t reached[MAX_REACHED]; /* hashes of origins; 0: none */
 	size_t n_reached;
 	struct notice *notice;
-	struct dial *ahead; /* owned; NULL: none. Under lock */
-	CURLSH *share;      /* TLS sessions and names of all handles */
+	void *ahead; /* owned; NULL: none. Under lock */
+	void (*end_ahead)(void *ahead);
+	CURLSH *share; /* TLS sessions and names of all handles */
 	pthread_mutex_t share_lock[CURL_LOCK_DATA_LAST];
 };
 
@@ -87,10 +87,8 @@ void http_free(struct http *h)
 
 	if (!h)
 		return;
-	if (h->ahead) {
-		dial_end(h->ahead, NULL, NULL);
-		free(h->ahead);
-	}
+	if (h->ahead)
+		h->end_ahead(h->ahead);
 	api = h->idle || h->share ? curl_api_get(h->loader, &never, &err)
 				  : NULL;
 	while (api && h->idle) {
@@ -135,33 +133,16 @@ bool http_is_direct(const struct http_request *req)
 	       loopback_url(str_of(req->url));
 }
 
-bool http_take_dial(struct http *h, struct dial *d)
+void *http_swap_ahead(struct http *h, void *ahead, void (*end)(void *ahead))
 {
-	struct dial *ahead;
+	void *old;
 
-	pthread_mutex_lock(&h->lock);
-	ahead = h->ahead;
-	h->ahead = NULL;
-	pthread_mutex_unlock(&h->lock);
-	if (ahead)
-		*d = *ahead;
-	free(ahead);
-	return ahead;
-}
-
-void http_keep_dial(struct http *h, const struct dial *d)
-{
-	struct dial *ahead = xcalloc(1, sizeof(*ahead));
-	struct dial *old;
-
-	*ahead = *d;
 	pthread_mutex_lock(&h->lock);
 	old = h->ahead;
 	h->ahead = ahead;
+	h->end_ahead = end;
 	pthread_mutex_unlock(&h->lock);
-	if (old)
-		dial_end(old, NULL, NULL);
-	free(old);
+	return old;
 }
 
 bool http_may_dial(struct http *h, const struct http_request *req)

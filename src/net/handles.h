@@ -6,8 +6,6 @@
 #include "net/curl_api.h"
 #include "net/http.h"
 
-struct dial; /* dial.h */
-
 /* For http.c and conn.c only: everyone else calls http_do() or conn_open(). */
 
 /* One transfer at a time: an easy handle in a multi of its own, so that the
@@ -27,10 +25,9 @@ const struct curl_api *http_api(struct http *h, const struct stop *stop,
 struct notice *http_notice(struct http *h);
 /* Whether a connection can be begun without libcurl: it is not there yet, and
  * no proxy may stand between. */
-/* What http_dial() has begun; the other's end is the caller's. True: there was
- * one. */
-bool http_take_dial(struct http *h, struct dial *d);
-void http_keep_dial(struct http *h, const struct dial *d);
+/* Keeps a connection that was begun ahead (dial.c), NULL: none, and gives what
+ * was kept, whose end is the caller's. end frees what is left with h. */
+void *http_swap_ahead(struct http *h, void *ahead, void (*end)(void *ahead));
 bool http_may_dial(struct http *h, const struct http_request *req);
 /* Whether no proxy does, whatever the environment says. */
 bool http_is_direct(const struct http_request *req);
