@@ -12,7 +12,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 /* old, new and the file, separated by NUL; the first byte says all or one. */
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
-	struct edit_change c = { .middle = BUF_INIT(1 << 20) };
+	struct edit_change c = { .middle = BUF_INIT(1 << 20),
+				 .near = BUF_INIT(1 << 12) };
 	struct error err = { 0 };
 	struct str rest;
 	struct str old;
@@ -36,5 +37,6 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 			abort();
 	}
 	buf_release(&c.middle);
+	buf_release(&c.near);
 	return 0;
 }
