@@ -105,19 +105,6 @@ void choice_close(struct choice_dialog *d)
 	*d = (struct choice_dialog){ 0 };
 }
 
-static void remove_last(struct buf *line)
-{
-	size_t at = 0;
-	size_t last = 0;
-	size_t cells;
-
-	while (at < line->len) {
-		last = at;
-		at += width_next(str_skip(buf_str(line), at), &cells);
-	}
-	line->len = last;
-}
-
 static int submit(struct choice_dialog *d)
 {
 	int answer = parse_answer(d->asked, buf_str(&d->reply));
@@ -142,7 +129,7 @@ static int on_key(struct choice_dialog *d, const struct key *key)
 	if (key->name == KEY_ESCAPE || (ctrl && key->c == 'u'))
 		buf_clear(&d->reply);
 	else if (key->name == KEY_BACKSPACE)
-		remove_last(&d->reply);
+		width_drop_last(&d->reply);
 	else if (d->keys == QUESTION_SELECTED)
 		(void)answer_row_move(&d->row, key);
 	return CHOICE_OPEN;

@@ -102,19 +102,6 @@ const char *dialog_editable(const struct question *q, struct str *text)
 	return name;
 }
 
-static void remove_last(struct buf *line)
-{
-	size_t at = 0;
-	size_t last = 0;
-	size_t cells;
-
-	while (at < line->len) {
-		last = at;
-		at += width_next(str_skip(buf_str(line), at), &cells);
-	}
-	line->len = last;
-}
-
 static enum dialog_answer type_reason(struct dialog *d,
 				      const struct key_event *ev)
 {
@@ -132,7 +119,7 @@ static enum dialog_answer type_reason(struct dialog *d,
 		if (key->name == KEY_ESCAPE)
 			d->explains = false;
 		else if (key->name == KEY_BACKSPACE)
-			remove_last(&d->reason);
+			width_drop_last(&d->reason);
 		else if (key->name == KEY_CHAR && key->c == 'u' &&
 			 key->mods == KEY_CTRL)
 			buf_clear(&d->reason);

@@ -12,6 +12,9 @@ enum { SCRIPT_MAX = 256 << 10 };
 static const unsigned char batch_sh[] = {
 #include "scripts/sandbox/slurm_batch.sh.inc"
 };
+static const unsigned char remove_sh[] = {
+#include "scripts/sandbox/private_remove.sh.inc"
+};
 static const unsigned char step_sh[] = {
 #include "scripts/sandbox/slurm_step.sh.inc"
 };
@@ -44,6 +47,7 @@ void slurm_batch_script(const struct slurm *s, const char *label,
 	quote_script(&text, SCRIPT(kill_sh));
 	quote_assign(out, "s_lib", buf_str(&text));
 	buf_release(&text);
+	quote_script(out, SCRIPT(remove_sh));
 	quote_script(out, SCRIPT(batch_sh));
 }
 

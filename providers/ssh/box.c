@@ -18,9 +18,14 @@ enum {
 	JOBS_MAX = 64 << 10, /* bytes of their names */
 };
 
+static const unsigned char remove_sh[] = {
+#include "scripts/sandbox/private_remove.sh.inc"
+};
 static const unsigned char box_sh[] = {
 #include "scripts/sandbox/ssh_box.sh.inc"
 };
+
+#define SCRIPT(array) ((struct str){ (const char *)(array), sizeof(array) })
 
 struct request {
 	const char *op;
@@ -110,8 +115,8 @@ static int ask(struct ssh_client *c, struct request *r, const struct stop *stop,
 	quote_assign(&text, "b_need", str_of(r->need));
 	quote_assign(&text, "b_jobs", str_of(r->jobs));
 	quote_assign(&text, "b_offline", str_of(r->offline ? "1" : ""));
-	quote_script(&text,
-		     (struct str){ (const char *)box_sh, sizeof(box_sh) });
+	quote_script(&text, SCRIPT(remove_sh));
+	quote_script(&text, SCRIPT(box_sh));
 	rc = held_call(held, buf_str(&text), 0, &r->answer, &limit, err);
 	buf_release(&text);
 	all = buf_str(&r->answer);

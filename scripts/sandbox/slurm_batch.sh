@@ -48,31 +48,9 @@ b_remove() {
 			"/tmp/.dcode-$b_kind.$b_label".* \
 			"$HOME/.dcode-$b_kind.$b_label"
 	done
-	b_private
+	private_remove
 	rmdir "${b_work%/*}" 2>/dev/null
 }
-
-# What private_dir.sh made for the label's commands.
-b_private() {
-	b_uid=$(id -u)
-	for b_place in /tmp/dcode-skills.* \
-		"/tmp/dcode_large_tool_results.$b_label"* \
-		"$HOME/.dcode_large_tool_results.$b_label" \
-		"$HOME/.dcode/workspace.$b_label" \
-		"/var/tmp/.dcode-$b_uid.$b_label" "/tmp/.dcode-$b_uid.$b_label"
-	do
-		[ -O "$b_place" ] && [ ! -L "$b_place" ] || continue
-		b_of=$b_label
-		case $b_place in
-		/tmp/dcode-skills.*)
-			b_of=
-			read -r b_of <"$b_place/.of"
-			;;
-		esac
-		[ "$b_of" != "$b_label" ] || rm -rf "$b_place"
-	done
-	rmdir "$HOME/.dcode"
-} 2>/dev/null
 
 b_end() {
 	trap '' TERM INT HUP

@@ -123,28 +123,6 @@ b_stop() {
 	echo "@ssh:done"
 }
 
-# What private_dir.sh made for the label's commands.
-b_private() {
-	b_uid=$(id -u)
-	for b_place in /tmp/dcode-skills.* \
-		"/tmp/dcode_large_tool_results.$b_label"* \
-		"$HOME/.dcode_large_tool_results.$b_label" \
-		"$HOME/.dcode/workspace.$b_label" \
-		"/var/tmp/.dcode-$b_uid.$b_label" "/tmp/.dcode-$b_uid.$b_label"
-	do
-		[ -O "$b_place" ] && [ ! -L "$b_place" ] || continue
-		b_of=$b_label
-		case $b_place in
-		/tmp/dcode-skills.*)
-			b_of=
-			read -r b_of <"$b_place/.of"
-			;;
-		esac
-		[ "$b_of" != "$b_label" ] || rm -rf "$b_place"
-	done
-	rmdir "$HOME/.dcode"
-} 2>/dev/null
-
 # Only what has our label's name, whatever a record says.
 b_sweep() {
 	b_gone=$b_base/$b_label
@@ -164,7 +142,7 @@ b_sweep() {
 		"$HOME/.dcode-env.$b_label"; do
 		[ ! -O "$b_place" ] || rm -rf "$b_place"
 	done
-	b_private
+	private_remove
 	[ "$b_made" != 0 ] || [ -z "$b_work" ] ||
 		rm -rf "$b_work/.dcode-exec.$b_label" \
 			"$b_work/.dcode-jobs.$b_label"

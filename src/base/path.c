@@ -260,3 +260,12 @@ int path_remove_tree(const char *path, struct error *err)
 		return error_errno(err, "removing %s", path);
 	return 0;
 }
+
+bool path_is_same(const char *a, const char *b)
+{
+	struct stat x;
+	struct stat y;
+
+	return a && b && stat(a, &x) == 0 && stat(b, &y) == 0 &&
+	       x.st_dev == y.st_dev && x.st_ino == y.st_ino;
+}

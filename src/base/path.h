@@ -14,6 +14,9 @@ struct stop;
 char *path_join(const char *a, const char *b);
 /* "~" and "~/x" become home; anything else is copied. Owned. */
 char *path_expand(const char *path, const char *home);
+/* Whether both names, links followed, are of one file or directory. False when
+ * either is NULL or cannot be looked up. */
+bool path_is_same(const char *a, const char *b);
 /* Creates the directory and its parents with this mode; existing is fine. */
 int path_mkdirs(const char *path, mode_t mode, struct error *err);
 /*

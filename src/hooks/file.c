@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "base/mem.h"
+#include "base/nearest.h"
 #include "base/str.h"
 #include "hooks/hooks_impl.h"
 
@@ -15,6 +16,7 @@ enum {
 	PROMPT_S = 30, /* of UserPromptSubmit: a user waits */
 	LONGEST_S = 86400,
 	MOST_COMPLAINTS = 20, /* about one file */
+	MISSPELLED = 2,       /* letters */
 };
 
 static const char *const names[N_HOOK_EVENTS] = {
@@ -355,6 +357,8 @@ static void add_event(struct hooks_reader *r, enum hook_event event,
 	}
 }
 
+/* Another program's event is none of ours. Attack: "PreToolUes", whose guard
+ * nobody would run. */
 static void add_named(struct hooks_reader *r, const cJSON *groups)
 {
 	for (int i = 0; i < N_HOOK_EVENTS; i++)
@@ -363,6 +367,12 @@ static void add_named(struct hooks_reader *r, const cJSON *groups)
 			return;
 		}
 	complain(r, "there is no event '%.60s'", groups->string);
+	for (int i = 0; i < N_HOOK_EVENTS; i++)
+		if (hook_event_guards((enum hook_event)i) &&
+		    nearest_distance(str_of(groups->string),
+				     str_of(names[i])) <= MISSPELLED)
+			add_fault(r, (enum hook_event)i, NULL,
+				  "its name is misspelled");
 }
 
 int hook_file_parse(struct hook_list *list, struct str text,

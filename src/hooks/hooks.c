@@ -55,16 +55,6 @@ static int read_file(const struct hooks_source *src, bool project,
 	return rc < 0 ? -1 : 1;
 }
 
-/* The home directory may be the repository. */
-static bool is_same_file(const char *a, const char *b)
-{
-	struct stat x;
-	struct stat y;
-
-	return a && b && stat(a, &x) == 0 && stat(b, &y) == 0 &&
-	       x.st_dev == y.st_dev && x.st_ino == y.st_ino;
-}
-
 /* The words of all commands of the file: what is remembered with it. */
 static size_t add_words(const struct hook_list *list, const char **words)
 {
@@ -289,7 +279,7 @@ int hooks_load(struct hooks **out, const struct hooks_source *src,
 
 	*out = NULL;
 	if (rc == 0 &&
-	    !(has_user && is_same_file(src->user_file, src->project_file)))
+	    !(has_user && path_is_same(src->user_file, src->project_file)))
 		has_project = read_or_go_on(src, true, &project, err);
 	if (has_project < 0)
 		rc = -1;

@@ -71,15 +71,6 @@ static char *read_line(const char *dir, const char *name)
 	return line;
 }
 
-static bool is_same(const char *a, const char *b)
-{
-	struct stat x;
-	struct stat y;
-
-	return stat(a, &x) == 0 && stat(b, &y) == 0 && x.st_dev == y.st_dev &&
-	       x.st_ino == y.st_ino;
-}
-
 /* The value of core.worktree as git writes it for a submodule; NULL. Owned. */
 static char *read_worktree(const char *git_dir)
 {
@@ -124,7 +115,7 @@ static bool names_tree(const char *git_dir, const char *root, const char *dot)
 	char *tree = back ? NULL : read_worktree(git_dir);
 	char *whole =
 		back || tree ? path_join(git_dir, back ? back : tree) : NULL;
-	bool names = whole && is_same(whole, back ? dot : root);
+	bool names = whole && path_is_same(whole, back ? dot : root);
 
 	free(back);
 	free(tree);
@@ -146,7 +137,8 @@ static char *find_common(const char *git_dir)
 					 strrchr(git_dir, '/'))
 			     : NULL;
 
-	if (common && !is_same(common, git_dir) && !is_same(entry, git_dir)) {
+	if (common && !path_is_same(common, git_dir) &&
+	    !path_is_same(entry, git_dir)) {
 		free(common);
 		common = NULL;
 	}

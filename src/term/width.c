@@ -120,3 +120,16 @@ size_t width_prefix(struct str s, size_t cells)
 	}
 	return bytes;
 }
+
+void width_drop_last(struct buf *text)
+{
+	size_t at = 0;
+	size_t last = 0;
+	size_t cells;
+
+	while (at < text->len) {
+		last = at;
+		at += width_next(str_skip(buf_str(text), at), &cells);
+	}
+	text->len = last;
+}

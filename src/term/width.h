@@ -18,5 +18,7 @@ size_t width_cells(struct str s);
 /* Bytes of the longest beginning, in whole clusters, of at most so many
  * cells. */
 size_t width_prefix(struct str s, size_t cells);
+/* Removes the last cluster, as the backspace key does. */
+void width_drop_last(struct buf *text);
 
 #endif

@@ -1,8 +1,6 @@
 """test_apply_syncs.py - apply waits for the disk a few times, not per file."""
 # SPDX-License-Identifier: MIT
-import pathlib
-import subprocess
-
+import preload
 import pytest
 from apply_room import Room, git, tree
 
@@ -11,11 +9,7 @@ FILES = 120
 
 @pytest.fixture(scope="session")
 def counter(tmp_path_factory):
-    library = tmp_path_factory.mktemp("count_syncs") / "count_syncs.so"
-    source = pathlib.Path(__file__).with_name("count_syncs.c")
-    subprocess.run(["gcc", "-O1", "-shared", "-fPIC", "-o", library, source,
-                    "-ldl"], check=True)
-    return library
+    return preload.build(tmp_path_factory, "count_syncs")
 
 
 @pytest.mark.parametrize("files, most", [(FILES, 24), (3, 40)])

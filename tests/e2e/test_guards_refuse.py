@@ -5,6 +5,7 @@ import os
 
 import pytest
 
+from broken_files import NO_FILES, put_no_file
 from test_hooks import (DONE, HOW, TOUCH, hook, note,  # noqa: F401
                         told, work, write)
 from test_live_chat import live  # noqa: F401
@@ -93,6 +94,20 @@ def test_a_guard_that_cannot_be_read_refuses(write, work, model, run, entry):
     assert "cannot run" in r.err and "hooks.json" in body_or_error(server, r)
 
 
+@pytest.mark.parametrize("name, refuses", [
+    ("PreToolUes", True), ("preToolUse", True), ("PermissionRequests", True),
+    ("UserPromtSubmit", True), ("TeammateIdle", False),
+    ("PostToolUSe", False)])
+def test_a_guard_whose_event_is_misspelled_refuses(write, work, model, run,
+                                                   name, refuses):
+    write(**{name: [hook("true")]})
+    model([TOUCH, DONE])
+    r = run("-n", "x", *HOW)
+    assert f"there is no event '{name}'" in r.err
+    assert (work / "log").exists() is not refuses, r.err
+    assert ("its name is misspelled" in r.err) is refuses
+
+
 def test_a_broken_guard_refuses_only_what_it_would_have_judged(
         write, work, model, run):
     write(PreToolUse=[hook("true", "Write", timeout=-1)])
@@ -165,16 +180,7 @@ def test_hooks_of_an_allowed_project_keep_relative_programs(write, work, model,
 def unreadable(path, how):
     if how == "mode":
         path.chmod(0)
-    elif how == "fifo":
-        path.unlink()
-        os.mkfifo(path)
-    elif how == "directory":
-        path.unlink()
-        path.mkdir()
-    elif how == "dangling":
-        path.unlink()
-        path.symlink_to("/no/such/hooks.json")
-    else:
+    elif not put_no_file(path, how):
         path.write_text({"json": '{"hooks": {"PreToolUse": [}',
                          "cut": path.read_text()[:-9], "empty": "",
                          "list": "[]", "no hooks": '{"PreToolUse": []}',
@@ -182,8 +188,8 @@ def unreadable(path, how):
                          "large": " " * (1 << 20) + path.read_text()}[how])
 
 
-HOW_UNREADABLE = ["fifo", "directory", "dangling", "json", "cut", "empty",
-                  "list", "no hooks", "wrong", "large"]
+HOW_UNREADABLE = [*NO_FILES, "json", "cut", "empty", "list", "no hooks",
+                  "wrong", "large"]
 if os.geteuid() != 0:  # root reads everything
     HOW_UNREADABLE.append("mode")
 

@@ -1,9 +1,8 @@
 """test_interrupted_calls.py - no call fails since a signal interrupted it."""
 # SPDX-License-Identifier: MIT
 import json
-import pathlib
-import subprocess
 
+import preload
 import pytest
 
 from lifecycle import execute, folders
@@ -15,11 +14,7 @@ pytestmark = [local, pytest.mark.usefixtures("sandbox_first")]
 
 @pytest.fixture(scope="session")
 def library(tmp_path_factory):
-    path = tmp_path_factory.mktemp("interrupt") / "interrupt_calls.so"
-    source = pathlib.Path(__file__).with_name("interrupt_calls.c")
-    subprocess.run(["gcc", "-O1", "-shared", "-fPIC", "-o", path, source,
-                    "-ldl"], check=True)
-    return path
+    return preload.build(tmp_path_factory, "interrupt_calls")
 
 
 @pytest.fixture(params=["4", *(pytest.param(str(seed), marks=pytest.mark.long)

@@ -5,6 +5,7 @@ import subprocess
 
 import pytest
 
+from broken_files import NO_FILES, put_no_file
 from test_config import data  # noqa: F401
 from test_live_chat import live  # noqa: F401
 from test_trust_c10_policy import PLACE, managed, task  # noqa: F401
@@ -78,18 +79,9 @@ def test_other_keys_do_not(config, model, run, text):
 
 def place(config, how, tmp_path):
     path = config(CAP)
-    if how == "fifo":
-        path.unlink()
-        os.mkfifo(path)
-    elif how == "directory":
-        path.unlink()
-        path.mkdir()
-    elif how == "dangling":
-        path.unlink()
-        path.symlink_to("/no/such/config.toml")
-    elif how == "large":
+    if how == "large":
         path.write_text(CAP + "#" + " " * (8 << 20))
-    else:
+    elif not put_no_file(path, how):
         path.write_bytes({"syntax": BROKEN.encode(),
                           "cut": b"[limits]\nmax_usd = ",
                           "twice": CAP.encode() * 2,
@@ -99,7 +91,7 @@ def place(config, how, tmp_path):
 
 
 @pytest.mark.parametrize("how", ["syntax", "cut", "twice", "latin", "nul",
-                                 "fifo", "directory", "dangling", "large"])
+                                 *NO_FILES, "large"])
 def test_a_file_that_cannot_be_read_ends_a_run(config, model, run, tmp_path,
                                                how):
     server = model([DONE])
