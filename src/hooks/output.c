@@ -131,7 +131,8 @@ static void set_permission(struct hooks *h, struct hook_outcome *out,
 	add_clean(h, reason, &out->reason);
 }
 
-/* What exit status 2, or the decision "block", means for this event. */
+/* What exit status 2, or the decision "block", means for this event. p: the
+ * hook that decided, NULL: none of them. */
 static void block(struct hooks *h, const struct hook_call *call,
 		  const struct hook_process *p, struct str reason,
 		  struct hook_outcome *out)
@@ -153,7 +154,8 @@ static void block(struct hooks *h, const struct hook_call *call,
 		add_clean(h, reason, &out->context);
 		return;
 	default:
-		report_failure(h, call, p);
+		if (p)
+			report_failure(h, call, p);
 	}
 }
 

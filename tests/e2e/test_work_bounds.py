@@ -39,9 +39,10 @@ def test_a_sandbox_goes_though_its_work_cannot_be_saved(task, work, home):
     state.mkdir(mode=0o700, parents=True)
     (state / "patches").write_text("no directory")
     end = task([CHANGE, DONE], *TREE).wait()
-    assert end.status == 0, end.err
+    assert end.status == 1, end.err
     changes = json.loads(end.out.splitlines()[-1])["changes"]
     assert changes["patch"] is None and "patches" in changes["error"]
+    assert "Error: no patch of what changed in the sandbox" in end.err
     assert "could not be saved: " in end.err and folders(home) == []
 
 
