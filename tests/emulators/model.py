@@ -17,7 +17,7 @@ The port is written to --port-file once the server listens.
 A script is a list of turns, or an object:
 
     {"turns": [...], "repeat": false, "by": "history", "check": true,
-     "refuse": [], "key": null, "generator": null}
+     "refuse": [], "key": null, "open": false, "generator": null}
 
   by        which turn answers: "history" (default) counts the assistant
             messages in the request, so a server can be used again; "count"
@@ -28,6 +28,7 @@ A script is a list of turns, or an object:
   refuse    names of request fields answered with HTTP 400 (openai-chat), as a
             server does that does not know them: ["stream_options"].
   key       the only key accepted (else HTTP 401); null accepts any.
+  open      true: no key is needed, as with a server on one's own machine.
   window    {"tokens": N, "bytes": [2, 6], "summary": "text"}: a request of
             more tokens (see model_window.py) is refused as too long, usage is
             what was counted, requests without tools get the summary, as a
@@ -227,7 +228,8 @@ class Handler(BaseHTTPRequestHandler):
         headers[":path"] = self.path
         key = wire.authorize(self, raw)
         wire.key(headers)  # it stays out of the log
-        if not key or m.script.key not in (None, key):
+        if not (key or m.script.spec.get("open")) or \
+                m.script.key not in (None, key):
             self.send_json(401, wire.error("authentication_error", "no"))
             return None
         try:
