@@ -58,8 +58,9 @@ ARCHIVES := $(if $(filter libsodium,$(STATIC)),$(call ARCHIVE,libsodium,libsodiu
 LIB_SRC := $(sort $(filter-out providers/examples/%,$(wildcard src/*/*.c src/*/*/*.c config/*.c providers/*.c providers/*/*.c cmd/*/*.c)) $(filter-out cmd/main.c,$(wildcard cmd/*.c)))
 CMD_SRC := cmd/main.c
 SCRIPTS := $(sort $(wildcard scripts/sandbox/*.sh scripts/host/*.py))
+MANUAL  := $(sort $(wildcard cmd/manual/*.md))
 PROTOS  := $(sort $(wildcard providers/*/*.proto))
-GEN     := $(SCRIPTS:%=$(B)/gen/%.inc) $(PROTOS:%.proto=$(B)/gen/%.pb-c.h)
+GEN     := $(SCRIPTS:%=$(B)/gen/%.inc) $(B)/gen/cmd/manual.inc $(PROTOS:%.proto=$(B)/gen/%.pb-c.h)
 LIB_OBJ := $(LIB_SRC:%.c=$(B)/%.o) $(PROTOS:%.proto=$(B)/%.pb-c.o)
 CMD_OBJ := $(CMD_SRC:%.c=$(B)/%.o)
 UNITS   := $(patsubst tests/unit/%.c,$(B)/tests/unit/%,$(sort $(wildcard tests/unit/*_test.c)))
@@ -102,7 +103,7 @@ FORM    := layers exports sizes functions heads banned words messages tags \
 BENCH   := $(addprefix $(B)/tests/bench/,harness empty bare_post bare_chat raw_reader)
 FUZZERS := $(patsubst tests/fuzz/%.c,$(B)/tests/fuzz/%,$(sort $(wildcard tests/fuzz/*_fuzz.c)))
 
-DOCS    := $(addprefix $(B)/docs/,dcode.1 dcode.bash _dcode dcode.fish)
+DOCS    := $(addprefix $(B)/docs/,dcode.bash _dcode dcode.fish)
 
 all: $(if $(filter build/release,$(B)),dcode docs,$(B)/dcode)
 
@@ -128,6 +129,17 @@ $(B)/gen/%.inc: %
 	@mkdir -p $(@D)
 	@echo '  GEN  $@'
 	$(Q)od -An -v -tu1 $< | sed 's/\([0-9][0-9]*\)/\1,/g' >$@
+
+# The manual becomes rows of manual_pages[] (cmd/manual.c); its folder changes when a page comes or goes.
+$(B)/gen/cmd/manual.inc: $(MANUAL) cmd/manual
+	@mkdir -p $(@D)
+	@echo '  GEN  $@'
+	$(Q)for f in $(MANUAL); do name=$${f##*/}; \
+		echo "{ \"$${name%.md}\", (const unsigned char[]){"; \
+		od -An -v -tu1 $$f | sed 's/\([0-9][0-9]*\)/\1,/g'; \
+		echo "}, $$(wc -c <$$f) },"; done >$@
+
+cmd/manual: ;
 
 # The messages of a .proto become structs: #include "providers/X.pb-c.h"
 $(B)/gen/%.pb-c.h: %.proto
@@ -157,8 +169,8 @@ $(B)/tests/bench/%: tests/bench/%.c
 		-Wl,--as-needed -lcurl -lcjson
 $(B)/tests/bench/harness: tests/bench/answer.c tests/bench/answer.h
 
-# The man page and the shells' completions, from the program's own tables.
-$(DOCS) &: $(B)/dcode scripts/docs/gendocs.py
+# The man pages and the shells' completions, from cmd/manual and the program's own tables.
+$(DOCS) &: $(B)/dcode scripts/docs/gendocs.py scripts/docs/manpage.py $(MANUAL)
 	@echo '  GEN  $(B)/docs'
 	$(Q)/usr/bin/python3 scripts/docs/gendocs.py $< $(B)/docs
 
@@ -221,7 +233,8 @@ PREFIX ?= /usr/local
 SHARE   = $(DESTDIR)$(PREFIX)/share
 install: dcode docs
 	install -D -m 0755 -s dcode $(DESTDIR)$(PREFIX)/bin/dcode
-	install -D -m 0644 $(B)/docs/dcode.1 $(SHARE)/man/man1/dcode.1
+	for f in $(B)/docs/man/*; do install -D -m 0644 $$f \
+		$(SHARE)/man/man$${f##*.}/$${f##*/} || exit 1; done
 	install -D -m 0644 $(B)/docs/dcode.bash \
 		$(SHARE)/bash-completion/completions/dcode
 	for f in providers/services/*.toml; do \
@@ -242,7 +255,7 @@ help:
 	@echo 'make memcheck   unit tests under valgrind (half an hour)'
 	@echo 'make bench      ratios against bare C programs built beside'
 	@echo 'make soak       in full what make check samples; PART=torture: one part of it'
-	@echo 'make docs       build/release/docs: man page, completions'
+	@echo 'make docs       build/release/docs: man pages, completions'
 	@echo 'make install    to PREFIX (/usr/local)   make clean'
 .PHONY: all docs units fuzzers gen quick quick-units threaded form-checks flags check check-sdk soak demo unit memcheck e2e lint fuzz bench format install clean help
 .DELETE_ON_ERROR:

@@ -3,15 +3,27 @@
 /* SPDX-License-Identifier: MIT */
 #include <stdio.h>
 #include <string.h>
+#include <sys/ioctl.h>
+#include <unistd.h>
 
 #include "base/json.h"
 #include "base/str.h"
+#include "cmd/chat/appearance.h"
 #include "cmd/command.h"
+#include "cmd/manual.h"
 #include "cmd/options.h"
+#include "cmd/pager.h"
 #include "model/presets.h"
 #include "providers/registry.h"
+#include "term/draw.h"
 
-enum { SUMMARY_COLUMN = 10 };
+enum {
+	SUMMARY_COLUMN = 10,
+	TOPIC_COLUMN = 15,
+	COLUMNS = 80,       /* of a page that goes to no terminal */
+	COLUMNS_MOST = 100, /* longer lines are hard to read */
+	PAGE_MOST = 4 << 20,
+};
 
 static void add_option(struct buf *out, const struct arg_row *r)
 {
@@ -74,6 +86,25 @@ static void add_names(struct buf *out)
 	buf_addc(out, ']');
 }
 
+static void add_topic(struct buf *out, const struct manual_page *page)
+{
+	buf_addc(out, '{');
+	json_member(out, "name", str_of(page->name));
+	buf_addf(out, ",\"section\":%d,", manual_section(page));
+	json_member(out, "summary", manual_summary(page));
+}
+
+static void add_topics(struct buf *out)
+{
+	buf_adds(out, ",\"topics\":[");
+	for (const struct manual_page *p = manual_pages; p->name; p++) {
+		buf_adds(out, p == manual_pages ? "" : ",");
+		add_topic(out, p);
+		buf_addc(out, '}');
+	}
+	buf_addc(out, ']');
+}
+
 static void add_subcommand(struct buf *out, const struct command *c,
 			   const struct subcommand *sub)
 {
@@ -130,6 +161,7 @@ int command_help_json(const struct command *c)
 		add_options(&data, "options", options_global);
 		add_options(&data, "run_options", options_run);
 		add_names(&data);
+		add_topics(&data);
 		buf_adds(&data, ",\"version\":\"" DCODE_VERSION "\"}");
 	}
 	app_envelope("help", &data);
@@ -199,23 +231,131 @@ int command_help(const struct command *c, const struct subcommand *sub)
 	return 0;
 }
 
+static size_t page_columns(void)
+{
+	struct winsize size = { 0 };
+
+	if (ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) < 0 || !size.ws_col)
+		return COLUMNS;
+	return size.ws_col < COLUMNS_MOST ? size.ws_col : COLUMNS_MOST;
+}
+
+static void print_page(struct app *app, const struct manual_page *page,
+		       size_t columns, bool colours)
+{
+	struct error ignored = { 0 };
+	struct buf text = BUF_INIT(PAGE_MOST);
+	struct settings *set;
+	struct rows rows = { 0 };
+	struct theme theme;
+
+	theme_init(&theme);
+	if (colours && app_settings(app, &set, &ignored) == 0)
+		appearance_load(app, &theme);
+	theme.links = false; /* few pagers know them */
+	manual_render(page,
+		      &(struct manual_look){ &theme, columns, "dcode help" },
+		      &rows);
+	rows_close(&rows);
+	for (size_t i = 0; i < rows.n; i++) {
+		if (colours)
+			draw_text(&theme, &rows, i, &text);
+		else
+			buf_addstr(&text, rows_view(&rows, i).bytes);
+		buf_addc(&text, '\n');
+	}
+	fwrite(text.ptr, 1, text.len, stdout);
+	buf_release(&text);
+	rows_release(&rows);
+}
+
+/* The usage of a command of the same name stands before the page. */
+static int show_page(struct app *app, const struct command *c,
+		     const struct manual_page *page)
+{
+	size_t columns = page_columns();
+	struct pager_output pager;
+	bool shown = false;
+
+	for (int again = 0; again < 2 && !shown; again++) {
+		pager = (struct pager_output){ 0 };
+		if (!again)
+			pager_begin(&pager);
+		if (c) {
+			command_help(c, NULL);
+			putchar('\n');
+		}
+		print_page(app, page, columns, pager.colours);
+		shown = pager_end(&pager);
+	}
+	return 0;
+}
+
+static int page_json(const struct manual_page *page)
+{
+	struct buf data = BUF_INIT(PAGE_MOST);
+
+	add_topic(&data, page);
+	buf_addc(&data, ',');
+	json_member(&data, "text",
+		    (struct str){ (const char *)page->text, page->len });
+	buf_addc(&data, '}');
+	app_envelope("help", &data);
+	buf_release(&data);
+	return 0;
+}
+
+static int refuse_topic(const char *word)
+{
+	struct buf list = BUF_INIT(PAGE_MOST);
+	struct error err = { 0 };
+	int status;
+
+	manual_unknown(word, &err);
+	status = command_refuse(&command_help_all, NULL, &err);
+	manual_add_topics(&list);
+	args_text(stderr, list.ptr ? list.ptr : "", fprintf(stderr, "Topics:"),
+		  SUMMARY_COLUMN);
+	fputs("`dcode help` lists the commands.\n", stderr);
+	buf_release(&list);
+	return status;
+}
+
+static void list_topics(void)
+{
+	puts("\nTopics (dcode help TOPIC):");
+	for (const struct manual_page *p = manual_pages; p->name; p++) {
+		struct str summary = manual_summary(p);
+		char line[160];
+
+		snprintf(line, sizeof(line), "%.*s", (int)summary.len,
+			 summary.ptr);
+		args_text(stdout, line, printf("  %s", p->name), TOPIC_COLUMN);
+	}
+}
+
 static int run_help(struct app *app, const struct args *args)
 {
-	const struct command *c =
-		args->argc ? command_find(args->argv[0]) : NULL;
+	const char *word = args->argc ? args->argv[0] : NULL;
+	const struct command *c = word ? command_find(word) : NULL;
+	const struct manual_page *page = word ? manual_find(word) : NULL;
 	const struct subcommand *sub = NULL;
 
-	if (args->argc && !c)
-		return command_misuse(&command_help_all, NULL,
-				      "there is no command '%s'",
-				      args->argv[0]);
+	if (word && !c && !page)
+		return refuse_topic(word);
 	if (args->argc > 1) {
-		sub = command_sub(c, args->argv[1]);
+		sub = c ? command_sub(c, args->argv[1]) : NULL;
+		if (!c)
+			return command_misuse(&command_help_all, NULL,
+					      "unrecognized arguments: %s",
+					      args->argv[1]);
 		if (!sub)
 			return command_no_sub(c, args->argv[1]);
 	}
 	if (app->json)
-		return command_help_json(c);
+		return c || !page ? command_help_json(c) : page_json(page);
+	if (page && !sub)
+		return show_page(app, c, page);
 	if (c)
 		return command_help(c, sub);
 	puts("usage: dcode [options]                 chat in this directory\n"
@@ -237,6 +377,7 @@ static int run_help(struct app *app, const struct args *args)
 	     "Ctrl-C, 141\n"
 	     "nobody reads the output, 128+N signal N.\n"
 	     "Configuration: ~/.deepagents/config.toml; see dcode config.");
+	list_topics();
 	return 0;
 }
 
@@ -259,7 +400,7 @@ static const struct arg_row json_option[] = { ARG_JSON, { 0 } };
 
 static const struct subcommand help_subs[] = {
 	{ .name = "",
-	  .args = "[COMMAND [SUBCOMMAND]]",
+	  .args = "[COMMAND [SUBCOMMAND]|TOPIC]",
 	  .options = json_option,
 	  .most = 2,
 	  .flags = SUB_EXPLAINS,
@@ -269,7 +410,7 @@ static const struct subcommand help_subs[] = {
 
 const struct command command_help_all = {
 	.name = "help",
-	.summary = "This help, or a command's",
+	.summary = "This help, a command's, or a page of the manual",
 	.subs = help_subs,
 };
 

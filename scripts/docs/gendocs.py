@@ -1,40 +1,20 @@
 #!/usr/bin/python3
-"""gendocs.py DCODE DIR - writes the man page and the shells' completions.
+"""gendocs.py DCODE DIR - writes the man pages and the shells' completions.
 
-All of it comes from the tables of options and commands, as
-`dcode help --json` prints them.
+The pages of cmd/manual become man pages; options, commands and completions
+come from the program's tables, as `dcode help --json` prints them.
 """
 # SPDX-License-Identifier: MIT
 import json
 import pathlib
+import re
 import subprocess
 import sys
 import textwrap
 
-ABOUT = [
-    "With no command dcode is a conversation in the current directory: the "
-    "model reads and writes files and runs commands there, or in a sandbox "
-    "that --sandbox names. With -n or piped text it does one task and exits.",
-    "On this machine each command that can change something is asked about "
-    "first; in the chat /help lists what begins with a slash.",
-]
-STATUS = [
-    ("0", "Done."), ("1", "An error."), ("2", "Wrong use."),
-    ("3", "A task: the model gave no answer."),
-    ("4", "A task: every call that would write or run something was "
-          "refused."),
-    ("5", "A task: the model repeated a call that fails."),
-    ("78", "The policy of the machine does not allow it."),
-    ("124", "The limit of --timeout or --max-turns was reached."),
-    ("130", "Ctrl-C."), ("141", "Nobody reads the output."),
-    ("128+N", "Ended by signal N."),
-]
-FILES = [
-    ("~/.deepagents/config.toml", "Settings; dcode config lists them."),
-    ("~/.deepagents/.env", "Variables for keys and settings."),
-    ("/etc/dcode/managed_config.toml",
-     "The policy of the machine; it takes precedence over all else."),
-]
+import manpage
+
+TOP = pathlib.Path(__file__).resolve().parents[2]
 
 
 def load(dcode):
@@ -56,7 +36,7 @@ def spellings(option):
     return short + [f"--{option['name']}"]
 
 
-# --- the man page ---
+# --- the man pages ---
 
 def roff(text):
     lines = textwrap.wrap(text.replace("\\", "\\e"), 70,
@@ -76,20 +56,14 @@ def man_options(options):
         yield roff(option["help"]) + "."
 
 
-def man_rows(rows):
-    for name, text in rows:
-        yield from (".TP", f"\\fB{roff(name)}\\fR", roff(text))
-
-
-def man_page(data):
-    yield f'.TH DCODE 1 "" "dcode {data["version"]}" "User Commands"'
-    yield from (".SH NAME", "dcode \\- coding agent for the terminal")
+def man_synopsis():
     yield ".SH SYNOPSIS"
     yield from (".B dcode", "[\\fIoptions\\fR]", ".br", ".B dcode",
                 "\\fB\\-n\\fR \\fITEXT\\fR [\\fIoptions\\fR]", ".br",
                 ".B dcode", "\\fICOMMAND\\fR [\\fIoptions\\fR]")
-    yield ".SH DESCRIPTION"
-    yield from (roff(ABOUT[0]), ".PP", roff(ABOUT[1]))
+
+
+def man_reference(data):
     yield ".SH OPTIONS"
     yield from man_options(data["options"] + data["run_options"])
     yield ".SH COMMANDS"
@@ -103,10 +77,30 @@ def man_page(data):
             if sub is not command:
                 yield from (".br", roff(sub["summary"]) + ".")
             yield from man_options(sub["options"])
-    yield ".SH EXIT STATUS"
-    yield from man_rows(STATUS)
-    yield ".SH FILES"
-    yield from man_rows(FILES)
+
+
+def release_date():
+    """Of the newest version in CHANGELOG.md that has one."""
+    found = re.search(r"^## \[?\d\S* - (\d{4}-\d\d-\d\d)",
+                      (TOP / "CHANGELOG.md").read_text("utf-8"), re.M)
+    return found[1] if found else "2026-11-26"
+
+
+def man_pages(data):
+    """(file, text) of each."""
+    pages = {p.stem: p.read_text("utf-8")
+             for p in sorted((TOP / "cmd" / "manual").glob("*.md"))}
+    pages.setdefault("dcode", "# dcode(1): a coding agent for the terminal\n"
+                     "\n`dcode` starts a chat in this directory.\n")
+    sections = {topic: manpage.read_head(text)[:2]
+                for topic, text in pages.items()}
+    for topic, text in pages.items():
+        name, section = sections[topic]
+        more = {"synopsis": list(man_synopsis()),
+                "reference": list(man_reference(data))}
+        yield f"{name}.{section}", manpage.write_page(
+            text, sections, data["version"], release_date(),
+            **more if topic == "dcode" else {})
 
 
 # --- what a shell can offer for a value ---
@@ -116,7 +110,9 @@ def choices(kind, data):
     if kind in ("PATH", "SRC", "DST", "LOCAL[:REMOTE]"):
         return None
     if kind == "COMMAND":
-        return [c["name"] for c in data["commands"]]
+        names = [c["name"] for c in data["commands"]]
+        return names + [t["name"] for t in data["topics"]
+                        if t["name"] not in names]
     if kind == "TYPE":
         return data["sandboxes"]
     if kind == "PROVIDER":
@@ -406,9 +402,13 @@ def fish(data):
 def main():
     dcode, folder = sys.argv[1], pathlib.Path(sys.argv[2])
     data = load(dcode)
-    folder.mkdir(parents=True, exist_ok=True)
-    for name, text in (("dcode.1", "\n".join(man_page(data)) + "\n"),
-                       ("dcode.bash", bash(data)),
+    man = folder / "man"
+    man.mkdir(parents=True, exist_ok=True)
+    for old in man.iterdir():
+        old.unlink()
+    for name, text in man_pages(data):
+        (man / name).write_text(text, "utf-8")
+    for name, text in (("dcode.bash", bash(data)),
                        ("_dcode", "\n".join(zsh(data)) + "\n"),
                        ("dcode.fish", "\n".join(fish(data)) + "\n")):
         (folder / name).write_text(text, "utf-8")

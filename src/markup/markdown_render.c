@@ -150,7 +150,10 @@ static void begin_code(struct render *r, const MD_BLOCK_CODE_DETAIL *code)
 	r->in_code = true;
 	md4c_add_attribute(&info, &code->info);
 	highlight_begin(&r->highlight, buf_str(&info));
-	if (info.len) {
+	if (info.len && r->look->unnamed) {
+		r->letters += letters_count(
+			(struct str){ code->info.text, code->info.size });
+	} else if (info.len) {
 		rows_add(&r->line, muted, str_trim(buf_str(&info)));
 		w = levels_begin(&r->levels, r->look->columns, r->out);
 		wrap_rows(&r->line, &w, r->out);

@@ -12,6 +12,7 @@ struct markdown_look {
 	md4c_parse *parse;         /* NULL: text is shown as it is written */
 	const struct theme *theme; /* borrowed */
 	size_t columns;
+	bool unnamed; /* the language of a code block is not shown */
 };
 
 /*

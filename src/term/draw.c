@@ -32,15 +32,12 @@ static void draw_span(const struct theme *t, const struct rows *rows,
 		buf_adds(out, "\x1b[0m");
 }
 
-void draw_row(const struct theme *t, const struct rows *rows, size_t i,
-	      size_t cells, struct buf *out)
+static void draw_spans(const struct theme *t, const struct rows *rows, size_t i,
+		       size_t cells, struct buf *out)
 {
 	struct row_view v = rows_view(rows, i);
 	size_t len = width_prefix(v.bytes, cells);
 
-	/* Erased first: behind a row that fills the screen the cursor stands
-	 * on its last cell, and erasing there would take that. */
-	buf_adds(out, "\x1b[K");
 	for (size_t k = 0; k < v.n_spans && len; k++) {
 		struct str text = { v.bytes.ptr, v.spans[k].len };
 
@@ -50,6 +47,21 @@ void draw_row(const struct theme *t, const struct rows *rows, size_t i,
 		v.bytes = str_skip(v.bytes, text.len);
 		len -= text.len;
 	}
+}
+
+void draw_text(const struct theme *t, const struct rows *rows, size_t i,
+	       struct buf *out)
+{
+	draw_spans(t, rows, i, SIZE_MAX, out);
+}
+
+void draw_row(const struct theme *t, const struct rows *rows, size_t i,
+	      size_t cells, struct buf *out)
+{
+	/* Erased first: behind a row that fills the screen the cursor stands
+	 * on its last cell, and erasing there would take that. */
+	buf_adds(out, "\x1b[K");
+	draw_spans(t, rows, i, cells, out);
 }
 
 void draw_move(long rows, struct buf *out)

@@ -11,6 +11,9 @@
  */
 void draw_row(const struct theme *t, const struct rows *rows, size_t i,
 	      size_t cells, struct buf *out);
+/* Appends row i as it is written where nothing moves the cursor: to a pager. */
+void draw_text(const struct theme *t, const struct rows *rows, size_t i,
+	       struct buf *out);
 /* Appends the movement over so many rows, down when positive, to the first
  * column. */
 void draw_move(long rows, struct buf *out);

@@ -33,8 +33,9 @@ void transcript_init(struct transcript *t, const struct theme *theme,
 		.newest_output = BUF_INIT(TRANSCRIPT_FULL),
 		.newest_rest = BUF_INIT(TRANSCRIPT_FULL),
 	};
-	t->markdown.look =
-		(struct markdown_look){ md4c_load(&ignored), theme, columns };
+	t->markdown.look = (struct markdown_look){ .parse = md4c_load(&ignored),
+						   .theme = theme,
+						   .columns = columns };
 }
 
 void transcript_width(struct transcript *t, size_t columns)

@@ -1,4 +1,4 @@
-"""test_install_docs.py - make install: the program, its manual, completions."""
+"""test_install_docs.py - make install: program, manual, completions."""
 # SPDX-License-Identifier: MIT
 import json
 import shutil
@@ -21,6 +21,15 @@ compopt() { COMPREPLY=("compopt $*"); }
 COMP_WORDS=("$@"); COMP_CWORD=$(($# - 1)); _dcode
 printf '%s\\n' "${COMPREPLY[@]}"
 """
+
+
+def man_files(tables):
+    """The man page of each topic."""
+    for topic in tables["topics"]:
+        name, section = topic["name"], topic["section"]
+        page = {"dcode": "dcode", "toml": "dcode.toml"}.get(
+            name, "dcode-" + name)
+        yield f"share/man/man{section}/{page}.{section}"
 
 
 @pytest.fixture(scope="module")
@@ -51,24 +60,36 @@ def complete(installed):
     return run
 
 
-def test_make_install_puts_each_file_in_its_place(installed):
+def test_make_install_puts_each_file_in_its_place(installed, tables):
     found = {str(p.relative_to(installed)) for p in installed.rglob("*")
              if p.is_file()}
-    assert found == FILES
+    assert found == FILES | set(man_files(tables))
     r = subprocess.run([installed / "bin/dcode", "--version"],
                        stdout=subprocess.PIPE, check=True)
     assert r.stdout.startswith(b"dcode ")
 
 
-def test_the_manual_is_clean_and_has_every_option_and_command(installed,
-                                                              tables):
-    page = installed / "share/man/man1/dcode.1"
+def show_man(page, columns):
+    """What man prints; not a word of warning."""
     r = subprocess.run(["man", "--warnings", "-l", page], check=True,
                        env={"PATH": "/usr/bin:/bin", "LC_ALL": "C.UTF-8",
-                            "MANWIDTH": "200"},
+                            "MANWIDTH": str(columns)},
                        stdout=subprocess.PIPE, stderr=subprocess.PIPE)
-    assert r.stderr == b""
-    text = r.stdout.decode()
+    assert r.stderr == b"", page
+    return r.stdout.decode()
+
+
+def test_each_man_page_is_clean(installed, tables):
+    for name in man_files(tables):
+        lint = subprocess.run(["mandoc", "-Tlint", installed / name],
+                              stdout=subprocess.PIPE, check=False).stdout
+        assert lint == b"", lint.decode()
+        assert show_man(installed / name, 80).startswith(
+            name.split("/")[-1].rsplit(".", 1)[0].upper() + "(")
+
+
+def test_the_manual_has_every_option_and_command(installed, tables):
+    text = show_man(installed / "share/man/man1/dcode.1", 200)
     for option in tables["options"] + tables["run_options"]:
         assert f"--{option['name']}" in text, option["name"]
     for command in tables["commands"]:
@@ -89,7 +110,9 @@ def test_bash_completes_commands_and_subcommands(complete, tables):
         "list", "info", "exec", "cp", "create", "stop", "start", "snapshot",
         "rm", "gc"]
     assert complete("-q", "--sandbox", "local", "sandbox", "l") == ["list"]
-    assert complete("help", "pro") == ["provider"]
+    assert complete("help", "provide")[0] == "provider"
+    for topic in tables["topics"]:
+        assert topic["name"] in complete("help", topic["name"][:3])
 
 
 def test_bash_completes_an_option_only_where_its_subcommand_is(complete):

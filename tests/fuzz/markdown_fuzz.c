@@ -16,7 +16,8 @@ static struct markdown show(struct str text, size_t columns, size_t piece)
 {
 	static const struct theme theme = { 0 };
 	struct error err = { 0 };
-	struct markdown m = { .look = { md4c_load(&err), &theme, columns } };
+	struct markdown m = { .look = { md4c_load(&err), &theme, columns,
+					false } };
 	struct rows tail = { 0 };
 
 	while (text.len) {

@@ -13,7 +13,8 @@ static struct theme theme;
 static struct markdown open_at(size_t columns)
 {
 	struct error err = { 0 };
-	struct markdown m = { .look = { md4c_load(&err), &theme, columns } };
+	struct markdown m = { .look = { md4c_load(&err), &theme, columns,
+					false } };
 
 	assert_non_null(m.look.parse);
 	return m;
@@ -299,7 +300,7 @@ static void check_random_document(const struct markdown_look *look,
 static void streamed_blocks_show_what_the_whole_text_shows(void **state)
 {
 	struct error err = { 0 };
-	struct markdown_look look = { md4c_load(&err), &theme, 60 };
+	struct markdown_look look = { md4c_load(&err), &theme, 60, false };
 	uint32_t seed = 7;
 
 	(void)state;

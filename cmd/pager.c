@@ -1,0 +1,105 @@
+/* pager.c - long output through the user's pager, as git and man do it. */
+/* SPDX-License-Identifier: MIT */
+#include "cmd/pager.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdio_ext.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "base/mem.h"
+#include "base/proc.h"
+#include "base/str.h"
+
+enum { NOT_EXECUTABLE = 126, NOT_FOUND = 127 }; /* as a shell says it */
+
+/* Whether the program of a shell's line is less, which shows colours. */
+static bool is_less(const char *line)
+{
+	struct str program = str_trim(str_of(line));
+	size_t slash;
+
+	program.len = str_find(program, ' ');
+	while ((slash = str_find(program, '/')) < program.len)
+		program = str_skip(program, slash + 1);
+	return str_is(program, "less");
+}
+
+/* The line for a shell, or NULL: no pager. Owned. */
+static char *choose_program(void)
+{
+	const char *own = getenv("PAGER");
+	const char *term = getenv("TERM");
+	char *less;
+
+	if (!term || !strcmp(term, "dumb"))
+		return NULL;
+	if (own)
+		return !str_trim(str_of(own)).len ? NULL
+		       : is_less(own)             ? xasprintf("%s -R", own)
+						  : xstrdup(own);
+	less = proc_find("less", getenv("PATH"));
+	free(less);
+	return less ? xstrdup("less -FR") : NULL;
+}
+
+static int spawn(struct pager_output *p, char *line)
+{
+	extern char **environ;
+	char *argv[] = { (char *)"sh", (char *)"-c", line, NULL };
+	int fds[] = { -1, STDOUT_FILENO, STDERR_FILENO };
+	struct proc_spec spec = { .path = "/bin/sh",
+				  .argv = argv,
+				  .env = environ,
+				  .fds = fds,
+				  .nfds = 3,
+				  .core = true };
+	struct error ignored = { 0 };
+	int ends[2];
+	int rc;
+
+	if (pipe2(ends, O_CLOEXEC) < 0)
+		return -1;
+	fds[0] = ends[0];
+	fflush(stdout);
+	rc = proc_spawn(&spec, &p->pid, &ignored);
+	close(ends[0]);
+	p->stdout_ = rc < 0 ? -1 : fcntl(STDOUT_FILENO, F_DUPFD_CLOEXEC, 3);
+	if (p->stdout_ >= 0)
+		rc = dup2(ends[1], STDOUT_FILENO);
+	close(ends[1]);
+	return rc < 0 || p->stdout_ < 0 ? -1 : 0;
+}
+
+void pager_begin(struct pager_output *p)
+{
+	bool terminal = isatty(STDOUT_FILENO);
+	char *line = terminal ? choose_program() : NULL;
+
+	*p = (struct pager_output){ .stdout_ = -1, .colours = terminal };
+	if (line && spawn(p, line) == 0)
+		p->colours = is_less(line);
+	free(line);
+}
+
+bool pager_end(struct pager_output *p)
+{
+	int status = 0;
+
+	fflush(stdout);
+	if (p->stdout_ >= 0) {
+		/* What the user did not want to see is not an error. */
+		__fpurge(stdout);
+		clearerr(stdout);
+		(void)dup2(p->stdout_, STDOUT_FILENO);
+		close(p->stdout_);
+	}
+	while (p->pid > 0 && waitpid(p->pid, &status, 0) < 0 && errno == EINTR)
+		;
+	status = proc_exit_code(status);
+	return status != NOT_EXECUTABLE && status != NOT_FOUND;
+}

@@ -1,0 +1,22 @@
+/* pager.h - long output through the user's pager. */
+/* SPDX-License-Identifier: MIT */
+#ifndef CMD_PAGER_H
+#define CMD_PAGER_H
+
+#include <stdbool.h>
+#include <sys/types.h>
+
+struct pager_output {
+	pid_t pid;    /* 0: there is none, output goes where it went */
+	int stdout_;  /* the terminal meanwhile */
+	bool colours; /* what is written may be styled */
+};
+
+/* Until pager_end() standard output goes to $PAGER, or to less -FR. At no
+ * terminal, without such a program, or with $PAGER set to nothing it stays. */
+void pager_begin(struct pager_output *p);
+/* Waits until the user has left the pager. False: there is no such program, and
+ * nothing was shown. */
+bool pager_end(struct pager_output *p);
+
+#endif
