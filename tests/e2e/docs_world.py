@@ -72,7 +72,7 @@ def script():
         talk += [{"tool_calls": [{"name": "write_file", "args": {
             "file_path": "notes.md", "content": f"note {n}\n"}}]},
             {"text": "notes.md is written."}]
-    return {"turns": [{"text": "It greets people by name."}], "repeat": True,
+    return {"turns": [{"text": "It greets people by name."}] * 40,
             "open": True, "talks": {CHANGE: talk}}
 
 
