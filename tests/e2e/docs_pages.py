@@ -109,7 +109,7 @@ class Tables:
                              stdout=subprocess.PIPE).stdout
         data = json.loads(out)["data"]
         self.run = self.flags(data["options"] + data["run_options"])
-        self.topics = set(data.get("topics", []))
+        self.topics = {t["name"] for t in data.get("topics", [])}
         self.commands = {c["name"]: c for c in data["commands"]}
 
     @staticmethod
