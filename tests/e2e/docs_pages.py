@@ -239,7 +239,7 @@ def wrong_text(path, tables):
     for number, line in enumerate(prose.splitlines(), 1):
         for code in INLINE.findall(line):
             wrong = wrong_inline(tables, code)
-            if wrong:
+            if wrong and path.stem != "from-python":  # names what is missing
                 yield number, f"`{code}`: {wrong}"
         for target in LINK.findall(line):
             if not leads_somewhere(path, target):

@@ -66,14 +66,12 @@ STOCK = {
 
 
 def script():
-    """The model: each change is another text."""
-    talk = []
-    for n in range(40):
-        talk += [{"tool_calls": [{"name": "write_file", "args": {
-            "file_path": "notes.md", "content": f"note {n}\n"}}]},
-            {"text": "notes.md is written."}]
-    return {"turns": [{"text": "It greets people by name."}] * 40,
-            "open": True, "talks": {CHANGE: talk}}
+    """What the model answers, by the last prompt of a conversation."""
+    talk = [{"tool_calls": [{"name": "write_file", "args": {
+        "file_path": "notes.md", "content": "Greet in French, too.\n"}}]},
+        {"text": "notes.md is written."}]
+    return {"turns": [{"text": "It greets people by name."}], "repeat": True,
+            "open": True, "latest": True, "talks": {CHANGE: talk}}
 
 
 def make_repository(path):

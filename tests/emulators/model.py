@@ -35,7 +35,7 @@ A script is a list of turns, or an object:
             turn with the members of "pace".
   talks     {"pattern": [turns]}: these answer, by history, conversations whose
             first user message has the pattern; "turns" the others. For wires
-            with "messages".
+            with "messages". "latest": true looks at the last prompt instead.
   models    what the server says of its models, see model_lists.py
   generator {"tool_turns": N, "name": "execute", "args": {...}, "tokens": M}:
             N turns of one tool call, then one text answer of M tokens.
@@ -124,8 +124,8 @@ class Model:
         talk = self.script.talk(body, i)
         if talk is not None:
             return talk, talk
-        if self.script.repeat and self.script.turns:
-            return i % len(self.script.turns), i
+        if self.script.repeat and self.script.plain:
+            return i % self.script.plain, i
         return i, i
 
     def fault(self, i, spec):
