@@ -7,7 +7,7 @@
 
 enum { EVENTS_SCHEMA = 1 };
 
-/* README.md documents every type and field. One writer per process. */
+/* cmd/manual/events.md has every type and field. One writer per process. */
 struct events {                  /* zeroed, then stop set */
 	const struct stop *stop; /* no writing on after it; may be NULL */
 	struct buf out;          /* not yet written */
