@@ -18,6 +18,7 @@
 #include "base/io.h"
 #include "base/json.h"
 #include "base/mem.h"
+#include "base/nearest.h"
 #include "base/path.h"
 #include "base/sanitize.h"
 #include "base/str.h"
@@ -33,9 +34,10 @@ static volatile sig_atomic_t signal_number;
 static volatile sig_atomic_t signal_count;
 
 enum {
-	IMPATIENT = 3,   /* signals of any kind: dcode leaves at once */
-	SAME_PRESS = 100 /* ms: a program that forwards a signal to its child
-			    and to the child's group sends it twice */
+	IMPATIENT = 3,    /* signals of any kind: dcode leaves at once */
+	SAME_PRESS = 100, /* ms: a program that forwards a signal to its child
+			     and to the child's group sends it twice */
+	SIMILAR = 2,      /* letters that a suggestion may differ by */
 };
 
 static int64_t signal_ms; /* when the first one came */
@@ -246,9 +248,45 @@ char *app_state_path(struct app *app, const char *name, struct error *err)
 			 name);
 }
 
-int app_unknown_provider(const char *name, struct error *err)
+static void keep_nearer(const char *name, const char *word, size_t *least,
+			const char **best)
 {
-	error_set(err, ERR_USAGE, "Unknown sandbox provider '%s'", name);
+	size_t d = word ? nearest_distance(str_of(name), str_of(word)) : *least;
+
+	if (d < *least) {
+		*least = d;
+		*best = word;
+	}
+}
+
+const char *app_similar_provider(struct app *app, const char *name)
+{
+	const struct sandbox_provider *const *all;
+	struct error ignored = { 0 };
+	struct registry *registry;
+	const char *best = NULL;
+	size_t least = SIMILAR + 1;
+
+	if (strlen(name) <= SIMILAR ||
+	    app_providers(app, &registry, &ignored) < 0)
+		return NULL;
+	all = registry_list(registry);
+	for (size_t i = 0; all[i]; i++) {
+		if (all[i]->flags & SANDBOX_UNISOLATED)
+			continue;
+		keep_nearer(name, all[i]->name, &least, &best);
+		keep_nearer(name, all[i]->also, &least, &best);
+	}
+	return best;
+}
+
+int app_unknown_provider(struct app *app, const char *name, struct error *err)
+{
+	const char *similar = app_similar_provider(app, name);
+
+	error_set(err, ERR_USAGE, "Unknown sandbox provider '%s'%s%s%s", name,
+		  similar ? ". Did you mean " : "", similar ? similar : "",
+		  similar ? "?" : "");
 	return error_hint(err, "dcode provider list shows all there are.");
 }
 
@@ -269,8 +307,9 @@ int app_client_check(struct app *app, const char *provider,
 	else
 		p = registry_find(registry, provider);
 	if (!p)
-		return app_unknown_provider(provider, err);
-	return sandbox_client_open(host, p, set, app_http(app), err);
+		return app_unknown_provider(app, provider, err);
+	return sandbox_client_open_as(host, p, provider, set, app_http(app),
+				      err);
 }
 
 int app_client(struct app *app, const char *provider,
@@ -280,6 +319,33 @@ int app_client(struct app *app, const char *provider,
 		return -1;
 	if (host->project_key)
 		app_warn_project_key(app, host->project_key, provider);
+	return 0;
+}
+
+static bool is_at(const struct sandbox_client *host, const char *endpoint)
+{
+	return host->endpoint && !strcmp(host->endpoint, endpoint);
+}
+
+int app_client_at(struct app *app, const char *provider, const char *endpoint,
+		  struct sandbox_client *host, struct error *err)
+{
+	int rc = app_client(app, provider, host, err);
+	const struct sandbox_provider *p = sandbox_provider_find(provider);
+	struct sandbox_client other = { 0 };
+	struct error ignored = { 0 };
+
+	if (!endpoint || !p || !p->also || (rc == 0 && is_at(host, endpoint)) ||
+	    app_client_check(app, p->also, &other, &ignored) < 0)
+		return rc;
+	if (other.provider != p || !is_at(&other, endpoint)) {
+		sandbox_client_close(&other);
+		return rc;
+	}
+	if (rc == 0)
+		sandbox_client_close(host);
+	*host = other;
+	*err = (struct error){ 0 };
 	return 0;
 }
 

@@ -136,10 +136,18 @@ int app_client(struct app *app, const char *provider,
 /* The same for those who only look whether it can be opened: says nothing. */
 int app_client_check(struct app *app, const char *provider,
 		     struct sandbox_client *host, struct error *err);
+/* app_client() for a sandbox that is at endpoint: where the provider is not
+ * configured for it, but has it under its second name, by that one. */
+int app_client_at(struct app *app, const char *provider, const char *endpoint,
+		  struct sandbox_client *host, struct error *err);
 /* Says that this variable of a project's .env is what name is asked with. */
 void app_warn_project_key(const struct app *app, const char *variable,
 			  const char *name);
-int app_unknown_provider(const char *name, struct error *err);
+/* Names a provider that may have been meant, and how to see all. */
+int app_unknown_provider(struct app *app, const char *name, struct error *err);
+/* One whose name differs from it by two letters at most, or NULL; never one
+ * without isolation. */
+const char *app_similar_provider(struct app *app, const char *name);
 /* Nothing where nobody draws; may be one within the other. On the thread that
  * the chat's work is done on. */
 void app_borrow_terminal(const struct app *app);

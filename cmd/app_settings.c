@@ -28,6 +28,7 @@ static struct setting_group *list_groups(void)
 	for (size_t i = 0; i < n; i++) {
 		groups[i + 1].name = sandbox_providers[i]->name;
 		groups[i + 1].rows = sandbox_providers[i]->settings;
+		groups[i + 1].also = sandbox_providers[i]->also;
 	}
 	return groups;
 }

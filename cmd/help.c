@@ -77,6 +77,10 @@ static void add_names(struct buf *out)
 	for (size_t i = 0; sandbox_providers[i]; i++) {
 		buf_adds(out, i ? "," : "");
 		json_quote(out, str_of(sandbox_providers[i]->name));
+		if (sandbox_providers[i]->also) {
+			buf_addc(out, ',');
+			json_quote(out, str_of(sandbox_providers[i]->also));
+		}
 	}
 	buf_adds(out, "],\"models\":[");
 	for (const struct preset *p = presets; p->name; p++) {

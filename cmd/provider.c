@@ -45,11 +45,22 @@ void provider_table(unsigned flags)
 
 struct listed_provider { /* of the list */
 	const struct sandbox_provider *p;
+	bool also; /* under its second name */
 	const char *origin;
 	struct buf endpoint;
 	enum sandbox_isolation isolation;
 	struct error why; /* it is not ready */
 };
+
+static const char *name_of(const struct listed_provider *e)
+{
+	return e->also ? e->p->also : e->p->name;
+}
+
+static const char *summary_of(const struct listed_provider *e)
+{
+	return e->also ? e->p->also_summary : e->p->summary;
+}
 
 /* Opens it with these settings. Sends no request. */
 static void open_listed(struct app *app, struct listed_provider *e)
@@ -57,7 +68,7 @@ static void open_listed(struct app *app, struct listed_provider *e)
 	struct sandbox_client host = { 0 };
 
 	e->isolation = e->p->isolation;
-	if (app_client_check(app, e->p->name, &host, &e->why) < 0)
+	if (app_client_check(app, name_of(e), &host, &e->why) < 0)
 		return;
 	e->isolation = sandbox_isolation(&host);
 	buf_adds(&e->endpoint, host.endpoint ? host.endpoint : "");
@@ -70,9 +81,13 @@ static void add_json(struct buf *out, const struct listed_provider *e)
 	const char *source = sandbox_isolation_source(p, e->isolation);
 
 	buf_addc(out, '{');
-	json_member(out, "name", str_of(p->name));
+	json_member(out, "name", str_of(name_of(e)));
 	buf_addc(out, ',');
-	json_member(out, "summary", str_of(p->summary));
+	if (e->also) {
+		json_member(out, "alias_of", str_of(p->name));
+		buf_addc(out, ',');
+	}
+	json_member(out, "summary", str_of(summary_of(e)));
 	buf_addc(out, ',');
 	json_member(out, "origin", str_of(e->origin));
 	buf_adds(out, ",\"workdir\":");
@@ -98,27 +113,12 @@ static void add_json(struct buf *out, const struct listed_provider *e)
 	buf_addc(out, '}');
 }
 
-static void print(const struct listed_provider *e)
+static void print_ready(const struct listed_provider *e)
 {
-	const struct sandbox_provider *p = e->p;
-	const char *source = sandbox_isolation_source(p, e->isolation);
 	struct buf line = BUF_INIT(1 << 12);
 	struct buf shown = BUF_INIT(1 << 12);
 	const int at = 11;
 
-	printf("%-10s %s\n", p->name, p->summary);
-	printf("           workdir: %s\n",
-	       p->workdir ? p->workdir : "the current directory");
-	printf("           isolation: %s%s%s%s\n", isolation_name(e->isolation),
-	       source ? " (" : "", source ? source : "", source ? ")" : "");
-	provider_capabilities(&line, p->flags, false);
-	if (line.len)
-		printf("           can: %s\n", line.ptr);
-	buf_clear(&line);
-	sanitize_line(str_of(e->origin), &line);
-	if (strcmp(e->origin, "built in") != 0)
-		printf("           from: %s\n", line.ptr);
-	buf_clear(&line);
 	if (e->why.code)
 		buf_addf(&line, "not ready: %s", e->why.message);
 	else
@@ -130,6 +130,32 @@ static void print(const struct listed_provider *e)
 		args_text(stdout, e->why.hint, 0, at);
 	buf_release(&line);
 	buf_release(&shown);
+}
+
+static void print(const struct listed_provider *e)
+{
+	const struct sandbox_provider *p = e->p;
+	const char *source = sandbox_isolation_source(p, e->isolation);
+	struct buf line = BUF_INIT(1 << 12);
+
+	printf("%-10s %s\n", name_of(e), summary_of(e));
+	if (e->also) {
+		print_ready(e);
+		return;
+	}
+	printf("           workdir: %s\n",
+	       p->workdir ? p->workdir : "the current directory");
+	printf("           isolation: %s%s%s%s\n", isolation_name(e->isolation),
+	       source ? " (" : "", source ? source : "", source ? ")" : "");
+	provider_capabilities(&line, p->flags, false);
+	if (line.len)
+		printf("           can: %s\n", line.ptr);
+	buf_clear(&line);
+	sanitize_line(str_of(e->origin), &line);
+	if (strcmp(e->origin, "built in") != 0)
+		printf("           from: %s\n", line.ptr);
+	buf_release(&line);
+	print_ready(e);
 }
 
 /* The rest in one sentence, by name. */
@@ -145,45 +171,75 @@ static void print_rest(const struct buf *names, size_t n)
 	buf_release(&text);
 }
 
+struct provider_table {
+	struct app *app;
+	struct registry *registry;
+	bool verbose;
+	struct buf data; /* JSON */
+	struct buf rest; /* names of those that are not ready */
+	size_t n_rest;
+};
+
+static void add_row(struct provider_table *t, const struct sandbox_provider *p,
+		    bool also)
+{
+	struct listed_provider e = { .p = p,
+				     .also = also,
+				     .origin = registry_origin(t->registry, p),
+				     .endpoint = BUF_INIT(1 << 12) };
+
+	open_listed(t->app, &e);
+	if (t->app->json) {
+		buf_adds(&t->data, t->data.len > 1 ? "," : "");
+		add_json(&t->data, &e);
+	} else if (e.why.code && !t->verbose) {
+		buf_addf(&t->rest, "%s%s", t->n_rest++ ? ", " : "",
+			 name_of(&e));
+	} else {
+		print(&e);
+	}
+	buf_release(&e.endpoint);
+}
+
+/* Those that stand behind the i-th name. */
+static void add_second_names(struct provider_table *t,
+			     const struct sandbox_provider *const *all,
+			     size_t i)
+{
+	for (size_t k = 0; all[k]; k++) {
+		const char *also = all[k]->also;
+
+		if (also && strcmp(also, all[i]->name) > 0 &&
+		    (!all[i + 1] || strcmp(also, all[i + 1]->name) < 0) &&
+		    registry_find(t->registry, also) == all[k])
+			add_row(t, all[k], true);
+	}
+}
+
 static int list(struct app *app, const struct args *args)
 {
-	bool verbose = args_flag(args, "verbose");
+	struct provider_table t = { .app = app,
+				    .verbose = args_flag(args, "verbose"),
+				    .data = BUF_INIT(1 << 20),
+				    .rest = BUF_INIT(1 << 14) };
 	const struct sandbox_provider *const *all;
-	struct buf data = BUF_INIT(1 << 20);
-	struct buf rest = BUF_INIT(1 << 14);
-	struct registry *registry;
 	struct error err = { 0 };
-	size_t n = 0;
 
-	if (app_providers(app, &registry, &err) < 0)
+	if (app_providers(app, &t.registry, &err) < 0)
 		return app_fail(app, &err);
-	all = registry_list(registry);
-	buf_addc(&data, '[');
+	buf_addc(&t.data, '[');
+	all = registry_list(t.registry);
 	for (size_t i = 0; all[i]; i++) {
-		struct listed_provider e = { .p = all[i],
-					     .origin = registry_origin(registry,
-								       all[i]),
-					     .endpoint = BUF_INIT(1 << 12) };
-
-		open_listed(app, &e);
-		if (app->json) {
-			if (i)
-				buf_addc(&data, ',');
-			add_json(&data, &e);
-		} else if (e.why.code && !verbose) {
-			buf_addf(&rest, "%s%s", n++ ? ", " : "", all[i]->name);
-		} else {
-			print(&e);
-		}
-		buf_release(&e.endpoint);
+		add_row(&t, all[i], false);
+		add_second_names(&t, all, i);
 	}
-	buf_addc(&data, ']');
+	buf_addc(&t.data, ']');
 	if (app->json)
-		app_envelope("provider list", &data);
+		app_envelope("provider list", &t.data);
 	else
-		print_rest(&rest, n);
-	buf_release(&rest);
-	buf_release(&data);
+		print_rest(&t.rest, t.n_rest);
+	buf_release(&t.rest);
+	buf_release(&t.data);
 	return 0;
 }
 

@@ -123,6 +123,8 @@ void settings_read_policy(struct settings *s)
 		toml_release(&s->policy);
 		return;
 	}
+	settings_join_names(s, file, &s->policy);
+	settings_join_names(s, file, &copy);
 	merge(&s->config, &copy);
 }
 

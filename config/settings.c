@@ -232,6 +232,7 @@ int settings_load(struct settings **out, const struct settings_input *in,
 	}
 	name_files(s);
 	make_slots(s, in->groups);
+	s->groups = in->groups;
 	settings_read_config(s);
 	check_tables(s);
 	settings_guard_tables(s, FILE_CONFIG, &s->config, &s->unguarded);

@@ -76,6 +76,7 @@ struct settings_input {
 struct setting_group {    /* ends in { 0 } */
 	const char *name; /* NULL for the core; else "docker": keys stand
 			     for sandboxes.providers.docker.params.KEY */
+	const char *also; /* NULL, or a second name of that table: "podman" */
 	const struct setting *rows;
 };
 

@@ -134,6 +134,46 @@ int settings_read_toml(struct settings_file *file, struct toml_value *root,
 	return rc;
 }
 
+static struct toml_value *member(struct toml_value *table, const char *key)
+{
+	return (struct toml_value *)toml_get(table, key);
+}
+
+static bool describes_own(const struct toml_value *v)
+{
+	return v->kind != TOML_TABLE || toml_get(v, "class_path") ||
+	       toml_get(v, "command") || toml_get(v, "http");
+}
+
+void settings_join_names(struct settings *s, const struct settings_file *file,
+			 struct toml_value *root)
+{
+	struct toml_value *all =
+		(struct toml_value *)toml_path(root, "sandboxes.providers");
+
+	if (!all || all->kind != TOML_TABLE)
+		return;
+	for (const struct setting_group *g = s->groups;
+	     g && (g->name || g->rows); g++) {
+		struct toml_value *v = g->also ? member(all, g->also) : NULL;
+
+		if (!v || describes_own(v))
+			continue;
+		if (member(all, g->name)) {
+			settings_warn(
+				s,
+				"%s:%d:%d: sandboxes.providers.%s and .%s "
+				"are the same provider; %s is ignored",
+				file->path, v->line, v->column, g->name,
+				g->also, g->also);
+			continue;
+		}
+		free(v->key);
+		v->key = xstrdup(g->name);
+		v->key_len = strlen(g->name);
+	}
+}
+
 void settings_read_config(struct settings *s)
 {
 	struct error err = { 0 };
@@ -144,6 +184,8 @@ void settings_read_config(struct settings *s)
 				     ? "could not read config file"
 				     : "invalid TOML syntax",
 			     err.message);
+	else
+		settings_join_names(s, &s->files[FILE_CONFIG], &s->config);
 }
 
 /* Also EACCES when a folder above cannot be searched: that says nothing. */

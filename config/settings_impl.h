@@ -48,8 +48,9 @@ struct settings {
 	size_t n_warnings;
 	size_t untold; /* warnings beyond the most that are told */
 	char *foreign; /* owned, or NULL: see settings_foreign() */
-	struct settings_file files[FILES]; /* paths owned */
-	struct setting_slot *slots;        /* owned */
+	struct settings_file files[FILES];  /* paths owned */
+	const struct setting_group *groups; /* borrowed while it is loaded */
+	struct setting_slot *slots;         /* owned */
 	size_t n_slots;
 	struct hash slot_index; /* a row's key: its numbers in slots */
 	const struct settings_store *store; /* borrowed, or NULL */
@@ -68,6 +69,10 @@ void settings_warn(struct settings *s, const char *fmt, ...)
 int settings_read_toml(struct settings_file *file, struct toml_value *root,
 		       struct error *err);
 void settings_read_config(struct settings *s);
+/* [sandboxes.providers.podman] becomes the table of docker, which is the same
+ * provider, unless it describes one of its own. */
+void settings_join_names(struct settings *s, const struct settings_file *file,
+			 struct toml_value *root);
 void settings_read_dotenv(struct settings *s, bool project);
 
 /* settings_guard.c: *fault, where it is still NULL, becomes (owned) the first

@@ -305,6 +305,18 @@ void registry_free(struct registry *r)
 	free(r);
 }
 
+static const struct sandbox_provider *find_also(const struct registry *r,
+						const char *name)
+{
+	for (size_t i = 0; i < r->n; i++) {
+		const struct sandbox_provider *p = r->entries[i].provider;
+
+		if (p->also && !strcmp(p->also, name))
+			return p;
+	}
+	return NULL;
+}
+
 const struct sandbox_provider *registry_find(struct registry *r,
 					     const char *name)
 {
@@ -321,7 +333,7 @@ const struct sandbox_provider *registry_find(struct registry *r,
 	free(path);
 	free(file);
 	e = find_entry(r, name);
-	return e ? e->provider : NULL;
+	return e ? e->provider : find_also(r, name);
 }
 
 static int by_name(const void *a, const void *b)

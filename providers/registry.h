@@ -18,7 +18,8 @@ struct registry;
 struct registry *registry_new(struct settings *set,
 			      void (*warn)(const char *line));
 void registry_free(struct registry *r);
-/* NULL when there is none of this name. */
+/* NULL when there is none of this name; a provider's second name counts where
+ * no provider has it as its first. */
 const struct sandbox_provider *registry_find(struct registry *r,
 					     const char *name);
 /* All of them by name, those on PATH included; NULL-terminated, and good until

@@ -115,6 +115,8 @@ int run_resume_load(struct run *r, struct error *err);
 /* The label of a sandbox that the thread has of its own: owned, or NULL. One
  * that something asks to leave alone is named on stderr, and how to take it. */
 char *run_own_find(struct run *r, struct store *store);
+/* Where the newest sandbox of the resumed thread is: owned, or NULL. */
+char *run_own_endpoint(struct run *r);
 /* r->host, and what can be known of its sandbox before there is one. */
 int run_open_client(struct run *r, struct error *err);
 /* r->box: the sandbox of the resumed thread where there still is one. */

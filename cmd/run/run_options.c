@@ -243,26 +243,31 @@ static void add_names(struct registry *registry, struct buf *names)
 		buf_adds(names, between);
 		buf_adds(names, all[i]->name);
 		between = ", ";
+		if (all[i]->also &&
+		    registry_find(registry, all[i]->also) == all[i])
+			buf_addf(names, ", %s", all[i]->also);
 	}
 }
 
-static int unknown(struct registry *registry, const struct settings *set,
-		   const char *name, struct error *err)
+static int unknown(struct app *app, struct registry *registry, const char *name,
+		   struct error *err)
 {
-	struct buf names = BUF_INIT(NAMES_SHOWN + 16);
+	const char *similar = app_similar_provider(app, name);
+	struct buf names = BUF_INIT(NAMES_SHOWN + 32);
 
 	add_names(registry, &names);
 	error_set(err, ERR_USAGE,
-		  "Unknown sandbox provider '%.64s'.\n"
-		  "Available providers: %s\n\n"
-		  "If this is a third-party provider, install the package "
-		  "that publishes it and re-run:\n"
-		  "  /install <package-name> --package\n"
-		  "or declare [sandboxes.providers.%.64s] in "
-		  "~/.deepagents/config.toml.",
-		  name, names.ptr, name);
+		  "Unknown sandbox provider '%.64s'.%s%s%s\n"
+		  "Available providers: %s",
+		  name, similar ? " Did you mean " : "", similar ? similar : "",
+		  similar ? "?" : "", names.ptr);
+	error_hint(err,
+		   "To add one of a package: dcode install PACKAGE --package. "
+		   "To add one of your own: [sandboxes.providers.%.64s] in "
+		   "~/.deepagents/config.toml.",
+		   name);
 	buf_release(&names);
-	add_broken(set, err);
+	add_broken(app->settings, err);
 	return -1;
 }
 
@@ -338,12 +343,13 @@ int run_sandbox_resolve(struct run_options *o, struct app *app,
 	else
 		p = registry_find(registry, name);
 	if (!p) {
-		(void)unknown(registry, set, name, err);
+		(void)unknown(app, registry, name, err);
 		if (flag == args_bare &&
 		    settings_policy(set, "sandboxes.default"))
 			err->code = ERR_POLICY;
 		return -1;
 	}
 	o->sandbox = p->name;
+	o->sandbox_as = p->also && !strcmp(name, p->also) ? p->also : p->name;
 	return check_flags(o, p, err);
 }

@@ -20,7 +20,8 @@ struct run_options {
 	unsigned fs_tools;   /* of fs_tools.h */
 	char *agent;         /* whose memory and skills: "agent"; owned */
 	const char *model, *model_params;
-	const char *sandbox; /* provider's name after resolution; "none" */
+	const char *sandbox;    /* provider's name after resolution; "none" */
+	const char *sandbox_as; /* as it was given: "podman" of docker */
 	const char *sandbox_id, *snapshot, *setup;
 	enum sandbox_network network;
 	enum lifecycle_exit on_exit;

@@ -129,3 +129,41 @@ char *run_own_find(struct run *r, struct store *store)
 	free(own.left);
 	return own.label;
 }
+
+struct own_place {
+	struct store *store;
+	const char *provider;
+	char *endpoint; /* owned */
+};
+
+static bool note_endpoint(void *arg, const struct ledger_row *row)
+{
+	struct own_place *own = arg;
+
+	if (row->state != LEDGER_GONE && !strcmp(row->provider, own->provider))
+		own->endpoint = xstrdup(row->endpoint);
+	return false;
+}
+
+static bool find_endpoint(void *arg, const struct thread_label *l)
+{
+	struct own_place *own = arg;
+	struct error ignored = { 0 };
+
+	(void)ledger_find(own->store, l->label, note_endpoint, own, &ignored);
+	return !own->endpoint;
+}
+
+char *run_own_endpoint(struct run *r)
+{
+	struct own_place own = { .provider = r->options.sandbox };
+	struct error ignored = { 0 };
+
+	if (!r->thread.id || r->options.sandbox_id || r->options.fork ||
+	    !strcmp(own.provider, "none") ||
+	    app_store(r->app, &own.store, &ignored) < 0)
+		return NULL;
+	(void)thread_label_each(own.store, r->thread.no, NULL, find_endpoint,
+				&own, &ignored);
+	return own.endpoint;
+}

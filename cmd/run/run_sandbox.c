@@ -222,8 +222,12 @@ int run_end_sandbox(struct run *r, struct error *err)
 int run_open_client(struct run *r, struct error *err)
 {
 	struct store *store;
+	char *endpoint = run_own_endpoint(r);
+	int rc = app_client_at(r->app, r->options.sandbox_as, endpoint,
+			       &r->host, err);
 
-	if (app_client(r->app, r->options.sandbox, &r->host, err) < 0)
+	free(endpoint);
+	if (rc < 0)
 		return -1;
 	r->opened_client = true;
 	if (on_host(r) && check_directory(err) < 0)

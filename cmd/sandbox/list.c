@@ -245,6 +245,7 @@ static int ask_provider(struct sandbox_table *l, struct app *app,
 
 	if (app_client(app, l->provider, &host, err) < 0)
 		return -1;
+	l->provider = host.provider->name;
 	rc = sandbox_probe(&host, &stop, err);
 	if (rc < 0)
 		; /* told below */

@@ -273,6 +273,7 @@ int sandbox_cmd_gc(struct app *app, const struct args *args)
 	};
 	struct stop stop = app_stop(app);
 	struct error err = { 0 };
+	const struct sandbox_provider *only = NULL;
 	struct registry *registry;
 	size_t left = 0;
 	int rc = app_store(app, &request.store, &err);
@@ -281,10 +282,13 @@ int sandbox_cmd_gc(struct app *app, const struct args *args)
 		rc = app_providers(app, &registry, &err);
 	buf_addf(&c.items, "{\"dry_run\":%s,\"items\":[",
 		 request.dry_run ? "true" : "false");
-	if (rc == 0 && request.provider &&
-	    !registry_find(registry, request.provider))
-		rc = app_unknown_provider(request.provider, &err);
+	if (rc == 0 && request.provider) {
+		only = registry_find(registry, request.provider);
+		if (!only)
+			rc = app_unknown_provider(app, request.provider, &err);
+	}
 	if (rc == 0) {
+		request.provider = only ? only->name : NULL;
 		request.providers = registry_list(registry);
 		rc = lifecycle_gc(&request, &left, &stop, &err);
 	}

@@ -107,6 +107,14 @@ static int find_known(struct found *f, struct store *store, const char *name,
 	return rc;
 }
 
+static bool is_provider(const char *provider, const char *name)
+{
+	const struct sandbox_provider *p = sandbox_provider_find(provider);
+
+	return !strcmp(provider, name) ||
+	       (p && p->also && !strcmp(p->also, name));
+}
+
 static int find_target(struct found *f, struct app *app, const char *name,
 		       const char *provider, struct error *err)
 {
@@ -117,7 +125,7 @@ static int find_target(struct found *f, struct app *app, const char *name,
 		return -1;
 	f->target->store = store;
 	rc = find_known(f, store, name, err);
-	if (rc == 0 && provider && strcmp(provider, f->provider) != 0) {
+	if (rc == 0 && provider && !is_provider(f->provider, provider)) {
 		target_close(f->target);
 		free(f->provider);
 		free(f->endpoint);
@@ -190,7 +198,7 @@ int target_open(struct target *t, struct app *app, const struct args *args,
 	int rc = find_target(&f, app, name, named_provider(args), err);
 
 	if (rc == 0)
-		rc = app_client(app, f.provider, &t->host, err);
+		rc = app_client_at(app, f.provider, f.endpoint, &t->host, err);
 	t->open = rc == 0;
 	if (rc == 0 && f.endpoint &&
 	    strcmp(f.endpoint, lifecycle_endpoint(&t->host)) != 0)

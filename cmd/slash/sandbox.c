@@ -175,10 +175,17 @@ static struct place_choice *list_places(struct run *r)
 	if (app_providers(r->app, &registry, &ignored) < 0)
 		return c;
 	all = registry_list(registry);
-	for (size_t i = 0; all[i]; i++)
-		if (!(all[i]->flags & SANDBOX_UNISOLATED))
-			add_place(c, all[i]->name, NULL, xstrdup(all[i]->name),
+	for (size_t i = 0; all[i]; i++) {
+		const char *also = all[i]->also;
+
+		if (all[i]->flags & SANDBOX_UNISOLATED)
+			continue;
+		add_place(c, all[i]->name, NULL, xstrdup(all[i]->name),
+			  xstrdup("a new sandbox"));
+		if (also && registry_find(registry, also) == all[i])
+			add_place(c, also, NULL, xstrdup(also),
 				  xstrdup("a new sandbox"));
+	}
 	return c;
 }
 

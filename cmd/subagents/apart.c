@@ -148,7 +148,8 @@ static int open_client(struct child *c, struct error *err)
 
 	a->run.app = r->app;
 	a->run.options.snapshot = r->options.snapshot;
-	if (app_client(r->app, r->host.provider->name, &a->run.host, err) < 0)
+	if (app_client(r->app, sandbox_client_name(&r->host), &a->run.host,
+		       err) < 0)
 		return -1;
 	a->has_client = true;
 	if (app_store(r->app, &store, err) < 0)

@@ -30,7 +30,7 @@ static int docker_open(struct sandbox_client *host, const struct settings *set,
 	struct docker *d = xcalloc(1, sizeof(*d));
 
 	d->settings = set;
-	if (engine_init(&d->engine, host->http, set, err) < 0) {
+	if (engine_init(&d->engine, host->http, set, host->also, err) < 0) {
 		engine_release(&d->engine);
 		free(d);
 		return -1;
@@ -427,6 +427,8 @@ static const struct sandbox_ops ops = {
 const struct sandbox_provider docker_provider = {
 	.name = "docker",
 	.summary = "containers of Docker or Podman",
+	.also = "podman",
+	.also_summary = "containers of Podman: docker, through Podman's socket",
 	.workdir = "/workspace",
 	.flags = SANDBOX_ATTACH | SANDBOX_SNAPSHOT | SANDBOX_LIVE |
 		 SANDBOX_STDIN | SANDBOX_NETWORK | SANDBOX_LIST |

@@ -22,23 +22,49 @@ static void use_socket(struct engine *e, const char *path)
 	e->shown = xasprintf("unix://%s", path);
 }
 
+static const char docker_socket[] = "/var/run/docker.sock";
+static const char root_socket[] = "/run/podman/podman.sock";
+
+/* The socket of the user's own Podman. Owned. */
+static char *user_socket(const struct settings *set)
+{
+	const char *runtime = settings_env_plain(set, "XDG_RUNTIME_DIR");
+
+	if (runtime && runtime[0])
+		return xasprintf("%s/podman/podman.sock", runtime);
+	return xasprintf("/run/user/%u/podman/podman.sock", geteuid());
+}
+
+/* The user's Podman before root's. False: neither has a socket. */
+static bool find_podman(struct engine *e, const struct settings *set)
+{
+	char *user = user_socket(set);
+
+	if (access(user, F_OK) == 0)
+		use_socket(e, user);
+	else if (access(root_socket, F_OK) == 0)
+		use_socket(e, root_socket);
+	free(user);
+	return e->socket;
+}
+
 /* The first socket that exists; Docker's own when none does, so that the
  * message names it. */
 static void find_socket(struct engine *e, const struct settings *set)
 {
-	const char *runtime = settings_env_plain(set, "XDG_RUNTIME_DIR");
-	char *user =
-		runtime ? xasprintf("%s/podman/podman.sock", runtime) : NULL;
+	if (access(docker_socket, F_OK) == 0 || !find_podman(e, set))
+		use_socket(e, docker_socket);
+}
 
-	if (access("/var/run/docker.sock", F_OK) == 0)
-		use_socket(e, "/var/run/docker.sock");
-	else if (user && access(user, F_OK) == 0)
-		use_socket(e, user);
-	else if (access("/run/podman/podman.sock", F_OK) == 0)
-		use_socket(e, "/run/podman/podman.sock");
-	else
-		use_socket(e, "/var/run/docker.sock");
+static int no_podman(const struct settings *set, struct error *err)
+{
+	char *user = user_socket(set);
+
+	error_set(err, ERR_NETWORK, "Podman has no socket at %s or %s", user,
+		  root_socket);
 	free(user);
+	return error_hint(err, "Start it: systemctl --user start podman.socket "
+			       "(or set DOCKER_HOST).");
 }
 
 static int use_address(struct engine *e, const char *scheme, const char *rest,
@@ -70,6 +96,10 @@ static int find_engine(struct engine *e, const struct settings *set,
 	const char *host = settings_env(set, "DOCKER_HOST");
 	const char *tls = settings_env(set, "DOCKER_TLS_VERIFY");
 
+	if (e->is_podman && find_podman(e, set))
+		return 0;
+	if (!host && e->is_podman)
+		return no_podman(set, err);
 	if (!host) {
 		find_socket(e, set);
 		return check_socket(e, err);
@@ -94,9 +124,9 @@ static int find_engine(struct engine *e, const struct settings *set,
 }
 
 int engine_init(struct engine *e, struct http *http, const struct settings *set,
-		struct error *err)
+		bool is_podman, struct error *err)
 {
-	*e = (struct engine){ .http = http };
+	*e = (struct engine){ .http = http, .is_podman = is_podman };
 	if (find_engine(e, set, err) == 0)
 		return 0;
 	engine_release(e);
@@ -116,6 +146,9 @@ int engine_unreachable(const struct engine *e, struct error *err)
 	if (err->code != ERR_NETWORK && err->code != ERR_UNREACHABLE)
 		return -1;
 	error_wrap(err, "no answer from the engine at %s", e->shown);
+	if (e->is_podman)
+		return error_hint(err, "Start Podman's socket: systemctl "
+				       "--user start podman.socket");
 	return error_hint(err, "start Docker, or Podman (systemctl --user "
 			       "start podman.socket), or set DOCKER_HOST");
 }

@@ -19,12 +19,14 @@ struct engine {
 	char *base;           /* owned: "http://docker", "https://host:2376" */
 	char *socket;         /* owned: path of the unix socket, or NULL */
 	char *shown;          /* owned: for messages, "unix:///run/..." */
+	bool is_podman;       /* Podman was asked for */
 	atomic_int top_words; /* see top_read() */
 };
 
-/* DOCKER_HOST, else Docker's socket, else Podman's. Talks to nobody. */
+/* DOCKER_HOST, else Docker's socket, else Podman's; is_podman: Podman's socket,
+ * else DOCKER_HOST. Talks to nobody. */
 int engine_init(struct engine *e, struct http *http, const struct settings *set,
-		struct error *err);
+		bool is_podman, struct error *err);
 void engine_release(struct engine *e);
 
 struct engine_ask { /* one request; all borrowed */

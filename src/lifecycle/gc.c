@@ -306,6 +306,8 @@ static void clean_rows(struct gc *gc, struct sandbox_client *host, bool listing)
 			clean_row(gc, host, row, listing);
 			continue;
 		}
+		if (host->also)
+			continue; /* the provider's own turn comes */
 		snprintf(reason, sizeof(reason),
 			 "it belongs to %s: point the provider there first",
 			 row->endpoint);
@@ -405,6 +407,47 @@ static void clean_provider(struct gc *gc, const struct sandbox_provider *p)
 	sandbox_client_close(&host);
 }
 
+/* True when rows of this provider are at the engine that its second name means,
+ * and the first one another. */
+static bool has_rows_also(const struct gc *gc,
+			  const struct sandbox_client *also)
+{
+	const struct gc_request *r = gc->request;
+	const char *endpoint = lifecycle_endpoint(also);
+	struct sandbox_client host = { 0 };
+	struct error ignored = { 0 };
+	bool found = false;
+
+	for (size_t i = 0; i < gc->n_rows && !found; i++)
+		found = !strcmp(gc->rows[i].provider, also->provider->name) &&
+			!strcmp(gc->rows[i].endpoint, endpoint);
+	if (!found ||
+	    r->host(r->arg, also->provider->name, &host, &ignored) < 0)
+		return found;
+	found = strcmp(endpoint, lifecycle_endpoint(&host)) != 0;
+	sandbox_client_close(&host);
+	return found;
+}
+
+/* Before the provider's own turn, which says what is left. */
+static void clean_also(struct gc *gc, const struct sandbox_provider *p)
+{
+	const struct gc_request *r = gc->request;
+	struct sandbox_client host = { 0 };
+	struct error ignored = { 0 };
+
+	if (!p->also || !has_rows(gc, p->name) ||
+	    r->host(r->arg, p->also, &host, &ignored) < 0)
+		return;
+	if (host.provider == p && has_rows_also(gc, &host) &&
+	    list_ours(gc, &host, &ignored) == 0) {
+		clean_listed(gc, &host);
+		clean_rows(gc, &host, true);
+	}
+	release_list(gc);
+	sandbox_client_close(&host);
+}
+
 int lifecycle_gc(const struct gc_request *request, size_t *left,
 		 const struct stop *stop, struct error *err)
 {
@@ -420,8 +463,10 @@ int lifecycle_gc(const struct gc_request *request, size_t *left,
 		    (request->provider && strcmp(request->provider, p->name)))
 			continue;
 		rc = stop_check(stop, err);
-		if (rc == 0)
+		if (rc == 0) {
+			clean_also(&gc, p);
 			clean_provider(&gc, p);
+		}
 	}
 	*left = gc.failures;
 	release(&gc);

@@ -18,7 +18,12 @@ struct sandbox_region {
 
 /* Static description; a row of providers/table.c. */
 struct sandbox_provider {
-	const char *name;    /* "docker" */
+	const char *name; /* "docker" */
+	/* A second name that users may say, or NULL: "podman". It is this
+	 * provider in the ledger, in labels and in config.toml; open() is told
+	 * by sandbox_client.also. */
+	const char *also;
+	const char *also_summary;
 	const char *summary; /* one line for provider list */
 	const char *noun;    /* of what an id is the number: "job"; or NULL */
 	const char *workdir; /* default inside, absolute; NULL: the user's */

@@ -160,20 +160,37 @@ static void explain_start(const struct sandbox_client *host,
 		  (long long)host->start_ms / 1000);
 }
 
+const char *sandbox_client_name(const struct sandbox_client *host)
+{
+	return host->also ? host->provider->also : host->provider->name;
+}
+
+int sandbox_client_open_as(struct sandbox_client *host,
+			   const struct sandbox_provider *provider,
+			   const char *name, const struct settings *set,
+			   struct http *http, struct error *err)
+{
+	*host = (struct sandbox_client){
+		.provider = provider,
+		.settings = set,
+		.http = http,
+		.also = provider->also && !strcmp(provider->also, name)
+	};
+	if (read_start_timeout(host, err) == 0 &&
+	    (!provider->ops->open || !provider->ops->open(host, set, err)))
+		return 0;
+	error_wrap(err, "%s", sandbox_client_name(host));
+	sandbox_client_close(host);
+	return -1;
+}
+
 int sandbox_client_open(struct sandbox_client *host,
 			const struct sandbox_provider *provider,
 			const struct settings *set, struct http *http,
 			struct error *err)
 {
-	*host = (struct sandbox_client){ .provider = provider,
-					 .settings = set,
-					 .http = http };
-	if (read_start_timeout(host, err) == 0 &&
-	    (!provider->ops->open || !provider->ops->open(host, set, err)))
-		return 0;
-	error_wrap(err, "%s", provider->name);
-	sandbox_client_close(host);
-	return -1;
+	return sandbox_client_open_as(host, provider, provider->name, set, http,
+				      err);
 }
 
 void sandbox_client_close(struct sandbox_client *host)

@@ -143,7 +143,8 @@ struct sandbox_client {
 	const struct sandbox_provider *provider;
 	const struct settings *settings; /* borrowed */
 	struct http *http;               /* borrowed; may be NULL for local */
-	void *priv;                      /* the provider's */
+	bool also;  /* it was asked for by provider->also */
+	void *priv; /* the provider's */
 	/* Set by open(): which engine or account it talks to, as a user would
 	 * name it; the provider's memory. NULL: there is only one. */
 	const char *endpoint;
@@ -193,7 +194,14 @@ int sandbox_client_open(struct sandbox_client *host,
 			const struct sandbox_provider *provider,
 			const struct settings *set, struct http *http,
 			struct error *err);
+/* The same by one of the provider's names. */
+int sandbox_client_open_as(struct sandbox_client *host,
+			   const struct sandbox_provider *provider,
+			   const char *name, const struct settings *set,
+			   struct http *http, struct error *err);
 void sandbox_client_close(struct sandbox_client *host);
+/* The name that opens the same again. */
+const char *sandbox_client_name(const struct sandbox_client *host);
 /* Tried again where retry_is_transient() (net/retry.h) says so, and once there
  * is an id only after a cut. After a failure there is something to delete when
  * sb->id is set, and there may be something of that label unless

@@ -373,12 +373,11 @@ def test_unknown_name(run, acme, model):
     r = task(run, "--sandbox", "acmee")
     assert r.status == 2
     assert textwrap.dedent("""\
-        rror: Unknown sandbox provider 'acmee'.
+        rror: Unknown sandbox provider 'acmee'. Did you mean acme?
         Available providers: acme, """) in r.err
     assert r.err.endswith(
-        "\n\nIf this is a third-party provider, install the package that "
-        "publishes it and re-run:\n  /install <package-name> --package\n"
-        "or declare [sandboxes.providers.acmee] in "
+        "\nTo add one of a package: dcode install PACKAGE --package. To add "
+        "one of your own: [sandboxes.providers.acmee] in "
         "~/.deepagents/config.toml.\n")
 
 

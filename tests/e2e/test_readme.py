@@ -1,5 +1,6 @@
 """test_readme.py - what README.md shows is what the program takes."""
 # SPDX-License-Identifier: MIT
+import json
 import re
 
 import pytest
@@ -51,5 +52,6 @@ def test_commands_have_their_help(readme, run):
 def test_sandboxes_are_those_of_the_list(readme, run):
     table = re.search(r"\n\| name \| what it is.*?\n\n", readme, re.S).group()
     told = re.findall(r"^\| `([a-z0-9]+)`", table, re.M)
-    have = re.findall(r"^([a-z0-9]+) ", run("provider", "list", "-v").out, re.M)
+    rows = json.loads(run("provider", "list", "--json").out)["data"]
+    have = [r["name"] for r in rows if "alias_of" not in r]
     assert sorted(told) == sorted(have) and len(told) > 10
