@@ -644,6 +644,8 @@ void screen_text_feed(struct screen_text *s, struct str chunk, struct buf *out)
 {
 	const struct sanitize_sink sink = { on_text, on_control, s };
 
+	if (!chunk.len && !s->rows)
+		return; /* most commands print nothing on standard error */
 	prepare(s);
 	s->out = out;
 	s->clean.sink = &sink;

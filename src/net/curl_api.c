@@ -2,6 +2,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "net/curl_api.h"
 
+#include <dlfcn.h>
 #include <errno.h>
 #include <poll.h>
 #include <pthread.h>
@@ -52,11 +53,29 @@ static const struct library library = {
 	.needed = "7.83",
 };
 
+/* OpenSSL frees its tables at exit, which costs more instructions than a turn
+ * of the conversation, right before the kernel frees all of it. The flag is in
+ * openssl/crypto.h; a libcurl with another TLS library has no libcrypto. */
+static void skip_cleanup_at_exit(void)
+{
+	enum { OPENSSL_INIT_NO_ATEXIT = 0x00080000 };
+	void *crypto = dlopen("libcrypto.so.3", RTLD_LAZY | RTLD_NOLOAD);
+	int (*init)(uint64_t, const void *) = NULL;
+
+	if (!crypto)
+		return;
+	*(void **)&init = dlsym(crypto, "OPENSSL_init_crypto");
+	if (init)
+		(void)init(OPENSSL_INIT_NO_ATEXIT, NULL);
+	dlclose(crypto);
+}
+
 static int load(struct curl_api *api, struct error *err)
 {
 	if (library_load(&library, symbols, sizeof(symbols) / sizeof(*symbols),
 			 api, err) < 0)
 		return -1;
+	skip_cleanup_at_exit();
 	if (api->global_init(CURL_GLOBAL_ALL) != CURLE_OK)
 		return error_set(err, ERR_SYSTEM, "libcurl does not start");
 	return 0;
