@@ -31,8 +31,9 @@ struct subcommand {
 };
 
 struct command {
-	const char *name;              /* "sandbox" */
-	const char *summary;           /* for dcode help, one line */
+	const char *name;    /* "sandbox" */
+	const char *summary; /* for dcode help, one line */
+	const char *topic;   /* its page, where that is not its name */
 	const struct subcommand *subs; /* ends in { 0 } */
 };
 

@@ -305,5 +305,6 @@ static const struct subcommand subs[] = {
 const struct command command_config = {
 	.name = "config",
 	.summary = "Settings in effect and where each came from",
+	.topic = "toml",
 	.subs = subs,
 };

@@ -255,5 +255,6 @@ static const struct subcommand subs[] = {
 const struct command command_doctor = {
 	.name = "doctor",
 	.summary = "Check configuration, credentials and sandboxes",
+	.topic = "chat",
 	.subs = subs,
 };

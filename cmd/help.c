@@ -232,6 +232,8 @@ int command_help(const struct command *c, const struct subcommand *sub)
 	args_text(stdout, c->summary, 0, 0);
 	for (const struct subcommand *s = c->subs; s->name; s++)
 		print_options(s);
+	if (c->topic)
+		printf("\nMore: dcode help %s\n", c->topic);
 	return 0;
 }
 

@@ -13,6 +13,7 @@
 #include "base/str.h"
 #include "cmd/command.h"
 #include "cmd/credential.h"
+#include "cmd/manual.h"
 #include "cmd/mcp/logins.h"
 #include "cmd/models/default.h"
 #include "cmd/options.h"
@@ -90,8 +91,14 @@ static int refuse_word(const char *name)
 
 	if (!reference_command(name, &err)) {
 		error_set(&err, ERR_USAGE, "there is no command '%s'", name);
-		error_hint(&err, "For one task: dcode -n \"...\". All "
-				 "commands: dcode help");
+		if (manual_find(name))
+			error_hint(&err,
+				   "Its page of the manual: dcode help "
+				   "%s",
+				   name);
+		else
+			error_hint(&err, "For one task: dcode -n \"...\". All "
+					 "commands: dcode help");
 	}
 	return command_refuse(NULL, NULL, &err);
 }

@@ -29,22 +29,32 @@ static bool is_less(const char *line)
 	return str_is(program, "less");
 }
 
-/* The line for a shell, or NULL: no pager. Owned. */
-static char *choose_program(void)
+char *pager_line(const char *usual, bool *colours)
 {
 	const char *own = getenv("PAGER");
+	const char *line = own ? own : usual;
+
+	*colours = is_less(line);
+	if (!str_trim(str_of(line)).len)
+		return NULL;
+	return own && *colours ? xasprintf("%s -R", own) : xstrdup(line);
+}
+
+/* The same for this terminal and what is installed. */
+static char *choose_line(bool *colours)
+{
 	const char *term = getenv("TERM");
-	char *less;
+	char *less = NULL;
+	char *line = NULL;
 
 	if (!term || !strcmp(term, "dumb"))
 		return NULL;
-	if (own)
-		return !str_trim(str_of(own)).len ? NULL
-		       : is_less(own)             ? xasprintf("%s -R", own)
-						  : xstrdup(own);
-	less = proc_find("less", getenv("PATH"));
+	if (!getenv("PAGER"))
+		less = proc_find("less", getenv("PATH"));
+	if (less || getenv("PAGER"))
+		line = pager_line("less -FR", colours);
 	free(less);
-	return less ? xstrdup("less -FR") : NULL;
+	return line;
 }
 
 static int spawn(struct pager_output *p, char *line)
@@ -78,11 +88,12 @@ static int spawn(struct pager_output *p, char *line)
 void pager_begin(struct pager_output *p)
 {
 	bool terminal = isatty(STDOUT_FILENO);
-	char *line = terminal ? choose_program() : NULL;
+	bool colours = false;
+	char *line = terminal ? choose_line(&colours) : NULL;
 
 	*p = (struct pager_output){ .stdout_ = -1, .colours = terminal };
 	if (line && spawn(p, line) == 0)
-		p->colours = is_less(line);
+		p->colours = colours;
 	free(line);
 }
 

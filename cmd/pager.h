@@ -12,6 +12,9 @@ struct pager_output {
 	bool colours; /* what is written may be styled */
 };
 
+/* The shell's line that runs $PAGER, or usual where that is not set; NULL where
+ * it is set to nothing. colours: the program shows them. Owned. */
+char *pager_line(const char *usual, bool *colours);
 /* Until pager_end() standard output goes to $PAGER, or to less -FR. At no
  * terminal, without such a program, or with $PAGER set to nothing it stays. */
 void pager_begin(struct pager_output *p);

@@ -284,5 +284,6 @@ const struct command command_provider = {
 	.name = "provider",
 	.summary = "The sandbox providers: which are ready here, and whether "
 		   "one keeps its promises",
+	.topic = "providers",
 	.subs = subs,
 };

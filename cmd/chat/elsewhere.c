@@ -7,6 +7,11 @@
 
 #include "base/str.h"
 #include "cmd/chat/external.h"
+#include "cmd/pager.h"
+#include "cmd/slash/slash.h"
+#include "term/draw.h"
+
+enum { USAGE_MOST = 1 << 14 };
 
 static struct external leave_screen(struct live *l)
 {
@@ -46,23 +51,29 @@ bool elsewhere_edit_text(struct live *l, struct buf *text)
 	return changed;
 }
 
-static void page(struct live *l, const struct rows *rows)
+static void page_rows(struct live *l, const struct rows *rows)
 {
 	struct buf text = BUF_INIT(ROWS_MAX_BYTES);
+	struct theme theme = l->theme;
 	struct error err = { 0 };
 	struct external x;
+	bool colours;
 	int status = 0;
+	char *line = pager_line("less -R", &colours);
 	char *name;
 
+	theme.links = false; /* few pagers know them */
 	for (size_t i = 0; i < rows->n; i++) {
-		buf_addstr(&text, rows_view(rows, i).bytes);
+		if (colours)
+			draw_text(&theme, rows, i, &text);
+		else
+			buf_addstr(&text, rows_view(rows, i).bytes);
 		buf_addc(&text, '\n');
 	}
 	name = external_file(l->run->app, ".txt", buf_str(&text), &err);
 	x = leave_screen(l);
 	if (name)
-		status = external_run(
-			&x, external_choose("PAGER", NULL, "less"), name, &err);
+		status = external_run(&x, line ? line : "less", name, &err);
 	screen_resume(&l->screen);
 	if (status > 0)
 		error_set(&err, ERR_REMOTE, "the pager ended with status %d",
@@ -72,19 +83,41 @@ static void page(struct live *l, const struct rows *rows)
 	if (name)
 		(void)unlink(name);
 	free(name);
+	free(line);
 	buf_release(&text);
+}
+
+static void show(struct live *l, struct rows *rows)
+{
+	rows_close(rows);
+	if (rows->n > screen_live_rows(&l->screen))
+		page_rows(l, rows);
+	else
+		live_print_rows(l, rows);
 }
 
 void elsewhere_show_call(struct live *l)
 {
 	struct rows rows = { 0 };
 
-	if (transcript_newest(&l->transcript, &rows)) {
-		rows_close(&rows);
-		if (rows.n > screen_live_rows(&l->screen))
-			page(l, &rows);
-		else
-			live_print_rows(l, &rows);
-	}
+	if (transcript_newest(&l->transcript, &rows))
+		show(l, &rows);
 	rows_release(&rows);
+}
+
+void elsewhere_show_page(struct live *l, const struct manual_page *page)
+{
+	const struct manual_look look = { &l->theme, screen_columns(&l->screen),
+					  "/help" };
+	struct buf usage = BUF_INIT(USAGE_MOST);
+	struct rows rows = { 0 };
+
+	slash_add_usage(page->name, look.columns, &usage);
+	rows_add(&rows, (struct style){ 0 }, buf_str(&usage));
+	if (usage.len)
+		rows_end(&rows);
+	manual_render(page, &look, &rows);
+	show(l, &rows);
+	rows_release(&rows);
+	buf_release(&usage);
 }

@@ -16,14 +16,13 @@
 #include "base/str.h"
 #include "cmd/chat/leave.h"
 
-const char *external_choose(const char *first, const char *second,
-			    const char *usual)
+static const char *choose_editor(void)
 {
-	const char *value = getenv(first);
+	const char *value = getenv("VISUAL");
 
 	if (!value || !value[0])
-		value = second ? getenv(second) : NULL;
-	return value && value[0] ? value : usual;
+		value = getenv("EDITOR");
+	return value && value[0] ? value : "vi";
 }
 
 /* Waits for its end. A signal that ends the chat ends the program first. */
@@ -136,9 +135,7 @@ int external_edit(const struct external *x, const char *suffix, struct str text,
 	int status = -1;
 
 	if (name)
-		status = external_run(x,
-				      external_choose("VISUAL", "EDITOR", "vi"),
-				      name, err);
+		status = external_run(x, choose_editor(), name, err);
 	if (status > 0)
 		error_set(err, ERR_REMOTE,
 			  "the editor ended with status %d: the text is as it "

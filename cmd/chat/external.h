@@ -12,9 +12,6 @@ struct external {
 	int out, err; /* the terminal, for the program's output */
 };
 
-/* The first of these variables of the user's own that says something. */
-const char *external_choose(const char *first, const char *second,
-			    const char *usual);
 /* The words of program with the file behind them, as a shell reads them: "code
  * --wait". It starts in /: an editor or pager reads .exrc, .vimrc or
  * .lessfilter of the directory that it starts in. Its exit status, or -1.

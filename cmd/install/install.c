@@ -182,6 +182,7 @@ const struct command command_install = {
 		   "one call that proves them. PROVIDER may also "
 		   "be all-sandboxes or all-providers; --package brings in "
 		   "somebody else's",
+	.topic = "providers",
 	.subs = subs,
 };
 
@@ -203,5 +204,6 @@ static const struct subcommand uninstall_subs[] = {
 const struct command command_uninstall = {
 	.name = "uninstall",
 	.summary = "Remove a provider that --package brought in",
+	.topic = "providers",
 	.subs = uninstall_subs,
 };

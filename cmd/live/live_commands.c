@@ -11,7 +11,7 @@
 #include "sandbox/rights.h"
 
 enum {
-	SHOWN_BYTES = 1 << 16,
+	SHOWN_BYTES = 1 << 20,
 };
 
 int live_pick(void *arg, const struct pick *p)
@@ -92,6 +92,22 @@ static bool is_open(const struct live *l)
 	       (l->state == LIVE_IDLE || l->state == LIVE_WORKING);
 }
 
+/* "/help TOPIC" */
+static bool show_topic(struct live *l, struct str line, const char *text)
+{
+	struct str word = str_trim(str_skip(line, str_find(line, ' ')));
+	char *topic = xstrndup(word.ptr, word.len);
+	const struct manual_page *page = manual_find(topic);
+
+	free(topic);
+	if (!page)
+		return false;
+	print_echo(l, text);
+	elsewhere_show_page(l, page);
+	live_print(l);
+	return true;
+}
+
 bool live_run_at_once(struct live *l, const char *text)
 {
 	struct str line = str_trim(str_of(text));
@@ -109,6 +125,8 @@ bool live_run_at_once(struct live *l, const char *text)
 		elsewhere_edit(l);
 		return true;
 	}
+	if (slash_is(line, "/help") && show_topic(l, line, text))
+		return true;
 	done = slash_show(l->run, line, screen_columns(&l->screen), &shown);
 	if (done) {
 		print_echo(l, text);

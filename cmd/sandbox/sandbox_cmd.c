@@ -410,5 +410,6 @@ static const struct subcommand subs[] = {
 const struct command command_sandbox = {
 	.name = "sandbox",
 	.summary = "Look at, use and delete sandboxes",
+	.topic = "sandboxes",
 	.subs = subs,
 };

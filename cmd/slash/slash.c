@@ -19,7 +19,7 @@
 enum {
 	WORDS_MOST = 64, /* after a command's name */
 	SHOWN_MOST = 60, /* characters of an unknown command */
-	SHOWN_BYTES = 1 << 16,
+	SHOWN_BYTES = 1 << 20,
 	COLUMNS = 80, /* without a screen */
 };
 

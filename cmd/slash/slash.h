@@ -19,6 +19,9 @@ bool slash_is(struct str line, const char *name);
  * it is unknown. False: it is another one. On the thread that draws. */
 bool slash_show(struct run *r, struct str line, size_t columns,
 		struct buf *out);
+/* Appends the lines of /help about the command of this name ("model" or
+ * "/model"), if there is one. */
+void slash_add_usage(const char *name, size_t columns, struct buf *out);
 /* Whether what it shows is of the sandbox, which must be there then. */
 bool slash_needs_sandbox(struct str line);
 /* What commands of the shell, typed in the chat, take for it: r, just opened.

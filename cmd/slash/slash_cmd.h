@@ -74,6 +74,7 @@ void slash_list_thread_words(struct run *r, struct buf *out);
 void slash_list_sandbox_words(struct run *r, struct buf *out);
 void slash_list_modes(struct run *r, struct buf *out);
 void slash_list_themes(struct run *r, struct buf *out);
+void slash_list_topics(struct run *r, struct buf *out);
 /* Files of the user's directory, and of where the tools run. */
 void slash_list_here(struct run *r, struct buf *out);
 void slash_list_there(struct run *r, struct buf *out);

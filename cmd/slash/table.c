@@ -7,9 +7,11 @@
 
 const struct slash_command slash_commands[] = {
 	{ .name = "/help",
-	  .summary = "Print this",
+	  .args = "[TOPIC]",
+	  .summary = "Print this, or a page of the manual",
 	  .group = GROUP_CHAT,
-	  .show = slash_cmd_help },
+	  .show = slash_cmd_help,
+	  .list = slash_list_topics },
 	{ .name = "/quit",
 	  .aliases = "/q /exit",
 	  .summary = "Leave (also exit, Ctrl-D)",

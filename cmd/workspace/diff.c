@@ -270,5 +270,6 @@ static const struct subcommand subs[] = {
 const struct command command_diff = {
 	.name = "diff",
 	.summary = "Show what changed in a sandbox, as a patch",
+	.topic = "apply",
 	.subs = subs,
 };

@@ -189,5 +189,6 @@ static const struct subcommand subs[] = {
 const struct command command_sync = {
 	.name = "sync",
 	.summary = "Send what changed here into a sandbox that has the tree",
+	.topic = "apply",
 	.subs = subs,
 };
