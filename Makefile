@@ -10,7 +10,7 @@ PKGS    := libcjson libprotobuf-c libsodium libutf8proc sqlite3
 HEADERS := libcurl libarchive md4c libxml-2.0 yaml-0.1 # headers only: loaded at run time
 
 # What the goals at hand need, named before anything is built.
-NO_BUILD := help clean check check-sdk demo soak lint format quick form-checks
+NO_BUILD := help clean uninstall check check-sdk demo soak lint format quick form-checks
 ifneq ($(if $(MAKECMDGOALS),$(filter-out $(NO_BUILD),$(MAKECMDGOALS)),all),)
 TESTING := $(filter unit units quick-units threaded fuzz fuzzers bench e2e,$(MAKECMDGOALS))
 PROGRAM  = $(if $(shell command -v $(1)),,$(2))
@@ -25,7 +25,7 @@ endif
 
 WARN    := -Wall -Wextra -Wpedantic -Wshadow -Wformat=2 -Wstrict-prototypes \
            -Wmissing-prototypes -Wvla -Wundef -Werror
-VERSION := 0.1.0
+VERSION := 0.2.0
 # Messages are cut where they do not fit: error.h says so.
 WARN    += $(if $(findstring clang,$(CC)),,-Wno-format-truncation)
 DEFS    := -DDCODE_VERSION=\"$(VERSION)\" -D_GNU_SOURCE -Isrc -I. -I$(B)/gen
@@ -242,6 +242,12 @@ install: dcode docs
 	install -D -m 0644 $(B)/docs/_dcode $(SHARE)/zsh/site-functions/_dcode
 	install -D -m 0644 $(B)/docs/dcode.fish \
 		$(SHARE)/fish/vendor_completions.d/dcode.fish
+uninstall:
+	rm -f $(DESTDIR)$(PREFIX)/bin/dcode $(SHARE)/man/man[157]/dcode[-.]* \
+		$(SHARE)/bash-completion/completions/dcode \
+		$(SHARE)/zsh/site-functions/_dcode \
+		$(SHARE)/fish/vendor_completions.d/dcode.fish
+	rm -rf $(SHARE)/dcode
 clean:
 	rm -rf build dcode
 help:
@@ -256,6 +262,6 @@ help:
 	@echo 'make bench      ratios against bare C programs built beside'
 	@echo 'make soak       in full what make check samples; PART=torture: one part of it'
 	@echo 'make docs       build/release/docs: man pages, completions'
-	@echo 'make install    to PREFIX (/usr/local)   make clean'
-.PHONY: all docs units fuzzers gen quick quick-units threaded form-checks flags check check-sdk soak demo unit memcheck e2e lint fuzz bench format install clean help
+	@echo 'make install    to PREFIX (/usr/local)   make uninstall   make clean'
+.PHONY: all docs units fuzzers gen quick quick-units threaded form-checks flags check check-sdk soak demo unit memcheck e2e lint fuzz bench format install uninstall clean help
 .DELETE_ON_ERROR:

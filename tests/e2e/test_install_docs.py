@@ -60,6 +60,15 @@ def complete(installed):
     return run
 
 
+def test_make_uninstall_leaves_nothing(top, installed, tmp_path):
+    shutil.copytree(installed, tmp_path / "usr")
+    (tmp_path / "usr/share/man/man1/other.1").touch()
+    subprocess.run(["make", "-s", "uninstall", f"DESTDIR={tmp_path}",
+                    "PREFIX=/usr"], cwd=top, check=True)
+    left = [p for p in (tmp_path / "usr").rglob("*") if p.is_file()]
+    assert [p.name for p in left] == ["other.1"]
+
+
 def test_make_install_puts_each_file_in_its_place(installed, tables):
     found = {str(p.relative_to(installed)) for p in installed.rglob("*")
              if p.is_file()}

@@ -311,7 +311,7 @@ def test_a_slash_command_is_completed(live):
     s.until("/version")
     s.keys("Tab")
     s.keys("Enter")
-    s.until(lambda t: t.count("0.1.0") > 1)
+    s.until(lambda t: t.count("0.2.0") > 1)
 
 
 def test_the_history_is_there_in_the_next_session(live):

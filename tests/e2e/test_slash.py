@@ -226,7 +226,7 @@ def test_what_only_shows_does_not_wait_for_the_turn(talk):
     c = begin(talk, {"turns": [{"text": "Late answer.", "delay_ms": 4000}],
                      "repeat": True, "by": "count"})
     c.say("hi", "Esc stops it")
-    seen = c.say("/version", "dcode 0.1.0", 2)
+    seen = c.say("/version", "dcode 0.2.0", 2)
     assert "Late answer." not in seen
     c.say("/tokens", "+ /tokens")
     c.until("Late answer.")

@@ -164,6 +164,6 @@ def test_no_limit_and_no_timeout_have_documented_ends(top, model, run):
     (tool,) = [t for t in server.requests[0]["body"]["tools"]
                if t["name"] == "execute"]
     assert "0 means 24 hours" in str(tool)
-    readme = " ".join((top / "README.md").read_text().split())
-    assert "24 hours without it" in readme
-    assert "`timeout: 0` means 24 hours" in readme
+    manual = " ".join((top / "cmd/manual/dcode.md").read_text().split())
+    assert "24 hours by default" in manual
+    assert "`timeout: 0` means 24 hours" in manual
