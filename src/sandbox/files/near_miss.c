@@ -19,6 +19,8 @@ enum {
 	SHOWN_LINES = 10,
 	SHOWN_CHARS = 1000, /* of each of them */
 	PARTS = 18,         /* of one character, decomposed: Unicode's most */
+	FOLD_COST = 64,     /* bytes: what folding an empty line costs */
+	WORK_BYTES = 128 << 20, /* folded for one edit, about a second */
 };
 
 /* A line without what is taken for equal; from[i] is where byte i was. */
@@ -146,7 +148,21 @@ struct wanted {
 	struct str raw[TEXT_LINES];
 	struct folded lines[TEXT_LINES];
 	size_t n;
+	size_t work; /* of WORK_BYTES: what is left */
 };
+
+/* Attack: a file that repeats the first lines of the text makes each of its
+ * lines the start of a long comparison, hours of them for 8 MB. False: give up,
+ * the edit fails without the hint. */
+static bool may_fold(struct wanted *w, struct str line)
+{
+	size_t cost = FOLD_COST + line.len;
+
+	if (cost > w->work)
+		return false;
+	w->work -= cost;
+	return true;
+}
 
 /* Where in a line of the file line i of the text is, or SIZE_MAX: the first
  * must end the line, the last begin it, others be all of it. */
@@ -180,7 +196,7 @@ static bool begins_with(struct str s, struct str with)
 
 /* True where all lines of the text are at rest. Fills the first line that is
  * not the same byte for byte: what the file has there, and its number. */
-static bool matches(const struct wanted *w, struct str rest, struct str *have,
+static bool matches(struct wanted *w, struct str rest, struct str *have,
 		    size_t *which)
 {
 	bool differs = false;
@@ -190,7 +206,7 @@ static bool matches(const struct wanted *w, struct str rest, struct str *have,
 		struct str line;
 		size_t at;
 
-		if (!str_split(&rest, '\n', &line))
+		if (!str_split(&rest, '\n', &line) || !may_fold(w, line))
 			return false;
 		fold(line, &f);
 		at = find_line(w, i, &f);
@@ -286,14 +302,14 @@ static void show(const struct wanted *w, struct str rest, size_t number,
 	}
 }
 
-static bool find(const struct wanted *w, struct str file, struct buf *out)
+static bool find(struct wanted *w, struct str file, struct buf *out)
 {
 	size_t number = 1;
 	struct str have;
 	struct str line;
 	size_t which;
 
-	for (; file.len; number++) {
+	for (; file.len && w->work > FOLD_COST; number++) {
 		if (matches(w, file, &have, &which)) {
 			show(w, file, number, out);
 			explain(have, w->raw[which], out);
@@ -311,6 +327,7 @@ bool near_miss(struct str file, struct str text, struct buf *out)
 	bool found = false;
 	bool any = false;
 
+	w->work = WORK_BYTES;
 	/* A line break at the end is one more line, an empty one. */
 	while (text.len && file.len <= FILE_BYTES && w->n < TEXT_LINES &&
 	       str_split(&text, '\n', &w->raw[w->n])) {
