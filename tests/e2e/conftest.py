@@ -1,5 +1,6 @@
 """conftest.py - what every end-to-end test needs: a home, the program."""
 # SPDX-License-Identifier: MIT
+import collections
 import os
 import pathlib
 import re
@@ -7,6 +8,7 @@ import signal
 import subprocess
 import sys
 import time
+import zlib
 
 import pytest
 
@@ -24,6 +26,45 @@ SANITIZER = re.compile(
 def pytest_configure(config):
     config.addinivalue_line(
         "markers", "long: minutes, or of little news: in `make soak` only")
+    config.addinivalue_line(
+        "markers", "slow: seconds of a processor: sampled, see Sample")
+
+
+class Sample:
+    """What a push runs of the tests that are many or slow.
+
+    DCODE_TEST_SAMPLE=SEED:N takes one of N of the cases of each test that has
+    several, one of N of the tests that are marked slow, and all others. One
+    file of N runs under the sanitizers, the rest is the release. SEED is the
+    commit's: what one push leaves out, the next ones take. `make soak` runs
+    everything under the sanitizers.
+    """
+
+    def __init__(self, text):
+        seed, of = text.split(":")
+        self.seed, self.of = seed, int(of)
+
+    def rank(self, name):
+        return zlib.crc32(f"{self.seed} {name}".encode())
+
+    def has(self, name):
+        return self.rank(name) % self.of == 0
+
+    def left_out(self, items):
+        cases = collections.defaultdict(list)
+        for item in items:
+            cases[item.nodeid.partition("[")[0]].append(item)
+        for name, each in cases.items():
+            if len(each) == 1:
+                if each[0].get_closest_marker("slow") and not self.has(name):
+                    yield each[0]
+                continue
+            each.sort(key=lambda item: self.rank(item.nodeid))
+            yield from each[-(-len(each) // self.of):]
+
+
+SAMPLE = os.environ.get("DCODE_TEST_SAMPLE")
+SAMPLE = Sample(SAMPLE) if SAMPLE else None
 
 
 # Files with tests of ten seconds and more. They begin first: one that begins
@@ -48,10 +89,12 @@ def pytest_collection_modifyitems(config, items):
     items.sort(key=lambda item: not item.path.name.startswith(LONGEST))
     if os.environ.get("DCODE_TEST_LONG"):
         return
-    left = [i for i in items if i.get_closest_marker("long")]
+    left = {i for i in items if i.get_closest_marker("long")}
+    if SAMPLE:
+        left.update(SAMPLE.left_out([i for i in items if i not in left]))
     if left:
         items[:] = [i for i in items if i not in left]
-        config.hook.pytest_deselected(items=left)
+        config.hook.pytest_deselected(items=list(left))
 
 
 # A test that hangs holds up all others of its worker, and CI's limit says
@@ -86,9 +129,12 @@ def top():
     return TOP
 
 
-@pytest.fixture(scope="session")
-def dcode():
-    """The program under test; scripts/check gives the sanitized one."""
+@pytest.fixture(scope="module")
+def dcode(request):
+    """The program under test; scripts/check gives the sanitized one, to one
+    file of N where it samples."""
+    if SAMPLE and not SAMPLE.has(request.path.name):
+        return program("DCODE_RELEASE", "dcode")
     return program("DCODE", "dcode")
 
 
