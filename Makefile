@@ -175,6 +175,8 @@ $(DOCS) &: $(B)/dcode scripts/docs/gendocs.py scripts/docs/manpage.py $(MANUAL)
 	$(Q)/usr/bin/python3 scripts/docs/gendocs.py $< $(B)/docs
 
 docs: $(DOCS)
+manual: $(B)/dcode # after a change of a row that config.toml is parsed by
+	/usr/bin/python3 scripts/docs/gentoml.py $< cmd/manual/toml.md
 units: $(UNITS)
 fuzzers: $(FUZZERS)
 gen: $(GEN)
@@ -261,7 +263,8 @@ help:
 	@echo 'make memcheck   unit tests under valgrind (half an hour)'
 	@echo 'make bench      ratios against bare C programs built beside'
 	@echo 'make soak       in full what make check samples; PART=torture: one part of it'
+	@echo 'make manual     cmd/manual/toml.md, from the rows that parse config.toml'
 	@echo 'make docs       build/release/docs: man pages, completions'
 	@echo 'make install    to PREFIX (/usr/local)   make uninstall   make clean'
-.PHONY: all docs units fuzzers gen quick quick-units threaded form-checks flags check check-sdk soak demo unit memcheck e2e lint fuzz bench format install uninstall clean help
+.PHONY: all docs manual units fuzzers gen quick quick-units threaded form-checks flags check check-sdk soak demo unit memcheck e2e lint fuzz bench format install uninstall clean help
 .DELETE_ON_ERROR:

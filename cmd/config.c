@@ -28,20 +28,10 @@ static void print_clean(const char *text, int width)
 	buf_release(&out);
 }
 
-static const char *type_name(enum setting_type type)
-{
-	static const char *const names[] = {
-		[SETTING_STRING] = "string", [SETTING_INT] = "integer",
-		[SETTING_BOOL] = "boolean",  [SETTING_LIST] = "list",
-		[SETTING_TABLE] = "table",
-	};
-
-	return names[type];
-}
-
 static void print_catalog(const struct setting *row)
 {
-	printf("    %s (%s", row->help ? row->help : "", type_name(row->type));
+	printf("    %s (%s", row->help ? row->help : "",
+	       setting_type_name(row->type));
 	if (row->fallback)
 		printf(", default %s", row->fallback);
 	if (row->env)
@@ -95,7 +85,7 @@ static void add_json(struct buf *out, const struct config_entry *entry,
 		buf_addc(out, ',');
 		json_member(out, "summary", str_of(row->help));
 		buf_addc(out, ',');
-		json_member(out, "type", str_of(type_name(row->type)));
+		json_member(out, "type", str_of(setting_type_name(row->type)));
 		buf_addc(out, ',');
 		json_member(out, "default", str_of(row->fallback));
 		buf_addc(out, ',');

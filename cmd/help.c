@@ -297,6 +297,59 @@ static int show_page(struct app *app, const struct command *c,
 	return 0;
 }
 
+static void add_member(struct buf *out, const char *name, const char *text)
+{
+	buf_addc(out, ',');
+	json_member(out, name, str_of(text));
+}
+
+static void add_setting(struct buf *out, const char *group,
+			const struct setting *row)
+{
+	char key[160];
+
+	if (row->flags & SETTING_ENV_ONLY)
+		return;
+	snprintf(key, sizeof(key), "%s%s%s%s",
+		 group ? "sandboxes.providers." : "", group ? group : "",
+		 group ? ".params." : "", row->key);
+	buf_adds(out, out->ptr[out->len - 1] == '}' ? ",{" : "{");
+	json_member(out, "key", str_of(key));
+	add_member(out, "type", setting_type_name(row->type));
+	add_member(out, "unit", row->unit);
+	add_member(out, "default", row->fallback);
+	add_member(out, "example", row->example);
+	buf_adds(out, ",\"env\":\"");
+	if (row->env && row->flags & SETTING_PREFIX_ONLY)
+		buf_adds(out, "DEEPAGENTS_CODE_");
+	buf_addf(out, "%s\"", row->env ? row->env : "");
+	add_member(out, "help", row->help);
+	buf_addc(out, '}');
+}
+
+/* Each key that config.toml may have, for scripts/docs/gentoml.py. */
+static void add_settings(struct buf *out)
+{
+	buf_adds(out, ",\"settings\":[");
+	for (const struct setting *row = settings_core; row->key; row++)
+		add_setting(out, NULL, row);
+	for (size_t i = 0; sandbox_providers[i]; i++)
+		for (const struct setting *row = sandbox_providers[i]->settings;
+		     row && row->key; row++)
+			add_setting(out, sandbox_providers[i]->name, row);
+	for (const struct setting_key *k = settings_keys; k->key; k++) {
+		buf_addf(out, ",{\"key\":\"%s.%s\"", k->table, k->key);
+		add_member(out, "type", k->type);
+		add_member(out, "unit", k->unit);
+		add_member(out, "default", k->fallback);
+		add_member(out, "example", k->example);
+		add_member(out, "env", "");
+		add_member(out, "help", k->help);
+		buf_addc(out, '}');
+	}
+	buf_addc(out, ']');
+}
+
 static int page_json(const struct manual_page *page)
 {
 	struct buf data = BUF_INIT(PAGE_MOST);
@@ -305,6 +358,8 @@ static int page_json(const struct manual_page *page)
 	buf_addc(&data, ',');
 	json_member(&data, "text",
 		    (struct str){ (const char *)page->text, page->len });
+	if (!strcmp(page->name, "toml"))
+		add_settings(&data);
 	buf_addc(&data, '}');
 	app_envelope("help", &data);
 	buf_release(&data);

@@ -7,79 +7,95 @@ enum { CREDENTIAL = SETTING_SECRET | SETTING_ENV_ONLY };
 const struct setting settings_core[] = {
 	{
 		.key = "agents.default",
+		.example = "\"reviewer\"",
 		.help = "Agent to use, as -a NAME",
 	},
 	{
 		.key = "agents.recent",
+		.example = "\"agent\"",
 		.help = "Agent used last; where agents.default is not set",
 	},
 	{
 		.key = "approvals.allow",
+		.example = "[]",
 		.type = SETTING_LIST,
 		.help = "Calls that run unasked; A at a question adds one",
 	},
 	{
 		.key = "approvals.review",
+		.example = "\"all\"",
 		.help = "all: ask about calls that only read, too",
 	},
 	{
 		.key = "approvals.sandbox",
+		.example = "\"ask\"",
 		.help = "auto or ask: about calls in an isolated sandbox "
 			"(auto)",
 	},
 	{
 		.key = "limits",
+		.example = "{ max_usd = 3.00 }",
 		.type = SETTING_TABLE,
 		.help = "max_usd: as --max-usd; warn_usd: amounts to warn at",
 	},
 	{
 		.key = "mcp.allow",
+		.example = "[\"docs/search\", \"tickets/*\"]",
 		.type = SETTING_LIST,
 		.help = "Tools of MCP servers that run unasked: patterns "
 			"SERVER/TOOL",
 	},
 	{
 		.key = "mcp.call_timeout",
+		.unit = "seconds",
 		.type = SETTING_INT,
 		.fallback = "300",
 		.help = "Seconds for one call of an MCP server's tool",
 	},
 	{
 		.key = "mcp.disabled_project_servers",
+		.example = "[\"browser\"]",
 		.type = SETTING_LIST,
 		.help = "MCP servers of projects that are never started",
 	},
 	{
 		.key = "mcp.disabled_servers",
+		.example = "[\"browser\"]",
 		.type = SETTING_LIST,
 		.help = "MCP servers that are never started",
 	},
 	{
 		.key = "mcp.startup_timeout",
+		.unit = "seconds",
 		.type = SETTING_INT,
 		.fallback = "10",
 		.help = "Seconds until an MCP server has named its tools",
 	},
 	{
 		.key = "models.default",
+		.example = "\"anthropic:claude-opus-5\"",
 		.help = "Model to use, as provider:model",
 	},
 	{
 		.key = "models.recent",
+		.example = "\"anthropic:claude-opus-5\"",
 		.help = "Model used last; where models.default is not set",
 	},
 	{
 		.key = "models.allowed",
+		.example = "[\"anthropic:*\", \"ollama:qwen3\"]",
 		.type = SETTING_LIST,
 		.help = "Models that may be used: provider:name, provider:*",
 	},
 	{
 		.key = "models.effort",
+		.example = "\"high\"",
 		.help = "How much models think: none, minimal, low, medium, "
 			"high, xhigh, max",
 	},
 	{
 		.key = "models.compact_at",
+		.unit = "percent, or tokens",
 		.type = SETTING_INT,
 		.fallback = "85",
 		.least = 10,
@@ -101,6 +117,7 @@ const struct setting settings_core[] = {
 	},
 	{
 		.key = "retries.busy_seconds",
+		.unit = "seconds",
 		.type = SETTING_INT,
 		.fallback = "600",
 		.help = "Seconds for which a model that is busy (429, 529) is "
@@ -108,27 +125,33 @@ const struct setting settings_core[] = {
 	},
 	{
 		.key = "retries.max_retries",
+		.unit = "retries",
+		.example = "3",
 		.type = SETTING_INT,
 		.help = "Times a failed model request is sent again",
 	},
 	{
 		.key = "sandboxes.copy_limit",
+		.unit = "MiB",
 		.type = SETTING_INT,
 		.fallback = "16384",
 		.help = "MiB that one sandbox cp may bring back",
 	},
 	{
 		.key = "sandboxes.default",
+		.example = "\"docker\"",
 		.help = "Provider meant by a bare --sandbox",
 	},
 	{
 		.key = "sandboxes.keep_for",
+		.unit = "seconds",
 		.type = SETTING_INT,
 		.fallback = "604800",
 		.help = "Seconds for which a sandbox is kept",
 	},
 	{
 		.key = "sandboxes.on_exit",
+		.example = "\"stop\"",
 		.help = "What the end does with the sandbox: delete, stop or "
 			"keep (delete; a chat with work in it asks)",
 	},
@@ -148,6 +171,8 @@ const struct setting settings_core[] = {
 	},
 	{
 		.key = "sandboxes.start_timeout",
+		.unit = "seconds",
+		.example = "600",
 		.type = SETTING_INT,
 		.env = "SANDBOX_START_TIMEOUT",
 		.flags = SETTING_PREFIX_ONLY,
@@ -156,6 +181,7 @@ const struct setting settings_core[] = {
 	},
 	{
 		.key = "shell.allow_list",
+		.example = "[\"make\", \"npm test\"]",
 		.type = SETTING_LIST,
 		.flags = SETTING_PREFIX_ONLY,
 		.env = "SHELL_ALLOW_LIST",
@@ -163,6 +189,7 @@ const struct setting settings_core[] = {
 	},
 	{
 		.key = "skills.extra_allowed_dirs",
+		.example = "[\"/srv/skills\"]",
 		.type = SETTING_LIST,
 		.flags = SETTING_PREFIX_ONLY,
 		.env = "EXTRA_SKILLS_DIRS",
@@ -171,6 +198,7 @@ const struct setting settings_core[] = {
 	},
 	{
 		.key = "threads.max_size_mb",
+		.unit = "MiB",
 		.type = SETTING_INT,
 		.fallback = "1024",
 		.help = "MiB that the stored threads may have; 0: no cap",
@@ -201,12 +229,14 @@ const struct setting settings_core[] = {
 	},
 	{
 		.key = "ui.notify_after",
+		.unit = "seconds",
 		.type = SETTING_INT,
 		.fallback = "30",
 		.help = "Seconds without a key before that",
 	},
 	{
 		.key = "ui.theme",
+		.example = "\"light\"",
 		.flags = SETTING_PREFIX_ONLY,
 		.env = "THEME",
 		.help = "Colours of the screen: auto, dark, light or none; "
@@ -214,6 +244,7 @@ const struct setting settings_core[] = {
 	},
 	{
 		.key = "web.allow_hosts",
+		.example = "[\"docs.python.org\", \"*.example.com\"]",
 		.type = SETTING_LIST,
 		.help = "Hosts that fetch_url reads unasked: example.com, "
 			"*.example.com",
@@ -233,48 +264,56 @@ const struct setting settings_core[] = {
 	},
 	{
 		.key = "web.search_command",
+		.example = "[\"/usr/local/bin/search\", \"--json\"]",
 		.type = SETTING_LIST,
 		.help = "Program that searches the web, with its arguments; "
 			"the query comes as JSON on its input",
 	},
 	{
 		.key = "workspace.fetch_mb",
+		.unit = "MiB",
 		.type = SETTING_INT,
 		.fallback = "1024",
 		.help = "MiB of changed files that may come from a sandbox",
 	},
 	{
 		.key = "workspace.file_mb",
+		.unit = "MiB",
 		.type = SETTING_INT,
 		.fallback = "100",
 		.help = "MiB of one of them; larger ones are named and stay",
 	},
 	{
 		.key = "workspace.history",
+		.unit = "commits",
 		.type = SETTING_INT,
 		.fallback = "0",
 		.help = "How many of the last commits are sent with the tree",
 	},
 	{
 		.key = "workspace.include",
+		.example = "[\".env.test\", \"data/*.bin\"]",
 		.type = SETTING_LIST,
 		.help = "Patterns of files that are sent although they hold "
 			"secrets, are ignored or large",
 	},
 	{
 		.key = "workspace.mode",
+		.example = "\"repo\"",
 		.type = SETTING_STRING,
 		.help = "\"repo\": the git working tree goes into each new "
 			"sandbox; \"bind\": it is bound there; \"none\"",
 	},
 	{
 		.key = "workspace.patches_days",
+		.unit = "days",
 		.type = SETTING_INT,
 		.fallback = "30",
 		.help = "Days that saved patches are kept",
 	},
 	{
 		.key = "workspace.patches_mb",
+		.unit = "MiB",
 		.type = SETTING_INT,
 		.fallback = "512",
 		.help = "MiB of saved patches that are kept",

@@ -38,6 +38,8 @@ struct setting {         /* an array of these ends in { 0 } */
 	const char *fallback; /* as written in TOML ("\"python:3\"", "3600"),
 				 or NULL */
 	const char *help;     /* one line */
+	const char *unit;     /* "seconds", or NULL */
+	const char *example;  /* as in TOML; NULL: the fallback is one */
 	/* For providers/kit/body.h: where the value goes in the request that
 	 * creates a sandbox ("resources.vcpus"), and the least integer. */
 	const char *field;
@@ -219,9 +221,25 @@ void settings_each_secret(const struct settings *s,
 				       const char *value),
 			  void *arg);
 
+/* "string", "integer", "boolean", "list" or "table". */
+const char *setting_type_name(enum setting_type type);
+
 /* Whether a name's last word is KEY, TOKEN, SECRET, PASSWORD or the like. */
 bool setting_looks_secret(const char *name);
 
 extern const struct setting settings_core[]; /* config/schema.c */
+
+/* A key within a table of settings_core. Whoever reads the table looks for it;
+ * unknown ones are told from these rows, and the manual lists them. */
+struct setting_key {
+	const char *table; /* "models.providers.NAME": NAME is any */
+	const char *key;
+	const char *type; /* "string", "number", "list", ... */
+	const char *unit; /* or NULL, as the next two */
+	const char *fallback;
+	const char *example;
+	const char *help;
+};
+extern const struct setting_key settings_keys[]; /* config/schema_tables.c */
 
 #endif

@@ -9,13 +9,9 @@
 #include "config/foreign.h"
 #include "config/settings_impl.h"
 
-/* Of [models.providers.NAME]: the Python program's, and dcode's own. */
-static const char *const model_keys[] = {
-	"allow_http",   "api_key_env", "api_key_url",  "base_url",
-	"base_url_env", "class_path",  "display_name", "enabled",
-	"location",     "models",      "params",       "profile",
-	"project",      "region",      "short_name",   "wire",
-};
+/* Of [models.providers.NAME]: those that only the Python program reads. */
+static const char *const model_keys[] = { "api_key_url", "class_path",
+					  "display_name", "short_name" };
 
 static const char params_end[] = ".params";
 static const char providers[] = "sandboxes.providers.";
@@ -45,6 +41,22 @@ static void add_part(struct names *names, const char *path, const char *prefix)
 	names->kept[names->n] = xstrndup(rest, strcspn(rest, "."));
 	names->list[names->n] = names->kept[names->n];
 	names->n++;
+}
+
+/* The keys of a table among settings_keys. */
+static void add_table(struct names *names, const char *table)
+{
+	for (const struct setting_key *k = settings_keys; k->key; k++)
+		if (!strcmp(k->table, table))
+			add_part(names, k->key, "");
+}
+
+static bool has_name(const struct names *names, const char *name)
+{
+	for (size_t i = 0; i < names->n; i++)
+		if (!strcmp(names->list[i], name))
+			return true;
+	return false;
 }
 
 static void names_release(struct names *names)
@@ -109,53 +121,52 @@ static bool is_row(const struct settings *s, const char *path)
 	return false;
 }
 
+/* The entries of one table, whose name is path. */
+static void check_entries(struct settings *s, const struct toml_value *table,
+			  const char *path, const struct names *names,
+			  struct unknown *u)
+{
+	for (size_t i = 0; i < table->n_items; i++) {
+		const struct toml_value *v = &table->items[i];
+		char *whole;
+
+		if (has_name(names, v->key))
+			continue;
+		whole = xasprintf("%s.%s", path, v->key);
+		warn_unknown(s, v, whole, names, u);
+		free(whole);
+	}
+}
+
 static void check_model_providers(struct settings *s,
 				  const struct toml_value *all,
 				  struct unknown *u)
 {
-	const struct names names = {
-		.list = (const char **)model_keys,
-		.n = sizeof(model_keys) / sizeof(model_keys[0]),
-	};
+	struct names names = { 0 };
 
+	add_table(&names, "models.providers.NAME");
+	for (size_t i = 0; i < sizeof(model_keys) / sizeof(*model_keys); i++)
+		add_part(&names, model_keys[i], "");
 	for (size_t i = 0; i < all->n_items; i++) {
-		const struct toml_value *entry = &all->items[i];
+		char *path =
+			xasprintf("models.providers.%s", all->items[i].key);
 
-		for (size_t j = 0;
-		     entry->kind == TOML_TABLE && j < entry->n_items; j++) {
-			const struct toml_value *v = &entry->items[j];
-			bool known = false;
-			char *path;
-
-			for (size_t k = 0; k < names.n; k++)
-				known |= !strcmp(v->key, model_keys[k]);
-			if (known)
-				continue;
-			path = xasprintf("models.providers.%s.%s", entry->key,
-					 v->key);
-			warn_unknown(s, v, path, &names, u);
-			free(path);
-		}
+		if (all->items[i].kind == TOML_TABLE)
+			check_entries(s, &all->items[i], path, &names, u);
+		free(path);
 	}
+	names_release(&names);
 }
 
 /* A misspelt cap is none. */
 static void check_limits(struct settings *s, const struct toml_value *limits,
 			 struct unknown *u)
 {
-	static const char *const keys[] = { "max_usd", "warn_usd" };
-	const struct names names = { .list = (const char **)keys, .n = 2 };
+	struct names names = { 0 };
 
-	for (size_t i = 0; i < limits->n_items; i++) {
-		const struct toml_value *v = &limits->items[i];
-		char *path;
-
-		if (!strcmp(v->key, keys[0]) || !strcmp(v->key, keys[1]))
-			continue;
-		path = xasprintf("limits.%s", v->key);
-		warn_unknown(s, v, path, &names, u);
-		free(path);
-	}
+	add_table(&names, "limits");
+	check_entries(s, limits, "limits", &names, u);
+	names_release(&names);
 }
 
 /* A program or a service of the user's: its params are its own. */

@@ -241,6 +241,17 @@ static int slot_list(const struct settings *s, const struct setting_slot *slot,
 	return good ? 0 : wrong(s, slot, "a list of strings", err);
 }
 
+const char *setting_type_name(enum setting_type type)
+{
+	static const char *const names[] = {
+		[SETTING_STRING] = "string", [SETTING_INT] = "integer",
+		[SETTING_BOOL] = "boolean",  [SETTING_LIST] = "list",
+		[SETTING_TABLE] = "table",
+	};
+
+	return names[type];
+}
+
 int setting_slot_check(const struct settings *s,
 		       const struct setting_slot *slot, struct error *err)
 {

@@ -18,14 +18,17 @@ enum {
 
 const struct setting ssh_settings[] = {
 	{ .key = "host",
+	  .example = "\"me@box.example.org\"",
 	  .type = SETTING_STRING,
 	  .help = "the host, as ssh takes it: user@host, or a Host of "
 		  "~/.ssh/config" },
 	{ .key = "workdir",
+	  .example = "\"/srv/work\"",
 	  .type = SETTING_STRING,
 	  .help = "existing directory there to work in, never removed "
 		  "(a new one for each sandbox, ~/dcode/LABEL)" },
 	{ .key = "isolate",
+	  .example = "\"podman\"",
 	  .type = SETTING_STRING,
 	  .help = "bwrap or podman: runs each command in one, which the host "
 		  "must have (commands are not isolated)" },
@@ -34,6 +37,7 @@ const struct setting ssh_settings[] = {
 	  .fallback = "\"docker.io/library/debian:stable-slim\"",
 	  .help = "image for isolate = \"podman\"" },
 	{ .key = "config",
+	  .example = "\"/home/me/.ssh/dcode\"",
 	  .type = SETTING_STRING,
 	  .help = "configuration of ssh in place of ~/.ssh/config" },
 	{ 0 },

@@ -92,18 +92,20 @@ def plain(cell):
 
 
 def add_tagged(page, head, rows):
-    """The first cell, and the others below it."""
+    """The first cell, and the others below it: what it means before what else
+    there is to say of it."""
     for row in rows:
         tag = page.inline(row[0]) or "\\&"
         page.add(".TP", tag)
-        for name, cell in zip(head[1:], row[1:]):
-            if not cell:
-                continue
-            if len(head) > 2 and name:
-                cell = f"{name}: {cell}"
+        cells = [(n, c) for n, c in zip(head[1:], row[1:]) if c not in "-"]
+        if head[-1] == "meaning":
+            page.text(row[-1])
+            cells = [(n, c) for n, c in cells if n != "meaning"]
+            cells = [("", "; ".join(f"{n}: {c}" for n, c in cells))]
+        for name, cell in cells:
             if page.lines[-1] != tag:
                 page.add(".br")
-            page.text(cell)
+            page.text(f"{name}: {cell}" if len(head) > 2 and name else cell)
 
 
 def column_widths(head, rows):
