@@ -42,7 +42,8 @@ def tables(settings):
     part = [t for t in found if "NAME" in t or t == "limits"]
     order = [""]
     for table in found:
-        if not table or table in part or table.startswith("sandboxes.providers."):
+        if not table or table in part \
+                or table.startswith("sandboxes.providers."):
             continue
         order.append(table)
         order += [t for t in part if t.startswith(table + ".")]

@@ -4,6 +4,7 @@ in the code: slash commands, keys, answers, exit statuses, events."""
 import json
 import pathlib
 import re
+import subprocess
 
 TOP = pathlib.Path(__file__).resolve().parents[2]
 BUILT_IN_SKILLS = {"/skill:NAME", "/remember", "/skill-creator"}
@@ -103,3 +104,87 @@ def test_events_has_every_field_of_a_result(run, model):
     told = {w for cell in first_cells(page("events"), "## The result")
             for w in words(cell)}
     assert set(last) - {"type"} <= told and len(last) > 12
+
+
+# --- options ---
+
+OF_OTHERS = {"--now", "--region", "--format", "--export", "--clusters",
+             "--reservation"}  # of systemctl, an example, AWS and Slurm
+GENERATED = {"output-format", "help", "version"}  # in OPTIONS of dcode(1)
+
+
+def options_of(run):
+    data = json.loads(run("help", "--json").out)["data"]
+    own = [s["options"] for c in data["commands"]
+           for s in [c, *c["subcommands"]]]
+    return data["options"] + data["run_options"], [o for s in own for o in s]
+
+
+def test_the_manual_has_every_option_of_a_run_and_no_unknown_one(run):
+    of_run, of_commands = options_of(run)
+    text = "\n".join(p.read_text()
+                     for p in (TOP / "cmd/manual").glob("*.md"))
+    told = set(re.findall(r"(?<![\w-])--?[A-Za-z][a-z-]*", text))
+    for option in of_run:
+        names = {"--" + option["name"], "-" + option["letter"]}
+        assert names & told or option["name"] in GENERATED, option["name"]
+    have = {"--" + o["name"] for o in of_run + of_commands}
+    have |= {"--" + n for n in re.findall(r'\{ "([a-z-]+)", [0\']',
+                                          source("cmd/reference.c"))}
+    assert {t for t in told if t[:2] == "--"} - have <= OF_OTHERS
+
+
+# --- config.toml ---
+
+def settings(run):
+    return json.loads(run("help", "toml", "--json").out)["data"]["settings"]
+
+
+def keys_of(run, table):
+    return {s["key"].rpartition(".")[2] for s in settings(run)
+            if s["key"].rpartition(".")[0] == table}
+
+
+def test_the_page_of_config_toml_is_what_its_rows_say(run, dcode, tmp_path):
+    """make manual writes it."""
+    copy = tmp_path / "toml.md"
+    copy.write_text(page("toml"))
+    subprocess.run(["/usr/bin/python3", TOP / "scripts/docs/gentoml.py",
+                    dcode, copy], check=True)
+    assert copy.read_text() == page("toml"), "run make manual"
+    for row in settings(run):
+        table, _, key = row["key"].rpartition(".")
+        heading = f"### `[{table}]`" if table else "### Before any table"
+        if row["type"] != "table":
+            section = page("toml").split(heading + "\n")[1].split("###")[0]
+            assert f"\n| `{key}` | {row['type']}" in section
+            assert row["example"] or row["default"], row["key"]
+            assert f"\n{key} = " in section, row["key"]
+        assert row["unit"] or row["type"] != "integer", row["key"]
+
+
+def test_each_key_within_a_table_that_is_read_has_a_row(run):
+    """What code looks for in a table of config.toml by its name."""
+    entry = keys_of(run, "sandboxes.providers.NAME")
+    rows = source("providers/external/provider_config.c")
+    rows = rows.split("} keys[] = {")[1].split("};")[0]
+    assert set(re.findall(r'\{ "(\w+)"', rows)) == entry
+    rows = source("src/model/catalog/profile.c").split("} rows[] = {")[1]
+    assert set(re.findall(r'\{ "(\w+)"', rows.split("};")[0])) \
+        == keys_of(run, "models.providers.NAME.profile")
+    code = "".join(p.read_text() for p in (TOP / "src/model").rglob("*.c"))
+    code += source("cmd/money/run_money.c") + source("providers/price.c")
+    read = set(re.findall(r'endpoint_\w+\(p,\s+"(\w+)"', code))
+    read |= set(re.findall(r'toml_get\([\w.\->&\[\]]+, "(\w+)"\)', code))
+    known = entry | keys_of(run, "models.providers.NAME") \
+        | keys_of(run, "limits") | keys_of(run, "retries.NAME")
+    assert len(read) > 8 and read <= known
+
+
+def test_each_setting_that_is_read_by_its_key_has_a_row(run):
+    code = "".join(p.read_text() for top in ("src", "cmd", "config")
+                   for p in (TOP / top).rglob("*.c"))
+    read = set(re.findall(r'settings_(?:string|int|bool|list|toml|directory)'
+                          r'\([^;"]*?NULL,\s*"([a-z_.]+)"', code))
+    rows = {s["key"] for s in settings(run)}
+    assert len(read) > 20 and read <= rows
