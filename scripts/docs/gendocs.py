@@ -90,8 +90,6 @@ def man_pages(data):
     """(file, text) of each."""
     pages = {p.stem: p.read_text("utf-8")
              for p in sorted((TOP / "cmd" / "manual").glob("*.md"))}
-    pages.setdefault("dcode", "# dcode(1): a coding agent for the terminal\n"
-                     "\n`dcode` starts a chat in this directory.\n")
     sections = {topic: manpage.read_head(text)[:2]
                 for topic, text in pages.items()}
     for topic, text in pages.items():

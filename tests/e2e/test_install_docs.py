@@ -1,6 +1,7 @@
 """test_install_docs.py - make install: program, manual, completions."""
 # SPDX-License-Identifier: MIT
 import json
+import re
 import shutil
 import subprocess
 
@@ -153,5 +154,8 @@ def test_completions_know_each_option_and_parse(installed, tables, shell,
     dashes = "-l " if shell == "fish" else "--"
     for option in tables["options"] + tables["run_options"]:
         assert dashes + option["name"] in text
+    topics = {t["name"] for t in tables["topics"]}
+    assert any(topics <= set(re.findall(r"[\w-]+", line))
+               for line in text.splitlines())
     if shutil.which(shell):
         subprocess.run([shell, "-n", installed / path], check=True)
