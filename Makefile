@@ -92,8 +92,15 @@ SLOW     := provider_process supervise held fetch apply_history $(VENDORS) agent
             path keep vault ws_frame ws_torture proc_run
 UNIT_OF  = $(1:%=$(B)/tests/unit/%_test)
 QUICK   := $(filter-out $(call UNIT_OF,$(SLOW)),$(UNITS))
+# SAMPLE="SEED N": one of N of the threaded programs under ThreadSanitizer, of the
+# slow ones elsewhere.
+SAMPLE  ?=
+SAMPLED  = $(if $(SAMPLE),$(shell printf '%s\n' $(1) | sh tests/sample.sh $(SAMPLE)),$(1))
 ifeq ($(V),tsan)
-UNITS   := $(call UNIT_OF,$(THREADED))
+UNITS   := $(call UNIT_OF,$(call SAMPLED,$(THREADED)))
+RUN     := $(UNITS)
+else
+RUN     := $(filter-out $(call UNIT_OF,$(filter-out $(call SAMPLED,$(SLOW)),$(SLOW))),$(UNITS))
 endif
 # End-to-end tests for make quick: a few of each kind, seconds in all.
 SMOKE   := $(addprefix tests/e2e/test_,readme.py config.py task.py chat.py) \
@@ -205,7 +212,7 @@ threaded: units
 	@printf '%s\n' $(THREADED) $(LINKED) | sort | diff - $(B)/threaded || \
 		{ echo 'Makefile: THREADED, LINKED are not what was linked'; exit 1; }
 unit: units
-	@sh tests/run-units.sh $(filter $(UNITS),$(call UNIT_OF,$(SLOW))) $(filter $(QUICK),$(UNITS))
+	@sh tests/run-units.sh $(filter $(RUN),$(call UNIT_OF,$(SLOW))) $(filter $(QUICK),$(RUN))
 # Reads of memory that was never written, which the sanitizers do not see. valgrind 3.19 knows no
 # pidfd_open, so tests that start programs fail in it: only its own findings count.
 memcheck: units

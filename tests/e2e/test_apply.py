@@ -246,6 +246,7 @@ def test_index_stages_and_runs_nothing_that_the_repository_planted(
     assert "clean" in ran(out) and "ran-fsmonitor" in ran(out)
 
 
+@pytest.mark.slow
 def test_branch_makes_a_commit_and_nothing_else(run, room, tmp_path, env):
     send(room, tmp_path, edit_much)
     room.write(a=TEN.replace("line 1", "my own 1"))

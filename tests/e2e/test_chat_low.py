@@ -52,6 +52,7 @@ def test_rows_drawn_in_a_low_window_leave_nothing_in_the_scrollback(
     assert seen.count("\u276f") <= 2, seen
 
 
+@pytest.mark.slow
 def test_a_window_made_low_leaves_only_what_the_terminal_scrolled_out(live):
     """Once, of the moment when it shrank; no frame after it adds to that."""
     text = "\n\n".join(f"mark{i}mark" for i in range(100))

@@ -200,6 +200,7 @@ def say(text, role="user"):
     return {"role": role, "parts": [{"kind": "text", "text": text}]}
 
 
+@pytest.mark.slow
 def test_half_a_file_is_no_thread_and_ends_with_1(run, home, tmp_path):
     good = exported([say("a"), say("b \\u00e9", "assistant")],
                     patch={"name": "p"}, patch_base64=["YQ==", "Yg=="])
@@ -280,6 +281,7 @@ def test_an_import_that_has_no_room_is_refused_whole(run, config, tmp_path):
     assert thread(run)["message_count"] == 2000
 
 
+@pytest.mark.slow
 def test_an_import_that_was_killed_leaves_no_thread(start, run, home,
                                                     tmp_path):
     file = tmp_path / "work" / "f.json"

@@ -220,6 +220,7 @@ def test_the_page_is_made_of_our_own_elements(page):
         == ["img", "img src=x", "img onerror=y", "a onclick=y"]
 
 
+@pytest.mark.slow
 def test_a_page_of_any_length_takes_little_memory(run, env, tmp_path,
                                                   dcode_release):
     lines = "".join(f"{n} <b>&\n" for n in range(40000))  # half a MB

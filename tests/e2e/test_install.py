@@ -171,6 +171,7 @@ def refused(install, site, path):
     assert not list(site.parent.glob(".install*"))
 
 
+@pytest.mark.slow
 def test_wheels(install, run, home, tmp_path):
     site = home / SITE
     path = wheel(tmp_path)
@@ -234,6 +235,7 @@ def test_a_python_without_pip(install, env, tmp_path):
     assert "Provider 'acme'" in r.out
 
 
+@pytest.mark.slow
 def test_a_folder(install, run, tmp_path):
     folder = tmp_path / "src"
     folder.mkdir()

@@ -96,6 +96,7 @@ def test_a_sandbox_that_never_was_costs_nothing(live, env):
     assert re.search(r"sandbox <?\$0\.", cost), cost  # the control
 
 
+@pytest.mark.slow
 def test_sync_names_the_host_of_a_sandbox_whose_configuration_is_gone(
         run, ssh, sshd, model, env, tmp_path):
     ssh()

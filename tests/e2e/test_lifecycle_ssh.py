@@ -57,6 +57,7 @@ def project(sshd):  # noqa: F811
     place.rmdir()
 
 
+@pytest.mark.slow
 def test_a_cut_after_any_piece(run, ssh, sshd, model, project):  # noqa: F811
     """Every run ends, in success or an error that names ssh; no command
     runs twice."""

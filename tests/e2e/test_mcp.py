@@ -361,6 +361,7 @@ BAD = {
 }
 
 
+@pytest.mark.slow
 def test_hostile_answers_are_right_or_a_clear_error(mcp, model, run, config):
     config("[mcp]\ncall_timeout = 8\nstartup_timeout = 30\n")
     mcp.own(**{name: mcp.entry(name) for name in [*GOOD, *BAD]})

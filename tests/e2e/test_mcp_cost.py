@@ -28,6 +28,7 @@ def homes(home, tmp_path):
     return {"bare": tmp_path / "bare", "full": home}, full
 
 
+@pytest.mark.slow
 def test_the_first_request_does_a_bounded_number_of_calls(
         homes, model, run, env, dcode_release, tmp_path):
     homes, mcp = homes

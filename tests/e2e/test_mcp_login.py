@@ -83,6 +83,7 @@ def task(run, *flags, **how):
     return run("-n", "hi", "-M", "anthropic:m", *flags, **how)
 
 
+@pytest.mark.slow
 def test_a_login_is_used_renewed_and_forgotten(
         mcp, secured, model, run, env, home):
     s = secured()
@@ -139,6 +140,7 @@ def test_a_logout_is_not_undone_by_a_run_that_renews(
     assert run("mcp", "login").out == "sec: not logged in\n"
 
 
+@pytest.mark.slow
 def test_a_login_is_renewed_under_a_passphrase_that_was_typed(
         mcp, secured, run, env, dcode, tmp_path):
     s = secured()
@@ -183,6 +185,7 @@ def test_a_server_that_begins_without_a_login_can_have_one(
     assert login(run, env, "srv").status == 0
 
 
+@pytest.mark.slow
 def test_two_at_once_renew_a_login_one_after_the_other(
         mcp, secured, run, start, env):
     s = secured()
@@ -382,6 +385,7 @@ HOSTILE = {
 }
 
 
+@pytest.mark.slow
 def test_hostile_logins_end_in_a_clear_error(
         mcp, serve, start, run, env, config, home):
     config("[mcp]\nstartup_timeout = 3\n")

@@ -64,6 +64,7 @@ def test_odd_names_may_be_typed_without_backslashes(live, work):
     assert "is no file" not in s.text(True)
 
 
+@pytest.mark.slow
 def test_what_does_not_go_along_is_said(live, work):
     (work / "large").write_text("words\n" * 60000)
     (work / "binary").write_bytes(b"\0\1\2\xff" * 100)

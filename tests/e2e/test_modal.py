@@ -115,6 +115,7 @@ def test_commands_end(modal, model, task, config, command, wanted):
     assert wanted in results(server)[0]
 
 
+@pytest.mark.slow
 def test_long_commands_go_by_the_input(modal, model, task):
     cloud = modal()
     text = "0123456789abcde\n" * 20000

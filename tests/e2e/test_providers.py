@@ -201,6 +201,7 @@ def quick(run, name, *options):
     return contract(run, name, *([] if LONG else ["--quick"]), *options)
 
 
+@pytest.mark.slow
 def test_python_example(top, home, run, config):
     example(top, home, "directories", "plain_directories.py")
     root = home / "boxes"
@@ -226,6 +227,7 @@ def test_class_of_a_package(run, acme):
     assert list(acme.iterdir()) == []
 
 
+@pytest.mark.slow
 def test_bare_async_class(run, acme, config):
     config('[sandboxes.providers.bare]\nclass_path = "acme:Bare"\n'
            'working_dir = "/no/such/place"\n')

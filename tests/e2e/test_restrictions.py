@@ -223,6 +223,7 @@ def test_a_misspelt_cap_is_named(config, run):
     assert "did you mean max_usd?" in r.err
 
 
+@pytest.mark.slow
 def test_every_row_that_limits_by_its_name_is_one_of_them(config, model, run,
                                                           data):
     """So that a new provider's row is not forgotten: config/settings_guard.c"""

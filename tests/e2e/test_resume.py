@@ -287,6 +287,7 @@ def test_killed_at_any_point_every_thread_resumes(model, run, start, home,
         assert db.execute("PRAGMA integrity_check").fetchone() == ("ok",)
 
 
+@pytest.mark.slow
 def test_a_full_store_stops_storing_and_not_the_work(model, run, config, home):
     m = model([{"text": "x" * 300000, "tool_calls": [LS]}, {"text": "Done."}])
     config("[threads]\nmax_size_mb = 1\n")

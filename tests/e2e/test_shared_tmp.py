@@ -212,6 +212,7 @@ def large(run, model, **how):
     return server, r
 
 
+@pytest.mark.slow
 def test_large_results_are_swept_after_a_day(run, model):
     first, = results_of(large(run, model)[1])
     assert stat.S_IMODE(RESULTS.stat().st_mode) == 0o700
@@ -223,6 +224,7 @@ def test_large_results_are_swept_after_a_day(run, model):
         path.unlink()
 
 
+@pytest.mark.slow
 def test_large_results_are_bounded(run, model):
     own, = results_of(large(run, model)[1])
     many = [own.with_name(f"{own.name}{i:02}") for i in range(20)]
@@ -255,6 +257,7 @@ def test_large_results_stay_out_of_another_users_directory(
     os.unlink(where)
 
 
+@pytest.mark.slow
 def test_what_dcode_keeps_is_private_whatever_the_umask(run, model, home):
     work = home.parent / "work"
     (work / "file").write_text("x\n")

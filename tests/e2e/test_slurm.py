@@ -298,6 +298,7 @@ def test_a_job_is_submitted_once_when_the_answer_was_lost(slurm, model, run,
     assert len(slurm.rig.jobs(every=True)) == before + 1
 
 
+@pytest.mark.slow
 def test_a_tool_call_is_one_round_trip(slurm, model, run):
     """A command is one piece of the stream there, and one back."""
     slurm.wrap()

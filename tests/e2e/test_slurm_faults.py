@@ -57,6 +57,7 @@ def test_torture(slurm, model, run, way):
     assert r.status == 0 and slurm.pieces > 12
 
 
+@pytest.mark.slow
 def test_killed_anywhere(kill_at, dcode_release, env, slurm, model, home,
                          tmp_path, orphans):
     model({"turns": [execute("echo x >f; sleep 0.05; cat f"), DONE],

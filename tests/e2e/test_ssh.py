@@ -97,6 +97,7 @@ def outputs(run):
     return [e["content"] for e in events if e["type"] == "tool_result"]
 
 
+@pytest.mark.slow
 def test_it_keeps_the_contract_with_one_session(run, ssh, sshd):
     before = sshd.logins()
     r = run("provider", "test", "ssh", "--json", timeout=300)
@@ -354,6 +355,7 @@ def test_a_command_goes_on_through_cuts(start, wire, sshd, model):
     assert "end" in seen and "7" in seen
 
 
+@pytest.mark.slow
 def test_a_host_may_go_away_and_come_back(start, ssh, sshd, model):
     model([execute("sleep 3; echo back"), {"text": "done"}])
     r = start(*TASK)

@@ -3,11 +3,14 @@
 import json
 import subprocess
 
+import pytest
+
 from lifecycle import execute, wait_for
 from sshd_rig import Rig
 from test_ssh import TASK, outputs, ssh, sshd, task  # noqa: F401
 
 
+@pytest.mark.slow
 def test_neither_keys_nor_the_agent_go_to_the_host(
         run, ssh, model, env, tmp_path):  # noqa: F811
     """Whatever SendEnv and ForwardAgent say: ssh itself is the control."""
@@ -67,6 +70,7 @@ def far_side(tmp_path, **programs):
     return Rig(f"SetEnv PATH={place}:/usr/bin:/bin")
 
 
+@pytest.mark.slow
 def test_no_variable_of_a_command_is_an_argument(run, ssh, model,  # noqa: F811
                                                  tmp_path):
     """Other users of the host can read those. The control is what was run."""
@@ -97,6 +101,7 @@ run)
 esac"""
 
 
+@pytest.mark.slow
 def test_containers_of_killed_commands_go_with_the_sandbox(
         run, ssh, model, tmp_path):  # noqa: F811
     """podman, which would have removed them, is killed, too. A stand-in for
@@ -120,6 +125,7 @@ def test_containers_of_killed_commands_go_with_the_sandbox(
     assert calls.endswith("rm -f -t 0 c1\n")
 
 
+@pytest.mark.slow
 def test_a_sleep_of_whole_seconds_will_do(start, ssh, model,  # noqa: F811
                                           tmp_path):
     """Output is live, and a time limit ends the command."""
@@ -190,6 +196,7 @@ def test_a_command_reads_no_start_file(run, ssh, sshd,  # noqa: F811
     assert "one" in one and "a banner" not in one
 
 
+@pytest.mark.slow
 def test_no_network_is_refused_or_kept_to(run, ssh, sshd,  # noqa: F811
                                           model):
     """Also by who goes on in that sandbox; with full: the control."""

@@ -82,6 +82,7 @@ def test_a_login_that_the_end_of_the_run_cuts_off_leaves_nothing(
     assert rows == []
 
 
+@pytest.mark.slow
 def test_start_files_may_print(run, login, model):
     login("yes out | head -n 1000", "yes err | head -n 1000 >&2",
           "printf 'no end of line'", RUNS)

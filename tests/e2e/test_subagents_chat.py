@@ -6,6 +6,8 @@ import shutil
 import signal
 import time
 
+import pytest
+
 from test_live_chat import live  # noqa: F401
 from test_subagents import (  # noqa: F401
     BOX, DONE, MODEL, agent, await_requests, call, gone, results, script,
@@ -106,6 +108,7 @@ exec {git} "$@"
 """
 
 
+@pytest.mark.slow
 def test_after_a_signal_all_have_one_time_to_come_back_then_patches(
         model, start, run, home, tree, env):
     shim = home / "shim"

@@ -142,6 +142,7 @@ def test_live_output_has_a_ceiling_and_the_result_has_not(model, run):
     assert r.err.count("\n19999\n") == 2 and "20000" in second  # control
 
 
+@pytest.mark.slow
 def test_live_output_at_a_terminal_has_a_ceiling(dcode, model, env, tmp_path):
     model([execute("yes | head -c 30000000", timeout=40), DONE])
     t = Terminal([dcode, "-y", "-M", "anthropic:m", "--sandbox", "local",

@@ -70,6 +70,7 @@ class Counter(Relay):
         super().copy(source, target, True)
 
 
+@pytest.mark.slow
 def test_ten_changed_files_cost_little_more_than_their_bytes(
         vendor, model, env, run, tmp_path):
     cloud = vendor("e2b")
