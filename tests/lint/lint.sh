@@ -81,8 +81,8 @@ tidy_each() { # CHECKS, after those of .clang-tidy; reads the files' names
 		out=$(eval "$run" 2>&1) || { printf "%s\n" "$out"; exit 1; }' \
 		"$(make -s CC=clang flags)" "$1"
 }
-# One C file of n, chosen by its content: a file that changes is chosen anew, and
-# one tree always has the same sample.
+# One C file of n, chosen by its content: a file that changes is chosen anew,
+# and one tree always has the same sample.
 c_files() { # N
 	find src config providers cmd -name '*.c' | while read -r f; do
 		sum=$(cksum <"$f") && sum=${sum%% *}
@@ -92,7 +92,8 @@ c_files() { # N
 tidy() { c_files "${TIDY_SAMPLE:-1}" | tidy_each "'-clang-*'"; }
 # The analyzer takes 19 of 20 parts of clang-tidy's time.
 analyze() {
-	c_files "${LINT_SAMPLE:-1}" | tidy_each "'-clang-diag*,-bugprone-*,-cert-*,-misc-*,-readab*'"
+	c_files "${LINT_SAMPLE:-1}" |
+		tidy_each "'-clang-diag*,-bugprone-*,-cert-*,-misc-*,-readab*'"
 }
 
 run() { # NAME FUNCTION
