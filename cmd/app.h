@@ -47,6 +47,7 @@ struct app_question {
 	size_t usual; /* the answer of Enter alone */
 	size_t safe;  /* does the least: where the arrow keys begin */
 	bool escapes; /* Esc answers with safe */
+	bool drafts;  /* what is no answer becomes the message being written */
 };
 
 /* Who puts such a question in a chat, where a message may be half written. */

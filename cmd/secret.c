@@ -13,6 +13,7 @@
 
 #include <sodium.h>
 
+#include "base/io.h"
 #include "base/mem.h"
 #include "base/sanitize.h"
 #include "base/str.h"
@@ -23,6 +24,8 @@ enum {
 	BACKSPACE = 0x08,
 	LINE_KILL = 0x15,
 	END_OF_INPUT = 0x04,
+	ESCAPE = 0x1B,
+	ESCAPE_MS = 50,
 	RUBOUT = 0x7F,
 	ANSWER_MAX = 256, /* bytes of a yes or no */
 };
@@ -88,15 +91,39 @@ static int too_long(size_t size, struct error *err)
 			 size);
 }
 
+/* Behind an Esc: a sequence of the terminal's, which is passed over, or nothing
+ * (true): the key itself. */
+static bool is_escape_key(int fd)
+{
+	struct pollfd p = { .fd = fd, .events = POLLIN };
+	char c = 0;
+
+	if (io_poll(&p, 1, ESCAPE_MS) <= 0)
+		return true;
+	if (io_read(fd, &c, 1) != 1 || (c != '[' && c != 'O'))
+		return false;
+	while (io_poll(&p, 1, ESCAPE_MS) > 0 && io_read(fd, &c, 1) == 1)
+		if (c >= 0x40 && c <= 0x7E)
+			break;
+	return false;
+}
+
 /* The terminal's own editing is off: it would cut a line at 4095 bytes. */
-static int read_hidden(struct app *app, int fd, char *room, size_t size,
-		       struct error *err)
+static int read_hidden(struct app *app, int fd, bool leaves, char *room,
+		       size_t size, struct error *err)
 {
 	size_t len = 0;
 	char c = 0;
 	int rc;
 
 	while ((rc = next_byte(app, fd, &c, err)) > 0) {
+		if (leaves && c == ESCAPE) {
+			if (is_escape_key(fd))
+				return SECRET_LEFT;
+			continue;
+		}
+		if (leaves && c == END_OF_INPUT && !len)
+			return SECRET_LEFT;
 		if (c == '\n' || c == '\r' || c == END_OF_INPUT)
 			break;
 		if (c == BACKSPACE || c == RUBOUT)
@@ -111,8 +138,8 @@ static int read_hidden(struct app *app, int fd, char *room, size_t size,
 	return rc < 0 ? -1 : trim(room, len);
 }
 
-static int ask_hidden(struct app *app, const char *prompt, char *room,
-		      size_t size, struct error *err)
+static int ask_hidden(struct app *app, const char *prompt, bool leaves,
+		      char *room, size_t size, struct error *err)
 {
 	int fd = open("/dev/tty", O_RDWR | O_CLOEXEC);
 	struct termios was;
@@ -136,7 +163,7 @@ static int ask_hidden(struct app *app, const char *prompt, char *room,
 		rc = error_errno(err, "hiding the input");
 	} else {
 		dprintf(fd, "%s", prompt);
-		rc = read_hidden(app, fd, room, size, err);
+		rc = read_hidden(app, fd, leaves, room, size, err);
 		tcsetattr(fd, TCSAFLUSH, &was);
 		dprintf(fd, "\n");
 	}
@@ -150,7 +177,18 @@ int secret_ask(struct app *app, const char *prompt, char *room, size_t size,
 	int rc;
 
 	app_borrow_terminal(app);
-	rc = ask_hidden(app, prompt, room, size, err);
+	rc = ask_hidden(app, prompt, false, room, size, err);
+	app_return_terminal(app);
+	return rc;
+}
+
+int secret_ask_or_leave(struct app *app, const char *prompt, char *room,
+			size_t size, struct error *err)
+{
+	int rc;
+
+	app_borrow_terminal(app);
+	rc = ask_hidden(app, prompt, true, room, size, err);
 	app_return_terminal(app);
 	return rc;
 }
@@ -206,7 +244,7 @@ static int confirm(struct app *app, const char *question, struct error *err)
 }
 
 static int confirm_in_chat(const struct app *app, const char *question,
-			   struct error *err)
+			   bool drafts, struct error *err)
 {
 	static const char *const answers[] = { "yes", "no" };
 	struct str text = str_of(question);
@@ -215,7 +253,8 @@ static int confirm_in_chat(const struct app *app, const char *question,
 				  .n = 2,
 				  .usual = 1,
 				  .safe = 1,
-				  .escapes = true };
+				  .escapes = true,
+				  .drafts = drafts };
 	char *alone;
 	int answer;
 
@@ -228,12 +267,19 @@ static int confirm_in_chat(const struct app *app, const char *question,
 	return answer < 0 ? -1 : answer == 0;
 }
 
+int secret_confirm_first(struct app *app, const char *question,
+			 struct error *err)
+{
+	return app->asker ? confirm_in_chat(app, question, true, err)
+			  : secret_confirm(app, question, err);
+}
+
 int secret_confirm(struct app *app, const char *question, struct error *err)
 {
 	int rc;
 
 	if (app->asker)
-		return confirm_in_chat(app, question, err);
+		return confirm_in_chat(app, question, false, err);
 	app_borrow_terminal(app);
 	tcflush(STDIN_FILENO, TCIFLUSH); /* typed before the question */
 	rc = confirm(app, question, err);

@@ -16,6 +16,11 @@ bool secret_terminal(const struct app *app);
  * ERR_CANCELLED, ERR_LIMIT. room is not NUL-terminated. */
 int secret_ask(struct app *app, const char *prompt, char *room, size_t size,
 	       struct error *err);
+/* The same; Esc and Ctrl+D leave at once, and what a terminal puts around a
+ * paste is left out. SECRET_LEFT where the user has left. */
+enum { SECRET_LEFT = -2 };
+int secret_ask_or_leave(struct app *app, const char *prompt, char *room,
+			size_t size, struct error *err);
 /* All of standard input, white space off its ends. */
 int secret_read(struct app *app, char *room, size_t size, struct error *err);
 /* A question, which ends in " [y/N] ", that is answered by y or yes; what was
@@ -23,5 +28,10 @@ int secret_read(struct app *app, char *room, size_t size, struct error *err);
  * message that is being written. -1 with ERR_CANCELLED at the end of input
  * too. */
 int secret_confirm(struct app *app, const char *question, struct error *err);
+/* The same of a question that stands before the first prompt, where the user
+ * may type a message as well: in a chat what is no answer becomes that message,
+ * and the question stays. */
+int secret_confirm_first(struct app *app, const char *question,
+			 struct error *err);
 
 #endif

@@ -5,6 +5,7 @@
 
 #include <stdio.h>
 #include <stdlib.h>
+#include <strings.h>
 
 #include "base/mem.h"
 #include "base/sanitize.h"
@@ -75,6 +76,10 @@ int choice_ask_lines(void *arg, const struct app_question *q, struct error *err)
 		rc = chat_read_answer(c->input, &early, prompt, &line);
 		if (rc > 0)
 			answer = parse_answer(q, buf_str(&line));
+		if (rc > 0 && answer == CHOICE_OPEN && q->drafts) {
+			buf_addf(&early, "%s\n", line.ptr);
+			fputs("Kept as your message. ", stderr);
+		}
 		if (rc > 0 && answer == CHOICE_OPEN)
 			fprintf(stderr, "%s\n", advice.ptr);
 	} while (rc > 0 && answer == CHOICE_OPEN);
@@ -135,6 +140,22 @@ static int on_key(struct choice_dialog *d, const struct key *key)
 	return CHOICE_OPEN;
 }
 
+static bool begins_answer(const struct choice_dialog *d)
+{
+	struct str reply = buf_str(&d->reply);
+
+	for (size_t i = 0; i < d->asked->n; i++) {
+		struct str name = str_of(d->asked->answers[i]);
+
+		if (reply.len > name.len)
+			continue;
+		name.len = reply.len;
+		if (!strncasecmp(reply.ptr, name.ptr, name.len))
+			return true;
+	}
+	return false;
+}
+
 int choice_event(struct choice_dialog *d, const struct key_event *ev)
 {
 	d->wrong = false;
@@ -147,6 +168,8 @@ int choice_event(struct choice_dialog *d, const struct key_event *ev)
 		if (d->reply.len + clean.len < MOST_REPLY)
 			buf_addstr(&d->reply, buf_str(&clean));
 		buf_release(&clean);
+		if (d->asked->drafts && d->reply.len && !begins_answer(d))
+			return CHOICE_DRAFT;
 	}
 	return CHOICE_OPEN;
 }

@@ -27,7 +27,11 @@ struct choice_dialog {
 	enum question_keys keys; /* the caller's: shown, and obeyed */
 };
 
-enum { CHOICE_OPEN = -2, CHOICE_ENDED = -1 /* Ctrl+D: nobody answers */ };
+enum {
+	CHOICE_DRAFT = -3, /* reply begins a message: the caller takes it */
+	CHOICE_OPEN = -2,
+	CHOICE_ENDED = -1, /* Ctrl+D: nobody answers */
+};
 
 void choice_open(struct choice_dialog *d, const struct app_question *q);
 void choice_close(struct choice_dialog *d); /* a zeroed one is fine */

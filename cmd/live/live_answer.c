@@ -12,6 +12,7 @@
 enum {
 	MOST_LINE = 8 << 10, /* bytes of what is left of a question */
 	MOST_CHARS = 160,    /* of what was asked about */
+	MOST_DRAFT = 64 << 20,
 };
 
 /* What is left of a question: one line. */
@@ -222,11 +223,28 @@ void live_drop_choice(struct live *l)
 		answer_choice(l, CHOICE_ENDED);
 }
 
+/* What was typed at the question is a message after all. */
+static void take_as_draft(struct live *l)
+{
+	struct buf text = BUF_INIT(MOST_DRAFT);
+
+	editor_text(&l->editor, &text);
+	buf_addstr(&text, buf_str(&l->choice.reply));
+	buf_clear(&l->choice.reply);
+	editor_set(&l->editor, buf_str(&text));
+	buf_release(&text);
+	l->drafted = l->typed;
+	l->focused = false;
+	complete_update(&l->completer, &l->editor);
+}
+
 void live_on_choice(struct live *l, const struct key_event *ev)
 {
 	int answer = choice_event(&l->choice, ev);
 
-	if (answer != CHOICE_OPEN)
+	if (answer == CHOICE_DRAFT)
+		take_as_draft(l);
+	else if (answer != CHOICE_OPEN)
 		answer_choice(l, answer);
 	else if (l->choice.wrong)
 		leave_choice(l, "?");

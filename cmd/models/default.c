@@ -46,6 +46,11 @@ static int show(struct app *app)
 	return 0;
 }
 
+int models_default_store(struct app *app, const char *spec, struct error *err)
+{
+	return config_file_edit(app, edit, (void *)spec, err);
+}
+
 static int store(struct app *app, const char *spec, struct error *err)
 {
 	char *full = NULL;

@@ -10,4 +10,7 @@ bool models_default_is_asked(const struct args *args);
 /* Shows, sets or clears [models].default in config.toml. Exit status. */
 int models_default(struct app *app, const struct args *args);
 
+/* Sets it to "provider:model" without a word. */
+int models_default_store(struct app *app, const char *spec, struct error *err);
+
 #endif

@@ -13,6 +13,7 @@
 #include "cmd/agents/agent_choice.h"
 #include "cmd/command.h"
 #include "cmd/jobs/jobs.h"
+#include "cmd/print.h"
 #include "cmd/run/run_stdin.h"
 #include "cmd/secret.h"
 #include "cmd/skills/run_skills.h"
@@ -130,15 +131,75 @@ int run_open_rest(struct run *r, struct error *err)
 	return 0;
 }
 
+static bool is_missing_key(const struct error *err)
+{
+	return !strcmp(err->reason, MODEL_NO_KEYS) ||
+	       !strcmp(err->reason, MODEL_NO_KEY);
+}
+
+/* Beside the model's key, in err, the sandbox's may be missing: who has to get
+ * both is told of both at once. */
+static void tell_sandbox_too(struct run *r, struct error *err)
+{
+	struct app plain = { .mask = r->app->mask };
+	struct sandbox_client host = { 0 };
+	struct error why = { 0 };
+
+	if (app_client_check(r->app, r->options.sandbox_as, &host, &why) == 0)
+		sandbox_client_close(&host);
+	else if (r->app->json)
+		error_add(err, "; %s", why.message);
+	else
+		(void)app_fail(&plain, &why);
+}
+
+/* Before a chat has its screen: a sandbox that cannot be had, and a model. */
+static int prepare_chat(struct run *r, struct error *err)
+{
+	struct sandbox_client host = { 0 };
+	struct model_choice c = { 0 };
+	struct error why = { 0 };
+
+	if (!r->thread.id) { /* which may have its sandbox elsewhere */
+		if (app_client_check(r->app, r->options.sandbox_as, &host,
+				     err) < 0) {
+			if (run_first_choose(r, &c, &why) == 0)
+				model_choice_release(&c);
+			else if (is_missing_key(&why))
+				(void)app_fail(r->app, &why);
+			return -1;
+		}
+		sandbox_client_close(&host);
+	}
+	return run_first_start(r, err);
+}
+
+static void tell_model(const struct run *r)
+{
+	char *name = run_model_name(r);
+
+	if (r->choice.by_key && !r->made)
+		print_line(r->app,
+			   "Model: %s (the default; -M chooses another)", name);
+	free(name);
+}
+
 int run_open(struct run *r, const struct stop *stop, struct error *err)
 {
 	struct settings *set;
 
 	if (app_settings(r->app, &set, err) < 0 ||
-	    run_money_begin(r, err) < 0 || run_resume_begin(r, err) < 0 ||
-	    run_choose_model(r, err) < 0 || run_mcp_begin(r, err) < 0 ||
-	    run_open_client(r, err) < 0)
+	    run_money_begin(r, err) < 0 || run_resume_begin(r, err) < 0)
 		return -1;
+	if (run_choose_model(r, err) < 0) {
+		if (is_missing_key(err))
+			tell_sandbox_too(r, err);
+		return -1;
+	}
+	tell_model(r);
+	if (run_open_client(r, err) < 0 || run_mcp_begin(r, err) < 0)
+		return -1;
+	run_workspace_remark(r);
 	return open_both(r, stop, err);
 }
 
@@ -358,6 +419,7 @@ int run_chat_or_task(struct app *app, const struct args *args)
 	struct run r = { .app = app, .stop = app_stop(app), .args = args };
 	struct error err = { 0 };
 	char *prompt = NULL;
+	int begins = 0;
 	int status;
 
 	app->unattended =
@@ -367,6 +429,8 @@ int run_chat_or_task(struct app *app, const struct args *args)
 		status = err.code == ERR_USAGE && !app->json
 				 ? command_refuse(NULL, NULL, &err)
 				 : run_fail(&r, &err);
+	else if (r.interactive && (begins = prepare_chat(&r, &err)) <= 0)
+		status = begins < 0 ? app_fail(app, &err) : 1;
 	else if (r.interactive)
 		status = run_chat(&r, prompt);
 	else

@@ -125,6 +125,9 @@ int run_open_sandbox(struct run *r, const struct stop *stop, struct error *err);
  * says; or what changed in it since, where it was sent before. */
 int run_workspace_fill(struct run *r, struct sandbox *sb,
 		       const struct stop *stop, struct error *err);
+/* Says before the first request, where nobody can be asked, that the sandbox
+ * has nothing of the repository, and what sends it. */
+void run_workspace_remark(const struct run *r);
 /* Errors of --workspace repo that can be found before. */
 int run_workspace_check(const struct run *r, struct error *err);
 /* --workspace bind (by_flag), or the setting: the provider's own setting says
@@ -285,6 +288,16 @@ void run_transfer_words(struct run *r, bool uploads, int n, char **words);
  * cap of --max-usd or [limits]. ERR_USAGE, ERR_CONFIG; see run_money.h. */
 int run_money_begin(struct run *r, struct error *err);
 
+/*
+ * first_start.c, before a chat's screen: where no model has a key, and somebody
+ * sits at the terminal, offers to paste one, or a model server of this machine.
+ * 1: the chat may begin, and says itself what is missing still. 0: the user has
+ * left.
+ */
+int run_first_start(struct run *r, struct error *err);
+/* model_choose() as this run will. */
+int run_first_choose(const struct run *r, struct model_choice *c,
+		     struct error *err);
 void run_remark(const struct run *r); /* of the last answer's end, a warning */
 /* The flags of r->options, with what the settings say of the same. */
 int run_read_flags(struct run *r, const struct args *args, struct error *err);

@@ -291,9 +291,50 @@ static int sync_tree(struct filling *f, struct sandbox *sb,
 		      : 0;
 }
 
-static char upper(char c)
+/* "2,005 files" */
+static void add_count(size_t n, struct buf *out)
 {
-	return c >= 'a' && c <= 'z' ? (char)(c - 'a' + 'A') : c;
+	char digits[32];
+	size_t len = (size_t)snprintf(digits, sizeof(digits), "%zu", n);
+
+	for (size_t i = 0; i < len; i++) {
+		if (i && (len - i) % 3 == 0)
+			buf_addc(out, ',');
+		buf_addc(out, digits[i]);
+	}
+	buf_adds(out, n == 1 ? " file" : " files");
+}
+
+/* "59 kB" */
+static void add_size(int64_t bytes, struct buf *out)
+{
+	if (bytes < 1000)
+		buf_addf(out, "%" PRId64 " byte%s", bytes,
+			 bytes == 1 ? "" : "s");
+	else if (bytes < 10000)
+		buf_addf(out, "%.1f kB", (double)bytes / 1e3);
+	else if (bytes < 1000000)
+		buf_addf(out, "%" PRId64 " kB", bytes / 1000);
+	else if (bytes < 10000000)
+		buf_addf(out, "%.1f MB", (double)bytes / 1e6);
+	else
+		buf_addf(out, "%" PRId64 " MB", bytes / 1000000);
+}
+
+static void tell_remembered(const struct run *r, const char *root,
+			    bool is_copied)
+{
+	const char *home = settings_home(r->app->settings);
+	const char *dir = settings_dir(r->app->settings);
+	size_t n = strlen(home);
+	bool below = !strncmp(dir, home, n) && dir[n] == '/';
+
+	print_line(r->app,
+		   "Remembered for %s: %scopied. --workspace %s changes it.",
+		   strrchr(root, '/') + 1, is_copied ? "" : "not ",
+		   is_copied ? "none" : "repo");
+	print_line(r->app, "  kept in %s%s/.state/dcode.db", below ? "~" : "",
+		   below ? dir + n : dir);
 }
 
 /* 1: it may be sent. Asked once for each tree and provider. */
@@ -302,9 +343,7 @@ static int ask(struct filling *f, struct error *err)
 	struct run *r = f->r;
 	const char *provider = r->host.provider->name;
 	struct buf question = BUF_INIT(1024);
-	struct buf clean = BUF_INIT(2048);
 	struct store *store;
-	char size[32];
 	bool asked;
 	int rc;
 
@@ -313,23 +352,45 @@ static int ask(struct filling *f, struct error *err)
 	rc = consent_get(store, f->w.root, provider, &asked, err);
 	if (rc == 0 && asked)
 		print_line(r->app,
-			   "The sandbox starts empty, as you answered before: "
-			   "--workspace repo sends %s there.",
+			   "The sandbox starts empty, as you answered: "
+			   "--workspace repo copies %s.",
 			   f->name);
 	if (rc < 0 || asked)
 		return rc;
-	str_format_size(f->s.bytes, size);
-	buf_addf(&question, "%zu file%s, %s of %.200s to %c%s? [y/N] ", f->s.n,
-		 f->s.n == 1 ? "" : "s", size, f->name, upper(provider[0]),
-		 provider + 1);
-	sanitize_message(buf_str(&question), &clean);
+	buf_adds(&question, "Copy this repository (");
+	add_count(f->s.n, &question);
+	buf_adds(&question, ", ");
+	add_size(f->s.bytes, &question);
+	buf_adds(&question, ") into the sandbox? [y/N] ");
 	report_left(f);
-	rc = secret_confirm(r->app, clean.ptr, err);
+	rc = secret_confirm_first(r->app, question.ptr, err);
 	if (rc >= 0 && consent_set(store, f->w.root, provider, rc > 0, err) < 0)
 		rc = -1;
+	if (rc >= 0)
+		tell_remembered(r, f->w.root, rc > 0);
 	buf_release(&question);
-	buf_release(&clean);
 	return rc;
+}
+
+/* The flag in a chat: a user who has answered once has changed his mind. */
+static void remember_flag(const struct run *r, const char *root)
+{
+	const char *provider = r->host.provider->name;
+	const char *mode = args_value(r->args, "workspace");
+	bool copied = mode && !strcmp(mode, "repo");
+	struct error ignored = { 0 };
+	struct store *store;
+	bool asked = false;
+	int was;
+
+	if (!r->interactive || !mode || r->made ||
+	    app_store(r->app, &store, &ignored) < 0)
+		return;
+	was = consent_get(store, root, provider, &asked, &ignored);
+	if (was < 0 || !asked || was == copied ||
+	    consent_set(store, root, provider, copied, &ignored) < 0)
+		return;
+	tell_remembered(r, root, copied);
 }
 
 static int open_tree(struct filling *f, const char *root,
@@ -352,6 +413,37 @@ static int open_tree(struct filling *f, const char *root,
 	return rc;
 }
 
+static void print_empty(const struct run *r, const char *root)
+{
+	print_line(r->app,
+		   "The sandbox starts empty. --workspace repo copies %s into "
+		   "it.",
+		   strrchr(root, '/') + 1);
+}
+
+/* A run that cannot ask, whose sandbox is certainly a new one. */
+static bool begins_anew(const struct run *r)
+{
+	return !r->thread.id && !r->options.sandbox_id &&
+	       !(r->interactive && secret_terminal(r->app));
+}
+
+void run_workspace_remark(const struct run *r)
+{
+	bool is_repository = false;
+	struct error ignored = { 0 };
+	char *root;
+
+	if (r->options.workspace || !begins_anew(r) ||
+	    r->host.provider->flags & SANDBOX_UNISOLATED)
+		return;
+	root = user_repo_root(settings_cwd(r->app->settings), &is_repository,
+			      &ignored);
+	if (root && is_repository)
+		print_empty(r, root);
+	free(root);
+}
+
 /* 1: a tree that nobody has decided about is to be asked for; 0: nothing is
  * sent; else the tree is. */
 enum decision { SEND_NOTHING, SEND_ASKED, SEND_TREE };
@@ -367,12 +459,13 @@ static enum decision decide(const struct run *r, bool is_repository,
 		return SEND_NOTHING;
 	if (r->interactive && secret_terminal(r->app))
 		return SEND_ASKED;
-	print_line(r->app,
-		   r->box.resumed ? "The sandbox has nothing of %s: --workspace"
-				    " repo sends it there."
-				  : "The sandbox starts empty: --workspace repo"
-				    " sends %s there.",
-		   strrchr(root, '/') + 1);
+	if (r->box.resumed)
+		print_line(r->app,
+			   "The sandbox has nothing of %s: --workspace repo "
+			   "copies it there.",
+			   strrchr(root, '/') + 1);
+	else if (!begins_anew(r))
+		print_empty(r, root);
 	return SEND_NOTHING;
 }
 
@@ -487,6 +580,8 @@ int run_workspace_fill(struct run *r, struct sandbox *sb,
 		was_sent(r, root) ? SEND_TREE : decide(r, is_repository, root);
 	if (decision == SEND_TREE && !is_repository)
 		rc = check_project(r, root, err);
+	if (rc == 0 && is_repository)
+		remember_flag(r, root);
 	if (rc == 0 && decision != SEND_NOTHING)
 		rc = fill(&f, sb, root, decision, stop, err);
 	if (rc == 0 && f.w.label)

@@ -1,5 +1,6 @@
 /* choose.c - which model, from flags, configuration and environment. */
 /* SPDX-License-Identifier: MIT */
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -233,13 +234,16 @@ static int by_credentials(struct model_choice *c, const struct settings *set,
 
 	if (!model && !has_own_key(set))
 		model = first_with_key(set, true, &provider);
+	c->by_key = model;
 	if (model)
 		return fill_choice(c, set, provider, model, err);
-	(void)error_set(err, ERR_AUTH,
-			"No credentials configured. Please set one of: "
-			"ANTHROPIC_API_KEY, OPENAI_API_KEY, or GOOGLE_API_KEY");
-	return error_hint(err, "or choose a model of your own: -M "
-			       "provider:model, see [models.providers.NAME]");
+	(void)error_set(err, ERR_AUTH, "No model key found");
+	snprintf(err->reason, sizeof(err->reason), MODEL_NO_KEYS);
+	return error_hint(err,
+			  "Run dcode auth set anthropic (or openai, "
+			  "google_genai), or export ANTHROPIC_API_KEY, "
+			  "OPENAI_API_KEY or GOOGLE_API_KEY. Local models and "
+			  "other vendors: dcode help models.");
 }
 
 static int choose_spec(struct model_choice *c, const struct settings *set,

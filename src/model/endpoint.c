@@ -2,6 +2,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "model/endpoint.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -390,6 +391,7 @@ static int find_key(struct model_choice *c, const struct provider *p,
 			"No credentials found for provider '%s'. Please set "
 			"the %s environment variable.",
 			p->name, env);
+	snprintf(err->reason, sizeof(err->reason), MODEL_NO_KEY);
 	return error_hint(err,
 			  "export %s=…, put it into ~/.deepagents/.env, or run "
 			  "dcode auth set %s",

@@ -98,6 +98,9 @@ struct model_choice {   /* strings owned; model_choice_release() */
 	/* Where the requests are made in a project of Google Cloud, else NULL;
 	 * gives them a token where there is no api_key. The same. */
 	struct vertex_account *vertex;
+	/* Nobody chose it: it is the usual one of the first vendor that has a
+	 * key. */
+	bool by_key;
 	char *params; /* JSON object merged into the request, or NULL */
 	unsigned
 		lacks; /* MODEL_TAKES_... that the model is known not to take */
@@ -188,6 +191,9 @@ bool model_has_files(const struct model *m);
 #define MODEL_NO_TIME "no_time"
 /* error.reason where the server has no model of that name. */
 #define MODEL_UNKNOWN "unknown_model"
+/* The same of model_choose(): no vendor has a key, or this one has none. */
+#define MODEL_NO_KEYS "no_keys"
+#define MODEL_NO_KEY "no_key"
 /* Begins to connect to the server while something else is done before the
  * request: see http_dial(). */
 void model_dial(struct model *m, const struct stop *stop);

@@ -118,6 +118,13 @@ const struct preset presets[] = {
 	  .url_env = { "OLLAMA_HOST" },
 	  .keyless = true,
 	  .listen_port = ":11434" },
+	/* llama-server of llama.cpp (tools/server/README.md; read 2026-11-26)
+	 */
+	{ .name = "llamacpp",
+	  .wire = CHAT,
+	  .base_url = "http://localhost:8080/v1",
+	  .url_env = { "LLAMACPP_BASE_URL" },
+	  .keyless = true },
 	{ .name = "openrouter",
 	  .wire = CHAT,
 	  .base_url = "https://openrouter.ai/api/v1",

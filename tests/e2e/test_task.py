@@ -156,7 +156,7 @@ def test_timeout(serve, run):
 def test_no_credentials(run, env):
     r = run("-n", "hi")
     assert r.status == 1
-    assert "No credentials configured" in r.err
+    assert "No model key found" in r.err
     r = run("-n", "hi", "-M", "anthropic:m")
     assert r.status == 1 and "ANTHROPIC_API_KEY" in r.err
 

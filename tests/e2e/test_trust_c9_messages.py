@@ -85,7 +85,7 @@ def test_the_line_is_checked_before_credentials_are_looked_for(run, tmp_path):
         assert r.status and told in r.err and "credentials" not in r.err
     only = run("provider", "test", "daytona", "--only", "nosuch")
     assert "no check has 'nosuch' in its name" in only.err
-    assert "No credentials configured" in run("-n", "x").err
+    assert "No model key found" in run("-n", "x").err
 
 
 MODELS = """[retries]

@@ -172,7 +172,7 @@ def test_what_was_included_goes_again_without_the_flag_and_is_named(
 @local
 def test_without_the_flag_it_says_in_one_line_that_it_starts_empty(
         task, work, config):
-    line = "The sandbox starts empty: --workspace repo sends work there.\n"
+    line = "The sandbox starts empty. --workspace repo copies work into it.\n"
     r = task([execute("ls -A"), DONE]).wait()
     assert r.status == 0 and r.err.count(line) == 1
     assert "main.c" not in results(task.server)
@@ -347,7 +347,7 @@ def test_the_chat_asks_once_for_a_tree_and_a_provider(
     server = model([execute("ls -A src"), DONE] * 2)
     command = [str(dcode), "-M", "anthropic:m", "--sandbox", box,
                "-y", "--on-exit", "delete", "-m", "look"]
-    for text in ("of work to Local? [y/N]", "Sent work"):
+    for text in ("into the sandbox? [y/N]", "Sent work"):
         t = Terminal(command, env, work)
         t.until(text)
         if "y/N" in text:
@@ -365,7 +365,7 @@ def test_a_chat_says_that_a_tree_is_not_sent_since_the_answer_was_no(
         model, env, work, box, dcode):
     model([DONE])
     command = [str(dcode), "-M", "anthropic:m", "--sandbox", box, "-y"]
-    for text in ("of work to Local? [y/N]", "empty, as you answered before"):
+    for text in ("into the sandbox? [y/N]", "empty, as you answered"):
         t = Terminal(command, env, work)
         t.until(text)
         if "y/N" in text:

@@ -83,8 +83,7 @@ static const struct row defaults[] = {
 	{ .env = { "GOOGLE_API_KEY=kg" },
 	  .want = "google_genai gemini-3.1-pro-preview gemini "
 		  "https://generativelanguage.googleapis.com/v1beta kg {} 4" },
-	{ .want = "!auth No credentials configured. Please set one of: "
-		  "ANTHROPIC_API_KEY, OPENAI_API_KEY, or GOOGLE_API_KEY" },
+	{ .want = "!auth No model key found" },
 	{ .config = "[models]\ndefault = 'claude-d'\nrecent = 'gpt-r'\n",
 	  .env = { OPENAI, CLAUDE },
 	  .want = "anthropic claude-d" CLAUDE_URL },

@@ -1,0 +1,295 @@
+"""test_first_start.py - a chat without any key, and what is missing at once."""
+# SPDX-License-Identifier: MIT
+import json
+import os
+import pty
+import subprocess
+import time
+
+import pytest
+
+from daytona import Daytona
+from model import ModelServer
+from terminal import Terminal
+from test_auth import on_disk
+
+GOOD = "sk-ant-a-good-key-0123456789"
+BAD = "sk-ant-a-bad-key-9876543210"
+MENU = "q  leave\r\n> "
+TURNS = {"turns": [{"text": "Hello."}], "repeat": True}
+
+
+@pytest.fixture
+def vendor(env):
+    """vendor(**script) -> the server of Anthropic's keys, none of which the
+    environment has; stored ones go there."""
+    servers = []
+
+    def serve(**more):
+        servers.append(ModelServer({**TURNS, "key": GOOD, **more}).__enter__())
+        env["DEEPAGENTS_CODE_ANTHROPIC_BASE_URL"] = \
+            servers[-1].env["ANTHROPIC_BASE_URL"]
+        return servers[-1]
+    env["OLLAMA_HOST"] = env["LLAMACPP_BASE_URL"] = "http://127.0.0.1:9"
+    yield serve
+    for server in servers:
+        server.__exit__()
+
+
+@pytest.fixture
+def chat(dcode, env, tmp_path):
+    """chat(*options) -> a Terminal."""
+    open_ones = []
+
+    def begin(*args):
+        (tmp_path / "work").mkdir(exist_ok=True)
+        open_ones.append(Terminal([str(dcode), *args], env,
+                                  tmp_path / "work"))
+        return open_ones[-1]
+    yield begin
+    for t in open_ones:
+        t.close()
+
+
+def talk(t):
+    """The chat answers, and is left."""
+    t.until("tools in")
+    t.type("hi\r")
+    t.until("Hello.")
+    t.type("/quit\r")
+    assert t.end() == 0
+
+
+@pytest.mark.parametrize("way", ["menu", "number"])
+def test_a_pasted_key_is_checked_stored_sealed_and_never_shown(
+        vendor, chat, home, way):
+    server = vendor()
+    t = chat()
+    t.until(MENU)
+    if way == "number":
+        t.type("1\r")
+        t.until("Paste the key of anthropic (not shown): ")
+    t.type(f"\x1b[200~{GOOD}\x1b[201~\r")
+    t.until("anthropic:claude-opus-5 answers. The key is stored, sealed.")
+    assert len(server.requests) == 1
+    talk(t)
+    assert GOOD not in t.seen and GOOD[:12] not in t.seen
+    assert GOOD.encode() not in on_disk(home)
+    assert {r["key"] for r in server.requests} == {GOOD}
+    t = chat()  # the second start
+    talk(t)
+    assert MENU not in t.seen
+
+
+def test_a_refused_key_is_said_forgotten_and_asked_for_again(
+        vendor, chat, run, home):
+    server = vendor()
+    t = chat()
+    t.until(MENU)
+    t.type(BAD + "\r")
+    t.until("anthropic refuses this key (HTTP 401).")
+    t.until("Paste the key of anthropic (not shown): ")
+    assert "missing" in run("auth", "status", "anthropic").out
+    t.type("no key at all\r")
+    t.until("This is not an API key")
+    t.until("Paste the key of anthropic (not shown): ")
+    assert len(server.requests) == 1
+    t.type(GOOD + "\r")
+    t.until("answers")
+    talk(t)
+    assert BAD not in t.seen and BAD.encode() not in on_disk(home)
+
+
+@pytest.mark.parametrize("keys, status", [
+    ("q\r", 1), ("\x1b", 1), ("\x04", 1), ("\x03", 130),
+    ("1\r\x1b", 1), ("1\r\x03", 130), ("x\r\r9\rq\r", 1)])
+def test_it_can_be_left_in_every_way(vendor, chat, home, keys, status):
+    server = vendor()
+    t = chat()
+    t.until(MENU)
+    for key in keys:
+        time.sleep(0.1)
+        t.type(key)
+    assert t.end() == status
+    assert not server.requests
+    assert ("dcode auth set anthropic stores a key" in t.seen) == (status == 1)
+    assert not (home / ".deepagents/.state/credentials").exists()
+
+
+def test_the_check_has_a_deadline_and_the_chat_begins_all_the_same(
+        vendor, chat):
+    server = vendor(turns=[{"text": "Hello.",
+                            "fault": {"stall_after_bytes": 0}}])
+    t = chat()
+    t.until(MENU)
+    began = time.monotonic()
+    t.type(GOOD + "\r")
+    t.until("The key could not be checked")
+    assert 5 < time.monotonic() - began < 15
+    t.until("It is stored all the same.")
+    talk(t)
+    assert len(server.requests) == 2
+
+
+def test_ctrl_c_ends_the_check_and_forgets_the_key(vendor, chat, run):
+    vendor(turns=[{"text": "x", "fault": {"stall_after_bytes": 0}}])
+    t = chat()
+    t.until(MENU)
+    t.type(GOOD + "\r")
+    t.until("Checking the key")
+    time.sleep(0.3)
+    t.type("\x03")
+    assert t.end() == 130
+    assert "missing" in run("auth", "status", "anthropic").out
+
+
+@pytest.mark.parametrize("args", [[], ["-m", "hi"]])
+def test_without_a_terminal_nothing_is_asked(vendor, run, dcode, env, args,
+                                             tmp_path):
+    server = vendor()
+    for r in (run(*args, stdin="x"), run("-n", "x")):
+        assert r.status == 1 and MENU not in r.out + r.err
+        assert "No model key found" in r.err
+    master, slave = pty.openpty()  # the output goes elsewhere
+    done = subprocess.run([dcode, *args], stdin=slave, stdout=subprocess.PIPE,
+                          stderr=slave, env=env, cwd=tmp_path / "work",
+                          timeout=30, check=False, start_new_session=True)
+    os.set_blocking(master, False)
+    told = os.read(master, 1 << 16).decode()
+    assert done.returncode == 1 and "No model key found" in told
+    assert MENU not in told + done.stdout.decode()
+    assert not server.requests
+
+
+def test_the_error_of_a_task_says_what_to_type(run, env):
+    for r in (run("-n", "x"), run("-n", "x", "--json")):
+        assert r.status == 1
+        for word in ("dcode auth set anthropic", "openai", "google_genai",
+                     "ANTHROPIC_API_KEY", "OPENAI_API_KEY", "GOOGLE_API_KEY",
+                     "dcode help models"):
+            assert word in r.err, word
+
+
+def test_a_missing_key_of_the_sandbox_is_told_in_the_same_try(run, env):
+    with Daytona() as cloud:
+        env.update(cloud.env)
+        del env["DAYTONA_API_KEY"]
+        r = run("-n", "x", "--sandbox", "daytona")
+        assert r.status == 1
+        assert "No model key found" in r.err
+        assert "DAYTONA_API_KEY is not set" in r.err
+        r = run("-n", "x", "--sandbox", "daytona", "--json")
+        error, = [e for e in map(json.loads, r.out.splitlines())
+                  if e["type"] == "error"]
+        assert "No model key found" in error["message"]
+        assert "DAYTONA_API_KEY is not set" in error["message"]
+        r = run("-n", "x")  # the control
+        assert "DAYTONA" not in r.err
+
+
+@pytest.mark.parametrize("plain", [[], ["--plain"]])
+def test_a_chat_says_so_before_its_first_prompt(env, chat, model, plain):
+    with Daytona() as cloud:
+        env.update(cloud.env)
+        del env["DAYTONA_API_KEY"]
+        t = chat("--sandbox", "daytona", *plain)
+        assert t.end() == 1
+        assert "DAYTONA_API_KEY is not set" in t.seen
+        assert "No model key found" in t.seen and MENU not in t.seen
+        model(TURNS)
+        t = chat("--sandbox", "daytona", *plain)
+        assert t.end() == 1
+        assert "DAYTONA_API_KEY is not set" in t.seen
+        assert "No model key" not in t.seen and ">" not in t.seen
+
+
+LISTS = {**TURNS, "open": True, "models": [
+    {"id": "qwen3:8b", "owned_by": "library"},
+    {"id": "llama3.2", "owned_by": "library"}]}
+LLAMA = {**TURNS, "open": True, "models": [
+    {"id": "gemma.gguf", "owned_by": "llamacpp"}]}
+
+
+@pytest.mark.parametrize("typed, model", [
+    (["4", "2"], "ollama:llama3.2"), (["5"], "llamacpp:gemma.gguf")])
+def test_a_server_of_this_machine_is_offered_and_remembered(
+        vendor, chat, env, home, typed, model):
+    vendor()
+    with ModelServer(LISTS) as ollama, ModelServer(LLAMA) as llama:
+        env["OLLAMA_HOST"] = ollama.env["ANTHROPIC_BASE_URL"]
+        env["LLAMACPP_BASE_URL"] = llama.env["OPENAI_BASE_URL"]
+        t = chat()
+        t.until("4  Ollama     on this machine: qwen3:8b, llama3.2")
+        t.until("5  llama.cpp  on this machine: gemma.gguf")
+        t.until(MENU)
+        for word in typed:
+            t.type(word + "\r")
+            time.sleep(0.5)
+        t.until(f"The model is {model}, from now on")
+        talk(t)
+        assert f"default = '{model}'" in \
+            (home / ".deepagents/config.toml").read_text()
+        t = chat()
+        talk(t)
+        assert MENU not in t.seen and model in t.seen
+
+
+def test_what_listens_there_and_is_no_model_server_is_not_offered(
+        vendor, chat, env):
+    vendor()
+    with ModelServer(LISTS) as other, ModelServer(
+            {**LISTS, "models_delay_ms": 20000}) as slow:
+        env["LLAMACPP_BASE_URL"] = other.env["OPENAI_BASE_URL"]
+        env["OLLAMA_HOST"] = slow.env["ANTHROPIC_BASE_URL"]
+        began = time.monotonic()
+        t = chat()
+        t.until(MENU)
+        assert time.monotonic() - began < 6
+        assert "on this machine" not in t.seen
+        t.type("q\r")
+        assert t.end() == 1
+
+
+def test_nothing_else_of_this_machine_is_touched(dcode_release, env, home,
+                                                 tmp_path):
+    trace = tmp_path / "trace"
+    t = Terminal(["/usr/bin/strace", "-f", "-o", str(trace), "-e",
+                  "trace=connect", str(dcode_release)], env,
+                 tmp_path / "work")
+    t.until(MENU)
+    t.type("q\r")
+    assert t.end() == 1
+    ports = {line.split("htons(")[1].split(")")[0]
+             for line in trace.read_text().splitlines()
+             if "htons(" in line and "127.0.0.1" in line or "::1" in line}
+    assert ports <= {"11434", "8080", "0", "53"} and "11434" in ports
+
+
+def test_a_named_model_asks_for_its_own_key(vendor, chat, config):
+    server = vendor()
+    config('[models.providers.anthropic]\n'
+           'api_key_env = "ANTHROPIC_API_KEY"\n')
+    t = chat("-M", "anthropic:claude-haiku-4-5")
+    t.until("There is no key of anthropic yet.")
+    t.until("(not shown): ")
+    t.type(GOOD + "\r")
+    t.until("anthropic:claude-haiku-4-5 answers")
+    talk(t)
+    assert {r["body"]["model"] for r in server.requests} == {
+        "claude-haiku-4-5"}
+    t = chat("-M", "openai:gpt-5")
+    t.until("There is no key of openai yet.")
+    t.type("\r")
+    assert t.end() == 1
+
+
+def test_the_model_that_nobody_chose_is_said(run, env, model, config):
+    server = model(TURNS)
+    env.pop("OPENAI_API_KEY", None)
+    said = "Model: anthropic:claude-opus-5 (the default; -M chooses another)\n"
+    assert run("-n", "x").err.startswith(said)
+    assert said not in run("-n", "x", "-q").err
+    assert said not in run("-n", "x", "-M", "claude-opus-5").err
+    config('[models]\ndefault = "anthropic:claude-opus-5"\n')
+    assert said not in run("-n", "x").err
+    assert len(server.requests) == 4
