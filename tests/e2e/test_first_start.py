@@ -279,6 +279,7 @@ def test_a_named_model_asks_for_its_own_key(vendor, chat, config):
         "claude-haiku-4-5"}
     t = chat("-M", "openai:gpt-5")
     t.until("There is no key of openai yet.")
+    t.until("(not shown): ")
     t.type("\r")
     assert t.end() == 1
 
