@@ -15,9 +15,6 @@ INCOMPLETE = re.compile(r"unexpected (EOF|end of file)|"
                         r"delimited by end-of-file")
 INLINE = re.compile(r"`(dcode [^`]*)`")
 LINK = re.compile(r"\]\(([^)#\s]+)[^)]*\)")
-TOPICS = set("""dcode chat approvals workspace threads apply sandboxes docker
-local ssh slurm cloud providers setup models auth mcp skills agents hooks web
-cost trust events toml policy context from-python""".split())
 STATUS = re.compile(r"#.*\b(?:exit )?status (\d+)")
 
 
@@ -109,7 +106,7 @@ class Tables:
                              stdout=subprocess.PIPE).stdout
         data = json.loads(out)["data"]
         self.run = self.flags(data["options"] + data["run_options"])
-        self.topics = {t["name"] for t in data.get("topics", [])}
+        self.topics = {topic["name"] for topic in data["topics"]}
         self.commands = {c["name"]: c for c in data["commands"]}
 
     @staticmethod
@@ -135,6 +132,11 @@ class Tables:
         flags = self.known(words)
         if flags is None:
             return f"there is no command '{words[0]}'"
+        named = words[1:2] if words[:1] == ["help"] else []
+        if re.fullmatch("[a-z-]+", "".join(named)) and \
+                not named[0].startswith("-") and \
+                named[0] not in self.topics | set(self.commands):
+            return f"there is no topic '{named[0]}'"
         for word in words:
             if word == "--":
                 break
@@ -217,9 +219,8 @@ def wrong_data(tables, block):
 
 
 def leads_somewhere(path, target):
-    there = path.parent / target
-    return re.match(r"https?:|mailto:", target) or there.exists() or (
-        there.parent.name == "manual" and there.stem in TOPICS)
+    return re.match(r"https?:|mailto:", target) or \
+        (path.parent / target).exists()
 
 
 def wrong_text(path, tables):

@@ -106,7 +106,8 @@ false \\
 (exit 4)
 ```
 
-Use `dcode threads show --nothing` or `dcode nothing`. [No page](gone.md)
+Use `dcode threads show --nothing`, `dcode nothing` or `dcode help nowhere`.
+[No page](gone.md)
 
 ```toml
 [sandboxes.providers.docker.params]
@@ -132,4 +133,4 @@ def test_a_wrong_page_fails_with_each_of_its_lines(tmp_path, world):
     page.write_text(WRONG)
     wrong = failures(page, world(page))
     lines = [int(w.split(":")[1]) for w in wrong]
-    assert lines == [5, 6, 9, 12, 12, 12, 15, 20, 24, 28], "\n".join(wrong)
+    assert lines == [5, 6, 9, 12, 12, 12, 13, 16, 21, 25, 29], "\n".join(wrong)

@@ -185,7 +185,7 @@ def landlock():
 
 def test_abstract_sockets_of_the_host(box, config):
     """They are in the network namespace, which is the host's here. Landlock
-    keeps them out of reach from ABI 6 on; dcode-local(7) has the older kernels."""
+    keeps them out of reach from ABI 6 on; dcode-local(7) says so."""
     config('[sandboxes.providers.local.params]\nnetwork = "full"\n')
     with socket.socket(socket.AF_UNIX) as server:
         server.bind(f"\0dcode-test-{os.getpid()}")
