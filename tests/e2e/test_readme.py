@@ -138,7 +138,7 @@ def test_the_quick_start_ends_in_a_change_of_the_own_repository(
 
 
 def folders(top):
-    """Of the sources, as git has them, two deep."""
+    """Of the sources, as git has them: all of src, others two deep."""
     listed = subprocess.run(["git", "ls-files"], cwd=top, check=True,
                             capture_output=True, text=True).stdout
     found = set()
@@ -146,7 +146,8 @@ def folders(top):
         parts = name.split("/")[:-1]
         if parts and parts[0] in ("src", "cmd", "providers", "config",
                                   "scripts", "tests"):
-            found |= {"/".join(parts[:n]) for n in (1, 2)}
+            deep = 4 if parts[0] in ("src", "cmd") else 2
+            found |= {"/".join(parts[:n]) for n in range(1, deep + 1)}
     return found
 
 
