@@ -38,6 +38,7 @@ struct filling {
 	int64_t began;    /* ms */
 	int64_t drawn;
 	bool draws;
+	bool told_left; /* what is not sent */
 };
 
 static double rate_of(const struct filling *f, int64_t bytes)
@@ -196,7 +197,8 @@ static void report_sent(const struct filling *f, const struct send_result *res)
 			 rate_of(f, f->s.bytes));
 	print_line(f->r->app, "✓ Sent %s: %zu file%s, %s%s", f->name, f->s.n,
 		   f->s.n == 1 ? "" : "s", size, rate);
-	report_left(f);
+	if (!f->told_left)
+		report_left(f);
 	report_pointers(f);
 	report_history(f, res);
 	if (res->changed)
@@ -363,6 +365,7 @@ static int ask(struct filling *f, struct error *err)
 	add_size(f->s.bytes, &question);
 	buf_adds(&question, ") into the sandbox? [y/N] ");
 	report_left(f);
+	f->told_left = true;
 	rc = secret_confirm_first(r->app, question.ptr, err);
 	if (rc >= 0 && consent_set(store, f->w.root, provider, rc > 0, err) < 0)
 		rc = -1;
