@@ -28,6 +28,8 @@ def pytest_configure(config):
         "markers", "long: minutes, or of little news: in `make soak` only")
     config.addinivalue_line(
         "markers", "slow: seconds of a processor: sampled, see Sample")
+    config.addinivalue_line(
+        "markers", "every: none of its cases is left out by Sample")
 
 
 class Sample:
@@ -55,6 +57,8 @@ class Sample:
         for item in items:
             cases[item.nodeid.partition("[")[0]].append(item)
         for name, each in cases.items():
+            if each[0].get_closest_marker("every"):
+                continue
             if len(each) == 1:
                 if each[0].get_closest_marker("slow") and not self.has(name):
                     yield each[0]

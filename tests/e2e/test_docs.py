@@ -89,6 +89,7 @@ def world(dcode_release, tmp_path, docker, ssh, slurm_cluster, clouds):
         server.__exit__()
 
 
+@pytest.mark.every
 @pytest.mark.parametrize("path", pages(), ids=lambda p: p.stem)
 def test_what_a_page_shows_works(path, world):
     wrong = failures(path, world(path))

@@ -118,6 +118,7 @@ class Newcomer:
         return self.screen.text(scrollback=True)
 
 
+@pytest.mark.every
 @pytest.mark.parametrize("sandbox", ["docker", "daytona"])
 def test_the_quick_start_ends_in_a_change_of_the_own_repository(
         readme, top, world, tmp_path, sandbox):
