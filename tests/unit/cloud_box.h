@@ -82,8 +82,8 @@ static int cloud_settings(const struct cloud_case *c, struct error *err)
 	char *file = path_join(dir, "config.toml");
 	int rc = path_mkdirs(dir, 0700, err);
 
-	groups[0] = (struct setting_group){ c->provider->name,
-					    c->provider->settings };
+	groups[0] = (struct setting_group){ .name = c->provider->name,
+					    .rows = c->provider->settings };
 	for (int i = 0; i < 8 && c->env[i]; i++) {
 		const char *mark = strstr(c->env[i], "%s");
 

@@ -147,8 +147,8 @@ static inline int box_start(void **state)
 	relay_start(&relay, home, getenv("DOCKER_HOST") + 7);
 	docker_host = xasprintf("DOCKER_HOST=unix://%s", relay.path);
 	env[0] = docker_host;
-	groups[0] =
-		(struct setting_group){ "docker", docker_provider.settings };
+	groups[0] = (struct setting_group){ .name = "docker",
+					    .rows = docker_provider.settings };
 	in.groups = groups;
 	in.environ = env;
 	http = http_new(NULL);

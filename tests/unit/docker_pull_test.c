@@ -188,8 +188,8 @@ static int load(const char *docker_host, struct error *err)
 	};
 	int rc;
 
-	groups[0] =
-		(struct setting_group){ "docker", docker_provider.settings };
+	groups[0] = (struct setting_group){ .name = "docker",
+					    .rows = docker_provider.settings };
 	rc = settings_load(&settings, &in, err);
 	free(line);
 	if (rc == 0)

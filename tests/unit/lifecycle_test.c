@@ -56,8 +56,9 @@ static int set_up(void **state)
 	static char token[] = "DEPLOY_TOKEN=s3cret-token-value";
 	static char shorty[] = "SHORTY=abc";
 	static char *env[] = { token, shorty, NULL };
-	static const struct setting_group groups[] = { { NULL, settings_core },
-						       { 0 } };
+	static const struct setting_group groups[] = {
+		{ .rows = settings_core }, { 0 }
+	};
 	struct scene *s = xcalloc(1, sizeof(*s));
 	struct error err = { 0 };
 
