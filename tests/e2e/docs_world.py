@@ -117,7 +117,7 @@ class World:
         self.url = server.url
         for name, path in MODEL_ADDRESSES.items():
             self.env["DEEPAGENTS_CODE_" + name] = server.url + path
-        self.keys["anthropic"] = ["sk-ant-stand-in"]
+        self.keys["anthropic"] = ["sk-ant-api03-stand-in-0123456789abcdef"]
         if with_keys:
             for name in ("ANTHROPIC", "OPENAI", "GOOGLE"):
                 self.env[name + "_API_KEY"] = "sk-stand-in"
