@@ -287,7 +287,19 @@ int app_unknown_provider(struct app *app, const char *name, struct error *err)
 	error_set(err, ERR_USAGE, "Unknown sandbox provider '%s'%s%s%s", name,
 		  similar ? ". Did you mean " : "", similar ? similar : "",
 		  similar ? "?" : "");
+	error_topic(err, "sandboxes");
 	return error_hint(err, "dcode provider list shows all there are.");
+}
+
+/* The page about a sandbox provider. */
+static const char *provider_topic(const struct sandbox_provider *p)
+{
+	static const char *const own[] = { "docker", "local", "slurm", "ssh" };
+
+	for (size_t i = 0; i < sizeof(own) / sizeof(*own); i++)
+		if (!strcmp(p->name, own[i]))
+			return own[i];
+	return sandbox_provider_find(p->name) ? "cloud" : "providers";
 }
 
 int app_client_check(struct app *app, const char *provider,
@@ -308,8 +320,12 @@ int app_client_check(struct app *app, const char *provider,
 		p = registry_find(registry, provider);
 	if (!p)
 		return app_unknown_provider(app, provider, err);
-	return sandbox_client_open_as(host, p, provider, set, app_http(app),
-				      err);
+	if (sandbox_client_open_as(host, p, provider, set, app_http(app), err) <
+	    0) {
+		error_topic(err, provider_topic(p));
+		return -1;
+	}
+	return 0;
 }
 
 int app_client(struct app *app, const char *provider,
@@ -447,11 +463,30 @@ void app_print_advice(const struct app *app, const char *text)
 	buf_release(&out);
 }
 
+/* The page of the manual that helps, or NULL. */
+static const char *topic_of(const struct error *err)
+{
+	if (err->topic)
+		return err->topic;
+	if (err->code == ERR_BUDGET)
+		return "cost";
+	return err->code == ERR_POLICY ? "policy" : NULL;
+}
+
+static void print_topic(const struct app *app, const char *topic)
+{
+	char line[64];
+
+	snprintf(line, sizeof(line), "More: dcode help %s", topic);
+	app_print_advice(app, line);
+}
+
 int app_fail(struct app *app, const struct error *err)
 {
 	struct buf message = BUF_INIT(1 << 20);
 	struct buf hint = BUF_INIT(1 << 20);
 	struct buf advice = BUF_INIT(1 << 16);
+	const char *topic = topic_of(err);
 	int status = app_exit_status(err);
 
 	mask_and_clean(app, err->message, &message);
@@ -462,6 +497,8 @@ int app_fail(struct app *app, const struct error *err)
 	fprintf(stderr, "Error: %s\n", message.ptr);
 	if (hint.len)
 		fprintf(stderr, "%s\n", hint.ptr);
+	if (topic)
+		print_topic(app, topic);
 	if (app->json) {
 		struct buf out = BUF_INIT(1 << 20);
 
@@ -471,6 +508,8 @@ int app_fail(struct app *app, const struct error *err)
 		json_member(&out, "message", buf_str(&message));
 		buf_addc(&out, ',');
 		json_member(&out, "hint", buf_str(&hint));
+		buf_addc(&out, ',');
+		json_member(&out, "topic", str_of(topic));
 		buf_addf(&out, "},\"exit_status\":%d}\n", status);
 		fwrite(out.ptr, 1, out.len, stdout);
 		buf_release(&out);

@@ -20,6 +20,7 @@ static int check_config(struct app *app, const struct subcommand *sub,
 	error_hint(&why,
 		   "Nothing runs without its limits. Mend the file; dcode "
 		   "config and dcode doctor run meanwhile.");
+	error_topic(&why, "toml");
 	if (policy_go_on_without(app, &why, err) < 0)
 		return -1;
 	app->goes_without = true;

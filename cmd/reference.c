@@ -56,6 +56,7 @@ static bool fail(const char *dashes, const struct absent *a, const char *what,
 		  dashes, a->name, what);
 	if (a->instead)
 		error_hint(err, "Instead: %s.", a->instead);
+	error_topic(err, "from-python");
 	return true;
 }
 

@@ -253,6 +253,8 @@ int command_refuse(const struct command *c, const char *sub,
 		buf_addc(&text, '\n');
 		sanitize_message(str_of(err->hint), &text);
 	}
+	if (err->topic)
+		buf_addf(&text, "\nMore: dcode help %s", err->topic);
 	fprintf(stderr, "%s\n", text.ptr);
 	buf_release(&text);
 	return 2;

@@ -97,8 +97,8 @@ static void warn_unknown(struct settings *s, const struct toml_value *v,
 		near = NULL;
 	settings_warn(s, "%s:%d:%d: %s is not a known setting; ignored%s%s%s",
 		      s->files[FILE_CONFIG].path, v->line, v->column, path,
-		      near ? " (did you mean " : "", near ? near : "",
-		      near ? "?)" : "");
+		      near ? " (did you mean " : " (dcode help toml",
+		      near ? near : "", near ? "?)" : ")");
 }
 
 /* True for a row, and for a table on the way to one. */

@@ -350,8 +350,10 @@ int models_cmd_test(struct app *app, const struct args *args)
 	struct error err = { 0 };
 
 	if (app_settings(app, &set, &err) < 0 ||
-	    model_choose(&t.choice, set, args->argv[0], NULL, &err) < 0)
+	    model_choose(&t.choice, set, args->argv[0], NULL, &err) < 0) {
+		error_topic(&err, "models");
 		return app_fail(app, &err);
+	}
 	if (open_account(&t, args, &err) < 0) {
 		model_choice_release(&t.choice);
 		return app_fail(app, &err);

@@ -108,6 +108,7 @@ int conversation_set_model(struct run *r, const char *spec, const char *params,
 	if (model_choose(&r->choice, r->app->settings, spec, params, err) < 0 ||
 	    run_open_model(r, err) < 0 || conversation_load(r, err) < 0 ||
 	    run_name_session(r, err) < 0) {
+		error_topic(err, "models");
 		if (r->model)
 			model_close(r->model);
 		model_choice_release(&r->choice);

@@ -80,6 +80,8 @@ static int load(struct app *app, struct error *err)
 
 	if (rc == 0)
 		rc = hooks_load(&app->hooks, &src, err);
+	if (rc < 0)
+		error_topic(err, "hooks");
 	app->hooks_read = rc == 0;
 	free(project);
 	free(user);

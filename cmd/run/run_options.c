@@ -266,6 +266,7 @@ static int unknown(struct app *app, struct registry *registry, const char *name,
 		   "To add one of your own: [sandboxes.providers.%.64s] in "
 		   "~/.deepagents/config.toml.",
 		   name);
+	error_topic(err, "sandboxes");
 	buf_release(&names);
 	add_broken(app->settings, err);
 	return -1;

@@ -68,6 +68,7 @@ int run_remark_outcome(const struct run *r, const char **status,
 				 "-y allows all, -S LIST commands; "
 				 "--sandbox NAME runs them apart from this "
 				 "machine");
+		error_topic(why, "approvals");
 		return STATUS_REFUSED;
 	}
 	if (a->hook_ended || (a->finish != FINISH_REFUSAL && has_answer(r)))

@@ -211,6 +211,7 @@ int skills_cmd_find(const struct skills_line *l, const char *name,
 	}
 	error_hint(err, names.len ? "There are: %s" : "There are none%s",
 		   names.len ? names.ptr : "");
+	error_topic(err, "skills");
 	buf_release(&names);
 	return -1;
 }

@@ -48,6 +48,7 @@ static void begin(struct error *err, enum err code)
 	err->nothing_made = false;
 	err->reason[0] = '\0';
 	err->hint[0] = '\0';
+	err->topic = NULL;
 }
 
 int error_set(struct error *err, enum err code, const char *fmt, ...)
@@ -82,6 +83,12 @@ int error_errno(struct error *err, const char *fmt, ...)
 	append(err->message, sizeof(err->message), ": ");
 	append(err->message, sizeof(err->message), reason);
 	return -1;
+}
+
+void error_topic(struct error *err, const char *topic)
+{
+	if (!err->topic)
+		err->topic = topic;
 }
 
 int error_hint(struct error *err, const char *fmt, ...)

@@ -48,6 +48,8 @@ struct error {
 			      ("sandbox_stopped"), or "" */
 	char message[512]; /* what failed; no full stop, no secret */
 	char hint[256];    /* what the user can type about it, or "" */
+	const char *topic; /* its page of the manual ("models"), or NULL; static
+			    */
 };
 
 /* These return -1, so that callers can write: return error_set(err, ...).
@@ -64,6 +66,8 @@ int error_errno(struct error *err, const char *fmt, ...)
 /* Sets the hint, keeps code and message. */
 int error_hint(struct error *err, const char *fmt, ...)
 	__attribute__((format(printf, 2, 3)));
+/* Names the page of the manual that helps, unless there is one already. */
+void error_topic(struct error *err, const char *topic);
 /* Appends to the message, keeps all else. */
 int error_add(struct error *err, const char *fmt, ...)
 	__attribute__((format(printf, 2, 3)));

@@ -102,6 +102,37 @@ def test_a_page_as_data_is_its_markdown(run):
     assert data["text"] == page.read_text() and data["section"] == 7
 
 
+# --- errors name the page that helps ---
+
+@pytest.mark.parametrize("words, topic", [
+    (["-M", "nosuch", "-n", "x"], "models"),
+    (["-M", "foo:bar", "-n", "x"], "models"),
+    (["models", "test", "nosuch"], "models"),
+    (["-n", "x"], "auth"),
+    (["--sandbox", "dokcer", "-n", "x"], "sandboxes"),
+    (["--sandbox", "e2b", "-M", "ollama:x", "-n", "x"], "cloud"),
+    (["skills", "info", "nosuch"], "skills"),
+    (["--acp"], "from-python")])
+def test_an_error_names_the_page_that_helps(run, words, topic):
+    r = run(*words)
+    assert r.status != 0 and f"\nMore: dcode help {topic}\n" in r.err
+    assert (TOP / "cmd" / "manual" / f"{topic}.md").exists()
+
+
+@pytest.mark.parametrize("file, topic", [
+    ("config.toml", "toml"), ("hooks.json", "hooks")])
+def test_a_broken_file_names_the_page_about_it(run, config, env, file, topic):
+    env["ANTHROPIC_API_KEY"] = "k"
+    config("").with_name(file).write_text("{")
+    r = run("-n", "x")
+    assert r.status == 2 and f"\nMore: dcode help {topic}\n" in r.err
+
+
+def test_an_error_as_data_has_its_topic(run):
+    out = json.loads(run("skills", "info", "nosuch", "--json").out)
+    assert out["error"]["topic"] == "skills"
+
+
 # --- the pager ---
 
 def test_less_shows_a_long_page_and_leaves_with_success(terminal):
