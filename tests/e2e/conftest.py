@@ -78,7 +78,7 @@ LONGEST = ("test_provider_test", "test_lifecycle_kill", "test_torture",
            "test_lifecycle_signals", "test_lifecycle_exec", "test_install",
            "test_chat_kill", "test_apply_kill", "test_base_commit",
            "test_trust_b11", "test_trust_b13", "test_providers",
-           "test_trust_c6")
+           "test_trust_c6", "test_docs")
 
 
 def pytest_make_parametrize_id(val):
