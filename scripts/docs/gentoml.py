@@ -10,6 +10,7 @@ import pathlib
 import re
 import subprocess
 import sys
+import textwrap
 
 BEGIN = "## Keys\n"
 END = re.compile(r"^## (?!Keys$)", re.M)
@@ -81,9 +82,15 @@ def add_table(table, rows):
     yield ""
 
 
+def assignment(row):
+    line = f"{row['key']} = {row['example'] or row['default']}"
+    return line if len(line) < 76 else textwrap.fill(
+        line, 76, subsequent_indent=" " * (line.index("[") + 1),
+        break_on_hyphens=False, break_long_words=False)
+
+
 def add_example(table, rows):
-    lines = [f"{r['key']} = {r['example'] or r['default']}" for r in rows
-             if r["example"] or r["default"]]
+    lines = [assignment(r) for r in rows if r["example"] or r["default"]]
     if lines:
         head = [f"[{NAMES.get(table, table)}]"] if table else []
         yield "\n".join(["```toml", *head, *lines, "```", ""])

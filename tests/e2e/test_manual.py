@@ -200,6 +200,15 @@ def test_a_page_longer_than_the_screen_goes_to_the_pager(
     assert "\x1b" not in taken.read_text()
 
 
+@on_screen
+def test_tab_completes_a_topic_in_the_chat(talk):
+    c = begin(talk)
+    c.type("/help dock")
+    c.until("run the tools in a container")
+    c.keys("Tab")
+    c.until("/help docker")
+
+
 # --- what a page has to look like ---
 
 @pytest.mark.parametrize("page", PAGES, ids=lambda p: p.stem)
