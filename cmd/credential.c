@@ -156,7 +156,7 @@ static int unknown(const struct settings *set, const char *name,
 		return error_set(err, ERR_CONFIG,
 				 "openai_codex signs in to ChatGPT, which "
 				 "dcode cannot do; use openai with an API key");
-	if (sandbox_provider_find(name))
+	if (sandbox_provider_is_built_in(name))
 		return error_set(err, ERR_CONFIG,
 				 "sandbox provider %s needs no key", name);
 	if (own && own->kind == TOML_TABLE && toml_get(own, name)) {

@@ -135,6 +135,8 @@ static int read_hidden(struct app *app, int fd, bool leaves, char *room,
 		else
 			room[len++] = c;
 	}
+	if (leaves && rc == 0 && !len)
+		return SECRET_LEFT; /* the terminal has gone */
 	return rc < 0 ? -1 : trim(room, len);
 }
 

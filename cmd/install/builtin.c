@@ -322,7 +322,8 @@ int install_builtin(const struct install *in,
 		    const struct sandbox_provider *provider)
 {
 	struct buf data = BUF_INIT(1 << 16);
-	int status = check(in, provider->name, &data);
+	bool also = provider->also && !strcmp(in->name, provider->also);
+	int status = check(in, also ? provider->also : provider->name, &data);
 
 	if (in->app->json)
 		app_envelope("install", &data);

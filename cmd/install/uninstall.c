@@ -149,7 +149,7 @@ int install_uninstall(const struct install *in)
 		printf("Uninstalled '%s'.\n", in->name);
 		return 0;
 	}
-	if (err.code == ERR_NOT_FOUND && sandbox_provider_find(in->name))
+	if (err.code == ERR_NOT_FOUND && sandbox_provider_is_built_in(in->name))
 		error_hint(&err, "it is built in");
 	return app_fail(in->app, &err);
 }

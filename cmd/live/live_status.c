@@ -80,7 +80,7 @@ static void read_run(struct live *l)
 	l->window = find_window(r);
 	if (set_text(&l->place,
 		     host ? xstrdup("this machine")
-			  : xasprintf("%s %.12s", r->host.provider->name,
+			  : xasprintf("%s %.12s", sandbox_client_name(&r->host),
 				      ids_shown(r->box.sandbox.id, id))))
 		l->ends = find_end(r, l->began);
 }

@@ -103,7 +103,7 @@ static int make(struct app *app, const struct args *args, struct made *made,
 	if (rc == 0) {
 		made->id = xstrdup(box.sandbox.id);
 		made->label = xstrdup(box.label);
-		made->provider = xstrdup(provider);
+		made->provider = xstrdup(host.provider->name);
 		rc = lifecycle_close(&box, err);
 	}
 	sandbox_client_close(&host);

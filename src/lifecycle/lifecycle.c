@@ -66,7 +66,7 @@ void lifecycle_warn(const struct managed_sandbox *box, const char *fmt, ...)
 
 const char *lifecycle_title(const struct managed_sandbox *box, char room[64])
 {
-	snprintf(room, 64, "%s", box->request.host->provider->name);
+	snprintf(room, 64, "%s", sandbox_client_name(box->request.host));
 	if (room[0] >= 'a' && room[0] <= 'z')
 		room[0] = (char)(room[0] - 'a' + 'A');
 	return room;

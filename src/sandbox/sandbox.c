@@ -49,6 +49,17 @@ const struct sandbox_provider *sandbox_provider_find(const char *name)
 	return NULL;
 }
 
+bool sandbox_provider_is_built_in(const char *name)
+{
+	for (size_t i = 0; sandbox_providers[i]; i++) {
+		const char *also = sandbox_providers[i]->also;
+
+		if (also && !strcmp(also, name))
+			return true;
+	}
+	return sandbox_provider_find(name);
+}
+
 /* Which of the user's keys was refused; owned, or NULL. */
 static char *key_name(const struct sandbox_client *host)
 {

@@ -37,7 +37,7 @@ def test_a_task_runs_in_podman_and_leaves_nothing(
     serve(TASK)
     r = run("-n", "x", "--sandbox", "podman", "-M", "anthropic:m")
     assert r.status == 0, r.err
-    assert "in /workspace" in r.err
+    assert "Podman sandbox ready" in r.err
     assert not rig.containers() and not rows()
 
 
@@ -50,8 +50,9 @@ def test_docker_by_its_own_name_does_not_use_that_socket(podman, serve, run):
 
 def test_a_kept_one_is_listed_used_and_deleted_without_more_words(
         podman, rig, run, rows):
-    made = run("sandbox", "create", "--sandbox", "podman")
+    made = run("sandbox", "create", "--sandbox", "podman", "--json")
     assert made.status == 0, made.err
+    assert json.loads(made.out)["data"]["provider"] == "docker"
     row, = rows()
     assert (row["provider"], row["endpoint"]) == ("docker", podman)
     assert len(rows("--sandbox", "podman")) == 1
@@ -118,6 +119,13 @@ def test_the_list_and_the_completions_have_it(podman, run):
     assert row["alias_of"] == "docker" and row["endpoint"] == podman
     assert "podman" in json.loads(run("help", "--json").out)["data"][
         "sandboxes"]
+
+
+def test_it_is_built_in_and_needs_no_key(podman, run):
+    assert "needs no key" in run("auth", "set", "podman", stdin="k").err
+    assert "is built in" in run("uninstall", "podman", "--yes").err
+    r = run("install", "podman")
+    assert r.status == 0 and podman in r.out + r.err
 
 
 def test_a_provider_of_ones_own_may_have_the_name(config, run):
