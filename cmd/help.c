@@ -284,9 +284,7 @@ static int show_page(struct app *app, const struct command *c,
 	bool shown = false;
 
 	for (int again = 0; again < 2 && !shown; again++) {
-		pager = (struct pager_output){ 0 };
-		if (!again)
-			pager_begin(&pager);
+		pager_begin(&pager, !again);
 		if (c) {
 			command_help(c, NULL);
 			putchar('\n');

@@ -85,13 +85,17 @@ static int spawn(struct pager_output *p, char *line)
 	return rc < 0 || p->stdout_ < 0 ? -1 : 0;
 }
 
-void pager_begin(struct pager_output *p)
+void pager_begin(struct pager_output *p, bool wanted)
 {
+	const struct sigaction ignore = { .sa_handler = SIG_IGN };
 	bool terminal = isatty(STDOUT_FILENO);
 	bool colours = false;
-	char *line = terminal ? choose_line(&colours) : NULL;
+	char *line = terminal && wanted ? choose_line(&colours) : NULL;
 
 	*p = (struct pager_output){ .stdout_ = -1, .colours = terminal };
+	sigaction(SIGINT, NULL, &p->interrupt);
+	if (line)
+		sigaction(SIGINT, &ignore, NULL);
 	if (line && spawn(p, line) == 0)
 		p->colours = colours;
 	free(line);
@@ -111,6 +115,7 @@ bool pager_end(struct pager_output *p)
 	}
 	while (p->pid > 0 && waitpid(p->pid, &status, 0) < 0 && errno == EINTR)
 		;
+	sigaction(SIGINT, &p->interrupt, NULL);
 	status = proc_exit_code(status);
 	return status != NOT_EXECUTABLE && status != NOT_FOUND;
 }

@@ -151,6 +151,18 @@ def test_a_page_left_at_its_begin_is_no_error(terminal):
     assert s.status() == 0
 
 
+def test_ctrl_c_is_the_pagers(terminal):
+    s = terminal("help", "docker")
+    s.until("dcode-docker(7)")
+    s.keys("C-c")
+    s.keys("C-c")
+    s.keys("C-c")
+    s.keys("G")
+    s.until(LESS_END)
+    s.keys("q")
+    assert s.status() == 0
+
+
 def test_headings_are_bold_in_less(terminal):
     s = terminal("help", "docker")
     s.until("EXAMPLES")
