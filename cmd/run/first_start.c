@@ -39,7 +39,7 @@ static const struct key_vendor {
 } vendors[] = {
 	{ "anthropic", "Anthropic", "console.anthropic.com/settings/keys",
 	  "sk-ant-" },
-	{ "openai", "OpenAI", "platform.openai.com/api-keys", "sk-" },
+	{ "openai", "OpenAI", "platform.openai.com/api-keys", "sk-proj-" },
 	{ "google_genai", "Google", "aistudio.google.com/apikey", "AIza" },
 };
 
@@ -192,12 +192,27 @@ static int try_key(struct run *r, const char *provider, struct error *err)
 	return rc;
 }
 
+/* NULL: other vendors may have keys like it, which are for nobody else. */
+static const struct key_vendor *vendor_of_key(struct str key)
+{
+	for (size_t i = 0; i < N_VENDORS; i++)
+		if (key.len >= LEAST_KEY && str_starts(key, vendors[i].prefix))
+			return &vendors[i];
+	return NULL;
+}
+
 static int take_key(struct run *r, const char *provider, struct str key,
 		    struct error *err)
 {
+	const struct key_vendor *v = vendor_of_key(key);
+
 	if (!vault_key_ok(key)) {
 		print("This is not an API key: it has spaces or characters "
 		      "that are not ASCII.");
+		return AGAIN;
+	}
+	if (v && strcmp(v->provider, provider) != 0) {
+		print("This is a key of another vendor. It was not sent.");
 		return AGAIN;
 	}
 	(void)mask_add(r->app->mask, "API key", key);
@@ -383,14 +398,6 @@ static int choose_local(struct first *f, const struct local_server *s,
 	return take_model(f, s->provider, s->models[number - 1], err);
 }
 
-static const struct key_vendor *vendor_of_key(struct str key)
-{
-	for (size_t i = 0; i < N_VENDORS; i++)
-		if (key.len >= LEAST_KEY && str_starts(key, vendors[i].prefix))
-			return &vendors[i];
-	return NULL;
-}
-
 static int answer(struct first *f, int n, struct error *err)
 {
 	struct str typed = { f->room, (size_t)n };
@@ -411,8 +418,8 @@ static int answer(struct first *f, int n, struct error *err)
 		return ask_key(f, vendors[number - 1].provider, err);
 	print(typed.len < LEAST_KEY
 		      ? "This is not in the list."
-		      : "This does not begin as a key of these vendors does: "
-			"type the number of yours first.");
+		      : "This does not tell whose key it is: type the number "
+			"of the vendor first.");
 	return AGAIN;
 }
 

@@ -100,6 +100,25 @@ def test_a_refused_key_is_said_forgotten_and_asked_for_again(
     assert BAD not in t.seen and BAD.encode() not in on_disk(home)
 
 
+def test_a_key_goes_to_its_own_vendor_only(vendor, chat, env):
+    server = vendor()
+    with ModelServer(TURNS) as other:
+        env["DEEPAGENTS_CODE_OPENAI_BASE_URL"] = other.env["OPENAI_BASE_URL"]
+        t = chat()
+        t.until(MENU)
+        t.type("sk-or-v1-0123456789abcdef\r")
+        t.until("This does not tell whose key it is")
+        t.until(MENU)
+        t.type("2\r")
+        t.until("Paste the key of openai (not shown): ")
+        t.type(GOOD + "\r")
+        t.until("This is a key of another vendor. It was not sent.")
+        t.until("(not shown): ")
+        t.type("sk-0123456789abcdef\r")  # the control
+        t.until("openai:gpt-5.6-terra answers")
+        assert len(other.requests) == 1 and not server.requests
+
+
 @pytest.mark.parametrize("keys, status", [
     ("q\r", 1), ("\x1b", 1), ("\x04", 1), ("\x03", 130),
     ("1\r\x1b", 1), ("1\r\x03", 130), ("x\r\r9\rq\r", 1)])
