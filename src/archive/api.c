@@ -35,6 +35,7 @@ static const struct library_symbol symbols[] = {
 	SYMBOL(entry_free),
 	SYMBOL(entry_set_pathname),
 	SYMBOL(entry_set_symlink),
+	SYMBOL(entry_set_hardlink),
 	SYMBOL(entry_set_mode),
 	SYMBOL(entry_set_uid),
 	SYMBOL(entry_set_gid),

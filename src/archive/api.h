@@ -44,6 +44,7 @@ struct archive_api {
 	void (*entry_free)(struct archive_entry *e);
 	void (*entry_set_pathname)(struct archive_entry *e, const char *path);
 	void (*entry_set_symlink)(struct archive_entry *e, const char *target);
+	void (*entry_set_hardlink)(struct archive_entry *e, const char *target);
 	void (*entry_set_mode)(struct archive_entry *e, __LA_MODE_T mode);
 	void (*entry_set_uid)(struct archive_entry *e, la_int64_t uid);
 	void (*entry_set_gid)(struct archive_entry *e, la_int64_t gid);

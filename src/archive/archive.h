@@ -16,9 +16,10 @@ struct archive_counts {
 
 /* One entry of a stream, borrowed for the call. */
 struct archive_item {
-	struct str path;      /* as it stands there */
-	unsigned mode;        /* with its type, as in stat */
-	int64_t size;         /* bytes that data() gets, for a file */
+	struct str path; /* as it stands there */
+	unsigned mode;   /* with its type, as in stat; a hard link's has none */
+	int64_t size;    /* bytes that data() gets, for a file */
+	int64_t mtime;   /* Unix seconds; 0 where it says none */
 	const char *target;   /* of a symbolic link, else NULL */
 	const char *original; /* of a hard link: an earlier path, else NULL */
 };
@@ -41,6 +42,11 @@ struct archive_log {
 /* Gives at most len bytes into room; 0 at the end, -1 with err. */
 typedef int64_t archive_pull(void *arg, char *room, size_t len,
 			     struct error *err);
+
+/* What a name in an archive means below the directory that it is unpacked
+ * into: its path without "." and doubled slashes goes to out, empty for that
+ * directory itself. NULL, or why it cannot be used: static text. */
+const char *archive_plain_path(const char *name, struct buf *out);
 
 /* Checks that archives can be handled here: ERR_SYSTEM with what to install. */
 int archive_check(struct error *err);
@@ -68,10 +74,12 @@ void archive_writer_close(struct archive_writer *w); /* NULL is fine */
  */
 struct archive_header {
 	const char *path;
-	const char *link; /* where a symbolic link leads; NULL: a file */
-	int mode;         /* permission bits */
-	int64_t size;     /* bytes that follow through archive_stream_data() */
-	int64_t mtime;    /* Unix seconds, not negative */
+	const char *link;     /* where a symbolic link leads; NULL: a file */
+	const char *original; /* of a hard link: an earlier path, else NULL */
+	bool directory;
+	int mode;      /* permission bits */
+	int64_t size;  /* bytes that follow through archive_stream_data() */
+	int64_t mtime; /* Unix seconds, not negative */
 };
 struct archive_stream;
 /* NULL with err when libarchive is missing. */

@@ -74,9 +74,7 @@ static int skip(struct unpack *u, const char *why)
 	return 0;
 }
 
-/* The path of an entry, or of a hard link's target, below us. NULL, or why it
- * cannot be used; what it means is then in *out: empty for "." itself. */
-static const char *inside(const char *name, struct buf *out)
+const char *archive_plain_path(const char *name, struct buf *out)
 {
 	struct str rest = str_of(name);
 	struct str part;
@@ -299,7 +297,7 @@ static int put_hard_link(struct unpack *u, int dir, const char *name,
 	int rc;
 
 	name_temporary(temporary);
-	if (inside(to, &path) || !path.len)
+	if (archive_plain_path(to, &path) || !path.len)
 		rc = skip(u, "it is a link to a file outside");
 	else if ((from = open_parent(u->root, path.ptr, &last)) < 0 ||
 		 fstatat(from, last, &st, AT_SYMLINK_NOFOLLOW) < 0 ||
@@ -385,7 +383,8 @@ static int unpack_entry(struct unpack *u, struct error *err)
 {
 	mode_t type = u->api.entry_mode(u->entry) & S_IFMT;
 	bool hard = u->api.entry_hardlink(u->entry) != NULL;
-	const char *why = inside(u->api.entry_pathname(u->entry), &u->path);
+	const char *why =
+		archive_plain_path(u->api.entry_pathname(u->entry), &u->path);
 
 	if (why)
 		return skip(u, why);

@@ -84,20 +84,29 @@ struct archive_stream *archive_stream_open_pax(struct error *err)
 	return open_stream(true, "0", err);
 }
 
+static __LA_MODE_T mode_of(const struct archive_header *item)
+{
+	if (item->link)
+		return S_IFLNK | 0777;
+	return (__LA_MODE_T)((item->directory ? S_IFDIR : S_IFREG) |
+			     item->mode);
+}
+
 int archive_stream_entry(struct archive_stream *s,
 			 const struct archive_header *item, struct error *err)
 {
 	const struct archive_api *api = &s->api;
+	bool bare = item->link || item->original || item->directory;
 
 	api->entry_clear(s->entry);
 	api->entry_set_pathname(s->entry, item->path);
-	api->entry_set_mode(s->entry,
-			    (__LA_MODE_T)(item->link ? S_IFLNK | 0777
-						     : S_IFREG | item->mode));
+	api->entry_set_mode(s->entry, mode_of(item));
 	if (item->link)
 		api->entry_set_symlink(s->entry, item->link);
+	if (item->original)
+		api->entry_set_hardlink(s->entry, item->original);
 	api->entry_set_mtime(s->entry, (time_t)item->mtime, 0);
-	api->entry_set_size(s->entry, item->link ? 0 : item->size);
+	api->entry_set_size(s->entry, bare ? 0 : item->size);
 	if (api->write_header(s->a, s->entry) < ARCHIVE_WARN)
 		return broken(s, err);
 	return 0;

@@ -86,6 +86,7 @@ static int visit_entry(struct visit *t, struct error *err)
 		.path = str_of(t->api.entry_pathname(t->entry)),
 		.mode = t->api.entry_mode(t->entry),
 		.size = t->api.entry_size(t->entry),
+		.mtime = t->api.entry_mtime(t->entry),
 		.original = t->api.entry_hardlink(t->entry),
 	};
 	int rc;

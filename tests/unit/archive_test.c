@@ -333,6 +333,167 @@ static void there_and_back(void **arg)
 	leave(&r);
 }
 
+/* What a stream's user writes, entry by entry, is what tar unpacks. */
+static void put(struct room *r, struct archive_stream *s, FILE *f,
+		struct archive_header item, const char *bytes)
+{
+	struct buf *out = archive_stream_out(s);
+
+	item.size = bytes ? (int64_t)strlen(bytes) : 4711;
+	assert_int_equal(archive_stream_entry(s, &item, &r->err), 0);
+	if (bytes)
+		assert_int_equal(archive_stream_data(s, str_of(bytes), &r->err),
+				 0);
+	assert_int_equal(fwrite(out->ptr, 1, out->len, f), out->len);
+	buf_clear(out);
+}
+
+static void streams_of_every_kind(void **arg)
+{
+	static const char *const commands[] = { "tar", "busybox tar" };
+
+	(void)arg;
+	for (size_t i = 0; i < 2; i++) {
+		struct archive_stream *s;
+		struct room r;
+		char *deep;
+		char *line;
+		FILE *f;
+
+		enter(&r);
+		deep = xasprintf("./d/%0200d/%0200d", 1, 2);
+		line = xasprintf("%s -xpof - -C %s/in", commands[i], r.top);
+		s = archive_stream_open(false, &r.err);
+		f = popen(line, "w");
+		assert_non_null(s);
+		assert_non_null(f);
+		put(&r, s, f,
+		    (struct archive_header){ .path = "./d",
+					     .directory = true,
+					     .mode = 0750,
+					     .mtime = 1234567890 },
+		    NULL);
+		put(&r, s, f,
+		    (struct archive_header){
+			    .path = deep, .mode = 0640, .mtime = 1234567891 },
+		    "deep");
+		put(&r, s, f,
+		    (struct archive_header){ .path = "./hard",
+					     .original = deep },
+		    NULL);
+		put(&r, s, f,
+		    (struct archive_header){ .path = "./soft", .link = deep },
+		    NULL);
+		assert_int_equal(archive_stream_end(s, &r.err), 0);
+		assert_int_equal(fwrite(archive_stream_out(s)->ptr, 1,
+					archive_stream_out(s)->len, f),
+				 archive_stream_out(s)->len);
+		archive_stream_close(s);
+		assert_int_equal(pclose(f), 0);
+		shell("cd %s/in && [ \"$(cat hard soft)\" = deepdeep ] &&"
+		      " [ \"$(stat -c %%h:%%a:%%Y hard)\" ="
+		      " 2:640:1234567891 ] &&"
+		      " [ \"$(readlink soft)\" = %s ] &&"
+		      " [ \"$(stat -c %%a d)\" = 750 ] && [ -d d ]",
+		      r.top, deep);
+		free(deep);
+		free(line);
+		leave(&r);
+	}
+}
+
+static void names_in_an_archive(void **arg)
+{
+	static const struct {
+		const char *name, *path, *why;
+	} cases[] = {
+		{ "./a//b/./c/", "a/b/c", NULL },
+		{ ".", "", NULL },
+		{ "./", "", NULL },
+		{ "..a/b..", "..a/b..", NULL },
+		{ NULL, "", "no name" },
+		{ "", "", "no name" },
+		{ "/a", "", "absolute" },
+		{ "a/../b", NULL, "\"..\"" },
+		{ "..", NULL, "\"..\"" },
+	};
+
+	(void)arg;
+	for (size_t i = 0; i < sizeof(cases) / sizeof(*cases); i++) {
+		struct buf out = BUF_INIT(100);
+		const char *why = archive_plain_path(cases[i].name, &out);
+
+		assert_true(!why == !cases[i].why);
+		if (why)
+			assert_non_null(strstr(why, cases[i].why));
+		else
+			assert_true(str_is(buf_str(&out), cases[i].path));
+		buf_release(&out);
+	}
+	for (int how = 0; how < 2; how++) { /* a name, and a path */
+		struct buf out = BUF_INIT(100);
+		char *name =
+			xasprintf(how ? "%0128d/%0128d" : "%0256d%.0d", 1, 1);
+
+		assert_non_null(archive_plain_path(name, &out));
+		free(name);
+		buf_release(&out);
+	}
+}
+
+struct visited {
+	FILE *f;
+	struct buf told;
+};
+
+static int64_t visit_pull(void *arg, char *room, size_t len, struct error *err)
+{
+	struct visited *v = arg;
+
+	return from_file(v->f, room, len, err);
+}
+
+static int visit_entry(void *arg, const struct archive_item *item,
+		       struct error *err)
+{
+	struct visited *v = arg;
+
+	(void)err;
+	buf_addf(&v->told, "%.*s %o %d %d %s\n", (int)item->path.len,
+		 item->path.ptr, item->mode, (int)item->size, (int)item->mtime,
+		 item->target     ? item->target
+		 : item->original ? item->original
+				  : "-");
+	return 0;
+}
+
+static void a_visitor_hears_of_all(void **arg)
+{
+	struct archive_visitor v = { visit_pull, visit_entry, NULL, NULL };
+	struct visited to = { .told = BUF_INIT(1 << 12) };
+	struct room r;
+	char *line;
+
+	(void)arg;
+	enter(&r);
+	shell("cd %s && mkdir -m 750 src && cd src && echo x >f && ln f g &&"
+	      " ln -s f l && chmod 640 f &&"
+	      " touch -hd @1234567890 f g l && touch -d @1234567891 .",
+	      r.top);
+	line = xasprintf("cd %s/src && tar -c --no-recursion . f l g", r.top);
+	to.f = popen(line, "r");
+	v.arg = &to;
+	assert_int_equal(archive_visit(&v, &r.err), 0);
+	pclose(to.f);
+	assert_string_equal(to.told.ptr, "./ 40750 0 1234567891 -\n"
+					 "f 100640 2 1234567890 -\n"
+					 "l 120777 0 1234567890 f\n"
+					 "g 640 0 1234567890 f\n");
+	buf_release(&to.told);
+	free(line);
+	leave(&r);
+}
+
 /* A few kilobytes that would become gigabytes. */
 static void compressed_streams_are_refused(void **arg)
 {
@@ -465,6 +626,9 @@ int main(void)
 		cmocka_unit_test(broken_streams),
 		cmocka_unit_test(trees_to_tar),
 		cmocka_unit_test(there_and_back),
+		cmocka_unit_test(streams_of_every_kind),
+		cmocka_unit_test(names_in_an_archive),
+		cmocka_unit_test(a_visitor_hears_of_all),
 		cmocka_unit_test(compressed_streams_are_refused),
 		cmocka_unit_test(a_ceiling_ends_the_copy),
 		cmocka_unit_test(shrinking),
