@@ -26,12 +26,11 @@ enum {
 
 #define LEAST_ROOM ((uint64_t)1 << 30) /* bytes left on the disk, or 5 % */
 
-int copy_receive(struct copy *c, size_t bytes, struct error *err)
+int copy_check_size(struct copy *c, int64_t before, int64_t bytes,
+		    struct error *err)
 {
-	if ((int64_t)bytes <= c->limit - c->received) {
-		c->received += (int64_t)bytes;
+	if (bytes <= c->limit - before)
 		return 0;
-	}
 	error_set(&c->full, ERR_LIMIT,
 		  "the copy is larger than %" PRId64 " MiB"
 		  " (sandboxes.copy_limit)",
@@ -40,6 +39,14 @@ int copy_receive(struct copy *c, size_t bytes, struct error *err)
 			     " ~/.deepagents/config.toml");
 	*err = c->full;
 	return -1;
+}
+
+int copy_receive(struct copy *c, size_t bytes, struct error *err)
+{
+	if (copy_check_size(c, c->received, (int64_t)bytes, err) < 0)
+		return -1;
+	c->received += (int64_t)bytes;
+	return 0;
 }
 
 /* What a sandbox sends must not fill the user's disk: others need it. */

@@ -58,6 +58,11 @@ char *copy_local_target(const char *local, const char *remote);
 /* -1 with ERR_USAGE where something is there already. */
 int copy_check_free(const char *target, struct error *err);
 
+/* Says that something is left out, and why; not without end. */
+void copy_tell_left_out(struct copy *c, struct str name, const char *why);
+/* -1 with ERR_LIMIT where so many bytes more than before pass the limit. */
+int copy_check_size(struct copy *c, int64_t before, int64_t bytes,
+		    struct error *err);
 /* Counts what came from the sandbox; -1 with ERR_LIMIT past the limit. */
 int copy_receive(struct copy *c, size_t bytes, struct error *err);
 /* Checks that there is room for so many more on the disk, of which 5 %, 1 GiB
@@ -101,7 +106,8 @@ int copy_tree_down(struct copy *c, const char *remote, const char *local,
 /* An archive that pull gives, into the remote directory, which is made. */
 int copy_archive_in(struct copy *c, const char *remote, mode_t mode,
 		    archive_pull *pull, void *arg, struct error *err);
-/* The remote directory as an archive, unchecked, to write(). */
+/* What is in the remote directory, as an archive to write(), without the names
+ * that nobody asked for (sieve.h). write() is called on another thread. */
 int copy_archive_out(struct copy *c, const char *remote, copy_write *write,
 		     void *arg, struct error *err);
 

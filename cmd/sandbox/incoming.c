@@ -2,6 +2,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "cmd/sandbox/incoming.h"
 
+#include <errno.h>
 #include <limits.h>
 #include <stdlib.h>
 #include <string.h>
@@ -17,6 +18,8 @@ static const char is_bare[] =
 	"it makes its directory a git repository, whose config can run "
 	"commands (--bring with the directory's name copies it)";
 static const char leads_to_git[] = "it is a link into .git";
+static const char is_behind_link[] =
+	"a link that is here already leads from its path into .git";
 
 /* The last name of a path, a slash at its end not counted. */
 static struct str last_of(struct str path)
@@ -45,6 +48,21 @@ int incoming_open(struct incoming *in, const char *directory, struct error *err)
 		return -1;
 	in->opened = true;
 	in->directory = xstrdup(directory);
+	return 0;
+}
+
+int incoming_open_stream(struct incoming *in, const char *source,
+			 struct error *err)
+{
+	struct str name = str_of(source);
+
+	while (str_ends(name, "/."))
+		name.len -= 2;
+	if (incoming_open(in, ".", err) < 0)
+		return -1;
+	in->follows = true;
+	free(in->directory);
+	in->directory = xstrndup(name.ptr, name.len);
 	return 0;
 }
 
@@ -84,6 +102,28 @@ static bool is_in_bare(struct incoming *in, struct str path)
 	return len >= 0;
 }
 
+/* Whether who writes path follows a link that is there already into a .git. */
+static bool is_led_to_git(struct incoming *in, struct str path)
+{
+	char *plain = xstrndup(path.ptr, path.len);
+	char *real = NULL;
+	const char *name;
+	char *slash;
+	bool led;
+
+	if (tree_dir_parent(&in->disk, plain, &name) < 0 &&
+	    (errno == ELOOP || errno == ENOTDIR))
+		/* Directories behind the link may be missing yet. */
+		while (!real && (slash = strrchr(plain, '/'))) {
+			*slash = '\0';
+			real = realpath(plain, NULL);
+		}
+	led = real && find_git(in, str_of(real));
+	free(real);
+	free(plain);
+	return led;
+}
+
 bool incoming_leaves_out(struct incoming *in, const struct archive_item *item,
 			 struct str *name, const char **why)
 {
@@ -96,6 +136,8 @@ bool incoming_leaves_out(struct incoming *in, const struct archive_item *item,
 		*why = leads_to_git;
 	else if (!end && is_in_bare(in, path))
 		*why = is_bare;
+	else if (!end && in->follows && is_led_to_git(in, path))
+		*why = is_behind_link;
 	if (!*why)
 		return false;
 	*name = end ? (struct str){ path.ptr, end } : path;

@@ -19,6 +19,7 @@ struct incoming {                 /* start from { 0 }, with bring */
 	struct bare_repos made; /* what came of repositories without .git */
 	struct tree_dir disk;   /* the directory that a tree goes to */
 	bool opened;
+	bool follows;    /* who writes there may follow its links */
 	char *directory; /* owned: that directory's path */
 	char *told;      /* owned: the last name that was left out */
 };
@@ -27,6 +28,11 @@ struct incoming {                 /* start from { 0 }, with bring */
  */
 int incoming_open(struct incoming *in, const char *directory,
 		  struct error *err);
+/* A tree goes to nobody knows where: to the working directory, as far as what
+ * is there already counts, by a tar that follows the links there. source: the
+ * directory that it comes from. */
+int incoming_open_stream(struct incoming *in, const char *source,
+			 struct error *err);
 /* Whether this entry of the tree is left out. *told: name and reason, the
  * first time that something below the name is left out; else NULL. */
 bool incoming_leaves_out(struct incoming *in, const struct archive_item *item,

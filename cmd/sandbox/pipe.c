@@ -61,15 +61,21 @@ static int to_stdout(void *arg, struct str chunk, struct error *err)
 {
 	struct copy *c = arg;
 
-	if (copy_receive(c, chunk.len, err) < 0 ||
-	    copy_store(c, (int64_t)chunk.len, err) < 0)
+	if (copy_store(c, (int64_t)chunk.len, err) < 0)
 		return -1;
 	return write_stdout(c, chunk, err);
 }
 
+static int received_to_stdout(void *arg, struct str chunk, struct error *err)
+{
+	return copy_receive(arg, chunk.len, err) < 0
+		       ? -1
+		       : to_stdout(arg, chunk, err);
+}
+
 int copy_file_out(struct copy *c, const char *remote, struct error *err)
 {
-	return copy_download(c, remote, to_stdout, c, err);
+	return copy_download(c, remote, received_to_stdout, c, err);
 }
 
 int copy_tree_out(struct copy *c, const char *remote, struct error *err)

@@ -18,6 +18,7 @@
 #include "base/str.h"
 #include "cmd/app.h"
 #include "cmd/sandbox/copy.h"
+#include "cmd/sandbox/sieve.h"
 #include "sandbox/quote.h"
 
 enum {
@@ -63,7 +64,7 @@ static void add_complaints(struct complaints *c, struct str chunk)
 		end_complaint(c);
 }
 
-static void tell_not_copied(struct copy *c, struct str name, const char *why)
+void copy_tell_left_out(struct copy *c, struct str name, const char *why)
 {
 	if (c->told < TOLD_MAX)
 		app_warn("not copied: %.*s: %s", (int)name.len, name.ptr, why);
@@ -76,7 +77,7 @@ static void tell_not_copied(struct copy *c, struct str name, const char *why)
 
 static void skipped(void *arg, struct str name, const char *why)
 {
-	tell_not_copied(arg, name, why);
+	copy_tell_left_out(arg, name, why);
 }
 
 static void carried(void *arg, struct str name)
@@ -102,7 +103,7 @@ static bool leaves_out(void *arg, const struct archive_item *item)
 	bool left = incoming_leaves_out(&c->incoming, item, &name, &why);
 
 	if (left && why)
-		tell_not_copied(c, name, why);
+		copy_tell_left_out(c, name, why);
 	return left;
 }
 
@@ -308,8 +309,8 @@ static int on_download(void *arg, enum exec_stream stream, struct str chunk,
 	return 0;
 }
 
-int copy_archive_out(struct copy *c, const char *remote, copy_write *write,
-		     void *arg, struct error *err)
+static int pack_there(struct copy *c, const char *remote, copy_write *write,
+		      void *arg, struct error *err)
 {
 	struct tar_download d = { .write = write,
 				  .arg = arg,
@@ -342,15 +343,17 @@ int copy_archive_out(struct copy *c, const char *remote, copy_write *write,
 	return rc;
 }
 
-/* tar's output comes on one thread and is unpacked on another, which reads
- * when it needs more; between them is a socket. */
+/* tar's output comes on one thread and is unpacked or sieved on another, which
+ * reads when it needs more; between them is a socket. */
 struct tar_relay {
 	struct copy *copy;
 	pthread_t thread;
 	int in;     /* we write here; -1 when closed */
 	int out;    /* the other thread reads here */
-	int root;   /* unpacks below it */
 	bool ended; /* the other thread has, before the output */
+	int (*use)(struct tar_relay *r, struct error *err); /* over there */
+	int root;            /* unpacks below it, */
+	struct sieve *sieve; /* or this one takes it */
 	struct archive_counts counts;
 	struct error err;
 	int rc;
@@ -376,14 +379,25 @@ static int relay_store(void *arg, int64_t bytes, struct error *err)
 	return copy_store(r->copy, bytes, err);
 }
 
-static void *relay_thread(void *arg)
+static int unpack(struct tar_relay *r, struct error *err)
 {
-	struct tar_relay *r = arg;
 	struct archive_input from = { relay_pull, relay_store, r };
 	struct archive_log to_user = { skipped, carried, NULL, r->copy,
 				       leaves_out };
 
-	r->rc = archive_extract(&from, r->root, &to_user, &r->counts, &r->err);
+	return archive_extract(&from, r->root, &to_user, &r->counts, err);
+}
+
+static int sift(struct tar_relay *r, struct error *err)
+{
+	return sieve_run(r->sieve, relay_pull, r, err);
+}
+
+static void *relay_thread(void *arg)
+{
+	struct tar_relay *r = arg;
+
+	r->rc = r->use(r, &r->err);
 	shutdown(r->out, SHUT_RDWR);
 	return NULL;
 }
@@ -401,14 +415,14 @@ static int relay_write(void *arg, struct str data, struct error *err)
 		ssize_t n;
 
 		if (poll(set, 2, stop_poll_ms(stop, -1)) < 0 && errno != EINTR)
-			return error_errno(err, "unpacking");
+			return error_errno(err, "passing the stream on");
 		if (stop_check(stop, err) < 0)
 			return -1;
 		n = send(r->in, data.ptr, data.len,
 			 MSG_DONTWAIT | MSG_NOSIGNAL);
 		if (n < 0 && errno != EAGAIN && errno != EINTR) {
 			r->ended = true; /* its own error says why */
-			return error_errno(err, "unpacking");
+			return error_errno(err, "passing the stream on");
 		}
 		data = str_skip(data, n > 0 ? (size_t)n : 0);
 	}
@@ -423,7 +437,7 @@ static int relay_start(struct tar_relay *r, struct error *err)
 	int rc;
 
 	if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, pair) < 0)
-		return error_errno(err, "unpacking");
+		return error_errno(err, "passing the stream on");
 	r->in = pair[0];
 	r->out = pair[1];
 	sigfillset(&all); /* signals are for the other threads */
@@ -438,14 +452,14 @@ static int relay_start(struct tar_relay *r, struct error *err)
 	return error_errno(err, "starting a thread");
 }
 
-static int unpack(struct tar_relay *r, const char *remote, struct error *err)
+static int relay(struct tar_relay *r, const char *remote, struct error *err)
 {
 	struct error why = { 0 };
 	int rc = relay_start(r, err);
 
 	if (rc < 0)
 		return -1;
-	rc = copy_archive_out(r->copy, remote, relay_write, r, &why);
+	rc = pack_there(r->copy, remote, relay_write, r, &why);
 	shutdown(r->in, SHUT_WR);
 	pthread_join(r->thread, NULL);
 	close(r->in);
@@ -461,7 +475,7 @@ static int unpack(struct tar_relay *r, const char *remote, struct error *err)
 int copy_tree_down(struct copy *c, const char *remote, const char *local,
 		   struct error *err)
 {
-	struct tar_relay r = { .copy = c };
+	struct tar_relay r = { .copy = c, .use = unpack };
 	int rc;
 
 	if (mkdir(local, 0777) < 0 && (errno != EEXIST || c->no_replace))
@@ -475,8 +489,23 @@ int copy_tree_down(struct copy *c, const char *remote, const char *local,
 	if (rc == 0)
 		rc = incoming_open(&c->incoming, local, err);
 	if (rc == 0)
-		rc = unpack(&r, remote, err);
+		rc = relay(&r, remote, err);
 	incoming_close(&c->incoming);
 	close(r.root);
+	return rc;
+}
+
+int copy_archive_out(struct copy *c, const char *remote, copy_write *write,
+		     void *arg, struct error *err)
+{
+	struct tar_relay r = { .copy = c, .use = sift };
+	int rc = -1;
+
+	r.sieve = sieve_open(c, remote, write, arg, err);
+	if (r.sieve)
+		rc = relay(&r, remote, err);
+	if (rc == 0)
+		rc = sieve_end(r.sieve, err);
+	sieve_close(r.sieve);
 	return rc;
 }
