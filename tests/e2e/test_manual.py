@@ -193,8 +193,7 @@ def test_without_a_pager_the_page_is_printed(terminal, pager):
 def test_the_chat_shows_a_page(talk):
     c = begin(talk, lines=300)
     c.say("/help docker", "dcode-docker(7)")
-    seen = c.text(True)
-    assert "EXAMPLES" in seen and "/help sandboxes" in seen
+    c.until(lambda t: "EXAMPLES" in t and "/help sandboxes" in t)
     c.say("/help modls", "did you mean 'models'?")
     c.say("/help effort", "/effort [LEVEL]")
     assert not c.server.requests
