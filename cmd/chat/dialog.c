@@ -7,7 +7,7 @@
 #include "base/json.h"
 #include "base/sanitize.h"
 #include "base/str.h"
-#include "editor/pastes.h"
+#include "editor/draft_text.h"
 #include "term/width.h"
 
 enum {

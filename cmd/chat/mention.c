@@ -59,7 +59,7 @@ static bool ends_sentence(const struct buf *path)
  * The path behind an "@" at the front of rest, with its bytes: all up to a
  * blank, but for the marks that end a sentence and ",@", which begins another
  * path. What follows a backslash is part of it in any case; the completion
- * (editor/complete.c) writes one before whatever else would not be.
+ * (editor/choices.c) writes one before whatever else would not be.
  */
 static size_t read_path(struct str rest, struct buf *path)
 {

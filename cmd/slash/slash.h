@@ -4,7 +4,7 @@
 #define CMD_SLASH_SLASH_H
 
 #include "cmd/run/run.h"
-#include "editor/fuzzy.h"
+#include "editor/choices.h"
 #include "skills/skills.h"
 
 /* True for a slash and a word of letters, digits, "-" and "_", and for "exit".

@@ -5,7 +5,7 @@
 
 #include "cmd/command.h"
 #include "cmd/run/run.h"
-#include "editor/fuzzy.h"
+#include "editor/choices.h"
 
 /* A choice for run.pick: what is shown is masked and in one line each. */
 struct pick {

@@ -5,10 +5,7 @@
 
 #include <stdbool.h>
 
-#include "editor/gap.h"
-#include "editor/kills.h"
-#include "editor/pastes.h"
-#include "editor/undo.h"
+#include "editor/draft_text.h"
 #include "term/keys.h"
 #include "term/rows.h"
 
@@ -34,9 +31,37 @@ enum editor_result {
 /* How the last key left things, for keys that go on with it. */
 enum editor_last { EDITOR_LAST_OTHER, EDITOR_LAST_KILL, EDITOR_LAST_YANK };
 
+enum { KILLS_MAX = 16 };
+
+/* What was cut from drafts, to put back. */
+struct kills {
+	struct buf texts[KILLS_MAX]; /* the newest first */
+	size_t n;
+	size_t at; /* the one that was put back last */
+};
+
+/* At a place, removed was replaced by inserted. */
+struct undo_change {
+	size_t at;
+	size_t caret; /* before it */
+	struct buf removed;
+	struct buf inserted;
+};
+
+enum { UNDO_CHANGES = 500, UNDO_BYTES = 64 << 20 };
+
+/* The changes of a text. The oldest are forgotten beyond either limit; the
+ * newest is always there. */
+struct undo {
+	struct undo_change *changes; /* owned */
+	size_t n;
+	size_t done; /* changes[done..n) have been taken back */
+	size_t bytes;
+};
+
 /*
  * The text is UTF-8 without controls but LF and tab, and has markers of pastes
- * (pastes.h). Work of a key does not grow with the text. Zero-initialise.
+ * (draft_text.h). Work of a key does not grow with the text. Zero-initialise.
  */
 struct editor {
 	struct gap text;

@@ -61,7 +61,7 @@ def key_of(name, char, mods):
 def test_chat_has_every_key_of_the_editor():
     bindings = re.findall(
         r"\{ KEY_(\w+), (?:'(.)'|0), (0|KEY_[A-Z_ |]+), EDITOR",
-        source("src/editor/editor_keys.c"))
+        source("src/editor/editor.c"))
     have = {key_of("ESC" if n == "ESCAPE" else n, c, m)
             for n, c, m in bindings}
     told = {w for cell in first_cells(page("chat"), "## Keys")

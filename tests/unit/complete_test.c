@@ -3,7 +3,7 @@
 #include <string.h>
 
 #include "base/str.h"
-#include "editor/complete.h"
+#include "editor/choices.h"
 #include "unit.h"
 
 static struct fuzzy_item commands[4];

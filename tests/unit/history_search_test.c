@@ -4,7 +4,7 @@
 #include <string.h>
 
 #include "base/str.h"
-#include "editor/history_search.h"
+#include "editor/prompt_history.h"
 #include "markup.h"
 #include "unit.h"
 

@@ -3,7 +3,7 @@
 #include <stdlib.h>
 
 #include "base/str.h"
-#include "editor/selection_list.h"
+#include "editor/choices.h"
 #include "unit.h"
 
 enum { ITEMS = 5 };
