@@ -15,7 +15,7 @@
 #include "cmd/pager.h"
 #include "model/presets.h"
 #include "providers/registry.h"
-#include "term/draw.h"
+#include "term/theme.h"
 
 enum {
 	SUMMARY_COLUMN = 10,
@@ -265,7 +265,7 @@ static void print_page(struct app *app, const struct manual_page *page,
 	rows_close(&rows);
 	for (size_t i = 0; i < rows.n; i++) {
 		if (colours)
-			draw_text(&theme, &rows, i, &text);
+			theme_row(&theme, &rows, i, SIZE_MAX, &text);
 		else
 			buf_addstr(&text, rows_view(&rows, i).bytes);
 		buf_addc(&text, '\n');

@@ -4,8 +4,7 @@
 #include "cmd/chat/answer_row.h"
 
 #include "base/str.h"
-#include "term/cut_text.h"
-#include "term/width.h"
+#include "term/rows.h"
 
 static const struct style strong = { ATTR_BOLD, STYLE_WARN };
 static const struct style plain = { 0, STYLE_PLAIN };

@@ -10,8 +10,7 @@
 #include "base/mem.h"
 #include "base/sanitize.h"
 #include "base/str.h"
-#include "term/width.h"
-#include "term/wrap.h"
+#include "term/rows.h"
 
 enum { MOST_REPLY = 256 /* bytes */ };
 

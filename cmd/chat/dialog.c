@@ -8,7 +8,7 @@
 #include "base/sanitize.h"
 #include "base/str.h"
 #include "editor/draft_text.h"
-#include "term/width.h"
+#include "term/rows.h"
 
 enum {
 	MAX_REASON = 2000, /* bytes */

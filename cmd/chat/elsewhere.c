@@ -9,7 +9,7 @@
 #include "cmd/chat/external.h"
 #include "cmd/pager.h"
 #include "cmd/slash/slash.h"
-#include "term/draw.h"
+#include "term/theme.h"
 
 enum { USAGE_MOST = 1 << 14 };
 
@@ -65,7 +65,7 @@ static void page_rows(struct live *l, const struct rows *rows)
 	theme.links = false; /* few pagers know them */
 	for (size_t i = 0; i < rows->n; i++) {
 		if (colours)
-			draw_text(&theme, rows, i, &text);
+			theme_row(&theme, rows, i, SIZE_MAX, &text);
 		else
 			buf_addstr(&text, rows_view(rows, i).bytes);
 		buf_addc(&text, '\n');

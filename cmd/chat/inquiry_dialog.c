@@ -6,8 +6,7 @@
 
 #include "base/sanitize.h"
 #include "base/str.h"
-#include "term/cut_text.h"
-#include "term/wrap.h"
+#include "term/rows.h"
 
 enum {
 	EDITOR_ROWS = 6,

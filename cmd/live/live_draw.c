@@ -8,9 +8,7 @@
 #include "base/mem.h"
 #include "base/str.h"
 #include "cmd/live/live_impl.h"
-#include "term/cut_text.h"
-#include "term/width.h"
-#include "term/wrap.h"
+#include "term/rows.h"
 #include "ui/overwrite.h"
 
 enum {

@@ -5,7 +5,7 @@
 
 #include <stdint.h>
 
-#include "term/notify.h"
+#include "term/tty.h"
 
 enum live_focus {
 	LIVE_FOCUS_UNKNOWN, /* the terminal has not told */

@@ -6,7 +6,7 @@
 #include "base/sanitize.h"
 #include "base/str.h"
 #include "cmd/live/live_impl.h"
-#include "term/width.h"
+#include "term/rows.h"
 
 enum {
 	MOVES_MS = 120, /* between two frames of the sign of waiting */

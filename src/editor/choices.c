@@ -9,8 +9,7 @@
 
 #include "base/mem.h"
 #include "base/str.h"
-#include "term/cut_text.h"
-#include "term/width.h"
+#include "term/rows.h"
 
 enum {
 	TEXT_MAX = 512,

@@ -18,7 +18,7 @@
 #include "base/sanitize.h"
 #include "base/str.h"
 #include "base/visible.h"
-#include "term/width.h"
+#include "term/rows.h"
 
 enum kill_how {
 	KILL_NEW,

@@ -19,7 +19,7 @@
 #include "base/path.h"
 #include "base/stop.h"
 #include "base/str.h"
-#include "term/width.h"
+#include "term/rows.h"
 
 enum { LOCK_WAIT_MS = 500 };
 

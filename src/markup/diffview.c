@@ -5,7 +5,7 @@
 #include <stdio.h>
 
 #include "markup/diff_lines.h"
-#include "term/wrap.h"
+#include "term/rows.h"
 
 struct drawing {
 	const struct diffview *d;

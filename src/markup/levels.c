@@ -5,7 +5,7 @@
 #include <stdio.h>
 
 #include "base/str.h"
-#include "term/width.h"
+#include "term/rows.h"
 
 static const struct style muted = { .role = STYLE_MUTED };
 

@@ -5,8 +5,8 @@
 
 #include <md4c.h>
 
+#include "term/rows.h"
 #include "term/theme.h"
-#include "term/wrap.h"
 
 enum { LEVELS_MOST = 24 };
 

@@ -4,7 +4,7 @@
 
 #include <stdio.h>
 
-#include "term/wrap.h"
+#include "term/rows.h"
 
 static const struct style muted = { .role = STYLE_MUTED };
 

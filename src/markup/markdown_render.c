@@ -8,8 +8,7 @@
 #include "markup/letters.h"
 #include "markup/levels.h"
 #include "markup/table.h"
-#include "term/width.h"
-#include "term/wrap.h"
+#include "term/rows.h"
 
 enum {
 	TEXT_MAX = 1 << 20, /* bytes of one code block, address or link text */

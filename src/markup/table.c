@@ -3,7 +3,7 @@
 #include "markup/table.h"
 
 #include "base/str.h"
-#include "term/width.h"
+#include "term/rows.h"
 
 enum {
 	BETWEEN = 3, /* cells between two columns: " | " */

@@ -5,7 +5,6 @@
 
 #include "term/rows.h"
 #include "term/theme.h"
-#include "term/wrap.h"
 
 enum table_align { TABLE_LEFT = 0, TABLE_CENTRE, TABLE_RIGHT };
 

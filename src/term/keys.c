@@ -1,11 +1,471 @@
-/* keys.c - takes apart what a terminal sends, whatever the pieces. */
+/* keys.c - what a terminal sends, as text, keys, pastes and replies. */
 /* SPDX-License-Identifier: MIT */
+/*
+ * Characters first, then what finished sequences mean, then the machine that
+ * finds their ends. Begin reading at keys_feed(), which takes each byte to the
+ * function of the reader's state.
+ */
 #include "term/keys.h"
 
 #include <string.h>
 
 #include "base/str.h"
-#include "term/keys_impl.h"
+
+enum { /* struct key_reader.state */
+       GROUND = 0,
+       ESCAPE,        /* after ESC; alt: after two */
+       CSI,           /* ECMA-48 5.4: until 0x40..0x7E */
+       SS3,           /* until a letter */
+       STRING,        /* OSC, DCS, SOS, PM, APC: until BEL or ST */
+       STRING_ESCAPE, /* ESC within such a string */
+       MOUSE,         /* the bytes of an X10 mouse report */
+       LATE,          /* a lone ESC has acted; a rest may follow */
+       PASTE,
+};
+
+/* What a sequence is, beyond its events. */
+enum key_sequence {
+	KEY_SEQUENCE_UNKNOWN,
+	KEY_SEQUENCE_KNOWN,
+	KEY_SEQUENCE_PASTE, /* begins a paste */
+	KEY_SEQUENCE_MOUSE, /* three bytes follow */
+};
+
+static size_t late(struct key_reader *k, unsigned char b, int next,
+		   struct key_sink sink);
+
+/* Bytes of the character at p, which becomes *c; 0: it is none, n + 1: its end
+ * is missing. */
+static size_t next_char(const unsigned char *p, size_t n, uint32_t *c)
+{
+	static const unsigned char bits[] = { 0, 0x7F, 0x1F, 0x0F, 0x07 };
+	size_t want = p[0] < 0x80   ? 1
+		      : p[0] < 0xC2 ? 0
+		      : p[0] < 0xE0 ? 2
+		      : p[0] < 0xF0 ? 3
+		      : p[0] < 0xF5 ? 4
+				    : 0;
+
+	if (!want)
+		return 0;
+	*c = p[0] & bits[want];
+	for (size_t i = 1; i < want; i++) {
+		if (i == n)
+			return n + 1;
+		if ((p[i] & 0xC0) != 0x80)
+			return 0;
+		*c = *c << 6 | (p[i] & 0x3F);
+		/* Overlong, surrogate, beyond U+10FFFF. */
+		if (i == 1 && ((p[0] == 0xE0 && p[1] < 0xA0) ||
+			       (p[0] == 0xED && p[1] > 0x9F) ||
+			       (p[0] == 0xF0 && p[1] < 0x90) ||
+			       (p[0] == 0xF4 && p[1] > 0x8F)))
+			return 0;
+	}
+	return want;
+}
+
+/* Of a broken character: the bytes that could have begun one, or its first. */
+static size_t broken_length(const unsigned char *p, size_t n)
+{
+	size_t len = n < 3 ? n : 3;
+	uint32_t c;
+
+	while (len > 1 && next_char(p, len, &c) <= len)
+		len--;
+	return len;
+}
+
+/* Writes c as UTF-8 to out and returns its bytes; 0: it is no character. */
+static size_t encode_utf8(uint32_t c, char out[4])
+{
+	if (c < 0x80) {
+		out[0] = (char)c;
+		return 1;
+	}
+	if (c > 0x10FFFF || (c >= 0xD800 && c < 0xE000))
+		return 0;
+	if (c < 0x800) {
+		out[0] = (char)(0xC0 | c >> 6);
+		out[1] = (char)(0x80 | (c & 0x3F));
+		return 2;
+	}
+	if (c < 0x10000) {
+		out[0] = (char)(0xE0 | c >> 12);
+		out[1] = (char)(0x80 | (c >> 6 & 0x3F));
+		out[2] = (char)(0x80 | (c & 0x3F));
+		return 3;
+	}
+	out[0] = (char)(0xF0 | c >> 18);
+	out[1] = (char)(0x80 | (c >> 12 & 0x3F));
+	out[2] = (char)(0x80 | (c >> 6 & 0x3F));
+	out[3] = (char)(0x80 | (c & 0x3F));
+	return 4;
+}
+
+/*
+ * Sources, read 2026-11-22: [x] xterm ctlseqs, "PC-Style Function Keys" and
+ * "Alt and Meta Keys"; [k] kitty "Comprehensive keyboard handling in
+ * terminals"; [t] tmux input-keys.c; [l] Linux drivers/tty/vt/keyboard.c and
+ * defkeymap; [r] rxvt-unicode rxvt(7), "Key Codes"; [v] DEC VT220, VT520.
+ *
+ * Kinds: '[' CSI ... c, 'O' SS3 c, '~' CSI n ~, 'u' CSI n u, 'L' CSI [ c.
+ */
+static const struct sequence {
+	char kind;
+	uint16_t code;
+	uint8_t name;
+	uint8_t mods;
+} sequences[] = {
+	{ '[', 'A', KEY_UP, 0 }, /* [x] cursor keys, normal mode */
+	{ '[', 'B', KEY_DOWN, 0 },
+	{ '[', 'C', KEY_RIGHT, 0 },
+	{ '[', 'D', KEY_LEFT, 0 },
+	{ '[', 'H', KEY_HOME, 0 },
+	{ '[', 'F', KEY_END, 0 },
+	{ '[', 'P', KEY_F1, 0 }, /* [x] with modifiers, [k] without */
+	{ '[', 'Q', KEY_F1 + 1, 0 },
+	{ '[', 'R', KEY_F1 + 2, 0 },
+	{ '[', 'S', KEY_F1 + 3, 0 },
+	{ '[', 'Z', KEY_TAB, KEY_SHIFT }, /* [x] */
+	{ '[', 'a', KEY_UP, KEY_SHIFT },  /* [r] */
+	{ '[', 'b', KEY_DOWN, KEY_SHIFT },
+	{ '[', 'c', KEY_RIGHT, KEY_SHIFT },
+	{ '[', 'd', KEY_LEFT, KEY_SHIFT },
+	{ 'O', 'A', KEY_UP, 0 }, /* [x] [t] application mode */
+	{ 'O', 'B', KEY_DOWN, 0 },
+	{ 'O', 'C', KEY_RIGHT, 0 },
+	{ 'O', 'D', KEY_LEFT, 0 },
+	{ 'O', 'H', KEY_HOME, 0 },
+	{ 'O', 'F', KEY_END, 0 },
+	{ 'O', 'P', KEY_F1, 0 }, /* [x] [v] */
+	{ 'O', 'Q', KEY_F1 + 1, 0 },
+	{ 'O', 'R', KEY_F1 + 2, 0 },
+	{ 'O', 'S', KEY_F1 + 3, 0 },
+	{ 'O', 'M', KEY_ENTER, 0 },     /* [v] keypad; its digits below */
+	{ 'O', 'a', KEY_UP, KEY_CTRL }, /* [r] */
+	{ 'O', 'b', KEY_DOWN, KEY_CTRL },
+	{ 'O', 'c', KEY_RIGHT, KEY_CTRL },
+	{ 'O', 'd', KEY_LEFT, KEY_CTRL },
+	{ '~', 1, KEY_HOME, 0 }, /* [v] [l] [t] */
+	{ '~', 2, KEY_INSERT, 0 },
+	{ '~', 3, KEY_DELETE, 0 },
+	{ '~', 4, KEY_END, 0 },
+	{ '~', 5, KEY_PAGE_UP, 0 },
+	{ '~', 6, KEY_PAGE_DOWN, 0 },
+	{ '~', 7, KEY_HOME, 0 }, /* [r] */
+	{ '~', 8, KEY_END, 0 },
+	{ '~', 11, KEY_F1, 0 }, /* [r] [v] */
+	{ '~', 12, KEY_F1 + 1, 0 },
+	{ '~', 13, KEY_F1 + 2, 0 },
+	{ '~', 14, KEY_F1 + 3, 0 },
+	{ '~', 15, KEY_F1 + 4, 0 }, /* [x] [v] */
+	{ '~', 17, KEY_F1 + 5, 0 },
+	{ '~', 18, KEY_F1 + 6, 0 },
+	{ '~', 19, KEY_F1 + 7, 0 },
+	{ '~', 20, KEY_F1 + 8, 0 },
+	{ '~', 21, KEY_F1 + 9, 0 },
+	{ '~', 23, KEY_F1 + 10, 0 },
+	{ '~', 24, KEY_F12, 0 },
+	{ 'L', 'A', KEY_F1, 0 }, /* [l] */
+	{ 'L', 'B', KEY_F1 + 1, 0 },
+	{ 'L', 'C', KEY_F1 + 2, 0 },
+	{ 'L', 'D', KEY_F1 + 3, 0 },
+	{ 'L', 'E', KEY_F1 + 4, 0 },
+	{ 'u', 8, KEY_BACKSPACE, 0 }, /* [x] modifyOtherKeys */
+	{ 'u', 9, KEY_TAB, 0 },       /* [k] */
+	{ 'u', 13, KEY_ENTER, 0 },
+	{ 'u', 27, KEY_ESCAPE, 0 },
+	{ 'u', 127, KEY_BACKSPACE, 0 },
+	{ 'u', 57414, KEY_ENTER, 0 }, /* [k] keypad */
+	{ 'u', 57417, KEY_LEFT, 0 },
+	{ 'u', 57418, KEY_RIGHT, 0 },
+	{ 'u', 57419, KEY_UP, 0 },
+	{ 'u', 57420, KEY_DOWN, 0 },
+	{ 'u', 57421, KEY_PAGE_UP, 0 },
+	{ 'u', 57422, KEY_PAGE_DOWN, 0 },
+	{ 'u', 57423, KEY_HOME, 0 },
+	{ 'u', 57424, KEY_END, 0 },
+	{ 'u', 57425, KEY_INSERT, 0 },
+	{ 'u', 57426, KEY_DELETE, 0 },
+};
+
+/* [v] SS3 j to y and X; [k] 57399 to 57416. */
+static const char vt_keypad[] = "*+,-./0123456789";
+
+static const char kitty_keypad[] = "0123456789./*-+\r=,";
+
+enum { PARAMS = 4, SUBS = 3, PARAM_MAX = 0x1FFFFF };
+
+struct params {
+	uint32_t value[PARAMS][SUBS];
+	size_t n; /* parameters that are there */
+	char prefix;
+	char intermediate;
+};
+
+static const struct sequence *find_sequence(char kind, uint32_t code)
+{
+	for (size_t i = 0; i < sizeof(sequences) / sizeof(*sequences); i++)
+		if (sequences[i].kind == kind && sequences[i].code == code)
+			return &sequences[i];
+	return NULL;
+}
+
+static void emit(struct key_sink sink, const struct key_event *event)
+{
+	if (sink.event)
+		sink.event(sink.context, event);
+}
+
+static void emit_key(struct key_sink sink, enum key_name name, uint32_t c,
+		     unsigned mods)
+{
+	emit(sink, &(struct key_event){ .kind = KEY_EVENT_KEY,
+					.key = { name, c, mods } });
+}
+
+static void emit_value(struct key_sink sink, enum key_event_kind kind,
+		       uint32_t value, uint32_t state)
+{
+	emit(sink, &(struct key_event){
+			   .kind = kind, .value = value, .state = state });
+}
+
+static bool is_upper(uint32_t c)
+{
+	return c >= 'A' && c <= 'Z';
+}
+
+/* A character that came with modifiers, as Ctrl+Shift+Z or as text. */
+static void emit_char(struct key_sink sink, uint32_t c, unsigned mods)
+{
+	char bytes[4];
+	size_t len;
+
+	if (c < 0x20 || (c >= 0x7F && c < 0xA0))
+		return;
+	if (mods & ~(unsigned)KEY_SHIFT) {
+		if (is_upper(c))
+			emit_key(sink, KEY_CHAR, c + 32, mods | KEY_SHIFT);
+		else
+			emit_key(sink, KEY_CHAR, c, mods);
+		return;
+	}
+	if (mods && c >= 'a' && c <= 'z')
+		c -= 32;
+	len = encode_utf8(c, bytes);
+	if (len)
+		emit(sink, &(struct key_event){ .kind = KEY_EVENT_TEXT,
+						.text = { bytes, len } });
+}
+
+static void parse_params(struct str body, struct params *p)
+{
+	size_t sub = 0;
+
+	*p = (struct params){ 0 };
+	if (body.len && body.ptr[0] >= '<' && body.ptr[0] <= '?') {
+		p->prefix = body.ptr[0];
+		body = str_skip(body, 1);
+	}
+	p->n = body.len > 0;
+	for (size_t i = 0; i < body.len; i++) {
+		char c = body.ptr[i];
+
+		if (c == ';' && p->n < PARAMS) {
+			p->n++;
+			sub = 0;
+		} else if (c == ':' && sub < SUBS) {
+			sub++;
+		} else if (c >= '0' && c <= '9' && sub < SUBS) {
+			uint32_t *v = &p->value[p->n - 1][sub];
+
+			*v = *v * 10 + (uint32_t)(c - '0');
+			if (*v > PARAM_MAX)
+				*v = PARAM_MAX;
+		} else if (c < '0') {
+			p->intermediate = c;
+		}
+	}
+}
+
+/* [x] and [k]: 1 and the sum of Shift 1, Alt 2, Ctrl 4, Super 8, Hyper 16,
+ * Meta 32; Caps Lock 64 and Num Lock 128 say nothing here. */
+static unsigned parse_mods(uint32_t value)
+{
+	unsigned bits = value ? value - 1 : 0;
+
+	return (bits & 15) | (bits & 48 ? KEY_SUPER : 0);
+}
+
+static enum key_sequence emit_found(const struct sequence *s, unsigned mods,
+				    struct key_sink sink)
+{
+	if (!s)
+		return KEY_SEQUENCE_UNKNOWN;
+	emit_key(sink, (enum key_name)s->name, 0, s->mods | mods);
+	return KEY_SEQUENCE_KNOWN;
+}
+
+/* [k] code:shifted:base ; modifiers:event ; text. Of a character outside
+ * ASCII the key's place on the standard layout counts for shortcuts. */
+static enum key_sequence decode_kitty(const uint32_t code[SUBS], unsigned mods,
+				      uint32_t text, struct key_sink sink)
+{
+	const struct sequence *s = find_sequence('u', code[0]);
+	uint32_t c = code[0];
+
+	if (s)
+		return emit_found(s, mods, sink);
+	if (c >= 57399 && c <= 57416)
+		c = (unsigned char)kitty_keypad[c - 57399];
+	else if (c >= 57344 && c <= 63743)
+		return KEY_SEQUENCE_KNOWN; /* a key that has no use here */
+	else if (mods & ~(unsigned)KEY_SHIFT)
+		c = c > 0x7F && code[2] ? code[2] : c;
+	else if (text)
+		return emit_char(sink, text, 0), KEY_SEQUENCE_KNOWN;
+	else if (mods && code[1])
+		return emit_char(sink, code[1], 0), KEY_SEQUENCE_KNOWN;
+	emit_char(sink, c, mods);
+	return KEY_SEQUENCE_KNOWN;
+}
+
+static enum key_sequence decode_tilde(const struct params *p, unsigned mods,
+				      struct key_sink sink)
+{
+	const uint32_t code[SUBS] = { p->value[2][0], 0, 0 };
+
+	if (p->value[0][0] == 200)
+		return KEY_SEQUENCE_PASTE;
+	if (p->value[0][0] == 201)
+		return KEY_SEQUENCE_KNOWN;
+	if (p->value[0][0] == 27 && p->n >= 3) /* [x] modifyOtherKeys */
+		return decode_kitty(code, mods, 0, sink);
+	return emit_found(find_sequence('~', p->value[0][0]), mods, sink);
+}
+
+static enum key_sequence decode_reply(const struct params *p, char final,
+				      struct key_sink sink)
+{
+	if (p->prefix != '?')
+		return KEY_SEQUENCE_KNOWN;
+	if (final == 'u')
+		emit_value(sink, KEY_EVENT_KITTY_FLAGS, p->value[0][0], 0);
+	else if (final == 'c')
+		emit_value(sink, KEY_EVENT_DEVICE, p->value[0][0], 0);
+	else if (final == 'y' && p->intermediate == '$')
+		emit_value(sink, KEY_EVENT_MODE, p->value[0][0],
+			   p->value[1][0]);
+	return KEY_SEQUENCE_KNOWN;
+}
+
+/* [r] CSI n and ^ Ctrl, $ Shift, @ both. */
+static unsigned rxvt_mods(char final)
+{
+	return final == '^'   ? KEY_CTRL
+	       : final == '$' ? KEY_SHIFT
+	       : final == '@' ? KEY_CTRL | KEY_SHIFT
+			      : 0;
+}
+
+/* body: what stands between CSI and final. extra: mods of a leading ESC. A
+ * sink without a function only learns what it is. */
+static enum key_sequence decode_csi(struct str body, char final, unsigned extra,
+				    struct key_sink sink)
+{
+	struct params p;
+	unsigned mods;
+
+	if (body.len && body.ptr[0] == '[')
+		return emit_found(find_sequence('L', (unsigned char) final),
+				  extra, sink);
+	parse_params(body, &p);
+	if (p.prefix)
+		return decode_reply(&p, final, sink);
+	if (p.intermediate)
+		return KEY_SEQUENCE_UNKNOWN;
+	mods = parse_mods(p.value[1][0]) | extra;
+	if (p.value[1][1] == 3) /* [k] the key was released */
+		return KEY_SEQUENCE_KNOWN;
+	if (final == '~')
+		return decode_tilde(&p, mods, sink);
+	if (final == 'u')
+		return decode_kitty(p.value[0], mods, p.value[2][0], sink);
+	if (rxvt_mods(final) && p.n)
+		return emit_found(find_sequence('~', p.value[0][0]),
+				  rxvt_mods(final) | extra, sink);
+	if ((final == 'I' || final == 'O') && !body.len) {
+		emit_value(sink, KEY_EVENT_FOCUS, final == 'I', 0);
+		return KEY_SEQUENCE_KNOWN;
+	}
+	if (final == 'M' && !body.len)
+		return KEY_SEQUENCE_MOUSE;
+	if (final == 'R' && p.value[0][0] > 1) /* a cursor position */
+		return KEY_SEQUENCE_KNOWN;
+	return emit_found(find_sequence('[', (unsigned char) final), mods,
+			  sink);
+}
+
+static enum key_sequence decode_ss3(struct str body, char final, unsigned extra,
+				    struct key_sink sink)
+{
+	struct params p;
+	unsigned mods;
+
+	/* Old xterm and Konsole: SS3 5 P for Ctrl+F1. */
+	parse_params(body, &p);
+	mods = parse_mods(p.value[p.n ? p.n - 1 : 0][0]) | extra;
+	if (final >= 'j' && final <= 'y')
+		emit_char(sink, (unsigned char)vt_keypad[final - 'j'], mods);
+	else if (final == 'X')
+		emit_char(sink, '=', mods);
+	else
+		return emit_found(find_sequence('O', (unsigned char) final),
+				  mods, sink);
+	return KEY_SEQUENCE_KNOWN;
+}
+
+/* One to four hexadecimal digits, scaled to eight bits. */
+static bool parse_channel(struct str s, uint32_t *value)
+{
+	uint32_t v = 0;
+
+	if (s.len < 1 || s.len > 4)
+		return false;
+	for (size_t i = 0; i < s.len; i++) {
+		const char *digits = "0123456789abcdef";
+		const char *d = strchr(digits, s.ptr[i] | 0x20);
+
+		if (!d)
+			return false;
+		v = v * 16 + (uint32_t)(d - digits);
+	}
+	*value = v * 255 / ((1U << 4 * s.len) - 1);
+	return true;
+}
+
+/* [x] OSC 11: "11;rgb:RRRR/GGGG/BBBB", or rgba: with a fourth. */
+static void decode_osc(struct str body, struct key_sink sink)
+{
+	uint32_t channel[3];
+	struct str item;
+	size_t n = 0;
+
+	if (str_starts(body, "11;rgb:"))
+		body = str_skip(body, 7);
+	else if (str_starts(body, "11;rgba:"))
+		body = str_skip(body, 8);
+	else
+		return;
+	while (n < 3 && str_split(&body, '/', &item))
+		if (!parse_channel(item, &channel[n++]))
+			return;
+	if (n == 3)
+		emit_value(sink, KEY_EVENT_BACKGROUND,
+			   channel[0] << 16 | channel[1] << 8 | channel[2], 0);
+}
 
 enum {
 	LONE_BRACKET_MS = 100, /* nobody types Esc and [ as fast as this */
@@ -15,7 +475,6 @@ enum {
 };
 
 #define PASTE_END "\x1b[201~"
-
 static bool is_string_introducer(unsigned char c)
 {
 	return c == ']' || c == 'P' || c == 'X' || c == '^' || c == '_';
@@ -72,20 +531,20 @@ static void emit_control(const struct key_reader *k, unsigned char b,
 			 unsigned mods, struct key_sink sink)
 {
 	if (b == '\r')
-		keys_emit_key(sink, KEY_ENTER, 0, mods);
+		emit_key(sink, KEY_ENTER, 0, mods);
 	else if (b == '\t')
-		keys_emit_key(sink, KEY_TAB, 0, mods);
+		emit_key(sink, KEY_TAB, 0, mods);
 	else if (b == 0x7F)
-		keys_emit_key(sink, KEY_BACKSPACE, 0, mods);
+		emit_key(sink, KEY_BACKSPACE, 0, mods);
 	else if (b == 0x08)
-		keys_emit_key(sink, KEY_BACKSPACE, 0,
-			      mods | (k->erase_is_bs ? 0 : KEY_CTRL));
+		emit_key(sink, KEY_BACKSPACE, 0,
+			 mods | (k->erase_is_bs ? 0 : KEY_CTRL));
 	else if (b == 0)
-		keys_emit_key(sink, KEY_CHAR, ' ', mods | KEY_CTRL);
+		emit_key(sink, KEY_CHAR, ' ', mods | KEY_CTRL);
 	else if (b <= 26)
-		keys_emit_key(sink, KEY_CHAR, b + 96U, mods | KEY_CTRL);
+		emit_key(sink, KEY_CHAR, b + 96U, mods | KEY_CTRL);
 	else
-		keys_emit_key(sink, KEY_CHAR, b + 64U, mods | KEY_CTRL);
+		emit_key(sink, KEY_CHAR, b + 64U, mods | KEY_CTRL);
 }
 
 static bool is_control(uint32_t c)
@@ -105,7 +564,7 @@ static void ground_char(struct key_reader *k, struct str bytes, uint32_t c,
 	else if (is_control(c))
 		emit_control(k, (unsigned char)c, mods, sink);
 	else if (mods)
-		keys_emit_char(sink, c, mods);
+		emit_char(sink, c, mods);
 	else
 		emit_text(sink, KEY_EVENT_TEXT, bytes);
 }
@@ -121,7 +580,7 @@ static size_t ground_part(struct key_reader *k, struct str bytes,
 
 	memcpy(whole, k->part, k->part_len);
 	whole[k->part_len] = (unsigned char)bytes.ptr[0];
-	len = keys_next_char(whole, k->part_len + 1U, &c);
+	len = next_char(whole, k->part_len + 1U, &c);
 	if (len > k->part_len + 1U) {
 		k->part[k->part_len] = whole[k->part_len];
 		k->part_len++;
@@ -149,7 +608,7 @@ static size_t ground(struct key_reader *k, struct str bytes,
 	if (k->part_len)
 		return ground_part(k, bytes, sink);
 	while (!k->alt && n < bytes.len) {
-		len = keys_next_char(p + n, bytes.len - n, &c);
+		len = next_char(p + n, bytes.len - n, &c);
 		if (!len || len > bytes.len - n || is_control(c))
 			break;
 		n += len;
@@ -162,7 +621,7 @@ static size_t ground(struct key_reader *k, struct str bytes,
 		begin(k, ESCAPE, 0);
 		return 1;
 	}
-	len = keys_next_char(p, bytes.len, &c);
+	len = next_char(p, bytes.len, &c);
 	if (len > bytes.len) {
 		memcpy(k->part, p, bytes.len);
 		k->part_len = (unsigned char)bytes.len;
@@ -174,7 +633,7 @@ static size_t ground(struct key_reader *k, struct str bytes,
 		ground_char(k, (struct str){ 0 }, p[0], sink);
 	else
 		ground_char(k, STR("\xEF\xBF\xBD"), 0xFFFD, sink);
-	return len ? len : keys_broken_length(p, bytes.len);
+	return len ? len : broken_length(p, bytes.len);
 }
 
 static size_t escape(struct key_reader *k, unsigned char b,
@@ -186,17 +645,17 @@ static size_t escape(struct key_reader *k, unsigned char b,
 		begin(k, SS3, b);
 	} else if (is_string_introducer(b)) {
 		if (k->alt)
-			keys_emit_key(sink, KEY_ESCAPE, 0, 0);
+			emit_key(sink, KEY_ESCAPE, 0, 0);
 		k->alt = false;
 		begin(k, STRING, b);
 	} else if (b == ESC) {
 		if (k->alt)
-			keys_emit_key(sink, KEY_ESCAPE, 0, 0);
+			emit_key(sink, KEY_ESCAPE, 0, 0);
 		k->alt = true;
 	} else {
 		/* Legacy Alt: the key with ESC before it. */
 		if (k->alt)
-			keys_emit_key(sink, KEY_ESCAPE, 0, 0);
+			emit_key(sink, KEY_ESCAPE, 0, 0);
 		k->alt = true;
 		begin(k, GROUND, 0);
 		return 0;
@@ -216,8 +675,8 @@ static void finish(struct key_reader *k, unsigned char final,
 
 	if (!k->over)
 		what = k->state == SS3
-			       ? keys_decode_ss3(body, (char) final, extra, to)
-			       : keys_decode_csi(body, (char) final, extra, to);
+			       ? decode_ss3(body, (char) final, extra, to)
+			       : decode_csi(body, (char) final, extra, to);
 	k->alt = false;
 	begin(k, GROUND, 0);
 	if (what == KEY_SEQUENCE_MOUSE) {
@@ -279,8 +738,7 @@ static size_t control_string(struct key_reader *k, unsigned char b,
 		bool ended = b == '\\';
 
 		if (ended && !k->stale && !k->over && k->introducer == ']')
-			keys_decode_osc((struct str){ k->sequence, k->len },
-					sink);
+			decode_osc((struct str){ k->sequence, k->len }, sink);
 		begin(k, ended ? GROUND : ESCAPE, 0);
 		return ended;
 	}
@@ -316,9 +774,9 @@ static void finish_late(struct key_reader *k, unsigned char b, bool last,
 {
 	struct key_sink quiet = { 0 };
 	struct str body = { k->sequence + 1, k->len - 1U };
-	enum key_sequence what =
-		k->introducer == 'O' ? keys_decode_ss3(body, (char)b, 0, quiet)
-				     : keys_decode_csi(body, (char)b, 0, quiet);
+	enum key_sequence what = k->introducer == 'O'
+					 ? decode_ss3(body, (char)b, 0, quiet)
+					 : decode_csi(body, (char)b, 0, quiet);
 
 	if (what == KEY_SEQUENCE_PASTE) {
 		begin_paste(k, sink);
@@ -463,8 +921,8 @@ void keys_timeout(struct key_reader *k, int64_t now_ms, struct key_sink sink)
 	switch (k->state) {
 	case ESCAPE:
 		if (k->alt)
-			keys_emit_key(sink, KEY_ESCAPE, 0, 0);
-		keys_emit_key(sink, KEY_ESCAPE, 0, 0);
+			emit_key(sink, KEY_ESCAPE, 0, 0);
+		emit_key(sink, KEY_ESCAPE, 0, 0);
 		k->alt = false;
 		begin(k, GROUND, 0);
 		k->late = true;
@@ -482,7 +940,7 @@ void keys_timeout(struct key_reader *k, int64_t now_ms, struct key_sink sink)
 		return;
 	default:
 		if (!k->len && k->introducer)
-			keys_emit_char(sink, k->introducer, KEY_ALT);
+			emit_char(sink, k->introducer, KEY_ALT);
 		break;
 	}
 	k->alt = false;

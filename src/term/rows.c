@@ -1,14 +1,142 @@
-/* rows.c - lines of styled text for a terminal, cleaned when they are added. */
+/* rows.c - rows of styled text for a terminal: cleaned, measured, wrapped. */
 /* SPDX-License-Identifier: MIT */
 #include "term/rows.h"
 
+#include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
+
+#include <utf8proc.h>
 
 #include "base/mem.h"
 #include "base/sanitize.h"
 #include "base/str.h"
-#include "term/width.h"
+
+enum { VARIATION_SELECTOR_16 = 0xFE0F };
+
+static const utf8proc_property_t *property(utf8proc_int32_t c)
+{
+	return utf8proc_get_property(c);
+}
+
+static bool is_prepended(utf8proc_int32_t c)
+{
+	return property(c)->boundclass == UTF8PROC_BOUNDCLASS_PREPEND;
+}
+
+static bool is_spacing(utf8proc_int32_t c)
+{
+	return property(c)->category == UTF8PROC_CATEGORY_MC ||
+	       property(c)->boundclass == UTF8PROC_BOUNDCLASS_SPACINGMARK;
+}
+
+/* Cells of one character alone. utf8proc gives 0 to spacing marks and to the
+ * signs that stand before Arabic and other numbers; tmux 3.3a and xterm.js
+ * 6.0.0 give them one. */
+static size_t width_char(utf8proc_int32_t c)
+{
+	size_t cells = property(c)->charwidth;
+
+	return !cells && (is_spacing(c) || is_prepended(c)) ? 1 : cells;
+}
+
+static bool is_regional(utf8proc_int32_t c)
+{
+	return c >= 0x1F1E6 && c <= 0x1F1FF;
+}
+
+/* Bytes of the first character; *c becomes -1 when they are no UTF-8. */
+static size_t next_char(struct str s, utf8proc_int32_t *c)
+{
+	utf8proc_ssize_t n;
+
+	n = utf8proc_iterate((const utf8proc_uint8_t *)s.ptr,
+			     s.len < 4 ? (utf8proc_ssize_t)s.len : 4, c);
+	if (n > 0)
+		return (size_t)n;
+	*c = -1;
+	return 1;
+}
+
+/* Adds to a cluster of *cells the width that its next character brings. */
+static void widen(size_t *cells, utf8proc_int32_t before, utf8proc_int32_t c)
+{
+	if (c == VARIATION_SELECTOR_16 && *cells)
+		*cells = 2;
+	else if (is_regional(before) && is_regional(c))
+		*cells = 2;
+	else if (!*cells || is_spacing(c) || is_prepended(before))
+		*cells += width_char(c);
+}
+
+size_t width_next(struct str s, size_t *cells)
+{
+	utf8proc_int32_t state = 0;
+	utf8proc_int32_t before;
+	utf8proc_int32_t c;
+	size_t len;
+
+	*cells = 0;
+	if (!s.len)
+		return 0;
+	if (s.ptr[0] >= 0x20 && s.ptr[0] < 0x7F &&
+	    (s.len == 1 || !((unsigned char)s.ptr[1] & 0x80))) {
+		*cells = 1;
+		return 1;
+	}
+	len = next_char(s, &before);
+	*cells = before < 0 ? 1 : width_char(before);
+	while (before >= 0 && len < s.len) {
+		size_t n = next_char(str_skip(s, len), &c);
+
+		if (c < 0 ||
+		    utf8proc_grapheme_break_stateful(before, c, &state))
+			break;
+		widen(cells, before, c);
+		before = c;
+		len += n;
+	}
+	return len;
+}
+
+size_t width_cells(struct str s)
+{
+	size_t total = 0;
+	size_t cells;
+	size_t n;
+
+	while ((n = width_next(s, &cells))) {
+		total += cells;
+		s = str_skip(s, n);
+	}
+	return total;
+}
+
+size_t width_prefix(struct str s, size_t cells)
+{
+	size_t bytes = 0;
+	size_t wide;
+	size_t n;
+
+	while ((n = width_next(str_skip(s, bytes), &wide)) && wide <= cells) {
+		cells -= wide;
+		bytes += n;
+	}
+	return bytes;
+}
+
+void width_drop_last(struct buf *text)
+{
+	size_t at = 0;
+	size_t last = 0;
+	size_t cells;
+
+	while (at < text->len) {
+		last = at;
+		at += width_next(str_skip(buf_str(text), at), &cells);
+	}
+	text->len = last;
+}
 
 /* Room for one more of count elements; they double. */
 static void *grow(void *array, size_t count, size_t *cap, size_t size)
@@ -307,4 +435,113 @@ bool rows_equal(const struct rows *a, size_t i, const struct rows *b, size_t j)
 			return false;
 	}
 	return true;
+}
+
+/* A row that is being cut: what is left of it. */
+struct remainder {
+	const struct rows *in;
+	struct str bytes;
+	const struct span *span;
+	size_t used; /* bytes of *span that are out */
+};
+
+/* Bytes for the next row of so many cells; *skip: the blanks after them that
+ * the cut takes the place of. */
+static size_t find_cut(struct str s, size_t cells, bool words, size_t *skip)
+{
+	size_t most = width_prefix(s, cells);
+	size_t cut;
+	size_t wide;
+
+	*skip = 0;
+	if (!most) /* one cluster that is wider than the row */
+		return width_next(s, &wide);
+	if (most == s.len || !words)
+		return most;
+	for (cut = most; cut && s.ptr[cut] != ' ';)
+		cut--;
+	/* Blanks that the text begins with are its indentation, no gap. */
+	while (cut && s.ptr[cut - 1] == ' ')
+		cut--;
+	if (!cut)
+		return most;
+	while (cut + *skip < s.len && s.ptr[cut + *skip] == ' ')
+		++*skip;
+	return cut;
+}
+
+/* Moves n bytes to out, or drops them when it is NULL. */
+static void take_bytes(struct remainder *r, size_t n, struct rows *out)
+{
+	while (n) {
+		size_t len = r->span->len - r->used;
+
+		if (len > n)
+			len = n;
+		if (out)
+			rows_add_span(out, r->in, r->span,
+				      (struct str){ r->bytes.ptr, len });
+		r->bytes = str_skip(r->bytes, len);
+		r->used += len;
+		n -= len;
+		if (r->used == r->span->len) {
+			r->span++;
+			r->used = 0;
+		}
+	}
+}
+
+void wrap_row(const struct rows *in, size_t i, const struct wrap *w,
+	      struct rows *out)
+{
+	struct row_view v = rows_view(in, i);
+	struct remainder r = { in, v.bytes, v.spans, 0 };
+	size_t columns = w->columns ? w->columns : 1;
+	bool first = true;
+
+	rows_close(out);
+	do {
+		struct str text = first ? w->first.text : w->rest.text;
+		size_t taken = width_cells(text);
+		size_t skip;
+		size_t n;
+
+		if (taken && taken + 2 <= columns)
+			rows_add(out, first ? w->first.style : w->rest.style,
+				 text);
+		else
+			taken = 0;
+		n = find_cut(r.bytes, columns - taken, w->words, &skip);
+		take_bytes(&r, n, out);
+		take_bytes(&r, skip, NULL);
+		rows_end(out);
+		first = false;
+	} while (r.bytes.len);
+}
+
+void wrap_rows(const struct rows *in, const struct wrap *w, struct rows *out)
+{
+	for (size_t i = 0; i < in->n; i++)
+		wrap_row(in, i, w, out);
+}
+
+enum { CUT_TEXT_MAX = 4096 };
+
+size_t cut_text_add(struct rows *rows, struct style style, struct str text,
+		    size_t cells)
+{
+	struct buf line = BUF_INIT(2 * CUT_TEXT_MAX);
+	struct str cut;
+	size_t used;
+
+	/* Of a long text only what a screen can show is looked at. */
+	if (text.len > CUT_TEXT_MAX)
+		text.len = CUT_TEXT_MAX;
+	sanitize_line(text, &line);
+	cut = buf_str(&line);
+	cut.len = width_prefix(cut, cells);
+	used = width_cells(cut);
+	rows_add(rows, style, cut);
+	buf_release(&line);
+	return used;
 }

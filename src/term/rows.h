@@ -1,8 +1,14 @@
-/* rows.h - lines of styled text for a terminal, cleaned when they are added. */
+/* rows.h - rows of styled text for a terminal: cleaned, measured, wrapped. */
 /* SPDX-License-Identifier: MIT */
 #ifndef TERM_ROWS_H
 #define TERM_ROWS_H
 
+/*
+ * All that the program draws is made of rows. rows_add() is the only way of
+ * foreign bytes to a terminal: it cleans them. width_*() measures text in cells
+ * of the terminal, wrap_row() cuts rows to the width of the screen. What a
+ * style looks like is in theme.h, how rows reach the terminal in screen.h.
+ */
 #include <stdbool.h>
 #include <stdint.h>
 
@@ -124,5 +130,46 @@ struct str rows_link(const struct rows *r, const struct span *span);
 size_t rows_cells(const struct rows *r, size_t i);
 /* Same text, styles and links. */
 bool rows_equal(const struct rows *a, size_t i, const struct rows *b, size_t j);
+/*
+ * The first grapheme cluster of s (UAX #29): returns its bytes, 0 only of the
+ * empty text. *cells becomes its width: that of its first character that has
+ * one, 2 of a flag and of what VARIATION SELECTOR-16 makes an emoji; spacing
+ * marks add their own. A byte that is no UTF-8 is a cluster of one cell, a
+ * control one of none.
+ */
+size_t width_next(struct str s, size_t *cells);
+/* Cells of a whole text. */
+size_t width_cells(struct str s);
+/* Bytes of the longest beginning, in whole clusters, of at most so many
+ * cells. */
+size_t width_prefix(struct str s, size_t cells);
+/* Removes the last cluster, as the backspace key does. */
+void width_drop_last(struct buf *text);
+
+struct wrap {
+	size_t columns; /* of the screen; 0 counts as 1 */
+	struct {
+		struct str text; /* may be empty */
+		struct style style;
+	} first, rest; /* before the first row, and before those after it */
+	bool words;    /* cut between words where a word fits into a row */
+};
+
+/*
+ * Appends row i of in as one or more rows of at most w->columns cells. Nothing
+ * of the text is lost but the blanks at which a row was cut between words. A
+ * word that is longer than a row, and without words every text, is cut between
+ * clusters. A prefix that would leave fewer than two cells is left out; a
+ * cluster of two cells on a screen of one column becomes a row of its own.
+ */
+void wrap_row(const struct rows *in, size_t i, const struct wrap *w,
+	      struct rows *out);
+/* All rows of in. */
+void wrap_rows(const struct rows *in, const struct wrap *w, struct rows *out);
+
+/* Adds the beginning of a text to the open row, line ends and tabs as blanks,
+ * at most so many cells; returns how many. */
+size_t cut_text_add(struct rows *rows, struct style style, struct str text,
+		    size_t cells);
 
 #endif

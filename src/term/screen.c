@@ -1,5 +1,4 @@
-/* screen.c - a transcript that scrolls, and a live part that stands below it.
- */
+/* screen.c - a transcript that scrolls, and a live part below it. */
 /* SPDX-License-Identifier: MIT */
 #include "term/screen.h"
 
@@ -8,7 +7,6 @@
 
 #include "base/stop.h"
 #include "base/str.h"
-#include "term/draw.h"
 
 enum {
 	MAX_FRAME = 256 << 10, /* bytes; more is printed with the next one */
@@ -106,6 +104,49 @@ size_t screen_live_rows(const struct screen *s)
 	return s->lines > 1 ? s->lines - 1 : 1;
 }
 
+/* Appends row i from the first column of a row of the screen, over whatever is
+ * there, cut to so many cells (SIZE_MAX: whole). The cursor is left behind it.
+ */
+static void draw_row(struct screen *s, const struct rows *rows, size_t i,
+		     size_t cells)
+{
+	/* Erased first: behind a row that fills the screen the cursor stands
+	 * on its last cell, and erasing there would take that. */
+	buf_adds(&s->frame, "\x1b[K");
+	theme_row(s->theme, rows, i, cells, &s->frame);
+}
+
+/* The row, from 0, of a text that a terminal wraps, in which a cursor is that
+ * stood before cell number cell. */
+static size_t wrapped_row_of(struct str text, size_t cell, size_t columns)
+{
+	size_t column = 0;
+	size_t row = 0;
+	size_t cells;
+	size_t n;
+
+	while (cell && (n = width_next(text, &cells))) {
+		if (column + cells > columns) {
+			row++;
+			column = 0;
+		}
+		column += cells;
+		cell -= cells < cell ? cells : cell;
+		text = str_skip(text, n);
+	}
+	/* Behind the last cell of a full row: before the next one's first, if
+	 * there is more text. */
+	if (text.len && column >= columns)
+		row++;
+	return row;
+}
+
+/* Rows of the screen that a text takes when a terminal wraps it. */
+static size_t wrapped_rows(struct str text, size_t columns)
+{
+	return wrapped_row_of(text, SIZE_MAX, columns) + 1;
+}
+
 /* What of live is shown: its first row and how many. */
 static size_t find_shown(const struct screen *s, size_t *n)
 {
@@ -120,7 +161,7 @@ static size_t find_shown(const struct screen *s, size_t *n)
 
 static size_t count_wraps(const struct screen *s, size_t i)
 {
-	return draw_wrapped(rows_view(&s->drawn, i).bytes, s->columns) - 1;
+	return wrapped_rows(rows_view(&s->drawn, i).bytes, s->columns) - 1;
 }
 
 /* xterm.js (Buffer.ts, resize() and _reflowSmaller(), 6.0.0): what other
@@ -167,14 +208,19 @@ static size_t count_above(struct screen *s)
 		return above;
 	for (size_t i = 0; i < s->at_row; i++)
 		above += count_wraps(s, i);
-	return above + draw_wrapped_at(rows_view(&s->drawn, s->at_row).bytes,
-				       s->at_column, s->columns);
+	return above + wrapped_row_of(rows_view(&s->drawn, s->at_row).bytes,
+				      s->at_column, s->columns);
 }
 
 /* The cursor goes to the first column of row i of the live part. */
 static void go_to(struct screen *s, size_t row)
 {
-	draw_move((long)row - (long)s->at_row, &s->frame);
+	long down = (long)row - (long)s->at_row;
+
+	buf_addc(&s->frame, '\r');
+	if (down)
+		buf_addf(&s->frame, "\x1b[%ld%c", labs(down),
+			 down > 0 ? 'B' : 'A');
 	s->at_row = row;
 }
 
@@ -185,7 +231,7 @@ static size_t draw_printed(struct screen *s)
 	size_t i;
 
 	for (i = 0; i < s->printed.n && s->frame.len < MAX_FRAME; i++) {
-		draw_row(s->theme, &s->printed, i, SIZE_MAX, &s->frame);
+		draw_row(s, &s->printed, i, SIZE_MAX);
 		buf_adds(&s->frame, "\r\n");
 	}
 	rows_consume(&s->printed, i);
@@ -199,7 +245,7 @@ static void draw_whole(struct screen *s, size_t first, size_t n, size_t old)
 	for (size_t i = 0; i < n; i++) {
 		if (i)
 			buf_adds(&s->frame, "\r\n");
-		draw_row(s->theme, &s->live, first + i, s->columns, &s->frame);
+		draw_row(s, &s->live, first + i, s->columns);
 	}
 	s->at_row = n ? n - 1 : 0;
 	if (old <= n)
@@ -217,13 +263,13 @@ static void draw_differences(struct screen *s, size_t first, size_t n)
 		if (rows_equal(&s->live, first + i, &s->drawn, i))
 			continue;
 		go_to(s, i);
-		draw_row(s->theme, &s->live, first + i, s->columns, &s->frame);
+		draw_row(s, &s->live, first + i, s->columns);
 	}
 	if (n > old && old)
 		go_to(s, old - 1);
 	for (size_t i = old; i < n; i++) {
 		buf_adds(&s->frame, i ? "\r\n" : "\r");
-		draw_row(s->theme, &s->live, first + i, s->columns, &s->frame);
+		draw_row(s, &s->live, first + i, s->columns);
 		s->at_row = i;
 	}
 	if (n < old) {

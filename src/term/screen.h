@@ -1,9 +1,13 @@
-/* screen.h - a transcript that scrolls, and a live part that stands below it.
- */
+/* screen.h - a transcript that scrolls, and a live part below it. */
 /* SPDX-License-Identifier: MIT */
 #ifndef TERM_SCREEN_H
 #define TERM_SCREEN_H
 
+/*
+ * The transcript belongs to the terminal once it is printed; the live part is
+ * erased and drawn again. Begin reading at screen_flush(): it makes one frame
+ * of what has changed. tty.h is the device below.
+ */
 #include <poll.h>
 #include <stdbool.h>
 #include <stdint.h>

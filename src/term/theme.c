@@ -1,4 +1,4 @@
-/* theme.c - what a role looks like, and the glyphs of the screen. */
+/* theme.c - what rows look like: colours, glyphs, and the bytes of a row. */
 /* SPDX-License-Identifier: MIT */
 #include "term/theme.h"
 
@@ -169,4 +169,46 @@ const char *theme_spinner(const struct theme *t, size_t n)
 	static const char *const ascii[] = { "|", "/", "-", "\\" };
 
 	return t->ascii ? ascii[n % 4] : utf8[n % 10];
+}
+
+static bool is_plain(struct style s)
+{
+	return !s.attrs && s.role == STYLE_PLAIN;
+}
+
+static void add_span(const struct theme *t, const struct rows *rows,
+		     const struct span *span, struct str text, struct buf *out)
+{
+	struct str address = rows_link(rows, span);
+	bool links = t->links && address.len;
+
+	if (!is_plain(span->style))
+		theme_style(t, span->style, out);
+	if (links) {
+		buf_adds(out, "\x1b]8;;");
+		buf_addstr(out, address);
+		buf_adds(out, "\x1b\\");
+	}
+	buf_addstr(out, text);
+	if (links)
+		buf_adds(out, "\x1b]8;;\x1b\\");
+	if (!is_plain(span->style))
+		buf_adds(out, "\x1b[0m");
+}
+
+void theme_row(const struct theme *t, const struct rows *rows, size_t i,
+	       size_t cells, struct buf *out)
+{
+	struct row_view v = rows_view(rows, i);
+	size_t len = width_prefix(v.bytes, cells);
+
+	for (size_t k = 0; k < v.n_spans && len; k++) {
+		struct str text = { v.bytes.ptr, v.spans[k].len };
+
+		if (text.len > len)
+			text.len = len;
+		add_span(t, rows, &v.spans[k], text, out);
+		v.bytes = str_skip(v.bytes, text.len);
+		len -= text.len;
+	}
 }

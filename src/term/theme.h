@@ -1,4 +1,4 @@
-/* theme.h - what a role looks like, and the glyphs of the screen. */
+/* theme.h - what rows look like: colours, glyphs, and the bytes of a row. */
 /* SPDX-License-Identifier: MIT */
 #ifndef TERM_THEME_H
 #define TERM_THEME_H
@@ -68,6 +68,10 @@ const char *theme_name(enum theme_name name);
 void theme_background(struct theme *t, uint32_t rgb);
 /* Appends the escape sequence that sets exactly this style (SGR 0 first). */
 void theme_style(const struct theme *t, struct style style, struct buf *out);
+/* Appends row i, cut to so many cells (SIZE_MAX: whole), with its styles and
+ * links; nothing moves the cursor, so it suits a pager, too. */
+void theme_row(const struct theme *t, const struct rows *rows, size_t i,
+	       size_t cells, struct buf *out);
 const char *theme_glyph(const struct theme *t, enum glyph glyph);
 /* Frame n of the sign that moves while something is waited for; any n. One
  * cell wide. */

@@ -7,7 +7,7 @@
 #include <string.h>
 
 #include "base/str.h"
-#include "term/width.h"
+#include "term/rows.h"
 
 enum { MOST_PARTS = 10, PART_BYTES = 256, SOON_S = 300, HOUR_S = 3600 };
 

@@ -3,7 +3,7 @@
 #include "ui/todo_view.h"
 
 #include "base/str.h"
-#include "term/wrap.h"
+#include "term/rows.h"
 
 static const struct {
 	const char *text; /* in plain text */

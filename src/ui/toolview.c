@@ -9,7 +9,7 @@
 #include "base/mem.h"
 #include "base/str.h"
 #include "markup/diffview.h"
-#include "term/wrap.h"
+#include "term/rows.h"
 #include "ui/summary.h"
 #include "ui/todo_view.h"
 #include "ui/tool_summary.h"

@@ -9,7 +9,7 @@
 #include "base/str.h"
 #include "markup/diff_lines.h"
 #include "markup/diffview.h"
-#include "term/wrap.h"
+#include "term/rows.h"
 #include "ui/todo_view.h"
 
 enum {

@@ -20,9 +20,8 @@
 
 #include "base/stop.h"
 #include "base/str.h"
+#include "term/rows.h"
 #include "term/screen.h"
-#include "term/width.h"
-#include "term/wrap.h"
 
 static const struct style plain;
 static struct screen screen;

@@ -16,8 +16,7 @@ import unicodedata
 
 TOP = pathlib.Path(__file__).resolve().parents[2]
 SOURCES = ["tests/e2e/screen_play.c",
-           *(f"src/term/{n}.c" for n in ("rows", "width", "wrap", "theme",
-                                         "tty", "screen", "draw")),
+           *(f"src/term/{n}.c" for n in ("rows", "theme", "tty", "screen")),
            *(f"src/base/{n}.c" for n in ("buf", "str", "mem", "error", "stop",
                                          "io", "sanitize"))]
 

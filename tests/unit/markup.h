@@ -5,7 +5,6 @@
 
 #include "base/str.h"
 #include "term/rows.h"
-#include "term/width.h"
 
 static const char *const style_names[N_STYLES] = {
 	[STYLE_PLAIN] = "",          [STYLE_ACCENT] = "accent",

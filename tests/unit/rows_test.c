@@ -11,7 +11,6 @@
 
 #include "base/str.h"
 #include "term/rows.h"
-#include "term/width.h"
 
 static const struct style plain;
 static const struct style bold = { ATTR_BOLD, STYLE_PLAIN };

@@ -10,9 +10,8 @@
 #include <cmocka.h>
 
 #include "base/str.h"
+#include "term/rows.h"
 #include "term/theme.h"
-#include "term/width.h"
-#include "term/wrap.h"
 
 static const struct style plain;
 
