@@ -1,9 +1,20 @@
 /* jsonrpc.c - requests to a child process: one JSON message per line. */
 /* SPDX-License-Identifier: MIT */
+/*
+ * Three parts. Lines: what a message of the child means; feed_lines() and all
+ * above it run with the lock held. The thread: run_wire() reads, writes and
+ * waits for the child's end. Calls: begin reading at jsonrpc_call(), which
+ * queues a request and waits on the caller's thread.
+ */
+#include "rpc/jsonrpc.h"
+
 #include <errno.h>
 #include <fcntl.h>
 #include <poll.h>
+#include <pthread.h>
 #include <signal.h>
+#include <stdarg.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/eventfd.h>
@@ -15,9 +26,433 @@
 #include "base/sanitize.h"
 #include "base/str.h"
 #include "base/thread.h"
-#include "rpc/jsonrpc_impl.h"
 
-enum { KILL_MS = 2000, TEXT_SHOWN = 320 };
+struct pending { /* a call under way; on its caller's stack */
+	int64_t id;
+	int64_t progress; /* see struct jsonrpc_ask; 0: none */
+	int event;        /* an eventfd: there is something new */
+	cJSON *notes;     /* an array: notifications not yet delivered */
+	size_t behind;    /* their bytes */
+	cJSON *answer;    /* the whole message */
+	struct pending *next;
+};
+
+struct jsonrpc {
+	const struct jsonrpc_peer *peer;
+	void *arg;            /* of its functions */
+	pthread_mutex_t lock; /* of all that follows, but the descriptors */
+	pthread_t thread;
+	pid_t pid;
+	int in, out, err; /* ours of the child's; -1 when closed */
+	int wake;         /* an eventfd: the thread has something to do */
+	int end;          /* readable once the child has ended */
+	struct buf queue; /* not yet written to the child */
+	struct buf line;  /* of the child's output, without its end yet */
+	struct buf tail;  /* the last that it wrote besides messages */
+	size_t noise;     /* bytes that belonged to no call */
+	int64_t last_id;
+	struct pending *calls;
+	bool leaving; /* the input is closed once the queue is empty */
+	bool broken;
+	bool reaped;
+	struct error why; /* of broken */
+};
+
+enum { SHOWN = 240, LINE_KEPT = 512, LINE_SHOWN = 80 }; /* bytes */
+
+static void poke(int event)
+{
+	uint64_t one = 1;
+
+	(void)!io_write(event, &one, sizeof(one));
+}
+
+/* Adds what was kept of them to the message. */
+static void quote_tail(const struct jsonrpc *w, struct error *err)
+{
+	struct buf shown = BUF_INIT(64 * JSONRPC_TAIL);
+	const char *dots = "";
+	struct str text;
+
+	sanitize_line(buf_str(&w->tail), &shown);
+	text = str_trim(buf_str(&shown));
+	if (text.len > SHOWN) {
+		text = str_skip(text, text.len - SHOWN);
+		while (text.len && ((unsigned char)*text.ptr & 0xc0) == 0x80)
+			text = str_skip(text, 1);
+		dots = "...";
+	}
+	if (text.len)
+		error_add(err, "; it said: %s%.*s", dots, (int)text.len,
+			  text.ptr);
+	buf_release(&shown);
+}
+
+/* From now on every call fails: "NAME FMT", ERR_NETWORK. */
+__attribute__((format(printf, 2, 3))) static void
+break_wire(struct jsonrpc *w, const char *fmt, ...)
+{
+	char text[256];
+	va_list ap;
+
+	if (w->broken)
+		return;
+	va_start(ap, fmt);
+	vsnprintf(text, sizeof(text), fmt, ap);
+	va_end(ap);
+	w->broken = true;
+	error_set(&w->why, ERR_NETWORK, "%s %s", w->peer->name, text);
+	quote_tail(w, &w->why);
+	for (struct pending *p = w->calls; p; p = p->next)
+		poke(p->event);
+}
+
+/* Keeps the last of the bytes that are no message. */
+static void add_tail(struct jsonrpc *w, struct str bytes)
+{
+	if (bytes.len > JSONRPC_TAIL)
+		bytes = str_skip(bytes, bytes.len - JSONRPC_TAIL);
+	/* Seldom: moving it for every line would take long. */
+	if (w->tail.len + bytes.len > w->tail.max)
+		buf_consume(&w->tail, w->tail.len + bytes.len - JSONRPC_TAIL);
+	buf_addstr(&w->tail, bytes);
+}
+
+static void count_noise(struct jsonrpc *w, struct str line, bool keep)
+{
+	size_t most = w->peer->lenient ? JSONRPC_NOTICES : JSONRPC_NOISE;
+
+	if (keep && line.len) {
+		if (line.len > LINE_KEPT)
+			line.len = LINE_KEPT;
+		add_tail(w, line);
+		add_tail(w, STR("\n"));
+	}
+	w->noise += line.len + 1;
+	if (w->noise > most)
+		break_wire(w, "wrote %zu MiB that belong to no request",
+			   most >> 20);
+}
+
+/* Breaks the wire because of a message, whose beginning is shown. */
+static void break_by_line(struct jsonrpc *w, const char *what, struct str line)
+{
+	struct buf shown = BUF_INIT(1 << 10);
+
+	if (line.len > LINE_SHOWN)
+		line.len = LINE_SHOWN;
+	sanitize_line(line, &shown);
+	break_wire(w, "%s: %.*s", what, LINE_SHOWN, shown.len ? shown.ptr : "");
+	buf_release(&shown);
+}
+
+static struct pending *find_call(struct jsonrpc *w, const cJSON *id)
+{
+	if (!cJSON_IsNumber(id))
+		return NULL;
+	for (struct pending *p = w->calls; p; p = p->next)
+		if ((double)p->id == id->valuedouble)
+			return p;
+	return NULL;
+}
+
+/* A late answer to a request that was cancelled is no fault. */
+static bool was_asked(const struct jsonrpc *w, const cJSON *id)
+{
+	double n = cJSON_IsNumber(id) ? id->valuedouble : 0;
+
+	return n >= 1 && n <= (double)w->last_id && n == (double)(int64_t)n;
+}
+
+static void on_answer(struct jsonrpc *w, cJSON *message, struct str line)
+{
+	const cJSON *id = json_get(message, "id");
+	struct pending *p = find_call(w, id);
+
+	if (p && !p->answer) {
+		p->answer = message;
+		w->noise = 0;
+		poke(p->event);
+		return;
+	}
+	if (w->peer->lenient)
+		count_noise(w, line, true);
+	else if (cJSON_IsNull(id) && json_get(message, "error"))
+		break_by_line(w, "did not understand a request", line);
+	else if (!was_asked(w, id))
+		break_by_line(w, "answered a request that was never made",
+			      line);
+	else
+		count_noise(w, line, false);
+	cJSON_Delete(message);
+}
+
+static struct pending *find_progress(struct jsonrpc *w, const cJSON *token)
+{
+	if (!cJSON_IsNumber(token) || token->valuedouble == 0)
+		return NULL;
+	for (struct pending *p = w->calls; p; p = p->next)
+		if ((double)p->progress == token->valuedouble)
+			return p;
+	return NULL;
+}
+
+/* Takes message over. */
+static void on_notification(struct jsonrpc *w, struct pending *p,
+			    cJSON *message, struct str line)
+{
+	if (!p || p->answer || json_get(message, "id")) {
+		count_noise(w, line, false);
+		cJSON_Delete(message);
+		return;
+	}
+	if (!p->notes)
+		p->notes = cJSON_CreateArray();
+	cJSON_AddItemToArray(p->notes, message);
+	p->behind += line.len;
+	poke(p->event);
+}
+
+/* A notification or request of its own. */
+static void on_method(struct jsonrpc *w, cJSON *message, struct str line)
+{
+	const cJSON *params = json_get(message, "params");
+	struct pending *p =
+		w->peer->receive
+			? find_progress(w, json_get(params, JSONRPC_PROGRESS))
+			: find_call(w, json_get(params, "id"));
+
+	if (p || !w->peer->receive) {
+		if (w->peer->receive)
+			count_noise(w, line, false);
+		on_notification(w, p, message, line);
+		return;
+	}
+	/* One that does not read what it asked for gets no more. */
+	if (w->queue.len < JSONRPC_NOISE)
+		w->peer->receive(w->arg, message, &w->queue);
+	count_noise(w, line, false);
+	cJSON_Delete(message);
+}
+
+/* Takes message over. */
+static void on_message(struct jsonrpc *w, cJSON *message, struct str line)
+{
+	if (cJSON_IsString(json_get(message, "method"))) {
+		on_method(w, message, line);
+	} else if (json_get(message, "id")) {
+		on_answer(w, message, line);
+	} else {
+		cJSON_Delete(message);
+		count_noise(w, line, true);
+	}
+}
+
+/* A batch (JSON-RPC 2.0, section 6; MCP had it in version 2025-03-26). Its
+ * messages share the length of the line. */
+static void on_batch(struct jsonrpc *w, cJSON *batch, struct str line)
+{
+	struct str share = { line.ptr,
+			     line.len / (size_t)cJSON_GetArraySize(batch) };
+	cJSON *message;
+
+	while ((message = cJSON_DetachItemFromArray(batch, 0)))
+		on_message(w, message, share);
+	cJSON_Delete(batch);
+}
+
+static void on_line(struct jsonrpc *w, struct str line)
+{
+	cJSON *tree = NULL;
+
+	line = str_trim(line);
+	if (!line.len)
+		return;
+	if (str_is_utf8(line) &&
+	    (line.ptr[0] == '{' || (line.ptr[0] == '[' && w->peer->lenient)))
+		tree = json_parse_repaired(line);
+	if (cJSON_IsArray(tree) && tree->child)
+		on_batch(w, tree, line);
+	else
+		on_message(w, tree, line);
+}
+
+/* Hands each complete line of the child's output to its call. */
+static void feed_lines(struct jsonrpc *w, struct str chunk)
+{
+	while (!w->broken) {
+		bool whole = buf_add_line(&w->line, &chunk);
+
+		if (w->line.over) {
+			buf_release(&w->line);
+			w->line = BUF_INIT(JSONRPC_LINE);
+			break_wire(w, "wrote a line of more than %d MiB",
+				   JSONRPC_LINE >> 20);
+			return;
+		}
+		if (!whole)
+			return;
+		on_line(w, buf_str(&w->line));
+		buf_clear(&w->line);
+	}
+}
+
+/* True while a call has more notifications than it may keep: then nothing is
+ * read. */
+static bool is_behind(const struct jsonrpc *w)
+{
+	for (const struct pending *p = w->calls; p; p = p->next)
+		if (p->behind > JSONRPC_BEHIND)
+			return true;
+	return false;
+}
+
+enum {
+	CHUNK = 64 << 10,
+	ROUNDS = 1024,   /* chunks read at the end, however much there is */
+	STATUS_MS = 500, /* for an exit status, once the output is closed */
+	KILL_MS = 2000,
+};
+
+enum { AT_WAKE, AT_END, AT_OUT, AT_ERR, AT_IN, AT_COUNT };
+
+static void close_fd(int *fd)
+{
+	if (*fd >= 0)
+		close(*fd);
+	*fd = -1;
+}
+
+/* False at the end, or when there is nothing now. */
+static bool read_chunk(struct jsonrpc *w, int *fd)
+{
+	char room[CHUNK];
+	ssize_t n = *fd < 0 ? 0 : io_read(*fd, room, sizeof(room));
+
+	if (n < 0 && (errno == EAGAIN || errno == EINTR))
+		return false;
+	if (n <= 0) {
+		close_fd(fd);
+		return false;
+	}
+	pthread_mutex_lock(&w->lock);
+	if (fd == &w->out)
+		feed_lines(w, (struct str){ room, (size_t)n });
+	else
+		add_tail(w, (struct str){ room, (size_t)n });
+	pthread_mutex_unlock(&w->lock);
+	return true;
+}
+
+/* A child that reads no more is no error by itself: calls have deadlines. */
+static void write_queue(struct jsonrpc *w)
+{
+	ssize_t n;
+
+	pthread_mutex_lock(&w->lock);
+	n = w->queue.len ? write(w->in, w->queue.ptr, w->queue.len) : 0;
+	if (n > 0)
+		buf_consume(&w->queue, (size_t)n);
+	if ((n < 0 && errno != EAGAIN && errno != EINTR) ||
+	    (w->leaving && !w->queue.len))
+		close_fd(&w->in);
+	pthread_mutex_unlock(&w->lock);
+}
+
+/* Reaps the child and says in the error how it ended. */
+static void break_by_status(struct jsonrpc *w)
+{
+	int status = 0;
+
+	w->reaped = waitpid(w->pid, &status, WNOHANG) == w->pid;
+	if (!w->reaped)
+		break_wire(w, "cannot be ended");
+	else if (WIFSIGNALED(status))
+		break_wire(w, "was killed by signal %d", WTERMSIG(status));
+	else
+		break_wire(w, "ended with exit status %d", WEXITSTATUS(status));
+}
+
+static void kill_child(struct jsonrpc *w)
+{
+	if (w->peer->kill)
+		w->peer->kill(w->arg);
+	else
+		(void)kill(-w->pid, SIGKILL);
+}
+
+/* Kills the rest of the group before its number can be given to another. */
+static void finish(struct jsonrpc *w)
+{
+	struct pollfd end = { .fd = w->end, .events = POLLIN };
+	bool ended;
+
+	ended = io_poll(&end, 1, jsonrpc_broken(w) ? 0 : STATUS_MS) > 0;
+	for (int i = 0; i < ROUNDS && read_chunk(w, &w->out); i++)
+		;
+	for (int i = 0; i < ROUNDS && read_chunk(w, &w->err); i++)
+		;
+	pthread_mutex_lock(&w->lock);
+	add_tail(w, buf_str(&w->line));
+	if (!ended)
+		break_wire(w, "closed its output");
+	pthread_mutex_unlock(&w->lock);
+	kill_child(w);
+	(void)io_poll(&end, 1, KILL_MS);
+	pthread_mutex_lock(&w->lock);
+	break_by_status(w);
+	pthread_mutex_unlock(&w->lock);
+}
+
+/* false: it is over. */
+static bool step(struct jsonrpc *w)
+{
+	struct pollfd set[AT_COUNT] = {
+		[AT_WAKE] = { .fd = w->wake, .events = POLLIN },
+		[AT_END] = { .fd = w->end, .events = POLLIN },
+		[AT_ERR] = { .fd = w->err, .events = POLLIN },
+		[AT_OUT] = { .fd = -1, .events = POLLIN },
+		[AT_IN] = { .fd = -1, .events = POLLOUT },
+	};
+	uint64_t count;
+	bool over;
+
+	pthread_mutex_lock(&w->lock);
+	if (!is_behind(w))
+		set[AT_OUT].fd = w->out;
+	if (w->queue.len || w->leaving)
+		set[AT_IN].fd = w->in;
+	over = w->broken;
+	pthread_mutex_unlock(&w->lock);
+	if (over || w->out < 0)
+		return false;
+	if (poll(set, AT_COUNT, -1) < 0)
+		return errno == EINTR;
+	if (set[AT_WAKE].revents)
+		(void)!io_read(w->wake, &count, sizeof(count));
+	if (set[AT_IN].revents)
+		write_queue(w);
+	if (set[AT_ERR].revents)
+		(void)read_chunk(w, &w->err);
+	if (set[AT_OUT].revents)
+		(void)read_chunk(w, &w->out);
+	return !set[AT_END].revents;
+}
+
+static void *run_wire(void *arg)
+{
+	struct jsonrpc *w = arg;
+
+	while (step(w))
+		;
+	finish(w);
+	close_fd(&w->in);
+	close_fd(&w->out);
+	close_fd(&w->err);
+	return NULL;
+}
+
+enum { TEXT_SHOWN = 320 };
 
 static void release(struct jsonrpc *w)
 {
@@ -46,9 +481,9 @@ static int spawn(struct jsonrpc *w, const struct proc_spec *spec, int theirs[3],
 	if (proc_spawn(&mine, &w->pid, err) < 0)
 		return -1;
 	w->end = proc_fd(w->pid, err);
-	if (w->end >= 0 && thread_start(&w->thread, jsonrpc_run, w, err) == 0)
+	if (w->end >= 0 && thread_start(&w->thread, run_wire, w, err) == 0)
 		return 0;
-	jsonrpc_kill(w);
+	kill_child(w);
 	io_reap(w->pid);
 	return -1;
 }
@@ -113,7 +548,7 @@ static int send_line(struct jsonrpc *w, const struct buf *line,
 				 "%s does not read its requests",
 				 w->peer->name);
 	buf_addstr(&w->queue, buf_str(line));
-	jsonrpc_poke(w->wake);
+	poke(w->wake);
 	return 0;
 }
 
@@ -162,7 +597,7 @@ static void end_call(struct jsonrpc *w, const struct jsonrpc_ask *ask,
 		w->peer->cancel(&line, p->id);
 		(void)send_line(w, &line, &ignored);
 	}
-	jsonrpc_poke(w->wake); /* it may have been behind */
+	poke(w->wake); /* it may have been behind */
 	pthread_mutex_unlock(&w->lock);
 	buf_release(&line);
 	cJSON_Delete(p->notes);
@@ -185,7 +620,7 @@ static int deliver(struct jsonrpc *w, struct pending *p,
 	notes = p->notes;
 	p->notes = NULL;
 	if (p->behind > JSONRPC_BEHIND)
-		jsonrpc_poke(w->wake);
+		poke(w->wake);
 	p->behind = 0;
 	answered = p->answer;
 	why = w->why;
@@ -255,7 +690,7 @@ static int timed_out(struct jsonrpc *w, const struct jsonrpc_ask *ask,
 	error_set(err, ERR_TIMEOUT, "%s gave no answer within %lld s",
 		  w->peer->name, (long long)(ask->timeout_ms + 999) / 1000);
 	pthread_mutex_lock(&w->lock);
-	jsonrpc_quote_tail(w, err);
+	quote_tail(w, err);
 	pthread_mutex_unlock(&w->lock);
 	return -1;
 }
@@ -345,7 +780,7 @@ void jsonrpc_leave(struct jsonrpc *w)
 	if (!w->leaving && w->peer->bye)
 		buf_adds(&w->queue, w->peer->bye);
 	w->leaving = true;
-	jsonrpc_poke(w->wake);
+	poke(w->wake);
 	pthread_mutex_unlock(&w->lock);
 }
 
@@ -370,13 +805,13 @@ void jsonrpc_end(struct jsonrpc *w, int64_t grace_ms)
 	if (!wait_end(w, grace_ms)) {
 		pthread_mutex_lock(&w->lock);
 		if (!w->reaped)
-			jsonrpc_kill(w);
+			kill_child(w);
 		pthread_mutex_unlock(&w->lock);
 		(void)io_poll(&end, 1, KILL_MS);
 	}
 	pthread_mutex_lock(&w->lock);
-	jsonrpc_break(w, "has been ended");
-	jsonrpc_poke(w->wake);
+	break_wire(w, "has been ended");
+	poke(w->wake);
 	pthread_mutex_unlock(&w->lock);
 	pthread_join(w->thread, NULL);
 	if (!w->reaped)

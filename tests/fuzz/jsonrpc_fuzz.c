@@ -6,7 +6,7 @@
 
 #include "base/str.h"
 #include "providers/external/entry_points.h"
-#include "rpc/jsonrpc_impl.h"
+#include "rpc/jsonrpc.c" /* for feed_lines() */
 #include "sandbox/sandbox.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
@@ -30,7 +30,7 @@ static void feed(const struct jsonrpc_peer *peer, struct str text, size_t piece,
 	while (text.len) {
 		size_t n = piece < text.len ? piece : text.len;
 
-		jsonrpc_feed(&w, (struct str){ text.ptr, n });
+		feed_lines(&w, (struct str){ text.ptr, n });
 		text = str_skip(text, n);
 	}
 	cJSON_ArrayForEach (note, call.notes)
@@ -50,7 +50,7 @@ static void feed(const struct jsonrpc_peer *peer, struct str text, size_t piece,
 }
 
 /* As an MCP server's are, but for the words. */
-static void on_message(void *arg, const cJSON *message, struct buf *reply)
+static void on_own_message(void *arg, const cJSON *message, struct buf *reply)
 {
 	const cJSON *id = json_get(message, "id");
 
@@ -85,7 +85,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
 	static const struct jsonrpc_peer provider = { .name = "the provider" };
 	static const struct jsonrpc_peer server = { .name = "the server",
-						    .receive = on_message,
+						    .receive = on_own_message,
 						    .lenient = true };
 	struct str text = { (const char *)data, size };
 
