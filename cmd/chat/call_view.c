@@ -11,7 +11,7 @@
 #include "base/mem.h"
 #include "base/sanitize.h"
 #include "base/str.h"
-#include "markup/diff_text.h"
+#include "markup/diff.h"
 
 static void add_item(struct call_view *v, const char *label, struct str text)
 {

@@ -4,9 +4,40 @@
 #define MARKUP_MARKDOWN_H
 
 #include "base/sanitize.h"
-#include "markup/blocks.h"
 #include "markup/highlight.h"
 #include "markup/markdown_render.h"
+
+enum block_kind {
+	BLOCK_NONE = 0,
+	BLOCK_TEXT, /* a paragraph, a heading over its underline, a table */
+	BLOCK_QUOTE,
+	BLOCK_ITEM, /* of a list, with all that is in it */
+	BLOCK_INDENTED,
+	BLOCK_FENCE,
+};
+
+/*
+ * Where a document stands between two lines. Zero-initialise. Reads as md4c
+ * does (CommonMark 0.30 and tables), without a second look at a line, so the
+ * lines of one block, parsed alone, give what they give in the document; but
+ * for reference links, which md4c resolves within what it is given.
+ */
+struct blocks {
+	enum block_kind kind;
+	size_t lines;  /* of the open block */
+	bool blank;    /* the line before was blank */
+	bool table;    /* TEXT: its second line makes it a table */
+	bool empty;    /* ITEM: its first line holds only the mark */
+	bool lazy;     /* QUOTE, ITEM: its last line ends in a paragraph */
+	bool deep;     /* the same: in a container within it */
+	size_t indent; /* ITEM: columns before its content; FENCE: before it */
+	/* ITEM: '-', '*', '+', '.' or ')', as long as a list may go on */
+	char mark;
+	size_t number; /* ITEM: what an ordered item shows */
+	bool first;    /* ITEM: of its list */
+	char fence;    /* FENCE, and in a QUOTE or ITEM: the open one, or 0 */
+	size_t fence_len;
+};
 
 /*
  * An answer on its way. A block, an item of a list and a line of code become

@@ -1,14 +1,566 @@
 /* markdown_render.c - blocks of Markdown as rows. */
 /* SPDX-License-Identifier: MIT */
+/*
+ * md4c parses; it is loaded when first needed. From top to bottom: letters,
+ * which tell whether something was lost; levels, the quotes and lists around a
+ * block; tables; the parser's library; and the callbacks that make rows. Begin
+ * reading at markdown_render().
+ */
 #include "markup/markdown_render.h"
 
 #include <stdio.h>
 
+#include <md4c.h>
+#include <utf8proc.h>
+
+#include "base/library.h"
+#include "base/str.h"
 #include "markup/highlight.h"
-#include "markup/letters.h"
-#include "markup/levels.h"
-#include "markup/table.h"
 #include "term/rows.h"
+#include "term/theme.h"
+
+enum { LEVELS_MOST = 24 };
+
+/* A quote, a list, or an item of a list. */
+struct level {
+	char mark[48]; /* before its first row; empty once it is used */
+	char rest[48]; /* before the others */
+	bool tight;    /* a list: no empty rows between its items */
+	bool begun;    /* a list: it has an item */
+	size_t number; /* a list: of its next item, or LEVELS_UNORDERED */
+};
+
+#define LEVELS_UNORDERED SIZE_MAX
+
+/* Zero-initialise. The caller opens none beyond LEVELS_MOST. */
+struct levels {
+	struct level items[LEVELS_MOST];
+	size_t n;
+	struct buf first; /* prefixes, joined */
+	struct buf rest;
+	bool gap; /* an empty row belongs before the next block */
+};
+
+enum table_align { TABLE_LEFT = 0, TABLE_CENTRE, TABLE_RIGHT };
+
+enum { TABLE_COLUMNS = 64, TABLE_CELLS = 20000 /* at most */ };
+
+/* Zero-initialise. */
+struct table {
+	size_t columns; /* at most TABLE_COLUMNS: set by the caller */
+	enum table_align align[TABLE_COLUMNS];
+	/* A row for each cell, line by line; the first line is the heads. The
+	 * caller adds to it. */
+	struct rows cells;
+};
+
+static bool is_letter(char c)
+{
+	return (c >= '0' && c <= '9') || (c >= 'a' && c <= 'z') ||
+	       (c >= 'A' && c <= 'Z') || (unsigned char)c >= 0x80;
+}
+
+size_t letters_count(struct str text)
+{
+	size_t n = 0;
+
+	for (size_t i = 0; i < text.len; i++)
+		n += is_letter(text.ptr[i]);
+	return n;
+}
+
+size_t letters_count_source(struct str text)
+{
+	size_t n = letters_count(text);
+	struct str line;
+
+	while (str_split(&text, '\n', &line)) {
+		size_t digits = 0;
+
+		for (size_t i = 0; i < line.len; i++) {
+			char c = line.ptr[i];
+
+			if (c >= '0' && c <= '9')
+				digits++;
+			else if (c == '.' || c == ')')
+				n -= digits, digits = 0;
+			else if (digits || (c != ' ' && c != '>' && c != '-' &&
+					    c != '*' && c != '+' && c != '\t'))
+				break;
+		}
+	}
+	return n;
+}
+
+static const struct style muted = { .role = STYLE_MUTED };
+
+static struct level *push(struct levels *l)
+{
+	l->items[l->n] = (struct level){ 0 };
+	return &l->items[l->n++];
+}
+
+static void levels_quote(struct levels *l, const struct theme *theme)
+{
+	const char *bar = theme_glyph(theme, GLYPH_QUOTE);
+	struct level *quote = push(l);
+
+	snprintf(quote->mark, sizeof(quote->mark), "%s ", bar);
+	snprintf(quote->rest, sizeof(quote->rest), "%s ", bar);
+}
+
+static void levels_list(struct levels *l, bool tight, size_t number)
+{
+	struct level *list;
+
+	if (l->n && l->items[l->n - 1].tight)
+		l->gap = false;
+	list = push(l);
+	list->tight = tight;
+	list->number = number;
+}
+
+static void levels_item(struct levels *l, const MD_BLOCK_LI_DETAIL *item,
+			const struct theme *theme)
+{
+	struct level *list = &l->items[l->n - 1];
+	struct level *level = push(l);
+	const char *sign = theme_glyph(theme, GLYPH_BULLET);
+
+	level->tight = list->tight;
+	if (list->begun && list->tight)
+		l->gap = false;
+	list->begun = true;
+	if (item->is_task)
+		sign = theme_glyph(theme, item->task_mark == ' '
+						  ? GLYPH_TASK_OPEN
+						  : GLYPH_TASK_DONE);
+	if (list->number == LEVELS_UNORDERED)
+		snprintf(level->mark, sizeof(level->mark), "%s ", sign);
+	else
+		snprintf(level->mark, sizeof(level->mark), "%zu. %s%s",
+			 list->number++, item->is_task ? sign : "",
+			 item->is_task ? " " : "");
+	snprintf(level->rest, sizeof(level->rest), "%*s",
+		 (int)width_cells(str_of(level->mark)), "");
+}
+
+static bool is_spaces(struct str text)
+{
+	for (size_t i = 0; i < text.len; i++)
+		if (text.ptr[i] != ' ')
+			return false;
+	return true;
+}
+
+static void join_prefixes(struct levels *l)
+{
+	l->first.max = l->rest.max = sizeof(l->items);
+	buf_clear(&l->first);
+	buf_clear(&l->rest);
+	for (size_t i = 0; i < l->n; i++) {
+		struct level *level = &l->items[i];
+
+		buf_adds(&l->first, level->mark[0] ? level->mark : level->rest);
+		buf_adds(&l->rest, level->rest);
+		level->mark[0] = '\0';
+	}
+}
+
+/* Where the next block goes: ends the open row, adds the empty one that
+ * belongs before it. Marks of new items are used up. Valid until the next. */
+static struct wrap levels_begin(struct levels *l, size_t columns,
+				struct rows *out)
+{
+	struct wrap w = { .columns = columns, .words = true };
+	struct str bar;
+
+	rows_close(out);
+	if (l->n && l->items[l->n - 1].tight && !l->items[l->n - 1].mark[0])
+		l->gap = false;
+	join_prefixes(l);
+	w.first.text = buf_str(&l->first);
+	w.rest.text = buf_str(&l->rest);
+	w.first.style = w.rest.style = muted;
+	if (l->gap) {
+		bar = str_trim(w.rest.text);
+		bar.len += bar.len ? (size_t)(bar.ptr - w.rest.text.ptr) : 0;
+		bar.ptr = w.rest.text.ptr;
+		if (width_cells(bar) <= columns)
+			rows_add(out, muted, bar);
+		rows_end(out);
+	}
+	l->gap = true;
+	return w;
+}
+
+/* Closes the innermost; an item without content shows its mark in out. */
+static void levels_close(struct levels *l, size_t columns, struct rows *out)
+{
+	const struct level *level = &l->items[l->n - 1];
+	struct wrap w;
+
+	if (level->mark[0] && is_spaces(str_of(level->rest))) {
+		w = levels_begin(l, columns, out);
+		if (width_cells(w.first.text) <= columns)
+			rows_add(out, muted, w.first.text);
+		rows_close(out);
+	}
+	l->n--;
+}
+
+static void levels_release(struct levels *l)
+{
+	buf_release(&l->first);
+	buf_release(&l->rest);
+}
+
+enum {
+	BETWEEN = 3, /* cells between two columns: " | " */
+	NARROW = 6,  /* no column is made smaller than this */
+};
+
+struct layout {
+	const struct table *t;
+	const struct theme *theme;
+	const struct wrap *place;
+	size_t width[TABLE_COLUMNS]; /* cells of each column */
+	bool begun;                  /* place.first is used */
+	struct rows *out;
+};
+
+static const struct style plain = { .role = STYLE_PLAIN };
+
+static void add_prefix(struct layout *l)
+{
+	if (l->begun)
+		rows_add(l->out, l->place->rest.style, l->place->rest.text);
+	else
+		rows_add(l->out, l->place->first.style, l->place->first.text);
+	l->begun = true;
+}
+
+static size_t place_cells(const struct wrap *place)
+{
+	size_t taken = width_cells(place->rest.text);
+
+	return taken < place->columns ? place->columns - taken : 1;
+}
+
+static void measure(struct layout *l)
+{
+	const struct table *t = l->t;
+
+	for (size_t i = 0; i < t->cells.n; i++) {
+		size_t cells = rows_cells(&t->cells, i);
+
+		if (cells > l->width[i % t->columns])
+			l->width[i % t->columns] = cells;
+	}
+}
+
+static size_t width_under(const struct layout *l, size_t most)
+{
+	size_t sum = BETWEEN * (l->t->columns - 1);
+
+	for (size_t c = 0; c < l->t->columns; c++)
+		sum += l->width[c] < most ? l->width[c] : most;
+	return sum;
+}
+
+/* Makes the widest columns smaller; false when the table is no table then. */
+static bool fit(struct layout *l)
+{
+	size_t room = place_cells(l->place);
+	size_t most = room;
+
+	if (width_under(l, SIZE_MAX / TABLE_COLUMNS / 2) <= room)
+		return true;
+	while (most > NARROW && width_under(l, most) > room)
+		most--;
+	if (width_under(l, most) > room)
+		return false;
+	for (size_t c = 0; c < l->t->columns; c++)
+		if (l->width[c] > most)
+			l->width[c] = most;
+	return true;
+}
+
+static void add_blanks(struct rows *out, size_t n)
+{
+	static const char blanks[] = "                                ";
+
+	while (n) {
+		size_t len = n < sizeof(blanks) - 1 ? n : sizeof(blanks) - 1;
+
+		rows_add(out, plain, (struct str){ blanks, len });
+		n -= len;
+	}
+}
+
+/* Adds the text of a row to the open row of out. */
+static void add_row(struct rows *out, const struct rows *from, size_t i)
+{
+	struct row_view v = rows_view(from, i);
+
+	for (size_t k = 0; k < v.n_spans; k++) {
+		rows_add_span(out, from, &v.spans[k],
+			      (struct str){ v.bytes.ptr, v.spans[k].len });
+		v.bytes = str_skip(v.bytes, v.spans[k].len);
+	}
+}
+
+/* Adds a row of a wrapped cell, with blanks up to the column's width. */
+static void add_cell(struct layout *l, const struct rows *text, size_t row,
+		     size_t column)
+{
+	size_t cells = row < text->n ? rows_cells(text, row) : 0;
+	size_t space = l->width[column] > cells ? l->width[column] - cells : 0;
+	enum table_align align = l->t->align[column];
+	size_t left = align == TABLE_RIGHT    ? space
+		      : align == TABLE_CENTRE ? space / 2
+					      : 0;
+
+	if (row >= text->n && column + 1 == l->t->columns)
+		return;
+	add_blanks(l->out, left);
+	if (row < text->n)
+		add_row(l->out, text, row);
+	if (column + 1 < l->t->columns)
+		add_blanks(l->out, space - left);
+}
+
+/* One row of a line: that of each of its wrapped cells. */
+static void add_cells(struct layout *l, const struct rows *cells, size_t row)
+{
+	add_prefix(l);
+	for (size_t c = 0; c < l->t->columns; c++) {
+		if (c) {
+			rows_add(l->out, muted, STR(" "));
+			rows_adds(l->out, muted,
+				  theme_glyph(l->theme, GLYPH_BOX_V));
+			rows_add(l->out, muted, STR(" "));
+		}
+		add_cell(l, &cells[c], row, c);
+	}
+	rows_end(l->out);
+}
+
+/* One line of the table: as many rows as its highest cell. */
+static void add_line(struct layout *l, size_t first)
+{
+	struct rows cells[TABLE_COLUMNS] = { 0 };
+	size_t high = 1;
+
+	for (size_t c = 0; c < l->t->columns; c++) {
+		struct wrap w = { .columns = l->width[c], .words = true };
+
+		if (first + c < l->t->cells.n)
+			wrap_row(&l->t->cells, first + c, &w, &cells[c]);
+		if (cells[c].n > high)
+			high = cells[c].n;
+	}
+	for (size_t row = 0; row < high; row++)
+		add_cells(l, cells, row);
+	for (size_t c = 0; c < l->t->columns; c++)
+		rows_release(&cells[c]);
+}
+
+/* The line between the heads and the rest. */
+static void add_table_rule(struct layout *l)
+{
+	const char *bar = theme_glyph(l->theme, GLYPH_BOX_H);
+
+	add_prefix(l);
+	for (size_t c = 0; c < l->t->columns; c++) {
+		size_t n = l->width[c] + (c ? 1 : 0) +
+			   (c + 1 < l->t->columns ? 1 : 0);
+
+		if (c)
+			rows_adds(l->out, muted,
+				  theme_glyph(l->theme, GLYPH_BOX_CROSS));
+		while (n--)
+			rows_adds(l->out, muted, bar);
+	}
+	rows_end(l->out);
+}
+
+/* "head: cell", for what does not fit side by side. */
+static void add_entry(struct layout *l, size_t i, size_t column)
+{
+	const struct table *t = l->t;
+	struct wrap w = *l->place;
+	struct rows line = { 0 };
+
+	if (l->begun)
+		w.first = w.rest;
+	l->begun = true;
+	w.words = true;
+	if (i >= t->columns) {
+		add_row(&line, &t->cells, column);
+		rows_add(&line, muted, STR(": "));
+	}
+	add_row(&line, &t->cells, i);
+	if (line.n)
+		wrap_row(&line, 0, &w, l->out);
+	rows_release(&line);
+}
+
+static void add_list(struct layout *l)
+{
+	const struct table *t = l->t;
+	size_t first = t->cells.n > t->columns ? t->columns : 0;
+
+	for (size_t i = first; i < t->cells.n; i += t->columns) {
+		if (i > first) {
+			add_prefix(l);
+			rows_end(l->out);
+		}
+		for (size_t c = 0; c < t->columns && i + c < t->cells.n; c++)
+			add_entry(l, i + c, c);
+	}
+}
+
+/*
+ * Appends the table within place (its prefixes and columns). Where the cells
+ * do not fit side by side the widest columns are made smaller and their texts
+ * wrapped; where even that leaves too little, each line becomes a list of
+ * "head: cell".
+ */
+static void table_render(const struct table *t, const struct theme *theme,
+			 const struct wrap *place, struct rows *out)
+{
+	struct wrap bare = { .columns = place->columns };
+	struct layout l = { t, theme, place, { 0 }, false, out };
+
+	rows_close(out);
+	if (!t->columns || !t->cells.n)
+		return;
+	if (width_cells(place->rest.text) + NARROW > place->columns ||
+	    width_cells(place->first.text) + NARROW > place->columns)
+		l.place = &bare;
+	measure(&l);
+	if (!fit(&l)) {
+		add_list(&l);
+		return;
+	}
+	for (size_t i = 0; i < t->cells.n; i += t->columns) {
+		add_line(&l, i);
+		if (!i)
+			add_table_rule(&l);
+	}
+}
+
+static void table_release(struct table *t)
+{
+	rows_release(&t->cells);
+	*t = (struct table){ 0 };
+}
+
+static const struct library library = {
+	.name = "libmd4c",
+	.files = { "libmd4c.so.0" },
+	.package = "libmd4c0",
+	.needed = "0.3",
+};
+
+md4c_parse *md4c_load(struct error *err)
+{
+	static const struct library_symbol symbol = { "md_parse", 0 };
+	md4c_parse *parse = NULL;
+
+	if (library_load(&library, &symbol, 1, &parse, err) < 0)
+		return NULL;
+	return parse;
+}
+
+static void add_code_point(struct buf *out, long c)
+{
+	utf8proc_uint8_t bytes[4];
+	utf8proc_ssize_t n = 0;
+
+	if (c > 0 && utf8proc_codepoint_valid((utf8proc_int32_t)c))
+		n = utf8proc_encode_char((utf8proc_int32_t)c, bytes);
+	if (n > 0)
+		buf_add(out, bytes, (size_t)n);
+	else
+		buf_adds(out, "\xEF\xBF\xBD");
+}
+
+/* "&#38;" or "&#x26;": at most seven digits, so that a long holds them. */
+static void add_numeric(struct buf *out, struct str entity)
+{
+	bool hex = entity.len > 2 && (entity.ptr[2] | 0x20) == 'x';
+	long c = 0;
+
+	for (size_t i = hex ? 3 : 2; i + 1 < entity.len && c < 0x110000; i++) {
+		unsigned char digit = (unsigned char)entity.ptr[i];
+		long value = digit <= '9' ? digit - '0' : (digit | 0x20) - 87;
+
+		c = c * (hex ? 16 : 10) + value;
+	}
+	add_code_point(out, c < 0x110000 ? c : 0);
+}
+
+/* The names that are met in prose; any other is shown as it was written. */
+static void add_entity(struct buf *out, struct str entity)
+{
+	static const struct {
+		const char *name;
+		const char *text;
+	} known[] = {
+		{ "&amp;", "&" },
+		{ "&lt;", "<" },
+		{ "&gt;", ">" },
+		{ "&quot;", "\"" },
+		{ "&apos;", "'" },
+		{ "&nbsp;", "\xC2\xA0" },
+		{ "&copy;", "\xC2\xA9" },
+		{ "&middot;", "\xC2\xB7" },
+		{ "&times;", "\xC3\x97" },
+		{ "&ndash;", "\xE2\x80\x93" },
+		{ "&mdash;", "\xE2\x80\x94" },
+		{ "&bull;", "\xE2\x80\xA2" },
+		{ "&hellip;", "\xE2\x80\xA6" },
+		{ "&larr;", "\xE2\x86\x90" },
+		{ "&rarr;", "\xE2\x86\x92" },
+	};
+
+	if (str_starts(entity, "&#")) {
+		add_numeric(out, entity);
+		return;
+	}
+	for (size_t i = 0; i < sizeof(known) / sizeof(*known); i++) {
+		if (!str_is(entity, known[i].name))
+			continue;
+		buf_adds(out, known[i].text);
+		return;
+	}
+	buf_addstr(out, entity);
+}
+
+void md4c_add_text(struct buf *out, MD_TEXTTYPE type, struct str text)
+{
+	if (type == MD_TEXT_NULLCHAR)
+		buf_adds(out, "\xEF\xBF\xBD");
+	else if (type == MD_TEXT_ENTITY)
+		add_entity(out, text);
+	else if (type == MD_TEXT_SOFTBR)
+		buf_addc(out, '\n');
+	else
+		buf_addstr(out, text);
+}
+
+void md4c_add_attribute(struct buf *out, const MD_ATTRIBUTE *a)
+{
+	for (int i = 0; a->size && a->substr_offsets[i] < a->size; i++) {
+		MD_OFFSET from = a->substr_offsets[i];
+		MD_OFFSET to = a->substr_offsets[i + 1];
+
+		md4c_add_text(out, a->substr_types[i],
+			      (struct str){ a->text + from, to - from });
+	}
+}
 
 enum {
 	TEXT_MAX = 1 << 20, /* bytes of one code block, address or link text */
@@ -38,8 +590,6 @@ struct render {
 	size_t item;    /* number of the first item, or 0 */
 	size_t letters; /* of the source, that were shown */
 };
-
-static const struct style muted = { .role = STYLE_MUTED };
 
 /* Wraps the rows of line into place. */
 static void flush_line(struct render *r)
@@ -326,7 +876,7 @@ static int on_text(MD_TEXTTYPE type, const MD_CHAR *text, MD_SIZE size,
 		   void *arg)
 {
 	struct render *r = arg;
-	struct buf plain = BUF_INIT(TEXT_MAX);
+	struct buf one_line = BUF_INIT(TEXT_MAX);
 
 	if (type != MD_TEXT_BR && type != MD_TEXT_SOFTBR)
 		r->letters += letters_count((struct str){ text, size });
@@ -337,24 +887,15 @@ static int on_text(MD_TEXTTYPE type, const MD_CHAR *text, MD_SIZE size,
 	} else if (type == MD_TEXT_BR || type == MD_TEXT_SOFTBR) {
 		add_text(r, STR(" "));
 	} else {
-		md4c_add_text(&plain, type, (struct str){ text, size });
-		for (size_t i = 0; i < plain.len; i++)
-			if (plain.ptr[i] == '\n')
-				plain.ptr[i] = ' ';
-		add_text(r, buf_str(&plain));
+		md4c_add_text(&one_line, type, (struct str){ text, size });
+		for (size_t i = 0; i < one_line.len; i++)
+			if (one_line.ptr[i] == '\n')
+				one_line.ptr[i] = ' ';
+		add_text(r, buf_str(&one_line));
 	}
-	buf_release(&plain);
+	buf_release(&one_line);
 	return check(r);
 }
-
-static const MD_PARSER parser = {
-	.flags = MD4C_FLAGS,
-	.enter_block = enter_block,
-	.leave_block = leave_block,
-	.enter_span = enter_span,
-	.leave_span = leave_span,
-	.text = on_text,
-};
 
 /* The source with its definitions of references broken up. */
 static void prepare(struct str text, struct buf *out)
@@ -369,6 +910,15 @@ static void prepare(struct str text, struct buf *out)
 	}
 	buf_addstr(out, text);
 }
+
+static const MD_PARSER parser = {
+	.flags = MD4C_FLAGS,
+	.enter_block = enter_block,
+	.leave_block = leave_block,
+	.enter_span = enter_span,
+	.leave_span = leave_span,
+	.text = on_text,
+};
 
 static bool parse(struct render *r, struct str text)
 {

@@ -5,7 +5,7 @@
 
 #include "base/mask/mask.h"
 #include "base/str.h"
-#include "markup/md4c_api.h"
+#include "markup/markdown_render.h"
 
 /*
  * A page on its way out. Start from HTML_INIT(); what was added is written in

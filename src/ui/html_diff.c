@@ -2,7 +2,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "ui/html_diff.h"
 
-#include "markup/diff_lines.h"
+#include "markup/diff.h"
 
 enum { CONTEXT = 3 }; /* lines around an edit */
 

@@ -9,7 +9,7 @@
 
 #include "base/json.h"
 #include "base/sanitize.h"
-#include "markup/diff_lines.h"
+#include "markup/diff.h"
 #include "model/message_mask.h"
 #include "ui/html_diff.h"
 #include "ui/html_markdown.h"

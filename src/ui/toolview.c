@@ -8,7 +8,7 @@
 
 #include "base/mem.h"
 #include "base/str.h"
-#include "markup/diffview.h"
+#include "markup/diff.h"
 #include "term/rows.h"
 #include "ui/summary.h"
 #include "ui/todo_view.h"

@@ -7,8 +7,7 @@
 
 #include "base/mem.h"
 #include "base/str.h"
-#include "markup/diff_lines.h"
-#include "markup/diffview.h"
+#include "markup/diff.h"
 #include "term/rows.h"
 #include "ui/todo_view.h"
 

@@ -3,8 +3,8 @@
 #include <stdint.h>
 #include <stdlib.h>
 
-#include "markup/letters.h"
 #include "markup/markdown.h"
+#include "markup/markdown_render.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 

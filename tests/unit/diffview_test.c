@@ -3,9 +3,7 @@
 #include <stdlib.h>
 
 #include "markup.h"
-#include "markup/diff_lines.h"
-#include "markup/diff_text.h"
-#include "markup/diffview.h"
+#include "markup/diff.h"
 #include "unit.h"
 
 static const struct theme theme;

@@ -7,7 +7,7 @@
 #include <sodium.h>
 
 #include "base/mem.h"
-#include "markup/diff_lines.h"
+#include "markup/diff.h"
 #include "ui/html_diff.h"
 #include "ui/html_markdown.h"
 #include "ui/html_page.h"

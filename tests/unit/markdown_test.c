@@ -4,8 +4,8 @@
 #include <string.h>
 
 #include "markup.h"
-#include "markup/letters.h"
 #include "markup/markdown.h"
+#include "markup/markdown_render.h"
 #include "unit.h"
 
 static struct theme theme;
