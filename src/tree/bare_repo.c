@@ -14,6 +14,7 @@
 #include "tree/name.h"
 
 enum { HEAD = 1, OBJECTS = 2, REFS = 4, COMMON = 8 };
+enum { FEW = 64 }; /* new ones that are inserted one by one */
 
 const char bare_repo_refused[] =
 	"is inside a directory that git takes for a repository, whose config "
@@ -54,7 +55,6 @@ static void add_part(struct bare_repos *b, struct str directory, unsigned part)
 	b->list[b->n++] =
 		(struct bare_repo_part){ xstrndup(directory.ptr, directory.len),
 					 part };
-	b->sorted = false;
 }
 
 void bare_repo_add(struct bare_repos *b, struct str path)
@@ -95,7 +95,38 @@ static void sort_parts(struct bare_repos *b)
 		}
 	}
 	b->n = kept;
-	b->sorted = true;
+}
+
+/* The same where few are new: who asks after each path that is added must not
+ * have all sorted each time. */
+static void insert_new(struct bare_repos *b)
+{
+	size_t end = b->n;
+
+	b->n = b->sorted;
+	for (size_t i = b->sorted; i < end; i++) {
+		struct bare_repo_part new = b->list[i];
+		size_t at = 0;
+		size_t high = b->n;
+
+		while (at < high) {
+			size_t middle = at + (high - at) / 2;
+
+			if (by_directory(&b->list[middle], &new) < 0)
+				at = middle + 1;
+			else
+				high = middle;
+		}
+		if (at < b->n && !by_directory(&b->list[at], &new)) {
+			b->list[at].parts |= new.parts;
+			free(new.directory);
+			continue;
+		}
+		memmove(&b->list[at + 1], &b->list[at],
+			(b->n - at) * sizeof(*b->list));
+		b->list[at] = new;
+		b->n++;
+	}
 }
 
 static unsigned find_parts(struct bare_repos *b, char *directory)
@@ -105,8 +136,11 @@ static unsigned find_parts(struct bare_repos *b, char *directory)
 
 	if (!b || !b->n)
 		return 0;
-	if (!b->sorted)
+	if (b->n - b->sorted > FEW)
 		sort_parts(b);
+	else
+		insert_new(b);
+	b->sorted = b->n;
 	found = bsearch(&key, b->list, b->n, sizeof(*b->list), by_directory);
 	return found ? found->parts : 0;
 }

@@ -23,7 +23,7 @@ struct bare_repo_part {
 struct bare_repos { /* start from { 0 } */
 	struct bare_repo_part *list;
 	size_t n;
-	bool sorted;
+	size_t sorted; /* so many, from the first: sorted, each once */
 };
 
 /* Goes on after a path: "is inside ...". */
