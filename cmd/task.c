@@ -15,9 +15,7 @@
 #include "cmd/run/run_remark.h"
 #include "cmd/tools/startup.h"
 #include "sandbox/rights.h"
-#include "ui/events.h"
-#include "ui/output.h"
-#include "ui/plain.h"
+#include "ui/streams.h"
 
 enum {
 	MAX_PROMPT = 128 << 20, /* bytes */

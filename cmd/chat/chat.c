@@ -23,8 +23,7 @@
 #include "cmd/slash/choose.h"
 #include "cmd/slash/slash.h"
 #include "cmd/tools/startup.h"
-#include "ui/output.h"
-#include "ui/plain.h"
+#include "ui/streams.h"
 
 enum {
 	TERMINAL_LINE = 4095, /* bytes; Linux's n_tty drops the rest */

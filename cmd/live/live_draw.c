@@ -9,7 +9,6 @@
 #include "base/str.h"
 #include "cmd/live/live_impl.h"
 #include "term/rows.h"
-#include "ui/overwrite.h"
 
 enum {
 	MOST_QUEUED = 4,       /* rows for messages that wait */
@@ -42,6 +41,36 @@ void live_say(struct live *l, struct style style, const char *text)
 	rows_release(&rows);
 }
 
+/* What follows the last carriage return that something follows. */
+static struct str last_part(struct str line)
+{
+	size_t end = line.len;
+	size_t at;
+
+	while (end && line.ptr[end - 1] == '\r')
+		end--;
+	for (at = end; at && line.ptr[at - 1] != '\r';)
+		at--;
+	return (struct str){ line.ptr + at, end - at };
+}
+
+/* Appends a text as a terminal shows it at last: of a line whose parts a
+ * carriage return separates, as those of a progress bar, only the last part. */
+static void add_overwritten(struct str text, struct buf *out)
+{
+	while (text.len) {
+		size_t n = str_find(text, '\n');
+
+		if (n)
+			buf_addstr(out, last_part((struct str){ text.ptr, n }));
+		if (n < text.len) {
+			buf_addc(out, '\n');
+			n++;
+		}
+		text = str_skip(text, n);
+	}
+}
+
 /* Whole lines of what was printed, all when the terminal is lent. Of the last
  * one, until it has ended, what a terminal would show. */
 static void print_lines(struct live *l, bool all)
@@ -52,7 +81,7 @@ static void print_lines(struct live *l, bool all)
 	const char *last = text.len ? memrchr(text.ptr, '\n', text.len) : NULL;
 	size_t end = all ? text.len : last ? (size_t)(last - text.ptr) + 1 : 0;
 
-	overwrite_add((struct str){ text.ptr, end }, &shown);
+	add_overwritten((struct str){ text.ptr, end }, &shown);
 	if (shown.len) {
 		live_follow_lines(l, buf_str(&shown));
 		rows_add(&rows, muted, buf_str(&shown));
@@ -61,7 +90,7 @@ static void print_lines(struct live *l, bool all)
 		rows_release(&rows);
 	}
 	buf_clear(&shown);
-	overwrite_add(str_skip(text, end), &shown);
+	add_overwritten(str_skip(text, end), &shown);
 	if (text.len) {
 		buf_clear(&l->text);
 		buf_addstr(&l->text, buf_str(&shown));

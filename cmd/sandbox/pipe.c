@@ -13,7 +13,7 @@
 #include "base/mem.h"
 #include "base/str.h"
 #include "cmd/sandbox/copy.h"
-#include "ui/output.h"
+#include "ui/streams.h"
 
 enum { CHUNK = 64 << 10, MODE = 0755 };
 

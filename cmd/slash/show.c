@@ -8,7 +8,7 @@
 #include "cmd/chat/appearance.h"
 #include "cmd/run/conversation.h"
 #include "cmd/slash/slash_cmd.h"
-#include "ui/todo_view.h"
+#include "ui/summary.h"
 
 bool slash_cmd_upload(struct run *r, int n, char **words)
 {

@@ -21,8 +21,7 @@
 #include "cmd/threads/threads_cmd.h"
 #include "model/message_mask.h"
 #include "session/thread_file.h"
-#include "ui/html_markdown.h"
-#include "ui/html_page.h"
+#include "ui/html.h"
 
 enum { PATCH_SHOWN_MAX = 32 << 20 /* bytes of a patch in a page */ };
 

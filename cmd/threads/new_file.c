@@ -12,7 +12,7 @@
 
 #include "base/io.h"
 #include "base/mem.h"
-#include "ui/output.h"
+#include "ui/streams.h"
 
 static int refuse_existing(const char *path, struct error *err)
 {

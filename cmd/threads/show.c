@@ -15,7 +15,7 @@
 #include "cmd/threads/threads_cmd.h"
 #include "session/compaction.h"
 #include "session/thread_label.h"
-#include "ui/todo_view.h"
+#include "ui/summary.h"
 
 enum {
 	TEXT_MOST = 64 << 20,

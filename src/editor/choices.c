@@ -1,5 +1,4 @@
-/* choices.c - what a few typed letters choose: completion, lists to pick from.
- */
+/* choices.c - what a few typed letters choose: completion, and lists. */
 /* SPDX-License-Identifier: MIT */
 #include "editor/choices.h"
 

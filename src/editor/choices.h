@@ -1,5 +1,4 @@
-/* choices.h - what a few typed letters choose: completion, lists to pick from.
- */
+/* choices.h - what a few typed letters choose: completion, and lists. */
 /* SPDX-License-Identifier: MIT */
 #ifndef EDITOR_CHOICES_H
 #define EDITOR_CHOICES_H

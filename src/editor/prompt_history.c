@@ -1,5 +1,4 @@
-/* prompt_history.c - the prompts of this and of earlier sessions, and Ctrl+R.
- */
+/* prompt_history.c - the prompts of this and earlier sessions, and Ctrl+R. */
 /* SPDX-License-Identifier: MIT */
 #include "editor/prompt_history.h"
 

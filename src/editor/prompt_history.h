@@ -1,5 +1,4 @@
-/* prompt_history.h - the prompts of this and of earlier sessions, and Ctrl+R.
- */
+/* prompt_history.h - the prompts of this and earlier sessions, and Ctrl+R. */
 /* SPDX-License-Identifier: MIT */
 #ifndef EDITOR_PROMPT_HISTORY_H
 #define EDITOR_PROMPT_HISTORY_H

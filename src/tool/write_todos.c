@@ -207,7 +207,7 @@ const struct tool tool_write_todos = {
 			"At most one call in an answer.",
 	},
 	.args = args,
-	.summary = "", /* ui/todo_view.h has it */
+	.summary = "", /* ui/summary.h has it */
 	.flags = TOOL_SESSION | TOOL_SINGLE,
 	.run = run,
 };

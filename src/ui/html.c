@@ -1,14 +1,25 @@
-/* html.c - writes text that nobody vouches for into a page of HTML. */
+/* html.c - a conversation as a page of HTML that nobody has to trust. */
 /* SPDX-License-Identifier: MIT */
+/*
+ * From top to bottom: escaping, diffs, Markdown, the page. Begin reading at
+ * html_page_message().
+ */
 #include "ui/html.h"
 
+#include <inttypes.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
+#include <time.h>
 
+#include <sodium.h>
 #include <utf8proc.h>
 
+#include "base/json.h"
 #include "base/sanitize.h"
+#include "markup/diff.h"
+#include "model/message_mask.h"
+#include "ui/summary.h"
 
 static void flush(struct html *h)
 {
@@ -23,13 +34,15 @@ static void flush_full(struct html *h)
 		flush(h);
 }
 
-void html_markup(struct html *h, const char *markup)
+/* Markup of our own, as it is. */
+static void html_markup(struct html *h, const char *markup)
 {
 	buf_adds(&h->out, markup);
 	flush_full(h);
 }
 
-void html_markupf(struct html *h, const char *fmt, ...)
+__attribute__((format(printf, 2, 3))) static void
+html_markupf(struct html *h, const char *fmt, ...)
 {
 	char line[1024];
 	va_list ap;
@@ -114,7 +127,8 @@ static size_t add_character(struct buf *out, struct str s)
 	return (size_t)n;
 }
 
-void html_escape(struct html *h, struct str text)
+/* The same for what is masked already. */
+static void html_escape(struct html *h, struct str text)
 {
 	while (text.len && !h->failed) {
 		size_t n = plain_bytes(text);
@@ -137,7 +151,9 @@ void html_text(struct html *h, struct str text)
 	buf_release(&masked);
 }
 
-void html_address(struct html *h, struct str address)
+/* An address for the value of an attribute: what is not in the characters of
+ * RFC 3986 as %XX. */
+static void html_address(struct html *h, struct str address)
 {
 	for (size_t i = 0; i < address.len; i++) {
 		unsigned char c = (unsigned char)address.ptr[i];
@@ -163,4 +179,670 @@ int html_end(struct html *h, struct error *err)
 		return 0;
 	*err = h->err;
 	return -1;
+}
+
+enum { CONTEXT = 3 }; /* lines around an edit */
+
+static const char *const classes[] = {
+	[DIFF_CONTEXT] = NULL, [DIFF_ADDED] = "add", [DIFF_REMOVED] = "del",
+	[DIFF_HUNK] = "at",    [DIFF_HEAD] = "head",
+};
+
+static void add_diff_line(struct html *h, const char *class, char sign,
+			  struct str line)
+{
+	if (class)
+		html_markupf(h, "<span class=\"%s\">", class);
+	if (sign)
+		buf_addc(&h->out, sign);
+	html_escape(h, line);
+	html_markup(h, class ? "</span>\n" : "\n");
+}
+
+void html_diff(struct html *h, struct str text)
+{
+	struct buf masked = BUF_INIT(SIZE_MAX / 4);
+	struct str rest;
+	struct str line;
+	bool in_hunk = false;
+
+	mask_text(h->mask, text, &masked);
+	rest = buf_str(&masked);
+	html_markup(h, "<pre class=\"diff\">");
+	while (str_split(&rest, '\n', &line))
+		add_diff_line(h, classes[diff_line_kind(line, &in_hunk)], 0,
+			      line);
+	html_markup(h, "</pre>\n");
+	buf_release(&masked);
+}
+
+/* Lines that both texts have: those next to a change. */
+static void add_same(struct html *h, struct str *old_rest, struct str *new_rest,
+		     size_t n, bool begin, bool end)
+{
+	struct str line;
+
+	for (size_t i = 0; i < n; i++) {
+		str_split(old_rest, '\n', &line);
+		str_split(new_rest, '\n', &line);
+		if ((!begin && i < CONTEXT) || (!end && i + CONTEXT >= n))
+			add_diff_line(h, NULL, ' ', line);
+	}
+}
+
+static void add_lines(struct html *h, enum diff_kind kind, struct str *rest,
+		      size_t n)
+{
+	struct str line;
+
+	while (n-- && str_split(rest, '\n', &line))
+		add_diff_line(h, classes[kind], kind == DIFF_ADDED ? '+' : '-',
+			      line);
+}
+
+void html_diff_edit(struct html *h, struct str before, struct str after)
+{
+	struct buf old_text = BUF_INIT(SIZE_MAX / 4);
+	struct buf new_text = BUF_INIT(SIZE_MAX / 4);
+	struct diff_steps steps = { 0 };
+	struct str old_rest;
+	struct str new_rest;
+
+	mask_text(h->mask, before, &old_text);
+	mask_text(h->mask, after, &new_text);
+	old_rest = buf_str(&old_text);
+	new_rest = buf_str(&new_text);
+	diff_lines(old_rest, new_rest, &steps);
+	html_markup(h, "<pre class=\"diff\">");
+	for (size_t i = 0; i < steps.n; i++) {
+		add_same(h, &old_rest, &new_rest, steps.items[i].same, i == 0,
+			 i + 1 == steps.n);
+		add_lines(h, DIFF_REMOVED, &old_rest, steps.items[i].n_old);
+		add_lines(h, DIFF_ADDED, &new_rest, steps.items[i].n_new);
+	}
+	html_markup(h, "</pre>\n");
+	diff_steps_release(&steps);
+	buf_release(&old_text);
+	buf_release(&new_text);
+}
+
+enum {
+	INPUT_MAX = 128 << 10,  /* bytes: some of its loops are quadratic */
+	OUTPUT_MAX = 2 << 20,   /* bytes: definitions can be used often */
+	DEPTH_MAX = 64,         /* elements within each other */
+	ADDRESS_MAX = 16 << 10, /* bytes of one address */
+	TEXT_MAX = OUTPUT_MAX,
+};
+
+struct html_blocks {
+	struct html page; /* of this text alone: nothing is written yet */
+	struct buf text;  /* of the element at hand, not escaped yet */
+	int depth;
+	bool in_diff; /* text is a code block of a diff */
+};
+
+static const char *const blocks[] = {
+	[MD_BLOCK_QUOTE] = "blockquote",
+	[MD_BLOCK_UL] = "ul",
+	[MD_BLOCK_OL] = "ol",
+	[MD_BLOCK_LI] = "li",
+	[MD_BLOCK_P] = "p",
+	[MD_BLOCK_TABLE] = "table",
+	[MD_BLOCK_THEAD] = "thead",
+	[MD_BLOCK_TBODY] = "tbody",
+	[MD_BLOCK_TR] = "tr",
+	[MD_BLOCK_TH] = "th",
+	[MD_BLOCK_TD] = "td",
+};
+
+static const char *const spans[] = {
+	[MD_SPAN_EM] = "em",
+	[MD_SPAN_STRONG] = "strong",
+	[MD_SPAN_CODE] = "code",
+	[MD_SPAN_DEL] = "del",
+};
+
+int html_markdown_load(struct html *h, struct error *err)
+{
+	h->markdown = md4c_load(err);
+	return h->markdown ? 0 : -1;
+}
+
+/* A key may be cut by marks of Markdown and be whole again without them, so
+ * what is left of the text is masked once more. */
+static void flush_text(struct html_blocks *m)
+{
+	if (m->in_diff)
+		html_diff(&m->page, buf_str(&m->text));
+	else
+		html_text(&m->page, buf_str(&m->text));
+	buf_clear(&m->text);
+}
+
+/* One that nothing runs from, and that holds no secret. */
+static bool may_link(const struct html_blocks *m, const struct buf *address)
+{
+	static const char *const schemes[] = { "https://", "http://",
+					       "mailto:" };
+	struct buf masked = BUF_INIT(SIZE_MAX / 4);
+	struct str s = buf_str(address);
+	bool known = false;
+
+	for (size_t i = 0; i < sizeof(schemes) / sizeof(*schemes); i++) {
+		size_t len = strlen(schemes[i]);
+
+		if (s.len > len &&
+		    str_is_nocase((struct str){ s.ptr, len }, schemes[i]))
+			known = true;
+	}
+	if (!known || address->over)
+		return false;
+	mask_text(m->page.mask, s, &masked);
+	known = str_eq(buf_str(&masked), s);
+	buf_release(&masked);
+	return known;
+}
+
+static void enter_link(struct html_blocks *m, const MD_ATTRIBUTE *href)
+{
+	struct buf address = BUF_INIT(ADDRESS_MAX);
+
+	md4c_add_attribute(&address, href);
+	if (may_link(m, &address)) {
+		html_markup(&m->page, "<a rel=\"noopener noreferrer nofollow\""
+				      " href=\"");
+		html_address(&m->page, buf_str(&address));
+		html_markup(&m->page, "\">");
+	}
+	buf_release(&address);
+}
+
+/* shown: an image, whose address is never followed. */
+static void leave_link(struct html_blocks *m, const MD_ATTRIBUTE *href,
+		       bool shown)
+{
+	struct buf address = BUF_INIT(ADDRESS_MAX);
+
+	md4c_add_attribute(&address, href);
+	if (!shown && may_link(m, &address)) {
+		html_markup(&m->page, "</a>");
+	} else {
+		html_markup(&m->page, " <span class=\"url\">(");
+		html_text(&m->page, buf_str(&address));
+		html_markup(&m->page, ")</span>");
+	}
+	buf_release(&address);
+}
+
+static bool is_diff_block(const MD_BLOCK_CODE_DETAIL *code)
+{
+	struct buf name = BUF_INIT(64);
+	bool is_diff;
+
+	md4c_add_attribute(&name, &code->lang);
+	is_diff = str_is(buf_str(&name), "diff") ||
+		  str_is(buf_str(&name), "patch");
+	buf_release(&name);
+	return is_diff;
+}
+
+/* The page's own headings are the first two. */
+static unsigned heading_level(const MD_BLOCK_H_DETAIL *heading)
+{
+	return heading->level < 4 ? heading->level + 2 : 6;
+}
+
+/* Depth counts what is open; past the limits the parser is told to end. */
+static int go_on(struct html_blocks *m, int deeper)
+{
+	m->depth += deeper;
+	return m->depth > DEPTH_MAX || m->page.out.over || m->text.over;
+}
+
+static int enter_block(MD_BLOCKTYPE type, void *detail, void *arg)
+{
+	struct html_blocks *m = arg;
+	const MD_BLOCK_LI_DETAIL *item = detail;
+	const MD_BLOCK_TD_DETAIL *cell = detail;
+
+	flush_text(m);
+	if (type == MD_BLOCK_DOC)
+		return 0;
+	if (type == MD_BLOCK_HR)
+		html_markup(&m->page, "<hr>\n");
+	else if (type == MD_BLOCK_H)
+		html_markupf(&m->page, "<h%u>", heading_level(detail));
+	else if (type == MD_BLOCK_CODE)
+		m->in_diff = is_diff_block(detail);
+	else if (type == MD_BLOCK_OL)
+		html_markupf(&m->page, "<ol start=\"%u\">",
+			     ((MD_BLOCK_OL_DETAIL *)detail)->start);
+	else if ((type == MD_BLOCK_TD || type == MD_BLOCK_TH) &&
+		 cell->align == MD_ALIGN_RIGHT)
+		html_markupf(&m->page, "<%s class=\"r\">", blocks[type]);
+	else if (type != MD_BLOCK_HTML)
+		html_markupf(&m->page, "<%s>", blocks[type]);
+	if (type == MD_BLOCK_CODE && !m->in_diff)
+		html_markup(&m->page, "<pre><code>");
+	if (type == MD_BLOCK_LI && item->is_task)
+		html_markup(&m->page,
+			    item->task_mark == ' ' ? "&#x2610; " : "&#x2611; ");
+	return go_on(m, 1);
+}
+
+static int leave_block(MD_BLOCKTYPE type, void *detail, void *arg)
+{
+	struct html_blocks *m = arg;
+
+	flush_text(m);
+	if (type == MD_BLOCK_H)
+		html_markupf(&m->page, "</h%u>\n", heading_level(detail));
+	else if (type == MD_BLOCK_CODE && !m->in_diff)
+		html_markup(&m->page, "</code></pre>\n");
+	else if (type != MD_BLOCK_DOC && type != MD_BLOCK_HTML &&
+		 type != MD_BLOCK_HR && type != MD_BLOCK_CODE)
+		html_markupf(&m->page, "</%s>\n", blocks[type]);
+	m->in_diff = false;
+	return go_on(m, type == MD_BLOCK_DOC ? 0 : -1);
+}
+
+static int enter_span(MD_SPANTYPE type, void *detail, void *arg)
+{
+	struct html_blocks *m = arg;
+
+	flush_text(m);
+	if (type == MD_SPAN_A)
+		enter_link(m, &((MD_SPAN_A_DETAIL *)detail)->href);
+	else if (type == MD_SPAN_IMG)
+		html_markup(&m->page, "<span class=\"url\">image:</span> ");
+	else
+		html_markupf(&m->page, "<%s>", spans[type]);
+	return go_on(m, 1);
+}
+
+static int leave_span(MD_SPANTYPE type, void *detail, void *arg)
+{
+	struct html_blocks *m = arg;
+
+	flush_text(m);
+	if (type == MD_SPAN_A)
+		leave_link(m, &((MD_SPAN_A_DETAIL *)detail)->href, false);
+	else if (type == MD_SPAN_IMG)
+		leave_link(m, &((MD_SPAN_IMG_DETAIL *)detail)->src, true);
+	else
+		html_markupf(&m->page, "</%s>", spans[type]);
+	return go_on(m, -1);
+}
+
+static int on_text(MD_TEXTTYPE type, const MD_CHAR *text, MD_SIZE size,
+		   void *arg)
+{
+	struct html_blocks *m = arg;
+
+	if (type == MD_TEXT_BR) {
+		flush_text(m);
+		html_markup(&m->page, "<br>\n");
+	} else {
+		md4c_add_text(&m->text, type, (struct str){ text, size });
+	}
+	return go_on(m, 0);
+}
+
+static const MD_PARSER parser = {
+	.flags = MD4C_FLAGS,
+	.enter_block = enter_block,
+	.leave_block = leave_block,
+	.enter_span = enter_span,
+	.leave_span = leave_span,
+	.text = on_text,
+};
+
+static bool parse(const struct html *h, struct str text, struct html_blocks *m)
+{
+	if (!h->markdown || text.len > INPUT_MAX)
+		return false;
+	return h->markdown(text.ptr, (MD_SIZE)text.len, &parser, m) == 0 &&
+	       !m->page.out.over;
+}
+
+void html_markdown(struct html *h, struct str text)
+{
+	struct html_blocks m = {
+		.page = { .out = BUF_INIT(OUTPUT_MAX), .mask = h->mask },
+		.text = BUF_INIT(TEXT_MAX),
+	};
+	struct buf masked = BUF_INIT(SIZE_MAX / 4);
+
+	mask_text(h->mask, text, &masked);
+	if (!masked.len || parse(h, buf_str(&masked), &m)) {
+		html_markup(h, m.page.out.ptr ? m.page.out.ptr : "");
+	} else {
+		html_markup(h, "<div class=\"plain\">");
+		html_escape(h, buf_str(&masked));
+		html_markup(h, "</div>\n");
+	}
+	buf_release(&masked);
+	buf_release(&m.text);
+	buf_release(&m.page.out);
+}
+
+/* The policy in the page has the hash of these very bytes. */
+static const char style[] =
+	":root{color-scheme:light dark;--fg:#1f2328;--dim:#59636e;"
+	"--bg:#fff;--box:#f6f8fa;--line:#d1d9e0;--user:#eef4ff;"
+	"--add:#dafbe1;--del:#ffebe9;--at:#0550ae;--bad:#a40e26}"
+	"@media(prefers-color-scheme:dark){:root{--fg:#e6edf3;--dim:#9198a1;"
+	"--bg:#0d1117;--box:#151b23;--line:#3d444d;--user:#121d2f;"
+	"--add:#12361f;--del:#45171b;--at:#79c0ff;--bad:#ff8182}}"
+	"*{box-sizing:border-box}"
+	"body{margin:0 auto;max-width:56rem;padding:1rem;background:var(--bg);"
+	"color:var(--fg);font:1rem/1.55 system-ui,sans-serif;"
+	"overflow-wrap:anywhere}"
+	"h1{font-size:1.4rem;margin:0}h2{font-size:.8rem;margin:0 0 .4rem;"
+	"color:var(--dim);text-transform:uppercase;letter-spacing:.05em}"
+	"h3,h4,h5,h6{font-size:1.05rem;margin:1rem 0 .4rem}"
+	"header{border-bottom:1px solid var(--line);padding-bottom:.8rem}"
+	".meta,.url,.c{color:var(--dim);font-size:.85em}"
+	".meta{margin:.3rem 0 0}"
+	"section{margin:1.2rem 0}"
+	".user{background:var(--user);border-radius:.5rem;"
+	"padding:.7rem .9rem}"
+	".plain{white-space:pre-wrap}"
+	"details{border:1px solid var(--line);border-radius:.5rem;"
+	"margin:.5rem 0;background:var(--box)}"
+	"summary{cursor:pointer;padding:.4rem .7rem;font:.85rem/1.4 "
+	"ui-monospace,monospace}"
+	"details>div{padding:.2rem .7rem .5rem}"
+	"pre{margin:.4rem 0;padding:.6rem;overflow-x:auto;background:"
+	"var(--box);border-radius:.4rem;white-space:pre;"
+	"overflow-wrap:normal}"
+	"pre,code{font:.85rem/1.45 ui-monospace,monospace}"
+	"p code,li code,td code{background:var(--box);padding:.1em .3em;"
+	"border-radius:.3em}"
+	"details pre{padding:0;max-height:40rem;overflow:auto}"
+	".add,.del,.at,.head{display:inline-block;min-width:100%}"
+	".add{background:var(--add)}.del{background:var(--del)}"
+	".at{color:var(--at)}.head{color:var(--dim)}"
+	".failed>summary{color:var(--bad)}"
+	"table{border-collapse:collapse;display:block;overflow-x:auto}"
+	"th,td{border:1px solid var(--line);padding:.2rem .5rem;"
+	"text-align:left}.r{text-align:right}"
+	"blockquote{margin:.5rem 0;padding-left:.8rem;border-left:.2rem solid "
+	"var(--line);color:var(--dim)}"
+	"hr{border:0;border-top:1px solid var(--line)}"
+	"a{color:var(--at)}"
+	".todos{list-style:none;margin:.3rem 0;padding:0}"
+	"@media print{details pre{max-height:none}}";
+
+static void add_policy(struct html *h)
+{
+	unsigned char hash[crypto_hash_sha256_BYTES];
+
+	crypto_hash_sha256(hash, (const unsigned char *)style,
+			   sizeof(style) - 1);
+	html_markup(h, "<meta http-equiv=\"Content-Security-Policy\" "
+		       "content=\"default-src 'none'; base-uri 'none'; "
+		       "form-action 'none'; style-src 'sha256-");
+	json_base64(&h->out, (struct str){ (const char *)hash, sizeof(hash) });
+	html_markup(h, "'\">\n");
+}
+
+/* Text on one line, without what a terminal or a title bar would obey. */
+static void add_text_line(struct html *h, const char *text)
+{
+	struct buf line = BUF_INIT(64 << 10);
+
+	sanitize_line(str_of(text), &line);
+	html_text(h, buf_str(&line));
+	buf_release(&line);
+}
+
+static void add_date(struct html *h, int64_t unix_ms)
+{
+	time_t when = (time_t)(unix_ms / 1000);
+	char text[32];
+	struct tm tm;
+
+	if (unix_ms <= 0 || !gmtime_r(&when, &tm) ||
+	    !strftime(text, sizeof(text), "%Y-%m-%d %H:%M UTC", &tm))
+		return;
+	html_markup(h, text);
+}
+
+static void add_meta(struct html *h, const struct html_page *page)
+{
+	html_markup(h, "<p class=\"meta\">");
+	add_text_line(h, page->model && page->model[0] ? page->model
+						       : "model unknown");
+	html_markup(h, page->created > 0 ? " &#183; " : "");
+	add_date(h, page->created);
+	if (page->updated / 60000 > page->created / 60000) {
+		html_markup(h, " &#8211; ");
+		add_date(h, page->updated);
+	}
+	html_markupf(h,
+		     " &#183; %" PRId64 " messages &#183; %" PRId64
+		     " tokens in, %" PRId64 " out</p>\n",
+		     page->messages, page->input, page->output);
+}
+
+void html_page_begin(struct html *h, const struct html_page *page)
+{
+	const char *title =
+		page->title && page->title[0] ? page->title : "Untitled";
+
+	html_markup(h, "<!DOCTYPE html>\n<html lang=\"en\">\n<head>\n"
+		       "<meta charset=\"utf-8\">\n");
+	add_policy(h);
+	html_markup(h, "<meta name=\"referrer\" content=\"no-referrer\">\n"
+		       "<meta http-equiv=\"x-dns-prefetch-control\" "
+		       "content=\"off\">\n"
+		       "<meta name=\"viewport\" content=\"width=device-width, "
+		       "initial-scale=1\">\n"
+		       "<meta name=\"robots\" content=\"noindex\">\n"
+		       "<meta name=\"generator\" content=\"dcode " DCODE_VERSION
+		       "\">\n<title>");
+	add_text_line(h, title);
+	html_markup(h, "</title>\n<style>");
+	html_markup(h, style);
+	html_markup(h, "</style>\n</head>\n<body>\n<header>\n<h1>");
+	add_text_line(h, title);
+	html_markup(h, "</h1>\n");
+	add_meta(h, page);
+	html_markup(h, "</header>\n<main>\n");
+}
+
+static void begin_fold(struct html *h, const char *class)
+{
+	html_markupf(h, "<details class=\"%s\"><summary>", class);
+}
+
+static void add_pre(struct html *h, struct str text)
+{
+	if (diff_lines_are_unified(text)) {
+		html_diff(h, text);
+		return;
+	}
+	/* The parser drops a line end right behind the tag. */
+	html_markup(h, "<pre>\n");
+	html_text(h, text);
+	html_markup(h, "</pre>\n");
+}
+
+/* One argument: its text, or the JSON of what is none. */
+static void add_argument(struct html *h, const cJSON *item)
+{
+	struct buf json = BUF_INIT(SIZE_MAX / 4);
+
+	html_markup(h, "<div class=\"meta\">");
+	html_text(h, str_of(item->string));
+	html_markup(h, "</div>");
+	if (!cJSON_IsString(item))
+		json_print(&json, item);
+	add_pre(h, cJSON_IsString(item) ? str_of(item->valuestring)
+					: buf_str(&json));
+	buf_release(&json);
+}
+
+static void add_arguments(struct html *h, const cJSON *args)
+{
+	const char *old = json_string(args, "old_string", NULL);
+	const char *new = json_string(args, "new_string", NULL);
+	const char *content = json_string(args, "content", NULL);
+	const cJSON *item;
+
+	cJSON_ArrayForEach (item, args) {
+		bool shown = cJSON_IsString(item) &&
+			     ((old && new && item->valuestring == old) ||
+			      (old && new && item->valuestring == new) ||
+			      item->valuestring == content);
+
+		if (!shown)
+			add_argument(h, item);
+	}
+	if (old && new)
+		html_diff_edit(h, str_of(old), str_of(new));
+	if (content)
+		html_diff_edit(h, (struct str){ 0 }, str_of(content));
+}
+
+/* The list of steps that a call sets; false: it sets none. */
+static bool add_todos(struct html *h, const struct part *call)
+{
+	static const char *const marks[] = {
+		[TODO_PENDING] = "&#x2610; ",
+		[TODO_IN_PROGRESS] = "&#x25B8; ",
+		[TODO_COMPLETED] = "&#x2611; ",
+	};
+	struct todos t = { 0 };
+
+	if (!todos_read(&t, call))
+		return false;
+	html_markup(h, "<ul class=\"todos\">\n");
+	for (size_t i = 0; i < t.n; i++) {
+		html_markup(h, "<li>");
+		html_markup(h, marks[t.list[i].status]);
+		add_text_line(h, t.list[i].content);
+		html_markup(h, "</li>\n");
+	}
+	html_markup(h, "</ul>\n");
+	todos_release(&t);
+	return true;
+}
+
+static void add_call(struct html *h, const struct part *call)
+{
+	struct buf summary = BUF_INIT(4 << 10);
+	cJSON *args = call->args ? json_parse(str_of(call->args)) : NULL;
+
+	begin_fold(h, "call");
+	summary_of_call(call, &summary);
+	add_text_line(h, summary.ptr);
+	html_markup(h, "</summary><div>\n");
+	if (!add_todos(h, call)) {
+		if (cJSON_IsObject(args))
+			add_arguments(h, args);
+		else
+			add_pre(h, str_of(call->args));
+	}
+	html_markup(h, "</div></details>\n");
+	cJSON_Delete(args);
+	buf_release(&summary);
+}
+
+static void add_result(struct html *h, const struct part *result)
+{
+	begin_fold(h, result->failed ? "failed" : "result");
+	html_markup(h, result->failed ? "failed: " : "result: ");
+	add_text_line(h, result->name ? result->name : "?");
+	html_markupf(h, " (%zu bytes)</summary><div>\n",
+		     str_of(result->text).len);
+	add_pre(h, str_of(result->text));
+	html_markup(h, "</div></details>\n");
+}
+
+static void add_plain(struct html *h, struct str text)
+{
+	html_markup(h, "<div class=\"plain\">");
+	html_text(h, text);
+	html_markup(h, "</div>\n");
+}
+
+static void add_part(struct html *h, enum role role, const struct part *p)
+{
+	struct str text = str_of(p->text);
+
+	switch (p->kind) {
+	case PART_TEXT:
+		if (role == ROLE_ASSISTANT)
+			html_markdown(h, text);
+		else
+			add_plain(h, text);
+		return;
+	case PART_THINKING:
+		if (!str_trim(text).len)
+			return;
+		begin_fold(h, "thinking");
+		html_markup(h, "thinking</summary><div>\n");
+		add_plain(h, text);
+		html_markup(h, "</div></details>\n");
+		return;
+	case PART_TOOL_CALL:
+		add_call(h, p);
+		return;
+	case PART_TOOL_RESULT:
+		add_result(h, p);
+		return;
+	case PART_MEDIA: /* a page that loads and runs nothing */
+		add_plain(h, text);
+		return;
+	}
+}
+
+void html_page_message(struct html *h, const struct message *message)
+{
+	static const char *const heads[] = {
+		[ROLE_USER] = "<section class=\"user\"><h2>User</h2>\n",
+		[ROLE_ASSISTANT] = "<section><h2>Assistant</h2>\n",
+		[ROLE_TOOL] = "<section>\n",
+	};
+	struct message masked;
+
+	/* All at once and first: a summary may cut a secret in two. */
+	message_mask(h->mask, message, &masked);
+	html_markup(h, heads[message->role]);
+	for (size_t i = 0; i < masked.n; i++)
+		add_part(h, masked.role, &masked.parts[i]);
+	if (masked.refused)
+		html_markup(h, "<p class=\"meta\">refused: not part of the"
+			       " conversation any more</p>\n");
+	if (masked.cut)
+		html_markup(h, "<p class=\"meta\">cut: the rest of this answer"
+			       " never came</p>\n");
+	html_markup(h, "</section>\n");
+	message_release(&masked);
+}
+
+void html_page_compaction(struct html *h, int64_t created)
+{
+	html_markup(h, "<p class=\"meta compacted\">");
+	add_date(h, created);
+	html_markup(h, created > 0 ? " &#183; " : "");
+	html_markup(h, "compacted here: for the messages above the model got a"
+		       " summary and the newest of them</p>\n");
+}
+
+void html_page_patch(struct html *h, const char *name, struct str patch)
+{
+	html_markup(h, "<section><h2>Patch</h2>\n");
+	begin_fold(h, "result");
+	add_text_line(h, name);
+	html_markupf(h, " (%zu bytes)</summary><div>\n", patch.len);
+	html_diff(h, patch);
+	html_markup(h, "</div></details>\n</section>\n");
+}
+
+void html_page_end(struct html *h)
+{
+	html_markup(h, "</main>\n</body>\n</html>\n");
 }

@@ -5,9 +5,34 @@
 
 #include "agent/agent.h"
 #include "markup/markdown.h"
+#include "term/rows.h"
 #include "term/theme.h"
 #include "tool/todos.h"
-#include "ui/toolview.h"
+
+/* A call of a tool that is shown. */
+struct toolview {
+	char *id; /* owned */
+	char *name;
+	const struct tool *tool; /* NULL: the model made it up */
+	struct buf summary;      /* what matters of the arguments */
+	int64_t started;         /* ms, of the caller's clock */
+	struct buf tail;         /* the last output */
+	struct buf rest;         /* what follows it, and may still change */
+	size_t lines;            /* ended lines of output */
+	size_t bytes;
+	bool mid_line;
+};
+
+enum {
+	TOOLVIEW_TAIL = 64 << 10, /* bytes of output that are kept */
+	TOOLVIEW_ROWS = 5,        /* rows of it that are seen */
+	TOOLVIEW_DIFF = 40,       /* rows of an edit that are shown */
+};
+
+struct toolview_look {
+	const struct theme *theme; /* borrowed */
+	size_t columns;
+};
 
 enum transcript_part {
 	TRANSCRIPT_NOTHING = 0,
@@ -66,5 +91,13 @@ void transcript_live(struct transcript *t, size_t max, int64_t now,
  * false: there was none. */
 bool transcript_newest(const struct transcript *t, struct rows *out);
 void transcript_release(struct transcript *t);
+
+/*
+ * Appends what a call changes in a file; false: it is no such tool. change:
+ * what it did there, whose lines are numbered then; NULL: it is not known, and
+ * the arguments tell.
+ */
+bool toolview_diff(const struct part *call, const struct tool_change *change,
+		   const struct toolview_look *look, struct rows *out);
 
 #endif

@@ -86,7 +86,7 @@ def test_dcode_has_every_exit_status_of_the_help(run):
 
 
 def test_events_has_every_event_and_status():
-    code = source("src/ui/events.c")
+    code = source("src/ui/streams.c")
     have = set(re.findall(r'(?:begin|delta)\(e, "(\w+)"', code))
     have |= {"tool_output", "tool_result"}
     told = {w for cell in first_cells(page("events"), "## Events")
@@ -94,7 +94,7 @@ def test_events_has_every_event_and_status():
     assert told == have
     said = re.search(r"\| `status` \| (.*?) \|", page("events"))[1]
     for status in re.findall(r'"(\w+)"', re.search(
-            r"status: (.*?)\. -1", source("src/ui/events.h"), re.S)[1]):
+            r"status: (.*?)\. -1", source("src/ui/streams.h"), re.S)[1]):
         assert f"`{status}`" in said
 
 

@@ -8,8 +8,7 @@
 #include "base/json.h"
 #include "base/str.h"
 #include "session/thread_file.h"
-#include "ui/html_markdown.h"
-#include "ui/html_page.h"
+#include "ui/html.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 

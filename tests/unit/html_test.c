@@ -8,9 +8,7 @@
 
 #include "base/mem.h"
 #include "markup/diff.h"
-#include "ui/html_diff.h"
-#include "ui/html_markdown.h"
-#include "ui/html_page.h"
+#include "ui/html.h"
 #include "unit.h"
 
 /* In the place of providers/table.c: no provider is linked. */

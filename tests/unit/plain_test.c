@@ -13,7 +13,7 @@
 #include <cmocka.h>
 
 #include "base/str.h"
-#include "ui/plain.h"
+#include "ui/streams.h"
 
 static int saved[2];
 static char names[2][32];

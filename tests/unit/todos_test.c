@@ -8,7 +8,7 @@
 #include "markup.h"
 #include "tool/todos.h"
 #include "tool_bench.h"
-#include "ui/todo_view.h"
+#include "ui/summary.h"
 #include "unit.h"
 
 /* In the place of providers/table.c: no provider is linked. */

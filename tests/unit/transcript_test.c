@@ -4,7 +4,7 @@
 #include <string.h>
 
 #include "markup.h"
-#include "ui/tool_summary.h"
+#include "ui/summary.h"
 #include "ui/transcript.h"
 #include "unit.h"
 

@@ -1,0 +1,704 @@
+/* streams.c - agent events on stdout and stderr: as text, or as JSON lines. */
+/* SPDX-License-Identifier: MIT */
+/*
+ * First the writer, for streams that nobody may be reading. Then two readers of
+ * events: begin at events_event() for --json, at plain_event() for text.
+ */
+#include "ui/streams.h"
+
+#include <errno.h>
+#include <limits.h>
+#include <poll.h>
+#include <stdatomic.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/json.h"
+#include "base/str.h"
+#include "term/theme.h"
+#include "tool/todos.h"
+#include "ui/summary.h"
+
+enum { GRACE_MS = 1000 };
+
+/* 1 when fd takes something, 0 after an interruption, -1 with errno. */
+static int wait_room(int fd, const struct stop *stop)
+{
+	struct error ignored = { 0 };
+	bool ended = stop && stop_check(stop, &ignored) < 0;
+	struct pollfd p[2] = {
+		{ .fd = fd, .events = POLLOUT },
+		{ .fd = stop && !ended ? stop_fd(stop) : -1, .events = POLLIN },
+	};
+	int ms = stop && !ended ? stop_poll_ms(stop, -1) : -1;
+	int n = poll(p, 2, ended ? GRACE_MS : ms);
+
+	if (n < 0)
+		return errno == EINTR ? 0 : -1;
+	if (p[0].revents)
+		return 1;
+	if (!ended)
+		return 0;
+	errno = ECANCELED;
+	return -1;
+}
+
+int output_write(int fd, struct str data, const struct stop *stop)
+{
+	while (data.len) {
+		/* What a pipe takes without blocking once it takes anything. */
+		size_t most = data.len < PIPE_BUF ? data.len : PIPE_BUF;
+		int rc = wait_room(fd, stop);
+		ssize_t n;
+
+		if (rc < 0)
+			return -1;
+		if (rc == 0)
+			continue;
+		n = write(fd, data.ptr, most);
+		if (n < 0 && errno != EINTR && errno != EAGAIN)
+			return -1;
+		if (n > 0)
+			data = str_skip(data, (size_t)n);
+	}
+	return 0;
+}
+
+static ssize_t write_guarded(void *cookie, const char *text, size_t len)
+{
+	struct output_guard *g = cookie;
+	struct str data = { text, len };
+
+	if (g->shared && atomic_exchange(&g->mid_line, false) && !g->given_up &&
+	    len && text[0] != '\n' &&
+	    output_write(STDERR_FILENO, STR("\n"), g->stop) < 0)
+		g->given_up = true;
+	if (!g->given_up && output_write(STDERR_FILENO, data, g->stop) < 0)
+		g->given_up = true;
+	return (ssize_t)len;
+}
+
+static bool is_shared(void)
+{
+	struct stat out;
+	struct stat err;
+
+	return fstat(STDOUT_FILENO, &out) == 0 &&
+	       fstat(STDERR_FILENO, &err) == 0 && out.st_dev == err.st_dev &&
+	       out.st_ino == err.st_ino;
+}
+
+void output_guard(struct output_guard *g, const struct stop *stop)
+{
+	const cookie_io_functions_t io = { .write = write_guarded };
+	FILE *guarded = fopencookie(g, "w", io);
+
+	*g = (struct output_guard){ .stop = stop,
+				    .shared = is_shared(),
+				    .plain = stderr };
+	if (!guarded)
+		return;
+	setvbuf(guarded, NULL, _IONBF, 0);
+	stderr = guarded;
+}
+
+void output_release(struct output_guard *g)
+{
+	if (stderr == g->plain)
+		return;
+	fclose(stderr);
+	stderr = g->plain;
+}
+
+enum { MAX_LINES = 256 << 20, JSON_WRITE_AT = 16 << 10 };
+
+static void flush_json(struct events *e)
+{
+	if (!e->started)
+		return; /* the first line is still to come */
+	if (!e->failed &&
+	    output_write(STDOUT_FILENO, buf_str(&e->out), e->stop) < 0)
+		e->failed = errno;
+	buf_clear(&e->out);
+}
+
+static void begin(struct events *e, const char *type)
+{
+	e->out.max = MAX_LINES;
+	buf_adds(&e->out, "{\"type\":\"");
+	buf_adds(&e->out, type);
+	buf_addc(&e->out, '"');
+}
+
+static void member(struct events *e, const char *key, struct str value)
+{
+	buf_addc(&e->out, ',');
+	json_member(&e->out, key, value);
+}
+
+static void member_or_null(struct events *e, const char *key, const char *value)
+{
+	if (value)
+		member(e, key, str_of(value));
+	else
+		buf_addf(&e->out, ",\"%s\":null", key);
+}
+
+static void end(struct events *e)
+{
+	buf_adds(&e->out, "}\n");
+}
+
+static void delta(struct events *e, const char *type, struct str text)
+{
+	begin(e, type);
+	member(e, "delta", text);
+	end(e);
+	if (e->out.len > JSON_WRITE_AT)
+		flush_json(e);
+}
+
+void events_start(struct events *e, const char *thread, const char *model,
+		  const char *provider, const char *id)
+{
+	struct buf held = e->out;
+
+	if (e->started)
+		return;
+	e->started = true;
+	e->out = BUF_INIT(MAX_LINES);
+	begin(e, "start");
+	buf_addf(&e->out, ",\"schema_version\":%d", EVENTS_SCHEMA);
+	member_or_null(e, "thread_id", thread);
+	member_or_null(e, "model", model);
+	buf_adds(&e->out, ",\"sandbox\":{");
+	json_member(&e->out, "provider", str_of(provider ? provider : "none"));
+	member_or_null(e, "id", id);
+	buf_addc(&e->out, '}');
+	end(e);
+	buf_addstr(&e->out, buf_str(&held));
+	buf_release(&held);
+	flush_json(e);
+}
+
+/* The arguments printed anew: what the model wrote may hold line ends. */
+static void add_args(struct buf *out, const struct part *call)
+{
+	struct str raw = str_of(call->args);
+	cJSON *args = call->bad_args ? NULL : json_parse(raw);
+	struct buf text = BUF_INIT(MAX_LINES);
+
+	if (args)
+		json_print(&text, args);
+	if (text.len && str_is_utf8(buf_str(&text)))
+		buf_addstr(out, buf_str(&text));
+	else
+		json_quote(out, raw);
+	cJSON_Delete(args);
+	buf_release(&text);
+}
+
+static void tool_call_line(struct events *e, const struct part *call)
+{
+	begin(e, "tool_call");
+	member(e, "id", str_of(call->id));
+	member(e, "name", str_of(call->name));
+	buf_adds(&e->out, ",\"args\":");
+	add_args(&e->out, call);
+	end(e);
+	flush_json(e);
+}
+
+/* Behind the result of a call that has set the list of steps. */
+static void todos_line(struct events *e, const struct part *call)
+{
+	struct todos t = { 0 };
+
+	if (!todos_read(&t, call))
+		return;
+	begin(e, "todos");
+	buf_adds(&e->out, ",\"todos\":[");
+	for (size_t i = 0; i < t.n; i++) {
+		buf_adds(&e->out, i ? ",{" : "{");
+		json_member(&e->out, "content", str_of(t.list[i].content));
+		member(e, "status", str_of(todos_status(t.list[i].status)));
+		buf_addc(&e->out, '}');
+	}
+	buf_addc(&e->out, ']');
+	end(e);
+	flush_json(e);
+	todos_release(&t);
+}
+
+static void tool_line(struct events *e, const struct agent_event *ev)
+{
+	bool result = ev->kind == EVENT_TOOL_RESULT;
+
+	begin(e, result ? "tool_result" : "tool_output");
+	member(e, "id", str_of(ev->call->id));
+	member(e, result ? "content" : "delta", ev->text);
+	if (result)
+		buf_adds(&e->out, ev->failed ? ",\"is_error\":true"
+					     : ",\"is_error\":false");
+	end(e);
+	flush_json(e);
+	if (result && !ev->failed)
+		todos_line(e, ev->call);
+}
+
+static void usage_line(struct events *e, const struct usage *usage)
+{
+	begin(e, "usage");
+	buf_adds(&e->out, ",\"usage\":");
+	usage_to_json(usage, &e->out);
+	end(e);
+	flush_json(e);
+}
+
+static void compaction_line(struct events *e, const struct agent_event *ev)
+{
+	const struct compact_step *s = &ev->compact;
+
+	begin(e, "compaction");
+	buf_addf(&e->out, ",\"over\":%s,\"messages\":%zu,\"tokens\":%lld",
+		 s->over ? "true" : "false", s->messages, (long long)s->before);
+	if (s->over) {
+		buf_addf(&e->out, ",\"tokens_after\":%lld,\"summary\":%s",
+			 (long long)s->after, s->excerpt ? "false" : "true");
+		buf_adds(&e->out, ",\"usage\":");
+		usage_to_json(ev->usage, &e->out);
+	}
+	end(e);
+	flush_json(e);
+}
+
+/* What a subagent does, as the line that the agent's own would be, without its
+ * end. */
+static void add_step(struct events *e, const struct agent_event *ev)
+{
+	struct events inner = { .stop = e->stop }; /* never written */
+
+	events_event(&inner, ev);
+	if (inner.out.len > 1 && inner.out.len < MAX_LINES / 2) {
+		buf_adds(&e->out, ",\"event\":");
+		buf_add(&e->out, inner.out.ptr, inner.out.len - 1);
+	}
+	events_release(&inner);
+}
+
+static void subagent_line(struct events *e, const struct agent_event *ev)
+{
+	const struct subagent_step *s = ev->subagent;
+
+	begin(e, "subagent");
+	member(e, "id", str_of(ev->call->id));
+	member(e, "subagent_type", str_of(s->type));
+	buf_addf(&e->out, ",\"number\":%u", s->number);
+	member(e, "state",
+	       s->over    ? STR("ended")
+	       : s->event ? STR("working")
+			  : STR("started"));
+	if (s->over)
+		member(e, "status", str_of(s->end));
+	if (s->event)
+		add_step(e, s->event);
+	end(e);
+	flush_json(e);
+}
+
+void events_event(void *arg, const struct agent_event *ev)
+{
+	struct events *e = arg;
+
+	switch (ev->kind) {
+	case EVENT_TEXT:
+		delta(e, "text", ev->text);
+		break;
+	case EVENT_THINKING:
+		delta(e, "thinking", ev->text);
+		break;
+	case EVENT_RESTART:
+		events_error(e, "retrying", ev->text, (struct str){ 0 });
+		break;
+	case EVENT_WARNING:
+		events_error(e, "warning", ev->text, (struct str){ 0 });
+		break;
+	case EVENT_TERMINAL:
+		break;
+	case EVENT_JOB:
+		begin(e, "job");
+		member(e, "text", ev->text);
+		end(e);
+		break;
+	case EVENT_SUBAGENT:
+		subagent_line(e, ev);
+		break;
+	case EVENT_FILE:
+		begin(e, "file");
+		member(e, "text", ev->text);
+		end(e);
+		break;
+	case EVENT_COMPACT:
+		compaction_line(e, ev);
+		break;
+	case EVENT_TOOL_CALL:
+		tool_call_line(e, ev->call);
+		break;
+	case EVENT_TOOL_OUTPUT:
+	case EVENT_TOOL_RESULT:
+		tool_line(e, ev);
+		break;
+	case EVENT_TURN:
+		usage_line(e, ev->usage);
+		break;
+	case EVENT_FLUSH:
+		flush_json(e);
+		break;
+	}
+}
+
+void events_error(struct events *e, const char *code, struct str message,
+		  struct str hint)
+{
+	begin(e, "error");
+	member(e, "code", str_of(code));
+	member(e, "message", message);
+	member(e, "hint", hint);
+	end(e);
+	flush_json(e);
+}
+
+void events_add(struct events *e, const char *key, struct str json)
+{
+	e->members.max = MAX_LINES;
+	if (!json.len)
+		return;
+	buf_addf(&e->members, ",\"%s\":", key);
+	buf_addstr(&e->members, json);
+}
+
+void events_members(struct events *e, struct str json)
+{
+	e->members.max = MAX_LINES;
+	buf_addstr(&e->members, json);
+}
+
+int events_result(struct events *e, const char *status, struct str text,
+		  int64_t turns, const struct usage *usage, int exit_status)
+{
+	begin(e, "result");
+	member(e, "status", str_of(status));
+	member(e, "text", text);
+	buf_addf(&e->out, ",\"turns\":%lld,\"usage\":", (long long)turns);
+	usage_to_json(usage, &e->out);
+	buf_addf(&e->out, ",\"exit_status\":%d", exit_status);
+	buf_addstr(&e->out, buf_str(&e->members));
+	end(e);
+	flush_json(e);
+	return e->failed ? -1 : 0;
+}
+
+void events_release(struct events *e)
+{
+	buf_release(&e->out);
+	buf_release(&e->members);
+}
+
+enum {
+	MAX_HELD = 64 << 20, /* bytes of one answer */
+	WRITE_AT = 16 << 10, /* bytes gathered before a write is forced */
+};
+
+void plain_break(struct plain *p)
+{
+	if (p->log_mid_line)
+		fputc('\n', stderr);
+	p->log_mid_line = false;
+}
+
+/* What of out may be written now. */
+static struct str due(const struct plain *p)
+{
+	struct str text = buf_str(&p->out);
+
+	while (p->whole_lines && text.len && text.ptr[text.len - 1] != '\n')
+		text.len--;
+	if (p->no_stream)
+		text.len = 0;
+	return text;
+}
+
+static void flush(struct plain *p)
+{
+	struct str text = due(p);
+
+	p->out.max = p->log.max = MAX_HELD;
+	if (text.len) {
+		/* On a terminal both streams share a line. */
+		plain_break(p);
+		p->mid_line = text.ptr[text.len - 1] != '\n';
+		if (!p->failed &&
+		    output_write(STDOUT_FILENO, text, p->stop) < 0)
+			p->failed = errno;
+		buf_consume(&p->out, text.len);
+		if (p->guard)
+			p->guard->mid_line = p->mid_line;
+	}
+	if (p->log.len) {
+		fwrite(p->log.ptr, 1, p->log.len, stderr);
+		buf_clear(&p->log);
+	}
+}
+
+static bool at_line_start(const struct plain *p)
+{
+	if (p->out.len)
+		return p->out.ptr[p->out.len - 1] == '\n';
+	/* Something else on the same terminal has ended the line meanwhile. */
+	if (p->guard && p->guard->shared)
+		return !p->guard->mid_line;
+	return !p->mid_line;
+}
+
+static void end_line(struct plain *p)
+{
+	p->out.max = MAX_HELD;
+	if (!at_line_start(p))
+		buf_addc(&p->out, '\n');
+}
+
+/* A line of ours for stderr. */
+static void note(struct plain *p, const char *prefix, struct str text)
+{
+	struct buf line = BUF_INIT(1 << 16);
+
+	if (p->quiet)
+		return;
+	flush(p);
+	plain_break(p);
+	sanitize_line(text, &line);
+	buf_adds(&p->log, prefix);
+	buf_addstr(&p->log, buf_str(&line));
+	buf_addc(&p->log, '\n');
+	buf_release(&line);
+	flush(p);
+}
+
+/* The same behind a sign; the text of it may end in one, which is ours too. */
+static void note_sign(struct plain *p, const char *indent, enum glyph sign,
+		      struct buf *text)
+{
+	const struct theme t = { .ascii = p->ascii };
+	char prefix[16];
+
+	if (p->ascii)
+		summary_to_ascii(text);
+	snprintf(prefix, sizeof(prefix), "%s%s ", indent,
+		 theme_glyph(&t, sign));
+	note(p, prefix, buf_str(text));
+}
+
+/* What is on the screen cannot be taken back: the new answer is printed from
+ * its start. */
+static void print_again(struct plain *p)
+{
+	end_line(p);
+	p->replaying = false;
+	note(p, "", STR("The text above is void: the answer begins again."));
+	p->shown.len = p->match;
+	p->text_clean = (struct sanitizer){ 0 };
+	sanitize_feed(&p->text_clean, buf_str(&p->shown), &p->out);
+}
+
+/*
+ * A retry repeats the answer from its start. As long as the new text equals the
+ * old nothing is printed; where it differs, it is printed whole on a new line.
+ */
+static struct str replay(struct plain *p, struct str delta)
+{
+	size_t same = 0;
+	size_t left = p->shown.len - p->match;
+
+	while (same < delta.len && same < left &&
+	       p->shown.ptr[p->match + same] == delta.ptr[same])
+		same++;
+	p->match += same;
+	delta = str_skip(delta, same);
+	if (!delta.len && p->match < p->shown.len)
+		return delta;
+	if (p->match == p->shown.len) {
+		p->replaying = false;
+		return delta;
+	}
+	print_again(p);
+	return delta;
+}
+
+static void on_text(struct plain *p, struct str delta)
+{
+	p->out.max = p->shown.max = MAX_HELD;
+	if (p->last_only && !p->shown.len) {
+		buf_clear(&p->out); /* that was not the last one */
+		p->kept = 0;
+	}
+	if (p->replaying)
+		delta = replay(p, delta);
+	buf_addstr(&p->shown, delta);
+	sanitize_feed(&p->text_clean, delta, &p->out);
+	if (p->out.len > WRITE_AT)
+		flush(p);
+}
+
+static void on_restart(struct plain *p, struct str why)
+{
+	note(p, "Retrying: ", why);
+	if (p->shown.len && !p->no_stream)
+		note(p, "",
+		     STR("The text above is void unless the new answer"
+			 " begins with it."));
+	p->match = 0;
+	p->replaying = !p->no_stream && p->shown.len > 0;
+	if (p->no_stream && p->out.len >= p->kept) {
+		/* Nothing of it is on the screen yet: take it back. */
+		p->out.len = p->kept;
+		p->text_clean = (struct sanitizer){ 0 };
+		buf_clear(&p->shown);
+	}
+}
+
+static void end_answer(struct plain *p)
+{
+	p->out.max = MAX_HELD;
+	if (p->replaying)
+		print_again(p); /* the repetition was shorter */
+	sanitize_end(&p->text_clean, &p->out);
+	if (p->shown.len)
+		end_line(p);
+	buf_clear(&p->shown);
+	flush(p);
+	p->kept = p->out.len;
+}
+
+static void on_call(struct plain *p, const struct part *call)
+{
+	struct buf line = BUF_INIT(1 << 12);
+
+	summary_of_call(call, &line);
+	note_sign(p, "", GLYPH_TOOL, &line);
+	buf_release(&line);
+	p->output_clean = (struct sanitizer){ 0 };
+}
+
+static void on_output(struct plain *p, struct str delta)
+{
+	if (p->quiet)
+		return;
+	p->log.max = MAX_HELD;
+	sanitize_feed(&p->output_clean, delta, &p->log);
+	if (p->log.len)
+		p->log_mid_line = p->log.ptr[p->log.len - 1] != '\n';
+	flush(p);
+}
+
+/* Each step below the line of its call. */
+static void print_todos(struct plain *p, const struct part *call)
+{
+	struct buf text = BUF_INIT(1 << 20);
+	struct todos t = { 0 };
+	struct str rest;
+	struct str line;
+
+	if (todos_read(&t, call))
+		todo_view_text(&t, &text);
+	rest = buf_str(&text);
+	while (str_split(&rest, '\n', &line))
+		if (line.len)
+			note(p, "    ", line);
+	buf_release(&text);
+	todos_release(&t);
+}
+
+static void on_result(struct plain *p, const struct agent_event *ev)
+{
+	struct buf line = BUF_INIT(1 << 12);
+
+	if (ev->declined)
+		summary_of_declined(ev->text, &line);
+	else
+		summary_of_result(ev->call, ev->text, ev->failed, &line);
+	if (line.len)
+		note_sign(p, "  ", GLYPH_RESULT, &line);
+	buf_release(&line);
+	if (!ev->failed)
+		print_todos(p, ev->call);
+}
+
+void plain_event(void *arg, const struct agent_event *ev)
+{
+	struct plain *p = arg;
+
+	switch (ev->kind) {
+	case EVENT_TEXT:
+		on_text(p, ev->text);
+		break;
+	case EVENT_RESTART:
+		on_restart(p, ev->text);
+		break;
+	case EVENT_TURN:
+		end_answer(p);
+		break;
+	case EVENT_TOOL_CALL:
+		on_call(p, ev->call);
+		break;
+	case EVENT_TOOL_OUTPUT:
+		on_output(p, ev->text);
+		break;
+	case EVENT_TOOL_RESULT:
+		on_result(p, ev);
+		break;
+	case EVENT_FLUSH:
+		flush(p);
+		break;
+	case EVENT_WARNING:
+		note(p, "Warning: ", ev->text);
+		break;
+	case EVENT_FILE:
+	case EVENT_COMPACT:
+	case EVENT_JOB:
+		note(p, "", ev->text);
+		break;
+	case EVENT_TERMINAL:
+		if (isatty(STDERR_FILENO))
+			fprintf(stderr, "%.*s", (int)ev->text.len,
+				ev->text.ptr);
+		break;
+	case EVENT_SUBAGENT:
+		if (ev->text.len)
+			note(p, "  ", str_trim(ev->text));
+		break;
+	case EVENT_THINKING:
+		break;
+	}
+}
+
+int plain_end(struct plain *p)
+{
+	if (p->replaying) {
+		end_line(p);
+		p->replaying = false;
+		note(p, "", STR("The text above is void."));
+	}
+	end_answer(p);
+	p->no_stream = false;
+	flush(p);
+	plain_break(p);
+	return p->failed ? -1 : 0;
+}
+
+void plain_release(struct plain *p)
+{
+	buf_release(&p->out);
+	buf_release(&p->log);
+	buf_release(&p->shown);
+}
