@@ -1,8 +1,17 @@
-/* live_impl.h - what the parts of the chat with a screen share; not for
- * others. */
+/* live_state.h - the chat with a screen: its state, and doors between rooms. */
 /* SPDX-License-Identifier: MIT */
-#ifndef CMD_CHAT_LIVE_IMPL_H
-#define CMD_CHAT_LIVE_IMPL_H
+#ifndef CMD_LIVE_LIVE_STATE_H
+#define CMD_LIVE_LIVE_STATE_H
+
+/*
+ * live.c has the loop and the keys, live_jobs.c what runs and what waits,
+ * live_ask.c the questions, live_screen.c all that is drawn. They share struct
+ * live, which belongs to the screen's thread but for its last part, the
+ * worker's. cmd/chat has what the chat without a screen uses, too.
+ */
+#include <pthread.h>
+#include <stdbool.h>
+#include <stdint.h>
 
 #include "cmd/chat/ask.h"
 #include "cmd/chat/choice.h"
@@ -11,9 +20,6 @@
 #include "cmd/chat/message.h"
 #include "cmd/chat/printed.h"
 #include "cmd/chat/worker.h"
-#include "cmd/live/live.h"
-#include "cmd/live/live_ahead.h"
-#include "cmd/live/live_notify.h"
 #include "cmd/slash/slash_cmd.h"
 #include "editor/choices.h"
 #include "editor/editor.h"
@@ -43,6 +49,29 @@ enum job_kind {
 	JOB_FILES,     /* lists them, for completion */
 	JOB_ARGUMENTS, /* the same of those of a command, its text */
 	JOB_CAP,       /* asks whether the sandbox may cost more */
+};
+
+/* A message that is sent while the sandbox is being made. */
+struct live_ahead {
+	pthread_mutex_t lock;
+	pthread_cond_t changed;
+	bool listens;   /* the worker takes a message; under the lock */
+	bool sent;      /* it has taken live.now; the same */
+	char step[128]; /* then: what the sandbox is waited for */
+};
+
+/* Whether, and when, a user who looks elsewhere is called. */
+enum live_focus {
+	LIVE_FOCUS_UNKNOWN, /* the terminal has not told */
+	LIVE_FOCUS_HERE,
+	LIVE_FOCUS_ELSEWHERE,
+};
+
+struct live_notify {
+	enum notify_way way;
+	enum live_focus focus;
+	int64_t after_ms; /* without a key */
+	int64_t rang;     /* for the question that was opened then */
 };
 
 /* What the user has sent, and that has not begun. */
@@ -132,34 +161,7 @@ struct live {
 	int failed;   /* exit status of the closing job, 0: it went well */
 };
 
-/* live_jobs.c: on the worker's thread; arg is the struct live. */
-int live_job_open(void *arg);
-int live_job_run(void *arg); /* l->now */
-int live_job_close(void *arg);
-void live_on_event(void *arg, const struct agent_event *ev);
-int live_on_approve(void *arg, struct approval *a, const struct stop *stop,
-		    struct error *err);
-enum dialog_answer live_ask(void *arg, struct question *q,
-			    const struct stop *stop); /* asker.ask */
-
-/* live_commands.c: what slash commands do to the screen. */
-/* run.pick; on the worker's thread. */
-int live_pick(void *arg, const struct pick *p);
-/* Opens the list that a command waits for. */
-void live_open_pick(struct live *l, int64_t now);
-/* A key while a list is shown. */
-void live_on_picker(struct live *l, const struct key_event *ev);
-/* Answers the command with -1: its job was stopped. */
-void live_drop_pick(struct live *l);
-/* A command that need not wait runs at once: true. */
-bool live_run_at_once(struct live *l, const char *text);
-/* After each command: the run may be another one, or in another thread. */
-void live_follow_run(struct live *l);
-
-/* live_done.c: the worker has ended what it was given. */
-void live_done(struct live *l);
-
-/* live_queue.c */
+/* live_jobs.c: what runs, and what waits its turn. */
 /* Sends what was typed, or puts it behind what waits. text is taken over. */
 void live_submit(struct live *l, char *text);
 /* The same for what may come from a pipe: it is never a command. */
@@ -168,58 +170,46 @@ void live_submit_prompt(struct live *l, const char *text);
 void live_open(struct live *l);
 /* Begins the next job when nothing runs. */
 void live_next(struct live *l);
-void live_take_next(struct live *l); /* the first that waits, into now */
-void live_ask_cap(struct live *l);   /* begins JOB_CAP */
-/* live_cap.c: asks in time, and ends the chat where that was in vain. */
-int64_t live_cap_at(const struct live *l); /* clock_ms() when it is to look */
-void live_watch_cap(struct live *l);
-void live_end_at_cap(struct live *l);
+/* The worker has ended what it was given. */
+void live_done(struct live *l);
+/* Cancels what runs. */
+void live_stop_job(struct live *l);
+/* The newest message that waits, into the editor; false: none does. */
+bool live_take_back(struct live *l);
 /* Lists the files for completion when nothing runs; arg is the struct live. */
 void live_list_files(void *arg);
 void live_list_arguments(void *arg, struct str command);
-/* The newest message that waits, into the editor; false: none does. */
-bool live_take_back(struct live *l);
-/* Cancels what runs. */
-void live_stop_job(struct live *l);
+/* While the run is opened: sends the first message that waits, where it needs
+ * no sandbox. */
+void live_send_ahead(struct live *l);
+/* run.came and run.opened; arg is the struct live. */
+void live_on_came(void *arg);
+int live_on_opened(void *arg, struct error *err);
+/* The sandbox is there: the turn of what was sent goes on. */
+void live_go_on(struct live *l);
+/* Asks in time whether the sandbox may cost more, and ends the chat where that
+ * was in vain; clock_ms() when it is to look. */
+int64_t live_cap_at(const struct live *l);
+void live_watch_cap(struct live *l);
+/* On the worker's thread; arg is the struct live. */
+int live_job_close(void *arg);
+void live_on_event(void *arg, const struct agent_event *ev);
+int live_on_approve(void *arg, struct approval *a, const struct stop *stop,
+		    struct error *err);
+enum dialog_answer live_ask(void *arg, struct question *q,
+			    const struct stop *stop); /* asker.ask */
+int live_pick(void *arg, const struct pick *p);       /* run.pick */
+/* Opens the list that a command waits for. */
+void live_open_pick(struct live *l, int64_t now);
+/* A key while a list is shown. */
+void live_on_picker(struct live *l, const struct key_event *ev);
+/* run.on_job_end; arg is the struct live, whose queue outlives the run. */
+void live_on_job_end(void *arg);
+/* A line for each that has ended, once. While the worker has a job it waits:
+ * the model may be told first. */
+void live_show_ended(struct live *l);
 
-/* live_status.c: what the status line says, before there is a run, of one that
- * is open, and after each turn. */
-void live_status_begin(struct live *l);
-void live_status_opened(struct live *l);
-void live_status_refresh(struct live *l);
-void live_status_release(struct live *l);
-void live_status_add(const struct live *l, struct rows *out);
-/* clock_ms() when the line changes by itself; INT64_MAX: it does not. */
-int64_t live_status_changes_at(const struct live *l);
-
-/* live_wait.c */
-void live_set_wait(struct live *l, const char *what);
-/* Whole lines that the program has printed name the step that it is at. */
-void live_follow_lines(struct live *l, struct str lines);
-/* "x waiting for the model  12 s, Esc stops it", while something is waited for;
- * in place of its name a line that is not ended, as one of progress. */
-void live_add_wait(const struct live *l, struct rows *out);
-int64_t live_wait_moves_at(const struct live *l);
-
-/* live_notify.c */
-void live_notify_load(struct live *l);
-void live_notify_focus(struct live *l, bool has);
-/* A turn has ended. */
-void live_notify_turn(struct live *l);
-/* Once for each question, at live_notify_at(): clock_ms() or INT64_MAX. */
-void live_notify_question(struct live *l, int64_t now);
-int64_t live_notify_at(const struct live *l);
-/* live_answer.c: what is typed at a question. */
-void live_on_answer(struct live *l, const struct key_event *ev);
-void live_withdraw_question(struct live *l); /* what asked was stopped */
-/* All of what is asked about, above the live part. */
-void live_show_question(struct live *l);
-/* app_asker.choose, on the worker's thread; arg is the struct live. */
-int live_choose(void *arg, const struct app_question *q, struct error *err);
-void live_on_choice(struct live *l, const struct key_event *ev);
-void live_drop_choice(struct live *l); /* nobody answers it */
-
-/* live_focus.c: a half-written message never answers a question. */
+/* live_ask.c: questions, and whose the keys are. */
 /* The worker waits for an answer, whether it is shown yet or not. */
 bool live_is_asked(const struct live *l);
 /* A question is shown. */
@@ -239,19 +229,28 @@ enum live_key {
 };
 /* Whose a key is while a question is shown; it may move the focus. */
 enum live_key live_key_is_for(struct live *l, const struct key_event *ev);
-
-/* live_inquiry.c: what the model asks; agent_ui.ask, on the worker's thread. */
+/* What is typed at a question about a call. */
+void live_on_answer(struct live *l, const struct key_event *ev);
+void live_withdraw_question(struct live *l); /* what asked was stopped */
+/* app_asker.choose, on the worker's thread; arg is the struct live. */
+int live_choose(void *arg, const struct app_question *q, struct error *err);
+void live_on_choice(struct live *l, const struct key_event *ev);
+void live_drop_choice(struct live *l); /* nobody answers it */
+/* What the model asks; agent_ui.ask, on the worker's thread. */
 int live_inquire(void *arg, struct inquiry *q, enum inquiry_end *end,
 		 const struct stop *stop, struct error *err);
-void live_open_inquiry(struct live *l, int64_t now);
 void live_on_inquiry(struct live *l, const struct key_event *ev);
 /* Answers the model's tool that the turn was stopped. */
 void live_drop_inquiry(struct live *l);
+void live_notify_load(struct live *l);
+void live_notify_focus(struct live *l, bool has);
+/* A turn has ended. */
+void live_notify_turn(struct live *l);
+/* Once for each question, at live_notify_at(): clock_ms() or INT64_MAX. */
+void live_notify_question(struct live *l, int64_t now);
+int64_t live_notify_at(const struct live *l);
 
-/* live_keys.c: what is typed. */
-void live_on_key(void *arg, const struct key_event *ev);
-
-/* live_draw.c */
+/* live_screen.c: what is shown. */
 /* What was printed and said becomes rows above the live part. */
 void live_print(struct live *l);
 /* The result of a command of the user's own, which is not folded. */
@@ -262,6 +261,14 @@ void live_say(struct live *l, struct style style, const char *text);
 void live_draw(struct live *l);
 /* When the live part has to change by itself; INT64_MAX: it stands still. */
 int64_t live_redraw_at(const struct live *l);
+/* What is waited for. */
+void live_set_wait(struct live *l, const char *what);
+/* What the status line says, before there is a run, of one that is open, and
+ * after each turn. */
+void live_status_begin(struct live *l);
+void live_status_opened(struct live *l);
+void live_status_refresh(struct live *l);
+void live_status_release(struct live *l);
 
 /* The terminal as it is without a screen; screen_resume() brings it back. What
  * the program prints meanwhile is shown then. */
