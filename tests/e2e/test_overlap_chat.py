@@ -83,7 +83,7 @@ def test_nothing_is_sent_before_the_question_about_the_tree(
     s, _, made = chat("-m", "look")
     s.until("Starting E2b sandbox")
     made.set()
-    s.until("to E2b? [y/N]")
+    s.until("into the sandbox? [y/N]")
     assert not server.model.received
     s.type("y")
     s.keys("Enter")
