@@ -4,12 +4,18 @@
 Of each function of src, config, providers and cmd that is not static: some
 other file calls it, or its own file does and a test looks at it alone. What
 remains is dead, or should be static. Reads the sources: nothing must be built.
+
+A function that only files of its own folder call is a door inside a room: the
+folder was cut where it is one thing. tests/lint/doors has how many each folder
+has; a folder may not get more, and a number that is too high is an error, so
+that the list only shrinks. exports.py --doors writes it anew.
 """
 # SPDX-License-Identifier: MIT
 import pathlib
 import re
 import sys
 
+DOORS = pathlib.Path("tests/lint/doors")
 TOPS = ("src", "config", "providers", "cmd")
 # Called by tests only, on purpose.
 ALLOWED = {
@@ -62,6 +68,52 @@ def find_unused(files, tests):
                 yield path, line, name, "only this file uses it: static"
 
 
+def find_doors(files):
+    """{folder: names of functions that only its own files call}"""
+    words = {path: words_of(path, text) for path, text in files.items()}
+    users = {}
+    for path, seen in words.items():
+        for word in seen:
+            users.setdefault(word, set()).add(path)
+    doors = {}
+    for path, text in files.items():
+        if not path.endswith(".c"):
+            continue
+        own = path.rpartition("/")[0]
+        code = NOT_CODE.sub(" ", text)
+        for hit in DEFINED.finditer(code):
+            name = hit.group(1)
+            folders = {user.rpartition("/")[0] for user in users[name]}
+            if len(users[name]) > 1 and folders == {own}:
+                doors.setdefault(own, set()).add(name)
+    return doors
+
+
+def read_doors():
+    rows = (line.split() for line in DOORS.read_text().splitlines()
+            if line and not line.startswith("#"))
+    return {folder: int(count) for count, folder in rows}
+
+
+def check_doors(files):
+    """Messages; and that the counts are written where they are asked for."""
+    have = {folder: len(names) for folder, names in find_doors(files).items()}
+    if "--doors" in sys.argv:
+        DOORS.write_text("# Functions that only their own folder calls: "
+                         "tests/lint/exports.py\n" + "".join(
+                             f"{n} {folder}\n"
+                             for folder, n in sorted(have.items())))
+    most = read_doors()
+    for folder in sorted(have.keys() | most.keys()):
+        n, limit = have.get(folder, 0), most.get(folder, 0)
+        if n > limit:
+            yield (f"{folder}: {n} functions are called in their own folder "
+                   f"only, at most {limit}: make them static")
+        if n < limit:
+            yield (f"{folder}: {n} functions are called in their own folder "
+                   f"only, {limit} are listed: run exports.py --doors")
+
+
 def check_itself():
     """One file of each kind, and what must be said of it."""
     files = {
@@ -79,6 +131,10 @@ def check_itself():
     }
     found = [(line, name, why.split(":")[0]) for _, line, name, why
              in find_unused(files, ["tried(); seen();"])]
+    rooms = {"x/a.c": files["a.c"], "x/b.c": files["b.c"],
+             "y/c.c": "int by_macro(void)\n{\n\treturn tried();\n}\n"}
+    if find_doors(rooms) != {"x": {"used"}}:
+        return False
     return found == [(5, "own", "only this file uses it"),
                      (8, "dead", "nothing calls it"),
                      (12, "tried", "only tests call it")]
@@ -100,6 +156,9 @@ def main():
         if name not in ALLOWED:
             bad += 1
             print(f"{path}:{line}: {name}(): {why}")
+    for message in check_doors(files):
+        bad += 1
+        print(f"tests/lint/doors:1: {message}")
     for name in sorted(left):
         bad += 1
         print(f"tests/lint/exports.py:1: {name}() is used now, or gone")
