@@ -596,13 +596,6 @@ static void draw(struct live *l)
 	}
 }
 
-/* Nobody reads it any more, and whoever prints must not wait for that. */
-static void drop_printed(struct live *l)
-{
-	printed_read(&l->printed, &l->text);
-	buf_clear(&l->text);
-}
-
 static void step(struct live *l, bool *drawn, int64_t *frame)
 {
 	const struct key_sink sink = { on_typed, l };
@@ -625,8 +618,12 @@ static void step(struct live *l, bool *drawn, int64_t *frame)
 	live_notify_question(l, now);
 	*drawn = typed || p[FD_SCREEN].revents || p[FD_OUTPUT].revents ||
 		 now - *frame >= FRAME_MS;
-	if (l->gone)
-		drop_printed(l);
+	if (l->gone) {
+		/* Nobody reads it any more, and whoever prints must not wait
+		 * for that. */
+		printed_read(&l->printed, &l->text);
+		buf_clear(&l->text);
+	}
 	if (!*drawn || l->lent || l->gone)
 		return;
 	draw(l);

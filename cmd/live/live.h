@@ -3,6 +3,10 @@
 #ifndef CMD_CHAT_LIVE_H
 #define CMD_CHAT_LIVE_H
 
+/*
+ * Its state and the doors between its rooms are in live_state.h: read that
+ * first.
+ */
 #include "cmd/run/run.h"
 
 /* True when all three standard streams are a terminal that knows more than

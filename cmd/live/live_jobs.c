@@ -511,14 +511,6 @@ void live_list_arguments(void *arg, struct str command)
 	begin_job(l, "listing");
 }
 
-/* Begins JOB_CAP. */
-static void ask_cap(struct live *l)
-{
-	free(l->now.text);
-	l->now = (struct waiting){ .kind = JOB_CAP };
-	begin_job(l, "asking about the cap");
-}
-
 /* What completion asked for while something ran. */
 static void list_later(struct live *l)
 {
@@ -617,7 +609,9 @@ void live_watch_cap(struct live *l)
 	if (live_cap_at(l) > clock_ms())
 		return;
 	if (l->state == LIVE_IDLE) {
-		ask_cap(l);
+		free(l->now.text);
+		l->now = (struct waiting){ .kind = JOB_CAP };
+		begin_job(l, "asking about the cap");
 		return;
 	}
 	/* nobody has answered */

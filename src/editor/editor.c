@@ -1,9 +1,9 @@
 /* editor.c - a draft of several lines: keys in, rows and a caret out. */
 /* SPDX-License-Identifier: MIT */
 /*
- * From top to bottom: the cut texts that Ctrl+Y puts back, undo, clusters and
- * display rows (where things are), changes and pastes, the keys, drawing.
- * Begin reading at bindings[], the table of what each key does, and at
+ * From top to bottom: the cut texts that Ctrl+Y puts back; clusters and display
+ * rows, which say where things are; drawing; undo; changes and pastes; the
+ * keys. Begin reading at bindings[], the table of what each key does, and at
  * editor_render(). The bytes themselves are in draft_text.h.
  */
 #include "editor/editor.h"
@@ -75,20 +75,6 @@ static void kills_add(struct kills *k, struct str text, enum kill_how how)
 	k->n++;
 }
 
-/* The newest; empty: there is none. */
-static struct str kills_newest(struct kills *k)
-{
-	k->at = 0;
-	return buf_str(&k->texts[0]);
-}
-
-/* The next older one than that shown last, round and round. */
-static struct str kills_rotate(struct kills *k)
-{
-	k->at = k->n ? (k->at + 1) % k->n : 0;
-	return buf_str(&k->texts[k->at]);
-}
-
 /* Drops those that hold the byte. */
 static void kills_drop_with(struct kills *k, char byte)
 {
@@ -99,12 +85,6 @@ static void kills_drop_with(struct kills *k, char byte)
 			kills_drop(k, i);
 	}
 	k->at = 0;
-}
-
-static void kills_release(struct kills *k)
-{
-	while (k->n)
-		kills_drop(k, k->n - 1);
 }
 
 /*
@@ -274,11 +254,6 @@ static size_t segment_start(struct editor *e, size_t at)
 	return start;
 }
 
-static size_t segment_end(struct editor *e, size_t start)
-{
-	return segment_boundary(e, (start / SEGMENT + 1) * SEGMENT);
-}
-
 static struct draft_row row_until(struct editor *e, size_t start, size_t limit)
 {
 	struct str s = view(e, start, limit - start + CLUSTER_MAX + 4);
@@ -303,7 +278,8 @@ static struct draft_row row_until(struct editor *e, size_t start, size_t limit)
 /* The row that begins here. */
 static struct draft_row row_from(struct editor *e, size_t start)
 {
-	return row_until(e, start, segment_end(e, start));
+	return row_until(e, start,
+			 segment_boundary(e, (start / SEGMENT + 1) * SEGMENT));
 }
 
 /* The row that holds a place. */
@@ -540,18 +516,6 @@ static void undo_record_typed(struct undo *u, size_t at, struct str inserted)
 	u->bytes += inserted.len;
 }
 
-/* The change to take back, or to repeat; NULL: there is none. Valid until the
- * next call. */
-static const struct undo_change *undo_back(struct undo *u)
-{
-	return u->done ? &u->changes[--u->done] : NULL;
-}
-
-static const struct undo_change *undo_again(struct undo *u)
-{
-	return u->done < u->n ? &u->changes[u->done++] : NULL;
-}
-
 static void undo_clear(struct undo *u)
 {
 	while (u->n)
@@ -764,7 +728,8 @@ void editor_reset(struct editor *e)
 void editor_release(struct editor *e)
 {
 	editor_reset(e);
-	kills_release(&e->kills);
+	while (e->kills.n)
+		kills_drop(&e->kills, e->kills.n - 1);
 	buf_release(&e->pasting);
 	*e = (struct editor){ 0 };
 }
@@ -997,22 +962,27 @@ static enum editor_result yank_text(struct editor *e, size_t old,
 
 static enum editor_result yank(struct editor *e)
 {
-	return yank_text(e, 0, kills_newest(&e->kills));
+	e->kills.at = 0;
+	return yank_text(e, 0, buf_str(&e->kills.texts[0]));
 }
 
 static enum editor_result yank_older(struct editor *e)
 {
+	struct kills *k = &e->kills;
+
 	if (e->before != EDITOR_LAST_YANK)
 		return EDITOR_NOTHING;
-	return yank_text(e, e->yanked, kills_rotate(&e->kills));
+	k->at = k->n ? (k->at + 1) % k->n : 0; /* round and round */
+	return yank_text(e, e->yanked, buf_str(&k->texts[k->at]));
 }
 
 static enum editor_result undo(struct editor *e)
 {
-	const struct undo_change *c = undo_back(&e->undo);
+	const struct undo_change *c;
 
-	if (!c)
+	if (!e->undo.done)
 		return EDITOR_NOTHING;
+	c = &e->undo.changes[--e->undo.done];
 	change_text(e, c->at, c->inserted.len, buf_str(&c->removed));
 	e->caret = c->caret;
 	return EDITOR_CHANGED;
@@ -1020,10 +990,11 @@ static enum editor_result undo(struct editor *e)
 
 static enum editor_result redo(struct editor *e)
 {
-	const struct undo_change *c = undo_again(&e->undo);
+	const struct undo_change *c;
 
-	if (!c)
+	if (e->undo.done == e->undo.n)
 		return EDITOR_NOTHING;
+	c = &e->undo.changes[e->undo.done++];
 	change_text(e, c->at, c->removed.len, buf_str(&c->inserted));
 	return EDITOR_CHANGED;
 }

@@ -3,6 +3,10 @@
 #ifndef EDITOR_EDITOR_H
 #define EDITOR_EDITOR_H
 
+/*
+ * The line editor of the chat: editor_event() takes what was typed and says
+ * what the caller has to do, editor_render() draws. It does no I/O.
+ */
 #include <stdbool.h>
 
 #include "editor/draft_text.h"

@@ -3,6 +3,10 @@
 #ifndef MARKUP_MARKDOWN_H
 #define MARKUP_MARKDOWN_H
 
+/*
+ * markdown_feed() takes an answer as it arrives; rows that will not change any
+ * more go to done, markdown_tail() shows the rest as it looks so far.
+ */
 #include "base/sanitize.h"
 #include "markup/highlight.h"
 #include "markup/markdown_render.h"

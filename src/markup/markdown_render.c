@@ -209,12 +209,6 @@ static void levels_close(struct levels *l, size_t columns, struct rows *out)
 	l->n--;
 }
 
-static void levels_release(struct levels *l)
-{
-	buf_release(&l->first);
-	buf_release(&l->rest);
-}
-
 enum {
 	BETWEEN = 3, /* cells between two columns: " | " */
 	NARROW = 6,  /* no column is made smaller than this */
@@ -948,7 +942,8 @@ void markdown_render(const struct markdown_look *look, struct str text,
 	rows_release(&own);
 	rows_release(&r.line);
 	table_release(&r.table);
-	levels_release(&r.levels);
+	buf_release(&r.levels.first);
+	buf_release(&r.levels.rest);
 	buf_release(&r.code);
 	buf_release(&r.link_text);
 	buf_release(&r.address);

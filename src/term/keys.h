@@ -3,6 +3,10 @@
 #ifndef TERM_KEYS_H
 #define TERM_KEYS_H
 
+/*
+ * Bytes of the terminal, cut anywhere, become events. What the keys mean
+ * is in the table of editor.c. Begin reading at keys_feed().
+ */
 #include <stdbool.h>
 #include <stdint.h>
 

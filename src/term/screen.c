@@ -141,12 +141,6 @@ static size_t wrapped_row_of(struct str text, size_t cell, size_t columns)
 	return row;
 }
 
-/* Rows of the screen that a text takes when a terminal wraps it. */
-static size_t wrapped_rows(struct str text, size_t columns)
-{
-	return wrapped_row_of(text, SIZE_MAX, columns) + 1;
-}
-
 /* What of live is shown: its first row and how many. */
 static size_t find_shown(const struct screen *s, size_t *n)
 {
@@ -159,9 +153,11 @@ static size_t find_shown(const struct screen *s, size_t *n)
 	return first;
 }
 
+/* Rows that drawn row i takes beyond its first when the terminal wraps it. */
 static size_t count_wraps(const struct screen *s, size_t i)
 {
-	return wrapped_rows(rows_view(&s->drawn, i).bytes, s->columns) - 1;
+	return wrapped_row_of(rows_view(&s->drawn, i).bytes, SIZE_MAX,
+			      s->columns);
 }
 
 /* xterm.js (Buffer.ts, resize() and _reflowSmaller(), 6.0.0): what other

@@ -3,6 +3,10 @@
 #ifndef TERM_THEME_H
 #define TERM_THEME_H
 
+/*
+ * Rows (rows.h) say what a text is; this says what that looks like on a
+ * terminal: colours of the user's palette, glyphs in UTF-8 or ASCII, links.
+ */
 #include "term/rows.h"
 
 enum theme_name {

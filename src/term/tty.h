@@ -3,6 +3,11 @@
 #ifndef TERM_TTY_H
 #define TERM_TTY_H
 
+/*
+ * For the chat with a screen: changes the modes of the terminal, and puts them
+ * back whatever ends the program. screen.h draws on it. Begin reading at
+ * tty_open().
+ */
 #include <stdbool.h>
 #include <stdint.h>
 

@@ -3,6 +3,11 @@
 #ifndef UI_HTML_H
 #define UI_HTML_H
 
+/*
+ * What `dcode threads export` writes. All text of the conversation is masked
+ * and escaped here; the page runs no script and loads nothing. Begin reading at
+ * html_page_begin().
+ */
 #include "base/mask/mask.h"
 #include "base/str.h"
 #include "markup/markdown_render.h"

@@ -3,6 +3,11 @@
 #ifndef UI_TRANSCRIPT_H
 #define UI_TRANSCRIPT_H
 
+/*
+ * The chat with a screen feeds it the events of the agent, prints the rows that
+ * are done, and draws what transcript_live() adds. Begin reading at
+ * transcript_event().
+ */
 #include "agent/agent.h"
 #include "markup/markdown.h"
 #include "term/rows.h"
