@@ -53,8 +53,8 @@ static int64_t now_ms(void)
 static void on_signal(int number)
 {
 	static const char bye[] =
-		"\ndcode: left at once; what is left behind is in \"dcode "
-		"sandbox list\", and \"dcode sandbox gc\" deletes it\n";
+		"\ndcode: stopped without cleaning up; \"dcode sandbox list\" "
+		"shows what is left, and \"dcode sandbox gc\" deletes it\n";
 
 	/* A second Ctrl-C ends any wait, cleaning up as well. A terminal that
 	 * goes away may send several signals of its own, and means none. */
@@ -288,7 +288,7 @@ int app_unknown_provider(struct app *app, const char *name, struct error *err)
 		  similar ? ". Did you mean " : "", similar ? similar : "",
 		  similar ? "?" : "");
 	error_topic(err, "sandboxes");
-	return error_hint(err, "dcode provider list shows all there are.");
+	return error_hint(err, "`dcode provider list` shows all.");
 }
 
 /* The page about a sandbox provider. */
@@ -369,8 +369,8 @@ void app_warn_project_key(const struct app *app, const char *variable,
 			  const char *name)
 {
 	char *from = settings_credential_name(app->settings, variable);
-	char *line = xasprintf("%s is used with the key %s, which comes with "
-			       "this project: its owner sees what is sent",
+	char *line = xasprintf("%s uses the key %s from this project's files: "
+			       "whoever owns that key sees what you send",
 			       name, from);
 
 	app_warn_line(line);

@@ -68,7 +68,7 @@ static int name_candidates(const struct arg_row *const tables[2],
 			    !(t && args_row(tables[0], r->name)))
 				buf_addf(&names, "%s--%s",
 					 names.len ? ", " : "", r->name);
-	error_set(err, ERR_USAGE, "ambiguous option: %.*s could match %s",
+	error_set(err, ERR_USAGE, "ambiguous option: %.*s could mean %s",
 		  len + 2, word, names.ptr);
 	buf_release(&names);
 	return -1;
@@ -102,10 +102,12 @@ static int unknown_option(struct args *a, const struct arg_row *const tables[2],
 		return -1;
 	snprintf(a->unknown, sizeof(a->unknown), "%.*s", (int)name.len,
 		 name.ptr);
-	error_set(err, ERR_USAGE, "unrecognized arguments: %s", word);
+	error_set(err, ERR_USAGE, "unknown option %s", word);
 	for (int t = 0; t < 2; t++)
 		best = nearest_row(tables[t], name, best, &least);
-	return best ? error_hint(err, "Did you mean --%s?", best->name) : -1;
+	if (best)
+		return error_hint(err, "Did you mean --%s?", best->name);
+	return error_hint(err, "--help lists all options.");
 }
 
 static int add_found(struct args *a, const struct arg_row *row,
@@ -135,11 +137,11 @@ static int add_option(struct args *a, const struct arg_row *row,
 		      const char *value, const char *spelled, struct error *err)
 {
 	if (row->kind == ARG_FLAG && value)
-		return error_set(err, ERR_USAGE, "argument %s: takes no value",
+		return error_set(err, ERR_USAGE, "option %s takes no value",
 				 spelled);
 	if (row->kind == ARG_VALUE && !value)
-		return error_set(err, ERR_USAGE,
-				 "argument %s: expected one argument", spelled);
+		return error_set(err, ERR_USAGE, "option %s needs a value",
+				 spelled);
 	return add_found(a, row, value ? value : args_bare, err);
 }
 
@@ -178,8 +180,8 @@ static int read_short(struct args *a, const struct arg_row *const tables[2],
 		if (!row && reference_flag("", 0, *p, err))
 			return -1;
 		if (!row)
-			return error_set(err, ERR_USAGE,
-					 "unrecognized arguments: %s", word);
+			return error_set(err, ERR_USAGE, "unknown option %s",
+					 word);
 		if (row->kind == ARG_FLAG) {
 			if (add_found(a, row, "", err) < 0)
 				return -1;

@@ -170,8 +170,8 @@ static void keys_release(struct keys *k)
 static int refuse_key(struct error *err)
 {
 	return error_set(err, ERR_CONFIG,
-			 "what was read is no API key: it holds white space "
-			 "or characters that are no ASCII");
+			 "not an API key: the input contains spaces or "
+			 "non-ASCII characters");
 }
 
 /* One line for each, the first at least. */
@@ -245,17 +245,16 @@ static int ask_new_phrase(struct app *app, char *room, struct error *err)
 	char *again = secret_room(VAULT_PHRASE_MAX);
 	int n = secret_ask(app, "New passphrase for all stored keys: ", room,
 			   VAULT_PHRASE_MAX, err);
-	int m = n > 0 ? secret_ask(app, "The same again: ", again,
+	int m = n > 0 ? secret_ask(app, "Repeat the passphrase: ", again,
 				   VAULT_PHRASE_MAX, err)
 		      : 0;
 
 	if (n == 0)
-		n = error_set(err, ERR_CONFIG, "an empty passphrase");
+		n = error_set(err, ERR_CONFIG, "the passphrase is empty");
 	else if (n > 0 && m < 0)
 		n = -1;
 	else if (n > 0 && (m != n || memcmp(room, again, (size_t)n) != 0))
-		n = error_set(err, ERR_CONFIG,
-			      "the two passphrases are not the same");
+		n = error_set(err, ERR_CONFIG, "the two passphrases differ");
 	secret_free(again);
 	return n;
 }
@@ -399,8 +398,8 @@ static int remove_keys(struct app *app, const struct args *args)
 	if (!rc)
 		e = settings_vault_entry(app->settings, k.list[0].name);
 	if (e && e->plain)
-		app_warn("auth.json, which dcode does not write, has a key "
-			 "for %s too",
+		app_warn("auth.json also has a key for %s; dcode does not "
+			 "change that file",
 			 k.list[0].name);
 	keys_release(&k);
 	return rc;
@@ -415,11 +414,12 @@ static int run_list(struct app *app, const struct args *args)
 static const struct arg_row json_option[] = { ARG_JSON, { 0 } };
 
 static const struct arg_row set_options[] = {
-	{ "from-env", 0, ARG_VALUE, "VAR", "Take the key from this variable" },
+	{ "from-env", 0, ARG_VALUE, "VAR",
+	  "Read the key from this environment variable" },
 	{ "base-url", 0, ARG_VALUE, "URL",
-	  "The address that the key is for (langsmith: us or eu)" },
+	  "Server that the key belongs to (langsmith: us or eu)" },
 	{ "passphrase", 0, ARG_FLAG, NULL,
-	  "Seal all stored keys under a new passphrase, not a key file" },
+	  "Encrypt all stored keys with a passphrase instead of a key file" },
 	ARG_JSON,
 	{ 0 },
 };
@@ -427,13 +427,13 @@ static const struct arg_row set_options[] = {
 static const struct subcommand subs[] = {
 	{ .name = "list",
 	  .aliases = "ls",
-	  .summary = "Every provider, and where its key comes from",
+	  .summary = "List providers, and where each key comes from",
 	  .options = json_option,
 	  .flags = SUB_EXPLAINS,
 	  .run = run_list },
 	{ .name = "status",
 	  .args = "PROVIDER",
-	  .summary = "The same of one provider",
+	  .summary = "Show where one provider's key comes from",
 	  .options = json_option,
 	  .least = 1,
 	  .most = 1,
@@ -441,7 +441,7 @@ static const struct subcommand subs[] = {
 	  .run = print_status },
 	{ .name = "set",
 	  .args = "PROVIDER",
-	  .summary = "Store its key, read at a hidden prompt or stdin",
+	  .summary = "Store a provider's key (asked for, or read from stdin)",
 	  .options = set_options,
 	  .least = 1,
 	  .most = 1,
@@ -450,14 +450,14 @@ static const struct subcommand subs[] = {
 	{ .name = "remove",
 	  .aliases = "rm delete",
 	  .args = "PROVIDER",
-	  .summary = "Forget its stored key",
+	  .summary = "Delete a provider's stored key",
 	  .options = json_option,
 	  .least = 1,
 	  .most = 1,
 	  .flags = SUB_EXPLAINS,
 	  .run = remove_keys },
 	{ .name = "path",
-	  .summary = "The file that stored keys are in",
+	  .summary = "Print the path of the file with the stored keys",
 	  .options = json_option,
 	  .flags = SUB_EXPLAINS,
 	  .run = print_paths },
@@ -466,6 +466,6 @@ static const struct subcommand subs[] = {
 
 const struct command command_auth = {
 	.name = "auth",
-	.summary = "Keep API keys, sealed; read at a hidden prompt or stdin",
+	.summary = "Manage API keys; they are stored encrypted",
 	.subs = subs,
 };

@@ -165,8 +165,8 @@ static void show_text(const struct config_entries *e, const char *key,
 		print_entry(entry, verbose);
 	}
 	if (hidden)
-		printf("%sNot shown: what is unset or default (dcode config "
-		       "-v).\n",
+		printf("%sUnset and default settings are not shown; `dcode "
+		       "config -v` shows them.\n",
 		       group ? "\n" : "");
 }
 
@@ -184,8 +184,8 @@ static int report_unknown(struct app *app, const char *key)
 	} else {
 		sanitize_text(str_of(key), &data);
 		fprintf(stderr,
-			"Unknown config option or section: '%s'. Run dcode "
-			"config -v for all of them.\n",
+			"Unknown config option or section: '%s'. `dcode config "
+			"-v` shows all.\n",
 			data.len ? data.ptr : "");
 	}
 	buf_release(&data);
@@ -262,7 +262,7 @@ static int show_paths(struct app *app, const struct args *args)
 
 static const struct arg_row show_options[] = {
 	{ "verbose", 'v', ARG_FLAG, NULL,
-	  "Also what is unset or default, and what each setting is for" },
+	  "Show unset and default settings too, and what each is for" },
 	{ "all", 0, ARG_FLAG, NULL, NULL }, /* the same */
 	ARG_JSON,
 	{ 0 },
@@ -278,14 +278,14 @@ static const struct subcommand subs[] = {
 	  .run = show_settings },
 	{ .name = "get",
 	  .args = "KEY",
-	  .summary = "One setting or section, as dcode config -v names it",
+	  .summary = "Show one setting or section, named as in dcode config -v",
 	  .options = show_options,
 	  .least = 1,
 	  .most = 1,
 	  .flags = SUB_EXPLAINS,
 	  .run = show_settings },
 	{ .name = "path",
-	  .summary = "The files that settings are read from",
+	  .summary = "List the files that settings are read from",
 	  .options = path_options,
 	  .flags = SUB_EXPLAINS,
 	  .run = show_paths },
@@ -294,7 +294,7 @@ static const struct subcommand subs[] = {
 
 const struct command command_config = {
 	.name = "config",
-	.summary = "Settings in effect and where each came from",
+	.summary = "Show the settings in effect, and where each comes from",
 	.topic = "toml",
 	.subs = subs,
 };

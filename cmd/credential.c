@@ -75,7 +75,7 @@ static int ask_passphrase(void *arg, int attempt, char *room, size_t size,
 	if (!secret_terminal(app))
 		return error_set(err, ERR_CONFIG, "%s is not set", phrase_env);
 	n = secret_ask(app,
-		       attempt ? "Wrong passphrase. Once more: "
+		       attempt ? "Wrong passphrase. Try again: "
 			       : "Passphrase of the stored keys: ",
 		       room, size, err);
 	if (n > 0)
@@ -161,15 +161,15 @@ static int unknown(const struct settings *set, const char *name,
 				 "sandbox provider %s needs no key", name);
 	if (own && own->kind == TOML_TABLE && toml_get(own, name)) {
 		error_set(err, ERR_CONFIG,
-			  "models.providers.%.80s names no variable for its "
-			  "key",
+			  "[models.providers.%.80s] does not name the variable "
+			  "of its key",
 			  name);
-		return error_hint(err, "set its api_key_env in "
-				       "~/.deepagents/config.toml first");
+		return error_hint(err, "Set its api_key_env in "
+				       "~/.deepagents/config.toml first.");
 	}
 	error_set(err, ERR_CONFIG, "Unknown provider '%.80s'", name);
 	settings_each_credential(set, list_name, &names);
-	error_hint(err, "known: %s", names.len ? names.ptr : "");
+	error_hint(err, "Known: %s", names.len ? names.ptr : "");
 	buf_release(&names);
 	return -1;
 }
@@ -219,7 +219,7 @@ static bool add_gcloud(const struct settings *set, const struct preset *p,
 	bool found;
 
 	if (program)
-		buf_addf(label, "tokens of %s", program);
+		buf_addf(label, "access token from %s", program);
 	found = program != NULL;
 	free(program);
 	return found;
@@ -292,8 +292,8 @@ int credential_ask(struct app *app, const char *name, struct error *err)
 		error_set(err, ERR_CONFIG, "no API key was entered");
 	else if (n > 0 && !vault_key_ok(change.key))
 		error_set(err, ERR_CONFIG,
-			  "what was entered is no API key: it holds white "
-			  "space or characters that are no ASCII");
+			  "not an API key: the input contains spaces or "
+			  "non-ASCII characters");
 	else if (n > 0)
 		rc = credential_store_key(app, &change, NULL, err);
 	secret_free(room);
@@ -331,8 +331,8 @@ int credential_base_url(const struct credential *c, const char *given,
 	for (size_t i = 0; i < s.len && rc == 0; i++)
 		if (s.ptr[i] <= ' ' || s.ptr[i] >= 0x7F)
 			rc = error_set(err, ERR_CONFIG,
-				       "--base-url holds white space or "
-				       "characters that are no ASCII");
+				       "--base-url contains spaces or "
+				       "non-ASCII characters");
 	if (rc == 0 &&
 	    ((!str_starts(s, "https://") && !str_starts(s, "http://")) ||
 	     s.len > VAULT_KEY_MAX))

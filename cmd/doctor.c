@@ -84,7 +84,8 @@ static void check_configuration(struct report *r, const struct settings *set)
 	buf_adds(&text, dir);
 	if (stat(dir, &st) < 0) {
 		verdict = REMARK;
-		buf_adds(&text, " does not exist yet: made when first needed");
+		buf_adds(&text,
+			 " does not exist yet; dcode creates it when needed");
 	} else if (access(dir, R_OK | W_OK | X_OK) < 0) {
 		verdict = BROKEN;
 		buf_adds(&text, " cannot be written");
@@ -99,7 +100,7 @@ static void check_configuration(struct report *r, const struct settings *set)
 			   settings_broken(set));
 	else
 		doctor_add(r, "configuration", "config.toml", FINE,
-			   "readable, or absent");
+			   "readable, or does not exist");
 	for (size_t i = 0; i < n && r->app->json; i++) /* else on stderr */
 		doctor_add(r, "configuration", "warning", REMARK, warnings[i]);
 	if (settings_foreign(set) && r->app->json)
@@ -202,8 +203,8 @@ static void check_sandboxes(struct report *r, struct registry *registry,
 	if (n) {
 		char *count = xasprintf("%zu more", n);
 
-		buf_adds(&rest, ": not ready; dcode doctor -v says what is "
-				"missing");
+		buf_adds(&rest,
+			 ": not ready; dcode doctor -v shows what is missing");
 		doctor_add(r, "sandbox", count, FINE, rest.ptr);
 		free(count);
 	}
@@ -242,7 +243,7 @@ static int run(struct app *app, const struct args *args)
 
 static const struct arg_row options[] = {
 	{ "verbose", 'v', ARG_FLAG, NULL,
-	  "Also the sandboxes that are not ready, and why" },
+	  "Also list the sandboxes that are not ready, and why" },
 	ARG_JSON,
 	{ 0 },
 };

@@ -120,9 +120,9 @@ static void report_keys(struct report *r, const struct told *t)
 			   "line");
 	else
 		doctor_add(r, section, "keys", FINE,
-			   "no kitty keyboard protocol: Shift+Enter is a new "
-			   "line only where modifyOtherKeys works; Alt+Enter "
-			   "and Ctrl+J are everywhere");
+			   "no kitty keyboard protocol: Shift+Enter needs "
+			   "modifyOtherKeys; Alt+Enter and Ctrl+J always make "
+			   "a new line");
 }
 
 static void report_colours(struct report *r, const struct told *t)
@@ -136,21 +136,23 @@ static void report_colours(struct report *r, const struct told *t)
 	if (theme.name == THEME_NONE)
 		why = "none: NO_COLOR is set";
 	else if (theme.name == THEME_LIGHT)
-		why = t->background ? "light, as the terminal's background is"
-				    : "light, as COLORFGBG says";
+		why = t->background ? "light, like the terminal's background"
+				    : "light, according to COLORFGBG";
 	else
-		why = t->background ? "dark, as the terminal's background is"
-				    : "dark: the terminal does not tell its "
-				      "background (/theme light)";
+		why = t->background ? "dark, like the terminal's background"
+				    : "dark: the terminal does not report its "
+				      "background (/theme light changes it)";
 	doctor_add(r, section, "colours", FINE, why);
-	doctor_add(r, section, "links", FINE,
-		   theme.links ? "sent as OSC 8; terminals that do not know it "
-				 "show the text"
-			       : "not sent: the Linux console has none");
+	doctor_add(
+		r, section, "links", FINE,
+		theme.links
+			? "sent as OSC 8; terminals that do not know it "
+			  "show the text"
+			: "not sent: the Linux console does not support them");
 	if (theme.ascii)
 		doctor_add(r, section, "locale", REMARK,
-			   "not UTF-8: signs are ASCII (export "
-			   "LANG=C.UTF-8, or [ui] glyphs = \"unicode\")");
+			   "not UTF-8: symbols are ASCII (export LANG=C.UTF-8, "
+			   "or [ui] glyphs = \"unicode\")");
 	else
 		doctor_add(r, section, "locale", FINE, "UTF-8");
 }
@@ -159,10 +161,9 @@ static void report_answers(struct report *r, const struct told *t)
 {
 	report_keys(r, t);
 	doctor_add(r, section, "updates", FINE,
-		   t->synchronized
-			   ? "synchronized (mode 2026): no frame is seen in "
-			     "part"
-			   : "not synchronized (mode 2026 is not known)");
+		   t->synchronized ? "synchronized (mode 2026): no flicker"
+				   : "not synchronized (the terminal does not "
+				     "know mode 2026)");
 }
 
 /* Its standard output, at most out->max; -1: it failed, or took too long. */
@@ -220,19 +221,18 @@ static void check_tmux(struct report *r)
 	struct str text;
 
 	if (!path || run_tmux(path, &value) < 0) {
-		doctor_add(r, section, "tmux", REMARK,
-			   path ? "does not tell its extended-keys (it is "
-				  "older than 3.2?): Alt+Enter and Ctrl+J "
-				  "make a new line"
-				: "is not on PATH: cannot ask for its "
-				  "extended-keys");
+		doctor_add(
+			r, section, "tmux", REMARK,
+			path ? "does not report extended-keys (older than "
+			       "3.2?): use Alt+Enter or Ctrl+J for a new line"
+			     : "is not on PATH: extended-keys cannot be "
+			       "checked");
 	} else {
 		text = str_trim(buf_str(&value));
 		if (str_is(text, "on") || str_is(text, "always"))
 			doctor_add(r, section, "tmux", FINE,
-				   "extended-keys is on: Shift+Enter comes "
-				   "through where the terminal outside tells "
-				   "it");
+				   "extended-keys is on: Shift+Enter works if "
+				   "the outer terminal reports it");
 		else
 			doctor_add(r, section, "tmux", REMARK,
 				   "extended-keys is off: Shift+Enter is "
@@ -253,20 +253,20 @@ void doctor_check_terminal(struct report *r)
 
 	if (!isatty(STDIN_FILENO) || !isatty(STDOUT_FILENO) ||
 	    tcgetpgrp(STDIN_FILENO) != getpgrp()) {
-		doctor_add(r, section, "screen", FINE,
-			   "not looked at: standard input and output are no "
-			   "terminal here");
+		doctor_add(
+			r, section, "screen", FINE,
+			"not checked, because this is not run in a terminal");
 		return;
 	}
 	if (!term || !term[0] || !strcmp(term, "dumb")) {
 		doctor_add(r, section, "screen", REMARK,
-			   "TERM says that there is none: the chat goes line "
-			   "by line");
+			   "TERM says that it has none: the chat runs line by "
+			   "line");
 		return;
 	}
 	if (ask(&told) && !told.device)
 		snprintf(text, sizeof(text),
-			 "%.64s, which does not answer to what it is", term);
+			 "%.64s, which does not answer queries", term);
 	else
 		snprintf(text, sizeof(text), "%.64s", term);
 	doctor_add(r, section, "type", FINE, text);

@@ -406,7 +406,7 @@ static int run_help(struct app *app, const struct args *args)
 		sub = c ? command_sub(c, args->argv[1]) : NULL;
 		if (!c)
 			return command_misuse(&command_help_all, NULL,
-					      "unrecognized arguments: %s",
+					      "unexpected argument: %s",
 					      args->argv[1]);
 		if (!sub)
 			return command_no_sub(c, args->argv[1]);
@@ -428,14 +428,12 @@ static int run_help(struct app *app, const struct args *args)
 	puts("\nOptions:");
 	args_help(stdout, options_global);
 	args_help(stdout, options_run);
-	puts("\nExit status: 0 done, 1 error, 2 wrong use; of a task: 3 no "
-	     "answer,\n"
-	     "4 all calls refused, 5 one call failed again and again; 78 the "
-	     "policy of\n"
-	     "the machine, 124 --timeout, --max-turns or --max-usd, 130 "
-	     "Ctrl-C, 141\n"
-	     "nobody reads the output, 128+N signal N.\n"
-	     "Configuration: ~/.deepagents/config.toml; see dcode config.");
+	puts("\nExit status: 0 done, 1 error, 2 wrong usage; for a task also 3 "
+	     "no answer,\n4 all calls refused, 5 one call kept failing; 78 "
+	     "forbidden by the policy of\nthis machine, 124 --timeout, "
+	     "--max-turns or --max-usd reached, 130 Ctrl-C,\n141 the reader of "
+	     "the output is gone, 128+N signal N.\nConfiguration: "
+	     "~/.deepagents/config.toml; see dcode config.");
 	list_topics();
 	return 0;
 }
@@ -469,7 +467,7 @@ static const struct subcommand help_subs[] = {
 
 const struct command command_help_all = {
 	.name = "help",
-	.summary = "This help, a command's, or a page of the manual",
+	.summary = "Show this help, a command's, or a page of the manual",
 	.subs = help_subs,
 };
 

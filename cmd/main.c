@@ -90,7 +90,7 @@ static int refuse_word(const char *name)
 	struct error err = { 0 };
 
 	if (!reference_command(name, &err)) {
-		error_set(&err, ERR_USAGE, "there is no command '%s'", name);
+		error_set(&err, ERR_USAGE, "unknown command '%s'", name);
 		if (manual_find(name))
 			error_hint(&err,
 				   "Its page of the manual: dcode help "
@@ -130,8 +130,8 @@ static int check_options(const struct line *l, struct error *err)
 		    args_row(options_global, row->name) != row)
 			continue;
 		error_set(err, ERR_USAGE,
-			  "--%s is an option of a run, not of dcode %s%s%s",
-			  row->name, l->c ? l->c->name : "install",
+			  "--%s cannot be used with dcode %s%s%s", row->name,
+			  l->c ? l->c->name : "install",
 			  l->sub && l->sub->name[0] ? " " : "",
 			  l->sub ? l->sub->name : "");
 		command_name_owners(row->name, err);

@@ -6,107 +6,106 @@
 
 const struct arg_row options_global[] = {
 	{ "non-interactive", 'n', ARG_VALUE, "TEXT",
-	  "Do this one task without asking, print the answer, exit" },
+	  "Do this task without asking, print the answer and exit" },
 	{ "message", 'm', ARG_VALUE, "TEXT",
-	  "Begin the chat with this message" },
+	  "Start the chat with this message" },
 	{ "resume", 'r', ARG_OPTIONAL, "ID",
-	  "Go on with a thread: an id, its beginning, or latest; bare: the "
-	  "last "
-	  "one of this directory" },
+	  "Resume a thread: an id, the start of one, or latest; without ID: "
+	  "the last one of this directory" },
 	{ "fork", 0, ARG_FLAG, NULL,
-	  "With -r: go on in a copy, the thread stays as it is" },
+	  "With -r: continue in a copy; the thread stays unchanged" },
 	{ "agent", 'a', ARG_VALUE, "NAME",
-	  "Whose AGENTS.md and skills are used: ~/.deepagents/NAME" },
+	  "Use the AGENTS.md and skills of this agent (~/.deepagents/NAME)" },
 	{ "skill", 's', ARG_VALUE, "NAME",
-	  "Begin with this skill; the text of -n or -m is what is wanted of "
+	  "Start with this skill; the text of -n or -m says what to do with "
 	  "it" },
 	{ "model", 'M', ARG_VALUE, "SPEC",
 	  "Model, as provider:name or name (anthropic:claude-opus-5)" },
 	{ "default-model", 0, ARG_OPTIONAL, "MODEL",
-	  "Store MODEL as the one that is used without -M, and end; bare: "
-	  "show it" },
+	  "Store MODEL as the default and exit; without MODEL: show it" },
 	{ "clear-default-model", 0, ARG_FLAG, NULL,
-	  "Store none any more, and end" },
+	  "Delete the stored default model and exit" },
 	{ "model-params", 0, ARG_VALUE, "JSON",
-	  "Fields merged into each model request" },
+	  "Merge these fields into each model request" },
 	{ "effort", 0, ARG_VALUE, "LEVEL",
-	  "How much the model thinks: none, minimal, low, medium, high, xhigh "
-	  "or max, as it takes them" },
+	  "Reasoning effort: none, minimal, low, medium, high, xhigh or max, "
+	  "if the model supports it" },
 	{ "max-retries", 0, ARG_VALUE, "N",
-	  "Model retries after a failure (default 4)" },
+	  "Retry a failed model request this often (default 4)" },
 	{ "sandbox", 0, ARG_OPTIONAL, "TYPE",
-	  "Where tools run: none (this machine, the default) or a provider of "
-	  "dcode provider list; bare: [sandboxes].default" },
+	  "Where tools run: none (this machine, the default) or a name from "
+	  "dcode provider list; without PROVIDER: [sandboxes].default" },
 	{ "sandbox-id", 0, ARG_VALUE, "ID",
-	  "Use this existing sandbox; it is never deleted" },
+	  "Use this existing sandbox; dcode never deletes it" },
 	{ "sandbox-snapshot-name", 0, ARG_VALUE, "NAME",
 	  "Start the sandbox from this snapshot" },
 	{ "sandbox-setup", 0, ARG_VALUE, "PATH",
-	  "Run this local script in the sandbox first; ${NAME} comes from "
-	  "your environment" },
+	  "Run this local script in the sandbox first; ${NAME} is filled in "
+	  "from your environment" },
 	{ "workspace", 0, ARG_VALUE, "repo|none|bind",
-	  "What the sandbox has of this directory: a copy of the git working "
+	  "What the sandbox gets of this directory: a copy of the git working "
 	  "tree, nothing, or the directory itself (local, docker)" },
 	{ "include", 0, ARG_VALUE, "PATTERN",
-	  "Send this with --workspace repo although it is a secret, ignored "
-	  "or large; repeatable" },
+	  "With --workspace repo: send this secret, ignored or large file too; "
+	  "repeatable" },
 	{ "history", 0, ARG_VALUE, "N",
-	  "Send the last N commits too, without what is never sent; 0, the "
-	  "default: none" },
+	  "Send the last N commits too, without files that are never sent "
+	  "(default 0)" },
 	{ "apply", 0, ARG_FLAG, NULL,
-	  "With -n: merge what the sandbox changed into the working tree at "
-	  "the end" },
+	  "With -n: merge the sandbox's changes into the working tree at the "
+	  "end" },
 	{ "branch", 0, ARG_VALUE, "NAME",
-	  "With -n: make a commit of it on this new branch" },
+	  "With -n: commit the sandbox's changes to this new branch" },
 	{ "upload", 0, ARG_VALUE, "LOCAL[:REMOTE]",
 	  "Copy this file or directory into the sandbox first; repeatable" },
 	{ "download", 0, ARG_VALUE, "REMOTE[:LOCAL]",
 	  "Copy this out of the sandbox at the end; repeatable" },
-	{ "keep", 0, ARG_FLAG, NULL, "The same as --on-exit keep" },
+	{ "keep", 0, ARG_FLAG, NULL, "Same as --on-exit keep" },
 	{ "on-exit", 0, ARG_VALUE, "delete|stop|keep",
-	  "What the end does with the sandbox; stop keeps its files, keep also "
-	  "what runs in it" },
+	  "At the end: delete the sandbox, stop it (files stay) or keep it "
+	  "running" },
 	{ "sandbox-network", 0, ARG_VALUE, "full|none",
-	  "Network of the sandbox; default: the provider's" },
+	  "Network of the sandbox (default: the provider's)" },
 	{ "shell-allow-list", 'S', ARG_VALUE, "LIST",
-	  "Commands that need no approval: a,b,c or recommended (they read "
+	  "Commands that need no approval: a,b,c, recommended (these can read "
 	  "any file) or all" },
 	{ "allow-fs-tools", 0, ARG_VALUE, "LIST",
-	  "The file tools that the model has: all (default), or some of ls, "
-	  "read_file, write_file, edit_file, delete, glob, grep, execute" },
+	  "File tools of the model: all (default), or a list of ls, read_file, "
+	  "write_file, edit_file, delete, glob, grep, execute" },
 	{ "startup-cmd", 0, ARG_VALUE, "COMMAND",
-	  "Run this where the tools run, before the first prompt" },
+	  "Run this command where the tools run, before the first prompt" },
 	{ "auto-approve", 'y', ARG_FLAG, NULL,
 	  "Approve every tool call, also on this machine" },
 	{ "yolo", 0, ARG_FLAG, NULL,
-	  "The same; a chat asks once whether that is meant" },
+	  "Same as -y; a chat asks once for confirmation" },
 	{ "trust-project", 0, ARG_FLAG, NULL,
-	  "Trust what this project's files bring in: keys, hooks, servers" },
+	  "Trust what this project's files add: keys, hooks, servers" },
 	{ "trust-project-hooks", 0, ARG_FLAG, NULL,
 	  "Run this project's hooks without asking, this time" },
 	{ "trust-project-mcp", 0, ARG_FLAG, NULL,
 	  "Start this project's MCP servers without asking, this time" },
 	{ "mcp-config", 0, ARG_VALUE, "PATH",
-	  "Also start the MCP servers of this file" },
-	{ "no-mcp", 0, ARG_FLAG, NULL, "Start no MCP server" },
+	  "Start the MCP servers of this file too" },
+	{ "no-mcp", 0, ARG_FLAG, NULL, "Start no MCP servers" },
 	{ "max-usd", 0, ARG_VALUE, "N",
-	  "End a task (status 124), or ask in a chat, before more US dollars "
-	  "than this are spent" },
+	  "Stop a task (status 124), or ask in a chat, before spending more "
+	  "than this in US dollars" },
 	{ "max-turns", 0, ARG_VALUE, "N",
-	  "Give up after N model turns (exit status 124)" },
+	  "Stop after N model turns (exit status 124)" },
 	{ "timeout", 0, ARG_VALUE, "SECONDS",
-	  "Give up after this time (exit status 124)" },
-	{ "quiet", 'q', ARG_FLAG, NULL, "Print nothing but the last answer" },
-	{ "no-stream", 0, ARG_FLAG, NULL, "Print the answer once, at the end" },
+	  "Stop after this time (exit status 124)" },
+	{ "quiet", 'q', ARG_FLAG, NULL, "Print only the last answer" },
+	{ "no-stream", 0, ARG_FLAG, NULL,
+	  "Print the answer at the end instead of as it arrives" },
 	{ "plain", 0, ARG_FLAG, NULL,
-	  "Chat line by line, without a screen: for screen readers" },
+	  "Chat line by line, without a screen (for screen readers)" },
 	{ "json", 0, ARG_FLAG, NULL,
 	  "Machine output: with -n one JSON event per line" },
 	{ "output-format", 0, ARG_VALUE, "FORMAT",
-	  "text, or stream-json (the same as --json)" },
+	  "text, or stream-json (same as --json)" },
 	{ "stdin", 0, ARG_FLAG, NULL,
-	  "Read standard input to its end, however long it takes" },
-	{ "install", 0, ARG_VALUE, "NAME", "The same as dcode install NAME" },
+	  "Wait for the end of standard input, however long it takes" },
+	{ "install", 0, ARG_VALUE, "NAME", "Same as dcode install NAME" },
 	{ "version", 'v', ARG_FLAG, NULL, "Print the version" },
 	{ "help", 'h', ARG_FLAG, NULL, "Print this help, or a command's" },
 	{ 0 },
@@ -114,11 +113,11 @@ const struct arg_row options_global[] = {
 
 const struct arg_row options_run[] = {
 	{ "force", 0, ARG_FLAG, NULL,
-	  "Let --upload and --download replace files, and downloads add to "
-	  "directories" },
+	  "Let --upload and --download replace files, and let downloads add to "
+	  "existing directories" },
 	{ "bring", 0, ARG_VALUE, "NAME",
-	  "Let --download bring files and directories of this name, such as "
-	  ".git, too; repeatable" },
+	  "Let --download copy files and directories of this name too, such as "
+	  ".git; repeatable" },
 	{ 0 },
 };
 

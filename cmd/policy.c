@@ -17,9 +17,8 @@ static int check_config(struct app *app, const struct subcommand *sub,
 	if (!fault || (sub && sub->flags & SUB_UNRESTRICTED))
 		return 0;
 	error_set(&why, ERR_UNGUARDED, "%s", fault);
-	error_hint(&why,
-		   "Nothing runs without its limits. Mend the file; dcode "
-		   "config and dcode doctor run meanwhile.");
+	error_hint(&why, "Fix the file. Until then, only dcode config and "
+			 "dcode doctor run.");
 	error_topic(&why, "toml");
 	if (policy_go_on_without(app, &why, err) < 0)
 		return -1;
@@ -41,8 +40,8 @@ int policy_check(struct app *app, const struct subcommand *sub,
 	if (!why)
 		return check_config(app, sub, set, err);
 	error_set(err, ERR_POLICY, "the policy of this machine: %s", why);
-	return error_hint(err, "Ask whoever looks after this machine; dcode"
-			       " config path shows the file.");
+	return error_hint(err, "Ask the administrator of this machine. `dcode "
+			       "config path` shows the file.");
 }
 
 int policy_go_on_without(struct app *app, const struct error *why,
@@ -54,7 +53,7 @@ int policy_go_on_without(struct app *app, const struct error *why,
 	if (asks) {
 		app_borrow_terminal(app);
 		app_warn_line(why->message);
-		rc = secret_confirm(app, "Go on without this file? [y/N] ",
+		rc = secret_confirm(app, "Continue without this file? [y/N] ",
 				    err);
 		app_return_terminal(app);
 		if (rc)
@@ -64,8 +63,9 @@ int policy_go_on_without(struct app *app, const struct error *why,
 	err->code = ERR_UNGUARDED;
 	if (err->hint[0])
 		return -1;
-	return error_hint(err,
-			  asks ? "It restricts what dcode may do: mend it."
-			       : "It restricts what dcode may do. Mend it, "
-				 "or start a chat, which asks.");
+	return error_hint(
+		err,
+		asks ? "This file restricts what dcode may do. Fix it first."
+		     : "This file restricts what dcode may do. Fix it, or "
+		       "start a chat, which asks.");
 }

@@ -14,13 +14,13 @@
 enum { USUAL_COLUMNS = 80, SHOWN_MAX = 1 << 20, MOST_ITEMS = 6 };
 
 static const char again[] =
-	"dcode asks again when the entry or one of these files changes. What "
-	"they load or\nstart in turn, and files that a pattern (*) stands for, "
-	"are not covered.\n";
+	"dcode asks again when the entry or one of these files changes. It "
+	"does not notice\nchanges to what they load or start, or to files that "
+	"match a pattern (*).\n";
 
 static const char unnamed[] =
-	"One of its commands names no file of the project: any change of the "
-	"project runs\nunasked.\n";
+	"One of its commands names no file of the project, so changes to the "
+	"project\nrun without another question.\n";
 
 static size_t columns(void)
 {
@@ -35,10 +35,10 @@ static const char *purpose(const struct trust_entry *e)
 {
 	if (e->kind == TRUST_SUBAGENT)
 		return "wants to choose a model or a sandbox for a subagent, "
-		       "which costs money and\nis sent your work";
+		       "which costs money and\nreceives your work";
 	if (!e->n_words)
 		return "wants dcode to connect to an address, which sees what "
-		       "is sent there";
+		       "dcode sends there";
 	return "wants to run a program on this machine, with your rights and "
 	       "outside of any\nsandbox";
 }
@@ -82,7 +82,7 @@ static bool show(const struct app *app, const struct trust_entry *e,
 	mask_text(app->mask, buf_str(&text), &masked);
 	whole = !masked.over && !text.over && !variables.over;
 	fprintf(stderr, "\nThis project %s:\n%s%s%s", purpose(e),
-		!whole       ? "  it is too long to be shown: not allowed\n"
+		!whole ? "  it is too long to show, so it is not allowed\n"
 		: masked.len ? masked.ptr
 			     : "",
 		whole && e->n_words ? again : "",
@@ -101,8 +101,7 @@ static int on_ask(void *arg, const struct trust_entry *e, const char *files,
 	int rc = 0;
 
 	if (show(app, e, files))
-		rc = secret_confirm(
-			app, "Allow it, now and from now on? [y/N] ", err);
+		rc = secret_confirm(app, "Allow it from now on? [y/N] ", err);
 	return rc;
 }
 

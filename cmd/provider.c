@@ -165,7 +165,7 @@ static void print_rest(const struct buf *names, size_t n)
 
 	buf_addf(&text, "%zu more %s not ready (", n, n == 1 ? "is" : "are");
 	sanitize_line(buf_str(names), &text);
-	buf_adds(&text, "): dcode provider list -v says what is missing");
+	buf_adds(&text, "): dcode provider list -v shows what is missing");
 	if (n)
 		args_text(stdout, text.ptr, 0, 0);
 	buf_release(&text);
@@ -245,19 +245,19 @@ static int list(struct app *app, const struct args *args)
 
 static const struct arg_row list_options[] = {
 	{ "verbose", 'v', ARG_FLAG, NULL,
-	  "Also those that are not ready, and why" },
+	  "Also list those that are not ready, and why" },
 	ARG_JSON,
 	{ 0 },
 };
 
 static const struct arg_row test_options[] = {
-	{ "quick", 0, ARG_FLAG, NULL, "Leave out the slow checks" },
+	{ "quick", 0, ARG_FLAG, NULL, "Skip the slow checks" },
 	{ "large", 0, ARG_FLAG, NULL,
-	  "Also 100 MB of output and a file of 1 GiB" },
+	  "Also test 100 MB of output and a file of 1 GiB" },
 	{ "only", 0, ARG_VALUE, "TEXT",
-	  "Only the checks with this in their name" },
+	  "Run only the checks with this in their name" },
 	{ "snapshot", 0, ARG_VALUE, "NAME",
-	  "Also make this snapshot, which stays, and start from it" },
+	  "Also make this snapshot (it stays) and start from it" },
 	ARG_JSON,
 	{ 0 },
 };
@@ -265,13 +265,13 @@ static const struct arg_row test_options[] = {
 static const struct subcommand subs[] = {
 	{ .name = "list",
 	  .aliases = "ls",
-	  .summary = "Which are ready here",
+	  .summary = "List the providers that are ready here",
 	  .options = list_options,
 	  .flags = SUB_UNRESTRICTED,
 	  .run = list },
 	{ .name = "test",
 	  .args = "TYPE",
-	  .summary = "Make a sandbox, check what the provider promises, "
+	  .summary = "Create a sandbox, check what the provider promises, "
 		     "delete it",
 	  .options = test_options,
 	  .least = 1,
@@ -282,8 +282,7 @@ static const struct subcommand subs[] = {
 
 const struct command command_provider = {
 	.name = "provider",
-	.summary = "The sandbox providers: which are ready here, and whether "
-		   "one keeps its promises",
+	.summary = "List sandbox providers, and test one",
 	.topic = "providers",
 	.subs = subs,
 };

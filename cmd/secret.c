@@ -151,8 +151,7 @@ static int ask_hidden(struct app *app, const char *prompt, bool leaves,
 	if (fd < 0 || tcgetattr(fd, &was) < 0) {
 		if (fd >= 0)
 			close(fd);
-		return error_set(err, ERR_USAGE,
-				 "there is no terminal to ask at");
+		return error_set(err, ERR_USAGE, "cannot ask: no terminal");
 	}
 	hidden = was;
 	hidden.c_lflag &= ~(tcflag_t)(ECHO | ECHONL | ICANON);

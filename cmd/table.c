@@ -133,11 +133,10 @@ static int run_checked(struct app *app, const struct command *c,
 	} else if (sub->most >= 0 && args->argc > sub->most) {
 		rc = sub->flags & SUB_SECRET
 			     ? command_misuse(c, sub->name,
-					      "a key is never given on the "
-					      "command line, where others see "
-					      "it")
+					      "do not put a key on the command "
+					      "line: other users could see it")
 			     : command_misuse(c, sub->name,
-					      "unrecognized arguments: %s",
+					      "unexpected argument: %s",
 					      args->argv[sub->most]);
 	} else {
 		rc = sub->run(app, args);
@@ -282,7 +281,8 @@ int command_no_sub(const struct command *c, const char *word)
 	snprintf(name, sizeof(name), "%s %s", c->name, word);
 	if (reference_command(name, &err))
 		return command_refuse(c, NULL, &err);
-	return command_misuse(c, word, "there is no '%s %s'", c->name, word);
+	return command_misuse(c, word, "unknown command '%s %s'", c->name,
+			      word);
 }
 
 void command_name_owners(const char *option, struct error *err)

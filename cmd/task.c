@@ -204,11 +204,11 @@ static int verdict(struct task *t, const struct stop *stop, struct error *err,
 	if (err->code == ERR_BUDGET) {
 		*status = "max_usd";
 		if (r->session && session_is_stored(r->session))
-			(void)error_hint(err,
-					 "dcode -r %.40s --max-usd N goes on",
-					 session_id(r->session));
+			(void)error_hint(
+				err, "`dcode -r %.40s --max-usd N` continues.",
+				session_id(r->session));
 		else
-			(void)error_hint(err, "give a higher --max-usd");
+			(void)error_hint(err, "Use a higher --max-usd.");
 		return STATUS_LIMIT;
 	}
 	return app_exit_status(err);

@@ -70,7 +70,7 @@ static int list_allowed(struct app *app, const struct args *args)
 	if (rc == 0 && app->json)
 		app_envelope("trust list", &l.data);
 	else if (rc == 0 && !l.n)
-		puts("Nothing of any repository is allowed to run here.");
+		puts("You have allowed nothing that comes from a repository.");
 	buf_release(&l.data);
 	return rc < 0 ? app_fail(app, &err) : 0;
 }
@@ -101,21 +101,21 @@ static int forget(struct app *app, const struct args *args)
 
 static const struct arg_row list_options[] = { ARG_JSON, { 0 } };
 static const struct arg_row forget_options[] = {
-	{ "all", 0, ARG_FLAG, NULL, "Of every repository" },
+	{ "all", 0, ARG_FLAG, NULL, "Forget all repositories" },
 	{ 0 },
 };
 
 static const struct subcommand subs[] = {
 	{ .name = "list",
 	  .aliases = "ls",
-	  .summary = "What was allowed, of which repositories",
+	  .summary = "List what you allowed, by repository",
 	  .options = list_options,
 	  .flags = SUB_UNRESTRICTED,
 	  .run = list_allowed },
 	{ .name = "forget",
 	  .aliases = "revoke",
 	  .args = "[DIR]",
-	  .summary = "Ask again about what the repository at DIR brings",
+	  .summary = "Ask again about the repository at DIR",
 	  .options = forget_options,
 	  .most = 1,
 	  .flags = SUB_UNRESTRICTED,
@@ -125,6 +125,7 @@ static const struct subcommand subs[] = {
 
 const struct command command_trust = {
 	.name = "trust",
-	.summary = "Hooks and servers of repositories that you allowed",
+	.summary = "List and forget the hooks and servers of repositories that "
+		   "you allowed",
 	.subs = subs,
 };

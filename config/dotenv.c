@@ -34,7 +34,8 @@ static void warn(struct dotenv_reader *r, int line, const char *fmt, ...)
 	vsnprintf(what, sizeof(what), fmt, ap);
 	va_end(ap);
 	if (d->n_warnings == DOTENV_MOST_WARNINGS)
-		snprintf(what, sizeof(what), "more of this is not shown");
+		snprintf(what, sizeof(what),
+			 "more warnings about this file are not shown");
 	d->warnings =
 		xrealloc(d->warnings, d->n_warnings + 1, sizeof(*d->warnings));
 	d->warnings[d->n_warnings++] =
@@ -130,7 +131,7 @@ static void keep_reference(struct dotenv_reader *r, struct str name,
 {
 	warn(r, r->line,
 	     "${%.*s} is not set in this file and stays as it is: a project's "
-	     ".env file is not given other values",
+	     ".env file gets no other values",
 	     name.len > 80 ? 80 : (int)name.len, name.ptr);
 	buf_add(&r->value, r->at, (size_t)(end - r->at));
 }
@@ -293,7 +294,8 @@ static void keep(struct dotenv_reader *r, struct str name, int line)
 		warn(r, line, "%.*s may not be set in %s.env file; ignored",
 		     len, name.ptr, owner);
 	else if (r->value.len && memchr(r->value.ptr, '\0', r->value.len))
-		warn(r, line, "%.*s holds a NUL byte; ignored", len, name.ptr);
+		warn(r, line, "%.*s contains a NUL byte; ignored", len,
+		     name.ptr);
 	else if (r->value.over)
 		warn(r, line, "%.*s is larger than %d bytes; ignored", len,
 		     name.ptr, DOTENV_LARGEST_VALUE);

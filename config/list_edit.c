@@ -113,8 +113,8 @@ static int check(const struct list_edit *e, struct str text, struct str item,
 static int refuse(const struct list_edit *e, struct error *err)
 {
 	return error_set(err, ERR_CONFIG,
-			 "%s: %s.%s is written in a way that dcode does not "
-			 "change: change it there",
+			 "%s: dcode cannot change %s.%s as it is written "
+			 "there: change it by hand",
 			 e->name, e->table, e->key);
 }
 

@@ -53,13 +53,14 @@ static void check_foreign(struct settings *s, const struct toml_value *v,
 	if (!key)
 		refuse(s, v, path,
 		       "is not a setting that dcode knows, so it cannot be "
-		       "honoured");
+		       "enforced");
 	else if (key->kinds && !(key->kinds & 1U << v->kind))
 		refuse(s, v, path, "has a value of the wrong type");
 	else if (!strcmp(path, "interpreter.enable_interpreter") && v->integer)
-		refuse(s, v, path, "cannot be honoured: dcode has none");
+		refuse(s, v, path,
+		       "cannot be enforced: dcode does not have it");
 	else if (!strcmp(path, "startup.mode") && !is_text(v, "manual"))
-		refuse(s, v, path, "can only be \"manual\" here");
+		refuse(s, v, path, "must be \"manual\" here");
 	else if (!strcmp(path, "runtime.recursion_limit") &&
 		 (v->integer < STEPS_LEAST || v->integer > STEPS_MOST))
 		refuse(s, v, path, "must be from 25 to 100000");
@@ -77,7 +78,7 @@ static void check_keys(struct settings *s, const struct toml_value *table,
 		if (slot && slot->row->flags & SETTING_ENV_ONLY)
 			refuse(s, v, path,
 			       "is only read from the environment, so it "
-			       "cannot be honoured");
+			       "cannot be enforced");
 		else if (!slot && v->kind == TOML_TABLE && v->n_items)
 			check_keys(s, v, path);
 		else if (!slot)

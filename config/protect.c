@@ -27,8 +27,7 @@ int protect_load(struct protect *p, const struct settings *set,
 
 		if (strchr(name, '/') || !name[strspn(name, ".")])
 			return error_set(err, ERR_CONFIG,
-					 "protect: \"%s\" is not the name of a "
-					 "file",
+					 "protect: not a file name: \"%s\"",
 					 name);
 	}
 	return 0;

@@ -8,49 +8,51 @@ const struct setting settings_core[] = {
 	{
 		.key = "agents.default",
 		.example = "\"reviewer\"",
-		.help = "Agent to use, as -a NAME",
+		.help = "Agent to use, like -a NAME",
 	},
 	{
 		.key = "agents.recent",
 		.example = "\"agent\"",
-		.help = "Agent used last; where agents.default is not set",
+		.help = "Agent used last, if agents.default is not set",
 	},
 	{
 		.key = "approvals.allow",
 		.example = "[]",
 		.type = SETTING_LIST,
-		.help = "Calls that run unasked; A at a question adds one",
+		.help = "Calls that run without asking; A at a question adds "
+			"one",
 	},
 	{
 		.key = "approvals.review",
 		.example = "\"all\"",
-		.help = "all: ask about calls that only read, too",
+		.help = "all: also ask about calls that only read",
 	},
 	{
 		.key = "approvals.sandbox",
 		.example = "\"ask\"",
-		.help = "auto or ask: about calls in an isolated sandbox "
-			"(auto)",
+		.help = "auto or ask: whether to ask about calls in an "
+			"isolated sandbox (auto)",
 	},
 	{
 		.key = "limits",
 		.example = "{ max_usd = 3.00 }",
 		.type = SETTING_TABLE,
-		.help = "max_usd: as --max-usd; warn_usd: amounts to warn at",
+		.help = "max_usd: like --max-usd; warn_usd: amounts to warn at",
 	},
 	{
 		.key = "mcp.allow",
 		.example = "[\"docs/search\", \"tickets/*\"]",
 		.type = SETTING_LIST,
-		.help = "Tools of MCP servers that run unasked: patterns "
-			"SERVER/TOOL",
+		.help = "Tools of MCP servers that run without asking: "
+			"patterns SERVER/TOOL",
 	},
 	{
 		.key = "mcp.call_timeout",
 		.unit = "seconds",
 		.type = SETTING_INT,
 		.fallback = "300",
-		.help = "Seconds for one call of an MCP server's tool",
+		.help = "Seconds that one call of an MCP server's tool may "
+			"take",
 	},
 	{
 		.key = "mcp.disabled_project_servers",
@@ -69,7 +71,7 @@ const struct setting settings_core[] = {
 		.unit = "seconds",
 		.type = SETTING_INT,
 		.fallback = "10",
-		.help = "Seconds until an MCP server has named its tools",
+		.help = "Seconds that an MCP server may take to list its tools",
 	},
 	{
 		.key = "models.default",
@@ -79,7 +81,7 @@ const struct setting settings_core[] = {
 	{
 		.key = "models.recent",
 		.example = "\"anthropic:claude-opus-5\"",
-		.help = "Model used last; where models.default is not set",
+		.help = "Model used last, if models.default is not set",
 	},
 	{
 		.key = "models.allowed",
@@ -90,8 +92,8 @@ const struct setting settings_core[] = {
 	{
 		.key = "models.effort",
 		.example = "\"high\"",
-		.help = "How much models think: none, minimal, low, medium, "
-			"high, xhigh, max",
+		.help = "Reasoning effort: none, minimal, low, medium, high, "
+			"xhigh, max",
 	},
 	{
 		.key = "models.compact_at",
@@ -99,8 +101,8 @@ const struct setting settings_core[] = {
 		.type = SETTING_INT,
 		.fallback = "85",
 		.least = 10,
-		.help = "How full the window is when a conversation is "
-			"compacted: percent, or tokens",
+		.help = "When to compact a conversation: percent of the "
+			"window, or tokens",
 	},
 	{
 		.key = "models.providers",
@@ -113,47 +115,48 @@ const struct setting settings_core[] = {
 		.fallback = "[\".envrc\", \".husky\", \".vscode\", \".idea\","
 			    " \".mcp.json\", \".deepagents\", \".agents\","
 			    " \".claude\", \".env*\"]",
-		.help = "Names that the model must not write on this machine",
+		.help = "Names of files that the model must not write on this "
+			"machine",
 	},
 	{
 		.key = "retries.busy_seconds",
 		.unit = "seconds",
 		.type = SETTING_INT,
 		.fallback = "600",
-		.help = "Seconds for which a model that is busy (429, 529) is "
-			"asked again",
+		.help = "Seconds to keep retrying a model that is busy (429, "
+			"529)",
 	},
 	{
 		.key = "retries.max_retries",
 		.unit = "retries",
 		.example = "3",
 		.type = SETTING_INT,
-		.help = "Times a failed model request is sent again",
+		.help = "How often a failed model request is retried",
 	},
 	{
 		.key = "sandboxes.copy_limit",
 		.unit = "MiB",
 		.type = SETTING_INT,
 		.fallback = "16384",
-		.help = "MiB that one sandbox cp may bring back",
+		.help = "MiB that one sandbox cp may copy out",
 	},
 	{
 		.key = "sandboxes.default",
 		.example = "\"docker\"",
-		.help = "Provider meant by a bare --sandbox",
+		.help = "Provider that --sandbox without a name uses",
 	},
 	{
 		.key = "sandboxes.keep_for",
 		.unit = "seconds",
 		.type = SETTING_INT,
 		.fallback = "604800",
-		.help = "Seconds for which a sandbox is kept",
+		.help = "Seconds that a sandbox is kept",
 	},
 	{
 		.key = "sandboxes.on_exit",
 		.example = "\"stop\"",
-		.help = "What the end does with the sandbox: delete, stop or "
-			"keep (delete; a chat with work in it asks)",
+		.help = "What happens to the sandbox at the end: delete, stop "
+			"or keep (delete; a chat with work in it asks)",
 	},
 	{
 		.key = "sandboxes.overlap",
@@ -161,7 +164,7 @@ const struct setting settings_core[] = {
 		.flags = SETTING_PREFIX_ONLY,
 		.env = "SANDBOX_OVERLAP",
 		.fallback = "true",
-		.help = "The first request to the model does not wait for the "
+		.help = "Send the first model request without waiting for the "
 			"sandbox",
 	},
 	{
@@ -176,8 +179,8 @@ const struct setting settings_core[] = {
 		.type = SETTING_INT,
 		.env = "SANDBOX_START_TIMEOUT",
 		.flags = SETTING_PREFIX_ONLY,
-		.help = "Seconds that a sandbox may take until it is ready, "
-			"also start_timeout of one provider's table",
+		.help = "Seconds that a sandbox may take to start; also "
+			"start_timeout of one provider's table",
 	},
 	{
 		.key = "shell.allow_list",
@@ -193,15 +196,14 @@ const struct setting settings_core[] = {
 		.type = SETTING_LIST,
 		.flags = SETTING_PREFIX_ONLY,
 		.env = "EXTRA_SKILLS_DIRS",
-		.help = "Directories that links among your own skills may "
-			"lead to",
+		.help = "Directories that links in your own skills may lead to",
 	},
 	{
 		.key = "threads.max_size_mb",
 		.unit = "MiB",
 		.type = SETTING_INT,
 		.fallback = "1024",
-		.help = "MiB that the stored threads may have; 0: no cap",
+		.help = "MiB that the stored threads may take; 0: no cap",
 	},
 	{
 		.key = "threads.when_full",
@@ -219,20 +221,20 @@ const struct setting settings_core[] = {
 	{
 		.key = "ui.glyphs",
 		.fallback = "\"auto\"",
-		.help = "Signs of the screen: auto, unicode or ascii",
+		.help = "Symbols on the screen: auto, unicode or ascii",
 	},
 	{
 		.key = "ui.notify",
 		.fallback = "\"bell\"",
-		.help = "When a long turn ends or a question waits: bell, "
-			"desktop or off",
+		.help = "Signal when a long turn ends or a question waits: "
+			"bell, desktop or off",
 	},
 	{
 		.key = "ui.notify_after",
 		.unit = "seconds",
 		.type = SETTING_INT,
 		.fallback = "30",
-		.help = "Seconds without a key before that",
+		.help = "Seconds without a key press before that signal",
 	},
 	{
 		.key = "ui.theme",
@@ -246,42 +248,43 @@ const struct setting settings_core[] = {
 		.key = "web.allow_hosts",
 		.example = "[\"docs.python.org\", \"*.example.com\"]",
 		.type = SETTING_LIST,
-		.help = "Hosts that fetch_url reads unasked: example.com, "
-			"*.example.com",
+		.help = "Hosts that fetch_url reads without asking: "
+			"example.com, *.example.com",
 	},
 	{
 		.key = "web.allow_private",
 		.type = SETTING_BOOL,
 		.fallback = "false",
-		.help = "fetch_url may read from this machine and private "
+		.help = "Let fetch_url read from this machine and private "
 			"networks",
 	},
 	{
 		.key = "web.allow_search",
 		.type = SETTING_BOOL,
 		.fallback = "false",
-		.help = "web_search runs unasked",
+		.help = "Let web_search run without asking",
 	},
 	{
 		.key = "web.search_command",
 		.example = "[\"/usr/local/bin/search\", \"--json\"]",
 		.type = SETTING_LIST,
-		.help = "Program that searches the web, with its arguments; "
-			"the query comes as JSON on its input",
+		.help = "Program that searches the web, with its arguments; it "
+			"reads the query as JSON from stdin",
 	},
 	{
 		.key = "workspace.fetch_mb",
 		.unit = "MiB",
 		.type = SETTING_INT,
 		.fallback = "1024",
-		.help = "MiB of changed files that may come from a sandbox",
+		.help = "MiB of changed files that a sandbox may send back",
 	},
 	{
 		.key = "workspace.file_mb",
 		.unit = "MiB",
 		.type = SETTING_INT,
 		.fallback = "100",
-		.help = "MiB of one of them; larger ones are named and stay",
+		.help = "MiB that one of these files may have; larger ones are "
+			"named and stay there",
 	},
 	{
 		.key = "workspace.history",
@@ -294,15 +297,15 @@ const struct setting settings_core[] = {
 		.key = "workspace.include",
 		.example = "[\".env.test\", \"data/*.bin\"]",
 		.type = SETTING_LIST,
-		.help = "Patterns of files that are sent although they hold "
-			"secrets, are ignored or large",
+		.help = "Patterns of files to send although they are secret, "
+			"ignored or large",
 	},
 	{
 		.key = "workspace.mode",
 		.example = "\"repo\"",
 		.type = SETTING_STRING,
-		.help = "\"repo\": the git working tree goes into each new "
-			"sandbox; \"bind\": it is bound there; \"none\"",
+		.help = "\"repo\": copy the git working tree into each new "
+			"sandbox; \"bind\": mount it there; \"none\"",
 	},
 	{
 		.key = "workspace.patches_days",

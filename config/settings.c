@@ -62,7 +62,7 @@ static int find_dir(struct settings *s, struct error *err)
 	if (s->dir[0] == '/') /* else it would be a repository's */
 		return 0;
 	return error_set(err, ERR_CONFIG,
-			 "DEEPAGENTS_HOME = \"%.200s\" is no absolute path",
+			 "DEEPAGENTS_HOME = \"%.200s\" is not an absolute path",
 			 given->value);
 }
 
@@ -218,8 +218,7 @@ int settings_load(struct settings **out, const struct settings_input *in,
 
 	if (!home)
 		return error_set(err, ERR_CONFIG,
-				 "HOME is not set, so there is no place for "
-				 "settings");
+				 "HOME is not set, so settings have no place");
 	s = xcalloc(1, sizeof(*s));
 	s->home = home;
 	s->store = in->store;
@@ -375,7 +374,7 @@ int settings_set_flag(struct settings *s, const char *key, const char *value,
 	struct setting_slot *slot = slot_by_path(s, key);
 
 	if (!slot || slot->row->type == SETTING_TABLE)
-		return error_set(err, ERR_USAGE, "there is no setting %s", key);
+		return error_set(err, ERR_USAGE, "unknown setting %s", key);
 	free(slot->flag);
 	slot->flag = xstrdup(value);
 	setting_slot_resolve(s, slot);

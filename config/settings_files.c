@@ -119,8 +119,7 @@ int settings_read_toml(struct settings_file *file, struct toml_value *root,
 	if (fd < 0 && (errno == ENOENT || errno == ENOTDIR))
 		return is_dangling(file->path)
 			       ? error_set(err, ERR_SYSTEM,
-					   "%s: a link that leads nowhere",
-					   file->path)
+					   "%s: a link to nothing", file->path)
 			       : 0;
 	file->state = SETTINGS_FILE_OK;
 	if (fd < 0 || read_file(fd, &st, &text) < 0)

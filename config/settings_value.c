@@ -171,7 +171,7 @@ static struct setting_slot *get(const struct settings *s, const char *group,
 	struct setting_slot *slot = setting_slot_find(s, group, key);
 
 	if (!slot)
-		error_set(err, ERR_CONFIG, "there is no setting %s%s%s",
+		error_set(err, ERR_CONFIG, "unknown setting %s%s%s",
 			  group ? group : "", group ? "." : "", key);
 	return slot;
 }

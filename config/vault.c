@@ -229,7 +229,7 @@ int vault_change(const char *dir, const struct vault_ask *ask,
 
 	if (!change->name[0] || strlen(change->name) > VAULT_NAME_MAX ||
 	    (change->key.len && !vault_key_ok(change->key)))
-		return error_set(err, ERR_USAGE, "this is no key");
+		return error_set(err, ERR_USAGE, "not a key");
 	if (path_mkdirs(dir, 0700, err) < 0)
 		return -1;
 	fd = lock(dir, stop, err);
@@ -239,7 +239,7 @@ int vault_change(const char *dir, const struct vault_ask *ask,
 	if (open_all(&v, &seal, dir, ask, err) < 0)
 		goto out;
 	if (change->key.len && v->n >= VAULT_MOST) {
-		error_set(err, ERR_LIMIT, "there are %d stored keys already",
+		error_set(err, ERR_LIMIT, "%d keys are stored already",
 			  VAULT_MOST);
 		goto out;
 	}

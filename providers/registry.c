@@ -100,7 +100,7 @@ static bool is_reserved(const struct registry *r, const char *name,
 
 	if (registry_name_ok(name) && strcmp(name, "none") != 0)
 		return false;
-	why = xasprintf("%s: no sandbox provider can be named '%s'", origin,
+	why = xasprintf("%s: not a valid sandbox provider name: '%s'", origin,
 			name);
 	warn_skipped(r, why);
 	free(why);
@@ -232,8 +232,8 @@ static int overlay(struct registry *r, struct provider_config *d,
 		rc = settings_set_flag(r->set, key, d->workdir, err);
 	if (rc < 0)
 		error_set(err, ERR_CONFIG,
-			  "%s: sandboxes.providers.%s.working_dir: the "
-			  "directory of this provider cannot be changed",
+			  "%s: sandboxes.providers.%s.working_dir: this "
+			  "provider's directory cannot be changed",
 			  d->origin, d->name);
 	free(key);
 	return rc;

@@ -49,16 +49,16 @@ static bool is_name(const char *name)
 int agent_check_name(const char *name, struct error *err)
 {
 	if (!is_name(name)) {
-		error_set(err, ERR_USAGE,
-			  "'%.80s' cannot be the name of an agent", name);
+		error_set(err, ERR_USAGE, "not a valid agent name: '%.80s'",
+			  name);
 		return error_hint(err,
 				  "Use letters, digits, - and _, at most %d.",
 				  NAME_MOST);
 	}
 	if (is_reserved(name))
 		return error_set(err, ERR_USAGE,
-				 "'%s' cannot be the name of an agent: "
-				 "~/.deepagents/%s is something else",
+				 "not a valid agent name: '%s' "
+				 "(~/.deepagents/%s is something else)",
 				 name, name);
 	return 0;
 }
@@ -90,8 +90,8 @@ static int read_setting(const struct settings *set, const char *key,
 	if (value && agent_exists(set, value))
 		*name = value;
 	else if (value && value[0] && strcmp(value, AGENT_DEFAULT) != 0)
-		app_warn("%s = \"%s\" is not used: there is no such agent; "
-			 "dcode agents list has them",
+		app_warn("%s = \"%s\" is ignored: unknown agent. `dcode agents "
+			 "list` shows all",
 			 key, value);
 	return 0;
 }
@@ -134,8 +134,8 @@ int agent_make(struct app *app, const char *name, struct error *err)
 		rc = path_write(file, str_of(agent_template), 0600, err);
 	if (rc == 0 && !app->quiet)
 		fprintf(stderr,
-			"The agent %s is new: what it should know in every "
-			"run goes into %s\n",
+			"Created the agent %s. Write what it should know in "
+			"every run into %s\n",
 			name, file);
 	free(file);
 	free(dir);
@@ -162,5 +162,6 @@ void agent_remember(struct app *app, const char *name)
 	    !strcmp(recent ? recent : AGENT_DEFAULT, name))
 		return;
 	if (config_file_edit(app, edit_recent, (void *)name, &err) < 0)
-		app_warn("the agent is not remembered: %s", err.message);
+		app_warn("cannot remember the agent for the next start: %s",
+			 err.message);
 }

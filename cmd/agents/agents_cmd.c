@@ -146,10 +146,11 @@ static int confirm(struct app *app, const char *name, const char *dir,
 
 	if (!secret_terminal(app)) {
 		error_set(err, ERR_USAGE,
-			  "there is no terminal to ask whether all of the "
-			  "agent %s is to be deleted",
+			  "cannot ask whether to delete everything of the "
+			  "agent %s: no terminal",
 			  name);
-		return error_hint(err, "--yes deletes it without asking");
+		return error_hint(err,
+				  "Add --yes to delete it without asking.");
 	}
 	buf_adds(&line, "Delete ");
 	sanitize_line(str_of(dir), &line);
@@ -168,7 +169,7 @@ static int reset_checked(struct app *app, const struct args *args,
 	int rc = 1;
 
 	if (there && !S_ISDIR(st.st_mode))
-		return error_set(err, ERR_CONFIG, "%s is no directory", dir);
+		return error_set(err, ERR_CONFIG, "not a directory: %s", dir);
 	if (args_flag(args, "dry-run"))
 		return 1;
 	if (there && !args_flag(args, "yes"))
@@ -232,11 +233,11 @@ static int reset_agent(struct app *app, const struct args *args)
 static const struct arg_row list_options[] = { ARG_JSON, { 0 } };
 
 static const struct arg_row reset_options[] = {
-	{ "agent", 0, ARG_VALUE, "NAME", "The one to begin anew with" },
-	{ "target", 0, ARG_VALUE, "SOURCE",
-	  "Its AGENTS.md becomes a copy of this one's" },
-	{ "dry-run", 0, ARG_FLAG, NULL, "Only say what would be done" },
-	{ "yes", 0, ARG_FLAG, NULL, "Do not ask" },
+	{ "agent", 0, ARG_VALUE, "NAME", "The agent to reset" },
+	{ "target", 0, ARG_VALUE, "SOURCE", "Copy AGENTS.md from this agent" },
+	{ "dry-run", 0, ARG_FLAG, NULL,
+	  "Show what would be done, change nothing" },
+	{ "yes", 0, ARG_FLAG, NULL, "Do not ask for confirmation" },
 	ARG_JSON,
 	{ 0 },
 };
@@ -244,13 +245,13 @@ static const struct arg_row reset_options[] = {
 static const struct subcommand subs[] = {
 	{ .name = "list",
 	  .aliases = "ls",
-	  .summary = "The agents that there are",
+	  .summary = "List the agents",
 	  .options = list_options,
 	  .flags = SUB_UNRESTRICTED,
 	  .run = list_agents },
 	{ .name = "reset",
-	  .summary = "Delete all that an agent has, skills too, and give it a "
-		     "new AGENTS.md",
+	  .summary = "Delete everything an agent has, skills too, and give it "
+		     "a new AGENTS.md",
 	  .options = reset_options,
 	  .run = reset_agent },
 	{ 0 },
@@ -258,7 +259,7 @@ static const struct subcommand subs[] = {
 
 const struct command command_agents = {
 	.name = "agents",
-	.summary =
-		"Agents: an AGENTS.md and skills of their own each (-a NAME)",
+	.summary = "List and reset agents; each has its own AGENTS.md and "
+		   "skills (-a NAME)",
 	.subs = subs,
 };

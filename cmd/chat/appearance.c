@@ -102,13 +102,15 @@ int appearance_choose(struct app *app, struct theme *t, const char *name,
 	enum theme_name chosen;
 
 	if (!parse_name(str_of(name), &chosen)) {
-		error_set(err, ERR_USAGE, "%.40s is no theme", name);
-		return error_hint(err, "/theme auto, dark, light or none");
+		error_set(err, ERR_USAGE, "unknown theme: %.40s", name);
+		return error_hint(err,
+				  "Type /theme auto, dark, light or none.");
 	}
 	theme_choose(t, chosen);
 	value = configured(app);
 	if (value && strcmp(value, theme_name(chosen)) != 0)
-		app_warn("the next session begins with [ui] theme = \"%s\"",
+		app_warn("[ui] theme = \"%s\" is still set, and counts again "
+			 "in the next session",
 			 value);
 	return store(app, chosen, err);
 }

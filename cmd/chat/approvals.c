@@ -31,7 +31,8 @@ static void print_mode(const struct run *r)
 	fprintf(stderr, "The mode is %s.%s\n",
 		run_mode_name(run_allows_all(r) ? RUN_YOLO
 						: (enum run_mode)r->mode),
-		r->options.yes ? " -y was given: that is so until dcode ends."
+		r->options.yes ? " -y was given, so it stays that way until "
+				 "dcode ends."
 			       : "");
 }
 
@@ -39,7 +40,8 @@ static void list_grants(struct run *r)
 {
 	print_mode(r);
 	if (!r->grants.n)
-		fputs("No call is allowed beforehand (a at a question).\n",
+		fputs("No calls are pre-approved. (Press a or A at a question "
+		      "to add one.)\n",
 		      stderr);
 	for (size_t i = 0; i < r->grants.n; i++)
 		print_grant(r, i);
@@ -52,13 +54,13 @@ static void remove_grant(struct run *r, const char *word)
 
 	if (!str_to_int(str_of(word), &number) || number < 1 ||
 	    (uint64_t)number > r->grants.n)
-		fprintf(stderr, "No such number: /approvals lists %zu.\n",
+		fprintf(stderr, "Unknown number: /approvals lists %zu.\n",
 			r->grants.n);
 	else if (grants_remove(&r->grants, (size_t)number - 1, r->app, &err) <
 		 0)
 		(void)app_fail(r->app, &err);
 	else
-		fputs("It is asked about again.\n", stderr);
+		fputs("Removed: dcode asks about this call again.\n", stderr);
 }
 
 bool approvals_command(struct run *r, int n, char **words)

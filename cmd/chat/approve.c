@@ -20,7 +20,7 @@ enum {
 
 static const char question[] = "Allow it? [y/N] ";
 static const char not_all[] =
-	"Not all of it is shown. To see the rest answer v.\n";
+	"This is only a part of it. Answer v to see the rest.\n";
 
 static struct question_screen screen_size(void)
 {
@@ -153,15 +153,15 @@ static void explain_answers(const struct question *q)
 	struct str ignored;
 
 	if (q->n > 1) {
-		fputs("Answers: y to all of these, n, \"n WHY\" for the model,"
-		      " one (one by one), v.\n",
+		fputs("Answers: y (allow all of these), n, \"n WHY\" (tell the "
+		      "model why), one (one by one), v (view).\n",
 		      stderr);
 		return;
 	}
 	fprintf(stderr,
-		"Answers: y, n, \"n WHY\" for the model, a (always this call, "
-		"until dcode ends),\n"
-		"A (always, kept in config.toml), v (view all)%s%s.\n",
+		"Answers: y, n, \"n WHY\" (tell the model why), a (always "
+		"allow this call, until dcode ends),\nA (always, stored in "
+		"config.toml), v (view all)%s%s.\n",
 		dialog_editable(q, &ignored) ? ", e (edit)" : "",
 		dialog_has_more(q) ? ", all (the rest of this answer)" : "");
 }
@@ -230,7 +230,7 @@ static enum dialog_answer ask(struct approve *p, struct question *q,
 	struct question_screen size = screen_size();
 
 	if (show_question(q, size) < 0) {
-		fputs("(too long to be shown: not allowed)\n", stderr);
+		fputs("(too long to show, so it is not allowed)\n", stderr);
 		buf_addf(&q->list[0]->reason,
 			 "The call of %s is too long to be shown to the user, "
 			 "who has to approve it.",
@@ -248,8 +248,8 @@ static enum dialog_answer ask(struct approve *p, struct question *q,
 		if (said != DIALOG_OPEN && said != DIALOG_SHOW &&
 		    is_smaller(now, size)) {
 			/* The terminal may have moved some of it away. */
-			fputs("The terminal became smaller, so here it is "
-			      "again.\n",
+			fputs("The terminal became smaller; here is the "
+			      "question again.\n",
 			      stderr);
 			(void)show_question(q, now);
 		} else if (said == DIALOG_ELSEWHERE) {

@@ -144,14 +144,14 @@ static void store_grant(struct run *r, const struct approval *a)
 
 	if (grants_store(&r->grants, a, r->app, &err) == 0) {
 		fprintf(stderr,
-			"Written to approvals.allow of %s: this call runs "
-			"without a question from now on%s%s.\n"
-			"To take it back: /approvals remove %zu\n",
+			"Stored in approvals.allow of %s: dcode no longer asks "
+			"about this call%s%s.\nTo undo that: /approvals remove "
+			"%zu\n",
 			file, a->sandbox ? ", in each sandbox of " : "",
 			a->sandbox ? a->machine : "", r->grants.n);
 	} else {
 		(void)app_fail(r->app, &err);
-		fputs("So this call is allowed until dcode ends.\n", stderr);
+		fputs("This call is allowed until dcode ends.\n", stderr);
 		grants_add(&r->grants, a, NULL);
 	}
 	free(file);

@@ -167,9 +167,8 @@ static int read_message(struct chat *c, struct buf *message)
 static void report_cut(void)
 {
 	fprintf(stderr,
-		"Not sent: a terminal drops what is beyond %d bytes of a "
-		"line.\nBreak the line, or pipe the text: dcode -m \"...\" < "
-		"FILE\n",
+		"Not sent: the terminal cuts lines after %d bytes.\nSplit the "
+		"line, or pipe the text: dcode -m \"...\" < FILE\n",
 		TERMINAL_LINE);
 }
 
@@ -188,7 +187,7 @@ static bool edit_message(struct chat *c)
 	if (external_edit(&x, ".md", STR(""), &text, &err) < 0) {
 		(void)app_fail(c->run->app, &err);
 	} else if (!str_trim(buf_str(&text)).len) {
-		fputs("Nothing was written: nothing is sent.\n", stderr);
+		fputs("You wrote nothing, so nothing is sent.\n", stderr);
 	} else {
 		sanitize_text(str_trim(buf_str(&text)), &shown);
 		fprintf(stderr, "> %s\n", shown.ptr);

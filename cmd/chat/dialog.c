@@ -303,8 +303,8 @@ static void add_choice(struct rows *out, size_t columns, bool more, bool edits)
 	char text[128];
 
 	snprintf(text, sizeof(text),
-		 "y yes  n no  w no, because...  a always  A in config%s"
-		 "  v view%s",
+		 "y yes  n no  w no, because...  a always  A always, in "
+		 "config%s  v view%s",
 		 edits ? "  e edit" : "", more ? "  t together" : "");
 	if (width_cells(str_of(text)) > columns)
 		snprintf(text, sizeof(text), "y/n/w/a/A%s%s, v: all",
@@ -393,7 +393,7 @@ static int add_call(struct dialog *d, size_t columns, size_t rows,
 		return -1;
 	if (d->hidden)
 		add_line(out, muted,
-			 fitting("Not all of it is shown: v shows the rest.",
+			 fitting("This is only a part: v shows the rest.",
 				 "v shows the rest", columns),
 			 columns);
 	add_answers(d, columns, out);
@@ -408,7 +408,7 @@ static void add_small(const struct dialog *d, size_t columns, struct rows *out)
 	else if (d->keys == QUESTION_SELECTED)
 		answer_row_render(&d->row, columns, out);
 	else
-		add_line(out, strong, STR("v shows it, n is no"), columns);
+		add_line(out, strong, STR("v view, n no"), columns);
 }
 
 void dialog_render(struct dialog *d, size_t columns, size_t rows,
@@ -427,7 +427,7 @@ void dialog_render(struct dialog *d, size_t columns, size_t rows,
 	} else if (d->edits && (rc < 0 || call.n > rows)) {
 		add_answers(d, columns, out);
 	} else if (rc < 0) {
-		add_line(out, strong, STR("Too long to be shown: n is no"),
+		add_line(out, strong, STR("Too long to show: n declines"),
 			 columns);
 	} else if (call.n > rows) {
 		add_small(d, columns, out);

@@ -76,7 +76,7 @@ static void page_rows(struct live *l, const struct rows *rows)
 		status = external_run(&x, line ? line : "less", name, &err);
 	screen_resume(&l->screen);
 	if (status > 0)
-		error_set(&err, ERR_REMOTE, "the pager ended with status %d",
+		error_set(&err, ERR_REMOTE, "the pager exited with status %d",
 			  status);
 	if (err.code)
 		(void)app_fail(l->run->app, &err);

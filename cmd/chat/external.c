@@ -138,8 +138,8 @@ int external_edit(const struct external *x, const char *suffix, struct str text,
 		status = external_run(x, choose_editor(), name, err);
 	if (status > 0)
 		error_set(err, ERR_REMOTE,
-			  "the editor ended with status %d: the text is as it "
-			  "was",
+			  "the editor exited with status %d; the text is "
+			  "unchanged",
 			  status);
 	else if (status == 0)
 		status = read_file(name, edited, err);

@@ -141,7 +141,7 @@ static int end_begun_line(struct chat_input *in, struct buf *early)
 	if (end)
 		begun = str_skip(begun, (size_t)(end - begun.ptr) + 1);
 	sanitize_line(begun, &shown);
-	fprintf(stderr, "(your message goes on) > %s",
+	fprintf(stderr, "(continue your message) > %s",
 		shown.len ? shown.ptr : "");
 	buf_release(&shown);
 	rc = chat_read_line(in, early);

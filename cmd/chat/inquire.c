@@ -49,7 +49,7 @@ static void format_prompt(const struct inquiry_item *item, char *out,
 	};
 
 	snprintf(out, size, "%s (Enter %s): ", how[item->kind],
-		 item->required ? "declines" : "leaves it open");
+		 item->required ? "declines" : "skips it");
 }
 
 /* Marks the choices whose numbers stand in line; false: it is no list of
@@ -82,13 +82,12 @@ static bool take_line(struct inquiry_item *item, struct str line)
 
 	if (item->n_choices && mark_numbers(item, line, &bad)) {
 		if (bad)
-			fprintf(stderr, "There are choices 1 to %zu.\n",
-				item->n_choices);
+			fprintf(stderr, "Choose 1 to %zu.\n", item->n_choices);
 		return !bad;
 	}
 	memset(item->chosen, 0, sizeof(item->chosen));
 	if (line.len > INQUIRY_ANSWER_BYTES) {
-		fputs("That is too long for an answer.\n", stderr);
+		fputs("The answer is too long.\n", stderr);
 		return false;
 	}
 	sanitize_text(line, &item->answer);

@@ -103,7 +103,7 @@ static bool take_words(struct inquiry_dialog *d)
 		buf_clear(&item->answer);
 		buf_addstr(&item->answer, buf_str(&clean));
 	} else {
-		d->note = "That is too long for an answer.";
+		d->note = "The answer is too long.";
 	}
 	buf_release(&text);
 	if (item->kind == INQUIRY_CHOICE && clean.len)

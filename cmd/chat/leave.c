@@ -30,10 +30,10 @@ static void print_work(const struct run *r, size_t files)
 	print_add_line(r->app, &line,
 		       r->box.label[0] ? r->box.label : r->box.sandbox.id);
 	if (files)
-		buf_addf(&line, " has %zu changed file%s not here.", files,
-			 files == 1 ? " that is" : "s that are");
+		buf_addf(&line, " has %zu changed file%s not in your tree.",
+			 files, files == 1 ? " that is" : "s that are");
 	else
-		buf_adds(&line, " has work that is not here.");
+		buf_adds(&line, " has work that is only there.");
 	fprintf(stderr, "\n%s\n", line.ptr);
 	buf_release(&line);
 }
@@ -124,7 +124,7 @@ static void print_sandbox(const struct run *r, const struct parting *p)
 		print_line(r->app, "  dcode apply %s", p->name);
 	} else if (p->unreturned) {
 		print_line(r->app,
-			   "What changed in the sandbox is only there.");
+			   "The changes in the sandbox are not applied here.");
 	}
 }
 

@@ -112,8 +112,7 @@ static void add_page(const char *path, const struct files_page *page,
 	if (page->encoding)
 		buf_addf(out, "(%s, shown as UTF-8)\n", page->encoding);
 	if (page->binary || is_large)
-		buf_addf(out,
-			 "(too large to embed, or no text: use read_file)\n");
+		buf_addf(out, "(too large, or not text: use read_file)\n");
 	if (page->binary)
 		warn(path, "is not a text file: only its name is sent");
 	else if (is_large)
@@ -147,16 +146,16 @@ static int attach(struct run *r, const char *path, struct buf *bytes,
 	const struct part *p;
 
 	if (attached_bytes(to) + bytes->len > MEDIA_MESSAGE_BYTES) {
-		warn(path, "is too large: the files of one message have at "
-			   "most 20 MB");
+		warn(path, "is too large: the files of one message are limited "
+			   "to 20 MB");
 		return 0;
 	}
 	p = message_add_media(to, base_name(path), bytes);
 	if (p)
 		buf_addf(out, "\n### %s\n%s\n", path, p->text);
 	else
-		warn(path, "is no PNG, JPEG, GIF, WebP or PDF file: sent as "
-			   "text");
+		warn(path,
+		     "is not a PNG, JPEG, GIF, WebP or PDF file: sent as text");
 	return p != NULL;
 }
 
@@ -164,10 +163,10 @@ static void warn_unread(const char *path, bool media, const struct error *err)
 {
 	if (media && result_is_file_error(err) && err->code == ERR_REMOTE &&
 	    !err->reason[0])
-		warn(path, "is too large: images and PDF files have at most "
-			   "3.75 MB");
+		warn(path, "is too large: the limit for images and PDF files "
+			   "is 3.75 MB");
 	else
-		warn(path, "is no file that can be read: sent as text");
+		warn(path, "is not a readable file: sent as text");
 }
 
 /* 1: it is appended; 0: it stays text. */
@@ -188,7 +187,7 @@ static int add_file(struct run *r, const char *path, struct buf *out,
 
 	free(name);
 	if (rc < 0) {
-		warn(path, "is no path");
+		warn(path, "is not a path");
 		return 0;
 	}
 	window.path = whole;
@@ -234,15 +233,15 @@ static int add_files(struct run *r, struct str text, bool media_only,
 		i += read_path(str_skip(text, i), &path) - 1;
 		joined = i + 2;
 		if (path.over)
-			warn(path.ptr, "is no path");
+			warn(path.ptr, "is not a path");
 		if (!path.len || path.over)
 			continue;
 		buf_addc(&path, '\0');
 		if (media_only && !read_text_is_shown(path.ptr))
 			continue;
 		if (n == MOST_FILES) {
-			warn(path.ptr, "is sent as text: one message takes "
-				       "20 files");
+			warn(path.ptr, "is sent as text: the limit is 20 files "
+				       "per message");
 			continue;
 		}
 		rc = add_file(r, path.ptr, files, stop, err);
@@ -262,14 +261,14 @@ static void add_picture(void *arg, const char *path)
 
 	if (path_read(path, &bytes, &err) < 0)
 		warn_picture(path, err.code == ERR_LIMIT
-					   ? "is too large: images have at "
-					     "most 3.75 MB"
-					   : "cannot be read any more");
+					   ? "is too large: the limit for "
+					     "images is 3.75 MB"
+					   : "can no longer be read");
 	else if (attached_bytes(to) + bytes.len > MEDIA_MESSAGE_BYTES)
-		warn_picture(path, "is too large: the files of one message "
-				   "have at most 20 MB");
+		warn_picture(path, "is too large: the files of one message are "
+				   "limited to 20 MB");
 	else if (!message_add_media(to, base_name(path), &bytes))
-		warn_picture(path, "is no image any more");
+		warn_picture(path, "is no longer an image");
 	buf_release(&bytes);
 }
 

@@ -51,18 +51,18 @@ static void compare(struct approval *a, struct str file)
 		before = buf_str(&text);
 
 	if (!str_is_utf8(before) || str_find(before, '\0') < before.len) {
-		a->file_note = "not text, so no change is shown";
+		a->file_note = "not a text file, so no diff is shown";
 	} else if (!a->tool->old_arg) {
 		tool_change_set(&a->change, before,
 				text_arg(a, a->tool->new_arg));
 	} else if (edit(a, before, &after) == 0) {
 		tool_change_set(&a->change, before, buf_str(&after));
 	} else {
-		a->file_note = "does not hold that text once, so the call will "
-			       "fail";
+		a->file_note = "does not contain this text exactly once, so "
+			       "the edit will fail";
 	}
 	if (!a->change.known && !a->file_note)
-		a->file_note = "too large, so no change is shown";
+		a->file_note = "too large, so no diff is shown";
 	buf_release(&after);
 	buf_release(&text);
 }
@@ -70,7 +70,7 @@ static void compare(struct approval *a, struct str file)
 static void explain_failure(struct approval *a, const struct error *err)
 {
 	if (err->code == ERR_LIMIT)
-		a->file_note = "too large, so no change is shown";
+		a->file_note = "too large, so no diff is shown";
 	if (strcmp(err->reason, "file_not_found") != 0)
 		return;
 	a->file_note = "does not exist yet";
@@ -99,7 +99,7 @@ int preview_read(struct run *r, struct approval *a, const struct stop *stop,
 			&why);
 	real = a->real_path ? a->real_path : path;
 	if (real && secret_files_hold(&r->secrets, real))
-		a->file_note = "holds keys, so no change is shown";
+		a->file_note = "contains keys, so no diff is shown";
 	else if (real && files_load(a->acts_in, real, a->real_path != NULL,
 				    &before, &soon, &why) == 0)
 		compare(a, buf_str(&before));

@@ -256,12 +256,12 @@ static void report(const struct check *c)
 		buf_addf(&line, "%s answered in %lld ms", at, (long long)c->ms);
 	else if (c->cannot_tell)
 		buf_addf(&line,
-			 "%s started in %lld ms (it lists no sandboxes: "
-			 "its first one shows whether all is well)",
+			 "%s started in %lld ms (it cannot list sandboxes; the "
+			 "first run shows whether it works)",
 			 at, (long long)c->ms);
 	else if (c->ready)
 		buf_addf(&line, "%s%s", at,
-			 c->in->offline ? ": not asked (--offline)" : "");
+			 c->in->offline ? ": not checked (--offline)" : "");
 	else
 		buf_addf(&line, "%s", c->why.message);
 	mark(c, c->ready, line.ptr);
@@ -418,8 +418,8 @@ int install_model(const struct install *in)
 		       print_sign(in->app, GLYPH_CROSS), c.variable, c.name,
 		       login_hint(&c, state), in->name);
 	else
-		printf("%s %s: %s\n%s'%s' is ready (its first request shows "
-		       "whether the key is good): dcode -M %s:MODEL\n",
+		printf("%s %s: %s\n%s'%s' is ready (the first request shows "
+		       "whether the key is valid): dcode -M %s:MODEL\n",
 		       print_sign(in->app, GLYPH_CHECK), c.variable, label.ptr,
 		       state == CREDENTIAL_OPTIONAL ? login_hint(&c, state)
 						    : "",

@@ -81,10 +81,9 @@ static int refuse_unsupported(const struct install *in, const char *why)
 {
 	struct error err = { 0 };
 
-	error_set(&err, ERR_CONFIG, "'%s' cannot be made ready: %s", in->name,
-		  why);
-	error_hint(&err, "No package adds it. Vendors that there are: dcode "
-			 "install all-providers");
+	error_set(&err, ERR_CONFIG, "cannot set up '%s': %s", in->name, why);
+	error_hint(&err, "No package adds it. `dcode install all-providers` "
+			 "lists the supported vendors.");
 	return app_fail(in->app, &err);
 }
 
@@ -157,11 +156,11 @@ static int run_uninstall(struct app *app, const struct args *args)
 
 static const struct arg_row options[] = {
 	{ "package", 0, ARG_FLAG, NULL,
-	  "Somebody else's provider: a Python package's name, a "
-	  "wheel, sdist or folder, or an executable" },
-	{ "yes", 0, ARG_FLAG, NULL, "Do not ask" },
+	  "Install a third-party provider: a Python package, wheel, sdist, "
+	  "folder or executable" },
+	{ "yes", 0, ARG_FLAG, NULL, "Do not ask for confirmation" },
 	{ "force", 0, ARG_FLAG, NULL, NULL }, /* the same */
-	{ "offline", 0, ARG_FLAG, NULL, "Ask no server" },
+	{ "offline", 0, ARG_FLAG, NULL, "Contact no server" },
 	ARG_JSON,
 	{ 0 },
 };
@@ -178,16 +177,15 @@ static const struct subcommand subs[] = {
 
 const struct command command_install = {
 	.name = "install",
-	.summary = "Make a provider ready to use: its programs, its key, and "
-		   "one call that proves them. PROVIDER may also "
-		   "be all-sandboxes or all-providers; --package brings in "
-		   "somebody else's",
+	.summary = "Set up a provider: check its programs and key, and make "
+		   "one test call. PROVIDER may also be all-sandboxes or "
+		   "all-providers; --package installs a third-party one",
 	.topic = "providers",
 	.subs = subs,
 };
 
 static const struct arg_row uninstall_options[] = {
-	{ "yes", 0, ARG_FLAG, NULL, "Do not ask" },
+	{ "yes", 0, ARG_FLAG, NULL, "Do not ask for confirmation" },
 	{ 0 },
 };
 
@@ -203,7 +201,7 @@ static const struct subcommand uninstall_subs[] = {
 
 const struct command command_uninstall = {
 	.name = "uninstall",
-	.summary = "Remove a provider that --package brought in",
+	.summary = "Remove a provider that --package installed",
 	.topic = "providers",
 	.subs = uninstall_subs,
 };

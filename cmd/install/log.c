@@ -126,7 +126,7 @@ int install_log_run(const struct install_log *log, char *const *argv,
 		return -1;
 	rc = wait_end(pid, stop, err);
 	if (rc > 0)
-		rc = error_set(err, ERR_REMOTE, "%s ended with status %d",
+		rc = error_set(err, ERR_REMOTE, "%s exited with status %d",
 			       argv[0], rc);
 	return rc;
 }

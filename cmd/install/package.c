@@ -74,12 +74,12 @@ static int look_at_program(struct install_job *j, bool folder,
 	if (!registry_name_ok(j->program + strlen(PROGRAM)) ||
 	    !strcmp(j->program, PROGRAM "none"))
 		return error_set(err, ERR_USAGE,
-				 "no provider can be named '%.100s'",
+				 "not a valid provider name: '%.100s'",
 				 j->program + strlen(PROGRAM));
 	if (folder && !is_file(j->source, j->program, S_IFREG, true)) {
 		error_set(err, ERR_USAGE,
 			  "%s is neither a Python package (pyproject.toml, "
-			  "setup.py) nor does it hold an executable %s",
+			  "setup.py) nor does it contain an executable %s",
 			  j->source, j->program);
 		return -1;
 	}
@@ -125,8 +125,8 @@ static int find_out(struct install_job *j, struct error *err)
 
 	if (strstr(name, "://"))
 		return error_set(err, ERR_USAGE,
-				 "'%.200s' is an address; give a package's "
-				 "name, or a file or folder",
+				 "'%.200s' is an address; use a package name, "
+				 "a file or a folder",
 				 name);
 	if (!looks_like_a_path(name)) {
 		j->source = xstrdup(name);
@@ -147,12 +147,12 @@ static int find_out(struct install_job *j, struct error *err)
 			       ? 0
 			       : look_at_program(j, true, err);
 	if (!S_ISREG(st.st_mode))
-		return error_set(err, ERR_USAGE, "%s is no file", j->source);
+		return error_set(err, ERR_USAGE, "not a file: %s", j->source);
 	if (is_archive(str_of(j->source)))
 		return 0;
 	if (access(j->source, X_OK) < 0)
 		return error_set(err, ERR_USAGE,
-				 "%s is no package, and not executable",
+				 "%s is neither a package nor executable",
 				 j->source);
 	return look_at_program(j, false, err);
 }
@@ -194,7 +194,7 @@ static char *find_pip(struct install_job *j, struct error *err)
 			python = path_join(venv, "bin/python3");
 		} else {
 			error_set(err, ERR_CONFIG, "%s has no pip", python);
-			error_hint(err, "on Debian: apt install python3-pip");
+			error_hint(err, "On Debian: apt install python3-pip");
 			free(python);
 			python = NULL;
 		}
@@ -375,7 +375,7 @@ static int install_now(struct install_job *j, const char *shown)
 		list_providers(j->set, &after);
 		printf("Installed package '%s'.\n", shown);
 		if (!print_gained(buf_str(&before), buf_str(&after)))
-			puts("It brought no new sandbox provider.");
+			puts("It added no sandbox provider.");
 	}
 	buf_release(&before);
 	buf_release(&after);

@@ -150,6 +150,6 @@ int install_uninstall(const struct install *in)
 		return 0;
 	}
 	if (err.code == ERR_NOT_FOUND && sandbox_provider_is_built_in(in->name))
-		error_hint(&err, "it is built in");
+		error_hint(&err, "It is built in.");
 	return app_fail(in->app, &err);
 }

@@ -45,12 +45,12 @@ static void leave_answer(struct live *l, enum dialog_answer a)
 {
 	static const char *const said[] = {
 		[DIALOG_YES] = "Allowed",
-		[DIALOG_ALWAYS] = "Allowed, and from now on",
-		[DIALOG_CONFIG] = "Allowed, and from now on",
+		[DIALOG_ALWAYS] = "Allowed, and always from now on",
+		[DIALOG_CONFIG] = "Allowed, and always from now on",
 		[DIALOG_NO] = "Declined",
 		[DIALOG_REASON] = "Declined",
 		[DIALOG_EDITED] = "Changed",
-		[DIALOG_EDITS] = "Allowed, and edits from now on",
+		[DIALOG_EDITS] = "Allowed, edits too from now on",
 	};
 	const struct question *q = l->asked;
 	const struct approval *call = q->list[0];
@@ -151,8 +151,8 @@ static void accept_edits(struct live *l)
 		l->dialog.note = run_may_auto_edit(l->run)
 					 ? "Shift+Tab allows edits in the "
 					   "working directory only"
-					 : "The policy of this machine asks "
-					   "about every edit";
+					 : "This machine's policy requires a "
+					   "question about every edit";
 		return;
 	}
 	l->run->mode = RUN_AUTO_EDIT;

@@ -617,8 +617,8 @@ void live_watch_cap(struct live *l)
 	/* nobody has answered */
 	if (l->now.kind != JOB_CAP)
 		live_say(l, (struct style){ 0, STYLE_WARN },
-			 "The sandbox has used up the cap (--max-usd), and "
-			 "the question was not answered: the chat ends.");
+			 "The sandbox has reached the cap (--max-usd) and the "
+			 "question was not answered: the chat ends.");
 	end_at_cap(l);
 	live_stop_job(l);
 }

@@ -254,7 +254,7 @@ void live_status_opened(struct live *l)
 	line = xasprintf("%s, tools in %s (%s%s)", l->model,
 			 workdir ? workdir : "?", l->place,
 			 sandbox_is_shared(&l->run->box.sandbox)
-				 ? ", not isolated: each call asks"
+				 ? ", not isolated: asks about each call"
 				 : "");
 	live_say(l, (struct style){ 0, STYLE_MUTED }, line);
 	free(line);
@@ -311,23 +311,23 @@ static const char *state_of(const struct live *l)
 	if (l->run->box.seen == STATE_GONE)
 		return "gone";
 	if (l->ends && clock_ms() >= l->ends)
-		return "its time is over";
+		return "expired";
 	return NULL;
 }
 
 static const char *hint_of(const struct live *l)
 {
 	if (l->confirms && !editor_is_empty(&l->editor))
-		return "yolo has to be allowed: empty the line first";
+		return "yolo needs your confirmation: clear the line first";
 	if (l->confirms && clock_ms() < l->typed + LIVE_QUIET_MS)
-		return "yolo: every call runs on this machine, unasked.";
+		return "yolo: every call runs on this machine without asking.";
 	if (l->confirms)
-		return "yolo: every call runs on this machine, unasked. "
+		return "yolo: every call runs on this machine without asking. "
 		       "y allows it";
 	if (l->armed)
 		return "Ctrl-C again leaves";
 	if (l->held)
-		return "stopped: Enter sends what waits, Esc takes it back";
+		return "stopped: Enter sends the queue, Esc edits it";
 	return NULL;
 }
 

@@ -92,7 +92,7 @@ static int check_address(const char *url, struct error *err)
 	if (oauth_check_url("its \"url\"", url, &why) == 0)
 		return 0;
 	*err = why;
-	return error_hint(err, "A token of a login is sent by https alone, or "
+	return error_hint(err, "dcode sends login tokens only over https, or "
 			       "to this machine.");
 }
 
@@ -111,16 +111,18 @@ static int knock(struct login_visit *v, struct error *err)
 		return error_wrap(err, "asking %s", v->entry->name);
 	if (v->challenge.has_key)
 		return error_set(err, ERR_CONFIG,
-				 "the entry of %s has an Authorization header: "
-				 "a login is of no use beside it",
+				 "%s has an Authorization header in its entry, "
+				 "so a login would not be used",
 				 v->entry->name);
 	if (v->challenge.status == 401 ||
 	    (v->challenge.status < 300 && v->entry->wants_login))
 		return check_address(v->challenge.url, err);
-	error_set(err, ERR_CONFIG, "%s asks for no login: it answers HTTP %d",
+	error_set(err, ERR_CONFIG,
+		  "%s does not ask for a login: it answered HTTP %d",
 		  v->entry->name, v->challenge.status);
-	return error_hint(err, "Where it does so later, its entry needs "
-			       "\"auth\": \"oauth\".");
+	return error_hint(
+		err,
+		"If it needs one later, add \"auth\": \"oauth\" to its entry.");
 }
 
 static int expand_into(struct login_visit *v, const char *text, char **out,
@@ -156,12 +158,13 @@ static int find_client(struct login_visit *v, const struct oauth_net *net,
 	if (v->issuer.register_url)
 		return oauth_register(net, &v->issuer, v->attempt.redirect, g,
 				      &v->stop, err);
-	error_set(err, ERR_CONFIG, "%.200s lets no program register itself",
+	error_set(err, ERR_CONFIG,
+		  "%.200s does not let programs register themselves",
 		  v->issuer.issuer);
-	return error_hint(err,
-			  "Register dcode there, with the redirect address "
-			  "http://127.0.0.1/callback, and give --client-id ID, "
-			  "or \"oauth\": {\"clientId\": \"ID\"} in its entry.");
+	return error_hint(
+		err, "Register dcode there with the redirect address "
+		     "http://127.0.0.1/callback, then use --client-id ID, or "
+		     "put \"oauth\": {\"clientId\": \"ID\"} into its entry.");
 }
 
 static void choose_scope(struct login_visit *v)
@@ -184,10 +187,9 @@ static void show_address(struct login_visit *v, const char *url)
 		"Open this address in a browser, to log in to %s:\n\n%s\n\n",
 		v->entry->name, url);
 	if (v->browser > 0)
-		fprintf(stderr, "A browser was asked to open it. ");
-	fprintf(stderr,
-		"If the browser cannot reach this machine at the end, paste "
-		"the address\nthat it ended at here.\n");
+		fprintf(stderr, "dcode has asked your browser to open it. ");
+	fprintf(stderr, "If the last page does not load, copy its address from "
+			"the browser and\npaste it here.\n");
 }
 
 static int wait_answer(struct login_visit *v, struct buf *code,
@@ -282,9 +284,9 @@ static int find_entry(const struct mcp *m, const char *name,
 		if (!strcmp(mcp_server_entry(mcp_server(m, i))->name, name))
 			s = mcp_server(m, i);
 	if (!s) {
-		error_set(err, ERR_NOT_FOUND, "there is no MCP server '%.64s'",
+		error_set(err, ERR_NOT_FOUND, "unknown MCP server '%.64s'",
 			  name);
-		return error_hint(err, "dcode mcp list shows all there are.");
+		return error_hint(err, "`dcode mcp list` shows all.");
 	}
 	*e = mcp_server_entry(s);
 	mcp_server_status(s, &st);
@@ -293,10 +295,10 @@ static int find_entry(const struct mcp *m, const char *name,
 		return error_wrap(err, "%s", name);
 	}
 	if ((*e)->kind == MCP_STDIO)
-		return error_set(err, ERR_CONFIG,
-				 "%s is a program on this machine: it has no "
-				 "login",
-				 name);
+		return error_set(
+			err, ERR_CONFIG,
+			"%s is a program on this machine and needs no login",
+			name);
 	return 0;
 }
 
@@ -349,7 +351,8 @@ int mcp_logout(struct app *app, const struct args *args)
 		n = logins_remove(app, args->argv[0], &err);
 	if (n < 0)
 		return app_fail(app, &err);
-	printf("%s %s.\n", n ? "Forgot the login to" : "There was no login to",
+	printf("%s %s.\n",
+	       n ? "Deleted the login to" : "No login is stored for",
 	       args->argv[0]);
 	return 0;
 }

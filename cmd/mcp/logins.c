@@ -271,12 +271,12 @@ static int renew_locked(struct app *app, struct login *l, const char *dir,
 	int rc = 0;
 
 	if (gone)
-		return error_set(err, ERR_AUTH, "the login was forgotten");
+		return error_set(err, ERR_AUTH, "the login was deleted");
 	if (!adopted) {
 		rc = oauth_refresh(&net, &l->grant, &stop, err);
 		stop = stop_cleanup(STORE_MS);
 		if (rc == 0 && store(app, l, &ask, &stop, &why) < 0)
-			app_warn("the renewed login of %s is not stored (%s): "
+			app_warn("cannot store the renewed login to %s (%s): "
 				 "the next session may have to log in again",
 				 l->url, why.message);
 	}
@@ -411,8 +411,8 @@ static void give_back(struct app *app, const struct vault_entry *e)
 	if (decode(e, e->url, &g)) {
 		hide(app, e->name, &g);
 		if (oauth_revoke(&net, &g, &stop, &err) < 0)
-			app_warn("the tokens for %s are forgotten here, but "
-				 "were not taken back: %s",
+			app_warn("the tokens for %s are deleted here, but the "
+				 "server did not revoke them: %s",
 				 e->url, err.message);
 	}
 	oauth_grant_release(&g);

@@ -34,9 +34,9 @@ static int check_names(const struct mcp *m, const struct args *args,
 				mcp_server_entry(mcp_server(m, k))->name);
 		if (found)
 			continue;
-		error_set(err, ERR_NOT_FOUND, "there is no MCP server '%.64s'",
+		error_set(err, ERR_NOT_FOUND, "unknown MCP server '%.64s'",
 			  args->argv[i]);
-		return error_hint(err, "dcode mcp list shows all there are.");
+		return error_hint(err, "`dcode mcp list` shows all.");
 	}
 	return 0;
 }
@@ -67,8 +67,8 @@ static void print_servers(struct app *app, struct mcp *m,
 	else if (out.len)
 		fputs(out.ptr, stdout);
 	else
-		puts("No MCP server is configured: dcode mcp config shows "
-		     "where that can be done.");
+		puts("No MCP server is configured. `dcode mcp config` lists "
+		     "the files that can name one.");
 	buf_release(&out);
 }
 
@@ -145,7 +145,7 @@ static int print_places(struct app *app, const struct args *args)
 
 	if (app_settings(app, &set, &err) < 0)
 		return app_fail(app, &err);
-	puts("Later files take precedence, server by server:");
+	puts("For each server, the last of these files that names it counts:");
 	servers_each_place(app, args_value(args, "mcp-config"), print_place,
 			   app);
 	return 0;
@@ -154,17 +154,17 @@ static int print_places(struct app *app, const struct args *args)
 #define CONFIG_ROW                                                             \
 	{                                                                      \
 		"mcp-config", 0, ARG_VALUE, "PATH",                            \
-			"Also the servers of this file"                        \
+			"Use the servers of this file too"                     \
 	}
 
 static const struct arg_row options[] = { CONFIG_ROW, ARG_JSON, { 0 } };
 static const struct arg_row login_options[] = {
 	CONFIG_ROW,
 	{ "no-browser", 0, ARG_FLAG, NULL,
-	  "Open no browser: show the address, and read the answer's" },
+	  "Open no browser: print the address and ask for the final one" },
 	{ "client-id", 0, ARG_VALUE, "ID",
-	  "A client that is registered there already" },
-	{ "scope", 0, ARG_VALUE, "SCOPE", "What the login is to allow" },
+	  "Use this client, which is already registered there" },
+	{ "scope", 0, ARG_VALUE, "SCOPE", "Permissions to ask for" },
 	{ 0 }
 };
 static const struct arg_row config_options[] = { CONFIG_ROW, { 0 } };
@@ -172,32 +172,32 @@ static const struct arg_row config_options[] = { CONFIG_ROW, { 0 } };
 static const struct subcommand subs[] = {
 	{ .name = "list",
 	  .aliases = "ls",
-	  .summary = "Which servers there are, without starting them",
+	  .summary = "List the servers without starting them",
 	  .options = options,
 	  .flags = SUB_UNRESTRICTED,
 	  .run = list },
 	{ .name = "test",
 	  .args = "[NAME...]",
-	  .summary = "Start them, and show their tools or what went wrong",
+	  .summary = "Start servers and show their tools, or what went wrong",
 	  .options = options,
 	  .most = -1,
 	  .run = test },
 	{ .name = "login",
 	  .args = "[NAME]",
 	  .summary = "Log in to a server by OAuth, in a browser; without NAME: "
-		     "which logins there are",
+		     "list the logins",
 	  .options = login_options,
 	  .most = 1,
 	  .run = mcp_login },
 	{ .name = "logout",
 	  .args = "NAME",
-	  .summary = "Forget its tokens, and give them back to who gave them",
+	  .summary = "Delete a server's tokens and revoke them",
 	  .least = 1,
 	  .most = 1,
 	  .flags = SUB_UNRESTRICTED,
 	  .run = mcp_logout },
 	{ .name = "config",
-	  .summary = "The files that can name servers",
+	  .summary = "List the files that can name servers",
 	  .options = config_options,
 	  .flags = SUB_UNRESTRICTED,
 	  .run = print_places },
@@ -206,6 +206,6 @@ static const struct subcommand subs[] = {
 
 const struct command command_mcp = {
 	.name = "mcp",
-	.summary = "MCP servers: what they offer, and whether they work",
+	.summary = "List and test MCP servers, and log in to them",
 	.subs = subs,
 };

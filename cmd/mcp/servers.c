@@ -103,7 +103,7 @@ static bool read_place(void *arg, const struct mcp_place *p)
 		*r->err = err;
 		r->rc = -1;
 	} else if (rc < 0) {
-		app_warn("%s: its MCP servers are left out", err.message);
+		app_warn("%s: its MCP servers are not used", err.message);
 	}
 	buf_wipe(&text);
 	return r->rc == 0;
@@ -188,7 +188,7 @@ static const char *judge_project(struct servers_opening *o,
 
 	if (!o->trust && project_trust_open(o->app, &o->trust, o->err) < 0) {
 		o->rc = -1;
-		return "the list of what was allowed cannot be opened";
+		return "the record of your approvals cannot be opened";
 	}
 	servers_claim(&claim, e, o->app->settings);
 	if (!o->asks)
@@ -256,9 +256,10 @@ static int read_times(struct app *app, struct mcp_host *host, struct error *err)
 		return -1;
 	if (host->startup_ms < 1 || host->startup_ms > 3600 ||
 	    host->call_ms < 1 || host->call_ms > 86400)
-		return error_set(err, ERR_CONFIG,
-				 "[mcp] startup_timeout and call_timeout are "
-				 "seconds: 1 to 3600, and 1 to 86400");
+		return error_set(
+			err, ERR_CONFIG,
+			"[mcp] startup_timeout must be 1 to 3600 seconds, and "
+			"call_timeout 1 to 86400 seconds");
 	host->startup_ms *= 1000;
 	host->call_ms *= 1000;
 	return 0;

@@ -44,7 +44,7 @@ static void add_tools(const struct mcp_status *st, struct buf *out)
 {
 	buf_addf(out, ", %zu tool%s", st->tools, st->tools == 1 ? "" : "s");
 	if (st->recalled)
-		buf_adds(out, " as of the last time");
+		buf_adds(out, " when last started");
 	if (st->left_out)
 		buf_addf(out, " (%zu left out: %s%s)", st->left_out, st->lost,
 			 st->left_out > 5 ? " ..." : "");
@@ -116,7 +116,7 @@ void mcp_show(const struct app *app, struct mcp_server *s, bool names,
 	print_add_line(app, out, e->file);
 	buf_adds(out, e->project ? " (the project's)\n" : "\n");
 	if (e->ignored)
-		buf_addf(out, "    not used here: %s of its entry\n",
+		buf_addf(out, "    not used by dcode: %s of its entry\n",
 			 e->ignored);
 	add_error(app, &st, out);
 	if (st.state == MCP_READY || st.state == MCP_FAILED)

@@ -58,8 +58,7 @@ static int store(struct app *app, const char *spec, struct error *err)
 
 	if (settings_policy(app->settings, key))
 		return error_set(err, ERR_POLICY,
-				 "%s is set by %s, so config.toml does not "
-				 "change it",
+				 "%s is set by %s, which overrides config.toml",
 				 key, SETTINGS_POLICY_FILE);
 	if (spec)
 		rc = model_full_name(app->settings, spec, &full, err);

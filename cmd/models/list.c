@@ -194,7 +194,7 @@ int models_cmd_list(struct app *app, const struct args *args)
 	if (app->json)
 		app_envelope("models list", &l.json);
 	else if (!l.n)
-		fprintf(stderr, "No model is known by that name.\n");
+		fprintf(stderr, "No known model has this name.");
 	free(l.provider);
 	buf_release(&l.json);
 	return 0;

@@ -10,7 +10,7 @@ static const struct arg_row options[] = {
 
 static const struct arg_row test_options[] = {
 	{ "max-usd", 0, ARG_VALUE, "N",
-	  "End it (status 124) before more US dollars than this are spent" },
+	  "Stop before spending more than this, in US dollars (status 124)" },
 	ARG_JSON,
 	{ 0 },
 };
@@ -19,14 +19,16 @@ static const struct subcommand subs[] = {
 	{ .name = "list",
 	  .aliases = "ls",
 	  .args = "[FILTER]",
-	  .summary = "Windows, output limits and prices, and which are ready",
+	  .summary = "List models: context windows, output limits, prices, and "
+		     "which are ready",
 	  .options = options,
 	  .most = 1,
 	  .flags = SUB_UNRESTRICTED,
 	  .run = models_cmd_list },
 	{ .name = "test",
 	  .args = "NAME",
-	  .summary = "Ask a model a few cheap questions: what it can do here",
+	  .summary = "Ask a model a few cheap questions to see what it can do "
+		     "here",
 	  .options = test_options,
 	  .least = 1,
 	  .most = 1,
@@ -36,6 +38,6 @@ static const struct subcommand subs[] = {
 
 const struct command command_models = {
 	.name = "models",
-	.summary = "The models: what is known of them, and what one can do",
+	.summary = "List models, and test what one can do",
 	.subs = subs,
 };

@@ -123,10 +123,10 @@ static int refuse_unpriced(const struct run *r, struct error *err)
 {
 	char *name = run_model_name(r);
 
-	(void)error_set(err, ERR_USAGE,
-			"--max-usd needs to know what %.200s costs, and there "
-			"is no price for it",
-			name);
+	(void)error_set(
+		err, ERR_USAGE,
+		"--max-usd cannot be enforced: the price of %.200s is unknown",
+		name);
 	free(name);
 	return error_hint(err,
 			  "[models.providers.%.40s.profile.\"%.80s\"] in "
@@ -138,11 +138,12 @@ static int refuse_unpriced(const struct run *r, struct error *err)
 static int refuse_param(const struct costly_param *p, struct error *err)
 {
 	(void)error_set(err, ERR_USAGE,
-			"--max-usd cannot count what the parameter %s costs",
+			"--max-usd cannot be enforced: the cost of the "
+			"parameter %s is unknown",
 			p->shown);
 	return error_hint(err,
-			  "leave it out of --model-params and of params in "
-			  "config.toml%s, or run without a cap",
+			  "Remove it from --model-params and from params in "
+			  "config.toml%s, or run without a cap.",
 			  p->kind == COSTLY_TIER
 				  ? ", set input_price and output_price of "
 				    "the model's profile to what it costs"
@@ -189,9 +190,9 @@ int run_money_sandbox(struct run *r, struct error *err)
 		return -1;
 	meter_total(r->app->meter, &total);
 	if (total.cap && price.usd_s < 0)
-		app_warn("the price of a %s sandbox is not known: --max-usd "
-			 "counts the model alone. usd_per_hour of "
-			 "[sandboxes.providers.%s] gives one",
+		app_warn("the price of a %s sandbox is unknown, so --max-usd "
+			 "counts only the model. Set usd_per_hour in "
+			 "[sandboxes.providers.%s]",
 			 p->name, p->name);
 	r->usd_s = price.usd_s;
 	r->metered = 1 + meter_sandbox_begin(r->app->meter, p->name,

@@ -53,14 +53,14 @@ void run_money_line(const struct run *r, struct buf *out)
 	}
 	if (t.unclear)
 		buf_addf(out,
-			 ", and up to %s held back for %" PRId64
-			 " interrupted answer%s, whose bill is not known",
+			 ", and up to %s reserved for %" PRId64
+			 " interrupted answer%s of unknown cost",
 			 money_short(t.unclear, room), t.cut,
 			 t.cut == 1 ? "" : "s");
 	if (no_model && !t.sandbox_ms)
 		buf_adds(out, ": the model has no price");
 	else if (t.model_unpriced && !no_model)
-		buf_adds(out, "; a model without a price is not in it");
+		buf_adds(out, "; models without a price are not counted");
 }
 
 void run_money_json(const struct run *r, struct buf *out)
@@ -116,7 +116,7 @@ static void print_line(void *arg, const struct meter_line *l)
 			 u->cache_read, u->cache_write, u->output);
 	}
 	if (l->unclear)
-		buf_addf(p->out, "; up to %s more for %" PRId64 " cut",
+		buf_addf(p->out, "; up to %s more for %" PRId64 " interrupted",
 			 money_exact(l->unclear, room), l->cut);
 	buf_addc(p->out, '\n');
 }
@@ -138,7 +138,8 @@ static void print_thread(struct run *r, struct buf *out)
 	(void)spend_each(store, t.no, print_line, &p, &ignored);
 	buf_addf(out, "  together %s%s\n",
 		 p.priced || p.total ? money_exact(p.total, room) : "unknown",
-		 p.priced || !p.total ? "" : ", without what has no price");
+		 p.priced || !p.total ? ""
+				      : ", not counting what has no price");
 	thread_release(&t);
 }
 
@@ -149,7 +150,7 @@ void run_money_print(struct run *r, struct buf *out)
 
 	meter_total(r->app->meter, &t);
 	if (!t.used) {
-		buf_adds(out, "Nothing was used yet.\n");
+		buf_adds(out, "Nothing has been used yet.\n");
 		return;
 	}
 	run_money_line(r, out);

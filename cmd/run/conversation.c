@@ -10,11 +10,8 @@ bool conversation_is_stored(const struct run *r, struct error *err)
 {
 	if (r->agent.session)
 		return true;
-	error_set(
-		err, ERR_SYSTEM,
-		"this thread could not be stored, so that it cannot be handed "
-		"on");
-	error_hint(err, "/clear begins a new thread.");
+	error_set(err, ERR_SYSTEM, "cannot switch: this thread was not saved");
+	error_hint(err, "/clear starts a new thread.");
 	return false;
 }
 

@@ -184,9 +184,10 @@ int grants_store(struct grants *g, const struct approval *a, struct app *app,
 
 	rc = refuse_policy(app, err);
 	if (rc == 0 && has_secret(app, call))
-		rc = error_set(err, ERR_USAGE,
-			       "the call holds a secret, so it is not written "
-			       "to config.toml");
+		rc = error_set(
+			err, ERR_USAGE,
+			"the call contains a secret, so it is not written "
+			"to config.toml");
 	else if (rc == 0)
 		rc = edit_config(app, call, true, err);
 	if (rc == 0)

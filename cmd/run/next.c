@@ -117,9 +117,9 @@ static void take_permissions(struct run *n, const struct run *r)
 	}
 	n->options.yes = false;
 	n->mode = RUN_MANUAL;
-	fputs(n->declined ? "You are asked about each call now.\n"
-			  : "Tools act on this machine now: you are asked "
-			    "about each call again.\n",
+	fputs(n->declined ? "dcode now asks about each call.\n"
+			  : "Tools now act on this machine: dcode asks about "
+			    "each call again.\n",
 	      stderr);
 }
 

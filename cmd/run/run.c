@@ -48,7 +48,8 @@ void run_mounts(const struct run *r, struct buf *out)
 	}
 	buf_adds(out, sb->mounts.n ? ")" : "");
 	if (sandbox_is_shared(sb)) {
-		buf_adds(out, " (not isolated: a user's rights on ");
+		buf_adds(out,
+			 " (not isolated: commands have a user's rights on ");
 		sanitize_line(str_of(sandbox_called(sb, id, sizeof(id))), out);
 		buf_addc(out, ')');
 	}
@@ -376,9 +377,9 @@ static int choose_mode(struct run *r, const char *piped, struct error *err)
 	if (o->task || piped || r->interactive)
 		return 0;
 	error_set(err, ERR_USAGE,
-		  "nothing to do: no text comes from standard input, and there "
-		  "is no terminal for a chat");
-	return error_hint(err, "give the task with -n \"...\", or pipe it in");
+		  "nothing to do: standard input is empty, and a chat needs a "
+		  "terminal");
+	return error_hint(err, "Give the task with -n \"...\", or pipe it in.");
 }
 
 /* The flags, then the piped text; *prompt is owned, NULL without any. */

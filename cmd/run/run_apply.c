@@ -30,9 +30,9 @@ static int open_tree(struct run *r, struct workspace *w,
 
 	if (rc <= 0)
 		return rc;
-	error_set(err, ERR_USAGE, "%s: no tree was sent to the sandbox",
-		  flag(r));
-	return error_hint(err, "--workspace repo sends it there.");
+	error_set(err, ERR_USAGE,
+		  "%s: the sandbox has no copy of this repository", flag(r));
+	return error_hint(err, "Add --workspace repo to send it.");
 }
 
 /* What can be said of the branch before there is a sandbox. */
@@ -81,9 +81,9 @@ static int check_result(const struct run *r, const struct bring *b,
 {
 	if (bring_status(b) == 0)
 		return 0;
-	error_set(err, ERR_BUSY, "%s: not all that the sandbox changed is here",
-		  flag(r));
-	return error_hint(err, "dcode apply %s brings it", b->thread);
+	error_set(err, ERR_BUSY,
+		  "%s: not all changes of the sandbox were applied", flag(r));
+	return error_hint(err, "`dcode apply %s` applies the rest.", b->thread);
 }
 
 static int bring_back(struct run *r, struct bring *b, const struct stop *stop,
@@ -145,8 +145,8 @@ int run_apply(struct run *r, struct error *err)
 	if (rc < 0 && r->options.branch && err->code == ERR_USAGE) {
 		err->code = ERR_BUSY;
 		error_hint(err,
-			   "dcode apply %s --branch OTHER makes the commit"
-			   " on another branch.",
+			   "`dcode apply %s --branch OTHER` commits to another "
+			   "branch.",
 			   b.thread);
 	}
 	bring_release(&b);

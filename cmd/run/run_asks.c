@@ -89,11 +89,12 @@ int run_asks_attached(struct run *r, struct error *err)
 		return -1;
 	if (r->box_known)
 		return 0;
-	buf_adds(&line, "dcode did not make this sandbox here: ");
+	buf_adds(&line, "This dcode did not create the sandbox ");
 	print_add_line(r->app, &line, r->options.sandbox_id);
 	fprintf(stderr,
-		"%s\nA no asks about every call that changes something in it "
-		"([approvals] sandbox = \"auto\"\nor \"ask\" answers this).\n",
+		"%s\nIf you say no, dcode asks about every call that changes "
+		"something in it.\n([approvals] sandbox = \"auto\" or \"ask\" "
+		"answers this question.)\n",
 		line.ptr);
 	buf_release(&line);
 	rc = secret_confirm(r->app, "Run calls in it without asking? [y/N] ",

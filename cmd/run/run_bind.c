@@ -37,9 +37,8 @@ static int bind_docker(struct run_options *o, struct settings *set,
 
 	if (o->sandbox_id)
 		return error_set(err, ERR_USAGE,
-				 "--workspace bind needs a new sandbox: it "
-				 "cannot bind a directory in that of "
-				 "--sandbox-id");
+				 "--workspace bind needs a new sandbox and "
+				 "cannot be combined with --sandbox-id");
 	root = user_repo_root(settings_cwd(set), &is_repository, err);
 	if (!root)
 		return -1;
@@ -70,7 +69,7 @@ int run_bind_resolve(struct run_options *o, struct settings *set, bool by_flag,
 	error_set(err, ERR_USAGE,
 		  "--workspace bind is not supported by provider '%s'",
 		  o->sandbox);
-	return error_hint(err, "Use --workspace repo: it sends a copy.");
+	return error_hint(err, "Use --workspace repo, which sends a copy.");
 }
 
 const char *run_bound_directory(const struct sandbox *sb)
@@ -112,13 +111,14 @@ static int check_docker(struct sandbox *sb, const char *dir,
 	here = path_join(dir, name);
 	rc = make_probe(sb, name, stop, err);
 	if (rc > 0) {
-		app_warn("the sandbox's user cannot write %s", dir);
+		app_warn("the sandbox's user cannot write to %s", dir);
 		rc = 0;
 	} else if (rc == 0 && lstat(here, &st) < 0) {
-		rc = error_set(err, ERR_CONFIG,
-			       "%s of the engine is not that of this machine",
-			       dir);
-		error_hint(err, "Use --workspace repo: it sends a copy.");
+		rc = error_set(
+			err, ERR_CONFIG,
+			"the engine's %s is not the directory of this machine",
+			dir);
+		error_hint(err, "Use --workspace repo, which sends a copy.");
 	} else if (rc == 0 && st.st_uid != geteuid()) {
 		app_warn("files made in the sandbox belong to user %lu in %s, "
 			 "not to you",
@@ -140,18 +140,18 @@ static void say_git(const struct sandbox *sb, const char *dir)
 	const char *why = git.limit;
 
 	if (is_outside && strcmp(sb->workdir, dir) != 0)
-		why = "its repository lies outside of the directory, which the "
-		      "sandbox has at another path";
+		why = "its repository is outside of the directory, and the "
+		      "sandbox has it at another path";
 	else if (is_outside && is_docker && !strcmp(git.git_dir, git.common))
-		why = "the repository of a submodule lies outside of the "
-		      "directory; local has it";
+		why = "a submodule's repository is outside of the directory "
+		      "(this works with local)";
 	if (why)
 		app_warn("git does not work in %s in this sandbox: %s. "
 			 "--workspace repo sends a copy of the repository",
 			 dir, why);
 	else if (is_outside && strcmp(git.root, dir) != 0)
 		app_warn("git needs the whole working tree: the sandbox can "
-			 "read %s, and write %s",
+			 "read %s and write %s",
 			 git.root, dir);
 	bind_git_release(&git);
 }
@@ -166,8 +166,8 @@ int run_bind_begin(struct run *r, struct sandbox *sb, const struct stop *stop,
 	if (!dir) {
 		if (r->options.workspace &&
 		    !strcmp(r->options.workspace, "bind"))
-			app_warn("this sandbox was made without the directory:"
-				 " --workspace bind counts for new ones");
+			app_warn("this sandbox was made without the directory; "
+				 "--workspace bind only affects new ones");
 		return 0;
 	}
 	if (!strcmp(r->host.provider->name, "docker"))

@@ -30,8 +30,8 @@ static void warn_project_code(const struct run *r, const struct mcp_entry *e)
 			line.len ? "; it runs " : "runs ", runners.ptr);
 	if (e->project && !trust_names_file(&claim.entry))
 		buf_addf(&line,
-			 "%s its command names no file: any change of the "
-			 "project runs unasked",
+			 "%s its command names no file, so changes to the "
+			 "project run without another question",
 			 line.len ? ";" : "is allowed, and");
 	if (line.len)
 		app_warn("MCP server %s %s", e->name, line.ptr);
@@ -69,10 +69,9 @@ static void warn_unmeant(const struct run *r)
 			    &ignored);
 	for (size_t i = 0; i < n; i++)
 		if (!mcp_allow_means(r->mcp, list[i]))
-			app_warn("allow of [mcp]: \"%s\" allows nothing: it "
-				 "does "
-				 "not name one server of yours. Write "
-				 "SERVER/TOOL, for example \"*/*\"",
+			app_warn("allow of [mcp]: \"%s\" matches none of your "
+				 "servers. Write SERVER/TOOL, for example "
+				 "\"*/*\"",
 				 list[i]);
 }
 

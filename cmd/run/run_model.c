@@ -190,7 +190,8 @@ int run_choose_model(struct run *r, struct error *err)
 	if (model_choose(&r->choice, r->app->settings, model,
 			 r->options.model_params, err) < 0) {
 		if (r->thread.id && !r->options.model && !err->hint[0])
-			error_hint(err, "-M SPEC goes on with another model.");
+			error_hint(err,
+				   "-M MODEL continues with another model.");
 		error_topic(err, err->code == ERR_AUTH ? "auth" : "models");
 		return -1;
 	}

@@ -33,8 +33,8 @@ static void print_flags(const struct run *r, const char *given)
 	add_name(r, "--sandbox ", r->thread.provider, &line);
 	add_name(r, " --sandbox-id ", r->thread.sandbox, &line);
 	fprintf(stderr,
-		"This thread was imported; %s goes on in the sandbox that the "
-		"file names, and never deletes it.%s\n",
+		"This thread was imported. %s continues in the sandbox that "
+		"the file names, and never deletes it.%s\n",
 		line.ptr,
 		!given || !strcmp(given, "none")
 			? ""
@@ -50,9 +50,9 @@ static int ask(struct run *r, struct error *err)
 	add_name(r, "", r->thread.provider, &line);
 	add_name(r, " ", r->thread.sandbox, &line);
 	fprintf(stderr,
-		"This thread was imported. Its file names a sandbox: %s. If it "
-		"is used, the model's\ncommands run there, with what is in it; "
-		"dcode never deletes it.\n",
+		"This thread was imported, and its file names a sandbox: %s. "
+		"If you use it, the\nmodel's commands run there, on the files "
+		"in it. dcode never deletes it.\n",
 		line.ptr);
 	buf_release(&line);
 	rc = secret_confirm(r->app, "Use this sandbox? [y/N] ", err);

@@ -70,10 +70,10 @@ static int network(struct run_options *o, const char *text, struct error *err)
 static int check_together(const struct run_options *o, struct error *err)
 {
 	if (o->apply && o->branch)
-		return error_set(err, ERR_USAGE,
-				 "--apply cannot be combined with --branch: "
-				 "the one writes to the working tree, the "
-				 "other does not");
+		return error_set(
+			err, ERR_USAGE,
+			"--apply cannot be combined with --branch: --apply "
+			"writes to the working tree, --branch does not");
 	if (o->no_mcp && o->mcp_config)
 		return error_set(err, ERR_USAGE,
 				 "--no-mcp and --mcp-config are mutually "
@@ -126,8 +126,8 @@ static int check_words(const struct run_options *o, struct error *err)
 				 "the whole task to -n");
 	if (o->skill && !o->skill[0])
 		return error_set(err, ERR_USAGE,
-				 "argument -s/--skill: NAME is empty; dcode "
-				 "skills list has the names");
+				 "argument -s/--skill: NAME is empty; `dcode "
+				 "skills list` shows all");
 	if (o->fork && !o->resume)
 		return error_set(err, ERR_USAGE,
 				 "--fork requires --resume (-r)");

@@ -93,12 +93,11 @@ static bool say_left(void *arg, const struct ledger_row *row)
 			   instead_of(r));
 	if (row->id[0] && o->fork)
 		print_line(r->app,
-			   "  `--sandbox %s --sandbox-id %s` goes on in"
-			   " it.",
+			   "  `--sandbox %s --sandbox-id %s` continues in it.",
 			   row->provider, row->id);
 	else
 		print_line(r->app,
-			   "  `dcode -r %s --sandbox %s` goes on in it.",
+			   "  `dcode -r %s --sandbox %s` continues in it.",
 			   r->thread.id, row->provider);
 	free(name);
 	return false;
@@ -124,8 +123,9 @@ char *run_own_find(struct run *r, struct store *store)
 	if (!own.label && own.left)
 		(void)ledger_find(own.store, own.left, say_left, r, &ignored);
 	else if (!own.label && own.takes && own.other)
-		print_line(r->app, "The sandbox that this thread had is of "
-				   "another provider.");
+		print_line(
+			r->app,
+			"This thread's sandbox belongs to another provider.");
 	free(own.left);
 	return own.label;
 }

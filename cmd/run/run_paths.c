@@ -63,8 +63,7 @@ enum run_verdict run_decide_reading(const struct run *r, struct approval *a)
 		verdict = RUN_REFUSE;
 	} else if (secret_files_hold(&r->secrets, real)) {
 		buf_addf(&a->reason,
-			 "%s holds keys of the user: it is never read by a "
-			 "tool.",
+			 "%s holds the user's keys: no tool may read it.",
 			 real);
 		verdict = RUN_REFUSE;
 	} else if (run_allows_all(r) || paths_contain(workdir, real) ||
@@ -130,7 +129,7 @@ static void find_objection(const struct protect *p, const char *own,
 		buf_adds(why, "protected: ");
 		sanitize_line(name, why);
 	} else if (t->git) {
-		buf_adds(why, "among the files of a git repository's own");
+		buf_adds(why, "inside a git repository's own files");
 	} else if (t->kind == TARGET_FILE && t->names > 1) {
 		buf_addf(why, "a file with %lld names (hard links)",
 			 (long long)t->names);

@@ -189,8 +189,8 @@ static void judge_by_hooks(struct run *r, struct approval *a,
 		*verdict = RUN_ASK;
 		if (!r->interactive)
 			buf_adds(&a->reason,
-				 "A hook of the user's wants this call to be "
-				 "asked about, and there is nobody to ask.");
+				 "A hook requires approval for this call, and "
+				 "nobody can be asked.");
 	} else if (*verdict == RUN_ASK && a->hook_allows &&
 		   run_check_yolo(r, &ignored) == 0) {
 		*verdict = RUN_ALLOW;
@@ -233,18 +233,18 @@ void run_limits(const struct run *r, struct buf *out)
 	if (r->options.yes || (!on_host(r) && !allow->given))
 		return;
 	if (!allow->given) {
-		buf_adds(out, "only read files of the working directory (-S "
-			      "LIST allows commands, and changes there; -y "
-			      "everything)");
+		buf_adds(out,
+			 "only read files in the working directory (-S LIST "
+			 "allows commands and changes there, -y everything)");
 		return;
 	}
 	buf_adds(out,
 		 allow->all ? "run any command" : "run only these commands: ");
 	allow_list_names(allow, out);
 	if (on_host(r))
-		buf_adds(out, ", and change files of the working directory, "
-			      "but not in .git or protected names (-y allows "
-			      "everything)");
+		buf_adds(out,
+			 ", and change files in the working directory, but not "
+			 "in .git or protected names (-y allows everything)");
 }
 
 static int forbidden(const char *flag, const char *key,
@@ -336,7 +336,7 @@ void run_policy_remark(const struct run_options *o, const struct settings *set)
 
 	if (box && box->kind == TOML_STRING && box->text[0] &&
 	    !strcmp(o->sandbox, "none"))
-		app_warn("sandboxes.default of this machine is '%s', but tools"
-			 " run here: no --sandbox was given",
+		app_warn("[sandboxes] default is '%s', but tools run on this "
+			 "machine: --sandbox was not given",
 			 box->text);
 }

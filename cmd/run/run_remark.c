@@ -17,27 +17,26 @@ bool run_remark_add(const struct run *r, struct buf *out)
 	static const char *const words[] = {
 		[FINISH_LENGTH] = "the answer was cut at the model's output "
 				  "limit; raise max_tokens with --model-params",
-		[FINISH_WINDOW] = "the answer was cut where the model's "
-				  "context window ends; begin a new "
-				  "conversation",
-		[FINISH_REFUSAL] = "the model refused to answer; the request "
-				   "was taken out of the conversation: word it "
-				   "differently, or choose another model",
+		[FINISH_WINDOW] = "the answer was cut: the model's context "
+				  "window is full; start a new conversation",
+		[FINISH_REFUSAL] = "the model refused to answer; dcode removed "
+				   "the request from the conversation: "
+				   "rephrase it, or choose another model",
 	};
 	enum finish finish = r->agent.finish;
 
 	if (finish == FINISH_REFUSAL && r->agent.reason[0] &&
 	    strcmp(r->agent.reason, "refusal") != 0)
 		buf_addf(out,
-			 "the vendor's filter stopped the answer (%s); the "
-			 "request was taken out of the conversation: word it "
-			 "differently, or choose another model",
+			 "the vendor's filter stopped the answer (%s); dcode "
+			 "removed the request from the conversation: rephrase "
+			 "it, or choose another model",
 			 r->agent.reason);
 	else if (finish < sizeof(words) / sizeof(words[0]) && words[finish])
 		buf_adds(out, words[finish]);
 	else if (!has_answer(r) && !r->agent.hook_ended)
-		buf_adds(out, "the model ended its turn without a word: send "
-			      "the message again, or choose another model");
+		buf_adds(out, "the model returned an empty answer: send the "
+			      "message again, or choose another model");
 	return out->len > 0;
 }
 
@@ -60,14 +59,11 @@ int run_remark_outcome(const struct run *r, const char **status,
 	if (a->finish != FINISH_REFUSAL && acts && a->refused_acts == acts) {
 		*status = "refused";
 		(void)error_set(why, ERR_REFUSED,
-				"%s that would have written or run something "
-				"%s refused",
+				"%s to write or run something %s refused",
 				acts == 1 ? "the one call" : "all calls",
 				acts == 1 ? "was" : "were");
-		(void)error_hint(why,
-				 "-y allows all, -S LIST commands; "
-				 "--sandbox NAME runs them apart from this "
-				 "machine");
+		(void)error_hint(why, "-y allows all, -S LIST some commands; "
+				      "--sandbox NAME runs them in a sandbox.");
 		error_topic(why, "approvals");
 		return STATUS_REFUSED;
 	}
@@ -75,9 +71,8 @@ int run_remark_outcome(const struct run *r, const char **status,
 		return 0;
 	*status = "no_answer";
 	if (a->finish != FINISH_REFUSAL && a->thought)
-		buf_adds(&line, "the model only thought, and gave no answer: "
-				"send the message again, or choose another "
-				"model");
+		buf_adds(&line, "the model thought but gave no answer: send "
+				"the message again, or choose another model");
 	else
 		(void)run_remark_add(r, &line);
 	if (!line.len)

@@ -49,7 +49,8 @@ int run_resume_find(struct run *r, struct error *err)
 	if (!latest || err->code != ERR_NOT_FOUND || r->app->unattended)
 		return -1;
 	*err = (struct error){ 0 };
-	fputs("No previous threads of this directory, starting new.\n", stderr);
+	fputs("No earlier thread in this directory; starting a new one.\n",
+	      stderr);
 	return 0;
 }
 
@@ -74,11 +75,11 @@ static int check_directory(struct run *r, struct error *err)
 	if (!r->options.quiet)
 		app_warn("this thread was last used in %s", line.ptr);
 	if (r->interactive) {
-		rc = confirm(r, "Go on with it in this directory? [y/N] ", err);
+		rc = confirm(r, "Continue it in this directory? [y/N] ", err);
 		if (rc == 0) {
 			error_set(err, ERR_NOT_FOUND,
-				  "thread %s was not resumed: it is of another "
-				  "directory",
+				  "thread %s was not resumed: it belongs to "
+				  "another directory",
 				  r->thread.id);
 			error_hint(err, "cd %s && dcode -r %s", line.ptr,
 				   r->thread.id);
@@ -100,13 +101,13 @@ static int offer_copy(struct run *r, int64_t pid, struct error *err)
 			"Thread %s is in use by another dcode (pid %" PRId64
 			").\n",
 			r->thread.id, pid);
-	rc = confirm(r, "Go on in a copy? [y/N] ", &ignored);
+	rc = confirm(r, "Continue in a copy? [y/N] ", &ignored);
 	if (rc > 0)
 		return 0;
 	error_wrap(err, "thread %s", r->thread.id);
 	return error_hint(err,
-			  "-r %s --fork goes on in a copy; dcode threads show "
-			  "%s reads it.",
+			  "-r %s --fork continues in a copy; `dcode threads "
+			  "show %s` prints it.",
 			  r->thread.id, r->thread.id);
 }
 
@@ -206,8 +207,8 @@ static void warn_vendor(const struct run *r)
 	if (!was.len || r->options.quiet || str_is(was, r->choice.provider))
 		return;
 	print_add_line(r->app, &line, r->thread.model);
-	app_warn("this thread was with %s; its thinking stays out of what %s "
-		 "is sent",
+	app_warn("this thread used %s before; that model's thinking is not "
+		 "sent to %s",
 		 line.ptr, r->choice.provider);
 	buf_release(&line);
 }
@@ -225,7 +226,7 @@ int run_resume_load(struct run *r, struct error *err)
 		return -1;
 	if (c.damaged)
 		app_warn("%zu messages of this thread cannot be read and are "
-			 "left out",
+			 "skipped",
 			 c.damaged);
 	warn_vendor(r);
 	rc = run_push_history(r, &c, err);

@@ -27,7 +27,7 @@ int run_keep_time(struct app *app, int64_t *seconds, struct error *err)
 		return 0;
 	return error_set(
 		err, ERR_CONFIG,
-		"[sandboxes] keep_for = %lld: use seconds, %d at least",
+		"[sandboxes] keep_for = %lld: use seconds, at least %d",
 		(long long)*seconds, LEAST_KEEP_S);
 }
 
@@ -82,7 +82,7 @@ int run_exit_resolve(struct run_options *o, struct app *app,
 	if (o->sandbox_id && o->exit_given && o->on_exit != LIFECYCLE_KEEP)
 		return error_set(err, ERR_USAGE,
 				 "--on-exit cannot be combined with "
-				 "--sandbox-id: such a sandbox always stays");
+				 "--sandbox-id: that sandbox always stays");
 	if (o->exit_given || !strcmp(o->sandbox, "none") || o->sandbox_id)
 		return 0;
 	if (settings_string(set, NULL, "sandboxes.on_exit", &word, err) < 0)
@@ -132,18 +132,18 @@ static int on_confirm(void *arg, const char *sentence, struct error *err)
 	if (!r->interactive || !secret_terminal(r->app))
 		return 0;
 	on_warning(NULL, sentence);
-	return secret_confirm(r->app, "Go on? [y/N] ", err);
+	return secret_confirm(r->app, "Continue? [y/N] ", err);
 }
 
 static void on_changed(void *arg, enum sandbox_state state)
 {
 	(void)arg;
 	if (state == STATE_STOPPED)
-		app_warn("the sandbox was stopped by its vendor, or from "
-			 "elsewhere");
+		app_warn("the sandbox was stopped, by its vendor or from "
+			 "outside");
 	else if (state == STATE_GONE)
-		app_warn("the sandbox is gone: its vendor has ended it, or it "
-			 "was deleted elsewhere");
+		app_warn("the sandbox is gone: its vendor ended it, or it was "
+			 "deleted from outside");
 }
 
 /* Where the directory is gone, tools must not act in some other one. */
@@ -153,7 +153,7 @@ static int check_directory(struct error *err)
 
 	if (!cwd) {
 		error_errno(err, "finding the current directory");
-		return error_hint(err, "cd to a directory that exists");
+		return error_hint(err, "Run dcode in a directory that exists.");
 	}
 	free(cwd);
 	return 0;
@@ -169,7 +169,7 @@ static void say_gone(struct run *r, const struct error *why)
 		 why->message);
 	if (patch)
 		buf_addf(&line, " Its last changes are in %s.", patch);
-	buf_adds(&line, " A new one is made; its files begin anew.");
+	buf_adds(&line, " dcode makes a new one, without the old one's files.");
 	on_line(r, line.ptr);
 	buf_release(&line);
 	free(patch);

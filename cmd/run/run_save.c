@@ -32,8 +32,7 @@ void run_save(void *arg, struct sandbox *sb, const struct stop *stop)
 	if (rc > 0 && !run_bound_directory(sb))
 		run_report_lost(r, false);
 	if (rc < 0)
-		app_warn("what changed in the sandbox cannot be saved: %s",
-			 err.message);
+		app_warn("cannot save the sandbox's changes: %s", err.message);
 	if (rc < 0 && save_is_on(r->app)) {
 		free(r->saved.failed);
 		r->saved.failed = xstrdup(err.message);

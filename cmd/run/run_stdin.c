@@ -44,7 +44,7 @@ static int wait_first(bool forever, bool quiet, const struct stop *stop,
 		int rc;
 
 		if (waited >= NOTICE_MS && !noticed && !quiet) {
-			app_warn("waiting for standard input; end it, or use "
+			app_warn("waiting for standard input; close it, or use "
 				 "</dev/null");
 			noticed = true;
 		}

@@ -68,14 +68,12 @@ void run_tell_assumed(const struct run *r)
 
 	if (!r->agent.window.assumed)
 		return;
-	line = xasprintf("The window of %s:%s is not known: %" PRId64
-			 " tokens are assumed.\n"
-			 "Put its own into ~/.deepagents/config.toml, for the "
-			 "next start:\n"
-			 "  [models.providers.%s.profile]\n"
-			 "  max_input_tokens = 131072\n",
-			 r->choice.provider, r->choice.model,
-			 r->agent.window.size, r->choice.provider);
+	line = xasprintf(
+		"The context window of %s:%s is unknown; dcode assumes %" PRId64
+		" tokens.\nTo set it, add this to ~/.deepagents/config.toml:\n "
+		" [models.providers.%s.profile]\n  max_input_tokens = 131072\n",
+		r->choice.provider, r->choice.model, r->agent.window.size,
+		r->choice.provider);
 	sanitize_text(str_of(line), &clean);
 	fputs(clean.ptr, stderr);
 	buf_release(&clean);

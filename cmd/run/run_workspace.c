@@ -75,9 +75,10 @@ static void list_in_file(const struct filling *f)
 		buf_addf(&text, " (%s)\n", f->s.left[i].why);
 	}
 	if (path_write(file, buf_str(&text), 0600, &err) < 0)
-		app_warn("the list of what is not sent: %s", err.message);
+		app_warn("cannot store the list of files that are not sent: %s",
+			 err.message);
 	else
-		print_line(f->r->app, "    and %zu more: all are in %s",
+		print_line(f->r->app, "    and %zu more; %s lists all",
 			   f->s.n_left - NAMES_LISTED, file);
 	buf_release(&text);
 	free(file);
@@ -129,15 +130,16 @@ static void report_left(const struct filling *f)
 	list_left(f);
 	report_asked(f);
 	if (f->s.refused)
-		print_line(f->r->app, "  %s %s: it is sent as no repository",
-			   f->name, f->s.refused);
+		print_line(f->r->app,
+			   "  %s %s: it is sent without a repository", f->name,
+			   f->s.refused);
 	if (f->s.sparse)
 		print_line(f->r->app, "  %zu left out by the sparse checkout",
 			   f->s.sparse);
 	if (f->s.submodules)
 		print_line(f->r->app,
-			   "  files of %zu submodule%s are plain files"
-			   " there",
+			   "  the files of %zu submodule%s are sent as plain "
+			   "files",
 			   f->s.submodules, f->s.submodules == 1 ? "" : "s");
 	buf_release(&names);
 }
@@ -153,24 +155,24 @@ static void report_history(const struct filling *f,
 		app_warn("the history of %s is not sent: %s", f->name,
 			 res->unwritten.message);
 	else if (!h->commits)
-		print_line(f->r->app, "  no history: %s has no commits here",
+		print_line(f->r->app, "  no history: %s has no commits",
 			   f->name);
 	else if (res->no_git)
 		print_line(f->r->app, "  no history: the sandbox has no git");
 	else if (!res->has_history && !res->deferred)
-		app_warn("the sandbox's git did not take the history of %s",
+		app_warn("git in the sandbox rejected the history of %s",
 			 f->name);
 	else
 		print_line(f->r->app,
 			   "  history: %zu commit%s%s, %zu of them rewritten "
-			   "without what is not sent",
+			   "without the files that are not sent",
 			   h->commits, h->commits == 1 ? "" : "s",
 			   h->is_shallow ? " of a shallow clone" : "",
 			   h->changed);
 	if (h->missing)
 		print_line(f->r->app,
-			   "  %zu contents of earlier files are not in this "
-			   "partial clone, nor there",
+			   "  %zu earlier file versions are not sent: this "
+			   "partial clone does not have them",
 			   h->missing);
 }
 
@@ -180,9 +182,9 @@ static void report_pointers(const struct filling *f)
 
 	if (n)
 		print_line(f->r->app,
-			   "  %zu file%s a pointer of Git LFS: the contents are"
-			   " not here, nor there",
-			   n, n == 1 ? " is" : "s are each");
+			   "  %zu file%s only a Git LFS pointer: the contents "
+			   "are missing here, so they are not sent",
+			   n, n == 1 ? " is" : "s are");
 }
 
 static void report_sent(const struct filling *f, const struct send_result *res)
@@ -205,8 +207,8 @@ static void report_sent(const struct filling *f, const struct send_result *res)
 		app_warn("%zu file%s of %s changed while being sent",
 			 res->changed, res->changed == 1 ? "" : "s", f->name);
 	if (res->git_failed)
-		app_warn("the sandbox's git could not make a repository of the"
-			 " tree");
+		app_warn("git in the sandbox could not make a repository of "
+			 "the tree");
 }
 
 static int send_tree(struct filling *f, struct sandbox *sb,
@@ -243,29 +245,25 @@ static void report_kept(struct run *r, const struct sync_result *result)
 
 	str_format_size(result->bytes, size);
 	if (result->n_taken)
-		print_line(r->app, "✓ Sent what changed here: %zu file%s, %s",
+		print_line(r->app, "✓ Sent your changes: %zu file%s, %s",
 			   result->n_taken, result->n_taken == 1 ? "" : "s",
 			   size);
 	if (result->n_deleted)
-		print_line(r->app,
-			   "✓ Deleted there what is gone here: %zu "
-			   "file%s",
-			   result->n_deleted,
-			   result->n_deleted == 1 ? "" : "s");
+		print_line(
+			r->app, "✓ Deleted in the sandbox, as here: %zu file%s",
+			result->n_deleted, result->n_deleted == 1 ? "" : "s");
 	for (size_t i = 0; i < result->n_asked && i < NAMES_SHOWN; i++)
-		print_line(r->app,
-			   "  %.4000s went because --include asked for"
-			   " it",
+		print_line(r->app, "  sent because of --include: %.4000s",
 			   result->asked[i]);
 	for (size_t i = 0; i < result->n_kept && i < NAMES_SHOWN; i++)
-		app_warn("%s changed here and in the sandbox: it stays as it is"
-			 " there",
+		app_warn("%s changed here and in the sandbox: the sandbox "
+			 "keeps its version",
 			 result->kept[i]);
 	if (result->n_kept > NAMES_SHOWN)
 		app_warn("and %zu more like this",
 			 result->n_kept - NAMES_SHOWN);
 	for (size_t i = 0; i < result->n_held && i < NAMES_SHOWN; i++)
-		app_warn("%s is not sent: it may hold secrets (--include "
+		app_warn("%s is not sent: it may contain secrets (--include "
 			 "sends it), or cannot be read",
 			 result->held[i]);
 }
@@ -529,10 +527,12 @@ static int check_project(const struct run *r, const char *root,
 	free(home);
 	if (is_project)
 		return 0;
-	error_set(err, ERR_USAGE, "refusing to send %s: it is no project",
+	error_set(err, ERR_USAGE,
+		  "refusing to send %s: not a project directory (home or "
+		  "system directory)",
 		  root);
-	return error_hint(err, "cd to a project, or run git init here, or use"
-			       " --workspace none");
+	return error_hint(err, "Change to a project directory, run git init "
+			       "here, or use --workspace none.");
 }
 
 int run_workspace_check(const struct run *r, struct error *err)
@@ -572,8 +572,8 @@ int run_workspace_fill(struct run *r, struct sandbox *sb,
 		if (!mode || strcmp(mode, "repo") != 0)
 			return 0;
 		return error_set(err, ERR_USAGE,
-				 "--workspace repo needs a sandbox of dcode's "
-				 "own: --sandbox-id is somebody's");
+				 "--workspace repo needs a sandbox that dcode "
+				 "makes; --sandbox-id names another one");
 	}
 	root = user_repo_root(settings_cwd(r->app->settings), &is_repository,
 			      err);

@@ -71,19 +71,18 @@ void run_report_lost(const struct run *r, bool has_tree)
 	if (w->more)
 		buf_adds(&lost, " and others");
 	if (w->commands)
-		buf_addf(&lost, "%swhat its commands have written",
-			 w->n ? "; " : "");
+		buf_addf(&lost, "%swhat commands wrote", w->n ? "; " : "");
 	if (lost.len)
 		print_line(r->app, "Lost with the sandbox%s: %s",
 			   has_tree ? ", if it was not applied" : "", lost.ptr);
 	if (lost.len && has_tree)
-		print_line(r->app, "[workspace] save = false: nothing was "
-				   "saved. --apply or --keep, or save = true, "
-				   "keeps such work.");
+		print_line(
+			r->app,
+			"With [workspace] save = false no patch is saved. To "
+			"keep such work: --apply, --keep, or save = true.");
 	else if (lost.len)
-		print_line(r->app,
-			   "To have it the next time: --keep keeps the "
-			   "sandbox, --download PATH copies a file "
-			   "out, --workspace repo brings changes back.");
+		print_line(r->app, "Next time: --keep keeps the sandbox, "
+				   "--download PATH copies a file out, "
+				   "--workspace repo brings changes back.");
 	buf_release(&lost);
 }

@@ -35,8 +35,8 @@ int copy_check_size(struct copy *c, int64_t before, int64_t bytes,
 		  "the copy is larger than %" PRId64 " MiB"
 		  " (sandboxes.copy_limit)",
 		  c->limit >> 20);
-	error_hint(&c->full, "If it may be: [sandboxes] copy_limit = MIB in"
-			     " ~/.deepagents/config.toml");
+	error_hint(&c->full, "To allow it, set [sandboxes] copy_limit = MIB in "
+			     "~/.deepagents/config.toml.");
 	*err = c->full;
 	return -1;
 }
@@ -67,11 +67,11 @@ int copy_store(struct copy *c, int64_t bytes, struct error *err)
 	     disk.f_favail > LEAST_FILES))
 		return 0;
 	error_set(&c->full, ERR_LIMIT,
-		  "there is no room for the copy: %" PRIu64 " MiB and %" PRIu64
-		  " files are left on the disk",
+		  "no room for the copy: the disk has room for %" PRIu64
+		  " MiB and %" PRIu64 " files",
 		  room >> 20, (uint64_t)disk.f_favail);
-	error_hint(&c->full, "dcode leaves 5 %% of a disk free, at most 1 GiB."
-			     " Free some room, or copy elsewhere.");
+	error_hint(&c->full, "dcode leaves 5 %% of a disk free, at most 1 GiB. "
+			     "Free some space, or copy to another disk.");
 	*err = c->full;
 	return -1;
 }
@@ -310,9 +310,10 @@ int copy_check_free(const char *target, struct error *err)
 
 	if (lstat(target, &st) < 0)
 		return 0;
-	error_set(err, ERR_USAGE, "%s exists already", target);
-	return error_hint(err, "Name another place, or say --force to replace "
-			       "files that are there.");
+	error_set(err, ERR_USAGE, "%s already exists", target);
+	return error_hint(
+		err,
+		"Choose another destination, or use --force to replace files.");
 }
 
 static int down_to(struct copy *c, char kind, const char *remote,
@@ -345,7 +346,7 @@ static int down(struct copy *c, const char *remote, const char *local,
 		return -1;
 	if (kind == 'n')
 		return error_set(err, ERR_NOT_FOUND,
-				 "there is no %s in the sandbox", remote);
+				 "not found in the sandbox: %s", remote);
 	source = copy_join(remote, false, "");
 	if (!pipe)
 		rc = down_to(c, kind, source, local, err);
@@ -414,8 +415,8 @@ int copy_read_limit(struct copy *c, struct app *app, struct error *err)
 		return -1;
 	if (mib < 1 || mib > INT64_MAX >> 20)
 		return error_set(err, ERR_CONFIG,
-				 "sandboxes.copy_limit must be a number of MiB"
-				 " from 1 on, not %" PRId64,
+				 "sandboxes.copy_limit must be at least 1 "
+				 "(MiB), not %" PRId64,
 				 mib);
 	c->limit = mib << 20;
 	return 0;
@@ -484,12 +485,12 @@ int sandbox_cmd_copy(struct app *app, const struct args *args)
 	}
 	if (!from && !to)
 		return command_misuse(&command_sandbox, "cp",
-				      "sandbox cp: one side has to be ID:PATH");
+				      "sandbox cp: one side must be ID:PATH");
 	if (app->json && from && !strcmp(args->argv[1], "-")) {
 		free(id);
 		return command_misuse(&command_sandbox, "cp",
-				      "sandbox cp: --json and a copy to"
-				      " standard output exclude each other");
+				      "sandbox cp: --json cannot be combined "
+				      "with a copy to standard output");
 	}
 	rc = copy(app, args, id, from, to, &err);
 	free(id);

@@ -156,7 +156,7 @@ static int give_input(const struct target *t, const struct args *args,
 
 	if (wanted && !able)
 		return error_set(err, ERR_USAGE,
-				 "provider '%s' cannot give a command input",
+				 "provider '%s' cannot pass input to a command",
 				 t->host.provider->name);
 	if (!wanted && !(able && has_input(stop)))
 		return 0;
@@ -203,7 +203,9 @@ static void begin_commit(struct app *app, const struct target *t,
 	if (rc == 0)
 		rc = commit_begin(&w, sb, &err);
 	if (rc < 0)
-		app_warn("the commit of the tree there: %s", err.message);
+		app_warn("the sandbox's copy of the repository has no first "
+			 "commit: %s",
+			 err.message);
 	workspace_close(&w);
 }
 
@@ -266,7 +268,7 @@ int sandbox_cmd_exec(struct app *app, const struct args *args)
 	if (rc == 0 && app->json)
 		print_json(&run, &t, &res);
 	if (rc == 0 && res.exit_code < 0)
-		app_warn("the provider did not tell the exit status");
+		app_warn("the provider did not report the exit status");
 	for (int i = 0; i < 2; i++)
 		buf_release(&run.streams[i].captured);
 	if (run.attached)

@@ -35,8 +35,10 @@ static int64_t read_source(void *arg, char *room, size_t len, struct error *err)
 	if (n < 0)
 		return error_errno(err, "reading the file for %s", s->remote);
 	if (n == 0)
-		return error_set(err, ERR_SYSTEM,
-				 "the file for %s became shorter", s->remote);
+		return error_set(
+			err, ERR_SYSTEM,
+			"the file for %s became shorter while it was read",
+			s->remote);
 	s->left -= n;
 	return n;
 }

@@ -13,10 +13,10 @@
 #include "tree/name.h"
 
 static const char is_git[] =
-	"git runs what its config and hooks say (--bring copies it)";
+	"git could run commands from it (--bring NAME copies it)";
 static const char is_bare[] =
-	"it makes its directory a git repository, whose config can run "
-	"commands (--bring with the directory's name copies it)";
+	"it would make its directory a git repository, whose config can run "
+	"commands (--bring DIRECTORY copies it)";
 static const char leads_to_git[] = "it is a link into .git";
 static const char is_behind_link[] =
 	"a link that is here already leads from its path into .git";

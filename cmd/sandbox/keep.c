@@ -51,8 +51,9 @@ static int choose_provider(struct app *app, const struct args *args,
 	if (*name && **name && strcmp(*name, "none") != 0)
 		return 0;
 	error_set(err, ERR_USAGE, "sandbox create needs a provider");
-	return error_hint(err, "Say --sandbox TYPE, or set [sandboxes] default "
-			       "in config.toml; dcode provider list has them.");
+	return error_hint(err,
+			  "Add --sandbox PROVIDER, or set [sandboxes] default "
+			  "in config.toml. `dcode provider list` shows all.");
 }
 
 static int read_lifetime(const struct args *args, int64_t *seconds,
@@ -65,7 +66,7 @@ static int read_lifetime(const struct args *args, int64_t *seconds,
 		      *seconds <= INT32_MAX))
 		return 0;
 	return error_set(err, ERR_USAGE,
-			 "argument --lifetime: '%s' is no number of seconds",
+			 "argument --lifetime: '%s' is not a number of seconds",
 			 text);
 }
 
@@ -147,15 +148,15 @@ static int check_known(const struct target *t, const char *name,
 	if (t->label[0] && t->state == LEDGER_GONE) {
 		error_set(err, ERR_NOT_FOUND, "sandbox %s has been deleted",
 			  name);
-		return error_hint(err, "dcode sandbox list shows those that "
-				       "are left.");
+		return error_hint(err,
+				  "`dcode sandbox list` shows the others.");
 	}
 	if (t->id)
 		return 0;
-	error_set(err, ERR_NOT_FOUND, "the id of sandbox %s is not known",
-		  name);
-	return error_hint(err, "dcode sandbox gc looks for it, and deletes "
-			       "what it finds.");
+	error_set(err, ERR_NOT_FOUND, "the id of sandbox %s is unknown", name);
+	return error_hint(
+		err,
+		"`dcode sandbox gc` looks for it and deletes what it finds.");
 }
 
 static void say_until(const char *what, const char *name, int64_t ends)
@@ -178,9 +179,9 @@ static int stop_target(struct app *app, struct target *t,
 		return -1;
 	if (!sandbox_can_stop(&t->host)) {
 		error_set(err, ERR_USAGE,
-			  "%s cannot stop a sandbox so that its files stay",
+			  "%s cannot stop a sandbox and keep its files",
 			  t->host.provider->name);
-		return error_hint(err, "dcode sandbox rm deletes it.");
+		return error_hint(err, "`dcode sandbox rm` deletes it.");
 	}
 	if (target_check_ours(t, true, &stop, err) < 0 ||
 	    run_keep_time(app, &s->keep_s, err) < 0 ||
@@ -241,8 +242,8 @@ void target_stop_again(const struct target *t, struct app *app)
 		return;
 	if (target_open(&now, app, &none, t->label, &err) == 0 &&
 	    now.owner_runs) {
-		app_warn("sandbox %s runs on: another dcode uses it (`dcode "
-			 "sandbox stop %s` stops it)",
+		app_warn("sandbox %s keeps running: another dcode uses it "
+			 "(`dcode sandbox stop %s` stops it)",
 			 t->label, t->label);
 	} else if (!err.code && now.state == LEDGER_LIVE) {
 		print_line(app, "Stopping the sandbox again: %s", now.id);
@@ -251,8 +252,8 @@ void target_stop_again(const struct target *t, struct app *app)
 		(void)lifecycle_stop(&now.host, now.store, &s, &stop, &err);
 	}
 	if (err.code)
-		app_warn("sandbox %s may run on: %s (`dcode sandbox stop %s` "
-			 "stops it)",
+		app_warn("sandbox %s may still be running: %s (`dcode sandbox "
+			 "stop %s` stops it)",
 			 t->label, err.message, t->label);
 	target_close(&now);
 }
@@ -298,10 +299,10 @@ static int start_one(struct app *app, const struct args *args, const char *name,
 		error_set(err, ERR_USAGE,
 			  "a sandbox of %s runs only while a dcode uses it",
 			  t.host.provider->name);
-		rc = error_hint(err,
-				"dcode sandbox exec %s starts it for one "
-				"command.",
-				name);
+		rc = error_hint(
+			err,
+			"`dcode sandbox exec %s` starts it for one command.",
+			name);
 	} else if (rc == 0 && t.label[0]) {
 		rc = start_ours(app, &t, err);
 	} else if (rc == 0) {

@@ -32,7 +32,7 @@ int target_check_ours(struct target *t, bool stops, const struct stop *stop,
 		return -1;
 	if (ours)
 		return 0;
-	error_set(err, ERR_USAGE, "%s was not made by dcode: it is not %s here",
+	error_set(err, ERR_USAGE, "dcode did not make %s, so it is not %s",
 		  ids_shown(t->id, id), stops ? "stopped" : "deleted");
 	return error_hint(err, "%s it with the tools of %s.",
 			  stops ? "Stop" : "Delete", t->host.provider->name);
@@ -48,17 +48,16 @@ int target_check_unused(const struct target *t, const struct args *args,
 	error_set(err, ERR_USAGE,
 		  "sandbox %s is in use by the dcode with process id %lld",
 		  name, (long long)t->pid);
-	return error_hint(err,
-			  "End that one first, or: dcode sandbox %s"
-			  " --force %s",
-			  verb, name);
+	return error_hint(
+		err,
+		"Quit that dcode first, or run dcode sandbox %s --force %s.",
+		verb, name);
 }
 
 static int already_deleted(const char *name, struct error *err)
 {
-	error_set(err, ERR_NOT_FOUND, "sandbox %s has been deleted already",
-		  name);
-	return error_hint(err, "dcode sandbox list shows those that are left.");
+	error_set(err, ERR_NOT_FOUND, "sandbox %s is already deleted", name);
+	return error_hint(err, "`dcode sandbox list` shows the others.");
 }
 
 /* Before its work is saved, which takes a while: nobody takes it over then. */
@@ -99,8 +98,8 @@ static int delete_one(struct app *app, const struct args *args,
 		rc = already_deleted(name, err);
 	else if (rc == 0 && !t.id)
 		rc = error_set(err, ERR_NOT_FOUND,
-			       "the id of sandbox %s is not known: dcode"
-			       " sandbox gc looks for it",
+			       "the id of sandbox %s is unknown: `dcode "
+			       "sandbox gc` looks for it",
 			       name);
 	if (rc == 0)
 		rc = claim_removal(&t, args, store, err);
@@ -155,7 +154,7 @@ int sandbox_cmd_delete(struct app *app, const struct args *args)
 static int no_snapshots(const char *provider, struct error *err)
 {
 	error_set(err, ERR_USAGE, "provider '%s' has no snapshots", provider);
-	return error_hint(err, "dcode provider list shows which have.");
+	return error_hint(err, "`dcode provider list` shows which have them.");
 }
 
 int sandbox_cmd_snapshot(struct app *app, const struct args *args)

@@ -31,8 +31,8 @@ int copy_check_stdout(struct copy *c, struct error *err)
 	if (isatty(STDOUT_FILENO)) {
 		error_set(err, ERR_USAGE,
 			  "sandbox cp: standard output is a terminal");
-		return error_hint(err, "write to a file (> FILE) or into a"
-				       " pipe");
+		return error_hint(err,
+				  "Write to a file (> FILE) or into a pipe.");
 	}
 	if (fstat(STDOUT_FILENO, &st) == 0 && S_ISREG(st.st_mode))
 		c->disk = STDOUT_FILENO;
@@ -44,8 +44,8 @@ int copy_check_stdin(struct error *err)
 	if (!isatty(STDIN_FILENO))
 		return 0;
 	error_set(err, ERR_USAGE, "sandbox cp: standard input is a terminal");
-	return error_hint(err, "pipe something into it, or read a file"
-			       " (< FILE)");
+	return error_hint(err,
+			  "Pipe something into it, or read a file (< FILE).");
 }
 
 static int write_stdout(struct copy *c, struct str data, struct error *err)

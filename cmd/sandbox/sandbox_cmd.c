@@ -135,10 +135,10 @@ static int find_target(struct found *f, struct app *app, const char *name,
 	if (rc == 0 || err->code != ERR_NOT_FOUND)
 		return rc;
 	if (!provider) {
-		error_set(err, ERR_NOT_FOUND, "no sandbox %s is known", name);
-		return error_hint(err, "`dcode sandbox list` shows what is;"
-				       " with --sandbox NAME any id of that"
-				       " provider can be given.");
+		error_set(err, ERR_NOT_FOUND, "unknown sandbox %s", name);
+		return error_hint(
+			err, "`dcode sandbox list` shows all; with --sandbox "
+			     "PROVIDER any id of that provider works.");
 	}
 	f->target->store = store;
 	f->provider = xstrdup(provider);
@@ -175,8 +175,8 @@ static int is_elsewhere(const struct sandbox_client *host, const char *name,
 			  name, endpoint, p->name, now);
 	else
 		error_set(err, ERR_USAGE,
-			  "sandbox %s is at %s, which %s is not configured for "
-			  "any more",
+			  "sandbox %s is at %s, but %s is no longer configured "
+			  "for that",
 			  name, endpoint, p->name);
 	/* slurm without a login node is known by its file. */
 	if (p->url_key && endpoint[0] != '/')
@@ -236,16 +236,16 @@ int target_attach(struct target *t, struct sandbox *sb, const struct stop *stop,
 	if (t->label[0] && t->state == LEDGER_GONE) {
 		error_set(err, ERR_NOT_FOUND, "sandbox %s has been deleted",
 			  t->label);
-		return error_hint(err, "dcode sandbox list shows those that"
-				       " are left.");
+		return error_hint(err,
+				  "`dcode sandbox list` shows the others.");
 	}
 	if (!t->id) {
 		error_set(err, ERR_NOT_FOUND,
-			  "the id of sandbox %s is not known: its create was"
-			  " cut or failed",
+			  "the id of sandbox %s is unknown: creating it failed "
+			  "or was interrupted",
 			  t->label);
-		return error_hint(err, "dcode sandbox gc looks for it, and"
-				       " deletes what it finds.");
+		return error_hint(err, "`dcode sandbox gc` looks for it and "
+				       "deletes what it finds.");
 	}
 	note_use(t);
 	lifecycle_mark_started(&t->host, t->store, t->id);
@@ -260,14 +260,14 @@ int target_attach(struct target *t, struct sandbox *sb, const struct stop *stop,
 #define OF_PROVIDER                                                            \
 	{                                                                      \
 		"sandbox", 0, ARG_VALUE, "TYPE",                               \
-			"The provider, for an id that dcode sandbox list "     \
+			"Provider of an ID that dcode sandbox list "           \
 			"does not show"                                        \
 	}
 
 static const struct arg_row list_options[] = {
-	{ "all", 0, ARG_FLAG, NULL, "Also those that are gone" },
+	{ "all", 0, ARG_FLAG, NULL, "List deleted ones too" },
 	{ "sandbox", 0, ARG_VALUE, "TYPE",
-	  "Ask this provider, not the records of this machine" },
+	  "Ask this provider instead of this machine's records" },
 	ARG_JSON,
 	{ 0 },
 };
@@ -278,8 +278,8 @@ static const struct arg_row sandbox_options[] = { OF_PROVIDER,
 
 static const struct arg_row copy_options[] = {
 	{ "bring", 0, ARG_VALUE, "NAME",
-	  "Copy files and directories of this name, such as .git, out of a "
-	  "sandbox, too; repeatable" },
+	  "Copy files and directories of this name too, such as .git, out of a "
+	  "sandbox; repeatable" },
 	OF_PROVIDER,
 	ARG_JSON,
 	{ 0 },
@@ -288,20 +288,20 @@ static const struct arg_row copy_options[] = {
 static const struct arg_row exec_options[] = {
 	OF_PROVIDER,
 	{ "stdin", 0, ARG_FLAG, NULL,
-	  "Give the command standard input, however long it takes" },
+	  "Pass standard input to the command, however long it takes" },
 	ARG_JSON,
 	{ 0 },
 };
 
 static const struct arg_row snapshot_options[] = {
-	{ "force", 0, ARG_FLAG, NULL, "Replace one of the same name" },
+	{ "force", 0, ARG_FLAG, NULL, "Replace a snapshot of the same name" },
 	OF_PROVIDER,
 	ARG_JSON,
 	{ 0 },
 };
 
 static const struct arg_row rm_options[] = {
-	{ "force", 0, ARG_FLAG, NULL, "Also what another dcode is using" },
+	{ "force", 0, ARG_FLAG, NULL, "Also if another dcode uses it" },
 	OF_PROVIDER,
 	ARG_JSON,
 	{ 0 },
@@ -309,25 +309,26 @@ static const struct arg_row rm_options[] = {
 
 static const struct arg_row create_options[] = {
 	{ "sandbox", 0, ARG_VALUE, "TYPE",
-	  "Its provider (the default: [sandboxes].default)" },
+	  "Provider (default: [sandboxes].default)" },
 	{ "snapshot", 0, ARG_VALUE, "NAME", "Start from this snapshot" },
 	{ "setup", 0, ARG_VALUE, "PATH", "Run this local script in it first" },
 	{ "lifetime", 0, ARG_VALUE, "SECONDS",
-	  "When it ends by itself, and how long it is kept" },
+	  "Time until it ends by itself; it is kept that long" },
 	ARG_JSON,
 	{ 0 },
 };
 
 static const struct arg_row stop_options[] = {
-	{ "force", 0, ARG_FLAG, NULL, "Also what another dcode is using" },
+	{ "force", 0, ARG_FLAG, NULL, "Also if another dcode uses it" },
 	OF_PROVIDER,
 	ARG_JSON,
 	{ 0 },
 };
 
 static const struct arg_row gc_options[] = {
-	{ "dry-run", 0, ARG_FLAG, NULL, "Only say what would be deleted" },
-	{ "sandbox", 0, ARG_VALUE, "TYPE", "Only those of this provider" },
+	{ "dry-run", 0, ARG_FLAG, NULL,
+	  "Show what would be deleted, delete nothing" },
+	{ "sandbox", 0, ARG_VALUE, "TYPE", "Only sandboxes of this provider" },
 	ARG_JSON,
 	{ 0 },
 };
@@ -335,14 +336,14 @@ static const struct arg_row gc_options[] = {
 static const struct subcommand subs[] = {
 	{ .name = "list",
 	  .aliases = "ls",
-	  .summary = "The sandboxes that dcode made or was given",
+	  .summary = "List the sandboxes that dcode made or was given",
 	  .options = list_options,
 	  .flags = SUB_UNRESTRICTED,
 	  .run = sandbox_cmd_list },
 	{ .name = "info",
 	  .args = "ID",
-	  .summary = "All that is known of one; ID is an id, its beginning, "
-		     "or the name listed",
+	  .summary = "Show one sandbox; ID is an id, the start of one, or the "
+		     "listed name",
 	  .options = sandbox_options,
 	  .least = 1,
 	  .most = 1,
@@ -350,22 +351,22 @@ static const struct subcommand subs[] = {
 	  .run = sandbox_cmd_info },
 	{ .name = "exec",
 	  .args = "ID -- COMMAND...",
-	  .summary = "Run a command in it; one argument is a shell line",
+	  .summary = "Run a command in a sandbox; a single argument goes to "
+		     "the shell",
 	  .options = exec_options,
 	  .least = 2,
 	  .most = -1,
 	  .run = sandbox_cmd_exec },
 	{ .name = "cp",
 	  .args = "SRC DST",
-	  .summary = "Copy files and folders. One side is ID:PATH; - is a "
-		     "stream: a file's bytes, or a tar of what is in a "
-		     "directory",
+	  .summary = "Copy files and directories. One side is ID:PATH; - is a "
+		     "stream: a file's bytes, or a tar of a directory",
 	  .options = copy_options,
 	  .least = 2,
 	  .most = 2,
 	  .run = sandbox_cmd_copy },
 	{ .name = "create",
-	  .summary = "Make a sandbox that stays, and print its id",
+	  .summary = "Create a sandbox that stays, and print its id",
 	  .options = create_options,
 	  .run = sandbox_cmd_create },
 	{ .name = "stop",
@@ -385,7 +386,7 @@ static const struct subcommand subs[] = {
 	  .run = sandbox_cmd_start },
 	{ .name = "snapshot",
 	  .args = "ID NAME",
-	  .summary = "Save its state, for --sandbox-snapshot-name",
+	  .summary = "Save a sandbox's state, for --sandbox-snapshot-name",
 	  .options = snapshot_options,
 	  .least = 2,
 	  .most = 2,
@@ -399,8 +400,8 @@ static const struct subcommand subs[] = {
 	  .flags = SUB_UNRESTRICTED,
 	  .run = sandbox_cmd_delete },
 	{ .name = "gc",
-	  .summary = "Delete what crashed runs have left, and what was kept "
-		     "beyond its time",
+	  .summary = "Delete what crashed runs left behind, and kept sandboxes "
+		     "past their time",
 	  .options = gc_options,
 	  .flags = SUB_UNRESTRICTED,
 	  .run = sandbox_cmd_gc },
@@ -409,7 +410,7 @@ static const struct subcommand subs[] = {
 
 const struct command command_sandbox = {
 	.name = "sandbox",
-	.summary = "Look at, use and delete sandboxes",
+	.summary = "List, use and delete sandboxes",
 	.topic = "sandboxes",
 	.subs = subs,
 };

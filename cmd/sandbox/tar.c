@@ -130,8 +130,8 @@ static int check_status(struct copy *c, struct complaints *said,
 				 res->exit_code);
 	if (must_go_on && !said->whole)
 		return error_set(err, ERR_REMOTE,
-				 "tar ended at its first error in the sandbox:"
-				 " what follows is not copied");
+				 "tar stopped at its first error in the "
+				 "sandbox: the rest is not copied");
 	c->skipped += said->n;
 	return 0;
 }
@@ -155,8 +155,8 @@ static int check_tar(const struct copy *c, struct error *err)
 {
 	if (c->tar)
 		return 0;
-	error_set(err, ERR_REMOTE, "there is no tar in the sandbox");
-	return error_hint(err, "Install it there, or copy file by file.");
+	error_set(err, ERR_REMOTE, "the sandbox has no tar");
+	return error_hint(err, "Install it there, or copy one file at a time.");
 }
 
 /* The directory's bits are set last, and only when it is new. busybox asks

@@ -36,12 +36,12 @@ struct upload_entry {
 	char hash[HEX + 1];
 };
 
-static const char differs[] = "another file is there in the sandbox (--force "
-			      "replaces it)";
-static const char no_file[] = "something that is no file is there in the "
-			      "sandbox";
-static const char no_directory[] = "something that is no directory is there "
-				   "in the sandbox";
+static const char differs[] =
+	"the sandbox already has another file there (--force replaces it)";
+static const char no_file[] =
+	"the sandbox has something there that is not a file";
+static const char no_directory[] =
+	"the sandbox has something there that is not a directory";
 
 static void begin_script(struct buf *script)
 {
@@ -93,7 +93,7 @@ static int read_target(struct copy *c, struct upload_target *u, struct str line,
 
 	if (line.len < 4)
 		return error_set(err, ERR_PROTOCOL,
-				 "the sandbox does not say what is at %s",
+				 "the sandbox does not report what is at %s",
 				 u->remote[0] ? u->remote : ".");
 	path = copy_remote_path(c, u->remote);
 	u->target = copy_join(path,
@@ -186,7 +186,8 @@ static int check_two(const struct upload_target *a,
 			  strlen(first) > strlen(second) ? first : second);
 	free(first);
 	free(second);
-	return clash ? error_hint(err, "Name another place for one of them.")
+	return clash ? error_hint(err,
+				  "Choose another destination for one of them.")
 		     : 0;
 }
 

@@ -209,7 +209,7 @@ int skills_cmd_find(const struct skills_line *l, const char *name,
 			continue;
 		buf_addf(&names, "%s%s", names.len ? ", " : "", other);
 	}
-	error_hint(err, names.len ? "There are: %s" : "There are none%s",
+	error_hint(err, names.len ? "Available: %s" : "There are no skills%s",
 		   names.len ? names.ptr : "");
 	error_topic(err, "skills");
 	buf_release(&names);
@@ -217,27 +217,28 @@ int skills_cmd_find(const struct skills_line *l, const char *name,
 }
 
 static const struct arg_row list_options[] = {
-	{ "user", 0, ARG_FLAG, NULL, "Only your own" },
-	{ "project", 0, ARG_FLAG, NULL, "Only those of this project" },
-	{ "agent", 0, ARG_VALUE, "NAME", "Your own of this agent" },
+	{ "user", 0, ARG_FLAG, NULL, "Only your own skills" },
+	{ "project", 0, ARG_FLAG, NULL, "Only skills of this project" },
+	{ "agent", 0, ARG_VALUE, "NAME", "Your own skills for this agent" },
 	ARG_JSON,
 	{ 0 },
 };
 
 static const struct arg_row create_options[] = {
-	{ "user", 0, ARG_FLAG, NULL, "Among your own (default)" },
+	{ "user", 0, ARG_FLAG, NULL, "In your own skills (default)" },
 	{ "project", 0, ARG_FLAG, NULL, "In this project" },
-	{ "agent", 0, ARG_VALUE, "NAME", "Among your own of this agent" },
+	{ "agent", 0, ARG_VALUE, "NAME", "In your own skills for this agent" },
 	ARG_JSON,
 	{ 0 },
 };
 
 static const struct arg_row delete_options[] = {
-	{ "user", 0, ARG_FLAG, NULL, "Only among your own" },
+	{ "user", 0, ARG_FLAG, NULL, "Only in your own skills" },
 	{ "project", 0, ARG_FLAG, NULL, "Only in this project" },
-	{ "agent", 0, ARG_VALUE, "NAME", "Among your own of this agent" },
-	{ "force", 'f', ARG_FLAG, NULL, "Without asking" },
-	{ "dry-run", 0, ARG_FLAG, NULL, "Only say what would be deleted" },
+	{ "agent", 0, ARG_VALUE, "NAME", "In your own skills for this agent" },
+	{ "force", 'f', ARG_FLAG, NULL, "Do not ask for confirmation" },
+	{ "dry-run", 0, ARG_FLAG, NULL,
+	  "Show what would be deleted, delete nothing" },
 	ARG_JSON,
 	{ 0 },
 };
@@ -245,13 +246,13 @@ static const struct arg_row delete_options[] = {
 static const struct subcommand subs[] = {
 	{ .name = "list",
 	  .aliases = "ls",
-	  .summary = "The skills that the model is told of, by where they are",
+	  .summary = "List the skills that the model knows, by folder",
 	  .options = list_options,
 	  .flags = SUB_UNRESTRICTED,
 	  .run = list_skills },
 	{ .name = "info",
 	  .args = "NAME",
-	  .summary = "One skill: what it says of itself, its files, its text",
+	  .summary = "Show one skill: description, files and text",
 	  .options = list_options,
 	  .least = 1,
 	  .most = 1,
@@ -259,7 +260,7 @@ static const struct subcommand subs[] = {
 	  .run = skills_cmd_info },
 	{ .name = "create",
 	  .args = "NAME",
-	  .summary = "Make a SKILL.md to fill in",
+	  .summary = "Create a SKILL.md to fill in",
 	  .options = create_options,
 	  .least = 1,
 	  .most = 1,
@@ -277,7 +278,7 @@ static const struct subcommand subs[] = {
 
 const struct command command_skills = {
 	.name = "skills",
-	.summary = "Instructions for kinds of task, which the model reads when "
-		   "it needs them",
+	.summary = "Manage skills: instructions for kinds of tasks, which the "
+		   "model reads when it needs them",
 	.subs = subs,
 };

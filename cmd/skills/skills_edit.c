@@ -81,7 +81,7 @@ static int make(const char *place, const char *name, char **dir,
 		return write_template(name, *dir, err);
 	if (errno != EEXIST)
 		return error_errno(err, "creating %s", *dir);
-	error_set(err, ERR_CONFIG, "the skill %s exists already: %s", name,
+	error_set(err, ERR_CONFIG, "the skill %s already exists: %s", name,
 		  *dir);
 	return error_hint(err, "Edit its SKILL.md, or choose another name.");
 }
@@ -104,7 +104,7 @@ int skills_cmd_create(struct app *app, const struct args *args)
 		report(app, "skills create", args->argv[0], dir,
 		       "Created the skill in ");
 	if (rc == 0 && !app->json)
-		puts("Fill in its SKILL.md: first of all the description.");
+		puts("Now fill in its SKILL.md, the description first.");
 	free(place);
 	free(dir);
 	skills_cmd_close(&l);
@@ -118,10 +118,10 @@ static int confirm(struct app *app, const struct skill *s, struct error *err)
 
 	if (!secret_terminal(app)) {
 		error_set(err, ERR_USAGE,
-			  "there is no terminal to ask whether %s is to be "
-			  "deleted",
+			  "cannot ask whether to delete %s: no terminal",
 			  s->dir);
-		return error_hint(err, "--force deletes it without asking");
+		return error_hint(err,
+				  "Add --force to delete it without asking.");
 	}
 	buf_adds(&line, "Delete ");
 	sanitize_line(str_of(s->dir), &line);
@@ -151,11 +151,11 @@ static int delete_skill(struct app *app, const struct skill *s,
 
 	if (is_elsewhere(s)) {
 		error_set(err, ERR_CONFIG,
-			  "%s has a link to the skill: it is "
-			  "in %s",
+			  "%s only has a link to the skill, which is in %s",
 			  s->source, s->dir);
-		return error_hint(err, "Delete the link, or what it leads to, "
-				       "yourself.");
+		return error_hint(
+			err,
+			"Delete the link or the skill's directory yourself.");
 	}
 	if (args_flag(args, "dry-run"))
 		return 1;

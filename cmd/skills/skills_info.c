@@ -100,7 +100,7 @@ static void print_info(struct app *app, const struct skill *s,
 	print_member(app, "Compatibility: ", s->compatibility);
 	print_member(app, "Allowed tools: ", s->tools);
 	if (s->hides_user)
-		puts("It is used in place of your own of the same name.");
+		puts("It replaces your own skill of the same name.");
 	for (const char *p = files->text.ptr;
 	     files->n && p < files->text.ptr + files->text.len;
 	     p += strlen(p) + 1)

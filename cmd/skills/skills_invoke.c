@@ -53,7 +53,8 @@ static void warn(const struct skills *s)
 	for (size_t i = 0; i < s->n_problems && i < WARNINGS; i++)
 		app_warn_line(s->problems[i]);
 	if (s->n_problems > WARNINGS)
-		app_warn("%zu more about skills: dcode skills list has them",
+		app_warn("%zu more warnings about skills: `dcode skills list` "
+			 "shows them",
 			 s->n_problems - WARNINGS);
 }
 
@@ -126,10 +127,10 @@ static int refuse_unknown(const struct skills *s, struct str name,
 		buf_addf(&names, "%s%s", i ? ", " : "", s->list[i].name);
 	}
 	if (names.len)
-		error_hint(err, "There are: %s", names.ptr);
+		error_hint(err, "Available: %s", names.ptr);
 	else
-		error_hint(err, "There are none. dcode skills create NAME "
-				"makes one.");
+		error_hint(err, "There are no skills. `dcode skills create "
+				"NAME` makes one.");
 	buf_release(&names);
 	return -1;
 }
@@ -173,8 +174,8 @@ int run_skills_invoke(struct run *r, struct str name, bool has_request,
 		return -1;
 	if (!name.len) {
 		error_set(err, ERR_USAGE, "the name of the skill is missing");
-		return error_hint(err, "/skill:NAME [REQUEST]; /skills lists "
-				       "them");
+		return error_hint(
+			err, "Type /skill:NAME [REQUEST]. /skills lists them.");
 	}
 	s = skills_find(&r->skills->all, name);
 	if (!s && b) {
@@ -190,8 +191,8 @@ int run_skills_invoke(struct run *r, struct str name, bool has_request,
 			       "instructions to the file before invoking",
 			       s->name);
 	if (rc == 0 && s->hides_user)
-		app_warn("the skill %s is that of this project (%s), not your "
-			 "own of the same name",
+		app_warn("the skill %s comes from this project (%s) and "
+			 "replaces your own of the same name",
 			 s->name, s->dir);
 	if (rc == 0)
 		add_file_call(r, s, str_trim(str_skip(buf_str(&text), body)),

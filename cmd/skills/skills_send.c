@@ -79,7 +79,7 @@ static int read_file(struct packing *p, int fd, const char *name,
 	if (st->st_size > FILE_BYTES)
 		why = "it is larger than 16 MiB";
 	else if (p->size + st->st_size > ALL_BYTES)
-		why = "the files of a skill have at most 64 MiB together";
+		why = "the files of a skill are limited to 64 MiB together";
 	else if (p->files == MOST_FILES)
 		why = "a skill has at most 1000 files";
 	while (!why) {
@@ -87,7 +87,7 @@ static int read_file(struct packing *p, int fd, const char *name,
 		ssize_t n = room ? io_read(fd, room, 64 << 10) : -1;
 
 		if (n < 0)
-			why = "it cannot be read, or grows";
+			why = "it cannot be read, or it is growing";
 		else if (!n)
 			break;
 		else
@@ -153,15 +153,15 @@ static int add_open(struct packing *p, int fd, const char *name, bool link,
 	int rc = 0;
 
 	if (fstat(fd, &st) < 0)
-		why = "it cannot be looked at";
+		why = "its type cannot be read";
 	else if (link && (!S_ISREG(st.st_mode) || !stays_inside(p, fd)))
-		why = "it is a link to something else than a file of the skill";
+		why = "it is a link that leads out of the skill";
 	else if (S_ISDIR(st.st_mode) && !deep)
-		why = "it lies too deep";
+		why = "it is nested too deep";
 	else if (S_ISDIR(st.st_mode))
 		return add_directory(p, fd, name, deep - 1, err);
 	else if (!S_ISREG(st.st_mode))
-		why = "it is no regular file";
+		why = "it is not a regular file";
 	else
 		rc = add_file(p, fd, name, &st, err);
 	if (why)
@@ -346,10 +346,11 @@ static int unpack(struct sandbox *sb, const char *root, struct str tar,
 	else if (rc == 0 && !strcmp(h.status, "unpack"))
 		rc = error_set(err, ERR_REMOTE, "unpacking: %s",
 			       said.len ? said.ptr
-					: "the sandbox has no tar that works");
+					: "the sandbox has no working tar");
 	else if (rc == 0 && !strcmp(h.status, "not_own"))
 		rc = error_set(err, ERR_CONFIG,
-			       "%s belongs to another user there", root);
+			       "%s belongs to another user in the sandbox",
+			       root);
 	else if (rc == 0 && strcmp(h.status, "ok") != 0)
 		rc = error_set(err, ERR_REMOTE, "%s: %.60s", root, h.status);
 	buf_release(&said);

@@ -12,11 +12,12 @@ static void cancel(struct run *r, const char *word, struct buf *out)
 
 	if (!str_to_int(str_of(word), &number) || number < 1 ||
 	    number > UINT32_MAX || !run_subagents_cancel(r, (unsigned)number))
-		buf_addf(out, "No subagent %.40s works: /agents lists them.\n",
+		buf_addf(out,
+			 "Unknown subagent %.40s, or it has ended. /agents "
+			 "lists them.\n",
 			 word);
 	else
-		buf_addf(out, "Subagent %lld is being ended.\n",
-			 (long long)number);
+		buf_addf(out, "Stopping subagent %lld.\n", (long long)number);
 }
 
 void slash_cmd_agents(struct run *r, int n, char **words, size_t columns,

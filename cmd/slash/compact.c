@@ -31,8 +31,9 @@ static void report_nothing(const struct compact_step *s)
 		      stderr);
 	else
 		fprintf(stderr,
-			"Nothing to gain: about %" PRId64 " -> %" PRId64
-			" tokens. The conversation is as it was.\n",
+			"Compacting would save nothing: about %" PRId64
+			" -> %" PRId64
+			" tokens. The conversation is unchanged.\n",
 			s->before, s->after);
 }
 
@@ -53,8 +54,8 @@ bool slash_cmd_compact(struct run *r, int n, char **words)
 
 	if (n && strlen(words[0]) > FOCUS_MAX) {
 		fprintf(stderr,
-			"/compact: what matters has at most %d bytes, and that "
-			"are %zu.\n",
+			"/compact: the text is limited to %d bytes, and yours "
+			"has %zu.\n",
 			FOCUS_MAX, strlen(words[0]));
 		return true;
 	}
@@ -68,7 +69,7 @@ bool slash_cmd_compact(struct run *r, int n, char **words)
 	else if (rc == 0)
 		report_nothing(&step);
 	else if (err.code == ERR_CANCELLED)
-		fputs("Interrupted: the conversation is as it was.\n", stderr);
+		fputs("Interrupted: the conversation is unchanged.\n", stderr);
 	else
 		fail(r, &err);
 	return true;

@@ -12,11 +12,11 @@
 enum kind { SUMMARY, REQUESTS, ANSWERS, CALLS, RESULTS, FILES, N_KINDS };
 
 static const char *const kind_names[N_KINDS] = {
-	[SUMMARY] = "summary of what was taken out",
+	[SUMMARY] = "summary of removed messages",
 	[REQUESTS] = "your messages",
 	[ANSWERS] = "answers and thinking",
-	[CALLS] = "calls of tools",
-	[RESULTS] = "results of tools",
+	[CALLS] = "tool calls",
+	[RESULTS] = "tool results",
 	[FILES] = "images and PDF files",
 };
 
@@ -74,22 +74,21 @@ static void print_all(const struct run *r, const struct conversation *c)
 	size_t sizes[N_KINDS] = { 0 };
 	size_t all = weigh(r, c, sizes);
 
-	fprintf(stderr, "About %" PRId64 " tokens go with the next message",
-		used);
+	fprintf(stderr, "Next request: about %" PRId64 " tokens", used);
 	if (w->size)
-		fprintf(stderr, ", of a window of %" PRId64, w->size);
+		fprintf(stderr, " of a window of %" PRId64, w->size);
 	if (w->reported)
 		fprintf(stderr, " (last reported %" PRId64 ")", w->reported);
-	fputs(w->last ? ":\n" : " (nothing was reported yet):\n", stderr);
-	print(r, "system text", system.len - memory - skills);
+	fputs(w->last ? ":\n" : " (estimated):\n", stderr);
+	print(r, "system prompt", system.len - memory - skills);
 	print(r, "skills", skills);
 	print(r, "AGENTS.md", memory);
-	print(r, "descriptions of tools", head - system.len);
+	print(r, "tool descriptions", head - system.len);
 	for (int i = 0; all && i < N_KINDS; i++)
 		print(r, kind_names[i], sizes[i] * history / all);
 	if (w->size)
 		fprintf(stderr,
-			"%10" PRId64 "  free; compacted from %" PRId64 " on\n",
+			"%10" PRId64 "  free; dcode compacts at %" PRId64 "\n",
 			w->size > used ? w->size - used : 0, w->limit);
 	run_tell_assumed(r);
 }

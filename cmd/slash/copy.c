@@ -187,7 +187,7 @@ static int copy_by_terminal(struct run *r, struct str text, struct error *err)
 			  text.len, sodium_base64_VARIANT_ORIGINAL);
 	app_borrow_terminal(r->app);
 	if (!isatty(STDERR_FILENO))
-		error_set(err, ERR_USAGE, "there is no terminal to copy to");
+		error_set(err, ERR_USAGE, "cannot copy: no terminal");
 	else if (fprintf(stderr, "\033]52;c;%s\a", coded) < 0)
 		error_errno(err, "writing to the terminal");
 	else
@@ -224,7 +224,7 @@ static int copy(struct run *r, struct str text, struct error *err)
 		fputs("tmux passes it on with: set -g set-clipboard on\n",
 		      stderr);
 	else if (getenv("STY"))
-		fputs("screen does not pass it on.\n", stderr);
+		fputs("GNU screen does not pass it on.\n", stderr);
 	return 0;
 }
 

@@ -39,8 +39,7 @@ static bool ask(struct run *r, const char *title, const char *no,
 	next = next_cap(r, &t);
 	if (!next) {
 		fprintf(stderr,
-			"The policy of this machine allows no more than %s in "
-			"one run.\n",
+			"This machine's policy allows at most %s in one run.\n",
 			money_exact(t.most, room[0]));
 		return false;
 	}
@@ -69,13 +68,13 @@ int slash_raise_idle(struct run *r, struct error *err)
 	char cap[MONEY_SIZE];
 
 	/* a key that was meant for a message must not cost money */
-	if (ask(r, "The sandbox uses up the cap: spent",
+	if (ask(r, "The running sandbox reaches the cap: spent",
 		"leave the chat and its sandbox", 1))
 		return 0;
 	meter_total(r->app->meter, &t);
 	return error_set(err, ERR_BUDGET,
-			 "spent %s of %s (--max-usd), and the sandbox goes on "
-			 "to cost: the chat ends",
+			 "spent %s of %s (--max-usd), idle sandbox included: "
+			 "the chat ends",
 			 money_exact(t.model + t.sandbox, spent),
 			 money_exact(t.cap, cap));
 }

@@ -68,9 +68,11 @@ static void show(const struct run *r)
 		level && level[0] ? level : "default");
 	effort_names(levels_of(r), &names);
 	if (names.len)
-		fprintf(stderr, "%s takes %s.\n", r->choice.model, names.ptr);
+		fprintf(stderr, "%s supports %s.\n", r->choice.model,
+			names.ptr);
 	else
-		fprintf(stderr, "%s takes none.\n", r->choice.model);
+		fprintf(stderr, "%s supports no effort levels.\n",
+			r->choice.model);
 	buf_release(&names);
 }
 
@@ -111,8 +113,7 @@ bool slash_cmd_effort(struct run *r, int n, char **words)
 	else if (!level)
 		(void)effort_unknown("/effort", words[0], &err);
 	else if (change(r, level, &err) == 0)
-		fprintf(stderr,
-			"The effort is %s now, from the next message on.\n",
+		fprintf(stderr, "The effort is %s from the next message on.\n",
 			level);
 	if (err.code)
 		(void)app_fail(r->app, &err);

@@ -121,16 +121,16 @@ void slash_cmd_help(struct run *r, int n, char **words, size_t columns,
 	}
 	add_wrapped(out,
 		    STR("Type a message and Enter. A line that ends in \\ "
-			"goes on. Ctrl-C interrupts."),
+			"continues. Ctrl-C interrupts."),
 		    0, 0, columns);
 	if (r->theme)
-		add_wrapped(out,
-			    STR("Esc stops, Ctrl-R searches what was typed, "
-				"Ctrl-X opens an editor, Ctrl-O shows the last "
-				"call, Shift-Tab changes who is asked, @ names "
-				"a file, !COMMAND runs one, !! without telling "
-				"the model."),
-			    0, 0, columns);
+		add_wrapped(
+			out,
+			STR("Esc stops, Ctrl-R searches earlier messages, "
+			    "Ctrl-X opens an editor, Ctrl-O shows the last "
+			    "call, Shift-Tab changes the mode, @ names a file, "
+			    "!COMMAND runs one, !! does not tell the model."),
+			0, 0, columns);
 	for (int group = 0; group < N_GROUPS; group++) {
 		buf_addf(out, "%s\n", titles[group]);
 		for (size_t i = 0; i < slash_n_commands; i++)

@@ -30,8 +30,7 @@ static void kill_job(struct run *r, const char *word, struct buf *out)
 
 	if (!str_to_int(str_of(word), &number) || number < 1 ||
 	    number > UINT32_MAX) {
-		buf_addf(out, "'%.40s' is no job's number: /jobs lists them.\n",
-			 word);
+		buf_addf(out, "Unknown job '%.40s'. /jobs lists them.\n", word);
 		return;
 	}
 	what.number = (unsigned)number;
@@ -41,7 +40,7 @@ static void kill_job(struct run *r, const char *word, struct buf *out)
 	}
 	buf_addf(out, "job %u ", s.number);
 	if (s.running)
-		buf_adds(out, "is being killed, and is ");
+		buf_adds(out, "is being killed; it is ");
 	jobs_describe(&s, out);
 	buf_addc(out, '\n');
 }
@@ -62,5 +61,5 @@ void slash_cmd_jobs(struct run *r, int n, char **words, size_t columns,
 	}
 	jobs_each(r->box.sandbox.jobs, add_job, out);
 	if (out->len == before)
-		buf_adds(out, "No command is in the background.\n");
+		buf_adds(out, "No background commands.\n");
 }

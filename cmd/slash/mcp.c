@@ -23,10 +23,10 @@ static void show(struct run *r, const char *name)
 	if (out.len)
 		fputs(out.ptr, stderr);
 	else if (name)
-		fputs("There is no MCP server of this name.\n", stderr);
+		fputs("Unknown MCP server. /mcp lists them.\n", stderr);
 	else
-		fputs("No MCP server: dcode mcp config shows where they can be "
-		      "named.\n",
+		fputs("No MCP servers. `dcode mcp config` lists the files that "
+		      "can name them.\n",
 		      stderr);
 	buf_release(&out);
 }
@@ -64,8 +64,8 @@ static void reconnect(struct run *r, const char *name)
 	if (!found && name)
 		show(r, name);
 	else if (!found)
-		fputs("No MCP server has failed: /mcp reconnect NAME starts "
-		      "one anew.\n",
+		fputs("No MCP server has failed. /mcp reconnect NAME restarts "
+		      "one.\n",
 		      stderr);
 }
 

@@ -176,7 +176,7 @@ static void fail(struct run *r, struct error *err)
 	char *current = run_model_name(r);
 
 	if (err->code == ERR_AUTH && !err->hint[0])
-		error_hint(err, "/auth set PROVIDER stores a key.");
+		error_hint(err, "Type /auth set PROVIDER to store a key.");
 	(void)app_fail(r->app, err);
 	fprintf(stderr, "The model is still %s.\n", current);
 	free(current);
@@ -196,22 +196,20 @@ static void change(struct run *r, const char *spec, const char *params)
 	}
 	r->options.model_params = NULL;
 	is = run_model_name(r);
-	fprintf(stderr, "The model is %s now, from the next message on.\n", is);
+	fprintf(stderr, "The model is %s from the next message on.\n", is);
 	if (strncmp(was, is, strcspn(is, ":") + 1) != 0 &&
 	    session_is_stored(r->session))
 		fprintf(stderr,
-			"It is sent the whole conversation, but for the "
-			"thinking of %s.\n",
+			"It gets the whole conversation, except the thinking "
+			"of %s.\n",
 			was);
 	if (strcmp(was, is) != 0 && r->agent.usage.cache_read >= LARGE_CACHE)
 		fprintf(stderr,
-			"What %s has cached of it is of no use to %s: the next "
-			"request is billed as new input.\n",
+			"The next request is billed as new input: the cache of "
+			"%s is of no use to %s.\n",
 			was, is);
 	if (had_params)
-		fputs("The --model-params of the command line are not sent to "
-		      "it.\n",
-		      stderr);
+		fputs("The new model ignores your --model-params.\n", stderr);
 	free(was);
 	free(is);
 }
@@ -239,10 +237,10 @@ bool slash_cmd_model(struct run *r, int n, char **words)
 	}
 	if (n > 1 || (n && words[0][0] == '-')) {
 		error_set(&err, ERR_USAGE, "/model takes one model");
-		error_hint(&err, "/model [--model-params JSON] PROVIDER:NAME; "
-				 "/model alone lists those that are known. One "
-				 "for every chat: [models] default in "
-				 "config.toml.");
+		error_hint(&err,
+			   "Type /model [--model-params JSON] PROVIDER:NAME, "
+			   "or /model alone for a list. [models] default in "
+			   "config.toml sets it for every chat.");
 		(void)app_fail(r->app, &err);
 	} else if (n) {
 		change(r, words[0], params);

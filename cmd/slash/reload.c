@@ -119,7 +119,7 @@ static void use_settings(struct run *r)
 		rc = run_hooks_reload(r, &err);
 	if (rc < 0) {
 		(void)app_fail(r->app, &err);
-		fprintf(stderr, "The model is still asked as before.\n");
+		fprintf(stderr, "The model's settings are unchanged.\n");
 	}
 	free(model);
 }
@@ -139,8 +139,8 @@ bool slash_cmd_reload(struct run *r, int n, char **words)
 		config_collect(&after, r->app->settings, r->app->groups);
 		use_settings(r);
 		if (!print_changes(r->app, &before, &after))
-			fputs("Settings, keys, skills, hooks and AGENTS.md "
-			      "were read again; no setting has changed.\n",
+			fputs("Settings, keys, skills, hooks and AGENTS.md are "
+			      "reloaded; no setting has changed.\n",
 			      stderr);
 	}
 	config_release(&before);

@@ -94,8 +94,8 @@ static int set_exit(struct run *r, const char *word, struct error *err)
 				   "sandbox");
 	if (!r->box.ours)
 		return error_set(err, ERR_USAGE,
-				 "this sandbox was not made by dcode: it stays "
-				 "as it is");
+				 "dcode did not make this sandbox and leaves "
+				 "it as it is");
 	for (size_t i = 0; word && i < sizeof(words) / sizeof(*words); i++) {
 		if (strcmp(word, words[i]) != 0)
 			continue;
@@ -228,17 +228,16 @@ static int move_to(struct run *r, const char *provider, const char *id,
 
 	if (host && on_host(r))
 		return error_set(err, ERR_USAGE,
-				 "tools run on this machine already");
+				 "tools already run on this machine");
 	if (next_open(r, words, id ? 4 : 2, true, err) < 0)
 		return -1;
 	chat_ask_exit(r);
 	next_leave(r);
 	if (host)
-		fputs("This thread's tools run on this machine now.\n", stderr);
+		fputs("This thread's tools now run on this machine.\n", stderr);
 	else
 		fprintf(stderr,
-			"This thread's tools run in a sandbox of %s "
-			"now.\n",
+			"This thread's tools now run in a sandbox of %s.\n",
 			r->next->host.provider->name);
 	return 0;
 }

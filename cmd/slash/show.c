@@ -113,7 +113,7 @@ bool slash_cmd_todos(struct run *r, int n, char **words)
 	}
 	todo_view_text(&t, &text);
 	sanitize_text(buf_str(&text), &clean);
-	fputs(t.n ? clean.ptr : "This thread has no list of steps.\n", stderr);
+	fputs(t.n ? clean.ptr : "This thread has no to-do list.\n", stderr);
 	buf_release(&text);
 	buf_release(&clean);
 	todos_release(&t);

@@ -17,6 +17,7 @@
 #include "skills/builtin.h"
 
 enum {
+	SIMILAR = 2,     /* letters that a suggestion may differ by */
 	WORDS_MOST = 64, /* after a command's name */
 	SHOWN_MOST = 60, /* characters of an unknown command */
 	SHOWN_BYTES = 1 << 20,
@@ -80,17 +81,29 @@ bool slash_is_command(struct str line)
 	return word.ptr[0] == '/';
 }
 
+/* A guess that is far off, or that would allow everything or end the chat, is
+ * worse than none. */
+static bool is_suggested(struct str word, const char *name)
+{
+	return strcmp(name, "/yolo") != 0 && strcmp(name, "/quit") != 0 &&
+	       nearest_distance(word, str_of(name)) <= SIMILAR;
+}
+
 static void add_unknown(struct str word, struct buf *out)
 {
 	const char **names = xcalloc(slash_n_commands, sizeof(*names));
+	const char *near;
 
 	for (size_t i = 0; i < slash_n_commands; i++)
 		names[i] = slash_commands[i].name;
 	word.len = str_char_offset(word, SHOWN_MOST);
-	buf_adds(out, "Unknown command: ");
+	near = nearest_name(word, names, slash_n_commands);
+	buf_adds(out, "Unknown command ");
 	buf_addstr(out, word);
-	buf_addf(out, ". Did you mean %s? /help lists all.\n",
-		 nearest_name(word, names, slash_n_commands));
+	buf_adds(out, ". ");
+	if (is_suggested(word, near))
+		buf_addf(out, "Did you mean %s? ", near);
+	buf_adds(out, "/help lists all.\n");
 	free(names);
 }
 

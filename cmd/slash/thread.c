@@ -125,7 +125,7 @@ void slash_list_thread_words(struct run *r, struct buf *out)
 static void print_left(const char *id, bool stored)
 {
 	if (stored)
-		fprintf(stderr, "The one before: /resume %s\n", id);
+		fprintf(stderr, "Previous thread: /resume %s\n", id);
 }
 
 bool slash_cmd_clear(struct run *r, int n, char **words)
@@ -222,8 +222,8 @@ static int find_latest(struct run *r, struct thread *t, struct error *err)
 	*t = o.found;
 	if (t->id)
 		return 0;
-	error_set(err, ERR_NOT_FOUND, "no other thread of this directory");
-	return error_hint(err, "/resume lists those of all directories.");
+	error_set(err, ERR_NOT_FOUND, "this directory has no other thread");
+	return error_hint(err, "/resume lists the threads of all directories.");
 }
 
 static int find_thread(struct run *r, const char *name, struct thread *t,
@@ -281,8 +281,8 @@ bool slash_cmd_resume(struct run *r, int n, char **words)
 
 	if (n > 1) {
 		error_set(&err, ERR_USAGE, "/resume takes one thread at most");
-		error_hint(&err, "/resume ID, the beginning of an id, or "
-				 "latest; /resume alone lists them.");
+		error_hint(&err, "Type /resume ID, the start of an id, or "
+				 "latest. /resume alone lists them.");
 		(void)app_fail(r->app, &err);
 	} else if (n) {
 		resume(r, words[0]);

@@ -49,8 +49,8 @@ static int find_tree(struct child *c, struct apart *a, struct error *err)
 	if (rc <= 0)
 		return rc;
 	return error_set(err, ERR_USAGE,
-			 "a sandbox of its own needs a tree of files that was "
-			 "sent to this one (--sandbox with --workspace repo)");
+			 "a subagent's own sandbox needs --sandbox with "
+			 "--workspace repo");
 }
 
 static int fetch_tree(struct child *c, struct workspace *w, struct sandbox *sb,
@@ -200,13 +200,13 @@ static void add_conflicts(struct apart *a, const struct merge *m,
 	const struct patch_output to = { on_patch, &patch };
 	struct error ignored = { 0 };
 
-	buf_adds(out, "\n\nNot merged, since you have changed the same: these "
-		      "files are as you have them.\n");
+	buf_adds(out, "\n\nNot merged, because you changed the same; these "
+		      "files keep your version.\n");
 	for (size_t i = 0; i < m->n && out->len < out->max / 2; i++)
 		buf_addf(out, "  %s (%s)\n", m->conflicts[i].path,
 			 m->conflicts[i].kind);
 	(void)patch_write(&a->own.git, a->before, mine, &to, stop, &ignored);
-	buf_adds(out, "All that the subagent changed, as a patch:\n");
+	buf_adds(out, "All changes of the subagent, as a patch:\n");
 	buf_addstr(out, buf_str(&patch));
 	buf_release(&patch);
 }
@@ -226,7 +226,7 @@ static void save(struct child *c, const struct stop *stop, struct buf *out)
 		save_sandbox(&saved, c->run->app, &a->own, &a->run.box.sandbox,
 			     &terms);
 	if (out && saved.patch)
-		buf_addf(out, "\nThe user finds all of it in %s\n",
+		buf_addf(out, "\nThe user can find all of it in %s\n",
 			 saved.patch);
 	saved_work_release(&saved);
 }
@@ -318,9 +318,7 @@ void apart_bring(struct child *c, struct buf *out)
 	if (rc < 0) {
 		stop = stopped.code ? common_stop(c, STOPPED_SAVE_MS)
 				    : stop_cleanup(SAVE_MS);
-		buf_addf(out,
-			 "\n\nWhat it changed in its sandbox did not come "
-			 "back: %s.",
+		buf_addf(out, "\n\nIts changes were not merged: %s.",
 			 err.message);
 		save(c, &stop, NULL);
 	}

@@ -146,8 +146,8 @@ static void warn_of_unknown_tools(struct child *c)
 	add_unknown(c, c->kind->denied, &names);
 	if (names.len)
 		warn_once(c, REMARK_TOOLS,
-			  "there is no tool of the name %s, which %s lists for "
-			  "the subagent %s: it works without",
+			  "unknown tool %s in %s: the subagent %s works "
+			  "without it",
 			  names.ptr, c->kind->file, c->kind->name);
 	buf_release(&names);
 }
@@ -188,9 +188,9 @@ static int check_trust(struct child *c, struct error *err)
 	c->follows = verdict == TRUST_ALLOWED;
 	if (rc == 0 && !c->follows)
 		warn_once(c, REMARK_WISHES,
-			  "the subagent %s works with the model and in the "
-			  "sandbox of its caller: what %s wants was not "
-			  "allowed (--trust-project allows it for this run)",
+			  "the subagent %s uses its caller's model and "
+			  "sandbox, because what %s asks for was not allowed "
+			  "(--trust-project allows it for this run)",
 			  k->name, k->file);
 	return rc < 0 ? -1 : 0;
 }
@@ -244,8 +244,8 @@ static int limit_money(struct child *c, struct meter_model **account,
 			  c->choice->model, &facts);
 	if (!facts.priced)
 		return error_set(err, ERR_USAGE,
-				 "max_usd of %s needs to know what %s:%s "
-				 "costs, and there is no price for it",
+				 "max_usd of %s cannot be enforced: the price "
+				 "of %s:%s is unknown",
 				 c->kind->file, c->choice->provider,
 				 c->choice->model);
 	c->part = meter_part(*account,
@@ -281,8 +281,7 @@ static int open_sandbox(struct child *c, struct error *err)
 		c->agent.prepare = NULL;
 	} else if (!called && err->code == ERR_USAGE) {
 		warn_once(c, REMARK_WISHES,
-			  "the subagent %s works in the sandbox of its caller: "
-			  "%s",
+			  "the subagent %s works in its caller's sandbox: %s",
 			  c->kind->name, err->message);
 		*err = (struct error){ 0 };
 		apart_close(c);

@@ -68,12 +68,12 @@ static void add_result(const struct child *c, int rc, const struct error *err,
 		buf_addf(out, "The subagent %s did not finish: %s%s", c->label,
 			 why, str_ends(str_of(why), ".") ? "" : ".");
 		if (!c->agent.answer.len) {
-			buf_adds(out, " It has said nothing. What it changed "
-				      "so far stays.");
+			buf_adds(out, " It wrote no answer. What it changed so "
+				      "far stays.");
 			return;
 		}
-		buf_adds(out, " What it changed so far stays. The last that it "
-			      "said:\n\n");
+		buf_adds(out,
+			 " What it changed so far stays. Its last words:\n\n");
 	} else if (c->agent.finish == FINISH_REFUSAL) {
 		buf_adds(out, "The model refused this task.\n");
 	} else if (c->agent.finish == FINISH_LENGTH ||
@@ -82,7 +82,7 @@ static void add_result(const struct child *c, int rc, const struct error *err,
 	}
 	add_answer(c, out);
 	if (rc == 0 && !c->agent.answer.len)
-		buf_adds(out, "The subagent ended without a word.");
+		buf_adds(out, "The subagent ended without an answer.");
 }
 
 static int work(struct child *c, struct error *err)

@@ -97,8 +97,8 @@ void run_subagents_list(const struct run *r, struct buf *out)
 		return;
 	roster_list(&s->roster, clock_ms(), out);
 	if (out->len == before)
-		buf_adds(out, "No subagent works, or has worked.\n");
-	buf_adds(out, "There are:\n");
+		buf_adds(out, "No subagent is running, and none has run.\n");
+	buf_adds(out, "Available:\n");
 	for (size_t i = 0; i < s->all.n; i++)
 		add_kind(&s->all.list[i], out);
 }

@@ -70,8 +70,7 @@ int current_patch_save(struct app *app, struct store *s, const struct thread *t,
 	tree_close(&a.tree);
 	if (rc >= 0 || err->code == ERR_CANCELLED)
 		return rc;
-	app_warn("what changed in the sandbox cannot be read: %s",
-		 err->message);
+	app_warn("cannot read the sandbox's changes: %s", err->message);
 	*err = (struct error){ 0 };
 	return 1;
 }

@@ -78,7 +78,7 @@ static int refuse_used(const struct thread *t, struct error *err)
 	error_set(err, ERR_BUSY,
 		  "thread %s is in use by the dcode with process id %" PRId64,
 		  t->id, t->pid);
-	return error_hint(err, "End that one first.");
+	return error_hint(err, "Quit that dcode first.");
 }
 
 static int delete_one(struct app *app, const char *name, bool dry,

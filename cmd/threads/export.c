@@ -221,7 +221,7 @@ static int add_patch_page(struct exporting *e)
 	if (rc == 0)
 		html_page_patch(&e->page, base_name(e->patch), buf_str(&patch));
 	else if (e->err->code == ERR_LIMIT)
-		error_hint(e->err, "Leave out --with-patch, or --html.");
+		error_hint(e->err, "Leave out --with-patch or --html.");
 	buf_release(&patch);
 	return rc;
 }
@@ -259,12 +259,12 @@ static void report(const struct exporting *e, const char *path)
 	struct buf json = BUF_INIT(1 << 16);
 
 	if (e->damaged)
-		app_warn("%" PRId64 " messages of thread %s cannot be read;"
-			 " they were left out",
+		app_warn("%" PRId64 " messages of thread %s cannot be read and "
+			 "were skipped",
 			 e->damaged, e->thread->id);
 	if (e->secret_patch)
-		app_warn("%s holds a known secret, and a patch is exported as"
-			 " it is",
+		app_warn("%s contains a known secret; patches are exported "
+			 "unmasked",
 			 e->patch);
 	if (!strcmp(path, "-"))
 		return;
@@ -320,12 +320,12 @@ static int find_patch(struct exporting *e, struct store *store)
 		e->patch = NULL;
 	}
 	if (!e->patch && rc == 0)
-		app_warn("all that the sandbox of thread %s changed has come "
-			 "back; it is exported without a patch",
+		app_warn("all changes of the sandbox of thread %s are applied; "
+			 "it is exported without a patch",
 			 t->id);
 	else if (!e->patch)
-		app_warn("no patch of thread %s is saved; it is exported"
-			 " without one",
+		app_warn("thread %s has no saved patch; it is exported without "
+			 "one",
 			 t->id);
 	return 0;
 }

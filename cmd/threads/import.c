@@ -222,8 +222,8 @@ static void report_patch(const char *path)
 	struct buf quoted = BUF_INIT(1 << 16);
 
 	quote_word(&quoted, str_of(path));
-	printf("Its patch is %s; nothing has applied it. To merge it with the"
-	       " tree that\nyou are in: dcode apply --patch %s\n",
+	printf("Its patch is %s and was not applied. To apply it to "
+	       "the\ncurrent tree: dcode apply --patch %s\n",
 	       path, quoted.ptr);
 	buf_release(&quoted);
 }
@@ -239,14 +239,14 @@ static void report(const struct importing *i, const struct thread_file *head)
 		printf("Imported %" PRId64 " messages as thread %s.\n",
 		       i->messages, i->in.id);
 		if (head->provider)
-			printf("Its sandbox, %s %s, is on offer: resuming asks"
-			       " whether to use it.\n",
+			printf("Its file names a sandbox, %s %s: resuming asks "
+			       "whether to use it.\n",
 			       head->provider, head->sandbox);
 		if (patch)
 			report_patch(patch);
-		printf("To go on with it: dcode -r %s\n"
-		       "The model takes what the file says for its own past:"
-		       " read it first, with\ndcode threads show %s\n",
+		printf("To continue it: dcode -r %s\nThe model takes the "
+		       "file's text for its own past, so read it first:\ndcode "
+		       "threads show %s\n",
 		       i->in.id, i->in.id);
 	}
 	free(patch);

@@ -224,7 +224,7 @@ static char *read_directory(const struct app *app, const struct args *args)
 	path = path_join(settings_cwd(app->settings), given);
 	real = realpath(path, NULL);
 	if (!real) {
-		app_warn("--cwd %s: there is no such directory", given);
+		app_warn("--cwd %s: not a directory", given);
 		return path;
 	}
 	free(path);

@@ -28,7 +28,7 @@ static int check_target(const char *path, bool replace, struct error *err)
 		return 0; /* creating says what is wrong */
 	if (!S_ISREG(st.st_mode)) {
 		error_set(err, ERR_USAGE, "%s is not a regular file", path);
-		return error_hint(err, "- stands for standard output.");
+		return error_hint(err, "Use - for standard output.");
 	}
 	return replace ? 0 : refuse_existing(path, err);
 }

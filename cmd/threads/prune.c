@@ -74,8 +74,8 @@ static int read_age(const char *text, int64_t *ms, struct error *err)
 	    !str_to_int((struct str){ s.ptr, s.len - 1 }, &n) || n < 0 ||
 	    n > 100000)
 		return error_set(err, ERR_USAGE,
-				 "argument --older-than: '%s' is no age; say "
-				 "90d, 8w, 12h or 1y",
+				 "argument --older-than: '%s' is not an age; "
+				 "use 90d, 8w, 12h or 1y",
 				 text);
 	*ms = n * hours[unit - units] * 3600 * 1000;
 	return 0;
@@ -116,8 +116,8 @@ static void print_end(struct pruned *p)
 		puts("Nothing to delete.");
 	}
 	if (p->alive)
-		app_warn("%zu of their sandboxes are still there: dcode "
-			 "sandbox list",
+		app_warn("%zu of their sandboxes still exist: dcode sandbox "
+			 "list",
 			 p->alive);
 	if (p->patches)
 		app_warn("%zu of them leave a saved patch in "

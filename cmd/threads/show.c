@@ -105,8 +105,8 @@ static void print_marks(struct showing *s)
 	char time[20];
 
 	while ((mark = compaction_next(&s->marks, (int64_t)s->n)))
-		printf("\n-- compacted here, %s: for the messages above the "
-		       "model got a summary and the newest of them\n",
+		printf("\n-- compacted here, %s: the model has a summary of "
+		       "the messages above, and the newest of them\n",
 		       sandbox_time(mark->created / 1000, time));
 }
 
@@ -123,9 +123,9 @@ static bool print_message(void *arg, struct thread_message *m)
 	for (size_t i = 0; i < m->message.n; i++)
 		print_part(s->app, m->message.role, &m->message.parts[i]);
 	if (m->message.refused)
-		puts("(refused: not part of the conversation any more)");
+		puts("(refused: no longer part of the conversation)");
 	if (m->message.cut)
-		puts("(cut: the rest of this answer never came)");
+		puts("(interrupted: the rest of this answer is missing)");
 	return true;
 }
 

@@ -164,17 +164,18 @@ const char *threads_place(const struct thread *t,
 
 static const struct arg_row list_options[] = {
 	{ "cwd", 0, ARG_OPTIONAL, "PATH",
-	  "Only those of this directory; bare: of the current one" },
-	{ "branch", 0, ARG_VALUE, "NAME", "Only those of this git branch" },
-	{ "agent", 0, ARG_VALUE, "NAME", "Only those of this agent" },
+	  "Only threads of this directory; without DIR: the current one" },
+	{ "branch", 0, ARG_VALUE, "NAME", "Only threads of this git branch" },
+	{ "agent", 0, ARG_VALUE, "NAME", "Only threads of this agent" },
 	{ "sort", 0, ARG_VALUE, "created|updated",
-	  "Newest first by this (default updated)" },
+	  "Sort by this, newest first (default updated)" },
 	{ "limit", 'n', ARG_VALUE, "N",
-	  "So many at most (default 20, or DA_CLI_RECENT_THREADS)" },
+	  "Show at most N threads (default 20, or DA_CLI_RECENT_THREADS)" },
 	{ "verbose", 'v', ARG_FLAG, NULL,
-	  "Also when it was begun, its git branch and its agent" },
-	{ "relative", 'r', ARG_FLAG, NULL, "Times as \"5m ago\" (default)" },
-	{ "no-relative", 0, ARG_FLAG, NULL, "Times as dates" },
+	  "Also show creation time, git branch and agent" },
+	{ "relative", 'r', ARG_FLAG, NULL,
+	  "Show times as \"5m ago\" (default)" },
+	{ "no-relative", 0, ARG_FLAG, NULL, "Show times as dates" },
 	ARG_JSON,
 	{ 0 },
 };
@@ -182,26 +183,29 @@ static const struct arg_row list_options[] = {
 static const struct arg_row json_options[] = { ARG_JSON, { 0 } };
 
 static const struct arg_row delete_options[] = {
-	{ "dry-run", 0, ARG_FLAG, NULL, "Only say what would be deleted" },
+	{ "dry-run", 0, ARG_FLAG, NULL,
+	  "Show what would be deleted, delete nothing" },
 	ARG_JSON,
 	{ 0 },
 };
 
 static const struct arg_row prune_options[] = {
 	{ "older-than", 0, ARG_VALUE, "AGE",
-	  "Delete what was last used before: 90d, 8w, 12h" },
-	{ "keep", 0, ARG_VALUE, "N", "Delete all but the N last used" },
-	{ "dry-run", 0, ARG_FLAG, NULL, "Only say what would be deleted" },
+	  "Delete threads that were last used before this: 90d, 8w, 12h" },
+	{ "keep", 0, ARG_VALUE, "N", "Delete all but the N last used threads" },
+	{ "dry-run", 0, ARG_FLAG, NULL,
+	  "Show what would be deleted, delete nothing" },
 	ARG_JSON,
 	{ 0 },
 };
 
 static const struct arg_row export_options[] = {
 	{ "html", 0, ARG_FLAG, NULL,
-	  "A page for people: no scripts, nothing loaded from outside" },
+	  "Write a page for a browser: no scripts, nothing loaded from "
+	  "outside" },
 	{ "with-patch", 0, ARG_FLAG, NULL,
-	  "Also the patch that is saved of it" },
-	{ "force", 0, ARG_FLAG, NULL, "Replace FILE" },
+	  "Include the saved patch of the thread" },
+	{ "force", 0, ARG_FLAG, NULL, "Replace FILE if it exists" },
 	ARG_JSON,
 	{ 0 },
 };
@@ -209,14 +213,14 @@ static const struct arg_row export_options[] = {
 static const struct subcommand subs[] = {
 	{ .name = "list",
 	  .aliases = "ls",
-	  .summary = "The stored threads, last used first",
+	  .summary = "List the stored threads, last used first",
 	  .options = list_options,
 	  .flags = SUB_UNRESTRICTED,
 	  .run = threads_cmd_list },
 	{ .name = "show",
 	  .args = "ID",
-	  .summary = "One thread with its messages; ID is an id, its beginning "
-		     "or latest",
+	  .summary = "Show a thread with its messages; ID is an id, the start "
+		     "of one, or latest",
 	  .options = json_options,
 	  .least = 1,
 	  .most = 1,
@@ -224,7 +228,7 @@ static const struct subcommand subs[] = {
 	  .run = threads_cmd_show },
 	{ .name = "rename",
 	  .args = "ID TITLE",
-	  .summary = "Give a thread another title",
+	  .summary = "Rename a thread",
 	  .options = json_options,
 	  .least = 2,
 	  .most = -1,
@@ -241,8 +245,8 @@ static const struct subcommand subs[] = {
 	  .run = threads_cmd_delete },
 	{ .name = "export",
 	  .args = "ID [FILE]",
-	  .summary = "Write a thread to a file (- is standard output), known "
-		     "secrets masked",
+	  .summary = "Write a thread to a file (- is standard output), with "
+		     "known secrets masked",
 	  .options = export_options,
 	  .least = 1,
 	  .most = 2,
@@ -250,7 +254,7 @@ static const struct subcommand subs[] = {
 	  .run = threads_cmd_export },
 	{ .name = "import",
 	  .args = "FILE",
-	  .summary = "Store a thread that was exported; - is standard input",
+	  .summary = "Store an exported thread; - is standard input",
 	  .options = json_options,
 	  .least = 1,
 	  .most = 1,

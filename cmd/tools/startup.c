@@ -23,7 +23,7 @@ int startup_run(struct run *r, const struct stop *stop, struct error *err)
 		*err = why;
 		return -1;
 	}
-	app_warn("--startup-cmd did not end within %d s, or failed: %s",
+	app_warn("--startup-cmd failed, or did not end within %d s: %s",
 		 STARTUP_MS / 1000, why.message);
 	return 0;
 }

@@ -95,7 +95,7 @@ static void report_copied(const struct run *r, const struct transfer_option *t)
 	print_line(r->app, "✓ %s %s to %s: %lld file%s%s",
 		   t->uploads ? "Uploaded" : "Downloaded",
 		   t->uploads ? t->local : t->remote, t->target, n,
-		   n == 1 ? "" : "s", t->skipped ? ", not all" : "");
+		   n == 1 ? "" : "s", t->skipped ? ", incomplete" : "");
 }
 
 /* upload: where it goes, for one that goes up. */
@@ -168,10 +168,11 @@ static int fill_all(struct run *r, struct sandbox *sb, struct copy *c,
 	if (!refused)
 		return 0;
 	error_set(err, ERR_REMOTE,
-		  "%zu of %zu uploads would have replaced files in the sandbox",
+		  "%zu of %zu uploads would replace files in the sandbox",
 		  refused, n);
-	return error_hint(err, "Name another place, or say --force to replace "
-			       "files that are there.");
+	return error_hint(
+		err,
+		"Choose another destination, or use --force to replace files.");
 }
 
 int run_fill(void *arg, struct sandbox *sb, const struct stop *stop,
@@ -316,13 +317,12 @@ static int read_words(struct transfer_option *t, const char *sides[2], int n,
 			t->bring[t->n_bring++] = words[++i];
 		else if (!strncmp(words[i], "--", 2) || found == 2)
 			return error_set(err, ERR_USAGE,
-					 "unrecognized arguments: %s",
-					 words[i]);
+					 "unexpected argument: %s", words[i]);
 		else
 			sides[found++] = words[i];
 	}
 	return found ? 0
-		     : error_set(err, ERR_USAGE, "say which: %s",
+		     : error_set(err, ERR_USAGE, "usage: %s",
 				 t->uploads
 					 ? "/upload [--force] LOCAL [REMOTE]"
 					 : "/download [--force] [--bring NAME] "
@@ -345,7 +345,7 @@ static int run_one(struct run *r, struct transfer_option *t,
 		rc = t->rc;
 	}
 	if (rc < 0 && t->refused && u.kind == 'f')
-		error_hint(err, "Name another place, or say --force.");
+		error_hint(err, "Choose another destination, or use --force.");
 	upload_release(&u);
 	return rc;
 }
@@ -362,8 +362,7 @@ static int run_words(struct run *r, bool uploads, int n, char **words,
 
 	if (r->host.provider->flags & SANDBOX_UNISOLATED) {
 		error_set(err, ERR_USAGE,
-			  "there is no sandbox: tools work on this machine's "
-			  "files");
+			  "no sandbox: tools work on this machine's files");
 		return error_hint(err, "/sandbox switch PROVIDER moves this "
 				       "thread into one.");
 	}

@@ -103,7 +103,8 @@ void run_uploaded_note(struct run *r, struct listing *l)
 	if (rc == 0)
 		rc = uploaded_add(l, &w, &stop, &err);
 	if (rc < 0)
-		app_warn("dcode diff will show what was uploaded: %s",
+		app_warn("`dcode diff` will show the uploaded files as "
+			 "changes: %s",
 			 err.message);
 	workspace_close(&w);
 	listing_release(l);

@@ -90,8 +90,8 @@ int transfer_options_read(struct transfer_options *t, const struct args *args,
 		t->bring[t->n_bring++] = name;
 	if (t->n_bring && !args_value(args, "download"))
 		return error_set(err, ERR_USAGE,
-				 "--bring requires --download: it lets it "
-				 "bring files of this name, such as .git");
+				 "--bring requires --download: it adds files "
+				 "of this name, such as .git");
 	t->force = args_flag(args, "force");
 	if (t->force && !args_value(args, "download") &&
 	    !args_value(args, "upload"))
@@ -169,7 +169,8 @@ static int check_two(const struct transfer_option *a,
 		error_set(err, ERR_USAGE, "%s and %s both go to %s",
 			  a->uploads ? a->local : a->remote,
 			  a->uploads ? b->local : b->remote, first);
-		rc = error_hint(err, "Name another place for one of them.");
+		rc = error_hint(err,
+				"Choose another destination for one of them.");
 	}
 	free(first);
 	free(second);

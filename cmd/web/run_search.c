@@ -97,11 +97,11 @@ static int run_command(const struct run *r, const struct command_words *words,
 	if (program)
 		rc = search_command(&c, q, out, stop, err);
 	else
-		rc = error_set(err, ERR_CONFIG,
-			       "search_command of [web] in config.toml names "
-			       "%.200s, which is no absolute path and no "
-			       "program of PATH",
-			       words->list[0]);
+		rc = error_set(
+			err, ERR_CONFIG,
+			"search_command of [web] in config.toml: %.200s is "
+			"neither an absolute path nor a program on PATH",
+			words->list[0]);
 	settings_environ_free(env);
 	free(argv);
 	free(program);
@@ -124,8 +124,8 @@ int run_search(void *arg, const struct web_query *q, struct buf *out,
 		t.base = settings_env(r->app->settings, "TAVILY_BASE_URL");
 		return search_tavily(&t, q, out, stop, err);
 	}
-	error_set(err, ERR_CONFIG, "nothing searches the web in this run");
-	return error_hint(err, "the user can store a key (dcode auth set "
-			       "tavily), or set search_command of [web] in "
-			       "config.toml");
+	error_set(err, ERR_CONFIG, "no web search is configured");
+	return error_hint(err,
+			  "The user can store a key (dcode auth set tavily), "
+			  "or set search_command of [web] in config.toml.");
 }

@@ -16,25 +16,25 @@ enum { JSON_MAX = 64 << 20 };
 
 static const struct arg_row apply_options[] = {
 	{ "conflicts", 0, ARG_FLAG, NULL,
-	  "Write conflicts too, with git's markers; else nothing is written" },
-	{ "index", 0, ARG_FLAG, NULL, "Stage what is written" },
+	  "Write conflicts with git's markers; without it conflicts stop the "
+	  "apply" },
+	{ "index", 0, ARG_FLAG, NULL, "Stage what is applied" },
 	{ "branch", 0, ARG_VALUE, "NAME",
-	  "Make a commit on this new branch instead; working tree and index "
-	  "stay as they are" },
+	  "Commit to this new branch instead; working tree and index do not "
+	  "change" },
 	{ "interactive", 0, ARG_FLAG, NULL,
-	  "Ask for each file and hunk, as git add -p does" },
+	  "Ask about each file and hunk, like git add -p" },
 	{ "partial", 0, ARG_FLAG, NULL,
-	  "Where something in the sandbox is refused, or has no place in the "
-	  "tree here, take the rest" },
+	  "Apply the rest when some files are refused or have no place here" },
 	{ "patch", 0, ARG_VALUE, "FILE",
-	  "Apply this git patch, not a sandbox's changes; - reads it from "
-	  "standard input" },
+	  "Apply this git patch instead of a sandbox's changes; - is standard "
+	  "input" },
 	{ "include", 0, ARG_VALUE, "PATTERN",
-	  "Bring new files of this name, too, that git ignores" },
-	{ "undo", 0, ARG_FLAG, NULL, "Take the last apply back" },
+	  "Also bring new files of this name that git ignores" },
+	{ "undo", 0, ARG_FLAG, NULL, "Undo the last apply" },
 	{ "force", 0, ARG_FLAG, NULL,
-	  "On another branch than the tree came from; over a branch that "
-	  "exists; with --undo also over files changed since" },
+	  "Apply on another branch than the tree came from, or replace an "
+	  "existing branch; with --undo: undo later changes too" },
 	ARG_JSON,
 	{ 0 },
 };
@@ -53,10 +53,10 @@ static int check_options(const struct args *args, struct error *err)
 					 alone[i]);
 	if (branch &&
 	    (args_flag(args, "index") || args_flag(args, "conflicts")))
-		return error_set(err, ERR_USAGE,
-				 "--branch leaves working tree and index as "
-				 "they are: it cannot be combined with "
-				 "--index or --conflicts");
+		return error_set(
+			err, ERR_USAGE,
+			"--branch does not change working tree and index: it "
+			"cannot be combined with --index or --conflicts");
 	if (args_flag(args, "interactive") && args_value(args, "patch"))
 		return error_set(err, ERR_USAGE,
 				 "--interactive cannot be combined with "
@@ -96,7 +96,7 @@ static int check_root(struct bring *b, struct error *err)
 	if (root && strcmp(root, b->workspace->root) != 0) {
 		rc = error_set(err, ERR_USAGE, "thread %s belongs to %s",
 			       b->thread, b->workspace->root);
-		error_hint(err, "cd %s first", b->workspace->root);
+		error_hint(err, "Run cd %s first.", b->workspace->root);
 	}
 	free(root);
 	return rc;
@@ -224,7 +224,7 @@ static const struct subcommand subs[] = {
 
 const struct command command_apply = {
 	.name = "apply",
-	.summary = "Merge what a thread's sandbox changed into the working "
-		   "tree, or take that back",
+	.summary =
+		"Merge a sandbox's changes into the working tree, or undo that",
 	.subs = subs,
 };

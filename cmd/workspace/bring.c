@@ -50,8 +50,8 @@ static int open_journal(struct bring *b, struct journal *j,
 			 &wait, err) == 0)
 		return 0;
 	if (err->code == ERR_TIMEOUT)
-		error_hint(err, "Another dcode applies to this tree; try again"
-				" when it has ended.");
+		error_hint(err, "Another dcode is applying to this tree. Try "
+				"again when it has finished.");
 	return -1;
 }
 
@@ -119,12 +119,12 @@ static int ask_branch(struct bring *b, const char *now, struct error *err)
 
 	buf_adds(&line, "the tree came from branch ");
 	sanitize_line(str_of(b->from_branch), &line);
-	buf_adds(&line, ", and this is ");
+	buf_adds(&line, ", but this is ");
 	sanitize_line(str_of(now[0] ? now : "no branch"), &line);
 	if (b->app->unattended || b->app->json || !secret_terminal(b->app)) {
 		rc = error_set(err, ERR_USAGE, "%s", line.ptr);
-		error_hint(err, "--force applies it here all the same;"
-				" --branch NAME makes a branch of it.");
+		error_hint(err, "--force applies it here anyway; --branch NAME "
+				"makes a branch.");
 	} else {
 		app_warn("%s", line.ptr);
 		rc = secret_confirm(b->app, "Apply here? [y/N] ", err);
@@ -150,7 +150,7 @@ static char *index_path(const struct user_repo *u, struct error *err)
 {
 	if (u->git_dir)
 		return path_join(u->git_dir, "index");
-	error_set(err, ERR_USAGE, "--index: there is no git repository here");
+	error_set(err, ERR_USAGE, "--index: this is not a git repository");
 	return NULL;
 }
 

@@ -80,8 +80,8 @@ static int check_writable(const struct branching *k, const char *name,
 		if (lstat(path, &st) == 0 && !S_ISDIR(st.st_mode) &&
 		    !S_ISREG(st.st_mode))
 			rc = error_set(err, ERR_USAGE,
-				       "%s is a link, a pipe or a device: "
-				       "dcode does not write there",
+				       "dcode does not write to %s: it is a "
+				       "link, a pipe or a device",
 				       path);
 		path[i] = kept;
 		if (!kept)
@@ -115,8 +115,8 @@ static int check_name(struct branching *k, struct error *err)
 	int rc = git_run(&k->user.git, &r, k->stop, err);
 
 	if (rc == 0 && (status != 0 || name[0] == '-' || !strcmp(name, "HEAD")))
-		return error_set(err, ERR_USAGE, "'%s' is no name for a branch",
-				 name);
+		return error_set(err, ERR_USAGE,
+				 "not a valid branch name: '%s'", name);
 	if (rc < 0 || check_files(k, err) < 0)
 		return -1;
 	r.argv = parse;
@@ -131,13 +131,13 @@ static int check_name(struct branching *k, struct error *err)
 			err, ERR_USAGE,
 			"branch %s is checked out: it cannot be replaced",
 			name);
-		error_hint(err, "Give another name, or dcode apply without"
-				" --branch.");
+		error_hint(err, "Choose another name, or run `dcode apply` "
+				"without --branch.");
 	} else if (rc == 0 && k->old[0] && !k->bring->options.force) {
-		rc = error_set(err, ERR_USAGE, "branch %s exists already",
+		rc = error_set(err, ERR_USAGE, "branch %s already exists",
 			       name);
-		error_hint(err, "Give another name; dcode apply --force"
-				" replaces it.");
+		error_hint(err, "Choose another name; `dcode apply --force` "
+				"replaces it.");
 	}
 	return rc;
 }
@@ -228,9 +228,10 @@ static int read_sides(struct sides *s, struct error *err)
 				   err);
 	if (rc == 0 && !s->kept) {
 		rc = error_set(err, ERR_USAGE,
-			       "--branch: all that the sandbox changed is in "
-			       "submodules, which have commits of their own");
-		error_hint(err, "dcode apply writes it to the working tree.");
+			       "--branch: all changes are in submodules, which "
+			       "have commits of their own");
+		error_hint(err,
+			   "`dcode apply` writes them to the working tree.");
 	}
 	return rc;
 }

@@ -77,8 +77,7 @@ static int run_apply(const struct git *g, struct str patch, struct buf *left,
 	if (git_run(g, &list, stop, &why) == 0 && left->len)
 		return 0;
 	if (is_empty(g, patch, stop))
-		return error_set(err, ERR_USAGE,
-				 "there is no patch in what was given");
+		return error_set(err, ERR_USAGE, "the input contains no patch");
 	return error_wrap(err, "the patch does not apply here");
 }
 

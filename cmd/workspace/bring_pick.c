@@ -360,7 +360,7 @@ int bring_pick(struct bring *b, const struct stop *stop, struct error *err)
 
 	if (b->app->unattended || !secret_terminal(b->app)) {
 		error_set(err, ERR_USAGE, "--interactive needs a terminal");
-		return error_hint(err, "Without it all is applied.");
+		return error_hint(err, "Without it, everything is applied.");
 	}
 	rc = git_run(&b->workspace->git, &r, stop, err);
 	rest = buf_str(&patch);

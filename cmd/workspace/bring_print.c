@@ -37,7 +37,7 @@ static void print_files(const struct bring *b)
 	for (size_t i = 0; i < r->n; i++)
 		if (r->files[i].secret)
 			print_name(b->app, "Warning: ", r->files[i].path,
-				   " holds a known secret");
+				   " contains a known secret");
 }
 
 static void print_conflicts(const struct bring *b)
@@ -62,12 +62,12 @@ static void print_hint(const struct bring *b)
 	const char *line = NULL;
 
 	if (r->merge.unwritable)
-		line = "Nothing was written: a file and a directory of one "
-		       "name cannot both be written. Move one away and apply "
-		       "again; dcode apply --partial takes the rest.";
+		line = "Nothing was written: a file and a directory have the "
+		       "same name. Move one away and apply again; dcode apply "
+		       "--partial applies the rest.";
 	else if (r->n_blocked)
 		line = "Nothing was written. Move them away and apply again; "
-		       "dcode apply --partial takes the rest.";
+		       "dcode apply --partial applies the rest.";
 	else if (r->n_changed)
 		line = "Nothing was written. Apply again.";
 	else if (b->options.branch && r->merge.n)
@@ -85,23 +85,22 @@ static void print_undo(const struct bring *b)
 	const struct apply_result *r = &b->result;
 
 	if (r->n_changed) {
-		fprintf(stderr, "Changed since, and left as they are:\n");
+		fprintf(stderr, "Changed since then, so not undone:\n");
 		print_paths(b, r->changed, r->n_changed, "");
-		app_print_advice(b->app, "dcode apply --undo --force takes "
-					 "them back, too.");
+		app_print_advice(
+			b->app, "dcode apply --undo --force undoes them, too.");
 	}
 	if (r->index_changed)
-		app_print_advice(b->app,
-				 "The index changed since, and is left as it "
-				 "is: dcode apply --undo --force unstages what "
-				 "was applied.");
+		app_print_advice(b->app, "The index changed since then, so it "
+					 "is left as it is: dcode apply --undo "
+					 "--force unstages what was applied.");
 	if (r->applied && r->n) {
-		fprintf(stderr, "Took back %zu file%s:\n", r->n,
+		fprintf(stderr, "Undone: %zu file%s\n", r->n,
 			r->n == 1 ? "" : "s");
 		print_files(b);
 	} else if (r->applied) {
-		fputs(r->unstaged ? "Took back what was staged.\n"
-				  : "Took back an apply that wrote no file.\n",
+		fputs(r->unstaged ? "Unstaged what was applied.\n"
+				  : "Undone: an apply that wrote no file.\n",
 		      stderr);
 	}
 }
@@ -110,13 +109,12 @@ static void print_left_out(const struct bring *b)
 {
 	if (!b->n_left_out)
 		return;
-	app_print_advice(
-		b->app,
-		b->options.branch
-			? "Not on the branch, since they are in submodules; "
-			  "dcode apply writes them:"
-			: "Left out, since a file or directory of yours is in "
-			  "the way:");
+	app_print_advice(b->app,
+			 b->options.branch
+				 ? "Not on the branch, because they are in "
+				   "submodules; dcode apply writes them:"
+				 : "Left out, because a file or directory of "
+				   "yours is in the way:");
 	print_paths(b, b->left_out, b->n_left_out, "");
 }
 
@@ -127,10 +125,8 @@ static void print_kept(const struct bring *b)
 
 	if (!r->applied || !r->n_kept)
 		return;
-	app_print_advice(b->app,
-			 "Your version stays here. The sandbox's is not in "
-			 "your tree, and remains a change of the sandbox "
-			 "(dcode diff shows it):");
+	app_print_advice(b->app, "Your version stays. The sandbox's version is "
+				 "only in the sandbox (dcode diff shows it):");
 	print_paths(b, r->kept, r->n_kept, "");
 }
 
@@ -144,11 +140,10 @@ void bring_print(const struct bring *b, bool undo)
 	}
 	if (b->nothing || (!r->n && !r->merge.n && !r->n_blocked &&
 			   !r->n_changed && !b->commit[0])) {
-		fputs(b->none_picked  ? "Nothing was taken.\n"
+		fputs(b->none_picked  ? "Nothing was chosen.\n"
 		      : b->n_left_out ? "Nothing else to apply.\n"
-				      : "Nothing to apply: what the sandbox "
-					"changed is here "
-					"already.\n",
+				      : "Nothing to apply: you already have "
+					"the sandbox's changes.\n",
 		      stderr);
 		print_left_out(b);
 		return;
@@ -166,17 +161,16 @@ void bring_print(const struct bring *b, bool undo)
 		print_conflicts(b);
 	print_kept(b);
 	if (r->n_blocked) {
-		fputs("In the way, and not part of the tree that was sent:\n",
-		      stderr);
+		fputs("In the way, and never sent to the sandbox:\n", stderr);
 		print_paths(b, r->blocked, r->n_blocked, "");
 	}
 	if (!r->applied && r->n_changed) {
-		fputs("Changed while it was merged:\n", stderr);
+		fputs("Changed during the merge:\n", stderr);
 		print_paths(b, r->changed, r->n_changed, "");
 	}
 	print_hint(b);
 	if (r->applied)
-		app_print_advice(b->app, "dcode apply --undo takes it back.");
+		app_print_advice(b->app, "dcode apply --undo undoes it.");
 }
 
 static void add_list(const struct bring *b, struct buf *out, const char *key,

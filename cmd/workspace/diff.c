@@ -248,12 +248,14 @@ static int run(struct app *app, const struct args *args)
 }
 
 static const struct arg_row options[] = {
-	{ "stat", 0, ARG_FLAG, NULL, "Only how much of each file changed" },
-	{ "name-only", 0, ARG_FLAG, NULL, "Only the names of changed files" },
+	{ "stat", 0, ARG_FLAG, NULL,
+	  "Show only how much of each file changed" },
+	{ "name-only", 0, ARG_FLAG, NULL,
+	  "Show only the names of changed files" },
 	{ "include", 0, ARG_VALUE, "PATTERN",
-	  "Bring new files of this name, too, that git ignores" },
+	  "Also bring new files of this name that git ignores" },
 	{ "exit-code", 0, ARG_FLAG, NULL,
-	  "End with status 1 when something changed" },
+	  "Exit with status 1 if something changed" },
 	ARG_JSON,
 	{ 0 },
 };

@@ -31,7 +31,7 @@ static int read_limit(const struct settings *set, const struct limit *l,
 	if (rc == 0 && (*value < l->least || *value > INT64_MAX >> 22))
 		rc = error_set(err, ERR_CONFIG,
 			       "[workspace] %s = %" PRId64
-			       ": use a number of %s, %" PRId64 " at least",
+			       ": use %s, at least %" PRId64,
 			       l->name, *value, l->unit, l->least);
 	if (rc == 0)
 		return 0;
@@ -71,7 +71,7 @@ static int64_t read_or_default(const struct settings *set,
 	int64_t mib;
 
 	if (read_limit(set, l, &mib, &err) < 0)
-		app_warn("%s; %" PRId64 " MiB counts", err.message, mib);
+		app_warn("%s; using %" PRId64 " MiB", err.message, mib);
 	return mib << 20;
 }
 

@@ -14,7 +14,7 @@ void loud_print(const struct app *app, const struct review *v)
 		if (!v->files[i].loud)
 			continue;
 		print_add_name(app, &line, v->files[i].path);
-		fprintf(stderr, "Look at %s: it %s\n", line.len ? line.ptr : "",
+		fprintf(stderr, "Check %s: it %s\n", line.len ? line.ptr : "",
 			v->files[i].loud);
 		buf_release(&line);
 	}

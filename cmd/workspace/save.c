@@ -152,16 +152,15 @@ static void report(const struct saved_work *s, const struct save_terms *terms)
 	struct buf line = BUF_INIT(1 << 12);
 
 	if (s->failed) {
-		app_warn("what changed in the sandbox could not be saved: %s",
-			 s->failed);
+		app_warn("cannot save the sandbox's changes: %s", s->failed);
 	} else if (s->patch && !terms->quiet) {
 		sanitize_line(str_of(s->patch), &line);
 		fprintf(stderr, "Saved %zu changed file%s: %s\n", s->files,
 			s->files == 1 ? "" : "s", line.ptr);
 		if (terms->elsewhere)
 			fprintf(stderr,
-				"`git apply` with that file, in the tree that "
-				"it is of, brings %s back.\n",
+				"`git apply` with that file, run in its tree, "
+				"brings %s back.\n",
 				s->files == 1 ? "it" : "them");
 		else
 			fprintf(stderr, "`dcode apply %s` brings %s here.\n",
@@ -205,8 +204,7 @@ int save_check(const struct saved_work *s, struct error *err)
 	if (!s->failed)
 		return 0;
 	return error_set(err, ERR_REMOTE,
-			 "no patch of what changed in the sandbox could be "
-			 "saved");
+			 "cannot save a patch of the sandbox's changes");
 }
 
 static int save_owned(struct app *app, struct sandbox_client *host,

@@ -26,29 +26,32 @@ static void print_names(const struct app *app, char *const *names, size_t n,
 
 static void print_sum(const struct app *app, const struct sync_result *r)
 {
-	fprintf(stderr, "%s %zu file%s sent, ", print_sign(app, GLYPH_CHECK),
+	fprintf(stderr, "%s %zu file%s sent", print_sign(app, GLYPH_CHECK),
 		r->n_taken, r->n_taken == 1 ? "" : "s");
 	if (r->n_deleted)
-		fprintf(stderr, "%zu deleted there, ", r->n_deleted);
-	fprintf(stderr, "%zu kept there\n", r->n_kept);
+		fprintf(stderr, ", %zu deleted in the sandbox", r->n_deleted);
+	if (r->n_kept)
+		fprintf(stderr, "; %zu differ%s there, not replaced\n",
+			r->n_kept, r->n_kept == 1 ? "s" : "");
+	else
+		fputs("; none differ in the sandbox\n", stderr);
 }
 
 static void print_result(const struct app *app, const struct sync_result *r,
 			 bool force)
 {
-	const char *kept = force ? " cannot take the place of what is there: "
-				   "kept as it is there"
-				 : " changed there too: kept as it is there "
-				   "(--force takes the local one)";
+	const char *kept = force ? " cannot replace what the sandbox has "
+				   "there, so it was not sent"
+				 : " changed in the sandbox too: its version "
+				   "stays (--force sends yours)";
 	static const char held[] =
-		" is not sent: it may hold secrets, or cannot be "
-		"read";
+		" is not sent: it may contain secrets, or cannot be read";
 
 	print_names(app, r->taken, r->n_taken, "");
 	print_names(app, r->deleted, r->n_deleted, " (deleted)");
 	for (size_t i = 0; i < r->n_asked && i < SHOWN_MOST; i++)
 		print_name(app, "  ", r->asked[i],
-			   " went because --include asked for it");
+			   " was sent because of --include");
 	for (size_t i = 0; i < r->n_kept; i++)
 		print_name(app, "  ", r->kept[i], kept);
 	for (size_t i = 0; i < r->n_held; i++)
@@ -137,7 +140,7 @@ static int sync_tree(struct tree_session *t, struct app *app,
 		return -1;
 	if (!t->sandbox) {
 		*err = t->gone;
-		return error_wrap(err, "the sandbox cannot be asked");
+		return error_wrap(err, "cannot read the sandbox");
 	}
 	include = include_read(app, args, &q.select.n_include, err);
 	if (!include)
@@ -170,9 +173,9 @@ static int run(struct app *app, const struct args *args)
 
 static const struct arg_row options[] = {
 	{ "force", 0, ARG_FLAG, NULL,
-	  "Take the local file where both sides changed it" },
+	  "Send the local file where both sides changed it" },
 	{ "include", 0, ARG_VALUE, "PATTERN",
-	  "Send files of this name, too, that are not sent unasked" },
+	  "Also send files of this name that are not sent by default" },
 	ARG_JSON,
 	{ 0 },
 };
@@ -188,7 +191,8 @@ static const struct subcommand subs[] = {
 
 const struct command command_sync = {
 	.name = "sync",
-	.summary = "Send what changed here into a sandbox that has the tree",
+	.summary = "Send your changes to a sandbox that has a copy of the "
+		   "repository",
 	.topic = "apply",
 	.subs = subs,
 };

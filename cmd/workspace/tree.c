@@ -117,8 +117,7 @@ int tree_open(struct tree_session *t, struct app *app, const char *name,
 	if (app->chat && !name) {
 		rc = open_chat(t, app, stop, err);
 		if (rc > 0)
-			rc = tree_missing("", app->chat->sandbox->mounts.n > 0,
-					  err);
+			rc = tree_missing_in_chat(app->chat->sandbox, err);
 		return rc;
 	}
 	rc = tree_search(t, app, name, stop, err);
@@ -211,8 +210,7 @@ static int recall(struct tree_session *t, struct fetch *f,
 	if (fetch_recall(w, f, stop, err) < 0)
 		return -1;
 	f->same = !strcmp(f->theirs, w->base);
-	app_warn("the sandbox cannot be asked (%s): this is what was last seen "
-		 "there",
+	app_warn("cannot read the sandbox (%s): this is its last known state",
 		 t->gone.message);
 	return 0;
 }
@@ -278,7 +276,7 @@ static void report_ignored(struct app *app, const char *what,
 		buf_addf(&line, ", and %" PRId64 " more", rest);
 	fprintf(stderr,
 		"%s: %" PRId64 " new file%s that git ignores%s (--include "
-		"PATTERN brings such)\n",
+		"PATTERN brings them)\n",
 		what, f->ignored, f->ignored == 1 ? "" : "s",
 		line.len ? line.ptr : "");
 	buf_release(&line);
@@ -303,14 +301,14 @@ int tree_confirm(struct app *app, const struct fetch *f, bool partial,
 		return 0;
 	report_items(app, "Refused", f->refused, f->n_refused);
 	if (!app->unattended && !app->json && secret_terminal(app))
-		rc = secret_confirm(app, "Take the rest? [y/N] ", err);
+		rc = secret_confirm(app, "Apply the rest? [y/N] ", err);
 	if (rc != 0)
 		return rc < 0 ? -1 : 0;
 	error_set(err, ERR_REMOTE,
-		  "%zu name%s in the sandbox cannot be taken: nothing was "
+		  "%zu name%s in the sandbox cannot be used here: nothing was "
 		  "written",
 		  f->n_refused, f->n_refused == 1 ? "" : "s");
-	return error_hint(err, "dcode apply --partial takes the rest.");
+	return error_hint(err, "`dcode apply --partial` applies the rest.");
 }
 
 static void items_json(struct app *app, const char *key,

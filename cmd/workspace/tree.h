@@ -41,8 +41,8 @@ int tree_search(struct tree_session *t, struct app *app, const char *name,
  * thread than that of this label have. */
 void tree_name_older(struct app *app, const char *thread, const char *label,
 		     const struct stop *stop);
-/* name: "" for the chat. bound: its sandbox has the tree itself. */
-int tree_missing(const char *name, bool bound, struct error *err);
+/* Why the sandbox of a chat, which may be this machine, has no tree. */
+int tree_missing_in_chat(const struct sandbox *sb, struct error *err);
 /* "abcd2345" of "dcode-abcd2345": what a user types. */
 const char *tree_short_name(const char *label);
 struct tree_place {        /* borrowed */

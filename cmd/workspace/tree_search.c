@@ -39,29 +39,41 @@ const char *tree_short_name(const char *label)
 						 : label;
 }
 
-int tree_missing(const char *name, bool bound, struct error *err)
+static int missing(const char *name, bool bound, struct error *err)
 {
 	if (bound) {
 		error_set(err, ERR_NOT_FOUND,
-			  "the sandbox works on this directory itself "
-			  "(--workspace bind): there is nothing to send or to "
-			  "bring back");
-		return error_hint(err, "git diff shows what changed.");
-	}
-	if (name && !name[0]) {
-		error_set(err, ERR_NOT_FOUND,
-			  "no tree was sent to the sandbox of this chat");
-		return error_hint(err, "A chat that begins with --workspace "
-				       "repo sends it there.");
+			  "the sandbox uses this directory itself (--workspace "
+			  "bind): there is nothing to send or apply");
+		return error_hint(err, "`git diff` shows what changed.");
 	}
 	if (name)
-		error_set(err, ERR_NOT_FOUND,
-			  "no tree was sent to the sandbox of thread %s", name);
+		error_set(
+			err, ERR_NOT_FOUND,
+			"the sandbox of thread %s has no copy of a repository",
+			name);
 	else
 		error_set(err, ERR_NOT_FOUND,
-			  "no thread of this directory has a tree in a "
-			  "sandbox");
-	return error_hint(err, "--workspace repo sends it there.");
+			  "no thread of this directory has sent the repository "
+			  "to a sandbox");
+	return error_hint(err, "Start one with --workspace repo.");
+}
+
+int tree_missing_in_chat(const struct sandbox *sb, struct error *err)
+{
+	if (sb->mounts.n)
+		return missing(NULL, true, err);
+	if (sb->host->provider->flags & SANDBOX_UNISOLATED) {
+		error_set(err, ERR_NOT_FOUND,
+			  "this chat runs on this machine, without a sandbox");
+		return error_hint(err, "!git diff shows what changed. With a "
+				       "sandbox: dcode --sandbox NAME "
+				       "--workspace repo");
+	}
+	error_set(err, ERR_NOT_FOUND,
+		  "the sandbox of this chat has no copy of the repository");
+	return error_hint(err, "Start a chat with --workspace repo to send "
+			       "one.");
 }
 
 static bool is_bound(struct app *app, const char *cwd, const char *label)
@@ -158,8 +170,8 @@ static bool try_label(void *arg, const struct thread_label *l)
 	if (s->own && !strcmp(s->own, l->label))
 		return true;
 	if (s->settled && s->n_older++ == OLDER_MOST) {
-		buf_adds(&s->older, "`dcode threads show` lists all that this "
-				    "thread has had.\n");
+		buf_adds(&s->older, "`dcode threads show` lists all sandboxes "
+				    "of this thread.\n");
 		return false;
 	}
 	rc = find_tree(s, &w, l);
@@ -243,13 +255,13 @@ static int search_name(struct search *s, const char *name, struct error *err)
 static int fail_elsewhere(const char *name, struct error *err)
 {
 	error_set(err, ERR_NOT_FOUND,
-		  "the tree of %s is that of another directory",
+		  "the tree of %s belongs to another directory",
 		  name ? name : "the thread");
-	return error_hint(err,
-			  "Run this in the directory that it was sent from. "
-			  "Where that has moved: dcode diff %s >FILE, and "
-			  "dcode apply --patch FILE",
-			  name ? name : "ID");
+	return error_hint(
+		err,
+		"Run this in the directory that it was sent from. If that has "
+		"moved: dcode diff %s >FILE, then dcode apply --patch FILE",
+		name ? name : "ID");
 }
 
 /* The newest thread of this directory whose tree was sent, else of any
@@ -301,7 +313,7 @@ int tree_search(struct tree_session *t, struct app *app, const char *name,
 	if (rc == 0 && !s.found && s.elsewhere)
 		rc = fail_elsewhere(name, err);
 	else if (rc == 0 && !s.found)
-		rc = tree_missing(name, s.bound, err);
+		rc = missing(name, s.bound, err);
 	if (rc == 0 && s.older.len)
 		print_older(&s);
 	buf_release(&s.older);

@@ -297,7 +297,7 @@ void records_pack(struct app *app)
 	    workspace_pack_is_due(state, root) &&
 	    workspace_open(&w, state, root, WORKSPACE_NO_SANDBOX, &stop,
 			   &ignored) == 0) {
-		print_line(app, "Packing what dcode keeps of this tree...");
+		print_line(app, "Compacting dcode's copy of this tree...");
 		(void)workspace_pack(&w, &stop, &ignored);
 		workspace_close(&w);
 	}

@@ -86,7 +86,7 @@ static int check_format(struct user_git *u, const struct stop *stop,
 		if (rc == 0 && !str_is_nocase(buf_str(&value), known[i].value))
 			rc = error_set(err, ERR_USAGE,
 				       "the repository's %s is not %s: dcode "
-				       "writes only to working trees of such",
+				       "cannot write to its working tree",
 				       known[i].key, known[i].value);
 	}
 	buf_release(&value);
@@ -106,8 +106,8 @@ static int link_part(const struct user_git *u, const char *name,
 	else if (lstat(from, &st) == 0 && !S_ISDIR(st.st_mode) &&
 		 !S_ISREG(st.st_mode))
 		rc = error_set(err, ERR_USAGE,
-			       "%s is a link, a pipe or a device: dcode does "
-			       "not write there",
+			       "dcode does not write to %s: it is a link, a "
+			       "pipe or a device",
 			       from);
 	else if (lstat(from, &st) == 0 && symlink(from, to) < 0)
 		rc = error_errno(err, "linking %s", to);
@@ -144,7 +144,7 @@ static int set_objects(struct user_git *u, struct error *err)
 
 	u->objects = path_join(u->repo.common, "objects");
 	if (lstat(u->objects, &st) < 0 || !S_ISDIR(st.st_mode))
-		return error_set(err, ERR_USAGE, "%s is no directory",
+		return error_set(err, ERR_USAGE, "not a directory: %s",
 				 u->objects);
 	u->object_env = xasprintf("GIT_OBJECT_DIRECTORY=%s", u->objects);
 	u->env[0] = u->object_env;
@@ -252,11 +252,12 @@ int user_git_identity(const struct user_git *u, const char *home,
 		*identity = xasprintf("%s <%s>", name.ptr, email.ptr);
 	} else {
 		rc = error_set(err, ERR_CONFIG,
-			       "a commit needs an author: git knows neither "
-			       "your name nor your address");
-		error_hint(err,
-			   "git config --global user.name \"Your Name\"; "
-			   "git config --global user.email you@example.org");
+			       "no author for the commit: git has no user.name "
+			       "or user.email");
+		error_hint(
+			err,
+			"Run git config --global user.name \"Your Name\" and "
+			"git config --global user.email you@example.org");
 	}
 	buf_release(&name);
 	buf_release(&email);

@@ -20,17 +20,17 @@ static const struct setting settings[] = {
 	  .type = SETTING_STRING,
 	  .flags = SETTING_SECRET | SETTING_REQUIRED | SETTING_ENV_ONLY,
 	  .env = "AWS_SECRET_ACCESS_KEY",
-	  .help = "the key's secret" },
+	  .help = "secret of the key" },
 	{ .key = "access_key_id",
 	  .type = SETTING_STRING,
 	  .flags = SETTING_SECRET | SETTING_REQUIRED | SETTING_ENV_ONLY,
 	  .env = "AWS_ACCESS_KEY_ID",
-	  .help = "key of console.aws.amazon.com (IAM); or a profile" },
+	  .help = "key from console.aws.amazon.com (IAM); or use a profile" },
 	{ .key = "session_token",
 	  .type = SETTING_STRING,
 	  .flags = SETTING_SECRET | SETTING_ENV_ONLY,
 	  .env = "AWS_SESSION_TOKEN",
-	  .help = "a temporary key's token" },
+	  .help = "token of a temporary key" },
 	{ .key = "region",
 	  .example = "\"eu-central-1\"",
 	  .type = SETTING_STRING,
@@ -105,7 +105,7 @@ static int set_region(struct agentcore *a, struct error *err)
 		return -1;
 	a->region = xstrdup(region ? region : "us-west-2");
 	if (!region_ok(a->region))
-		return error_set(err, ERR_CONFIG, "'%.60s' is no AWS region",
+		return error_set(err, ERR_CONFIG, "not an AWS region: '%.60s'",
 				 a->region);
 	return 0;
 }
@@ -153,7 +153,8 @@ static int set_interpreter(struct agentcore *a, struct error *err)
 	id = id ? id : INTERPRETER;
 	if (!only(id, LETTERS DIGITS "-_.:/", 256) || id[0] == '.')
 		return error_set(err, ERR_CONFIG,
-				 "'%.100s' is no code interpreter's id", id);
+				 "not the id of a code interpreter: '%.100s'",
+				 id);
 	buf_adds(&path, "/code-interpreters/");
 	rest_encode(&path, str_of(id));
 	a->path = buf_detach(&path);

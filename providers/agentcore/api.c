@@ -237,12 +237,12 @@ static void add_hint(const struct agentcore_ask *ask, struct error *err)
 {
 	if (err->code == ERR_AUTH && is_expired(ask))
 		error_hint(err, "The AWS key has expired: get a new one (aws "
-				"sso login, or new AWS_... variables)");
+				"sso login, or new AWS_... variables).");
 	else if (err->code == ERR_AUTH && !err->hint[0])
-		error_hint(err,
-			   "Is the AWS key right, and may it do "
-			   "bedrock-agentcore:Start-, Invoke-, Get-, List- and "
-			   "StopCodeInterpreterSession?");
+		error_hint(
+			err,
+			"Check the AWS key: it needs bedrock-agentcore:Start-, "
+			"Invoke-, Get-, List- and StopCodeInterpreterSession.");
 	if (is_type(ask, "ServiceQuotaExceededException"))
 		err->code = ERR_LIMIT;
 }
@@ -278,7 +278,7 @@ int agentcore_call(struct agentcore *a, struct agentcore_ask *ask, cJSON **tree,
 		*tree = json_parse(buf_str(&res.body));
 		if (!*tree) {
 			rc = error_set(err, ERR_PROTOCOL,
-				       "%s: the answer is no JSON",
+				       "%s: the answer is not JSON",
 				       ask->rest.what);
 			err->http_status = ask->status;
 		}

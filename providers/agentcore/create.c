@@ -166,7 +166,7 @@ static int check_id(const char *id, struct error *err)
 {
 	if (agentcore_id_ok(id))
 		return 0;
-	return error_set(err, ERR_USAGE, "'%.100s' is no session id", id);
+	return error_set(err, ERR_USAGE, "not a session id: '%.100s'", id);
 }
 
 int agentcore_info(struct sandbox_client *host, const char *id,
@@ -295,7 +295,7 @@ int agentcore_create(struct sandbox *sb, const struct sandbox_spec *spec,
 
 	if (rc == 0 && spec->lifetime_s <= 0)
 		rc = error_set(err, ERR_CONFIG,
-			       "the lifetime is not above zero");
+			       "the lifetime must be above zero");
 	if (rc < 0) {
 		err->nothing_made = true;
 		return -1;
@@ -322,8 +322,8 @@ int agentcore_attach(struct sandbox *sb, const char *id,
 	if (rc == 0 && !has_status(session, "READY")) {
 		rc = error_set(err, ERR_NOT_FOUND, "the session %s %s", id,
 			       session ? "has ended" : "does not exist");
-		error_hint(err, "A session ends after its lifetime, and cannot "
-				"be started again");
+		error_hint(err, "A session ends after its lifetime and cannot "
+				"be started again.");
 	}
 	cJSON_Delete(session);
 	if (rc < 0)

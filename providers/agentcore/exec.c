@@ -96,8 +96,8 @@ static int on_message(void *arg, const struct event_message *m,
 		return parse_exception(r, m, err);
 	if (!str_is(m->kind, "event"))
 		return error_set(err, ERR_PROTOCOL,
-				 "unexpected server response: a message of no "
-				 "kind");
+				 "unexpected server response: a message of "
+				 "unknown kind");
 	if (!str_is(m->event, "result"))
 		return 0;
 	tree = json_parse(m->payload);
@@ -107,7 +107,7 @@ static int on_message(void *arg, const struct event_message *m,
 	} else {
 		rc = error_set(err, ERR_PROTOCOL,
 			       "unexpected server response: a result that is "
-			       "no JSON");
+			       "not JSON");
 	}
 	cJSON_Delete(tree);
 	return rc;
@@ -338,7 +338,7 @@ static int disable_tasks(struct sandbox *sb, struct error *err)
 	struct agentcore_box *b = sb->priv;
 
 	atomic_store(&b->no_tasks, true);
-	return error_set(err, ERR_USAGE, "there are no tasks here");
+	return error_set(err, ERR_USAGE, "this provider has no tasks");
 }
 
 static bool goes_on(const struct agentcore_task *t)

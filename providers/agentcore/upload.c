@@ -220,7 +220,7 @@ static int run_line(struct sandbox *sb, struct buf *line,
 	int rc = agentcore_execute(sb, &req, &res, stop, err);
 
 	if (rc == 0 && res.exit_code != 0)
-		rc = error_set(err, ERR_REMOTE, "the piece is not there");
+		rc = error_set(err, ERR_REMOTE, "the uploaded part is missing");
 	buf_release(line);
 	return rc;
 }
@@ -237,7 +237,8 @@ static int send_piece(struct sandbox *sb, struct large_file *l, struct str data,
 	rc = write_files(sb, &content, &failed, stop, err);
 	buf_release(&content);
 	if (rc == 0 && failed)
-		rc = error_set(err, ERR_REMOTE, "the piece was not taken");
+		rc = error_set(err, ERR_REMOTE,
+			       "the uploaded part was refused");
 	if (rc < 0)
 		return -1;
 	add_command(&line, l, "[ $(wc -c <@2) -eq ");

@@ -241,8 +241,8 @@ static const struct vendor_pages pages = { .items = "items",
 
 static const struct vendor vendor = {
 	.noun = "sandbox",
-	.auth_hint = "Is DAYTONA_API_KEY a key of this account, and may it do "
-		     "this? See https://app.daytona.io/dashboard/keys",
+	.auth_hint = "Check that DAYTONA_API_KEY belongs to this account and "
+		     "may do this: https://app.daytona.io/dashboard/keys",
 	.client_size = sizeof(struct vendor_client),
 	.box_size = sizeof(struct vendor_box),
 	.path = "/sandbox/",

@@ -87,7 +87,7 @@ int daytona_snapshot(struct sandbox *sb, const char *name, bool replace,
 
 	(void)replace; /* the vendor refuses a name that is taken */
 	if (!*name || strlen(name) > NAME_MAX_BYTES)
-		return error_set(err, ERR_USAGE, "no name of a snapshot");
+		return error_set(err, ERR_USAGE, "not a snapshot name");
 	if (post(sb, name, stop, err) < 0)
 		return -1;
 	while ((rc = poll_snapshot(sb->host, name, &known, &within, err)) ==

@@ -40,7 +40,7 @@ static int decode_base64(struct buf *out, const char *text, size_t max,
 	buf_added(out, 0);
 	if (sodium_base642bin((unsigned char *)room, most, text, len, NULL,
 			      &got, NULL, sodium_base64_VARIANT_ORIGINAL))
-		return refuse_message(err, "no base64");
+		return refuse_message(err, "not base64");
 	buf_added(out, got);
 	if (got > max)
 		return error_set(err, ERR_LIMIT,
@@ -68,7 +68,7 @@ static int parse_reply(struct deno_frame *f, struct error *err)
 	if (f->id < 0)
 		return refuse_message(
 			err, fault ? json_string(fault, "message", "a refusal")
-				   : "a reply to nothing");
+				   : "a reply without a request");
 	if (!result && cJSON_IsObject(fault)) {
 		parse_failure(f, fault);
 		return 0;
@@ -115,7 +115,7 @@ int deno_frame_parse(struct deno_frame *f, struct str text, size_t max,
 		return 0;
 	f->tree = json_parse(text);
 	if (!cJSON_IsObject(f->tree))
-		return refuse_message(err, "no message");
+		return refuse_message(err, "not a message");
 	method = json_string(f->tree, "method", NULL);
 	if (!method)
 		return parse_reply(f, err);
@@ -277,7 +277,7 @@ static void set_failure(struct deno_waiting *w, const struct deno_frame *f)
 		buf_addf(&words, "%.*s: ", DENO_CODE, f->code);
 	sanitize_text(str_of(f->message), &words);
 	error_set(&w->why, ERR_REMOTE, "%s",
-		  words.len ? words.ptr : "refused without a word");
+		  words.len ? words.ptr : "refused without a reason");
 	buf_release(&words);
 }
 

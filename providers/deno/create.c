@@ -22,13 +22,14 @@ const struct setting deno_settings[] = {
 	  .type = SETTING_STRING,
 	  .flags = SETTING_SECRET | SETTING_REQUIRED | SETTING_ENV_ONLY,
 	  .env = "DENO_DEPLOY_TOKEN",
-	  .help = "token of https://console.deno.com" },
+	  .help = "token from https://console.deno.com" },
 	{ .key = "org",
 	  .example = "\"my-org\"",
 	  .type = SETTING_STRING,
 	  .flags = SETTING_ENV_ONLY,
 	  .env = "DENO_DEPLOY_ORG",
-	  .help = "organization; needed unless the token is one's (ddo_...)" },
+	  .help = "organization; needed unless the token is an organization's "
+		  "(ddo_...)" },
 	{ .key = "region",
 	  .type = SETTING_STRING,
 	  .fallback = "\"ord\"",
@@ -49,11 +50,11 @@ const struct setting deno_settings[] = {
 	{ .key = "workdir",
 	  .example = "\"/data\"",
 	  .type = SETTING_STRING,
-	  .help = "working directory inside (the home that it has)" },
+	  .help = "working directory inside (its home)" },
 	{ .key = "env",
 	  .example = "[\"LANG=C.UTF-8\"]",
 	  .type = SETTING_LIST,
-	  .help = "variables of commands: NAME=value" },
+	  .help = "variables for commands: NAME=value" },
 	{ .key = "labels",
 	  .example = "[\"team=web\"]",
 	  .type = SETTING_LIST,
@@ -61,13 +62,13 @@ const struct setting deno_settings[] = {
 	{ .key = "network_allow",
 	  .example = "[\"api.example.com\"]",
 	  .type = SETTING_LIST,
-	  .help = "hosts that alone may be reached" },
+	  .help = "only these hosts can be reached" },
 	{ .key = "lifetime",
 	  .unit = "seconds",
 	  .example = "1200",
 	  .type = SETTING_INT,
-	  .help = "seconds that a sandbox outlives its last command (1800, "
-		  "the most)" },
+	  .help = "seconds that a sandbox outlives its last command (1800, the "
+		  "maximum)" },
 	{ 0 },
 };
 
@@ -85,9 +86,10 @@ static int add_volumes(const struct deno *d, cJSON *config, struct error *err)
 		cJSON_AddStringToObject(volume, "path", pair->valuestring);
 		cJSON_AddItemToArray(list, volume);
 		if (rc == 0 && pair->valuestring[0] != '/')
-			rc = error_set(err, ERR_CONFIG,
-				       "volumes: '%.100s' is no absolute path",
-				       pair->valuestring);
+			rc = error_set(
+				err, ERR_CONFIG,
+				"volumes: not an absolute path: '%.100s'",
+				pair->valuestring);
 	}
 	cJSON_Delete(pairs);
 	return rc;
@@ -102,8 +104,8 @@ static int add_labels(const struct deno *d, const struct sandbox_spec *spec,
 		return -1;
 	if (cJSON_GetArraySize(labels) > DENO_LABELS)
 		return error_set(err, ERR_CONFIG,
-				 "labels: a sandbox has at most %d, two of "
-				 "them are ours",
+				 "labels: a sandbox has at most %d, and dcode "
+				 "uses two of them",
 				 DENO_LABELS);
 	return 0;
 }
@@ -153,8 +155,7 @@ static int add_config(const struct deno *d, const struct sandbox_spec *spec,
 		return -1;
 	if (memory < MEMORY_MIN || memory > MEMORY_MAX)
 		return error_set(err, ERR_CONFIG,
-				 "memory: at least %d MiB are needed",
-				 MEMORY_MIN);
+				 "memory must be at least %d MiB", MEMORY_MIN);
 	cJSON_AddNumberToObject(config, "memory_mb", (double)memory);
 	if (add_labels(d, spec, config, err) < 0 ||
 	    add_volumes(d, config, err) < 0 ||
@@ -222,7 +223,7 @@ static int open_new(struct sandbox *sb, cJSON *config, int64_t lifetime_s,
 			: -1;
 
 	if (rc == 0 && !deno_region_ok(region ? region : ""))
-		rc = error_set(err, ERR_CONFIG, "region: three letters");
+		rc = error_set(err, ERR_CONFIG, "region must be three letters");
 	if (rc == 0)
 		rc = deno_server(d, region, &server, err);
 	if (rc == 0)
@@ -446,7 +447,7 @@ int deno_create(struct sandbox *sb, const struct sandbox_spec *spec,
 		rc = add_config(deno_of(sb->host), spec, config, err);
 	else
 		rc = error_set(err, ERR_CONFIG,
-			       "the lifetime is not above zero");
+			       "the lifetime must be above zero");
 	if (rc < 0)
 		err->nothing_made = true;
 	if (rc == 0)

@@ -48,8 +48,8 @@ bool deno_id_ok(const char *id)
 void deno_add_hint(struct error *err)
 {
 	if (err->code == ERR_AUTH && !err->hint[0])
-		error_hint(err, "Is DENO_DEPLOY_TOKEN a token of this "
-				"organization? See https://console.deno.com "
+		error_hint(err, "Check that DENO_DEPLOY_TOKEN is a token of "
+				"this organization: https://console.deno.com "
 				"(Settings, Access Tokens)");
 }
 
@@ -67,10 +67,10 @@ static int no_token(struct error *err)
 static int no_org(struct error *err)
 {
 	error_set(err, ERR_AUTH,
-		  "DENO_DEPLOY_TOKEN is no organization token (ddo_...), and "
-		  "no organization is named. Set DENO_DEPLOY_ORG");
-	return error_hint(err, "export DENO_DEPLOY_ORG=... (the name in the "
-			       "address of your console.deno.com page)");
+		  "DENO_DEPLOY_TOKEN is not an organization token (ddo_...), "
+		  "and no organization is named. Set DENO_DEPLOY_ORG");
+	return error_hint(err, "Run export DENO_DEPLOY_ORG=... (the name in "
+			       "the address of your console.deno.com page).");
 }
 
 /* What every request carries. */
@@ -96,9 +96,10 @@ static int set_domain(struct deno *d, struct error *err)
 		       strspn(domain, "abcdefghijklmnopqrstuvwxyz"
 				      "ABCDEFGHIJKLMNOPQRSTUVWXYZ"
 				      "0123456789.-") != len))
-		return error_set(err, ERR_CONFIG,
-				 "DENO_SANDBOX_BASE_DOMAIN=%.200s is no domain",
-				 domain);
+		return error_set(
+			err, ERR_CONFIG,
+			"DENO_SANDBOX_BASE_DOMAIN=%.200s is not a domain",
+			domain);
 	return 0;
 }
 
@@ -190,7 +191,7 @@ static int deno_attach(struct sandbox *sb, const char *id,
 	int64_t lifetime = 0;
 
 	if (!deno_id_ok(id))
-		return error_set(err, ERR_USAGE, "'%.100s' is no sandbox id",
+		return error_set(err, ERR_USAGE, "not a sandbox id: '%.100s'",
 				 id);
 	if (settings_int(sb->host->settings, "deno", "lifetime", &lifetime,
 			 err) < 0)
@@ -262,7 +263,7 @@ int deno_extend(struct sandbox *sb, int64_t lifetime_s, const struct stop *stop,
 
 		if (!tree && res.body.len)
 			rc = error_set(err, ERR_PROTOCOL,
-				       "%s: the answer is no JSON", ask.what);
+				       "%s: the answer is not JSON", ask.what);
 		pthread_mutex_lock(&b->lock);
 		b->ends = clock_ms() + json_int(tree, "stop_at_ms", end) - now;
 		pthread_mutex_unlock(&b->lock);
@@ -286,7 +287,7 @@ static int deno_remove(struct sandbox_client *host, const char *id,
 	int rc;
 
 	if (!deno_id_ok(id))
-		return error_set(err, ERR_USAGE, "'%.100s' is no sandbox id",
+		return error_set(err, ERR_USAGE, "not a sandbox id: '%.100s'",
 				 id);
 	rc = call_server(host, id, &ask, &res, stop, err);
 	if (rc == 0 && res.status == 404)

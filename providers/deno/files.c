@@ -206,7 +206,7 @@ static int parse_head(struct deno_download *d, struct error *err)
 		return error_set(err, ERR_PROTOCOL,
 				 "unexpected server response: no file");
 	if (d->size >= 0 && d->size != size) {
-		error_set(err, ERR_REMOTE, "the file changed meanwhile");
+		error_set(err, ERR_REMOTE, "the file changed in the meantime");
 		return fail_file(d, err);
 	}
 	d->headed = true;
@@ -228,7 +228,7 @@ static int on_output(void *arg, struct str chunk, struct error *err)
 			return -1;
 	}
 	if ((int64_t)chunk.len > d->size - d->got && d->headed) {
-		error_set(err, ERR_REMOTE, "the file changed meanwhile");
+		error_set(err, ERR_REMOTE, "the file changed in the meantime");
 		return fail_file(d, err);
 	}
 	d->got += (int64_t)chunk.len;
@@ -288,7 +288,8 @@ static int download_one(struct sandbox *sb, struct transfer *f,
 				return 1;
 			if (d.got == d.size)
 				return 0;
-			error_set(&why, ERR_NETWORK, "the file became shorter");
+			error_set(&why, ERR_NETWORK,
+				  "the file became shorter while it was read");
 		}
 		if (d.failed) {
 			transfer_fail(f, FILE_OTHER, d.why.message);

@@ -163,7 +163,7 @@ static int receive_message(struct deno_rpc *r, struct buf *text, int64_t ping,
 	}
 	if (rc == 0)
 		return error_set(err, ERR_NETWORK,
-				 "the server has closed the connection (%d)",
+				 "the server closed the connection (%d)",
 				 ws_code(r->ws));
 	rc = deno_frame_parse(&f, buf_str(text), DENO_MESSAGE_MAX, err);
 	pthread_mutex_lock(&r->lock);
@@ -188,7 +188,7 @@ static void note_close(struct deno_rpc *r, int code, struct error *why)
 	pthread_mutex_unlock(&r->lock);
 	if (r->closings >= CLOSINGS_MAX)
 		error_set(why, ERR_REMOTE,
-			  "the server closes each connection (%d)", code);
+			  "the server closes every connection (%d)", code);
 }
 
 /* The socket is dead, and with it all calls. */
@@ -324,7 +324,7 @@ static struct deno_waiting *begin(struct deno_rpc *r, const struct deno_call *c,
 	buf_addstr(&params, c->params);
 	pthread_mutex_lock(&r->lock);
 	if (!r->alive)
-		error_set(err, ERR_NETWORK, "the connection has ended");
+		error_set(err, ERR_NETWORK, "the connection is closed");
 	else if (params.len > PARAMS_MAX)
 		error_set(err, ERR_LIMIT, "the request is too large");
 	else

@@ -101,11 +101,11 @@ int docker_bind_mount(const struct docker *d, cJSON *config, struct error *err)
 		return 0;
 	if (!d->engine.socket) {
 		error_set(err, ERR_CONFIG,
-			  "the engine at %s is on another machine: it cannot "
-			  "bind %s",
+			  "the engine at %s is on another machine and cannot "
+			  "mount %s",
 			  d->engine.shown, dir);
 		return error_hint(err,
-				  "Use --workspace repo: it sends a copy.");
+				  "Use --workspace repo, which sends a copy.");
 	}
 	rc = bind_check(d->settings, dir, &real, err);
 	if (rc == 0) {

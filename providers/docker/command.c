@@ -81,9 +81,9 @@ static int add_command(struct str command, struct buf *words, struct error *err)
 		add_word(words, str_of(join_escaped));
 		if (add_escaped_parts(command, words) <= ARGS_MAX)
 			return 0;
-		return error_set(err, ERR_LIMIT,
-				 "the command has too many bytes that are no "
-				 "UTF-8");
+		return error_set(
+			err, ERR_LIMIT,
+			"the command has too many bytes that are not UTF-8");
 	}
 	if (command.len <= PART_MAX) {
 		add_word(words, command);
@@ -108,7 +108,7 @@ int docker_command(const struct exec_request *req, const char *workdir,
 	for (const char *const *e = req->env; e && *e; e++) {
 		if (!str_is_utf8(str_of(*e)))
 			return error_set(err, ERR_USAGE,
-					 "a variable's value is no UTF-8");
+					 "a variable's value is not UTF-8");
 		add_word(body, str_of(*e));
 	}
 	if (req->merged)

@@ -13,7 +13,7 @@ const struct setting docker_settings[] = {
 	{ .key = "image",
 	  .type = SETTING_STRING,
 	  .fallback = "\"python:3\"",
-	  .help = "image that new containers are made from" },
+	  .help = "image for new containers" },
 	{ .key = "pull",
 	  .type = SETTING_STRING,
 	  .fallback = "\"missing\"",
@@ -21,7 +21,7 @@ const struct setting docker_settings[] = {
 	{ .key = "workdir",
 	  .type = SETTING_STRING,
 	  .fallback = "\"/workspace\"",
-	  .help = "working directory inside, made when it is missing" },
+	  .help = "working directory inside, created if it is missing" },
 	{ .key = "user",
 	  .example = "\"1000:1000\"",
 	  .type = SETTING_STRING,
@@ -29,22 +29,23 @@ const struct setting docker_settings[] = {
 	{ .key = "network",
 	  .example = "\"none\"",
 	  .type = SETTING_STRING,
-	  .help = "none, host or a network's name (the engine's default)" },
+	  .help = "none, host or the name of a network (the engine's "
+		  "default)" },
 	{ .key = "memory",
 	  .unit = "size",
 	  .example = "\"2g\"",
 	  .type = SETTING_STRING,
-	  .help = "most memory, as 512m or 2g; 0 is no limit (three quarters "
-		  "of the engine's)" },
+	  .help = "memory limit, like 512m or 2g; 0 is no limit (three "
+		  "quarters of the engine's)" },
 	{ .key = "cpus",
 	  .unit = "CPUs",
 	  .example = "\"1.5\"",
 	  .type = SETTING_STRING,
-	  .help = "most processors, as 1.5 (no limit)" },
+	  .help = "CPU limit, like 1.5 (no limit)" },
 	{ .key = "cap_add",
 	  .example = "[\"NET_RAW\"]",
 	  .type = SETTING_LIST,
-	  .help = "capabilities besides the usual ones, as NET_RAW" },
+	  .help = "capabilities besides the usual ones, like NET_RAW" },
 	{ .key = "no_new_privileges",
 	  .type = SETTING_BOOL,
 	  .fallback = "true",
@@ -52,16 +53,16 @@ const struct setting docker_settings[] = {
 	{ .key = "runtime",
 	  .example = "\"runsc\"",
 	  .type = SETTING_STRING,
-	  .help = "runtime of the engine, as runsc or kata (its default)" },
+	  .help = "runtime of the engine, like runsc or kata (its default)" },
 	{ .key = "mounts",
 	  .example = "[\"/srv/data:/data:ro\"]",
 	  .type = SETTING_LIST,
-	  .help = "directories or volumes inside: src:dst or src:dst:ro" },
+	  .help = "directories or volumes to mount: src:dst or src:dst:ro" },
 	{ .key = "bind",
 	  .example = "\"/srv/project\"",
 	  .type = SETTING_STRING,
-	  .help = "directory here that is the working directory inside, for "
-		  "writing (set by --workspace bind)" },
+	  .help = "directory here to mount as the working directory, writable "
+		  "(set by --workspace bind)" },
 	{ .key = "env",
 	  .example = "[\"LANG=C.UTF-8\"]",
 	  .type = SETTING_LIST,
@@ -119,17 +120,17 @@ static int add_limits(const struct docker *d, cJSON *config, struct error *err)
 	if (memory) {
 		if (!str_to_size(str_of(memory), &bytes))
 			return error_set(err, ERR_CONFIG,
-					 "memory = \"%s\" is no amount like "
-					 "512m or 2g",
+					 "memory = \"%s\" is not an amount "
+					 "like 512m or 2g",
 					 memory);
 		cJSON_AddNumberToObject(config, "Memory", (double)bytes);
 	}
 	if (cpus) {
 		n = strtod(cpus, &end);
 		if (end == cpus || *end || !(n > 0 && n <= 4096))
-			return error_set(err, ERR_CONFIG,
-					 "cpus = \"%s\" is no number like 1.5",
-					 cpus);
+			return error_set(
+				err, ERR_CONFIG,
+				"cpus = \"%s\" is not a number like 1.5", cpus);
 		cJSON_AddNumberToObject(config, "NanoCpus",
 					(double)(int64_t)(n * 1e9));
 	}
@@ -216,7 +217,7 @@ static int add_env(const struct docker *d, const struct docker_limits *limits,
 	for (size_t i = 0; i < n; i++) {
 		if (!strchr(list[i], '=') || list[i][0] == '=')
 			return error_set(err, ERR_CONFIG,
-					 "env: each entry is NAME=value");
+					 "env: each entry must be NAME=value");
 		cJSON_AddItemToArray(env, cJSON_CreateString(list[i]));
 		needs_home &= strncmp(list[i], "HOME=", 5) != 0;
 	}
@@ -235,8 +236,7 @@ static int lifetime_of(const struct docker *d, const struct sandbox_spec *spec,
 		*seconds = spec->lifetime_s;
 	if (*seconds <= 0)
 		return error_set(err, ERR_CONFIG,
-				 "the lifetime is not above "
-				 "zero");
+				 "the lifetime must be above zero");
 	return 0;
 }
 

@@ -104,7 +104,7 @@ static int set_id(struct sandbox *sb, const cJSON *answer, struct error *err)
 
 	if (!engine_name_ok(id))
 		return error_set(err, ERR_PROTOCOL,
-				 "the engine gave no container id");
+				 "the engine returned no container id");
 	free(sb->id);
 	sb->id = xstrdup(id);
 	return 0;
@@ -122,7 +122,8 @@ static int find_labelled(struct engine *e, const char *label, cJSON **found,
 	if (strcmp(label_of(answer, "dcode.label"), label) != 0) {
 		cJSON_Delete(answer);
 		return error_set(err, ERR_REMOTE,
-				 "a container named %s exists and is not ours",
+				 "a container named %s exists, and dcode did "
+				 "not make it",
 				 label);
 	}
 	*found = answer;
@@ -131,8 +132,8 @@ static int find_labelled(struct engine *e, const char *label, cJSON **found,
 
 static int no_snapshot(const char *name, struct error *err)
 {
-	error_set(err, ERR_NOT_FOUND, "there is no snapshot '%s'", name);
-	return error_hint(err, "make one: dcode sandbox snapshot ID %s", name);
+	error_set(err, ERR_NOT_FOUND, "unknown snapshot '%s'", name);
+	return error_hint(err, "Make one: dcode sandbox snapshot ID %s", name);
 }
 
 /* An engine takes the name before there is anything to inspect: Podman 4.3 is
@@ -204,10 +205,10 @@ static int fetch_image(struct docker *d, const struct sandbox_spec *spec,
 	if (missing && spec->snapshot)
 		return no_snapshot(spec->snapshot, err);
 	if (missing && strcmp(policy, "never") == 0)
-		return error_set(err, ERR_NOT_FOUND,
-				 "the image %s is not here, and pull = "
-				 "\"never\"",
-				 image);
+		return error_set(
+			err, ERR_NOT_FOUND,
+			"the image %s is missing here, and pull = \"never\"",
+			image);
 	if (spec->snapshot || (!missing && strcmp(policy, "always") != 0))
 		return 0;
 	return engine_pull(&d->engine, image, spec, stop, err);
@@ -250,7 +251,7 @@ static int create_container(struct sandbox *sb, const struct sandbox_spec *spec,
 	}
 	if (rc == 1)
 		rc = error_set(err, ERR_NOT_FOUND,
-			       "the engine does not find the image %s", image);
+			       "the engine cannot find the image %s", image);
 	if (rc == 0)
 		rc = set_id(sb, answer, err);
 	cJSON_Delete(answer);
@@ -307,8 +308,7 @@ static int create_limited(struct sandbox *sb, const struct sandbox_spec *spec,
 		return -1;
 	}
 	*err = (struct error){ 0 };
-	line = xasprintf("the container has no limits of memory and processes: "
-			 "%s",
+	line = xasprintf("the container has no memory or process limits: %s",
 			 why.message);
 	if (spec->progress)
 		spec->progress(spec->arg, line);
@@ -325,7 +325,8 @@ static int docker_create(struct sandbox *sb, const struct sandbox_spec *spec,
 	int rc;
 
 	if (!engine_name_ok(spec->label))
-		rc = error_set(err, ERR_USAGE, "'%s' is no label", spec->label);
+		rc = error_set(err, ERR_USAGE, "not a label: '%s'",
+			       spec->label);
 	else if (spec->snapshot && !engine_name_ok(spec->snapshot))
 		rc = no_snapshot(spec->snapshot, err);
 	else

@@ -34,7 +34,7 @@ int docker_remove(struct sandbox_client *host, const char *id,
 
 	if (!engine_name_ok(id))
 		return error_set(err, ERR_USAGE,
-				 "'%s' is no container's name or id", id);
+				 "not a container's name or id: '%s'", id);
 	while ((rc = remove_once(e, id, stop, err)) == 2) {
 		was_there = true;
 		if (stop_sleep(stop, POLL_MS, err) < 0)

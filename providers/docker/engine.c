@@ -118,9 +118,9 @@ static int find_engine(struct engine *e, const struct settings *set,
 		return use_address(e, "http", host + 7, err);
 	if (strncmp(host, "https://", 8) == 0)
 		return use_address(e, "https", host + 8, err);
-	error_set(err, ERR_CONFIG, "DOCKER_HOST=%s is not understood", host);
-	return error_hint(err, "use unix:///path, tcp://host:port or "
-			       "https://host:port");
+	error_set(err, ERR_CONFIG, "not a valid DOCKER_HOST: %s", host);
+	return error_hint(
+		err, "Use unix:///path, tcp://host:port or https://host:port.");
 }
 
 int engine_init(struct engine *e, struct http *http, const struct settings *set,
@@ -149,8 +149,8 @@ int engine_unreachable(const struct engine *e, struct error *err)
 	if (e->is_podman)
 		return error_hint(err, "Start Podman's socket: systemctl "
 				       "--user start podman.socket");
-	return error_hint(err, "start Docker, or Podman (systemctl --user "
-			       "start podman.socket), or set DOCKER_HOST");
+	return error_hint(err, "Start Docker, or Podman (systemctl --user "
+			       "start podman.socket), or set DOCKER_HOST.");
 }
 
 int engine_call(struct engine *e, const struct engine_ask *ask,
@@ -198,7 +198,7 @@ int engine_json(struct engine *e, const struct engine_ask *ask, cJSON **answer,
 		*answer = json_parse(buf_str(&res.body));
 		if (!*answer)
 			rc = error_set(err, ERR_PROTOCOL,
-				       "%s: the engine's answer is no JSON",
+				       "%s: the engine's answer is not JSON",
 				       ask->what);
 	}
 	http_response_release(&res);
@@ -239,9 +239,9 @@ int engine_inspect(struct engine *e, const char *id, cJSON **answer,
 
 	if (!engine_name_ok(id))
 		return error_set(err, ERR_USAGE,
-				 "'%s' is no container's name or id", id);
+				 "not a container's name or id: '%s'", id);
 	rc = engine_json(e, &ask, answer, stop, err);
 	if (rc < 0 && err->code == ERR_NOT_FOUND)
-		error_set(err, ERR_NOT_FOUND, "no container '%s'", id);
+		error_set(err, ERR_NOT_FOUND, "unknown container '%s'", id);
 	return rc;
 }

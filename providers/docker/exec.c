@@ -220,7 +220,8 @@ static int wait_end(struct docker_run *r, const struct stop *stop,
 		if (!r->ended && check_ended(r, stop, err) < 0)
 			return -1; /* the container has gone */
 		return error_set(err, ERR_NETWORK,
-				 "the command's output was cut short");
+				 "the connection broke before the command's "
+				 "output was complete");
 	}
 	while (!r->ended) {
 		if (check_ended(r, stop, err) < 0)
@@ -304,7 +305,7 @@ static int report_restart(const struct docker_run *r, struct exec_result *res,
 		return error_set(err, ERR_REMOTE, "%s", text);
 	snprintf(res->notice, sizeof(res->notice),
 		 "The container was restarted to end what another command left "
-		 "running; that ended this command, too.");
+		 "running. That ended this command, too.");
 	res->exit_code = 137;
 	*err = (struct error){ 0 };
 	return 0;

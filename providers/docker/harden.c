@@ -41,8 +41,8 @@ static int add_capabilities(const struct docker *d, cJSON *config,
 	for (size_t i = 0; i < n; i++) {
 		if (!is_capability(more[i]))
 			return error_set(err, ERR_CONFIG,
-					 "cap_add: \"%s\" is no capability "
-					 "like NET_RAW",
+					 "cap_add: not a capability like "
+					 "NET_RAW: \"%s\"",
 					 more[i]);
 		cJSON_AddItemToArray(added, cJSON_CreateString(more[i]));
 	}

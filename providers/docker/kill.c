@@ -177,15 +177,14 @@ static void end_by_restart(struct kill_job *job, const struct buf *names,
 
 	if (restart(job, &err) < 0)
 		text = xasprintf(
-			"Processes of the command outlived it (%s), and the "
-			"restart of the container that was to end them "
-			"failed: %s.",
+			"Processes of the command outlived it (%s). Restarting "
+			"the container to end them failed: %s.",
 			names->ptr, err.message);
 	else
 		text = xasprintf(
-			"The container was restarted, because processes of "
-			"the command outlived it (%s). Files are kept, but "
-			"not those of tmpfs mounts.%s%s%s",
+			"The container was restarted, because processes of the "
+			"command outlived it (%s). Files are kept, except "
+			"those of tmpfs mounts.%s%s%s",
 			names->ptr,
 			others->len ? " These background processes ended with "
 				      "it: "
@@ -198,8 +197,8 @@ static void end_by_restart(struct kill_job *job, const struct buf *names,
 static void report_living(struct kill_job *job, const struct buf *names)
 {
 	char *text = xasprintf(
-		"Processes of the command live on, and the container is not "
-		"restarted because it was attached: %s.",
+		"Processes of the command keep running; the container is not "
+		"restarted, because it was attached: %s.",
 		names->ptr);
 
 	add_notice(job->notice, text);

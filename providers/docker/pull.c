@@ -176,8 +176,8 @@ int engine_pull(struct engine *e, const char *image,
 		rc = -1;
 	}
 	if (rc < 0 && err->code == ERR_NOT_FOUND)
-		error_hint(err, "set image in [sandboxes.providers.docker."
-				"params]");
+		error_hint(err,
+			   "Set image in [sandboxes.providers.docker.params].");
 	http_response_release(&res);
 	buf_release(&p->line);
 	free(p);

@@ -75,12 +75,13 @@ static void hint(const char *runtime, struct error *err)
 {
 	if (docker_runtime_isolation(runtime) == ISOLATION_GVISOR)
 		error_hint(err, "Install gVisor where the engine runs, then "
-				"there: sudo runsc install; sudo systemctl "
-				"restart docker. Or leave params.runtime out.");
+				"run there: sudo runsc install; sudo systemctl "
+				"restart docker. Or leave out params.runtime.");
 	else
-		error_hint(err, "Add it to \"runtimes\" in the engine's "
-				"daemon.json and restart the engine, or leave "
-				"params.runtime out.");
+		error_hint(
+			err,
+			"Add it to \"runtimes\" in the engine's daemon.json "
+			"and restart the engine, or leave out params.runtime.");
 }
 
 bool docker_lacks_runtime(struct docker *d, const struct stop *stop,
@@ -129,8 +130,8 @@ int docker_check_runtime(const struct docker *d, const cJSON *inspected,
 	if (!runtime || !*runtime || strcmp(runtime, used) == 0)
 		return 0;
 	error_set(err, ERR_CONFIG,
-		  "the engine ignored runtime = \"%s\" (it says \"%s\")",
+		  "the engine ignored runtime = \"%s\" (it reports \"%s\")",
 		  runtime, used);
-	return error_hint(err, "Podman takes it from the file "
-			       "containers.conf only: leave the param out");
+	return error_hint(err, "Podman reads it only from containers.conf: "
+			       "leave out the param.");
 }

@@ -20,8 +20,8 @@ static int check_snapshot_name(const char *name, struct error *err)
 	if (engine_name_ok(name) && strlen(name) <= SNAPSHOT_NAME_MAX)
 		return 0;
 	return error_set(err, ERR_USAGE,
-			 "a snapshot's name has letters, digits, '_', '.' and "
-			 "'-', at most %d",
+			 "a snapshot's name may have letters, digits, '_', '.' "
+			 "and '-', at most %d",
 			 SNAPSHOT_NAME_MAX);
 }
 

@@ -64,7 +64,7 @@ int exec_create(struct engine *e, const char *container, struct str body,
 			*id = xstrdup(found);
 		else
 			rc = error_set(err, ERR_PROTOCOL,
-				       "the engine gave no exec id");
+				       "the engine returned no exec id");
 	}
 	cJSON_Delete(answer);
 	http_response_release(&res);

@@ -148,7 +148,7 @@ static int by_pid(const void *a, const void *b)
 static int no_list(struct error *err)
 {
 	return error_set(err, ERR_PROTOCOL,
-			 "the engine's list of processes makes no sense");
+			 "the engine's list of processes is invalid");
 }
 
 int top_parse(struct top *top, cJSON *answer, struct error *err)

@@ -216,8 +216,8 @@ int docker_give_workdir(struct docker *d, const struct sandbox *sb,
 		gid = resolve(&d->engine, sb->id, group, "/etc/group", stop);
 	if (uid < 0 || (group.len && gid < 0))
 		return error_set(err, ERR_REMOTE,
-				 "%s cannot be given to user %s: no such user "
-				 "or group in the image",
+				 "cannot give %s to user %s: no such user or "
+				 "group in the image",
 				 sb->workdir, text);
 	return change_owner(&d->engine, sb->id, sb->workdir,
 			    (struct file_owner){ uid, gid }, stop, err);

@@ -46,7 +46,8 @@ static int set_addresses(struct e2b *e, const struct settings *set,
 	e->domain = xstrdup(domain ? domain : "e2b.app");
 	if (!domain_ok(e->domain))
 		return error_set(err, ERR_CONFIG,
-				 "E2B_DOMAIN=%.200s is no domain", e->domain);
+				 "E2B_DOMAIN=%.200s is not a domain",
+				 e->domain);
 	fallback = xasprintf("https://api.%s", e->domain);
 	rc = rest_address(&e->kit.api.base, set, api, fallback, err);
 	free(fallback);
@@ -327,7 +328,7 @@ const struct vendor_pages e2b_pages = { .header = "x-next-token",
 
 static const struct vendor vendor = {
 	.noun = "sandbox",
-	.auth_hint = "Is E2B_API_KEY a key of this account? See "
+	.auth_hint = "Check that E2B_API_KEY is a key of this account: "
 		     "https://e2b.dev/dashboard (API Keys)",
 	.client_size = sizeof(struct e2b),
 	.box_size = sizeof(struct e2b_box),

@@ -26,7 +26,7 @@ static int add_base64(struct buf *out, const char *text, struct error *err)
 	if (sodium_base642bin((unsigned char *)room, most, text, len, NULL,
 			      &got, NULL, sodium_base64_VARIANT_ORIGINAL))
 		return error_set(err, ERR_PROTOCOL,
-				 "unexpected server response: no base64");
+				 "unexpected server response: not base64");
 	buf_added(out, got);
 	return 0;
 }
@@ -67,7 +67,7 @@ static int on_message(void *arg, struct str json, bool last, struct error *err)
 	if (!tree)
 		return error_set(err, ERR_PROTOCOL,
 				 "unexpected server response: a message that "
-				 "is no JSON");
+				 "is not JSON");
 	if (last)
 		on_last(e, tree);
 	else

@@ -74,7 +74,7 @@ int e2b_snapshot(struct sandbox *sb, const char *name, bool replace,
 
 	(void)replace; /* the name is given to the new one in any case */
 	if (!*name || strlen(name) > NAME_MAX_BYTES)
-		return error_set(err, ERR_USAGE, "no name of a snapshot");
+		return error_set(err, ERR_USAGE, "not a snapshot name");
 	buf_addc(&body, '{');
 	json_member(&body, "name", str_of(name));
 	buf_addc(&body, '}');

@@ -133,7 +133,8 @@ static const char *read_path(struct config_reader *r, void *field)
 		return "must begin with /";
 	for (const char *c = r->at->text; *c; c++)
 		if (*c <= ' ' || *c >= 0x7F || strchr("#\\\"<>", *c))
-			return "holds a character that no address may have";
+			return "contains a character that addresses cannot "
+			       "have";
 	return NULL;
 }
 
@@ -159,7 +160,7 @@ static const char *check_body(struct config_reader *r, int depth)
 static const char *read_body(struct config_reader *r, void *field)
 {
 	if (r->at->kind != TOML_TABLE && r->at->kind != TOML_STRING)
-		return "must be a table, or a string that is sent as it is";
+		return "must be a table, or a string that is sent unchanged";
 	*(const struct toml_value **)field = r->at;
 	return check_body(r, 0);
 }
@@ -237,13 +238,13 @@ static const char *read_headers(struct config_reader *r, void *field)
 	if (table->kind != TOML_TABLE)
 		return "must be a table";
 	if (table->n_items > REST_HEADERS)
-		return "holds too many headers";
+		return "contains too many headers";
 	for (size_t i = 0; !wrong && i < table->n_items; i++) {
 		const struct toml_value *v = &table->items[i];
 
 		r->at = v;
 		if (!v->key_len || strspn(v->key, token) != v->key_len)
-			return "is no name of a header";
+			return "is not a header name";
 		wrong = read_text(r, &ignored);
 	}
 	*(const struct toml_value **)field = table;
@@ -289,7 +290,7 @@ static const char *read_key(struct config_reader *r, struct http_operation *op,
 		if (keys[i].operations & BIT(which) &&
 		    !strcmp(keys[i].key, r->at->key))
 			return keys[i].read(r, (char *)op + keys[i].field);
-	return "is not known";
+	return "is unknown";
 }
 
 static const char *read_operation(struct config_reader *r,
@@ -328,7 +329,7 @@ static const char *read_member(struct config_reader *r, struct http_provider *p)
 		if (!strcmp(r->at->key, operations[i].name))
 			return read_operation(r, &p->operations[i],
 					      (enum http_op)i);
-	return "is not known";
+	return "is unknown";
 }
 
 static const char *find_missing(const struct http_provider *p)

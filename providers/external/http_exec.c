@@ -181,8 +181,8 @@ static int call(void *arg, struct str command, int64_t wait_ms, struct buf *out,
 	if (unsure)
 		box->unsure = false;
 	if (rc < 0 && unsure && err->code == ERR_GONE)
-		return error_set(err, ERR_NOT_FOUND,
-				 "there is no sandbox '%.100s'", sb->id);
+		return error_set(err, ERR_NOT_FOUND, "unknown sandbox '%.100s'",
+				 sb->id);
 	if (rc == 0 || !unsure || err->code == ERR_CANCELLED)
 		return rc;
 	*err = (struct error){ 0 };

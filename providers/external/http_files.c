@@ -110,7 +110,7 @@ static int download_large(struct sandbox *sb, struct transfer *f, int64_t size,
 	http_response_release(&res);
 	if (rc == 0 && d.got < size) {
 		error_set(err, ERR_PROTOCOL,
-			  "only %lld of %lld bytes of the file came",
+			  "only %lld of %lld bytes of the file arrived",
 			  (long long)d.got, (long long)size);
 		transfer_fail(f, FILE_OTHER, err->message);
 	}

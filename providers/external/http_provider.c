@@ -35,7 +35,7 @@ static int set_base(struct http_service *t, const struct http_values *v,
 	s = buf_str(&base);
 	if (rc == 0 && (base.over || !loopback_or_https(s))) {
 		error_set(err, ERR_CONFIG,
-			  "base is no address that a key may be sent to");
+			  "base is not an address that a key may be sent to");
 		rc = error_hint(err, "Use https://..., or http:// on a "
 				     "loopback address.");
 	}
@@ -351,8 +351,7 @@ static int create(struct sandbox *sb, const struct sandbox_spec *spec,
 
 static int set_not_found(const char *id, struct error *err)
 {
-	return error_set(err, ERR_NOT_FOUND, "there is no sandbox '%.100s'",
-			 id);
+	return error_set(err, ERR_NOT_FOUND, "unknown sandbox '%.100s'", id);
 }
 
 static int attach(struct sandbox *sb, const char *id, const struct stop *stop,
@@ -394,7 +393,7 @@ static int remove_sandbox(struct sandbox_client *host, const char *id,
 	int rc;
 
 	if (!provider_config_id_ok(id))
-		return error_set(err, ERR_USAGE, "'%.100s' is no id", id);
+		return error_set(err, ERR_USAGE, "not an id: '%.100s'", id);
 	c.values.is[VALUE_ID] = str_of(id);
 	c.ask.flags = REST_MISSING_OK;
 	rc = http_call_send(&c, &res, NULL, stop, err);

@@ -104,7 +104,7 @@ static int list_allowed(unsigned allowed, const char *name, struct error *err)
 		if (allowed & (1U << i))
 			buf_addf(&list, "{%s} ", names[i]);
 	error_set(err, ERR_CONFIG,
-		  "{%.60s} is not known here; there are %s{param.NAME} and "
+		  "{%.60s} is unknown here; available: %s{param.NAME} and "
 		  "${NAME}",
 		  name, list.len ? list.ptr : "");
 	buf_release(&list);
@@ -172,11 +172,11 @@ int http_text_check_shell(const char *text, unsigned allowed, struct error *err)
 		if (p.kind == PIECE_TEXT &&
 		    follow_quotes(p.text, &quote, &escaped) < 0)
 			return error_set(err, ERR_CONFIG,
-					 "must hold no backquotes, comments "
-					 "or here-documents");
+					 "must not contain backquotes, "
+					 "comments or here-documents");
 		if (p.kind != PIECE_TEXT && (quote || escaped))
 			return error_set(err, ERR_CONFIG,
-					 "has a value inside of quotes: values "
+					 "has a value inside quotes: values "
 					 "are quoted already");
 	}
 	return rc;
@@ -196,11 +196,12 @@ static int add_value(struct buf *out, struct str value,
 		     enum http_context context, struct error *err)
 {
 	if (value.len && memchr(value.ptr, 0, value.len))
-		return error_set(err, ERR_CONFIG, "a value holds a NUL byte");
+		return error_set(err, ERR_CONFIG,
+				 "a value contains a NUL byte");
 	if (context == CONTEXT_HEADER && !header_ok(value))
 		return error_set(err, ERR_CONFIG,
-				 "a value for a header holds a control "
-				 "character or no ASCII");
+				 "a value for a header contains a control "
+				 "character or non-ASCII characters");
 	if (context == CONTEXT_PATH)
 		rest_encode(out, value);
 	else if (context == CONTEXT_SHELL)
@@ -229,10 +230,10 @@ static int add_param(struct buf *out, const char *name,
 		return add_value(out, (struct str){ p->text, p->text_len },
 				 context, err);
 	if (p->kind != TOML_INT && p->kind != TOML_BOOL)
-		return error_set(err, ERR_CONFIG,
-				 "params.%s is neither a string, an integer "
-				 "nor a boolean",
-				 name);
+		return error_set(
+			err, ERR_CONFIG,
+			"params.%s is not a string, an integer or a boolean",
+			name);
 	snprintf(number, sizeof(number), "%" PRId64, p->integer);
 	if (p->kind == TOML_BOOL)
 		return add_value(out, str_of(p->integer ? "true" : "false"),
@@ -320,9 +321,9 @@ int http_text_path(struct buf *out, const char *text,
 	path.len = str_find(path, '?'); /* values hold none: they are encoded */
 	while (str_split(&path, '/', &segment))
 		if (dots_only(segment))
-			return error_set(err, ERR_CONFIG,
-					 "a value makes the address lead "
-					 "elsewhere");
+			return error_set(
+				err, ERR_CONFIG,
+				"a value changes the host of the address");
 	return buf_check(out, "the address", err);
 }
 

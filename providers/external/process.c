@@ -78,17 +78,17 @@ static int start_child(struct process_client *c, const struct stop *stop,
 	if (c->wire && !jsonrpc_broken(c->wire))
 		return 0;
 	if (c->wire && c->users)
-		return error_set(err, ERR_NETWORK, "the provider is ending");
+		return error_set(err, ERR_NETWORK, "the provider is stopping");
 	if (c->wire)
 		jsonrpc_end(c->wire, 0);
 	c->wire = NULL;
 	if (c->starts >= CHILD_STARTS) {
 		*err = c->last;
 		err->code = ERR_REMOTE;
-		return error_hint(err,
-				  "It has ended %d times and is not "
-				  "started again.",
-				  CHILD_STARTS);
+		return error_hint(
+			err,
+			"It has ended %d times, so it is not started again.",
+			CHILD_STARTS);
 	}
 	c->starts++;
 	w = process_spawn(c, err);
@@ -216,14 +216,14 @@ static int parse_sandbox(struct sandbox *sb, const cJSON *result,
 
 	if (!provider_config_id_ok(id))
 		return process_bad_answer(ask,
-					  "its id is no string of 1 to 512 "
+					  "its id is not a string of 1 to 512 "
 					  "printable characters",
 					  err);
 	if (!sb->id)
 		sb->id = xstrdup(id);
 	if (dir && (!cJSON_IsString(dir) || dir->valuestring[0] != '/'))
 		return process_bad_answer(
-			ask, "its workdir is no absolute path", err);
+			ask, "its workdir is not an absolute path", err);
 	set_workdir(sb, dir ? dir->valuestring : NULL, stop);
 	return 0;
 }

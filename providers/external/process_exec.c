@@ -22,14 +22,14 @@ static int add_output(const cJSON *object, struct buf *out, struct error *err)
 	const cJSON *data = json_get(object, "data");
 
 	if (text && !cJSON_IsString(text))
-		return error_set(err, ERR_PROTOCOL, "text is no string");
+		return error_set(err, ERR_PROTOCOL, "text is not a string");
 	if (data && !cJSON_IsString(data))
-		return error_set(err, ERR_PROTOCOL, "data is no string");
+		return error_set(err, ERR_PROTOCOL, "data is not a string");
 	if (text)
 		buf_adds(out, text->valuestring);
 	if (data && !json_decode_base64(out, str_of(data->valuestring)) &&
 	    !out->over)
-		return error_set(err, ERR_PROTOCOL, "data is no base64");
+		return error_set(err, ERR_PROTOCOL, "data is not base64");
 	return buf_check(out, "the output", err);
 }
 
@@ -82,7 +82,7 @@ static int call(void *arg, struct str command, int64_t wait_ms, struct buf *out,
 		 (long long)(limit + 999) / 1000);
 	rc = process_request(c, &ask, &params, &result, stop, err);
 	if (rc == 0 && (rc = add_output(result, &got, err)) < 0)
-		error_wrap(err, "the provider's answer makes no sense");
+		error_wrap(err, "the provider sent an invalid answer");
 	if (rc == 0)
 		buf_addstr(out, buf_str(&got));
 	else

@@ -141,9 +141,9 @@ static int write_data(struct transfer *f, const cJSON *result,
 	int rc = 0;
 
 	if (!data)
-		return process_bad_answer(ask, "data is no string", err);
+		return process_bad_answer(ask, "data is not a string", err);
 	if (!json_decode_base64(&bytes, str_of(data)))
-		rc = process_bad_answer(ask, "data is no base64", err);
+		rc = process_bad_answer(ask, "data is not base64", err);
 	else if (bytes.len)
 		rc = f->write(f->arg, buf_str(&bytes), err);
 	buf_release(&bytes);

@@ -60,7 +60,7 @@ int process_list(struct sandbox_client *host, const char *owner,
 
 	list = json_get(result, "sandboxes");
 	if (rc == 0 && !cJSON_IsArray(list))
-		rc = process_bad_answer(&ask, "sandboxes is no array", err);
+		rc = process_bad_answer(&ask, "sandboxes is not an array", err);
 	cJSON_ArrayForEach (item, list)
 		if (rc == 0)
 			rc = report(item, owner, sink, err);

@@ -59,11 +59,11 @@ int process_open(struct sandbox_client *host, const struct settings *set,
 		return 0;
 	if (d->class_path)
 		return error_set(err, ERR_CONFIG,
-				 "there is no python3 to run %s with",
+				 "python3, which runs %s, is not installed",
 				 d->class_path);
-	error_set(err, ERR_CONFIG, "there is no program %s", d->command[0]);
+	error_set(err, ERR_CONFIG, "program not found: %s", d->command[0]);
 	return error_hint(err,
-			  "Give an absolute path, ~/PATH, a path relative to "
+			  "Use an absolute path, ~/PATH, a path relative to "
 			  "%s, or a name on PATH (%s).",
 			  settings_dir(set), d->origin);
 }
@@ -215,13 +215,13 @@ static const char *find_fault(const cJSON *result)
 		return "it does not speak protocol 1";
 	if (workdir &&
 	    (!cJSON_IsString(workdir) || workdir->valuestring[0] != '/'))
-		return "its workdir is no absolute path";
+		return "its workdir is not an absolute path";
 	if (list && !cJSON_IsArray(list))
-		return "its capabilities are no array";
+		return "its capabilities are not an array";
 	if (known && !cJSON_IsObject(known))
-		return "its settings are no object";
+		return "its settings are not an object";
 	if (json_get(result, "isolation") && !isolation_of(result))
-		return "its isolation is none of " ISOLATION_WORDS;
+		return "its isolation is not one of " ISOLATION_WORDS;
 	return NULL;
 }
 

@@ -44,7 +44,7 @@ static const char *read_string(const struct toml_value *v, void *field,
 	if (v->kind != TOML_STRING)
 		return "must be a string";
 	if (!v->text_len || strlen(v->text) != v->text_len)
-		return "must not be empty or hold NUL";
+		return "must not be empty or contain NUL";
 	*(char **)field = xstrdup(v->text);
 	return NULL;
 }
@@ -204,7 +204,7 @@ static const char *read_key(struct provider_config *d,
 		if (!strcmp(keys[i].key, v->key))
 			return keys[i].read(v, (char *)d + keys[i].field,
 					    keys[i].flag);
-	return "is not known";
+	return "is unknown";
 }
 
 int provider_config_read(struct provider_config *d,
@@ -235,11 +235,11 @@ int provider_config_read(struct provider_config *d,
 				 "than one of class_path, command and http",
 				 file, entry->line, entry->column, entry->key);
 	if (base && !ways && d->isolation)
-		return error_set(err, ERR_CONFIG,
-				 "%s:%d:%d: sandboxes.providers.%.64s."
-				 "isolation: that of a built-in provider is "
-				 "known",
-				 file, entry->line, entry->column, entry->key);
+		return error_set(
+			err, ERR_CONFIG,
+			"%s:%d:%d: sandboxes.providers.%.64s.isolation is "
+			"fixed for a built-in provider",
+			file, entry->line, entry->column, entry->key);
 	d->name = xstrdup(entry->key);
 	d->origin = xasprintf("%s:%d", file, entry->line);
 	if (base && !d->workdir && ways && base->workdir)

@@ -55,7 +55,7 @@ static bool refuse(struct link *l, enum err code, const char *reason)
 static bool refuse_noise(struct link *l)
 {
 	return refuse(l, l->state == LINK_STARTING ? ERR_CONFIG : ERR_NETWORK,
-		      "it writes what is no answer");
+		      "it writes something that is not an answer");
 }
 
 /* What the loop says instead of "ready". */
@@ -64,8 +64,7 @@ static bool refuse_loop(struct link *l, struct str word)
 	char reason[MARK_MAX + 32];
 
 	if (!str_starts(word, "lacks-"))
-		return refuse(l, ERR_CONFIG,
-			      "no directory there can be written");
+		return refuse(l, ERR_CONFIG, "no writable directory there");
 	word = str_skip(word, strlen("lacks-"));
 	(void)snprintf(reason, sizeof(reason),
 		       "there is no program %.*s in the PATH there",
@@ -101,8 +100,8 @@ static bool feed_line(struct link *l, struct str line)
 	if (l->state == LINK_STARTING) {
 		if (str_starts(line, "held_nonce="))
 			return refuse(l, ERR_CONFIG,
-				      "what was started there is no shell: it "
-				      "sends back what it gets");
+				      "not a shell: what was started there "
+				      "echoes its input");
 		link_keep_tail(&l->prelude, line);
 		link_keep_tail(&l->prelude, STR("\n"));
 	}

@@ -194,9 +194,8 @@ static int explain(const struct held *h, struct link *l, struct error *err)
 		*err = l->why;
 		err->nothing_made = !l->was_ready;
 	} else if (l->was_ready) {
-		error_set(err, ERR_NETWORK,
-			  "the connection to %s was cut: %.*s", p->name,
-			  (int)line.len, line.ptr);
+		error_set(err, ERR_NETWORK, "the connection to %s broke: %.*s",
+			  p->name, (int)line.len, line.ptr);
 	} else if (p->failed) {
 		p->failed(p->arg, l->status, line, err);
 		/* It was there before: worth asking for longer. */

@@ -281,7 +281,7 @@ int link_send(struct link *l, struct link_call *c, char kind, struct str text,
 		lines += text.ptr[i] == '\n';
 	if (text.len > LINK_REQUEST || to->len + text.len + 100 > to->max)
 		return error_set(err, ERR_LIMIT,
-				 "too much waits to be sent to %s",
+				 "too much is waiting to be sent to %s",
 				 l->program->name);
 	buf_addf(to, "%s %c %zu %zu\n", c ? c->id : "-", kind,
 		 text.len + !whole, lines);
@@ -344,7 +344,7 @@ void link_free(struct link *l, int64_t grace_ms)
 			(void)stop_sleep(&until, 2, &ignored);
 	}
 	pthread_mutex_lock(&l->lock);
-	link_break(l, "it is left");
+	link_break(l, "it was closed");
 	pthread_mutex_unlock(&l->lock);
 	pthread_join(l->thread, NULL);
 	release(l);

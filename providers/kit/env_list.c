@@ -15,7 +15,8 @@ int env_list_get(const struct settings *set, const char *group, const char *key,
 	for (size_t i = 0; i < *n; i++)
 		if (!strchr((*list)[i], '=') || (*list)[i][0] == '=')
 			return error_set(err, ERR_CONFIG,
-					 "%s: each entry is NAME=value", key);
+					 "%s: each entry must be NAME=value",
+					 key);
 	return 0;
 }
 

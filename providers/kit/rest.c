@@ -32,8 +32,8 @@ int rest_address(char **base, const struct settings *set,
 		value = settings_env(set, *variables);
 		if (value && !loopback_or_https(str_of(value))) {
 			error_set(err, ERR_CONFIG,
-				  "%s=%.200s is no address that a key may be "
-				  "sent to",
+				  "%s=%.200s is not an address that a key may "
+				  "be sent to",
 				  *variables, value);
 			from = settings_address_name(set, *variables);
 			if (strcmp(from, *variables) != 0)
@@ -57,10 +57,10 @@ int rest_header(struct rest *r, const char *name, const char *value,
 
 	for (const char *c = value; *c; c++)
 		if ((unsigned char)*c < ' ' || *c == 0x7F)
-			return error_set(err, ERR_CONFIG,
-					 "the value for %s holds a control "
-					 "character",
-					 name);
+			return error_set(
+				err, ERR_CONFIG,
+				"the value for %s contains a control character",
+				name);
 	while (r->headers[n])
 		n++;
 	if (n == REST_HEADERS)
@@ -187,7 +187,7 @@ int rest_json(const struct rest *r, const struct rest_ask *ask, cJSON **tree,
 		*tree = json_parse(buf_str(&res.body));
 		if (!*tree) {
 			rc = error_set(err, ERR_PROTOCOL,
-				       "%s: the answer is no JSON", ask->what);
+				       "%s: the answer is not JSON", ask->what);
 			err->http_status = res.status;
 		}
 	}

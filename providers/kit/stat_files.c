@@ -62,10 +62,10 @@ static int set_error(struct transfer *f, char letter, struct error *err)
 		f->error = FILE_INVALID_PATH;
 		return 0;
 	default:
-		return error_set(err, ERR_PROTOCOL,
-				 "unexpected server response: no word about "
-				 "%.100s",
-				 f->path);
+		return error_set(
+			err, ERR_PROTOCOL,
+			"unexpected server response: nothing about %.100s",
+			f->path);
 	}
 }
 

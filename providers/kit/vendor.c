@@ -77,7 +77,7 @@ int vendor_check_id(const struct vendor *v, const char *id, struct error *err)
 {
 	if (vendor_id_ok(id))
 		return 0;
-	return error_set(err, ERR_USAGE, "'%.100s' is no %s id", id, v->noun);
+	return error_set(err, ERR_USAGE, "not a %s id: '%.100s'", v->noun, id);
 }
 
 struct vendor_box *vendor_box(struct sandbox *sb)

@@ -30,7 +30,7 @@ static int describe(struct sandbox *sb, const struct sandbox_spec *spec,
 	cJSON *labels = cJSON_CreateObject();
 
 	if (spec->lifetime_s <= 0)
-		error_set(err, ERR_CONFIG, "the lifetime is not above zero");
+		error_set(err, ERR_CONFIG, "the lifetime must be above zero");
 	else if (set_workdir(sb, err) == 0 &&
 		 env_list_labels(sb->host->settings, sb->host->provider->name,
 				 spec, labels, err) == 0 &&

@@ -18,18 +18,18 @@ const struct setting langsmith_settings[] = {
 	  .type = SETTING_STRING,
 	  .flags = SETTING_SECRET | SETTING_ENV_ONLY,
 	  .env = "LANGSMITH_SANDBOX_API_KEY",
-	  .help = "key of https://smith.langchain.com; the first of this, "
-		  "LANGSMITH_API_KEY and LANGCHAIN_API_KEY" },
+	  .help = "key from https://smith.langchain.com; the first of this, "
+		  "LANGSMITH_API_KEY and LANGCHAIN_API_KEY that is set" },
 	{ .key = "langsmith_api_key",
 	  .type = SETTING_STRING,
 	  .flags = SETTING_SECRET | SETTING_ENV_ONLY,
 	  .env = "LANGSMITH_API_KEY",
-	  .help = "the second" },
+	  .help = "second choice" },
 	{ .key = "langchain_api_key",
 	  .type = SETTING_STRING,
 	  .flags = SETTING_SECRET | SETTING_ENV_ONLY,
 	  .env = "LANGCHAIN_API_KEY",
-	  .help = "the third" },
+	  .help = "third choice" },
 	{ .key = "snapshot_id",
 	  .example = "\"5f0c1a3e\"",
 	  .type = SETTING_STRING,
@@ -39,7 +39,7 @@ const struct setting langsmith_settings[] = {
 	  .type = SETTING_STRING,
 	  .env = "LANGSMITH_SANDBOX_SNAPSHOT_NAME",
 	  .fallback = "\"deepagents-code\"",
-	  .help = "snapshot to start from, built when there is none" },
+	  .help = "snapshot to start from, built if it does not exist" },
 	{ .key = "image",
 	  .type = SETTING_STRING,
 	  .fallback = "\"python:3\"",
@@ -79,12 +79,12 @@ const struct setting langsmith_settings[] = {
 	  .example = "[\"api.example.com\"]",
 	  .type = SETTING_LIST,
 	  .field = ACCESS ".allow_list",
-	  .help = "domains or networks that alone may be reached" },
+	  .help = "only these domains or networks can be reached" },
 	{ .key = "network_deny",
 	  .example = "[\"10.0.0.0/8\"]",
 	  .type = SETTING_LIST,
 	  .field = ACCESS ".deny_list",
-	  .help = "domains or networks that may not" },
+	  .help = "domains or networks that cannot be reached" },
 	{ .key = "lifetime",
 	  .unit = "seconds",
 	  .example = "3600",
@@ -94,11 +94,11 @@ const struct setting langsmith_settings[] = {
 	  .unit = "seconds",
 	  .type = SETTING_INT,
 	  .fallback = "60",
-	  .help = "seconds after which one that has stopped is deleted" },
+	  .help = "seconds after which a stopped sandbox is deleted" },
 	{ .key = "websocket",
 	  .type = SETTING_BOOL,
 	  .fallback = "true",
-	  .help = "long commands over a WebSocket; false: plain requests" },
+	  .help = "run long commands over a WebSocket; false: plain requests" },
 	{ 0 },
 };
 
@@ -121,9 +121,9 @@ static int add_network(const struct vendor_client *c,
 		return -1;
 	access = json_get(json_get(body, "proxy_config"), "access_control");
 	if (json_get(access, "allow_list") && json_get(access, "deny_list"))
-		return error_set(err, ERR_CONFIG,
-				 "network_allow and network_deny exclude each "
-				 "other");
+		return error_set(
+			err, ERR_CONFIG,
+			"network_allow and network_deny cannot be combined");
 	return 0;
 }
 
@@ -165,7 +165,7 @@ static int add_life(const struct vendor_client *c,
 		return -1;
 	if (keep < 1)
 		return error_set(err, ERR_CONFIG,
-				 "keep_stopped is not above zero");
+				 "keep_stopped must be above zero");
 	cJSON_AddNumberToObject(body, "idle_ttl_seconds",
 				minutes(spec->lifetime_s));
 	cJSON_AddNumberToObject(body, "delete_after_stop_seconds",

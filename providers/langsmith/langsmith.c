@@ -251,8 +251,8 @@ static const struct vendor_pages pages = { .items = "sandboxes",
 static const struct vendor vendor = {
 	.noun = "sandbox",
 	.auth_hint =
-		"Is LANGSMITH_API_KEY a key of this account and region? See "
-		"https://smith.langchain.com (Settings, API Keys)",
+		"Check that LANGSMITH_API_KEY is a key of this account and "
+		"region: https://smith.langchain.com (Settings, API Keys)",
 	.client_size = sizeof(struct langsmith),
 	.box_size = sizeof(struct langsmith_box),
 	.path = LANGSMITH_API "/boxes/",

@@ -261,7 +261,7 @@ int langsmith_resolve_snapshot(struct vendor_client *c,
 		return 0;
 	}
 	if (!f.name || !*f.name || strlen(f.name) > NAME_MAX_BYTES)
-		return error_set(err, ERR_CONFIG, "no name of a snapshot");
+		return error_set(err, ERR_CONFIG, "not a snapshot name");
 	rc = find_or_build(c, &f, stop, err);
 	if (rc == 0 && strcmp(f.status, "building") == 0) {
 		rc = poll_ready(c, f.id, f.name, spec, stop, err);
@@ -305,7 +305,7 @@ int langsmith_snapshot(struct sandbox *sb, const char *name, bool replace,
 
 	(void)replace; /* names are not unique there: the newest is used */
 	if (!*name || strlen(name) > NAME_MAX_BYTES)
-		return error_set(err, ERR_USAGE, "no name of a snapshot");
+		return error_set(err, ERR_USAGE, "not a snapshot name");
 	buf_addc(&body, '{');
 	json_member(&body, "name", str_of(name));
 	buf_addc(&body, '}');

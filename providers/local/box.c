@@ -35,7 +35,7 @@ static char *const no_env[] = { NULL }; /* it shows in /proc/1/environ */
 static int set_failure(struct str said, struct error *err)
 {
 	struct str rest = str_trim(said);
-	struct str line = STR("bubblewrap ended without a word");
+	struct str line = STR("bubblewrap ended without a message");
 
 	(void)str_split(&rest, '\n', &line);
 	error_set(err, ERR_CONFIG, "%.*s", line.len > 300 ? 300 : (int)line.len,
@@ -43,16 +43,17 @@ static int set_failure(struct str said, struct error *err)
 	if (str_search(line, STR("namespace")) < line.len ||
 	    str_search(line, STR("uid map")) < line.len)
 		error_hint(err,
-			   "user namespaces are switched off here; as root: "
+			   "User namespaces are switched off here. As root: "
 			   "sysctl -w kernel.unprivileged_userns_clone=1 "
 			   "user.max_user_namespaces=10000, and on Ubuntu "
 			   "kernel.apparmor_restrict_unprivileged_userns=0");
 	else if (str_search(line, STR("mount")) < line.len)
-		error_hint(err, "inside a container bubblewrap needs user "
-				"namespaces and a /proc without masks: docker "
-				"run --privileged");
+		error_hint(
+			err,
+			"Inside a container, bubblewrap needs user namespaces "
+			"and a /proc without masks: docker run --privileged");
 	else if (str_search(line, STR("nknown option")) < line.len)
-		error_hint(err, "bubblewrap 0.8 or newer is needed");
+		error_hint(err, "bubblewrap 0.8 or newer is required.");
 	return -1;
 }
 

@@ -110,7 +110,7 @@ static int parse_reply(const struct jail_reply *reply, const char *cwd,
 	if (reply->kind == REPLY_ERRNO)
 		return error_errno(err, "starting the command");
 	return error_set(err, ERR_PROTOCOL,
-			 "the sandbox gave an answer that makes no sense");
+			 "the sandbox sent an invalid answer");
 }
 
 static int follow_command(struct sandbox *sb, struct pump *pump, int control,
@@ -160,8 +160,9 @@ static int follow_watched(struct sandbox *sb, struct pump *pump, int control,
 	    (rc == 0 || stop_check(stop, err) == 0)) {
 		snprintf(res->notice, sizeof(res->notice),
 			 "the command was killed: the sandbox's files passed "
-			 "%llu bytes (disk of [sandboxes.providers.local."
-			 "params]); delete some before you go on",
+			 "%llu bytes (disk of "
+			 "[sandboxes.providers.local.params]); delete some "
+			 "before you continue",
 			 (unsigned long long)l->disk);
 		res->exit_code = 128 + SIGKILL;
 		rc = rc < 0 ? pump_rest(pump, &why) : 0;

@@ -313,9 +313,8 @@ static void report_limits(struct guard *g,
 		free(line);
 	}
 	if (w->over && g->reported < 2) {
-		line = xasprintf("%s is too large to be looked through: new "
-				 "protected names in a part of it will not "
-				 "be noticed",
+		line = xasprintf("%s is too large to search: new protected "
+				 "names in a part of it will not be noticed",
 				 w->root_path);
 		each(arg, line);
 		free(line);
@@ -359,7 +358,7 @@ void guard_check(struct guard *g, bool last,
 	if (names.len) {
 		line = xasprintf("new, moved or replaced in %s while the "
 				 "sandbox ran: %s. Programs on this machine "
-				 "may run what is in there: look at it first",
+				 "may run what is in there: check it first",
 				 g->watch.root_path, names.ptr);
 		each(arg, line);
 		free(line);

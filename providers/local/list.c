@@ -11,7 +11,7 @@
 
 int local_not_found(const char *id, struct error *err)
 {
-	return error_set(err, ERR_NOT_FOUND, "there is no sandbox %s", id);
+	return error_set(err, ERR_NOT_FOUND, "unknown sandbox %s", id);
 }
 
 /* Reports a sandbox, unless owner asks for those of another. */

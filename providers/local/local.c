@@ -31,7 +31,7 @@ static int find_bwrap(struct local *l, struct error *err)
 	if (l->bwrap)
 		return 0;
 	error_set(err, ERR_CONFIG, "bubblewrap (bwrap) is not installed");
-	return error_hint(err, "apt-get install bubblewrap");
+	return error_hint(err, "Run apt-get install bubblewrap.");
 }
 
 static void local_close(struct sandbox_client *host)
@@ -156,9 +156,8 @@ static int fill_directory(const struct sandbox_client *host, const char *dir,
 	}
 	from = local_snapshot_dir(host, snapshot);
 	if (!local_id_ok(snapshot) || stat(from, &st) < 0) {
-		error_set(err, ERR_NOT_FOUND, "there is no snapshot named %s",
-			  snapshot);
-		error_hint(err, "make one with: dcode sandbox snapshot ID %s",
+		error_set(err, ERR_NOT_FOUND, "unknown snapshot %s", snapshot);
+		error_hint(err, "Make one: dcode sandbox snapshot ID %s",
 			   snapshot);
 		goto out;
 	}
@@ -182,7 +181,7 @@ static int local_create(struct sandbox *sb, const struct sandbox_spec *spec,
 	int rc = -1;
 
 	if (!local_id_ok(spec->label))
-		return error_set(err, ERR_USAGE, "%s is no name for a sandbox",
+		return error_set(err, ERR_USAGE, "not a sandbox name: %s",
 				 spec->label);
 	if (spec->network != NETWORK_DEFAULT)
 		m.network = spec->network == NETWORK_FULL;
@@ -217,7 +216,7 @@ static int check_bind(const struct sandbox *sb, const char *dir,
 
 	if (rc == 0 && strcmp(real, dir) != 0)
 		rc = error_set(err, ERR_CONFIG,
-			       "%s is a link to %s now: not bound again", dir,
+			       "%s is now a link to %s: not mounted again", dir,
 			       real);
 	free(real);
 	return rc;
@@ -270,7 +269,7 @@ static int check_snapshot_name(const char *name, struct error *err)
 {
 	if (local_id_ok(name))
 		return 0;
-	return error_set(err, ERR_USAGE, "%s is no name for a snapshot", name);
+	return error_set(err, ERR_USAGE, "not a snapshot name: %s", name);
 }
 
 static int local_find_snapshot(struct sandbox_client *host, const char *name,

@@ -17,8 +17,8 @@ const struct setting local_settings[] = {
 	{ .key = "protect",
 	  .example = "[\".envrc\", \".husky\"]",
 	  .type = SETTING_LIST,
-	  .help = "instead of the setting protect: names that are read-only "
-		  "in a bound workspace" },
+	  .help = "replaces the setting protect: names that are read-only in a "
+		  "bound workspace" },
 	{ .key = "network",
 	  .type = SETTING_STRING,
 	  .fallback = "\"none\"",
@@ -26,7 +26,7 @@ const struct setting local_settings[] = {
 	{ .key = "env",
 	  .example = "[\"LANG=C.UTF-8\"]",
 	  .type = SETTING_LIST,
-	  .help = "NAME=value for every command; nothing else is passed" },
+	  .help = "NAME=value for every command; nothing else is passed on" },
 	{ .key = "lifetime",
 	  .unit = "seconds",
 	  .example = "7200",
@@ -36,24 +36,25 @@ const struct setting local_settings[] = {
 	  .unit = "size",
 	  .example = "\"2g\"",
 	  .type = SETTING_STRING,
-	  .help = "most memory, of each process and, where a control group "
+	  .help = "memory limit, of each process and, where a control group "
 		  "can be made, of all; /tmp and /dev/shm get half: \"2g\"" },
 	{ .key = "disk",
 	  .unit = "size",
 	  .type = SETTING_STRING,
 	  .fallback = "\"32g\"",
-	  .help = "most that workspace and home may hold (a bound one: may "
-		  "grow by); the command that passes it is killed" },
+	  .help = "limit for workspace and home (bound: for their growth); the "
+		  "command that passes it is killed" },
 	{ .key = "max_file_size",
 	  .unit = "size",
 	  .type = SETTING_STRING,
 	  .fallback = "\"16g\"",
-	  .help = "largest file it may write" },
+	  .help = "limit for the size of a file" },
 	{ .key = "max_processes",
 	  .unit = "processes",
 	  .type = SETTING_INT,
 	  .fallback = "4096",
-	  .help = "most processes; the kernel exempts a dcode run by root" },
+	  .help = "limit for processes; the kernel exempts a dcode run by "
+		  "root" },
 	{ 0 },
 };
 
@@ -71,10 +72,10 @@ static int read_size(const struct settings *set, const char *key,
 	if (!trimmed.len)
 		return 0;
 	if (!str_to_size(trimmed, &bytes))
-		return error_set(err, ERR_CONFIG,
-				 "%s = \"%s\" is no size like \"512m\" or "
-				 "\"2g\"",
-				 key, text);
+		return error_set(
+			err, ERR_CONFIG,
+			"%s = \"%s\" is not a size like \"512m\" or \"2g\"",
+			key, text);
 	*size = (uint64_t)bytes;
 	return 0;
 }

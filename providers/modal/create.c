@@ -43,8 +43,9 @@ static int add_tags(const struct modal *m, const struct sandbox_spec *spec,
 	add_tag(tags, "dcode.owner", spec->owner ? spec->owner : "");
 	cJSON_ArrayForEach (label, labels) {
 		if (str_starts(str_of(label->string), "dcode."))
-			rc = error_set(err, ERR_CONFIG,
-				       "labels: names with dcode. are ours");
+			rc = error_set(
+				err, ERR_CONFIG,
+				"labels: names with dcode. are reserved");
 		add_tag(tags, label->string, label->valuestring);
 	}
 	cJSON_Delete(labels);
@@ -63,7 +64,7 @@ static int add_gpu(const char *text, cJSON *resources, struct error *err)
 
 	if (colon && (!str_to_int(str_of(colon + 1), &count) || count < 1 ||
 		      count > GPUS_MAX))
-		rc = error_set(err, ERR_CONFIG, "gpu: '%.60s' is none", text);
+		rc = error_set(err, ERR_CONFIG, "not a gpu: '%.60s'", text);
 	cJSON_AddNumberToObject(gpu, "count", (double)count);
 	cJSON_AddStringToObject(gpu, "gpu_type", type);
 	free(type);
@@ -85,8 +86,7 @@ static int add_resources(const struct modal *m, cJSON *resources,
 		cpus = strtod(cpu, &end);
 		if (*end || !(cpus > 0) || cpus > 1024)
 			return error_set(err, ERR_CONFIG,
-					 "cpu: '%.60s' is no number of CPUs",
-					 cpu);
+					 "not a number of CPUs: '%.60s'", cpu);
 		cJSON_AddNumberToObject(resources, "milli_cpu", cpus * 1000);
 	}
 	return gpu ? add_gpu(gpu, resources, err) : 0;
@@ -139,7 +139,7 @@ static int add_times(const struct modal *m, const struct sandbox_spec *spec,
 
 	if (life <= 0)
 		return error_set(err, ERR_CONFIG,
-				 "the lifetime is not above zero");
+				 "the lifetime must be above zero");
 	if (settings_int(m->settings, "modal", "idle_timeout", &idle, err) < 0)
 		return -1;
 	cJSON_AddNumberToObject(box, "timeout_secs", (double)life);

@@ -381,8 +381,7 @@ static int on_output(void *arg, struct str chunk, struct error *err)
 	if (!out->over)
 		return 0;
 	return error_set(err, ERR_PROTOCOL,
-			 "unexpected server response: it is longer than asked "
-			 "for");
+			 "unexpected server response: longer than requested");
 }
 
 /* struct supervisor.call: two calls, start and read to the end; three when

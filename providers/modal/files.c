@@ -148,11 +148,12 @@ static int find_offset(struct input_writer *w, const struct stop *stop,
 	protobuf_free(answer);
 	if (at < 0 || at > w->in->sent || at < w->in->sent - WINDOW)
 		return error_set(err, ERR_NETWORK,
-				 "sending the input was cut, and cannot "
-				 "be taken up");
+				 "sending the input was interrupted and cannot "
+				 "be resumed");
 	w->at = at;
 	if (closed && at < w->in->file->size)
-		return error_set(err, ERR_REMOTE, "the input was closed early");
+		return error_set(err, ERR_REMOTE,
+				 "the input was closed too early");
 	return closed;
 }
 

@@ -208,7 +208,7 @@ static int get_from_registry(struct modal *m, const char *name,
 	}
 	free(from);
 	if (rc == 0 && strpbrk(name, " \t\r\n\\"))
-		rc = error_set(err, ERR_CONFIG, "'%.200s' is no image", name);
+		rc = error_set(err, ERR_CONFIG, "not an image: '%.200s'", name);
 	if (rc == 0)
 		return get_image(m, spec, image, id, stop, err);
 	cJSON_Delete(image);

@@ -30,17 +30,17 @@ static const struct setting settings[] = {
 	  .type = SETTING_STRING,
 	  .flags = SETTING_SECRET | SETTING_REQUIRED | SETTING_ENV_ONLY,
 	  .env = "MODAL_TOKEN_ID",
-	  .help = "id of a token of https://modal.com/settings/tokens; this "
-		  "and the next also from ~/.modal.toml" },
+	  .help = "token id from https://modal.com/settings/tokens; this and "
+		  "the next also from ~/.modal.toml" },
 	{ .key = "token_secret",
 	  .type = SETTING_STRING,
 	  .flags = SETTING_SECRET | SETTING_REQUIRED | SETTING_ENV_ONLY,
 	  .env = "MODAL_TOKEN_SECRET",
-	  .help = "its secret" },
+	  .help = "token secret" },
 	{ .key = "app",
 	  .type = SETTING_STRING,
 	  .fallback = "\"deepagents-sandbox\"",
-	  .help = "app that the sandboxes belong to, made when missing" },
+	  .help = "app that the sandboxes belong to, created if missing" },
 	{ .key = "image",
 	  .type = SETTING_STRING,
 	  .fallback = "\"debian_slim\"",
@@ -48,7 +48,7 @@ static const struct setting settings[] = {
 	{ .key = "named_image",
 	  .example = "\"base:1\"",
 	  .type = SETTING_STRING,
-	  .help = "published image to start from instead: NAME or NAME:TAG" },
+	  .help = "published image to use instead: NAME or NAME:TAG" },
 	{ .key = "registry_secret",
 	  .example = "\"st-0123456789\"",
 	  .type = SETTING_STRING,
@@ -93,17 +93,17 @@ static const struct setting settings[] = {
 	{ .key = "network_allow",
 	  .example = "[\"10.0.0.0/8\"]",
 	  .type = SETTING_LIST,
-	  .help = "networks (10.0.0.0/8) or domains that may be reached" },
+	  .help = "networks (10.0.0.0/8) or domains that can be reached" },
 	{ .key = "lifetime",
 	  .unit = "seconds",
 	  .example = "3600",
 	  .type = SETTING_INT,
-	  .help = "seconds that a sandbox lives (86400, the longest)" },
+	  .help = "seconds that a sandbox lives (86400, the maximum)" },
 	{ .key = "idle_timeout",
 	  .unit = "seconds",
 	  .type = SETTING_INT,
 	  .fallback = "1800",
-	  .help = "seconds without a command after which it ends; 0: none" },
+	  .help = "seconds without a command until it ends; 0: none" },
 	{ 0 },
 };
 
@@ -123,7 +123,7 @@ int modal_profile(const struct toml_value *root, const char *name,
 	for (size_t i = 0; i < root->n_items; i++) {
 		if (root->items[i].kind != TOML_TABLE)
 			return error_set(err, ERR_CONFIG,
-					 "line %d: '%.60s' is no profile",
+					 "line %d: not a profile: '%.60s'",
 					 root->items[i].line,
 					 root->items[i].key);
 		if (!is_active(&root->items[i]))
@@ -136,7 +136,7 @@ int modal_profile(const struct toml_value *root, const char *name,
 		*profile = toml_get(root, name);
 		if (!*profile)
 			return error_set(err, ERR_CONFIG,
-					 "there is no profile '%.60s'", name);
+					 "unknown profile '%.60s'", name);
 		return 0;
 	}
 	if (n_active > 1)
@@ -173,8 +173,7 @@ static int load_config(const struct modal *m, bool complete, struct config *c,
 
 	if (missing && name && !complete)
 		rc = error_set(err, ERR_CONFIG,
-			       "MODAL_PROFILE=%.60s, but there is no %s", name,
-			       path);
+			       "MODAL_PROFILE=%.60s is not in %s", name, path);
 	if (rc == 0 && !missing)
 		rc = toml_parse(&c->root, buf_str(&text), path, err);
 	if (rc == 0 && !missing &&
@@ -227,8 +226,8 @@ static int add_server(struct modal *m, struct str url, struct error *err)
 		url.len--;
 	if (!loopback_or_https(url)) {
 		error_set(err, ERR_CONFIG,
-			  "MODAL_SERVER_URL: %.*s is no address that a token "
-			  "may be sent to",
+			  "MODAL_SERVER_URL: %.*s is not an address that a "
+			  "token may be sent to",
 			  (int)(url.len < 200 ? url.len : 200), url.ptr);
 		return error_hint(err, "Use https://..., or http:// on a "
 				       "loopback address.");
@@ -253,7 +252,7 @@ static int set_servers(struct modal *m, const char *list, struct error *err)
 	}
 	if (!m->n_servers)
 		return error_set(err, ERR_CONFIG,
-				 "MODAL_SERVER_URL names no address");
+				 "MODAL_SERVER_URL contains no address");
 	m->local = m->near = true;
 	for (size_t i = 0; i < m->n_servers; i++) {
 		m->local = m->local &&
@@ -274,8 +273,8 @@ static int set_throttle(struct modal *m, const char *text, struct error *err)
 		return 0;
 	if (end == text || *end || !(seconds >= 0 && seconds < 1e9))
 		return error_set(err, ERR_CONFIG,
-				 "MODAL_MAX_THROTTLE_WAIT=%.40s is no number "
-				 "of seconds",
+				 "MODAL_MAX_THROTTLE_WAIT=%.40s is not a "
+				 "number of seconds",
 				 text);
 	m->throttle_ms = (int64_t)(seconds * 1000);
 	return 0;
@@ -294,7 +293,7 @@ static int set_token(char **header, const char *name, const char *token,
 				  "setup");
 	}
 	if (strlen(token) > TOKEN_MAX || !str_is_visible(str_of(token)))
-		return error_set(err, ERR_CONFIG, "%s is no token", name);
+		return error_set(err, ERR_CONFIG, "not a token: %s", name);
 	*header = xasprintf("%s: %s",
 			    strstr(name, "SECRET") ? "x-modal-token-secret"
 						   : "x-modal-token-id",
@@ -365,7 +364,7 @@ int modal_check_id(const char *id, struct error *err)
 {
 	if (modal_id_ok(id))
 		return 0;
-	return error_set(err, ERR_USAGE, "'%.100s' is no sandbox id", id);
+	return error_set(err, ERR_USAGE, "not a sandbox id: '%.100s'", id);
 }
 
 /* V1 is "sb-" and exactly 22 letters and digits, everything else V2. */

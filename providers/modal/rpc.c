@@ -227,9 +227,10 @@ static int call(struct modal *m, const struct protobuf_ask *ask,
 		return 0;
 	*err = why;
 	if (err->code == ERR_AUTH && !err->hint[0])
-		error_hint(err, "Is the token of this workspace, and not "
-				"revoked? See https://modal.com/settings/tokens"
-				", or run: modal setup");
+		error_hint(err,
+			   "Check that the token belongs to this workspace and "
+			   "is not revoked: https://modal.com/settings/tokens, "
+			   "or run modal setup");
 	return error_wrap(err, "%s", ask->what);
 }
 

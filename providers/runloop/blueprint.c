@@ -215,5 +215,5 @@ int runloop_blueprint(struct vendor_client *c, const char *name,
 		  "the build of blueprint '%.100s' failed (%s)", name,
 		  b.status);
 	return error_hint(err, "Delete it on https://platform.runloop.ai or "
-			       "mend the dockerfile parameter, and try again.");
+			       "fix the dockerfile parameter, and try again.");
 }

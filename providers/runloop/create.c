@@ -12,18 +12,18 @@ const struct setting runloop_settings[] = {
 	  .type = SETTING_STRING,
 	  .flags = SETTING_SECRET | SETTING_REQUIRED | SETTING_ENV_ONLY,
 	  .env = "RUNLOOP_API_KEY",
-	  .help = "key of https://platform.runloop.ai" },
+	  .help = "key from https://platform.runloop.ai" },
 	{ .key = "blueprint_id",
 	  .example = "\"bpt_0123456789\"",
 	  .type = SETTING_STRING,
 	  .field = "blueprint_id",
 	  .env = "RUNLOOP_SANDBOX_BLUEPRINT_ID",
-	  .help = "blueprint to boot, before any name" },
+	  .help = "blueprint to boot; overrides a name" },
 	{ .key = "blueprint",
 	  .example = "\"my-blueprint\"",
 	  .type = SETTING_STRING,
 	  .env = "RUNLOOP_SANDBOX_BLUEPRINT_NAME",
-	  .help = "blueprint's name; built when there is none" },
+	  .help = "blueprint's name; built if it does not exist" },
 	{ .key = "snapshot_id",
 	  .example = "\"snp_0123456789\"",
 	  .type = SETTING_STRING,
@@ -37,7 +37,7 @@ const struct setting runloop_settings[] = {
 	  .example = "\"runloop/starter\"",
 	  .type = SETTING_STRING,
 	  .field = "base_blueprint_name",
-	  .help = "blueprint to build upon, instead of a Dockerfile" },
+	  .help = "blueprint to build on, instead of a Dockerfile" },
 	{ .key = "setup_commands",
 	  .example = "[\"apt-get install -y ripgrep\"]",
 	  .type = SETTING_LIST,
@@ -47,7 +47,7 @@ const struct setting runloop_settings[] = {
 	  .example = "[\"service postgresql start\"]",
 	  .type = SETTING_LIST,
 	  .field = "launch_parameters.launch_commands",
-	  .help = "commands to run when a devbox has booted" },
+	  .help = "commands to run after a devbox has booted" },
 	{ .key = "size",
 	  .example = "\"SMALL\"",
 	  .type = SETTING_STRING,
@@ -102,13 +102,12 @@ const struct setting runloop_settings[] = {
 	{ .key = "network_allow",
 	  .example = "[\"*.example.org\"]",
 	  .type = SETTING_LIST,
-	  .help = "host names that alone may be reached (*.example.org)" },
+	  .help = "only these host names can be reached (*.example.org)" },
 	{ .key = "idle",
 	  .unit = "seconds",
 	  .example = "1800",
 	  .type = SETTING_INT,
-	  .help = "seconds without activity after which it ends (the "
-		  "lifetime)" },
+	  .help = "seconds without activity until it ends (the lifetime)" },
 	{ .key = "on_idle",
 	  .type = SETTING_STRING,
 	  .fallback = "\"shutdown\"",
@@ -137,11 +136,13 @@ static int add_size(const struct sandbox_client *host, cJSON *body,
 	if (!custom)
 		return 0;
 	if (json_get(launch, "resource_size_request"))
-		return error_set(err, ERR_CONFIG,
-				 "size goes without cpu, memory and disk");
+		return error_set(
+			err, ERR_CONFIG,
+			"size cannot be combined with cpu, memory or disk");
 	if (!json_get(launch, "custom_cpu_cores") ||
 	    !json_get(launch, "custom_gb_memory"))
-		return error_set(err, ERR_CONFIG, "cpu and memory go together");
+		return error_set(err, ERR_CONFIG,
+				 "cpu and memory must be set together");
 	cJSON_AddStringToObject(launch, "resource_size_request", "CUSTOM_SIZE");
 	return 0;
 }
@@ -166,8 +167,8 @@ static int add_life(const struct settings *set, const struct sandbox_spec *spec,
 	    (strcmp(on_idle, "shutdown") != 0 &&
 	     strcmp(on_idle, "suspend") != 0))
 		return error_set(err, ERR_CONFIG,
-				 "idle is in seconds, on_idle is shutdown or "
-				 "suspend");
+				 "idle must be seconds, and on_idle shutdown "
+				 "or suspend");
 	/* A lifetime alone could not be extended while it is used. */
 	if (!idle)
 		idle = spec->lifetime_s;

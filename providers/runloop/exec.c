@@ -187,8 +187,8 @@ static int take_output(struct sandbox *sb, const cJSON *tree, struct buf *out,
 
 	if (strcmp(json_string(tree, "devbox_id", sb->id), sb->id) != 0)
 		return error_set(err, ERR_PROTOCOL,
-				 "unexpected server response: of another "
-				 "devbox");
+				 "unexpected server response: belongs to "
+				 "another devbox");
 	if (json_bool(tree, "stdout_truncated", false)) {
 		if (!vendor_id_ok(execution))
 			return error_set(err, ERR_PROTOCOL,

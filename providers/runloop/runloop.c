@@ -279,7 +279,7 @@ static const struct vendor_state states[] = {
 
 static const struct vendor vendor = {
 	.noun = "devbox",
-	.auth_hint = "Is RUNLOOP_API_KEY a key of this account? See "
+	.auth_hint = "Check that RUNLOOP_API_KEY is a key of this account: "
 		     "https://platform.runloop.ai (Settings, API Keys)",
 	.client_size = sizeof(struct vendor_client),
 	.box_size = sizeof(struct vendor_box),

@@ -65,7 +65,8 @@ static int take_status(struct buf *said, struct buf *out, struct error *err)
 		buf_add(out, text.ptr, i);
 		return (int)status;
 	}
-	return error_set(err, ERR_PROTOCOL, "the login node's answer is cut");
+	return error_set(err, ERR_PROTOCOL,
+			 "the login node's answer is incomplete");
 }
 
 static int run_there(struct slurm *s, struct str line, struct buf *out,
@@ -102,7 +103,7 @@ static void explain(void *arg, int status, struct str said, struct error *err)
 {
 	(void)arg;
 	if (!said.len)
-		said = STR("failed without a word");
+		said = STR("failed without a message");
 	if (status == SCRIPT_FAILED)
 		error_set(err, ERR_REMOTE, "the job: %.*s", (int)said.len,
 			  said.ptr);
@@ -164,11 +165,11 @@ int slurm_refused(const char *what, int status, struct str printed,
 		error_set(err, ERR_CONFIG, "%s: not found", what);
 	else
 		error_set(err, ERR_REMOTE, "%s: %s", what,
-			  clean.len ? clean.ptr : "failed without a word");
+			  clean.len ? clean.ptr : "failed without a message");
 	if (status == 127)
 		error_hint(err, "Run dcode where Slurm's programs are, or set "
 				"via = \"user@login\" in "
-				"[sandboxes.providers.slurm.params]");
+				"[sandboxes.providers.slurm.params].");
 	buf_release(&clean);
 	return -1;
 }

@@ -135,11 +135,11 @@ static int check_cluster(struct sandbox *sb, struct str cluster,
 	why = (struct error){ 0 };
 	status = slurm_command(s, buf_str(&line), &out, &cleanup, &why);
 	error_set(err, ERR_CONFIG,
-		  "job %s was made in the cluster %s, which is not the one "
-		  "that squeue asks: %s",
+		  "job %s was made in the cluster %s, but squeue asks another "
+		  "one: %s",
 		  sb->id, name.ptr ? name.ptr : "?",
 		  status == 0 ? "it has been cancelled"
-			      : "it could not be cancelled, so do that there");
+			      : "it could not be cancelled: cancel it there");
 	error_hint(err, SLURM_OTHER_CLUSTER);
 	buf_release(&line);
 	buf_release(&out);
@@ -171,7 +171,7 @@ static int submit_once(struct sandbox *sb, const struct sandbox_spec *spec,
 					       err);
 		else if (status == 0 && !sb->id)
 			status = error_set(err, ERR_PROTOCOL,
-					   "sbatch told no job");
+					   "sbatch reported no job");
 		else if (status == 0)
 			status = check_cluster(sb, cluster, stop, err);
 	}
@@ -188,7 +188,7 @@ int slurm_submit(struct sandbox *sb, const struct sandbox_spec *spec,
 	struct error why = { 0 };
 
 	if (create_log_add(&s->sent, spec->label)) {
-		error_set(&why, ERR_REMOTE, "its sbatch was cut off");
+		error_set(&why, ERR_REMOTE, "its sbatch was interrupted");
 	} else if (submit_once(sb, spec, stop, &why) == 0) {
 		*job = (struct slurm_job){ .state = "PENDING" };
 		snprintf(job->id, sizeof(job->id), "%s", sb->id);
@@ -250,9 +250,10 @@ static int cannot_start(const struct slurm_job *job, struct error *err)
 {
 	error_set(err, ERR_CONFIG, "job %s cannot start: %s", job->id,
 		  job->reason);
-	return error_hint(err, "Change params in [sandboxes.providers.slurm."
-			       "params], for example time = \"1:00:00\" where "
-			       "the limit of the partition is lower");
+	return error_hint(
+		err, "Change params in [sandboxes.providers.slurm.params], for "
+		     "example time = \"1:00:00\" if the partition has a lower "
+		     "limit.");
 }
 
 struct pace { /* of the questions after a job */
@@ -263,14 +264,15 @@ struct pace { /* of the questions after a job */
 static int waited_too_long(const struct slurm *s, const struct slurm_job *job,
 			   struct error *err)
 {
-	error_set(err, ERR_TIMEOUT, "job %s is %s (%s) for longer than %lld s",
-		  job->id, job->state, job->reason, (long long)s->wait_s);
+	error_set(err, ERR_TIMEOUT,
+		  "job %s has been %s (%s) for more than %lld s", job->id,
+		  job->state, job->reason, (long long)s->wait_s);
 	err->exhausted = true;
-	return error_hint(err,
-			  "Wait longer with wait = %lld in "
-			  "[sandboxes.providers.slurm.params]; 0 waits "
-			  "without a limit",
-			  (long long)s->wait_s * 4);
+	return error_hint(
+		err,
+		"To wait longer, set wait = %lld in "
+		"[sandboxes.providers.slurm.params]; 0 waits without a limit.",
+		(long long)s->wait_s * 4);
 }
 
 /* One look, and a pause unless it runs: 1 when it does. A controller that is

@@ -154,7 +154,8 @@ int slurm_find(struct slurm *s, const char *id, struct slurm_job *job,
 		return -1;
 	if (!search.found)
 		return error_set(err, ERR_NOT_FOUND,
-				 "there is no job %s that dcode has made", id);
+				 "unknown job %s, or dcode did not make it",
+				 id);
 	*job = search.job;
 	return 0;
 }
@@ -212,10 +213,10 @@ static const char *explain(const struct slurm_job *job)
 		{ "DEADLINE", "its deadline passed" },
 		{ "FAILED", "its batch script failed" },
 		{ "NODE_FAIL", "its node failed" },
-		{ "OUT_OF_MEMORY", "it used more memory than it may" },
+		{ "OUT_OF_MEMORY", "it used more memory than allowed" },
 		{ "PREEMPTED", "a job of higher priority took its place" },
 		{ "REVOKED", "another cluster took it over" },
-		{ "SUSPENDED", "it has been stopped for now" },
+		{ "SUSPENDED", "it is suspended" },
 		{ "TIMEOUT", "its time limit passed" },
 	};
 
@@ -223,7 +224,7 @@ static const char *explain(const struct slurm_job *job)
 		if (strcmp(words[i].word, job->state) == 0)
 			return words[i].text;
 	if (slurm_state(job) == STATE_STARTING)
-		return "Slurm took it off its node and queues it again";
+		return "Slurm took it off its node and has queued it again";
 	return job->restarts ? "Slurm has started it again" : "";
 }
 
@@ -239,8 +240,8 @@ int slurm_ended(const struct slurm_job *job, struct error *err)
 		  job->id, word, *text ? ", " : "", text);
 	if (!strcmp(job->state, "NODE_FAIL"))
 		error_hint(err,
-			   "its directory %s stays on the node, until your "
-			   "next sandbox there",
+			   "Its directory %s stays on the node until your next "
+			   "sandbox there.",
 			   job->label);
 	return -1;
 }

@@ -14,8 +14,8 @@ const struct setting slurm_settings[] = {
 	{ .key = "via",
 	  .example = "\"me@login.example.org\"",
 	  .type = SETTING_STRING,
-	  .help = "\"user@login\": the login node that ssh runs Slurm's "
-		  "programs on; not set: this machine" },
+	  .help = "\"user@login\": login node with Slurm's programs, used over "
+		  "ssh; not set: this machine" },
 	{ .key = "partition",
 	  .example = "\"short\"",
 	  .type = SETTING_STRING,
@@ -42,7 +42,7 @@ const struct setting slurm_settings[] = {
 	  .example = "\"8G\"",
 	  .type = SETTING_STRING,
 	  .field = "--mem=",
-	  .help = "memory, as sbatch takes it: \"8G\"" },
+	  .help = "memory, as for sbatch: \"8G\"" },
 	{ .key = "gpus",
 	  .example = "\"a100:2\"",
 	  .type = SETTING_STRING,
@@ -52,8 +52,8 @@ const struct setting slurm_settings[] = {
 	  .example = "\"8:00:00\"",
 	  .type = SETTING_STRING,
 	  .field = "--time=",
-	  .help = "limit after which Slurm ends the job, as sbatch takes it: "
-		  "\"8:00:00\"; not set: four hours" },
+	  .help = "time limit, as for sbatch: \"8:00:00\"; not set: four "
+		  "hours" },
 	{ .key = "constraint",
 	  .example = "\"avx512\"",
 	  .type = SETTING_STRING,
@@ -67,7 +67,7 @@ const struct setting slurm_settings[] = {
 	{ .key = "apptainer",
 	  .example = "\"docker://python:3\"",
 	  .type = SETTING_STRING,
-	  .help = "Apptainer image that commands run in, where the node has "
+	  .help = "Apptainer image that commands run in, if the node has "
 		  "Apptainer: a file, or \"docker://...\"" },
 	{ .key = "options",
 	  .example = "[\"--reservation=course\"]",
@@ -76,12 +76,12 @@ const struct setting slurm_settings[] = {
 	{ .key = "requeue",
 	  .type = SETTING_BOOL,
 	  .fallback = "false",
-	  .help = "true: Slurm may start the job again elsewhere; what ran in "
-		  "it is lost all the same" },
+	  .help = "true: Slurm may restart the job on another node, but what "
+		  "ran in it is lost anyway" },
 	{ .key = "root",
 	  .type = SETTING_STRING,
 	  .fallback = "\"~/dcode\"",
-	  .help = "directory on the node that a sandbox's own is made in" },
+	  .help = "directory on the node for the sandbox's own directory" },
 	{ .key = "wait",
 	  .unit = "seconds",
 	  .type = SETTING_INT,
@@ -95,10 +95,11 @@ static int check_text(const char *key, const char *value, struct error *err)
 {
 	for (; *value; value++)
 		if ((unsigned char)*value < ' ' || *value == 0x7f)
-			return error_set(err, ERR_CONFIG,
-					 "%s of [sandboxes.providers.slurm."
-					 "params] holds a control character",
-					 key);
+			return error_set(
+				err, ERR_CONFIG,
+				"%s of [sandboxes.providers.slurm.params] "
+				"contains a control character",
+				key);
 	return 0;
 }
 
@@ -118,8 +119,8 @@ static int check_login(const char *via, struct error *err)
 {
 	if (via && via[0] == '-')
 		return error_set(err, ERR_CONFIG,
-				 "via = \"%.100s\" is no login node: it begins "
-				 "with a \"-\"",
+				 "via = \"%.100s\" is not a login node: it "
+				 "begins with a \"-\"",
 				 via);
 	return 0;
 }
@@ -130,8 +131,8 @@ static int check_root(const char *root, struct error *err)
 	    (root[0] == '/' || !strcmp(root, "~") || !strncmp(root, "~/", 2)))
 		return 0;
 	return error_set(err, ERR_CONFIG,
-			 "root = \"%.100s\" is no absolute path: \"/scratch/me"
-			 "\" or \"~/dcode\"",
+			 "root = \"%.100s\" is not an absolute path: "
+			 "\"/scratch/me\" or \"~/dcode\"",
 			 root ? root : "");
 }
 
@@ -214,10 +215,10 @@ static int add_options(const struct settings *set, struct buf *words,
 		return -1;
 	for (size_t i = 0; i < n; i++) {
 		if (list[i][0] != '-')
-			return error_set(err, ERR_CONFIG,
-					 "options: \"%.100s\" is no option of "
-					 "sbatch",
-					 list[i]);
+			return error_set(
+				err, ERR_CONFIG,
+				"options: not an option of sbatch: \"%.100s\"",
+				list[i]);
 		if (names_cluster(list[i]))
 			return refuse_cluster(list[i], err);
 		if (check_text("options", list[i], err) < 0)

@@ -120,11 +120,11 @@ static int check_job(struct slurm_box *b, const struct stop *stop,
 
 	if (look_up(b, &job, stop, &why) < 0) {
 		if (why.code == ERR_NOT_FOUND)
-			return error_set(err, ERR_GONE,
-					 "the sandbox is lost: job %s has "
-					 "ended, and the controller does not "
-					 "know it any more",
-					 b->sb->id);
+			return error_set(
+				err, ERR_GONE,
+				"the sandbox is lost: job %s has ended, and "
+				"the controller no longer knows it",
+				b->sb->id);
 		return -1; /* as it failed */
 	}
 	if (slurm_state(&job) != STATE_RUNNING || job.restarts != b->restarts)
@@ -183,7 +183,7 @@ static int enter(struct sandbox *sb, const struct slurm_job *job,
 	if (rc == 0 &&
 	    (!dir.len || dir.ptr[0] != '/' || str_find(dir, '\n') < dir.len))
 		rc = error_set(err, ERR_PROTOCOL,
-			       "the job does not tell its directory");
+			       "the job does not report its directory");
 	if (rc == 0) {
 		free(sb->workdir);
 		sb->workdir = xstrndup(dir.ptr, dir.len);

@@ -48,21 +48,20 @@ static int fail(const struct request *r, struct str rest, struct error *err)
 	(void)str_split(&rest, ' ', &word);
 	sanitize_line(rest, &why);
 	if (str_is(word, "none")) {
-		rc = error_set(err, ERR_NOT_FOUND,
-			       "there is no sandbox %s on %s", r->name.label,
-			       r->name.host);
+		rc = error_set(err, ERR_NOT_FOUND, "unknown sandbox %s on %s",
+			       r->name.label, r->name.host);
 	} else if (str_is(word, "directory")) {
 		rc = error_set(err, ERR_CONFIG,
-			       "the directory %s on %s cannot be entered",
+			       "cannot enter the directory %s on %s",
 			       why.ptr ? why.ptr : "", r->name.host);
 	} else if (str_is(word, "program")) {
 		error_set(err, ERR_CONFIG, "%s is not installed on %s",
 			  why.ptr ? why.ptr : "", r->name.host);
-		rc = error_hint(err, "install it there, or leave out isolate");
+		rc = error_hint(err, "Install it there, or leave out isolate.");
 	} else if (str_is(word, "home")) {
 		rc = error_set(err, ERR_CONFIG,
-			       "HOME on %s is no path that begins with / and "
-			       "holds no line feed",
+			       "HOME on %s is not an absolute path without "
+			       "line breaks",
 			       r->name.host);
 	} else if (str_is(word, "alive")) {
 		rc = error_set(err, ERR_REMOTE,
@@ -138,8 +137,7 @@ static int enter(struct sandbox *sb, struct request *r, struct error *err)
 		more = next_line(&all, &word, &rest);
 	}
 	if (!more || !str_is(word, "at") || !str_starts(rest, "/"))
-		return error_set(err, ERR_PROTOCOL,
-				 "%s gave an answer that makes no sense",
+		return error_set(err, ERR_PROTOCOL, "%s sent an invalid answer",
 				 r->name.host);
 	free(sb->workdir);
 	sb->workdir = xstrndup(rest.ptr, rest.len);
@@ -214,7 +212,7 @@ int ssh_create(struct sandbox *sb, const struct sandbox_spec *spec,
 		err->nothing_made = true;
 		return error_hint(err, "Set host = \"user@host\" in "
 				       "[sandboxes.providers.ssh.params] of "
-				       "~/.deepagents/config.toml");
+				       "~/.deepagents/config.toml.");
 	}
 	rc = ssh_parse_id(c, spec->label, &r.name, err);
 	if (rc < 0) {
@@ -377,8 +375,7 @@ int ssh_info(struct sandbox_client *host, const char *id,
 	if (r.label[0])
 		rc = each_box(c, &r, &counting, stop, err);
 	if (rc == 0 && !n.found)
-		rc = error_set(err, ERR_NOT_FOUND, "there is no sandbox %s",
-			       id);
+		rc = error_set(err, ERR_NOT_FOUND, "unknown sandbox %s", id);
 	return rc;
 }
 
@@ -395,7 +392,8 @@ static int end(struct sandbox_client *host, const char *op, const char *id,
 		return -1;
 	if (!r.name.label[0])
 		return error_set(err, ERR_USAGE,
-				 "%s is a host, not a sandbox of dcode's", id);
+				 "%s is a host, not a sandbox that dcode made",
+				 id);
 	rc = ask(c, &r, stop, &why);
 	buf_release(&r.answer);
 	if (rc == 0 || why.code == ERR_NOT_FOUND)

@@ -37,23 +37,23 @@ static const struct {
 	const char *hint; /* before the host */
 } failures[] = {
 	{ "REMOTE HOST IDENTIFICATION", ERR_CONFIG,
-	  "check the new key with its administrator, then: ssh-keygen -R " },
+	  "Check the new key with its administrator, then: ssh-keygen -R " },
 	{ "Host key verification failed", ERR_CONFIG,
-	  "its host key is unknown or has changed; check it, and accept it "
+	  "Its host key is unknown or has changed. Check it, and accept it "
 	  "with: ssh " },
 	{ "Permission denied", ERR_AUTH,
-	  "dcode answers no question for a password: ssh-add KEY, or "
+	  "dcode never answers password prompts. Use ssh-add KEY, or "
 	  "ssh-copy-id " },
 	{ "Too many authentication failures", ERR_AUTH,
-	  "name the key in ~/.ssh/config (IdentityFile, IdentitiesOnly yes): "
-	  "ssh " },
-	{ "Bad configuration option", ERR_CONFIG, "try: ssh " },
-	{ "Bad owner or permissions", ERR_CONFIG, "try: ssh " },
+	  "Name the key in ~/.ssh/config (IdentityFile, IdentitiesOnly yes). "
+	  "Try: ssh " },
+	{ "Bad configuration option", ERR_CONFIG, "Try: ssh " },
+	{ "Bad owner or permissions", ERR_CONFIG, "Try: ssh " },
 	/* A cut: the next try may get there. */
-	{ "Connection closed", ERR_NETWORK, "try: ssh " },
-	{ "closed by remote host", ERR_NETWORK, "try: ssh " },
-	{ "Connection reset", ERR_NETWORK, "try: ssh " },
-	{ "Broken pipe", ERR_NETWORK, "try: ssh " },
+	{ "Connection closed", ERR_NETWORK, "Try: ssh " },
+	{ "closed by remote host", ERR_NETWORK, "Try: ssh " },
+	{ "Connection reset", ERR_NETWORK, "Try: ssh " },
+	{ "Broken pipe", ERR_NETWORK, "Try: ssh " },
 };
 
 enum { SSH_FAILED = 255 };
@@ -73,12 +73,12 @@ static void explain_login(const struct ssh_host *host, int status,
 			  host->name);
 	else
 		error_set(err, ERR_UNREACHABLE,
-			  "%s did not start a shell for dcode: ssh ended "
-			  "with status %d",
+			  "%s did not start a shell for dcode: ssh exited with "
+			  "status %d",
 			  host->name, status);
 	error_hint(err,
-		   "look for what reads input, ends or replaces the shell "
-		   "(~/.bashrc there, ForceCommand); try: ssh %s date",
+		   "Something there may read input, or end or replace the "
+		   "shell (~/.bashrc, ForceCommand). Try: ssh %s date",
 		   host->name);
 }
 
@@ -87,7 +87,7 @@ static void explain_failure(const struct ssh_host *host, struct str said,
 {
 	const struct str unresolved = STR("resolve hostname");
 	const struct str usage = STR("destination [command");
-	const char *hint = "try: ssh ";
+	const char *hint = "Try: ssh ";
 	enum err code = ERR_UNREACHABLE;
 
 	for (size_t i = 0; i < sizeof(failures) / sizeof(*failures); i++) {
@@ -103,9 +103,9 @@ static void explain_failure(const struct ssh_host *host, struct str said,
 	if (code == ERR_UNREACHABLE && strchr(host->name, ':') &&
 	    (str_search(said, unresolved) < said.len ||
 	     str_search(said, usage) < said.len)) {
-		hint = "a port goes as in ssh://user@name:port, an IPv6 "
-		       "address without brackets; or name both in "
-		       "~/.ssh/config (HostName, Port); not: ssh ";
+		hint = "Write a port as ssh://user@name:port and an IPv6 "
+		       "address without brackets, or put both into "
+		       "~/.ssh/config (HostName, Port). Not: ssh ";
 		said = STR("ssh does not understand the name");
 	}
 	if (said.len)

@@ -171,9 +171,9 @@ int ssh_check_isolation(const struct sandbox *sb, const struct stop *stop,
 	if (!c->isolate)
 		return 0;
 	if (!box->name.label[0])
-		return error_set(err, ERR_USAGE,
-				 "isolate needs a sandbox, not a host as it "
-				 "is");
+		return error_set(
+			err, ERR_USAGE,
+			"isolate needs a sandbox of its own, not a whole host");
 	buf_addf(&text,
 		 "(umask 077; mkdir -p \"$HOME/dcode/.home.%s\" "
 		 "\"$HOME/dcode/.tmp.%s/all\") && chmod 1777 "
@@ -191,7 +191,7 @@ int ssh_check_isolation(const struct sandbox *sb, const struct stop *stop,
 		error_set(err, ERR_CONFIG, "%s does not work on %s: %.*s",
 			  c->isolate, box->name.host, (int)said.len,
 			  said.len ? said.ptr : "");
-		rc = error_hint(err, "set it up there, or leave out isolate");
+		rc = error_hint(err, "Set it up there, or leave out isolate.");
 	}
 	buf_release(&text);
 	buf_release(&out);

@@ -24,8 +24,8 @@ int ssh_check_host(const char *host, struct error *err)
 	if (*user && *user != '@' && *name && *user != '-' && *name != '-' &&
 	    !user[strspn(user, allowed)] && strlen(host) < SSH_HOST)
 		return 0;
-	error_set(err, ERR_USAGE, "'%.100s' is no host for ssh", host);
-	return error_hint(err, "as in: user@host, or a Host of ~/.ssh/config");
+	error_set(err, ERR_USAGE, "not a host for ssh: '%.100s'", host);
+	return error_hint(err, "Use user@host, or a Host of ~/.ssh/config.");
 }
 
 static bool is_label(const char *s)
@@ -54,6 +54,6 @@ int ssh_parse_id(const struct ssh_client *c, const char *id,
 		snprintf(name->host, sizeof(name->host), "%s", c->host);
 	else
 		return error_set(err, ERR_USAGE,
-				 "%s names no host: HOST/%s would", id, id);
+				 "%s names no host; HOST/%s would", id, id);
 	return ssh_check_host(name->host, err);
 }

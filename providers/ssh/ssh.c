@@ -20,7 +20,7 @@ const struct setting ssh_settings[] = {
 	{ .key = "host",
 	  .example = "\"me@box.example.org\"",
 	  .type = SETTING_STRING,
-	  .help = "the host, as ssh takes it: user@host, or a Host of "
+	  .help = "the host, as for ssh: user@host, or a Host of "
 		  "~/.ssh/config" },
 	{ .key = "workdir",
 	  .example = "\"/srv/work\"",
@@ -30,8 +30,8 @@ const struct setting ssh_settings[] = {
 	{ .key = "isolate",
 	  .example = "\"podman\"",
 	  .type = SETTING_STRING,
-	  .help = "bwrap or podman: runs each command in one, which the host "
-		  "must have (commands are not isolated)" },
+	  .help = "bwrap or podman: run each command in one; the host must "
+		  "have it (commands are not isolated)" },
 	{ .key = "image",
 	  .type = SETTING_STRING,
 	  .fallback = "\"docker.io/library/debian:stable-slim\"",
@@ -39,7 +39,7 @@ const struct setting ssh_settings[] = {
 	{ .key = "config",
 	  .example = "\"/home/me/.ssh/dcode\"",
 	  .type = SETTING_STRING,
-	  .help = "configuration of ssh in place of ~/.ssh/config" },
+	  .help = "ssh configuration to use instead of ~/.ssh/config" },
 	{ 0 },
 };
 
@@ -49,7 +49,7 @@ static int check_isolate(const struct ssh_client *c, struct error *err)
 	    !strcmp(c->isolate, "podman"))
 		return 0;
 	return error_set(err, ERR_CONFIG,
-			 "isolate = \"%.40s\" is neither bwrap nor podman",
+			 "isolate = \"%.40s\" must be bwrap or podman",
 			 c->isolate);
 }
 
@@ -107,8 +107,8 @@ static int ssh_open(struct sandbox_client *host, const struct settings *set,
 		return -1;
 	c->program = proc_find("ssh", settings_exported(set, "PATH"));
 	if (!c->program) {
-		error_set(err, ERR_CONFIG, "there is no program ssh");
-		return error_hint(err, "apt-get install openssh-client");
+		error_set(err, ERR_CONFIG, "ssh is not installed");
+		return error_hint(err, "Run apt-get install openssh-client.");
 	}
 	host->endpoint = c->host;
 	host->isolation = isolation_of(c);
@@ -133,7 +133,7 @@ static const struct sandbox_ops ops = {
 
 const struct sandbox_provider ssh_provider = {
 	.name = "ssh",
-	.summary = "directories on a host of yours, over ssh",
+	.summary = "directories on your own host, over ssh",
 	.flags = SANDBOX_ATTACH | SANDBOX_LIVE | SANDBOX_NETWORK |
 		 SANDBOX_LIST | SANDBOX_STAYS | SANDBOX_SHARED |
 		 SANDBOX_UNNAMED,

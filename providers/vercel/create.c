@@ -20,12 +20,12 @@ const struct setting vercel_settings[] = {
 	  .type = SETTING_STRING,
 	  .flags = SETTING_SECRET | SETTING_ENV_ONLY,
 	  .env = "VERCEL_TOKEN",
-	  .help = "token of https://vercel.com/account/tokens" },
+	  .help = "token from https://vercel.com/account/tokens" },
 	{ .key = "oidc_token",
 	  .type = SETTING_STRING,
 	  .flags = SETTING_SECRET | SETTING_ENV_ONLY,
 	  .env = "VERCEL_OIDC_TOKEN",
-	  .help = "instead of token, project and team: 'vercel env pull'" },
+	  .help = "use instead of token, project and team: 'vercel env pull'" },
 	{ .key = "project",
 	  .example = "\"prj_0123456789\"",
 	  .type = SETTING_STRING,
@@ -40,7 +40,7 @@ const struct setting vercel_settings[] = {
 	  .type = SETTING_STRING,
 	  .env = "VERCEL_API",
 	  .fallback = "\"v2\"",
-	  .help = "v2, or v1: no names, tags, images, regions, deletion" },
+	  .help = "v2; v1 has no names, tags, images, regions or deletion" },
 	{ .key = "runtime",
 	  .type = SETTING_STRING,
 	  .field = "runtime",
@@ -50,7 +50,7 @@ const struct setting vercel_settings[] = {
 	  .example = "\"vercel/sandbox/ubuntu\"",
 	  .type = SETTING_STRING,
 	  .field = "image",
-	  .help = "image instead of a runtime (vercel/sandbox/ubuntu)" },
+	  .help = "image to use instead of a runtime (vercel/sandbox/ubuntu)" },
 	{ .key = "workdir",
 	  .type = SETTING_STRING,
 	  .fallback = "\"/vercel/sandbox\"",
@@ -59,7 +59,7 @@ const struct setting vercel_settings[] = {
 	  .unit = "CPUs",
 	  .example = "2",
 	  .type = SETTING_INT,
-	  .help = "1 or an even number of CPUs, with 2 GiB memory each" },
+	  .help = "1 or an even number of CPUs, with 2 GiB of memory each" },
 	{ .key = "region",
 	  .example = "\"iad1\"",
 	  .type = SETTING_STRING,
@@ -74,15 +74,15 @@ const struct setting vercel_settings[] = {
 	{ .key = "labels",
 	  .example = "[\"team=web\"]",
 	  .type = SETTING_LIST,
-	  .help = "tags of the sandbox, three at most: NAME=value" },
+	  .help = "tags of the sandbox, at most three: NAME=value" },
 	{ .key = "network_allow",
 	  .example = "[\"api.example.com\"]",
 	  .type = SETTING_LIST,
-	  .help = "domains or networks that may be reached, nothing else" },
+	  .help = "only these domains or networks can be reached" },
 	{ .key = "network_deny",
 	  .example = "[\"10.0.0.0/8\"]",
 	  .type = SETTING_LIST,
-	  .help = "networks that may not" },
+	  .help = "networks that cannot be reached" },
 	{ .key = "lifetime",
 	  .unit = "seconds",
 	  .example = "3600",
@@ -158,7 +158,7 @@ static int add_network(struct vercel *v, const struct sandbox_spec *spec,
 	for (size_t i = 0; i < r.n_deny; i++)
 		if (!is_network(r.deny[i]))
 			return error_set(err, ERR_CONFIG,
-					 "network_deny: %.200s is no network",
+					 "network_deny: not a network: %.200s",
 					 r.deny[i]);
 	if (spec->network == NETWORK_DEFAULT && !r.n_allow && !r.n_deny)
 		return 0;
@@ -188,14 +188,14 @@ static int add_machine(struct vercel *v, const struct sandbox_spec *spec,
 		return -1;
 	if (vcpus < 0 || vcpus > 64 || (vcpus > 1 && vcpus % 2))
 		return error_set(err, ERR_CONFIG,
-				 "vcpus is 1 or an even number");
+				 "vcpus must be 1 or an even number");
 	if (spec->snapshot) {
 		source = cJSON_AddObjectToObject(body, "source");
 		cJSON_AddStringToObject(source, "type", "snapshot");
 		cJSON_AddStringToObject(source, "snapshotId", spec->snapshot);
 	} else if (image && v->v1) {
 		return error_set(err, ERR_CONFIG,
-				 "image: the v1 API has runtimes only");
+				 "image: the v1 API only has runtimes");
 	} else if (body_add_settings(client, image ? "image" : "runtime", body,
 				     err) < 0) {
 		return -1;
@@ -222,7 +222,7 @@ static int add_names(struct vercel *v, const struct sandbox_spec *spec,
 	    0)
 		return -1;
 	if (cJSON_GetArraySize(tags) > TAGS_MAX)
-		return error_set(err, ERR_CONFIG, "labels: three at most");
+		return error_set(err, ERR_CONFIG, "labels: at most three");
 	return 0;
 }
 

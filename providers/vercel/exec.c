@@ -40,9 +40,9 @@ static int on_line(struct vercel_lines *l, struct str line, struct error *err)
 		return 0;
 	tree = json_parse(line);
 	if (!tree)
-		return error_set(err, ERR_PROTOCOL,
-				 "unexpected server response: a line that is "
-				 "no JSON");
+		return error_set(
+			err, ERR_PROTOCOL,
+			"unexpected server response: a line that is not JSON");
 	command = json_get(tree, "command");
 	if (command && cJSON_IsNumber(json_get(command, "exitCode")))
 		l->ended = true;
@@ -74,7 +74,9 @@ int vercel_lines_end(struct vercel_lines *l, bool logs, struct error *err)
 		return error_set(err, ERR_NETWORK, "%s: %s", l->code,
 				 l->message);
 	if (str_trim(buf_str(&l->line)).len || (!logs && !l->ended))
-		return error_set(err, ERR_NETWORK, "the answer was cut");
+		return error_set(
+			err, ERR_NETWORK,
+			"the connection broke before the answer was complete");
 	return 0;
 }
 

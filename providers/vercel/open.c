@@ -36,7 +36,7 @@ static int use_oidc(struct access *a, const char *token, struct error *err)
 	if (a->project && a->team)
 		return 0;
 	error_set(err, ERR_AUTH,
-		  "VERCEL_OIDC_TOKEN does not tell the project and the team");
+		  "VERCEL_OIDC_TOKEN does not name the project and the team");
 	return error_hint(err, "Set VERCEL_PROJECT_ID and VERCEL_TEAM_ID too.");
 }
 
@@ -114,7 +114,7 @@ static int set_api(struct vercel *v, const struct settings *set,
 	v->v1 = strcmp(version, "v1") == 0;
 	if (!v->v1 && strcmp(version, "v2") != 0)
 		return error_set(err, ERR_CONFIG,
-				 "api is v1 or v2, not '%.40s'", version);
+				 "api must be v1 or v2, not '%.40s'", version);
 	if (v->v1)
 		v->kit.vendor = &vercel_v1;
 	return rest_address(&v->kit.api.base, set, url,

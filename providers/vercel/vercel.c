@@ -327,8 +327,9 @@ static const struct vendor_state states_v2[] = {
 /* What both versions of the API have alike. */
 #define BOTH_VERSIONS                                                          \
 	.noun = "sandbox",                                                     \
-	.auth_hint = "Is the token valid for this team and project, and not "  \
-		     "expired? See https://vercel.com/account/tokens",         \
+	.auth_hint = "Check that the token is valid for this team and "        \
+		     "project, and not "                                       \
+		     "expired: https://vercel.com/account/tokens",             \
 	.client_size = sizeof(struct vercel),                                  \
 	.box_size = sizeof(struct vendor_box), .pages = &pages,                \
 	.wait_ms = WAIT_MS, .describe = vercel_describe, .get = get,           \

@@ -23,7 +23,7 @@ void agent_warn(struct agent *a, const char *what, const struct error *err)
 void agent_not_stored(struct agent *a, const struct error *err)
 {
 	a->session = NULL;
-	agent_warn(a, "this thread is not stored any more", err);
+	agent_warn(a, "this thread is no longer stored", err);
 }
 
 /* An answer and what it cost, in one transaction: each is a write of its own to

@@ -56,8 +56,8 @@ int allow_list_parse(struct allow_list *list, const char *text,
 				"all' alone to allow every command.");
 	if (!list->n)
 		return error_set(err, ERR_USAGE,
-				 "--shell-allow-list names no command. Use a "
-				 "comma list, 'recommended' or 'all'.");
+				 "--shell-allow-list contains no command. Use "
+				 "a comma list, 'recommended' or 'all'.");
 	return 0;
 }
 

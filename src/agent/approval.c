@@ -81,10 +81,9 @@ int approval_edit(struct approval *a, struct str text, struct error *err)
 	cJSON *args;
 
 	if (!str_is_utf8(text) || str_find(text, '\0') < text.len)
-		return error_set(
-			err, ERR_USAGE,
-			"the changed text is not UTF-8, so the call is "
-			"as it was");
+		return error_set(err, ERR_USAGE,
+				 "the changed text is not UTF-8, so the call "
+				 "is unchanged");
 	call.args = print_edited(a, text);
 	call.bad_args = false;
 	args = args_read(a->tool, &call, &refusal);
@@ -92,8 +91,8 @@ int approval_edit(struct approval *a, struct str text, struct error *err)
 	if (!args) {
 		cJSON_free(call.args);
 		return error_set(err, ERR_USAGE,
-				 "%s does not take the changed text, so the "
-				 "call is as it was",
+				 "%s does not accept the changed text, so the "
+				 "call is unchanged",
 				 a->tool->spec.name);
 	}
 	cJSON_free(a->edited);

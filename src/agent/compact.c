@@ -296,7 +296,7 @@ static int apply(struct compaction *p, struct error *err)
 
 	p->next.results = p->c.results;
 	if (history_file_add(a, &p->c, &failed) < 0)
-		agent_warn(a, "the text of what is taken out was not kept",
+		agent_warn(a, "cannot store the text of the removed messages",
 			   &failed);
 	if (store(p, err) < 0)
 		return -1;
@@ -459,13 +459,13 @@ int compact_now(struct agent *a, const struct compact_order *order,
 		return -1;
 	}
 	if (rc) {
-		agent_warn(a, "the conversation stays as long as it is", &why);
+		agent_warn(a, "the conversation was not shortened", &why);
 		return 0;
 	}
 	if (!a->session && !a->memory)
 		return error_set(err, ERR_SYSTEM,
-				 "this thread is not stored, so that nothing "
-				 "can be taken out of it");
+				 "this thread is not stored, so its messages "
+				 "cannot be summarised away");
 	rc = load(&p, err);
 	if (rc == 0)
 		rc = run_plan(&p, stop, err);

@@ -35,13 +35,12 @@ static void shorten(struct str text, size_t most, const char *note,
 
 void history_text_shorten(struct str text, size_t most, struct buf *out)
 {
-	shorten(text, most, "are left out here; read_history shows the whole",
-		out);
+	shorten(text, most, "are left out; read_history shows the whole", out);
 }
 
 void history_text_shorten_summary(struct str text, size_t most, struct buf *out)
 {
-	shorten(text, most, "of the summary are left out here", out);
+	shorten(text, most, "of the summary are left out", out);
 }
 
 static const char *title_of(const struct message *m)

@@ -158,7 +158,7 @@ static int refuse_prompt(const struct buf *reason, struct error *err)
 {
 	error_set(err, ERR_REFUSED, "a hook blocked the prompt: %s",
 		  reason->len ? reason->ptr : "it gave no reason");
-	return error_hint(err, "nothing was sent; the hook is in hooks.json");
+	return error_hint(err, "Nothing was sent. The hook is in hooks.json.");
 }
 
 int hooked_prompt(struct agent *a, const char *prompt, struct buf *text,
@@ -349,8 +349,8 @@ int hooked_stop(struct agent *a, int loops, char **prompt,
 	rc = run(a, &t, call_of(HOOK_STOP, NULL, fields), &out, stop, err);
 	note_end(&a->hook_end, &out);
 	if (rc == 0 && out.blocked && !out.stop && loops >= MOST_LOOPS)
-		on_notice(&t, "the Stop hooks have let the agent go on 8 times "
-			      "in a row: it ends now");
+		on_notice(&t, "the Stop hooks have continued the agent 8 times "
+			      "in a row: it stops now");
 	else if (rc == 0 && out.blocked && !out.stop)
 		*prompt = xstrdup(out.reason.len ? out.reason.ptr : "Go on.");
 	hook_outcome_release(&out);

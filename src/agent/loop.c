@@ -301,12 +301,12 @@ static int tell_of_cut(struct agent *a, const struct model_reply *reply,
 	if (a->cuts < MOST_CUTS)
 		return 0;
 	a->cuts = 0;
-	(void)error_set(err, ERR_LIMIT,
-			"the model's output limit cut its tool call, %d times "
-			"in a row",
-			MOST_CUTS);
-	return error_hint(err, "raise the limit (max_tokens in "
-			       "--model-params), or ask for smaller steps");
+	(void)error_set(
+		err, ERR_LIMIT,
+		"the model's output limit cut its tool call %d times in a row",
+		MOST_CUTS);
+	return error_hint(err, "Raise the limit (max_tokens in "
+			       "--model-params), or ask for smaller steps.");
 }
 
 /* The server has answered, and the conversation goes on: time to ask it for
@@ -428,8 +428,8 @@ static int turn(struct agent *a, const struct stop *stop, struct error *err)
 	place = await_sandbox(a, err);
 	a->has_answer = false;
 	if (place > 0) {
-		answer_restart(a, "the sandbox has another working directory "
-				  "than expected: asking again");
+		answer_restart(a, "the sandbox has a different working "
+				  "directory: asking the model again");
 		rc = 1;
 		goto out;
 	}
@@ -490,8 +490,8 @@ static int turns(struct agent *a, const struct stop *stop, struct error *err)
 				(long long)root->max_turns);
 		if (a->parent && a->max_turns && a->turns >= a->max_turns)
 			return error_set(err, ERR_LIMIT,
-					 "it has used its %lld turns "
-					 "(max_turns of its AGENTS.md)",
+					 "the subagent has used its %lld turns "
+					 "(max_turns in its AGENTS.md)",
 					 (long long)a->max_turns);
 		rc = turn(a, stop, err);
 	} while (rc > 0);
@@ -533,8 +533,8 @@ static void mask_prompt(struct agent *a, struct buf *text)
 	*text = masked;
 	if (!a->parent)
 		emit(a, EVENT_WARNING,
-		     STR("your message holds a known secret: it is sent as "
-			 "[masked:NAME]"));
+		     STR("your message contains a known secret, which is sent "
+			 "as [masked:NAME]"));
 }
 
 int agent_run(struct agent *a, const char *prompt, const struct stop *stop,

@@ -80,9 +80,9 @@ int pinned_check(const struct agent *a, const struct conversation *c,
 	size_t system = str_of(model_system(a->model)).len;
 	size_t request = pinned_request(c);
 	struct pin pins[] = {
-		{ "the system text with AGENTS.md", "shorten AGENTS.md",
+		{ "the system prompt with AGENTS.md", "shorten AGENTS.md",
 		  system },
-		{ "the description of the tools", "offer fewer tools",
+		{ "the tool descriptions", "offer fewer tools",
 		  head > system ? head - system : 0 },
 		{ "the last message", "send less at once",
 		  request < c->n
@@ -99,13 +99,12 @@ int pinned_check(const struct agent *a, const struct conversation *c,
 	}
 	if (!w->size || window_about(w, all) <= w->most)
 		return 0;
-	error_set(
-		err, ERR_LIMIT,
-		"%s is too large: about %" PRId64 " tokens of the %" PRId64
-		" that cannot be left out, and the model's context window has "
-		"room for %" PRId64,
-		largest->name, window_about(w, largest->bytes),
-		window_about(w, all), w->most);
+	error_set(err, ERR_LIMIT,
+		  "%s is too large: about %" PRId64 " tokens of the %" PRId64
+		  " that must be sent, and the model's context window has room "
+		  "for %" PRId64,
+		  largest->name, window_about(w, largest->bytes),
+		  window_about(w, all), w->most);
 	return error_hint(err,
 			  "%s, or choose a model with a larger window (-M)",
 			  largest->remedy);

@@ -317,7 +317,7 @@ static size_t first_that_fits(const struct memories *m, size_t from)
 		sum += m->list[--i].text.len;
 	for (size_t k = from; k < i; k++) {
 		char *line = xasprintf("%s is left out: the nearer AGENTS.md "
-				       "files already have %d KiB together",
+				       "files already take %d KiB",
 				       m->list[k].path, MAX_MEMORIES >> 10);
 
 		m->warn(line);
@@ -368,8 +368,8 @@ static void add_skills(const struct prompt_facts *f, struct buf *out,
 
 	if (!left)
 		return;
-	line = xasprintf("%zu of %zu skills are left out of the system text: "
-			 "there is no room for more descriptions",
+	line = xasprintf("%zu of %zu skills are left out of the system prompt: "
+			 "no room for more descriptions",
 			 left, f->skills->n);
 	warn(line);
 	free(line);

@@ -131,8 +131,8 @@ static int finish(struct recall *r, struct error *err)
 		buf_adds(r->out, r->what->pattern && r->what->pattern[0]
 					 ? "No message from there on has this "
 					   "text."
-					 : "There is no such message.");
-		return error_set(err, ERR_NOT_FOUND, "no such message");
+					 : "Unknown message.");
+		return error_set(err, ERR_NOT_FOUND, "unknown message");
 	}
 	if (r->next) {
 		buf_addf(r->out, "[Go on with offset=%" PRId64, r->next);

@@ -91,13 +91,14 @@ bool repeats_over(const struct repeats *r, struct error *why)
 	if (r->worst < REPEATS_END)
 		return false;
 	sanitize_line(str_of(r->name), &name);
-	(void)error_set(why, ERR_LIMIT,
-			"the model repeats a call that fails (%.*s, %u times "
-			"the same)",
-			(int)name.len, name.ptr ? name.ptr : "", r->worst);
+	(void)error_set(
+		why, ERR_LIMIT,
+		"the model repeats a failing call (%.*s, %u times the same)",
+		(int)name.len, name.ptr ? name.ptr : "", r->worst);
 	snprintf(why->reason, sizeof(why->reason), REPEATS_REASON);
-	(void)error_hint(why, "say what it should do instead, or choose "
-			      "another model (-M)");
+	(void)error_hint(
+		why,
+		"Tell it what to do instead, or choose another model (-M).");
 	buf_release(&name);
 	return true;
 }

@@ -125,7 +125,7 @@ static int take_answer(const struct summary_order *o,
 	free(text);
 	if (out->len)
 		return 0;
-	return error_set(err, ERR_PROTOCOL, "the model wrote no summary");
+	return error_set(err, ERR_PROTOCOL, "the model returned no summary");
 }
 
 struct asking {

@@ -68,7 +68,7 @@ static void say_path(const struct journal *j, const char *before,
 
 static void on_left(void *arg, const char *path)
 {
-	say_path(arg, "", path, " was changed meanwhile; it stays as it is");
+	say_path(arg, "", path, " changed in the meantime and stays as it is");
 }
 
 char *journal_file(const struct journal *j, const char *side, unsigned id)
@@ -254,7 +254,7 @@ static int recover(struct journal *j, struct error *err)
 
 		rc = take_back(j, err);
 		snprintf(line, sizeof(line),
-			 "took back an apply that was cut (%zu file%s)", n,
+			 "undid an interrupted apply (%zu file%s)", n,
 			 n == 1 ? "" : "s");
 		if (rc == 0)
 			j->hooks.line(j->hooks.arg, line);
@@ -417,7 +417,7 @@ int journal_write_index(struct journal *j, struct error *err)
 	int rc = 0;
 
 	if (!user_index_same(j->plan.index, before))
-		rc = error_set(err, ERR_BUSY, "%s was changed meanwhile",
+		rc = error_set(err, ERR_BUSY, "%s changed in the meantime",
 			       j->plan.index);
 	if (rc == 0)
 		rc = user_index_copy(after, j->plan.index, err);
@@ -438,7 +438,7 @@ int journal_finish(struct journal *j, struct error *err)
 		rc = journal_fail(j, err);
 	} else if (record_end(j, err) < 0) {
 		rc = error_add(err, "; the files are written, the next dcode "
-				    "ends the rest");
+				    "finishes the rest");
 	}
 	free(done);
 	forget_plan(j);
@@ -464,8 +464,7 @@ int journal_fail(struct journal *j, struct error *err)
 	if (journal_abandon(j, &why) == 0)
 		return error_add(err, "; nothing was changed");
 	return error_add(err,
-			 "; taking it back failed, the next dcode tries again: "
-			 "%s",
+			 "; undoing it failed, the next dcode tries again: %s",
 			 why.message);
 }
 
@@ -490,7 +489,7 @@ int journal_last(const struct journal *j, struct apply_plan *p, char **dir,
 	if (!last) {
 		free(path);
 		return error_set(err, ERR_NOT_FOUND,
-				 "there is no apply to take back here");
+				 "there is no apply to undo here");
 	}
 	if (load_plan(p, path, err) < 0) {
 		free(path);

@@ -265,8 +265,8 @@ int plan_read(struct apply_plan *p, struct str text, struct error *err)
 	cJSON_Delete(tree);
 	return ok ? 0
 		  : error_set(err, ERR_SYSTEM,
-			      "the journal's plan is damaged or of another"
-			      " dcode");
+			      "the journal's plan is damaged, or from another "
+			      "dcode version");
 }
 
 void plan_release_dirs(struct plan_dirs *d)

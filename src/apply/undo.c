@@ -211,8 +211,7 @@ static int write_index(const struct undo_work *w, struct error *err)
 	int rc = make_index(w, err);
 
 	if (rc == 0)
-		rc = error_set(err, ERR_BUSY,
-			       "%s changed while it was taken back",
+		rc = error_set(err, ERR_BUSY, "%s changed while it was undone",
 			       w->journal->plan.index);
 	return rc < 0 ? -1 : journal_write_index(w->journal, err);
 }

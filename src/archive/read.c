@@ -59,7 +59,7 @@ static int broken(struct unpack *u, struct error *err)
 		return -1;
 	}
 	return error_set(err, ERR_PROTOCOL, "the archive is broken: %s",
-			 why ? why : "it makes no sense");
+			 why ? why : "invalid data");
 }
 
 /* Goes on with the next entry: 0. */
@@ -82,7 +82,7 @@ const char *archive_plain_path(const char *name, struct buf *out)
 
 	buf_clear(out);
 	if (!rest.len)
-		return "it has no name that can be used here";
+		return "its name cannot be used here";
 	if (rest.ptr[0] == '/')
 		return "its path is absolute";
 	while (str_split(&rest, '/', &part)) {
@@ -163,7 +163,7 @@ static const char *why_not(int error)
 	switch (error) {
 	case ELOOP:
 	case ENOTDIR:
-		return "a link or a file is where its directory should be";
+		return "a link or a file is in the way of its directory";
 	case EISDIR:
 	case EEXIST:
 	case ENOTEMPTY:
@@ -172,7 +172,7 @@ static const char *why_not(int error)
 	case EPERM:
 		return "permission denied";
 	default:
-		return "it cannot be made here";
+		return "it cannot be created here";
 	}
 }
 
@@ -302,7 +302,8 @@ static int put_hard_link(struct unpack *u, int dir, const char *name,
 	else if ((from = open_parent(u->root, path.ptr, &last)) < 0 ||
 		 fstatat(from, last, &st, AT_SYMLINK_NOFOLLOW) < 0 ||
 		 !S_ISREG(st.st_mode))
-		rc = skip(u, "it is a link to what is no file here");
+		rc = skip(u,
+			  "it is a link to something that is not a file here");
 	else if (linkat(from, last, dir, temporary, 0) < 0)
 		rc = refused(u, err);
 	else
@@ -446,7 +447,7 @@ int archive_extract(const struct archive_input *from, int dir,
 		u->a = u->api.read_new();
 		rc = u->a ? unpack_all(u, err)
 			  : error_set(err, ERR_SYSTEM,
-				      "libarchive does not start");
+				      "cannot start libarchive");
 	}
 	if (u->a)
 		u->api.read_free(u->a);

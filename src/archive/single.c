@@ -56,7 +56,7 @@ int archive_single_read(struct str bytes, struct archive_single *out,
 	if (!a || api.read_support_format_tar(a) < ARCHIVE_WARN ||
 	    api.read_open(a, &source, NULL, give_bytes, NULL) != ARCHIVE_OK ||
 	    api.read_next_header(a, &entry) < ARCHIVE_WARN)
-		rc = error_set(err, ERR_PROTOCOL, "that is no tar archive");
+		rc = error_set(err, ERR_PROTOCOL, "not a tar archive");
 	if (rc == 0)
 		read_entry(&api, entry, out);
 	while (rc == 0 && data &&

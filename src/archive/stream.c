@@ -48,7 +48,7 @@ static int begin(struct archive_stream *s, bool pax, const char *level,
 	s->a = api->write_new();
 	s->entry = api->entry_new();
 	if (!s->a || !s->entry)
-		return error_set(err, ERR_SYSTEM, "libarchive does not start");
+		return error_set(err, ERR_SYSTEM, "cannot start libarchive");
 	rc = pax ? api->write_set_format_pax_restricted(s->a)
 		 : api->write_set_format_gnutar(s->a);
 	if (rc < ARCHIVE_WARN ||

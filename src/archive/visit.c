@@ -37,7 +37,7 @@ static int broken(struct visit *t, struct error *err)
 		return -1;
 	}
 	return error_set(err, ERR_PROTOCOL, "the archive is broken: %s",
-			 why ? why : "it makes no sense");
+			 why ? why : "invalid data");
 }
 
 /* Bytes that a sparse file leaves out. */
@@ -130,7 +130,7 @@ int archive_visit(const struct archive_visitor *v, struct error *err)
 		t->a = t->api.read_new();
 		rc = t->a ? visit_all(t, err)
 			  : error_set(err, ERR_SYSTEM,
-				      "libarchive does not start");
+				      "cannot start libarchive");
 	}
 	if (t->a)
 		t->api.read_free(t->a);

@@ -88,7 +88,7 @@ static int put_header(struct archive_writer *w, struct error *err)
 	if (rc >= ARCHIVE_WARN)
 		return 1;
 	why = w->api.error_string(w->a);
-	skip(w, why ? why : "it does not fit into an archive");
+	skip(w, why ? why : "it does not fit into the archive");
 	return 0;
 }
 
@@ -148,7 +148,7 @@ static ssize_t read_chunk(struct archive_writer *w, size_t want)
 			return n;
 		if (n < 0 && errno == EINTR)
 			continue;
-		skip(w, n < 0 ? "it cannot be read to its end"
+		skip(w, n < 0 ? "it cannot be read to the end"
 			      : "it became shorter while it was read");
 		w->filling = true;
 	}
@@ -271,14 +271,14 @@ static int put_next(struct archive_writer *w, struct error *err)
 	errno = 0;
 	e = readdir(f->entries);
 	if (!e && errno)
-		skip(w, "the directory cannot be read to its end");
+		skip(w, "the directory cannot be read to the end");
 	if (!e)
 		return leave(w, err);
 	if (!strcmp(e->d_name, ".") || !strcmp(e->d_name, ".."))
 		return 0;
 	buf_adds(&w->path, e->d_name);
 	if (fstatat(dir, e->d_name, &st, AT_SYMLINK_NOFOLLOW) < 0)
-		skip(w, "it cannot be looked at");
+		skip(w, "its type cannot be read");
 	else if ((why = refusal(w, st.st_mode)))
 		skip(w, why);
 	else if (S_ISREG(st.st_mode))
@@ -324,7 +324,7 @@ static int begin(struct archive_writer *w, int dir, struct error *err)
 	w->a = w->api.write_new();
 	w->entry = w->api.entry_new();
 	if (!w->a || !w->entry)
-		return error_set(err, ERR_SYSTEM, "libarchive does not start");
+		return error_set(err, ERR_SYSTEM, "cannot start libarchive");
 	if (w->api.write_set_format_gnutar(w->a) < ARCHIVE_WARN ||
 	    w->api.write_set_bytes_per_block(w->a, 0) < ARCHIVE_WARN ||
 	    w->api.write_open(w->a, w, NULL, on_bytes, NULL) != ARCHIVE_OK)

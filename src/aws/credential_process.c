@@ -111,9 +111,9 @@ static int find(const char *name, struct program *p, struct error *err)
 	p->path = strchr(name, '/') ? xstrdup(name) : proc_find(name, path);
 	if (p->path && *p->path == '/')
 		return 0;
-	return error_set(err, ERR_CONFIG,
-			 "no such program (an absolute path, or a name on "
-			 "PATH)");
+	return error_set(
+		err, ERR_CONFIG,
+		"unknown program (use an absolute path, or a name on PATH)");
 }
 
 int aws_process(const char *line, char *const *env, struct aws_credentials *c,
@@ -127,12 +127,12 @@ int aws_process(const char *line, char *const *env, struct aws_credentials *c,
 
 	if (!words)
 		return error_set(err, ERR_CONFIG,
-				 "credential_process is no command line");
+				 "credential_process is not a command line");
 	rc = find(words[0], &program, err);
 	if (rc == 0)
 		rc = proc_output(program.path, words, env, &out, &within, err);
 	if (rc > 0)
-		rc = error_set(err, ERR_AUTH, "it ended with status %d", rc);
+		rc = error_set(err, ERR_AUTH, "it exited with status %d", rc);
 	if (rc < 0 && err->code == ERR_TIMEOUT && clock_ms() < stop->deadline)
 		error_set(err, ERR_AUTH, "no answer within %d s",
 			  PROCESS_MS / 1000);

@@ -18,14 +18,14 @@ static int advise(struct error *err)
 {
 	return error_hint(err, "Set AWS_ACCESS_KEY_ID, AWS_SECRET_ACCESS_KEY "
 			       "and AWS_SESSION_TOKEN, run 'aws configure', or "
-			       "make a key at console.aws.amazon.com (IAM)");
+			       "create a key at console.aws.amazon.com (IAM).");
 }
 
 static int none(struct error *err)
 {
 	error_set(err, ERR_AUTH,
 		  "AWS credentials not found: AWS_ACCESS_KEY_ID is not set, "
-		  "and there is no profile, container or instance role");
+		  "and no profile, container or instance role was found");
 	return advise(err);
 }
 
@@ -53,8 +53,9 @@ static int from_env(struct aws *a, const char **project, struct error *err)
 		error_set(err, ERR_AUTH,
 			  "AWS_SECRET_ACCESS_KEY is not set, "
 			  "but AWS_ACCESS_KEY_ID is");
-		return error_hint(err, "Both are shown once, when the key is "
-				       "made at console.aws.amazon.com (IAM)");
+		return error_hint(err,
+				  "Both are shown once, when the key is "
+				  "created at console.aws.amazon.com (IAM).");
 	}
 	a->now.id = xstrdup(id);
 	a->now.secret = xstrdup(secret);
@@ -101,15 +102,15 @@ static void take(struct aws *a, struct aws_profile *p)
 
 static int cannot(const char *name, const char *what, struct error *err)
 {
-	error_set(err, ERR_AUTH,
-		  "the AWS profile '%.60s' has %s, which dcode does not do "
-		  "itself",
-		  name, what);
-	return error_hint(err,
-			  "In another profile: credential_process = aws "
-			  "configure export-credentials --profile %.60s "
-			  "--format process",
-			  name);
+	error_set(
+		err, ERR_AUTH,
+		"the AWS profile '%.60s' uses %s, which dcode does not support",
+		name, what);
+	return error_hint(
+		err,
+		"Use another profile with credential_process = aws configure "
+		"export-credentials --profile %.60s --format process",
+		name);
 }
 
 /* 1: there is a key or a process; 0: nothing here. */
@@ -161,10 +162,9 @@ static int from_profile(struct aws *a, struct error *err)
 			       &second, err);
 	if (rc == 0 && named && !first.found && !second.found) {
 		rc = error_set(err, ERR_CONFIG,
-			       "AWS_PROFILE=%.60s: there is no such profile",
-			       name);
-		error_hint(err, "It would be in ~/.aws/credentials or "
-				"~/.aws/config");
+			       "unknown AWS profile AWS_PROFILE=%.60s", name);
+		error_hint(err, "Profiles are in ~/.aws/credentials and "
+				"~/.aws/config.");
 	}
 	if (rc == 0)
 		rc = choose(a, name, &first, &second, err);

@@ -58,7 +58,7 @@ int aws_take_json(struct str text, const char *token, const char *what,
 			       "%s has no AccessKeyId and SecretAccessKey",
 			       what);
 	else if (*end && !got.expires)
-		rc = error_set(err, ERR_AUTH, "%s: Expiration is no time",
+		rc = error_set(err, ERR_AUTH, "%s: Expiration is not a time",
 			       what);
 	cJSON_Delete(tree);
 	aws_credentials_release(rc == 0 ? c : &got);
@@ -139,14 +139,14 @@ static char *container_url(struct aws *a, struct error *err)
 		return xasprintf(CONTAINER "%s", relative);
 	if (relative)
 		error_set(err, ERR_CONFIG,
-			  "AWS_CONTAINER_CREDENTIALS_RELATIVE_URI begins with "
-			  "no slash");
+			  "AWS_CONTAINER_CREDENTIALS_RELATIVE_URI does not "
+			  "start with a slash");
 	else if (full && full_ok(str_of(full)))
 		return xstrdup(full);
 	else
 		error_set(err, ERR_CONFIG,
-			  "AWS_CONTAINER_CREDENTIALS_FULL_URI is no address "
-			  "that may be asked for a key");
+			  "AWS_CONTAINER_CREDENTIALS_FULL_URI is not an "
+			  "address that dcode may ask for a key");
 	return NULL;
 }
 
@@ -169,7 +169,7 @@ static int container_header(struct aws *a, char **header, struct error *err)
 	    (memchr(value.ptr, '\r', value.len) ||
 	     memchr(value.ptr, '\n', value.len)))
 		rc = error_set(err, ERR_CONFIG,
-			       "the container's token has a line end");
+			       "the container's token contains a line break");
 	if (rc == 0 && value.len)
 		*header = xasprintf("Authorization: %.*s", (int)value.len,
 				    value.ptr);
@@ -244,8 +244,8 @@ static int instance_base(struct aws *a, char **base, struct error *err)
 	if (!str_is(url, INSTANCE) && !str_is(url, "http://[fd00:ec2::254]") &&
 	    !loopback_or_https(url))
 		return error_set(err, ERR_CONFIG,
-				 "AWS_EC2_METADATA_SERVICE_ENDPOINT is no "
-				 "address that may be asked for a key");
+				 "AWS_EC2_METADATA_SERVICE_ENDPOINT is not an "
+				 "address that dcode may ask for a key");
 	*base = xstrndup(url.ptr, url.len);
 	return 0;
 }

@@ -124,7 +124,7 @@ static int take_value(struct json_split *s, struct error *err)
 	int rc = 0;
 
 	if (!tree)
-		return fail(s, err, "this is no valid JSON in UTF-8");
+		return fail(s, err, "not valid JSON in UTF-8");
 	if (s->place == AT_KEY)
 		s->key = find_key(s, tree->valuestring);
 	else
@@ -168,7 +168,7 @@ static int add_byte(struct json_split *s, char c, bool *taken,
 		return end_value(s, err);
 	}
 	if (w->in_string && (unsigned char)c < 0x20)
-		return fail(s, err, "a string holds a control character");
+		return fail(s, err, "a string contains a control character");
 	if (!add_weight(w, c, DEPTH_MAX))
 		return fail(s, err, "too many values, or nested too deep");
 	if (s->place == AT_KEY || s->key)
@@ -190,7 +190,7 @@ static int begin_array(struct json_split *s, struct error *err)
 	bool *seen = &s->seen[(s->key - s->keys) % KEYS_MAX];
 
 	if (*seen)
-		return fail(s, err, "an array is there twice");
+		return fail(s, err, "an array appears twice");
 	*seen = true;
 	s->first = true;
 	s->place = AT_ELEMENT;
@@ -218,7 +218,7 @@ static int add_mark(struct json_split *s, char c, struct error *err)
 	} else if (may_end && c == (array ? ']' : '}')) {
 		s->place = array ? AT_COMMA : AT_END;
 	} else {
-		return fail(s, err, "this is not the JSON that was expected");
+		return fail(s, err, "not the expected JSON");
 	}
 	return 0;
 }
@@ -297,7 +297,7 @@ int json_split_end(const struct json_split *s, struct error *err)
 	if (s->place == AT_END)
 		return 0;
 	if (s->place == AT_START)
-		return fail(s, err, "there is no JSON object");
+		return fail(s, err, "no JSON object");
 	(void)fail(s, err, "the end is missing");
 	err->code = ERR_PROTOCOL; /* it was cut: not the user's mistake */
 	return -1;

@@ -13,9 +13,9 @@ int library_load(const struct library *l, const struct library_symbol *symbols,
 	for (size_t i = 0; !opened && i < 2 && l->files[i]; i++)
 		opened = dlopen(l->files[i], RTLD_LAZY | RTLD_LOCAL);
 	if (!opened) {
-		error_set(err, ERR_SYSTEM, "loading %s: %s", l->name,
+		error_set(err, ERR_SYSTEM, "cannot load %s: %s", l->name,
 			  dlerror());
-		return error_hint(err, "install it: apt install %s",
+		return error_hint(err, "Install it: apt install %s",
 				  l->package);
 	}
 	for (size_t i = 0; i < n; i++) {
@@ -23,8 +23,8 @@ int library_load(const struct library *l, const struct library_symbol *symbols,
 
 		if (!address)
 			return error_set(err, ERR_SYSTEM,
-					 "this %s is too old: it has no %s "
-					 "(%s or later is needed)",
+					 "this %s is too old: it lacks %s (%s "
+					 "or later is needed)",
 					 l->name, symbols[i].name, l->needed);
 		/* ISO C has no cast from an object's pointer to a function's.
 		 */

@@ -70,7 +70,7 @@ static int lock_file(const char *path, int how, const struct stop *stop,
 		if (errno != EWOULDBLOCK)
 			error_errno(err, "locking %s", path);
 		else if (!stop)
-			error_set(err, ERR_TIMEOUT, "another dcode has %s",
+			error_set(err, ERR_TIMEOUT, "another dcode is using %s",
 				  path);
 		else
 			rc = stop_sleep(stop, LOCK_PAUSE_MS, err);

@@ -156,19 +156,19 @@ static char *explain(const char *cwd, const char *dir, const struct stat *git,
 
 	(void)lstat(dir, &st);
 	if (project_trusts(git, owner) && project_trusts(&st, owner))
-		return xasprintf("%s%s.git is not used: every user may write "
-				 "to %s. If it is the repository of %s: "
-				 "chmod o-w %s",
-				 dir, slash, dir, cwd, dir);
+		return xasprintf(
+			"%s%s.git is not used, because every user may write to "
+			"%s. If it is the repository of %s, run chmod o-w %s",
+			dir, slash, dir, cwd, dir);
 	if (!is_cwd && st.st_uid == git->st_uid && !(st.st_mode & S_IWOTH))
-		return xasprintf("%s%s.git is not used: it belongs to another "
-				 "user (uid %lu), as %s does. To work in that "
-				 "repository: cd %s",
+		return xasprintf("%s%s.git is not used, because it belongs to "
+				 "another user (uid %lu), like %s. To work in "
+				 "that repository, run cd %s",
 				 dir, slash, (unsigned long)git->st_uid, dir,
 				 dir);
-	return xasprintf("%s%s.git is not used: it belongs to another user "
-			 "(uid %lu). If it is the repository of %s: chown -R "
-			 "%lu %s%s.git",
+	return xasprintf("%s%s.git is not used, because it belongs to another "
+			 "user (uid %lu). If it is the repository of %s, run "
+			 "chown -R %lu %s%s.git",
 			 dir, slash, (unsigned long)git->st_uid, cwd,
 			 (unsigned long)geteuid(), dir, slash);
 }

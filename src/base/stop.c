@@ -70,7 +70,7 @@ int cancel_chain_init(struct cancel_chain *c, const struct cancel *outer,
 	if (epoll >= 0 && watch(epoll, c->own) == 0 &&
 	    watch(epoll, outer ? outer->fd[0] : -1) == 0)
 		return 0;
-	error_errno(err, "watching for a cancel");
+	error_errno(err, "waiting for a cancel");
 	cancel_chain_release(c);
 	return -1;
 }

@@ -15,5 +15,5 @@ int thread_start(pthread_t *thread, void *(*run)(void *arg), void *arg,
 	pthread_sigmask(SIG_SETMASK, &all, &before);
 	rc = pthread_create(thread, NULL, run, arg);
 	pthread_sigmask(SIG_SETMASK, &before, NULL);
-	return rc ? error_set(err, ERR_SYSTEM, "no thread can be started") : 0;
+	return rc ? error_set(err, ERR_SYSTEM, "cannot start a thread") : 0;
 }

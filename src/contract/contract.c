@@ -293,14 +293,14 @@ static enum contract_verdict run_check(struct contract *c,
 
 	c->reason[0] = '\0';
 	if (check->flags & CHECK_SLOW && c->request->quick)
-		return contract_na(c, "left out by --quick");
+		return contract_na(c, "skipped by --quick");
 	if ((check->flags & CHECK_BOX && !c->sb) ||
 	    (check->flags & CHECK_AFTER && !c->id))
-		return contract_na(c, "there is no sandbox");
+		return contract_na(c, "no sandbox");
 	if (check->flags & CHECK_AFTER && contract_can(c, SANDBOX_UNISOLATED))
 		return contract_na(c, "this machine stays");
 	if (check->flags & CHECK_BOX && !c->dir)
-		return contract_na(c, "there is no directory to work in");
+		return contract_na(c, "no directory to work in");
 	c->stop = stop_within(stop, may_last ? LONG_MS : CHECK_MS);
 	return check->run(c);
 }

@@ -75,7 +75,7 @@ static enum contract_verdict left_running(struct contract *c, const char *mark)
 			break;
 	}
 	if (verdict == CONTRACT_FAIL)
-		(void)contract_fail(c, "processes of it are left running");
+		(void)contract_fail(c, "its processes are left running");
 	free(command);
 	return verdict;
 }
@@ -90,7 +90,7 @@ static enum contract_verdict began(struct contract *c, const struct ran *r)
 		return contract_fail(c, "its output is lost: '%.100s'",
 				     r->out.ptr);
 	if (!str_to_int(str_trim(rest), &n) || n < FAMILY - 1)
-		return contract_fail(c, "it did not begin: '%.100s'",
+		return contract_fail(c, "it did not start: '%.100s'",
 				     r->out.ptr);
 	return CONTRACT_OK;
 }
@@ -107,7 +107,7 @@ enum contract_verdict check_timeout(struct contract *c)
 	if (contract_exec(c, &req, &r, NULL) < 0)
 		verdict = contract_fail(c, "%s", r.error.message);
 	else if (!r.res.timed_out || r.res.exit_code != 124)
-		verdict = contract_fail(c, "not said: exit status %d",
+		verdict = contract_fail(c, "not reported: exit status %d",
 					r.res.exit_code);
 	else if (r.ms > TIMEOUT_MS + SLACK_MS)
 		verdict = contract_fail(c, "%lld ms late",

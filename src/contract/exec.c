@@ -56,7 +56,7 @@ enum contract_verdict check_streams(struct contract *c)
 	} else if (!strcmp(r.out.ptr, "a\n") && !strcmp(r.err.ptr, "b\n")) {
 		;
 	} else if (contract_can(c, SANDBOX_STDIN)) {
-		verdict = contract_fail(c, "not apart: '%.40s' and '%.40s'",
+		verdict = contract_fail(c, "not separate: '%.40s' and '%.40s'",
 					r.out.ptr, r.err.ptr);
 	} else if (!strcmp(r.out.ptr, "a\nb\n") && !r.err.len) {
 		snprintf(c->reason, sizeof(c->reason),

@@ -44,9 +44,9 @@ enum contract_verdict check_id(struct contract *c)
 	struct error err = { 0 };
 
 	if (!c->id[0])
-		return contract_fail(c, "it has none");
+		return contract_fail(c, "it has no id");
 	if (contract_can(c, SANDBOX_UNISOLATED))
-		return contract_na(c, "this machine has none");
+		return contract_na(c, "this machine has no id");
 	snprintf(c->reason, sizeof(c->reason), "%s", c->id);
 	if (!sandbox_can_get(r->host))
 		return CONTRACT_OK;
@@ -54,7 +54,7 @@ enum contract_verdict check_id(struct contract *c)
 		return contract_fail(c, "%s", err.message);
 	return look.by_id == 1
 		       ? CONTRACT_OK
-		       : contract_fail(c, "asked for, it is another one's");
+		       : contract_fail(c, "its id belongs to another sandbox");
 }
 
 /* True when the file is there that an earlier command wrote. */
@@ -103,7 +103,8 @@ static enum contract_verdict attach_to_nothing(struct contract *c)
 	sandbox_release(&other);
 	free(id);
 	return rc < 0 ? CONTRACT_OK
-		      : contract_fail(c, "attaches to what there is not");
+		      : contract_fail(
+				c, "attaches to a sandbox that does not exist");
 }
 
 enum contract_verdict check_attach(struct contract *c)
@@ -163,11 +164,11 @@ enum contract_verdict check_info(struct contract *c)
 	if (sandbox_get(r->host, c->id, &sink, &c->stop, &err) < 0)
 		return contract_fail(c, "%s", err.message);
 	if (look.by_id != 1)
-		return contract_fail(c, "it is another one's");
+		return contract_fail(c, "it is another sandbox");
 	if (contract_can(c, SANDBOX_LIST) && look.both != 1)
 		return contract_fail(c, "the label differs");
 	if (look.state != STATE_RUNNING)
-		return contract_fail(c, "it is not said to run");
+		return contract_fail(c, "it is not reported as running");
 	return CONTRACT_OK;
 }
 
@@ -181,17 +182,17 @@ enum contract_verdict check_lifetime(struct contract *c)
 	int64_t left;
 
 	if (!sandbox_can_get(r->host) || contract_can(c, SANDBOX_UNISOLATED))
-		return contract_na(c, "nothing tells");
+		return contract_na(c, "nothing reports it");
 	if (sandbox_get(r->host, c->id, &sink, &c->stop, &err) < 0)
 		return contract_fail(c, "%s", err.message);
 	if (!look.ends)
-		return contract_na(c, "its end is not told");
+		return contract_na(c, "its expiry is not reported");
 	left = look.ends - (int64_t)time(NULL);
 	if (left < 0)
-		return contract_fail(c, "it should be gone since %lld s",
+		return contract_fail(c, "it should have ended %lld s ago",
 				     (long long)-left);
 	if (left > LATEST_S)
-		return contract_fail(c, "it stays for %lld s more",
+		return contract_fail(c, "it still runs for %lld s",
 				     (long long)left);
 	snprintf(c->reason, sizeof(c->reason), "%lld s left", (long long)left);
 	return CONTRACT_OK;
@@ -221,14 +222,15 @@ static enum contract_verdict stopped(struct contract *c)
 
 	if (rc != 0)
 		return contract_fail(c, "%s",
-				     rc < 0 ? err.message : "there is none");
+				     rc < 0 ? err.message
+					    : "the snapshot does not exist");
 	if (!sandbox_can_get(host))
 		return CONTRACT_OK;
 	if (sandbox_get(host, c->id, &sink, &c->stop, &err) < 0)
 		return contract_fail(c, "%s", err.message);
 	return look.state == STATE_STOPPED
 		       ? CONTRACT_OK
-		       : contract_fail(c, "it is not said to be stopped");
+		       : contract_fail(c, "it is not reported as stopped");
 }
 
 /* The last look at it: its processes have ended, or it has another server. */
@@ -270,7 +272,7 @@ enum contract_verdict check_snapshot(struct contract *c)
 		return contract_na(c, "cannot be made here");
 	if (!name)
 		return contract_na(c,
-				   "it would stay; --snapshot NAME makes it");
+				   "it would stay; --snapshot NAME creates it");
 	path = contract_path(c, "snapped");
 	verdict = leave_file(c, path);
 	if (verdict == CONTRACT_OK &&

@@ -168,9 +168,10 @@ static enum contract_verdict with_none(struct contract *c, void *arg)
 	if (rc < 0)
 		return verdict;
 	if (rc == 1)
-		return contract_fail(c, "none reaches %.200s, as full does",
-				     r->reached->url);
-	snprintf(c->reason, sizeof(c->reason), "full reaches %.200s",
+		return contract_fail(
+			c, "with network none it reaches %.200s, as with full",
+			r->reached->url);
+	snprintf(c->reason, sizeof(c->reason), "with full it reaches %.200s",
 		 r->reached->url);
 	return CONTRACT_OK;
 }
@@ -190,12 +191,12 @@ static enum contract_verdict compare(struct contract *c, struct reach *r)
 	/* An engine's network may be walled off from its own machine. */
 	if (!r->reached && !elsewhere)
 		return contract_na(c, "with full it does not reach this "
-				      "machine: is a firewall between them?");
+				      "machine: is a firewall in the way?");
 	if (!r->reached)
-		return contract_fail(c,
-				     "full reaches neither this machine "
-				     "nor %.200s",
-				     c->request->host->endpoint);
+		return contract_fail(
+			c,
+			"with full it reaches neither this machine nor %.200s",
+			c->request->host->endpoint);
 	return contract_with_another(
 		c, &(struct contract_another){ .network = NETWORK_NONE },
 		with_none, r);

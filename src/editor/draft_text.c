@@ -214,7 +214,7 @@ void pastes_label(const struct pastes *p, size_t number, struct buf *out)
 		buf_addf(out, "%zu lines, ", paste->lines);
 	add_size(paste->len, out);
 	if (!paste->utf8)
-		buf_adds(out, ", bytes that are no UTF-8 sent as U+FFFD");
+		buf_adds(out, ", invalid UTF-8 sent as U+FFFD");
 	else if (!paste->clean)
 		buf_adds(out, ", with control characters");
 	buf_addc(out, ']');

@@ -65,7 +65,7 @@ int git_find(const char *root, char **program, struct error *err)
 		free(real);
 		free(found);
 	}
-	error_set(err, ERR_CONFIG, "there is no git on PATH");
+	error_set(err, ERR_CONFIG, "git is not on PATH");
 	return error_hint(err, "Install git 2.38 or later (Debian: apt install"
 			       " git).");
 }
@@ -251,8 +251,8 @@ static int say_failure(const struct git_process *p, int status,
 	struct buf line = BUF_INIT(400);
 
 	sanitize_line(find_failure(str_trim(buf_str(&p->said))), &line);
-	error_set(err, ERR_SYSTEM, "git %s: status %d%s%s", p->name, status,
-		  line.len ? ": " : "", line.len ? line.ptr : "");
+	error_set(err, ERR_SYSTEM, "git %s exited with status %d%s%s", p->name,
+		  status, line.len ? ": " : "", line.len ? line.ptr : "");
 	buf_release(&line);
 	return -1;
 }

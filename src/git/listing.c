@@ -169,7 +169,8 @@ int listing_parse(struct listing *l, struct str text, struct error *err)
 				 "the listing is larger than %d MiB",
 				 LISTING_MAX >> 20);
 	if (text.len && text.ptr[text.len - 1] != '\n')
-		return error_set(err, ERR_PROTOCOL, "the listing is cut");
+		return error_set(err, ERR_PROTOCOL,
+				 "the listing is incomplete");
 	while (text.len) {
 		line = (struct str){ text.ptr, str_find(text, '\n') };
 		text = str_skip(text, line.len + 1);
@@ -179,7 +180,7 @@ int listing_parse(struct listing *l, struct str text, struct error *err)
 					 LISTING_FILES);
 		if (!add_line(l, line))
 			return error_set(err, ERR_PROTOCOL,
-					 "line %zu of the listing is not one",
+					 "line %zu of the listing is invalid",
 					 l->n + 1);
 	}
 	before = l->n;

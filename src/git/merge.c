@@ -238,7 +238,7 @@ static int parse_output(struct merge *m, struct str out, struct error *err)
 	}
 	return ok ? 0
 		  : error_set(err, ERR_PROTOCOL,
-			      "git merge-tree printed something else");
+			      "git merge-tree printed unexpected output");
 }
 
 /* "d~local" and "d~sandbox_1" are names that git invents for a file whose place
@@ -320,7 +320,8 @@ static int too_large(int status, size_t most, struct error *err)
 		"the files that changed on both sides cannot be merged in %zu "
 		"MiB of memory (git merge-tree: status %d)",
 		most >> 20, status);
-	return error_hint(err, "dcode apply --interactive takes some of them.");
+	return error_hint(err,
+			  "`dcode apply --interactive` applies some of them.");
 }
 
 static int merge_in(struct merge *m, const struct git *g,

@@ -111,7 +111,7 @@ static int begin_file(void *arg, const struct batch_object *o,
 	const struct named_files *f = r->files->wanted;
 
 	if (o->size < 0)
-		return error_set(err, ERR_PROTOCOL, "git has no %s",
+		return error_set(err, ERR_PROTOCOL, "git does not have %s",
 				 r->files->list[o->i].path);
 	r->at = o->i;
 	r->left = o->size;

@@ -59,7 +59,7 @@ int odb_ref_get(const struct git *g, const char *ref, char oid[GIT_OID],
 	if (rc == 0 && status == 0 && is_oid(text))
 		copy_oid(oid, text);
 	else if (rc == 0)
-		rc = error_set(err, ERR_NOT_FOUND, "there is no %s", ref);
+		rc = error_set(err, ERR_NOT_FOUND, "git does not have %s", ref);
 	buf_release(&out);
 	return rc;
 }
@@ -344,7 +344,7 @@ static int read_record(const struct diff_reader *d, char *head,
 					 "git diff-tree: a broken record");
 	if (!listing_path_ok(str_of(path)))
 		return error_set(err, ERR_PROTOCOL,
-				 "a path that no tree may have: %.200s", path);
+				 "not a valid path in a tree: %.200s", path);
 	r.old_mode = (unsigned)strtoul(part[0].ptr + 1, NULL, 8);
 	r.new_mode = (unsigned)strtoul(part[1].ptr, NULL, 8);
 	if (r.old_mode)

@@ -110,7 +110,7 @@ void hook_list_compile(struct hook_list *list, const struct hook_file *file)
 		if (hook_event_guards(h->event) && !h->broken)
 			h->broken = xstrdup(bad_matcher);
 		complain(&r, "a hook of %s %s: %s", names[h->event],
-			 h->broken ? "cannot run" : "is left out", bad_matcher);
+			 h->broken ? "cannot run" : "is ignored", bad_matcher);
 	}
 }
 
@@ -270,18 +270,17 @@ static const char *read_handler(struct hook_handler *h, const char *matcher,
 	if (!cJSON_IsObject(hook))
 		return "it is not an object";
 	if (strcmp(json_string(hook, "type", "command"), "command") != 0)
-		return "dcode knows only hooks of the type \"command\"";
+		return "dcode knows only hooks of type \"command\"";
 	if (argv && !cJSON_IsNull(argv) && !read_argv(h, argv))
-		return "argv has to be a list of strings";
+		return "argv must be a list of strings";
 	if (!h->argv && (!command || !str_trim(str_of(command)).len))
 		return "it has no command";
 	if (!read_timeout(h, json_get(hook, "timeout")))
-		return "timeout has to be a number of seconds above 0";
+		return "timeout must be a number of seconds above 0";
 	if (!h->argv)
 		h->command = xstrdup(command);
 	if (!h->project && runs_relative(h))
-		return "its program has to be an absolute path or a name on "
-		       "PATH";
+		return "its program must be an absolute path or a name on PATH";
 	h->status = xstrdup(json_string(hook, "statusMessage", NULL));
 	return NULL;
 }
@@ -303,7 +302,7 @@ static void add_fault(struct hooks_reader *r, enum hook_event event,
 	bool guards = hook_event_guards(event);
 
 	complain(r, "a hook of %s %s: %s", names[event],
-		 guards ? "cannot run, so it refuses" : "is left out", why);
+		 guards ? "cannot run, so it refuses" : "is ignored", why);
 	if (h && (!guards || r->has_broken[event]))
 		release_handler(h);
 	if (!guards || r->has_broken[event])
@@ -337,7 +336,7 @@ static void add_event(struct hooks_reader *r, enum hook_event event,
 	const cJSON *hook;
 
 	if (!cJSON_IsArray(groups))
-		add_fault(r, event, NULL, "the event has to be a list");
+		add_fault(r, event, NULL, "the event must be a list");
 	cJSON_ArrayForEach (group, groups) {
 		const cJSON *matcher = json_get(group, "matcher");
 		const cJSON *hooks = json_get(group, "hooks");
@@ -366,7 +365,7 @@ static void add_named(struct hooks_reader *r, const cJSON *groups)
 			add_event(r, (enum hook_event)i, groups);
 			return;
 		}
-	complain(r, "there is no event '%.60s'", groups->string);
+	complain(r, "unknown event '%.60s'", groups->string);
 	for (int i = 0; i < N_HOOK_EVENTS; i++)
 		if (hook_event_guards((enum hook_event)i) &&
 		    nearest_distance(str_of(groups->string),
@@ -387,17 +386,17 @@ int hook_file_parse(struct hook_list *list, struct str text,
 	if (!tree)
 		rc = error_set(err, ERR_CONFIG,
 			       "%s is not JSON from line %zu on (comments and "
-			       "trailing commas are not)",
+			       "trailing commas are not allowed)",
 			       file->path, json_error_line(text));
 	else if (cJSON_IsArray(tree))
 		rc = error_set(err, ERR_CONFIG,
 			       "%s has the old format (a list of commands with "
-			       "events), which is not read any more: write "
+			       "events), which dcode no longer reads: write "
 			       "{\"hooks\": {\"PreToolUse\": [...]}}",
 			       file->path);
 	else if (!cJSON_IsObject(events) && (tree->child || events))
 		rc = error_set(err, ERR_CONFIG,
-			       "%s: \"hooks\" has to be an object of events",
+			       "%s: \"hooks\" must be an object of events",
 			       file->path);
 	else
 		cJSON_ArrayForEach (groups, events)

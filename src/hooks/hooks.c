@@ -50,8 +50,8 @@ static int read_file(const struct hooks_source *src, bool project,
 				    text, err)
 		     : path_read_regular(path, text, err);
 	if (rc > 0)
-		return error_set(err, ERR_CONFIG,
-				 "%s is a link that leads nowhere", path);
+		return error_set(err, ERR_CONFIG, "%s is a link to nothing",
+				 path);
 	return rc < 0 ? -1 : 1;
 }
 
@@ -179,8 +179,8 @@ static void tell_project_code(const struct hooks *h, const char *file,
 	if (project && has_unnamed(h, path)) {
 		buf_clear(&line);
 		buf_addf(&line,
-			 "a hook of %s names no file: any change of the "
-			 "project runs unasked",
+			 "a hook of %s names no file, so changes to the "
+			 "project run without another question",
 			 file);
 		h->src.tell(line.ptr);
 	}
@@ -425,7 +425,7 @@ static void prepare(struct hooks *h, const struct hook_handler *x,
 	if (x->broken)
 		error_set(&p->run.failed, ERR_CONFIG, "%s", x->broken);
 	else if (!p->program)
-		error_set(&p->run.failed, ERR_NOT_FOUND, "there is no %s",
+		error_set(&p->run.failed, ERR_NOT_FOUND, "not found: %s",
 			  x->argv[0]);
 }
 

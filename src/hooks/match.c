@@ -51,7 +51,7 @@ bool hook_match_parse(struct hook_handler *h, const char *matcher,
 	if (any)
 		return true;
 	if (h->event == HOOK_USER_PROMPT_SUBMIT || h->event == HOOK_STOP) {
-		*why = "this event has nothing that a matcher could match";
+		*why = "this event has nothing for a matcher to match";
 		return false;
 	}
 	if (is_list_of_names(matcher))

@@ -237,7 +237,7 @@ static void add_specific(struct hooks *h, const struct hook_call *call,
 		return;
 	if (event && strcmp(event, hook_event_name(call->event)) != 0) {
 		report(h, call, p,
-		       "hookSpecificOutput is of another event: ignored");
+		       "hookSpecificOutput is for another event: ignored");
 		return;
 	}
 	add_clean(h, str_of(json_string(own, "additionalContext", "")),
@@ -319,7 +319,7 @@ static void add_stop(struct hooks *h, const struct hook_call *call,
 	if (json_bool(said, "continue", true)) {
 		if (reason[0])
 			report(h, call, p,
-			       "stopReason counts only with \"continue\": "
+			       "stopReason only counts with \"continue\": "
 			       "false: ignored");
 		return;
 	}
@@ -343,7 +343,7 @@ static void add_object(struct hooks *h, const struct hook_call *call,
 	if (!strcmp(decision, "block"))
 		block(h, call, p, str_of(reason), out);
 	else if (decision[0])
-		report(h, call, p, "decision can only be \"block\": ignored");
+		report(h, call, p, "decision must be \"block\": ignored");
 	add_specific(h, call, p, json_get(said, "hookSpecificOutput"), reason,
 		     out);
 }
@@ -393,7 +393,7 @@ void hook_output_add(struct hooks *h, const struct hook_call *call,
 		report_failure(h, call, p);
 	else if (is_cut_verdict(call, p))
 		block(h, call, p,
-		      STR("the answer of a hook is longer than 100 kB"), out);
+		      STR("the hook's answer is longer than 100 kB"), out);
 	else
 		add_text(h, call, p, out);
 }

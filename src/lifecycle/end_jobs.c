@@ -24,16 +24,17 @@ static void tell_job(void *arg, const struct job_state *job)
 	else if (is_stopped(box) &&
 		 !(box->request.host->provider->flags & SANDBOX_FREEZES))
 		lifecycle_warn(box,
-			       "job %u, which is still running, ends when its "
+			       "job %u is still running and ends when its "
 			       "sandbox is stopped: %.200s",
 			       job->number, job->command);
 	else if (is_stopped(box))
 		lifecycle_say(box,
-			      "job %u stands still with its sandbox and goes "
-			      "on when that is started: %.200s",
+			      "job %u is paused with its sandbox and continues "
+			      "when that is started: %.200s",
 			      job->number, job->command);
 	else
-		lifecycle_say(box, "job %u goes on in the sandbox: %.200s",
+		lifecycle_say(box,
+			      "job %u keeps running in the sandbox: %.200s",
 			      job->number, job->command);
 }
 

@@ -230,11 +230,11 @@ static void explain_unknown_id(struct gc *gc, struct sandbox_client *host,
 	struct error ignored = { 0 };
 
 	snprintf(reason, room,
-		 "its id is not known, and the provider cannot list");
+		 "its id is unknown, and the provider cannot list sandboxes");
 	if (sandbox_can_list_ids(host) &&
 	    sandbox_list_ids(host, &sink, gc->stop, &ignored) == 0)
 		snprintf(reason, room,
-			 "its id is not known; the provider has %s%s%s",
+			 "its id is unknown; the provider has %s%s%s",
 			 s.ids.len ? "" : "no sandbox that dcode did not make",
 			 s.ids.len ? s.ids.ptr : "", s.ids.over ? ", ..." : "");
 	buf_release(&s.ids);
@@ -309,7 +309,8 @@ static void clean_rows(struct gc *gc, struct sandbox_client *host, bool listing)
 		if (host->also)
 			continue; /* the provider's own turn comes */
 		snprintf(reason, sizeof(reason),
-			 "it belongs to %s: point the provider there first",
+			 "it belongs to %s: configure the provider for that "
+			 "first",
 			 row->endpoint);
 		leave(gc, row, reason);
 	}

@@ -94,11 +94,11 @@ static void say_kept(const struct managed_sandbox *box, bool stopped,
 			      : "");
 	if (!s->vendor_ends)
 		lifecycle_say(box,
-			      "  %s sets it no end: after that `dcode sandbox "
-			      "gc` deletes it",
+			      "  %s has no expiry of its own: `dcode sandbox "
+			      "gc` deletes it after that date",
 			      lifecycle_title(box, room));
 	if (s->thread)
-		lifecycle_say(box, "  go on:     dcode -r %s", s->thread);
+		lifecycle_say(box, "  continue:  dcode -r %s", s->thread);
 	lifecycle_say(box, "  delete it: dcode sandbox rm %s",
 		      ids_shown(s->id, id));
 }
@@ -213,8 +213,8 @@ int lifecycle_leave(struct managed_sandbox *box, struct error *err)
 	box->ours = false;
 	if (stops && !sandbox_can_stop(host)) {
 		lifecycle_warn(box,
-			       "%s cannot stop a sandbox so that its files "
-			       "stay: it is kept running",
+			       "%s cannot stop a sandbox and keep its files: "
+			       "it is kept running",
 			       host->provider->name);
 		stops = false;
 	}
@@ -225,7 +225,7 @@ int lifecycle_leave(struct managed_sandbox *box, struct error *err)
 	else if (rc < 0)
 		lifecycle_warn(box,
 			       "Keeping sandbox %s failed: %s. `dcode sandbox "
-			       "list` shows what is known of it.",
+			       "list` shows its state.",
 			       ids_shown(box->sandbox.id, id), err->message);
 	return rc;
 }
@@ -259,21 +259,21 @@ static int check_own(const struct own *own, const struct sandbox_client *host,
 		     const char *label, struct error *err)
 {
 	if (strcmp(own->provider, host->provider->name) != 0) {
-		error_set(err, ERR_USAGE, "sandbox %s is one of %s, not of %s",
+		error_set(err, ERR_USAGE, "sandbox %s belongs to %s, not to %s",
 			  label, own->provider, host->provider->name);
-		return error_hint(err, "Say --sandbox %s.", own->provider);
+		return error_hint(err, "Use --sandbox %s.", own->provider);
 	}
 	if (strcmp(own->endpoint, lifecycle_endpoint(host)) != 0)
-		return error_set(err, ERR_USAGE,
-				 "sandbox %s belongs to %s: point %s there "
-				 "first",
-				 label, own->endpoint, own->provider);
+		return error_set(
+			err, ERR_USAGE,
+			"sandbox %s belongs to %s: configure %s for that first",
+			label, own->endpoint, own->provider);
 	if (!own->user)
 		return 0;
 	error_set(err, ERR_BUSY,
 		  "sandbox %s is in use by the dcode with process id %lld",
 		  label, (long long)own->user);
-	return error_hint(err, "End that one first.");
+	return error_hint(err, "Quit that dcode first.");
 }
 
 static int find_own(struct managed_sandbox *box, struct own *own,

@@ -163,7 +163,7 @@ static int attach(struct managed_sandbox *box, const struct stop *stop,
 	    ledger_attached(r->store, r->host->provider->name,
 			    lifecycle_endpoint(r->host), box->sandbox.id,
 			    r->attach_id, &ignored) < 0)
-		lifecycle_say(box, "this sandbox is not remembered: %s",
+		lifecycle_say(box, "cannot record this sandbox: %s",
 			      ignored.message);
 	lifecycle_say(box, "✓ %s sandbox ready: %s", lifecycle_title(box, room),
 		      ids_shown(box->sandbox.id, id));
@@ -176,15 +176,15 @@ static int check_keeping(const struct lifecycle_request *r, struct error *err)
 
 	if (!(p->flags & SANDBOX_ATTACH))
 		return error_set(err, ERR_USAGE,
-				 "a sandbox of %s cannot be kept: it cannot be "
-				 "attached to again",
+				 "a sandbox of %s cannot be kept, because "
+				 "dcode cannot attach to it again",
 				 p->name);
 	/* What a program can is known once it has been started. */
 	if (r->on_exit != LIFECYCLE_STOP || sandbox_needs_probe(r->host) ||
 	    sandbox_can_stop(r->host))
 		return 0;
-	error_set(err, ERR_USAGE,
-		  "%s cannot stop a sandbox so that its files stay", p->name);
+	error_set(err, ERR_USAGE, "%s cannot stop a sandbox and keep its files",
+		  p->name);
 	return error_hint(err, "Keep it running: --on-exit keep");
 }
 

@@ -38,10 +38,10 @@ static int remove_listed(struct sandbox_client *host, const char *id,
 	if (rc <= 0 || !sandbox_can_get(host) ||
 	    sandbox_get(host, id, NULL, stop, &ignored) < 0)
 		return rc;
-	return error_set(err, ERR_REMOTE,
-			 "%s: its deletion was answered with 404, but it is "
-			 "still there",
-			 host->provider->name);
+	return error_set(
+		err, ERR_REMOTE,
+		"%s: deleting it was answered with 404, but it still exists",
+		host->provider->name);
 }
 
 /* The provider knows no such id: the create may have told a wrong one, so ours
@@ -105,7 +105,8 @@ static int remove_by_label(struct managed_sandbox *box, const struct error *why,
 	if (why->nothing_made)
 		return ledger_gone(r->store, box->label, err);
 	if (!sandbox_can_list(r->host))
-		return error_set(err, ERR_REMOTE, "its creation was cut off");
+		return error_set(err, ERR_REMOTE,
+				 "creating it was interrupted");
 	for (int i = 0; i < tries && !search.id && rc == 0; i++) {
 		if (i && stop_sleep(limit, (int64_t)SEARCH_MS << (i - 1), err))
 			return -1;
@@ -116,9 +117,9 @@ static int remove_by_label(struct managed_sandbox *box, const struct error *why,
 		rc = lifecycle_remove(r->host, r->store, search.id, box->label,
 				      limit, err);
 	else if (rc == 0 && lifecycle_was_cut(why))
-		rc = error_set(err, ERR_REMOTE,
-			       "its creation was cut off, and nothing of it is"
-			       " there yet");
+		rc = error_set(
+			err, ERR_REMOTE,
+			"creating it was interrupted, and nothing exists yet");
 	else if (rc == 0)
 		rc = ledger_gone(r->store, box->label, err);
 	free(search.id);
@@ -146,8 +147,8 @@ static void warn_left(const struct managed_sandbox *box,
 		name_keys(box->request.host->provider, &names);
 	if (why->code == ERR_AUTH)
 		lifecycle_warn(box,
-			       "Cleanup failed for sandbox %s: %s. It is still "
-			       "there: set a valid key%s%.*s%s, then `dcode "
+			       "Cleanup failed for sandbox %s: %s. It still "
+			       "exists: set a valid key%s%.*s%s, then `dcode "
 			       "sandbox gc` deletes it.",
 			       which, why->message, names.len ? " (" : "",
 			       (int)names.len, names.len ? names.ptr : "",

@@ -74,12 +74,12 @@ static int check_account(const struct reading *r, struct error *err)
 		rc = request->ui.confirm(request->ui.arg, question.ptr, err);
 	if (rc == 0) {
 		error_set(err, ERR_USAGE,
-			  "not allowed: the setup script receives %s of yours, "
-			  "and its sandbox belongs to whoever owns %s",
+			  "not allowed: the setup script receives your %s, and "
+			  "its sandbox belongs to whoever owns %s",
 			  r->names.ptr, key);
 		rc = error_hint(err,
 				"Set %s yourself (export it, or dcode auth set "
-				"%s), or say --trust-project.",
+				"%s), or use --trust-project.",
 				host->project_key, host->provider->name);
 	}
 	buf_release(&question);

@@ -130,8 +130,7 @@ static char *find_program(const struct mcp_entry *e, const char *dir,
 	if (!strchr(e->command, '/')) {
 		path = proc_find(e->command, find_variable(env, "PATH"));
 		if (!path)
-			error_set(err, ERR_NOT_FOUND,
-				  "there is no program %.100s on PATH",
+			error_set(err, ERR_NOT_FOUND, "%.100s is not on PATH",
 				  e->command);
 		return path;
 	}

@@ -142,12 +142,12 @@ static const cJSON *get_given(const cJSON *object, const char *name)
 static bool read_headers(struct mcp_entry *e, const cJSON *object)
 {
 	if (!copy_pairs(object, &e->headers, &e->n_headers))
-		return refuse(e, "\"headers\" is no object of strings");
+		return refuse(e, "\"headers\" is not an object of strings");
 	for (size_t i = 0; i < e->n_headers; i++)
 		if (strpbrk(e->headers[i].name, ": \t") ||
 		    has_line_end(e->headers[i].value))
-			return refuse(e, "a header has a line end, or its name "
-					 "a colon or a space");
+			return refuse(e, "a header contains a line break, or "
+					 "its name a colon or a space");
 	return true;
 }
 
@@ -182,7 +182,7 @@ static bool read_cwd(struct mcp_entry *e, const cJSON *item)
 	if (!cwd)
 		return true;
 	if (!cJSON_IsString(cwd))
-		return refuse(e, "\"cwd\" is no string");
+		return refuse(e, "\"cwd\" is not a string");
 	if (e->project && !is_below_root(cwd->valuestring))
 		ignore_member(e, "cwd");
 	else if (cwd->valuestring[0])
@@ -218,9 +218,9 @@ static bool read_stdio(struct mcp_entry *e, const cJSON *item)
 	e->command = xstrdup(command);
 	e->args = args ? copy_words(args) : xcalloc(1, sizeof(*e->args));
 	if (!e->args)
-		return refuse(e, "\"args\" is no list of strings");
+		return refuse(e, "\"args\" is not a list of strings");
 	if (!copy_pairs(get_given(item, "env"), &e->env, &e->n_env))
-		return refuse(e, "\"env\" is no object of strings");
+		return refuse(e, "\"env\" is not an object of strings");
 	return read_cwd(e, item);
 }
 
@@ -242,8 +242,8 @@ static bool read_login(struct mcp_entry *e, const cJSON *item)
 	if (auth && strcmp(json_string(item, "auth", ""), "oauth") != 0)
 		return refuse(e, "its \"auth\" is not \"oauth\"");
 	if (oauth && (!cJSON_IsObject(oauth) || port < 0 || port > 65535))
-		return refuse(e, "\"oauth\" is no object, or its "
-				 "\"callbackPort\" is no port");
+		return refuse(e, "\"oauth\" is not an object, or its "
+				 "\"callbackPort\" is not a port");
 	e->client_id = copy_text(oauth, "clientId");
 	e->client_secret = copy_text(oauth, "clientSecret");
 	e->scope = copy_text(oauth, "scope");
@@ -274,7 +274,7 @@ static bool read_http(struct mcp_entry *e, const cJSON *item,
 	e->kind = kind;
 	if (!str_starts(str_of(url), "http://") &&
 	    !str_starts(str_of(url), "https://") && url[0] != '$')
-		return refuse(e, "its \"url\" is no http or https address");
+		return refuse(e, "its \"url\" is not an http or https address");
 	e->url = xstrdup(url);
 	return read_login(e, item) &&
 	       read_headers(e, get_given(item, "headers"));
@@ -294,8 +294,9 @@ static bool read_kind(struct mcp_entry *e, const cJSON *item)
 		if (str_is_nocase(type, http[i]))
 			return read_http(e, item, MCP_HTTP);
 	if (type.len && !str_is_nocase(type, "stdio"))
-		return refuse(e, "its \"type\" is none of \"stdio\", "
-				 "\"http\" and \"sse\"");
+		return refuse(
+			e,
+			"its \"type\" is not \"stdio\", \"http\" or \"sse\"");
 	return !type.len && find_url(item) && !json_get(item, "command")
 		       ? read_http(e, item, MCP_HTTP)
 		       : read_stdio(e, item);
@@ -326,9 +327,10 @@ static bool read_filters(struct mcp_entry *e, const cJSON *item)
 	if (!e->disabled)
 		e->disabled = read_patterns(item, "excludeTools", &wrong);
 	if (wrong || (e->allowed && !e->allowed[0]))
-		return refuse(e, "\"allowedTools\" and \"disabledTools\" are "
-				 "lists of patterns, and only one of them may "
-				 "be there");
+		return refuse(
+			e,
+			"\"allowedTools\" and \"disabledTools\" must be lists "
+			"of patterns, and only one of them may be set");
 	return true;
 }
 
@@ -385,14 +387,16 @@ static void read_entry(struct mcp_entry *e, const cJSON *item,
 	json_print(&text, item);
 	e->text = buf_detach(&text);
 	if (!is_name(e->name))
-		(void)refuse(e, "its name has other characters than letters, "
-				"digits, _, -, dots and blanks between them, "
-				"or more than 64");
+		(void)refuse(
+			e,
+			"its name may only have letters, digits, _, -, and "
+			"dots and spaces between them, at most 64 characters");
 	else if (!cJSON_IsObject(item))
-		(void)refuse(e, "it is no object");
+		(void)refuse(e, "it is not an object");
 	else if (read_kind(e, item) && read_filters(e, item) &&
 		 !has_plain_words(e))
-		(void)refuse(e, "it has control characters or hidden ones");
+		(void)refuse(e,
+			     "it contains control characters or hidden ones");
 	hash_entry(e);
 }
 
@@ -464,7 +468,7 @@ int mcp_entries_read(struct mcp_entries *e, struct str text,
 	else if (!tree)
 		rc = error_set(err, ERR_CONFIG,
 			       "%s is not a JSON object: line %zu is not JSON "
-			       "(comments and trailing commas are not)",
+			       "(comments and trailing commas are not allowed)",
 			       place->file, json_error_line(text));
 	else if (!cJSON_IsObject(tree))
 		rc = error_set(err, ERR_CONFIG, "%s is not a JSON object",

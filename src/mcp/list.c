@@ -186,7 +186,7 @@ static void note_lost(struct mcp_list *l, const char *name, const char *why)
 
 	if (l->left_out++ >= MOST_LOST)
 		return;
-	sanitize_line(str_of(name[0] ? name : "one without a name"), &clean);
+	sanitize_line(str_of(name[0] ? name : "a tool without a name"), &clean);
 	l->lost = xasprintf("%s%s%.*s (%s)", old ? old : "", old ? ", " : "",
 			    (int)str_utf8_prefix(buf_str(&clean)),
 			    clean.ptr ? clean.ptr : "", why);
@@ -198,9 +198,9 @@ static void note_lost(struct mcp_list *l, const char *name, const char *why)
 static const char *find_fault(const struct mcp_list *l, const char *name)
 {
 	if (!is_name(name))
-		return "not a proper name";
+		return "invalid name";
 	if (is_known(l, name))
-		return "the name is there twice";
+		return "the name appears twice";
 	return l->n >= MCP_TOOLS_MAX ? "too many tools" : NULL;
 }
 
@@ -240,9 +240,9 @@ int mcp_list_read(struct mcp_list *l, const struct mcp_entry *e,
 	const cJSON *item;
 
 	if (!cJSON_IsArray(list))
-		return error_set(err, ERR_PROTOCOL,
-				 "its answer to tools/list has no list of "
-				 "tools");
+		return error_set(
+			err, ERR_PROTOCOL,
+			"its answer to tools/list contains no list of tools");
 	cJSON_ArrayForEach (item, list)
 		if (mcp_entry_offers(e, json_string(item, "name", "")))
 			add_tool(l, item);

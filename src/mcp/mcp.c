@@ -109,7 +109,7 @@ static int run_tool(const struct tool_env *env, const cJSON *args,
 	}
 	failed = mcp_result_read(result, env->media, out);
 	cJSON_Delete(result);
-	return failed ? error_set(err, ERR_REMOTE, "the tool has failed") : 0;
+	return failed ? error_set(err, ERR_REMOTE, "the tool failed") : 0;
 }
 
 struct mcp *mcp_new(struct mcp_entries *entries, const struct mcp_host *host)
@@ -343,7 +343,7 @@ bool mcp_update(struct mcp *m, struct buf *changed)
 		if (changed && m->made)
 			buf_addf(changed,
 				 "the tools of the MCP server %s have changed: "
-				 "it has %zu now\n",
+				 "it now has %zu\n",
 				 m->entries.list[i].name, s.tools);
 	}
 	if (any)

@@ -86,7 +86,7 @@ static int exchange(struct mcp_exchange *x, struct jsonrpc_ask *ask,
 			err->http_status = 0;
 	} else if (rc == 0 && !x->answer)
 		rc = error_set(err, ERR_PROTOCOL,
-			       "the answer of %s has no result (HTTP %d)",
+			       "the answer to %s has no result (HTTP %d)",
 			       r->link.name, res.status);
 	else if (rc == 0)
 		rc = jsonrpc_result(&r->link.peer, x->answer, ask, result, err);
@@ -240,7 +240,7 @@ static int check_url(const struct mcp_remote *r, struct error *err)
 	if ((!str_starts(url, "https://") && !str_starts(url, "http://")) ||
 	    !str_is_visible(url))
 		return error_set(err, ERR_CONFIG,
-				 "its \"url\" is no http or https address");
+				 "its \"url\" is not an http or https address");
 	if (!r->n_headers || str_starts(url, "https://") || loopback_url(url))
 		return 0;
 	return error_set(err, ERR_CONFIG,
@@ -264,8 +264,8 @@ static int expand_all(struct mcp_remote *r, struct error *err)
 		rc = mcp_expand(e, set, e->headers[i].value, &value, err);
 		if (rc == 0 && str_find(buf_str(&value), '\n') < value.len)
 			rc = error_set(err, ERR_CONFIG,
-				       "the value of its header %.64s has a "
-				       "line end",
+				       "the value of its header %.64s contains "
+				       "a line break",
 				       name);
 		r->has_key |= str_is_nocase(str_of(name), "authorization");
 		r->headers[r->n_headers++] = buf_detach(&value);

@@ -402,13 +402,13 @@ int remote_status_error(struct mcp_exchange *x, const struct http_response *res,
 	if (res->status == 401)
 		return error_set(err, ERR_AUTH,
 				 "HTTP 401: %s: dcode mcp login %s%s%s",
-				 x->authorized ? "its login is over"
-					       : "it asks for a login",
+				 x->authorized ? "the login has expired"
+					       : "it requires a login",
 				 quote, name, quote);
 	if ((res->status == 404 || res->status == 405) && !r->version[0] &&
 	    r->link.setup.entry->kind == MCP_HTTP)
-		error_hint(err, "A server of before 2025 needs "
-				"\"type\": \"sse\" in its entry.");
+		error_hint(err, "A server from before 2025 needs \"type\": "
+				"\"sse\" in its entry.");
 	if (res->status == 403 && x->authorized)
 		forbidden(x, err);
 	return -1;

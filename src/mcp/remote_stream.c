@@ -50,8 +50,8 @@ static int set_endpoint(struct mcp_remote *r, struct str data,
 	if (rc == 0 && (own.tls != named.tls || own.port != named.port ||
 			strcmp(own.host, named.host) != 0))
 		rc = error_set(err, ERR_PROTOCOL,
-			       "its stream names another server, %.100s, to "
-			       "send requests to: refused",
+			       "refused: its stream sends requests to another "
+			       "server, %.100s",
 			       named.host);
 	if (rc == 0) {
 		pthread_mutex_lock(&r->lock);
@@ -124,7 +124,8 @@ static bool follow(struct mcp_remote *r, struct mcp_exchange *x,
 	if (rc == 0 && res.status >= 300)
 		rc = remote_status_error(x, &res, err);
 	else if (rc == 0 && !x->streams)
-		rc = error_set(err, ERR_PROTOCOL, "its answer is no stream");
+		rc = error_set(err, ERR_PROTOCOL,
+			       "its answer is not an event stream");
 	else if (rc == 0)
 		error_set(err, ERR_NETWORK, "%s has closed its stream",
 			  r->link.name);

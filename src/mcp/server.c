@@ -70,7 +70,7 @@ void mcp_server_start(struct mcp_server *s)
 		s->began = clock_ms();
 		if (!server_begin_start(s)) {
 			s->state = MCP_FAILED;
-			error_set(&s->why, ERR_SYSTEM, "starting a thread");
+			error_set(&s->why, ERR_SYSTEM, "cannot start a thread");
 			server_signal_started(s);
 		}
 	}
@@ -185,7 +185,7 @@ static struct mcp_link *use_link(struct mcp_server *s, struct error *err)
 	} else if (s->why.code) {
 		*err = s->why;
 	} else {
-		error_set(err, ERR_NETWORK, "it does not run");
+		error_set(err, ERR_NETWORK, "it is not running");
 	}
 	pthread_mutex_unlock(&s->lock);
 	return l;

@@ -98,8 +98,8 @@ static int initialize(struct mcp_link *l, const struct stop *stop,
 		return -1;
 	version = json_string(result, "protocolVersion", "");
 	rc = error_set(err, ERR_PROTOCOL,
-		       "it speaks version \"%.40s\" of the protocol, not one "
-		       "of %s to " MCP_VERSION,
+		       "it uses version \"%.40s\" of the protocol, not one of "
+		       "%s to " MCP_VERSION,
 		       str_is_visible(str_of(version)) ? version : "?",
 		       versions[3]);
 	for (size_t i = 0; i < sizeof(versions) / sizeof(*versions); i++)
@@ -224,8 +224,8 @@ static struct mcp_link *open_if_allowed(struct mcp_server *s, struct error *err)
 	if (s->host->may_start(s->host->arg, s->host->settings, s->entry))
 		return open_link(s, err);
 	error_set(err, ERR_POLICY,
-		  "its entry, or a file of the project that it names, has "
-		  "changed since it was allowed");
+		  "its entry, or a project file that it names, has changed "
+		  "since you allowed it");
 	return NULL;
 }
 
@@ -267,7 +267,7 @@ static void *run_start(void *arg)
 		rc = list_tools(s, l, &list, &stop, &err);
 	if (rc < 0 && err.code == ERR_TIMEOUT)
 		error_set(&err, ERR_TIMEOUT,
-			  "it did not name its tools within %lld s",
+			  "it did not list its tools within %lld s",
 			  (long long)(s->host->startup_ms + 999) / 1000);
 	if (rc == 0) {
 		put_list(s, &list);

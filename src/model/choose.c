@@ -31,10 +31,10 @@ static int unknown_provider(const char *name, const char *spec,
 	(void)error_set(err, ERR_CONFIG,
 			"Unknown model provider '%.80s' in '%.120s'", name,
 			spec);
-	return error_hint(err, "known: anthropic, openai, google_genai, "
-			       "ollama, openrouter, groq, mistral, ... or your "
-			       "own: [models.providers.NAME] in "
-			       "~/.deepagents/config.toml");
+	return error_hint(
+		err, "Known: anthropic, openai, google_genai, ollama, "
+		     "openrouter, groq, mistral, ... or your own "
+		     "[models.providers.NAME] in ~/.deepagents/config.toml.");
 }
 
 static bool lists_model(const struct toml_value *config, const char *model)
@@ -91,12 +91,11 @@ static int infer_provider(const struct settings *set, const char *model,
 	if (*provider)
 		return 0;
 	(void)error_set(err, ERR_CONFIG,
-			"Unable to infer a model provider for '%.120s'. "
-			"Specify one explicitly (e.g. 'anthropic:%.120s')",
-			model, model);
-	return error_hint(err, "or list it under models in "
-			       "[models.providers.NAME] in "
-			       "~/.deepagents/config.toml");
+			"Unknown model '%.120s': no provider is known for it",
+			model);
+	return error_hint(err, "`dcode models list` shows known models. Any "
+			       "other is PROVIDER:MODEL, for example "
+			       "anthropic:claude-opus-5.");
 }
 
 static int fill_choice(struct model_choice *c, const struct settings *set,
@@ -111,10 +110,10 @@ static int fill_choice(struct model_choice *c, const struct settings *set,
 		(void)error_set(err, ERR_CONFIG,
 				"Provider '%s' is disabled in config.toml",
 				p.name);
-		return error_hint(err,
-				  "remove enabled = false from "
-				  "[models.providers.%s]",
-				  p.name);
+		return error_hint(
+			err,
+			"Remove enabled = false from [models.providers.%s].",
+			p.name);
 	}
 	c->provider = xstrdup(p.name);
 	c->model = xstrdup(model);
@@ -126,8 +125,9 @@ static int no_model(const char *spec, struct error *err)
 	(void)error_set(err, ERR_CONFIG,
 			"Invalid model spec '%.120s': model name is required",
 			spec);
-	return error_hint(err, "write provider:model, for example "
-			       "anthropic:claude-opus-5");
+	return error_hint(
+		err,
+		"Write provider:model, for example anthropic:claude-opus-5.");
 }
 
 /* "provider:model", ":model" or "model". */
@@ -422,7 +422,7 @@ static int check_allowed(const struct model_choice *c,
 		  "%s:%s is not in models.allowed (%s)", c->provider, c->model,
 		  from == SOURCE_POLICY ? SETTINGS_POLICY_FILE
 					: setting_source_name(from));
-	return n ? error_hint(err, "allowed is for example %s", list[0]) : -1;
+	return n ? error_hint(err, "%s is allowed, for example.", list[0]) : -1;
 }
 
 /* A model that the table does not have may take anything, unless its profile
@@ -455,8 +455,8 @@ static int check_tools(const struct model_choice *c, const struct settings *set,
 			"Model '%.120s' does not support tool calling",
 			c->model);
 	return error_hint(err,
-			  "choose another model (-M), or take tool_calling = "
-			  "false out of profile in [models.providers.%s]",
+			  "Choose another model (-M), or remove tool_calling = "
+			  "false from profile in [models.providers.%s].",
 			  c->provider);
 }
 

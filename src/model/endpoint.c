@@ -136,17 +136,17 @@ static char *finish_url(const struct provider *p, const struct wire *wire,
 
 	if (!str_starts(url, "http://") && !str_starts(url, "https://")) {
 		(void)error_set(err, ERR_CONFIG,
-				"the address of provider %s, '%.200s', is no "
-				"http:// or https:// URL",
+				"the address of provider %s is not an http:// "
+				"or https:// URL: '%.200s'",
 				p->name, raw);
 		return NULL;
 	}
 	for (size_t i = 0; i < url.len; i++)
 		if ((unsigned char)url.ptr[i] <= ' ') {
-			(void)error_set(err, ERR_CONFIG,
-					"the address of provider %s holds "
-					"white space",
-					p->name);
+			(void)error_set(
+				err, ERR_CONFIG,
+				"the address of provider %s contains spaces",
+				p->name);
 			return NULL;
 		}
 	while (url.len && url.ptr[url.len - 1] == '/')
@@ -346,7 +346,7 @@ static int find_url(struct model_choice *c, const struct provider *p,
 				p->name);
 		if (p->preset && p->preset->url_env[0])
 			return error_hint(err, "set %s", p->preset->url_env[0]);
-		return error_hint(err, "set base_url in [models.providers.%s]",
+		return error_hint(err, "Set base_url in [models.providers.%s].",
 				  p->name);
 	}
 	if (*own && p->preset && p->preset->listen_port && !strstr(url, "://"))
@@ -419,11 +419,11 @@ static int check_http(const struct model_choice *c, const struct provider *p,
 			p->name, c->base_url);
 	if (c->url_from)
 		error_add(err, " (%s)", c->url_from);
-	return error_hint(err,
-			  "set allow_http = true in [models.providers.%s] of "
-			  "~/.deepagents/config.toml if everybody on the way "
-			  "may read it",
-			  p->name);
+	return error_hint(
+		err,
+		"If everybody on the way may read it, set allow_http = true in "
+		"[models.providers.%s] of ~/.deepagents/config.toml.",
+		p->name);
 }
 
 /* Where nobody named a wire, a vendor's own address has the better one. */

@@ -41,15 +41,16 @@ static void refuse_class(const struct provider *p, const char *class_path,
 				"models.providers.%s.class_path must be "
 				"'module:Class', got '%s'",
 				p->name, class_path);
-		error_hint(err, "remove it, and set wire = %s", names.ptr);
+		error_hint(err, "Remove it, and set wire = %s.", names.ptr);
 	} else {
 		(void)error_set(err, ERR_CONFIG,
 				"models.providers.%s.class_path '%s' is a "
 				"Python class, which dcode cannot run",
 				p->name, class_path);
-		error_hint(err,
-			   "set wire = %s instead, whichever the server speaks",
-			   names.ptr);
+		error_hint(
+			err,
+			"Set wire = %s instead, whichever the server speaks.",
+			names.ptr);
 	}
 	buf_release(&names);
 }
@@ -69,10 +70,10 @@ static void refuse_wire(const struct provider *p, const char *name,
 static void refuse_vendor(const struct provider *p, struct error *err)
 {
 	(void)error_set(err, ERR_CONFIG,
-			"provider '%s' speaks a protocol that dcode does not",
+			"dcode does not speak the protocol of provider '%s'",
 			p->name);
-	error_hint(err, "reach its models through an OpenAI-compatible "
-			"server: [models.providers.NAME] base_url");
+	error_hint(err, "Use an OpenAI-compatible server for its models: "
+			"[models.providers.NAME] base_url");
 }
 
 const struct wire *endpoint_wire(const struct provider *p, struct error *err)

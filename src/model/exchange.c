@@ -95,8 +95,7 @@ static int check_quiet(struct exchange *x, struct error *err)
 	if (now - x->progress_at < x->quiet_ms || x->draft.done)
 		return 0;
 	return error_set(err, ERR_NETWORK,
-			 "the stream stalled: nothing but heartbeats for %lld "
-			 "seconds",
+			 "the stream stalled: only heartbeats for %lld seconds",
 			 (long long)(now - x->progress_at) / 1000);
 }
 
@@ -246,13 +245,13 @@ static int refuse_no_stream(struct exchange *x, struct error *err)
 	if (failure_is_page(type, buf_str(&x->lead)))
 		return failure_of_page(x->choice, x->response.status,
 				       buf_str(&x->lead), err);
-	(void)error_set(err, ERR_PROTOCOL,
-			"%s: the server's answer is no event stream (HTTP "
-			"%d%s%s)",
-			x->choice->provider, x->response.status,
-			x->response.content_type[0] ? ", " : "",
-			x->response.content_type);
-	return error_hint(err, "check the provider's address: %.200s",
+	(void)error_set(
+		err, ERR_PROTOCOL,
+		"%s: expected an event stream from the server (HTTP %d%s%s)",
+		x->choice->provider, x->response.status,
+		x->response.content_type[0] ? ", " : "",
+		x->response.content_type);
+	return error_hint(err, "Check the provider's address: %.200s",
 			  x->choice->base_url);
 }
 
@@ -293,7 +292,7 @@ int exchange_end(struct exchange *x, int rc, struct error *err)
 		x->again = retry_worthy(rc, &x->response, err);
 	if (err->http_status >= 300 && err->http_status < 400)
 		(void)error_hint(
-			err, "check the provider's address: %.120s%s%.120s",
+			err, "Check the provider's address: %.120s%s%.120s",
 			x->choice->base_url, x->choice->url_from ? ", " : "",
 			x->choice->url_from ? x->choice->url_from : "");
 	if (err->code == ERR_UNREACHABLE)

@@ -359,8 +359,8 @@ static int hint_later(struct error *err, int64_t wish)
 {
 	return error_hint(
 		err,
-		"the server asks for a wait of %lld %s: send the "
-		"message again then, or choose another model (-M)",
+		"The server asks for a wait of %lld %s. Send the message again "
+		"then, or choose another model (-M).",
 		(long long)(wish < 120000 ? (wish + 999) / 1000 : wish / 60000),
 		wish < 120000 ? "seconds" : "minutes");
 }
@@ -382,9 +382,9 @@ static bool has_time(const struct model *m, struct tries *t,
 	if (left <= 0) {
 		(void)error_add(err, " (waited %lld s)",
 				(long long)(clock_ms() - t->since) / 1000);
-		(void)error_hint(err, "send the message again later, choose "
-				      "another model (-M), or raise "
-				      "busy_seconds of [retries]");
+		(void)error_hint(
+			err, "Send the message again later, choose another "
+			     "model (-M), or raise busy_seconds in [retries].");
 		return false;
 	}
 	/* the last try is at the end of the time */

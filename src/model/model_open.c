@@ -96,8 +96,8 @@ static int make_headers(struct model *m, const cJSON *params, struct error *err)
 
 	if (c->api_key && !one_line(c->api_key))
 		return error_set(err, ERR_CONFIG,
-				 "the key in %s holds a line break or control "
-				 "character",
+				 "the key in %s contains a line break or "
+				 "control character",
 				 c->key_env ? c->key_env : "use");
 	add_header(m, "Content-Type: ", "application/json");
 	add_header(m, "Accept: ",
@@ -139,7 +139,7 @@ int model_open(struct model **out, struct http *http,
 	}
 	if (!cJSON_IsObject(params)) {
 		error_set(err, ERR_CONFIG,
-			  "the parameters of model %s are no JSON object",
+			  "the parameters of model %s are not a JSON object",
 			  choice->model);
 		goto out;
 	}

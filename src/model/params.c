@@ -83,8 +83,9 @@ static int add_json(cJSON *out, const char *json, struct error *err)
 					"--model-params is not valid JSON: "
 					"%.80s",
 					json);
-		error_hint(err, "for example: --model-params "
-				"'{\"temperature\": 0.2}'");
+		error_hint(
+			err,
+			"For example: --model-params '{\"temperature\": 0.2}'");
 		cJSON_Delete(tree);
 		return -1;
 	}

@@ -161,8 +161,8 @@ cJSON *wire_parse(struct str data, struct error *err)
 		return tree;
 	cJSON_Delete(tree);
 	(void)error_set(err, ERR_PROTOCOL,
-			"the model's stream holds an event that is no JSON "
-			"object");
+			"the model's stream contains an event that is not a "
+			"JSON object");
 	return NULL;
 }
 

@@ -37,7 +37,7 @@ static int connect_result(struct conn *c, struct error *err)
 	code = c->api->easy_getinfo(c->handle->easy, CURLINFO_ACTIVESOCKET,
 				    &c->fd);
 	if (code != CURLE_OK || c->fd == CURL_SOCKET_BAD)
-		return error_set(err, ERR_NETWORK, "the connection is gone");
+		return error_set(err, ERR_NETWORK, "the connection is closed");
 	return 0;
 }
 
@@ -103,7 +103,7 @@ int conn_open(struct conn **out, struct http *h, const struct conn_target *to,
 	set_target(c, to);
 	c->added = api->multi_add_handle(hd->multi, hd->easy) == CURLM_OK;
 	if (!c->added) {
-		error_set(err, ERR_SYSTEM, "libcurl takes no connection");
+		error_set(err, ERR_SYSTEM, "libcurl returned no connection");
 		goto fail;
 	}
 	if (drive(c, stop, err) < 0)

@@ -77,7 +77,7 @@ static int load(struct curl_api *api, struct error *err)
 		return -1;
 	skip_cleanup_at_exit();
 	if (api->global_init(CURL_GLOBAL_ALL) != CURLE_OK)
-		return error_set(err, ERR_SYSTEM, "libcurl does not start");
+		return error_set(err, ERR_SYSTEM, "cannot start libcurl");
 	return 0;
 }
 

@@ -32,9 +32,9 @@ static int take(struct envelope *e, struct str *chunk, struct error *err)
 	size_t n;
 
 	if (e->ended)
-		return error_set(err, ERR_PROTOCOL,
-				 "unexpected server response: more after the "
-				 "end");
+		return error_set(
+			err, ERR_PROTOCOL,
+			"unexpected server response: data after the end");
 	while (chunk->len && e->have < ENVELOPE_HEAD) {
 		e->head[e->have++] = (unsigned char)chunk->ptr[0];
 		*chunk = str_skip(*chunk, 1);

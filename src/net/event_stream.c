@@ -103,7 +103,7 @@ static int take_header(struct str *rest, struct event_message *m,
 
 	if (!len || rest->len < len + 2 ||
 	    width((unsigned char)rest->ptr[len + 1]) < 0)
-		return broken(err, "header is no header");
+		return broken(err, "header is invalid");
 	type = (unsigned char)rest->ptr[len + 1];
 	size = (size_t)width(type);
 	*rest = str_skip(*rest, len + 2);

@@ -215,13 +215,14 @@ static int classify_outcome(struct grpc_run *r, const struct http_response *res,
 				 res->status, code_name(o->code));
 	}
 	if (!grpc && o->code == GRPC_NONE)
-		return error_set(err, ERR_PROTOCOL,
-				 "unexpected server response: no gRPC but "
-				 "'%.60s'",
-				 res->content_type);
+		return error_set(
+			err, ERR_PROTOCOL,
+			"unexpected server response: not gRPC but '%.60s'",
+			res->content_type);
 	if (o->code == GRPC_NONE)
 		return error_set(err, ERR_NETWORK,
-				 "the answer was cut short: no grpc-status");
+				 "the connection broke before the answer was "
+				 "complete (no grpc-status)");
 	if (o->code == GRPC_OK && r->frames.have)
 		return error_set(err, ERR_PROTOCOL,
 				 "unexpected server response: it ends in the "

@@ -425,14 +425,15 @@ static void hint_unreachable(const struct handle *hd, struct error *err)
 		value = getenv(name);
 	}
 	if (!value || !*value || loopback_url(str_of(hd->origin))) {
-		error_hint(err, "check the address, and the network of this "
-				"machine");
+		error_hint(
+			err,
+			"Check the address, and the network of this machine.");
 		return;
 	}
 	at = strrchr(value, '@');
 	error_hint(err,
-		   "%s names the proxy %.100s: correct or unset it, or name "
-		   "the server's host in NO_PROXY",
+		   "%s names the proxy %.100s: correct or unset it, or put the "
+		   "server's host into NO_PROXY.",
 		   name, at ? at + 1 : value);
 }
 
@@ -462,15 +463,15 @@ int handle_error(const struct curl_api *api, const struct handle *hd,
 	api->easy_getinfo(hd->easy, CURLINFO_HTTP_CONNECTCODE, &answer);
 	if (answer == 407) {
 		err->code = ERR_CONFIG;
-		error_hint(err, "the proxy wants a user and a password: "
-				"http://user:password@host:port in "
-				"HTTPS_PROXY");
+		error_hint(err,
+			   "The proxy requires a user and a password: "
+			   "http://user:password@host:port in HTTPS_PROXY");
 	}
 	if (code == CURLE_SSL_CACERT_BADFILE)
-		error_hint(err, "SSL_CERT_FILE must name a readable PEM file");
+		error_hint(err, "SSL_CERT_FILE must name a readable PEM file.");
 	if (code == CURLE_PEER_FAILED_VERIFICATION)
-		error_hint(err, "if a proxy or your own CA signs this server's "
-				"certificate, name its PEM file in "
-				"SSL_CERT_FILE");
+		error_hint(err,
+			   "If a proxy or your own CA signs this server's "
+			   "certificate, put its PEM file into SSL_CERT_FILE.");
 	return -1;
 }

@@ -389,7 +389,9 @@ static int finish(struct http_exchange *x, struct handle *hd, struct error *err)
 		return 0;
 	handle_error(api, hd, code, err);
 	if (x->res->began && err->code == ERR_NETWORK)
-		error_wrap(err, "the answer was cut short");
+		error_wrap(
+			err,
+			"the connection broke before the answer was complete");
 	return -1;
 }
 

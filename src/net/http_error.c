@@ -100,13 +100,13 @@ static void name_redirect(const struct http_response *res, struct error *err)
 	address.len = str_utf8_prefix(buf_str(&address));
 	if (address.len)
 		error_set(err, ERR_REMOTE,
-			  "HTTP %d: the server points to %.*s, and redirects "
-			  "are not followed",
+			  "HTTP %d: the server redirects to %.*s, and "
+			  "redirects are not followed",
 			  res->status, (int)address.len, address.ptr);
 	else
 		error_set(err, ERR_REMOTE,
-			  "HTTP %d: the server points elsewhere, and redirects "
-			  "are not followed",
+			  "HTTP %d: the server redirects to another address, "
+			  "and redirects are not followed",
 			  res->status);
 	buf_release(&address);
 }

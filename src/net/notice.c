@@ -54,14 +54,12 @@ static char *line_of(const struct http_request *req, const char *what)
 	int path_len = (int)strcspn(path, "?#");
 
 	if (req->unix_socket)
-		return xasprintf("Waiting for unix://%s: %s %s %.*s: Ctrl-C "
-				 "ends the wait",
-				 req->unix_socket, what, req->method, path_len,
-				 path);
+		return xasprintf(
+			"Waiting for unix://%s: %s %s %.*s (Ctrl-C stops)",
+			req->unix_socket, what, req->method, path_len, path);
 	if (at) /* a password may stand there */
 		host = at + 1;
-	return xasprintf("Waiting for %.*s%.*s: %s %s %.*s: Ctrl-C ends the "
-			 "wait",
+	return xasprintf("Waiting for %.*s%.*s: %s %s %.*s (Ctrl-C stops)",
 			 sep ? (int)(sep + 3 - req->url) : 0, req->url,
 			 (int)(req->url + origin - host), host, what,
 			 req->method, path_len, path);
@@ -88,7 +86,7 @@ void notice_result(struct notice *n, const struct http_request *req, int rc,
 	char what[64] = "no answer to";
 
 	if (rc == 0)
-		snprintf(what, sizeof(what), "HTTP %d is its answer to",
+		snprintf(what, sizeof(what), "HTTP %d in answer to",
 			 res->status);
 	if (rc < 0 && !failed)
 		return; /* cancelled, or our own limit */

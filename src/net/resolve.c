@@ -71,7 +71,9 @@ static int start(struct lookup *l, struct error *err)
 	pthread_sigmask(SIG_SETMASK, &old, NULL);
 	pthread_attr_destroy(&attr);
 	errno = rc;
-	return rc ? error_errno(err, "no thread to look up %s", l->host) : 0;
+	return rc ? error_errno(err, "cannot start a thread to look up %s",
+				l->host)
+		  : 0;
 }
 
 static int wait_for(struct lookup *l, const struct stop *stop,
@@ -113,8 +115,7 @@ int resolve_host(const char *host, struct resolved *found,
 	else
 		rc = wait_for(l, stop, err);
 	if (rc == 0 && (l->rc || !l->found.n))
-		rc = error_set(err, ERR_NETWORK, "%s cannot be looked up: %s",
-			       host,
+		rc = error_set(err, ERR_NETWORK, "cannot look up %s: %s", host,
 			       l->rc ? gai_strerror(l->rc) : "no address");
 	else if (rc == 0)
 		*found = l->found;

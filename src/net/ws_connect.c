@@ -184,9 +184,9 @@ int ws_connect(struct ws_link *link, struct http *h,
 	*link = (struct ws_link){ 0 };
 	/* Our own limit: the caller still has time and may try again. */
 	if (err->code == ERR_TIMEOUT && clock_ms() < stop->deadline)
-		return error_set(err, ERR_NETWORK,
-				 "the server does not open the WebSocket in "
-				 "%d s",
-				 (int)(ms / 1000));
+		return error_set(
+			err, ERR_NETWORK,
+			"the server did not open the WebSocket within %d s",
+			(int)(ms / 1000));
 	return -1;
 }

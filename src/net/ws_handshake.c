@@ -67,7 +67,7 @@ char *ws_connect_url(const char *url, struct error *err)
 	if (!host.len || !str_is_visible(rest) ||
 	    str_find(host, '@') < host.len) {
 		error_set(err, ERR_CONFIG,
-			  "not the address of a WebSocket (wss://host/path)");
+			  "not a WebSocket address (wss://host/path)");
 		return NULL;
 	}
 	return xasprintf("%s://%.*s/", secure ? "https" : "http", (int)host.len,
@@ -116,7 +116,7 @@ static int add_header(struct buf *out, const char *header, struct error *err)
 		good++;
 	if (!good || good < name.len || name.len == line.len)
 		return error_set(err, ERR_CONFIG,
-				 "a header without a proper name");
+				 "a header has an invalid name");
 	if (is_ours(name) || !is_value(str_skip(line, name.len)))
 		return error_set(err, ERR_CONFIG, "header %.*s: %s",
 				 (int)(name.len < 64 ? name.len : 64), name.ptr,
@@ -236,7 +236,7 @@ static bool field_lists(struct str head, const char *name, struct str item)
 static int wrong(struct error *err, const char *why)
 {
 	return error_set(err, ERR_PROTOCOL,
-			 "the server does not open the WebSocket: %s", why);
+			 "the server did not open the WebSocket: %s", why);
 }
 
 int ws_head_check(struct str head, const char *key, const char *offered,

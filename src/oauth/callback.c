@@ -125,10 +125,10 @@ static enum answer check_issuer(struct reception *r, struct str query)
 	buf_release(&issuer);
 	if (right)
 		return ANSWER_CODE;
-	error_set(r->err, ERR_PROTOCOL,
-		  "the answer of the login is not in the name of %.200s, which "
-		  "was asked",
-		  e->issuer);
+	error_set(
+		r->err, ERR_PROTOCOL,
+		"the login's answer does not come from %.200s, which was asked",
+		e->issuer);
 	return ANSWER_REFUSED;
 }
 
@@ -209,12 +209,13 @@ static enum answer read_request(struct reception *r, struct visitor *v)
 	answer = read_query(r, query);
 	if (answer == ANSWER_CODE)
 		reply(v, "200 OK",
-		      "dcode has the answer: this page can be closed.");
+		      "dcode has the answer. You can close this page.");
 	else if (answer == ANSWER_REFUSED)
-		reply(v, "200 OK", "The login has failed: dcode says why.");
+		reply(v, "200 OK", "The login failed. dcode shows why.");
 	else
 		reply(v, "400 Bad Request",
-		      "This is no answer to the login that dcode waits for.");
+		      "This does not answer the login that dcode is waiting "
+		      "for.");
 	return answer;
 }
 
@@ -268,12 +269,12 @@ static enum answer read_pasted(struct reception *r, struct str line)
 			r, at < line.len ? str_skip(line, at + 1) : line);
 
 		if (answer == ANSWER_NONE)
-			fprintf(stderr, "That is no answer to this login.\n");
+			fprintf(stderr, "That does not answer this login.\n");
 		return answer;
 	}
 	if (r->expected->names_itself || line.len > CODE_MAX) {
-		fprintf(stderr, "Paste the whole address that the browser "
-				"ended at.\n");
+		fprintf(stderr, "Paste the whole address of the browser's last "
+				"page.\n");
 		return ANSWER_NONE;
 	}
 	buf_addstr(r->code, line);

@@ -73,9 +73,9 @@ static int get_document(const struct oauth_net *n, const char *what,
 		return 0;
 	if (status < 300)
 		return error_set(err, ERR_PROTOCOL,
-				 "%s: %.200s is no JSON object", what, url);
-	return error_set(err, ERR_REMOTE, "%s: %.200s answers HTTP %d", what,
-			 url, status);
+				 "%s: %.200s is not a JSON object", what, url);
+	return error_set(err, ERR_REMOTE, "%s: %.200s answered with HTTP %d",
+			 what, url, status);
 }
 
 /* ---- the protected resource ---- */
@@ -110,10 +110,10 @@ static int check_resource(const struct oauth_net *n, const char *resource,
 		    (path.len == above.len || path.ptr[above.len] == '/'))
 			return 0;
 	}
-	return error_set(err, ERR_PROTOCOL,
-			 "the metadata of %.120s is that of another resource, "
-			 "%.120s",
-			 n->server, resource);
+	return error_set(
+		err, ERR_PROTOCOL,
+		"the metadata of %.120s belongs to another resource, %.120s",
+		n->server, resource);
 }
 
 /* The names of a list with spaces between them, owned; NULL: none. */
@@ -189,7 +189,7 @@ static int find_resource(const struct oauth_net *n, struct str challenge,
 		if (rc == 0)
 			rc = error_set(err, ERR_PROTOCOL,
 				       "the server's resource metadata is not "
-				       "at %.200s, where it says that it is",
+				       "at %.200s, as it claims",
 				       told);
 	}
 	for (int bare = 0; rc == 0 && bare < 2; bare++) {
@@ -252,7 +252,7 @@ static int read_issuer(const cJSON *tree, struct oauth_issuer *out,
 	if (!same_issuer(issuer, out->issuer))
 		return error_set(err, ERR_PROTOCOL,
 				 "the metadata of the authorization server "
-				 "%.120s is that of another one, %.120s",
+				 "%.120s belongs to another one, %.120s",
 				 out->issuer, issuer);
 	if (copy_url(tree, "authorization_endpoint", &out->authorize_url, err) <
 		    0 ||
@@ -270,8 +270,8 @@ static int read_issuer(const cJSON *tree, struct oauth_issuer *out,
 	if (!has_name(json_get(tree, "code_challenge_methods_supported"),
 		      "S256"))
 		return error_set(err, ERR_PROTOCOL,
-				 "the authorization server %.120s does not do "
-				 "PKCE with S256, which MCP requires",
+				 "the authorization server %.120s does not "
+				 "support PKCE with S256, which MCP requires",
 				 out->issuer);
 	out->names_itself = json_bool(
 		tree, "authorization_response_iss_parameter_supported", false);

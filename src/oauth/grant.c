@@ -212,13 +212,14 @@ static int read_tokens(const cJSON *tree, struct oauth_grant *g,
 
 	if (!access)
 		return error_set(err, ERR_PROTOCOL,
-				 "%s gave no usable access_token", what);
+				 "%s returned no usable access_token", what);
 	if (!str_is_nocase(str_of(json_string(tree, "token_type", "")),
 			   "bearer")) {
 		mem_wipe(access);
-		return error_set(err, ERR_PROTOCOL,
-				 "%s gave a token of another type than Bearer",
-				 what);
+		return error_set(
+			err, ERR_PROTOCOL,
+			"%s returned a token of another type than Bearer",
+			what);
 	}
 	replace(&g->access, access);
 	replace(&g->refresh, copy_token(tree, "refresh_token"));
@@ -316,7 +317,7 @@ int oauth_refresh(const struct oauth_net *n, struct oauth_grant *g,
 	struct buf form = BUF_INIT(BODY_MAX);
 
 	if (!g->refresh)
-		return error_set(err, ERR_AUTH, "the login is over");
+		return error_set(err, ERR_AUTH, "the login has expired");
 	oauth_add_field(&form, "grant_type", STR("refresh_token"));
 	oauth_add_field(&form, "refresh_token", str_of(g->refresh));
 	return ask_tokens(n, &form, g, stop, err);
@@ -357,16 +358,17 @@ static int read_client(const cJSON *tree, struct oauth_grant *g,
 	g->client_secret = copy_token(tree, "client_secret");
 	if (!g->client_id)
 		return error_set(err, ERR_PROTOCOL,
-				 "the registration gave no client_id");
+				 "the registration returned no client_id");
 	if (g->client_secret && !strcmp(how, "client_secret_basic"))
 		g->how = OAUTH_BASIC;
 	else if (g->client_secret && !strcmp(how, "client_secret_post"))
 		g->how = OAUTH_POST;
 	else if (strcmp(how, "none") != 0)
-		return error_set(err, ERR_PROTOCOL,
-				 "the registration asks for the client "
-				 "authentication %.60s, which is not done here",
-				 str_is_visible(str_of(how)) ? how : "?");
+		return error_set(
+			err, ERR_PROTOCOL,
+			"the registration requires the client authentication "
+			"%.60s, which dcode does not support",
+			str_is_visible(str_of(how)) ? how : "?");
 	return 0;
 }
 

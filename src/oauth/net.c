@@ -107,9 +107,7 @@ static int parse_url(const char *text, struct web_url *url, struct error *err)
 	if (web_url_parse(url, s, err) < 0) {
 		err->code = ERR_PROTOCOL;
 		error_set(err, ERR_PROTOCOL,
-			  "%.200s is no http or https "
-			  "address",
-			  text);
+			  "not an http or https address: %.200s", text);
 		return -1;
 	}
 	if (!url->tls && !loopback_url(str_of(url->text)))
@@ -143,7 +141,7 @@ static int check_reach(const struct oauth_net *n, const struct web_url *url,
 	if (found->n)
 		return 0;
 	return error_set(err, ERR_PROTOCOL,
-			 "refusing %s, which %s names: it is an address of %s",
+			 "refusing %s, named by %s: it is an address of %s",
 			 url->host, server.host,
 			 reach == THIS_MACHINE ? "this machine"
 			 : reach == PRIVATE_NETWORK

@@ -130,7 +130,7 @@ static void count_noise(struct jsonrpc *w, struct str line, bool keep)
 	}
 	w->noise += line.len + 1;
 	if (w->noise > most)
-		break_wire(w, "wrote %zu MiB that belong to no request",
+		break_wire(w, "wrote %zu MiB that answer no request",
 			   most >> 20);
 }
 
@@ -366,11 +366,11 @@ static void break_by_status(struct jsonrpc *w)
 
 	w->reaped = waitpid(w->pid, &status, WNOHANG) == w->pid;
 	if (!w->reaped)
-		break_wire(w, "cannot be ended");
+		break_wire(w, "cannot be stopped");
 	else if (WIFSIGNALED(status))
 		break_wire(w, "was killed by signal %d", WTERMSIG(status));
 	else
-		break_wire(w, "ended with exit status %d", WEXITSTATUS(status));
+		break_wire(w, "exited with status %d", WEXITSTATUS(status));
 }
 
 static void kill_child(struct jsonrpc *w)
@@ -535,7 +535,7 @@ bool jsonrpc_broken(struct jsonrpc *w)
 int jsonrpc_bad_answer(const struct jsonrpc_peer *peer, const char *detail,
 		       struct error *err)
 {
-	return error_set(err, ERR_PROTOCOL, "%s's answer makes no sense: %s",
+	return error_set(err, ERR_PROTOCOL, "%s sent an invalid answer: %s",
 			 peer->name, detail);
 }
 
@@ -681,7 +681,7 @@ int jsonrpc_result(const struct jsonrpc_peer *peer, cJSON *message,
 	cJSON_Delete(found);
 	if (error && !cJSON_IsNull(error))
 		return set_remote_error(peer, ask, error, err);
-	return jsonrpc_bad_answer(peer, "its result is no object", err);
+	return jsonrpc_bad_answer(peer, "its result is not an object", err);
 }
 
 static int timed_out(struct jsonrpc *w, const struct jsonrpc_ask *ask,
@@ -810,7 +810,7 @@ void jsonrpc_end(struct jsonrpc *w, int64_t grace_ms)
 		(void)io_poll(&end, 1, KILL_MS);
 	}
 	pthread_mutex_lock(&w->lock);
-	break_wire(w, "has been ended");
+	break_wire(w, "was stopped");
 	poke(w->wake);
 	pthread_mutex_unlock(&w->lock);
 	pthread_join(w->thread, NULL);

@@ -52,25 +52,24 @@ int bind_check(const struct settings *set, const char *dir, char **real,
 	if (!*real)
 		rc = error_errno(err, "binding %s", dir);
 	else if (contains(*real, "/") || (home && contains(*real, home)))
-		rc = error_set(err, ERR_CONFIG,
-			       "workspace = \"bind\" refused: %s is %s", *real,
+		rc = error_set(err, ERR_CONFIG, "refusing to bind %s: it is %s",
+			       *real,
 			       home && !strcmp(*real, home)
 				       ? "your home directory"
 				       : "above your home directory");
 	else if (is_systems(*real))
+		rc = error_set(err, ERR_CONFIG,
+			       "refusing to bind %s: it belongs to the system "
+			       "or is shared by all users",
+			       *real);
+	else if (own && (contains(own, *real) || contains(*real, own)))
 		rc = error_set(
 			err, ERR_CONFIG,
-			"workspace = \"bind\" refused: %s belongs to the "
-			"system or is shared with everybody",
+			"refusing to bind %s: it contains dcode's own files",
 			*real);
-	else if (own && (contains(own, *real) || contains(*real, own)))
-		rc = error_set(err, ERR_CONFIG,
-			       "workspace = \"bind\" refused: %s holds dcode's "
-			       "own files",
-			       *real);
 	if (rc < 0)
-		error_hint(err, "start dcode in a project's directory, or use "
-				"--workspace repo: it sends a copy");
+		error_hint(err, "Start dcode in a project's directory, or use "
+				"--workspace repo, which sends a copy.");
 	free(own);
 	free(home);
 	return rc;

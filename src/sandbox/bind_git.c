@@ -20,15 +20,13 @@ enum { SMALL_MAX = 64 << 10, CONFIG_MAX = 1 << 20 };
 static const char not_back[] =
 	"its .git file points to a repository that does not list this working "
 	"tree";
-static const char too_much[] =
-	"its working tree, or its repository, is your home directory or holds "
-	"dcode's own files";
+static const char too_much[] = "its working tree, or its repository, is your "
+			       "home directory or contains dcode's own files";
 static const char is_link[] = "its .git is a link, a pipe or a device";
-static const char reftable[] =
-	"its repository, outside of the directory, has its references in a "
-	"reftable";
+static const char reftable[] = "its repository is outside of the directory and "
+			       "keeps its references in a reftable";
 static const char in_system[] =
-	"the sandbox has system files of its own where the repository lies";
+	"the sandbox has its own system files where the repository is";
 
 static bool is_below(const char *path, const char *dir)
 {

@@ -135,8 +135,9 @@ static int upto_newline(struct frame *f, const struct frame_sink *sink,
 	char line[LINE_MAX];
 
 	if (len >= sizeof(line))
-		return error_set(err, ERR_PROTOCOL,
-				 "unexpected server response: endless line");
+		return error_set(
+			err, ERR_PROTOCOL,
+			"unexpected server response: a line without an end");
 	if (len == f->held.len)
 		return 0;
 	if (len)

@@ -146,8 +146,8 @@ static int compose(const struct sandbox *sb, const struct helper *h,
 		if (memchr(h->args[i].ptr ? h->args[i].ptr : "", 0,
 			   h->args[i].len))
 			return error_set(err, ERR_USAGE,
-					 "a NUL byte cannot be part of a name "
-					 "or a pattern");
+					 "a name or a pattern cannot contain a "
+					 "NUL byte");
 		quote_assign(cmd, name, h->args[i]);
 	}
 	if (text)

@@ -142,8 +142,8 @@ static int read_start_timeout(struct sandbox_client *host, struct error *err)
 		return -1;
 	if (seconds < 0 || seconds > SANDBOX_START_MAX_S)
 		return error_set(err, ERR_CONFIG,
-				 "%s must be seconds, from 1 to %d", common,
-				 SANDBOX_START_MAX_S);
+				 "%s must be a number of seconds from 1 to %d",
+				 common, SANDBOX_START_MAX_S);
 	host->start_ms = seconds * 1000;
 	return 0;
 }
@@ -216,7 +216,7 @@ static int made(struct sandbox *sb, const char *what, struct error *err)
 	const struct sandbox_provider *p = sb->host->provider;
 
 	if (!sb->id || !*sb->id) {
-		error_set(err, ERR_PROTOCOL, "%s gave no sandbox id", what);
+		error_set(err, ERR_PROTOCOL, "%s returned no sandbox id", what);
 		return sandbox_blame(sb->host, err);
 	}
 	if (!sb->workdir)
@@ -493,14 +493,14 @@ int sandbox_execute(struct sandbox *sb, const struct exec_request *req,
 		return error_set(err, ERR_USAGE,
 				 "the command contains a NUL byte");
 	if (p->max_command && req->command.len > p->max_command)
-		return error_set(err, ERR_LIMIT,
-				 "the command is longer than %zu bytes, the "
-				 "most that %s takes",
-				 p->max_command, p->name);
+		return error_set(
+			err, ERR_LIMIT,
+			"the command is longer than %zu bytes, the limit of %s",
+			p->max_command, p->name);
 	if ((req->input.len || req->dialog || req->source) &&
 	    !(p->flags & SANDBOX_STDIN))
 		return error_set(err, ERR_USAGE,
-				 "%s cannot give a command input", p->name);
+				 "%s cannot pass input to a command", p->name);
 	if (!req->ahead && background_wait(sb->background, stop, err) < 0)
 		return -1;
 	if (!req->ahead && sandbox_await_kills(sb, stop, err) < 0)
@@ -671,8 +671,9 @@ static int check_name_free(struct sandbox_client *host, const char *name,
 
 	if (rc <= 0)
 		return rc;
-	error_set(err, ERR_USAGE, "there is a snapshot '%s' already", name);
-	return error_hint(err, "Choose another name, or replace it: --force");
+	error_set(err, ERR_USAGE, "a snapshot '%s' already exists", name);
+	return error_hint(err,
+			  "Choose another name, or replace it with --force.");
 }
 
 int sandbox_snapshot(struct sandbox *sb, const char *name, bool replace,

@@ -314,7 +314,7 @@ static int download_one(const void *arg, struct sandbox *sb, struct transfer *f,
 		if ((was >= 0 && was != size) || d.got > size ||
 		    (d.got == before && d.got < size)) {
 			transfer_fail(f, FILE_OTHER,
-				      "the file changed meanwhile");
+				      "the file changed in the meantime");
 			return 0;
 		}
 	} while (d.got < size);

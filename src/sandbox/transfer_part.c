@@ -95,7 +95,8 @@ int64_t transfer_read(const struct transfer *f, char *room, size_t want,
 	int64_t got = f->read(f->arg, room, want, err);
 
 	if (got == 0)
-		return error_set(err, ERR_SYSTEM, "the file became shorter");
+		return error_set(err, ERR_SYSTEM,
+				 "the file became shorter while it was read");
 	if (got > 0 && (size_t)got <= want)
 		return got;
 	if (err->code == ERR_NONE)

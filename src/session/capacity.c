@@ -139,18 +139,19 @@ int store_check_capacity(struct store *s, size_t more, struct error *err)
 					    deleted, s->capacity / MIB));
 	}
 	if (size + (int64_t)more > s->capacity)
-		return error_set(err, ERR_LIMIT,
-				 "the threads have %" PRId64 " MiB, [threads]"
-				 " max_size_mb = %" PRId64 "; dcode threads"
-				 " prune --older-than 90d makes room",
-				 in_mib(size), s->capacity / MIB);
+		return error_set(
+			err, ERR_LIMIT,
+			"the threads take %" PRId64
+			" MiB, and [threads] max_size_mb = %" PRId64
+			"; `dcode threads prune --older-than 90d` makes room",
+			in_mib(size), s->capacity / MIB);
 	if (size > s->capacity / 100 * WARN_PERCENT)
-		warn_once(s, &s->warned_of_size,
-			  xasprintf("the threads have %" PRId64 " of %" PRId64
-				    " MiB ([threads] max_size_mb); dcode"
-				    " threads prune --older-than 90d makes"
-				    " room",
-				    in_mib(size), s->capacity / MIB));
+		warn_once(
+			s, &s->warned_of_size,
+			xasprintf("the threads take %" PRId64 " of %" PRId64
+				  " MiB ([threads] max_size_mb); `dcode "
+				  "threads prune --older-than 90d` makes room",
+				  in_mib(size), s->capacity / MIB));
 	return 0;
 }
 

@@ -66,8 +66,8 @@ static int change(struct store *s, sqlite3_stmt *st, const char *label,
 	if (store_run_durably(s, st, err) < 0)
 		return -1;
 	if (sqlite3_changes(s->db) != 1)
-		return error_set(err, ERR_NOT_FOUND,
-				 "no sandbox %s in the ledger", label);
+		return error_set(err, ERR_NOT_FOUND, "unknown sandbox %s",
+				 label);
 	return 0;
 }
 
@@ -214,9 +214,9 @@ static bool ambiguous(sqlite3_stmt *st, bool whole, bool gone)
 
 static int several_fit(const char *name, struct error *err)
 {
-	error_set(err, ERR_USAGE, "several sandboxes begin with %s", name);
-	return error_hint(err, "Give more of the id: dcode sandbox list shows"
-			       " them.");
+	error_set(err, ERR_USAGE, "several sandboxes match %s", name);
+	return error_hint(
+		err, "Type more of the id. `dcode sandbox list` shows them.");
 }
 
 int ledger_find(struct store *s, const char *name,
@@ -252,7 +252,7 @@ int ledger_find(struct store *s, const char *name,
 	if (several)
 		return several_fit(name, err);
 	if (rc != SQLITE_ROW)
-		return error_set(err, ERR_NOT_FOUND, "no sandbox %s is known",
+		return error_set(err, ERR_NOT_FOUND, "unknown sandbox %s",
 				 name);
 	return 0;
 }
@@ -316,7 +316,7 @@ static int in_use(const char *label, const struct ledger_row *row,
 	error_set(err, ERR_BUSY,
 		  "sandbox %s is in use by the dcode with process id %lld",
 		  label, (long long)row->pid);
-	return error_hint(err, "End that one first.");
+	return error_hint(err, "Quit that dcode first.");
 }
 
 /* A change that only the row as it was read allows. */
@@ -327,7 +327,8 @@ static int change_as_read(struct store *s, sqlite3_stmt *st, const char *label,
 		return 0;
 	if (err->code == ERR_NOT_FOUND)
 		error_set(err, ERR_BUSY,
-			  "another dcode has just taken sandbox %s", label);
+			  "another dcode has just started to use sandbox %s",
+			  label);
 	return -1;
 }
 
@@ -339,8 +340,8 @@ static int check_free(const char *label, const struct ledger_row *row,
 				 label);
 	if (!row->id[0])
 		return error_set(err, ERR_GONE,
-				 "the id of sandbox %s is not known: its create"
-				 " was cut or failed",
+				 "the id of sandbox %s is unknown: creating it "
+				 "failed or was interrupted",
 				 label);
 	return row->owned_by_live ? in_use(label, row, err) : 0;
 }
@@ -462,8 +463,7 @@ int ledger_find_attached(struct store *s, const char *name,
 	if (rc == 0 && several)
 		rc = several_fit(name, err);
 	else if (rc == 0 && !first[0])
-		rc = error_set(err, ERR_NOT_FOUND, "no sandbox %s is known",
-			       name);
+		rc = error_set(err, ERR_NOT_FOUND, "unknown sandbox %s", name);
 	row.provider = first[0];
 	row.endpoint = first[1];
 	row.id = first[2];

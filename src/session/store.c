@@ -71,15 +71,15 @@ static int fill_error(struct store *s, struct error *err)
 		error_set(err, ERR_SYSTEM, "database %s: %s",
 			  name ? name : "dcode.db", sqlite3_errmsg(s->db));
 	if (why == ENOSPC)
-		error_hint(err, "free some space on its disk (df -h)");
+		error_hint(err, "Free some space on its disk (df -h).");
 	else if (why == EDQUOT || why == EFBIG)
-		error_hint(err, "delete files, or have the limit raised "
-				"(quota -s, ulimit -f)");
+		error_hint(err, "Delete files, or have the limit raised (quota "
+				"-s, ulimit -f).");
 	else if (why == ENOLCK || why == ENOSYS || why == EOPNOTSUPP)
-		error_hint(err, "its file system has no locks: make "
-				"~/.deepagents a link to a local disk");
+		error_hint(err, "Its file system has no locks: make "
+				"~/.deepagents a link to a local disk.");
 	else if (code == SQLITE_BUSY || code == SQLITE_LOCKED)
-		error_hint(err, "Another dcode has kept it locked; try again.");
+		error_hint(err, "Another dcode keeps it locked. Try again.");
 	return -1;
 }
 
@@ -127,8 +127,7 @@ int store_commit(struct store *s, struct error *err)
 {
 	if (s->depth == 0)
 		return error_set(err, ERR_SYSTEM,
-				 "a part of what was to be stored could not "
-				 "be");
+				 "not everything could be stored");
 	if (s->depth == 1 && store_run_plain(s, SQL_COMMIT, err) < 0) {
 		store_rollback(s);
 		return -1;
@@ -352,9 +351,9 @@ static int move_aside(const char *path, void (*warn)(const char *line),
 	}
 	if (rc == 0 && warn) {
 		char *line = xasprintf(
-			"the database %s is damaged; it was moved to %s and a"
-			" new one begun. Threads and sandboxes that it knew"
-			" are no longer listed.",
+			"the database %s is damaged; it was moved to %s, and a "
+			"new one was started. Threads and sandboxes of the old "
+			"one are no longer listed.",
 			path, aside);
 
 		warn(line);

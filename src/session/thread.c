@@ -138,19 +138,17 @@ static int fail_unknown(struct store *s, const char *name, struct error *err)
 	n.distances[0] = n.distances[1] = most + 1;
 	if (thread_each(s, &newest, add_near, &n, err) < 0)
 		return -1;
-	error_set(err, ERR_NOT_FOUND, "no thread %.64s", name);
+	error_set(err, ERR_NOT_FOUND, "unknown thread %.64s", name);
 	if (n.ids[1][0])
 		return error_hint(err,
-				  "Did you mean %s or %s? dcode threads list"
-				  " shows all.",
+				  "Did you mean %s or %s? `dcode threads list` "
+				  "shows all.",
 				  n.ids[0], n.ids[1]);
 	if (n.ids[0][0])
-		return error_hint(err,
-				  "Did you mean %s? dcode threads list shows"
-				  " all.",
-				  n.ids[0]);
-	return error_hint(err, "dcode threads list shows those that are"
-			       " stored.");
+		return error_hint(
+			err, "Did you mean %s? `dcode threads list` shows all.",
+			n.ids[0]);
+	return error_hint(err, "`dcode threads list` shows all.");
 }
 
 /* One step of st; 1 with *t filled, 0 without a row, -1. */
@@ -189,11 +187,10 @@ int thread_find_latest(struct store *s, const char *cwd, const char *agent,
 	found = read_one(s, st, t, &several, err);
 	if (found)
 		return found < 0 ? -1 : 0;
-	error_set(err, ERR_NOT_FOUND, "there is no thread%s%s%s yet",
-		  cwd ? " of this directory" : "", agent ? " of agent " : "",
+	error_set(err, ERR_NOT_FOUND, "no thread%s%s%s yet",
+		  cwd ? " in this directory" : "", agent ? " of agent " : "",
 		  agent ? agent : "");
-	return error_hint(err, "dcode threads list shows those that are"
-			       " stored.");
+	return error_hint(err, "`dcode threads list` shows all.");
 }
 
 int thread_find(struct store *s, const char *name, const char *cwd,
@@ -225,9 +222,9 @@ int thread_find(struct store *s, const char *name, const char *cwd,
 	if (!several)
 		return 0;
 	thread_release(t);
-	error_set(err, ERR_USAGE, "several threads begin with %s", name);
-	return error_hint(err, "Give more of the id: dcode threads list shows"
-			       " them.");
+	error_set(err, ERR_USAGE, "several threads match %s", name);
+	return error_hint(
+		err, "Type more of the id. `dcode threads list` shows them.");
 }
 
 int thread_each_message_from(struct store *s, int64_t no, int64_t skip,

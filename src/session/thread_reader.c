@@ -150,7 +150,7 @@ static int check_part(const struct thread_reader *r, enum role role,
 
 	if (!fits_role(role, p->kind))
 		return fail_message(r, err,
-				    "has a part that its role cannot have");
+				    "has a part that its role does not allow");
 	if (p->kind != PART_TOOL_CALL && p->kind != PART_TOOL_RESULT)
 		return 0;
 	if (!id || id > CALL_ID_MAX)
@@ -182,7 +182,7 @@ static int take_message(struct thread_reader *r, struct str text,
 	if (message_from_json(&raw, text, &ignored) < 0)
 		return fail_message(
 			r, err,
-			"has a role, or a part of a kind, that is not known");
+			"has an unknown role or an unknown kind of part");
 	clean = (struct message){ .role = raw.role, .refused = raw.refused };
 	for (size_t i = 0; i < raw.n && rc == 0; i++) {
 		rc = check_part(r, raw.role, &raw.parts[i], err);
@@ -206,7 +206,7 @@ static int take_chunk(struct thread_reader *r, const cJSON *tree,
 
 	if (!cJSON_IsString(tree) ||
 	    !json_decode_base64(&bytes, str_of(tree->valuestring)))
-		rc = fail(r, err, "the patch is no base64");
+		rc = fail(r, err, "the patch is not base64");
 	r->patch_bytes += (int64_t)bytes.len;
 	r->patch_seen = true;
 	if (rc == 0 && r->patch_bytes > PATCH_MAX)
@@ -262,11 +262,11 @@ static int take_version(struct thread_reader *r, const cJSON *tree,
 			  tree->valuedouble == THREAD_FILE_VERSION;
 	if (r->version_seen)
 		return 0;
-	fail(r, err, "this version of the format is not known");
-	return error_hint(err,
-			  "This dcode reads version %d; a newer one may read"
-			  " more.",
-			  THREAD_FILE_VERSION);
+	fail(r, err, "unknown version of the format");
+	return error_hint(
+		err,
+		"This dcode reads version %d; a newer dcode may read more.",
+		THREAD_FILE_VERSION);
 }
 
 static int take_value(void *arg, const struct json_split_key *key,

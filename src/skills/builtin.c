@@ -38,7 +38,7 @@ const struct skill_builtin skill_builtins[] = {
 	},
 	{
 		.name = "skill-creator",
-		.description = "Write a new skill, or better an old one",
+		.description = "Write a new skill, or improve one",
 		.text = "Help the user to write a skill: a directory with a "
 			"SKILL.md, whose instructions a model reads when a "
 			"task of its kind comes.\n"

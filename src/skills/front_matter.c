@@ -128,7 +128,7 @@ static int read_field(struct reader *r, size_t at)
 		field = reset_field(r->f, key->text);
 	if (!field)
 		return error_set(r->err, ERR_CONFIG,
-				 "its front matter has a key that is no text, "
+				 "its front matter has a key that is not text, "
 				 "or more than %d keys",
 				 MOST_FIELDS);
 	switch (nodes[value].kind) {
@@ -169,8 +169,8 @@ static int merge(struct reader *r, size_t value, int deep)
 	while (n--) {
 		if (nodes[maps[n]].kind != YAML_MAP)
 			return error_set(r->err, ERR_CONFIG,
-					 "its front matter merges (<<) what "
-					 "is no map");
+					 "its front matter merges (<<) "
+					 "something that is not a map");
 		if (++r->merged > MOST_MERGED || deep == MOST_MERGES_DEEP)
 			return error_set(r->err, ERR_CONFIG,
 					 "its front matter merges (<<) too "
@@ -253,7 +253,7 @@ int front_matter_read(struct front_matter *f, struct str text,
 	rc = yaml_tree_read(&r.tree, yaml, err);
 	if (rc == 0 && (!r.tree.n || r.tree.nodes[0].kind != YAML_MAP))
 		rc = error_set(err, ERR_CONFIG,
-			       "its front matter is no list of \"key: "
+			       "its front matter is not a list of \"key: "
 			       "value\" lines");
 	if (rc == 0)
 		rc = read_map(&r, 0, 0);

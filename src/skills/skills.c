@@ -191,8 +191,7 @@ int skill_open(const struct skill *s, struct error *err)
 	/* Attack: what runs in a sandbox that the project is bound into puts a
 	 * link where the skill, or a directory above it, was. */
 	return error_set(err, ERR_NOT_FOUND,
-			 "skill %s: %s is not there any more, or has become a "
-			 "link",
+			 "skill %s: %s no longer exists, or has become a link",
 			 s->name, s->dir);
 }
 

@@ -244,7 +244,7 @@ static ssize_t read_head(struct skill_scan *s, const struct place *p, int fd,
 	if (fstat(fd, &st) < 0)
 		return error_errno(err, "stat");
 	if (!S_ISREG(st.st_mode))
-		return error_set(err, ERR_CONFIG, "it is no regular file");
+		return error_set(err, ERR_CONFIG, "it is not a regular file");
 	if (st.st_size > SKILL_FILE_MAX)
 		return error_set(err, ERR_LIMIT, "it is larger than %d MiB",
 				 SKILL_FILE_MAX >> 20);

@@ -50,8 +50,7 @@ static int find_anchor(struct tree_reader *r, const char *name, size_t *target)
 		}
 	}
 	return error_set(r->err, ERR_CONFIG,
-			 "its front matter names *%s, and there is no &%s "
-			 "before it",
+			 "its front matter uses *%s without a &%s before it",
 			 name, name);
 }
 
@@ -122,7 +121,7 @@ static int read_events(struct tree_reader *r, const struct yaml_api *api,
 		if (!api->parser_parse(parser, &e))
 			return error_set(
 				r->err, ERR_CONFIG,
-				"its front matter is no YAML: line %zu: %s",
+				"its front matter is not YAML: line %zu: %s",
 				parser->problem_mark.line + 2,
 				parser->problem ? parser->problem : "?");
 		more = e.type != YAML_STREAM_END_EVENT;
@@ -142,7 +141,7 @@ int yaml_tree_read(struct yaml_tree *t, struct str yaml, struct error *err)
 	if (yaml_load(&api, err) < 0)
 		return -1;
 	if (!api.parser_initialize(&parser))
-		return error_set(err, ERR_SYSTEM, "libyaml does not begin");
+		return error_set(err, ERR_SYSTEM, "cannot start libyaml");
 	api.parser_set_input_string(&parser, (const unsigned char *)yaml.ptr,
 				    yaml.len);
 	rc = read_events(&r, &api, &parser);

@@ -77,8 +77,10 @@ static void put(struct subagent_scan *s, struct subagent *k)
 		if (strcmp(out->list[i].name, k->name) != 0)
 			continue;
 		if (out->list[i].file && !out->list[i].root == !k->root)
-			add_problem(s, "%s is left out: %s has its name, %s",
-				    out->list[i].file, k->file, k->name);
+			add_problem(
+				s,
+				"%s is left out: %s already has its name, %s",
+				out->list[i].file, k->file, k->name);
 		drop(&out->list[i]);
 		out->list[i] = *k;
 		return;
@@ -120,13 +122,13 @@ static int read_name(struct subagent *k, const struct front_matter *f,
 	struct str name = str_of(entry);
 
 	if (field && field->kind != FRONT_TEXT)
-		return error_set(err, ERR_CONFIG, "its name is no text");
+		return error_set(err, ERR_CONFIG, "its name is not text");
 	if (field)
 		name = str_trim(str_of(field->items[0]));
 	k->name = xasprintf("%.*s", (int)name.len, name.ptr);
 	if (!is_name(k->name))
 		return error_set(err, ERR_CONFIG,
-				 "its name has to be a line of 1 to %d bytes, "
+				 "its name must be a line of 1 to %d bytes, "
 				 "without quotes, /, \\, < and >",
 				 SUBAGENT_NAME_MAX);
 	return 0;
@@ -143,13 +145,13 @@ static int read_limits(struct subagent *k, const struct front_matter *f,
 	if (turns && (!str_to_int(str_of(turns), &k->max_turns) ||
 		      k->max_turns < 1 || k->max_turns > MOST_TURNS))
 		rc = error_set(err, ERR_CONFIG,
-			       "max_turns has to be a number from 1 on");
+			       "max_turns must be a number from 1 on");
 	if (usd)
 		k->max_usd = strtod(usd, &end);
 	if (rc == 0 && usd &&
 	    (*end || !(k->max_usd > 0) || k->max_usd > 1000000))
 		rc = error_set(err, ERR_CONFIG,
-			       "max_usd has to be an amount above 0");
+			       "max_usd must be an amount above 0");
 	free(turns);
 	free(usd);
 	return rc;
@@ -165,8 +167,8 @@ static int read_words(char **words, const struct front_matter *f,
 	if (!field || field->kind == FRONT_NULL)
 		return 0;
 	if (field->kind != FRONT_TEXT && field->kind != FRONT_LIST)
-		return error_set(err, ERR_CONFIG, "its %s are no list of names",
-				 key);
+		return error_set(err, ERR_CONFIG,
+				 "its %s are not a list of names", key);
 	*words = front_words(f, key, WORDS_CHARS);
 	if (!*words)
 		*words = xstrdup("");
@@ -185,7 +187,7 @@ static int read_fields(struct subagent *k, const struct front_matter *f,
 	if (!k->description)
 		return error_set(err, ERR_CONFIG, "it has no description");
 	if (!is_text_or_missing(f, "model"))
-		return error_set(err, ERR_CONFIG, "its model is no text");
+		return error_set(err, ERR_CONFIG, "its model is not text");
 	k->model = front_text(f, "model", SUBAGENT_NAME_MAX * 4);
 	if (k->model && !strcmp(k->model, "inherit")) {
 		free(k->model);
@@ -199,7 +201,7 @@ static int read_fields(struct subagent *k, const struct front_matter *f,
 	rc = !sandbox || k->apart || !strcmp(sandbox, "shared")
 		     ? 0
 		     : error_set(err, ERR_CONFIG,
-				 "sandbox can only be \"own\" or \"shared\"");
+				 "sandbox must be \"own\" or \"shared\"");
 	free(sandbox);
 	return rc;
 }
@@ -248,7 +250,7 @@ static int check_place(const struct subagent_scan *s, int fd, struct error *err)
 	if (fstat(fd, &st) < 0)
 		return error_errno(err, "stat");
 	if (!S_ISREG(st.st_mode))
-		return error_set(err, ERR_CONFIG, "it is no regular file");
+		return error_set(err, ERR_CONFIG, "it is not a regular file");
 	if (!s->root)
 		return 0;
 	if (!project_trusts(&st, s->owner))
@@ -293,7 +295,7 @@ static void look_at(struct subagent_scan *s, int top, const char *entry)
 	int rc = fd < 0 ? error_errno(&err, "opening it") : 0;
 
 	if (fd < 0 && (errno == ENOENT || errno == ENOTDIR))
-		error_set(&err, ERR_CONFIG, "there is no such file");
+		error_set(&err, ERR_CONFIG, "file not found");
 	if (rc == 0 && s->root)
 		rc = project_check(s->root, path, s->owner, &err);
 	if (rc == 0)

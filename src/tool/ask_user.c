@@ -165,8 +165,8 @@ static void tell(const struct inquiry *q, enum inquiry_end end, struct buf *out)
 	}
 	if (end == INQUIRY_DECLINED)
 		buf_adds(out, "\n\nThe user declined to answer. Do not ask the "
-			      "same again: go on with what is known and name "
-			      "what you assume, or end your turn.");
+			      "same again: continue with what is known and "
+			      "name what you assume, or end your turn.");
 }
 
 static int run(const struct tool_env *env, const cJSON *args, struct buf *out,
@@ -183,7 +183,7 @@ static int run(const struct tool_env *env, const cJSON *args, struct buf *out,
 		rc = error_set(err, ERR_USAGE,
 			       "Error: nobody can answer: no user is at a "
 			       "terminal. Make a reasonable assumption, name "
-			       "it at the end, and go on.");
+			       "it at the end, and continue.");
 	} else if (rc == 0) {
 		tell(q, end, out);
 	}
@@ -196,8 +196,8 @@ static int run(const struct tool_env *env, const cJSON *args, struct buf *out,
 static const struct tool_arg args[] = {
 	{ .name = "questions",
 	  .type = ARG_LIST,
-	  .description = "All that you want to know now, in the order in which"
-			 " it is asked.",
+	  .description =
+		  "All questions that you have now, in the order to ask them.",
 	  .required = true,
 	  .items = "{\"type\":\"object\",\"properties\":{"
 		   "\"question\":{\"type\":\"string\",\"minLength\":1},"

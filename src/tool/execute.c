@@ -268,18 +268,18 @@ static int run_background(const struct tool_env *env, const cJSON *args,
 	if (check(env->sandbox, order.command, timeout_s, err) ||
 	    jobs_start(env->sandbox, &order, &number, env->stop, err))
 		return -1;
-	buf_addf(out,
-		 "Started as job %u. It goes on in the background; job_output "
-		 "with job %u gives its output and state, job_kill ends it. "
-		 "%s%s",
-		 number, number,
-		 env->shares_sandbox
-			 ? "Who gave you this work is told when it has ended, "
-			   "you are not: job_output with wait waits for that."
-			 : "You are told when it has ended.",
-		 sandbox_keeps_processes(env->sandbox)
-			 ? ""
-			 : " It ends with this session.");
+	buf_addf(
+		out,
+		"Started as job %u. It runs in the background; job_output with "
+		"job %u gives its output and state, job_kill ends it. %s%s",
+		number, number,
+		env->shares_sandbox ? "Whoever gave you this work is told when "
+				      "it has ended, you are not: job_output "
+				      "with wait waits for that."
+				    : "You are told when it has ended.",
+		sandbox_keeps_processes(env->sandbox)
+			? ""
+			: " It ends with this session.");
 	return 0;
 }
 

@@ -40,7 +40,7 @@ static int begin_file(struct blob_stream *e, struct error *err)
 	    !str_is(oid, f->oid) || !str_is(type, "blob") ||
 	    !str_to_int(size, &e->left) || e->left < 0)
 		return error_set(err, ERR_PROTOCOL,
-				 "git cat-file has no object %s",
+				 "git does not have the object %s",
 				 e->next < e->n ? f->oid : "");
 	buf_clear(&e->line);
 	crypto_hash_sha256_init(&e->state);

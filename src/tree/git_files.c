@@ -38,9 +38,9 @@ static int check_entry(const struct git_files_walk *w, int dir,
 	if (fstatat(dir, name, &st, AT_SYMLINK_NOFOLLOW) < 0 ||
 	    S_ISREG(st.st_mode) || S_ISDIR(st.st_mode) || S_ISLNK(st.st_mode))
 		return 0;
-	error_set(w->err, ERR_CONFIG, "%s%s is a pipe or a device, no file",
+	error_set(w->err, ERR_CONFIG, "%s%s is a pipe or a device, not a file",
 		  path, name);
-	return error_hint(w->err, "git would wait for it: remove it");
+	return error_hint(w->err, "Remove it: git would wait for it.");
 }
 
 /* Closes fd. */

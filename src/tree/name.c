@@ -115,13 +115,14 @@ const char *name_refuse(struct str path, unsigned mode)
 	struct str name = { 0 };
 
 	if (!path.len)
-		return "is no name";
+		return "is not a valid name";
 	if (path.len >= PATH_MAX)
 		return "is too long";
 	if (path.ptr[0] == '/')
 		return "leaves the tree";
 	if (memchr(path.ptr, 0, path.len) || memchr(path.ptr, 1, path.len))
-		return "holds a control character that no listing can";
+		return "contains a control character, which no listing can "
+		       "have";
 	if (path.ptr[path.len - 1] == '/')
 		return "has an empty name in it";
 	while (!why && str_split(&rest, '/', &name))

@@ -167,7 +167,7 @@ static void name_beside(struct beside *b, const char *token)
 
 static int changed(const struct treefile_write *w, struct error *err)
 {
-	return error_set(err, ERR_BUSY, "%s was changed meanwhile", w->path);
+	return error_set(err, ERR_BUSY, "%s changed in the meantime", w->path);
 }
 
 static int write_link(const struct treefile_write *w, int dir, const char *name)

@@ -55,8 +55,8 @@ int user_index_lock(const char *index, const char *token, struct error *err)
 			error_set(err, ERR_BUSY,
 				  "another git is using the index: %s exists",
 				  lock);
-		error_hint(err, "Try again when it has ended; remove the file"
-				" if none runs.");
+		error_hint(err, "Try again when it has finished, or remove the "
+				"file if no git is running.");
 	}
 	unlink(temporary);
 	free(lock);

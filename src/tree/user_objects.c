@@ -28,8 +28,8 @@ struct object_walk {
 static int refuse(const struct object_walk *k, const char *path)
 {
 	return error_set(k->err, ERR_USAGE,
-			 "%s is a pipe, a device or leads nowhere: dcode does "
-			 "not let git read it",
+			 "dcode does not let git read %s: it is a pipe, a "
+			 "device or a link to nothing",
 			 path);
 }
 
@@ -120,7 +120,7 @@ char *user_objects_open(const struct user_repo *u, struct error *err)
 	if (!objects)
 		return NULL;
 	if (lstat(objects, &st) < 0 || !S_ISDIR(st.st_mode))
-		rc = error_set(err, ERR_USAGE, "%s is no directory", objects);
+		rc = error_set(err, ERR_USAGE, "not a directory: %s", objects);
 	if (rc == 0)
 		rc = check_store(&k, objects, 0);
 	if (rc == 0)

@@ -74,8 +74,8 @@ static int open_file(const char *directory, const char *name, int *fd,
 		close(*fd);
 	*fd = -1;
 	return error_set(err, ERR_USAGE,
-			 "%s/%s is a link, is reached through one, or is no "
-			 "regular file: dcode does not read it",
+			 "dcode does not read %s/%s: it is a link, is reached "
+			 "through one, or is not a regular file",
 			 directory, name);
 }
 
@@ -227,7 +227,8 @@ static void follow_file(struct user_repo *u, const char *root, const char *dot,
 	char *named = NULL;
 	char *real = NULL;
 
-	u->refused = "has a .git that names no directory which points back";
+	u->refused =
+		"has a .git that names a directory which does not point back";
 
 	if (line && str_starts(str_of(line), "gitdir: "))
 		named = path_join(root, line + strlen("gitdir: "));
@@ -238,7 +239,7 @@ static void follow_file(struct user_repo *u, const char *root, const char *dot,
 		u->git_dir = u->common ? xstrdup(real) : NULL;
 		u->refused = u->common ? NULL
 				       : "has a .git whose commondir names a "
-					 "repository that it is no worktree of";
+					 "repository without this worktree";
 	}
 	if (u->git_dir &&
 	    (!counts(u->git_dir, root) || !counts(u->common, root))) {

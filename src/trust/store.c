@@ -35,8 +35,9 @@ static int check_owner(const char *path, struct error *err)
 	if (!S_ISREG(st.st_mode) || st.st_uid != geteuid() ||
 	    st.st_mode & (S_IWGRP | S_IWOTH)) {
 		error_set(err, ERR_CONFIG,
-			  "%s is not used: others may write to it", path);
-		return error_hint(err, "chmod 600 %s, or remove it", path);
+			  "%s is not used, because others may write to it",
+			  path);
+		return error_hint(err, "Run chmod 600 %s, or remove it.", path);
 	}
 	return 0;
 }
@@ -56,7 +57,7 @@ cJSON *trust_store_read(const char *path, struct error *err)
 			cJSON_Delete(store);
 			store = NULL;
 			error_set(err, ERR_CONFIG, "%s is damaged", path);
-			error_hint(err, "remove it: dcode asks again");
+			error_hint(err, "Remove it; dcode asks again.");
 		}
 	}
 	buf_release(&text);

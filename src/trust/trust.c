@@ -202,12 +202,12 @@ void trust_explain(struct trust *t, const struct trust_entry *e,
 		buf_addf(out, "%s; %s allows it", why.message,
 			 flag_of(e->kind));
 	else if (denied)
-		buf_adds(out, "you said no; dcode asks again when it is "
-			      "started anew");
+		buf_adds(out,
+			 "you said no; dcode asks again at the next start");
 	else
 		buf_addf(out,
-			 "it comes with the project and was not allowed as it "
-			 "is now; start a chat in %s to be asked, or pass %s",
+			 "it comes with the project, and this version was not "
+			 "allowed; start a chat in %s to be asked, or pass %s",
 			 e->root, flag_of(e->kind));
 	buf_release(&files);
 }

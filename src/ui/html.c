@@ -814,11 +814,11 @@ void html_page_message(struct html *h, const struct message *message)
 	for (size_t i = 0; i < masked.n; i++)
 		add_part(h, masked.role, &masked.parts[i]);
 	if (masked.refused)
-		html_markup(h, "<p class=\"meta\">refused: not part of the"
-			       " conversation any more</p>\n");
+		html_markup(h, "<p class=\"meta\">refused: no longer part of "
+			       "the conversation</p>\n");
 	if (masked.cut)
-		html_markup(h, "<p class=\"meta\">cut: the rest of this answer"
-			       " never came</p>\n");
+		html_markup(h, "<p class=\"meta\">interrupted: the rest of "
+			       "this answer is missing</p>\n");
 	html_markup(h, "</section>\n");
 	message_release(&masked);
 }
@@ -828,8 +828,8 @@ void html_page_compaction(struct html *h, int64_t created)
 	html_markup(h, "<p class=\"meta compacted\">");
 	add_date(h, created);
 	html_markup(h, created > 0 ? " &#183; " : "");
-	html_markup(h, "compacted here: for the messages above the model got a"
-		       " summary and the newest of them</p>\n");
+	html_markup(h, "compacted here: the model has a summary of the "
+		       "messages above, and the newest of them</p>\n");
 }
 
 void html_page_patch(struct html *h, const char *name, struct str patch)

@@ -505,7 +505,9 @@ static void print_again(struct plain *p)
 {
 	end_line(p);
 	p->replaying = false;
-	note(p, "", STR("The text above is void: the answer begins again."));
+	note(p, "",
+	     STR("The connection broke; the answer starts over. Ignore the "
+		 "text above."));
 	p->shown.len = p->match;
 	p->text_clean = (struct sanitizer){ 0 };
 	sanitize_feed(&p->text_clean, buf_str(&p->shown), &p->out);
@@ -555,8 +557,8 @@ static void on_restart(struct plain *p, struct str why)
 	note(p, "Retrying: ", why);
 	if (p->shown.len && !p->no_stream)
 		note(p, "",
-		     STR("The text above is void unless the new answer"
-			 " begins with it."));
+		     STR("The connection broke; the answer may start over. If "
+			 "it does, ignore the text above."));
 	p->match = 0;
 	p->replaying = !p->no_stream && p->shown.len > 0;
 	if (p->no_stream && p->out.len >= p->kept) {
@@ -687,7 +689,7 @@ int plain_end(struct plain *p)
 	if (p->replaying) {
 		end_line(p);
 		p->replaying = false;
-		note(p, "", STR("The text above is void."));
+		note(p, "", STR("Ignore the text above."));
 	}
 	end_answer(p);
 	p->no_stream = false;

@@ -566,8 +566,8 @@ static void on_restart(struct transcript *t, struct str why)
 	add_note(t, "Retrying: ", why);
 	if (shown)
 		add_note(t, "",
-			 STR("The text above is void: the answer begins "
-			     "again."));
+			 STR("The connection broke; the answer starts over. "
+			     "Ignore the text above."));
 }
 
 static void on_thinking(struct transcript *t, struct str text)

@@ -48,7 +48,7 @@ static int on_data(void *arg, struct str chunk, struct error *err)
 
 	if (!page_is_text(f->res.content_type))
 		return error_set(err, ERR_USAGE,
-				 "%s is %s, which is no text: it is not read",
+				 "%s is %s, not text: it is not read",
 				 f->url.text, f->res.content_type);
 	buf_addstr(&f->body, chunk);
 	if (!f->body.over)
@@ -209,9 +209,10 @@ static int follow(struct page_visit *f, struct error *err)
 	int rc = 0;
 
 	if (!f->location.len)
-		rc = error_set(err, ERR_PROTOCOL,
-			       "HTTP %d of %s does not say where to",
-			       f->res.status, f->url.host);
+		rc = error_set(
+			err, ERR_PROTOCOL,
+			"HTTP %d of %s without an address to redirect to",
+			f->res.status, f->url.host);
 	else if (!web_url_join(&f->url, buf_str(&f->location), &next))
 		rc = error_set(err, ERR_LIMIT, "the redirect is too long");
 	else if (web_url_parse(&f->url, buf_str(&next), err) < 0)
@@ -233,8 +234,8 @@ static int check_status(const struct page_visit *f, struct error *err)
 {
 	if (f->res.status < 300)
 		return 0;
-	return error_set(err, ERR_REMOTE, "%.300s answers HTTP %d", f->url.text,
-			 f->res.status);
+	return error_set(err, ERR_REMOTE, "%.300s answered with HTTP %d",
+			 f->url.text, f->res.status);
 }
 
 static int go(struct page_visit *f, struct error *err)

@@ -65,8 +65,8 @@ static int check_end(const struct search_command *c, const struct proc_run *run,
 			       (int)said.len, said.len ? said.ptr : "");
 	}
 	buf_release(&said);
-	return rc < 0 ? error_hint(err, "the user set it as search_command of "
-					"[web] in config.toml")
+	return rc < 0 ? error_hint(err, "You set it as search_command of [web] "
+					"in config.toml.")
 		      : 0;
 }
 

@@ -84,8 +84,8 @@ static int post(const struct tavily *t, const char *url, struct str body,
 	if (rc == 0 && res->status >= 300)
 		rc = http_status_error(res, "Tavily", err);
 	if (rc < 0 && res->status == 401)
-		error_hint(err, "the user can store another key: dcode auth "
-				"set tavily");
+		error_hint(err,
+			   "You can store another key: dcode auth set tavily");
 	sodium_memzero(token, strlen(token));
 	free(token);
 	return rc;
@@ -96,8 +96,8 @@ static int refuse_address(const struct tavily *t, struct error *err)
 	error_set(err, ERR_CONFIG,
 		  "refusing to send Tavily's key to %.200s: https is required",
 		  t->base);
-	return error_hint(err, "the address is TAVILY_BASE_URL, or was stored "
-			       "with the key");
+	return error_hint(err, "The address is from TAVILY_BASE_URL, or was "
+			       "stored with the key.");
 }
 
 int search_tavily(const struct tavily *t, const struct web_query *q,

@@ -23,9 +23,9 @@ static int parse_port(struct web_url *url, struct str port, struct error *err)
 		return 0;
 	if (!isdigit((unsigned char)port.ptr[0]) || port.len > 5 ||
 	    !str_to_int(port, &number) || number < 1 || number > 65535)
-		return error_set(err, ERR_USAGE,
-				 "the URL's port is no number "
-				 "from 1 to 65535");
+		return error_set(
+			err, ERR_USAGE,
+			"the URL's port is not a number from 1 to 65535");
 	url->port = (unsigned)number;
 	return 0;
 }
@@ -38,11 +38,11 @@ static int check_host(struct web_url *url, bool brackets, struct error *err)
 	url->literal = address_parse(host, &a);
 	if (brackets != (url->literal && a.ss_family == AF_INET6))
 		return error_set(err, ERR_USAGE,
-				 "the URL's host is no name or address");
+				 "the URL's host is not a name or an address");
 	if (!url->literal && address_is_numeric(host))
 		return error_set(err, ERR_USAGE,
-				 "the URL's host is an odd spelling of an "
-				 "address: write a whole one, as 192.0.2.1");
+				 "the URL's host is an unusual spelling of an "
+				 "address: write it in full, like 192.0.2.1");
 	return 0;
 }
 
@@ -68,12 +68,12 @@ static int parse_host(struct web_url *url, struct str host, struct error *err)
 
 		if (c >= 0x80)
 			return error_set(err, ERR_USAGE,
-					 "the URL's host has characters that "
-					 "are no ASCII: write its xn-- form");
+					 "the URL's host has non-ASCII "
+					 "characters: write its xn-- form");
 		if (!isalnum(c) && !strchr(brackets ? ":." : "-._", c))
 			return error_set(err, ERR_USAGE,
 					 "the URL's host has a character that "
-					 "no host has");
+					 "is not allowed in hosts");
 		/* "a..b", ".a", "a.." */
 		if (c == '.' &&
 		    (i == 0 || i + 1 == host.len || host.ptr[i + 1] == '.'))

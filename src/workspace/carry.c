@@ -343,10 +343,9 @@ int carried_failed(const struct carried *out, const char *what,
 
 	if (!strcmp(out->status, "no_space")) {
 		error_set(err, ERR_REMOTE,
-			  "the disk of the sandbox has no "
-			  "room for %s",
-			  what);
-		return error_hint(err, "`df -h` there says which one is full.");
+			  "the sandbox's disk has no room for %s", what);
+		return error_hint(
+			err, "Run `df -h` there to see which disk is full.");
 	}
 	if (strcmp(out->status, "unpack") != 0)
 		return error_set(err, ERR_REMOTE,
@@ -354,10 +353,10 @@ int carried_failed(const struct carried *out, const char *what,
 				 out->status);
 	sanitize_line(said, &line);
 	error_set(err, ERR_REMOTE, "unpacking %s in the sandbox: %s", what,
-		  line.len ? line.ptr : "it has no tar that works");
+		  line.len ? line.ptr : "no working tar");
 	buf_release(&line);
-	return error_hint(err, "The sandbox needs tar (and gzip); busybox's"
-			       " will do.");
+	return error_hint(
+		err, "The sandbox needs tar (and gzip); busybox's are enough.");
 }
 
 void carried_release(struct carried *out)

@@ -69,14 +69,14 @@ static int run_commit(void *arg, const struct stop *stop, struct error *err)
 	if (rc == 0 && !str_starts(str_of(h.status), "ok "))
 		rc = error_set(err, ERR_REMOTE, "%s", h.status);
 	else if (rc == 0 && !strcmp(h.status, "ok failed"))
-		rc = error_set(err, ERR_REMOTE, "git failed there");
+		rc = error_set(err, ERR_REMOTE, "git failed in the sandbox");
 	buf_release(&h.out);
 	if (rc < 0)
-		return error_wrap(err, "the tree is no repository in the "
-				       "sandbox");
+		return error_wrap(
+			err, "the tree is not a repository in the sandbox");
 	if (j->terms.commits[0] && !strcmp(h.status, "ok git"))
 		return error_set(err, ERR_REMOTE,
-				 "the sandbox's git did not take the history");
+				 "git in the sandbox rejected the history");
 	return 0;
 }
 

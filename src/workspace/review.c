@@ -12,7 +12,7 @@ enum { OUTPUT_MAX = 256 << 20 };
 
 static const char in_ci[] = "runs in CI";
 static const char is_hook[] = "is run by git hooks";
-static const char by_git[] = "tells git what to do";
+static const char by_git[] = "configures git";
 
 /* Beginnings of paths where they end in "/", else whole paths. */
 static const struct {
@@ -71,7 +71,7 @@ const char *review_path(const struct protect *p, struct str path)
 			return by_git;
 	}
 	return p && protect_find(p, path).len
-		       ? "is protected: programs do what it says"
+		       ? "is protected: programs run what it says"
 		       : NULL;
 }
 
@@ -111,8 +111,7 @@ static int parse(struct review *v, struct str text, struct error *err)
 		if (!read_file(&text, &file, v->protect)) {
 			free(file.from);
 			return error_set(err, ERR_PROTOCOL,
-					 "git's list of changes makes no "
-					 "sense");
+					 "git's list of changes is invalid");
 		}
 		if (!(v->n & (v->n - 1)))
 			v->files = xrealloc(v->files, v->n ? v->n * 2 : 1,

@@ -304,7 +304,7 @@ static int on_content(void *arg, const struct batch_object *o,
 	c->at = o->i;
 	if (o->i >= c->n || strcmp(o->type, "blob") != 0)
 		return error_set(err, ERR_PROTOCOL,
-				 "git cat-file: an object went away");
+				 "git cat-file: an object disappeared");
 	return 0;
 }
 

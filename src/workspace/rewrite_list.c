@@ -141,8 +141,8 @@ static int begin_text(void *arg, const struct batch_object *o,
 	r->i = o->i;
 	r->total += o->size;
 	if (strcmp(o->type, "commit") != 0)
-		return error_set(err, ERR_NOT_FOUND, "commit %s is not here",
-				 c->oid);
+		return error_set(err, ERR_NOT_FOUND,
+				 "commit %s is missing here", c->oid);
 	if (o->size > TEXT_MAX || r->total > TEXTS_MAX)
 		return error_set(err, ERR_LIMIT, "commit %s is too large",
 				 c->oid);
@@ -217,7 +217,7 @@ int rewrite_list(struct rewrite *k, struct error *err)
 		sort_commits(k);
 	if (rc == 0 && k->n && k->commits[0].absent)
 		rc = error_set(err, ERR_NOT_FOUND,
-			       "the tree of commit %s is not here",
+			       "the tree of commit %s is missing here",
 			       k->commits[0].oid);
 	free(most);
 	buf_release(&text);

@@ -53,8 +53,8 @@ static int too_large(const struct scan_request *r, struct error *err)
 	error_set(err, ERR_LIMIT,
 		  "the changes in the sandbox are larger than %" PRId64 " MiB",
 		  r->total_max >> 20);
-	return error_hint(err, "If they may be: [workspace] fetch_mb = MIB in"
-			       " ~/.deepagents/config.toml");
+	return error_hint(err, "To allow that, set [workspace] fetch_mb = MIB "
+			       "in ~/.deepagents/config.toml.");
 }
 
 static int write_spool(void *arg, struct str bytes, struct error *err)
@@ -145,8 +145,7 @@ static int add_record(struct scan *s, struct str line, struct error *err)
 	    line.ptr[1] != ' ' || memchr(line.ptr, 0, line.len) ||
 	    s->n == RECORDS_MAX)
 		return error_set(err, ERR_PROTOCOL,
-				 "the sandbox's list of changes makes no "
-				 "sense");
+				 "the sandbox's list of changes is invalid");
 	if (record.kind == SCAN_BIG || record.kind == SCAN_IGNORED) {
 		struct str number = { rest.ptr, str_find(rest, ' ') };
 
@@ -179,8 +178,8 @@ static int64_t count_lines(struct str text)
 static int not_whole(struct error *err)
 {
 	error_set(err, ERR_PROTOCOL,
-		  "the sandbox's list of changes is not whole");
-	return error_hint(err, "Its disk may be full: `df -h` there");
+		  "the sandbox's list of changes is incomplete");
+	return error_hint(err, "Its disk may be full: run `df -h` there.");
 }
 
 /* "e LINES RECORDS" is the last line, and both numbers are right: without it
@@ -243,8 +242,8 @@ static int read_status(struct call *c, const char *status,
 		return 0;
 	if (!strcmp(status, "no_space"))
 		return error_set(err, ERR_REMOTE,
-				 "the disk of the sandbox has no room to list "
-				 "what changed there");
+				 "the sandbox's disk has no room to list what "
+				 "changed there");
 	if (!file && strncmp(status, "ok inline ", 10) != 0)
 		return error_set(err, ERR_REMOTE,
 				 "comparing the tree in the sandbox: %s",
@@ -335,9 +334,9 @@ static int restore_listing(struct call *c, const struct stop *stop,
 	if (rc == 0)
 		rc = run_script(c, stop, err);
 	if (rc == 0 && c->state)
-		rc = error_set(err, ERR_PROTOCOL,
-			       "the sandbox does not keep the list of files "
-			       "that was sent");
+		rc = error_set(
+			err, ERR_PROTOCOL,
+			"the sandbox has lost the list of files that was sent");
 	return rc;
 }
 

@@ -391,8 +391,8 @@ static int list_part(struct walk_part *p, const char *root, struct git *g,
 	if (rc == 0 && p->depth == 0 && !u.git_dir && bare_repo_above(root))
 		rc = error_set(err, ERR_USAGE,
 			       "%s is inside a bare git repository, which has "
-			       "no working tree: start dcode in one (git "
-			       "worktree add DIR)",
+			       "no working tree: start dcode in a working tree "
+			       "(git worktree add DIR)",
 			       root);
 	if (rc == 0)
 		rc = user_repo_copy_index(&u, &k->w->git, k->index, err);

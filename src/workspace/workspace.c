@@ -52,8 +52,8 @@ static int lock_use(struct workspace *w, const struct stop *stop,
 
 	if (fd < 0 && why.code == ERR_TIMEOUT && stop_check(stop, err) == 0) {
 		if (w->on_wait)
-			w->on_wait("waiting for another dcode, which packs "
-				   "what is kept of this tree");
+			w->on_wait("waiting for another dcode, which compacts "
+				   "its copy of this tree");
 		fd = path_lock_shared(file, &wait, err);
 	} else if (fd < 0) {
 		*err = why;

@@ -158,7 +158,7 @@ def test_params(aws, model, task, config):
 
 @pytest.mark.parametrize("line, wanted", [
     ('code_interpreter = "ghost"', "ghost not found"),
-    ('code_interpreter = "../x"', "no code interpreter"),
+    ('code_interpreter = "../x"', "id of a code interpreter"),
     ('workdir = "here"', "absolute path"), ('region = "x/y"', "AWS region")])
 def test_refused(aws, model, task, config, env, line, wanted):
     cloud = aws()

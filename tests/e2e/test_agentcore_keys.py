@@ -84,7 +84,7 @@ def test_credentials_file(aws, model, task, env, tmp_path, name):
     tried(task, cloud)
     env["AWS_PROFILE"] = "ghost"
     r = task()
-    assert r.status != 0 and "no such profile" in r.err
+    assert r.status != 0 and "unknown AWS profile" in r.err
 
 
 def test_config_file(aws, model, task, env, tmp_path):

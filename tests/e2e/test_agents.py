@@ -44,9 +44,9 @@ def test_an_agent_has_its_own_memory_and_skills(run, model, home):
 def test_a_new_agent_is_made_and_told(run, model, home):
     server = model([DONE])
     r = run(*RUN, "-a", "coder")
-    assert r.status == 0 and "The agent coder is new" in r.err
+    assert r.status == 0 and "Created the agent coder" in r.err
     assert (home / ".deepagents" / "coder" / "AGENTS.md").exists()
-    assert "is new" not in run(*RUN, "-a", "coder").err
+    assert "Created the agent" not in run(*RUN, "-a", "coder").err
     # What it holds at first is a comment, which no model sees.
     assert "agent_memory" not in system(server)
 
@@ -55,13 +55,13 @@ def test_names_that_lead_elsewhere_are_refused(run, model, home):
     model([DONE])
     for name in ("../x", "a/b", ".state", "", "bin", "-x", "a\nb"):
         r = run(*RUN, f"--agent={name}")
-        assert r.status == 2 and "cannot be the name of an agent" in r.err
+        assert r.status == 2 and "not a valid agent name" in r.err
     outside = home / "outside"
     outside.mkdir()
     make_agent(home, "real")
     (home / ".deepagents" / "link").symlink_to(outside)
     r = run("agents", "reset", "--agent", "link")
-    assert r.status == 1 and "is no directory" in r.err and outside.exists()
+    assert r.status == 1 and "not a directory" in r.err and outside.exists()
     assert "link" not in run("agents", "list").out
 
 
@@ -77,7 +77,7 @@ def test_the_default_is_that_of_the_settings(run, model, home, config):
         ("coder", True)]
     config("[agents]\ndefault = 'nosuch'\n")
     r = run(*RUN)
-    assert r.status == 0 and "there is no such agent" in r.err
+    assert r.status == 0 and "unknown agent" in r.err
     assert "MEMORY-OF-CODER" not in system(server)
     config("[agents]\nrecent = 'coder'\n")
     assert run(*RUN).status == 0
@@ -115,7 +115,7 @@ def test_reset_begins_an_agent_anew(run, home):
     assert r.status == 1 and "Source agent 'nosuch' not found" in r.err
     assert (folder / "AGENTS.md").read_text() == "OLD"
     r = run("agents", "reset", "--agent", "coder")
-    assert r.status == 2 and "--yes deletes it without asking" in r.err
+    assert r.status == 2 and "Add --yes to delete it without asking" in r.err
     assert (folder / "AGENTS.md").read_text() == "OLD"
     assert run("agents", "reset", "--agent", "coder", "--target",
                "other", "--yes").status == 0
@@ -179,7 +179,7 @@ def test_the_home_of_dcode_is_moved_by_an_export_alone(run, model, env, home,
     assert (other / ".state" / "dcode.db").exists()
     env["DEEPAGENTS_HOME"] = "other"
     r = run(*RUN)
-    assert r.status == 1 and "is no absolute path" in r.err
+    assert r.status == 1 and "is not an absolute path" in r.err
 
 
 def test_what_lies_in_a_moved_home_is_not_written(run, model, env, tmp_path):

@@ -93,7 +93,7 @@ def test_undo_brings_back_bytes_modes_times_and_the_index(
     assert tree(room.root) == before
     assert room.index() == index
     assert room.ref("base") == room.base
-    assert "no apply to take back" in run("apply", "--undo").err
+    assert "no apply to undo" in run("apply", "--undo").err
 
 
 def test_undo_passes_over_an_apply_that_found_all_of_it_here(
@@ -103,7 +103,7 @@ def test_undo_passes_over_an_apply_that_found_all_of_it_here(
     index = room.index()
     assert "Nothing to apply" in run("apply", "--index").err
     assert room.ref("base") == room.theirs and room.index() == index
-    assert "no apply to take back" in run("apply", "--undo").err
+    assert "no apply to undo" in run("apply", "--undo").err
 
 
 def test_undo_leaves_and_names_what_was_changed_since(run, room, tmp_path):
@@ -165,7 +165,7 @@ def test_another_branch_than_the_tree_came_from_needs_force(
     git(room.root, "checkout", "-q", "-b", "other")
     before = tree(room.root)
     done = run("apply")
-    assert done.status == 2 and "branch main, and this is other" in done.err
+    assert done.status == 2 and "branch main, but this is other" in done.err
     assert "--force" in done.err and tree(room.root) == before
     assert run("apply", "--force").status == 0
 
@@ -270,7 +270,7 @@ def test_branch_makes_a_commit_and_nothing_else(run, room, tmp_path, env):
     assert git(room.root, "rev-parse", "from/dcode^") == git(
         room.root, "rev-parse", "main")
     again = run("apply", "--branch", "from/dcode")
-    assert again.status == 2 and "exists already" in again.err
+    assert again.status == 2 and "already exists" in again.err
     assert run("apply", "--branch", "from/dcode", "--force").status == 0
     current = run("apply", "--branch", "main", "--force")
     assert current.status == 2 and "checked out" in current.err
@@ -349,7 +349,7 @@ def test_branch_of_changes_in_submodules_alone_is_refused(
     add_submodule(room, tmp_path)
     send(room, tmp_path, edit_submodule)
     done = run("apply", "--branch", "made")
-    assert done.status == 2 and "all that the sandbox changed" in done.err
+    assert done.status == 2 and "all changes are in submodules" in done.err
     assert git(room.root, "branch", "--list", "made") == ""
     assert run("apply").status == 0
     assert (room.root / "sub/lib/new").exists()
@@ -394,7 +394,7 @@ def test_a_patch_that_does_not_fit_or_leaves_the_tree_is_refused(
     assert run("apply", "--patch", tmp_path / "none").status == 1
     patch.write_text("no patch\n")
     none = run("apply", "--patch", patch)
-    assert none.status == 2 and "there is no patch in" in none.err
+    assert none.status == 2 and "the input contains no patch" in none.err
     assert "--allow-empty" not in none.err
     assert tree(room.root) == before
 

@@ -9,8 +9,8 @@ from test_apply import plant, ran, room, send, writes  # noqa: F401
 
 
 @pytest.mark.parametrize("name, why", [
-    ("", "no name for a branch"), ("a..b", "no name for a branch"),
-    ("main", "is checked out"), ("there", "exists already")])
+    ("", "not a valid branch name"), ("a..b", "not a valid branch name"),
+    ("main", "is checked out"), ("there", "already exists")])
 def test_a_run_whose_branch_cannot_be_made_asks_no_model(
         run, model, room, home, name, why):
     (home / ".gitconfig").write_text("[user]\nname=B\nemail=b@example.org\n")
@@ -36,7 +36,7 @@ def test_a_branch_that_became_impossible_says_what_to_type(
     state.index = take_it
     done = run("-n", "go", "-M", "anthropic:m", "--sandbox", "local", "-y",
                "--workspace", "repo", "--branch", "work")
-    assert done.status == 1 and "exists already" in done.err, done.err
+    assert done.status == 1 and "already exists" in done.err, done.err
     advice, = re.findall(r"dcode (apply \S+ --branch) OTHER", done.err)
     done = run(*advice.split(), "other")
     assert done.status == 0, done.err

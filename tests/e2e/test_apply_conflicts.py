@@ -209,7 +209,7 @@ def test_a_conflict_without_markers_stays_a_change_of_the_sandbox(
     before = tree(room.root)
     done = run("apply", "--conflicts")
     assert done.status == 1, done.err
-    assert "remains a change of the sandbox" in done.err
+    assert "is only in the sandbox" in done.err
     assert (room.root / "plain").read_text() == "agent's\n"
     assert check_base(room) == (1, ["f"])
     assert run("diff", "--name-only").out == "f\n"

@@ -78,7 +78,7 @@ def test_branch_writes_no_log_through_a_link(run, room, tmp_path, link):
     path.symlink_to(outside)
     before = sorted(outside.rglob("*"))
     done = apply(run, "--branch", "x")
-    assert done.status == 2 and f"{link} is a link" in done.err
+    assert done.status == 2 and f"{link}: it is a link" in done.err
     assert sorted(outside.rglob("*")) == before
     assert git(room.root, "branch", "--list", "x") == ""
     path.unlink()

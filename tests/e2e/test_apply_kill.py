@@ -92,7 +92,7 @@ def test_a_killed_apply_is_taken_back_whole(
             sides = [t[name][:2] for t in (before, after) if name in t]
             assert (mode, what) in sides, f"{name} is half written at {n}"
         said = undo()
-        taken_back += b"took back an apply that was cut" in said.stderr
+        taken_back += b"undid an interrupted apply" in said.stderr
         assert tree(room.root) == before, f"killed at {n}: {said.stderr}"
         assert room.index() == index and leftovers(room) == [], n
     assert taken_back, calls

@@ -188,7 +188,7 @@ def test_partial_leaves_out_what_files_that_git_ignores_are_in_the_way_of(
     before = tree_names(room.root)
     done = run(*args)
     assert done.status == 1 and f"  {way}\n" in done.err, done.err
-    assert "--partial takes the rest" in done.err
+    assert "--partial applies the rest" in done.err
     assert tree_names(room.root) == before
     done = run(*args, "--partial", "--json")
     assert done.status == 0, done.out + done.err

@@ -76,7 +76,7 @@ def test_interactive_asks_for_a_mode_by_itself_and_for_kinds_as_one(
     status, seen = type_answers(command, env, room.root,
                                 ["n", "n", "n", "n"])
     assert status == 0 and tree(room.root) == before
-    assert "Nothing was taken." in seen
+    assert "Nothing was chosen." in seen
     status, seen = type_answers(command, env, room.root,
                                 ["n", "y", "n", "y"])
     assert status == 0, seen

@@ -42,7 +42,7 @@ def test_no_branch_is_called_head(run, room, tmp_path):
     (room.home / ".gitconfig").write_text(
         "[user]\nname = Ben\nemail = ben@example.org\n")
     done = run("apply", "--branch", "HEAD")
-    assert done.status == 2 and "no name for a branch" in done.err
+    assert done.status == 2 and "not a valid branch name" in done.err
     assert git(room.root, "for-each-ref", "refs/heads/HEAD") == ""
     assert run("apply", "--branch", "HEADS").status == 0
 
@@ -108,13 +108,13 @@ def test_a_forced_undo_unstages_what_an_undo_before_it_left(
     assert run("apply", "--undo").status == 1
     left = run("apply", "--undo")
     assert left.status == 1 and "--undo --force" in left.err
-    assert "Took back" not in left.err
+    assert "Undone" not in left.err
     assert staged(room) == ["M\ta", "A\tagain", "D\tb", "A\tmine", "A\tnew"]
     undone = run("apply", "--undo", "--force")
     assert undone.status == 0, undone.err
-    assert "Took back what was staged" in undone.err
+    assert "Unstaged what was applied" in undone.err
     assert git(room.root, "status", "--porcelain") == "A  mine\n"
-    assert "no apply to take back" in run("apply", "--undo", "--force").err
+    assert "no apply to undo" in run("apply", "--undo", "--force").err
 
 
 def test_an_index_that_an_undo_took_back_is_left_by_the_next_one(
@@ -183,8 +183,8 @@ def test_apply_names_files_that_make_programs_run(run, room, tmp_path):
     room.send(tmp_path, change)
     done = run("apply")
     assert done.status == 0, done.err
-    assert "Look at .github/workflows/ci.yml: it " in done.err
-    assert "Look at a" not in done.err
+    assert "Check .github/workflows/ci.yml: it " in done.err
+    assert "Check a" not in done.err
 
 
 def test_what_is_picked_from_hides_nothing(

@@ -88,8 +88,9 @@ def test_a_file_that_is_written_is_compared_with_what_it_held(live, work):
 
 
 @pytest.mark.parametrize("content, note", [
-    (b"\xff\x00three", "not text"), (b"x" * (1 << 20) + b"three", "too large"),
-    (b"four", "the call will fail")], ids=["bytes", "large", "another"])
+    (b"\xff\x00three", "not a text file"),
+    (b"x" * (1 << 20) + b"three", "too large"),
+    (b"four", "the edit will fail")], ids=["bytes", "large", "another"])
 def test_a_file_that_cannot_be_compared_is_named_and_the_call_shown(
         live, work, content, note):
     (work / "notes.txt").write_bytes(content)
@@ -242,7 +243,7 @@ def test_always_can_be_kept_in_the_users_config(live, work, env):
     s.until("config.toml")
     s.type("/approvals remove 1")
     s.keys("Enter")
-    s.until("asked about again")
+    s.until("asks about this call again")
     assert "echo it" not in open(path, encoding="utf-8").read()
 
 
@@ -476,5 +477,5 @@ def test_a_call_with_a_secret_is_not_kept_in_the_config(live, work, env):
     s.until("y yes")
     s.keys("A")
     s.until("done.")
-    assert "holds a secret" in s.text(True).replace("\n", " ")
+    assert "contains a secret" in s.text(True).replace("\n", " ")
     assert "sekrit" not in open(path, encoding="utf-8").read()

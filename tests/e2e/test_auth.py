@@ -77,8 +77,9 @@ def test_from_a_pipe(auth, home):
 def test_mistakes(auth, env, config):
     assert "Error: no API key received on stdin." in \
         auth("set", "openai", key=" \n", status=1).err
-    assert "no API key" in auth("set", "openai", key="a b", status=1).err
-    assert "no API key" in auth("set", "openai", key="a\x1b[1m", status=1).err
+    assert "not an API key" in auth("set", "openai", key="a b", status=1).err
+    assert "not an API key" in \
+        auth("set", "openai", key="a\x1b[1m", status=1).err
     assert "longer than" in \
         auth("set", "openai", key="x" * 20000, status=1).err
     assert "environment variable NOPE is not set or is empty." in \
@@ -89,7 +90,7 @@ def test_mistakes(auth, env, config):
         auth("set", "local", key=KEY, status=1).err
     assert "http" in auth("set", "openai", "--base-url", "ftp://x", key=KEY,
                           status=1).err
-    assert "never given on the command line" in \
+    assert "do not put a key on the command line" in \
         auth("set", "openai", "sk-shown", key="", status=2).err
     assert "--from-env is an option of dcode auth set" in \
         auth("list", "--from-env", "X", status=2).err
@@ -289,7 +290,7 @@ def test_in_the_chat(terminal, auth, model):
     t.type("/auth\n")
     t.until(" missing\r\n\r\n> ")
     t.type("/auth frob\n")
-    t.until("there is no 'auth frob'\r\n\r\n> ")
+    t.until("unknown command 'auth frob'\r\n\r\n> ")
     t.type("/quit\n")
     assert t.end() == 0
     assert KEY not in t.seen
@@ -327,7 +328,7 @@ def test_a_passphrase(terminal, auth, env, home, model, run):
     t.type(KEY + "\n")
     t.until("New passphrase")
     t.type(PHRASE + "\n")
-    t.until("again: ")
+    t.until("Repeat the passphrase: ")
     t.type(PHRASE + "\n")
     t.until("Stored credential")
     assert t.end() == 0 and PHRASE not in t.seen
@@ -345,7 +346,7 @@ def test_a_passphrase(terminal, auth, env, home, model, run):
     t = terminal("auth", "status", "anthropic")
     t.until("Passphrase of the stored keys: ")
     t.type("wrong\n")
-    t.until("Once more: ")
+    t.until("Try again: ")
     t.type(PHRASE + "\n")
     t.until("stored")
     assert t.end() == 0 and PHRASE not in t.seen
@@ -354,11 +355,11 @@ def test_a_passphrase(terminal, auth, env, home, model, run):
 def test_two_different_passphrases(terminal, auth, home):
     t = terminal("auth", "set", "openai", "--passphrase")
     for words, text in (("not shown): ", KEY), ("New passphrase", "one"),
-                        ("again: ", "two")):
+                        ("Repeat the passphrase: ", "two")):
         t.until(words)
         t.type(text + "\n")
     assert t.end() == 1
-    assert "not the same" in t.seen
+    assert "passphrases differ" in t.seen
     assert not (home / STATE / "credentials").exists()
 
 

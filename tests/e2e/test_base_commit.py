@@ -79,7 +79,7 @@ def test_the_history_of_a_large_tree_is_there_for_the_first_command(
     said = results(task.server)
     assert "second" in said and "first" in said
     assert " M f1" in said and "?? big" in said and "f2" not in said
-    assert "did not take" not in r.err
+    assert "rejected the history" not in r.err
 
 
 def wait_for_request(server):
@@ -194,10 +194,10 @@ def test_a_chat_says_at_a_later_turn_that_the_commit_failed(
     listing.with_suffix(".uncommitted").write_bytes(b"topic/x\0late\0\0")
     c = begin(talk, HELLO, "-r", "--sandbox", "local")
     c.say("!echo now-$((1+1))", "now-2")  # waits for the commit
-    c.say("hi", "is no repository in the sandbox")
+    c.say("hi", "is not a repository in the sandbox")
     c.until("Hello there.")
-    assert "git failed there" in c.text()
+    assert "git failed in the sandbox" in c.text()
     c.say("hi again", "Hello there.", 2)
-    assert c.text().count("is no repository in the sandbox") == 1
+    assert c.text().count("is not a repository in the sandbox") == 1
     c.say("/quit", "dcode -r ")
     assert c.status() == 0

@@ -134,8 +134,8 @@ def test_an_editor_writes_the_draft(live, env):
 
 
 @pytest.mark.parametrize("pager, said", [
-    ("/no/such/pager", "the pager ended with status 127"),
-    ("cat", "line 299"), ("false", "the pager ended with status 1")])
+    ("/no/such/pager", "the pager exited with status 127"),
+    ("cat", "line 299"), ("false", "the pager exited with status 1")])
 def test_a_long_output_is_paged(live, env, pager, said):
     env["PAGER"] = pager
     s, _ = live([execute("seq -f 'line %g' 0 299"), HELLO["turns"][0]],

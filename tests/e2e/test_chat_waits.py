@@ -105,7 +105,7 @@ def test_two_interrupts_at_the_end_leave_at_once(begin, vendor):
     t.type("\x03")
     t.wait(0.3)
     t.type("\x03")
-    t.watch("left at once")
+    t.watch("stopped without cleaning up")
     assert time.monotonic() - began < 6
 
 

@@ -348,7 +348,7 @@ def test_an_empty_sandbox_name_is_not_the_default(model, run, config):
 def test_a_command_refuses_the_options_of_a_run(run, line, option, command):
     r = run(*line.split())
     assert r.status == 2 and not r.out
-    assert f"--{option} is an option of a run, not of dcode {command}\n" in \
+    assert f"--{option} cannot be used with dcode {command}\n" in \
         r.err
 
 

@@ -127,7 +127,7 @@ def test_the_patch_does_not_depend_on_the_history(task, start, work):
     (work / "later").write_text("l\n")
     r = start("-r", "-n", "go", "--history", "9", cwd=work).wait()
     assert "history:" not in r.err  # it is not sent again
-    assert "✓ Sent what changed here: 1 file" in r.err
+    assert "✓ Sent your changes: 1 file" in r.err
 
 
 @pytest.mark.parametrize("n,commits", [(1, 1), (2, 2), (3, 3), (99, 5)])
@@ -187,7 +187,7 @@ def test_a_partial_clone_is_not_fetched(task, work):
     r, said = send(task, 50, "git status --short; git log --oneline --stat;"
                    " git fsck 2>&1; echo =$?")
     assert "history: 2 commits, 1 of them rewritten" in r.err
-    assert "1 contents of earlier files are not in this partial" in r.err
+    assert "1 earlier file versions are not sent: this partial" in r.err
     assert "=0" in said and " D " not in said
 
 
@@ -195,10 +195,10 @@ def test_repositories_without_commits_and_directories_send_none(task, home):
     work = home.parent / "work"
     (work / "a").write_text("a")
     r, said = send(task, 5, "ls -A")
-    assert "no history: work has no commits here" in r.err
+    assert "no history: work has no commits" in r.err
     git(work, "init", "-q")
     r, said = send(task, 5, "git log --format=%s")
-    assert "no history: work has no commits here" in r.err
+    assert "no history: work has no commits" in r.err
     assert "as it was when dcode sent it" in said
 
 

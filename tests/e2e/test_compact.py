@@ -228,7 +228,7 @@ def test_what_was_taken_out_is_found_again(long):
     assert "fact-3: the value of number 3 is 23757" in results[0]["content"]
     assert "-- message 9:" in results[0]["content"]
     assert results[1]["content"].count("is 23757.") > 40
-    assert "There is no such message" in results[2]["content"]
+    assert "Unknown message" in results[2]["content"]
     assert [e["is_error"] for e in results] == [False, False, True]
 
 
@@ -236,11 +236,11 @@ def test_context_says_what_fills_the_window(talk):
     c = begin(talk, CHATTY)
     c.ask("apples")
     c.until("A long answer.")
-    seen = c.say("/context", "free; compacted from")
+    seen = c.say("/context", "free; dcode compacts at")
     used = c.server.requests[0]["tokens"]
     assert f"(lastreported{used})" in "".join(seen.split()), seen
-    for part in ("system text", "descriptions of tools", "your messages",
-                 "answers and thinking", "tokens go with the next message"):
+    for part in ("system prompt", "tool descriptions", "your messages",
+                 "answers and thinking", "Next request: about"):
         assert part in seen
 
 
@@ -248,7 +248,7 @@ def test_an_assumed_window_is_told_with_what_to_set(talk):
     c = begin(talk, CHATTY)
     for n, command in enumerate(("/tokens", "/context"), 1):
         seen = c.say(command, "max_input_tokens = ", n)
-        for part in ("of anthropic:m is not known: 128000 tokens are assumed",
+        for part in ("of anthropic:m is unknown; dcode assumes 128000 tokens",
                      "[models.providers.anthropic.profile]"):
             assert seen.count(part) == n
 
@@ -256,7 +256,7 @@ def test_an_assumed_window_is_told_with_what_to_set(talk):
 def test_a_known_window_is_not_called_assumed(talk):
     c = talk(CHATTY, "-M", "anthropic:claude-opus-5")
     c.say("/tokens", "No token usage yet")
-    c.say("/context", "free; compacted from")
+    c.say("/context", "free; dcode compacts at")
     assert "assumed" not in c.text()
 
 
@@ -281,7 +281,7 @@ def three(c):
 def test_what_would_not_get_shorter_stays_as_it_was(talk):
     c = begin(talk, {**CHATTY, "turns": [{"text": "A long answer."}]})
     three(c)
-    c.say("/compact", "Nothing to gain: about ")
+    c.say("/compact", "Compacting would save nothing: about ")
     before, after = map(int, re.search(
         r"about(\d+)->(\d+)tokens", "".join(c.text().split())).groups())
     assert after > before
@@ -311,7 +311,7 @@ def test_an_interrupted_compaction_changes_nothing(talk):
     c.say("/compact")
     c.until(lambda _: len(c.server.requests) == 4)
     c.keys("C-c")
-    c.until("Interrupted: the conversation is as it was.")
+    c.until("Interrupted: the conversation is unchanged.")
     c.ask("the fourth")
     sent = texts(c.server.requests[4])
     assert "apples" in sent and "plums" in sent and SUMMARY not in sent
@@ -351,7 +351,7 @@ def test_a_summary_that_fails_changes_nothing(talk):
     c = begin(talk, {**CHATTY, "window": {**CHATTY["window"], "summary": ""}})
     three(c)
     c.say("/compact", "the conversation was not compacted: ")
-    c.until("the model wrote no summary")
+    c.until("the model returned no summary")
     c.ask("the fourth")
     sent = texts(c.server.requests[-1])
     assert "apples" in sent and "plums" in sent and "read_history" not in sent
@@ -368,7 +368,7 @@ max_input_tokens = 16000
     for n, prompt in enumerate(("apples", "pears", "plums")):
         c.ask(prompt)
         c.until(f"end-{n}")
-    c.say("/model other:big", "The model is other:big now")
+    c.say("/model other:big", "The model is other:big from")
     n = len(c.server.requests)
     c.say("the fourth")
     c.until(lambda _: len(c.server.requests) >= n + 2)
@@ -388,7 +388,7 @@ def test_a_summary_is_cut_where_it_would_be_longer_than_what_it_replaces(
     n = len(c.server.requests)
     c.ask("the fourth")
     sent = texts(c.server.requests[n])
-    assert "bytes of the summary are left out here" in sent
+    assert "bytes of the summary are left out" in sent
     assert "read_history shows the whole" not in sent
     assert "apples" not in sent
     assert c.server.requests[n]["bytes"] < \

@@ -36,7 +36,7 @@ def put(tmp_path):
 def test_nothing_set(run):
     r = run("config")
     assert (r.status, r.err) == (0, "")
-    assert r.out.startswith("Not shown: ")
+    assert r.out.startswith("Unset and default settings")
     r = run("config", "-v")
     assert r.status == 0
     assert "sandboxes.copy_limit" in r.out and "16384" in r.out

@@ -201,7 +201,7 @@ def test_a_snapshot_is_made(daytona, model, task, run):
     assert "kept" in results(server)[0]
     cloud.snapshots["bad"] = "error"
     r = run("sandbox", "snapshot", "--sandbox", "daytona", kept.id, "bad")
-    assert r.status != 0 and "there is a snapshot 'bad'" in r.err
+    assert r.status != 0 and "a snapshot 'bad'" in r.err
     assert cloud.left() == [kept.id]
 
 

@@ -197,7 +197,8 @@ def test_attach(deno, model, task):
 
 @pytest.mark.parametrize("id, wanted", [
     ("sbx_ord_0123456789abcdefghjk", "sandbox not found"),
-    ("sbx_../../x", "no sandbox id"), ("dcode-abcdefgh", "no sandbox id")])
+    ("sbx_../../x", "not a sandbox id"),
+    ("dcode-abcdefgh", "not a sandbox id")])
 def test_attach_to_nothing(deno, model, task, id, wanted):
     deno()
     model([DONE])

@@ -121,7 +121,7 @@ def test_work_without_a_tree_is_named_before_it_goes(task, work, home):
     for flag in "--keep", "--download PATH", "--workspace repo":
         assert flag in end.err
     end = task([execute("echo x >b"), wrote, wrote, DONE], "-y").wait()
-    assert ("Lost with the sandbox: a; what its commands have written\n"
+    assert ("Lost with the sandbox: a; what commands wrote\n"
             in end.err)
     for options in ("-q",), ("--keep",):
         end = task([wrote, DONE], "-y", *options).wait()
@@ -139,7 +139,7 @@ def test_what_is_not_saved_is_named_before_it_goes(task, work, home, config):
     wrote = {"tool_calls": [call("write_file", file_path="a", content="x")]}
     end = task([wrote, execute("echo 2 >src/main.c"), DONE], *tree).wait()
     assert end.status == 0 and "Saved" not in end.err
-    assert "a; what its commands have written\n" in end.err
+    assert "a; what commands wrote\n" in end.err
     assert "[workspace] save = false" in end.err
     for options in ("--apply",), ("--keep",):
         end = task([wrote, DONE], *tree, *options).wait()
@@ -161,7 +161,7 @@ def test_diff_prints_the_exact_patch(kept, run, work, home):
     assert "diff --git a/src/main.c b/src/main.c" in end.out
     assert "deleted file mode 100644" in end.out
     assert "GIT binary patch" in end.out and "\033[31mred" in end.out
-    assert "Look at .github/workflows/ci.yml: it runs in CI" in end.err
+    assert "Check .github/workflows/ci.yml: it runs in CI" in end.err
     assert "Refused: out is a link that leaves the tree" in end.err
     assert "y.o" not in end.out
     assert patches(home) == []  # it lives
@@ -211,7 +211,7 @@ def test_removing_a_kept_sandbox_saves_first(kept, run, home):
     assert str(saved) in run("threads", "show", "latest").out
     end = run("diff")  # what was last seen there
     assert end.status == 0 and "+int changed;" in end.out
-    assert "this is what was last seen there" in end.err
+    assert "this is its last known state" in end.err
 
 
 @pytest.mark.parametrize("box", ["local"], indirect=True)
@@ -246,7 +246,7 @@ def test_a_terminal_shows_controls_and_no_secrets(kept, dcode, env, home):
 def test_the_rest_is_applied_only_when_the_user_says_so(kept, run, work):
     end = run("apply")
     assert end.status == 1 and "Refused: out is a link" in end.err
-    assert "--partial takes the rest" in end.err
+    assert "--partial` applies the rest" in end.err
     assert (work / "src/main.c").read_text() == "int main2;\n"
     end = run("apply", "--partial")
     assert end.status == 0, end.err
@@ -264,7 +264,7 @@ def test_what_was_refused_is_known_when_the_sandbox_is_gone(kept, run, work):
     assert live.status == 1 and "Refused: out is a link" in live.err
     assert run("sandbox", "rm", row["name"]).status == 0
     end = run("apply")
-    assert end.status == 1 and "what was last seen there" in end.err
+    assert end.status == 1 and "its last known state" in end.err
 
     def refused(text):
         return sorted(line for line in text.splitlines()
@@ -294,7 +294,7 @@ def test_what_is_too_large_to_be_saved_is_named_and_the_rest_is_saved(
     changes = json.loads(end.out.splitlines()[-1])["changes"]
     assert (changes["patch"], changes["files"]) == (str(saved), 3)
     assert changes["left"] == 1
-    missing = ("big3 (0.7 MB) is more than [workspace] fetch_mb lets come")
+    missing = ("big3 (0.7 MB) does not fit into [workspace] fetch_mb")
     assert f"Lost with the sandbox: {missing}" in end.err
     show = run("threads", "show", "latest")
     assert f"          Left: {missing}\n" in show.out

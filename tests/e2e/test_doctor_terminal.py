@@ -39,14 +39,14 @@ def test_a_terminal_that_can_all_of_it(doctor):
     seen = doctor(KITTY + LIGHT + DEVICE, SYNC + DEVICE)
     assert "kitty keyboard protocol: Shift+Enter is a new line" in seen
     assert "synchronized (mode 2026)" in seen
-    assert "light, as the terminal's background is" in seen
+    assert "light, like the terminal's background" in seen
 
 
 def test_a_terminal_that_can_little(doctor):
     seen = doctor(DEVICE, DEVICE)
     assert "no kitty keyboard protocol" in seen
     assert "not synchronized" in seen
-    assert "dark: the terminal does not tell" in seen
+    assert "dark: the terminal does not report" in seen
 
 
 def test_a_terminal_that_never_answers_is_waited_for_half_a_second(doctor):
@@ -67,7 +67,7 @@ def test_without_a_terminal_nothing_is_asked(run, env):
     checks = {c["name"]: c for c in json.loads(r.out)["data"]["checks"]
               if c["section"] == "terminal"}
     assert list(checks) == ["screen"]
-    assert "no terminal here" in checks["screen"]["text"]
+    assert "not checked, because" in checks["screen"]["text"]
     assert "\x1b" not in r.out
 
 

@@ -101,7 +101,7 @@ def test_a_thread_that_went_on_elsewhere_keeps_its_tree(
     assert end.status == 0 and "+int changed;" in end.out, end.err
     end = start("apply", first["thread"], cwd=tmp_path / "other").wait()
     assert end.status == 1, end.err
-    assert "is that of another directory" in end.err
+    assert "belongs to another directory" in end.err
     assert "Run this in the directory that it was sent from." in end.err
     end = start("diff", first["thread"], cwd=tmp_path / "other").wait()
     assert end.status == 0 and "+int changed;" in end.out, end.err
@@ -143,7 +143,7 @@ def test_a_thread_comes_back_to_its_sandbox_of_the_provider_asked_for(
 
 def test_a_copy_starts_with_its_own_sandbox_and_says_so(
         first, run, model, work):
-    take = f"`--sandbox local --sandbox-id {first['id']}` goes on in it."
+    take = f"`--sandbox local --sandbox-id {first['id']}` continues in it."
     end = go_on(run, model, first, "cat src/main.c; echo copy >mine",
                 "--fork", "--sandbox", "local", "--workspace", "repo")
     assert f"Thread {first['thread']} keeps its own sandbox (local " \
@@ -165,7 +165,7 @@ def test_a_thread_without_its_own_sandbox_says_where_that_is(
     end = go_on(run, model, first, "true", "--sandbox", "none")
     assert stays + "stays as it is: the tools of this run act on this " \
         "machine." in end.err, end.err
-    assert f"`dcode -r {first['thread']} --sandbox local` goes on in it." \
+    assert f"`dcode -r {first['thread']} --sandbox local` continues in it." \
         in end.err
     end = go_on(run, model, first, "true", "--sandbox", "none", "-q")
     assert "own sandbox" not in end.err
@@ -197,7 +197,7 @@ def test_a_saved_patch_is_named_when_its_thread_goes(first, run, home):
 def test_prune_counts_every_sandbox_that_a_thread_leaves(first, run, model):
     go_on(run, model, first, "true", "--sandbox", "none")
     end = run("threads", "prune", "--keep", "0")
-    assert "1 of their sandboxes are still there" in end.err
+    assert "1 of their sandboxes still exist" in end.err
     row, = json.loads(run("sandbox", "list", "--json").out)["data"]
     assert row["label"] == first["label"]
 
@@ -231,6 +231,6 @@ def test_a_sandbox_that_has_lost_its_listing_is_synced_all_the_same(
     for name in ("one", "two", "three"):
         (work / name).write_text("local\n" * 200_000)
     end = go_on(run, model, first, "cat three | wc -l")
-    assert "Sent what changed here: 3 files" in end.err
+    assert "Sent your changes: 3 files" in end.err
     there, = boxes.glob("*/workspace/three")
     assert there.read_text() == "local\n" * 200_000

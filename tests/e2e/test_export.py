@@ -150,7 +150,7 @@ def test_the_patch_comes_along_when_asked_and_is_only_put_aside(
         model, run, env, home, elsewhere, tmp_path):
     name = talk(model, run, env)
     r = run("threads", "export", name, "none.json", "--with-patch")
-    assert r.status == 0 and "no patch of thread " + name in r.err
+    assert r.status == 0 and name + " has no saved patch" in r.err
     binary = b"diff --git a/x b/x\n\x00\xff" + b"+y\n" * 40000
     folder = patches(home)
     (folder / f"{name}-2.patch").write_bytes(b"old")
@@ -184,7 +184,7 @@ def test_a_secret_in_a_patch_is_told(model, run, env, home):
     path = patches(home) / f"{name}-1.patch"
     path.write_bytes(b"x" * 49140 + SECRET.encode())  # over a chunk's end
     r = run("threads", "export", name, "a.json", "--with-patch")
-    assert r.status == 0 and f"{path} holds a known secret" in r.err
+    assert r.status == 0 and f"{path} contains a known secret" in r.err
     r = run("threads", "export", name, "-", "--html", "--with-patch")
     assert r.status == 0 and "sekret" not in r.out
     path.write_bytes(b"nothing")
@@ -266,7 +266,8 @@ def test_an_import_brings_no_control_to_the_terminal(run, tmp_path):
     assert data["model"] == "" and data["updated_at"] < "2100"
     assert data["sandbox"]["provider"] == "docker"
     assert data["sandbox"]["label"] == ""
-    assert "docker abc, is on offer" in run("threads", "import", "f.json").out
+    r = run("threads", "import", "f.json")
+    assert "Its file names a sandbox, docker abc" in r.out
 
 
 def test_an_import_that_has_no_room_is_refused_whole(run, config, tmp_path):
@@ -382,8 +383,8 @@ def test_a_new_sandbox_in_place_of_the_offered_one_is_said(
     model(JUST_SAY)
     r = run("-n", "look", "-r", "latest", *M, "--sandbox", "local")
     assert r.status == 0, r.err
-    assert (f"--sandbox local --sandbox-id {offered} goes on in the sandbox "
-            "that the file names" in r.err)
+    assert (f"--sandbox local --sandbox-id {offered} continues in "
+            f"the sandbox that the file names" in r.err)
     assert "This run makes a new one." in r.err
     assert run("sandbox", "exec", offered, "--", "cat f").out == "offered\n"
     model(JUST_SAY * 2)  # it has one of its own by now

@@ -39,12 +39,12 @@ def test_a_no_for_the_place_of_a_switch_holds_in_a_chat_that_asks_nothing(
         allow_all(c)
     c.say("go", "First.")
     c.say(f"/sandbox switch local {foreign}", QUESTION)
-    c.say(answer, "in a sandbox of local now")
+    c.say(answer, "now run in a sandbox of local")
     c.say("go on")
     seen = c.until(lambda t: "Second." in t or "y yes" in t or
                    "Allow it?" in t.split(QUESTION)[1])
     assert ("Second." in seen) == (answer == "y")
-    assert ("You are asked about each call now." in seen) == (answer == "n")
+    assert ("dcode now asks about each call." in seen) == (answer == "n")
 
 
 @pytest.mark.parametrize("answer", ["n", "y"])

@@ -20,14 +20,14 @@ def test_always_in_a_sandbox_is_for_that_one_and_outlasts_a_switch(
     s.until("done.")
     s.type("/sandbox switch local")
     s.keys("Enter")
-    s.until("in a sandbox of local now")
+    s.until("now run in a sandbox of local")
     seen = go(s)  # another one: asked about again
     assert box not in seen.split("wants to")[-1]
     s.keys("y")
     s.until(lambda t: t.count("done.") == 2, True)
     s.type(f"/sandbox switch local {box}")
     s.keys("Enter")
-    s.until(lambda t: t.count("in a sandbox of local now") == 2, True)
+    s.until(lambda t: t.count("now run in a sandbox of local") == 2, True)
     s.type("go")
     s.keys("Enter")
     s.until(lambda t: t.count("done.") == 3, True)  # without a question

@@ -103,7 +103,7 @@ def test_a_guard_whose_event_is_misspelled_refuses(write, work, model, run,
     write(**{name: [hook("true")]})
     model([TOUCH, DONE])
     r = run("-n", "x", *HOW)
-    assert f"there is no event '{name}'" in r.err
+    assert f"unknown event '{name}'" in r.err
     assert (work / "log").exists() is not refuses, r.err
     assert ("its name is misspelled" in r.err) is refuses
 
@@ -245,7 +245,7 @@ def test_that_of_another_project_is_a_warning(write, work, model, run, how):
 def test_the_chat_asks_whether_to_go_on_without_it(write, work, live, answer,
                                                    args):
     unreadable(write(PreToolUse=[hook("exit 2")]), "json")
-    s, _ = live([DONE], args=args, ready="Go on without this file? [y/N]")
+    s, _ = live([DONE], args=args, ready="Continue without this file? [y/N]")
     s.type(answer)
     s.keys("Enter")
     if answer == "y":
@@ -269,10 +269,10 @@ def test_a_reload_keeps_the_hooks_that_there_were(write, work, live):
     unreadable(path, "json")
     s.type("/reload")
     s.keys("Enter")
-    s.until("Go on without this file? [y/N]")
+    s.until("Continue without this file? [y/N]")
     s.type("n")
     s.keys("Enter")
-    s.until("as before")
+    s.until("settings are unchanged")
     s.type("go")
     s.keys("Enter")
     s.until("done.")
@@ -313,7 +313,7 @@ def test_an_allowed_hook_that_names_no_file_says_so(write, work, model, run,
     write(True, PostToolUse=[hook(words)])
     model([DONE])
     r = run("-n", "x", *HOW, "--trust-project-hooks")
-    said = "any change of the project runs unasked"
+    said = "changes to the project run without another question"
     assert (said in r.err) != named, r.err
     s, _ = live([DONE], args=["--plain"], ready="[y/N]")
     assert (said in " ".join(s.text().split())) != named

@@ -31,7 +31,7 @@ def test_a_hook_that_asks_where_nobody_is_refuses_and_says_why(write, work,
     write(PreToolUse=[hook(own("PreToolUse", permissionDecision="ask"))])
     server = model([TOUCH, DONE])
     assert run("-n", "x", *HOW).status == 4
-    assert "hook of the user's wants this call to be asked" in body(server)
+    assert "hook requires approval for this call" in body(server)
     assert not (work / "log").exists()
 
 

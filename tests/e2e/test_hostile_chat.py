@@ -88,7 +88,7 @@ def test_long_calls_say_so(chat):
     asked = t.until("Allow it? [y/N] ")
     hidden = int(asked.split("  ... ")[1].split(" rows")[0])
     assert hidden + asked.count("true") == 101  # an empty line at the end
-    assert "answer v" in asked
+    assert "Answer v" in asked
     t.type("n\r")
     t.until("done.")
 

@@ -274,7 +274,7 @@ def test_cancelled(start, home, tmp_path, env):
 def test_an_executable(install, run, home, tmp_path):
     path = tmp_path / "mybox.sh"
     path.write_text(PROGRAM)
-    assert "not executable" in install(str(path), "--package", "--yes",
+    assert "nor executable" in install(str(path), "--package", "--yes",
                                        status=2).err
     path.chmod(0o755)
     r = install(str(path), "--package", "--yes")
@@ -290,7 +290,7 @@ def test_an_executable(install, run, home, tmp_path):
     bad = tmp_path / "none"
     bad.write_text(PROGRAM)
     bad.chmod(0o755)
-    assert "no provider can be named" in \
+    assert "not a valid provider name" in \
         install(str(bad), "--package", "--yes", status=2).err
 
 

@@ -85,7 +85,7 @@ def test_a_program_says_its_own(run, speaker):
     assert "isolation: not documented" in r.out
     speaker("magic")
     r = shown(run)
-    assert r.status == 1 and "its isolation is none of none, names" in r.err
+    assert r.status == 1 and "its isolation is not one of none, names" in r.err
 
 
 def test_config_has_the_last_word_on_it(run, speaker, config, home):
@@ -102,7 +102,7 @@ def test_config_has_the_last_word_on_it(run, speaker, config, home):
     r = run("provider", "list")
     assert "isolation must be one of none, namespaces, container" in r.err
     config('[sandboxes.providers.e2b]\nisolation = "none"\n')
-    assert "of a built-in provider is known" in run("provider", "list").err
+    assert "is fixed for a built-in provider" in run("provider", "list").err
     assert listed(run)["e2b"] == "microVM"
 
 
@@ -164,6 +164,6 @@ if "docker" in ENGINES:  # a daemon has to be started by root
         r = docker.run("sandbox", "create", "--sandbox", "docker")
         assert r.status == 1 and advice in r.err
         assert f'the engine has no runtime "{runtime}" (it has ' in r.err
-        assert "runc, runsc)" in r.err and "no limits" not in r.err
+        assert "runc, runsc)" in r.err and "or process limits" not in r.err
         assert docker.rig.containers() == []
         assert "No sandboxes" in docker.run("sandbox", "list").out

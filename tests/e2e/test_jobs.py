@@ -95,7 +95,7 @@ def test_a_killed_job_leaves_no_process(where, run, model):
     killed, again, none = results(server)[1:]
     assert killed.startswith("Job 1 was killed after")
     assert again.startswith("Job 1 was killed after")
-    assert "there is no job 5" in none
+    assert "unknown job 5" in none
     assert not alive(mark)
 
 

@@ -74,7 +74,7 @@ def test_an_end_while_dcode_was_away_is_told_with_the_next_prompt(
     server = model([job("sleep 0.5; echo late; exit 3"), DONE, output(), DONE])
     r = run("-n", "go", *A, "--sandbox", "e2b", "--keep")
     assert r.status == 0, r.err
-    assert "job 1 goes on in the sandbox: sleep 0.5" in r.err
+    assert "job 1 keeps running in the sandbox: sleep 0.5" in r.err
     wait_for(lambda: files(cloud, "done"))
     r = run("-n", "and?", *A, "-r", thread(home))
     assert r.status == 0, r.err

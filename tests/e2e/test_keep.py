@@ -125,7 +125,7 @@ def test_the_setting_counts_and_a_flag_takes_precedence(
     (["--keep"], "--keep requires a --sandbox provider"),
     (["--on-exit", "stop"], "--on-exit requires a --sandbox provider"),
     (["--sandbox", "local", "--sandbox-id", "x", "--on-exit", "stop"],
-     "such a sandbox always stays"),
+     "that sandbox always stays"),
 ])
 def test_flags_that_make_no_sense_are_refused(run, options, word, rows):
     r = run("-n", "hi", "-M", "anthropic:m", *options)
@@ -135,7 +135,7 @@ def test_flags_that_make_no_sense_are_refused(run, options, word, rows):
 
 @pytest.mark.parametrize("text, word", [
     ('on_exit = "sleep"', 'on_exit = "sleep": use delete, stop or keep'),
-    ("keep_for = 5", "keep_for = 5: use seconds, 60 at least"),
+    ("keep_for = 5", "keep_for = 5: use seconds, at least 60"),
 ])
 def test_settings_that_make_no_sense_are_refused(run, config, text, word):
     config(f"[sandboxes]\n{text}\n")
@@ -149,7 +149,7 @@ def test_a_vendor_that_cannot_stop_says_so_before_anything_is_made(
     env["MODAL_TOKEN_ID"] = env["MODAL_TOKEN_SECRET"] = "x"
     r = task(run, "modal", "--on-exit", "stop")
     assert r.status == 2
-    assert "modal cannot stop a sandbox so that its files stay" in r.err
+    assert "modal cannot stop a sandbox and keep its files" in r.err
     config('[sandboxes]\non_exit = "stop"\n')
     assert "modal cannot stop" in task(run, "modal").err
     assert rows() == []
@@ -200,7 +200,7 @@ def test_create_refuses_what_it_cannot_do(run, rows):
     r = run("sandbox", "create")
     assert r.status == 2 and "needs a provider" in r.err
     r = run("sandbox", "create", "--sandbox", "local", "--lifetime", "-1")
-    assert r.status == 2 and "no number of seconds" in r.err
+    assert r.status == 2 and "not a number of seconds" in r.err
     r = run("sandbox", "create", "--sandbox", "agentcore")
     assert r.status != 0
     assert rows() == []
@@ -293,7 +293,7 @@ def test_vendors_stop_what_is_kept_and_start_it_for_its_thread(
         assert kept.delete_after == 7 * 24 * 60
     if name == "langsmith":
         assert kept.body["delete_after_stop_seconds"] == 7 * 86400
-    assert ("sets it no end" in r.err) == (name in ("e2b", "runloop"))
+    assert ("has no expiry of its own" in r.err) == (name in ("e2b", "runloop"))
     r = run("-r", row["thread"], "-n", "go on")
     assert r.status == 0 and "again..." in r.err, r.err
     assert [(a["label"], a["state"]) for a in rows()] == \
@@ -385,7 +385,7 @@ def test_a_thread_whose_sandbox_is_gone_is_told_and_gets_a_new_one(
     assert r.status == 0, r.err
     assert "The sandbox of this thread is gone: " in r.err
     assert f"{row['thread']}-3.patch" in r.err
-    assert "A new one is made" in r.err
+    assert "dcode makes a new one" in r.err
     assert there() == rows() == []
 
 

@@ -113,7 +113,7 @@ def test_an_answer_that_a_kill_cut_is_there_and_goes_on(run, start, model, env,
     assert texts(thread, "user") == ["count"]
     assert texts(thread, "assistant") == [seen]
     assert thread["messages"][-1]["cut"]
-    assert "(cut: the rest of this answer never came)" in \
+    assert "(interrupted: the rest of this answer is missing)" in \
         run("threads", "show", "latest").out
     server = model({"turns": [{"text": "and on"}], "by": "count"})
     env["GEM_BASE_URL"] = env["ANTHROPIC_BASE_URL"]

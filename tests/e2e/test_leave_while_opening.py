@@ -115,7 +115,7 @@ def test_sync_names_the_host_of_a_sandbox_whose_configuration_is_gone(
         f.write("")
     r = run("sync", cwd=work)
     assert r.status != 0 and "DOCKER_HOST" not in r.err, r.err
-    assert "not configured for" in r.err
+    assert "no longer configured for" in r.err
     assert 'host = "box"' in r.err and "providers.ssh.params" in r.err
     with open(path, "w", encoding="utf-8") as f:
         f.write(kept)

@@ -43,7 +43,7 @@ def test_no_yes_counts_for_a_call_that_no_screen_has_shown(live, tmp_path):
                 ready="this machine")
     s.type("go")
     s.keys("Enter")
-    s.until("v shows it")
+    s.until("v view, n no")
     s.keys("y")
     time.sleep(0.3)
     assert not (tmp_path / "work" / "made").exists()

@@ -76,7 +76,7 @@ def test_an_unknown_topic_names_the_nearest_and_lists_all(run):
     for page in PAGES:
         assert re.search(rf"\b{page.stem}\b", r.err)
     assert "did you mean" not in run("help", "xylophone").err
-    assert "unrecognized arguments: x" in run("help", "docker", "x").err
+    assert "unexpected argument: x" in run("help", "docker", "x").err
 
 
 def test_a_topic_in_place_of_a_command_is_answered_with_its_page(run):

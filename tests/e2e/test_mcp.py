@@ -42,7 +42,7 @@ def test_without_yes_only_what_reads_or_is_allowed_is_offered(
         config(f'[mcp]\nallow = ["{pattern}"]\n')
         m = model(calls("srv_add", a=2, b=2))
         r = task(run)
-        assert r.status == 0 and "allows nothing" not in r.err
+        assert r.status == 0 and "matches none of your servers" not in r.err
         assert results(m) == ["sum: 4"], pattern
     m = model(calls("srv_liar"))
     assert task(run).status == 4  # its only call was refused
@@ -219,7 +219,7 @@ def test_a_server_that_died_is_started_again_for_the_next_call(
                {"text": "done"}])
     assert task(run, "-y").status == 0
     died, added = results(m)
-    assert "ended with exit status 3" in died and "dying now" in died
+    assert "exited with status 3" in died and "dying now" in died
     assert added == "sum: 2" and mcp.starts() == 2
 
 
@@ -267,8 +267,8 @@ def test_filters_and_disabled_servers(mcp, model, run, config):
         ["a_add", "a_look", "a_liar"]
     assert mcp.starts() == 2
     assert "MCP server e is left out" in r.err
-    assert "none of \"stdio\"" in r.err
-    assert "there is no program no-such-program on PATH" in r.err
+    assert "is not \"stdio\"" in r.err
+    assert "no-such-program is not on PATH" in r.err
 
 
 def test_names_are_what_vendors_take_and_each_is_one(mcp, model, run):
@@ -323,11 +323,11 @@ def test_list_test_and_config(mcp, run):
 
 
 STARTS = {
-    "mute": "did not name its tools within 5 s",
-    "mute_list": "did not name its tools within 5 s",
+    "mute": "did not list its tools within 5 s",
+    "mute_list": "did not list its tools within 5 s",
     "dies_early": "no luck",
     "refuses": "not today",
-    "unknown_version": "speaks version",
+    "unknown_version": "uses version",
     "no_list": "no list of tools",
 }
 
@@ -351,10 +351,10 @@ GOOD = ["wrong_ids", "twice", "asks", "noise", "cut_json", "old", "pages",
 BAD = {
     "no_newline": "no answer within",
     "endless_line": "wrote a line of more than",
-    "endless_lines": "belong to no request",
-    "endless_notices": "belong to no request",
-    "no_result": "makes no sense",
-    "result_text": "makes no sense",
+    "endless_lines": "answer no request",
+    "endless_notices": "answer no request",
+    "no_result": "sent an invalid answer",
+    "result_text": "sent an invalid answer",
     "deep": "no answer within",
     "bad_utf8": "no answer within",
     "bad_content": "5",

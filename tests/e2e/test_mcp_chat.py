@@ -25,7 +25,7 @@ def test_a_server_that_failed_is_started_anew(mcp, talk):  # noqa: F811
         c.say("/mcp reconnect bad", "bad: ready after")
         c.say("/mcp reconnect good")
         assert wait_for(lambda: mcp.starts() == 2)
-        c.say("/mcp reconnect other", "There is no MCP server of this name")
+        c.say("/mcp reconnect other", "Unknown MCP server")
         c.say("/mcp reconnect", "none: failed after")
         c.ask("hello")
         tools = [t["name"] for t in

@@ -161,10 +161,10 @@ def test_servers_that_do_not_let_go_are_left_side_by_side(
     assert s.methods().count("DELETE") == 25
 
 
-OLD_BAD = {"sse_silent": "did not name its tools within 5 s",
-           "sse_elsewhere": "names another server, 127.0.0.1",
+OLD_BAD = {"sse_silent": "did not list its tools within 5 s",
+           "sse_elsewhere": "requests to another server, 127.0.0.1",
            "sse_file": "http://", "sse_closes": "has closed its stream",
-           "sse_html": "is no stream", "sse_flood": "larger than"}
+           "sse_html": "is not an event stream", "sse_flood": "larger than"}
 
 
 def test_the_older_transport_and_its_hostile_servers(

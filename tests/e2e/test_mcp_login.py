@@ -135,7 +135,7 @@ def test_a_logout_is_not_undone_by_a_run_that_renews(
     r = task(run, "-y")
     assert r.status == 0, r.err
     said = results(m)
-    assert "Forgot the login to sec." in said[0]
+    assert "Deleted the login to sec." in said[0]
     assert "dcode mcp login sec" in said[1]
     assert run("mcp", "login").out == "sec: not logged in\n"
 
@@ -180,7 +180,7 @@ def test_a_server_that_begins_without_a_login_can_have_one(
     s = serve(open=True)
     mcp.own(srv={"url": s.url})
     r = login(run, env, "srv")
-    assert r.status == 1 and "asks for no login" in r.err
+    assert r.status == 1 and "does not ask for a login" in r.err
     mcp.own(srv={"url": s.url, "auth": "oauth"})
     assert login(run, env, "srv").status == 0
 
@@ -257,7 +257,7 @@ def test_the_address_that_a_browser_elsewhere_ended_at_is_pasted(
             "  " + (tmp_path / "ended").read_text())
     status, out, err = w.end()
     assert status == 0 and "Logged in to sec." in out, err
-    assert "That is no answer to this login." in err
+    assert "That does not answer this login." in err
 
 
 def test_a_bare_code_is_pasted(mcp, serve, waiting, run):
@@ -335,13 +335,13 @@ def challenge(url):
 
 # What is wrong, and what is said of it.
 HOSTILE = {
-    "file": (challenge("file:///etc/passwd"), "no http or https address"),
+    "file": (challenge("file:///etc/passwd"), "not an http or https address"),
     "script": ({"issuer": {"authorization_endpoint": "javascript:alert(1)"}},
-               "no http or https address"),
+               "not an http or https address"),
     "plain": (challenge("http://example.org/x"), "https is required"),
     "cloud": (challenge(far("x")), "link-local, metadata"),
-    "number": (challenge("http://2130706433/x"), "no http or https address"),
-    "user": (challenge("https://u:p@127.0.0.1/x"), "no http or https address"),
+    "number": (challenge("http://2130706433/x"), "not an http or https"),
+    "user": (challenge("https://u:p@127.0.0.1/x"), "not an http or https"),
     "moved": (challenge("BASE/nowhere"), "is not at"),
     "resource": ({"resource": {"resource": "https://example.org/mcp"}},
                  "another resource"),
@@ -351,10 +351,10 @@ HOSTILE = {
     "issuer_at": ({"resource": {"authorization_servers": [far("")]}},
                   "link-local, metadata"),
     "mix_up": ({"issuer": {"issuer": "https://example.org"}},
-               "that of another one"),
-    "iss": ({"iss": "https://example.org"}, "not in the name of"),
+               "belongs to another one"),
+    "iss": ({"iss": "https://example.org"}, "does not come from"),
     "no_iss": ({"issuer": {"authorization_response_iss_parameter_supported":
-                           True}}, "not in the name of"),
+                           True}}, "does not come from"),
     "no_pkce": ({"issuer": {"code_challenge_methods_supported": ["plain"]}},
                 "PKCE"),
     "token_at": ({"issuer": {"token_endpoint": far("token")}},
@@ -369,7 +369,7 @@ HOSTILE = {
     "endless2": ({"endless": {"/token"}}, "larger than"),
     "hangs": ({"hang": {ISSUER}}, "no answer within 3 s"),
     "hangs2": ({"hang": {"/token"}}, "no answer within 3 s"),
-    "html": ({"raw": {RESOURCE: b"<html>\x1b[31m"}}, "no JSON object"),
+    "html": ({"raw": {RESOURCE: b"<html>\x1b[31m"}}, "not a JSON object"),
     "refused": ({"token": (400, {"error": "invalid_grant",
                                  "error_description": "x\x1b[2Jy"})},
                 "invalid_grant"),

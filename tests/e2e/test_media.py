@@ -98,7 +98,7 @@ def test_the_bytes_say_what_a_file_is(on, run, work):
     server, flags = on("anthropic", [
         {"expect": [words("image/png", PNG)],
          "tool_calls": read("text.png", "none.png", "both.gif")},
-        {"expect": ["no PNG, JPEG, GIF, WebP or PDF", "empty contents",
+        {"expect": ["not a PNG, JPEG, GIF, WebP or PDF", "empty contents",
                     "file image/gif"], "text": "ok"}])
     r = run("-n", "@b.jpg", *flags)
     assert (r.status, r.out) == (0, "ok\n"), r.err
@@ -114,8 +114,8 @@ def test_a_file_that_is_too_large_is_named_with_the_limit(on, run, work):
         {"expect": ["maximum preview size of 3750000 bytes"], "text": "ok"}])
     r = run("-n", "@big.png and @large.png", *flags)
     assert (r.status, r.out) == (0, "ok\n"), r.err
-    assert "@big.png is too large: images and PDF files have at most " \
-        "3.75 MB" in r.err
+    assert "@big.png is too large: the limit for images and PDF " \
+        "files is 3.75 MB" in r.err
 
 
 def test_only_files_that_a_model_is_shown_go_with_n(on, run, work):

@@ -61,7 +61,7 @@ def test_odd_names_may_be_typed_without_backslashes(live, work):
     for name in ("app/[id]/page.tsx", "plain.txt", "it's.txt", "k,v.txt",
                  "c#.txt", "{brace}.txt", "wow!.txt"):
         assert f"### {name}\n" in sent, name
-    assert "is no file" not in s.text(True)
+    assert "not a readable file" not in s.text(True)
 
 
 @pytest.mark.slow
@@ -78,12 +78,12 @@ def test_what_does_not_go_along_is_said(live, work):
     assert "@large is larger than 256 KiB: only its name is sent" in seen
     assert "@binary is not a text file: only its name is sent" in seen
     for name in ("gone", "app"):
-        assert f"@{name} is no file that can be read: sent as text" in seen
+        assert f"@{name} is not a readable file: sent as text" in seen
     assert "@exact is" not in seen
     assert seen.index("@large is larger") < seen.index("Hello there.")
     assert "words\nwords" not in prompts(server)[0]
     s.keys("C-l")
     send(s, "see " + " ".join(f"@{name}" for name in many), 1)
-    s.until("@f20 is sent as text: one message takes 20 files")
+    s.until("@f20 is sent as text: the limit is 20 files per message")
     assert "### f19\n" in prompts(server)[1]
     assert "### f20\n" not in prompts(server)[1]

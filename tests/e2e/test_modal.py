@@ -382,7 +382,7 @@ def test_list_without_tags(modal, run):
     r = run("sandbox", "info", "--sandbox", "modal", ours.id)
     assert r.status == 0 and "dcode-aaaaaaaa" in r.out, r.err
     r = run("sandbox", "rm", "--sandbox", "modal", other.id)
-    assert r.status != 0 and "was not made by dcode" in r.err
+    assert r.status != 0 and "dcode did not make" in r.err
     r = run("sandbox", "rm", "--sandbox", "modal", ours.id)
     assert r.status == 0 and cloud.left() == [other.id], r.err
 

@@ -200,7 +200,7 @@ def test_heartbeats_alone_are_one(serve, ask, env, wire):
     serve(beat, ok(wire))
     r = ask(wire)
     assert (r.status, r.out) == (0, "Hello.\n")
-    assert "nothing but heartbeats" in r.err
+    assert "only heartbeats" in r.err
 
 
 def once(n):
@@ -283,13 +283,13 @@ def test_what_a_refusal_says_is_shown(serve, ask):
 
 
 @pytest.mark.parametrize("answer, words", [
-    (messages("x", reason="model_context_window_exceeded"), "window ends"),
+    (messages("x", reason="model_context_window_exceeded"), "window is full"),
     (messages("x", reason="max_tokens"), "output limit"),
-    (messages(), "without a word"), (messages("x"), None)])
+    (messages(), "an empty answer"), (messages("x"), None)])
 def test_odd_ends_are_remarked_on(serve, ask, answer, words):
     serve(whole(answer))
     r = ask("anthropic")
-    assert r.status == (3 if words == "without a word" else 0)
+    assert r.status == (3 if words == "an empty answer" else 0)
     assert words in r.err if words else "Warning" not in r.err
 
 

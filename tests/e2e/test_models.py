@@ -27,7 +27,7 @@ def test_the_list_says_what_the_table_and_the_profile_say(run, config, env):
         "claude-opus-5-5"]
     text = run("models", "list", "mine:").out
     assert "mine:huge" in text and "$1/$2" in text and "opus" not in text
-    assert "No model is known" in run("models", "list", "nothing").err
+    assert "No known model" in run("models", "list", "nothing").err
 
 
 def call(city):
@@ -128,7 +128,7 @@ def test_a_cap_ends_the_trial(model, run, config, by):
     # the long prompt of the last check alone may cost more
     assert len(m.requests) == 5
     last = [x for x in r.out.splitlines() if x.startswith("caching")][0]
-    assert "failed" in last and "(--max-usd), and the next request" in last
+    assert "failed" in last and "(--max-usd); the next request" in last
 
 
 def test_a_cap_needs_a_price_and_an_amount(model, run):

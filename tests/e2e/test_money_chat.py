@@ -52,7 +52,7 @@ IDLE = (*PRICED, "--max-usd", "2", "--sandbox", "local", "--workspace", "none")
 def begin_idle(talk, monkeypatch, script=HELLO):
     monkeypatch.setattr(slash_chat, "OTHER", COSTS)
     chat = talk(script, *IDLE)
-    chat.until(lambda t: "The sandbox uses up the cap: spent" in t and
+    chat.until(lambda t: "The running sandbox reaches the cap: spent" in t and
                "go on to $4.00" in t and "leave the chat" in t)
     return chat
 

@@ -19,9 +19,9 @@ def test_a_cut_answer_leaves_the_cap_for_the_next_try(run, model):
     end = result(r)
     assert (r.status, len(m.requests)) == (0, 2), r.err
     assert 0 < end["unclear_usd"] < 0.1
-    assert "held back for 1 interrupted answer" not in r.out
+    assert "reserved for 1 interrupted answer" not in r.out
     r = run("-n", "x", "-M", PRICED, "--max-usd", "1.1")
-    assert r.status == 0 and "held back" not in r.err  # none was cut
+    assert r.status == 0 and "reserved" not in r.err  # none was cut
 
 
 def test_the_message_names_what_is_held_back_and_why(run, model):
@@ -33,9 +33,9 @@ def test_the_message_names_what_is_held_back_and_why(run, model):
     r = run("-n", "x", "-M", PRICED, "--max-usd", "0.1", "--max-retries",
             "9")
     assert r.status == 124, r.err
-    assert "more is held back for" in r.err
-    assert "interrupted answer" in r.err and "bill is not known" in r.err
-    assert "Cost: " in r.err and "held back" in r.err.split("Cost: ")[1]
+    assert "is reserved for" in r.err
+    assert "interrupted answer" in r.err and "of unknown cost" in r.err
+    assert "Cost: " in r.err and "reserved" in r.err.split("Cost: ")[1]
 
 
 def test_esc_does_not_eat_the_cap(talk):  # noqa: F811
@@ -50,4 +50,4 @@ def test_esc_does_not_eat_the_cap(talk):  # noqa: F811
     chat.until("Interrupted")
     chat.say("two", "Hello there.")
     assert len(chat.server.requests) == 2
-    chat.say("/cost", "held back for 1 interrupted answer")
+    chat.say("/cost", "reserved for 1 interrupted answer")

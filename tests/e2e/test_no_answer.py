@@ -28,12 +28,12 @@ def result(r):
 
 
 def turns_of(wire):
-    return {"empty": ({"text": ""}, "without a word"),
-            "blank": ({"text": " \n\t "}, "without a word"),
+    return {"empty": ({"text": ""}, "an empty answer"),
+            "blank": ({"text": " \n\t "}, "an empty answer"),
             "thinking": ({"thinking": "hmm", "text": ""},
-                         "only thought"),
+                         "the model thought but gave no answer"),
             "filter": ({"text": "Half", "stop": FILTER[wire]},
-                       "word it differently")}
+                       "rephrase it")}
 
 
 @pytest.mark.parametrize("wire", PATHS)
@@ -62,7 +62,7 @@ def test_an_answer_ends_with_status_0_and_no_reason(ask, wire):
 
 def test_an_empty_answer_after_work_that_was_done_is_no_answer(ask):
     r = ask("anthropic", [{"tool_calls": [WRITE]}, {"text": ""}], "-y")
-    assert r.status == 3 and "without a word" in r.err
+    assert r.status == 3 and "an empty answer" in r.err
 
 
 def test_a_refusal_with_finish_reason_stop_is_one(run, env, config):
@@ -132,4 +132,4 @@ def test_calls_of_subagents_count(ask):
 def test_piped_text_has_the_same_ends(run, model):
     model([{"text": ""}])
     r = run("-M", "anthropic:claude-sonnet-4-5", stdin="go")
-    assert r.status == 3 and "without a word" in r.err
+    assert r.status == 3 and "an empty answer" in r.err

@@ -64,7 +64,7 @@ def test_esc_ends_both_and_the_message_waits(chat, model):
     wait_for(lambda: server.requests)
     s.keys("Escape")
     s.until("Interrupted. The next message begins anew")
-    s.until("Enter sends what waits")
+    s.until("Enter sends the queue")
     made.set()
     wait_for(lambda: cloud.left() == [])
     s.keys("Enter")

@@ -51,7 +51,7 @@ class Ssh:
 
 class Slurm:
     """The job is held until go_on()."""
-    name, failure = "slurm", "is PENDING (JobHeldUser) for longer than 2 s"
+    name, failure = "slurm", "has been PENDING (JobHeldUser) for more than 2 s"
 
     def __init__(self, slurm, fails):
         self.slurm = slurm

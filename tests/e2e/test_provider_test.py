@@ -158,11 +158,12 @@ def test_a_vendor_that_does_not_deny_the_network_is_found_out(
     cloud = vendor("e2b")
     check = checked()
     assert check["status"] == "ok"
-    assert check["reason"].startswith("full reaches http://127.0.0.1:")
+    assert check["reason"].startswith("with full it reaches http://127.0.0.1:")
     monkeypatch.setattr(Box, "leaks", True)
     check = checked()
     assert check["status"] == "fail"
-    assert check["reason"].startswith("none reaches http://127.0.0.1:")
+    assert check["reason"].startswith(
+        "with network none it reaches http://127.0.0.1:")
     assert cloud.left() == []
 
 
@@ -170,7 +171,7 @@ def test_quick(run, tmp_path):
     r = run("provider", "test", "none", "--quick", "--json")
     checks = {c["name"]: c for c in json.loads(r.out)["data"]["checks"]}
     assert checks["timeout"]["status"] == "n/a"
-    assert checks["timeout"]["reason"] == "left out by --quick"
+    assert checks["timeout"]["reason"] == "skipped by --quick"
     assert list((tmp_path / "work").iterdir()) == []
 
 

@@ -394,7 +394,7 @@ def test_on_path_and_on_list(run, env, tmp_path):
     assert f"from: {program}" in r.out
     assert "found" in run("doctor", "-v").out
     r = run("provider", "test", "found", "--quick")
-    assert "ended with exit status 3; it said: licence expired" in r.out
+    assert "exited with status 3; it said: licence expired" in r.out
     assert r.status == 1
 
 
@@ -490,7 +490,7 @@ def test_crash_leaves_a_row(run, home, config, model):
     config('[sandboxes.providers.half]\n'
            f'command = ["python3", "{script}"]\n')
     r = task(run, "--sandbox", "half")
-    assert r.status == 1 and "ended with exit status 9" in r.err
+    assert r.status == 1 and "exited with status 9" in r.err
     listed = json.loads(run("sandbox", "list", "--json").out)["data"]
     assert [row["provider"] for row in listed] == ["half"]
 

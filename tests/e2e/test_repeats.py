@@ -109,6 +109,6 @@ def test_a_chat_asks_and_goes_on_or_stops(talk):  # noqa: F811
     chat.until(lambda t: len(chat.server.requests) == 13 and
                "let it go on" in "".join(t.rstrip().splitlines()[-7:]))
     chat.keys("Enter") if chat.screen else chat.say("1")  # stop here
-    chat.until(lambda t: "say what it should do instead" in t)
+    chat.until(lambda t: "Tell it what to do instead" in t)
     chat.say("three", "Next one.")
     assert len(chat.server.requests) == 14

@@ -128,7 +128,7 @@ def test_reasoning_of_another_account_is_explained(serve, ask):
     serve(raw.refused("400 Bad Request", "The encrypted content gAAA could "
                       "not be verified.", code="invalid_encrypted_content"))
     r = ask()
-    assert r.status == 1 and "another account's" in r.err
+    assert r.status == 1 and "belongs to another account" in r.err
 
 
 def test_every_cut_between_events_is_retried_once(serve, ask):

@@ -141,7 +141,7 @@ def test_what_only_lists_or_removes_does_too_and_nothing_else(config, run):
 def test_the_chat_asks(config, live, text, answer, args):
     config(text)
     s, server = live([DONE], args=args,
-                     ready="Go on without this file? [y/N]")
+                     ready="Continue without this file? [y/N]")
     s.type(answer)
     s.keys("Enter")
     if answer == "y":

@@ -129,7 +129,7 @@ def test_an_empty_id_is_refused_and_names_no_thread(model, run, chat):
 def test_the_chat_shows_the_last_words_and_how_to_go_on(model, run, chat):
     m = model(TALK)
     t = chat("-r", *A)
-    assert "No previous threads" in t.until("/quit.\r\n\r\n> ")
+    assert "No earlier thread" in t.until("/quit.\r\n\r\n> ")
     t.type("my first words\n")
     t.until("Hello.\r\n\r\n> ")
     got, status = leave(t)
@@ -220,11 +220,11 @@ def test_the_model_stays_unless_told_and_extras_stay_with_their_vendor(
         {"text": "d"}], "repeat": True})
     assert run("-n", "one", *A).status == 0
     r = run("-r", "-n", "two", "-M", "openai:n")
-    assert r.status == 0 and "was with anthropic:m" in r.err
+    assert r.status == 0 and "used anthropic:m before" in r.err
     assert m.requests[-1]["wire"] == "openai-chat"
     assert "secret thought" not in sent(m) and "sig+" not in sent(m)
     r = run("-r", "-n", "three")
-    assert r.status == 0 and "was with" not in r.err
+    assert r.status == 0 and "used anthropic:m before" not in r.err
     assert m.requests[-1]["body"]["model"] == "n"
     assert run("-r", "-n", "four", *A).status == 0
     assert "secret thought" in sent(m) and "other thought" not in sent(m)
@@ -295,7 +295,7 @@ def test_a_full_store_stops_storing_and_not_the_work(model, run, config, home):
         assert run("-n", f"fill {i}", *A).status == 0
     r = run("-n", "one more", *A)
     assert r.status == 0 and r.out.endswith("Done.\n")
-    assert "not stored any more" in r.err and "threads prune" in r.err
+    assert "is no longer stored" in r.err and "threads prune" in r.err
     stored = len(threads(run))
     r = run("threads", "prune", "--keep", "1")
     assert r.status == 0

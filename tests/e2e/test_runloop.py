@@ -156,7 +156,7 @@ def test_suspended_under_us(runloop, model, task):
     assert cloud.count("POST .*/resume") >= 1
     assert r.status == 0, r.err
     assert results(server)[1].startswith("begun\n")
-    assert "cut off" in results(server)[1]
+    assert "interrupted" in results(server)[1]
     assert "one" in results(server)[3]
     assert cloud.left() == []
 
@@ -279,7 +279,7 @@ def test_a_wrong_label_is_told_before_a_blueprint_is_built(
     config('[sandboxes.providers.runloop.params]\nlabels = ["team"]\n')
     model([DONE])
     r = task("--sandbox-snapshot-name", "bp")
-    assert r.status != 0 and "labels: each entry is NAME=value" in r.err
+    assert r.status != 0 and "labels: each entry must be NAME=value" in r.err
     assert cloud.count("POST") == 0
 
 

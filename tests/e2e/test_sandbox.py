@@ -141,7 +141,7 @@ def test_exec(left, run):
     data = json.loads(r.out)["data"]
     assert (r.status, data["exit_status"], data["stdout"]) == (3, 3, "x\n")
     r = run("sandbox", "exec", "nothere1", "--", "true")
-    assert r.status == 1 and "no sandbox nothere1 is known" in r.err
+    assert r.status == 1 and "unknown sandbox nothere1" in r.err
     r = run("sandbox", "exec", name)
     assert r.status == 2 and "needs ID -- COMMAND..." in r.err
 
@@ -167,7 +167,7 @@ def test_info_and_rm(left, run, rows):
     assert r.status == 1 and "nothere1" in r.err
     assert rows() == []
     r = run("sandbox", "rm", left["name"])
-    assert r.status == 1 and "deleted already" in r.err
+    assert r.status == 1 and "is already deleted" in r.err
     r = run("sandbox", "exec", left["name"], "--", "true")
     assert r.status == 1 and "has been deleted" in r.err
 

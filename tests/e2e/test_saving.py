@@ -104,8 +104,8 @@ def test_the_question_at_the_end_of_a_chat_loses_nothing(
 
 
 @pytest.mark.parametrize("tree, has", [
-    ("repo", "has 1 changed file that is not here."),
-    ("none", "has work that is not here.")])
+    ("repo", "has 1 changed file that is not in your tree."),
+    ("none", "has work that is only there.")])
 def test_the_question_names_the_sandbox_and_repeats_for_other_letters(
         talk, work, run, box, tree, has):
     c = begin(talk, {"turns": [execute("mkdir -p src; echo 2 >src/main.c"),
@@ -199,7 +199,7 @@ def test_limits_of_no_use_do_not_keep_sandbox_rm_from_saving(
     end = run("sandbox", "rm", row["label"])
     assert end.status == 0, end.err
     assert "Warning: " in end.err and line.split()[0] in end.err
-    assert "MiB counts" in end.err
+    assert "; using" in end.err
     assert is_saved(home, end.err)
 
 
@@ -223,7 +223,7 @@ def test_a_run_whose_patch_could_not_be_saved_does_not_end_with_0(
     assert last["exit_status"] == end.status
     assert bool(last["changes"]["error"]) == blocked
     assert last["text"] == "done."
-    assert ("no patch of what changed" in end.err) == blocked
+    assert ("cannot save a patch of" in end.err) == blocked
     assert folders(home) == []
 
 
@@ -249,7 +249,7 @@ def test_removing_a_sandbox_tells_by_its_status_that_no_patch_was_saved(
             db.execute("UPDATE ledger SET ends = 5")
     end = run("sandbox", *args)
     assert end.status == (1 if blocked else 0), end.err
-    assert ("could not be saved" in end.err) == blocked
+    assert ("cannot save the sandbox's changes" in end.err) == blocked
     assert rows(run) == [] and folders(home) == []
 
 

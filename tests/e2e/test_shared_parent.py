@@ -100,8 +100,9 @@ def test_nothing_in_a_directory_above_that_all_may_write_to_counts(
     shared.chmod(mode)
     seen, r = counted(shared / "mine")
     assert (seen, r.status) == (set(), 0), r.err
-    assert (f"{shared}/.git is not used: every user may write to {shared}. "
-            f"If it is the repository of {shared}/mine: chmod o-w {shared}"
+    assert (f"{shared}/.git is not used, because every user may write to "
+            f"{shared}. If it is the repository of {shared}/mine, run chmod "
+            f"o-w {shared}"
             ) in r.err
 
 
@@ -129,7 +130,7 @@ def test_what_another_user_owns_in_a_directory_of_the_users_does_not_count(
     give(shared, but=("mine",))
     seen, r = counted(shared / "mine")
     assert (seen, r.status) == (set(), 0), r.err
-    assert f"{shared}/.git is not used: it belongs to another user" in r.err
+    assert f"{shared}/.git is not used, because it belongs to another" in r.err
 
 
 @ROOT_ONLY
@@ -149,9 +150,9 @@ def test_the_message_says_where_to_work_in_such_a_checkout(counted, shared):
     os.chown(shared / "mine", os.geteuid(), os.getegid())
     seen, r = counted(shared / "mine")
     assert seen == set()
-    assert (f"{shared}/.git is not used: it belongs to another user (uid "
-            f"{MALLORY}), as {shared} does. To work in that repository: cd "
-            f"{shared}") in r.err
+    assert (f"{shared}/.git is not used, because it belongs to "
+            f"another user (uid {MALLORY}), like {shared}. To work "
+            f"in that repository, run cd {shared}") in r.err
 
 
 @ROOT_ONLY

@@ -178,7 +178,7 @@ def test_an_unknown_skill_is_told_before_anything_is_made(run, model, own):
     server = model([DONE])
     r = run("-s", "nosuch", *RUN, "--sandbox", "local")
     assert r.status == 1 and "Skill not found: nosuch" in r.err
-    assert "There are: greet" in r.err and "Starting" not in r.err
+    assert "Available: greet" in r.err and "Starting" not in r.err
     assert not server.requests
     make_skill(own, "void", body="\n")
     assert "has an empty SKILL.md" in run("-s", "void", *RUN).err
@@ -192,7 +192,7 @@ def test_a_projects_skill_in_place_of_the_users_is_told(run, model, own,
     server = model([DONE])
     r = run("-s", "greet", *RUN)
     assert "THEIRS" in prompt(server)
-    assert "the skill greet is that of this project" in r.err
+    assert "the skill greet comes from this project" in r.err
 
 
 def test_a_hostile_project(run, model, home, tmp_path):
@@ -217,7 +217,7 @@ def test_a_hostile_project(run, model, home, tmp_path):
     assert "NOTES-OF-THE-USER" not in json.dumps(server.requests[0]["body"])
     assert "\x1b" not in r.err and "\u202e" not in r.err
     for why in ("outside of the project", "no front matter",
-                "larger than 10 MiB", "no regular file"):
+                "larger than 10 MiB", "not a regular file"):
         assert why in r.err
     listed = run("skills", "list")
     assert listed.status == 0 and "good: A B" in listed.out
@@ -229,7 +229,7 @@ def test_commands(run, home, own, tmp_path):
     text = (own / "my-skill" / "SKILL.md").read_text()
     assert text.startswith("---\nname: my-skill\n")
     r = run("skills", "create", "my-skill")
-    assert r.status == 1 and "exists already" in r.err
+    assert r.status == 1 and "already exists" in r.err
     for name, why in (("My", "must be lowercase"), ("a/b", "path components"),
                       ("", "cannot be empty"), ("a" * 65, "cannot exceed")):
         r = run("skills", "create", name)
@@ -246,7 +246,7 @@ def test_commands(run, home, own, tmp_path):
     assert info["files"] == ["helper.sh"] and "## Steps" in info["content"]
     assert "helper.sh" in run("skills", "info", "my-skill").out
     r = run("skills", "info", "nosuch")
-    assert r.status == 1 and "There are: my-skill, theirs" in r.err
+    assert r.status == 1 and "Available: my-skill, theirs" in r.err
     assert "Would delete" in run("skills", "delete", "my-skill",
                                  "--dry-run").out
     r = run("skills", "delete", "my-skill")

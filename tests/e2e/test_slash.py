@@ -17,9 +17,9 @@ def in_use(run):
 def test_the_model_changes_in_mid_thread_and_gets_all_of_it(talk):
     c = begin(talk)
     c.ask("the first")
-    c.say("/model other:big", "The model is other:big now")
+    c.say("/model other:big", "The model is other:big from")
     assert c.ask("the second") == ["the first", "the second"]
-    c.say("/model anthropic:n", "The model is anthropic:n now")
+    c.say("/model anthropic:n", "The model is anthropic:n from")
     assert c.ask("the third") == ["the first", "the second", "the third"]
     assert [c.wire(n) for n in range(3)] == ["anthropic", "openai-chat",
                                              "anthropic"]
@@ -30,7 +30,7 @@ def test_a_change_of_model_says_that_a_large_cache_is_lost(talk):
     usage = {"input": 5, "output": 5, "cache_read": 50000}
     c = begin(talk, {"turns": [{"text": "Hello there.", "usage": usage}],
                      "repeat": True})
-    assert "billed" not in c.say("/model anthropic:n", "is anthropic:n now")
+    assert "billed" not in c.say("/model anthropic:n", "is anthropic:n from")
     c.ask("the first")
     c.until(lambda t: t.count("Hello there.") == 1)
     c.say("/model anthropic:o", "billed as new input")
@@ -40,10 +40,10 @@ def test_the_effort_changes_in_mid_thread(talk):
     c = begin(talk)
     c.ask("the first")
     c.say("/effort huge", "must be none, minimal")
-    c.say("/effort high", "The effort is high now")
+    c.say("/effort high", "The effort is high from")
     assert c.ask("the second") == ["the first", "the second"]
-    c.say("/effort", "m takes none, minimal")
-    c.say("/effort default", "The effort is default now")
+    c.say("/effort", "m supports none, minimal")
+    c.say("/effort default", "The effort is default from")
     c.ask("the third")
     assert [r["body"].get("output_config") for r in c.server.requests] == [
         None, {"effort": "high"}, None]
@@ -63,7 +63,7 @@ def test_a_model_is_chosen_from_those_that_are_known(talk):
     c = begin(talk)
     seen = c.say("/model", "other:small")
     assert "no key: NO_SUCH_KEY" in seen
-    c.say("big", "The model is other:big now")
+    c.say("big", "The model is other:big from")
     c.ask("hi")
     assert c.wire(0) == "openai-chat"
 
@@ -72,7 +72,7 @@ def test_a_model_is_chosen_from_those_that_are_known(talk):
 def test_a_new_thread_begins_without_the_old_one(talk, command):
     c = begin(talk)
     c.ask("the first")
-    seen = c.say(command, "The one before: /resume ")
+    seen = c.say(command, "Previous thread: /resume ")
     assert c.ask("the second") == ["the second"]
     old = re.search(r"/resume ([0-9a-f-]{36})", seen.replace("\n", ""))
     c.say(f"/resume {old.group(1)}", "Resumed thread")
@@ -92,7 +92,7 @@ def test_a_thread_is_chosen_by_letters_of_its_title(talk):
 
 def test_the_latest_thread_is_not_the_one_that_is_open(talk):
     c = begin(talk)
-    c.say("/threads -r", "no other thread of this directory")
+    c.say("/threads -r", "this directory has no other thread")
     c.ask("about apples")
     c.until("Hello there.")
     c.say("/clear", "Started new thread")
@@ -210,7 +210,7 @@ def test_settings_are_read_again_without_losing_the_thread(talk, home):
     c.say("/model third:x", "Unknown model provider")
     seen = c.say("/reload", "used when dcode is started again")
     assert "-> 77" in seen.replace("\n", " ") and "third" in seen
-    c.say("/model third:x", "The model is third:x now")
+    c.say("/model third:x", "The model is third:x from")
     assert c.ask("the second") == ["the first", "the second"]
 
 
@@ -254,7 +254,7 @@ def test_threads_are_completed_by_their_ids(talk):
     c = begin(talk)
     c.ask("about apples")
     c.until("Hello there.")
-    c.say("/clear", "The one before")
+    c.say("/clear", "Previous thread")
     c.type("/resume 0")
     c.until("  about apples")
     c.keys("Tab", "Enter")
@@ -295,12 +295,12 @@ def test_a_thread_in_use_elsewhere_goes_on_as_a_copy_or_not_at_all(
     c.ask("about pears")
     c.until("Hello there.")
     assert "this one, " in c.say("/resume", "in use")
-    c.say("apples", "Go on in a copy? [y/N]")
+    c.say("apples", "Continue in a copy? [y/N]")
     c.say(answer, "Copied thread" if answer == "y" else "Error: thread")
     assert c.ask("more") == (["about apples", "more"] if answer == "y"
                              else ["about pears", "more"])
     c.until(lambda t: t.count("Hello there.") >= 2)
-    c.say("/model other:big", "The model is other:big now")
+    c.say("/model other:big", "The model is other:big from")
     assert c.ask("last")[-2:] == ["more", "last"]
 
 

@@ -20,7 +20,7 @@ def test_a_thread_moves_into_a_sandbox_and_back(talk, tmp_path):
                      "by": "count"})
     c.ask("the first")
     c.say("/sandbox", "Tools run on this machine")
-    c.say("/sandbox switch local", "in a sandbox of local now")
+    c.say("/sandbox switch local", "now run in a sandbox of local")
     c.say("/sandbox status", "at the end")
     asked = c.ask("the second")
     assert asked[0] == "the first" and asked[1].endswith("the second")
@@ -28,7 +28,7 @@ def test_a_thread_moves_into_a_sandbox_and_back(talk, tmp_path):
     c.until("Made.")
     assert not (tmp_path / "work" / "where").exists()
     c.say("/sandbox on-exit delete", "it is deleted")
-    c.say("/sandbox switch none", "on this machine now")
+    c.say("/sandbox switch none", "now run on this machine")
     assert c.ask("the third")[-1].endswith("the third")
     c.until("And back.")
 
@@ -148,7 +148,7 @@ def test_a_sandbox_that_has_ended_is_not_said_to_hold_work(talk, vendor):
     c.say("again", "Nothing is kept")
     seen = c.until("dcode -r ")
     assert c.status() == 1
-    assert "only there" not in seen and "not applied" not in seen
+    assert "are not applied here" not in seen and "not applied" not in seen
 
 
 def test_advice_in_the_chat_names_the_commands_of_the_chat(talk, tmp_path):
@@ -166,12 +166,12 @@ def test_advice_in_the_chat_names_the_commands_of_the_chat(talk, tmp_path):
     (work / "f").write_text("3\n")
     c.say("/apply", "/apply --conflicts writes them")
     (work / "f").write_text("1\n")
-    assert "dcode apply" not in c.say("/apply", "/apply --undo takes it back")
+    assert "dcode apply" not in c.say("/apply", "/apply --undo undoes it")
 
 
 def test_a_chat_without_a_tree_says_so(talk):
     c = begin(talk, HELLO, "--sandbox", "local", "--workspace", "none")
-    seen = c.say("/diff", "no tree was sent to the sandbox of this chat")
+    seen = c.say("/diff", "this chat has no copy of the repository")
     assert "of thread" not in seen
 
 
@@ -180,9 +180,9 @@ def test_a_place_is_chosen_and_a_sandbox_that_was_kept_is_used_again(
     id = run("sandbox", "create", "--sandbox", "local").out.strip()
     c = begin(talk)
     c.say("/sandbox switch", "kept until")
-    c.say("local dcode", "in a sandbox of local now")
+    c.say("local dcode", "now run in a sandbox of local")
     assert id[:12] in c.say("/sandbox", "at the end")
-    c.say("/sandbox switch none", "on this machine now")
+    c.say("/sandbox switch none", "now run on this machine")
     run("sandbox", "rm", "--force", id)
 
 
@@ -203,7 +203,7 @@ def test_what_was_allowed_in_a_sandbox_is_not_allowed_here(talk, tmp_path):
                                {"text": "Second."}], "by": "count"},
               "--sandbox", "local", "-y", "--on-exit", "delete")
     c.say("go", "First.")  # the control: it is not asked about there
-    c.say("/sandbox switch none", "asked about each call again")
+    c.say("/sandbox switch none", "asks about each call again")
     c.say("go on")
     c.until("echo x > made")
     c.until(lambda t: "y yes" in t or "Allow it?" in t)
@@ -231,7 +231,7 @@ def test_a_mode_chosen_while_the_place_changes_is_kept(talk, vendor):
     c.keys("BTab")
     c.until(lambda t: "yolo: every call" not in t)
     goes_on.set()
-    c.until("on this machine now")
+    c.until("now run on this machine")
     last = c.until(lambda t: t.strip().splitlines()[-1].startswith(
         ("manual", "auto-edit"))).strip().splitlines()[-1]
     assert last.startswith("manual")

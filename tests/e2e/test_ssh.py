@@ -202,11 +202,11 @@ def test_a_host_that_is_none_is_refused(run, ssh, model, host, tmp_path):
     model([{"text": "done"}])
     ssh(host)
     r = task(run)
-    assert r.status == 2 and "is no host for ssh" in r.err
+    assert r.status == 2 and "not a host for ssh" in r.err
     ssh(None)
     r = task(run, f"--sandbox-id={host}")
     assert r.status != 0
-    assert "is no host for ssh" in r.err or "-o" in host
+    assert "not a host for ssh" in r.err or "-o" in host
     assert not (tmp_path / "work/hit").exists()
 
 
@@ -318,7 +318,7 @@ def test_kept_ones_are_listed_and_gone_on_in(run, ssh, sshd, model):
     r = run("sandbox", "cp", row["id"] + ":file", "-")
     assert r.status == 0 and r.out == "here\n", r.err
     r = run("sandbox", "cp", "box/other:file", "-")  # a path of this machine
-    assert r.status == 2 and "has to be ID:PATH" in r.err
+    assert r.status == 2 and "must be ID:PATH" in r.err
     model([execute("cat file"), {"text": "done"}])
     r = task(run, "--sandbox-id", row["id"])
     assert r.status == 0, r.err

@@ -51,9 +51,9 @@ REFUSALS = {
     "prints and ends": (["echo This account is for git only.", "exit 1"],
                         "This account is for git only."),
     "complains and ends": (["echo Expired. >&2", "exit 7"], "Expired."),
-    "ends": (["exit 0"], "ssh ended with status 0"),
-    "echoes": (["exec cat"], "is no shell"),
-    "prints without end": (["exec cat /dev/zero"], "what is no answer"),
+    "ends": (["exit 0"], "ssh exited with status 0"),
+    "echoes": (["exec cat"], "not a shell"),
+    "prints without end": (["exec cat /dev/zero"], "not an answer"),
 }
 
 
@@ -140,7 +140,7 @@ def test_a_home_that_is_no_path_is_refused(run, login, model, rig):
         login(f"PATH={rig.dir}:$PATH", home, "cd \"$HOME\"", RUNS)
         model([{"text": "done"}])
         r = task(run)
-        assert r.status == 1 and "HOME on box is no path" in r.err, r.err
+        assert r.status == 1 and "HOME on box is not an" in r.err, r.err
     assert list((rig.dir / "a\nb").iterdir()) == []
 
 

@@ -57,7 +57,7 @@ def test_the_first_of_two_leaves_it_to_the_second(cloud, run, start):
     second = start("sandbox", "exec", name, "--", "touch second; "
                    + until.format("third") + "; echo over")
     r = first.wait()
-    assert r.status == 0 and "runs on: another dcode uses it" in r.err
+    assert r.status == 0 and "keeps running: another dcode uses it" in r.err
     assert run("sandbox", "exec", name, "--", "touch third").status == 0
     assert second.wait().out == "over\n"
     assert states(cloud, run) == (["running"], "live")
@@ -91,4 +91,5 @@ def test_one_that_cannot_be_stopped_again_is_named(cloud, run):
                 body='{"code": 403, "message": "no"}')
     r = run("diff", "--stat")
     assert r.status == 0 and "main.c" in r.out
-    assert "may run on: " in r.err and "dcode sandbox stop dcode-" in r.err
+    assert "may still be running: " in r.err
+    assert "dcode sandbox stop dcode-" in r.err

@@ -163,8 +163,8 @@ def test_a_tool_that_is_not_there_is_named_once_and_the_rest_works(
         "job a": [{"text": "a"}], "job b": [{"text": "b"}]}))
     r = run("-n", "x", *HOW)
     assert r.status == 0 and results(server) == ["a", "b"], r.err
-    said = [w for w in r.err.splitlines() if "no tool of the name" in w]
-    assert len(said) == 1 and "raed_file, mcp__no__x, Wriet, which" in said[0]
+    said = [w for w in r.err.splitlines() if "unknown tool" in w]
+    assert len(said) == 1 and "raed_file, mcp__no__x, Wriet in " in said[0]
     assert [t["name"] for t in talk(server, "job a")[0]["tools"]] == ["ls"]
 
 
@@ -190,7 +190,7 @@ def test_a_projects_file_names_a_model_only_once_trusted(
     r = run("-n", "x", *HOW, *flags)
     assert r.status == 0 and results(server) == ["a", "b"], r.err
     assert {b["model"] for b in talk(server, "job")} == {named}
-    said = r.err.count("works with the model and in the sandbox of its caller")
+    said = r.err.count("uses its caller's model and sandbox")
     assert said == (0 if flags else 1)
 
 
@@ -381,7 +381,7 @@ def test_what_two_changed_alike_is_told_and_not_merged(
     late = [t for t in told if "Not merged" in t]
     assert len(late) == 1 and "  a.txt (contents)" in late[0]
     assert re.search(r"\+(ONE|TWO)", late[0])
-    saved = re.search(r"The user finds all of it in (.*)\n", late[0])
+    saved = re.search(r"The user can find all of it in (.*)\n", late[0])
     assert re.search(r"\+(ONE|TWO)", open(saved.group(1)).read())
     assert all("\nA one\n" in t or "\nA two\n" in t for t in told)
     assert gone(run, home)
@@ -423,9 +423,9 @@ def test_without_a_tree_a_call_is_told_and_a_file_shares(
     r = run("-n", "x", *HOW)
     assert r.status == 0, r.err
     asked, filed = results(server)
-    assert "needs a tree of files that was sent" in asked
+    assert "a subagent's own sandbox needs" in asked
     assert filed == "f"
-    assert r.err.count("lone works in the sandbox of its caller") == 1
+    assert r.err.count("lone works in its caller's sandbox") == 1
 
 
 @pytest.mark.parametrize("flags", [(), ("--trust-project",)],
@@ -439,7 +439,7 @@ def test_a_projects_file_gets_a_sandbox_only_once_trusted(
     assert r.status == 0, r.err
     told = results(server)[0]
     assert told == ("l\n\nMerged into your files:\nA made\n" if flags else "l")
-    said = r.err.count("works with the model and in the sandbox of its caller")
+    said = r.err.count("uses its caller's model and sandbox")
     assert said == (0 if flags else 1)
 
 
@@ -450,7 +450,7 @@ def test_who_shares_a_sandbox_is_promised_no_notice_of_its_jobs(model, run):
         {"text": "b"}]})})
     assert run("-n", "x", *HOW, "-y", "--sandbox", "local").status == 0
     said = json.dumps(talk(server, "job b")[-1]["messages"])
-    assert "Who gave you this work is told when it has ended" in said
+    assert "Whoever gave you this work is told when it has ended" in said
     assert "You are told" not in said and "ended with exit code 0" in said
 
 
@@ -481,7 +481,7 @@ def test_escape_ends_all_and_the_chat_goes_on(live):
     s.type("/agents")
     s.keys("Enter")
     s.until(lambda t: t.count("waiting for the model") +
-            t.count("starting") >= 2 and "There are:" in t)
+            t.count("starting") >= 2 and "Available:" in t)
     s.keys("Escape")
     s.until("Interrupted")
     s.type("again")

@@ -25,7 +25,7 @@ def test_questions_about_a_file_and_about_a_call_take_turns(
     s.type("go")
     s.keys("Enter")
     made = home.parent / "work" / "made"
-    about_file = "Allow it, now and from now on?"
+    about_file = "Allow it from now on?"
     about_call = "execute wants to run"
     s.until(lambda t: about_file in t or about_call in t)
     order = [about_file, about_call]  # or, on a busy machine, the other

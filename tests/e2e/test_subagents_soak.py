@@ -69,7 +69,7 @@ def cancel(screen, order):
     number = row.search(seen).group(1)
     screen.type(f"/agents cancel {number}")
     screen.keys("Enter")
-    screen.until(f"Subagent {number} is being ended", scrollback=True)
+    screen.until(f"Stopping subagent {number}", scrollback=True)
 
 
 @pytest.mark.parametrize("seed", [

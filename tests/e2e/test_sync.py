@@ -52,11 +52,11 @@ def test_what_an_emptied_directory_has_lost_is_called_deleted(
     assert r.status == 0, r.err
     assert "  dos (deleted)\n" in r.err and "  run.sh (deleted)\n" in r.err
     assert "  src/main.c\n" in r.err
-    assert "✓ 1 file sent, 2 deleted there, 0 kept there" in r.err
+    assert "✓ 1 file sent, 2 deleted in the sandbox; none differ" in r.err
     (work / "src" / "main.c").unlink()
     r = start("-r", "-n", "go on", cwd=work).wait()
-    assert r.status == 0 and "Deleted there what is gone here: 1 file" in r.err
-    assert "Sent what changed" not in r.err
+    assert r.status == 0 and "Deleted in the sandbox, as here: 1 file" in r.err
+    assert "Sent your changes" not in r.err
     run("sandbox", "gc")
 
 
@@ -104,7 +104,7 @@ def test_sync_sends_files_and_directories_that_changed_places(
     (work / "dos" / "in").write_text("a directory now\n")
     r = run("sync")
     assert r.status == 0, r.err
-    assert "✓ 2 files sent, 2 deleted there, 0 kept there" in r.err
+    assert "✓ 2 files sent, 2 deleted in the sandbox; none differ" in r.err
     assert "Nothing has changed in the sandbox" in run("diff").err
     run("sandbox", "gc")
 
@@ -117,9 +117,9 @@ def test_sync_with_force_does_not_advise_force_over_a_directory(
     assert r.status == 0, r.err
     (work / "dos").write_text("local\n")
     r = run("sync")
-    assert r.status == 1 and "--force takes the local one" in r.err
+    assert r.status == 1 and "--force sends yours" in r.err
     r = run("sync", "--force")
-    assert r.status == 1 and "cannot take the place" in r.err
+    assert r.status == 1 and "cannot replace what the sandbox has" in r.err
     assert "--force" not in r.err
     run("sandbox", "gc")
 

@@ -180,7 +180,7 @@ def test_no_credentials(run, env):
     (["-n", "x", "--sandbox"], "no [sandboxes].default is configured"),
     (["-n", "x", "--sandbox", "local", "--sandbox-id", "i",
       "--sandbox-snapshot-name", "s"], "cannot be combined"),
-    (["nonsense"], "there is no command 'nonsense'"),
+    (["nonsense"], "unknown command 'nonsense'"),
     (["sandbox", "frob"], "frob"),
     (["config", "get"], ""),
 ])
@@ -195,7 +195,7 @@ def test_broken_config_is_named(serve, run, config):
     r = run("-n", "x", "--sandbox", "-M", "anthropic:m")
     assert r.status == 2
     assert "config.toml" in r.err and ":1:" in r.err
-    assert "Nothing runs without its limits" in r.err
+    assert "Until then, only dcode config and dcode doctor run" in r.err
     server = serve(HELLO)
     r = run("-n", "x", "-M", "anthropic:m")
     assert r.status == 2 and not r.out and not server.requests

@@ -128,23 +128,23 @@ def test_an_id_stays_in_its_place(run, service, model, id):
 
 @pytest.mark.parametrize("change, words", [
     (("id = \"/box/id\"", "id = \"box/id\""), "must be a JSON pointer"),
-    (("{label}", "{lable}"), "{lable} is not known here"),
-    (("{label}", "{path}"), "{path} is not known here"),
+    (("{label}", "{lable}"), "{lable} is unknown here"),
+    (("{label}", "{path}"), "{path} is unknown here"),
     (("{label}", "{label"), "not well formed"),
     (("{label}", "}"), "not well formed"),
     (("is = [\"up\"]", "is = \"up\""), "must be an array of strings"),
     (("[\"broken\"]", "[1]"), "must be an array of strings"),
     (("path = \"/boxes\"", "path = \"boxes\""), "must begin with /"),
     (("path = \"/boxes\"", "path = 3"), "must be a string"),
-    (("path = \"/boxes\"", "colour = 3"), "colour is not known"),
-    (("X-Team", "\"X Team\""), "is no name of a header"),
+    (("path = \"/boxes\"", "colour = 3"), "colour is unknown"),
+    (("X-Team", "\"X Team\""), "is not a header name"),
     (("output = ", "method = \"TRACE\"\noutput = "), "must be GET, POST"),
     (("output = ", "shell = \"sh -c '{command}'\"\noutput = "),
-     "inside of quotes"),
+     "inside quotes"),
     (("output = ", "shell = \"x `y` {command}\"\noutput = "), "backquotes"),
-    (("base = ", "bass = "), "bass is not known"),
+    (("base = ", "bass = "), "bass is unknown"),
     (("[sandboxes.providers.homemade.http.delete]",
-      "[sandboxes.providers.homemade.http.remove]"), "remove is not known")])
+      "[sandboxes.providers.homemade.http.remove]"), "remove is unknown")])
 def test_mistakes_in_the_table(run, service, config, tmp_path, change, words):
     cloud = service()
     text = boxes.config(cloud.url)
@@ -164,7 +164,7 @@ def test_where_a_key_may_go(run, config, env, tmp_path):
                  "https://x/?q", "localhost"):
         config(boxes.config(base))
         r = run("provider", "list", "-v")
-        assert "no address that a key may be sent to" in \
+        assert "not an address that a key may be sent to" in \
             " ".join(r.out.split()), r.out
     # A project's .env does not choose it, the user does.
     config(boxes.config("x").replace('"x/v1"', '"https://${REGION}/v1"'))

@@ -70,7 +70,7 @@ def test_the_list_filters_sorts_and_limits(model, run, tmp_path):
     for wrong in (("-n", "0"), ("-n", "x"), ("--sort", "age")):
         assert run("threads", "list", *wrong).status == 2
     r = run("threads", "list", "--cwd", "/no/such/place")
-    assert r.status == 0 and "no such directory" in r.err
+    assert r.status == 0 and "not a directory" in r.err
 
 
 def test_show_prints_the_conversation_masked_and_clean(model, run, env):
@@ -106,7 +106,7 @@ def test_a_wrong_id_is_told_with_near_ones(model, run):
         tail = ("new",) if what == ("rename",) else ()
         r = run("threads", *what, wrong, *tail)
         assert r.status == 1, r.err
-        assert "no thread " + wrong in r.err
+        assert "unknown thread " + wrong in r.err
         assert "Did you mean " + t["thread_id"] in r.err
     assert len(rows(run)) == 1
     r = run("threads", "show", "latest", cwd="/tmp")
@@ -128,9 +128,9 @@ def test_rename_and_delete(model, run):
     assert json.loads(r.out)["data"] == [{"thread_id": one, "deleted": True}]
     assert [t["thread_id"] for t in rows(run)] == [two]
     r = run("threads", "delete", one)
-    assert r.status == 1 and "no thread" in r.err
+    assert r.status == 1 and "unknown thread" in r.err
     r = run("threads", "delete", one, two, "--json")
-    assert r.status == 1 and "no thread" in r.err
+    assert r.status == 1 and "unknown thread" in r.err
     assert json.loads(r.out)["data"] == [
         {"thread_id": one, "deleted": False},
         {"thread_id": two, "deleted": True}]

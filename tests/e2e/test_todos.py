@@ -65,12 +65,12 @@ def test_a_stored_thread_shows_its_list(run, model, tmp_path):
 
 def test_the_chat_keeps_the_list_over_resume_and_drops_it_with_clear(talk):
     c = begin(talk, WORK, columns=100, lines=60)
-    c.say("/todos", "no list of steps")
+    c.say("/todos", "no to-do list")
     c.say("go", "Mended.")
     c.say("/todos", "[ ] try", 1 if c.screen else 2)
-    seen = c.say("/clear", "The one before: /resume ")
+    seen = c.say("/clear", "Previous thread: /resume ")
     old = seen.replace("\n", "").split("/resume ")[1][:36]
-    c.say("/todos", "no list of steps", 2 if "no list" in seen else 1)
+    c.say("/todos", "no to-do list", 2 if "no list" in seen else 1)
     c.say(f"/resume {old}", "Resumed thread")
     n = c.text().count("[ ] try")
     c.say("/todos", "[ ] try", n + 1)

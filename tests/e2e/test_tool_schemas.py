@@ -339,10 +339,10 @@ def test_tools_that_a_list_lost_are_said_in_a_run(offer, ask, run):
     for _ in range(2):  # the second run has the list of the first
         r, _ = ask("anthropic", [{"text": "done"}])
         assert r.status == 0
-        assert ("MCP server s: 2 of its tools are left out: two words (not a "
-                "proper name), good (the name is there twice)") in r.err
+        assert ("MCP server s: 2 of its tools are left out: two "
+                "words (invalid name), good (the name appears twice)") in r.err
     r = run("mcp", "test")
-    assert "2 left out: two words (not a proper name)" in r.out
+    assert "2 left out: two words (invalid name)" in r.out
 
 
 def test_what_people_do_not_see_is_taken_out_of_schemas(offer, ask):

@@ -205,7 +205,7 @@ def test_nothing_local_is_replaced_unless_forced(task, work, run):
     script = [execute("echo theirs >f; mkdir d; echo theirs >d/new"), DONE]
     for spec in ("f", "d", "x:f", "f:d/mine"):
         r = task(script, "--download", spec).wait()
-        assert r.status == 2 and "exists already" in r.err
+        assert r.status == 2 and "already exists" in r.err
         assert "--force" in r.err and not task.server.requests
     assert "sandbox" not in r.err.split("Error")[0]
     r = task(script, "--download", "f", "--download", "d:.",
@@ -244,9 +244,9 @@ def test_uploads_replace_nothing_unless_forced_and_name_what_they_do_not(
     (work / "new").write_text("n")
     r = kept("--upload", "f", "--upload", "new", "--upload", "d:dir/x")
     assert r.status == 1 and not task.server.requests
-    assert "--upload f: " in r.err and "/f: another file is there" in r.err
-    assert "/x: something that is no directory is there" in r.err
-    assert "2 of 3 uploads would have replaced" in r.err
+    assert "--upload f: " in r.err and "/f: the sandbox already has" in r.err
+    assert "something there that is not a directory" in r.err
+    assert "2 of 3 uploads would replace" in r.err
     assert "--force" in r.err
     assert [(t["status"], t["files"]) for t in result_of(r)["transfers"]] == [
         ("failed", 0), ("ok", 1), ("failed", 0)]
@@ -258,7 +258,7 @@ def test_uploads_replace_nothing_unless_forced_and_name_what_they_do_not(
     r = kept("--upload", "new:dir/x/", "--force")
     assert r.status != 0 and not task.server.requests
     r = kept("--upload", "dir:f", "--force")
-    assert r.status == 1 and "no directory is there" in r.err
+    assert r.status == 1 and "that is not a directory" in r.err
 
 
 @every_way
@@ -273,7 +273,7 @@ def test_a_tree_that_meets_one_brings_what_is_new_and_names_the_rest(
     r = kept("--upload", "d")
     assert r.status == 1 and not task.server.requests
     assert "not copied: edited: another file is there" in r.err
-    assert "not copied: sub: something that is no directory" in r.err
+    assert "not copied: sub: the sandbox has something there that is" in r.err
     assert "deep" not in r.err and "same" not in r.err.replace("  same", "")
     said, = result_of(r)["transfers"]
     assert said["status"] == "partial" and said["skipped"] == 2
@@ -283,7 +283,7 @@ def test_a_tree_that_meets_one_brings_what_is_new_and_names_the_rest(
     r = kept("--upload", "d",
              commands=["cat d/edited d/added d/sub d/x*y"])
     assert r.status == 1 and "not copied: x" in r.err
-    assert r.err.count("another file is there") == 2
+    assert r.err.count("the sandbox already has another file there") == 2
     (work / "d" / "sub" / "deep").unlink()
     (work / "d" / "sub").rmdir()
     r = kept("--upload", "d", "--force",
@@ -346,7 +346,7 @@ def test_a_file_that_appeared_meanwhile_is_not_replaced(task, work):
     (work / "f").write_text("mine")
     (work / "d").mkdir()
     r.wait()
-    assert r.status == 1 and r.err.count("exists already") == 2
+    assert r.status == 1 and r.err.count("already exists") == 2
     assert (work / "f").read_text() == "mine"
     assert os.listdir(work / "d") == []
 
@@ -462,21 +462,21 @@ def test_the_chat_uploads_and_downloads(chat, work, home):
     assert (work / "out").read_text() == "mineof home"
     (work / "out").write_text("edited")
     t.type("/download out\n")
-    assert "exists already" in t.until("--force")
+    assert "already exists" in t.until("--force")
     assert (work / "out").read_text() == "edited"
     t.type("/download --force out\n")
     t.until("Downloaded out")
     assert (work / "out").read_text() == "mineof home"
     (home / "h").write_text("other")
     t.type("/upload ~/h sub/\n")
-    assert "another file is there" in t.until("--force")
+    assert "the sandbox already has another file there" in t.until("--force")
     t.type("/upload --force ~/h sub/\n")
     t.until("Uploaded")
     for line, words in (("/download", "REMOTE [LOCAL]"),
                         ("/upload", "LOCAL [REMOTE]"),
                         ("/upload nothere", "nothere: No such file"),
-                        ("/upload a b c", "unrecognized arguments: c"),
-                        ("/upload --over h", "unrecognized arguments")):
+                        ("/upload a b c", "unexpected argument: c"),
+                        ("/upload --over h", "unexpected argument")):
         t.type(line + "\n")
         t.until(words)
     assert len(server.requests) == 2
@@ -494,5 +494,5 @@ def test_the_chat_on_this_machine_has_nowhere_to_upload_to(chat, work):
     (work / "f").write_text("x")
     t, _ = chat([DONE])
     t.type("/upload f g\n")
-    t.until("there is no sandbox")
+    t.until("no sandbox: tools work on this machine")
     assert not (work / "g").exists()

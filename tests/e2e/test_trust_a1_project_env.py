@@ -80,7 +80,7 @@ def test_the_users_key_is_used(run, env, put, home, vendor, name, where):
                       for p in ("", "DEEPAGENTS_CODE_")})
     r = run("install", name)
     assert r.status == 0 and OTHERS not in r.out + r.err, r.out + r.err
-    assert "comes with this project" not in lines(r)
+    assert "from this project's files" not in lines(r)
 
 
 @pytest.mark.parametrize("name", VENDORS)
@@ -91,7 +91,7 @@ def test_a_projects_key_counts_where_the_user_has_none(
     file = put("work/.env", keys)
     r = run("install", name)
     assert r.status == 0, r.out + r.err
-    assert f"{list(keys)[0]} of {file}, which comes with this project" in \
+    assert f"{list(keys)[0]} of {file} from this project's files" in \
         lines(r)
     assert not any(v in r.out + r.err for v in keys.values())
     # An empty one of the user's turns it off.
@@ -142,7 +142,7 @@ def test_the_default_vendor_is_the_users(run, env, put, model):
     r = run("-n", "hi", "-q")
     assert r.status == 0, r.err
     assert asked() == ("openai-chat", OTHERS)
-    assert f"OPENAI_API_KEY of {file}, which comes with this" in lines(r)
+    assert f"OPENAI_API_KEY of {file} from this project's" in lines(r)
     assert OTHERS not in r.err
 
 
@@ -168,8 +168,8 @@ def test_a_setup_script_gives_nothing_to_a_projects_account(
     how = ("--sandbox", "e2b", "--sandbox-setup", script)
     r = task(run, *how)
     assert r.status == 2 and cloud.requests == [], r.err
-    assert f"GITHUB_TOKEN of yours, and its sandbox belongs to whoever owns " \
-        f"E2B_API_KEY of {file}" in lines(r)
+    assert f"your GITHUB_TOKEN, and its sandbox belongs to " \
+           f"whoever owns E2B_API_KEY of {file}" in lines(r)
     assert "--trust-project" in r.err and TOKEN not in r.err
     # An id of the account is no other matter than a new sandbox in it.
     r = task(run, *how, "--sandbox-id", "i0123456789abcdefghij")
@@ -206,7 +206,7 @@ def test_the_chat_asks_before_anything_is_created(
         while word not in seen:
             assert select.select([ours], [], [], 20)[0], seen
             seen += os.read(ours, 4096)
-    until(b"Go on? [y/N]")
+    until(b"Continue? [y/N]")
     assert b"give GITHUB_TOKEN to a sandbox of e2b" in b" ".join(seen.split())
     assert cloud.requests == []
     os.write(ours, answer.encode() + b"\n")

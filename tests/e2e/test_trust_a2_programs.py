@@ -212,7 +212,7 @@ def test_relative_entries_of_path_are_ignored(run, work, home, config, env,
     env["PATH"] = path
     config('[sandboxes.providers.acme]\ncommand = ["acme-provider"]\n')
     r = run("install", "acme")
-    assert "there is no program acme-provider" in r.out + r.err
+    assert "program not found: acme-provider" in r.out + r.err
     mine = program(home / "mine/acme-provider", PROVIDER).parent
     env["PATH"] += f":{mine}"
     r = run("install", "acme")

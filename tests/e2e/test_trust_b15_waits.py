@@ -61,10 +61,10 @@ def test_a_service_that_always_answers_500_is_named(vendor, model, start):
     cloud.fault("(GET|POST) ", times=None, status=500)
     model([DONE])
     p = start(*TASK, "daytona")
-    text, seconds = said(p, "Ctrl-C ends the wait")
+    text, seconds = said(p, "(Ctrl-C stops)")
     assert seconds < 5 * 3  # a loaded machine
-    assert re.search(f"Waiting for {cloud.url}: HTTP 500 is its answer to "
-                     "(GET|POST) /api/", text)
+    assert re.search(f"Waiting for {cloud.url}: HTTP 500 in answer to "
+                     f"(GET|POST) /api/", text)
     p.kill()
 
 
@@ -90,7 +90,7 @@ def test_one_failure_is_not_mentioned(vendor, model, run):
 def test_an_engine_that_never_answers_is_named(silent, model, start):
     model([DONE])
     p = start(*TASK, "docker")
-    text, seconds = said(p, "Ctrl-C ends the wait")
+    text, seconds = said(p, "(Ctrl-C stops)")
     assert f"unix://{silent.path}: no answer yet to" in text
     assert silent.taken and 3 < seconds < 5 + 10  # a loaded machine
     for _ in range(2):

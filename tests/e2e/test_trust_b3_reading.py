@@ -130,7 +130,7 @@ def test_keys_of_the_user_are_never_read(task, home, tmp_path, name, way):
                          output_mode="content")}[way]
     for flags in ((), ("-y",), ("-S", "all")):
         _, result = task(turn, flags=flags)
-        assert SECRET not in result and "never read by a tool" in result
+        assert SECRET not in result and "no tool may read it" in result
 
 
 def test_a_search_from_above_leaves_keys_out(task, home):

@@ -145,7 +145,7 @@ def test_the_sandbox_of_the_policy(task, managed):
     assert r.returncode == 78 and "nosuch" in r.stderr
     r, _, _ = task("[sandboxes]\ndefault = \"local\"\n", *M)
     assert r.returncode == 4  # on this machine nothing may run
-    assert "sandboxes.default of this machine is 'local'" in r.stderr
+    assert "[sandboxes] default is 'local'" in r.stderr
     r = managed("[sandboxes]\ndefault = \"local\"\n"
                 "[sandboxes.providers.local.params]\nnetwork = \"none\"\n",
                 "config", "--json")

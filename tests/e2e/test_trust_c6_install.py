@@ -33,7 +33,7 @@ def test_install_knows_the_extra(run, name):
 def test_an_extra_without_a_use_suggests_no_strangers_package(run, name):
     r = run("install", name)
     assert r.status == 1, (r.out, r.err)
-    assert f"'{name}' cannot be made ready: " in r.err
+    assert f"cannot set up '{name}': " in r.err
     assert "--package" not in r.out + r.err
     data = json.loads(run("install", name, "--json").out)
     assert data["error"]["code"] == "config"

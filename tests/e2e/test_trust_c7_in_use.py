@@ -84,6 +84,6 @@ def test_a_container_that_was_attached_to_is_known(foreign, model, run,
     (tmp_path / "work" / "f").write_text("f")
     assert run("sandbox", "cp", "f", "devbox:/tmp/f").status == 0
     r = run("sandbox", "rm", "devbox")
-    assert r.status == 2 and "not made by dcode" in r.err
+    assert r.status == 2 and "dcode did not make" in r.err
     assert "Delete it with the tools of docker" in r.err
     assert run("sandbox", "list").out.count("devbox") == 0

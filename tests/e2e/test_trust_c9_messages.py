@@ -28,16 +28,16 @@ def test_a_command_of_the_python_program_is_told_as_such(run):
         r = run(*line)
         assert r.status == 2
         assert f"dcode {line[0]} {ABSENT.format('command')}" in r.err
-    assert "there is no command 'nosuch'" in run("nosuch").err
+    assert "unknown command 'nosuch'" in run("nosuch").err
 
 
 def test_an_ambiguous_option_names_the_candidates(run):
     r = run("-n", "x", "--sand", "local")
     assert r.status == 2
     assert r.err.endswith(
-        "ambiguous option: --sand could match --sandbox, --sandbox-id, "
+        "ambiguous option: --sand could mean --sandbox, --sandbox-id, "
         "--sandbox-snapshot-name, --sandbox-setup, --sandbox-network\n")
-    assert "could match --verbose, --version" in run("config", "--ver").err
+    assert "could mean --verbose, --version" in run("config", "--ver").err
     assert run("--vers").status == 0
 
 

@@ -164,7 +164,7 @@ def test_without_token_and_gcloud_it_says_what_to_do(run, env, tmp_path):
     env.update(GOOGLE_CLOUD_PROJECT="my-app", PATH=str(empty))
     r = run("-n", "hi", "-M", GEMINI)
     assert r.status == 1
-    assert "GOOGLE_OAUTH_ACCESS_TOKEN is not set, and there is no gcloud" in \
+    assert "GOOGLE_OAUTH_ACCESS_TOKEN is not set, and gcloud" in \
         r.err
 
 
@@ -196,9 +196,9 @@ def test_a_repository_chooses_neither_project_nor_token_nor_program(
 
 def test_install_finds_it_ready_where_gcloud_is(run, env, bin_, tmp_path):
     r = run("install", "vertex")
-    assert r.status == 0 and f"tokens of {bin_}/gcloud" in r.out, r.out
+    assert r.status == 0 and f"access token from {bin_}/gcloud" in r.out
     assert "gcloud auth login" in r.out and asked(bin_) == []
-    assert "google_vertexai: tokens of" in run("install", "all-providers").out
+    assert "google_vertexai: access token from" in run("install", "all-providers").out
     # the control: not from the current directory, as for requests
     (bin_ / "gcloud").rename(tmp_path / "work" / "gcloud")
     env["PATH"] = f".::{bin_}"

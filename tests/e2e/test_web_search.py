@@ -82,7 +82,7 @@ def test_a_stored_key_is_used_at_its_address_and_shown_to_nobody(
     assert (data["kind"], data["status"]) == ("service", "stored")
     assert "A guide" in search(f"what is {KEY[:9]}")
     text = search(f"what is {KEY}")
-    assert "holds a secret" in text and len(tavily.requests) == 1
+    assert "contains a secret" in text and len(tavily.requests) == 1
     assert KEY not in search.run.out + search.run.err + text
 
 
@@ -105,7 +105,7 @@ def test_no_passphrase_is_asked_for_because_of_it(search, tavily, env,
 def test_without_key_and_command_it_is_not_offered(search, tavily, home):
     text = search("x")
     assert not search.offered and not tavily.requests
-    assert "nothing searches the web" in text and "auth set tavily" in text
+    assert "no web search is configured" in text and "auth set tavily" in text
     # A key of the repository's is none of the user's.
     (home.parent / "work" / ".env").write_text(f"TAVILY_API_KEY={KEY}\n")
     search("x")
@@ -158,7 +158,7 @@ def test_a_command_that_fails_or_never_stops_printing_is_said(search, command):
     text = search("x", web=command("yes something"))
     assert "the rest was left out" in text and len(text) < 200_000
     text = search("x", web='search_command = ["./search"]')
-    assert "no absolute path" in text
+    assert "nor a program on PATH" in text
     assert "nothing was found" in search("x", web=command("cat >/dev/null"))
 
 

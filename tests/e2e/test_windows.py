@@ -103,7 +103,7 @@ def test_the_window_that_the_server_names_holds_in_the_chat(talk, config):
     c.say("one", "Hello.")
     wait_for(lambda: c.server.asked)
     c.say("two", "Hello.", 2)
-    seen = c.say("/context", "free; compacted from")
+    seen = c.say("/context", "free; dcode compacts at")
     assert "64" in seen and "assumed" not in seen
 
 
@@ -163,12 +163,12 @@ WRONG = {"turns": [{"text": "x", "fault": {
 
 
 @pytest.mark.parametrize("wire, base, name, words", [
-    ("openai-chat", "/v1", "qwen3-codr", "did you mean -M mine:qwen3-coder?"),
+    ("openai-chat", "/v1", "qwen3-codr", "Did you mean -M mine:qwen3-coder?"),
     ("openai-responses", "/v1", "gpt-oss-120",
-     "did you mean -M mine:openai/gpt-oss-120b?"),
-    ("anthropic", "", "qwen3-coder", "the server lists"),
+     "Did you mean -M mine:openai/gpt-oss-120b?"),
+    ("anthropic", "", "qwen3-coder", "The server lists"),
     ("gemini", "/v1beta", "llama4-scout", "-M mine:llama-4-scout?"),
-    ("openai-chat", "/v1", "entirely-different", "check the model name")])
+    ("openai-chat", "/v1", "entirely-different", "Check the model name")])
 def test_the_nearest_name_of_the_servers_own_list(model, run, config, wire,
                                                   base, name, words):
     lists = {"models": [{"name": "models/" + m["id"]} for m in
@@ -185,13 +185,13 @@ def test_a_server_of_few_models_names_them(model, run, config):
         {"id": "qwen3:8b"}, {"id": "a\x1b[31mb\nc"}]})
     config(MINE.format(server.url + "/v1", "openai-chat"))
     r = run("-n", "hi", "-M", "mine:gpt-4")
-    assert "the server has qwen3:8b, ab c: -M mine:NAME" in r.err
+    assert "offers qwen3:8b, ab c. Choose with -M mine:NAME" in r.err
 
 
 def test_the_table_where_the_server_has_no_list(model, run):
     model(WRONG)
     r = run("-n", "hi", "-M", "anthropic:claude-opsu-5")
-    assert "did you mean -M anthropic:claude-opus-5?" in r.err
+    assert "Did you mean -M anthropic:claude-opus-5?" in r.err
 
 
 def test_a_list_that_does_not_come_is_not_waited_for_long(run, config, env):
@@ -204,4 +204,4 @@ def test_a_list_that_does_not_come_is_not_waited_for_long(run, config, env):
         config(MINE.format(f"http://127.0.0.1:{server.port}/v1",
                            "openai-chat"))
         r = run("-n", "hi", "-M", "mine:m", timeout=40)
-        assert r.status == 1 and "check the model name" in r.err
+        assert r.status == 1 and "Check the model name" in r.err

@@ -28,7 +28,7 @@ def test_apply_names_the_files_that_hold_a_known_secret(
     room.send(tmp_path, change)
     done = run("apply")
     assert done.status == 0, done.err
-    assert "conf holds a known secret" in done.err
+    assert "conf contains a known secret" in done.err
     assert "plain holds" not in done.err and SECRET not in done.err
     assert SECRET in (room.root / "conf").read_text()
 
@@ -42,8 +42,8 @@ def test_a_sandbox_goes_though_its_work_cannot_be_saved(task, work, home):
     assert end.status == 1, end.err
     changes = json.loads(end.out.splitlines()[-1])["changes"]
     assert changes["patch"] is None and "patches" in changes["error"]
-    assert "Error: no patch of what changed in the sandbox" in end.err
-    assert "could not be saved: " in end.err and folders(home) == []
+    assert "Error: cannot save a patch of the sandbox's changes" in end.err
+    assert "cannot save the sandbox's" in end.err and folders(home) == []
 
 
 @pytest.mark.long
@@ -59,7 +59,7 @@ def test_a_sandbox_that_is_silent_is_deleted_after_half_a_minute(
     assert 20 < time.monotonic() - began < 90
     changes = json.loads(end.out.splitlines()[-1])["changes"]
     assert changes["patch"] is None and changes["error"]
-    assert "could not be saved: " in end.err
+    assert "cannot save the sandbox's changes: " in end.err
     assert patches(home) == [] and not cloud.boxes
 
 

@@ -116,7 +116,7 @@ def test_a_run_that_resumes_sends_what_changed_since(task, start, work, box):
     (work / "src" / "main.c").write_text("later\n")
     r = start("-r", "-n", "go on", cwd=work).wait()
     assert r.status == 0 and "starts empty" not in r.err, r.err
-    assert "✓ Sent what changed here: 1 file" in r.err
+    assert "✓ Sent your changes: 1 file" in r.err
     assert "made" in start("diff", "--name-only", cwd=work).wait().out
 
 
@@ -143,7 +143,7 @@ def test_what_is_left_out_goes_when_it_is_included(task, work):
 @local
 def test_what_was_included_goes_again_without_the_flag_and_is_named(
         task, run, start, work):
-    why = ".env went because --include asked for it"
+    why = ".env was sent because of --include"
     r = task([execute("true"), DONE, DONE], "--workspace", "repo", "--keep",
              "--include", ".env").wait()
     assert r.status == 0, r.err
@@ -158,7 +158,7 @@ def test_what_was_included_goes_again_without_the_flag_and_is_named(
     (work / "dos").write_text("plain\n")
     r = run("sync")
     assert r.status == 0 and why in r.err and "2 files sent" in r.err, r.err
-    assert "dos went because" not in r.err
+    assert "sent because of --include: dos" not in r.err
     (work / ".env").write_text("third\n")
     r = start("-r", "-n", "go on", cwd=work).wait()
     assert r.status == 0 and why in r.err, r.err
@@ -220,7 +220,7 @@ def test_bind_is_the_providers_own_setting(task, work):
     assert (work / "made").read_text() == "here\n"
 
 
-BOUND = "the sandbox works on this directory itself"
+BOUND = "the sandbox uses this directory itself"
 
 
 @pytest.mark.parametrize("box", ["docker"], indirect=True)
@@ -387,7 +387,7 @@ def test_pointers_of_lfs_go_as_they_are_and_are_named(task, work):
     (work / "no-pointer").write_text("x" + POINTER)
     r = task([execute("sha256sum <big.bin"), DONE], "--workspace",
              "repo").wait()
-    assert "1 file is a pointer of Git LFS" in r.err
+    assert "1 file is only a Git LFS pointer" in r.err
     assert hashlib.sha256(POINTER.encode()).hexdigest() in results(task.server)
 
 
@@ -404,7 +404,7 @@ def test_a_submodule_goes_as_plain_files_or_is_named(task, work):
     git(work, "submodule", "-q", "deinit", "-f", "two")
     r = task([execute("cat one/l; ls two"), DONE], "--workspace",
              "repo").wait()
-    assert "files of 1 submodule are plain files there" in r.err
+    assert "files of 1 submodule are sent as plain files" in r.err
     assert "two (is a submodule that is not checked out)" in r.err
     assert "of lib" in results(task.server)
 
@@ -425,15 +425,15 @@ def test_a_sparse_checkout_and_a_shallow_clone_go_as_they_are(task, work):
 @local
 @pytest.mark.parametrize("plant,said", [
     ("mv .git ../real; ln -s ../real .git", "a .git that is a link"),
-    ("mv .git ../real; echo gitdir: ../real >.git", "points back"),
+    ("mv .git ../real; echo gitdir: ../real >.git", "does not point back"),
     ("mkdir ../fake; mv .git ../real; echo $PWD/.git >../fake/gitdir;"
      " echo $PWD/../real >../fake/commondir; cp ../real/HEAD ../fake;"
-     " echo gitdir: ../fake >.git", "no worktree of")])
+     " echo gitdir: ../fake >.git", "without this worktree")])
 def test_a_git_that_does_not_count_is_named(task, work, plant, said):
     subprocess.run(plant, shell=True, cwd=work, check=True)
     r = task([execute("cat src/main.c"), DONE], "--workspace", "repo").wait()
     assert r.status == 0 and said in r.err, r.err
-    assert "sent as no repository" in r.err
+    assert "sent without a repository" in r.err
     assert "main2" in results(task.server)
 
 

@@ -134,9 +134,9 @@ static void test_a_user_who_declines_is_told_of(void **state)
 {
 	(void)state;
 	says(ASK(TEXT "," CITY), (struct user){ .keys = "Bob!~" },
-	     "Q: Name?\nA: (cancelled)\n\nQ: City?\nA: (cancelled)\n\nThe user "
-	     "declined to answer. Do not ask the same again: go on with what "
-	     "is known and name what you assume, or end your turn.");
+	     "Q: Name?\nA: (cancelled)\n\nQ: City?\nA: (cancelled)\n\nThe "
+	     "user declined to answer. Do not ask the same again: continue "
+	     "with what is known and name what you assume, or end your turn.");
 }
 
 static void test_without_a_user_it_is_refused(void **state)
@@ -149,8 +149,8 @@ static void test_without_a_user_it_is_refused(void **state)
 	for (int i = 0; i < 2; i++) {
 		expect(&b, "ask_user", ASK(TEXT), true,
 		       "Error: nobody can answer: no user is at a terminal. "
-		       "Make a reasonable assumption, name it at the end, and "
-		       "go on.");
+		       "Make a reasonable assumption, name it at the end, "
+		       "and continue.");
 		b.env.ask = ask;
 		b.env.ask_arg = &gone;
 	}

@@ -42,11 +42,11 @@ static const struct row specs[] = {
 	{ .env = { OPENAI }, .spec = "", .want = "!config Invalid model spec" },
 	{ .env = { OPENAI },
 	  .spec = "llama-9",
-	  .want = "!config Unable to infer a model provider for 'llama-9'. "
-		  "Specify one explicitly (e.g. 'anthropic:llama-9')" },
+	  .want = "!config Unknown model 'llama-9': no provider is known for "
+		  "it" },
 	{ .spec = "nobody:m",
 	  .want = "!config Unknown model provider 'nobody'" },
-	{ .spec = "ibm:m", .want = "!config speaks a protocol" },
+	{ .spec = "ibm:m", .want = "!config does not speak the protocol" },
 	{ .spec = "bedrock:m",
 	  .want = "!auth AWS credentials not found: AWS_ACCESS_KEY_ID is not "
 		  "set" },
@@ -55,7 +55,7 @@ static const struct row specs[] = {
 	  .want = "!config provider bedrock has no AWS region" },
 	{ .env = { AWS, "AWS_REGION=eu/x" },
 	  .spec = "bedrock:m",
-	  .want = "!config 'eu/x' is no AWS region" },
+	  .want = "!config not an AWS region: 'eu/x'" },
 	{ .env = { AWS, "AWS_REGION=eu-west-1" },
 	  .spec = "anthropic.claude-3",
 	  .want = "bedrock anthropic.claude-3 bedrock "
@@ -221,7 +221,8 @@ static const struct row urls[] = {
 	{ .env = { "AZURE_OPENAI_API_KEY=k", "OPENAI_API_VERSION=2024-10-21",
 		   "AZURE_OPENAI_ENDPOINT=r.azure.example" },
 	  .spec = "azure:m",
-	  .want = "!config 'r.azure.example', is no http:// or https:// URL" },
+	  .want = "!config is not an http:// or https:// URL: "
+		  "'r.azure.example'" },
 	{ .env = { "AZURE_OPENAI_API_KEY=k" },
 	  .spec = "azure_openai:m",
 	  .want = "!config has no address" },
@@ -236,10 +237,10 @@ static const struct row urls[] = {
 	  .want = "ollama m openai-chat https://box/api/v1 - {} 4" },
 	{ .env = { OPENAI, "OPENAI_BASE_URL=ftp://h" },
 	  .spec = "gpt-1",
-	  .want = "!config no http:// or https:// URL" },
+	  .want = "!config not an http:// or https:// URL" },
 	{ .env = { OPENAI, "OPENAI_BASE_URL=http://h\nX: y" },
 	  .spec = "gpt-1",
-	  .want = "!config white space" },
+	  .want = "!config contains spaces" },
 	/* config goes over the environment */
 	{ .config = "[models.providers.openai]\nbase_url = 'https://c/v1'\n",
 	  .env = { OPENAI, "OPENAI_BASE_URL=https://e/v1" },
@@ -251,7 +252,7 @@ static const struct row urls[] = {
 	  .want = "own m openai-chat https://u/v2 - {} 4" },
 	{ .config = "[models.providers.own]\nmodels = ['m']\n",
 	  .spec = "own:m",
-	  .want = "!config set base_url in [models.providers.own]" },
+	  .want = "!config Set base_url in [models.providers.own]" },
 };
 
 static const struct row config[] = {

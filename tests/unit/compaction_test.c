@@ -211,7 +211,7 @@ static void test_a_text_is_cut_in_its_middle_and_says_so(void **state)
 	history_text_shorten(str_of(text), 301, &out);
 	assert_true(str_is_utf8(buf_str(&out)));
 	assert_true(out.len < 420);
-	assert_non_null(strstr(out.ptr, "bytes are left out here"));
+	assert_non_null(strstr(out.ptr, "bytes are left out"));
 	assert_non_null(strstr(out.ptr, "read_history shows the whole"));
 	buf_clear(&out);
 	history_text_shorten_summary(str_of(text), 301, &out);

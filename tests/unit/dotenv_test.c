@@ -132,8 +132,8 @@ static void references_of_a_project(void **state)
 	assert_int_equal(d.n_warnings, 3);
 	assert_string_equal(d.warnings[0],
 			    "f:2: ${SHELL_VAR} is not set in this file and "
-			    "stays as it is: a project's .env file is not "
-			    "given other values");
+			    "stays as it is: a project's .env file gets no "
+			    "other values");
 	dotenv_release(&d);
 }
 
@@ -160,7 +160,8 @@ static void nul_bytes(void **state)
 	(void)state;
 	assert_null(dotenv_get(&d, STR("A")));
 	assert_string_equal(dotenv_get(&d, STR("B")), "1");
-	assert_string_equal(d.warnings[0], "f:1: A holds a NUL byte; ignored");
+	assert_string_equal(d.warnings[0], "f:1: A contains a NUL byte; "
+					   "ignored");
 	dotenv_release(&d);
 }
 

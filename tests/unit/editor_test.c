@@ -317,8 +317,7 @@ static void test_a_paste_keeps_its_bytes_but_what_is_no_utf8(void **state)
 	editor_reset(&e);
 	paste(&e, STR("\xFF\xC3(\xE2\x82"));
 	expect_rows(&e, 80, 5,
-		    "> [Pasted #1: 5 B, bytes that are no UTF-8 sent as "
-		    "U+FFFD]\n0,58");
+		    "> [Pasted #1: 5 B, invalid UTF-8 sent as U+FFFD]\n0,48");
 	expect(&e, "\xEF\xBF\xBD\xEF\xBF\xBD(\xEF\xBF\xBD\xEF\xBF\xBD");
 	editor_release(&e);
 	buf_release(&out);

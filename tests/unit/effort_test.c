@@ -101,11 +101,11 @@ static void test_a_level_that_the_model_does_not_take_is_refused(void **state)
 {
 	static const struct row refused[] = {
 		{ "openai", "gpt-4.1", "openai-responses", "high", NULL,
-		  "openai:gpt-4.1 does not take a reasoning effort" },
+		  "openai:gpt-4.1 has no reasoning effort" },
 		{ "anthropic", "claude-haiku-4-5", "anthropic", "max", NULL,
-		  "does not take the reasoning effort max" },
+		  "does not support the reasoning effort max" },
 		{ "google_genai", "gemini-2.5-pro", "gemini", "none", NULL,
-		  "does not take the reasoning effort none" },
+		  "does not support the reasoning effort none" },
 	};
 
 	(void)state;

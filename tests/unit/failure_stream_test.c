@@ -17,24 +17,24 @@ struct stream_row {
 static const struct stream_row rows[] = {
 	{ "{\"type\":\"error\",\"error\":{\"type\":\"overloaded_error\","
 	  "\"message\":\"Overloaded\"}}",
-	  false, ERR_REMOTE, "the vendor is overloaded" },
+	  false, ERR_REMOTE, "The vendor is overloaded" },
 	{ "{\"error\":{\"code\":503,\"status\":\"UNAVAILABLE\","
 	  "\"message\":\"busy\"}}",
-	  false, ERR_REMOTE, "the vendor is overloaded" },
+	  false, ERR_REMOTE, "The vendor is overloaded" },
 	{ "{\"error\":{\"type\":\"serviceUnavailableException\"}}", false,
-	  ERR_REMOTE, "the vendor is overloaded" },
+	  ERR_REMOTE, "The vendor is overloaded" },
 	{ "{\"error\":{\"type\":\"rate_limit_error\",\"message\":\"slow\"}}",
 	  false, ERR_LIMIT, "limit of requests or tokens" },
 	{ "{\"error\":{\"type\":\"throttlingException\"}}", false, ERR_LIMIT,
 	  "limit of requests or tokens" },
 	{ "{\"type\":\"error\",\"error\":{\"type\":\"not_found_error\","
 	  "\"message\":\"model: claude-opsu-5\"}}",
-	  true, ERR_NOT_FOUND, "did you mean -M anthropic:claude-opus-5?" },
+	  true, ERR_NOT_FOUND, "Did you mean -M anthropic:claude-opus-5?" },
 	{ "{\"error\":{\"message\":\"no\",\"type\":\"invalid_request_error\","
 	  "\"code\":\"model_not_found\"}}",
-	  true, ERR_NOT_FOUND, "did you mean -M anthropic:claude-opus-5?" },
+	  true, ERR_NOT_FOUND, "Did you mean -M anthropic:claude-opus-5?" },
 	{ "{\"error\":{\"code\":401,\"message\":\"no\"}}", true, ERR_AUTH,
-	  "set THE_KEY to a valid key" },
+	  "Set THE_KEY to a valid key" },
 	{ "{\"error\":{\"type\":\"invalid_request_error\",\"message\":"
 	  "\"prompt is too long: 2 tokens > 1 maximum\"}}",
 	  true, ERR_LIMIT, "no longer fits" },
@@ -119,7 +119,7 @@ static void test_a_quota_of_the_minute_is_waited_for(void **state)
 	/* its wait is short although the day's is used up */
 	err = quota(DAY "," DELAY("17s"), &again);
 	assert_false(again);
-	assert_non_null(strstr(err.hint, "of this day"));
+	assert_non_null(strstr(err.hint, "for today"));
 	err = quota(MINUTE "," DAY "," DELAY("3600s"), &again);
 	assert_false(again);
 	err = quota(MINUTE "," DAY, &again);

@@ -41,11 +41,11 @@ static void test_the_nearest_model_is_suggested(void **state)
 	assert_int_equal(err.code, ERR_NOT_FOUND);
 	assert_non_null(strstr(err.hint, "-M anthropic:claude-opus-5?"));
 	err = refusal("openai", "claude-opus-5", "openai-chat", 404, said);
-	assert_null(strstr(err.hint, "did you mean"));
+	assert_null(strstr(err.hint, "Did you mean"));
 	assert_non_null(strstr(err.hint, "https://host/v1"));
 	/* A name that the catalog has: the key may not use it. */
 	err = refusal("anthropic", "claude-opus-5", "anthropic", 404, said);
-	assert_null(strstr(err.hint, "did you mean"));
+	assert_null(strstr(err.hint, "Did you mean"));
 }
 
 static void test_a_refused_key_is_named_with_its_place(void **state)

@@ -134,7 +134,7 @@ static void links_devices_and_modes_are_refused(void **arg)
 	refuses(&t, "abs", "is a link that leaves the tree");
 	refuses(&t, "dev", "is neither a plain file nor a link");
 	refuses(&t, "suid", "has the setuid, setgid or sticky bit");
-	refuses(&t, "hard", "is a link to a file that did not come");
+	refuses(&t, "hard", "is a link to a file that was not brought");
 	end(&t);
 }
 
@@ -153,7 +153,7 @@ static void one_name_is_one_file(void **arg)
 	fetch(&t);
 	differs(&t, "A	both|A	dir/below|A	honest|A	twice|");
 	contains(&t, "twice", STR("first"));
-	refuses(&t, "twice", "comes twice");
+	refuses(&t, "twice", "appears twice");
 	refuses(&t, "both/below", "is a file and a directory at once");
 	refuses(&t, "dir", "is a file and a directory at once");
 	end(&t);
@@ -198,7 +198,7 @@ static void a_file_that_explodes_is_refused(void **arg)
 	add_sparse(&t, "small", "10000");
 	fetch(&t);
 	differs(&t, "A	honest|A	small|");
-	refuses(&t, "bomb", "is larger than it may be");
+	refuses(&t, "bomb", "is larger than allowed");
 	end(&t);
 	begin_lie(&t);
 	for (int i = 0; i < 5; i++) {
@@ -258,8 +258,8 @@ static void a_hard_link_needs_a_file_before_it(void **arg)
 	add_file(&t, "late", STR("bytes"));
 	fetch(&t);
 	differs(&t, "A	honest|A	late|A	src/l|");
-	refuses(&t, "s", "is a link to a file that did not come");
-	refuses(&t, "link000", "is a link to a file that did not come");
+	refuses(&t, "s", "is a link to a file that was not brought");
+	refuses(&t, "link000", "is a link to a file that was not brought");
 	end(&t);
 }
 

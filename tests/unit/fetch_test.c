@@ -127,8 +127,8 @@ static void what_no_tree_can_hold_is_named(void **arg)
 		put(&t.room, "ok", STR("fine"), 0644);
 		fetch(&t);
 		differs(&t, "A	ok|");
-		names(&t, "core", "is larger than it may be");
-		names(&t, "a", "is larger than it may be");
+		names(&t, "core", "is larger than allowed");
+		names(&t, "a", "is larger than allowed");
 		names(&t, "fifo", "is a pipe, a socket or a device");
 		refuses(&t, "run", "has the setuid, setgid or sticky bit");
 		refuses(&t, ".GIT/config", "is inside .git");
@@ -172,13 +172,13 @@ static void small_files_come_first_and_large_ones_as_they_fit(void **arg)
 		begin_large(&t, k, 1 << 20);
 		differs(&t, "D	a|A	s|");
 		assert_int_equal(t.f.n_later, 6);
-		names(&t, "huge", "is larger than it may be");
+		names(&t, "huge", "is larger than allowed");
 		WORKS(&t.room, fetch_later(&t.w, &t.request, &t.f, &t.room.stop,
 					   &t.room.err));
 		differs(&t, "D	a|A	\"b\\n\\377\"|A	b0|A	b1|A	"
 			    "b2|A	b3|A	s|");
 		assert_int_equal(t.f.n_later, 0);
-		names(&t, "b4", "is more than [workspace] fetch_mb lets come");
+		names(&t, "b4", "does not fit into [workspace] fetch_mb");
 		assert_int_equal(t.f.left[1].size, 200 << 10);
 		WORKS(&t.room, odb_ref_get(&t.w.git, t.w.theirs_ref, oid,
 					   &t.room.stop, &t.room.err));

@@ -278,7 +278,8 @@ static void test_a_failure_says_what_git_said(void **state)
 
 	assert_int_equal(git_init(&g, &p->stop, &err), 0);
 	assert_int_equal(git_ask(&g, argv, &out, &p->stop, &err), -1);
-	assert_non_null(strstr(err.message, "git cat-file: status 128: "));
+	assert_non_null(strstr(err.message, "git cat-file exited with "
+					    "status 128: "));
 	assert_non_null(strstr(err.message, "nothing"));
 	buf_release(&out);
 }

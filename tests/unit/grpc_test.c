@@ -199,7 +199,7 @@ static void test_outcomes(void **state)
 	expect("Half", "x", GRPC_UNAVAILABLE, ERR_REMOTE, "later");
 	expect("Odd", "x", GRPC_UNKNOWN, ERR_REMOTE, "UNKNOWN");
 	expect("Http", "x", GRPC_UNAVAILABLE, ERR_REMOTE, "HTTP 503");
-	expect("Html", "x", GRPC_NONE, ERR_PROTOCOL, "no gRPC");
+	expect("Html", "x", GRPC_NONE, ERR_PROTOCOL, "not gRPC");
 }
 
 static void test_broken_answers(void **state)

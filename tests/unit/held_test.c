@@ -176,7 +176,7 @@ static void test_a_refusal_of_the_loop_is_told(void **state)
 	assert_int_equal(err.code, ERR_CONFIG);
 	assert_true(err.nothing_made);
 	assert_string_equal(err.message, "the connection to there: no "
-					 "directory there can be written");
+					 "writable directory there");
 	held_free(h);
 }
 

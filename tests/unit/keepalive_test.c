@@ -20,7 +20,7 @@ static int extend(struct sandbox *sb, int64_t seconds, const struct stop *stop,
 	(void)stop;
 	return vendor_state == STATE_RUNNING
 		       ? 0
-		       : error_set(err, ERR_REMOTE, "it does not run");
+		       : error_set(err, ERR_REMOTE, "it is not running");
 }
 
 static int info(struct sandbox_client *host, const char *id,

@@ -41,8 +41,9 @@ static void a_missing_library_says_what_to_install(void **state)
 	(void)state;
 	assert_int_equal(library_load(&none, symbols, 2, &t, &err), -1);
 	assert_int_equal(err.code, ERR_SYSTEM);
-	assert_non_null(strstr(err.message, "loading libnone: libnone.so.1"));
-	assert_string_equal(err.hint, "install it: apt install libnone1");
+	assert_non_null(
+		strstr(err.message, "cannot load libnone: libnone.so.1"));
+	assert_string_equal(err.hint, "Install it: apt install libnone1");
 }
 
 static void an_old_library_is_named_with_the_version_it_needs(void **state)
@@ -56,7 +57,7 @@ static void an_old_library_is_named_with_the_version_it_needs(void **state)
 	(void)state;
 	assert_int_equal(library_load(&math, symbols, 3, &t, &err), -1);
 	assert_string_equal(err.message,
-			    "this libm is too old: it has no "
+			    "this libm is too old: it lacks "
 			    "of_the_next_version (9.1 or later is needed)");
 }
 

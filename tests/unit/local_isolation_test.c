@@ -394,7 +394,7 @@ static void test_no_bwrap(void **state)
 	setenv("PATH", "/nowhere", 1);
 	assert_null(other_box(&set, &err));
 	assert_int_equal(err.code, ERR_CONFIG);
-	assert_string_equal(err.hint, "apt-get install bubblewrap");
+	assert_string_equal(err.hint, "Run apt-get install bubblewrap.");
 	write_host("bwrap",
 		   "#!/bin/sh\necho 'bwrap: No permissions to create new "
 		   "namespace, likely because the kernel does not allow "

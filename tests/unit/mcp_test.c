@@ -22,7 +22,7 @@ static void test_what_cannot_be_used_says_why(void **state)
 	static const struct {
 		const char *entry, *why;
 	} cases[] = {
-		{ "\"a\":5", "no object" },
+		{ "\"a\":5", "not an object" },
 		{ "\"a/b\":{\"command\":\"x\"}", "its name" },
 		{ "\" a\":{\"command\":\"x\"}", "its name" },
 		{ "\"a\":{}", "neither" },
@@ -32,10 +32,10 @@ static void test_what_cannot_be_used_says_why(void **state)
 		{ "\"a\":{\"command\":\"x\\u001b[2J\"}", "control" },
 		{ "\"a\":{\"command\":\"x\",\"args\":[\"\\u202e\"]}",
 		  "hidden" },
-		{ "\"a\":{\"url\":\"file:///x\"}", "no http" },
+		{ "\"a\":{\"url\":\"file:///x\"}", "not an http" },
 		{ "\"a\":{\"url\":\"http://x\",\"headers\":{\"A\":\"b\\nC: "
 		  "d\"}}",
-		  "line end" },
+		  "line break" },
 		{ "\"a\":{\"type\":\"ws\",\"url\":\"http://x\"}", "sse" },
 		{ "\"a\":{\"url\":\"http://x\",\"auth\":\"basic\"}", "oauth" },
 		{ "\"a\":{\"url\":\"http://x\",\"oauth\":7}", "oauth" },

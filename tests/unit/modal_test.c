@@ -191,7 +191,7 @@ static void test_profiles(void **state)
 	(void)state;
 	assert_string_equal(choose("", NULL, room), "none");
 	assert_string_equal(choose(two, "b", room), "B");
-	assert_string_equal(choose(two, "c", room), "there is no profile 'c'");
+	assert_string_equal(choose(two, "c", room), "unknown profile 'c'");
 	assert_string_equal(choose(two, NULL, room), "no profile is active");
 	assert_string_equal(choose(active, NULL, room), "B");
 	assert_string_equal(choose(active, "a", room), "A");
@@ -202,7 +202,7 @@ static void test_profiles(void **state)
 		choose("[a]\nactive = true\n[b]\nactive = true\n", NULL, room),
 		"more than one profile is active");
 	assert_string_equal(choose("t = \"x\"\n", NULL, room),
-			    "line 1: 't' is no profile");
+			    "line 1: not a profile: 't'");
 }
 
 int main(void)

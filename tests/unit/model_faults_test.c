@@ -25,8 +25,8 @@ static const struct {
 	{ "{\"stall_after_bytes\":0}", 1, "stalled" },
 	{ "{\"stall_after_bytes\":700}", 1, "stalled" },
 	{ "{\"stall_after_bytes\":700,\"heartbeat_ms\":30}", 1, "heartbeats" },
-	{ "{\"garbage\":\"data: {oops\\n\\n\"}", 1, "no JSON" },
-	{ "{\"garbage\":\"data: 17\\n\\n\"}", 1, "no JSON" },
+	{ "{\"garbage\":\"data: {oops\\n\\n\"}", 1, "not a JSON" },
+	{ "{\"garbage\":\"data: 17\\n\\n\"}", 1, "not a JSON" },
 	{ "{\"error_event\":{\"type\":\"overloaded_error\",\"message\":"
 	  "\"Overloaded\"}}",
 	  1, "Overloaded" },
@@ -97,7 +97,7 @@ static const struct {
 	  "\"insufficient_quota\",\"message\":\"pay\"}}}",
 	  ERR_LIMIT, "pay", "billing", 1 },
 	{ "{\"status\":500,\"times\":9,\"retry_after\":\"0\"}", ERR_REMOTE,
-	  "HTTP 500", "request id req_emulated", 3 },
+	  "HTTP 500", "Request id req_emulated", 3 },
 	{ "{\"status\":429,\"times\":9,\"retry_after\":\"9999\"}", ERR_LIMIT,
 	  "HTTP 429", "", 1 },
 	{ "{\"error_event\":{\"type\":\"invalid_request_error\",\"message\":"
@@ -109,7 +109,7 @@ static const struct {
 	{ "{\"cut_after_bytes\":400,\"times\":9}", ERR_NETWORK, "emulated", "",
 	  3 },
 	{ "{\"status\":200,\"body\":\"<html>\",\"times\":9}", ERR_PROTOCOL,
-	  "no event stream", "HTTPS_PROXY", 1 },
+	  "answered instead of the model", "HTTPS_PROXY", 1 },
 	{ "{\"status\":403,\"times\":9,\"body\":{\"error\":{\"message\":"
 	  "\"The token has expired\"}}}",
 	  ERR_AUTH, "EMULATED_API_KEY was refused: ", "to a valid key", 1 },
@@ -122,7 +122,7 @@ static const struct {
 	{ "{\"status\":429,\"times\":9,\"body\":{\"error\":{\"message\":"
 	  "\"Please retry in 36s\",\"details\":[{\"violations\":[{\"quotaId\":"
 	  "\"GenerateRequestsPerDayPerProject\"}]}]}}}",
-	  ERR_LIMIT, "HTTP 429", "of this day", 1 },
+	  ERR_LIMIT, "HTTP 429", "for today", 1 },
 	{ "{\"status\":429,\"times\":9,\"retry_after\":\"0\"}", ERR_LIMIT,
 	  "HTTP 429", "limit of requests", 3 },
 	{ "{\"status\":529,\"times\":9,\"retry_after\":\"0\"}", ERR_REMOTE,
@@ -131,10 +131,10 @@ static const struct {
 	  "HTTP 503", "overloaded", 3 },
 	{ "{\"status\":403,\"times\":9,\"body\":\"<!DOCTYPE html><title>Sign"
 	  " in\\u001b[1m</title>\"}",
-	  ERR_PROTOCOL, "a web page \"Sign in\" answers", "HTTPS_PROXY", 1 },
+	  ERR_PROTOCOL, "a web page \"Sign in\" answered", "HTTPS_PROXY", 1 },
 	{ "{\"status\":200,\"times\":9,\"body\":\"<html><head><TITLE>Log "
 	  "in</TITLE>\"}",
-	  ERR_PROTOCOL, "a web page \"Log in\" answers", "HTTPS_PROXY", 1 },
+	  ERR_PROTOCOL, "a web page \"Log in\" answered", "HTTPS_PROXY", 1 },
 	{ "{\"status\":302,\"body\":\"moved\",\"times\":9}", ERR_REMOTE,
 	  "HTTP 302", "address", 1 },
 };

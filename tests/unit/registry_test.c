@@ -115,7 +115,7 @@ static void test_a_malformed_entry_is_skipped_with_its_place(void **state)
 		{ "supports_list = 1", "must be true or false" },
 		{ "params = []", "params must be a table" },
 		{ "http = 1", "http must be a table" },
-		{ "colour = 1", "colour is not known" },
+		{ "colour = 1", "colour is unknown" },
 	};
 	struct world *w = *state;
 
@@ -161,8 +161,8 @@ static void test_an_entry_without_exactly_one_program_is_skipped(void **state)
 			       "Sandbox provider 'acme' config is missing "
 			       "'class_path'"));
 	assert_non_null(strstr(warnings.ptr, "more than one of"));
-	assert_non_null(strstr(warnings.ptr, "named 'bad name'"));
-	assert_non_null(strstr(warnings.ptr, "named 'none'"));
+	assert_non_null(strstr(warnings.ptr, "provider name: 'bad name'"));
+	assert_non_null(strstr(warnings.ptr, "provider name: 'none'"));
 	registry_free(r);
 }
 

@@ -104,7 +104,8 @@ static void executes(void **arg)
 							.input = STR("x") },
 				 &err),
 			 -1);
-	assert_string_equal(err.message, "fake cannot give a command input");
+	assert_string_equal(err.message, "fake cannot pass input to a "
+					 "command");
 	assert_int_equal(c.executes, 1);
 	c.fails = ERR_NETWORK;
 	assert_int_equal(execute(&sb, (struct exec_request){ 0 }, &err), -1);

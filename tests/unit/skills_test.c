@@ -147,8 +147,8 @@ static void bad_ones_are_named_and_left_out(void **state)
 	} bad[] = {
 		{ "no front matter", "first line is not ---" },
 		{ "---\nname: a\ndescription: b\n", "does not end" },
-		{ "---\nname: [a\ndescription: b\n---\n", "no YAML" },
-		{ "---\n- a\n---\n", "no list of \"key" },
+		{ "---\nname: [a\ndescription: b\n---\n", "not YAML" },
+		{ "---\n- a\n---\n", "not a list of \"key" },
 		{ "---\nname: a\n---\n", "no description" },
 		{ "---\nname: a\ndescription: ''\n---\n", "no description" },
 		{ "---\nname: a\ndescription: ~\n---\n", "no description" },
@@ -160,7 +160,7 @@ static void bad_ones_are_named_and_left_out(void **state)
 		{ "---\nname: ../a\ndescription: b\n---\n", "path comp" },
 		{ "---\nname: a`b\ndescription: b\n---\n", "lowercase" },
 		{ "---\nname: .a\ndescription: b\n---\n", "lowercase" },
-		{ "---\nname: a\ndescription: \x1b[31m\n---\n", "no YAML" },
+		{ "---\nname: a\ndescription: \x1b[31m\n---\n", "not YAML" },
 	};
 	const struct place *p = *state;
 
@@ -448,9 +448,9 @@ static void aliases_have_their_limits(void **state)
 		{ "---\na: &a\n  <<: *a\n  b: c\n<<: *a\n---\n",
 		  "into itself" },
 		{ "---\n&m\na: b\n<<: *m\n---\n", "into itself" },
-		{ "---\na: *nowhere\n---\n", "no &nowhere before it" },
-		{ "---\na: *b\nb: &b x\n---\n", "no &b before it" },
-		{ "---\n<<: x\n---\n", "no map" },
+		{ "---\na: *nowhere\n---\n", "*nowhere without a &nowhere" },
+		{ "---\na: *b\nb: &b x\n---\n", "*b without a &b before it" },
+		{ "---\n<<: x\n---\n", "not a map" },
 	};
 
 	(void)state;

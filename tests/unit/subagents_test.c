@@ -173,15 +173,15 @@ static void test_what_is_wrong_is_left_out_with_a_line(void **state)
 		{ "no front matter\n", "left out" },
 		{ "---\nname: x\n---\n", "no description" },
 		{ "---\nname: ''\ndescription: d\n---\n", "a line of" },
-		{ "---\nname:\ndescription: d\n---\n", "no text" },
-		{ "---\nname: [a]\ndescription: d\n---\n", "no text" },
+		{ "---\nname:\ndescription: d\n---\n", "not text" },
+		{ "---\nname: [a]\ndescription: d\n---\n", "not text" },
 		{ "---\nname: a/b\ndescription: d\n---\n", "a line of" },
-		{ "---\ndescription: d\nmodel: [a]\n---\n", "no text" },
+		{ "---\ndescription: d\nmodel: [a]\n---\n", "not text" },
 		{ "---\ndescription: d\nsandbox: daytona\n---\n", "shared" },
 		{ "---\ndescription: d\nmax_turns: 0\n---\n", "max_turns" },
 		{ "---\ndescription: d\nmax_usd: x\n---\n", "max_usd" },
-		{ "---\ndescription: d\ntools: {a: b}\n---\n", "no list" },
-		{ "---\ndescription: d\ntools: 5\n---\n", "no list" },
+		{ "---\ndescription: d\ntools: {a: b}\n---\n", "not a list" },
+		{ "---\ndescription: d\ntools: 5\n---\n", "not a list" },
 		{ "---\ndescription: \"d\n---\n", "left out" },
 	};
 	struct place *p = *state;
@@ -262,7 +262,8 @@ static void test_a_second_file_of_the_same_name_is_a_line(void **state)
 	assert_string_equal(find(p, "both")->description, "over");
 	assert_int_equal(p->found.n_problems, 1);
 	assert_non_null(strstr(p->found.problems[0], "a/AGENTS.md is left"));
-	assert_non_null(strstr(p->found.problems[0], "b/AGENTS.md has its"));
+	assert_non_null(strstr(p->found.problems[0], "b/AGENTS.md already "
+						     "has its"));
 }
 
 static void test_the_model_is_told_names_and_descriptions(void **state)

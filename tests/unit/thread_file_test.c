@@ -194,7 +194,7 @@ static void what_is_no_such_file_is_refused_with_its_line(void **state)
 	refused(HEAD "\"messages\":[]}", "\"messages\" is missing or empty");
 	refused("{\n\"format\":\"other\"}", "line 2: \"format\" is not");
 	refused("{\"format\":\"dcode-thread\",\"version\":2,\"messages\":7}",
-		"this version of the format is not known");
+		"unknown version of the format");
 	refused(HEAD "\"messages\":[" USER "]", "the end is missing");
 	refused(HEAD "\"messages\":[" USER "]}}", "line 1: ");
 	refused(HEAD "\"messages\":[" USER "],}", "line 1: ");
@@ -204,7 +204,7 @@ static void what_is_no_such_file_is_refused_with_its_line(void **state)
 		"twice");
 	refused(HEAD "\"messages\":[\n" USER ",\n{\"role\":\"user\",\"parts\":"
 		     "[{\"kind\":\"text\",\"text\":\"\xFF\"}]}]}",
-		"line 3: this is no valid JSON in UTF-8");
+		"line 3: not valid JSON in UTF-8");
 	refused(HEAD "\"messages\":[{\"role\":\"user\n\"}]}", "control");
 	refused(HEAD "\"messages\":[tru]}", "line 1: ");
 }
@@ -220,11 +220,11 @@ static void a_message_that_none_can_be_is_refused_by_its_number(void **state)
 		{ "{\"role\":\"user\"}", "message 2 has a role" },
 		{ "{\"role\":\"user\",\"parts\":[{\"kind\":\"tool_result\","
 		  "\"id\":\"1\",\"name\":\"x\"}]}",
-		  "message 2 has a part that its role cannot have" },
+		  "message 2 has a part that its role does not allow" },
 		{ "{\"role\":\"user\",\"parts\":[{\"kind\":\"thinking\"}]}",
-		  "message 2 has a part that its role cannot have" },
+		  "message 2 has a part that its role does not allow" },
 		{ "{\"role\":\"tool\",\"parts\":[{\"kind\":\"text\"}]}",
-		  "message 2 has a part that its role cannot have" },
+		  "message 2 has a part that its role does not allow" },
 		{ "{\"role\":\"assistant\",\"parts\":[{\"kind\":\"tool_call\","
 		  "\"name\":\"x\"}]}",
 		  "message 2 has a tool call whose id" },

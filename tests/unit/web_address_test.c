@@ -313,7 +313,7 @@ static void what_is_no_text_is_refused(void **arg)
 	char *text = read_page("text/plain", STR("ab\0cd"));
 
 	(void)arg;
-	assert_non_null(strstr(text, "is no text"));
+	assert_non_null(strstr(text, "is not text"));
 	free(text);
 	assert_false(page_is_text("image/png"));
 	assert_false(page_is_text("application/octet-stream"));

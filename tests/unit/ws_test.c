@@ -178,7 +178,7 @@ static void test_refused(void **state)
 		{ "/bad/garbage", ERR_PROTOCOL, 0, "does not speak HTTP" },
 		{ "/bad/cut", ERR_NETWORK, 0, "before it answered" },
 		{ "/bad/endless", ERR_PROTOCOL, 0, "too long" },
-		{ "/bad/silent", ERR_NETWORK, 0, "does not open" },
+		{ "/bad/silent", ERR_NETWORK, 0, "did not open" },
 	};
 
 	(void)state;

@@ -147,15 +147,14 @@ static int refuse(const struct model_choice *c, const struct model_facts *facts,
 	struct buf names = BUF_INIT(128);
 
 	if (!facts->efforts) {
-		error_set(err, ERR_CONFIG,
-			  "%s:%s does not take a reasoning effort", c->provider,
-			  c->model);
-		return error_hint(err,
-				  "leave --effort out, or /effort default");
+		error_set(err, ERR_CONFIG, "%s:%s has no reasoning effort",
+			  c->provider, c->model);
+		return error_hint(
+			err, "Leave --effort out, or type /effort default.");
 	}
 	effort_names(facts->efforts, &names);
 	error_set(err, ERR_CONFIG,
-		  "%s:%s does not take the reasoning effort %s", c->provider,
+		  "%s:%s does not support the reasoning effort %s", c->provider,
 		  c->model, name);
 	error_hint(err, "it takes %s", names.ptr);
 	buf_release(&names);

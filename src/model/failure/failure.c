@@ -360,6 +360,6 @@ int failure_of_status(const struct model_choice *choice,
 		return failure_of_page(choice, res->status, body, err);
 	(void)explain(choice, res, again, err);
 	if (res->request_id[0] && !err->hint[0])
-		return error_hint(err, "request id %s", res->request_id);
+		return error_hint(err, "Request id %s", res->request_id);
 	return -1;
 }

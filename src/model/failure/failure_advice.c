@@ -14,27 +14,27 @@ int failure_overflow(const struct model_choice *c, struct error *err)
 	(void)c;
 	err->code = ERR_LIMIT;
 	snprintf(err->reason, sizeof(err->reason), MODEL_TOO_LONG);
-	return error_hint(err, "the conversation no longer fits the model's "
-			       "context window: start a new one, or choose a "
-			       "model with a larger window (-M)");
+	return error_hint(err, "The conversation no longer fits the model's "
+			       "context window. Start a new one, or choose a "
+			       "model with a larger window (-M).");
 }
 
 int failure_too_large(const struct model_choice *c, struct error *err)
 {
 	(void)c;
 	err->code = ERR_LIMIT;
-	return error_hint(err, "one request is more than the account may send "
-			       "in a minute: start a new conversation, choose "
-			       "another model (-M), or ask the vendor for a "
-			       "higher limit");
+	return error_hint(err,
+			  "One request is more than the account may send in a "
+			  "minute. Start a new conversation, choose another "
+			  "model (-M), or ask the vendor for a higher limit.");
 }
 
 int failure_no_money(const struct model_choice *c, struct error *err)
 {
 	(void)c;
 	err->code = ERR_LIMIT;
-	return error_hint(err, "the account has no credit or quota left: see "
-			       "the vendor's billing page");
+	return error_hint(err, "The account has no credit or quota left: see "
+			       "the vendor's billing page.");
 }
 
 static bool signs_requests(const struct model_choice *c)
@@ -50,17 +50,18 @@ static bool asks_gcloud(const struct model_choice *c)
 static int hint_gcloud(struct error *err)
 {
 	err->code = ERR_AUTH;
-	return error_hint(err, "run gcloud auth login, and give the account "
+	return error_hint(err, "Run gcloud auth login, and give the account "
 			       "the role Vertex AI User in this project (or "
-			       "set GOOGLE_CLOUD_PROJECT to another)");
+			       "set GOOGLE_CLOUD_PROJECT to another).");
 }
 
 static int hint_aws(struct error *err)
 {
-	return error_hint(err, "renew the AWS key (aws sso login, or new "
-			       "AWS_... variables), or allow it "
-			       "bedrock:InvokeModelWithResponseStream for this "
-			       "model and region");
+	return error_hint(
+		err,
+		"Renew the AWS key (aws sso login, or new AWS_... variables), "
+		"or allow it bedrock:InvokeModelWithResponseStream for this "
+		"model and region.");
 }
 
 /* What the server said goes behind a sentence about the key. */
@@ -85,15 +86,15 @@ int failure_refused_key(const struct model_choice *c, struct error *err)
 	if (asks_gcloud(c))
 		return hint_gcloud(err);
 	if (!c->api_key || !c->key_env)
-		return error_hint(err,
-				  "the server wants a key: name its variable "
-				  "in [models.providers.%s] api_key_env",
-				  c->provider);
+		return error_hint(
+			err,
+			"The server requires a key: name its variable in "
+			"[models.providers.%s] api_key_env.",
+			c->provider);
 	name_key(c, "was refused", err);
-	return error_hint(err,
-			  "set %s to a valid key, or choose another model "
-			  "(-M)",
-			  c->key_env);
+	return error_hint(
+		err, "Set %s to a valid key, or choose another model (-M).",
+		c->key_env);
 }
 
 /* The key is good, but not for this. */
@@ -102,11 +103,11 @@ int failure_denied_access(const struct model_choice *c, struct error *err)
 	if (signs_requests(c) || !c->api_key || !c->key_env)
 		return failure_refused_key(c, err);
 	name_key(c, "has no access", err);
-	return error_hint(err,
-			  "give the account of %s access to %.60s (model, "
-			  "region, project) at the vendor's, or choose another "
-			  "model (-M)",
-			  c->key_env, c->model);
+	return error_hint(
+		err,
+		"Give the account of %s access to %.60s (model, region, "
+		"project) at the vendor, or choose another model (-M).",
+		c->key_env, c->model);
 }
 
 /* The agent goes on without the files, where there are any. */
@@ -121,9 +122,9 @@ int failure_no_quota_today(const struct model_choice *c, struct error *err)
 {
 	(void)c;
 	err->code = ERR_LIMIT;
-	return error_hint(err, "the account's requests of this day are used "
-			       "up: another model has a quota of its own (-M), "
-			       "and a paid plan more");
+	return error_hint(
+		err, "The account has used up its requests for today. Another "
+		     "model (-M) has its own quota, a paid plan has more.");
 }
 
 struct nearest_model {
@@ -164,44 +165,45 @@ int failure_unknown_model(const struct model_choice *c, struct error *err)
 	snprintf(err->reason, sizeof(err->reason), MODEL_UNKNOWN);
 	if (meant)
 		return error_hint(err,
-				  "no model \"%.60s\" for this key: did you "
+				  "No model \"%.60s\" for this key. Did you "
 				  "mean -M %.40s:%.60s?",
 				  c->model, c->provider, meant);
-	return error_hint(err,
-			  "check the model name \"%.60s\" and the address "
-			  "%.90s%s%.80s",
-			  c->model, c->base_url, c->url_from ? ", " : "",
-			  c->url_from ? c->url_from : "");
+	return error_hint(
+		err,
+		"Check the model name \"%.60s\" and the address %.90s%s%.80s",
+		c->model, c->base_url, c->url_from ? ", " : "",
+		c->url_from ? c->url_from : "");
 }
 
 int failure_needs_profile(const struct model_choice *c, struct error *err)
 {
 	return error_hint(err,
-			  "put the region's group before the model's id "
-			  "(-M bedrock:us.%.60s, or eu., apac., global.), or "
-			  "use a profile's ARN",
+			  "Put the region's group before the model's id (-M "
+			  "bedrock:us.%.60s, or eu., apac., global.), or use a "
+			  "profile's ARN.",
 			  c->model);
 }
 
 int failure_sealed_reasoning(const struct model_choice *c, struct error *err)
 {
 	(void)c;
-	return error_hint(err, "the reasoning that this conversation holds is "
-			       "another account's: use the key that it began "
-			       "with, or start a new conversation");
+	return error_hint(err, "The reasoning in this conversation belongs to "
+			       "another account. Use the key that it started "
+			       "with, or start a new conversation.");
 }
 
 int failure_overloaded(const struct model_choice *c, struct error *err)
 {
 	(void)c;
-	return error_hint(err, "the vendor is overloaded: send the message "
-			       "again later, or choose another model (-M)");
+	return error_hint(err, "The vendor is overloaded. Send the message "
+			       "again later, or choose another model (-M).");
 }
 
 int failure_too_many_requests(const struct model_choice *c, struct error *err)
 {
 	(void)c;
-	return error_hint(err, "the account's limit of requests or tokens is "
-			       "reached: send the message again later, or "
-			       "choose another model (-M)");
+	return error_hint(
+		err,
+		"The account's limit of requests or tokens is reached. Send "
+		"the message again later, or choose another model (-M).");
 }

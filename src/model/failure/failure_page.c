@@ -51,15 +51,16 @@ int failure_of_page(const struct model_choice *c, int status, struct str page,
 	struct buf title = BUF_INIT(200);
 
 	add_title(page, &title);
-	(void)error_set(err, ERR_PROTOCOL,
-			"%s: a web page%s answers in place of the model: no "
-			"event stream (HTTP %d)",
-			c->provider, title.len ? title.ptr : "", status);
+	(void)error_set(
+		err, ERR_PROTOCOL,
+		"%s: a web page%s answered instead of the model (HTTP %d)",
+		c->provider, title.len ? title.ptr : "", status);
 	buf_release(&title);
 	err->http_status = status;
-	return error_hint(err,
-			  "a proxy, a sign-in page or another server: check "
-			  "the network, HTTPS_PROXY and %.80s%s%.80s",
-			  c->base_url, c->url_from ? ", " : "",
-			  c->url_from ? c->url_from : "");
+	return error_hint(
+		err,
+		"It may be a proxy, a sign-in page or another server: check "
+		"the network, HTTPS_PROXY and %.80s%s%.80s",
+		c->base_url, c->url_from ? ", " : "",
+		c->url_from ? c->url_from : "");
 }

@@ -255,12 +255,12 @@ static int refuse(struct meter *m, int64_t need, struct error *err)
 			money_exact(m->cap, cap));
 	if (t.unclear)
 		(void)error_add(err,
-				", up to %s more is held back for %" PRId64
-				" interrupted answer%s, whose bill is not "
-				"known",
+				", %s is reserved for %" PRId64
+				" interrupted answer%s of unknown cost",
 				money_exact(t.unclear, spent), t.cut,
 				t.cut == 1 ? "" : "s");
-	(void)error_add(err, ", and the next request may cost up to %s",
+	(void)error_add(err,
+			"; the next request may cost up to %s and does not fit",
 			money_exact(need, most));
 	if (m->cap - committed(m) + m->held >= need)
 		snprintf(err->reason, sizeof(err->reason), "%s", METER_HELD);
@@ -291,8 +291,8 @@ static int refuse_part(const struct meter_model *mm, int64_t need,
 	char most[MONEY_SIZE];
 
 	return error_set(err, ERR_BUDGET,
-			 "spent %s of its %s, and the next request may cost up "
-			 "to %s",
+			 "spent %s of its %s; the next request may cost up to "
+			 "%s and does not fit",
 			 money_exact(mm->line.cost, spent),
 			 money_exact(mm->cap, cap), money_exact(need, most));
 }

@@ -12,8 +12,8 @@ int meter_name_cap(struct meter *m, const struct stop *stop, int rc,
 	if (rc < 0 && err->code == ERR_TIMEOUT && m &&
 	    meter_time_left(m) < NEAR_MS && stop_check(stop, &ignored) == 0)
 		return error_set(err, ERR_BUDGET,
-				 "the sandbox has used up what --max-usd "
-				 "leaves for the time until it is deleted");
+				 "the sandbox has used up --max-usd, except "
+				 "what deleting it costs");
 	return rc;
 }
 

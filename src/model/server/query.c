@@ -87,7 +87,7 @@ const char *server_query_name(const struct server_query *q)
 static int refuse(struct error *err)
 {
 	return error_set(err, ERR_NOT_FOUND,
-			 "the server says nothing of its models");
+			 "the server does not list its models");
 }
 
 static int send_query(const struct server_query *q, struct http_request *req,

@@ -61,17 +61,19 @@ static void write_hint(const struct model_choice *m, const struct candidates *c,
 {
 	if (c->listed)
 		error_hint(err,
-			   "the server lists \"%.60s\": the key may have no "
-			   "access to it, or it is not for conversations",
+			   "The server lists \"%.60s\": the key may have no "
+			   "access to it, or it is not for conversations.",
 			   m->model);
 	else if (c->best[0])
 		error_hint(err,
-			   "no model \"%.60s\" at this server: did you mean "
-			   "-M %.40s:%.80s?",
+			   "No model \"%.60s\" on this server. Did you mean -M "
+			   "%.40s:%.80s?",
 			   m->model, m->provider, c->best);
 	else if (c->n && c->n <= FEW)
-		error_hint(err, "the server has %.160s: -M %.40s:NAME",
-			   c->few.ptr ? c->few.ptr : "", m->provider);
+		error_hint(
+			err,
+			"The server offers %.160s. Choose with -M %.40s:NAME",
+			c->few.ptr ? c->few.ptr : "", m->provider);
 }
 
 void server_suggest(const struct model *m, const struct stop *stop,

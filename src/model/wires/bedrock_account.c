@@ -57,11 +57,11 @@ static int find_region(struct bedrock_account *a, const struct settings *set,
 		(void)error_set(err, ERR_CONFIG,
 				"provider bedrock has no AWS region");
 		return error_hint(err,
-				  "set AWS_REGION (for example us-east-1), or "
-				  "region in [models.providers.bedrock]");
+				  "Set AWS_REGION (for example us-east-1), or "
+				  "region in [models.providers.bedrock].");
 	}
 	if (!region_ok(region))
-		return error_set(err, ERR_CONFIG, "'%.60s' is no AWS region",
+		return error_set(err, ERR_CONFIG, "not an AWS region: '%.60s'",
 				 region);
 	a->region = xstrdup(region);
 	return 0;

@@ -294,7 +294,7 @@ static const struct wire_option options[] = {
 	  .member = ",\"reasoning_effort\":\"none\"",
 	  .complaint = "tools with reasoning_effort are not supported",
 	  .why = "the model takes tools here only without reasoning; asking "
-		 "with reasoning_effort \"none\"" },
+		 "again with reasoning_effort \"none\"" },
 	{ 0 },
 };
 

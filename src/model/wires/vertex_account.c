@@ -79,20 +79,21 @@ static int find_place(struct vertex_account *a, const char *project,
 	if (!project) {
 		(void)error_set(err, ERR_CONFIG,
 				"provider google_vertexai has no project");
-		return error_hint(err, "set GOOGLE_CLOUD_PROJECT (and "
-				       "GOOGLE_CLOUD_LOCATION), or project in "
-				       "[models.providers.google_vertexai]");
+		return error_hint(
+			err,
+			"Set GOOGLE_CLOUD_PROJECT (and GOOGLE_CLOUD_LOCATION), "
+			"or project in [models.providers.google_vertexai].");
 	}
 	if (!is_name(project))
-		return error_set(err, ERR_CONFIG,
-				 "'%.100s' is no id of a Google Cloud project",
-				 project);
+		return error_set(
+			err, ERR_CONFIG,
+			"not the id of a Google Cloud project: '%.100s'",
+			project);
 	if (!location)
 		location = "global";
 	if (!is_location(location))
 		return error_set(err, ERR_CONFIG,
-				 "'%.60s' is no location of Vertex AI",
-				 location);
+				 "not a Vertex AI location: '%.60s'", location);
 	a->project = xstrdup(project);
 	a->location = xstrdup(location);
 	return 0;
@@ -106,11 +107,11 @@ static int find_gcloud(struct vertex_account *a, const char *variable,
 		return 0;
 	(void)error_set(err, ERR_AUTH,
 			"No credentials found for provider 'google_vertexai': "
-			"%s is not set, and there is no gcloud on PATH",
+			"%s is not set, and gcloud is not on PATH",
 			variable);
 	return error_hint(err,
-			  "install the Google Cloud CLI and run gcloud auth "
-			  "login, or put an access token into %s",
+			  "Install the Google Cloud CLI and run gcloud auth "
+			  "login, or put an access token into %s.",
 			  variable);
 }
 
@@ -183,8 +184,8 @@ void vertex_account_path(const struct vertex_account *a, const char *publisher,
 
 static int advise(struct error *err)
 {
-	return error_hint(err, "run gcloud auth login, or put an access token "
-			       "into GOOGLE_OAUTH_ACCESS_TOKEN");
+	return error_hint(err, "Run gcloud auth login, or put an access token "
+			       "into GOOGLE_OAUTH_ACCESS_TOKEN.");
 }
 
 /* What gcloud prints becomes the token, if it is one. */
@@ -218,7 +219,7 @@ static int ask_gcloud(struct vertex_account *a, const struct stop *stop,
 
 	settings_environ_free(env);
 	if (rc > 0)
-		rc = error_set(err, ERR_AUTH, "it ended with status %d", rc);
+		rc = error_set(err, ERR_AUTH, "it exited with status %d", rc);
 	else if (rc < 0 && err->code == ERR_TIMEOUT &&
 		 clock_ms() < stop->deadline)
 		error_set(err, ERR_AUTH, "no answer within %d s",

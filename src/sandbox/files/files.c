@@ -337,7 +337,7 @@ static int keep_form(struct files_writing *w, struct str held, struct buf *out,
 	buf_add(out, held.ptr, e.mark);
 	rc = encoding_encode(&e, buf_str(&text), out, err);
 	if (rc < 0 && err->code == ERR_USAGE)
-		error_hint(err, "to write it as UTF-8, delete it first");
+		error_hint(err, "To write it as UTF-8, delete it first.");
 	buf_addstr(&w->written, buf_str(&text));
 	if (w->before) {
 		buf_clear(&w->before->text);

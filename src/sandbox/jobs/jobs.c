@@ -124,8 +124,8 @@ static int make_room(struct jobs *j, struct background_job **old,
 		running += j->list[i]->state.running;
 	if (running >= JOBS_MOST)
 		return error_set(err, ERR_LIMIT,
-				 "%d background commands are running, the most "
-				 "that may: end one with job_kill first",
+				 "%d background commands are running, which is "
+				 "the maximum: end one with job_kill first",
 				 JOBS_MOST);
 	for (size_t i = 0; j->n == JOBS_STORED && !*old; i++) {
 		if (j->list[i]->state.running || j->list[i]->waiting)
@@ -294,7 +294,7 @@ static struct background_job *find(const struct jobs *j, unsigned number,
 	for (size_t i = 0; j && i < j->n; i++)
 		if (j->list[i]->state.number == number)
 			return j->list[i];
-	(void)error_set(err, ERR_NOT_FOUND, "there is no job %u", number);
+	(void)error_set(err, ERR_NOT_FOUND, "unknown job %u", number);
 	return NULL;
 }
 

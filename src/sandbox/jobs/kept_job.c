@@ -17,9 +17,7 @@ int kept_job_start(struct background_job *job, const struct stop *stop,
 	buf_release(&ask.reading.out);
 	if (rc < 0 && err->code != ERR_USAGE && err->code != ERR_LIMIT &&
 	    err->code != ERR_CANCELLED)
-		error_wrap(err,
-			   "job %u may run all the same, which job_output "
-			   "tells",
+		error_wrap(err, "job %u may still run, which job_output tells",
 			   job->state.number);
 	return rc;
 }

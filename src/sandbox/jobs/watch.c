@@ -52,7 +52,7 @@ static void set_end(struct job_state *s, const struct kept_status *k)
 		[KEPT_FULL] = "some output did not fit on the disk",
 		[KEPT_NOCWD] = "its working directory cannot be entered",
 		[KEPT_NEVER] = "it was not started",
-		[KEPT_GONE] = "the sandbox does not know it any more",
+		[KEPT_GONE] = "the sandbox no longer knows it",
 	};
 
 	s->result.exit_code = k->code;
@@ -62,8 +62,8 @@ static void set_end(struct job_state *s, const struct kept_status *k)
 		(void)error_set(&s->error, ERR_CANCELLED, "killed");
 	else if (k->state == KEPT_ENDED && k->code < 0)
 		(void)error_set(&s->error, ERR_REMOTE,
-				"it was cut off, as by a stop of the sandbox; "
-				"how it ended is not known");
+				"it was interrupted, for example by a stop of "
+				"the sandbox; how it ended is unknown");
 	else if (k->state >= KEPT_FULL)
 		(void)error_set(&s->error, ERR_REMOTE, "%s", texts[k->state]);
 }

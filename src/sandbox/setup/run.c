@@ -101,8 +101,8 @@ static int parse_entry(struct entry *e, struct str answer, struct error *err)
 	(void)str_split(&answer, '\n', &line);
 	if (!str_starts(line, "/") || !str_ends(line, e->name))
 		return error_set(err, ERR_REMOTE,
-				 "no directory for the setup script can be made"
-				 " in the sandbox");
+				 "the setup script's directory cannot be made "
+				 "in the sandbox");
 	free(e->dir);
 	e->dir = xstrndup(line.ptr, line.len);
 	line = (struct str){ answer.ptr, str_find(answer, '\n') };
@@ -136,8 +136,9 @@ static int step(struct entry *e, struct str text, size_t want,
 	req.command = buf_str(&line);
 	rc = sandbox_execute(e->sb, &req, &res, stop, err);
 	if (rc == 0 && res.timed_out)
-		rc = error_set(err, ERR_TIMEOUT,
-			       "the sandbox took too long for a directory");
+		rc = error_set(
+			err, ERR_TIMEOUT,
+			"making a directory in the sandbox took too long");
 	if (rc == 0)
 		rc = parse_entry(e, buf_str(&answer), err);
 	buf_wipe(&answer);
@@ -178,8 +179,8 @@ static int encipher(struct str bytes, struct str pad, struct buf *out,
 	free(plain);
 	if (room)
 		return error_set(err, ERR_REMOTE,
-				 "the sandbox cannot take the setup script: it"
-				 " needs awk, base64 and /dev/urandom");
+				 "the sandbox cannot run the setup script: it "
+				 "needs awk, base64 and /dev/urandom");
 	return 0;
 }
 
@@ -216,8 +217,8 @@ static int send_enciphered(struct entry *e, struct str script,
 			rc = step(e, buf_str(&text), len, stop, err);
 		if (rc == 0 && e->size != sent)
 			rc = error_set(err, ERR_REMOTE,
-				       "only a part of the setup script came"
-				       " into the sandbox");
+				       "only a part of the setup script "
+				       "reached the sandbox");
 		buf_release(&text);
 	}
 	return rc;

@@ -193,11 +193,11 @@ static void pass_as_data(struct expansion *x, struct str name, const char *key,
 	buf_addc(&x->out->exports, '\n');
 	if (!x->values->note)
 		return;
-	line = xasprintf("setup script: the value of %s in the project's .env "
-			 "holds characters that a shell may run, so the script "
-			 "gets it as an environment variable and ${%s} stays "
-			 "in its text",
-			 key, key);
+	line = xasprintf(
+		"setup script: the value of %s in the project's .env contains "
+		"characters that a shell may run, so the script gets it as an "
+		"environment variable and ${%s} stays in its text",
+		key, key);
 	x->values->note(x->values->arg, line);
 	free(line);
 }
@@ -214,9 +214,8 @@ static void note_own(struct expansion *x, struct str before, const char *key)
 	before.len--;
 	if (!str_ends(before, key))
 		return;
-	line = xasprintf("setup script: $%s is left to the script, which"
-			 " assigns %s itself; write ${%s} for the value from"
-			 " here",
+	line = xasprintf("setup script: $%s is left to the script, which "
+			 "assigns %s itself; write ${%s} to use your value",
 			 key, key, key);
 	x->values->note(x->values->arg, line);
 	free(line);
@@ -316,9 +315,8 @@ int setup_expand(struct str script, const struct setup_values *values,
 		drop_cr(script, &lines);
 		script = buf_str(&lines);
 		if (values->note)
-			values->note(values->arg,
-				     "setup script: its lines end in CR LF;"
-				     " they are taken as LF");
+			values->note(values->arg, "setup script: its CR LF "
+						  "line ends are read as LF");
 	}
 	assigned_find(&x.assigned, script);
 	while (at < script.len && !out->text.over) {

@@ -135,7 +135,7 @@ static int ask_briefly(struct sandbox *sb, struct job_request *request,
 	rc = ask(sb, request, &a, stop, err);
 	if (rc == 0 && a.word == WORD_NOWHERE)
 		rc = error_set(err, ERR_REMOTE,
-			       "no directory of the sandbox can be written");
+			       "no directory in the sandbox is writable");
 	buf_release(&a.body);
 	return rc;
 }
@@ -220,7 +220,7 @@ static bool parse_line(struct str *rest, struct kept_status *s)
 static int contradiction(struct error *err)
 {
 	return error_set(err, ERR_PROTOCOL,
-			 "unexpected server response: it contradicts itself");
+			 "unexpected server response: contradictory");
 }
 
 int kept_list(struct sandbox *sb, const char *jobs,

@@ -81,7 +81,8 @@ static int add_env(struct buf *out, const char *const *env, struct error *err)
 		if (!name.len || !(*env)[name.len] || **env == '-') {
 			buf_release(&odd);
 			return error_set(err, ERR_USAGE,
-					 "a variable has no name: %.40s", *env);
+					 "a variable without a name: %.40s",
+					 *env);
 		}
 		if (is_exportable(name)) {
 			buf_addf(out, "\nexport %.*s=", (int)name.len,
@@ -293,7 +294,7 @@ static int on_status(void *arg, const char *status, struct error *err)
 	/* Either way it is enough: a request that the vendor ran twice answers
 	 * twice, and the first whole answer counts. */
 	return error_set(err, ERR_PROTOCOL,
-			 "unexpected server response: it contradicts itself");
+			 "unexpected server response: contradictory");
 }
 
 static void unexpected(const struct frame *f, struct error *err)

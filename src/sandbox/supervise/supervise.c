@@ -125,7 +125,7 @@ static int send(struct job *j, struct str command, const char *nonce,
 	if (rc == 0 && !where_asked(j))
 		rc = error_set(err, ERR_PROTOCOL,
 			       "unexpected server response: other output than "
-			       "asked for");
+			       "requested");
 	buf_release(&raw);
 	return rc;
 }
@@ -276,8 +276,8 @@ static int judge(struct job *j, struct exec_result *res, struct error *err)
 	static const char *const texts[] = {
 		[WORD_FULL] = "the sandbox's disk is full",
 		[WORD_LOST] = "the command's output was lost in the sandbox",
-		[WORD_GONE] = "the sandbox does not know the command any more",
-		[WORD_NOWHERE] = "no directory of the sandbox can be written",
+		[WORD_GONE] = "the sandbox no longer knows the command",
+		[WORD_NOWHERE] = "no directory in the sandbox is writable",
 	};
 	enum supervise_op op = j->op;
 
@@ -299,8 +299,8 @@ static int judge(struct job *j, struct exec_result *res, struct error *err)
 		 */
 		if (j->answer.code < 0)
 			return error_set(err, ERR_REMOTE,
-					 "the command was cut off; how it "
-					 "ended is not known");
+					 "the command was interrupted; how it "
+					 "ended is unknown");
 		return 0;
 	case WORD_NOBASE64:
 		if (!j->base64 || op != JOB_START)
@@ -481,8 +481,8 @@ int supervise_follow(const char *job, const struct exec_request *req,
 	*res = (struct exec_result){ .exit_code = -1 };
 	if (strlen(job) != SUPERVISE_JOB ||
 	    strspn(job, "abcdefghijklmnopqrstuvwxyz234567") != SUPERVISE_JOB)
-		return error_set(err, ERR_USAGE, "no name of a command: %.40s",
-				 job);
+		return error_set(err, ERR_USAGE,
+				 "not a valid command name: %.40s", job);
 	snprintf(j.id, sizeof(j.id), "%s", job);
 	j.op = JOB_FOLLOW;
 	j.out_at = -1;

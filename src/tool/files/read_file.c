@@ -45,9 +45,9 @@ static int attach(const struct tool_env *env, struct files_page *page,
 		return 0;
 	}
 	buf_addf(out,
-		 "Error: File '%s' is no PNG, JPEG, GIF, WebP or PDF: its "
-		 "first bytes are others (it has %zu bytes). Use execute to "
-		 "look at it, for example with `od -c` or `file`.",
+		 "Error: File '%s' is not a PNG, JPEG, GIF, WebP or PDF, as "
+		 "its first bytes show (it has %zu bytes). Use execute to look "
+		 "at it, for example with `od -c` or `file`.",
 		 path, page->text.len);
 	return error_reason(err, ERR_REMOTE, "not_a_text_file");
 }

@@ -20,9 +20,9 @@ static int run(const struct tool_env *env, const cJSON *args, struct buf *out,
 		return -1;
 	buf_addf(out, "Job %u ", what.number);
 	if (state.running)
-		buf_adds(out, "is being killed, and is ");
+		buf_adds(out, "is being killed; it is ");
 	else if (!state.killed)
-		buf_adds(out, "had ended before: it ");
+		buf_adds(out, "had already ended: it ");
 	jobs_describe(&state, out);
 	buf_addc(out, '.');
 	return 0;

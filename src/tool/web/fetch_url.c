@@ -20,8 +20,8 @@ static int run(const struct tool_env *env, const cJSON *args, struct buf *out,
 	/* A page that the model read may ask it to send a key along. */
 	if (result_holds_secret(env->mask, url))
 		rc = error_set(&why, ERR_USAGE,
-			       "the URL holds a secret of the user, which is "
-			       "not sent");
+			       "the URL contains a secret of the user, which "
+			       "is not sent");
 	else
 		rc = fetch_page(env->web, url, s * 1000, out, env->stop, &why);
 	if (rc == 0)

@@ -26,7 +26,7 @@ static int run(const struct tool_env *env, const cJSON *args, struct buf *out,
 		rc = error_set(&why, ERR_USAGE, "the query is empty");
 	else if (result_holds_secret(env->mask, q.text))
 		rc = error_set(&why, ERR_USAGE,
-			       "the query holds a secret of the user, which "
+			       "the query contains a secret of the user, which "
 			       "is not sent");
 	else
 		rc = search_web(env->web, &q, out, env->stop, &why);

@@ -50,7 +50,7 @@ static void note_records(struct fetching *g)
 		const char *why;
 	} reasons[] = {
 		{ SCAN_UNREADABLE, "could not be read" },
-		{ SCAN_BIG, "is larger than it may be" },
+		{ SCAN_BIG, "is larger than allowed" },
 		{ SCAN_SPECIAL, "is a pipe, a socket or a device" },
 		{ SCAN_REPOSITORY, "is another repository" },
 		{ SCAN_NAME, "has a control character in its name" },

@@ -126,7 +126,7 @@ int fetch_later(struct workspace *w, const struct fetch_request *r,
 	}
 	f->same = f->same && !at;
 	leave_rest(f, at,
-		   rc == 0 ? "is more than [workspace] fetch_mb lets come"
+		   rc == 0 ? "does not fit into [workspace] fetch_mb"
 			   : FETCH_NO_TIME);
 	odb_commit_abort(g.commit);
 	fetch_items_release(&g.links, &g.n_links);

@@ -59,7 +59,7 @@ static const char *check_link(const struct fetching *g, const char *original,
 	struct announced *name = fetch_find_name(g, skip_here(original));
 
 	if (!name || !name->is_file)
-		return "is a link to a file that did not come";
+		return "is a link to a file that was not brought";
 	name->is_linked = true;
 	*size = name->size;
 	return NULL;
@@ -76,7 +76,7 @@ static const char *check_entry(const struct fetching *g,
 	if (!why && mode == NAME_LINK)
 		why = name_refuse_target(str_of(path), str_of(item->target));
 	if (!why && item->size > g->request->file_max)
-		why = "is larger than it may be";
+		why = "is larger than allowed";
 	if (!why && is_in_the_way(g, path))
 		why = "is a file and a directory at once";
 	return why;
@@ -124,7 +124,7 @@ static int on_entry(void *arg, const struct archive_item *item,
 		return 0;
 	}
 	if (name->seen) {
-		fetch_refuse(g, path.ptr, "comes twice");
+		fetch_refuse(g, path.ptr, "appears twice");
 		return 0;
 	}
 	name->seen = true;
@@ -140,10 +140,11 @@ static int on_entry(void *arg, const struct archive_item *item,
 	}
 	g->bytes += size;
 	if (g->bytes > g->request->total_max)
-		return error_set(err, ERR_LIMIT,
-				 "the changes in the sandbox grow to more than "
-				 "%" PRId64 " MiB",
-				 g->request->total_max >> 20);
+		return error_set(
+			err, ERR_LIMIT,
+			"the changes in the sandbox grew to more than %" PRId64
+			" MiB",
+			g->request->total_max >> 20);
 	name->taken = true;
 	name->is_file = !item->original && mode != NAME_LINK;
 	name->size = size;
@@ -230,7 +231,7 @@ static int put_link(struct fetching *g, size_t i, struct error *err)
 	if (name && name->entry)
 		return odb_commit_blob(g->commit, name->entry->mode,
 				       str_of(path), name->entry->oid, err);
-	fetch_refuse(g, path, "is a link to a file that did not come");
+	fetch_refuse(g, path, "is a link to a file that was not brought");
 	return 0;
 }
 
