@@ -134,7 +134,7 @@ def test_a_cap_ends_the_trial(model, run, config, by):
 def test_a_cap_needs_a_price_and_an_amount(model, run):
     m = model({"turns": ABLE, "by": "count"})
     r = run("models", "test", "anthropic:unknown", "--max-usd", "1")
-    assert r.status != 0 and "no price" in r.err
+    assert r.status != 0 and "price of anthropic:unknown" in r.err
     r = run("models", "test", "anthropic:claude-opus-5", "--max-usd", "x")
     assert r.status == 2 and "amount in US dollars" in r.err
     assert m.requests == []

@@ -87,7 +87,7 @@ def test_bare_r_and_latest_mean_the_last_one_of_this_directory(
 def test_an_unknown_thread_is_an_error_and_nothing_is_asked(model, run, chat):
     m = model(TALK)
     r = run("-r", "-n", "x")
-    assert r.status == 1 and "no thread of this directory" in r.err
+    assert r.status == 1 and "no thread in this directory" in r.err
     assert run("-n", "x", *A).status == 0
     (t,) = threads(run)
     wrong = t["thread_id"][:-2] + "zz"

@@ -110,7 +110,7 @@ def test_a_wrong_id_is_told_with_near_ones(model, run):
         assert "Did you mean " + t["thread_id"] in r.err
     assert len(rows(run)) == 1
     r = run("threads", "show", "latest", cwd="/tmp")
-    assert r.status == 1 and "no thread of this directory" in r.err
+    assert r.status == 1 and "no thread in this directory" in r.err
 
 
 def test_rename_and_delete(model, run):

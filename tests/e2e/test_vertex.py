@@ -127,7 +127,7 @@ def test_the_users_own_token_is_not_replaced(serve, run, env, bin_):
 
 
 @pytest.mark.parametrize("lines, words", [
-    (["exit 1"], "ended with status 1"),
+    (["exit 1"], "exited with status 1"),
     (["true"], "no access token"),
     (["echo two words"], "no access token"),
     (["head -c 100000 /dev/zero | tr '\\0' x"], "its output")])
