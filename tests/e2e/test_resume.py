@@ -95,7 +95,7 @@ def test_an_unknown_thread_is_an_error_and_nothing_is_asked(model, run, chat):
     for args in (("-n", "x"), ("-n", "x", "--json")):
         r = run("-r", wrong, *args)
         assert r.status == 1, r.err
-        assert "no thread " + wrong in r.err
+        assert "unknown thread " + wrong in r.err
         assert "Did you mean " + t["thread_id"] in r.err
     c = chat("-r", wrong)
     c.until("Did you mean")
