@@ -303,8 +303,8 @@ static void add_choice(struct rows *out, size_t columns, bool more, bool edits)
 	char text[128];
 
 	snprintf(text, sizeof(text),
-		 "y yes  n no  w no, because...  a always  A always, in "
-		 "config%s  v view%s",
+		 "y yes  n no  w no, because...  a always  A in config%s"
+		 "  v view%s",
 		 edits ? "  e edit" : "", more ? "  t together" : "");
 	if (width_cells(str_of(text)) > columns)
 		snprintf(text, sizeof(text), "y/n/w/a/A%s%s, v: all",
