@@ -4,10 +4,11 @@
 #define CMD_LIVE_LIVE_STATE_H
 
 /*
- * live.c has the loop and the keys, live_jobs.c what runs and what waits,
- * live_ask.c the questions, live_screen.c all that is drawn. They share struct
- * live, which belongs to the screen's thread but for its last part, the
- * worker's. cmd/chat has what the chat without a screen uses, too.
+ * live.c has the loop, live_jobs.c what runs and what waits, live_keys.c what
+ * keys do and the questions that they answer, live_screen.c all that is drawn.
+ * They share struct live, which belongs to the screen's thread but for its
+ * last part, the worker's. cmd/chat has what the chat without a screen uses,
+ * too.
  */
 #include <pthread.h>
 #include <stdbool.h>
@@ -209,7 +210,9 @@ void live_on_job_end(void *arg);
  * the model may be told first. */
 void live_show_ended(struct live *l);
 
-/* live_ask.c: questions, and whose the keys are. */
+/* live_keys.c: what keys do, and answers to questions. */
+/* key_sink.event; arg is the struct live. */
+void live_on_key(void *arg, const struct key_event *ev);
 /* The worker waits for an answer, whether it is shown yet or not. */
 bool live_is_asked(const struct live *l);
 /* A question is shown. */
@@ -218,32 +221,18 @@ bool live_has_question(const struct live *l);
 void live_open_question(struct live *l, int64_t now);
 /* A message is being written, or looked for in the history. */
 bool live_is_drafting(const struct live *l);
-/* None is, and none was a moment ago: a single key may mean something. */
-bool live_is_left_alone(const struct live *l);
 /* Whose the keys are now, for what is shown. */
 enum question_keys live_question_keys(const struct live *l);
-enum live_key {
-	LIVE_KEY_DRAFT,
-	LIVE_KEY_QUESTION,
-	LIVE_KEY_TAKEN, /* it has moved the focus, and that was all */
-};
-/* Whose a key is while a question is shown; it may move the focus. */
-enum live_key live_key_is_for(struct live *l, const struct key_event *ev);
-/* What is typed at a question about a call. */
-void live_on_answer(struct live *l, const struct key_event *ev);
 void live_withdraw_question(struct live *l); /* what asked was stopped */
 /* app_asker.choose, on the worker's thread; arg is the struct live. */
 int live_choose(void *arg, const struct app_question *q, struct error *err);
-void live_on_choice(struct live *l, const struct key_event *ev);
 void live_drop_choice(struct live *l); /* nobody answers it */
 /* What the model asks; agent_ui.ask, on the worker's thread. */
 int live_inquire(void *arg, struct inquiry *q, enum inquiry_end *end,
 		 const struct stop *stop, struct error *err);
-void live_on_inquiry(struct live *l, const struct key_event *ev);
 /* Answers the model's tool that the turn was stopped. */
 void live_drop_inquiry(struct live *l);
 void live_notify_load(struct live *l);
-void live_notify_focus(struct live *l, bool has);
 /* A turn has ended. */
 void live_notify_turn(struct live *l);
 /* Once for each question, at live_notify_at(): clock_ms() or INT64_MAX. */

@@ -1,20 +1,24 @@
-/* live_ask.c - questions on the screen: whose the keys are, and answers. */
+/* live_keys.c - what keys do in the chat with a screen, questions included. */
 /* SPDX-License-Identifier: MIT */
 /*
  * A half-written message never answers a question. While there is one, every
  * key belongs to it, until Up or Down moves the focus to the question, where
  * "no" is selected. Single keys answer only beside an empty draft that has been
- * left alone for DRAFT_MS. Begin reading at live_key_is_for(). Around it: the
- * answers to the approval of calls, to the program's own questions and to the
- * model's, and the bell for a user who looks elsewhere.
+ * left alone for DRAFT_MS. Begin reading at live_on_key() and key_is_for().
+ * Above it: the answers to the approval of calls, to the program's own
+ * questions and to the model's, and the bell for a user who looks elsewhere.
  */
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "base/mem.h"
 #include "base/str.h"
 #include "cmd/chat/elsewhere.h"
+#include "cmd/chat/pictures.h"
 #include "cmd/live/live_state.h"
+#include "cmd/run/yolo.h"
 #include "ui/summary.h"
 
 enum {
@@ -22,6 +26,15 @@ enum {
 	MOST_CHARS = 160,    /* of what was asked about */
 	MOST_DRAFT = 64 << 20,
 };
+
+enum { LONG_QUESTION = 400 /* bytes: all of it is printed above, too */ };
+
+enum {
+	NOTICED_MS = 250, /* nobody answers a question sooner */
+	DRAFT_MS = 2000,  /* somebody who thinks goes on with his message */
+};
+
+enum { MOST_S = 86400 };
 
 /* What is left of a question: one line. */
 static void leave_line(struct live *l, const char *said, struct str what)
@@ -107,7 +120,7 @@ static void refuse(struct live *l)
 }
 
 /* All of what is asked about, above the live part. */
-static void live_show_question(struct live *l)
+static void show_question(struct live *l)
 {
 	struct rows whole = { 0 };
 
@@ -159,7 +172,8 @@ static void accept_edits(struct live *l)
 	answer_call(l, DIALOG_EDITS);
 }
 
-void live_on_answer(struct live *l, const struct key_event *ev)
+/* What is typed at a question about a call. */
+static void on_answer(struct live *l, const struct key_event *ev)
 {
 	enum dialog_answer said = dialog_event(&l->dialog, ev);
 
@@ -167,7 +181,7 @@ void live_on_answer(struct live *l, const struct key_event *ev)
 	case DIALOG_OPEN:
 		break;
 	case DIALOG_SHOW:
-		live_show_question(l);
+		show_question(l);
 		break;
 	case DIALOG_NO:
 		refuse(l);
@@ -247,7 +261,7 @@ static void take_as_draft(struct live *l)
 	complete_update(&l->completer, &l->editor);
 }
 
-void live_on_choice(struct live *l, const struct key_event *ev)
+static void on_choice(struct live *l, const struct key_event *ev)
 {
 	int answer = choice_event(&l->choice, ev);
 
@@ -258,8 +272,6 @@ void live_on_choice(struct live *l, const struct key_event *ev)
 	else if (l->choice.wrong)
 		leave_choice(l, "?");
 }
-
-enum { LONG_QUESTION = 400 /* bytes: all of it is printed above, too */ };
 
 int live_inquire(void *arg, struct inquiry *q, enum inquiry_end *end,
 		 const struct stop *stop, struct error *err)
@@ -280,7 +292,7 @@ static void print_long_questions(struct live *l)
 				 l->asked_inquiry->items[i].question);
 }
 
-static void live_open_inquiry(struct live *l, int64_t now)
+static void open_inquiry(struct live *l, int64_t now)
 {
 	print_long_questions(l);
 	inquiry_dialog_open(&l->inquiry, l->asked_inquiry);
@@ -302,18 +314,13 @@ void live_drop_inquiry(struct live *l)
 		answer_inquiry(l, -1);
 }
 
-void live_on_inquiry(struct live *l, const struct key_event *ev)
+static void on_inquiry(struct live *l, const struct key_event *ev)
 {
 	enum inquiry_end end;
 
 	if (inquiry_dialog_event(&l->inquiry, ev, &end))
 		answer_inquiry(l, (int)end);
 }
-
-enum {
-	NOTICED_MS = 250, /* nobody answers a question sooner */
-	DRAFT_MS = 2000,  /* somebody who thinks goes on with his message */
-};
 
 bool live_is_asked(const struct live *l)
 {
@@ -342,9 +349,9 @@ void live_open_question(struct live *l, int64_t now)
 	if (l->asked) {
 		dialog_open(&l->dialog, l->asked);
 		if (l->asked->n > 1)
-			live_show_question(l);
+			show_question(l);
 	} else if (l->asked_inquiry) {
-		live_open_inquiry(l, now);
+		open_inquiry(l, now);
 	} else if (l->asked_choice) {
 		choice_open(&l->choice, l->asked_choice);
 	} else {
@@ -357,7 +364,8 @@ bool live_is_drafting(const struct live *l)
 	return !editor_is_empty(&l->editor) || l->search.on;
 }
 
-bool live_is_left_alone(const struct live *l)
+/* None is, and none was a moment ago: a single key may mean something. */
+static bool is_left_alone(const struct live *l)
 {
 	return !live_is_drafting(l) && clock_ms() - l->drafted >= DRAFT_MS;
 }
@@ -379,7 +387,7 @@ enum question_keys live_question_keys(const struct live *l)
 		return QUESTION_TOO_NEW;
 	if (l->focused)
 		return QUESTION_SELECTED;
-	return live_is_left_alone(l) ? QUESTION_LETTERS : QUESTION_DRAFT;
+	return is_left_alone(l) ? QUESTION_LETTERS : QUESTION_DRAFT;
 }
 
 static bool is_plain_key(const struct key_event *ev, enum key_name name)
@@ -411,6 +419,12 @@ static bool moves_focus(const struct live *l, const struct key_event *ev)
 	       !l->completer.n && !l->search.on;
 }
 
+enum live_key {
+	LIVE_KEY_DRAFT,
+	LIVE_KEY_QUESTION,
+	LIVE_KEY_TAKEN, /* it has moved the focus, and that was all */
+};
+
 /* By an arrow key: what Enter alone would answer now does the least. Where
  * the keys were the question's anyway, one that has a list of its own moves in
  * it.
@@ -437,7 +451,7 @@ static enum live_key when_selected(struct live *l, const struct key_event *ev)
 	bool escapes = is_plain_key(ev, KEY_ESCAPE);
 	/* Beside an empty draft a letter answers, but not right after it. */
 	bool begins = is_paste(ev) ||
-		      (ev->kind == KEY_EVENT_TEXT && !live_is_left_alone(l));
+		      (ev->kind == KEY_EVENT_TEXT && !is_left_alone(l));
 
 	if (!live_is_drafting(l) && !(l->dialog.asked && begins))
 		return LIVE_KEY_QUESTION;
@@ -447,7 +461,8 @@ static enum live_key when_selected(struct live *l, const struct key_event *ev)
 	return escapes ? LIVE_KEY_TAKEN : LIVE_KEY_DRAFT;
 }
 
-enum live_key live_key_is_for(struct live *l, const struct key_event *ev)
+/* Whose a key is while a question is shown; it may move the focus. */
+static enum live_key key_is_for(struct live *l, const struct key_event *ev)
 {
 	enum question_keys keys = live_question_keys(l);
 	bool letters = keys == QUESTION_LETTERS;
@@ -469,8 +484,6 @@ enum live_key live_key_is_for(struct live *l, const struct key_event *ev)
 	return LIVE_KEY_QUESTION;
 }
 
-enum { MOST_S = 86400 };
-
 void live_notify_load(struct live *l)
 {
 	const struct settings *set = l->run->app->settings;
@@ -491,7 +504,7 @@ void live_notify_load(struct live *l)
 	l->notify.after_ms = seconds * 1000;
 }
 
-void live_notify_focus(struct live *l, bool has)
+static void note_focus(struct live *l, bool has)
 {
 	l->notify.focus = has ? LIVE_FOCUS_HERE : LIVE_FOCUS_ELSEWHERE;
 }
@@ -533,4 +546,300 @@ void live_notify_question(struct live *l, int64_t now)
 		return;
 	l->notify.rang = l->opened;
 	ring(l, NOTIFY_QUESTION);
+}
+
+enum {
+	MAX_MESSAGE = 64 << 20,
+};
+
+static bool is_ctrl(const struct key_event *ev, char c)
+{
+	return ev->kind == KEY_EVENT_KEY && ev->key.name == KEY_CHAR &&
+	       ev->key.c == (uint32_t)c && ev->key.mods == KEY_CTRL;
+}
+
+/* Replies of the terminal. True when ev is one. */
+static bool on_reply(struct live *l, const struct key_event *ev)
+{
+	switch (ev->kind) {
+	case KEY_EVENT_BACKGROUND:
+		theme_background(&l->theme, ev->value);
+		screen_redraw(&l->screen);
+		return true;
+	case KEY_EVENT_KITTY_FLAGS:
+		l->kitty = true;
+		return true;
+	case KEY_EVENT_DEVICE:
+		if (!l->kitty)
+			tty_use_modify_other_keys(&l->screen.tty);
+		return true;
+	case KEY_EVENT_FOCUS:
+		note_focus(l, ev->value);
+		return true;
+	case KEY_EVENT_MODE:
+		return true;
+	default:
+		return false;
+	}
+}
+
+/* Stops what runs; else empties the draft; else leaves, the second time. While
+ * the chat ends a signal is what Ctrl-C is without a screen: the second one
+ * leaves at once. */
+static void on_interrupt(struct live *l)
+{
+	if (l->over) {
+		l->armed = true;
+		(void)raise(SIGINT);
+		return;
+	}
+	if (l->state != LIVE_IDLE && !l->stopping) {
+		live_stop_job(l);
+	} else if (!editor_is_empty(&l->editor)) {
+		editor_set(&l->editor, STR(""));
+	} else if (l->armed) {
+		l->over = true;
+		l->status = 128 + SIGINT;
+		live_stop_job(l);
+		return;
+	}
+	l->armed = true;
+}
+
+static void on_escape(struct live *l)
+{
+	if (!live_take_back(l))
+		live_stop_job(l);
+	l->held = l->held && l->n_queue;
+}
+
+static void set_mode(struct live *l, enum run_mode mode)
+{
+	struct error err = { 0 };
+
+	l->confirms = false;
+	if (mode == RUN_YOLO && !l->run->app->settings)
+		return;
+	if (mode == RUN_YOLO && run_check_yolo(l->run, &err) < 0) {
+		(void)app_fail(l->run->app, &err);
+		mode = RUN_MANUAL;
+	}
+	if (mode == RUN_YOLO && !yolo_acknowledged(l->run->app)) {
+		l->confirms = true;
+		l->confirmed_at = clock_ms();
+		return;
+	}
+	l->run->mode = (int)mode;
+}
+
+static void confirm_yolo(struct live *l, bool yes)
+{
+	if (yes)
+		yolo_acknowledge(l->run->app);
+	set_mode(l, yes ? RUN_YOLO : RUN_MANUAL);
+}
+
+static bool changes_mode(const struct key_event *ev)
+{
+	return is_ctrl(ev, 't') ||
+	       (ev->kind == KEY_EVENT_KEY && ev->key.name == KEY_TAB &&
+		ev->key.mods == KEY_SHIFT);
+}
+
+/* Only a key on its own allows yolo: a "y" that begins a message does not. All
+ * else is a no. False: ev is no answer, and does what it does without the
+ * question. */
+static bool answer_yolo(struct live *l, const struct key_event *ev)
+{
+	bool answers = ev->kind == KEY_EVENT_TEXT &&
+		       l->typed - l->confirmed_at >= LIVE_QUIET_MS &&
+		       is_left_alone(l);
+	bool yes = answers && str_is_nocase(ev->text, "y");
+	bool no = answers && str_is_nocase(ev->text, "n");
+
+	confirm_yolo(l, yes);
+	return yes || no || changes_mode(ev);
+}
+
+static void send_draft(struct live *l)
+{
+	struct buf text = BUF_INIT(MAX_MESSAGE);
+	struct buf kept = BUF_INIT(MAX_MESSAGE);
+	struct error ignored = { 0 }; /* it is in memory all the same */
+
+	editor_text(&l->editor, &text);
+	editor_reset(&l->editor);
+	if (!str_trim(buf_str(&text)).len) {
+		buf_release(&text);
+		l->held = false; /* Enter goes on with what waits */
+		live_next(l);
+		return;
+	}
+	mask_text(l->run->app->mask, buf_str(&text), &kept);
+	(void)prompt_history_add(&l->history, buf_str(&kept), &ignored);
+	buf_release(&kept);
+	live_submit(l, buf_detach(&text));
+}
+
+static void walk_history(struct live *l, bool older)
+{
+	struct buf draft = BUF_INIT(MAX_MESSAGE);
+	struct str text;
+
+	editor_text(&l->editor, &draft);
+	if (older ? prompt_history_older(&l->history, buf_str(&draft), &text)
+		  : prompt_history_newer(&l->history, buf_str(&draft), &text))
+		editor_set(&l->editor, text);
+	buf_release(&draft);
+}
+
+static void leave(struct live *l)
+{
+	l->over = true;
+	live_stop_job(l);
+}
+
+/* A paste that is nothing but paths of images becomes their marks, but in a
+ * command, which may want the path. */
+static void take_pictures(struct live *l)
+{
+	struct buf draft = BUF_INIT(MAX_MESSAGE);
+	struct buf marks = BUF_INIT(MAX_MESSAGE);
+	struct str paste = buf_str(&l->editor.pasting);
+
+	editor_text(&l->editor, &draft);
+	if (message_classify(buf_str(&draft)) == MESSAGE_PROMPT &&
+	    pictures_take(l->run->app->pictures, paste, &marks)) {
+		editor_paste_begin(&l->editor);
+		editor_paste_feed(&l->editor, buf_str(&marks));
+	}
+	buf_release(&draft);
+	buf_release(&marks);
+}
+
+static void on_editor(struct live *l, const struct key_event *ev)
+{
+	enum editor_result result;
+	bool empty;
+
+	if (ev->kind == KEY_EVENT_PASTE_END)
+		take_pictures(l);
+	if (ev->kind == KEY_EVENT_KEY &&
+	    complete_key(&l->completer, &l->editor, ev->key)) {
+		l->drafted = l->typed;
+		return;
+	}
+	empty = editor_is_empty(&l->editor);
+	result = editor_event(&l->editor, ev);
+	if (ev->kind != KEY_EVENT_KEY || result == EDITOR_CHANGED || !empty)
+		l->drafted = l->typed;
+	switch (result) {
+	case EDITOR_SUBMIT:
+		send_draft(l);
+		break;
+	case EDITOR_OLDER:
+	case EDITOR_NEWER:
+		walk_history(l, result == EDITOR_OLDER);
+		break;
+	case EDITOR_SEARCH:
+		history_search_begin(&l->search, &l->history);
+		break;
+	case EDITOR_ESCAPE:
+		on_escape(l);
+		break;
+	case EDITOR_INTERRUPT:
+		on_interrupt(l);
+		break;
+	case EDITOR_EOF:
+		leave(l);
+		break;
+	case EDITOR_SUSPEND:
+		screen_stop(&l->screen);
+		break;
+	case EDITOR_REDRAW:
+		screen_redraw(&l->screen);
+		break;
+	case EDITOR_EXTERNAL:
+		elsewhere_edit(l);
+		break;
+	case EDITOR_OUTPUT:
+		elsewhere_show_call(l);
+		break;
+	case EDITOR_MODE:
+		set_mode(l, ((enum run_mode)l->run->mode + 1) % N_RUN_MODES);
+		break;
+	default:
+		break;
+	}
+	complete_update(&l->completer, &l->editor);
+}
+
+static void on_search(struct live *l, const struct key_event *ev)
+{
+	enum history_search_result result =
+		history_search_event(&l->search, ev);
+	struct str text;
+
+	if (result != HISTORY_SEARCH_TAKEN && result != HISTORY_SEARCH_LEFT)
+		return;
+	if (history_search_text(&l->search, &text))
+		editor_set(&l->editor, text);
+	if (result == HISTORY_SEARCH_LEFT)
+		on_editor(l, ev);
+	else
+		complete_update(&l->completer, &l->editor);
+}
+
+static void on_draft(struct live *l, const struct key_event *ev)
+{
+	if (l->search.on)
+		on_search(l, ev);
+	else
+		on_editor(l, ev);
+}
+
+static void on_question(struct live *l, const struct key_event *ev)
+{
+	enum live_key whose;
+
+	if (is_ctrl(ev, 'c') && !l->picking) {
+		on_interrupt(l);
+		return;
+	}
+	whose = key_is_for(l, ev);
+	l->dialog.keys = l->inquiry.keys = l->choice.keys =
+		live_question_keys(l);
+	switch (whose) {
+	case LIVE_KEY_DRAFT:
+		on_draft(l, ev);
+		break;
+	case LIVE_KEY_QUESTION:
+		if (l->dialog.asked)
+			on_answer(l, ev);
+		else if (l->inquiry.asked)
+			on_inquiry(l, ev);
+		else if (l->choice.asked)
+			on_choice(l, ev);
+		else
+			live_on_picker(l, ev);
+		break;
+	case LIVE_KEY_TAKEN:
+		break;
+	}
+}
+
+void live_on_key(void *arg, const struct key_event *ev)
+{
+	struct live *l = arg;
+	if (on_reply(l, ev))
+		return;
+	l->typed = clock_ms();
+	if (!is_ctrl(ev, 'c'))
+		l->armed = false;
+	if (l->confirms && answer_yolo(l, ev))
+		return;
+	if (live_has_question(l))
+		on_question(l, ev);
+	else
+		on_draft(l, ev);
 }
