@@ -383,6 +383,12 @@ const struct setting settings_core[] = {
 	  .flags = CREDENTIAL,
 	  .env = "LITELLM_API_KEY",
 	  .help = "LiteLLM API key" },
+	/* The variable of llama-server itself (tools/server/README.md of
+	 * llama.cpp; read 2026-11-26) */
+	{ .key = "credentials.llamacpp",
+	  .flags = CREDENTIAL,
+	  .env = "LLAMA_API_KEY",
+	  .help = "llama.cpp API key" },
 	{ .key = "credentials.lmstudio",
 	  .flags = CREDENTIAL,
 	  .env = "LMSTUDIO_API_KEY",
