@@ -50,8 +50,8 @@ static void print_result(const struct app *app, const struct sync_result *r,
 	print_names(app, r->taken, r->n_taken, "");
 	print_names(app, r->deleted, r->n_deleted, " (deleted)");
 	for (size_t i = 0; i < r->n_asked && i < SHOWN_MOST; i++)
-		print_name(app, "  ", r->asked[i],
-			   " was sent because of --include");
+		print_name(app, "  sent because of --include: ", r->asked[i],
+			   "");
 	for (size_t i = 0; i < r->n_kept; i++)
 		print_name(app, "  ", r->kept[i], kept);
 	for (size_t i = 0; i < r->n_held; i++)

@@ -25,14 +25,14 @@ def apply(run, *args):
 
 
 @pytest.mark.parametrize("name, args, text", [
-    ("index", [], "work/.git/index is a link, "),
-    ("info/exclude", [], "work/.git/info/exclude is a link, "),
-    ("config", ["--index"], "work/.git/config is a link, "),
+    ("index", [], "work/.git/index: it is a link, "),
+    ("info/exclude", [], "work/.git/info/exclude: it is a link, "),
+    ("config", ["--index"], "work/.git/config: it is a link, "),
     ("HEAD", [], "this is no branch"),
     ("refs/heads/main", ["--branch", "x"], "no commit yet"),
-    ("packed-refs", ["--branch", "x"], "work/.git/packed-refs is a link, "),
+    ("packed-refs", ["--branch", "x"], "work/.git/packed-refs: it is a link, "),
     ("logs/refs/heads/x", ["--branch", "x"],
-     "work/.git/logs/refs/heads/x is a link, "),
+     "work/.git/logs/refs/heads/x: it is a link, "),
 ])
 @pytest.mark.parametrize("kind", ["pipe", "link"])
 def test_links_and_pipes_in_git_are_not_read_and_block_nothing(
@@ -58,7 +58,7 @@ def test_patterns_of_what_git_ignores_are_not_read_through_a_directory(
     info.rename(tmp_path / "info")
     info.symlink_to(tmp_path / "info")
     done = apply(run)
-    assert done.status == 2 and "info/exclude is a link, is reached" in done.err
+    assert done.status == 2 and "info/exclude: it is a link, is reached" in done.err
     info.unlink()
     (tmp_path / "info").rename(info)
     assert apply(run).status == 0

@@ -320,7 +320,7 @@ def test_the_region_may_be_the_profiles_with_a_key_in_variables(model, ask,
     assert r.status == 1 and "has no AWS region" in r.err
     (home / ".aws").mkdir()
     (home / ".aws" / "config").write_text("[default]\nregion = eu/x\n")
-    assert "'eu/x' is no AWS region" in ask().err
+    assert "not an AWS region: 'eu/x'" in ask().err
     (home / ".aws" / "config").write_text("[default]\nregion = us-west-2\n")
     r = ask()
     assert (r.status, r.out) == (0, "ok\n"), r.err

@@ -90,7 +90,7 @@ def test_a_stream_unpacked_in_a_repository_runs_nothing(
           f"printf '[core]\\n\\tfsmonitor = touch {work}/RAN\\n' >.git/config")
     status, out, err = copy(f"{name}:.")
     assert status == 0, err
-    assert "not copied: .git: git runs what" in err
+    assert "not copied: .git: git could run" in err
     unpack(out, work)
     git(work, "status")
     assert (work / "file").read_text() == "new\n"
@@ -113,7 +113,7 @@ def test_a_stream_leaves_out_every_spelling_of_git_at_any_depth(
     assert status == 0, err
     unpack(out, tmp_path / "out", *command)
     check_tree(tmp_path / "out")
-    assert "not copied: .git: git runs what" in err
+    assert "not copied: .git: git could run" in err
     assert "not copied: dir/.GIT:" in err and "--bring" in err
     assert ".git/config:" not in err  # said once for all in it
 
@@ -160,7 +160,7 @@ def test_a_stream_completes_no_repository_that_is_begun_here(
     (work / "d/refs").mkdir()
     there("mkdir d; echo 'ref: refs/heads/x' >d/HEAD; echo x >d/other")
     status, out, err = copy(f"{name}:.")
-    assert "d/HEAD: it makes its directory a git repository" in err
+    assert "d/HEAD: it would make its directory a git" in err
     assert "d/HEAD" not in members(out)
     unpack(out, work)
     assert not is_repository(work / "d")

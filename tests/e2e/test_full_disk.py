@@ -40,7 +40,7 @@ def test_a_full_disk_of_the_threads_is_named_with_a_way_out(
     assert "No space left on device" in r.err
     r = run("threads", "list")
     assert r.status == 1
-    assert "No space left on device\nfree some space" in r.err
+    assert "No space left on device\nFree some space" in r.err
     (home / ".deepagents/filler").unlink()
     assert run("threads", "list").status == 0
 

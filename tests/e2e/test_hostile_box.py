@@ -40,7 +40,7 @@ def test_the_systems_places_are_not_bound(run, model, config, place):
     config(BIND)
     server = model([{"text": "done"}])
     r = run("-n", "x", "-M", "anthropic:m", "--sandbox", "local", cwd=place)
-    assert r.status == 1 and "refused" in r.err, r.err
+    assert r.status == 1 and "refusing to bind" in r.err, r.err
     assert not server.requests
 
 

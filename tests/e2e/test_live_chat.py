@@ -302,7 +302,7 @@ def test_a_file_that_is_named_goes_with_the_message(live, tmp_path):
     assert "## Referenced Files" in sent and "the words" in sent
     assert "me@example.com" in sent and "@nothing" in sent
     assert sent.count("###") == 1
-    assert "@nothing is no file" in s.text(True)
+    assert "@nothing is not a readable file" in s.text(True)
 
 
 def test_a_slash_command_is_completed(live):

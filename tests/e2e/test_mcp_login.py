@@ -111,7 +111,7 @@ def test_a_login_is_used_renewed_and_forgotten(
     assert b"eyJ" not in stored and b"refresh" not in stored
     assert run("mcp", "logout", "sec").status == 0
     assert "dcode mcp login sec" in run("mcp", "test").out
-    assert "no login" in run("mcp", "logout", "sec").out
+    assert "No login" in run("mcp", "logout", "sec").out
 
 
 def test_a_token_that_ends_soon_is_renewed_first(
@@ -159,7 +159,7 @@ def test_a_login_is_renewed_under_a_passphrase_that_was_typed(
     phrase = "correct horse battery"
     at_terminal(["auth", "set", "anthropic", "--passphrase"],
                 ("not shown): ", "sk-0123456789"), ("New passphrase", phrase),
-                ("again: ", phrase), ("Stored credential", ""))
+                ("Repeat the passphrase: ", phrase), ("Stored credential", ""))
     at_terminal(["mcp", "login", "sec"], ("Passphrase of the", phrase),
                 ("Logged in to sec.", ""))
     env["DEEPAGENTS_CODE_AUTH_PASSPHRASE"] = phrase

@@ -268,7 +268,7 @@ def test_profiles(modal, model, task, env, home):
     assert r.status != 0 and "malformed" in r.err
     env["MODAL_PROFILE"] = "absent"
     r = task()
-    assert r.status != 0 and "no profile 'absent'" in r.err
+    assert r.status != 0 and "unknown profile 'absent'" in r.err
     # each value by itself: the variables are stronger
     env.update(MODAL_PROFILE="other", MODAL_TOKEN_ID=ID,
                DEEPAGENTS_CODE_MODAL_TOKEN_SECRET=SECRET)

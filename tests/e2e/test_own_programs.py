@@ -209,7 +209,7 @@ def test_a_relative_editor_is_not_run(live, env, work, ran):
     s, _ = live([{"text": "done."}], ready="/quit")
     s.type("/editor")
     s.keys("Enter")
-    s.until("ended with status 127")
+    s.until("exited with status 127")
     s.type("/quit")
     s.keys("Enter")
     assert s.status() == 0 and not ran.exists()

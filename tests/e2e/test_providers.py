@@ -380,7 +380,7 @@ def test_unknown_name(run, acme, model):
     assert r.err.endswith(
         "\nTo add one of a package: dcode install PACKAGE --package. To add "
         "one of your own: [sandboxes.providers.acmee] in "
-        "~/.deepagents/config.toml.\n")
+        "~/.deepagents/config.toml.\nMore: dcode help sandboxes\n")
 
 
 def test_on_path_and_on_list(run, env, tmp_path):

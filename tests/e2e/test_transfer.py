@@ -148,7 +148,7 @@ def test_a_download_that_fails_fails_the_run_but_not_the_others(task, work):
     r = task([execute("echo here >b"), DONE], "--download", "missing",
              "--download", "b").wait()
     assert (r.status, r.out) == (1, "done.\n")
-    assert "--download missing: there is no /workspace/missing" in r.err
+    assert "--download missing: not found in the sandbox: /workspace/missing" in r.err
     assert "1 of 2 downloads failed" in r.err
     assert (work / "b").read_text() == "here\n"
 
@@ -272,7 +272,7 @@ def test_a_tree_that_meets_one_brings_what_is_new_and_names_the_rest(
     (work / "d" / "x\ny").write_text("odd")
     r = kept("--upload", "d")
     assert r.status == 1 and not task.server.requests
-    assert "not copied: edited: another file is there" in r.err
+    assert "not copied: edited: the sandbox already has another file" in r.err
     assert "not copied: sub: the sandbox has something there that is" in r.err
     assert "deep" not in r.err and "same" not in r.err.replace("  same", "")
     said, = result_of(r)["transfers"]

@@ -138,7 +138,7 @@ def test_an_attached_container_is_never_restarted(run, start, model, engine):
     r = run(*task("--sandbox-id", name))
     assert r.status == 0, r.err
     late = results(server)[1]
-    told = r"live on.*not restarted.*attached.*sleep 400[123]"
+    told = r"keep running.*not restarted.*attached.*sleep 400[123]"
     assert re.search(told, late) and re.search(told, r.err), late + r.err
     # After a cancel there is no result: the user is told at the end.
     r = start("sandbox", "exec", "--sandbox", "docker", name,
@@ -149,7 +149,7 @@ def test_an_attached_container_is_never_restarted(run, start, model, engine):
          else "-o%20pid,args"))[1]).encode())
     r.signal()
     r.wait()
-    assert r.status == 130 and re.search("live on.*sleep 4004", r.err), r.err
+    assert r.status == 130 and re.search("keep running.*sleep 4004", r.err), r.err
     assert inspect(engine, name)["State"]["Pid"] == first
     assert not engine.lines("POST .*/restart")
     no_rights(engine)
@@ -208,7 +208,7 @@ def test_a_container_that_does_not_start_again_is_said_to_be_so(run, model,
         execute("echo unreachable")])
     r = run(*task())
     assert r.status == 1 and "the container has ended" in r.err, r.err
-    assert re.search("restart .*failed.*/bin/sh, ended at once",
+    assert re.search("Restarting .*failed.*/bin/sh, ended at once",
                      results(server)[1])
 
 

@@ -144,7 +144,7 @@ def test_a_dash_is_a_stream_of_bytes_or_of_a_tar(run, name, dcode, env,
                     for m in tar if m.isreg()} == tree
     assert list(work.iterdir()) == []
     status, _, err = cp(f"{name}:none", "-")
-    assert status == 1 and b"there is no" in err
+    assert status == 1 and b"not found in the sandbox" in err
     r = run("sandbox", "cp", "--json", f"{name}:bytes", "-")
     assert r.status == 2 and "--json" in r.err
 

@@ -90,7 +90,7 @@ def test_no_passphrase_is_asked_for_because_of_it(search, tavily, env,
                                                   terminal):  # noqa: F811
     t = terminal("auth", "set", "tavily", "--passphrase")
     for question, answer in (("not shown): ", KEY), ("New pass", "horse"),
-                             ("again: ", "horse")):
+                             ("Repeat the passphrase: ", "horse")):
         t.until(question)
         t.type(answer + "\n")
     t.until("Stored credential")

@@ -143,7 +143,7 @@ def test_what_is_left_out_goes_when_it_is_included(task, work):
 @local
 def test_what_was_included_goes_again_without_the_flag_and_is_named(
         task, run, start, work):
-    why = ".env was sent because of --include"
+    why = "sent because of --include: .env"
     r = task([execute("true"), DONE, DONE], "--workspace", "repo", "--keep",
              "--include", ".env").wait()
     assert r.status == 0, r.err
