@@ -58,7 +58,8 @@ def test_patterns_of_what_git_ignores_are_not_read_through_a_directory(
     info.rename(tmp_path / "info")
     info.symlink_to(tmp_path / "info")
     done = apply(run)
-    assert done.status == 2 and "info/exclude: it is a link, is reached" in done.err
+    assert done.status == 2, done.err
+    assert "info/exclude: it is a link, is reached" in done.err
     info.unlink()
     (tmp_path / "info").rename(info)
     assert apply(run).status == 0

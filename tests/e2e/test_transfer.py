@@ -148,7 +148,8 @@ def test_a_download_that_fails_fails_the_run_but_not_the_others(task, work):
     r = task([execute("echo here >b"), DONE], "--download", "missing",
              "--download", "b").wait()
     assert (r.status, r.out) == (1, "done.\n")
-    assert "--download missing: not found in the sandbox: /workspace/missing" in r.err
+    assert ("--download missing: not found in the sandbox: "
+            "/workspace/missing") in r.err
     assert "1 of 2 downloads failed" in r.err
     assert (work / "b").read_text() == "here\n"
 
