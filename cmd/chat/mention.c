@@ -283,7 +283,7 @@ static int expand(struct run *r, const struct mention_text *text,
 	pictures_each(r->app->pictures, text->typed, add_picture, r);
 	buf_addstr(out, text->whole);
 	if (files.len) {
-		buf_adds(out, "\n\n## Referenced Files\n");
+		buf_adds(out, MESSAGE_FILES);
 		buf_addstr(out, buf_str(&files));
 	}
 	buf_release(&files);

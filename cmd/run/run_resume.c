@@ -148,7 +148,9 @@ static void clean_text(const struct run *r, const struct message *m,
 		       struct buf *out)
 {
 	struct buf masked = BUF_INIT(64 << 20);
-	char *text = m ? message_text(m) : NULL;
+	char *text = !m                     ? NULL
+		     : m->role == ROLE_USER ? message_typed(m)
+					    : message_text(m);
 
 	mask_text(r->app->mask, str_of(text), &masked);
 	sanitize_text(str_trim(buf_str(&masked)), out);

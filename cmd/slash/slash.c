@@ -178,10 +178,7 @@ static void tell_model(const struct run *r, unsigned switched, struct buf *told)
 	if (r->switched != switched)
 		buf_clear(told);
 	else if (r->made)
-		buf_adds(told,
-			 "The tools act on another machine or sandbox than "
-			 "before, as the system prompt says: files that were "
-			 "written there are not here.\n");
+		buf_adds(told, MESSAGE_NOTE_MOVED);
 }
 
 static bool run_command(struct run *r, const struct slash_command *s, int n,

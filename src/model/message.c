@@ -150,6 +150,20 @@ char *message_text(const struct message *m)
 	return buf_detach(&out);
 }
 
+char *message_typed(const struct message *m)
+{
+	char *all = message_text(m);
+	struct str typed = str_of(all);
+	char *own;
+
+	if (str_starts(typed, MESSAGE_NOTE_MOVED "\n"))
+		typed = str_skip(typed, strlen(MESSAGE_NOTE_MOVED "\n"));
+	typed.len = str_search(typed, STR(MESSAGE_FILES));
+	own = xstrndup(typed.len ? typed.ptr : "", typed.len);
+	free(all);
+	return own;
+}
+
 static void member(struct buf *out, const char *key, const char *value)
 {
 	if (!value)

@@ -63,6 +63,14 @@ void message_release(struct message *m);
 struct message message_copy(const struct message *m);
 /* All text parts joined; owned. */
 char *message_text(const struct message *m);
+/* What stands around the words of a prompt: a note of dcode's on a line of its
+ * own before them, and the files that they name behind them. */
+#define MESSAGE_NOTE_MOVED                                                     \
+	"The tools act on another machine or sandbox than before, as the "     \
+	"system prompt says: files that were written there are not here.\n"
+#define MESSAGE_FILES "\n\n## Referenced Files\n"
+/* The words of a prompt alone, as they were typed; owned. */
+char *message_typed(const struct message *m);
 /* The stored form: {"role":"assistant","parts":[{"kind":"text",...}]}. */
 void message_to_json(const struct message *m, struct buf *out);
 int message_from_json(struct message *m, struct str json, struct error *err);

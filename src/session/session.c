@@ -372,7 +372,7 @@ int session_append(struct session *s, const struct message *m,
 	if (rc == 0)
 		rc = store_check_capacity(s->store, s->body.len, err);
 	if (rc == 0 && !s->title) {
-		text = message_text(m);
+		text = message_typed(m);
 		s->title = thread_title(text);
 		free(text);
 	}

@@ -305,6 +305,25 @@ def test_a_file_that_is_named_goes_with_the_message(live, tmp_path):
     assert "@nothing is not a readable file" in s.text(True)
 
 
+def test_titles_and_resumed_prompts_are_what_was_typed(
+        live, run, tmp_path):
+    (tmp_path / "work").mkdir(exist_ok=True)
+    (tmp_path / "work" / "notes.txt").write_text("the words\n")
+    s, server = live(HELLO)
+    s.type("see @notes.txt please")
+    s.keys("Enter")
+    s.until("Hello there.")
+    assert "## Referenced Files" in prompts(server)[0]  # the control
+    s.type("/quit")
+    s.keys("Enter")
+    assert s.status() == 0
+    title = json.loads(run("threads", "list", "--json").out)["data"][0]["title"]
+    assert title == "see @notes.txt please"
+    s, _ = live(HELLO, ("-r",))
+    s.until("see @notes.txt please")
+    assert "Referenced" not in s.text(True) and "the words" not in s.text(True)
+
+
 def test_a_slash_command_is_completed(live):
     s, _ = live(HELLO)
     s.type("/vers")

@@ -212,12 +212,12 @@ static void what_is_no_such_file_is_refused_with_its_line(void **state)
 static void a_message_that_none_can_be_is_refused_by_its_number(void **state)
 {
 	static const char *const wrong[][2] = {
-		{ "7", "message 2 has a role" },
+		{ "7", "message 2 has an unknown role" },
 		{ "{\"role\":\"system\",\"parts\":[]}",
-		  "message 2 has a role" },
+		  "message 2 has an unknown role" },
 		{ "{\"role\":\"user\",\"parts\":[{\"kind\":\"image\"}]}",
-		  "message 2 has a role" },
-		{ "{\"role\":\"user\"}", "message 2 has a role" },
+		  "message 2 has an unknown role" },
+		{ "{\"role\":\"user\"}", "message 2 has an unknown role" },
 		{ "{\"role\":\"user\",\"parts\":[{\"kind\":\"tool_result\","
 		  "\"id\":\"1\",\"name\":\"x\"}]}",
 		  "message 2 has a part that its role does not allow" },

@@ -341,9 +341,10 @@ static void an_answer_that_begins_again_is_said(void **state)
 	text(&t, EVENT_RESTART, "cut");
 	text(&t, EVENT_TEXT, "whole");
 	text(&t, EVENT_TURN, "");
-	shows(&t, "\n\n{code|half}\n\n{warn|\xE2\x9A\xA0 Retrying: "
+	shows(&t, "\n{code|half}\n\n{warn|\xE2\x9A\xA0 Retrying: "
 		  "cut}\n{warn|\xE2\x9A\xA0 The connection broke; the answer "
-		  "starts over. Ignore the text above.}\n\nwhole\n");
+		  "starts over.}\n{warn|  Ignore the text above.}\n\n"
+		  "whole\n");
 	text(&t, EVENT_WARNING, "careful\x1b[2J");
 	shows(&t, "\n{warn|\xE2\x9A\xA0 careful}\n");
 	transcript_release(&t);

@@ -127,7 +127,9 @@ static void promises(void **arg)
 		}
 		WORKS(&r, sandbox_upload(&r.sb, in_, 3, &r.stop, &r.err));
 		assert_int_equal(in_[0].error, FILE_OTHER);
-		assert_string_equal(in_[0].detail, "the file became shorter");
+		assert_string_equal(
+			in_[0].detail,
+			"the file became shorter while it was read");
 		assert_int_equal(in_[1].error, FILE_OTHER);
 		assert_string_equal(in_[1].detail, "bad sector");
 		assert_int_equal(in_[2].error, FILE_OK);

@@ -305,9 +305,9 @@ static void show(const struct wanted *w, struct str rest, size_t number,
 static bool find(struct wanted *w, struct str file, struct buf *out)
 {
 	size_t number = 1;
-	struct str have;
+	struct str have = { 0 };
 	struct str line;
-	size_t which;
+	size_t which = 0;
 
 	for (; file.len && w->work > FOLD_COST; number++) {
 		if (matches(w, file, &have, &which)) {
