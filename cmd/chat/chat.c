@@ -136,8 +136,9 @@ static bool handle_cap(struct chat *c)
 }
 
 /* A message: lines joined where one ends in a backslash, and where they came
- * together, as pasted ones do. What was typed ahead is not pasted. As
- * chat_read_line(). */
+ * together, as pasted ones do. What was typed ahead is not pasted, and a
+ * command is one line: it would take the lines behind it for its arguments and
+ * drop them. As chat_read_line(). */
 static int read_message(struct chat *c, struct buf *message)
 {
 	bool may_paste = !chat_more_typed(&c->input, 0);
@@ -158,7 +159,9 @@ static int read_message(struct chat *c, struct buf *message)
 			fputs(". ", stderr);
 			continue;
 		}
-		if (!may_paste || !chat_more_typed(&c->input, PASTE_MS))
+		if (!may_paste ||
+		    slash_is_command(str_trim(buf_str(message))) ||
+		    !chat_more_typed(&c->input, PASTE_MS))
 			return 1;
 		buf_addc(message, '\n');
 	}

@@ -107,3 +107,11 @@ def test_the_terminal_goes(chat, run):  # noqa: F811
     t.type("hello\n")
     t.until("Hello.\r\n\r\n> ")
     assert t.hang_up() == 129
+
+
+def test_a_line_that_comes_right_behind_a_command_is_a_message(chat):
+    t, server = chat([{"text": f"answer {i}."} for i in range(3)])
+    for i, command in enumerate(("/reload", "/todos", "/version")):
+        t.type(f"{command}\rprompt {i}\r")  # as a paste has them
+        t.until(f"answer {i}.")
+    assert len(server.requests) == 3
