@@ -59,15 +59,8 @@ static char *choose_line(bool *colours)
 
 static int spawn(struct pager_output *p, char *line)
 {
-	extern char **environ;
 	char *argv[] = { (char *)"sh", (char *)"-c", line, NULL };
 	int fds[] = { -1, STDOUT_FILENO, STDERR_FILENO };
-	struct proc_spec spec = { .path = "/bin/sh",
-				  .argv = argv,
-				  .env = environ,
-				  .fds = fds,
-				  .nfds = 3,
-				  .core = true };
 	struct error ignored = { 0 };
 	int ends[2];
 	int rc;
@@ -76,7 +69,7 @@ static int spawn(struct pager_output *p, char *line)
 		return -1;
 	fds[0] = ends[0];
 	fflush(stdout);
-	rc = proc_spawn(&spec, &p->pid, &ignored);
+	rc = proc_spawn_user(argv, fds, &p->pid, &ignored);
 	close(ends[0]);
 	p->stdout_ = rc < 0 ? -1 : fcntl(STDOUT_FILENO, F_DUPFD_CLOEXEC, 3);
 	if (p->stdout_ >= 0)

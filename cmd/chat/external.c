@@ -53,24 +53,17 @@ static int wait_for_program(pid_t pid, struct error *err)
 int external_run(const struct external *x, const char *program,
 		 const char *file, struct error *err)
 {
-	extern char **environ;
 	const int fds[] = { STDIN_FILENO, x->out, x->err };
 	char *script = xasprintf("%s \"$1\"", program);
 	char *argv[] = { (char *)"sh", (char *)"-c", script,
 			 (char *)"sh", (char *)file, NULL };
-	struct proc_spec spec = { .path = "/bin/sh",
-				  .argv = argv,
-				  .env = environ,
-				  .fds = fds,
-				  .nfds = 3,
-				  .core = true };
 	struct sigaction ignore = { .sa_handler = SIG_IGN };
 	struct sigaction before;
 	pid_t pid;
 	int rc;
 
 	sigaction(SIGINT, &ignore, &before);
-	rc = proc_spawn(&spec, &pid, err);
+	rc = proc_spawn_user(argv, fds, &pid, err);
 	if (rc == 0)
 		rc = wait_for_program(pid, err);
 	sigaction(SIGINT, &before, NULL);

@@ -215,6 +215,20 @@ int proc_spawn(const struct proc_spec *spec, pid_t *pid, struct error *err)
 	return rc ? spawn_failed(spec, rc, err) : 0;
 }
 
+int proc_spawn_user(char *const *argv, const int *fds, pid_t *pid,
+		    struct error *err)
+{
+	extern char **environ;
+	const struct proc_spec spec = { .path = "/bin/sh",
+					.argv = argv,
+					.env = environ,
+					.fds = fds,
+					.nfds = 3,
+					.core = true };
+
+	return proc_spawn(&spec, pid, err);
+}
+
 int proc_exit_code(int wstatus)
 {
 	return WIFSIGNALED(wstatus) ? 128 + WTERMSIG(wstatus)

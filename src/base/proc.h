@@ -41,9 +41,13 @@ enum { PROC_FDS_MAX = 32 };
 /* Without fork's cost (the memory is not copied). The child has default
  * signals. Any thread. The caller reaps the child. */
 int proc_spawn(const struct proc_spec *spec, pid_t *pid, struct error *err);
-/* The same, core aside, for a child that must not outlive dcode, however that
- * ends: SIGKILL too. The kernel kills it when the calling thread ends, which
- * therefore waits for it. */
+/* The same for a command line of the user's own that takes his terminal, an
+ * editor or a pager: argv is that of /bin/sh, fds has three descriptors. */
+int proc_spawn_user(char *const *argv, const int *fds, pid_t *pid,
+		    struct error *err);
+/* The same as proc_spawn(), core aside, for a child that must not outlive
+ * dcode, however that ends: SIGKILL too. The kernel kills it when the calling
+ * thread ends, which therefore waits for it. */
 int proc_spawn_bound(const struct proc_spec *spec, pid_t *pid,
 		     struct error *err);
 /* A pipe to a child: both ends close-on-exec, ours does not block; read_end:

@@ -17,6 +17,7 @@ sys.path.insert(0, str(TOP / "tests"))
 sys.path.insert(0, str(TOP / "tests" / "emulators"))
 from clouds import vendor_fixture  # noqa: E402,F401
 from docker_rig import ENGINES  # noqa: E402
+from terminal import Terminal  # noqa: E402
 
 SANITIZER = re.compile(
     r"ERROR: (Address|Leak|Thread|Undefined)|WARNING: ThreadSan|"
@@ -249,6 +250,21 @@ def start(dcode, env, tmp_path):
         if run.p.poll() is None:
             run.kill()
             run.p.communicate()
+
+
+@pytest.fixture
+def terminal(dcode, env, tmp_path):
+    """terminal(*args) -> a Terminal that dcode runs at."""
+    open_ones = []
+
+    def begin(*args):
+        (tmp_path / "work").mkdir(exist_ok=True)
+        open_ones.append(Terminal([str(dcode), *args], env,
+                                  tmp_path / "work"))
+        return open_ones[-1]
+    yield begin
+    for t in open_ones:
+        t.close()
 
 
 @pytest.fixture

@@ -30,20 +30,6 @@ def auth(run):
     return go
 
 
-@pytest.fixture
-def terminal(dcode, env, tmp_path):
-    open_ones = []
-
-    def begin(*args):
-        (tmp_path / "work").mkdir(exist_ok=True)
-        open_ones.append(Terminal([str(dcode), *args], env,
-                                  tmp_path / "work"))
-        return open_ones[-1]
-    yield begin
-    for t in open_ones:
-        t.close()
-
-
 def on_disk(home):
     """Everything below ~/.deepagents."""
     return b"".join(p.read_bytes() for p in

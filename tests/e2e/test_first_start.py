@@ -36,21 +36,6 @@ def vendor(env):
         server.__exit__()
 
 
-@pytest.fixture
-def chat(dcode, env, tmp_path):
-    """chat(*options) -> a Terminal."""
-    open_ones = []
-
-    def begin(*args):
-        (tmp_path / "work").mkdir(exist_ok=True)
-        open_ones.append(Terminal([str(dcode), *args], env,
-                                  tmp_path / "work"))
-        return open_ones[-1]
-    yield begin
-    for t in open_ones:
-        t.close()
-
-
 def talk(t):
     """The chat answers, and is left."""
     t.until("tools in")
@@ -62,9 +47,9 @@ def talk(t):
 
 @pytest.mark.parametrize("way", ["menu", "number"])
 def test_a_pasted_key_is_checked_stored_sealed_and_never_shown(
-        vendor, chat, home, way):
+        vendor, terminal, home, way):
     server = vendor()
-    t = chat()
+    t = terminal()
     t.until(MENU)
     if way == "number":
         t.type("1\r")
@@ -76,15 +61,15 @@ def test_a_pasted_key_is_checked_stored_sealed_and_never_shown(
     assert GOOD not in t.seen and GOOD[:12] not in t.seen
     assert GOOD.encode() not in on_disk(home)
     assert {r["key"] for r in server.requests} == {GOOD}
-    t = chat()  # the second start
+    t = terminal()  # the second start
     talk(t)
     assert MENU not in t.seen
 
 
 def test_a_refused_key_is_said_forgotten_and_asked_for_again(
-        vendor, chat, run, home):
+        vendor, terminal, run, home):
     server = vendor()
-    t = chat()
+    t = terminal()
     t.until(MENU)
     t.type(BAD + "\r")
     t.until("anthropic refuses this key (HTTP 401).")
@@ -100,11 +85,11 @@ def test_a_refused_key_is_said_forgotten_and_asked_for_again(
     assert BAD not in t.seen and BAD.encode() not in on_disk(home)
 
 
-def test_a_key_goes_to_its_own_vendor_only(vendor, chat, env):
+def test_a_key_goes_to_its_own_vendor_only(vendor, terminal, env):
     server = vendor()
     with ModelServer(TURNS) as other:
         env["DEEPAGENTS_CODE_OPENAI_BASE_URL"] = other.env["OPENAI_BASE_URL"]
-        t = chat()
+        t = terminal()
         t.until(MENU)
         t.type("sk-or-v1-0123456789abcdef\r")
         t.until("This does not tell whose key it is")
@@ -122,9 +107,9 @@ def test_a_key_goes_to_its_own_vendor_only(vendor, chat, env):
 @pytest.mark.parametrize("keys, status", [
     ("q\r", 1), ("\x1b", 1), ("\x04", 1), ("\x03", 130),
     ("1\r\x1b", 1), ("1\r\x03", 130), ("x\r\r9\rq\r", 1)])
-def test_it_can_be_left_in_every_way(vendor, chat, home, keys, status):
+def test_it_can_be_left_in_every_way(vendor, terminal, home, keys, status):
     server = vendor()
-    t = chat()
+    t = terminal()
     t.until(MENU)
     for key in keys:
         time.sleep(0.1)
@@ -136,10 +121,10 @@ def test_it_can_be_left_in_every_way(vendor, chat, home, keys, status):
 
 
 def test_the_check_has_a_deadline_and_the_chat_begins_all_the_same(
-        vendor, chat):
+        vendor, terminal):
     server = vendor(turns=[{"text": "Hello.",
                             "fault": {"stall_after_bytes": 0}}])
-    t = chat()
+    t = terminal()
     t.until(MENU)
     began = time.monotonic()
     t.type(GOOD + "\r")
@@ -150,9 +135,9 @@ def test_the_check_has_a_deadline_and_the_chat_begins_all_the_same(
     assert len(server.requests) == 2
 
 
-def test_ctrl_c_ends_the_check_and_forgets_the_key(vendor, chat, run):
+def test_ctrl_c_ends_the_check_and_forgets_the_key(vendor, terminal, run):
     vendor(turns=[{"text": "x", "fault": {"stall_after_bytes": 0}}])
-    t = chat()
+    t = terminal()
     t.until(MENU)
     t.type(GOOD + "\r")
     t.until("Checking the key")
@@ -207,16 +192,16 @@ def test_a_missing_key_of_the_sandbox_is_told_in_the_same_try(run, env):
 
 
 @pytest.mark.parametrize("plain", [[], ["--plain"]])
-def test_a_chat_says_so_before_its_first_prompt(env, chat, model, plain):
+def test_a_chat_says_so_before_its_first_prompt(env, terminal, model, plain):
     with Daytona() as cloud:
         env.update(cloud.env)
         del env["DAYTONA_API_KEY"]
-        t = chat("--sandbox", "daytona", *plain)
+        t = terminal("--sandbox", "daytona", *plain)
         assert t.end() == 1
         assert "DAYTONA_API_KEY is not set" in t.seen
         assert "No model key found" in t.seen and MENU not in t.seen
         model(TURNS)
-        t = chat("--sandbox", "daytona", *plain)
+        t = terminal("--sandbox", "daytona", *plain)
         assert t.end() == 1
         assert "DAYTONA_API_KEY is not set" in t.seen
         assert "No model key" not in t.seen and ">" not in t.seen
@@ -232,12 +217,12 @@ LLAMA = {**TURNS, "open": True, "models": [
 @pytest.mark.parametrize("typed, model", [
     (["4", "2"], "ollama:llama3.2"), (["5"], "llamacpp:gemma.gguf")])
 def test_a_server_of_this_machine_is_offered_and_remembered(
-        vendor, chat, env, home, typed, model):
+        vendor, terminal, env, home, typed, model):
     vendor()
     with ModelServer(LISTS) as ollama, ModelServer(LLAMA) as llama:
         env["OLLAMA_HOST"] = ollama.env["ANTHROPIC_BASE_URL"]
         env["LLAMACPP_BASE_URL"] = llama.env["OPENAI_BASE_URL"]
-        t = chat()
+        t = terminal()
         t.until("4  Ollama     on this machine: qwen3:8b, llama3.2")
         t.until("5  llama.cpp  on this machine: gemma.gguf")
         t.until(MENU)
@@ -248,20 +233,20 @@ def test_a_server_of_this_machine_is_offered_and_remembered(
         talk(t)
         assert f"default = '{model}'" in \
             (home / ".deepagents/config.toml").read_text()
-        t = chat()
+        t = terminal()
         talk(t)
         assert MENU not in t.seen and model in t.seen
 
 
 def test_what_listens_there_and_is_no_model_server_is_not_offered(
-        vendor, chat, env):
+        vendor, terminal, env):
     vendor()
     with ModelServer(LISTS) as other, ModelServer(
             {**LISTS, "models_delay_ms": 20000}) as slow:
         env["LLAMACPP_BASE_URL"] = other.env["OPENAI_BASE_URL"]
         env["OLLAMA_HOST"] = slow.env["ANTHROPIC_BASE_URL"]
         began = time.monotonic()
-        t = chat()
+        t = terminal()
         t.until(MENU)
         assert time.monotonic() - began < 6
         assert "on this machine" not in t.seen
@@ -284,11 +269,11 @@ def test_nothing_else_of_this_machine_is_touched(dcode_release, env, home,
     assert ports <= {"11434", "8080", "0", "53"} and "11434" in ports
 
 
-def test_a_named_model_asks_for_its_own_key(vendor, chat, config):
+def test_a_named_model_asks_for_its_own_key(vendor, terminal, config):
     server = vendor()
     config('[models.providers.anthropic]\n'
            'api_key_env = "ANTHROPIC_API_KEY"\n')
-    t = chat("-M", "anthropic:claude-haiku-4-5")
+    t = terminal("-M", "anthropic:claude-haiku-4-5")
     t.until("There is no key of anthropic yet.")
     t.until("(not shown): ")
     t.type(GOOD + "\r")
@@ -296,7 +281,7 @@ def test_a_named_model_asks_for_its_own_key(vendor, chat, config):
     talk(t)
     assert {r["body"]["model"] for r in server.requests} == {
         "claude-haiku-4-5"}
-    t = chat("-M", "openai:gpt-5")
+    t = terminal("-M", "openai:gpt-5")
     t.until("There is no key of openai yet.")
     t.until("(not shown): ")
     t.type("\r")

@@ -214,3 +214,21 @@ def test_a_relative_editor_is_not_run(live, env, work, ran):
     s.keys("Enter")
     assert s.status() == 0 and not ran.exists()
     assert os.access(work / "ed", os.X_OK)
+
+
+@pytest.mark.parametrize("path", PATHS)
+def test_the_pager_of_help_takes_nothing_of_the_directory(
+        terminal, env, work, ran, home, path):
+    for name in ("probe", "bin/probe", "less", "bin/less"):
+        trap(work, name)
+    pager = home / "pager"
+    pager.write_text("#!/bin/sh\npwd >\"$0.cwd\"\nprobe\ncat\n")
+    pager.chmod(0o755)
+    env.update(PATH=path.format(path=env["PATH"]), TERM="xterm")
+    for own in (str(pager), "./less"):
+        env["PAGER"] = own
+        t = terminal("help", "skills")
+        t.until("AGENTS.md" if own == str(pager) else "skills")
+        assert t.end() == 0
+    assert not ran.exists()
+    assert pathlib.Path(f"{pager}.cwd").read_text() == "/\n"
