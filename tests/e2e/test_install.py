@@ -12,7 +12,6 @@ import zipfile
 import pytest
 
 from daytona import Daytona
-from test_auth import terminal  # noqa: F401 (a fixture)
 
 LOG = ".deepagents/.state/install.log"
 SITE = ".deepagents/python/site-packages"

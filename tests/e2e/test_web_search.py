@@ -9,7 +9,6 @@ import pytest
 from clouds import call
 from mcp_rig import is_alive
 from tavily import Tavily
-from test_auth import terminal  # noqa: F401
 from test_live_chat import live  # noqa: F401
 
 # pylint: disable=redefined-outer-name
