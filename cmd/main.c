@@ -19,7 +19,7 @@
 #include "cmd/options.h"
 #include "cmd/policy.h"
 #include "cmd/reference.h"
-#include "cmd/run/run.h"
+#include "cmd/session/run.h"
 #include "mcp/guard.h"
 #include "providers/local/jail.h"
 #include "web/page_reader.h"

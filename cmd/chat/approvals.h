@@ -3,7 +3,7 @@
 #ifndef CMD_CHAT_APPROVALS_H
 #define CMD_CHAT_APPROVALS_H
 
-#include "cmd/run/run.h"
+#include "cmd/session/run.h"
 
 /* Commands of the chat, on the thread that its work is done on; words: what was
  * typed after the name. They return true: the chat goes on. */

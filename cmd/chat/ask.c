@@ -8,7 +8,7 @@
 #include "base/mem.h"
 #include "base/str.h"
 #include "cmd/chat/preview.h"
-#include "cmd/run/run_hooks.h"
+#include "cmd/session/run_hooks.h"
 #include "tool/args.h"
 #include "tool/result.h"
 

@@ -4,7 +4,7 @@
 #define CMD_CHAT_ASK_H
 
 #include "cmd/chat/dialog.h"
-#include "cmd/run/run.h"
+#include "cmd/session/run.h"
 
 /* What both kinds of chat do before a call; asks differently in each. */
 struct asker {

@@ -3,7 +3,7 @@
 #ifndef CMD_CHAT_BEGIN_H
 #define CMD_CHAT_BEGIN_H
 
-#include "cmd/run/run.h"
+#include "cmd/session/run.h"
 
 /* What is said where the user has stopped that. */
 #define CHAT_STOPPED "Interrupted. The next message begins anew; Ctrl-D leaves."

@@ -17,12 +17,12 @@
 #include "cmd/chat/message.h"
 #include "cmd/chat/pictures.h"
 #include "cmd/live/live.h"
-#include "cmd/money/run_money.h"
 #include "cmd/print.h"
-#include "cmd/run/next.h"
+#include "cmd/session/next.h"
+#include "cmd/session/run_money.h"
+#include "cmd/session/startup.h"
 #include "cmd/slash/choose.h"
 #include "cmd/slash/slash.h"
-#include "cmd/tools/startup.h"
 #include "ui/streams.h"
 
 enum {

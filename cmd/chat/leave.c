@@ -9,10 +9,10 @@
 
 #include "base/ids.h"
 #include "base/str.h"
-#include "cmd/money/run_money.h"
 #include "cmd/print.h"
-#include "cmd/run/next.h"
-#include "cmd/run/run_hooks.h"
+#include "cmd/session/next.h"
+#include "cmd/session/run_hooks.h"
+#include "cmd/session/run_money.h"
 
 bool chat_ends(enum err code)
 {

@@ -3,7 +3,7 @@
 #ifndef CMD_CHAT_LEAVE_H
 #define CMD_CHAT_LEAVE_H
 
-#include "cmd/run/run.h"
+#include "cmd/session/run.h"
 
 /* A chat that ends by itself, with work in a sandbox that is to be deleted,
  * asks at the terminal what becomes of it. */

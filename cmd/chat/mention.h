@@ -3,7 +3,7 @@
 #ifndef CMD_CHAT_MENTION_H
 #define CMD_CHAT_MENTION_H
 
-#include "cmd/run/run.h"
+#include "cmd/session/run.h"
 
 /*
  * Appends the text, and behind it each file of the sandbox that "@path" names

@@ -3,7 +3,7 @@
 #ifndef CMD_CHAT_MESSAGE_H
 #define CMD_CHAT_MESSAGE_H
 
-#include "cmd/run/run.h"
+#include "cmd/session/run.h"
 
 enum { MESSAGE_MAX_TOLD = 4 << 20 }; /* bytes */
 

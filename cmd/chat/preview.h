@@ -3,7 +3,7 @@
 #ifndef CMD_CHAT_PREVIEW_H
 #define CMD_CHAT_PREVIEW_H
 
-#include "cmd/run/run.h"
+#include "cmd/session/run.h"
 
 /*
  * For a tool that writes a file: reads it where the tools run, in one round

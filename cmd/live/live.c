@@ -20,7 +20,7 @@
 #include "cmd/chat/appearance.h"
 #include "cmd/chat/leave.h"
 #include "cmd/live/live_state.h"
-#include "cmd/run/next.h"
+#include "cmd/session/next.h"
 #include "cmd/skills/run_skills.h"
 #include "cmd/slash/slash.h"
 

@@ -7,7 +7,7 @@
  * Its state and the doors between its rooms are in live_state.h: read that
  * first.
  */
-#include "cmd/run/run.h"
+#include "cmd/session/run.h"
 
 /* True when all three standard streams are a terminal that knows more than
  * lines, and --plain was not given. */

@@ -10,8 +10,8 @@
 #include "base/stop.h"
 #include "base/str.h"
 #include "cmd/print.h"
-#include "cmd/run/run.h"
 #include "cmd/sandbox/sandbox_cmd.h"
+#include "cmd/session/run.h"
 
 enum {
 	INTERRUPTED_MS = 10000,

@@ -7,7 +7,7 @@
 #include "skills/skills.h"
 
 struct part; /* model/message.h */
-struct run;  /* cmd/run/run.h */
+struct run;  /* cmd/session/run.h */
 
 /*
  * Where they are in a sandbox: outside of the working directory, so that what

@@ -8,7 +8,7 @@
 #include "base/mem.h"
 #include "base/path.h"
 #include "base/str.h"
-#include "cmd/run/run.h"
+#include "cmd/session/run.h"
 #include "cmd/skills/run_skills.h"
 #include "skills/builtin.h"
 #include "workspace/select.h"

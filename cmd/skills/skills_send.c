@@ -16,7 +16,7 @@
 #include "base/sanitize.h"
 #include "base/str.h"
 #include "cmd/print.h"
-#include "cmd/run/run.h"
+#include "cmd/session/run.h"
 #include "cmd/skills/run_skills.h"
 #include "sandbox/helper.h"
 #include "sandbox/rights.h"

@@ -7,7 +7,7 @@
 #include <string.h>
 
 #include "base/str.h"
-#include "cmd/run/conversation.h"
+#include "cmd/session/conversation.h"
 #include "cmd/slash/slash_cmd.h"
 
 enum { FOCUS_MAX = 4000 };

@@ -8,7 +8,7 @@
 
 #include "base/mem.h"
 #include "base/str.h"
-#include "cmd/run/conversation.h"
+#include "cmd/session/conversation.h"
 #include "cmd/slash/slash_cmd.h"
 #include "model/catalog/catalog.h"
 

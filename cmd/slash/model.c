@@ -7,7 +7,7 @@
 #include "base/mem.h"
 #include "base/str.h"
 #include "cmd/print.h"
-#include "cmd/run/conversation.h"
+#include "cmd/session/conversation.h"
 #include "cmd/slash/slash_cmd.h"
 #include "model/endpoint.h"
 #include "session/thread.h"

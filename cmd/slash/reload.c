@@ -8,8 +8,8 @@
 #include "base/str.h"
 #include "cmd/config.h"
 #include "cmd/print.h"
-#include "cmd/run/conversation.h"
-#include "cmd/run/run_hooks.h"
+#include "cmd/session/conversation.h"
+#include "cmd/session/run_hooks.h"
 #include "cmd/skills/run_skills.h"
 #include "cmd/slash/slash_cmd.h"
 

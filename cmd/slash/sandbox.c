@@ -9,8 +9,8 @@
 #include "base/str.h"
 #include "cmd/chat/leave.h"
 #include "cmd/print.h"
-#include "cmd/run/next.h"
 #include "cmd/sandbox/sandbox_cmd.h"
+#include "cmd/session/next.h"
 #include "cmd/slash/slash_cmd.h"
 
 enum { MOST_PLACES = 100, LINE_MOST = 1 << 12 };

@@ -6,7 +6,7 @@
 #include "base/sanitize.h"
 #include "base/str.h"
 #include "cmd/chat/appearance.h"
-#include "cmd/run/conversation.h"
+#include "cmd/session/conversation.h"
 #include "cmd/slash/slash_cmd.h"
 #include "ui/summary.h"
 

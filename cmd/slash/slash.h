@@ -3,7 +3,7 @@
 #ifndef CMD_SLASH_SLASH_H
 #define CMD_SLASH_SLASH_H
 
-#include "cmd/run/run.h"
+#include "cmd/session/run.h"
 #include "editor/choices.h"
 #include "skills/skills.h"
 

@@ -4,7 +4,7 @@
 #define CMD_SLASH_SLASH_CMD_H
 
 #include "cmd/command.h"
-#include "cmd/run/run.h"
+#include "cmd/session/run.h"
 #include "editor/choices.h"
 
 /* A choice for run.pick: what is shown is masked and in one line each. */

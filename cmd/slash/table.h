@@ -4,7 +4,7 @@
 #define CMD_SLASH_TABLE_H
 
 #include "cmd/command.h"
-#include "cmd/run/run.h"
+#include "cmd/session/run.h"
 
 enum slash_group {
 	GROUP_TALK,

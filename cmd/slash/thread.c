@@ -10,9 +10,9 @@
 #include "base/str.h"
 #include "cmd/chat/leave.h"
 #include "cmd/print.h"
-#include "cmd/run/conversation.h"
-#include "cmd/run/next.h"
-#include "cmd/run/run_hooks.h"
+#include "cmd/session/conversation.h"
+#include "cmd/session/next.h"
+#include "cmd/session/run_hooks.h"
 #include "cmd/slash/slash_cmd.h"
 #include "cmd/threads/threads_cmd.h"
 

@@ -6,7 +6,7 @@
 #include "base/buf.h"
 #include "tool/tool.h"
 
-struct run; /* cmd/run/run.h */
+struct run; /* cmd/session/run.h */
 
 /* Fills r->subagents where that was not done yet; says what was left out, but
  * not with -q. Reads nothing but two directories where there are none. */

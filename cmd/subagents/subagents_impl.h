@@ -5,7 +5,7 @@
 
 #include <pthread.h>
 
-#include "cmd/run/run.h"
+#include "cmd/session/run.h"
 #include "cmd/subagents/roster.h"
 #include "cmd/subagents/run_subagents.h"
 #include "session/history.h"

@@ -4,10 +4,10 @@
 
 #include <stdlib.h>
 
+#include "cmd/session/include.h"
+#include "cmd/session/tree.h"
 #include "cmd/threads/saved_patch.h"
 #include "cmd/threads/threads_cmd.h"
-#include "cmd/workspace/include.h"
-#include "cmd/workspace/tree.h"
 #include "workspace/patch.h"
 
 struct current_work {

@@ -5,10 +5,10 @@
 #include <stdlib.h>
 
 #include "cmd/print.h"
+#include "cmd/session/unsent.h"
 #include "cmd/threads/history_sweep.h"
 #include "cmd/threads/saved_patch.h"
 #include "cmd/threads/threads_cmd.h"
-#include "cmd/workspace/unsent.h"
 #include "session/thread_label.h"
 
 struct leaving {

@@ -7,10 +7,10 @@
 #include "base/stop.h"
 #include "base/str.h"
 #include "cmd/print.h"
+#include "cmd/session/unsent.h"
 #include "cmd/threads/history_sweep.h"
 #include "cmd/threads/saved_patch.h"
 #include "cmd/threads/threads_cmd.h"
-#include "cmd/workspace/unsent.h"
 #include "session/ledger.h"
 
 struct pruned {

@@ -1,7 +1,7 @@
 /* grants_test.c - a call that was allowed is allowed where it was, only. */
 /* SPDX-License-Identifier: MIT */
 #include "base/mem.h"
-#include "cmd/run/grants.h"
+#include "cmd/session/grants.h"
 #include "tool/tool.h"
 #include "unit.h"
 

@@ -1,0 +1,277 @@
+/* diff.c - dcode diff: what changed in the sandbox, as a git patch. */
+/* SPDX-License-Identifier: MIT */
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/json.h"
+#include "base/str.h"
+#include "base/visible.h"
+#include "cmd/command.h"
+#include "cmd/print.h"
+#include "cmd/session/include.h"
+#include "cmd/session/loud.h"
+#include "cmd/session/tree.h"
+#include "workspace/patch.h"
+#include "workspace/review.h"
+
+enum {
+	LINE_MAX_BYTES = 1 << 20,
+	JSON_MAX = 64 << 20,
+	HIDDEN_MAX = 16 << 20,
+};
+
+struct diff {
+	struct app *app;
+	const struct args *args;
+	struct tree_session tree;
+	struct fetch fetch;
+	struct review review;
+	/* At a terminal: masked, coloured, controls made visible. */
+	bool terminal, colour;
+	bool in_hunk;
+	struct mask_stream stream;
+	struct buf masked; /* not printed yet */
+};
+
+static const char *colour_of(struct diff *d, struct str line)
+{
+	char c = line.len ? line.ptr[0] : ' ';
+
+	if (str_starts(line, "diff --git "))
+		d->in_hunk = false;
+	else if (str_starts(line, "@@ "))
+		d->in_hunk = true;
+	if (c == '@' && d->in_hunk)
+		return "\033[36m";
+	if (!d->in_hunk)
+		return "\033[1m";
+	return c == '+' ? "\033[32m" : c == '-' ? "\033[31m" : "";
+}
+
+static void print_visible(struct diff *d, struct str line)
+{
+	const char *colour = d->colour ? colour_of(d, line) : "";
+	struct buf shown = BUF_INIT(4 * LINE_MAX_BYTES);
+
+	visible_line(line, &shown);
+	printf("%s%s%s\n", colour, shown.len ? shown.ptr : "",
+	       colour[0] ? "\033[m" : "");
+	buf_release(&shown);
+}
+
+static int print_lines(struct diff *d, bool last, struct error *err)
+{
+	struct str rest = buf_str(&d->masked);
+	size_t done = 0;
+
+	for (;;) {
+		size_t end = str_find(rest, '\n');
+
+		if (end == rest.len && !(last && rest.len) &&
+		    rest.len < LINE_MAX_BYTES)
+			break;
+		print_visible(d, (struct str){ rest.ptr, end });
+		done += end < rest.len ? end + 1 : end;
+		rest = str_skip(rest, end + 1);
+		if (!rest.len)
+			break;
+	}
+	buf_consume(&d->masked, done);
+	return ferror(stdout) ? error_errno(err, "writing standard output") : 0;
+}
+
+static int on_bytes(void *arg, struct str bytes, struct error *err)
+{
+	struct diff *d = arg;
+
+	if (d->terminal) {
+		mask_feed(d->app->mask, &d->stream, bytes, &d->masked);
+		return print_lines(d, false, err);
+	}
+	if (fwrite(bytes.ptr, 1, bytes.len, stdout) != bytes.len)
+		return error_errno(err, "writing standard output");
+	return 0;
+}
+
+/* --stat, --name-only, and the patch as a terminal shows it. */
+static int print_form(struct diff *d, const char *form, const struct stop *stop,
+		      struct error *err)
+{
+	struct tree_session *t = &d->tree;
+	const char *const argv[] = {
+		"diff",          "-M", form, t->workspace.base,
+		d->fetch.theirs, "--", NULL
+	};
+	const struct git_request r = { .argv = argv,
+				       .sink = on_bytes,
+				       .sink_arg = d };
+
+	return git_run(&t->workspace.git, &r, stop, err);
+}
+
+static int print_diff(struct diff *d, const struct stop *stop,
+		      struct error *err)
+{
+	const struct patch_output to = { on_bytes, d };
+	const struct workspace *w = &d->tree.workspace;
+	int rc;
+
+	if (args_flag(d->args, "stat"))
+		rc = print_form(d, "--stat", stop, err);
+	else if (args_flag(d->args, "name-only"))
+		rc = print_form(d, "--name-only", stop, err);
+	else if (d->terminal)
+		rc = print_form(d, "--patch", stop, err);
+	else
+		rc = patch_write(&w->git, w->base, d->fetch.theirs, &to, stop,
+				 err);
+	if (rc == 0 && d->terminal) {
+		mask_end(d->app->mask, &d->stream, &d->masked);
+		rc = print_lines(d, true, err);
+	}
+	if (rc == 0 && fflush(stdout) != 0)
+		rc = error_errno(err, "writing standard output");
+	return rc;
+}
+
+static void print_json(struct diff *d)
+{
+	const struct review *v = &d->review;
+	struct buf out = BUF_INIT(JSON_MAX);
+
+	buf_addc(&out, '{');
+	print_add_member(d->app, &out, "thread", d->tree.thread);
+	buf_addc(&out, ',');
+	json_member(&out, "sandbox", str_of(d->tree.workspace.label));
+	buf_addf(&out, ",\"live\":%s,\"files\":[",
+		 d->tree.sandbox ? "true" : "false");
+	for (size_t i = 0; i < v->n; i++) {
+		const struct review_file *f = &v->files[i];
+		const char status[2] = { f->status };
+
+		buf_adds(&out, i ? ",{" : "{");
+		print_add_member(d->app, &out, "path", f->path);
+		buf_addc(&out, ',');
+		json_member(&out, "status", str_of(status));
+		buf_addc(&out, ',');
+		if (f->from)
+			print_add_member(d->app, &out, "from", f->from);
+		else
+			buf_adds(&out, "\"from\":null");
+		buf_adds(&out, ",\"look\":");
+		if (f->loud)
+			json_quote(&out, str_of(f->loud));
+		else
+			buf_adds(&out, "null");
+		buf_addc(&out, '}');
+	}
+	buf_adds(&out, "],");
+	tree_json(d->app, &d->fetch, &out);
+	buf_addc(&out, '}');
+	app_envelope("diff", &out);
+	buf_release(&out);
+}
+
+static int read_changes(struct diff *d, const struct stop *stop,
+			struct error *err)
+{
+	struct fetch_request with = { 0 };
+	struct protect protect = { 0 };
+	const char **include =
+		include_read(d->app, d->args, &with.n_include, err);
+	int rc = include ? 0 : -1;
+
+	with.include = include;
+	if (rc < 0 ||
+	    tree_open(&d->tree, d->app, d->args->argc ? d->args->argv[0] : NULL,
+		      stop, err) < 0 ||
+	    tree_fetch(&d->tree, d->app, &with, &d->fetch, stop, err) < 0 ||
+	    protect_load(&protect, d->app->settings, err) < 0)
+		rc = -1;
+	free(include);
+	if (rc < 0)
+		return -1;
+	d->review.protect = &protect;
+	rc = review_read(&d->review, &d->tree.workspace.git,
+			 d->tree.workspace.base, d->fetch.theirs, stop, err);
+	d->review.protect = NULL;
+	return rc;
+}
+
+static int check_forms(const struct args *args, struct error *err)
+{
+	if (!args_flag(args, "stat") || !args_flag(args, "name-only"))
+		return 0;
+	return error_set(err, ERR_USAGE,
+			 "--stat cannot be combined with --name-only");
+}
+
+static int run(struct app *app, const struct args *args)
+{
+	struct stop stop = app_stop(app);
+	struct error err = { 0 };
+	struct diff d = { .app = app,
+			  .args = args,
+			  .tree = { .anywhere = true },
+			  .terminal = isatty(STDOUT_FILENO) != 0,
+			  .stream = { BUF_INIT(HIDDEN_MAX) },
+			  .masked = BUF_INIT(HIDDEN_MAX) };
+	const char *none = getenv("NO_COLOR");
+	int rc;
+
+	d.colour = d.terminal && (!none || !none[0]) &&
+		   !args_flag(args, "stat") && !args_flag(args, "name-only");
+	rc = check_forms(args, &err);
+	if (rc == 0)
+		rc = read_changes(&d, &stop, &err);
+	if (rc == 0 && app->json)
+		print_json(&d);
+	else if (rc == 0 && d.review.n)
+		rc = print_diff(&d, &stop, &err);
+	if (rc == 0 && !app->json) {
+		if (!d.review.n)
+			fputs("Nothing has changed in the sandbox.\n", stderr);
+		loud_print(app, &d.review); /* where it is read last */
+		tree_report(app, &d.fetch, tree_is_gone(&d.tree));
+	}
+	if (rc == 0 && d.review.n && args_flag(args, "exit-code"))
+		rc = 1;
+	review_release(&d.review);
+	fetch_release(&d.fetch);
+	tree_close(&d.tree);
+	buf_release(&d.stream.held);
+	buf_release(&d.masked);
+	return rc < 0 ? app_fail(app, &err) : rc;
+}
+
+static const struct arg_row options[] = {
+	{ "stat", 0, ARG_FLAG, NULL,
+	  "Show only how much of each file changed" },
+	{ "name-only", 0, ARG_FLAG, NULL,
+	  "Show only the names of changed files" },
+	{ "include", 0, ARG_VALUE, "PATTERN",
+	  "Also bring new files of this name that git ignores" },
+	{ "exit-code", 0, ARG_FLAG, NULL,
+	  "Exit with status 1 if something changed" },
+	ARG_JSON,
+	{ 0 },
+};
+
+static const struct subcommand subs[] = {
+	{ .name = "",
+	  .args = "[ID]",
+	  .options = options,
+	  .most = 1,
+	  .run = run },
+	{ 0 },
+};
+
+const struct command command_diff = {
+	.name = "diff",
+	.summary = "Show what changed in a sandbox, as a patch",
+	.topic = "apply",
+	.subs = subs,
+};

@@ -1,0 +1,215 @@
+/* grants.c - calls that the user has allowed beforehand. */
+/* SPDX-License-Identifier: MIT */
+#include "cmd/session/grants.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/mem.h"
+#include "base/path.h"
+#include "base/str.h"
+#include "cmd/config_file.h"
+#include "config/list_edit.h"
+
+enum { MAX_CONFIG = 64 << 20 };
+
+static const char key[] = "approvals.allow";
+
+static void add_text(cJSON *object, const char *name, const char *text)
+{
+	if (text)
+		cJSON_AddStringToObject(object, name, text);
+}
+
+/* In any sandbox of its kind: sandbox NULL. Owned by the caller: cJSON_free().
+ */
+static char *describe_call(const struct approval *a, const char *sandbox,
+			   const char *id)
+{
+	cJSON *call = cJSON_CreateObject();
+	char *text;
+
+	add_text(call, "tool", a->tool->spec.name);
+	cJSON_AddItemToObject(call, "args", cJSON_Duplicate(a->args, true));
+	add_text(call, "machine", a->machine);
+	add_text(call, "sandbox", sandbox);
+	add_text(call, "directory", a->workdir);
+	add_text(call, "mounted", a->mounted);
+	add_text(call, "path", a->real_path);
+	add_text(call, "id", id);
+	text = cJSON_PrintUnformatted(call);
+	cJSON_Delete(call);
+	return text;
+}
+
+static bool have(const struct grants *g, const char *call)
+{
+	for (size_t i = 0; i < g->n; i++)
+		if (!strcmp(g->list[i].call, call))
+			return true;
+	return false;
+}
+
+bool grants_have(const struct grants *g, const struct approval *a)
+{
+	char *here = describe_call(a, a->sandbox, NULL);
+	char *anywhere = describe_call(a, NULL, NULL);
+	bool found = have(g, here) || have(g, anywhere);
+
+	cJSON_free(here);
+	cJSON_free(anywhere);
+	return found;
+}
+
+static void drop(struct grants *g, size_t i)
+{
+	struct grant *grant = &g->list[i];
+
+	free(grant->call);
+	memmove(grant, grant + 1, (--g->n - i) * sizeof(*grant));
+}
+
+bool grants_take(struct grants *g, const struct approval *a, const char *id)
+{
+	char *call = g->n ? describe_call(a, a->sandbox, id) : NULL;
+	bool found = false;
+
+	for (size_t i = 0; !found && i < g->n; i++) {
+		found = !strcmp(g->list[i].call, call);
+		if (found)
+			drop(g, i);
+	}
+	cJSON_free(call);
+	return found;
+}
+
+static void add(struct grants *g, const char *call, bool stored)
+{
+	if (have(g, call))
+		return;
+	g->list = xrealloc(g->list, g->n + 1, sizeof(*g->list));
+	g->list[g->n++] = (struct grant){ xstrdup(call), stored };
+}
+
+void grants_add(struct grants *g, const struct approval *a, const char *id)
+{
+	char *call = describe_call(a, a->sandbox, id);
+
+	add(g, call, false);
+	cJSON_free(call);
+}
+
+void grants_inherit(struct grants *g, const struct grants *from)
+{
+	for (size_t i = 0; i < from->n; i++)
+		if (!from->list[i].stored)
+			add(g, from->list[i].call, false);
+}
+
+void grants_clear(struct grants *g)
+{
+	for (size_t i = 0; i < g->n; i++)
+		free(g->list[i].call);
+	free(g->list);
+	*g = (struct grants){ 0 };
+}
+
+void grants_load(struct grants *g, const struct settings *set)
+{
+	const char *const *list = NULL;
+	struct error err = { 0 };
+	size_t n = 0;
+
+	if (settings_list(set, NULL, key, &list, &n, &err) < 0)
+		app_warn("%s", err.message);
+	for (size_t i = 0; i < n; i++)
+		add(g, list[i], true);
+}
+
+char *grants_file(const struct settings *set)
+{
+	return path_join(settings_dir(set), "config.toml");
+}
+
+struct grant_edit {
+	const char *call;
+	bool adds;
+};
+
+/* The file with the call in its list, or without. */
+static int edit_text(void *arg, const char *name, struct str text,
+		     struct buf *out, struct error *err)
+{
+	const struct list_edit edit = { name, "approvals", "allow" };
+	const struct grant_edit *g = arg;
+
+	return g->adds ? list_edit_add(&edit, text, str_of(g->call), out, err)
+		       : list_edit_remove(&edit, text, str_of(g->call), out,
+					  err);
+}
+
+static int edit_config(struct app *app, const char *call, bool adds,
+		       struct error *err)
+{
+	struct grant_edit edit = { call, adds };
+
+	return config_file_edit(app, edit_text, &edit, err);
+}
+
+static bool has_secret(const struct app *app, const char *call)
+{
+	struct buf masked = BUF_INIT(MAX_CONFIG);
+	bool differs;
+
+	mask_text(app->mask, str_of(call), &masked);
+	differs = !str_eq(buf_str(&masked), str_of(call));
+	buf_release(&masked);
+	return differs;
+}
+
+static int refuse_policy(const struct app *app, struct error *err)
+{
+	if (!settings_policy(app->settings, key))
+		return 0;
+	return error_set(err, ERR_POLICY,
+			 "%s is set by %s, so config.toml does not change it",
+			 key, SETTINGS_POLICY_FILE);
+}
+
+int grants_store(struct grants *g, const struct approval *a, struct app *app,
+		 struct error *err)
+{
+	char *call = describe_call(a, NULL, NULL);
+	int rc;
+
+	rc = refuse_policy(app, err);
+	if (rc == 0 && has_secret(app, call))
+		rc = error_set(
+			err, ERR_USAGE,
+			"the call contains a secret, so it is not written "
+			"to config.toml");
+	else if (rc == 0)
+		rc = edit_config(app, call, true, err);
+	if (rc == 0)
+		add(g, call, true);
+	for (size_t i = 0; rc == 0 && i < g->n; i++)
+		if (!strcmp(g->list[i].call, call))
+			g->list[i].stored = true;
+	cJSON_free(call);
+	return rc;
+}
+
+int grants_remove(struct grants *g, size_t i, struct app *app,
+		  struct error *err)
+{
+	struct grant *grant = &g->list[i];
+
+	if (grant->stored && refuse_policy(app, err) < 0)
+		return -1;
+	if (grant->stored && edit_config(app, grant->call, false, err) < 0 &&
+	    err->code != ERR_NOT_FOUND)
+		return -1;
+	*err = (struct error){ 0 };
+	drop(g, i);
+	return 0;
+}

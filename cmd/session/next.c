@@ -1,0 +1,277 @@
+/* next.c - another run that takes the place of a chat's, sandbox and all. */
+/* SPDX-License-Identifier: MIT */
+#include "cmd/session/next.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/mem.h"
+#include "base/str.h"
+#include "cmd/options.h"
+#include "cmd/session/conversation.h"
+#include "cmd/session/run_hooks.h"
+#include "sandbox/rights.h"
+
+enum { MOST_WORDS = NEXT_WORDS + 24 };
+
+struct next {
+	struct run run; /* first: next_free() has its address */
+	struct args args;
+	char *words[MOST_WORDS + 1]; /* owned */
+	int n;
+};
+
+static void add_word(struct next *next, const char *word)
+{
+	if (next->n < MOST_WORDS)
+		next->words[next->n++] = xstrdup(word);
+}
+
+static void add_flag(struct next *next, const struct run *r, const char *name)
+{
+	const char *value = args_value(r->args, name);
+	char *dashed;
+
+	if (!value)
+		return;
+	dashed = xasprintf("--%s", name);
+	add_word(next, dashed);
+	free(dashed);
+	if (args_row(options_global, name)->kind == ARG_VALUE)
+		add_word(next, value);
+}
+
+/* A new sandbox of the thread is made as the first one was. */
+static void add_flags(struct next *next, const struct run *r, bool makes)
+{
+	static const char *const always[] = {
+		"shell-allow-list",  "trust-project", "trust-project-hooks",
+		"trust-project-mcp", "effort",        "max-retries",
+		"mcp-config",        "no-mcp",        "allow-fs-tools",
+	};
+	static const char *const making[] = {
+		"sandbox-network", "sandbox-setup", "workspace",
+		"history",         "keep",          "on-exit"
+	};
+	const char *pattern;
+	size_t at = 0;
+
+	for (size_t i = 0; i < sizeof(always) / sizeof(*always); i++)
+		add_flag(next, r, always[i]);
+	for (size_t i = 0; makes && i < sizeof(making) / sizeof(*making); i++)
+		add_flag(next, r, making[i]);
+	while (makes && (pattern = args_next(r->args, "include", &at))) {
+		add_word(next, "--include");
+		add_word(next, pattern);
+	}
+}
+
+static bool has_word(const char *const *words, size_t n, const char *word)
+{
+	for (size_t i = 0; i < n; i++)
+		if (!strcmp(words[i], word))
+			return true;
+	return false;
+}
+
+static int read_words(struct next *next, const struct run *r,
+		      const char *const *words, size_t n, struct error *err)
+{
+	bool same_thread = next->run.session;
+	char *model = run_model_name(r);
+
+	for (size_t i = 0; i < n; i++)
+		add_word(next, words[i]);
+	add_flags(next, r,
+		  same_thread && !has_word(words, n, "none") &&
+			  !has_word(words, n, "--sandbox-id"));
+	if (same_thread) {
+		add_word(next, "--agent");
+		add_word(next, r->options.agent);
+		add_word(next, "--model");
+		add_word(next, model);
+	}
+	if (same_thread && r->choice.params) {
+		add_word(next, "--model-params");
+		add_word(next, r->choice.params);
+	}
+	free(model);
+	if (args_parse(&next->args, options_global, options_run, next->n,
+		       next->words, err) < 0)
+		return -1;
+	return run_read_flags(&next->run, &next->args, err);
+}
+
+/* What was allowed within a sandbox was not allowed on this machine, nor in a
+ * sandbox where the user has just declined it. */
+static void take_permissions(struct run *n, const struct run *r)
+{
+	bool comes_out = run_allows_all(r) &&
+			 !sandbox_acts_on_host(&r->box.sandbox) &&
+			 sandbox_acts_on_host(&n->box.sandbox);
+
+	if (!n->declined && !comes_out) {
+		n->options.yes = r->options.yes;
+		n->mode = r->mode;
+		return;
+	}
+	n->options.yes = false;
+	n->mode = RUN_MANUAL;
+	fputs(n->declined ? "dcode now asks about each call.\n"
+			  : "Tools now act on this machine: dcode asks about "
+			    "each call again.\n",
+	      stderr);
+}
+
+/* The thread goes on: what is counted and numbered in it does, too. */
+static void take_thread(struct run *n, struct run *r)
+{
+	r->thread = (struct thread){ 0 };
+	r->session = NULL;
+	n->agent.usage = r->agent.usage;
+	n->agent.saved_results = r->agent.saved_results;
+	n->agent.finish = r->agent.finish;
+	buf_addstr(&n->agent.answer, buf_str(&r->agent.answer));
+}
+
+static int open_run(struct run *n, struct run *r, struct error *err)
+{
+	struct stop stop = app_stop(r->app);
+
+	n->mcp = r->mcp; /* they run on */
+	if (run_open(n, &stop, err) < 0)
+		return -1;
+	if (n->session != r->session)
+		return 0;
+	n->thread = r->thread;
+	return conversation_load(n, err);
+}
+
+/* A thread that goes on elsewhere neither ends nor begins. */
+static int follow_hooks(struct run *n, struct run *r, bool same_thread,
+			struct error *err)
+{
+	struct stop stop = app_stop(r->app);
+
+	if (same_thread) {
+		run_hooks_follow(n);
+		r->agent.hooks = NULL;
+		return 0;
+	}
+	run_hooks_end(r, "resume");
+	return run_hooks_start(n, "resume", &stop, err);
+}
+
+/* Both have the thread still: it is r's. */
+static void undo(struct run *n, struct run *r)
+{
+	struct error ignored = { 0 };
+
+	if (n->session && n->session == r->session) {
+		(void)run_name_session(r, &ignored);
+		n->session = NULL;
+		n->thread = (struct thread){ 0 };
+	}
+	n->mcp = r->mcp ? NULL : n->mcp;
+	run_hooks_follow(r); /* n may have had them */
+	if (n->box.ending) {
+		n->leaving = r->leaving;
+		r->leaving = n;
+		return;
+	}
+	run_close(n);
+	next_free(n);
+}
+
+/* One sandbox after the other. */
+static int await_leaving(struct run *r, struct error *err)
+{
+	struct stop stop = app_stop(r->app);
+	const struct run *n = r->leaving;
+
+	for (; n; n = n->leaving)
+		if (lifecycle_await_ending(&n->box, &stop, err) < 0)
+			return -1;
+	next_finish(r);
+	return 0;
+}
+
+void next_finish(struct run *r)
+{
+	while (r->leaving) {
+		struct run *n = r->leaving;
+
+		r->leaving = n->leaving;
+		run_close(n);
+		next_free(n);
+	}
+}
+
+int next_open(struct run *r, const char *const *words, size_t n_words,
+	      bool same_thread, struct error *err)
+{
+	struct next *next;
+	struct run *n;
+
+	if (await_leaving(r, err) < 0)
+		return -1;
+	next = xcalloc(1, sizeof(*next));
+	n = &next->run;
+	*n = (struct run){ .app = r->app,
+			   .interactive = r->interactive,
+			   .stop = r->stop,
+			   .theme = r->theme,
+			   .show_thinking = r->show_thinking,
+			   .ui = r->ui,
+			   .pick = r->pick,
+			   .raise = r->raise,
+			   .go_on = r->go_on,
+			   .on_job_end = r->on_job_end,
+			   .args = &next->args,
+			   .made = true };
+	if (same_thread && !conversation_is_stored(r, err)) {
+		undo(n, r);
+		return -1;
+	}
+	n->session = same_thread ? r->session : NULL;
+	if (read_words(next, r, words, n_words, err) < 0 ||
+	    open_run(n, r, err) < 0) {
+		undo(n, r);
+		return -1;
+	}
+	if (follow_hooks(n, r, same_thread, err) < 0) {
+		undo(n, r);
+		return -1;
+	}
+	take_permissions(n, r);
+	grants_inherit(&n->grants, &r->grants); /* each names its sandbox */
+	n->switched = r->switched + !same_thread;
+	n->began = r->began;
+	if (same_thread)
+		take_thread(n, r);
+	r->mcp = NULL; /* n's now */
+	r->next = n;
+	return 0;
+}
+
+void next_leave(struct run *r)
+{
+	struct error err = { 0 };
+
+	if (run_download(r, &err) < 0)
+		(void)app_fail(r->app, &err);
+	next_finish(r);
+	run_close(r);
+}
+
+void next_free(struct run *r)
+{
+	struct next *next = (struct next *)r;
+
+	if (!r || !r->made)
+		return;
+	args_release(&next->args);
+	for (int i = 0; i < next->n; i++)
+		free(next->words[i]);
+	free(next);
+}

@@ -1,0 +1,284 @@
+/* save.c - changes that have not come back, saved before a sandbox goes. */
+/* SPDX-License-Identifier: MIT */
+#include "cmd/session/save.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/json.h"
+#include "base/mem.h"
+#include "base/sanitize.h"
+#include "base/str.h"
+#include "cmd/session/include.h"
+#include "cmd/session/limits.h"
+#include "cmd/session/shared.h"
+#include "cmd/session/tree.h"
+#include "session/thread_label.h"
+#include "workspace/patch.h"
+#include "workspace/review.h"
+
+enum { WRITE_MS = 8000 }; /* of the time of saving: for the last patch */
+
+void saved_work_release(struct saved_work *s)
+{
+	free(s->patch);
+	free(s->failed);
+	*s = (struct saved_work){ 0 };
+}
+
+bool save_is_on(struct app *app)
+{
+	struct error ignored = { 0 };
+	bool on = true;
+
+	(void)settings_bool(app->settings, NULL, "workspace.save", &on,
+			    &ignored);
+	return on;
+}
+
+/* Old ones go when a new one has come. */
+static void sweep(struct app *app, const char *directory)
+{
+	struct error ignored = { 0 };
+	int64_t days = 0;
+	int64_t mib = 0;
+
+	if (settings_int(app->settings, NULL, "workspace.patches_days", &days,
+			 &ignored) == 0 &&
+	    settings_int(app->settings, NULL, "workspace.patches_mb", &mib,
+			 &ignored) == 0 &&
+	    days > 0 && mib > 0 && days < 100000 && mib < INT64_MAX >> 20)
+		(void)patch_sweep(directory, days, mib << 20);
+}
+
+struct saving {
+	struct saved_work *work;
+	struct app *app;
+	struct workspace *workspace;
+	struct fetch fetch;
+	struct fetch_request with;
+	const char *thread;
+	const struct stop *stop;
+};
+
+static int write_patch(struct saving *v, struct error *err)
+{
+	char *directory = app_state_path(v->app, "patches", err);
+	const struct workspace *w = v->workspace;
+	struct saved_work *s = v->work;
+	const struct patch_save save = { .directory = directory,
+					 .thread = v->thread,
+					 .workspace = w,
+					 .fetch = &v->fetch,
+					 .replace = s->patch };
+	struct review changes = { 0 };
+	char *path = NULL;
+	int rc = directory ? 0 : -1;
+
+	if (rc == 0)
+		rc = review_read(&changes, &w->git, w->base, v->fetch.theirs,
+				 v->stop, err);
+	s->files = changes.n;
+	if (rc == 0 && changes.n)
+		rc = patch_save(&save, &path, v->stop, err);
+	if (path) {
+		free(s->patch);
+		s->patch = path;
+		sweep(v->app, directory);
+	}
+	review_release(&changes);
+	free(directory);
+	return rc;
+}
+
+/* What is large comes when all else is safe, as far as the time goes; the patch
+ * with it takes the place of the one without. */
+static void save_later(struct saving *v)
+{
+	struct error err = { 0 };
+	struct stop limit = *v->stop;
+
+	limit.deadline -= WRITE_MS;
+	if (!v->fetch.n_later)
+		return;
+	(void)tree_fetch_later(v->workspace, v->app, &v->with, &v->fetch,
+			       &limit, &err);
+	err = (struct error){ 0 };
+	if (!v->fetch.same && write_patch(v, &err) < 0)
+		app_warn("large files are not in the patch: %s", err.message);
+}
+
+static void save_work(struct saved_work *s, struct app *app,
+		      struct workspace *w, struct sandbox *sb,
+		      const struct save_terms *terms)
+{
+	struct error err = { 0 };
+	struct saving v = { .work = s,
+			    .app = app,
+			    .workspace = w,
+			    .with = { .sandbox = sb,
+				      .include = terms->include,
+				      .n_include = terms->n_include,
+				      .small_first = !shared_has_branched(
+					      w, terms->stop) },
+			    .thread = terms->thread,
+			    .stop = terms->stop };
+	bool branched;
+	int rc;
+
+	free(s->failed); /* of an earlier attempt */
+	s->failed = NULL;
+	limits_read_or_default(app->settings, &v.with);
+	rc = tree_fetch_from(w, app, &v.with, &v.fetch, v.stop, &err);
+	s->looked = true;
+	branched = rc == 0 && !v.with.small_first &&
+		   shared_is_branched(w, v.fetch.theirs, v.stop);
+	if (rc == 0 && !v.fetch.same && !branched)
+		rc = write_patch(&v, &err);
+	if (rc == 0)
+		save_later(&v);
+	s->refused = v.fetch.n_refused;
+	s->left = v.fetch.n_left;
+	if (rc == 0)
+		tree_report(app, &v.fetch, true);
+	else
+		s->failed = xstrdup(err.message);
+	fetch_release(&v.fetch);
+}
+
+static void report(const struct saved_work *s, const struct save_terms *terms)
+{
+	struct buf line = BUF_INIT(1 << 12);
+
+	if (s->failed) {
+		app_warn("cannot save the sandbox's changes: %s", s->failed);
+	} else if (s->patch && !terms->quiet) {
+		sanitize_line(str_of(s->patch), &line);
+		fprintf(stderr, "Saved %zu changed file%s: %s\n", s->files,
+			s->files == 1 ? "" : "s", line.ptr);
+		if (terms->elsewhere)
+			fprintf(stderr,
+				"`git apply` with that file, run in its tree, "
+				"brings %s back.\n",
+				s->files == 1 ? "it" : "them");
+		else
+			fprintf(stderr, "`dcode apply %s` brings %s here.\n",
+				terms->name, s->files == 1 ? "it" : "them");
+	}
+	buf_release(&line);
+}
+
+void save_sandbox(struct saved_work *s, struct app *app, struct workspace *w,
+		  struct sandbox *sb, const struct save_terms *terms)
+{
+	save_work(s, app, w, sb, terms);
+	report(s, terms);
+}
+
+struct owner { /* the thread of a label */
+	const char *label;
+	char *id, *cwd; /* owned; NULL: not found */
+};
+
+static bool note_owner(void *arg, const struct thread_label *l)
+{
+	struct owner *o = arg;
+
+	o->id = xstrdup(l->thread);
+	o->cwd = xstrdup(l->cwd);
+	return false;
+}
+
+/* The thread that the ledger knows: none names the label any more. */
+static bool note_thread(void *arg, const struct ledger_row *row)
+{
+	struct owner *o = arg;
+
+	o->id = xstrdup(row->thread[0] ? row->thread : row->label);
+	return false;
+}
+
+int save_check(const struct saved_work *s, struct error *err)
+{
+	if (!s->failed)
+		return 0;
+	return error_set(err, ERR_REMOTE,
+			 "cannot save a patch of the sandbox's changes");
+}
+
+static int save_owned(struct app *app, struct sandbox_client *host,
+		      const char *id, const struct owner *o, struct error *lost)
+{
+	struct stop limit = stop_cleanup(LIFECYCLE_SAVE_MS);
+	struct save_terms terms = { .thread = o->id,
+				    .name = tree_short_name(o->label),
+				    .stop = &limit };
+	struct saved_work s = { 0 };
+	struct sandbox sb = { 0 };
+	struct error err = { 0 };
+	const char **include = include_read(app, NULL, &terms.n_include, &err);
+	const struct tree_place place = { o->cwd, o->label };
+	struct workspace w;
+	int rc = tree_find_any(&w, app, &place, &terms.elsewhere, &limit, &err);
+
+	int saved = 0;
+
+	terms.include = include;
+	if (rc > 0)
+		goto done;
+	if (rc == 0 && sandbox_attach(&sb, host, id, &limit, &err) == 0)
+		save_work(&s, app, &w, &sb, &terms);
+	else if (rc < 0 || (err.code != ERR_NOT_FOUND && err.code != ERR_GONE))
+		s.failed = xstrdup(err.message);
+	report(&s, &terms);
+	saved = save_check(&s, lost);
+	sandbox_release(&sb);
+	saved_work_release(&s);
+	if (rc == 0)
+		workspace_close(&w);
+done:
+	free(include);
+	return saved;
+}
+
+int save_removed(struct app *app, struct sandbox_client *host, const char *id,
+		 const char *label, struct error *err)
+{
+	struct owner o = { .label = label };
+	struct error ignored = { 0 };
+	struct settings *set;
+	struct store *store;
+	int rc;
+
+	if (!label[0] || app_settings(app, &set, &ignored) < 0 ||
+	    !save_is_on(app) || app_store(app, &store, &ignored) < 0)
+		return 0;
+	(void)thread_label_each(store, 0, label, note_owner, &o, &ignored);
+	if (!o.id)
+		(void)ledger_find(store, label, note_thread, &o, &ignored);
+	if (!o.id)
+		o.id = xstrdup(label);
+	rc = save_owned(app, host, id, &o, err);
+	free(o.id);
+	free(o.cwd);
+	return rc;
+}
+
+void save_json(const struct saved_work *s, struct buf *out)
+{
+	if (!s->looked)
+		return;
+	buf_addf(out, "{\"files\":%zu,\"refused\":%zu,\"left\":%zu,", s->files,
+		 s->refused, s->left);
+	if (s->patch)
+		json_member_bytes(out, "patch", str_of(s->patch));
+	else
+		buf_adds(out, "\"patch\":null");
+	buf_adds(out, ",\"error\":");
+	if (s->failed)
+		json_quote(out, str_of(s->failed));
+	else
+		buf_adds(out, "null");
+	buf_addc(out, '}');
+}

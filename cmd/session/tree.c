@@ -1,0 +1,345 @@
+/* tree.c - the tree and the sandbox that diff, apply and sync are about. */
+/* SPDX-License-Identifier: MIT */
+#include "cmd/session/tree.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/json.h"
+#include "base/mem.h"
+#include "base/str.h"
+#include "cmd/print.h"
+#include "cmd/secret.h"
+#include "cmd/session/bring.h"
+#include "cmd/session/limits.h"
+#include "tree/user_repo.h"
+#include "workspace/send.h"
+
+enum {
+	EXCLUDE_MAX = 1 << 20,
+	TOLD_MAX = 20,     /* names of one kind */
+	IGNORED_MOST = 12, /* names in one line */
+};
+
+int tree_find(struct workspace *w, struct app *app, const char *cwd,
+	      const char *label, const struct stop *stop, struct error *err)
+{
+	struct error ignored = { 0 };
+	bool repository;
+	char *root = user_repo_root(cwd, &repository, &ignored);
+	char *state = app_state_path(app, "", err);
+	int rc = state ? 1 : -1;
+
+	*w = (struct workspace){ .on_wait = app_warn_line };
+	if (rc > 0 && root && workspace_exists(state, root, label))
+		rc = workspace_open(w, state, root, label, stop, err);
+	if (rc == 0 && bring_recover(app, w, stop, err) < 0) {
+		workspace_close(w);
+		rc = -1;
+	}
+	if (rc == 0 && !w->base[0]) {
+		workspace_close(w);
+		rc = 1;
+	}
+	free(root);
+	free(state);
+	return rc;
+}
+
+int tree_find_label(struct workspace *w, struct app *app, const char *label,
+		    const struct stop *stop, struct error *err)
+{
+	char *state = app_state_path(app, "", err);
+	int rc = -1;
+
+	*w = (struct workspace){ .on_wait = app_warn_line };
+	if (state)
+		rc = workspace_open_label(w, state, settings_cwd(app->settings),
+					  label, stop, err);
+	free(state);
+	return rc;
+}
+
+int tree_find_any(struct workspace *w, struct app *app,
+		  const struct tree_place *p, bool *elsewhere,
+		  const struct stop *stop, struct error *err)
+{
+	int rc = 1;
+
+	*w = (struct workspace){ 0 };
+	if (p->cwd)
+		rc = tree_find(w, app, p->cwd, p->label, stop, err);
+	if (rc > 0) /* or it went on elsewhere since, and this is the one */
+		rc = tree_find(w, app, settings_cwd(app->settings), p->label,
+			       stop, err);
+	*elsewhere = rc > 0;
+	return rc > 0 ? tree_find_label(w, app, p->label, stop, err) : rc;
+}
+
+/* It is asked by a connection of its own. */
+static void attach(struct tree_session *t, struct app *app, const char *label,
+		   const struct stop *stop)
+{
+	const struct args none = { 0 };
+	int rc = target_open(&t->target, app, &none, label, &t->gone);
+
+	if (rc == 0)
+		rc = target_attach(&t->target, &t->attached, stop, &t->gone);
+	if (rc == 0)
+		t->sandbox = &t->attached;
+	t->app = app;
+}
+
+static int open_chat(struct tree_session *t, struct app *app,
+		     const struct stop *stop, struct error *err)
+{
+	const struct app_chat *chat = app->chat;
+	int rc = tree_find(&t->workspace, app, settings_cwd(app->settings),
+			   chat->label, stop, err);
+
+	if (rc == 0) {
+		t->thread = xstrdup(chat->thread);
+		t->branch = bring_came_from(app, chat->thread, NULL);
+		t->sandbox = chat->sandbox;
+	}
+	if (rc >= 0 && chat->label[0])
+		tree_name_older(app, chat->thread, chat->label, stop);
+	return rc;
+}
+
+int tree_open(struct tree_session *t, struct app *app, const char *name,
+	      const struct stop *stop, struct error *err)
+{
+	int rc;
+
+	if (app->chat && !name) {
+		rc = open_chat(t, app, stop, err);
+		if (rc > 0)
+			rc = tree_missing_in_chat(app->chat->sandbox, err);
+		return rc;
+	}
+	rc = tree_search(t, app, name, stop, err);
+	if (rc == 0)
+		attach(t, app, t->workspace.label, stop);
+	if (t->gone.code == ERR_CANCELLED) {
+		*err = t->gone;
+		return -1;
+	}
+	return rc;
+}
+
+int tree_open_label(struct tree_session *t, struct app *app,
+		    const struct tree_place *p, const struct stop *stop,
+		    struct error *err)
+{
+	bool elsewhere;
+	int rc = tree_find_any(&t->workspace, app, p, &elsewhere, stop, err);
+
+	if (rc == 0)
+		attach(t, app, p->label, stop);
+	if (t->gone.code != ERR_CANCELLED)
+		return rc;
+	*err = t->gone;
+	return -1;
+}
+
+void tree_close(struct tree_session *t)
+{
+	if (t->sandbox == &t->attached && t->sandbox) {
+		sandbox_release(&t->attached);
+		target_stop_again(&t->target, t->app);
+	}
+	target_close(&t->target);
+	workspace_close(&t->workspace);
+	free(t->thread);
+	free(t->branch);
+	*t = (struct tree_session){ 0 };
+}
+
+/* A caller that has set the limits keeps them. */
+static int set_limits(struct app *app, struct fetch_request *r,
+		      struct error *err)
+{
+	struct settings *set;
+
+	if (r->total_max)
+		return 0;
+	return app_settings(app, &set, err) < 0 ? -1 : limits_read(set, r, err);
+}
+
+int tree_fetch_from(struct workspace *w, struct app *app,
+		    const struct fetch_request *with, struct fetch *f,
+		    const struct stop *stop, struct error *err)
+{
+	struct fetch_request r = *with;
+	struct buf exclude = BUF_INIT(EXCLUDE_MAX);
+	int rc = set_limits(app, &r, err);
+
+	*f = (struct fetch){ 0 };
+	if (rc == 0)
+		rc = workspace_read_exclude(w, &exclude, err);
+	r.exclude = buf_str(&exclude);
+	if (rc == 0)
+		rc = fetch_changes(w, &r, f, stop, err);
+	buf_release(&exclude);
+	return rc;
+}
+
+int tree_fetch_later(struct workspace *w, struct app *app,
+		     const struct fetch_request *with, struct fetch *f,
+		     const struct stop *stop, struct error *err)
+{
+	struct fetch_request r = *with;
+
+	return set_limits(app, &r, err) < 0 ? -1
+					    : fetch_later(w, &r, f, stop, err);
+}
+
+static int recall(struct tree_session *t, struct fetch *f,
+		  const struct stop *stop, struct error *err)
+{
+	struct workspace *w = &t->workspace;
+
+	if (odb_ref_get(&w->git, w->theirs_ref, f->theirs, stop, err) < 0) {
+		if (err->code == ERR_NOT_FOUND)
+			*err = t->gone;
+		return -1;
+	}
+	if (fetch_recall(w, f, stop, err) < 0)
+		return -1;
+	f->same = !strcmp(f->theirs, w->base);
+	app_warn("cannot read the sandbox (%s): this is its last known state",
+		 t->gone.message);
+	return 0;
+}
+
+int tree_fetch(struct tree_session *t, struct app *app,
+	       const struct fetch_request *with, struct fetch *f,
+	       const struct stop *stop, struct error *err)
+{
+	struct fetch_request r = *with;
+
+	*f = (struct fetch){ 0 };
+	r.sandbox = t->sandbox;
+	return t->sandbox
+		       ? tree_fetch_from(&t->workspace, app, &r, f, stop, err)
+		       : recall(t, f, stop, err);
+}
+
+bool tree_is_gone(const struct tree_session *t)
+{
+	return !t->sandbox &&
+	       (t->gone.code == ERR_NOT_FOUND || t->gone.code == ERR_GONE);
+}
+
+static void report_items(struct app *app, const char *what,
+			 const struct fetch_item *items, size_t n)
+{
+	for (size_t i = 0; i < n && i < TOLD_MAX; i++) {
+		struct buf line = BUF_INIT(1 << 14);
+		char size[32] = "";
+
+		print_add_name(app, &line, items[i].path);
+		if (items[i].size)
+			str_format_size(items[i].size, size);
+		fprintf(stderr, "%s: %s%s%s%s %s\n", what,
+			line.len ? line.ptr : "", *size ? " (" : "", size,
+			*size ? ")" : "", items[i].why);
+		buf_release(&line);
+	}
+	if (n > TOLD_MAX)
+		fprintf(stderr, "%s: %zu more\n", what, n - TOLD_MAX);
+}
+
+/* "Left in the sandbox: 8 new files that git ignores: dist/ (7 files), .env" */
+static void report_ignored(struct app *app, const char *what,
+			   const struct fetch *f)
+{
+	struct buf line = BUF_INIT(1 << 18);
+	int64_t rest = f->ignored;
+
+	if (!f->ignored)
+		return;
+	for (size_t i = 0; i < f->n_ignored_names && i < IGNORED_MOST; i++) {
+		const struct fetch_item *it = &f->ignored_names[i];
+
+		buf_adds(&line, i ? ", " : ": ");
+		print_add_name(app, &line, it->path);
+		if (it->size)
+			buf_addf(&line, " (%" PRId64 " file%s)", it->size,
+				 it->size == 1 ? "" : "s");
+		rest -= it->size ? it->size : 1;
+	}
+	if (rest > 0 && f->n_ignored_names)
+		buf_addf(&line, ", and %" PRId64 " more", rest);
+	fprintf(stderr,
+		"%s: %" PRId64 " new file%s that git ignores%s (--include "
+		"PATTERN brings them)\n",
+		what, f->ignored, f->ignored == 1 ? "" : "s",
+		line.len ? line.ptr : "");
+	buf_release(&line);
+}
+
+void tree_report(struct app *app, const struct fetch *f, bool deleted)
+{
+	const char *left =
+		deleted ? "Lost with the sandbox" : "Left in the sandbox";
+
+	report_items(app, "Refused", f->refused, f->n_refused);
+	report_items(app, left, f->left, f->n_left);
+	report_ignored(app, left, f);
+}
+
+int tree_confirm(struct app *app, const struct fetch *f, bool partial,
+		 struct error *err)
+{
+	int rc = 0;
+
+	if (!f->n_refused || partial)
+		return 0;
+	report_items(app, "Refused", f->refused, f->n_refused);
+	if (!app->unattended && !app->json && secret_terminal(app))
+		rc = secret_confirm(app, "Apply the rest? [y/N] ", err);
+	if (rc != 0)
+		return rc < 0 ? -1 : 0;
+	error_set(err, ERR_REMOTE,
+		  "%zu name%s in the sandbox cannot be used here: nothing was "
+		  "written",
+		  f->n_refused, f->n_refused == 1 ? "" : "s");
+	return error_hint(err, "`dcode apply --partial` applies the rest.");
+}
+
+static void items_json(struct app *app, const char *key,
+		       const struct fetch_item *items, size_t n,
+		       struct buf *out)
+{
+	buf_addf(out, "\"%s\":[", key);
+	for (size_t i = 0; i < n; i++) {
+		buf_adds(out, i ? ",{" : "{");
+		print_add_member(app, out, "path", items[i].path);
+		buf_addc(out, ',');
+		json_member(out, "why", str_of(items[i].why));
+		buf_addc(out, '}');
+	}
+	buf_addc(out, ']');
+}
+
+void tree_json(struct app *app, const struct fetch *f, struct buf *out)
+{
+	items_json(app, "refused", f->refused, f->n_refused, out);
+	buf_addc(out, ',');
+	items_json(app, "left", f->left, f->n_left, out);
+	buf_addf(out, ",\"ignored\":%" PRId64 ",\"ignored_names\":[",
+		 f->ignored);
+	for (size_t i = 0; i < f->n_ignored_names; i++) {
+		const struct fetch_item *it = &f->ignored_names[i];
+
+		buf_adds(out, i ? ",{" : "{");
+		print_add_member(app, out, "path", it->path);
+		buf_addf(out, ",\"files\":%" PRId64 "}",
+			 it->size ? it->size : 1);
+	}
+	buf_addc(out, ']');
+}

@@ -1,0 +1,345 @@
+/* tree_search.c - which sandbox's tree the user means. */
+/* SPDX-License-Identifier: MIT */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/mem.h"
+#include "base/str.h"
+#include "cmd/print.h"
+#include "cmd/session/tree.h"
+#include "session/thread.h"
+#include "session/thread_label.h"
+#include "tree/user_repo.h"
+
+enum { OLDER_MOST = 8 }; /* sandboxes looked at for older work */
+
+struct search {
+	struct tree_session *session;
+	struct app *app;
+	struct store *store;
+	const struct stop *stop;
+	bool found;       /* session has a tree ... */
+	bool settled;     /* ... with work */
+	bool bound;       /* a sandbox has the tree itself */
+	bool elsewhere;   /* a tree was sent, of another directory than these */
+	const char *root; /* only trees of this one; NULL: any */
+	const char *own;  /* a label that is none of the older ones, or NULL */
+	int n_older;
+	struct buf older;
+	struct error err;
+	int rc; /* -1: err */
+};
+
+const char *tree_short_name(const char *label)
+{
+	static const char prefix[] = "dcode-";
+
+	return str_starts(str_of(label), prefix) ? label + strlen(prefix)
+						 : label;
+}
+
+static int missing(const char *name, bool bound, struct error *err)
+{
+	if (bound) {
+		error_set(err, ERR_NOT_FOUND,
+			  "the sandbox uses this directory itself (--workspace "
+			  "bind): there is nothing to send or apply");
+		return error_hint(err, "`git diff` shows what changed.");
+	}
+	if (name)
+		error_set(
+			err, ERR_NOT_FOUND,
+			"the sandbox of thread %s has no copy of a repository",
+			name);
+	else
+		error_set(err, ERR_NOT_FOUND,
+			  "no thread of this directory has sent the repository "
+			  "to a sandbox");
+	return error_hint(err, "Start one with --workspace repo.");
+}
+
+int tree_missing_in_chat(const struct sandbox *sb, struct error *err)
+{
+	if (sb->mounts.n)
+		return missing(NULL, true, err);
+	if (sb->host->provider->flags & SANDBOX_UNISOLATED) {
+		error_set(err, ERR_NOT_FOUND,
+			  "this chat runs on this machine, without a sandbox");
+		return error_hint(err, "!git diff shows what changed. With a "
+				       "sandbox: dcode --sandbox NAME "
+				       "--workspace repo");
+	}
+	error_set(err, ERR_NOT_FOUND,
+		  "the sandbox of this chat has no copy of the repository");
+	return error_hint(err, "Start a chat with --workspace repo to send "
+			       "one.");
+}
+
+static bool is_bound(struct app *app, const char *cwd, const char *label)
+{
+	struct error ignored = { 0 };
+	bool repository;
+	char *root = user_repo_root(cwd, &repository, &ignored);
+	char *state = app_state_path(app, "", &ignored);
+	bool bound = root && state &&
+		     (workspace_is_bound(state, root, label) ||
+		      workspace_is_bound(state, cwd, label));
+
+	free(root);
+	free(state);
+	return bound;
+}
+
+static bool note_existing(void *arg, const struct ledger_row *row)
+{
+	*(bool *)arg = row->state != LEDGER_GONE;
+	return false;
+}
+
+/* By what is known here: one that is there may have changed since. */
+static bool has_work(struct search *s, const struct workspace *w)
+{
+	struct error ignored = { 0 };
+	char theirs[GIT_OID];
+	bool exists = false;
+
+	(void)ledger_find(s->store, w->label, note_existing, &exists, &ignored);
+	if (exists || s->session->living)
+		return exists;
+	return odb_ref_get(&w->git, w->theirs_ref, theirs, s->stop, &ignored) ==
+		       0 &&
+	       strcmp(theirs, w->base) != 0;
+}
+
+/* Takes w over. */
+static void settle(struct search *s, struct workspace *w,
+		   const struct thread_label *l)
+{
+	struct tree_session *t = s->session;
+
+	workspace_close(&t->workspace);
+	free(t->thread);
+	free(t->branch);
+	t->workspace = *w;
+	t->thread = xstrdup(l->thread);
+	t->branch = xstrdup(l->branch);
+	s->found = true;
+}
+
+/* The tree of the directory that the thread was last used in, else of this one:
+ * the thread may have gone on elsewhere since it was sent. */
+static int find_tree(struct search *s, struct workspace *w,
+		     const struct thread_label *l)
+{
+	const char *here = settings_cwd(s->app->settings);
+	struct error ignored = { 0 };
+	int rc = tree_find(w, s->app, l->cwd, l->label, s->stop, &s->err);
+
+	if (rc > 0 && strcmp(l->cwd, here) != 0)
+		rc = tree_find(w, s->app, here, l->label, s->stop, &s->err);
+	if (rc <= 0 || s->root)
+		return rc;
+	if (tree_find_label(w, s->app, l->label, s->stop, &ignored) == 0) {
+		if (s->session->anywhere) {
+			print_text(s->app, "This is the tree of ", l->cwd, "");
+			return 0;
+		}
+		s->elsewhere = true;
+		workspace_close(w);
+	}
+	return rc;
+}
+
+static void print_older(const struct search *s)
+{
+	struct buf out = BUF_INIT(1 << 17);
+
+	app_add_advice(s->app, s->older.ptr, &out);
+	fputs(out.ptr, stderr);
+	buf_release(&out);
+}
+
+static bool try_label(void *arg, const struct thread_label *l)
+{
+	struct search *s = arg;
+	struct workspace w;
+	bool work;
+	int rc;
+
+	if (s->own && !strcmp(s->own, l->label))
+		return true;
+	if (s->settled && s->n_older++ == OLDER_MOST) {
+		buf_adds(&s->older, "`dcode threads show` lists all sandboxes "
+				    "of this thread.\n");
+		return false;
+	}
+	rc = find_tree(s, &w, l);
+	if (rc == 0 && s->root && strcmp(w.root, s->root) != 0) {
+		workspace_close(&w);
+		return true;
+	}
+	if (rc != 0) {
+		s->bound |= rc > 0 && is_bound(s->app, l->cwd, l->label);
+		s->rc = rc < 0 ? -1 : 0;
+		return rc > 0;
+	}
+	work = has_work(s, &w);
+	if (!s->found || (work && !s->settled)) {
+		settle(s, &w, l);
+		s->settled = work;
+		return true;
+	}
+	if (work)
+		buf_addf(
+			&s->older,
+			"Older work of this thread: `dcode diff %s` shows what "
+			"its %s sandbox has.\n",
+			tree_short_name(l->label), l->provider);
+	workspace_close(&w);
+	return true;
+}
+
+/* Takes the first thread whose tree was sent; false ends the search. */
+static bool try_thread(void *arg, struct thread *t)
+{
+	struct search *s = arg;
+
+	if (thread_label_each(s->store, t->no, NULL, try_label, s, &s->err) < 0)
+		s->rc = -1;
+	return s->rc == 0 && !s->found;
+}
+
+static bool note_row(void *arg, const struct ledger_row *row)
+{
+	struct thread_label *l = arg;
+
+	l->label = xstrdup(row->label);
+	l->provider = xstrdup(row->provider);
+	l->thread = xstrdup(row->thread[0] ? row->thread : row->label);
+	return false;
+}
+
+/* A sandbox by its name. Its thread may have been deleted. */
+static int search_sandbox(struct search *s, const char *name, struct error *err)
+{
+	struct thread_label l = { .cwd = settings_cwd(s->app->settings),
+				  .branch = "" };
+	int rc = ledger_find(s->store, name, note_row, &l, err);
+
+	if (rc == 0)
+		rc = thread_label_each(s->store, 0, l.label, try_label, s, err);
+	if (rc == 0 && s->rc == 0 && !s->found)
+		(void)try_label(s, &l);
+	free((char *)l.label);
+	free((char *)l.provider);
+	free((char *)l.thread);
+	return rc;
+}
+
+static int search_name(struct search *s, const char *name, struct error *err)
+{
+	struct error why = { 0 };
+	struct thread t = { 0 };
+	int rc = thread_find(s->store, name, settings_cwd(s->app->settings), &t,
+			     err);
+
+	if (rc == 0)
+		(void)try_thread(s, &t);
+	else if (err->code == ERR_NOT_FOUND)
+		rc = search_sandbox(s, name, &why);
+	thread_release(&t);
+	return rc;
+}
+
+static int fail_elsewhere(const char *name, struct error *err)
+{
+	error_set(err, ERR_NOT_FOUND,
+		  "the tree of %s belongs to another directory",
+		  name ? name : "the thread");
+	return error_hint(
+		err,
+		"Run this in the directory that it was sent from. If that has "
+		"moved: dcode diff %s >FILE, then dcode apply --patch FILE",
+		name ? name : "ID");
+}
+
+/* The newest thread of this directory whose tree was sent, else of any
+ * directory of the repository that it is in. */
+static int search_here(struct search *s, const char *cwd, struct error *err)
+{
+	struct thread_filter newest = { .cwd = cwd };
+	struct error ignored = { 0 };
+	bool repository = false;
+	char *root;
+	int rc = thread_each(s->store, &newest, try_thread, s, err);
+
+	if (rc < 0 || s->rc < 0 || s->found || s->bound)
+		return rc;
+	root = user_repo_root(cwd, &repository, &ignored);
+	if (root && repository) {
+		newest = (struct thread_filter){ .below = root };
+		s->root = root;
+		rc = thread_each(s->store, &newest, try_thread, s, err);
+		s->root = NULL;
+	}
+	free(root);
+	return rc;
+}
+
+int tree_search(struct tree_session *t, struct app *app, const char *name,
+		const struct stop *stop, struct error *err)
+{
+	struct search s = { .session = t,
+			    .app = app,
+			    .stop = stop,
+			    .older = BUF_INIT(1 << 16) };
+	struct settings *set;
+	int rc;
+
+	if (app_settings(app, &set, err) < 0 ||
+	    app_store(app, &s.store, err) < 0)
+		return -1;
+	if (name && strcmp(name, "latest") != 0) {
+		rc = search_name(&s, name, err);
+	} else {
+		name = NULL;
+		rc = search_here(&s, settings_cwd(set), err);
+	}
+	if (rc == 0 && s.rc < 0) {
+		*err = s.err;
+		rc = -1;
+	}
+	if (rc == 0 && !s.found && s.elsewhere)
+		rc = fail_elsewhere(name, err);
+	else if (rc == 0 && !s.found)
+		rc = missing(name, s.bound, err);
+	if (rc == 0 && s.older.len)
+		print_older(&s);
+	buf_release(&s.older);
+	return rc;
+}
+
+void tree_name_older(struct app *app, const char *thread, const char *label,
+		     const struct stop *stop)
+{
+	struct tree_session none = { 0 };
+	struct search s = { .session = &none,
+			    .app = app,
+			    .stop = stop,
+			    .found = true,
+			    .settled = true,
+			    .own = label,
+			    .older = BUF_INIT(1 << 16) };
+	struct error ignored = { 0 };
+	struct thread t = { 0 };
+
+	if (app_store(app, &s.store, &ignored) == 0 &&
+	    thread_find(s.store, thread, NULL, &t, &ignored) == 0)
+		(void)thread_label_each(s.store, t.no, NULL, try_label, &s,
+					&ignored);
+	if (s.older.len)
+		print_older(&s);
+	thread_release(&t);
+	buf_release(&s.older);
+}
