@@ -1,15 +1,601 @@
-/* trust.c - whether what a repository wants to run here was allowed. */
+/* trust.c - whether the user allowed what a repository wants to run here. */
 /* SPDX-License-Identifier: MIT */
+/*
+ * The parts, from below: the words of a command line become paths that they
+ * may name; the fingerprint hashes an entry with the content of those files;
+ * the store keeps the hashes of what was allowed in one JSON file;
+ * trust_check() and trust_ask() decide. Begin reading at trust_ask(). trust.h
+ * describes the attack.
+ */
 #include "trust/trust.h"
 
+#include <errno.h>
+#include <fcntl.h>
 #include <pthread.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <cjson/cJSON.h>
+#include <sodium.h>
 
 #include "base/json.h"
 #include "base/mem.h"
+#include "base/path.h"
+#include "base/stop.h"
 #include "base/str.h"
-#include "trust/trust_impl.h"
+
+enum { TRUST_HEX = 65 }; /* of a SHA-256, with its NUL */
+
+/* Paths that a word of a command line may mean. */
+struct word_list {
+	char **list; /* owned, unique */
+	size_t n;
+	bool over; /* there were too many */
+};
+
+static void release_words(struct word_list *w);
+
+enum { MOST_WORDS = 2000, LONGEST = 4095 };
+
+/* Adds a path once. A text that no path can have (empty, too long) is
+ * ignored. */
+static void add_unique(struct word_list *w, const char *text, size_t len)
+{
+	if (!len || len > LONGEST)
+		return;
+	for (size_t i = 0; i < w->n; i++)
+		if (!strncmp(w->list[i], text, len) && !w->list[i][len])
+			return;
+	if (w->n == MOST_WORDS) {
+		w->over = true;
+		return;
+	}
+	w->list = xrealloc(w->list, w->n + 1, sizeof(*w->list));
+	w->list[w->n++] = xstrndup(text, len);
+}
+
+/* "$PWD/run.sh" starts where the program does, and so does what is left of
+ * $(pwd)/run.sh without its parentheses: "/run.sh". */
+static void add_candidate(struct word_list *w, const char *text, size_t len)
+{
+	const char *slash = len ? memchr(text, '/', len) : NULL;
+
+	add_unique(w, text, len);
+	while (len && text[0] == '/') {
+		text++;
+		if (--len && text[0] != '/')
+			add_unique(w, text, len);
+	}
+	if (slash && slash > text && strchr("$~)}", text[0]))
+		add_unique(w, slash + 1, len - (size_t)(slash + 1 - text));
+}
+
+/* "--config=a", "-ra", "a:b": each part may be a path. */
+static void add_parts(struct word_list *w, const char *text, size_t len)
+{
+	static const char between[] = " \t\r\n=:,;@|&<>()'\"`";
+	const char *end = text + len;
+
+	add_candidate(w, text, len);
+	if (len > 2 && text[0] == '-' && text[1] != '-')
+		add_candidate(w, text + 2, len - 2);
+	for (const char *at = text; at < end;) {
+		size_t n = strcspn(at, between);
+
+		add_candidate(w, at, n);
+		at += n + 1;
+	}
+}
+
+/* A word of a shell without its quotes and backslashes; where it ends. */
+static const char *read_word(const char *at, struct buf *word)
+{
+	char quote = 0;
+
+	for (; *at && (quote || !strchr(" \t\r\n;|&<>()", *at)); at++) {
+		if (*at == '\\' && quote != '\'' && at[1])
+			buf_addc(word, *++at);
+		else if (quote ? *at == quote : *at == '\'' || *at == '"')
+			quote = quote ? 0 : *at;
+		else
+			buf_addc(word, *at);
+	}
+	return at;
+}
+
+static void parse_words(struct word_list *w, const char *word)
+{
+	struct buf part = BUF_INIT(LONGEST);
+
+	add_parts(w, word, strlen(word));
+	for (const char *at = word; *at;) {
+		at = read_word(at, &part);
+		if (part.len)
+			add_parts(w, part.ptr, part.len);
+		buf_clear(&part);
+		at += *at != '\0';
+	}
+	buf_release(&part);
+}
+
+/* The last component of a path; borrowed. */
+static const char *base_name(const char *path)
+{
+	const char *slash = strrchr(path, '/');
+
+	return slash ? slash + 1 : path;
+}
+
+/* Programs that look in their directory for what they run. */
+static bool is_runner(const char *name)
+{
+	static const char *const names[] = {
+		"npx",     "npm",    "pnpm",       "pnpx",     "yarn",
+		"bun",     "bunx",   "deno",       "tsx",      "ts-node",
+		"uv",      "uvx",    "pipx",       "poetry",   "pdm",
+		"hatch",   "rye",    "pipenv",     "tox",      "nox",
+		"pytest",  "make",   "gmake",      "cmake",    "ninja",
+		"just",    "task",   "rake",       "bundle",   "bundler",
+		"cargo",   "go",     "mvn",        "mvnw",     "gradle",
+		"gradlew", "sbt",    "dotnet",     "composer", "mix",
+		"mise",    "direnv", "pre-commit", "lefthook", "nix",
+		"bazel",
+	};
+
+	for (size_t i = 0; i < sizeof(names) / sizeof(*names); i++)
+		if (!strcmp(name, names[i]))
+			return true;
+	return false;
+}
+
+/* "python3 -m NAME" and "python3 -Im NAME", but not "python3 file.py". */
+static bool takes_module(const char *word)
+{
+	size_t n = strlen(word);
+
+	return word[0] == '-' && word[1] != '-' && n > 1 &&
+	       (word[1] == 'm' || word[n - 1] == 'm');
+}
+
+/* "python", "python3", "python3.11", "pypy3" */
+static bool is_python(const char *name)
+{
+	static const char *const stems[] = { "python", "pypy" };
+
+	for (size_t i = 0; i < sizeof(stems) / sizeof(*stems); i++) {
+		size_t n = strlen(stems[i]);
+
+		if (!strncmp(name, stems[i], n) &&
+		    !name[n + strspn(name + n, "0123456789.")])
+			return true;
+	}
+	return false;
+}
+
+/* Adds a runner once. */
+static void add_runner(struct buf *out, const char *name, const char *how)
+{
+	char *runner = xasprintf("%s%s", name, how);
+	struct str rest = buf_str(out);
+	struct str one;
+	bool known = false;
+
+	while (str_split(&rest, ',', &one))
+		known |= str_is(str_trim(one), runner);
+	if (!known)
+		buf_addf(out, "%s%s", out->len ? ", " : "", runner);
+	free(runner);
+}
+
+void trust_add_runners(const char *const *words, size_t n, struct buf *out)
+{
+	struct word_list parts = { 0 };
+	bool module = false;
+
+	for (size_t i = 0; i < n; i++)
+		parse_words(&parts, words[i]);
+	for (size_t i = 0; i < parts.n; i++)
+		module |= takes_module(parts.list[i]);
+	for (size_t i = 0; i < parts.n; i++) {
+		const char *name = base_name(parts.list[i]);
+
+		/* "/a/npx" is two parts, of which one is "a/npx". */
+		if (name != parts.list[i] && parts.list[i][0] != '/')
+			continue;
+		if (is_runner(name))
+			add_runner(out, name, "");
+		else if (module && is_python(name))
+			add_runner(out, name, " -m");
+	}
+	release_words(&parts);
+}
+
+static void release_words(struct word_list *w)
+{
+	for (size_t i = 0; i < w->n; i++)
+		free(w->list[i]);
+	free(w->list);
+	*w = (struct word_list){ 0 };
+}
+
+enum {
+	MOST_BYTES = 256 << 20, /* of all files together */
+	MOST_DIRS = 32,         /* that "cd DIR" may mean */
+	CHUNK = 64 << 10,
+};
+
+struct hashing {
+	const struct trust_entry *entry;
+	char *root; /* links resolved; owned */
+	char *dir;  /* the same */
+	crypto_hash_sha256_state sum;
+	int64_t bytes;
+	struct buf *files;
+	char *dirs[MOST_DIRS]; /* owned: of the repository */
+	size_t n_dirs;
+	bool too_many; /* there are more */
+};
+
+/* Framed by its length, so that no two lists of texts give the same bytes. */
+static void hash_text(struct hashing *p, struct str text)
+{
+	char frame[32];
+	int n = snprintf(frame, sizeof(frame), "%zu:", text.len);
+
+	crypto_hash_sha256_update(&p->sum, (unsigned char *)frame,
+				  (unsigned long long)n);
+	crypto_hash_sha256_update(&p->sum, (const unsigned char *)text.ptr,
+				  text.len);
+}
+
+static bool is_below(const char *path, const char *dir)
+{
+	size_t len = strlen(dir);
+
+	if (len == 1)
+		return path[0] == '/';
+	return !strncmp(path, dir, len) && (!path[len] || path[len] == '/');
+}
+
+/* Hashes a whole file and counts its bytes; a read error ends the content
+ * there, so that the hash differs from that of the whole file. */
+static int hash_content(struct hashing *p, int fd, struct error *err)
+{
+	unsigned char *chunk = xcalloc(1, CHUNK);
+	int rc = 0;
+	ssize_t n;
+
+	while (rc == 0 && (n = read(fd, chunk, CHUNK)) != 0) {
+		if (n < 0 && errno == EINTR)
+			continue;
+		if (n < 0)
+			break;
+		p->bytes += n;
+		crypto_hash_sha256_update(&p->sum, chunk,
+					  (unsigned long long)n);
+		if (p->bytes > MOST_BYTES)
+			rc = error_set(err, ERR_LIMIT,
+				       "its command line names more than %d MiB"
+				       " of files",
+				       MOST_BYTES >> 20);
+	}
+	hash_text(p, STR("end"));
+	free(chunk);
+	return rc;
+}
+
+/* Remembers a directory of the repository that "cd DIR" of the same command
+ * line may enter. */
+static void note_dir(struct hashing *p, const char *real)
+{
+	for (size_t i = 0; i < p->n_dirs; i++)
+		if (!strcmp(p->dirs[i], real))
+			return;
+	if (!strcmp(real, p->root))
+		return;
+	if (p->n_dirs < MOST_DIRS)
+		p->dirs[p->n_dirs++] = xstrdup(real);
+	else
+		p->too_many = true;
+}
+
+/* O_NONBLOCK: a FIFO in the repository must not block the check. */
+static int hash_file(struct hashing *p, const char *real, struct error *err)
+{
+	int fd = open(real, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOFOLLOW);
+	int rc;
+
+	if (fd < 0) {
+		hash_text(p, STR("unreadable"));
+		return 0;
+	}
+	hash_text(p, STR("file"));
+	buf_addf(p->files, "%s\n", real);
+	rc = hash_content(p, fd, err);
+	close(fd);
+	return rc;
+}
+
+/* What is at a path, real being where its links lead. A device is not opened:
+ * that alone may do something. */
+static int hash_target(struct hashing *p, const char *real, struct error *err)
+{
+	struct stat st;
+
+	hash_text(p, str_of(real));
+	if (lstat(real, &st) == 0 && S_ISREG(st.st_mode))
+		return hash_file(p, real, err);
+	if (lstat(real, &st) == 0 && S_ISDIR(st.st_mode))
+		note_dir(p, real);
+	hash_text(p, STR("no file"));
+	return 0;
+}
+
+/* Of a path that is not in the repository, neither by its name nor by where its
+ * links lead, the entry's own text says all that is remembered. */
+static int hash_path(struct hashing *p, const char *path, struct error *err)
+{
+	char *real = realpath(path, NULL);
+	int rc = 0;
+
+	if (is_below(path, p->root) || is_below(path, p->entry->root) ||
+	    (real && is_below(real, p->root))) {
+		hash_text(p, str_of(path));
+		if (real)
+			rc = hash_target(p, real, err);
+		else
+			hash_text(p, STR("missing"));
+	}
+	free(real);
+	return rc;
+}
+
+/* Hashes a word as a path relative to dir. */
+static int hash_below(struct hashing *p, const char *dir, const char *word,
+		      struct error *err)
+{
+	char *path = path_join(dir, word);
+	int rc = hash_path(p, path, err);
+
+	free(path);
+	return rc;
+}
+
+/* A program without a slash comes from $PATH, which direnv and the like lead
+ * into the repository. */
+static int hash_programs(struct hashing *p, const char *word, struct error *err)
+{
+	struct str rest = str_of(p->entry->path);
+	struct str item;
+	int rc = 0;
+
+	while (rc == 0 && str_split(&rest, ':', &item)) {
+		char *dir = xstrndup(item.ptr, item.len);
+		char *real = item.len ? realpath(dir, NULL) : NULL;
+
+		if (real && is_below(real, p->root))
+			rc = hash_below(p, real, word, err);
+		free(real);
+		free(dir);
+	}
+	return rc;
+}
+
+/* A relative word may be meant from the directory that the entry starts in,
+ * from the repository's root, or be a program of $PATH. */
+static int hash_word(struct hashing *p, const char *word, struct error *err)
+{
+	int rc;
+
+	if (word[0] == '/')
+		return hash_path(p, word, err);
+	rc = hash_below(p, p->dir, word, err);
+	if (rc == 0 && strcmp(p->dir, p->root) != 0)
+		rc = hash_below(p, p->root, word, err);
+	if (rc == 0 && !strchr(word, '/'))
+		rc = hash_programs(p, word, err);
+	return rc;
+}
+
+/* Every word and part of a word is tried: a path too many costs a question,
+ * one too few would let a changed file run. */
+static int hash_words(struct hashing *p, struct error *err)
+{
+	const struct trust_entry *e = p->entry;
+	struct word_list words = { 0 };
+	int rc = 0;
+
+	for (size_t i = 0; i < e->n_words; i++)
+		parse_words(&words, e->words[i]);
+	for (size_t i = 0; rc == 0 && i < words.n; i++)
+		rc = hash_word(p, words.list[i], err);
+	/* "cd scripts && ./run" */
+	for (size_t d = 0; d < p->n_dirs; d++)
+		for (size_t i = 0; rc == 0 && i < words.n; i++)
+			if (words.list[i][0] != '/')
+				rc = hash_below(p, p->dirs[d], words.list[i],
+						err);
+	if (rc == 0 && words.over)
+		rc = error_set(err, ERR_LIMIT,
+			       "its command line has too many words");
+	if (rc == 0 && p->too_many)
+		rc = error_set(err, ERR_LIMIT,
+			       "its command line names more than %d "
+			       "directories",
+			       MOST_DIRS);
+	release_words(&words);
+	return rc;
+}
+
+/* The order of what is hashed is part of the stored format: after a change
+ * every entry is asked about again. */
+static int hash_entry(struct hashing *p, struct error *err)
+{
+	const struct trust_entry *e = p->entry;
+
+	p->root = realpath(e->root, NULL);
+	if (!p->root)
+		return error_errno(err, "%s", e->root);
+	p->dir = realpath(e->dir ? e->dir : e->root, NULL);
+	if (!p->dir)
+		return error_errno(err, "%s", e->dir);
+	hash_text(p, str_of(trust_kind_name(e->kind)));
+	hash_text(p, str_of(p->root));
+	hash_text(p, str_of(p->dir));
+	hash_text(p, str_of(e->name));
+	hash_text(p, e->text);
+	for (size_t i = 0; i < e->n_words; i++)
+		hash_text(p, str_of(e->words[i]));
+	return hash_words(p, err);
+}
+
+/* The hash that an answer is remembered by. files gets a line
+ * for each file that is covered by content. ERR_LIMIT: too much to read. */
+static int fingerprint(const struct trust_entry *e, char hex[TRUST_HEX],
+		       struct buf *files, struct error *err)
+{
+	struct hashing p = { .entry = e, .files = files };
+	unsigned char sum[crypto_hash_sha256_BYTES];
+	int rc;
+
+	crypto_hash_sha256_init(&p.sum);
+	rc = hash_entry(&p, err);
+	crypto_hash_sha256_final(&p.sum, sum);
+	sodium_bin2hex(hex, TRUST_HEX, sum, sizeof(sum));
+	for (size_t i = 0; i < p.n_dirs; i++)
+		free(p.dirs[i]);
+	free(p.root);
+	free(p.dir);
+	return rc;
+}
+
+enum { FILE_MAX = 8 << 20, MOST_RECORDS = 5000, LOCK_MS = 5000 };
+
+static cJSON *empty_store(void)
+{
+	cJSON *store = cJSON_CreateObject();
+
+	cJSON_AddNumberToObject(store, "version", 1);
+	cJSON_AddArrayToObject(store, "allowed");
+	return store;
+}
+
+/* 0, 1: there is no file, -1 with err. */
+static int check_owner(const char *path, struct error *err)
+{
+	struct stat st;
+
+	if (stat(path, &st) < 0)
+		return errno == ENOENT ? 1 : error_errno(err, "%s", path);
+	if (!S_ISREG(st.st_mode) || st.st_uid != geteuid() ||
+	    st.st_mode & (S_IWGRP | S_IWOTH)) {
+		error_set(err, ERR_CONFIG,
+			  "%s is not used, because others may write to it",
+			  path);
+		return error_hint(err, "Run chmod 600 %s, or remove it.", path);
+	}
+	return 0;
+}
+
+/* {"version":1,"allowed":[{...}]}. Records without a file: an empty
+ * list. A file that others can write to is ERR_CONFIG: they could allow
+ * anything. Owned by the caller. */
+static cJSON *read_store(const char *path, struct error *err)
+{
+	struct buf text = BUF_INIT(FILE_MAX);
+	cJSON *store = NULL;
+	int rc = check_owner(path, err);
+
+	if (rc > 0)
+		return empty_store();
+	if (rc == 0 && path_read(path, &text, err) == 0) {
+		store = json_parse(buf_str(&text));
+		if (!store || !cJSON_IsArray(json_get(store, "allowed")) ||
+		    json_int(store, "version", 0) != 1) {
+			cJSON_Delete(store);
+			store = NULL;
+			error_set(err, ERR_CONFIG, "%s is damaged", path);
+			error_hint(err, "Remove it; dcode asks again.");
+		}
+	}
+	buf_release(&text);
+	return store;
+}
+
+/* Replaces the file with mode 0600. */
+static int write_store(const char *path, const cJSON *store, struct error *err)
+{
+	struct buf text = BUF_INIT(FILE_MAX);
+	int rc;
+
+	json_print(&text, store);
+	buf_addc(&text, '\n');
+	rc = buf_check(&text, path, err);
+	if (rc == 0)
+		rc = path_write(path, buf_str(&text), 0600, err);
+	buf_release(&text);
+	return rc;
+}
+
+/* No other dcode changes the store until the descriptor, which this returns,
+ * is closed. */
+static int lock_store(const char *path, struct error *err)
+{
+	char *dir = xstrndup(path, (size_t)(strrchr(path, '/') - path));
+	char *lock = xasprintf("%s.lock", path);
+	struct stop soon = stop_cleanup(LOCK_MS);
+	int fd = path_mkdirs(dir, 0700, err);
+
+	if (fd == 0)
+		fd = path_lock(lock, &soon, err);
+	free(lock);
+	free(dir);
+	return fd;
+}
+
+/* Only "sha256" decides; the other fields are for "dcode config trust". */
+static cJSON *make_record(const struct trust_entry *e, const char *hex)
+{
+	cJSON *record = cJSON_CreateObject();
+	char *root = realpath(e->root, NULL);
+	int64_t now = clock_unix_ms() / 1000; /* Unix seconds */
+
+	cJSON_AddStringToObject(record, "sha256", hex);
+	cJSON_AddStringToObject(record, "kind", trust_kind_name(e->kind));
+	cJSON_AddStringToObject(record, "root", root ? root : e->root);
+	cJSON_AddStringToObject(record, "file", e->file ? e->file : "");
+	cJSON_AddStringToObject(record, "name", e->name ? e->name : "");
+	cJSON_AddNumberToObject(record, "when", (double)now);
+	free(root);
+	return record;
+}
+
+/* Adds a record to what is in the file now: it is read again with the lock
+ * held, so that answers of two runs at once are both kept. */
+static int store_record(const char *path, const struct trust_entry *e,
+			const char *hex, struct error *err)
+{
+	int fd = lock_store(path, err);
+	cJSON *store = fd < 0 ? NULL : read_store(path, err);
+	int rc = -1;
+
+	if (store) {
+		cJSON *list =
+			cJSON_GetObjectItemCaseSensitive(store, "allowed");
+
+		cJSON_AddItemToArray(list, make_record(e, hex));
+		while (cJSON_GetArraySize(list) > MOST_RECORDS)
+			cJSON_DeleteItemFromArray(list, 0);
+		rc = write_store(path, store, err);
+	}
+	cJSON_Delete(store);
+	if (fd >= 0)
+		close(fd);
+	return rc;
+}
 
 enum { FILES_MAX = 1 << 20 };
 
@@ -26,6 +612,11 @@ struct trust {
 	bool loaded;
 	struct answer *answers; /* owned; the stored ones too */
 	size_t n;
+};
+
+struct root_search {
+	const char *kind, *root;
+	bool found;
 };
 
 struct trust *trust_new(const char *store, unsigned allowed,
@@ -64,6 +655,8 @@ static const char *flag_of(enum trust_kind kind)
 	return kind == TRUST_HOOK ? "--trust-project-hooks" : "--trust-project";
 }
 
+/* The newest first: a later answer for the same hash counts. Call with the
+ * lock held. */
 static const struct answer *find_answer(const struct trust *t, const char *hex)
 {
 	for (size_t i = t->n; i > 0; i--)
@@ -72,6 +665,7 @@ static const struct answer *find_answer(const struct trust *t, const char *hex)
 	return NULL;
 }
 
+/* Call with the lock held. A damaged hash of the store is ignored. */
 static void add_answer(struct trust *t, const char *hex, bool allowed)
 {
 	struct answer a = { .allowed = allowed };
@@ -83,6 +677,7 @@ static void add_answer(struct trust *t, const char *hex, bool allowed)
 	t->answers[t->n++] = a;
 }
 
+/* Reads the store once; call with the lock held. */
 static void load_store(struct trust *t)
 {
 	struct error err = { 0 };
@@ -92,7 +687,7 @@ static void load_store(struct trust *t)
 	if (t->loaded)
 		return;
 	t->loaded = true;
-	store = trust_store_read(t->path, &err);
+	store = read_store(t->path, &err);
 	if (!store && t->ui.warn)
 		t->ui.warn(err.message);
 	cJSON_ArrayForEach (record, json_get(store, "allowed"))
@@ -105,6 +700,7 @@ static bool can_ask(const struct trust *t)
 	return t->ui.ask && (!t->ui.can_ask || t->ui.can_ask(t->ui.arg));
 }
 
+/* The verdict for a hash, without asking. */
 static enum trust_verdict look_up(struct trust *t, const char *hex)
 {
 	const struct answer *a;
@@ -130,12 +726,13 @@ enum trust_verdict trust_check(struct trust *t, const struct trust_entry *e)
 
 	if (t->allowed_kinds & e->kind)
 		return TRUST_ALLOWED;
-	if (trust_fingerprint(e, hex, &files, &err) == 0)
+	if (fingerprint(e, hex, &files, &err) == 0)
 		verdict = look_up(t, hex);
 	buf_release(&files);
 	return verdict;
 }
 
+/* Both answers count for this run; only a yes is stored. */
 static void remember(struct trust *t, const struct trust_entry *e,
 		     const char *hex, bool allowed)
 {
@@ -144,7 +741,7 @@ static void remember(struct trust *t, const struct trust_entry *e,
 	pthread_mutex_lock(&t->lock);
 	add_answer(t, hex, allowed);
 	pthread_mutex_unlock(&t->lock);
-	if (allowed && trust_store_add(t->path, e, hex, &err) < 0 && t->ui.warn)
+	if (allowed && store_record(t->path, e, hex, &err) < 0 && t->ui.warn)
 		t->ui.warn(err.message);
 }
 
@@ -159,7 +756,7 @@ int trust_ask(struct trust *t, const struct trust_entry *e,
 	*verdict = TRUST_REFUSED;
 	if (t->allowed_kinds & e->kind)
 		*verdict = TRUST_ALLOWED;
-	else if (trust_fingerprint(e, hex, &files, &why) == 0)
+	else if (fingerprint(e, hex, &files, &why) == 0)
 		*verdict = look_up(t, hex);
 	if (*verdict == TRUST_ASK) {
 		rc = t->ui.ask(t->ui.arg, e, files.len ? files.ptr : "", err);
@@ -176,7 +773,7 @@ bool trust_names_file(const struct trust_entry *e)
 	struct buf files = BUF_INIT(FILES_MAX);
 	struct error why = { 0 };
 	char hex[TRUST_HEX];
-	bool names = trust_fingerprint(e, hex, &files, &why) < 0 || files.len;
+	bool names = fingerprint(e, hex, &files, &why) < 0 || files.len;
 
 	buf_release(&files);
 	return names;
@@ -193,7 +790,7 @@ void trust_explain(struct trust *t, const struct trust_entry *e,
 	buf_addf(out,
 		 "%s \"%s\" of %s does not run: ", trust_kind_name(e->kind),
 		 e->name, e->file);
-	if (trust_fingerprint(e, hex, &files, &why) == 0) {
+	if (fingerprint(e, hex, &files, &why) == 0) {
 		pthread_mutex_lock(&t->lock);
 		denied = find_answer(t, hex) != NULL;
 		pthread_mutex_unlock(&t->lock);
@@ -216,7 +813,7 @@ int trust_list(struct trust *t,
 	       bool (*each)(void *arg, const struct trust_record *r), void *arg,
 	       struct error *err)
 {
-	cJSON *store = trust_store_read(t->path, err);
+	cJSON *store = read_store(t->path, err);
 	const cJSON *record;
 
 	if (!store)
@@ -236,11 +833,6 @@ int trust_list(struct trust *t,
 	cJSON_Delete(store);
 	return 0;
 }
-
-struct root_search {
-	const char *kind, *root;
-	bool found;
-};
 
 static bool match_root(void *arg, const struct trust_record *r)
 {
@@ -267,5 +859,27 @@ bool trust_is_known(struct trust *t, enum trust_kind kind, const char *root)
 
 int trust_forget(struct trust *t, const char *root, struct error *err)
 {
-	return trust_store_remove(t->path, root, err);
+	int fd = lock_store(t->path, err);
+	cJSON *store = fd < 0 ? NULL : read_store(t->path, err);
+	int removed = 0;
+	int rc = -1;
+
+	if (store) {
+		cJSON *list =
+			cJSON_GetObjectItemCaseSensitive(store, "allowed");
+
+		for (int i = cJSON_GetArraySize(list) - 1; i >= 0; i--) {
+			const cJSON *r = cJSON_GetArrayItem(list, i);
+
+			if (root && strcmp(json_string(r, "root", ""), root))
+				continue;
+			cJSON_DeleteItemFromArray(list, i);
+			removed++;
+		}
+		rc = removed ? write_store(t->path, store, err) : 0;
+	}
+	cJSON_Delete(store);
+	if (fd >= 0)
+		close(fd);
+	return rc < 0 ? -1 : removed;
 }
