@@ -1,56 +1,566 @@
-/* docker.c - sandboxes as containers of Docker or Podman. */
+/* docker.c - a sandbox is a container of Docker or Podman, from first to last.
+ */
 /* SPDX-License-Identifier: MIT */
+/*
+ * The provider's row is at the end of the file. Begin with docker_create(): it
+ * asks the engine what it can limit, describes the container (container.c),
+ * pulls the image when it is missing (engine.c), creates and starts the
+ * container, and makes its user the owner of the working directory.
+ *
+ * A container is named after the label that dcode wrote into its ledger before
+ * the request was sent. So a create whose answer was lost finds its own
+ * container by that name. Labels on the container say whose it is, what its
+ * working directory is and for how long it lives; docker_list() reads them.
+ *
+ * Commands are in exec.c; how they are ended is in kill.c.
+ */
+#include "providers/docker/docker.h"
+
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 
+#include "archive/archive.h"
+#include "base/json.h"
 #include "base/mem.h"
 #include "base/str.h"
 #include "net/retry.h"
 #include "providers/docker/engine.h"
-#include "providers/docker/kill.h"
 #include "providers/kit/rates.h"
+#include "providers/kit/rest.h"
 
 enum {
 	BODY_MAX = 1 << 20,    /* bytes of a description */
 	COMMAND_MAX = 1 << 20, /* bytes; Linux takes 2 MiB of arguments */
 	LIFETIME_S = 4 * 3600,
 	POLL_MS = 50,
-	APPEAR_MS = 5000, /* from a name in use to its container */
+	APPEAR_MS = 5000,       /* from a name in use to its container */
+	BEGINNING = 64 << 10,   /* bytes of an archive that hold its entry */
+	ACCOUNTS_MAX = 1 << 20, /* bytes of /etc/passwd */
+	LINKS_MAX = 8,
+	SNAPSHOT_NAME_MAX = 128, /* bytes of an image's tag */
 };
 
-static struct docker *docker_of(const struct sandbox_client *host)
+static struct docker *docker_of(const struct sandbox_client *client)
 {
-	return host->priv;
+	return client->priv;
 }
 
-static int docker_open(struct sandbox_client *host, const struct settings *set,
-		       struct error *err)
+static struct engine *engine_of(const struct sandbox_client *client)
+{
+	return &docker_of(client)->engine;
+}
+
+static int docker_open(struct sandbox_client *client,
+		       const struct settings *set, struct error *err)
 {
 	struct docker *d = xcalloc(1, sizeof(*d));
 
 	d->settings = set;
-	if (engine_init(&d->engine, host->http, set, host->also, err) < 0) {
+	if (engine_init(&d->engine, client->http, set, client->also, err) < 0) {
 		engine_release(&d->engine);
 		free(d);
 		return -1;
 	}
-	host->priv = d;
-	host->endpoint = d->engine.shown;
-	host->isolation = docker_isolation(set);
-	host->lacks |= docker_has_mounts(set) ? SANDBOX_PLACED : 0;
+	client->priv = d;
+	client->endpoint = d->engine.shown;
+	client->isolation = docker_isolation(set);
+	client->lacks |= docker_has_mounts(set) ? SANDBOX_PLACED : 0;
 	return 0;
 }
 
-static void docker_close(struct sandbox_client *host)
+static void docker_close(struct sandbox_client *client)
 {
-	struct docker *d = docker_of(host);
+	struct docker *d = docker_of(client);
 
 	if (!d)
 		return;
 	engine_release(&d->engine);
 	free(d);
-	host->endpoint = host->priv = NULL;
+	client->endpoint = client->priv = NULL;
+}
+
+/* Docker's words and Podman's ("stopped", "configured"). */
+static enum sandbox_state state_of(const char *word)
+{
+	static const struct {
+		const char *word;
+		enum sandbox_state state;
+	} words[] = {
+		{ "running", STATE_RUNNING },     { "created", STATE_STARTING },
+		{ "restarting", STATE_STARTING }, { "exited", STATE_STOPPED },
+		{ "paused", STATE_STOPPED },      { "stopped", STATE_STOPPED },
+		{ "removing", STATE_GONE },       { "dead", STATE_GONE },
+		{ "configured", STATE_STARTING },
+	};
+
+	for (size_t i = 0; i < sizeof(words) / sizeof(*words); i++)
+		if (strcmp(words[i].word, word) == 0)
+			return words[i].state;
+	return STATE_UNKNOWN;
+}
+
+/* What dcode wrote on the container when it made it. info->created comes first:
+ * the end is counted from it. */
+static void fill_labels(struct sandbox_info *info, const cJSON *labels)
+{
+	int64_t lifetime;
+
+	info->label = json_string(labels, "dcode.label", "");
+	info->owner = json_string(labels, "dcode.owner", "");
+	if (info->created &&
+	    str_to_int(str_of(json_string(labels, "dcode.lifetime", "")),
+		       &lifetime) &&
+	    lifetime > 0 && lifetime < INT64_MAX / 2)
+		info->ends = info->created + lifetime;
+}
+
+/* A container that somebody makes from a snapshot inherits the label of the
+ * one that was committed, but not its name. */
+static bool is_named(const cJSON *item, const char *label)
+{
+	const cJSON *name;
+
+	cJSON_ArrayForEach (name, json_get(item, "Names")) {
+		const char *text =
+			cJSON_IsString(name) ? name->valuestring : "";
+
+		if (strcmp(text + (text[0] == '/'), label) == 0)
+			return true;
+	}
+	return false;
+}
+
+/* GET /containers/json with a filter; owner NULL: containers of every dcode.
+ * Owned. */
+static char *list_path(const char *owner)
+{
+	struct buf filter = BUF_INIT(1024);
+	struct buf path = BUF_INIT(4096);
+	char *label = owner ? xasprintf("dcode.owner=%s", owner) : NULL;
+
+	buf_adds(&filter, "{\"label\":[\"dcode.label\"");
+	if (label) {
+		buf_addc(&filter, ',');
+		json_quote(&filter, str_of(label));
+	}
+	buf_adds(&filter, "]}");
+	buf_adds(&path, "/containers/json?all=true&filters=");
+	rest_encode(&path, buf_str(&filter));
+	buf_release(&filter);
+	free(label);
+	return buf_detach(&path);
+}
+
+static int docker_list(struct sandbox_client *client, const char *owner,
+		       const struct info_sink *sink, const struct stop *stop,
+		       struct error *err)
+{
+	struct docker *d = client->priv;
+	char *path = list_path(owner);
+	cJSON *answer = NULL;
+	const cJSON *item;
+	struct engine_ask ask = { .method = "GET",
+				  .path = path,
+				  .what = "listing containers" };
+	int rc = engine_json(&d->engine, &ask, &answer, stop, err);
+
+	cJSON_ArrayForEach (item, answer) {
+		struct sandbox_info info = {
+			.id = json_string(item, "Id", ""),
+			.state = state_of(json_string(item, "State", "")),
+			.image = json_string(item, "Image", ""),
+			.created = json_int(item, "Created", 0),
+		};
+
+		fill_labels(&info, json_get(item, "Labels"));
+		if (!engine_name_ok(info.id) || !is_named(item, info.label) ||
+		    (owner && strcmp(info.owner, owner) != 0))
+			continue;
+		info_emit(sink, &info);
+	}
+	cJSON_Delete(answer);
+	free(path);
+	return rc;
+}
+
+static int docker_info(struct sandbox_client *client, const char *id,
+		       const struct info_sink *sink, const struct stop *stop,
+		       struct error *err)
+{
+	struct docker *d = client->priv;
+	cJSON *answer = NULL;
+	const cJSON *config;
+	struct sandbox_info info = { 0 };
+
+	if (engine_inspect(&d->engine, id, &answer, stop, err) < 0)
+		return -1;
+	config = json_get(answer, "Config");
+	info.id = json_string(answer, "Id", "");
+	info.image = json_string(config, "Image", "");
+	info.state =
+		state_of(json_string(json_get(answer, "State"), "Status", ""));
+	info.created = json_time(answer, "Created");
+	fill_labels(&info, json_get(config, "Labels"));
+	info.isolation = docker_runtime_isolation(
+		json_string(json_get(answer, "HostConfig"), "Runtime", ""));
+	info_emit(sink, &info);
+	cJSON_Delete(answer);
+	return 0;
+}
+
+/* 0 removed, 1 no such container, 2 the engine is still removing it. */
+static int remove_once(struct engine *e, const char *id,
+		       const struct stop *stop, struct error *err)
+{
+	struct http_response res = { 0 };
+	struct engine_ask ask = { .method = "DELETE",
+				  .path = "/containers/",
+				  .id = id,
+				  .action = "?force=true&v=true",
+				  .what = "removing the container" };
+	int rc = engine_call(e, &ask, &res, stop, err);
+
+	if (rc == 0 && (res.status == 404 || res.status == 409))
+		rc = res.status == 404 ? 1 : 2;
+	else if (rc == 0 && res.status >= 400)
+		rc = http_status_error(&res, ask.what, err);
+	http_response_release(&res);
+	return rc;
+}
+
+static int docker_remove(struct sandbox_client *client, const char *id,
+			 const struct stop *stop, struct error *err)
+{
+	struct engine *e = engine_of(client);
+	bool was_there = false;
+	int rc;
+
+	if (!engine_name_ok(id))
+		return error_set(err, ERR_USAGE,
+				 "not a container's name or id: '%s'", id);
+	while ((rc = remove_once(e, id, stop, err)) == 2) {
+		was_there = true;
+		if (stop_sleep(stop, POLL_MS, err) < 0)
+			return -1;
+	}
+	return rc == 1 && was_there ? 0 : rc;
+}
+
+/* POST /containers/ID/stop answers 304 when the container does not run. A
+ * paused one is resumed first, so that its processes see the signal. */
+static int docker_stop(struct sandbox_client *client, const char *id,
+		       int64_t *keep_s, const struct stop *stop,
+		       struct error *err)
+{
+	struct engine *e = engine_of(client);
+	cJSON *inspected = NULL;
+	struct error why = { 0 };
+	int rc = engine_inspect(e, id, &inspected, stop, &why);
+
+	if (rc == 0 && json_bool(json_get(inspected, "State"), "Paused", false))
+		rc = engine_post(e, id, "/unpause", "resuming the container",
+				 stop, &why);
+	if (rc == 0)
+		rc = engine_post(e, id, "/stop?t=2", "stopping the container",
+				 stop, &why);
+	cJSON_Delete(inspected);
+	*keep_s = 0;
+	if (rc == 0 || why.http_status == 304)
+		return 0;
+	if (why.code == ERR_NOT_FOUND)
+		return 1;
+	*err = why;
+	return -1;
+}
+
+static int check_snapshot_name(const char *name, struct error *err)
+{
+	if (engine_name_ok(name) && strlen(name) <= SNAPSHOT_NAME_MAX)
+		return 0;
+	return error_set(err, ERR_USAGE,
+			 "a snapshot's name may have letters, digits, '_', '.' "
+			 "and '-', at most %d",
+			 SNAPSHOT_NAME_MAX);
+}
+
+static int docker_find_snapshot(struct sandbox_client *client, const char *name,
+				const struct stop *stop, struct error *err)
+{
+	struct http_response res = { 0 };
+	struct engine_ask ask = { .method = "GET",
+				  .path = "/images/dcode-snapshot:",
+				  .id = name,
+				  .action = "/json",
+				  .what = "looking for the snapshot" };
+	int rc = check_snapshot_name(name, err);
+
+	if (rc == 0)
+		rc = engine_call(engine_of(client), &ask, &res, stop, err);
+	if (rc == 0 && res.status >= 400 && res.status != 404)
+		rc = http_status_error(&res, ask.what, err);
+	else if (rc == 0)
+		rc = res.status != 404;
+	http_response_release(&res);
+	return rc;
+}
+
+/* The container's files become the image dcode-snapshot:NAME. */
+static int commit_image(struct sandbox *sb, const char *name, bool pause,
+			const struct stop *stop, struct error *err)
+{
+	struct engine *e = engine_of(sb->host);
+	struct engine_ask ask = { .method = "POST",
+				  .body = STR("{}"),
+				  .what = "committing the container" };
+	struct buf path = BUF_INIT(1024);
+	int rc;
+
+	buf_addf(&path, "/commit?container=%s&repo=dcode-snapshot&tag=%s",
+		 sb->id, name);
+	buf_addf(&path, "&pause=%s&changes=", pause ? "true" : "false");
+	rest_encode(&path, STR("LABEL dcode.snapshot="));
+	rest_encode(&path, str_of(name));
+	ask.path = path.ptr;
+	rc = engine_json(e, &ask, NULL, stop, err);
+	buf_release(&path);
+	return rc;
+}
+
+/* The container is paused meanwhile, so that all files are of one moment. An
+ * engine without control groups cannot pause (rootless Podman without systemd):
+ * it copies while the container runs. */
+static int docker_snapshot(struct sandbox *sb, const char *name, bool replace,
+			   const struct stop *stop, struct error *err)
+{
+	struct error why = { 0 };
+
+	(void)replace; /* a tag always goes to the new image */
+	if (check_snapshot_name(name, err) < 0)
+		return -1;
+	if (commit_image(sb, name, true, stop, &why) == 0)
+		return 0;
+	if (why.code == ERR_REMOTE &&
+	    commit_image(sb, name, false, stop, err) == 0)
+		return 0;
+	*err = why;
+	return -1;
+}
+
+/*
+ * The engine makes the working directory, and root owns it. Its owner is
+ * changed by the engine's archive requests: a chown in the container would have
+ * to run as root, and where the user is somebody else dcode starts no program
+ * of an image as root.
+ */
+struct file_owner {
+	int64_t uid;
+	int64_t gid; /* -1: unchanged */
+};
+
+/* Keeps the beginning of an archive, then ends the transfer with an error. */
+static int keep_beginning(void *arg, struct str chunk, struct error *err)
+{
+	struct buf *in = arg;
+
+	buf_addstr(in, chunk);
+	return in->len < in->max ? 0
+				 : error_set(err, ERR_LIMIT, "that is enough");
+}
+
+/* The first max bytes of the archive of a path. */
+static int read_archive(struct engine *e, const char *id, const char *path,
+			struct buf *in, const struct stop *stop,
+			struct error *err)
+{
+	struct buf query = BUF_INIT(1 << 16);
+	struct http_response res = { 0 };
+	struct engine_ask ask = { .method = "GET",
+				  .data = keep_beginning,
+				  .arg = in };
+	struct error why = { 0 };
+	int rc;
+
+	buf_addf(&query, "/containers/%s/archive?path=", id);
+	rest_encode(&query, str_of(path));
+	ask.path = query.ptr;
+	rc = engine_call(e, &ask, &res, stop, &why);
+	if (rc == 0 && res.status >= 400)
+		rc = http_status_error(&res, path, &why);
+	buf_release(&query);
+	http_response_release(&res);
+	if (rc < 0 && !in->len)
+		*err = why;
+	return in->len ? 0 : rc;
+}
+
+/* The numeric field of the line "NAME:x:NUMBER:". */
+static int64_t find_account(struct str rest, struct str name)
+{
+	struct str line;
+	struct str part[3];
+	int64_t n;
+
+	while (str_split(&rest, '\n', &line)) {
+		size_t i = 0;
+
+		while (i < 3 && str_split(&line, ':', &part[i]))
+			i++;
+		if (i == 3 && str_eq(part[0], name) &&
+		    str_to_int(part[2], &n) && n >= 0)
+			return n;
+	}
+	return -1;
+}
+
+/* The number of a user or group, which may be given as a number or as a name of
+ * file (/etc/passwd, /etc/group). -1 unknown. */
+static int64_t find_account_id(struct engine *e, const char *id,
+			       struct str name, const char *file,
+			       const struct stop *stop)
+{
+	struct buf in = BUF_INIT(ACCOUNTS_MAX);
+	struct buf text = BUF_INIT(ACCOUNTS_MAX);
+	struct archive_single entry = { 0 };
+	struct error ignored = { 0 };
+	int64_t n = -1;
+
+	if (!str_to_int(name, &n) &&
+	    read_archive(e, id, file, &in, stop, &ignored) == 0 &&
+	    archive_single_read(buf_str(&in), &entry, &text, &ignored) == 0)
+		n = find_account(buf_str(&text), name);
+	free(entry.link);
+	buf_release(&text);
+	buf_release(&in);
+	return n;
+}
+
+/* Owner and mode of a directory. Follows links, also of the image's making:
+ * *dir (owned) becomes the path at their end. */
+static int read_directory(struct engine *e, const char *id, char **dir,
+			  struct archive_single *found, const struct stop *stop,
+			  struct error *err)
+{
+	for (int i = 0; i < LINKS_MAX; i++) {
+		struct buf in = BUF_INIT(BEGINNING);
+		char *parent;
+		int rc = read_archive(e, id, *dir, &in, stop, err);
+
+		if (rc == 0)
+			rc = archive_single_read(buf_str(&in), found, NULL,
+						 err);
+		buf_release(&in);
+		if (rc < 0 || !found->link)
+			return rc;
+		parent = xstrndup(*dir, (size_t)(strrchr(*dir, '/') - *dir));
+		free(*dir);
+		*dir = found->link[0] == '/'
+			       ? xstrdup(found->link)
+			       : xasprintf("%s/%s", parent, found->link);
+		free(parent);
+		free(found->link);
+		found->link = NULL;
+	}
+	return error_set(err, ERR_REMOTE, "%s: too many links", *dir);
+}
+
+/* copyUIDGID=0: the owner in the archive counts, not that of the directory. */
+static int write_archive(struct engine *e, const char *id, const char *parent,
+			 struct str archive, const struct stop *stop,
+			 struct error *err)
+{
+	struct buf query = BUF_INIT(1 << 16);
+	struct engine_ask ask = { .method = "PUT",
+				  .body = archive,
+				  .type = "Content-Type: application/x-tar",
+				  .what = "changing the owner of the working "
+					  "directory" };
+	int rc;
+
+	buf_addf(&query, "/containers/%s/archive?copyUIDGID=0&path=", id);
+	rest_encode(&query, str_of(parent));
+	ask.path = query.ptr;
+	rc = engine_json(e, &ask, NULL, stop, err);
+	buf_release(&query);
+	return rc;
+}
+
+/* Splits dir into its parent's path and its name; the caller frees both. */
+static void split_path(const char *dir, char **parent, char **name)
+{
+	const char *end = dir + strlen(dir);
+	const char *slash;
+
+	while (end > dir && end[-1] == '/')
+		end--;
+	slash = end;
+	while (slash > dir && slash[-1] != '/')
+		slash--;
+	*name = slash == end ? xstrdup(".")
+			     : xstrndup(slash, (size_t)(end - slash));
+	*parent = slash == dir ? xstrdup("/")
+			       : xstrndup(dir, (size_t)(slash - dir));
+}
+
+/* Writes the directory's own entry back with another owner; what is in it
+ * stays.
+ */
+static int change_owner(struct engine *e, const char *id, const char *workdir,
+			struct file_owner owner, const struct stop *stop,
+			struct error *err)
+{
+	char *dir = xstrdup(workdir);
+	char *parent = NULL;
+	char *name = NULL;
+	struct archive_single entry = { 0 };
+	struct buf archive = BUF_INIT(BEGINNING);
+	int rc = read_directory(e, id, &dir, &entry, stop, err);
+
+	if (rc == 0) {
+		split_path(dir, &parent, &name);
+		if (!S_ISDIR(entry.mode))
+			entry.mode = S_IFDIR | 0755;
+		entry.uid = owner.uid;
+		entry.gid = owner.gid >= 0 ? owner.gid : entry.gid;
+		rc = archive_single_write(&entry, name, &archive, err);
+	}
+	if (rc == 0)
+		rc = write_archive(e, id, parent, buf_str(&archive), stop, err);
+	buf_release(&archive);
+	free(parent);
+	free(name);
+	free(dir);
+	return rc;
+}
+
+/* Makes the container's user the owner of the working directory. */
+static int docker_give_workdir(struct docker *d, const struct sandbox *sb,
+			       const cJSON *inspected, const struct stop *stop,
+			       struct error *err)
+{
+	const char *text =
+		json_string(json_get(inspected, "Config"), "User", "");
+	struct str user = str_of(text);
+	struct str group = str_skip(user, str_find(user, ':'));
+	int64_t uid;
+	int64_t gid = -1;
+
+	user.len -= group.len;
+	group = str_skip(group, 1);
+	if (!user.len || str_is(user, "root") || str_is(user, "0"))
+		return 0;
+	uid = find_account_id(&d->engine, sb->id, user, "/etc/passwd", stop);
+	if (group.len)
+		gid = find_account_id(&d->engine, sb->id, group, "/etc/group",
+				      stop);
+	if (uid < 0 || (group.len && gid < 0))
+		return error_set(err, ERR_REMOTE,
+				 "cannot give %s to user %s: no such user or "
+				 "group in the image",
+				 sb->workdir, text);
+	return change_owner(&d->engine, sb->id, sb->workdir,
+			    (struct file_owner){ uid, gid }, stop, err);
 }
 
 static const char *label_of(const cJSON *inspected, const char *name)
@@ -59,9 +569,9 @@ static const char *label_of(const cJSON *inspected, const char *name)
 			   name, "");
 }
 
-/* Directories of the host that the container may write; volumes, which the
- * engine keeps, are of another type. A socket can be used through a read-only
- * mount, too: the engine's own gives all of the host. */
+/* Notes the directories of this machine that the container may write. Volumes
+ * do not count: the engine keeps them. A socket can be used through a read-only
+ * mount, too, and the engine's own socket gives access to the whole machine. */
 static void add_mounts(struct sandbox *sb, const cJSON *inspected)
 {
 	const cJSON *mount;
@@ -98,6 +608,7 @@ static void fill_sandbox(struct sandbox *sb, bool created,
 	docker_box_set_init(sb->priv, inspected);
 }
 
+/* Takes the container's id from an answer. */
 static int set_id(struct sandbox *sb, const cJSON *answer, struct error *err)
 {
 	const char *id = json_string(answer, "Id", "");
@@ -110,8 +621,8 @@ static int set_id(struct sandbox *sb, const cJSON *answer, struct error *err)
 	return 0;
 }
 
-/* The container of our label that an earlier try left: ERR_NOT_FOUND when
- * there is none. */
+/* The container of our label, which an earlier try made. ERR_NOT_FOUND: there
+ * is none. */
 static int find_labelled(struct engine *e, const char *label, cJSON **found,
 			 const struct stop *stop, struct error *err)
 {
@@ -136,9 +647,9 @@ static int no_snapshot(const char *name, struct error *err)
 	return error_hint(err, "Make one: dcode sandbox snapshot ID %s", name);
 }
 
-/* An engine takes the name before there is anything to inspect: Podman 4.3 is
- * seen to refuse it meanwhile with status 500, Docker with 409 (taken). *err
- * changes only when stop ended the wait. */
+/* An engine reserves the name before the container can be inspected. Meanwhile
+ * it refuses the name (taken): Docker with status 409, Podman 4.3 with 500.
+ * *err changes only when stop ended the wait. */
 static int find_created(struct engine *e, const char *label, bool taken,
 			cJSON **answer, const struct stop *stop,
 			struct error *err)
@@ -157,9 +668,9 @@ static int find_created(struct engine *e, const char *label, bool taken,
 	return -1;
 }
 
-/* POST /containers/create. 0 with *answer, 1 when the image is missing. A
- * name in use is no failure when the container is ours: an earlier try, whose
- * answer was lost, made it. */
+/* POST /containers/create. 0 with *answer, 1 when the image is missing. A name
+ * in use is not a failure when the container is ours: an earlier try made it,
+ * and its answer was lost. */
 static int post_create(struct engine *e, const char *label, struct str body,
 		       cJSON **answer, const struct stop *stop,
 		       struct error *err)
@@ -176,7 +687,7 @@ static int post_create(struct engine *e, const char *label, struct str body,
 		rc = 1;
 	} else if (rc == 0 && res.status >= 400) {
 		http_status_error(&res, ask.what, err);
-		/* What an engine on this machine refuses, it refuses again. */
+		/* Do not retry: a local engine's refusal is final. */
 		err->exhausted = true;
 		rc = find_created(e, label,
 				  res.status == 409 || res.status == 500,
@@ -214,6 +725,7 @@ static int fetch_image(struct docker *d, const struct sandbox_spec *spec,
 	return engine_pull(&d->engine, image, spec, stop, err);
 }
 
+/* POST /containers/ID/start. */
 static int start_container(struct engine *e, const char *id,
 			   const struct stop *stop, struct error *err)
 {
@@ -221,13 +733,15 @@ static int start_container(struct engine *e, const char *id,
 	int rc = engine_post(e, id, "/start", "starting the container", stop,
 			     &why);
 
-	/* 304: it runs already. */
+	/* 304: it already runs. */
 	if (rc == 0 || why.http_status == 304)
 		return 0;
 	*err = why;
 	return -1;
 }
 
+/* Creates it, without starting it. When the engine does not have the image, it
+ * is pulled and the container created again. Sets sb->id. */
 static int create_container(struct sandbox *sb, const struct sandbox_spec *spec,
 			    const char *image,
 			    const struct docker_limits *limits,
@@ -259,7 +773,7 @@ static int create_container(struct sandbox *sb, const struct sandbox_spec *spec,
 	return rc;
 }
 
-/* 0 when the engine says that it is created and started. */
+/* Both steps: some engines refuse a limit only when the container starts. */
 static int create_started(struct sandbox *sb, const struct sandbox_spec *spec,
 			  const char *image, const struct docker_limits *limits,
 			  const struct stop *stop, struct error *err)
@@ -271,9 +785,9 @@ static int create_started(struct sandbox *sb, const struct sandbox_spec *spec,
 	return start_container(&d->engine, sb->id, stop, err);
 }
 
-/* Engines say in words of their own that they cannot limit memory or
- * processes, some when the container is started: so any refusal that these may
- * be the cause of is followed by one attempt without them. */
+/* An engine that cannot limit memory or processes says so in words of its own.
+ * So any refusal that the limits may have caused is followed by one attempt
+ * without them. */
 static int create_limited(struct sandbox *sb, const struct sandbox_spec *spec,
 			  const char *image, const struct stop *stop,
 			  struct error *err)
@@ -283,7 +797,7 @@ static int create_limited(struct sandbox *sb, const struct sandbox_spec *spec,
 	struct error again = { 0 };
 	char *line;
 
-	/* The engine is asked for its limits first: 0.1 s with Podman. */
+	/* Before the create: Podman takes 0.1 s to say what it can limit. */
 	if (docker_limits_init(docker_of(sb->host), &limits, stop, err) < 0) {
 		err->nothing_made = true;
 		return -1;
@@ -349,12 +863,12 @@ static int docker_create(struct sandbox *sb, const struct sandbox_spec *spec,
 	return rc;
 }
 
-/* Starts it if it was stopped and inspects it again, since some containers end
- * as soon as they start. */
+/* Starts a stopped container, resumes a paused one. A started one is inspected
+ * again, since some containers end as soon as they start. */
 static int ensure_running(struct sandbox *sb, cJSON **inspected,
 			  const struct stop *stop, struct error *err)
 {
-	struct engine *e = &docker_of(sb->host)->engine;
+	struct engine *e = engine_of(sb->host);
 	const cJSON *state = json_get(*inspected, "State");
 
 	if (json_bool(state, "Paused", false))
@@ -378,7 +892,7 @@ static int ensure_running(struct sandbox *sb, cJSON **inspected,
 static int docker_attach(struct sandbox *sb, const char *id,
 			 const struct stop *stop, struct error *err)
 {
-	struct engine *e = &docker_of(sb->host)->engine;
+	struct engine *e = engine_of(sb->host);
 	cJSON *inspected = NULL;
 	int rc = -1;
 

@@ -1,13 +1,31 @@
-/* engine.c - where the engine is, and one request to it. */
+/* engine.c - where the engine is, and every kind of request to it. */
 /* SPDX-License-Identifier: MIT */
+/*
+ * Docker and Podman listen on a unix socket, sometimes on TCP, and speak the
+ * Docker Engine API: JSON over HTTP, in Podman's case a copy of it with
+ * differences, which are noted where they matter. engine_init() decides from
+ * the environment and from the sockets that exist which engine it is, without
+ * talking to it. engine_call() is one request; engine_json(), engine_post() and
+ * engine_inspect() are short ways to ask the usual ones.
+ *
+ * Two requests are not like the others. POST /exec/ID/start takes the
+ * connection over: after the answer's head both sides write bytes of their own,
+ * so exec_start() speaks over a bare connection (net/conn.h) and returns it.
+ * POST /images/create answers while it works, one JSON object a line, which
+ * engine_pull() turns into lines of progress.
+ */
 #include "providers/docker/engine.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
 #include "base/mem.h"
+#include "base/sanitize.h"
 #include "base/str.h"
+#include "net/ws_impl.h"
+#include "providers/kit/rest.h"
 
 enum {
 	ANSWER_MAX = 8 << 20, /* bytes of an answer */
@@ -15,15 +33,17 @@ enum {
 	IDLE_MS = 120000, /* a slow disk takes its time to create */
 };
 
+static const char docker_socket[] = "/var/run/docker.sock";
+
+static const char root_socket[] = "/run/podman/podman.sock";
+
+/* HTTP needs a host in the URL, whichever: the socket decides. */
 static void use_socket(struct engine *e, const char *path)
 {
 	e->socket = xstrdup(path);
 	e->base = xstrdup("http://docker");
 	e->shown = xasprintf("unix://%s", path);
 }
-
-static const char docker_socket[] = "/var/run/docker.sock";
-static const char root_socket[] = "/run/podman/podman.sock";
 
 /* The socket of the user's own Podman. Owned. */
 static char *user_socket(const struct settings *set)
@@ -48,14 +68,6 @@ static bool find_podman(struct engine *e, const struct settings *set)
 	return e->socket;
 }
 
-/* The first socket that exists; Docker's own when none does, so that the
- * message names it. */
-static void find_socket(struct engine *e, const struct settings *set)
-{
-	if (access(docker_socket, F_OK) == 0 || !find_podman(e, set))
-		use_socket(e, docker_socket);
-}
-
 static int no_podman(const struct settings *set, struct error *err)
 {
 	char *user = user_socket(set);
@@ -67,6 +79,7 @@ static int no_podman(const struct settings *set, struct error *err)
 			       "(or set DOCKER_HOST).");
 }
 
+/* Takes the address of DOCKER_HOST after its scheme: host and port, no path. */
 static int use_address(struct engine *e, const char *scheme, const char *rest,
 		       struct error *err)
 {
@@ -80,16 +93,32 @@ static int use_address(struct engine *e, const char *scheme, const char *rest,
 	return 0;
 }
 
-/* Known without talking to anybody. */
+/* Says in an error of the network which engine did not answer, and how to start
+ * it. Other errors stay as they are. Always -1. */
+static int name_engine(const struct engine *e, struct error *err)
+{
+	if (err->code != ERR_NETWORK && err->code != ERR_UNREACHABLE)
+		return -1;
+	error_wrap(err, "no answer from the engine at %s", e->shown);
+	if (e->is_podman)
+		return error_hint(err, "Start Podman's socket: systemctl "
+				       "--user start podman.socket");
+	return error_hint(err, "Start Docker, or Podman (systemctl --user "
+			       "start podman.socket), or set DOCKER_HOST.");
+}
+
+/* A socket that is not there needs no connection to be noticed. */
 static int check_socket(const struct engine *e, struct error *err)
 {
 	if (access(e->socket, F_OK) == 0)
 		return 0;
 	(void)error_errno(err, "opening it");
 	err->code = ERR_NETWORK;
-	return engine_unreachable(e, err);
+	return name_engine(e, err);
 }
 
+/* Fills base, socket and shown. The order is the one of the docker and podman
+ * commands: what was asked for by name, DOCKER_HOST, then the usual sockets. */
 static int find_engine(struct engine *e, const struct settings *set,
 		       struct error *err)
 {
@@ -101,7 +130,10 @@ static int find_engine(struct engine *e, const struct settings *set,
 	if (!host && e->is_podman)
 		return no_podman(set, err);
 	if (!host) {
-		find_socket(e, set);
+		/* The first socket that exists. Without any it is Docker's own,
+		 * so that the message names that one. */
+		if (access(docker_socket, F_OK) == 0 || !find_podman(e, set))
+			use_socket(e, docker_socket);
 		return check_socket(e, err);
 	}
 	if (strncmp(host, "unix://", 7) == 0 && host[7] == '/') {
@@ -141,18 +173,6 @@ void engine_release(struct engine *e)
 	*e = (struct engine){ 0 };
 }
 
-int engine_unreachable(const struct engine *e, struct error *err)
-{
-	if (err->code != ERR_NETWORK && err->code != ERR_UNREACHABLE)
-		return -1;
-	error_wrap(err, "no answer from the engine at %s", e->shown);
-	if (e->is_podman)
-		return error_hint(err, "Start Podman's socket: systemctl "
-				       "--user start podman.socket");
-	return error_hint(err, "Start Docker, or Podman (systemctl --user "
-			       "start podman.socket), or set DOCKER_HOST.");
-}
-
 int engine_call(struct engine *e, const struct engine_ask *ask,
 		struct http_response *res, const struct stop *stop,
 		struct error *err)
@@ -183,7 +203,7 @@ int engine_call(struct engine *e, const struct engine_ask *ask,
 	free(url);
 	if (rc < 0 && err->http_status && ask->what)
 		return error_wrap(err, "%s", ask->what);
-	return rc < 0 ? engine_unreachable(e, err) : 0;
+	return rc < 0 ? name_engine(e, err) : 0;
 }
 
 int engine_json(struct engine *e, const struct engine_ask *ask, cJSON **answer,
@@ -243,5 +263,393 @@ int engine_inspect(struct engine *e, const char *id, cJSON **answer,
 	rc = engine_json(e, &ask, answer, stop, err);
 	if (rc < 0 && err->code == ERR_NOT_FOUND)
 		error_set(err, ERR_NOT_FOUND, "unknown container '%s'", id);
+	return rc;
+}
+
+enum {
+	HEAD_MAX = 32 << 10, /* bytes of an answer's head or error */
+	REFUSAL_MS = 1000,   /* longest wait for the words of a refusal */
+};
+
+/* Engines differ in how they refuse a container that does not run, so its
+ * state is asked for. */
+static bool has_ended(struct engine *e, const char *container,
+		      const struct stop *stop)
+{
+	struct error err = { 0 };
+	cJSON *answer = NULL;
+	bool ended;
+
+	if (engine_inspect(e, container, &answer, stop, &err) < 0)
+		return err.code == ERR_NOT_FOUND;
+	ended = !json_bool(json_get(answer, "State"), "Running", true);
+	cJSON_Delete(answer);
+	return ended;
+}
+
+/* Why POST /containers/ID/exec failed: ERR_GONE if the container has ended. */
+static int refuse_exec(struct engine *e, const char *container,
+		       const struct http_response *res, const struct stop *stop,
+		       struct error *err)
+{
+	http_status_error(res, "running a command", err);
+	if (has_ended(e, container, stop))
+		return error_set(err, ERR_GONE, "the container has ended");
+	return -1;
+}
+
+int exec_create(struct engine *e, const char *container, struct str body,
+		char **id, const struct stop *stop, struct error *err)
+{
+	struct http_response res = { 0 };
+	struct engine_ask ask = { .method = "POST",
+				  .path = "/containers/",
+				  .id = container,
+				  .action = "/exec",
+				  .body = body,
+				  .what = "running a command" };
+	int rc = engine_call(e, &ask, &res, stop, err);
+	cJSON *answer = NULL;
+	const char *found;
+
+	if (rc == 0 && res.status >= 400) {
+		rc = refuse_exec(e, container, &res, stop, err);
+	} else if (rc == 0) {
+		answer = json_parse(buf_str(&res.body));
+		found = json_string(answer, "Id", "");
+		if (engine_name_ok(found))
+			*id = xstrdup(found);
+		else
+			rc = error_set(err, ERR_PROTOCOL,
+				       "the engine returned no exec id");
+	}
+	cJSON_Delete(answer);
+	http_response_release(&res);
+	return rc;
+}
+
+/* The engine switches to raw bytes when it is asked to upgrade to "tcp"
+ * (docs.docker.com/reference/api/engine, "Attach to a container", 2026-11). */
+static int send_start(struct engine *e, struct conn *c, const char *id,
+		      const struct stop *stop, struct error *err)
+{
+	static const char body[] = "{\"Detach\":false,\"Tty\":false}";
+	const char *host = strstr(e->base, "://") + 3;
+	char *text = xasprintf("POST /exec/%s/start HTTP/1.1\r\n"
+			       "Host: %s\r\n"
+			       "User-Agent: dcode\r\n"
+			       "Content-Type: application/json\r\n"
+			       "Connection: Upgrade\r\n"
+			       "Upgrade: tcp\r\n"
+			       "Content-Length: %zu\r\n\r\n%s",
+			       id, host, sizeof(body) - 1, body);
+	int rc = conn_send(c, str_of(text), stop, err);
+
+	free(text);
+	return rc;
+}
+
+/* Receives some more of the answer. */
+static int receive_more(struct conn *c, struct buf *in, const struct stop *stop,
+			struct error *err)
+{
+	char *room = buf_room(in, 4096);
+	int64_t n;
+
+	if (!room)
+		return error_set(err, ERR_PROTOCOL,
+				 "the engine's answer has no end");
+	n = conn_recv(c, room, 4096, stop, err);
+	if (n == 0)
+		return error_set(err, ERR_NETWORK,
+				 "the engine closed the connection");
+	if (n > 0)
+		buf_added(in, (size_t)n);
+	return n < 0 ? -1 : 0;
+}
+
+/* Reports why the engine did not start the command. in has the whole head of
+ * the answer and the beginning of its body, which has the words. */
+static int parse_refusal(struct conn *c, int status, struct buf *in,
+			 const struct stop *stop, struct error *err)
+{
+	struct stop brief = stop_within(stop, REFUSAL_MS);
+	struct http_response res = { .status = status,
+				     .body = BUF_INIT(HEAD_MAX) };
+	struct error ignored = { 0 };
+	size_t head = ws_head_size(buf_str(in));
+
+	while (!ws_head_body((struct str){ in->ptr, head },
+			     str_skip(buf_str(in), head), &res.body) &&
+	       receive_more(c, in, &brief, &ignored) == 0)
+		buf_clear(&res.body);
+	http_status_error(&res, "starting a command", err);
+	if (status == 404 || status == 409)
+		err->code = ERR_GONE;
+	http_response_release(&res);
+	return -1;
+}
+
+/* The engine, or a proxy before it, answered with another address. dcode does
+ * not follow: it reports where it was sent. */
+static int report_redirect(int status, struct str head, struct error *err)
+{
+	struct http_response res = { .status = status, .retry_after_ms = -1 };
+	struct str line;
+
+	while (ws_head_line(&head, &line)) {
+		struct str name = { line.ptr, str_find(line, ':') };
+		struct str value = str_trim(str_skip(line, name.len + 1));
+
+		if (str_is_nocase(name, "location"))
+			snprintf(res.location, sizeof(res.location), "%.*s",
+				 (int)value.len, value.len ? value.ptr : "");
+	}
+	return http_status_error(&res, "starting a command", err);
+}
+
+int exec_start(struct engine *e, const char *id, struct exec_link *link,
+	       const struct stop *stop, struct error *err)
+{
+	struct conn_target to = { .url = e->base, .unix_socket = e->socket };
+	struct buf *rest = &link->rest;
+	size_t head;
+	int status;
+
+	*link = (struct exec_link){ .rest = BUF_INIT(HEAD_MAX) };
+	if (conn_open(&link->conn, e->http, &to, stop, err) < 0)
+		return name_engine(e, err);
+	link->sent = true;
+	if (send_start(e, link->conn, id, stop, err) < 0)
+		return -1;
+	while (!(head = ws_head_size(buf_str(rest))))
+		if (receive_more(link->conn, rest, stop, err) < 0)
+			return -1;
+	status = ws_head_status(buf_str(rest));
+	link->sent = status == 101 || status == 200;
+	if (status >= 300 && status < 400)
+		return report_redirect(status, (struct str){ rest->ptr, head },
+				       err);
+	if (status >= 400)
+		return parse_refusal(link->conn, status, rest, stop, err);
+	if (!link->sent)
+		return error_set(err, ERR_PROTOCOL,
+				 "the engine does not start the command");
+	buf_consume(rest, head);
+	return 0;
+}
+
+void exec_link_release(struct exec_link *link)
+{
+	conn_close(link->conn);
+	buf_release(&link->rest);
+	*link = (struct exec_link){ 0 };
+}
+
+int exec_inspect(struct engine *e, const char *id, struct exec_state *state,
+		 const struct stop *stop, struct error *err)
+{
+	cJSON *answer = NULL;
+	struct engine_ask ask = { .method = "GET",
+				  .path = "/exec/",
+				  .id = id,
+				  .action = "/json",
+				  .what = "asking for the exit status" };
+	int rc = engine_json(e, &ask, &answer, stop, err);
+	const cJSON *code;
+
+	if (rc < 0 && err->code == ERR_NOT_FOUND)
+		err->code = ERR_GONE; /* the exec goes with its container */
+	if (rc == 0) {
+		code = json_get(answer, "ExitCode");
+		state->running = json_bool(answer, "Running", false);
+		state->exit_code = cJSON_IsNumber(code) ? code->valueint : -1;
+		state->pid = json_int(answer, "Pid", 0);
+	}
+	cJSON_Delete(answer);
+	return rc;
+}
+
+enum {
+	LINE_MAX_LEN = 1 << 20, /* bytes of one message */
+	LAYERS_MAX = 256,
+	STEP = 5, /* percent between two lines */
+	PULL_IDLE_MS = 300000,
+};
+
+/* How much of each layer of an image has arrived. */
+struct layer {
+	char id[80];
+	int64_t current, total; /* bytes */
+};
+
+struct pull {
+	const char *image;
+	const struct sandbox_spec *spec;
+	struct buf line; /* an unfinished message */
+	struct layer layers[LAYERS_MAX];
+	size_t n_layers;
+	int shown; /* percent of the last line, -1 none */
+	struct error refused;
+};
+
+/* percent below 0: nothing is known yet. */
+static void report_progress(struct pull *p, int percent)
+{
+	char *line;
+
+	if (!p->spec->progress)
+		return;
+	line = percent < 0 ? xasprintf("pulling %s", p->image)
+			   : xasprintf("pulling %s %d%%", p->image, percent);
+	p->spec->progress(p->spec->arg, line);
+	free(line);
+}
+
+/* NULL when there are too many layers, whose bytes then do not count. */
+static struct layer *find_layer(struct pull *p, const char *id)
+{
+	struct layer *l;
+
+	for (size_t i = 0; i < p->n_layers; i++)
+		if (strcmp(p->layers[i].id, id) == 0)
+			return &p->layers[i];
+	if (p->n_layers == LAYERS_MAX || strlen(id) >= sizeof(l->id))
+		return NULL;
+	l = &p->layers[p->n_layers++];
+	memcpy(l->id, id, strlen(id) + 1);
+	return l;
+}
+
+/* A layer has more bytes: prints a line once the sum of all layers has grown by
+ * STEP percent. Sizes are the registry's word, hence the limits. */
+static void on_progress(struct pull *p, const cJSON *message)
+{
+	const cJSON *detail = json_get(message, "progressDetail");
+	struct layer *l = find_layer(p, json_string(message, "id", ""));
+	int64_t total = json_int(detail, "total", 0);
+	int64_t current = json_int(detail, "current", 0);
+	int64_t sum = 0;
+	int64_t all = 0;
+	int percent;
+
+	if (!l || total <= 0 || total > (int64_t)1 << 45 || current < 0)
+		return;
+	l->total = total;
+	l->current = current < total ? current : total;
+	for (size_t i = 0; i < p->n_layers; i++) {
+		sum += p->layers[i].current;
+		all += p->layers[i].total;
+	}
+	percent = all > 0 ? (int)(sum * 100 / all) : 0;
+	if (percent < p->shown + STEP)
+		return;
+	p->shown = percent;
+	report_progress(p, percent);
+}
+
+/* Keeps the first error of a pull. Its words are the registry's. */
+static void set_refused(struct pull *p, const char *words)
+{
+	struct buf text = BUF_INIT(300);
+
+	if (p->refused.code != ERR_NONE)
+		return;
+	sanitize_text(str_of(words), &text);
+	error_set(&p->refused, ERR_REMOTE, "pulling %s: %s", p->image,
+		  text.len ? text.ptr : "refused");
+	buf_release(&text);
+}
+
+/* One line of the answer: {"status":...}, or {"error":...}. A pull that fails
+ * has HTTP status 200 all the same. */
+static void on_message(struct pull *p, struct str line)
+{
+	cJSON *message = json_parse(str_trim(line));
+	const char *error = json_string(message, "error", NULL);
+
+	if (!error)
+		error = json_string(json_get(message, "errorDetail"), "message",
+				    NULL);
+	if (error) {
+		set_refused(p, error);
+	} else if (str_is(str_of(json_string(message, "status", "")),
+			  "Downloading")) {
+		on_progress(p, message);
+	}
+	cJSON_Delete(message);
+}
+
+static int on_data(void *arg, struct str chunk, struct error *err)
+{
+	struct pull *p = arg;
+
+	for (;;) {
+		bool whole = buf_add_line(&p->line, &chunk);
+
+		if (buf_check(&p->line, "a message of the pull", err) < 0)
+			return -1;
+		if (!whole)
+			return 0;
+		on_message(p, buf_str(&p->line));
+		buf_clear(&p->line);
+	}
+}
+
+/* /images/create?fromImage=NAME&tag=TAG; without a tag the engine would fetch
+ * them all. */
+static char *pull_path(const char *image)
+{
+	struct buf path = BUF_INIT(4096);
+	const char *slash = strrchr(image, '/');
+	const char *colon = strrchr(slash ? slash : image, ':');
+	bool digest = strchr(image, '@');
+	char *name = colon && !digest ? xstrndup(image, (size_t)(colon - image))
+				      : xstrdup(image);
+
+	buf_adds(&path, "/images/create?fromImage=");
+	rest_encode(&path, str_of(name));
+	if (!digest) {
+		buf_adds(&path, "&tag=");
+		rest_encode(&path, str_of(colon ? colon + 1 : "latest"));
+	}
+	free(name);
+	return buf_detach(&path);
+}
+
+int engine_pull(struct engine *e, const char *image,
+		const struct sandbox_spec *spec, const struct stop *stop,
+		struct error *err)
+{
+	struct pull *p = xcalloc(1, sizeof(*p));
+	struct http_response res = { 0 };
+	char *path = pull_path(image);
+	struct engine_ask ask = { .method = "POST",
+				  .path = path,
+				  .idle_ms = PULL_IDLE_MS,
+				  .data = on_data,
+				  .arg = p };
+	int rc;
+
+	p->image = image;
+	p->spec = spec;
+	p->shown = -STEP;
+	p->line = BUF_INIT(LINE_MAX_LEN);
+	report_progress(p, -1);
+	rc = engine_call(e, &ask, &res, stop, err);
+	if (rc == 0 && res.status >= 400)
+		rc = http_status_error(&res, "pulling the image", err);
+	on_message(p, buf_str(&p->line));
+	if (rc == 0 && p->refused.code != ERR_NONE) {
+		*err = p->refused;
+		rc = -1;
+	}
+	if (rc < 0 && err->code == ERR_NOT_FOUND)
+		error_hint(err,
+			   "Set image in [sandboxes.providers.docker.params].");
+	http_response_release(&res);
+	buf_release(&p->line);
+	free(p);
+	free(path);
 	return rc;
 }

@@ -1,18 +1,38 @@
-/* exec.c - one command: three requests, live output, killed whole. */
+/* exec.c - runs one command in a container, with live output and input. */
 /* SPDX-License-Identifier: MIT */
+/*
+ * A command is an exec of the engine: one request describes it
+ * (describe_exec()), one starts it and becomes the connection that carries its
+ * input and output (engine.c), one asks for the exit status. In between pump()
+ * moves bytes both ways as they come. Begin with docker_execute(), at the end.
+ *
+ * Why this is not the supervisor of src/sandbox/supervise, which the other
+ * vendors use: the engine streams, so output is there when it is printed, input
+ * of any length can follow a command (a file that is uploaded), an edit is one
+ * round trip (a dialog), and the exit status is the engine's word, which no
+ * program in the container can forge.
+ *
+ * A command that is given up is ended by kill.c.
+ */
+#include <stdbool.h>
+#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/buf.h"
 #include "base/ids.h"
+#include "base/json.h"
 #include "base/mem.h"
 #include "base/str.h"
-#include "providers/docker/command.h"
-#include "providers/docker/frames.h"
-#include "providers/docker/kill.h"
-#include "providers/docker/stream.h"
+#include "providers/docker/docker.h"
+#include "providers/docker/engine.h"
+#include "sandbox/sandbox.h"
+#include "sandbox/setup/setup.h"
 
 enum {
+	HEAD = 8,             /* bytes before a frame, of which the first is */
+	LAST_STREAM = 3,      /* a stream, at most this */
 	BODY_MAX = 16 << 20,  /* bytes of the exec's description */
 	REPLY_MAX = 16 << 20, /* bytes that a dialog may leave unsent */
 	SOURCE = 64 << 10,    /* bytes asked of a source at once */
@@ -23,16 +43,216 @@ enum {
 	DRAIN_QUIET_MS = 50, /* after the end: so long without a byte, */
 	DRAIN_MS = 1000,     /* or so long at all */
 	ENDED_POLL_MS = 500,
+	PART_MAX = 120000,   /* Linux, MAX_ARG_STRLEN: 128 KiB an argument, */
+	ARGS_MAX = 15 << 17, /* and a quarter of the stack, 2 MiB, in all */
 };
 
-struct docker_run {
+/* Enters the command's directory and runs it. The exec itself starts in /, so
+ * that a deleted working directory is an ordinary failure of cd. */
+static const char docker_exec[] = {
+#include "scripts/sandbox/docker_exec.sh.inc"
+	0
+};
+
+/* COMMAND of docker_exec.sh for a command in several arguments. It leaves $0
+ * and
+ * $# as they are after sh -c. */
+static const char join[] = "shift 2;IFS=;eval \"shift $#;unset IFS;$*\"";
+
+/* The same for parts with bytes that JSON cannot carry, as octal escapes. */
+static const char join_escaped[] =
+	"shift 2;__dcode=$(printf %b \"$@\";echo x);"
+	"eval \"shift $#;unset __dcode;${__dcode%x}\"";
+
+static void add_word(struct buf *body, struct str word)
+{
+	buf_addc(body, ',');
+	json_quote(body, word);
+}
+
+/* Splits a long command between characters: each part is a JSON string. */
+static void add_parts(struct str text, struct buf *words)
+{
+	while (text.len) {
+		struct str part = text;
+
+		if (part.len > PART_MAX) {
+			part.len = PART_MAX;
+			part.len = str_utf8_prefix(part);
+		}
+		add_word(words, part);
+		text = str_skip(text, part.len);
+	}
+}
+
+/* The same with each byte that is not UTF-8 as an escape. Returns the length of
+ * all parts. */
+static size_t add_escaped_parts(struct str text, struct buf *words)
+{
+	struct buf part = BUF_INIT(PART_MAX + 8);
+	size_t total = 0;
+
+	while (text.len) {
+		struct str one = { text.ptr, text.len < 4 ? text.len : 4 };
+		unsigned char c = (unsigned char)text.ptr[0];
+
+		one.len = str_char_offset(one, 1);
+		if (!str_is_utf8(one))
+			buf_addf(&part, "\\0%03o", c);
+		else if (c == '\\')
+			buf_adds(&part, "\\\\");
+		else
+			buf_addstr(&part, one);
+		text = str_skip(text, one.len);
+		if (part.len < PART_MAX && text.len)
+			continue;
+		add_word(words, buf_str(&part));
+		total += part.len;
+		buf_clear(&part);
+	}
+	buf_release(&part);
+	return total;
+}
+
+/* The last arguments of docker_exec.sh: COMMAND [PART...]. */
+static int add_command(struct str command, struct buf *words, struct error *err)
+{
+	if (!str_is_utf8(command)) {
+		add_word(words, str_of(join_escaped));
+		if (add_escaped_parts(command, words) <= ARGS_MAX)
+			return 0;
+		return error_set(
+			err, ERR_LIMIT,
+			"the command has too many bytes that are not UTF-8");
+	}
+	if (command.len <= PART_MAX) {
+		add_word(words, command);
+		return 0;
+	}
+	add_word(words, str_of(join));
+	add_parts(command, words);
+	return 0;
+}
+
+/* Writes the body of POST /containers/ID/exec. token becomes DCODE_EXEC in the
+ * command's environment, by which its processes are found again. */
+static int describe_exec(const struct exec_request *req, const char *workdir,
+			 const char *token, struct buf *body, struct error *err)
+{
+	bool input = req->input.len || req->dialog || req->source;
+	struct buf script = BUF_INIT(16384);
+
+	buf_addf(body,
+		 "{\"AttachStdin\":%s,\"AttachStdout\":true,"
+		 "\"AttachStderr\":true,\"Tty\":false,\"WorkingDir\":\"/\","
+		 "\"Env\":[\"DCODE_EXEC=%s\"",
+		 input ? "true" : "false", token);
+	for (const char *const *e = req->env; e && *e; e++) {
+		if (!str_is_utf8(str_of(*e)))
+			return error_set(err, ERR_USAGE,
+					 "a variable's value is not UTF-8");
+		add_word(body, str_of(*e));
+	}
+	if (req->merged)
+		buf_adds(&script, "exec 2>&1\n");
+	if (!req->plain)
+		buf_adds(&script, "[ ! -O \"" SETUP_ENV_FILE
+				  "\" ]||" SETUP_ENV_READ "\n");
+	if (req->aside)
+		facts_add_script(&script, req->aside);
+	buf_adds(&script, docker_exec);
+	buf_adds(body, "],\"Cmd\":[\"/bin/sh\",\"-c\"");
+	add_word(body, buf_str(&script));
+	add_word(body, STR("sh"));
+	add_word(body, str_of(req->cwd ? req->cwd : workdir));
+	add_word(body, str_of(req->plain ? "sh" : "bash"));
+	add_word(body, str_of(input && !req->dialog ? "drain" : ""));
+	buf_release(&script);
+	if (add_command(req->command, body, err) < 0)
+		return -1;
+	buf_adds(body, "]}");
+	return buf_check(body, "the command", err);
+}
+
+/*
+ * Without a terminal the engine sends frames: one byte stream (0 standard
+ * input, 1 output, 2 errors, 3 the engine's own error), three zero bytes,
+ * four bytes length, big-endian, then so many bytes
+ * (docs.docker.com/reference/api/engine, "Attach to a container", 2026-11).
+ * Zero-initialise.
+ */
+struct frames {
+	unsigned char head[8];
+	size_t head_len; /* bytes of the header so far */
+	uint32_t left;   /* bytes of the payload still to come */
+};
+
+/* Takes the next bytes of a frame's header off *chunk. 1 once it is complete.
+ */
+static int read_frame_head(struct frames *f, struct str *chunk,
+			   struct error *err)
+{
+	size_t take = HEAD - f->head_len;
+	const unsigned char *h = f->head;
+
+	if (take > chunk->len)
+		take = chunk->len;
+	memcpy(f->head + f->head_len, chunk->ptr, take);
+	f->head_len += take;
+	*chunk = str_skip(*chunk, take);
+	if (f->head_len < HEAD)
+		return 0;
+	if (h[0] > LAST_STREAM || h[1] || h[2] || h[3])
+		return error_set(err, ERR_PROTOCOL,
+				 "the engine's output stream is garbled");
+	f->left = (uint32_t)h[4] << 24 | (uint32_t)h[5] << 16 |
+		  (uint32_t)h[6] << 8 | (uint32_t)h[7];
+	return 1;
+}
+
+/* Calls each for every piece of payload, in order, as soon as it is there;
+ * stream is 1, 2 or 3. The chunks may be cut anywhere. -1 with ERR_PROTOCOL, or
+ * when each fails. */
+static int feed_frames(struct frames *f, struct str chunk,
+		       int (*each)(void *arg, int stream, struct str chunk,
+				   struct error *err),
+		       void *arg, struct error *err)
+{
+	while (chunk.len) {
+		size_t take;
+
+		if (f->head_len < HEAD && read_frame_head(f, &chunk, err) < 0)
+			return -1;
+		if (f->head_len < HEAD)
+			return 0;
+		take = f->left < chunk.len ? f->left : chunk.len;
+		if (take && f->head[0] &&
+		    each(arg, f->head[0], (struct str){ chunk.ptr, take },
+			 err) < 0)
+			return -1;
+		chunk = str_skip(chunk, take);
+		f->left -= (uint32_t)take;
+		if (!f->left)
+			f->head_len = 0;
+	}
+	return 0;
+}
+
+/* True if the stream may end here: no frame is incomplete. */
+static bool is_between_frames(const struct frames *f)
+{
+	return f->head_len == 0;
+}
+
+/* One command from its start to its end. */
+struct exec_session {
 	struct sandbox *sb;
 	struct engine *engine;
 	const struct exec_request *req;
 	char token[TOKEN + 1];
 	char *id; /* owned: the exec's */
 	struct exec_link link;
-	struct docker_frames frames;
+	struct frames frames;
 	struct str input; /* still to send */
 	struct buf reply; /* dialog, or from the source: to send after it */
 	bool dry;         /* the source has no more, or there is none */
@@ -49,17 +269,18 @@ struct docker_run {
 	} silent, loud;
 };
 
+/* Passes output on. What the engine itself reports counts as errors. */
 static int on_frame(void *arg, int stream, struct str chunk, struct error *err)
 {
-	struct docker_run *r = arg;
+	struct exec_session *r = arg;
 	enum exec_stream to = stream == 1 ? EXEC_STDOUT : EXEC_STDERR;
 
 	return r->req->output(r->req->arg, to, chunk,
 			      r->req->dialog ? &r->reply : NULL, err);
 }
 
-/* Asks the source for more once all that it gave is sent. */
-static int read_source(struct docker_run *r, struct error *err)
+/* Reads the next piece of the source once the previous one is sent. */
+static int read_source(struct exec_session *r, struct error *err)
 {
 	char *room;
 	int64_t n;
@@ -75,14 +296,15 @@ static int read_source(struct docker_run *r, struct error *err)
 	return 0;
 }
 
-static bool wants_input(const struct docker_run *r)
+static bool wants_input(const struct exec_session *r)
 {
 	return r->input.len || r->reply.len || !r->dry;
 }
 
-/* Sends what the command takes now: input, then replies, or the end; 1 when
- * something went. A command that closed its input is no failure of ours. */
-static int send_input(struct docker_run *r, struct error *err)
+/* Sends as much as the connection takes: input, then replies, then the end of
+ * the input. 1 if something was sent. A command that closed its standard input
+ * is not an error. */
+static int send_input(struct exec_session *r, struct error *err)
 {
 	struct error ignored = { 0 };
 	bool piped = r->req->input.len || r->req->source;
@@ -106,8 +328,8 @@ static int send_input(struct docker_run *r, struct error *err)
 	return n > 0;
 }
 
-/* 1 when something came, 0 when not. */
-static int receive_output(struct docker_run *r, struct error *err)
+/* 1 if something came. */
+static int receive_output(struct exec_session *r, struct error *err)
 {
 	char room[65536];
 	int64_t n = conn_try_recv(r->link.conn, room, sizeof(room), &r->closed,
@@ -115,8 +337,8 @@ static int receive_output(struct docker_run *r, struct error *err)
 
 	if (n <= 0)
 		return (int)n;
-	if (docker_frames_feed(&r->frames, (struct str){ room, (size_t)n },
-			       on_frame, r, err) < 0)
+	if (feed_frames(&r->frames, (struct str){ room, (size_t)n }, on_frame,
+			r, err) < 0)
 		return -1;
 	return buf_check(&r->reply, "what the command was not asked for", err) <
 			       0
@@ -124,9 +346,9 @@ static int receive_output(struct docker_run *r, struct error *err)
 		       : 1;
 }
 
-/* A background process may hold the stream open after the command's end, so
- * the engine is asked. */
-static int check_ended(struct docker_run *r, const struct stop *stop,
+/* Asks the engine: a process in the background can keep the stream open after
+ * the command has ended. */
+static int check_ended(struct exec_session *r, const struct stop *stop,
 		       struct error *err)
 {
 	struct exec_state state = { 0 };
@@ -138,14 +360,15 @@ static int check_ended(struct docker_run *r, const struct stop *stop,
 	return 0;
 }
 
-/* Begins a pause, after which the engine is asked. */
-static void start_pause(struct pause *p, int64_t ms)
+static void begin_pause(struct pause *p, int64_t ms)
 {
 	p->ms = ms;
 	p->end = clock_ms() + ms;
 }
 
-static int check_if_due(struct docker_run *r, bool moved,
+/* Asks whether the command has ended: after a second of silence, then at
+ * growing intervals, and also now and then while there is output. */
+static int check_if_due(struct exec_session *r, bool moved,
 			const struct stop *stop, struct error *err)
 {
 	int64_t now = clock_ms();
@@ -153,18 +376,18 @@ static int check_if_due(struct docker_run *r, bool moved,
 	bool loud = now >= r->loud.end;
 
 	if (moved)
-		start_pause(&r->silent, SILENT_MS);
+		begin_pause(&r->silent, SILENT_MS);
 	if (silent)
-		start_pause(&r->silent, r->silent.ms * 2 < SILENT_MAX_MS
+		begin_pause(&r->silent, r->silent.ms * 2 < SILENT_MAX_MS
 						? r->silent.ms * 2
 						: SILENT_MAX_MS);
 	else if (loud)
-		start_pause(&r->loud, r->loud.ms * 2);
+		begin_pause(&r->loud, r->loud.ms * 2);
 	return silent || loud ? check_ended(r, stop, err) : 0;
 }
 
-/* Until the stream ends, or the engine says that the command has. */
-static int pump(struct docker_run *r, const struct stop *stop,
+/* Moves bytes until the stream ends or the engine says that the command has. */
+static int pump(struct exec_session *r, const struct stop *stop,
 		struct error *err)
 {
 	while (!r->closed && !r->ended) {
@@ -189,8 +412,8 @@ static int pump(struct docker_run *r, const struct stop *stop,
 	return 0;
 }
 
-/* What was printed just before the end is still on its way. */
-static void drain(struct docker_run *r, int64_t quiet_ms, struct error *err)
+/* Reads what was printed just before the end, which may still be on its way. */
+static void drain(struct exec_session *r, int64_t quiet_ms, struct error *err)
 {
 	struct stop stop = stop_cleanup(DRAIN_MS);
 	struct error ignored = { 0 };
@@ -210,13 +433,14 @@ static void drain(struct docker_run *r, int64_t quiet_ms, struct error *err)
 	}
 }
 
-/* The stream has ended: the command nearly always has, too. */
-static int wait_end(struct docker_run *r, const struct stop *stop,
+/* The stream has ended. Nearly always the command has, too; the exit status
+ * takes the engine some milliseconds. */
+static int wait_end(struct exec_session *r, const struct stop *stop,
 		    struct error *err)
 {
 	int64_t ms = 2;
 
-	if (!docker_frames_whole(&r->frames) && r->closed) {
+	if (!is_between_frames(&r->frames) && r->closed) {
 		if (!r->ended && check_ended(r, stop, err) < 0)
 			return -1; /* the container has gone */
 		return error_set(err, ERR_NETWORK,
@@ -235,11 +459,12 @@ static int wait_end(struct docker_run *r, const struct stop *stop,
 	return 0;
 }
 
-static int start(struct docker_run *r, const struct stop *stop,
-		 struct error *err)
+/* Describes and starts it; the first output may come with the answer's head. */
+static int start_exec(struct exec_session *r, const struct stop *stop,
+		      struct error *err)
 {
 	struct buf body = BUF_INIT(BODY_MAX);
-	int rc = docker_command(r->req, r->sb->workdir, r->token, &body, err);
+	int rc = describe_exec(r->req, r->sb->workdir, r->token, &body, err);
 
 	if (rc == 0)
 		rc = exec_create(r->engine, r->sb->id, buf_str(&body), &r->id,
@@ -248,15 +473,15 @@ static int start(struct docker_run *r, const struct stop *stop,
 	if (rc == 0)
 		rc = exec_start(r->engine, r->id, &r->link, stop, err);
 	if (rc == 0)
-		rc = docker_frames_feed(&r->frames, buf_str(&r->link.rest),
-					on_frame, r, err);
-	start_pause(&r->silent, SILENT_MS);
-	start_pause(&r->loud, LOUD_MS);
+		rc = feed_frames(&r->frames, buf_str(&r->link.rest), on_frame,
+				 r, err);
+	begin_pause(&r->silent, SILENT_MS);
+	begin_pause(&r->loud, LOUD_MS);
 	buf_release(&body);
 	return rc;
 }
 
-static void kill_tree(struct docker_run *r, bool later,
+static void kill_tree(struct exec_session *r, bool later,
 		      char notice[SANDBOX_NOTICE])
 {
 	struct docker_call call = { r->sb->id, r->id, r->token, r->sent_ms };
@@ -269,8 +494,8 @@ static void kill_tree(struct docker_run *r, bool later,
 		docker_kill(r->sb->priv, &call, notice);
 }
 
-/* Kills it and keeps what it printed. */
-static int time_out(struct docker_run *r, struct exec_result *res,
+/* Its own time limit has passed: kills it and keeps what it printed. */
+static int time_out(struct exec_session *r, struct exec_result *res,
 		    struct error *err)
 {
 	struct error failed = { 0 };
@@ -284,8 +509,8 @@ static int time_out(struct docker_run *r, struct exec_result *res,
 	return 0;
 }
 
-/* True when a restart of the container ended it (137: by SIGKILL). */
-static bool ended_by_restart(const struct docker_run *r, int rc,
+/* True if a restart of the container ended it. 137 is a death by SIGKILL. */
+static bool ended_by_restart(const struct exec_session *r, int rc,
 			     const struct error *why)
 {
 	if (rc == 0 ? r->exit_code != 137
@@ -295,13 +520,13 @@ static bool ended_by_restart(const struct docker_run *r, int rc,
 	return docker_box_restarted(r->sb->priv, r->sb->id, r->restarts);
 }
 
-static int report_restart(const struct docker_run *r, struct exec_result *res,
+static int report_restart(const struct exec_session *r, struct exec_result *res,
 			  struct error *err)
 {
 	static const char text[] =
 		"the container was restarted, which ended this command";
 
-	if (r->req->plain) /* a helper of ours: its reader expects an error */
+	if (r->req->plain) /* our own helper: its caller expects an error */
 		return error_set(err, ERR_REMOTE, "%s", text);
 	snprintf(res->notice, sizeof(res->notice),
 		 "The container was restarted to end what another command left "
@@ -311,10 +536,10 @@ static int report_restart(const struct docker_run *r, struct exec_result *res,
 	return 0;
 }
 
-static int run_command(struct docker_run *r, const struct stop *stop,
+static int run_command(struct exec_session *r, const struct stop *stop,
 		       struct error *err)
 {
-	int rc = start(r, stop, err);
+	int rc = start_exec(r, stop, err);
 
 	if (rc == 0)
 		rc = pump(r, stop, err);
@@ -325,9 +550,9 @@ static int run_command(struct docker_run *r, const struct stop *stop,
 	return rc;
 }
 
-/* Fills the result of a command that has ended or was given up. late: its own
- * time is up. */
-static int finish_result(struct docker_run *r, int rc, bool late,
+/* Fills in the result of a command that has ended, or kills one that is given
+ * up. late: its own time limit has passed. */
+static int finish_result(struct exec_session *r, int rc, bool late,
 			 struct exec_result *res, struct error *why)
 {
 	bool cancelled = why->code == ERR_CANCELLED;
@@ -348,7 +573,7 @@ int docker_execute(struct sandbox *sb, const struct exec_request *req,
 		   struct error *err)
 {
 	struct docker_box *box = sb->priv;
-	struct docker_run r = {
+	struct exec_session r = {
 		.sb = sb,
 		.engine = &((struct docker *)sb->host->priv)->engine,
 		.req = req,

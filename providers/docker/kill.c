@@ -1,7 +1,21 @@
-/* kill.c - ends the processes of one command in a container. */
+/* kill.c - ends all processes of a command, and checks that with the engine. */
 /* SPDX-License-Identifier: MIT */
-#include "providers/docker/kill.h"
-
+/*
+ * A command that is cancelled or out of time may have started anything. Begin
+ * with end_call(), which does three things:
+ *
+ * 1. It asks a shell in the container to kill the command's tree
+ *    (run_killer()). The shell has no more rights than the command had, and the
+ *    command may have replaced it, so what it reports is not read.
+ * 2. It reads from the engine which processes run (GET /containers/ID/top), and
+ *    decides which of them belong to the command (top_belongs()): from process
+ *    ids, parents and ages, none of which a program in the container chooses.
+ * 3. When some still live after two seconds, it restarts the container, if
+ * dcode made it. Otherwise it reports their names.
+ *
+ * The first half of the file is the engine's list of processes, the second half
+ * what is done about them. THREAT_MODEL.md, 3a, has the attacks.
+ */
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -9,9 +23,36 @@
 
 #include "base/json.h"
 #include "base/mem.h"
+#include "base/sanitize.h"
 #include "base/str.h"
-#include "providers/docker/stream.h"
-#include "providers/docker/top.h"
+#include "providers/docker/docker.h"
+#include "providers/docker/engine.h"
+
+/* One process, as the engine sees it. Nothing here is the word of a program in
+ * the container, except the command's text, which a process can set itself. */
+struct top_process {
+	int64_t pid, parent; /* in the numbering that the engine uses */
+	int64_t host_pid;    /* the same process on the engine's machine */
+	int64_t age_ms;      /* to two seconds; -1 unknown */
+	bool zombie;
+	const char *command; /* borrowed from the answer */
+};
+
+struct top {
+	cJSON *answer;
+	struct top_process *list; /* owned, by pid */
+	size_t n;
+};
+
+/* The call whose processes are looked for. Its pids are those of the engine's
+ * machine; 0 unknown. */
+struct top_call {
+	int64_t init;    /* the container's first process */
+	int64_t root;    /* the first process of the call's exec */
+	int64_t killer;  /* our killer's, when it does not end */
+	int64_t age_ms;  /* since the call was sent */
+	bool init_reaps; /* every orphan, as soon as it has ended */
+};
 
 enum {
 	KILL_MS = 2000, /* then the container is restarted, */
@@ -20,14 +61,359 @@ enum {
 	ASK_MS = 5000,  /* for one question to the engine */
 	POLL_MS = 5,
 	COUNT_PAUSE_MS = 100,
-	NAMES_MAX = 400, /* bytes */
+	NAMES_BYTES = 400, /* bytes */
+	PROCESSES_MAX = 1 << 16,
+	/* Podman 4.3 shows up to two seconds too many, ps one more or less. */
+	AGE_MORE_MS = 2500,
+	AGE_LESS_MS = 1500,
+	DEPTH_MAX = 64,
+	NAMED_MAX = 5,
+	NAME_MAX_BYTES = 60,
 };
+
+/*
+ * Docker hands the words to the ps of its machine. Podman has words of its own,
+ * and for all others runs the container's ps, so its own are tried first (20.10
+ * and 4.3, 2026-11).
+ */
+static const char *const queries[] = {
+	"/top?ps_args=hpid,pid,ppid,state,etime,args", /* Podman */
+	"/top?ps_args=-o%20pid,ppid,stat,etime,args",  /* Docker, any ps */
+};
+
+/* "[[DD-]HH:]MM:SS", what ps prints. */
+static int64_t clock_age(struct str text)
+{
+	struct str days = { text.ptr, str_find(text, '-') };
+	struct str part;
+	int64_t total = 0;
+	int64_t n = 0;
+
+	if (days.len < text.len) {
+		if (!str_to_int(days, &n))
+			return -1;
+		text = str_skip(text, days.len + 1);
+	}
+	while (str_split(&text, ':', &part)) {
+		int64_t value;
+
+		if (!str_to_int(part, &value) || value < 0 || value > 99)
+			return -1;
+		total = total * 60 + value;
+	}
+	return n < 0 || n > 100000 ? -1 : (n * 86400 + total) * 1000;
+}
+
+/* "1h2m3.5s", "812.1ms": a duration as Go prints it. */
+static int64_t go_age(const char *text)
+{
+	static const struct {
+		const char *unit;
+		double ms;
+	} units[] = { { "h", 3600000 },     { "ms", 1 },    { "m", 60000 },
+		      { "s", 1000 },        { "ns", 1e-6 }, { "us", 1e-3 },
+		      { "\xc2\xb5s", 1e-3 } };
+	double total = 0;
+
+	while (*text) {
+		char *end;
+		double n = strtod(text, &end);
+		size_t i = 0;
+
+		while (i < sizeof(units) / sizeof(*units) &&
+		       strncmp(end, units[i].unit, strlen(units[i].unit)) != 0)
+			i++;
+		if (end == text || i == sizeof(units) / sizeof(*units) ||
+		    !(n >= 0 && n < 1e9))
+			return -1;
+		total += n * units[i].ms;
+		text = end + strlen(units[i].unit);
+	}
+	return (int64_t)total;
+}
+
+/* Milliseconds; -1 unknown. */
+static int64_t parse_age(const char *text)
+{
+	if (!*text)
+		return -1;
+	return strchr(text, ':') ? clock_age(str_of(text)) : go_age(text);
+}
+
+static int find_title(const cJSON *titles, const char *name)
+{
+	const cJSON *title;
+	int i = 0;
+
+	cJSON_ArrayForEach (title, titles) {
+		if (cJSON_IsString(title) && !strcmp(title->valuestring, name))
+			return i;
+		i++;
+	}
+	return -1;
+}
+
+/* The text of the row in the first column that has one of these titles, or "".
+ */
+static const char *find_cell(const cJSON *titles, const cJSON *row,
+			     const char *const *names)
+{
+	for (; *names; names++) {
+		const cJSON *cell;
+		int i = find_title(titles, *names);
+
+		if (i < 0)
+			continue;
+		cell = cJSON_GetArrayItem(row, i);
+		return cJSON_IsString(cell) ? cell->valuestring : "";
+	}
+	return "";
+}
+
+/* "Zl" is not dead: its first thread has ended, others run. */
+static bool is_zombie(const char *state)
+{
+	return (state[0] == 'Z' || state[0] == 'X') && !strchr(state, 'l');
+}
+
+/* One row. False: it has no numbers where they must be. */
+static bool parse_process(const cJSON *titles, const cJSON *row,
+			  struct top_process *p)
+{
+	static const char *const pid[] = { "PID", NULL };
+	static const char *const parent[] = { "PPID", NULL };
+	static const char *const host[] = { "HPID", "PID", NULL };
+	static const char *const age[] = { "ELAPSED", NULL };
+	static const char *const state[] = { "STATE", "STAT", "S", NULL };
+	static const char *const command[] = { "COMMAND", "CMD", "ARGS", NULL };
+
+	*p = (struct top_process){
+		.age_ms = parse_age(find_cell(titles, row, age)),
+		.zombie = is_zombie(find_cell(titles, row, state)),
+		.command = find_cell(titles, row, command),
+	};
+	return str_to_int(str_of(find_cell(titles, row, pid)), &p->pid) &&
+	       str_to_int(str_of(find_cell(titles, row, parent)), &p->parent) &&
+	       str_to_int(str_of(find_cell(titles, row, host)), &p->host_pid);
+}
+
+static int by_pid(const void *a, const void *b)
+{
+	const struct top_process *left = a;
+	const struct top_process *right = b;
+
+	return (left->pid > right->pid) - (left->pid < right->pid);
+}
+
+static int no_list(struct error *err)
+{
+	return error_set(err, ERR_PROTOCOL,
+			 "the engine's list of processes is invalid");
+}
+
+/* Frees a list; an empty one is left. */
+static void top_release(struct top *top)
+{
+	cJSON_Delete(top->answer);
+	/* NOLINTNEXTLINE(clang-analyzer-unix.Malloc): NULL once it was freed */
+	free(top->list);
+	*top = (struct top){ 0 };
+}
+
+/* Parses the engine's answer, which top then owns. ERR_PROTOCOL: it cannot be
+ * used; a container that runs has at least one process. */
+static int top_parse(struct top *top, cJSON *answer, struct error *err)
+{
+	const cJSON *rows = json_get(answer, "Processes");
+	int n = cJSON_GetArraySize(rows);
+	struct top_process *list;
+	const cJSON *row;
+	size_t got = 0;
+
+	*top = (struct top){ 0 };
+	if (n <= 0 || n > PROCESSES_MAX) {
+		cJSON_Delete(answer);
+		return no_list(err);
+	}
+	list = xcalloc((size_t)n, sizeof(*list));
+	cJSON_ArrayForEach (row, rows)
+		if (parse_process(json_get(answer, "Titles"), row, &list[got]))
+			got++;
+	*top = (struct top){ .answer = answer, .list = list, .n = got };
+	if (got == (size_t)n) {
+		qsort(list, got, sizeof(*list), by_pid);
+		return 0;
+	}
+	top_release(top);
+	return no_list(err);
+}
+
+/* GET /containers/ID/top. The query that the engine understood is remembered.
+ */
+static int top_read(struct engine *e, const char *container, struct top *top,
+		    const struct stop *stop, struct error *err)
+{
+	int rc = -1;
+
+	*top = (struct top){ 0 };
+	for (int i = atomic_load(&e->top_words); i < 2; i++) {
+		struct engine_ask ask = { .method = "GET",
+					  .path = "/containers/",
+					  .id = container,
+					  .action = queries[i],
+					  .what = "listing processes" };
+		struct error why = { 0 };
+		cJSON *answer = NULL;
+
+		rc = engine_json(e, &ask, &answer, stop, &why);
+		if (rc == 0)
+			rc = top_parse(top, answer, &why);
+		if (rc == 0)
+			atomic_store(&e->top_words, i);
+		else
+			*err = why;
+		if (rc == 0 || why.code == ERR_CANCELLED ||
+		    why.code == ERR_TIMEOUT || why.code == ERR_NOT_FOUND)
+			break;
+	}
+	return rc;
+}
+
+static const struct top_process *find_process(const struct top *top,
+					      int64_t pid)
+{
+	struct top_process key = { .pid = pid };
+
+	return bsearch(&key, top->list, top->n, sizeof(key), by_pid);
+}
+
+/* Began after the call's first process. Process numbers grow, but one day they
+ * start again at the bottom, so the age decides where it is clear. */
+static bool is_younger(const struct top_process *p, const struct top_call *call)
+{
+	if (p->age_ms >= 0 && p->age_ms - AGE_MORE_MS > call->age_ms)
+		return false;
+	if (p->age_ms >= 0 && p->age_ms + AGE_LESS_MS < call->age_ms)
+		return true;
+	return call->root && p->host_pid > call->root;
+}
+
+/* Without a pid from the engine, the process with the lowest number is init. */
+static bool is_init(const struct top *top, const struct top_process *p,
+		    const struct top_call *call)
+{
+	return call->init ? p->host_pid == call->init : p == top->list;
+}
+
+/* Podman does not say whether a zombie still has threads. One that should have
+ * been reaped by now has some: the engine reaps the first process of an exec.
+ */
+static bool has_ended(const struct top *top, const struct top_process *p,
+		      const struct top_call *call)
+{
+	const struct top_process *parent = find_process(top, p->parent);
+
+	return p->zombie && parent &&
+	       !(call->init_reaps && is_init(top, parent, call));
+}
+
+/*
+ * Does list[i] belong to the call? It does when it descends from root or
+ * killer, or when its parent left it behind and it began after root: then it is
+ * a child of init. The trees of other commands that run do not belong to it,
+ * nor does what earlier commands left running.
+ */
+static bool top_belongs(const struct top *top, size_t i,
+			const struct top_call *call)
+{
+	const struct top_process *p = &top->list[i];
+	const struct top_process *below = NULL;
+
+	if (has_ended(top, p, call))
+		return false;
+	for (int depth = 0; p && depth < DEPTH_MAX; depth++) {
+		if (is_init(top, p, call))
+			return below && is_younger(below, call);
+		if (p->host_pid == call->root || p->host_pid == call->killer)
+			return true;
+		below = p;
+		p = p->parent == p->pid ? NULL : find_process(top, p->parent);
+	}
+	/* It descends from another exec, or deeper than any honest tree. */
+	return p && is_younger(&top->list[i], call);
+}
+
+/* Left behind by an earlier command. The oldest child of the first process does
+ * not count: it is the sleep that the first process waits for. */
+static bool is_background(const struct top *top, size_t i,
+			  const struct top_call *call)
+{
+	const struct top_process *p = &top->list[i];
+	const struct top_process *parent = find_process(top, p->parent);
+
+	if (!parent || !is_init(top, parent, call) || p->zombie ||
+	    top_belongs(top, i, call))
+		return false;
+	for (size_t k = 0; k < top->n; k++) {
+		const struct top_process *other = &top->list[k];
+
+		if (other->parent == parent->pid &&
+		    (other->age_ms > p->age_ms ||
+		     (other->age_ms == p->age_ms &&
+		      other->host_pid < p->host_pid)))
+			return true;
+	}
+	return false;
+}
+
+/* Appends "12 sleep 60", sanitized and cut. */
+static void add_name(const struct top_process *p, struct buf *out)
+{
+	struct buf name = BUF_INIT(1 << 20);
+	struct str text;
+
+	sanitize_line(str_of(p->command), &name);
+	text = buf_str(&name);
+	if (text.len > NAME_MAX_BYTES) {
+		text.len = NAME_MAX_BYTES;
+		text.len = str_utf8_prefix(text);
+	}
+	buf_addf(out, "%lld ", (long long)p->pid);
+	buf_addstr(out, text);
+	if (text.len < name.len)
+		buf_adds(out, "...");
+	buf_release(&name);
+}
+
+/* Appends "12 sleep 60, 14 x and 3 more": the processes that belong to the
+ * call, or (background) those that earlier commands left behind. Returns how
+ * many. */
+static size_t top_names(const struct top *top, const struct top_call *call,
+			bool background, struct buf *out)
+{
+	size_t found = 0;
+
+	for (size_t i = 0; i < top->n; i++) {
+		if (background ? !is_background(top, i, call)
+			       : !top_belongs(top, i, call))
+			continue;
+		if (++found > NAMED_MAX)
+			continue;
+		if (found > 1)
+			buf_adds(out, ", ");
+		add_name(&top->list[i], out);
+	}
+	if (found > NAMED_MAX)
+		buf_addf(out, " and %zu more", found - NAMED_MAX);
+	return found;
+}
 
 static const char kill_tree[] = {
 #include "scripts/sandbox/kill_tree.sh.inc"
 	0
 };
 
+/* The end of one command. */
 struct kill_job {
 	struct docker_box *box;
 	struct docker_call call;
@@ -35,6 +421,7 @@ struct kill_job {
 	char notice[SANDBOX_NOTICE];
 };
 
+/* Appends a sentence to a notice. */
 static void add_notice(char notice[SANDBOX_NOTICE], const char *text)
 {
 	size_t len = strlen(notice);
@@ -60,8 +447,8 @@ static void describe_killer(const char *token, struct buf *body)
 	buf_adds(body, "]}");
 }
 
-/* Runs it until its output ends. When the time is over first, its pid is asked
- * for. */
+/* Runs the killer until its output ends. If it takes too long, asks for its
+ * pid, so that it is counted as a process of the command. */
 static void run_killer(struct kill_job *job, const struct stop *stop)
 {
 	struct engine *e = &job->box->docker->engine;
@@ -89,8 +476,8 @@ static void run_killer(struct kill_job *job, const struct stop *stop)
 	free(id);
 }
 
-/* For engines without a list of processes: only the call's first one can be
- * asked for. */
+/* For engines without a list of processes: whether the call's first one runs.
+ */
 static size_t count_exec(struct kill_job *job, const struct stop *stop,
 			 struct buf *names)
 {
@@ -105,8 +492,8 @@ static size_t count_exec(struct kill_job *job, const struct stop *stop,
 	return 1;
 }
 
-/* How many processes of the call live, from the engine's view; their names,
- * and those of what earlier commands left running. */
+/* How many processes of the call live, as the engine sees it. names gets
+ * theirs, others those of processes that earlier commands left running. */
 static size_t count_living(struct kill_job *job, struct buf *names,
 			   struct buf *others)
 {
@@ -169,6 +556,7 @@ static int restart(struct kill_job *job, struct error *err)
 	return rc;
 }
 
+/* Restarts the container, and tells what ended with it. */
 static void end_by_restart(struct kill_job *job, const struct buf *names,
 			   const struct buf *others)
 {
@@ -194,6 +582,7 @@ static void end_by_restart(struct kill_job *job, const struct buf *names,
 	free(text);
 }
 
+/* An attached container belongs to somebody else: it is not restarted. */
 static void report_living(struct kill_job *job, const struct buf *names)
 {
 	char *text = xasprintf(
@@ -205,11 +594,12 @@ static void report_living(struct kill_job *job, const struct buf *names)
 	free(text);
 }
 
+/* See the top of the file. */
 static void end_call(struct kill_job *job)
 {
 	struct stop limit = stop_cleanup(KILL_MS);
-	struct buf names = BUF_INIT(NAMES_MAX);
-	struct buf others = BUF_INIT(NAMES_MAX);
+	struct buf names = BUF_INIT(NAMES_BYTES);
+	struct buf others = BUF_INIT(NAMES_BYTES);
 	struct exec_state state = { 0 };
 	struct error ignored = { 0 };
 	size_t living;
@@ -345,7 +735,8 @@ unsigned docker_box_restarts(struct docker_box *box)
 	return restarts;
 }
 
-/* Its pid once it runs; 0 when it does not within ms. */
+/* The pid of the first process, for which a restart may have to be waited for;
+ * 0 if the container does not run within ms. */
 static int64_t running_init(struct docker *d, const char *container, int64_t ms)
 {
 	struct stop stop = stop_cleanup(ms);

@@ -4,7 +4,7 @@
 #include <stdlib.h>
 
 #include "base/str.h"
-#include "providers/docker/frames.h"
+#include "providers/docker/exec.c"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
@@ -21,7 +21,7 @@ static int note(void *arg, int stream, struct str chunk, struct error *err)
 
 static int feed(struct str text, size_t piece, struct buf *out)
 {
-	struct docker_frames f = { 0 };
+	struct frames f = { 0 };
 	struct error err = { 0 };
 	int rc = 0;
 
@@ -30,11 +30,11 @@ static int feed(struct str text, size_t piece, struct buf *out)
 	while (rc == 0 && text.len) {
 		size_t n = piece < text.len ? piece : text.len;
 
-		rc = docker_frames_feed(&f, (struct str){ text.ptr, n }, note,
-					out, &err);
+		rc = feed_frames(&f, (struct str){ text.ptr, n }, note, out,
+				 &err);
 		text = str_skip(text, n);
 	}
-	return rc ? -1 : docker_frames_whole(&f);
+	return rc ? -1 : is_between_frames(&f);
 }
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)

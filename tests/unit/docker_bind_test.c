@@ -7,7 +7,7 @@
 #include <unistd.h>
 
 #include "base/mem.h"
-#include "providers/docker/engine.h"
+#include "providers/docker/docker.h"
 #include "unit.h"
 
 static const char *user_of(const char *info)

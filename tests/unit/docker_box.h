@@ -18,7 +18,7 @@
 #include "base/mem.h"
 #include "base/path.h"
 #include "base/str.h"
-#include "providers/docker/engine.h"
+#include "providers/docker/docker.h"
 #include "tests/unit/relay.h"
 
 /*

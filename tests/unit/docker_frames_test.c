@@ -8,7 +8,7 @@
 #include <cmocka.h>
 
 #include "base/str.h"
-#include "providers/docker/frames.h"
+#include "providers/docker/exec.c"
 
 static int note(void *arg, int stream, struct str chunk, struct error *err)
 {
@@ -32,7 +32,7 @@ static void test_every_split(void **state)
 
 	(void)state;
 	for (size_t piece = 1; piece <= all.len; piece++) {
-		struct docker_frames f = { 0 };
+		struct frames f = { 0 };
 		struct buf out[4] = { BUF_INIT(99), BUF_INIT(99), BUF_INIT(99),
 				      BUF_INIT(99) };
 		struct error err = { 0 };
@@ -42,15 +42,14 @@ static void test_every_split(void **state)
 			size_t n = piece < rest.len ? piece : rest.len;
 
 			assert_int_equal(
-				docker_frames_feed(&f,
-						   (struct str){ rest.ptr, n },
-						   note, out, &err),
+				feed_frames(&f, (struct str){ rest.ptr, n },
+					    note, out, &err),
 				0);
 			rest = str_skip(rest, n);
 			if (rest.len == 1)
-				assert_false(docker_frames_whole(&f));
+				assert_false(is_between_frames(&f));
 		}
-		assert_true(docker_frames_whole(&f));
+		assert_true(is_between_frames(&f));
 		assert_true(str_is(buf_str(&out[0]), ""));
 		assert_true(str_is(buf_str(&out[1]), "abcd"));
 		assert_true(str_is(buf_str(&out[2]), "ef"));
@@ -67,12 +66,11 @@ static void test_garbage(void **state)
 
 	(void)state;
 	for (size_t i = 0; i < sizeof(bad) / sizeof(*bad); i++) {
-		struct docker_frames f = { 0 };
+		struct frames f = { 0 };
 		struct error err = { 0 };
 
-		assert_int_equal(docker_frames_feed(&f,
-						    (struct str){ bad[i], 8 },
-						    note, NULL, &err),
+		assert_int_equal(feed_frames(&f, (struct str){ bad[i], 8 },
+					     note, NULL, &err),
 				 -1);
 		assert_int_equal(err.code, ERR_PROTOCOL);
 	}
@@ -80,15 +78,15 @@ static void test_garbage(void **state)
 
 static void test_stops_at_a_refusal(void **state)
 {
-	struct docker_frames f = { 0 };
+	struct frames f = { 0 };
 	struct buf out[4] = { BUF_INIT(99), BUF_INIT(99), BUF_INIT(99),
 			      BUF_INIT(99) };
 	struct error err = { 0 };
 
 	(void)state;
-	assert_int_equal(docker_frames_feed(&f, STR(FRAME("\1", "\4") "stop"),
-					    note, out, &err),
-			 -1);
+	assert_int_equal(
+		feed_frames(&f, STR(FRAME("\1", "\4") "stop"), note, out, &err),
+		-1);
 	assert_int_equal(err.code, ERR_REMOTE);
 }
 

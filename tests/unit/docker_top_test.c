@@ -8,7 +8,7 @@
 #include <cmocka.h>
 
 #include "base/str.h"
-#include "providers/docker/top.h"
+#include "providers/docker/kill.c"
 
 /* As Docker 20.10 answers: the first process and what it waits for, an exec
  * that runs, what it started and left behind, what an earlier command left

@@ -3,7 +3,7 @@
 #include <sys/stat.h>
 
 #include "base/json.h"
-#include "providers/docker/engine.h"
+#include "providers/docker/docker.h"
 #include "providers/external/entry_points.h"
 #include "providers/external/params.h"
 #include "providers/external/process.h"
