@@ -1,8 +1,18 @@
 /* hooks.c - commands of the user's that run at events. */
 /* SPDX-License-Identifier: MIT */
+/*
+ * Four parts. The wire: tools and their arguments as hooks written for Claude
+ * Code know them. Answers: what a hook printed, checked, masked and added to
+ * the outcome of its event. Loading: the two files, and whether a project's
+ * was allowed. Running: begin reading at hooks_run(). hooks_file.c parses
+ * hooks.json.
+ */
 #include "hooks/hooks.h"
 
 #include <errno.h>
+#include <pthread.h>
+#include <stdarg.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -11,17 +21,596 @@
 #include "base/mem.h"
 #include "base/path.h"
 #include "base/proc.h"
+#include "base/proc_run.h"
 #include "base/project.h"
+#include "base/sanitize.h"
 #include "base/str.h"
 #include "config/settings_env.h"
-#include "hooks/hooks_impl.h"
+#include "hooks/hooks_file.h"
+
+struct hooks {
+	struct hooks_source src;
+	char *user_file, *project_file, *root, *cwd; /* owned */
+	struct hook_list handlers;
+	bool *told; /* of each handler: that it cannot run; owned */
+	struct buf project_text; /* of the whole file, as it was allowed */
+	char **user_env, **project_env; /* owned */
+	char *session;                  /* owned, or NULL */
+	const char *(*mode)(void *arg);
+	void *mode_arg;
+	struct cancel cancel; /* of notifications */
+	pthread_mutex_t lock; /* guards session, mode, notifying, told and the
+				 two environments while they are made */
+	pthread_cond_t idle;  /* notifying is less */
+	size_t notifying;     /* threads */
+};
+
+/* One hook of an event, as it runs. */
+struct hook_process {
+	const struct hook_handler *handler;
+	struct proc_run run;
+	char *program; /* owned */
+	char *shell[4];
+};
+
+/* A field of a tool, and how its value differs. */
+enum conversion { AS_IT_IS, MILLISECONDS, FROM_ONE, PATTERN };
+
+struct wire_field {
+	const char *ours, *wire;
+	enum conversion how;
+};
+
+struct wire_tool {
+	const char *ours, *wire;
+	struct wire_field fields[7];
+};
+
+static const struct wire_tool table[] = {
+	{ "execute",
+	  "Bash",
+	  { { "command", "command", AS_IT_IS },
+	    { "timeout", "timeout", MILLISECONDS } } },
+	{ "write_file",
+	  "Write",
+	  { { "file_path", "file_path", AS_IT_IS },
+	    { "content", "content", AS_IT_IS } } },
+	{ "edit_file",
+	  "Edit",
+	  { { "file_path", "file_path", AS_IT_IS },
+	    { "old_string", "old_string", AS_IT_IS },
+	    { "new_string", "new_string", AS_IT_IS },
+	    { "replace_all", "replace_all", AS_IT_IS } } },
+	{ "read_file",
+	  "Read",
+	  { { "file_path", "file_path", AS_IT_IS },
+	    { "offset", "offset", FROM_ONE },
+	    { "limit", "limit", AS_IT_IS } } },
+	{ "glob",
+	  "Glob",
+	  { { "pattern", "pattern", AS_IT_IS },
+	    { "path", "path", AS_IT_IS } } },
+	{ "grep",
+	  "Grep",
+	  { { "pattern", "pattern", PATTERN },
+	    { "path", "path", AS_IT_IS },
+	    { "glob", "glob", AS_IT_IS },
+	    { "output_mode", "output_mode", AS_IT_IS },
+	    { "max_count", "head_limit", AS_IT_IS } } },
+	{ "ls", "LS", { { "path", "path", AS_IT_IS } } },
+};
+
+static const char special[] = "\\.^$*+?{}[]|()";
+
+static const struct wire_tool *find_wire_tool(const char *tool)
+{
+	for (size_t i = 0; i < sizeof(table) / sizeof(*table); i++)
+		if (!strcmp(table[i].ours, tool))
+			return &table[i];
+	return NULL;
+}
+
+const char *hook_tool_name(const char *tool)
+{
+	const struct wire_tool *t = find_wire_tool(tool);
+
+	return t ? t->wire : tool;
+}
+
+/* grep searches for a text; Claude Code's Grep takes a regular expression. */
+static cJSON *escape_pattern(const char *text)
+{
+	struct buf out = BUF_INIT(1 << 20);
+	cJSON *item;
+
+	for (; *text; text++) {
+		if (strchr(special, *text))
+			buf_addc(&out, '\\');
+		buf_addc(&out, *text);
+	}
+	item = cJSON_CreateString(out.len ? out.ptr : "");
+	buf_release(&out);
+	return item;
+}
+
+/* The reverse of escape_pattern(), for arguments that a hook changed. */
+static cJSON *unescape_pattern(const char *text)
+{
+	struct buf out = BUF_INIT(1 << 20);
+	cJSON *item;
+
+	for (; *text; text++) {
+		if (text[0] == '\\' && text[1] && strchr(special, text[1]))
+			text++;
+		buf_addc(&out, *text);
+	}
+	item = cJSON_CreateString(out.len ? out.ptr : "");
+	buf_release(&out);
+	return item;
+}
+
+/* One argument to the wire's unit, or back. */
+static cJSON *convert_value(const cJSON *value, enum conversion how,
+			    bool to_wire)
+{
+	if (cJSON_IsNumber(value) && how == MILLISECONDS)
+		return cJSON_CreateNumber(to_wire ? value->valuedouble * 1000
+						  : value->valuedouble / 1000);
+	if (cJSON_IsNumber(value) && how == FROM_ONE)
+		return cJSON_CreateNumber(value->valuedouble +
+					  (to_wire ? 1 : -1));
+	if (cJSON_IsString(value) && how == PATTERN)
+		return to_wire ? escape_pattern(value->valuestring)
+			       : unescape_pattern(value->valuestring);
+	return cJSON_Duplicate(value, true);
+}
+
+cJSON *hook_tool_input(const char *tool, const cJSON *args)
+{
+	const struct wire_tool *t = find_wire_tool(tool);
+	cJSON *input;
+
+	if (!t)
+		return cJSON_Duplicate(args, true);
+	input = cJSON_CreateObject();
+	for (const struct wire_field *f = t->fields; f->ours; f++) {
+		const cJSON *value = json_get(args, f->ours);
+
+		if (value && !cJSON_IsNull(value))
+			cJSON_AddItemToObject(
+				input, f->wire,
+				convert_value(value, f->how, true));
+	}
+	return input;
+}
+
+cJSON *hook_tool_args(const char *tool, const cJSON *args, const cJSON *input)
+{
+	const struct wire_tool *t = find_wire_tool(tool);
+	cJSON *changed;
+
+	if (!t)
+		return cJSON_Duplicate(input, true);
+	changed = cJSON_Duplicate(args, true);
+	for (const struct wire_field *f = t->fields; f->ours; f++) {
+		const cJSON *value = json_get(input, f->wire);
+
+		cJSON_DeleteItemFromObjectCaseSensitive(changed, f->ours);
+		if (value && !cJSON_IsNull(value))
+			cJSON_AddItemToObject(
+				changed, f->ours,
+				convert_value(value, f->how, false));
+	}
+	return changed;
+}
+
+enum {
+	SHOWN = 60,       /* bytes of a command */
+	SAID_SHOWN = 400, /* of what it wrote to its standard error */
+	LINE_MAX = 4096,
+	MASKED_MAX = 4 * HOOK_OUTPUT_MAX,
+};
+
+/* Statuses of a shell, and of env(1), for a program that cannot be executed or
+ * is not there (POSIX.1-2017, XCU 2.8.2). */
+enum { NOT_EXECUTABLE = 126, NOT_FOUND = 127 };
+
+/* Appends at most that many bytes. They are masked before they are cut: else
+ * the beginning of a secret that lies across the cut would be shown. */
+static void add_masked_prefix(const struct hooks *h, struct str text,
+			      size_t most, struct buf *out)
+{
+	struct buf masked = BUF_INIT(MASKED_MAX);
+	struct str first;
+
+	mask_text(h->src.mask, text, &masked);
+	first = buf_str(&masked);
+	if (first.len > most) {
+		first.len = most;
+		first.len = str_utf8_prefix(first);
+	}
+	buf_addstr(out, first);
+	buf_release(&masked);
+}
+
+/* A line for the user, masked and clean. */
+static void show_notice(struct hooks *h, const struct hook_call *call,
+			const char *fmt, ...)
+{
+	struct buf clean = BUF_INIT(MASKED_MAX);
+	struct buf shown = BUF_INIT(LINE_MAX);
+	char *line;
+	va_list ap;
+
+	if (!call->notice)
+		return;
+	line = xcalloc(1, MASKED_MAX);
+	va_start(ap, fmt);
+	vsnprintf(line, MASKED_MAX, fmt, ap);
+	va_end(ap);
+	sanitize_line(str_of(line), &clean);
+	add_masked_prefix(h, buf_str(&clean), LINE_MAX, &shown);
+	call->notice(call->arg, shown.len ? shown.ptr : "");
+	buf_release(&shown);
+	buf_release(&clean);
+	free(line);
+}
+
+/* Appends foreign text for the model or the user, masked and without escapes,
+ * on a line of its own. */
+static void add_clean(const struct hooks *h, struct str text, struct buf *out)
+{
+	struct buf clean = BUF_INIT(2 * HOOK_OUTPUT_MAX);
+
+	sanitize_text(str_trim(text), &clean);
+	if (clean.len && out->len)
+		buf_addc(out, '\n');
+	mask_text(h->src.mask, buf_str(&clean), out);
+	buf_release(&clean);
+}
+
+/* "hook PreToolUse (check.sh) of /home/me/.deepagents/hooks.json" */
+static void describe_hook(const struct hooks *h, const struct hook_call *call,
+			  const struct hook_process *p, struct buf *out)
+{
+	const struct hook_handler *x = p->handler;
+	const char *command = x->command ? x->command
+			      : x->argv  ? x->argv[0]
+					 : "";
+
+	buf_addf(out, "hook %s (", hook_event_name(call->event));
+	add_masked_prefix(h, str_of(command), SHOWN, out);
+	buf_addf(out, ") of %s", x->project ? h->project_file : h->user_file);
+}
+
+/* Shows a notice that names the hook. */
+static void report_hook(struct hooks *h, const struct hook_call *call,
+			const struct hook_process *p, const char *what)
+{
+	struct buf name = BUF_INIT(LINE_MAX);
+
+	describe_hook(h, call, p, &name);
+	show_notice(h, call, "%s: %s", name.len ? name.ptr : "", what);
+	buf_release(&name);
+}
+
+/* "exit status 3: no such file" */
+static void describe_failure(const struct hooks *h,
+			     const struct hook_process *p, struct buf *out)
+{
+	struct str said = str_trim(buf_str(&p->run.err));
+
+	if (p->run.failed.code) {
+		buf_adds(out, p->run.failed.message);
+	} else if (p->run.timed_out) {
+		buf_addf(out, "killed: it took longer than %g s (timeout)",
+			 (double)p->handler->timeout_ms / 1000);
+	} else {
+		buf_addf(out, "exit status %d%s", p->run.status,
+			 said.len ? ": " : "");
+		add_masked_prefix(h, said, SAID_SHOWN, out);
+	}
+}
+
+/* Shows why a hook failed. */
+static void report_failure(struct hooks *h, const struct hook_call *call,
+			   const struct hook_process *p)
+{
+	struct buf what = BUF_INIT(LINE_MAX);
+
+	describe_failure(h, p, &what);
+	report_hook(h, call, p, what.len ? what.ptr : "");
+	buf_release(&what);
+}
+
+/* The strictest answer of all hooks counts, with its reason. */
+static void set_permission(struct hooks *h, struct hook_outcome *out,
+			   enum hook_permission permission, struct str reason)
+{
+	if (permission <= out->permission)
+		return;
+	out->permission = permission;
+	buf_clear(&out->reason);
+	add_clean(h, reason, &out->reason);
+}
+
+/* What exit status 2, or the decision "block", means for this event. p: the
+ * hook that decided; NULL: dcode decides in place of a hook that may not
+ * run. */
+static void block_event(struct hooks *h, const struct hook_call *call,
+			const struct hook_process *p, struct str reason,
+			struct hook_outcome *out)
+{
+	switch (call->event) {
+	case HOOK_PRE_TOOL_USE:
+	case HOOK_PERMISSION_REQUEST:
+		set_permission(h, out, HOOK_DENY, reason);
+		return;
+	case HOOK_USER_PROMPT_SUBMIT:
+	case HOOK_POST_TOOL_USE:
+	case HOOK_POST_TOOL_USE_FAILURE:
+	case HOOK_PRE_COMPACT:
+	case HOOK_STOP:
+		out->blocked = true;
+		add_clean(h, reason, &out->reason);
+		return;
+	case HOOK_SUBAGENT_STOP:
+		add_clean(h, reason, &out->context);
+		return;
+	default:
+		if (p)
+			report_failure(h, call, p);
+	}
+}
+
+/* True if the hook never judged: not started, or the shell did not find its
+ * program. */
+static bool could_not_run(const struct hook_process *p)
+{
+	return p->run.failed.code ||
+	       (!p->run.timed_out && (p->run.status == NOT_EXECUTABLE ||
+				      p->run.status == NOT_FOUND));
+}
+
+/* True at the first call for this handler. */
+static bool tell_once(struct hooks *h, const struct hook_handler *x)
+{
+	bool first = true;
+
+	pthread_mutex_lock(&h->lock);
+	if (h->told) {
+		bool *told = &h->told[x - h->handlers.list];
+
+		first = !*told;
+		*told = true;
+	}
+	pthread_mutex_unlock(&h->lock);
+	return first;
+}
+
+/* Warns once. A guard that could not judge has not agreed, so it refuses. */
+static void handle_not_run(struct hooks *h, const struct hook_call *call,
+			   const struct hook_process *p,
+			   struct hook_outcome *out)
+{
+	struct buf why = BUF_INIT(LINE_MAX);
+
+	if (tell_once(h, p->handler))
+		report_failure(h, call, p);
+	if (hook_event_guards(call->event)) {
+		describe_hook(h, call, p, &why);
+		buf_adds(&why, " could not run: ");
+		describe_failure(h, p, &why);
+		block_event(h, call, p, buf_str(&why), out);
+	}
+	buf_release(&why);
+}
+
+static enum hook_permission permission_of(const char *word)
+{
+	if (!strcmp(word, "allow"))
+		return HOOK_ALLOW;
+	if (!strcmp(word, "ask"))
+		return HOOK_ASK;
+	return !strcmp(word, "deny") ? HOOK_DENY : HOOK_NO_OPINION;
+}
+
+/* Adds the members of "hookSpecificOutput". The first hook that changes
+ * arguments or the output wins; they are not merged. */
+static void add_specific(struct hooks *h, const struct hook_call *call,
+			 const struct hook_process *p, const cJSON *own,
+			 const char *reason, struct hook_outcome *out)
+{
+	const char *event = json_string(own, "hookEventName", NULL);
+	const cJSON *input = json_get(own, "updatedInput");
+	const char *output = json_string(own, "updatedToolOutput", NULL);
+
+	if (!own)
+		return;
+	if (event && strcmp(event, hook_event_name(call->event)) != 0) {
+		report_hook(h, call, p,
+			    "hookSpecificOutput is for another event: ignored");
+		return;
+	}
+	add_clean(h, str_of(json_string(own, "additionalContext", "")),
+		  &out->context);
+	if (call->event == HOOK_PRE_TOOL_USE ||
+	    call->event == HOOK_PERMISSION_REQUEST)
+		set_permission(
+			h, out,
+			permission_of(
+				json_string(own, "permissionDecision", "")),
+			str_of(json_string(own, "permissionDecisionReason",
+					   reason)));
+	if (cJSON_IsObject(input) && !out->input)
+		out->input = cJSON_Duplicate(input, true);
+	if (output && !out->has_output &&
+	    (call->event == HOOK_POST_TOOL_USE ||
+	     call->event == HOOK_POST_TOOL_USE_FAILURE)) {
+		out->has_output = true;
+		add_clean(h, str_of(output), &out->output);
+	}
+}
+
+/* C1 controls, which UTF-8 has as two bytes, would end the sequence and begin
+ * another one in terminals that know them. */
+static bool all_printable(struct str s)
+{
+	struct buf clean = BUF_INIT(MASKED_MAX);
+	bool same;
+
+	sanitize_line(s, &clean);
+	same = str_eq(buf_str(&clean), s);
+	buf_release(&clean);
+	return same;
+}
+
+/* Only what sets a title, notifies or rings: nothing that could draw, answer
+ * for the user, or read the clipboard. */
+static bool is_harmless_sequence(struct str s)
+{
+	static const char *const numbers[] = { "0;", "1;",  "2;",
+					       "9;", "99;", "777;" };
+
+	if (str_is(s, "\a"))
+		return true;
+	if (!str_starts(s, "\033]"))
+		return false;
+	s = str_skip(s, 2);
+	if (str_ends(s, "\a"))
+		s.len -= 1;
+	else if (str_ends(s, "\033\\"))
+		s.len -= 2;
+	else
+		return false;
+	for (size_t i = 0; i < sizeof(numbers) / sizeof(*numbers); i++)
+		if (str_starts(s, numbers[i]))
+			return all_printable(s);
+	return false;
+}
+
+/* Forwards "terminalSequence" if it cannot harm the terminal. */
+static void add_terminal(struct hooks *h, const struct hook_call *call,
+			 const struct hook_process *p, const char *sequence)
+{
+	if (!sequence)
+		return;
+	if (!is_harmless_sequence(str_of(sequence)))
+		report_hook(
+			h, call, p,
+			"terminalSequence may only be BEL, or OSC 0, 1, 2, 9, "
+			"99 or 777: ignored");
+	else if (call->terminal)
+		call->terminal(call->arg, sequence);
+}
+
+/* "continue": false ends the agent; the first reason is kept. */
+static void add_stop(struct hooks *h, const struct hook_call *call,
+		     const struct hook_process *p, const cJSON *said,
+		     struct hook_outcome *out)
+{
+	const char *reason = json_string(said, "stopReason", "");
+
+	if (json_bool(said, "continue", true)) {
+		if (reason[0])
+			report_hook(h, call, p,
+				    "stopReason only counts with \"continue\": "
+				    "false: ignored");
+		return;
+	}
+	if (!out->stop)
+		add_clean(h, str_of(reason), &out->stop_reason);
+	out->stop = true;
+}
+
+/* The members that every event has, then those of its own. */
+static void add_json_answer(struct hooks *h, const struct hook_call *call,
+			    const struct hook_process *p, const cJSON *said,
+			    struct hook_outcome *out)
+{
+	const char *message = json_string(said, "systemMessage", NULL);
+	const char *decision = json_string(said, "decision", "");
+	const char *reason = json_string(said, "reason", "");
+
+	if (message)
+		show_notice(h, call, "%s", message);
+	add_terminal(h, call, p, json_string(said, "terminalSequence", NULL));
+	add_stop(h, call, p, said, out);
+	if (!strcmp(decision, "block"))
+		block_event(h, call, p, str_of(reason), out);
+	else if (decision[0])
+		report_hook(h, call, p, "decision must be \"block\": ignored");
+	add_specific(h, call, p, json_get(said, "hookSpecificOutput"), reason,
+		     out);
+}
+
+/* What a hook with exit status 0 printed: a JSON object, or plain text for the
+ * two events whose text the model gets. */
+static void parse_answer(struct hooks *h, const struct hook_call *call,
+			 const struct hook_process *p, struct hook_outcome *out)
+{
+	struct str text = str_trim(buf_str(&p->run.out));
+	cJSON *said;
+
+	if (!text.len)
+		return;
+	said = text.ptr[0] == '{' ? json_parse_repaired(text) : NULL;
+	if (cJSON_IsObject(said))
+		add_json_answer(h, call, p, said, out);
+	else if (call->event == HOOK_SESSION_START ||
+		 call->event == HOOK_USER_PROMPT_SUBMIT)
+		add_clean(h, text, &out->context);
+	else
+		report_hook(h, call, p, "Hook output is not valid JSON");
+	cJSON_Delete(said);
+}
+
+/* Attack: a call is so long that the guard's reason, which repeats it, exceeds
+ * what dcode reads, so that nobody sees its verdict. */
+static bool is_cut_verdict(const struct hook_call *call,
+			   const struct hook_process *p)
+{
+	return hook_event_guards(call->event) && p->run.out.over &&
+	       str_starts(str_trim(buf_str(&p->run.out)), "{");
+}
+
+/* Adds what one hook said to what those before it said. */
+static void add_answer(struct hooks *h, const struct hook_call *call,
+		       const struct hook_process *p, struct hook_outcome *out)
+{
+	struct str said = str_trim(buf_str(&p->run.err));
+
+	if (p->run.out.over || p->run.err.over)
+		report_hook(h, call, p, "it printed more than 100 kB: cut");
+	if (could_not_run(p))
+		handle_not_run(h, call, p, out);
+	else if (p->run.timed_out)
+		report_failure(h, call, p);
+	else if (p->run.status == 2)
+		block_event(h, call, p,
+			    said.len ? said : STR("blocked by a hook"), out);
+	else if (p->run.status != 0)
+		report_failure(h, call, p);
+	else if (is_cut_verdict(call, p))
+		block_event(h, call, p,
+			    STR("the hook's answer is longer than 100 kB"),
+			    out);
+	else
+		parse_answer(h, call, p, out);
+}
 
 enum {
 	INPUT_MAX = 64 << 20,
 	OUTCOME_MAX = 1 << 20,
 	MOST_NOTIFICATIONS = 16, /* that run at a time */
 	NOTIFY_MS = 600000,
-	LINE_MAX = 4096,
+};
+
+struct notification {
+	struct hooks *hooks;
+	struct hook_call call;
+	cJSON *fields;
+	char *match;
 };
 
 /* 1 when the file was read; 0 where there is none; -1 with err. A link that
@@ -55,7 +644,8 @@ static int read_file(const struct hooks_source *src, bool project,
 	return rc < 0 ? -1 : 1;
 }
 
-/* The words of all commands of the file: what is remembered with it. */
+/* Collects the words of all commands of the project's file, which trust
+ * remembers with it; words NULL: only counts. Returns how many. */
 static size_t add_words(const struct hook_list *list, const char **words)
 {
 	size_t n = 0;
@@ -75,6 +665,7 @@ static size_t add_words(const struct hook_list *list, const char **words)
 	return n;
 }
 
+/* The project's file as trust knows it, without words. Borrowed from h. */
 static struct trust_entry project_entry(const struct hooks *h)
 {
 	return (struct trust_entry){ .kind = TRUST_HOOK,
@@ -85,7 +676,7 @@ static struct trust_entry project_entry(const struct hooks *h)
 				     .text = buf_str(&h->project_text) };
 }
 
-/* The words of one hook: its shell's command, or its argv. */
+/* Sets the words of one hook: its shell's command, or its argv. */
 static void set_words(struct trust_entry *e, const struct hook_handler *x)
 {
 	e->words = x->argv ? (const char *const *)x->argv
@@ -95,7 +686,8 @@ static void set_words(struct trust_entry *e, const struct hook_handler *x)
 		e->n_words++;
 }
 
-/* Whether one of the project's names no file of it. */
+/* True if a hook of the project names none of its files, so that trust cannot
+ * notice a change. */
 static bool has_unnamed(const struct hooks *h, const char *path)
 {
 	for (size_t i = 0; i < h->handlers.n; i++) {
@@ -137,6 +729,7 @@ static int check_project(struct hooks *h, bool ask, enum trust_verdict *verdict,
 	return rc;
 }
 
+/* Removes the handlers of a project that was not allowed. */
 static void drop_project(struct hook_list *list)
 {
 	struct hook_list project = { 0 };
@@ -152,7 +745,8 @@ static void drop_project(struct hook_list *list)
 	hook_list_release(&project);
 }
 
-/* Which code the hooks of a file may run beside the files that they name. */
+/* Tells the user which code the hooks of a file may run beside the files that
+ * they name. */
 static void tell_project_code(const struct hooks *h, const char *file,
 			      bool project)
 {
@@ -189,6 +783,8 @@ static void tell_project_code(const struct hooks *h, const char *file,
 	buf_release(&line);
 }
 
+/* Parses the project's file, asks about it, and compiles its patterns only
+ * when it was allowed. */
 static int load_project(struct hooks *h, struct error *err)
 {
 	const struct hook_file file = { h->project_file, true, h->src.warn };
@@ -212,6 +808,7 @@ static int load_project(struct hooks *h, struct error *err)
 	return rc;
 }
 
+/* The user's own file needs no permission. */
 static int load_user(struct hooks *h, struct str text, struct error *err)
 {
 	const struct hook_file file = { h->user_file, false, h->src.warn };
@@ -224,10 +821,10 @@ static int load_user(struct hooks *h, struct str text, struct error *err)
 	return 0;
 }
 
-/* What is to become of a file that cannot be used. A repository that the user
- * only looks at must not keep him from starting. */
-static int do_without(const struct hooks_source *src, bool project,
-		      struct error *err)
+/* Decides about a file that cannot be used: 0 to go on, -1 with err. A
+ * repository that the user only looks at must not keep him from starting. */
+static int handle_unusable_file(const struct hooks_source *src, bool project,
+				struct error *err)
 {
 	struct error why = *err;
 
@@ -258,13 +855,13 @@ static struct hooks *make_hooks(const struct hooks_source *src)
 	return h;
 }
 
-/* One file: 1 when it is there and was read. */
-static int read_or_go_on(const struct hooks_source *src, bool project,
-			 struct buf *text, struct error *err)
+/* Reads one file: 1 when it was read, 0 without it, -1 with err. */
+static int read_or_do_without(const struct hooks_source *src, bool project,
+			      struct buf *text, struct error *err)
 {
 	int rc = read_file(src, project, text, err);
 
-	return rc < 0 ? do_without(src, project, err) : rc;
+	return rc < 0 ? handle_unusable_file(src, project, err) : rc;
 }
 
 int hooks_load(struct hooks **out, const struct hooks_source *src,
@@ -273,14 +870,14 @@ int hooks_load(struct hooks **out, const struct hooks_source *src,
 	struct buf project = BUF_INIT(HOOK_FILE_MAX);
 	struct buf user = BUF_INIT(HOOK_FILE_MAX);
 	int has_project = 0;
-	int has_user = read_or_go_on(src, false, &user, err);
+	int has_user = read_or_do_without(src, false, &user, err);
 	struct hooks *h = NULL;
 	int rc = has_user < 0 ? -1 : 0;
 
 	*out = NULL;
 	if (rc == 0 &&
 	    !(has_user && path_is_same(src->user_file, src->project_file)))
-		has_project = read_or_go_on(src, true, &project, err);
+		has_project = read_or_do_without(src, true, &project, err);
 	if (has_project < 0)
 		rc = -1;
 	if (rc == 0 && (has_project || has_user)) {
@@ -289,9 +886,9 @@ int hooks_load(struct hooks **out, const struct hooks_source *src,
 		project = (struct buf){ 0 };
 	}
 	if (rc == 0 && has_project && load_project(h, err) < 0)
-		rc = do_without(src, true, err);
+		rc = handle_unusable_file(src, true, err);
 	if (rc == 0 && has_user && load_user(h, buf_str(&user), err) < 0)
-		rc = do_without(src, false, err);
+		rc = handle_unusable_file(src, false, err);
 	if (rc == 0 && h && h->handlers.n) {
 		h->told = xcalloc(h->handlers.n, sizeof(*h->told));
 		rc = cancel_init(&h->cancel, err);
@@ -359,6 +956,8 @@ bool hooks_have(const struct hooks *h, enum hook_event event)
 	return false;
 }
 
+/* The JSON object that a hook reads from standard input. Owned by the
+ * caller. */
 static cJSON *make_input(struct hooks *h, const struct hook_call *call)
 {
 	cJSON *input = cJSON_CreateObject();
@@ -384,6 +983,8 @@ static cJSON *make_input(struct hooks *h, const struct hook_call *call)
 	return input;
 }
 
+/* A project's hooks get no keys; the user's get what he exported. Made once,
+ * at the first use. */
 static char *const *environ_of(struct hooks *h, bool project)
 {
 	char ***env = project ? &h->project_env : &h->user_env;
@@ -396,8 +997,8 @@ static char *const *environ_of(struct hooks *h, bool project)
 	return *env;
 }
 
-/* Absolute, or NULL when there is none. Of the user's own hooks a name with a
- * slash is absolute: see file.c. */
+/* Absolute, or NULL if it is not found. A name with a slash in the user's own
+ * file is absolute: see runs_relative() in hooks_file.c. */
 static char *find_program(const struct hooks *h, const char *name)
 {
 	if (strchr(name, '/'))
@@ -405,8 +1006,10 @@ static char *find_program(const struct hooks *h, const char *name)
 	return proc_find(name, settings_exported(h->src.settings, "PATH"));
 }
 
-static void prepare(struct hooks *h, const struct hook_handler *x,
-		    struct str input, struct hook_process *p)
+/* Describes the process. If it cannot be started, run.failed says why, and
+ * proc_run_all() skips it. */
+static void prepare_process(struct hooks *h, const struct hook_handler *x,
+			    struct str input, struct hook_process *p)
 {
 	*p = (struct hook_process){ .handler = x,
 				    .shell = { "sh", "-c", x->command } };
@@ -429,8 +1032,8 @@ static void prepare(struct hooks *h, const struct hook_handler *x,
 			  x->argv[0]);
 }
 
-/* Those that match and may run; how many. Appends to why what keeps the others
- * from that. */
+/* Chooses the handlers that match and may run; returns how many. Appends to
+ * why the reason that a project's may not. */
 static size_t select_handlers(struct hooks *h, const struct hook_call *call,
 			      const struct hook_handler **chosen,
 			      struct buf *why)
@@ -448,7 +1051,7 @@ static size_t select_handlers(struct hooks *h, const struct hook_call *call,
 		if (x->project && verdict == TRUST_ASK)
 			(void)check_project(h, false, &verdict, why, &ignored);
 		if (x->project && verdict != TRUST_ALLOWED) {
-			hook_notice(h, call, "%s", why->ptr);
+			show_notice(h, call, "%s", why->ptr);
 			verdict = TRUST_REFUSED;
 			continue;
 		}
@@ -457,7 +1060,8 @@ static size_t select_handlers(struct hooks *h, const struct hook_call *call,
 	return n;
 }
 
-/* chosen ends in NULL. */
+/* Runs them side by side and adds their answers in the order of the files.
+ * chosen ends in NULL. */
 static int run_chosen(struct hooks *h, const struct hook_call *call,
 		      const struct hook_handler **chosen,
 		      struct hook_outcome *out, const struct stop *stop,
@@ -476,15 +1080,15 @@ static int run_chosen(struct hooks *h, const struct hook_call *call,
 	runs = xcalloc(n, sizeof(struct proc_run *));
 	json_print(&input, tree);
 	for (size_t i = 0; i < n; i++) {
-		prepare(h, chosen[i], buf_str(&input), &list[i]);
+		prepare_process(h, chosen[i], buf_str(&input), &list[i]);
 		runs[i] = &list[i].run;
 		if (chosen[i]->status)
-			hook_notice(h, call, "%s", chosen[i]->status);
+			show_notice(h, call, "%s", chosen[i]->status);
 	}
 	rc = proc_run_all(runs, n, stop, err);
 	for (size_t i = 0; i < n; i++) {
 		if (rc == 0)
-			hook_output_add(h, call, &list[i], out);
+			add_answer(h, call, &list[i], out);
 		buf_release(&list[i].run.out);
 		buf_release(&list[i].run.err);
 		free(list[i].program);
@@ -515,7 +1119,7 @@ int hooks_run(struct hooks *h, const struct hook_call *call,
 		rc = run_chosen(h, call, chosen, out, stop, err);
 	/* Attack: the model edits the script that is to judge its calls. */
 	if (rc == 0 && why.len && hook_event_guards(call->event))
-		hook_output_refuse(h, call, buf_str(&why), out);
+		block_event(h, call, NULL, buf_str(&why), out);
 	buf_release(&why);
 	free(chosen);
 	return rc;
@@ -531,13 +1135,6 @@ void hook_outcome_release(struct hook_outcome *out)
 	*out = (struct hook_outcome){ 0 };
 }
 
-struct notification {
-	struct hooks *hooks;
-	struct hook_call call;
-	cJSON *fields;
-	char *match;
-};
-
 static void free_notification(struct notification *n)
 {
 	cJSON_Delete(n->fields);
@@ -545,6 +1142,7 @@ static void free_notification(struct notification *n)
 	free(n);
 }
 
+/* A thread of its own: a slow command must not delay the agent. */
 static void *run_notification(void *arg)
 {
 	struct notification *n = arg;
@@ -564,7 +1162,7 @@ static void *run_notification(void *arg)
 	return NULL;
 }
 
-/* False: there are too many, or no thread was to be had. */
+/* False: too many run already, or no thread could be started. */
 static bool start_notification(struct notification *n)
 {
 	struct hooks *h = n->hooks;

@@ -7,6 +7,7 @@
 #include "base/mask/mask.h"
 #include "base/stop.h"
 #include "config/settings.h"
+#include "hooks/hooks_file.h"
 #include "trust/trust.h"
 
 /*
@@ -16,22 +17,6 @@
  * rights, wherever the tools run: at once all that match, each with its time
  * limit, at which its process group is killed.
  */
-enum hook_event {
-	HOOK_SESSION_START,
-	HOOK_USER_PROMPT_SUBMIT,
-	HOOK_SESSION_END,
-	HOOK_PERMISSION_REQUEST,
-	HOOK_NOTIFICATION,
-	HOOK_PRE_TOOL_USE,
-	HOOK_POST_TOOL_USE,
-	HOOK_POST_TOOL_USE_FAILURE,
-	HOOK_PRE_COMPACT,
-	HOOK_STOP,
-	HOOK_SUBAGENT_START,
-	HOOK_SUBAGENT_STOP,
-	N_HOOK_EVENTS,
-};
-
 struct hooks_source {                    /* borrowed until hooks_free() */
 	const struct settings *settings; /* for environments */
 	const struct mask *mask;         /* for what is shown and sent on */

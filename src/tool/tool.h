@@ -139,7 +139,7 @@ struct tool {
 	 * there; NULL: none; only new_arg: that is all of the file then. */
 	const char *old_arg;
 	const char *new_arg;
-	const char *hook_name; /* what hooks call it, or NULL: hooks/wire.c */
+	const char *hook_name; /* what hooks call it, or NULL: hooks/hooks.c */
 	unsigned flags;
 	int (*run)(const struct tool_env *env, const cJSON *args,
 		   struct buf *out, struct error *err);

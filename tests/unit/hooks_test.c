@@ -6,7 +6,7 @@
 
 #include "base/mem.h"
 #include "base/str.h"
-#include "hooks/hooks_impl.h"
+#include "hooks/hooks.c"
 #include "unit.h"
 
 static void no_warning(const char *line)
@@ -147,7 +147,7 @@ static struct heard hear(const struct mask *mask, int status, const char *out,
 
 	buf_adds(&p.run.out, out);
 	buf_adds(&p.run.err, err);
-	hook_output_add(&h, &call, &p, &outcome);
+	add_answer(&h, &call, &p, &outcome);
 	hook_outcome_release(&outcome);
 	buf_release(&p.run.out);
 	buf_release(&p.run.err);

@@ -1,15 +1,115 @@
-/* file.c - reads hooks.json. */
+/* hooks_file.c - hooks.json: its events, matchers and commands. */
 /* SPDX-License-Identifier: MIT */
+/*
+ * A guard (an event whose hooks may refuse) that cannot be read must not let
+ * everything through: its place takes a handler that refuses. Begin reading at
+ * hook_file_parse(); the matchers, names or a regular expression, come first.
+ */
+#include "hooks/hooks_file.h"
+
 #include <ctype.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/json.h"
 #include "base/mem.h"
 #include "base/nearest.h"
 #include "base/str.h"
-#include "hooks/hooks_impl.h"
+
+enum { LONGEST_VALUE = 1024 /* bytes that a pattern is tried on */ };
+
+/* Claude Code's rule: a matcher of letters, digits, "_", "-", "|" and "," is a
+ * list of names, anything else a regular expression. */
+static bool is_list_of_names(const char *matcher)
+{
+	for (; *matcher; matcher++)
+		if (!isalnum((unsigned char)*matcher) &&
+		    !strchr("_-|,", *matcher))
+			return false;
+	return true;
+}
+
+/* POSIX knows neither \d nor (?:...), which patterns for Python have. */
+static char *to_posix(const char *pattern)
+{
+	struct buf out = BUF_INIT(1 << 16);
+	bool in_set = false;
+
+	for (; *pattern; pattern++) {
+		if (*pattern == '\\' && pattern[1] == 'd') {
+			buf_adds(&out, in_set ? "0-9" : "[0-9]");
+			pattern++;
+		} else if (*pattern == '\\' && pattern[1]) {
+			buf_addc(&out, *pattern++);
+			buf_addc(&out, *pattern);
+		} else if (!in_set && !strncmp(pattern, "(?:", 3)) {
+			buf_addc(&out, '(');
+			pattern += 2;
+		} else {
+			in_set = in_set ? *pattern != ']' : *pattern == '[';
+			buf_addc(&out, *pattern);
+		}
+	}
+	return buf_detach(&out);
+}
+
+/* Stores the matcher as names or as a pattern, which is not compiled yet.
+ * False with *why: no hook can wait for what it says. */
+static bool parse_matcher(struct hook_handler *h, const char *matcher,
+			  const char **why)
+{
+	bool any = !matcher || !matcher[0] || !strcmp(matcher, "*");
+
+	if (any)
+		return true;
+	if (h->event == HOOK_USER_PROMPT_SUBMIT || h->event == HOOK_STOP) {
+		*why = "this event has nothing for a matcher to match";
+		return false;
+	}
+	if (is_list_of_names(matcher))
+		h->names = xstrdup(matcher);
+	else
+		h->pattern = to_posix(matcher);
+	return true;
+}
+
+/* False if the pattern is not a regular expression. */
+static bool compile_pattern(struct hook_handler *h)
+{
+	if (h->pattern && !h->has_regex)
+		h->has_regex = !regcomp(&h->regex, h->pattern,
+					REG_EXTENDED | REG_NOSUB);
+	return !h->pattern || h->has_regex;
+}
+
+bool hook_matches(const struct hook_handler *h, const char *value)
+{
+	struct str rest = str_of(h->names);
+
+	if (!h->names && !h->pattern)
+		return true;
+	if (h->pattern && !h->has_regex)
+		return h->broken != NULL; /* a guard: of everything */
+	if (!value)
+		return false;
+	/* Attack: an MCP server gives a tool a name that is so long that the
+	 * hook which was to refuse it does not see it. */
+	if (h->has_regex)
+		return strlen(value) > LONGEST_VALUE ||
+		       regexec(&h->regex, value, 0, NULL, 0) == 0;
+	while (rest.len) {
+		size_t len = 0;
+
+		while (len < rest.len && !strchr("|,", rest.ptr[len]))
+			len++;
+		if (len && str_is((struct str){ rest.ptr, len }, value))
+			return true;
+		rest = str_skip(rest, len + 1);
+	}
+	return false;
+}
 
 enum {
 	USUAL_S = 600,
@@ -34,6 +134,16 @@ static const char *const names[N_HOOK_EVENTS] = {
 	[HOOK_SUBAGENT_STOP] = "SubagentStop",
 };
 
+struct hooks_reader {
+	struct hook_list *list;
+	const struct hook_file *file;
+	size_t n; /* of this file */
+	size_t complaints;
+	bool has_broken[N_HOOK_EVENTS]; /* one for each guard is enough */
+};
+
+static const char bad_matcher[] = "its matcher is not a regular expression";
+
 const char *hook_event_name(enum hook_event event)
 {
 	return names[event];
@@ -45,18 +155,8 @@ bool hook_event_guards(enum hook_event event)
 	       event == HOOK_USER_PROMPT_SUBMIT;
 }
 
-struct hooks_reader {
-	struct hook_list *list;
-	const struct hook_file *file;
-	size_t n; /* of this file */
-	size_t complaints;
-	bool has_broken[N_HOOK_EVENTS]; /* one for each guard is enough */
-};
-
-static void complain(struct hooks_reader *r, const char *fmt, ...)
-	__attribute__((format(printf, 2, 3)));
-
-/* A file of a repository may have a hundred thousand faults. */
+/* Reports a fault, but not more than a few: a file of a repository may have a
+ * hundred thousand. */
 static void complain(struct hooks_reader *r, const char *fmt, ...)
 {
 	char what[400] = "more is wrong with it";
@@ -96,8 +196,6 @@ void hook_list_release(struct hook_list *list)
 	*list = (struct hook_list){ 0 };
 }
 
-static const char bad_matcher[] = "its matcher is not a regular expression";
-
 void hook_list_compile(struct hook_list *list, const struct hook_file *file)
 {
 	struct hooks_reader r = { .list = list, .file = file };
@@ -105,7 +203,7 @@ void hook_list_compile(struct hook_list *list, const struct hook_file *file)
 	for (size_t i = 0; i < list->n; i++) {
 		struct hook_handler *h = &list->list[i];
 
-		if (h->project != file->project || hook_match_compile(h))
+		if (h->project != file->project || compile_pattern(h))
 			continue;
 		if (hook_event_guards(h->event) && !h->broken)
 			h->broken = xstrdup(bad_matcher);
@@ -114,6 +212,7 @@ void hook_list_compile(struct hook_list *list, const struct hook_file *file)
 	}
 }
 
+/* False unless it is a list of strings with a program. */
 static bool read_argv(struct hook_handler *h, const cJSON *argv)
 {
 	int n = cJSON_GetArraySize(argv);
@@ -131,6 +230,7 @@ static bool read_argv(struct hook_handler *h, const cJSON *argv)
 	return h->argv[0][0] != '\0';
 }
 
+/* Seconds, fractions allowed. False: not a positive number. */
 static bool read_timeout(struct hook_handler *h, const cJSON *timeout)
 {
 	double seconds =
@@ -162,7 +262,7 @@ static bool is_assignment(struct str word)
 	return true;
 }
 
-/* Words that stand before the command that they run. */
+/* Words that may stand before the command that they run. */
 static bool is_prefix(struct str word)
 {
 	static const char *const words[] = { "exec", "command", "env",  "time",
@@ -175,7 +275,7 @@ static bool is_prefix(struct str word)
 	return false;
 }
 
-/* Appends "$(...)" from its dollar sign on; how many bytes that is. */
+/* Appends "$(...)" from its dollar sign on; returns its length in bytes. */
 static size_t add_substitution(struct str text, struct buf *word)
 {
 	size_t depth = 0;
@@ -189,8 +289,8 @@ static size_t add_substitution(struct str text, struct buf *word)
 	return i;
 }
 
-/* Takes a word off the front, with its quotes, and appends it without them. */
-static void take_word(struct str *rest, struct buf *word)
+/* Cuts a word off the front and appends it without its quotes. */
+static void cut_word(struct str *rest, struct buf *word)
 {
 	char quote = 0;
 
@@ -213,7 +313,7 @@ static void take_word(struct str *rest, struct buf *word)
 	}
 }
 
-/* The program of a shell's command, without what stands before it. */
+/* Finds the program of a shell's command behind assignments and prefixes. */
 static void find_program_word(const char *command, struct buf *word)
 {
 	struct str rest = str_of(command);
@@ -221,7 +321,7 @@ static void find_program_word(const char *command, struct buf *word)
 	do {
 		while (rest.len && strchr(" \t\n(", rest.ptr[0]))
 			rest = str_skip(rest, 1);
-		take_word(&rest, word);
+		cut_word(&rest, word);
 	} while (rest.len &&
 		 (is_assignment(buf_str(word)) || is_prefix(buf_str(word))));
 }
@@ -241,6 +341,8 @@ static bool is_relative(struct str word)
 	return true;
 }
 
+/* True if the program is a relative path. Only the first command of a shell's
+ * line is looked at. */
 static bool runs_relative(const struct hook_handler *h)
 {
 	struct buf word = BUF_INIT(HOOK_FILE_MAX);
@@ -257,7 +359,7 @@ static bool runs_relative(const struct hook_handler *h)
 	return relative;
 }
 
-/* NULL, or why the hook cannot be used. */
+/* Reads one hook into h. Returns NULL, or why it cannot be used. */
 static const char *read_handler(struct hook_handler *h, const char *matcher,
 				const cJSON *hook)
 {
@@ -265,7 +367,7 @@ static const char *read_handler(struct hook_handler *h, const char *matcher,
 	const char *command = json_string(hook, "command", NULL);
 	const char *why = NULL;
 
-	if (!hook_match_parse(h, matcher, &why))
+	if (!parse_matcher(h, matcher, &why))
 		return why;
 	if (!cJSON_IsObject(hook))
 		return "it is not an object";
@@ -285,15 +387,16 @@ static const char *read_handler(struct hook_handler *h, const char *matcher,
 	return NULL;
 }
 
-static void append(struct hook_list *list, struct hook_handler h)
+static void append_handler(struct hook_list *list, struct hook_handler h)
 {
 	list->list = xrealloc(list->list, list->n + 1, sizeof(*list->list));
 	list->list[list->n++] = h;
 }
 
-/* Something of this event cannot be used. A guard that nobody runs would let
- * everything through: its place takes one that refuses. h: what was read of it,
- * taken over; NULL: it could have matched anything. */
+/* Reports that something of this event cannot be used. A guard gets a handler
+ * that refuses instead; once one of them matches everything, no more are
+ * added. h: what was read of it, ownership passes; NULL: it could have matched
+ * anything. */
 static void add_fault(struct hooks_reader *r, enum hook_event event,
 		      struct hook_handler *h, const char *why)
 {
@@ -310,9 +413,10 @@ static void add_fault(struct hooks_reader *r, enum hook_event event,
 	any = h ? *h : any;
 	any.broken = xstrdup(why);
 	r->has_broken[event] = !any.names && !any.pattern;
-	append(r->list, any);
+	append_handler(r->list, any);
 }
 
+/* Adds one hook of a group. */
 static void add_handler(struct hooks_reader *r, enum hook_event event,
 			const char *matcher, const cJSON *hook)
 {
@@ -325,10 +429,11 @@ static void add_handler(struct hooks_reader *r, enum hook_event event,
 	} else if (why) {
 		add_fault(r, event, &h, why);
 	} else {
-		append(r->list, h);
+		append_handler(r->list, h);
 	}
 }
 
+/* Adds all groups of an event: {"matcher": TEXT, "hooks": [...]}. */
 static void add_event(struct hooks_reader *r, enum hook_event event,
 		      const cJSON *groups)
 {
@@ -356,9 +461,10 @@ static void add_event(struct hooks_reader *r, enum hook_event event,
 	}
 }
 
-/* Another program's event is none of ours. Attack: "PreToolUes", whose guard
- * nobody would run. */
-static void add_named(struct hooks_reader *r, const cJSON *groups)
+/* Adds the groups of one event. Unknown events are reported: another
+ * program may have more than dcode. Attack: "PreToolUes", whose guard would
+ * never run. */
+static void add_groups(struct hooks_reader *r, const cJSON *groups)
 {
 	for (int i = 0; i < N_HOOK_EVENTS; i++)
 		if (!strcmp(names[i], groups->string)) {
@@ -400,7 +506,7 @@ int hook_file_parse(struct hook_list *list, struct str text,
 			       file->path);
 	else
 		cJSON_ArrayForEach (groups, events)
-			add_named(&r, groups);
+			add_groups(&r, groups);
 	cJSON_Delete(tree);
 	return rc;
 }
