@@ -1,29 +1,336 @@
-/* create.c - a sandbox made from the settings, its snapshots, its end. */
+/* create.c - sandboxes at Modal: image, create, list, snapshot, end. */
 /* SPDX-License-Identifier: MIT */
+/*
+ * modal_create() finds the app and the image, builds the image if it has to,
+ * sends one request and waits until a command runs. The label is the sandbox's
+ * name, which is unique in an app: so a repeated create finds the first one.
+ * Tags tell which sandboxes are ours, and whose. modal_remove() waits until the
+ * server confirms the end.
+ */
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "base/ids.h"
+#include "base/json.h"
 #include "base/mem.h"
+#include "base/sanitize.h"
 #include "base/str.h"
 #include "net/retry.h"
 #include "providers/kit/body.h"
 #include "providers/kit/env_list.h"
 #include "providers/modal/modal.h"
+#include "sandbox/supervise/supervise.h"
+#include "sandbox/transfer.h"
 
 enum {
+	CREATE_MS = 120000,
+	READY_MS = 180000,
+	SNAPSHOT_MS = 300000,
+	PAUSE_MS = 2000, /* between tries to run the first command */
+	END_WAIT_S = 10, /* the server may delay an answer by this */
+	END_PAUSE_MS = 100,
+	JOIN_S = 55, /* the server keeps a stream open for this */
+	JOIN_FAILURES = 3,
+	LOG_MAX = 200,
+	PAGES_MAX = 1000, /* of a list */
+	GPUS_MAX = 64,
+	/* Values of the protocol. */
 	OPEN = 1, /* NetworkAccessType */
 	BLOCKED = 2,
 	ALLOWLIST = 3,
-	CREATE_MS = 120000,
-	READY_MS = 180000,
-	PAUSE_MS = 2000,
-	GPUS_MAX = 64,
-	FOREVER = -1, /* a snapshot's life */
-	SNAPSHOT_MS = 300000,
-	END_WAIT_S = 10, /* for which the server holds a question */
-	END_PAUSE_MS = 100,
+	FOREVER = -1,          /* ttl_seconds of a snapshot */
+	CREATE_IF_MISSING = 1, /* ObjectCreationType */
+	GLOBAL = 3,            /* DeploymentNamespace: Modal's own images */
+	STATIC_CREDS = 4,      /* RegistryAuthType */
+	SUCCESS = 1,           /* GenericStatus */
 };
+
+/* The same of a sandbox's: ERR_USAGE. */
+static int modal_check_id(const char *id, struct error *err)
+{
+	if (modal_id_ok(id))
+		return 0;
+	return error_set(err, ERR_USAGE, "not a sandbox id: '%.100s'", id);
+}
+
+/* The settings that every command needs: directory and variables. */
+static int modal_read_settings(struct sandbox *sb, struct error *err)
+{
+	struct modal *m = sb->host->priv;
+	struct modal_box *b = modal_box(sb);
+	const char *dir = NULL;
+
+	if (settings_directory(m->settings, "modal", "workdir", &dir, err) <
+		    0 ||
+	    env_list_get(m->settings, "modal", "env", &b->env, &b->n_env, err) <
+		    0)
+		return -1;
+	free(sb->workdir);
+	sb->workdir = xstrdup(dir);
+	return 0;
+}
+
+/* Finds m->app, or makes it. */
+static int modal_find_app(struct modal *m, bool create, const struct stop *stop,
+			  struct error *err)
+{
+	struct protobuf_ask ask = { .method = "AppGetOrCreate",
+				    .what = "finding the app" };
+	const char *name = NULL;
+	char *id = NULL;
+
+	if (modal_keep_first(&m->lock, &m->app, NULL))
+		return 0;
+	if (settings_string(m->settings, "modal", "app", &name, err) < 0)
+		return -1;
+	ask.request = protobuf_texts("app_name", name, "environment_name",
+				     m->environment, NULL);
+	cJSON_AddNumberToObject(ask.request, "object_creation_type",
+				create ? CREATE_IF_MISSING : 0);
+	if (modal_ask_id(m, &ask, "app_id", &id, stop, err) < 0)
+		return -1;
+	(void)modal_keep_first(&m->lock, &m->app, id);
+	return 0;
+}
+
+/* Sets m->builder, the version of Modal's image builder, which the recipe
+ * depends on. */
+static int find_builder(struct modal *m, const struct stop *stop,
+			struct error *err)
+{
+	struct protobuf_ask ask = { .method = "EnvironmentGetOrCreate",
+				    .what = "asking for the environment" };
+	ProtobufCMessage *answer;
+	const Modal__EnvironmentMetadata *metadata;
+
+	if (modal_keep_first(&m->lock, &m->builder, NULL))
+		return 0;
+	ask.request = protobuf_texts("deployment_name", m->environment, NULL);
+	if (modal_ask(m, &ask, &answer, stop, err) < 0)
+		return -1;
+	metadata = ((Modal__EnvironmentGetOrCreateResponse *)answer)->metadata;
+	(void)modal_keep_first(
+		&m->lock, &m->builder,
+		xstrdup(metadata && metadata->settings
+				? metadata->settings->image_builder_version
+				: ""));
+	protobuf_free(answer);
+	return 0;
+}
+
+struct image_build {
+	const struct sandbox_spec *spec; /* for progress */
+	char *entry;                     /* owned: the last log entry seen */
+	int status;                      /* GenericStatus; 0: goes on */
+	char *why;                       /* owned */
+};
+
+static void set_result(struct image_build *b,
+		       const Modal__GenericResult *result)
+{
+	if (!result || !result->status)
+		return;
+	b->status = result->status;
+	free(b->why);
+	b->why = xstrdup(result->exception);
+}
+
+/* Shows what the build prints, and remembers where the log has come to. */
+static int on_log(void *arg, const ProtobufCMessage *message, struct error *err)
+{
+	const Modal__ImageJoinStreamingResponse *r =
+		(const Modal__ImageJoinStreamingResponse *)message;
+	struct image_build *b = arg;
+
+	(void)err;
+	if (r->entry_id[0]) {
+		free(b->entry);
+		b->entry = xstrdup(r->entry_id);
+	}
+	for (size_t i = 0; i < r->n_task_logs && b->spec->progress; i++) {
+		struct buf line = BUF_INIT(LOG_MAX);
+
+		sanitize_line(str_trim(str_of(r->task_logs[i]->data)), &line);
+		if (line.len)
+			b->spec->progress(b->spec->arg, line.ptr);
+		buf_release(&line);
+	}
+	set_result(b, r->result);
+	return 0;
+}
+
+/* Follows the build to its end. */
+static int wait_build(struct modal *m, char *id, struct image_build *b,
+		      const struct stop *stop, struct error *err)
+{
+	int failures = 0;
+
+	while (!b->status) {
+		const struct protobuf_ask ask = {
+			"ImageJoinStreaming",
+			"waiting for the image",
+			.request =
+				protobuf_texts("image_id", id, "last_entry_id",
+					       b->entry, NULL),
+			.each = on_log,
+			.arg = b,
+			.timeout_ms = (JOIN_S + 10) * 1000,
+		};
+		struct error why = { 0 };
+
+		cJSON_AddNumberToObject(ask.request, "timeout", JOIN_S);
+		if (modal_ask(m, &ask, NULL, stop, &why) == 0) {
+			failures = 0;
+			if (stop_sleep(stop, b->status ? 0 : 50, err) < 0)
+				return -1;
+		} else if (!b->status && (!modal_is_passing(&why) ||
+					  ++failures == JOIN_FAILURES)) {
+			*err = why;
+			return -1;
+		}
+	}
+	if (b->status == SUCCESS)
+		return 0;
+	return error_set(err, ERR_REMOTE, "building the image failed: %.300s",
+			 b->why && b->why[0] ? b->why : "no reason");
+}
+
+/* Finds the image, or has it built; frees its description. */
+static int get_image(struct modal *m, const struct sandbox_spec *spec,
+		     cJSON *image, char **id, const struct stop *stop,
+		     struct error *err)
+{
+	const struct protobuf_ask ask = {
+		"ImageGetOrCreate", "finding the image",
+		.request = protobuf_texts("app_id", m->app, "builder_version",
+					  m->builder, NULL)
+	};
+	struct image_build b = { .spec = spec };
+	ProtobufCMessage *answer;
+	int rc;
+
+	cJSON_AddNumberToObject(ask.request, "namespace",
+				json_get(image, "gpu_config") ? GLOBAL : 0);
+	cJSON_AddItemToObject(ask.request, "image", image);
+	if (modal_ask(m, &ask, &answer, stop, err) < 0)
+		return -1;
+	set_result(&b, ((Modal__ImageGetOrCreateResponse *)answer)->result);
+	rc = modal_answer_id(answer, "image_id", id, err);
+	if (rc == 0)
+		rc = wait_build(m, *id, &b, stop, err);
+	free(b.entry);
+	free(b.why);
+	return rc;
+}
+
+/*
+ * Modal's own images are found by their recipe, which must be the same to the
+ * byte as that of the Python SDK's debian_slim() with the same builder. The
+ * recipe of older builders is longer and comes with a file: an image of the
+ * registry replaces theirs.
+ */
+static const char debian_slim[] =
+	"{\"dockerfile_commands\":["
+	"\"FROM python:3.13.3-slim-bookworm\","
+	"\"RUN apt-get update\","
+	"\"RUN apt-get install -y gcc gfortran build-essential\","
+	"\"RUN pip install --upgrade pip wheel uv\","
+	"\"RUN echo 'debconf debconf/frontend select Noninteractive' | "
+	"debconf-set-selections\","
+	"\"CMD [\\\"sleep\\\", \\\"172800\\\"]\"],"
+	"\"gpu_config\":{},\"image_registry_config\":{}}";
+
+static int get_from_registry(struct modal *m, const char *name,
+			     const struct sandbox_spec *spec, char **id,
+			     const struct stop *stop, struct error *err)
+{
+	cJSON *image = cJSON_CreateObject();
+	const char *secret = NULL;
+	char *from = xasprintf("FROM %s", name);
+	int rc = settings_string(m->settings, "modal", "registry_secret",
+				 &secret, err);
+
+	cJSON_AddItemToObject(
+		image, "dockerfile_commands",
+		cJSON_CreateStringArray((const char *const *)&from, 1));
+	if (secret) {
+		cJSON *registry = protobuf_texts("secret_id", secret, NULL);
+
+		cJSON_AddNumberToObject(registry, "registry_auth_type",
+					STATIC_CREDS);
+		cJSON_AddItemToObject(image, "image_registry_config", registry);
+	}
+	free(from);
+	if (rc == 0 && strpbrk(name, " \t\r\n\\"))
+		rc = error_set(err, ERR_CONFIG, "not an image: '%.200s'", name);
+	if (rc == 0)
+		return get_image(m, spec, image, id, stop, err);
+	cJSON_Delete(image);
+	return -1;
+}
+
+/* A request that names an image: "name:latest" for "name". A name with a '/'
+ * contains its environment. */
+static cJSON *modal_tag(const struct modal *m, const char *name)
+{
+	char *tag = xasprintf("%s%s", name, strchr(name, ':') ? "" : ":latest");
+	cJSON *request =
+		protobuf_texts("tag", tag, "environment_name",
+			       strchr(name, '/') ? NULL : m->environment, NULL);
+
+	free(tag);
+	return request;
+}
+
+/* The id of a published image, owned. */
+static int modal_find_published(struct modal *m, const char *name, char **id,
+				const struct stop *stop, struct error *err)
+{
+	const struct protobuf_ask ask = { "ImageGetByTag",
+					  "finding the named image",
+					  .request = modal_tag(m, name) };
+
+	return modal_ask_id(m, &ask, "image_id", id, stop, err);
+}
+
+/* The id of the image to start from, owned. *bare: the image may not have a
+ * command that keeps the sandbox running. */
+static int modal_find_image(struct modal *m, const struct sandbox_spec *spec,
+			    char **id, bool *bare, const struct stop *stop,
+			    struct error *err)
+{
+	const char *image = NULL;
+	const char *named = NULL;
+	bool slim;
+
+	*id = NULL;
+	*bare = true;
+	if (settings_string(m->settings, "modal", "image", &image, err) < 0 ||
+	    settings_string(m->settings, "modal", "named_image", &named, err) <
+		    0)
+		return -1;
+	if (spec->snapshot)
+		named = spec->snapshot;
+	if (named && str_starts(str_of(named), "im-"))
+		image = named;
+	else if (named)
+		return modal_find_published(m, named, id, stop, err);
+	if (str_starts(str_of(image), "im-") && modal_id_ok(image)) {
+		*id = xstrdup(image);
+		return 0;
+	}
+	if (find_builder(m, stop, err) < 0)
+		return -1;
+	slim = strcmp(image, "debian_slim") == 0;
+	*bare = !slim || (strcmp(m->builder, "PREVIEW") != 0 &&
+			  strcmp(m->builder, "2025.06") < 0);
+	if (!*bare)
+		return get_image(m, spec, json_parse(str_of(debian_slim)), id,
+				 stop, err);
+	return get_from_registry(m, slim ? "python:3.13-slim-bookworm" : image,
+				 spec, id, stop, err);
+}
 
 static void add_tag(cJSON *tags, const char *name, const char *value)
 {
@@ -148,14 +455,13 @@ static int add_times(const struct modal *m, const struct sandbox_spec *spec,
 	return 0;
 }
 
-/* A name is unique among the sandboxes of an app, so that a repeated request
- * never makes a second one. */
+/* The request of a create. It is sent by send_request(). */
 static int fill_request(struct sandbox *sb, const struct sandbox_spec *spec,
 			cJSON *request, const struct stop *stop,
 			struct error *err)
 {
 	static const char *const sleep_on[] = { "sleep", "172800" };
-	struct modal *m = modal_of(sb->host);
+	struct modal *m = sb->host->priv;
 	cJSON *box = body_object(request, "definition");
 	bool bare = false;
 	char *image = NULL;
@@ -182,11 +488,11 @@ static int fill_request(struct sandbox *sb, const struct sandbox_spec *spec,
 	return rc;
 }
 
-/* Sets the id of the sandbox that has our label for its name. */
+/* Sets the id of the sandbox whose name is our label. */
 static int find_named(struct sandbox *sb, const char *label,
 		      const struct stop *stop, struct error *err)
 {
-	struct modal *m = modal_of(sb->host);
+	struct modal *m = sb->host->priv;
 	struct protobuf_ask ask = { .method = "SandboxGetFromName",
 				    .what = "finding the sandbox" };
 	const char *app = NULL;
@@ -207,7 +513,7 @@ static int send_request(struct sandbox *sb, cJSON *request,
 		.timeout_ms = sandbox_start_ms(sb->host, CREATE_MS)
 	};
 
-	if (modal_ask_id(modal_of(sb->host), &ask, "sandbox_id", &sb->id, stop,
+	if (modal_ask_id(sb->host->priv, &ask, "sandbox_id", &sb->id, stop,
 			 err) == 0)
 		return 0;
 	if (err->grpc_status != GRPC_ALREADY_EXISTS)
@@ -216,29 +522,10 @@ static int send_request(struct sandbox *sb, cJSON *request,
 	return find_named(sb, spec->label, stop, err);
 }
 
-int modal_is_running(struct modal *m, const char *id, float wait_s,
-		     const struct stop *stop, struct error *err)
-{
-	const struct protobuf_ask ask = {
-		"SandboxWait", "asking for the sandbox",
-		.request = protobuf_texts("sandbox_id", id, NULL),
-		.flags = modal_flags(id)
-	};
-	ProtobufCMessage *answer = NULL;
-	const Modal__GenericResult *result;
-	int state;
-
-	cJSON_AddNumberToObject(ask.request, "timeout", wait_s);
-	if (modal_ask(m, &ask, &answer, stop, err) < 0)
-		return -1;
-	result = ((Modal__SandboxWaitResponse *)answer)->result;
-	state = !result || !result->status;
-	protobuf_free(answer);
-	return state;
-}
-
-int modal_wait_ready(struct sandbox *sb, const struct sandbox_spec *spec,
-		     const struct stop *stop, struct error *err)
+/* Waits until a command runs, and makes the directory. spec, for its progress,
+ * may be NULL. */
+static int modal_wait_ready(struct sandbox *sb, const struct sandbox_spec *spec,
+			    const struct stop *stop, struct error *err)
 {
 	const char *const argv[] = {
 		"/bin/sh", "-c", "mkdir -p -- \"$1\"", "sh", sb->workdir, NULL
@@ -259,7 +546,7 @@ int modal_wait_ready(struct sandbox *sb, const struct sandbox_spec *spec,
 					 "cannot make the directory %s",
 					 sb->workdir);
 		}
-		/* Refusals come again (INVALID_ARGUMENT, UNIMPLEMENTED ...). */
+		/* A refusal (INVALID_ARGUMENT, UNIMPLEMENTED ...) is final. */
 		if (why.code != ERR_UNREACHABLE &&
 		    (why.code == ERR_PROTOCOL || !retry_is_transient(&why))) {
 			*err = why;
@@ -272,6 +559,7 @@ int modal_wait_ready(struct sandbox *sb, const struct sandbox_spec *spec,
 	}
 }
 
+/* create.c */
 int modal_create(struct sandbox *sb, const struct sandbox_spec *spec,
 		 const struct stop *stop, struct error *err)
 {
@@ -288,10 +576,27 @@ int modal_create(struct sandbox *sb, const struct sandbox_spec *spec,
 	return modal_wait_ready(sb, spec, stop, err);
 }
 
-int modal_remove(struct sandbox_client *host, const char *id,
+int modal_attach(struct sandbox *sb, const char *id, const struct stop *stop,
+		 struct error *err)
+{
+	int state;
+
+	if (modal_check_id(id, err) < 0 || modal_read_settings(sb, err) < 0)
+		return -1;
+	state = modal_is_running(sb->host->priv, id, 0, stop, err);
+	if (state < 0)
+		return -1;
+	if (!state)
+		return error_set(err, ERR_GONE, "the sandbox %s has ended", id);
+	free(sb->id);
+	sb->id = xstrdup(id);
+	return modal_wait_ready(sb, NULL, stop, err);
+}
+
+int modal_remove(struct sandbox_client *client, const char *id,
 		 const struct stop *stop, struct error *err)
 {
-	struct modal *m = modal_of(host);
+	struct modal *m = client->priv;
 	struct protobuf_ask ask = { "SandboxTerminate", "ending the sandbox",
 				    .flags = modal_flags(id) };
 	ProtobufCMessage *answer = NULL;
@@ -320,14 +625,15 @@ int modal_remove(struct sandbox_client *host, const char *id,
 	return -1;
 }
 
-/* The file system as an image, published under the name, whoever has it. */
+/* Publishes the file system as an image. The name then means this image, even
+ * if it meant another before. */
 int modal_snapshot(struct sandbox *sb, const char *name, bool replace,
 		   const struct stop *stop, struct error *err)
 {
 	struct protobuf_ask ask = { "TaskSnapshotFilesystem",
 				    "making the snapshot",
 				    .timeout_ms = SNAPSHOT_MS };
-	struct modal *m = modal_of(sb->host);
+	struct modal *m = sb->host->priv;
 	ProtobufCMessage *answer;
 	char uuid[MODAL_UUID];
 	char *id = NULL;
@@ -354,11 +660,11 @@ int modal_snapshot(struct sandbox *sb, const char *name, bool replace,
 	return rc;
 }
 
-int modal_find_snapshot(struct sandbox_client *host, const char *name,
+int modal_find_snapshot(struct sandbox_client *client, const char *name,
 			const struct stop *stop, struct error *err)
 {
 	char *id = NULL;
-	int rc = modal_find_published(modal_of(host), name, &id, stop, err);
+	int rc = modal_find_published(client->priv, name, &id, stop, err);
 
 	free(id);
 	if (rc == 0)
@@ -366,5 +672,201 @@ int modal_find_snapshot(struct sandbox_client *host, const char *name,
 	if (err->code != ERR_NOT_FOUND)
 		return -1;
 	*err = (struct error){ 0 };
+	return 0;
+}
+
+static const char *get_tag(Modal__SandboxTag *const *tags, size_t n,
+			   const char *name)
+{
+	for (size_t i = 0; i < n; i++)
+		if (strcmp(tags[i]->tag_name, name) == 0)
+			return tags[i]->tag_value;
+	return "";
+}
+
+static enum sandbox_state state_of(const Modal__SandboxInfo *info)
+{
+	const Modal__TaskInfo *task = info->task_info;
+
+	if (task &&
+	    (task->finished_at > 0 || (task->result && task->result->status)))
+		return STATE_GONE;
+	return task && task->started_at > 0 ? STATE_RUNNING : STATE_STARTING;
+}
+
+/* The tags of one sandbox; protobuf_free() them. */
+static int get_tags(struct modal *m, const char *id, ProtobufCMessage **tags,
+		    const struct stop *stop, struct error *err)
+{
+	const struct protobuf_ask ask = {
+		"SandboxTagsGet", "asking for the sandbox",
+		.request = protobuf_texts("sandbox_id", id, NULL),
+		.flags = modal_flags(id)
+	};
+
+	return modal_ask(m, &ask, tags, stop, err);
+}
+
+struct sandbox_choice { /* which sandboxes of the app go to sink */
+	struct modal *m;
+	const struct stop *stop;
+	const char *owner; /* or NULL */
+	const char *id;    /* this one alone, or NULL */
+	const struct info_sink *sink;
+	bool found;
+};
+
+static void emit_info(struct sandbox_choice *s, const Modal__SandboxInfo *item,
+		      Modal__SandboxTag *const *tags, size_t n_tags)
+{
+	const char *label = get_tag(tags, n_tags, "dcode.label");
+	const char *owner = get_tag(tags, n_tags, "dcode.owner");
+	double created = item->created_at; /* Unix seconds, of any value */
+	struct sandbox_info info = {
+		.id = item->id,
+		.label = label[0] ? label : item->name,
+		.owner = owner[0] || !s->owner ? owner : s->owner,
+		.state = state_of(item),
+		.image = item->image_id,
+		.created = created > 0 && created < 1e11 ? (int64_t)created : 0,
+	};
+
+	if (!str_starts(str_of(info.label), "dcode-") ||
+	    (s->owner && strcmp(info.owner, s->owner) != 0) ||
+	    (s->id && (s->found || strcmp(info.id, s->id) != 0)))
+		return;
+	if (info.created && item->timeout_secs)
+		info.ends = info.created + item->timeout_secs;
+	s->found = true;
+	info_emit(s->sink, &info);
+}
+
+/*
+ * A list may leave the tags out. Then our label is known, for it is the name,
+ * and if the list was asked for one owner, so is the owner. Otherwise the tags
+ * are asked for, which not every server supports.
+ */
+static void emit_item(struct sandbox_choice *s, const Modal__SandboxInfo *item)
+{
+	bool named = str_starts(str_of(item->name), "dcode-");
+	ProtobufCMessage *answer = NULL;
+	struct error ignored = { 0 };
+	const Modal__SandboxTagsGetResponse *r;
+
+	if (!modal_id_ok(item->id))
+		return;
+	if (item->n_tags || (named ? s->owner != NULL : !s->owner)) {
+		emit_info(s, item, item->tags, item->n_tags);
+		return;
+	}
+	(void)get_tags(s->m, item->id, &answer, s->stop, &ignored);
+	r = (const Modal__SandboxTagsGetResponse *)answer;
+	emit_info(s, item, r ? r->tags : NULL, r ? r->n_tags : 0);
+	protobuf_free(answer);
+}
+
+/* The request for a page: sandboxes made before that time, 0: the newest. */
+static cJSON *list_request(const struct sandbox_choice *s, double before)
+{
+	cJSON *request = protobuf_texts("app_id", s->m->app, "environment_name",
+					s->m->environment, NULL);
+
+	cJSON_AddNumberToObject(request, "before_timestamp", before);
+	if (s->owner)
+		cJSON_AddItemToArray(cJSON_AddArrayToObject(request, "tags"),
+				     protobuf_texts("tag_name", "dcode.owner",
+						    "tag_value", s->owner,
+						    NULL));
+	return request;
+}
+
+static int list_pages(struct sandbox_choice *s, struct error *err)
+{
+	double before = 0;
+
+	/* Without the app there are no sandboxes. Listing does not make it. */
+	if (modal_find_app(s->m, false, s->stop, err) < 0) {
+		if (err->code != ERR_NOT_FOUND)
+			return -1;
+		*err = (struct error){ 0 };
+		return 0;
+	}
+	for (int page = 0; page < PAGES_MAX; page++) {
+		const struct protobuf_ask ask = {
+			"SandboxList", "listing sandboxes",
+			.request = list_request(s, before)
+		};
+		double last = before;
+		ProtobufCMessage *answer;
+		const Modal__SandboxListResponse *r;
+		size_t n;
+
+		if (modal_ask(s->m, &ask, &answer, s->stop, err) < 0)
+			return -1;
+		r = (Modal__SandboxListResponse *)answer;
+		n = r->n_sandboxes;
+		for (size_t i = 0; i < n; i++)
+			emit_item(s, r->sandboxes[i]);
+		if (n)
+			before = r->sandboxes[n - 1]->created_at;
+		protobuf_free(answer);
+		if (!n)
+			return 0;
+		/* Newest first: each page is older than the one before. */
+		if (last > 0 && !(before < last))
+			break;
+	}
+	return error_set(err, ERR_PROTOCOL,
+			 "the list of sandboxes does not end");
+}
+
+int modal_list(struct sandbox_client *client, const char *owner,
+	       const struct info_sink *sink, const struct stop *stop,
+	       struct error *err)
+{
+	struct sandbox_choice s = {
+		client->priv, stop, owner, NULL, sink, false
+	};
+
+	return list_pages(&s, err);
+}
+
+/* If the server does not support asking for tags, the list may have the
+ * sandbox: its name is our label. */
+int modal_info(struct sandbox_client *client, const char *id,
+	       const struct info_sink *sink, const struct stop *stop,
+	       struct error *err)
+{
+	struct modal *m = client->priv;
+	struct sandbox_choice s = {
+		.m = m, .stop = stop, .id = id, .sink = sink
+	};
+	struct sandbox_info info = {
+		.id = id, .label = "", .owner = "", .image = ""
+	};
+	ProtobufCMessage *answer = NULL;
+	const Modal__SandboxTagsGetResponse *r;
+	struct error why = { 0 };
+	int state;
+
+	if (modal_check_id(id, err) < 0)
+		return -1;
+	state = modal_is_running(m, id, 0, stop, err);
+	if (state < 0)
+		return -1;
+	info.state = state ? STATE_RUNNING : STATE_GONE;
+	if (get_tags(m, id, &answer, stop, &why) == 0) {
+		r = (Modal__SandboxTagsGetResponse *)answer;
+		info.label = get_tag(r->tags, r->n_tags, "dcode.label");
+		info.owner = get_tag(r->tags, r->n_tags, "dcode.owner");
+	} else if (why.code != ERR_REMOTE) {
+		*err = why;
+		return -1;
+	} else if (list_pages(&s, err) < 0) {
+		return -1;
+	}
+	if (!s.found)
+		info_emit(sink, &info);
+	protobuf_free(answer);
 	return 0;
 }

@@ -1,377 +1,46 @@
-/* exec.c - a sandbox's own server, the router, and commands through it. */
+/* exec.c - commands in a Modal sandbox, and files moved by a tool inside. */
 /* SPDX-License-Identifier: MIT */
+/*
+ * A command is the supervisor's script, run by a process of the router:
+ * run_script() starts it and reads its output to the end. A file goes through
+ * Modal's own program in the sandbox, whose input or output is the file's
+ * bytes: start_tool() and wait_tool(). Begin with modal_execute() and
+ * upload_one().
+ */
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/ids.h"
+#include "base/json.h"
 #include "base/mem.h"
 #include "base/str.h"
-#include "net/loopback.h"
 #include "net/retry.h"
 #include "providers/kit/env_list.h"
-#include "providers/kit/jwt.h"
+#include "providers/kit/stat_files.h"
 #include "providers/modal/modal.h"
 #include "sandbox/supervise/supervise.h"
+#include "sandbox/transfer.h"
+
+/*
+ * The tool takes one request in JSON as its argument, the file's bytes on its
+ * input or output, and reports failures in JSON on its error output
+ * (modal-client, _utils/sandbox_fs_utils.py; seen 2026-11). It makes parent
+ * directories and follows the size of a file, so that memory stays constant.
+ */
+static const char tool[] = "/__modal/.bin/modal-sandbox-fs-tools";
 
 enum {
-	TRIES = 10,
-	PAUSE_MS = 10, /* doubled each time */
-	TASK_MS = 500, /* between questions for the task */
-	TASK_S = 10,   /* for which the server may hold one */
-	FRESH_S = 30,  /* a token that lasts as long is not the cause */
-	JWT_MAX = 16 << 10,
-	PIPE = 1, /* TaskExecStdoutConfig, TaskExecStderrConfig */
-	/* All arguments together are at most 64 KiB (the SDKs' limit); what is
-	 * longer goes through the input. */
+	/* All arguments together are at most 64 KiB (the SDKs' limit). A longer
+	 * command goes through the input. */
 	ARGUMENT_MAX = 60000,
 	COMMAND_MAX = 1 << 20,
 	ANSWER_MAX = 4 << 20, /* bytes of a job's answer */
+	REQUEST_MAX = 60000,  /* of the tool */
+	ERRORS_MAX = 64 << 10,
+	SMALL = 1 << 20, /* is held in memory, so that it can be sent again */
+	TRIES = 4,       /* of a file */
+	PAUSE_MS = 200,
 };
-
-struct modal_box *modal_box(struct sandbox *sb)
-{
-	struct modal_box *b = sb->priv;
-
-	if (!b) {
-		b = xcalloc(1, sizeof(*b));
-		pthread_mutex_init(&b->lock, NULL);
-		sb->priv = b;
-	}
-	return b;
-}
-
-static int fail_gone(const struct sandbox *sb, struct error *err)
-{
-	return error_set(err, ERR_GONE, "the sandbox %s has ended", sb->id);
-}
-
-/* The JavaScript SDK 0.11.1 takes no router but https:// and speaks cleartext
- * to it all the same when the control plane is on the same machine. Owned;
- * NULL when that is not so. */
-static char *cleartext_url(const struct modal *m, struct str url)
-{
-	if (!m->local || !str_starts(url, "https://") || !loopback_url(url))
-		return NULL;
-	return xasprintf("http://%.*s", (int)(url.len - 8), url.ptr + 8);
-}
-
-static int set_router(struct sandbox *sb, const char *url, const char *jwt,
-		      struct error *err)
-{
-	const struct modal *m = modal_of(sb->host);
-	struct modal_box *b = modal_box(sb);
-	struct str base = str_of(url);
-	char *clear;
-
-	while (str_ends(base, "/"))
-		base.len--;
-	if (!loopback_or_https(base) ||
-	    (!m->near && !str_starts(base, "https://")))
-		return error_set(err, ERR_PROTOCOL,
-				 "unexpected server response: the router's "
-				 "address is '%.100s'",
-				 url);
-	if (strlen(jwt) > JWT_MAX || !str_is_visible(str_of(jwt)))
-		return error_set(err, ERR_PROTOCOL,
-				 "unexpected server response: no token for the "
-				 "router");
-	clear = cleartext_url(m, base);
-	pthread_mutex_lock(&b->lock);
-	free(b->router);
-	free(b->bearer);
-	b->router = clear ? clear : xstrndup(base.ptr, base.len);
-	b->bearer = xasprintf("authorization: Bearer %s", jwt);
-	b->expires = jwt_expires(jwt);
-	pthread_mutex_unlock(&b->lock);
-	return 0;
-}
-
-/* Waits until the sandbox has been given a machine: its task, owned. */
-static int find_task(struct sandbox *sb, char **task, const struct stop *stop,
-		     struct error *err)
-{
-	int rc = 0;
-
-	while (rc == 0 && !*task) {
-		const struct protobuf_ask ask = {
-			"SandboxGetTaskId", "waiting for the sandbox",
-			.request = protobuf_texts("sandbox_id", sb->id, NULL),
-			.flags = modal_flags(sb->id)
-		};
-		ProtobufCMessage *answer;
-		const Modal__SandboxGetTaskIdResponse *r;
-
-		cJSON_AddNumberToObject(ask.request, "timeout", TASK_S);
-		if (modal_ask(modal_of(sb->host), &ask, &answer, stop, err) < 0)
-			return -1;
-		r = (Modal__SandboxGetTaskIdResponse *)answer;
-		if (r->has_task_id_case && modal_id_ok(r->task_id))
-			*task = xstrdup(r->task_id);
-		else if (!r->has_task_result_case)
-			rc = stop_sleep(stop, TASK_MS, err);
-		else if (r->task_result && r->task_result->exception[0])
-			rc = error_set(err, ERR_GONE, "the sandbox ended: %s",
-				       r->task_result->exception);
-		else
-			rc = fail_gone(sb, err);
-		protobuf_free(answer);
-	}
-	return rc;
-}
-
-static int find_router(struct sandbox *sb, const struct stop *stop,
-		       struct error *err)
-{
-	bool second = modal_flags(sb->id) & MODAL_V2;
-	const struct protobuf_ask ask = {
-		.method = second ? "SandboxGetCommandRouterAccess"
-				 : "TaskGetCommandRouterAccess",
-		.what = "asking for the sandbox's router",
-		.request = second ? protobuf_texts("sandbox_id", sb->id, NULL)
-				  : protobuf_texts("task_id",
-						   modal_box(sb)->task, NULL),
-		.flags = second ? MODAL_TOKEN : 0,
-	};
-	ProtobufCMessage *answer = NULL;
-	const Modal__CommandRouterAccess *access;
-	int rc = modal_ask(modal_of(sb->host), &ask, &answer, stop, err);
-
-	if (rc < 0 && (err->grpc_status == GRPC_FAILED_PRECONDITION ||
-		       err->grpc_status == GRPC_NOT_FOUND))
-		return fail_gone(sb, err);
-	if (rc < 0)
-		return -1;
-	access = (Modal__CommandRouterAccess *)answer;
-	rc = set_router(sb, access->url, access->jwt, err);
-	protobuf_free(answer);
-	return rc;
-}
-
-int modal_ensure_router(struct sandbox *sb, bool renew, const struct stop *stop,
-			struct error *err)
-{
-	struct modal_box *b = modal_box(sb);
-	char *task = NULL;
-
-	if (!modal_keep_first(&b->lock, &b->task, NULL)) {
-		if (find_task(sb, &task, stop, err) < 0)
-			return -1;
-		(void)modal_keep_first(&b->lock, &b->task, task);
-	}
-	if (!renew && modal_keep_first(&b->lock, &b->router, NULL))
-		return 0;
-	return find_router(sb, stop, err);
-}
-
-/* One try, with the address and the token as they are now. */
-static int route_once(struct sandbox *sb, const struct protobuf_ask *ask,
-		      struct protobuf_result *result, const struct stop *stop,
-		      struct error *err)
-{
-	struct modal_box *b = modal_box(sb);
-	const char *headers[] = { NULL, NULL };
-	struct protobuf_service where = {
-		.http = modal_of(sb->host)->http,
-		.service = "modal.task_command_router.TaskCommandRouter",
-		.methods = &modal__task_command_router__descriptor,
-		.headers = headers
-	};
-	char *base;
-	char *bearer;
-	int rc;
-
-	pthread_mutex_lock(&b->lock);
-	base = xstrdup(b->router);
-	bearer = xstrdup(b->bearer);
-	pthread_mutex_unlock(&b->lock);
-	where.base = base;
-	headers[0] = bearer;
-	rc = protobuf_call(&where, ask, result, stop, err);
-	free(base);
-	mem_wipe(bearer);
-	return rc;
-}
-
-/* The token was refused. A young one may do when tried again, as the SDKs
- * have it; then a new one is asked for. */
-static int renew_token(struct sandbox *sb, int attempt, const struct stop *stop,
-		       struct error *err)
-{
-	struct modal_box *b = modal_box(sb);
-	bool young;
-
-	pthread_mutex_lock(&b->lock);
-	young = b->expires > clock_unix_ms() / 1000 + FRESH_S;
-	pthread_mutex_unlock(&b->lock);
-	return young && !attempt ? 0 : modal_ensure_router(sb, true, stop, err);
-}
-
-/* After the router did not know the task: ERR_GONE when the sandbox has ended;
- * else err stays. */
-static int check_ended(struct sandbox *sb, const struct stop *stop,
-		       struct error *err)
-{
-	struct error why = { 0 };
-	int state = modal_is_running(modal_of(sb->host), sb->id, 0, stop, &why);
-
-	if (state == 0 || (state < 0 && why.code == ERR_NOT_FOUND))
-		return fail_gone(sb, err);
-	return 0;
-}
-
-/* After a failed try: 1 to try again, 0 when err is the outcome, -1 with a new
- * one. */
-static int handle_failure(struct sandbox *sb, const struct protobuf_ask *ask,
-			  int attempt, const struct stop *stop,
-			  struct error *err)
-{
-	int code = err->grpc_status;
-	struct error why = { 0 };
-	int rc = 0;
-
-	if (ask->source || attempt >= TRIES)
-		return code == GRPC_NOT_FOUND ? check_ended(sb, stop, err) : 0;
-	if (code == GRPC_UNAUTHENTICATED && attempt < 2) {
-		rc = renew_token(sb, attempt, stop, &why);
-	} else if (code == GRPC_NOT_FOUND || code == GRPC_FAILED_PRECONDITION) {
-		return check_ended(sb, stop, err);
-	} else if (!modal_is_passing(err)) {
-		return 0;
-	} else {
-		/* After some failures the sandbox itself is asked for. */
-		if (attempt == TRIES / 2)
-			rc = check_ended(sb, stop, &why);
-		if (rc == 0)
-			rc = stop_sleep(stop, (int64_t)PAUSE_MS << attempt,
-					&why);
-	}
-	if (rc == 0)
-		return 1;
-	*err = why;
-	return -1;
-}
-
-int modal_route(struct sandbox *sb, const struct protobuf_ask *ask,
-		ProtobufCMessage **answer, const struct stop *stop,
-		struct error *err)
-{
-	struct protobuf_result result = { 0 };
-	int rc = modal_ensure_router(sb, false, stop, err);
-
-	if (answer)
-		*answer = NULL;
-	for (int attempt = 0; rc == 0; attempt++) {
-		struct error why = { 0 };
-		int next;
-
-		rc = route_once(sb, ask, &result, stop, &why);
-		if (rc == 0)
-			break;
-		if (result.outcome.replies)
-			attempt = 0;
-		next = handle_failure(sb, ask, attempt, stop, &why);
-		rc = next > 0 ? 0 : -1;
-		if (rc < 0)
-			*err = why;
-		if (next == 0)
-			error_wrap(err, "%s", ask->what);
-	}
-	cJSON_Delete(ask->request);
-	grpc_outcome_release(&result.outcome);
-	protobuf_give(result.answer, answer);
-	return rc;
-}
-
-cJSON *modal_process(const struct modal_exec *x)
-{
-	return protobuf_texts("task_id", x->task, "exec_id", x->id, NULL);
-}
-
-/* The process's id makes a repeated start the same one. */
-int modal_start(struct modal_exec *x, struct sandbox *sb,
-		const char *const *argv, bool errors, const struct stop *stop,
-		struct error *err)
-{
-	struct protobuf_ask ask = { .method = "TaskExecStart",
-				    .what = "starting the command" };
-	int n = 0;
-
-	if (modal_ensure_router(sb, false, stop, err) < 0)
-		return -1;
-	*x = (struct modal_exec){ .sb = sb, .task = modal_box(sb)->task };
-	ids_uuid4(x->id);
-	while (argv[n])
-		n++;
-	ask.request = modal_process(x);
-	cJSON_AddItemToObject(ask.request, "command_args",
-			      cJSON_CreateStringArray(argv, n));
-	cJSON_AddNumberToObject(ask.request, "stdout_config", PIPE);
-	cJSON_AddNumberToObject(ask.request, "stderr_config",
-				errors ? PIPE : 0);
-	return modal_route(sb, &ask, NULL, stop, err);
-}
-
-struct output_reader {
-	cJSON *offset; /* of the request */
-	int (*data)(void *arg, struct str chunk, struct error *err);
-	void *arg;
-};
-
-/* A repeated request begins where this one has come to. */
-static int on_stdio(void *arg, const ProtobufCMessage *message,
-		    struct error *err)
-{
-	struct output_reader *r = arg;
-	const ProtobufCBinaryData *data =
-		&((Modal__TaskExecStdioReadResponse *)message)->data;
-
-	cJSON_SetNumberHelper(r->offset,
-			      r->offset->valuedouble + (double)data->len);
-	return r->data(r->arg, (struct str){ (char *)data->data, data->len },
-		       err);
-}
-
-int modal_read(struct modal_exec *x, int stream,
-	       int (*data)(void *arg, struct str chunk, struct error *err),
-	       void *arg, const struct stop *stop, struct error *err)
-{
-	cJSON *request = modal_process(x);
-	struct output_reader r = { .offset = cJSON_AddNumberToObject(
-					   request, "offset", 0),
-				   .data = data,
-				   .arg = arg };
-	const struct protobuf_ask ask = { .method = "TaskExecStdioRead",
-					  .what = "reading the output",
-					  .request = request,
-					  .each = on_stdio,
-					  .arg = &r };
-
-	cJSON_AddNumberToObject(request, "file_descriptor", stream);
-	return modal_route(x->sb, &ask, NULL, stop, err);
-}
-
-int modal_wait(struct modal_exec *x, int *status, const struct stop *stop,
-	       struct error *err)
-{
-	const struct protobuf_ask ask = { "TaskExecWait",
-					  "waiting for the command",
-					  .request = modal_process(x) };
-	ProtobufCMessage *answer;
-	const Modal__TaskExecWaitResponse *end;
-
-	if (modal_route(x->sb, &ask, &answer, stop, err) < 0)
-		return -1;
-	end = (Modal__TaskExecWaitResponse *)answer;
-	*status = -1;
-	if (end->exit_status_case ==
-	    MODAL__TASK_EXEC_WAIT_RESPONSE__EXIT_STATUS_CODE)
-		*status = end->code;
-	else if (end->exit_status_case ==
-		 MODAL__TASK_EXEC_WAIT_RESPONSE__EXIT_STATUS_SIGNAL)
-		*status = 128 + end->signal;
-	protobuf_free(answer);
-	return 0;
-}
 
 static int on_output(void *arg, struct str chunk, struct error *err)
 {
@@ -384,10 +53,13 @@ static int on_output(void *arg, struct str chunk, struct error *err)
 			 "unexpected server response: longer than requested");
 }
 
-/* struct supervisor.call: two calls, start and read to the end; three when
- * the command is long. Our script is printable and holds no NUL. */
-static int call(void *arg, struct str command, int64_t wait_ms, struct buf *out,
-		const struct stop *stop, struct error *err)
+/*
+ * struct supervisor.call. Two calls: start, and read to the end; three when the
+ * command is long. Our script is printable and has no NUL.
+ */
+static int run_script(void *arg, struct str command, int64_t wait_ms,
+		      struct buf *out, const struct stop *stop,
+		      struct error *err)
 {
 	bool large = command.len > ARGUMENT_MAX;
 	char *text = xstrndup(command.ptr, command.len);
@@ -406,7 +78,7 @@ static int call(void *arg, struct str command, int64_t wait_ms, struct buf *out,
 	if (rc == 0)
 		rc = modal_read(&x, 0, on_output, out, stop, err);
 	free(text);
-	/* The supervisor asks again after all that may pass. */
+	/* The supervisor repeats requests that failed with ERR_NETWORK. */
 	if (rc < 0 && err->code == ERR_REMOTE &&
 	    (!err->grpc_status || retry_is_transient(err)))
 		err->code = ERR_NETWORK;
@@ -417,7 +89,7 @@ int modal_execute(struct sandbox *sb, const struct exec_request *req,
 		  struct exec_result *res, const struct stop *stop,
 		  struct error *err)
 {
-	const struct supervisor s = { .call = call,
+	const struct supervisor s = { .call = run_script,
 				      .arg = sb,
 				      .max_command = COMMAND_MAX,
 				      .max_answer = ANSWER_MAX };
@@ -430,4 +102,185 @@ int modal_execute(struct sandbox *sb, const struct exec_request *req,
 	rc = supervise_execute(sb, &own, res, &s, stop, err);
 	free(env);
 	return rc;
+}
+
+/* Starts the tool; verb is ReadFile or WriteFile. */
+static int start_tool(struct modal_exec *x, struct sandbox *sb,
+		      const char *verb, struct transfer *f,
+		      const struct stop *stop, struct error *err)
+{
+	struct buf request = BUF_INIT(REQUEST_MAX);
+	const char *argv[] = { tool, NULL, NULL };
+	int rc;
+
+	buf_addf(&request, "{\"%s\": {\"path\": ", verb);
+	json_quote(&request, str_of(f->path));
+	buf_adds(&request, "}}");
+	argv[1] = request.ptr;
+	rc = buf_check(&request, "the path", err);
+	if (rc == 0)
+		rc = modal_start(x, sb, argv, true, stop, err);
+	buf_release(&request);
+	return rc;
+}
+
+static int on_errors(void *arg, struct str chunk, struct error *err)
+{
+	(void)err;
+	buf_addstr(arg, chunk); /* the report comes first, so a cut is fine */
+	return 0;
+}
+
+/* Sets f's error from the tool's error output. */
+static void parse_refusal(struct transfer *f, const struct buf *errors,
+			  int status)
+{
+	static const struct {
+		const char *kind;
+		enum file_error error;
+	} kinds[] = {
+		{ "NotFound", FILE_NOT_FOUND },
+		{ "IsDirectory", FILE_IS_DIRECTORY },
+		{ "PermissionDenied", FILE_PERMISSION_DENIED },
+		{ "NotDirectory", FILE_NOT_FOUND },
+	};
+	cJSON *tree = json_parse(str_trim(buf_str(errors)));
+	const char *kind = json_string(tree, "error_kind", "");
+	const char *why = json_string(tree, "message", errors->ptr);
+	char detail[sizeof(f->detail)];
+
+	if (errors->len)
+		snprintf(detail, sizeof(detail), "%s: %s",
+			 kind[0] ? kind : "failed", why);
+	else
+		snprintf(detail, sizeof(detail), "exit status %d", status);
+	transfer_fail(f, FILE_OTHER, detail);
+	for (size_t i = 0; i < sizeof(kinds) / sizeof(*kinds); i++)
+		if (strcmp(kinds[i].kind, kind) == 0)
+			transfer_fail(f, kinds[i].error, "");
+	cJSON_Delete(tree);
+}
+
+/* Waits for the tool's end: 0 when all is well or f has the reason. */
+static int wait_tool(struct modal_exec *x, struct transfer *f,
+		     const struct stop *stop, struct error *err)
+{
+	struct buf errors = BUF_INIT(ERRORS_MAX);
+	int status = 0;
+	int rc = modal_wait(x, &status, stop, err);
+
+	if (rc == 0 && status != 0) {
+		rc = modal_read(x, 1, on_errors, &errors, stop, err);
+		if (rc == 0)
+			parse_refusal(f, &errors, status);
+	}
+	buf_release(&errors);
+	return rc;
+}
+
+/* One try. A tool that closes its input early reports why. */
+static int send_once(struct sandbox *sb, struct file_source *s,
+		     const struct stop *stop, struct error *err)
+{
+	struct error why = { 0 };
+	struct modal_exec x = { .sb = sb };
+
+	if (start_tool(&x, sb, "WriteFile", s->file, stop, err) < 0)
+		return -1;
+	s->sent = 0;
+	if (modal_write(&x, s, stop, &why) == 0)
+		return wait_tool(&x, s->file, stop, err);
+	if (!s->failed && why.code == ERR_REMOTE &&
+	    wait_tool(&x, s->file, stop, err) == 0 && s->file->error != FILE_OK)
+		return 0;
+	*err = why;
+	return -1;
+}
+
+/* Pauses before the next try; -1 when another try cannot help. */
+static int pause_before_retry(int attempt, const struct error *why,
+			      const struct stop *stop, struct error *err)
+{
+	bool passing = why->grpc_status ? retry_is_transient(why)
+					: why->code == ERR_NETWORK ||
+						  why->code == ERR_REMOTE ||
+						  why->code == ERR_PROTOCOL;
+
+	*err = *why;
+	if (attempt == TRIES || !passing)
+		return -1;
+	return stop_sleep(stop, attempt * PAUSE_MS, err);
+}
+
+static int upload_one(const void *arg, struct sandbox *sb, struct transfer *f,
+		      const struct stop *stop, struct error *err)
+{
+	struct file_source s;
+	int rc;
+
+	(void)arg;
+	if (!str_is_utf8(str_of(f->path))) /* a protobuf string must be UTF-8 */
+		return transfer_upload(sb, f, 1, stop, err);
+	rc = file_source_open(&s, f, SMALL, err);
+	for (int i = 1; rc == 0; i++) {
+		struct error why = { 0 };
+
+		if (send_once(sb, &s, stop, &why) == 0)
+			break;
+		rc = pause_before_retry(s.is_held ? i : TRIES, &why, stop, err);
+	}
+	if (rc < 0 && s.failed) {
+		transfer_fail(f, FILE_OTHER, s.why.message);
+		rc = 0;
+	}
+	file_source_release(&s);
+	return rc;
+}
+
+int modal_upload(struct sandbox *sb, struct transfer *files, size_t n,
+		 const struct stop *stop, struct error *err)
+{
+	const struct transfer_mover m = { upload_one, NULL };
+
+	if (transfer_each(sb, files, n, &m, stop, err) < 0)
+		return -1;
+	return stat_files(sb, STAT_SET_MODES, files, n, stop, err);
+}
+
+/* A new process sends the file from its beginning, so a retry skips the bytes
+ * that have arrived. */
+static int download_one(const void *arg, struct sandbox *sb, struct transfer *f,
+			const struct stop *stop, struct error *err)
+{
+	struct transfer_sink d = { .file = f };
+	int rc = 0;
+
+	(void)arg;
+	if (!str_is_utf8(str_of(f->path)))
+		return transfer_download(sb, f, 1, stop, err);
+	for (int i = 1; rc == 0; i++) {
+		struct error why = { 0 };
+		struct modal_exec x = { .sb = sb };
+
+		d.skip = d.got;
+		if (start_tool(&x, sb, "ReadFile", f, stop, &why) == 0 &&
+		    modal_read(&x, 0, transfer_sink_write, &d, stop, &why) ==
+			    0 &&
+		    wait_tool(&x, f, stop, &why) == 0)
+			break;
+		rc = pause_before_retry(d.failed ? TRIES : i, &why, stop, err);
+	}
+	if (rc < 0 && d.failed) {
+		transfer_fail(f, FILE_OTHER, err->message);
+		return 0;
+	}
+	return rc;
+}
+
+int modal_download(struct sandbox *sb, struct transfer *files, size_t n,
+		   const struct stop *stop, struct error *err)
+{
+	const struct transfer_mover m = { download_one, NULL };
+
+	return transfer_each(sb, files, n, &m, stop, err);
 }

@@ -1,26 +1,35 @@
-/* modal.c - the account at Modal: variables, then ~/.modal.toml. */
+/* modal.c - the account at Modal, and the provider's table. */
 /* SPDX-License-Identifier: MIT */
+/*
+ * Reads token, servers and environment as Modal's own clients do: variables
+ * first, then the profile of ~/.modal.toml. The rows of settings and the
+ * provider's functions are tables; begin with read_account().
+ */
 #include "providers/modal/modal.h"
 
 #include <errno.h>
+#include <pthread.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
 #include "base/mem.h"
 #include "base/path.h"
+#include "base/sanitize.h"
 #include "base/str.h"
 #include "net/loopback.h"
-#include "providers/kit/env_list.h"
+#include "providers/kit/protobuf_call.h"
+#include "providers/modal/modal.pb-c.h"
+#include "sandbox/sandbox.h"
+#include "sandbox/supervise/supervise.h"
+#include "sandbox/transfer.h"
 
 enum {
 	COMMAND_MAX = 512 << 10,
 	FILE_MAX = 1 << 20,
 	TOKEN_MAX = 4096,
 };
-
-#define LETTERS "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ"
-#define DIGITS "0123456789"
 
 static const char default_servers[] =
 	"https://api.modal.com,https://api.modal2.com";
@@ -114,6 +123,11 @@ static bool is_active(const struct toml_value *profile)
 	return active && active->kind == TOML_BOOL && active->integer;
 }
 
+/*
+ * Pure: the profile of a ~/.modal.toml to use. *profile is a table of root or
+ * NULL when there is none; ERR_CONFIG when name is not among them or it is
+ * unclear which is meant.
+ */
 int modal_profile(const struct toml_value *root, const char *name,
 		  const struct toml_value **profile, struct error *err)
 {
@@ -156,8 +170,11 @@ struct config { /* the file, if there is one */
 	const struct toml_value *profile;
 };
 
-/* Reads the file, if there is one. Without MODAL_PROFILE a file that leaves
- * open which profile is meant is no failure when the variables have it all. */
+/*
+ * Reads the file, if there is one. If MODAL_PROFILE is not set and both parts
+ * of the token are in variables (complete), a file with no clear profile is not
+ * an error.
+ */
 static int load_config(const struct modal *m, bool complete, struct config *c,
 		       struct error *err)
 {
@@ -187,6 +204,7 @@ static int load_config(const struct modal *m, bool complete, struct config *c,
 	return rc;
 }
 
+/* A text of the profile; NULL if it has none. */
 static const char *profile_value(const struct config *c, const char *key)
 {
 	const struct toml_value *v =
@@ -207,8 +225,8 @@ static const char *config_value(const struct modal *m, const struct config *c,
 	return text ? text : profile_value(c, key);
 }
 
-/* As config_value(), and where the profile has no part of a token either, that
- * of a project's .env. */
+/* As config_value(). If the profile has no part of a token either, a project's
+ * .env may have it. */
 static const char *token_value(struct modal *m, const struct config *c,
 			       const char *variable, const char *key)
 {
@@ -302,7 +320,7 @@ static int set_token(char **header, const char *name, const char *token,
 }
 
 /* Credentials, servers and environment: variables, then ~/.modal.toml. */
-static int configure(struct modal *m, struct error *err)
+static int read_account(struct modal *m, struct error *err)
 {
 	static const char *const names[] = { "MODAL_TOKEN_ID",
 					     "MODAL_TOKEN_SECRET" };
@@ -335,50 +353,9 @@ static int configure(struct modal *m, struct error *err)
 	return rc;
 }
 
-struct modal *modal_of(const struct sandbox_client *host)
+static void modal_close(struct sandbox_client *client)
 {
-	return host->priv;
-}
-
-const char *modal_keep_first(pthread_mutex_t *lock, char **field, char *value)
-{
-	pthread_mutex_lock(lock);
-	if (*field)
-		free(value);
-	else
-		*field = value;
-	value = *field;
-	pthread_mutex_unlock(lock);
-	return value;
-}
-
-bool modal_id_ok(const char *id)
-{
-	size_t len = strlen(id);
-
-	return len > 3 && len <= MODAL_ID_MAX &&
-	       strspn(id, LETTERS DIGITS "-_") == len;
-}
-
-int modal_check_id(const char *id, struct error *err)
-{
-	if (modal_id_ok(id))
-		return 0;
-	return error_set(err, ERR_USAGE, "not a sandbox id: '%.100s'", id);
-}
-
-/* V1 is "sb-" and exactly 22 letters and digits, everything else V2. */
-unsigned modal_flags(const char *id)
-{
-	if (strncmp(id, "sb-", 3) == 0 && strlen(id) == 25 &&
-	    strspn(id + 3, LETTERS DIGITS) == 22)
-		return 0;
-	return MODAL_V2 | MODAL_TOKEN;
-}
-
-static void modal_close(struct sandbox_client *host)
-{
-	struct modal *m = modal_of(host);
+	struct modal *m = client->priv;
 
 	if (!m)
 		return;
@@ -392,57 +369,24 @@ static void modal_close(struct sandbox_client *host)
 	free(m->app);
 	pthread_mutex_destroy(&m->lock);
 	free(m);
-	host->priv = NULL;
-	host->endpoint = NULL;
+	client->priv = NULL;
+	client->endpoint = NULL;
 }
 
-static int modal_open(struct sandbox_client *host, const struct settings *set,
+static int modal_open(struct sandbox_client *client, const struct settings *set,
 		      struct error *err)
 {
 	struct modal *m = xcalloc(1, sizeof(*m));
 
-	host->priv = m;
-	m->http = host->http;
+	client->priv = m;
+	m->http = client->http;
 	m->settings = set;
 	pthread_mutex_init(&m->lock, NULL);
-	if (configure(m, err) < 0)
+	if (read_account(m, err) < 0)
 		return -1;
-	host->project_key = m->project_key;
-	host->endpoint = m->servers[0];
+	client->project_key = m->project_key;
+	client->endpoint = m->servers[0];
 	return 0;
-}
-
-int modal_read_settings(struct sandbox *sb, struct error *err)
-{
-	struct modal *m = modal_of(sb->host);
-	struct modal_box *b = modal_box(sb);
-	const char *dir = NULL;
-
-	if (settings_directory(m->settings, "modal", "workdir", &dir, err) <
-		    0 ||
-	    env_list_get(m->settings, "modal", "env", &b->env, &b->n_env, err) <
-		    0)
-		return -1;
-	free(sb->workdir);
-	sb->workdir = xstrdup(dir);
-	return 0;
-}
-
-static int modal_attach(struct sandbox *sb, const char *id,
-			const struct stop *stop, struct error *err)
-{
-	int state;
-
-	if (modal_check_id(id, err) < 0 || modal_read_settings(sb, err) < 0)
-		return -1;
-	state = modal_is_running(modal_of(sb->host), id, 0, stop, err);
-	if (state < 0)
-		return -1;
-	if (!state)
-		return error_set(err, ERR_GONE, "the sandbox %s has ended", id);
-	free(sb->id);
-	sb->id = xstrdup(id);
-	return modal_wait_ready(sb, NULL, stop, err);
 }
 
 static void modal_discard(struct sandbox *sb)
@@ -492,8 +436,8 @@ const struct sandbox_provider modal_provider = {
 	 * and $0.00000667 for a GiB a second, more in some regions;
 	 * modal.com/pricing, as of 2026-10-08, and
 	 * modal.com/docs/guide/sandbox-resources, read 2026-11-23). */
-	/* Unless an experimental option asks for a virtual machine, which is
-	 * not sent here. */
+	/* An experimental option makes it a virtual machine. dcode does not
+	 * send that. */
 	.isolation = ISOLATION_GVISOR,
 	.isolation_source = "modal.com/docs/guide/vm-sandboxes, 2026-11-23",
 };

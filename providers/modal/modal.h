@@ -1,4 +1,4 @@
-/* modal.h - the parts of the Modal provider. */
+/* modal.h - the doors between the rooms of the Modal provider. */
 /* SPDX-License-Identifier: MIT */
 #ifndef PROVIDERS_MODAL_MODAL_H
 #define PROVIDERS_MODAL_MODAL_H
@@ -14,9 +14,13 @@
  * Two gRPC services: the control plane at api.modal.com, which makes and ends
  * sandboxes, and the task command router, whose address and token the control
  * plane gives for each running sandbox and which runs commands and moves
- * files. Sandboxes come in two generations, told apart by their ids; V1 is
- * what we create. Wire: modal-labs/modal-client at 69519aef, and what its
- * Python SDK 1.5.4 and JavaScript SDK 0.11.1 were seen to send (2026-11).
+ * files. Sandboxes come in two generations, told apart by their ids; dcode
+ * creates V1. Wire: modal-labs/modal-client at 69519aef, and what its Python
+ * SDK 1.5.4 and JavaScript SDK 0.11.1 were seen to send (2026-11).
+ *
+ * rpc.c has the calls and the processes of a sandbox; over it exec.c has
+ * commands and files, create.c the life of a sandbox, and modal.c the account
+ * and the provider's table.
  */
 enum {
 	MODAL_LIFETIME_S = 24 * 3600, /* the longest; cannot be extended */
@@ -39,7 +43,7 @@ struct modal {                           /* sandbox_client.priv */
 	int64_t throttle_ms; /* most that is waited when a server asks for it;
 				-1: as long as it takes */
 	const char *project_key; /* as in struct sandbox_client */
-	_Atomic size_t server;   /* which answered last */
+	_Atomic size_t server;   /* index: this one answered last */
 	pthread_mutex_t lock;
 	char *app;          /* owned: the app's id, once known */
 	char *auth;         /* owned: token for calls about V2, once fetched */
@@ -63,48 +67,42 @@ enum {                       /* flags of a call */
        MODAL_TOKEN = 1 << 1, /* with the token that all of V2 wants */
 };
 /*
- * A call of the control plane, repeated as its clients do; frees the request.
- * Without each, *answer is the one message of the answer: protobuf_free() it.
- * The error begins with what.
+ * A call of the control plane, repeated as Modal's own clients do; frees the
+ * request. *answer is the answer's only message, which the caller frees with
+ * protobuf_free(); with ask->each there is none. The error begins with
+ * ask->what.
  */
 int modal_ask(struct modal *m, const struct protobuf_ask *ask,
 	      ProtobufCMessage **answer, const struct stop *stop,
 	      struct error *err);
-/* The same where only the id in this field of the answer is of interest. It
+/* modal_ask() for an answer of which only the id in this field matters. It
  * replaces *id, which the caller owns. */
 int modal_ask_id(struct modal *m, const struct protobuf_ask *ask,
 		 const char *field, char **id, const struct stop *stop,
 		 struct error *err);
-/* The same of an answer that came, which is freed. */
+/* The id in this field of an answer, as modal_ask_id(); frees the answer. */
 int modal_answer_id(ProtobufCMessage *answer, const char *field, char **id,
 		    struct error *err);
 /* True when the call may have another outcome when it is repeated. */
 bool modal_is_passing(const struct error *why);
-
-/* Pure: ms to wait before the next try as grpc-status-details-bin wants; -1. */
+/* Pure: ms that grpc-status-details-bin asks to wait before the next try; -1:
+ * it does not say. */
 int64_t modal_retry_wish(struct str details);
 
-/* modal.c */
-struct modal *modal_of(const struct sandbox_client *host);
+/* True if the id is safe in a path and not longer than MODAL_ID_MAX. */
 bool modal_id_ok(const char *id);
-/* The same of a sandbox's: ERR_USAGE. */
-int modal_check_id(const char *id, struct error *err);
-/* What the field holds. The first value that is given for it stays: value is
- * owned, and may be NULL. */
-const char *modal_keep_first(pthread_mutex_t *lock, char **field, char *value);
-/* The flags for calls about this sandbox. */
+/* The flags for calls about this sandbox, which depend on its generation. */
 unsigned modal_flags(const char *id);
-/*
- * Pure: the profile of a ~/.modal.toml to use. *profile is a table of root or
- * NULL when there is none; ERR_CONFIG when name is not among them or it is
- * unclear which is meant.
- */
-int modal_profile(const struct toml_value *root, const char *name,
-		  const struct toml_value **profile, struct error *err);
-/* The settings that every command needs: directory and variables. */
-int modal_read_settings(struct sandbox *sb, struct error *err);
+/* Sets *field unless it is set already, and returns what it then holds. value
+ * is owned, and may be NULL: only read. */
+const char *modal_keep_first(pthread_mutex_t *lock, char **field, char *value);
+/* 1 while the sandbox runs, 0 when it has ended; -1, with ERR_NOT_FOUND if it
+ * never existed. The server delays its answer by up to wait_s seconds while
+ * the sandbox runs. */
+int modal_is_running(struct modal *m, const char *id, float wait_s,
+		     const struct stop *stop, struct error *err);
 
-/* exec.c */
+/* The state of a sandbox, made at the first call. */
 struct modal_box *modal_box(struct sandbox *sb);
 /* Asks for the task and the router's address unless known. renew: its token
  * was refused. ERR_GONE when the sandbox has ended. */
@@ -121,70 +119,58 @@ struct modal_exec { /* one process in the sandbox */
 	char *task; /* borrowed */
 	char id[MODAL_UUID];
 };
+/* Starts argv, a list that ends with NULL. errors: keep its error output. */
 int modal_start(struct modal_exec *x, struct sandbox *sb,
 		const char *const *argv, bool errors, const struct stop *stop,
 		struct error *err);
-/* The whole of a stream (1: error output), once; resumed after cuts. */
+/* Reads all of a stream (0: output, 1: error output); resumed after cuts. */
 int modal_read(struct modal_exec *x, int stream,
 	       int (*data)(void *arg, struct str chunk, struct error *err),
 	       void *arg, const struct stop *stop, struct error *err);
-/* A request that names the process. */
-cJSON *modal_process(const struct modal_exec *x);
+/* Sends the file as the process's input, from its first byte; resumed after
+ * cuts. ERR_REMOTE when the process closed its input early. */
+int modal_write(struct modal_exec *x, struct file_source *in,
+		const struct stop *stop, struct error *err);
+/* Waits for its end. *status: exit status, 128 + n when killed by signal n, -1
+ * when the server does not say. */
+int modal_wait(struct modal_exec *x, int *status, const struct stop *stop,
+	       struct error *err);
+
+/* exec.c */
 int modal_execute(struct sandbox *sb, const struct exec_request *req,
 		  struct exec_result *res, const struct stop *stop,
 		  struct error *err);
-
-/* find.c */
-/* Finds m->app, or makes it. */
-int modal_find_app(struct modal *m, bool create, const struct stop *stop,
-		   struct error *err);
-/* The id of the image to start from, owned; *bare: it may not keep running by
- * itself. */
-int modal_find_image(struct modal *m, const struct sandbox_spec *spec,
-		     char **id, bool *bare, const struct stop *stop,
-		     struct error *err);
-/* The id of a published image, owned. */
-int modal_find_published(struct modal *m, const char *name, char **id,
-			 const struct stop *stop, struct error *err);
-/* A request that names an image: "name:latest" for "name". What has a '/' names
- * its environment itself. */
-cJSON *modal_tag(const struct modal *m, const char *name);
-int modal_list(struct sandbox_client *host, const char *owner,
-	       const struct info_sink *sink, const struct stop *stop,
-	       struct error *err);
-int modal_info(struct sandbox_client *host, const char *id,
-	       const struct info_sink *sink, const struct stop *stop,
-	       struct error *err);
-
-/* create.c */
-int modal_create(struct sandbox *sb, const struct sandbox_spec *spec,
-		 const struct stop *stop, struct error *err);
-/* Waits for a machine that runs a command, and makes the directory. spec, for
- * its progress, may be NULL. */
-int modal_wait_ready(struct sandbox *sb, const struct sandbox_spec *spec,
-		     const struct stop *stop, struct error *err);
-int modal_snapshot(struct sandbox *sb, const char *name, bool replace,
-		   const struct stop *stop, struct error *err);
-int modal_find_snapshot(struct sandbox_client *host, const char *name,
-			const struct stop *stop, struct error *err);
-int modal_remove(struct sandbox_client *host, const char *id,
-		 const struct stop *stop, struct error *err);
-/* 1 while it runs, 0 when it has ended; -1. ERR_NOT_FOUND: never was. The
- * server holds the question for wait_s while it runs. */
-int modal_is_running(struct modal *m, const char *id, float wait_s,
-		     const struct stop *stop, struct error *err);
-/* files.c */
-/* The file as the process's input, from its first byte; resumed after cuts.
- * ERR_REMOTE when the process closed its input early. */
-int modal_write(struct modal_exec *x, struct file_source *in,
-		const struct stop *stop, struct error *err);
-/* Its end: exit status, 128 + n when killed. */
-int modal_wait(struct modal_exec *x, int *status, const struct stop *stop,
-	       struct error *err);
 int modal_upload(struct sandbox *sb, struct transfer *files, size_t n,
 		 const struct stop *stop, struct error *err);
 int modal_download(struct sandbox *sb, struct transfer *files, size_t n,
 		   const struct stop *stop, struct error *err);
+
+/* create.c */
+int modal_create(struct sandbox *sb, const struct sandbox_spec *spec,
+		 const struct stop *stop, struct error *err);
+int modal_attach(struct sandbox *sb, const char *id, const struct stop *stop,
+		 struct error *err);
+int modal_list(struct sandbox_client *client, const char *owner,
+	       const struct info_sink *sink, const struct stop *stop,
+	       struct error *err);
+int modal_info(struct sandbox_client *client, const char *id,
+	       const struct info_sink *sink, const struct stop *stop,
+	       struct error *err);
+int modal_snapshot(struct sandbox *sb, const char *name, bool replace,
+		   const struct stop *stop, struct error *err);
+int modal_find_snapshot(struct sandbox_client *client, const char *name,
+			const struct stop *stop, struct error *err);
+int modal_remove(struct sandbox_client *client, const char *id,
+		 const struct stop *stop, struct error *err);
+
+/* modal.c */
+/*
+ * Pure: the profile of a ~/.modal.toml to use. *profile is a table of root, or
+ * NULL when the file is empty. ERR_CONFIG when name is not among the profiles,
+ * or when it is unclear which one is meant.
+ */
+int modal_profile(const struct toml_value *root, const char *name,
+		  const struct toml_value **profile, struct error *err);
 
 extern const struct sandbox_provider modal_provider;
 

@@ -1,16 +1,34 @@
-/* rpc.c - calls of Modal's services, repeated as its clients do. */
+/* rpc.c - calls of Modal's two services, and processes in a sandbox. */
 /* SPDX-License-Identifier: MIT */
+/*
+ * From bottom to top: a call of the control plane (modal_ask), repeated, moved
+ * to another server and slowed down as Modal's own clients do; the router of
+ * one sandbox (modal_route), whose address and token the control plane gives;
+ * and a process that the router starts, with its output, input and end
+ * (modal_start, modal_read, modal_write, modal_wait). Begin with
+ * wait_to_repeat() and handle_failure(), which decide what is tried again.
+ */
+#include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "base/ids.h"
 #include "base/mem.h"
+#include "base/sanitize.h"
 #include "base/str.h"
+#include "net/loopback.h"
 #include "net/retry.h"
 #include "providers/kit/jwt.h"
 #include "providers/modal/modal.h"
+#include "sandbox/supervise/supervise.h"
+#include "sandbox/transfer.h"
+
+#define LETTERS "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ"
+#define DIGITS "0123456789"
 
 enum {
+	/* The control plane. */
 	WISH_MAX_S = 3600,
 	CONNECT_MS = 3000, /* when there is another server to go to */
 	TRIES = 4,
@@ -18,9 +36,57 @@ enum {
 	PAUSE_MS = 100, /* doubled each time, at most: */
 	PAUSE_MAX_MS = 1000,
 	AUTH_MS = 5000,
-	AUTH_FOR_S = 1200, /* a token that does not say */
+	AUTH_FOR_S = 1200, /* for a token that does not say when it ends */
+	/* The router. */
+	ROUTE_TRIES = 10,
+	ROUTE_PAUSE_MS = 10, /* doubled each time */
+	TASK_MS = 500,       /* between questions for the task */
+	TASK_S = 10,         /* the server may delay an answer by this */
+	FRESH_S = 30, /* a token valid for longer is not why it was refused */
+	JWT_MAX = 16 << 10,
+	PIPE = 1, /* TaskExecStdoutConfig, TaskExecStderrConfig */
+	/* A process's input. */
+	CHUNK = 64 << 10, /* bytes of input in one message */
+	WINDOW = 4 << 20, /* bytes of input kept to be sent again */
+	FRAME_MAX = 256 << 10,
+	LONG_MS = 24 * 3600 * 1000,
+	RESUMES = 9, /* of input, without any progress */
+	RESUME_MS = 100,
 };
 
+bool modal_id_ok(const char *id)
+{
+	size_t len = strlen(id);
+
+	return len > 3 && len <= MODAL_ID_MAX &&
+	       strspn(id, LETTERS DIGITS "-_") == len;
+}
+
+/* V1 is "sb-" and exactly 22 letters and digits, everything else V2. */
+unsigned modal_flags(const char *id)
+{
+	if (strncmp(id, "sb-", 3) == 0 && strlen(id) == 25 &&
+	    strspn(id + 3, LETTERS DIGITS) == 22)
+		return 0;
+	return MODAL_V2 | MODAL_TOKEN;
+}
+
+/* What the field holds. The first value that is given for it stays: value is
+ * owned, and may be NULL. */
+const char *modal_keep_first(pthread_mutex_t *lock, char **field, char *value)
+{
+	pthread_mutex_lock(lock);
+	if (*field)
+		free(value);
+	else
+		*field = value;
+	value = *field;
+	pthread_mutex_unlock(lock);
+	return value;
+}
+
+/* ms that one detail of the status asks to wait; -1: it is another kind of
+ * detail. */
 static int64_t policy_ms(const Modal__Any *any)
 {
 	struct str value = { (char *)any->value.data, any->value.len };
@@ -35,12 +101,13 @@ static int64_t policy_ms(const Modal__Any *any)
 		return -1;
 	seconds = ((Modal__RPCRetryPolicy *)policy)->retry_after_secs;
 	protobuf_free(policy);
-	if (!(seconds >= 0.1F)) /* also what is no number */
+	if (!(seconds >= 0.1F)) /* NaN, too */
 		seconds = 0.1F;
 	return seconds > WISH_MAX_S ? WISH_MAX_S * 1000
 				    : (int64_t)(seconds * 1000);
 }
 
+/* Pure: ms to wait before the next try as grpc-status-details-bin wants; -1. */
 int64_t modal_retry_wish(struct str details)
 {
 	ProtobufCMessage *status =
@@ -54,6 +121,7 @@ int64_t modal_retry_wish(struct str details)
 	return wish;
 }
 
+/* The same of an answer that came, which is freed. */
 int modal_answer_id(ProtobufCMessage *answer, const char *field, char **id,
 		    struct error *err)
 {
@@ -71,12 +139,13 @@ int modal_answer_id(ProtobufCMessage *answer, const char *field, char **id,
 	return rc;
 }
 
-/* Nobody was reached, or nobody any more. */
+/* The server was not reached, or the connection broke. */
 static bool is_cut(const struct error *why)
 {
 	return why->code == ERR_NETWORK || why->code == ERR_UNREACHABLE;
 }
 
+/* True when the call may have another outcome when it is repeated. */
 bool modal_is_passing(const struct error *why)
 {
 	switch (why->grpc_status) {
@@ -111,7 +180,7 @@ static char *seconds_header(const char *name, int64_t ms)
 			 (long long)(ms % 1000));
 }
 
-/* The header lines of one try; the caller frees those from *own on. */
+/* The header lines of one try. The caller frees those from *own on. */
 static void add_headers(const struct modal *m, const struct rpc_tries *t,
 			char **list, size_t *own)
 {
@@ -140,9 +209,9 @@ static void add_headers(const struct modal *m, const struct rpc_tries *t,
 	list[n] = NULL;
 }
 
-static int one_try(struct modal *m, const struct protobuf_ask *ask,
-		   const struct rpc_tries *t, struct protobuf_result *result,
-		   const struct stop *stop, struct error *err)
+static int call_once(struct modal *m, const struct protobuf_ask *ask,
+		     const struct rpc_tries *t, struct protobuf_result *result,
+		     const struct stop *stop, struct error *err)
 {
 	char *headers[GRPC_HEADERS + 1];
 	size_t own = 0;
@@ -164,16 +233,16 @@ static int one_try(struct modal *m, const struct protobuf_ask *ask,
 	return rc;
 }
 
-/* Whether a failed call is tried again; waits before that. */
-static bool shall_repeat(struct modal *m, struct rpc_tries *t,
-			 const struct grpc_outcome *outcome, struct error *why,
-			 const struct stop *stop)
+/* True if a failed call shall be tried again; waits before that. */
+static bool wait_to_repeat(struct modal *m, struct rpc_tries *t,
+			   const struct grpc_outcome *outcome,
+			   struct error *why, const struct stop *stop)
 {
 	int64_t wish = outcome->code > GRPC_OK && outcome->details.len
 			       ? modal_retry_wish(buf_str(&outcome->details))
 			       : -1;
 
-	/* What no server has seen can go to another one. */
+	/* A request that no server has received may go to another one. */
 	if (is_cut(why) && !outcome->began && ++t->moves < m->n_servers) {
 		t->server = (t->server + 1) % m->n_servers;
 		return true;
@@ -187,8 +256,8 @@ static bool shall_repeat(struct modal *m, struct rpc_tries *t,
 	}
 	if (!modal_is_passing(why))
 		return false;
-	/* Who asked for a sandbox need not ask again (sandbox_create()): the
-	 * key that makes the call idempotent is of this one. */
+	/* sandbox_create() must not repeat the create: its new call would
+	 * have another idempotency key. */
 	why->exhausted = t->attempt + 1 >= TRIES;
 	if (why->exhausted)
 		return false;
@@ -200,9 +269,11 @@ static bool shall_repeat(struct modal *m, struct rpc_tries *t,
 	return true;
 }
 
-static int call(struct modal *m, const struct protobuf_ask *ask,
-		const char *auth, ProtobufCMessage **answer,
-		const struct stop *stop, struct error *err)
+/* One call with all its tries. auth, which may be NULL, is the token that calls
+ * about V2 carry. */
+static int call_control(struct modal *m, const struct protobuf_ask *ask,
+			const char *auth, ProtobufCMessage **answer,
+			const struct stop *stop, struct error *err)
 {
 	struct rpc_tries t = { .auth = auth,
 			       .began = clock_ms(),
@@ -216,9 +287,9 @@ static int call(struct modal *m, const struct protobuf_ask *ask,
 	ids_uuid4(t.key);
 	do {
 		why = (struct error){ 0 };
-		rc = one_try(m, ask, &t, &result, stop, &why);
+		rc = call_once(m, ask, &t, &result, stop, &why);
 	} while (rc < 0 && !ask->each &&
-		 shall_repeat(m, &t, &result.outcome, &why, stop));
+		 wait_to_repeat(m, &t, &result.outcome, &why, stop));
 	if (result.outcome.began)
 		m->server = t.server;
 	grpc_outcome_release(&result.outcome);
@@ -234,8 +305,8 @@ static int call(struct modal *m, const struct protobuf_ask *ask,
 	return error_wrap(err, "%s", ask->what);
 }
 
-/* The token for calls about V2 sandboxes, owned; fetched anew when half of its
- * life has passed. */
+/* The token for calls about V2 sandboxes, owned. It is fetched again when half
+ * of its life has passed. */
 static int auth_token(struct modal *m, char **token, const struct stop *stop,
 		      struct error *err)
 {
@@ -250,7 +321,7 @@ static int auth_token(struct modal *m, char **token, const struct stop *stop,
 	pthread_mutex_unlock(&m->lock);
 	if (*token)
 		return 0;
-	if (call(m, &ask, NULL, &answer, stop, err) < 0)
+	if (call_control(m, &ask, NULL, &answer, stop, err) < 0)
 		return -1;
 	fresh = ((Modal__AuthTokenGetResponse *)answer)->token;
 	seconds = jwt_expires(fresh) - clock_unix_ms() / 1000;
@@ -266,6 +337,11 @@ static int auth_token(struct modal *m, char **token, const struct stop *stop,
 	return 0;
 }
 
+/*
+ * A call of the control plane, repeated as its clients do; frees the request.
+ * Without each, *answer is the one message of the answer: protobuf_free() it.
+ * The error begins with what.
+ */
 int modal_ask(struct modal *m, const struct protobuf_ask *ask,
 	      ProtobufCMessage **answer, const struct stop *stop,
 	      struct error *err)
@@ -277,12 +353,14 @@ int modal_ask(struct modal *m, const struct protobuf_ask *ask,
 		*answer = NULL;
 	rc = ask->flags & MODAL_TOKEN ? auth_token(m, &token, stop, err) : 0;
 	if (rc == 0)
-		rc = call(m, ask, token, answer, stop, err);
+		rc = call_control(m, ask, token, answer, stop, err);
 	free(token);
 	cJSON_Delete(ask->request);
 	return rc;
 }
 
+/* The same where only the id in this field of the answer is of interest. It
+ * replaces *id, which the caller owns. */
 int modal_ask_id(struct modal *m, const struct protobuf_ask *ask,
 		 const char *field, char **id, const struct stop *stop,
 		 struct error *err)
@@ -292,4 +370,550 @@ int modal_ask_id(struct modal *m, const struct protobuf_ask *ask,
 	if (modal_ask(m, ask, &answer, stop, err) < 0)
 		return -1;
 	return modal_answer_id(answer, field, id, err);
+}
+
+/* 1 while it runs, 0 when it has ended; -1. ERR_NOT_FOUND: never was. The
+ * server holds the question for wait_s while it runs. */
+int modal_is_running(struct modal *m, const char *id, float wait_s,
+		     const struct stop *stop, struct error *err)
+{
+	const struct protobuf_ask ask = {
+		"SandboxWait", "asking for the sandbox",
+		.request = protobuf_texts("sandbox_id", id, NULL),
+		.flags = modal_flags(id)
+	};
+	ProtobufCMessage *answer = NULL;
+	const Modal__GenericResult *result;
+	int state;
+
+	cJSON_AddNumberToObject(ask.request, "timeout", wait_s);
+	if (modal_ask(m, &ask, &answer, stop, err) < 0)
+		return -1;
+	result = ((Modal__SandboxWaitResponse *)answer)->result;
+	state = !result || !result->status;
+	protobuf_free(answer);
+	return state;
+}
+
+/* The router of one sandbox. */
+
+/* exec.c */
+struct modal_box *modal_box(struct sandbox *sb)
+{
+	struct modal_box *b = sb->priv;
+
+	if (!b) {
+		b = xcalloc(1, sizeof(*b));
+		pthread_mutex_init(&b->lock, NULL);
+		sb->priv = b;
+	}
+	return b;
+}
+
+static int fail_gone(const struct sandbox *sb, struct error *err)
+{
+	return error_set(err, ERR_GONE, "the sandbox %s has ended", sb->id);
+}
+
+/* The JavaScript SDK 0.11.1 accepts only https:// as a router's address, and
+ * speaks cleartext to it all the same when the control plane is on the same
+ * machine. The address to use then, owned; NULL: the given one. */
+static char *cleartext_url(const struct modal *m, struct str url)
+{
+	if (!m->local || !str_starts(url, "https://") || !loopback_url(url))
+		return NULL;
+	return xasprintf("http://%.*s", (int)(url.len - 8), url.ptr + 8);
+}
+
+/* Keeps the router's address and token, if a token may be sent there. */
+static int set_router(struct sandbox *sb, const char *url, const char *jwt,
+		      struct error *err)
+{
+	const struct modal *m = sb->host->priv;
+	struct modal_box *b = modal_box(sb);
+	struct str base = str_of(url);
+	char *clear;
+
+	while (str_ends(base, "/"))
+		base.len--;
+	if (!loopback_or_https(base) ||
+	    (!m->near && !str_starts(base, "https://")))
+		return error_set(err, ERR_PROTOCOL,
+				 "unexpected server response: the router's "
+				 "address is '%.100s'",
+				 url);
+	if (strlen(jwt) > JWT_MAX || !str_is_visible(str_of(jwt)))
+		return error_set(err, ERR_PROTOCOL,
+				 "unexpected server response: no token for the "
+				 "router");
+	clear = cleartext_url(m, base);
+	pthread_mutex_lock(&b->lock);
+	free(b->router);
+	free(b->bearer);
+	b->router = clear ? clear : xstrndup(base.ptr, base.len);
+	b->bearer = xasprintf("authorization: Bearer %s", jwt);
+	b->expires = jwt_expires(jwt);
+	pthread_mutex_unlock(&b->lock);
+	return 0;
+}
+
+/* Waits until the sandbox has been given a machine. *task is owned. */
+static int find_task(struct sandbox *sb, char **task, const struct stop *stop,
+		     struct error *err)
+{
+	int rc = 0;
+
+	while (rc == 0 && !*task) {
+		const struct protobuf_ask ask = {
+			"SandboxGetTaskId", "waiting for the sandbox",
+			.request = protobuf_texts("sandbox_id", sb->id, NULL),
+			.flags = modal_flags(sb->id)
+		};
+		ProtobufCMessage *answer;
+		const Modal__SandboxGetTaskIdResponse *r;
+
+		cJSON_AddNumberToObject(ask.request, "timeout", TASK_S);
+		if (modal_ask(sb->host->priv, &ask, &answer, stop, err) < 0)
+			return -1;
+		r = (Modal__SandboxGetTaskIdResponse *)answer;
+		if (r->has_task_id_case && modal_id_ok(r->task_id))
+			*task = xstrdup(r->task_id);
+		else if (!r->has_task_result_case)
+			rc = stop_sleep(stop, TASK_MS, err);
+		else if (r->task_result && r->task_result->exception[0])
+			rc = error_set(err, ERR_GONE, "the sandbox ended: %s",
+				       r->task_result->exception);
+		else
+			rc = fail_gone(sb, err);
+		protobuf_free(answer);
+	}
+	return rc;
+}
+
+/* Asks the control plane for the router's address and a new token. */
+static int find_router(struct sandbox *sb, const struct stop *stop,
+		       struct error *err)
+{
+	bool second = modal_flags(sb->id) & MODAL_V2;
+	const struct protobuf_ask ask = {
+		.method = second ? "SandboxGetCommandRouterAccess"
+				 : "TaskGetCommandRouterAccess",
+		.what = "asking for the sandbox's router",
+		.request = second ? protobuf_texts("sandbox_id", sb->id, NULL)
+				  : protobuf_texts("task_id",
+						   modal_box(sb)->task, NULL),
+		.flags = second ? MODAL_TOKEN : 0,
+	};
+	ProtobufCMessage *answer = NULL;
+	const Modal__CommandRouterAccess *access;
+	int rc = modal_ask(sb->host->priv, &ask, &answer, stop, err);
+
+	if (rc < 0 && (err->grpc_status == GRPC_FAILED_PRECONDITION ||
+		       err->grpc_status == GRPC_NOT_FOUND))
+		return fail_gone(sb, err);
+	if (rc < 0)
+		return -1;
+	access = (Modal__CommandRouterAccess *)answer;
+	rc = set_router(sb, access->url, access->jwt, err);
+	protobuf_free(answer);
+	return rc;
+}
+
+/* Asks for the task and the router's address unless known. renew: its token
+ * was refused. ERR_GONE when the sandbox has ended. */
+int modal_ensure_router(struct sandbox *sb, bool renew, const struct stop *stop,
+			struct error *err)
+{
+	struct modal_box *b = modal_box(sb);
+	char *task = NULL;
+
+	if (!modal_keep_first(&b->lock, &b->task, NULL)) {
+		if (find_task(sb, &task, stop, err) < 0)
+			return -1;
+		(void)modal_keep_first(&b->lock, &b->task, task);
+	}
+	if (!renew && modal_keep_first(&b->lock, &b->router, NULL))
+		return 0;
+	return find_router(sb, stop, err);
+}
+
+/* One try, with the address and the token as they are now. */
+static int route_once(struct sandbox *sb, const struct protobuf_ask *ask,
+		      struct protobuf_result *result, const struct stop *stop,
+		      struct error *err)
+{
+	const struct modal *m = sb->host->priv;
+	struct modal_box *b = modal_box(sb);
+	const char *headers[] = { NULL, NULL };
+	struct protobuf_service where = {
+		.http = m->http,
+		.service = "modal.task_command_router.TaskCommandRouter",
+		.methods = &modal__task_command_router__descriptor,
+		.headers = headers
+	};
+	char *base;
+	char *bearer;
+	int rc;
+
+	pthread_mutex_lock(&b->lock);
+	base = xstrdup(b->router);
+	bearer = xstrdup(b->bearer);
+	pthread_mutex_unlock(&b->lock);
+	where.base = base;
+	headers[0] = bearer;
+	rc = protobuf_call(&where, ask, result, stop, err);
+	free(base);
+	mem_wipe(bearer);
+	return rc;
+}
+
+/* After the router refused the token. As the SDKs do, a young token is tried
+ * once more before a new one is asked for. */
+static int renew_token(struct sandbox *sb, int attempt, const struct stop *stop,
+		       struct error *err)
+{
+	struct modal_box *b = modal_box(sb);
+	bool young;
+
+	pthread_mutex_lock(&b->lock);
+	young = b->expires > clock_unix_ms() / 1000 + FRESH_S;
+	pthread_mutex_unlock(&b->lock);
+	return young && !attempt ? 0 : modal_ensure_router(sb, true, stop, err);
+}
+
+/* After the router did not know the task: ERR_GONE when the sandbox has ended,
+ * else err stays. */
+static int check_ended(struct sandbox *sb, const struct stop *stop,
+		       struct error *err)
+{
+	struct error why = { 0 };
+	int state = modal_is_running(sb->host->priv, sb->id, 0, stop, &why);
+
+	if (state == 0 || (state < 0 && why.code == ERR_NOT_FOUND))
+		return fail_gone(sb, err);
+	return 0;
+}
+
+/* After a failed try: 1 to try again, 0 when err is the outcome, -1 when this
+ * function has set a new one. */
+static int handle_failure(struct sandbox *sb, const struct protobuf_ask *ask,
+			  int attempt, const struct stop *stop,
+			  struct error *err)
+{
+	int code = err->grpc_status;
+	struct error why = { 0 };
+	int rc = 0;
+
+	if (ask->source || attempt >= ROUTE_TRIES)
+		return code == GRPC_NOT_FOUND ? check_ended(sb, stop, err) : 0;
+	if (code == GRPC_UNAUTHENTICATED && attempt < 2) {
+		rc = renew_token(sb, attempt, stop, &why);
+	} else if (code == GRPC_NOT_FOUND || code == GRPC_FAILED_PRECONDITION) {
+		return check_ended(sb, stop, err);
+	} else if (!modal_is_passing(err)) {
+		return 0;
+	} else {
+		/* After some failures, check if the sandbox has ended. */
+		if (attempt == ROUTE_TRIES / 2)
+			rc = check_ended(sb, stop, &why);
+		if (rc == 0)
+			rc = stop_sleep(
+				stop, (int64_t)ROUTE_PAUSE_MS << attempt, &why);
+	}
+	if (rc == 0)
+		return 1;
+	*err = why;
+	return -1;
+}
+
+/* A call of the router; frees the request. ERR_GONE when the sandbox has ended
+ * meanwhile. */
+int modal_route(struct sandbox *sb, const struct protobuf_ask *ask,
+		ProtobufCMessage **answer, const struct stop *stop,
+		struct error *err)
+{
+	struct protobuf_result result = { 0 };
+	int rc = modal_ensure_router(sb, false, stop, err);
+
+	if (answer)
+		*answer = NULL;
+	for (int attempt = 0; rc == 0; attempt++) {
+		struct error why = { 0 };
+		int next;
+
+		rc = route_once(sb, ask, &result, stop, &why);
+		if (rc == 0)
+			break;
+		if (result.outcome.replies)
+			attempt = 0;
+		next = handle_failure(sb, ask, attempt, stop, &why);
+		rc = next > 0 ? 0 : -1;
+		if (rc < 0)
+			*err = why;
+		if (next == 0)
+			error_wrap(err, "%s", ask->what);
+	}
+	cJSON_Delete(ask->request);
+	grpc_outcome_release(&result.outcome);
+	protobuf_give(result.answer, answer);
+	return rc;
+}
+
+/* A process, by the router. */
+
+/* A request that names the process. */
+static cJSON *modal_process(const struct modal_exec *x)
+{
+	return protobuf_texts("task_id", x->task, "exec_id", x->id, NULL);
+}
+
+/* The id is chosen here, so a repeated request does not start a second
+ * process. */
+int modal_start(struct modal_exec *x, struct sandbox *sb,
+		const char *const *argv, bool errors, const struct stop *stop,
+		struct error *err)
+{
+	struct protobuf_ask ask = { .method = "TaskExecStart",
+				    .what = "starting the command" };
+	int n = 0;
+
+	if (modal_ensure_router(sb, false, stop, err) < 0)
+		return -1;
+	*x = (struct modal_exec){ .sb = sb, .task = modal_box(sb)->task };
+	ids_uuid4(x->id);
+	while (argv[n])
+		n++;
+	ask.request = modal_process(x);
+	cJSON_AddItemToObject(ask.request, "command_args",
+			      cJSON_CreateStringArray(argv, n));
+	cJSON_AddNumberToObject(ask.request, "stdout_config", PIPE);
+	cJSON_AddNumberToObject(ask.request, "stderr_config",
+				errors ? PIPE : 0);
+	return modal_route(sb, &ask, NULL, stop, err);
+}
+
+struct output_reader {
+	cJSON *offset; /* of the request */
+	int (*data)(void *arg, struct str chunk, struct error *err);
+	void *arg;
+};
+
+/* Moves the request's offset, so that a repeated one continues here. */
+static int on_stdio(void *arg, const ProtobufCMessage *message,
+		    struct error *err)
+{
+	struct output_reader *r = arg;
+	const ProtobufCBinaryData *data =
+		&((Modal__TaskExecStdioReadResponse *)message)->data;
+
+	cJSON_SetNumberHelper(r->offset,
+			      r->offset->valuedouble + (double)data->len);
+	return r->data(r->arg, (struct str){ (char *)data->data, data->len },
+		       err);
+}
+
+/* The whole of a stream (1: error output), once; resumed after cuts. */
+int modal_read(struct modal_exec *x, int stream,
+	       int (*data)(void *arg, struct str chunk, struct error *err),
+	       void *arg, const struct stop *stop, struct error *err)
+{
+	cJSON *request = modal_process(x);
+	struct output_reader r = { .offset = cJSON_AddNumberToObject(
+					   request, "offset", 0),
+				   .data = data,
+				   .arg = arg };
+	const struct protobuf_ask ask = { .method = "TaskExecStdioRead",
+					  .what = "reading the output",
+					  .request = request,
+					  .each = on_stdio,
+					  .arg = &r };
+
+	cJSON_AddNumberToObject(request, "file_descriptor", stream);
+	return modal_route(x->sb, &ask, NULL, stop, err);
+}
+
+/* Its end: exit status, 128 + n when killed. */
+int modal_wait(struct modal_exec *x, int *status, const struct stop *stop,
+	       struct error *err)
+{
+	const struct protobuf_ask ask = { "TaskExecWait",
+					  "waiting for the command",
+					  .request = modal_process(x) };
+	ProtobufCMessage *answer;
+	const Modal__TaskExecWaitResponse *end;
+
+	if (modal_route(x->sb, &ask, &answer, stop, err) < 0)
+		return -1;
+	end = (Modal__TaskExecWaitResponse *)answer;
+	*status = -1;
+	if (end->exit_status_case ==
+	    MODAL__TASK_EXEC_WAIT_RESPONSE__EXIT_STATUS_CODE)
+		*status = end->code;
+	else if (end->exit_status_case ==
+		 MODAL__TASK_EXEC_WAIT_RESPONSE__EXIT_STATUS_SIGNAL)
+		*status = 128 + end->signal;
+	protobuf_free(answer);
+	return 0;
+}
+
+struct input_writer {
+	struct modal_exec *x;
+	struct file_source *in;
+	char *window; /* the last bytes read from in, by offset % WINDOW */
+	int64_t at;   /* bytes in messages of this stream, and before */
+	struct buf out;
+	bool ended;
+};
+
+/* Adds a message with this payload, which is freed. */
+static void add_payload(struct input_writer *w, const char *name,
+			cJSON *payload)
+{
+	const ProtobufCMessageDescriptor *type =
+		&modal__task_exec_stdin_write_stream_request__descriptor;
+	cJSON *object = cJSON_CreateObject();
+	ProtobufCMessage *message;
+
+	cJSON_AddItemToObject(object, name, payload);
+	message = protobuf_build(type, object);
+	protobuf_envelope(message, &w->out);
+	protobuf_free(message);
+	cJSON_Delete(object);
+}
+
+/* Reads the input into the window up to this offset. */
+static int fill_window(struct input_writer *w, int64_t end, struct error *err)
+{
+	while (w->in->sent < end) {
+		size_t place = (size_t)(w->in->sent % WINDOW);
+		size_t room = (size_t)(end - w->in->sent);
+
+		if (room > WINDOW - place)
+			room = WINDOW - place;
+		if (file_source_read(w->in, w->window + place, room, err) < 0)
+			return -1;
+	}
+	return 0;
+}
+
+/* The next message: bytes at w->at, from the window or read anew. */
+static int add_data(struct input_writer *w, struct error *err)
+{
+	Modal__TaskExecStdinWriteStreamRequest message =
+		MODAL__TASK_EXEC_STDIN_WRITE_STREAM_REQUEST__INIT;
+	size_t place = (size_t)(w->at % WINDOW);
+	size_t n = WINDOW - place < CHUNK ? WINDOW - place : CHUNK;
+
+	if (w->in->file->size - w->at < (int64_t)n)
+		n = (size_t)(w->in->file->size - w->at);
+	if (fill_window(w, w->at + (int64_t)n, err) < 0)
+		return -1;
+	message.payload_case =
+		MODAL__TASK_EXEC_STDIN_WRITE_STREAM_REQUEST__PAYLOAD_DATA;
+	message.data.data = (uint8_t *)w->window + place;
+	message.data.len = n;
+	w->at += (int64_t)n;
+	protobuf_envelope(&message.base, &w->out);
+	return 0;
+}
+
+/* Gives the request's body: data messages, then "end". */
+static int64_t on_source(void *arg, char *room, size_t len, struct error *err)
+{
+	struct input_writer *w = arg;
+
+	if (!w->out.len && w->at < w->in->file->size) {
+		if (add_data(w, err) < 0)
+			return -1;
+	} else if (!w->out.len && !w->ended) {
+		add_payload(w, "end", cJSON_CreateObject());
+		w->ended = true;
+	}
+	return buf_take(&w->out, room, len);
+}
+
+static int write_once(struct input_writer *w, const struct stop *stop,
+		      struct error *err)
+{
+	cJSON *start = modal_process(w->x);
+	const struct protobuf_ask ask = { .method = "TaskExecStdinWriteStream",
+					  .what = "sending the input",
+					  .source = on_source,
+					  .source_size = -1,
+					  .arg = w,
+					  .timeout_ms = LONG_MS };
+
+	cJSON_AddNumberToObject(start, "offset", (double)w->at);
+	w->out.max = FRAME_MAX;
+	buf_clear(&w->out);
+	w->ended = false;
+	add_payload(w, "start", start);
+	return modal_route(w->x->sb, &ask, NULL, stop, err);
+}
+
+/* Asks how much has arrived: 1 when that is all, 0 to continue there. */
+static int find_offset(struct input_writer *w, const struct stop *stop,
+		       struct error *err)
+{
+	const struct protobuf_ask ask = { "TaskExecStdinStatus",
+					  "sending the input",
+					  .request = modal_process(w->x) };
+	ProtobufCMessage *answer = NULL;
+	const Modal__TaskExecStdinStatusResponse *status;
+	int64_t at;
+	bool closed;
+
+	if (modal_route(w->x->sb, &ask, &answer, stop, err) < 0)
+		return -1;
+	status = (Modal__TaskExecStdinStatusResponse *)answer;
+	at = (int64_t)status->num_bytes_written;
+	closed = status->closed;
+	protobuf_free(answer);
+	if (at < 0 || at > w->in->sent || at < w->in->sent - WINDOW)
+		return error_set(err, ERR_NETWORK,
+				 "sending the input was interrupted and cannot "
+				 "be resumed");
+	w->at = at;
+	if (closed && at < w->in->file->size)
+		return error_set(err, ERR_REMOTE,
+				 "the input was closed too early");
+	return closed;
+}
+
+/* files.c */
+/* The file as the process's input, from its first byte; resumed after cuts.
+ * ERR_REMOTE when the process closed its input early. */
+int modal_write(struct modal_exec *x, struct file_source *in,
+		const struct stop *stop, struct error *err)
+{
+	struct input_writer w = { .x = x, .in = in };
+	int64_t before = 0;
+	int rc;
+
+	w.window = xcalloc(1, WINDOW);
+	for (int i = 0;; i++) {
+		struct error why = { 0 };
+
+		rc = write_once(&w, stop, &why);
+		if (rc == 0)
+			break;
+		if (why.grpc_status == GRPC_FAILED_PRECONDITION)
+			why.code = ERR_REMOTE;
+		if (in->failed || i == RESUMES ||
+		    (!modal_is_passing(&why) &&
+		     why.grpc_status != GRPC_UNAUTHENTICATED) ||
+		    stop_sleep(stop, (int64_t)i * RESUME_MS, &why) < 0) {
+			*err = why;
+			break;
+		}
+		rc = find_offset(&w, stop, err);
+		if (rc != 0)
+			break;
+		if (w.at > before)
+			i = 0;
+		before = w.at;
+	}
+	buf_release(&w.out);
+	free(w.window);
+	return rc < 0 ? -1 : 0;
 }
