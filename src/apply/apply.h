@@ -44,7 +44,7 @@ struct apply_result {       /* start from { 0 }; apply_result_release() */
 	char **kept; /* the sandbox's version is not in the written tree:
 			the base does not move there */
 	size_t n_kept;
-	bool index_changed;       /* so that it was not taken back */
+	bool index_changed;       /* so that it was not restored */
 	bool unstaged;            /* an undo has replaced the index */
 	struct apply_file *files; /* written, or what would have been */
 	size_t n;
@@ -52,15 +52,15 @@ struct apply_result {       /* start from { 0 }; apply_result_release() */
 
 /*
  * Merges, and writes the result through the open journal j. Nothing is written
- * where there are conflicts (unless asked for), or files in the way, or some
- * that changed meanwhile: 0 then, too, without r->applied. Everything is taken
- * back on -1.
+ * if there are conflicts (unless asked for), files in the way, or files that
+ * changed meanwhile: the result is 0, without r->applied. On -1 everything is
+ * undone.
  */
 int apply_merge(struct apply_result *r, struct journal *j,
 		const struct apply_request *q, const struct stop *stop,
 		struct error *err);
 
-/* Files of an apply that staged, whose index is no longer as it wrote it. */
+/* Three indexes, for an apply with --index whose index has changed since. */
 struct apply_unstage {
 	const char *before;  /* the index before that apply; may be missing */
 	const char *applied; /* as it wrote it */
@@ -69,19 +69,18 @@ struct apply_unstage {
 
 struct apply_undo_request { /* all borrowed */
 	bool force;
-	/* 1: it made q->to; 0: the index stays as it is; -1. */
+	/* 1: it made q->to; 0: the index stays unchanged; -1. */
 	int (*unstage)(void *arg, const struct apply_unstage *q,
 		       struct error *err);
 	void *arg;
 };
 
 /*
- * Takes the last apply back: bytes, permissions, times, the index. Files that
- * the user changed since are listed in r->changed and left, all others are
- * restored; with force they are, too. So is an index that changed since
- * (r->index_changed). What was left can be taken back by another undo. The base
- * is what it was before that apply, so that the next one brings what was taken
- * back.
+ * Undoes the last apply: bytes, permissions, times, the index. Files that the
+ * user changed since are listed in r->changed and left; with force they are
+ * restored, too. An index that changed since stays (r->index_changed). Another
+ * undo can undo what was left. The base becomes what it was before that apply,
+ * so that the next apply brings the changes again.
  */
 int apply_undo(struct apply_result *r, struct journal *j,
 	       const struct apply_undo_request *q, struct error *err);

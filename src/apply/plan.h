@@ -1,4 +1,4 @@
-/* plan.h - what one apply or undo changes: written down before it begins. */
+/* plan.h - what one apply or undo changes, known before anything is written. */
 /* SPDX-License-Identifier: MIT */
 #ifndef APPLY_PLAN_H
 #define APPLY_PLAN_H
@@ -28,9 +28,9 @@ struct apply_plan {
 	char *root;      /* real path of the tree */
 	char *label;     /* of the sandbox whose base changes; NULL: none */
 	char *token;     /* names of temporary files have it */
-	char *index;     /* the user's index, to be replaced; NULL: it is not */
-	unsigned undoes; /* the record that it takes back; 0: none */
-	bool unrecorded; /* it finds all of it there: nothing to take back */
+	char *index;     /* the user's index, to be replaced; or NULL */
+	unsigned undoes; /* the record that it undoes; 0: none */
+	bool unrecorded; /* the tree has all of it: there is nothing to undo */
 	char base_before[GIT_OID], base_after[GIT_OID]; /* or "" */
 	struct plan_change *changes;
 	size_t n, cap;
@@ -40,19 +40,37 @@ struct apply_plan {
 
 /* path is copied. Borrowed until the next addition. */
 struct plan_change *plan_add(struct apply_plan *p, const char *path);
-void plan_add_dir(struct plan_dirs *d, const char *path, mode_t perm);
-/* Takes those that other has, too, out of d. */
-void plan_subtract_dirs(struct plan_dirs *d, const struct plan_dirs *other);
-void plan_release_dirs(struct plan_dirs *d);
 /* The change of a path, or NULL. */
 struct plan_change *plan_find(const struct apply_plan *p, const char *path);
 void plan_remove(struct apply_plan *p, size_t i);
-/* Both directory lists parents first. */
+/* Orders both lists of directories, parents first. */
 void plan_sort(struct apply_plan *p);
-/* The plan that takes it back. */
+/* Makes it the plan that undoes it. */
 void plan_reverse(struct apply_plan *p);
 void plan_write(const struct apply_plan *p, struct buf *out);
 int plan_read(struct apply_plan *p, struct str text, struct error *err);
 void plan_release(struct apply_plan *p);
+
+struct plan_report {
+	/* At path, where the plan writes, is something that the merge has not
+	 * seen. */
+	void (*blocked)(void *arg, const char *path);
+	/* path changed after the merge has seen it. */
+	void (*changed)(void *arg, const char *path);
+	void *arg;
+};
+
+/*
+ * Completes the plan from the tree: permissions and times of files,
+ * directories to make and to drop. A change that the tree has already leaves
+ * the plan. perm: of a new program (0777 without the umask).
+ */
+int plan_check(struct apply_plan *p, int root, mode_t perm,
+	       const struct plan_report *r, struct error *err);
+
+/* Reports what is in the directory at path, where a file shall be, and is not
+ * removed by the plan. */
+int plan_check_directory(struct apply_plan *p, int root, const char *path,
+			 const struct plan_report *r, struct error *err);
 
 #endif
