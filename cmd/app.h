@@ -8,7 +8,7 @@
 #include "base/mask/mask.h"
 #include "base/stop.h"
 #include "config/settings.h"
-#include "model/money/meter.h"
+#include "model/money.h"
 #include "net/http.h"
 #include "providers/registry.h"
 #include "sandbox/sandbox.h"

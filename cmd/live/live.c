@@ -23,6 +23,7 @@
 #include "cmd/session/next.h"
 #include "cmd/skills/run_skills.h"
 #include "cmd/slash/slash.h"
+#include "model/money.h"
 
 enum {
 	READ_BYTES = 1 << 16,

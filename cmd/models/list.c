@@ -9,8 +9,7 @@
 #include "base/str.h"
 #include "cmd/models/models_cmd.h"
 #include "cmd/print.h"
-#include "model/catalog/catalog.h"
-#include "model/catalog/effort.h"
+#include "model/catalog.h"
 
 enum { NAME_WIDTH = 44 };
 

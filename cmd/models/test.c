@@ -12,8 +12,8 @@
 #include "cmd/print.h"
 #include "cmd/session/run.h"
 #include "cmd/session/run_money.h"
-#include "model/catalog/catalog.h"
-#include "model/money/money.h"
+#include "model/catalog.h"
+#include "model/money.h"
 #include "model/wires/bedrock_account.h"
 
 enum {

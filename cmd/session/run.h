@@ -10,7 +10,7 @@
 #include "cmd/session/save.h"
 #include "cmd/session/wrote.h"
 #include "lifecycle/lifecycle.h"
-#include "model/money/meter.h"
+#include "model/money.h"
 #include "session/history.h"
 #include "session/thread.h"
 #include "term/theme.h"

@@ -7,9 +7,8 @@
 #include <string.h>
 
 #include "base/str.h"
-#include "model/catalog/catalog.h"
-#include "model/money/costly_param.h"
-#include "model/money/money.h"
+#include "model/catalog.h"
+#include "model/money.h"
 #include "providers/price.h"
 #include "session/spend.h"
 

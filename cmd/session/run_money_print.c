@@ -4,7 +4,7 @@
 
 #include "base/str.h"
 #include "cmd/session/run_money.h"
-#include "model/money/money.h"
+#include "model/money.h"
 #include "session/spend.h"
 
 /* "1 min 5 s" of milliseconds. */

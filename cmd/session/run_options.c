@@ -7,8 +7,8 @@
 
 #include "base/str.h"
 #include "cmd/session/fs_tools.h"
-#include "model/catalog/effort.h"
-#include "model/money/money.h"
+#include "model/catalog.h"
+#include "model/money.h"
 #include "model/params.h"
 #include "sandbox/setup/setup.h"
 #include "trust/trust.h"

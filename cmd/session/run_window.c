@@ -8,7 +8,7 @@
 #include "base/sanitize.h"
 #include "base/str.h"
 #include "cmd/session/run.h"
-#include "model/catalog/catalog.h"
+#include "model/catalog.h"
 
 enum { SMALL = 8000 }; /* tokens; less is warned of */
 

@@ -4,7 +4,7 @@
 
 #include "cmd/session/run_money.h"
 #include "cmd/slash/slash_cmd.h"
-#include "model/money/money.h"
+#include "model/money.h"
 
 /* The least that the next cap is; 0: the policy allows no more. */
 static int64_t next_cap(struct run *r, const struct meter_total *t)

@@ -1,7 +1,5 @@
 /* effort.c - /effort: how much the model of the chat thinks. */
 /* SPDX-License-Identifier: MIT */
-#include "model/catalog/effort.h"
-
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -10,7 +8,7 @@
 #include "base/str.h"
 #include "cmd/session/conversation.h"
 #include "cmd/slash/slash_cmd.h"
-#include "model/catalog/catalog.h"
+#include "model/catalog.h"
 
 static const char key[] = "models.effort";
 

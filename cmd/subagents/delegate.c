@@ -7,6 +7,7 @@
 #include "agent/hooked.h"
 #include "base/str.h"
 #include "cmd/subagents/subagents_impl.h"
+#include "model/money.h"
 #include "tool/result.h"
 
 enum { LAST_BYTES = 1 << 20, HOOK_MS = 5000 };

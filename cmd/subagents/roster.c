@@ -10,6 +10,7 @@
 #include "base/mem.h"
 #include "base/sanitize.h"
 #include "base/str.h"
+#include "model/money.h"
 
 enum { ORDER_CHARS = 60, LINE_BYTES = 1 << 12 };
 

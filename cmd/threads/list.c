@@ -12,8 +12,7 @@
 #include "cmd/sandbox/sandbox_cmd.h"
 #include "cmd/threads/saved_patch.h"
 #include "cmd/threads/threads_cmd.h"
-#include "model/money/meter.h"
-#include "model/money/money.h"
+#include "model/money.h"
 
 enum { LIMIT = 20, CELL_MOST = 1 << 14 };
 

@@ -13,6 +13,7 @@
 #include "cmd/sandbox/sandbox_cmd.h"
 #include "cmd/threads/saved_patch.h"
 #include "cmd/threads/threads_cmd.h"
+#include "model/money.h"
 #include "session/compaction.h"
 #include "session/thread_label.h"
 #include "ui/summary.h"

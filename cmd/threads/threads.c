@@ -12,7 +12,7 @@
 #include "cmd/print.h"
 #include "cmd/threads/saved_patch.h"
 #include "cmd/threads/threads_cmd.h"
-#include "model/money/money.h"
+#include "model/money.h"
 #include "session/ledger.h"
 
 enum { TEXT_MOST = 64 << 20 };

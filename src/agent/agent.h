@@ -6,7 +6,7 @@
 #include "agent/repeats.h"
 #include "agent/window.h"
 #include "model/model.h"
-#include "model/server/window_probe.h"
+#include "model/server.h"
 #include "sandbox/sandbox.h"
 #include "session/session.h"
 #include "tool/tool.h"

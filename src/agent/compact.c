@@ -14,6 +14,7 @@
 #include "base/json.h"
 #include "base/mem.h"
 #include "base/str.h"
+#include "model/money.h"
 #include "session/history.h"
 
 enum {                    /* percent */

@@ -13,8 +13,7 @@
 #include "agent/toolrun.h"
 #include "base/mem.h"
 #include "base/str.h"
-#include "model/money/meter.h"
-#include "model/money/money.h"
+#include "model/money.h"
 #include "sandbox/jobs/jobs.h"
 #include "session/spend.h"
 

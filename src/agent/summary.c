@@ -10,6 +10,7 @@
 #include "base/json.h"
 #include "base/mem.h"
 #include "base/str.h"
+#include "model/money.h"
 
 enum {
 	RESULT_SHOWN = 2000, /* bytes of a tool's result that are summarised */

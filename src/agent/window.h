@@ -7,7 +7,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "model/catalog/catalog.h"
+#include "model/catalog.h"
 
 /*
  * Vendors count tokens, we count the bytes of a request. What the vendor

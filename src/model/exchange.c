@@ -6,7 +6,7 @@
 
 #include "base/json.h"
 #include "base/str.h"
-#include "model/failure/failure.h"
+#include "model/failure.h"
 #include "net/retry.h"
 
 enum {

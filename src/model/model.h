@@ -130,7 +130,7 @@ void model_choice_release(struct model_choice *c);
  * One thread at a time.
  */
 struct model;
-struct meter_model;  /* model/meter.h */
+struct meter_model;  /* model/money.h */
 struct model_brief { /* copied into the request's fixed head */
 	const char *system;
 	const struct tool_spec *tools;
@@ -211,8 +211,5 @@ int model_stream(struct model *m, const struct model_sink *sink,
  * cut now, for meter_each_new(), so that what is stored of a run that is killed
  * has its cost. */
 void model_note_cost(struct model *m);
-/* The JSON of usage for events: {"input_tokens":1,...}. */
-void usage_to_json(const struct usage *u, struct buf *out);
-void usage_sum(struct usage *total, const struct usage *u);
 
 #endif

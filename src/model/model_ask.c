@@ -9,7 +9,7 @@
 #include "base/str.h"
 #include "model/exchange.h"
 #include "model/model_state.h"
-#include "model/server/suggest.h"
+#include "model/server.h"
 #include "model/wires/bedrock_account.h"
 #include "model/wires/bedrock_clock.h"
 #include "model/wires/vertex_account.h"

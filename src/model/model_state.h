@@ -3,8 +3,8 @@
 #ifndef MODEL_MODEL_STATE_H
 #define MODEL_MODEL_STATE_H
 
+#include "model/account.h"
 #include "model/model.h"
-#include "model/money/account.h"
 #include "model/params.h"
 #include "model/tool_set.h"
 #include "model/wire.h"

@@ -9,7 +9,7 @@
 #include "base/mem.h"
 #include "base/percent.h"
 #include "base/str.h"
-#include "model/catalog/catalog.h"
+#include "model/catalog.h"
 #include "model/media.h"
 
 #define POINTER(name) &wire_##name,

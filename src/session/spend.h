@@ -3,7 +3,7 @@
 #ifndef SESSION_SPEND_H
 #define SESSION_SPEND_H
 
-#include "model/money/meter.h"
+#include "model/money.h"
 
 struct session; /* session/session.h */
 struct store;

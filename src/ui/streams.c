@@ -16,6 +16,7 @@
 
 #include "base/json.h"
 #include "base/str.h"
+#include "model/money.h"
 #include "term/theme.h"
 #include "tool/todos.h"
 #include "ui/summary.h"

@@ -169,7 +169,7 @@ def test_each_key_within_a_table_that_is_read_has_a_row(run):
     rows = source("providers/external/provider_config.c")
     rows = rows.split("} keys[] = {")[1].split("};")[0]
     assert set(re.findall(r'\{ "(\w+)"', rows)) == entry
-    rows = source("src/model/catalog/profile.c").split("} rows[] = {")[1]
+    rows = source("src/model/catalog.c").split("} profile_rows[] = {")[1]
     assert set(re.findall(r'\{ "(\w+)"', rows.split("};")[0])) \
         == keys_of(run, "models.providers.NAME.profile")
     code = "".join(p.read_text() for p in (TOP / "src/model").rglob("*.c"))

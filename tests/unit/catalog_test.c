@@ -8,8 +8,7 @@
 #include <cmocka.h>
 
 #include "base/str.h"
-#include "model/catalog/catalog.h"
-#include "model/catalog/profile.h"
+#include "model/catalog.h"
 
 static struct model_facts facts_of(const char *provider, const char *model)
 {

@@ -2,7 +2,7 @@
 /* SPDX-License-Identifier: MIT */
 #include <string.h>
 
-#include "model/money/costly_param.h"
+#include "model/money.h"
 #include "unit.h"
 
 static void test_what_multiplies_or_hides_a_cost_is_found(void **state)

@@ -11,8 +11,7 @@
 
 #include "base/json.h"
 #include "base/str.h"
-#include "model/catalog/catalog.h"
-#include "model/catalog/effort.h"
+#include "model/catalog.h"
 #include "model/params.h"
 #include "model/wire.h"
 

@@ -4,7 +4,7 @@
 
 #include "base/json.h"
 #include "base/str.h"
-#include "model/failure/failure.h"
+#include "model/failure.h"
 #include "unit.h"
 
 struct stream_row {

@@ -3,7 +3,7 @@
 #include <string.h>
 
 #include "base/str.h"
-#include "model/failure/failure.h"
+#include "model/failure.h"
 #include "unit.h"
 
 static struct error refusal(const char *provider, const char *model,

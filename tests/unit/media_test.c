@@ -7,7 +7,7 @@
 #include "base/json.h"
 #include "base/str.h"
 #include "media_files.h"
-#include "model/catalog/catalog.h"
+#include "model/catalog.h"
 #include "model/media.h"
 #include "model/message_mask.h"
 #include "model/wire.h"

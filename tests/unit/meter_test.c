@@ -6,8 +6,8 @@
 
 #include "base/ids.h"
 #include "base/json.h"
-#include "model/money/account.h"
-#include "model/money/money.h"
+#include "model/account.h"
+#include "model/money.h"
 #include "unit.h"
 
 static int64_t now_ms;

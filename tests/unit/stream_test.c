@@ -14,6 +14,7 @@
 #include "base/str.h"
 #include "model/args.h"
 #include "model/exchange.h"
+#include "model/money.h"
 
 static const struct model_choice choice = { .provider = (char *)"test" };
 

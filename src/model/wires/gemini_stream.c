@@ -7,7 +7,7 @@
 
 #include "base/json.h"
 #include "base/str.h"
-#include "model/failure/failure.h"
+#include "model/failure.h"
 #include "model/wire.h"
 #include "model/wires/gemini.h"
 

@@ -1,11 +1,14 @@
 /* catalog_rows.c - the built-in table of models. */
 /* SPDX-License-Identifier: MIT */
-/* Each group names its source and the day it was read. Prices are what the
- * vendor asks for an ordinary request; discounts for batches and surcharges for
- * priority are not in it. What no source says is left out. */
-#include "model/catalog/catalog_rows.h"
-
+/*
+ * Rows only: catalog.c looks them up. Each group names its source and the day
+ * on which it was read. Prices are those of an ordinary request, without
+ * discounts for batches and surcharges for priority. A number that no source
+ * gives is left out.
+ */
 #include <stddef.h>
+
+#include "model/catalog.h"
 
 /* Dollars for a million tokens are millionths of one for each. */
 #define USD(x) ((int64_t)((x)*1e6 + 0.5))

@@ -1,6 +1,6 @@
 /* account.c - the requests of one conversation, as the meter sees them. */
 /* SPDX-License-Identifier: MIT */
-#include "model/money/account.h"
+#include "model/account.h"
 
 #include <inttypes.h>
 #include <stdio.h>

@@ -4,7 +4,7 @@
 #define MODEL_ACCOUNT_H
 
 #include "model/exchange.h"
-#include "model/money/meter.h"
+#include "model/money.h"
 #include "model/params.h"
 
 struct account {

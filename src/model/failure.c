@@ -1,0 +1,659 @@
+/* failure.c - what a vendor's refusal means for the user, and for a retry. */
+/* SPDX-License-Identifier: MIT */
+/*
+ * A refusal comes as an HTTP status with a body, as an error object within a
+ * stream, or as a page of some proxy. The table meanings[] is the place to
+ * begin reading: its first row whose statuses and words match says what
+ * happened. The row has what the user can do about it, the code and the reason
+ * that dcode acts on, and whether to send the request again. The server's own
+ * words stay in the message.
+ *
+ * Vendors change their words: a refusal that matches no row keeps the code of
+ * its status, and is retried by its status alone.
+ */
+#include "model/failure.h"
+
+#include <stdio.h>
+#include <string.h>
+#include <strings.h>
+
+#include "base/json.h"
+#include "base/nearest.h"
+#include "base/sanitize.h"
+#include "base/str.h"
+#include "model/catalog.h"
+#include "model/model.h"
+#include "net/retry.h"
+
+/* Some proxies send a page without its Content-Type. */
+bool failure_is_page(struct str type, struct str body)
+{
+	static const char *const starts[] = { "<!doctype html", "<html" };
+
+	if (type.len >= 9 && !strncasecmp(type.ptr, "text/html", 9))
+		return true;
+	body = str_trim(body);
+	for (size_t i = 0; i < sizeof(starts) / sizeof(*starts); i++) {
+		size_t len = strlen(starts[i]);
+
+		if (body.len >= len && !strncasecmp(body.ptr, starts[i], len))
+			return true;
+	}
+	return false;
+}
+
+/* Appends the title of a page, one clean line in quotation marks. */
+static void add_title(struct str page, struct buf *out)
+{
+	struct buf line = BUF_INIT(160);
+	size_t at = 0;
+
+	while (at + 6 < page.len && strncasecmp(page.ptr + at, "<title", 6))
+		at++;
+	if (at + 6 >= page.len)
+		return;
+	page = str_skip(page, at);
+	page = str_skip(page, str_find(page, '>') + 1);
+	page.len = str_find(page, '<');
+	if (page.len > 120)
+		page.len = 120;
+	page.len = str_utf8_prefix(page);
+	sanitize_line(str_trim(page), &line);
+	if (line.len)
+		buf_addf(out, " \"%s\"", line.ptr);
+	buf_release(&line);
+}
+
+int failure_of_page(const struct model_choice *c, int status, struct str page,
+		    struct error *err)
+{
+	struct buf title = BUF_INIT(200);
+
+	add_title(page, &title);
+	(void)error_set(
+		err, ERR_PROTOCOL,
+		"%s: a web page%s answered instead of the model (HTTP %d)",
+		c->provider, title.len ? title.ptr : "", status);
+	buf_release(&title);
+	err->http_status = status;
+	return error_hint(
+		err,
+		"It may be a proxy, a sign-in page or another server: check "
+		"the network, HTTPS_PROXY and %.80s%s%.80s",
+		c->base_url, c->url_from ? ", " : "",
+		c->url_from ? c->url_from : "");
+}
+
+struct nearest_model {
+	struct str name;
+	const char *found;
+	size_t distance;
+};
+
+/* What to do about a refusal whose advice is always the same. */
+struct advice {
+	enum err code;      /* ERR_NONE: keep the code of the status */
+	const char *reason; /* or NULL */
+	const char *hint;   /* or NULL */
+};
+
+static const struct advice overflow = {
+	ERR_LIMIT,
+	MODEL_TOO_LONG,
+	"The conversation no longer fits the model's context window. Start a "
+	"new one, or choose a model with a larger window (-M).",
+};
+static const struct advice too_large = {
+	ERR_LIMIT,
+	NULL,
+	"One request is more than the account may send in a minute. Start a "
+	"new conversation, choose another model (-M), or ask the vendor for a "
+	"higher limit.",
+};
+static const struct advice no_money = {
+	ERR_LIMIT,
+	NULL,
+	"The account has no credit or quota left: see the vendor's billing "
+	"page.",
+};
+static const struct advice no_quota_today = {
+	ERR_LIMIT,
+	NULL,
+	"The account has used up its requests for today. Another model (-M) "
+	"has its own quota, a paid plan has more.",
+};
+static const struct advice too_many_requests = {
+	ERR_NONE,
+	NULL,
+	"The account's limit of requests or tokens is reached. Send the "
+	"message again later, or choose another model (-M).",
+};
+static const struct advice overloaded = {
+	ERR_NONE,
+	NULL,
+	"The vendor is overloaded. Send the message again later, or choose "
+	"another model (-M).",
+};
+static const struct advice sealed_reasoning = {
+	ERR_NONE,
+	NULL,
+	"The reasoning in this conversation belongs to another account. Use "
+	"the key that it started with, or start a new conversation.",
+};
+/* The agent repeats the turn without the files of the conversation. */
+static const struct advice refused_file = {
+	ERR_NONE,
+	MODEL_FILE_REFUSED,
+	NULL,
+};
+
+static void apply_advice(const struct advice *a, struct error *err)
+{
+	if (a->code != ERR_NONE)
+		err->code = a->code;
+	if (a->reason)
+		snprintf(err->reason, sizeof(err->reason), "%s", a->reason);
+	if (a->hint)
+		(void)error_hint(err, "%s", a->hint);
+}
+
+static bool signs_requests(const struct model_choice *c)
+{
+	return c->wire && strcmp(c->wire, "bedrock") == 0 && !c->api_key;
+}
+
+static bool asks_gcloud(const struct model_choice *c)
+{
+	return c->vertex && !c->api_key;
+}
+
+static int hint_gcloud(struct error *err)
+{
+	err->code = ERR_AUTH;
+	return error_hint(err, "Run gcloud auth login, and give the account "
+			       "the role Vertex AI User in this project (or "
+			       "set GOOGLE_CLOUD_PROJECT to another).");
+}
+
+static int hint_aws(struct error *err)
+{
+	return error_hint(
+		err,
+		"Renew the AWS key (aws sso login, or new AWS_... variables), "
+		"or allow it bedrock:InvokeModelWithResponseStream for this "
+		"model and region.");
+}
+
+/* Puts the name of the key's variable in front of the server's words. */
+static void blame_key(const struct model_choice *c, const char *what,
+		      struct error *err)
+{
+	char said[sizeof(err->message)];
+	int status = err->http_status;
+
+	snprintf(said, sizeof(said), "%s", err->message);
+	(void)error_set(err, ERR_AUTH, "%s%s %s: %s",
+			c->key_from ? "" : "the key in ",
+			c->key_from ? c->key_from : c->key_env, what, said);
+	err->http_status = status;
+}
+
+static int hint_refused_key(const struct model_choice *c, struct error *err)
+{
+	err->code = ERR_AUTH;
+	if (signs_requests(c))
+		return hint_aws(err);
+	if (asks_gcloud(c))
+		return hint_gcloud(err);
+	if (!c->api_key || !c->key_env)
+		return error_hint(
+			err,
+			"The server requires a key: name its variable in "
+			"[models.providers.%s] api_key_env.",
+			c->provider);
+	blame_key(c, "was refused", err);
+	return error_hint(
+		err, "Set %s to a valid key, or choose another model (-M).",
+		c->key_env);
+}
+
+/* The key is valid, but its account may not use this model. */
+static int hint_denied_access(const struct model_choice *c, struct error *err)
+{
+	if (signs_requests(c) || !c->api_key || !c->key_env)
+		return hint_refused_key(c, err);
+	blame_key(c, "has no access", err);
+	return error_hint(
+		err,
+		"Give the account of %s access to %.60s (model, region, "
+		"project) at the vendor, or choose another model (-M).",
+		c->key_env, c->model);
+}
+
+static void compare_model(void *arg, const char *provider, const char *model,
+			  const struct model_facts *facts)
+{
+	struct nearest_model *n = arg;
+	size_t distance = nearest_distance(n->name, str_of(model));
+
+	(void)provider;
+	(void)facts;
+	if (distance >= n->distance)
+		return;
+	n->distance = distance;
+	n->found = model;
+}
+
+/* The nearest name in the catalog, if it is near enough to be a typing error;
+ * NULL also if the name itself is there. */
+static const char *nearest_model(const struct model_choice *c)
+{
+	struct nearest_model n = { .name = str_of(c->model),
+				   .distance = strlen(c->model) / 3 + 1 };
+
+	model_facts_each(c->provider, compare_model, &n);
+	return n.distance ? n.found : NULL;
+}
+
+static int hint_unknown_model(const struct model_choice *c, struct error *err)
+{
+	const char *meant = nearest_model(c);
+
+	err->code = ERR_NOT_FOUND;
+	snprintf(err->reason, sizeof(err->reason), MODEL_UNKNOWN);
+	if (meant)
+		return error_hint(err,
+				  "No model \"%.60s\" for this key. Did you "
+				  "mean -M %.40s:%.60s?",
+				  c->model, c->provider, meant);
+	return error_hint(
+		err,
+		"Check the model name \"%.60s\" and the address %.90s%s%.80s",
+		c->model, c->base_url, c->url_from ? ", " : "",
+		c->url_from ? c->url_from : "");
+}
+
+static int hint_needs_profile(const struct model_choice *c, struct error *err)
+{
+	return error_hint(err,
+			  "Put the region's group before the model's id (-M "
+			  "bedrock:us.%.60s, or eu., apac., global.), or use a "
+			  "profile's ARN.",
+			  c->model);
+}
+
+enum {
+	SOON_MS = 120000, /* by then a quota of one minute is free again */
+	MAX_DETAILS = 64 << 10,
+};
+
+/* The words of Anthropic ("prompt is too long: 2 tokens > 1 maximum"), OpenAI
+ * ("maximum context length"), llama.cpp, vLLM, Mistral and Gemini. */
+static const char *const overflow_words[] = {
+	"prompt is too long", "context_length_exceeded",
+	"context length",     "context window",
+	"context size",       "exceed context limit",
+	"request_too_large",  "too many tokens",
+	"input token count",  "maximum prompt length",
+	"input is too long",  NULL,
+};
+
+/* Only codes and whole phrases: Gemini speaks of "plan and billing" where it
+ * means "wait 17 s". OpenAI's four codes, all of type insufficient_quota:
+ * learn.microsoft.com, Dev Proxy, "OpenAI insufficient_quota"; Anthropic's
+ * billing_error: its SDK 0.121; read 2026-11-20. */
+static const char *const money_words[] = {
+	"insufficient_quota",
+	"credit_balance_exhausted",
+	"spend_limit_exceeded",
+	"organization_usage_limit_exceeded",
+	"exceeded_current_quota_error",
+	"credit balance is too low",
+	"enforced_spend_limit_reached",
+	"billing_error",
+	NULL,
+};
+
+/* A single request above the tokens that the account has per minute; waiting
+ * does not make it smaller (Groq as 413, OpenAI as 429). */
+static const char *const rate_words[] = { "request too large for", NULL };
+
+/* The model's call was malformed; another try may be better (Groq:
+ * pydantic-ai pull request 4354, opencode issue 1018; read 2026-11-20). */
+static const char *const blunder_words[] = { "tool_use_failed",
+					     "failed to call a function",
+					     NULL };
+
+/* Bedrock's answer to the plain id of a model that needs an inference profile.
+ */
+static const char *const profile_words[] = { "on-demand throughput", NULL };
+
+/* Google refuses a key with status 400 (google-gemini/gemini-cli issue 25198;
+ * read 2026-11-22). */
+static const char *const key_words[] = { "API_KEY_INVALID", NULL };
+
+/* OpenAI cannot decrypt the reasoning in the history (openai/codex issue 8119;
+ * read 2026-11-22). */
+static const char *const sealed_words[] = { "invalid_encrypted_content", NULL };
+
+/* AWS answers with 403 also if a key has expired or a signature is wrong:
+ * ExpiredTokenException, "The security token included in the request is
+ * expired", and its errors about invalid tokens and signatures
+ * (docs.aws.amazon.com, Bedrock AgentCore, "Common Errors", read 2026-11-23).
+ */
+static const char *const ended_words[] = { "security token", "expired",
+					   "signature", NULL };
+
+/* Unknown model: Bedrock, with status 400 (anomalyco/opencode issue 11037);
+ * Mistral, with status 400 and type invalid_model (mistralai/mistral-vibe issue
+ * 617); OpenAI's code; several gateways. Read 2026-11-23. */
+static const char *const model_words[] = { "model identifier is invalid",
+					   "invalid model",
+					   "model_not_found",
+					   "model not found",
+					   "unknown model",
+					   NULL };
+
+/* Gemini's quota of a day has the quotaId
+ * GenerateRequestsPerDayPerProjectPerModel-FreeTier, although the answer asks
+ * to wait for less than a minute (googleapis/python-genai issue 2044, read
+ * 2026-11-23). */
+static const char *const day_words[] = { "PerDay", NULL };
+
+/* Gemini may list the quotas of the day and of the minute together
+ * (google-gemini/gemini-cli issue 8437, read 2026-11-23). */
+static const char *const minute_words[] = { "PerMinute", NULL };
+
+/* A file was refused: Anthropic (anthropics/claude-code issues 25592 and
+ * 13480), Gemini (google-gemini/gemini-cli issues 5064 and 14838), models
+ * without eyes ("image_url"; OpenRouter with status 404); read 2026-11-23. */
+static const char *const file_words[] = {
+	/* Anthropic, Bedrock (claude-code issues 8647, 56511) */
+	"process image",
+	"process pdf",
+	"image.source",
+	"document.source",
+	"image exceeds",
+	"image dimensions",
+	"image does not match",
+	"image count exceeds",
+	"pdf specified",
+	"pdf pages",
+	"pdf cannot be",
+	"support the image content",
+	"support the document content",
+	/* OpenAI and who speaks its wire (vercel/ai issue 1544, STranslate
+	 * issue 277, awesome-openai-vision-api-experiments issue 11, dify issue
+	 * 11527) */
+	"image_url",
+	"input_image",
+	"input_file",
+	"invalid_image",
+	"image_parse_error",
+	"unsupported image",
+	"image data",
+	"unsupported_file",
+	"support image",
+	"support pdf",
+	"support file input",
+	/* Gemini; the last one is all that it says about some files (js-genai
+	 * issue 862, crush issue 995, Open-Interface issue 64) */
+	"process input image",
+	"image is not valid",
+	"document has no pages",
+	"mime type",
+	"inline_data",
+	"request contains an invalid argument",
+	NULL,
+};
+
+static const char *const blind_words[] = { "image input", "file input", NULL };
+
+/* llama.cpp with status 500 (its issues 13566, 12947; read 2026-11-23). */
+static const char *const no_eyes_words[] = { "image input is not",
+					     "unsupported content part", NULL };
+
+/* Errors in a stream that come again if the request is repeated. */
+static const char *const final_words[] = {
+	"invalid_request",     "authentication",     "permission",
+	"not_found",           "invalid_api_key",    "content_policy",
+	"content_filter",      "insufficient_quota", "invalid_prompt",
+	"validationException", "accessDenied",       "resourceNotFound",
+	"bio_policy",          "cyber_policy",       NULL,
+};
+
+enum retries { BY_STATUS, NEVER, AGAIN };
+
+/* The first row that matches says what a refusal means. */
+struct meaning {
+	int first, last;          /* statuses; 0: an error within a stream */
+	const char *const *words; /* one must be in the body; NULL: any body */
+	enum retries retries;
+	const struct advice *advice; /* or explain, or neither */
+	/* Always -1; err has the server's words. */
+	int (*explain)(const struct model_choice *c, struct error *err);
+};
+
+static const struct meaning meanings[] = {
+	{ 401, 401, NULL, BY_STATUS, NULL, hint_refused_key },
+	{ 403, 403, ended_words, BY_STATUS, NULL, hint_refused_key },
+	{ 403, 403, money_words, NEVER, &no_money, NULL },
+	{ 403, 403, NULL, BY_STATUS, NULL, hint_denied_access },
+	{ 400, 400, key_words, BY_STATUS, NULL, hint_refused_key },
+	{ 400, 599, rate_words, NEVER, &too_large, NULL },
+	{ 413, 413, NULL, NEVER, &overflow, NULL },
+	{ 400, 428, overflow_words, NEVER, &overflow, NULL },
+	{ 430, 499, overflow_words, NEVER, &overflow, NULL },
+	{ 402, 402, NULL, NEVER, &no_money, NULL },
+	{ 400, 599, money_words, NEVER, &no_money, NULL },
+	{ 429, 429, day_words, NEVER, &no_quota_today, NULL },
+	{ 429, 429, NULL, BY_STATUS, &too_many_requests, NULL },
+	{ 400, 400, blunder_words, AGAIN, NULL, NULL },
+	{ 400, 422, model_words, NEVER, NULL, hint_unknown_model },
+	{ 404, 404, blind_words, NEVER, &refused_file, NULL },
+	{ 404, 404, NULL, NEVER, NULL, hint_unknown_model },
+	{ 400, 599, profile_words, BY_STATUS, NULL, hint_needs_profile },
+	{ 400, 599, sealed_words, BY_STATUS, &sealed_reasoning, NULL },
+	{ 400, 422, file_words, NEVER, &refused_file, NULL },
+	{ 415, 415, NULL, NEVER, &refused_file, NULL },
+	{ 500, 500, no_eyes_words, NEVER, &refused_file, NULL },
+	{ 503, 503, NULL, BY_STATUS, &overloaded, NULL },
+	{ 529, 529, NULL, BY_STATUS, &overloaded, NULL },
+	/* an error in a stream whose kind has no status */
+	{ 0, 0, rate_words, NEVER, &too_large, NULL },
+	{ 0, 0, overflow_words, NEVER, &overflow, NULL },
+	{ 0, 0, money_words, NEVER, &no_money, NULL },
+	{ 0, 0, blunder_words, AGAIN, NULL, NULL },
+};
+
+static bool has_any(struct str text, const char *const *words)
+{
+	for (; *words; words++) {
+		size_t len = strlen(*words);
+
+		for (size_t i = 0; i + len <= text.len; i++)
+			if (strncasecmp(text.ptr + i, *words, len) == 0)
+				return true;
+	}
+	return false;
+}
+
+/* Prints what an error object says of its kind, with a space behind each word.
+ * Some servers write an HTTP status instead of words. */
+static void print_kind(const cJSON *error, struct buf *kind)
+{
+	static const char *const keys[] = { "type", "code", "status" };
+
+	for (size_t i = 0; i < sizeof(keys) / sizeof(keys[0]); i++) {
+		const cJSON *item = json_get(error, keys[i]);
+
+		if (cJSON_IsString(item))
+			buf_addf(kind, "%s ", item->valuestring);
+		if (cJSON_IsNumber(item))
+			buf_addf(kind, "%d ", item->valueint);
+	}
+}
+
+/* A quota of the day is not meant if the answer asks for a short wait and also
+ * names the quota of the minute. */
+static bool is_meant(const struct meaning *m, const struct http_response *res)
+{
+	struct str body = buf_str(&res->body);
+	int64_t wish;
+
+	if (res->status < m->first || res->status > m->last ||
+	    (m->words && !has_any(body, m->words)))
+		return false;
+	wish = m->words == day_words ? retry_wish(res) : -1;
+	return wish < 0 || wish > SOON_MS || !has_any(body, minute_words);
+}
+
+/* Applies the first row that matches; false if none does. */
+static bool explain_refusal(const struct model_choice *c,
+			    const struct http_response *res, bool *again,
+			    struct error *err)
+{
+	for (size_t i = 0; i < sizeof(meanings) / sizeof(meanings[0]); i++) {
+		const struct meaning *m = &meanings[i];
+
+		if (!is_meant(m, res))
+			continue;
+		if (m->retries != BY_STATUS)
+			*again = m->retries == AGAIN;
+		if (m->advice)
+			apply_advice(m->advice, err);
+		if (m->explain)
+			(void)m->explain(c, err);
+		return true;
+	}
+	return false;
+}
+
+/* The status that a vendor would send for an error of this kind before a
+ * stream. Anthropic's types: platform.claude.com/docs, "Errors"; Google's:
+ * google.rpc.Code; Bedrock's: ConverseStream's exceptions; read 2026-11-23. */
+static int status_of(struct str kind)
+{
+	static const struct {
+		const char *word;
+		int status;
+	} rows[] = {
+		{ "overloaded", 529 },          { "rate_limit", 429 },
+		{ "resource_exhausted", 429 },  { "throttling", 429 },
+		{ "modelNotReady", 429 },       { "too_many_requests", 429 },
+		{ "insufficient_quota", 429 },  { "billing_error", 402 },
+		{ "request_too_large", 413 },   { "authentication", 401 },
+		{ "unauthenticated", 401 },     { "invalid_api_key", 401 },
+		{ "permission", 403 },          { "accessDenied", 403 },
+		{ "model_not_found", 404 },     { "not_found", 404 },
+		{ "resourceNotFound", 404 },    { "unavailable", 503 },
+		{ "invalid_request", 400 },     { "invalid_argument", 400 },
+		{ "validationException", 400 },
+	};
+
+	struct str rest = kind;
+	struct str word;
+	int64_t status;
+
+	while (str_split(&rest, ' ', &word))
+		if (str_to_int(word, &status) && status >= 400 && status < 600)
+			return (int)status;
+	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++)
+		if (has_any(kind, (const char *const[]){ rows[i].word, NULL }))
+			return rows[i].status;
+	return 0;
+}
+
+static enum err code_of(int status)
+{
+	switch (status) {
+	case 401:
+	case 403:
+		return ERR_AUTH;
+	case 429:
+		return ERR_LIMIT;
+	default:
+		return ERR_REMOTE;
+	}
+}
+
+/* True if a repeated request would fail again; meanings[] may overrule it. */
+static bool is_final(struct str kind, int status)
+{
+	static const int refused[] = { 400, 401, 402, 403, 404, 413, 422 };
+
+	for (size_t i = 0; i < sizeof(refused) / sizeof(refused[0]); i++)
+		if (status == refused[i])
+			return true;
+	return has_any(kind, final_words);
+}
+
+/* "the model's server reported KIND: MESSAGE", cleaned. */
+static void name_error(const cJSON *error, struct str kind, struct error *err)
+{
+	struct buf message = BUF_INIT(320);
+	struct buf all = BUF_INIT(600);
+	struct str said = str_trim(kind);
+
+	sanitize_text(str_of(cJSON_IsString(error)
+				     ? error->valuestring
+				     : json_string(error, "message", "")),
+		      &message);
+	message.len = str_utf8_prefix(buf_str(&message));
+	buf_addf(&all, "%.*s%s%.*s", (int)said.len, said.len ? said.ptr : "",
+		 said.len ? ": " : "", (int)message.len,
+		 message.ptr ? message.ptr : "");
+	(void)error_set(err, code_of(status_of(kind)),
+			"the model's server reported %.*s",
+			(int)str_utf8_prefix(buf_str(&all)), all.ptr);
+	buf_release(&message);
+	buf_release(&all);
+}
+
+int failure_in_stream(struct draft *d, const cJSON *tree, struct error *err)
+{
+	static const struct model_choice nobody = {
+		.provider = (char *)"",
+		.model = (char *)"",
+		.base_url = (char *)"",
+	};
+	const struct model_choice *c = d->choice ? d->choice : &nobody;
+	const cJSON *error = json_get(tree, "error");
+	struct buf kind = BUF_INIT(256);
+	struct http_response res = { .retry_after_ms = -1,
+				     .body = BUF_INIT(MAX_DETAILS) };
+	bool again;
+
+	if (!error || cJSON_IsNull(error))
+		error = tree;
+	print_kind(cJSON_IsObject(error) ? error : tree, &kind);
+	kind.len = str_utf8_prefix(buf_str(&kind));
+	d->status = res.status = status_of(buf_str(&kind));
+	json_print(&res.body, error);
+	again = !is_final(buf_str(&kind), res.status);
+	name_error(error, buf_str(&kind), err);
+	if (!explain_refusal(c, &res, &again, err)) {
+		res.status = 0; /* some servers send 500 for every error */
+		(void)explain_refusal(c, &res, &again, err);
+	}
+	d->fatal = !again;
+	buf_release(&kind);
+	buf_release(&res.body);
+	return -1;
+}
+
+int failure_of_status(const struct model_choice *choice,
+		      const struct http_response *res, bool *again,
+		      struct error *err)
+{
+	struct str body = buf_str(&res->body);
+
+	(void)http_status_error(res, choice->provider, err);
+	*again = res->status == 409 || retry_worthy(0, res, err);
+	if (failure_is_page(str_of(res->content_type), body))
+		return failure_of_page(choice, res->status, body, err);
+	(void)explain_refusal(choice, res, again, err);
+	if (res->request_id[0] && !err->hint[0])
+		return error_hint(err, "Request id %s", res->request_id);
+	return -1;
+}

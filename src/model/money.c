@@ -1,0 +1,1019 @@
+/* money.c - what a run has cost so far, and what it may still cost. */
+/* SPDX-License-Identifier: MIT */
+/*
+ * Four things that only make sense together: amounts of money, counts of
+ * tokens, the parameters whose cost no list of prices shows, and the meter.
+ *
+ * The meter is one object a run. It has an account for each model and a line
+ * for each sandbox. Before a request meter_reserve() holds back the most that
+ * the request may cost, or refuses it because of the cap; after it
+ * meter_settle() replaces that by what was billed. An answer that was cut stays
+ * counted as "unclear" at its worst case: a vendor bills what it has generated,
+ * and dcode cannot know how much that was. Sums that would overflow stay at the
+ * largest number, so that a server's numbers cannot make the cap wrap around.
+ *
+ * Begin with meter_reserve(). All of struct meter, and of the accounts in it,
+ * is under meter.lock: requests of subagents run on several threads.
+ */
+#include "model/money.h"
+
+#include <inttypes.h>
+#include <pthread.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <strings.h>
+#include <time.h>
+
+#include "base/json.h"
+#include "base/mem.h"
+#include "base/sanitize.h"
+#include "base/str.h"
+#include "model/model.h"
+
+enum { METER_THRESHOLDS = 16 };
+
+struct meter_model {
+	struct meter *meter;
+	struct meter_model *next;
+	struct model_facts facts;
+	struct meter_line line;   /* its name is owned, except in a part */
+	struct meter_line told;   /* what meter_each_new() has reported */
+	struct meter_noted noted; /* of the running requests */
+	struct meter_model *of;   /* in a part: the whole account; else NULL */
+	int64_t cap, held;        /* of a part; held by running requests */
+};
+
+struct sandbox_line {
+	struct sandbox_line *next;
+	struct meter_line line; /* its name is owned */
+	struct meter_line told; /* what meter_each_new() has reported */
+	int64_t usd_s;
+	int64_t begin, end; /* ms of the clock; end 0: it runs */
+	bool dropped;       /* none was made: it is not reported */
+};
+
+struct meter {
+	pthread_mutex_t lock;
+	int64_t (*clock)(void);
+	struct meter_model *models;
+	struct sandbox_line *sandboxes;
+	int64_t cap, held;
+	int sharers;    /* subagents that may send requests meanwhile */
+	int64_t most;   /* highest cap that may be set; 0: any */
+	int64_t ask_ms; /* reserved for a question to the user */
+	int64_t thresholds[METER_THRESHOLDS];
+	size_t n_thresholds;
+	int64_t warned; /* the highest one that was reported */
+};
+
+enum {
+	MOST_DEPTH = 4,   /* of parameters in param_groups in param_groups */
+	SHOWN_VALUE = 40, /* bytes of a parameter's value in a message */
+};
+
+/* What the tiers cost: platform.openai.com/docs/guides/priority-processing and
+ * flex-processing, console.groq.com/docs/service-tiers,
+ * docs.aws.amazon.com/bedrock/latest/userguide/service-tiers-inference.html,
+ * ai.google.dev/gemini-api/docs/priority-inference,
+ * platform.claude.com/docs/en/build-with-claude/fast-mode; read 2026-11. */
+static const char *const plain_tiers[] = { "auto",     "default",
+					   "standard", "standard_only",
+					   "flex",     "on_demand",
+					   "batch",    NULL };
+
+static const struct {
+	const char *name; /* compared without case and without "_" */
+	enum costly_kind kind;
+	/* Values that cost nothing more; of an object its member "type" or
+	 * "latency" is compared. NULL: every value costs more. */
+	const char *const *plain;
+} costly_rows[] = {
+	{ "n", COSTLY_ANSWERS, NULL },
+	{ "bestof", COSTLY_ANSWERS, NULL },
+	{ "candidatecount", COSTLY_ANSWERS, NULL },
+	{ "numreturnsequences", COSTLY_ANSWERS, NULL },
+	{ "servicetier", COSTLY_TIER, plain_tiers },
+	{ "speed", COSTLY_TIER, plain_tiers },
+	{ "performanceconfig", COSTLY_TIER, plain_tiers },
+	{ "inferencegeo", COSTLY_TIER,
+	  (const char *const[]){ "global", NULL } },
+	{ "models", COSTLY_UNSEEN, NULL }, /* OpenRouter: goes on to others */
+	{ "plugins", COSTLY_UNSEEN, NULL },
+	{ "websearchoptions", COSTLY_UNSEEN, NULL },
+	{ "searchparameters", COSTLY_UNSEEN, NULL },
+	{ "previousresponseid", COSTLY_UNSEEN, NULL },
+	{ "conversation", COSTLY_UNSEEN, NULL },
+	{ "prompt", COSTLY_UNSEEN, NULL },
+	{ "cachedcontent", COSTLY_UNSEEN, NULL },
+	{ "mcpservers", COSTLY_UNSEEN, NULL },
+	{ "container", COSTLY_UNSEEN, NULL },
+	{ "modalities", COSTLY_UNSEEN, NULL },
+	{ "responsemodalities", COSTLY_UNSEEN, NULL },
+};
+
+/* Objects whose members dcode sends like params, or the vendor reads so. */
+static const char *const param_groups[] = { "extrabody", "modelkwargs",
+					    "generationconfig",
+					    "inferenceconfig",
+					    "additionalmodelrequestfields" };
+
+/* True if key is plain but for case and "_": "best_of", "bestOf". */
+static bool is_named(const char *key, const char *plain)
+{
+	for (; *key; key++) {
+		char c = *key;
+
+		if (c == '_')
+			continue;
+		if (c >= 'A' && c <= 'Z')
+			c = (char)(c - 'A' + 'a');
+		if (c != *plain++)
+			return false;
+	}
+	return !*plain;
+}
+
+static bool is_text_only(const cJSON *list)
+{
+	const cJSON *item;
+
+	if (!cJSON_IsArray(list))
+		return false;
+	cJSON_ArrayForEach (item, list)
+		if (!cJSON_IsString(item) ||
+		    strcasecmp(item->valuestring, "text") != 0)
+			return false;
+	return true;
+}
+
+/* A value that is not understood counts as costly. */
+static bool costs_more(size_t row, const cJSON *value)
+{
+	const char *word;
+
+	if (cJSON_IsNull(value))
+		return false;
+	if (costly_rows[row].kind == COSTLY_ANSWERS)
+		return !cJSON_IsNumber(value) || value->valuedouble > 1;
+	if (strstr(costly_rows[row].name, "modalities"))
+		return !is_text_only(value);
+	if (!costly_rows[row].plain)
+		return true;
+	word = cJSON_IsString(value)
+		       ? value->valuestring
+		       : json_string(value, "type",
+				     json_string(value, "latency", ""));
+	for (size_t i = 0; costly_rows[row].plain[i]; i++)
+		if (strcmp(word, costly_rows[row].plain[i]) == 0)
+			return false;
+	return true;
+}
+
+/* Writes "name = value" for a message; the text may come from a repository's
+ * configuration, so it is cleaned. */
+static void show_param(const cJSON *item, char *out, size_t size)
+{
+	char *text = cJSON_PrintUnformatted(item);
+	struct buf line = BUF_INIT(256);
+	struct str value;
+
+	sanitize_line(str_of(text ? text : ""), &line);
+	value = buf_str(&line);
+	if (value.len > SHOWN_VALUE) {
+		value.len = SHOWN_VALUE;
+		value.len = str_utf8_prefix(value);
+	}
+	snprintf(out, size, "%.40s = %.*s", item->string, (int)value.len,
+		 value.len ? value.ptr : "");
+	cJSON_free(text);
+	buf_release(&line);
+}
+
+static bool is_group(const cJSON *item)
+{
+	for (size_t i = 0; i < sizeof(param_groups) / sizeof(param_groups[0]);
+	     i++)
+		if (is_named(item->string, param_groups[i]))
+			return cJSON_IsObject(item);
+	return false;
+}
+
+static bool find_costly(const cJSON *object, int depth,
+			struct costly_param *found)
+{
+	const cJSON *item;
+
+	cJSON_ArrayForEach (item, object) {
+		for (size_t i = 0;
+		     item->string &&
+		     i < sizeof(costly_rows) / sizeof(costly_rows[0]);
+		     i++) {
+			if (!is_named(item->string, costly_rows[i].name) ||
+			    !costs_more(i, item))
+				continue;
+			found->kind = costly_rows[i].kind;
+			show_param(item, found->shown, sizeof(found->shown));
+			return true;
+		}
+		if (item->string && is_group(item) && depth < MOST_DEPTH &&
+		    find_costly(item, depth + 1, found))
+			return true;
+	}
+	return false;
+}
+
+bool costly_param_find(const char *params, struct costly_param *found)
+{
+	cJSON *tree = params ? json_parse(str_of(params)) : NULL;
+	bool costly = find_costly(tree, 0, found);
+
+	cJSON_Delete(tree);
+	return costly;
+}
+
+void usage_to_json(const struct usage *u, struct buf *out)
+{
+	buf_addf(out,
+		 "{\"input_tokens\":%" PRId64 ",\"output_tokens\":%" PRId64
+		 ",\"cache_read_tokens\":%" PRId64
+		 ",\"cache_write_tokens\":%" PRId64,
+		 u->input, u->output, u->cache_read, u->cache_write);
+	if (u->reasoning)
+		buf_addf(out, ",\"reasoning_tokens\":%" PRId64, u->reasoning);
+	buf_addc(out, '}');
+}
+
+/* Counts come from servers and may be anything. */
+static void add_count(int64_t *total, int64_t n)
+{
+	if (n > 0 && *total <= INT64_MAX - n)
+		*total += n;
+}
+
+void usage_sum(struct usage *total, const struct usage *u)
+{
+	add_count(&total->input, u->input);
+	add_count(&total->output, u->output);
+	add_count(&total->cache_read, u->cache_read);
+	add_count(&total->cache_write, u->cache_write);
+	add_count(&total->reasoning, u->reasoning);
+}
+
+enum { MOST_DOLLARS = 1000000 }; /* that money_read() accepts */
+
+/* Halves round up, except that an amount is never shown as zero. */
+const char *money_short(int64_t amount, char room[MONEY_SIZE])
+{
+	int64_t cents = amount / (METER_DOLLAR / 100) +
+			(amount % (METER_DOLLAR / 100) >= METER_DOLLAR / 200);
+
+	if (amount > 0 && amount < METER_DOLLAR / 100)
+		snprintf(room, MONEY_SIZE, "<$0.01");
+	else
+		snprintf(room, MONEY_SIZE, "$%" PRId64 ".%02d", cents / 100,
+			 (int)(cents % 100));
+	return room;
+}
+
+const char *money_exact(int64_t amount, char room[MONEY_SIZE])
+{
+	int64_t small =
+		amount / (METER_DOLLAR / 10000) +
+		(amount % (METER_DOLLAR / 10000) >= METER_DOLLAR / 20000);
+
+	if (amount >= METER_DOLLAR || amount % (METER_DOLLAR / 100) == 0)
+		return money_short(amount, room);
+	if (!small)
+		snprintf(room, MONEY_SIZE, "<$0.0001");
+	else
+		snprintf(room, MONEY_SIZE, "$%" PRId64 ".%04d", small / 10000,
+			 (int)(small % 10000));
+	return room;
+}
+
+/* Twelve digits after the point are exact: they are trillionths. */
+const char *money_json(int64_t amount, char room[MONEY_SIZE])
+{
+	int len = snprintf(room, MONEY_SIZE, "%" PRId64 ".%012" PRId64,
+			   amount / METER_DOLLAR, amount % METER_DOLLAR);
+
+	while (len > 0 && room[len - 1] == '0')
+		room[--len] = '\0';
+	if (len > 0 && room[len - 1] == '.')
+		room[len - 1] = '\0';
+	return room;
+}
+
+/* No floating point: 0.1 dollars must be exactly that. */
+bool money_read(struct str text, int64_t *amount)
+{
+	int64_t whole = 0;
+	int64_t unit = METER_DOLLAR;
+	bool point = false;
+	bool digit = false;
+
+	if (text.len && text.ptr[0] == '$')
+		text = str_skip(text, 1);
+	for (size_t i = 0; i < text.len; i++) {
+		char c = text.ptr[i];
+
+		if (c == '.' && !point) {
+			point = true;
+			continue;
+		}
+		if (c < '0' || c > '9' || unit == 1 ||
+		    whole / METER_DOLLAR > MOST_DOLLARS)
+			return false;
+		digit = true;
+		if (point)
+			unit /= 10;
+		whole = point ? whole + (c - '0') * unit
+			      : whole * 10 + (c - '0') * METER_DOLLAR;
+	}
+	if (!digit || whole <= 0 || whole > MOST_DOLLARS * METER_DOLLAR)
+		return false;
+	*amount = whole;
+	return true;
+}
+
+/* A part is not in the meter's list: what it spends is entered in `of`, too. */
+struct meter_model *meter_part(struct meter_model *of, int64_t cap)
+{
+	struct meter_model *part = xcalloc(1, sizeof(*part));
+
+	pthread_mutex_lock(&of->meter->lock);
+	part->meter = of->meter;
+	part->facts = of->facts;
+	part->line.name = of->line.name;
+	part->of = of;
+	part->cap = cap;
+	pthread_mutex_unlock(&of->meter->lock);
+	return part;
+}
+
+void meter_part_free(struct meter_model *part)
+{
+	free(part);
+}
+
+void meter_share(struct meter *m, int change)
+{
+	pthread_mutex_lock(&m->lock);
+	m->sharers += change;
+	pthread_mutex_unlock(&m->lock);
+}
+
+enum {
+	MOST_TOKENS = 1000000000, /* of one answer; servers report anything */
+	STOPPING_MS = 45000,      /* of METER_END_S, for saving and deleting */
+	CALL_S = 600, /* a sandbox may run so long while an answer arrives */
+};
+
+/* Sandboxes keep running, and cost, while a laptop sleeps. */
+static int64_t clock_boot_ms(void)
+{
+	struct timespec t;
+
+	clock_gettime(CLOCK_BOOTTIME, &t);
+	return (int64_t)t.tv_sec * 1000 + t.tv_nsec / 1000000;
+}
+
+struct meter *meter_new(int64_t (*clock)(void))
+{
+	struct meter *m = xcalloc(1, sizeof(*m));
+
+	m->clock = clock ? clock : clock_boot_ms;
+	pthread_mutex_init(&m->lock, NULL);
+	return m;
+}
+
+void meter_free(struct meter *m)
+{
+	if (!m)
+		return;
+	while (m->models) {
+		struct meter_model *next = m->models->next;
+
+		free((char *)m->models->line.name);
+		free(m->models);
+		m->models = next;
+	}
+	while (m->sandboxes) {
+		struct sandbox_line *next = m->sandboxes->next;
+
+		free((char *)m->sandboxes->line.name);
+		free(m->sandboxes);
+		m->sandboxes = next;
+	}
+	pthread_mutex_destroy(&m->lock);
+	free(m);
+}
+
+/* A server's count of tokens, made small enough to be multiplied. */
+static int64_t clamp(int64_t n)
+{
+	return n < 0 ? 0 : n > MOST_TOKENS ? MOST_TOKENS : n;
+}
+
+/* Saturating, as times(): b >= 0. */
+static int64_t plus(int64_t a, int64_t b)
+{
+	return a > INT64_MAX - b ? INT64_MAX : a + b;
+}
+
+static int64_t times(int64_t n, int64_t price)
+{
+	return price && n > INT64_MAX / price ? INT64_MAX : n * price;
+}
+
+void meter_set_cap(struct meter *m, int64_t cap)
+{
+	pthread_mutex_lock(&m->lock);
+	m->cap = m->most && (!cap || cap > m->most) ? m->most : cap;
+	pthread_mutex_unlock(&m->lock);
+}
+
+void meter_limit_cap(struct meter *m, int64_t most)
+{
+	pthread_mutex_lock(&m->lock);
+	m->most = most;
+	if (most && (!m->cap || m->cap > most))
+		m->cap = most;
+	pthread_mutex_unlock(&m->lock);
+}
+
+void meter_keep_time(struct meter *m, int64_t ms)
+{
+	pthread_mutex_lock(&m->lock);
+	m->ask_ms = ms;
+	pthread_mutex_unlock(&m->lock);
+}
+
+void meter_warn_at(struct meter *m, int64_t amount)
+{
+	pthread_mutex_lock(&m->lock);
+	if (m->n_thresholds < METER_THRESHOLDS)
+		m->thresholds[m->n_thresholds++] = amount;
+	pthread_mutex_unlock(&m->lock);
+}
+
+struct meter_model *meter_model(struct meter *m, const char *name,
+				const struct model_facts *facts)
+{
+	struct meter_model **at = &m->models;
+	struct meter_model *mm;
+
+	pthread_mutex_lock(&m->lock);
+	while (*at && strcmp((*at)->line.name, name) != 0)
+		at = &(*at)->next;
+	mm = *at;
+	if (!mm) {
+		mm = *at = xcalloc(1, sizeof(*mm));
+		mm->meter = m;
+		mm->line.name = xstrdup(name);
+	}
+	mm->facts = *facts;
+	mm->line.priced = facts->priced;
+	pthread_mutex_unlock(&m->lock);
+	return mm;
+}
+
+static struct model_facts facts_of(const struct meter_model *mm)
+{
+	struct model_facts facts;
+
+	pthread_mutex_lock(&mm->meter->lock);
+	facts = mm->facts;
+	pthread_mutex_unlock(&mm->meter->lock);
+	return facts;
+}
+
+int64_t meter_most_output(const struct meter_model *mm)
+{
+	return facts_of(mm).max_output;
+}
+
+int64_t meter_window(const struct meter_model *mm)
+{
+	const struct model_facts facts = facts_of(mm);
+
+	return facts.assumed ? 0 : facts.context;
+}
+
+bool meter_limits(const struct meter_model *mm)
+{
+	bool capped;
+
+	pthread_mutex_lock(&mm->meter->lock);
+	capped = mm->meter->cap > 0 || mm->cap > 0;
+	pthread_mutex_unlock(&mm->meter->lock);
+	return capped;
+}
+
+static int64_t smaller(int64_t a, int64_t b)
+{
+	return a < b ? a : b;
+}
+
+static int64_t larger(int64_t a, int64_t b)
+{
+	return a > b ? a : b;
+}
+
+/* The highest prices of a request with at most so much input. Which part of the
+ * input the vendor finds in its cache is unknown, so that p.input is the
+ * highest of the three kinds of input. */
+static struct model_price dearest(const struct model_facts *f, int64_t input)
+{
+	struct model_price p = f->price;
+
+	if (f->long_from && input > f->long_from) {
+		p.input = larger(p.input, f->long_price.input);
+		p.output = larger(p.output, f->long_price.output);
+		p.cache_read = larger(p.cache_read, f->long_price.cache_read);
+		p.cache_write =
+			larger(p.cache_write, f->long_price.cache_write);
+	}
+	p.input = larger(larger(p.input, p.cache_read), p.cache_write);
+	return p;
+}
+
+/* With the lock held. */
+static int64_t sandbox_ms(const struct meter *m, const struct sandbox_line *s)
+{
+	int64_t ms = (s->end ? s->end : m->clock()) - s->begin;
+
+	return ms > 0 ? ms : 0;
+}
+
+static int64_t sandbox_cost(const struct meter *m, const struct sandbox_line *s)
+{
+	return s->usd_s > 0 ? times(sandbox_ms(m, s), s->usd_s) / 1000 : 0;
+}
+
+/* What all running sandboxes cost together for each second. */
+static int64_t sandbox_rate(const struct meter *m)
+{
+	int64_t rate = 0;
+
+	for (const struct sandbox_line *s = m->sandboxes; s; s = s->next)
+		if (!s->end && s->usd_s > 0)
+			rate = plus(rate, s->usd_s);
+	return rate;
+}
+
+static void sum_locked(struct meter *m, struct meter_total *t)
+{
+	bool answered;
+
+	*t = (struct meter_total){ .cap = m->cap,
+				   .most = m->most,
+				   .held = m->held };
+	for (const struct meter_model *mm = m->models; mm; mm = mm->next) {
+		t->model = plus(t->model, mm->line.cost);
+		t->unclear = plus(t->unclear, mm->line.unclear);
+		t->cut += mm->line.unclear ? mm->line.cut : 0;
+		answered = mm->line.calls > mm->line.cut;
+		t->model_unpriced |= answered && !mm->line.priced;
+		t->used |= answered || mm->line.cost || mm->line.unclear;
+	}
+	for (const struct sandbox_line *s = m->sandboxes; s; s = s->next) {
+		t->sandbox = plus(t->sandbox, sandbox_cost(m, s));
+		t->sandbox_ms = plus(t->sandbox_ms, sandbox_ms(m, s));
+		t->sandbox_unpriced |= s->usd_s < 0 && !s->dropped;
+		t->sandbox_at_most |= s->line.at_most;
+		t->used = true;
+	}
+	/* so that the sum of the two cannot overflow */
+	t->model = smaller(t->model, INT64_MAX / 2);
+	t->sandbox = smaller(t->sandbox, INT64_MAX / 2);
+}
+
+/* Money that is spent, or reserved for what already runs: unclear answers, held
+ * requests, and the end of each sandbox. The cap leaves the rest. */
+static int64_t committed_amount(struct meter *m)
+{
+	struct meter_total t;
+
+	sum_locked(m, &t);
+	return plus(plus(plus(t.model, t.sandbox), plus(t.unclear, t.held)),
+		    times(METER_END_S, sandbox_rate(m)));
+}
+
+static int refuse_request(struct meter *m, int64_t need, struct error *err)
+{
+	struct meter_total t;
+	char spent[MONEY_SIZE];
+	char cap[MONEY_SIZE];
+	char most[MONEY_SIZE];
+
+	sum_locked(m, &t);
+	(void)error_set(err, ERR_BUDGET, "spent %s of %s (--max-usd)",
+			money_exact(t.model + t.sandbox, spent),
+			money_exact(m->cap, cap));
+	if (t.unclear)
+		(void)error_add(err,
+				", %s is reserved for %" PRId64
+				" interrupted answer%s of unknown cost",
+				money_exact(t.unclear, spent), t.cut,
+				t.cut == 1 ? "" : "s");
+	(void)error_add(err,
+			"; the next request may cost up to %s and does not fit",
+			money_exact(need, most));
+	if (m->cap - committed_amount(m) + m->held >= need)
+		snprintf(err->reason, sizeof(err->reason), "%s", METER_HELD);
+	return -1;
+}
+
+/* The output limit that `left` pays for after CALL_S of running sandboxes. A
+ * limit of call->least is taken even if the sandboxes' time does not fit. */
+static int64_t affordable_output(const struct meter *m, int64_t left,
+				 const struct model_price *p,
+				 const struct meter_call *call)
+{
+	int64_t meanwhile = times(CALL_S, sandbox_rate(m));
+	int64_t most;
+
+	if (!p->output)
+		return call->output;
+	most = left > meanwhile ? (left - meanwhile) / p->output : 0;
+	if (most < call->least)
+		most = call->least;
+	return most < call->output ? most : call->output;
+}
+
+static int refuse_part(const struct meter_model *mm, int64_t need,
+		       struct error *err)
+{
+	char spent[MONEY_SIZE];
+	char cap[MONEY_SIZE];
+	char most[MONEY_SIZE];
+
+	return error_set(err, ERR_BUDGET,
+			 "spent %s of its %s; the next request may cost up to "
+			 "%s and does not fit",
+			 money_exact(mm->line.cost, spent),
+			 money_exact(mm->cap, cap), money_exact(need, most));
+}
+
+static int reserve_locked(struct meter_model *mm, struct meter_call *call,
+			  struct error *err)
+{
+	struct meter *m = mm->meter;
+	struct model_price p = dearest(&mm->facts, call->input);
+	int64_t input = times(clamp(call->input), p.input);
+	int64_t left = m->cap - committed_amount(m);
+	int64_t own =
+		mm->cap - plus(plus(mm->line.cost, mm->line.unclear), mm->held);
+	int64_t least = plus(input, times(call->least, p.output));
+
+	if (m->cap && left < least)
+		return refuse_request(m, least, err);
+	if (mm->cap && own < least)
+		return refuse_part(mm, least, err);
+	if (m->cap)
+		call->output = affordable_output(
+			m, (left - input) / (1 + m->sharers), &p, call);
+	if (mm->cap)
+		call->output = affordable_output(m, own - input, &p, call);
+	call->held = plus(input, times(clamp(call->output), p.output));
+	call->begun = m->clock();
+	m->held = plus(m->held, call->held);
+	mm->held = plus(mm->held, call->held);
+	return 0;
+}
+
+int meter_reserve(struct meter_model *mm, struct meter_call *call,
+		  struct error *err)
+{
+	int rc;
+
+	pthread_mutex_lock(&mm->meter->lock);
+	if (call->least > call->output)
+		call->least = call->output;
+	rc = reserve_locked(mm, call, err);
+	pthread_mutex_unlock(&mm->meter->lock);
+	return rc;
+}
+
+static struct usage clean_usage(const struct usage *u)
+{
+	static const struct usage none;
+
+	if (!u)
+		return none;
+	return (struct usage){ clamp(u->input), clamp(u->output),
+			       clamp(u->cache_read), clamp(u->cache_write),
+			       clamp(u->reasoning) };
+}
+
+static bool says_input(const struct usage *u)
+{
+	return u->input || u->cache_read || u->cache_write;
+}
+
+/* What a cut answer may have cost beyond the tokens in u: all of its input if u
+ * does not have it, and the output that the vendor may have generated. */
+static int64_t unreported_cost(const struct meter_model *mm,
+			       const struct meter_call *call,
+			       const struct usage *u)
+{
+	struct model_price p = dearest(&mm->facts, call->input);
+	int64_t most = call->output           ? call->output
+		       : mm->facts.max_output ? mm->facts.max_output
+					      : mm->facts.context;
+	int64_t seen = clamp(call->arrived);
+	int64_t ms = clamp(mm->meter->clock() - call->begun) + METER_LATE_MS;
+	int64_t rest;
+
+	if (seen < ms * METER_SPEED / 1000)
+		seen = ms * METER_SPEED / 1000;
+	rest = smaller(clamp(most), seen) - u->output;
+	return plus(says_input(u) ? 0 : times(clamp(call->input), p.input),
+		    times(rest > 0 ? rest : 0, p.output));
+}
+
+static void add_noted(struct meter_noted *sum, const struct meter_noted *n,
+		      int sign)
+{
+	sum->calls += sign * n->calls;
+	sum->usage.input += sign * n->usage.input;
+	sum->usage.output += sign * n->usage.output;
+	sum->usage.cache_read += sign * n->usage.cache_read;
+	sum->usage.cache_write += sign * n->usage.cache_write;
+	sum->cost += sign * n->cost;
+	sum->unclear += sign * n->unclear;
+}
+
+/* Notes are stored by thread, which has one account of a model: those of a part
+ * go to the whole account. */
+static struct meter_model *whole_account(struct meter_model *mm)
+{
+	return mm->of ? mm->of : mm;
+}
+
+void meter_note(struct meter_model *mm, struct meter_call *call,
+		const struct usage *usage)
+{
+	struct usage u = clean_usage(usage);
+
+	pthread_mutex_lock(&mm->meter->lock);
+	/* the previous note of this request is replaced */
+	add_noted(&whole_account(mm)->noted, &call->noted, -1);
+	call->noted = (struct meter_noted){
+		.calls = 1,
+		.usage = u,
+		.cost = mm->facts.priced ? model_cost(&mm->facts, &u) : 0,
+		.unclear = unreported_cost(mm, call, &u),
+	};
+	add_noted(&whole_account(mm)->noted, &call->noted, 1);
+	pthread_mutex_unlock(&mm->meter->lock);
+}
+
+/* Enters the end of a request. An answer without a count of its input is
+ * treated as one that was cut: nobody knows what was billed. */
+static void add_call(struct meter_model *mm, const struct meter_call *call,
+		     enum meter_end end, const struct usage *u)
+{
+	struct meter_line *l = &mm->line;
+
+	mm->held -= call->held;
+	if (end != METER_REFUSED) {
+		l->calls++;
+		usage_sum(&l->usage, u);
+		l->cost =
+			plus(l->cost,
+			     mm->facts.priced ? model_cost(&mm->facts, u) : 0);
+	}
+	if (end == METER_CUT || (end == METER_DONE && !says_input(u))) {
+		l->cut++;
+		l->unclear = plus(l->unclear, unreported_cost(mm, call, u));
+	}
+}
+
+void meter_settle(struct meter_model *mm, const struct meter_call *call,
+		  enum meter_end end, const struct usage *usage)
+{
+	struct usage u = clean_usage(usage);
+
+	pthread_mutex_lock(&mm->meter->lock);
+	mm->meter->held -= call->held;
+	add_noted(&whole_account(mm)->noted, &call->noted, -1);
+	add_call(mm, call, end, &u);
+	if (mm->of) {
+		/* only the part held it: add_call() subtracts it again */
+		mm->of->held += call->held;
+		add_call(mm->of, call, end, &u);
+	}
+	pthread_mutex_unlock(&mm->meter->lock);
+}
+
+int64_t meter_passed(struct meter *m)
+{
+	struct meter_total t;
+	int64_t passed = 0;
+
+	pthread_mutex_lock(&m->lock);
+	sum_locked(m, &t);
+	for (size_t i = 0; i < m->n_thresholds; i++)
+		if (m->thresholds[i] > m->warned &&
+		    t.model + t.sandbox >= m->thresholds[i])
+			passed = larger(passed, m->thresholds[i]);
+	if (passed)
+		m->warned = passed;
+	pthread_mutex_unlock(&m->lock);
+	return passed;
+}
+
+int meter_sandbox_begin(struct meter *m, const char *name, int64_t usd_s,
+			bool at_most)
+{
+	struct sandbox_line *s = xcalloc(1, sizeof(*s));
+	struct sandbox_line **at = &m->sandboxes;
+	int number = 0;
+
+	s->line.name = xstrdup(name);
+	s->line.sandbox = true;
+	s->line.priced = usd_s >= 0;
+	s->line.at_most = at_most;
+	s->usd_s = usd_s;
+	s->begin = m->clock();
+	pthread_mutex_lock(&m->lock);
+	for (; *at; at = &(*at)->next)
+		number++;
+	*at = s;
+	pthread_mutex_unlock(&m->lock);
+	return number;
+}
+
+/* A time of 0 means that it runs, so that the clock's 0 becomes 1. */
+static void end_sandbox(struct meter *m, int number, bool drop)
+{
+	struct sandbox_line *s;
+
+	pthread_mutex_lock(&m->lock);
+	s = m->sandboxes;
+	while (s && number-- > 0)
+		s = s->next;
+	if (s && !s->end)
+		s->end = larger(m->clock(), 1);
+	if (s && drop) {
+		s->dropped = true;
+		s->begin = s->end;
+	}
+	pthread_mutex_unlock(&m->lock);
+}
+
+void meter_sandbox_end(struct meter *m, int number)
+{
+	end_sandbox(m, number, false);
+}
+
+void meter_sandbox_drop(struct meter *m, int number)
+{
+	end_sandbox(m, number, true);
+}
+
+/* committed_amount() has METER_END_S of each sandbox: that is added again here,
+ * because STOPPING_MS is what this subtracts for their end. */
+static int64_t time_left(struct meter *m, bool works)
+{
+	int64_t ms = INT64_MAX;
+	int64_t rate;
+	int64_t left;
+
+	pthread_mutex_lock(&m->lock);
+	rate = sandbox_rate(m);
+	left = m->cap - committed_amount(m) + times(METER_END_S, rate);
+	if (m->cap && rate)
+		ms = (left > 0 ? left / rate * 1000 + left % rate * 1000 / rate
+			       : 0) -
+		     STOPPING_MS - (works ? m->ask_ms : 0);
+	pthread_mutex_unlock(&m->lock);
+	return ms > 0 ? ms : 0;
+}
+
+int64_t meter_time_to_end(struct meter *m)
+{
+	return time_left(m, false);
+}
+
+int64_t meter_time_left(struct meter *m)
+{
+	return time_left(m, true);
+}
+
+int64_t meter_model_time_left(const struct meter_model *mm)
+{
+	return meter_time_left(mm->meter);
+}
+
+/* A request that the cap has ended returns so long before the meter's own clock
+ * says that no time is left: two clocks, and the return through the callers. */
+enum { NEAR_MS = 1000 };
+
+int meter_name_cap(struct meter *m, const struct stop *stop, int rc,
+		   struct error *err)
+{
+	struct error ignored = { 0 };
+
+	if (rc < 0 && err->code == ERR_TIMEOUT && m &&
+	    meter_time_left(m) < NEAR_MS && stop_check(stop, &ignored) == 0)
+		return error_set(err, ERR_BUDGET,
+				 "the sandbox has used up --max-usd, except "
+				 "what deleting it costs");
+	return rc;
+}
+
+void meter_each(struct meter *m,
+		void (*each)(void *arg, const struct meter_line *line),
+		void *arg)
+{
+	pthread_mutex_lock(&m->lock);
+	for (const struct meter_model *mm = m->models; mm; mm = mm->next)
+		each(arg, &mm->line);
+	for (struct sandbox_line *s = m->sandboxes; s; s = s->next) {
+		s->line.ms = sandbox_ms(m, s);
+		s->line.cost = sandbox_cost(m, s);
+		if (!s->dropped)
+			each(arg, &s->line);
+	}
+	pthread_mutex_unlock(&m->lock);
+}
+
+/* The growth of a line. */
+static struct meter_line subtract(const struct meter_line *now,
+				  const struct meter_line *then)
+{
+	const struct usage *a = &now->usage;
+	const struct usage *b = &then->usage;
+	struct meter_line d = *now;
+
+	d.usage = (struct usage){ a->input - b->input, a->output - b->output,
+				  a->cache_read - b->cache_read,
+				  a->cache_write - b->cache_write,
+				  a->reasoning - b->reasoning };
+	d.calls -= then->calls;
+	d.cut -= then->cut;
+	d.ms -= then->ms;
+	d.cost -= then->cost;
+	d.unclear -= then->unclear;
+	return d;
+}
+
+/* The line as it would be if the running requests were cut now. */
+static struct meter_line with_noted(const struct meter_model *mm)
+{
+	struct meter_line l = mm->line;
+
+	l.calls += mm->noted.calls;
+	l.cut += mm->noted.calls;
+	usage_sum(&l.usage, &mm->noted.usage);
+	l.cost += mm->noted.cost;
+	l.unclear += mm->noted.unclear;
+	return l;
+}
+
+static bool is_change(const struct meter_line *d)
+{
+	const struct usage *u = &d->usage;
+
+	return d->calls || d->cut || d->cost || d->unclear || u->input ||
+	       u->output || u->cache_read || u->cache_write;
+}
+
+int meter_each_new(struct meter *m,
+		   int (*each)(void *arg, const struct meter_line *added),
+		   void *arg)
+{
+	struct meter_line added;
+	struct meter_line now;
+	int rc = 0;
+
+	pthread_mutex_lock(&m->lock);
+	for (struct meter_model *mm = m->models; mm && rc == 0; mm = mm->next) {
+		now = with_noted(mm);
+		added = subtract(&now, &mm->told);
+		rc = is_change(&added) ? each(arg, &added) : 0;
+		if (rc == 0)
+			mm->told = now;
+	}
+	for (struct sandbox_line *s = m->sandboxes; s && rc == 0; s = s->next) {
+		s->line.ms = sandbox_ms(m, s);
+		s->line.cost = sandbox_cost(m, s);
+		added = subtract(&s->line, &s->told);
+		rc = added.ms ? each(arg, &added) : 0;
+		if (rc == 0)
+			s->told = s->line;
+	}
+	pthread_mutex_unlock(&m->lock);
+	return rc;
+}
+
+void meter_total(struct meter *m, struct meter_total *t)
+{
+	pthread_mutex_lock(&m->lock);
+	sum_locked(m, t);
+	pthread_mutex_unlock(&m->lock);
+}
