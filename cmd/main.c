@@ -20,6 +20,7 @@
 #include "cmd/policy.h"
 #include "cmd/reference.h"
 #include "cmd/session/run.h"
+#include "cmd/start.h"
 #include "mcp/guard.h"
 #include "providers/local/jail.h"
 #include "web/page_reader.h"

@@ -1,5 +1,7 @@
 /* task.c - dcode -n: runs one task unattended. */
 /* SPDX-License-Identifier: MIT */
+#include "cmd/task.h"
+
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -10,10 +12,14 @@
 #include "base/str.h"
 #include "cmd/chat/mention.h"
 #include "cmd/print.h"
-#include "cmd/session/run_hooks.h"
-#include "cmd/session/run_money.h"
-#include "cmd/session/run_remark.h"
-#include "cmd/session/startup.h"
+#include "cmd/session/hooks.h"
+#include "cmd/session/money.h"
+#include "cmd/session/open.h"
+#include "cmd/session/policy.h"
+#include "cmd/session/run.h"
+#include "cmd/session/sandbox.h"
+#include "cmd/session/save.h"
+#include "cmd/session/transfer.h"
 #include "sandbox/rights.h"
 #include "ui/streams.h"
 
@@ -387,7 +393,7 @@ int run_task(struct run *r, const char *prompt)
 	run_hooks_end(r, "other");
 	if (run_download(r, &lost) < 0 && rc == 0)
 		rc = RETURN_FAILED;
-	if (rc == 0 && run_apply(r, &lost) < 0)
+	if (rc == 0 && run_apply_changes(r, &lost) < 0)
 		rc = RETURN_FAILED;
 	if (rc == RETURN_FAILED) {
 		const struct stop signals = app_stop(r->app);

@@ -8,6 +8,9 @@
 
 #include "base/sanitize.h"
 #include "base/str.h"
+#include "cmd/session/grants.h"
+#include "cmd/session/policy.h"
+#include "cmd/session/run.h"
 
 enum { MAX_SHOWN = 1 << 16 };
 

@@ -8,7 +8,10 @@
 #include "base/mem.h"
 #include "base/str.h"
 #include "cmd/chat/preview.h"
-#include "cmd/session/run_hooks.h"
+#include "cmd/session/grants.h"
+#include "cmd/session/hooks.h"
+#include "cmd/session/policy.h"
+#include "cmd/session/run.h"
 #include "tool/args.h"
 #include "tool/result.h"
 

@@ -2,7 +2,8 @@
 /* SPDX-License-Identifier: MIT */
 #include "cmd/chat/begin.h"
 
-#include "cmd/session/run_hooks.h"
+#include "cmd/session/hooks.h"
+#include "cmd/session/open.h"
 #include "cmd/slash/slash.h"
 
 int chat_open(struct run *r, bool again, const struct stop *stop,

@@ -1,5 +1,7 @@
 /* chat.c - dcode: a conversation, line by line. */
 /* SPDX-License-Identifier: MIT */
+#include "cmd/chat/chat.h"
+
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
@@ -18,9 +20,11 @@
 #include "cmd/chat/pictures.h"
 #include "cmd/live/live.h"
 #include "cmd/print.h"
+#include "cmd/session/money.h"
 #include "cmd/session/next.h"
-#include "cmd/session/run_money.h"
-#include "cmd/session/startup.h"
+#include "cmd/session/run.h"
+#include "cmd/session/sandbox.h"
+#include "cmd/session/transfer.h"
 #include "cmd/slash/choose.h"
 #include "cmd/slash/slash.h"
 #include "ui/streams.h"

@@ -10,9 +10,11 @@
 #include "base/ids.h"
 #include "base/str.h"
 #include "cmd/print.h"
+#include "cmd/session/hooks.h"
+#include "cmd/session/money.h"
 #include "cmd/session/next.h"
-#include "cmd/session/run_hooks.h"
-#include "cmd/session/run_money.h"
+#include "cmd/session/open.h"
+#include "cmd/session/save.h"
 
 bool chat_ends(enum err code)
 {

@@ -6,6 +6,7 @@
 #include "base/str.h"
 #include "cmd/chat/mention.h"
 #include "cmd/chat/pictures.h"
+#include "cmd/session/sandbox.h"
 #include "cmd/skills/run_skills.h"
 #include "cmd/slash/slash.h"
 #include "sandbox/background.h"

@@ -7,8 +7,8 @@
 #include "base/str.h"
 #include "cmd/command.h"
 #include "cmd/session/bring.h"
-#include "cmd/session/include.h"
 #include "cmd/session/loud.h"
+#include "cmd/session/options.h"
 #include "cmd/session/tree.h"
 #include "tree/user_repo.h"
 

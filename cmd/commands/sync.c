@@ -8,7 +8,7 @@
 #include "base/str.h"
 #include "cmd/command.h"
 #include "cmd/print.h"
-#include "cmd/session/include.h"
+#include "cmd/session/options.h"
 #include "cmd/session/tree.h"
 #include "workspace/send.h"
 

@@ -18,7 +18,7 @@
 #include "cmd/chat/elsewhere.h"
 #include "cmd/chat/pictures.h"
 #include "cmd/live/live_state.h"
-#include "cmd/session/yolo.h"
+#include "cmd/session/policy.h"
 #include "ui/summary.h"
 
 enum {

@@ -14,6 +14,8 @@
 #include "base/sanitize.h"
 #include "base/str.h"
 #include "cmd/live/live_state.h"
+#include "cmd/session/policy.h"
+#include "cmd/session/run.h"
 #include "model/catalog.h"
 #include "model/money.h"
 #include "sandbox/rights.h"

@@ -11,6 +11,7 @@
 #include "base/str.h"
 #include "cmd/print.h"
 #include "cmd/sandbox/sandbox_cmd.h"
+#include "cmd/session/options.h"
 #include "cmd/session/run.h"
 
 enum {

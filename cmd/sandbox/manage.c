@@ -8,8 +8,8 @@
 #include "base/json.h"
 #include "base/str.h"
 #include "cmd/sandbox/sandbox_cmd.h"
+#include "cmd/session/record_expiry.h"
 #include "cmd/session/save.h"
-#include "cmd/session/unsent.h"
 
 static void note_label(void *arg, const struct sandbox_info *info)
 {

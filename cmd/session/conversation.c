@@ -2,9 +2,553 @@
 /* SPDX-License-Identifier: MIT */
 #include "cmd/session/conversation.h"
 
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
+#include "agent/prompt.h"
+#include "base/mem.h"
+#include "base/sanitize.h"
+#include "base/str.h"
+#include "cmd/print.h"
+#include "cmd/secret.h"
+#include "cmd/session/money.h"
+#include "cmd/session/policy.h"
+#include "cmd/session/run.h"
+#include "cmd/session/tools.h"
+#include "cmd/skills/run_skills.h"
+#include "cmd/subagents/run_subagents.h"
+#include "cmd/threads/threads_cmd.h"
+#include "mcp/mcp.h"
+#include "model/catalog.h"
+#include "model/wires/bedrock_account.h"
 #include "session/history.h"
+
+enum {
+	MAX_PROMPT = 1 << 20,
+	MOST_TOOLS = 64 + MCP_ALL_TOOLS_MAX,
+};
+
+struct offer { /* what the model is offered; offer_free() */
+	struct tool_spec specs[MOST_TOOLS]; /* with schemas of their own */
+	size_t n;
+	char *task; /* what its description says here; owned */
+	bool runs_commands;
+};
+
+static bool on_host(const struct run *r)
+{
+	return r->host.provider->flags & SANDBOX_UNISOLATED;
+}
+
+static void add_tools(struct offer *o, const struct run *r, bool later,
+		      const struct tool *const *list)
+{
+	for (size_t i = 0; list && list[i] && o->n < MOST_TOOLS; i++) {
+		if (!run_offers(r, list[i]) ||
+		    (!later && list[i]->flags & TOOL_LATER))
+			continue;
+		o->specs[o->n] = list[i]->spec;
+		if (list[i]->flags & TOOL_DELEGATES)
+			o->specs[o->n].description = o->task =
+				run_subagents_task(r, list[i]);
+		o->specs[o->n++].schema = tool_schema(list[i]);
+		o->runs_commands |= (list[i]->flags & TOOL_RUNS) != 0;
+	}
+}
+
+/* later: after the history was compacted. */
+static struct offer *offer_new(const struct run *r, bool later)
+{
+	struct offer *o = xcalloc(1, sizeof(*o));
+
+	add_tools(o, r, later, tools);
+	add_tools(o, r, later, run_mcp_tools(r));
+	return o;
+}
+
+static void offer_free(struct offer *o)
+{
+	for (size_t i = 0; i < o->n; i++)
+		free((char *)o->specs[i].schema);
+	free(o->task);
+	free(o);
+}
+
+/* With -q only warnings that concern security are printed. */
+static void ignore_line(const char *line)
+{
+	(void)line;
+}
+
+static int open_model(struct run *r, struct meter_model *account,
+		      struct error *err)
+{
+	struct offer *offer = offer_new(r, false);
+	struct buf prompt = BUF_INIT(MAX_PROMPT);
+	char *name = run_model_name(r);
+	struct prompt_facts facts = {
+		.config_dir = settings_dir(r->app->settings),
+		.cwd = settings_cwd(r->app->settings),
+		.model = name,
+		.sandbox = &r->box.sandbox,
+		.interactive = r->interactive,
+		.runs_commands = offer->runs_commands,
+		.agent = r->options.agent,
+		.skills = &r->skills->all,
+		.skills_root = run_skills_root(r),
+	};
+	struct model_brief brief = {
+		.tools = offer->specs,
+		.n_tools = offer->n,
+		.meter = account,
+		.cache_key = r->session ? session_id(r->session) : NULL,
+	};
+	int rc;
+
+	prompt_build(&facts, &prompt,
+		     r->options.quiet ? ignore_line : app_warn_line);
+	brief.system = prompt.ptr;
+	rc = model_open(&r->model, app_http(r->app), &r->choice, &brief, err);
+	offer_free(offer);
+	buf_release(&prompt);
+	free(name);
+	return rc;
+}
+
+int run_open_model(struct run *r, struct error *err)
+{
+	struct meter_model *account = NULL;
+
+	r->recalls = false;
+	if (run_skills_open(r, err) < 0)
+		return -1;
+	run_subagents_open(r);
+	if (run_money_model(r, &account, err) < 0)
+		return -1;
+	r->account = account;
+	return open_model(r, account, err);
+}
+
+int run_reset_model(void *arg, struct error *err)
+{
+	struct run *r = arg;
+	struct offer *offer = offer_new(r, true);
+	int rc = model_reset(r->model, offer->specs, offer->n, err);
+
+	r->recalls = true;
+	offer_free(offer);
+	return rc;
+}
+
+int run_offer_tools(struct run *r, struct error *err)
+{
+	struct offer *offer = offer_new(r, r->recalls);
+	int rc = model_set_tools(r->model, offer->specs, offer->n, err);
+
+	offer_free(offer);
+	return rc;
+}
+
+int run_name_session(struct run *r, struct error *err)
+{
+	struct store *store;
+	char *name;
+	struct session_info info = {
+		.provider = r->host.provider->name,
+		.sandbox = on_host(r) ? NULL : r->box.sandbox.id,
+		.label = r->box.ours ? r->box.label : "",
+		.cwd = settings_cwd(r->app->settings),
+		.agent = r->options.agent,
+	};
+
+	if (r->store)
+		store = r->store;
+	else if (app_store_later(r->app, &store, err) < 0)
+		return -1;
+	name = run_model_name(r);
+	info.model = name;
+	if (r->session)
+		session_set_info(r->session, &info);
+	else
+		r->session = session_new(store, &info);
+	free(name);
+	return 0;
+}
+
+void run_watch_key(struct run *r)
+{
+	const struct model_choice *c = &r->choice;
+	const char *secrets[3];
+
+	if (c->project_key)
+		app_warn_project_key(r->app, c->project_key, c->provider);
+	if (c->api_key)
+		(void)mask_add(r->app->mask,
+			       c->key_env ? c->key_env : "API_KEY",
+			       str_of(c->api_key));
+	bedrock_account_secrets(c->aws, secrets);
+	for (size_t i = 0; secrets[i]; i++)
+		(void)mask_add(r->app->mask, "AWS_SECRET_ACCESS_KEY",
+			       str_of(secrets[i]));
+}
+
+/* -M, else the model of the resumed thread; NULL: the settings say. */
+const char *run_given_model(const struct run *r)
+{
+	if (!r->options.model && r->thread.id && r->thread.model[0])
+		return r->thread.model;
+	return r->options.model;
+}
+
+int run_find_model(const struct run *r, struct model_choice *c,
+		   struct error *err)
+{
+	return model_choose(c, r->app->settings, run_given_model(r),
+			    r->options.model_params, err);
+}
+
+bool run_lacks_key(const struct error *err)
+{
+	return !strcmp(err->reason, MODEL_NO_KEYS) ||
+	       !strcmp(err->reason, MODEL_NO_KEY);
+}
+
+int run_choose_model(struct run *r, struct error *err)
+{
+	if (run_find_model(r, &r->choice, err) < 0) {
+		if (r->thread.id && !r->options.model && !err->hint[0])
+			error_hint(err,
+				   "-M MODEL continues with another model.");
+		error_topic(err, err->code == ERR_AUTH ? "auth" : "models");
+		return -1;
+	}
+	run_watch_key(r);
+	return run_money_check(r, err);
+}
+
+enum { SMALL = 8000 }; /* tokens; less is warned of */
+
+/* For a window that nobody knows: what its server has said of it, and whoever
+ * will ask. */
+static void open_probe(struct run *r)
+{
+	struct window *w = &r->agent.window;
+	struct server_limits known;
+	struct error ignored = { 0 };
+	char *path;
+
+	window_probe_free(r->agent.probe);
+	r->agent.probe = NULL;
+	if (!w->assumed)
+		return;
+	path = app_state_path(r->app, "model_windows.json", &ignored);
+	if (!path)
+		return;
+	r->agent.probe = window_probe_new(r->model, path);
+	if (window_probe_known(r->agent.probe, &known))
+		(void)window_learn(w, known.context, known.max_output,
+				   model_head_size(r->model));
+	free(path);
+}
+
+/* Of a size that another model, or none, had before. */
+static void warn_small(const struct run *r, int64_t before)
+{
+	const struct window *w = &r->agent.window;
+
+	if (w->size > 0 && w->size < SMALL && w->size != before && !w->assumed)
+		app_warn("Model '%s' has limited context (%" PRId64 " tokens)."
+			 " Agent performance may be affected.",
+			 r->choice.model, w->size);
+}
+
+void run_set_window(struct run *r)
+{
+	const struct settings *set = r->app->settings;
+	int64_t before = r->agent.window.size;
+	struct model_facts facts;
+	struct error ignored = { 0 };
+	int64_t at = WINDOW_AT;
+
+	(void)settings_int(set, NULL, "models.compact_at", &at, &ignored);
+	(void)model_facts(set, r->choice.provider, r->choice.model, &facts);
+	window_init(&r->agent.window, &facts, at);
+	open_probe(r);
+	warn_small(r, before);
+}
+
+void run_tell_assumed(const struct run *r)
+{
+	struct buf clean = BUF_INIT(1 << 16);
+	char *line;
+
+	if (!r->agent.window.assumed)
+		return;
+	line = xasprintf(
+		"The context window of %s:%s is unknown; dcode assumes %" PRId64
+		" tokens.\nTo set it, add this to ~/.deepagents/config.toml:\n "
+		" [models.providers.%s.profile]\n  max_input_tokens = 131072\n",
+		r->choice.provider, r->choice.model, r->agent.window.size,
+		r->choice.provider);
+	sanitize_text(str_of(line), &clean);
+	fputs(clean.ptr, stderr);
+	buf_release(&clean);
+	free(line);
+}
+
+/* Hands a stored conversation on to r->model, which has none yet. */
+static int run_push_history(struct run *r, const struct conversation *c,
+			    struct error *err)
+{
+	const struct usage seen = { .input = c->tokens };
+
+	if (c->after && run_reset_model(r, err) < 0)
+		return -1;
+	history_push(c, r->model);
+	run_set_window(r);
+	if (c->tokens)
+		window_report(&r->agent.window, &seen, model_size(r->model));
+	return 0;
+}
+
+enum {
+	PROMPT_SHOWN = 200, /* characters of the last prompt */
+	ANSWER_LINES = 6,   /* the last ones of the last answer */
+};
+
+/* The last one of an agent, where one is named. */
+static int find_thread(struct run *r, bool latest, const char *agent,
+		       struct store **store, struct error *err)
+{
+	const char *name = r->options.resume;
+
+	if (!latest || !agent)
+		return threads_find(r->app, name[0] ? name : NULL, store,
+				    &r->thread, err);
+	if (app_store(r->app, store, err) < 0)
+		return -1;
+	return thread_find_latest(*store, settings_cwd(r->app->settings), agent,
+				  &r->thread, err);
+}
+
+int run_resume_find(struct run *r, struct error *err)
+{
+	const char *name = r->options.resume;
+	bool latest = name && (!name[0] || !strcmp(name, "latest"));
+	const char *agent = r->args ? args_value(r->args, "agent") : NULL;
+	struct store *store;
+
+	if (!name)
+		return 0;
+	if (find_thread(r, latest, agent, &store, err) == 0)
+		return 0;
+	if (!latest || err->code != ERR_NOT_FOUND || r->app->unattended)
+		return -1;
+	*err = (struct error){ 0 };
+	fputs("No earlier thread in this directory; starting a new one.\n",
+	      stderr);
+	return 0;
+}
+
+/* 1 yes, 0 no or nobody to ask. */
+static int confirm(const struct run *r, const char *question, struct error *err)
+{
+	if (!r->interactive || !secret_terminal(r->app))
+		return 0;
+	return secret_confirm(r->app, question, err);
+}
+
+/* The files that the thread speaks of are elsewhere. */
+static int check_directory(struct run *r, struct error *err)
+{
+	const char *here = settings_cwd(r->app->settings);
+	struct buf line = BUF_INIT(1 << 16);
+	int rc = 0;
+
+	if (!r->thread.cwd[0] || !strcmp(r->thread.cwd, here))
+		return 0;
+	print_add_line(r->app, &line, r->thread.cwd);
+	if (!r->options.quiet)
+		app_warn("this thread was last used in %s", line.ptr);
+	if (r->interactive) {
+		rc = confirm(r, "Continue it in this directory? [y/N] ", err);
+		if (rc == 0) {
+			error_set(err, ERR_NOT_FOUND,
+				  "thread %s was not resumed: it belongs to "
+				  "another directory",
+				  r->thread.id);
+			error_hint(err, "cd %s && dcode -r %s", line.ptr,
+				   r->thread.id);
+		}
+		rc = rc > 0 ? 0 : -1;
+	}
+	buf_release(&line);
+	return rc;
+}
+
+/* In use by another: a copy is made where the user wants one. */
+static int offer_copy(struct run *r, int64_t pid, struct error *err)
+{
+	struct error ignored = { 0 };
+	int rc;
+
+	if (r->interactive)
+		fprintf(stderr,
+			"Thread %s is in use by another dcode (pid %" PRId64
+			").\n",
+			r->thread.id, pid);
+	rc = confirm(r, "Continue in a copy? [y/N] ", &ignored);
+	if (rc > 0)
+		return 0;
+	error_wrap(err, "thread %s", r->thread.id);
+	return error_hint(err,
+			  "-r %s --fork continues in a copy; `dcode threads "
+			  "show %s` prints it.",
+			  r->thread.id, r->thread.id);
+}
+
+int run_resume_begin(struct run *r, struct error *err)
+{
+	const struct session_info none = { 0 };
+	struct store *store;
+	int64_t pid = 0;
+
+	if (!r->thread.id)
+		return 0;
+	if (app_store(r->app, &store, err) < 0 || check_directory(r, err) < 0)
+		return -1;
+	if (!r->options.fork) {
+		if (session_resume(&r->session, store, &r->thread, &none, &pid,
+				   err) == 0)
+			return 0;
+		if (err->code != ERR_BUSY || !pid ||
+		    offer_copy(r, pid, err) < 0)
+			return -1;
+		r->options.fork = true;
+	}
+	r->session = session_copy(store, &r->thread, &none);
+	return 0;
+}
+
+static const struct message *last_of(const struct conversation *c,
+				     enum role role)
+{
+	for (size_t i = c->n; i > 0; i--)
+		if (c->list[i - 1].role == role && !c->list[i - 1].summary)
+			return &c->list[i - 1];
+	return NULL;
+}
+
+/* The text of a message, masked and without controls. */
+static void clean_text(const struct run *r, const struct message *m,
+		       struct buf *out)
+{
+	struct buf masked = BUF_INIT(64 << 20);
+	char *text = !m                     ? NULL
+		     : m->role == ROLE_USER ? message_typed(m)
+					    : message_text(m);
+
+	mask_text(r->app->mask, str_of(text), &masked);
+	sanitize_text(str_trim(buf_str(&masked)), out);
+	buf_release(&masked);
+	free(text);
+}
+
+/* From the beginning of the last n lines on. */
+static struct str last_lines(struct str text, int n)
+{
+	size_t at = text.len;
+
+	while (at > 0 && (text.ptr[at - 1] != '\n' || --n > 0))
+		at--;
+	return str_skip(text, at);
+}
+
+static void show_last(struct run *r, const struct conversation *c)
+{
+	struct buf prompt = BUF_INIT(64 << 20);
+	struct buf answer = BUF_INIT(64 << 20);
+	struct buf title = BUF_INIT(1 << 12);
+	struct str line;
+	struct str rest;
+	char age[THREADS_SHORT];
+
+	print_add_line(r->app, &title, r->thread.title);
+	fprintf(stderr, "%s thread %s: %s (%" PRId64 " messages, %s)\n",
+		r->options.fork ? "Copied" : "Resumed", r->thread.id,
+		title.len ? title.ptr : "-", r->thread.messages,
+		threads_age(r->thread.updated, age));
+	clean_text(r, last_of(c, ROLE_USER), &prompt);
+	line = buf_str(&prompt);
+	line.len = str_find(line, '\n');
+	line.len = str_char_offset(line, PROMPT_SHOWN);
+	fprintf(stderr, "\n> %.*s%s\n", (int)line.len, line.ptr,
+		line.len < prompt.len ? " ..." : "");
+	clean_text(r, last_of(c, ROLE_ASSISTANT), &answer);
+	rest = last_lines(buf_str(&answer), ANSWER_LINES);
+	if (rest.len)
+		fprintf(stderr, "%s%.*s\n",
+			rest.len < answer.len ? "...\n" : "", (int)rest.len,
+			rest.ptr);
+	buf_release(&prompt);
+	buf_release(&answer);
+	buf_release(&title);
+}
+
+/* What one vendor has signed or thought means nothing to another. */
+static void warn_vendor(const struct run *r)
+{
+	struct str was = str_of(r->thread.model);
+	struct buf line = BUF_INIT(1 << 12);
+
+	was.len = str_find(was, ':');
+	if (!was.len || r->options.quiet || str_is(was, r->choice.provider))
+		return;
+	print_add_line(r->app, &line, r->thread.model);
+	app_warn("this thread used %s before; that model's thinking is not "
+		 "sent to %s",
+		 line.ptr, r->choice.provider);
+	buf_release(&line);
+}
+
+int run_resume_load(struct run *r, struct error *err)
+{
+	struct conversation c;
+	struct store *store;
+	int rc;
+
+	if (!r->thread.id)
+		return 0;
+	if (app_store(r->app, &store, err) < 0 ||
+	    history_load(&c, store, r->thread.no, err) < 0)
+		return -1;
+	if (c.damaged)
+		app_warn("%zu messages of this thread cannot be read and are "
+			 "skipped",
+			 c.damaged);
+	warn_vendor(r);
+	rc = run_push_history(r, &c, err);
+	/* Large results are files named by a number: the next must be free. */
+	r->stored_results = (unsigned)c.results;
+	if (rc == 0 && r->interactive)
+		show_last(r, &c);
+	history_release(&c);
+	return rc;
+}
+
+/* What of a run is a conversation. */
+struct talk {
+	struct session *session;
+	struct model *model;
+	struct model_choice choice;
+	struct thread thread;
+	const char *model_option, *params;
+	bool fork;
+	struct window window;
+};
 
 bool conversation_is_stored(const struct run *r, struct error *err)
 {
@@ -123,17 +667,6 @@ int conversation_set_model(struct run *r, const char *spec, const char *params,
 	r->agent.model = r->model;
 	return 0;
 }
-
-/* What of a run is a conversation. */
-struct talk {
-	struct session *session;
-	struct model *model;
-	struct model_choice choice;
-	struct thread thread;
-	const char *model_option, *params;
-	bool fork;
-	struct window window;
-};
 
 static struct talk take_out(struct run *r)
 {

@@ -6,6 +6,36 @@
 #include "cmd/session/run.h"
 #include "tool/todos.h"
 
+/* Fills r->thread when -r was given; opens the database only then. Where a chat
+ * asks for the last thread and there is none, says so and begins a new one. */
+int run_resume_find(struct run *r, struct error *err);
+/* Asks, or says, what has to be known before the thread goes on: that it is of
+ * another directory, or in use. Makes r->session, which has it from then on. */
+int run_resume_begin(struct run *r, struct error *err);
+/* Hands the stored messages on to r->model; shows the last ones in a chat. */
+int run_resume_load(struct run *r, struct error *err);
+/* -M, else the model of the resumed thread; NULL: the settings say. */
+const char *run_given_model(const struct run *r);
+/* *c is the model that -M, the resumed thread or the settings name. */
+int run_find_model(const struct run *r, struct model_choice *c,
+		   struct error *err);
+/* True if the error says that a key is missing. */
+bool run_lacks_key(const struct error *err);
+/* r->choice: a resumed thread goes on with its model, -M takes precedence. */
+int run_choose_model(struct run *r, struct error *err);
+/* Masks its key, and says when it comes with the project. */
+void run_watch_key(struct run *r);
+/* r->model, with a prompt that knows the sandbox, but none of the thread. */
+int run_open_model(struct run *r, struct error *err);
+/* Offers r->model the tools that there are now; its history stays. */
+int run_offer_tools(struct run *r, struct error *err);
+int run_reset_model(void *arg, struct error *err); /* agent.reset; the run */
+/* Tells the agent how much the window of r->choice holds. */
+void run_set_window(struct run *r);
+/* Says on stderr where the window's size is an assumption. */
+void run_tell_assumed(const struct run *r);
+/* Makes r->session, or says anew which model and sandbox it has. */
+int run_name_session(struct run *r, struct error *err);
 /*
  * The following change an open run between two prompts; its sandbox stays. On
  * -1 it is as it was before.

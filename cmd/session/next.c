@@ -9,7 +9,11 @@
 #include "base/str.h"
 #include "cmd/options.h"
 #include "cmd/session/conversation.h"
-#include "cmd/session/run_hooks.h"
+#include "cmd/session/grants.h"
+#include "cmd/session/hooks.h"
+#include "cmd/session/open.h"
+#include "cmd/session/run.h"
+#include "cmd/session/transfer.h"
 #include "sandbox/rights.h"
 
 enum { MOST_WORDS = NEXT_WORDS + 24 };

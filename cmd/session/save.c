@@ -1,4 +1,4 @@
-/* save.c - changes that have not come back, saved before a sandbox goes. */
+/* save.c - what a sandbox changed, applied or saved before it is deleted. */
 /* SPDX-License-Identifier: MIT */
 #include "cmd/session/save.h"
 
@@ -10,15 +10,33 @@
 #include "base/mem.h"
 #include "base/sanitize.h"
 #include "base/str.h"
-#include "cmd/session/include.h"
-#include "cmd/session/limits.h"
+#include "cmd/session/bring.h"
+#include "cmd/session/loud.h"
+#include "cmd/session/options.h"
+#include "cmd/session/run.h"
 #include "cmd/session/shared.h"
 #include "cmd/session/tree.h"
 #include "session/thread_label.h"
+#include "tree/user_repo.h"
 #include "workspace/patch.h"
 #include "workspace/review.h"
 
 enum { WRITE_MS = 8000 }; /* of the time of saving: for the last patch */
+
+struct saving {
+	struct saved_work *work;
+	struct app *app;
+	struct workspace *workspace;
+	struct fetch fetch;
+	struct fetch_request with;
+	const char *thread;
+	const struct stop *stop;
+};
+
+struct owner { /* the thread of a label */
+	const char *label;
+	char *id, *cwd; /* owned; NULL: not found */
+};
 
 void saved_work_release(struct saved_work *s)
 {
@@ -51,16 +69,6 @@ static void sweep(struct app *app, const char *directory)
 	    days > 0 && mib > 0 && days < 100000 && mib < INT64_MAX >> 20)
 		(void)patch_sweep(directory, days, mib << 20);
 }
-
-struct saving {
-	struct saved_work *work;
-	struct app *app;
-	struct workspace *workspace;
-	struct fetch fetch;
-	struct fetch_request with;
-	const char *thread;
-	const struct stop *stop;
-};
 
 static int write_patch(struct saving *v, struct error *err)
 {
@@ -176,11 +184,6 @@ void save_sandbox(struct saved_work *s, struct app *app, struct workspace *w,
 	report(s, terms);
 }
 
-struct owner { /* the thread of a label */
-	const char *label;
-	char *id, *cwd; /* owned; NULL: not found */
-};
-
 static bool note_owner(void *arg, const struct thread_label *l)
 {
 	struct owner *o = arg;
@@ -281,4 +284,234 @@ void save_json(const struct saved_work *s, struct buf *out)
 	else
 		buf_adds(out, "null");
 	buf_addc(out, '}');
+}
+
+enum { CHECK_MS = 30000 };
+
+void run_save(void *arg, struct sandbox *sb, const struct stop *stop)
+{
+	struct run *r = arg;
+	struct error err = { 0 };
+	struct workspace w;
+	struct save_terms terms = { .stop = stop,
+				    .include = r->options.include,
+				    .n_include = r->options.n_include,
+				    .quiet = r->options.quiet };
+	int rc;
+
+	/* A setup script can fail before there is a thread. */
+	terms.thread = r->session ? session_id(r->session) : r->box.label;
+	terms.name = r->session ? terms.thread : tree_short_name(r->box.label);
+	rc = tree_find(&w, r->app, settings_cwd(r->app->settings), r->box.label,
+		       stop, &err);
+	terms.elsewhere = rc > 0;
+	if (rc > 0)
+		rc = tree_find_label(&w, r->app, r->box.label, stop, &err);
+	if (rc > 0 && !run_bound_directory(sb))
+		run_report_lost(r, false);
+	if (rc < 0)
+		app_warn("cannot save the sandbox's changes: %s", err.message);
+	if (rc < 0 && save_is_on(r->app)) {
+		free(r->saved.failed);
+		r->saved.failed = xstrdup(err.message);
+	}
+	if (rc != 0)
+		return;
+	if (save_is_on(r->app))
+		save_sandbox(&r->saved, r->app, &w, sb, &terms);
+	else if (!r->applied.len)
+		run_report_lost(r, true);
+	workspace_close(&w);
+}
+
+/* Of those that came; 0 where it cannot be told. */
+static size_t count_files(const struct workspace *w, const struct fetch *f,
+			  const struct stop *stop)
+{
+	struct review changes = { 0 };
+	struct error ignored = { 0 };
+	size_t n = 0;
+
+	if (review_read(&changes, &w->git, w->base, f->theirs, stop,
+			&ignored) == 0)
+		n = changes.n;
+	review_release(&changes);
+	return n;
+}
+
+bool run_has_unreturned_work(struct run *r, size_t *files)
+{
+	struct stop limit = stop_cleanup(CHECK_MS);
+	struct error err = { 0 };
+	const struct fetch_request with = { .sandbox = &r->box.sandbox,
+					    .include = r->options.include,
+					    .n_include = r->options.n_include };
+	bool may_have = r->wrote.any || r->box.resumed || !r->box.ours;
+	struct fetch f = { 0 };
+	struct workspace w;
+	bool same;
+
+	*files = 0;
+	if (run_bound_directory(&r->box.sandbox))
+		return false;
+	if (!may_have || tree_find(&w, r->app, settings_cwd(r->app->settings),
+				   r->box.label, &limit, &err) != 0)
+		return r->wrote.any;
+	same = tree_fetch_from(&w, r->app, &with, &f, &limit, &err) == 0 &&
+	       (f.same || shared_is_branched(&w, f.theirs, &limit)) &&
+	       !f.n_left && !f.n_refused;
+	if (!same && !err.code)
+		*files = count_files(&w, &f, &limit);
+	fetch_release(&f);
+	workspace_close(&w);
+	if (same) /* all of it has come back */
+		run_wrote_release(&r->wrote);
+	return !same;
+}
+
+enum { APPLY_MS = 10 * 60000 };
+
+static const char *flag(const struct run *r)
+{
+	return r->options.branch ? "--branch" : "--apply";
+}
+
+static bool is_asked(const struct run *r)
+{
+	return r->options.apply || r->options.branch;
+}
+
+/* 0, or -1 where the sandbox has no tree. */
+static int open_tree(struct run *r, struct workspace *w,
+		     const struct stop *stop, struct error *err)
+{
+	int rc = tree_find(w, r->app, settings_cwd(r->app->settings),
+			   r->box.label, stop, err);
+
+	if (rc <= 0)
+		return rc;
+	error_set(err, ERR_USAGE,
+		  "%s: the sandbox has no copy of this repository", flag(r));
+	return error_hint(err, "Add --workspace repo to send it.");
+}
+
+/* What can be said of the branch before there is a sandbox. */
+static int check_branch(struct run *r, struct workspace *w, struct error *err)
+{
+	struct bring b = { .app = r->app,
+			   .options = { .branch = r->options.branch },
+			   .workspace = w };
+	bool is_repository;
+	char *state = app_state_path(r->app, "", err);
+	char *root = state ? user_repo_root(settings_cwd(r->app->settings),
+					    &is_repository, err)
+			   : NULL;
+	int rc = root ? workspace_open(w, state, root, WORKSPACE_NO_SANDBOX,
+				       &r->stop, err)
+		      : -1;
+
+	if (rc == 0)
+		rc = bring_branch_check(&b, &r->stop, err);
+	free(state);
+	free(root);
+	return rc;
+}
+
+int run_branch_check(struct run *r, struct error *err)
+{
+	struct workspace w = { 0 };
+	int rc = r->options.branch ? check_branch(r, &w, err) : 0;
+
+	workspace_close(&w);
+	return rc;
+}
+
+int run_apply_check(struct run *r, struct error *err)
+{
+	struct workspace w = { 0 };
+	int rc = is_asked(r) ? open_tree(r, &w, &r->stop, err) : 0;
+
+	workspace_close(&w);
+	return rc;
+}
+
+/* What keeps the changes from coming: the run has failed then. */
+static int check_result(const struct run *r, const struct bring *b,
+			struct error *err)
+{
+	if (bring_status(b) == 0)
+		return 0;
+	error_set(err, ERR_BUSY,
+		  "%s: not all changes of the sandbox were applied", flag(r));
+	return error_hint(err, "`dcode apply %s` applies the rest.", b->thread);
+}
+
+static int bring_back(struct run *r, struct bring *b, const struct stop *stop,
+		      struct error *err)
+{
+	struct fetch f = { 0 };
+	const struct fetch_request with = { .sandbox = &r->box.sandbox,
+					    .include = r->options.include,
+					    .n_include = r->options.n_include };
+	int rc = tree_fetch_from(b->workspace, r->app, &with, &f, stop, err);
+
+	if (rc == 0)
+		rc = tree_confirm(r->app, &f, false, err);
+	if (rc == 0) {
+		memcpy(b->theirs, f.theirs, sizeof(b->theirs));
+		rc = loud_changes(r->app, b->workspace, b->theirs, stop, err);
+	}
+	if (rc == 0)
+		rc = bring_run(b, stop, err);
+	if (rc == 0) {
+		buf_addc(&r->applied, '{');
+		bring_json(b, false, &r->applied);
+		buf_addc(&r->applied, '}');
+		if (!r->options.quiet)
+			bring_print(b, false);
+		rc = check_result(r, b, err);
+	}
+	fetch_release(&f);
+	return rc;
+}
+
+int run_apply_changes(struct run *r, struct error *err)
+{
+	struct stop signals = app_stop(r->app);
+	struct stop stop = stop_within(&signals, APPLY_MS);
+	struct workspace w = { 0 };
+	struct bring b = {
+		.app = r->app,
+		.options = { .branch = r->options.branch },
+		.workspace = &w,
+		.thread = session_id(r->session),
+		.task = r->options.task,
+	};
+	char *branch;
+	char *title = NULL;
+	int rc;
+
+	if (!is_asked(r))
+		return 0;
+	r->applied = BUF_INIT(64 << 20);
+	branch = bring_came_from(r->app, b.thread, &title);
+	b.from_branch = branch;
+	if (!b.task || !b.task[0]) /* it came through a pipe */
+		b.task = title;
+	rc = open_tree(r, &w, &stop, err);
+	if (rc == 0)
+		rc = bring_back(r, &b, &stop, err);
+	/* It was possible when the run began. */
+	if (rc < 0 && r->options.branch && err->code == ERR_USAGE) {
+		err->code = ERR_BUSY;
+		error_hint(err,
+			   "`dcode apply %s --branch OTHER` commits to another "
+			   "branch.",
+			   b.thread);
+	}
+	bring_release(&b);
+	workspace_close(&w);
+	free(branch);
+	free(title);
+	return rc;
 }

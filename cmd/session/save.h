@@ -1,28 +1,9 @@
-/* save.h - changes that have not come back, saved before a sandbox goes. */
+/* save.h - what a sandbox changed, applied or saved before it is deleted. */
 /* SPDX-License-Identifier: MIT */
 #ifndef CMD_SESSION_SAVE_H
 #define CMD_SESSION_SAVE_H
 
-#include <stdbool.h>
-#include <stddef.h>
-
-#include "base/buf.h"
-#include "base/stop.h"
-
-struct app;
-struct sandbox;
-struct sandbox_client;
-struct workspace;
-
-struct saved_work {     /* start from { 0 } */
-	bool looked;    /* there is a tree, and the sandbox was asked */
-	size_t files;   /* changed there since they were shared */
-	size_t refused; /* names that nothing here may have */
-	size_t left;    /* files that do not come */
-	char *patch;    /* owned: where they were saved; or NULL */
-	char *failed;   /* owned: why they were not; or NULL */
-};
-void saved_work_release(struct saved_work *s);
+#include "cmd/session/run.h"
 
 struct save_terms { /* all borrowed */
 	const char *thread;
@@ -33,6 +14,20 @@ struct save_terms { /* all borrowed */
 	bool quiet;     /* only what failed is said */
 	bool elsewhere; /* the thread does not lead to this tree */
 };
+
+/* True when the sandbox, which is about to be left, may hold work that has not
+ * come back; *files: so many, 0 where that is not known. */
+bool run_has_unreturned_work(struct run *r, size_t *files);
+/* lifecycle_request.before_remove; arg is the run: saves that work, or says
+ * what goes with the sandbox. */
+void run_save(void *arg, struct sandbox *sb, const struct stop *stop);
+/* --branch NAME of -n: whether a commit can be made there. */
+int run_branch_check(struct run *r, struct error *err);
+/* --apply and --branch NAME of -n: whether they can be, known before the first
+ * request; and what the sandbox changed, brought back while it still lives. */
+int run_apply_check(struct run *r, struct error *err);
+int run_apply_changes(struct run *r, struct error *err);
+void saved_work_release(struct saved_work *s);
 /* [workspace] save, which the callers of save_sandbox() ask first. */
 bool save_is_on(struct app *app);
 /* Asks the sandbox, saves what changed there since w's base, and says on stderr

@@ -13,7 +13,7 @@
 #include "cmd/print.h"
 #include "cmd/secret.h"
 #include "cmd/session/bring.h"
-#include "cmd/session/limits.h"
+#include "cmd/session/options.h"
 #include "tree/user_repo.h"
 #include "workspace/send.h"
 

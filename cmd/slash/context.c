@@ -6,6 +6,7 @@
 #include "agent/history_text.h"
 #include "agent/prompt.h"
 #include "base/str.h"
+#include "cmd/session/conversation.h"
 #include "cmd/slash/slash_cmd.h"
 #include "session/history.h"
 

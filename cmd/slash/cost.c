@@ -2,7 +2,7 @@
 /* SPDX-License-Identifier: MIT */
 #include <stdio.h>
 
-#include "cmd/session/run_money.h"
+#include "cmd/session/money.h"
 #include "cmd/slash/slash_cmd.h"
 #include "model/money.h"
 

@@ -7,6 +7,7 @@
 #include "base/mem.h"
 #include "base/str.h"
 #include "cmd/session/conversation.h"
+#include "cmd/session/run.h"
 #include "cmd/slash/slash_cmd.h"
 #include "model/catalog.h"
 

@@ -8,6 +8,7 @@
 #include "base/str.h"
 #include "cmd/print.h"
 #include "cmd/session/conversation.h"
+#include "cmd/session/run.h"
 #include "cmd/slash/slash_cmd.h"
 #include "model/endpoint.h"
 #include "session/thread.h"

@@ -9,7 +9,9 @@
 #include "cmd/config.h"
 #include "cmd/print.h"
 #include "cmd/session/conversation.h"
-#include "cmd/session/run_hooks.h"
+#include "cmd/session/hooks.h"
+#include "cmd/session/options.h"
+#include "cmd/session/run.h"
 #include "cmd/skills/run_skills.h"
 #include "cmd/slash/slash_cmd.h"
 

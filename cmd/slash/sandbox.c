@@ -11,6 +11,7 @@
 #include "cmd/print.h"
 #include "cmd/sandbox/sandbox_cmd.h"
 #include "cmd/session/next.h"
+#include "cmd/session/run.h"
 #include "cmd/slash/slash_cmd.h"
 
 enum { MOST_PLACES = 100, LINE_MOST = 1 << 12 };

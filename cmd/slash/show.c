@@ -7,6 +7,8 @@
 #include "base/str.h"
 #include "cmd/chat/appearance.h"
 #include "cmd/session/conversation.h"
+#include "cmd/session/run.h"
+#include "cmd/session/transfer.h"
 #include "cmd/slash/slash_cmd.h"
 #include "ui/summary.h"
 

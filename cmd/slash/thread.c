@@ -11,8 +11,8 @@
 #include "cmd/chat/leave.h"
 #include "cmd/print.h"
 #include "cmd/session/conversation.h"
+#include "cmd/session/hooks.h"
 #include "cmd/session/next.h"
-#include "cmd/session/run_hooks.h"
 #include "cmd/slash/slash_cmd.h"
 #include "cmd/threads/threads_cmd.h"
 

@@ -7,8 +7,8 @@
 
 #include "base/mem.h"
 #include "base/str.h"
-#include "cmd/session/limits.h"
-#include "cmd/session/run_money.h"
+#include "cmd/session/money.h"
+#include "cmd/session/save.h"
 #include "cmd/session/tree.h"
 #include "cmd/subagents/subagents_impl.h"
 #include "cmd/subagents/write_tree.h"

@@ -4,6 +4,7 @@
 
 #include "base/str.h"
 #include "cmd/print.h"
+#include "cmd/session/run.h"
 #include "cmd/subagents/subagents_impl.h"
 #include "ui/summary.h"
 

@@ -4,7 +4,7 @@
 
 #include <stdlib.h>
 
-#include "cmd/session/include.h"
+#include "cmd/session/options.h"
 #include "cmd/session/tree.h"
 #include "cmd/threads/saved_patch.h"
 #include "cmd/threads/threads_cmd.h"

@@ -5,7 +5,7 @@
 #include <stdlib.h>
 
 #include "cmd/print.h"
-#include "cmd/session/unsent.h"
+#include "cmd/session/record_expiry.h"
 #include "cmd/threads/history_sweep.h"
 #include "cmd/threads/saved_patch.h"
 #include "cmd/threads/threads_cmd.h"

@@ -1,0 +1,502 @@
+/* first_start.c - a chat that has no model yet: asks for a key, or offers a
+ * model server of this machine.
+ * SPDX-License-Identifier: MIT
+ *
+ * A pasted key is stored sealed, as by dcode auth set, and then tried with one
+ * short question to its vendor; one that the vendor refuses is removed again
+ * and asked for anew. Of this machine only two addresses are looked at, without
+ * a key: Ollama's (OLLAMA_HOST), and that of llama.cpp's server. Begin reading
+ * at run_first_start().
+ */
+#include "cmd/first_start.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/json.h"
+#include "base/mem.h"
+#include "base/sanitize.h"
+#include "base/str.h"
+#include "cmd/credential.h"
+#include "cmd/models/default.h"
+#include "cmd/secret.h"
+#include "cmd/session/conversation.h"
+
+enum {
+	CHECK_MS = 10000, /* for the question that tries a key */
+	LOCAL_MS = 1000,  /* for a server of this machine to list its models */
+	CONNECT_MS = 300,
+	MODELS_MOST = 9, /* that are offered */
+	NAMES_SHOWN = 2, /* in the menu */
+	NAME_MAX_BYTES = 200,
+	LEAST_KEY = 16, /* bytes: no answer to a menu is so long */
+	LIST_MAX = 1 << 20,
+};
+
+static const struct key_vendor {
+	const char *provider, *name, *keys_at;
+	const char *prefix; /* of its keys */
+} vendors[] = {
+	{ "anthropic", "Anthropic", "console.anthropic.com/settings/keys",
+	  "sk-ant-" },
+	{ "openai", "OpenAI", "platform.openai.com/api-keys", "sk-proj-" },
+	{ "google_genai", "Google", "aistudio.google.com/apikey", "AIza" },
+};
+
+enum { N_VENDORS = sizeof(vendors) / sizeof(vendors[0]) };
+
+struct local_server {
+	const char *provider, *name;
+	const char *owner; /* of its models, where others may listen there */
+	char *models[MODELS_MOST]; /* owned */
+	size_t n;
+};
+
+struct first {
+	struct run *r;
+	char *room; /* for what is typed: VAULT_KEY_MAX */
+	struct local_server servers[2];
+	size_t n_servers; /* those that have answered, first */
+};
+
+/* How a question ended, beside -1 with err. */
+enum { AGAIN, DONE, LEFT };
+
+static void print(const char *text)
+{
+	struct buf clean = BUF_INIT(1 << 14);
+
+	sanitize_message(str_of(text), &clean);
+	fprintf(stderr, "%s\n", clean.len ? clean.ptr : "");
+	buf_release(&clean);
+}
+
+static void on_delta(void *arg, struct str delta)
+{
+	(void)arg;
+	(void)delta;
+}
+
+static void on_restart(void *arg, const char *why)
+{
+	(void)arg;
+	(void)why;
+}
+
+/* One short question. *name becomes that of the model; owned. */
+static int ask_model(struct run *r, char **name, struct error *err)
+{
+	const struct model_sink sink = { .text = on_delta,
+					 .thinking = on_delta,
+					 .restart = on_restart };
+	const struct model_brief brief = { .system = "Answer briefly." };
+	struct stop stop = app_stop(r->app);
+	struct model_reply reply = { 0 };
+	struct message m = { .role = ROLE_USER };
+	struct model_choice c = { 0 };
+	struct model *model = NULL;
+	int rc = run_find_model(r, &c, err);
+
+	if (rc == 0) {
+		*name = xasprintf("%s:%s", c.provider, c.model);
+		c.max_retries = 0;
+		c.busy_ms = 0;
+		rc = model_open(&model, app_http(r->app), &c, &brief, err);
+	}
+	if (rc == 0) {
+		stop = stop_within(&stop, CHECK_MS);
+		message_add(&m, PART_TEXT)->text =
+			xstrdup("Answer with the word ok.");
+		model_push(model, &m);
+		message_release(&m);
+		rc = model_stream(model, &sink, &reply, &stop, err);
+		model_reply_release(&reply);
+		model_close(model);
+	}
+	model_choice_release(&c);
+	return rc;
+}
+
+static int store(struct run *r, const char *provider, struct str key,
+		 struct error *err)
+{
+	const struct vault_change change = { .name = provider, .key = key };
+	int rc = credential_store_key(r->app, &change, NULL, err);
+
+	settings_store_changed(r->app->settings);
+	return rc;
+}
+
+static void tell(const struct run *r, const char *what, const struct error *err)
+{
+	struct buf masked = BUF_INIT(1 << 13);
+	char *line;
+
+	mask_text(r->app->mask, str_of(err->message), &masked);
+	line = xasprintf("%s: %s", what, masked.len ? masked.ptr : "");
+	print(line);
+	free(line);
+	buf_release(&masked);
+}
+
+/* After it was stored: whether it works. */
+static int try_key(struct run *r, const char *provider, struct error *err)
+{
+	struct error ignored = { 0 };
+	struct error why = { 0 };
+	char *name = NULL;
+	char *line;
+	int rc;
+
+	print("Checking the key with one short question ...");
+	rc = ask_model(r, &name, &why);
+	if (rc < 0 && (why.code == ERR_AUTH || why.code == ERR_CANCELLED)) {
+		(void)store(r, provider, STR(""), &ignored);
+		if (why.code == ERR_CANCELLED) {
+			*err = why;
+			rc = -1;
+		} else {
+			line = xasprintf("%s refuses this key (HTTP %d).",
+					 provider, why.http_status);
+			print(line);
+			free(line);
+			rc = AGAIN;
+		}
+	} else if (rc < 0) {
+		tell(r, "The key could not be checked", &why);
+		print("It is stored all the same. dcode auth set replaces it.");
+		rc = DONE;
+	} else {
+		line = xasprintf("%s answers. The key is stored, sealed.",
+				 name);
+		print(line);
+		free(line);
+		rc = DONE;
+	}
+	free(name);
+	return rc;
+}
+
+/* NULL: other vendors may have keys like it, which are for nobody else. */
+static const struct key_vendor *vendor_of_key(struct str key)
+{
+	for (size_t i = 0; i < N_VENDORS; i++)
+		if (key.len >= LEAST_KEY && str_starts(key, vendors[i].prefix))
+			return &vendors[i];
+	return NULL;
+}
+
+static int take_key(struct run *r, const char *provider, struct str key,
+		    struct error *err)
+{
+	const struct key_vendor *v = vendor_of_key(key);
+
+	if (!vault_key_ok(key)) {
+		print("This is not an API key: it has spaces or characters "
+		      "that are not ASCII.");
+		return AGAIN;
+	}
+	if (v && strcmp(v->provider, provider) != 0) {
+		print("This is a key of another vendor. It was not sent.");
+		return AGAIN;
+	}
+	(void)mask_add(r->app->mask, "API key", key);
+	if (store(r, provider, key, err) < 0)
+		return -1;
+	return try_key(r, provider, err);
+}
+
+/* Until the vendor takes one. Enter alone goes back. */
+static int ask_key(struct first *f, const char *provider, struct error *err)
+{
+	char *prompt = xasprintf("Paste the key of %s (not shown): ", provider);
+	int rc = AGAIN;
+
+	while (rc == AGAIN) {
+		int n = secret_ask_or_leave(f->r->app, prompt, f->room,
+					    VAULT_KEY_MAX, err);
+
+		if (n == 0 || n == SECRET_LEFT) {
+			rc = n == 0 ? AGAIN : LEFT;
+			break;
+		}
+		rc = n < 0 ? -1
+			   : take_key(f->r, provider,
+				      (struct str){ f->room, (size_t)n }, err);
+	}
+	free(prompt);
+	return rc;
+}
+
+static void add_models(struct local_server *s, const cJSON *list)
+{
+	const cJSON *m;
+
+	cJSON_ArrayForEach (m, list) {
+		const char *id = json_string(m, "id", "");
+		const char *owner = json_string(m, "owned_by", "");
+
+		if (!id[0] || strlen(id) > NAME_MAX_BYTES ||
+		    s->n == MODELS_MOST ||
+		    (s->owner && strcmp(owner, s->owner) != 0))
+			continue;
+		s->models[s->n++] = xstrdup(id);
+	}
+}
+
+/* Lists its models, where it answers within LOCAL_MS. */
+static void ask_server(struct run *r, struct local_server *s)
+{
+	struct stop stop = app_stop(r->app);
+	struct http_response res = { .body = BUF_INIT(LIST_MAX) };
+	struct error ignored = { 0 };
+	struct model_choice c = { 0 };
+	char *spec = xasprintf("%s:any", s->provider);
+	cJSON *tree = NULL;
+
+	stop = stop_within(&stop, LOCAL_MS);
+	if (model_choose(&c, r->app->settings, spec, NULL, &ignored) == 0) {
+		char *url = xasprintf("%s/models", c.base_url);
+		const struct http_request req = {
+			.method = "GET",
+			.url = url,
+			.connect_ms = CONNECT_MS,
+			.flags = HTTP_NO_PROXY | HTTP_ONCE | HTTP_PROBE,
+		};
+
+		if (http_do(app_http(r->app), &req, &res, &stop, &ignored) ==
+			    0 &&
+		    res.status == 200)
+			tree = json_parse(buf_str(&res.body));
+		free(url);
+	}
+	add_models(s, json_get(tree, "data"));
+	cJSON_Delete(tree);
+	http_response_release(&res);
+	model_choice_release(&c);
+	free(spec);
+}
+
+static void find_servers(struct first *f)
+{
+	static const struct local_server known[] = {
+		{ .provider = "ollama", .name = "Ollama" },
+		{ .provider = "llamacpp",
+		  .name = "llama.cpp",
+		  .owner = "llamacpp" },
+	};
+
+	for (size_t i = 0; i < sizeof(known) / sizeof(known[0]); i++) {
+		f->servers[f->n_servers] = known[i];
+		ask_server(f->r, &f->servers[f->n_servers]);
+		f->n_servers += f->servers[f->n_servers].n > 0;
+	}
+}
+
+/* "qwen3:8b, llama3.2 and 3 more" */
+static void add_names(const struct local_server *s, struct buf *out)
+{
+	for (size_t i = 0; i < s->n && i < NAMES_SHOWN; i++) {
+		buf_adds(out, i ? ", " : "");
+		sanitize_line(str_of(s->models[i]), out);
+	}
+	if (s->n > NAMES_SHOWN)
+		buf_addf(out, " and %zu more", s->n - NAMES_SHOWN);
+}
+
+/* Owned: it is shown once typing is not. */
+static char *menu(const struct first *f)
+{
+	struct buf out = BUF_INIT(1 << 14);
+	size_t n = 0;
+
+	buf_adds(&out, "dcode needs a model. Paste an API key, or type a "
+		       "number (nothing is shown):\n");
+	for (size_t i = 0; i < N_VENDORS; i++)
+		buf_addf(&out, "  %zu  %-9s  a key from https://%s\n", ++n,
+			 vendors[i].name, vendors[i].keys_at);
+	for (size_t i = 0; i < f->n_servers; i++) {
+		buf_addf(&out, "  %zu  %-9s  on this machine: ", ++n,
+			 f->servers[i].name);
+		add_names(&f->servers[i], &out);
+		buf_addc(&out, '\n');
+	}
+	buf_adds(&out, "  q  leave\n> ");
+	return buf_detach(&out);
+}
+
+/* From now on, and in this run. */
+static int take_model(struct first *f, const char *provider, const char *model,
+		      struct error *err)
+{
+	struct app *app = f->r->app;
+	struct error why = { 0 };
+	char *spec = xasprintf("%s:%s", provider, model);
+	char *line = xasprintf("The model is %s, from now on (models.default "
+			       "of config.toml).",
+			       spec);
+	int rc = settings_set_flag(app->settings, "models.default", spec, err);
+
+	if (rc == 0 && models_default_store(app, spec, &why) < 0)
+		tell(f->r, "The choice could not be stored", &why);
+	else if (rc == 0)
+		print(line);
+	free(line);
+	free(spec);
+	return rc < 0 ? -1 : DONE;
+}
+
+/* The number that was typed, from 1 to most; 0: none. */
+static size_t number_of(const struct first *f, int n, size_t most)
+{
+	int64_t number = 0;
+
+	if (n > 0 && str_to_int((struct str){ f->room, (size_t)n }, &number) &&
+	    number >= 1 && number <= (int64_t)most)
+		return (size_t)number;
+	return 0;
+}
+
+static int choose_local(struct first *f, const struct local_server *s,
+			struct error *err)
+{
+	struct buf list = BUF_INIT(1 << 14);
+	size_t number = 0;
+
+	if (s->n == 1)
+		return take_model(f, s->provider, s->models[0], err);
+	for (size_t i = 0; i < s->n; i++) {
+		buf_addf(&list, "%s  %zu  ", i ? "\n" : "", i + 1);
+		sanitize_line(str_of(s->models[i]), &list);
+	}
+	print(list.ptr);
+	buf_release(&list);
+	while (!number) {
+		int n = secret_ask_or_leave(f->r->app,
+					    "Number of the model: ", f->room,
+					    VAULT_KEY_MAX, err);
+
+		if (n <= 0)
+			return n == SECRET_LEFT ? LEFT : n < 0 ? -1 : AGAIN;
+		number = number_of(f, n, s->n);
+	}
+	return take_model(f, s->provider, s->models[number - 1], err);
+}
+
+static int answer(struct first *f, int n, struct error *err)
+{
+	struct str typed = { f->room, (size_t)n };
+	size_t number = number_of(f, n, N_VENDORS + f->n_servers);
+	const struct key_vendor *v = vendor_of_key(typed);
+	int rc;
+
+	if (str_is_nocase(typed, "q"))
+		return LEFT;
+	if (v) {
+		rc = take_key(f->r, v->provider, typed, err);
+		return rc == AGAIN ? ask_key(f, v->provider, err) : rc;
+	}
+	if (number > N_VENDORS)
+		return choose_local(f, &f->servers[number - N_VENDORS - 1],
+				    err);
+	if (number)
+		return ask_key(f, vendors[number - 1].provider, err);
+	print(typed.len < LEAST_KEY
+		      ? "This is not in the list."
+		      : "This does not tell whose key it is: type the number "
+			"of the vendor first.");
+	return AGAIN;
+}
+
+static int ask_menu(struct first *f, struct error *err)
+{
+	int rc = AGAIN;
+
+	find_servers(f);
+	while (rc == AGAIN) {
+		char *prompt = menu(f);
+		int n = secret_ask_or_leave(f->r->app, prompt, f->room,
+					    VAULT_KEY_MAX, err);
+
+		free(prompt);
+		rc = n == SECRET_LEFT ? LEFT : n < 0 ? -1 : answer(f, n, err);
+	}
+	return rc;
+}
+
+/* The provider of -M, or of the model that the settings name, as its key is
+ * stored. Owned, or NULL: it has none that could be. */
+static char *named_provider(const struct run *r)
+{
+	const char *spec = run_given_model(r);
+	struct error ignored = { 0 };
+	struct credential c = { 0 };
+	char *full = NULL;
+	char *name;
+
+	if (!spec)
+		(void)settings_string(r->app->settings, NULL, "models.default",
+				      &spec, &ignored);
+	if (!spec || !spec[0] ||
+	    model_full_name(r->app->settings, spec, &full, &ignored) < 0)
+		return NULL;
+	full[strcspn(full, ":")] = '\0';
+	(void)credential_find(&c, r->app, full, &ignored);
+	name = c.name ? xstrdup(c.name) : NULL;
+	credential_release(&c);
+	free(full);
+	return name;
+}
+
+static int ask_named(struct first *f, const char *provider, struct error *err)
+{
+	char *line = xasprintf("There is no key of %s yet. Enter alone leaves.",
+			       provider);
+	int rc;
+
+	print(line);
+	free(line);
+	rc = ask_key(f, provider, err);
+	return rc == AGAIN ? LEFT : rc;
+}
+
+/* What is missing: a reason of model_choose(), or "". */
+static void find_missing(const struct run *r, struct error *why)
+{
+	struct model_choice c = { 0 };
+
+	if (run_find_model(r, &c, why) == 0)
+		model_choice_release(&c);
+}
+
+int run_first_start(struct run *r, struct error *err)
+{
+	struct first f = { .r = r };
+	struct error why = { 0 };
+	bool any;
+	char *provider = NULL;
+	int rc = DONE;
+
+	if (!secret_terminal(r->app) || !isatty(STDOUT_FILENO))
+		return 1;
+	find_missing(r, &why);
+	any = !strcmp(why.reason, MODEL_NO_KEYS);
+	if (!any && strcmp(why.reason, MODEL_NO_KEY) != 0)
+		return 1;
+	f.room = secret_room(VAULT_KEY_MAX);
+	if (any)
+		rc = ask_menu(&f, err);
+	else if ((provider = named_provider(r)) != NULL)
+		rc = ask_named(&f, provider, err);
+	if (rc == LEFT)
+		print("dcode auth set anthropic stores a key later; dcode help "
+		      "models has the rest.");
+	for (size_t i = 0; i < f.n_servers; i++)
+		for (size_t k = 0; k < f.servers[i].n; k++)
+			free(f.servers[i].models[k]);
+	secret_free(f.room);
+	free(provider);
+	return rc < 0 ? -1 : rc == DONE;
+}

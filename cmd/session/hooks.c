@@ -1,0 +1,158 @@
+/* hooks.c - the user's hooks of a run, and a project's once trusted. */
+/* SPDX-License-Identifier: MIT */
+
+#include "cmd/session/hooks.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "agent/hooked.h"
+#include "base/mem.h"
+#include "base/path.h"
+#include "cmd/policy.h"
+#include "cmd/project_trust.h"
+#include "cmd/session/run.h"
+#include "session/thread_transcript.h"
+#include "tree/user_repo.h"
+
+enum { END_MS = 5000 /* of SessionEnd, once dcode was told to end */ };
+
+static const char *permission_mode(void *arg)
+{
+	const struct run *r = arg;
+
+	if (run_allows_all(r))
+		return "bypassPermissions";
+	return r->mode == RUN_AUTO_EDIT ? "acceptEdits" : "default";
+}
+
+static char *write_transcript(void *arg, const char *session)
+{
+	struct app *app = arg;
+
+	return app->transcript
+		       ? thread_transcript_write(app->transcript, session)
+		       : NULL;
+}
+
+/* A connection of its own: hooks run on other threads. */
+static void open_transcript(struct run *r)
+{
+	struct app *app = r->app;
+	struct error ignored = { 0 };
+	int64_t no;
+	char *dir;
+
+	if (!app->hooks || app->transcript)
+		return;
+	dir = app_state_path(app, "transcripts", &ignored);
+	if (dir)
+		app->transcript = thread_transcript_new(
+			store_again(session_store(r->session, &no)), app->mask,
+			dir);
+	free(dir);
+}
+
+static int go_on_without(void *arg, const struct error *why, struct error *err)
+{
+	return policy_go_on_without(arg, why, err);
+}
+
+static int load(struct app *app, struct error *err)
+{
+	const struct settings *set = app->settings;
+	struct error ignored = { 0 };
+	bool repository = false;
+	char *root = user_repo_root(settings_cwd(set), &repository, &ignored);
+	char *user = path_join(settings_dir(set), "hooks.json");
+	char *project = root ? path_join(root, ".deepagents/hooks.json") : NULL;
+	struct hooks_source src = { .settings = set,
+				    .mask = app->mask,
+				    .user_file = user,
+				    .project_file = project,
+				    .root = root,
+				    .cwd = settings_cwd(set),
+				    .warn = app_warn_line,
+				    .tell = app->quiet ? NULL : app_warn_line,
+				    .without = go_on_without,
+				    .transcript = write_transcript,
+				    .arg = app };
+	int rc = project_trust_open(app, &src.trust, err);
+
+	if (rc == 0)
+		rc = hooks_load(&app->hooks, &src, err);
+	if (rc < 0)
+		error_topic(err, "hooks");
+	app->hooks_read = rc == 0;
+	free(project);
+	free(user);
+	free(root);
+	return rc;
+}
+
+int run_hooks_open(struct run *r, struct error *err)
+{
+	return r->app->hooks_read ? 0 : load(r->app, err);
+}
+
+int run_hooks_reload(struct run *r, struct error *err)
+{
+	struct hooks *old = r->app->hooks;
+
+	if (load(r->app, err) < 0) {
+		r->app->hooks = old;
+		r->app->hooks_read = true;
+		return -1;
+	}
+	hooks_free(old);
+	run_hooks_follow(r);
+	return 0;
+}
+
+void run_hooks_follow(struct run *r)
+{
+	open_transcript(r);
+	r->agent.hooks = r->app->hooks;
+	hooks_set_session(r->app->hooks, session_id(r->session),
+			  permission_mode, r);
+}
+
+const char *run_hooks_cause(const struct run *r)
+{
+	return r->thread.id ? "resume" : "startup";
+}
+
+int run_hooks_start(struct run *r, const char *cause, const struct stop *stop,
+		    struct error *err)
+{
+	run_hooks_follow(r); /* /clear has ended those of the thread before */
+	return hooked_session_start(&r->agent, cause, stop, err);
+}
+
+void run_hooks_end(struct run *r, const char *cause)
+{
+	struct stop stop = app_stop(r->app);
+	struct error ignored = { 0 };
+
+	if (stop_check(&stop, &ignored) < 0)
+		stop = stop_cleanup(END_MS);
+	if (r->agent.hooks)
+		hooked_session_end(&r->agent, cause, &stop);
+	r->agent.hooks = NULL;
+}
+
+void run_hooks_notify(struct run *r, const char *type, const char *tool)
+{
+	cJSON *fields;
+	char *message;
+
+	if (!hooks_have(r->app->hooks, HOOK_NOTIFICATION))
+		return;
+	message = tool ? xasprintf("dcode asks whether %s may run", tool)
+		       : xstrdup("dcode has a question for you");
+	fields = cJSON_CreateObject();
+	cJSON_AddStringToObject(fields, "message", message);
+	cJSON_AddStringToObject(fields, "notification_type", type);
+	hooks_notify(r->app->hooks, HOOK_NOTIFICATION, type, fields);
+	free(message);
+}

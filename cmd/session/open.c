@@ -1,0 +1,258 @@
+/* open.c - a conversation with everything it needs, opened and closed. */
+/* SPDX-License-Identifier: MIT */
+#include "cmd/session/open.h"
+
+#include <fcntl.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/mem.h"
+#include "base/sanitize.h"
+#include "base/str.h"
+#include "cmd/agents/agent_choice.h"
+#include "cmd/command.h"
+#include "cmd/print.h"
+#include "cmd/secret.h"
+#include "cmd/session/conversation.h"
+#include "cmd/session/grants.h"
+#include "cmd/session/hooks.h"
+#include "cmd/session/money.h"
+#include "cmd/session/options.h"
+#include "cmd/session/policy.h"
+#include "cmd/session/run.h"
+#include "cmd/session/sandbox.h"
+#include "cmd/session/save.h"
+#include "cmd/session/tools.h"
+#include "cmd/session/workspace.h"
+#include "cmd/skills/run_skills.h"
+#include "cmd/subagents/run_subagents.h"
+#include "hooks/hooks.h"
+#include "sandbox/rights.h"
+
+enum { RUN_MAX_S = 24 * 3600 }; /* without --timeout */
+
+static bool on_host(const struct run *r)
+{
+	return r->host.provider->flags & SANDBOX_UNISOLATED;
+}
+
+/* agent.update_tools: MCP tools that changed go with the next request. */
+static int update_tools(void *arg, const struct stop *stop, struct error *err)
+{
+	struct run *r = arg;
+
+	(void)stop;
+	return run_mcp_update(r) ? run_offer_tools(r, err) : 0;
+}
+
+/* Everything that guards the agent or adds to it, whichever way the run was
+ * started: before its first request, so that none goes out without. */
+static void attach(struct run *r)
+{
+	run_hooks_follow(r);
+	run_subagents_attach(r);
+	run_web_attach(r);
+	run_mcp_attach(r);
+	if (r->mcp)
+		r->agent.update_tools = update_tools;
+}
+
+/* The model with its prompt and history, the session, the agent. */
+static int open_conversation(struct run *r, const struct stop *stop,
+			     struct error *err)
+{
+	if (run_mcp_wait(r, stop, err) < 0 || run_name_session(r, err) < 0 ||
+	    run_open_model(r, err) < 0)
+		return -1;
+	run_set_window(r);
+	if (run_resume_load(r, err) < 0)
+		return -1;
+	r->history_dir = app_state_path(r->app, "conversation_history", err);
+	r->agent = (struct agent){
+		.model = r->model,
+		.sandbox = &r->box.sandbox,
+		.session = r->session,
+		.mask = r->app->mask,
+		.thread = session_id(r->session),
+		.saved_results = r->stored_results,
+		.secrets = &r->secrets,
+		.ui = r->ui,
+		.max_turns = r->options.max_turns,
+		.meter = r->app->meter,
+		.raise = r->raise,
+		.raise_arg = r,
+		.go_on = r->go_on,
+		.go_on_arg = r,
+		.answer = BUF_INIT(64 << 20),
+		.window = r->agent.window,
+		.probe = r->agent.probe,
+		.reset = run_reset_model,
+		.reset_arg = r,
+		.history_dir = r->history_dir,
+		.prepare = run_skills_prepare,
+		.prepare_arg = r,
+	};
+	attach(r);
+	return 0;
+}
+
+/* The part of run_open() that needs the sandbox. */
+static int open_rest(struct run *r, struct error *err)
+{
+	if (run_jobs_open(r, err) < 0 || run_asks_attached(r, err) < 0)
+		return -1;
+	if (r->interactive && r->options.yolo && !r->declined &&
+	    run_set_mode(r, RUN_YOLO, err) < 0)
+		return -1;
+	r->box.request.thread = session_id(r->session);
+	if (r->interactive)
+		grants_load(&r->grants, r->app->settings);
+	if (on_host(r))
+		secret_files_open(&r->secrets, settings_dir(r->app->settings));
+	return 0;
+}
+
+/* The sandbox first, unless the model need not wait for it. */
+static int open_both(struct run *r, const struct stop *stop, struct error *err)
+{
+	if (run_promise_can(r))
+		return open_conversation(r, stop, err) < 0
+			       ? -1
+			       : run_promise_begin(r, open_rest, stop, err);
+	return run_open_sandbox(r, stop, err) < 0 ||
+			       open_conversation(r, stop, err) < 0
+		       ? -1
+		       : open_rest(r, err);
+}
+
+/* Beside the model's key, in err, the sandbox's may be missing: who has to get
+ * both is told of both at once. */
+static void tell_sandbox_too(struct run *r, struct error *err)
+{
+	struct app plain = { .mask = r->app->mask };
+	struct sandbox_client host = { 0 };
+	struct error why = { 0 };
+
+	if (app_client_check(r->app, r->options.sandbox_as, &host, &why) == 0)
+		sandbox_client_close(&host);
+	else if (r->app->json)
+		error_add(err, "; %s", why.message);
+	else
+		(void)app_fail(&plain, &why);
+}
+
+static void tell_model(const struct run *r)
+{
+	char *name = run_model_name(r);
+
+	if (r->choice.by_key && !r->made)
+		print_line(r->app,
+			   "Model: %s (the default; -M chooses another)", name);
+	free(name);
+}
+
+int run_open(struct run *r, const struct stop *stop, struct error *err)
+{
+	struct settings *set;
+
+	if (app_settings(r->app, &set, err) < 0 ||
+	    run_money_begin(r, err) < 0 || run_resume_begin(r, err) < 0)
+		return -1;
+	if (run_choose_model(r, err) < 0) {
+		if (run_lacks_key(err))
+			tell_sandbox_too(r, err);
+		return -1;
+	}
+	tell_model(r);
+	if (run_open_client(r, err) < 0 || run_mcp_begin(r, err) < 0)
+		return -1;
+	run_workspace_remark(r);
+	return open_both(r, stop, err);
+}
+
+void run_undo(struct run *r)
+{
+	struct error ignored = { 0 };
+
+	run_promise_end(r);
+	/* The sandbox first, since it costs money; a failure has been warned
+	 * about. */
+	r->lost = run_end_sandbox(r, &ignored) < 0 && ignored.code == ERR_GONE;
+	run_mcp_end(r);
+	if (r->opened_client)
+		sandbox_client_close(&r->host);
+	window_probe_free(r->agent.probe);
+	if (r->model)
+		model_close(r->model);
+	if (r->session)
+		session_free(r->session);
+	secret_files_release(&r->secrets);
+	r->unsaved |= r->saved.failed != NULL;
+	saved_work_release(&r->saved);
+	free(r->history_dir);
+	run_wrote_release(&r->wrote);
+	grants_clear(&r->grants);
+	buf_release(&r->applied);
+	buf_release(&r->agent.answer);
+	buf_release(&r->agent.hook_context);
+	buf_release(&r->agent.hook_end.reason);
+	hooks_end_session(r->app->hooks, r);
+	model_choice_release(&r->choice);
+	r->opened_client = false;
+	r->host = (struct sandbox_client){ 0 };
+	r->model = NULL;
+	r->session = NULL;
+	r->secrets = (struct secret_files){ 0 };
+	r->saved = (struct saved_work){ 0 };
+	r->history_dir = NULL;
+	r->wrote = (struct run_wrote){ 0 };
+	r->agent = (struct agent){ 0 };
+	r->choice = (struct model_choice){ 0 };
+}
+
+void run_close(struct run *r)
+{
+	run_undo(r);
+	run_subagents_close(r);
+	run_skills_close(r);
+	run_options_release(&r->options);
+	thread_release(&r->thread);
+}
+
+int run_read_flags(struct run *r, const struct args *args, struct error *err)
+{
+	struct run_options *o = &r->options;
+	struct settings *set;
+	const char *sandbox;
+
+	if (run_options_read(o, args, err) < 0)
+		return -1;
+	r->app->trusted = o->trusted;
+	if (o->timeout_s)
+		r->stop = stop_within(&r->stop, o->timeout_s * 1000);
+	if (app_settings(r->app, &set, err) < 0)
+		return -1;
+	if (o->max_retries && settings_set_flag(set, "retries.max_retries",
+						o->max_retries, err) < 0)
+		return -1;
+	if (o->effort &&
+	    settings_set_flag(set, "models.effort", o->effort, err) < 0)
+		return -1;
+	if (run_policy_apply(o, set, err) < 0 ||
+	    run_asks_resolve(o, set, err) < 0)
+		return -1;
+	if (!o->allow.given && run_allow_resolve(o, set, err) < 0)
+		return -1;
+	if (run_resume_find(r, err) < 0 ||
+	    agent_choose(r->app, args_value(args, "agent"), r->thread.agent,
+			 &o->agent, err) < 0 ||
+	    run_offer_sandbox(r, args, &sandbox, err) < 0 ||
+	    run_sandbox_resolve(o, r->app, sandbox, err) < 0 ||
+	    run_exit_resolve(o, r->app, args, err) < 0 ||
+	    run_workspace_resolve(o, r->app, args, err) < 0 ||
+	    run_options_check(o, err) < 0)
+		return -1;
+	run_policy_remark(o, set);
+	return 0;
+}

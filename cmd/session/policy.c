@@ -1,0 +1,584 @@
+/* policy.c - which calls run, are refused, or are asked about. */
+/* SPDX-License-Identifier: MIT */
+#include "cmd/session/policy.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/json.h"
+#include "base/mem.h"
+#include "base/path.h"
+#include "base/sanitize.h"
+#include "base/str.h"
+#include "cmd/mcp/show.h"
+#include "cmd/print.h"
+#include "cmd/secret.h"
+#include "cmd/session/options.h"
+#include "cmd/session/run.h"
+#include "cmd/session/tools.h"
+#include "cmd/skills/run_skills.h"
+#include "config/protect.h"
+#include "sandbox/files/files.h"
+#include "sandbox/rights.h"
+#include "session/ledger.h"
+#include "tool/evict.h"
+#include "tool/paths.h"
+#include "tool/result.h"
+
+/* The user's own file, which says that he knows what yolo is. */
+static char *yolo_file(struct app *app)
+{
+	struct error ignored = { 0 };
+
+	return app_state_path(app, "yolo-acknowledged", &ignored);
+}
+
+bool yolo_acknowledged(struct app *app)
+{
+	char *name = yolo_file(app);
+	bool known = name && access(name, F_OK) == 0;
+
+	free(name);
+	return known;
+}
+
+void yolo_acknowledge(struct app *app)
+{
+	struct error err = { 0 };
+	char *name = yolo_file(app);
+	char *state = app_state_path(app, "", &err);
+
+	if (!name || !state || path_mkdirs(state, 0700, &err) < 0 ||
+	    path_write(name, STR("acknowledged\n"), 0600, &err) < 0)
+		(void)app_fail(app, &err);
+	free(state);
+	free(name);
+}
+
+/* The path that the tool will resolve in the same way; NULL for one that it
+ * refuses itself. */
+static char *written_path(const struct approval *a)
+{
+	struct error ignored = { 0 };
+	const char *written = json_string(a->args, a->tool->path_arg, ".");
+	char *path;
+
+	(void)paths_resolve(a->acts_in->workdir, written, &path, &ignored);
+	return path;
+}
+
+/* Every link of path resolved, on this machine; of what does not exist the
+ * part that does. NULL when that cannot be told. */
+static char *real_path(const char *path)
+{
+	char *real = realpath(path, NULL);
+	char *up;
+	char *whole;
+
+	if (real)
+		return real;
+	up = xstrdup(path);
+	while (!real && up[0]) {
+		*strrchr(up, '/') = '\0';
+		real = realpath(up[0] ? up : "/", NULL);
+	}
+	whole = real ? xasprintf("%s%s", real[1] ? real : "", path + strlen(up))
+		     : NULL;
+	free(up);
+	free(real);
+	return whole;
+}
+
+static enum run_verdict run_decide_reading(const struct run *r,
+					   struct approval *a)
+{
+	char *path = written_path(a);
+	char *real = path ? real_path(path) : NULL;
+	char *workdir = realpath(r->box.sandbox.workdir, NULL);
+	enum run_verdict verdict = RUN_ASK;
+
+	if (!path) {
+		verdict = RUN_ALLOW;
+	} else if (!real || !workdir) {
+		buf_addf(&a->reason, "%s cannot be resolved", path);
+		verdict = RUN_REFUSE;
+	} else if (secret_files_hold(&r->secrets, real)) {
+		buf_addf(&a->reason,
+			 "%s holds the user's keys: no tool may read it.",
+			 real);
+		verdict = RUN_REFUSE;
+	} else if (run_allows_all(r) || paths_contain(workdir, real) ||
+		   evict_is_own(session_id(r->session), real) ||
+		   run_skills_may_read(r, real)) {
+		verdict = RUN_ALLOW;
+	} else {
+		buf_addstr(&a->place, str_of(real));
+		buf_addf(&a->reason,
+			 "%s lies outside the working directory, where %s is "
+			 "not permitted in non-interactive mode. Use files of "
+			 "the working directory, or tell the user to run with "
+			 "--auto-approve or with a command for it in "
+			 "--shell-allow-list.",
+			 real, a->tool->spec.name);
+	}
+	if (real && strcmp(real, path) != 0)
+		a->real_path = real;
+	else
+		free(real);
+	free(workdir);
+	free(path);
+	return verdict;
+}
+
+/* Also what a directory holds, when all of it goes. */
+static struct str protected_name(const struct protect *p,
+				 const struct files_target *t)
+{
+	struct str rest = str_of(t->real + strlen(t->workdir));
+	struct str below = buf_str(&t->below);
+	struct str name = protect_find(p, rest);
+	struct str line;
+
+	while (!name.len && str_split(&below, '\n', &line))
+		name = protect_find(p, line);
+	rest = str_of(t->workdir);
+	while (!name.len && str_split(&rest, '/', &line))
+		if (protect_is_git(line))
+			name = line;
+	return name;
+}
+
+/* Why a run without a user may not write there; nothing when it may. */
+static void find_objection(const struct protect *p, const char *own,
+			   const struct files_target *t, struct buf *why)
+{
+	struct str name = { 0 };
+
+	if (own &&
+	    (paths_contain(own, t->real) || paths_contain(t->real, own))) {
+		buf_adds(why, "dcode's own files");
+		return;
+	}
+
+	if (!paths_contain(t->workdir, t->real) ||
+	    paths_contain(t->real, t->workdir)) {
+		buf_adds(why, "outside the working directory");
+		return;
+	}
+	name = protected_name(p, t);
+	if (name.len) {
+		buf_adds(why, "protected: ");
+		sanitize_line(name, why);
+	} else if (t->git) {
+		buf_adds(why, "inside a git repository's own files");
+	} else if (t->kind == TARGET_FILE && t->names > 1) {
+		buf_addf(why, "a file with %lld names (hard links)",
+			 (long long)t->names);
+	}
+}
+
+/* "/home/ann/.bashrc (outside the working directory)", where the path that
+ * was written does not say it. */
+static void describe_target(const struct run *r, const char *path,
+			    const struct files_target *t, struct str why,
+			    struct buf *place)
+{
+	const struct sandbox_mounts *m = &r->box.sandbox.mounts;
+
+	if (!why.len && !strcmp(path, t->real) && t->kind != TARGET_LINK)
+		return;
+	buf_adds(place, t->real);
+	for (size_t i = 0; i < m->n; i++)
+		if (paths_contain(m->list[i].inside, t->real))
+			buf_addf(place, " = %s%s on this machine",
+				 m->list[i].path,
+				 t->real + strlen(m->list[i].inside));
+	if (t->kind == TARGET_LINK)
+		buf_adds(place, " (the link itself, not what it names)");
+	if (why.len)
+		buf_addf(place, " (%.*s)", (int)why.len, why.ptr);
+}
+
+/* What a deleted directory holds is not looked through while a user is there to
+ * ask. */
+static bool is_plain_edit(const struct approval *a, struct str why)
+{
+	return !why.len && !(a->tool->flags & TOOL_DELETES);
+}
+
+static int decide_target(struct run *r, struct approval *a, const char *path,
+			 struct files_target *t, enum run_verdict *verdict,
+			 struct error *err)
+{
+	struct protect protect;
+	char *own; /* wherever DEEPAGENTS_HOME has put it */
+	struct buf why = BUF_INIT(1 << 12);
+
+	if (protect_load(&protect, r->app->settings, err) < 0)
+		return -1;
+	own = r->host.provider->flags & SANDBOX_UNISOLATED
+		      ? realpath(settings_dir(r->app->settings), NULL)
+		      : NULL;
+	find_objection(&protect, own, t, &why);
+	free(own);
+	describe_target(r, path, t, buf_str(&why), &a->place);
+	a->auto_edit = is_plain_edit(a, buf_str(&why));
+	if ((!why.len && !r->interactive) ||
+	    (a->auto_edit && r->mode == RUN_AUTO_EDIT))
+		*verdict = RUN_ALLOW;
+	a->real_path = t->real;
+	t->real = NULL;
+	buf_release(&why);
+	return 0;
+}
+
+static int run_decide_writing(struct run *r, struct approval *a,
+			      enum run_verdict *verdict,
+			      const struct stop *stop, struct error *err)
+{
+	bool deletes = a->tool->flags & TOOL_DELETES;
+	struct files_target target = { 0 };
+	char *path = written_path(a);
+	unsigned how = deletes ? RESOLVE_SELF : 0;
+	int rc = 0;
+
+	if (deletes && !r->interactive)
+		how |= RESOLVE_BELOW;
+	*verdict = path ? RUN_ASK : RUN_ALLOW;
+	if (path)
+		rc = files_resolve(a->acts_in, path, how, &target, stop, err);
+	if (path && rc == 0) {
+		rc = decide_target(r, a, path, &target, verdict, err);
+	} else if (rc < 0 && err->code != ERR_CANCELLED) {
+		*verdict = RUN_REFUSE;
+		(void)result_file_failed(&a->reason, "Path", path, err);
+		rc = 0;
+	}
+	files_target_release(&target);
+	free(path);
+	return rc;
+}
+
+bool run_asks(const struct run *r)
+{
+	return r->interactive &&
+	       (sandbox_acts_on_host(&r->box.sandbox) ||
+		r->options.asks_in_sandbox || r->options.reviews_all);
+}
+
+static bool found(void *arg, const struct ledger_row *row)
+{
+	struct run *r = arg;
+
+	if (!strcmp(row->provider, r->host.provider->name))
+		r->box_known = true;
+	return true;
+}
+
+/* Whether a sandbox that was attached to was once made here. */
+static int find_in_ledger(struct run *r, struct error *err)
+{
+	struct store *store;
+
+	if (app_store(r->app, &store, err) < 0)
+		return -1;
+	if (ledger_find(store, r->box.sandbox.id, found, r, err) < 0 &&
+	    err->code != ERR_NOT_FOUND)
+		return -1;
+	*err = (struct error){ 0 };
+	return 0;
+}
+
+/* Somebody else may work in a sandbox that this user did not make. */
+int run_asks_attached(struct run *r, struct error *err)
+{
+	struct buf line = BUF_INIT(1 << 12);
+	int rc;
+
+	if (!r->interactive || !r->options.sandbox_id ||
+	    r->options.asks_given || run_asks(r) || run_allows_all(r))
+		return 0;
+	if (find_in_ledger(r, err) < 0)
+		return -1;
+	if (r->box_known)
+		return 0;
+	buf_adds(&line, "This dcode did not create the sandbox ");
+	print_add_line(r->app, &line, r->options.sandbox_id);
+	fprintf(stderr,
+		"%s\nIf you say no, dcode asks about every call that changes "
+		"something in it.\n([approvals] sandbox = \"auto\" or \"ask\" "
+		"answers this question.)\n",
+		line.ptr);
+	buf_release(&line);
+	rc = secret_confirm(r->app, "Run calls in it without asking? [y/N] ",
+			    err);
+	r->declined = rc == 0;
+	r->options.asks_in_sandbox = r->declined;
+	return rc < 0 ? -1 : 0;
+}
+
+int run_set_mode(struct run *r, enum run_mode mode, struct error *err)
+{
+	int rc = 1;
+
+	if (mode == RUN_YOLO && run_check_yolo(r, err) < 0)
+		return -1;
+	if (mode == RUN_YOLO && !yolo_acknowledged(r->app)) {
+		rc = secret_confirm(r->app,
+				    "yolo runs every call without asking, on "
+				    "this machine too. Allow it? [y/N] ",
+				    err);
+		if (rc > 0)
+			yolo_acknowledge(r->app);
+	}
+	if (rc > 0)
+		r->mode = (int)mode;
+	return rc < 0 ? -1 : 0;
+}
+
+static bool on_host(const struct run *r)
+{
+	return sandbox_acts_on_host(&r->box.sandbox);
+}
+
+/* In a run without anybody to ask, on the user's own files, the model is
+ * offered only what it may use. */
+bool run_offers(const struct run *r, const struct tool *tool)
+{
+	if ((tool->flags & TOOL_INTERACTIVE && !r->interactive) ||
+	    !fs_tools_permit(r->options.fs_tools, tool->spec.name))
+		return false;
+	if (run_web_has(tool))
+		return run_web_offers(r, tool);
+	if (tool->flags & TOOL_FOREIGN)
+		return r->interactive || r->options.yes ||
+		       !(tool->flags & TOOL_ASKS) || run_mcp_allows(r, tool);
+	if (tool->with && !run_offers(r, tool_find(tool->with)))
+		return false;
+	return r->interactive || !on_host(r) || r->options.yes ||
+	       !(tool->flags & TOOL_ASKS) || r->options.allow.given;
+}
+
+static void refuse_command(const struct run *r, const char *command,
+			   struct buf *reason)
+{
+	buf_addf(reason,
+		 "Shell command rejected: `%.400s` is not in the allow-list. "
+		 "Allowed commands: ",
+		 command);
+	allow_list_names(&r->options.allow, reason);
+	buf_adds(reason, ". Please use an allowed command or try another "
+			 "approach.");
+}
+
+static bool runs_command(const struct approval *a)
+{
+	return a->tool->flags & TOOL_RUNS;
+}
+
+static bool is_listed(const struct run *r, const struct approval *a)
+{
+	return allow_list_permits(&r->options.allow,
+				  str_of(json_string(a->args, "command", "")));
+}
+
+/* What is offered but may not be: words for the model. */
+static void explain_refusal(const struct run *r, struct approval *a)
+{
+	if (runs_command(a) && r->options.allow.given)
+		refuse_command(r, json_string(a->args, "command", ""),
+			       &a->reason);
+	else if (runs_command(a))
+		buf_adds(&a->reason,
+			 "Shell commands are not permitted in non-interactive "
+			 "mode without a --shell-allow-list. Use "
+			 "--shell-allow-list to specify allowed commands.");
+	else if (run_web_has(a->tool))
+		run_web_refuse(a, &a->reason);
+	else if (a->tool->flags & TOOL_FOREIGN)
+		buf_addf(
+			&a->reason,
+			"%s is not permitted in non-interactive mode: it acts "
+			"on the user's own machine. Tell the user to run with "
+			"--auto-approve, or to name the tool in [mcp] allow of "
+			"config.toml.",
+			a->tool->spec.name);
+	else if (a->place.len)
+		buf_addf(&a->reason,
+			 "%s is not permitted in non-interactive mode on %s. "
+			 "Tell the user to run with --auto-approve.",
+			 a->tool->spec.name, a->place.ptr);
+	else if (sandbox_is_shared(&r->box.sandbox))
+		buf_addf(&a->reason,
+			 "%s is not permitted in non-interactive mode on %s, "
+			 "which is not isolated. Only reading tools are; tell "
+			 "the user to run with --auto-approve.",
+			 a->tool->spec.name, a->machine);
+	else
+		buf_addf(&a->reason,
+			 "%s is not permitted in non-interactive mode on the "
+			 "user's own machine. Only reading tools are; tell the "
+			 "user to run with --auto-approve or with a --sandbox.",
+			 a->tool->spec.name);
+}
+
+/* Acts on the user's machine whatever the sandbox is, which therefore allows
+ * nothing: only what the user has said of this tool, or of all, does. */
+static enum run_verdict decide_foreign(const struct run *r,
+				       const struct approval *a)
+{
+	bool asks = a->tool->flags & TOOL_ASKS ||
+		    (r->interactive && r->options.reviews_all);
+
+	if (!asks || run_allows_all(r))
+		return RUN_ALLOW;
+	if (run_web_has(a->tool) ? run_web_allows(r, a)
+				 : run_mcp_allows(r, a->tool))
+		return RUN_ALLOW;
+	return RUN_ASK;
+}
+
+/* Decides without asking anybody: allowed, refused, or to be asked about. */
+static int decide_call(struct run *r, struct approval *a,
+		       enum run_verdict *verdict, const struct stop *stop,
+		       struct error *err)
+{
+	bool host = r->host.provider->flags & SANDBOX_UNISOLATED;
+	bool listed = runs_command(a) && r->options.allow.given;
+	bool reviews = r->interactive && r->options.reviews_all;
+
+	/* Of a model that calls what it was not offered. */
+	if (!fs_tools_permit(r->options.fs_tools, a->tool->spec.name)) {
+		buf_addf(&a->reason,
+			 "%s is not available in this run (--allow-fs-tools).",
+			 a->tool->spec.name);
+		*verdict = RUN_REFUSE;
+		return 0;
+	}
+	*verdict = RUN_ALLOW;
+	if (a->tool->flags & TOOL_SESSION)
+		return 0;
+	if (a->tool->flags & TOOL_FOREIGN) {
+		*verdict = decide_foreign(r, a);
+		return 0;
+	}
+	if (!(a->tool->flags & TOOL_ASKS)) {
+		if (host && a->tool->path_arg)
+			*verdict = run_decide_reading(r, a);
+		if (*verdict == RUN_ALLOW && reviews && !run_allows_all(r))
+			*verdict = RUN_ASK;
+		return 0;
+	}
+	if (run_allows_all(r))
+		return 0;
+	if (listed && is_listed(r, a) && !reviews)
+		return 0;
+	/* Unattended, the list also limits commands in a sandbox. */
+	if (!on_host(r) && !run_asks(r) && (!listed || r->interactive))
+		return 0;
+	*verdict = RUN_ASK;
+	if (a->tool->path_arg && run_offers(r, a->tool))
+		return run_decide_writing(r, a, verdict, stop, err);
+	return 0;
+}
+
+/* A grant of such a call holds in every sandbox: it acts in none. */
+static void set_foreign_place(const struct run *r, struct approval *a)
+{
+	const struct mcp_entry *e;
+
+	a->machine = "this machine";
+	a->sandbox = NULL;
+	a->mounted = NULL;
+	a->workdir = settings_cwd(r->app->settings);
+	buf_clear(&a->place);
+	if (run_web_has(a->tool)) {
+		run_web_place(r, a, &a->place);
+		return;
+	}
+	e = mcp_server_entry(mcp_server_of(a->tool));
+	buf_addf(&a->place, "the MCP server %s%s: ", e->name,
+		 e->project ? ", the project's" : "");
+	mcp_show_command(r->app, e, &a->place);
+}
+
+/* A hook's word counts as the user's, whose it is; but what the machine's
+ * policy wants to be asked about is asked about. */
+static void judge_by_hooks(struct run *r, struct approval *a,
+			   enum run_verdict *verdict)
+{
+	struct error ignored = { 0 };
+
+	if (*verdict == RUN_ALLOW && a->hook_asks) {
+		*verdict = RUN_ASK;
+		if (!r->interactive)
+			buf_adds(&a->reason,
+				 "A hook requires approval for this call, and "
+				 "nobody can be asked.");
+	} else if (*verdict == RUN_ASK && a->hook_allows &&
+		   run_check_yolo(r, &ignored) == 0) {
+		*verdict = RUN_ALLOW;
+	}
+}
+
+int run_decide(struct run *r, struct approval *a, enum run_verdict *verdict,
+	       const struct stop *stop, struct error *err)
+{
+	if (!a->acts_in)
+		a->acts_in = &r->box.sandbox;
+	a->machine = on_host(r) ? "this machine" : r->host.provider->name;
+	/* A grant holds on that machine alone. */
+	if (sandbox_is_shared(a->acts_in))
+		a->machine = sandbox_called(a->acts_in, a->called,
+					    sizeof(a->called));
+	a->sandbox = on_host(r) ? NULL : a->acts_in->id;
+	a->workdir = a->acts_in->workdir;
+	a->mounted = run_bound_directory(a->acts_in);
+	if (a->tool->flags & TOOL_FOREIGN)
+		set_foreign_place(r, a);
+	a->mask = r->app->mask;
+	if (decide_call(r, a, verdict, stop, err) < 0)
+		return -1;
+	judge_by_hooks(r, a, verdict);
+	if (*verdict == RUN_ASK && !r->interactive)
+		*verdict = RUN_REFUSE;
+	if (*verdict == RUN_ASK)
+		buf_clear(&a->reason); /* that is for the user to say */
+	if (*verdict == RUN_REFUSE && !a->reason.len)
+		explain_refusal(r, a);
+	a->allowed = *verdict == RUN_ALLOW;
+	return 0;
+}
+
+void run_limits(const struct run *r, struct buf *out)
+{
+	const struct allow_list *allow = &r->options.allow;
+
+	if (r->options.yes || (!on_host(r) && !allow->given))
+		return;
+	if (!allow->given) {
+		buf_adds(out,
+			 "only read files in the working directory (-S LIST "
+			 "allows commands and changes there, -y everything)");
+		return;
+	}
+	buf_adds(out,
+		 allow->all ? "run any command" : "run only these commands: ");
+	allow_list_names(allow, out);
+	if (on_host(r))
+		buf_adds(out,
+			 ", and change files in the working directory, but not "
+			 "in .git or protected names (-y allows everything)");
+}
+
+bool run_may_auto_edit(const struct run *r)
+{
+	return !settings_policy(r->app->settings, "startup.mode");
+}
+
+int run_check_yolo(const struct run *r, struct error *err)
+{
+	return run_options_check_yes(r->app->settings, "yolo", err);
+}

@@ -1,0 +1,342 @@
+/* record_expiry.c - deletes the records of deleted sandboxes after a time. */
+/* SPDX-License-Identifier: MIT */
+
+#include "cmd/session/record_expiry.h"
+
+#include <dirent.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <time.h>
+#include <unistd.h>
+
+#include <sodium.h>
+
+#include "base/mem.h"
+#include "base/path.h"
+#include "base/str.h"
+#include "cmd/app.h"
+#include "cmd/print.h"
+#include "session/ledger.h"
+#include "tree/user_repo.h"
+#include "workspace/workspace.h"
+
+#define ENDING ".unsent"
+#define LISTING ".listing"
+#define SEEN ".seen"
+#define STAMP "swept"
+
+enum {
+	LABELS_MOST = 8, /* of one sweep: each starts git */
+	SWEEP_MS = 5000,
+	PACK_MS = 30000,
+	TREE_MS = 100000, /* of one tree, when all are tidied; less than another
+			     dcode waits for it */
+	LOST_TIMES = 12,  /* as long are records kept of work that is only
+			     there */
+	DAY_S = 86400,
+	DAYS_MOST = 100000,
+};
+
+static bool note_existing(void *arg, const struct ledger_row *row)
+{
+	*(bool *)arg = row->state != LEDGER_GONE;
+	return false;
+}
+
+/* True when the ledger says so, not when it cannot be read. */
+static bool is_gone(struct store *s, const char *label)
+{
+	struct error why = { 0 };
+	bool exists = false;
+
+	if (ledger_find(s, label, note_existing, &exists, &why) < 0)
+		return why.code == ERR_NOT_FOUND;
+	return !exists;
+}
+
+static bool note_gone(void *arg, const struct ledger_row *row)
+{
+	*(bool *)arg = row->state == LEDGER_GONE;
+	return false;
+}
+
+/* A ledger that does not know the label has been lost, with what it said of
+ * sandboxes that are kept. */
+static bool is_known_gone(struct store *s, const char *label)
+{
+	struct error ignored = { 0 };
+	bool gone = false;
+
+	return ledger_find(s, label, note_gone, &gone, &ignored) == 0 && gone;
+}
+
+static void sweep_directory(struct store *s, const char *directory)
+{
+	DIR *d = opendir(directory);
+	struct dirent *entry;
+
+	while (d && (entry = readdir(d))) {
+		struct str name = str_of(entry->d_name);
+		char *label;
+		char *file;
+
+		if (!str_ends(name, ENDING))
+			continue;
+		label = xstrndup(name.ptr, name.len - (sizeof(ENDING) - 1));
+		file = path_join(directory, entry->d_name);
+		if (is_gone(s, label))
+			(void)unlink(file);
+		free(label);
+		free(file);
+	}
+	if (d)
+		closedir(d);
+}
+
+void unsent_sweep(struct app *app)
+{
+	struct error ignored = { 0 };
+	char *all = app_state_path(app, "workspaces", &ignored);
+	DIR *d = all ? opendir(all) : NULL;
+	struct dirent *entry;
+	struct store *s;
+
+	if (d && app_store(app, &s, &ignored) == 0)
+		while ((entry = readdir(d))) {
+			char *one = path_join(all, entry->d_name);
+
+			if (entry->d_name[0] != '.')
+				sweep_directory(s, one);
+			free(one);
+		}
+	if (d)
+		closedir(d);
+	free(all);
+}
+
+struct old_labels {
+	struct store *store;
+	int64_t before; /* Unix seconds */
+	int64_t lost;   /* the same of those whose work has not come back */
+	char *labels[LABELS_MOST];
+	size_t n;
+	uint32_t seen; /* of which these were drawn */
+};
+
+static bool is_old(int dir, const char *listing, int64_t before)
+{
+	struct stat st;
+
+	return fstatat(dir, listing, &st, AT_SYMLINK_NOFOLLOW) == 0 &&
+	       st.st_mtime < before;
+}
+
+/* Each has the same chance: those whose work has not come back stay, and must
+ * not keep the others from being swept. */
+static void add_label(struct old_labels *o, char *label)
+{
+	size_t at =
+		o->n < LABELS_MOST ? o->n : randombytes_uniform(o->seen + 1);
+
+	o->seen++;
+	if (at >= LABELS_MOST) {
+		free(label);
+		return;
+	}
+	if (at < o->n)
+		free(o->labels[at]);
+	else
+		o->n++;
+	o->labels[at] = label;
+}
+
+static void find_old(struct old_labels *o, const char *directory)
+{
+	DIR *d = opendir(directory);
+	const struct dirent *entry;
+
+	while (d && (entry = readdir(d))) {
+		struct str name = str_of(entry->d_name);
+		char *label;
+
+		if (!str_ends(name, LISTING) ||
+		    !is_old(dirfd(d), entry->d_name, o->before))
+			continue;
+		label = xstrndup(name.ptr, name.len - (sizeof(LISTING) - 1));
+		if (is_known_gone(o->store, label))
+			add_label(o, label);
+		else
+			free(label);
+	}
+	if (d)
+		closedir(d);
+}
+
+static bool has_file(const struct workspace *w, const char *ending)
+{
+	char *file = xasprintf("%s/%s%s", w->directory, w->label, ending);
+	bool has = access(file, F_OK) == 0;
+
+	free(file);
+	return has;
+}
+
+/* What was last seen there is here: or nobody ever looked. Where the list of
+ * what was seen has no commit, that was lost: nothing can be told. */
+static bool has_come_back(const struct workspace *w, const struct stop *stop)
+{
+	char theirs[GIT_OID] = "";
+	struct error why = { 0 };
+
+	if (odb_ref_get(&w->git, w->theirs_ref, theirs, stop, &why) < 0)
+		return why.code == ERR_NOT_FOUND && !has_file(w, SEEN);
+	return !strcmp(theirs, w->base);
+}
+
+static void remove_records(const struct workspace *w, const struct stop *stop)
+{
+	struct str label = str_of(w->label);
+	DIR *d = opendir(w->directory);
+	struct error ignored = { 0 };
+	char *branch_ref = odb_ref_name(w->label, "branch");
+	const struct dirent *entry;
+
+	(void)odb_ref_set(&w->git, w->theirs_ref, NULL, stop, &ignored);
+	(void)odb_ref_set(&w->git, branch_ref, NULL, stop, &ignored);
+	free(branch_ref);
+	if (odb_ref_set(&w->git, w->base_ref, NULL, stop, &ignored) == 0)
+		while (d && (entry = readdir(d)))
+			if (str_starts(str_of(entry->d_name), w->label) &&
+			    entry->d_name[label.len] == '.')
+				(void)unlinkat(dirfd(d), entry->d_name, 0);
+	if (d)
+		closedir(d);
+}
+
+/* An apply or its undo that moves the base meanwhile is waited for. */
+static void sweep_label(const struct workspace *w, const char *label,
+			int64_t lost, const struct stop *stop)
+{
+	struct workspace one = *w;
+	struct error ignored = { 0 };
+	char *listing = xasprintf("%s/%s" LISTING, w->directory, label);
+	int lock;
+
+	one.label = (char *)label;
+	one.base_ref = odb_ref_name(label, "base");
+	one.theirs_ref = odb_ref_name(label, "sandbox");
+	lock = workspace_lock_base(&one, stop, &ignored);
+	if (lock >= 0) {
+		if (is_old(AT_FDCWD, listing, lost) ||
+		    has_come_back(&one, stop))
+			remove_records(&one, stop);
+		close(lock);
+	}
+	free(one.base_ref);
+	free(one.theirs_ref);
+	free(listing);
+}
+
+/* The file's time is that of the last sweep. True once a day. */
+static bool is_due(const struct workspace *w)
+{
+	char *file = path_join(w->directory, STAMP);
+	struct error ignored = { 0 };
+	struct stat st;
+	time_t now = time(NULL);
+	bool due = lstat(file, &st) < 0 || st.st_mtime > now ||
+		   now - st.st_mtime >= DAY_S;
+
+	if (due && path_write(file, STR(""), 0600, &ignored) < 0)
+		due = false;
+	free(file);
+	return due;
+}
+
+static void sweep_old(struct app *app, const struct workspace *w)
+{
+	struct old_labels o = { 0 };
+	struct stop stop = stop_cleanup(SWEEP_MS);
+	struct error ignored = { 0 };
+	int64_t days = 0;
+
+	if (settings_int(app->settings, NULL, "workspace.patches_days", &days,
+			 &ignored) < 0 ||
+	    days < 1 || days >= DAYS_MOST ||
+	    app_store(app, &o.store, &ignored) < 0)
+		return;
+	o.before = time(NULL) - days * DAY_S;
+	o.lost = time(NULL) - LOST_TIMES * days * DAY_S;
+	find_old(&o, w->directory);
+	for (size_t i = 0; i < o.n; i++) {
+		sweep_label(w, o.labels[i], o.lost, &stop);
+		free(o.labels[i]);
+	}
+}
+
+void records_sweep(struct app *app, const struct workspace *w)
+{
+	if (is_due(w))
+		sweep_old(app, w);
+}
+
+void records_pack(struct app *app)
+{
+	struct stop signals = app_stop(app);
+	struct stop stop = stop_within(&signals, PACK_MS);
+	struct error ignored = { 0 };
+	bool repository;
+	char *root = user_repo_root(settings_cwd(app->settings), &repository,
+				    &ignored);
+	char *state = app_state_path(app, "", &ignored);
+	struct workspace w = { 0 };
+
+	if (root && state && stop_check(&signals, &ignored) == 0 &&
+	    workspace_pack_is_due(state, root) &&
+	    workspace_open(&w, state, root, WORKSPACE_NO_SANDBOX, &stop,
+			   &ignored) == 0) {
+		print_line(app, "Compacting dcode's copy of this tree...");
+		(void)workspace_pack(&w, &stop, &ignored);
+		workspace_close(&w);
+	}
+	free(root);
+	free(state);
+}
+
+static void tidy_one(struct app *app, const char *state, const char *key,
+		     const struct stop *stop)
+{
+	struct stop limit = stop_within(stop, TREE_MS);
+	struct error err = { 0 };
+	struct workspace w = { 0 };
+
+	if (workspace_open_key(&w, state, settings_cwd(app->settings), key,
+			       &limit, &err) < 0)
+		return;
+	sweep_old(app, &w);
+	if (workspace_pack(&w, &limit, &err) < 0 && err.code != ERR_CANCELLED)
+		app_warn("%s: %s", w.git_dir, err.message);
+	workspace_close(&w);
+}
+
+void records_tidy(struct app *app, const struct stop *stop)
+{
+	struct error ignored = { 0 };
+	char *state = app_state_path(app, "", &ignored);
+	char *all = state ? path_join(state, "workspaces") : NULL;
+	DIR *d = all ? opendir(all) : NULL;
+	const struct dirent *entry;
+	struct settings *set;
+
+	while (d && app_settings(app, &set, &ignored) == 0 &&
+	       stop_check(stop, &ignored) == 0 && (entry = readdir(d)))
+		if (entry->d_name[0] != '.')
+			tidy_one(app, state, entry->d_name, stop);
+	if (d)
+		closedir(d);
+	free(all);
+	free(state);
+}

@@ -1,0 +1,1011 @@
+/* sandbox.c - the sandbox of a run: chosen, made in the background, ended. */
+/* SPDX-License-Identifier: MIT */
+#include "cmd/session/sandbox.h"
+
+#include <errno.h>
+#include <pthread.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "agent/own_command.h"
+#include "base/mem.h"
+#include "base/sanitize.h"
+#include "base/str.h"
+#include "cmd/print.h"
+#include "cmd/secret.h"
+#include "cmd/session/conversation.h"
+#include "cmd/session/money.h"
+#include "cmd/session/policy.h"
+#include "cmd/session/run.h"
+#include "cmd/session/save.h"
+#include "cmd/session/transfer.h"
+#include "cmd/session/tree.h"
+#include "cmd/session/workspace.h"
+#include "cmd/skills/run_skills.h"
+#include "cmd/threads/saved_patch.h"
+#include "cmd/threads/threads_cmd.h"
+#include "mcp/mcp.h"
+#include "sandbox/jobs/jobs.h"
+#include "sandbox/place.h"
+#include "session/consent.h"
+#include "session/job_log.h"
+#include "session/ledger.h"
+#include "session/thread_label.h"
+#include "tree/user_repo.h"
+
+static int await(void *arg, struct error *err);
+
+struct own_search {
+	struct run *run;
+	struct store *store;
+	bool takes; /* it is looked for to go on in it */
+	bool other; /* the thread had some of another provider */
+	bool exists;
+	char *label; /* owned: the last of the provider that may be there, else
+			the last one */
+	char *left;  /* owned: the last one that is there and not taken */
+};
+
+struct own_place {
+	struct store *store;
+	const char *provider;
+	char *endpoint; /* owned */
+};
+
+static bool note_existing(void *arg, const struct ledger_row *row)
+{
+	*(bool *)arg = row->state != LEDGER_GONE;
+	return false;
+}
+
+static bool note_own(void *arg, const struct thread_label *l)
+{
+	struct error ignored = { 0 };
+	struct own_search *own = arg;
+	bool exists = false;
+
+	(void)ledger_find(own->store, l->label, note_existing, &exists,
+			  &ignored);
+	if (exists && !own->left)
+		own->left = xstrdup(l->label);
+	if (strcmp(l->provider, own->run->options.sandbox) != 0) {
+		own->other = true;
+		return true;
+	}
+	own->exists = exists;
+	if (own->exists || !own->label) {
+		free(own->label);
+		own->label = xstrdup(l->label);
+	}
+	return !own->exists;
+}
+
+/* What the run does in place of going on in it. */
+static const char *instead_of(const struct run *r)
+{
+	if (r->host.provider->flags & SANDBOX_UNISOLATED)
+		return "the tools of this run act on this machine";
+	if (r->options.sandbox_id)
+		return "this run uses the one of --sandbox-id";
+	return "a new one is made, without its files";
+}
+
+static bool is_other(const struct run *r, const struct ledger_row *row)
+{
+	return !(r->host.provider->flags & SANDBOX_UNISOLATED) &&
+	       strcmp(row->provider, r->host.provider->name) != 0;
+}
+
+static bool say_left(void *arg, const struct ledger_row *row)
+{
+	struct run *r = arg;
+	const struct run_options *o = &r->options;
+	char *name;
+
+	if (row->state == LEDGER_GONE ||
+	    (o->sandbox_id && !strcmp(o->sandbox_id, row->id)))
+		return false;
+	name = xasprintf("%s %s, %s", row->provider,
+			 tree_short_name(row->label),
+			 ledger_state_name(row->state));
+	if (o->fork)
+		print_line(r->app,
+			   "Thread %s keeps its own sandbox (%s); the copy does"
+			   " not share it: %s.",
+			   r->thread.id, name, instead_of(r));
+	else
+		print_line(r->app,
+			   "This thread's own sandbox (%s) %sstays as it is:"
+			   " %s.",
+			   name,
+			   is_other(r, row) ? "is of another provider and "
+					    : "",
+			   instead_of(r));
+	if (row->id[0] && o->fork)
+		print_line(r->app,
+			   "  `--sandbox %s --sandbox-id %s` continues in it.",
+			   row->provider, row->id);
+	else
+		print_line(r->app,
+			   "  `dcode -r %s --sandbox %s` continues in it.",
+			   r->thread.id, row->provider);
+	free(name);
+	return false;
+}
+
+/* The label of a sandbox that the thread has of its own: owned, or NULL. One
+ * that something asks to leave alone is named on stderr, and how to take it. */
+static char *run_own_find(struct run *r, struct store *store)
+{
+	const struct run_options *o = &r->options;
+	struct own_search own = { .run = r, .store = store };
+	struct error ignored = { 0 };
+
+	if (!r->thread.id ||
+	    (!store && app_store(r->app, &own.store, &ignored) < 0))
+		return NULL;
+	own.takes = !o->fork && !o->sandbox_id && !o->snapshot &&
+		    !(r->host.provider->flags & SANDBOX_UNISOLATED);
+	(void)thread_label_each(own.store, r->thread.no, NULL, note_own, &own,
+				&ignored);
+	if (!own.takes || !own.label) {
+		free(own.label);
+		own.label = NULL;
+	}
+	if (!own.label && own.left)
+		(void)ledger_find(own.store, own.left, say_left, r, &ignored);
+	else if (!own.label && own.takes && own.other)
+		print_line(
+			r->app,
+			"This thread's sandbox belongs to another provider.");
+	free(own.left);
+	return own.label;
+}
+
+static bool note_endpoint(void *arg, const struct ledger_row *row)
+{
+	struct own_place *own = arg;
+
+	if (row->state != LEDGER_GONE && !strcmp(row->provider, own->provider))
+		own->endpoint = xstrdup(row->endpoint);
+	return false;
+}
+
+static bool find_endpoint(void *arg, const struct thread_label *l)
+{
+	struct own_place *own = arg;
+	struct error ignored = { 0 };
+
+	(void)ledger_find(own->store, l->label, note_endpoint, own, &ignored);
+	return !own->endpoint;
+}
+
+/* Where the newest sandbox of the resumed thread is: owned, or NULL. */
+static char *run_own_endpoint(struct run *r)
+{
+	struct own_place own = { .provider = r->options.sandbox };
+	struct error ignored = { 0 };
+
+	if (!r->thread.id || r->options.sandbox_id || r->options.fork ||
+	    !strcmp(own.provider, "none") ||
+	    app_store(r->app, &own.store, &ignored) < 0)
+		return NULL;
+	(void)thread_label_each(own.store, r->thread.no, NULL, find_endpoint,
+				&own, &ignored);
+	return own.endpoint;
+}
+
+/* Before an imported thread has run here it has no model, and its sandbox is
+ * what somebody wrote into a file. */
+static bool has_offer(const struct run *r)
+{
+	const struct thread *t = &r->thread;
+
+	return t->id && t->imported && !t->model[0] && t->sandbox[0];
+}
+
+static void add_name(const struct run *r, const char *flag, const char *name,
+		     struct buf *out)
+{
+	buf_adds(out, flag);
+	print_add_line(r->app, out, name);
+}
+
+/* Nobody is asked: say what would use it. given: --sandbox, or NULL. */
+static void print_flags(const struct run *r, const char *given)
+{
+	struct buf line = BUF_INIT(1 << 12);
+
+	add_name(r, "--sandbox ", r->thread.provider, &line);
+	add_name(r, " --sandbox-id ", r->thread.sandbox, &line);
+	fprintf(stderr,
+		"This thread was imported. %s continues in the sandbox that "
+		"the file names, and never deletes it.%s\n",
+		line.ptr,
+		!given || !strcmp(given, "none")
+			? ""
+			: " This run makes a new one.");
+	buf_release(&line);
+}
+
+static int ask(struct run *r, struct error *err)
+{
+	struct buf line = BUF_INIT(1 << 12);
+	int rc;
+
+	add_name(r, "", r->thread.provider, &line);
+	add_name(r, " ", r->thread.sandbox, &line);
+	fprintf(stderr,
+		"This thread was imported, and its file names a sandbox: %s. "
+		"If you use it, the\nmodel's commands run there, on the files "
+		"in it. dcode never deletes it.\n",
+		line.ptr);
+	buf_release(&line);
+	rc = secret_confirm(r->app, "Use this sandbox? [y/N] ", err);
+	return rc;
+}
+
+int run_offer_sandbox(struct run *r, const struct args *args, const char **name,
+		      struct error *err)
+{
+	const char *given = args_value(args, "sandbox");
+	struct run_options *o = &r->options;
+	int rc = 0;
+
+	*name = given;
+	if (!r->thread.id)
+		return 0;
+	if (!has_offer(r)) {
+		if (!given && r->thread.model[0] && r->thread.provider[0])
+			*name = r->thread.provider;
+		return 0;
+	}
+	if (o->sandbox_id || o->snapshot)
+		return 0; /* an error without --sandbox */
+	if (!r->app->unattended && secret_terminal(r->app) &&
+	    (!given || !strcmp(given, r->thread.provider)))
+		rc = ask(r, err);
+	else if (!o->quiet)
+		print_flags(r, given);
+	if (rc > 0) {
+		*name = r->thread.provider;
+		o->sandbox_id = r->thread.sandbox;
+	}
+	return rc < 0 ? -1 : 0;
+}
+
+enum { ASK_MS = 10000 };
+
+struct finding {
+	struct run *run;
+	struct store *store;
+	size_t asked; /* jobs that the sandbox is asked about */
+};
+
+static int add(void *arg, struct job_record *record, struct error *err)
+{
+	const struct run *r = arg;
+	struct job_row row = { .thread = session_id(r->session),
+			       .provider = r->host.provider->name,
+			       .sandbox =
+				       record->job[0] ? r->box.sandbox.id : "",
+			       .job = record->job,
+			       .command = record->command,
+			       .number = record->number };
+	struct store *store;
+
+	if (app_store(r->app, &store, err) < 0 ||
+	    job_log_add(store, &row, err) < 0)
+		return -1;
+	record->row = row.no;
+	record->number = row.number;
+	return 0;
+}
+
+/* Where that fails, the model is told something twice at the worst. */
+static void update(void *arg, const struct job_record *record)
+{
+	const struct run *r = arg;
+	const struct job_row row = { .no = record->row,
+				     .read = record->read,
+				     .started = record->started,
+				     .told = record->told };
+	struct error ignored = { 0 };
+	struct store *store;
+
+	if (app_store(r->app, &store, &ignored) == 0)
+		(void)job_log_update(store, &row, &ignored);
+}
+
+static bool note_gone(void *arg, const struct ledger_row *row)
+{
+	*(bool *)arg = row->state == LEDGER_GONE;
+	return false;
+}
+
+static bool is_here(const struct run *r, const struct job_row *row)
+{
+	return !strcmp(row->provider, r->host.provider->name) &&
+	       !strcmp(row->sandbox, r->box.sandbox.id);
+}
+
+static void find(void *arg, const struct job_row *row)
+{
+	struct finding *f = arg;
+	struct run *r = f->run;
+	bool own = !strcmp(row->thread, session_id(r->session));
+	/* Of a job of another thread nothing is stored here: what that one has
+	 * read, and was told, is its own. */
+	struct job_record record = { .row = own ? row->no : 0,
+				     .number = row->number,
+				     .job = row->job,
+				     .command = row->command,
+				     .read = row->read,
+				     .started = row->started,
+				     .starting = row->in_use,
+				     .told = row->told || !own };
+	struct error ignored = { 0 };
+	bool gone = false;
+
+	if (!row->job[0]) {
+		if (!own || row->told)
+			return;
+		record.lost = "ended with dcode";
+	} else if (!is_here(r, row)) {
+		/* It may run on in a sandbox that this run does not use. */
+		(void)ledger_find(f->store, row->sandbox, note_gone, &gone,
+				  &ignored);
+		if (!gone)
+			return;
+		record.lost = "ended with its sandbox";
+	} else {
+		f->asked++;
+	}
+	jobs_adopt(&r->box.sandbox, &record, r->app->mask);
+}
+
+static void say_running(void *arg, const struct job_state *s)
+{
+	struct buf line = BUF_INIT(1 << 16);
+
+	(void)arg;
+	if (s->running) {
+		jobs_describe(s, &line);
+		fprintf(stderr, "job %u is %s: %.200s\n", s->number, line.ptr,
+			s->command);
+	}
+	buf_release(&line);
+}
+
+static void note_any(void *arg, const struct job_row *row)
+{
+	*(bool *)arg = *(bool *)arg || !row->told;
+}
+
+/* True when the end of one is to be told with -r. */
+static bool run_jobs_pending(struct run *r)
+{
+	const struct job_row of = { .thread = r->thread.id };
+	struct error ignored = { 0 };
+	struct store *store;
+	bool any = false;
+
+	if (r->thread.id && app_store(r->app, &store, &ignored) == 0)
+		(void)job_log_each(store, &of, note_any, &any, &ignored);
+	return any;
+}
+
+int run_jobs_open(struct run *r, struct error *err)
+{
+	const struct jobs_log log = { add, update, r };
+	const struct job_row of = { .thread = session_id(r->session),
+				    .provider = r->host.provider->name,
+				    .sandbox = r->box.sandbox.id };
+	struct finding f = { .run = r };
+
+	jobs_set_log(&r->box.sandbox, &log);
+	jobs_set_end(r->box.sandbox.jobs, r->on_job_end, r->ui.arg);
+	if (!r->thread.id && !r->options.sandbox_id && !r->box.resumed)
+		return 0;
+	if (app_store(r->app, &f.store, err) < 0 ||
+	    job_log_each(f.store, &of, find, &f, err) < 0)
+		return -1;
+	if (!f.asked)
+		return 0;
+	jobs_refresh(r->box.sandbox.jobs, ASK_MS);
+	if (!r->options.quiet)
+		jobs_each(r->box.sandbox.jobs, say_running, r);
+	return 0;
+}
+
+enum { STARTUP_MS = 60000 };
+
+int startup_run(struct run *r, const struct stop *stop, struct error *err)
+{
+	struct stop soon = stop_within(stop, STARTUP_MS);
+	struct error why = { 0 };
+
+	if (!r->options.startup)
+		return 0;
+	if (agent_run_own_command(&r->agent, r->options.startup, NULL, &soon,
+				  &why) == 0)
+		return 0;
+	if (stop_check(stop, err) < 0)
+		return -1;
+	if (why.code == ERR_GONE) {
+		*err = why;
+		return -1;
+	}
+	app_warn("--startup-cmd failed, or did not end within %d s: %s",
+		 STARTUP_MS / 1000, why.message);
+	return 0;
+}
+
+static bool on_host(const struct run *r)
+{
+	return r->host.provider->flags & SANDBOX_UNISOLATED;
+}
+
+static void on_line(void *arg, const char *line)
+{
+	const struct run *r = arg;
+
+	if (!r->options.quiet)
+		print_progress(r->app, line);
+}
+
+static void on_warning(void *arg, const char *line)
+{
+	(void)arg;
+	app_warn_line(line);
+}
+
+static void on_setup_output(void *arg, enum exec_stream stream,
+			    struct str chunk)
+{
+	const struct run *r = arg;
+
+	(void)stream;
+	if (!r->options.quiet)
+		fwrite(chunk.ptr, 1, chunk.len, stderr);
+}
+
+static int on_confirm(void *arg, const char *sentence, struct error *err)
+{
+	const struct run *r = arg;
+
+	if (!r->interactive || !secret_terminal(r->app))
+		return 0;
+	on_warning(NULL, sentence);
+	return secret_confirm(r->app, "Continue? [y/N] ", err);
+}
+
+static void on_changed(void *arg, enum sandbox_state state)
+{
+	(void)arg;
+	if (state == STATE_STOPPED)
+		app_warn("the sandbox was stopped, by its vendor or from "
+			 "outside");
+	else if (state == STATE_GONE)
+		app_warn("the sandbox is gone: its vendor ended it, or it was "
+			 "deleted from outside");
+}
+
+/* Where the directory is gone, tools must not act in some other one. */
+static int check_directory(struct error *err)
+{
+	char *cwd = getcwd(NULL, 0);
+
+	if (!cwd) {
+		error_errno(err, "finding the current directory");
+		return error_hint(err, "Run dcode in a directory that exists.");
+	}
+	free(cwd);
+	return 0;
+}
+
+/* What of it is still there: its last patch. */
+static void say_gone(struct run *r, const struct error *why)
+{
+	char *patch = saved_patch_find(r->app, r->thread.id);
+	struct buf line = BUF_INIT(1 << 16);
+
+	buf_addf(&line, "The sandbox of this thread is gone: %s.",
+		 why->message);
+	if (patch)
+		buf_addf(&line, " Its last changes are in %s.", patch);
+	buf_adds(&line, " dcode makes a new one, without the old one's files.");
+	on_line(r, line.ptr);
+	buf_release(&line);
+	free(patch);
+}
+
+/* One that was kept stays so, unless it was said what becomes of it. */
+static void stay_as_it_was(struct run *r)
+{
+	bool stopped = r->box.before == LEDGER_STOPPED ||
+		       r->box.before == LEDGER_STOPPING;
+
+	if (r->box.resumed && r->box.was_kept && !r->options.exit_given)
+		r->box.request.on_exit =
+			stopped ? LIFECYCLE_STOP : LIFECYCLE_KEEP;
+}
+
+/* 0, -1, or 1 when there is none any more. */
+static int resume_own(struct run *r, const struct lifecycle_request *request,
+		      const char *label, const struct stop *stop,
+		      struct error *err)
+{
+	struct lifecycle_request own = *request;
+	struct error why = { 0 };
+
+	own.resume = label;
+	if (lifecycle_open(&r->box, &own, stop, &why) == 0) {
+		stay_as_it_was(r);
+		return 0;
+	}
+	if (why.code == ERR_GONE && !r->box.ending) {
+		say_gone(r, &why);
+		return 1;
+	}
+	*err = why;
+	return -1;
+}
+
+int run_end_sandbox(struct run *r, struct error *err)
+{
+	int rc;
+
+	run_money_keep(r);
+	run_skills_leave(r);
+	rc = lifecycle_close(&r->box, err);
+	run_money_sandbox_end(r);
+	run_money_store(r);
+	return rc;
+}
+
+int run_open_client(struct run *r, struct error *err)
+{
+	struct store *store;
+	char *endpoint = run_own_endpoint(r);
+	int rc = app_client_at(r->app, r->options.sandbox_as, endpoint,
+			       &r->host, err);
+
+	free(endpoint);
+	if (rc < 0)
+		return -1;
+	r->opened_client = true;
+	if (on_host(r) && check_directory(err) < 0)
+		return -1;
+	if (on_host(r))
+		return 0;
+	return run_workspace_check(r, err) < 0 ? -1
+					       : app_store(r->app, &store, err);
+}
+
+/*
+ * The agent need not wait for its sandbox to ask the model: where the prompt is
+ * known to be the same afterwards, run_open() leaves the making to a thread of
+ * this file and returns once no question is left. The agent runs as it always
+ * does; agent.await, which it calls before the tools of the first answer run,
+ * is await() below. Begin reading at run_promise_begin().
+ */
+
+struct promise {
+	struct cancel_chain makes; /* ends the making */
+	struct cancel_chain asks;  /* ends the request, where that has failed */
+	struct stop stop;          /* of the making */
+	int (*open_rest)(struct run *r, struct error *err);
+	char *expected; /* the directory, as the model was told; owned */
+	pthread_t thread;
+	bool joined; /* the agent's: it has ended */
+	/* Under the lock: */
+	pthread_mutex_t lock;
+	pthread_cond_t changed;
+	bool asked; /* the user has answered what there was to ask */
+	bool ended;
+	int rc;
+	struct error err;
+};
+
+/* Whether the user will be asked if his tree may be sent. */
+static bool asks_about_tree(const struct run *r)
+{
+	struct error ignored = { 0 };
+	bool is_repository = false;
+	struct store *store;
+	bool asked = false;
+	char *root;
+
+	if (!r->interactive || r->options.workspace || r->options.sandbox_id ||
+	    !secret_terminal(r->app))
+		return false;
+	root = user_repo_root(settings_cwd(r->app->settings), &is_repository,
+			      &ignored);
+	if (root && is_repository)
+		asked = app_store(r->app, &store, &ignored) == 0 &&
+			consent_get(store, root, r->host.provider->name, &asked,
+				    &ignored) >= 0 &&
+			asked;
+	free(root);
+	return is_repository && !asked;
+}
+
+/* No question about the tree is left: run_promise_begin() may return. Any
+ * thread. */
+static void set_answered(struct run *r)
+{
+	struct promise *p = r->promise;
+
+	if (!p)
+		return;
+	pthread_mutex_lock(&p->lock);
+	p->asked = true;
+	pthread_cond_broadcast(&p->changed);
+	pthread_mutex_unlock(&p->lock);
+}
+
+/* lifecycle_request.begins: no question comes before the making. */
+static void begin_making(void *arg)
+{
+	struct run *r = arg;
+
+	if (r->promise && !asks_about_tree(r))
+		set_answered(r);
+}
+
+/* lifecycle_request.fill: what the sandbox has before its setup script runs. */
+static int fill(void *arg, struct sandbox *sb, const struct stop *stop,
+		struct error *err)
+{
+	struct run *r = arg;
+
+	return run_workspace_fill(r, sb, set_answered, stop, err) < 0
+		       ? -1
+		       : run_upload(r, sb, stop, err);
+}
+
+int run_open_sandbox(struct run *r, const struct stop *stop, struct error *err)
+{
+	int rc = 1;
+	char *label;
+	struct stop limit;
+	struct lifecycle_request request = {
+		.host = &r->host,
+		.mask = r->app->mask,
+		.attach_id = r->options.sandbox_id,
+		.snapshot = r->options.snapshot,
+		.setup = r->options.setup,
+		.network = r->options.network,
+		.begins = begin_making,
+		.begins_arg = r,
+		.fill = fill,
+		.fill_arg = r,
+		.before_remove = run_save,
+		.before_remove_arg = r,
+		.trust_project = r->options.trust_project,
+		.on_exit = r->options.on_exit,
+		.keep_s = r->options.keep_s,
+		.cancels_at_once = r->interactive,
+		.ui = { on_line, on_warning, on_setup_output, on_confirm,
+			on_changed, r },
+	};
+
+	if (!on_host(r) && app_store(r->app, &request.store, err) < 0)
+		return -1;
+	if (run_money_sandbox(r, err) < 0)
+		return -1;
+	limit = run_money_stop(r, stop); /* uploads and setup cost, too */
+	label = run_own_find(r, request.store);
+	if (label)
+		rc = resume_own(r, &request, label, &limit, err);
+	free(label);
+	if (rc > 0)
+		rc = lifecycle_open(&r->box, &request, &limit, err);
+	rc = meter_name_cap(r->app->meter, stop, rc, err);
+	if (rc < 0)
+		run_money_sandbox_end(r);
+	return rc;
+}
+
+static bool is_on(const struct run *r)
+{
+	struct error ignored = { 0 };
+	bool on = false;
+
+	return settings_bool(r->app->settings, NULL, "sandboxes.overlap", &on,
+			     &ignored) == 0 &&
+	       on;
+}
+
+/* What changes the prompt, or has to happen before it, in the sandbox. */
+static bool needs_sandbox(const struct run *r)
+{
+	const struct run_options *o = &r->options;
+	bool names_file = o->task && strchr(o->task, '@');
+	bool has_tree = o->workspace && !strcmp(o->workspace, "repo");
+
+	return names_file || o->startup ||
+	       ((o->apply || o->branch) && !has_tree);
+}
+
+/* A question about the sandbox that is asked once there is one. */
+static bool asks_later(const struct run *r)
+{
+	const struct run_options *o = &r->options;
+
+	return r->interactive && ((o->sandbox_id && !o->asks_given) ||
+				  (o->yolo && !yolo_acknowledged(r->app)));
+}
+
+/* Of servers whose tools are not known from before. */
+static bool waits_for_tools(const struct run *r)
+{
+	struct mcp_status st;
+
+	for (size_t i = 0; r->mcp && i < mcp_count(r->mcp); i++) {
+		mcp_server_status(mcp_server(r->mcp, i), &st);
+		if (st.state == MCP_STARTING)
+			return true;
+	}
+	return false;
+}
+
+bool run_promise_can(struct run *r)
+{
+	bool attaches = r->options.sandbox_id || r->thread.id;
+	struct error err = { 0 };
+	struct store *store;
+	const char *dir;
+
+	if (!r->promises || r->host.provider->flags & SANDBOX_UNISOLATED ||
+	    !is_on(r) || needs_sandbox(r) || asks_later(r) ||
+	    waits_for_tools(r) || run_jobs_pending(r))
+		return false;
+	/* the sandbox of a thread may be gone: then a new one is made */
+	dir = place_expect(&r->host, attaches);
+	if (!dir || (r->thread.id && !place_expect(&r->host, false)) ||
+	    app_store_beside(r->app, &store, &err) < 0)
+		return false;
+	/* the making has the other connection for itself */
+	r->store = store;
+	if (r->session)
+		session_set_store(r->session, store);
+	r->box.sandbox =
+		(struct sandbox){ .host = &r->host, .workdir = xstrdup(dir) };
+	return true;
+}
+
+/* So that a kill before the first answer's end leaves the sandbox to the
+ * thread: its own connection may be writing, this one is the making's. */
+static void place_thread(struct run *r)
+{
+	const struct session_info info = {
+		.provider = r->host.provider->name,
+		.sandbox = r->box.sandbox.id,
+		.label = r->box.ours ? r->box.label : "",
+	};
+	struct error ignored = { 0 };
+	struct store *store;
+
+	if (r->session && app_store(r->app, &store, &ignored) == 0)
+		(void)session_place_thread(store, session_id(r->session), &info,
+					   &ignored);
+}
+
+static void *make(void *arg)
+{
+	struct run *r = arg;
+	struct promise *p = r->promise;
+	struct error err = { 0 };
+	int rc = run_open_sandbox(r, &p->stop, &err);
+
+	if (rc == 0)
+		place_thread(r);
+	pthread_mutex_lock(&p->lock);
+	p->ended = true;
+	p->rc = rc;
+	p->err = err;
+	pthread_cond_broadcast(&p->changed);
+	pthread_mutex_unlock(&p->lock);
+	if (rc < 0)
+		cancel_trigger(&p->asks.cancel);
+	if (r->came)
+		r->came(r->ui.arg);
+	return NULL;
+}
+
+static void release(struct run *r)
+{
+	struct promise *p = r->promise;
+
+	r->promise = NULL;
+	cancel_chain_release(&p->makes);
+	cancel_chain_release(&p->asks);
+	pthread_mutex_destroy(&p->lock);
+	pthread_cond_destroy(&p->changed);
+	free(p->expected);
+	free(p);
+}
+
+static int start(struct run *r, struct error *err)
+{
+	sigset_t all;
+	sigset_t before;
+	int rc;
+
+	sigfillset(&all); /* signals are for the other threads */
+	pthread_sigmask(SIG_SETMASK, &all, &before);
+	rc = pthread_create(&r->promise->thread, NULL, make, r);
+	pthread_sigmask(SIG_SETMASK, &before, NULL);
+	if (rc == 0)
+		return 0;
+	errno = rc;
+	return error_errno(err, "starting a thread");
+}
+
+bool run_is_promised(const struct run *r)
+{
+	return r->promise && !r->promise->joined;
+}
+
+bool run_has_come(const struct run *r)
+{
+	struct promise *p = r->promise;
+	bool come;
+
+	if (!run_is_promised(r))
+		return !p || p->rc == 0;
+	pthread_mutex_lock(&p->lock);
+	come = p->ended && p->rc == 0 && place_is(&r->box.sandbox, p->expected);
+	pthread_mutex_unlock(&p->lock);
+	return come;
+}
+
+bool run_promise_ended(const struct run *r)
+{
+	bool ended;
+
+	if (!run_is_promised(r))
+		return true;
+	pthread_mutex_lock(&r->promise->lock);
+	ended = r->promise->ended;
+	pthread_mutex_unlock(&r->promise->lock);
+	return ended;
+}
+
+static void join(struct run *r)
+{
+	pthread_join(r->promise->thread, NULL);
+	r->promise->joined = true;
+	r->agent.await = NULL;
+}
+
+/* The model was told of another place: what it says is of no use. 1. */
+static int ask_anew(struct run *r, struct error *err)
+{
+	if (r->agent.has_answer && r->session &&
+	    session_drop_last(r->session, err) < 0)
+		return -1;
+	model_close(r->model);
+	r->agent.model = r->model = NULL;
+	if (run_open_model(r, err) < 0)
+		return -1;
+	r->agent.model = r->model;
+	run_set_window(r);
+	return conversation_load(r, err) < 0 ? -1 : 1;
+}
+
+static int await(void *arg, struct error *err)
+{
+	struct run *r = arg;
+	const struct promise *p = r->promise;
+	struct error ignored = { 0 };
+
+	join(r);
+	if (p->rc < 0) {
+		*err = p->err;
+		return -1;
+	}
+	if (run_name_session(r, err) < 0)
+		return -1;
+	(void)session_store_info(r->session, &ignored); /* the next one will */
+	if (p->open_rest(r, err) < 0 ||
+	    (r->opened && r->opened(r->ui.arg, err) < 0))
+		return -1;
+	if (!place_is(&r->box.sandbox, p->expected))
+		return ask_anew(r, err);
+	r->agent.untold_dir = r->box.sandbox.made_dir != NULL;
+	return 0;
+}
+
+int run_promise_begin(struct run *r,
+		      int (*open_rest)(struct run *r, struct error *err),
+		      const struct stop *stop, struct error *err)
+{
+	struct promise *p = xcalloc(1, sizeof(*p));
+	bool failed;
+
+	p->expected = r->box.sandbox.workdir;
+	r->box.sandbox = (struct sandbox){ 0 };
+	p->open_rest = open_rest;
+	p->stop = *stop;
+	p->makes = p->asks = (struct cancel_chain){ { { -1, -1 } }, -1 };
+	pthread_mutex_init(&p->lock, NULL);
+	pthread_cond_init(&p->changed, NULL);
+	r->promise = p;
+	if (cancel_chain_init(&p->makes, stop->cancel, err) < 0 ||
+	    cancel_chain_init(&p->asks, stop->cancel, err) < 0)
+		goto fail;
+	p->stop.cancel = &p->makes.cancel;
+	if (start(r, err) < 0)
+		goto fail;
+	pthread_mutex_lock(&p->lock);
+	while (!p->asked && !p->ended)
+		pthread_cond_wait(&p->changed, &p->lock);
+	failed = p->ended && p->rc < 0;
+	pthread_mutex_unlock(&p->lock);
+	r->agent.await = await;
+	r->agent.await_arg = r;
+	return failed ? await(r, err) : 0;
+fail:
+	release(r);
+	return -1;
+}
+
+int run_await(struct run *r, struct error *err)
+{
+	return run_is_promised(r) && await(r, err) < 0 ? -1 : 0;
+}
+
+void run_promise_end(struct run *r)
+{
+	if (!r->promise)
+		return;
+	if (!r->promise->joined) {
+		cancel_trigger(&r->promise->makes.cancel);
+		join(r);
+	}
+	release(r);
+}
+
+/* The agent has ended before its tools: with rc and err. A run without a user
+ * ends then, and so does the making; a chat goes on in its sandbox. */
+static int settle(struct run *r, int rc, const struct stop *stop,
+		  struct error *err)
+{
+	const struct promise *p = r->promise;
+	struct error ignored = { 0 };
+	struct error why = { 0 };
+
+	if (rc < 0 && !r->interactive) {
+		cancel_trigger(&p->makes.cancel);
+		join(r);
+		/* why the request was cut, where that was not the user */
+		if (p->rc < 0 && err->code == ERR_CANCELLED &&
+		    stop_check(stop, &ignored) == 0)
+			*err = p->err;
+		return -1;
+	}
+	if (await(r, &why) >= 0)
+		return rc;
+	if (rc == 0 || stop_check(stop, &ignored) == 0)
+		*err = why;
+	return -1;
+}
+
+int run_agent(struct run *r, const char *prompt, const struct stop *stop,
+	      struct error *err)
+{
+	struct stop both = *stop;
+	int rc;
+
+	if (!run_is_promised(r))
+		return agent_run(&r->agent, prompt, stop, err);
+	both.cancel = &r->promise->asks.cancel;
+	rc = agent_run(&r->agent, prompt, &both, err);
+	return run_is_promised(r) ? settle(r, rc, stop, err) : rc;
+}

@@ -1,0 +1,440 @@
+/* tools.c - tools that do not act in the sandbox: MCP servers, web. */
+/* SPDX-License-Identifier: MIT */
+#include "cmd/session/tools.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/json.h"
+#include "base/mem.h"
+#include "base/proc.h"
+#include "base/sanitize.h"
+#include "base/str.h"
+#include "cmd/mcp/servers.h"
+#include "config/settings_env.h"
+#include "tool/table.h"
+#include "web/fetch.h"
+#include "web/search.h"
+#include "web/url.h"
+
+struct command_words { /* the user's own; n 0: none */
+	const char *const *list;
+	size_t n;
+};
+
+/* A key of the user's alone: with one of a repository's .env its owner would
+ * see what is searched for. */
+static const char *tavily_key(const struct run *r)
+{
+	return settings_env_unasked(r->app->settings, "TAVILY_API_KEY");
+}
+
+static int read_command(const struct run *r, struct command_words *words,
+			struct error *err)
+{
+	*words = (struct command_words){ 0 };
+	return settings_list(r->app->settings, NULL, "web.search_command",
+			     &words->list, &words->n, err);
+}
+
+/* One that cannot be read is one: its error is for the model. */
+static bool has_command(const struct run *r)
+{
+	struct command_words words;
+	struct error ignored = { 0 };
+
+	return read_command(r, &words, &ignored) < 0 || words.n > 0;
+}
+
+/* Whether there is a command, or a key of Tavily's: else web_search is not
+ * offered. The key may be in the store, which this opens. */
+static bool run_search_is_set(const struct run *r)
+{
+	return has_command(r) || tavily_key(r);
+}
+
+/* Whether [web] allow_search lets searches run without a question. */
+static bool run_search_is_allowed(const struct run *r)
+{
+	struct error ignored = { 0 };
+	bool allowed = false;
+
+	return settings_bool(r->app->settings, NULL, "web.allow_search",
+			     &allowed, &ignored) == 0 &&
+	       allowed;
+}
+
+/* What a search goes to, for a question: "Tavily", "the command x". */
+static void run_search_name(const struct run *r, struct buf *out)
+{
+	struct command_words words;
+	struct error ignored = { 0 };
+
+	if (read_command(r, &words, &ignored) < 0 || !words.n) {
+		buf_adds(out, "Tavily");
+		return;
+	}
+	buf_adds(out, "the command ");
+	sanitize_line(str_of(words.list[0]), out);
+}
+
+/* Absolute, or NULL. A relative path would be looked for in the repository. */
+static char *find_program(const struct settings *set, const char *word)
+{
+	if (word[0] == '~' && word[1] == '/')
+		return xasprintf("%s/%s", settings_home(set), word + 2);
+	if (word[0] == '/')
+		return xstrdup(word);
+	return strchr(word, '/')
+		       ? NULL
+		       : proc_find(word, settings_exported(set, "PATH"));
+}
+
+static int run_command(const struct run *r, const struct command_words *words,
+		       const struct web_query *q, struct buf *out,
+		       const struct stop *stop, struct error *err)
+{
+	const struct settings *set = r->app->settings;
+	char *program = find_program(set, words->list[0]);
+	char **argv = xcalloc(words->n + 1, sizeof(char *));
+	char **env = settings_environ_exported(set);
+	const struct search_command c = { program, argv, env };
+	int rc;
+
+	for (size_t i = 0; i < words->n; i++)
+		argv[i] = (char *)words->list[i];
+	if (program)
+		rc = search_command(&c, q, out, stop, err);
+	else
+		rc = error_set(
+			err, ERR_CONFIG,
+			"search_command of [web] in config.toml: %.200s is "
+			"neither an absolute path nor a program on PATH",
+			words->list[0]);
+	settings_environ_free(env);
+	free(argv);
+	free(program);
+	return rc;
+}
+
+/* For struct web; arg is the run. */
+static int run_search(void *arg, const struct web_query *q, struct buf *out,
+		      const struct stop *stop, struct error *err)
+{
+	const struct run *r = arg;
+	struct command_words words;
+	struct tavily t = { .http = app_http(r->app) };
+
+	if (read_command(r, &words, err) < 0)
+		return -1;
+	if (words.n)
+		return run_command(r, &words, q, out, stop, err);
+	t.key = tavily_key(r);
+	if (t.key) {
+		t.base = settings_env(r->app->settings, "TAVILY_BASE_URL");
+		return search_tavily(&t, q, out, stop, err);
+	}
+	error_set(err, ERR_CONFIG, "no web search is configured");
+	return error_hint(err,
+			  "The user can store a key (dcode auth set tavily), "
+			  "or set search_command of [web] in config.toml.");
+}
+
+static void read_hosts(const struct run *r, const char *const **list, size_t *n)
+{
+	struct error ignored = { 0 };
+
+	*n = 0;
+	if (settings_list(r->app->settings, NULL, "web.allow_hosts", list, n,
+			  &ignored) < 0)
+		*n = 0;
+}
+
+static bool allows_host(void *arg, const char *host)
+{
+	const char *const *list = NULL;
+	size_t n;
+
+	read_hosts(arg, &list, &n);
+	return web_url_matches(host, list, n);
+}
+
+static bool allows_private(void *arg)
+{
+	const struct run *r = arg;
+	struct error ignored = { 0 };
+	bool allowed = false;
+
+	return settings_bool(r->app->settings, NULL, "web.allow_private",
+			     &allowed, &ignored) == 0 &&
+	       allowed;
+}
+
+void run_web_attach(struct run *r)
+{
+	r->web = (struct web){ .http = app_http(r->app),
+			       .allows_host = allows_host,
+			       .allows_private = allows_private,
+			       .search = run_search,
+			       .arg = r };
+	r->agent.web = &r->web;
+}
+
+bool run_web_has(const struct tool *tool)
+{
+	return tool == &tool_fetch_url || tool == &tool_web_search;
+}
+
+bool run_web_offers(const struct run *r, const struct tool *tool)
+{
+	const char *const *list = NULL;
+	size_t n;
+
+	if (tool == &tool_web_search)
+		return (r->interactive || r->options.yes ||
+			run_search_is_allowed(r)) &&
+		       run_search_is_set(r);
+	if (r->interactive || r->options.yes)
+		return true;
+	read_hosts(r, &list, &n);
+	return n > 0;
+}
+
+bool run_web_allows(const struct run *r, const struct approval *a)
+{
+	const char *url;
+
+	if (a->tool == &tool_web_search)
+		return run_search_is_allowed(r);
+	url = json_string(a->args, "url", "");
+	/* The tool itself says why it does not fetch it. */
+	return fetch_is_allowed(&r->web, url) || fetch_is_refused(&r->web, url);
+}
+
+void run_web_place(const struct run *r, const struct approval *a,
+		   struct buf *place)
+{
+	buf_adds(place, "the web, from this machine");
+	if (a->tool == &tool_web_search) {
+		buf_adds(place, ", by ");
+		run_search_name(r, place);
+	}
+}
+
+void run_web_refuse(const struct approval *a, struct buf *reason)
+{
+	bool searches = a->tool == &tool_web_search;
+
+	buf_addf(reason,
+		 "%s is not permitted in non-interactive mode%s. Tell the user "
+		 "to run with --auto-approve, or to %s of config.toml.",
+		 a->tool->spec.name, searches ? "" : " for this host",
+		 searches ? "set allow_search in [web]"
+			  : "name the host in [web] allow_hosts");
+}
+
+enum { LINES_MAX = 1 << 14 };
+
+/* What a server may run of the project beside the files that its entry names,
+ * which is all that the question about it has covered. */
+static void warn_project_code(const struct run *r, const struct mcp_entry *e)
+{
+	struct buf line = BUF_INIT(LINES_MAX);
+	struct servers_claim claim;
+	struct buf runners = BUF_INIT(LINES_MAX);
+
+	servers_claim(&claim, e, r->app->settings);
+	trust_add_runners(claim.entry.words, claim.entry.n_words, &runners);
+	if (!e->project)
+		buf_addf(&line, "starts in %s, as its \"cwd\" in %s says",
+			 settings_cwd(r->app->settings), e->file);
+	if (runners.len)
+		buf_addf(
+			&line,
+			"%s%s: the code that it runs may come from the project",
+			line.len ? "; it runs " : "runs ", runners.ptr);
+	if (e->project && !trust_names_file(&claim.entry))
+		buf_addf(&line,
+			 "%s its command names no file, so changes to the "
+			 "project run without another question",
+			 line.len ? ";" : "is allowed, and");
+	if (line.len)
+		app_warn("MCP server %s %s", e->name, line.ptr);
+	servers_claim_release(&claim);
+	buf_release(&runners);
+	buf_release(&line);
+}
+
+static void warn_entries(const struct run *r)
+{
+	for (size_t i = 0; i < mcp_count(r->mcp); i++) {
+		const struct mcp_entry *e =
+			mcp_server_entry(mcp_server(r->mcp, i));
+
+		if (e->refused || e->wrong)
+			continue;
+		if (e->ignored)
+			app_warn("MCP server %s: %s in %s is not used: see "
+				 "allow and call_timeout of [mcp] in "
+				 "config.toml",
+				 e->name, e->ignored, e->file);
+		if (mcp_entry_in_project(e))
+			warn_project_code(r, e);
+	}
+}
+
+/* Patterns of before that would be a guess now. */
+static void warn_unmeant(const struct run *r)
+{
+	const char *const *list = NULL;
+	struct error ignored = { 0 };
+	size_t n = 0;
+
+	(void)settings_list(r->app->settings, NULL, "mcp.allow", &list, &n,
+			    &ignored);
+	for (size_t i = 0; i < n; i++)
+		if (!mcp_allow_means(r->mcp, list[i]))
+			app_warn("allow of [mcp]: \"%s\" matches none of your "
+				 "servers. Write SERVER/TOOL, for example "
+				 "\"*/*\"",
+				 list[i]);
+}
+
+int run_mcp_begin(struct run *r, struct error *err)
+{
+	if (r->mcp || r->options.no_mcp)
+		return 0;
+	if (servers_open(r->app, r->options.mcp_config, true, &r->mcp, err) < 0)
+		return -1;
+	if (!r->mcp)
+		return 0;
+	if (!r->options.quiet) {
+		warn_entries(r);
+		warn_unmeant(r);
+	}
+	mcp_start(r->mcp, false);
+	return 0;
+}
+
+/* A line for each server whose start has failed since the last time. */
+static void add_failed(const struct run *r, struct buf *out)
+{
+	for (size_t i = 0; i < mcp_count(r->mcp); i++) {
+		struct mcp_server *s = mcp_server(r->mcp, i);
+		struct buf line = BUF_INIT(LINES_MAX);
+		struct error why;
+
+		if (mcp_server_failed(s, &why)) {
+			mask_text(r->app->mask, str_of(why.message), &line);
+			buf_addf(out, "MCP server %s is left out: %s\n",
+				 mcp_server_entry(s)->name,
+				 line.len ? line.ptr : "");
+		}
+		buf_release(&line);
+	}
+}
+
+static void warn_failed(const struct run *r)
+{
+	struct buf lines = BUF_INIT(LINES_MAX);
+	struct str rest;
+	struct str line;
+
+	add_failed(r, &lines);
+	rest = buf_str(&lines);
+	while (str_split(&rest, '\n', &line))
+		app_warn("%.*s", (int)line.len, line.ptr);
+	buf_release(&lines);
+}
+
+int run_mcp_wait(struct run *r, const struct stop *stop, struct error *err)
+{
+	if (!r->mcp)
+		return 0;
+	if (mcp_wait(r->mcp, stop, err) < 0)
+		return -1;
+	/* Of servers that came from the run before the rows are in use. */
+	if (!mcp_rows(r->mcp) && mcp_update(r->mcp, NULL) && !r->options.quiet)
+		warn_failed(r);
+	return 0;
+}
+
+static void announce(struct run *r, const struct buf *lines)
+{
+	struct str rest = buf_str(lines);
+	struct str line;
+
+	while (str_split(&rest, '\n', &line))
+		r->agent.ui.event(r->agent.ui.arg,
+				  &(struct agent_event){ .kind = EVENT_WARNING,
+							 .text = line });
+}
+
+static void add_left_out(struct run *r, struct buf *out)
+{
+	char *line;
+
+	while ((line = mcp_take_note(r->mcp))) {
+		buf_addf(out, "%s\n", line);
+		free(line);
+	}
+}
+
+bool run_mcp_update(struct run *r)
+{
+	struct buf lines = BUF_INIT(LINES_MAX);
+	bool changed = mcp_update(r->mcp, &lines);
+
+	if (changed)
+		r->agent.more = mcp_rows(r->mcp);
+	if (!r->options.quiet)
+		add_failed(r, &lines);
+	add_left_out(r, &lines);
+	announce(r, &lines);
+	buf_release(&lines);
+	return changed;
+}
+
+/* Servers whose tools were known start only now: the first request has not
+ * waited for them. */
+static void request_sent(void *arg)
+{
+	struct run *r = arg;
+
+	mcp_start(r->mcp, true);
+}
+
+void run_mcp_attach(struct run *r)
+{
+	if (!r->mcp)
+		return;
+	r->agent.more = mcp_rows(r->mcp);
+	r->agent.request_sent = request_sent;
+	r->agent.tools_arg = r;
+}
+
+void run_mcp_end(struct run *r)
+{
+	mcp_free(r->mcp);
+	r->mcp = NULL;
+}
+
+const struct tool *const *run_mcp_tools(const struct run *r)
+{
+	return r->mcp ? mcp_rows(r->mcp) : NULL;
+}
+
+bool run_mcp_allows(const struct run *r, const struct tool *tool)
+{
+	const char *const *list = NULL;
+	struct error ignored = { 0 };
+	size_t n = 0;
+
+	if (!r->mcp || settings_list(r->app->settings, NULL, "mcp.allow", &list,
+				     &n, &ignored) < 0)
+		return false;
+	for (size_t i = 0; i < n; i++)
+		if (mcp_allow_matches(r->mcp, list[i], tool))
+			return true;
+	return false;
+}

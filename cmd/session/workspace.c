@@ -1,0 +1,712 @@
+/* workspace.c - the user's tree in the sandbox of a run. */
+/* SPDX-License-Identifier: MIT */
+#include "cmd/session/workspace.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/ids.h"
+#include "base/mem.h"
+#include "base/path.h"
+#include "base/sanitize.h"
+#include "base/str.h"
+#include "cmd/print.h"
+#include "cmd/secret.h"
+#include "cmd/session/bring.h"
+#include "cmd/session/record_expiry.h"
+#include "cmd/session/run.h"
+#include "sandbox/background.h"
+#include "sandbox/bind_git.h"
+#include "session/consent.h"
+#include "tree/user_repo.h"
+#include "workspace/commit.h"
+#include "workspace/send.h"
+#include "workspace/workspace.h"
+
+enum { PROBE_MS = 30000 };
+
+/* Makes the file name in the working directory. 1: it cannot be written. */
+static int make_probe(struct sandbox *sb, const char *name,
+		      const struct stop *stop, struct error *err)
+{
+	char *script = xasprintf("umask 077; : >%s", name);
+	struct exec_request req = { .command = str_of(script),
+				    .plain = true,
+				    .timeout_ms = PROBE_MS };
+	struct exec_result res = { 0 };
+	int rc = sandbox_execute(sb, &req, &res, stop, err);
+
+	free(script);
+	return rc < 0 ? -1 : res.exit_code != 0;
+}
+
+/* An engine may be in a virtual machine, or map users in ways that its answers
+ * do not tell: a file that is made there shows both. */
+static int check_docker(struct sandbox *sb, const char *dir,
+			const struct stop *stop, struct error *err)
+{
+	char random[17];
+	char *name;
+	char *here;
+	struct stat st;
+	int rc;
+
+	ids_random(random, 16);
+	name = xasprintf(".dcode-%s", random);
+	here = path_join(dir, name);
+	rc = make_probe(sb, name, stop, err);
+	if (rc > 0) {
+		app_warn("the sandbox's user cannot write to %s", dir);
+		rc = 0;
+	} else if (rc == 0 && lstat(here, &st) < 0) {
+		rc = error_set(
+			err, ERR_CONFIG,
+			"the engine's %s is not the directory of this machine",
+			dir);
+		error_hint(err, "Use --workspace repo, which sends a copy.");
+	} else if (rc == 0 && st.st_uid != geteuid()) {
+		app_warn("files made in the sandbox belong to user %lu in %s, "
+			 "not to you",
+			 (unsigned long)st.st_uid, dir);
+	}
+	if (rc == 0)
+		(void)unlink(here);
+	free(name);
+	free(here);
+	return rc;
+}
+
+/* Whether git works on what is bound, and what of the user's it reads. */
+static void say_git(const struct sandbox *sb, const char *dir)
+{
+	struct bind_git git;
+	bool is_outside = bind_git_find(&git, sb->host->settings, dir);
+	bool is_docker = !strcmp(sb->host->provider->name, "docker");
+	const char *why = git.limit;
+
+	if (is_outside && strcmp(sb->workdir, dir) != 0)
+		why = "its repository is outside of the directory, and the "
+		      "sandbox has it at another path";
+	else if (is_outside && is_docker && !strcmp(git.git_dir, git.common))
+		why = "a submodule's repository is outside of the directory "
+		      "(this works with local)";
+	if (why)
+		app_warn("git does not work in %s in this sandbox: %s. "
+			 "--workspace repo sends a copy of the repository",
+			 dir, why);
+	else if (is_outside && strcmp(git.root, dir) != 0)
+		app_warn("git needs the whole working tree: the sandbox can "
+			 "read %s and write %s",
+			 git.root, dir);
+	bind_git_release(&git);
+}
+
+/* Of a sandbox that has the directory: notes it, for those who ask for what
+ * changed there. Checks that docker's is this machine's, and says whose the
+ * files are that are made there. */
+static int run_bind_begin(struct run *r, struct sandbox *sb,
+			  const struct stop *stop, struct error *err)
+{
+	const char *dir = run_bound_directory(sb);
+	char *state;
+	int rc = 0;
+
+	if (!dir) {
+		if (r->options.workspace &&
+		    !strcmp(r->options.workspace, "bind"))
+			app_warn("this sandbox was made without the directory; "
+				 "--workspace bind only affects new ones");
+		return 0;
+	}
+	if (!strcmp(r->host.provider->name, "docker"))
+		rc = check_docker(sb, dir, stop, err);
+	if (rc == 0)
+		say_git(sb, dir);
+	state = path_join(settings_dir(r->app->settings), ".state");
+	if (rc == 0 && r->box.label[0])
+		rc = workspace_note_bound(state, dir, r->box.label, err);
+	free(state);
+	return rc;
+}
+
+enum {
+	NAMES_SHOWN = 10,     /* of what is not sent, in one line */
+	NAMES_LISTED = 1000,  /* ... and with a line each */
+	RATE_LEAST = 1 << 20, /* bytes from which a rate says anything */
+	LINE_MAX_BYTES = 8192,
+	UNSENT_MAX = 256 << 20,
+	REDRAW_MS = 200,
+};
+
+/* One filling: what is known of the tree, and the line of progress. */
+struct filling {
+	struct run *r;
+	void (*decided)(struct run *r); /* as run_workspace_fill() */
+	struct workspace w;
+	struct selection s;
+	const char *name; /* of the tree: the last part of its root */
+	int64_t began;    /* ms */
+	int64_t drawn;
+	bool draws;
+	bool told_left; /* what is not sent */
+};
+
+/* 1: a tree that nobody has decided about is to be asked for; 0: nothing is
+ * sent; else the tree is. */
+enum decision { SEND_NOTHING, SEND_ASKED, SEND_TREE };
+
+static double rate_of(const struct filling *f, int64_t bytes)
+{
+	int64_t ms = clock_ms() - f->began;
+
+	return (double)bytes / 1e3 / (double)(ms > 0 ? ms : 1);
+}
+
+static void on_progress(void *arg, size_t files, int64_t bytes)
+{
+	struct filling *f = arg;
+	int64_t now = clock_ms();
+	char size[32];
+
+	if (!f->draws || (now - f->drawn < REDRAW_MS && files < f->s.n))
+		return;
+	f->drawn = now;
+	str_format_size(bytes, size);
+	fprintf(stderr, "\r\033[KSending %zu of %zu files, %s, %.1f MB/s",
+		files, f->s.n, size, rate_of(f, bytes));
+}
+
+/* LABEL.unsent in the workspace's directory names all that is not sent. */
+static void list_in_file(const struct filling *f)
+{
+	char *file = xasprintf("%s/%s.unsent", f->w.directory, f->w.label);
+	struct buf text = BUF_INIT(UNSENT_MAX);
+	struct error err = { 0 };
+
+	unsent_sweep(f->r->app); /* those of earlier runs */
+	for (size_t i = 0; i < f->s.n_left; i++) {
+		sanitize_line(str_of(f->s.left[i].path), &text);
+		buf_addf(&text, " (%s)\n", f->s.left[i].why);
+	}
+	if (path_write(file, buf_str(&text), 0600, &err) < 0)
+		app_warn("cannot store the list of files that are not sent: %s",
+			 err.message);
+	else
+		print_line(f->r->app, "    and %zu more; %s lists all",
+			   f->s.n_left - NAMES_LISTED, file);
+	buf_release(&text);
+	free(file);
+}
+
+/* What the line of names has no room for. */
+static void list_left(const struct filling *f)
+{
+	for (size_t i = NAMES_SHOWN; i < f->s.n_left && i < NAMES_LISTED; i++)
+		print_line(f->r->app, "    %.4000s (%s)", f->s.left[i].path,
+			   f->s.left[i].why);
+	if (f->s.n_left > NAMES_LISTED)
+		list_in_file(f);
+}
+
+static void report_asked(const struct filling *f)
+{
+	struct buf names = BUF_INIT(LINE_MAX_BYTES / 2);
+
+	for (size_t i = 0; i < f->s.n_asked && i < NAMES_SHOWN; i++)
+		buf_addf(&names, "%s%.200s (%s)", i ? ", " : "",
+			 f->s.asked[i].path, f->s.asked[i].why);
+	if (f->s.n_asked > NAMES_SHOWN)
+		buf_addf(&names, ", and %zu more", f->s.n_asked - NAMES_SHOWN);
+	if (f->s.n_asked)
+		print_line(f->r->app, "  %zu included: %s", f->s.n_asked,
+			   names.len ? names.ptr : "");
+	buf_release(&names);
+}
+
+/* "3 not sent: .env (a file of secrets), ..." */
+static void report_left(const struct filling *f)
+{
+	struct buf names = BUF_INIT(LINE_MAX_BYTES / 2);
+	bool can_ask = false;
+
+	for (size_t i = 0; i < f->s.n_left; i++) {
+		can_ask |= f->s.left[i].asked;
+		if (i < NAMES_SHOWN)
+			buf_addf(&names, "%s%.200s (%s)", i ? ", " : "",
+				 f->s.left[i].path, f->s.left[i].why);
+	}
+	if (f->s.n_left > NAMES_SHOWN)
+		buf_adds(&names, ", and these");
+	if (f->s.n_left)
+		print_line(f->r->app, "  %zu not sent: %s%s", f->s.n_left,
+			   names.len ? names.ptr : "",
+			   can_ask ? "; --include PATTERN sends one" : "");
+	list_left(f);
+	report_asked(f);
+	if (f->s.refused)
+		print_line(f->r->app,
+			   "  %s %s: it is sent without a repository", f->name,
+			   f->s.refused);
+	if (f->s.sparse)
+		print_line(f->r->app, "  %zu left out by the sparse checkout",
+			   f->s.sparse);
+	if (f->s.submodules)
+		print_line(f->r->app,
+			   "  the files of %zu submodule%s are sent as plain "
+			   "files",
+			   f->s.submodules, f->s.submodules == 1 ? "" : "s");
+	buf_release(&names);
+}
+
+static void report_history(const struct filling *f,
+			   const struct send_result *res)
+{
+	const struct rewritten *h = &res->history;
+
+	if (f->r->options.history <= 0)
+		return;
+	if (res->unwritten.code)
+		app_warn("the history of %s is not sent: %s", f->name,
+			 res->unwritten.message);
+	else if (!h->commits)
+		print_line(f->r->app, "  no history: %s has no commits",
+			   f->name);
+	else if (res->no_git)
+		print_line(f->r->app, "  no history: the sandbox has no git");
+	else if (!res->has_history && !res->deferred)
+		app_warn("git in the sandbox rejected the history of %s",
+			 f->name);
+	else
+		print_line(f->r->app,
+			   "  history: %zu commit%s%s, %zu of them rewritten "
+			   "without the files that are not sent",
+			   h->commits, h->commits == 1 ? "" : "s",
+			   h->is_shallow ? " of a shallow clone" : "",
+			   h->changed);
+	if (h->missing)
+		print_line(f->r->app,
+			   "  %zu earlier file versions are not sent: this "
+			   "partial clone does not have them",
+			   h->missing);
+}
+
+static void report_pointers(const struct filling *f)
+{
+	size_t n = select_count_pointers(&f->s, &f->w);
+
+	if (n)
+		print_line(f->r->app,
+			   "  %zu file%s only a Git LFS pointer: the contents "
+			   "are missing here, so they are not sent",
+			   n, n == 1 ? " is" : "s are");
+}
+
+static void report_sent(const struct filling *f, const struct send_result *res)
+{
+	char size[32];
+
+	char rate[32] = "";
+
+	str_format_size(f->s.bytes, size);
+	if (f->s.bytes >= RATE_LEAST)
+		snprintf(rate, sizeof(rate), " (%.1f MB/s)",
+			 rate_of(f, f->s.bytes));
+	print_line(f->r->app, "✓ Sent %s: %zu file%s, %s%s", f->name, f->s.n,
+		   f->s.n == 1 ? "" : "s", size, rate);
+	if (!f->told_left)
+		report_left(f);
+	report_pointers(f);
+	report_history(f, res);
+	if (res->changed)
+		app_warn("%zu file%s of %s changed while being sent",
+			 res->changed, res->changed == 1 ? "" : "s", f->name);
+	if (res->git_failed)
+		app_warn("git in the sandbox could not make a repository of "
+			 "the tree");
+}
+
+static int send_tree(struct filling *f, struct sandbox *sb,
+		     const struct stop *stop, struct error *err)
+{
+	struct send_request q = { .sandbox = sb,
+				  .home = settings_home(f->r->app->settings),
+				  .history = f->r->options.history,
+				  .include = f->r->options.include,
+				  .n_include = f->r->options.n_include,
+				  .mask = f->r->app->mask,
+				  .may_defer = !f->r->options.setup,
+				  .progress = on_progress,
+				  .arg = f };
+	struct send_result result;
+	int rc;
+
+	f->began = clock_ms();
+	f->draws = !f->r->options.quiet &&
+		   (isatty(STDERR_FILENO) || f->r->app->terminal);
+	on_progress(f, 0, 0);
+	rc = workspace_send(&f->w, &f->s, &q, &result, stop, err);
+	if (f->draws)
+		fputs("\r\033[K", stderr);
+	if (rc < 0)
+		return error_wrap(err, "sending %s", f->name);
+	report_sent(f, &result);
+	return 0;
+}
+
+static void report_kept(struct run *r, const struct sync_result *result)
+{
+	char size[32];
+
+	str_format_size(result->bytes, size);
+	if (result->n_taken)
+		print_line(r->app, "✓ Sent your changes: %zu file%s, %s",
+			   result->n_taken, result->n_taken == 1 ? "" : "s",
+			   size);
+	if (result->n_deleted)
+		print_line(
+			r->app, "✓ Deleted in the sandbox, as here: %zu file%s",
+			result->n_deleted, result->n_deleted == 1 ? "" : "s");
+	for (size_t i = 0; i < result->n_asked && i < NAMES_SHOWN; i++)
+		print_line(r->app, "  sent because of --include: %.4000s",
+			   result->asked[i]);
+	for (size_t i = 0; i < result->n_kept && i < NAMES_SHOWN; i++)
+		app_warn("%s changed here and in the sandbox: the sandbox "
+			 "keeps its version",
+			 result->kept[i]);
+	if (result->n_kept > NAMES_SHOWN)
+		app_warn("and %zu more like this",
+			 result->n_kept - NAMES_SHOWN);
+	for (size_t i = 0; i < result->n_held && i < NAMES_SHOWN; i++)
+		app_warn("%s is not sent: it may contain secrets (--include "
+			 "sends it), or cannot be read",
+			 result->held[i]);
+}
+
+static struct select_request selection_of(const struct run *r)
+{
+	return (struct select_request){
+		.home = settings_home(r->app->settings),
+		.include = r->options.include,
+		.n_include = r->options.n_include,
+	};
+}
+
+static int sync_tree(struct filling *f, struct sandbox *sb,
+		     const struct stop *stop, struct error *err)
+{
+	struct sync_request q = { .sandbox = sb, .select = selection_of(f->r) };
+	struct sync_result result = { 0 };
+	int rc = workspace_sync(&f->w, &q, &result, stop, err);
+
+	if (rc == 0)
+		report_kept(f->r, &result);
+	sync_result_release(&result);
+	return rc < 0 ? error_wrap(err, "sending what changed in %s", f->name)
+		      : 0;
+}
+
+/* "2,005 files" */
+static void add_count(size_t n, struct buf *out)
+{
+	char digits[32];
+	size_t len = (size_t)snprintf(digits, sizeof(digits), "%zu", n);
+
+	for (size_t i = 0; i < len; i++) {
+		if (i && (len - i) % 3 == 0)
+			buf_addc(out, ',');
+		buf_addc(out, digits[i]);
+	}
+	buf_adds(out, n == 1 ? " file" : " files");
+}
+
+/* "59 kB" */
+static void add_size(int64_t bytes, struct buf *out)
+{
+	if (bytes < 1000)
+		buf_addf(out, "%" PRId64 " byte%s", bytes,
+			 bytes == 1 ? "" : "s");
+	else if (bytes < 10000)
+		buf_addf(out, "%.1f kB", (double)bytes / 1e3);
+	else if (bytes < 1000000)
+		buf_addf(out, "%" PRId64 " kB", bytes / 1000);
+	else if (bytes < 10000000)
+		buf_addf(out, "%.1f MB", (double)bytes / 1e6);
+	else
+		buf_addf(out, "%" PRId64 " MB", bytes / 1000000);
+}
+
+static void tell_remembered(const struct run *r, const char *root,
+			    bool is_copied)
+{
+	const char *home = settings_home(r->app->settings);
+	const char *dir = settings_dir(r->app->settings);
+	size_t n = strlen(home);
+	bool below = !strncmp(dir, home, n) && dir[n] == '/';
+
+	print_line(r->app,
+		   "Remembered for %s: %scopied. --workspace %s changes it.",
+		   strrchr(root, '/') + 1, is_copied ? "" : "not ",
+		   is_copied ? "none" : "repo");
+	print_line(r->app, "  kept in %s%s/.state/dcode.db", below ? "~" : "",
+		   below ? dir + n : dir);
+}
+
+/* 1: it may be sent. Asked once for each tree and provider. */
+static int ask(struct filling *f, struct error *err)
+{
+	struct run *r = f->r;
+	const char *provider = r->host.provider->name;
+	struct buf question = BUF_INIT(1024);
+	struct store *store;
+	bool asked;
+	int rc;
+
+	if (app_store(r->app, &store, err) < 0)
+		return -1;
+	rc = consent_get(store, f->w.root, provider, &asked, err);
+	if (rc == 0 && asked)
+		print_line(r->app,
+			   "The sandbox starts empty, as you answered: "
+			   "--workspace repo copies %s.",
+			   f->name);
+	if (rc < 0 || asked)
+		return rc;
+	buf_adds(&question, "Copy this repository (");
+	add_count(f->s.n, &question);
+	buf_adds(&question, ", ");
+	add_size(f->s.bytes, &question);
+	buf_adds(&question, ") into the sandbox? [y/N] ");
+	report_left(f);
+	f->told_left = true;
+	rc = secret_confirm_first(r->app, question.ptr, err);
+	if (rc >= 0 && consent_set(store, f->w.root, provider, rc > 0, err) < 0)
+		rc = -1;
+	if (rc >= 0)
+		tell_remembered(r, f->w.root, rc > 0);
+	buf_release(&question);
+	return rc;
+}
+
+/* The flag in a chat: a user who has answered once has changed his mind. */
+static void remember_flag(const struct run *r, const char *root)
+{
+	const char *provider = r->host.provider->name;
+	const char *mode = args_value(r->args, "workspace");
+	bool copied = mode && !strcmp(mode, "repo");
+	struct error ignored = { 0 };
+	struct store *store;
+	bool asked = false;
+	int was;
+
+	if (!r->interactive || !mode || r->made ||
+	    app_store(r->app, &store, &ignored) < 0)
+		return;
+	was = consent_get(store, root, provider, &asked, &ignored);
+	if (was < 0 || !asked || was == copied ||
+	    consent_set(store, root, provider, copied, &ignored) < 0)
+		return;
+	tell_remembered(r, root, copied);
+}
+
+static int open_tree(struct filling *f, const char *root,
+		     const struct stop *stop, struct error *err)
+{
+	struct run *r = f->r;
+	char *state = path_join(settings_dir(r->app->settings), ".state");
+	int rc;
+
+	f->w.on_wait = app_warn_line;
+	rc = workspace_open(&f->w, state, root, r->box.label, stop, err);
+
+	free(state);
+	if (rc == 0)
+		rc = bring_recover(r->app, &f->w, stop, err);
+	if (rc == 0)
+		records_sweep(r->app, &f->w);
+	if (rc == 0)
+		f->name = strrchr(f->w.root, '/') + 1;
+	return rc;
+}
+
+static void print_empty(const struct run *r, const char *root)
+{
+	print_line(r->app,
+		   "The sandbox starts empty. --workspace repo copies %s into "
+		   "it.",
+		   strrchr(root, '/') + 1);
+}
+
+/* A run that cannot ask, whose sandbox is certainly a new one. */
+static bool begins_anew(const struct run *r)
+{
+	return !r->thread.id && !r->options.sandbox_id &&
+	       !(r->interactive && secret_terminal(r->app));
+}
+
+void run_workspace_remark(const struct run *r)
+{
+	bool is_repository = false;
+	struct error ignored = { 0 };
+	char *root;
+
+	if (r->options.workspace || !begins_anew(r) ||
+	    r->host.provider->flags & SANDBOX_UNISOLATED)
+		return;
+	root = user_repo_root(settings_cwd(r->app->settings), &is_repository,
+			      &ignored);
+	if (root && is_repository)
+		print_empty(r, root);
+	free(root);
+}
+
+static enum decision decide(const struct run *r, bool is_repository,
+			    const char *root)
+{
+	const char *mode = r->options.workspace;
+
+	if (mode)
+		return strcmp(mode, "repo") ? SEND_NOTHING : SEND_TREE;
+	if (!is_repository)
+		return SEND_NOTHING;
+	if (r->interactive && secret_terminal(r->app))
+		return SEND_ASKED;
+	if (r->box.resumed)
+		print_line(r->app,
+			   "The sandbox has nothing of %s: --workspace repo "
+			   "copies it there.",
+			   strrchr(root, '/') + 1);
+	else if (!begins_anew(r))
+		print_empty(r, root);
+	return SEND_NOTHING;
+}
+
+static int fill(struct filling *f, struct sandbox *sb, const char *root,
+		enum decision decision, const struct stop *stop,
+		struct error *err)
+{
+	struct select_request q = selection_of(f->r);
+	int rc = open_tree(f, root, stop, err);
+
+	if (rc == 0 && f->w.base[0])
+		return sync_tree(f, sb, stop, err);
+	if (rc == 0)
+		rc = select_files(&f->s, &f->w, &q, stop, err);
+	if (rc == 0)
+		rc = decision == SEND_TREE ? 1 : ask(f, err);
+	if (rc >= 0)
+		f->decided(f->r);
+	if (rc > 0)
+		rc = send_tree(f, sb, stop, err);
+	return rc;
+}
+
+/* What the setup script sees is whole. */
+static int commit_tree(struct filling *f, struct sandbox *sb,
+		       const struct stop *stop, struct error *err)
+{
+	int rc = commit_begin(&f->w, sb, err);
+
+	if (rc == 0 && f->r->options.setup)
+		rc = background_wait(sb->background, stop, err);
+	return rc;
+}
+
+/* A sandbox that was kept has the tree, and gets what has changed since, but
+ * with --workspace none. */
+static bool was_sent(const struct run *r, const char *root)
+{
+	const char *mode = r->options.workspace;
+	char *state;
+	bool sent;
+
+	if (mode && strcmp(mode, "repo") != 0)
+		return false;
+	state = path_join(settings_dir(r->app->settings), ".state");
+	sent = workspace_exists(state, root, r->box.label);
+	free(state);
+	return sent;
+}
+
+/* A home directory is sent only as a repository that somebody made of it. */
+static int check_project(const struct run *r, const char *root,
+			 struct error *err)
+{
+	char *home = realpath(settings_home(r->app->settings), NULL);
+	bool is_project = strcmp(root, "/") && (!home || strcmp(root, home));
+
+	free(home);
+	if (is_project)
+		return 0;
+	error_set(err, ERR_USAGE,
+		  "refusing to send %s: not a project directory (home or "
+		  "system directory)",
+		  root);
+	return error_hint(err, "Change to a project directory, run git init "
+			       "here, or use --workspace none.");
+}
+
+int run_workspace_check(const struct run *r, struct error *err)
+{
+	const char *mode = r->options.workspace;
+	bool is_repository;
+	char *root;
+	int rc = 0;
+
+	if (!mode || strcmp(mode, "repo") != 0)
+		return 0;
+	root = user_repo_root(settings_cwd(r->app->settings), &is_repository,
+			      err);
+	if (!root)
+		return -1;
+	if (!is_repository)
+		rc = check_project(r, root, err);
+	free(root);
+	return rc;
+}
+
+int run_workspace_fill(struct run *r, struct sandbox *sb,
+		       void (*decided)(struct run *r), const struct stop *stop,
+		       struct error *err)
+{
+	struct filling f = { .r = r, .decided = decided };
+	const char *mode = r->options.workspace;
+	enum decision decision;
+	bool is_repository;
+	char *root;
+	int rc = 0;
+
+	if (r->host.provider->flags & SANDBOX_UNISOLATED)
+		return 0;
+	if (sb->mounts.n || (mode && !strcmp(mode, "bind")))
+		return run_bind_begin(r, sb, stop, err);
+	if (!r->box.label[0]) {
+		if (!mode || strcmp(mode, "repo") != 0)
+			return 0;
+		return error_set(err, ERR_USAGE,
+				 "--workspace repo needs a sandbox that dcode "
+				 "makes; --sandbox-id names another one");
+	}
+	root = user_repo_root(settings_cwd(r->app->settings), &is_repository,
+			      err);
+	if (!root)
+		return -1;
+	decision =
+		was_sent(r, root) ? SEND_TREE : decide(r, is_repository, root);
+	if (decision == SEND_TREE && !is_repository)
+		rc = check_project(r, root, err);
+	if (rc == 0 && is_repository)
+		remember_flag(r, root);
+	if (rc == 0 && decision != SEND_NOTHING)
+		rc = fill(&f, sb, root, decision, stop, err);
+	if (rc == 0 && f.w.label)
+		rc = commit_tree(&f, sb, stop, err);
+	select_release(&f.s);
+	workspace_close(&f.w);
+	free(root);
+	return rc < 0 ? -1 : 0;
+}

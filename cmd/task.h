@@ -1,0 +1,13 @@
+/* task.h - dcode -n: runs one task unattended. */
+/* SPDX-License-Identifier: MIT */
+#ifndef CMD_TASK_H
+#define CMD_TASK_H
+
+#include "cmd/session/run.h"
+
+/* Runs the task to its end and closes the run. Exit status. */
+int run_task(struct run *r, const char *prompt);
+/* Reports, in the form of run_task(), a run that never began. Exit status. */
+int run_fail(struct run *r, struct error *err);
+
+#endif
