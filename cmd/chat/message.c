@@ -2,7 +2,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "cmd/chat/message.h"
 
-#include "agent/own_command.h"
+#include "agent/agent.h"
 #include "base/str.h"
 #include "cmd/chat/mention.h"
 #include "cmd/chat/pictures.h"

@@ -3,7 +3,7 @@
 #ifndef CMD_SESSION_OPTIONS_H
 #define CMD_SESSION_OPTIONS_H
 
-#include "agent/allow_list.h"
+#include "agent/policy.h"
 #include "base/buf.h"
 #include "cmd/app.h"
 #include "cmd/args.h"

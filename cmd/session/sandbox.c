@@ -10,7 +10,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "agent/own_command.h"
+#include "agent/agent.h"
 #include "base/mem.h"
 #include "base/sanitize.h"
 #include "base/str.h"

@@ -3,7 +3,7 @@
 #ifndef AGENT_AGENT_H
 #define AGENT_AGENT_H
 
-#include "agent/repeats.h"
+#include "agent/policy.h"
 #include "agent/window.h"
 #include "model/model.h"
 #include "model/server.h"
@@ -63,55 +63,6 @@ struct agent_event { /* all borrowed for the call */
 	const struct subagent_step *subagent; /* not in a queue */
 };
 
-enum { APPROVAL_MACHINE = 320 };
-struct approval { /* whether a call may run */
-	const struct part *call;
-	const struct tool *tool;
-	const cJSON *args;               /* as the tool will read them */
-	const struct part *const *later; /* calls of the answer behind it */
-	size_t n_later;
-	size_t number;           /* which call of the answer it is, from 1 */
-	size_t total;            /* calls of the answer */
-	const char *subagent;    /* that wants it: "reviewer 2"; or NULL */
-	struct sandbox *acts_in; /* a subagent's own; NULL: the run's */
-	/* Filled by approve: */
-	const char *machine; /* where it acts: "this machine"; or NULL */
-	char called[APPROVAL_MACHINE]; /* room for it */
-	const char *sandbox;           /* its id; NULL: no sandbox */
-	const char *workdir;           /* there; or NULL */
-	const char *mounted;     /* that directory of the user's, or NULL */
-	const struct mask *mask; /* for what is shown of files; or NULL */
-	/* By a hook: it need not be asked about, or has to be. */
-	bool hook_allows, hook_asks;
-	bool auto_edit; /* an edit that the mode auto-edit allows */
-	bool allowed;
-	bool declined;     /* when not: by the user */
-	struct buf reason; /* when not: words for the model, or empty */
-	struct buf place;  /* for the user: where a file tool acts, or empty */
-	/* The place where a file tool acts, with every link resolved: it acts
-	 * exactly there, or fails. NULL: as called. Owned. */
-	char *real_path;
-	struct tool_change change; /* what it would do to a file */
-	const char *file_note;     /* why that is not known, or NULL */
-	char *edited; /* arguments as the user changed them, or NULL; owned */
-	cJSON *edited_args; /* the same, read; owned */
-};
-/* What args is about to be asked again: place and change of before go. */
-void approval_clear(struct approval *a);
-/* The user says no; why may be empty. */
-void approval_decline(struct approval *a, struct str why);
-/* What he gave as the reason, from the result of a declined call; or empty. */
-struct str approval_why(struct str result);
-void approval_release(struct approval *a);
-/* The argument that the user may change before the call runs, or NULL. */
-const char *approval_editable(const struct approval *a);
-/* Puts text in its place: ERR_USAGE where the tool would refuse it. The call
- * has to be judged and asked about anew. */
-int approval_edit(struct approval *a, struct str text, struct error *err);
-/* What the model is told of that, before the result. */
-void approval_describe_edit(const struct approval *a, const struct mask *m,
-			    struct buf *out);
-
 /* Called on the agent's thread or one of its tool threads, never two at once.
  * approve is asked before each call of a known tool whose arguments are right;
  * -1 when the run was cancelled. */
@@ -134,6 +85,26 @@ struct delegation { /* of a call of task; borrowed */
 	const struct part *call;
 	const struct tool_delegation *what;
 	const struct stop *stop;
+};
+
+enum {
+	REPEATS_NOTE = 3, /* failures of one call: the model is told */
+	REPEATS_END = 6,  /* the user is asked, or the run ends */
+	REPEATS_KEPT = 16,
+};
+
+/* error.reason where a run ends for it. */
+#define REPEATS_REASON "repeated_calls"
+
+/* From { 0 }. One thread. */
+struct repeats {
+	struct repeated_call {
+		uint64_t call; /* a hash of name and arguments */
+		unsigned failures;
+	} list[REPEATS_KEPT];
+	size_t next;    /* the one that is forgotten next */
+	unsigned worst; /* the most failures of a call */
+	char name[64];  /* of its tool */
 };
 
 struct conversation; /* session/history.h */
@@ -244,6 +215,15 @@ struct agent { /* filled by the caller; all borrowed */
  */
 int agent_run(struct agent *a, const char *prompt, const struct stop *stop,
 	      struct error *err);
+
+/*
+ * Runs it as the execute tool would, with the same events, and without asking:
+ * the user has typed it. told (may be NULL: the model never learns of it) gets
+ * what the model is told with the next prompt. -1 with ERR_CANCELLED, ERR_GONE.
+ */
+int agent_run_own_command(struct agent *a, const char *command,
+			  struct buf *told, const struct stop *stop,
+			  struct error *err);
 
 /* For src/agent. Stores a message; a thread that cannot be stored is no reason
  * to stop the work: the user is warned. */

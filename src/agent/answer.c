@@ -1,13 +1,74 @@
 /* answer.c - one answer of the model: shown and stored while it arrives. */
 /* SPDX-License-Identifier: MIT */
+/*
+ * First what the rooms of the loop share: warnings, and the thread in which
+ * messages are stored. Then an answer while it arrives: begin reading at
+ * answer_stream(). At the end what is done if the vendor refuses a file.
+ */
 #include "agent/answer.h"
 
 #include <stdlib.h>
+#include <string.h>
 
+#include "agent/agent.h"
 #include "base/mem.h"
 #include "base/str.h"
 #include "session/history.h"
+#include "session/session.h"
 #include "session/spend.h"
+
+static void emit(struct agent *a, enum agent_event_kind kind, struct str text)
+{
+	a->ui.event(a->ui.arg,
+		    &(struct agent_event){ .kind = kind, .text = text });
+}
+
+void agent_warn(struct agent *a, const char *what, const struct error *err)
+{
+	struct buf line = BUF_INIT(1 << 12);
+
+	buf_addf(&line, "%s: %s", what, err->message);
+	emit(a, EVENT_WARNING, buf_str(&line));
+	buf_release(&line);
+}
+
+void agent_not_stored(struct agent *a, const struct error *err)
+{
+	a->session = NULL;
+	agent_warn(a, "this thread is no longer stored", err);
+}
+
+/* Stores an answer and its cost in one transaction: each transaction is a
+ * write to the disk. */
+static int append_answer(struct agent *a, const struct message *m,
+			 const struct usage *usage, struct error *err)
+{
+	struct error ignored = { 0 };
+
+	if (session_begin(a->session, err) < 0 ||
+	    session_append(a->session, m, usage, err) < 0)
+		return -1;
+	if (a->meter)
+		(void)spend_store(a->session, a->meter, &ignored);
+	return session_commit(a->session, err);
+}
+
+void agent_store(struct agent *a, const struct message *m,
+		 const struct usage *usage)
+{
+	struct error err = { 0 };
+
+	if (a->memory) {
+		struct message copy = message_copy(m);
+
+		history_add(a->memory, &copy);
+	}
+	if (!a->session)
+		return;
+	if ((usage ? append_answer(a, m, usage, &err)
+		   : session_append(a->session, m, usage, &err)) < 0)
+		agent_not_stored(a, &err);
+}
 
 enum {
 	STORE_MS = 250, /* between two writes of what has arrived */
@@ -34,13 +95,9 @@ struct arrival {
 	bool waits;     /* something of it is not stored yet */
 };
 
-static void emit(struct agent *a, enum agent_event_kind kind, struct str text)
-{
-	a->ui.event(a->ui.arg,
-		    &(struct agent_event){ .kind = kind, .text = text });
-}
-
-static void add(struct arrival *x, enum part_kind kind, struct str delta)
+/* Adds to the last piece, or begins one if the kind differs. Without a session
+ * nothing is kept. */
+static void add_delta(struct arrival *x, enum part_kind kind, struct str delta)
 {
 	if (!x->agent->session)
 		return;
@@ -56,7 +113,7 @@ static void add(struct arrival *x, enum part_kind kind, struct str delta)
 	x->waits = true;
 }
 
-static void forget(struct arrival *x)
+static void release_pieces(struct arrival *x)
 {
 	for (size_t i = 0; i < x->n; i++)
 		buf_release(&x->pieces[i].text);
@@ -66,8 +123,8 @@ static void forget(struct arrival *x)
 	x->waits = false;
 }
 
-/* The pieces as a message; they are empty afterwards. */
-static struct message take(struct arrival *x)
+/* The pieces as a message that was cut; they are empty afterwards. */
+static struct message take_message(struct arrival *x)
 {
 	const char *origin = model_origin(x->agent->model);
 	struct message m = { .role = ROLE_ASSISTANT,
@@ -77,11 +134,11 @@ static struct message take(struct arrival *x)
 	for (size_t i = 0; i < x->n; i++)
 		message_add(&m, x->pieces[i].kind)->text =
 			buf_detach(&x->pieces[i].text);
-	forget(x);
+	release_pieces(x);
 	return m;
 }
 
-/* With what it costs so far. */
+/* Stores the draft with its cost so far. */
 static int write_draft(struct agent *a, const struct message *m,
 		       struct error *err)
 {
@@ -96,7 +153,9 @@ static int write_draft(struct agent *a, const struct message *m,
 	return session_commit(a->session, err);
 }
 
-static void store(struct arrival *x)
+/* Stores what has arrived. The next write is due after fifty times what this
+ * one took, within bounds. */
+static void store_arrived(struct arrival *x)
 {
 	struct agent *a = x->agent;
 	struct message m = { .role = ROLE_ASSISTANT,
@@ -121,7 +180,9 @@ static void store(struct arrival *x)
 	x->waits = false;
 }
 
-static int64_t keep_in(void *arg)
+/* model_sink.keep_in: milliseconds until the next write; -1: nothing waits for
+ * one. */
+static int64_t ms_until_store(void *arg)
 {
 	const struct arrival *x = arg;
 	int64_t left = x->stored + x->every - clock_ms();
@@ -131,17 +192,17 @@ static int64_t keep_in(void *arg)
 	return left > 0 ? left : 0;
 }
 
-static void keep(void *arg)
+static void store_if_due(void *arg)
 {
-	if (keep_in(arg) == 0)
-		store(arg);
+	if (ms_until_store(arg) == 0)
+		store_arrived(arg);
 }
 
 static void on_text(void *arg, struct str delta)
 {
 	struct arrival *x = arg;
 
-	add(x, PART_TEXT, delta);
+	add_delta(x, PART_TEXT, delta);
 	emit(x->agent, EVENT_TEXT, delta);
 }
 
@@ -149,7 +210,7 @@ static void on_thinking(void *arg, struct str delta)
 {
 	struct arrival *x = arg;
 
-	add(x, PART_THINKING, delta);
+	add_delta(x, PART_THINKING, delta);
 	emit(x->agent, EVENT_THINKING, delta);
 }
 
@@ -175,11 +236,12 @@ void answer_restart(struct agent *a, const char *why)
 	buf_release(&line);
 }
 
+/* The connection broke or the answer is void: it begins anew. */
 static void on_restart(void *arg, const char *why)
 {
 	struct arrival *x = arg;
 
-	forget(x);
+	release_pieces(x);
 	answer_restart(x->agent, why);
 	x->stored = clock_ms();
 }
@@ -220,8 +282,8 @@ int answer_stream(struct agent *a, struct model_reply *reply,
 		.sent = on_sent,
 		.notice = on_notice,
 		.flush = on_flush,
-		.keep = keep,
-		.keep_in = keep_in,
+		.keep = store_if_due,
+		.keep_in = ms_until_store,
 		.arg = &x,
 	};
 	int rc;
@@ -230,8 +292,8 @@ int answer_stream(struct agent *a, struct model_reply *reply,
 	a->cut = (struct message){ 0 };
 	rc = model_stream(a->model, &sink, reply, stop, err);
 	if (rc < 0 && x.n)
-		a->cut = take(&x);
-	forget(&x);
+		a->cut = take_message(&x);
+	release_pieces(&x);
 	return rc;
 }
 
@@ -249,4 +311,46 @@ void answer_keep_cut(struct agent *a)
 		model_push(a->model, &a->cut);
 	message_release(&a->cut);
 	a->cut = (struct message){ 0 };
+}
+
+/* -1 if the thread is not stored. */
+static int load_history(const struct agent *a, struct conversation *c)
+{
+	struct error ignored = { 0 };
+	struct store *store;
+	int64_t no;
+
+	if (!a->session)
+		return -1;
+	store = session_store(a->session, &no);
+	return no ? history_load(c, store, no, &ignored) : -1;
+}
+
+/* True if the vendor refused a file, or the size of the request (413), most of
+ * which files are. */
+static bool is_file_refusal(const struct error *err)
+{
+	return strcmp(err->reason, MODEL_FILE_REFUSED) == 0 ||
+	       (err->http_status == 413 &&
+		strcmp(err->reason, MODEL_TOO_LONG) == 0);
+}
+
+int answer_without_files(struct agent *a, const struct error *err)
+{
+	struct conversation c = { 0 };
+	struct error ignored = { 0 };
+	int rc = 0;
+
+	if (!is_file_refusal(err) || !model_has_files(a->model))
+		return 0;
+	if (load_history(a, &c) == 0 &&
+	    model_reset(a->model, NULL, 0, &ignored) == 0) {
+		model_hide_files(a->model, true);
+		history_push(&c, a->model);
+		model_hide_files(a->model, false);
+		agent_warn(a, "asking again without images and PDF files", err);
+		rc = 1;
+	}
+	history_release(&c);
+	return rc;
 }

@@ -12,7 +12,12 @@ int answer_stream(struct agent *a, struct model_reply *reply,
 		  const struct stop *stop, struct error *err);
 /* The answer so far is void. */
 void answer_restart(struct agent *a, const char *why);
-/* a->cut stays in the thread, and the model goes on with it. */
+/* Keeps a->cut in the thread and in the model's history. */
 void answer_keep_cut(struct agent *a);
+/* After a request that failed with err: if a file may be the reason, which
+ * would be in every request from now on, gives the model its history anew, each
+ * file as a line of text. The thread keeps the files. 1 to ask again; 0 if
+ * nothing can be done, or the thread is not stored. */
+int answer_without_files(struct agent *a, const struct error *err);
 
 #endif

@@ -1,20 +1,34 @@
 /* history_text.c - messages as text, for a summary, a file or the model. */
 /* SPDX-License-Identifier: MIT */
+/*
+ * Three readers of the same text: history_text_add() for a summary,
+ * history_text_save() for a file of the user's, and history_text_recall() for
+ * the model, which pages through it with the tool read_history.
+ */
 #include "agent/history_text.h"
 
+#include <errno.h>
+#include <fcntl.h>
+#include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
+#include <strings.h>
+#include <unistd.h>
 
+#include "agent/agent.h"
 #include "base/json.h"
 #include "base/mem.h"
+#include "base/path.h"
 #include "base/str.h"
+#include "session/history.h"
+#include "session/thread.h"
 #include "tool/todos.h"
 
 enum { PART_BYTES = 80 }; /* what a wire writes around a part */
 
 /* note: what is said in the middle after the number of bytes. */
-static void shorten(struct str text, size_t most, const char *note,
-		    struct buf *out)
+static void shorten_text(struct str text, size_t most, const char *note,
+			 struct buf *out)
 {
 	struct str head = { text.ptr, most * 2 / 3 };
 	size_t tail = text.len - most / 3;
@@ -35,12 +49,13 @@ static void shorten(struct str text, size_t most, const char *note,
 
 void history_text_shorten(struct str text, size_t most, struct buf *out)
 {
-	shorten(text, most, "are left out; read_history shows the whole", out);
+	shorten_text(text, most, "are left out; read_history shows the whole",
+		     out);
 }
 
 void history_text_shorten_summary(struct str text, size_t most, struct buf *out)
 {
-	shorten(text, most, "of the summary are left out", out);
+	shorten_text(text, most, "of the summary are left out", out);
 }
 
 static const char *title_of(const struct message *m)
@@ -95,6 +110,7 @@ size_t history_text_size(const struct message *m, const struct model *model)
 	return n;
 }
 
+/* Replaces an owned text by a shorter one; true if it was too long. */
 static bool trim_text(char **text, size_t most)
 {
 	struct buf out = BUF_INIT(SIZE_MAX / 2);
@@ -107,6 +123,8 @@ static bool trim_text(char **text, size_t most)
 	return true;
 }
 
+/* Shortens the strings in a call's arguments. Not if the vendor has signed the
+ * call (replay), and never the tasks. */
 static bool trim_args(struct part *p, size_t most)
 {
 	struct buf out = BUF_INIT(SIZE_MAX / 2);
@@ -152,4 +170,265 @@ bool history_text_trim(struct message *m, size_t most)
 			any |= trim_args(p, most);
 	}
 	return any;
+}
+
+enum { WRITE_AT = 1 << 20 };
+
+struct file {
+	const struct mask *mask;
+	int fd;
+	size_t number;
+	struct buf text;
+	int failed; /* errno */
+};
+
+/* Writes what is buffered, masked. */
+static void flush_file(struct file *f)
+{
+	struct buf masked = BUF_INIT(SIZE_MAX / 2);
+	struct str rest;
+
+	mask_text(f->mask, buf_str(&f->text), &masked);
+	buf_clear(&f->text);
+	for (rest = buf_str(&masked); rest.len && !f->failed;) {
+		ssize_t n = write(f->fd, rest.ptr, rest.len);
+
+		if (n >= 0)
+			rest = str_skip(rest, (size_t)n);
+		else if (errno != EINTR)
+			f->failed = errno;
+	}
+	buf_release(&masked);
+}
+
+/* thread_each_message_from(): false ends the reading. */
+static bool write_message(void *arg, struct thread_message *m)
+{
+	struct file *f = arg;
+
+	f->number++;
+	if (!m->damaged)
+		history_text_add(&m->message, f->number, 0, &f->text);
+	if (f->text.len > WRITE_AT)
+		flush_file(f);
+	return !f->failed;
+}
+
+/* Opened to append; *empty if nothing was written yet. */
+static int open_file(const char *path, bool *empty, struct error *err)
+{
+	int fd = open(path,
+		      O_WRONLY | O_APPEND | O_CREAT | O_CLOEXEC | O_NOFOLLOW,
+		      0600);
+
+	if (fd < 0)
+		return error_errno(err, "opening %s", path);
+	*empty = lseek(fd, 0, SEEK_END) == 0;
+	return fd;
+}
+
+static int write_messages(struct agent *a, const struct conversation *c, int fd,
+			  bool empty, struct error *err)
+{
+	struct file f = { .mask = a->mask,
+			  .fd = fd,
+			  .number = empty ? 0 : c->after,
+			  .text = BUF_INIT(SIZE_MAX / 2) };
+	int64_t no;
+	struct store *store = session_store(a->session, &no);
+	int rc = thread_each_message_from(store, no, (int64_t)f.number,
+					  write_message, &f, err);
+
+	flush_file(&f);
+	buf_release(&f.text);
+	errno = f.failed;
+	if (rc == 0 && f.failed)
+		rc = error_errno(err, "writing");
+	return rc;
+}
+
+int history_text_save(struct agent *a, const struct conversation *c,
+		      struct error *err)
+{
+	char *name;
+	char *path;
+	bool empty = true;
+	int rc;
+	int fd = -1;
+
+	if (!a->history_dir || !a->thread)
+		return 0;
+	name = xasprintf("%s.md", a->thread);
+	path = path_join(a->history_dir, name);
+	rc = path_mkdirs(a->history_dir, 0700, err);
+	if (rc == 0)
+		rc = fd = open_file(path, &empty, err);
+	if (fd >= 0)
+		rc = write_messages(a, c, fd, empty, err);
+	if (fd >= 0)
+		close(fd);
+	free(path);
+	free(name);
+	return rc < 0 ? -1 : 0;
+}
+
+enum {
+	MOST_BYTES = 24000, /* of one result: it goes into the window */
+	MOST_MESSAGES = 500,
+	AROUND = 200, /* bytes before and after what was found */
+	MAX_TEXT = 256 << 20,
+};
+
+struct recall {
+	const struct tool_recall *what;
+	struct buf *out;
+	struct buf text; /* of one message */
+	int64_t number, shown;
+	int64_t next; /* where to go on; 0: that was all */
+	size_t skip;  /* there */
+};
+
+/* Index of the first needle, ASCII case ignored, or s.len. */
+static size_t find_needle(struct str s, struct str needle)
+{
+	for (size_t i = 0; i + needle.len <= s.len; i++)
+		if (strncasecmp(s.ptr + i, needle.ptr, needle.len) == 0)
+			return i;
+	return s.len;
+}
+
+/* True if s[at] is in the middle of an UTF-8 character. */
+static bool inside_char(struct str s, size_t at)
+{
+	return at < s.len && ((unsigned char)s.ptr[at] & 0xC0) == 0x80;
+}
+
+/* What was found, with AROUND bytes before and after it; characters stay
+ * whole. */
+static struct str around(struct str s, size_t at, size_t len)
+{
+	size_t from = at > AROUND ? at - AROUND : 0;
+	size_t to = at + len + AROUND < s.len ? at + len + AROUND : s.len;
+
+	while (inside_char(s, from))
+		from--;
+	while (inside_char(s, to))
+		to++;
+	return (struct str){ s.ptr + from, to - from };
+}
+
+/* The current message, from byte skip on, is where the next call goes on. */
+static void stop_at(struct recall *r, size_t skip)
+{
+	r->next = r->number;
+	r->skip = skip;
+}
+
+/* False when there is no room for more. */
+static bool add_found(struct recall *r, struct str needle)
+{
+	struct str text = buf_str(&r->text);
+	size_t at = find_needle(text, needle);
+	struct str part;
+
+	if (at == text.len)
+		return true;
+	part = around(text, at, needle.len);
+	if (r->out->len + part.len > MOST_BYTES) {
+		stop_at(r, 0);
+		return false;
+	}
+	buf_addf(r->out, "-- message %" PRId64 ":\n", r->number);
+	buf_addstr(r->out, part);
+	buf_addc(r->out, '\n');
+	r->shown++;
+	return true;
+}
+
+/* Appends a message, or as much of it as there is room for. False when there
+ * is no room for more. */
+static bool add_whole(struct recall *r)
+{
+	struct str text = buf_str(&r->text);
+	size_t skip = r->shown ? 0 : (size_t)r->what->skip;
+	size_t room = MOST_BYTES - r->out->len;
+	size_t end;
+
+	while (inside_char(text, skip))
+		skip--;
+	text = str_skip(text, skip);
+	if (text.len <= room) {
+		buf_addstr(r->out, text);
+		r->shown++;
+		return true;
+	}
+	if (r->shown) {
+		stop_at(r, 0);
+		return false;
+	}
+	end = room;
+	while (end && inside_char(text, end))
+		end--;
+	buf_add(r->out, text.ptr, end);
+	buf_addc(r->out, '\n');
+	r->shown++;
+	stop_at(r, skip + end);
+	return false;
+}
+
+static bool show_message(void *arg, struct thread_message *m)
+{
+	struct recall *r = arg;
+	struct str needle = str_of(r->what->pattern);
+
+	r->number++;
+	if (m->damaged)
+		return true;
+	if (r->shown >= r->what->limit || r->shown >= MOST_MESSAGES) {
+		stop_at(r, 0);
+		return false;
+	}
+	buf_clear(&r->text);
+	history_text_add(&m->message, (size_t)r->number, 0, &r->text);
+	return needle.len ? add_found(r, needle) : add_whole(r);
+}
+
+static int end_recall(struct recall *r, struct error *err)
+{
+	if (!r->shown) {
+		buf_adds(r->out, r->what->pattern && r->what->pattern[0]
+					 ? "No message from there on has this "
+					   "text."
+					 : "Unknown message.");
+		return error_set(err, ERR_NOT_FOUND, "unknown message");
+	}
+	if (r->next) {
+		buf_addf(r->out, "[Go on with offset=%" PRId64, r->next);
+		if (r->skip)
+			buf_addf(r->out, ", skip=%zu", r->skip);
+		buf_adds(r->out, "]\n");
+	}
+	return 0;
+}
+
+int history_text_recall(struct agent *a, const struct tool_recall *what,
+			struct buf *out, struct error *err)
+{
+	struct recall r = { .what = what,
+			    .out = out,
+			    .text = BUF_INIT(MAX_TEXT),
+			    .number = what->from - 1 };
+	struct store *store;
+	int64_t no = 0;
+	int rc;
+
+	store = a->session ? session_store(a->session, &no) : NULL;
+	if (!no || what->skip < 0)
+		return error_set(err, ERR_USAGE,
+				 no ? "Error: skip is negative"
+				    : "Error: this conversation is not stored");
+	rc = thread_each_message_from(store, no, r.number, show_message, &r,
+				      err);
+	buf_release(&r.text);
+	return rc < 0 ? -1 : end_recall(&r, err);
 }

@@ -3,8 +3,8 @@
 #ifndef AGENT_HISTORY_TEXT_H
 #define AGENT_HISTORY_TEXT_H
 
-#include "model/message.h"
-#include "model/model.h"
+#include "agent/agent.h"
+#include "session/history.h"
 
 /*
  * Appends a message: a line "## N user" (answer, results; number 0: without
@@ -26,5 +26,14 @@ size_t history_text_size(const struct message *m, const struct model *model);
  * arguments of its calls, unless the vendor has signed them. True when any
  * was. */
 bool history_text_trim(struct message *m, size_t most);
+/* Adds the messages that are stored since the last compaction (c->after) to the
+ * thread's file in a->history_dir: 0600, masked. Without that directory nothing
+ * is done. */
+int history_text_save(struct agent *a, const struct conversation *c,
+		      struct error *err);
+/* Appends the messages that are asked for, with their numbers, and how to go
+ * on. On the agent's thread. ERR_NOT_FOUND when there is none. */
+int history_text_recall(struct agent *a, const struct tool_recall *what,
+			struct buf *out, struct error *err);
 
 #endif

@@ -1,5 +1,10 @@
 /* hooked.c - where the loop lets the user's hooks have a say. */
 /* SPDX-License-Identifier: MIT */
+/*
+ * hooks.c runs the commands of an event; here the loop's side: which fields an
+ * event has, and what its outcome changes in a call, a result or the prompt.
+ * Begin reading at run_hooks().
+ */
 #include "agent/hooked.h"
 
 #include <stdlib.h>
@@ -11,14 +16,14 @@
 enum { MOST_LOOPS = 8, TEXT_MAX = 1 << 20, RESULT_MAX = 64 << 20 };
 
 /* Where the words of an event's hooks go. */
-struct teller {
+struct hook_ui {
 	hooked_emit *emit;
 	void *arg;
 };
 
 static void on_notice(void *arg, const char *line)
 {
-	const struct teller *t = arg;
+	const struct hook_ui *t = arg;
 
 	t->emit(t->arg, &(struct agent_event){ .kind = EVENT_WARNING,
 					       .text = str_of(line) });
@@ -26,16 +31,17 @@ static void on_notice(void *arg, const char *line)
 
 static void on_terminal(void *arg, const char *sequence)
 {
-	const struct teller *t = arg;
+	const struct hook_ui *t = arg;
 
 	t->emit(t->arg, &(struct agent_event){ .kind = EVENT_TERMINAL,
 					       .text = str_of(sequence) });
 }
 
-/* call: event, match and fields, which it takes over. */
-static int run(struct agent *a, const struct teller *t, struct hook_call call,
-	       struct hook_outcome *out, const struct stop *stop,
-	       struct error *err)
+/* Runs the hooks of an event. call: event, match and fields, which it takes
+ * over. A subagent's identity is added. */
+static int run_hooks(struct agent *a, const struct hook_ui *t,
+		     struct hook_call call, struct hook_outcome *out,
+		     const struct stop *stop, struct error *err)
 {
 	cJSON *fields = (cJSON *)call.fields;
 	int rc;
@@ -60,11 +66,12 @@ static struct hook_call call_of(enum hook_event event, const char *match,
 				   .fields = fields };
 }
 
-static struct teller agent_teller(const struct agent *a)
+static struct hook_ui agent_hook_ui(const struct agent *a)
 {
-	return (struct teller){ a->ui.event, a->ui.arg };
+	return (struct hook_ui){ a->ui.event, a->ui.arg };
 }
 
+/* An object with one string; owned by the caller. */
 static cJSON *one_field(const char *name, const char *value)
 {
 	cJSON *fields = cJSON_CreateObject();
@@ -73,7 +80,8 @@ static cJSON *one_field(const char *name, const char *value)
 	return fields;
 }
 
-/* What hooks say to the model is marked: it is not the user's word. */
+/* Appends what hooks say to the model, marked: these are not the user's
+ * words. */
 static void add_context(const char *event, const struct buf *context,
 			struct buf *out)
 {
@@ -86,6 +94,7 @@ static void add_context(const char *event, const struct buf *context,
 	buf_adds(out, "\n</hook_context>");
 }
 
+/* Remembers the first hook that wants the agent to end. */
 static void note_end(struct hooked_end *end, const struct hook_outcome *out)
 {
 	if (!out->stop || end->ends)
@@ -106,7 +115,7 @@ void hooked_merge_end(struct agent *a, struct hooked_end *end)
 
 bool hooked_ends(struct agent *a)
 {
-	struct teller t = agent_teller(a);
+	struct hook_ui t = agent_hook_ui(a);
 	struct buf line = BUF_INIT(TEXT_MAX);
 
 	if (!a->hook_end.ends)
@@ -125,15 +134,16 @@ bool hooked_ends(struct agent *a)
 int hooked_session_start(struct agent *a, const char *cause,
 			 const struct stop *stop, struct error *err)
 {
-	struct teller t = agent_teller(a);
+	struct hook_ui t = agent_hook_ui(a);
 	struct hook_outcome out;
 	int rc;
 
 	if (!hooks_have(a->hooks, HOOK_SESSION_START))
 		return 0;
-	rc = run(a, &t,
-		 call_of(HOOK_SESSION_START, cause, one_field("source", cause)),
-		 &out, stop, err);
+	rc = run_hooks(
+		a, &t,
+		call_of(HOOK_SESSION_START, cause, one_field("source", cause)),
+		&out, stop, err);
 	add_context("SessionStart", &out.context, &a->hook_context);
 	hook_outcome_release(&out);
 	return rc;
@@ -142,15 +152,16 @@ int hooked_session_start(struct agent *a, const char *cause,
 void hooked_session_end(struct agent *a, const char *cause,
 			const struct stop *stop)
 {
-	struct teller t = agent_teller(a);
+	struct hook_ui t = agent_hook_ui(a);
 	struct hook_outcome out;
 	struct error ignored = { 0 };
 
 	if (!hooks_have(a->hooks, HOOK_SESSION_END))
 		return;
-	(void)run(a, &t,
-		  call_of(HOOK_SESSION_END, cause, one_field("reason", cause)),
-		  &out, stop, &ignored);
+	(void)run_hooks(
+		a, &t,
+		call_of(HOOK_SESSION_END, cause, one_field("reason", cause)),
+		&out, stop, &ignored);
 	hook_outcome_release(&out);
 }
 
@@ -164,16 +175,16 @@ static int refuse_prompt(const struct buf *reason, struct error *err)
 int hooked_prompt(struct agent *a, const char *prompt, struct buf *text,
 		  const struct stop *stop, struct error *err)
 {
-	struct teller t = agent_teller(a);
+	struct hook_ui t = agent_hook_ui(a);
 	struct hook_outcome out = { 0 };
 	int rc = 0;
 
 	buf_adds(text, prompt);
 	if (hooks_have(a->hooks, HOOK_USER_PROMPT_SUBMIT))
-		rc = run(a, &t,
-			 call_of(HOOK_USER_PROMPT_SUBMIT, NULL,
-				 one_field("prompt", prompt)),
-			 &out, stop, err);
+		rc = run_hooks(a, &t,
+			       call_of(HOOK_USER_PROMPT_SUBMIT, NULL,
+				       one_field("prompt", prompt)),
+			       &out, stop, err);
 	if (rc == 0 && out.blocked)
 		rc = refuse_prompt(&out.reason, err);
 	if (rc == 0) {
@@ -190,6 +201,7 @@ int hooked_prompt(struct agent *a, const char *prompt, struct buf *text,
 	return rc;
 }
 
+/* The name that hooks know the tool by: its own, or Claude Code's. */
 static const char *wire_name(const struct agent *a, const struct part *call)
 {
 	const struct tool *tool = tool_find_among(a->more, call->name);
@@ -198,6 +210,7 @@ static const char *wire_name(const struct agent *a, const struct part *call)
 				       : hook_tool_name(call->name);
 }
 
+/* The fields of the four events of a call; owned by the caller. */
 static cJSON *call_fields(const struct agent *a, const struct part *call,
 			  const cJSON *args)
 {
@@ -210,9 +223,10 @@ static cJSON *call_fields(const struct agent *a, const struct part *call,
 	return fields;
 }
 
-/* What one of the two events before a call said, over what was said before. */
-static void take_before(struct hooked_call *c, const struct part *call,
-			cJSON **args, const struct hook_outcome *out)
+/* Merges the answer of PreToolUse or PermissionRequest into what was said
+ * before: the stricter permission, the later arguments. */
+static void merge_before(struct hooked_call *c, const struct part *call,
+			 cJSON **args, const struct hook_outcome *out)
 {
 	if (out->permission > c->permission) {
 		c->permission = out->permission;
@@ -235,7 +249,7 @@ int hooked_before(struct agent *a, const struct part *call,
 {
 	static const enum hook_event events[] = { HOOK_PRE_TOOL_USE,
 						  HOOK_PERMISSION_REQUEST };
-	struct teller t = { c->emit, c->arg };
+	struct hook_ui t = { c->emit, c->arg };
 	cJSON *args = NULL;
 	int rc = 0;
 
@@ -249,11 +263,11 @@ int hooked_before(struct agent *a, const struct part *call,
 			continue;
 		if (!args)
 			args = json_parse(str_of(call->args));
-		rc = run(a, &t,
-			 call_of(events[i], wire_name(a, call),
-				 call_fields(a, call, args)),
-			 &out, stop, err);
-		take_before(c, call, &args, &out);
+		rc = run_hooks(a, &t,
+			       call_of(events[i], wire_name(a, call),
+				       call_fields(a, call, args)),
+			       &out, stop, err);
+		merge_before(c, call, &args, &out);
 		add_context(i ? "PermissionRequest" : "PreToolUse",
 			    &out.context, &c->context);
 		note_end(&a->hook_end, &out);
@@ -271,6 +285,7 @@ void hooked_call_release(struct hooked_call *c)
 	c->args = NULL;
 }
 
+/* What hooks say after a call replaces the result, or follows it. */
 static void change_result(const struct hook_outcome *out, bool failed,
 			  struct buf *result)
 {
@@ -297,7 +312,7 @@ static int run_after(struct agent *a, const struct part *call,
 {
 	enum hook_event event = result->failed ? HOOK_POST_TOOL_USE_FAILURE
 					       : HOOK_POST_TOOL_USE;
-	struct teller t = { c->emit, c->arg };
+	struct hook_ui t = { c->emit, c->arg };
 	struct hook_outcome out;
 	cJSON *args;
 	cJSON *fields;
@@ -311,8 +326,8 @@ static int run_after(struct agent *a, const struct part *call,
 				result->failed ? "error" : "tool_response",
 				result->text->len ? result->text->ptr : "");
 	cJSON_Delete(args);
-	rc = run(a, &t, call_of(event, wire_name(a, call), fields), &out, stop,
-		 err);
+	rc = run_hooks(a, &t, call_of(event, wire_name(a, call), fields), &out,
+		       stop, err);
 	if (rc == 0) {
 		change_result(&out, result->failed, result->text);
 		note_end(&c->end, &out);
@@ -335,7 +350,7 @@ int hooked_after(struct agent *a, const struct part *call,
 int hooked_stop(struct agent *a, int loops, char **prompt,
 		const struct stop *stop, struct error *err)
 {
-	struct teller t = agent_teller(a);
+	struct hook_ui t = agent_hook_ui(a);
 	struct hook_outcome out;
 	cJSON *fields;
 	int rc;
@@ -346,7 +361,8 @@ int hooked_stop(struct agent *a, int loops, char **prompt,
 	fields = one_field("last_assistant_message",
 			   a->answer.len ? a->answer.ptr : "");
 	cJSON_AddBoolToObject(fields, "stop_hook_active", loops > 0);
-	rc = run(a, &t, call_of(HOOK_STOP, NULL, fields), &out, stop, err);
+	rc = run_hooks(a, &t, call_of(HOOK_STOP, NULL, fields), &out, stop,
+		       err);
 	note_end(&a->hook_end, &out);
 	if (rc == 0 && out.blocked && !out.stop && loops >= MOST_LOOPS)
 		on_notice(&t, "the Stop hooks have continued the agent 8 times "
@@ -362,7 +378,7 @@ int hooked_subagent(struct agent *a, const struct hooked_subagent *s,
 {
 	enum hook_event event =
 		s->last ? HOOK_SUBAGENT_STOP : HOOK_SUBAGENT_START;
-	struct teller t = agent_teller(a);
+	struct hook_ui t = agent_hook_ui(a);
 	struct hook_outcome out;
 	cJSON *fields;
 	int rc;
@@ -374,7 +390,7 @@ int hooked_subagent(struct agent *a, const struct hooked_subagent *s,
 	if (s->last)
 		cJSON_AddStringToObject(fields, "last_assistant_message",
 					s->last);
-	rc = run(a, &t, call_of(event, s->type, fields), &out, stop, err);
+	rc = run_hooks(a, &t, call_of(event, s->type, fields), &out, stop, err);
 	if (rc == 0 && s->last && out.context.len) {
 		buf_addc(s->context, '\n');
 		add_context("SubagentStop", &out.context, s->context);
@@ -386,7 +402,7 @@ int hooked_subagent(struct agent *a, const struct hooked_subagent *s,
 int hooked_compact(struct agent *a, const char *trigger, const char *focus,
 		   const struct stop *stop, struct error *err)
 {
-	struct teller t = agent_teller(a);
+	struct hook_ui t = agent_hook_ui(a);
 	struct hook_outcome out;
 	cJSON *fields;
 	int rc;
@@ -396,8 +412,8 @@ int hooked_compact(struct agent *a, const char *trigger, const char *focus,
 	fields = one_field("trigger", trigger);
 	cJSON_AddStringToObject(fields, "custom_instructions",
 				focus ? focus : "");
-	rc = run(a, &t, call_of(HOOK_PRE_COMPACT, trigger, fields), &out, stop,
-		 err);
+	rc = run_hooks(a, &t, call_of(HOOK_PRE_COMPACT, trigger, fields), &out,
+		       stop, err);
 	if (rc == 0 && out.blocked) {
 		error_set(err, ERR_REFUSED, "a hook blocked the compaction: %s",
 			  out.reason.len ? out.reason.ptr

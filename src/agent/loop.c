@@ -1,5 +1,11 @@
 /* loop.c - the loop: ask the model, run its tools, until it is done. */
 /* SPDX-License-Identifier: MIT */
+/*
+ * agent_run() runs one prompt to its end: run_until_done() asks Stop hooks
+ * whether the agent may end, run_turns() counts, run_turn() is one answer and
+ * its tools. Begin reading at run_turn(). What is sent was stored before: a
+ * kill loses nothing.
+ */
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -9,7 +15,6 @@
 #include "agent/answer.h"
 #include "agent/compact.h"
 #include "agent/hooked.h"
-#include "agent/refused_file.h"
 #include "agent/toolrun.h"
 #include "base/mem.h"
 #include "base/str.h"
@@ -30,7 +35,7 @@ static void emit(struct agent *a, enum agent_event_kind kind, struct str text)
 		    &(struct agent_event){ .kind = kind, .text = text });
 }
 
-/* What the server has said of the window meanwhile. */
+/* Takes the context window that the background probe learned. */
 static void learn_window(struct agent *a)
 {
 	struct server_limits limits;
@@ -50,9 +55,9 @@ static void learn_window(struct agent *a)
 	buf_release(&line);
 }
 
-/* Into the thread, so that nothing is sent that a kill would lose, and into the
- * history that is sent next. Takes m over. */
-static void keep(struct agent *a, struct message *m)
+/* Stores a message before it becomes part of the next request, so that a kill
+ * loses nothing that was sent. Takes m over. */
+static void store_and_push(struct agent *a, struct message *m)
 {
 	agent_store(a, m, NULL);
 	model_push(a->model, m);
@@ -64,7 +69,7 @@ struct ended {
 	struct buf *out; /* lines for the model */
 };
 
-static void tell_ended(void *arg, const struct job_state *job)
+static void append_ended_job(void *arg, const struct job_state *job)
 {
 	struct ended *e = arg;
 	struct buf line = BUF_INIT(1 << 16);
@@ -81,8 +86,9 @@ static void tell_ended(void *arg, const struct job_state *job)
 	buf_release(&line);
 }
 
-/* Appends to the text of *p the background commands that have ended. */
-static void add_ended(struct agent *a, char **text)
+/* Appends to *text the background commands that have ended. A subagent in the
+ * same sandbox is not told: its parent is. */
+static void append_ended_jobs(struct agent *a, char **text)
 {
 	struct buf out = BUF_INIT(1 << 20);
 	struct ended e = { a, &out };
@@ -91,7 +97,7 @@ static void add_ended(struct agent *a, char **text)
 	/* Who has the sandbox is told of all jobs in it. */
 	if (agent_shares_sandbox(a) || a->await)
 		return;
-	jobs_take_ended(a->sandbox->jobs, tell_ended, &e);
+	jobs_take_ended(a->sandbox->jobs, append_ended_job, &e);
 	if (out.len) {
 		all = xasprintf("%s\n\n%s", *text ? *text : "", out.ptr);
 		free(*text);
@@ -100,7 +106,8 @@ static void add_ended(struct agent *a, char **text)
 	buf_release(&out);
 }
 
-static void keep_prompt(struct agent *a, const char *prompt)
+/* The files that go with the prompt, then its text. */
+static void push_prompt(struct agent *a, const char *prompt)
 {
 	struct message m = a->attached;
 	char *text;
@@ -112,9 +119,9 @@ static void keep_prompt(struct agent *a, const char *prompt)
 	for (size_t i = 0; i < m.n; i++)
 		emit(a, EVENT_FILE, str_of(m.parts[i].text));
 	text = xstrdup(prompt);
-	add_ended(a, &text);
+	append_ended_jobs(a, &text);
 	message_add(&m, PART_TEXT)->text = text;
-	keep(a, &m);
+	store_and_push(a, &m);
 }
 
 static bool says_something(const struct message *m)
@@ -126,8 +133,9 @@ static bool says_something(const struct message *m)
 	return false;
 }
 
-/* Of a subagent the last words that there are: its caller sees no others. */
-static void keep_answer(struct agent *a, const struct message *m)
+/* Sets a->answer. Of a subagent, the last answer with text: its caller sees no
+ * other. */
+static void note_answer(struct agent *a, const struct message *m)
 {
 	if (a->parent && !says_something(m))
 		return;
@@ -148,8 +156,8 @@ static bool has_calls(const struct message *m)
 	return false;
 }
 
-/* Stores what was spent, and says that a threshold of the user's is passed. */
-static void count(struct agent *a)
+/* Stores what was spent; warns once a threshold of the user's is passed. */
+static void store_spend(struct agent *a)
 {
 	struct buf line = BUF_INIT(1 << 8);
 	struct error ignored = { 0 };
@@ -169,7 +177,8 @@ static void count(struct agent *a)
 	buf_release(&line);
 }
 
-/* A sandbox costs money while something runs: that ends in time. */
+/* A sandbox costs money while something runs, so the cap is also a time
+ * limit. */
 static struct stop stop_at_cap(const struct agent *a, const struct stop *stop)
 {
 	int64_t ms = a->meter ? meter_time_left(a->meter) : INT64_MAX;
@@ -177,8 +186,8 @@ static struct stop stop_at_cap(const struct agent *a, const struct stop *stop)
 	return ms == INT64_MAX ? *stop : stop_within(stop, ms);
 }
 
-/* What is missing below the cap is held by requests of others, which end: true
- * when it is time to try again. */
+/* Money below the cap is reserved by other requests: waits a little; true if
+ * it is time to try again. */
 static bool waits_for_others(const struct stop *stop, const struct error *err)
 {
 	struct error ignored = { 0 };
@@ -187,10 +196,9 @@ static bool waits_for_others(const struct stop *stop, const struct error *err)
 	       stop_sleep(stop, HELD_MS, &ignored) == 0;
 }
 
-/* Asks the model; where the cap of what a run may cost forbids it, the user,
- * who may raise it. */
-static int stream(struct agent *a, struct model_reply *reply,
-		  const struct stop *stop, struct error *err)
+/* Asks the model; if the cap forbids the request, the user may raise it. */
+static int stream_within_cap(struct agent *a, struct model_reply *reply,
+			     const struct stop *stop, struct error *err)
 {
 	size_t bytes = model_size(a->model);
 	int rc;
@@ -206,14 +214,14 @@ static int stream(struct agent *a, struct model_reply *reply,
 	return rc;
 }
 
-/* With the files, or where the vendor refuses one, without. */
+/* Asks the model; if it refuses a file, once more without files. */
 static int stream_files(struct agent *a, struct model_reply *reply,
 			const struct stop *stop, struct error *err)
 {
-	int rc = stream(a, reply, stop, err);
+	int rc = stream_within_cap(a, reply, stop, err);
 
-	if (rc < 0 && refused_file_leave_out(a, err))
-		rc = stream(a, reply, stop, err);
+	if (rc < 0 && answer_without_files(a, err))
+		rc = stream_within_cap(a, reply, stop, err);
 	return rc;
 }
 
@@ -222,6 +230,7 @@ static bool is_too_long(const struct error *err)
 	return strcmp(err->reason, MODEL_TOO_LONG) == 0;
 }
 
+/* The first caller waits for the sandbox; see agent.await. */
 static int await_sandbox(struct agent *a, struct error *err)
 {
 	int rc = a->await ? a->await(a->await_arg, err) : 0;
@@ -231,8 +240,8 @@ static int await_sandbox(struct agent *a, struct error *err)
 	return rc;
 }
 
-/* After a request or an answer that passed the window: 1 to ask again, with a
- * shorter conversation; 0 when it cannot be shorter. */
+/* After a request or an answer that passed the window: 1 to ask again with a
+ * shorter conversation, 0 if it cannot be shortened. */
 static int shorten(struct agent *a, const char *why, const struct stop *stop,
 		   struct error *err)
 {
@@ -246,10 +255,10 @@ static int shorten(struct agent *a, const char *why, const struct stop *stop,
 	return rc;
 }
 
-/* One answer. Where it, or the question, was too long for the window, the
- * conversation is compacted, once, and the model asked again. */
-static int ask(struct agent *a, struct model_reply *reply,
-	       const struct stop *stop, struct error *err)
+/* One answer. If the request or the answer was too long for the window,
+ * compacts the conversation, once, and asks again. */
+static int request_answer(struct agent *a, struct model_reply *reply,
+			  const struct stop *stop, struct error *err)
 {
 	struct error failed = { 0 };
 	size_t bytes;
@@ -280,9 +289,9 @@ static int ask(struct agent *a, struct model_reply *reply,
 	return stream_files(a, reply, stop, err);
 }
 
-/* The call that the output limit fell into has not run: the model is told why,
- * and may try a shorter one a few times. */
-static int tell_of_cut(struct agent *a, const struct model_reply *reply,
+/* The output limit cut the answer within a call, which has not run. The model
+ * is told why and may try a shorter one, a few times. */
+static int explain_cut(struct agent *a, const struct model_reply *reply,
 		       struct message *results, struct error *err)
 {
 	static const char words[] =
@@ -308,32 +317,32 @@ static int tell_of_cut(struct agent *a, const struct model_reply *reply,
 			       "--model-params), or ask for smaller steps.");
 }
 
-/* The server has answered, and the conversation goes on: time to ask it for
- * the window, while tools run or the user thinks. */
-static void begin_probe(struct agent *a, const struct message *reply)
+/* The server has answered, and the conversation goes on: asks it for the
+ * window while tools run or the user thinks. */
+static void start_probe(struct agent *a, const struct message *reply)
 {
 	if (a->probe && (has_calls(reply) || a->ui.ask))
 		window_probe_start(a->probe);
 }
 
-static void tell_of_jobs(struct agent *a, struct message *results)
+static void append_jobs(struct agent *a, struct message *results)
 {
 	for (size_t i = results->n; i > 0; i--) {
 		struct part *p = &results->parts[i - 1];
 
 		if (p->kind != PART_TOOL_RESULT)
 			continue;
-		add_ended(a, &p->text);
+		append_ended_jobs(a, &p->text);
 		return;
 	}
 }
 
-/* A call that failed the same way so often: whether the run ends for it. */
+/* True if the run ends because a call failed too often in the same way. */
 static bool ends_for_repeats(struct agent *a, struct error *err)
 {
 	struct error why = { 0 };
 
-	if (!repeats_over(&a->repeats, &why))
+	if (!toolrun_repeats(&a->repeats, &why))
 		return false;
 	a->repeats = (struct repeats){ 0 };
 	if (a->go_on && a->go_on(a->go_on_arg, &why))
@@ -342,7 +351,7 @@ static bool ends_for_repeats(struct agent *a, struct error *err)
 	return true;
 }
 
-/* With what it cost, in one transaction. */
+/* Stores the answer and its cost in one transaction. */
 static void store_answer(struct agent *a, const struct model_reply *reply)
 {
 	struct session *s = a->session;
@@ -403,8 +412,8 @@ static void refuse_calls(struct agent *a, const struct message *m,
 	}
 }
 
-/* One answer and its tools. 1 to go on, 0 when the model is done, -1. */
-static int turn(struct agent *a, const struct stop *stop, struct error *err)
+/* One answer and its tools: 1 to go on, 0 when the model is done, -1. */
+static int run_turn(struct agent *a, const struct stop *stop, struct error *err)
 {
 	struct model_reply reply = { 0 };
 	struct message results = { 0 };
@@ -416,7 +425,7 @@ static int turn(struct agent *a, const struct stop *stop, struct error *err)
 	if (!a->await && a->update_tools &&
 	    a->update_tools(a->tools_arg, stop, err) < 0)
 		goto out;
-	if (ask(a, &reply, stop, err) < 0) {
+	if (request_answer(a, &reply, stop, err) < 0) {
 		answer_keep_cut(a);
 		goto out;
 	}
@@ -438,17 +447,17 @@ static int turn(struct agent *a, const struct stop *stop, struct error *err)
 		a->parent->all_turns++;
 	a->finish = reply.finish;
 	snprintf(a->reason, sizeof(a->reason), "%s", reply.reason);
-	keep_answer(a, &reply.message);
+	note_answer(a, &reply.message);
 	model_push(a->model, &reply.message);
 	a->ui.event(a->ui.arg, &(struct agent_event){ .kind = EVENT_TURN,
 						      .usage = &reply.usage });
-	begin_probe(a, &reply.message);
+	start_probe(a, &reply.message);
 	if (reply.finish == FINISH_REFUSAL)
 		model_forget_prompt(a->model);
 	if (place < 0) {
 		refuse_calls(a, &reply.message, err, &results);
 		if (results.n)
-			keep(a, &results);
+			store_and_push(a, &results);
 		goto out;
 	}
 	rc = 0;
@@ -457,22 +466,25 @@ static int turn(struct agent *a, const struct stop *stop, struct error *err)
 	limit = stop_at_cap(a, stop);
 	rc = toolrun(a, &reply.message, &results, &limit, err);
 	rc = meter_name_cap(a->meter, stop, rc, err) < 0 ? -1 : 1;
-	if (rc > 0 && tell_of_cut(a, &reply, &results, err) < 0)
+	if (rc > 0 && explain_cut(a, &reply, &results, err) < 0)
 		rc = -1;
-	tell_of_jobs(a, &results);
-	keep(a, &results);
+	append_jobs(a, &results);
+	store_and_push(a, &results);
 	if (rc > 0 && ends_for_repeats(a, err))
 		rc = -1;
 	if (rc > 0 && a->hook_end.ends)
 		rc = 0;
 out:
-	count(a);
+	store_spend(a);
 	message_release(&results);
 	model_reply_release(&reply);
 	return rc;
 }
 
-static int turns(struct agent *a, const struct stop *stop, struct error *err)
+/* Turns until the model is done; the turns of subagents count towards the
+ * parent's cap. */
+static int run_turns(struct agent *a, const struct stop *stop,
+		     struct error *err)
 {
 	const struct agent *root = a->parent ? a->parent : a;
 	int rc;
@@ -492,33 +504,34 @@ static int turns(struct agent *a, const struct stop *stop, struct error *err)
 					 "the subagent has used its %lld turns "
 					 "(max_turns in its AGENTS.md)",
 					 (long long)a->max_turns);
-		rc = turn(a, stop, err);
+		rc = run_turn(a, stop, err);
 	} while (rc > 0);
 	return rc;
 }
 
-/* After the model is done: a Stop hook may have it go on. */
-static int stops(struct agent *a, const struct stop *stop, struct error *err)
+/* A Stop hook may continue the agent after the model is done. */
+static int run_until_done(struct agent *a, const struct stop *stop,
+			  struct error *err)
 {
 	int loops = 0;
 	char *prompt;
 	int rc;
 
-	while ((rc = turns(a, stop, err)) == 0) {
+	while ((rc = run_turns(a, stop, err)) == 0) {
 		if (hooked_ends(a) || a->parent || a->finish == FINISH_REFUSAL)
 			return 0;
 		rc = hooked_stop(a, loops++, &prompt, stop, err);
 		if (rc <= 0)
 			break;
-		keep_prompt(a, prompt);
+		push_prompt(a, prompt);
 		free(prompt);
 	}
 	return rc < 0 || !hooked_ends(a) ? rc : 0;
 }
 
-/* What the user has typed, pasted, piped or named by "@" is the one text that
- * has passed no tool: a known secret in it goes to no vendor and into no file.
- */
+/* The prompt is the one text that has passed no tool: a known secret that the
+ * user typed, pasted, piped or named by "@" goes to no vendor and into no
+ * file. */
 static void mask_prompt(struct agent *a, struct buf *text)
 {
 	struct buf masked = BUF_INIT(PROMPT_MAX);
@@ -558,8 +571,8 @@ int agent_run(struct agent *a, const char *prompt, const struct stop *stop,
 	if (rc == 0 && !hooked_ends(a)) {
 		mask_prompt(a, &text);
 		model_dial(a->model, stop); /* while the disk is waited for */
-		keep_prompt(a, text.ptr);
-		rc = stops(a, stop, err);
+		push_prompt(a, text.ptr);
+		rc = run_until_done(a, stop, err);
 	}
 	buf_release(&text);
 	return rc;

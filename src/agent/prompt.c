@@ -1,5 +1,10 @@
 /* prompt.c - the system prompt, and the AGENTS.md files that join it. */
 /* SPDX-License-Identifier: MIT */
+/*
+ * The text must be the same for the same facts, byte for byte: vendors cache a
+ * request's beginning. Begin reading at prompt_build(). An AGENTS.md of a
+ * repository is data of that repository: add_file() says which ones count.
+ */
 #include "agent/prompt.h"
 
 #include <stdio.h>
@@ -118,6 +123,7 @@ static void add_shell(const struct prompt_facts *f, struct buf *out)
 	buf_addc(out, '\n');
 }
 
+/* Where tools act, and how much care that needs. */
 static void add_place(const struct prompt_facts *f, struct buf *out)
 {
 	const struct sandbox_provider *p = f->sandbox->host->provider;
@@ -165,7 +171,7 @@ static void add_place(const struct prompt_facts *f, struct buf *out)
 	buf_adds(out, "; keep your work inside it.\n");
 }
 
-/* HTML comments are the user's notes to themselves. */
+/* Leaves out HTML comments, the user's notes to himself. */
 static void add_without_comments(struct buf *out, struct str text)
 {
 	while (text.len) {
@@ -211,6 +217,8 @@ static bool stays_inside(const char *path, const char *dir)
 	return ok;
 }
 
+/* The same file may be reached by two paths: links, or a cwd that is the
+ * home. */
 static bool is_known(const struct memories *m, const struct stat *st)
 {
 	for (size_t i = 0; i < m->n; i++)
@@ -220,6 +228,7 @@ static bool is_known(const struct memories *m, const struct stat *st)
 	return false;
 }
 
+/* Reads a file into the list, or warns. Takes path over. */
 static void read_memory(struct memories *m, const char *root, char *path,
 			const struct stat *st)
 {
@@ -251,7 +260,7 @@ static void read_memory(struct memories *m, const char *root, char *path,
 	free(path);
 }
 
-/* dir/name, unless it leads out of root or does not count. */
+/* Adds dir/name, unless it leads out of root or belongs to another user. */
 static void add_file(struct memories *m, const char *root, const char *dir,
 		     const char *name)
 {
@@ -273,7 +282,8 @@ static void add_file(struct memories *m, const char *root, const char *dir,
 		free(path);
 }
 
-/* Shortens what lies between cwd and its root: the nearest levels count. */
+/* Length of the path that the first of MOST_LEVELS directories has, counted up
+ * from cwd. */
 static size_t first_level(const char *cwd, size_t root)
 {
 	size_t levels = 0;
@@ -285,7 +295,7 @@ static size_t first_level(const char *cwd, size_t root)
 	return len;
 }
 
-/* From the root of the repository down to cwd. */
+/* Adds the files from the repository's root down to cwd. */
 static void add_project(struct memories *m, const char *cwd)
 {
 	size_t all = strlen(cwd);
@@ -307,7 +317,8 @@ static void add_project(struct memories *m, const char *cwd)
 	free(root);
 }
 
-/* What does not fit all together: the nearest files stay. */
+/* The index of the first file of the repository that is used: the nearest fit,
+ * the others are left out with a warning. */
 static size_t first_that_fits(const struct memories *m, size_t from)
 {
 	size_t sum = 0;
@@ -326,6 +337,7 @@ static size_t first_that_fits(const struct memories *m, size_t from)
 	return i;
 }
 
+/* The user's own file, then the repository's. */
 static void add_memory(const struct prompt_facts *f, struct buf *out,
 		       void (*warn)(const char *line))
 {
@@ -358,6 +370,7 @@ static void add_memory(const struct prompt_facts *f, struct buf *out,
 	}
 }
 
+/* The list of skills; warns if descriptions had to be left out. */
 static void add_skills(const struct prompt_facts *f, struct buf *out,
 		       void (*warn)(const char *line))
 {

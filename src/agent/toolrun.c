@@ -1,15 +1,444 @@
 /* toolrun.c - the tool calls of one answer: order, approval, results. */
 /* SPDX-License-Identifier: MIT */
+/*
+ * In order: calls that fail again and again; whether a call may run, and as
+ * what (approve_call()); a command that the user typed himself; the batch.
+ * Begin reading at run_all(): each group of calls is announced, approved,
+ * prepared and run, and each call ends in finish_call(). Events go out under a
+ * lock, since calls that only read run side by side.
+ */
+#include "agent/toolrun.h"
+
+#include <pthread.h>
 #include <stdatomic.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "agent/recall.h"
-#include "agent/toolrun_impl.h"
+#include "agent/agent.h"
+#include "agent/history_text.h"
+#include "agent/hooked.h"
+#include "base/json.h"
 #include "base/mem.h"
+#include "base/sanitize.h"
 #include "base/str.h"
 #include "model/media.h"
+#include "tool/args.h"
 #include "tool/result.h"
+
+struct batch {
+	struct agent *agent;
+	const struct stop *stop;
+	const struct part **calls; /* all of the answer */
+	size_t total;
+	pthread_mutex_t events; /* so that no two events overlap */
+};
+
+struct tool_job {
+	struct batch *batch;
+	const struct part *call;
+	size_t number; /* of the batch, from 1 */
+	struct buf out;
+	struct error err;
+	char *real_path;    /* from approve, or NULL; owned */
+	struct part edited; /* the call as the user changed it; args owned */
+	struct buf remark;  /* what the model is told of that */
+	struct tool_change change;
+	struct message media; /* of the result */
+	struct hooked_call hooked;
+	bool failed;
+	bool refused;
+	bool unready;   /* agent.prepare would not have it run: out has why */
+	bool declined;  /* ... by the user */
+	bool malformed; /* unknown, or its arguments cannot be read */
+	int exit_code;  /* of execute's command; else 0 */
+	int rc;
+	pthread_t thread;
+	bool started;
+	bool announced; /* its EVENT_TOOL_CALL is out */
+};
+
+enum call_end {
+	CALL_DONE,
+	CALL_FAILED,
+	CALL_MALFORMED, /* no such tool, or arguments that it cannot read */
+};
+
+enum { MOST_ARGS = 8 << 20 /* bytes */ };
+
+static uint64_t add_hash(uint64_t hash, struct str text)
+{
+	for (size_t i = 0; i < text.len; i++)
+		hash = (hash ^ (unsigned char)text.ptr[i]) * 0x100000001B3u;
+	return hash;
+}
+
+/* FNV-1a of the name and of the arguments without their white space. */
+static uint64_t hash_call(const struct part *call, enum call_end end)
+{
+	uint64_t hash = add_hash(0xCBF29CE484222325u, str_of(call->name));
+	struct buf text = BUF_INIT(MOST_ARGS);
+	cJSON *args;
+
+	if (end == CALL_MALFORMED)
+		return add_hash(hash, STR("\n"));
+	args = json_parse(str_of(call->args));
+	if (args)
+		json_print(&text, args);
+	hash = add_hash(hash, STR("\t"));
+	hash = add_hash(hash, args ? buf_str(&text) : str_of(call->args));
+	cJSON_Delete(args);
+	buf_release(&text);
+	return hash;
+}
+
+/* The counter of a call; the oldest of REPEATS_KEPT is forgotten for a new
+ * one. */
+static struct repeated_call *find_call(struct repeats *r, uint64_t hash)
+{
+	struct repeated_call *c;
+
+	for (size_t i = 0; i < REPEATS_KEPT; i++)
+		if (r->list[i].failures && r->list[i].call == hash)
+			return &r->list[i];
+	c = &r->list[r->next];
+	r->next = (r->next + 1) % REPEATS_KEPT;
+	*c = (struct repeated_call){ .call = hash };
+	return c;
+}
+
+/*
+ * After each call: counts it where it failed, and adds a note to its result
+ * from REPEATS_NOTE failures on. A call that did something begins the count
+ * anew, since the same call may succeed after it; one that only read does not.
+ * Malformed calls of one tool count as the same call. tool NULL: unknown.
+ */
+static void count_repeats(struct repeats *r, const struct tool *tool,
+			  const struct part *call, enum call_end end,
+			  struct buf *result)
+{
+	const unsigned harmless = TOOL_READS | TOOL_SESSION;
+	struct repeated_call *c;
+
+	if (end == CALL_DONE) {
+		if (tool && !(tool->flags & harmless))
+			*r = (struct repeats){ 0 };
+		return;
+	}
+	c = find_call(r, hash_call(call, end));
+	c->failures++;
+	if (c->failures > r->worst) {
+		r->worst = c->failures;
+		snprintf(r->name, sizeof(r->name), "%s",
+			 call->name ? call->name : "");
+	}
+	if (c->failures < REPEATS_NOTE)
+		return;
+	if (end == CALL_MALFORMED)
+		buf_addf(result,
+			 "\n\n[Calls of this tool could not be read %u times. "
+			 "Write the arguments as one JSON object with the "
+			 "members that the tool's description names, or take "
+			 "another way.]",
+			 c->failures);
+	else
+		buf_addf(result,
+			 "\n\n[The same call has failed %u times. Repeating it "
+			 "does not help: change it, or take another way.]",
+			 c->failures);
+}
+
+bool toolrun_repeats(const struct repeats *r, struct error *why)
+{
+	struct buf name = BUF_INIT(4 * sizeof(r->name));
+
+	if (r->worst < REPEATS_END)
+		return false;
+	sanitize_line(str_of(r->name), &name);
+	(void)error_set(
+		why, ERR_LIMIT,
+		"the model repeats a failing call (%.*s, %u times the same)",
+		(int)name.len, name.ptr ? name.ptr : "", r->worst);
+	snprintf(why->reason, sizeof(why->reason), REPEATS_REASON);
+	(void)error_hint(
+		why,
+		"Tell it what to do instead, or choose another model (-M).");
+	buf_release(&name);
+	return true;
+}
+
+struct own_command {
+	struct agent *agent;
+	const struct part *call;
+};
+
+static void emit_own(const struct own_command *c, enum agent_event_kind kind,
+		     struct str text)
+{
+	c->agent->ui.event(c->agent->ui.arg,
+			   &(struct agent_event){ .kind = kind,
+						  .call = c->call,
+						  .text = text });
+}
+
+static void on_own_output(void *arg, struct str delta)
+{
+	emit_own(arg, EVENT_TOOL_OUTPUT, delta);
+}
+
+static void on_own_redraw(void *arg, struct str delta, struct str rest)
+{
+	const struct own_command *c = arg;
+
+	c->agent->ui.event(c->agent->ui.arg,
+			   &(struct agent_event){ .kind = EVENT_TOOL_OUTPUT,
+						  .call = c->call,
+						  .text = delta,
+						  .end = rest });
+}
+
+/* The tool that runs command lines. */
+static const struct tool *running_tool(void)
+{
+	for (size_t i = 0; tools[i]; i++)
+		if (tools[i]->flags & TOOL_RUNS)
+			return tools[i];
+	return NULL;
+}
+
+/* The arguments of execute as JSON; freed with cJSON_free(). */
+static char *args_of(const char *command)
+{
+	cJSON *args = cJSON_CreateObject();
+	char *text;
+
+	cJSON_AddStringToObject(args, "command", command);
+	text = cJSON_PrintUnformatted(args);
+	cJSON_Delete(args);
+	return text;
+}
+
+int agent_run_own_command(struct agent *a, const char *command,
+			  struct buf *told, const struct stop *stop,
+			  struct error *err)
+{
+	struct part call = { .kind = PART_TOOL_CALL,
+			     .name = (char *)running_tool()->spec.name,
+			     .id = (char *)"own",
+			     .args = args_of(command) };
+	struct part shown = call; /* what runs is as it was typed */
+	struct buf args = BUF_INIT(TOOL_RESULT_BYTES);
+	struct own_command c = { a, &shown };
+	struct buf out = BUF_INIT(TOOL_RESULT_BYTES);
+	struct buf end = BUF_INIT(TOOL_RESULT_BYTES);
+	bool failed = false;
+	struct tool_env env = {
+		.sandbox = a->sandbox,
+		.stop = stop,
+		.mask = a->mask,
+		.thread = a->thread,
+		.saved = &a->saved_results,
+		.secrets = a->secrets,
+		.output = on_own_output,
+		.arg = &c,
+		.redraw = a->ui.redraws ? on_own_redraw : NULL,
+		.end = &end,
+	};
+	int rc;
+
+	mask_text(a->mask, str_of(call.args), &args);
+	shown.args = args.ptr;
+	emit_own(&c, EVENT_TOOL_CALL, (struct str){ NULL, 0 });
+	rc = tool_call(&env, &call, &out, &failed, err);
+	a->ui.event(a->ui.arg, &(struct agent_event){ .kind = EVENT_TOOL_RESULT,
+						      .call = &shown,
+						      .text = buf_str(&out),
+						      .end = buf_str(&end),
+						      .failed = failed });
+	if (told)
+		buf_addf(told,
+			 "<user_shell_command>\n<command>%s</command>\n"
+			 "<result>\n%s\n</result>\n</user_shell_command>\n",
+			 command, out.len ? out.ptr : "");
+	cJSON_free(call.args);
+	buf_release(&args);
+	buf_release(&out);
+	buf_release(&end);
+	return rc;
+}
+
+/* Emits an event; no two overlap, whatever thread they come from. */
+static void emit_event(struct batch *b, const struct agent_event *ev)
+{
+	pthread_mutex_lock(&b->events);
+	b->agent->ui.event(b->agent->ui.arg, ev);
+	pthread_mutex_unlock(&b->events);
+}
+
+/* The tool of the call, or NULL. */
+static const struct tool *tool_of(const struct tool_job *job)
+{
+	return tool_find_among(job->batch->agent->more, job->call->name);
+}
+
+/* Whether the tool of the call has one of these flags. */
+static bool has_flag(const struct tool_job *job, unsigned flags)
+{
+	const struct tool *tool = tool_of(job);
+
+	return tool && tool->flags & flags;
+}
+
+/* Whether the call would write or run something. */
+static bool call_acts(const struct tool_job *job)
+{
+	const struct tool *tool = tool_of(job);
+
+	if (!tool || tool->flags & (TOOL_READS | TOOL_SESSION))
+		return false;
+	/* what is foreign and of no server reads the web */
+	return !(tool->flags & TOOL_FOREIGN) || tool->spec.server;
+}
+
+/* True if the answer calls a tool more than once that allows one call. */
+static bool is_repeated(const struct tool_job *job)
+{
+	size_t n = 0;
+
+	if (!has_flag(job, TOOL_SINGLE))
+		return false;
+	for (size_t i = 0; i < job->batch->total; i++)
+		n += !strcmp(job->batch->calls[i]->name, job->call->name);
+	return n > 1;
+}
+
+/* The result tells the model why the call has not run. */
+static void set_refused_result(struct tool_job *job, const struct approval *a)
+{
+	if (a->reason.len) /* which the user may have typed */
+		mask_text(job->batch->agent->mask, buf_str(&a->reason),
+			  &job->out);
+	else
+		buf_addf(&job->out,
+			 "User rejected the tool call for `%s` with id %s",
+			 job->call->name, job->call->id);
+	job->failed = true;
+	job->refused = true;
+	job->declined = a->declined;
+}
+
+/* From here on the call has the arguments that the user gave it. */
+static void adopt_user_edit(struct tool_job *job, struct approval *a)
+{
+	char *hooked = job->call == &job->edited ? job->edited.args : NULL;
+
+	approval_describe_edit(a, job->batch->agent->mask, &job->remark);
+	job->edited = *job->call;
+	job->edited.args = a->edited;
+	cJSON_free(hooked);
+	job->edited.bad_args = false;
+	a->edited = NULL;
+	job->call = &job->edited;
+	emit_event(job->batch, &(struct agent_event){ .kind = EVENT_TOOL_CALL,
+						      .call = job->call,
+						      .edited = true });
+}
+
+static void on_hook_event(void *arg, const struct agent_event *ev)
+{
+	emit_event(arg, ev);
+}
+
+/* The call gets the arguments of a hook; readers of the events see them. */
+static void adopt_hook_edit(struct tool_job *job)
+{
+	job->edited = *job->call;
+	job->edited.args = job->hooked.args;
+	job->edited.bad_args = false;
+	job->hooked.args = NULL;
+	job->call = &job->edited;
+	emit_event(job->batch, &(struct agent_event){ .kind = EVENT_TOOL_CALL,
+						      .call = job->call,
+						      .edited = true });
+	buf_adds(&job->remark, "A hook of the user's changed this call before "
+			       "it ran. Its arguments were:\n");
+	mask_text(job->batch->agent->mask, str_of(job->call->args),
+		  &job->remark);
+	buf_adds(&job->remark, "\n\nThe result of the changed call:\n");
+}
+
+/* Asks the user's hooks: 0 to go on, 1 when they refused the call, -1 when the
+ * run was cancelled. */
+static int ask_hooks(struct tool_job *job, struct approval *a,
+		     struct error *err)
+{
+	struct hooked_call *c = &job->hooked;
+
+	*c = (struct hooked_call){ .emit = on_hook_event, .arg = job->batch };
+	if (!a->tool || hooked_before(job->batch->agent, job->call, a->tool, c,
+				      job->batch->stop, err) < 0)
+		return a->tool ? -1 : 0;
+	if (c->args)
+		adopt_hook_edit(job);
+	a->call = job->call;
+	a->hook_allows = c->permission == HOOK_ALLOW;
+	a->hook_asks = c->permission == HOOK_ASK;
+	if (c->permission != HOOK_DENY)
+		return 0;
+	buf_addf(&a->reason, "A hook of the user's refused this call%s%.*s",
+		 c->reason.len ? ": " : ".", (int)c->reason.len,
+		 c->reason.len ? c->reason.ptr : "");
+	set_refused_result(job, a);
+	return 1;
+}
+
+/* What the tool itself will refuse needs no approval: the same args_read()
+ * decides there. -1 when the run was cancelled. */
+static int approve_call(struct tool_job *job, struct error *err)
+{
+	const struct agent_ui *ui = &job->batch->agent->ui;
+	struct buf ignored = BUF_INIT(RESULT_RAW_BYTES);
+	struct approval a = { .call = job->call,
+			      .tool = tool_of(job),
+			      .number = job->number,
+			      .total = job->batch->total,
+			      .later = job->batch->calls + job->number,
+			      .n_later = job->batch->total - job->number,
+			      .reason = BUF_INIT(1 << 16),
+			      .place = BUF_INIT(1 << 16) };
+	cJSON *args = NULL;
+	int rc = 0;
+
+	if (is_repeated(job)) {
+		buf_addf(&a.reason,
+			 "Error: `%s` must not be called more than once in "
+			 "one answer: none of these calls has run. Call it "
+			 "again, once.",
+			 job->call->name);
+		set_refused_result(job, &a);
+	} else {
+		rc = ask_hooks(job, &a, err);
+	}
+	if (rc == 0 && !job->refused && a.tool && ui->approve)
+		args = args_read(a.tool, job->call, &ignored);
+	job->malformed = !job->refused && (!a.tool || (ui->approve && !args));
+	rc = rc < 0 ? -1 : 0;
+	a.args = args;
+	if (args)
+		rc = ui->approve(ui->arg, &a, job->batch->stop, err);
+	if (args && rc == 0 && !a.allowed)
+		set_refused_result(job, &a);
+	else if (rc == 0 && a.edited)
+		adopt_user_edit(job, &a);
+	job->real_path = a.real_path;
+	a.real_path = NULL;
+	job->change = a.change;
+	a.change = (struct tool_change){ 0 };
+	approval_release(&a);
+	buf_release(&ignored);
+	cJSON_Delete(args);
+	return rc;
+}
 
 enum {
 	MOST_AT_ONCE = 8,
@@ -21,21 +450,19 @@ static void on_output(void *arg, struct str delta)
 {
 	struct tool_job *job = arg;
 
-	toolrun_emit(job->batch,
-		     &(struct agent_event){ .kind = EVENT_TOOL_OUTPUT,
-					    .call = job->call,
-					    .text = delta });
+	emit_event(job->batch, &(struct agent_event){ .kind = EVENT_TOOL_OUTPUT,
+						      .call = job->call,
+						      .text = delta });
 }
 
 static void on_redraw(void *arg, struct str delta, struct str rest)
 {
 	struct tool_job *job = arg;
 
-	toolrun_emit(job->batch,
-		     &(struct agent_event){ .kind = EVENT_TOOL_OUTPUT,
-					    .call = job->call,
-					    .text = delta,
-					    .end = rest });
+	emit_event(job->batch, &(struct agent_event){ .kind = EVENT_TOOL_OUTPUT,
+						      .call = job->call,
+						      .text = delta,
+						      .end = rest });
 }
 
 static int on_recall(void *arg, const struct tool_recall *what, struct buf *out,
@@ -43,7 +470,7 @@ static int on_recall(void *arg, const struct tool_recall *what, struct buf *out,
 {
 	struct tool_job *job = arg;
 
-	return recall_read(job->batch->agent, what, out, err);
+	return history_text_recall(job->batch->agent, what, out, err);
 }
 
 static int on_delegate(void *arg, const struct tool_delegation *what,
@@ -63,6 +490,7 @@ static bool on_offers(void *arg, const char *tool)
 	return model_offers(job->batch->agent->model, tool);
 }
 
+/* Runs one call, on a thread of its own or on the agent's. */
 static void *run_job(void *arg)
 {
 	struct tool_job *job = arg;
@@ -102,7 +530,9 @@ static void *run_job(void *arg)
 	return NULL;
 }
 
-static void cancelled_result(struct tool_job *job)
+/* A call that was refused keeps its result: that ended the turn, and tells the
+ * model why. */
+static void set_cancelled_result(struct tool_job *job)
 {
 	if (job->refused)
 		return; /* that ended the turn, and the model is told */
@@ -113,15 +543,15 @@ static void cancelled_result(struct tool_job *job)
 	job->failed = true;
 }
 
-/* Before the result, also of a call that is cancelled before its turn: readers
- * of the events know a result by its call. */
+/* Emits the call before its result, also when it is cancelled: readers of the
+ * events know a result by its call. */
 static void announce(struct tool_job *job)
 {
 	if (job->announced)
 		return;
 	job->announced = true;
-	toolrun_emit(job->batch, &(struct agent_event){ .kind = EVENT_TOOL_CALL,
-							.call = job->call });
+	emit_event(job->batch, &(struct agent_event){ .kind = EVENT_TOOL_CALL,
+						      .call = job->call });
 }
 
 static void on_notice(void *arg, const char *line)
@@ -130,8 +560,8 @@ static void on_notice(void *arg, const char *line)
 	struct buf masked = BUF_INIT(1 << 20);
 
 	mask_text(b->agent->mask, str_of(line), &masked);
-	toolrun_emit(b, &(struct agent_event){ .kind = EVENT_WARNING,
-					       .text = buf_str(&masked) });
+	emit_event(b, &(struct agent_event){ .kind = EVENT_WARNING,
+					     .text = buf_str(&masked) });
 	buf_release(&masked);
 }
 
@@ -150,6 +580,7 @@ static void run_group(struct tool_job *jobs, size_t n)
 	}
 }
 
+/* The remark precedes the result. */
 static void prepend_remark(struct tool_job *job)
 {
 	if (!job->remark.len || job->refused)
@@ -169,7 +600,7 @@ static size_t media_bytes(const struct message *m)
 	return n;
 }
 
-/* Behind the result, the last part: as much as one message may have. */
+/* Appends the files behind the result, as many as one message may have. */
 static void attach_media(struct tool_job *job, struct message *results)
 {
 	for (size_t i = 0; i < job->media.n; i++) {
@@ -181,7 +612,7 @@ static void attach_media(struct tool_job *job, struct message *results)
 	message_release(&job->media);
 }
 
-/* Said in the result of a file that cannot go with the others. */
+/* Says so in the result of a file that cannot go with the others. */
 static void check_media(const struct tool_job *job,
 			const struct message *results, struct buf *out)
 {
@@ -193,7 +624,7 @@ static void check_media(const struct tool_job *job,
 			 MEDIA_MESSAGE_BYTES);
 }
 
-/* Whether it would write or run something counts, not whether it could. */
+/* Counts what the call did, not what it could have done. */
 static void count_call(struct tool_job *job)
 {
 	struct agent *a = job->batch->agent;
@@ -202,19 +633,19 @@ static void count_call(struct tool_job *job)
 
 	if (job->rc < 0)
 		return; /* the turn ends with it */
-	if (!job->malformed && toolrun_acts(job)) {
+	if (!job->malformed && call_acts(job)) {
 		root->acts++;
 		root->refused_acts += job->refused;
 	}
-	repeats_count(&a->repeats, toolrun_tool(job), job->call,
+	count_repeats(&a->repeats, tool_of(job), job->call,
 		      job->malformed ? CALL_MALFORMED
 		      : failed       ? CALL_FAILED
 				     : CALL_DONE,
 		      &job->out);
 }
 
-/* Which shell the sandbox has: once, in the first result after it has said so.
- */
+/* Tells the model which shell the sandbox has: once, in the first result after
+ * the sandbox has reported it. */
 static void add_facts(const struct tool_job *job, struct buf *out)
 {
 	struct agent *a = job->batch->agent;
@@ -231,8 +662,8 @@ static void add_facts(const struct tool_job *job, struct buf *out)
 	buf_release(&line);
 }
 
-/* Where tools begin, if that is another place than the model was told before
- * there was a sandbox. */
+/* Tells the model where tools start, if it was told of another place before
+ * the sandbox existed. */
 static void add_start(const struct tool_job *job, struct buf *out)
 {
 	struct agent *a = job->batch->agent;
@@ -250,8 +681,10 @@ static void add_start(const struct tool_job *job, struct buf *out)
 	buf_release(&line);
 }
 
-static int finish(struct tool_job *job, struct message *results,
-		  struct error *err)
+/* Moves a call's result into the message, emits it, and releases the job.
+ * Returns what tool_call() did. */
+static int finish_call(struct tool_job *job, struct message *results,
+		       struct error *err)
 {
 	struct part *p = message_add(results, PART_TOOL_RESULT);
 	bool changed = job->change.known && !job->failed;
@@ -268,14 +701,14 @@ static int finish(struct tool_job *job, struct message *results,
 	p->name = xstrdup(job->call->name);
 	p->failed = job->failed;
 	announce(job);
-	toolrun_emit(job->batch,
-		     &(struct agent_event){ .kind = EVENT_TOOL_RESULT,
-					    .call = job->call,
-					    .text = text,
-					    .failed = job->failed,
-					    .declined = job->declined,
-					    .change = changed ? &job->change
-							      : NULL });
+	emit_event(job->batch,
+		   &(struct agent_event){ .kind = EVENT_TOOL_RESULT,
+					  .call = job->call,
+					  .text = text,
+					  .failed = job->failed,
+					  .declined = job->declined,
+					  .change = changed ? &job->change
+							    : NULL });
 	p->text = buf_detach(&job->out);
 	attach_media(job, results);
 	free(job->real_path);
@@ -289,7 +722,8 @@ static int finish(struct tool_job *job, struct message *results,
 	return job->rc;
 }
 
-/* How many jobs from the first on may run together. */
+/* How many jobs, from the first on, may run together: calls that only read, or
+ * subagents. */
 static size_t group_size(const struct tool_job *jobs, size_t n)
 {
 	static const struct {
@@ -300,9 +734,9 @@ static size_t group_size(const struct tool_job *jobs, size_t n)
 	size_t size = 1;
 
 	for (size_t k = 0; k < sizeof(kinds) / sizeof(kinds[0]); k++)
-		while (toolrun_has_flag(&jobs[0], kinds[k].flag) && size < n &&
+		while (has_flag(&jobs[0], kinds[k].flag) && size < n &&
 		       size < kinds[k].most &&
-		       toolrun_has_flag(&jobs[size], kinds[k].flag))
+		       has_flag(&jobs[size], kinds[k].flag))
 			size++;
 	return size;
 }
@@ -312,13 +746,15 @@ static int approve_group(struct tool_job *jobs, size_t n, struct error *err)
 {
 	for (size_t i = 0; i < n; i++) {
 		announce(&jobs[i]);
-		if (toolrun_approve(&jobs[i], err) < 0 ||
+		if (approve_call(&jobs[i], err) < 0 ||
 		    stop_check(jobs->batch->stop, err) < 0)
 			return -1;
 	}
 	return 0;
 }
 
+/* agent.prepare for the calls of a group that were not refused; its remark
+ * precedes their results. */
 static int prepare_group(struct tool_job *jobs, size_t n, struct error *err)
 {
 	const struct agent *a = jobs->batch->agent;
@@ -346,16 +782,18 @@ static int prepare_group(struct tool_job *jobs, size_t n, struct error *err)
 	return rc < 0 ? -1 : 0;
 }
 
-/* Who began the subagent checks for both: this is for one thread. */
+/* True if a call may have changed files of the sandbox. A subagent's parent
+ * checks for both, on one thread. */
 static bool changes_files(const struct tool_job *job)
 {
 	const unsigned without = TOOL_READS | TOOL_SESSION | TOOL_FOREIGN;
 
 	return !job->batch->agent->parent &&
-	       (toolrun_has_flag(job, TOOL_DELEGATES) ||
-		!toolrun_has_flag(job, without));
+	       (has_flag(job, TOOL_DELEGATES) || !has_flag(job, without));
 }
 
+/* Runs the calls in their order, group by group. After a cancel the remaining
+ * ones get their results without running. */
 static int run_all(struct tool_job *jobs, size_t n, struct message *results,
 		   struct error *err)
 {
@@ -376,9 +814,9 @@ static int run_all(struct tool_job *jobs, size_t n, struct message *results,
 				      on_notice, jobs->batch);
 		if (rc < 0)
 			for (size_t i = 0; i < size; i++)
-				cancelled_result(&jobs[at + i]);
+				set_cancelled_result(&jobs[at + i]);
 		for (size_t i = 0; i < size; i++)
-			if (finish(&jobs[at + i], results, err) < 0)
+			if (finish_call(&jobs[at + i], results, err) < 0)
 				rc = -1;
 		at += size;
 	}

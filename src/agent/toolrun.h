@@ -13,5 +13,8 @@
 int toolrun(struct agent *a, const struct message *reply,
 	    struct message *results, const struct stop *stop,
 	    struct error *err);
+/* After the calls of an answer: whether one has failed REPEATS_END times; then
+ * why, for the user. */
+bool toolrun_repeats(const struct repeats *r, struct error *why);
 
 #endif

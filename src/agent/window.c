@@ -1,5 +1,9 @@
 /* window.c - how full the model's context window is. */
 /* SPDX-License-Identifier: MIT */
+/*
+ * What is known of a model's tokenizer is the ratio of the last requests:
+ * bytes for 1,000 tokens. window.h says which way estimates may err.
+ */
 #include "agent/window.h"
 
 enum { /* bytes for 1,000 tokens */
@@ -13,6 +17,7 @@ enum { /* bytes for 1,000 tokens */
        LARGEST = 10 << 20,  /* no model has as many tokens */
 };
 
+/* answer: tokens to leave for one, at most a third of the window. */
 static void set_limits(struct window *w, int64_t answer, int64_t at)
 {
 	int64_t room = w->size / 3;
@@ -39,7 +44,7 @@ void window_init(struct window *w, const struct model_facts *facts, int64_t at)
 			   at);
 }
 
-/* 0 where the parts are no numbers of tokens. */
+/* Input tokens in all; 0 if the parts cannot be numbers of tokens. */
 static int64_t sum_input(const struct usage *u)
 {
 	const int64_t parts[] = { u->input, u->cache_read, u->cache_write };

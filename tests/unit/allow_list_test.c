@@ -14,7 +14,7 @@
 
 #include <cmocka.h>
 
-#include "agent/allow_list.h"
+#include "agent/policy.h"
 #include "base/mem.h"
 #include "base/path.h"
 #include "base/str.h"

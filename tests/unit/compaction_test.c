@@ -5,8 +5,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "agent/history_text.h"
-#include "agent/pinned.h"
+#include "agent/compact.c"
 #include "base/ids.h"
 #include "base/mem.h"
 #include "base/path.h"
@@ -257,15 +256,15 @@ static void test_the_list_of_tasks_is_kept_byte_for_byte(void **state)
 	assert_false(history_text_trim(&call, 1));
 	history_add(&c, &call);
 	add_result(&c, "write_todos", false);
-	pinned_summary(&first, STR("s"));
-	pinned_todos(&first, &c, 2);
+	add_summary(&first, STR("s"));
+	add_todos(&first, &c, 2);
 	assert_int_equal(first.n, 2);
 	assert_non_null(strstr(first.parts[1].text, list));
 	history_release(&c);
 	first.summary = true;
 	history_add(&c, &first);
-	pinned_summary(&second, STR("t"));
-	pinned_todos(&second, &c, 1);
+	add_summary(&second, STR("t"));
+	add_todos(&second, &c, 1);
 	assert_int_equal(second.n, 2);
 	assert_string_equal(second.parts[1].text, c.list[0].parts[1].text);
 	message_release(&second);
@@ -286,11 +285,11 @@ static void test_a_list_of_tasks_that_was_refused_is_not_kept(void **state)
 		history_add(&c, &call);
 		add_result(&c, "write_todos", refused);
 	}
-	pinned_todos(&first, &c, c.n);
+	add_todos(&first, &c, c.n);
 	assert_int_equal(first.n, 1);
 	assert_non_null(strstr(first.parts[0].text, list));
 	message_release(&first);
-	pinned_todos(&first, &c, 0); /* all of them stay */
+	add_todos(&first, &c, 0); /* all of them stay */
 	assert_int_equal(first.n, 0);
 	history_release(&c);
 }

@@ -1,12 +1,21 @@
-/* allow_list.c - which shell commands may run without asking. */
+/* policy.c - whether a call may run: the list of commands, the user's answer.
+ */
 /* SPDX-License-Identifier: MIT */
-#include "agent/allow_list.h"
+/*
+ * First --shell-allow-list: allow_list_permits() reads a command line as a
+ * shell would and refuses whatever it does not understand. Then the approval
+ * of a call: what the user answers, and how he may change the call before it
+ * runs.
+ */
+#include "agent/policy.h"
 
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/mem.h"
 #include "base/str.h"
+#include "tool/args.h"
+#include "tool/result.h"
 
 /* What "recommended" stands for: commands that only look. */
 static const char recommended[] =
@@ -14,7 +23,20 @@ static const char recommended[] =
 	"pwd,which,uname,hostname,whoami,id,groups,uptime,nproc,lscpu,lsmem,"
 	"ps";
 
-static void add(struct allow_list *list, struct str name)
+/* A command line as a shell reads it, byte by byte. */
+struct command_scan {
+	const struct allow_list *list;
+	struct str rest; /* from the next byte on */
+	char before;     /* the byte before that */
+	char quote;      /* the quote that is open, or NUL */
+	struct buf word; /* first word of the simple command, unquoted */
+	bool begun;      /* that word has begun, maybe empty: '' */
+	bool done;       /* it has ended */
+	bool any;        /* there was a simple command */
+};
+
+/* Adds a name once. */
+static void add_name(struct allow_list *list, struct str name)
 {
 	for (size_t i = 0; i < list->n; i++)
 		if (str_is(name, list->names[i]))
@@ -23,6 +45,7 @@ static void add(struct allow_list *list, struct str name)
 	list->names[list->n++] = xstrndup(name.ptr, name.len);
 }
 
+/* Adds the items of a comma list; "recommended" stands for several. */
 static void add_all(struct allow_list *list, struct str text)
 {
 	struct str item;
@@ -32,7 +55,7 @@ static void add_all(struct allow_list *list, struct str text)
 		if (str_is(item, "recommended"))
 			add_all(list, str_of(recommended));
 		else if (item.len)
-			add(list, item);
+			add_name(list, item);
 	}
 }
 
@@ -78,7 +101,7 @@ void allow_list_names(const struct allow_list *list, struct buf *out)
 	}
 }
 
-static bool listed(const struct allow_list *list, struct str word)
+static bool is_listed(const struct allow_list *list, struct str word)
 {
 	for (size_t i = 0; i < list->n; i++)
 		if (str_is(word, list->names[i]))
@@ -91,18 +114,6 @@ static bool is_one_of(char c, const char *set)
 	return c && strchr(set, c);
 }
 
-/* A command line as a shell reads it, byte by byte. */
-struct command_scan {
-	const struct allow_list *list;
-	struct str rest; /* from the next byte on */
-	char before;     /* the byte before that */
-	char quote;      /* the quote that is open, or NUL */
-	struct buf word; /* first word of the simple command, unquoted */
-	bool begun;      /* that word has begun, maybe empty: '' */
-	bool done;       /* it has ended */
-	bool any;        /* there was a simple command */
-};
-
 static char peek(const struct command_scan *s, size_t i)
 {
 	return i < s->rest.len ? s->rest.ptr[i] : '\0';
@@ -114,6 +125,7 @@ static void skip(struct command_scan *s, size_t n)
 	s->rest = str_skip(s->rest, n);
 }
 
+/* A byte of the simple command; only its first word is kept. */
 static void add_byte(struct command_scan *s, char c)
 {
 	if (!s->done)
@@ -128,7 +140,9 @@ static bool may_be_half(const struct command_scan *s)
 	return (unsigned char)s->before >= 0x80;
 }
 
-static bool take_double_quoted(struct command_scan *s)
+/* Each scan_ function consumes at least one byte, or returns false: the
+ * command is refused. */
+static bool scan_double_quoted(struct command_scan *s)
 {
 	char c = peek(s, 0);
 	char next = peek(s, 1);
@@ -150,10 +164,11 @@ static bool take_double_quoted(struct command_scan *s)
 	return true;
 }
 
+/* At the end of a simple command: false if its first word is not listed. */
 static bool end_command(struct command_scan *s)
 {
 	bool ok = !s->begun ||
-		  (!s->word.over && listed(s->list, buf_str(&s->word)));
+		  (!s->word.over && is_listed(s->list, buf_str(&s->word)));
 
 	s->any |= s->begun;
 	s->begun = s->done = false;
@@ -162,7 +177,7 @@ static bool end_command(struct command_scan *s)
 }
 
 /* ; | || && */
-static bool take_operator(struct command_scan *s)
+static bool scan_operator(struct command_scan *s)
 {
 	char c = peek(s, 0);
 	bool twice = c != ';' && peek(s, 1) == c;
@@ -173,6 +188,7 @@ static bool take_operator(struct command_scan *s)
 	return end_command(s);
 }
 
+/* True if a shell expands "$" before this byte. */
 static bool is_expanded(char after_dollar)
 {
 	return (after_dollar >= 'a' && after_dollar <= 'z') ||
@@ -180,7 +196,7 @@ static bool is_expanded(char after_dollar)
 	       is_one_of(after_dollar, "_({['\"");
 }
 
-static bool take_escaped(struct command_scan *s)
+static bool scan_escaped(struct command_scan *s)
 {
 	if (may_be_half(s) || s->rest.len < 2 ||
 	    is_one_of(peek(s, 1), ";|&<>`$"))
@@ -190,16 +206,16 @@ static bool take_escaped(struct command_scan *s)
 	return true;
 }
 
-static bool take_unquoted(struct command_scan *s)
+static bool scan_unquoted(struct command_scan *s)
 {
 	char c = peek(s, 0);
 
 	if (is_one_of(c, "`<>()") || (c == '$' && is_expanded(peek(s, 1))))
 		return false;
 	if (c == '\\')
-		return take_escaped(s);
+		return scan_escaped(s);
 	if (is_one_of(c, ";|&"))
-		return take_operator(s);
+		return scan_operator(s);
 	if (c == '\'' || c == '"') {
 		s->quote = c;
 		s->begun = true;
@@ -212,14 +228,14 @@ static bool take_unquoted(struct command_scan *s)
 	return true;
 }
 
-static bool take_byte(struct command_scan *s)
+static bool scan_byte(struct command_scan *s)
 {
 	char c = peek(s, 0);
 
 	if (s->quote == '"')
-		return take_double_quoted(s);
+		return scan_double_quoted(s);
 	if (!s->quote)
-		return take_unquoted(s);
+		return scan_unquoted(s);
 	if (c == '\'')
 		s->quote = '\0';
 	else
@@ -253,8 +269,121 @@ bool allow_list_permits(const struct allow_list *list, struct str command)
 	if (has_control(command))
 		return false;
 	while (ok && s.rest.len)
-		ok = take_byte(&s);
+		ok = scan_byte(&s);
 	ok = ok && !s.quote && end_command(&s) && s.any;
 	buf_release(&s.word);
 	return ok;
+}
+
+/* Before the user's reason, in what the model is told. */
+static const char rejected[] = "User rejected the tool call with reason: ";
+
+enum { MOST_REMARK = 8000 /* bytes of what the user put into a call */ };
+
+void approval_decline(struct approval *a, struct str why)
+{
+	a->declined = true;
+	if (why.len)
+		buf_addf(&a->reason, "%s%.*s", rejected, (int)why.len, why.ptr);
+}
+
+struct str approval_why(struct str result)
+{
+	return str_starts(result, rejected)
+		       ? str_skip(result, sizeof(rejected) - 1)
+		       : (struct str){ 0 };
+}
+
+void approval_clear(struct approval *a)
+{
+	buf_clear(&a->reason);
+	buf_clear(&a->place);
+	free(a->real_path);
+	a->real_path = NULL;
+	a->allowed = a->auto_edit = a->declined = false;
+	a->file_note = NULL;
+	tool_change_release(&a->change);
+}
+
+void approval_release(struct approval *a)
+{
+	approval_clear(a);
+	buf_release(&a->reason);
+	buf_release(&a->place);
+	cJSON_free(a->edited);
+	a->edited = NULL;
+	cJSON_Delete(a->edited_args);
+	a->edited_args = NULL;
+}
+
+const char *approval_editable(const struct approval *a)
+{
+	if (a->tool->flags & TOOL_RUNS)
+		return "command";
+	return a->tool->new_arg;
+}
+
+/* All members as the model wrote them, but one. Owned by the caller. */
+static char *print_edited(const struct approval *a, struct str text)
+{
+	const char *name = approval_editable(a);
+	cJSON *args = cJSON_Duplicate(a->args, true);
+	char *value = xstrndup(text.ptr ? text.ptr : "", text.len);
+	char *printed;
+
+	cJSON_ReplaceItemInObjectCaseSensitive(args, name,
+					       cJSON_CreateString(value));
+	printed = cJSON_PrintUnformatted(args);
+	free(value);
+	cJSON_Delete(args);
+	return printed;
+}
+
+int approval_edit(struct approval *a, struct str text, struct error *err)
+{
+	struct buf refusal = BUF_INIT(RESULT_RAW_BYTES);
+	struct part call = *a->call;
+	cJSON *args;
+
+	if (!str_is_utf8(text) || str_find(text, '\0') < text.len)
+		return error_set(err, ERR_USAGE,
+				 "the changed text is not UTF-8, so the call "
+				 "is unchanged");
+	call.args = print_edited(a, text);
+	call.bad_args = false;
+	args = args_read(a->tool, &call, &refusal);
+	buf_release(&refusal);
+	if (!args) {
+		cJSON_free(call.args);
+		return error_set(err, ERR_USAGE,
+				 "%s does not accept the changed text, so the "
+				 "call is unchanged",
+				 a->tool->spec.name);
+	}
+	cJSON_free(a->edited);
+	cJSON_Delete(a->edited_args);
+	a->edited = call.args;
+	a->args = a->edited_args = args;
+	approval_clear(a);
+	return 0;
+}
+
+void approval_describe_edit(const struct approval *a, const struct mask *m,
+			    struct buf *out)
+{
+	const char *name = approval_editable(a);
+	struct str text = str_of(json_string(a->args, name, ""));
+	struct str shown = text;
+
+	if (shown.len > MOST_REMARK) {
+		shown.len = MOST_REMARK;
+		shown.len = str_utf8_prefix(shown);
+	}
+	buf_addf(out, "The user changed this call before it ran. Its %s was:\n",
+		 name);
+	mask_text(m, shown, out);
+	if (shown.len < text.len)
+		buf_addf(out, "\n[the first %zu of %zu bytes]", shown.len,
+			 text.len);
+	buf_adds(out, "\n\nThe result of the changed call:\n");
 }
