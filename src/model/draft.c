@@ -1,16 +1,402 @@
 /* draft.c - a reply while it arrives. */
 /* SPDX-License-Identifier: MIT */
+/*
+ * A wire adds each piece of an answer to a draft: draft_part() opens a part of
+ * text, thinking or a call, draft_add() appends to it, draft_finish() makes a
+ * message of all parts. So everything that a server may do wrong in the content
+ * of an answer is handled here, for all vendors: too much of it, thinking
+ * within the text (struct think_tags), arguments that are not JSON
+ * (args_repair()), ids that were used before.
+ */
 #include "model/draft.h"
 
+#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/ids.h"
+#include "base/json.h"
 #include "base/mem.h"
 #include "base/str.h"
-#include "model/args.h"
-#include "model/wire_id.h"
+#include "model/wire.h"
+
+enum { MAX_DEPTH = 200 }; /* of arrays and objects in arguments */
+
+struct args_scan {
+	const unsigned char *at, *end;
+};
+
+/* Each scan_...() moves s->at behind what it names, or returns false. */
+static bool scan_value(struct args_scan *s, int depth);
+
+static void skip_blanks(struct args_scan *s)
+{
+	while (s->at < s->end && (*s->at == ' ' || *s->at == '\t' ||
+				  *s->at == '\n' || *s->at == '\r'))
+		s->at++;
+}
+
+static bool accept_char(struct args_scan *s, char c)
+{
+	if (s->at == s->end || *s->at != (unsigned char)c)
+		return false;
+	s->at++;
+	return true;
+}
+
+static bool scan_word(struct args_scan *s, const char *word)
+{
+	size_t n = strlen(word);
+
+	if ((size_t)(s->end - s->at) < n || memcmp(s->at, word, n) != 0)
+		return false;
+	s->at += n;
+	return true;
+}
+
+static bool scan_digits(struct args_scan *s)
+{
+	const unsigned char *from = s->at;
+
+	while (s->at < s->end && *s->at >= '0' && *s->at <= '9')
+		s->at++;
+	return s->at > from;
+}
+
+static bool scan_number(struct args_scan *s)
+{
+	(void)accept_char(s, '-'); /* optional */
+	if (!accept_char(s, '0') && !scan_digits(s))
+		return false;
+	if (accept_char(s, '.') && !scan_digits(s))
+		return false;
+	if (!accept_char(s, 'e') && !accept_char(s, 'E'))
+		return true;
+	if (!accept_char(s, '+'))
+		(void)accept_char(s, '-');
+	return scan_digits(s);
+}
+
+/* The four digits after \u; -1 when they are not there. */
+static int hex4(struct args_scan *s)
+{
+	int code = 0;
+
+	for (int i = 0; i < 4; i++, s->at++) {
+		int c = s->at < s->end ? *s->at : 0;
+
+		if (c >= '0' && c <= '9')
+			code = code * 16 + c - '0';
+		else if ((c | 32) >= 'a' && (c | 32) <= 'f')
+			code = code * 16 + (c | 32) - 'a' + 10;
+		else
+			return -1;
+	}
+	return code;
+}
+
+static bool scan_escape(struct args_scan *s)
+{
+	int code;
+
+	if (s->at == s->end)
+		return false;
+	if (*s->at != 'u')
+		return memchr("\"\\/bfnrt", *s->at, 8) && *s->at++;
+	s->at++;
+	code = hex4(s);
+	if (code < 0 || (code >= 0xDC00 && code <= 0xDFFF))
+		return false;
+	if (code < 0xD800 || code > 0xDBFF)
+		return true;
+	if (!scan_word(s, "\\u"))
+		return false;
+	code = hex4(s);
+	return code >= 0xDC00 && code <= 0xDFFF;
+}
+
+static bool scan_string(struct args_scan *s)
+{
+	if (!accept_char(s, '"'))
+		return false;
+	while (s->at < s->end) {
+		unsigned char c = *s->at++;
+
+		if (c == '"')
+			return true;
+		if (c < 0x20 || (c == '\\' && !scan_escape(s)))
+			return false;
+	}
+	return false;
+}
+
+static bool scan_items(struct args_scan *s, char close, int depth)
+{
+	s->at++;
+	skip_blanks(s);
+	if (accept_char(s, close))
+		return true;
+	do {
+		skip_blanks(s);
+		if (close == '}') {
+			if (!scan_string(s))
+				return false;
+			skip_blanks(s);
+			if (!accept_char(s, ':'))
+				return false;
+		}
+		if (!scan_value(s, depth + 1))
+			return false;
+	} while (accept_char(s, ','));
+	return accept_char(s, close);
+}
+
+static bool scan_value(struct args_scan *s, int depth)
+{
+	bool ok;
+
+	skip_blanks(s);
+	if (s->at == s->end || depth > MAX_DEPTH)
+		return false;
+	switch (*s->at) {
+	case '{':
+		ok = scan_items(s, '}', depth);
+		break;
+	case '[':
+		ok = scan_items(s, ']', depth);
+		break;
+	case '"':
+		ok = scan_string(s);
+		break;
+	case 't':
+		ok = scan_word(s, "true");
+		break;
+	case 'f':
+		ok = scan_word(s, "false");
+		break;
+	case 'n':
+		ok = scan_word(s, "null");
+		break;
+	default:
+		ok = scan_number(s);
+	}
+	skip_blanks(s);
+	return ok;
+}
+
+bool args_strict(struct str text)
+{
+	struct args_scan s = { 0 };
+
+	if (!text.len || !str_is_utf8(text))
+		return false;
+	s.at = (const unsigned char *)text.ptr;
+	s.end = s.at + text.len;
+	return scan_value(&s, 0) && s.at == s.end;
+}
+
+static void print_anew(struct buf *args, const cJSON *tree)
+{
+	struct buf out = BUF_INIT(args->max);
+
+	json_print(&out, tree);
+	if (args_strict(buf_str(&out))) {
+		buf_clear(args);
+		buf_addstr(args, buf_str(&out));
+	}
+	buf_release(&out);
+}
+
+/* Writes anew what cJSON accepts, also inside a string. True if it is an
+ * object.
+ */
+static bool parse_lenient(struct buf *args)
+{
+	cJSON *tree = json_parse(buf_str(args));
+	bool ok;
+
+	if (cJSON_IsString(tree)) {
+		cJSON *inner = json_parse(str_of(tree->valuestring));
+
+		cJSON_Delete(tree);
+		tree = inner;
+	}
+	ok = cJSON_IsObject(tree);
+	if (ok)
+		print_anew(args, tree);
+	cJSON_Delete(tree);
+	return ok && args_strict(buf_str(args));
+}
+
+bool args_repair(struct buf *args)
+{
+	struct str text = str_trim(buf_str(args));
+	size_t half = text.len / 2;
+
+	if (!text.len || str_is(text, "null")) {
+		buf_clear(args);
+		buf_adds(args, "{}");
+		return true;
+	}
+	if (text.ptr[0] == '{' && args_strict(text))
+		return true;
+	if (parse_lenient(args))
+		return true;
+	/* some servers end a streamed call by sending all of it again */
+	if (text.len % 2 == 0 && text.ptr[0] == '{' &&
+	    memcmp(text.ptr, text.ptr + half, half) == 0 &&
+	    args_strict((struct str){ text.ptr, half })) {
+		args->len = half + (size_t)(text.ptr - args->ptr);
+		args->ptr[args->len] = '\0';
+		return true;
+	}
+	return false;
+}
+
+/* <think>: DeepSeek-R1, Qwen3, QwQ, GLM, MiniMax (their chat templates on
+ * Hugging Face; Aider-AI/aider issue 5397); <thinking>: Claude 3 Opus before it
+ * calls tools; [THINK]: Mistral's Magistral (its model card). Read 2026-11-26.
+ */
+
+static const struct {
+	const char *open, *close;
+} tags[] = {
+	{ "<think>", "</think>" },
+	{ "<thinking>", "</thinking>" },
+	{ "[THINK]", "[/THINK]" },
+};
+
+enum { N_TAGS = sizeof(tags) / sizeof(tags[0]) };
+
+static struct str skip_space(struct str s)
+{
+	while (s.len && strchr(" \t\r\n", s.ptr[0]))
+		s = str_skip(s, 1);
+	return s;
+}
+
+/* True if s may be the beginning of an opening tag. */
+static bool may_open(struct str s)
+{
+	for (size_t i = 0; i < N_TAGS; i++)
+		if (s.len < strlen(tags[i].open) &&
+		    (!s.len || memcmp(tags[i].open, s.ptr, s.len) == 0))
+			return true;
+	return false;
+}
+
+/* Removes an opening tag from the front of s. */
+static bool take_open(struct think_tags *t, struct str *s)
+{
+	for (size_t i = 0; i < N_TAGS; i++) {
+		if (!str_starts(*s, tags[i].open))
+			continue;
+		t->tag = i;
+		*s = str_skip(*s, strlen(tags[i].open));
+		return true;
+	}
+	return false;
+}
+
+/* Bytes at the end of s that may begin the closing tag. */
+static size_t half_close(struct str s, const char *close)
+{
+	size_t n = strlen(close) - 1;
+
+	if (n > s.len)
+		n = s.len;
+	while (n && memcmp(s.ptr + s.len - n, close, n) != 0)
+		n--;
+	return n;
+}
+
+static void show_delta(const struct draft *d, enum part_kind kind,
+		       struct str delta)
+{
+	const struct model_sink *sink = d->sink;
+
+	if (sink && kind == PART_TEXT && sink->text)
+		sink->text(sink->arg, delta);
+	if (sink && kind == PART_THINKING && sink->thinking)
+		sink->thinking(sink->arg, delta);
+}
+
+/* Adds text that was inside or outside of tags. */
+static void add_tagged(struct draft *d, struct draft_part *p, bool thinking,
+		       struct str text)
+{
+	d->thought.max = DRAFT_MAX_TEXT;
+	buf_addstr(thinking ? &d->thought : &p->text, text);
+	show_delta(d, thinking ? PART_THINKING : PART_TEXT, text);
+}
+
+/* At the beginning, or behind a closing tag. */
+static void feed_outside(struct draft *d, struct draft_part *p,
+			 struct str *rest)
+{
+	struct think_tags *t = &d->tags;
+	struct str words = skip_space(*rest);
+	struct str text = *rest;
+
+	if (take_open(t, &words)) {
+		t->at = THINK_INSIDE;
+		*rest = words;
+		return;
+	}
+	if (t->at == THINK_BEHIND)
+		text = words; /* the line ends belong to the tag */
+	*rest = (struct str){ 0 };
+	if (may_open(words)) {
+		buf_addstr(&t->held, text);
+		return;
+	}
+	t->at = THINK_OVER;
+	add_tagged(d, p, false, text);
+}
+
+static void feed_inside(struct draft *d, struct draft_part *p, struct str *rest)
+{
+	struct think_tags *t = &d->tags;
+	const char *close = tags[t->tag].close;
+	size_t at = str_search(*rest, str_of(close));
+	struct str words = { rest->ptr, at };
+
+	if (at < rest->len) {
+		t->at = THINK_BEHIND;
+		*rest = str_skip(*rest, at + strlen(close));
+	} else {
+		words.len -= half_close(words, close);
+		buf_addstr(&t->held, str_skip(*rest, words.len));
+		*rest = (struct str){ 0 };
+	}
+	if (words.len)
+		add_tagged(d, p, true, words);
+}
+
+/* Adds what is known to be thinking or text, in order; holds back the end of
+ * the delta if it may be the beginning of a tag. */
+static void feed_tags(struct draft *d, struct draft_part *p, struct str delta)
+{
+	struct buf all = d->tags.held;
+	struct str rest;
+
+	all.max = SIZE_MAX / 2;
+	buf_addstr(&all, delta);
+	d->tags.held = BUF_INIT(SIZE_MAX / 2);
+	rest = buf_str(&all);
+	while (rest.len) {
+		if (d->tags.at == THINK_OVER) {
+			add_tagged(d, p, false, rest);
+			break;
+		}
+		if (d->tags.at == THINK_INSIDE)
+			feed_inside(d, p, &rest);
+		else
+			feed_outside(d, p, &rest);
+	}
+	buf_release(&all);
+}
 
 void draft_init(struct draft *d, const struct model_sink *sink)
 {
@@ -30,13 +416,13 @@ void draft_release(struct draft *d)
 	for (size_t i = 0; i < d->n; i++)
 		part_free(&d->parts[i]);
 	free(d->parts);
-	think_tags_release(&d->tags);
+	buf_release(&d->tags.held);
 	buf_release(&d->thought);
 	draft_init(d, d->sink);
 }
 
-static int too_much(struct draft *d, struct error *err, const char *what,
-		    size_t limit)
+static int refuse_size(struct draft *d, struct error *err, const char *what,
+		       size_t limit)
 {
 	d->fatal = true;
 	return error_set(err, ERR_LIMIT,
@@ -50,11 +436,11 @@ struct draft_part *draft_part(struct draft *d, enum part_kind kind, int64_t key,
 	struct draft_part *p;
 
 	if (kind == PART_TOOL_CALL && d->calls == DRAFT_MAX_CALLS) {
-		(void)too_much(d, err, "tool calls", DRAFT_MAX_CALLS);
+		(void)refuse_size(d, err, "tool calls", DRAFT_MAX_CALLS);
 		return NULL;
 	}
 	if (d->n == DRAFT_MAX_PARTS) {
-		(void)too_much(d, err, "parts", DRAFT_MAX_PARTS);
+		(void)refuse_size(d, err, "parts", DRAFT_MAX_PARTS);
 		return NULL;
 	}
 	if (d->n == d->room) {
@@ -81,34 +467,15 @@ struct draft_part *draft_find(struct draft *d, enum part_kind kind, int64_t key)
 	return NULL;
 }
 
-static void show(const struct draft *d, enum part_kind kind, struct str delta)
+struct draft_part *draft_open(struct draft *d, enum part_kind kind, int64_t key,
+			      struct error *err)
 {
-	const struct model_sink *sink = d->sink;
+	struct draft_part *p = draft_find(d, kind, key);
 
-	if (sink && kind == PART_TEXT && sink->text)
-		sink->text(sink->arg, delta);
-	if (sink && kind == PART_THINKING && sink->thinking)
-		sink->thinking(sink->arg, delta);
+	return p ? p : draft_part(d, kind, key, err);
 }
 
-struct tagged { /* arg of add_tagged() */
-	struct draft *draft;
-	struct draft_part *part;
-};
-
-static int add_tagged(void *arg, bool thinking, struct str text,
-		      struct error *err)
-{
-	struct tagged *t = arg;
-
-	(void)err;
-	t->draft->thought.max = DRAFT_MAX_TEXT;
-	buf_addstr(thinking ? &t->draft->thought : &t->part->text, text);
-	show(t->draft, thinking ? PART_THINKING : PART_TEXT, text);
-	return 0;
-}
-
-/* A server that tells thinking apart leaves none in the text. */
+/* A server that separates thinking leaves none in the text. */
 static bool tells_thinking(const struct draft *d)
 {
 	for (size_t i = 0; i < d->n; i++)
@@ -125,37 +492,40 @@ int draft_add(struct draft *d, struct draft_part *p, struct str delta,
 	if (p->kind == PART_TOOL_CALL) {
 		buf_addstr(&p->text, delta);
 		if (p->text.over)
-			return too_much(d, err, "bytes of arguments in a call",
-					DRAFT_MAX_ARGS);
+			return refuse_size(d, err,
+					   "bytes of arguments in a call",
+					   DRAFT_MAX_ARGS);
 		return 0;
 	}
 	if (delta.len > DRAFT_MAX_TEXT - d->bytes)
-		return too_much(d, err, "bytes of text", DRAFT_MAX_TEXT);
+		return refuse_size(d, err, "bytes of text", DRAFT_MAX_TEXT);
 	d->bytes += delta.len;
 	if (p->kind == PART_TEXT && d->tags.at != THINK_OVER) {
-		struct tagged tagged = { d, p };
-
 		if (d->tags.at == THINK_BEGIN && tells_thinking(d))
 			d->tags.at = THINK_OVER;
-		return think_tags_feed(&d->tags, delta, add_tagged, &tagged,
-				       err);
+		feed_tags(d, p, delta);
+		return 0;
 	}
 	buf_addstr(&p->text, delta);
-	show(d, p->kind, delta);
+	show_delta(d, p->kind, delta);
 	return 0;
 }
 
-/* The bytes that could have been the beginning of a tag. */
+/* The answer is complete: held bytes are not the beginning of a tag. */
 static void end_tags(struct draft *d)
 {
-	struct tagged tagged = { d, NULL };
-	struct error ignored = { 0 };
+	bool inside = d->tags.at == THINK_INSIDE;
+	struct draft_part *p = NULL;
 
-	for (size_t i = d->n; i > 0 && !tagged.part; i--)
+	for (size_t i = d->n; i > 0 && !p; i--)
 		if (d->parts[i - 1].kind == PART_TEXT)
-			tagged.part = &d->parts[i - 1];
-	if (tagged.part)
-		(void)think_tags_end(&d->tags, add_tagged, &tagged, &ignored);
+			p = &d->parts[i - 1];
+	if (!p)
+		return;
+	d->tags.at = THINK_OVER;
+	if (d->tags.held.len)
+		add_tagged(d, p, inside, buf_str(&d->tags.held));
+	buf_clear(&d->tags.held);
 }
 
 void draft_name(char **field, const char *value)
@@ -171,7 +541,7 @@ void call_ids_add(struct call_ids *ids, const struct message *m)
 	for (size_t i = 0; i < m->n; i++) {
 		if (m->parts[i].kind != PART_TOOL_CALL || !m->parts[i].id)
 			continue;
-		/* grows at powers of two, so that no capacity need be kept */
+		/* grows at powers of two: the capacity follows from n */
 		if (!(ids->n & (ids->n - 1)))
 			ids->list = xrealloc(ids->list, ids->n ? ids->n * 2 : 1,
 					     sizeof(*ids->list));
@@ -187,8 +557,8 @@ void call_ids_release(struct call_ids *ids)
 	*ids = (struct call_ids){ 0 };
 }
 
-/* Two calls of one id could not be told apart by their results: vendors refuse
- * such a conversation for good. Servers that number their calls begin anew
+/* Vendors refuse a conversation in which two calls have the same id, because
+ * results name their call by it. Servers that number their calls start again
  * with each message. */
 static bool id_used(const struct message *m, const struct call_ids *earlier,
 		    const char *id)
@@ -203,7 +573,7 @@ static bool id_used(const struct message *m, const struct call_ids *earlier,
 }
 
 /* Mistral's servers and templates refuse ids that are not nine letters and
- * digits; everybody takes those (langchain pull request 24668, mlx-lm issue
+ * digits; all others accept those (langchain pull request 24668, mlx-lm issue
  * 1375; read 2026-11-20). */
 static char *call_id(const struct message *m, const struct call_ids *earlier,
 		     struct draft_part *p)
@@ -234,8 +604,8 @@ void draft_stopped(struct draft *d, const char *reason,
 	}
 }
 
-/* The limit fell into the last call: what there is of its arguments must not
- * be mended. */
+/* The output limit cut the last call: its arguments must not be repaired, half
+ * of them could do something else. */
 static bool is_cut(const struct draft *d, const struct draft_part *p)
 {
 	return p == &d->parts[d->n - 1] && p->kind == PART_TOOL_CALL &&

@@ -3,6 +3,7 @@
 #ifndef MODEL_EXCHANGE_H
 #define MODEL_EXCHANGE_H
 
+#include "model/draft.h"
 #include "model/wire.h"
 #include "net/event_stream.h"
 #include "net/sse.h"

@@ -11,7 +11,6 @@
 #include "model/model_state.h"
 #include "model/server.h"
 #include "model/wires/bedrock_account.h"
-#include "model/wires/bedrock_clock.h"
 #include "model/wires/vertex_account.h"
 #include "net/retry.h"
 

@@ -4,6 +4,7 @@
 #define MODEL_MODEL_STATE_H
 
 #include "model/account.h"
+#include "model/draft.h"
 #include "model/model.h"
 #include "model/params.h"
 #include "model/tool_set.h"

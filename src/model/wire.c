@@ -1,28 +1,27 @@
 /* wire.c - what the vendors' protocols have in common. */
 /* SPDX-License-Identifier: MIT */
+/*
+ * The files of wires/ write requests and read answers, one protocol each; this
+ * one has what several of them need. wire_push() is the place to begin reading:
+ * every message of a conversation goes through it on its way into a request. It
+ * takes out what only another vendor understands and files that the model does
+ * not accept, and then calls the wire's own push().
+ */
 #include "model/wire.h"
 
+#include <ctype.h>
+#include <inttypes.h>
+#include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/ids.h"
 #include "base/json.h"
 #include "base/mem.h"
 #include "base/percent.h"
 #include "base/str.h"
 #include "model/catalog.h"
 #include "model/media.h"
-
-#define POINTER(name) &wire_##name,
-
-const struct wire *const wires[] = { WIRES(POINTER) NULL };
-
-const struct wire *wire_find(const char *name)
-{
-	for (size_t i = 0; wires[i]; i++)
-		if (strcmp(wires[i]->name, name) == 0)
-			return wires[i];
-	return NULL;
-}
 
 static bool is_taken(const struct wire *w, const struct history *h,
 		     const struct part *p)
@@ -147,12 +146,6 @@ void wire_open_block(struct history *h, enum role role, const char *name,
 	h->last = role;
 }
 
-void wire_names(struct buf *out)
-{
-	for (size_t i = 0; wires[i]; i++)
-		buf_addf(out, "%s\"%s\"", i ? " or " : "", wires[i]->name);
-}
-
 cJSON *wire_parse(struct str data, struct error *err)
 {
 	cJSON *tree = json_parse_repaired(data);
@@ -193,4 +186,168 @@ void wire_args(struct buf *out, const struct part *call)
 	buf_addc(out, '{');
 	json_member(out, "invalid_arguments", str_of(call->args));
 	buf_addc(out, '}');
+}
+
+int64_t wire_tokens(const cJSON *usage, const char *key, int64_t fallback)
+{
+	int64_t n = json_int(usage, key, fallback);
+
+	return n < 0 ? 0 : n < INT32_MAX ? n : INT32_MAX;
+}
+
+enum {
+	NAME_MAX_LEN = 64,
+	ID_MAX_LEN = 64,
+	ID_FRONT = ID_MAX_LEN - 17, /* "_" and 16 digits follow */
+};
+
+static char plain_char(char c)
+{
+	if (isascii(c) && isalnum((unsigned char)c))
+		return c;
+	return c == '-' ? '-' : '_';
+}
+
+static void put_plain(struct buf *out, const char *text, size_t max,
+		      const char *empty)
+{
+	size_t len = text ? strlen(text) : 0;
+
+	buf_addc(out, '"');
+	if (!len)
+		buf_adds(out, empty);
+	for (size_t i = 0; i < len && i < max; i++)
+		buf_addc(out, plain_char(text[i]));
+	buf_addc(out, '"');
+}
+
+void wire_name(struct buf *out, const char *name)
+{
+	put_plain(out, name, NAME_MAX_LEN, "unknown");
+}
+
+void wire_id(struct buf *out, const char *id)
+{
+	put_plain(out, id, SIZE_MAX, "call");
+}
+
+/* FNV-1a, 64 bits, of what wire_id() writes. */
+static uint64_t hash_id(const char *id)
+{
+	uint64_t hash = 0xCBF29CE484222325u;
+
+	for (; *id; id++)
+		hash = (hash ^ (unsigned char)plain_char(*id)) * 0x100000001B3u;
+	return hash;
+}
+
+void wire_short_id(struct buf *out, const char *id)
+{
+	if (!id || strlen(id) <= ID_MAX_LEN) {
+		wire_id(out, id);
+		return;
+	}
+	put_plain(out, id, ID_FRONT, "");
+	out->len--; /* the closing quote */
+	buf_addf(out, "_%016" PRIx64 "\"", hash_id(id));
+}
+
+bool wire_same_id(const char *a, const char *b)
+{
+	while (*a && *b && plain_char(*a) == plain_char(*b)) {
+		a++;
+		b++;
+	}
+	return !*a && !*b;
+}
+
+bool wire_is_blank(const char *text)
+{
+	return !str_trim(str_of(text)).len;
+}
+
+static bool is_sendable(const struct part *p, const struct wire_blocks *f)
+{
+	if (p->kind == PART_TEXT)
+		return !wire_is_blank(p->text);
+	if (p->kind == PART_THINKING) /* not another vendor's thoughts */
+		return p->replay && str_starts(str_of(p->replay), f->thinking);
+	return true;
+}
+
+static void put_part(struct buf *out, const struct message *m, size_t i,
+		     const struct wire_blocks *f)
+{
+	const struct part *p = &m->parts[i];
+
+	switch (p->kind) {
+	case PART_TEXT:
+		f->put_text(out, p->text);
+		break;
+	case PART_MEDIA:
+		f->put_media(out, p);
+		break;
+	case PART_THINKING:
+		buf_adds(out, p->replay);
+		break;
+	case PART_TOOL_CALL:
+		f->put_call(out, p);
+		break;
+	case PART_TOOL_RESULT:
+		f->put_result(out, p, message_count_media(m, i));
+		break;
+	}
+}
+
+/* Opens the next block of this role: a new message, or one more block. */
+static void open_block(struct history *h, enum role role)
+{
+	wire_open_block(h, role, role == ROLE_USER ? "user" : "assistant",
+			"content");
+}
+
+/* How many parts are left when those at the end go that may not be there. */
+static size_t find_end(const struct message *m, const struct wire_blocks *f)
+{
+	size_t n = m->n;
+
+	while (n && (!is_sendable(&m->parts[n - 1], f) ||
+		     m->parts[n - 1].kind == PART_THINKING))
+		n--;
+	return n;
+}
+
+void wire_push_blocks(struct history *h, const struct message *m,
+		      const struct wire_blocks *f)
+{
+	enum role role = m->role == ROLE_ASSISTANT ? m->role : ROLE_USER;
+	size_t n = find_end(m, f);
+	size_t sent = 0;
+
+	for (size_t i = 0; i < n; i++) {
+		if (!is_sendable(&m->parts[i], f) ||
+		    (m->role == ROLE_TOOL && m->parts[i].kind == PART_MEDIA))
+			continue;
+		open_block(h, role);
+		put_part(&h->bytes, m, i, f);
+		sent++;
+	}
+	if (sent || role != ROLE_USER)
+		return;
+	open_block(h, role);
+	f->put_empty(&h->bytes);
+}
+
+void wire_put_cache_key(const struct wire_head *in, struct buf *out)
+{
+	const char *given = in->brief->cache_key;
+	char key[17];
+
+	if (!str_starts(str_of(in->choice->base_url),
+			"https://api.openai.com/") ||
+	    json_get(in->params, "prompt_cache_key"))
+		return;
+	ids_random(key, sizeof(key) - 1);
+	json_member(out, "prompt_cache_key", str_of(given ? given : key));
+	buf_addc(out, ',');
 }

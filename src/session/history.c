@@ -9,8 +9,8 @@
 #include "base/json.h"
 #include "base/mem.h"
 #include "base/str.h"
-#include "model/args.h"
-#include "model/wire_id.h"
+#include "model/draft.h"
+#include "model/wire.h"
 #include "session/compaction.h"
 #include "session/thread.h"
 

@@ -10,7 +10,7 @@
 #include "base/ids.h"
 #include "base/mem.h"
 #include "base/str.h"
-#include "model/args.h"
+#include "model/draft.h"
 #include "model/exchange.h"
 
 static inline void require(bool fact)

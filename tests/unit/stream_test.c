@@ -12,7 +12,7 @@
 #include "base/ids.h"
 #include "base/path.h"
 #include "base/str.h"
-#include "model/args.h"
+#include "model/draft.h"
 #include "model/exchange.h"
 #include "model/money.h"
 

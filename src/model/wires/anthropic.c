@@ -1,33 +1,45 @@
-/* anthropic.c - requests of the Messages API. */
+/* anthropic.c - the Messages API: requests, and the stream of an answer. */
 /* SPDX-License-Identifier: MIT */
-/* Facts: anthropic-sdk-python 0.121 (types/, _client.py) and
+/*
+ * Requests first: write_head() makes the fixed front of a request,
+ * push_message() appends one message. Then the events of an answer:
+ * parse_event() is called for each. wire_anthropic, at the end, lists the
+ * functions, and is the example for another wire.
+ *
+ * Requests: anthropic-sdk-python 0.121 (types/, _client.py) and
  * platform.claude.com/docs (api/versioning, models/opus-5/overview), read
- * 2026-11-20. Of the two API versions the older one: imitators know it, and
- * 2026-10-21 refuses "temperature" also for models that take it. At most four
- * cache marks in a request, each found from 20 blocks behind it on
- * (microsoft/vscode pull request 315505; startdebugging.net on caching; same
- * day): one is on the tools, one on the system prompt, two in the history. */
-#include "model/wires/anthropic.h"
-
+ * 2026-11-20. The older of the two API versions is used: imitators know it, and
+ * 2026-10-21 refuses "temperature" even for models that support it. A request
+ * may have four cache marks, and the vendor finds what is cached up to 20
+ * blocks before a mark (microsoft/vscode pull request 315505;
+ * startdebugging.net on caching; the same day): one mark is on the tools, one
+ * on the system prompt, two are in the history.
+ *
+ * Answers: types/raw_*.py, stop_reason.py, refusal_stop_details.py of the same
+ * SDK. Any version may bring new kinds of events, blocks and deltas
+ * (platform.claude.com/docs/en/api/versioning), which are skipped. pause_turn
+ * comes only with the vendor's own tools, which dcode does not use.
+ */
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/json.h"
 #include "base/str.h"
+#include "model/draft.h"
+#include "model/failure.h"
 #include "model/media.h"
 #include "model/wire.h"
-#include "model/wires/blocks.h"
 
 #define MARK ",\"cache_control\":{\"type\":\"ephemeral\"}"
 
-enum { /* max_tokens is required; these are ours, in tokens */
+enum { /* max_tokens is required; dcode sends these, in tokens */
        MAX_TOKENS = 32000,
-       MAX_TOKENS_OTHER = 8192, /* claude-3-5 and what is no Claude */
+       MAX_TOKENS_OTHER = 8192, /* claude-3-5, and models of others */
        MAX_TOKENS_OLD = 4096,   /* claude-3-opus, claude-3-haiku, claude-2 */
        ROOM_AFTER_THINKING = 8192,
 };
 
-/* Names: "claude-opus-4-5", "anthropic/claude-3-haiku-20240307". */
+/* model: "claude-opus-4-5", "anthropic/claude-3-haiku-20240307". */
 static int64_t default_max_tokens(const char *model)
 {
 	const char *slash = strrchr(model, '/');
@@ -68,7 +80,7 @@ static void put_tools(const struct wire_head *in, struct buf *out)
 	}
 }
 
-static void head(const struct wire_head *in, struct buf *out)
+static void write_head(const struct wire_head *in, struct buf *out)
 {
 	buf_addc(out, '{');
 	/* the address names the model (@anthropic-ai/vertex-sdk, client.ts;
@@ -115,7 +127,7 @@ static void put_media(struct buf *out, const struct part *p)
 
 static void put_result(struct buf *out, const struct part *p, size_t n)
 {
-	bool text = p->text && !blocks_blank(p->text);
+	bool text = p->text && !wire_is_blank(p->text);
 
 	buf_adds(out, "{\"type\":\"tool_result\",\"tool_use_id\":");
 	wire_id(out, p->id);
@@ -153,7 +165,7 @@ static void put_empty(struct buf *out)
 	buf_adds(out, "{\"type\":\"text\",\"text\":\"(empty)\"}");
 }
 
-static const struct blocks_form form = {
+static const struct wire_blocks form = {
 	.thinking = "{\"type\":",
 	.put_text = put_text,
 	.put_media = put_media,
@@ -162,15 +174,16 @@ static const struct blocks_form form = {
 	.put_empty = put_empty,
 };
 
-static void push(struct history *h, const struct message *m)
+/* A cache mark goes into the last block: before its closing brace. */
+static void push_message(struct history *h, const struct message *m)
 {
-	blocks_push(h, m, &form);
+	wire_push_blocks(h, m, &form);
 	if (m->role != ROLE_ASSISTANT)
 		h->block_end = h->bytes.len - 1;
 }
 
-/* The block as it came, in the order of the vendor's own members. */
-static void replay(const struct draft_part *p, struct buf *out)
+/* Writes a block of thinking as it came: the vendor checks its signature. */
+static void write_replay(const struct draft_part *p, struct buf *out)
 {
 	if (p->kind != PART_THINKING || (!p->extra.len && !p->text.len))
 		return;
@@ -186,6 +199,201 @@ static void replay(const struct draft_part *p, struct buf *out)
 	buf_addc(out, '}');
 }
 
+enum { KEY_DETAILS = -1 }; /* key of a part without an index in the stream */
+
+static int add_text(struct draft *d, struct draft_part *p, const char *text,
+		    struct error *err)
+{
+	return draft_add(d, p, str_of(text), err);
+}
+
+static int parse_delta(struct draft *d, const cJSON *tree, struct error *err)
+{
+	const cJSON *delta = json_get(tree, "delta");
+	const char *type = json_string(delta, "type", "");
+	int64_t key = json_int(tree, "index", 0);
+	struct draft_part *p;
+
+	if (strcmp(type, "text_delta") == 0) {
+		p = draft_find(d, PART_TEXT, key);
+		return p ? add_text(d, p, json_string(delta, "text", ""), err)
+			 : 0;
+	}
+	if (strcmp(type, "thinking_delta") == 0) {
+		p = draft_find(d, PART_THINKING, key);
+		return p ? add_text(d, p, json_string(delta, "thinking", ""),
+				    err)
+			 : 0;
+	}
+	if (strcmp(type, "input_json_delta") == 0) {
+		p = draft_find(d, PART_TOOL_CALL, key);
+		return p ? add_text(d, p,
+				    json_string(delta, "partial_json", ""), err)
+			 : 0;
+	}
+	p = draft_find(d, PART_THINKING, key);
+	if (p && strcmp(type, "signature_delta") == 0)
+		buf_adds(&p->extra, json_string(delta, "signature", ""));
+	if (p && p->extra.over)
+		return buf_check(&p->extra, "a thinking signature", err);
+	return 0;
+}
+
+static int start_call(struct draft *d, const cJSON *block, int64_t key,
+		      struct error *err)
+{
+	const cJSON *input = json_get(block, "input");
+	struct draft_part *p = draft_part(d, PART_TOOL_CALL, key, err);
+
+	if (!p)
+		return -1;
+	draft_name(&p->id, json_string(block, "id", NULL));
+	draft_name(&p->name, json_string(block, "name", NULL));
+	/* imitators may send the whole input here; the vendor sends {} */
+	if (cJSON_IsObject(input) && input->child)
+		json_print(&p->text, input);
+	return 0;
+}
+
+static int parse_block(struct draft *d, const cJSON *block, int64_t key,
+		       struct error *err)
+{
+	const char *type = json_string(block, "type", "");
+	struct draft_part *p;
+
+	if (strcmp(type, "tool_use") == 0)
+		return start_call(d, block, key, err);
+	if (strcmp(type, "text") == 0) {
+		p = draft_part(d, PART_TEXT, key, err);
+		return p ? add_text(d, p, json_string(block, "text", ""), err)
+			 : -1;
+	}
+	if (strcmp(type, "thinking") != 0 &&
+	    strcmp(type, "redacted_thinking") != 0)
+		return 0;
+	p = draft_part(d, PART_THINKING, key, err);
+	if (!p)
+		return -1;
+	p->redacted = type[0] == 'r';
+	buf_adds(&p->extra,
+		 json_string(block, p->redacted ? "data" : "signature", ""));
+	return add_text(d, p, json_string(block, "thinking", ""), err);
+}
+
+static void parse_usage(struct draft *d, const cJSON *usage)
+{
+	struct usage *u = &d->usage;
+
+	u->input = wire_tokens(usage, "input_tokens", u->input);
+	u->output = wire_tokens(usage, "output_tokens", u->output);
+	u->cache_read =
+		wire_tokens(usage, "cache_read_input_tokens", u->cache_read);
+	u->cache_write = wire_tokens(usage, "cache_creation_input_tokens",
+				     u->cache_write);
+}
+
+static const struct draft_reason reasons[] = {
+	{ "end_turn", FINISH_STOP },
+	{ "tool_use", FINISH_TOOLS },
+	{ "max_tokens", FINISH_LENGTH },
+	{ "model_context_window_exceeded", FINISH_WINDOW },
+	{ "refusal", FINISH_REFUSAL },
+	{ 0 },
+};
+
+/* A refusal may have no text: its explanation becomes the answer's text. */
+static int parse_details(struct draft *d, const cJSON *details,
+			 struct error *err)
+{
+	const char *why = json_string(details, "explanation", NULL);
+	struct draft_part *p;
+
+	if (!why || d->finish != FINISH_REFUSAL)
+		return 0;
+	p = draft_part(d, PART_TEXT, KEY_DETAILS, err);
+	if (!p || (d->bytes && add_text(d, p, "\n\n", err) < 0))
+		return -1;
+	return add_text(d, p, why, err);
+}
+
+static int parse_message_delta(struct draft *d, const cJSON *tree,
+			       struct error *err)
+{
+	const cJSON *delta = json_get(tree, "delta");
+
+	parse_usage(d, json_get(tree, "usage"));
+	draft_stopped(d, json_string(delta, "stop_reason", NULL), reasons);
+	return parse_details(d, json_get(delta, "stop_details"), err);
+}
+
+/* The whole answer at once, from a server that does not stream. */
+static int parse_message(struct draft *d, const cJSON *tree, struct error *err)
+{
+	const cJSON *block;
+	int64_t key = 0;
+
+	cJSON_ArrayForEach (block, json_get(tree, "content"))
+		if (parse_block(d, block, key++, err) < 0)
+			return -1;
+	parse_usage(d, json_get(tree, "usage"));
+	draft_stopped(d, json_string(tree, "stop_reason", NULL), reasons);
+	d->done = d->finish != 0;
+	return parse_details(d, json_get(tree, "stop_details"), err);
+}
+
+static int parse_typed(struct draft *d, const char *type, const cJSON *tree,
+		       struct error *err)
+{
+	const cJSON *error = json_get(tree, "error"); /* from a gateway */
+
+	if (strcmp(type, "content_block_delta") == 0)
+		return parse_delta(d, tree, err);
+	if (strcmp(type, "content_block_start") == 0)
+		return parse_block(d, json_get(tree, "content_block"),
+				   json_int(tree, "index", 0), err);
+	if (strcmp(type, "message_delta") == 0)
+		return parse_message_delta(d, tree, err);
+	if (strcmp(type, "message") == 0)
+		return parse_message(d, tree, err);
+	if (strcmp(type, "message_start") == 0)
+		parse_usage(d, json_get(json_get(tree, "message"), "usage"));
+	if (strcmp(type, "message_stop") == 0)
+		d->done = true;
+	if (strcmp(type, "error") == 0 || cJSON_IsObject(error) ||
+	    cJSON_IsString(error))
+		return failure_in_stream(d, tree, err);
+	return 0;
+}
+
+/* Some imitators name the type only in the event's field, not in the data. */
+static int parse_event(struct draft *d, struct str event, struct str data,
+		       struct error *err)
+{
+	cJSON *tree = wire_parse(data, err);
+	const char *type = json_string(tree, "type", NULL);
+	char name[32] = { 0 };
+	int rc;
+
+	if (!tree)
+		return -1;
+	if (!type && event.len < sizeof(name)) {
+		if (event.len)
+			memcpy(name, event.ptr, event.len);
+		type = name;
+	}
+	if (!type)
+		type = "";
+	d->progress += strcmp(type, "ping") != 0;
+	rc = parse_typed(d, type, tree, err);
+	cJSON_Delete(tree);
+	return rc;
+}
+
+static bool is_complete(const struct draft *d)
+{
+	return d->done && (d->finish || d->n);
+}
+
 const struct wire wire_anthropic = {
 	.name = "anthropic",
 	.path = "/v1/messages",
@@ -195,9 +403,9 @@ const struct wire wire_anthropic = {
 	.version = "anthropic-version: 2023-06-01",
 	.mark = MARK,
 	.tail = "]}]",
-	.head = head,
-	.push = push,
-	.event = anthropic_event,
-	.complete = anthropic_complete,
-	.replay = replay,
+	.head = write_head,
+	.push = push_message,
+	.event = parse_event,
+	.complete = is_complete,
+	.replay = write_replay,
 };

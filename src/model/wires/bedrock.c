@@ -1,20 +1,29 @@
-/* bedrock.c - requests of AWS Bedrock's ConverseStream. */
+/* bedrock.c - AWS Bedrock's ConverseStream: requests, and the answer's stream.
+ */
 /* SPDX-License-Identifier: MIT */
-/* Facts: @aws-sdk/client-bedrock-runtime 3.1164.0 (models/models_0.d.ts) and
- * docs.aws.amazon.com/bedrock (API_runtime_ConverseStream, prompt-caching),
- * read 2026-11-22. At most four cache points in a request: one is after the
- * tools, one after the system prompt, two in the history. */
-#include "model/wires/bedrock.h"
-
+/*
+ * Requests first: write_head() makes the fixed front of a request,
+ * push_message() appends one message. Then the events of an answer:
+ * parse_event() is called for each. wire_bedrock, at the end, lists the
+ * functions. bedrock_account.c signs the requests; exchange.c takes the events
+ * out of AWS's frames.
+ *
+ * Facts: @aws-sdk/client-bedrock-runtime 3.1164.0 (models/models_0.d.ts,
+ * enums.d.ts) and docs.aws.amazon.com/bedrock (API_runtime_ConverseStream,
+ * prompt-caching), read 2026-11-22. A request may have four cache points: one
+ * is after the tools, one after the system prompt, two are in the history. The
+ * event "metadata", with the counts of tokens, comes last.
+ */
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/json.h"
 #include "base/str.h"
+#include "model/draft.h"
+#include "model/failure.h"
 #include "model/media.h"
 #include "model/params.h"
 #include "model/wire.h"
-#include "model/wires/blocks.h"
 
 #define CACHE_POINT ",{\"cachePoint\":{\"type\":\"default\"}}"
 
@@ -30,7 +39,8 @@ static bool is_claude(const char *model)
 	return strstr(model, "anthropic.claude-") != NULL;
 }
 
-/* Claude from 3.7 on, and Nova; an own profile's ARN does not say. */
+/* Claude from 3.7 on, and Nova. The ARN of an inference profile does not name
+ * its model: no cache then. */
 static bool has_cache(const char *model)
 {
 	static const char *const old[] = { "claude-v",
@@ -47,7 +57,7 @@ static bool has_cache(const char *model)
 	return is_claude(model) || strstr(model, "amazon.nova-") != NULL;
 }
 
-static void begin(const struct model_choice *c, struct history *h)
+static void init_history(const struct model_choice *c, struct history *h)
 {
 	h->marks = has_cache(c->model);
 }
@@ -55,7 +65,7 @@ static void begin(const struct model_choice *c, struct history *h)
 static const struct {
 	const char *from, *group, *to;
 } places[] = {
-	/* as Python's client has them, and by the vendor's own names */
+	/* the names of Python's client, and the vendor's */
 	{ "max_tokens", "inferenceConfig", "maxTokens" },
 	{ "maxTokens", "inferenceConfig", "maxTokens" },
 	{ "temperature", "inferenceConfig", "temperature" },
@@ -97,12 +107,12 @@ static void put_tools(const struct wire_head *in, struct buf *out)
 			  ",\"inputSchema\":{\"json\":");
 		buf_adds(out, "}}}");
 	}
-	/* Nova takes no point here */
+	/* Nova refuses a cache point here */
 	if (has_cache(in->choice->model) && is_claude(in->choice->model))
 		buf_adds(out, CACHE_POINT);
 }
 
-static void head(const struct wire_head *in, struct buf *out)
+static void write_head(const struct wire_head *in, struct buf *out)
 {
 	buf_addc(out, '{');
 	wire_params(in->params, out);
@@ -125,7 +135,8 @@ static void head(const struct wire_head *in, struct buf *out)
 static void put_text(struct buf *out, const char *text)
 {
 	buf_addc(out, '{');
-	json_member(out, "text", str_of(blocks_blank(text) ? "(empty)" : text));
+	json_member(out, "text",
+		    str_of(wire_is_blank(text) ? "(empty)" : text));
 	buf_addc(out, '}');
 }
 
@@ -140,9 +151,10 @@ static void put_call(struct buf *out, const struct part *p)
 	buf_adds(out, "}}");
 }
 
-/* A document has a name of letters, digits, spaces, "-", "()" and "[]", which
- * no other of the request may have (API_runtime_DocumentBlock, read
- * 2026-11-23): its own could also hold instructions, as that page warns. */
+/* The name of a document must be unique in the request, and of letters, digits,
+ * spaces, "-", "()" and "[]" (API_runtime_DocumentBlock, read 2026-11-23). The
+ * file's own name is not sent: it could contain instructions, as that page
+ * warns. */
 static void put_media(struct buf *out, const struct part *p)
 {
 	if (media_is_pdf(p->type))
@@ -177,7 +189,7 @@ static void put_empty(struct buf *out)
 	put_text(out, NULL);
 }
 
-static const struct blocks_form form = {
+static const struct wire_blocks form = {
 	.thinking = "{\"reasoningContent\":",
 	.put_text = put_text,
 	.put_media = put_media,
@@ -186,27 +198,165 @@ static const struct blocks_form form = {
 	.put_empty = put_empty,
 };
 
-static void push(struct history *h, const struct message *m)
+static void push_message(struct history *h, const struct message *m)
 {
-	blocks_push(h, m, &form);
+	wire_push_blocks(h, m, &form);
 	if (m->role != ROLE_ASSISTANT && h->marks)
 		h->block_end = h->bytes.len;
+}
+
+static int on_start(struct draft *d, const cJSON *tree, struct error *err)
+{
+	const cJSON *call = json_get(json_get(tree, "start"), "toolUse");
+	struct draft_part *p;
+
+	if (!call)
+		return 0;
+	p = draft_part(d, PART_TOOL_CALL,
+		       json_int(tree, "contentBlockIndex", 0), err);
+	if (!p)
+		return -1;
+	draft_name(&p->id, json_string(call, "toolUseId", NULL));
+	draft_name(&p->name, json_string(call, "name", NULL));
+	return 0;
+}
+
+static int add_reasoning(struct draft *d, const cJSON *delta, int64_t key,
+			 struct error *err)
+{
+	const char *redacted = json_string(delta, "redactedContent", NULL);
+	const char *sign = json_string(delta, "signature", NULL);
+	struct draft_part *p = draft_open(d, PART_THINKING, key, err);
+
+	if (!p)
+		return -1;
+	p->redacted = p->redacted || redacted;
+	buf_adds(&p->extra, redacted ? redacted : sign ? sign : "");
+	if (buf_check(&p->extra, "the model's reasoning", err) < 0)
+		return -1;
+	return draft_add(d, p, str_of(json_string(delta, "text", "")), err);
+}
+
+static int on_delta(struct draft *d, const cJSON *tree, struct error *err)
+{
+	const cJSON *delta = json_get(tree, "delta");
+	const cJSON *reasoning = json_get(delta, "reasoningContent");
+	const char *text = json_string(delta, "text", NULL);
+	const char *input =
+		json_string(json_get(delta, "toolUse"), "input", NULL);
+	int64_t key = json_int(tree, "contentBlockIndex", 0);
+	struct draft_part *p;
+
+	if (reasoning)
+		return add_reasoning(d, reasoning, key, err);
+	if (text) {
+		p = draft_open(d, PART_TEXT, key, err);
+		return p ? draft_add(d, p, str_of(text), err) : -1;
+	}
+	p = input ? draft_find(d, PART_TOOL_CALL, key) : NULL;
+	return p ? draft_add(d, p, str_of(input), err) : 0;
+}
+
+static const struct draft_reason reasons[] = {
+	{ "tool_use", FINISH_TOOLS },
+	{ "max_tokens", FINISH_LENGTH },
+	{ "guardrail_intervened", FINISH_REFUSAL },
+	{ "content_filtered", FINISH_REFUSAL },
+	{ "refusal", FINISH_REFUSAL },
+	{ "model_context_window_exceeded", FINISH_WINDOW },
+	{ 0 },
+};
+
+static int on_stop(struct draft *d, const cJSON *tree, struct error *err)
+{
+	const char *reason = json_string(tree, "stopReason", "");
+
+	if (str_starts(str_of(reason), "malformed_"))
+		return error_set(err, ERR_REMOTE,
+				 "the model wrote an answer that cannot be "
+				 "read (%.60s)",
+				 reason);
+	draft_stopped(d, reason, reasons);
+	return 0;
+}
+
+static int on_metadata(struct draft *d, const cJSON *tree, struct error *err)
+{
+	const cJSON *usage = json_get(tree, "usage");
+
+	(void)err;
+	d->usage = (struct usage){
+		.input = wire_tokens(usage, "inputTokens", 0),
+		.output = wire_tokens(usage, "outputTokens", 0),
+		.cache_read = wire_tokens(usage, "cacheReadInputTokens", 0),
+		.cache_write = wire_tokens(usage, "cacheWriteInputTokens", 0),
+	};
+	d->done = d->finish != 0;
+	return 0;
+}
+
+static const struct {
+	const char *event;
+	int (*parse)(struct draft *d, const cJSON *tree, struct error *err);
+} events[] = {
+	{ "contentBlockStart", on_start },  { "contentBlockDelta", on_delta },
+	{ "messageStop", on_stop },         { "metadata", on_metadata },
+	{ "exception", failure_in_stream },
+};
+
+static int parse_event(struct draft *d, struct str event, struct str data,
+		       struct error *err)
+{
+	cJSON *tree = wire_parse(data, err);
+	int rc = 0;
+
+	if (!tree)
+		return -1;
+	d->progress++;
+	for (size_t i = 0; i < sizeof(events) / sizeof(events[0]); i++)
+		if (str_is(event, events[i].event))
+			rc = events[i].parse(d, tree, err);
+	cJSON_Delete(tree);
+	return rc;
+}
+
+static bool is_complete(const struct draft *d)
+{
+	return d->finish != 0;
+}
+
+/* The vendor accepts only signed reasoning. */
+static void write_replay(const struct draft_part *p, struct buf *out)
+{
+	if (p->kind != PART_THINKING || !p->extra.len)
+		return;
+	buf_adds(out, "{\"reasoningContent\":{");
+	if (p->redacted) {
+		json_member(out, "redactedContent", buf_str(&p->extra));
+	} else {
+		buf_adds(out, "\"reasoningText\":{");
+		json_member(out, "text", buf_str(&p->text));
+		buf_addc(out, ',');
+		json_member(out, "signature", buf_str(&p->extra));
+		buf_addc(out, '}');
+	}
+	buf_adds(out, "}}");
 }
 
 const struct wire wire_bedrock = {
 	.name = "bedrock",
 	.url = put_url,
 	.aws = true,
-	.idle_ms = 300000, /* models think in silence */
+	.idle_ms = 300000, /* models may think without sending anything */
 	.betas = "anthropic-beta: ",
 	.auth = "Authorization: Bearer ",
 	.mark = CACHE_POINT,
 	.tail = "]}]",
 	.params = fit_params,
-	.begin = begin,
-	.head = head,
-	.push = push,
-	.event = bedrock_event,
-	.complete = bedrock_complete,
-	.replay = bedrock_replay,
+	.begin = init_history,
+	.head = write_head,
+	.push = push_message,
+	.event = parse_event,
+	.complete = is_complete,
+	.replay = write_replay,
 };

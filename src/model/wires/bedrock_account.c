@@ -1,16 +1,113 @@
-/* bedrock_account.c - whose AWS key signs requests to Bedrock, and where. */
+/* bedrock_account.c - whose AWS key signs requests to Bedrock, where and when.
+ */
 /* SPDX-License-Identifier: MIT */
+/*
+ * bedrock_account_open() finds the key and the region, bedrock_account_sign()
+ * makes the headers of one request. The first part corrects the time that is
+ * signed, because AWS refuses signatures of a clock that is minutes wrong:
+ * codes and texts from @smithy/service-error-classification
+ * (CLOCK_SKEW_ERROR_CODES); aws/aws-sdk-go issue 859, aws/aws-sdk-js issue
+ * 2565; read 2026-11-23.
+ */
 #include "model/wires/bedrock_account.h"
 
+#include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 
 #include "aws/credentials.h"
 #include "aws/sigv4.h"
 #include "base/mem.h"
+#include "base/stop.h"
 #include "base/str.h"
 #include "config/settings_env.h"
-#include "model/wires/bedrock_clock.h"
+
+enum {
+	LEAST_S = 240, /* AWS accepts a skew of five minutes */
+	MOST_S = 24 * 3600,
+};
+
+/* By how many seconds AWS's clock is ahead of this machine's: one value for all
+ * accounts, because the machine's clock is wrong. */
+static atomic_llong ahead_s;
+
+static int64_t machine_now(void)
+{
+	return clock_unix_ms() / 1000;
+}
+
+/* Unix seconds to sign with: this machine's time, corrected. Any thread. */
+static int64_t bedrock_clock_now(void)
+{
+	return machine_now() + atomic_load(&ahead_s);
+}
+
+static bool blames_clock(const char *error_type)
+{
+	static const char *const types[] = {
+		"AuthFailure",          "InvalidSignature",
+		"RequestExpired",       "RequestInTheFuture",
+		"RequestTimeTooSkewed", "SignatureDoesNotMatch",
+	};
+
+	for (size_t i = 0; i < sizeof(types) / sizeof(types[0]); i++)
+		if (strncmp(error_type, types[i], strlen(types[i])) == 0)
+			return true;
+	return false;
+}
+
+/* Unix seconds; 0 if text does not have that format. */
+static int64_t read_time(const char *text, const char *format)
+{
+	struct tm tm = { 0 };
+
+	return strptime(text, format, &tm) ? timegm(&tm) : 0;
+}
+
+/* "Mon, 23 Nov 2026 07:58:35 GMT" */
+static int64_t read_date(const char *date)
+{
+	return read_time(date, "%a, %d %b %Y %H:%M:%S GMT");
+}
+
+/* "Signature expired: A is now earlier than B (20261123T075835Z - 5 min.)",
+ * "Signature not yet current: A is still later than B (... + 15 min.)" */
+static int64_t read_words(struct str body)
+{
+	enum { LEN = 16 };
+	char text[LEN + 1];
+
+	for (size_t at = 0; at + LEN < body.len; at++) {
+		if (body.ptr[at] != '(')
+			continue;
+		memcpy(text, body.ptr + at + 1, LEN);
+		text[LEN] = '\0';
+		if (read_time(text, "%Y%m%dT%H%M%SZ") > 0)
+			return read_time(text, "%Y%m%dT%H%M%SZ");
+	}
+	return 0;
+}
+
+bool bedrock_clock_correct(const char *error_type, const char *date,
+			   struct str body)
+{
+	const int64_t named[] = { read_date(date), read_words(body) };
+
+	if (!blames_clock(error_type))
+		return false;
+	for (size_t i = 0; i < sizeof(named) / sizeof(named[0]); i++) {
+		int64_t off = named[i] - bedrock_clock_now();
+		int64_t ahead = named[i] - machine_now();
+
+		if (named[i] <= 0 || (off < LEAST_S && off > -LEAST_S) ||
+		    ahead > MOST_S || ahead < -MOST_S)
+			continue;
+		atomic_store(&ahead_s, ahead);
+		return true;
+	}
+	return false;
+}
 
 struct bedrock_account {
 	struct aws aws; /* zeroed where a key is sent instead */
@@ -34,7 +131,8 @@ static char **program_env(const void *arg)
 	return settings_environ(arg, NULL);
 }
 
-/* "us-west-2": it becomes a part of a host's name. */
+/* "us-west-2". It becomes part of a host's name, so that nothing else passes.
+ */
 static bool region_ok(const char *region)
 {
 	size_t len = strlen(region);
@@ -126,7 +224,8 @@ static void add_own(struct signed_request *r, const char *name,
 		r->own[r->n_own++] = xasprintf("%s: %s", name, value);
 }
 
-/* What is signed besides: the host with its port, and the path. */
+/* Splits an address into the host with its port (owned) and the path, which are
+ * both signed. */
 static struct str split_url(const char *url, char **host)
 {
 	struct str rest = str_of(url);
@@ -138,8 +237,9 @@ static struct str split_url(const char *url, char **host)
 	return str_skip(rest, name.len);
 }
 
-static void sign(const struct bedrock_account *a,
-		 const struct aws_credentials *c, struct signed_request *r)
+static void sign_lines(const struct bedrock_account *a,
+		       const struct aws_credentials *c,
+		       struct signed_request *r)
 {
 	const struct sigv4_key key = { c->id, c->secret };
 	const char *lines[5] = { "Content-Type: application/json" };
@@ -180,7 +280,7 @@ int bedrock_account_sign(struct bedrock_account *a, struct http *http,
 		return -1;
 	free(a->key_id);
 	a->key_id = xstrdup(key.id);
-	sign(a, &key, r);
+	sign_lines(a, &key, r);
 	aws_credentials_release(&key);
 	for (; r->headers[n] && n + r->n_own < SIGNED_HEADERS; n++)
 		r->lines[n] = r->headers[n];

@@ -1,19 +1,28 @@
-/* gemini.c - requests of Gemini's generateContent. */
+/* gemini.c - Gemini's generateContent: requests, and the answer's stream. */
 /* SPDX-License-Identifier: MIT */
-/* Facts: @google/genai 2.32.0 (dist/genai.d.ts) and ai.google.dev/gemini-api
- * /docs (thought-signatures, function-calling, thinking), read 2026-11-22. */
-#include "model/wires/gemini.h"
-
+/*
+ * Requests first: write_head() makes the fixed front of a request,
+ * push_message() appends one message. Then the chunks of an answer:
+ * parse_event() is called for each. wire_gemini, at the end, lists the
+ * functions.
+ *
+ * Facts: @google/genai 2.32.0 (dist/genai.d.ts) and ai.google.dev/gemini-api
+ * /docs (thought-signatures, function-calling, thinking), read 2026-11-22. A
+ * thought signature goes back in the part that it came in, even if that part
+ * has no text; parts with a signature are never joined with others.
+ */
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/json.h"
 #include "base/str.h"
+#include "model/draft.h"
+#include "model/failure.h"
 #include "model/params.h"
 #include "model/wire.h"
 #include "model/wires/vertex_account.h"
 
-/* Stands for the signature that a call of another model does not have. */
+/* Accepted in place of a signature, for calls that another model has made. */
 #define UNSIGNED "skip_thought_signature_validator"
 
 static void put_url(const struct model_choice *c, struct buf *out)
@@ -29,7 +38,8 @@ static void put_url(const struct model_choice *c, struct buf *out)
 
 enum { NEWEST = 9 };
 
-/* "gemini-2.5-pro" is 2, "gemini-flash-latest" the newest; 0: no Gemini. */
+/* 2 for "gemini-2.5-pro", NEWEST for "gemini-flash-latest", 0 for a model that
+ * is not a Gemini. */
 static int generation(const char *model)
 {
 	struct str name = str_of(model);
@@ -47,7 +57,7 @@ static int generation(const char *model)
 /* "Function call is missing a thought_signature" is what generation 3 says
  * of calls that other models made (jeremychone/rust-genai pull request 115,
  * read 2026-11-22). */
-static void begin(const struct model_choice *c, struct history *h)
+static void init_history(const struct model_choice *c, struct history *h)
 {
 	h->sign_calls = generation(c->model) >= 3;
 	/* Older ones have files in a content behind the results
@@ -73,7 +83,7 @@ static bool never_thinks(const char *model)
 static const struct {
 	const char *from, *group, *to;
 } places[] = {
-	/* as Python's client has them */
+	/* the names of Python's client, and the vendor's */
 	{ "reasoning_effort", "thinkingConfig", "thinkingLevel" },
 	{ "thinking_level", "thinkingConfig", "thinkingLevel" },
 	{ "thinking_budget", "thinkingConfig", "thinkingBudget" },
@@ -92,8 +102,8 @@ static const struct {
 	{ "seed", "generationConfig", "seed" },
 };
 
-/* ThinkingLevel is an enumeration (npm @google/genai 2.32.0, read 2026-11-23):
- * "low" of a setting is its LOW. */
+/* A setting says "low"; the enumeration ThinkingLevel has LOW (npm
+ * @google/genai 2.32.0, read 2026-11-23). */
 static void capitalize(cJSON *level)
 {
 	if (!cJSON_IsString(level))
@@ -102,7 +112,7 @@ static void capitalize(cJSON *level)
 		*c -= *c >= 'a' && *c <= 'z' ? 'a' - 'A' : 0;
 }
 
-/* Thoughts are shown, unless the user has said something of them. */
+/* Requests the thoughts, unless the user's parameters decide that. */
 static void show_thoughts(const struct model_choice *c, cJSON *params)
 {
 	cJSON *config =
@@ -148,7 +158,7 @@ static void put_tools(const struct wire_head *in, struct buf *out)
 	}
 }
 
-static void head(const struct wire_head *in, struct buf *out)
+static void write_head(const struct wire_head *in, struct buf *out)
 {
 	buf_addc(out, '{');
 	wire_params(in->params, out);
@@ -166,7 +176,7 @@ static void head(const struct wire_head *in, struct buf *out)
 	buf_adds(out, "\"contents\":[");
 }
 
-/* The signature that came with a part; it may be of one without text. */
+/* Adds the signature that came with a part. */
 static void put_signature(struct buf *out, const struct part *p)
 {
 	size_t len = p->replay ? strlen(p->replay) : 0;
@@ -177,7 +187,7 @@ static void put_signature(struct buf *out, const struct part *p)
 	buf_add(out, p->replay + 1, len - 2);
 }
 
-/* Without ids results stand for the calls of their order. */
+/* If ids are refused, results are matched to calls by their order. */
 static void put_id(const struct history *h, struct buf *out, const char *id)
 {
 	if (h->no_ids)
@@ -258,8 +268,7 @@ static bool is_sendable(const struct part *p)
 	return p->kind != PART_THINKING || p->replay;
 }
 
-/* Opens the next part of this role: of a new content, or one more. Results
- * stand in a content of their own. */
+/* Opens the next part of this role, in a new content if the role changes. */
 static void open_part(struct history *h, enum role role)
 {
 	wire_open_block(h, role, role == ROLE_ASSISTANT ? "model" : "user",
@@ -274,7 +283,7 @@ static bool has_signed_call(const struct message *m)
 	return false;
 }
 
-/* The files of results in a content of the user's. */
+/* Adds the files of results as a content of the user. */
 static void follow_results(struct history *h, const struct message *m)
 {
 	for (size_t i = 0; i < m->n; i++)
@@ -284,7 +293,7 @@ static void follow_results(struct history *h, const struct message *m)
 		}
 }
 
-static void push(struct history *h, const struct message *m)
+static void push_message(struct history *h, const struct message *m)
 {
 	bool sign = h->sign_calls && !has_signed_call(m);
 	size_t sent = 0;
@@ -302,7 +311,7 @@ static void push(struct history *h, const struct message *m)
 						   : 0);
 		else
 			put_part(h, p, sign);
-		/* the first of parallel ones stands for all */
+		/* only the first of parallel calls needs a signature */
 		sign = sign && p->kind != PART_TOOL_CALL;
 		sent++;
 	}
@@ -315,7 +324,8 @@ static void push(struct history *h, const struct message *m)
 }
 
 static const struct wire_option options[] = {
-	/* what a model that does not think calls it differs */
+	/* models that cannot think refuse with different words, which have
+	 * this in common */
 	{ .name = "generationConfig",
 	  .member = ",\"generationConfig\":{\"thinkingConfig\":{"
 		    "\"includeThoughts\":true}}",
@@ -324,6 +334,200 @@ static const struct wire_option options[] = {
 	{ 0 },
 };
 
+enum { KEY_OPEN = 0, KEY_SIGNED = -1 }; /* of parts; signed: never joined */
+
+/* The last part, if text of this kind may be appended to it. */
+static struct draft_part *open_text(struct draft *d, enum part_kind kind)
+{
+	struct draft_part *p = d->n ? &d->parts[d->n - 1] : NULL;
+
+	return p && p->kind == kind && p->key == KEY_OPEN ? p : NULL;
+}
+
+static int keep_signature(struct draft_part *p, const cJSON *part,
+			  struct error *err)
+{
+	const char *sign = json_string(part, "thoughtSignature", NULL);
+
+	if (!sign)
+		return 0;
+	p->key = KEY_SIGNED;
+	json_member(&p->extra, "thoughtSignature", str_of(sign));
+	return buf_check(&p->extra, "a thought signature", err);
+}
+
+static int parse_text(struct draft *d, const cJSON *part, struct error *err)
+{
+	bool thought = json_bool(part, "thought", false);
+	const char *sign = json_string(part, "thoughtSignature", NULL);
+	const char *text = json_string(part, "text", "");
+	enum part_kind kind = thought ? PART_THINKING : PART_TEXT;
+	struct draft_part *p = sign ? NULL : open_text(d, kind);
+
+	if (!text[0] && !sign)
+		return 0;
+	if (!p)
+		p = draft_part(d, kind, KEY_OPEN, err);
+	if (!p || draft_add(d, p, str_of(text), err) < 0)
+		return -1;
+	return keep_signature(p, part, err);
+}
+
+static int parse_call(struct draft *d, const cJSON *part, struct error *err)
+{
+	const cJSON *call = json_get(part, "functionCall");
+	const cJSON *args = json_get(call, "args");
+	struct draft_part *p = draft_part(d, PART_TOOL_CALL, KEY_OPEN, err);
+	struct buf text = BUF_INIT(DRAFT_MAX_ARGS + 1);
+	int rc;
+
+	if (!p)
+		return -1;
+	draft_name(&p->id, json_string(call, "id", NULL));
+	draft_name(&p->name, json_string(call, "name", NULL));
+	if (args)
+		json_print(&text, args);
+	rc = draft_add(d, p, buf_str(&text), err);
+	buf_release(&text);
+	return rc < 0 ? -1 : keep_signature(p, part, err);
+}
+
+static int parse_parts(struct draft *d, const cJSON *parts, struct error *err)
+{
+	const cJSON *part;
+
+	cJSON_ArrayForEach (part, parts) {
+		int rc = cJSON_IsObject(json_get(part, "functionCall"))
+				 ? parse_call(d, part, err)
+				 : parse_text(d, part, err);
+
+		if (rc < 0)
+			return -1;
+	}
+	return 0;
+}
+
+static const struct draft_reason reasons[] = {
+	{ "MAX_TOKENS", FINISH_LENGTH },
+	{ "SAFETY", FINISH_REFUSAL },
+	{ "RECITATION", FINISH_REFUSAL },
+	{ "BLOCKLIST", FINISH_REFUSAL },
+	{ "PROHIBITED_CONTENT", FINISH_REFUSAL },
+	{ "SPII", FINISH_REFUSAL },
+	{ "IMAGE_SAFETY", FINISH_REFUSAL },
+	{ "IMAGE_PROHIBITED_CONTENT", FINISH_REFUSAL },
+	{ 0 },
+};
+
+/* The model's mistakes: a retry may bring a good answer. */
+static const char *const blunders[] = { "MALFORMED_FUNCTION_CALL",
+					"UNEXPECTED_TOOL_CALL",
+					"TOO_MANY_TOOL_CALLS" };
+
+static int parse_reason(struct draft *d, const cJSON *candidate,
+			struct error *err)
+{
+	const char *reason = json_string(candidate, "finishReason", NULL);
+
+	if (!reason || strcmp(reason, "FINISH_REASON_UNSPECIFIED") == 0)
+		return 0;
+	for (size_t i = 0; i < sizeof(blunders) / sizeof(blunders[0]); i++)
+		if (strcmp(blunders[i], reason) == 0)
+			return error_set(err, ERR_REMOTE,
+					 "the model wrote a tool call that "
+					 "cannot be read (%s)",
+					 reason);
+	draft_stopped(d, reason, reasons);
+	return 0;
+}
+
+/* The answer to a refused prompt has no candidates, but a reason. */
+static int parse_block(struct draft *d, const cJSON *feedback,
+		       struct error *err)
+{
+	const char *why = json_string(feedback, "blockReason", NULL);
+	const char *words = json_string(feedback, "blockReasonMessage", why);
+	struct draft_part *p;
+
+	if (!why || strcmp(why, "BLOCKED_REASON_UNSPECIFIED") == 0)
+		return 0;
+	draft_stopped(d, why, reasons);
+	d->finish = FINISH_REFUSAL;
+	p = draft_part(d, PART_TEXT, KEY_SIGNED, err);
+	return p ? draft_add(d, p, str_of(words), err) : -1;
+}
+
+/* Each chunk has the counts of the answer so far. */
+static void parse_usage(struct draft *d, const cJSON *usage)
+{
+	struct usage *u = &d->usage;
+	int64_t input = wire_tokens(usage, "promptTokenCount", 0) +
+			wire_tokens(usage, "toolUsePromptTokenCount", 0);
+
+	if (!cJSON_IsObject(usage))
+		return;
+	u->cache_read = wire_tokens(usage, "cachedContentTokenCount", 0);
+	if (u->cache_read > input)
+		u->cache_read = input;
+	u->input = input - u->cache_read;
+	u->reasoning = wire_tokens(usage, "thoughtsTokenCount", 0);
+	u->output =
+		wire_tokens(usage, "candidatesTokenCount", 0) + u->reasoning;
+}
+
+static int parse_chunk(struct draft *d, const cJSON *tree, struct error *err)
+{
+	const cJSON *error = json_get(tree, "error");
+	const cJSON *candidate;
+
+	if (error && !cJSON_IsNull(error))
+		return failure_in_stream(d, tree, err);
+	parse_usage(d, json_get(tree, "usageMetadata"));
+	if (parse_block(d, json_get(tree, "promptFeedback"), err) < 0)
+		return -1;
+	cJSON_ArrayForEach (candidate, json_get(tree, "candidates")) {
+		const cJSON *content = json_get(candidate, "content");
+
+		if (json_int(candidate, "index", 0) != 0)
+			continue;
+		if (parse_parts(d, json_get(content, "parts"), err) < 0 ||
+		    parse_reason(d, candidate, err) < 0)
+			return -1;
+	}
+	return 0;
+}
+
+static int parse_event(struct draft *d, struct str event, struct str data,
+		       struct error *err)
+{
+	cJSON *tree;
+	int rc;
+
+	(void)event; /* unused by this protocol */
+	tree = wire_parse(data, err);
+	if (!tree)
+		return -1;
+	d->progress++;
+	rc = parse_chunk(d, tree, err);
+	cJSON_Delete(tree);
+	return rc;
+}
+
+/* The stream has no end mark: the finish reason is the end. */
+static bool is_complete(const struct draft *d)
+{
+	return d->finish != 0;
+}
+
+static void write_replay(const struct draft_part *p, struct buf *out)
+{
+	if (!p->extra.len)
+		return;
+	buf_addc(out, '{');
+	buf_addstr(out, buf_str(&p->extra));
+	buf_addc(out, '}');
+}
+
 const struct wire wire_gemini = {
 	.name = "gemini",
 	.url = put_url,
@@ -331,16 +535,16 @@ const struct wire wire_gemini = {
 	/* ai.google.dev, "Image understanding", read 2026-11-23: PNG, JPEG,
 	 * WebP, HEIC, HEIF */
 	.refuses = "image/gif",
-	.idle_ms = 300000, /* models think in silence */
+	.idle_ms = 300000, /* models may think without sending anything */
 	.betas = "anthropic-beta: ",
 	.auth = "x-goog-api-key: ",
 	.tail = "]}]",
 	.options = options,
 	.params = fit_params,
-	.begin = begin,
-	.head = head,
-	.push = push,
-	.event = gemini_event,
-	.complete = gemini_complete,
-	.replay = gemini_replay,
+	.begin = init_history,
+	.head = write_head,
+	.push = push_message,
+	.event = parse_event,
+	.complete = is_complete,
+	.replay = write_replay,
 };

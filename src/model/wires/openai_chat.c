@@ -1,18 +1,25 @@
-/* openai_chat.c - requests of Chat Completions and its imitators. */
+/* openai_chat.c - Chat Completions and its imitators: requests, answers. */
 /* SPDX-License-Identifier: MIT */
-/* Facts: openai-python of 2026-08-21 (types/chat/completion_create_params.py:
+/*
+ * Requests first: write_head() makes the fixed front of a request,
+ * push_message() appends one message. Then OpenRouter's reasoning_details, then
+ * the chunks of an answer: parse_event() is called for each. wire_openai_chat,
+ * at the end, lists the functions. Many servers speak this protocol, each a
+ * little differently; the comments name the server that needs each exception.
+ *
+ * Facts: openai-python of 2026-08-21 (types/chat/completion_create_params.py:
  * max_tokens is deprecated and refused by the o-series, prompt_cache_key,
- * stream_options), read 2026-11-20. */
-#include "model/wires/openai_chat.h"
-
+ * stream_options; types/chat/chat_completion_chunk.py), read 2026-11-20.
+ */
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/json.h"
 #include "base/str.h"
+#include "model/draft.h"
+#include "model/failure.h"
 #include "model/media.h"
 #include "model/wire.h"
-#include "model/wires/openai_cache.h"
 
 static void put_tools(const struct wire_head *in, struct buf *out)
 {
@@ -41,10 +48,10 @@ static void put_params(const struct wire_head *in, struct buf *out)
 	}
 	wire_params(params, out);
 	cJSON_Delete(params);
-	openai_cache_put_key(in, out);
+	wire_put_cache_key(in, out);
 }
 
-static void head(const struct wire_head *in, struct buf *out)
+static void write_head(const struct wire_head *in, struct buf *out)
 {
 	buf_addc(out, '{');
 	json_member(out, "model", str_of(in->choice->model));
@@ -70,7 +77,7 @@ static void put_id(struct buf *out, const char *id)
 	json_quote(out, str_of(id && id[0] ? id : "call"));
 }
 
-/* The members of a replay object, after a comma. */
+/* Adds a comma and the members of a replay object that begins so. */
 static void put_replay(struct buf *out, const char *replay, const char *begins)
 {
 	size_t len = replay ? strlen(replay) : 0;
@@ -172,8 +179,8 @@ static void put_media(struct buf *out, const struct part *p)
 	buf_adds(out, "}}");
 }
 
-/* A message of several parts; only media of m where it holds results, whose
- * own messages have text alone. */
+/* Adds a message of several parts, or grows the user's last one. Of results
+ * only the files: their own messages may have text alone. */
 static void put_parts(struct history *h, const struct message *m)
 {
 	struct buf *out = &h->bytes;
@@ -262,7 +269,7 @@ static void put_results(struct buf *out, const struct message *m)
 	}
 }
 
-static void push(struct history *h, const struct message *m)
+static void push_message(struct history *h, const struct message *m)
 {
 	bool media = has_media(m);
 
@@ -298,20 +305,446 @@ static const struct wire_option options[] = {
 	{ 0 },
 };
 
+/* OpenRouter streams reasoning_details in pieces and wants the sequence of
+ * whole blocks back (RooCodeInc/Roo-Code pull request 9506, read 2026-11-20).
+ * This is the member that grows from piece to piece, or NULL. */
+static const char *find_growing(const cJSON *item)
+{
+	const char *type = json_string(item, "type", "");
+
+	if (strcmp(type, "reasoning.text") == 0)
+		return "text";
+	return strcmp(type, "reasoning.summary") == 0 ? "summary" : NULL;
+}
+
+static bool same_block(const cJSON *a, const cJSON *b)
+{
+	const char *key = find_growing(a);
+
+	return key && b && find_growing(b) &&
+	       strcmp(key, find_growing(b)) == 0 &&
+	       json_int(a, "index", 0) == json_int(b, "index", 0);
+}
+
+static void set_member(cJSON *object, const char *key, cJSON *value)
+{
+	cJSON_DeleteItemFromObjectCaseSensitive(object, key);
+	cJSON_AddItemToObject(object, key, value);
+}
+
+/* Copies all members of a later piece: a signature comes with the last. */
+static void merge_members(cJSON *into, const cJSON *piece)
+{
+	const cJSON *item;
+
+	cJSON_ArrayForEach (item, piece)
+		if (!cJSON_IsNull(item) && item->string)
+			set_member(into, item->string,
+				   cJSON_Duplicate(item, true));
+}
+
+/* Joins first with the pieces of the same block that follow it. */
+static void join_pieces(cJSON *list, cJSON *first)
+{
+	const char *key = find_growing(first);
+	struct buf text = BUF_INIT(DRAFT_MAX_TEXT);
+
+	if (!same_block(first, first->next))
+		return;
+	buf_adds(&text, json_string(first, key, ""));
+	while (same_block(first, first->next)) {
+		cJSON *piece = cJSON_DetachItemViaPointer(list, first->next);
+
+		buf_adds(&text, json_string(piece, key, ""));
+		merge_members(first, piece);
+		cJSON_Delete(piece);
+	}
+	set_member(first, key, cJSON_CreateString(text.ptr));
+	buf_release(&text);
+}
+
+/* Appends pieces of reasoning_details as they arrive: "[{...},{...}". */
+static void add_pieces(struct buf *pieces, const cJSON *list)
+{
+	const cJSON *item;
+
+	cJSON_ArrayForEach (item, list) {
+		if (!cJSON_IsObject(item))
+			continue;
+		buf_addc(pieces, pieces->len ? ',' : '[');
+		json_print(pieces, item);
+	}
+}
+
+/* Writes {"reasoning_details":[...]} with the pieces joined; nothing if they
+ * are not JSON. */
+static void print_pieces(const struct buf *pieces, struct buf *out)
+{
+	struct buf whole = BUF_INIT(SIZE_MAX / 2);
+	cJSON *list;
+
+	buf_addstr(&whole, buf_str(pieces));
+	buf_addc(&whole, ']');
+	list = args_strict(buf_str(&whole)) ? json_parse(buf_str(&whole))
+					    : NULL;
+	for (cJSON *item = list ? list->child : NULL; item; item = item->next)
+		join_pieces(list, item);
+	if (list) {
+		buf_adds(out, "{\"reasoning_details\":");
+		json_print(out, list);
+		buf_addc(out, '}');
+	}
+	cJSON_Delete(list);
+	buf_release(&whole);
+}
+
+enum { KEY_OVER = -1, KEY_NONE = -2 }; /* of calls: complete; without index */
+
+static int add_text(struct draft *d, enum part_kind kind, const char *text,
+		    struct error *err)
+{
+	struct draft_part *p;
+
+	if (!text || !text[0])
+		return 0;
+	p = draft_open(d, kind, 0, err);
+	return p ? draft_add(d, p, str_of(text), err) : -1;
+}
+
+/* Mistral's reasoning models send content as a list of parts. */
+static int parse_content_list(struct draft *d, const cJSON *list,
+			      struct error *err)
+{
+	const cJSON *item;
+
+	cJSON_ArrayForEach (item, list) {
+		const cJSON *inner = json_get(item, "thinking");
+		const cJSON *thought;
+
+		if (add_text(d, PART_TEXT, json_string(item, "text", NULL),
+			     err) < 0)
+			return -1;
+		if (cJSON_IsString(inner) &&
+		    add_text(d, PART_THINKING, inner->valuestring, err) < 0)
+			return -1;
+		if (!cJSON_IsArray(inner))
+			continue;
+		cJSON_ArrayForEach (thought, inner)
+			if (add_text(d, PART_THINKING,
+				     json_string(thought, "text", NULL),
+				     err) < 0)
+				return -1;
+	}
+	return 0;
+}
+
+/* OpenRouter sends these beside "reasoning": the vendor behind it wants them
+ * back. */
+static int add_details(struct draft *d, const cJSON *list, struct error *err)
+{
+	struct draft_part *p;
+
+	if (!cJSON_IsArray(list) || !list->child)
+		return 0;
+	p = draft_open(d, PART_THINKING, 0, err);
+	if (!p)
+		return -1;
+	if (!p->extra.len || p->extra.ptr[0] == '[')
+		add_pieces(&p->extra, list);
+	return buf_check(&p->extra, "the model's reasoning", err);
+}
+
+/* "reasoning_content": DeepSeek, Kimi, xAI, llama.cpp. "reasoning":
+ * OpenRouter, Groq, Cerebras, newer vLLM; some send both. */
+static int parse_thinking(struct draft *d, const cJSON *delta,
+			  struct error *err)
+{
+	const char *text = json_string(delta, "reasoning_content", NULL);
+	struct draft_part *p;
+
+	if (add_details(d, json_get(delta, "reasoning_details"), err) < 0)
+		return -1;
+	if (!text)
+		return add_text(d, PART_THINKING,
+				json_string(delta, "reasoning", NULL), err);
+	if (add_text(d, PART_THINKING, text, err) < 0)
+		return -1;
+	p = draft_find(d, PART_THINKING, 0);
+	if (p && !p->extra.len)
+		buf_adds(&p->extra, "reasoning_content");
+	return 0;
+}
+
+static struct draft_part *last_call(struct draft *d)
+{
+	for (size_t i = d->n; i > 0; i--)
+		if (d->parts[i - 1].kind == PART_TOOL_CALL)
+			return &d->parts[i - 1];
+	return NULL;
+}
+
+static struct draft_part *call_by_id(struct draft *d, const char *id)
+{
+	for (size_t i = d->n; i > 0; i--)
+		if (d->parts[i - 1].kind == PART_TOOL_CALL &&
+		    d->parts[i - 1].id && strcmp(d->parts[i - 1].id, id) == 0)
+			return &d->parts[i - 1];
+	return NULL;
+}
+
+/* The arguments are complete: a delta with a name is then another call. */
+static bool is_whole(const struct draft_part *p)
+{
+	return p->text.len && p->text.ptr[p->text.len - 1] == '}' &&
+	       args_strict(buf_str(&p->text));
+}
+
+/*
+ * The call that a delta belongs to, or NULL for a new one. In OpenAI's protocol
+ * index decides. Other servers send every call with index 0 and different ids
+ * (Gemini's compatible endpoint), no index (old Ollama, Mistral's first
+ * versions), whole calls with neither index nor id, or an index only from the
+ * second delta on.
+ */
+static struct draft_part *find_call(struct draft *d, int64_t key,
+				    const char *id, const char *name)
+{
+	struct draft_part *p = NULL;
+
+	if (key >= 0)
+		p = draft_find(d, PART_TOOL_CALL, key);
+	else if (id)
+		return call_by_id(d, id);
+	if (!p && !id && (key < 0 || !name))
+		p = last_call(d);
+	if (!p || !name)
+		return p;
+	/* a new id means a new call only together with a name */
+	if (id && p->id && strcmp(p->id, id) != 0)
+		p->key = KEY_OVER;
+	else if (!id && is_whole(p))
+		p->key = KEY_OVER;
+	return p->key == KEY_OVER ? NULL : p;
+}
+
+static const char *filled_string(const cJSON *object, const char *key)
+{
+	const char *text = json_string(object, key, NULL);
+
+	return text && text[0] ? text : NULL;
+}
+
+static int add_call_args(struct draft *d, struct draft_part *p,
+			 const cJSON *args, struct error *err)
+{
+	struct buf text = BUF_INIT(DRAFT_MAX_ARGS + 1);
+	int rc;
+
+	if (cJSON_IsString(args))
+		return draft_add(d, p, str_of(args->valuestring), err);
+	if (!cJSON_IsObject(args))
+		return 0;
+	/* Ollama's form: an object instead of its text */
+	json_print(&text, args);
+	rc = draft_add(d, p, buf_str(&text), err);
+	buf_release(&text);
+	return rc;
+}
+
+static int parse_call(struct draft *d, const cJSON *call, struct error *err)
+{
+	const cJSON *function = json_get(call, "function");
+	const cJSON *extra = json_get(call, "extra_content");
+	const char *id = filled_string(call, "id");
+	const char *name = filled_string(function, "name");
+	int64_t key = json_int(call, "index", KEY_NONE);
+	struct draft_part *p = find_call(d, key, id, name);
+
+	if (!p)
+		p = draft_part(d, PART_TOOL_CALL, key, err);
+	if (!p)
+		return -1;
+	draft_name(&p->id, id);
+	draft_name(&p->name, name);
+	/* Gemini's thought signatures travel here and must come back
+	 * (discuss.ai.google.dev topic 109823, read 2026-11-20) */
+	if (cJSON_IsObject(extra)) {
+		buf_clear(&p->extra);
+		json_print(&p->extra, extra);
+		if (!args_strict(buf_str(&p->extra)))
+			buf_clear(&p->extra); /* vendors would refuse it */
+	}
+	return add_call_args(d, p, json_get(function, "arguments"), err);
+}
+
+static int parse_calls(struct draft *d, const cJSON *calls, struct error *err)
+{
+	const cJSON *call;
+
+	if (cJSON_IsObject(calls))
+		return parse_call(d, calls, err);
+	cJSON_ArrayForEach (call, calls)
+		if (parse_call(d, call, err) < 0)
+			return -1;
+	return 0;
+}
+
+/* OpenAI's models may refuse with finish_reason "stop". */
+static int add_refusal(struct draft *d, const char *words, struct error *err)
+{
+	d->refuses |= words[0] != '\0';
+	return add_text(d, PART_TEXT, words, err);
+}
+
+static int parse_delta(struct draft *d, const cJSON *delta, struct error *err)
+{
+	const cJSON *item;
+
+	if (!cJSON_IsObject(delta))
+		return 0;
+	cJSON_ArrayForEach (item, delta) {
+		const char *key = item->string;
+		int rc = 0;
+
+		if (strcmp(key, "content") == 0 && cJSON_IsString(item))
+			rc = add_text(d, PART_TEXT, item->valuestring, err);
+		else if (strcmp(key, "content") == 0 && cJSON_IsArray(item))
+			rc = parse_content_list(d, item, err);
+		else if (strcmp(key, "tool_calls") == 0)
+			rc = parse_calls(d, item, err);
+		else if (strcmp(key, "refusal") == 0 && cJSON_IsString(item))
+			rc = add_refusal(d, item->valuestring, err);
+		if (rc < 0)
+			return -1;
+	}
+	return parse_thinking(d, delta, err);
+}
+
+static const struct draft_reason reasons[] = {
+	{ "tool_calls", FINISH_TOOLS },
+	{ "function_call", FINISH_TOOLS },
+	{ "length", FINISH_LENGTH },
+	{ "content_filter", FINISH_REFUSAL },
+	{ 0 },
+};
+
+static int parse_choice(struct draft *d, const cJSON *choice, struct error *err)
+{
+	const cJSON *delta = json_get(choice, "delta");
+	const char *reason = filled_string(choice, "finish_reason");
+
+	/* a server that does not stream, or ends with the whole message */
+	if (!cJSON_IsObject(delta) && !d->n)
+		delta = json_get(choice, "message");
+	if (parse_delta(d, delta, err) < 0)
+		return -1;
+	/* from OpenRouter, when the vendor behind it broke off */
+	if (reason && strcmp(reason, "error") == 0)
+		return error_set(err, ERR_REMOTE,
+				 "the model's server broke off the answer");
+	draft_stopped(d, reason, reasons);
+	return 0;
+}
+
+/* Counts are of the whole answer; they may come in any chunk, and repeatedly.
+ */
+static void parse_usage(struct draft *d, const cJSON *usage)
+{
+	const cJSON *details = json_get(usage, "prompt_tokens_details");
+	int64_t input;
+	int64_t cached;
+
+	if (!cJSON_IsObject(usage))
+		return;
+	input = wire_tokens(usage, "prompt_tokens", 0);
+	/* DeepSeek's name for it is the fallback */
+	cached = wire_tokens(details, "cached_tokens",
+			     wire_tokens(usage, "prompt_cache_hit_tokens", 0));
+	if (cached > input)
+		cached = input;
+	d->usage.input = input - cached;
+	d->usage.cache_read = cached;
+	d->usage.output = wire_tokens(usage, "completion_tokens", 0);
+	details = json_get(usage, "completion_tokens_details");
+	d->usage.reasoning = wire_tokens(details, "reasoning_tokens", 0);
+}
+
+static int parse_chunk(struct draft *d, const cJSON *tree, struct error *err)
+{
+	const cJSON *error = json_get(tree, "error");
+	const cJSON *choice;
+
+	if ((error && !cJSON_IsNull(error)) ||
+	    strcmp(json_string(tree, "object", ""), "error") == 0)
+		return failure_in_stream(d, tree, err);
+	parse_usage(d, json_get(tree, "usage"));
+	parse_usage(d, json_get(json_get(tree, "x_groq"), "usage"));
+	cJSON_ArrayForEach (choice, json_get(tree, "choices"))
+		if (json_int(choice, "index", 0) == 0 &&
+		    parse_choice(d, choice, err) < 0)
+			return -1;
+	return 0;
+}
+
+static int parse_event(struct draft *d, struct str event, struct str data,
+		       struct error *err)
+{
+	cJSON *tree;
+	int rc;
+
+	(void)event; /* unused by this protocol */
+	if (str_is(str_trim(data), "[DONE]")) {
+		d->done = true;
+		return 0;
+	}
+	tree = wire_parse(data, err);
+	if (!tree)
+		return -1;
+	d->progress++;
+	rc = parse_chunk(d, tree, err);
+	cJSON_Delete(tree);
+	return rc;
+}
+
+/* [DONE] is not enough: it does not say that the answer is complete. */
+static bool is_complete(const struct draft *d)
+{
+	return d->finish != 0;
+}
+
+static void write_replay(const struct draft_part *p, struct buf *out)
+{
+	if (!p->extra.len)
+		return;
+	if (p->kind == PART_THINKING && p->extra.ptr[0] == '[') {
+		print_pieces(&p->extra, out);
+		return;
+	}
+	buf_addc(out, '{');
+	if (p->kind == PART_THINKING) {
+		json_member(out, "reasoning_content", buf_str(&p->text));
+	} else {
+		buf_adds(out, "\"extra_content\":");
+		buf_addstr(out, buf_str(&p->extra));
+	}
+	buf_addc(out, '}');
+}
+
 const struct wire wire_openai_chat = {
 	.name = "openai-chat",
 	.path = "/chat/completions",
 	.deployments = true,
 	.base_path = "/v1",
-	/* Models think in silence, and a local server may load one first. */
+	/* models may think without sending anything, and a local server may
+	 * load one first */
 	.idle_ms = 300000,
 	.betas = "anthropic-beta: ", /* a gateway may pass it on */
 	.auth = "Authorization: Bearer ",
 	.tail = "]",
 	.options = options,
-	.head = head,
-	.push = push,
-	.event = openai_chat_event,
-	.complete = openai_chat_complete,
-	.replay = openai_chat_replay,
+	.head = write_head,
+	.push = push_message,
+	.event = parse_event,
+	.complete = is_complete,
+	.replay = write_replay,
 };

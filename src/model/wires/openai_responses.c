@@ -1,20 +1,29 @@
-/* openai_responses.c - requests of the Responses API. */
+/* openai_responses.c - the Responses API: requests, and the answer's stream. */
 /* SPDX-License-Identifier: MIT */
-/* Facts: openai-node 6.49.0 (resources/responses/responses.d.ts: strict is
+/*
+ * Requests first: write_head() makes the fixed front of a request,
+ * push_message() appends one message. Then the events of an answer:
+ * parse_event() is called for each. wire_openai_responses, at the end, lists
+ * the functions.
+ *
+ * Facts: openai-node 6.49.0 (resources/responses/responses.d.ts: strict is
  * required of a function, phase goes back with each answer), read 2026-11-22.
- * Nothing is stored at the vendor's: reasoning comes encrypted and goes back
- * with the answers it belongs to. */
-#include "model/wires/openai_responses.h"
-
+ * The vendor stores nothing: reasoning comes encrypted and goes back with the
+ * answer that it belongs to. Each item of an answer has an output_index. What
+ * the deltas did not bring is taken from the whole item at its end, and from
+ * the whole response if a server does not stream. Unknown kinds of events are
+ * skipped.
+ */
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/json.h"
 #include "base/str.h"
+#include "model/draft.h"
+#include "model/failure.h"
 #include "model/media.h"
 #include "model/params.h"
 #include "model/wire.h"
-#include "model/wires/openai_cache.h"
 
 static void put_tools(const struct wire_head *in, struct buf *out)
 {
@@ -22,13 +31,13 @@ static void put_tools(const struct wire_head *in, struct buf *out)
 		buf_adds(out, i ? "," : "");
 		buf_adds(out, "{\"type\":\"function\",");
 		wire_tool(out, &in->brief->tools[i], ",\"parameters\":");
-		/* left out it means true, which wants every member required */
+		/* the default is true, which requires every member */
 		buf_adds(out, ",\"strict\":false}");
 	}
 }
 
-/* Models that do not reason refuse what only reasoning has. A name that is not
- * known here costs one refused request. */
+/* Models that do not reason refuse the parameters of reasoning. For a name that
+ * this list lacks one request is refused and sent again without them. */
 static bool never_reasons(const char *model)
 {
 	static const char *const names[] = { "gpt-3",    "gpt-4",    "chatgpt",
@@ -59,10 +68,10 @@ static void put_own_params(const struct wire_head *in, struct buf *out)
 {
 	if (!json_get(in->params, "store"))
 		buf_adds(out, "\"store\":false,");
-	openai_cache_put_key(in, out);
+	wire_put_cache_key(in, out);
 }
 
-static void head(const struct wire_head *in, struct buf *out)
+static void write_head(const struct wire_head *in, struct buf *out)
 {
 	buf_addc(out, '{');
 	json_member(out, "model", str_of(in->choice->model));
@@ -149,7 +158,7 @@ static void put_result(struct buf *out, const struct part *p, size_t n)
 
 static bool is_sendable(const struct part *p, enum role role)
 {
-	if (p->kind == PART_MEDIA) /* a result has its own */
+	if (p->kind == PART_MEDIA) /* put_result() sends those of results */
 		return role == ROLE_USER;
 	if (p->kind == PART_THINKING)
 		return p->replay &&
@@ -187,7 +196,7 @@ static void put_item(struct buf *out, const struct message *m, size_t i)
 	}
 }
 
-static void push(struct history *h, const struct message *m)
+static void push_message(struct history *h, const struct message *m)
 {
 	size_t n = m->n;
 
@@ -218,19 +227,335 @@ static const struct wire_option options[] = {
 	{ 0 },
 };
 
+static int add_delta(struct draft *d, enum part_kind kind, const cJSON *tree,
+		     const char *member, struct error *err)
+{
+	int64_t key = json_int(tree, "output_index", 0);
+	struct draft_part *p = draft_open(d, kind, key, err);
+
+	return p ? draft_add(d, p, str_of(json_string(tree, member, "")), err)
+		 : -1;
+}
+
+static int on_text(struct draft *d, const cJSON *tree, struct error *err)
+{
+	return add_delta(d, PART_TEXT, tree, "delta", err);
+}
+
+static int on_refusal(struct draft *d, const cJSON *tree, struct error *err)
+{
+	d->finish = FINISH_REFUSAL;
+	return add_delta(d, PART_TEXT, tree, "delta", err);
+}
+
+static int on_thinking(struct draft *d, const cJSON *tree, struct error *err)
+{
+	return add_delta(d, PART_THINKING, tree, "delta", err);
+}
+
+/* A new part of a summary is a new paragraph. */
+static int on_summary_part(struct draft *d, const cJSON *tree,
+			   struct error *err)
+{
+	struct draft_part *p =
+		draft_find(d, PART_THINKING, json_int(tree, "output_index", 0));
+
+	return p && p->text.len ? draft_add(d, p, STR("\n\n"), err) : 0;
+}
+
+static int on_args(struct draft *d, const cJSON *tree, struct error *err)
+{
+	struct draft_part *p = draft_find(d, PART_TOOL_CALL,
+					  json_int(tree, "output_index", 0));
+
+	return p ? draft_add(d, p, str_of(json_string(tree, "delta", "")), err)
+		 : 0;
+}
+
+static int parse_call(struct draft *d, const cJSON *item, int64_t key,
+		      struct error *err)
+{
+	struct draft_part *p = draft_open(d, PART_TOOL_CALL, key, err);
+
+	if (!p)
+		return -1;
+	draft_name(&p->id, json_string(item, "call_id", NULL));
+	draft_name(&p->name, json_string(item, "name", NULL));
+	if (p->text.len)
+		return 0;
+	return draft_add(d, p, str_of(json_string(item, "arguments", "")), err);
+}
+
+/* The text of the parts of an item, if none came as deltas. */
+static int parse_texts(struct draft *d, struct draft_part *p, const cJSON *list,
+		       struct error *err)
+{
+	const cJSON *part;
+	bool first = true;
+
+	if (p->text.len)
+		return 0;
+	cJSON_ArrayForEach (part, list) {
+		const char *text = json_string(part, "text", NULL);
+
+		if (!text) {
+			text = json_string(part, "refusal", "");
+			d->finish = text[0] ? FINISH_REFUSAL : d->finish;
+		}
+		if (p->kind == PART_THINKING && !first &&
+		    draft_add(d, p, STR("\n\n"), err) < 0)
+			return -1;
+		if (draft_add(d, p, str_of(text), err) < 0)
+			return -1;
+		first = false;
+	}
+	return 0;
+}
+
+static int parse_message(struct draft *d, const cJSON *item, int64_t key,
+			 struct error *err)
+{
+	const char *phase = json_string(item, "phase", NULL);
+	struct draft_part *p = draft_open(d, PART_TEXT, key, err);
+
+	if (!p)
+		return -1;
+	if (phase && !p->extra.len)
+		json_member(&p->extra, "phase", str_of(phase));
+	return parse_texts(d, p, json_get(item, "content"), err);
+}
+
+static void put_member(const cJSON *item, const char *key, struct buf *out)
+{
+	const cJSON *value = json_get(item, key);
+
+	if (!value || cJSON_IsNull(value))
+		return;
+	buf_addc(out, ',');
+	json_quote(out, str_of(key));
+	buf_addc(out, ':');
+	json_print(out, value);
+}
+
+/* Copies the members of a reasoning item that go back to the vendor. An id
+ * would name an item that the vendor did not store, and bind it to the ids of
+ * the items around it (OpenHands/software-agent-sdk pull request 1754, read
+ * 2026-11-22); vLLM, which does not encrypt, needs one. "status" is refused in
+ * requests. */
+static void keep_reasoning(struct draft_part *p, const cJSON *item)
+{
+	const cJSON *content = json_get(item, "content");
+	bool encrypted = json_string(item, "encrypted_content", NULL) != NULL;
+
+	buf_clear(&p->extra);
+	if (!encrypted && !(cJSON_IsArray(content) && content->child))
+		return;
+	buf_adds(&p->extra, "{\"type\":\"reasoning\"");
+	if (!encrypted)
+		put_member(item, "id", &p->extra);
+	if (!cJSON_IsArray(json_get(item, "summary")))
+		buf_adds(&p->extra, ",\"summary\":[]");
+	else
+		put_member(item, "summary", &p->extra);
+	put_member(item, "content", &p->extra);
+	put_member(item, "encrypted_content", &p->extra);
+	buf_addc(&p->extra, '}');
+	if (!p->extra.over && !args_strict(buf_str(&p->extra)))
+		buf_clear(&p->extra); /* vendors would refuse it */
+}
+
+static int parse_reasoning(struct draft *d, const cJSON *item, int64_t key,
+			   struct error *err)
+{
+	struct draft_part *p = draft_open(d, PART_THINKING, key, err);
+
+	if (!p)
+		return -1;
+	keep_reasoning(p, item);
+	if (buf_check(&p->extra, "the model's reasoning", err) < 0)
+		return -1;
+	if (parse_texts(d, p, json_get(item, "summary"), err) < 0)
+		return -1;
+	return parse_texts(d, p, json_get(item, "content"), err);
+}
+
+static int parse_item(struct draft *d, const cJSON *item, int64_t key,
+		      struct error *err)
+{
+	const char *type = json_string(item, "type", "");
+
+	if (strcmp(type, "function_call") == 0)
+		return parse_call(d, item, key, err);
+	if (strcmp(type, "message") == 0)
+		return parse_message(d, item, key, err);
+	if (strcmp(type, "reasoning") == 0)
+		return parse_reasoning(d, item, key, err);
+	return 0;
+}
+
+static int on_item_begin(struct draft *d, const cJSON *tree, struct error *err)
+{
+	const cJSON *item = json_get(tree, "item");
+
+	if (strcmp(json_string(item, "type", ""), "function_call") != 0)
+		return 0;
+	return parse_call(d, item, json_int(tree, "output_index", 0), err);
+}
+
+static int on_item_end(struct draft *d, const cJSON *tree, struct error *err)
+{
+	return parse_item(d, json_get(tree, "item"),
+			  json_int(tree, "output_index", 0), err);
+}
+
+static void parse_usage(struct draft *d, const cJSON *usage)
+{
+	const cJSON *in = json_get(usage, "input_tokens_details");
+	const cJSON *out = json_get(usage, "output_tokens_details");
+	struct usage *u = &d->usage;
+	int64_t input = wire_tokens(usage, "input_tokens", 0);
+
+	u->cache_read = wire_tokens(in, "cached_tokens", 0);
+	if (u->cache_read > input)
+		u->cache_read = input;
+	u->cache_write = wire_tokens(in, "cache_write_tokens", 0);
+	if (u->cache_write > input - u->cache_read)
+		u->cache_write = input - u->cache_read;
+	u->input = input - u->cache_read - u->cache_write;
+	u->output = wire_tokens(usage, "output_tokens", 0);
+	u->reasoning = wire_tokens(out, "reasoning_tokens", 0);
+}
+
+/* The event's "type" is only "error": without it, the error's own type counts.
+ */
+static int report_failure(struct draft *d, const cJSON *tree, struct error *err)
+{
+	cJSON *copy = cJSON_Duplicate(tree, true);
+	int rc;
+
+	cJSON_DeleteItemFromObjectCaseSensitive(copy, "type");
+	rc = failure_in_stream(d, copy, err);
+	cJSON_Delete(copy);
+	return rc;
+}
+
+static const struct draft_reason reasons[] = {
+	{ "max_output_tokens", FINISH_LENGTH },
+	{ "content_filter", FINISH_REFUSAL },
+	{ 0 },
+};
+
+/* The last event has the whole response: completed, incomplete or failed. */
+static int parse_response(struct draft *d, const cJSON *response,
+			  struct error *err)
+{
+	const char *status = json_string(response, "status", "");
+	const cJSON *details = json_get(response, "incomplete_details");
+	const char *why = json_string(details, "reason", "");
+	const cJSON *item;
+	int64_t key = 0;
+
+	parse_usage(d, json_get(response, "usage"));
+	if (strcmp(status, "failed") == 0 ||
+	    cJSON_IsObject(json_get(response, "error")))
+		return report_failure(d, response, err);
+	cJSON_ArrayForEach (item, json_get(response, "output"))
+		if (parse_item(d, item, key++, err) < 0)
+			return -1;
+	if (why[0] || !d->finish)
+		draft_stopped(d, why, reasons);
+	d->done = true;
+	return 0;
+}
+
+static int on_end(struct draft *d, const cJSON *tree, struct error *err)
+{
+	return parse_response(d, json_get(tree, "response"), err);
+}
+
+static const struct {
+	const char *type;
+	int (*parse)(struct draft *d, const cJSON *tree, struct error *err);
+} events[] = {
+	{ "response.output_text.delta", on_text },
+	{ "response.refusal.delta", on_refusal },
+	{ "response.reasoning_summary_text.delta", on_thinking },
+	{ "response.reasoning_text.delta", on_thinking },
+	{ "response.reasoning_summary_part.added", on_summary_part },
+	{ "response.function_call_arguments.delta", on_args },
+	{ "response.output_item.added", on_item_begin },
+	{ "response.output_item.done", on_item_end },
+	{ "response.completed", on_end },
+	{ "response.incomplete", on_end },
+	{ "response.failed", on_end },
+	{ "error", report_failure },
+};
+
+static int parse_typed(struct draft *d, const cJSON *tree, struct error *err)
+{
+	const char *type = json_string(tree, "type", "");
+	const cJSON *error = json_get(tree, "error");
+
+	for (size_t i = 0; i < sizeof(events) / sizeof(events[0]); i++)
+		if (strcmp(events[i].type, type) == 0)
+			return events[i].parse(d, tree, err);
+	if (strcmp(json_string(tree, "object", ""), "response") == 0)
+		return parse_response(d, tree, err);
+	/* from a gateway */
+	if (!type[0] && (cJSON_IsObject(error) || cJSON_IsString(error)))
+		return failure_in_stream(d, tree, err);
+	return 0;
+}
+
+static int parse_event(struct draft *d, struct str event, struct str data,
+		       struct error *err)
+{
+	cJSON *tree;
+	int rc;
+
+	(void)event;                          /* the data repeats it */
+	if (str_is(str_trim(data), "[DONE]")) /* from imitators */
+		return 0;
+	tree = wire_parse(data, err);
+	if (!tree)
+		return -1;
+	d->progress += strcmp(json_string(tree, "type", ""), "keepalive") != 0;
+	rc = parse_typed(d, tree, err);
+	cJSON_Delete(tree);
+	return rc;
+}
+
+static bool is_complete(const struct draft *d)
+{
+	return d->done && d->finish;
+}
+
+static void write_replay(const struct draft_part *p, struct buf *out)
+{
+	if (!p->extra.len)
+		return;
+	if (p->kind == PART_THINKING) {
+		buf_addstr(out, buf_str(&p->extra));
+	} else if (p->kind == PART_TEXT) {
+		buf_addc(out, '{');
+		buf_addstr(out, buf_str(&p->extra));
+		buf_addc(out, '}');
+	}
+}
+
 const struct wire wire_openai_responses = {
 	.name = "openai-responses",
 	.path = "/responses",
 	.base_path = "/v1",
-	.idle_ms = 300000, /* models think in silence */
+	.idle_ms = 300000, /* models may think without sending anything */
 	.betas = "OpenAI-Beta: ",
 	.auth = "Authorization: Bearer ",
 	.tail = "]",
 	.options = options,
 	.params = fit_params,
-	.head = head,
-	.push = push,
-	.event = openai_responses_event,
-	.complete = openai_responses_complete,
-	.replay = openai_responses_replay,
+	.head = write_head,
+	.push = push_message,
+	.event = parse_event,
+	.complete = is_complete,
+	.replay = write_replay,
 };

@@ -1,8 +1,14 @@
 /* vertex_account.c - the project, place and token of requests to Vertex AI. */
 /* SPDX-License-Identifier: MIT */
-/* Variables, addresses and paths: @google/genai 2.32.0 (dist/node/index.mjs:
+/*
+ * vertex_account_open() finds project, location and the program gcloud,
+ * vertex_account_header() makes the header of one request. A token of gcloud's
+ * is kept for all requests of the account, under its lock.
+ *
+ * Variables, addresses and paths: @google/genai 2.32.0 (dist/node/index.mjs:
  * GoogleGenAI, ApiClient, tModel) and google-auth-library (getProjectId); names
- * of regions: @anthropic-ai/vertex-sdk; read 2026-11-23. */
+ * of regions: @anthropic-ai/vertex-sdk; read 2026-11-23.
+ */
 #include "model/wires/vertex_account.h"
 
 #include <pthread.h>
@@ -33,7 +39,8 @@ struct vertex_account {
 	int64_t good_until; /* CLOCK_MONOTONIC ms */
 };
 
-/* A part of a host's name or of a path: "us-central1", "example.com:my-app". */
+/* A project's id, which becomes part of a path: "my-app", "example.com:my-app".
+ */
 static bool is_name(const char *s)
 {
 	static const char letters[] = "abcdefghijklmnopqrstuvwxyz"
@@ -146,7 +153,7 @@ char *vertex_account_url(const struct vertex_account *a)
 
 	if (strcmp(a->location, "global") == 0)
 		return xasprintf("https://aiplatform.%s", host);
-	/* the two that are more than one region */
+	/* the two multi-regions have another host */
 	if (strcmp(a->location, "us") == 0 || strcmp(a->location, "eu") == 0)
 		return xasprintf("https://aiplatform.%s.rep.%s", a->location,
 				 host);
@@ -182,13 +189,13 @@ void vertex_account_path(const struct vertex_account *a, const char *publisher,
 	wire_escape(out, slash ? slash + 1 : model, "");
 }
 
-static int advise(struct error *err)
+static int hint_login(struct error *err)
 {
 	return error_hint(err, "Run gcloud auth login, or put an access token "
 			       "into GOOGLE_OAUTH_ACCESS_TOKEN.");
 }
 
-/* What gcloud prints becomes the token, if it is one. */
+/* Stores what gcloud has printed, if it can be a token. */
 static int parse_token(struct vertex_account *a, struct str printed,
 		       struct error *err)
 {
@@ -228,7 +235,7 @@ static int ask_gcloud(struct vertex_account *a, const struct stop *stop,
 		rc = parse_token(a, buf_str(&out), err);
 	buf_wipe(&out);
 	if (rc < 0 && err->code == ERR_AUTH)
-		advise(err);
+		hint_login(err);
 	return rc < 0 && err->code != ERR_CANCELLED
 		       ? error_wrap(err, "gcloud auth print-access-token")
 		       : rc;
