@@ -914,13 +914,8 @@ static void docker_discard(struct sandbox *sb)
 
 static void docker_settle(struct sandbox *sb, char notice[SANDBOX_NOTICE])
 {
-	struct stop never = stop_on(NULL);
-	struct error ignored = { 0 };
-
-	if (!sb->priv)
-		return;
-	(void)docker_kills_done(sb->priv, &never, &ignored);
-	docker_box_take_notice(sb->priv, notice);
+	if (sb->priv)
+		docker_box_take_notice(sb->priv, notice);
 }
 
 static const struct sandbox_ops ops = {

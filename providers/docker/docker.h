@@ -67,19 +67,17 @@ extern const struct sandbox_provider docker_provider;
 /* kill.c: sandbox.priv, which the threads that run commands share. */
 struct docker_box {
 	struct docker *docker; /* borrowed */
-	atomic_int kills;      /* threads at work */
 	bool created;          /* by us: the container may be restarted */
 	pthread_mutex_t restarting;
 	pthread_mutex_t lock; /* for the rest */
 	unsigned restarts;
 	int64_t init; /* pid of the first process on the engine's machine */
-	char notice[SANDBOX_NOTICE]; /* that was in no result yet */
+	char notice[SANDBOX_NOTICE]; /* what no result has told yet */
 };
 struct docker_box *docker_box_new(struct docker *docker, bool created);
-/* Waits for the threads first. */
 void docker_box_free(struct docker_box *box);
 void docker_box_set_init(struct docker_box *box, const cJSON *inspected);
-/* Moves the notice that was in no result yet to the end of notice. */
+/* Moves what no result has told yet to the end of notice. */
 void docker_box_take_notice(struct docker_box *box,
 			    char notice[SANDBOX_NOTICE]);
 unsigned docker_box_restarts(struct docker_box *box);
@@ -96,20 +94,13 @@ struct docker_call { /* borrowed: one command that was started */
 };
 
 /*
- * Ends every process of a call with no more rights than the container gives
- * its commands. A program in the container is asked to kill them; whether it
- * did is read from the engine, since a command may have replaced every
- * program there. What still lives after 2 s is ended by a restart where the
- * container is ours; else notice names it. Appends to notice what the user
- * and the model have to know.
+ * Ends every process of a call with no more rights than the container gives its
+ * commands. A program in the container is asked to kill them; whether it did is
+ * read from the engine, since a command may have replaced every program there.
+ * What still lives after 2 s is ended by a restart if dcode made the container;
+ * else it is named. Appends to notice what the user and the model have to know;
+ * NULL: the box keeps it for docker_box_take_notice().
  */
 void docker_kill(struct docker_box *box, const struct docker_call *call,
 		 char notice[SANDBOX_NOTICE]);
-/* The same on a thread of its own, so that a cancel returns at once; the notice
- * is kept in the box, and whatever runs a command next waits. */
-void docker_kill_later(struct docker_box *box, const struct docker_call *call);
-/* Until none is at work any more. */
-int docker_kills_done(struct docker_box *box, const struct stop *stop,
-		      struct error *err);
-
 #endif

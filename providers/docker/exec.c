@@ -481,16 +481,12 @@ static int start_exec(struct exec_session *r, const struct stop *stop,
 	return rc;
 }
 
-static void kill_tree(struct exec_session *r, bool later,
-		      char notice[SANDBOX_NOTICE])
+/* Ends whatever the command has started. notice: of docker_kill(). */
+static void kill_tree(struct exec_session *r, char *notice)
 {
 	struct docker_call call = { r->sb->id, r->id, r->token, r->sent_ms };
 
-	if (!r->link.sent)
-		return;
-	if (later)
-		docker_kill_later(r->sb->priv, &call);
-	else
+	if (r->link.sent)
 		docker_kill(r->sb->priv, &call, notice);
 }
 
@@ -500,7 +496,7 @@ static int time_out(struct exec_session *r, struct exec_result *res,
 {
 	struct error failed = { 0 };
 
-	kill_tree(r, false, res->notice);
+	kill_tree(r, res->notice);
 	if (r->link.conn)
 		drain(r, DRAIN_MS, &failed);
 	res->timed_out = true;
@@ -563,8 +559,8 @@ static int finish_result(struct exec_session *r, int rc, bool late,
 		return report_restart(r, res, why);
 	if (rc == 0)
 		res->exit_code = r->exit_code;
-	else
-		kill_tree(r, cancelled, res->notice);
+	else /* of a cancelled command the result is not read */
+		kill_tree(r, cancelled ? NULL : res->notice);
 	return rc;
 }
 
@@ -588,8 +584,6 @@ int docker_execute(struct sandbox *sb, const struct exec_request *req,
 	struct error why = { 0 };
 	int rc;
 
-	if (docker_kills_done(box, stop, err) < 0)
-		return -1;
 	r.restarts = docker_box_restarts(box);
 	ids_random(r.token, TOKEN);
 	rc = run_command(&r, &within, &why);
@@ -597,7 +591,7 @@ int docker_execute(struct sandbox *sb, const struct exec_request *req,
 			   &why);
 	if (rc < 0)
 		*err = why;
-	if (!req->plain)
+	if (!req->plain && (rc == 0 || why.code != ERR_CANCELLED))
 		docker_box_take_notice(box, res->notice);
 	exec_link_release(&r.link);
 	buf_release(&r.reply);

@@ -4,19 +4,28 @@
  * A command that is cancelled or out of time may have started anything. Begin
  * with end_call(), which does three things:
  *
- * 1. It asks a shell in the container to kill the command's tree
- *    (run_killer()). The shell has no more rights than the command had, and the
- *    command may have replaced it, so what it reports is not read.
+ * 1. It asks a shell in the container to kill the command's tree, with the
+ * script that ends a supervisor's job on every other provider (run_killer()).
+ * The shell has no more rights than the command had, and the command may have
+ *    replaced it, so what it reports is not read.
  * 2. It reads from the engine which processes run (GET /containers/ID/top), and
  *    decides which of them belong to the command (top_belongs()): from process
  *    ids, parents and ages, none of which a program in the container chooses.
  * 3. When some still live after two seconds, it restarts the container, if
  * dcode made it. Otherwise it reports their names.
  *
+ * The kill takes the time that it takes, up to 2 seconds and a restart. As on
+ * every provider it is src/sandbox/detached.c that lets a cancelled command's
+ * caller go on meanwhile, and makes the next command wait.
+ *
+ * 2 and 3 are what other providers do not have, and why docker has more to do
+ * than to send a supervisor's "kill": a container is the only sandbox whose
+ * engine can be asked from outside, and one that was taken over can be
+ * restarted. Commands themselves cannot run under the supervisor: see exec.c.
+ *
  * The first half of the file is the engine's list of processes, the second half
  * what is done about them. THREAT_MODEL.md, 3a, has the attacks.
  */
-#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -59,7 +68,6 @@ enum {
 	RESTART_MS = 30000,
 	STAYS_MS = 100, /* and is inspected after this */
 	ASK_MS = 5000,  /* for one question to the engine */
-	POLL_MS = 5,
 	COUNT_PAUSE_MS = 100,
 	NAMES_BYTES = 400, /* bytes */
 	PROCESSES_MAX = 1 << 16,
@@ -408,15 +416,17 @@ static size_t top_names(const struct top *top, const struct top_call *call,
 	return found;
 }
 
+/* The supervisor's way to end a job, as a script: $1 is the job's name. */
 static const char kill_tree[] = {
-#include "scripts/sandbox/kill_tree.sh.inc"
+#include "scripts/sandbox/supervise_kill.sh.inc"
+#include "scripts/sandbox/supervise_kill_tree.sh.inc"
 	0
 };
 
 /* The end of one command. */
 struct kill_job {
 	struct docker_box *box;
-	struct docker_call call;
+	const struct docker_call *call;
 	struct top_call seen;
 	char notice[SANDBOX_NOTICE];
 };
@@ -461,8 +471,8 @@ static void run_killer(struct kill_job *job, const struct stop *stop)
 	char *id = NULL;
 	int64_t n = 1;
 
-	describe_killer(job->call.token, &body);
-	if (exec_create(e, job->call.container, buf_str(&body), &id, stop,
+	describe_killer(job->call->token, &body);
+	if (exec_create(e, job->call->container, buf_str(&body), &id, stop,
 			&ignored) == 0 &&
 	    exec_start(e, id, &link, stop, &ignored) == 0)
 		while (n > 0)
@@ -484,7 +494,7 @@ static size_t count_exec(struct kill_job *job, const struct stop *stop,
 	struct exec_state state = { 0 };
 	struct error ignored = { 0 };
 
-	if (exec_inspect(&job->box->docker->engine, job->call.exec, &state,
+	if (exec_inspect(&job->box->docker->engine, job->call->exec, &state,
 			 stop, &ignored) < 0 ||
 	    !state.running)
 		return 0;
@@ -507,16 +517,17 @@ static size_t count_living(struct kill_job *job, struct buf *names,
 
 	buf_clear(names);
 	buf_clear(others);
-	if (engine_inspect(e, job->call.container, &inspected, &stop, &why) < 0)
+	if (engine_inspect(e, job->call->container, &inspected, &stop, &why) <
+	    0)
 		return why.code == ERR_NOT_FOUND
 			       ? 0
 			       : count_exec(job, &stop, names);
 	state = json_get(inspected, "State");
 	job->seen.init = json_int(state, "Pid", 0);
-	job->seen.age_ms = clock_ms() - job->call.sent_ms;
+	job->seen.age_ms = clock_ms() - job->call->sent_ms;
 	if (!json_bool(state, "Running", true)) {
 		; /* every process ends with the first */
-	} else if (top_read(e, job->call.container, &top, &stop, &why) < 0) {
+	} else if (top_read(e, job->call->container, &top, &stop, &why) < 0) {
 		n = count_exec(job, &stop, names);
 	} else {
 		n = top_names(&top, &job->seen, false, names);
@@ -538,12 +549,12 @@ static int restart(struct kill_job *job, struct error *err)
 	pthread_mutex_lock(&job->box->lock);
 	job->box->restarts++;
 	pthread_mutex_unlock(&job->box->lock);
-	rc = engine_post(e, job->call.container, "/restart?t=0",
+	rc = engine_post(e, job->call->container, "/restart?t=0",
 			 "restarting the container", &stop, err);
 	if (rc == 0)
 		rc = stop_sleep(&stop, STAYS_MS, err);
 	if (rc == 0)
-		rc = engine_inspect(e, job->call.container, &inspected, &stop,
+		rc = engine_inspect(e, job->call->container, &inspected, &stop,
 				    err);
 	if (rc == 0) {
 		docker_box_set_init(job->box, inspected);
@@ -604,7 +615,7 @@ static void end_call(struct kill_job *job)
 	struct error ignored = { 0 };
 	size_t living;
 
-	if (exec_inspect(&job->box->docker->engine, job->call.exec, &state,
+	if (exec_inspect(&job->box->docker->engine, job->call->exec, &state,
 			 &limit, &ignored) == 0)
 		job->seen.root = state.pid;
 	job->seen.init_reaps = job->box->created;
@@ -631,59 +642,16 @@ done:
 void docker_kill(struct docker_box *box, const struct docker_call *call,
 		 char notice[SANDBOX_NOTICE])
 {
-	struct kill_job job = { .box = box, .call = *call };
+	struct kill_job job = { .box = box, .call = call };
 
 	end_call(&job);
-	add_notice(notice, job.notice);
-}
-
-static void *kill_thread(void *arg)
-{
-	struct kill_job *job = arg;
-	struct docker_box *box = job->box;
-
-	end_call(job);
+	if (notice) {
+		add_notice(notice, job.notice);
+		return;
+	}
 	pthread_mutex_lock(&box->lock);
-	add_notice(box->notice, job->notice);
+	add_notice(box->notice, job.notice);
 	pthread_mutex_unlock(&box->lock);
-	free((char *)job->call.container);
-	free((char *)job->call.exec);
-	free((char *)job->call.token);
-	free(job);
-	atomic_fetch_sub(&box->kills, 1); /* the box may be freed now */
-	return NULL;
-}
-
-void docker_kill_later(struct docker_box *box, const struct docker_call *call)
-{
-	struct kill_job *job = xcalloc(1, sizeof(*job));
-	pthread_attr_t attr;
-	pthread_t thread;
-	sigset_t all;
-	sigset_t before;
-
-	job->box = box;
-	job->call = (struct docker_call){ xstrdup(call->container),
-					  xstrdup(call->exec),
-					  xstrdup(call->token), call->sent_ms };
-	atomic_fetch_add(&box->kills, 1);
-	sigfillset(&all);
-	pthread_sigmask(SIG_SETMASK, &all, &before);
-	pthread_attr_init(&attr);
-	pthread_attr_setdetachstate(&attr, PTHREAD_CREATE_DETACHED);
-	if (pthread_create(&thread, &attr, kill_thread, job) != 0)
-		kill_thread(job);
-	pthread_attr_destroy(&attr);
-	pthread_sigmask(SIG_SETMASK, &before, NULL);
-}
-
-int docker_kills_done(struct docker_box *box, const struct stop *stop,
-		      struct error *err)
-{
-	while (atomic_load(&box->kills) > 0)
-		if (stop_sleep(stop, POLL_MS, err) < 0)
-			return -1;
-	return 0;
 }
 
 struct docker_box *docker_box_new(struct docker *docker, bool created)
@@ -699,12 +667,8 @@ struct docker_box *docker_box_new(struct docker *docker, bool created)
 
 void docker_box_free(struct docker_box *box)
 {
-	struct stop never = stop_on(NULL);
-	struct error ignored = { 0 };
-
 	if (!box)
 		return;
-	(void)docker_kills_done(box, &never, &ignored);
 	pthread_mutex_destroy(&box->lock);
 	pthread_mutex_destroy(&box->restarting);
 	free(box);

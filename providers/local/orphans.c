@@ -21,7 +21,8 @@ static const char guard_sh[] = { 'G', 'U', 'A', 'R', 'D', '=',
 #include "scripts/sandbox/none_guard.sh.inc"
 				 0 };
 static const char kill_sh[] = { 'K', 'I', 'L', 'L', '=',
-#include "scripts/sandbox/kill_tree.sh.inc"
+#include "scripts/sandbox/supervise_kill.sh.inc"
+#include "scripts/sandbox/supervise_kill_tree.sh.inc"
 				0 };
 
 void orphans_init(struct orphans *o)

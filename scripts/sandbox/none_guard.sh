@@ -2,10 +2,11 @@
 # none_guard.sh - ends the commands on this machine whose dcode was killed.
 # SPDX-License-Identifier: MIT
 #
-# $1: what the marks of the commands begin with; KILL: kill_tree.sh. Standard
-# input is a pipe of which dcode alone has the other end: a line "+N" says that
-# command N begins, "-N" that it has ended. At the end of the input all that
-# still run are killed. Of a dcode that ends by itself that is none.
+# $1: what the marks of the commands begin with; KILL: supervise_kill.sh and
+# supervise_kill_tree.sh. Standard input is a pipe of which dcode alone has the
+# other end: a line "+N" says that command N begins, "-N" that it has ended. At
+# the end of the input all that still run are killed. A dcode that ends by itself
+# leaves none.
 trap '' HUP INT QUIT TERM
 running=' '
 while read -r line; do

@@ -318,6 +318,46 @@ static void test_cancel_kills_the_tree(void **state)
 	cancel_release(&cancel);
 }
 
+/* Whether a process of this machine sleeps for so long, a container's too. No
+ * program of the container is asked. */
+static bool sleeps_here(const char *seconds)
+{
+	char *line = xasprintf("cat /proc/[0-9]*/cmdline 2>/dev/null | "
+			       "tr '\\0' ' ' | grep -q 'sleep %s'",
+			       seconds);
+	bool found = system(line) == 0;
+
+	free(line);
+	return found;
+}
+
+static void test_over_the_users_files_a_cancel_waits_for_the_kill(void **state)
+{
+	struct exec_result res = { 0 };
+	struct error err = { 0 };
+	struct cancel cancel;
+	struct stop stop;
+	struct seen s;
+
+	(void)state;
+	assert_int_equal(cancel_init(&cancel, &err), 0);
+	stop = stop_on(&cancel);
+	seen_init(&s);
+	s.cancel = &cancel;
+	mounts_add(&box.mounts, "/data", "/home/ann/data");
+	assert_int_equal(
+		run_request(&box,
+			    (struct exec_request){
+				    .command = STR("echo a; sleep 7755") },
+			    &s, &res, &stop, &err),
+		-1);
+	assert_false(sleeps_here("775[5]"));
+	assert_int_equal(err.code, ERR_CANCELLED);
+	mounts_release(&box.mounts);
+	seen_release(&s);
+	cancel_release(&cancel);
+}
+
 static void test_refused_output_kills(void **state)
 {
 	struct exec_result res = { 0 };
@@ -437,6 +477,8 @@ static int run_all(void)
 		cmocka_unit_test(test_source),
 		cmocka_unit_test(test_timeout_kills_the_tree),
 		cmocka_unit_test(test_cancel_kills_the_tree),
+		cmocka_unit_test(
+			test_over_the_users_files_a_cancel_waits_for_the_kill),
 		cmocka_unit_test(test_refused_output_kills),
 		cmocka_unit_test(test_background_child),
 		cmocka_unit_test(test_orphans_are_reaped),
