@@ -1,37 +1,113 @@
-/* deno.c - sandboxes of Deno Deploy: the account, and one's life. */
+/* deno.c - the account at Deno Deploy: its sandboxes made, listed, deleted. */
 /* SPDX-License-Identifier: MIT */
+/*
+ * Opening a WebSocket with the description in a header makes a sandbox
+ * (open_new). The API does not refuse a second one with our label, so
+ * create_once() looks for the first one in the console's list when a label is
+ * asked for again. Begin with deno_create(); the provider's table is at the
+ * end.
+ */
 #include "providers/deno/deno.h"
 
-#include <inttypes.h>
+#include <poll.h>
+#include <pthread.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include <sodium.h>
+
+#include "base/json.h"
 #include "base/mem.h"
+#include "base/sanitize.h"
+#include "base/stop.h"
 #include "base/str.h"
+#include "providers/kit/env_list.h"
+#include "providers/kit/rates.h"
+#include "sandbox/supervise/supervise.h"
+#include "sandbox/transfer.h"
 
 enum {
-	COMMAND_MAX = 80 << 10, /* one argument, 128 KiB, once encoded */
+	REQUEST_MAX = 80 << 10, /* one argument, 128 KiB, once encoded */
 	ID_PREFIX = 8,          /* "sbx_ord_" */
 	ID_MAX = 128,
 	DOMAIN_MAX = 200,
-	UNKNOWN_MS = 30000, /* after attaching */
-	DELETE_MS = 20000,  /* the SDK waits for 10 s: it has been seen to hang
-			     */
+	DELETE_MS = 20000, /* the SDK waits for 10 s: it was seen to hang */
+	PAGES_MAX = 1000,
+	CURSOR_MAX = 4096,
+	PATH_MAX_BYTES = 32 << 10,
+	CONFIG_MAX = 32 << 10, /* travels as a header */
+	LABELS = 5,
+	MEMORY = 1280, /* MiB, if the settings do not say */
+	MEMORY_MIN = 768,
+	MEMORY_MAX = 1 << 20, /* the server knows its own limit */
+	MILLI_VCPU = 2000, /* of each (docs.deno.com/sandbox, read 2026-11) */
 };
 
-struct deno *deno_of(const struct sandbox_client *host)
-{
-	return host->priv;
-}
+static const struct setting settings[] = {
+	{ .key = "token",
+	  .type = SETTING_STRING,
+	  .flags = SETTING_SECRET | SETTING_REQUIRED | SETTING_ENV_ONLY,
+	  .env = "DENO_DEPLOY_TOKEN",
+	  .help = "token from https://console.deno.com" },
+	{ .key = "org",
+	  .example = "\"my-org\"",
+	  .type = SETTING_STRING,
+	  .flags = SETTING_ENV_ONLY,
+	  .env = "DENO_DEPLOY_ORG",
+	  .help = "organization; needed unless the token is an organization's "
+		  "(ddo_...)" },
+	{ .key = "region",
+	  .type = SETTING_STRING,
+	  .fallback = "\"ord\"",
+	  .help = "ord or ams" },
+	{ .key = "memory",
+	  .unit = "MiB",
+	  .type = SETTING_INT,
+	  .fallback = "1280",
+	  .help = "MiB of memory, 768 to 4096" },
+	{ .key = "root",
+	  .example = "\"my-snapshot\"",
+	  .type = SETTING_STRING,
+	  .help = "volume or snapshot to boot from" },
+	{ .key = "volumes",
+	  .example = "[\"data=/data\"]",
+	  .type = SETTING_LIST,
+	  .help = "volumes to mount: NAME=/path" },
+	{ .key = "workdir",
+	  .example = "\"/data\"",
+	  .type = SETTING_STRING,
+	  .help = "working directory inside (its home)" },
+	{ .key = "env",
+	  .example = "[\"LANG=C.UTF-8\"]",
+	  .type = SETTING_LIST,
+	  .help = "variables for commands: NAME=value" },
+	{ .key = "labels",
+	  .example = "[\"team=web\"]",
+	  .type = SETTING_LIST,
+	  .help = "labels of the sandbox: NAME=value, at most three" },
+	{ .key = "network_allow",
+	  .example = "[\"api.example.com\"]",
+	  .type = SETTING_LIST,
+	  .help = "only these hosts can be reached" },
+	{ .key = "lifetime",
+	  .unit = "seconds",
+	  .example = "1200",
+	  .type = SETTING_INT,
+	  .help = "seconds that a sandbox outlives its last command (1800, the "
+		  "maximum)" },
+	{ 0 },
+};
 
-bool deno_region_ok(const char *region)
+static bool is_region(const char *region)
 {
 	return strlen(region) == DENO_REGION - 1 &&
 	       strspn(region, "abcdefghijklmnopqrstuvwxyz") == DENO_REGION - 1;
 }
 
-bool deno_id_ok(const char *id)
+/* "sbx_ord_" and 20 characters. */
+static bool is_id(const char *id)
 {
 	size_t len = strlen(id);
 	char region[DENO_REGION] = { 0 };
@@ -40,57 +116,25 @@ bool deno_id_ok(const char *id)
 	    id[ID_PREFIX - 1] != '_')
 		return false;
 	memcpy(region, id + 4, DENO_REGION - 1);
-	return deno_region_ok(region) &&
+	return is_region(region) &&
 	       strspn(id + ID_PREFIX, "abcdefghijklmnopqrstuvwxyz"
 				      "0123456789") == len - ID_PREFIX;
 }
 
-void deno_add_hint(struct error *err)
+static int set_addresses(struct deno *d, struct error *err)
 {
-	if (err->code == ERR_AUTH && !err->hint[0])
-		error_hint(err, "Check that DENO_DEPLOY_TOKEN is a token of "
-				"this organization: https://console.deno.com "
-				"(Settings, Access Tokens)");
-}
-
-static int no_token(struct error *err)
-{
-	error_set(err, ERR_AUTH,
-		  "No Deno Deploy token found. Set DENO_DEPLOY_TOKEN (or "
-		  "DEEPAGENTS_CODE_DENO_DEPLOY_TOKEN)");
-	return error_hint(err,
-			  "Make an organization token at "
-			  "https://console.deno.com (Settings, Access "
-			  "Tokens), then export DENO_DEPLOY_TOKEN=ddo_...");
-}
-
-static int no_org(struct error *err)
-{
-	error_set(err, ERR_AUTH,
-		  "DENO_DEPLOY_TOKEN is not an organization token (ddo_...), "
-		  "and no organization is named. Set DENO_DEPLOY_ORG");
-	return error_hint(err, "Run export DENO_DEPLOY_ORG=... (the name in "
-			       "the address of your console.deno.com page).");
-}
-
-/* What every request carries. */
-static int add_headers(const struct deno *d, struct rest *r, struct error *err)
-{
-	char *bearer = xasprintf("Bearer %s", d->token);
-	int rc = rest_header(r, "Authorization", bearer, err);
-
-	mem_wipe(bearer);
-	if (rc == 0 && d->org)
-		rc = rest_header(r, "X-Deno-Org", d->org, err);
-	return rc;
-}
-
-static int set_domain(struct deno *d, struct error *err)
-{
+	static const char *const console[] = { "DENO_DEPLOY_ENDPOINT", NULL };
+	static const char *const sandbox[] = { "DENO_SANDBOX_ENDPOINT", NULL };
 	const char *domain =
 		settings_env(d->settings, "DENO_SANDBOX_BASE_DOMAIN");
 	size_t len = domain ? strlen(domain) : 0;
 
+	if (rest_address(&d->console.base, d->settings, console,
+			 "https://console.deno.com", err) < 0)
+		return -1;
+	if (settings_env(d->settings, sandbox[0]) &&
+	    rest_address(&d->fixed, d->settings, sandbox, "", err) < 0)
+		return -1;
 	d->domain = domain ? domain : "sandbox-api.deno.net";
 	if (domain && (!len || len > DOMAIN_MAX ||
 		       strspn(domain, "abcdefghijklmnopqrstuvwxyz"
@@ -103,23 +147,9 @@ static int set_domain(struct deno *d, struct error *err)
 	return 0;
 }
 
-static int set_addresses(struct deno *d, struct error *err)
+static void deno_close(struct sandbox_client *client)
 {
-	static const char *const console[] = { "DENO_DEPLOY_ENDPOINT", NULL };
-	static const char *const sandbox[] = { "DENO_SANDBOX_ENDPOINT", NULL };
-
-	if (rest_address(&d->console.base, d->settings, console,
-			 "https://console.deno.com", err) < 0)
-		return -1;
-	if (settings_env(d->settings, sandbox[0]) &&
-	    rest_address(&d->fixed, d->settings, sandbox, "", err) < 0)
-		return -1;
-	return set_domain(d, err);
-}
-
-static void deno_close(struct sandbox_client *host)
-{
-	struct deno *d = deno_of(host);
+	struct deno *d = client->priv;
 
 	if (!d)
 		return;
@@ -128,60 +158,438 @@ static void deno_close(struct sandbox_client *host)
 	free(d->fixed);
 	free(d->endpoint);
 	free(d);
-	host->priv = NULL;
-	host->endpoint = NULL;
+	client->priv = NULL;
+	client->endpoint = NULL;
 }
 
-static int deno_open(struct sandbox_client *host, const struct settings *set,
+static int deno_open(struct sandbox_client *client, const struct settings *set,
 		     struct error *err)
 {
 	struct deno *d = xcalloc(1, sizeof(*d));
 
-	host->priv = d;
+	client->priv = d;
 	create_log_init(&d->tried);
-	d->console.http = host->http;
+	d->console.http = client->http;
 	d->settings = set;
 	d->token = settings_credential(set, "DENO_DEPLOY_TOKEN",
-				       &host->project_key);
+				       &client->project_key);
 	d->org = settings_env(set, "DENO_DEPLOY_ORG");
-	if (!d->token)
-		return no_token(err);
-	if (!d->org && strncmp(d->token, "ddo_", 4) != 0)
-		return no_org(err);
-	if (set_addresses(d, err) < 0 || add_headers(d, &d->console, err) < 0)
+	if (!d->token) {
+		error_set(
+			err, ERR_AUTH,
+			"No Deno Deploy token found. Set DENO_DEPLOY_TOKEN (or "
+			"DEEPAGENTS_CODE_DENO_DEPLOY_TOKEN)");
+		return error_hint(err,
+				  "Make an organization token at "
+				  "https://console.deno.com (Settings, Access "
+				  "Tokens), then export "
+				  "DENO_DEPLOY_TOKEN=ddo_...");
+	}
+	if (!d->org && strncmp(d->token, "ddo_", 4) != 0) {
+		error_set(err, ERR_AUTH,
+			  "DENO_DEPLOY_TOKEN is not an organization token "
+			  "(ddo_...), and no organization is named. Set "
+			  "DENO_DEPLOY_ORG");
+		return error_hint(
+			err, "Run export DENO_DEPLOY_ORG=... (the name in "
+			     "the address of your console.deno.com page).");
+	}
+	if (set_addresses(d, err) < 0 ||
+	    deno_add_headers(d, &d->console, err) < 0)
 		return -1;
 	d->endpoint = xasprintf("%s%s%s", d->console.base, d->org ? "/" : "",
 				d->org ? d->org : "");
-	host->endpoint = d->endpoint;
+	client->endpoint = d->endpoint;
 	return 0;
 }
 
-int deno_server(const struct deno *d, const char *region, struct rest *r,
-		struct error *err)
+static int add_volumes(const struct deno *d, cJSON *config, struct error *err)
 {
-	char name[DENO_REGION] = { 0 };
+	cJSON *pairs = cJSON_CreateObject();
+	cJSON *list = cJSON_AddArrayToObject(config, "volumes");
+	int rc = env_list_add(d->settings, "deno", "volumes", pairs, err);
+	const cJSON *pair;
 
-	if (strncmp(region, "sbx_", 4) == 0)
-		region += 4;
-	snprintf(name, sizeof(name), "%.*s", DENO_REGION - 1, region);
-	*r = (struct rest){ .http = d->console.http };
-	r->base = d->fixed ? xstrdup(d->fixed)
-			   : xasprintf("https://%s.%s", name, d->domain);
-	return add_headers(d, r, err);
+	cJSON_ArrayForEach (pair, pairs) {
+		cJSON *volume = cJSON_CreateObject();
+
+		cJSON_AddStringToObject(volume, "volume", pair->string);
+		cJSON_AddStringToObject(volume, "path", pair->valuestring);
+		cJSON_AddItemToArray(list, volume);
+		if (rc == 0 && pair->valuestring[0] != '/')
+			rc = error_set(
+				err, ERR_CONFIG,
+				"volumes: not an absolute path: '%.100s'",
+				pair->valuestring);
+	}
+	cJSON_Delete(pairs);
+	return rc;
 }
 
-struct deno_box *deno_box(struct sandbox *sb)
+static int add_labels(const struct deno *d, const struct sandbox_spec *spec,
+		      cJSON *config, struct error *err)
 {
-	struct deno_box *b = sb->priv;
+	cJSON *labels = cJSON_AddObjectToObject(config, "labels");
 
-	if (!b) {
-		b = xcalloc(1, sizeof(*b));
-		pthread_mutex_init(&b->dial, NULL);
-		pthread_mutex_init(&b->lock, NULL);
-		b->rpc = deno_rpc_new();
-		sb->priv = b;
+	if (env_list_labels(d->settings, "deno", spec, labels, err) < 0)
+		return -1;
+	if (cJSON_GetArraySize(labels) > LABELS)
+		return error_set(err, ERR_CONFIG,
+				 "labels: a sandbox has at most %d, and dcode "
+				 "uses two of them",
+				 LABELS);
+	return 0;
+}
+
+/* An empty list allows nothing, no list allows everything. */
+static int add_network(const struct deno *d, const struct sandbox_spec *spec,
+		       cJSON *config, struct error *err)
+{
+	const char *const *list = NULL;
+	size_t n = 0;
+
+	if (spec->network == NETWORK_FULL)
+		return 0;
+	if (spec->network == NETWORK_DEFAULT &&
+	    settings_list(d->settings, "deno", "network_allow", &list, &n,
+			  err) < 0)
+		return -1;
+	if (n || spec->network == NETWORK_NONE)
+		cJSON_AddItemToObject(config, "allow_net",
+				      n ? cJSON_CreateStringArray(list, (int)n)
+					: cJSON_CreateArray());
+	return 0;
+}
+
+static int add_root(const struct deno *d, const struct sandbox_spec *spec,
+		    cJSON *config, struct error *err)
+{
+	const char *root = NULL;
+
+	if (settings_string(d->settings, "deno", "root", &root, err) < 0)
+		return -1;
+	if (spec->snapshot)
+		root = spec->snapshot;
+	if (root && *root)
+		cJSON_AddStringToObject(cJSON_AddObjectToObject(config, "root"),
+					"volume", root);
+	return 0;
+}
+
+/* All but stop_at_ms. */
+static int add_config(const struct deno *d, const struct sandbox_spec *spec,
+		      cJSON *config, struct error *err)
+{
+	int64_t memory = MEMORY;
+
+	if (settings_int(d->settings, "deno", "memory", &memory, err) < 0)
+		return -1;
+	if (memory < MEMORY_MIN || memory > MEMORY_MAX)
+		return error_set(err, ERR_CONFIG,
+				 "memory must be at least %d MiB", MEMORY_MIN);
+	cJSON_AddNumberToObject(config, "memory_mb", (double)memory);
+	if (add_labels(d, spec, config, err) < 0 ||
+	    add_volumes(d, config, err) < 0 ||
+	    add_root(d, spec, config, err) < 0)
+		return -1;
+	return add_network(d, spec, config, err);
+}
+
+/* "x-deno-sandbox-config: BASE64", owned; NULL when it is too large. */
+static char *config_header(cJSON *config, int64_t lifetime_s, struct error *err)
+{
+	struct buf json = BUF_INIT(CONFIG_MAX);
+	struct buf header = BUF_INIT(2 * CONFIG_MAX);
+	char *text = NULL;
+
+	cJSON_DeleteItemFromObjectCaseSensitive(config, "stop_at_ms");
+	cJSON_AddNumberToObject(config, "stop_at_ms",
+				(double)(clock_unix_ms() + lifetime_s * 1000));
+	json_print(&json, config);
+	buf_adds(&header, "x-deno-sandbox-config: ");
+	json_base64(&header, buf_str(&json));
+	if (buf_check(&json, "the sandbox's description", err) == 0 &&
+	    buf_check(&header, "the sandbox's description", err) == 0)
+		text = buf_detach(&header);
+	buf_release(&json);
+	buf_release(&header);
+	return text;
+}
+
+static int set_id(struct sandbox *sb, const char *id, int64_t lifetime_s,
+		  struct error *err)
+{
+	struct deno_box *b = deno_box(sb);
+
+	if (!id || !is_id(id)) {
+		deno_rpc_end(b->rpc);
+		return error_set(err, ERR_PROTOCOL,
+				 "unexpected server response: no sandbox id: "
+				 "'%.100s'",
+				 id ? id : "");
 	}
-	return b;
+	free(sb->id);
+	sb->id = xstrdup(id);
+	pthread_mutex_lock(&b->lock);
+	b->ends = clock_ms() + lifetime_s * 1000;
+	pthread_mutex_unlock(&b->lock);
+	return 0;
+}
+
+/* Opening the WebSocket makes the sandbox. */
+static int open_new(struct sandbox *sb, cJSON *config, int64_t lifetime_s,
+		    const struct stop *stop, struct error *err)
+{
+	struct deno *d = sb->host->priv;
+	const char *region = NULL;
+	struct rest server = { 0 };
+	char *id = NULL;
+	char *header = config_header(config, lifetime_s, err);
+	struct deno_opening o = { .server = &server,
+				  .path = "/api/v3/sandboxes/create",
+				  .header = header,
+				  .id = &id };
+	int rc = header ? settings_string(d->settings, "deno", "region",
+					  &region, err)
+			: -1;
+
+	if (rc == 0 && !is_region(region ? region : ""))
+		rc = error_set(err, ERR_CONFIG, "region must be three letters");
+	if (rc == 0)
+		rc = deno_server(d, region, &server, err);
+	if (rc == 0)
+		rc = deno_open_socket(sb, &o, stop, err);
+	if (rc == 0)
+		rc = set_id(sb, id, lifetime_s, err);
+	if (rc < 0)
+		error_wrap(err, "creating the sandbox");
+	rest_release(&server);
+	free(header);
+	free(id);
+	return rc;
+}
+
+/* Link: <https://.../sandboxes?cursor=abc>; rel="next", <...>; rel="prev". The
+ * SDK reads it for other lists (client.js), and takes this list for complete.
+ */
+static void on_page_header(void *arg, struct str line)
+{
+	char **cursor = arg;
+	size_t colon = str_find(line, ':');
+	struct str rest = str_trim(str_skip(line, colon + 1));
+	struct str item;
+
+	if (!str_is_nocase((struct str){ line.ptr, colon }, "link"))
+		return;
+	while (str_split(&rest, ',', &item)) {
+		size_t at = str_search(item, STR("cursor="));
+		struct str next = str_skip(item, at + strlen("cursor="));
+
+		next.len = str_find(next, '>');
+		next.len = str_find(next, '&');
+		if (at == item.len || !next.len || next.len > CURSOR_MAX ||
+		    str_search(item, STR("rel=\"next\"")) == item.len)
+			continue;
+		free(*cursor);
+		*cursor = xstrndup(next.ptr, next.len);
+	}
+}
+
+static bool cursor_ok(const char *cursor)
+{
+	return strspn(cursor, "abcdefghijklmnopqrstuvwxyz"
+			      "ABCDEFGHIJKLMNOPQRSTUVWXYZ"
+			      "0123456789-._~%+=/") == strlen(cursor);
+}
+
+struct deno_selection {    /* which sandboxes of the account go to sink */
+	const char *label; /* or NULL */
+	const char *owner; /* or NULL */
+	const char *id;    /* this one alone, in any state; or NULL */
+	const struct info_sink *sink;
+	bool found;
+};
+
+/* *cursor: of the page, as it stands in an address (NULL: the first one), and
+ * then of the next; owned. */
+static int get_page(struct deno *d, const struct deno_selection *s,
+		    char **cursor, cJSON **page, const struct stop *stop,
+		    struct error *err)
+{
+	const char *value = s->label ? s->label : s->owner;
+	struct buf path = BUF_INIT(PATH_MAX_BYTES);
+	struct rest_ask ask = { .method = "GET",
+				.what = "listing sandboxes",
+				.flags = REST_AGAIN,
+				.header = on_page_header,
+				.arg = cursor };
+	int rc;
+
+	buf_adds(&path, "/api/v2/sandboxes");
+	if (value) {
+		buf_addf(&path, "?labels%%5Bdcode.%s%%5D=",
+			 s->label ? "label" : "owner");
+		rest_encode(&path, str_of(value));
+	}
+	if (*cursor)
+		buf_addf(&path, "%ccursor=%s", value ? '&' : '?', *cursor);
+	free(*cursor);
+	*cursor = NULL;
+	ask.path = path.ptr;
+	rc = buf_check(&path, "the request", err);
+	if (rc == 0)
+		rc = rest_json(&d->console, &ask, page, NULL, stop, err);
+	deno_add_hint(err);
+	buf_release(&path);
+	if (rc == 0 && !cJSON_IsArray(*page))
+		rc = error_set(err, ERR_PROTOCOL,
+			       "unexpected server response: no list");
+	if (rc == 0 && *cursor && !cursor_ok(*cursor))
+		rc = error_set(err, ERR_PROTOCOL,
+			       "unexpected server response: no next page");
+	return rc;
+}
+
+/* A stopped sandbox counts as gone: it cannot be started again. */
+static bool is_selected(const struct deno_selection *s,
+			const struct sandbox_info *info)
+{
+	if (!is_id(info->id))
+		return false;
+	if (s->id)
+		return !s->found && strcmp(info->id, s->id) == 0;
+	return info->state != STATE_GONE && info->label[0] &&
+	       (!s->owner || strcmp(info->owner, s->owner) == 0);
+}
+
+static void emit_info(struct deno_selection *s, const cJSON *item)
+{
+	const cJSON *labels = json_get(item, "labels");
+	bool runs = strcmp(json_string(item, "status", ""), "running") == 0;
+	struct sandbox_info info = {
+		.id = json_string(item, "id", ""),
+		.label = json_string(labels, "dcode.label", ""),
+		.owner = json_string(labels, "dcode.owner", ""),
+		.state = runs ? STATE_RUNNING : STATE_GONE,
+		.image = "",
+		.created = json_time(item, "createdAt"),
+	};
+
+	if (!is_selected(s, &info))
+		return;
+	s->found = true;
+	info_emit(s->sink, &info);
+}
+
+static int list_pages(struct deno *d, struct deno_selection *s,
+		      const struct stop *stop, struct error *err)
+{
+	char *cursor = NULL;
+	int pages = 0;
+	int rc;
+
+	do {
+		const cJSON *item;
+		cJSON *page = NULL;
+
+		rc = get_page(d, s, &cursor, &page, stop, err);
+		if (rc == 0)
+			cJSON_ArrayForEach (item, page)
+				emit_info(s, item);
+		cJSON_Delete(page);
+		if (rc == 0 && ++pages == PAGES_MAX)
+			rc = error_set(err, ERR_LIMIT,
+				       "the list of sandboxes does not end");
+	} while (rc == 0 && cursor);
+	free(cursor);
+	return rc;
+}
+
+static int deno_list(struct sandbox_client *client, const char *owner,
+		     const struct info_sink *sink, const struct stop *stop,
+		     struct error *err)
+{
+	struct deno_selection s = { .owner = owner, .sink = sink };
+
+	return list_pages(client->priv, &s, stop, err);
+}
+
+/* The sandboxes with that label. */
+static int list_label(struct sandbox_client *client, const char *label,
+		      const struct info_sink *sink, const struct stop *stop,
+		      struct error *err)
+{
+	struct deno_selection s = { .label = label, .sink = sink };
+
+	return list_pages(client->priv, &s, stop, err);
+}
+
+/* The API cannot describe a single sandbox, so this searches the list. */
+static int deno_info(struct sandbox_client *client, const char *id,
+		     const struct info_sink *sink, const struct stop *stop,
+		     struct error *err)
+{
+	struct deno_selection s = { .id = id, .sink = sink };
+
+	if (list_pages(client->priv, &s, stop, err) < 0)
+		return -1;
+	if (!s.found)
+		return error_set(err, ERR_NOT_FOUND, "sandbox not found: %s",
+				 id);
+	return 0;
+}
+
+/* For a label that was asked for before: uses the sandbox that was made then,
+ * or deletes it when it appears after another one was made. */
+static int create_once(struct sandbox *sb, const struct sandbox_spec *spec,
+		       cJSON *config, const struct stop *stop,
+		       struct error *err)
+{
+	const struct duplicate_query made = { spec->label, list_label,
+					      spec->label };
+	struct deno *d = sb->host->priv;
+	bool again = create_log_add(&d->tried, spec->label);
+	int64_t lifetime_s = deno_box(sb)->lifetime_s;
+	struct error ignored = { 0 };
+	char *id = NULL;
+	int rc = 0;
+
+	if (again)
+		rc = duplicate_create_resolve(sb->host, &made, &id, stop, err);
+	if (rc == 0 && id)
+		rc = set_id(sb, id, lifetime_s, err);
+	else if (rc == 0)
+		rc = open_new(sb, config, lifetime_s, stop, err);
+	if (rc == 0 && again && !id)
+		(void)duplicate_create_resolve(sb->host, &made, &sb->id, stop,
+					       &ignored);
+	free(id);
+	return rc;
+}
+
+/* create.c */
+static int deno_create(struct sandbox *sb, const struct sandbox_spec *spec,
+		       const struct stop *stop, struct error *err)
+{
+	struct deno_box *b = deno_box(sb);
+	cJSON *config = cJSON_CreateObject();
+	int rc;
+
+	b->lifetime_s = spec->lifetime_s < DENO_LONGEST_S ? spec->lifetime_s
+							  : DENO_LONGEST_S;
+	if (spec->lifetime_s > 0)
+		rc = add_config(sb->host->priv, spec, config, err);
+	else
+		rc = error_set(err, ERR_CONFIG,
+			       "the lifetime must be above zero");
+	if (rc < 0)
+		err->nothing_made = true;
+	if (rc == 0)
+		rc = create_once(sb, spec, config, stop, err);
+	if (rc == 0)
+		rc = deno_set_workdir(sb, stop, err);
+	cJSON_Delete(config);
+	return rc;
 }
 
 static int deno_attach(struct sandbox *sb, const char *id,
@@ -190,7 +598,7 @@ static int deno_attach(struct sandbox *sb, const char *id,
 	struct deno_box *b = deno_box(sb);
 	int64_t lifetime = 0;
 
-	if (!deno_id_ok(id))
+	if (!is_id(id))
 		return error_set(err, ERR_USAGE, "not a sandbox id: '%.100s'",
 				 id);
 	if (settings_int(sb->host->settings, "deno", "lifetime", &lifetime,
@@ -201,7 +609,7 @@ static int deno_attach(struct sandbox *sb, const char *id,
 	sb->id = xstrdup(id);
 	if (deno_set_workdir(sb, stop, err) == 0)
 		return 0;
-	/* It has not ended under us: it never was there. */
+	/* Not connected before: it may never have existed. */
 	if (err->code == ERR_GONE) {
 		*err = (struct error){ 0 };
 		error_set(err, ERR_NOT_FOUND, "sandbox not found: %s", id);
@@ -209,74 +617,7 @@ static int deno_attach(struct sandbox *sb, const char *id,
 	return -1;
 }
 
-/*
- * Seconds from now. The end of one that we attached to is not known, and may
- * be as far away as the server allows: half an hour. For so long it is asked
- * for at first; half a minute later even our usual longest cuts nothing off.
- */
-static int64_t extension(const struct deno_box *b, int64_t lifetime_s)
-{
-	if (b->attached && clock_ms() - b->attached < UNKNOWN_MS)
-		return DENO_LIFETIME_S;
-	if (b->attached || lifetime_s > DENO_LONGEST_S)
-		return DENO_LONGEST_S;
-	return lifetime_s;
-}
-
-/* A request about the sandbox to its region's server; sets ask->path. The
- * caller releases res. */
-static int call_server(struct sandbox_client *host, const char *id,
-		       struct rest_ask *ask, struct http_response *res,
-		       const struct stop *stop, struct error *err)
-{
-	char *path = xasprintf("/api/v3/sandbox/%s", id);
-	struct rest server = { 0 };
-	int rc = deno_server(deno_of(host), id, &server, err);
-
-	ask->path = path;
-	if (rc == 0)
-		rc = rest_call(&server, ask, res, stop, err);
-	deno_add_hint(err);
-	rest_release(&server);
-	free(path);
-	return rc;
-}
-
-/* {"stop_at_ms":N} both ways; the server may grant less (sandbox.js of
- * @deno/sandbox 0.13.2). */
-int deno_extend(struct sandbox *sb, int64_t lifetime_s, const struct stop *stop,
-		struct error *err)
-{
-	struct deno_box *b = deno_box(sb);
-	int64_t now = clock_unix_ms();
-	int64_t end = now + extension(b, lifetime_s) * 1000;
-	char *body = xasprintf("{\"stop_at_ms\":%" PRId64 "}", end);
-	struct rest_ask ask = { .method = "PATCH",
-				.body = str_of(body),
-				.what = "extending the sandbox's life",
-				.flags = REST_AGAIN };
-	struct http_response res = { 0 };
-	int rc = call_server(sb->host, sb->id, &ask, &res, stop, err);
-
-	if (rc == 0) {
-		cJSON *tree = json_parse(buf_str(&res.body));
-
-		if (!tree && res.body.len)
-			rc = error_set(err, ERR_PROTOCOL,
-				       "%s: the answer is not JSON", ask.what);
-		pthread_mutex_lock(&b->lock);
-		b->ends = clock_ms() + json_int(tree, "stop_at_ms", end) - now;
-		pthread_mutex_unlock(&b->lock);
-		cJSON_Delete(tree);
-	} else if (err->code == ERR_NOT_FOUND) {
-		err->code = ERR_GONE;
-	}
-	http_response_release(&res);
-	free(body);
-	return rc;
-}
-
-static int deno_remove(struct sandbox_client *host, const char *id,
+static int deno_remove(struct sandbox_client *client, const char *id,
 		       const struct stop *stop, struct error *err)
 {
 	struct rest_ask ask = { .method = "DELETE",
@@ -286,10 +627,10 @@ static int deno_remove(struct sandbox_client *host, const char *id,
 	struct http_response res = { 0 };
 	int rc;
 
-	if (!deno_id_ok(id))
+	if (!is_id(id))
 		return error_set(err, ERR_USAGE, "not a sandbox id: '%.100s'",
 				 id);
-	rc = call_server(host, id, &ask, &res, stop, err);
+	rc = deno_call_server(client, id, &ask, &res, stop, err);
 	if (rc == 0 && res.status == 404)
 		rc = 1;
 	http_response_release(&res);
@@ -307,6 +648,27 @@ static void deno_discard(struct sandbox *sb)
 	pthread_mutex_destroy(&b->lock);
 	free(b);
 	sb->priv = NULL;
+}
+
+/* Memory is billed as it is given, CPU as it is used. What the account's plan
+ * includes is not subtracted (deno.com/deploy/pricing, as of 2026-09-28). */
+static const struct rates rates = {
+	.vcpu = RATES_HOUR(0.10),
+	.gib = RATES_HOUR(0.025),
+};
+
+/* price.c: as sandbox_provider.price */
+static int deno_price(const struct settings *set, const char *snapshot,
+		      struct sandbox_price *price, struct error *err)
+{
+	struct rates_size size = { .milli_vcpu = MILLI_VCPU, .mib = MEMORY };
+
+	(void)snapshot;
+	if (settings_int(set, "deno", "memory", &size.mib, err) < 0)
+		return -1;
+	price->usd_s = rates_price(&rates, &size);
+	price->at_most = true;
+	return 0;
 }
 
 static const struct sandbox_ops ops = {
@@ -330,9 +692,9 @@ const struct sandbox_provider deno_provider = {
 	.workdir = "/home/sandbox",
 	.flags = SANDBOX_ATTACH | SANDBOX_SNAPSHOT | SANDBOX_LIVE |
 		 SANDBOX_NETWORK | SANDBOX_LIST,
-	.max_command = COMMAND_MAX,
+	.max_command = REQUEST_MAX,
 	.lifetime_s = DENO_LIFETIME_S,
-	.settings = deno_settings,
+	.settings = settings,
 	.url_env = (const char *const[]){ "DENO_DEPLOY_ENDPOINT", NULL },
 	.ops = &ops,
 	.price = deno_price,

@@ -1,27 +1,43 @@
-/* exec.c - the WebSocket to a sandbox, and commands as supervised jobs. */
+/* exec.c - a running Deno sandbox: its connection, commands and files. */
 /* SPDX-License-Identifier: MIT */
+/*
+ * call_sandbox() sends a request over the sandbox's WebSocket and connects
+ * first if it has to; everything else here is such a request. A stream of
+ * output ends with its socket, and the server does not send it again. So the
+ * vendor's processes carry only the requests about a job, and the job lives by
+ * itself: one "spawn" is one round trip, whose output comes by itself and whose
+ * end is the answer. "readFile" answers a whole file in one message, whatever
+ * its size; so files are read as the output of a process.
+ */
+#include <inttypes.h>
+#include <poll.h>
+#include <pthread.h>
+#include <signal.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include <sodium.h>
+
+#include "base/json.h"
 #include "base/mem.h"
+#include "base/sanitize.h"
+#include "base/stop.h"
 #include "base/str.h"
 #include "net/retry.h"
 #include "providers/deno/deno.h"
 #include "providers/kit/env_list.h"
+#include "providers/kit/file_source.h"
 #include "providers/kit/lease.h"
 #include "sandbox/quote.h"
 #include "sandbox/supervise/supervise.h"
+#include "sandbox/transfer.h"
 
-/*
- * A stream of output ends with its socket, and nothing repeats what was lost;
- * so the vendor's processes carry only the requests about a job, which lives
- * by itself. One "spawn" is one round trip: its output comes without being
- * asked for, and its end is the answer.
- */
 enum {
 	PARAMS_MAX = 4 << 20,
 	COMMAND_MAX = 120000, /* an argument; Linux takes 128 KiB */
 	ANSWER_MAX = 4 << 20, /* bytes of a job's answer */
+	UNKNOWN_MS = 30000,   /* after attaching */
 	EXTEND_MS = 5000,
 	EXTEND_PAUSE_MS = 60000,
 	PATH_MAX_BYTES = 4096,
@@ -34,7 +50,133 @@ enum {
 	PONG_MS = 30000,
 	DIAL_MS = 20, /* between looks whether another thread has connected */
 	HEADERS = REST_HEADERS + 2,
+	/* Of files. */
+	SMALL = 128 << 10, /* in one message; can be sent again */
+	FILE_PARAMS_MAX = 1 << 20,
+	FILE_TRIES = 5,
+	FILE_PAUSE_MS = 200,
+	WRITE_MS = 60000, /* for the answer */
+	IDLE_MS = 60000,  /* without a byte, then the rest is asked for */
+	HEAD_MAX = 32,    /* "ok 123\n" */
 };
+
+struct deno_box *deno_box(struct sandbox *sb)
+{
+	struct deno_box *b = sb->priv;
+
+	if (!b) {
+		b = xcalloc(1, sizeof(*b));
+		pthread_mutex_init(&b->dial, NULL);
+		pthread_mutex_init(&b->lock, NULL);
+		b->rpc = deno_rpc_new();
+		sb->priv = b;
+	}
+	return b;
+}
+
+/* A hint for a refused token. */
+void deno_add_hint(struct error *err)
+{
+	if (err->code == ERR_AUTH && !err->hint[0])
+		error_hint(err, "Check that DENO_DEPLOY_TOKEN is a token of "
+				"this organization: https://console.deno.com "
+				"(Settings, Access Tokens)");
+}
+
+/* What every request carries. */
+int deno_add_headers(const struct deno *d, struct rest *r, struct error *err)
+{
+	char *bearer = xasprintf("Bearer %s", d->token);
+	int rc = rest_header(r, "Authorization", bearer, err);
+
+	mem_wipe(bearer);
+	if (rc == 0 && d->org)
+		rc = rest_header(r, "X-Deno-Org", d->org, err);
+	return rc;
+}
+
+/* The server of a region, or of the id's; the caller releases r. */
+int deno_server(const struct deno *d, const char *region, struct rest *r,
+		struct error *err)
+{
+	char name[DENO_REGION] = { 0 };
+
+	if (strncmp(region, "sbx_", 4) == 0)
+		region += 4;
+	snprintf(name, sizeof(name), "%.*s", DENO_REGION - 1, region);
+	*r = (struct rest){ .http = d->console.http };
+	r->base = d->fixed ? xstrdup(d->fixed)
+			   : xasprintf("https://%s.%s", name, d->domain);
+	return deno_add_headers(d, r, err);
+}
+
+/* A request about the sandbox to its region's server; sets ask->path. The
+ * caller releases res. */
+int deno_call_server(struct sandbox_client *client, const char *id,
+		     struct rest_ask *ask, struct http_response *res,
+		     const struct stop *stop, struct error *err)
+{
+	char *path = xasprintf("/api/v3/sandbox/%s", id);
+	struct rest server = { 0 };
+	int rc = deno_server(client->priv, id, &server, err);
+
+	ask->path = path;
+	if (rc == 0)
+		rc = rest_call(&server, ask, res, stop, err);
+	deno_add_hint(err);
+	rest_release(&server);
+	free(path);
+	return rc;
+}
+
+/*
+ * Seconds from now. The end of a sandbox that we attached to is not known, and
+ * may be as far away as the server allows: half an hour. So the first requests
+ * ask for that long. Half a minute later, our usual longest cannot shorten its
+ * life.
+ */
+static int64_t extension(const struct deno_box *b, int64_t lifetime_s)
+{
+	if (b->attached && clock_ms() - b->attached < UNKNOWN_MS)
+		return DENO_LIFETIME_S;
+	if (b->attached || lifetime_s > DENO_LONGEST_S)
+		return DENO_LONGEST_S;
+	return lifetime_s;
+}
+
+/* {"stop_at_ms":N} both ways; the server may grant less (sandbox.js of
+ * @deno/sandbox 0.13.2). */
+int deno_extend(struct sandbox *sb, int64_t lifetime_s, const struct stop *stop,
+		struct error *err)
+{
+	struct deno_box *b = deno_box(sb);
+	int64_t now = clock_unix_ms();
+	int64_t end = now + extension(b, lifetime_s) * 1000;
+	char *body = xasprintf("{\"stop_at_ms\":%" PRId64 "}", end);
+	struct rest_ask ask = { .method = "PATCH",
+				.body = str_of(body),
+				.what = "extending the sandbox's life",
+				.flags = REST_AGAIN };
+	struct http_response res = { 0 };
+	int rc = deno_call_server(sb->host, sb->id, &ask, &res, stop, err);
+
+	if (rc == 0) {
+		cJSON *tree = json_parse(buf_str(&res.body));
+
+		if (!tree && res.body.len)
+			rc = error_set(err, ERR_PROTOCOL,
+				       "%s: the answer is not JSON", ask.what);
+		pthread_mutex_lock(&b->lock);
+		b->ends = clock_ms() + json_int(tree, "stop_at_ms", end) - now;
+		pthread_mutex_unlock(&b->lock);
+		cJSON_Delete(tree);
+	} else if (err->code == ERR_NOT_FOUND) {
+		err->code = ERR_GONE;
+	}
+	http_response_release(&res);
+	free(body);
+	return rc;
+}
 
 static void on_header(void *arg, struct str line)
 {
@@ -102,7 +244,7 @@ static int connect_again(struct sandbox *sb, const struct stop *stop,
 	char *id = NULL;
 	struct rest server = { 0 };
 	struct deno_opening o = { .server = &server, .path = path, .id = &id };
-	int rc = deno_server(deno_of(sb->host), sb->id, &server, err);
+	int rc = deno_server(sb->host->priv, sb->id, &server, err);
 
 	if (rc == 0)
 		rc = deno_open_socket(sb, &o, stop, err);
@@ -141,8 +283,11 @@ static int ensure_connected(struct sandbox *sb, const struct stop *stop,
 	return rc;
 }
 
-int deno_call(struct sandbox *sb, struct deno_call *c, const char *what,
-	      const struct stop *stop, struct error *err)
+/* As deno_rpc_call(), over a new socket if the old one has ended. ERR_GONE: the
+ * sandbox does not exist. what begins the messages. */
+static int call_sandbox(struct sandbox *sb, struct deno_call *c,
+			const char *what, const struct stop *stop,
+			struct error *err)
 {
 	int rc = ensure_connected(sb, stop, err);
 
@@ -156,8 +301,7 @@ int deno_call(struct sandbox *sb, struct deno_call *c, const char *what,
 static int add_env(struct sandbox *sb, struct buf *out, struct error *err)
 {
 	cJSON *env = cJSON_CreateObject();
-	int rc = env_list_add(deno_of(sb->host)->settings, "deno", "env", env,
-			      err);
+	int rc = env_list_add(sb->host->settings, "deno", "env", env, err);
 
 	if (rc == 0 && env->child) {
 		buf_adds(out, ",\"env\":");
@@ -167,9 +311,9 @@ static int add_env(struct sandbox *sb, struct buf *out, struct error *err)
 	return rc;
 }
 
-/* sh's output to its end; what it says on its error output goes nowhere. */
-static int run(struct sandbox *sb, struct str command, struct buf *out,
-	       const struct stop *stop, struct error *err)
+/* Runs sh and reads its output to the end. Its error output is dropped. */
+static int run_shell(struct sandbox *sb, struct str command, struct buf *out,
+		     const struct stop *stop, struct error *err)
 {
 	struct buf params = BUF_INIT(PARAMS_MAX);
 	struct deno_call c = { .method = "spawn", .out = out };
@@ -184,13 +328,13 @@ static int run(struct sandbox *sb, struct str command, struct buf *out,
 	if (rc == 0)
 		rc = buf_check(&params, "the command", err);
 	if (rc == 0)
-		rc = deno_call(sb, &c, "running the command", stop, err);
+		rc = call_sandbox(sb, &c, "running the command", stop, err);
 	buf_release(&params);
 	return rc;
 }
 
-/* Extends the life when half of it has passed. A failure of that is no failure
- * of the command. */
+/* Extends the life when half of it has passed. If that fails, the command still
+ * runs. */
 static void extend_when_due(struct sandbox *sb, const struct stop *stop)
 {
 	struct deno_box *b = deno_box(sb);
@@ -208,21 +352,22 @@ static void extend_when_due(struct sandbox *sb, const struct stop *stop)
 }
 
 /* struct supervisor.call */
-static int call(void *arg, struct str command, int64_t wait_ms, struct buf *out,
-		const struct stop *stop, struct error *err)
+static int run_script(void *arg, struct str command, int64_t wait_ms,
+		      struct buf *out, const struct stop *stop,
+		      struct error *err)
 {
 	struct sandbox *sb = arg;
 
 	(void)wait_ms;
 	extend_when_due(sb, stop);
-	return run(sb, command, out, stop, err);
+	return run_shell(sb, command, out, stop, err);
 }
 
 int deno_execute(struct sandbox *sb, const struct exec_request *req,
 		 struct exec_result *res, const struct stop *stop,
 		 struct error *err)
 {
-	const struct supervisor s = { .call = call,
+	const struct supervisor s = { .call = run_script,
 				      .arg = sb,
 				      .max_command = COMMAND_MAX,
 				      .max_answer = ANSWER_MAX };
@@ -243,14 +388,16 @@ static int parse_workdir(struct sandbox *sb, struct str said, struct error *err)
 	return 0;
 }
 
+/* Sets sb->workdir, once: the configured one, made when it is missing, or what
+ * the sandbox says. */
 int deno_set_workdir(struct sandbox *sb, const struct stop *stop,
 		     struct error *err)
 {
 	struct stop within = stop_within(stop, WORKDIR_MS);
 	struct buf command = BUF_INIT(PATH_MAX_BYTES * 16);
 	const char *dir = NULL;
-	int rc = settings_directory(deno_of(sb->host)->settings, "deno",
-				    "workdir", &dir, err);
+	int rc = settings_directory(sb->host->settings, "deno", "workdir", &dir,
+				    err);
 
 	if (rc == 0 && dir) {
 		buf_adds(&command, "mkdir -p -- ");
@@ -264,7 +411,7 @@ int deno_set_workdir(struct sandbox *sb, const struct stop *stop,
 		struct buf out = BUF_INIT(PATH_MAX_BYTES);
 		struct error why = { 0 };
 
-		rc = run(sb, buf_str(&command), &out, &within, &why);
+		rc = run_shell(sb, buf_str(&command), &out, &within, &why);
 		if (rc == 0)
 			rc = parse_workdir(sb, buf_str(&out), &why);
 		buf_release(&out);
@@ -278,4 +425,319 @@ int deno_set_workdir(struct sandbox *sb, const struct stop *stop,
 	}
 	buf_release(&command);
 	return rc;
+}
+
+/* Names of system errors, and Deno's classes for errors without one. */
+static enum file_error file_error_of(const char *code)
+{
+	static const struct {
+		const char *name;
+		enum file_error error;
+	} names[] = {
+		{ "ENOENT", FILE_NOT_FOUND },
+		{ "NotFound", FILE_NOT_FOUND },
+		{ "EACCES", FILE_PERMISSION_DENIED },
+		{ "EPERM", FILE_PERMISSION_DENIED },
+		{ "EROFS", FILE_PERMISSION_DENIED },
+		{ "PermissionDenied", FILE_PERMISSION_DENIED },
+		{ "NotCapable", FILE_PERMISSION_DENIED },
+		{ "EISDIR", FILE_IS_DIRECTORY },
+		{ "IsADirectory", FILE_IS_DIRECTORY },
+		{ "ENOTDIR", FILE_INVALID_PATH },
+		{ "NotADirectory", FILE_INVALID_PATH },
+		{ "ENAMETOOLONG", FILE_INVALID_PATH },
+		{ "EEXIST", FILE_INVALID_PATH }, /* a parent is a file */
+		{ "AlreadyExists", FILE_INVALID_PATH },
+	};
+
+	for (size_t i = 0; i < sizeof(names) / sizeof(*names); i++)
+		if (strcmp(names[i].name, code) == 0)
+			return names[i].error;
+	return FILE_OTHER;
+}
+
+/* The content is part of the message when the file is held; else it is a
+ * stream, and the object lacks its "}". */
+static void add_params(const struct file_source *s, struct buf *params)
+{
+	buf_addc(params, '{');
+	json_member(params, "path", str_of(s->file->path));
+	if (s->file->mode)
+		buf_addf(params, ",\"options\":{\"mode\":%d}",
+			 s->file->mode & 07777);
+	if (!s->is_held)
+		return;
+	buf_adds(params, ",\"content\":\"");
+	json_base64(params, buf_str(&s->held));
+	buf_adds(params, "\"}");
+}
+
+static int write_once(struct sandbox *sb, struct file_source *s, char *code,
+		      const struct stop *stop, struct error *err)
+{
+	struct buf params = BUF_INIT(FILE_PARAMS_MAX);
+	struct deno_call c = { .method = "writeFile",
+			       .source = s->is_held ? NULL : file_source_read,
+			       .arg = s,
+			       .idle_ms = WRITE_MS };
+	int rc;
+
+	add_params(s, &params);
+	c.params = buf_str(&params);
+	rc = buf_check(&params, "the file", err);
+	if (rc == 0)
+		rc = call_sandbox(sb, &c, "writing the file", stop, err);
+	snprintf(code, DENO_CODE, "%s", c.code);
+	buf_release(&params);
+	return rc;
+}
+
+static int make_parent(struct sandbox *sb, const char *path, char *code,
+		       const struct stop *stop, struct error *err)
+{
+	const char *end = strrchr(path, '/');
+	struct buf params = BUF_INIT(FILE_PARAMS_MAX);
+	struct deno_call c = { .method = "mkdir", .idle_ms = IDLE_MS };
+	int rc = 0;
+
+	buf_addc(&params, '{');
+	json_member(&params, "path",
+		    (struct str){ path, (size_t)(end - path) });
+	buf_adds(&params, ",\"options\":{\"recursive\":true}}");
+	c.params = buf_str(&params);
+	if (end > path)
+		rc = call_sandbox(sb, &c, "making the directory", stop, err);
+	snprintf(code, DENO_CODE, "%s", c.code);
+	buf_release(&params);
+	return rc;
+}
+
+/* A held file is sent first, and its directory made only if it is missing. A
+ * stream cannot be sent again, so there the directory is made first. */
+static int write_with_parent(struct sandbox *sb, struct file_source *s,
+			     char *code, const struct stop *stop,
+			     struct error *err)
+{
+	struct error why = { 0 };
+	int rc = -1;
+
+	if (s->is_held)
+		rc = write_once(sb, s, code, stop, &why);
+	if (rc < 0 && (!s->is_held || file_error_of(code) == FILE_NOT_FOUND)) {
+		why = (struct error){ 0 };
+		rc = make_parent(sb, s->file->path, code, stop, &why);
+		if (rc == 0)
+			rc = write_once(sb, s, code, stop, &why);
+	}
+	if (rc < 0)
+		*err = why;
+	return rc;
+}
+
+static bool is_passing(const struct error *why)
+{
+	return why->code == ERR_NETWORK || why->code == ERR_PROTOCOL;
+}
+
+static int upload_one(struct sandbox *sb, struct transfer *f,
+		      const struct stop *stop, struct error *err)
+{
+	struct file_source s;
+	int rc = file_source_open(&s, f, SMALL, err);
+
+	for (int i = 1; rc == 0; i++) {
+		char code[DENO_CODE] = "";
+		struct error why = { 0 };
+
+		if (write_with_parent(sb, &s, code, stop, &why) == 0)
+			break;
+		if (why.code == ERR_REMOTE) {
+			enum file_error e = file_error_of(code);
+
+			transfer_fail(f, e, e == FILE_OTHER ? why.message : "");
+			break;
+		}
+		if (s.failed || s.sent || i == FILE_TRIES ||
+		    !is_passing(&why)) {
+			*err = why;
+			rc = -1;
+		} else {
+			rc = retry_sleep(&why, (int64_t)i * FILE_PAUSE_MS, stop,
+					 err);
+		}
+	}
+	if (rc < 0 && s.failed) {
+		transfer_fail(f, FILE_OTHER, s.why.message);
+		rc = 0;
+	}
+	file_source_release(&s);
+	return rc;
+}
+
+struct deno_download {
+	struct transfer *file;
+	char head[HEAD_MAX + 1]; /* "ok SIZE", without the line end */
+	size_t head_len;
+	bool headed;
+	int64_t size; /* -1: not known */
+	int64_t got;
+	bool failed; /* the file's own sink, or it changed; why tells */
+	struct error why;
+};
+
+static int fail_file(struct deno_download *d, const struct error *err)
+{
+	d->failed = true;
+	d->why = *err;
+	return -1;
+}
+
+/* The line "ok SIZE" before the content. */
+static int parse_head(struct deno_download *d, struct error *err)
+{
+	struct str head = { d->head, d->head_len };
+	int64_t size = -1;
+
+	if (!str_starts(head, "ok ") ||
+	    !str_to_int(str_skip(head, strlen("ok ")), &size) || size < 0)
+		return error_set(err, ERR_PROTOCOL,
+				 "unexpected server response: no file");
+	if (d->size >= 0 && d->size != size) {
+		error_set(err, ERR_REMOTE, "the file changed in the meantime");
+		return fail_file(d, err);
+	}
+	d->headed = true;
+	d->size = size;
+	return 0;
+}
+
+static int on_output(void *arg, struct str chunk, struct error *err)
+{
+	struct deno_download *d = arg;
+
+	while (!d->headed && chunk.len) {
+		char c = chunk.ptr[0];
+
+		chunk = str_skip(chunk, 1);
+		if (c != '\n' && d->head_len < HEAD_MAX)
+			d->head[d->head_len++] = c;
+		else if (parse_head(d, err) < 0)
+			return -1;
+	}
+	if ((int64_t)chunk.len > d->size - d->got && d->headed) {
+		error_set(err, ERR_REMOTE, "the file changed in the meantime");
+		return fail_file(d, err);
+	}
+	d->got += (int64_t)chunk.len;
+	if (!chunk.len || d->file->write(d->file->arg, chunk, err) == 0)
+		return 0;
+	return fail_file(d, err);
+}
+
+/* Reads the rest of the file, from d->got on. 0 with d->size -1: this way
+ * cannot read it. */
+static int read_once(struct sandbox *sb, struct deno_download *d,
+		     const struct stop *stop, struct error *err)
+{
+	static const char script[] =
+		"exec 3<\"$1\" && [ -f \"$1\" ] && "
+		"printf 'ok %s\\n' \"$(($(wc -c <\"$1\")))\" && "
+		"if [ \"$2\" = 1 ]; then exec cat <&3; "
+		"else exec tail -c \"+$2\" <&3; fi";
+	struct buf params = BUF_INIT(FILE_PARAMS_MAX);
+	struct buf out = BUF_INIT((size_t)DENO_FULL + DENO_MESSAGE_MAX);
+	struct deno_call c = { .method = "spawn",
+			       .out = &out,
+			       .sink = on_output,
+			       .arg = d,
+			       .idle_ms = IDLE_MS };
+	int rc;
+
+	d->headed = false;
+	d->head_len = 0;
+	buf_adds(&params, "{\"command\":\"/bin/sh\",\"args\":[\"-c\",");
+	json_quote(&params, str_of(script));
+	buf_adds(&params, ",\"sh\",");
+	json_quote(&params, str_of(d->file->path));
+	buf_addf(&params, ",\"%" PRId64 "\"],", d->got + 1);
+	buf_adds(&params, "\"stdout\":\"piped\",\"stderr\":\"null\"}");
+	c.params = buf_str(&params);
+	rc = buf_check(&params, "the file's name", err);
+	if (rc == 0)
+		rc = call_sandbox(sb, &c, "reading the file", stop, err);
+	buf_release(&params);
+	buf_release(&out);
+	return rc;
+}
+
+/* 1: not read; the helper script can, or says why not. */
+static int download_one(struct sandbox *sb, struct transfer *f,
+			const struct stop *stop, struct error *err)
+{
+	struct deno_download d = { .file = f, .size = -1 };
+
+	for (int i = 1;; i++) {
+		struct error why = { 0 };
+		int64_t before = d.got;
+
+		if (read_once(sb, &d, stop, &why) == 0) {
+			if (d.size < 0)
+				return 1;
+			if (d.got == d.size)
+				return 0;
+			error_set(&why, ERR_NETWORK,
+				  "the file became shorter while it was read");
+		}
+		if (d.failed) {
+			transfer_fail(f, FILE_OTHER, d.why.message);
+			return 0;
+		}
+		if (d.got > before)
+			i = 0;
+		if (i == FILE_TRIES || !is_passing(&why)) {
+			*err = why;
+			return -1;
+		}
+		if (retry_sleep(&why, (int64_t)i * FILE_PAUSE_MS, stop, err) <
+		    0)
+			return -1;
+	}
+}
+
+/* Names in some file systems are not UTF-8, which JSON must be. The helper
+ * scripts move such files. */
+static int put_file(const void *arg, struct sandbox *sb, struct transfer *f,
+		    const struct stop *stop, struct error *err)
+{
+	(void)arg;
+	return str_is_utf8(str_of(f->path))
+		       ? upload_one(sb, f, stop, err)
+		       : transfer_upload(sb, f, 1, stop, err);
+}
+
+static int get_file(const void *arg, struct sandbox *sb, struct transfer *f,
+		    const struct stop *stop, struct error *err)
+{
+	int rc = str_is_utf8(str_of(f->path)) ? download_one(sb, f, stop, err)
+					      : 1;
+
+	(void)arg;
+	return rc > 0 ? transfer_download(sb, f, 1, stop, err) : rc;
+}
+
+/* files.c */
+int deno_upload(struct sandbox *sb, struct transfer *files, size_t n,
+		const struct stop *stop, struct error *err)
+{
+	const struct transfer_mover m = { put_file, NULL };
+
+	return transfer_each(sb, files, n, &m, stop, err);
+}
+
+int deno_download(struct sandbox *sb, struct transfer *files, size_t n,
+		  const struct stop *stop, struct error *err)
+{
+	const struct transfer_mover m = { get_file, NULL };
+
+	return transfer_each(sb, files, n, &m, stop, err);
 }

@@ -1,27 +1,504 @@
 /* rpc.c - many calls at once over one WebSocket to a Deno sandbox. */
 /* SPDX-License-Identifier: MIT */
-#include "providers/deno/rpc.h"
-
+/*
+ * Deno's JSON-RPC, from bottom to top: a message of the server as a struct
+ * (parse_frame); the requests that wait for answers, and which of them a
+ * message is for (apply_frame), without socket or lock; and the thread that
+ * owns the socket (serve_socket). Begin with deno_rpc_call().
+ *
+ * A process's output is a stream with a number. The reply that names the number
+ * may come after its first data, so data of unknown streams is kept while such
+ * a reply is due.
+ */
 #include <errno.h>
 #include <inttypes.h>
+#include <poll.h>
 #include <pthread.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
+#include <sodium.h>
+
+#include "base/json.h"
 #include "base/mem.h"
+#include "base/sanitize.h"
+#include "base/stop.h"
 #include "base/str.h"
+#include "net/retry.h"
+#include "providers/deno/deno.h"
+#include "providers/kit/file_source.h"
+#include "sandbox/supervise/supervise.h"
+#include "sandbox/transfer.h"
 
 enum {
+	EARLY = 64,          /* streams that no reply has named yet */
+	EARLY_MAX = 8 << 20, /* bytes of one */
+	WORDS_MAX = 300,
 	PING_MS = 2000,   /* transport.js of @deno/sandbox 0.13.2 */
 	SEND_MS = 60000,  /* for one message, then the socket is dead */
 	ROOM_MS = 5,      /* between looks at a full queue or output */
 	CLOSINGS_MAX = 6, /* about 3 s, with the pauses between them */
 	PARAMS_MAX = DENO_MESSAGE_MAX - 4096,
-	QUEUE_MAX = 1 << 20, /* bytes; then a source is not asked for more */
+	QUEUE_MAX = 1 << 20, /* bytes; then no source is read */
 	PIECE = 48 << 10,    /* of a stream that we send */
-	QUICK_MS = 3000,     /* a process that ends sooner is not waited for */
+	QUICK_MS = 3000,     /* most processes end sooner: see wait_output() */
 };
+
+enum deno_kind {
+	DENO_OTHER,  /* a kind that we do not know: to be ignored */
+	DENO_REPLY,  /* to the request id: ok, or else code and message */
+	DENO_DATA,   /* of the server's stream id */
+	DENO_END,    /* of the server's stream id; failed: before its end */
+	DENO_CANCEL, /* of our stream id: nobody reads it any more */
+};
+
+/* Schema of @deno/sandbox 0.13.2 (proto.js, schema.js; read 2026-11). */
+struct deno_frame {
+	cJSON *tree; /* owned; what follows points into it */
+	enum deno_kind kind;
+	int64_t id;
+	const cJSON *ok; /* the result, NULL when it failed */
+	bool failed;
+	const char *code; /* "ENOENT", "NotFound" or "" */
+	const char *message;
+	struct buf data; /* owned: the bytes */
+};
+
+static int refuse_message(struct error *err, const char *what)
+{
+	return error_set(err, ERR_PROTOCOL, "unexpected server response: %s",
+			 what);
+}
+
+static int decode_base64(struct buf *out, const char *text, size_t max,
+			 struct error *err)
+{
+	size_t len = strlen(text);
+	size_t most = len / 4 * 3 + 3;
+	size_t got = 0;
+	char *room;
+
+	out->max = most;
+	room = buf_room(out, most);
+	buf_added(out, 0);
+	if (sodium_base642bin((unsigned char *)room, most, text, len, NULL,
+			      &got, NULL, sodium_base64_VARIANT_ORIGINAL))
+		return refuse_message(err, "not base64");
+	buf_added(out, got);
+	if (got > max)
+		return error_set(err, ERR_LIMIT,
+				 "the answer is larger than %zu bytes", max);
+	return 0;
+}
+
+/* {"constructorName":"NotFound","message":M,"code":"ENOENT",...} */
+static void parse_failure(struct deno_frame *f, const cJSON *error)
+{
+	const char *name = json_string(error, "constructorName", "");
+
+	f->failed = true;
+	f->code = json_string(error, "code", name);
+	f->message = json_string(error, "message", "");
+}
+
+static int parse_reply(struct deno_frame *f, struct error *err)
+{
+	const cJSON *result = json_get(f->tree, "result");
+	const cJSON *fault = json_get(f->tree, "error");
+
+	f->kind = DENO_REPLY;
+	f->id = json_int(f->tree, "id", -1);
+	if (f->id < 0)
+		return refuse_message(
+			err, fault ? json_string(fault, "message", "a refusal")
+				   : "a reply without a request");
+	if (!result && cJSON_IsObject(fault)) {
+		parse_failure(f, fault);
+		return 0;
+	}
+	f->ok = json_get(result, "ok");
+	if (!f->ok && cJSON_IsObject(json_get(result, "error")))
+		parse_failure(f, json_get(result, "error"));
+	else if (!f->ok)
+		return refuse_message(err, "a reply without a result");
+	return 0;
+}
+
+/* A notification about a stream; event follows "$sandbox.stream.". */
+static int parse_stream(struct deno_frame *f, const char *event, size_t max,
+			struct error *err)
+{
+	const cJSON *params = json_get(f->tree, "params");
+	const char *data = json_string(params, "data", NULL);
+
+	f->id = json_int(params, "streamId", -1);
+	if (f->id < 0)
+		return refuse_message(err, "a stream without a number");
+	if (strcmp(event, "enqueue") == 0) {
+		f->kind = DENO_DATA;
+		return data ? decode_base64(&f->data, data, max, err)
+			    : refuse_message(err, "a stream without data");
+	}
+	if (strcmp(event, "end") == 0 || strcmp(event, "error") == 0) {
+		f->kind = DENO_END;
+		f->failed = event[1] == 'r';
+	} else if (strcmp(event, "cancel") == 0) {
+		f->kind = DENO_CANCEL;
+	}
+	return 0;
+}
+
+/*
+ * One message, which may be any bytes; the text "pong" is DENO_OTHER.
+ * ERR_PROTOCOL if it is not a message of this protocol, ERR_LIMIT for more data
+ * than max. Release it in any case.
+ */
+static int parse_frame(struct deno_frame *f, struct str text, size_t max,
+		       struct error *err)
+{
+	static const char stream[] = "$sandbox.stream.";
+	const char *method;
+
+	*f = (struct deno_frame){ .id = -1, .code = "", .message = "" };
+	if (str_is(text, "pong"))
+		return 0;
+	f->tree = json_parse(text);
+	if (!cJSON_IsObject(f->tree))
+		return refuse_message(err, "not a message");
+	method = json_string(f->tree, "method", NULL);
+	if (!method)
+		return parse_reply(f, err);
+	if (strncmp(method, stream, sizeof(stream) - 1) == 0)
+		return parse_stream(f, method + sizeof(stream) - 1, max, err);
+	return 0;
+}
+
+static void release_frame(struct deno_frame *f)
+{
+	cJSON_Delete(f->tree);
+	buf_release(&f->data);
+	*f = (struct deno_frame){ 0 };
+}
+
+/* Appends {"jsonrpc":"2.0","id":N,"method":M,"params":P}; id -1: a
+ * notification. params is JSON. */
+static void add_request(struct buf *out, int64_t id, const char *method,
+			struct str params)
+{
+	buf_adds(out, "{\"jsonrpc\":\"2.0\",");
+	if (id >= 0)
+		buf_addf(out, "\"id\":%" PRId64 ",", id);
+	json_member(out, "method", str_of(method));
+	buf_adds(out, ",\"params\":");
+	buf_addstr(out, params);
+	buf_addc(out, '}');
+}
+
+struct deno_waiting { /* a request without its answer; on the heap */
+	struct deno_waiting *next;
+	int64_t id;
+	bool spawn;      /* ends with the process's output, not the reply */
+	struct buf *out; /* borrowed: gets that output; NULL: nobody */
+	bool live;       /* ready is triggered by output, too */
+	int64_t sending; /* number of our stream, -1: none */
+	/* Filled from here on. */
+	bool cancelled; /* the server wants no more of our stream */
+	bool done;
+	cJSON *ok; /* owned: the result */
+	char code[DENO_CODE];
+	struct error why;    /* of what failed */
+	struct cancel ready; /* triggered when done */
+	int64_t stream;      /* of the process's output, -1: not known */
+	int64_t pid;         /* that process's */
+	bool abandoned;
+};
+
+struct deno_stream {
+	struct deno_stream *next;
+	int64_t id;
+	struct buf data;
+	bool ended;
+	bool failed;
+};
+
+/* Start from { 0 }. The caller locks. */
+struct deno_calls {
+	struct deno_waiting *list;
+	struct deno_stream *early; /* streams that no reply has named yet */
+};
+
+static struct deno_waiting *add_call(struct deno_calls *c, int64_t id,
+				     struct error *err)
+{
+	struct deno_waiting *w = xcalloc(1, sizeof(*w));
+
+	if (cancel_init(&w->ready, err) < 0) {
+		free(w);
+		return NULL;
+	}
+	w->id = id;
+	w->sending = -1;
+	w->stream = -1;
+	w->next = c->list;
+	c->list = w;
+	return w;
+}
+
+static void remove_call(struct deno_calls *c, struct deno_waiting *w)
+{
+	struct deno_waiting **at = &c->list;
+
+	while (*at != w)
+		at = &(*at)->next;
+	*at = w->next;
+	cancel_release(&w->ready);
+	cJSON_Delete(w->ok);
+	free(w);
+}
+
+static void finish_call(struct deno_calls *c, struct deno_waiting *w)
+{
+	w->done = true;
+	if (w->abandoned)
+		remove_call(c, w);
+	else
+		cancel_trigger(&w->ready);
+}
+
+/* The caller does not wait any longer: w is freed, now or with its reply. */
+static void release_call(struct deno_calls *c, struct deno_waiting *w)
+{
+	w->out = NULL;
+	if (w->done || w->stream >= 0)
+		remove_call(c, w);
+	else
+		w->abandoned = true;
+}
+
+static void free_stream(struct deno_stream *s)
+{
+	buf_release(&s->data);
+	free(s);
+}
+
+/* Streams are kept only while a reply is due that may name one. */
+static bool is_naming(const struct deno_calls *c)
+{
+	for (const struct deno_waiting *w = c->list; w; w = w->next)
+		if (w->spawn && w->stream < 0 && !w->done)
+			return true;
+	return false;
+}
+
+static void drop_early(struct deno_calls *c)
+{
+	while (c->early && !is_naming(c)) {
+		struct deno_stream *s = c->early;
+
+		c->early = s->next;
+		free_stream(s);
+	}
+}
+
+static void deliver(struct deno_waiting *w, const struct buf *data)
+{
+	if (!w->out)
+		return;
+	buf_addstr(w->out, buf_str(data));
+	w->out->over = w->out->over || data->over;
+	if (w->live)
+		cancel_trigger(&w->ready);
+}
+
+/* True when a live call has DENO_FULL bytes of output or more. The socket is
+ * not read then. */
+static bool is_full(const struct deno_calls *c)
+{
+	for (const struct deno_waiting *w = c->list; w; w = w->next)
+		if (w->live && w->out && w->out->len >= DENO_FULL)
+			return true;
+	return false;
+}
+
+static void end_output(struct deno_calls *c, struct deno_waiting *w,
+		       bool failed)
+{
+	if (failed)
+		error_set(&w->why, ERR_NETWORK,
+			  "the command's output ends early");
+	finish_call(c, w);
+}
+
+/* Delivers what arrived of a stream before the reply that names it. */
+static void claim_early(struct deno_calls *c, struct deno_waiting *w)
+{
+	struct deno_stream **at = &c->early;
+	struct deno_stream *s;
+
+	while (*at && (*at)->id != w->stream)
+		at = &(*at)->next;
+	s = *at;
+	if (!s)
+		return;
+	*at = s->next;
+	deliver(w, &s->data);
+	if (s->ended)
+		end_output(c, w, s->failed);
+	free_stream(s);
+}
+
+static void set_failure(struct deno_waiting *w, const struct deno_frame *f)
+{
+	struct buf words = BUF_INIT(WORDS_MAX);
+
+	snprintf(w->code, sizeof(w->code), "%s", f->code);
+	if (f->code[0])
+		buf_addf(&words, "%.*s: ", DENO_CODE, f->code);
+	sanitize_text(str_of(f->message), &words);
+	error_set(&w->why, ERR_REMOTE, "%s",
+		  words.len ? words.ptr : "refused without a reason");
+	buf_release(&words);
+}
+
+/* A reply ends its call, or for a process names the stream of its output. */
+static void apply_reply(struct deno_calls *c, const struct deno_frame *f)
+{
+	struct deno_waiting *w = c->list;
+
+	while (w && (w->id != f->id || w->done || w->stream >= 0))
+		w = w->next;
+	if (!w)
+		return;
+	if (f->failed) {
+		set_failure(w, f);
+		finish_call(c, w);
+	} else if (!w->spawn || w->abandoned) {
+		w->ok = cJSON_Duplicate(f->ok, true);
+		finish_call(c, w);
+	} else {
+		w->pid = json_int(f->ok, "pid", -1);
+		w->stream = json_int(f->ok, "stdoutStreamId", -1);
+		if (w->stream >= 0) {
+			claim_early(c, w);
+		} else {
+			error_set(&w->why, ERR_PROTOCOL,
+				  "unexpected server response: no output");
+			finish_call(c, w);
+		}
+	}
+	drop_early(c);
+}
+
+/* The unnamed stream with this number, made if it is new. */
+static struct deno_stream *early_stream(struct deno_calls *c, int64_t id,
+					struct error *err)
+{
+	struct deno_stream *s;
+	int n = 0;
+
+	for (s = c->early; s; s = s->next, n++)
+		if (s->id == id)
+			return s;
+	if (n == EARLY) {
+		error_set(err, ERR_PROTOCOL,
+			  "unexpected server response: too many streams");
+		return NULL;
+	}
+	s = xcalloc(1, sizeof(*s));
+	s->id = id;
+	s->data.max = EARLY_MAX;
+	s->next = c->early;
+	c->early = s;
+	return s;
+}
+
+/* Data or end of the server's stream; dropped if no request can want it. */
+static int apply_stream(struct deno_calls *c, const struct deno_frame *f,
+			struct error *err)
+{
+	struct deno_waiting *w = c->list;
+	struct deno_stream *s;
+
+	while (w && (w->stream != f->id || w->done))
+		w = w->next;
+	if (w && f->kind == DENO_END)
+		end_output(c, w, f->failed);
+	else if (w)
+		deliver(w, &f->data);
+	if (w || !is_naming(c))
+		return 0;
+	s = early_stream(c, f->id, err);
+	if (!s)
+		return -1;
+	if (!s->ended)
+		buf_addstr(&s->data, buf_str(&f->data));
+	s->ended = s->ended || f->kind == DENO_END;
+	s->failed = s->failed || f->failed;
+	return 0;
+}
+
+/* Applies one message to the request that it is for. ERR_PROTOCOL. */
+static int apply_frame(struct deno_calls *c, const struct deno_frame *f,
+		       struct error *err)
+{
+	switch (f->kind) {
+	case DENO_REPLY:
+		apply_reply(c, f);
+		return 0;
+	case DENO_DATA:
+	case DENO_END:
+		return apply_stream(c, f, err);
+	case DENO_CANCEL:
+		for (struct deno_waiting *w = c->list; w; w = w->next)
+			w->cancelled = w->cancelled || w->sending == f->id;
+		return 0;
+	default:
+		return 0;
+	}
+}
+
+/* Fails all requests that are not done. */
+static void fail_calls(struct deno_calls *c, const struct error *why)
+{
+	struct deno_waiting *next;
+
+	for (struct deno_waiting *w = c->list; w; w = next) {
+		next = w->next;
+		if (w->done)
+			continue;
+		w->why = *why;
+		finish_call(c, w);
+	}
+	drop_early(c);
+}
+
+/* Waits until w is done, or live output has come. ERR_NETWORK after idle_ms
+ * without either; 0: no limit. Called without the lock. */
+static int wait_call(struct deno_waiting *w, int64_t idle_ms,
+		     const struct stop *stop, struct error *err)
+{
+	struct stop within = idle_ms ? stop_within(stop, idle_ms) : *stop;
+	struct pollfd fds[] = {
+		{ .fd = w->ready.fd[0], .events = POLLIN },
+		{ .fd = stop_fd(stop), .events = POLLIN },
+	};
+
+	for (;;) {
+		int n = poll(fds, 2, stop_poll_ms(&within, -1));
+
+		if (n > 0 && fds[0].revents)
+			return 0;
+		if (stop_check(stop, err) < 0)
+			return -1;
+		if (clock_ms() >= within.deadline)
+			return error_set(err, ERR_NETWORK, "no answer for %d s",
+					 (int)(idle_ms / 1000));
+		if (n < 0 && errno != EINTR)
+			return error_errno(err, "poll");
+	}
+}
 
 struct deno_message { /* to send */
 	struct deno_message *next;
@@ -75,15 +552,15 @@ static void queue_message(struct deno_rpc *r, int64_t id, const char *method,
 	if (!m)
 		return;
 	m->text.max = DENO_MESSAGE_MAX;
-	deno_frame_ask(&m->text, id, method, params);
+	add_request(&m->text, id, method, params);
 	*r->last = m;
 	r->last = &m->next;
 	r->queued += m->text.len;
 	cancel_trigger(&r->wake);
 }
 
-/* Takes the oldest message out, for the caller; false when there is none. With
- * the lock. */
+/* Moves the oldest message to *text, which the caller releases; false when the
+ * queue is empty. With the lock. */
 static bool unqueue_message(struct deno_rpc *r, struct buf *text)
 {
 	struct deno_message *m = r->first;
@@ -107,7 +584,7 @@ static int send_text(struct deno_rpc *r, struct str text, struct error *err)
 	return ws_send(r->ws, WS_TEXT, text, &stop, err);
 }
 
-/* 1 when a message was sent, 0 when there was none, -1. */
+/* 1 when a message was sent, 0 when the queue was empty, -1. */
 static int send_next(struct deno_rpc *r, struct error *err)
 {
 	struct buf text = { 0 };
@@ -130,7 +607,7 @@ static int send_next(struct deno_rpc *r, struct error *err)
 	return rc < 0 ? -1 : 1;
 }
 
-/* Output comes faster than it is taken: 1 after a short wait. */
+/* If output arrives faster than the caller reads it: 1, after a short wait. */
 static int pause_when_full(struct deno_rpc *r)
 {
 	const struct stop stop = stop_on(&r->wake);
@@ -138,7 +615,7 @@ static int pause_when_full(struct deno_rpc *r)
 	bool full;
 
 	pthread_mutex_lock(&r->lock);
-	full = deno_calls_full(&r->calls);
+	full = is_full(&r->calls);
 	pthread_mutex_unlock(&r->lock);
 	if (full)
 		(void)stop_sleep(&stop, ROOM_MS, &ignored);
@@ -165,19 +642,20 @@ static int receive_message(struct deno_rpc *r, struct buf *text, int64_t ping,
 		return error_set(err, ERR_NETWORK,
 				 "the server closed the connection (%d)",
 				 ws_code(r->ws));
-	rc = deno_frame_parse(&f, buf_str(text), DENO_MESSAGE_MAX, err);
+	rc = parse_frame(&f, buf_str(text), DENO_MESSAGE_MAX, err);
 	pthread_mutex_lock(&r->lock);
 	if (rc == 0)
-		rc = deno_calls_apply(&r->calls, &f, err);
+		rc = apply_frame(&r->calls, &f, err);
 	if (rc == 0)
 		r->closings = 0;
 	pthread_mutex_unlock(&r->lock);
-	deno_frame_release(&f);
+	release_frame(&f);
 	return rc;
 }
 
-/* A server that closes one connection after the other in the same way, and
- * says nothing on any of them, does so for a reason that stays. */
+/* A server that closes several connections in a row with the same code, without
+ * a message on any of them, will close the next one too: ERR_REMOTE, which is
+ * not retried. */
 static void note_close(struct deno_rpc *r, int code, struct error *why)
 {
 	if (!code || code == WS_CODE_ABNORMAL)
@@ -191,7 +669,7 @@ static void note_close(struct deno_rpc *r, int code, struct error *why)
 			  "the server closes every connection (%d)", code);
 }
 
-/* The socket is dead, and with it all calls. */
+/* After the socket's end: all calls fail. */
 static void fail_all(struct deno_rpc *r, struct error *why)
 {
 	struct buf text;
@@ -202,13 +680,14 @@ static void fail_all(struct deno_rpc *r, struct error *why)
 		why->code = ERR_NETWORK;
 	pthread_mutex_lock(&r->lock);
 	r->alive = false;
-	deno_calls_fail(&r->calls, why);
+	fail_calls(&r->calls, why);
 	while (unqueue_message(r, &text))
 		buf_release(&text);
 	pthread_mutex_unlock(&r->lock);
 }
 
-static void *run(void *arg)
+/* The thread: sends, pings and receives until the socket ends. */
+static void *serve_socket(void *arg)
 {
 	struct deno_rpc *r = arg;
 	struct buf text = BUF_INIT(DENO_MESSAGE_MAX);
@@ -233,6 +712,7 @@ static void *run(void *arg)
 	return NULL;
 }
 
+/* Ends the socket; one thread at a time, as deno_rpc_set_socket(). */
 void deno_rpc_end(struct deno_rpc *r)
 {
 	if (!r->started)
@@ -257,11 +737,13 @@ static int start_thread(struct deno_rpc *r)
 
 	sigfillset(&all);
 	pthread_sigmask(SIG_BLOCK, &all, &old);
-	rc = pthread_create(&r->thread, NULL, run, r);
+	rc = pthread_create(&r->thread, NULL, serve_socket, r);
 	pthread_sigmask(SIG_SETMASK, &old, NULL);
 	return rc;
 }
 
+/* Takes ws over in any case; one thread at a time, and only while there is no
+ * socket. */
 int deno_rpc_set_socket(struct deno_rpc *r, struct ws *ws, struct error *err)
 {
 	int rc;
@@ -289,6 +771,7 @@ int deno_rpc_set_socket(struct deno_rpc *r, struct ws *ws, struct error *err)
 	return rc;
 }
 
+/* Ends the socket and the thread; never blocks for long. */
 void deno_rpc_free(struct deno_rpc *r)
 {
 	deno_rpc_end(r);
@@ -296,15 +779,15 @@ void deno_rpc_free(struct deno_rpc *r)
 	free(r);
 }
 
-/* As the SDK's error objects are (schema.js). */
+/* The SDK's error object (schema.js). */
 #define NO_MORE(name)                                                          \
 	",\"" name "\":{\"constructorName\":\"Error\",\"name\":\"Error\","     \
 	"\"message\":\"no more\",\"code\":null,\"stack\":\"\",\"cause\":null," \
 	"\"errors\":null,\"suppressed\":null,\"error\":null}"
 
-/* About our stream. With the lock. */
-static void notify(struct deno_rpc *r, const char *event, int64_t stream,
-		   const char *more)
+/* Queues an event of a stream; more is JSON after "streamId". With the lock. */
+static void queue_stream_event(struct deno_rpc *r, const char *event,
+			       int64_t stream, const char *more)
 {
 	char *method = xasprintf("$sandbox.stream.%s", event);
 	char *params = xasprintf("{\"streamId\":%" PRId64 "%s}", stream, more);
@@ -315,8 +798,8 @@ static void notify(struct deno_rpc *r, const char *event, int64_t stream,
 }
 
 /* Queues the request; NULL when err says why it was not. */
-static struct deno_waiting *begin(struct deno_rpc *r, const struct deno_call *c,
-				  struct error *err)
+static struct deno_waiting *
+queue_call(struct deno_rpc *r, const struct deno_call *c, struct error *err)
 {
 	struct buf params = BUF_INIT(DENO_MESSAGE_MAX);
 	struct deno_waiting *w = NULL;
@@ -328,14 +811,14 @@ static struct deno_waiting *begin(struct deno_rpc *r, const struct deno_call *c,
 	else if (params.len > PARAMS_MAX)
 		error_set(err, ERR_LIMIT, "the request is too large");
 	else
-		w = deno_calls_add(&r->calls, r->next_id++, err);
+		w = add_call(&r->calls, r->next_id++, err);
 	if (w) {
 		w->spawn = c->out;
 		w->out = c->out;
 		w->live = c->sink;
 		if (c->source) {
 			w->sending = r->next_stream++;
-			notify(r, "start", w->sending, "");
+			queue_stream_event(r, "start", w->sending, "");
 			buf_addf(&params, ",\"contentStreamId\":%" PRId64 "}",
 				 w->sending);
 		}
@@ -367,6 +850,7 @@ static int wait_queue(struct deno_rpc *r, const struct deno_waiting *w,
 	}
 }
 
+/* Sends what the source gives, and the stream's end. */
 static int send_stream(struct deno_rpc *r, const struct deno_call *c,
 		       const struct deno_waiting *w, const struct stop *stop,
 		       struct error *err)
@@ -390,10 +874,11 @@ static int send_stream(struct deno_rpc *r, const struct deno_call *c,
 			rc = -1;
 		pthread_mutex_lock(&r->lock);
 		if (rc < 0)
-			notify(r, "error", w->sending, NO_MORE("error"));
+			queue_stream_event(r, "error", w->sending,
+					   NO_MORE("error"));
 		else if (rc == 0)
-			notify(r, n ? "enqueue" : "end", w->sending,
-			       n ? more.ptr : "");
+			queue_stream_event(r, n ? "enqueue" : "end", w->sending,
+					   n ? more.ptr : "");
 		pthread_mutex_unlock(&r->lock);
 		buf_release(&more);
 	}
@@ -401,10 +886,11 @@ static int send_stream(struct deno_rpc *r, const struct deno_call *c,
 	return rc < 0 ? -1 : 0;
 }
 
-/* Gives the output to the sink as it comes, until the call is done. */
-static int drain(struct deno_rpc *r, const struct deno_call *c,
-		 struct deno_waiting *w, const struct stop *stop,
-		 struct error *err)
+/* Gives the output to the sink as it comes, until the call is done. The two
+ * buffers change places, so the sink runs without the lock. */
+static int pass_output(struct deno_rpc *r, const struct deno_call *c,
+		       struct deno_waiting *w, const struct stop *stop,
+		       struct error *err)
 {
 	struct buf chunk = BUF_INIT(c->out->max);
 	bool done = false;
@@ -413,7 +899,7 @@ static int drain(struct deno_rpc *r, const struct deno_call *c,
 	while (rc == 0 && !done) {
 		struct buf taken;
 
-		rc = deno_calls_wait(w, c->idle_ms, stop, err);
+		rc = wait_call(w, c->idle_ms, stop, err);
 		pthread_mutex_lock(&r->lock);
 		taken = *c->out;
 		*c->out = chunk;
@@ -432,8 +918,8 @@ static int drain(struct deno_rpc *r, const struct deno_call *c,
 	return rc;
 }
 
-/* The output of a process that goes on is waited for as the SDK does it, with
- * a "processWait" whose answer does not matter. */
+/* For a process that still runs, the SDK sends a "processWait". So do we; its
+ * answer does not matter. */
 static void send_process_wait(struct deno_rpc *r, const struct deno_waiting *w)
 {
 	struct error ignored = { 0 };
@@ -442,12 +928,12 @@ static void send_process_wait(struct deno_rpc *r, const struct deno_waiting *w)
 
 	pthread_mutex_lock(&r->lock);
 	if (r->alive && !w->done && w->stream >= 0 && w->pid >= 0)
-		asked = deno_calls_add(&r->calls, r->next_id++, &ignored);
+		asked = add_call(&r->calls, r->next_id++, &ignored);
 	if (asked) {
 		snprintf(params, sizeof(params), "{\"pid\":%" PRId64 "}",
 			 w->pid);
 		queue_message(r, asked->id, "processWait", str_of(params));
-		deno_calls_leave(&r->calls, asked);
+		release_call(&r->calls, asked);
 	}
 	pthread_mutex_unlock(&r->lock);
 }
@@ -457,21 +943,26 @@ static int wait_output(struct deno_rpc *r, const struct deno_call *c,
 		       struct error *err)
 {
 	struct error why = { 0 };
-	int rc = deno_calls_wait(w, QUICK_MS, stop, &why);
+	int rc = wait_call(w, QUICK_MS, stop, &why);
 
 	if (rc < 0 && why.code == ERR_NETWORK) {
 		send_process_wait(r, w);
-		return deno_calls_wait(w, c->idle_ms, stop, err);
+		return wait_call(w, c->idle_ms, stop, err);
 	}
 	if (rc < 0)
 		*err = why;
 	return rc;
 }
 
+/*
+ * 0 with out filled. -1: ERR_NETWORK, the socket ended, and the request
+ * may have been performed; ERR_PROTOCOL; ERR_REMOTE, refused (see code);
+ * ERR_LIMIT, more output than out takes; what stop or source says.
+ */
 int deno_rpc_call(struct deno_rpc *r, struct deno_call *c,
 		  const struct stop *stop, struct error *err)
 {
-	struct deno_waiting *w = begin(r, c, err);
+	struct deno_waiting *w = queue_call(r, c, err);
 	int rc = 0;
 
 	c->code[0] = '\0';
@@ -480,11 +971,11 @@ int deno_rpc_call(struct deno_rpc *r, struct deno_call *c,
 	if (c->source)
 		rc = send_stream(r, c, w, stop, err);
 	if (rc == 0 && c->sink)
-		rc = drain(r, c, w, stop, err);
+		rc = pass_output(r, c, w, stop, err);
 	else if (rc == 0 && c->out)
 		rc = wait_output(r, c, w, stop, err);
 	else if (rc == 0)
-		rc = deno_calls_wait(w, c->idle_ms, stop, err);
+		rc = wait_call(w, c->idle_ms, stop, err);
 	pthread_mutex_lock(&r->lock);
 	if (rc == 0) {
 		snprintf(c->code, sizeof(c->code), "%s", w->code);
@@ -493,8 +984,8 @@ int deno_rpc_call(struct deno_rpc *r, struct deno_call *c,
 			rc = -1;
 		}
 	} else if (w->stream >= 0 && !w->done)
-		notify(r, "cancel", w->stream, NO_MORE("reason"));
-	deno_calls_leave(&r->calls, w);
+		queue_stream_event(r, "cancel", w->stream, NO_MORE("reason"));
+	release_call(&r->calls, w);
 	pthread_mutex_unlock(&r->lock);
 	return rc == 0 && c->out ? buf_check(c->out, "the answer", err) : rc;
 }

@@ -4,7 +4,7 @@
 #include <stdlib.h>
 
 #include "base/str.h"
-#include "providers/deno/calls.h"
+#include "providers/deno/rpc.c"
 
 enum { CALLS = 4, ROOM = 4096 };
 
@@ -14,7 +14,7 @@ static int tell(struct deno_calls *c, struct str text)
 {
 	struct deno_frame f;
 	struct error err = { 0 };
-	int rc = deno_frame_parse(&f, text, ROOM, &err);
+	int rc = parse_frame(&f, text, ROOM, &err);
 
 	if (rc < 0 && err.code != ERR_PROTOCOL && err.code != ERR_LIMIT)
 		abort();
@@ -23,8 +23,8 @@ static int tell(struct deno_calls *c, struct str text)
 	if (f.data.len > ROOM + 3)
 		abort();
 	if (rc == 0)
-		rc = deno_calls_apply(c, &f, &err);
-	deno_frame_release(&f);
+		rc = apply_frame(c, &f, &err);
+	release_frame(&f);
 	return rc;
 }
 
@@ -51,25 +51,25 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	int rc = 0;
 
 	for (int i = 0; i < CALLS; i++) {
-		calls[i] = deno_calls_add(&c, i, &gone);
+		calls[i] = add_call(&c, i, &gone);
 		if (!calls[i])
 			abort();
 		calls[i]->spawn = i != 2;
 		calls[i]->out = i < 2 ? &out[i] : NULL;
 	}
-	deno_calls_leave(&c, calls[3]);
+	release_call(&c, calls[3]);
 	while (rc == 0 && str_split(&rest, '\n', &line))
 		rc = tell(&c, line);
 	for (int i = 0; i < 3; i++)
 		check(calls[i]);
-	deno_calls_fail(&c, &gone);
+	fail_calls(&c, &gone);
 	if (c.early)
 		abort();
 	for (int i = 0; i < 3; i++) {
 		check(calls[i]);
 		if (!calls[i]->done)
 			abort();
-		deno_calls_leave(&c, calls[i]);
+		release_call(&c, calls[i]);
 		buf_release(&out[i]);
 	}
 	if (c.list)

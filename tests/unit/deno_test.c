@@ -2,7 +2,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "cloud_files.h"
 #include "exec_contract.h"
-#include "providers/deno/deno.h"
+#include "providers/deno/rpc.c"
 
 static const struct cloud_case at_emulator = {
 	.emulator = "deno.py",
@@ -168,7 +168,7 @@ static void test_messages(void **state)
 		struct deno_frame f;
 		struct error err = { 0 };
 
-		deno_frame_parse(&f, str_of(messages[i].text), 1000, &err);
+		parse_frame(&f, str_of(messages[i].text), 1000, &err);
 		assert_int_equal(err.code, messages[i].code);
 		if (!err.code)
 			assert_int_equal(f.kind, messages[i].kind);
@@ -176,7 +176,7 @@ static void test_messages(void **state)
 			assert_string_equal(f.code, messages[i].said);
 		if (!err.code && f.kind == DENO_DATA)
 			assert_true(str_is(buf_str(&f.data), messages[i].said));
-		deno_frame_release(&f);
+		release_frame(&f);
 	}
 }
 
@@ -188,12 +188,12 @@ static void test_too_much(void **state)
 				     "\"data\":\"aGVsbG8gd29ybGQ=\"}}");
 
 	(void)state;
-	assert_int_equal(deno_frame_parse(&f, text, 5, &err), -1);
+	assert_int_equal(parse_frame(&f, text, 5, &err), -1);
 	assert_int_equal(err.code, ERR_LIMIT);
-	deno_frame_release(&f);
-	assert_int_equal(deno_frame_parse(&f, text, 11, &err), 0);
+	release_frame(&f);
+	assert_int_equal(parse_frame(&f, text, 11, &err), 0);
 	assert_true(str_is(buf_str(&f.data), "hello world"));
-	deno_frame_release(&f);
+	release_frame(&f);
 }
 
 /* One message to those who wait. */
@@ -203,9 +203,9 @@ static int tell(struct deno_calls *c, const char *text)
 	struct error err = { 0 };
 	int rc;
 
-	assert_int_equal(deno_frame_parse(&f, str_of(text), 1 << 20, &err), 0);
-	rc = deno_calls_apply(c, &f, &err);
-	deno_frame_release(&f);
+	assert_int_equal(parse_frame(&f, str_of(text), 1 << 20, &err), 0);
+	rc = apply_frame(c, &f, &err);
+	release_frame(&f);
 	return rc;
 }
 
@@ -217,7 +217,7 @@ static int tell(struct deno_calls *c, const char *text)
 static struct deno_waiting *spawn(struct deno_calls *c, struct buf *out)
 {
 	struct error err = { 0 };
-	struct deno_waiting *w = deno_calls_add(c, 1, &err);
+	struct deno_waiting *w = add_call(c, 1, &err);
 
 	assert_non_null(w);
 	w->spawn = true;
@@ -248,7 +248,7 @@ static void test_orders(void **state)
 		assert_true(str_is(buf_str(&out), "ab"));
 		assert_int_equal(tell(&c, NAMED), 0); /* twice: no harm */
 		assert_null(c.early);
-		deno_calls_leave(&c, w);
+		release_call(&c, w);
 		assert_null(c.list);
 		buf_release(&out);
 	}
@@ -262,18 +262,18 @@ static void test_who_left(void **state)
 	struct deno_waiting *w;
 
 	(void)state;
-	deno_calls_leave(&c, spawn(&c, &out));
+	release_call(&c, spawn(&c, &out));
 	assert_int_equal(tell(&c, DATA("YQ==")), 0);
 	assert_non_null(c.early);
 	assert_int_equal(tell(&c, NAMED), 0);
 	assert_null(c.early);
 	assert_null(c.list);
 	w = spawn(&c, &out);
-	deno_calls_leave(&c, spawn(&c, &out));
-	deno_calls_fail(&c, &gone);
+	release_call(&c, spawn(&c, &out));
+	fail_calls(&c, &gone);
 	assert_true(w->done && w->why.code == ERR_NETWORK);
 	assert_ptr_equal(c.list, w);
-	deno_calls_leave(&c, w);
+	release_call(&c, w);
 	assert_null(c.list);
 	assert_int_equal(out.len, 0);
 }
@@ -298,9 +298,9 @@ static void test_many_streams(void **state)
 		rc = tell(&c, text);
 	}
 	assert_in_range(n, 2, 100);
-	deno_calls_fail(&c, &gone);
+	fail_calls(&c, &gone);
 	assert_null(c.early);
-	deno_calls_leave(&c, w);
+	release_call(&c, w);
 }
 
 int main(void)
