@@ -234,8 +234,8 @@ static void add_masked_prefix(const struct hooks *h, struct str text,
 }
 
 /* A line for the user, masked and clean. */
-static void show_notice(struct hooks *h, const struct hook_call *call,
-			const char *fmt, ...)
+__attribute__((format(printf, 3, 4))) static void
+show_notice(struct hooks *h, const struct hook_call *call, const char *fmt, ...)
 {
 	struct buf clean = BUF_INIT(MASKED_MAX);
 	struct buf shown = BUF_INIT(LINE_MAX);
