@@ -7,7 +7,6 @@
 
 #include "base/mem.h"
 #include "base/str.h"
-#include "git/batch.h"
 #include "git/odb.h"
 #include "sandbox/quote.h"
 
@@ -119,7 +118,7 @@ static int read_blobs(struct tree_writing *t, const struct stop *stop,
 	for (size_t i = 0; i < t->n; i++)
 		if (t->files[i].mode)
 			buf_addf(&names, "%s\n", t->files[i].oid);
-	rc = names.len ? batch_read(t->w->git, buf_str(&names), &b, stop, err)
+	rc = names.len ? odb_read(t->w->git, buf_str(&names), &b, stop, err)
 		       : 0;
 	buf_release(&names);
 	return rc;

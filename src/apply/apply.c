@@ -558,7 +558,7 @@ static int commit_base(const struct shared_base *b, char after[GIT_OID],
 	} else if (rc == 0) {
 		rc = odb_commit_end(c, after, err);
 	}
-	/* Objects without a reference stay for two weeks (git/pack.h). */
+	/* Objects without a reference stay for two weeks (git/git.h). */
 	if (rc == 0)
 		(void)odb_ref_set(q->git, ref, NULL, stop, &ignored);
 	free(ref);

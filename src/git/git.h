@@ -3,6 +3,8 @@
 #ifndef GIT_GIT_H
 #define GIT_GIT_H
 
+#include <stdbool.h>
+
 #include "base/buf.h"
 #include "base/stop.h"
 
@@ -27,10 +29,10 @@ struct git {                    /* all borrowed */
 enum { GIT_OID = 65 }; /* a hexadecimal object id, SHA-256 too, and NUL */
 
 /* The first git in an absolute directory of PATH that is not below root (may
- * be NULL). ERR_CONFIG when there is none. *program is owned. */
+ * be NULL). ERR_CONFIG if there is none. *program is owned. */
 int git_find(const char *root, char **program, struct error *err);
-/* Makes g->dir where it is missing or half made, its attributes in any case;
- * takes away locks that a killed git has left in it. */
+/* Makes g->dir if it is missing or half made, and its attributes in any case.
+ * Removes locks that a killed git has left in it. */
 int git_init(const struct git *g, const struct stop *stop, struct error *err);
 
 /* Takes a part of what git prints; -1 (err filled) ends git. */
@@ -54,10 +56,23 @@ struct git_request {
  * error ends in the last line that git said. */
 int git_run(const struct git *g, const struct git_request *r,
 	    const struct stop *stop, struct error *err);
-/* The same with its arguments alone, white space at the end of its output
- * taken off. */
+/* The same with arguments alone; white space at its end is removed. */
 int git_ask(const struct git *g, const char *const *argv, struct buf *out,
 	    const struct stop *stop, struct error *err);
+
+/* What git prints with -z, record by record. */
+struct nul_records {
+	/* Gets each record, without the NUL behind it; -1 ends git. */
+	int (*each)(void *arg, const char *record, struct error *err);
+	void *arg;
+	struct str input; /* of git; may be empty */
+	bool warned;      /* out: git said something on standard error */
+	struct buf held;  /* of git_run_records() */
+};
+/* ERR_LIMIT for a record of more than 1 MiB. */
+int git_run_records(const struct git *g, const char *const *argv,
+		    struct nul_records *r, const struct stop *stop,
+		    struct error *err);
 
 /* A git that is fed piece by piece: fast-import. r without input, source and
  * status; r and its argv are not needed after git_start(). */
@@ -70,5 +85,14 @@ int git_write(struct git_process *p, struct str bytes, struct error *err);
 int git_finish(struct git_process *p, struct error *err);
 /* Kills it; NULL is fine. */
 void git_abort(struct git_process *p);
+
+/* True if the repository in the directory dir has many packs or loose objects,
+ * or more than twice the bytes that it had when it was last packed. False until
+ * a day after git_pack(). Only reads directories. */
+bool git_pack_is_due(const char *dir);
+/* Makes one pack of all that a reference names, another of what was named in
+ * the last two weeks, and deletes the rest. Nothing else may use g meanwhile.
+ * The next one deletes what a git that was ended has left. */
+int git_pack(const struct git *g, const struct stop *stop, struct error *err);
 
 #endif

@@ -1,5 +1,13 @@
 /* merge.c - the three-way merge of git, computed in dcode's repository. */
 /* SPDX-License-Identifier: MIT */
+/*
+ * git merge-tree does the merge, without an index or a work tree. Two things
+ * are arranged for it: branches, since it names the sides in markers as its
+ * arguments are called; and a scratch git directory with the .gitattributes
+ * files of the local side, since these say how a file is merged. Its answer
+ * lists trees, stages and messages; git's invented names are turned back into
+ * the user's. Begin reading at merge_in().
+ */
 #include "git/merge.h"
 
 #include <stdio.h>
@@ -7,12 +15,101 @@
 #include <string.h>
 
 #include "base/mem.h"
+#include "base/path.h"
 #include "base/str.h"
 #include "git/odb.h"
 
-enum { OUTPUT_MAX = 64 << 20 };
+enum { OUTPUT_MAX = 64 << 20, INFO_MAX = 2 << 20 };
 
 #define MEMORY_MAX ((size_t)4 << 30) /* that git may use */
+
+/* The last lines of info/attributes win over all others. git has no limit for
+ * a marker's size: one of 300 MB, from a hostile tree, fills memory and disk.
+ */
+#define ALWAYS_OFF                                                             \
+	"* -ident -filter -working-tree-encoding !conflict-marker-size\n"
+#define LINE_ENDS_OFF "* -text -eol\n"
+
+/*
+ * A git directory below that of g, with g's objects, and a work tree that holds
+ * only the .gitattributes files of the local side, which git merges by:
+ * merge=union, -merge, binary. Filters and encodings stay off, line ends too
+ * unless they are asked for. A driver that git does not have is text, since no
+ * configuration defines one.
+ */
+struct scratch {
+	struct git git; /* g's own if there are no attributes */
+	char *dir, *git_dir, *tree, *object_env; /* owned, or NULL */
+	const char *env[2];
+};
+
+/* The user's own lines of info/attributes come before those of dcode. */
+static int write_info(const struct scratch *s, const struct merge_sides *sides,
+		      struct error *err)
+{
+	struct buf text = BUF_INIT(INFO_MAX);
+	char *info = path_join(s->git_dir, "info");
+	char *file = path_join(info, "attributes");
+	int rc = path_mkdirs(info, 0700, err);
+
+	buf_addstr(&text, sides->attributes.info);
+	buf_adds(&text, "\n" ALWAYS_OFF);
+	if (!sides->autocrlf)
+		buf_adds(&text, LINE_ENDS_OFF);
+	if (rc == 0)
+		rc = buf_check(&text, "info/attributes", err);
+	if (rc == 0)
+		rc = path_write(file, buf_str(&text), 0600, err);
+	buf_release(&text);
+	free(info);
+	free(file);
+	return rc;
+}
+
+/* close_scratch() in any case. */
+static int open_scratch(struct scratch *s, const struct git *g,
+			const struct merge_sides *sides,
+			const struct stop *stop, struct error *err)
+{
+	const struct merge_attributes *a = &sides->attributes;
+	const struct named_files files = { .name = ".gitattributes",
+					   .tree = sides->ours,
+					   .first = a->global };
+	struct error ignored = { 0 };
+	size_t n = 0;
+	int rc;
+
+	*s = (struct scratch){ .git = *g, .dir = path_join(g->dir, "merge") };
+	s->git_dir = path_join(s->dir, "git");
+	s->tree = path_join(s->dir, "tree");
+	(void)path_remove_tree(s->dir, &ignored); /* of one that was killed */
+	rc = path_mkdirs(s->tree, 0700, err);
+	if (rc == 0)
+		rc = odb_write_named_files(&files, g, s->tree, &n, stop, err);
+	if (rc < 0 ||
+	    (!n && !a->info.len && !a->global.len && !sides->autocrlf))
+		return rc;
+	s->object_env = xasprintf("GIT_OBJECT_DIRECTORY=%s/objects", g->dir);
+	s->env[0] = s->object_env;
+	s->git.dir = s->git_dir;
+	s->git.work_tree = s->tree;
+	s->git.env = s->env;
+	if (write_info(s, sides, err) < 0)
+		return -1;
+	return git_init(&s->git, stop, err);
+}
+
+static void close_scratch(struct scratch *s)
+{
+	struct error ignored = { 0 };
+
+	(void)path_remove_tree(s->dir, &ignored);
+	free(s->dir);
+	free(s->git_dir);
+	free(s->tree);
+	free(s->object_env);
+	*s = (struct scratch){ 0 };
+}
 
 static void add_conflict(struct merge *m, struct str path, struct str kind)
 {
@@ -41,7 +138,7 @@ void merge_release(struct merge *m)
 	*m = (struct merge){ 0 };
 }
 
-/* A commit that git finds the base of: its one parent. */
+/* A commit whose merge base git finds: it has one parent, or none. */
 static int commit_on(const struct git *g, const char *tree, const char *parent,
 		     char oid[GIT_OID], const struct stop *stop,
 		     struct error *err)
@@ -62,8 +159,8 @@ static int commit_on(const struct git *g, const char *tree, const char *parent,
 	return rc;
 }
 
-/* merge-tree names the sides in markers and files as its arguments do, so
- * that branches are made for it. */
+/* merge-tree names the sides in markers and files by its arguments, so branches
+ * are made. */
 static int name_sides(const struct git *g, const struct merge_sides *s,
 		      const struct stop *stop, struct error *err)
 {
@@ -100,8 +197,8 @@ static bool conflict_kind(struct str type, struct str *kind)
 	return true;
 }
 
-/* What a path is listed with, of two kinds: git says "contents" of every file
- * that it could not merge, a binary one too, beside the kind that says why. */
+/* True if kind replaces known for the same path: git says "contents" of every
+ * file that it could not merge, also beside the kind that says why. */
 static bool says_more(struct str kind, const char *known)
 {
 	return str_is(kind, MERGE_FILE_DIRECTORY) ||
@@ -155,7 +252,7 @@ static bool has_conflict(const struct merge *m, struct str path)
 	return false;
 }
 
-/* Unmerged paths, which come sorted by git, of which one is above another. */
+/* True if one unmerged path is above another; git prints them sorted. */
 static bool has_nested(struct str unmerged)
 {
 	struct str above = { 0 };
@@ -175,7 +272,7 @@ static bool has_nested(struct str unmerged)
 	return false;
 }
 
-/* Where a rename meets a directory in its way, git 2.39 forgets the file: an
+/* If a rename meets a directory in its way, git 2.39 forgets the file: an
  * unmerged path without a mode, and in the tree a submodule of no commit. */
 static bool has_lost(struct str unmerged)
 {
@@ -241,8 +338,8 @@ static int parse_output(struct merge *m, struct str out, struct error *err)
 			      "git merge-tree printed unexpected output");
 }
 
-/* "d~local" and "d~sandbox_1" are names that git invents for a file whose place
- * a directory has: the length of what is before, or 0. */
+/* git invents "d~local" and "d~sandbox_1" for a file that a directory has the
+ * place of. Returns the length of the part before that, or 0. */
 static size_t find_suffix(const char *path)
 {
 	static const char *const sides[] = { "~local", "~sandbox" };
@@ -293,7 +390,8 @@ static void rename_conflicts(struct merge *m)
 	m->n = renamed.n;
 }
 
-/* A side may have a file of such a name. */
+/* Replaces invented names by the file's own, unless a side has a file that is
+ * really called so. */
 static int drop_invented(struct merge *m, const struct git *g,
 			 const struct merge_sides *s, const struct stop *stop,
 			 struct error *err)
@@ -312,7 +410,7 @@ static int drop_invented(struct merge *m, const struct git *g,
 	return 0;
 }
 
-/* git does not say by its status why it gave up. */
+/* git's status does not say why it gave up. */
 static int too_large(int status, size_t most, struct error *err)
 {
 	error_set(
@@ -363,14 +461,11 @@ int merge_compute(struct merge *m, const struct git *g,
 		  const struct merge_sides *sides, const struct stop *stop,
 		  struct error *err)
 {
-	const struct merge_scratch_request r = { sides->ours,
-						 &sides->attributes,
-						 sides->autocrlf != NULL };
-	struct merge_scratch s;
-	int rc = merge_scratch_open(&s, g, &r, stop, err);
+	struct scratch s;
+	int rc = open_scratch(&s, g, sides, stop, err);
 
 	if (rc == 0)
 		rc = merge_in(m, &s.git, sides, stop, err);
-	merge_scratch_close(&s);
+	close_scratch(&s);
 	return rc;
 }

@@ -5,7 +5,7 @@
 
 #include <stdbool.h>
 
-#include "git/merge_scratch.h"
+#include "git/git.h"
 
 #define MERGE_FILE_DIRECTORY "file/directory"
 
@@ -36,6 +36,13 @@ struct merge {              /* start from { 0 } */
 	bool unwritable;
 };
 
+/* The user's attributes, beside the .gitattributes files of the tree;
+ * borrowed. */
+struct merge_attributes {
+	struct str info;   /* the user's info/attributes */
+	struct str global; /* his core.attributesFile */
+};
+
 /* What is merged: commits or trees of g. */
 struct merge_sides {
 	const char *base;
@@ -48,8 +55,8 @@ struct merge_sides {
 	size_t memory_max; /* bytes that git may use; 0: 4 GiB */
 };
 
-/* Writes nothing but objects; one at a time for each g. ERR_LIMIT: git gave
- * up, as it does when it may not use more memory. */
+/* Writes only objects; one merge at a time for each g. ERR_LIMIT: git gave up,
+ * as it does when it may not use more memory. */
 int merge_compute(struct merge *m, const struct git *g,
 		  const struct merge_sides *sides, const struct stop *stop,
 		  struct error *err);

@@ -1,6 +1,12 @@
-/* odb.c - dcode's own git repository: commits of exact bytes, and the diffs
- * between them. */
+/* odb.c - dcode's own git repository: commits of exact bytes, and what is in
+ * them. */
 /* SPDX-License-Identifier: MIT */
+/*
+ * A commit is written as a stream to git fast-import (odb_commit_begin() to
+ * odb_commit_end()), so no filter and no index touches its bytes. It is read
+ * again with two gits: diff-tree lists paths (odb_tree_diff()), cat-file prints
+ * many objects (odb_read()).
+ */
 #include "git/odb.h"
 
 #include <ctype.h>
@@ -8,19 +14,33 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 
 #include "base/mem.h"
+#include "base/path.h"
 #include "base/str.h"
 #include "git/listing.h"
 
 enum {
-	/* One reference takes milliseconds: a git that hangs does not get all
-	 * of the time in which changes are saved at the end. */
+	/* One reference takes milliseconds: a git that hangs must not use up
+	 * the time in which changes are saved at the end. */
 	REF_MS = 10000,
 	IMPORT_MS = 24 * 3600000, /* as long as the stream that feeds it */
 	RECORD_MAX = LISTING_PATH + 512,
 	CHUNK = 64 << 10,
 	REPLY_MAX = 4096,
+};
+
+enum { /* objects that are read */
+       OBJECT_LINE_MAX = 4096,
+       READ_MS = 3600000,
+       TYPE_MAX = 16,
+};
+
+enum {                             /* files of one name */
+       NAMED_BYTES_MAX = 1 << 20,  /* of one file */
+       NAMED_TOTAL_MAX = 64 << 20, /* that are read */
+       NAMED_MAX = 10000,
 };
 
 #define IDENTITY "dcode <dcode@localhost>"
@@ -84,7 +104,7 @@ struct odb_commit {
 	bool done; /* nothing more is sent */
 };
 
-static int on_reply(void *arg, struct str chunk, struct error *err)
+static int collect_reply(void *arg, struct str chunk, struct error *err)
 {
 	struct odb_commit *c = arg;
 
@@ -116,8 +136,8 @@ static int send_line(struct odb_commit *c, struct error *err)
 	return rc;
 }
 
-static int begin(struct odb_commit *c, const struct odb_commit_info *info,
-		 struct error *err)
+static int send_header(struct odb_commit *c, const struct odb_commit_info *info,
+		       struct error *err)
 {
 	int64_t time = info->time ? info->time : clock_unix_ms() / 1000;
 
@@ -148,7 +168,7 @@ int odb_commit_begin(struct odb_commit **out, const struct git *g,
 	struct odb_commit *c = xcalloc(1, sizeof(*c));
 	struct git own = *g;
 	struct git_request r = { .argv = argv,
-				 .sink = on_reply,
+				 .sink = collect_reply,
 				 .sink_arg = c,
 				 .timeout_ms = IMPORT_MS };
 
@@ -157,7 +177,7 @@ int odb_commit_begin(struct odb_commit **out, const struct git *g,
 	if (info->unsynced)
 		own.env = unsynced;
 	if (git_start(&c->import, &own, &r, stop, err) == 0 &&
-	    begin(c, info, err) == 0) {
+	    send_header(c, info, err) == 0) {
 		*out = c;
 		return 0;
 	}
@@ -274,8 +294,8 @@ void odb_commit_abort(struct odb_commit *c)
 	free(c);
 }
 
-static int add_bytes(struct odb_commit *c, const struct odb_change *change,
-		     struct error *err)
+static int send_bytes(struct odb_commit *c, const struct odb_change *change,
+		      struct error *err)
 {
 	char *room = xcalloc(1, CHUNK);
 	int64_t n = 1;
@@ -304,7 +324,7 @@ static int add_change(struct odb_commit *c, const struct odb_change *change,
 	if (change->oid)
 		return odb_commit_blob(c, change->mode, change->path,
 				       change->oid, err);
-	return add_bytes(c, change, err);
+	return send_bytes(c, change, err);
 }
 
 int odb_commit(const struct git *g, const struct odb_commit_info *info,
@@ -356,7 +376,7 @@ static int read_record(const struct diff_reader *d, char *head,
 	return d->sink->each(d->sink->arg, &r, err);
 }
 
-static int on_diff(void *arg, struct str chunk, struct error *err)
+static int read_diff(void *arg, struct str chunk, struct error *err)
 {
 	struct diff_reader *d = arg;
 	size_t done = 0;
@@ -397,10 +417,272 @@ int odb_tree_diff(const struct git *g, const char *before, const char *after,
 			       NULL };
 	struct diff_reader d = { BUF_INIT(CHUNK + RECORD_MAX), sink };
 	struct git_request r = { .argv = argv,
-				 .sink = on_diff,
+				 .sink = read_diff,
 				 .sink_arg = &d };
 	int rc = git_run(g, &r, stop, err);
 
 	buf_release(&d.held);
+	return rc;
+}
+
+/* "OID TYPE SIZE", or "NAME missing". */
+static int begin_object(struct object_batch *b, struct error *err)
+{
+	struct str line = buf_str(&b->line);
+	struct str oid = { NULL, 0 };
+	struct str type = { NULL, 0 };
+	struct batch_object o = { .i = b->next++, .oid = "", .type = "" };
+	char oid_text[GIT_OID] = "";
+	char type_text[TYPE_MAX] = "";
+
+	if (o.i == b->asked)
+		return error_set(err, ERR_PROTOCOL,
+				 "git cat-file: more objects than asked for");
+	if (str_ends(line, " missing")) {
+		o.size = -1;
+		return b->begin(b->arg, &o, err);
+	}
+	if (!str_split(&line, ' ', &oid) || !str_split(&line, ' ', &type) ||
+	    !str_to_int(line, &o.size) || o.size < 0 || oid.len >= GIT_OID ||
+	    type.len >= TYPE_MAX)
+		return error_set(err, ERR_PROTOCOL,
+				 "git cat-file: a broken answer");
+	snprintf(oid_text, sizeof(oid_text), "%.*s", (int)oid.len, oid.ptr);
+	snprintf(type_text, sizeof(type_text), "%.*s", (int)type.len, type.ptr);
+	o.oid = oid_text;
+	o.type = type_text;
+	b->left = b->data ? o.size + 1 : 0;
+	return b->begin(b->arg, &o, err);
+}
+
+/* Bytes of the current object. Its line end is not one of them. */
+static int pass_data(struct object_batch *b, struct str *chunk,
+		     struct error *err)
+{
+	struct str bytes = *chunk;
+	bool ends;
+
+	if ((int64_t)bytes.len > b->left)
+		bytes.len = (size_t)b->left;
+	*chunk = str_skip(*chunk, bytes.len);
+	b->left -= (int64_t)bytes.len;
+	ends = b->left == 0;
+	bytes.len -= ends;
+	return bytes.len ? b->data(b->arg, bytes, err) : 0;
+}
+
+static int read_batch(void *arg, struct str chunk, struct error *err)
+{
+	struct object_batch *b = arg;
+	int rc = 0;
+
+	while (rc == 0 && chunk.len) {
+		size_t n = str_find(chunk, '\n');
+
+		if (b->left) {
+			rc = pass_data(b, &chunk, err);
+			continue;
+		}
+		buf_add(&b->line, chunk.ptr, n);
+		if (n == chunk.len)
+			return buf_check(&b->line, "an object's name", err);
+		chunk = str_skip(chunk, n + 1);
+		rc = begin_object(b, err);
+		buf_clear(&b->line);
+	}
+	return rc;
+}
+
+int odb_read(const struct git *g, struct str names, struct object_batch *b,
+	     const struct stop *stop, struct error *err)
+{
+	const char *bytes[] = { "cat-file", "--batch", "--buffer", NULL };
+	const char *sizes[] = { "cat-file", "--batch-check", "--buffer", NULL };
+	struct git_request r = { .argv = b->data ? bytes : sizes,
+				 .input = names,
+				 .sink = read_batch,
+				 .sink_arg = b,
+				 .timeout_ms = READ_MS };
+	int rc;
+
+	b->line = BUF_INIT(OBJECT_LINE_MAX);
+	b->next = 0;
+	b->left = 0;
+	b->asked = 0;
+	for (size_t i = 0; i < names.len; i++)
+		b->asked += names.ptr[i] == '\n';
+	rc = git_run(g, &r, stop, err);
+	if (rc == 0 && (b->next < b->asked || b->left || b->line.len))
+		rc = error_set(err, ERR_PROTOCOL,
+			       "git cat-file: fewer objects than asked for");
+	buf_release(&b->line);
+	return rc;
+}
+
+struct named_file {
+	char *path; /* owned */
+	char oid[GIT_OID];
+};
+
+struct file_list {
+	const struct named_files *wanted;
+	struct named_file *list;
+	size_t n;
+};
+
+static bool is_wanted(const struct named_files *f, const struct odb_record *r)
+{
+	const char *slash = strrchr(r->path, '/');
+
+	return !strcmp(slash ? slash + 1 : r->path, f->name) &&
+	       S_ISREG(r->new_mode) && !(f->skip && f->skip(r->path));
+}
+
+/* An odb_sink. */
+static int note_file(void *arg, const struct odb_record *r, struct error *err)
+{
+	struct file_list *files = arg;
+	struct named_file *file;
+
+	(void)err;
+	if (files->n == NAMED_MAX || !is_wanted(files->wanted, r))
+		return 0;
+	files->list = xrealloc(files->list, files->n + 1, sizeof(*file));
+	file = &files->list[files->n++];
+	file->path = xstrdup(r->path);
+	snprintf(file->oid, sizeof(file->oid), "%s", r->new_oid);
+	return 0;
+}
+
+static int write_below(const char *directory, const char *path, struct str text,
+		       struct error *err)
+{
+	char *file = path_join(directory, path);
+	char *slash = strrchr(file, '/');
+	int rc;
+
+	*slash = '\0';
+	rc = path_mkdirs(file, 0700, err);
+	*slash = '/';
+	if (rc == 0)
+		rc = path_write(file, text, 0600, err);
+	free(file);
+	return rc;
+}
+
+static void add_first(const struct named_files *f, struct buf *text)
+{
+	buf_addstr(text, f->first);
+	if (f->first.len)
+		buf_addc(text, '\n');
+}
+
+struct file_reader { /* what one git prints of all files */
+	struct file_list *files;
+	const char *directory;
+	int64_t total;
+	size_t n; /* that fit in NAMED_TOTAL_MAX */
+	size_t at;
+	int64_t left; /* bytes of the current file */
+	struct buf text;
+};
+
+static int add_size(void *arg, const struct batch_object *o, struct error *err)
+{
+	struct file_reader *r = arg;
+
+	(void)err;
+	r->total += o->size > 0 ? o->size : 0;
+	if (r->total <= NAMED_TOTAL_MAX)
+		r->n = o->i + 1;
+	return 0;
+}
+
+static int write_file(struct file_reader *r, struct error *err)
+{
+	return write_below(r->directory, r->files->list[r->at].path,
+			   buf_str(&r->text), err);
+}
+
+static int begin_file(void *arg, const struct batch_object *o,
+		      struct error *err)
+{
+	struct file_reader *r = arg;
+	const struct named_files *f = r->files->wanted;
+
+	if (o->size < 0)
+		return error_set(err, ERR_PROTOCOL, "git does not have %s",
+				 r->files->list[o->i].path);
+	r->at = o->i;
+	r->left = o->size;
+	buf_clear(&r->text);
+	if (!strcmp(r->files->list[o->i].path, f->name))
+		add_first(f, &r->text);
+	return r->left ? 0 : write_file(r, err);
+}
+
+static int add_bytes(void *arg, struct str bytes, struct error *err)
+{
+	struct file_reader *r = arg;
+
+	buf_addstr(&r->text, bytes); /* past its ceiling they do not count */
+	r->left -= (int64_t)bytes.len;
+	return r->left ? 0 : write_file(r, err);
+}
+
+static void list_oids(const struct file_reader *r, struct buf *names)
+{
+	buf_clear(names);
+	for (size_t i = 0; i < r->n; i++)
+		buf_addf(names, "%s\n", r->files->list[i].oid);
+}
+
+static int read_files(struct file_list *files, const struct git *g,
+		      const char *directory, const struct stop *stop,
+		      struct error *err)
+{
+	struct file_reader r = { .files = files,
+				 .directory = directory,
+				 .n = files->n,
+				 .text = BUF_INIT(NAMED_BYTES_MAX) };
+	struct object_batch sizes = { .begin = add_size, .arg = &r };
+	struct object_batch bytes = { .begin = begin_file,
+				      .data = add_bytes,
+				      .arg = &r };
+	struct buf names = BUF_INIT((size_t)NAMED_MAX * (GIT_OID + 1));
+	int rc;
+
+	list_oids(&r, &names);
+	r.n = 0;
+	rc = odb_read(g, buf_str(&names), &sizes, stop, err);
+	list_oids(&r, &names);
+	if (rc == 0 && r.n)
+		rc = odb_read(g, buf_str(&names), &bytes, stop, err);
+	buf_release(&names);
+	buf_release(&r.text);
+	return rc;
+}
+
+int odb_write_named_files(const struct named_files *f, const struct git *g,
+			  const char *directory, size_t *n,
+			  const struct stop *stop, struct error *err)
+{
+	struct file_list files = { .wanted = f };
+	struct buf text = BUF_INIT(NAMED_BYTES_MAX);
+	int rc = odb_tree_diff(g, NULL, f->tree,
+			       &(struct odb_sink){ note_file, &files }, stop,
+			       err);
+
+	add_first(f, &text);
+	if (rc == 0 && text.len)
+		rc = write_below(directory, f->name, buf_str(&text), err);
+	if (rc == 0 && files.n)
+		rc = read_files(&files, g, directory, stop, err);
+	if (n)
+		*n = files.n;
+	for (size_t i = 0; i < files.n; i++)
+		free(files.list[i].path);
+	free(files.list);
+	buf_release(&text);
 	return rc;
 }

@@ -10,14 +10,14 @@
 
 #define ODB_EMPTY_TREE "4b825dc642cb6eb9a060e54bf8d69288fbee4904"
 
-/* As git's fast-import reads names: in C's way, whatever bytes they are. */
+/* Quotes a path, of any bytes, as C does: git fast-import reads names so. */
 void odb_quote_path(struct buf *out, struct str path);
 /* "refs/dcode/LABEL/base": WHICH is "base" or "sandbox". Owned. */
 char *odb_ref_name(const char *label, const char *which);
-/* 0, or ERR_NOT_FOUND when there is no such reference. */
+/* ERR_NOT_FOUND if there is no such reference. */
 int odb_ref_get(const struct git *g, const char *ref, char oid[GIT_OID],
 		const struct stop *stop, struct error *err);
-/* oid NULL deletes it; one that is not there is fine. */
+/* oid NULL deletes it; a missing reference is fine. */
 int odb_ref_set(const struct git *g, const char *ref, const char *oid,
 		const struct stop *stop, struct error *err);
 
@@ -45,12 +45,12 @@ int odb_commit_begin(struct odb_commit **c, const struct git *g,
 int odb_commit_file(struct odb_commit *c, unsigned mode, struct str path,
 		    int64_t size, struct error *err);
 int odb_commit_data(struct odb_commit *c, struct str bytes, struct error *err);
-/* One whose bytes are in the repository already. */
+/* A file or link whose bytes are in the repository already. */
 int odb_commit_blob(struct odb_commit *c, unsigned mode, struct str path,
 		    const char *oid, struct error *err);
-/* A file, or a directory with all in it. */
+/* Deletes a file, or a directory with all in it. */
 int odb_commit_delete(struct odb_commit *c, struct str path, struct error *err);
-/* All that its parent has. */
+/* Deletes all that its parent has. */
 int odb_commit_clear(struct odb_commit *c, struct error *err);
 /* No file follows: git writes the rest while the caller does something else. */
 int odb_commit_done(struct odb_commit *c, struct error *err);
@@ -66,7 +66,7 @@ struct odb_change {
 	int64_t (*read)(void *arg, char *room, size_t len, struct error *err);
 	void *arg;
 };
-/* The same in one call. */
+/* A whole commit in one call. */
 struct odb_changes {
 	const struct odb_change *list;
 	size_t n;
@@ -84,10 +84,55 @@ struct odb_sink {
 	int (*each)(void *arg, const struct odb_record *r, struct error *err);
 	void *arg;
 };
-/* What differs between two trees or commits, by path, without renames. before
- * NULL: all that is in after. A path that is no listing's is ERR_PROTOCOL. */
+/* Reports what differs between two trees or commits, by path, without renames.
+ * before NULL: all that is in after. ERR_PROTOCOL for a path that a listing
+ * cannot have. */
 int odb_tree_diff(const struct git *g, const char *before, const char *after,
 		  const struct odb_sink *sink, const struct stop *stop,
 		  struct error *err);
+
+struct batch_object {
+	size_t i;        /* of the names, from 0 */
+	const char *oid; /* borrowed for the callback */
+	const char *type;
+	int64_t size; /* -1: no such object; oid and type are "" */
+};
+
+struct object_batch {
+	int (*begin)(void *arg, const struct batch_object *o,
+		     struct error *err);
+	/* Bytes of the object that began. NULL: only sizes are asked for. */
+	int (*data)(void *arg, struct str bytes, struct error *err);
+	void *arg;
+	/* Of odb_read(). */
+	struct buf line;
+	size_t next;
+	size_t asked;
+	int64_t left; /* bytes of the object, with the line end after it */
+};
+/* Reads many objects with one git. names: one a line, each with its line end.
+ * Objects come in that order; each begins once, or it is ERR_PROTOCOL. */
+int odb_read(const struct git *g, struct str names, struct object_batch *b,
+	     const struct stop *stop, struct error *err);
+
+struct named_files {      /* all borrowed */
+	const char *name; /* ".gitignore" */
+	const char *tree; /* or commit */
+	struct str first; /* goes before the lines of the root's file, which
+			     is then always made */
+	/* True for a path that is left out; or NULL. */
+	bool (*skip)(const char *path);
+};
+
+/*
+ * Writes the files of this name below directory, for git to read. The directory
+ * is made and holds no links; links of that name are left out, as git does.
+ * Limits: the first MiB of a file, the first 10,000 files of a tree, and of
+ * these the first 64 MiB. Starts git three times. *n, which may be NULL, is how
+ * many there are.
+ */
+int odb_write_named_files(const struct named_files *f, const struct git *g,
+			  const char *directory, size_t *n,
+			  const struct stop *stop, struct error *err);
 
 #endif

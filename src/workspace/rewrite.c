@@ -15,7 +15,7 @@
 #include "base/mem.h"
 #include "base/path.h"
 #include "base/str.h"
-#include "git/nul_records.h"
+#include "git/git.h"
 #include "tree/tree_dir.h"
 #include "tree/user_objects.h"
 #include "workspace/rewrite_impl.h"
@@ -191,7 +191,7 @@ static int list_sparse(struct absent_names *a, struct error *err)
 	if (k->r->files->sparse)
 		rc = user_repo_copy_index(&k->user, &k->git, index, err);
 	if (rc == 0 && k->r->files->sparse)
-		rc = nul_records_run(&g, argv, &each, k->stop, err);
+		rc = git_run_records(&g, argv, &each, k->stop, err);
 	free(index);
 	return rc;
 }
@@ -209,7 +209,7 @@ static int list_absent(struct rewrite *k, struct buf *text, struct error *err)
 	if (rc == 0)
 		rc = list_sparse(&a, err);
 	if (rc == 0)
-		rc = nul_records_run(&k->git, argv, &each, k->stop, err);
+		rc = git_run_records(&k->git, argv, &each, k->stop, err);
 	tree_dir_close(&a.dir);
 	buf_release(&a.sparse);
 	*text = a.text;

@@ -7,7 +7,7 @@
 
 #include "base/mem.h"
 #include "base/str.h"
-#include "git/batch.h"
+#include "git/odb.h"
 #include "tree/name.h"
 #include "workspace/rewrite_impl.h"
 
@@ -327,7 +327,7 @@ static int check_blobs(struct rewrite *k, struct error *err)
 
 	for (size_t i = 0; i < k->n_blobs; i++)
 		buf_addf(&names, "%s\n", k->blobs[i].oid);
-	rc = batch_read(&k->git, buf_str(&names), &sizes, k->stop, err);
+	rc = odb_read(&k->git, buf_str(&names), &sizes, k->stop, err);
 	buf_clear(&names);
 	c.which = xcalloc(k->n_blobs + 1, sizeof(*c.which));
 	for (size_t i = 0; i < k->n_blobs; i++) {
@@ -337,8 +337,8 @@ static int check_blobs(struct rewrite *k, struct error *err)
 		buf_addf(&names, "%s\n", k->blobs[i].oid);
 	}
 	if (rc == 0 && c.n)
-		rc = batch_read(&k->git, buf_str(&names), &contents, k->stop,
-				err);
+		rc = odb_read(&k->git, buf_str(&names), &contents, k->stop,
+			      err);
 	if (rc == 0 && c.n)
 		end_content(&c);
 	free(c.which);

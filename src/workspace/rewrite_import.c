@@ -8,7 +8,7 @@
 #include "base/mem.h"
 #include "base/path.h"
 #include "base/str.h"
-#include "git/batch.h"
+#include "git/odb.h"
 #include "workspace/rewrite_impl.h"
 
 enum {
@@ -275,7 +275,7 @@ static int count_changed(struct rewrite *k, struct error *err)
 			buf_addf(&names, "%s^{tree}\n", k->commits[i].fresh);
 	rc = buf_check(&names, "the list of commits", err);
 	if (rc == 0)
-		rc = batch_read(&k->git, buf_str(&names), &trees, k->stop, err);
+		rc = odb_read(&k->git, buf_str(&names), &trees, k->stop, err);
 	buf_release(&names);
 	return rc;
 }

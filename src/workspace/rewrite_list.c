@@ -7,7 +7,7 @@
 
 #include "base/mem.h"
 #include "base/str.h"
-#include "git/batch.h"
+#include "git/odb.h"
 #include "workspace/rewrite_impl.h"
 
 enum {
@@ -181,7 +181,7 @@ static int read_texts(struct rewrite *k, struct error *err)
 
 	for (size_t i = 0; i < k->n; i++)
 		buf_addf(&names, "%s\n", k->commits[i].oid);
-	rc = batch_read(&k->git, buf_str(&names), &texts, k->stop, err);
+	rc = odb_read(&k->git, buf_str(&names), &texts, k->stop, err);
 	buf_clear(&names);
 	for (size_t i = 0; rc == 0 && i < k->n; i++) {
 		struct old_commit *c = &k->commits[i];
@@ -195,7 +195,7 @@ static int read_texts(struct rewrite *k, struct error *err)
 		buf_addf(&names, "%s\n", c->tree);
 	}
 	if (rc == 0)
-		rc = batch_read(&k->git, buf_str(&names), &trees, k->stop, err);
+		rc = odb_read(&k->git, buf_str(&names), &trees, k->stop, err);
 	buf_release(&names);
 	return rc;
 }

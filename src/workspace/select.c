@@ -14,7 +14,7 @@
 #include "base/mem.h"
 #include "base/path.h"
 #include "base/str.h"
-#include "git/nul_records.h"
+#include "git/git.h"
 #include "sandbox/files/glob_match.h"
 #include "tree/bare_repo.h"
 #include "tree/git_files.h"
@@ -301,16 +301,16 @@ static int list_others(struct walk_part *p, struct git *g, const char *excludes,
 	int rc = 0;
 
 	if (!is_repository)
-		rc = nul_records_run(g, ours, &drop, p->k->stop, err);
+		rc = git_run_records(g, ours, &drop, p->k->stop, err);
 	if (p->n_dropped)
 		qsort(p->dropped, p->n_dropped, sizeof(*p->dropped), by_name);
 	if (rc == 0)
-		rc = nul_records_run(g, plain, &each, p->k->stop, err);
+		rc = git_run_records(g, plain, &each, p->k->stop, err);
 	if (rc == 0 && each.warned) /* of directories it cannot read */
 		rc = unreadable_find(&unreadable, p->k->stop, err);
 	if (rc == 0 && p->k->r->n_include) {
 		p->matching = true;
-		rc = nul_records_run(g, all, &each, p->k->stop, err);
+		rc = git_run_records(g, all, &each, p->k->stop, err);
 		p->matching = false;
 	}
 	free(from);
@@ -403,7 +403,7 @@ static int list_part(struct walk_part *p, const char *root, struct git *g,
 	if (p->depth == 0)
 		k->s->refused = u.refused;
 	if (rc == 0 && u.git_dir)
-		rc = nul_records_run(g, tracked, &each, k->stop, err);
+		rc = git_run_records(g, tracked, &each, k->stop, err);
 	if (rc < 0 && !objects && why.code)
 		*err = why;
 	if (rc == 0 && (u.git_dir || p->depth == 0))

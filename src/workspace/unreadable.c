@@ -12,7 +12,7 @@
 
 #include "base/mem.h"
 #include "base/str.h"
-#include "git/nul_records.h"
+#include "git/git.h"
 
 enum { DIRECTORIES_MOST = 200000 };
 
@@ -69,7 +69,7 @@ static int list_ignored(struct unreadable_walk *s, const char *pattern,
 			       "--directory", pattern, excludes, NULL };
 	struct nul_records each = { .each = on_ignored, .arg = s };
 
-	return nul_records_run(s->request->git, argv, &each, stop, err);
+	return git_run_records(s->request->git, argv, &each, stop, err);
 }
 
 static int find_ignored(struct unreadable_walk *s, const struct stop *stop,

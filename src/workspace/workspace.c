@@ -12,7 +12,7 @@
 #include "base/mem.h"
 #include "base/path.h"
 #include "base/str.h"
-#include "git/pack.h"
+#include "git/git.h"
 #include "workspace/relist.h"
 
 enum {
@@ -229,7 +229,7 @@ bool workspace_pack_is_due(const char *state, const char *root)
 	char *real = realpath(root, NULL);
 	char *directory = real ? make_directory(state, real) : NULL;
 	char *git_dir = directory ? path_join(directory, "git") : NULL;
-	bool due = git_dir && pack_is_due(git_dir);
+	bool due = git_dir && git_pack_is_due(git_dir);
 
 	free(real);
 	free(directory);
@@ -246,10 +246,10 @@ static bool has_journal(const struct workspace *w)
 int workspace_pack(struct workspace *w, const struct stop *stop,
 		   struct error *err)
 {
-	if (!pack_is_due(w->git_dir) || has_journal(w) ||
+	if (!git_pack_is_due(w->git_dir) || has_journal(w) ||
 	    path_lock_upgrade(w->in_use - 1) < 0)
 		return 0;
-	return pack_all(&w->git, stop, err);
+	return git_pack(&w->git, stop, err);
 }
 
 void workspace_close(struct workspace *w)

@@ -80,7 +80,7 @@ void workspace_close(struct workspace *w); /* a zeroed one is fine */
 /* Whether workspace_pack() would have work to do: starts no git. */
 bool workspace_pack_is_due(const char *state, const char *root);
 /* Packs git/ and deletes what nothing has named for two weeks, where that is
- * due (git/pack.h), nobody else has the tree open, and no apply waits to be
+ * due (git/git.h), nobody else has the tree open, and no apply waits to be
  * finished. After it w can only be closed. */
 int workspace_pack(struct workspace *w, const struct stop *stop,
 		   struct error *err);

@@ -8,7 +8,7 @@
 #include "base/path.h"
 #include "base/str.h"
 #include "git/merge.h"
-#include "git/named_files.h"
+#include "git/odb.h"
 #include "unit.h"
 #include "workspace/relist.h"
 #include "workspace/workspace.h"
@@ -394,7 +394,7 @@ static void test_files_of_a_name_are_read_by_three_gits(void **state)
 	assert_int_equal(commit_files(p, NULL, changes, FILES, oid, &err), 0);
 	assert_int_equal(path_mkdirs(to, 0700, &err), 0);
 	git.program = counting_git(p, &err);
-	if (named_files_write(&f, &git, to, &n, &p->stop, &err) < 0)
+	if (odb_write_named_files(&f, &git, to, &n, &p->stop, &err) < 0)
 		fail_msg("%s", err.message);
 	assert_int_equal(n, FILES);
 	assert_int_equal(path_read(starts, &count, &err), 0);

@@ -25,7 +25,7 @@
 #include "base/mem.h"
 #include "base/path.h"
 #include "base/str.h"
-#include "git/named_files.h"
+#include "git/odb.h"
 #include "tree/name.h"
 #include "workspace/fetch/fetch_commit.h"
 #include "workspace/uploaded.h"
@@ -293,8 +293,8 @@ static int match_in(struct fetching *g, bool include, bool *matched,
 	if (include)
 		rc = write_include(g, scratch, err);
 	else
-		rc = named_files_write(&files, &g->w->git, scratch, NULL,
-				       g->stop, err);
+		rc = odb_write_named_files(&files, &g->w->git, scratch, NULL,
+					   g->stop, err);
 	if (rc == 0)
 		rc = match_names(g, scratch, matched, err);
 	(void)path_remove_tree(scratch, &ignored);
