@@ -157,7 +157,8 @@ bool hook_event_guards(enum hook_event event)
 
 /* Reports a fault, but not more than a few: a file of a repository may have a
  * hundred thousand. */
-static void complain(struct hooks_reader *r, const char *fmt, ...)
+__attribute__((format(printf, 2, 3))) static void
+complain(struct hooks_reader *r, const char *fmt, ...)
 {
 	char what[400] = "more is wrong with it";
 	char *line;
