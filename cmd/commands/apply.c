@@ -6,10 +6,9 @@
 #include "base/mem.h"
 #include "base/str.h"
 #include "cmd/command.h"
-#include "cmd/session/bring.h"
-#include "cmd/session/loud.h"
+#include "cmd/commands/tree_session.h"
+#include "cmd/session/changes.h"
 #include "cmd/session/options.h"
-#include "cmd/session/tree.h"
 #include "tree/user_repo.h"
 
 enum { JSON_MAX = 64 << 20 };
@@ -70,78 +69,80 @@ static int check_options(const struct args *args, struct error *err)
 	return 0;
 }
 
-static void report(struct bring *b, bool undo)
+static void report(struct change_set *ch, bool undo)
 {
 	struct buf data = BUF_INIT(JSON_MAX);
 
-	if (!b->app->json) {
-		bring_print(b, undo);
+	if (!ch->app->json) {
+		changes_print(ch, undo);
 		return;
 	}
 	buf_addc(&data, '{');
-	bring_json(b, undo, &data);
+	changes_json(ch, undo, &data);
 	buf_addc(&data, '}');
 	app_envelope("apply", &data);
 	buf_release(&data);
 }
 
 /* A thread by its id may be of any tree; only the one here is written to. */
-static int check_root(struct bring *b, struct error *err)
+static int check_root(struct change_set *ch, struct error *err)
 {
 	bool is_repository;
-	char *root = user_repo_root(settings_cwd(b->app->settings),
+	char *root = user_repo_root(settings_cwd(ch->app->settings),
 				    &is_repository, err);
 	int rc = root ? 0 : -1;
 
-	if (root && strcmp(root, b->workspace->root) != 0) {
+	if (root && strcmp(root, ch->workspace->root) != 0) {
 		rc = error_set(err, ERR_USAGE, "thread %s belongs to %s",
-			       b->thread, b->workspace->root);
-		error_hint(err, "Run cd %s first.", b->workspace->root);
+			       ch->thread, ch->workspace->root);
+		error_hint(err, "Run cd %s first.", ch->workspace->root);
 	}
 	free(root);
 	return rc;
 }
 
-static int apply_thread(struct bring *b, const struct args *args,
+static int apply_thread(struct change_set *ch, const struct args *args,
 			const struct stop *stop, struct error *err)
 {
 	struct fetch_request with = { 0 };
 	struct tree_session t = { 0 };
 	struct fetch f = { 0 };
 	char *title = NULL;
-	const char **include = include_read(b->app, args, &with.n_include, err);
-	int rc = include ? tree_open(&t, b->app,
+	const char **include =
+		include_read(ch->app, args, &with.n_include, err);
+	int rc = include ? tree_open(&t, ch->app,
 				     args->argc ? args->argv[0] : NULL, stop,
 				     err)
 			 : -1;
 
 	with.include = include;
-	b->workspace = &t.workspace;
-	b->thread = t.thread;
+	ch->workspace = &t.workspace;
+	ch->thread = t.thread;
 	if (rc == 0)
-		rc = check_root(b, err);
+		rc = check_root(ch, err);
 	if (rc == 0)
-		rc = tree_fetch(&t, b->app, &with, &f, stop, err);
+		rc = tree_fetch(&t, ch->app, &with, &f, stop, err);
 	if (rc == 0)
-		rc = tree_confirm(b->app, &f, args_flag(args, "partial"), err);
+		rc = tree_confirm(ch->app, &f, args_flag(args, "partial"), err);
 	if (rc == 0) {
-		free(bring_came_from(b->app, t.thread, &title));
-		b->from_branch = t.branch;
-		b->task = title;
-		memcpy(b->theirs, f.theirs, sizeof(b->theirs));
-		rc = loud_changes(b->app, b->workspace, b->theirs, stop, err);
+		free(changes_came_from(ch->app, t.thread, &title));
+		ch->from_branch = t.branch;
+		ch->task = title;
+		memcpy(ch->theirs, f.theirs, sizeof(ch->theirs));
+		rc = loud_changes(ch->app, ch->workspace, ch->theirs, stop,
+				  err);
 	}
 	if (rc == 0)
-		rc = bring_run(b, stop, err);
+		rc = changes_apply(ch, stop, err);
 	if (rc == 0) {
-		report(b, false);
-		tree_report(b->app, &f, tree_is_gone(&t));
+		report(ch, false);
+		tree_report(ch->app, &f, tree_is_gone(&t));
 	}
 	fetch_release(&f);
 	free(include);
 	tree_close(&t);
-	b->workspace = NULL;
-	b->thread = b->from_branch = b->task = NULL;
+	ch->workspace = NULL;
+	ch->thread = ch->from_branch = ch->task = NULL;
 	free(title);
 	return rc;
 }
@@ -167,26 +168,27 @@ static int open_here(struct workspace *w, struct app *app,
 }
 
 /* What needs no thread: the tree here, by a patch or backwards. */
-static int apply_here(struct bring *b, bool undo, const struct stop *stop,
+static int apply_here(struct change_set *ch, bool undo, const struct stop *stop,
 		      struct error *err)
 {
 	struct workspace w = { 0 };
-	int rc = open_here(&w, b->app, stop, err);
+	int rc = open_here(&w, ch->app, stop, err);
 
-	b->workspace = &w;
+	ch->workspace = &w;
 	if (rc == 0)
-		rc = undo ? bring_undo(b, stop, err) : bring_run(b, stop, err);
+		rc = undo ? changes_undo(ch, stop, err)
+			  : changes_apply(ch, stop, err);
 	if (rc == 0)
-		report(b, undo);
+		report(ch, undo);
 	workspace_close(&w);
-	b->workspace = NULL;
+	ch->workspace = NULL;
 	return rc;
 }
 
 static int run_apply(struct app *app, const struct args *args)
 {
 	bool undo = args_flag(args, "undo");
-	struct bring b = {
+	struct change_set ch = {
 		.app = app,
 		.options = { .conflicts = args_flag(args, "conflicts"),
 			     .index = args_flag(args, "index"),
@@ -204,12 +206,12 @@ static int run_apply(struct app *app, const struct args *args)
 
 	if (rc == 0)
 		rc = app_settings(app, &set, &err);
-	if (rc == 0 && (undo || b.options.patch))
-		rc = apply_here(&b, undo, &stop, &err);
+	if (rc == 0 && (undo || ch.options.patch))
+		rc = apply_here(&ch, undo, &stop, &err);
 	else if (rc == 0)
-		rc = apply_thread(&b, args, &stop, &err);
-	status = rc < 0 ? app_fail(app, &err) : bring_status(&b);
-	bring_release(&b);
+		rc = apply_thread(&ch, args, &stop, &err);
+	status = rc < 0 ? app_fail(app, &err) : changes_status(&ch);
+	changes_release(&ch);
 	return status;
 }
 

@@ -10,10 +10,9 @@
 #include "base/str.h"
 #include "base/visible.h"
 #include "cmd/command.h"
+#include "cmd/commands/tree_session.h"
 #include "cmd/print.h"
-#include "cmd/session/loud.h"
 #include "cmd/session/options.h"
-#include "cmd/session/tree.h"
 #include "workspace/patch.h"
 #include "workspace/review.h"
 

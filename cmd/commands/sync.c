@@ -7,9 +7,9 @@
 #include "base/json.h"
 #include "base/str.h"
 #include "cmd/command.h"
+#include "cmd/commands/tree_session.h"
 #include "cmd/print.h"
 #include "cmd/session/options.h"
-#include "cmd/session/tree.h"
 #include "workspace/send.h"
 
 enum { LIST_MAX = 16 << 20, SHOWN_MOST = 50 };

@@ -10,11 +10,9 @@
 #include "base/mem.h"
 #include "base/sanitize.h"
 #include "base/str.h"
-#include "cmd/session/bring.h"
-#include "cmd/session/loud.h"
+#include "cmd/session/changes.h"
 #include "cmd/session/options.h"
 #include "cmd/session/run.h"
-#include "cmd/session/shared.h"
 #include "cmd/session/tree.h"
 #include "session/thread_label.h"
 #include "tree/user_repo.h"
@@ -128,7 +126,7 @@ static void save_work(struct saved_work *s, struct app *app,
 			    .with = { .sandbox = sb,
 				      .include = terms->include,
 				      .n_include = terms->n_include,
-				      .small_first = !shared_has_branched(
+				      .small_first = !changes_have_branched(
 					      w, terms->stop) },
 			    .thread = terms->thread,
 			    .stop = terms->stop };
@@ -141,7 +139,7 @@ static void save_work(struct saved_work *s, struct app *app,
 	rc = tree_fetch_from(w, app, &v.with, &v.fetch, v.stop, &err);
 	s->looked = true;
 	branched = rc == 0 && !v.with.small_first &&
-		   shared_is_branched(w, v.fetch.theirs, v.stop);
+		   changes_are_branched(w, v.fetch.theirs, v.stop);
 	if (rc == 0 && !v.fetch.same && !branched)
 		rc = write_patch(&v, &err);
 	if (rc == 0)
@@ -358,7 +356,7 @@ bool run_has_unreturned_work(struct run *r, size_t *files)
 				   r->box.label, &limit, &err) != 0)
 		return r->wrote.any;
 	same = tree_fetch_from(&w, r->app, &with, &f, &limit, &err) == 0 &&
-	       (f.same || shared_is_branched(&w, f.theirs, &limit)) &&
+	       (f.same || changes_are_branched(&w, f.theirs, &limit)) &&
 	       !f.n_left && !f.n_refused;
 	if (!same && !err.code)
 		*files = count_files(&w, &f, &limit);
@@ -398,9 +396,9 @@ static int open_tree(struct run *r, struct workspace *w,
 /* What can be said of the branch before there is a sandbox. */
 static int check_branch(struct run *r, struct workspace *w, struct error *err)
 {
-	struct bring b = { .app = r->app,
-			   .options = { .branch = r->options.branch },
-			   .workspace = w };
+	struct change_set ch = { .app = r->app,
+				 .options = { .branch = r->options.branch },
+				 .workspace = w };
 	bool is_repository;
 	char *state = app_state_path(r->app, "", err);
 	char *root = state ? user_repo_root(settings_cwd(r->app->settings),
@@ -411,7 +409,7 @@ static int check_branch(struct run *r, struct workspace *w, struct error *err)
 		      : -1;
 
 	if (rc == 0)
-		rc = bring_branch_check(&b, &r->stop, err);
+		rc = changes_check_branch(&ch, &r->stop, err);
 	free(state);
 	free(root);
 	return rc;
@@ -436,40 +434,41 @@ int run_apply_check(struct run *r, struct error *err)
 }
 
 /* What keeps the changes from coming: the run has failed then. */
-static int check_result(const struct run *r, const struct bring *b,
+static int check_result(const struct run *r, const struct change_set *ch,
 			struct error *err)
 {
-	if (bring_status(b) == 0)
+	if (changes_status(ch) == 0)
 		return 0;
 	error_set(err, ERR_BUSY,
 		  "%s: not all changes of the sandbox were applied", flag(r));
-	return error_hint(err, "`dcode apply %s` applies the rest.", b->thread);
+	return error_hint(err, "`dcode apply %s` applies the rest.",
+			  ch->thread);
 }
 
-static int bring_back(struct run *r, struct bring *b, const struct stop *stop,
-		      struct error *err)
+static int bring_back(struct run *r, struct change_set *ch,
+		      const struct stop *stop, struct error *err)
 {
 	struct fetch f = { 0 };
 	const struct fetch_request with = { .sandbox = &r->box.sandbox,
 					    .include = r->options.include,
 					    .n_include = r->options.n_include };
-	int rc = tree_fetch_from(b->workspace, r->app, &with, &f, stop, err);
+	int rc = tree_fetch_from(ch->workspace, r->app, &with, &f, stop, err);
 
 	if (rc == 0)
 		rc = tree_confirm(r->app, &f, false, err);
 	if (rc == 0) {
-		memcpy(b->theirs, f.theirs, sizeof(b->theirs));
-		rc = loud_changes(r->app, b->workspace, b->theirs, stop, err);
+		memcpy(ch->theirs, f.theirs, sizeof(ch->theirs));
+		rc = loud_changes(r->app, ch->workspace, ch->theirs, stop, err);
 	}
 	if (rc == 0)
-		rc = bring_run(b, stop, err);
+		rc = changes_apply(ch, stop, err);
 	if (rc == 0) {
 		buf_addc(&r->applied, '{');
-		bring_json(b, false, &r->applied);
+		changes_json(ch, false, &r->applied);
 		buf_addc(&r->applied, '}');
 		if (!r->options.quiet)
-			bring_print(b, false);
-		rc = check_result(r, b, err);
+			changes_print(ch, false);
+		rc = check_result(r, ch, err);
 	}
 	fetch_release(&f);
 	return rc;
@@ -480,7 +479,7 @@ int run_apply_changes(struct run *r, struct error *err)
 	struct stop signals = app_stop(r->app);
 	struct stop stop = stop_within(&signals, APPLY_MS);
 	struct workspace w = { 0 };
-	struct bring b = {
+	struct change_set ch = {
 		.app = r->app,
 		.options = { .branch = r->options.branch },
 		.workspace = &w,
@@ -494,22 +493,22 @@ int run_apply_changes(struct run *r, struct error *err)
 	if (!is_asked(r))
 		return 0;
 	r->applied = BUF_INIT(64 << 20);
-	branch = bring_came_from(r->app, b.thread, &title);
-	b.from_branch = branch;
-	if (!b.task || !b.task[0]) /* it came through a pipe */
-		b.task = title;
+	branch = changes_came_from(r->app, ch.thread, &title);
+	ch.from_branch = branch;
+	if (!ch.task || !ch.task[0]) /* it came through a pipe */
+		ch.task = title;
 	rc = open_tree(r, &w, &stop, err);
 	if (rc == 0)
-		rc = bring_back(r, &b, &stop, err);
+		rc = bring_back(r, &ch, &stop, err);
 	/* It was possible when the run began. */
 	if (rc < 0 && r->options.branch && err->code == ERR_USAGE) {
 		err->code = ERR_BUSY;
 		error_hint(err,
 			   "`dcode apply %s --branch OTHER` commits to another "
 			   "branch.",
-			   b.thread);
+			   ch.thread);
 	}
-	bring_release(&b);
+	changes_release(&ch);
 	workspace_close(&w);
 	free(branch);
 	free(title);

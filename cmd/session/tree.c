@@ -1,4 +1,4 @@
-/* tree.c - the tree and the sandbox that diff, apply and sync are about. */
+/* tree.c - the copy of the user's tree in a sandbox: found, asked, reported. */
 /* SPDX-License-Identifier: MIT */
 #include "cmd/session/tree.h"
 
@@ -8,11 +8,10 @@
 #include <string.h>
 
 #include "base/json.h"
-#include "base/mem.h"
 #include "base/str.h"
 #include "cmd/print.h"
 #include "cmd/secret.h"
-#include "cmd/session/bring.h"
+#include "cmd/session/changes.h"
 #include "cmd/session/options.h"
 #include "tree/user_repo.h"
 #include "workspace/send.h"
@@ -35,7 +34,7 @@ int tree_find(struct workspace *w, struct app *app, const char *cwd,
 	*w = (struct workspace){ .on_wait = app_warn_line };
 	if (rc > 0 && root && workspace_exists(state, root, label))
 		rc = workspace_open(w, state, root, label, stop, err);
-	if (rc == 0 && bring_recover(app, w, stop, err) < 0) {
+	if (rc == 0 && changes_recover(app, w, stop, err) < 0) {
 		workspace_close(w);
 		rc = -1;
 	}
@@ -78,86 +77,6 @@ int tree_find_any(struct workspace *w, struct app *app,
 	return rc > 0 ? tree_find_label(w, app, p->label, stop, err) : rc;
 }
 
-/* It is asked by a connection of its own. */
-static void attach(struct tree_session *t, struct app *app, const char *label,
-		   const struct stop *stop)
-{
-	const struct args none = { 0 };
-	int rc = target_open(&t->target, app, &none, label, &t->gone);
-
-	if (rc == 0)
-		rc = target_attach(&t->target, &t->attached, stop, &t->gone);
-	if (rc == 0)
-		t->sandbox = &t->attached;
-	t->app = app;
-}
-
-static int open_chat(struct tree_session *t, struct app *app,
-		     const struct stop *stop, struct error *err)
-{
-	const struct app_chat *chat = app->chat;
-	int rc = tree_find(&t->workspace, app, settings_cwd(app->settings),
-			   chat->label, stop, err);
-
-	if (rc == 0) {
-		t->thread = xstrdup(chat->thread);
-		t->branch = bring_came_from(app, chat->thread, NULL);
-		t->sandbox = chat->sandbox;
-	}
-	if (rc >= 0 && chat->label[0])
-		tree_name_older(app, chat->thread, chat->label, stop);
-	return rc;
-}
-
-int tree_open(struct tree_session *t, struct app *app, const char *name,
-	      const struct stop *stop, struct error *err)
-{
-	int rc;
-
-	if (app->chat && !name) {
-		rc = open_chat(t, app, stop, err);
-		if (rc > 0)
-			rc = tree_missing_in_chat(app->chat->sandbox, err);
-		return rc;
-	}
-	rc = tree_search(t, app, name, stop, err);
-	if (rc == 0)
-		attach(t, app, t->workspace.label, stop);
-	if (t->gone.code == ERR_CANCELLED) {
-		*err = t->gone;
-		return -1;
-	}
-	return rc;
-}
-
-int tree_open_label(struct tree_session *t, struct app *app,
-		    const struct tree_place *p, const struct stop *stop,
-		    struct error *err)
-{
-	bool elsewhere;
-	int rc = tree_find_any(&t->workspace, app, p, &elsewhere, stop, err);
-
-	if (rc == 0)
-		attach(t, app, p->label, stop);
-	if (t->gone.code != ERR_CANCELLED)
-		return rc;
-	*err = t->gone;
-	return -1;
-}
-
-void tree_close(struct tree_session *t)
-{
-	if (t->sandbox == &t->attached && t->sandbox) {
-		sandbox_release(&t->attached);
-		target_stop_again(&t->target, t->app);
-	}
-	target_close(&t->target);
-	workspace_close(&t->workspace);
-	free(t->thread);
-	free(t->branch);
-	*t = (struct tree_session){ 0 };
-}
-
 /* A caller that has set the limits keeps them. */
 static int set_limits(struct app *app, struct fetch_request *r,
 		      struct error *err)
@@ -195,43 +114,6 @@ int tree_fetch_later(struct workspace *w, struct app *app,
 
 	return set_limits(app, &r, err) < 0 ? -1
 					    : fetch_later(w, &r, f, stop, err);
-}
-
-static int recall(struct tree_session *t, struct fetch *f,
-		  const struct stop *stop, struct error *err)
-{
-	struct workspace *w = &t->workspace;
-
-	if (odb_ref_get(&w->git, w->theirs_ref, f->theirs, stop, err) < 0) {
-		if (err->code == ERR_NOT_FOUND)
-			*err = t->gone;
-		return -1;
-	}
-	if (fetch_recall(w, f, stop, err) < 0)
-		return -1;
-	f->same = !strcmp(f->theirs, w->base);
-	app_warn("cannot read the sandbox (%s): this is its last known state",
-		 t->gone.message);
-	return 0;
-}
-
-int tree_fetch(struct tree_session *t, struct app *app,
-	       const struct fetch_request *with, struct fetch *f,
-	       const struct stop *stop, struct error *err)
-{
-	struct fetch_request r = *with;
-
-	*f = (struct fetch){ 0 };
-	r.sandbox = t->sandbox;
-	return t->sandbox
-		       ? tree_fetch_from(&t->workspace, app, &r, f, stop, err)
-		       : recall(t, f, stop, err);
-}
-
-bool tree_is_gone(const struct tree_session *t)
-{
-	return !t->sandbox &&
-	       (t->gone.code == ERR_NOT_FOUND || t->gone.code == ERR_GONE);
 }
 
 static void report_items(struct app *app, const char *what,
@@ -342,4 +224,41 @@ void tree_json(struct app *app, const struct fetch *f, struct buf *out)
 			 it->size ? it->size : 1);
 	}
 	buf_addc(out, ']');
+}
+
+const char *tree_short_name(const char *label)
+{
+	static const char prefix[] = "dcode-";
+
+	return str_starts(str_of(label), prefix) ? label + strlen(prefix)
+						 : label;
+}
+
+void loud_print(const struct app *app, const struct review *v)
+{
+	for (size_t i = 0; i < v->n; i++) {
+		struct buf line = BUF_INIT(1 << 16);
+
+		if (!v->files[i].loud)
+			continue;
+		print_add_name(app, &line, v->files[i].path);
+		fprintf(stderr, "Check %s: it %s\n", line.len ? line.ptr : "",
+			v->files[i].loud);
+		buf_release(&line);
+	}
+}
+
+int loud_changes(struct app *app, const struct workspace *w, const char *theirs,
+		 const struct stop *stop, struct error *err)
+{
+	struct protect protect = { 0 };
+	struct review v = { .protect = &protect };
+	int rc = protect_load(&protect, app->settings, err);
+
+	if (rc == 0)
+		rc = review_read(&v, &w->git, w->base, theirs, stop, err);
+	if (rc == 0)
+		loud_print(app, &v);
+	review_release(&v);
+	return rc;
 }

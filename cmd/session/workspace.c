@@ -17,7 +17,7 @@
 #include "base/str.h"
 #include "cmd/print.h"
 #include "cmd/secret.h"
-#include "cmd/session/bring.h"
+#include "cmd/session/changes.h"
 #include "cmd/session/record_expiry.h"
 #include "cmd/session/run.h"
 #include "sandbox/background.h"
@@ -525,7 +525,7 @@ static int open_tree(struct filling *f, const char *root,
 
 	free(state);
 	if (rc == 0)
-		rc = bring_recover(r->app, &f->w, stop, err);
+		rc = changes_recover(r->app, &f->w, stop, err);
 	if (rc == 0)
 		records_sweep(r->app, &f->w);
 	if (rc == 0)

@@ -4,8 +4,8 @@
 
 #include <stdlib.h>
 
+#include "cmd/commands/tree_session.h"
 #include "cmd/session/options.h"
-#include "cmd/session/tree.h"
 #include "cmd/threads/saved_patch.h"
 #include "cmd/threads/threads_cmd.h"
 #include "workspace/patch.h"

@@ -1,16 +1,23 @@
-/* tree_search.c - which sandbox's tree the user means. */
+/* tree_session.c - the tree and the sandbox that a command names. */
 /* SPDX-License-Identifier: MIT */
+#include "cmd/commands/tree_session.h"
+
+#include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/json.h"
 #include "base/mem.h"
 #include "base/str.h"
 #include "cmd/print.h"
-#include "cmd/session/tree.h"
+#include "cmd/secret.h"
+#include "cmd/session/changes.h"
+#include "cmd/session/options.h"
 #include "session/thread.h"
 #include "session/thread_label.h"
 #include "tree/user_repo.h"
+#include "workspace/send.h"
 
 enum { OLDER_MOST = 8 }; /* sandboxes looked at for older work */
 
@@ -30,14 +37,6 @@ struct search {
 	struct error err;
 	int rc; /* -1: err */
 };
-
-const char *tree_short_name(const char *label)
-{
-	static const char prefix[] = "dcode-";
-
-	return str_starts(str_of(label), prefix) ? label + strlen(prefix)
-						 : label;
-}
 
 static int missing(const char *name, bool bound, struct error *err)
 {
@@ -59,7 +58,7 @@ static int missing(const char *name, bool bound, struct error *err)
 	return error_hint(err, "Start one with --workspace repo.");
 }
 
-int tree_missing_in_chat(const struct sandbox *sb, struct error *err)
+static int tree_missing_in_chat(const struct sandbox *sb, struct error *err)
 {
 	if (sb->mounts.n)
 		return missing(NULL, true, err);
@@ -287,8 +286,9 @@ static int search_here(struct search *s, const char *cwd, struct error *err)
 	return rc;
 }
 
-int tree_search(struct tree_session *t, struct app *app, const char *name,
-		const struct stop *stop, struct error *err)
+static int tree_search(struct tree_session *t, struct app *app,
+		       const char *name, const struct stop *stop,
+		       struct error *err)
 {
 	struct search s = { .session = t,
 			    .app = app,
@@ -320,8 +320,8 @@ int tree_search(struct tree_session *t, struct app *app, const char *name,
 	return rc;
 }
 
-void tree_name_older(struct app *app, const char *thread, const char *label,
-		     const struct stop *stop)
+static void tree_name_older(struct app *app, const char *thread,
+			    const char *label, const struct stop *stop)
 {
 	struct tree_session none = { 0 };
 	struct search s = { .session = &none,
@@ -342,4 +342,121 @@ void tree_name_older(struct app *app, const char *thread, const char *label,
 		print_older(&s);
 	thread_release(&t);
 	buf_release(&s.older);
+}
+
+/* It is asked by a connection of its own. */
+static void attach(struct tree_session *t, struct app *app, const char *label,
+		   const struct stop *stop)
+{
+	const struct args none = { 0 };
+	int rc = target_open(&t->target, app, &none, label, &t->gone);
+
+	if (rc == 0)
+		rc = target_attach(&t->target, &t->attached, stop, &t->gone);
+	if (rc == 0)
+		t->sandbox = &t->attached;
+	t->app = app;
+}
+
+static int open_chat(struct tree_session *t, struct app *app,
+		     const struct stop *stop, struct error *err)
+{
+	const struct app_chat *chat = app->chat;
+	int rc = tree_find(&t->workspace, app, settings_cwd(app->settings),
+			   chat->label, stop, err);
+
+	if (rc == 0) {
+		t->thread = xstrdup(chat->thread);
+		t->branch = changes_came_from(app, chat->thread, NULL);
+		t->sandbox = chat->sandbox;
+	}
+	if (rc >= 0 && chat->label[0])
+		tree_name_older(app, chat->thread, chat->label, stop);
+	return rc;
+}
+
+int tree_open(struct tree_session *t, struct app *app, const char *name,
+	      const struct stop *stop, struct error *err)
+{
+	int rc;
+
+	if (app->chat && !name) {
+		rc = open_chat(t, app, stop, err);
+		if (rc > 0)
+			rc = tree_missing_in_chat(app->chat->sandbox, err);
+		return rc;
+	}
+	rc = tree_search(t, app, name, stop, err);
+	if (rc == 0)
+		attach(t, app, t->workspace.label, stop);
+	if (t->gone.code == ERR_CANCELLED) {
+		*err = t->gone;
+		return -1;
+	}
+	return rc;
+}
+
+int tree_open_label(struct tree_session *t, struct app *app,
+		    const struct tree_place *p, const struct stop *stop,
+		    struct error *err)
+{
+	bool elsewhere;
+	int rc = tree_find_any(&t->workspace, app, p, &elsewhere, stop, err);
+
+	if (rc == 0)
+		attach(t, app, p->label, stop);
+	if (t->gone.code != ERR_CANCELLED)
+		return rc;
+	*err = t->gone;
+	return -1;
+}
+
+void tree_close(struct tree_session *t)
+{
+	if (t->sandbox == &t->attached && t->sandbox) {
+		sandbox_release(&t->attached);
+		target_stop_again(&t->target, t->app);
+	}
+	target_close(&t->target);
+	workspace_close(&t->workspace);
+	free(t->thread);
+	free(t->branch);
+	*t = (struct tree_session){ 0 };
+}
+
+static int recall(struct tree_session *t, struct fetch *f,
+		  const struct stop *stop, struct error *err)
+{
+	struct workspace *w = &t->workspace;
+
+	if (odb_ref_get(&w->git, w->theirs_ref, f->theirs, stop, err) < 0) {
+		if (err->code == ERR_NOT_FOUND)
+			*err = t->gone;
+		return -1;
+	}
+	if (fetch_recall(w, f, stop, err) < 0)
+		return -1;
+	f->same = !strcmp(f->theirs, w->base);
+	app_warn("cannot read the sandbox (%s): this is its last known state",
+		 t->gone.message);
+	return 0;
+}
+
+int tree_fetch(struct tree_session *t, struct app *app,
+	       const struct fetch_request *with, struct fetch *f,
+	       const struct stop *stop, struct error *err)
+{
+	struct fetch_request r = *with;
+
+	*f = (struct fetch){ 0 };
+	r.sandbox = t->sandbox;
+	return t->sandbox
+		       ? tree_fetch_from(&t->workspace, app, &r, f, stop, err)
+		       : recall(t, f, stop, err);
+}
+
+bool tree_is_gone(const struct tree_session *t)
+{
+	return !t->sandbox &&
+	       (t->gone.code == ERR_NOT_FOUND || t->gone.code == ERR_GONE);
 }

@@ -1,0 +1,1128 @@
+/* changes_git.c - dcode apply in the user's repository: a branch, the index. */
+/* SPDX-License-Identifier: MIT */
+
+/*
+ * Most of dcode apply writes files; --branch and --index write objects, refs
+ * and the index of the user's own repository. Two rules hold: nothing that the
+ * repository configures may run a program (hooks, filters), and git itself does
+ * the locking. struct user_git below is how both are kept. Begin reading at
+ * changes_commit() for --branch, changes_stage() for --index, and
+ * changes_unstage() for --undo after --index.
+ */
+#include <dirent.h>
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "base/mem.h"
+#include "base/path.h"
+#include "base/str.h"
+#include "cmd/session/changes.h"
+#include "session/thread.h"
+#include "tree/bare_repo.h"
+#include "tree/name.h"
+#include "tree/user_index.h"
+#include "tree/user_repo.h"
+
+enum {
+	INDEX_LIST_MAX = 512 << 20, /* bytes of git ls-files */
+	PATHS_MAX = 256 << 20,
+	VALUE_MAX = 4096, /* bytes of one setting of git */
+	TRANSFER_MS = 3600 * 1000,
+	LINE_MAX_BYTES = 4096,
+};
+
+#define NO_OID "0000000000000000000000000000000000000000"
+
+/* The submodules of an index: the index does not have their files. */
+struct gitlinks {
+	char **paths; /* owned */
+	size_t n;
+};
+
+/* Records are "MODE OID STAGE\tPATH" (git-ls-files(1)). */
+static int gitlinks_read(struct gitlinks *l, const struct git *g,
+			 const struct stop *stop, struct error *err)
+{
+	const char *argv[] = { "ls-files", "-z", "-s", NULL };
+	struct buf out = BUF_INIT(INDEX_LIST_MAX);
+	struct git_request r = { .argv = argv, .out = &out };
+	int rc = git_run(g, &r, stop, err);
+	struct str rest = buf_str(&out);
+	struct str record;
+
+	while (rc == 0 && str_split(&rest, '\0', &record)) {
+		struct str path;
+
+		if (!str_starts(record, "160000 "))
+			continue;
+		path = str_skip(record, str_find(record, '\t') + 1);
+		l->paths = xrealloc(l->paths, l->n + 1, sizeof(*l->paths));
+		l->paths[l->n++] = xstrndup(path.ptr, path.len);
+	}
+	buf_release(&out);
+	return rc;
+}
+
+/* Whether a is b, or a directory above it. */
+static bool holds(const char *a, const char *b)
+{
+	size_t len = strlen(a);
+
+	return !strncmp(a, b, len) && (!b[len] || b[len] == '/');
+}
+
+/* Whether path is a submodule, or in one, or, as a file, would be in its
+ * place: to add such a path to an index removes the submodule from it. */
+static bool gitlinks_touch(const struct gitlinks *l, const char *path)
+{
+	for (size_t i = 0; i < l->n; i++)
+		if (holds(l->paths[i], path) || holds(path, l->paths[i]))
+			return true;
+	return false;
+}
+
+static void gitlinks_release(struct gitlinks *l)
+{
+	for (size_t i = 0; i < l->n; i++)
+		free(l->paths[i]);
+	free(l->paths);
+	*l = (struct gitlinks){ 0 };
+}
+
+/*
+ * A git whose GIT_DIR is a directory of dcode's own, made anew each time; in it
+ * are links to the user's refs, packed-refs and logs, and its objects are the
+ * user's. So git itself locks and writes branches, but what the repository
+ * configures, its hooks too, is never read, except for who commits and for line
+ * ends, as data. Attributes are those of the working tree.
+ */
+struct user_git {
+	struct user_repo repo;
+	struct git git;
+	char *dir, *objects; /* owned */
+	const char *env[2];
+	char *object_env;  /* owned */
+	char autocrlf[32]; /* "core.autocrlf=input" */
+	char eol[32];
+};
+
+/* A value of one of the user's own files, with what it includes. */
+static bool read_value(const struct git *g, const char *file, const char *key,
+		       struct buf *out, const struct stop *stop)
+{
+	const char *argv[] = { "config", "--file", file, "--includes",
+			       "--get",  key,      NULL };
+	struct error ignored = { 0 };
+	int status = 0;
+	struct git_request r = { .argv = argv, .out = out, .status = &status };
+
+	buf_clear(out);
+	if (access(file, R_OK) < 0 || git_run(g, &r, stop, &ignored) < 0 ||
+	    status != 0)
+		return false;
+	while (out->len && out->ptr[out->len - 1] == '\n')
+		out->ptr[--out->len] = '\0';
+	return out->len > 0;
+}
+
+/* The user's own settings: what the first does not say, the second may. */
+static void name_config(const char *home, char *files[2])
+{
+	const char *xdg = getenv("XDG_CONFIG_HOME");
+
+	files[0] = path_join(home, ".gitconfig");
+	files[1] = xdg && xdg[0] == '/' ? path_join(xdg, "git/config")
+					: path_join(home, ".config/git/config");
+}
+
+/* The repository's, else the user's; only words that git knows. */
+static void read_line_ends(struct user_git *u, const char *key, char *setting,
+			   size_t size, const struct stop *stop)
+{
+	static const char *const known[] = { "true", "false", "input",
+					     "lf",   "crlf",  "native" };
+	const char *home = getenv("HOME");
+	struct error ignored = { 0 };
+	char *global[2];
+	struct buf value = BUF_INIT(VALUE_MAX);
+
+	name_config(home ? home : "/", global);
+	if (user_repo_config(u->repo.common, key, &u->git, &value, stop,
+			     &ignored) == 0 ||
+	    read_value(&u->git, global[0], key, &value, stop) ||
+	    read_value(&u->git, global[1], key, &value, stop))
+		for (size_t i = 0; i < sizeof(known) / sizeof(*known); i++)
+			if (str_is_nocase(buf_str(&value), known[i]))
+				snprintf(setting, size, "%s=%s", key, known[i]);
+	free(global[0]);
+	free(global[1]);
+	buf_release(&value);
+}
+
+static int check_format(struct user_git *u, const struct stop *stop,
+			struct error *err)
+{
+	static const struct {
+		const char *key, *value;
+	} known[] = { { "extensions.objectformat", "sha1" },
+		      { "extensions.refstorage", "files" } };
+	struct buf value = BUF_INIT(VALUE_MAX);
+	int rc = 0;
+
+	for (size_t i = 0; rc >= 0 && i < 2; i++) {
+		buf_clear(&value);
+		rc = user_repo_config(u->repo.common, known[i].key, &u->git,
+				      &value, stop, err);
+		if (rc == 0 && !str_is_nocase(buf_str(&value), known[i].value))
+			rc = error_set(err, ERR_USAGE,
+				       "the repository's %s is not %s: dcode "
+				       "cannot write to its working tree",
+				       known[i].key, known[i].value);
+	}
+	buf_release(&value);
+	return rc < 0 ? -1 : 0;
+}
+
+static int link_part(const struct user_git *u, const char *name,
+		     struct error *err)
+{
+	char *from = path_join(u->repo.common, name);
+	char *to = path_join(u->dir, name);
+	struct stat st;
+	int rc = 0;
+
+	if (path_remove_tree(to, err) < 0 && access(to, F_OK) == 0)
+		rc = -1;
+	else if (lstat(from, &st) == 0 && !S_ISDIR(st.st_mode) &&
+		 !S_ISREG(st.st_mode))
+		rc = error_set(err, ERR_USAGE,
+			       "dcode does not write to %s: it is a link, a "
+			       "pipe or a device",
+			       from);
+	else if (lstat(from, &st) == 0 && symlink(from, to) < 0)
+		rc = error_errno(err, "linking %s", to);
+	free(from);
+	free(to);
+	return rc;
+}
+
+static int make_dir(struct user_git *u, const struct stop *stop,
+		    struct error *err)
+{
+	static const char *const parts[] = { "refs", "packed-refs", "logs" };
+	char *info = path_join(u->dir, "info");
+	char *file = path_join(info, "attributes");
+	struct error ignored = { 0 };
+	int rc;
+
+	(void)path_remove_tree(u->dir, &ignored);
+	rc = path_mkdirs(info, 0700, err);
+	if (rc == 0)
+		rc = path_write(file, STR("\n"), 0600, err);
+	if (rc == 0)
+		rc = git_init(&u->git, stop, err);
+	for (size_t i = 0; rc == 0 && i < 3; i++)
+		rc = link_part(u, parts[i], err);
+	free(info);
+	free(file);
+	return rc;
+}
+
+static int set_objects(struct user_git *u, struct error *err)
+{
+	struct stat st;
+
+	u->objects = path_join(u->repo.common, "objects");
+	if (lstat(u->objects, &st) < 0 || !S_ISDIR(st.st_mode))
+		return error_set(err, ERR_USAGE, "not a directory: %s",
+				 u->objects);
+	u->object_env = xasprintf("GIT_OBJECT_DIRECTORY=%s", u->objects);
+	u->env[0] = u->object_env;
+	u->git.env = u->env;
+	u->git.users_modes = true;
+	return 0;
+}
+
+static void user_git_close(struct user_git *u)
+{
+	user_repo_release(&u->repo);
+	free(u->dir);
+	free(u->objects);
+	free(u->object_env);
+	*u = (struct user_git){ 0 };
+}
+
+/* ERR_USAGE where there is no repository, or one that this cannot write. */
+static int user_git_open(struct user_git *u, const struct workspace *w,
+			 const struct stop *stop, struct error *err)
+{
+	int rc;
+
+	*u = (struct user_git){ .autocrlf = "core.autocrlf=false",
+				.eol = "core.eol=lf" };
+	if (user_repo_open(&u->repo, w->root, &w->git, stop, err) < 0)
+		return -1;
+	u->dir = path_join(w->directory, "user.git");
+	u->git = (struct git){ .program = w->program, .dir = u->dir };
+	if (!u->repo.git_dir || !u->repo.common) {
+		rc = error_set(err, ERR_USAGE,
+			       "there is no git repository in %s that dcode "
+			       "can write to",
+			       w->root);
+	} else {
+		rc = make_dir(u, stop, err);
+		if (rc == 0)
+			rc = check_format(u, stop, err);
+		if (rc == 0)
+			rc = set_objects(u, err);
+	}
+	if (rc < 0) {
+		user_git_close(u);
+		return -1;
+	}
+	read_line_ends(u, "core.autocrlf", u->autocrlf, sizeof(u->autocrlf),
+		       stop);
+	read_line_ends(u, "core.eol", u->eol, sizeof(u->eol), stop);
+	return 0;
+}
+
+/* git leaves these out of names and addresses, and others at their ends
+ * (ident.c, crud()). */
+static void add_half(struct buf *out, struct str value)
+{
+	static const char at_ends[] = ".,:;<>\"\\'";
+
+	while (value.len && ((unsigned char)value.ptr[0] <= ' ' ||
+			     strchr(at_ends, value.ptr[0])))
+		value = str_skip(value, 1);
+	while (value.len && ((unsigned char)value.ptr[value.len - 1] <= ' ' ||
+			     strchr(at_ends, value.ptr[value.len - 1])))
+		value.len--;
+	for (size_t i = 0; i < value.len; i++)
+		if (!strchr("<>\n\r", value.ptr[i]))
+			buf_addc(out, value.ptr[i]);
+}
+
+/* One half of the identity. */
+static bool read_half(const struct user_git *u, const char *home, bool email,
+		      struct buf *out, const struct stop *stop)
+{
+	const char *key = email ? "user.email" : "user.name";
+	const char *env =
+		getenv(email ? "GIT_AUTHOR_EMAIL" : "GIT_AUTHOR_NAME");
+	struct buf value = BUF_INIT(VALUE_MAX);
+	struct error ignored = { 0 };
+	char *files[2];
+
+	name_config(home, files);
+	if (env)
+		add_half(out, str_of(env));
+	if (!out->len && user_repo_config(u->repo.common, key, &u->git, &value,
+					  stop, &ignored) == 0)
+		add_half(out, buf_str(&value));
+	for (int i = 0; i < 2; i++) {
+		if (!out->len &&
+		    read_value(&u->git, files[i], key, &value, stop))
+			add_half(out, buf_str(&value));
+		free(files[i]);
+	}
+	buf_release(&value);
+	return out->len > 0;
+}
+
+/* "Ann <ann@example.org>" as git would have it: GIT_AUTHOR_NAME and
+ * GIT_AUTHOR_EMAIL, else user.name and user.email of the repository's own
+ * config, without what that includes, else of the user's own. Owned.
+ * ERR_CONFIG. */
+static int user_git_identity(const struct user_git *u, const char *home,
+			     char **identity, const struct stop *stop,
+			     struct error *err)
+{
+	struct buf name = BUF_INIT(VALUE_MAX);
+	struct buf email = BUF_INIT(VALUE_MAX);
+	int rc = 0;
+
+	if (read_half(u, home, false, &name, stop) &&
+	    read_half(u, home, true, &email, stop)) {
+		*identity = xasprintf("%s <%s>", name.ptr, email.ptr);
+	} else {
+		rc = error_set(err, ERR_CONFIG,
+			       "no author for the commit: git has no user.name "
+			       "or user.email");
+		error_hint(
+			err,
+			"Run git config --global user.name \"Your Name\" and "
+			"git config --global user.email you@example.org");
+	}
+	buf_release(&name);
+	buf_release(&email);
+	return rc;
+}
+
+static bool in_conflict(const struct change_set *ch, const char *path)
+{
+	const struct merge *m = &ch->result.merge;
+
+	for (size_t i = 0; i < m->n; i++)
+		if (!strcmp(m->conflicts[i].path, path))
+			return true;
+	return false;
+}
+
+static void list_paths(const struct apply_file *files, size_t n,
+		       struct buf *out)
+{
+	for (size_t i = 0; i < n; i++)
+		if (!files[i].unstaged)
+			buf_add(out, files[i].path, strlen(files[i].path) + 1);
+}
+
+static void leave_unstaged(struct apply_file *files, size_t n, struct str path)
+{
+	for (size_t i = 0; i < n; i++)
+		if (str_is(path, files[i].path))
+			files[i].unstaged = true;
+}
+
+static int leave_submodules(const struct git *g, struct apply_file *files,
+			    size_t n, const struct stop *stop,
+			    struct error *err)
+{
+	struct gitlinks links = { 0 };
+	int rc = gitlinks_read(&links, g, stop, err);
+
+	for (size_t i = 0; i < n; i++)
+		if (gitlinks_touch(&links, files[i].path))
+			files[i].unstaged = true;
+	gitlinks_release(&links);
+	return rc;
+}
+
+/* A merge of the user's own is not over: git add would end it there. */
+static int leave_unmerged(const struct git *g, struct apply_file *files,
+			  size_t n, const struct stop *stop, struct error *err)
+{
+	const char *argv[] = { "ls-files", "-u", "-z", NULL };
+	struct buf out = BUF_INIT(PATHS_MAX);
+	struct git_request r = { .argv = argv, .out = &out };
+	int rc = git_run(g, &r, stop, err);
+	struct str rest = buf_str(&out);
+	struct str entry;
+
+	while (rc == 0 && str_split(&rest, '\0', &entry))
+		leave_unstaged(files, n,
+			       str_skip(entry, str_find(entry, '\t') + 1));
+	buf_release(&out);
+	return rc;
+}
+
+/* git would run a program on these; only the user does. */
+static int leave_filtered(const struct git *g, struct apply_file *files,
+			  size_t n, const struct stop *stop, struct error *err)
+{
+	const char *argv[] = { "check-attr", "-z", "--stdin", "filter", NULL };
+	struct buf in = BUF_INIT(PATHS_MAX);
+	struct buf out = BUF_INIT(PATHS_MAX);
+	struct git_request r = { .argv = argv, .out = &out };
+	struct str rest, path, name, value;
+	int rc;
+
+	list_paths(files, n, &in);
+	r.input = buf_str(&in);
+	rc = git_run(g, &r, stop, err);
+	rest = buf_str(&out);
+	while (rc == 0 && str_split(&rest, '\0', &path) &&
+	       str_split(&rest, '\0', &name) && str_split(&rest, '\0', &value))
+		if (!str_is(value, "unspecified") && !str_is(value, "unset"))
+			leave_unstaged(files, n, path);
+	buf_release(&in);
+	buf_release(&out);
+	return rc;
+}
+
+/* Line ends as git add would store them. */
+static int update(const struct git *g, const struct user_git *u,
+		  struct apply_file *files, size_t n, const struct stop *stop,
+		  struct error *err)
+{
+	const char *argv[] = { "-c",    u->autocrlf,    "-c",
+			       u->eol,  "update-index", "--no-split-index",
+			       "--add", "--remove",     "--replace",
+			       "-z",    "--stdin",      NULL };
+	struct buf in = BUF_INIT(PATHS_MAX);
+	struct git_request r = { .argv = argv };
+	int rc;
+
+	list_paths(files, n, &in);
+	r.input = buf_str(&in);
+	rc = git_run(g, &r, stop, err);
+	if (rc < 0)
+		error_wrap(err, "staging");
+	buf_release(&in);
+	return rc;
+}
+
+int changes_stage(void *arg, const char *before, const char *after,
+		  struct apply_file *files, size_t n, struct error *err)
+{
+	struct change_set *ch = arg;
+	struct stop stop = app_stop(ch->app);
+	struct user_git u;
+	struct git g;
+	int rc;
+
+	(void)before; /* user_repo_copy_index() has the same, and its parts */
+	if (user_git_open(&u, ch->workspace, &stop, err) < 0)
+		return -1;
+	g = u.git;
+	g.index = after;
+	g.work_tree = ch->workspace->root;
+	for (size_t i = 0; i < n; i++)
+		files[i].unstaged = in_conflict(ch, files[i].path);
+	rc = user_repo_copy_index(&u.repo, &g, after, err);
+	if (rc == 0)
+		rc = leave_submodules(&g, files, n, &stop, err);
+	if (rc == 0)
+		rc = leave_unmerged(&g, files, n, &stop, err);
+	if (rc == 0)
+		rc = leave_filtered(&g, files, n, &stop, err);
+	if (rc == 0)
+		rc = update(&g, &u, files, n, &stop, err);
+	user_git_close(&u);
+	return rc;
+}
+
+/* The entries of an index: "MODE OID STAGE\tPATH", sorted by path, each with a
+ * byte 0 behind it (git-ls-files(1)). */
+struct entries {
+	struct buf text;
+	struct str rest; /* those from next on */
+	struct str path; /* of the next one; ptr NULL: there is none */
+};
+
+static struct str path_of(struct str record)
+{
+	return str_skip(record, str_find(record, '\t') + 1);
+}
+
+static void look_ahead(struct entries *e)
+{
+	struct str rest = e->rest;
+	struct str record;
+
+	e->path = (struct str){ 0 };
+	if (str_split(&rest, '\0', &record) && record.len)
+		e->path = path_of(record);
+}
+
+static int read_entries(struct entries *e, const struct git *g,
+			const char *index, const struct stop *stop,
+			struct error *err)
+{
+	const char *argv[] = { "ls-files", "-s", "-z", NULL };
+	struct git own = *g;
+	struct git_request r = { .argv = argv, .out = &e->text };
+
+	own.index = index;
+	own.work_tree = NULL;
+	e->text = BUF_INIT(PATHS_MAX);
+	if (git_run(&own, &r, stop, err) < 0)
+		return -1;
+	e->rest = buf_str(&e->text);
+	look_ahead(e);
+	return 0;
+}
+
+static int compare(struct str a, struct str b)
+{
+	size_t least = a.len < b.len ? a.len : b.len;
+	int c = least ? memcmp(a.ptr, b.ptr, least) : 0;
+
+	return c ? c : (a.len > b.len) - (a.len < b.len);
+}
+
+/* All entries of path (its stages), if it is the next one; else none. */
+static struct str take_path(struct entries *e, struct str path)
+{
+	struct str taken = { e->rest.ptr, 0 };
+	struct str record;
+
+	while (e->path.ptr && str_eq(e->path, path)) {
+		(void)str_split(&e->rest, '\0', &record);
+		taken.len += record.len + 1;
+		look_ahead(e);
+	}
+	return taken;
+}
+
+/* The changes, as update-index --index-info reads them, that give each path
+ * what it had before where it still has what was staged. */
+static void find_changes(struct entries *before, struct entries *applied,
+			 struct entries *now, struct buf *changes)
+{
+	while (before->path.ptr || applied->path.ptr) {
+		struct str path = applied->path;
+		struct str old, staged;
+
+		if (!path.ptr ||
+		    (before->path.ptr && compare(before->path, path) < 0))
+			path = before->path;
+		while (now->path.ptr && compare(now->path, path) < 0)
+			(void)take_path(now, now->path);
+		old = take_path(before, path);
+		staged = take_path(applied, path);
+		if (str_eq(old, staged) ||
+		    !str_eq(take_path(now, path), staged))
+			continue;
+		buf_adds(changes, "0 " NO_OID "\t");
+		buf_addstr(changes, path);
+		buf_addc(changes, '\0');
+		buf_addstr(changes, old);
+	}
+}
+
+static int change_index(const struct git *g, const char *index,
+			const struct buf *changes, const struct stop *stop,
+			struct error *err)
+{
+	const char *argv[] = { "update-index", "--no-split-index", "-z",
+			       "--index-info", NULL };
+	struct git own = *g;
+	struct git_request r = { .argv = argv, .input = buf_str(changes) };
+
+	if (buf_check(changes, "the list of changes", err) < 0)
+		return -1;
+	own.index = index;
+	return git_run(&own, &r, stop, err);
+}
+
+/* 1: the new index is in to. */
+static int unstage(const struct git *g, const struct apply_unstage *q,
+		   bool force, const struct stop *stop, struct error *err)
+{
+	struct entries before = { 0 };
+	struct entries applied = { 0 };
+	struct entries now = { 0 };
+	struct buf changes = BUF_INIT(PATHS_MAX);
+	int rc = 0;
+
+	if (read_entries(&before, g, q->before, stop, err) < 0 ||
+	    read_entries(&applied, g, q->applied, stop, err) < 0 ||
+	    read_entries(&now, g, q->to, stop, err) < 0) {
+		rc = -1;
+	} else if (str_eq(buf_str(&applied.text), buf_str(&now.text))) {
+		rc = user_index_copy(q->before, q->to, err) < 0 ? -1 : 1;
+	} else if (force) {
+		find_changes(&before, &applied, &now, &changes);
+		rc = change_index(g, q->to, &changes, stop, err) < 0 ? -1 : 1;
+	}
+	buf_release(&before.text);
+	buf_release(&applied.text);
+	buf_release(&now.text);
+	buf_release(&changes);
+	return rc;
+}
+
+int changes_unstage(void *arg, const struct apply_unstage *q, struct error *err)
+{
+	struct change_set *ch = arg;
+	struct stop stop = app_stop(ch->app);
+	struct user_git u;
+	int rc;
+
+	if (user_git_open(&u, ch->workspace, &stop, err) < 0)
+		return -1;
+	rc = user_repo_copy_index(&u.repo, &u.git, q->to, err);
+	if (rc == 0)
+		rc = unstage(&u.git, q, ch->options.force, &stop, err);
+	if (rc != 1)
+		unlink(q->to);
+	user_git_close(&u);
+	return rc;
+}
+
+struct branching {
+	struct change_set *changes;
+	struct user_git user;
+	struct git git;    /* dcode's, reading the user's objects too */
+	char *ref;         /* owned: refs/heads/NAME */
+	char old[GIT_OID]; /* that it names now, or "" */
+	const struct stop *stop;
+};
+
+/* Two trees for the merge, each from what the sandbox changed. */
+struct sides {
+	const struct branching *k;
+	/* HEAD's, with the files that are in the base but in no commit of the
+	 * user's, as new ones are: what became of them goes in whole. */
+	struct tree_index ours;
+	struct buf known; /* "path\0" of all in HEAD's tree */
+	/* The sandbox's, with the files of submodules as in the base. */
+	struct tree_index theirs;
+	struct gitlinks links;
+	size_t kept; /* changes that are in no submodule */
+};
+
+/* Whether a HEAD file is on this branch. */
+static bool is_head(const struct branching *k, const char *file)
+{
+	const char *common = k->user.repo.common;
+	struct buf text = BUF_INIT(LINE_MAX_BYTES);
+	struct error ignored = { 0 };
+	bool is = user_repo_read(common, file, &text, &ignored) == 0 &&
+		  str_starts(buf_str(&text), "ref: ") &&
+		  str_is(str_trim(str_skip(buf_str(&text), 5)), k->ref);
+
+	buf_release(&text);
+	return is;
+}
+
+static bool is_checked_out(const struct branching *k)
+{
+	char *list = path_join(k->user.repo.common, "worktrees");
+	bool found = is_head(k, "HEAD");
+	DIR *dir = opendir(list);
+	const struct dirent *d;
+
+	while (!found && dir && (d = readdir(dir))) {
+		char *head = xasprintf("worktrees/%s/HEAD", d->d_name);
+
+		found = d->d_name[0] != '.' && is_head(k, head);
+		free(head);
+	}
+	if (dir)
+		closedir(dir);
+	free(list);
+	return found;
+}
+
+/* git would write through links, and wait for who reads a pipe. */
+static int check_writable(const struct branching *k, const char *name,
+			  struct error *err)
+{
+	char *path = path_join(k->user.repo.common, name);
+	size_t from = strlen(k->user.repo.common) + 1;
+	struct stat st;
+	int rc = 0;
+
+	for (size_t i = from; rc == 0; i++) {
+		char kept = path[i];
+
+		if (kept != '/' && kept != '\0')
+			continue;
+		path[i] = '\0';
+		if (lstat(path, &st) == 0 && !S_ISDIR(st.st_mode) &&
+		    !S_ISREG(st.st_mode))
+			rc = error_set(err, ERR_USAGE,
+				       "dcode does not write to %s: it is a "
+				       "link, a pipe or a device",
+				       path);
+		path[i] = kept;
+		if (!kept)
+			break;
+	}
+	free(path);
+	return rc;
+}
+
+/* The branch, and its log. */
+static int check_files(const struct branching *k, struct error *err)
+{
+	char *log = path_join("logs", k->ref);
+	int rc = check_writable(k, k->ref, err);
+
+	if (rc == 0)
+		rc = check_writable(k, log, err);
+	free(log);
+	return rc;
+}
+
+static int check_name(struct branching *k, struct error *err)
+{
+	const char *name = k->changes->options.branch;
+	const char *format[] = { "check-ref-format", k->ref, NULL };
+	const char *parse[] = { "rev-parse", "-q", "--verify", k->ref, NULL };
+	struct buf out = BUF_INIT(LINE_MAX_BYTES);
+	struct str oid;
+	int status = 0;
+	struct git_request r = { .argv = format, .status = &status };
+	int rc = git_run(&k->user.git, &r, k->stop, err);
+
+	if (rc == 0 && (status != 0 || name[0] == '-' || !strcmp(name, "HEAD")))
+		return error_set(err, ERR_USAGE,
+				 "not a valid branch name: '%s'", name);
+	if (rc < 0 || check_files(k, err) < 0)
+		return -1;
+	r.argv = parse;
+	r.out = &out;
+	rc = git_run(&k->user.git, &r, k->stop, err);
+	oid = str_trim(buf_str(&out));
+	if (rc == 0 && status == 0 && oid.len < GIT_OID)
+		snprintf(k->old, sizeof(k->old), "%.*s", (int)oid.len, oid.ptr);
+	buf_release(&out);
+	if (rc == 0 && k->old[0] && is_checked_out(k)) {
+		rc = error_set(
+			err, ERR_USAGE,
+			"branch %s is checked out: it cannot be replaced",
+			name);
+		error_hint(err, "Choose another name, or run `dcode apply` "
+				"without --branch.");
+	} else if (rc == 0 && k->old[0] && !k->changes->options.force) {
+		rc = error_set(err, ERR_USAGE, "branch %s already exists",
+			       name);
+		error_hint(err, "Choose another name; `dcode apply --force` "
+				"replaces it.");
+	}
+	return rc;
+}
+
+static bool is_known(const struct sides *s, const char *path)
+{
+	struct buf key = BUF_INIT(2 * LINE_MAX_BYTES);
+	bool known;
+
+	buf_addc(&key, '\0');
+	buf_add(&key, path, strlen(path) + 1);
+	known = str_search(buf_str(&s->known), buf_str(&key)) != s->known.len;
+	buf_release(&key);
+	return known;
+}
+
+static int add_change(void *arg, const struct odb_record *d, struct error *err)
+{
+	struct sides *s = arg;
+	struct change_set *ch = s->k->changes;
+	bool leave = gitlinks_touch(&s->links, d->path);
+	struct tree_index *index = leave ? &s->theirs : &s->ours;
+	char mode[16];
+
+	(void)err;
+	snprintf(mode, sizeof(mode), "%o", d->old_mode);
+	if (leave)
+		apply_add_path(&ch->left_out, &ch->n_left_out, d->path);
+	else
+		s->kept++;
+	if (d->old_mode && (leave || !is_known(s, d->path)))
+		tree_index_set(index, str_of(mode), str_of(d->old_oid),
+			       str_of(d->path));
+	else if (leave)
+		tree_index_forget(index, str_of(d->path));
+	return 0;
+}
+
+/* Those of HEAD, and those that are staged. */
+static int read_links(struct sides *s, struct error *err)
+{
+	const struct branching *k = s->k;
+	struct git user = k->user.git;
+	char *index = path_join(user.dir, "index");
+	int rc;
+
+	user.index = index;
+	rc = user_repo_copy_index(&k->user.repo, &user, index, err);
+	if (rc == 0)
+		rc = gitlinks_read(&s->links, &user, k->stop, err);
+	if (rc == 0)
+		rc = gitlinks_read(&s->links, &s->ours.git, k->stop, err);
+	free(index);
+	return rc;
+}
+
+static int read_sides(struct sides *s, struct error *err)
+{
+	const struct branching *k = s->k;
+	struct change_set *ch = k->changes;
+	const char *list[] = { "ls-files", "-z", NULL };
+	struct git_request r = { .argv = list, .out = &s->known };
+	int rc = tree_index_read(&s->ours, k->user.repo.head, k->stop, err);
+
+	if (rc == 0)
+		rc = tree_index_read(&s->theirs, ch->theirs, k->stop, err);
+	buf_addc(&s->known, '\0');
+	if (rc == 0)
+		rc = git_run(&s->ours.git, &r, k->stop, err);
+	if (rc == 0)
+		rc = read_links(s, err);
+	if (rc == 0)
+		rc = odb_tree_diff(&k->git, ch->workspace->base, ch->theirs,
+				   &(struct odb_sink){ add_change, s }, k->stop,
+				   err);
+	if (rc == 0 && !s->kept) {
+		rc = error_set(err, ERR_USAGE,
+			       "--branch: all changes are in submodules, which "
+			       "have commits of their own");
+		error_hint(err,
+			   "`dcode apply` writes them to the working tree.");
+	}
+	return rc;
+}
+
+static int make_sides(struct branching *k, char ours[GIT_OID],
+		      char theirs[GIT_OID], struct error *err)
+{
+	const char *directory = k->changes->workspace->directory;
+	struct sides s = { .k = k, .known = BUF_INIT(256 << 20) };
+	int rc;
+
+	tree_index_init(&s.ours, &k->git, directory, "branch.index");
+	tree_index_init(&s.theirs, &k->git, directory, "branch-sandbox.index");
+	rc = read_sides(&s, err);
+	if (rc == 0)
+		rc = tree_index_update(&s.ours, k->stop, err);
+	if (rc == 0)
+		rc = tree_index_write(&s.ours, ours, k->stop, err);
+	if (rc == 0)
+		rc = tree_index_update(&s.theirs, k->stop, err);
+	if (rc == 0)
+		rc = tree_index_write(&s.theirs, theirs, k->stop, err);
+	tree_index_release(&s.ours);
+	tree_index_release(&s.theirs);
+	gitlinks_release(&s.links);
+	buf_release(&s.known);
+	return rc;
+}
+
+/* The first line of the task is the subject. */
+static void add_message(const struct change_set *ch, struct buf *out)
+{
+	struct str task = str_trim(str_of(ch->task ? ch->task : ""));
+	char *line = xstrndup(task.len ? task.ptr : "", str_find(task, '\n'));
+	char *title = thread_title(line);
+
+	if (title[0])
+		mask_text(ch->app->mask, str_of(title), out);
+	else
+		buf_adds(out, "Changes made in dcode's sandbox");
+	buf_addf(out, "\n\nThread: %s\n", ch->thread ? ch->thread : "none");
+	free(line);
+	free(title);
+}
+
+/* Written as an object, since dcode's git has an author of its own. */
+static int make_commit(struct branching *k, const char *identity,
+		       struct error *err)
+{
+	struct change_set *ch = k->changes;
+	const char *argv[] = { "hash-object", "-t",      "commit",
+			       "-w",          "--stdin", NULL };
+	struct buf text = BUF_INIT(1 << 16);
+	struct buf out = BUF_INIT(LINE_MAX_BYTES);
+	struct git_request r = { .argv = argv, .out = &out };
+	time_t now = time(NULL);
+	struct tm parts;
+	char zone[8] = "+0000";
+	struct str oid;
+	int rc;
+
+	if (localtime_r(&now, &parts))
+		(void)strftime(zone, sizeof(zone), "%z", &parts);
+	buf_addf(&text, "tree %s\nparent %s\n", ch->result.merge.tree,
+		 k->user.repo.head);
+	buf_addf(&text, "author %s %lld %s\n", identity, (long long)now, zone);
+	buf_addf(&text, "committer %s %lld %s\n\n", identity, (long long)now,
+		 zone);
+	add_message(ch, &text);
+	r.input = buf_str(&text);
+	rc = git_run(&k->git, &r, k->stop, err);
+	oid = str_trim(buf_str(&out));
+	if (rc == 0 && (!oid.len || oid.len >= GIT_OID))
+		rc = error_set(err, ERR_SYSTEM, "git hash-object: no commit");
+	if (rc == 0)
+		snprintf(ch->commit, sizeof(ch->commit), "%.*s", (int)oid.len,
+			 oid.ptr);
+	buf_release(&text);
+	buf_release(&out);
+	return rc;
+}
+
+static int feed_unpack(void *arg, struct str chunk, struct error *err)
+{
+	return git_write(arg, chunk, err);
+}
+
+/* What the commit needs and the user's repository lacks. */
+static int copy_objects(struct branching *k, struct error *err)
+{
+	const char *unpack[] = { "unpack-objects", "-q", NULL };
+	const char *pack[] = { "pack-objects", "-q", "--revs", "--stdout",
+			       NULL };
+	struct git_request out = { .argv = unpack, .timeout_ms = TRANSFER_MS };
+	struct buf revs = BUF_INIT(LINE_MAX_BYTES);
+	struct git_request in = { .argv = pack, .timeout_ms = TRANSFER_MS };
+	struct git_process *p;
+	int rc;
+
+	if (git_start(&p, &k->user.git, &out, k->stop, err) < 0)
+		return -1;
+	buf_addf(&revs, "%s\n^%s\n", k->changes->commit, k->user.repo.head);
+	in.input = buf_str(&revs);
+	in.sink = feed_unpack;
+	in.sink_arg = p;
+	rc = git_run(&k->git, &in, k->stop, err);
+	if (rc == 0)
+		rc = git_finish(p, err);
+	else
+		git_abort(p);
+	buf_release(&revs);
+	return rc;
+}
+
+static int set_branch(struct branching *k, struct error *err)
+{
+	const char *old = k->old[0] ? k->old : NO_OID;
+	const char *argv[] = { "-c",
+			       "core.logAllRefUpdates=true",
+			       "update-ref",
+			       "-m",
+			       "dcode apply",
+			       k->ref,
+			       k->changes->commit,
+			       old,
+			       NULL };
+	struct git_request r = { .argv = argv };
+
+	return git_run(&k->user.git, &r, k->stop, err);
+}
+
+static int add_file(void *arg, const struct odb_record *d, struct error *err)
+{
+	struct apply_result *r = arg;
+
+	(void)err;
+	r->files = xrealloc(r->files, r->n + 1, sizeof(*r->files));
+	r->files[r->n++] = (struct apply_file){
+		.path = xstrdup(d->path),
+		.letter = !d->old_mode   ? 'A'
+			  : !d->new_mode ? 'D'
+					 : 'M',
+	};
+	return 0;
+}
+
+static int check_names(const struct branching *k, struct error *err)
+{
+	const struct apply_result *r = &k->changes->result;
+	struct bare_repos made = { 0 };
+	struct tree_dir disk;
+	int rc = tree_dir_open(&disk, k->changes->workspace->root, err);
+
+	for (size_t i = 0; i < r->n; i++)
+		if (r->files[i].letter != 'D')
+			bare_repo_add(&made, str_of(r->files[i].path));
+	for (size_t i = 0; rc == 0 && i < r->n; i++) {
+		const char *path = r->files[i].path;
+		const char *why = name_refuse(str_of(path), NAME_FILE);
+
+		if (!why && bare_repo_find(&made, &disk, path) >= 0)
+			why = bare_repo_refused;
+		if (why)
+			rc = error_set(err, ERR_PROTOCOL,
+				       "%s %s: no commit was made", path, why);
+	}
+	tree_dir_close(&disk);
+	bare_repo_release(&made);
+	return rc;
+}
+
+static int commit_merge(struct branching *k, struct error *err)
+{
+	struct change_set *ch = k->changes;
+	struct apply_result *r = &ch->result;
+	char *identity = NULL;
+	int rc = user_git_identity(&k->user, settings_home(ch->app->settings),
+				   &identity, k->stop, err);
+
+	if (rc == 0)
+		rc = make_commit(k, identity, err);
+	if (rc == 0)
+		rc = odb_tree_diff(&k->git, k->user.repo.head, r->merge.tree,
+				   &(struct odb_sink){ add_file, r }, k->stop,
+				   err);
+	if (rc == 0)
+		rc = check_names(k, err);
+	if (rc == 0)
+		rc = copy_objects(k, err);
+	if (rc == 0)
+		rc = set_branch(k, err);
+	if (rc < 0)
+		ch->commit[0] = '\0';
+	free(identity);
+	return rc;
+}
+
+/* The commit goes on top of one. */
+static int check_commit(const struct branching *k, struct error *err)
+{
+	if (k->user.repo.head[0])
+		return 0;
+	return error_set(err, ERR_USAGE,
+			 "--branch: the repository has no commit yet");
+}
+
+int changes_check_branch(struct change_set *ch, const struct stop *stop,
+			 struct error *err)
+{
+	struct branching k = { .changes = ch, .stop = stop };
+	char *identity = NULL;
+	int rc = user_git_open(&k.user, ch->workspace, stop, err);
+
+	if (rc < 0)
+		return error_wrap(err, "--branch");
+	k.ref = xasprintf("refs/heads/%s", ch->options.branch);
+	rc = check_commit(&k, err);
+	if (rc == 0)
+		rc = check_name(&k, err);
+	if (rc == 0)
+		rc = user_git_identity(&k.user,
+				       settings_home(ch->app->settings),
+				       &identity, stop, err);
+	user_git_close(&k.user);
+	free(identity);
+	free(k.ref);
+	return rc;
+}
+
+int changes_commit(struct change_set *ch, const struct stop *stop,
+		   struct error *err)
+{
+	struct workspace *w = ch->workspace;
+	struct branching k = { .changes = ch, .git = w->git, .stop = stop };
+	char ours[GIT_OID], theirs[GIT_OID];
+	struct merge_sides sides = { .base = w->base,
+				     .ours = ours,
+				     .theirs = theirs };
+	struct user_attributes a = { 0 };
+	int rc = user_git_open(&k.user, w, stop, err);
+
+	if (rc < 0)
+		return error_wrap(err, "--branch");
+	k.ref = xasprintf("refs/heads/%s", ch->options.branch);
+	k.git.objects = k.user.objects;
+	rc = check_commit(&k, err);
+	if (rc == 0)
+		rc = check_name(&k, err);
+	if (rc == 0)
+		rc = make_sides(&k, ours, theirs, err);
+	if (rc == 0)
+		user_repo_attributes(&k.user.repo, &w->git,
+				     settings_home(ch->app->settings), &a,
+				     stop);
+	sides.autocrlf = k.user.autocrlf;
+	sides.eol = k.user.eol;
+	sides.attributes.info = buf_str(&a.info);
+	sides.attributes.global = buf_str(&a.global);
+	if (rc == 0)
+		rc = merge_compute(&ch->result.merge, &k.git, &sides, stop,
+				   err);
+	if (rc == 0 && !ch->result.merge.n)
+		rc = commit_merge(&k, err);
+	user_repo_attributes_release(&a);
+	user_git_close(&k.user);
+	free(k.ref);
+	return rc;
+}
