@@ -1,15 +1,46 @@
-/* agentcore.c - AWS Bedrock AgentCore: account, settings, the table row. */
+/* agentcore.c - AWS Bedrock AgentCore: the account and its sessions. */
 /* SPDX-License-Identifier: MIT */
+/*
+ * A session's name is "LABEL-OWNER", which tells whose it is. One clientToken
+ * for a label makes a repeated start harmless: start_session(). Begin with
+ * agentcore_create(); the provider's table is at the end.
+ */
 #include "providers/agentcore/agentcore.h"
 
+#include <pthread.h>
+#include <stdatomic.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include <sodium.h>
+
+#include "aws/sigv4.h"
+#include "base/json.h"
 #include "base/mem.h"
 #include "base/str.h"
 #include "config/settings_env.h"
+#include "net/event_stream.h"
+#include "net/retry.h"
+#include "providers/kit/file_source.h"
+#include "providers/kit/rates.h"
+#include "sandbox/quote.h"
+#include "sandbox/supervise/supervise.h"
+#include "sandbox/transfer.h"
 
-enum { COMMAND_MAX = 64 << 10 };
+enum {
+	REQUEST_MAX = 64 << 10,
+	LIFETIME_S = 14400,
+	LIFETIME_MAX_S = 28800, /* of sessionTimeoutSeconds */
+	ID_MAX = 40,
+	HASH = 65,
+	START_BODY_MAX = 4096,
+	LIST_BODY_MAX = 64 << 10,
+	PAGES_MAX = 1000,
+	NAME_MAX_BYTES = 100,
+	LABEL = 14, /* "dcode-" and 8 characters */
+	MKDIR_MS = 30000,
+};
 
 #define LETTERS "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ"
 #define DIGITS "0123456789"
@@ -52,43 +83,28 @@ static const struct setting settings[] = {
 	{ 0 },
 };
 
-struct agentcore *agentcore_of(const struct sandbox_client *host)
-{
-	return host->priv;
-}
-
-static bool only(const char *text, const char *allowed, size_t most)
+static bool is_made_of(const char *text, const char *allowed, size_t most)
 {
 	size_t len = strlen(text);
 
 	return len && len <= most && strspn(text, allowed) == len;
 }
 
-bool agentcore_id_ok(const char *id)
+static bool is_id(const char *id)
 {
-	return only(id, LETTERS DIGITS, AGENTCORE_ID_MAX);
+	return is_made_of(id, LETTERS DIGITS, ID_MAX);
 }
 
-void agentcore_box(struct sandbox *sb)
-{
-	struct agentcore_box *b = sb->priv;
-
-	if (b)
-		return;
-	b = xcalloc(1, sizeof(*b));
-	pthread_mutex_init(&b->lock, NULL);
-	sb->priv = b;
-}
-
-/* "us-west-2": letters, hyphens, at last a number; it becomes a host's name. */
-static bool region_ok(const char *region)
+/* "us-west-2": letters, hyphens, a number at the end. It becomes part of a
+ * host's name. */
+static bool is_region(const char *region)
 {
 	const char *last = strrchr(region, '-');
 	size_t letters = strspn(region, "abcdefghijklmnopqrstuvwxyz");
 
-	return only(region, "abcdefghijklmnopqrstuvwxyz-" DIGITS, 32) &&
+	return is_made_of(region, "abcdefghijklmnopqrstuvwxyz-" DIGITS, 32) &&
 	       letters == 2 && region[2] == '-' && last > region + 3 &&
-	       only(last + 1, DIGITS, 2) &&
+	       is_made_of(last + 1, DIGITS, 2) &&
 	       strspn(region, "abcdefghijklmnopqrstuvwxyz-") ==
 		       (size_t)(last + 1 - region);
 }
@@ -104,7 +120,7 @@ static int set_region(struct agentcore *a, struct error *err)
 	    settings_string(set, "agentcore", "region", &region, err) < 0)
 		return -1;
 	a->region = xstrdup(region ? region : "us-west-2");
-	if (!region_ok(a->region))
+	if (!is_region(a->region))
 		return error_set(err, ERR_CONFIG, "not an AWS region: '%.60s'",
 				 a->region);
 	return 0;
@@ -130,7 +146,7 @@ static int set_address(struct agentcore *a, struct error *err)
 	return rc;
 }
 
-/* What is signed: the host with its port, as it is sent, and the path. */
+/* The host with its port, as it is sent, and the path: both are signed. */
 static void set_host(struct agentcore *a)
 {
 	bool secure = strncmp(a->api.base, "https://", 8) == 0;
@@ -151,7 +167,7 @@ static int set_interpreter(struct agentcore *a, struct error *err)
 			    err) < 0)
 		return -1;
 	id = id ? id : INTERPRETER;
-	if (!only(id, LETTERS DIGITS "-_.:/", 256) || id[0] == '.')
+	if (!is_made_of(id, LETTERS DIGITS "-_.:/", 256) || id[0] == '.')
 		return error_set(err, ERR_CONFIG,
 				 "not the id of a code interpreter: '%.100s'",
 				 id);
@@ -165,9 +181,9 @@ static int set_interpreter(struct agentcore *a, struct error *err)
 	return 0;
 }
 
-static void agentcore_close(struct sandbox_client *host)
+static void agentcore_close(struct sandbox_client *client)
 {
-	struct agentcore *a = agentcore_of(host);
+	struct agentcore *a = client->priv;
 
 	if (!a)
 		return;
@@ -181,8 +197,8 @@ static void agentcore_close(struct sandbox_client *host)
 	free(a->endpoint);
 	pthread_mutex_destroy(&a->lock);
 	free(a);
-	host->priv = NULL;
-	host->endpoint = NULL;
+	client->priv = NULL;
+	client->endpoint = NULL;
 }
 
 static const char *get_env(const void *arg, const char *name)
@@ -201,7 +217,7 @@ static char **program_env(const void *arg)
 	return settings_environ(arg, NULL);
 }
 
-static int agentcore_open(struct sandbox_client *host,
+static int agentcore_open(struct sandbox_client *client,
 			  const struct settings *set, struct error *err)
 {
 	struct agentcore *a = xcalloc(1, sizeof(*a));
@@ -212,20 +228,360 @@ static int agentcore_open(struct sandbox_client *host,
 				     .free_env = settings_environ_free,
 				     .home = settings_home(set) };
 
-	host->priv = a;
-	a->api.http = host->http;
+	client->priv = a;
+	a->api.http = client->http;
 	a->settings = set;
 	pthread_mutex_init(&a->lock, NULL);
 	create_log_init(&a->tried);
-	if (aws_open(&a->aws, &env, host->http, err) < 0 ||
+	if (aws_open(&a->aws, &env, client->http, err) < 0 ||
 	    set_region(a, err) < 0 || set_address(a, err) < 0)
 		return -1;
-	host->project_key = a->aws.project_key;
+	client->project_key = a->aws.project_key;
 	set_host(a);
 	if (set_interpreter(a, err) < 0)
 		return -1;
-	host->endpoint = a->endpoint;
+	client->endpoint = a->endpoint;
 	return 0;
+}
+
+/* Appends "LABEL-OWNER", a session's name. */
+static void add_name(struct buf *out, const char *label, const char *owner)
+{
+	out->max = NAME_MAX_BYTES;
+	buf_adds(out, label);
+	if (owner && *owner)
+		buf_addf(out, "-%s", owner);
+}
+
+/* Length of the label that a session's name begins with; 0: not ours. */
+static size_t label_length(const char *name)
+{
+	if (strncmp(name, "dcode-", 6) != 0 ||
+	    strspn(name + 6, "abcdefghijklmnopqrstuvwxyz234567") < 8 ||
+	    (name[LABEL] && name[LABEL] != '-'))
+		return 0;
+	return LABEL;
+}
+
+static bool has_status(const cJSON *session, const char *status)
+{
+	return strcmp(json_string(session, "status", ""), status) == 0;
+}
+
+/* info borrows from session and label. False when it has no usable id. */
+static bool parse_info(const cJSON *session, char label[LABEL + 1],
+		       struct sandbox_info *info)
+{
+	const char *name = json_string(session, "name", "");
+	int64_t lifetime = json_int(session, "sessionTimeoutSeconds", 0);
+	size_t len = label_length(name);
+
+	snprintf(label, LABEL + 1, "%.*s", (int)len, name);
+	*info = (struct sandbox_info){
+		.id = json_string(session, "sessionId", ""),
+		.label = label,
+		.owner = len && name[len] ? name + len + 1 : "",
+		.image = json_string(session, "codeInterpreterIdentifier", ""),
+		.created = json_time(session, "createdAt"),
+	};
+	if (has_status(session, "READY"))
+		info->state = STATE_RUNNING;
+	else if (has_status(session, "TERMINATED"))
+		info->state = STATE_GONE;
+	if (info->state == STATE_RUNNING && info->created && lifetime > 0 &&
+	    lifetime <= LIFETIME_MAX_S)
+		info->ends = info->created + lifetime;
+	return is_id(info->id);
+}
+
+/* *next: where the page begins, and then where the next one does; owned. */
+static int get_page(struct sandbox_client *client, char **next, cJSON **page,
+		    const struct stop *stop, struct error *err)
+{
+	struct buf body = BUF_INIT(LIST_BODY_MAX);
+	struct agentcore_ask ask = {
+		.rest = { .method = "POST",
+			  .path = "/sessions/list",
+			  .what = "listing the sessions",
+			  .flags = REST_AGAIN },
+	};
+	int rc;
+
+	buf_adds(&body, "{\"maxResults\":100,\"status\":\"READY\"");
+	if (*next) {
+		buf_addc(&body, ',');
+		json_member(&body, "nextToken", str_of(*next));
+	}
+	buf_addc(&body, '}');
+	ask.rest.body = buf_str(&body);
+	free(*next);
+	*next = NULL;
+	rc = agentcore_call(client->priv, &ask, page, stop, err);
+	if (rc == 0 && !cJSON_IsArray(json_get(*page, "items")))
+		rc = error_set(err, ERR_PROTOCOL,
+			       "unexpected server response: no list");
+	if (rc == 0)
+		*next = xstrdup(json_string(*page, "nextToken", NULL));
+	buf_release(&body);
+	return rc;
+}
+
+/* The API has no filter by name. */
+static int agentcore_list(struct sandbox_client *client, const char *owner,
+			  const struct info_sink *sink, const struct stop *stop,
+			  struct error *err)
+{
+	struct sandbox_info info;
+	char label[LABEL + 1];
+	char *next = NULL;
+	int rc = 0;
+
+	for (int pages = 0; rc == 0 && (pages == 0 || next); pages++) {
+		cJSON *page = NULL;
+		const cJSON *item;
+
+		rc = get_page(client, &next, &page, stop, err);
+		cJSON_ArrayForEach (item, json_get(page, "items"))
+			if (parse_info(item, label, &info) && label[0] &&
+			    (!owner || strcmp(info.owner, owner) == 0))
+				info_emit(sink, &info);
+		cJSON_Delete(page);
+		if (rc == 0 && pages == PAGES_MAX)
+			rc = error_set(err, ERR_LIMIT, "the list does not end");
+	}
+	free(next);
+	return rc;
+}
+
+static int check_id(const char *id, struct error *err)
+{
+	if (is_id(id))
+		return 0;
+	return error_set(err, ERR_USAGE, "not a session id: '%.100s'", id);
+}
+
+static int agentcore_info(struct sandbox_client *client, const char *id,
+			  const struct info_sink *sink, const struct stop *stop,
+			  struct error *err)
+{
+	struct sandbox_info info;
+	char label[LABEL + 1];
+	cJSON *session = NULL;
+
+	if (check_id(id, err) < 0 ||
+	    agentcore_get_session(client, id, &session, stop, err) < 0)
+		return -1;
+	if (!session)
+		return error_set(err, ERR_NOT_FOUND,
+				 "the session %s does not exist", id);
+	if (parse_info(session, label, &info))
+		info_emit(sink, &info);
+	cJSON_Delete(session);
+	return 0;
+}
+
+/* A clientToken: the same for the same kind and id. */
+static void client_token(const char *kind, const char *id, char out[HASH])
+{
+	char *text = xasprintf("dcode %s %s", kind, id);
+	unsigned char hash[crypto_hash_sha256_BYTES];
+
+	crypto_hash_sha256(hash, (const unsigned char *)text, strlen(text));
+	sodium_bin2hex(out, HASH, hash, sizeof(hash));
+	free(text);
+}
+
+/* A label always gets the same clientToken, so a repeated request does not
+ * start a second session. */
+static void add_request(struct buf *body, const struct sandbox_spec *spec)
+{
+	struct buf name = { 0 };
+	char token[HASH];
+	int64_t seconds = spec->lifetime_s;
+
+	if (seconds > LIFETIME_MAX_S)
+		seconds = LIFETIME_MAX_S;
+	add_name(&name, spec->label, spec->owner);
+	client_token("start", name.ptr, token);
+	buf_addc(body, '{');
+	json_member(body, "name", buf_str(&name));
+	buf_addf(body, ",\"sessionTimeoutSeconds\":%lld,", (long long)seconds);
+	json_member(body, "clientToken", str_of(token));
+	buf_addc(body, '}');
+	buf_release(&name);
+}
+
+/* The vendor promises one session for a clientToken. A second one would cost
+ * money until its end, so after a repetition the sessions are listed. */
+static int start_session(struct sandbox *sb, const struct sandbox_spec *spec,
+			 const struct stop *stop, struct error *err)
+{
+	struct agentcore *a = sb->host->priv;
+	const struct duplicate_query all = { spec->label, agentcore_list,
+					     spec->owner };
+	bool again = create_log_add(&a->tried, spec->label);
+	struct buf body = BUF_INIT(START_BODY_MAX);
+	struct agentcore_ask ask = {
+		.rest = { .method = "PUT",
+			  .path = "/sessions/start",
+			  .what = "starting the session",
+			  .flags = REST_ONCE },
+	};
+	struct error ignored = { 0 };
+	cJSON *tree = NULL;
+	const char *id;
+	int rc;
+
+	add_request(&body, spec);
+	ask.rest.body = buf_str(&body);
+	rc = agentcore_call(a, &ask, &tree, stop, err);
+	id = json_string(tree, "sessionId", "");
+	if (rc == 0 && !is_id(id))
+		rc = error_set(err, ERR_PROTOCOL,
+			       "unexpected server response: no session id");
+	if (rc == 0)
+		sb->id = xstrdup(id);
+	if (rc == 0 && (again || ask.tries > 1))
+		(void)duplicate_create_resolve(sb->host, &all, &sb->id, stop,
+					       &ignored);
+	/* Without a key nothing was sent. */
+	if (rc < 0 && !ask.tries)
+		err->nothing_made = true;
+	cJSON_Delete(tree);
+	buf_release(&body);
+	return rc;
+}
+
+/* Makes the directory, unless it is the one that always exists. */
+static int make_workdir(struct sandbox *sb, const char *dir,
+			const struct stop *stop, struct error *err)
+{
+	struct buf command = BUF_INIT(16 << 10);
+	struct buf out = BUF_INIT(4096);
+	int rc;
+
+	if (!dir || strcmp(dir, sb->host->provider->workdir) == 0)
+		return 0;
+	buf_adds(&command, "mkdir -p -- ");
+	quote_word(&command, str_of(dir));
+	buf_adds(&command, " && echo made");
+	rc = agentcore_run(sb, buf_str(&command), MKDIR_MS, &out, stop, err);
+	if (rc == 0 && !str_starts(buf_str(&out), "made"))
+		rc = error_set(err, ERR_REMOTE, "cannot make the directory %s",
+			       dir);
+	if (rc == 0)
+		sb->workdir = xstrdup(dir);
+	buf_release(&command);
+	buf_release(&out);
+	return rc;
+}
+
+static void make_box(struct sandbox *sb)
+{
+	struct agentcore_box *b = sb->priv;
+
+	if (b) /* of a create that failed */
+		return;
+	b = xcalloc(1, sizeof(*b));
+	pthread_mutex_init(&b->lock, NULL);
+	sb->priv = b;
+}
+
+static int agentcore_create(struct sandbox *sb, const struct sandbox_spec *spec,
+			    const struct stop *stop, struct error *err)
+{
+	const char *dir = NULL;
+	int rc = settings_directory(sb->host->settings, "agentcore", "workdir",
+				    &dir, err);
+
+	if (rc == 0 && spec->lifetime_s <= 0)
+		rc = error_set(err, ERR_CONFIG,
+			       "the lifetime must be above zero");
+	if (rc < 0) {
+		err->nothing_made = true;
+		return -1;
+	}
+	make_box(sb);
+	if (start_session(sb, spec, stop, err) < 0)
+		return -1;
+	return make_workdir(sb, dir, stop, err);
+}
+
+static int agentcore_attach(struct sandbox *sb, const char *id,
+			    const struct stop *stop, struct error *err)
+{
+	cJSON *session = NULL;
+	const char *dir = NULL;
+	int rc;
+
+	if (check_id(id, err) < 0 ||
+	    settings_directory(sb->host->settings, "agentcore", "workdir", &dir,
+			       err) < 0)
+		return -1;
+	make_box(sb);
+	rc = agentcore_get_session(sb->host, id, &session, stop, err);
+	if (rc == 0 && !has_status(session, "READY")) {
+		rc = error_set(err, ERR_NOT_FOUND, "the session %s %s", id,
+			       session ? "has ended" : "does not exist");
+		error_hint(err, "A session ends after its lifetime and cannot "
+				"be started again.");
+	}
+	cJSON_Delete(session);
+	if (rc < 0)
+		return -1;
+	sb->id = xstrdup(id);
+	return make_workdir(sb, dir, stop, err);
+}
+
+/* 0 when it has ended or is unknown, which the API says in several ways; else
+ * -1 with why, or with the reason that this cannot be told. */
+static int check_ended(struct sandbox_client *client, const char *id,
+		       const struct error *why, const struct stop *stop,
+		       struct error *err)
+{
+	cJSON *session = NULL;
+	int rc = agentcore_get_session(client, id, &session, stop, err);
+
+	if (rc == 0 && session && !has_status(session, "TERMINATED")) {
+		*err = *why;
+		err->code = ERR_BUSY;
+		rc = -1;
+	}
+	cJSON_Delete(session);
+	return rc;
+}
+
+static int agentcore_remove(struct sandbox_client *client, const char *id,
+			    const struct stop *stop, struct error *err)
+{
+	char token[HASH];
+	struct agentcore_ask ask = {
+		.rest = { .method = "PUT",
+			  .what = "stopping the session",
+			  .flags = REST_ONCE },
+	};
+	struct error why = { 0 };
+	char *path;
+	char *body;
+	int rc;
+
+	if (check_id(id, err) < 0)
+		return -1;
+	path = xasprintf("/sessions/stop?sessionId=%s", id);
+	client_token("stop", id, token);
+	body = xasprintf("{\"clientToken\":\"%s\"}", token);
+	ask.rest.path = path;
+	ask.rest.body = str_of(body);
+	rc = agentcore_call(client->priv, &ask, NULL, stop, &why);
+	free(body);
+	free(path);
+	if (rc == 0 || ask.status == 404)
+		return rc == 0 ? 0 : 1;
+	/* Its state is changing, or it has ended. */
+	if (ask.status == 409 || ask.status == 400)
+		return check_ended(client, id, &why, stop, err);
+	*err = why;
+	return -1;
 }
 
 static void agentcore_discard(struct sandbox *sb)
@@ -238,6 +594,28 @@ static void agentcore_discard(struct sandbox *sb)
 	pthread_mutex_destroy(&b->lock);
 	free(b);
 	sb->priv = NULL;
+}
+
+/* CPU and memory are billed as they are used, second by second
+ * (aws.amazon.com/bedrock/agentcore/pricing, as of 2026-09-09; us-east-1). */
+static const struct rates rates = {
+	.vcpu = RATES_HOUR(0.0895),
+	.gib = RATES_HOUR(0.00945),
+};
+
+/* The most that a session has (docs.aws.amazon.com, "Quotas for Amazon Bedrock
+ * AgentCore", read 2026-11-23). */
+static const struct rates_size most = { .milli_vcpu = 2000, .mib = 8 << 10 };
+
+static int agentcore_price(const struct settings *set, const char *snapshot,
+			   struct sandbox_price *price, struct error *err)
+{
+	(void)set;
+	(void)snapshot;
+	(void)err;
+	price->usd_s = rates_price(&rates, &most);
+	price->at_most = true;
+	return 0;
 }
 
 static const struct sandbox_ops ops = {
@@ -260,8 +638,8 @@ const struct sandbox_provider agentcore_provider = {
 	.workdir = "/tmp",
 	.flags = SANDBOX_ATTACH | SANDBOX_LIVE | SANDBOX_LIST | SANDBOX_PLACED |
 		 SANDBOX_PLACED_AGAIN,
-	.max_command = COMMAND_MAX,
-	.lifetime_s = AGENTCORE_LIFETIME_S,
+	.max_command = REQUEST_MAX,
+	.lifetime_s = LIFETIME_S,
 	.settings = settings,
 	.url_env = (const char *const[]){ "BEDROCK_AGENTCORE_DP_ENDPOINT",
 					  "AWS_ENDPOINT_URL_BEDROCK_AGENTCORE",

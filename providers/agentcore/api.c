@@ -1,5 +1,13 @@
-/* api.c - signed requests to AgentCore, and what went wrong. */
+/* api.c - signed requests to AgentCore, and calls of a session's tools. */
 /* SPDX-License-Identifier: MIT */
+/*
+ * agentcore_call() signs and sends one request. wait_to_repeat() decides what
+ * is sent again: an expired key is fetched anew, and a wrong clock of this
+ * machine is corrected by the server's. agentcore_invoke() calls a tool of a
+ * session, whose answer is an event stream of results.
+ */
+#include <pthread.h>
+#include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -12,14 +20,22 @@
 #include "base/json.h"
 #include "base/mem.h"
 #include "base/str.h"
+#include "net/event_stream.h"
 #include "net/retry.h"
 #include "providers/agentcore/agentcore.h"
+#include "providers/kit/file_source.h"
+#include "sandbox/supervise/supervise.h"
+#include "sandbox/transfer.h"
 
 enum {
 	TRIES = 4,
 	ANSWER_MAX = 4 << 20,
-	SKEW_S = 300, /* how wrong a clock AWS takes */
+	SKEW_S = 300, /* AWS accepts a skew of five minutes */
 	HEADERS = 8,
+	/* Of tools. */
+	INVOKE_TRIES = 4,
+	BODY_MAX = 64 << 20,
+	SLACK_MS = 5000, /* how late an answer may be */
 };
 
 /* What the answer's head says. */
@@ -28,13 +44,13 @@ struct head {
 	int64_t date; /* Unix seconds, 0 unknown */
 };
 
-static void copy(char *out, size_t room, struct str s)
+static void copy_text(char *out, size_t room, struct str s)
 {
 	snprintf(out, room, "%.*s", (int)s.len, s.ptr ? s.ptr : "");
 }
 
-/* "ValidationException:http://...", "x#ValidationException": the name. */
-static struct str name_of(struct str type)
+/* The name in "ValidationException:http://..." or "x#ValidationException". */
+static struct str parse_type(struct str type)
 {
 	size_t mark = str_find(type, '#');
 
@@ -49,7 +65,7 @@ static int64_t http_date(struct str value)
 	char text[64];
 	struct tm tm = { 0 };
 
-	copy(text, sizeof(text), value);
+	copy_text(text, sizeof(text), value);
 	if (!strptime(text, "%a, %d %b %Y %H:%M:%S GMT", &tm))
 		return 0;
 	return timegm(&tm);
@@ -63,14 +79,15 @@ static void on_header(void *arg, struct str line)
 	struct str value = str_trim(str_skip(line, colon + 1));
 
 	if (str_is_nocase(name, "x-amzn-errortype"))
-		copy(h->ask->type, AGENTCORE_TYPE, name_of(value));
+		copy_text(h->ask->type, AGENTCORE_TYPE, parse_type(value));
 	else if (str_is_nocase(name, "content-type"))
-		copy(h->ask->content_type, sizeof(h->ask->content_type), value);
+		copy_text(h->ask->content_type, sizeof(h->ask->content_type),
+			  value);
 	else if (str_is_nocase(name, "date"))
 		h->date = http_date(value);
 }
 
-static int on_data(void *arg, struct str chunk, struct error *err)
+static int pass_body(void *arg, struct str chunk, struct error *err)
 {
 	struct head *h = arg;
 
@@ -90,6 +107,7 @@ static void add_header(struct signed_head *s, const char *name,
 		s->lines[s->n++] = xasprintf("%s: %s", name, value);
 }
 
+/* Sets the lines of a request: its own, and those that sign it. */
 static void sign_request(struct agentcore *a, const struct agentcore_ask *ask,
 			 const struct aws_credentials *c, struct signed_head *s)
 {
@@ -132,7 +150,7 @@ static void parse_error_name(struct agentcore_ask *ask, struct str body)
 	if (!type)
 		type = json_string(tree, "code", "");
 	if (tree)
-		copy(ask->type, AGENTCORE_TYPE, name_of(str_of(type)));
+		copy_text(ask->type, AGENTCORE_TYPE, parse_type(str_of(type)));
 	cJSON_Delete(tree);
 }
 
@@ -165,7 +183,7 @@ static int send_once(struct agentcore *a, struct agentcore_ask *ask,
 	ask->type[0] = '\0';
 	ask->content_type[0] = '\0';
 	rest.header = on_header;
-	rest.data = ask->rest.data ? on_data : NULL;
+	rest.data = ask->rest.data ? pass_body : NULL;
 	rest.arg = &head;
 	ask->tries++;
 	rc = rest_call(&a->api, &rest, res, stop, err);
@@ -184,8 +202,8 @@ static bool is_type(const struct agentcore_ask *ask, const char *type)
 	return strcasecmp(ask->type, type) == 0;
 }
 
-/* True when a wrong clock of this machine was the cause: the server's is used
- * from now on. */
+/* True if the failure was a wrong clock of this machine. The server's is used
+ * from then on. */
 static bool adjust_clock(struct agentcore *a, const struct agentcore_ask *ask,
 			 int64_t date)
 {
@@ -214,10 +232,10 @@ static bool is_expired(const struct agentcore_ask *ask)
 		is_type(ask, "ExpiredToken"));
 }
 
-/* Whether a failed request is sent again; waits before that. */
-static bool shall_repeat(struct agentcore *a, const struct agentcore_ask *ask,
-			 struct request_tries *t, const struct stop *stop,
-			 struct error *err)
+/* True if a failed request shall be sent again; waits before that. */
+static bool wait_to_repeat(struct agentcore *a, const struct agentcore_ask *ask,
+			   struct request_tries *t, const struct stop *stop,
+			   struct error *err)
 {
 	if (!t->renewed && is_expired(ask) && aws_forget(&a->aws, t->key.id)) {
 		t->renewed = true;
@@ -247,6 +265,11 @@ static void add_hint(const struct agentcore_ask *ask, struct error *err)
 		err->code = ERR_LIMIT;
 }
 
+/*
+ * Signs, sends and, with REST_AGAIN, repeats; without, only what was refused
+ * before it was looked at (throttled, an expired key, a wrong clock). *tree
+ * (may be NULL) is the caller's.
+ */
 int agentcore_call(struct agentcore *a, struct agentcore_ask *ask, cJSON **tree,
 		   const struct stop *stop, struct error *err)
 {
@@ -264,7 +287,7 @@ int agentcore_call(struct agentcore *a, struct agentcore_ask *ask, cJSON **tree,
 		rc = aws_get(&a->aws, &t.key, stop, &why);
 		if (rc == 0) {
 			rc = send_once(a, ask, &t, &res, stop, &why);
-			more = rc < 0 && shall_repeat(a, ask, &t, stop, &why);
+			more = rc < 0 && wait_to_repeat(a, ask, &t, stop, &why);
 		}
 		aws_credentials_release(&t.key);
 		if (rc < 0 && !more)
@@ -287,12 +310,275 @@ int agentcore_call(struct agentcore *a, struct agentcore_ask *ask, cJSON **tree,
 	return rc;
 }
 
-void agentcore_token(const char *kind, const char *id, char out[AGENTCORE_HASH])
+/* *session is the caller's; NULL when there is none of that id. */
+int agentcore_get_session(struct sandbox_client *client, const char *id,
+			  cJSON **session, const struct stop *stop,
+			  struct error *err)
 {
-	char *text = xasprintf("dcode %s %s", kind, id);
-	unsigned char hash[crypto_hash_sha256_BYTES];
+	char *path = xasprintf("/sessions/get?sessionId=%s", id);
+	struct agentcore_ask ask = {
+		.rest = { .method = "GET",
+			  .path = path,
+			  .what = "asking for the session",
+			  .flags = REST_AGAIN },
+	};
+	struct error why = { 0 };
+	const char *got;
+	int rc = agentcore_call(client->priv, &ask, session, stop, &why);
 
-	crypto_hash_sha256(hash, (const unsigned char *)text, strlen(text));
-	sodium_bin2hex(out, AGENTCORE_HASH, hash, sizeof(hash));
-	free(text);
+	free(path);
+	if (rc < 0 && ask.status == 404)
+		return 0;
+	if (rc < 0) {
+		*err = why;
+		return -1;
+	}
+	got = json_string(*session, "sessionId", "");
+	if (strcmp(got, id) == 0)
+		return 0;
+	error_set(err, ERR_PROTOCOL,
+		  "unexpected server response: asked for session %s, got "
+		  "%.60s",
+		  id, *got ? got : "nothing");
+	cJSON_Delete(*session);
+	*session = NULL;
+	return -1;
+}
+
+struct result_stream { /* the answer to one tool call */
+	const struct agentcore_invoke *call;
+	const struct agentcore_ask *ask;
+	struct event_stream events;
+	size_t results;
+	bool throttled; /* by an exception before any result */
+	bool missing;   /* 404, although the session is READY */
+};
+
+/* Names of exceptions, as in a head (ValidationException) or in a stream
+ * (validationException). */
+static const struct {
+	const char *name;
+	enum err code;
+} exceptions[] = {
+	{ "accessDeniedException", ERR_AUTH },
+	{ "conflictException", ERR_NETWORK },
+	{ "internalServerException", ERR_NETWORK },
+	{ "resourceNotFoundException", ERR_GONE },
+	{ "serviceQuotaExceededException", ERR_LIMIT },
+	{ "throttlingException", ERR_NETWORK },
+	{ "validationException", ERR_REMOTE },
+};
+
+static enum err exception_code(struct str name)
+{
+	for (size_t i = 0; i < sizeof(exceptions) / sizeof(*exceptions); i++)
+		if (str_is_nocase(name, exceptions[i].name))
+			return exceptions[i].code;
+	return ERR_REMOTE;
+}
+
+/* The stream carries an exception or an error instead of a result. */
+static int parse_exception(struct result_stream *r,
+			   const struct event_message *m, struct error *err)
+{
+	struct str name = m->exception.len ? m->exception : m->code;
+	cJSON *tree = json_parse(m->payload);
+	struct str text = m->text.len
+				  ? m->text
+				  : str_of(json_string(tree, "message", ""));
+
+	r->throttled =
+		!r->results && str_is_nocase(name, "throttlingException");
+	error_set(err, exception_code(name), "%.*s%s%.*s",
+		  name.len > 100 ? 100 : (int)name.len,
+		  name.len ? name.ptr : "", text.len ? ": " : "",
+		  text.len > 300 ? 300 : (int)text.len,
+		  text.len ? text.ptr : "");
+	cJSON_Delete(tree);
+	return -1;
+}
+
+static int on_message(void *arg, const struct event_message *m,
+		      struct error *err)
+{
+	struct result_stream *r = arg;
+	cJSON *tree;
+	int rc;
+
+	if (str_is(m->kind, "exception") || str_is(m->kind, "error"))
+		return parse_exception(r, m, err);
+	if (!str_is(m->kind, "event"))
+		return error_set(err, ERR_PROTOCOL,
+				 "unexpected server response: a message of "
+				 "unknown kind");
+	if (!str_is(m->event, "result"))
+		return 0;
+	tree = json_parse(m->payload);
+	if (cJSON_IsObject(tree)) {
+		r->results++;
+		rc = r->call->result(r->call->arg, tree, m->payload, err);
+	} else {
+		rc = error_set(err, ERR_PROTOCOL,
+			       "unexpected server response: a result that is "
+			       "not JSON");
+	}
+	cJSON_Delete(tree);
+	return rc;
+}
+
+static int on_data(void *arg, struct str chunk, struct error *err)
+{
+	struct result_stream *r = arg;
+
+	if (strncasecmp(r->ask->content_type,
+			"application/vnd.amazon.eventstream", 34) != 0)
+		return error_set(err, ERR_PROTOCOL,
+				 "unexpected server response: %.60s instead of "
+				 "an event stream",
+				 r->ask->content_type);
+	return event_stream_feed(&r->events, chunk, on_message, r, err);
+}
+
+/* After a tool's call has failed: 0 when the session is READY, -1 with
+ * ERR_GONE, or with the reason that this cannot be told. */
+static int check_alive(struct sandbox *sb, const struct stop *stop,
+		       struct error *err)
+{
+	cJSON *session = NULL;
+	int rc = agentcore_get_session(sb->host, sb->id, &session, stop, err);
+
+	if (rc == 0 && strcmp(json_string(session, "status", ""), "READY") != 0)
+		rc = error_set(err, ERR_GONE, "the session %s has ended",
+			       sb->id);
+	cJSON_Delete(session);
+	return rc;
+}
+
+/* Gives a failure the code that agentcore_invoke() promises. */
+static void classify_failure(struct sandbox *sb, struct result_stream *r,
+			     const struct stop *stop, struct error *err)
+{
+	int status = r->ask->status;
+	struct error why = { 0 };
+
+	if (status == 429 || status == 409 || status >= 500)
+		err->code = ERR_NETWORK;
+	if (status != 404 && err->code != ERR_GONE)
+		return;
+	/* A proxy may say 404, too: ask the API about the session. */
+	if (check_alive(sb, stop, &why) == 0) {
+		r->missing = true;
+		err->code = ERR_REMOTE;
+	} else {
+		*err = why;
+	}
+}
+
+static int invoke_once(struct sandbox *sb, const struct agentcore_invoke *call,
+		       struct str body, struct result_stream *r,
+		       const struct stop *stop, struct error *err)
+{
+	struct agentcore_ask ask = {
+		.rest = { .method = "POST",
+			  .path = "/tools/invoke",
+			  .body = body,
+			  .what = call->what,
+			  .timeout_ms = call->timeout_ms + SLACK_MS,
+			  .data = on_data,
+			  .arg = r },
+		.session = sb->id,
+	};
+	int rc;
+
+	*r = (struct result_stream){ .call = call, .ask = &ask };
+	rc = agentcore_call(sb->host->priv, &ask, NULL, stop, err);
+	if (rc == 0)
+		rc = event_stream_end(&r->events, err);
+	if (rc == 0 && !r->results)
+		rc = error_set(err, ERR_PROTOCOL,
+			       "unexpected server response: a stream without a "
+			       "result");
+	event_stream_release(&r->events);
+	if (rc < 0)
+		classify_failure(sb, r, stop, err);
+	return rc;
+}
+
+/*
+ * One call of a tool, never repeated once the server may have seen it. 0 when
+ * a result came. -1: ERR_NETWORK (cut, or the server is in trouble),
+ * ERR_PROTOCOL (a damaged stream), ERR_LIMIT (too large), ERR_GONE, else what
+ * the server says.
+ */
+int agentcore_invoke(struct sandbox *sb, const struct agentcore_invoke *call,
+		     const struct stop *stop, struct error *err)
+{
+	struct buf body = BUF_INIT(BODY_MAX);
+	int rc;
+
+	buf_addc(&body, '{');
+	json_member(&body, "name", str_of(call->tool));
+	buf_adds(&body, ",\"arguments\":{");
+	if (call->items.len)
+		buf_addf(&body, "\"%s\":[", call->key);
+	else
+		json_member(&body, call->key, call->text);
+	buf_addstr(&body, call->items);
+	buf_adds(&body, call->items.len ? "]}}" : "}}");
+	rc = buf_check(&body, "the request", err);
+	for (int i = 1; rc == 0; i++) {
+		struct result_stream r;
+		struct error why = { 0 };
+
+		if (invoke_once(sb, call, buf_str(&body), &r, stop, &why) == 0)
+			break;
+		/* Throttled at once, or not found: the tool did not run. */
+		if ((r.throttled || r.missing) && i < INVOKE_TRIES &&
+		    retry_sleep(&why, 250 << i, stop, &why) == 0)
+			continue;
+		if (r.missing)
+			error_add(&why, " (although the session is READY)");
+		*err = why;
+		rc = -1;
+	}
+	buf_release(&body);
+	return rc;
+}
+
+/* Appends a result's standard output, or its text where it has none. */
+int agentcore_add_output(const cJSON *result, struct buf *out,
+			 struct error *err)
+{
+	const char *text = json_string(json_get(result, "structuredContent"),
+				       "stdout", "");
+	const cJSON *block;
+
+	buf_adds(out, text);
+	if (!*text)
+		cJSON_ArrayForEach (block, json_get(result, "content"))
+			if (strcmp(json_string(block, "type", ""), "text") == 0)
+				buf_adds(out, json_string(block, "text", ""));
+	return buf_check(out, "the answer", err);
+}
+
+static int on_output(void *arg, const cJSON *result, struct str raw,
+		     struct error *err)
+{
+	(void)raw;
+	return agentcore_add_output(result, arg, err);
+}
+
+/* Runs a line to its end, its standard output appended to out. */
+int agentcore_run(struct sandbox *sb, struct str command, int64_t timeout_ms,
+		  struct buf *out, const struct stop *stop, struct error *err)
+{
+	const struct agentcore_invoke call = { .tool = "executeCommand",
+					       .key = "command",
+					       .text = command,
+					       .what = "running the command",
+					       .timeout_ms = timeout_ms,
+					       .result = on_output,
+					       .arg = out };
+
+	return agentcore_invoke(sb, &call, stop, err);
 }

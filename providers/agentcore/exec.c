@@ -1,253 +1,67 @@
-/* exec.c - calls of a session's tools, and commands run by them. */
+/* exec.c - commands in an AgentCore session, and files in and out. */
 /* SPDX-License-Identifier: MIT */
+/*
+ * Three parts: commands over the supervisor (run_script), downloads by
+ * readFiles and uploads by writeFiles, many files in one request. The file
+ * tools resolve paths against the interpreter's directory, which is not
+ * documented: it is asked for with the first command. Files elsewhere, and
+ * files that a tool refused, go through the shell, which also says what is
+ * wrong with a path.
+ */
+#include <pthread.h>
+#include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <strings.h>
 
+#include <sodium.h>
+
+#include "aws/sigv4.h"
+#include "base/ids.h"
+#include "base/json.h"
 #include "base/mem.h"
 #include "base/str.h"
 #include "net/event_stream.h"
 #include "net/retry.h"
 #include "providers/agentcore/agentcore.h"
+#include "providers/kit/file_source.h"
+#include "providers/kit/stat_files.h"
+#include "sandbox/quote.h"
 #include "sandbox/supervise/supervise.h"
+#include "sandbox/transfer.h"
 
 enum {
-	BODY_MAX = 64 << 20,
-	SLACK_MS = 5000, /* that an answer may be late */
-	TRIES = 4,
-	PATH_BYTES = 4096,
-	PWD_MS = 30000,
 	/* Commands as supervised jobs. */
 	COMMAND_MAX = 120000, /* Linux takes 128 KiB in one argument */
 	ANSWER_MAX = 4 << 20,
 	LONGEST_MS = 30000,
 	BRIEF_MS = 10000, /* a follower's executeCommand is held no longer */
 	EXEC_SLACK_MS = 8000,
+	CWD_MAX = 4096,
+	PWD_MS = 30000,
 	/* Tasks. */
 	TASK_ID_MAX = 128,
 	TASK_CALL_MS = 30000,
 	TASK_FIRST_MS = 250, /* pause between two polls, 1.5 times longer each
 				time */
 	TASK_LAST_MS = 2000,
+	/* Downloads. */
+	READ_FILES = 32, /* in one request */
+	PATHS_MAX = 256 << 10,
+	PATH_BYTES = 16 << 10,
+	READ_MS = 300000,
+	/* Uploads. */
+	PIECE = 4 << 20,  /* bytes of one file in one request */
+	BATCH = 8 << 20,  /* bytes of all files in one request */
+	WRITE_FILES = 64, /* in one request */
+	BODY_MAX = 16 << 20,
+	LINE_BYTES = 64 << 10,
+	WRITE_MS = 300000,
+	APPEND_MS = 120000,
 };
 
-struct result_stream { /* the answer to one tool call */
-	const struct agentcore_invoke *call;
-	const struct agentcore_ask *ask;
-	struct event_stream events;
-	size_t results;
-	bool throttled; /* by an exception before any result */
-	bool missing;   /* 404 of a session that is said to be READY */
-};
-
-/* Names of exceptions, as in a head (ValidationException) or in a stream
- * (validationException). */
-static const struct {
-	const char *name;
-	enum err code;
-} exceptions[] = {
-	{ "accessDeniedException", ERR_AUTH },
-	{ "conflictException", ERR_NETWORK },
-	{ "internalServerException", ERR_NETWORK },
-	{ "resourceNotFoundException", ERR_GONE },
-	{ "serviceQuotaExceededException", ERR_LIMIT },
-	{ "throttlingException", ERR_NETWORK },
-	{ "validationException", ERR_REMOTE },
-};
-
-static enum err exception_code(struct str name)
-{
-	for (size_t i = 0; i < sizeof(exceptions) / sizeof(*exceptions); i++)
-		if (str_is_nocase(name, exceptions[i].name))
-			return exceptions[i].code;
-	return ERR_REMOTE;
-}
-
-/* The stream carries an exception or an error instead of a result. */
-static int parse_exception(struct result_stream *r,
-			   const struct event_message *m, struct error *err)
-{
-	struct str name = m->exception.len ? m->exception : m->code;
-	cJSON *tree = json_parse(m->payload);
-	struct str text = m->text.len
-				  ? m->text
-				  : str_of(json_string(tree, "message", ""));
-
-	r->throttled =
-		!r->results && str_is_nocase(name, "throttlingException");
-	error_set(err, exception_code(name), "%.*s%s%.*s",
-		  name.len > 100 ? 100 : (int)name.len,
-		  name.len ? name.ptr : "", text.len ? ": " : "",
-		  text.len > 300 ? 300 : (int)text.len,
-		  text.len ? text.ptr : "");
-	cJSON_Delete(tree);
-	return -1;
-}
-
-static int on_message(void *arg, const struct event_message *m,
-		      struct error *err)
-{
-	struct result_stream *r = arg;
-	cJSON *tree;
-	int rc;
-
-	if (str_is(m->kind, "exception") || str_is(m->kind, "error"))
-		return parse_exception(r, m, err);
-	if (!str_is(m->kind, "event"))
-		return error_set(err, ERR_PROTOCOL,
-				 "unexpected server response: a message of "
-				 "unknown kind");
-	if (!str_is(m->event, "result"))
-		return 0;
-	tree = json_parse(m->payload);
-	if (cJSON_IsObject(tree)) {
-		r->results++;
-		rc = r->call->result(r->call->arg, tree, m->payload, err);
-	} else {
-		rc = error_set(err, ERR_PROTOCOL,
-			       "unexpected server response: a result that is "
-			       "not JSON");
-	}
-	cJSON_Delete(tree);
-	return rc;
-}
-
-static int on_data(void *arg, struct str chunk, struct error *err)
-{
-	struct result_stream *r = arg;
-
-	if (strncasecmp(r->ask->content_type,
-			"application/vnd.amazon.eventstream", 34) != 0)
-		return error_set(err, ERR_PROTOCOL,
-				 "unexpected server response: %.60s instead of "
-				 "an event stream",
-				 r->ask->content_type);
-	return event_stream_feed(&r->events, chunk, on_message, r, err);
-}
-
-/* Gives a failure the code that agentcore_invoke() promises. */
-static void classify_failure(struct sandbox *sb, struct result_stream *r,
-			     const struct stop *stop, struct error *err)
-{
-	int status = r->ask->status;
-	struct error why = { 0 };
-
-	if (status == 429 || status == 409 || status >= 500)
-		err->code = ERR_NETWORK;
-	if (status != 404 && err->code != ERR_GONE)
-		return;
-	/* A proxy may say 404, too: ask the API about the session. */
-	if (agentcore_check_alive(sb, stop, &why) == 0) {
-		r->missing = true;
-		err->code = ERR_REMOTE;
-	} else {
-		*err = why;
-	}
-}
-
-static int invoke_once(struct sandbox *sb, const struct agentcore_invoke *call,
-		       struct str body, struct result_stream *r,
-		       const struct stop *stop, struct error *err)
-{
-	struct agentcore_ask ask = {
-		.rest = { .method = "POST",
-			  .path = "/tools/invoke",
-			  .body = body,
-			  .what = call->what,
-			  .timeout_ms = call->timeout_ms + SLACK_MS,
-			  .data = on_data,
-			  .arg = r },
-		.session = sb->id,
-	};
-	int rc;
-
-	*r = (struct result_stream){ .call = call, .ask = &ask };
-	rc = agentcore_call(agentcore_of(sb->host), &ask, NULL, stop, err);
-	if (rc == 0)
-		rc = event_stream_end(&r->events, err);
-	if (rc == 0 && !r->results)
-		rc = error_set(err, ERR_PROTOCOL,
-			       "unexpected server response: a stream without a "
-			       "result");
-	event_stream_release(&r->events);
-	if (rc < 0)
-		classify_failure(sb, r, stop, err);
-	return rc;
-}
-
-int agentcore_invoke(struct sandbox *sb, const struct agentcore_invoke *call,
-		     const struct stop *stop, struct error *err)
-{
-	struct buf body = BUF_INIT(BODY_MAX);
-	int rc;
-
-	buf_addc(&body, '{');
-	json_member(&body, "name", str_of(call->tool));
-	buf_adds(&body, ",\"arguments\":{");
-	if (call->items.len)
-		buf_addf(&body, "\"%s\":[", call->key);
-	else
-		json_member(&body, call->key, call->text);
-	buf_addstr(&body, call->items);
-	buf_adds(&body, call->items.len ? "]}}" : "}}");
-	rc = buf_check(&body, "the request", err);
-	for (int i = 1; rc == 0; i++) {
-		struct result_stream r;
-		struct error why = { 0 };
-
-		if (invoke_once(sb, call, buf_str(&body), &r, stop, &why) == 0)
-			break;
-		/* Throttled at once, or not found: it was not performed. */
-		if ((r.throttled || r.missing) && i < TRIES &&
-		    retry_sleep(&why, 250 << i, stop, &why) == 0)
-			continue;
-		if (r.missing)
-			error_add(&why, " (though it is said to be READY)");
-		*err = why;
-		rc = -1;
-	}
-	buf_release(&body);
-	return rc;
-}
-
-/* Appends a result's standard output, or its text where it has none. */
-static int add_output(const cJSON *result, struct buf *out, struct error *err)
-{
-	const char *text = json_string(json_get(result, "structuredContent"),
-				       "stdout", "");
-	const cJSON *block;
-
-	buf_adds(out, text);
-	if (!*text)
-		cJSON_ArrayForEach (block, json_get(result, "content"))
-			if (strcmp(json_string(block, "type", ""), "text") == 0)
-				buf_adds(out, json_string(block, "text", ""));
-	return buf_check(out, "the answer", err);
-}
-
-static int on_result(void *arg, const cJSON *result, struct str raw,
-		     struct error *err)
-{
-	(void)raw;
-	return add_output(result, arg, err);
-}
-
-int agentcore_run(struct sandbox *sb, struct str command, int64_t timeout_ms,
-		  struct buf *out, const struct stop *stop, struct error *err)
-{
-	const struct agentcore_invoke call = { .tool = "executeCommand",
-					       .key = "command",
-					       .text = command,
-					       .what = "running the command",
-					       .timeout_ms = timeout_ms,
-					       .result = on_result,
-					       .arg = out };
-
-	return agentcore_invoke(sb, &call, stop, err);
-}
-
-const char *agentcore_cwd(struct sandbox *sb)
+/* The interpreter's directory; NULL until it is known. Lives as long as sb. */
+static const char *known_cwd(struct sandbox *sb)
 {
 	struct agentcore_box *b = sb->priv;
 	const char *cwd;
@@ -258,15 +72,14 @@ const char *agentcore_cwd(struct sandbox *sb)
 	return cwd;
 }
 
-/* Sets the directory from the first line of what "pwd" printed; false when
- * there is none. */
+/* Sets the directory from the first line that "pwd" printed; false if that is
+ * not a path. */
 static bool parse_cwd(struct sandbox *sb, struct str text)
 {
 	struct agentcore_box *b = sb->priv;
 	struct str dir = { text.ptr, str_find(text, '\n') };
 
-	if (!str_starts(dir, "/") || dir.len == text.len ||
-	    dir.len > PATH_BYTES)
+	if (!str_starts(dir, "/") || dir.len == text.len || dir.len > CWD_MAX)
 		return false;
 	pthread_mutex_lock(&b->lock);
 	if (!b->cwd)
@@ -275,13 +88,14 @@ static bool parse_cwd(struct sandbox *sb, struct str text)
 	return true;
 }
 
-int agentcore_find_cwd(struct sandbox *sb, const struct stop *stop,
-		       struct error *err)
+/* Asks for the directory, unless it is known. */
+static int find_cwd(struct sandbox *sb, const struct stop *stop,
+		    struct error *err)
 {
-	struct buf out = BUF_INIT(PATH_BYTES);
+	struct buf out = BUF_INIT(CWD_MAX);
 	int rc;
 
-	if (agentcore_cwd(sb))
+	if (known_cwd(sb))
 		return 0;
 	rc = agentcore_run(sb, STR("pwd"), PWD_MS, &out, stop, err);
 	if (rc == 0 && !parse_cwd(sb, buf_str(&out)))
@@ -291,8 +105,7 @@ int agentcore_find_cwd(struct sandbox *sb, const struct stop *stop,
 	return rc;
 }
 
-struct agentcore_task { /* a command that is started by one call, polled by
-			   others */
+struct agentcore_task { /* a command that one call starts and others poll */
 	char id[TASK_ID_MAX + 1];
 	char status[32];
 	struct buf *out; /* NULL for the starting call */
@@ -310,7 +123,7 @@ static int on_task(void *arg, const cJSON *result, struct str raw,
 			 json_string(content, "taskId", ""));
 	snprintf(t->status, sizeof(t->status), "%s",
 		 json_string(content, "taskStatus", ""));
-	return t->out ? add_output(result, t->out, err) : 0;
+	return t->out ? agentcore_add_output(result, t->out, err) : 0;
 }
 
 /* Starts the task with a command, or polls it by its id. */
@@ -332,7 +145,7 @@ static int call_task(struct sandbox *sb, struct agentcore_task *t,
 	return agentcore_invoke(sb, &call, stop, err);
 }
 
-/* From now on executeCommand alone is used. */
+/* From now on only executeCommand is used. */
 static int disable_tasks(struct sandbox *sb, struct error *err)
 {
 	struct agentcore_box *b = sb->priv;
@@ -341,7 +154,7 @@ static int disable_tasks(struct sandbox *sb, struct error *err)
 	return error_set(err, ERR_USAGE, "this provider has no tasks");
 }
 
-static bool goes_on(const struct agentcore_task *t)
+static bool is_running(const struct agentcore_task *t)
 {
 	return strcmp(t->status, "submitted") == 0 ||
 	       strcmp(t->status, "working") == 0;
@@ -370,20 +183,20 @@ static int run_task(struct sandbox *sb, struct str command, struct buf *out,
 			return -1;
 		pause = pause * 3 / 2 < TASK_LAST_MS ? pause * 3 / 2
 						     : TASK_LAST_MS;
-	} while (goes_on(&t));
+	} while (is_running(&t));
 	if (strcmp(t.status, "completed") != 0 || !out->len)
 		return disable_tasks(sb, err);
 	return 0;
 }
 
-/* The first executeCommand also asks for the interpreter's directory, which
- * the file tools need: output around the answer does no harm. */
+/* The first executeCommand also asks for the interpreter's directory, which the
+ * file tools need. The supervisor ignores output around its answer. */
 static int run_with_pwd(struct sandbox *sb, struct str command, int64_t wait_ms,
 			struct buf *out, const struct stop *stop,
 			struct error *err)
 {
 	struct buf both = BUF_INIT(COMMAND_MAX + 16);
-	bool known = agentcore_cwd(sb);
+	bool known = known_cwd(sb);
 	int rc;
 
 	buf_adds(&both, known ? "" : "pwd\n");
@@ -398,16 +211,17 @@ static int run_with_pwd(struct sandbox *sb, struct str command, int64_t wait_ms,
 
 struct execution {
 	struct sandbox *sb;
-	bool silent; /* the last request was held to its end, for nothing */
+	bool silent; /* the last request waited in full without output */
 };
 
 /*
  * struct supervisor.call. The first request is executeCommand: one round trip
- * for a command that ends soon. One that then stays silent is polled as a
- * task, so that no request is open for long.
+ * for a command that ends soon. One that then stays silent is polled as a task,
+ * so that no request is open for long.
  */
-static int call(void *arg, struct str command, int64_t wait_ms, struct buf *out,
-		const struct stop *stop, struct error *err)
+static int run_script(void *arg, struct str command, int64_t wait_ms,
+		      struct buf *out, const struct stop *stop,
+		      struct error *err)
 {
 	struct execution *x = arg;
 	struct agentcore_box *b = x->sb->priv;
@@ -436,11 +250,572 @@ int agentcore_execute(struct sandbox *sb, const struct exec_request *req,
 		      struct error *err)
 {
 	struct execution x = { .sb = sb };
-	const struct supervisor s = { .call = call,
+	const struct supervisor s = { .call = run_script,
 				      .arg = &x,
 				      .max_command = COMMAND_MAX,
 				      .max_answer = ANSWER_MAX,
 				      .longest_ms = LONGEST_MS };
 
 	return supervise_execute(sb, req, res, &s, stop, err);
+}
+
+/* No "." or "..", no empty part, no control characters. */
+static bool is_plain(struct str path)
+{
+	struct str part;
+
+	for (size_t i = 0; i < path.len; i++)
+		if ((unsigned char)path.ptr[i] < ' ' || path.ptr[i] == 0x7F ||
+		    path.ptr[i] == '\\')
+			return false;
+	if (!path.len || str_ends(path, "/") || !str_is_utf8(path))
+		return false;
+	while (str_split(&path, '/', &part))
+		if (!part.len || str_is(part, ".") || str_is(part, ".."))
+			return false;
+	return true;
+}
+
+/* The path below the interpreter's directory, owned; NULL when the file tools
+ * cannot reach it. */
+static char *relative_path(struct sandbox *sb, const char *path)
+{
+	const char *cwd = known_cwd(sb);
+	struct str rest = str_of(path);
+
+	if (!cwd || !str_starts(rest, cwd))
+		return NULL;
+	rest = str_skip(rest, strlen(cwd));
+	if (strcmp(cwd, "/") != 0) {
+		if (!str_starts(rest, "/"))
+			return NULL;
+		rest = str_skip(rest, 1);
+	}
+	return is_plain(rest) ? xstrndup(rest.ptr, rest.len) : NULL;
+}
+
+/* After a file tool failed: the shell would fail, too. */
+static bool is_fatal(const struct error *e)
+{
+	return e->code == ERR_CANCELLED || e->code == ERR_GONE ||
+	       e->code == ERR_AUTH;
+}
+
+struct read_batch { /* files that are asked for by one request */
+	struct wanted_file {
+		struct transfer *file;
+		char *path; /* relative, owned */
+		bool done;  /* the file was given its bytes, or refused them */
+	} items[READ_FILES];
+	size_t n;
+	const char *cwd; /* borrowed */
+	bool nul;        /* a text of this result holds a NUL */
+};
+
+/* "file:///a%20b" without the scheme, decoded. */
+static void add_path(struct buf *out, struct str uri, bool decode)
+{
+	if (str_starts(uri, "file://"))
+		uri = str_skip(uri, 7);
+	for (size_t i = 0; i < uri.len; i++) {
+		unsigned char byte = (unsigned char)uri.ptr[i];
+		size_t n = 0;
+
+		if (decode && byte == '%' && i + 2 < uri.len &&
+		    sodium_hex2bin(&byte, 1, uri.ptr + i + 1, 2, NULL, &n,
+				   NULL) == 0)
+			i += 2;
+		buf_addc(out, (char)byte);
+	}
+}
+
+/* The vendor answers "file:///" with the path as it was asked for, or with the
+ * whole path. */
+static bool is_path(struct str got, const struct read_batch *b,
+		    const char *path)
+{
+	struct str rest = got;
+
+	while (str_starts(rest, "./") || str_starts(rest, "/"))
+		rest = str_skip(rest, rest.ptr[0] == '/' ? 1 : 2);
+	if (str_is(rest, path))
+		return true;
+	return str_starts(got, b->cwd) &&
+	       str_is(str_skip(got, strlen(b->cwd) + 1), path);
+}
+
+static struct wanted_file *find_file(struct read_batch *b, const char *uri)
+{
+	for (int decode = 0; decode < 2; decode++) {
+		struct buf path = BUF_INIT(PATH_BYTES);
+		struct wanted_file *found = NULL;
+
+		add_path(&path, str_of(uri), decode);
+		for (size_t i = 0; i < b->n && !found; i++)
+			if (is_path(buf_str(&path), b, b->items[i].path))
+				found = &b->items[i];
+		buf_release(&path);
+		if (found)
+			return found;
+	}
+	return NULL;
+}
+
+static void write_data(struct wanted_file *w, struct str data)
+{
+	struct error why = { 0 };
+
+	w->done = true;
+	if (data.len && w->file->write(w->file->arg, data, &why) < 0)
+		transfer_fail(w->file, FILE_OTHER, why.message);
+}
+
+/* A text with U+FFFD may stand for bytes that are not UTF-8: not to be
+ * trusted. */
+static bool is_lossy(struct str text)
+{
+	return str_search(text, STR("\xef\xbf\xbd")) < text.len;
+}
+
+static void parse_resource(struct read_batch *b, const cJSON *resource)
+{
+	const char *blob = json_string(resource, "blob", NULL);
+	const char *text = json_string(resource, "text", NULL);
+	struct wanted_file *w = find_file(b, json_string(resource, "uri", ""));
+	size_t most = blob ? strlen(blob) : 0;
+	unsigned char *room;
+	size_t len = 0;
+
+	if (!w || w->done)
+		return;
+	if (!blob) {
+		if (text && !b->nul && !is_lossy(str_of(text)))
+			write_data(w, str_of(text));
+		return;
+	}
+	room = xcalloc(most + 1, 1);
+	if (sodium_base642bin(room, most + 1, blob, most, "\r\n", &len, NULL,
+			      sodium_base64_VARIANT_ORIGINAL) == 0)
+		write_data(w, (struct str){ (const char *)room, len });
+	free(room);
+}
+
+static int on_read(void *arg, const cJSON *result, struct str raw,
+		   struct error *err)
+{
+	struct read_batch *b = arg;
+	const cJSON *block;
+
+	(void)err;
+	/* cJSON's strings end at a NUL. */
+	b->nul = str_search(raw, STR("\\u0000")) < raw.len;
+	if (json_bool(result, "isError", false))
+		return 0;
+	cJSON_ArrayForEach (block, json_get(result, "content")) {
+		const cJSON *resource = json_get(block, "resource");
+
+		if (cJSON_IsObject(resource))
+			parse_resource(b, resource);
+	}
+	return 0;
+}
+
+static int read_files(struct sandbox *sb, struct read_batch *b,
+		      const struct stop *stop, struct error *err)
+{
+	struct buf paths = BUF_INIT(PATHS_MAX);
+	struct agentcore_invoke call = { .tool = "readFiles",
+					 .key = "paths",
+					 .what = "reading the files",
+					 .timeout_ms = READ_MS,
+					 .result = on_read,
+					 .arg = b };
+	int rc;
+
+	for (size_t i = 0; i < b->n; i++) {
+		if (i)
+			buf_addc(&paths, ',');
+		json_quote(&paths, str_of(b->items[i].path));
+	}
+	call.items = buf_str(&paths);
+	rc = buf_check(&paths, "the names", err);
+	if (rc == 0)
+		rc = agentcore_invoke(sb, &call, stop, err);
+	buf_release(&paths);
+	return rc;
+}
+
+/*
+ * Reads all files of the batch at once, then by the shell those that did not
+ * come: the shell has no limit of size, and says what is wrong with a path.
+ * Empties the batch.
+ */
+static int read_batch(struct sandbox *sb, struct read_batch *b,
+		      const struct stop *stop, struct error *err)
+{
+	struct error why = { 0 };
+	int rc = b->n ? read_files(sb, b, stop, &why) : 0;
+
+	if (rc < 0 && !is_fatal(&why) && stop_check(stop, &why) == 0)
+		rc = 0;
+	if (rc < 0)
+		*err = why;
+	for (size_t i = 0; i < b->n; i++) {
+		struct wanted_file *w = &b->items[i];
+
+		if (rc < 0 && !w->done)
+			transfer_fail(w->file, FILE_OTHER, err->message);
+		else if (!w->done)
+			rc = transfer_download(sb, w->file, 1, stop, err);
+		free(w->path);
+	}
+	b->n = 0;
+	return rc;
+}
+
+int agentcore_download(struct sandbox *sb, struct transfer *files, size_t n,
+		       const struct stop *stop, struct error *err)
+{
+	struct read_batch b = { .n = 0 };
+	int rc = find_cwd(sb, stop, err);
+	size_t i = 0;
+
+	b.cwd = known_cwd(sb);
+	for (; rc == 0 && i < n; i++) {
+		char *path =
+			files[i].path ? relative_path(sb, files[i].path) : NULL;
+
+		transfer_fail(&files[i], FILE_OK, "");
+		if (!path) {
+			rc = transfer_download(sb, &files[i], 1, stop, err);
+			continue;
+		}
+		b.items[b.n++] = (struct wanted_file){ &files[i], path, false };
+		if (b.n == READ_FILES)
+			rc = read_batch(sb, &b, stop, err);
+	}
+	if (rc == 0)
+		return read_batch(sb, &b, stop, err);
+	for (size_t k = 0; k < b.n; k++) {
+		transfer_fail(b.items[k].file, FILE_OTHER, err->message);
+		free(b.items[k].path);
+	}
+	for (; i < n; i++)
+		transfer_fail(&files[i], FILE_OTHER, err->message);
+	return -1;
+}
+
+/* {"path":...,"blob":...} */
+static void add_file(struct buf *out, const char *path, struct str data)
+{
+	buf_addc(out, '{');
+	json_member(out, "path", str_of(path));
+	buf_adds(out, ",\"blob\":\"");
+	json_base64(out, data);
+	buf_adds(out, "\"}");
+}
+
+static int on_written(void *arg, const cJSON *result, struct str raw,
+		      struct error *err)
+{
+	bool *failed = arg;
+
+	(void)raw;
+	(void)err;
+	*failed = *failed || json_bool(result, "isError", false);
+	return 0;
+}
+
+/* *failed: the tool reports that something was not written. How it says what is
+ * not documented. */
+static int write_files(struct sandbox *sb, const struct buf *files,
+		       bool *failed, const struct stop *stop, struct error *err)
+{
+	const struct agentcore_invoke call = { .tool = "writeFiles",
+					       .key = "content",
+					       .items = buf_str(files),
+					       .what = "writing the files",
+					       .timeout_ms = WRITE_MS,
+					       .result = on_written,
+					       .arg = failed };
+
+	if (buf_check(files, "the files", err) < 0)
+		return -1;
+	return agentcore_invoke(sb, &call, stop, err);
+}
+
+struct write_batch { /* files that go in one request, held in memory */
+	struct {
+		struct file_source source;
+		char *path; /* relative, owned */
+	} items[WRITE_FILES];
+	size_t n;
+	size_t bytes;
+};
+
+/* Sends a held file through the shell, which says what is wrong with a path and
+ * may be asked twice. */
+static int write_by_shell(struct sandbox *sb, struct file_source *s,
+			  const struct stop *stop, struct error *err)
+{
+	struct transfer copy = *s->file;
+	int rc;
+
+	copy.read = file_source_read;
+	copy.arg = s;
+	s->sent = 0;
+	rc = transfer_upload(sb, &copy, 1, stop, err);
+	s->file->error = copy.error;
+	memcpy(s->file->detail, copy.detail, sizeof(copy.detail));
+	return rc;
+}
+
+/* Writes the files of the batch and empties it. */
+static int write_batch(struct sandbox *sb, struct write_batch *b,
+		       const struct stop *stop, struct error *err)
+{
+	struct buf content = BUF_INIT(BODY_MAX);
+	struct error why = { 0 };
+	bool failed = false;
+	int rc = 0;
+
+	for (size_t i = 0; i < b->n; i++) {
+		if (i)
+			buf_addc(&content, ',');
+		add_file(&content, b->items[i].path,
+			 buf_str(&b->items[i].source.held));
+	}
+	if (b->n)
+		rc = write_files(sb, &content, &failed, stop, &why);
+	/* Instead of repeating the request, try the shell. */
+	if (rc < 0 && !is_fatal(&why) && stop_check(stop, err) == 0)
+		failed = true;
+	else if (rc < 0)
+		*err = why;
+	if (failed)
+		rc = 0;
+	for (size_t i = 0; i < b->n; i++) {
+		struct file_source *s = &b->items[i].source;
+
+		if (failed && rc == 0)
+			rc = write_by_shell(sb, s, stop, err);
+		else if (rc < 0)
+			transfer_fail(s->file, FILE_OTHER, err->message);
+		free(b->items[i].path);
+		file_source_release(s);
+	}
+	b->n = 0;
+	b->bytes = 0;
+	buf_release(&content);
+	return rc;
+}
+
+/* Adds a file to the batch, which is written when it is full. Owns path. */
+static int add_to_batch(struct sandbox *sb, struct write_batch *b,
+			struct transfer *f, char *path, const struct stop *stop,
+			struct error *err)
+{
+	struct file_source *s;
+	struct error why = { 0 };
+
+	if ((b->n == WRITE_FILES || b->bytes + (size_t)f->size > BATCH) &&
+	    write_batch(sb, b, stop, err) < 0) {
+		transfer_fail(f, FILE_OTHER, err->message);
+		free(path);
+		return -1;
+	}
+	s = &b->items[b->n].source;
+	if (file_source_open(s, f, f->size, &why) < 0) {
+		transfer_fail(f, FILE_OTHER, why.message);
+		file_source_release(s);
+		free(path);
+		return 0;
+	}
+	b->items[b->n].path = path;
+	b->bytes += (size_t)f->size;
+	b->n++;
+	return 0;
+}
+
+/*
+ * A file that is too large for one request. Each piece is written to a file
+ * below the interpreter's directory and appended to the whole, which lies
+ * beside the target and takes its place at the end.
+ */
+struct large_file {
+	struct transfer *file;
+	char part[64];        /* below the interpreter's directory */
+	const char *paths[3]; /* @0 target, @1 whole, @2 part: absolute */
+};
+
+/* Appends text with @N as the quoted path N. */
+static void add_text(struct buf *line, const struct large_file *l,
+		     const char *text)
+{
+	for (; *text; text++)
+		if (*text == '@')
+			quote_word(line, str_of(l->paths[*++text - '0']));
+		else
+			buf_addc(line, *text);
+}
+
+/* Runs the line and releases it; ERR_REMOTE unless it exits with 0. */
+static int run_line(struct sandbox *sb, struct buf *line,
+		    const struct stop *stop, struct error *err)
+{
+	struct exec_request req = { .command = buf_str(line),
+				    .cwd = "/",
+				    .plain = true,
+				    .timeout_ms = APPEND_MS };
+	struct exec_result res;
+	int rc = agentcore_execute(sb, &req, &res, stop, err);
+
+	if (rc == 0 && res.exit_code != 0)
+		rc = error_set(err, ERR_REMOTE, "the uploaded part is missing");
+	buf_release(line);
+	return rc;
+}
+
+static int send_piece(struct sandbox *sb, struct large_file *l, struct str data,
+		      const struct stop *stop, struct error *err)
+{
+	struct buf content = BUF_INIT(BODY_MAX);
+	struct buf line = BUF_INIT(LINE_BYTES);
+	bool failed = false;
+	int rc;
+
+	add_file(&content, l->part, data);
+	rc = write_files(sb, &content, &failed, stop, err);
+	buf_release(&content);
+	if (rc == 0 && failed)
+		rc = error_set(err, ERR_REMOTE,
+			       "the uploaded part was refused");
+	if (rc < 0)
+		return -1;
+	add_text(&line, l, "[ $(wc -c <@2) -eq ");
+	buf_addf(&line, "%zu", data.len);
+	add_text(&line, l, " ] && cat -- @2 >>@1 && rm -f -- @2");
+	return run_line(sb, &line, stop, err);
+}
+
+/* Puts the whole in the target's place. An existing file keeps its mode. */
+static int replace_target(struct sandbox *sb, struct large_file *l,
+			  const struct stop *stop, struct error *err)
+{
+	struct buf line = BUF_INIT(LINE_BYTES);
+
+	add_text(&line, l,
+		 "if [ -e @0 ];then cat @1 >@0 && rm -f @1;else mv -f @1 "
+		 "@0;fi");
+	if (l->file->mode) {
+		buf_addf(&line, " && chmod %o ", l->file->mode & 07777);
+		add_text(&line, l, "@0");
+	}
+	return run_line(sb, &line, stop, err);
+}
+
+static void delete_parts(struct sandbox *sb, struct large_file *l)
+{
+	struct stop stop = stop_cleanup(5000);
+	struct buf line = BUF_INIT(LINE_BYTES);
+	struct error ignored = { 0 };
+
+	add_text(&line, l, "rm -f -- @1 @2");
+	(void)run_line(sb, &line, &stop, &ignored);
+}
+
+static int send_pieces(struct sandbox *sb, struct large_file *l,
+		       const struct stop *stop, struct error *err)
+{
+	struct buf data = BUF_INIT(PIECE);
+	int64_t left = l->file->size;
+	int rc = 0;
+
+	while (rc == 0 && left > 0) {
+		int64_t want = left < PIECE ? left : PIECE;
+
+		buf_clear(&data);
+		rc = transfer_read_all(l->file, &data, (size_t)want, err);
+		if (rc == 0)
+			rc = send_piece(sb, l, buf_str(&data), stop, err);
+		left -= want;
+	}
+	buf_release(&data);
+	return rc ? rc : replace_target(sb, l, stop, err);
+}
+
+static int upload_large(struct sandbox *sb, struct transfer *f,
+			const struct stop *stop, struct error *err)
+{
+	struct large_file l = { .file = f };
+	struct error why = { 0 };
+	char id[17];
+	char *part;
+	char *whole;
+	int rc = stat_files(sb, STAT_FOR_UPLOAD, f, 1, stop, err);
+
+	if (rc < 0 || f->error != FILE_OK)
+		return rc;
+	ids_random(id, 16);
+	snprintf(l.part, sizeof(l.part), ".dcode-part-%s", id);
+	part = xasprintf("%s/%s", known_cwd(sb), l.part);
+	whole = xasprintf("%.*s/.dcode-part-%s.whole",
+			  (int)(strrchr(f->path, '/') - f->path), f->path, id);
+	l.paths[0] = f->path;
+	l.paths[1] = whole;
+	l.paths[2] = part;
+	rc = send_pieces(sb, &l, stop, &why);
+	if (rc < 0) {
+		transfer_fail(f, FILE_OTHER, why.message);
+		if (why.code != ERR_GONE)
+			delete_parts(sb, &l);
+		*err = why;
+		rc = transfer_fatal(&why) ? -1 : 0;
+	}
+	free(part);
+	free(whole);
+	return rc;
+}
+
+/* Picks the way by the file's size and place. */
+static int upload_one(struct sandbox *sb, struct write_batch *b,
+		      struct transfer *f, const struct stop *stop,
+		      struct error *err)
+{
+	char *path;
+
+	if (f->size > PIECE || f->api_only)
+		return upload_large(sb, f, stop, err);
+	path = relative_path(sb, f->path);
+	if (path)
+		return add_to_batch(sb, b, f, path, stop, err);
+	return transfer_upload(sb, f, 1, stop, err);
+}
+
+int agentcore_upload(struct sandbox *sb, struct transfer *files, size_t n,
+		     const struct stop *stop, struct error *err)
+{
+	struct write_batch *b = xcalloc(1, sizeof(*b));
+	struct error why = { 0 };
+	int rc = find_cwd(sb, stop, err);
+
+	for (size_t i = 0; i < n; i++)
+		if (transfer_path_ok(&files[i]) && rc < 0)
+			transfer_fail(&files[i], FILE_OTHER, err->message);
+	for (size_t i = 0; rc == 0 && i < n; i++) {
+		if (files[i].error != FILE_OK)
+			continue;
+		rc = upload_one(sb, b, &files[i], stop, err);
+		for (size_t k = i + 1; rc < 0 && k < n; k++)
+			if (files[k].error == FILE_OK)
+				transfer_fail(&files[k], FILE_OTHER,
+					      err->message);
+	}
+	if (write_batch(sb, b, stop, &why) < 0 && rc == 0) {
+		*err = why;
+		rc = -1;
+	}
+	free(b);
+	return rc < 0 ? -1
+		      : stat_files(sb, STAT_SET_MODES, files, n, stop, err);
 }

@@ -567,7 +567,6 @@ static int create_once(struct sandbox *sb, const struct sandbox_spec *spec,
 	return rc;
 }
 
-/* create.c */
 static int deno_create(struct sandbox *sb, const struct sandbox_spec *spec,
 		       const struct stop *stop, struct error *err)
 {
@@ -657,7 +656,6 @@ static const struct rates rates = {
 	.gib = RATES_HOUR(0.025),
 };
 
-/* price.c: as sandbox_provider.price */
 static int deno_price(const struct settings *set, const char *snapshot,
 		      struct sandbox_price *price, struct error *err)
 {

@@ -725,7 +725,6 @@ static int get_file(const void *arg, struct sandbox *sb, struct transfer *f,
 	return rc > 0 ? transfer_download(sb, f, 1, stop, err) : rc;
 }
 
-/* files.c */
 int deno_upload(struct sandbox *sb, struct transfer *files, size_t n,
 		const struct stop *stop, struct error *err)
 {

@@ -559,7 +559,6 @@ static int modal_wait_ready(struct sandbox *sb, const struct sandbox_spec *spec,
 	}
 }
 
-/* create.c */
 int modal_create(struct sandbox *sb, const struct sandbox_spec *spec,
 		 const struct stop *stop, struct error *err)
 {

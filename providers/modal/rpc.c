@@ -397,7 +397,6 @@ int modal_is_running(struct modal *m, const char *id, float wait_s,
 
 /* The router of one sandbox. */
 
-/* exec.c */
 struct modal_box *modal_box(struct sandbox *sb)
 {
 	struct modal_box *b = sb->priv;
@@ -880,7 +879,6 @@ static int find_offset(struct input_writer *w, const struct stop *stop,
 	return closed;
 }
 
-/* files.c */
 /* The file as the process's input, from its first byte; resumed after cuts.
  * ERR_REMOTE when the process closed its input early. */
 int modal_write(struct modal_exec *x, struct file_source *in,
