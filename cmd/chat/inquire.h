@@ -4,7 +4,7 @@
 #define CMD_CHAT_INQUIRE_H
 
 #include "cmd/chat/input.h"
-#include "tool/inquiry.h"
+#include "tool/tool.h"
 
 /* Prints each question with numbered choices and reads a line for it: as
  * agent_ui.ask, but for its first argument. What was typed before a question

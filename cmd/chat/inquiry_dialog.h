@@ -7,7 +7,7 @@
 #include "editor/editor.h"
 #include "term/keys.h"
 #include "term/theme.h"
-#include "tool/inquiry.h"
+#include "tool/tool.h"
 
 struct inquiry_dialog {
 	struct inquiry *asked; /* borrowed; NULL: there is none */

@@ -13,7 +13,7 @@
 #include "cmd/chat/pictures.h"
 #include "model/media.h"
 #include "sandbox/files/files.h"
-#include "tool/files/read_text.h"
+#include "tool/files/read_file.h"
 #include "tool/paths.h"
 #include "tool/result.h"
 

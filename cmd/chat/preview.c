@@ -11,6 +11,7 @@
 #include "sandbox/files/encoding.h"
 #include "sandbox/files/files.h"
 #include "tool/paths.h"
+#include "tool/result.h"
 
 enum { READ_MS = 30000 };
 

@@ -23,7 +23,6 @@
 #include "sandbox/files/files.h"
 #include "sandbox/rights.h"
 #include "session/ledger.h"
-#include "tool/evict.h"
 #include "tool/paths.h"
 #include "tool/result.h"
 

@@ -1,19 +1,99 @@
-/* args.c - checks the arguments that a model sent. */
+/* args.c - the arguments of a tool: their JSON Schema, and what a model sent.
+ */
 /* SPDX-License-Identifier: MIT */
+/*
+ * The rows of a tool's .args become the schema that the model is sent
+ * (tool_schema()), and decide what a call may have (args_read()). Complaints
+ * are worded as Python's pydantic words them, which models know.
+ */
 #include "tool/args.h"
 
 #include <string.h>
 
+#include "base/mem.h"
 #include "base/str.h"
-#include "tool/pylist.h"
 #include "tool/result.h"
+#include "tool/tool.h"
+
+static void check_arg(const struct tool_arg *arg, cJSON *args,
+		      struct buf *wrong);
+
+enum { SCHEMA_MAX = 64 << 10 };
+
+static void add_type(struct buf *out, const struct tool_arg *arg)
+{
+	static const char *const names[] = { [ARG_STRING] = "string",
+					     [ARG_INT] = "integer",
+					     [ARG_BOOL] = "boolean",
+					     [ARG_LIST] = "array" };
+
+	buf_addf(out, "\"type\":\"%s\"", names[arg->type]);
+	if (arg->positive)
+		buf_adds(out, ",\"exclusiveMinimum\":0");
+	if (arg->items)
+		buf_addf(out, ",\"items\":%s", arg->items);
+	for (size_t i = 0; arg->choices && arg->choices[i]; i++) {
+		buf_adds(out, i ? "," : ",\"enum\":[");
+		json_quote(out, str_of(arg->choices[i]));
+	}
+	buf_adds(out, arg->choices ? "]" : "");
+}
+
+/* One property of the schema. An optional one without a default may also be
+ * null. */
+static void add_property(struct buf *out, const struct tool_arg *arg)
+{
+	json_quote(out, str_of(arg->name));
+	buf_adds(out, ":{");
+	if (arg->required || arg->fallback) {
+		add_type(out, arg);
+	} else {
+		buf_adds(out, "\"anyOf\":[{");
+		add_type(out, arg);
+		buf_adds(out, "},{\"type\":\"null\"}]");
+	}
+	if (!arg->required)
+		buf_addf(out, ",\"default\":%s",
+			 arg->fallback ? arg->fallback : "null");
+	if (arg->description) {
+		buf_adds(out, ",\"description\":");
+		json_quote(out, str_of(arg->description));
+	}
+	buf_addc(out, '}');
+}
+
+char *tool_schema(const struct tool *tool)
+{
+	struct buf out = BUF_INIT(SCHEMA_MAX);
+	bool any = false;
+
+	if (tool->spec.schema)
+		return xstrdup(tool->spec.schema);
+	buf_adds(&out, "{\"type\":\"object\",\"properties\":{");
+	for (const struct tool_arg *arg = tool->args; arg->name; arg++) {
+		if (arg != tool->args)
+			buf_addc(&out, ',');
+		add_property(&out, arg);
+	}
+	buf_adds(&out, "},\"required\":[");
+	for (const struct tool_arg *arg = tool->args; arg->name; arg++) {
+		if (!arg->required)
+			continue;
+		if (any)
+			buf_addc(&out, ',');
+		json_quote(&out, str_of(arg->name));
+		any = true;
+	}
+	buf_adds(&out, "]}");
+	return buf_detach(&out);
+}
 
 enum { KWARGS_CHARS = 2000 }; /* of the arguments repeated in an error */
 
 /* Beyond this not every integer has a double of its own. */
 static const double max_integer = 9007199254740992.0;
 
-/* \u0000, which would end our strings early. */
+/* True for \u0000, which would end our strings early. */
 static bool has_nul(struct str json)
 {
 	for (size_t i = 0; i + 1 < json.len; i++) {
@@ -26,6 +106,7 @@ static bool has_nul(struct str json)
 	return memchr(json.ptr, '\0', json.len) != NULL;
 }
 
+/* A string that is an integer counts as one: some models quote numbers. */
 static const char *check_int_text(const char *text, double *value)
 {
 	int64_t whole;
@@ -38,6 +119,8 @@ static const char *check_int_text(const char *text, double *value)
 	return NULL;
 }
 
+/* Each check_ function returns what is wrong, or NULL; it replaces the item by
+ * one of the right type. */
 static const char *check_int(const struct tool_arg *arg, cJSON *args,
 			     const cJSON *item)
 {
@@ -111,7 +194,8 @@ static void add_choices(const struct tool_arg *arg, struct buf *out)
 }
 
 /* Appends " {loc}: {msg}" and a line break for a wrong one. */
-static void check(const struct tool_arg *arg, cJSON *args, struct buf *wrong)
+static void check_arg(const struct tool_arg *arg, cJSON *args,
+		      struct buf *wrong)
 {
 	cJSON *item = cJSON_GetObjectItemCaseSensitive(args, arg->name);
 	const char *why = NULL;
@@ -144,6 +228,7 @@ static void check(const struct tool_arg *arg, cJSON *args, struct buf *wrong)
 	buf_addc(wrong, '\n');
 }
 
+/* The result for a call with wrong arguments, which it repeats, shortened. */
 static void add_complaint(const char *tool, const cJSON *args, struct str wrong,
 			  struct buf *out)
 {
@@ -182,7 +267,7 @@ cJSON *args_read(const struct tool *tool, const struct part *call,
 		buf_adds(&wrong, " arguments: a string contains the character "
 				 "NUL (\\u0000), which cannot be passed on\n");
 	for (const struct tool_arg *arg = tool->args; arg->name; arg++)
-		check(arg, args, &wrong);
+		check_arg(arg, args, &wrong);
 	if (wrong.len) {
 		add_complaint(tool->spec.name, args, buf_str(&wrong), out);
 		cJSON_Delete(args);

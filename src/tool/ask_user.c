@@ -5,8 +5,8 @@
 
 #include "base/mem.h"
 #include "base/str.h"
-#include "tool/inquiry.h"
 #include "tool/table.h"
+#include "tool/tool.h"
 
 static const char *const kinds[] = { "text", "multiple_choice",
 				     "multi_select" };
@@ -169,8 +169,8 @@ static void tell(const struct inquiry *q, enum inquiry_end end, struct buf *out)
 			      "name what you assume, or end your turn.");
 }
 
-static int run(const struct tool_env *env, const cJSON *args, struct buf *out,
-	       struct error *err)
+static int execute_ask_user(const struct tool_env *env, const cJSON *args,
+			    struct buf *out, struct error *err)
 {
 	struct inquiry *q = xcalloc(1, sizeof(*q));
 	enum inquiry_end end = INQUIRY_NOBODY;
@@ -227,5 +227,5 @@ const struct tool tool_ask_user = {
 	.args = args,
 	.summary = "",
 	.flags = TOOL_SESSION | TOOL_INTERACTIVE,
-	.run = run,
+	.run = execute_ask_user,
 };

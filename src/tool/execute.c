@@ -1,16 +1,166 @@
 /* execute.c - the tool that runs a shell command. */
 /* SPDX-License-Identifier: MIT */
+/*
+ * A command's output goes two ways: to the reader, as it arrives, up to
+ * LIVE_MAX; and into a capture, which keeps the beginning and the end for the
+ * model. Both are masked and without what a terminal would overwrite
+ * (base/mask/redact_screen.h). Begin reading at receive_chunk().
+ */
 #include <inttypes.h>
 #include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
 
 #include "base/mask/redact_screen.h"
 #include "base/mask/redact_stream.h"
+#include "base/mem.h"
 #include "base/str.h"
 #include "sandbox/jobs/jobs.h"
 #include "sandbox/supervise/kept.h"
-#include "tool/capture.h"
 #include "tool/result.h"
 #include "tool/table.h"
+
+enum { CAPTURE_HALF = 5 << 20 }; /* bytes kept of each end */
+
+struct capture {
+	struct buf head;
+	char *ring;   /* owned; the last bytes, once head is full */
+	size_t half;  /* bytes of each end */
+	size_t at;    /* where the next byte goes in ring */
+	int64_t past; /* bytes that came after head was full */
+};
+
+/* half: CAPTURE_HALF, smaller in tests; at least 8. */
+static void capture_init(struct capture *c, size_t half)
+{
+	*c = (struct capture){ .head = BUF_INIT(half), .half = half };
+}
+
+static void capture_release(struct capture *c)
+{
+	buf_release(&c->head);
+	free(c->ring);
+	c->ring = NULL;
+	c->at = 0;
+	c->past = 0;
+}
+
+static void capture_add(struct capture *c, struct str chunk)
+{
+	size_t room = c->half - c->head.len;
+	size_t len = chunk.len < room ? chunk.len : room;
+
+	buf_add(&c->head, chunk.ptr, len);
+	chunk = str_skip(chunk, len);
+	if (!chunk.len)
+		return;
+	if (!c->ring)
+		c->ring = xcalloc(c->half, 1);
+	c->past += (int64_t)chunk.len;
+	if (chunk.len > c->half)
+		chunk = str_skip(chunk, chunk.len - c->half);
+	while (chunk.len) {
+		len = c->half - c->at;
+		if (len > chunk.len)
+			len = chunk.len;
+		memcpy(c->ring + c->at, chunk.ptr, len);
+		c->at = (c->at + len) % c->half;
+		chunk = str_skip(chunk, len);
+	}
+}
+
+/* The ring's bytes in order: two slices. */
+static void unroll(const struct capture *c, struct str *first,
+		   struct str *second)
+{
+	bool full = c->past >= (int64_t)c->half;
+
+	*first = (struct str){ 0 };
+	if (full)
+		*first = (struct str){ c->ring + c->at, c->half - c->at };
+	*second = (struct str){ c->ring, c->at };
+	if (!first->len) {
+		*first = *second;
+		*second = (struct str){ 0 };
+	}
+}
+
+/* Off the rest of a sequence whose beginning was dropped. */
+static struct str skip_partial(struct str s)
+{
+	for (int i = 0; i < 3 && s.len; i++) {
+		if (((unsigned char)s.ptr[0] & 0xC0) != 0x80)
+			break;
+		s = str_skip(s, 1);
+	}
+	return s;
+}
+
+/* Without a copy where out is empty: it may be megabytes. */
+static void move_head(struct capture *c, size_t len, struct buf *out)
+{
+	size_t max = out->max;
+
+	if (out->len || !len || max < c->head.len) {
+		buf_add(out, c->head.ptr, len);
+		return;
+	}
+	buf_release(out);
+	*out = c->head;
+	out->max = max;
+	out->len = len;
+	out->ptr[len] = '\0';
+	c->head = BUF_INIT(c->half);
+}
+
+/* Keeps less of what has been added: half bytes of each end. */
+static void capture_shrink(struct capture *c, size_t half)
+{
+	struct capture small;
+	struct str first = { 0 };
+	struct str second = { 0 };
+
+	if ((int64_t)c->head.len + c->past <= (int64_t)(2 * half))
+		return;
+	capture_init(&small, half);
+	if (c->past)
+		unroll(c, &first, &second);
+	capture_add(&small, buf_str(&c->head));
+	capture_add(&small, first);
+	capture_add(&small, second);
+	small.past += c->past - (int64_t)(first.len + second.len);
+	capture_release(c);
+	*c = small;
+}
+
+/* Appends what was kept, with a line in the place of what was not, never
+ * cutting a UTF-8 sequence; true when bytes were dropped. Empties c. */
+static bool capture_finish(struct capture *c, struct buf *out)
+{
+	int64_t total = (int64_t)c->head.len + c->past;
+	bool cut = c->past > (int64_t)c->half;
+	struct str head = buf_str(&c->head);
+	struct str first = { 0 };
+	struct str second = { 0 };
+
+	if (c->past)
+		unroll(c, &first, &second);
+	if (cut) {
+		head.len = str_utf8_prefix(head);
+		first = skip_partial(first);
+		total -= (int64_t)(head.len + first.len + second.len);
+	}
+	move_head(c, head.len, out);
+	if (cut)
+		buf_addf(out,
+			 "\n\n... [%" PRId64 " bytes of output were dropped "
+			 "here] ...\n\n",
+			 total);
+	buf_addstr(out, first);
+	buf_addstr(out, second);
+	capture_release(c);
+	return cut;
+}
 
 enum {
 	MAX_TIMEOUT_S = 3600,
@@ -34,7 +184,30 @@ struct running {
 	int64_t live;           /* bytes that were to be shown */
 };
 
-static void emit(const struct running *r, struct str text, struct str rest)
+/* A program that is nowhere: whoever starts an editor, by a shell or without
+ * one, with its words split or not, fails at once and prints this name. */
+#define NO_EDITOR                                                              \
+	"No-editor-can-be-opened-here,give-the-text-as-an-argument-as-in-git-" \
+	"commit--m-TEXT"
+
+/* Nobody can answer an editor, a pager or a question for a password: each would
+ * wait until the time limit. They stand over the user's own, and over those of
+ * a setup script's start files (setup_env.sh leaves them out). */
+static const char *const environment[] = {
+	"TERM=dumb",
+	"EDITOR=" NO_EDITOR,
+	"VISUAL=" NO_EDITOR,
+	"GIT_EDITOR=" NO_EDITOR,
+	"GIT_SEQUENCE_EDITOR=" NO_EDITOR,
+	"GIT_TERMINAL_PROMPT=0",
+	"PAGER=cat",
+	"GIT_PAGER=cat",
+	"MANPAGER=cat",
+	"SYSTEMD_PAGER=cat",
+	NULL,
+};
+
+static void emit_live(const struct running *r, struct str text, struct str rest)
 {
 	if (r->env->redraw)
 		r->env->redraw(r->env->arg, text, rest);
@@ -42,9 +215,9 @@ static void emit(const struct running *r, struct str text, struct str rest)
 		r->env->output(r->env->arg, text);
 }
 
-/* A terminal, or a log, is for people: "yes" prints 90 MB a second. What goes
- * to the model has a limit of its own. */
-static void show(struct running *r, struct str text, struct str rest)
+/* Shows at most LIVE_MAX bytes: a terminal, or a log, is for people, and "yes"
+ * prints 90 MB a second. What goes to the model has a limit of its own. */
+static void show_live(struct running *r, struct str text, struct str rest)
 {
 	static const char note[] =
 		"\n[more output follows that is not shown here]\n";
@@ -54,13 +227,13 @@ static void show(struct running *r, struct str text, struct str rest)
 	if (left < 0)
 		return;
 	if ((int64_t)text.len <= left) {
-		emit(r, text, rest);
+		emit_live(r, text, rest);
 		return;
 	}
 	text.len = (size_t)left;
 	text.len = str_utf8_prefix(text);
-	emit(r, text, (struct str){ 0 });
-	emit(r, str_of(note), (struct str){ 0 });
+	emit_live(r, text, (struct str){ 0 });
+	emit_live(r, str_of(note), (struct str){ 0 });
 }
 
 static void show_end(struct running *r)
@@ -71,10 +244,10 @@ static void show_end(struct running *r)
 		return;
 	snprintf(note, sizeof(note), "[%" PRId64 " bytes were not shown]\n",
 		 r->live - LIVE_MAX);
-	emit(r, str_of(note), (struct str){ 0 });
+	emit_live(r, str_of(note), (struct str){ 0 });
 }
 
-/* The newest rows, which may still change. */
+/* The newest rows, which may still change; the end of them if they are long. */
 static struct str find_rest(struct running *r)
 {
 	struct str rest;
@@ -90,6 +263,7 @@ static struct str find_rest(struct running *r)
 	return rest;
 }
 
+/* For readers that cannot redraw: only what no longer changes. */
 static void show_appended(struct running *r, struct str slice)
 {
 	if (!r->env->output || r->env->redraw)
@@ -100,7 +274,7 @@ static void show_appended(struct running *r, struct str slice)
 	}
 	buf_clear(&r->text);
 	redact_screen_feed(&r->shown, r->env->mask, slice, &r->text);
-	show(r, buf_str(&r->text), (struct str){ 0 });
+	show_live(r, buf_str(&r->text), (struct str){ 0 });
 }
 
 static int receive_chunk(void *arg, enum exec_stream stream, struct str chunk,
@@ -120,7 +294,7 @@ static int receive_chunk(void *arg, enum exec_stream stream, struct str chunk,
 		buf_clear(&r->text);
 		redact_screen_feed(&r->kept, r->env->mask, slice, &r->text);
 		if (r->env->redraw)
-			show(r, buf_str(&r->text), find_rest(r));
+			show_live(r, buf_str(&r->text), find_rest(r));
 		capture_add(&r->capture, buf_str(&r->text));
 		chunk = str_skip(chunk, slice.len);
 	}
@@ -132,11 +306,11 @@ static void finish_output(struct running *r)
 	buf_clear(&r->text);
 	redact_screen_end(&r->shown, r->env->mask, &r->text);
 	if (!r->env->redraw)
-		show(r, buf_str(&r->text), (struct str){ 0 });
+		show_live(r, buf_str(&r->text), (struct str){ 0 });
 	buf_clear(&r->text);
 	redact_screen_end(&r->kept, r->env->mask, &r->text);
 	if (r->env->redraw)
-		show(r, buf_str(&r->text), (struct str){ 0 });
+		show_live(r, buf_str(&r->text), (struct str){ 0 });
 	capture_add(&r->capture, buf_str(&r->text));
 	show_end(r);
 }
@@ -164,7 +338,8 @@ static void add_status(const struct exec_result *res, bool cut, struct buf *out)
 		buf_adds(out, "\n[Output was truncated due to size limits]");
 }
 
-/* It may name processes, so it is filtered as output is. */
+/* Appends a notice of the sandbox. It may name processes, so it is filtered as
+ * output is. */
 static void add_notice(struct running *r, const char *notice, struct buf *out)
 {
 	struct buf line = BUF_INIT(2 * SANDBOX_NOTICE);
@@ -178,7 +353,7 @@ static void add_notice(struct running *r, const char *notice, struct buf *out)
 			   &r->text);
 	redact_stream_end(&shown, r->env->mask, &r->text);
 	buf_addstr(out, buf_str(&r->text));
-	emit(r, buf_str(&r->text), (struct str){ 0 });
+	emit_live(r, buf_str(&r->text), (struct str){ 0 });
 	buf_release(&line);
 }
 
@@ -199,8 +374,8 @@ static int64_t default_timeout_s(const struct sandbox *sb)
 	return SANDBOX_TIMEOUT_S;
 }
 
-static int check(const struct sandbox *sb, struct str command,
-		 int64_t timeout_s, struct error *err)
+static int check_request(const struct sandbox *sb, struct str command,
+			 int64_t timeout_s, struct error *err)
 {
 	size_t most = sb->host->provider->max_command;
 
@@ -230,29 +405,7 @@ static void add_output(struct running *r, bool *cut, struct buf *out)
 		out->ptr[--out->len] = '\0';
 }
 
-/* A program that is nowhere: whoever starts an editor, by a shell or without
- * one, with its words split or not, fails at once and prints this name. */
-#define NO_EDITOR                                                              \
-	"No-editor-can-be-opened-here,give-the-text-as-an-argument-as-in-git-" \
-	"commit--m-TEXT"
-
-/* Nobody can answer an editor, a pager or a question for a password: each would
- * wait until the time limit. They stand over the user's own, and over those of
- * a setup script's start files (setup_env.sh leaves them out). */
-static const char *const environment[] = {
-	"TERM=dumb",
-	"EDITOR=" NO_EDITOR,
-	"VISUAL=" NO_EDITOR,
-	"GIT_EDITOR=" NO_EDITOR,
-	"GIT_SEQUENCE_EDITOR=" NO_EDITOR,
-	"GIT_TERMINAL_PROMPT=0",
-	"PAGER=cat",
-	"GIT_PAGER=cat",
-	"MANPAGER=cat",
-	"SYSTEMD_PAGER=cat",
-	NULL,
-};
-
+/* Starts a job instead; its output is read by job_output. */
 static int run_background(const struct tool_env *env, const cJSON *args,
 			  struct buf *out, struct error *err)
 {
@@ -265,7 +418,7 @@ static int run_background(const struct tool_env *env, const cJSON *args,
 	};
 	unsigned number;
 
-	if (check(env->sandbox, order.command, timeout_s, err) ||
+	if (check_request(env->sandbox, order.command, timeout_s, err) ||
 	    jobs_start(env->sandbox, &order, &number, env->stop, err))
 		return -1;
 	buf_addf(
@@ -283,8 +436,10 @@ static int run_background(const struct tool_env *env, const cJSON *args,
 	return 0;
 }
 
-static int run(const struct tool_env *env, const cJSON *args, struct buf *out,
-	       struct error *err)
+/* A cancelled call keeps less of its output: its result may not be saved as a
+ * file, and would be cut. */
+static int execute_command(const struct tool_env *env, const cJSON *args,
+			   struct buf *out, struct error *err)
 {
 	int64_t timeout_s =
 		json_int(args, "timeout", default_timeout_s(env->sandbox));
@@ -308,7 +463,7 @@ static int run(const struct tool_env *env, const cJSON *args, struct buf *out,
 
 	if (json_bool(args, "background", false))
 		return run_background(env, args, out, err);
-	if (check(env->sandbox, req.command, timeout_s, err))
+	if (check_request(env->sandbox, req.command, timeout_s, err))
 		return -1;
 	capture_init(&r.capture, CAPTURE_HALF);
 	rc = sandbox_execute(env->sandbox, &req, &res, env->stop, err);
@@ -376,5 +531,5 @@ const struct tool tool_execute = {
 	.args = args,
 	.summary = "{command}[ (in the background){background}]",
 	.flags = TOOL_ASKS | TOOL_EVICTS | TOOL_RUNS,
-	.run = run,
+	.run = execute_command,
 };

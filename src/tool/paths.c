@@ -1,12 +1,21 @@
-/* paths.c - the file names that a model writes. */
+/* paths.c - the file names that a model writes, and files it never sees. */
 /* SPDX-License-Identifier: MIT */
+/*
+ * Not a confinement: a model that has a shell can name any file. Wrong paths
+ * are refused because a model can correct them; secret_files_hold() keeps
+ * stored keys out of what the reading tools show.
+ */
 #include "tool/paths.h"
 
+#include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 
+#include "base/mem.h"
+#include "base/path.h"
 #include "base/str.h"
 
-static bool climbs(const char *path)
+static bool has_dotdot(const char *path)
 {
 	struct str rest = str_of(path);
 	struct str part;
@@ -25,6 +34,7 @@ static bool has_drive(const char *path)
 	       path[1] == ':';
 }
 
+/* Appends the components, without "." and empty ones. */
 static void add_parts(struct buf *out, const char *path)
 {
 	struct str rest = str_of(path);
@@ -44,7 +54,7 @@ int paths_resolve(const char *workdir, const char *written, char **path,
 	struct buf out = BUF_INIT(PATHS_BYTES);
 
 	*path = NULL;
-	if (written[0] == '~' || climbs(written))
+	if (written[0] == '~' || has_dotdot(written))
 		return error_set(err, ERR_USAGE,
 				 "Error: Path traversal not allowed: %s",
 				 written);
@@ -78,4 +88,77 @@ bool paths_contain(const char *outer, const char *inner)
 		return true;
 	return !strncmp(outer, inner, len) &&
 	       (inner[len] == '/' || inner[len] == '\0');
+}
+
+void secret_files_open(struct secret_files *s, const char *config_dir)
+{
+	char *state = path_join(config_dir, ".state");
+
+	s->dir = realpath(config_dir, NULL);
+	s->state = realpath(state, NULL);
+	free(state);
+}
+
+void secret_files_release(struct secret_files *s)
+{
+	free(s->dir);
+	free(s->state);
+	*s = (struct secret_files){ 0 };
+}
+
+bool secret_files_name(const struct secret_files *s, const char *real)
+{
+	struct str rest;
+	struct str name;
+
+	if (s && s->state && paths_contain(s->state, real))
+		return true;
+	if (!s || !s->dir || !paths_contain(s->dir, real))
+		return false;
+	rest = str_of(real + strlen(s->dir));
+	while (str_split(&rest, '/', &name))
+		if (str_is_nocase((struct str){ name.ptr,
+						name.len < 4 ? name.len : 4 },
+				  ".env"))
+			return true;
+	return false;
+}
+
+static bool same_file(const struct stat *a, const char *path)
+{
+	struct stat b;
+
+	return stat(path, &b) == 0 && a->st_dev == b.st_dev &&
+	       a->st_ino == b.st_ino;
+}
+
+static bool is_env_file(const struct secret_files *s, const char *real)
+{
+	char *env = path_join(s->dir, ".env");
+	struct stat st;
+	bool is = stat(env, &st) == 0 && same_file(&st, real);
+
+	free(env);
+	return is;
+}
+
+bool secret_files_hold(const struct secret_files *s, const char *real)
+{
+	struct stat state;
+	char *at;
+	bool held = false;
+
+	if (secret_files_name(s, real))
+		return true;
+	if (!s || !s->dir)
+		return false;
+	held = is_env_file(s, real);
+	at = xstrdup(real);
+	if (s->state && stat(s->state, &state) == 0)
+		while (!held && at[0]) {
+			held = same_file(&state, at);
+			*strrchr(at, '/') = '\0';
+		}
+	free(at);
+	return held;
 }

@@ -4,8 +4,8 @@
 
 enum { USUAL_LIMIT = 20 };
 
-static int run(const struct tool_env *env, const cJSON *args, struct buf *out,
-	       struct error *err)
+static int execute_read_history(const struct tool_env *env, const cJSON *args,
+				struct buf *out, struct error *err)
 {
 	const struct tool_recall what = {
 		.from = json_int(args, "offset", 1),
@@ -54,5 +54,5 @@ const struct tool tool_read_history = {
 	.args = args,
 	.summary = "[{pattern} ][from {offset}]",
 	.flags = TOOL_SESSION | TOOL_LATER,
-	.run = run,
+	.run = execute_read_history,
 };

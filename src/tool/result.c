@@ -1,10 +1,31 @@
-/* result.c - limits and words that the results of several tools share. */
+/* result.c - the text that a tool returns: limits, lists, numbers, files. */
 /* SPDX-License-Identifier: MIT */
+/*
+ * Every tool returns text for the model. Here is what several of them share:
+ * limits and words; the change of a file; values as Python prints them;
+ * numbered lines; and results too large for the model, which become a file of
+ * the sandbox (evict_apply()).
+ */
 #include "tool/result.h"
 
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/ids.h"
+#include "base/mask/mask.h"
 #include "base/mem.h"
 #include "base/str.h"
+#include "sandbox/files/files.h"
+#include "sandbox/quote.h"
 #include "tool/paths.h"
+#include "tool/tool.h"
+
+static void add_value(struct buf *out, const cJSON *value, size_t max,
+		      int depth);
 
 const char result_truncated[] =
 	"... [results truncated, try being more specific with your parameters]";
@@ -60,6 +81,23 @@ void result_mask_lines(const struct mask *m, struct buf *text)
 	*text = out;
 }
 
+void result_note_left(const struct files_left *left, struct buf *out)
+{
+	const char *about = left->at_most ? "up to " : "";
+
+	if (!left->n)
+		return;
+	buf_addf(out,
+		 "\n\nNote: %s%" PRId64 " file%s that git ignores %s left "
+		 "out%s. Set include_ignored, or name an ignored directory in "
+		 "path, to search there, too.",
+		 about, left->n, left->n == 1 ? "" : "s",
+		 left->n == 1 ? "was" : "were",
+		 left->no_git ? " (by .gitignore alone: there is no git, so a "
+				"tracked file may be among them)"
+			      : "");
+}
+
 int result_path(const struct tool_env *env, const cJSON *args, const char *name,
 		char **path, struct error *err)
 {
@@ -80,4 +118,530 @@ bool result_holds_secret(const struct mask *m, const char *text)
 	holds = !str_eq(buf_str(&masked), str_of(text));
 	buf_release(&masked);
 	return holds;
+}
+
+static bool is_comparable(struct str s)
+{
+	return s.len <= TOOL_CHANGE_BYTES && str_is_utf8(s) &&
+	       str_find(s, '\0') == s.len;
+}
+
+void tool_change_set(struct tool_change *c, struct str before, struct str after)
+{
+	tool_change_release(c);
+	if (!is_comparable(before) || !is_comparable(after))
+		return;
+	c->before = BUF_INIT(TOOL_CHANGE_BYTES);
+	c->after = BUF_INIT(TOOL_CHANGE_BYTES);
+	buf_addstr(&c->before, before);
+	buf_addstr(&c->after, after);
+	c->known = true;
+}
+
+void tool_change_release(struct tool_change *c)
+{
+	buf_release(&c->before);
+	buf_release(&c->after);
+	*c = (struct tool_change){ 0 };
+}
+
+void tool_change_mask(struct tool_change *c, const struct mask *m)
+{
+	struct buf *texts[] = { &c->before, &c->after };
+
+	for (size_t i = 0; c->known && i < 2; i++) {
+		struct buf masked = BUF_INIT(2 * TOOL_CHANGE_BYTES);
+
+		mask_text(m, buf_str(texts[i]), &masked);
+		buf_release(texts[i]);
+		*texts[i] = masked;
+	}
+}
+
+enum { MAX_DEPTH = 8 }; /* nesting shown of a JSON value */
+
+/*
+ * What str.isprintable() denies (Python 3, library reference, "str"): general
+ * categories Cc, Cf, Co, Zl, Zp and Zs but the space (Unicode 15.0), and
+ * ranges where nothing is assigned.
+ */
+static const struct {
+	uint32_t first;
+	uint32_t last;
+} unprintable[] = {
+	{ 0x0000, 0x001F },   { 0x007F, 0x00A0 },   { 0x00AD, 0x00AD },
+	{ 0x0600, 0x0605 },   { 0x061C, 0x061C },   { 0x06DD, 0x06DD },
+	{ 0x070F, 0x070F },   { 0x0890, 0x0891 },   { 0x08E2, 0x08E2 },
+	{ 0x1680, 0x1680 },   { 0x180E, 0x180E },   { 0x2000, 0x200F },
+	{ 0x2028, 0x202F },   { 0x205F, 0x206F },   { 0x3000, 0x3000 },
+	{ 0xE000, 0xF8FF },   { 0xFDD0, 0xFDEF },   { 0xFEFF, 0xFEFF },
+	{ 0xFFF9, 0xFFFB },   { 0xFFFE, 0xFFFF },   { 0x110BD, 0x110BD },
+	{ 0x110CD, 0x110CD }, { 0x13430, 0x1343F }, { 0x1BCA0, 0x1BCA3 },
+	{ 0x1D173, 0x1D17A }, { 0x40000, 0xE00FF }, { 0xE01F0, 0x10FFFF },
+};
+
+static bool is_printable(uint32_t c)
+{
+	size_t n = sizeof(unprintable) / sizeof(unprintable[0]);
+
+	for (size_t i = 0; i < n && c >= unprintable[i].first; i++)
+		if (c <= unprintable[i].last)
+			return false;
+	return true;
+}
+
+/* The code point of a well-formed sequence. A broken one gives its first byte
+ * and *broken. */
+static uint32_t decode_char(struct str sequence, bool *broken)
+{
+	const unsigned char *p = (const unsigned char *)sequence.ptr;
+	uint32_t c = p[0];
+
+	*broken = sequence.len == 1 && c >= 0x80;
+	if (sequence.len > 1)
+		c &= 0xFFU >> (sequence.len + 1);
+	for (size_t i = 1; i < sequence.len; i++)
+		c = c << 6 | (p[i] & 0x3F);
+	return c;
+}
+
+/* As Python's repr() escapes what it does not print. */
+static void add_escape(struct buf *out, uint32_t c)
+{
+	if (c == '\n')
+		buf_adds(out, "\\n");
+	else if (c == '\r')
+		buf_adds(out, "\\r");
+	else if (c == '\t')
+		buf_adds(out, "\\t");
+	else if (c <= 0xFF)
+		buf_addf(out, "\\x%02x", c);
+	else if (c <= 0xFFFF)
+		buf_addf(out, "\\u%04x", c);
+	else
+		buf_addf(out, "\\U%08x", c);
+}
+
+void pylist_string(struct buf *out, struct str s)
+{
+	bool has_single = str_find(s, '\'') < s.len;
+	bool has_double = str_find(s, '"') < s.len;
+	char quote = has_single && !has_double ? '"' : '\'';
+
+	buf_addc(out, quote);
+	while (s.len) {
+		struct str one = { s.ptr, str_char_offset(s, 1) };
+		bool broken;
+		uint32_t c = decode_char(one, &broken);
+
+		if (broken || !is_printable(c)) {
+			add_escape(out, c);
+		} else {
+			if (c == (unsigned char)quote || c == '\\')
+				buf_addc(out, '\\');
+			buf_addstr(out, one);
+		}
+		s = str_skip(s, one.len);
+	}
+	buf_addc(out, quote);
+}
+
+void pylist_names(struct buf *out, char *const *names, size_t n)
+{
+	size_t total = 0;
+	size_t shown = n;
+
+	for (size_t i = 0; i < n; i++)
+		total += str_chars(str_of(names[i]));
+	if (total > RESULT_CHARS)
+		shown = (size_t)((uint64_t)n * RESULT_CHARS / total);
+	buf_addc(out, '[');
+	for (size_t i = 0; i < shown; i++) {
+		if (i)
+			buf_adds(out, ", ");
+		pylist_string(out, str_of(names[i]));
+	}
+	if (shown < n) {
+		if (shown)
+			buf_adds(out, ", ");
+		pylist_string(out, str_of(result_truncated));
+	}
+	buf_addc(out, ']');
+}
+
+/* A string cut to max code points, in quotes. */
+static void add_string(struct buf *out, const char *text, size_t max)
+{
+	struct buf cut = BUF_INIT(RESULT_RAW_BYTES);
+
+	if (!result_clip(str_of(text), max, &cut))
+		buf_adds(&cut, "...");
+	pylist_string(out, buf_str(&cut));
+	buf_release(&cut);
+}
+
+static void add_members(struct buf *out, const cJSON *value, size_t max,
+			int depth)
+{
+	const cJSON *item;
+
+	buf_addc(out, cJSON_IsObject(value) ? '{' : '[');
+	cJSON_ArrayForEach (item, value) {
+		if (item != value->child)
+			buf_adds(out, ", ");
+		if (cJSON_IsObject(value)) {
+			add_string(out, item->string, max);
+			buf_adds(out, ": ");
+		}
+		add_value(out, item, max, depth + 1);
+	}
+	buf_addc(out, cJSON_IsObject(value) ? '}' : ']');
+}
+
+static void add_value(struct buf *out, const cJSON *value, size_t max,
+		      int depth)
+{
+	if (depth > MAX_DEPTH)
+		buf_adds(out, "...");
+	else if (cJSON_IsObject(value) || cJSON_IsArray(value))
+		add_members(out, value, max, depth);
+	else if (cJSON_IsString(value))
+		add_string(out, value->valuestring, max);
+	else if (cJSON_IsBool(value))
+		buf_adds(out, cJSON_IsTrue(value) ? "True" : "False");
+	else if (cJSON_IsNumber(value))
+		json_print(out, value);
+	else
+		buf_adds(out, "None");
+}
+
+void pylist_value(struct buf *out, const cJSON *value, size_t max)
+{
+	add_value(out, value, max, 0);
+}
+
+enum {
+	MAX_TEXT = 64 << 20, /* bytes; a page of empty lines grows ninefold */
+	MARKER = 48          /* bytes: two int64_t, a dot and NUL */
+};
+
+size_t numbering_count(struct str text)
+{
+	size_t n = 0;
+
+	while (text.len) {
+		text = str_skip(text, str_find(text, '\n') + 1);
+		n++;
+	}
+	return n;
+}
+
+static struct str next_line(struct str *rest)
+{
+	struct str line = { rest->ptr, str_find(*rest, '\n') };
+
+	*rest = str_skip(*rest, line.len + 1);
+	return line;
+}
+
+/* The marker of one row; part 0 is the line's first. Returns its length. */
+static int format_marker(char out[MARKER], int64_t line, size_t part)
+{
+	if (!part)
+		return snprintf(out, MARKER, "%" PRId64, line);
+	return snprintf(out, MARKER, "%" PRId64 ".%zu", line, part);
+}
+
+/* Parts beyond the first that this line needs. */
+static size_t further_parts(struct str line)
+{
+	size_t chars;
+
+	if (line.len <= NUMBERING_WRAP)
+		return 0;
+	chars = str_chars(line);
+	return chars ? (chars - 1) / NUMBERING_WRAP : 0;
+}
+
+static int widest_marker(struct str text, int64_t first, size_t n)
+{
+	char room[MARKER];
+	int widest = 0;
+
+	for (size_t i = 0; i < n; i++) {
+		size_t part = further_parts(next_line(&text));
+		int width;
+
+		if (!part && i + 1 < n)
+			continue; /* a later line is as wide */
+		width = format_marker(room, first + (int64_t)i, part);
+		if (width > widest)
+			widest = width;
+	}
+	return widest;
+}
+
+static void add_line(struct buf *out, struct str line, int64_t number,
+		     int width)
+{
+	char room[MARKER];
+	size_t parts = further_parts(line);
+
+	for (size_t part = 0; part <= parts; part++) {
+		size_t len = line.len;
+
+		if (parts)
+			len = str_char_offset(line, NUMBERING_WRAP);
+		if (part)
+			buf_addc(out, '\n');
+		format_marker(room, number, part);
+		buf_addf(out, "%*s  ", width, room);
+		buf_add(out, line.ptr, len);
+		line = str_skip(line, len);
+	}
+}
+
+void numbering_render(struct numbering *nb, struct str text, int64_t first,
+		      size_t n)
+{
+	int width = widest_marker(text, first, n);
+
+	*nb = (struct numbering){ .text = BUF_INIT(MAX_TEXT), .n = n };
+	nb->ends = xcalloc(n ? n : 1, sizeof(*nb->ends));
+	for (size_t i = 0; i < n; i++) {
+		if (i)
+			buf_addc(&nb->text, '\n');
+		add_line(&nb->text, next_line(&text), first + (int64_t)i,
+			 width);
+		nb->ends[i] = nb->text.len;
+	}
+}
+
+void numbering_release(struct numbering *nb)
+{
+	buf_release(&nb->text);
+	free(nb->ends);
+	*nb = (struct numbering){ 0 };
+}
+
+enum {
+	FIND_MS = 20000,    /* for the directory's script */
+	DIR_BYTES = 1024,   /* of its answer */
+	NAME_BYTES = 64,    /* of a file in it */
+	ALL_MAX = 32 << 20, /* bytes of the files in it */
+	SCRIPT_MAX = 16 << 10,
+	CLIP_EDGE = RESULT_CHARS / 2 - 1000,
+	PREVIEW_BYTES = 64 << 10
+};
+
+static const unsigned char private_dir[] = {
+#include "scripts/sandbox/private_dir.sh.inc"
+};
+
+static const unsigned char results_dir[] = {
+#include "scripts/sandbox/results_dir.sh.inc"
+};
+
+#define SCRIPT(array) ((struct str){ (const char *)(array), sizeof(array) })
+static const char dir_name[] = "dcode_large_tool_results";
+
+void evict_name(const char *thread, unsigned n, struct buf *out)
+{
+	char id[17];
+
+	if (thread) {
+		buf_addf(out, "%s-%u", thread, n);
+		return;
+	}
+	ids_random(id, 16);
+	buf_adds(out, id);
+}
+
+/* scripts/sandbox/results_dir.sh names the directory. */
+bool evict_is_own(const char *thread, const char *real)
+{
+	const char *name = strrchr(real, '/');
+	char *dir = name ? xstrndup(real, (size_t)(name - real)) : NULL;
+	size_t len = thread ? strlen(thread) : 0;
+	struct stat st;
+	bool own = len && dir && strstr(dir, dir_name) &&
+		   !strncmp(name + 1, thread, len) && name[1 + len] == '-' &&
+		   name[2 + len] &&
+		   !name[2 + len + strspn(name + 2 + len, "0123456789")];
+
+	/* On a shared machine anybody can make such a name in /tmp. */
+	own = own && lstat(dir, &st) == 0 && S_ISDIR(st.st_mode) &&
+	      st.st_uid == geteuid() && !(st.st_mode & 077);
+	free(dir);
+	return own;
+}
+
+/* Appends n lines off the front of *text, each cut. */
+static void cut_lines(struct str *text, size_t n, struct buf *out)
+{
+	while (n--) {
+		struct str line = { text->ptr, str_find(*text, '\n') };
+
+		*text = str_skip(*text, line.len + 1);
+		result_clip(line, EVICT_LINE_CHARS, out);
+		buf_addc(out, '\n');
+	}
+}
+
+/* Appends n numbered lines off the front of *text; the first has this
+ * number. */
+static void add_numbered(struct str *text, size_t first, size_t n,
+			 struct buf *out)
+{
+	struct buf lines = BUF_INIT(PREVIEW_BYTES);
+	struct numbering nb;
+
+	cut_lines(text, n, &lines);
+	numbering_render(&nb, buf_str(&lines), (int64_t)first, n);
+	buf_addstr(out, buf_str(&nb.text));
+	numbering_release(&nb);
+	buf_release(&lines);
+}
+
+void evict_preview(struct str text, struct buf *out)
+{
+	size_t total = numbering_count(text);
+	size_t skip = total;
+
+	if (total <= 2 * EVICT_EDGE_LINES) {
+		add_numbered(&text, 1, total, out);
+		return;
+	}
+	skip -= 2 * EVICT_EDGE_LINES;
+	add_numbered(&text, 1, EVICT_EDGE_LINES, out);
+	buf_addf(out, "\n... [%zu lines truncated] ...\n", skip);
+	while (skip--)
+		text = str_skip(text, str_find(text, '\n') + 1);
+	add_numbered(&text, total - EVICT_EDGE_LINES + 1, EVICT_EDGE_LINES,
+		     out);
+}
+
+/* Appends what the model gets instead of the text: the file's name and a
+ * preview. */
+static void add_reference(const char *id, const char *path, struct str text,
+			  struct buf *out)
+{
+	buf_adds(out, "Tool result too large, the result of this tool call ");
+	result_clip(str_of(id ? id : "unknown"), EVICT_ID_BYTES, out);
+	buf_addf(out, " was saved in the filesystem at this path: %s\n\n",
+		 path);
+	buf_adds(out, "Read that file with read_file, but only the part that "
+		      "you need: all of it would not fit here either.\n\n"
+		      "Page through it with offset and limit, beginning for "
+		      "example with offset=0 and limit=100.\n\n"
+		      "Below are its first and last lines; a line of the form "
+		      "`... [N lines truncated] ...` stands for the N lines "
+		      "between them.\n\n");
+	evict_preview(text, out);
+	buf_addc(out, '\n');
+}
+
+void evict_clip(const char *why, struct str text, struct buf *out)
+{
+	size_t total = str_chars(text);
+	size_t head = str_char_offset(text, CLIP_EDGE);
+	size_t tail = str_char_offset(text, total - CLIP_EDGE);
+
+	buf_add(out, text.ptr, head);
+	buf_addf(out,
+		 "\n\n... [%zu characters cut here: the result is too large "
+		 "and was not saved (%s). Ask for less, or let the command "
+		 "write to a file and read parts of that] ...\n\n",
+		 total - 2 * (size_t)CLIP_EDGE, why);
+	buf_addstr(out, str_skip(text, tail));
+}
+
+static int read_dir(void *arg, enum exec_stream stream, struct str chunk,
+		    struct buf *reply, struct error *err)
+{
+	(void)reply;
+	(void)err;
+	if (stream == EXEC_STDOUT)
+		buf_addstr(arg, chunk);
+	return 0;
+}
+
+/* True for one line, absolute, without control characters: what a sandbox
+ * prints is not trusted. */
+static bool is_sane_dir(struct str dir)
+{
+	if (!str_starts(dir, "/") || !str_is_utf8(dir))
+		return false;
+	for (size_t i = 0; i < dir.len; i++)
+		if ((unsigned char)dir.ptr[i] < 0x20 || dir.ptr[i] == 0x7F)
+			return false;
+	return true;
+}
+
+/* Finds, or makes, the directory in the sandbox. It deletes the oldest files
+ * of it if they are too many. */
+static int find_dir(const struct tool_env *env, struct buf *dir,
+		    struct error *err)
+{
+	struct stop stop = stop_within(env->stop, FIND_MS);
+	struct buf script = BUF_INIT(SCRIPT_MAX);
+	struct exec_request req = {
+		.plain = true,
+		.timeout_ms = FIND_MS,
+		.output = read_dir,
+		.arg = dir,
+	};
+	struct exec_result res = { 0 };
+	int rc;
+
+	quote_assign(&script, "keep", str_of(env->thread));
+	buf_addf(&script, "most=%d\n", ALL_MAX);
+	quote_script(&script, SCRIPT(private_dir));
+	quote_script(&script, SCRIPT(results_dir));
+	req.command = buf_str(&script);
+	rc = sandbox_execute(env->sandbox, &req, &res, &stop, err);
+	buf_release(&script);
+	if (rc)
+		return -1;
+	while (dir->len && dir->ptr[dir->len - 1] == '\n')
+		dir->ptr[--dir->len] = '\0';
+	if (res.exit_code || dir->over || !is_sane_dir(buf_str(dir)))
+		return error_set(err, ERR_REMOTE,
+				 "no writable directory in the sandbox");
+	return 0;
+}
+
+/* Writes the text to a file of the sandbox; path is its name. */
+static int save_file(const struct tool_env *env, struct str text,
+		     struct buf *path, struct error *err)
+{
+	struct stop stop = stop_within(env->stop, RESULT_FILE_MS);
+
+	if (find_dir(env, path, err))
+		return -1;
+	path->max += NAME_BYTES;
+	buf_addc(path, '/');
+	evict_name(env->thread, env->saved ? ++*env->saved : 0, path);
+	return files_write(env->sandbox, path->ptr, false, text, &stop, err);
+}
+
+void evict_apply(const struct tool_env *env, const char *id, bool may_save,
+		 struct buf *text)
+{
+	struct buf path = BUF_INIT(DIR_BYTES);
+	struct buf out = BUF_INIT(TOOL_RESULT_BYTES);
+	struct error err = { 0 };
+
+	if (text->len <= RESULT_CHARS ||
+	    str_chars(buf_str(text)) <= RESULT_CHARS)
+		return;
+	if (!may_save)
+		evict_clip("the call was ended", buf_str(text), &out);
+	else if (save_file(env, buf_str(text), &path, &err))
+		evict_clip(err.message, buf_str(text), &out);
+	else
+		add_reference(id, path.ptr, buf_str(text), &out);
+	buf_release(text);
+	*text = out;
+	buf_release(&path);
 }

@@ -4,8 +4,8 @@
 #include "tool/table.h"
 
 /* In place of the list where there is none to add: see subagents_describe(). */
-static int run(const struct tool_env *env, const cJSON *args, struct buf *out,
-	       struct error *err)
+static int execute_task(const struct tool_env *env, const cJSON *args,
+			struct buf *out, struct error *err)
 {
 	const struct tool_delegation what = {
 		.type = json_string(args, "subagent_type", ""),
@@ -65,5 +65,5 @@ const struct tool tool_task = {
 	.args = args,
 	.summary = "{subagent_type}: {description}",
 	.flags = TOOL_DELEGATES | TOOL_SESSION | TOOL_EVICTS,
-	.run = run,
+	.run = execute_task,
 };

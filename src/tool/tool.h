@@ -7,9 +7,7 @@
 #include "base/mask/mask.h"
 #include "model/model.h"
 #include "sandbox/sandbox.h"
-#include "tool/change.h"
-#include "tool/inquiry.h"
-#include "tool/secret_files.h"
+#include "tool/paths.h"
 
 enum {
 	TOOL_READS = 1 << 0,   /* changes nothing: may run beside others */
@@ -47,6 +45,50 @@ struct tool_delegation {   /* what task wants done; borrowed */
 	const char *type;  /* the subagent's name */
 	const char *order; /* all that it is told */
 	bool apart;        /* in a sandbox of its own */
+};
+
+/* What a call does to a text file, as the sandbox has it. */
+enum { TOOL_CHANGE_BYTES = 1 << 20 /* of a file that is compared */ };
+
+struct tool_change { /* zeroed: not known */
+	struct buf before, after;
+	bool known;
+};
+
+/* What the model asks the user with ask_user. */
+enum {
+	INQUIRY_MOST = 10,            /* questions of a call */
+	INQUIRY_CHOICES = 20,         /* of a question */
+	INQUIRY_TEXT_CHARS = 2000,    /* of a question, and of a choice */
+	INQUIRY_ANSWER_BYTES = 64000, /* of what the user types to one */
+};
+
+enum inquiry_kind {
+	INQUIRY_TEXT,   /* in the user's own words */
+	INQUIRY_CHOICE, /* one of the choices, or own words */
+	INQUIRY_SEVERAL /* any of them */
+};
+
+struct inquiry_item {
+	const char *question; /* any UTF-8 of the model's; borrowed */
+	enum inquiry_kind kind;
+	bool required;
+	const char *choices[INQUIRY_CHOICES]; /* borrowed */
+	size_t n_choices;
+	/* Out: what was chosen, and what was typed: empty, or one of them. */
+	bool chosen[INQUIRY_CHOICES];
+	struct buf answer; /* UTF-8; max is INQUIRY_ANSWER_BYTES */
+};
+
+struct inquiry {
+	struct inquiry_item items[INQUIRY_MOST];
+	size_t n;
+};
+
+enum inquiry_end {
+	INQUIRY_ANSWERED,
+	INQUIRY_DECLINED, /* the user does not want to */
+	INQUIRY_NOBODY,   /* input has ended, or is no terminal */
 };
 
 struct web; /* web/fetch.h */

@@ -1,10 +1,14 @@
 /* tool_call.c - one call of a tool, from its name to the text for the model. */
 /* SPDX-License-Identifier: MIT */
+/*
+ * Begin reading at tool_call(). A result is masked here, once, before it is
+ * stored, shown or sent; tools that change it by lines or stream it mask
+ * earlier.
+ */
 #include <string.h>
 
 #include "base/str.h"
 #include "tool/args.h"
-#include "tool/evict.h"
 #include "tool/result.h"
 #include "tool/tool.h"
 
@@ -27,7 +31,7 @@ const struct tool *tool_find_among(const struct tool *const *more,
 	return found;
 }
 
-/* Those that this conversation is offered, of one list. */
+/* Appends the names of one list that this conversation is offered. */
 static void add_offered(const struct tool_env *env,
 			const struct tool *const *list, size_t *n,
 			struct buf *out)
@@ -42,6 +46,7 @@ static void add_offered(const struct tool_env *env,
 	}
 }
 
+/* Names the tools that there are: models correct themselves. */
 static int refuse_unknown(const struct tool_env *env, const char *name,
 			  struct buf *out, struct error *err)
 {
@@ -61,8 +66,9 @@ static bool ends_turn(const struct error *err)
 	return err->code == ERR_CANCELLED || err->code == ERR_GONE;
 }
 
-static void explain(const struct part *call, const struct error *err,
-		    struct buf *out)
+/* If the tool left no text, the error's message is the result. */
+static void explain_failure(const struct part *call, const struct error *err,
+			    struct buf *out)
 {
 	if (out->len)
 		return;
@@ -75,8 +81,9 @@ static void explain(const struct part *call, const struct error *err,
 		buf_adds(out, err->message);
 }
 
-static int perform(const struct tool_env *env, const struct part *call,
-		   const struct tool *tool, struct buf *out, struct error *err)
+static int perform_call(const struct tool_env *env, const struct part *call,
+			const struct tool *tool, struct buf *out,
+			struct error *err)
 {
 	struct tool_env mine = *env;
 	cJSON *args;
@@ -90,12 +97,12 @@ static int perform(const struct tool_env *env, const struct part *call,
 		return error_set(err, ERR_USAGE, "wrong arguments");
 	rc = tool->run(&mine, args, out, err);
 	if (rc)
-		explain(call, err, out);
+		explain_failure(call, err, out);
 	cJSON_Delete(args);
 	return rc;
 }
 
-static void mask(const struct mask *m, struct buf *text)
+static void mask_result(const struct mask *m, struct buf *text)
 {
 	struct buf out = BUF_INIT(RESULT_RAW_BYTES);
 
@@ -108,8 +115,9 @@ static void mask(const struct mask *m, struct buf *text)
 	*text = out;
 }
 
-/* What is no UTF-8, and NUL, which would end the string, become U+FFFD. */
-static void repair(struct buf *text)
+/* Replaces what is not UTF-8, and NUL, which would end the string, by
+ * U+FFFD. */
+static void repair_result(struct buf *text)
 {
 	struct buf out = BUF_INIT(RESULT_RAW_BYTES);
 	struct str rest = buf_str(text);
@@ -136,15 +144,15 @@ int tool_call(const struct tool_env *env, const struct part *call,
 	const struct tool *tool = tool_find_among(env->more, call->name);
 	struct buf text = BUF_INIT(RESULT_RAW_BYTES);
 	struct error why = { 0 };
-	int rc = perform(env, call, tool, &text, &why);
+	int rc = perform_call(env, call, tool, &text, &why);
 	bool ended = rc && ends_turn(&why);
 
 	*failed = rc != 0;
-	mask(env->mask, &text);
-	repair(&text);
+	mask_result(env->mask, &text);
+	repair_result(&text);
 	if (env->end) {
-		mask(env->mask, env->end);
-		repair(env->end);
+		mask_result(env->mask, env->end);
+		repair_result(env->end);
 	}
 	if (tool && (tool->flags & TOOL_EVICTS))
 		evict_apply(env, call->id, !ended, &text);

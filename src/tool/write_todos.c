@@ -6,7 +6,6 @@
 #include "base/mem.h"
 #include "base/str.h"
 #include "tool/args.h"
-#include "tool/pylist.h"
 #include "tool/result.h"
 #include "tool/table.h"
 #include "tool/todos.h"
@@ -159,8 +158,8 @@ const struct part *todos_latest(const struct message *list, size_t n)
 
 /* The list itself is nowhere but in the conversation: the newest call holds
  * it, for screens, for a thread that goes on, and for what is kept of it. */
-static int run(const struct tool_env *env, const cJSON *args, struct buf *out,
-	       struct error *err)
+static int execute_write_todos(const struct tool_env *env, const cJSON *args,
+			       struct buf *out, struct error *err)
 {
 	struct todos t = { 0 };
 
@@ -209,5 +208,5 @@ const struct tool tool_write_todos = {
 	.args = args,
 	.summary = "", /* ui/summary.h has it */
 	.flags = TOOL_SESSION | TOOL_SINGLE,
-	.run = run,
+	.run = execute_write_todos,
 };

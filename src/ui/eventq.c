@@ -11,6 +11,7 @@
 #include "base/io.h"
 #include "base/mem.h"
 #include "base/str.h"
+#include "tool/result.h"
 
 enum {
 	MAX_QUEUED = 1 << 20, /* bytes of text; one event may be longer */

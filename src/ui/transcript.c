@@ -15,6 +15,7 @@
 #include "base/str.h"
 #include "markup/diff.h"
 #include "term/rows.h"
+#include "tool/result.h"
 #include "ui/summary.h"
 
 enum {

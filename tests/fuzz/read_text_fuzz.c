@@ -5,9 +5,7 @@
 #include <string.h>
 
 #include "base/str.h"
-#include "tool/evict.h"
-#include "tool/files/numbering.h"
-#include "tool/files/read_text.h"
+#include "tool/files/read_file.h"
 #include "tool/result.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);

@@ -4,7 +4,7 @@
 #include <string.h>
 
 #include "base/str.h"
-#include "tool/capture.h"
+#include "tool/execute.c"
 #include "unit.h"
 
 enum { HALF = 8 };

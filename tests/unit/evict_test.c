@@ -7,7 +7,6 @@
 #include <unistd.h>
 
 #include "base/str.h"
-#include "tool/evict.h"
 #include "tool/result.h"
 #include "tool_fake.h"
 #include "unit.h"

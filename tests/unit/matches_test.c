@@ -5,7 +5,7 @@
 
 #include "base/mem.h"
 #include "base/str.h"
-#include "tool/files/matches.h"
+#include "tool/files/grep.c"
 #include "tool/result.h"
 #include "unit.h"
 
@@ -14,7 +14,7 @@ static void expect(const struct files_matches *list, enum matches_mode mode,
 {
 	struct buf out = BUF_INIT(1024);
 
-	matches_render(list, mode, &out);
+	render_matches(list, mode, &out);
 	assert_string_equal(out.ptr, want);
 	buf_release(&out);
 }
@@ -48,7 +48,7 @@ static void expect_cut(size_t chars, bool cut)
 	struct buf out = BUF_INIT(RESULT_RAW_BYTES);
 
 	memset(path, 'p', chars);
-	matches_render(&list, MATCHES_FILES, &out);
+	render_matches(&list, MATCHES_FILES, &out);
 	if (!cut)
 		assert_int_equal(out.len, chars);
 	else
@@ -79,9 +79,9 @@ static void test_regex(void **state)
 
 	(void)state;
 	for (size_t i = 0; i < sizeof(yes) / sizeof(yes[0]); i++)
-		assert_true(matches_is_regex(yes[i]));
+		assert_true(looks_like_regex(yes[i]));
 	for (size_t i = 0; i < sizeof(no) / sizeof(no[0]); i++)
-		assert_false(matches_is_regex(no[i]));
+		assert_false(looks_like_regex(no[i]));
 }
 
 int main(void)

@@ -4,7 +4,7 @@
 #include <string.h>
 
 #include "base/str.h"
-#include "tool/files/numbering.h"
+#include "tool/result.h"
 #include "unit.h"
 
 static void expect(struct str text, int64_t first, const char *want)

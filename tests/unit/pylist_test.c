@@ -5,7 +5,6 @@
 
 #include "base/mem.h"
 #include "base/str.h"
-#include "tool/pylist.h"
 #include "tool/result.h"
 #include "unit.h"
 

@@ -4,7 +4,7 @@
 #include <string.h>
 
 #include "base/str.h"
-#include "tool/files/read_text.h"
+#include "tool/files/read_file.h"
 #include "tool/result.h"
 #include "unit.h"
 

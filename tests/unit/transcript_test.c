@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "markup.h"
+#include "tool/result.h"
 #include "ui/summary.h"
 #include "ui/transcript.h"
 #include "unit.h"

@@ -47,8 +47,8 @@ static int remove_path(const struct tool_env *env, const char *path,
 	return -1;
 }
 
-static int run(const struct tool_env *env, const cJSON *args, struct buf *out,
-	       struct error *err)
+static int execute_delete(const struct tool_env *env, const cJSON *args,
+			  struct buf *out, struct error *err)
 {
 	char *path;
 	int rc;
@@ -81,5 +81,5 @@ const struct tool tool_delete = {
 	.summary = "{file_path}",
 	.path_arg = "file_path",
 	.flags = TOOL_ASKS | TOOL_DELETES,
-	.run = run,
+	.run = execute_delete,
 };

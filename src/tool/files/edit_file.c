@@ -9,8 +9,8 @@
 #include "tool/result.h"
 #include "tool/table.h"
 
-/* 'text', cut where it is long: it came from the model, which has it. */
-static void quote(struct str text, struct buf *out)
+/* Appends 'text', shortened: it came from the model, which has the whole. */
+static void add_quoted(struct str text, struct buf *out)
 {
 	buf_addc(out, '\'');
 	if (!result_clip(text, RESULT_ECHO_CHARS, out))
@@ -18,8 +18,8 @@ static void quote(struct str text, struct buf *out)
 	buf_addc(out, '\'');
 }
 
-static void not_found(struct str old, const struct files_edited *result,
-		      const struct error *err, struct buf *out)
+static void explain_not_found(struct str old, const struct files_edited *result,
+			      const struct error *err, struct buf *out)
 {
 	if (result->near.len) {
 		buf_adds(out, "Error: String not found in file, but ");
@@ -31,13 +31,13 @@ static void not_found(struct str old, const struct files_edited *result,
 		return;
 	}
 	buf_adds(out, "Error: String not found in file: ");
-	quote(old, out);
+	add_quoted(old, out);
 }
 
-static void several(struct str old, int64_t count, struct buf *out)
+static void explain_several(struct str old, int64_t count, struct buf *out)
 {
 	buf_adds(out, "Error: String ");
-	quote(old, out);
+	add_quoted(old, out);
 	buf_adds(out,
 		 " appears multiple times. Use replace_all=True to replace "
 		 "all occurrences.");
@@ -61,7 +61,8 @@ static const struct {
 	{ "not_a_text_file", "Error: File ", " is not a text file" },
 };
 
-static void fail(const char *path, const struct error *err, struct buf *out)
+static void explain_failure(const char *path, const struct error *err,
+			    struct buf *out)
 {
 	for (size_t i = 0; i < sizeof(texts) / sizeof(texts[0]); i++) {
 		if (strcmp(texts[i].code, err->reason))
@@ -78,8 +79,8 @@ static void keep_change(void *arg, struct str before, struct str after)
 	tool_change_set(arg, before, after);
 }
 
-static int run(const struct tool_env *env, const cJSON *args, struct buf *out,
-	       struct error *err)
+static int execute_edit_file(const struct tool_env *env, const cJSON *args,
+			     struct buf *out, struct error *err)
 {
 	struct stop stop = stop_within(env->stop, RESULT_FILE_MS);
 	struct files_edited result = { 0 };
@@ -107,11 +108,11 @@ static int run(const struct tool_env *env, const cJSON *args, struct buf *out,
 			 count, path, result.encoding ? ", which stays " : "",
 			 result.encoding ? result.encoding : "");
 	else if (!strcmp(err->reason, "string_not_found"))
-		not_found(change.old, &result, err, out);
+		explain_not_found(change.old, &result, err, out);
 	else if (!strcmp(err->reason, "multiple_occurrences"))
-		several(change.old, count, out);
+		explain_several(change.old, count, out);
 	else
-		fail(path, err, out);
+		explain_failure(path, err, out);
 	buf_release(&result.near);
 	free(path);
 	return rc;
@@ -152,5 +153,5 @@ const struct tool tool_edit_file = {
 	.new_arg = "new_string",
 	.path_arg = "file_path",
 	.flags = TOOL_ASKS,
-	.run = run,
+	.run = execute_edit_file,
 };

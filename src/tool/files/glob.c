@@ -3,14 +3,12 @@
 #include <stdlib.h>
 
 #include "sandbox/files/files.h"
-#include "tool/files/matches.h"
-#include "tool/pylist.h"
 #include "tool/result.h"
 #include "tool/table.h"
 
 enum { GLOB_MS = 10000 };
 
-static void render(const struct files_names *list, struct buf *out)
+static void render_result(const struct files_names *list, struct buf *out)
 {
 	if (list->n)
 		pylist_names(out, list->names, list->n);
@@ -22,12 +20,12 @@ static void render(const struct files_names *list, struct buf *out)
 			 "its time limit. The paths above are valid but "
 			 "incomplete. Narrow the search (a more specific "
 			 "pattern or a narrower path) to see the rest.");
-	matches_note_left(&list->left, out);
+	result_note_left(&list->left, out);
 }
 
 /* A search from above must not list what may not be read. */
-static void leave_out(const struct secret_files *secrets,
-		      struct files_names *list)
+static void remove_secret_files(const struct secret_files *secrets,
+				struct files_names *list)
 {
 	size_t kept = 0;
 
@@ -40,8 +38,8 @@ static void leave_out(const struct secret_files *secrets,
 	list->n = kept;
 }
 
-static int run(const struct tool_env *env, const cJSON *args, struct buf *out,
-	       struct error *err)
+static int execute_glob(const struct tool_env *env, const cJSON *args,
+			struct buf *out, struct error *err)
 {
 	struct stop stop = stop_within(env->stop, GLOB_MS);
 	struct files_names list = { 0 };
@@ -56,9 +54,9 @@ static int run(const struct tool_env *env, const cJSON *args, struct buf *out,
 		return -1;
 	what.root = root;
 	rc = files_glob(env->sandbox, &what, &list, &stop, err);
-	leave_out(env->secrets, &list);
+	remove_secret_files(env->secrets, &list);
 	if (!rc)
-		render(&list, out);
+		render_result(&list, out);
 	else if (err->code == ERR_TIMEOUT)
 		buf_addf(out,
 			 "Error: glob timed out after %d.0s. Try a more "
@@ -108,5 +106,5 @@ const struct tool tool_glob = {
 	.summary = "{pattern}[ in {path}]",
 	.path_arg = "path",
 	.flags = TOOL_READS,
-	.run = run,
+	.run = execute_glob,
 };

@@ -1,13 +1,78 @@
 /* grep.c - the tool that finds text in files. */
 /* SPDX-License-Identifier: MIT */
+#include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/str.h"
 #include "sandbox/files/files.h"
-#include "tool/files/matches.h"
 #include "tool/result.h"
 #include "tool/table.h"
+
+enum matches_mode {
+	MATCHES_FILES = 1, /* a path per line */
+	MATCHES_CONTENT,   /* "path:" and "  12: text" */
+	MATCHES_COUNT,     /* "path: 3" */
+};
+
+/* The index of the next file's first match. */
+static size_t next_file(const struct files_matches *list, size_t i)
+{
+	size_t n = i + 1;
+
+	while (n < list->n && !strcmp(list->items[n].path, list->items[i].path))
+		n++;
+	return n;
+}
+
+static void add_file(const struct files_match *items, size_t n,
+		     enum matches_mode mode, struct buf *out)
+{
+	if (out->len)
+		buf_addc(out, '\n');
+	buf_adds(out, items->path);
+	if (mode == MATCHES_COUNT)
+		buf_addf(out, ": %zu", n);
+	if (mode != MATCHES_CONTENT)
+		return;
+	buf_addc(out, ':');
+	for (size_t i = 0; i < n; i++) {
+		buf_addf(out, "\n  %" PRId64 ": ", items[i].line);
+		buf_adds(out, items[i].text);
+	}
+}
+
+/* list is sorted; at most RESULT_CHARS code points and one more line. */
+static void render_matches(const struct files_matches *list,
+			   enum matches_mode mode, struct buf *out)
+{
+	struct buf text = BUF_INIT(RESULT_RAW_BYTES);
+
+	for (size_t i = 0; i < list->n;) {
+		size_t next = next_file(list, i);
+
+		add_file(&list->items[i], next - i, mode, &text);
+		i = next;
+	}
+	if (list->n)
+		result_add_limited(buf_str(&text), out);
+	else
+		buf_adds(out, "No matches found");
+	buf_release(&text);
+}
+
+/* True if the pattern looks like a regular expression, which grep does not
+ * take. */
+static bool looks_like_regex(const char *pattern)
+{
+	if (strchr(pattern, '|') || strstr(pattern, ".*") ||
+	    strstr(pattern, ".+"))
+		return true;
+	for (const char *p = strchr(pattern, '\\'); p; p = strchr(p + 1, '\\'))
+		if (p[1] && strchr(".wWdDsSbB(){}[]|+*?^$", p[1]))
+			return true;
+	return false;
+}
 
 enum {
 	GREP_MS = 35000,
@@ -26,10 +91,10 @@ static enum matches_mode mode_of(const cJSON *args)
 	return strcmp(name, modes[2]) ? MATCHES_FILES : MATCHES_COUNT;
 }
 
-static void render(const struct files_matches *list, const cJSON *args,
-		   struct buf *out)
+static void render_result(const struct files_matches *list, const cJSON *args,
+			  struct buf *out)
 {
-	matches_render(list, mode_of(args), out);
+	render_matches(list, mode_of(args), out);
 	if (list->incomplete)
 		buf_adds(out,
 			 "\n\nNote: the search stopped early (it hit its time "
@@ -37,18 +102,18 @@ static void render(const struct files_matches *list, const cJSON *args,
 			 "are valid but incomplete. Narrow the search (a more "
 			 "specific pattern or a narrower path), or raise "
 			 "max_count, to see the rest.");
-	else if (!list->n && matches_is_regex(json_string(args, "pattern", "")))
+	else if (!list->n && looks_like_regex(json_string(args, "pattern", "")))
 		buf_adds(out,
 			 "\n\nNote: grep matches literal text, not regex, so "
 			 "characters like `|`, `.*`, and `\\.` are searched "
 			 "verbatim. Search for the literal text you need "
 			 "instead; for `|` alternation, run a separate search "
 			 "per alternative.");
-	matches_note_left(&list->left, out);
+	result_note_left(&list->left, out);
 }
 
-/* A line that was cut on its way may end in the middle of a value: what could
- * begin one there goes too. */
+/* Masks a line. One that was cut on its way may end in the middle of a secret:
+ * what could begin one there is dropped. */
 static void mask_line(void *arg, struct str line, bool whole, struct buf *out)
 {
 	const struct mask *const *m = arg;
@@ -60,8 +125,9 @@ static void mask_line(void *arg, struct str line, bool whole, struct buf *out)
 	buf_release(&s.held);
 }
 
-static void fail(const struct files_matches *list, const cJSON *args,
-		 const char *root, const struct error *err, struct buf *out)
+static void explain_failure(const struct files_matches *list, const cJSON *args,
+			    const char *root, const struct error *err,
+			    struct buf *out)
 {
 	if (err->code == ERR_TIMEOUT)
 		buf_addf(out,
@@ -75,12 +141,12 @@ static void fail(const struct files_matches *list, const cJSON *args,
 	if (!list->n)
 		return;
 	buf_adds(out, "\n\nPartial matches:\n");
-	matches_render(list, mode_of(args), out);
+	render_matches(list, mode_of(args), out);
 }
 
 /* A search from above must not show what may not be read. */
-static void leave_out(const struct secret_files *secrets,
-		      struct files_matches *list)
+static void remove_secret_files(const struct secret_files *secrets,
+				struct files_matches *list)
 {
 	size_t kept = 0;
 
@@ -95,8 +161,8 @@ static void leave_out(const struct secret_files *secrets,
 	list->n = kept;
 }
 
-static int run(const struct tool_env *env, const cJSON *args, struct buf *out,
-	       struct error *err)
+static int execute_grep(const struct tool_env *env, const cJSON *args,
+			struct buf *out, struct error *err)
 {
 	struct stop stop = stop_within(env->stop, GREP_MS);
 	struct files_matches list = { 0 };
@@ -117,11 +183,11 @@ static int run(const struct tool_env *env, const cJSON *args, struct buf *out,
 		.arg = &mask,
 	};
 	rc = files_grep(env->sandbox, &what, &list, &stop, err);
-	leave_out(env->secrets, &list);
+	remove_secret_files(env->secrets, &list);
 	if (rc)
-		fail(&list, args, root, err, out);
+		explain_failure(&list, args, root, err, out);
 	else
-		render(&list, args, out);
+		render_result(&list, args, out);
 	files_matches_release(&list);
 	free(root);
 	return rc;
@@ -173,5 +239,5 @@ const struct tool tool_grep = {
 	.summary = "{pattern}[ in {path}][ ({glob})]",
 	.path_arg = "path",
 	.flags = TOOL_READS,
-	.run = run,
+	.run = execute_grep,
 };

@@ -4,7 +4,6 @@
 
 #include "base/str.h"
 #include "sandbox/files/files.h"
-#include "tool/pylist.h"
 #include "tool/result.h"
 #include "tool/table.h"
 
@@ -20,8 +19,8 @@ static void render(const struct files_names *list, struct buf *out)
 			      "incomplete.");
 }
 
-static int run(const struct tool_env *env, const cJSON *args, struct buf *out,
-	       struct error *err)
+static int execute_ls(const struct tool_env *env, const cJSON *args,
+		      struct buf *out, struct error *err)
 {
 	struct stop stop = stop_within(env->stop, RESULT_FILE_MS);
 	struct files_names list = { 0 };
@@ -62,5 +61,5 @@ const struct tool tool_ls = {
 	.summary = "{path}",
 	.path_arg = "path",
 	.flags = TOOL_READS,
-	.run = run,
+	.run = execute_ls,
 };

@@ -5,8 +5,8 @@
 
 #include "base/str.h"
 #include "sandbox/files/files.h"
+#include "tool/paths.h"
 #include "tool/result.h"
-#include "tool/secret_files.h"
 #include "tool/table.h"
 
 enum { BEFORE_BYTES = 256 << 10 }; /* fits in one answer of each vendor */
@@ -18,8 +18,8 @@ static bool is_shown(const struct tool_env *env, const char *path)
 	       !secret_files_hold(env->secrets, path);
 }
 
-static int run(const struct tool_env *env, const cJSON *args, struct buf *out,
-	       struct error *err)
+static int execute_write_file(const struct tool_env *env, const cJSON *args,
+			      struct buf *out, struct error *err)
 {
 	struct stop stop = stop_within(env->stop, RESULT_FILE_MS);
 	struct files_before before = { .text = BUF_INIT(BEFORE_BYTES) };
@@ -82,5 +82,5 @@ const struct tool tool_write_file = {
 	.new_arg = "content",
 	.path_arg = "file_path",
 	.flags = TOOL_ASKS,
-	.run = run,
+	.run = execute_write_file,
 };

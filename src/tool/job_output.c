@@ -8,8 +8,8 @@
 
 enum { MAX_WAIT_S = 600, MOST_BYTES = 60000 };
 
-/* What came before, what there is, and what to ask for next. */
-static void tell(const struct job_state *s, int64_t asked, struct buf *out)
+/* Appends the job's state, which bytes these are, and what to ask for next. */
+static void add_state(const struct job_state *s, int64_t asked, struct buf *out)
 {
 	int64_t left = s->bytes - s->read;
 
@@ -31,8 +31,8 @@ static void tell(const struct job_state *s, int64_t asked, struct buf *out)
 			 left);
 }
 
-static int run(const struct tool_env *env, const cJSON *args, struct buf *out,
-	       struct error *err)
+static int execute_job_output(const struct tool_env *env, const cJSON *args,
+			      struct buf *out, struct error *err)
 {
 	const struct job_read what = {
 		.number = (unsigned)json_int(args, "job", 0),
@@ -51,7 +51,7 @@ static int run(const struct tool_env *env, const cJSON *args, struct buf *out,
 		return -1;
 	if (out->len && out->ptr[out->len - 1] == '\n')
 		out->ptr[--out->len] = '\0';
-	tell(&state, what.from, out);
+	add_state(&state, what.from, out);
 	return 0;
 }
 
@@ -86,5 +86,5 @@ const struct tool tool_job_output = {
 	.with = "execute",
 	.summary = "job {job}",
 	.flags = TOOL_SESSION,
-	.run = run,
+	.run = execute_job_output,
 };

@@ -4,8 +4,8 @@
 #include "tool/table.h"
 #include "web/fetch.h"
 
-static int run(const struct tool_env *env, const cJSON *args, struct buf *out,
-	       struct error *err)
+static int execute_fetch_url(const struct tool_env *env, const cJSON *args,
+			     struct buf *out, struct error *err)
 {
 	const char *url = json_string(args, "url", "");
 	int64_t s = json_int(args, "timeout", FETCH_MS / 1000);
@@ -58,5 +58,5 @@ const struct tool tool_fetch_url = {
 	.args = args,
 	.summary = "{url}",
 	.flags = TOOL_FOREIGN | TOOL_ASKS | TOOL_EVICTS,
-	.run = run,
+	.run = execute_fetch_url,
 };

@@ -5,8 +5,8 @@
 #include "tool/table.h"
 #include "web/search.h"
 
-static int run(const struct tool_env *env, const cJSON *args, struct buf *out,
-	       struct error *err)
+static int execute_web_search(const struct tool_env *env, const cJSON *args,
+			      struct buf *out, struct error *err)
 {
 	struct web_query q = {
 		.text = json_string(args, "query", ""),
@@ -75,5 +75,5 @@ const struct tool tool_web_search = {
 	.args = args,
 	.summary = "{query}",
 	.flags = TOOL_FOREIGN | TOOL_ASKS | TOOL_EVICTS,
-	.run = run,
+	.run = execute_web_search,
 };

@@ -1,7 +1,7 @@
-/* read_text.h - what read_file says. */
+/* read_file.h - a page of a file as the model reads it. */
 /* SPDX-License-Identifier: MIT */
-#ifndef TOOL_FILES_READ_TEXT_H
-#define TOOL_FILES_READ_TEXT_H
+#ifndef TOOL_FILES_READ_FILE_H
+#define TOOL_FILES_READ_FILE_H
 
 #include "sandbox/files/files.h"
 

@@ -6,8 +6,8 @@
 
 enum { WAIT_MS = 10000 };
 
-static int run(const struct tool_env *env, const cJSON *args, struct buf *out,
-	       struct error *err)
+static int execute_job_kill(const struct tool_env *env, const cJSON *args,
+			    struct buf *out, struct error *err)
 {
 	const struct job_kill what = {
 		.number = (unsigned)json_int(args, "job", 0),
@@ -47,5 +47,5 @@ const struct tool tool_job_kill = {
 	.with = "execute",
 	.summary = "job {job}",
 	.flags = TOOL_SESSION,
-	.run = run,
+	.run = execute_job_kill,
 };
