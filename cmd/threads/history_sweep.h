@@ -5,7 +5,7 @@
 
 #include "cmd/app.h"
 
-/* Deletes the files (src/agent/history_file.h, session/thread_transcript.h) of
+/* Deletes the files (src/agent/history_text.h, session/thread_transcript.h) of
  * each thread that is not in the database any more. */
 void history_sweep(struct app *app);
 
