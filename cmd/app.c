@@ -294,11 +294,8 @@ int app_unknown_provider(struct app *app, const char *name, struct error *err)
 /* The page about a sandbox provider. */
 static const char *provider_topic(const struct sandbox_provider *p)
 {
-	static const char *const own[] = { "docker", "local", "slurm", "ssh" };
-
-	for (size_t i = 0; i < sizeof(own) / sizeof(*own); i++)
-		if (!strcmp(p->name, own[i]))
-			return own[i];
+	if (p->topic)
+		return p->topic;
 	return sandbox_provider_find(p->name) ? "cloud" : "providers";
 }
 

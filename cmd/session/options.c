@@ -447,8 +447,21 @@ static bool is_worktree(const struct settings *set, const char *root)
 	return is;
 }
 
-static int bind_docker(struct run_options *o, struct settings *set,
-		       struct error *err)
+/* Sets a parameter of the chosen provider as a flag would. */
+static int set_param(const struct run_options *o, struct settings *set,
+		     const char *key, const char *value, struct error *err)
+{
+	char *path =
+		xasprintf("sandboxes.providers.%s.params.%s", o->sandbox, key);
+	int rc = settings_set_flag(set, path, value, err);
+
+	free(path);
+	return rc;
+}
+
+/* Of a provider whose new sandboxes get the directory by its path. */
+static int bind_new(struct run_options *o, const struct sandbox_binding *b,
+		    struct settings *set, struct error *err)
 {
 	bool is_repository;
 	char *root;
@@ -461,13 +474,10 @@ static int bind_docker(struct run_options *o, struct settings *set,
 	root = user_repo_root(settings_cwd(set), &is_repository, err);
 	if (!root)
 		return -1;
-	rc = settings_set_flag(set, "sandboxes.providers.docker.params.bind",
-			       root, err);
-	if (rc == 0 && is_worktree(set, root) &&
-	    settings_source(set, "docker", "workdir") <= SOURCE_DEFAULT)
-		rc = settings_set_flag(
-			set, "sandboxes.providers.docker.params.workdir", root,
-			err);
+	rc = set_param(o, set, b->key, root, err);
+	if (rc == 0 && b->path_key && is_worktree(set, root) &&
+	    settings_source(set, o->sandbox, b->path_key) <= SOURCE_DEFAULT)
+		rc = set_param(o, set, b->path_key, root, err);
 	free(root);
 	return rc;
 }
@@ -477,14 +487,16 @@ static int bind_docker(struct run_options *o, struct settings *set,
 static int run_bind_resolve(struct run_options *o, struct settings *set,
 			    bool by_flag, struct error *err)
 {
-	if (!strcmp(o->sandbox, "local"))
-		return settings_set_flag(
-			set, "sandboxes.providers.local.params.workspace",
-			"bind", err);
-	if (!strcmp(o->sandbox, "docker") && (by_flag || !o->sandbox_id))
-		return bind_docker(o, set, err);
+	const struct sandbox_provider *p = sandbox_provider_find(o->sandbox);
+	const struct sandbox_binding *b = p ? p->binding : NULL;
+
+	if (b && b->value)
+		return set_param(o, set, b->key, b->value, err);
+	if (b && (by_flag || !o->sandbox_id))
+		return bind_new(o, b, set, err);
 	if (!by_flag) {
-		o->workspace = NULL; /* it is meant for those two */
+		/* The setting is meant for providers that can do it. */
+		o->workspace = NULL;
 		return 0;
 	}
 	error_set(err, ERR_USAGE,

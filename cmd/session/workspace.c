@@ -47,8 +47,8 @@ static int make_probe(struct sandbox *sb, const char *name,
 
 /* An engine may be in a virtual machine, or map users in ways that its answers
  * do not tell: a file that is made there shows both. */
-static int check_docker(struct sandbox *sb, const char *dir,
-			const struct stop *stop, struct error *err)
+static int try_mounted(struct sandbox *sb, const char *dir,
+		       const struct stop *stop, struct error *err)
 {
 	char random[17];
 	char *name;
@@ -86,13 +86,14 @@ static void say_git(const struct sandbox *sb, const char *dir)
 {
 	struct bind_git git;
 	bool is_outside = bind_git_find(&git, sb->host->settings, dir);
-	bool is_docker = !strcmp(sb->host->provider->name, "docker");
+	const struct sandbox_binding *b = sb->host->provider->binding;
 	const char *why = git.limit;
 
 	if (is_outside && strcmp(sb->workdir, dir) != 0)
 		why = "its repository is outside of the directory, and the "
 		      "sandbox has it at another path";
-	else if (is_outside && is_docker && !strcmp(git.git_dir, git.common))
+	else if (is_outside && b && b->by_engine &&
+		 !strcmp(git.git_dir, git.common))
 		why = "a submodule's repository is outside of the directory "
 		      "(this works with local)";
 	if (why)
@@ -107,11 +108,12 @@ static void say_git(const struct sandbox *sb, const char *dir)
 }
 
 /* Of a sandbox that has the directory: notes it, for those who ask for what
- * changed there. Checks that docker's is this machine's, and says whose the
- * files are that are made there. */
+ * changed there. Where an engine has mounted it, checks that it is this
+ * machine's, and says whose the files are that are made there. */
 static int run_bind_begin(struct run *r, struct sandbox *sb,
 			  const struct stop *stop, struct error *err)
 {
+	const struct sandbox_binding *b = r->host.provider->binding;
 	const char *dir = run_bound_directory(sb);
 	char *state;
 	int rc = 0;
@@ -123,8 +125,8 @@ static int run_bind_begin(struct run *r, struct sandbox *sb,
 				 "--workspace bind only affects new ones");
 		return 0;
 	}
-	if (!strcmp(r->host.provider->name, "docker"))
-		rc = check_docker(sb, dir, stop, err);
+	if (b && b->by_engine)
+		rc = try_mounted(sb, dir, stop, err);
 	if (rc == 0)
 		say_git(sb, dir);
 	state = path_join(settings_dir(r->app->settings), ".state");

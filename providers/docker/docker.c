@@ -934,6 +934,13 @@ static const struct sandbox_ops ops = {
 	.discard = docker_discard,
 };
 
+/* With "workspace" = bind the engine mounts the directory. */
+static const struct sandbox_binding docker_binding = {
+	.key = "bind",
+	.path_key = "workdir",
+	.by_engine = true,
+};
+
 const struct sandbox_provider docker_provider = {
 	.name = "docker",
 	.summary = "containers of Docker or Podman",
@@ -950,4 +957,6 @@ const struct sandbox_provider docker_provider = {
 	.ops = &ops,
 	.price = rates_nothing,
 	.isolation = ISOLATION_CONTAINER,
+	.binding = &docker_binding,
+	.topic = "docker",
 };

@@ -440,6 +440,11 @@ static const struct sandbox_ops local_ops = {
 	.discard = local_discard,
 };
 
+static const struct sandbox_binding local_binding = {
+	.key = "workspace",
+	.value = "bind",
+};
+
 const struct sandbox_provider local_provider = {
 	.name = "local",
 	.summary = "a sandbox on this machine, made by bubblewrap",
@@ -453,4 +458,6 @@ const struct sandbox_provider local_provider = {
 	.ops = &local_ops,
 	.price = rates_nothing,
 	.isolation = ISOLATION_NAMESPACES,
+	.binding = &local_binding,
+	.topic = "local",
 };

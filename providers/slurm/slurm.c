@@ -269,4 +269,5 @@ const struct sandbox_provider slurm_provider = {
 	.ops = &ops,
 	.isolation = ISOLATION_NONE,
 	.price = rates_nothing,
+	.topic = "slurm",
 };

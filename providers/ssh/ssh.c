@@ -144,4 +144,5 @@ const struct sandbox_provider ssh_provider = {
 	.settings = ssh_settings,
 	.ops = &ops,
 	.price = rates_nothing,
+	.topic = "ssh",
 };

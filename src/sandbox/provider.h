@@ -3,6 +3,7 @@
 #ifndef SANDBOX_PROVIDER_H
 #define SANDBOX_PROVIDER_H
 
+#include <stdbool.h>
 #include <stddef.h>
 
 #include "config/settings.h"
@@ -14,6 +15,22 @@ struct sandbox_ops; /* sandbox.h */
 struct sandbox_region {
 	const char *name; /* "eu" */
 	const char *url;
+};
+
+/* How --workspace bind gives a sandbox the user's own directory. */
+struct sandbox_binding {
+	/* The provider's setting that asks for it, and its value; NULL: the
+	 * directory itself, which only a new sandbox can get. */
+	const char *key;
+	const char *value;
+	/* The setting of where the directory is in the sandbox. A linked
+	 * worktree has to be at its own path, for git. NULL: the provider sees
+	 * to that. */
+	const char *path_key;
+	/* Something else mounts it, which may be on another machine or map
+	 * users: a file that is made there shows both. It cannot mount a
+	 * submodule's repository. */
+	bool by_engine;
 };
 
 /* Static description; a row of providers/table.c. */
@@ -49,6 +66,9 @@ struct sandbox_provider {
 	enum sandbox_isolation isolation;
 	/* Where its vendor says so, and when that was read; or NULL. */
 	const char *isolation_source;
+	const struct sandbox_binding *binding; /* NULL: not supported */
+	/* Its own page of the manual, or NULL: that of all vendors. */
+	const char *topic;
 };
 extern const struct sandbox_provider *const sandbox_providers[]; /* NULL ends;
 							providers/table.c */

@@ -106,8 +106,8 @@ struct sandbox_ops {
 	int (*execute)(struct sandbox *sb, const struct exec_request *req,
 		       struct exec_result *res, const struct stop *stop,
 		       struct error *err);
-	/* Waits until cancelled commands have ended, and gives the notice that
-	 * no result has told yet, or "". */
+	/* Gives the notice that no result has told yet, or "". Cancelled
+	 * commands have ended. */
 	void (*settle)(struct sandbox *sb, char notice[SANDBOX_NOTICE]);
 	/* n files in order, an error per file; -1 only when nothing could be
 	 * tried at all. Upload makes parent directories. */
