@@ -20,7 +20,7 @@
 #include "base/sanitize.h"
 #include "base/str.h"
 #include "cmd/credential.h"
-#include "cmd/models/default.h"
+#include "cmd/default_model.h"
 #include "cmd/secret.h"
 #include "cmd/session/conversation.h"
 

@@ -2,9 +2,9 @@
 /* SPDX-License-Identifier: MIT */
 #include "cmd/chat/begin.h"
 
+#include "cmd/chat/slash.h"
 #include "cmd/session/hooks.h"
 #include "cmd/session/open.h"
-#include "cmd/slash/slash.h"
 
 int chat_open(struct run *r, bool again, const struct stop *stop,
 	      struct error *err)

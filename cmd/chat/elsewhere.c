@@ -7,8 +7,8 @@
 
 #include "base/str.h"
 #include "cmd/chat/external.h"
+#include "cmd/chat/slash.h"
 #include "cmd/pager.h"
-#include "cmd/slash/slash.h"
 #include "term/theme.h"
 
 enum { USAGE_MOST = 1 << 14 };

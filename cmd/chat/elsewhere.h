@@ -3,7 +3,7 @@
 #ifndef CMD_CHAT_ELSEWHERE_H
 #define CMD_CHAT_ELSEWHERE_H
 
-#include "cmd/live/live_state.h"
+#include "cmd/chat/live_state.h"
 #include "cmd/manual.h"
 
 /* The draft in $VISUAL, $EDITOR or vi. A status other than 0 keeps the draft

@@ -6,9 +6,9 @@
 #include "base/str.h"
 #include "cmd/chat/mention.h"
 #include "cmd/chat/pictures.h"
+#include "cmd/chat/slash.h"
+#include "cmd/session/run_skills.h"
 #include "cmd/session/sandbox.h"
-#include "cmd/skills/run_skills.h"
-#include "cmd/slash/slash.h"
 #include "sandbox/background.h"
 
 enum { MAX_PROMPT = 128 << 20 };

@@ -11,7 +11,7 @@
 #include "base/path.h"
 #include "base/str.h"
 #include "cmd/app.h"
-#include "cmd/sandbox/copy.h"
+#include "cmd/session/copy_copy.h"
 #include "model/catalog.h"
 #include "model/money.h"
 #include "model/params.h"

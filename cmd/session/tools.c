@@ -10,7 +10,7 @@
 #include "base/proc.h"
 #include "base/sanitize.h"
 #include "base/str.h"
-#include "cmd/mcp/servers.h"
+#include "cmd/session/mcp_servers.h"
 #include "config/settings_env.h"
 #include "tool/table.h"
 #include "web/fetch.h"

@@ -12,7 +12,7 @@
 #include "cmd/session/conversation.h"
 #include "cmd/session/money.h"
 #include "cmd/session/policy.h"
-#include "cmd/skills/run_skills.h"
+#include "cmd/session/run_skills.h"
 #include "cmd/subagents/subagents_impl.h"
 #include "mcp/mcp.h"
 

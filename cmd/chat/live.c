@@ -1,0 +1,466 @@
+/* live.c - the chat with a screen: typing goes on while the agent works. */
+/* SPDX-License-Identifier: MIT */
+/*
+ * One thread has the screen, the worker's runs the agent. Begin reading at
+ * live_chat() and step().
+ */
+#include "cmd/chat/live.h"
+
+#include <errno.h>
+#include <poll.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/io.h"
+#include "base/mem.h"
+#include "base/str.h"
+#include "cmd/chat/appearance.h"
+#include "cmd/chat/leave.h"
+#include "cmd/chat/live_state.h"
+#include "cmd/chat/slash.h"
+#include "cmd/session/next.h"
+#include "cmd/session/run_skills.h"
+#include "model/money.h"
+
+enum {
+	READ_BYTES = 1 << 16,
+	FRAME_MS = 16, /* between frames that no key has caused */
+	MAX_BACKLOG = 4 << 20,
+};
+
+enum {
+	FD_KEYS,
+	FD_EVENTS,
+	FD_PRINTED,
+	FD_CANCEL,
+	FD_SCREEN,
+	FD_OUTPUT, /* takes more of a frame that it did not take whole */
+	N_FDS
+};
+
+bool live_can(const struct run *r)
+{
+	const char *term = getenv("TERM");
+
+	return !r->options.plain && term && term[0] &&
+	       strcmp(term, "dumb") != 0 && isatty(STDIN_FILENO) &&
+	       isatty(STDOUT_FILENO) && isatty(STDERR_FILENO);
+}
+
+/* What is waited for, as the events tell it. */
+static void follow(struct live *l, const struct agent_event *ev)
+{
+	char text[64];
+
+	switch (ev->kind) {
+	case EVENT_TEXT:
+		if (strcmp(l->wait, "answering") != 0)
+			live_set_wait(l, "answering");
+		break;
+	case EVENT_THINKING:
+		if (strcmp(l->wait, "thinking") != 0)
+			live_set_wait(l, "thinking");
+		break;
+	case EVENT_TOOL_CALL:
+		l->calls++;
+		snprintf(text, sizeof(text), "running %.40s",
+			 ev->call && ev->call->name ? ev->call->name
+						    : "a tool");
+		live_set_wait(l, text);
+		break;
+	case EVENT_TOOL_RESULT:
+		l->calls -= l->calls > 0;
+		if (!l->calls)
+			live_set_wait(l, "waiting for the model");
+		break;
+	case EVENT_RESTART:
+		live_set_wait(l, "waiting to try again");
+		l->retries_at = ev->wait_ms ? l->since + ev->wait_ms : 0;
+		break;
+	case EVENT_TERMINAL:
+		if (!l->lent && !l->gone)
+			(void)tty_write(&l->screen.tty, ev->text);
+		break;
+	case EVENT_COMPACT:
+		live_set_wait(l, ev->compact.over ? "waiting" : "compacting");
+		break;
+	case EVENT_TURN:
+		if (!ev->usage)
+			break;
+		usage_sum(&l->usage, ev->usage);
+		l->context = ev->usage->input + ev->usage->cache_read +
+			     ev->usage->cache_write + ev->usage->output;
+		break;
+	default:
+		break;
+	}
+}
+
+static void on_notice(struct live *l, const struct queued *item)
+{
+	switch ((enum worker_notice)item->notice) {
+	case NOTICE_DONE:
+		live_done(l);
+		break;
+	case NOTICE_QUESTION:
+		if (l->stopping) {
+			worker_answer(&l->worker, DIALOG_OPEN);
+			break;
+		}
+		l->asked = item->arg;
+		l->asked_at = clock_ms();
+		break;
+	case NOTICE_WITHDRAWN:
+		if (l->asked == item->arg)
+			live_withdraw_question(l);
+		else if (l->asked_choice == item->arg)
+			live_drop_choice(l);
+		break;
+	case NOTICE_CHOICE:
+		l->asked_choice = item->arg;
+		l->asked_at = clock_ms();
+		if (l->stopping)
+			live_drop_choice(l);
+		break;
+	case NOTICE_INQUIRY:
+		l->asked_inquiry = item->arg;
+		l->asked_at = clock_ms();
+		if (l->stopping)
+			live_drop_inquiry(l);
+		break;
+	case NOTICE_PICK:
+		l->asked_at = clock_ms();
+		if (l->stopping)
+			worker_answer(&l->worker, -1);
+		else
+			l->asked_pick = item->arg;
+		break;
+	case NOTICE_LISTENS:
+		live_send_ahead(l);
+		break;
+	case NOTICE_OPENED:
+		live_go_on(l);
+		worker_answer(&l->worker, 0);
+		break;
+	case NOTICE_BORROW:
+		live_suspend(l);
+		l->lent = true;
+		worker_answer(&l->worker, 0);
+		break;
+	case NOTICE_RETURN:
+		live_resume(l);
+		l->lent = false;
+		worker_answer(&l->worker, 0);
+		break;
+	case NOTICE_JOB:
+		live_show_ended(l);
+		break;
+	}
+}
+
+/* A terminal that is slower than the agent makes it wait. */
+static bool takes_events(const struct live *l)
+{
+	return l->gone || screen_backlog(&l->screen) < MAX_BACKLOG;
+}
+
+static void take_events(struct live *l)
+{
+	struct queued *item;
+
+	while (takes_events(l) && (item = eventq_take(l->events))) {
+		if (item->event.kind) {
+			follow(l, &item->event);
+			transcript_event(&l->transcript, &item->event,
+					 clock_ms());
+			if (item->event.kind == EVENT_TOOL_RESULT)
+				live_show_own(l, &item->event);
+		} else {
+			live_print(l);
+			on_notice(l, item);
+		}
+		queued_free(item);
+	}
+}
+
+static void on_signal(struct live *l)
+{
+	int number = app_signal();
+
+	if (!number)
+		return;
+	if (number != SIGINT) {
+		l->over = true;
+		l->status = 128 + number;
+	} else if (l->state == LIVE_IDLE) {
+		l->over = true;
+		l->status = 128 + number;
+	}
+	live_stop_job(l);
+}
+
+static bool has_more_typed(void)
+{
+	struct pollfd p = { .fd = STDIN_FILENO, .events = POLLIN };
+
+	return io_poll(&p, 1, 0) > 0;
+}
+
+/* True when something may have to be drawn. A terminal hands out a long paste
+ * in pieces of 4 KiB, none of which is seen before its end. */
+static bool read_keys(struct live *l)
+{
+	const struct key_sink sink = { live_on_key, l };
+	static char chunk[READ_BYTES];
+	int64_t until = clock_ms() + FRAME_MS;
+	ssize_t n;
+
+	do {
+		int64_t now = clock_ms();
+
+		n = read(STDIN_FILENO, chunk, sizeof(chunk));
+		if (n > 0)
+			keys_feed(&l->keys, (struct str){ chunk, (size_t)n },
+				  now, sink);
+		if (now >= until)
+			break;
+	} while (n > 0 && keys_in_paste(&l->keys) && has_more_typed());
+	if (n == 0 || (n < 0 && errno != EINTR && errno != EAGAIN)) {
+		l->gone = l->over = true;
+		eventq_close(l->events);
+		l->status = l->status ? l->status : 128 + SIGHUP;
+		live_stop_job(l);
+		return false;
+	}
+	return !keys_in_paste(&l->keys);
+}
+
+static int64_t earliest(int64_t a, int64_t b)
+{
+	return a < b ? a : b;
+}
+
+/* For a pause of the typing; that of a paste comes with its end. */
+static bool waits_to_ask(const struct live *l)
+{
+	return !keys_in_paste(&l->keys) && live_is_asked(l) &&
+	       !live_has_question(l);
+}
+
+/* Until something happens, or the screen has to change by itself. Events that
+ * come before a frame is due wait for it: each wake-up costs more than an
+ * event. */
+static void wait_for_any(struct live *l, struct pollfd p[N_FDS], bool drawn,
+			 int64_t frame)
+{
+	bool watches = !l->stopping && l->state != LIVE_CLOSING;
+	int64_t until = earliest(live_redraw_at(l), keys_deadline(&l->keys));
+	bool draws = !l->lent && !l->gone;
+	bool hears = takes_events(l) && (drawn || !draws);
+	int64_t ms;
+
+	p[FD_SCREEN].fd = p[FD_OUTPUT].fd = -1;
+	if (draws)
+		until = earliest(until, screen_wait(&l->screen, p + FD_SCREEN));
+	if (!drawn && draws)
+		until = earliest(until, frame + FRAME_MS);
+	until = earliest(until, live_notify_at(l));
+	until = earliest(until, live_cap_at(l));
+	if (waits_to_ask(l))
+		until = earliest(until, l->typed + LIVE_QUIET_MS);
+	ms = until == INT64_MAX ? -1 : until - clock_ms();
+	p[FD_KEYS] = (struct pollfd){ .fd = draws ? STDIN_FILENO : -1,
+				      .events = POLLIN };
+	p[FD_EVENTS] = (struct pollfd){ .fd = hears ? eventq_fd(l->events) : -1,
+					.events = POLLIN };
+	p[FD_PRINTED] =
+		(struct pollfd){ .fd = l->printed.fd, .events = POLLIN };
+	p[FD_CANCEL] =
+		(struct pollfd){ .fd = watches ? l->run->app->cancel.fd[0] : -1,
+				 .events = POLLIN };
+	(void)poll(p, N_FDS, ms < 0 && until != INT64_MAX ? 0 : (int)ms);
+}
+
+/* With a new size the live part is made anew for it. */
+static void draw(struct live *l)
+{
+	bool resized = false;
+
+	for (int i = 0; i < 2; i++) {
+		transcript_width(&l->transcript, screen_columns(&l->screen));
+		live_print(l);
+		live_draw(l);
+		if (screen_flush(&l->screen, &resized) < 0 || !resized)
+			break;
+	}
+}
+
+static void step(struct live *l, bool *drawn, int64_t *frame)
+{
+	const struct key_sink sink = { live_on_key, l };
+	struct pollfd p[N_FDS];
+	bool typed = false;
+	int64_t now;
+
+	wait_for_any(l, p, *drawn, *frame);
+	on_signal(l);
+	if (p[FD_KEYS].revents)
+		typed = read_keys(l);
+	take_events(l);
+	now = clock_ms();
+	if (now >= keys_deadline(&l->keys)) {
+		keys_timeout(&l->keys, now, sink);
+		typed = true;
+	}
+	live_watch_cap(l);
+	live_open_question(l, now);
+	live_notify_question(l, now);
+	*drawn = typed || p[FD_SCREEN].revents || p[FD_OUTPUT].revents ||
+		 now - *frame >= FRAME_MS;
+	if (l->gone) {
+		/* Nobody reads it any more, and whoever prints must not wait
+		 * for that. */
+		printed_read(&l->printed, &l->text);
+		buf_clear(&l->text);
+	}
+	if (!*drawn || l->lent || l->gone)
+		return;
+	draw(l);
+	*frame = now;
+}
+
+static void run_loop(struct live *l)
+{
+	bool drawn = false;
+	int64_t frame = 0;
+
+	while (!l->over || l->state == LIVE_OPENING || l->state == LIVE_WORKING)
+		step(l, &drawn, &frame);
+	l->state = LIVE_CLOSING;
+	l->offers = !l->status;
+	live_set_wait(l, !l->unopened && l->run->box.ours
+				 ? "leaving the sandbox"
+				 : "leaving");
+	worker_run(&l->worker, live_job_close, l);
+	while (l->state == LIVE_CLOSING)
+		step(l, &drawn, &frame);
+}
+
+static int open_live(struct live *l, struct error *err)
+{
+	appearance_load(l->run->app, &l->theme);
+	live_notify_load(l);
+	l->events = eventq_new(err);
+	if (!l->events)
+		return -1;
+	l->worker.events = l->events;
+	if (screen_open(&l->screen, STDIN_FILENO, STDOUT_FILENO, &l->theme,
+			err) < 0)
+		return -1;
+	if (printed_open(&l->printed, err) < 0 ||
+	    worker_start(&l->worker, err) < 0) {
+		printed_close(&l->printed);
+		screen_close(&l->screen);
+		return -1;
+	}
+	transcript_init(&l->transcript, &l->theme, screen_columns(&l->screen));
+	snprintf(l->prompt, sizeof(l->prompt), "%s ",
+		 theme_glyph(&l->theme, GLYPH_PROMPT));
+	l->editor.prompt = str_of(l->prompt);
+	l->completer.n_commands = slash_list(
+		l->run->skills ? &l->run->skills->all : NULL, &l->commands);
+	l->completer.commands = l->commands;
+	l->completer.list_files = live_list_files;
+	l->completer.list_arguments = live_list_arguments;
+	l->completer.context = l;
+	l->editor.prompt_style = (struct style){ ATTR_BOLD, STYLE_ACCENT };
+	return 0;
+}
+
+static void close_live(struct live *l)
+{
+	worker_stop(&l->worker);
+	take_events(l);
+	live_suspend(l);
+	printed_close(&l->printed);
+	screen_close(&l->screen);
+	transcript_release(&l->transcript);
+	editor_release(&l->editor);
+	history_search_release(&l->search);
+	prompt_history_release(&l->history);
+	complete_release(&l->completer);
+	free(l->commands);
+	free(l->lists_arguments);
+	asker_release(&l->asker);
+	dialog_close(&l->dialog);
+	inquiry_dialog_close(&l->inquiry);
+	choice_close(&l->choice);
+	rows_release(&l->live);
+	buf_release(&l->text);
+	buf_release(&l->told);
+	buf_release(&l->files);
+	for (size_t i = 0; i < l->n_queue; i++)
+		free(l->queue[i].text);
+	free(l->queue);
+	free(l->now.text);
+	live_status_release(l);
+}
+
+int live_chat(struct run *r, const char *first)
+{
+	struct live l = { .run = r,
+			  .text = BUF_INIT(LIVE_MAX_PRINTED),
+			  .told = BUF_INIT(MESSAGE_MAX_TOLD),
+			  .files = BUF_INIT(COMPLETE_BYTES) };
+	struct app_terminal terminal = { worker_borrow_terminal,
+					 worker_return_terminal, &l.worker };
+	const struct app_asker asker = { live_choose, &l };
+	struct error err = { 0 };
+	int status;
+
+	mem_keep_little();
+	pthread_mutex_init(&l.ahead.lock, NULL);
+	pthread_cond_init(&l.ahead.changed, NULL);
+	if (open_live(&l, &err) < 0) {
+		eventq_free(l.events);
+		return app_fail(r->app, &err);
+	}
+	r->ui = (struct agent_ui){ live_on_event, live_on_approve, &l,
+				   true,          live_inquire,    true,
+				   true };
+	l.asker = (struct asker){ .run = r, .ask = live_ask, .arg = &l };
+	r->pick = live_pick;
+	r->promises = true;
+	r->opened = live_on_opened;
+	r->came = live_on_came;
+	r->on_job_end = live_on_job_end;
+	r->raise = slash_raise_cap;
+	r->go_on = slash_go_on;
+	r->app->terminal = &terminal;
+	r->app->asker = &asker;
+	r->theme = &l.theme;
+	r->show_thinking = &l.transcript.show_thinking;
+	app_signal_output(l.printed.real[1]);
+	live_status_begin(&l);
+	live_say(&l, (struct style){ ATTR_BOLD, STYLE_PLAIN },
+		 "dcode " DCODE_VERSION "  /help, /quit");
+	live_open(&l);
+	if (first)
+		live_submit_prompt(&l, first);
+	run_loop(&l);
+	status = l.status;
+	r->app->terminal = NULL;
+	r->app->asker = NULL;
+	if (l.run != r)
+		next_free(l.run);
+	r->theme = NULL;
+	app_signal_output(STDERR_FILENO);
+	close_live(&l);
+	pthread_mutex_destroy(&l.ahead.lock);
+	pthread_cond_destroy(&l.ahead.changed);
+	eventq_free(l.events);
+	return status;
+}

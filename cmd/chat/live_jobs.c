@@ -1,0 +1,728 @@
+/* live_jobs.c - what runs in the chat with a screen, and what waits. */
+/* SPDX-License-Identifier: MIT */
+/*
+ * The lists that commands pick from, commands that run at once, background
+ * jobs that end, the message that is sent while the sandbox is being made, the
+ * worker's jobs, the queue, the cap, and the end of a job. Begin reading at
+ * live_submit(), live_next() and live_done().
+ */
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/mem.h"
+#include "base/str.h"
+#include "cmd/chat/begin.h"
+#include "cmd/chat/elsewhere.h"
+#include "cmd/chat/leave.h"
+#include "cmd/chat/live_state.h"
+#include "cmd/chat/mention.h"
+#include "cmd/chat/slash.h"
+#include "cmd/session/money.h"
+#include "cmd/session/next.h"
+#include "cmd/session/run.h"
+#include "cmd/session/run_skills.h"
+#include "cmd/session/sandbox.h"
+#include "cmd/session/transfer.h"
+#include "sandbox/jobs/jobs.h"
+#include "sandbox/rights.h"
+
+enum {
+	SHOWN_BYTES = 1 << 20,
+};
+
+int live_pick(void *arg, const struct pick *p)
+{
+	struct live *l = arg;
+
+	return p->n ? worker_pick(&l->worker, p) : -1;
+}
+
+static void close_picker(struct live *l)
+{
+	selection_list_release(&l->picker);
+	l->picking = false;
+	complete_update(&l->completer, &l->editor);
+}
+
+void live_open_pick(struct live *l, int64_t now)
+{
+	const struct pick *p = l->asked_pick;
+
+	selection_list_open(&l->picker, str_of(p->title), p->items, p->n,
+			    p->selected);
+	l->picking = true;
+	l->focused = false;
+	l->opened = now;
+}
+
+static void answer_pick(struct live *l, int chosen)
+{
+	l->asked_pick = NULL;
+	worker_answer(&l->worker, chosen);
+}
+
+/* Answers the command with -1: its job was stopped. */
+static void drop_pick(struct live *l)
+{
+	if (!l->asked_pick)
+		return;
+	if (l->picking)
+		close_picker(l);
+	answer_pick(l, -1);
+}
+
+void live_on_picker(struct live *l, const struct key_event *ev)
+{
+	enum selection_result result = selection_list_event(&l->picker, ev);
+	int chosen = -1;
+
+	if (result != SELECTION_CHOSEN && result != SELECTION_CANCELLED)
+		return;
+	if (result == SELECTION_CHOSEN)
+		chosen = (int)selection_list_chosen(&l->picker);
+	close_picker(l);
+	answer_pick(l, chosen);
+}
+
+static void print_echo(struct live *l, const char *text)
+{
+	char *line =
+		xasprintf("%s %s", theme_glyph(&l->theme, GLYPH_PROMPT), text);
+
+	live_print(l);
+	live_say(l, (struct style){ ATTR_BOLD, STYLE_USER }, line);
+	free(line);
+}
+
+/* Nothing opens, changes or leaves it. */
+static bool has_sandbox(const struct live *l)
+{
+	return !l->unopened &&
+	       (l->state == LIVE_IDLE ||
+		(l->state == LIVE_WORKING && l->now.kind != JOB_SLASH));
+}
+
+/* Its subagents are not being read, nor closed. */
+static bool is_open(const struct live *l)
+{
+	return !l->unopened &&
+	       (l->state == LIVE_IDLE || l->state == LIVE_WORKING);
+}
+
+/* "/help TOPIC" */
+static bool show_topic(struct live *l, struct str line, const char *text)
+{
+	struct str word = str_trim(str_skip(line, str_find(line, ' ')));
+	char *topic = xstrndup(word.ptr, word.len);
+	const struct manual_page *page = manual_find(topic);
+
+	free(topic);
+	if (!page)
+		return false;
+	print_echo(l, text);
+	elsewhere_show_page(l, page);
+	live_print(l);
+	return true;
+}
+
+/* A command that need not wait runs at once: true. */
+static bool run_at_once(struct live *l, const char *text)
+{
+	struct str line = str_trim(str_of(text));
+	struct buf shown = BUF_INIT(SHOWN_BYTES);
+	bool done;
+
+	if (message_classify(line) != MESSAGE_SLASH ||
+	    (l->state == LIVE_WORKING && l->now.kind == JOB_SLASH &&
+	     slash_is(str_of(l->now.text), "/reload")))
+		return false; /* the settings are being replaced */
+	if ((slash_needs_sandbox(line) && !has_sandbox(l)) ||
+	    (slash_is(line, "/agents") && !is_open(l)))
+		return false;
+	if (slash_is(line, "/editor")) {
+		elsewhere_edit(l);
+		return true;
+	}
+	if (slash_is(line, "/help") && show_topic(l, line, text))
+		return true;
+	done = slash_show(l->run, line, screen_columns(&l->screen), &shown);
+	if (done) {
+		print_echo(l, text);
+		if (shown.len)
+			live_say(l, (struct style){ 0, STYLE_MUTED },
+				 shown.ptr);
+		live_print(l);
+	}
+	buf_release(&shown);
+	return done;
+}
+
+/* The mode may have been chosen after the new run had copied it. What is looser
+ * is not brought from a sandbox to this machine, nor to where the user has just
+ * declined it. */
+static void follow_mode(struct run *now, const struct run *was)
+{
+	if (was->mode < now->mode ||
+	    (!sandbox_acts_on_host(&now->box.sandbox) && !now->declined))
+		now->mode = was->mode;
+}
+
+/* After each command: the run may be another one, or in another thread. */
+static void follow_run(struct live *l)
+{
+	struct run *was = l->run;
+
+	if (was->next) {
+		l->run = was->next;
+		l->asker.run = l->run;
+		follow_mode(l->run, was);
+		next_free(was);
+	}
+	if (l->run->switched != l->switched)
+		l->context = 0;
+	l->switched = l->run->switched;
+	l->usage = l->run->agent.usage;
+}
+
+void live_on_job_end(void *arg)
+{
+	struct live *l = arg;
+
+	eventq_notify(l->events, NOTICE_JOB, NULL);
+}
+
+static void show_end(void *arg, const struct job_state *job)
+{
+	struct live *l = arg;
+	struct buf line = BUF_INIT(1 << 16);
+
+	jobs_describe_end(job, &line);
+	transcript_event(&l->transcript,
+			 &(struct agent_event){ .kind = EVENT_JOB,
+						.text = buf_str(&line) },
+			 clock_ms());
+	buf_release(&line);
+}
+
+void live_show_ended(struct live *l)
+{
+	/* At the end of the chat its run may be closed already. */
+	if (l->state != LIVE_IDLE || l->over)
+		return;
+	jobs_show_ended(l->run->box.sandbox.jobs, show_end, l);
+	live_print(l);
+}
+
+void live_on_came(void *arg)
+{
+	struct live *l = arg;
+
+	pthread_mutex_lock(&l->ahead.lock);
+	pthread_cond_broadcast(&l->ahead.changed);
+	pthread_mutex_unlock(&l->ahead.lock);
+}
+
+int live_on_opened(void *arg, struct error *err)
+{
+	struct live *l = arg;
+
+	(void)err;
+	if (l->ahead.sent)
+		worker_tell_opened(&l->worker);
+	return 0;
+}
+
+/* On the worker's thread, of a run whose sandbox is promised: runs the message
+ * that is sent meanwhile to its end, or waits for the sandbox. */
+static int run_ahead(struct live *l, const struct stop *stop, struct error *err)
+{
+	struct live_ahead *a = &l->ahead;
+	struct run *r = l->run;
+	bool sent;
+
+	pthread_mutex_lock(&a->lock);
+	a->listens = true;
+	eventq_notify(l->events, NOTICE_LISTENS, NULL);
+	while (!a->sent && !run_promise_ended(r))
+		pthread_cond_wait(&a->changed, &a->lock);
+	a->listens = false;
+	sent = a->sent;
+	pthread_mutex_unlock(&a->lock);
+	if (!sent)
+		return run_await(r, err);
+	return message_run(r, (enum message_kind)l->now.kind, l->now.text,
+			   &l->told, stop, err);
+}
+
+static const char *prefix_of(const struct waiting *m)
+{
+	return message_prefix((enum message_kind)m->kind);
+}
+
+static void show_message(struct live *l, const struct waiting *m)
+{
+	struct buf text = BUF_INIT(64 << 20);
+
+	/* It stays in the terminal's scrollback. */
+	buf_adds(&text, prefix_of(m));
+	mask_text(l->run->app->mask, str_of(m->text), &text);
+	transcript_user(&l->transcript, buf_str(&text));
+	buf_release(&text);
+}
+
+/* The first that waits, into l->now. */
+static void take_next(struct live *l)
+{
+	free(l->now.text);
+	l->now = l->queue[0];
+	memmove(l->queue, l->queue + 1, --l->n_queue * sizeof(*l->queue));
+	show_message(l, &l->now);
+	live_print(l); /* before what it prints */
+}
+
+/* It names no file of the sandbox, no picture, no skill. */
+static bool is_plain(const struct waiting *m)
+{
+	struct str text = str_trim(str_of(m->text));
+	struct str name;
+	struct str rest;
+
+	if (m->kind == JOB_GIVEN)
+		return true;
+	return m->kind == JOB_PROMPT && !strchr(m->text, '@') &&
+	       !strstr(m->text, "[image ") && !strchr("/~\\'\"", *text.ptr) &&
+	       !str_starts(text, "file:") &&
+	       !run_skills_is_call(text, &name, &rest);
+}
+
+void live_send_ahead(struct live *l)
+{
+	struct live_ahead *a = &l->ahead;
+
+	if (l->state != LIVE_OPENING || l->stopping || l->held || l->over ||
+	    a->sent || !l->n_queue || !is_plain(&l->queue[0]))
+		return;
+	pthread_mutex_lock(&a->lock);
+	if (a->listens) {
+		take_next(l);
+		a->sent = true;
+		pthread_cond_broadcast(&a->changed);
+	}
+	pthread_mutex_unlock(&a->lock);
+	if (!a->sent)
+		return;
+	snprintf(a->step, sizeof(a->step), "%s", l->wait);
+	live_set_wait(l, "waiting for the model");
+}
+
+void live_go_on(struct live *l)
+{
+	l->ahead.sent = false;
+	l->unopened = false;
+	live_status_opened(l);
+	l->state = LIVE_WORKING;
+	l->refused = l->armed = false;
+	l->calls = 0;
+}
+
+/* The opening was stopped: the message waits again, before all others. */
+static void return_ahead(struct live *l)
+{
+	if (!l->ahead.sent)
+		return;
+	l->ahead.sent = false;
+	transcript_end_turn(&l->transcript, clock_ms());
+	l->queue = xrealloc(l->queue, l->n_queue + 1, sizeof(*l->queue));
+	memmove(l->queue + 1, l->queue, l->n_queue++ * sizeof(*l->queue));
+	l->queue[0] = l->now;
+	l->now = (struct waiting){ 0 };
+	l->held = true;
+}
+
+/* On the worker's thread; arg is the struct live. */
+static int open_run(void *arg)
+{
+	struct live *l = arg;
+	struct run *r = l->run;
+	struct stop stop = app_stop(r->app);
+	struct error ignored = { 0 };
+	bool again = l->reopens;
+	struct store *store;
+
+	l->reopens = true;
+	if (chat_open(r, again, &stop, &l->err) < 0 ||
+	    startup_run(r, &stop, &l->err) < 0)
+		return -1;
+	if (run_is_promised(r))
+		return run_ahead(l, &stop, &l->err);
+	/* A message is stored before it is sent: the database is opened while
+	 * the user still types it. */
+	(void)app_store(r->app, &store, &ignored);
+	return 0;
+}
+
+void live_on_event(void *arg, const struct agent_event *ev)
+{
+	struct live *l = arg;
+
+	run_note_event(l->run, ev);
+	eventq_push(l->events, ev);
+}
+
+int live_on_approve(void *arg, struct approval *a, const struct stop *stop,
+		    struct error *err)
+{
+	struct live *l = arg;
+
+	return ask_approval(&l->asker, a, stop, err);
+}
+
+enum dialog_answer live_ask(void *arg, struct question *q,
+			    const struct stop *stop)
+{
+	struct live *l = arg;
+
+	return (enum dialog_answer)worker_ask(&l->worker, q, stop);
+}
+
+/* Runs l->now; on the worker's thread. */
+static int run_job(void *arg)
+{
+	struct live *l = arg;
+	struct stop stop = app_stop(l->run->app);
+
+	switch (l->now.kind) {
+	case JOB_FILES:
+		buf_clear(&l->files);
+		return mention_list(l->run, &l->files, &stop, &l->err);
+	case JOB_ARGUMENTS:
+		buf_clear(&l->files);
+		slash_list_arguments(l->run, str_of(l->now.text), &l->files);
+		return 0;
+	case JOB_CAP:
+		return slash_raise_idle(l->run, &l->err);
+	case JOB_SLASH:
+		l->left = !slash_run(l->run, str_of(l->now.text), &l->told);
+		return 0;
+	default:
+		return message_run(l->run, (enum message_kind)l->now.kind,
+				   l->now.text, &l->told, &stop, &l->err);
+	}
+}
+
+int live_job_close(void *arg)
+{
+	struct live *l = arg;
+
+	if (l->offers)
+		chat_ask_exit(l->run);
+	if (run_download(l->run, &l->err) < 0)
+		l->failed = app_fail(l->run->app, &l->err);
+	chat_close(l->run);
+	return 0;
+}
+
+static void add_waiting(struct live *l, enum message_kind kind,
+			const char *text)
+{
+	l->queue = xrealloc(l->queue, l->n_queue + 1, sizeof(*l->queue));
+	l->queue[l->n_queue++] = (struct waiting){
+		(enum job_kind)kind,
+		xstrdup(text + strlen(message_prefix(kind)))
+	};
+}
+
+void live_submit(struct live *l, char *text)
+{
+	l->held = false;
+	if (slash_is(str_of(text), "/quit") &&
+	    (l->state != LIVE_IDLE || l->unopened)) {
+		l->over = true;
+		live_stop_job(l);
+	} else if (run_at_once(l, text)) {
+		/* done */
+	} else if (str_trim(str_of(text)).len) {
+		add_waiting(l, message_classify(str_of(text)), text);
+	}
+	free(text);
+	live_next(l);
+}
+
+void live_submit_prompt(struct live *l, const char *text)
+{
+	add_waiting(l, MESSAGE_GIVEN, text);
+	live_next(l);
+}
+
+/* The job that is now. */
+static void begin_job(struct live *l, const char *wait)
+{
+	char text[sizeof(l->wait)];
+
+	snprintf(text, sizeof(text), "%s", wait); /* it may be l->wait */
+	l->state = LIVE_WORKING;
+	l->stopping = l->refused = l->armed = false;
+	l->calls = 0;
+	l->err = (struct error){ 0 };
+	live_set_wait(l, text);
+	l->began = l->since;
+	worker_run(&l->worker, run_job, l);
+}
+
+void live_open(struct live *l)
+{
+	l->state = LIVE_OPENING;
+	l->unopened = true;
+	l->ahead.sent = false;
+	l->stopping = l->armed = false;
+	l->err = (struct error){ 0 };
+	live_set_wait(l, "getting ready");
+	l->began = l->since;
+	worker_run(&l->worker, open_run, l);
+}
+
+void live_list_files(void *arg)
+{
+	struct live *l = arg;
+
+	l->lists_files = l->state != LIVE_IDLE || l->n_queue || l->unopened;
+	if (l->lists_files || l->over)
+		return;
+	free(l->now.text);
+	l->now = (struct waiting){ .kind = JOB_FILES };
+	begin_job(l, "listing files");
+}
+
+void live_list_arguments(void *arg, struct str command)
+{
+	struct live *l = arg;
+	char *name;
+
+	if (!slash_has_arguments(command) || l->over)
+		return;
+	name = xstrndup(command.ptr, command.len);
+	if (l->state != LIVE_IDLE || l->n_queue || l->unopened) {
+		free(l->lists_arguments);
+		l->lists_arguments = name;
+		return;
+	}
+	free(l->now.text);
+	l->now = (struct waiting){ .kind = JOB_ARGUMENTS, .text = name };
+	begin_job(l, "listing");
+}
+
+/* What completion asked for while something ran. */
+static void list_later(struct live *l)
+{
+	char *command = l->lists_arguments;
+
+	if (l->lists_files)
+		live_list_files(l);
+	if (l->state != LIVE_IDLE || !command)
+		return;
+	l->lists_arguments = NULL;
+	live_list_arguments(l, str_of(command));
+	free(command);
+}
+
+static bool asks_model(enum job_kind kind)
+{
+	return kind == JOB_PROMPT || kind == JOB_GIVEN;
+}
+
+void live_next(struct live *l)
+{
+	if (l->state == LIVE_IDLE && !l->n_queue && !l->unopened)
+		list_later(l);
+	live_send_ahead(l);
+	if (l->state != LIVE_IDLE || !l->n_queue || l->held || l->over)
+		return;
+	if (l->unopened) {
+		live_open(l);
+		return;
+	}
+	take_next(l);
+	begin_job(l, asks_model(l->now.kind) ? "waiting for the model"
+					     : "running");
+}
+
+bool live_take_back(struct live *l)
+{
+	struct waiting *last;
+	struct buf draft = BUF_INIT(64 << 20);
+
+	if (!l->n_queue)
+		return false;
+	last = &l->queue[--l->n_queue];
+	buf_adds(&draft, prefix_of(last));
+	buf_adds(&draft, last->text);
+	if (!editor_is_empty(&l->editor)) {
+		buf_addc(&draft, '\n');
+		editor_text(&l->editor, &draft);
+	}
+	editor_set(&l->editor, buf_str(&draft));
+	free(last->text);
+	buf_release(&draft);
+	return true;
+}
+
+void live_stop_job(struct live *l)
+{
+	if (l->state == LIVE_IDLE || l->stopping)
+		return;
+	l->stopping = true;
+	l->held = l->n_queue > 0;
+	cancel_trigger(&l->run->app->cancel);
+	if (l->asked)
+		live_withdraw_question(l);
+	live_drop_inquiry(l);
+	live_drop_choice(l);
+	drop_pick(l);
+	live_set_wait(l, "stopping");
+}
+
+/* The meter is made while the chat opens, and counts to the confirmed end; what
+ * works watches the cap itself. */
+static bool is_waiting(const struct live *l)
+{
+	return !l->over && !l->unopened &&
+	       (l->state == LIVE_IDLE ||
+		(l->state == LIVE_WORKING && live_is_asked(l)));
+}
+
+int64_t live_cap_at(const struct live *l)
+{
+	if (!is_waiting(l))
+		return INT64_MAX;
+	return l->state == LIVE_IDLE ? run_money_asks_at(l->run)
+				     : run_money_ends_at(l->run);
+}
+
+static void end_at_cap(struct live *l)
+{
+	l->over = true;
+	l->status = SLASH_CAP_STATUS;
+}
+
+void live_watch_cap(struct live *l)
+{
+	if (live_cap_at(l) > clock_ms())
+		return;
+	if (l->state == LIVE_IDLE) {
+		free(l->now.text);
+		l->now = (struct waiting){ .kind = JOB_CAP };
+		begin_job(l, "asking about the cap");
+		return;
+	}
+	/* nobody has answered */
+	if (l->now.kind != JOB_CAP)
+		live_say(l, (struct style){ 0, STYLE_WARN },
+			 "The sandbox has reached the cap (--max-usd) and the "
+			 "question was not answered: the chat ends.");
+	end_at_cap(l);
+	live_stop_job(l);
+}
+
+/* The user goes on at the prompt, with what he has typed. */
+static void stay_unopened(struct live *l)
+{
+	live_print(l);
+	live_say(l, (struct style){ 0, STYLE_WARN }, CHAT_STOPPED);
+	app_signal_clear(l->run->app);
+}
+
+static void end_opening(struct live *l, int rc)
+{
+	bool stopped = l->stopping && !l->over && !chat_ends(l->err.code);
+
+	l->state = LIVE_IDLE;
+	l->stopping = false;
+	if (rc < 0 && stopped) {
+		return_ahead(l);
+		stay_unopened(l);
+		return;
+	}
+	if (rc < 0 && l->over && l->err.code == ERR_CANCELLED) {
+		/* Not a failure: the user has left, which cancels too, or a
+		 * signal has ended the chat. */
+		if (!app_signal())
+			app_signal_clear(l->run->app);
+		return;
+	}
+	if (rc < 0) {
+		l->status = app_fail(l->run->app, &l->err);
+		l->over = true;
+		return;
+	}
+	l->unopened = false;
+	live_status_opened(l);
+	if (stopped) /* too late for it */
+		app_signal_clear(l->run->app);
+}
+
+static void end_work(struct live *l, int rc)
+{
+	const struct style warn = { 0, STYLE_WARN };
+
+	if (l->now.kind == JOB_FILES) {
+		complete_set_files(&l->completer, buf_str(&l->files));
+		complete_update(&l->completer, &l->editor);
+		rc = rc < 0 && !chat_ends(l->err.code) ? 0 : rc;
+	} else if (l->now.kind == JOB_ARGUMENTS) {
+		complete_set_arguments(&l->completer, str_of(l->now.text),
+				       buf_str(&l->files));
+		complete_update(&l->completer, &l->editor);
+	} else {
+		complete_forget(&l->completer);
+	}
+	transcript_end_turn(&l->transcript, clock_ms());
+	live_print(l);
+	live_notify_turn(l);
+	if (rc < 0 && l->refused)
+		live_say(
+			l, warn,
+			"Not run. Tell the agent what you would like instead.");
+	else if (rc < 0 && l->err.code == ERR_CANCELLED)
+		live_say(l, warn, "Interrupted");
+	else if (rc < 0)
+		(void)app_fail(l->run->app, &l->err);
+	else if (l->now.kind == JOB_PROMPT || l->now.kind == JOB_GIVEN)
+		run_remark(l->run);
+	if (l->now.kind == JOB_SLASH)
+		follow_run(l);
+	live_status_refresh(l);
+	l->state = LIVE_IDLE;
+	if (l->left)
+		l->over = true;
+	if (rc < 0 && l->now.kind == JOB_CAP)
+		end_at_cap(l);
+	if (rc < 0 && chat_ends(l->err.code)) {
+		l->over = true;
+		l->status = app_signal() ? 128 + app_signal() : 1;
+	} else if (!app_signal() || app_signal() == SIGINT) {
+		app_signal_clear(l->run->app);
+	}
+	l->stopping = false;
+}
+
+void live_done(struct live *l)
+{
+	int rc = l->worker.result;
+
+	switch (l->state) {
+	case LIVE_OPENING:
+		end_opening(l, rc);
+		break;
+	case LIVE_WORKING:
+		end_work(l, rc);
+		break;
+	default:
+		l->status = l->status ? l->status : l->failed;
+		l->state = LIVE_IDLE;
+		break;
+	}
+	live_show_ended(l);
+	live_next(l);
+}

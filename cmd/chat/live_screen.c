@@ -1,0 +1,730 @@
+/* live_screen.c - what the chat shows: the wait, the status, the live part. */
+/* SPDX-License-Identifier: MIT */
+/*
+ * Begin reading at live_draw(), which composes the live part, and at
+ * live_print(), which lets finished rows scroll away above it.
+ */
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/ids.h"
+#include "base/mem.h"
+#include "base/sanitize.h"
+#include "base/str.h"
+#include "cmd/chat/live_state.h"
+#include "cmd/session/policy.h"
+#include "cmd/session/run.h"
+#include "model/catalog.h"
+#include "model/money.h"
+#include "sandbox/rights.h"
+#include "session/branch.h"
+#include "term/rows.h"
+
+enum {
+	MOVES_MS = 120, /* between two frames of the sign of waiting */
+	MOST_LINE = 512,
+	LEAST_WHAT = 24, /* cells for what is waited for, before how to stop */
+};
+
+void live_set_wait(struct live *l, const char *what)
+{
+	snprintf(l->wait, sizeof(l->wait), "%s", what);
+	l->since = clock_ms();
+	l->retries_at = 0;
+}
+
+/* Of the sandbox, while it is also the model that is waited for. */
+static void set_step(struct live *l, const char *what)
+{
+	if (l->ahead.sent)
+		snprintf(l->ahead.step, sizeof(l->ahead.step), "%s", what);
+	else
+		live_set_wait(l, what);
+}
+
+static void follow_line(struct live *l, struct str line)
+{
+	struct buf step = BUF_INIT(MOST_LINE);
+
+	sanitize_line(line, &step);
+	if (str_ends(buf_str(&step), "...")) {
+		step.ptr[step.len - 3] = '\0';
+		set_step(l, step.ptr);
+	} else if (l->state != LIVE_CLOSING &&
+		   (str_starts(buf_str(&step), "\u2713 ") ||
+		    (l->theme.ascii && str_starts(buf_str(&step), "+ ")))) {
+		set_step(l, "getting ready");
+	}
+	buf_release(&step);
+}
+
+/* Whole lines that the program has printed name the step that it is at. */
+static void follow_lines(struct live *l, struct str lines)
+{
+	struct str line;
+	bool steps = l->state == LIVE_OPENING || l->state == LIVE_CLOSING ||
+		     (l->state == LIVE_WORKING && l->now.kind == JOB_SLASH);
+
+	if (!steps)
+		return;
+	while (str_split(&lines, '\n', &line))
+		follow_line(l, line);
+}
+
+static const char *way_out(const struct live *l)
+{
+	if (l->state == LIVE_CLOSING)
+		return ", Ctrl-C twice leaves at once";
+	return l->stopping ? "" : ", Esc stops it";
+}
+
+/* What is waited for in so many cells. */
+static void add_what(const struct live *l, size_t room, struct rows *out)
+{
+	const char *more = theme_glyph(&l->theme, GLYPH_ELLIPSIS);
+	const struct style muted = { 0, STYLE_MUTED };
+	struct buf what = BUF_INIT(MOST_LINE);
+	struct str shown;
+
+	sanitize_line(buf_str(&l->text), &what);
+	if (!what.len)
+		buf_adds(&what, l->wait);
+	if (l->ahead.sent)
+		buf_addf(&what, "; %s", l->ahead.step);
+	shown = buf_str(&what);
+	if (width_cells(shown) > room) {
+		shown.len = width_prefix(
+			shown, room - width_cells(str_of(more)) % room);
+		rows_add(out, muted, shown);
+		rows_adds(out, muted, more);
+	} else {
+		rows_add(out, muted, shown);
+	}
+	buf_release(&what);
+}
+
+/* Since it began; before another try of the model, until then. */
+static int64_t shown_seconds(const struct live *l)
+{
+	int64_t now = clock_ms();
+
+	if (!l->retries_at)
+		return (now - l->since) / 1000;
+	return l->retries_at > now ? (l->retries_at - now + 999) / 1000 : 0;
+}
+
+/* "x waiting for the model  12 s, Esc stops it", while something is waited for;
+ * in place of its name a line that is not ended, as one of progress. */
+static void add_wait(const struct live *l, struct rows *out)
+{
+	const struct style muted = { 0, STYLE_MUTED };
+	size_t room = screen_columns(&l->screen);
+	int64_t ms = clock_ms() - l->since;
+	char rest[64];
+
+	if (l->state == LIVE_IDLE || live_is_asked(l))
+		return;
+	rows_adds(out, (struct style){ 0, STYLE_ACCENT },
+		  theme_spinner(&l->theme, (size_t)(ms / MOVES_MS)));
+	rows_add(out, muted, STR(" "));
+	snprintf(rest, sizeof(rest), "  %" PRId64 " s%s%s", shown_seconds(l),
+		 l->retries_at ? " left" : "", way_out(l));
+	if (room < LEAST_WHAT + width_cells(str_of(rest)))
+		snprintf(rest, sizeof(rest), "  %" PRId64 " s",
+			 shown_seconds(l));
+	room -= room > 2 ? 2 : 0;
+	if (width_cells(str_of(rest)) + 4 < room) {
+		add_what(l, room - width_cells(str_of(rest)), out);
+		rows_adds(out, muted, rest);
+	} else {
+		add_what(l, room, out);
+	}
+	rows_end(out);
+}
+
+static int64_t wait_moves_at(const struct live *l)
+{
+	int64_t now = clock_ms();
+
+	return now + MOVES_MS - (now - l->since) % MOVES_MS;
+}
+
+/* "~/src/dcode". Owned. */
+static char *shorten_home(const struct settings *set)
+{
+	const char *cwd = settings_cwd(set);
+	const char *home = settings_home(set);
+	size_t n = home ? strlen(home) : 0;
+
+	if (n > 1 && !strncmp(cwd, home, n) && (!cwd[n] || cwd[n] == '/'))
+		return xasprintf("~%s", cwd + n);
+	return xstrdup(cwd);
+}
+
+void live_status_begin(struct live *l)
+{
+	const char *name = l->run->options.sandbox;
+
+	l->place = xstrdup(name && strcmp(name, "none") != 0 ? name : "");
+	l->directory = shorten_home(l->run->app->settings);
+	live_status_refresh(l);
+}
+
+/* Of the model, in tokens; 0: nobody knows. */
+static int64_t find_window(const struct run *r)
+{
+	struct model_facts facts;
+
+	if (!r->choice.provider || !r->choice.model ||
+	    !model_facts(r->app->settings, r->choice.provider, r->choice.model,
+			 &facts))
+		return r->agent.window.learned ? r->agent.window.size : 0;
+	return facts.context;
+}
+
+/* Where the vendor ends it, whatever dcode does: elsewhere its life is extended
+ * while the chat lasts. It was created at `since` or a little later. */
+static int64_t find_end(const struct run *r, int64_t since)
+{
+	const struct managed_sandbox *box = &r->box;
+
+	if (!box->ours || box->resumed || box->lifetime_s <= 0 ||
+	    sandbox_acts_on_host(&box->sandbox) || sandbox_can_extend(&r->host))
+		return 0;
+	return since + box->lifetime_s * 1000;
+}
+
+/* Replaces an owned text; true when it was another. */
+static bool set_text(char **text, char *fresh)
+{
+	bool differs = !*text || strcmp(*text, fresh) != 0;
+
+	free(*text);
+	*text = fresh;
+	return differs;
+}
+
+/* No job runs: the run is ours to read. */
+static void read_run(struct live *l)
+{
+	const struct run *r = l->run;
+	bool host = r->host.provider->flags & SANDBOX_UNISOLATED;
+	char id[IDS_SHOWN];
+
+	l->asks = run_asks(r);
+	(void)set_text(&l->model, run_model_name(r));
+	l->window = find_window(r);
+	if (set_text(&l->place,
+		     host ? xstrdup("this machine")
+			  : xasprintf("%s %.12s", sandbox_client_name(&r->host),
+				      ids_shown(r->box.sandbox.id, id))))
+		l->ends = find_end(r, l->began);
+}
+
+/* What was sent before, while the sandbox was being made, comes last. */
+static void open_history(struct live *l)
+{
+	struct app *app = l->run->app;
+	struct prompt_history *early = xcalloc(1, sizeof(*early));
+	struct error err = { 0 };
+	struct error ignored = { 0 };
+	char *path = app_state_path(app, "history.jsonl", &err);
+
+	*early = l->history;
+	if (!path ||
+	    prompt_history_open(&l->history, path, app->mask, &err) < 0)
+		(void)app_fail(app, &err);
+	if (!path)
+		l->history = (struct prompt_history){ 0 };
+	for (size_t i = 0; i < early->n; i++)
+		(void)prompt_history_add(&l->history, buf_str(&early->items[i]),
+					 &ignored);
+	prompt_history_release(early);
+	free(early);
+	free(path);
+}
+
+void live_status_opened(struct live *l)
+{
+	const char *workdir = l->run->box.sandbox.workdir;
+	char *line;
+
+	open_history(l);
+	read_run(l);
+	line = xasprintf("%s, tools in %s (%s%s)", l->model,
+			 workdir ? workdir : "?", l->place,
+			 sandbox_is_shared(&l->run->box.sandbox)
+				 ? ", not isolated: asks about each call"
+				 : "");
+	live_say(l, (struct style){ 0, STYLE_MUTED }, line);
+	free(line);
+}
+
+void live_status_refresh(struct live *l)
+{
+	char branch[BRANCH_SIZE];
+
+	branch_read(settings_cwd(l->run->app->settings), branch);
+	(void)set_text(&l->branch, xstrdup(branch));
+	if (l->model)
+		read_run(l);
+}
+
+void live_status_release(struct live *l)
+{
+	free(l->model);
+	free(l->place);
+	free(l->directory);
+	free(l->branch);
+}
+
+/* In an isolated sandbox nothing is asked about. */
+static const char *mode_of(const struct live *l)
+{
+	const struct run *r = l->run;
+
+	if (!l->asks)
+		return NULL;
+	return run_mode_name(run_allows_all(r) ? RUN_YOLO
+					       : (enum run_mode)r->mode);
+}
+
+static int64_t seconds_left(const struct live *l)
+{
+	int64_t ms = l->ends - clock_ms();
+
+	if (!l->ends || l->state == LIVE_CLOSING)
+		return -1;
+	return ms > 0 ? ms / 1000 : 0;
+}
+
+static const char *state_of(const struct live *l)
+{
+	if (l->state == LIVE_OPENING)
+		return "starting";
+	if (l->state == LIVE_IDLE && l->unopened && l->place[0])
+		return "not started";
+	if (l->state == LIVE_CLOSING && strcmp(l->place, "this machine") != 0)
+		return "ending";
+	if (l->run->box.seen == STATE_STOPPED)
+		return "stopped";
+	if (l->run->box.seen == STATE_GONE)
+		return "gone";
+	if (l->ends && clock_ms() >= l->ends)
+		return "expired";
+	return NULL;
+}
+
+static const char *hint_of(const struct live *l)
+{
+	if (l->confirms && !editor_is_empty(&l->editor))
+		return "yolo needs your confirmation: clear the line first";
+	if (l->confirms && clock_ms() < l->typed + LIVE_QUIET_MS)
+		return "yolo: every call runs on this machine without asking.";
+	if (l->confirms)
+		return "yolo: every call runs on this machine without asking. "
+		       "y allows it";
+	if (l->armed)
+		return "Ctrl-C again leaves";
+	if (l->held)
+		return "stopped: Enter sends the queue, Esc edits it";
+	return NULL;
+}
+
+/* Nothing where nothing was spent, or nobody knows how much. */
+static const char *cost_of(const struct live *l, char room[MONEY_SIZE])
+{
+	struct meter_total t = { 0 };
+
+	/* made by the opening job */
+	if (l->state != LIVE_OPENING && l->run->app->meter)
+		meter_total(l->run->app->meter, &t);
+	return t.model + t.sandbox > 0 ? money_short(t.model + t.sandbox, room)
+				       : NULL;
+}
+
+static void add_status(const struct live *l, struct rows *out)
+{
+	char cost[MONEY_SIZE];
+	struct status s = {
+		.model = l->model,
+		.sandbox = l->place && l->place[0] ? l->place : NULL,
+		.state = state_of(l),
+		.mode = mode_of(l),
+		.directory = l->directory,
+		.branch = l->branch,
+		.cost = cost_of(l, cost),
+		.hint = hint_of(l),
+		.left_s = seconds_left(l),
+		.context = l->context,
+		.window = l->window,
+		.input = l->usage.input + l->usage.cache_read +
+			 l->usage.cache_write,
+		.output = l->usage.output,
+		.queued = l->n_queue,
+	};
+
+	status_render(&s, &l->theme, screen_columns(&l->screen), out);
+}
+
+/* clock_ms() when the line changes by itself; INT64_MAX: it does not. */
+static int64_t status_changes_at(const struct live *l)
+{
+	int64_t left = seconds_left(l);
+	int64_t now = clock_ms();
+
+	/* from then on its question takes an answer */
+	if (l->confirms && now < l->typed + LIVE_QUIET_MS)
+		return l->typed + LIVE_QUIET_MS;
+	return left > 0 ? now + status_left_changes(left) * 1000 : INT64_MAX;
+}
+
+enum {
+	MOST_QUEUED = 4,       /* rows for messages that wait */
+	LEAST_EDITOR = 3,      /* rows */
+	MOST_SHOWN = 16 << 10, /* bytes of a command of the user's own */
+	LEAST_AROUND = 16, /* rows, for a question with all that is around it */
+};
+
+static const struct style muted = { 0, STYLE_MUTED };
+
+static const struct style faint = { ATTR_DIM, STYLE_USER };
+
+void live_print_rows(struct live *l, const struct rows *rows)
+{
+	struct wrap wrap = { .columns = screen_columns(&l->screen),
+			     .words = true };
+	struct rows out = { 0 };
+
+	wrap_rows(rows, &wrap, &out);
+	screen_print(&l->screen, &out, 0, out.n);
+	rows_release(&out);
+}
+
+void live_say(struct live *l, struct style style, const char *text)
+{
+	struct rows rows = { 0 };
+
+	rows_adds(&rows, style, text);
+	rows_close(&rows);
+	live_print_rows(l, &rows);
+	rows_release(&rows);
+}
+
+/* What follows the last carriage return that something follows. */
+static struct str last_part(struct str line)
+{
+	size_t end = line.len;
+	size_t at;
+
+	while (end && line.ptr[end - 1] == '\r')
+		end--;
+	for (at = end; at && line.ptr[at - 1] != '\r';)
+		at--;
+	return (struct str){ line.ptr + at, end - at };
+}
+
+/* Appends a text as a terminal shows it at last: of a line whose parts a
+ * carriage return separates, as those of a progress bar, only the last part. */
+static void add_overwritten(struct str text, struct buf *out)
+{
+	while (text.len) {
+		size_t n = str_find(text, '\n');
+
+		if (n)
+			buf_addstr(out, last_part((struct str){ text.ptr, n }));
+		if (n < text.len) {
+			buf_addc(out, '\n');
+			n++;
+		}
+		text = str_skip(text, n);
+	}
+}
+
+/* Whole lines of what was printed, all when the terminal is lent. Of the last
+ * one, until it has ended, what a terminal would show. */
+static void print_lines(struct live *l, bool all)
+{
+	struct buf shown = BUF_INIT(LIVE_MAX_PRINTED);
+	struct rows rows = { 0 };
+	struct str text = buf_str(&l->text);
+	const char *last = text.len ? memrchr(text.ptr, '\n', text.len) : NULL;
+	size_t end = all ? text.len : last ? (size_t)(last - text.ptr) + 1 : 0;
+
+	add_overwritten((struct str){ text.ptr, end }, &shown);
+	if (shown.len) {
+		follow_lines(l, buf_str(&shown));
+		rows_add(&rows, muted, buf_str(&shown));
+		rows_close(&rows);
+		live_print_rows(l, &rows);
+		rows_release(&rows);
+	}
+	buf_clear(&shown);
+	add_overwritten(str_skip(text, end), &shown);
+	if (text.len) {
+		buf_clear(&l->text);
+		buf_addstr(&l->text, buf_str(&shown));
+	}
+	buf_release(&shown);
+}
+
+void live_print(struct live *l)
+{
+	printed_read(&l->printed, &l->text);
+	print_lines(l, false);
+	if (l->transcript.done.n) {
+		screen_print(&l->screen, &l->transcript.done, 0,
+			     l->transcript.done.n);
+		rows_clear(&l->transcript.done);
+	}
+}
+
+void live_leave_screen(struct live *l)
+{
+	printed_read(&l->printed, &l->text);
+	print_lines(l, true);
+	live_print(l);
+	rows_clear(&l->live);
+	screen_live(&l->screen, &l->live, SIZE_MAX, 0);
+	(void)screen_flush(&l->screen, NULL);
+	screen_suspend(&l->screen);
+}
+
+void live_suspend(struct live *l)
+{
+	live_leave_screen(l);
+	printed_suspend(&l->printed);
+}
+
+void live_resume(struct live *l)
+{
+	printed_resume(&l->printed);
+	screen_resume(&l->screen);
+}
+
+static size_t less(size_t a, size_t b)
+{
+	return a > b ? a - b : 0;
+}
+
+static void add_queue(const struct live *l, size_t most, struct rows *out)
+{
+	size_t n = l->n_queue;
+
+	if (n > MOST_QUEUED)
+		n = MOST_QUEUED + 1; /* with the row that tells of more */
+	if (n > most)
+		n = most;
+	for (size_t i = 0; i < n; i++) {
+		struct str text = str_of(l->queue[i].text);
+
+		if (i && i + 1 == n && n < l->n_queue) {
+			rows_adds(out, faint, "...");
+			rows_end(out);
+			break;
+		}
+		text.len = str_find(text, '\n');
+		text.len =
+			width_prefix(text, less(screen_columns(&l->screen), 2));
+		rows_adds(out, faint, "+ ");
+		rows_add(out, faint, text);
+		rows_end(out);
+	}
+}
+
+/* What is typed at: a list to choose from, a search or a text. */
+static void add_editor(struct live *l, size_t rows, struct rows *out,
+		       size_t caret[2])
+{
+	size_t columns = screen_columns(&l->screen);
+
+	if (l->picking && live_question_keys(l) != QUESTION_DRAFT)
+		selection_list_render(&l->picker, columns, rows, out, &caret[0],
+				      &caret[1]);
+	else if (l->search.on)
+		history_search_render(&l->search, columns, rows, out, &caret[0],
+				      &caret[1]);
+	else
+		editor_render(l->dialog.edits ? &l->dialog.editor : &l->editor,
+			      columns, rows, out, &caret[0], &caret[1]);
+}
+
+/* A list that waits for the end of the message. */
+static void add_waiting_list(const struct live *l, size_t columns,
+			     struct rows *out)
+{
+	cut_text_add(out, (struct style){ ATTR_BOLD, STYLE_WARN },
+		     str_of(l->asked_pick->title), columns);
+	rows_end(out);
+	answer_row_hint(columns, out);
+}
+
+/* The editor with what stands around it. Where there is no room for all, each
+ * takes what those before it have left: the caret's row, the wait, the status
+ * line, the rest of the editor, its completions, the call that is asked about,
+ * the queue, and a blank row. */
+static void compose_editor(struct live *l, size_t most, struct rows *out,
+			   size_t caret[2])
+{
+	struct rows wait = { 0 };
+	struct rows editor = { 0 };
+	struct rows asked = { 0 };
+	size_t columns = screen_columns(&l->screen);
+	size_t rows = most / 3 > LEAST_EDITOR ? most / 3 : LEAST_EDITOR;
+	size_t typed[2];
+	size_t room;
+	bool waits;
+	bool status;
+
+	add_wait(l, &wait);
+	room = less(most, wait.n + 1);
+	rows += l->picking ? LEAST_EDITOR : 0;
+	add_editor(l, rows < room ? rows : room, &editor, caret);
+	room = less(most, editor.n);
+	waits = wait.n && room;
+	room -= waits;
+	status = room;
+	room -= status;
+	rows = editor.n;
+	complete_render(&l->completer, columns, room, &editor);
+	room -= editor.n - rows;
+	if (l->dialog.asked && room)
+		dialog_render(&l->dialog, columns, room > 1 ? room - 1 : 1,
+			      &asked);
+	typed[0] = SIZE_MAX;
+	if (l->choice.asked && room)
+		choice_render(&l->choice, columns, &asked, typed);
+	if (l->picking && room && l->choice.keys == QUESTION_DRAFT)
+		add_waiting_list(l, columns, &asked);
+	room = less(room, asked.n);
+	if (room > (l->n_queue > 0)) {
+		rows_end(out); /* between what was said and what is done */
+		room--;
+	}
+	if (waits)
+		rows_append(out, &wait, 0, wait.n);
+	add_queue(l, room, out);
+	caret[0] += out->n + asked.n;
+	if (typed[0] != SIZE_MAX) {
+		caret[0] = out->n + typed[0];
+		caret[1] = typed[1];
+	}
+	rows_append(out, &asked, 0, asked.n);
+	rows_append(out, &editor, 0, editor.n);
+	rows_close(out);
+	if (status)
+		add_status(l, out);
+	rows_release(&wait);
+	rows_release(&editor);
+	rows_release(&asked);
+}
+
+/* What the model asks. While a message is being written that stays below it. */
+static void compose_inquiry(struct live *l, size_t most, struct rows *out,
+			    size_t caret[2])
+{
+	size_t columns = screen_columns(&l->screen);
+	bool writes = live_is_drafting(l) && !l->focused;
+	struct rows editor = { 0 };
+	size_t at[2] = { 0, 0 };
+	size_t first;
+
+	if (most >= LEAST_AROUND) {
+		rows_end(out);
+		add_queue(l, 2, out);
+	}
+	if (writes)
+		add_editor(l, most >= LEAST_AROUND ? LEAST_EDITOR : 1, &editor,
+			   at);
+	first = out->n;
+	inquiry_dialog_render(&l->inquiry, &l->theme, out, columns,
+			      less(most, first + editor.n), caret);
+	caret[0] += first;
+	if (writes) {
+		caret[0] = out->n + at[0];
+		caret[1] = at[1];
+		rows_append(out, &editor, 0, editor.n);
+	}
+	rows_release(&editor);
+}
+
+/* A call on a small screen: all that has room is the question, and one row of
+ * the message that is being written. */
+static void compose_small(struct live *l, size_t most, struct rows *out,
+			  size_t caret[2])
+{
+	size_t columns = screen_columns(&l->screen);
+	bool writes = live_is_drafting(l) && most > 1;
+
+	dialog_render(&l->dialog, columns, most - writes, out);
+	caret[0] = SIZE_MAX;
+	if (writes) {
+		struct rows editor = { 0 };
+
+		add_editor(l, 1, &editor, caret);
+		caret[0] += out->n;
+		rows_append(out, &editor, 0, editor.n);
+		rows_release(&editor);
+	}
+}
+
+/* What stands below the answer: the question or the wait, the queue, the
+ * editor, the status line. */
+static void compose_bottom(struct live *l, size_t most, struct rows *out,
+			   size_t caret[2])
+{
+	l->dialog.keys = l->inquiry.keys = l->choice.keys =
+		live_question_keys(l);
+	if (l->dialog.asked && !l->dialog.edits && most < LEAST_AROUND)
+		compose_small(l, most, out, caret);
+	else if (l->inquiry.asked)
+		compose_inquiry(l, most, out, caret);
+	else
+		compose_editor(l, most, out, caret);
+}
+
+void live_draw(struct live *l)
+{
+	struct rows bottom = { 0 };
+	size_t most = screen_live_rows(&l->screen);
+	size_t caret[2] = { 0, 0 };
+
+	if (l->lent)
+		return;
+	rows_clear(&l->live);
+	compose_bottom(l, most, &bottom, caret);
+	if (bottom.n < most)
+		transcript_live(&l->transcript, most - bottom.n,
+				live_is_asked(l) ? l->asked_at : clock_ms(),
+				&l->live);
+	rows_close(&l->live);
+	if (caret[0] != SIZE_MAX)
+		caret[0] += l->live.n;
+	rows_append(&l->live, &bottom, 0, bottom.n);
+	screen_live(&l->screen, &l->live, caret[0], caret[1]);
+	rows_release(&bottom);
+}
+
+int64_t live_redraw_at(const struct live *l)
+{
+	if (l->lent)
+		return INT64_MAX;
+	return l->state == LIVE_IDLE ? status_changes_at(l) : wait_moves_at(l);
+}
+
+void live_show_own(struct live *l, const struct agent_event *ev)
+{
+	struct str text = ev->text;
+	char *shown;
+
+	if (l->now.kind != JOB_COMMAND && l->now.kind != JOB_HIDDEN_COMMAND)
+		return;
+	if (text.len > MOST_SHOWN)
+		text = str_skip(text, text.len - MOST_SHOWN);
+	shown = xstrndup(text.len ? text.ptr : "", text.len);
+	live_print(l);
+	live_say(l, (struct style){ 0, STYLE_PLAIN }, shown);
+	free(shown);
+}

@@ -1,0 +1,83 @@
+/* slash_cmd.h - commands of the chat that no command of the shell is. */
+/* SPDX-License-Identifier: MIT */
+#ifndef CMD_CHAT_SLASH_CMD_H
+#define CMD_CHAT_SLASH_CMD_H
+
+#include "cmd/command.h"
+#include "cmd/session/run.h"
+#include "editor/choices.h"
+
+/* A choice for run.pick: what is shown is masked and in one line each. */
+struct pick {
+	const char *title;
+	const struct fuzzy_item *items;
+	size_t n, selected; /* selected: where to begin; n: nowhere */
+	bool asks; /* the program wants to know; the last item does the least */
+};
+
+/*
+ * One command each, on the thread that the chat's work is done on; words: what
+ * was typed after the name, NULL-terminated. They say what they did, and what
+ * failed, on stderr. False when the chat is over.
+ */
+bool slash_cmd_clear(struct run *r, int n, char **words);
+bool slash_cmd_compact(struct run *r, int n, char **words);
+bool slash_cmd_context(struct run *r, int n, char **words);
+bool slash_cmd_copy(struct run *r, int n, char **words);
+bool slash_cmd_cost(struct run *r, int n, char **words);
+bool slash_cmd_download(struct run *r, int n, char **words);
+bool slash_cmd_effort(struct run *r, int n, char **words);
+bool slash_cmd_mcp(struct run *r, int n, char **words);
+bool slash_cmd_model(struct run *r, int n, char **words);
+bool slash_cmd_quit(struct run *r, int n, char **words);
+bool slash_cmd_reload(struct run *r, int n, char **words);
+bool slash_cmd_resume(struct run *r, int n, char **words);
+bool slash_cmd_sandbox(struct run *r, int n, char **words);
+bool slash_cmd_threads(struct run *r, int n, char **words);
+bool slash_cmd_tokens(struct run *r, int n, char **words);
+bool slash_cmd_todos(struct run *r, int n, char **words);
+bool slash_cmd_upload(struct run *r, int n, char **words);
+
+/* run.raise; arg is the run: asks whether to go on beyond the cap, by as much
+ * again. */
+bool slash_raise_cap(void *arg);
+/* The same when nothing happens but that the sandbox costs: -1 with ERR_BUDGET,
+ * and the chat ends, unless the user goes on. */
+int slash_raise_idle(struct run *r, struct error *err);
+enum { SLASH_CAP_STATUS = 124 }; /* of the chat that ends so */
+/* run.go_on; arg is the run: asks whether a model that repeats a failing call
+ * may go on. */
+bool slash_go_on(void *arg, const struct error *why);
+
+/* These only say or switch something that no turn uses: any thread that does
+ * not draw at the same time. */
+void slash_cmd_agents(struct run *r, int n, char **words, size_t columns,
+		      struct buf *out);
+void slash_cmd_help(struct run *r, int n, char **words, size_t columns,
+		    struct buf *out);
+void slash_cmd_jobs(struct run *r, int n, char **words, size_t columns,
+		    struct buf *out);
+void slash_cmd_theme(struct run *r, int n, char **words, size_t columns,
+		     struct buf *out);
+void slash_cmd_thinking(struct run *r, int n, char **words, size_t columns,
+			struct buf *out);
+void slash_cmd_version(struct run *r, int n, char **words, size_t columns,
+		       struct buf *out);
+
+/* What the last word of a command can be, a line each: the word, a tab, what is
+ * shown beside it. */
+void slash_list_efforts(struct run *r, struct buf *out);
+void slash_list_mcp(struct run *r, struct buf *out);
+void slash_list_models(struct run *r, struct buf *out);
+void slash_list_threads(struct run *r, struct buf *out);
+void slash_list_thread_words(struct run *r, struct buf *out);
+void slash_list_sandbox_words(struct run *r, struct buf *out);
+void slash_list_modes(struct run *r, struct buf *out);
+void slash_list_themes(struct run *r, struct buf *out);
+void slash_list_topics(struct run *r, struct buf *out);
+/* Files of the user's directory, and of where the tools run. */
+void slash_list_here(struct run *r, struct buf *out);
+void slash_list_there(struct run *r, struct buf *out);
+void slash_list_subcommands(const struct command *c, struct buf *out);
+
+#endif

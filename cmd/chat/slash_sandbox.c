@@ -1,0 +1,309 @@
+/* slash_sandbox.c - /sandbox: where the chat's tools run, and moving it
+ * elsewhere. */
+/* SPDX-License-Identifier: MIT */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/ids.h"
+#include "base/mem.h"
+#include "base/str.h"
+#include "cmd/chat/leave.h"
+#include "cmd/chat/slash_cmd.h"
+#include "cmd/commands/sandbox.h"
+#include "cmd/print.h"
+#include "cmd/session/next.h"
+#include "cmd/session/run.h"
+
+enum { MOST_PLACES = 100, LINE_MOST = 1 << 12 };
+
+static bool on_host(const struct run *r)
+{
+	return r->host.provider->flags & SANDBOX_UNISOLATED;
+}
+
+static void print_state(void *arg, const struct sandbox_info *info)
+{
+	char room[20];
+
+	(void)arg;
+	fprintf(stderr, "  state      %s\n", sandbox_state_name(info->state));
+	if (info->ends)
+		fprintf(stderr, "  ends       %s\n",
+			sandbox_time(info->ends, room));
+}
+
+static const char *exit_words(const struct run *r)
+{
+	static const char *const words[] = {
+		[LIFECYCLE_DELETE] = "deleted",
+		[LIFECYCLE_STOP] = "stopped, its files are kept",
+		[LIFECYCLE_KEEP] = "kept running",
+	};
+
+	return r->box.ours ? words[r->box.request.on_exit]
+			   : "left as it is: dcode did not make it";
+}
+
+/* What this chat's tools act on. */
+static void print_status(struct run *r)
+{
+	const struct info_sink sink = { print_state, NULL };
+	struct stop stop = app_stop(r->app);
+	struct error err = { 0 };
+	struct buf line = BUF_INIT(LINE_MOST);
+	char id[IDS_SHOWN];
+
+	if (on_host(r)) {
+		fputs("Tools run on this machine, without a sandbox. /sandbox "
+		      "switch PROVIDER\nmoves this thread into one.\n",
+		      stderr);
+		return;
+	}
+	fprintf(stderr, "  provider   %s\n", r->host.provider->name);
+	print_text(r->app, "  id         ", ids_shown(r->box.sandbox.id, id),
+		   "");
+	if (r->box.ours)
+		fprintf(stderr, "  name       %s\n", r->box.label);
+	print_add_line(r->app, &line, r->box.sandbox.workdir);
+	run_mounts(r, &line);
+	fprintf(stderr, "  directory  %s\n", line.len ? line.ptr : "?");
+	buf_release(&line);
+	if (sandbox_can_get(&r->host) &&
+	    sandbox_get(&r->host, r->box.sandbox.id, &sink, &stop, &err) < 0)
+		(void)app_fail(r->app, &err);
+	fprintf(stderr, "  at the end %s%s\n", exit_words(r),
+		r->box.ours ? " (/sandbox on-exit changes it)" : "");
+}
+
+static int refuse(struct error *err, const char *what)
+{
+	error_set(err, ERR_USAGE, "%s", what);
+	return error_hint(err, "/sandbox switch PROVIDER moves this thread "
+			       "into a sandbox.");
+}
+
+/* What becomes of it when the chat ends, or goes elsewhere. */
+static int set_exit(struct run *r, const char *word, struct error *err)
+{
+	static const char *const words[] = { "delete", "stop", "keep" };
+	static const enum lifecycle_exit exits[] = { LIFECYCLE_DELETE,
+						     LIFECYCLE_STOP,
+						     LIFECYCLE_KEEP };
+
+	if (on_host(r))
+		return refuse(err, "tools run on this machine: there is no "
+				   "sandbox");
+	if (!r->box.ours)
+		return error_set(err, ERR_USAGE,
+				 "dcode did not make this sandbox and leaves "
+				 "it as it is");
+	for (size_t i = 0; word && i < sizeof(words) / sizeof(*words); i++) {
+		if (strcmp(word, words[i]) != 0)
+			continue;
+		if (exits[i] == LIFECYCLE_STOP && !sandbox_can_stop(&r->host))
+			return error_set(err, ERR_USAGE,
+					 "provider '%s' cannot stop sandboxes",
+					 r->host.provider->name);
+		r->box.request.on_exit = exits[i];
+		r->options.exit_given = true;
+		fprintf(stderr,
+			"When this chat leaves the sandbox, it is "
+			"%s.\n",
+			exit_words(r));
+		return 0;
+	}
+	return error_set(err, ERR_USAGE,
+			 "/sandbox on-exit takes delete, stop or keep");
+}
+
+/* Places that the thread can move to. */
+struct place_choice {
+	struct run *run;
+	struct fuzzy_item items[MOST_PLACES]; /* texts owned */
+	char *provider[MOST_PLACES];          /* owned */
+	char *id[MOST_PLACES];                /* owned; NULL: a new one */
+	size_t n;
+};
+
+/* Takes name and summary over. */
+static void add_place(struct place_choice *c, const char *provider,
+		      const char *id, char *name, char *summary)
+{
+	struct fuzzy_item *item = &c->items[c->n];
+
+	if (c->n == MOST_PLACES) {
+		free(name);
+		free(summary);
+		return;
+	}
+	item->name = str_of(name);
+	item->summary = str_of(summary);
+	c->provider[c->n] = xstrdup(provider);
+	c->id[c->n++] = id ? xstrdup(id) : NULL;
+}
+
+/* One that was kept, and that no dcode uses. */
+static bool add_kept(void *arg, const struct ledger_row *row)
+{
+	struct place_choice *c = arg;
+	char id[IDS_SHOWN];
+	char room[20];
+
+	if (row->held && !row->owned_by_live && row->id[0])
+		add_place(c, row->provider, row->id,
+			  xasprintf("%s %s", row->provider,
+				    ids_shown(row->id, id)),
+			  xasprintf("%s, kept until %s",
+				    ledger_state_name(row->state),
+				    sandbox_time(row->ends, room)));
+	return true;
+}
+
+static struct place_choice *list_places(struct run *r)
+{
+	struct place_choice *c = xcalloc(1, sizeof(*c));
+	const struct sandbox_provider *const *all;
+	struct registry *registry;
+	struct store *store;
+	struct error ignored = { 0 };
+
+	c->run = r;
+	if (!on_host(r))
+		add_place(c, "none", NULL, xstrdup("none"),
+			  xstrdup("this machine, without a sandbox"));
+	if (app_store(r->app, &store, &ignored) == 0)
+		(void)ledger_each(store, false, add_kept, c, &ignored);
+	if (app_providers(r->app, &registry, &ignored) < 0)
+		return c;
+	all = registry_list(registry);
+	for (size_t i = 0; all[i]; i++) {
+		const char *also = all[i]->also;
+
+		if (all[i]->flags & SANDBOX_UNISOLATED)
+			continue;
+		add_place(c, all[i]->name, NULL, xstrdup(all[i]->name),
+			  xstrdup("a new sandbox"));
+		if (also && registry_find(registry, also) == all[i])
+			add_place(c, also, NULL, xstrdup(also),
+				  xstrdup("a new sandbox"));
+	}
+	return c;
+}
+
+static void release_places(struct place_choice *c)
+{
+	for (size_t i = 0; i < c->n; i++) {
+		free((char *)c->items[i].name.ptr);
+		free((char *)c->items[i].summary.ptr);
+		free(c->provider[i]);
+		free(c->id[i]);
+	}
+	free(c);
+}
+
+void slash_list_sandbox_words(struct run *r, struct buf *out)
+{
+	struct place_choice *c = list_places(r);
+
+	buf_adds(out, "status\tof this chat's sandbox\n"
+		      "on-exit delete\twhen this chat leaves it\n"
+		      "on-exit stop\tand keep its files\n"
+		      "on-exit keep\trunning\n");
+	for (size_t i = 0; i < c->n; i++) {
+		buf_addf(out, "switch %s", c->provider[i]);
+		if (c->id[i])
+			buf_addf(out, " %s", c->id[i]);
+		buf_addc(out, '\t');
+		buf_addstr(out, c->items[i].summary);
+		buf_addc(out, '\n');
+	}
+	slash_list_subcommands(&command_sandbox, out);
+	release_places(c);
+}
+
+static int move_to(struct run *r, const char *provider, const char *id,
+		   struct error *err)
+{
+	const char *words[] = { "--sandbox", provider, "--sandbox-id", id };
+	bool host = !strcmp(provider, "none");
+
+	if (host && on_host(r))
+		return error_set(err, ERR_USAGE,
+				 "tools already run on this machine");
+	if (next_open(r, words, id ? 4 : 2, true, err) < 0)
+		return -1;
+	chat_ask_exit(r);
+	next_leave(r);
+	if (host)
+		fputs("This thread's tools now run on this machine.\n", stderr);
+	else
+		fprintf(stderr,
+			"This thread's tools now run in a sandbox of %s.\n",
+			r->next->host.provider->name);
+	return 0;
+}
+
+static int choose_place(struct run *r, struct error *err)
+{
+	struct place_choice *c = list_places(r);
+	const struct pick p = { "Where tools run", c->items, c->n, 0, false };
+	int chosen = r->pick(r->ui.arg, &p);
+	int rc = 0;
+
+	if (chosen >= 0)
+		rc = move_to(r, c->provider[chosen], c->id[chosen], err);
+	release_places(c);
+	return rc;
+}
+
+static int run_switch(struct run *r, int n, char **words, struct error *err)
+{
+	if (n == 0)
+		return choose_place(r, err);
+	if (n <= 2)
+		return move_to(r, words[0], n == 2 ? words[1] : NULL, err);
+	error_set(err, ERR_USAGE, "/sandbox switch takes a provider and an id");
+	return error_hint(err, "/sandbox switch PROVIDER makes a new sandbox, "
+			       "/sandbox switch PROVIDER ID uses that one, "
+			       "/sandbox switch none uses this machine.");
+}
+
+/* The command of the shell; of this chat's sandbox where it names none. */
+static int run_command(struct run *r, int n, char **words, struct error *err)
+{
+	char *own[] = { words[0], r->box.label, n > 1 ? words[1] : NULL, NULL };
+	bool snapshot = !strcmp(words[0], "snapshot") && n == 2;
+	bool means_own = snapshot || (!strcmp(words[0], "info") && n == 1);
+
+	if (means_own && !r->box.label[0] && !on_host(r))
+		own[1] = r->box.sandbox.id;
+	else if (means_own && on_host(r))
+		return refuse(err, "tools run on this machine: there is no "
+				   "sandbox");
+	app_borrow_terminal(r->app);
+	(void)command_run_words(r->app, &command_sandbox, means_own ? n + 1 : n,
+				means_own ? own : words);
+	app_return_terminal(r->app);
+	return 0;
+}
+
+bool slash_cmd_sandbox(struct run *r, int n, char **words)
+{
+	struct error err = { 0 };
+	int rc = 0;
+
+	if (!n || (n == 1 && !strcmp(words[0], "status")))
+		print_status(r);
+	else if (!strcmp(words[0], "switch"))
+		rc = run_switch(r, n - 1, words + 1, &err);
+	else if (!strcmp(words[0], "on-exit"))
+		rc = set_exit(r, n == 2 ? words[1] : NULL, &err);
+	else if (!strcmp(words[0], "stop") && n == 1)
+		rc = set_exit(r, "stop", &err);
+	else
+		rc = run_command(r, n, words, &err);
+	if (rc < 0)
+		(void)app_fail(r->app, &err);
+	return true;
+}

@@ -1,0 +1,288 @@
+/* provider.c - dcode provider: what sandboxes there are, how good. */
+/* SPDX-License-Identifier: MIT */
+#include "cmd/commands/provider.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#include "base/json.h"
+#include "base/sanitize.h"
+#include "base/str.h"
+
+static const struct {
+	unsigned flag;
+	const char *name;
+} capabilities[] = {
+	{ SANDBOX_ATTACH, "attach" },    { SANDBOX_SNAPSHOT, "snapshot" },
+	{ SANDBOX_LIVE, "live-output" }, { SANDBOX_STDIN, "stdin" },
+	{ SANDBOX_NETWORK, "network" },  { SANDBOX_LIST, "list" },
+};
+
+void provider_capabilities(struct buf *out, unsigned flags, bool json)
+{
+	const char *between = "";
+
+	for (size_t i = 0; i < sizeof(capabilities) / sizeof(*capabilities);
+	     i++) {
+		if (!(flags & capabilities[i].flag))
+			continue;
+		buf_adds(out, between);
+		if (json)
+			json_quote(out, str_of(capabilities[i].name));
+		else
+			buf_adds(out, capabilities[i].name);
+		between = json ? "," : ", ";
+	}
+}
+
+void provider_table(unsigned flags)
+{
+	for (size_t i = 0; i < sizeof(capabilities) / sizeof(*capabilities);
+	     i++)
+		printf("  %-24s %s\n", capabilities[i].name,
+		       flags & capabilities[i].flag ? "yes" : "no");
+}
+
+struct listed_provider { /* of the list */
+	const struct sandbox_provider *p;
+	bool also; /* under its second name */
+	const char *origin;
+	struct buf endpoint;
+	enum sandbox_isolation isolation;
+	struct error why; /* it is not ready */
+};
+
+static const char *name_of(const struct listed_provider *e)
+{
+	return e->also ? e->p->also : e->p->name;
+}
+
+static const char *summary_of(const struct listed_provider *e)
+{
+	return e->also ? e->p->also_summary : e->p->summary;
+}
+
+/* Opens it with these settings. Sends no request. */
+static void open_listed(struct app *app, struct listed_provider *e)
+{
+	struct sandbox_client host = { 0 };
+
+	e->isolation = e->p->isolation;
+	if (app_client_check(app, name_of(e), &host, &e->why) < 0)
+		return;
+	e->isolation = sandbox_isolation(&host);
+	buf_adds(&e->endpoint, host.endpoint ? host.endpoint : "");
+	sandbox_client_close(&host);
+}
+
+static void add_json(struct buf *out, const struct listed_provider *e)
+{
+	const struct sandbox_provider *p = e->p;
+	const char *source = sandbox_isolation_source(p, e->isolation);
+
+	buf_addc(out, '{');
+	json_member(out, "name", str_of(name_of(e)));
+	buf_addc(out, ',');
+	if (e->also) {
+		json_member(out, "alias_of", str_of(p->name));
+		buf_addc(out, ',');
+	}
+	json_member(out, "summary", str_of(summary_of(e)));
+	buf_addc(out, ',');
+	json_member(out, "origin", str_of(e->origin));
+	buf_adds(out, ",\"workdir\":");
+	if (p->workdir)
+		json_quote(out, str_of(p->workdir));
+	else
+		buf_adds(out, "null");
+	buf_adds(out, ",\"isolation\":");
+	isolation_json(out, e->isolation);
+	buf_adds(out, ",\"isolation_source\":");
+	if (source)
+		json_quote(out, str_of(source));
+	else
+		buf_adds(out, "null");
+	buf_adds(out, ",\"capabilities\":[");
+	provider_capabilities(out, p->flags, true);
+	buf_addf(out, "],\"ready\":%s,", e->why.code ? "false" : "true");
+	json_member(out, "endpoint", buf_str(&e->endpoint));
+	buf_addc(out, ',');
+	json_member(out, "missing", str_of(e->why.message));
+	buf_addc(out, ',');
+	json_member(out, "hint", str_of(e->why.hint));
+	buf_addc(out, '}');
+}
+
+static void print_ready(const struct listed_provider *e)
+{
+	struct buf line = BUF_INIT(1 << 12);
+	struct buf shown = BUF_INIT(1 << 12);
+	const int at = 11;
+
+	if (e->why.code)
+		buf_addf(&line, "not ready: %s", e->why.message);
+	else
+		buf_addf(&line, "ready%s%s", e->endpoint.len ? ": " : "",
+			 e->endpoint.len ? e->endpoint.ptr : "");
+	sanitize_text(buf_str(&line), &shown);
+	args_text(stdout, shown.ptr, 0, at);
+	if (e->why.hint[0])
+		args_text(stdout, e->why.hint, 0, at);
+	buf_release(&line);
+	buf_release(&shown);
+}
+
+static void print(const struct listed_provider *e)
+{
+	const struct sandbox_provider *p = e->p;
+	const char *source = sandbox_isolation_source(p, e->isolation);
+	struct buf line = BUF_INIT(1 << 12);
+
+	printf("%-10s %s\n", name_of(e), summary_of(e));
+	if (e->also) {
+		print_ready(e);
+		return;
+	}
+	printf("           workdir: %s\n",
+	       p->workdir ? p->workdir : "the current directory");
+	printf("           isolation: %s%s%s%s\n", isolation_name(e->isolation),
+	       source ? " (" : "", source ? source : "", source ? ")" : "");
+	provider_capabilities(&line, p->flags, false);
+	if (line.len)
+		printf("           can: %s\n", line.ptr);
+	buf_clear(&line);
+	sanitize_line(str_of(e->origin), &line);
+	if (strcmp(e->origin, "built in") != 0)
+		printf("           from: %s\n", line.ptr);
+	buf_release(&line);
+	print_ready(e);
+}
+
+/* The rest in one sentence, by name. */
+static void print_rest(const struct buf *names, size_t n)
+{
+	struct buf text = BUF_INIT(1 << 15);
+
+	buf_addf(&text, "%zu more %s not ready (", n, n == 1 ? "is" : "are");
+	sanitize_line(buf_str(names), &text);
+	buf_adds(&text, "): dcode provider list -v shows what is missing");
+	if (n)
+		args_text(stdout, text.ptr, 0, 0);
+	buf_release(&text);
+}
+
+struct provider_table {
+	struct app *app;
+	struct registry *registry;
+	bool verbose;
+	struct buf data; /* JSON */
+	struct buf rest; /* names of those that are not ready */
+	size_t n_rest;
+};
+
+static void add_row(struct provider_table *t, const struct sandbox_provider *p,
+		    bool also)
+{
+	struct listed_provider e = { .p = p,
+				     .also = also,
+				     .origin = registry_origin(t->registry, p),
+				     .endpoint = BUF_INIT(1 << 12) };
+
+	open_listed(t->app, &e);
+	if (t->app->json) {
+		buf_adds(&t->data, t->data.len > 1 ? "," : "");
+		add_json(&t->data, &e);
+	} else if (e.why.code && !t->verbose) {
+		buf_addf(&t->rest, "%s%s", t->n_rest++ ? ", " : "",
+			 name_of(&e));
+	} else {
+		print(&e);
+	}
+	buf_release(&e.endpoint);
+}
+
+/* Those that stand behind the i-th name. */
+static void add_second_names(struct provider_table *t,
+			     const struct sandbox_provider *const *all,
+			     size_t i)
+{
+	for (size_t k = 0; all[k]; k++) {
+		const char *also = all[k]->also;
+
+		if (also && strcmp(also, all[i]->name) > 0 &&
+		    (!all[i + 1] || strcmp(also, all[i + 1]->name) < 0) &&
+		    registry_find(t->registry, also) == all[k])
+			add_row(t, all[k], true);
+	}
+}
+
+static int list(struct app *app, const struct args *args)
+{
+	struct provider_table t = { .app = app,
+				    .verbose = args_flag(args, "verbose"),
+				    .data = BUF_INIT(1 << 20),
+				    .rest = BUF_INIT(1 << 14) };
+	const struct sandbox_provider *const *all;
+	struct error err = { 0 };
+
+	if (app_providers(app, &t.registry, &err) < 0)
+		return app_fail(app, &err);
+	buf_addc(&t.data, '[');
+	all = registry_list(t.registry);
+	for (size_t i = 0; all[i]; i++) {
+		add_row(&t, all[i], false);
+		add_second_names(&t, all, i);
+	}
+	buf_addc(&t.data, ']');
+	if (app->json)
+		app_envelope("provider list", &t.data);
+	else
+		print_rest(&t.rest, t.n_rest);
+	buf_release(&t.rest);
+	buf_release(&t.data);
+	return 0;
+}
+
+static const struct arg_row list_options[] = {
+	{ "verbose", 'v', ARG_FLAG, NULL,
+	  "Also list those that are not ready, and why" },
+	ARG_JSON,
+	{ 0 },
+};
+
+static const struct arg_row test_options[] = {
+	{ "quick", 0, ARG_FLAG, NULL, "Skip the slow checks" },
+	{ "large", 0, ARG_FLAG, NULL,
+	  "Also test 100 MB of output and a file of 1 GiB" },
+	{ "only", 0, ARG_VALUE, "TEXT",
+	  "Run only the checks with this in their name" },
+	{ "snapshot", 0, ARG_VALUE, "NAME",
+	  "Also make this snapshot (it stays) and start from it" },
+	ARG_JSON,
+	{ 0 },
+};
+
+static const struct subcommand subs[] = {
+	{ .name = "list",
+	  .aliases = "ls",
+	  .summary = "List the providers that are ready here",
+	  .options = list_options,
+	  .flags = SUB_UNRESTRICTED,
+	  .run = list },
+	{ .name = "test",
+	  .args = "TYPE",
+	  .summary = "Create a sandbox, check what the provider promises, "
+		     "delete it",
+	  .options = test_options,
+	  .least = 1,
+	  .most = 1,
+	  .run = provider_test },
+	{ 0 },
+};
+
+const struct command command_provider = {
+	.name = "provider",
+	.summary = "List sandbox providers, and test one",
+	.topic = "providers",
+	.subs = subs,
+};

@@ -1,0 +1,511 @@
+/* copy_tar.c - trees in and out of a sandbox as one stream of its tar. */
+/* SPDX-License-Identifier: MIT */
+#include <errno.h>
+#include <fcntl.h>
+#include <inttypes.h>
+#include <poll.h>
+#include <pthread.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "archive/archive.h"
+#include "base/ids.h"
+#include "base/mem.h"
+#include "base/str.h"
+#include "cmd/app.h"
+#include "cmd/session/copy_copy.h"
+#include "cmd/session/copy_sieve.h"
+#include "sandbox/quote.h"
+
+enum {
+	LINE_BYTES = 4096,      /* bytes of one line of tar's complaints */
+	TOLD_MAX = 200,         /* of a kind shown; the others are counted */
+	SCRIPT_BYTES = 1 << 16, /* of the command */
+	CLEANUP_MS = 10000,
+};
+
+/* What tar there says on its standard error: a line per file. */
+struct complaints {
+	struct buf line;
+	int64_t n;
+	bool whole; /* it says that it went on after the first */
+};
+
+/* The last line of GNU's and of busybox's tar says that there were others. */
+static bool is_summary(struct str line)
+{
+	return str_search(line, STR("xiting with failure")) < line.len ||
+	       str_search(line, STR("error exit delayed")) < line.len;
+}
+
+static void end_complaint(struct complaints *c)
+{
+	struct str line = str_trim(buf_str(&c->line));
+
+	if (is_summary(line)) {
+		c->whole = true;
+	} else if (line.len) {
+		if (c->n++ < TOLD_MAX)
+			app_warn("in the sandbox: %.*s", (int)line.len,
+				 line.ptr);
+		else if (c->n == TOLD_MAX + 1)
+			app_warn("in the sandbox: more like this");
+	}
+	buf_clear(&c->line);
+}
+
+static void add_complaints(struct complaints *c, struct str chunk)
+{
+	while (buf_add_line(&c->line, &chunk))
+		end_complaint(c);
+}
+
+void copy_tell_left_out(struct copy *c, struct str name, const char *why)
+{
+	if (c->told < TOLD_MAX)
+		app_warn("not copied: %.*s: %s", (int)name.len, name.ptr, why);
+	else if (c->told == TOLD_MAX)
+		app_warn("not copied: more like this");
+	c->told += c->told <= TOLD_MAX;
+	if (c->log && c->log->skipped)
+		c->log->skipped(c->log->arg, name, why);
+}
+
+static void skipped(void *arg, struct str name, const char *why)
+{
+	copy_tell_left_out(arg, name, why);
+}
+
+static void carried(void *arg, struct str name)
+{
+	const struct copy *c = arg;
+
+	if (c->log && c->log->carried)
+		c->log->carried(c->log->arg, name);
+}
+
+static const char *refuse(void *arg, struct str name, mode_t type)
+{
+	const struct copy *c = arg;
+
+	return c->refuse ? c->refuse(c->refuse_arg, name, type) : NULL;
+}
+
+static bool leaves_out(void *arg, const struct archive_item *item)
+{
+	struct copy *c = arg;
+	struct str name;
+	const char *why;
+	bool left = incoming_leaves_out(&c->incoming, item, &name, &why);
+
+	if (left && why)
+		copy_tell_left_out(c, name, why);
+	return left;
+}
+
+static void count(struct copy *c, const struct archive_counts *n)
+{
+	c->files += n->files;
+	c->directories += n->directories;
+	c->links += n->links;
+	c->skipped += n->skipped;
+}
+
+/* Whether tar failed, and what it complained of then. With must_go_on it has to
+ * have gone on after that: busybox's does not when it unpacks. */
+static int check_status(struct copy *c, struct complaints *said,
+			const struct exec_result *res, bool must_go_on,
+			struct error *err)
+{
+	end_complaint(said);
+	if (res->exit_code == 0)
+		return 0;
+	if (!said->n || res->exit_code > 2)
+		return error_set(err, ERR_REMOTE,
+				 "tar ended with status %d in the sandbox",
+				 res->exit_code);
+	if (must_go_on && !said->whole)
+		return error_set(err, ERR_REMOTE,
+				 "tar stopped at its first error in the "
+				 "sandbox: the rest is not copied");
+	c->skipped += said->n;
+	return 0;
+}
+
+static int on_complaint(void *arg, enum exec_stream stream, struct str chunk,
+			struct buf *reply, struct error *err)
+{
+	(void)stream; /* tar prints nothing else here */
+	(void)reply;
+	(void)err;
+	add_complaints(arg, chunk);
+	return 0;
+}
+
+static bool has_stdin(const struct copy *c)
+{
+	return c->sb->host->provider->flags & SANDBOX_STDIN;
+}
+
+static int check_tar(const struct copy *c, struct error *err)
+{
+	if (c->tar)
+		return 0;
+	error_set(err, ERR_REMOTE, "the sandbox has no tar");
+	return error_hint(err, "Install it there, or copy one file at a time.");
+}
+
+/* The directory's bits are set last, and only when it is new. busybox asks
+ * for the variable before it makes links that lead up or are absolute. */
+static void upload_script(struct copy *c, const char *remote, mode_t mode,
+			  struct buf *script)
+{
+	buf_adds(script, "p=");
+	quote_word(script, str_of(remote));
+	buf_addf(script,
+		 "\nm=; [ -d \"$p\" ] || m=%o\n"
+		 "for a in mkdir chmod; do command -v \"$a\" >/dev/null ||"
+		 " eval \"$a() { busybox $a \\\"\\$@\\\"; }\"; done\n"
+		 "mkdir -p -- \"$p\" && cd -- \"$p\" || exit 125\n"
+		 "EXTRACT_UNSAFE_SYMLINKS=1 %s -xpof - || exit\n"
+		 "[ -z \"$m\" ] || chmod \"$m\" .\n",
+		 (unsigned)(mode & 0777), c->tar);
+}
+
+/* The beginning of a command that reads a file of the sandbox as input. */
+static void add_input(struct buf *script, const char *file)
+{
+	buf_adds(script, "exec <");
+	quote_word(script, str_of(file));
+	buf_adds(script, " || exit 125\nrm -f -- ");
+	quote_word(script, str_of(file));
+	buf_adds(script, "\n");
+}
+
+static int run_upload(struct copy *c, struct buf *script, archive_pull *pull,
+		      void *arg, struct error *err)
+{
+	struct complaints said = { .line = BUF_INIT(LINE_BYTES) };
+	struct exec_request req = {
+		.command = buf_str(script),
+		.plain = true,
+		.output = on_complaint,
+		.arg = &said,
+		.source = pull,
+		.source_arg = arg,
+	};
+	struct exec_result res = { 0 };
+	int rc = sandbox_execute(c->sb, &req, &res, c->stop, err);
+
+	c->directories++;
+	if (rc == 0)
+		rc = check_status(c, &said, &res, true, err);
+	buf_release(&said.line);
+	return rc;
+}
+
+static char *new_file(void)
+{
+	char random[17];
+
+	ids_random(random, 16);
+	return xasprintf("/tmp/.dcode-cp-%s", random);
+}
+
+/* Removes it, if it is there, also when the copy was cancelled. */
+static void remove_file(struct copy *c, const char *file)
+{
+	struct buf script = BUF_INIT(SCRIPT_BYTES);
+	struct stop within = { .deadline = clock_ms() + CLEANUP_MS };
+	const struct stop *stop = c->stop;
+	struct error ignored = { 0 };
+
+	buf_adds(&script, "rm -f -- ");
+	quote_word(&script, str_of(file));
+	c->stop = &within;
+	(void)copy_script(c, buf_str(&script), NULL, "cleaning up", &ignored);
+	c->stop = stop;
+	buf_release(&script);
+}
+
+int copy_archive_in(struct copy *c, const char *remote, mode_t mode,
+		    archive_pull *pull, void *arg, struct error *err)
+{
+	struct buf script = BUF_INIT(SCRIPT_BYTES);
+	char *file = NULL;
+	int fd = -1;
+	int rc = check_tar(c, err);
+
+	if (rc == 0 && !has_stdin(c)) {
+		file = new_file();
+		fd = copy_spool(c, pull, arg, err);
+		rc = fd < 0 ? -1 : copy_file_up(c, fd, 0600, file, err);
+		add_input(&script, file);
+		pull = NULL;
+	}
+	if (rc == 0) {
+		upload_script(c, remote, mode, &script);
+		rc = run_upload(c, &script, pull, arg, err);
+	}
+	if (rc < 0 && fd >= 0)
+		remove_file(c, file);
+	if (fd >= 0)
+		close(fd);
+	free(file);
+	buf_release(&script);
+	return rc;
+}
+
+int copy_tree_up(struct copy *c, int dir, const char *remote, struct error *err)
+{
+	struct archive_log to_user = { skipped, carried, refuse, c, NULL };
+	struct archive_writer *w = NULL;
+	struct archive_counts n;
+	struct stat st;
+	int rc = fstat(dir, &st) < 0 ? error_errno(err, "the directory") : 0;
+
+	if (rc == 0)
+		rc = archive_writer_open(&w, dup(dir), &to_user, err);
+	if (rc < 0)
+		return -1;
+	rc = copy_archive_in(c, remote, st.st_mode, archive_writer_pull, w,
+			     err);
+	n = archive_writer_counts(w);
+	count(c, &n);
+	archive_writer_close(w);
+	return rc;
+}
+
+static void download_script(struct copy *c, const char *remote,
+			    const char *file, struct buf *script)
+{
+	buf_adds(script, "umask 077\ncd -- ");
+	quote_word(script, str_of(remote));
+	buf_addf(script, " || exit 125\nexec %s -cf ", c->tar);
+	quote_word(script, str_of(file));
+	buf_adds(script, " .\n");
+}
+
+struct tar_download {
+	copy_write *write;
+	void *arg;
+	struct complaints said;
+	bool by_file; /* all that the command prints is a complaint */
+};
+
+static int on_download(void *arg, enum exec_stream stream, struct str chunk,
+		       struct buf *reply, struct error *err)
+{
+	struct tar_download *d = arg;
+
+	(void)reply;
+	if (stream == EXEC_STDOUT && !d->by_file)
+		return d->write(d->arg, chunk, err);
+	add_complaints(&d->said, chunk);
+	return 0;
+}
+
+static int pack_there(struct copy *c, const char *remote, copy_write *write,
+		      void *arg, struct error *err)
+{
+	struct tar_download d = { .write = write,
+				  .arg = arg,
+				  .said = { .line = BUF_INIT(LINE_BYTES) },
+				  .by_file = !has_stdin(c) };
+	struct buf script = BUF_INIT(SCRIPT_BYTES);
+	char *file = d.by_file ? new_file() : xstrdup("-");
+	struct exec_request req = {
+		.plain = true,
+		.output = on_download,
+		.arg = &d,
+	};
+	struct exec_result res = { 0 };
+	int rc = check_tar(c, err);
+
+	if (rc == 0) {
+		download_script(c, remote, file, &script);
+		req.command = buf_str(&script);
+		rc = sandbox_execute(c->sb, &req, &res, c->stop, err);
+	}
+	if (rc == 0)
+		rc = check_status(c, &d.said, &res, false, err);
+	if (rc == 0 && d.by_file)
+		rc = copy_download(c, file, write, arg, err);
+	if (d.by_file && c->tar)
+		remove_file(c, file);
+	free(file);
+	buf_release(&script);
+	buf_release(&d.said.line);
+	return rc;
+}
+
+/* tar's output comes on one thread and is unpacked or sieved on another, which
+ * reads when it needs more; between them is a socket. */
+struct tar_relay {
+	struct copy *copy;
+	pthread_t thread;
+	int in;     /* we write here; -1 when closed */
+	int out;    /* the other thread reads here */
+	bool ended; /* the other thread has, before the output */
+	int (*use)(struct tar_relay *r, struct error *err); /* over there */
+	int root;            /* unpacks below it, */
+	struct sieve *sieve; /* or this one takes it */
+	struct archive_counts counts;
+	struct error err;
+	int rc;
+};
+
+static int64_t relay_pull(void *arg, char *room, size_t len, struct error *err)
+{
+	struct tar_relay *r = arg;
+	ssize_t n;
+
+	do
+		n = recv(r->out, room, len, 0);
+	while (n < 0 && errno == EINTR);
+	if (n < 0)
+		return error_errno(err, "reading the stream");
+	return copy_receive(r->copy, (size_t)n, err) < 0 ? -1 : n;
+}
+
+static int relay_store(void *arg, int64_t bytes, struct error *err)
+{
+	struct tar_relay *r = arg;
+
+	return copy_store(r->copy, bytes, err);
+}
+
+static int unpack(struct tar_relay *r, struct error *err)
+{
+	struct archive_input from = { relay_pull, relay_store, r };
+	struct archive_log to_user = { skipped, carried, NULL, r->copy,
+				       leaves_out };
+
+	return archive_extract(&from, r->root, &to_user, &r->counts, err);
+}
+
+static int sift(struct tar_relay *r, struct error *err)
+{
+	return sieve_run(r->sieve, relay_pull, r, err);
+}
+
+static void *relay_thread(void *arg)
+{
+	struct tar_relay *r = arg;
+
+	r->rc = r->use(r, &r->err);
+	shutdown(r->out, SHUT_RDWR);
+	return NULL;
+}
+
+static int relay_write(void *arg, struct str data, struct error *err)
+{
+	struct tar_relay *r = arg;
+	const struct stop *stop = r->copy->stop;
+
+	while (data.len) {
+		struct pollfd set[2] = {
+			{ .fd = r->in, .events = POLLOUT },
+			{ .fd = stop_fd(stop), .events = POLLIN },
+		};
+		ssize_t n;
+
+		if (poll(set, 2, stop_poll_ms(stop, -1)) < 0 && errno != EINTR)
+			return error_errno(err, "passing the stream on");
+		if (stop_check(stop, err) < 0)
+			return -1;
+		n = send(r->in, data.ptr, data.len,
+			 MSG_DONTWAIT | MSG_NOSIGNAL);
+		if (n < 0 && errno != EAGAIN && errno != EINTR) {
+			r->ended = true; /* its own error says why */
+			return error_errno(err, "passing the stream on");
+		}
+		data = str_skip(data, n > 0 ? (size_t)n : 0);
+	}
+	return 0;
+}
+
+static int relay_start(struct tar_relay *r, struct error *err)
+{
+	sigset_t all;
+	sigset_t before;
+	int pair[2];
+	int rc;
+
+	if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, pair) < 0)
+		return error_errno(err, "passing the stream on");
+	r->in = pair[0];
+	r->out = pair[1];
+	sigfillset(&all); /* signals are for the other threads */
+	pthread_sigmask(SIG_SETMASK, &all, &before);
+	rc = pthread_create(&r->thread, NULL, relay_thread, r);
+	pthread_sigmask(SIG_SETMASK, &before, NULL);
+	if (rc == 0)
+		return 0;
+	close(r->in);
+	close(r->out);
+	errno = rc;
+	return error_errno(err, "starting a thread");
+}
+
+static int relay(struct tar_relay *r, const char *remote, struct error *err)
+{
+	struct error why = { 0 };
+	int rc = relay_start(r, err);
+
+	if (rc < 0)
+		return -1;
+	rc = pack_there(r->copy, remote, relay_write, r, &why);
+	shutdown(r->in, SHUT_WR);
+	pthread_join(r->thread, NULL);
+	close(r->in);
+	close(r->out);
+	count(r->copy, &r->counts);
+	if (r->rc < 0 && (rc == 0 || r->ended))
+		*err = r->err;
+	else if (rc < 0)
+		*err = why;
+	return rc < 0 ? rc : r->rc;
+}
+
+int copy_tree_down(struct copy *c, const char *remote, const char *local,
+		   struct error *err)
+{
+	struct tar_relay r = { .copy = c, .use = unpack };
+	int rc;
+
+	if (mkdir(local, 0777) < 0 && (errno != EEXIST || c->no_replace))
+		return error_errno(err, "creating %s", local);
+	r.root = open(local, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	if (r.root < 0)
+		return error_errno(err, "%s", local);
+	c->directories++;
+	c->disk = r.root;
+	rc = archive_check(err);
+	if (rc == 0)
+		rc = incoming_open(&c->incoming, local, err);
+	if (rc == 0)
+		rc = relay(&r, remote, err);
+	incoming_close(&c->incoming);
+	close(r.root);
+	return rc;
+}
+
+int copy_archive_out(struct copy *c, const char *remote, copy_write *write,
+		     void *arg, struct error *err)
+{
+	struct tar_relay r = { .copy = c, .use = sift };
+	int rc = -1;
+
+	r.sieve = sieve_open(c, remote, write, arg, err);
+	if (r.sieve)
+		rc = relay(&r, remote, err);
+	if (rc == 0)
+		rc = sieve_end(r.sieve, err);
+	sieve_close(r.sieve);
+	return rc;
+}

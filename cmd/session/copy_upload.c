@@ -1,0 +1,460 @@
+/* copy_upload.c - files and trees into a sandbox that replace nothing unasked.
+ */
+/* SPDX-License-Identifier: MIT */
+#include "cmd/session/copy_upload.h"
+
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <sodium.h>
+
+#include "base/ids.h"
+#include "base/mem.h"
+#include "base/str.h"
+#include "sandbox/quote.h"
+#include "tree/treefile.h"
+
+enum {
+	SCRIPT_BYTES = 16 << 20,
+	ANSWER_BYTES = 64 << 20,
+	LIST_BYTES = 64 << 20,
+	INLINE_BYTES = 32 << 10, /* longer lists go there as a file */
+	NAMES_MAX = 1000000,
+	HEX = 2 * TREEFILE_HASH,
+};
+
+static const unsigned char upload_stat_sh[] = {
+#include "scripts/sandbox/upload_stat.sh.inc"
+};
+
+struct upload_entry {
+	char *name; /* owned; below the tree */
+	char kind;  /* of what is there; 'n': nothing */
+	char hash[HEX + 1];
+};
+
+static const char differs[] =
+	"the sandbox already has another file there (--force replaces it)";
+static const char no_file[] =
+	"the sandbox has something there that is not a file";
+static const char no_directory[] =
+	"the sandbox has something there that is not a directory";
+
+static void begin_script(struct buf *script)
+{
+	quote_script(script, (struct str){ (const char *)upload_stat_sh,
+					   sizeof(upload_stat_sh) });
+}
+
+static void add_target(struct copy *c, const struct upload_target *u,
+		       struct buf *script)
+{
+	char *path = copy_remote_path(c, u->remote);
+	char *outer = copy_join(path, str_ends(str_of(path), "/"), u->local);
+	char *inner = copy_join(path, true, u->local);
+
+	/* With a slash at its end the path is a directory, there or not. */
+	buf_adds(script, "target ");
+	quote_word(script, str_of(outer));
+	buf_addc(script, ' ');
+	quote_word(script, str_of(inner));
+	buf_adds(script, u->tree || u->force ? " ''\n" : " 1\n");
+	free(path);
+	free(outer);
+	free(inner);
+}
+
+static bool is_hash(struct str hash)
+{
+	return hash.len == HEX;
+}
+
+static bool same_bytes(const char *local, struct str hash)
+{
+	unsigned char bytes[TREEFILE_HASH];
+	char hex[HEX + 1];
+	int fd = open(local, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+	bool same = fd >= 0 && treefile_copy(fd, -1, bytes) == 0;
+
+	if (fd >= 0)
+		close(fd);
+	sodium_bin2hex(hex, sizeof(hex), bytes, sizeof(bytes));
+	return same && str_is(hash, hex);
+}
+
+/* "d f HASH": PATH is a directory, the target a file. */
+static int read_target(struct copy *c, struct upload_target *u, struct str line,
+		       struct error *err)
+{
+	char *path;
+
+	if (line.len < 4)
+		return error_set(err, ERR_PROTOCOL,
+				 "the sandbox does not report what is at %s",
+				 u->remote[0] ? u->remote : ".");
+	path = copy_remote_path(c, u->remote);
+	u->target = copy_join(path,
+			      line.ptr[0] == 'd' || str_ends(str_of(path), "/"),
+			      u->local);
+	free(path);
+	u->kind = line.ptr[2];
+	u->tar = c->tar;
+	line = str_trim(str_skip(line, 4));
+	u->same = is_hash(line) && same_bytes(u->local, line);
+	return 0;
+}
+
+static int stat_targets(struct copy *c, struct upload_target *list, size_t n,
+			struct error *err)
+{
+	struct buf script = BUF_INIT(SCRIPT_BYTES);
+	struct buf out = BUF_INIT(ANSWER_BYTES);
+	struct str rest;
+	struct str line;
+	int rc;
+
+	begin_script(&script);
+	buf_adds(&script, "tar_kind\n");
+	for (size_t i = 0; i < n; i++)
+		add_target(c, &list[i], &script);
+	rc = buf_check(&script, "the list of uploads", err);
+	if (rc == 0)
+		rc = copy_script(c, buf_str(&script), &out,
+				 "looking at the paths", err);
+	rest = buf_str(&out);
+	if (rc == 0 && str_split(&rest, '\n', &line))
+		copy_set_tar(c, line.len ? line.ptr[0] : 'n');
+	for (size_t i = 0; i < n && rc == 0; i++) {
+		line = (struct str){ 0 };
+		(void)str_split(&rest, '\n', &line);
+		rc = read_target(c, &list[i], line, err);
+	}
+	buf_release(&script);
+	buf_release(&out);
+	return rc;
+}
+
+/* "a//b/./c/" becomes "a/b/c". Owned. */
+static char *clean_path(const char *path)
+{
+	struct buf out = BUF_INIT(1 << 16);
+	struct str rest = str_of(path);
+	struct str part;
+
+	while (str_split(&rest, '/', &part))
+		if (part.len && !str_is(part, ".")) {
+			buf_addc(&out, '/');
+			buf_addstr(&out, part);
+		}
+	buf_addc(&out, '\0');
+	return buf_detach(&out);
+}
+
+/* Whether what goes to outer has something at inner's target. */
+static bool holds(const struct upload_target *outer, const char *top,
+		  const char *path)
+{
+	size_t len = strlen(top);
+	struct stat st;
+	char *local;
+	bool there;
+
+	if (strncmp(top, path, len) != 0 || (path[len] && path[len] != '/'))
+		return false;
+	if (!path[len])
+		return true;
+	local = xasprintf("%s%s", outer->local, path + len);
+	there = outer->tree && lstat(local, &st) == 0 && !S_ISDIR(st.st_mode);
+	free(local);
+	return there;
+}
+
+static int check_two(const struct upload_target *a,
+		     const struct upload_target *b, struct error *err)
+{
+	char *first = clean_path(a->target);
+	char *second = clean_path(b->target);
+	bool clash = holds(a, first, second) || holds(b, second, first);
+
+	if (clash)
+		error_set(err, ERR_USAGE,
+			  "%s and %s both go to %s: nothing was sent", a->local,
+			  b->local,
+			  strlen(first) > strlen(second) ? first : second);
+	free(first);
+	free(second);
+	return clash ? error_hint(err,
+				  "Choose another destination for one of them.")
+		     : 0;
+}
+
+struct name_list {
+	struct upload_target *upload;
+	struct buf *text; /* what the sandbox is asked for */
+	bool too_many;
+};
+
+/* Hears of each entry of a local tree, and keeps the bytes of files out. */
+static const char *note_name(void *arg, struct str name, mode_t type)
+{
+	struct name_list *l = arg;
+	struct upload_target *u = l->upload;
+	size_t at = l->text->len;
+
+	if (u->n == NAMES_MAX)
+		l->too_many = true;
+	if (l->too_many)
+		return "";
+	if (!(u->n & (u->n - 1)))
+		u->entries = xrealloc(u->entries, u->n ? 2 * u->n : 1,
+				      sizeof(*u->entries));
+	u->entries[u->n++] =
+		(struct upload_entry){ .name = xstrndup(name.ptr, name.len),
+				       .kind = 'n' };
+	buf_addstr(l->text, name);
+	for (; at < l->text->len; at++)
+		if (l->text->ptr[at] == '\n')
+			l->text->ptr[at] = '\1';
+	buf_addc(l->text, '\n');
+	return S_ISDIR(type) ? NULL : "";
+}
+
+static void ignore_skipped(void *arg, struct str name, const char *why)
+{
+	(void)arg;
+	(void)name;
+	(void)why;
+}
+
+/* The names of a local tree, as they will be sent. */
+static int list_names(struct upload_target *u, struct buf *text,
+		      struct error *err)
+{
+	struct name_list names = { u, text, false };
+	struct archive_log log = { .skipped = ignore_skipped,
+				   .refuse = note_name,
+				   .arg = &names };
+	int fd = open(u->local, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	struct archive_writer *w = NULL;
+	char *room = xcalloc(1, SCRIPT_BYTES >> 8);
+	int64_t n;
+
+	buf_addstr(text, str_of(u->target));
+	for (size_t i = 0; i < text->len; i++)
+		if (text->ptr[i] == '\n' && i >= text->len - strlen(u->target))
+			text->ptr[i] = '\1';
+	buf_addc(text, '\n');
+	if (fd < 0)
+		n = error_errno(err, "%s", u->local);
+	else
+		n = archive_writer_open(&w, fd, &log, err) < 0 ? -1 : 1;
+	while (n > 0)
+		n = archive_writer_pull(w, room, SCRIPT_BYTES >> 8, err);
+	archive_writer_close(w);
+	free(room);
+	if (n == 0 && names.too_many)
+		n = error_set(err, ERR_LIMIT, "%s: more than %d files",
+			      u->local, NAMES_MAX);
+	return n < 0 ? -1 : 0;
+}
+
+/* A list that is too long for a command goes there as a file. */
+static int send_list(struct copy *c, struct str list, struct buf *script,
+		     struct error *err)
+{
+	FILE *spool = tmpfile();
+	char random[17];
+	char *file;
+	int rc = 0;
+
+	ids_random(random, 16);
+	file = xasprintf("/tmp/.dcode-cp-%s", random);
+	if (!spool || fwrite(list.ptr, 1, list.len, spool) != list.len ||
+	    fflush(spool) != 0)
+		rc = error_errno(err, "a temporary file");
+	if (rc == 0)
+		rc = copy_file_up(c, fileno(spool), 0600, file, err);
+	if (spool)
+		(void)fclose(spool);
+	buf_addf(script, "exec <%s || exit 125\nrm -f -- %s\nentries\n", file,
+		 file);
+	free(file);
+	return rc;
+}
+
+/* A directory that meets one. */
+static bool is_asked(const struct upload_target *u)
+{
+	return u->tree && u->kind == 'd';
+}
+
+/* "LINE KIND HASH", the lines counted over all of them from 1 on. */
+static void read_entries(struct upload_target *list, size_t n, struct str out)
+{
+	struct str line;
+	struct str word;
+
+	while (str_split(&out, '\n', &line)) {
+		int64_t number;
+		struct upload_target *u = list;
+
+		if (!str_split(&line, ' ', &word) ||
+		    !str_to_int(word, &number) || number < 1 || line.len < 1)
+			continue;
+		for (number--; u < list + n; u++) {
+			if (!is_asked(u))
+				continue;
+			if (number <= (int64_t)u->n)
+				break;
+			number -= (int64_t)u->n + 1;
+		}
+		if (u == list + n || number < 1)
+			continue;
+		u->entries[number - 1].kind = line.ptr[0];
+		word = str_trim(str_skip(line, 1));
+		if (is_hash(word))
+			memcpy(u->entries[number - 1].hash, word.ptr, HEX);
+	}
+}
+
+static int compare_entries(const void *a, const void *b)
+{
+	return strcmp(((const struct upload_entry *)a)->name,
+		      ((const struct upload_entry *)b)->name);
+}
+
+/* What meets the trees whose targets are directories already. */
+static int stat_trees(struct copy *c, struct upload_target *list, size_t n,
+		      struct error *err)
+{
+	struct buf names = BUF_INIT(LIST_BYTES);
+	struct buf script = BUF_INIT(SCRIPT_BYTES);
+	struct buf out = BUF_INIT(ANSWER_BYTES);
+	int rc = 0;
+
+	for (size_t i = 0; i < n && rc == 0; i++)
+		if (is_asked(&list[i]))
+			rc = list_names(&list[i], &names, err);
+	if (rc == 0)
+		rc = buf_check(&names, "the list of files", err);
+	begin_script(&script);
+	if (rc == 0 && names.len > INLINE_BYTES) {
+		rc = send_list(c, buf_str(&names), &script, err);
+	} else {
+		quote_assign(&script, "l", buf_str(&names));
+		buf_adds(&script, "printf %s \"$l\" | entries\n");
+	}
+	if (rc == 0 && names.len)
+		rc = copy_script(c, buf_str(&script), &out,
+				 "looking at the files", err);
+	if (rc == 0)
+		read_entries(list, n, buf_str(&out));
+	for (size_t i = 0; i < n; i++)
+		if (list[i].n)
+			qsort(list[i].entries, list[i].n,
+			      sizeof(struct upload_entry), compare_entries);
+	buf_release(&names);
+	buf_release(&script);
+	buf_release(&out);
+	return rc;
+}
+
+int upload_stat(struct copy *c, struct upload_target *list, size_t n,
+		struct error *err)
+{
+	int rc = 0;
+
+	for (size_t i = 0; i < n && rc == 0; i++) {
+		struct stat st;
+
+		rc = copy_check_local(list[i].local, err);
+		list[i].tree =
+			stat(list[i].local, &st) == 0 && S_ISDIR(st.st_mode);
+	}
+	if (rc == 0)
+		rc = stat_targets(c, list, n, err);
+	for (size_t i = 1; i < n && rc == 0; i++)
+		for (size_t k = 0; k < i && rc == 0; k++)
+			rc = check_two(&list[k], &list[i], err);
+	return rc == 0 ? stat_trees(c, list, n, err) : -1;
+}
+
+static bool is_same(const struct upload_target *u, const struct upload_entry *e)
+{
+	struct error ignored = { 0 };
+	char hex[HEX + 1];
+	struct treefile t;
+
+	if (!e->hash[0] || treefile_stat(u->top, e->name, &t, &ignored) < 0)
+		return false;
+	sodium_bin2hex(hex, sizeof(hex), t.hash, sizeof(t.hash));
+	return !strcmp(hex, e->hash);
+}
+
+/* An entry of a tree that is on its way: as copy.refuse. */
+static const char *refuse_entry(void *arg, struct str name, mode_t type)
+{
+	struct upload_target *u = arg;
+	struct upload_entry key = { .name = xstrndup(name.ptr, name.len) };
+	const struct upload_entry *e =
+		u->n ? bsearch(&key, u->entries, u->n, sizeof(key),
+			       compare_entries)
+		     : NULL;
+	const char *why = NULL;
+
+	free(key.name);
+	if (!e || e->kind == 'n' || (S_ISDIR(type) && e->kind == 'd'))
+		return NULL;
+	if (S_ISDIR(type))
+		why = no_directory;
+	else if (e->kind == 'd' || e->kind == 'o')
+		why = no_file;
+	else if (!u->force && !is_same(u, e))
+		why = differs;
+	u->refused += why != NULL;
+	return why;
+}
+
+/* Why nothing of it may go there, or NULL. */
+static const char *refuse_target(const struct upload_target *u)
+{
+	if (u->kind == 'n')
+		return NULL;
+	if (u->tree)
+		return u->kind == 'd' ? NULL : no_directory;
+	if (u->kind != 'f')
+		return no_file;
+	return u->force || u->same ? NULL : differs;
+}
+
+int upload_run(struct copy *c, struct upload_target *u, struct error *err)
+{
+	const char *why = refuse_target(u);
+	int rc;
+
+	c->target = xstrdup(u->target);
+	if (why)
+		return error_set(err, ERR_USAGE, "%s: %s", u->target, why);
+	u->top = open(u->local, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+	if (u->top < 0)
+		return error_errno(err, "%s", u->local);
+	c->refuse = refuse_entry;
+	c->refuse_arg = u;
+	c->tar = u->tar;
+	rc = copy_up_to(c, u->local, u->target, err);
+	close(u->top);
+	return rc;
+}
+
+void upload_release(struct upload_target *u)
+{
+	for (size_t i = 0; i < u->n; i++)
+		free(u->entries[i].name);
+	free(u->entries);
+	free(u->target);
+	*u = (struct upload_target){ 0 };
+}

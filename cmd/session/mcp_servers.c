@@ -1,0 +1,305 @@
+/* mcp_servers.c - the MCP servers that the user's and the project's files name.
+ */
+/* SPDX-License-Identifier: MIT */
+#include "cmd/session/mcp_servers.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/mem.h"
+#include "base/path.h"
+#include "base/project.h"
+#include "base/str.h"
+#include "cmd/project_trust.h"
+#include "cmd/session/mcp_logins.h"
+
+enum { LINE_BYTES = 1 << 12 };
+
+static bool is_same_directory(const char *a, const char *b)
+{
+	struct stat one;
+	struct stat other;
+
+	return stat(a, &one) == 0 && stat(b, &other) == 0 &&
+	       one.st_dev == other.st_dev && one.st_ino == other.st_ino;
+}
+
+/* Both names in one directory. */
+static bool each_in(const char *dir, const char *root, bool project,
+		    bool (*each)(void *arg, const struct mcp_place *p),
+		    void *arg)
+{
+	static const char *const names[] = { "mcp.json", ".mcp.json" };
+	bool goes_on = true;
+
+	for (size_t i = 0; goes_on && i < 2; i++) {
+		char *file = path_join(dir, names[i]);
+		struct mcp_place place = { file, root, project };
+
+		goes_on = each(arg, &place);
+		free(file);
+	}
+	return goes_on;
+}
+
+void servers_each_place(struct app *app, const char *config,
+			bool (*each)(void *arg, const struct mcp_place *p),
+			void *arg)
+{
+	const char *own = settings_dir(app->settings);
+	const char *cwd = settings_cwd(app->settings);
+	size_t len = project_root(cwd, project_owner(cwd), NULL);
+	char *root = xstrndup(cwd, len);
+	char *dir = path_join(root, ".deepagents");
+	struct mcp_place last = { config, "", false };
+	bool goes_on = each_in(own, "", false, each, arg);
+
+	/* In the home directory both are one. */
+	if (goes_on && access(dir, F_OK) == 0 && !is_same_directory(dir, own))
+		goes_on = each_in(dir, root, true, each, arg);
+	if (goes_on)
+		goes_on = each_in(root, root, true, each, arg);
+	if (goes_on && config)
+		(void)each(arg, &last);
+	free(dir);
+	free(root);
+}
+
+struct servers_reading {
+	struct mcp_entries *out;
+	const char *config;
+	uid_t owner; /* of the working directory */
+	struct error *err;
+	int rc;
+};
+
+static bool read_place(void *arg, const struct mcp_place *p)
+{
+	struct servers_reading *r = arg;
+	struct buf text = BUF_INIT(MCP_FILE_MAX);
+	struct error err = { 0 };
+	bool asked_for = p->file == r->config;
+	int rc;
+
+	if (access(p->file, F_OK) < 0) {
+		if (asked_for)
+			r->rc = error_set(r->err, ERR_USAGE,
+					  "MCP config file not found: %s",
+					  p->file);
+		return !asked_for;
+	}
+	/* The user's may be a pipe: --mcp-config <(...) */
+	if (asked_for)
+		rc = path_read(p->file, &text, &err);
+	else if (p->project)
+		rc = project_read(p->root, p->file, r->owner, &text, &err);
+	else
+		rc = path_read_regular(p->file, &text, &err);
+	if (rc == 0)
+		rc = mcp_entries_read(r->out, buf_str(&text), p, &err);
+	if (rc < 0 && asked_for) {
+		*r->err = err;
+		r->rc = -1;
+	} else if (rc < 0) {
+		app_warn("%s: its MCP servers are not used", err.message);
+	}
+	buf_wipe(&text);
+	return r->rc == 0;
+}
+
+static int read_all(struct app *app, const char *config,
+		    struct mcp_entries *out, struct error *err)
+{
+	struct servers_reading r = { .out = out, .config = config, .err = err };
+	struct settings *set;
+
+	if (app_settings(app, &set, err) < 0)
+		return -1;
+	r.owner = project_owner(settings_cwd(set));
+	servers_each_place(app, config, read_place, &r);
+	if (r.rc < 0)
+		mcp_entries_release(out);
+	return r.rc;
+}
+
+static bool is_listed(struct app *app, const char *key, const char *name)
+{
+	const char *const *list = NULL;
+	struct error err = { 0 };
+	size_t n = 0;
+
+	if (settings_list(app->settings, NULL, key, &list, &n, &err) < 0) {
+		app_warn("%s", err.message);
+		return true; /* of a list that cannot be read all are on it */
+	}
+	for (size_t i = 0; i < n; i++)
+		if (!strcmp(list[i], name))
+			return true;
+	return false;
+}
+
+/* Why an entry is not used, by the settings or its own word; or NULL. */
+static const char *find_off(struct app *app, const struct mcp_entry *e)
+{
+	if (e->off)
+		return "its entry disables it";
+	if (is_listed(app, "mcp.disabled_servers", e->name))
+		return "[mcp] disabled_servers names it";
+	if (e->project &&
+	    is_listed(app, "mcp.disabled_project_servers", e->name))
+		return "[mcp] disabled_project_servers names it";
+	return NULL;
+}
+
+/* Right before each start: see trust.h. Any thread. */
+static bool may_start(void *arg, const struct settings *set,
+		      const struct mcp_entry *e)
+{
+	struct app *app = arg;
+	struct servers_claim claim;
+	bool allowed;
+
+	if (!e->project)
+		return true;
+	servers_claim(&claim, e, set);
+	allowed = app->trust &&
+		  trust_check(app->trust, &claim.entry) == TRUST_ALLOWED;
+	servers_claim_release(&claim);
+	return allowed;
+}
+
+struct servers_opening {
+	struct app *app;
+	struct trust *trust; /* NULL until an entry of the project is met */
+	bool asks;
+	struct buf why;
+	struct error *err;
+	int rc;
+};
+
+/* Asks, or looks whether that was done before; NULL: it is allowed. */
+static const char *judge_project(struct servers_opening *o,
+				 const struct mcp_entry *e)
+{
+	enum trust_verdict verdict = TRUST_REFUSED;
+	struct servers_claim claim;
+
+	if (!o->trust && project_trust_open(o->app, &o->trust, o->err) < 0) {
+		o->rc = -1;
+		return "the record of your approvals cannot be opened";
+	}
+	servers_claim(&claim, e, o->app->settings);
+	if (!o->asks)
+		verdict = trust_check(o->trust, &claim.entry);
+	else if (o->rc == 0)
+		o->rc = trust_ask(o->trust, &claim.entry, &verdict, o->err);
+	buf_clear(&o->why);
+	if (verdict != TRUST_ALLOWED)
+		trust_explain(o->trust, &claim.entry, &o->why);
+	servers_claim_release(&claim);
+	if (verdict == TRUST_ALLOWED)
+		return NULL;
+	if (o->asks && o->rc == 0)
+		app_warn("%s", o->why.ptr);
+	return o->why.ptr;
+}
+
+static void judge(struct servers_opening *o, struct mcp_entry *e)
+{
+	const char *why = find_off(o->app, e);
+
+	if (!why && !e->wrong && e->project)
+		why = judge_project(o, e);
+	if (why)
+		e->refused = xstrdup(why);
+}
+
+/* Keys that stand in an entry itself are masked as those of variables are. */
+static void mask_pairs(struct app *app, const struct mcp_pair *pairs, size_t n)
+{
+	for (size_t i = 0; i < n; i++) {
+		struct str value = str_of(pairs[i].value);
+
+		if (!setting_looks_secret(pairs[i].name) &&
+		    !str_is_nocase(str_of(pairs[i].name), "authorization"))
+			continue;
+		if (str_starts(value, "Bearer "))
+			value = str_skip(value, strlen("Bearer "));
+		if (!str_starts(value, "${"))
+			(void)mask_add(app->mask, pairs[i].name, value);
+	}
+}
+
+static void judge_all(struct servers_opening *o, struct mcp_entries *entries)
+{
+	for (size_t i = 0; i < entries->n; i++) {
+		judge(o, &entries->list[i]);
+		if (entries->list[i].refused && mcp_entries_restore(entries, i))
+			judge(o, &entries->list[i]);
+		mask_pairs(o->app, entries->list[i].env,
+			   entries->list[i].n_env);
+		mask_pairs(o->app, entries->list[i].headers,
+			   entries->list[i].n_headers);
+		if (o->asks && !entries->list[i].refused)
+			logins_recall(o->app, &entries->list[i]);
+	}
+}
+
+static int read_times(struct app *app, struct mcp_host *host, struct error *err)
+{
+	if (settings_int(app->settings, NULL, "mcp.startup_timeout",
+			 &host->startup_ms, err) < 0 ||
+	    settings_int(app->settings, NULL, "mcp.call_timeout",
+			 &host->call_ms, err) < 0)
+		return -1;
+	if (host->startup_ms < 1 || host->startup_ms > 3600 ||
+	    host->call_ms < 1 || host->call_ms > 86400)
+		return error_set(
+			err, ERR_CONFIG,
+			"[mcp] startup_timeout must be 1 to 3600 seconds, and "
+			"call_timeout 1 to 86400 seconds");
+	host->startup_ms *= 1000;
+	host->call_ms *= 1000;
+	return 0;
+}
+
+int servers_open(struct app *app, const char *config, bool asks, struct mcp **m,
+		 struct error *err)
+{
+	struct servers_opening o = { .app = app,
+				     .asks = asks,
+				     .why = BUF_INIT(LINE_BYTES),
+				     .err = err };
+	struct mcp_entries entries = { 0 };
+	struct mcp_host host = { .may_start = may_start,
+				 .token = logins_token,
+				 .scope = logins_scope,
+				 .arg = app };
+	char *cache;
+
+	*m = NULL;
+	if (read_all(app, config, &entries, err) < 0)
+		return -1;
+	if (!entries.n || read_times(app, &host, err) < 0) {
+		o.rc = entries.n ? -1 : 0;
+		mcp_entries_release(&entries);
+		return o.rc;
+	}
+	cache = app_state_path(app, "mcp-tools", err);
+	host.settings = app->settings;
+	host.http = app_http(app);
+	host.cwd = settings_cwd(app->settings);
+	host.cache_dir = cache;
+	judge_all(&o, &entries);
+	*m = mcp_new(&entries, &host);
+	free(cache);
+	buf_release(&o.why);
+	if (o.rc == 0)
+		return 0;
+	mcp_free(*m);
+	*m = NULL;
+	return -1;
+}

@@ -1,0 +1,555 @@
+/* skills_send.c - a skill's files into the sandbox, when a call names them. */
+/* SPDX-License-Identifier: MIT */
+#include <ctype.h>
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "archive/archive.h"
+#include "base/io.h"
+#include "base/mem.h"
+#include "base/path.h"
+#include "base/sanitize.h"
+#include "base/str.h"
+#include "cmd/print.h"
+#include "cmd/session/run.h"
+#include "cmd/session/run_skills.h"
+#include "sandbox/helper.h"
+#include "sandbox/rights.h"
+#include "sandbox/transfer.h"
+#include "workspace/select.h"
+
+enum {
+	MOST_FILES = 1000, /* of one skill */
+	MOST_DEEP = 16,    /* directories within one another */
+	FILE_BYTES = 16 << 20,
+	ALL_BYTES = 64 << 20, /* of one skill */
+	TAR_BYTES = 256 << 20,
+	TOLD = 20, /* files that were left out, a line each */
+	SAID_BYTES = 4096,
+	SEND_MS = 300000,
+	LEAVE_MS = 10000,
+	LEAVE_BYTES = 64 << 10,
+};
+
+static const char root_name[] = "dcode-skills";
+
+struct packing {
+	struct run *run;
+	const struct skill *skill;
+	struct archive_stream *tar;
+	struct buf *out;
+	struct buf bytes; /* of the file at hand */
+	size_t files;
+	int64_t size;
+	int told;
+};
+
+static void warn_left(struct packing *p, const char *name, const char *why)
+{
+	if (p->told++ < TOLD)
+		print_line(p->run->app, "Warning: skill %s: %s is not sent: %s",
+			   p->skill->name, name, why);
+	else if (p->told == TOLD + 1)
+		print_line(p->run->app,
+			   "Warning: skill %s: more files are not sent",
+			   p->skill->name);
+}
+
+static int move_out(struct packing *p, struct error *err)
+{
+	struct buf *ready = archive_stream_out(p->tar);
+
+	buf_addstr(p->out, buf_str(ready));
+	buf_consume(ready, ready->len);
+	return buf_check(p->out, "what is sent of skills", err);
+}
+
+/* 1 when all of it is in p->bytes; 0: it is left out. */
+static int read_file(struct packing *p, int fd, const char *name,
+		     const struct stat *st)
+{
+	const char *why = NULL;
+
+	buf_clear(&p->bytes);
+	if (st->st_size > FILE_BYTES)
+		why = "it is larger than 16 MiB";
+	else if (p->size + st->st_size > ALL_BYTES)
+		why = "the files of a skill are limited to 64 MiB together";
+	else if (p->files == MOST_FILES)
+		why = "a skill has at most 1000 files";
+	while (!why) {
+		char *room = buf_room(&p->bytes, 64 << 10);
+		ssize_t n = room ? io_read(fd, room, 64 << 10) : -1;
+
+		if (n < 0)
+			why = "it cannot be read, or it is growing";
+		else if (!n)
+			break;
+		else
+			buf_added(&p->bytes, (size_t)n);
+	}
+	if (!why)
+		why = select_secret(name, (int64_t)p->bytes.len,
+				    buf_str(&p->bytes));
+	if (why)
+		warn_left(p, name, why);
+	return !why;
+}
+
+static int add_file(struct packing *p, int fd, const char *name,
+		    const struct stat *st, struct error *err)
+{
+	char *path;
+	struct archive_header item;
+	int rc;
+
+	if (!read_file(p, fd, name, st))
+		return 0;
+	path = path_join(p->skill->name, name);
+	item = (struct archive_header){
+		.path = path,
+		.mode = st->st_mode & 0111 ? 0755 : 0644,
+		.size = (int64_t)p->bytes.len,
+		.mtime = st->st_mtime > 0 ? st->st_mtime : 0,
+	};
+	rc = archive_stream_entry(p->tar, &item, err);
+	if (rc == 0)
+		rc = archive_stream_data(p->tar, buf_str(&p->bytes), err);
+	if (rc == 0)
+		rc = move_out(p, err);
+	p->files++;
+	p->size += item.size;
+	free(path);
+	return rc;
+}
+
+static int add_directory(struct packing *p, int fd, const char *below, int deep,
+			 struct error *err);
+
+/* Attack: a link in a skill of a repository that leads to a file of the user's,
+ * which would be sent. Only a file of the skill itself is. */
+static bool stays_inside(const struct packing *p, int fd)
+{
+	char *real = skill_real_path(fd);
+	size_t len = strlen(p->skill->dir);
+	bool inside =
+		real && !strncmp(real, p->skill->dir, len) && real[len] == '/';
+
+	free(real);
+	return inside;
+}
+
+/* Takes fd over. */
+static int add_open(struct packing *p, int fd, const char *name, bool link,
+		    int deep, struct error *err)
+{
+	const char *why = NULL;
+	struct stat st;
+	int rc = 0;
+
+	if (fstat(fd, &st) < 0)
+		why = "its type cannot be read";
+	else if (link && (!S_ISREG(st.st_mode) || !stays_inside(p, fd)))
+		why = "it is a link that leads out of the skill";
+	else if (S_ISDIR(st.st_mode) && !deep)
+		why = "it is nested too deep";
+	else if (S_ISDIR(st.st_mode))
+		return add_directory(p, fd, name, deep - 1, err);
+	else if (!S_ISREG(st.st_mode))
+		why = "it is not a regular file";
+	else
+		rc = add_file(p, fd, name, &st, err);
+	if (why)
+		warn_left(p, name, why);
+	close(fd);
+	return rc;
+}
+
+static int add_entry(struct packing *p, int dir, const char *below,
+		     const char *entry, int deep, struct error *err)
+{
+	enum { HOW = O_RDONLY | O_NONBLOCK | O_NOCTTY | O_CLOEXEC };
+	char *name = below[0] ? path_join(below, entry) : xstrdup(entry);
+	bool link = false;
+	int rc = 0;
+	int fd = openat(dir, entry, HOW | O_NOFOLLOW);
+
+	if (fd < 0 && errno == ELOOP) {
+		link = true;
+		fd = openat(dir, entry, HOW);
+	}
+	if (fd >= 0)
+		rc = add_open(p, fd, name, link, deep, err);
+	else
+		warn_left(p, name, "it cannot be opened");
+	free(name);
+	return rc;
+}
+
+static int compare_names(const void *a, const void *b)
+{
+	return strcmp(*(char *const *)a, *(char *const *)b);
+}
+
+/* Takes fd over. */
+static int add_directory(struct packing *p, int fd, const char *below, int deep,
+			 struct error *err)
+{
+	DIR *d = fdopendir(fd);
+	const struct dirent *e;
+	char **names = NULL;
+	size_t n = 0;
+	int rc = 0;
+
+	if (!d) {
+		close(fd);
+		return 0;
+	}
+	while ((e = readdir(d)) && n < MOST_FILES) {
+		if (!strcmp(e->d_name, ".") || !strcmp(e->d_name, "..") ||
+		    !strcmp(e->d_name, ".git"))
+			continue;
+		names = xrealloc(names, n + 1, sizeof(*names));
+		names[n++] = xstrdup(e->d_name);
+	}
+	if (n)
+		qsort(names, n, sizeof(*names), compare_names);
+	for (size_t i = 0; i < n; i++) {
+		if (rc == 0)
+			rc = add_entry(p, dirfd(d), below, names[i], deep, err);
+		free(names[i]);
+	}
+	free(names);
+	closedir(d);
+	return rc;
+}
+
+static int pack(struct run *r, const struct skill *s,
+		struct archive_stream *tar, struct buf *out, size_t *files,
+		struct error *err)
+{
+	struct packing p = { .run = r,
+			     .skill = s,
+			     .tar = tar,
+			     .out = out,
+			     .bytes = BUF_INIT(FILE_BYTES) };
+	int fd = skill_open(s, err);
+	int rc = fd < 0 ? -1 : add_directory(&p, fd, "", MOST_DEEP, err);
+
+	buf_release(&p.bytes);
+	*files = p.files;
+	return rc;
+}
+
+/* A call may name the root of the system text or, where that has a random name,
+ * also the fixed one, as an older thread has it. */
+enum place { PLACE_TOLD, PLACE_FIXED, N_PLACES };
+
+static const char *root_of(const struct run *r, enum place place)
+{
+	return place == PLACE_TOLD ? run_skills_root(r) : RUN_SKILLS_ROOT;
+}
+
+struct sent_text { /* of what an upload reads */
+	struct str all, left;
+};
+
+static int64_t read_piece(void *arg, char *room, size_t len, struct error *err)
+{
+	struct sent_text *p = arg;
+
+	(void)err;
+	if (len > p->left.len)
+		len = p->left.len;
+	if (len)
+		memcpy(room, p->left.ptr, len);
+	p->left = str_skip(p->left, len);
+	return (int64_t)len;
+}
+
+static int rewind_piece(void *arg, struct error *err)
+{
+	struct sent_text *p = arg;
+
+	(void)err;
+	p->left = p->all;
+	return 0;
+}
+
+/* As one file by the provider's own way; *path is owned. */
+static int stage(struct sandbox *sb, struct str tar, char **path,
+		 const struct stop *stop, struct error *err)
+{
+	struct sent_text piece = { tar, tar };
+	struct transfer t = { .path = "/tmp/x",
+			      .size = (int64_t)tar.len,
+			      .mode = 0600,
+			      .read = read_piece,
+			      .rewind = rewind_piece,
+			      .arg = &piece };
+
+	*path = transfer_stage(&t);
+	t.path = *path;
+	if (sandbox_upload(sb, &t, 1, stop, err) < 0)
+		return -1;
+	if (t.error == FILE_OK)
+		return 0;
+	return error_set(err, ERR_REMOTE, "%s",
+			 t.error == FILE_OTHER && t.detail[0]
+				 ? t.detail
+				 : file_error_name(t.error));
+}
+
+/* In one request where it fits into a command, else by way of a file. */
+static int deliver(struct sandbox *sb, struct str tar, bool base64,
+		   struct helper *h, const struct stop *stop, struct error *err)
+{
+	bool fits = sb->host->provider->flags & SANDBOX_STDIN ||
+		    helper_fits(sb, tar, base64);
+	char *path = NULL;
+	int rc = fits ? 0 : stage(sb, tar, &path, stop, err);
+
+	buf_clear(&h->out);
+	h->content = fits ? tar : (struct str){ 0 };
+	h->source = path;
+	h->no_base64 = !base64;
+	if (rc == 0)
+		rc = helper_run(sb, h, stop, err);
+	if (path && (rc < 0 || strcmp(h->status, "ok") != 0))
+		transfer_unstage(sb, path);
+	free(path);
+	return rc;
+}
+
+/* ERR_CONFIG: somebody else has the directory. */
+static int unpack(struct sandbox *sb, const char *root, struct str tar,
+		  const struct stop *stop, struct error *err)
+{
+	struct helper h = { .script = HELPER_SKILLS,
+			    .args = { str_of(root) },
+			    .n_args = 1,
+			    .timeout_ms = SEND_MS,
+			    .out = BUF_INIT(SAID_BYTES) };
+	struct buf said = BUF_INIT(512);
+	int rc = deliver(sb, tar, true, &h, stop, err);
+
+	if (rc == 0 && !strcmp(h.status, "no_base64"))
+		rc = deliver(sb, tar, false, &h, stop, err);
+	sanitize_line(str_trim(buf_str(&h.out)), &said);
+	if (rc == 0 && h.timed_out)
+		rc = error_set(err, ERR_TIMEOUT, "unpacking takes too long");
+	else if (rc == 0 && !strcmp(h.status, "unpack"))
+		rc = error_set(err, ERR_REMOTE, "unpacking: %s",
+			       said.len ? said.ptr
+					: "the sandbox has no working tar");
+	else if (rc == 0 && !strcmp(h.status, "not_own"))
+		rc = error_set(err, ERR_CONFIG,
+			       "%s belongs to another user in the sandbox",
+			       root);
+	else if (rc == 0 && strcmp(h.status, "ok") != 0)
+		rc = error_set(err, ERR_REMOTE, "%s: %.60s", root, h.status);
+	buf_release(&said);
+	buf_release(&h.out);
+	return rc;
+}
+
+/* Those that wanted names, in one stream, into a root. */
+static int send(struct run *r, enum place place, const bool *wanted,
+		const struct stop *stop, struct error *err)
+{
+	const struct skills *all = &r->skills->all;
+	size_t *files = xcalloc(all->n, sizeof(*files));
+	struct buf tar = BUF_INIT(TAR_BYTES);
+	struct archive_stream *a = archive_stream_open(true, err);
+	int rc = a ? 0 : -1;
+
+	for (size_t i = 0; i < all->n && rc == 0; i++)
+		if (wanted[i])
+			rc = pack(r, &all->list[i], a, &tar, &files[i], err);
+	if (rc == 0)
+		rc = archive_stream_end(a, err);
+	if (rc == 0)
+		buf_addstr(&tar, buf_str(archive_stream_out(a)));
+	if (rc == 0)
+		rc = unpack(&r->box.sandbox, root_of(r, place), buf_str(&tar),
+			    stop, err);
+	for (size_t i = 0; i < all->n && rc == 0; i++) {
+		if (!wanted[i])
+			continue;
+		r->skills->sent[place * all->n + i] = true;
+		print_line(r->app,
+			   "✓ Sent the skill %s to the sandbox: %zu "
+			   "file%s",
+			   all->list[i].name, files[i],
+			   files[i] == 1 ? "" : "s");
+	}
+	free(files);
+	archive_stream_close(a);
+	buf_release(&tar);
+	return rc;
+}
+
+/* Bytes of a name that a path goes on with; characters beyond ASCII may be
+ * letters. */
+static bool goes_on(struct str text, size_t at)
+{
+	return at < text.len &&
+	       (isalnum((unsigned char)text.ptr[at]) || text.ptr[at] == '-' ||
+		(unsigned char)text.ptr[at] >= 0x80);
+}
+
+/* What stands behind the root in a call: a skill's name, the name of none
+ * (nothing is wanted), or anything else, as for a listing: all of them. */
+static void want(const struct run *r, enum place place, struct str rest,
+		 bool *wanted)
+{
+	const struct skills *all = &r->skills->all;
+	bool named;
+
+	/* A call's arguments are JSON, where "/" may be written as "\/". */
+	while (rest.len && (rest.ptr[0] == '/' || rest.ptr[0] == '\\'))
+		rest = str_skip(rest, 1);
+	named = goes_on(rest, 0);
+	for (size_t i = 0; i < all->n; i++) {
+		const char *name = all->list[i].name;
+		size_t at = place * all->n + i;
+
+		if (r->skills->sent[at])
+			continue;
+		if (!named ||
+		    (str_starts(rest, name) && !goes_on(rest, strlen(name))))
+			wanted[at] = true;
+	}
+}
+
+/* False: a root is named that is neither of ours. */
+static bool find_wanted(const struct run *r, struct str args, bool *wanted)
+{
+	struct str name = str_of(root_name);
+	const char *suffix = run_skills_root(r) + strlen(RUN_SKILLS_ROOT);
+	bool known = true;
+	size_t at;
+
+	while ((at = str_search(args, name)) < args.len) {
+		bool is_path = at && args.ptr[at - 1] == '/';
+
+		args = str_skip(args, at + name.len);
+		if (str_starts(args, suffix))
+			want(r, PLACE_TOLD, str_skip(args, strlen(suffix)),
+			     wanted);
+		else if (!args.len || args.ptr[0] != '.')
+			want(r, PLACE_FIXED, args, wanted);
+		else
+			known &= !is_path;
+	}
+	return known;
+}
+
+static bool has_any(const bool *wanted, size_t n)
+{
+	for (size_t i = 0; i < n; i++)
+		if (wanted[i])
+			return true;
+	return false;
+}
+
+/* Whatever is at the path that a call names may be another user's: the call
+ * must not run. */
+static int refuse(const struct run *r, const char *why, struct buf *remark)
+{
+	buf_addf(remark, "Not run: %s. The skills are in %s.", why,
+		 run_skills_root(r));
+	return 1;
+}
+
+int run_skills_prepare(void *arg, const struct part *const *calls, size_t n,
+		       struct buf *remark, const struct stop *stop,
+		       struct error *err)
+{
+	struct run *r = arg;
+	bool is_theirs = false;
+	size_t each;
+	bool *wanted;
+	int rc = 0;
+
+	if (!r->skills || !r->skills->all.n || !run_skills_root(r))
+		return 0;
+	each = r->skills->all.n;
+	wanted = xcalloc(N_PLACES * each, sizeof(*wanted));
+	for (size_t i = 0; i < n; i++)
+		is_theirs |= !find_wanted(r, str_of(calls[i]->args), wanted);
+	for (size_t i = 0; i < N_PLACES && rc == 0 && !is_theirs; i++)
+		if (has_any(wanted + i * each, each))
+			rc = send(r, (enum place)i, wanted + i * each, stop,
+				  err);
+	free(wanted);
+	if (is_theirs)
+		return refuse(r, "the skills of another run are named", remark);
+	if (rc == 0 || err->code == ERR_CANCELLED || err->code == ERR_GONE)
+		return rc;
+	is_theirs =
+		err->code == ERR_CONFIG || sandbox_is_shared(&r->box.sandbox);
+	error_wrap(err, "the skill could not be sent to the sandbox");
+	app_warn_line(err->message);
+	if (is_theirs)
+		rc = refuse(r, err->message, remark);
+	else
+		buf_addf(remark, "%s\n", err->message);
+	*err = (struct error){ 0 };
+	return is_theirs ? rc : 0;
+}
+
+static void add_removal(const struct run *r, enum place place, struct buf *out)
+{
+	const bool *sent = r->skills->sent + place * r->skills->all.n;
+	const char *root = root_of(r, place);
+
+	if (!has_any(sent, r->skills->all.n))
+		return;
+	/* Another dcode may have its own there, where the name is fixed. */
+	buf_addf(out, "[ -O %s ] && cd -P %s && rm -rf .of", root, root);
+	for (size_t i = 0; i < r->skills->all.n; i++)
+		if (sent[i])
+			buf_addf(out, " %s", r->skills->all.list[i].name);
+	buf_addf(out, "; cd / && rmdir %s\n", root);
+}
+
+/* Results of this run that were too large for the model (results_dir.sh). */
+static void add_results(const struct run *r, struct buf *out)
+{
+	if (r->agent.saved_results <= r->stored_results || !r->session)
+		return;
+	buf_addf(out,
+		 "n=dcode_large_tool_results\n"
+		 "for d in /tmp/$n \"/tmp/$n.$(id -u)\" \"$HOME/.$n\"; do\n"
+		 "[ ! -O \"$d\" ] || [ -L \"$d\" ] || {\n"
+		 "rm -f \"$d/%s-\"*; rmdir \"$d\"; }\ndone\n",
+		 session_id(r->session));
+}
+
+void run_skills_leave(struct run *r)
+{
+	struct stop stop = stop_cleanup(LEAVE_MS);
+	struct sandbox *sb = &r->box.sandbox;
+	struct exec_request req = { .cwd = "/", .plain = true };
+	struct buf line = BUF_INIT(LEAVE_BYTES);
+	struct exec_result res = { 0 };
+	struct error ignored = { 0 };
+
+	if (!r->skills || !run_skills_root(r) || !sb->host || !sb->id ||
+	    (!sandbox_is_shared(sb) && r->box.label[0]))
+		return;
+	for (int i = 0; i < N_PLACES; i++)
+		add_removal(r, (enum place)i, &line);
+	if (!r->box.label[0])
+		add_results(r, &line);
+	req.command = buf_str(&line);
+	if (line.len && !line.over)
+		(void)sandbox_execute(sb, &req, &res, &stop, &ignored);
+	buf_release(&line);
+}
