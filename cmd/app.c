@@ -300,7 +300,7 @@ static const char *provider_topic(const struct sandbox_provider *p)
 }
 
 int app_client_check(struct app *app, const char *provider,
-		     struct sandbox_client *host, struct error *err)
+		     struct sandbox_client *client, struct error *err)
 {
 	const struct sandbox_provider *p;
 	struct registry *registry;
@@ -317,8 +317,8 @@ int app_client_check(struct app *app, const char *provider,
 		p = registry_find(registry, provider);
 	if (!p)
 		return app_unknown_provider(app, provider, err);
-	if (sandbox_client_open_as(host, p, provider, set, app_http(app), err) <
-	    0) {
+	if (sandbox_client_open_as(client, p, provider, set, app_http(app),
+				   err) < 0) {
 		error_topic(err, provider_topic(p));
 		return -1;
 	}
@@ -326,29 +326,30 @@ int app_client_check(struct app *app, const char *provider,
 }
 
 int app_client(struct app *app, const char *provider,
-	       struct sandbox_client *host, struct error *err)
+	       struct sandbox_client *client, struct error *err)
 {
-	if (app_client_check(app, provider, host, err) < 0)
+	if (app_client_check(app, provider, client, err) < 0)
 		return -1;
-	if (host->project_key)
-		app_warn_project_key(app, host->project_key, provider);
+	if (client->project_key)
+		app_warn_project_key(app, client->project_key, provider);
 	return 0;
 }
 
-static bool is_at(const struct sandbox_client *host, const char *endpoint)
+static bool is_at(const struct sandbox_client *client, const char *endpoint)
 {
-	return host->endpoint && !strcmp(host->endpoint, endpoint);
+	return client->endpoint && !strcmp(client->endpoint, endpoint);
 }
 
 int app_client_at(struct app *app, const char *provider, const char *endpoint,
-		  struct sandbox_client *host, struct error *err)
+		  struct sandbox_client *client, struct error *err)
 {
-	int rc = app_client(app, provider, host, err);
+	int rc = app_client(app, provider, client, err);
 	const struct sandbox_provider *p = sandbox_provider_find(provider);
 	struct sandbox_client other = { 0 };
 	struct error ignored = { 0 };
 
-	if (!endpoint || !p || !p->also || (rc == 0 && is_at(host, endpoint)) ||
+	if (!endpoint || !p || !p->also ||
+	    (rc == 0 && is_at(client, endpoint)) ||
 	    app_client_check(app, p->also, &other, &ignored) < 0)
 		return rc;
 	if (other.provider != p || !is_at(&other, endpoint)) {
@@ -356,8 +357,8 @@ int app_client_at(struct app *app, const char *provider, const char *endpoint,
 		return rc;
 	}
 	if (rc == 0)
-		sandbox_client_close(host);
-	*host = other;
+		sandbox_client_close(client);
+	*client = other;
 	*err = (struct error){ 0 };
 	return 0;
 }

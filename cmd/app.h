@@ -133,14 +133,14 @@ char *app_state_path(struct app *app, const char *name, struct error *err);
 /* Opens a provider by name with all of the above; says on stderr when the
  * credential comes from a project's .env. */
 int app_client(struct app *app, const char *provider,
-	       struct sandbox_client *host, struct error *err);
+	       struct sandbox_client *client, struct error *err);
 /* The same for those who only look whether it can be opened: says nothing. */
 int app_client_check(struct app *app, const char *provider,
-		     struct sandbox_client *host, struct error *err);
+		     struct sandbox_client *client, struct error *err);
 /* app_client() for a sandbox that is at endpoint: where the provider is not
  * configured for it, but has it under its second name, by that one. */
 int app_client_at(struct app *app, const char *provider, const char *endpoint,
-		  struct sandbox_client *host, struct error *err);
+		  struct sandbox_client *client, struct error *err);
 /* Says that this variable of a project's .env is what name is asked with. */
 void app_warn_project_key(const struct app *app, const char *variable,
 			  const char *name);

@@ -140,12 +140,12 @@ out:
 /* Before a chat has its screen: a sandbox that cannot be had, and a model. */
 static int prepare_chat(struct run *r, struct error *err)
 {
-	struct sandbox_client host = { 0 };
+	struct sandbox_client client = { 0 };
 	struct model_choice c = { 0 };
 	struct error why = { 0 };
 
 	if (!r->thread.id) { /* which may have its sandbox elsewhere */
-		if (app_client_check(r->app, r->options.sandbox_as, &host,
+		if (app_client_check(r->app, r->options.sandbox_as, &client,
 				     err) < 0) {
 			if (run_find_model(r, &c, &why) == 0)
 				model_choice_release(&c);
@@ -153,7 +153,7 @@ static int prepare_chat(struct run *r, struct error *err)
 				(void)app_fail(r->app, &why);
 			return -1;
 		}
-		sandbox_client_close(&host);
+		sandbox_client_close(&client);
 	}
 	return run_first_start(r, err);
 }

@@ -93,7 +93,7 @@ static void print_start(struct task *t)
 {
 	struct run *r = t->run;
 	char *model = run_model_name(r);
-	bool host = r->host.provider->flags & SANDBOX_UNISOLATED;
+	bool host = r->client.provider->flags & SANDBOX_UNISOLATED;
 	struct buf place = BUF_INIT(1 << 16);
 	char id[IDS_SHOWN];
 
@@ -110,7 +110,7 @@ static void print_start(struct task *t)
 			place.ptr, session_id(r->session));
 	if (t->json)
 		events_start(&t->events, session_id(r->session), model,
-			     r->host.provider->name,
+			     r->client.provider->name,
 			     host ? NULL : r->box.sandbox.id);
 	buf_clear(&place);
 	run_limits(r, &place);

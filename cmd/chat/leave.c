@@ -27,7 +27,7 @@ static void print_work(const struct run *r, size_t files)
 {
 	struct buf line = BUF_INIT(1 << 12);
 
-	print_add_line(r->app, &line, r->host.provider->name);
+	print_add_line(r->app, &line, r->client.provider->name);
 	buf_addc(&line, ' ');
 	print_add_line(r->app, &line,
 		       r->box.label[0] ? r->box.label : r->box.sandbox.id);
@@ -47,7 +47,7 @@ static void read_exit(struct run *r)
 	static const enum lifecycle_exit exits[] = { LIFECYCLE_DELETE,
 						     LIFECYCLE_KEEP,
 						     LIFECYCLE_STOP };
-	bool can_stop = sandbox_can_stop(&r->host);
+	bool can_stop = sandbox_can_stop(&r->client);
 	const struct app_question q = {
 		.text = can_stop ? "Delete it, stop it, or keep it?"
 				 : "Delete it, or keep it?",
@@ -71,7 +71,7 @@ void chat_ask_exit(struct run *r)
 
 	if (r->options.exit_given || !r->box.ours || app_signal() ||
 	    r->box.request.on_exit != LIFECYCLE_DELETE || !r->app->asker ||
-	    !(r->host.provider->flags & SANDBOX_ATTACH) ||
+	    !(r->client.provider->flags & SANDBOX_ATTACH) ||
 	    !isatty(STDIN_FILENO) || !run_has_unreturned_work(r, &files))
 		return;
 	print_work(r, files);
@@ -96,7 +96,7 @@ static void read_sandbox(struct run *r, struct parting *p)
 	char id[IDS_SHOWN];
 
 	if (r->box.ending || !r->box.sandbox.id ||
-	    (r->host.provider->flags & SANDBOX_UNISOLATED) || !stays)
+	    (r->client.provider->flags & SANDBOX_UNISOLATED) || !stays)
 		return;
 	ids_shown(r->box.sandbox.id, id);
 	snprintf(p->name, sizeof(p->name), "%s",

@@ -191,7 +191,8 @@ static int64_t find_end(const struct run *r, int64_t since)
 	const struct managed_sandbox *box = &r->box;
 
 	if (!box->ours || box->resumed || box->lifetime_s <= 0 ||
-	    sandbox_acts_on_host(&box->sandbox) || sandbox_can_extend(&r->host))
+	    sandbox_acts_on_host(&box->sandbox) ||
+	    sandbox_can_extend(&r->client))
 		return 0;
 	return since + box->lifetime_s * 1000;
 }
@@ -210,7 +211,7 @@ static bool set_text(char **text, char *fresh)
 static void read_run(struct live *l)
 {
 	const struct run *r = l->run;
-	bool host = r->host.provider->flags & SANDBOX_UNISOLATED;
+	bool host = r->client.provider->flags & SANDBOX_UNISOLATED;
 	char id[IDS_SHOWN];
 
 	l->asks = run_asks(r);
@@ -218,7 +219,8 @@ static void read_run(struct live *l)
 	l->window = find_window(r);
 	if (set_text(&l->place,
 		     host ? xstrdup("this machine")
-			  : xasprintf("%s %.12s", sandbox_client_name(&r->host),
+			  : xasprintf("%s %.12s",
+				      sandbox_client_name(&r->client),
 				      ids_shown(r->box.sandbox.id, id))))
 		l->ends = find_end(r, l->began);
 }

@@ -19,7 +19,7 @@ enum { MOST_PLACES = 100, LINE_MOST = 1 << 12 };
 
 static bool on_host(const struct run *r)
 {
-	return r->host.provider->flags & SANDBOX_UNISOLATED;
+	return r->client.provider->flags & SANDBOX_UNISOLATED;
 }
 
 static void print_state(void *arg, const struct sandbox_info *info)
@@ -60,7 +60,7 @@ static void print_status(struct run *r)
 		      stderr);
 		return;
 	}
-	fprintf(stderr, "  provider   %s\n", r->host.provider->name);
+	fprintf(stderr, "  provider   %s\n", r->client.provider->name);
 	print_text(r->app, "  id         ", ids_shown(r->box.sandbox.id, id),
 		   "");
 	if (r->box.ours)
@@ -69,8 +69,8 @@ static void print_status(struct run *r)
 	run_mounts(r, &line);
 	fprintf(stderr, "  directory  %s\n", line.len ? line.ptr : "?");
 	buf_release(&line);
-	if (sandbox_can_get(&r->host) &&
-	    sandbox_get(&r->host, r->box.sandbox.id, &sink, &stop, &err) < 0)
+	if (sandbox_can_get(&r->client) &&
+	    sandbox_get(&r->client, r->box.sandbox.id, &sink, &stop, &err) < 0)
 		(void)app_fail(r->app, &err);
 	fprintf(stderr, "  at the end %s%s\n", exit_words(r),
 		r->box.ours ? " (/sandbox on-exit changes it)" : "");
@@ -101,10 +101,10 @@ static int set_exit(struct run *r, const char *word, struct error *err)
 	for (size_t i = 0; word && i < sizeof(words) / sizeof(*words); i++) {
 		if (strcmp(word, words[i]) != 0)
 			continue;
-		if (exits[i] == LIFECYCLE_STOP && !sandbox_can_stop(&r->host))
+		if (exits[i] == LIFECYCLE_STOP && !sandbox_can_stop(&r->client))
 			return error_set(err, ERR_USAGE,
 					 "provider '%s' cannot stop sandboxes",
-					 r->host.provider->name);
+					 r->client.provider->name);
 		r->box.request.on_exit = exits[i];
 		r->options.exit_given = true;
 		fprintf(stderr,
@@ -240,7 +240,7 @@ static int move_to(struct run *r, const char *provider, const char *id,
 	else
 		fprintf(stderr,
 			"This thread's tools now run in a sandbox of %s.\n",
-			r->next->host.provider->name);
+			r->next->client.provider->name);
 	return 0;
 }
 

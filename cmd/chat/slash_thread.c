@@ -156,12 +156,12 @@ bool slash_cmd_clear(struct run *r, int n, char **words)
 /* The thread's tools run where those of r do. */
 static bool is_same_place(const struct run *r, const struct thread *t)
 {
-	if (r->host.provider->flags & SANDBOX_UNISOLATED)
+	if (r->client.provider->flags & SANDBOX_UNISOLATED)
 		return !t->label[0] && (!t->provider[0] || t->imported ||
 					!strcmp(t->provider, "none"));
 	if (r->box.ours)
 		return !strcmp(t->label, r->box.label);
-	return !t->imported && !strcmp(t->provider, r->host.provider->name) &&
+	return !t->imported && !strcmp(t->provider, r->client.provider->name) &&
 	       !strcmp(t->sandbox, r->box.sandbox.id);
 }
 

@@ -127,19 +127,20 @@ static void check_model(struct report *r, const struct settings *set)
 }
 
 /* A provider that is ready: its address, key, workdir, capabilities. */
-static void describe(struct report *r, const struct sandbox_client *host,
+static void describe(struct report *r, const struct sandbox_client *client,
 		     const char *origin)
 {
-	const struct sandbox_provider *p = host->provider;
+	const struct sandbox_provider *p = client->provider;
 	struct buf text = BUF_INIT(1 << 12);
 	char *key;
 
 	buf_addf(&text, "%s (%s)", p->summary, origin);
-	if (host->endpoint && host->endpoint[0])
-		buf_addf(&text, "; at %s", host->endpoint);
-	key = host->project_key ? settings_credential_name(host->settings,
-							   host->project_key)
-				: NULL;
+	if (client->endpoint && client->endpoint[0])
+		buf_addf(&text, "; at %s", client->endpoint);
+	key = client->project_key
+		      ? settings_credential_name(client->settings,
+						 client->project_key)
+		      : NULL;
 	if (key)
 		buf_addf(&text, "; with %s", key);
 	free(key);
@@ -166,11 +167,12 @@ static void describe_missing(struct report *r, const struct sandbox_provider *p,
 	buf_release(&text);
 }
 
-static void describe_limits(struct report *r, const struct sandbox_client *host)
+static void describe_limits(struct report *r,
+			    const struct sandbox_client *client)
 {
 	struct buf text = BUF_INIT(1 << 12);
 
-	local_describe_limits(host, &text);
+	local_describe_limits(client, &text);
 	doctor_add(r, "sandbox", "local limits", FINE, text.ptr);
 	buf_release(&text);
 }
@@ -184,10 +186,10 @@ static void check_sandboxes(struct report *r, struct registry *registry,
 
 	for (size_t i = 0; all[i]; i++) {
 		const struct sandbox_provider *p = all[i];
-		struct sandbox_client host = { 0 };
+		struct sandbox_client client = { 0 };
 		struct error err = { 0 };
 
-		if (app_client_check(r->app, p->name, &host, &err) < 0) {
+		if (app_client_check(r->app, p->name, &client, &err) < 0) {
 			if (verbose || r->app->json)
 				describe_missing(r, p, &err);
 			else
@@ -195,10 +197,10 @@ static void check_sandboxes(struct report *r, struct registry *registry,
 					 p->name);
 			continue;
 		}
-		describe(r, &host, registry_origin(registry, p));
+		describe(r, &client, registry_origin(registry, p));
 		if (p == &local_provider)
-			describe_limits(r, &host);
-		sandbox_client_close(&host);
+			describe_limits(r, &client);
+		sandbox_client_close(&client);
 	}
 	if (n) {
 		char *count = xasprintf("%zu more", n);

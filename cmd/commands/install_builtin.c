@@ -150,23 +150,23 @@ static int try_jail(struct check *c, const struct stop *stop)
 
 /* The cheapest question that needs a good key: which sandboxes carry the mark
  * of an installation that there is not. */
-static int ask_provider(struct check *c, struct sandbox_client *host)
+static int ask_provider(struct check *c, struct sandbox_client *client)
 {
 	static const char nobody[] = "00000000-0000-4000-8000-000000000000";
 	struct stop stop = app_stop(c->in->app);
 	int64_t begin = clock_ms();
 	int rc;
 
-	if (c->in->offline || !sandbox_can_list(host) ||
-	    host->provider->flags & SANDBOX_UNISOLATED)
+	if (c->in->offline || !sandbox_can_list(client) ||
+	    client->provider->flags & SANDBOX_UNISOLATED)
 		return 0;
 	stop = stop_within(&stop, CALL_MS);
 	rc = strcmp(c->name, "local") ? 0 : try_jail(c, &stop);
 	if (rc == 0)
-		rc = sandbox_list(host, nobody, NULL, &stop, &c->why);
+		rc = sandbox_list(client, nobody, NULL, &stop, &c->why);
 	c->ms = clock_ms() - begin;
 	/* Only execute is required: one that was started may not list. */
-	c->cannot_tell = rc < 0 && !sandbox_can_list(host);
+	c->cannot_tell = rc < 0 && !sandbox_can_list(client);
 	if (c->cannot_tell) {
 		c->why = (struct error){ 0 };
 		return 0;
@@ -216,7 +216,7 @@ static bool need_key(void *arg, const struct settings_credential *c)
 
 static int open_and_ask(struct check *c)
 {
-	struct sandbox_client host = { 0 };
+	struct sandbox_client client = { 0 };
 
 	c->why = (struct error){ 0 };
 	buf_clear(&c->endpoint);
@@ -224,11 +224,11 @@ static int open_and_ask(struct check *c)
 		settings_each_credential(c->in->app->settings, need_key, c);
 	if (c->why.code)
 		return -1;
-	if (app_client(c->in->app, c->name, &host, &c->why) < 0)
+	if (app_client(c->in->app, c->name, &client, &c->why) < 0)
 		return -1;
-	buf_adds(&c->endpoint, host.endpoint ? host.endpoint : "");
-	c->ready = ask_provider(c, &host) == 0;
-	sandbox_client_close(&host);
+	buf_adds(&c->endpoint, client.endpoint ? client.endpoint : "");
+	c->ready = ask_provider(c, &client) == 0;
+	sandbox_client_close(&client);
 	return c->ready ? 0 : -1;
 }
 

@@ -65,14 +65,14 @@ static const char *summary_of(const struct listed_provider *e)
 /* Opens it with these settings. Sends no request. */
 static void open_listed(struct app *app, struct listed_provider *e)
 {
-	struct sandbox_client host = { 0 };
+	struct sandbox_client client = { 0 };
 
 	e->isolation = e->p->isolation;
-	if (app_client_check(app, name_of(e), &host, &e->why) < 0)
+	if (app_client_check(app, name_of(e), &client, &e->why) < 0)
 		return;
-	e->isolation = sandbox_isolation(&host);
-	buf_adds(&e->endpoint, host.endpoint ? host.endpoint : "");
-	sandbox_client_close(&host);
+	e->isolation = sandbox_isolation(&client);
+	buf_adds(&e->endpoint, client.endpoint ? client.endpoint : "");
+	sandbox_client_close(&client);
 }
 
 static void add_json(struct buf *out, const struct listed_provider *e)

@@ -78,15 +78,15 @@ static void print_number(const char *what, int64_t number, const char *unit)
 		printf("  %-24s %8lld %s\n", what, (long long)number, unit);
 }
 
-static void print_summary(const struct sandbox_client *host,
+static void print_summary(const struct sandbox_client *client,
 			  const struct contract_summary *s)
 {
-	const struct sandbox_provider *p = host->provider;
+	const struct sandbox_provider *p = client->provider;
 
 	printf("\n%s isolates by: %s\n", p->name,
-	       isolation_name(sandbox_isolation(host)));
+	       isolation_name(sandbox_isolation(client)));
 	printf("\n%s can:\n", p->name);
-	provider_table(p->flags & ~host->lacks);
+	provider_table(p->flags & ~client->lacks);
 	printf("\nlatencies:\n");
 	print_number("create", s->create_ms, "ms");
 	print_number("quick command, median", s->command_ms, "ms");
@@ -106,21 +106,21 @@ static void add_number(struct buf *out, const char *key, int64_t number)
 }
 
 static void print_summary_json(struct test *t,
-			       const struct sandbox_client *host,
+			       const struct sandbox_client *client,
 			       const struct contract_summary *s)
 {
 	struct buf data = BUF_INIT(1 << 20);
 
 	buf_addc(&data, '{');
-	json_member(&data, "provider", str_of(host->provider->name));
+	json_member(&data, "provider", str_of(client->provider->name));
 	buf_addc(&data, ',');
-	json_member(&data, "endpoint", str_of(lifecycle_endpoint(host)));
+	json_member(&data, "endpoint", str_of(lifecycle_endpoint(client)));
 	buf_adds(&data, ",\"isolation\":");
-	isolation_json(&data, sandbox_isolation(host));
+	isolation_json(&data, sandbox_isolation(client));
 	buf_adds(&data, ",\"checks\":[");
 	buf_addstr(&data, buf_str(&t->json));
 	buf_adds(&data, "],\"capabilities\":[");
-	provider_capabilities(&data, host->provider->flags & ~host->lacks,
+	provider_capabilities(&data, client->provider->flags & ~client->lacks,
 			      true);
 	buf_addf(&data,
 		 "],\"passed\":%zu,\"failed\":%zu,\"not_applicable\":%zu",
@@ -135,12 +135,12 @@ static void print_summary_json(struct test *t,
 	buf_release(&data);
 }
 
-static int test(struct test *t, struct sandbox_client *host,
+static int test(struct test *t, struct sandbox_client *client,
 		const struct args *args, struct error *err)
 {
 	struct stop stop = app_stop(t->app);
 	struct contract_request request = {
-		.host = host,
+		.client = client,
 		.mask = t->app->mask,
 		.snapshot = args_value(args, "snapshot"),
 		.quick = args_flag(args, "quick"),
@@ -153,22 +153,22 @@ static int test(struct test *t, struct sandbox_client *host,
 	struct contract_summary summary;
 
 	/* NOLINTNEXTLINE(clang-analyzer-core.NullDereference): it is open */
-	if (!(host->provider->flags & SANDBOX_UNISOLATED) &&
+	if (!(client->provider->flags & SANDBOX_UNISOLATED) &&
 	    app_store(t->app, &request.store, err) < 0)
 		return -1;
 	if (contract_run(&request, &summary, &stop, err) < 0)
 		return -1;
 	if (t->app->json)
-		print_summary_json(t, host, &summary);
+		print_summary_json(t, client, &summary);
 	else
-		print_summary(host, &summary);
+		print_summary(client, &summary);
 	return summary.failed ? 1 : 0;
 }
 
 int provider_test(struct app *app, const struct args *args)
 {
 	struct test t = { .app = app, .json = BUF_INIT(1 << 20) };
-	struct sandbox_client host = { 0 };
+	struct sandbox_client client = { 0 };
 	struct error err = { 0 };
 	const char *only = args_value(args, "only");
 	int rc;
@@ -177,10 +177,10 @@ int provider_test(struct app *app, const struct args *args)
 		rc = error_set(&err, ERR_USAGE,
 			       "no check has '%.100s' in its name", only);
 	else
-		rc = app_client(app, args->argv[0], &host, &err);
+		rc = app_client(app, args->argv[0], &client, &err);
 	if (rc == 0) {
-		rc = test(&t, &host, args, &err);
-		sandbox_client_close(&host);
+		rc = test(&t, &client, args, &err);
+		sandbox_client_close(&client);
 	}
 	buf_release(&t.json);
 	return rc < 0 ? app_fail(app, &err) : rc;

@@ -163,11 +163,11 @@ bool target_is_known(struct app *app, const char *name)
 
 /* The provider is configured for another engine, host or account than the
  * sandbox is at, or for none any more. */
-static int is_elsewhere(const struct sandbox_client *host, const char *name,
+static int is_elsewhere(const struct sandbox_client *client, const char *name,
 			const char *endpoint, struct error *err)
 {
-	const struct sandbox_provider *p = host->provider;
-	const char *now = lifecycle_endpoint(host);
+	const struct sandbox_provider *p = client->provider;
+	const char *now = lifecycle_endpoint(client);
 
 	if (now[0])
 		error_set(err, ERR_USAGE,
@@ -198,11 +198,12 @@ int target_open(struct target *t, struct app *app, const struct args *args,
 	int rc = find_target(&f, app, name, named_provider(args), err);
 
 	if (rc == 0)
-		rc = app_client_at(app, f.provider, f.endpoint, &t->host, err);
+		rc = app_client_at(app, f.provider, f.endpoint, &t->client,
+				   err);
 	t->open = rc == 0;
 	if (rc == 0 && f.endpoint &&
-	    strcmp(f.endpoint, lifecycle_endpoint(&t->host)) != 0)
-		rc = is_elsewhere(&t->host, name, f.endpoint, err);
+	    strcmp(f.endpoint, lifecycle_endpoint(&t->client)) != 0)
+		rc = is_elsewhere(&t->client, name, f.endpoint, err);
 	free(f.provider);
 	free(f.endpoint);
 	if (rc < 0)
@@ -213,7 +214,7 @@ int target_open(struct target *t, struct app *app, const struct args *args,
 void target_close(struct target *t)
 {
 	if (t->open)
-		sandbox_client_close(&t->host);
+		sandbox_client_close(&t->client);
 	free(t->id);
 	free(t->note);
 	*t = (struct target){ 0 };
@@ -224,9 +225,9 @@ static void note_use(const struct target *t)
 {
 	struct error ignored = { 0 };
 
-	if (t->label[0] && !(t->host.provider->flags & SANDBOX_BOUND))
-		(void)ledger_attached(t->store, t->host.provider->name,
-				      lifecycle_endpoint(&t->host), t->id,
+	if (t->label[0] && !(t->client.provider->flags & SANDBOX_BOUND))
+		(void)ledger_attached(t->store, t->client.provider->name,
+				      lifecycle_endpoint(&t->client), t->id,
 				      t->label, &ignored);
 }
 
@@ -248,8 +249,8 @@ int target_attach(struct target *t, struct sandbox *sb, const struct stop *stop,
 				       "deletes what it finds.");
 	}
 	note_use(t);
-	lifecycle_mark_started(&t->host, t->store, t->id);
-	if (sandbox_attach(sb, &t->host, t->id, stop, err) == 0) {
+	lifecycle_mark_started(&t->client, t->store, t->id);
+	if (sandbox_attach(sb, &t->client, t->id, stop, err) == 0) {
 		lifecycle_restore_start(sb, t->store);
 		return 0;
 	}

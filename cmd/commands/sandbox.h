@@ -8,7 +8,7 @@
 
 /* A sandbox that was named on the command line. */
 struct target { /* start from { 0 } */
-	struct sandbox_client host;
+	struct sandbox_client client;
 	bool open;           /* host is */
 	struct store *store; /* borrowed */
 	char *id;            /* owned; NULL while only the ledger knows it */

@@ -152,12 +152,12 @@ static int give_input(const struct target *t, const struct args *args,
 		      struct error *err)
 {
 	bool wanted = args_flag(args, "stdin");
-	bool able = t->host.provider->flags & SANDBOX_STDIN;
+	bool able = t->client.provider->flags & SANDBOX_STDIN;
 
 	if (wanted && !able)
 		return error_set(err, ERR_USAGE,
 				 "provider '%s' cannot pass input to a command",
-				 t->host.provider->name);
+				 t->client.provider->name);
 	if (!wanted && !(able && has_input(stop)))
 		return 0;
 	return read_input(input, stop, err);
@@ -220,7 +220,7 @@ static int execute(struct exec_run *run, struct target *t,
 	struct exec_request req = { .output = output, .arg = run };
 	int rc;
 
-	t->host.one_command = true;
+	t->client.one_command = true;
 	rc = target_attach(t, &sb, &stop, err);
 	if (rc < 0)
 		return -1;
@@ -239,7 +239,7 @@ static int execute(struct exec_run *run, struct target *t,
 	sandbox_check(&sb, true, print_notice, NULL);
 	/* What is left of the command in a sandbox of ours is removed by the
 	 * next one there, or by itself: it costs no request of its own. */
-	if (!t->label[0] || sandbox_isolation(&t->host) == ISOLATION_NONE)
+	if (!t->label[0] || sandbox_isolation(&t->client) == ISOLATION_NONE)
 		supervise_leave(&sb);
 	sandbox_release(&sb);
 	buf_release(&line);

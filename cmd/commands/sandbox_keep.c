@@ -88,7 +88,7 @@ static int make(struct app *app, const struct args *args, struct made *made,
 					       .arg = app } };
 	struct stop stop = app_stop(app);
 	struct managed_sandbox box = { 0 };
-	struct sandbox_client host = { 0 };
+	struct sandbox_client client = { 0 };
 	const char *provider;
 	int rc;
 
@@ -96,19 +96,19 @@ static int make(struct app *app, const struct args *args, struct made *made,
 	    read_lifetime(args, &r.lifetime_s, err) < 0 ||
 	    run_keep_time(app, &r.keep_s, err) < 0 ||
 	    app_store(app, &r.store, err) < 0 ||
-	    app_client(app, provider, &host, err) < 0)
+	    app_client(app, provider, &client, err) < 0)
 		return -1;
-	r.host = &host;
+	r.client = &client;
 	if (r.lifetime_s)
 		r.keep_s = r.lifetime_s;
 	rc = lifecycle_open(&box, &r, &stop, err);
 	if (rc == 0) {
 		made->id = xstrdup(box.sandbox.id);
 		made->label = xstrdup(box.label);
-		made->provider = xstrdup(host.provider->name);
+		made->provider = xstrdup(client.provider->name);
 		rc = lifecycle_close(&box, err);
 	}
-	sandbox_client_close(&host);
+	sandbox_client_close(&client);
 	return rc;
 }
 
@@ -176,12 +176,12 @@ static int stop_target(struct app *app, struct target *t,
 	struct stop limit = stop_within(&stop, LIFECYCLE_STOP_MS);
 	struct store *store;
 
-	if (sandbox_probe(&t->host, &stop, err) < 0)
+	if (sandbox_probe(&t->client, &stop, err) < 0)
 		return -1;
-	if (!sandbox_can_stop(&t->host)) {
+	if (!sandbox_can_stop(&t->client)) {
 		error_set(err, ERR_USAGE,
 			  "%s cannot stop a sandbox and keep its files",
-			  t->host.provider->name);
+			  t->client.provider->name);
 		return error_hint(err, "`dcode sandbox rm` deletes it.");
 	}
 	if (target_check_ours(t, true, &stop, err) < 0 ||
@@ -190,7 +190,7 @@ static int stop_target(struct app *app, struct target *t,
 		return -1;
 	s->id = t->id;
 	s->label = t->label[0] ? t->label : NULL;
-	return lifecycle_stop(&t->host, store, s, &limit, err);
+	return lifecycle_stop(&t->client, store, s, &limit, err);
 }
 
 static int stop_one(struct app *app, const struct args *args, const char *name,
@@ -227,7 +227,7 @@ static bool was_stopped(const struct target *t)
 {
 	return t->open && t->label[0] &&
 	       (t->state == LEDGER_STOPPED || t->state == LEDGER_STOPPING) &&
-	       !(t->host.provider->flags & SANDBOX_BOUND);
+	       !(t->client.provider->flags & SANDBOX_BOUND);
 }
 
 void target_stop_again(const struct target *t, struct app *app)
@@ -250,7 +250,7 @@ void target_stop_again(const struct target *t, struct app *app)
 		print_line(app, "Stopping the sandbox again: %s", now.id);
 		s.id = now.id;
 		s.keep_s = left > LEAST_KEPT_S ? left : LEAST_KEPT_S;
-		(void)lifecycle_stop(&now.host, now.store, &s, &stop, &err);
+		(void)lifecycle_stop(&now.client, now.store, &s, &stop, &err);
 	}
 	if (err.code)
 		app_warn("sandbox %s may still be running: %s (`dcode sandbox "
@@ -262,7 +262,7 @@ void target_stop_again(const struct target *t, struct app *app)
 /* Takes it over, as a resumed thread does, and leaves it running. */
 static int start_ours(struct app *app, struct target *t, struct error *err)
 {
-	struct lifecycle_request r = { .host = &t->host,
+	struct lifecycle_request r = { .client = &t->client,
 				       .mask = app->mask,
 				       .resume = t->label,
 				       .on_exit = LIFECYCLE_KEEP,
@@ -296,10 +296,10 @@ static int start_one(struct app *app, const struct args *args, const char *name,
 
 	if (rc == 0)
 		rc = check_known(&t, name, err);
-	if (rc == 0 && t.host.provider->flags & SANDBOX_BOUND) {
+	if (rc == 0 && t.client.provider->flags & SANDBOX_BOUND) {
 		error_set(err, ERR_USAGE,
 			  "a sandbox of %s runs only while a dcode uses it",
-			  t.host.provider->name);
+			  t.client.provider->name);
 		rc = error_hint(
 			err,
 			"`dcode sandbox exec %s` starts it for one command.",

@@ -239,24 +239,24 @@ static int ask_provider(struct sandbox_table *l, struct app *app,
 	struct known_ids known = { .table = l, .store = store, .all = all };
 	const struct info_sink sink = { add_listed, l };
 	const struct info_sink ids = { add_known, &known };
-	struct sandbox_client host = { 0 };
+	struct sandbox_client client = { 0 };
 	struct stop stop = app_stop(app);
 	int rc;
 
-	if (app_client(app, l->provider, &host, err) < 0)
+	if (app_client(app, l->provider, &client, err) < 0)
 		return -1;
-	l->provider = host.provider->name;
-	rc = sandbox_probe(&host, &stop, err);
+	l->provider = client.provider->name;
+	rc = sandbox_probe(&client, &stop, err);
 	if (rc < 0)
 		; /* told below */
-	else if (sandbox_can_list(&host))
-		rc = sandbox_list(&host, all ? NULL : store_owner(store), &sink,
-				  &stop, err);
-	else if (sandbox_can_list_ids(&host))
-		rc = sandbox_list_ids(&host, &ids, &stop, err);
+	else if (sandbox_can_list(&client))
+		rc = sandbox_list(&client, all ? NULL : store_owner(store),
+				  &sink, &stop, err);
+	else if (sandbox_can_list_ids(&client))
+		rc = sandbox_list_ids(&client, &ids, &stop, err);
 	else
 		rc = ledger_each(store, all, add_row, l, err);
-	sandbox_client_close(&host);
+	sandbox_client_close(&client);
 	return rc;
 }
 
@@ -321,13 +321,13 @@ static const char *text(const char *s)
 static void facts_json(const struct target *t, const struct facts *f)
 {
 	const char *source =
-		sandbox_isolation_source(t->host.provider, f->isolation);
+		sandbox_isolation_source(t->client.provider, f->isolation);
 	struct buf out = BUF_INIT(1 << 20);
 
 	buf_addc(&out, '{');
 	member(&out, "name", short_name(text(f->label)));
 	member(&out, "label", text(f->label));
-	member(&out, "provider", t->host.provider->name);
+	member(&out, "provider", t->client.provider->name);
 	member(&out, "id", text(t->id));
 	member(&out, "state", sandbox_state_name(f->state));
 	member(&out, "ledger", t->label[0] ? ledger_state_name(t->state) : "");
@@ -353,7 +353,7 @@ static void print_facts(struct app *app, const struct target *t,
 	const char *ledger = t->label[0] ? ledger_state_name(t->state) : "";
 	const char *state = sandbox_state_name(f->state);
 	const char *source =
-		sandbox_isolation_source(t->host.provider, f->isolation);
+		sandbox_isolation_source(t->client.provider, f->isolation);
 	char room[20];
 	char id[IDS_SHOWN];
 
@@ -361,7 +361,7 @@ static void print_facts(struct app *app, const struct target *t,
 		facts_json(t, f);
 		return;
 	}
-	printf("provider  %s\nid        ", t->host.provider->name);
+	printf("provider  %s\nid        ", t->client.provider->name);
 	sandbox_cell(ids_shown(text(t->id), id), 0);
 	printf("\nlabel     ");
 	sandbox_cell(text(f->label), 0);
@@ -393,8 +393,8 @@ int sandbox_cmd_info(struct app *app, const struct args *args)
 	struct error err = { 0 };
 	int rc = target_open(&t, app, args, args->argv[0], &err);
 
-	if (rc == 0 && t.id && sandbox_can_get(&t.host))
-		rc = sandbox_get(&t.host, t.id, &sink, &stop, &err);
+	if (rc == 0 && t.id && sandbox_can_get(&t.client))
+		rc = sandbox_get(&t.client, t.id, &sink, &stop, &err);
 	if (rc < 0 && err.code == ERR_NOT_FOUND && t.label[0]) {
 		rc = 0; /* the ledger still has something to say */
 		f.state = STATE_GONE;
@@ -403,7 +403,7 @@ int sandbox_cmd_info(struct app *app, const struct args *args)
 		if (!f.label)
 			f.label = xstrdup(t.label);
 		if (!f.isolation)
-			f.isolation = sandbox_isolation(&t.host);
+			f.isolation = sandbox_isolation(&t.client);
 		print_facts(app, &t, &f);
 	}
 	free(f.label);

@@ -26,16 +26,16 @@ int target_check_ours(struct target *t, bool stops, const struct stop *stop,
 	const struct info_sink sink = { note_label, &ours };
 	char id[IDS_SHOWN];
 
-	if (t->label[0] || !sandbox_can_get(&t->host))
+	if (t->label[0] || !sandbox_can_get(&t->client))
 		return 0;
-	if (sandbox_get(&t->host, t->id, &sink, stop, err) < 0)
+	if (sandbox_get(&t->client, t->id, &sink, stop, err) < 0)
 		return -1;
 	if (ours)
 		return 0;
 	error_set(err, ERR_USAGE, "dcode did not make %s, so it is not %s",
 		  ids_shown(t->id, id), stops ? "stopped" : "deleted");
 	return error_hint(err, "%s it with the tools of %s.",
-			  stops ? "Stop" : "Delete", t->host.provider->name);
+			  stops ? "Stop" : "Delete", t->client.provider->name);
 }
 
 /* Its work would end under another process, or another user's hands. */
@@ -104,9 +104,9 @@ static int delete_one(struct app *app, const struct args *args,
 	if (rc == 0)
 		rc = claim_removal(&t, args, store, err);
 	if (rc == 0)
-		lost = save_removed(app, &t.host, t.id, t.label, &why);
+		lost = save_removed(app, &t.client, t.id, t.label, &why);
 	if (rc == 0)
-		rc = lifecycle_remove(&t.host, store, t.id,
+		rc = lifecycle_remove(&t.client, store, t.id,
 				      t.label[0] ? t.label : NULL, &stop, err);
 	if (rc == 0 && lost < 0) {
 		rc = lost;
@@ -167,9 +167,9 @@ int sandbox_cmd_snapshot(struct app *app, const struct args *args)
 	int rc = target_open(&t, app, args, args->argv[0], &err);
 
 	if (rc == 0)
-		rc = sandbox_probe(&t.host, &stop, &err);
-	if (rc == 0 && !sandbox_can_snapshot(&t.host))
-		rc = no_snapshots(t.host.provider->name, &err);
+		rc = sandbox_probe(&t.client, &stop, &err);
+	if (rc == 0 && !sandbox_can_snapshot(&t.client))
+		rc = no_snapshots(t.client.provider->name, &err);
 	if (rc == 0)
 		rc = target_attach(&t, &sb, &stop, &err);
 	if (rc == 0) {
@@ -190,7 +190,7 @@ int sandbox_cmd_snapshot(struct app *app, const struct args *args)
 	} else if (rc == 0) {
 		printf("snapshot %s: use it with --sandbox %s "
 		       "--sandbox-snapshot-name %s\n",
-		       name, t.host.provider->name, name);
+		       name, t.client.provider->name, name);
 	}
 	target_close(&t);
 	return rc == 0 ? 0 : app_fail(app, &err);
@@ -211,14 +211,14 @@ struct collection {
 };
 
 static int open_host(void *arg, const char *provider,
-		     struct sandbox_client *host, struct error *err)
+		     struct sandbox_client *client, struct error *err)
 {
 	struct collection *c = arg;
 
-	return app_client(c->app, provider, host, err);
+	return app_client(c->app, provider, client, err);
 }
 
-static void before_remove(void *arg, struct sandbox_client *host,
+static void before_remove(void *arg, struct sandbox_client *client,
 			  const struct gc_item *item)
 {
 	struct collection *c = arg;
@@ -226,7 +226,7 @@ static void before_remove(void *arg, struct sandbox_client *host,
 	struct error said = { 0 };
 
 	c->unsaved |=
-		save_removed(c->app, host, item->id, item->label, &said) < 0;
+		save_removed(c->app, client, item->id, item->label, &said) < 0;
 }
 
 static void each(void *arg, const struct gc_item *item)
@@ -265,7 +265,7 @@ int sandbox_cmd_gc(struct app *app, const struct args *args)
 	struct gc_request request = {
 		.provider = provider && provider[0] ? provider : NULL,
 		.dry_run = args_flag(args, "dry-run"),
-		.host = open_host,
+		.client = open_host,
 		.before_remove = before_remove,
 		.each = each,
 		.arg = &c,

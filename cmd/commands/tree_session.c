@@ -62,7 +62,7 @@ static int tree_missing_in_chat(const struct sandbox *sb, struct error *err)
 {
 	if (sb->mounts.n)
 		return missing(NULL, true, err);
-	if (sb->host->provider->flags & SANDBOX_UNISOLATED) {
+	if (sb->client->provider->flags & SANDBOX_UNISOLATED) {
 		error_set(err, ERR_NOT_FOUND,
 			  "this chat runs on this machine, without a sandbox");
 		return error_hint(err, "!git diff shows what changed. With a "

@@ -40,7 +40,7 @@ struct offer { /* what the model is offered; offer_free() */
 
 static bool on_host(const struct run *r)
 {
-	return r->host.provider->flags & SANDBOX_UNISOLATED;
+	return r->client.provider->flags & SANDBOX_UNISOLATED;
 }
 
 static void add_tools(struct offer *o, const struct run *r, bool later,
@@ -157,7 +157,7 @@ int run_name_session(struct run *r, struct error *err)
 	struct store *store;
 	char *name;
 	struct session_info info = {
-		.provider = r->host.provider->name,
+		.provider = r->client.provider->name,
 		.sandbox = on_host(r) ? NULL : r->box.sandbox.id,
 		.label = r->box.ours ? r->box.label : "",
 		.cwd = settings_cwd(r->app->settings),

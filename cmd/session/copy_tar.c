@@ -148,7 +148,7 @@ static int on_complaint(void *arg, enum exec_stream stream, struct str chunk,
 
 static bool has_stdin(const struct copy *c)
 {
-	return c->sb->host->provider->flags & SANDBOX_STDIN;
+	return c->sb->client->provider->flags & SANDBOX_STDIN;
 }
 
 static int check_tar(const struct copy *c, struct error *err)

@@ -180,7 +180,7 @@ int run_money_model(struct run *r, struct meter_model **account,
 
 int run_money_sandbox(struct run *r, struct error *err)
 {
-	const struct sandbox_provider *p = r->host.provider;
+	const struct sandbox_provider *p = r->client.provider;
 	struct meter_total total;
 	struct sandbox_price price;
 

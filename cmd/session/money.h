@@ -14,8 +14,9 @@ int run_money_check(struct run *r, struct error *err);
 /* The same, and its account. */
 int run_money_model(struct run *r, struct meter_model **account,
 		    struct error *err);
-/* The sandbox of r->host costs from now on; no more once its end is confirmed,
- * or it is left. Says once where a cap cannot count it. ERR_CONFIG. */
+/* The sandbox of r->client costs from now on; no more once its end is
+ * confirmed, or it is left. Says once where a cap cannot count it. ERR_CONFIG.
+ */
 int run_money_sandbox(struct run *r, struct error *err);
 void run_money_sandbox_end(struct run *r);
 /* The same stop, which ends before the sandbox alone has used up the cap. */

@@ -34,7 +34,7 @@ enum { RUN_MAX_S = 24 * 3600 }; /* without --timeout */
 
 static bool on_host(const struct run *r)
 {
-	return r->host.provider->flags & SANDBOX_UNISOLATED;
+	return r->client.provider->flags & SANDBOX_UNISOLATED;
 }
 
 /* agent.update_tools: MCP tools that changed go with the next request. */
@@ -131,11 +131,11 @@ static int open_both(struct run *r, const struct stop *stop, struct error *err)
 static void tell_sandbox_too(struct run *r, struct error *err)
 {
 	struct app plain = { .mask = r->app->mask };
-	struct sandbox_client host = { 0 };
+	struct sandbox_client client = { 0 };
 	struct error why = { 0 };
 
-	if (app_client_check(r->app, r->options.sandbox_as, &host, &why) == 0)
-		sandbox_client_close(&host);
+	if (app_client_check(r->app, r->options.sandbox_as, &client, &why) == 0)
+		sandbox_client_close(&client);
 	else if (r->app->json)
 		error_add(err, "; %s", why.message);
 	else
@@ -181,7 +181,7 @@ void run_undo(struct run *r)
 	r->lost = run_end_sandbox(r, &ignored) < 0 && ignored.code == ERR_GONE;
 	run_mcp_end(r);
 	if (r->opened_client)
-		sandbox_client_close(&r->host);
+		sandbox_client_close(&r->client);
 	window_probe_free(r->agent.probe);
 	if (r->model)
 		model_close(r->model);
@@ -200,7 +200,7 @@ void run_undo(struct run *r)
 	hooks_end_session(r->app->hooks, r);
 	model_choice_release(&r->choice);
 	r->opened_client = false;
-	r->host = (struct sandbox_client){ 0 };
+	r->client = (struct sandbox_client){ 0 };
 	r->model = NULL;
 	r->session = NULL;
 	r->secrets = (struct secret_files){ 0 };

@@ -217,7 +217,7 @@ static int decide_target(struct run *r, struct approval *a, const char *path,
 
 	if (protect_load(&protect, r->app->settings, err) < 0)
 		return -1;
-	own = r->host.provider->flags & SANDBOX_UNISOLATED
+	own = r->client.provider->flags & SANDBOX_UNISOLATED
 		      ? realpath(settings_dir(r->app->settings), NULL)
 		      : NULL;
 	find_objection(&protect, own, t, &why);
@@ -271,7 +271,7 @@ static bool found(void *arg, const struct ledger_row *row)
 {
 	struct run *r = arg;
 
-	if (!strcmp(row->provider, r->host.provider->name))
+	if (!strcmp(row->provider, r->client.provider->name))
 		r->box_known = true;
 	return true;
 }
@@ -444,7 +444,7 @@ static int decide_call(struct run *r, struct approval *a,
 		       enum run_verdict *verdict, const struct stop *stop,
 		       struct error *err)
 {
-	bool host = r->host.provider->flags & SANDBOX_UNISOLATED;
+	bool host = r->client.provider->flags & SANDBOX_UNISOLATED;
 	bool listed = runs_command(a) && r->options.allow.given;
 	bool reviews = r->interactive && r->options.reviews_all;
 
@@ -527,7 +527,7 @@ int run_decide(struct run *r, struct approval *a, enum run_verdict *verdict,
 {
 	if (!a->acts_in)
 		a->acts_in = &r->box.sandbox;
-	a->machine = on_host(r) ? "this machine" : r->host.provider->name;
+	a->machine = on_host(r) ? "this machine" : r->client.provider->name;
 	/* A grant holds on that machine alone. */
 	if (sandbox_is_shared(a->acts_in))
 		a->machine = sandbox_called(a->acts_in, a->called,

@@ -80,7 +80,7 @@ struct run {
 	struct thread thread;
 	/* made by run_open() */
 	struct model_choice choice;
-	struct sandbox_client host;
+	struct sandbox_client client;
 	struct managed_sandbox box;
 	struct session *session;
 	struct model *model;

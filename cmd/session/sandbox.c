@@ -86,7 +86,7 @@ static bool note_own(void *arg, const struct thread_label *l)
 /* What the run does in place of going on in it. */
 static const char *instead_of(const struct run *r)
 {
-	if (r->host.provider->flags & SANDBOX_UNISOLATED)
+	if (r->client.provider->flags & SANDBOX_UNISOLATED)
 		return "the tools of this run act on this machine";
 	if (r->options.sandbox_id)
 		return "this run uses the one of --sandbox-id";
@@ -95,8 +95,8 @@ static const char *instead_of(const struct run *r)
 
 static bool is_other(const struct run *r, const struct ledger_row *row)
 {
-	return !(r->host.provider->flags & SANDBOX_UNISOLATED) &&
-	       strcmp(row->provider, r->host.provider->name) != 0;
+	return !(r->client.provider->flags & SANDBOX_UNISOLATED) &&
+	       strcmp(row->provider, r->client.provider->name) != 0;
 }
 
 static bool say_left(void *arg, const struct ledger_row *row)
@@ -148,7 +148,7 @@ static char *run_own_find(struct run *r, struct store *store)
 	    (!store && app_store(r->app, &own.store, &ignored) < 0))
 		return NULL;
 	own.takes = !o->fork && !o->sandbox_id && !o->snapshot &&
-		    !(r->host.provider->flags & SANDBOX_UNISOLATED);
+		    !(r->client.provider->flags & SANDBOX_UNISOLATED);
 	(void)thread_label_each(own.store, r->thread.no, NULL, note_own, &own,
 				&ignored);
 	if (!own.takes || !own.label) {
@@ -289,7 +289,7 @@ static int add(void *arg, struct job_record *record, struct error *err)
 {
 	const struct run *r = arg;
 	struct job_row row = { .thread = session_id(r->session),
-			       .provider = r->host.provider->name,
+			       .provider = r->client.provider->name,
 			       .sandbox =
 				       record->job[0] ? r->box.sandbox.id : "",
 			       .job = record->job,
@@ -328,7 +328,7 @@ static bool note_gone(void *arg, const struct ledger_row *row)
 
 static bool is_here(const struct run *r, const struct job_row *row)
 {
-	return !strcmp(row->provider, r->host.provider->name) &&
+	return !strcmp(row->provider, r->client.provider->name) &&
 	       !strcmp(row->sandbox, r->box.sandbox.id);
 }
 
@@ -402,7 +402,7 @@ int run_jobs_open(struct run *r, struct error *err)
 {
 	const struct jobs_log log = { add, update, r };
 	const struct job_row of = { .thread = session_id(r->session),
-				    .provider = r->host.provider->name,
+				    .provider = r->client.provider->name,
 				    .sandbox = r->box.sandbox.id };
 	struct finding f = { .run = r };
 
@@ -446,7 +446,7 @@ int startup_run(struct run *r, const struct stop *stop, struct error *err)
 
 static bool on_host(const struct run *r)
 {
-	return r->host.provider->flags & SANDBOX_UNISOLATED;
+	return r->client.provider->flags & SANDBOX_UNISOLATED;
 }
 
 static void on_line(void *arg, const char *line)
@@ -572,7 +572,7 @@ int run_open_client(struct run *r, struct error *err)
 	struct store *store;
 	char *endpoint = run_own_endpoint(r);
 	int rc = app_client_at(r->app, r->options.sandbox_as, endpoint,
-			       &r->host, err);
+			       &r->client, err);
 
 	free(endpoint);
 	if (rc < 0)
@@ -627,8 +627,8 @@ static bool asks_about_tree(const struct run *r)
 			      &ignored);
 	if (root && is_repository)
 		asked = app_store(r->app, &store, &ignored) == 0 &&
-			consent_get(store, root, r->host.provider->name, &asked,
-				    &ignored) >= 0 &&
+			consent_get(store, root, r->client.provider->name,
+				    &asked, &ignored) >= 0 &&
 			asked;
 	free(root);
 	return is_repository && !asked;
@@ -674,7 +674,7 @@ int run_open_sandbox(struct run *r, const struct stop *stop, struct error *err)
 	char *label;
 	struct stop limit;
 	struct lifecycle_request request = {
-		.host = &r->host,
+		.client = &r->client,
 		.mask = r->app->mask,
 		.attach_id = r->options.sandbox_id,
 		.snapshot = r->options.snapshot,
@@ -761,21 +761,21 @@ bool run_promise_can(struct run *r)
 	struct store *store;
 	const char *dir;
 
-	if (!r->promises || r->host.provider->flags & SANDBOX_UNISOLATED ||
+	if (!r->promises || r->client.provider->flags & SANDBOX_UNISOLATED ||
 	    !is_on(r) || needs_sandbox(r) || asks_later(r) ||
 	    waits_for_tools(r) || run_jobs_pending(r))
 		return false;
 	/* the sandbox of a thread may be gone: then a new one is made */
-	dir = place_expect(&r->host, attaches);
-	if (!dir || (r->thread.id && !place_expect(&r->host, false)) ||
+	dir = place_expect(&r->client, attaches);
+	if (!dir || (r->thread.id && !place_expect(&r->client, false)) ||
 	    app_store_beside(r->app, &store, &err) < 0)
 		return false;
 	/* the making has the other connection for itself */
 	r->store = store;
 	if (r->session)
 		session_set_store(r->session, store);
-	r->box.sandbox =
-		(struct sandbox){ .host = &r->host, .workdir = xstrdup(dir) };
+	r->box.sandbox = (struct sandbox){ .client = &r->client,
+					   .workdir = xstrdup(dir) };
 	return true;
 }
 
@@ -784,7 +784,7 @@ bool run_promise_can(struct run *r)
 static void place_thread(struct run *r)
 {
 	const struct session_info info = {
-		.provider = r->host.provider->name,
+		.provider = r->client.provider->name,
 		.sandbox = r->box.sandbox.id,
 		.label = r->box.ours ? r->box.label : "",
 	};

@@ -13,7 +13,7 @@
  */
 int run_offer_sandbox(struct run *r, const struct args *args, const char **name,
 		      struct error *err);
-/* r->host, and what can be known of its sandbox before there is one. */
+/* r->client, and what can be known of its sandbox before there is one. */
 int run_open_client(struct run *r, struct error *err);
 /* r->box: the sandbox of the resumed thread where there still is one. */
 int run_open_sandbox(struct run *r, const struct stop *stop, struct error *err);
@@ -24,7 +24,8 @@ int run_end_sandbox(struct run *r, struct error *err);
  * be the same afterwards, the agent asks it while the sandbox is being made.
  */
 /* Whether it can be; then r->box says where the tools will act, until
- * run_promise_begin(). r->host is open. Not with [sandboxes] overlap false. */
+ * run_promise_begin(). r->client is open. Not with [sandboxes] overlap false.
+ */
 bool run_promise_can(struct run *r);
 /* r->agent is complete. Makes the sandbox on a thread, and returns once the
  * user has no question left to answer; -1: there will be no sandbox. open_rest

@@ -208,7 +208,7 @@ int save_check(const struct saved_work *s, struct error *err)
 			 "cannot save a patch of the sandbox's changes");
 }
 
-static int save_owned(struct app *app, struct sandbox_client *host,
+static int save_owned(struct app *app, struct sandbox_client *client,
 		      const char *id, const struct owner *o, struct error *lost)
 {
 	struct stop limit = stop_cleanup(LIFECYCLE_SAVE_MS);
@@ -228,7 +228,7 @@ static int save_owned(struct app *app, struct sandbox_client *host,
 	terms.include = include;
 	if (rc > 0)
 		goto done;
-	if (rc == 0 && sandbox_attach(&sb, host, id, &limit, &err) == 0)
+	if (rc == 0 && sandbox_attach(&sb, client, id, &limit, &err) == 0)
 		save_work(&s, app, &w, &sb, &terms);
 	else if (rc < 0 || (err.code != ERR_NOT_FOUND && err.code != ERR_GONE))
 		s.failed = xstrdup(err.message);
@@ -243,7 +243,7 @@ done:
 	return saved;
 }
 
-int save_removed(struct app *app, struct sandbox_client *host, const char *id,
+int save_removed(struct app *app, struct sandbox_client *client, const char *id,
 		 const char *label, struct error *err)
 {
 	struct owner o = { .label = label };
@@ -260,7 +260,7 @@ int save_removed(struct app *app, struct sandbox_client *host, const char *id,
 		(void)ledger_find(store, label, note_thread, &o, &ignored);
 	if (!o.id)
 		o.id = xstrdup(label);
-	rc = save_owned(app, host, id, &o, err);
+	rc = save_owned(app, client, id, &o, err);
 	free(o.id);
 	free(o.cwd);
 	return rc;

@@ -38,7 +38,7 @@ void save_sandbox(struct saved_work *s, struct app *app, struct workspace *w,
 int save_check(const struct saved_work *s, struct error *err);
 /* The same, before gc or sandbox rm deletes the sandbox of a label. -1 with
  * err: it could not be saved, which was said. */
-int save_removed(struct app *app, struct sandbox_client *host, const char *id,
+int save_removed(struct app *app, struct sandbox_client *client, const char *id,
 		 const char *label, struct error *err);
 /* The member "changes" of the result event; nothing without a tree. */
 void save_json(const struct saved_work *s, struct buf *out);

@@ -93,7 +93,7 @@ void run_skills_close(struct run *r)
 
 const char *run_skills_root(const struct run *r)
 {
-	const struct sandbox_provider *p = r->host.provider;
+	const struct sandbox_provider *p = r->client.provider;
 
 	if (!p)
 		p = sandbox_provider_find(r->options.sandbox);

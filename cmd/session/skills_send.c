@@ -309,7 +309,7 @@ static int stage(struct sandbox *sb, struct str tar, char **path,
 static int deliver(struct sandbox *sb, struct str tar, bool base64,
 		   struct helper *h, const struct stop *stop, struct error *err)
 {
-	bool fits = sb->host->provider->flags & SANDBOX_STDIN ||
+	bool fits = sb->client->provider->flags & SANDBOX_STDIN ||
 		    helper_fits(sb, tar, base64);
 	char *path = NULL;
 	int rc = fits ? 0 : stage(sb, tar, &path, stop, err);
@@ -541,7 +541,7 @@ void run_skills_leave(struct run *r)
 	struct exec_result res = { 0 };
 	struct error ignored = { 0 };
 
-	if (!r->skills || !run_skills_root(r) || !sb->host || !sb->id ||
+	if (!r->skills || !run_skills_root(r) || !sb->client || !sb->id ||
 	    (!sandbox_is_shared(sb) && r->box.label[0]))
 		return;
 	for (int i = 0; i < N_PLACES; i++)

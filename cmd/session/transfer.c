@@ -337,7 +337,7 @@ int run_download(struct run *r, struct error *err)
 	struct transfer_options *all = &r->options.transfers;
 	enum err code = ERR_REMOTE;
 	size_t failed = 0;
-	bool opened = r->box.sandbox.host && !r->box.ending;
+	bool opened = r->box.sandbox.client && !r->box.ending;
 	size_t n = opened ? count_downloads(all) : 0;
 	struct stop stop;
 
@@ -466,7 +466,7 @@ static int run_words(struct run *r, bool uploads, int n, char **words,
 	const char **bring;
 	int rc;
 
-	if (r->host.provider->flags & SANDBOX_UNISOLATED) {
+	if (r->client.provider->flags & SANDBOX_UNISOLATED) {
 		error_set(err, ERR_USAGE,
 			  "no sandbox: tools work on this machine's files");
 		return error_hint(err, "/sandbox switch PROVIDER moves this "

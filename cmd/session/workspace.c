@@ -85,8 +85,8 @@ static int try_mounted(struct sandbox *sb, const char *dir,
 static void say_git(const struct sandbox *sb, const char *dir)
 {
 	struct bind_git git;
-	bool is_outside = bind_git_find(&git, sb->host->settings, dir);
-	const struct sandbox_binding *b = sb->host->provider->binding;
+	bool is_outside = bind_git_find(&git, sb->client->settings, dir);
+	const struct sandbox_binding *b = sb->client->provider->binding;
 	const char *why = git.limit;
 
 	if (is_outside && strcmp(sb->workdir, dir) != 0)
@@ -113,7 +113,7 @@ static void say_git(const struct sandbox *sb, const char *dir)
 static int run_bind_begin(struct run *r, struct sandbox *sb,
 			  const struct stop *stop, struct error *err)
 {
-	const struct sandbox_binding *b = r->host.provider->binding;
+	const struct sandbox_binding *b = r->client.provider->binding;
 	const char *dir = run_bound_directory(sb);
 	char *state;
 	int rc = 0;
@@ -462,7 +462,7 @@ static void tell_remembered(const struct run *r, const char *root,
 static int ask(struct filling *f, struct error *err)
 {
 	struct run *r = f->r;
-	const char *provider = r->host.provider->name;
+	const char *provider = r->client.provider->name;
 	struct buf question = BUF_INIT(1024);
 	struct store *store;
 	bool asked;
@@ -497,7 +497,7 @@ static int ask(struct filling *f, struct error *err)
 /* The flag in a chat: a user who has answered once has changed his mind. */
 static void remember_flag(const struct run *r, const char *root)
 {
-	const char *provider = r->host.provider->name;
+	const char *provider = r->client.provider->name;
 	const char *mode = args_value(r->args, "workspace");
 	bool copied = mode && !strcmp(mode, "repo");
 	struct error ignored = { 0 };
@@ -557,7 +557,7 @@ void run_workspace_remark(const struct run *r)
 	char *root;
 
 	if (r->options.workspace || !begins_anew(r) ||
-	    r->host.provider->flags & SANDBOX_UNISOLATED)
+	    r->client.provider->flags & SANDBOX_UNISOLATED)
 		return;
 	root = user_repo_root(settings_cwd(r->app->settings), &is_repository,
 			      &ignored);
@@ -682,7 +682,7 @@ int run_workspace_fill(struct run *r, struct sandbox *sb,
 	char *root;
 	int rc = 0;
 
-	if (r->host.provider->flags & SANDBOX_UNISOLATED)
+	if (r->client.provider->flags & SANDBOX_UNISOLATED)
 		return 0;
 	if (sb->mounts.n || (mode && !strcmp(mode, "bind")))
 		return run_bind_begin(r, sb, stop, err);

@@ -41,7 +41,7 @@ static int find_tree(struct child *c, struct apart *a, struct error *err)
 	struct run *r = c->run;
 	int rc = 1;
 
-	if (!(r->host.provider->flags & SANDBOX_UNISOLATED) &&
+	if (!(r->client.provider->flags & SANDBOX_UNISOLATED) &&
 	    !r->box.sandbox.mounts.n && r->box.label[0])
 		rc = tree_find(&a->theirs, r->app,
 			       settings_cwd(r->app->settings), r->box.label,
@@ -123,7 +123,7 @@ static int open_box(struct child *c, struct error *err)
 	struct run *r = c->run;
 	struct apart *a = c->apart;
 	const struct lifecycle_request request = {
-		.host = &a->run.host,
+		.client = &a->run.client,
 		.store = a->store,
 		.mask = r->app->mask,
 		.snapshot = r->options.snapshot,
@@ -148,7 +148,7 @@ static int open_client(struct child *c, struct error *err)
 
 	a->run.app = r->app;
 	a->run.options.snapshot = r->options.snapshot;
-	if (app_client(r->app, sandbox_client_name(&r->host), &a->run.host,
+	if (app_client(r->app, sandbox_client_name(&r->client), &a->run.client,
 		       err) < 0)
 		return -1;
 	a->has_client = true;
@@ -335,7 +335,7 @@ void apart_close(struct child *c)
 	(void)lifecycle_close(&a->run.box, &ignored); /* it warned already */
 	run_money_sandbox_end(&a->run);
 	if (a->has_client)
-		sandbox_client_close(&a->run.host);
+		sandbox_client_close(&a->run.client);
 	if (a->store)
 		store_close(a->store);
 	workspace_close(&a->own);

@@ -416,7 +416,7 @@ static void add_request(struct buf *body, const struct sandbox_spec *spec)
 static int start_session(struct sandbox *sb, const struct sandbox_spec *spec,
 			 const struct stop *stop, struct error *err)
 {
-	struct agentcore *a = sb->host->priv;
+	struct agentcore *a = sb->client->priv;
 	const struct duplicate_query all = { spec->label, agentcore_list,
 					     spec->owner };
 	bool again = create_log_add(&a->tried, spec->label);
@@ -442,7 +442,7 @@ static int start_session(struct sandbox *sb, const struct sandbox_spec *spec,
 	if (rc == 0)
 		sb->id = xstrdup(id);
 	if (rc == 0 && (again || ask.tries > 1))
-		(void)duplicate_create_resolve(sb->host, &all, &sb->id, stop,
+		(void)duplicate_create_resolve(sb->client, &all, &sb->id, stop,
 					       &ignored);
 	/* Without a key nothing was sent. */
 	if (rc < 0 && !ask.tries)
@@ -460,7 +460,7 @@ static int make_workdir(struct sandbox *sb, const char *dir,
 	struct buf out = BUF_INIT(4096);
 	int rc;
 
-	if (!dir || strcmp(dir, sb->host->provider->workdir) == 0)
+	if (!dir || strcmp(dir, sb->client->provider->workdir) == 0)
 		return 0;
 	buf_adds(&command, "mkdir -p -- ");
 	quote_word(&command, str_of(dir));
@@ -491,8 +491,8 @@ static int agentcore_create(struct sandbox *sb, const struct sandbox_spec *spec,
 			    const struct stop *stop, struct error *err)
 {
 	const char *dir = NULL;
-	int rc = settings_directory(sb->host->settings, "agentcore", "workdir",
-				    &dir, err);
+	int rc = settings_directory(sb->client->settings, "agentcore",
+				    "workdir", &dir, err);
 
 	if (rc == 0 && spec->lifetime_s <= 0)
 		rc = error_set(err, ERR_CONFIG,
@@ -515,11 +515,11 @@ static int agentcore_attach(struct sandbox *sb, const char *id,
 	int rc;
 
 	if (check_id(id, err) < 0 ||
-	    settings_directory(sb->host->settings, "agentcore", "workdir", &dir,
-			       err) < 0)
+	    settings_directory(sb->client->settings, "agentcore", "workdir",
+			       &dir, err) < 0)
 		return -1;
 	make_box(sb);
-	rc = agentcore_get_session(sb->host, id, &session, stop, err);
+	rc = agentcore_get_session(sb->client, id, &session, stop, err);
 	if (rc == 0 && !has_status(session, "READY")) {
 		rc = error_set(err, ERR_NOT_FOUND, "the session %s %s", id,
 			       session ? "has ended" : "does not exist");

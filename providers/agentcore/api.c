@@ -445,7 +445,7 @@ static int check_alive(struct sandbox *sb, const struct stop *stop,
 		       struct error *err)
 {
 	cJSON *session = NULL;
-	int rc = agentcore_get_session(sb->host, sb->id, &session, stop, err);
+	int rc = agentcore_get_session(sb->client, sb->id, &session, stop, err);
 
 	if (rc == 0 && strcmp(json_string(session, "status", ""), "READY") != 0)
 		rc = error_set(err, ERR_GONE, "the session %s has ended",
@@ -491,7 +491,7 @@ static int invoke_once(struct sandbox *sb, const struct agentcore_invoke *call,
 	int rc;
 
 	*r = (struct result_stream){ .call = call, .ask = &ask };
-	rc = agentcore_call(sb->host->priv, &ask, NULL, stop, err);
+	rc = agentcore_call(sb->client->priv, &ask, NULL, stop, err);
 	if (rc == 0)
 		rc = event_stream_end(&r->events, err);
 	if (rc == 0 && !r->results)

@@ -154,14 +154,14 @@ static int add_network(const struct settings *set,
 }
 
 /* An image is built first; only then may there be resources. */
-static int add_source(const struct sandbox_client *host,
+static int add_source(const struct sandbox_client *client,
 		      const struct sandbox_spec *spec, cJSON *body,
 		      struct error *err)
 {
 	const char *image = NULL;
 	char *text;
 
-	if (settings_string(host->settings, "daytona", "image", &image, err) <
+	if (settings_string(client->settings, "daytona", "image", &image, err) <
 	    0)
 		return -1;
 	if (spec->snapshot) {
@@ -169,14 +169,14 @@ static int add_source(const struct sandbox_client *host,
 		return 0;
 	}
 	if (!image || !*image)
-		return body_add_settings(host, "snapshot", body, err);
+		return body_add_settings(client, "snapshot", body, err);
 	if (strpbrk(image, "\r\n"))
 		return error_set(err, ERR_CONFIG, "image has several lines");
 	text = xasprintf("FROM %s\n", image);
 	cJSON_AddStringToObject(body_object(body, "buildInfo"),
 				"dockerfileContent", text);
 	free(text);
-	return body_add_settings(host, "cpu memory disk gpu", body, err);
+	return body_add_settings(client, "cpu memory disk gpu", body, err);
 }
 
 int daytona_describe(struct vendor_client *c, const struct sandbox_spec *spec,
@@ -187,15 +187,15 @@ int daytona_describe(struct vendor_client *c, const struct sandbox_spec *spec,
 	(void)stop;
 	cJSON_AddStringToObject(body, "name", spec->label);
 	cJSON_AddObjectToObject(body, "env");
-	if (body_add_settings(c->host, "env", body, err) < 0)
+	if (body_add_settings(c->client, "env", body, err) < 0)
 		return -1;
 	cJSON_AddObjectToObject(body, "labels");
-	if (add_source(c->host, spec, body, err) < 0 ||
-	    body_add_settings(c->host, "user region", body, err) < 0 ||
-	    add_network(c->host->settings, spec, body, err) < 0)
+	if (add_source(c->client, spec, body, err) < 0 ||
+	    body_add_settings(c->client, "user region", body, err) < 0 ||
+	    add_network(c->client->settings, spec, body, err) < 0)
 		return -1;
 	cJSON_AddNumberToObject(body, "autoStopInterval", (double)minutes);
-	return body_add_settings(c->host, "auto_delete auto_archive", body,
+	return body_add_settings(c->client, "auto_delete auto_archive", body,
 				 err);
 }
 
@@ -206,9 +206,9 @@ int daytona_post(struct sandbox *sb, const struct sandbox_spec *spec,
 	struct rest_ask ask = { .method = "POST",
 				.path = "/sandbox",
 				.what = "creating the sandbox",
-				.timeout_ms =
-					sandbox_start_ms(sb->host, CREATE_MS) };
+				.timeout_ms = sandbox_start_ms(sb->client,
+							       CREATE_MS) };
 
 	(void)spec;
-	return vendor_post(sb->host->priv, &ask, body, answer, stop, err);
+	return vendor_post(sb->client->priv, &ask, body, answer, stop, err);
 }

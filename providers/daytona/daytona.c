@@ -63,19 +63,19 @@ static int add_headers(struct rest *r, const struct settings *set,
 
 static const struct vendor vendor;
 
-static int daytona_open(struct sandbox_client *host, const struct settings *set,
-			struct error *err)
+static int daytona_open(struct sandbox_client *client,
+			const struct settings *set, struct error *err)
 {
 	static const char *const variables[] = { "DAYTONA_API_URL",
 						 "DAYTONA_SERVER_URL", NULL };
-	struct vendor_client *c = vendor_open(host, &vendor);
+	struct vendor_client *c = vendor_open(client, &vendor);
 
-	if (add_headers(&c->api, set, &host->project_key, err) < 0 ||
+	if (add_headers(&c->api, set, &client->project_key, err) < 0 ||
 	    rest_header(&c->api, "Accept", "application/json", err) < 0 ||
 	    rest_address(&c->api.base, set, variables,
 			 "https://app.daytona.io/api", err) < 0)
 		return -1;
-	host->endpoint = c->api.base;
+	client->endpoint = c->api.base;
 	return 0;
 }
 
@@ -91,7 +91,7 @@ static char *ask_url(struct sandbox *sb, const struct stop *stop,
 	cJSON *tree = NULL;
 	char *url = NULL;
 
-	if (vendor_ask(sb->host->priv, sb->id, &ask, &tree, stop, err) == 0)
+	if (vendor_ask(sb->client->priv, sb->id, &ask, &tree, stop, err) == 0)
 		url = xstrdup(json_string(tree, "url", ""));
 	cJSON_Delete(tree);
 	return url;
@@ -103,13 +103,13 @@ static int set_endpoint(struct sandbox *sb, const cJSON *answer,
 {
 	const char *named = json_string(answer, "toolboxProxyUrl", "");
 	char *url = *named ? xstrdup(named) : ask_url(sb, stop, err);
-	char *base = url ? vendor_server_url(sb->host->priv, url, err) : NULL;
-	struct rest toolbox = { .http = sb->host->http };
+	char *base = url ? vendor_server_url(sb->client->priv, url, err) : NULL;
+	struct rest toolbox = { .http = sb->client->http };
 	int rc = -1;
 
 	if (base) {
 		toolbox.base = xasprintf("%s/%s", base, sb->id);
-		rc = add_headers(&toolbox, sb->host->settings, NULL, err);
+		rc = add_headers(&toolbox, sb->client->settings, NULL, err);
 	}
 	if (rc == 0) {
 		vendor_set_server(sb, &toolbox);
@@ -129,10 +129,10 @@ static int start(struct sandbox *sb, const char *id, cJSON **answer,
 				.path = "/start",
 				.what = "starting the sandbox",
 				.timeout_ms =
-					sandbox_start_ms(sb->host, START_MS),
+					sandbox_start_ms(sb->client, START_MS),
 				.flags = REST_AGAIN };
 
-	return vendor_ask(sb->host->priv, id, &ask, answer, stop, err);
+	return vendor_ask(sb->client->priv, id, &ask, answer, stop, err);
 }
 
 static int touch(struct sandbox *sb, const struct stop *stop, struct error *err)
@@ -141,7 +141,7 @@ static int touch(struct sandbox *sb, const struct stop *stop, struct error *err)
 				.path = "/last-activity",
 				.what = "keeping the sandbox alive" };
 
-	return vendor_ask(sb->host->priv, sb->id, &ask, NULL, stop, err);
+	return vendor_ask(sb->client->priv, sb->id, &ask, NULL, stop, err);
 }
 
 /* The server counts minutes since the last activity. */
@@ -159,7 +159,8 @@ static int extend(struct sandbox *sb, int64_t lifetime_s,
 	int rc = 0;
 
 	if (vendor_lifetime(sb) != minutes * 60)
-		rc = vendor_ask(sb->host->priv, sb->id, &ask, NULL, stop, err);
+		rc = vendor_ask(sb->client->priv, sb->id, &ask, NULL, stop,
+				err);
 	free(path);
 	if (rc < 0)
 		return -1;

@@ -23,7 +23,7 @@ int daytona_post(struct sandbox *sb, const struct sandbox_spec *spec,
 /* snapshot.c: struct sandbox_ops.snapshot, until it can be used. */
 int daytona_snapshot(struct sandbox *sb, const char *name, bool replace,
 		     const struct stop *stop, struct error *err);
-int daytona_find_snapshot(struct sandbox_client *host, const char *name,
+int daytona_find_snapshot(struct sandbox_client *client, const char *name,
 			  const struct stop *stop, struct error *err);
 /* price.c: as sandbox_provider.price */
 int daytona_price(const struct settings *set, const char *snapshot,

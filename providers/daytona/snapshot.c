@@ -26,13 +26,13 @@ static int post(struct sandbox *sb, const char *name, const struct stop *stop,
 	json_member(&body, "name", str_of(name));
 	buf_addc(&body, '}');
 	ask.body = buf_str(&body);
-	rc = vendor_ask(sb->host->priv, sb->id, &ask, NULL, stop, err);
+	rc = vendor_ask(sb->client->priv, sb->id, &ask, NULL, stop, err);
 	buf_release(&body);
 	return rc;
 }
 
 /* 1 when it can be used, 0 to look again; *known once it was there. */
-static int poll_snapshot(struct sandbox_client *host, const char *name,
+static int poll_snapshot(struct sandbox_client *client, const char *name,
 			 bool *known, const struct stop *stop,
 			 struct error *err)
 {
@@ -47,7 +47,7 @@ static int poll_snapshot(struct sandbox_client *host, const char *name,
 	buf_adds(&path, "/snapshots/");
 	rest_encode(&path, str_of(name));
 	ask.path = path.ptr;
-	rc = vendor_api(host->priv, &ask, &tree, stop, err);
+	rc = vendor_api(client->priv, &ask, &tree, stop, err);
 	state = json_string(tree, "state", "");
 	*known = *known || rc == 0;
 	if (rc > 0)
@@ -63,14 +63,14 @@ static int poll_snapshot(struct sandbox_client *host, const char *name,
 	return rc;
 }
 
-int daytona_find_snapshot(struct sandbox_client *host, const char *name,
+int daytona_find_snapshot(struct sandbox_client *client, const char *name,
 			  const struct stop *stop, struct error *err)
 {
 	struct error failed = { 0 };
 	bool known = false;
 
 	/* One whose build failed has the name all the same. */
-	if (poll_snapshot(host, name, &known, stop, &failed) < 0 && !known) {
+	if (poll_snapshot(client, name, &known, stop, &failed) < 0 && !known) {
 		*err = failed;
 		return -1;
 	}
@@ -90,7 +90,7 @@ int daytona_snapshot(struct sandbox *sb, const char *name, bool replace,
 		return error_set(err, ERR_USAGE, "not a snapshot name");
 	if (post(sb, name, stop, err) < 0)
 		return -1;
-	while ((rc = poll_snapshot(sb->host, name, &known, &within, err)) ==
+	while ((rc = poll_snapshot(sb->client, name, &known, &within, err)) ==
 	       0) {
 		if (!known && clock_ms() > noticed)
 			return error_set(err, ERR_REMOTE,

@@ -340,7 +340,7 @@ static int set_id(struct sandbox *sb, const char *id, int64_t lifetime_s,
 static int open_new(struct sandbox *sb, cJSON *config, int64_t lifetime_s,
 		    const struct stop *stop, struct error *err)
 {
-	struct deno *d = sb->host->priv;
+	struct deno *d = sb->client->priv;
 	const char *region = NULL;
 	struct rest server = { 0 };
 	char *id = NULL;
@@ -547,7 +547,7 @@ static int create_once(struct sandbox *sb, const struct sandbox_spec *spec,
 {
 	const struct duplicate_query made = { spec->label, list_label,
 					      spec->label };
-	struct deno *d = sb->host->priv;
+	struct deno *d = sb->client->priv;
 	bool again = create_log_add(&d->tried, spec->label);
 	int64_t lifetime_s = deno_box(sb)->lifetime_s;
 	struct error ignored = { 0 };
@@ -555,13 +555,14 @@ static int create_once(struct sandbox *sb, const struct sandbox_spec *spec,
 	int rc = 0;
 
 	if (again)
-		rc = duplicate_create_resolve(sb->host, &made, &id, stop, err);
+		rc = duplicate_create_resolve(sb->client, &made, &id, stop,
+					      err);
 	if (rc == 0 && id)
 		rc = set_id(sb, id, lifetime_s, err);
 	else if (rc == 0)
 		rc = open_new(sb, config, lifetime_s, stop, err);
 	if (rc == 0 && again && !id)
-		(void)duplicate_create_resolve(sb->host, &made, &sb->id, stop,
+		(void)duplicate_create_resolve(sb->client, &made, &sb->id, stop,
 					       &ignored);
 	free(id);
 	return rc;
@@ -577,7 +578,7 @@ static int deno_create(struct sandbox *sb, const struct sandbox_spec *spec,
 	b->lifetime_s = spec->lifetime_s < DENO_LONGEST_S ? spec->lifetime_s
 							  : DENO_LONGEST_S;
 	if (spec->lifetime_s > 0)
-		rc = add_config(sb->host->priv, spec, config, err);
+		rc = add_config(sb->client->priv, spec, config, err);
 	else
 		rc = error_set(err, ERR_CONFIG,
 			       "the lifetime must be above zero");
@@ -600,7 +601,7 @@ static int deno_attach(struct sandbox *sb, const char *id,
 	if (!is_id(id))
 		return error_set(err, ERR_USAGE, "not a sandbox id: '%.100s'",
 				 id);
-	if (settings_int(sb->host->settings, "deno", "lifetime", &lifetime,
+	if (settings_int(sb->client->settings, "deno", "lifetime", &lifetime,
 			 err) < 0)
 		return -1;
 	b->lifetime_s = lifetime > 0 ? lifetime : DENO_LIFETIME_S;

@@ -158,7 +158,7 @@ int deno_extend(struct sandbox *sb, int64_t lifetime_s, const struct stop *stop,
 				.what = "extending the sandbox's life",
 				.flags = REST_AGAIN };
 	struct http_response res = { 0 };
-	int rc = deno_call_server(sb->host, sb->id, &ask, &res, stop, err);
+	int rc = deno_call_server(sb->client, sb->id, &ask, &res, stop, err);
 
 	if (rc == 0) {
 		cJSON *tree = json_parse(buf_str(&res.body));
@@ -227,7 +227,7 @@ int deno_open_socket(struct sandbox *sb, const struct deno_opening *o,
 	for (; o->server->headers[n]; n++)
 		headers[n] = o->server->headers[n];
 	headers[n] = o->header;
-	rc = ws_open(&ws, sb->host->http, &ask, stop, err);
+	rc = ws_open(&ws, sb->client->http, &ask, stop, err);
 	if (rc < 0)
 		classify_failure(&answer, err);
 	else
@@ -244,7 +244,7 @@ static int connect_again(struct sandbox *sb, const struct stop *stop,
 	char *id = NULL;
 	struct rest server = { 0 };
 	struct deno_opening o = { .server = &server, .path = path, .id = &id };
-	int rc = deno_server(sb->host->priv, sb->id, &server, err);
+	int rc = deno_server(sb->client->priv, sb->id, &server, err);
 
 	if (rc == 0)
 		rc = deno_open_socket(sb, &o, stop, err);
@@ -301,7 +301,7 @@ static int call_sandbox(struct sandbox *sb, struct deno_call *c,
 static int add_env(struct sandbox *sb, struct buf *out, struct error *err)
 {
 	cJSON *env = cJSON_CreateObject();
-	int rc = env_list_add(sb->host->settings, "deno", "env", env, err);
+	int rc = env_list_add(sb->client->settings, "deno", "env", env, err);
 
 	if (rc == 0 && env->child) {
 		buf_adds(out, ",\"env\":");
@@ -396,8 +396,8 @@ int deno_set_workdir(struct sandbox *sb, const struct stop *stop,
 	struct stop within = stop_within(stop, WORKDIR_MS);
 	struct buf command = BUF_INIT(PATH_MAX_BYTES * 16);
 	const char *dir = NULL;
-	int rc = settings_directory(sb->host->settings, "deno", "workdir", &dir,
-				    err);
+	int rc = settings_directory(sb->client->settings, "deno", "workdir",
+				    &dir, err);
 
 	if (rc == 0 && dir) {
 		buf_adds(&command, "mkdir -p -- ");

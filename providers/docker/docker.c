@@ -310,7 +310,7 @@ static int docker_find_snapshot(struct sandbox_client *client, const char *name,
 static int commit_image(struct sandbox *sb, const char *name, bool pause,
 			const struct stop *stop, struct error *err)
 {
-	struct engine *e = engine_of(sb->host);
+	struct engine *e = engine_of(sb->client);
 	struct engine_ask ask = { .method = "POST",
 				  .body = STR("{}"),
 				  .what = "committing the container" };
@@ -604,7 +604,7 @@ static void fill_sandbox(struct sandbox *sb, bool created,
 		dir = "/";
 	free(sb->workdir);
 	sb->workdir = xstrdup(dir);
-	sb->priv = docker_box_new(sb->host->priv, created);
+	sb->priv = docker_box_new(sb->client->priv, created);
 	docker_box_set_init(sb->priv, inspected);
 }
 
@@ -747,7 +747,7 @@ static int create_container(struct sandbox *sb, const struct sandbox_spec *spec,
 			    const struct docker_limits *limits,
 			    const struct stop *stop, struct error *err)
 {
-	struct docker *d = docker_of(sb->host);
+	struct docker *d = docker_of(sb->client);
 	struct buf body = BUF_INIT(BODY_MAX);
 	cJSON *answer = NULL;
 	int rc = docker_create_body(d, spec, image, limits, &body, err);
@@ -778,7 +778,7 @@ static int create_started(struct sandbox *sb, const struct sandbox_spec *spec,
 			  const char *image, const struct docker_limits *limits,
 			  const struct stop *stop, struct error *err)
 {
-	struct docker *d = docker_of(sb->host);
+	struct docker *d = docker_of(sb->client);
 
 	if (create_container(sb, spec, image, limits, stop, err) < 0)
 		return -1;
@@ -798,7 +798,7 @@ static int create_limited(struct sandbox *sb, const struct sandbox_spec *spec,
 	char *line;
 
 	/* Before the create: Podman takes 0.1 s to say what it can limit. */
-	if (docker_limits_init(docker_of(sb->host), &limits, stop, err) < 0) {
+	if (docker_limits_init(docker_of(sb->client), &limits, stop, err) < 0) {
 		err->nothing_made = true;
 		return -1;
 	}
@@ -807,11 +807,11 @@ static int create_limited(struct sandbox *sb, const struct sandbox_spec *spec,
 	*err = why;
 	if (why.http_status != 400 && why.http_status < 500)
 		return -1;
-	if (docker_lacks_runtime(docker_of(sb->host), stop, err)) {
+	if (docker_lacks_runtime(docker_of(sb->client), stop, err)) {
 		err->nothing_made = !sb->id;
 		return -1;
 	}
-	if (sb->id && docker_remove(sb->host, sb->id, stop, &again) < 0)
+	if (sb->id && docker_remove(sb->client, sb->id, stop, &again) < 0)
 		return -1;
 	limits.wanted = false;
 	limits.memory = 0;
@@ -833,7 +833,7 @@ static int create_limited(struct sandbox *sb, const struct sandbox_spec *spec,
 static int docker_create(struct sandbox *sb, const struct sandbox_spec *spec,
 			 const struct stop *stop, struct error *err)
 {
-	struct docker *d = docker_of(sb->host);
+	struct docker *d = docker_of(sb->client);
 	cJSON *inspected = NULL;
 	char *image = NULL;
 	int rc;
@@ -868,7 +868,7 @@ static int docker_create(struct sandbox *sb, const struct sandbox_spec *spec,
 static int ensure_running(struct sandbox *sb, cJSON **inspected,
 			  const struct stop *stop, struct error *err)
 {
-	struct engine *e = engine_of(sb->host);
+	struct engine *e = engine_of(sb->client);
 	const cJSON *state = json_get(*inspected, "State");
 
 	if (json_bool(state, "Paused", false))
@@ -892,7 +892,7 @@ static int ensure_running(struct sandbox *sb, cJSON **inspected,
 static int docker_attach(struct sandbox *sb, const char *id,
 			 const struct stop *stop, struct error *err)
 {
-	struct engine *e = engine_of(sb->host);
+	struct engine *e = engine_of(sb->client);
 	cJSON *inspected = NULL;
 	int rc = -1;
 

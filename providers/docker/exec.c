@@ -571,7 +571,7 @@ int docker_execute(struct sandbox *sb, const struct exec_request *req,
 	struct docker_box *box = sb->priv;
 	struct exec_session r = {
 		.sb = sb,
-		.engine = &((struct docker *)sb->host->priv)->engine,
+		.engine = &((struct docker *)sb->client->priv)->engine,
 		.req = req,
 		.input = req->input,
 		.dry = !req->source,

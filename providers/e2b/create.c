@@ -64,15 +64,15 @@ int e2b_describe(struct vendor_client *c, const struct sandbox_spec *spec,
 	(void)stop;
 	if (spec->snapshot)
 		cJSON_AddStringToObject(body, "templateID", spec->snapshot);
-	else if (body_add_settings(c->host, "template", body, err) < 0)
+	else if (body_add_settings(c->client, "template", body, err) < 0)
 		return -1;
 	cJSON_AddNumberToObject(body, "timeout", (double)spec->lifetime_s);
 	cJSON_AddObjectToObject(body, "metadata");
-	if (body_add_settings(c->host, "env auto_pause", body, err) < 0)
+	if (body_add_settings(c->client, "env auto_pause", body, err) < 0)
 		return -1;
 	if (spec->network == NETWORK_DEFAULT)
-		return body_add_settings(c->host, "network_allow network_deny",
-					 body, err);
+		return body_add_settings(
+			c->client, "network_allow network_deny", body, err);
 	cJSON_AddBoolToObject(body, "allow_internet_access",
 			      spec->network == NETWORK_FULL);
 	return 0;
@@ -85,17 +85,17 @@ int e2b_post(struct sandbox *sb, const struct sandbox_spec *spec, cJSON *body,
 	struct rest_ask ask = { .method = "POST",
 				.path = "/v2/sandboxes",
 				.what = "creating the sandbox",
-				.timeout_ms =
-					sandbox_start_ms(sb->host, CREATE_MS) };
+				.timeout_ms = sandbox_start_ms(sb->client,
+							       CREATE_MS) };
 	struct error why = { 0 };
-	int rc = vendor_post(sb->host->priv, &ask, body, answer, stop, &why);
+	int rc = vendor_post(sb->client->priv, &ask, body, answer, stop, &why);
 
 	(void)spec;
 	if (rc < 0 && (why.http_status == 404 || why.http_status == 405)) {
 		why = (struct error){ 0 };
 		ask.path = "/sandboxes";
 		cJSON_AddBoolToObject(body, "secure", true);
-		rc = vendor_post(sb->host->priv, &ask, body, answer, stop,
+		rc = vendor_post(sb->client->priv, &ask, body, answer, stop,
 				 &why);
 	}
 	if (rc < 0)

@@ -58,12 +58,12 @@ static int set_addresses(struct e2b *e, const struct settings *set,
 
 static const struct vendor vendor;
 
-static int e2b_open(struct sandbox_client *host, const struct settings *set,
+static int e2b_open(struct sandbox_client *client, const struct settings *set,
 		    struct error *err)
 {
-	struct e2b *e = (struct e2b *)vendor_open(host, &vendor);
+	struct e2b *e = (struct e2b *)vendor_open(client, &vendor);
 	const char *key =
-		settings_credential(set, "E2B_API_KEY", &host->project_key);
+		settings_credential(set, "E2B_API_KEY", &client->project_key);
 
 	if (!key)
 		return no_key(err);
@@ -71,7 +71,7 @@ static int e2b_open(struct sandbox_client *host, const struct settings *set,
 	    set_addresses(e, set, err) < 0 ||
 	    rest_header(&e->kit.api, "X-API-Key", key, err) < 0)
 		return -1;
-	host->endpoint = e->kit.api.base;
+	client->endpoint = e->kit.api.base;
 	return 0;
 }
 
@@ -145,11 +145,11 @@ static void replace(char **text, const char *value)
 static int set_endpoint(struct sandbox *sb, const cJSON *answer,
 			const struct stop *stop, struct error *err)
 {
-	const struct e2b *e = sb->host->priv;
+	const struct e2b *e = sb->client->priv;
 	const char *domain = json_string(answer, "domain", NULL);
 	const char *version = json_string(answer, "envdVersion", NULL);
 	struct e2b_box *b = (struct e2b_box *)vendor_box(sb);
-	struct rest envd = { .http = sb->host->http };
+	struct rest envd = { .http = sb->client->http };
 	char port[16];
 	int rc = 0;
 
@@ -188,7 +188,7 @@ static int post_timeout(struct sandbox *sb, struct rest_ask *ask,
 	ask->method = "POST";
 	ask->body = str_of(body);
 	ask->flags = REST_AGAIN;
-	rc = vendor_api(sb->host->priv, ask, answer, stop, err);
+	rc = vendor_api(sb->client->priv, ask, answer, stop, err);
 	free(body);
 	return rc;
 }
@@ -242,7 +242,7 @@ int e2b_version(struct sandbox *sb)
 
 const char *e2b_user(struct sandbox *sb)
 {
-	const struct e2b *e = sb->host->priv;
+	const struct e2b *e = sb->client->priv;
 	int version = e2b_version(sb);
 
 	return e->user || !version || version >= USER_OPTIONAL ? e->user
@@ -266,7 +266,7 @@ static int make_workdir(struct sandbox *sb, const struct stop *stop,
 	int rc;
 
 	if (!sb->workdir ||
-	    strcmp(sb->workdir, sb->host->provider->workdir) == 0)
+	    strcmp(sb->workdir, sb->client->provider->workdir) == 0)
 		return 0;
 	buf_addc(&body, '{');
 	json_member(&body, "path", str_of(sb->workdir));

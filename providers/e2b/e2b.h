@@ -40,7 +40,7 @@ const char *e2b_user(struct sandbox *sb);
 /* snapshot.c */
 int e2b_snapshot(struct sandbox *sb, const char *name, bool replace,
 		 const struct stop *stop, struct error *err);
-int e2b_find_snapshot(struct sandbox_client *host, const char *name,
+int e2b_find_snapshot(struct sandbox_client *client, const char *name,
 		      const struct stop *stop, struct error *err);
 extern const struct vendor_pages e2b_pages;
 /* exec.c: as struct supervisor.call */

@@ -48,7 +48,7 @@ static bool on_snapshot(void *arg, const cJSON *item)
 	return !s->found;
 }
 
-int e2b_find_snapshot(struct sandbox_client *host, const char *name,
+int e2b_find_snapshot(struct sandbox_client *client, const char *name,
 		      const struct stop *stop, struct error *err)
 {
 	struct e2b_search s = { .name = name };
@@ -57,7 +57,7 @@ int e2b_find_snapshot(struct sandbox_client *host, const char *name,
 					.each = on_snapshot,
 					.arg = &s };
 
-	return vendor_pages(host->priv, &q, stop, err) < 0 ? -1 : s.found;
+	return vendor_pages(client->priv, &q, stop, err) < 0 ? -1 : s.found;
 }
 
 /* The sandbox goes on; the snapshot's name is a template's from then on. */
@@ -79,7 +79,7 @@ int e2b_snapshot(struct sandbox *sb, const char *name, bool replace,
 	json_member(&body, "name", str_of(name));
 	buf_addc(&body, '}');
 	ask.body = buf_str(&body);
-	rc = vendor_ask(sb->host->priv, sb->id, &ask, &tree, stop, err);
+	rc = vendor_ask(sb->client->priv, sb->id, &ask, &tree, stop, err);
 	if (rc == 0 && !json_string(tree, "snapshotID", NULL))
 		rc = error_set(err, ERR_PROTOCOL,
 			       "unexpected server response: no snapshot");

@@ -144,8 +144,8 @@ static int call_once(struct sandbox *sb, struct str command, int64_t wait_ms,
 		     struct buf *out, const struct stop *stop,
 		     struct error *err)
 {
-	const struct http_service *t = http_service_of(sb->host);
-	struct http_call c = http_service_call(sb->host, sb, OP_EXECUTE);
+	const struct http_service *t = http_service_of(sb->client);
+	struct http_call c = http_service_call(sb->client, sb, OP_EXECUTE);
 	struct http_response res = {
 		.body = BUF_INIT(4 * (t->held ? HELD_MAX : ANSWER_MAX)),
 	};
@@ -193,7 +193,7 @@ static int call(void *arg, struct str command, int64_t wait_ms, struct buf *out,
 
 static struct supervisor supervisor_of(struct sandbox *sb)
 {
-	bool held = http_service_of(sb->host)->held;
+	bool held = http_service_of(sb->client)->held;
 
 	return (struct supervisor){
 		.call = call,
@@ -207,9 +207,9 @@ static struct supervisor supervisor_of(struct sandbox *sb)
 /* What earlier runs found out, in ~/.deepagents/.state/services.json:
  * {"acme https://boxes.example.org/v1":{"held":false,"at":1795687200}}. Owned;
  * NULL where there is none. */
-static cJSON *read_memory(const struct sandbox_client *host, char **file)
+static cJSON *read_memory(const struct sandbox_client *client, char **file)
 {
-	const struct settings *set = http_service_of(host)->settings;
+	const struct settings *set = http_service_of(client)->settings;
 	struct buf text = BUF_INIT(MEMORY_MAX);
 	struct error ignored = { 0 };
 	cJSON *all = NULL;
@@ -224,17 +224,17 @@ static cJSON *read_memory(const struct sandbox_client *host, char **file)
 	return NULL;
 }
 
-static char *memory_key(const struct sandbox_client *host)
+static char *memory_key(const struct sandbox_client *client)
 {
-	return xasprintf("%s %s", host->provider->name, host->endpoint);
+	return xasprintf("%s %s", client->provider->name, client->endpoint);
 }
 
 /* 1 held, 0 not, -1 nobody knows. */
-static int recall_held(const struct sandbox_client *host)
+static int recall_held(const struct sandbox_client *client)
 {
-	const struct http_service *t = http_service_of(host);
+	const struct http_service *t = http_service_of(client);
 	int64_t now = clock_unix_ms() / 1000;
-	char *key = memory_key(host);
+	char *key = memory_key(client);
 	char *file;
 	cJSON *all;
 	const cJSON *entry;
@@ -245,7 +245,7 @@ static int recall_held(const struct sandbox_client *host)
 		free(key);
 		return t->p->operations[OP_EXECUTE].outlives == OUTLIVES_NO;
 	}
-	all = read_memory(host, &file);
+	all = read_memory(client, &file);
 	entry = json_get(all, key);
 	age = now - json_int(entry, "at", 0);
 	if (entry && age >= 0 && age < MEMORY_S)
@@ -257,12 +257,12 @@ static int recall_held(const struct sandbox_client *host)
 }
 
 /* What cannot be kept is found out again. */
-static void remember_held(const struct sandbox_client *host, bool held)
+static void remember_held(const struct sandbox_client *client, bool held)
 {
 	char *file;
-	cJSON *all = read_memory(host, &file);
+	cJSON *all = read_memory(client, &file);
 	cJSON *entry = cJSON_CreateObject();
-	char *key = memory_key(host);
+	char *key = memory_key(client);
 	int64_t now = clock_unix_ms() / 1000;
 	struct error ignored = { 0 };
 	char *text;
@@ -282,25 +282,25 @@ static void remember_held(const struct sandbox_client *host, bool held)
 	free(key);
 }
 
-bool http_provider_knows_held(const struct sandbox_client *host)
+bool http_provider_knows_held(const struct sandbox_client *client)
 {
-	return recall_held(host) >= 0;
+	return recall_held(client) >= 0;
 }
 
 void http_provider_probe_held(struct sandbox *sb, const struct stop *stop)
 {
-	struct http_service *t = http_service_of(sb->host);
-	int held = recall_held(sb->host);
+	struct http_service *t = http_service_of(sb->client);
+	int held = recall_held(sb->client);
 
 	if (held < 0) {
 		const struct supervisor s = supervisor_of(sb);
 
 		held = supervise_probe(&s, stop);
-		remember_held(sb->host, held);
+		remember_held(sb->client, held);
 	}
 	t->held = held;
 	if (held)
-		sb->host->lacks |= SANDBOX_LIVE;
+		sb->client->lacks |= SANDBOX_LIVE;
 }
 
 int http_provider_execute(struct sandbox *sb, const struct exec_request *req,

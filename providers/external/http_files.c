@@ -16,7 +16,7 @@ enum {
 static int upload_large(struct sandbox *sb, struct transfer *f,
 			const struct stop *stop, struct error *err)
 {
-	struct http_call c = http_service_call(sb->host, sb, OP_WRITE);
+	struct http_call c = http_service_call(sb->client, sb, OP_WRITE);
 	struct file_source source = { .file = f };
 	struct http_response res = { 0 };
 	char *staged = transfer_stage(f);
@@ -98,7 +98,7 @@ static int download_large(struct sandbox *sb, struct transfer *f, int64_t size,
 			  const struct stop *stop, struct error *err)
 {
 	struct transfer_sink d = { .file = f };
-	struct http_call c = http_service_call(sb->host, sb, OP_READ);
+	struct http_call c = http_service_call(sb->client, sb, OP_READ);
 	struct http_response res = { 0 };
 	int rc;
 

@@ -68,35 +68,35 @@ static int set_headers(struct http_service *t, const struct http_values *v,
 	return rc;
 }
 
-static int open_client(struct sandbox_client *host, const struct settings *set,
-		       struct error *err)
+static int open_client(struct sandbox_client *client,
+		       const struct settings *set, struct error *err)
 {
 	struct http_service *t = xcalloc(1, sizeof(*t));
 	struct http_values v;
 
-	host->priv = t;
-	t->p = (const struct http_provider *)host->provider;
+	client->priv = t;
+	t->p = (const struct http_provider *)client->provider;
 	t->settings = set;
-	t->start_ms = host->start_ms;
-	t->rest.http = host->http;
-	v = http_service_call(host, NULL, OP_CREATE).values;
-	v.project_key = &host->project_key;
+	t->start_ms = client->start_ms;
+	t->rest.http = client->http;
+	v = http_service_call(client, NULL, OP_CREATE).values;
+	v.project_key = &client->project_key;
 	if (set_base(t, &v, err) < 0 || set_headers(t, &v, err) < 0)
 		return -1;
-	host->endpoint = t->rest.base;
+	client->endpoint = t->rest.base;
 	return 0;
 }
 
-static void close_client(struct sandbox_client *host)
+static void close_client(struct sandbox_client *client)
 {
-	struct http_service *t = http_service_of(host);
+	struct http_service *t = http_service_of(client);
 
 	if (!t)
 		return;
 	rest_release(&t->rest);
 	free(t);
-	host->priv = NULL;
-	host->endpoint = NULL;
+	client->priv = NULL;
+	client->endpoint = NULL;
 }
 
 static bool is_listed(const struct toml_value *list, const char *state)
@@ -192,7 +192,7 @@ static int copy_headers(struct rest *to, const struct rest *from,
 static int set_server(struct sandbox *sb, const cJSON *answer,
 		      struct error *err)
 {
-	const struct http_service *t = http_service_of(sb->host);
+	const struct http_service *t = http_service_of(sb->client);
 	const struct http_operation *op = &t->p->operations[OP_CREATE];
 	struct http_box *box = sb->priv;
 	struct rest made = { .http = t->rest.http };
@@ -233,7 +233,7 @@ static int set_server(struct sandbox *sb, const cJSON *answer,
 /* After the last answer that may name it. */
 static int check_server(const struct sandbox *sb, struct error *err)
 {
-	const struct http_service *t = http_service_of(sb->host);
+	const struct http_service *t = http_service_of(sb->client);
 	const struct http_operation *op = &t->p->operations[OP_CREATE];
 	const struct http_box *box = sb->priv;
 
@@ -248,15 +248,16 @@ static int check_server(const struct sandbox *sb, struct error *err)
 int http_provider_wait(struct sandbox *sb, const struct stop *stop,
 		       struct error *err)
 {
-	const struct http_service *t = http_service_of(sb->host);
+	const struct http_service *t = http_service_of(sb->client);
 	const struct http_operation *op = &t->p->operations[OP_READY];
-	int64_t most = sandbox_start_ms(sb->host, op->timeout_s * 1000);
+	int64_t most = sandbox_start_ms(sb->client, op->timeout_s * 1000);
 	struct stop limit = stop_within(stop, most);
 	int64_t pause = POLL_MS;
 	int state = op->given ? 0 : 1;
 
 	while (state == 0) {
-		struct http_call c = http_service_call(sb->host, sb, OP_READY);
+		struct http_call c =
+			http_service_call(sb->client, sb, OP_READY);
 		cJSON *tree = NULL;
 
 		c.ask.flags = REST_AGAIN;
@@ -281,7 +282,7 @@ int http_provider_wait(struct sandbox *sb, const struct stop *stop,
 
 static int parse_id(struct sandbox *sb, const cJSON *tree, struct error *err)
 {
-	const struct http_service *t = http_service_of(sb->host);
+	const struct http_service *t = http_service_of(sb->client);
 	const char *pointer = t->p->operations[OP_CREATE].id;
 	char *id = json_pointer_text(tree, pointer);
 
@@ -313,8 +314,8 @@ static void discard(struct sandbox *sb)
 static int create(struct sandbox *sb, const struct sandbox_spec *spec,
 		  const struct stop *stop, struct error *err)
 {
-	const struct http_service *t = http_service_of(sb->host);
-	struct http_call c = http_service_call(sb->host, NULL, OP_CREATE);
+	const struct http_service *t = http_service_of(sb->client);
+	struct http_call c = http_service_call(sb->client, NULL, OP_CREATE);
 	cJSON *tree = NULL;
 	char lifetime[24];
 	int rc;
@@ -358,7 +359,7 @@ static int attach(struct sandbox *sb, const char *id, const struct stop *stop,
 		  struct error *err)
 {
 	const struct http_operation *ops =
-		http_service_of(sb->host)->p->operations;
+		http_service_of(sb->client)->p->operations;
 	struct exec_request req = { .command = STR(":"), .plain = true };
 	struct exec_result res;
 	int rc;
@@ -367,8 +368,8 @@ static int attach(struct sandbox *sb, const char *id, const struct stop *stop,
 		return set_not_found(id, err);
 	sb->id = xstrdup(id);
 	prepare(sb);
-	if (sb->host->one_command && !ops[OP_CREATE].server &&
-	    !ops[OP_CREATE].token && http_provider_knows_held(sb->host)) {
+	if (sb->client->one_command && !ops[OP_CREATE].server &&
+	    !ops[OP_CREATE].token && http_provider_knows_held(sb->client)) {
 		((struct http_box *)sb->priv)->unsure = true;
 		rc = 0;
 	} else if (ops[OP_READY].given) {
@@ -385,10 +386,10 @@ static int attach(struct sandbox *sb, const char *id, const struct stop *stop,
 	return rc;
 }
 
-static int remove_sandbox(struct sandbox_client *host, const char *id,
+static int remove_sandbox(struct sandbox_client *client, const char *id,
 			  const struct stop *stop, struct error *err)
 {
-	struct http_call c = http_service_call(host, NULL, OP_DELETE);
+	struct http_call c = http_service_call(client, NULL, OP_DELETE);
 	struct http_response res = { 0 };
 	int rc;
 
@@ -424,13 +425,13 @@ static void report(const struct http_operation *op, const cJSON *item,
 	free(of);
 }
 
-static int list(struct sandbox_client *host, const char *owner,
+static int list(struct sandbox_client *client, const char *owner,
 		const struct info_sink *sink, const struct stop *stop,
 		struct error *err)
 {
-	const struct http_service *t = http_service_of(host);
+	const struct http_service *t = http_service_of(client);
 	const struct http_operation *op = &t->p->operations[OP_LIST];
-	struct http_call c = http_service_call(host, NULL, OP_LIST);
+	struct http_call c = http_service_call(client, NULL, OP_LIST);
 	const cJSON *items;
 	const cJSON *item;
 	cJSON *tree = NULL;

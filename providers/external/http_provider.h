@@ -138,7 +138,7 @@ struct http_service { /* sandbox_client.priv */
 	int64_t start_ms; /* as in struct sandbox_client */
 	bool held; /* nothing outlives an execute: see supervise_probe() */
 };
-struct http_service *http_service_of(const struct sandbox_client *host);
+struct http_service *http_service_of(const struct sandbox_client *client);
 
 struct http_box {         /* sandbox.priv, where it has a server of its own */
 	struct rest rest; /* execute, read and write go there */
@@ -158,7 +158,7 @@ struct http_call { /* one request */
 	struct rest_ask ask;
 };
 /* With the values that every request of this sandbox has; sb may be NULL. */
-struct http_call http_service_call(const struct sandbox_client *host,
+struct http_call http_service_call(const struct sandbox_client *client,
 				   const struct sandbox *sb, enum http_op op);
 /* As rest_call() where res is not NULL, else as rest_json(). */
 int http_call_send(struct http_call *c, struct http_response *res, cJSON **tree,
@@ -172,7 +172,7 @@ int http_provider_wait(struct sandbox *sb, const struct stop *stop,
  * found it out within a week: two requests. */
 void http_provider_probe_held(struct sandbox *sb, const struct stop *stop);
 /* True if http_provider_probe_held() would need no request. */
-bool http_provider_knows_held(const struct sandbox_client *host);
+bool http_provider_knows_held(const struct sandbox_client *client);
 /* As in sandbox_ops. */
 int http_provider_execute(struct sandbox *sb, const struct exec_request *req,
 			  struct exec_result *res, const struct stop *stop,

@@ -5,9 +5,9 @@
 
 enum { URL_MAX = 64 << 10, BODY_MAX = 4 << 20, IDLE_MS = 60000 };
 
-struct http_service *http_service_of(const struct sandbox_client *host)
+struct http_service *http_service_of(const struct sandbox_client *client)
 {
-	return host->priv;
+	return client->priv;
 }
 
 /* The server that an operation is asked of: commands and files go to the
@@ -20,10 +20,10 @@ static const struct rest *server_of(const struct http_call *c)
 	return own && box && box->rest.base ? &box->rest : &c->service->rest;
 }
 
-struct http_call http_service_call(const struct sandbox_client *host,
+struct http_call http_service_call(const struct sandbox_client *client,
 				   const struct sandbox *sb, enum http_op op)
 {
-	const struct http_service *t = http_service_of(host);
+	const struct http_service *t = http_service_of(client);
 	struct http_call c = { .service = t,
 			       .op = op,
 			       .values = { .params = t->p->config.params,

@@ -10,9 +10,9 @@
 
 enum { PROGRESS_MAX = 200 };
 
-struct process_client *process_of(const struct sandbox_client *host)
+struct process_client *process_of(const struct sandbox_client *client)
 {
-	return host->priv;
+	return client->priv;
 }
 
 struct buf process_params(const char *key, const char *value)
@@ -193,7 +193,7 @@ static int on_progress(void *arg, const char *method, const cJSON *params,
 static void set_workdir(struct sandbox *sb, const char *dir,
 			const struct stop *stop)
 {
-	const struct process_client *c = process_of(sb->host);
+	const struct process_client *c = process_of(sb->client);
 	const char *workdir = c->p->config.workdir;
 
 	if (!workdir)
@@ -236,17 +236,17 @@ static bool is_refusal(int code)
 	       code == CHILD_MISSING || code == CHILD_NOT_FOUND;
 }
 
-static int probe(struct sandbox_client *host, const struct stop *stop,
+static int probe(struct sandbox_client *client, const struct stop *stop,
 		 struct error *err)
 {
-	return ensure_running(process_of(host), stop, err);
+	return ensure_running(process_of(client), stop, err);
 }
 
 /* Starts the child, and checks the request by what it said it can do. */
 static int check_spec(struct sandbox *sb, const struct sandbox_spec *spec,
 		      const struct stop *stop, struct error *err)
 {
-	struct process_client *c = process_of(sb->host);
+	struct process_client *c = process_of(sb->client);
 	const struct sandbox_provider *p = &c->p->made.base;
 	int rc = ensure_running(c, stop, err);
 
@@ -268,7 +268,7 @@ static int check_spec(struct sandbox *sb, const struct sandbox_spec *spec,
 static int create(struct sandbox *sb, const struct sandbox_spec *spec,
 		  const struct stop *stop, struct error *err)
 {
-	struct process_client *c = process_of(sb->host);
+	struct process_client *c = process_of(sb->client);
 	struct jsonrpc_ask ask = { .method = "create",
 				   .what = "creating the sandbox",
 				   .timeout_ms = c->p->limits.create,
@@ -308,7 +308,7 @@ static int create(struct sandbox *sb, const struct sandbox_spec *spec,
 static int attach(struct sandbox *sb, const char *id, const struct stop *stop,
 		  struct error *err)
 {
-	struct process_client *c = process_of(sb->host);
+	struct process_client *c = process_of(sb->client);
 	struct buf params;
 	struct jsonrpc_ask ask = { .method = "attach",
 				   .what = "attaching to the sandbox",
@@ -330,14 +330,14 @@ static int attach(struct sandbox *sb, const char *id, const struct stop *stop,
 	return rc;
 }
 
-static int remove_sandbox(struct sandbox_client *host, const char *id,
+static int remove_sandbox(struct sandbox_client *client, const char *id,
 			  const struct stop *stop, struct error *err)
 {
 	struct buf params = process_params("sandbox", id);
 	struct jsonrpc_ask ask = { .method = "delete",
 				   .what = "deleting the sandbox" };
 	struct error why = { 0 };
-	int rc = process_request(process_of(host), &ask, &params, NULL, stop,
+	int rc = process_request(process_of(client), &ask, &params, NULL, stop,
 				 &why);
 
 	if (rc == 0 || why.code == ERR_NOT_FOUND || why.code == ERR_GONE ||
@@ -355,15 +355,15 @@ static int extend(struct sandbox *sb, int64_t lifetime_s,
 				   .what = "extending the sandbox's life" };
 
 	buf_addf(&params, ",\"lifetime_s\":%lld", (long long)lifetime_s);
-	return process_request(process_of(sb->host), &ask, &params, NULL, stop,
-			       err);
+	return process_request(process_of(sb->client), &ask, &params, NULL,
+			       stop, err);
 }
 
-static int stop_sandbox(struct sandbox_client *host, const char *id,
+static int stop_sandbox(struct sandbox_client *client, const char *id,
 			int64_t *keep_s, const struct stop *stop,
 			struct error *err)
 {
-	struct process_client *c = process_of(host);
+	struct process_client *c = process_of(client);
 	struct buf params = process_params("sandbox", id);
 	struct jsonrpc_ask ask = { .method = "stop",
 				   .what = "stopping the sandbox",
@@ -381,7 +381,7 @@ static int stop_sandbox(struct sandbox_client *host, const char *id,
 static int make_snapshot(struct sandbox *sb, const char *name, bool replace,
 			 const struct stop *stop, struct error *err)
 {
-	struct process_client *c = process_of(sb->host);
+	struct process_client *c = process_of(sb->client);
 	struct buf params = process_params("sandbox", sb->id);
 	struct jsonrpc_ask ask = { .method = "snapshot",
 				   .what = "making the snapshot",
@@ -392,9 +392,9 @@ static int make_snapshot(struct sandbox *sb, const char *name, bool replace,
 	return process_request(c, &ask, &params, NULL, stop, err);
 }
 
-static void close_client(struct sandbox_client *host)
+static void close_client(struct sandbox_client *client)
 {
-	struct process_client *c = host->priv;
+	struct process_client *c = client->priv;
 
 	if (!c)
 		return;
@@ -404,7 +404,7 @@ static void close_client(struct sandbox_client *host)
 	free(c->program);
 	free(c->workdir);
 	free(c);
-	host->priv = NULL;
+	client->priv = NULL;
 }
 
 static const struct sandbox_ops all_ops = {

@@ -73,7 +73,7 @@ struct process_client { /* sandbox_client.priv */
 	bool held;
 };
 
-struct process_client *process_of(const struct sandbox_client *host);
+struct process_client *process_of(const struct sandbox_client *client);
 /* The beginning of an object of parameters: {"key":"value", or { where value
  * is NULL. process_request() ends and frees it. */
 struct buf process_params(const char *key, const char *value);
@@ -99,7 +99,7 @@ extern const struct jsonrpc_peer process_peer; /* PROTOCOL.md */
 int process_initialize(struct process_client *c, struct jsonrpc *w,
 		       const struct stop *stop, struct error *err);
 struct jsonrpc *process_spawn(struct process_client *c, struct error *err);
-int process_open(struct sandbox_client *host, const struct settings *set,
+int process_open(struct sandbox_client *client, const struct settings *set,
 		 struct error *err);
 
 /* process_exec.c */
@@ -117,12 +117,13 @@ int process_upload(struct sandbox *sb, struct transfer *files, size_t n,
 int process_download(struct sandbox *sb, struct transfer *files, size_t n,
 		     const struct stop *stop, struct error *err);
 /* process_list.c */
-int process_list(struct sandbox_client *host, const char *owner,
+int process_list(struct sandbox_client *client, const char *owner,
 		 const struct info_sink *sink, const struct stop *stop,
 		 struct error *err);
-int process_list_ids(struct sandbox_client *host, const struct info_sink *sink,
-		     const struct stop *stop, struct error *err);
-int process_info(struct sandbox_client *host, const char *id,
+int process_list_ids(struct sandbox_client *client,
+		     const struct info_sink *sink, const struct stop *stop,
+		     struct error *err);
+int process_info(struct sandbox_client *client, const char *id,
 		 const struct info_sink *sink, const struct stop *stop,
 		 struct error *err);
 

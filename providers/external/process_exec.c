@@ -65,7 +65,7 @@ static int call(void *arg, struct str command, int64_t wait_ms, struct buf *out,
 		const struct stop *stop, struct error *err)
 {
 	struct sandbox *sb = arg;
-	struct process_client *c = process_of(sb->host);
+	struct process_client *c = process_of(sb->client);
 	int64_t limit = wait_ms + c->p->limits.slack;
 	struct buf params = process_params("sandbox", sb->id);
 	struct buf got = BUF_INIT(2 * OUTPUT_MAX);
@@ -108,7 +108,7 @@ static char *parse_workdir(struct str text)
 
 void process_resolve_workdir(struct sandbox *sb, const struct stop *stop)
 {
-	const struct process_provider *p = process_of(sb->host)->p;
+	const struct process_provider *p = process_of(sb->client)->p;
 	struct buf command = BUF_INIT(1 << 20);
 	struct buf got = BUF_INIT(OUTPUT_MAX);
 	struct stop limit = stop_within(stop, p->limits.call);
@@ -132,7 +132,7 @@ void process_resolve_workdir(struct sandbox *sb, const struct stop *stop)
 
 static struct supervisor supervisor_of(struct sandbox *sb)
 {
-	const struct process_client *c = process_of(sb->host);
+	const struct process_client *c = process_of(sb->client);
 	const struct process_limits *l = &c->p->limits;
 
 	return (struct supervisor){
@@ -149,12 +149,12 @@ static struct supervisor supervisor_of(struct sandbox *sb)
 
 void process_probe_held(struct sandbox *sb, const struct stop *stop)
 {
-	struct process_client *c = process_of(sb->host);
+	struct process_client *c = process_of(sb->client);
 	struct supervisor s = supervisor_of(sb);
 
 	c->held = supervise_probe(&s, stop);
 	if (c->held)
-		sb->host->lacks |= SANDBOX_LIVE | SANDBOX_LEAVES;
+		sb->client->lacks |= SANDBOX_LIVE | SANDBOX_LEAVES;
 }
 
 int process_execute(struct sandbox *sb, const struct exec_request *req,

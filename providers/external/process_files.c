@@ -60,7 +60,7 @@ static int send_file(struct sandbox *sb, struct whole_file *file,
 	buf_adds(&params, ",\"data\":\"");
 	json_base64(&params, file->data);
 	buf_addc(&params, '"');
-	rc = process_request(process_of(sb->host), &ask, &params, NULL, stop,
+	rc = process_request(process_of(sb->client), &ask, &params, NULL, stop,
 			     err);
 	file->error_code = ask.error_code;
 	return rc;
@@ -103,7 +103,7 @@ static int upload_message(struct sandbox *sb, struct transfer *f,
 
 	file.data = buf_str(&source.held);
 	f->error = FILE_OK;
-	if (rc == 0 && process_of(sb->host)->p->config.class_path)
+	if (rc == 0 && process_of(sb->client)->p->config.class_path)
 		rc = upload_staged(sb, f, &source, stop, err);
 	else if (rc == 0 && send_file(sb, &file, stop, &why) < 0)
 		rc = set_file_error(f, file.error_code, &why, err);
@@ -114,7 +114,7 @@ static int upload_message(struct sandbox *sb, struct transfer *f,
 static int upload_one(const void *arg, struct sandbox *sb, struct transfer *f,
 		      const struct stop *stop, struct error *err)
 {
-	const struct process_client *c = process_of(sb->host);
+	const struct process_client *c = process_of(sb->client);
 	bool staged = c->p->config.class_path && !f->api_only;
 
 	(void)arg;
@@ -153,7 +153,7 @@ static int write_data(struct transfer *f, const cJSON *result,
 static int download_one(const void *arg, struct sandbox *sb, struct transfer *f,
 			const struct stop *stop, struct error *err)
 {
-	struct process_client *c = process_of(sb->host);
+	struct process_client *c = process_of(sb->client);
 	struct buf params;
 	struct jsonrpc_ask ask = { .method = "download",
 				   .what = "reading the file" };

@@ -45,7 +45,7 @@ static int report(const cJSON *item, const char *owner,
 	return 0;
 }
 
-int process_list(struct sandbox_client *host, const char *owner,
+int process_list(struct sandbox_client *client, const char *owner,
 		 const struct info_sink *sink, const struct stop *stop,
 		 struct error *err)
 {
@@ -55,8 +55,8 @@ int process_list(struct sandbox_client *host, const char *owner,
 	const cJSON *item;
 	const cJSON *list;
 	cJSON *result = NULL;
-	int rc = process_request(process_of(host), &ask, &params, &result, stop,
-				 err);
+	int rc = process_request(process_of(client), &ask, &params, &result,
+				 stop, err);
 
 	list = json_get(result, "sandboxes");
 	if (rc == 0 && !cJSON_IsArray(list))
@@ -68,13 +68,14 @@ int process_list(struct sandbox_client *host, const char *owner,
 	return rc;
 }
 
-int process_list_ids(struct sandbox_client *host, const struct info_sink *sink,
-		     const struct stop *stop, struct error *err)
+int process_list_ids(struct sandbox_client *client,
+		     const struct info_sink *sink, const struct stop *stop,
+		     struct error *err)
 {
-	return process_list(host, NULL, sink, stop, err);
+	return process_list(client, NULL, sink, stop, err);
 }
 
-int process_info(struct sandbox_client *host, const char *id,
+int process_info(struct sandbox_client *client, const char *id,
 		 const struct info_sink *sink, const struct stop *stop,
 		 struct error *err)
 {
@@ -82,8 +83,8 @@ int process_info(struct sandbox_client *host, const char *id,
 	struct jsonrpc_ask ask = { .method = "info",
 				   .what = "asking for the sandbox" };
 	cJSON *result = NULL;
-	int rc = process_request(process_of(host), &ask, &params, &result, stop,
-				 err);
+	int rc = process_request(process_of(client), &ask, &params, &result,
+				 stop, err);
 
 	if (rc == 0)
 		rc = report(result, NULL, sink, err);

@@ -40,19 +40,20 @@ static char *find_program(const struct settings *set, const char *name)
 	return NULL;
 }
 
-int process_open(struct sandbox_client *host, const struct settings *set,
+int process_open(struct sandbox_client *client, const struct settings *set,
 		 struct error *err)
 {
-	struct process_provider *p = (struct process_provider *)host->provider;
+	struct process_provider *p =
+		(struct process_provider *)client->provider;
 	const struct provider_config *d = &p->config;
 	struct process_client *c = xcalloc(1, sizeof(*c));
 
 	c->p = p;
 	c->settings = set;
-	p->limits.start = sandbox_start_ms(host, p->limits.start);
-	p->limits.create = sandbox_start_ms(host, p->limits.create);
+	p->limits.start = sandbox_start_ms(client, p->limits.start);
+	p->limits.create = sandbox_start_ms(client, p->limits.create);
 	pthread_mutex_init(&c->lock, NULL);
-	host->priv = c;
+	client->priv = c;
 	c->program = d->class_path ? python_program(set)
 				   : find_program(set, d->command[0]);
 	if (c->program)

@@ -54,19 +54,19 @@ static void on_found(void *arg, const struct sandbox_info *info)
 		d->others[d->n++] = xstrdup(info->id);
 }
 
-int duplicate_create_resolve(struct sandbox_client *host,
+int duplicate_create_resolve(struct sandbox_client *client,
 			     const struct duplicate_query *query, char **id,
 			     const struct stop *stop, struct error *err)
 {
 	struct duplicates found = { .label = query->label, .id = xstrdup(*id) };
 	const struct info_sink sink = { on_found, &found };
-	int rc = query->list(host, query->key, &sink, stop, err);
+	int rc = query->list(client, query->key, &sink, stop, err);
 	struct error ignored = { 0 };
 
 	if (rc == 0 && !*id)
 		*id = xstrdup(found.id);
 	for (size_t i = 0; i < found.n; i++) {
-		(void)sandbox_remove(host, found.others[i], stop, &ignored);
+		(void)sandbox_remove(client, found.others[i], stop, &ignored);
 		free(found.others[i]);
 	}
 	free(found.id);

@@ -25,14 +25,14 @@ bool create_log_add(struct create_log *t, const char *label);
 /* How a vendor lists the sandboxes that may carry a label. */
 struct duplicate_query {
 	const char *label;
-	int (*list)(struct sandbox_client *host, const char *key,
+	int (*list)(struct sandbox_client *client, const char *key,
 		    const struct info_sink *sink, const struct stop *stop,
 		    struct error *err);
 	const char *key; /* for list(): the label or an owner */
 };
 /* Lists the sandboxes of the label and deletes all but *id. Where *id is NULL
  * the first one stays, and *id becomes its id, owned by the caller. */
-int duplicate_create_resolve(struct sandbox_client *host,
+int duplicate_create_resolve(struct sandbox_client *client,
 			     const struct duplicate_query *query, char **id,
 			     const struct stop *stop, struct error *err);
 

@@ -105,8 +105,8 @@ static int stat_some(struct sandbox *sb, enum stat_purpose what,
 	}
 	req.command = buf_str(&command);
 	if (asked)
-		rc = sb->host->provider->ops->execute(sb, &req, &res, stop,
-						      err);
+		rc = sb->client->provider->ops->execute(sb, &req, &res, stop,
+							err);
 	for (size_t k = first, at = 0; rc == 0 && k < *i; k++)
 		if (is_concerned(&files[k], what))
 			rc = set_error(&files[k],

@@ -19,22 +19,22 @@ struct vendor_server {
 	struct vendor_server *older; /* owned, or NULL */
 };
 
-struct vendor_client *vendor_open(struct sandbox_client *host,
+struct vendor_client *vendor_open(struct sandbox_client *client,
 				  const struct vendor *vendor)
 {
 	struct vendor_client *c = xcalloc(1, vendor->client_size);
 
 	c->vendor = vendor;
-	c->host = host;
-	c->api.http = host->http;
+	c->client = client;
+	c->api.http = client->http;
 	create_log_init(&c->created);
-	host->priv = c;
+	client->priv = c;
 	return c;
 }
 
-void vendor_close(struct sandbox_client *host)
+void vendor_close(struct sandbox_client *client)
 {
-	struct vendor_client *c = vendor_of(host);
+	struct vendor_client *c = vendor_of(client);
 
 	if (!c)
 		return;
@@ -43,8 +43,8 @@ void vendor_close(struct sandbox_client *host)
 	rest_release(&c->api);
 	create_log_release(&c->created);
 	free(c);
-	host->priv = NULL;
-	host->endpoint = NULL;
+	client->priv = NULL;
+	client->endpoint = NULL;
 }
 
 int vendor_bearer(struct rest *r, const char *token, struct error *err)
@@ -57,9 +57,9 @@ int vendor_bearer(struct rest *r, const char *token, struct error *err)
 	return rc;
 }
 
-struct vendor_client *vendor_of(const struct sandbox_client *host)
+struct vendor_client *vendor_of(const struct sandbox_client *client)
 {
-	return host->priv;
+	return client->priv;
 }
 
 bool vendor_id_ok(const char *id)
@@ -85,7 +85,7 @@ struct vendor_box *vendor_box(struct sandbox *sb)
 	struct vendor_box *b = sb->priv;
 
 	if (!b) {
-		b = xcalloc(1, vendor_of(sb->host)->vendor->box_size);
+		b = xcalloc(1, vendor_of(sb->client)->vendor->box_size);
 		pthread_mutex_init(&b->lock, NULL);
 		sb->priv = b;
 	}
@@ -99,8 +99,8 @@ void vendor_discard(struct sandbox *sb)
 
 	if (!b)
 		return;
-	if (vendor_of(sb->host)->vendor->discard)
-		vendor_of(sb->host)->vendor->discard(sb);
+	if (vendor_of(sb->client)->vendor->discard)
+		vendor_of(sb->client)->vendor->discard(sb);
 	for (struct vendor_server *s = b->server; s; s = older) {
 		older = s->older;
 		rest_release(&s->rest);
@@ -119,7 +119,7 @@ const struct rest *vendor_server(struct sandbox *sb)
 	pthread_mutex_lock(&b->lock);
 	now = b->server;
 	pthread_mutex_unlock(&b->lock);
-	return now ? &now->rest : &vendor_of(sb->host)->api;
+	return now ? &now->rest : &vendor_of(sb->client)->api;
 }
 
 static bool same_server(const struct rest *a, const struct rest *b)
@@ -280,7 +280,7 @@ int vendor_send(struct sandbox *sb, const struct rest_ask *ask,
 int vendor_upload(struct sandbox *sb, struct transfer *files, size_t n,
 		  const struct stop *stop, struct error *err)
 {
-	const struct vendor *v = vendor_of(sb->host)->vendor;
+	const struct vendor *v = vendor_of(sb->client)->vendor;
 
 	return http_files_upload(sb, v->files, files, n, stop, err);
 }
@@ -288,7 +288,7 @@ int vendor_upload(struct sandbox *sb, struct transfer *files, size_t n,
 int vendor_download(struct sandbox *sb, struct transfer *files, size_t n,
 		    const struct stop *stop, struct error *err)
 {
-	const struct vendor *v = vendor_of(sb->host)->vendor;
+	const struct vendor *v = vendor_of(sb->client)->vendor;
 
 	return http_files_download(sb, v->files, files, n, stop, err);
 }

@@ -141,7 +141,7 @@ struct vendor {
 
 struct vendor_client { /* sandbox_client.priv begins with it */
 	const struct vendor *vendor;
-	struct sandbox_client *host; /* borrowed */
+	struct sandbox_client *client; /* borrowed */
 	struct rest api;
 	struct create_log created; /* labels */
 };
@@ -156,11 +156,11 @@ struct vendor_box {           /* sandbox.priv begins with it */
 
 /* For struct sandbox_ops.open: a client whose api has no address and no
  * headers yet. It is released by vendor_close() in any case. */
-struct vendor_client *vendor_open(struct sandbox_client *host,
+struct vendor_client *vendor_open(struct sandbox_client *client,
 				  const struct vendor *vendor);
 /* "Authorization: Bearer TOKEN". */
 int vendor_bearer(struct rest *r, const char *token, struct error *err);
-struct vendor_client *vendor_of(const struct sandbox_client *host);
+struct vendor_client *vendor_of(const struct sandbox_client *client);
 struct vendor_box *vendor_box(struct sandbox *sb); /* made when missing */
 /* Letters, digits, -, _ and, not first, dots: safe in a path. */
 bool vendor_id_ok(const char *id);

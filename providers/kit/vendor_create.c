@@ -13,7 +13,7 @@ static int set_workdir(struct sandbox *sb, struct error *err)
 {
 	const char *dir = NULL;
 
-	if (settings_directory(sb->host->settings, sb->host->provider->name,
+	if (settings_directory(sb->client->settings, sb->client->provider->name,
 			       "workdir", &dir, err) < 0)
 		return -1;
 	if (dir && !sb->workdir)
@@ -25,15 +25,16 @@ static int set_workdir(struct sandbox *sb, struct error *err)
 static int describe(struct sandbox *sb, const struct sandbox_spec *spec,
 		    cJSON *body, const struct stop *stop, struct error *err)
 {
-	struct vendor_client *c = vendor_of(sb->host);
+	struct vendor_client *c = vendor_of(sb->client);
 	const char *field = c->vendor->fields.labels;
 	cJSON *labels = cJSON_CreateObject();
 
 	if (spec->lifetime_s <= 0)
 		error_set(err, ERR_CONFIG, "the lifetime must be above zero");
 	else if (set_workdir(sb, err) == 0 &&
-		 env_list_labels(sb->host->settings, sb->host->provider->name,
-				 spec, labels, err) == 0 &&
+		 env_list_labels(sb->client->settings,
+				 sb->client->provider->name, spec, labels,
+				 err) == 0 &&
 		 c->vendor->describe(c, spec, body, stop, err) == 0) {
 		if (!field)
 			cJSON_Delete(labels);
@@ -54,7 +55,7 @@ static int describe(struct sandbox *sb, const struct sandbox_spec *spec,
 static int find_by_name(struct sandbox *sb, const char *label, cJSON **answer,
 			const struct stop *stop, struct error *err)
 {
-	struct vendor_client *c = vendor_of(sb->host);
+	struct vendor_client *c = vendor_of(sb->client);
 	const struct vendor_fields *f = &c->vendor->fields;
 	struct error other = { 0 };
 	const char *ours;
@@ -86,12 +87,12 @@ static int find_by_name(struct sandbox *sb, const char *label, cJSON **answer,
 	return -1;
 }
 
-static int list_label(struct sandbox_client *host, const char *label,
+static int list_label(struct sandbox_client *client, const char *label,
 		      const struct info_sink *sink, const struct stop *stop,
 		      struct error *err)
 {
-	return vendor_search(vendor_of(host), "dcode.label", label, sink, stop,
-			     err);
+	return vendor_search(vendor_of(client), "dcode.label", label, sink,
+			     stop, err);
 }
 
 /* Starts what an earlier request for this label has made, deletes the others;
@@ -100,9 +101,9 @@ static int find_by_label(struct sandbox *sb,
 			 const struct duplicate_query *query, cJSON **answer,
 			 const struct stop *stop, struct error *err)
 {
-	struct vendor_client *c = vendor_of(sb->host);
+	struct vendor_client *c = vendor_of(sb->client);
 	char *id = NULL;
-	int rc = duplicate_create_resolve(sb->host, query, &id, stop, err);
+	int rc = duplicate_create_resolve(sb->client, query, &id, stop, err);
 
 	if (rc == 0 && id) {
 		rc = c->vendor->attach_starts
@@ -119,7 +120,7 @@ static int find_by_label(struct sandbox *sb,
 static int check_name(struct sandbox *sb, const char *label, cJSON **answer,
 		      const struct stop *stop, struct error *err)
 {
-	struct vendor_client *c = vendor_of(sb->host);
+	struct vendor_client *c = vendor_of(sb->client);
 	cJSON *named = NULL;
 	int rc;
 
@@ -140,7 +141,7 @@ static int post(struct sandbox *sb, const struct sandbox_spec *spec,
 		cJSON *body, cJSON **answer, const struct stop *stop,
 		struct error *err)
 {
-	const struct vendor *v = vendor_of(sb->host)->vendor;
+	const struct vendor *v = vendor_of(sb->client)->vendor;
 	struct error why = { 0 };
 
 	if (v->post(sb, spec, body, answer, stop, &why) == 0 && *answer) {
@@ -165,7 +166,7 @@ static int post(struct sandbox *sb, const struct sandbox_spec *spec,
 int vendor_create(struct sandbox *sb, const struct sandbox_spec *spec,
 		  const struct stop *stop, struct error *err)
 {
-	struct vendor_client *c = vendor_of(sb->host);
+	struct vendor_client *c = vendor_of(sb->client);
 	cJSON *body = cJSON_CreateObject();
 	cJSON *answer = NULL;
 	const struct duplicate_query labelled = { spec->label, list_label,
@@ -196,7 +197,7 @@ int vendor_create(struct sandbox *sb, const struct sandbox_spec *spec,
 	}
 	/* A second request was sent; the first may have been done late. */
 	if (rc == 0 && again)
-		(void)duplicate_create_resolve(sb->host, &labelled, &sb->id,
+		(void)duplicate_create_resolve(sb->client, &labelled, &sb->id,
 					       stop, &ignored);
 	if (rc == 0 && c->vendor->prepare)
 		rc = c->vendor->prepare(sb, stop, err);
@@ -213,7 +214,7 @@ static bool is_uuid(const char *id)
 static void set_id_of_alias(struct sandbox *sb, const char *asked,
 			    const cJSON *answer)
 {
-	const struct vendor_fields *f = &vendor_of(sb->host)->vendor->fields;
+	const struct vendor_fields *f = &vendor_of(sb->client)->vendor->fields;
 	const char *id = json_string(answer, f->id, "");
 
 	if (f->alias && !sb->id && is_uuid(asked) != is_uuid(id) &&
@@ -224,15 +225,15 @@ static void set_id_of_alias(struct sandbox *sb, const char *asked,
 int vendor_attach(struct sandbox *sb, const char *id, const struct stop *stop,
 		  struct error *err)
 {
-	struct vendor_client *c = vendor_of(sb->host);
-	const struct sandbox_provider *p = sb->host->provider;
+	struct vendor_client *c = vendor_of(sb->client);
+	const struct sandbox_provider *p = sb->client->provider;
 	const struct vendor *v = c->vendor;
 	int64_t lifetime = 0;
 	cJSON *answer = NULL;
 	int rc;
 
 	if (vendor_check_id(v, id, err) < 0 || set_workdir(sb, err) < 0 ||
-	    settings_int(sb->host->settings, p->name, "lifetime", &lifetime,
+	    settings_int(sb->client->settings, p->name, "lifetime", &lifetime,
 			 err) < 0)
 		return -1;
 	vendor_set_lease(sb, lifetime > 0 ? lifetime : p->lifetime_s);

@@ -13,7 +13,7 @@ static bool is_listed(const int *statuses, int status)
 int vendor_exec_failed(struct sandbox *sb, int status, bool may_be_gone,
 		       const struct stop *stop, struct error *err)
 {
-	const struct vendor *v = vendor_of(sb->host)->vendor;
+	const struct vendor *v = vendor_of(sb->client)->vendor;
 	struct error why = { 0 };
 
 	if (err->code == ERR_CANCELLED ||
@@ -34,7 +34,7 @@ int vendor_execute(struct sandbox *sb, const struct exec_request *req,
 		   struct exec_result *res, const struct stop *stop,
 		   struct error *err)
 {
-	const struct vendor *v = vendor_of(sb->host)->vendor;
+	const struct vendor *v = vendor_of(sb->client)->vendor;
 	const struct supervisor s = { .call = v->call,
 				      .arg = sb,
 				      .max_command = v->max_command,

@@ -92,19 +92,19 @@ int vendor_search(struct vendor_client *c, const char *label, const char *value,
 	return rc;
 }
 
-int vendor_list(struct sandbox_client *host, const char *owner,
+int vendor_list(struct sandbox_client *client, const char *owner,
 		const struct info_sink *sink, const struct stop *stop,
 		struct error *err)
 {
-	return vendor_search(vendor_of(host), owner ? "dcode.owner" : NULL,
+	return vendor_search(vendor_of(client), owner ? "dcode.owner" : NULL,
 			     owner, sink, stop, err);
 }
 
-int vendor_info(struct sandbox_client *host, const char *id,
+int vendor_info(struct sandbox_client *client, const char *id,
 		const struct info_sink *sink, const struct stop *stop,
 		struct error *err)
 {
-	struct vendor_client *c = vendor_of(host);
+	struct vendor_client *c = vendor_of(client);
 	const struct vendor *v = c->vendor;
 	cJSON *tree = NULL;
 	const char *got;

@@ -53,10 +53,10 @@ static int confirm(struct vendor_client *c, const char *id,
 }
 
 /* 409: its state is changing, maybe by an earlier request of ours. */
-int vendor_remove(struct sandbox_client *host, const char *id,
+int vendor_remove(struct sandbox_client *client, const char *id,
 		  const struct stop *stop, struct error *err)
 {
-	struct vendor_client *c = vendor_of(host);
+	struct vendor_client *c = vendor_of(client);
 	const struct vendor *v = c->vendor;
 	struct rest_ask ask = { .method = v->end_path ? "POST" : "DELETE",
 				.path = v->end_path,

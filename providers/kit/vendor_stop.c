@@ -71,10 +71,10 @@ static int stop_running(struct vendor_client *c, const char *id,
 	return -1;
 }
 
-int vendor_stop(struct sandbox_client *host, const char *id, int64_t *keep_s,
+int vendor_stop(struct sandbox_client *client, const char *id, int64_t *keep_s,
 		const struct stop *stop, struct error *err)
 {
-	struct vendor_client *c = vendor_of(host);
+	struct vendor_client *c = vendor_of(client);
 	const struct vendor *v = c->vendor;
 	enum vendor_step step;
 	cJSON *sandbox = NULL;

@@ -68,7 +68,7 @@ static void note_state(struct wait *w, const struct vendor_state *s)
 		return;
 	snprintf(w->word, sizeof(w->word), "%s", word);
 	w->until = clock_ms() +
-		   sandbox_start_ms(w->sb->host,
+		   sandbox_start_ms(w->sb->client,
 				    s->slow ? SLOW_MS : w->v->wait_ms);
 	if (!w->spec || !w->spec->progress || s->step == STEP_READY)
 		return;
@@ -123,7 +123,7 @@ static int get_again(struct wait *w, const struct stop *stop, struct error *err)
 
 	if (sleep_longer(&w->pause, stop, err) < 0)
 		return -1;
-	rc = vendor_get(vendor_of(w->sb->host), w->sb->id, &w->answer, stop,
+	rc = vendor_get(vendor_of(w->sb->client), w->sb->id, &w->answer, stop,
 			err);
 	if (rc > 0)
 		return error_set(err, ERR_GONE, "the %s %s has ended",
@@ -190,7 +190,7 @@ int vendor_wait(struct sandbox *sb, cJSON *answer, const char *want,
 		struct error *err)
 {
 	struct wait w = { .sb = sb,
-			  .v = vendor_of(sb->host)->vendor,
+			  .v = vendor_of(sb->client)->vendor,
 			  .spec = spec,
 			  .answer = answer,
 			  .pause = POLL_MS };
@@ -206,7 +206,7 @@ int vendor_wait(struct sandbox *sb, cJSON *answer, const char *want,
 int vendor_ensure_running(struct sandbox *sb, const struct stop *stop,
 			  struct error *err)
 {
-	struct vendor_client *c = vendor_of(sb->host);
+	struct vendor_client *c = vendor_of(sb->client);
 	cJSON *answer = NULL;
 	int rc = vendor_get(c, sb->id, &answer, stop, err);
 
@@ -218,7 +218,7 @@ int vendor_ensure_running(struct sandbox *sb, const struct stop *stop,
 
 void vendor_touch(struct sandbox *sb, const struct stop *stop)
 {
-	const struct vendor *v = vendor_of(sb->host)->vendor;
+	const struct vendor *v = vendor_of(sb->client)->vendor;
 	struct vendor_box *b = vendor_box(sb);
 	struct stop within = stop_within(stop, KEEP_MS);
 	struct error ignored = { 0 };
@@ -240,7 +240,7 @@ void vendor_touch(struct sandbox *sb, const struct stop *stop)
 int vendor_extend(struct sandbox *sb, int64_t lifetime_s,
 		  const struct stop *stop, struct error *err)
 {
-	const struct vendor *v = vendor_of(sb->host)->vendor;
+	const struct vendor *v = vendor_of(sb->client)->vendor;
 	struct vendor_box *b = vendor_box(sb);
 	int rc = v->extend(sb, lifetime_s, stop, err);
 

@@ -116,7 +116,7 @@ static int add_network(const struct vendor_client *c,
 				      cJSON_CreateStringArray(none, 1));
 	if (spec->network != NETWORK_DEFAULT)
 		return 0;
-	if (body_add_settings(c->host, "network_allow network_deny", body,
+	if (body_add_settings(c->client, "network_allow network_deny", body,
 			      err) < 0)
 		return -1;
 	access = json_get(json_get(body, "proxy_config"), "access_control");
@@ -132,8 +132,8 @@ static int add_resources(const struct vendor_client *c, cJSON *body,
 {
 	int64_t memory = 0;
 
-	if (body_add_settings(c->host, "cpu", body, err) < 0 ||
-	    settings_int(c->host->settings, "langsmith", "memory", &memory,
+	if (body_add_settings(c->client, "cpu", body, err) < 0 ||
+	    settings_int(c->client->settings, "langsmith", "memory", &memory,
 			 err) < 0)
 		return -1;
 	if (memory < 0 || memory > MEMORY_MAX)
@@ -160,8 +160,8 @@ static int add_life(const struct vendor_client *c,
 {
 	int64_t keep = 0;
 
-	if (settings_int(c->host->settings, "langsmith", "keep_stopped", &keep,
-			 err) < 0)
+	if (settings_int(c->client->settings, "langsmith", "keep_stopped",
+			 &keep, err) < 0)
 		return -1;
 	if (keep < 1)
 		return error_set(err, ERR_CONFIG,
@@ -176,14 +176,14 @@ static int add_life(const struct vendor_client *c,
 int langsmith_describe(struct vendor_client *c, const struct sandbox_spec *spec,
 		       cJSON *body, const struct stop *stop, struct error *err)
 {
-	int64_t seconds = sandbox_start_ms(c->host, READY_MS) / 1000;
+	int64_t seconds = sandbox_start_ms(c->client, READY_MS) / 1000;
 	char *snapshot = NULL;
 
 	cJSON_AddBoolToObject(body, "wait_for_ready", true);
 	cJSON_AddNumberToObject(body, "timeout", (double)seconds);
 	cJSON_AddStringToObject(body, "name", spec->label);
 	cJSON_AddObjectToObject(body, "labels");
-	if (body_add_settings(c->host, "env", body, err) < 0 ||
+	if (body_add_settings(c->client, "env", body, err) < 0 ||
 	    add_life(c, spec, body, err) < 0 ||
 	    add_resources(c, body, err) < 0 ||
 	    add_network(c, spec, body, err) < 0 ||
@@ -202,9 +202,9 @@ int langsmith_post(struct sandbox *sb, const struct sandbox_spec *spec,
 		.method = "POST",
 		.path = LANGSMITH_API "/boxes",
 		.what = "creating the sandbox",
-		.timeout_ms = sandbox_start_ms(sb->host, READY_MS) + SLACK_MS
+		.timeout_ms = sandbox_start_ms(sb->client, READY_MS) + SLACK_MS
 	};
 
 	(void)spec;
-	return vendor_post(sb->host->priv, &ask, body, answer, stop, err);
+	return vendor_post(sb->client->priv, &ask, body, answer, stop, err);
 }

@@ -77,18 +77,18 @@ static int set_address(struct rest *api, const struct settings *set,
 
 static const struct vendor vendor;
 
-static int langsmith_open(struct sandbox_client *host,
+static int langsmith_open(struct sandbox_client *client,
 			  const struct settings *set, struct error *err)
 {
-	struct langsmith *l = (struct langsmith *)vendor_open(host, &vendor);
+	struct langsmith *l = (struct langsmith *)vendor_open(client, &vendor);
 
-	l->key = find_key(set, &host->project_key);
+	l->key = find_key(set, &client->project_key);
 	if (!l->key)
 		return no_key(err);
 	if (set_address(&l->kit.api, set, err) < 0 ||
 	    rest_header(&l->kit.api, "X-Api-Key", l->key, err) < 0)
 		return -1;
-	host->endpoint = l->kit.api.base;
+	client->endpoint = l->kit.api.base;
 	return 0;
 }
 
@@ -96,8 +96,8 @@ static int langsmith_open(struct sandbox_client *host,
 static int set_endpoint(struct sandbox *sb, const cJSON *answer,
 			const struct stop *stop, struct error *err)
 {
-	const struct langsmith *l = sb->host->priv;
-	struct rest plane = { .http = sb->host->http };
+	const struct langsmith *l = sb->client->priv;
+	struct rest plane = { .http = sb->client->http };
 	int rc = -1;
 
 	(void)stop;
@@ -121,7 +121,7 @@ static int start(struct sandbox *sb, const char *id, cJSON **answer,
 				.flags = REST_AGAIN };
 
 	(void)answer;
-	return vendor_ask(sb->host->priv, id, &ask, NULL, stop, err);
+	return vendor_ask(sb->client->priv, id, &ask, NULL, stop, err);
 }
 
 /* The server takes whole minutes. */
@@ -158,7 +158,7 @@ static int is_ready(struct sandbox *sb, const struct stop *stop,
 				.what = "asking for the sandbox",
 				.flags = REST_AGAIN };
 	cJSON *tree = NULL;
-	int rc = vendor_ask(sb->host->priv, sb->id, &ask, &tree, stop, err);
+	int rc = vendor_ask(sb->client->priv, sb->id, &ask, &tree, stop, err);
 
 	if (rc == 0)
 		rc = strcmp(json_string(tree, "status", ""), "ready") == 0;
@@ -191,7 +191,7 @@ static int extend(struct sandbox *sb, int64_t lifetime_s,
 	int rc;
 
 	if (vendor_lifetime(sb) != lifetime_s) {
-		rc = set_seconds(sb->host->priv, sb->id, "idle_ttl_seconds",
+		rc = set_seconds(sb->client->priv, sb->id, "idle_ttl_seconds",
 				 lifetime_s, stop, err);
 	} else {
 		rc = is_ready(sb, stop, err);

@@ -41,7 +41,7 @@ int langsmith_resolve_snapshot(struct vendor_client *c,
 			       const struct stop *stop, struct error *err);
 int langsmith_snapshot(struct sandbox *sb, const char *name, bool replace,
 		       const struct stop *stop, struct error *err);
-int langsmith_find_snapshot(struct sandbox_client *host, const char *name,
+int langsmith_find_snapshot(struct sandbox_client *client, const char *name,
 			    const struct stop *stop, struct error *err);
 /* Appends the path of a list's first page; filter is encoded: "label=a%3Db". */
 void langsmith_list_path(struct buf *path, const char *list,

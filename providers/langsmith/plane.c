@@ -120,7 +120,7 @@ int langsmith_execute(struct sandbox *sb, const struct exec_request *req,
 				      .max_answer = ANSWER_MAX,
 				      .first_ms = LONG_MS };
 
-	if (settings_bool(sb->host->settings, "langsmith", "websocket",
+	if (settings_bool(sb->client->settings, "langsmith", "websocket",
 			  &job.try_ws, err) < 0)
 		return -1;
 	/* Our own helpers end at once. */

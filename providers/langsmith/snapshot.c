@@ -186,7 +186,7 @@ static char *parse_id(const cJSON *answer, struct error *err)
 static int post_build(struct vendor_client *c, const char *name, char **id,
 		      const struct stop *stop, struct error *err)
 {
-	const struct settings *set = c->host->settings;
+	const struct settings *set = c->client->settings;
 	struct rest_ask ask = { .method = "POST",
 				.path = SNAPSHOTS,
 				.what = "building the snapshot",
@@ -250,7 +250,7 @@ int langsmith_resolve_snapshot(struct vendor_client *c,
 	const char *known = NULL;
 	int rc;
 
-	const struct settings *set = c->host->settings;
+	const struct settings *set = c->client->settings;
 
 	if (settings_string(set, "langsmith", "snapshot_id", &known, err) < 0 ||
 	    (!f.name &&
@@ -278,11 +278,11 @@ int langsmith_resolve_snapshot(struct vendor_client *c,
 	return rc;
 }
 
-int langsmith_find_snapshot(struct sandbox_client *host, const char *name,
+int langsmith_find_snapshot(struct sandbox_client *client, const char *name,
 			    const struct stop *stop, struct error *err)
 {
 	struct snapshot_search f = { .name = name };
-	int rc = find_snapshot(host->priv, &f, stop, err);
+	int rc = find_snapshot(client->priv, &f, stop, err);
 
 	if (rc == 0)
 		rc = f.id != NULL;
@@ -310,10 +310,10 @@ int langsmith_snapshot(struct sandbox *sb, const char *name, bool replace,
 	json_member(&body, "name", str_of(name));
 	buf_addc(&body, '}');
 	ask.body = buf_str(&body);
-	rc = vendor_ask(sb->host->priv, sb->id, &ask, &tree, stop, err);
+	rc = vendor_ask(sb->client->priv, sb->id, &ask, &tree, stop, err);
 	if (rc == 0)
 		id = parse_id(tree, err);
-	rc = id ? poll_ready(sb->host->priv, id, name, NULL, stop, err) : -1;
+	rc = id ? poll_ready(sb->client->priv, id, name, NULL, stop, err) : -1;
 	free(id);
 	cJSON_Delete(tree);
 	buf_release(&body);

@@ -112,7 +112,7 @@ static int connect_once(struct ws_command *r, struct http_response *answer,
 
 	ask.url = url;
 	ask.headers = (const char *const *)plane->headers;
-	rc = ws_open(&r->ws, r->sb->host->http, &ask, stop, err);
+	rc = ws_open(&r->ws, r->sb->client->http, &ask, stop, err);
 	if (rc == 0)
 		rc = send_first(r, stop, err);
 	if (rc < 0)

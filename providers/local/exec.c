@@ -46,7 +46,7 @@ static int add_strings(const struct sandbox *sb, const struct exec_request *req,
 		"SHELL=/bin/sh",   "LANG=C.UTF-8", "TMPDIR=/tmp",
 		"TERM=dumb",       path,
 	};
-	const struct local *l = sb->host->priv;
+	const struct local *l = sb->client->priv;
 	size_t nenv = 0;
 
 	while (req->env && req->env[nenv])
@@ -144,7 +144,7 @@ static int follow_watched(struct sandbox *sb, struct pump *pump, int control,
 			  struct exec_result *res, const struct stop *stop,
 			  struct error *err)
 {
-	const struct local *l = sb->host->priv;
+	const struct local *l = sb->client->priv;
 	struct box *b = sb->priv;
 	struct disk_watch d = { .dirs = { b->home, b->workspace },
 				.limit = l->disk,
@@ -178,7 +178,7 @@ static int follow_watched(struct sandbox *sb, struct pump *pump, int control,
 static int start_command(struct sandbox *sb, const struct exec_request *req,
 			 const struct pump *pump, struct error *err)
 {
-	const struct local *l = sb->host->priv;
+	const struct local *l = sb->client->priv;
 	struct jail_order order = { .kind = JAIL_RUN,
 				    .plain = req->plain,
 				    .limits = l->limits };
@@ -212,7 +212,7 @@ int local_execute(struct sandbox *sb, const struct exec_request *req,
 		  struct exec_result *res, const struct stop *stop,
 		  struct error *err)
 {
-	struct local *l = sb->host->priv;
+	struct local *l = sb->client->priv;
 	struct pump pump;
 	int control = -1;
 	int rc = -1;

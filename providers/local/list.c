@@ -15,10 +15,10 @@ int local_not_found(const char *id, struct error *err)
 }
 
 /* Reports a sandbox, unless owner asks for those of another. */
-static void describe(struct sandbox_client *host, const char *id,
+static void describe(struct sandbox_client *client, const char *id,
 		     const char *owner, const struct info_sink *sink)
 {
-	char *dir = local_dir(host, id);
+	char *dir = local_dir(client, id);
 	struct error ignored = { 0 };
 	struct local_meta m = { 0 };
 	struct sandbox_info info = { .id = id, .label = id, .image = "" };
@@ -37,11 +37,11 @@ static void describe(struct sandbox_client *host, const char *id,
 	free(dir);
 }
 
-int local_list(struct sandbox_client *host, const char *owner,
+int local_list(struct sandbox_client *client, const char *owner,
 	       const struct info_sink *sink, const struct stop *stop,
 	       struct error *err)
 {
-	char *path = local_dir(host, NULL);
+	char *path = local_dir(client, NULL);
 	DIR *dir = opendir(path);
 	struct dirent *e;
 	int rc = 0;
@@ -51,7 +51,7 @@ int local_list(struct sandbox_client *host, const char *owner,
 	while (dir && rc == 0 && (e = readdir(dir))) {
 		rc = stop_check(stop, err);
 		if (rc == 0 && local_id_ok(e->d_name))
-			describe(host, e->d_name, owner, sink);
+			describe(client, e->d_name, owner, sink);
 	}
 	if (dir)
 		closedir(dir);
@@ -59,7 +59,7 @@ int local_list(struct sandbox_client *host, const char *owner,
 	return rc;
 }
 
-int local_info(struct sandbox_client *host, const char *id,
+int local_info(struct sandbox_client *client, const char *id,
 	       const struct info_sink *sink, const struct stop *stop,
 	       struct error *err)
 {
@@ -70,10 +70,10 @@ int local_info(struct sandbox_client *host, const char *id,
 	(void)stop;
 	if (!local_id_ok(id))
 		return local_not_found(id, err);
-	dir = local_dir(host, id);
+	dir = local_dir(client, id);
 	rc = stat(dir, &st) < 0 ? local_not_found(id, err) : 0;
 	free(dir);
 	if (rc == 0)
-		describe(host, id, NULL, sink);
+		describe(client, id, NULL, sink);
 	return rc;
 }

@@ -34,32 +34,32 @@ static int find_bwrap(struct local *l, struct error *err)
 	return error_hint(err, "Run apt-get install bubblewrap.");
 }
 
-static void local_close(struct sandbox_client *host)
+static void local_close(struct sandbox_client *client)
 {
-	struct local *l = host->priv;
+	struct local *l = client->priv;
 
 	if (!l)
 		return;
 	pipe_reaper_release(&l->reaper);
 	free(l->bwrap);
 	free(l);
-	host->priv = NULL;
+	client->priv = NULL;
 }
 
-static int local_open(struct sandbox_client *host, const struct settings *set,
+static int local_open(struct sandbox_client *client, const struct settings *set,
 		      struct error *err)
 {
 	struct local *l = xcalloc(1, sizeof(*l));
 
 	pipe_reaper_init(&l->reaper);
-	l->start_ms = sandbox_start_ms(host, START_MS);
-	host->priv = l;
+	l->start_ms = sandbox_start_ms(client, START_MS);
+	client->priv = l;
 	if (find_bwrap(l, err) < 0 || local_settings_read(l, set, err) < 0) {
-		local_close(host);
+		local_close(client);
 		return -1;
 	}
 	if (l->bind)
-		host->lacks |= SANDBOX_PLACED;
+		client->lacks |= SANDBOX_PLACED;
 	return 0;
 }
 
@@ -105,7 +105,7 @@ static int guard_bound(struct box *b, const struct settings *set,
 static int start(struct sandbox *sb, const char *dir, struct local_meta *m,
 		 int64_t lifetime_s, const struct stop *stop, struct error *err)
 {
-	struct local *l = sb->host->priv;
+	struct local *l = sb->client->priv;
 	struct box *b = xcalloc(1, sizeof(*b));
 	int rc = 0;
 	uint64_t used;
@@ -113,7 +113,7 @@ static int start(struct sandbox *sb, const char *dir, struct local_meta *m,
 	b->sock = -1;
 	b->inside = xstrdup("/workspace");
 	if (m->bind)
-		rc = guard_bound(b, sb->host->settings, m->bind,
+		rc = guard_bound(b, sb->client->settings, m->bind,
 				 strrchr(dir, '/') + 1, stop, err);
 	m->ends = clock_unix_ms() / 1000 + lifetime_s;
 	if (rc < 0 || local_meta_write(dir, m, err) < 0 ||
@@ -136,11 +136,11 @@ static int start(struct sandbox *sb, const char *dir, struct local_meta *m,
 }
 
 /* home/ and workspace/, empty or as the snapshot has them. */
-static int fill_directory(const struct sandbox_client *host, const char *dir,
+static int fill_directory(const struct sandbox_client *client, const char *dir,
 			  const char *snapshot, const struct stop *stop,
 			  struct error *err)
 {
-	struct local *l = host->priv;
+	struct local *l = client->priv;
 	char *home = path_join(dir, "home");
 	char *work = path_join(dir, "workspace");
 	char *from = NULL;
@@ -154,7 +154,7 @@ static int fill_directory(const struct sandbox_client *host, const char *dir,
 		rc = 0;
 		goto out;
 	}
-	from = local_snapshot_dir(host, snapshot);
+	from = local_snapshot_dir(client, snapshot);
 	if (!local_id_ok(snapshot) || stat(from, &st) < 0) {
 		error_set(err, ERR_NOT_FOUND, "unknown snapshot %s", snapshot);
 		error_hint(err, "Make one: dcode sandbox snapshot ID %s",
@@ -174,7 +174,7 @@ out:
 static int local_create(struct sandbox *sb, const struct sandbox_spec *spec,
 			const struct stop *stop, struct error *err)
 {
-	const struct local *l = sb->host->priv;
+	const struct local *l = sb->client->priv;
 	struct local_meta m = { .created = clock_unix_ms() / 1000,
 				.network = l->network };
 	char *dir;
@@ -187,17 +187,17 @@ static int local_create(struct sandbox *sb, const struct sandbox_spec *spec,
 		m.network = spec->network == NETWORK_FULL;
 	snprintf(m.owner, sizeof(m.owner), "%s",
 		 spec->owner ? spec->owner : "");
-	dir = local_dir(sb->host, spec->label);
+	dir = local_dir(sb->client, spec->label);
 	if (!sb->id)
 		sb->id = xstrdup(spec->label);
 	if (path_mkdirs(dir, 0700, err) < 0 ||
 	    (l->bind &&
-	     bind_check(sb->host->settings, settings_cwd(sb->host->settings),
-			&m.bind, err) < 0))
+	     bind_check(sb->client->settings,
+			settings_cwd(sb->client->settings), &m.bind, err) < 0))
 		goto out;
 	rc = local_meta_write(dir, &m, err);
 	if (rc == 0)
-		rc = fill_directory(sb->host, dir, spec->snapshot, stop, err);
+		rc = fill_directory(sb->client, dir, spec->snapshot, stop, err);
 	if (rc == 0)
 		rc = start(sb, dir, &m, lifetime_of(l, spec), stop, err);
 out:
@@ -212,7 +212,7 @@ static int check_bind(const struct sandbox *sb, const char *dir,
 		      struct error *err)
 {
 	char *real = NULL;
-	int rc = bind_check(sb->host->settings, dir, &real, err);
+	int rc = bind_check(sb->client->settings, dir, &real, err);
 
 	if (rc == 0 && strcmp(real, dir) != 0)
 		rc = error_set(err, ERR_CONFIG,
@@ -225,7 +225,7 @@ static int check_bind(const struct sandbox *sb, const char *dir,
 static int local_attach(struct sandbox *sb, const char *id,
 			const struct stop *stop, struct error *err)
 {
-	const struct local *l = sb->host->priv;
+	const struct local *l = sb->client->priv;
 	struct local_meta m = { 0 };
 	struct stat st;
 	char *dir;
@@ -233,7 +233,7 @@ static int local_attach(struct sandbox *sb, const char *id,
 
 	if (!local_id_ok(id))
 		return local_not_found(id, err);
-	dir = local_dir(sb->host, id);
+	dir = local_dir(sb->client, id);
 	if (stat(dir, &st) < 0)
 		local_not_found(id, err);
 	else if (local_meta_read(dir, &m, err) == 0 &&
@@ -249,7 +249,7 @@ static int local_attach(struct sandbox *sb, const char *id,
 static int local_extend(struct sandbox *sb, int64_t lifetime_s,
 			const struct stop *stop, struct error *err)
 {
-	char *dir = local_dir(sb->host, sb->id);
+	char *dir = local_dir(sb->client, sb->id);
 	struct local_meta m = { 0 };
 	int rc = box_lifetime(sb->priv, lifetime_s * 1000, err);
 
@@ -272,10 +272,10 @@ static int check_snapshot_name(const char *name, struct error *err)
 	return error_set(err, ERR_USAGE, "not a snapshot name: %s", name);
 }
 
-static int local_find_snapshot(struct sandbox_client *host, const char *name,
+static int local_find_snapshot(struct sandbox_client *client, const char *name,
 			       const struct stop *stop, struct error *err)
 {
-	char *dir = local_snapshot_dir(host, name);
+	char *dir = local_snapshot_dir(client, name);
 	struct stat st;
 	int rc = check_snapshot_name(name, err);
 
@@ -310,11 +310,11 @@ static int replace_snapshot(const char *part, const char *to, bool replace,
 static int local_snapshot(struct sandbox *sb, const char *name, bool replace,
 			  const struct stop *stop, struct error *err)
 {
-	struct local *l = sb->host->priv;
-	char *to = local_snapshot_dir(sb->host, name);
+	struct local *l = sb->client->priv;
+	char *to = local_snapshot_dir(sb->client, name);
 	char *part =
 		xasprintf("%s.part", to); /* local_id_ok() refuses the dot */
-	char *dir = local_dir(sb->host, sb->id);
+	char *dir = local_dir(sb->client, sb->id);
 	struct local_meta m = { 0 };
 	struct error ignored = { 0 };
 	int rc = check_snapshot_name(name, err);
@@ -335,7 +335,7 @@ static int local_snapshot(struct sandbox *sb, const char *name, bool replace,
 }
 
 /* Its directory stays whatever happens. */
-static int local_stop(struct sandbox_client *host, const char *id,
+static int local_stop(struct sandbox_client *client, const char *id,
 		      int64_t *keep_s, const struct stop *stop,
 		      struct error *err)
 {
@@ -347,7 +347,7 @@ static int local_stop(struct sandbox_client *host, const char *id,
 
 	if (!local_id_ok(id))
 		return local_not_found(id, err);
-	dir = local_dir(host, id);
+	dir = local_dir(client, id);
 	if (stat(dir, &st) == 0)
 		rc = local_end(dir, stop, err);
 	if (rc == 0 && local_meta_read(dir, &m, &ignored) == 0) {
@@ -360,7 +360,7 @@ static int local_stop(struct sandbox_client *host, const char *id,
 	return rc;
 }
 
-static int local_remove(struct sandbox_client *host, const char *id,
+static int local_remove(struct sandbox_client *client, const char *id,
 			const struct stop *stop, struct error *err)
 {
 	char *dir;
@@ -368,7 +368,7 @@ static int local_remove(struct sandbox_client *host, const char *id,
 
 	if (!local_id_ok(id))
 		return local_not_found(id, err);
-	dir = local_dir(host, id);
+	dir = local_dir(client, id);
 	rc = local_end(dir, stop, err);
 	/* A second dcode may just be starting in it: not for long. */
 	for (int i = 1; rc == 0; i++) {
@@ -404,7 +404,7 @@ static void local_check(struct sandbox *sb, bool last,
 
 static void local_discard(struct sandbox *sb)
 {
-	struct local *l = sb->host->priv;
+	struct local *l = sb->client->priv;
 
 	if (!sb->priv)
 		return;
@@ -413,10 +413,10 @@ static void local_discard(struct sandbox *sb)
 }
 
 /* The shell and the system are the machine's own: args_system(). */
-static void local_facts(const struct sandbox_client *host,
+static void local_facts(const struct sandbox_client *client,
 			struct sandbox_facts *f)
 {
-	(void)host;
+	(void)client;
 	facts_here(f, "user");
 	snprintf(f->shell, sizeof(f->shell), "%s",
 		 access("/bin/bash", X_OK) == 0 ? "bash" : "sh");

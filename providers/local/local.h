@@ -45,7 +45,8 @@ int local_settings_read(struct local *l, const struct settings *set,
 			struct error *err);
 
 /* limits.c: one line for doctor, which limits bind on this machine. */
-void local_describe_limits(const struct sandbox_client *host, struct buf *out);
+void local_describe_limits(const struct sandbox_client *client,
+			   struct buf *out);
 
 /* box.c: one running bubblewrap. */
 struct box {      /* from { .sock = -1 } */
@@ -109,8 +110,9 @@ int args_etc(struct words *w, bool network, int *fds, size_t *n,
 /* store.c: what is on disk. An id or a snapshot's name must be ok before it
  * becomes part of a path. */
 bool local_id_ok(const char *id);
-char *local_dir(const struct sandbox_client *host, const char *id); /* owned */
-char *local_snapshot_dir(const struct sandbox_client *host, const char *name);
+char *local_dir(const struct sandbox_client *client,
+		const char *id); /* owned */
+char *local_snapshot_dir(const struct sandbox_client *client, const char *name);
 int local_meta_write(const char *dir, const struct local_meta *m,
 		     struct error *err);
 int local_meta_read(const char *dir, struct local_meta *m, struct error *err);
@@ -122,10 +124,10 @@ int local_end(const char *dir, const struct stop *stop, struct error *err);
 
 /* list.c */
 int local_not_found(const char *id, struct error *err);
-int local_list(struct sandbox_client *host, const char *owner,
+int local_list(struct sandbox_client *client, const char *owner,
 	       const struct info_sink *sink, const struct stop *stop,
 	       struct error *err);
-int local_info(struct sandbox_client *host, const char *id,
+int local_info(struct sandbox_client *client, const char *id,
 	       const struct info_sink *sink, const struct stop *stop,
 	       struct error *err);
 

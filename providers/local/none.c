@@ -88,7 +88,7 @@ static char *find_bash(const struct settings *set)
 	return proc_find("bash", settings_exported(set, "PATH"));
 }
 
-static int none_open(struct sandbox_client *host, const struct settings *set,
+static int none_open(struct sandbox_client *client, const struct settings *set,
 		     struct error *err)
 {
 	struct none *n = xcalloc(1, sizeof(*n));
@@ -99,13 +99,13 @@ static int none_open(struct sandbox_client *host, const struct settings *set,
 	pthread_mutex_init(&n->lock, NULL);
 	pipe_reaper_init(&n->reaper);
 	orphans_init(&n->orphans);
-	host->priv = n;
+	client->priv = n;
 	return 0;
 }
 
-static void none_close(struct sandbox_client *host)
+static void none_close(struct sandbox_client *client)
 {
-	struct none *n = host->priv;
+	struct none *n = client->priv;
 
 	if (!n)
 		return;
@@ -116,7 +116,7 @@ static void none_close(struct sandbox_client *host)
 		settings_environ_free(n->env);
 	pthread_mutex_destroy(&n->lock);
 	free(n);
-	host->priv = NULL;
+	client->priv = NULL;
 }
 
 static int none_create(struct sandbox *sb, const struct sandbox_spec *spec,
@@ -128,14 +128,14 @@ static int none_create(struct sandbox *sb, const struct sandbox_spec *spec,
 	if (!sb->id)
 		sb->id = xstrdup("none");
 	if (!sb->workdir)
-		sb->workdir = xstrdup(settings_cwd(sb->host->settings));
+		sb->workdir = xstrdup(settings_cwd(sb->client->settings));
 	return 0;
 }
 
-static int none_remove(struct sandbox_client *host, const char *id,
+static int none_remove(struct sandbox_client *client, const char *id,
 		       const struct stop *stop, struct error *err)
 {
-	(void)host;
+	(void)client;
 	(void)id;
 	(void)stop;
 	(void)err;
@@ -216,7 +216,7 @@ static int none_execute(struct sandbox *sb, const struct exec_request *req,
 			struct exec_result *res, const struct stop *stop,
 			struct error *err)
 {
-	struct none *n = sb->host->priv;
+	struct none *n = sb->client->priv;
 	char marker[64]; /* in the environment of all that it starts */
 	char number[16];
 	char *command = xstrndup(req->command.ptr, req->command.len);
@@ -229,7 +229,7 @@ static int none_execute(struct sandbox *sb, const struct exec_request *req,
 	snprintf(number, sizeof(number), "%010u",
 		 atomic_fetch_add(&n->count, 1));
 	snprintf(marker, sizeof(marker), "DCODE_EXEC=%s-%s", n->token, number);
-	env = build_env(n, sb->host->settings, marker, req->env);
+	env = build_env(n, sb->client->settings, marker, req->env);
 	orphans_begin(&n->orphans, n->token, number);
 	rc = pump_program(
 		&(struct pump_program){
@@ -255,10 +255,10 @@ static int none_attach(struct sandbox *sb, const char *id,
 	return none_create(sb, NULL, stop, err);
 }
 
-static void none_facts(const struct sandbox_client *host,
+static void none_facts(const struct sandbox_client *client,
 		       struct sandbox_facts *f)
 {
-	const struct none *n = host->priv;
+	const struct none *n = client->priv;
 
 	facts_here(f, NULL);
 	snprintf(f->shell, sizeof(f->shell), "%s", n->bash ? "bash" : "sh");

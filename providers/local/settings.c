@@ -129,9 +129,9 @@ int local_settings_read(struct local *l, const struct settings *set,
 	return 0;
 }
 
-void local_describe_limits(const struct sandbox_client *host, struct buf *out)
+void local_describe_limits(const struct sandbox_client *client, struct buf *out)
 {
-	const struct local *l = host->priv;
+	const struct local *l = client->priv;
 	const struct jail_limits *limits = &l->limits;
 	const struct jail_limits probe = {
 		.memory = limits->memory ? limits->memory : 1 << 30,

@@ -36,21 +36,21 @@ bool local_id_ok(const char *id)
 	return n > 0;
 }
 
-static char *settings_path(const struct sandbox_client *host, const char *dir,
+static char *settings_path(const struct sandbox_client *client, const char *dir,
 			   const char *name)
 {
-	return xasprintf("%s/%s%s%s", settings_dir(host->settings), dir,
+	return xasprintf("%s/%s%s%s", settings_dir(client->settings), dir,
 			 name ? "/" : "", name ? name : "");
 }
 
-char *local_dir(const struct sandbox_client *host, const char *id)
+char *local_dir(const struct sandbox_client *client, const char *id)
 {
-	return settings_path(host, "sandboxes", id);
+	return settings_path(client, "sandboxes", id);
 }
 
-char *local_snapshot_dir(const struct sandbox_client *host, const char *name)
+char *local_snapshot_dir(const struct sandbox_client *client, const char *name)
 {
-	return settings_path(host, "snapshots", name);
+	return settings_path(client, "snapshots", name);
 }
 
 int local_meta_write(const char *dir, const struct local_meta *m,

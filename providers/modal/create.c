@@ -57,7 +57,7 @@ static int modal_check_id(const char *id, struct error *err)
 /* The settings that every command needs: directory and variables. */
 static int modal_read_settings(struct sandbox *sb, struct error *err)
 {
-	struct modal *m = sb->host->priv;
+	struct modal *m = sb->client->priv;
 	struct modal_box *b = modal_box(sb);
 	const char *dir = NULL;
 
@@ -461,7 +461,7 @@ static int fill_request(struct sandbox *sb, const struct sandbox_spec *spec,
 			struct error *err)
 {
 	static const char *const sleep_on[] = { "sleep", "172800" };
-	struct modal *m = sb->host->priv;
+	struct modal *m = sb->client->priv;
 	cJSON *box = body_object(request, "definition");
 	bool bare = false;
 	char *image = NULL;
@@ -473,7 +473,8 @@ static int fill_request(struct sandbox *sb, const struct sandbox_spec *spec,
 	    add_tags(m, spec, request, err) < 0 ||
 	    add_resources(m, body_object(box, "resources"), err) < 0 ||
 	    add_network(m, spec, body_object(box, "network_access"), err) < 0 ||
-	    body_add_settings(sb->host, "memory cloud region", box, err) < 0 ||
+	    body_add_settings(sb->client, "memory cloud region", box, err) <
+		    0 ||
 	    modal_find_app(m, true, stop, err) < 0)
 		return -1;
 	rc = modal_find_image(m, spec, &image, &bare, stop, err);
@@ -492,7 +493,7 @@ static int fill_request(struct sandbox *sb, const struct sandbox_spec *spec,
 static int find_named(struct sandbox *sb, const char *label,
 		      const struct stop *stop, struct error *err)
 {
-	struct modal *m = sb->host->priv;
+	struct modal *m = sb->client->priv;
 	struct protobuf_ask ask = { .method = "SandboxGetFromName",
 				    .what = "finding the sandbox" };
 	const char *app = NULL;
@@ -510,10 +511,10 @@ static int send_request(struct sandbox *sb, cJSON *request,
 {
 	const struct protobuf_ask ask = {
 		"SandboxCreate", "creating the sandbox", .request = request,
-		.timeout_ms = sandbox_start_ms(sb->host, CREATE_MS)
+		.timeout_ms = sandbox_start_ms(sb->client, CREATE_MS)
 	};
 
-	if (modal_ask_id(sb->host->priv, &ask, "sandbox_id", &sb->id, stop,
+	if (modal_ask_id(sb->client->priv, &ask, "sandbox_id", &sb->id, stop,
 			 err) == 0)
 		return 0;
 	if (err->grpc_status != GRPC_ALREADY_EXISTS)
@@ -531,7 +532,7 @@ static int modal_wait_ready(struct sandbox *sb, const struct sandbox_spec *spec,
 		"/bin/sh", "-c", "mkdir -p -- \"$1\"", "sh", sb->workdir, NULL
 	};
 	struct stop within =
-		stop_within(stop, sandbox_start_ms(sb->host, READY_MS));
+		stop_within(stop, sandbox_start_ms(sb->client, READY_MS));
 
 	for (;;) {
 		struct error why = { 0 };
@@ -582,7 +583,7 @@ int modal_attach(struct sandbox *sb, const char *id, const struct stop *stop,
 
 	if (modal_check_id(id, err) < 0 || modal_read_settings(sb, err) < 0)
 		return -1;
-	state = modal_is_running(sb->host->priv, id, 0, stop, err);
+	state = modal_is_running(sb->client->priv, id, 0, stop, err);
 	if (state < 0)
 		return -1;
 	if (!state)
@@ -632,7 +633,7 @@ int modal_snapshot(struct sandbox *sb, const char *name, bool replace,
 	struct protobuf_ask ask = { "TaskSnapshotFilesystem",
 				    "making the snapshot",
 				    .timeout_ms = SNAPSHOT_MS };
-	struct modal *m = sb->host->priv;
+	struct modal *m = sb->client->priv;
 	ProtobufCMessage *answer;
 	char uuid[MODAL_UUID];
 	char *id = NULL;

@@ -428,7 +428,7 @@ static char *cleartext_url(const struct modal *m, struct str url)
 static int set_router(struct sandbox *sb, const char *url, const char *jwt,
 		      struct error *err)
 {
-	const struct modal *m = sb->host->priv;
+	const struct modal *m = sb->client->priv;
 	struct modal_box *b = modal_box(sb);
 	struct str base = str_of(url);
 	char *clear;
@@ -472,7 +472,7 @@ static int find_task(struct sandbox *sb, char **task, const struct stop *stop,
 		const Modal__SandboxGetTaskIdResponse *r;
 
 		cJSON_AddNumberToObject(ask.request, "timeout", TASK_S);
-		if (modal_ask(sb->host->priv, &ask, &answer, stop, err) < 0)
+		if (modal_ask(sb->client->priv, &ask, &answer, stop, err) < 0)
 			return -1;
 		r = (Modal__SandboxGetTaskIdResponse *)answer;
 		if (r->has_task_id_case && modal_id_ok(r->task_id))
@@ -505,7 +505,7 @@ static int find_router(struct sandbox *sb, const struct stop *stop,
 	};
 	ProtobufCMessage *answer = NULL;
 	const Modal__CommandRouterAccess *access;
-	int rc = modal_ask(sb->host->priv, &ask, &answer, stop, err);
+	int rc = modal_ask(sb->client->priv, &ask, &answer, stop, err);
 
 	if (rc < 0 && (err->grpc_status == GRPC_FAILED_PRECONDITION ||
 		       err->grpc_status == GRPC_NOT_FOUND))
@@ -541,7 +541,7 @@ static int route_once(struct sandbox *sb, const struct protobuf_ask *ask,
 		      struct protobuf_result *result, const struct stop *stop,
 		      struct error *err)
 {
-	const struct modal *m = sb->host->priv;
+	const struct modal *m = sb->client->priv;
 	struct modal_box *b = modal_box(sb);
 	const char *headers[] = { NULL, NULL };
 	struct protobuf_service where = {
@@ -586,7 +586,7 @@ static int check_ended(struct sandbox *sb, const struct stop *stop,
 		       struct error *err)
 {
 	struct error why = { 0 };
-	int state = modal_is_running(sb->host->priv, sb->id, 0, stop, &why);
+	int state = modal_is_running(sb->client->priv, sb->id, 0, stop, &why);
 
 	if (state == 0 || (state < 0 && why.code == ERR_NOT_FOUND))
 		return fail_gone(sb, err);

@@ -75,12 +75,12 @@ static int describe(struct vendor_client *c, const char *name, cJSON *body,
 		    struct error *err)
 {
 	cJSON_AddStringToObject(body, "name", name);
-	if (body_add_settings(c->host, "base_blueprint", body, err) < 0)
+	if (body_add_settings(c->client, "base_blueprint", body, err) < 0)
 		return -1;
 	if (!json_get(body, "base_blueprint_name") &&
-	    body_add_settings(c->host, "dockerfile", body, err) < 0)
+	    body_add_settings(c->client, "dockerfile", body, err) < 0)
 		return -1;
-	return body_add_settings(c->host, "setup_commands", body, err);
+	return body_add_settings(c->client, "setup_commands", body, err);
 }
 
 static int parse_build(struct build *b, const cJSON *tree, struct error *err)

@@ -121,13 +121,13 @@ const struct setting runloop_settings[] = {
 	{ 0 },
 };
 
-static int add_size(const struct sandbox_client *host, cJSON *body,
+static int add_size(const struct sandbox_client *client, cJSON *body,
 		    struct error *err)
 {
 	cJSON *launch = body_object(body, "launch_parameters");
 	bool custom;
 
-	if (body_add_settings(host, "size cpu memory disk architecture", body,
+	if (body_add_settings(client, "size cpu memory disk architecture", body,
 			      err) < 0)
 		return -1;
 	custom = json_get(launch, "custom_cpu_cores") ||
@@ -185,7 +185,7 @@ static int add_network(struct vendor_client *c, const struct sandbox_spec *spec,
 	struct runloop_rules rules = { .all = spec->network == NETWORK_FULL };
 	char *id = NULL;
 
-	if (settings_list(c->host->settings, "runloop", "network_allow",
+	if (settings_list(c->client->settings, "runloop", "network_allow",
 			  &rules.hosts, &rules.n, err) < 0)
 		return -1;
 	if (spec->network == NETWORK_DEFAULT && !rules.n)
@@ -204,14 +204,14 @@ static int add_network(struct vendor_client *c, const struct sandbox_spec *spec,
 static int add_source(struct vendor_client *c, const struct sandbox_spec *spec,
 		      cJSON *body, const struct stop *stop, struct error *err)
 {
-	const struct settings *set = c->host->settings;
+	const struct settings *set = c->client->settings;
 	const char *name = NULL;
 	const char *snapshot = NULL;
 
 	if (settings_string(set, "runloop", "blueprint", &name, err) < 0 ||
 	    settings_string(set, "runloop", "snapshot_id", &snapshot, err) <
 		    0 ||
-	    body_add_settings(c->host, "blueprint_id", body, err) < 0)
+	    body_add_settings(c->client, "blueprint_id", body, err) < 0)
 		return -1;
 	if (spec->snapshot)
 		name = spec->snapshot;
@@ -235,10 +235,10 @@ int runloop_describe(struct vendor_client *c, const struct sandbox_spec *spec,
 	cJSON_AddObjectToObject(body, "metadata");
 	launch = cJSON_AddObjectToObject(body, "launch_parameters");
 	cJSON_AddStringToObject(body, "name", spec->label);
-	if (body_add_settings(c->host, "env secrets", body, err) < 0 ||
-	    add_life(c->host->settings, spec, launch, err) < 0 ||
-	    add_size(c->host, body, err) < 0 ||
-	    body_add_settings(c->host, "launch_commands", body, err) < 0 ||
+	if (body_add_settings(c->client, "env secrets", body, err) < 0 ||
+	    add_life(c->client->settings, spec, launch, err) < 0 ||
+	    add_size(c->client, body, err) < 0 ||
+	    body_add_settings(c->client, "launch_commands", body, err) < 0 ||
 	    add_network(c, spec, launch, stop, err) < 0)
 		return -1;
 	return add_source(c, spec, body, stop, err);
@@ -258,7 +258,7 @@ int runloop_post(struct sandbox *sb, const struct sandbox_spec *spec,
 	int rc;
 
 	snprintf(header, sizeof(header), "x-request-id: %s", spec->label);
-	rc = vendor_post(sb->host->priv, &ask, body, answer, stop, err);
+	rc = vendor_post(sb->client->priv, &ask, body, answer, stop, err);
 	/* The SDKs repeat it after this one, too. */
 	if (rc < 0 && err->http_status == 409)
 		err->code = ERR_NETWORK;

@@ -45,7 +45,7 @@ static int await(struct sandbox *sb, const char *execution, cJSON **tree,
 				.body = str_of(body),
 				.what = "waiting for the command",
 				.timeout_ms = HOLD_MAX_S * 1000 + SLACK_MS };
-	int rc = vendor_api(sb->host->priv, &ask, tree, stop, err);
+	int rc = vendor_api(sb->client->priv, &ask, tree, stop, err);
 
 	free(body);
 	free(path);
@@ -154,7 +154,7 @@ static int read_once(struct sandbox *sb, const char *execution,
 	int rc;
 
 	sse_init(&s->sse);
-	rc = vendor_api(sb->host->priv, &ask, NULL, stop, err);
+	rc = vendor_api(sb->client->priv, &ask, NULL, stop, err);
 	sse_release(&s->sse);
 	free(path);
 	return rc;
@@ -225,7 +225,7 @@ int runloop_call(void *arg, struct str command, int64_t wait_ms,
 	ask.body = buf_str(&body);
 	rc = buf_check(&body, "the command", err);
 	if (rc == 0)
-		rc = vendor_api(sb->host->priv, &ask, &tree, stop, err);
+		rc = vendor_api(sb->client->priv, &ask, &tree, stop, err);
 	if (rc == 0)
 		rc = until_completed(sb, &tree, stop, err);
 	if (rc == 0)

@@ -34,20 +34,20 @@ static int no_key(struct error *err)
 
 static const struct vendor vendor;
 
-static int runloop_open(struct sandbox_client *host, const struct settings *set,
-			struct error *err)
+static int runloop_open(struct sandbox_client *client,
+			const struct settings *set, struct error *err)
 {
 	static const char *const variables[] = { "RUNLOOP_BASE_URL", NULL };
-	struct vendor_client *c = vendor_open(host, &vendor);
-	const char *key =
-		settings_credential(set, "RUNLOOP_API_KEY", &host->project_key);
+	struct vendor_client *c = vendor_open(client, &vendor);
+	const char *key = settings_credential(set, "RUNLOOP_API_KEY",
+					      &client->project_key);
 
 	if (!key)
 		return no_key(err);
 	if (rest_address(&c->api.base, set, variables, "https://api.runloop.ai",
 			 err) < 0)
 		return -1;
-	host->endpoint = c->api.base;
+	client->endpoint = c->api.base;
 	return vendor_bearer(&c->api, key, err);
 }
 
@@ -73,7 +73,7 @@ static int poll_once(struct sandbox *sb, const char *wanted, cJSON **answer,
 				.what = "waiting for the devbox",
 				.timeout_ms = hold * 1000 + SLACK_MS };
 	struct error why = { 0 };
-	int rc = vendor_ask(sb->host->priv, sb->id, &ask, answer, stop, &why);
+	int rc = vendor_ask(sb->client->priv, sb->id, &ask, answer, stop, &why);
 
 	if (rc < 0 && why.http_status == 408)
 		rc = 0;
@@ -116,10 +116,10 @@ static int resume(struct sandbox *sb, const char *id, cJSON **answer,
 				.path = "/resume",
 				.what = "resuming the devbox",
 				.flags = REST_AGAIN };
-	int rc = vendor_ask(sb->host->priv, id, &ask, NULL, stop, err);
+	int rc = vendor_ask(sb->client->priv, id, &ask, NULL, stop, err);
 
 	if (rc == 0)
-		return vendor_get(sb->host->priv, id, answer, stop, err);
+		return vendor_get(sb->client->priv, id, answer, stop, err);
 	if (err->http_status == 400)
 		err->http_status = 409;
 	return -1;
@@ -136,7 +136,7 @@ static int extend(struct sandbox *sb, int64_t lifetime_s,
 				.flags = REST_AGAIN };
 
 	(void)lifetime_s;
-	return vendor_ask(sb->host->priv, sb->id, &ask, NULL, stop, err);
+	return vendor_ask(sb->client->priv, sb->id, &ask, NULL, stop, err);
 }
 
 /* With an idle limit nothing says when it will end. */

@@ -116,7 +116,7 @@ static bool find_submitted(struct slurm *s, const char *label,
 static int check_cluster(struct sandbox *sb, struct str cluster,
 			 const struct stop *stop, struct error *err)
 {
-	struct slurm *s = sb->host->priv;
+	struct slurm *s = sb->client->priv;
 	struct stop cleanup = stop_cleanup(CANCEL_MS);
 	struct buf line = BUF_INIT(4096);
 	struct buf out = BUF_INIT(ANSWER_MAX);
@@ -154,7 +154,7 @@ static int check_cluster(struct sandbox *sb, struct str cluster,
 static int submit_once(struct sandbox *sb, const struct sandbox_spec *spec,
 		       const struct stop *stop, struct error *err)
 {
-	struct slurm *s = sb->host->priv;
+	struct slurm *s = sb->client->priv;
 	struct buf line = BUF_INIT(LINE_BYTES);
 	struct buf out = BUF_INIT(ANSWER_MAX);
 	struct str cluster = { 0 };
@@ -184,7 +184,7 @@ int slurm_submit(struct sandbox *sb, const struct sandbox_spec *spec,
 		 struct slurm_job *job, const struct stop *stop,
 		 struct error *err)
 {
-	struct slurm *s = sb->host->priv;
+	struct slurm *s = sb->client->priv;
 	struct error why = { 0 };
 
 	if (create_log_add(&s->sent, spec->label)) {

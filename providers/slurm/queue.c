@@ -275,22 +275,22 @@ static void list_one(void *arg, const struct slurm_job *job)
 		emit(job, l->sink);
 }
 
-int slurm_list(struct sandbox_client *host, const char *owner,
+int slurm_list(struct sandbox_client *client, const char *owner,
 	       const struct info_sink *sink, const struct stop *stop,
 	       struct error *err)
 {
 	struct job_listing l = { owner, sink };
 
-	return slurm_queue(host->priv, NULL, list_one, &l, stop, err);
+	return slurm_queue(client->priv, NULL, list_one, &l, stop, err);
 }
 
-int slurm_info(struct sandbox_client *host, const char *id,
+int slurm_info(struct sandbox_client *client, const char *id,
 	       const struct info_sink *sink, const struct stop *stop,
 	       struct error *err)
 {
 	struct slurm_job job;
 
-	if (slurm_find(host->priv, id, &job, stop, err) < 0)
+	if (slurm_find(client->priv, id, &job, stop, err) < 0)
 		return -1;
 	if (slurm_state(&job) == STATE_GONE)
 		return error_set(err, ERR_NOT_FOUND, "job %s has ended: %s", id,
@@ -301,10 +301,10 @@ int slurm_info(struct sandbox_client *host, const char *id,
 
 /* Jobs of others and jobs that dcode has not made are out of reach: an id may
  * be another cluster's, or long reused. */
-int slurm_remove(struct sandbox_client *host, const char *id,
+int slurm_remove(struct sandbox_client *client, const char *id,
 		 const struct stop *stop, struct error *err)
 {
-	struct slurm *s = host->priv;
+	struct slurm *s = client->priv;
 	struct slurm_job job;
 	struct buf line = BUF_INIT(4096);
 	struct buf out = BUF_INIT(1 << 16);

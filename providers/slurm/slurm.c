@@ -57,9 +57,9 @@ static char **make_environ(const struct settings *set)
 	return env;
 }
 
-static void slurm_close(struct sandbox_client *host)
+static void slurm_close(struct sandbox_client *client)
 {
-	struct slurm *s = host->priv;
+	struct slurm *s = client->priv;
 
 	if (!s)
 		return;
@@ -67,29 +67,30 @@ static void slurm_close(struct sandbox_client *host)
 	settings_environ_free(s->env);
 	create_log_release(&s->sent);
 	free(s);
-	host->priv = NULL;
-	host->endpoint = NULL;
+	client->priv = NULL;
+	client->endpoint = NULL;
 }
 
-static int slurm_open(struct sandbox_client *host, const struct settings *set,
+static int slurm_open(struct sandbox_client *client, const struct settings *set,
 		      struct error *err)
 {
 	struct slurm *s = xcalloc(1, sizeof(*s));
 
 	create_log_init(&s->sent);
-	s->ready_ms = sandbox_start_ms(host, READY_MS);
-	host->priv = s;
+	s->ready_ms = sandbox_start_ms(client, READY_MS);
+	client->priv = s;
 	if (slurm_settings_read(s, set, err) < 0 ||
 	    (s->via && sandbox_client_open(&s->login, &ssh_provider, set,
-					   host->http, err) < 0)) {
-		slurm_close(host);
+					   client->http, err) < 0)) {
+		slurm_close(client);
 		return -1;
 	}
 	if (s->container)
-		host->isolation = ISOLATION_CONTAINER;
+		client->isolation = ISOLATION_CONTAINER;
 	s->env = make_environ(set);
 	/* Job ids are a cluster's own. */
-	host->endpoint = s->via ? s->via : settings_exported(set, "SLURM_CONF");
+	client->endpoint =
+		s->via ? s->via : settings_exported(set, "SLURM_CONF");
 	return 0;
 }
 
@@ -168,7 +169,8 @@ static int enter(struct sandbox *sb, const struct slurm_job *job,
 	struct str dir;
 	int rc;
 
-	*b = (struct slurm_box){ sb, sb->host->priv, NULL, job->restarts, "" };
+	*b = (struct slurm_box){ sb, sb->client->priv, NULL, job->restarts,
+				 "" };
 	memcpy(b->label, job->label, sizeof(b->label));
 	sb->priv = b;
 	within = stop_within(stop, b->slurm->ready_ms);
@@ -199,7 +201,7 @@ static int slurm_create(struct sandbox *sb, const struct sandbox_spec *spec,
 	struct slurm_job job;
 
 	if (slurm_submit(sb, spec, &job, stop, err) < 0 ||
-	    slurm_wait(sb->host->priv, &job, spec, stop, err) < 0)
+	    slurm_wait(sb->client->priv, &job, spec, stop, err) < 0)
 		return -1;
 	return enter(sb, &job, stop, err);
 }
@@ -207,7 +209,7 @@ static int slurm_create(struct sandbox *sb, const struct sandbox_spec *spec,
 static int slurm_attach(struct sandbox *sb, const char *id,
 			const struct stop *stop, struct error *err)
 {
-	struct slurm *s = sb->host->priv;
+	struct slurm *s = sb->client->priv;
 	struct slurm_job job;
 
 	if (slurm_find(s, id, &job, stop, err) < 0)

@@ -75,13 +75,13 @@ int slurm_find(struct slurm *s, const char *id, struct slurm_job *job,
 enum sandbox_state slurm_state(const struct slurm_job *job);
 /* "job 7 was ended: TIMEOUT, ...": always ERR_GONE. */
 int slurm_ended(const struct slurm_job *job, struct error *err);
-int slurm_list(struct sandbox_client *host, const char *owner,
+int slurm_list(struct sandbox_client *client, const char *owner,
 	       const struct info_sink *sink, const struct stop *stop,
 	       struct error *err);
-int slurm_info(struct sandbox_client *host, const char *id,
+int slurm_info(struct sandbox_client *client, const char *id,
 	       const struct info_sink *sink, const struct stop *stop,
 	       struct error *err);
-int slurm_remove(struct sandbox_client *host, const char *id,
+int slurm_remove(struct sandbox_client *client, const char *id,
 		 const struct stop *stop, struct error *err);
 
 /* script.c: what sbatch is given, and what a step's sh is. */

@@ -173,7 +173,7 @@ void ssh_discard(struct sandbox *sb)
 				     .name = box->name,
 				     .jobs = box->jobs.ptr };
 
-		(void)ask(sb->host->priv, &r, &stop, &ignored);
+		(void)ask(sb->client->priv, &r, &stop, &ignored);
 		buf_release(&r.answer);
 	}
 	buf_release(&box->jobs);
@@ -199,7 +199,7 @@ static bool was_before(const struct error *err)
 int ssh_create(struct sandbox *sb, const struct sandbox_spec *spec,
 	       const struct stop *stop, struct error *err)
 {
-	struct ssh_client *c = sb->host->priv;
+	struct ssh_client *c = sb->client->priv;
 	struct request r = { .op = "create",
 			     .owner = spec->owner,
 			     .dir = c->workdir,
@@ -238,7 +238,7 @@ int ssh_create(struct sandbox *sb, const struct sandbox_spec *spec,
 static int attach_host(struct sandbox *sb, struct request *r,
 		       const struct stop *stop, struct error *err)
 {
-	struct ssh_client *c = sb->host->priv;
+	struct ssh_client *c = sb->client->priv;
 	struct held *held = ssh_held(c, r->name.host, err);
 	struct stop limit = stop_within(stop, REQUEST_MS);
 	struct buf text = BUF_INIT(SCRIPT_MAX);
@@ -266,7 +266,7 @@ static int attach_host(struct sandbox *sb, struct request *r,
 int ssh_attach(struct sandbox *sb, const char *id, const struct stop *stop,
 	       struct error *err)
 {
-	struct ssh_client *c = sb->host->priv;
+	struct ssh_client *c = sb->client->priv;
 	struct request r = { .op = "attach", .need = c->isolate };
 	int rc = ssh_parse_id(c, id, &r.name, err);
 
@@ -333,11 +333,11 @@ static int each_box(struct ssh_client *c, struct request *r,
 	return rc;
 }
 
-int ssh_list(struct sandbox_client *host, const char *owner,
+int ssh_list(struct sandbox_client *client, const char *owner,
 	     const struct info_sink *sink, const struct stop *stop,
 	     struct error *err)
 {
-	struct ssh_client *c = host->priv;
+	struct ssh_client *c = client->priv;
 	struct request r = { .op = "list", .owner = owner };
 
 	if (!c->host)
@@ -359,11 +359,11 @@ static void count(void *arg, const struct sandbox_info *info)
 	info_emit(n->sink, info);
 }
 
-int ssh_info(struct sandbox_client *host, const char *id,
+int ssh_info(struct sandbox_client *client, const char *id,
 	     const struct info_sink *sink, const struct stop *stop,
 	     struct error *err)
 {
-	struct ssh_client *c = host->priv;
+	struct ssh_client *c = client->priv;
 	struct request r = { .op = "list" };
 	struct counted n = { .sink = sink };
 	const struct info_sink counting = { count, &n };
@@ -380,10 +380,10 @@ int ssh_info(struct sandbox_client *host, const char *id,
 }
 
 /* 1 when there is none. */
-static int end(struct sandbox_client *host, const char *op, const char *id,
+static int end(struct sandbox_client *client, const char *op, const char *id,
 	       const struct stop *stop, struct error *err)
 {
-	struct ssh_client *c = host->priv;
+	struct ssh_client *c = client->priv;
 	struct request r = { .op = op };
 	struct error why = { 0 };
 	int rc = ssh_parse_id(c, id, &r.name, err);
@@ -402,15 +402,15 @@ static int end(struct sandbox_client *host, const char *op, const char *id,
 	return -1;
 }
 
-int ssh_stop(struct sandbox_client *host, const char *id, int64_t *keep_s,
+int ssh_stop(struct sandbox_client *client, const char *id, int64_t *keep_s,
 	     const struct stop *stop, struct error *err)
 {
 	*keep_s = 0;
-	return end(host, "stop", id, stop, err);
+	return end(client, "stop", id, stop, err);
 }
 
-int ssh_remove(struct sandbox_client *host, const char *id,
+int ssh_remove(struct sandbox_client *client, const char *id,
 	       const struct stop *stop, struct error *err)
 {
-	return end(host, "remove", id, stop, err);
+	return end(client, "remove", id, stop, err);
 }

@@ -41,7 +41,7 @@ static void add_bwrap(const struct sandbox *sb, struct buf *out)
 static void add_podman(const struct sandbox *sb, const char *const *env,
 		       struct buf *out)
 {
-	const struct ssh_client *c = sb->host->priv;
+	const struct ssh_client *c = sb->client->priv;
 	const struct ssh_box *box = sb->priv;
 
 	buf_adds(out, "exec podman run --rm -i --env DCODE_EXEC --network ");
@@ -95,7 +95,7 @@ static void add_command(const struct exec_request *req, bool child,
 static void wrap(const struct sandbox *sb, const struct exec_request *req,
 		 struct buf *out)
 {
-	const struct ssh_client *c = sb->host->priv;
+	const struct ssh_client *c = sb->client->priv;
 	bool in_podman = !strcmp(c->isolate, "podman");
 
 	if (in_podman)
@@ -128,7 +128,7 @@ int ssh_execute(struct sandbox *sb, const struct exec_request *req,
 		struct exec_result *res, const struct stop *stop,
 		struct error *err)
 {
-	const struct ssh_client *c = sb->host->priv;
+	const struct ssh_client *c = sb->client->priv;
 	struct ssh_box *box = sb->priv;
 	struct supervisor s = held_supervisor(box->held);
 	struct exec_request own = *req;
@@ -159,7 +159,7 @@ int ssh_execute(struct sandbox *sb, const struct exec_request *req,
 int ssh_check_isolation(const struct sandbox *sb, const struct stop *stop,
 			struct error *err)
 {
-	const struct ssh_client *c = sb->host->priv;
+	const struct ssh_client *c = sb->client->priv;
 	const struct ssh_box *box = sb->priv;
 	const struct exec_request req = { .command = STR("echo isolated") };
 	struct stop limit = stop_within(stop, CHECK_MS);

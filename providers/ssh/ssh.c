@@ -74,9 +74,9 @@ static enum sandbox_isolation isolation_of(const struct ssh_client *c)
 					   : ISOLATION_NAMESPACES;
 }
 
-static void ssh_close(struct sandbox_client *host)
+static void ssh_close(struct sandbox_client *client)
 {
-	struct ssh_client *c = host->priv;
+	struct ssh_client *c = client->priv;
 
 	if (!c)
 		return;
@@ -91,18 +91,18 @@ static void ssh_close(struct sandbox_client *host)
 	pthread_mutex_destroy(&c->lock);
 	free(c->program);
 	free(c);
-	host->priv = NULL;
+	client->priv = NULL;
 }
 
-static int ssh_open(struct sandbox_client *host, const struct settings *set,
+static int ssh_open(struct sandbox_client *client, const struct settings *set,
 		    struct error *err)
 {
 	struct ssh_client *c = xcalloc(1, sizeof(*c));
 
 	c->settings = set;
-	c->start_ms = sandbox_start_ms(host, LOGIN_MS);
+	c->start_ms = sandbox_start_ms(client, LOGIN_MS);
 	pthread_mutex_init(&c->lock, NULL);
-	host->priv = c;
+	client->priv = c;
 	if (read_settings(c, set, err) < 0)
 		return -1;
 	c->program = proc_find("ssh", settings_exported(set, "PATH"));
@@ -110,10 +110,10 @@ static int ssh_open(struct sandbox_client *host, const struct settings *set,
 		error_set(err, ERR_CONFIG, "ssh is not installed");
 		return error_hint(err, "Run apt-get install openssh-client.");
 	}
-	host->endpoint = c->host;
-	host->isolation = isolation_of(c);
+	client->endpoint = c->host;
+	client->isolation = isolation_of(c);
 	/* Who isolates commands needs no approval for each. */
-	host->lacks |=
+	client->lacks |=
 		c->isolate ? SANDBOX_SHARED | SANDBOX_LEAVES : SANDBOX_NETWORK;
 	return 0;
 }

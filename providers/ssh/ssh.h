@@ -77,15 +77,15 @@ int ssh_create(struct sandbox *sb, const struct sandbox_spec *spec,
 	       const struct stop *stop, struct error *err);
 int ssh_attach(struct sandbox *sb, const char *id, const struct stop *stop,
 	       struct error *err);
-int ssh_list(struct sandbox_client *host, const char *owner,
+int ssh_list(struct sandbox_client *client, const char *owner,
 	     const struct info_sink *sink, const struct stop *stop,
 	     struct error *err);
-int ssh_info(struct sandbox_client *host, const char *id,
+int ssh_info(struct sandbox_client *client, const char *id,
 	     const struct info_sink *sink, const struct stop *stop,
 	     struct error *err);
-int ssh_stop(struct sandbox_client *host, const char *id, int64_t *keep_s,
+int ssh_stop(struct sandbox_client *client, const char *id, int64_t *keep_s,
 	     const struct stop *stop, struct error *err);
-int ssh_remove(struct sandbox_client *host, const char *id,
+int ssh_remove(struct sandbox_client *client, const char *id,
 	       const struct stop *stop, struct error *err);
 /* exec.c */
 int ssh_execute(struct sandbox *sb, const struct exec_request *req,

@@ -146,7 +146,7 @@ static void add_rules(const struct vercel *v, const struct rules *r,
 static int add_network(struct vercel *v, const struct sandbox_spec *spec,
 		       cJSON *body, struct error *err)
 {
-	const struct settings *set = v->kit.host->settings;
+	const struct settings *set = v->kit.client->settings;
 	struct rules r = { 0 };
 	cJSON *policy;
 
@@ -177,7 +177,7 @@ static int add_network(struct vercel *v, const struct sandbox_spec *spec,
 static int add_machine(struct vercel *v, const struct sandbox_spec *spec,
 		       cJSON *body, struct error *err)
 {
-	const struct sandbox_client *client = v->kit.host;
+	const struct sandbox_client *client = v->kit.client;
 	const char *image = NULL;
 	int64_t vcpus = 0;
 	cJSON *source;
@@ -215,11 +215,11 @@ static int add_names(struct vercel *v, const struct sandbox_spec *spec,
 
 	cJSON_AddStringToObject(body, "name", spec->label);
 	cJSON_AddBoolToObject(body, "persistent", false);
-	if (body_add_settings(v->kit.host, "region", body, err) < 0)
+	if (body_add_settings(v->kit.client, "region", body, err) < 0)
 		return -1;
 	tags = cJSON_AddObjectToObject(body, "tags");
-	if (env_list_labels(v->kit.host->settings, "vercel", spec, tags, err) <
-	    0)
+	if (env_list_labels(v->kit.client->settings, "vercel", spec, tags,
+			    err) < 0)
 		return -1;
 	if (cJSON_GetArraySize(tags) > TAGS_MAX)
 		return error_set(err, ERR_CONFIG, "labels: at most three");
@@ -238,7 +238,7 @@ int vercel_describe(struct vendor_client *c, const struct sandbox_spec *spec,
 				(double)(spec->lifetime_s * 1000));
 	if (add_machine(v, spec, body, err) < 0 ||
 	    (!v->v1 && add_names(v, spec, body, err) < 0) ||
-	    body_add_settings(c->host, "env", body, err) < 0)
+	    body_add_settings(c->client, "env", body, err) < 0)
 		return -1;
 	return add_network(v, spec, body, err);
 }
@@ -249,17 +249,17 @@ int vercel_post(struct sandbox *sb, const struct sandbox_spec *spec,
 		cJSON *body, cJSON **answer, const struct stop *stop,
 		struct error *err)
 {
-	const struct vercel *v = sb->host->priv;
+	const struct vercel *v = sb->client->priv;
 	const char *version = json_get(body, "runtime") ? "v2" : "v3";
 	char *bare = xasprintf("/%s/sandboxes", v->v1 ? "v1" : version);
 	char *path = vercel_path(v, bare, "");
 	struct rest_ask ask = { .method = "POST",
 				.path = path,
 				.what = "creating the sandbox",
-				.timeout_ms =
-					sandbox_start_ms(sb->host, CREATE_MS) };
+				.timeout_ms = sandbox_start_ms(sb->client,
+							       CREATE_MS) };
 	struct error why = { 0 };
-	int rc = vendor_post(sb->host->priv, &ask, body, answer, stop, &why);
+	int rc = vendor_post(sb->client->priv, &ask, body, answer, stop, &why);
 
 	(void)spec;
 	if (rc == 0)

@@ -109,7 +109,7 @@ static int fail(struct command_call *c, struct error *err)
 static int read_lines(struct command_call *c, struct rest_ask *ask,
 		      const char *tail, bool logs, struct error *err)
 {
-	char *path = vercel_path(c->sb->host->priv, tail, "");
+	char *path = vercel_path(c->sb->client->priv, tail, "");
 	int rc;
 
 	ask->path = path;
@@ -129,7 +129,7 @@ static int run_v1(struct command_call *c, struct rest_ask *ask,
 		  struct error *err)
 {
 	struct rest_ask log = { .method = "GET" };
-	char *path = vercel_path(c->sb->host->priv, "/cmd", "");
+	char *path = vercel_path(c->sb->client->priv, "/cmd", "");
 	const char *id;
 	cJSON *tree = NULL;
 	char *tail;
@@ -162,7 +162,7 @@ int vercel_call(void *arg, struct str command, int64_t wait_ms, struct buf *out,
 		const struct stop *stop, struct error *err)
 {
 	struct sandbox *sb = arg;
-	bool v1 = ((const struct vercel *)sb->host->priv)->v1;
+	bool v1 = ((const struct vercel *)sb->client->priv)->v1;
 	struct command_call c = { .sb = sb,
 				  .stop = stop,
 				  .wait_ms = wait_ms,

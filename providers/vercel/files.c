@@ -66,7 +66,7 @@ static int send_file(struct sandbox *sb, struct http_files_put *put,
 					      .mtime = clock_unix_ms() / 1000 };
 	struct archived_file a = { archive_stream_open_pax(err), f, f->size,
 				   false, false };
-	char *path = vercel_path(sb->host->priv, "/fs/write", "");
+	char *path = vercel_path(sb->client->priv, "/fs/write", "");
 	struct rest_ask ask = { .method = "POST",
 				.path = path,
 				.type = "application/gzip",
@@ -90,7 +90,7 @@ static int send_file(struct sandbox *sb, struct http_files_put *put,
 
 static void get(struct sandbox *sb, const char *file, struct file_request *req)
 {
-	char *path = vercel_path(sb->host->priv, "/fs/read", "");
+	char *path = vercel_path(sb->client->priv, "/fs/read", "");
 
 	buf_adds(&req->path, path);
 	free(path);

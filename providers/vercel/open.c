@@ -121,23 +121,23 @@ static int set_api(struct vercel *v, const struct settings *set,
 			    "https://api.vercel.com", err);
 }
 
-int vercel_open(struct sandbox_client *host, const struct settings *set,
+int vercel_open(struct sandbox_client *client, const struct settings *set,
 		struct error *err)
 {
-	struct vercel *v = (struct vercel *)vendor_open(host, &vercel_v2);
+	struct vercel *v = (struct vercel *)vendor_open(client, &vercel_v2);
 	struct access a = { 0 };
 	int rc = find_access(set, &a, err);
 
-	host->project_key = a.project_key;
+	client->project_key = a.project_key;
 	if (rc == 0)
 		rc = set_api(v, set, err);
 	if (rc == 0)
 		rc = use_access(v, &a, err);
 	cJSON_Delete(a.claims);
 	if (rc == 0)
-		host->endpoint = v->endpoint;
+		client->endpoint = v->endpoint;
 	if (v->v1)
 		/* It keeps no labels, and nothing of what has stopped. */
-		host->lacks = SANDBOX_LIST | SANDBOX_STOP;
+		client->lacks = SANDBOX_LIST | SANDBOX_STOP;
 	return rc;
 }

@@ -105,7 +105,7 @@ static int get(struct vendor_client *c, const char *id, cJSON **answer,
 static int start(struct sandbox *sb, const char *id, cJSON **answer,
 		 const struct stop *stop, struct error *err)
 {
-	int rc = get_sandbox(sb->host->priv, id, "&resume=true", answer, stop,
+	int rc = get_sandbox(sb->client->priv, id, "&resume=true", answer, stop,
 			     err);
 
 	if (rc == 0 && vendor_state(&vercel_v2, *answer)->step == STEP_START)
@@ -133,10 +133,10 @@ static int64_t left_ms(const cJSON *session)
 static int set_endpoint(struct sandbox *sb, const cJSON *answer,
 			const struct stop *stop, struct error *err)
 {
-	const struct vercel *v = sb->host->priv;
+	const struct vercel *v = sb->client->priv;
 	const cJSON *session = vercel_session(v, answer);
 	struct vendor_box *b = vendor_box(sb);
-	struct rest server = { .http = sb->host->http };
+	struct rest server = { .http = sb->client->http };
 	int rc = vendor_bearer(&server, v->token, err);
 
 	(void)stop;
@@ -166,7 +166,7 @@ static int extend(struct sandbox *sb, int64_t lifetime_s,
 		  const struct stop *stop, struct error *err)
 {
 	struct vendor_box *b = vendor_box(sb);
-	char *path = vercel_path(sb->host->priv, "/extend-timeout", "");
+	char *path = vercel_path(sb->client->priv, "/extend-timeout", "");
 	struct http_response res = { 0 };
 	struct rest_ask ask = { .method = "POST",
 				.path = path,
@@ -256,7 +256,7 @@ static bool on_sandbox(void *arg, const cJSON *item)
 static int vercel_attach(struct sandbox *sb, const char *id,
 			 const struct stop *stop, struct error *err)
 {
-	const struct vercel *v = sb->host->priv;
+	const struct vercel *v = sb->client->priv;
 	struct session_search s = { .session = id };
 	struct vendor_query q = { .pages = &pages,
 				  .each = on_sandbox,
@@ -271,7 +271,7 @@ static int vercel_attach(struct sandbox *sb, const char *id,
 	path = xasprintf("/v2/sandboxes?teamId=%s%s&limit=50", v->team,
 			 project);
 	q.path = path;
-	rc = vendor_pages(sb->host->priv, &q, stop, err);
+	rc = vendor_pages(sb->client->priv, &q, stop, err);
 	if (rc == 0 && !s.name)
 		rc = error_set(err, ERR_NOT_FOUND,
 			       "no sandbox has the session %.100s", id);

@@ -26,7 +26,7 @@ extern const struct vendor vercel_v1;          /* vercel.c */
 extern const struct vendor vercel_v2;
 
 /* open.c */
-int vercel_open(struct sandbox_client *host, const struct settings *set,
+int vercel_open(struct sandbox_client *client, const struct settings *set,
 		struct error *err);
 /* vercel.c: path with the team, and more of the query ("&a=b" or ""); owned. */
 char *vercel_path(const struct vercel *v, const char *path, const char *more);

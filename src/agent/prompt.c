@@ -96,7 +96,7 @@ static const char memory_rules[] =
 
 static void add_directory(const struct prompt_facts *f, struct buf *out)
 {
-	if (f->sandbox->host->provider->flags & SANDBOX_UNNAMED)
+	if (f->sandbox->client->provider->flags & SANDBOX_UNNAMED)
 		buf_adds(out, "The working directory is the one that commands "
 			      "start in (pwd prints it): give file tools paths "
 			      "relative to it");
@@ -114,7 +114,7 @@ static void add_shell(const struct prompt_facts *f, struct buf *out)
 
 	if (!f->runs_commands)
 		return;
-	if (sandbox_expect_facts(f->sandbox->host, &facts))
+	if (sandbox_expect_facts(f->sandbox->client, &facts))
 		facts_describe(&facts, out);
 	else
 		buf_adds(out, "Commands run in bash where it is installed, "
@@ -126,7 +126,7 @@ static void add_shell(const struct prompt_facts *f, struct buf *out)
 /* Where tools act, and how much care that needs. */
 static void add_place(const struct prompt_facts *f, struct buf *out)
 {
-	const struct sandbox_provider *p = f->sandbox->host->provider;
+	const struct sandbox_provider *p = f->sandbox->client->provider;
 
 	buf_adds(out, "\n# Where you are\n");
 	if (p->flags & SANDBOX_UNISOLATED) {

@@ -40,9 +40,9 @@ enum contract_verdict contract_na(struct contract *c, const char *fmt, ...)
 
 bool contract_can(const struct contract *c, unsigned flag)
 {
-	const struct sandbox_client *host = c->request->host;
+	const struct sandbox_client *client = c->request->client;
 
-	return host->provider->flags & ~host->lacks & flag;
+	return client->provider->flags & ~client->lacks & flag;
 }
 
 char *contract_path(const struct contract *c, const char *name)
@@ -141,7 +141,7 @@ enum contract_verdict contract_with_another(
 	enum contract_verdict (*run)(struct contract *c, void *arg), void *arg)
 {
 	const struct contract_request *r = c->request;
-	struct lifecycle_request request = { .host = r->host,
+	struct lifecycle_request request = { .client = r->client,
 					     .store = r->store,
 					     .mask = r->mask,
 					     .snapshot = other->snapshot,
@@ -183,9 +183,10 @@ static enum contract_verdict make_dir(struct contract *c)
 static enum contract_verdict check_create(struct contract *c)
 {
 	const struct contract_request *r = c->request;
-	struct lifecycle_request request = {
-		.host = r->host, .store = r->store, .mask = r->mask, .ui = r->ui
-	};
+	struct lifecycle_request request = { .client = r->client,
+					     .store = r->store,
+					     .mask = r->mask,
+					     .ui = r->ui };
 	struct error err = { 0 };
 	int64_t began = clock_ms();
 

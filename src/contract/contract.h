@@ -17,7 +17,7 @@ struct contract_result { /* borrowed for the call */
 	const char *reason; /* or ""; may hold the sandbox's words, not clean */
 };
 struct contract_request { /* all borrowed for the call */
-	struct sandbox_client *host;
+	struct sandbox_client *client;
 	struct store *store; /* may be NULL with SANDBOX_UNISOLATED */
 	struct mask *mask;
 	/* A snapshot is made under this name, and stays: there is no way to

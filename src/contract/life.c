@@ -48,9 +48,9 @@ enum contract_verdict check_id(struct contract *c)
 	if (contract_can(c, SANDBOX_UNISOLATED))
 		return contract_na(c, "this machine has no id");
 	snprintf(c->reason, sizeof(c->reason), "%s", c->id);
-	if (!sandbox_can_get(r->host))
+	if (!sandbox_can_get(r->client))
 		return CONTRACT_OK;
-	if (sandbox_get(r->host, c->id, &sink, &c->stop, &err) < 0)
+	if (sandbox_get(r->client, c->id, &sink, &c->stop, &err) < 0)
 		return contract_fail(c, "%s", err.message);
 	return look.by_id == 1
 		       ? CONTRACT_OK
@@ -99,7 +99,7 @@ static enum contract_verdict attach_to_nothing(struct contract *c)
 	int rc;
 
 	id[last] = id[last] == 'a' ? 'b' : 'a';
-	rc = sandbox_attach(&other, c->request->host, id, &c->stop, &err);
+	rc = sandbox_attach(&other, c->request->client, id, &c->stop, &err);
 	sandbox_release(&other);
 	free(id);
 	return rc < 0 ? CONTRACT_OK
@@ -120,7 +120,7 @@ enum contract_verdict check_attach(struct contract *c)
 	verdict = leave_file(c, path);
 	if (verdict != CONTRACT_OK)
 		;
-	else if (sandbox_attach(&other, c->request->host, c->id, &c->stop,
+	else if (sandbox_attach(&other, c->request->client, c->id, &c->stop,
 				&err) < 0)
 		verdict = contract_fail(c, "%s", err.message);
 	else if (strcmp(other.id, c->id) != 0)
@@ -141,9 +141,9 @@ enum contract_verdict check_list(struct contract *c)
 	const struct contract_request *r = c->request;
 	struct error err = { 0 };
 
-	if (!contract_can(c, SANDBOX_LIST) || !sandbox_can_list(r->host))
+	if (!contract_can(c, SANDBOX_LIST) || !sandbox_can_list(r->client))
 		return contract_na(c, "not supported");
-	if (sandbox_list(r->host, store_owner(r->store), &sink, &c->stop,
+	if (sandbox_list(r->client, store_owner(r->store), &sink, &c->stop,
 			 &err) < 0)
 		return contract_fail(c, "%s", err.message);
 	if (!look.by_id || look.both != 1 || look.by_label != 1)
@@ -159,9 +159,9 @@ enum contract_verdict check_info(struct contract *c)
 	const struct contract_request *r = c->request;
 	struct error err = { 0 };
 
-	if (!sandbox_can_get(r->host) || contract_can(c, SANDBOX_UNISOLATED))
+	if (!sandbox_can_get(r->client) || contract_can(c, SANDBOX_UNISOLATED))
 		return contract_na(c, "not supported");
-	if (sandbox_get(r->host, c->id, &sink, &c->stop, &err) < 0)
+	if (sandbox_get(r->client, c->id, &sink, &c->stop, &err) < 0)
 		return contract_fail(c, "%s", err.message);
 	if (look.by_id != 1)
 		return contract_fail(c, "it is another sandbox");
@@ -181,9 +181,9 @@ enum contract_verdict check_lifetime(struct contract *c)
 	struct error err = { 0 };
 	int64_t left;
 
-	if (!sandbox_can_get(r->host) || contract_can(c, SANDBOX_UNISOLATED))
+	if (!sandbox_can_get(r->client) || contract_can(c, SANDBOX_UNISOLATED))
 		return contract_na(c, "nothing reports it");
-	if (sandbox_get(r->host, c->id, &sink, &c->stop, &err) < 0)
+	if (sandbox_get(r->client, c->id, &sink, &c->stop, &err) < 0)
 		return contract_fail(c, "%s", err.message);
 	if (!look.ends)
 		return contract_na(c, "its expiry is not reported");
@@ -202,9 +202,9 @@ enum contract_verdict check_extend(struct contract *c)
 {
 	const struct contract_request *r = c->request;
 	struct error err = { 0 };
-	int64_t seconds = c->request->host->provider->lifetime_s;
+	int64_t seconds = c->request->client->provider->lifetime_s;
 
-	if (!sandbox_can_extend(r->host))
+	if (!sandbox_can_extend(r->client))
 		return contract_na(c, "not supported");
 	if (sandbox_extend(c->sb, seconds, &c->stop, &err) < 0)
 		return contract_fail(c, "%s", err.message);
@@ -215,18 +215,18 @@ static enum contract_verdict stopped(struct contract *c)
 {
 	struct look look = { .id = c->id, .label = c->label };
 	const struct info_sink sink = { see, &look };
-	struct sandbox_client *host = c->request->host;
+	struct sandbox_client *client = c->request->client;
 	int64_t keep_s = LIFECYCLE_KEEP_S;
 	struct error err = { 0 };
-	int rc = sandbox_stop(host, c->id, &keep_s, &c->stop, &err);
+	int rc = sandbox_stop(client, c->id, &keep_s, &c->stop, &err);
 
 	if (rc != 0)
 		return contract_fail(c, "%s",
 				     rc < 0 ? err.message
 					    : "the snapshot does not exist");
-	if (!sandbox_can_get(host))
+	if (!sandbox_can_get(client))
 		return CONTRACT_OK;
-	if (sandbox_get(host, c->id, &sink, &c->stop, &err) < 0)
+	if (sandbox_get(client, c->id, &sink, &c->stop, &err) < 0)
 		return contract_fail(c, "%s", err.message);
 	return look.state == STATE_STOPPED
 		       ? CONTRACT_OK
@@ -241,7 +241,7 @@ enum contract_verdict check_stop(struct contract *c)
 	enum contract_verdict verdict;
 	char *path;
 
-	if (!sandbox_can_stop(c->request->host))
+	if (!sandbox_can_stop(c->request->client))
 		return contract_na(c, "not supported");
 	path = contract_path(c, "kept");
 	verdict = leave_file(c, path);
@@ -249,7 +249,7 @@ enum contract_verdict check_stop(struct contract *c)
 		verdict = stopped(c); /* the second time it is stopped */
 	if (verdict != CONTRACT_OK)
 		;
-	else if (sandbox_attach(&other, c->request->host, c->id, &c->stop,
+	else if (sandbox_attach(&other, c->request->client, c->id, &c->stop,
 				&err) < 0)
 		verdict = contract_fail(c, "starting again: %s", err.message);
 	else if (strcmp(other.id, c->id) != 0)
@@ -268,7 +268,7 @@ enum contract_verdict check_snapshot(struct contract *c)
 	enum contract_verdict verdict;
 	char *path;
 
-	if (!sandbox_can_snapshot(c->request->host))
+	if (!sandbox_can_snapshot(c->request->client))
 		return contract_na(c, "cannot be made here");
 	if (!name)
 		return contract_na(c,
@@ -290,7 +290,7 @@ enum contract_verdict check_remove_again(struct contract *c)
 {
 	struct error err = { 0 };
 
-	if (sandbox_remove(c->request->host, c->id, &c->stop, &err) < 0)
+	if (sandbox_remove(c->request->client, c->id, &c->stop, &err) < 0)
 		return contract_fail(c, "%s", err.message);
 	return CONTRACT_OK;
 }
@@ -303,7 +303,7 @@ static enum contract_verdict still_attaches(struct contract *c)
 
 	if (!contract_can(c, SANDBOX_ATTACH))
 		return CONTRACT_OK;
-	rc = sandbox_attach(&other, c->request->host, c->id, &c->stop, &err);
+	rc = sandbox_attach(&other, c->request->client, c->id, &c->stop, &err);
 	sandbox_release(&other);
 	return rc < 0 ? CONTRACT_OK
 		      : contract_fail(c, "it can still be attached to");
@@ -316,8 +316,8 @@ enum contract_verdict check_nothing_left(struct contract *c)
 	const struct contract_request *r = c->request;
 	struct error err = { 0 };
 
-	if (contract_can(c, SANDBOX_LIST) && sandbox_can_list(r->host)) {
-		if (sandbox_list(r->host, store_owner(r->store), &sink,
+	if (contract_can(c, SANDBOX_LIST) && sandbox_can_list(r->client)) {
+		if (sandbox_list(r->client, store_owner(r->store), &sink,
 				 &c->stop, &err) < 0)
 			return contract_fail(c, "%s", err.message);
 		if (look.by_id || look.by_label)

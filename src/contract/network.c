@@ -90,9 +90,9 @@ static void add_own(struct reach *r)
 }
 
 /* The vendor's own API, for a sandbox that is elsewhere. */
-static bool add_endpoint(struct reach *r, const struct sandbox_client *host)
+static bool add_endpoint(struct reach *r, const struct sandbox_client *client)
 {
-	struct str s = str_of(host->endpoint ? host->endpoint : "");
+	struct str s = str_of(client->endpoint ? client->endpoint : "");
 	bool tls = str_starts(s, "https://");
 	int64_t port = tls ? 443 : 80;
 	char name[254];
@@ -107,7 +107,7 @@ static bool add_endpoint(struct reach *r, const struct sandbox_client *host)
 	    (!str_to_int(str_skip(s, len + 1), &port) || port > 65535))
 		return false;
 	snprintf(name, sizeof(name), "%.*s", (int)len, s.ptr);
-	add_target(r, name, (unsigned)port, host->endpoint);
+	add_target(r, name, (unsigned)port, client->endpoint);
 	return true;
 }
 
@@ -182,7 +182,7 @@ static enum contract_verdict compare(struct contract *c, struct reach *r)
 	enum contract_verdict verdict;
 
 	add_own(r);
-	elsewhere = add_endpoint(r, c->request->host);
+	elsewhere = add_endpoint(r, c->request->client);
 	verdict = contract_with_another(
 		c, &(struct contract_another){ .network = NETWORK_FULL },
 		with_full, r);
@@ -196,7 +196,7 @@ static enum contract_verdict compare(struct contract *c, struct reach *r)
 		return contract_fail(
 			c,
 			"with full it reaches neither this machine nor %.200s",
-			c->request->host->endpoint);
+			c->request->client->endpoint);
 	return contract_with_another(
 		c, &(struct contract_another){ .network = NETWORK_NONE },
 		with_none, r);

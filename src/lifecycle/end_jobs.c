@@ -6,7 +6,7 @@
 static bool is_stopped(const struct managed_sandbox *box)
 {
 	return box->ours && box->request.on_exit == LIFECYCLE_STOP &&
-	       sandbox_can_stop(box->request.host);
+	       sandbox_can_stop(box->request.client);
 }
 
 static void tell_job(void *arg, const struct job_state *job)
@@ -22,7 +22,7 @@ static void tell_job(void *arg, const struct job_state *job)
 			       "ending job %u, which is still running: %.200s",
 			       job->number, job->command);
 	else if (is_stopped(box) &&
-		 !(box->request.host->provider->flags & SANDBOX_FREEZES))
+		 !(box->request.client->provider->flags & SANDBOX_FREEZES))
 		lifecycle_warn(box,
 			       "job %u is still running and ends when its "
 			       "sandbox is stopped: %.200s",

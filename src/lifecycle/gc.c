@@ -130,7 +130,7 @@ static bool is_alive(struct gc *gc, const char *label,
 	return owner->alive;
 }
 
-static void remove_one(struct gc *gc, struct sandbox_client *host,
+static void remove_one(struct gc *gc, struct sandbox_client *client,
 		       const struct gc_item *item, bool in_ledger)
 {
 	struct gc_item done = *item;
@@ -145,10 +145,10 @@ static void remove_one(struct gc *gc, struct sandbox_client *host,
 	err = (struct error){ 0 };
 	done.outcome = GC_REMOVED;
 	if (!gc->request->dry_run && gc->request->before_remove && item->id[0])
-		gc->request->before_remove(gc->request->arg, host, item);
+		gc->request->before_remove(gc->request->arg, client, item);
 	if (gc->request->dry_run) {
 		done.outcome = GC_WOULD;
-	} else if (lifecycle_remove(host, gc->request->store, item->id,
+	} else if (lifecycle_remove(client, gc->request->store, item->id,
 				    in_ledger ? item->label : NULL, gc->stop,
 				    &err) < 0) {
 		done.outcome = GC_LEFT;
@@ -157,21 +157,21 @@ static void remove_one(struct gc *gc, struct sandbox_client *host,
 	report(gc, &done);
 }
 
-static bool is_absent(struct gc *gc, struct sandbox_client *host,
+static bool is_absent(struct gc *gc, struct sandbox_client *client,
 		      const char *id)
 {
 	struct error err = { 0 };
 
-	return sandbox_can_get(host) &&
-	       sandbox_get(host, id, NULL, gc->stop, &err) < 0 &&
+	return sandbox_can_get(client) &&
+	       sandbox_get(client, id, NULL, gc->stop, &err) < 0 &&
 	       err.code == ERR_NOT_FOUND;
 }
 
-static void clean_listed(struct gc *gc, struct sandbox_client *host)
+static void clean_listed(struct gc *gc, struct sandbox_client *client)
 {
 	for (size_t i = 0; i < gc->n_list; i++) {
 		struct gc_item item = {
-			.provider = host->provider->name,
+			.provider = client->provider->name,
 			.label = gc->list[i].label,
 			.id = gc->list[i].id,
 			.reason = "",
@@ -180,11 +180,11 @@ static void clean_listed(struct gc *gc, struct sandbox_client *host)
 		struct label_owner owner;
 
 		if (is_alive(gc, item.label, &owner) ||
-		    (owner.gone && is_absent(gc, host, item.id)))
+		    (owner.gone && is_absent(gc, client, item.id)))
 			continue;
 		if (row)
 			row->handled = true;
-		remove_one(gc, host, &item, owner.known);
+		remove_one(gc, client, &item, owner.known);
 	}
 }
 
@@ -220,19 +220,19 @@ static void note_stranger(void *arg, const struct sandbox_info *info)
 
 /* Why a row whose create was cut before its id came has to stay. A list without
  * labels does not tell which sandbox is ours: the user has to. */
-static void explain_unknown_id(struct gc *gc, struct sandbox_client *host,
+static void explain_unknown_id(struct gc *gc, struct sandbox_client *client,
 			       char *reason, size_t room)
 {
 	struct strangers s = { .gc = gc,
-			       .provider = host->provider->name,
+			       .provider = client->provider->name,
 			       .ids = BUF_INIT(160) };
 	const struct info_sink sink = { note_stranger, &s };
 	struct error ignored = { 0 };
 
 	snprintf(reason, room,
 		 "its id is unknown, and the provider cannot list sandboxes");
-	if (sandbox_can_list_ids(host) &&
-	    sandbox_list_ids(host, &sink, gc->stop, &ignored) == 0)
+	if (sandbox_can_list_ids(client) &&
+	    sandbox_list_ids(client, &sink, gc->stop, &ignored) == 0)
 		snprintf(reason, room,
 			 "its id is unknown; the provider has %s%s%s",
 			 s.ids.len ? "" : "no sandbox that dcode did not make",
@@ -241,7 +241,7 @@ static void explain_unknown_id(struct gc *gc, struct sandbox_client *host,
 }
 
 /* A row that the provider did not list; listing: it can list, and did. */
-static void clean_row(struct gc *gc, struct sandbox_client *host,
+static void clean_row(struct gc *gc, struct sandbox_client *client,
 		      const struct left *row, bool listing)
 {
 	struct gc_item item = {
@@ -255,11 +255,11 @@ static void clean_row(struct gc *gc, struct sandbox_client *host,
 	char reason[256];
 
 	if (row->id[0] && !(listing && gc->request->dry_run)) {
-		remove_one(gc, host, &item, true);
+		remove_one(gc, client, &item, true);
 		return;
 	}
 	if (!row->id[0] && !listing) {
-		explain_unknown_id(gc, host, reason, sizeof(reason));
+		explain_unknown_id(gc, client, reason, sizeof(reason));
 		item.outcome = GC_LEFT;
 		item.reason = reason;
 	} else if (!gc->request->dry_run &&
@@ -291,22 +291,23 @@ static void leave_all(struct gc *gc, const char *provider, const char *reason)
 			leave(gc, &gc->rows[i], reason);
 }
 
-static void clean_rows(struct gc *gc, struct sandbox_client *host, bool listing)
+static void clean_rows(struct gc *gc, struct sandbox_client *client,
+		       bool listing)
 {
-	const char *endpoint = lifecycle_endpoint(host);
+	const char *endpoint = lifecycle_endpoint(client);
 
 	for (size_t i = 0; i < gc->n_rows; i++) {
 		struct left *row = &gc->rows[i];
 		char reason[256];
 
 		if (row->handled ||
-		    strcmp(row->provider, host->provider->name) != 0)
+		    strcmp(row->provider, client->provider->name) != 0)
 			continue;
 		if (!strcmp(row->endpoint, endpoint)) {
-			clean_row(gc, host, row, listing);
+			clean_row(gc, client, row, listing);
 			continue;
 		}
-		if (host->also)
+		if (client->also)
 			continue; /* the provider's own turn comes */
 		snprintf(reason, sizeof(reason),
 			 "it belongs to %s: configure the provider for that "
@@ -333,7 +334,7 @@ static bool is_listed(const struct gc *gc, const char *label)
 }
 
 /* True when one was asked for just now that has not appeared yet. */
-static bool awaits(const struct gc *gc, const struct sandbox_client *host)
+static bool awaits(const struct gc *gc, const struct sandbox_client *client)
 {
 	int64_t now = clock_unix_ms() / 1000;
 
@@ -341,15 +342,15 @@ static bool awaits(const struct gc *gc, const struct sandbox_client *host)
 		const struct left *row = &gc->rows[i];
 
 		if (!row->id[0] && now - row->created < YOUNG_S &&
-		    !strcmp(row->provider, host->provider->name) &&
-		    !strcmp(row->endpoint, lifecycle_endpoint(host)) &&
+		    !strcmp(row->provider, client->provider->name) &&
+		    !strcmp(row->endpoint, lifecycle_endpoint(client)) &&
 		    !is_listed(gc, row->label))
 			return true;
 	}
 	return false;
 }
 
-static int list_ours(struct gc *gc, struct sandbox_client *host,
+static int list_ours(struct gc *gc, struct sandbox_client *client,
 		     struct error *err)
 {
 	const char *owner = store_owner(gc->request->store);
@@ -358,10 +359,10 @@ static int list_ours(struct gc *gc, struct sandbox_client *host,
 
 	for (;;) {
 		release_list(gc);
-		if (sandbox_list(host, owner, &sink, gc->stop, err) < 0)
+		if (sandbox_list(client, owner, &sink, gc->stop, err) < 0)
 			return -1;
-		if ((!host->endpoint && !sandbox_needs_probe(host)) ||
-		    !awaits(gc, host) || clock_ms() >= until)
+		if ((!client->endpoint && !sandbox_needs_probe(client)) ||
+		    !awaits(gc, client) || clock_ms() >= until)
 			return 0;
 		if (stop_sleep(gc->stop, LATE_POLL_MS, err) < 0)
 			return -1;
@@ -369,9 +370,10 @@ static int list_ours(struct gc *gc, struct sandbox_client *host,
 }
 
 /* True when it is known to list, whether it was started or not. */
-static bool lists(const struct sandbox_client *host)
+static bool lists(const struct sandbox_client *client)
 {
-	return host->provider->flags & SANDBOX_LIST && sandbox_can_list(host);
+	return client->provider->flags & SANDBOX_LIST &&
+	       sandbox_can_list(client);
 }
 
 /* A provider that nothing is known of and that does not answer is not in use
@@ -380,32 +382,32 @@ static bool lists(const struct sandbox_client *host)
 static void clean_provider(struct gc *gc, const struct sandbox_provider *p)
 {
 	const struct gc_request *r = gc->request;
-	struct sandbox_client host = { .provider = p };
+	struct sandbox_client client = { .provider = p };
 	struct error err = { 0 };
-	bool listing = lists(&host);
+	bool listing = lists(&client);
 
 	if (!listing && !has_rows(gc, p->name) &&
-	    !(r->provider && sandbox_needs_probe(&host)))
+	    !(r->provider && sandbox_needs_probe(&client)))
 		return;
-	if (r->host(r->arg, p->name, &host, &err) < 0) {
+	if (r->client(r->arg, p->name, &client, &err) < 0) {
 		leave_all(gc, p->name, err.message);
 		return;
 	}
 	/* What a create that was cut has made is found by listing alone. */
-	if (sandbox_probe(&host, gc->stop, &err) < 0) {
+	if (sandbox_probe(&client, gc->stop, &err) < 0) {
 		leave_all(gc, p->name, err.message);
-		sandbox_client_close(&host);
+		sandbox_client_close(&client);
 		return;
 	}
-	listing = lists(&host);
-	if (listing && list_ours(gc, &host, &err) < 0) {
+	listing = lists(&client);
+	if (listing && list_ours(gc, &client, &err) < 0) {
 		leave_all(gc, p->name, err.message);
 	} else {
-		clean_listed(gc, &host);
-		clean_rows(gc, &host, listing);
+		clean_listed(gc, &client);
+		clean_rows(gc, &client, listing);
 	}
 	release_list(gc);
-	sandbox_client_close(&host);
+	sandbox_client_close(&client);
 }
 
 /* True when rows of this provider are at the engine that its second name means,
@@ -415,7 +417,7 @@ static bool has_rows_also(const struct gc *gc,
 {
 	const struct gc_request *r = gc->request;
 	const char *endpoint = lifecycle_endpoint(also);
-	struct sandbox_client host = { 0 };
+	struct sandbox_client client = { 0 };
 	struct error ignored = { 0 };
 	bool found = false;
 
@@ -423,10 +425,10 @@ static bool has_rows_also(const struct gc *gc,
 		found = !strcmp(gc->rows[i].provider, also->provider->name) &&
 			!strcmp(gc->rows[i].endpoint, endpoint);
 	if (!found ||
-	    r->host(r->arg, also->provider->name, &host, &ignored) < 0)
+	    r->client(r->arg, also->provider->name, &client, &ignored) < 0)
 		return found;
-	found = strcmp(endpoint, lifecycle_endpoint(&host)) != 0;
-	sandbox_client_close(&host);
+	found = strcmp(endpoint, lifecycle_endpoint(&client)) != 0;
+	sandbox_client_close(&client);
 	return found;
 }
 
@@ -434,19 +436,19 @@ static bool has_rows_also(const struct gc *gc,
 static void clean_also(struct gc *gc, const struct sandbox_provider *p)
 {
 	const struct gc_request *r = gc->request;
-	struct sandbox_client host = { 0 };
+	struct sandbox_client client = { 0 };
 	struct error ignored = { 0 };
 
 	if (!p->also || !has_rows(gc, p->name) ||
-	    r->host(r->arg, p->also, &host, &ignored) < 0)
+	    r->client(r->arg, p->also, &client, &ignored) < 0)
 		return;
-	if (host.provider == p && has_rows_also(gc, &host) &&
-	    list_ours(gc, &host, &ignored) == 0) {
-		clean_listed(gc, &host);
-		clean_rows(gc, &host, true);
+	if (client.provider == p && has_rows_also(gc, &client) &&
+	    list_ours(gc, &client, &ignored) == 0) {
+		clean_listed(gc, &client);
+		clean_rows(gc, &client, true);
 	}
 	release_list(gc);
-	sandbox_client_close(&host);
+	sandbox_client_close(&client);
 }
 
 int lifecycle_gc(const struct gc_request *request, size_t *left,

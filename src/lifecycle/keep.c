@@ -39,7 +39,7 @@ static int note_failure(struct store *store, const struct lifecycle_stopping *s,
 	return -1;
 }
 
-int lifecycle_stop(struct sandbox_client *host, struct store *store,
+int lifecycle_stop(struct sandbox_client *client, struct store *store,
 		   struct lifecycle_stopping *s, const struct stop *stop,
 		   struct error *err)
 {
@@ -51,10 +51,10 @@ int lifecycle_stop(struct sandbox_client *host, struct store *store,
 	if (s->label && ledger_keep(store, s->label, LEDGER_STOPPING, s->ends,
 				    s->thread, err) < 0)
 		return -1;
-	rc = sandbox_stop(host, s->id, &vendor_s, stop, err);
+	rc = sandbox_stop(client, s->id, &vendor_s, stop, err);
 	if (rc > 0)
 		rc = error_set(err, ERR_GONE, "%s: the sandbox has ended",
-			       host->provider->name);
+			       client->provider->name);
 	if (rc < 0)
 		return note_failure(store, s, err);
 	s->vendor_ends = vendor_s > 0;
@@ -89,7 +89,7 @@ static void say_kept(const struct managed_sandbox *box, bool stopped,
 		      stopped ? "stopped, its files are kept" : "kept running",
 		      ids_shown(s->id, id), shown_time(s->ends, until),
 		      !stopped && s->vendor_ends &&
-				      !sandbox_can_extend(box->request.host)
+				      !sandbox_can_extend(box->request.client)
 			      ? " at the latest"
 			      : "");
 	if (!s->vendor_ends)
@@ -129,15 +129,16 @@ static int64_t extend_far(struct managed_sandbox *box, int64_t ends,
 	struct error ignored = { 0 };
 	int64_t now = unix_now();
 
-	if (sandbox_can_extend(r->host)) {
+	if (sandbox_can_extend(r->client)) {
 		if (sandbox_extend(&box->sandbox, wanted, stop, &ignored) == 0)
 			ends = now + wanted;
 		else if (sandbox_extend(&box->sandbox, box->lifetime_s, stop,
 					&ignored) == 0)
 			ends = now + box->lifetime_s;
 	}
-	if (sandbox_can_get(r->host) &&
-	    sandbox_get(r->host, box->sandbox.id, &sink, stop, &ignored) == 0 &&
+	if (sandbox_can_get(r->client) &&
+	    sandbox_get(r->client, box->sandbox.id, &sink, stop, &ignored) ==
+		    0 &&
 	    told.ends > now && told.ends < ends)
 		ends = told.ends;
 	return ends;
@@ -147,7 +148,7 @@ static int64_t wanted_time(const struct managed_sandbox *box)
 {
 	const struct lifecycle_request *r = &box->request;
 	int64_t wanted = r->keep_s > 0 ? r->keep_s : LIFECYCLE_KEEP_S;
-	unsigned flags = r->host->provider->flags;
+	unsigned flags = r->client->provider->flags;
 
 	if (flags & SANDBOX_STAYS)
 		return wanted;
@@ -161,7 +162,7 @@ static int keep_running(struct managed_sandbox *box, const struct stop *stop,
 			struct error *err)
 {
 	const struct lifecycle_request *r = &box->request;
-	bool stays = r->host->provider->flags & SANDBOX_STAYS;
+	bool stays = r->client->provider->flags & SANDBOX_STAYS;
 	int64_t wanted = wanted_time(box);
 	struct lifecycle_stopping s = { .id = box->sandbox.id,
 					.label = box->label,
@@ -195,7 +196,7 @@ static int stop_and_keep(struct managed_sandbox *box, const struct stop *stop,
 
 	lifecycle_say(box, "Stopping %s sandbox %s...",
 		      lifecycle_title(box, room), ids_shown(s.id, id));
-	if (lifecycle_stop(r->host, r->store, &s, stop, err) < 0)
+	if (lifecycle_stop(r->client, r->store, &s, stop, err) < 0)
 		return -1;
 	say_kept(box, true, &s);
 	return 0;
@@ -203,19 +204,19 @@ static int stop_and_keep(struct managed_sandbox *box, const struct stop *stop,
 
 int lifecycle_leave(struct managed_sandbox *box, struct error *err)
 {
-	const struct sandbox_client *host = box->request.host;
+	const struct sandbox_client *client = box->request.client;
 	struct stop limit = stop_cleanup(LIFECYCLE_STOP_MS);
 	bool stops = box->request.on_exit == LIFECYCLE_STOP ||
-		     host->provider->flags & SANDBOX_BOUND;
+		     client->provider->flags & SANDBOX_BOUND;
 	char id[IDS_SHOWN];
 	int rc;
 
 	box->ours = false;
-	if (stops && !sandbox_can_stop(host)) {
+	if (stops && !sandbox_can_stop(client)) {
 		lifecycle_warn(box,
 			       "%s cannot stop a sandbox and keep its files: "
 			       "it is kept running",
-			       host->provider->name);
+			       client->provider->name);
 		stops = false;
 	}
 	rc = stops ? stop_and_keep(box, &limit, err)
@@ -255,15 +256,15 @@ static void note_user(void *arg, const struct ledger_attached *row)
 		own->user = row->user;
 }
 
-static int check_own(const struct own *own, const struct sandbox_client *host,
+static int check_own(const struct own *own, const struct sandbox_client *client,
 		     const char *label, struct error *err)
 {
-	if (strcmp(own->provider, host->provider->name) != 0) {
+	if (strcmp(own->provider, client->provider->name) != 0) {
 		error_set(err, ERR_USAGE, "sandbox %s belongs to %s, not to %s",
-			  label, own->provider, host->provider->name);
+			  label, own->provider, client->provider->name);
 		return error_hint(err, "Use --sandbox %s.", own->provider);
 	}
-	if (strcmp(own->endpoint, lifecycle_endpoint(host)) != 0)
+	if (strcmp(own->endpoint, lifecycle_endpoint(client)) != 0)
 		return error_set(
 			err, ERR_USAGE,
 			"sandbox %s belongs to %s: configure %s for that first",
@@ -290,7 +291,7 @@ static int find_own(struct managed_sandbox *box, struct own *own,
 	if (own->id[0])
 		(void)ledger_find_attached(r->store, own->id, note_user, own,
 					   &ignored);
-	return check_own(own, r->host, r->resume, err);
+	return check_own(own, r->client, r->resume, err);
 }
 
 void lifecycle_restore_start(struct sandbox *sb, struct store *store)
@@ -299,7 +300,7 @@ void lifecycle_restore_start(struct sandbox *sb, struct store *store)
 	char *dir = NULL;
 
 	if (store &&
-	    ledger_start_dir(store, sb->host->provider->name, sb->id, &dir,
+	    ledger_start_dir(store, sb->client->provider->name, sb->id, &dir,
 			     &ignored) == 0 &&
 	    dir)
 		(void)sandbox_move(sb, str_of(dir));
@@ -320,7 +321,7 @@ static int attach_own(struct managed_sandbox *box, const char *id,
 		      stopped ? "Starting %s sandbox %s again..."
 			      : "Connecting to %s sandbox %s...",
 		      lifecycle_title(box, room), ids_shown(id, shown));
-	if (sandbox_attach(&box->sandbox, r->host, id, stop, err) == 0) {
+	if (sandbox_attach(&box->sandbox, r->client, id, stop, err) == 0) {
 		lifecycle_restore_start(&box->sandbox, r->store);
 		lifecycle_say(box, "✓ %s sandbox ready: %s",
 			      lifecycle_title(box, room),
@@ -389,13 +390,13 @@ static bool note_stopped(void *arg, const struct ledger_row *row)
 	return false;
 }
 
-void lifecycle_mark_started(const struct sandbox_client *host,
+void lifecycle_mark_started(const struct sandbox_client *client,
 			    struct store *store, const char *id)
 {
-	struct stopped s = { .provider = host->provider->name };
+	struct stopped s = { .provider = client->provider->name };
 	struct error ignored = { 0 };
 
-	if (host->provider->flags & SANDBOX_BOUND ||
+	if (client->provider->flags & SANDBOX_BOUND ||
 	    ledger_find(store, id, note_stopped, &s, &ignored) < 0 ||
 	    !s.label[0])
 		return;

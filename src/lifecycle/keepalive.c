@@ -44,8 +44,8 @@ static void look(struct lifecycle_keepalive *k, bool gone,
 	const struct info_sink sink = { read_state, &state };
 	struct error why = { 0 };
 
-	if (sandbox_can_get(sb->host) &&
-	    sandbox_get(sb->host, sb->id, &sink, stop, &why) < 0 &&
+	if (sandbox_can_get(sb->client) &&
+	    sandbox_get(sb->client, sb->id, &sink, stop, &why) < 0 &&
 	    why.code == ERR_NOT_FOUND)
 		state = STATE_GONE;
 	if (state == STATE_STOPPED || state == STATE_GONE)
@@ -81,15 +81,15 @@ static void *extend(void *arg)
 
 void lifecycle_keepalive_start(struct managed_sandbox *box, int64_t lifetime_s)
 {
-	const struct sandbox_client *host = box->sandbox.host;
+	const struct sandbox_client *client = box->sandbox.client;
 	struct lifecycle_keepalive *k;
 	struct error ignored = { 0 };
 	sigset_t all;
 	sigset_t before;
 	int rc;
 
-	if (!sandbox_can_extend(host) ||
-	    host->provider->flags & SANDBOX_UNISOLATED || lifetime_s <= 0)
+	if (!sandbox_can_extend(client) ||
+	    client->provider->flags & SANDBOX_UNISOLATED || lifetime_s <= 0)
 		return;
 	k = xcalloc(1, sizeof(*k));
 	k->box = box;

@@ -66,15 +66,15 @@ void lifecycle_warn(const struct managed_sandbox *box, const char *fmt, ...)
 
 const char *lifecycle_title(const struct managed_sandbox *box, char room[64])
 {
-	snprintf(room, 64, "%s", sandbox_client_name(box->request.host));
+	snprintf(room, 64, "%s", sandbox_client_name(box->request.client));
 	if (room[0] >= 'a' && room[0] <= 'z')
 		room[0] = (char)(room[0] - 'a' + 'A');
 	return room;
 }
 
-const char *lifecycle_endpoint(const struct sandbox_client *host)
+const char *lifecycle_endpoint(const struct sandbox_client *client)
 {
-	return host->endpoint ? host->endpoint : "";
+	return client->endpoint ? client->endpoint : "";
 }
 
 static void forward(void *arg, const char *line)
@@ -86,14 +86,14 @@ static void forward(void *arg, const char *line)
 static int choose_lifetime(const struct lifecycle_request *r, int64_t *seconds,
 			   struct error *err)
 {
-	const struct sandbox_provider *p = r->host->provider;
-	const struct setting *row = r->host->settings ? p->settings : NULL;
+	const struct sandbox_provider *p = r->client->provider;
+	const struct setting *row = r->client->settings ? p->settings : NULL;
 
 	*seconds = r->lifetime_s;
 	for (; *seconds <= 0 && row && row->key; row++)
 		if (!strcmp(row->key, "lifetime") &&
-		    settings_int(r->host->settings, p->name, row->key, seconds,
-				 err) < 0)
+		    settings_int(r->client->settings, p->name, row->key,
+				 seconds, err) < 0)
 			return -1;
 	if (*seconds <= 0)
 		*seconds = p->lifetime_s;
@@ -106,7 +106,7 @@ static int create(struct managed_sandbox *box, int64_t lifetime_s,
 		  const struct stop *stop, struct error *err)
 {
 	const struct lifecycle_request *r = &box->request;
-	const struct sandbox_provider *p = r->host->provider;
+	const struct sandbox_provider *p = r->client->provider;
 	struct sandbox_spec spec = {
 		.label = box->label,
 		.owner = store_owner(r->store),
@@ -122,13 +122,13 @@ static int create(struct managed_sandbox *box, int64_t lifetime_s,
 
 	if (stop_check(stop, err) < 0)
 		return -1;
-	if (ledger_intend(r->store, p->name, lifecycle_endpoint(r->host),
+	if (ledger_intend(r->store, p->name, lifecycle_endpoint(r->client),
 			  spec.lifetime_s, box->label, err) < 0)
 		return -1;
 	box->ours = true;
 	lifecycle_say(box, "Starting %s sandbox...",
 		      lifecycle_title(box, room));
-	if (sandbox_create(&box->sandbox, r->host, &spec, stop, err) < 0) {
+	if (sandbox_create(&box->sandbox, r->client, &spec, stop, err) < 0) {
 		if (box->sandbox.id)
 			(void)ledger_created(r->store, box->label,
 					     box->sandbox.id, &failure);
@@ -154,14 +154,15 @@ static int attach(struct managed_sandbox *box, const struct stop *stop,
 	lifecycle_say(box, "Connecting to %s sandbox %s...",
 		      lifecycle_title(box, room), r->attach_id);
 	if (r->store)
-		lifecycle_mark_started(r->host, r->store, r->attach_id);
-	if (sandbox_attach(&box->sandbox, r->host, r->attach_id, stop, err) < 0)
+		lifecycle_mark_started(r->client, r->store, r->attach_id);
+	if (sandbox_attach(&box->sandbox, r->client, r->attach_id, stop, err) <
+	    0)
 		return -1;
 	lifecycle_restore_start(&box->sandbox, r->store);
 	/* For the commands that name it later: the work goes on without. */
 	if (r->store &&
-	    ledger_attached(r->store, r->host->provider->name,
-			    lifecycle_endpoint(r->host), box->sandbox.id,
+	    ledger_attached(r->store, r->client->provider->name,
+			    lifecycle_endpoint(r->client), box->sandbox.id,
 			    r->attach_id, &ignored) < 0)
 		lifecycle_say(box, "cannot record this sandbox: %s",
 			      ignored.message);
@@ -172,7 +173,7 @@ static int attach(struct managed_sandbox *box, const struct stop *stop,
 
 static int check_keeping(const struct lifecycle_request *r, struct error *err)
 {
-	const struct sandbox_provider *p = r->host->provider;
+	const struct sandbox_provider *p = r->client->provider;
 
 	if (!(p->flags & SANDBOX_ATTACH))
 		return error_set(err, ERR_USAGE,
@@ -180,8 +181,8 @@ static int check_keeping(const struct lifecycle_request *r, struct error *err)
 				 "dcode cannot attach to it again",
 				 p->name);
 	/* What a program can is known once it has been started. */
-	if (r->on_exit != LIFECYCLE_STOP || sandbox_needs_probe(r->host) ||
-	    sandbox_can_stop(r->host))
+	if (r->on_exit != LIFECYCLE_STOP || sandbox_needs_probe(r->client) ||
+	    sandbox_can_stop(r->client))
 		return 0;
 	error_set(err, ERR_USAGE, "%s cannot stop a sandbox and keep its files",
 		  p->name);
@@ -191,7 +192,7 @@ static int check_keeping(const struct lifecycle_request *r, struct error *err)
 /* Errors that can be found without calling the vendor. */
 static int check(const struct lifecycle_request *r, struct error *err)
 {
-	const struct sandbox_provider *p = r->host->provider;
+	const struct sandbox_provider *p = r->client->provider;
 
 	if (r->attach_id && r->snapshot)
 		return error_set(err, ERR_USAGE,
@@ -223,8 +224,9 @@ static int begin(struct managed_sandbox *box, int64_t lifetime_s,
 	const struct lifecycle_request *r = &box->request;
 	struct sandbox_spec none = { .label = "", .owner = "" };
 
-	if (r->host->provider->flags & SANDBOX_UNISOLATED)
-		return sandbox_create(&box->sandbox, r->host, &none, stop, err);
+	if (r->client->provider->flags & SANDBOX_UNISOLATED)
+		return sandbox_create(&box->sandbox, r->client, &none, stop,
+				      err);
 	if (r->resume)
 		return lifecycle_resume(box, lifetime_s, stop, err);
 	return r->attach_id ? attach(box, stop, err)
@@ -313,11 +315,11 @@ int lifecycle_open(struct managed_sandbox *box,
  * outlives a request, no process does. */
 static bool shares_machine(const struct managed_sandbox *box)
 {
-	const struct sandbox_client *host = box->request.host;
+	const struct sandbox_client *client = box->request.client;
 
-	return !(host->provider->flags & SANDBOX_UNISOLATED) &&
-	       !(host->lacks & SANDBOX_LEAVES) &&
-	       sandbox_isolation(host) <= ISOLATION_NONE;
+	return !(client->provider->flags & SANDBOX_UNISOLATED) &&
+	       !(client->lacks & SANDBOX_LEAVES) &&
+	       sandbox_isolation(client) <= ISOLATION_NONE;
 }
 
 int lifecycle_close(struct managed_sandbox *box, struct error *err)
@@ -329,7 +331,7 @@ int lifecycle_close(struct managed_sandbox *box, struct error *err)
 	bool stays;
 	int rc;
 
-	if (!box->request.host)
+	if (!box->request.client)
 		return 0;
 	if (box->ending) {
 		lifecycle_ending_finish(box);

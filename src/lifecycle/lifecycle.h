@@ -40,7 +40,7 @@ struct lifecycle_ui { /* on the calling thread; each may be NULL */
 };
 
 struct lifecycle_request { /* all borrowed, until lifecycle_close() */
-	struct sandbox_client *host;
+	struct sandbox_client *client;
 	struct store *store; /* not used with SANDBOX_UNISOLATED: may be NULL */
 	struct mask *mask;   /* gets the values that setup received */
 	const char *attach_id; /* --sandbox-id, or NULL: create */
@@ -69,7 +69,7 @@ struct lifecycle_request { /* all borrowed, until lifecycle_close() */
 	/* May change until lifecycle_close(). */
 	enum lifecycle_exit on_exit;
 	/* A lifecycle_open() that stop's cancel ends returns at once: what it
-	 * made is deleted on a thread, with host, store and ui in use until
+	 * made is deleted on a thread, with client, store and ui in use until
 	 * lifecycle_close(), which must follow then, or until
 	 * lifecycle_await_ending(). */
 	bool cancels_at_once;
@@ -138,7 +138,7 @@ int lifecycle_await_ending(const struct managed_sandbox *box,
 void lifecycle_restore_start(struct sandbox *sb, struct store *store);
 /* Deletes by id, confirmed, with its ledger row (by label, NULL: none). An id
  * that the provider does not know is looked for by label. */
-int lifecycle_remove(struct sandbox_client *host, struct store *store,
+int lifecycle_remove(struct sandbox_client *client, struct store *store,
 		     const char *id, const char *label, const struct stop *stop,
 		     struct error *err);
 struct lifecycle_stopping {
@@ -152,15 +152,15 @@ struct lifecycle_stopping {
 };
 /* Stops it so that its files stay, with its row kept. ERR_GONE when there is
  * none, or nothing of it is left; its row says so then. */
-int lifecycle_stop(struct sandbox_client *host, struct store *store,
+int lifecycle_stop(struct sandbox_client *client, struct store *store,
 		   struct lifecycle_stopping *s, const struct stop *stop,
 		   struct error *err);
 /* Before one is attached to by its id, which starts it: a row that has it as
  * stopped says that it runs. It stays kept. */
-void lifecycle_mark_started(const struct sandbox_client *host,
+void lifecycle_mark_started(const struct sandbox_client *client,
 			    struct store *store, const char *id);
-/* Which engine or account a host talks to, as the ledger stores it. */
-const char *lifecycle_endpoint(const struct sandbox_client *host);
+/* Which engine or account a client talks to, as the ledger stores it. */
+const char *lifecycle_endpoint(const struct sandbox_client *client);
 
 enum gc_outcome {
 	GC_REMOVED = 1, /* deleted, confirmed */
@@ -179,11 +179,11 @@ struct gc_request {
 	/* All that there are, NULL-terminated; NULL: the built-in ones. */
 	const struct sandbox_provider *const *providers;
 	bool dry_run;
-	/* Opens a provider, or -1. The host is closed by lifecycle_gc(). */
-	int (*host)(void *arg, const char *provider,
-		    struct sandbox_client *host, struct error *err);
+	/* Opens a provider, or -1. The client is closed by lifecycle_gc(). */
+	int (*client)(void *arg, const char *provider,
+		      struct sandbox_client *client, struct error *err);
 	/* Called before each deletion: see lifecycle_request. May be NULL. */
-	void (*before_remove)(void *arg, struct sandbox_client *host,
+	void (*before_remove)(void *arg, struct sandbox_client *client,
 			      const struct gc_item *item);
 	void (*each)(void *arg, const struct gc_item *item);
 	void *arg;

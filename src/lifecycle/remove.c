@@ -29,24 +29,24 @@ static void match(void *arg, const struct sandbox_info *info)
 
 /* Deletes what is listed under our label. A list may be late, and a proxy may
  * say 404 to a DELETE: where the provider still describes it, it is there. */
-static int remove_listed(struct sandbox_client *host, const char *id,
+static int remove_listed(struct sandbox_client *client, const char *id,
 			 const struct stop *stop, struct error *err)
 {
 	struct error ignored = { 0 };
-	int rc = sandbox_remove(host, id, stop, err);
+	int rc = sandbox_remove(client, id, stop, err);
 
-	if (rc <= 0 || !sandbox_can_get(host) ||
-	    sandbox_get(host, id, NULL, stop, &ignored) < 0)
+	if (rc <= 0 || !sandbox_can_get(client) ||
+	    sandbox_get(client, id, NULL, stop, &ignored) < 0)
 		return rc;
 	return error_set(
 		err, ERR_REMOTE,
 		"%s: deleting it was answered with 404, but it still exists",
-		host->provider->name);
+		client->provider->name);
 }
 
 /* The provider knows no such id: the create may have told a wrong one, so ours
  * is looked for by its label before the row goes. */
-static int remove_labelled(struct sandbox_client *host, struct store *store,
+static int remove_labelled(struct sandbox_client *client, struct store *store,
 			   const char *label, const struct stop *stop,
 			   struct error *err)
 {
@@ -54,17 +54,17 @@ static int remove_labelled(struct sandbox_client *host, struct store *store,
 	const struct info_sink sink = { match, &search };
 	int rc = 0;
 
-	if (sandbox_can_list(host))
-		rc = sandbox_list(host, store_owner(store), &sink, stop, err);
+	if (sandbox_can_list(client))
+		rc = sandbox_list(client, store_owner(store), &sink, stop, err);
 	if (rc == 0 && search.id)
 		rc = ledger_created(store, label, search.id, err);
 	if (rc == 0 && search.id)
-		rc = remove_listed(host, search.id, stop, err);
+		rc = remove_listed(client, search.id, stop, err);
 	free(search.id);
 	return rc < 0 ? -1 : 0;
 }
 
-int lifecycle_remove(struct sandbox_client *host, struct store *store,
+int lifecycle_remove(struct sandbox_client *client, struct store *store,
 		     const char *id, const char *label, const struct stop *stop,
 		     struct error *err)
 {
@@ -74,9 +74,9 @@ int lifecycle_remove(struct sandbox_client *host, struct store *store,
 	/* A ledger that cannot be written is no reason to leave a machine. */
 	if (label)
 		(void)ledger_removing(store, label, &ignored);
-	rc = sandbox_remove(host, id, stop, err);
+	rc = sandbox_remove(client, id, stop, err);
 	if (rc > 0 && label)
-		rc = remove_labelled(host, store, label, stop, err);
+		rc = remove_labelled(client, store, label, stop, err);
 	if (!label)
 		return rc < 0 ? -1 : 0;
 	if (rc == 0)
@@ -104,18 +104,18 @@ static int remove_by_label(struct managed_sandbox *box, const struct error *why,
 
 	if (why->nothing_made)
 		return ledger_gone(r->store, box->label, err);
-	if (!sandbox_can_list(r->host))
+	if (!sandbox_can_list(r->client))
 		return error_set(err, ERR_REMOTE,
 				 "creating it was interrupted");
 	for (int i = 0; i < tries && !search.id && rc == 0; i++) {
 		if (i && stop_sleep(limit, (int64_t)SEARCH_MS << (i - 1), err))
 			return -1;
-		rc = sandbox_list(r->host, store_owner(r->store), &sink, limit,
-				  err);
+		rc = sandbox_list(r->client, store_owner(r->store), &sink,
+				  limit, err);
 	}
 	if (search.id)
-		rc = lifecycle_remove(r->host, r->store, search.id, box->label,
-				      limit, err);
+		rc = lifecycle_remove(r->client, r->store, search.id,
+				      box->label, limit, err);
 	else if (rc == 0 && lifecycle_was_cut(why))
 		rc = error_set(
 			err, ERR_REMOTE,
@@ -144,7 +144,7 @@ static void warn_left(const struct managed_sandbox *box,
 	const char *which = box->sandbox.id ? box->sandbox.id : box->label;
 
 	if (why->code == ERR_AUTH)
-		name_keys(box->request.host->provider, &names);
+		name_keys(box->request.client->provider, &names);
 	if (why->code == ERR_AUTH)
 		lifecycle_warn(box,
 			       "Cleanup failed for sandbox %s: %s. It still "
@@ -177,7 +177,7 @@ int lifecycle_dispose(struct managed_sandbox *box, const struct error *why,
 		return 0;
 	}
 	if (box->sandbox.id) {
-		rc = lifecycle_remove(r->host, r->store, box->sandbox.id,
+		rc = lifecycle_remove(r->client, r->store, box->sandbox.id,
 				      box->label, &limit, err);
 	} else {
 		rc = remove_by_label(box, why, &limit, err);

@@ -19,7 +19,7 @@ struct reading {
 static struct setup_value value(void *arg, const char *name)
 {
 	const struct reading *r = arg;
-	const struct settings *set = r->box->request.host->settings;
+	const struct settings *set = r->box->request.client->settings;
 	enum setting_source source;
 	struct setup_value v = { 0 };
 
@@ -58,18 +58,18 @@ static void note(void *arg, const char *line)
 static int check_account(const struct reading *r, struct error *err)
 {
 	const struct lifecycle_request *request = &r->box->request;
-	const struct sandbox_client *host = request->host;
+	const struct sandbox_client *client = request->client;
 	struct buf question = BUF_INIT(4096);
 	char *key;
 	int rc = 0;
 
-	if (!host->project_key || !r->names.len || request->trust_project)
+	if (!client->project_key || !r->names.len || request->trust_project)
 		return 0;
-	key = settings_credential_name(host->settings, host->project_key);
+	key = settings_credential_name(client->settings, client->project_key);
 	buf_addf(&question,
 		 "The setup script would give %s to a sandbox of %s in the "
 		 "account of %s, which comes with this project.",
-		 r->names.ptr, host->provider->name, key);
+		 r->names.ptr, client->provider->name, key);
 	if (request->ui.confirm)
 		rc = request->ui.confirm(request->ui.arg, question.ptr, err);
 	if (rc == 0) {
@@ -80,7 +80,7 @@ static int check_account(const struct reading *r, struct error *err)
 		rc = error_hint(err,
 				"Set %s yourself (export it, or dcode auth set "
 				"%s), or use --trust-project.",
-				host->project_key, host->provider->name);
+				client->project_key, client->provider->name);
 	}
 	buf_release(&question);
 	free(key);
@@ -174,7 +174,7 @@ static void moved(struct managed_sandbox *box)
 		      line.ptr);
 	if (box->request.store &&
 	    ledger_set_start_dir(
-		    box->request.store, box->request.host->provider->name,
+		    box->request.store, box->request.client->provider->name,
 		    box->sandbox.id, box->sandbox.workdir, &err) < 0)
 		lifecycle_warn(box, "%s", err.message);
 	buf_release(&line);

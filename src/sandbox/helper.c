@@ -120,7 +120,7 @@ enum { BEFORE_MAX = sizeof(scripts[0].before) / sizeof(struct str) };
 
 static bool has_stdin(const struct sandbox *sb)
 {
-	return sb->host->provider->flags & SANDBOX_STDIN;
+	return sb->client->provider->flags & SANDBOX_STDIN;
 }
 
 static const char *source(const struct sandbox *sb, const struct helper *h)
@@ -274,7 +274,7 @@ out:
 
 size_t helper_room(const struct sandbox *sb)
 {
-	size_t most = sb->host->provider->max_command;
+	size_t most = sb->client->provider->max_command;
 
 	if (!most)
 		most = 64 << 10;

@@ -15,18 +15,18 @@ static bool has_setting(const struct sandbox_provider *p, const char *key)
 	return row && row->key;
 }
 
-const char *place_expect(const struct sandbox_client *host, bool attaches)
+const char *place_expect(const struct sandbox_client *client, bool attaches)
 {
-	const struct sandbox_provider *p = host->provider;
+	const struct sandbox_provider *p = client->provider;
 	unsigned wanted = attaches ? SANDBOX_PLACED_AGAIN : SANDBOX_PLACED;
 	struct error ignored = { 0 };
 	const char *dir = NULL;
 
 	if (p->flags & SANDBOX_UNNAMED)
 		return ".";
-	if (!(p->flags & ~host->lacks & wanted) ||
+	if (!(p->flags & ~client->lacks & wanted) ||
 	    (has_setting(p, "workdir") &&
-	     settings_directory(host->settings, p->name, "workdir", &dir,
+	     settings_directory(client->settings, p->name, "workdir", &dir,
 				&ignored) < 0))
 		return NULL;
 	return dir ? dir : p->workdir;
@@ -34,6 +34,7 @@ const char *place_expect(const struct sandbox_client *host, bool attaches)
 
 bool place_is(const struct sandbox *sb, const char *expected)
 {
-	return !sb->mounts.n && (sb->host->provider->flags & SANDBOX_UNNAMED ||
-				 !strcmp(sandbox_tree_dir(sb), expected));
+	return !sb->mounts.n &&
+	       (sb->client->provider->flags & SANDBOX_UNNAMED ||
+		!strcmp(sandbox_tree_dir(sb), expected));
 }

@@ -11,7 +11,7 @@ struct sandbox_client;
 /* The working directory of the sandbox that create() will make, or attach()
  * attaches to, none of whose directories is the user's; "." where no prompt
  * names it; NULL: only the sandbox can tell. Borrowed from the settings. */
-const char *place_expect(const struct sandbox_client *host, bool attaches);
+const char *place_expect(const struct sandbox_client *client, bool attaches);
 /* Whether the sandbox is as place_expect() said before. */
 bool place_is(const struct sandbox *sb, const char *expected);
 

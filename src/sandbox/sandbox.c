@@ -61,70 +61,70 @@ bool sandbox_provider_is_built_in(const char *name)
 }
 
 /* Which of the user's keys was refused; owned, or NULL. */
-static char *key_name(const struct sandbox_client *host)
+static char *key_name(const struct sandbox_client *client)
 {
-	const struct sandbox_provider *p = host->provider;
-	const struct setting *row = host->settings ? p->settings : NULL;
+	const struct sandbox_provider *p = client->provider;
+	const struct setting *row = client->settings ? p->settings : NULL;
 
 	for (; row && row->key; row++)
 		if (row->flags & SETTING_SECRET && row->env &&
-		    settings_source(host->settings, p->name, row->key))
-			return settings_credential_name(host->settings,
+		    settings_source(client->settings, p->name, row->key))
+			return settings_credential_name(client->settings,
 							row->env);
 	return NULL;
 }
 
 /* The setting that chose the server; owned, or NULL. */
-static char *address_name(const struct sandbox_client *host)
+static char *address_name(const struct sandbox_client *client)
 {
-	const char *const *env = host->provider->url_env;
+	const char *const *env = client->provider->url_env;
 	const struct toml_value *v;
 	char *key;
 
-	if (!host->settings)
+	if (!client->settings)
 		return NULL;
 	for (; env && *env; env++)
-		if (settings_env(host->settings, *env))
-			return settings_address_name(host->settings, *env);
+		if (settings_env(client->settings, *env))
+			return settings_address_name(client->settings, *env);
 	key = xasprintf("sandboxes.providers.%s.http.base",
-			host->provider->name);
-	v = settings_toml(host->settings, key);
+			client->provider->name);
+	v = settings_toml(client->settings, key);
 	free(key);
 	return v ? xasprintf("base of [sandboxes.providers.%s.http], "
 			     "config.toml line %d",
-			     host->provider->name, v->line)
+			     client->provider->name, v->line)
 		 : NULL;
 }
 
-static void name_address(const struct sandbox_client *host, struct error *err)
+static void name_address(const struct sandbox_client *client, struct error *err)
 {
-	char *from = address_name(host);
+	char *from = address_name(client);
 
-	if (host->endpoint && from)
-		error_wrap(err, "cannot reach %.200s (%.200s)", host->endpoint,
-			   from);
+	if (client->endpoint && from)
+		error_wrap(err, "cannot reach %.200s (%.200s)",
+			   client->endpoint, from);
 	free(from);
 }
 
-int sandbox_blame(const struct sandbox_client *host, struct error *err)
+int sandbox_blame(const struct sandbox_client *client, struct error *err)
 {
-	char *key = err->code == ERR_AUTH ? key_name(host) : NULL;
+	char *key = err->code == ERR_AUTH ? key_name(client) : NULL;
 
 	if (err->code == ERR_UNREACHABLE)
-		name_address(host, err);
+		name_address(client, err);
 	if (key)
-		error_wrap(err, "%s with %s", host->provider->name, key);
+		error_wrap(err, "%s with %s", client->provider->name, key);
 	else if (err->code != ERR_CANCELLED)
-		error_wrap(err, "%s", host->provider->name);
+		error_wrap(err, "%s", client->provider->name);
 	free(key);
 	return -1;
 }
 
 /* ERR_CONFIG: what is wrong with it, and where. */
-static int read_start_timeout(struct sandbox_client *host, struct error *err)
+static int read_start_timeout(struct sandbox_client *client, struct error *err)
 {
 	static const char common[] = "sandboxes.start_timeout";
-	const struct settings *set = host->settings;
+	const struct settings *set = client->settings;
 	const struct toml_value *own;
 	int64_t seconds = 0;
 	char *key;
@@ -132,7 +132,7 @@ static int read_start_timeout(struct sandbox_client *host, struct error *err)
 	if (!set)
 		return 0;
 	key = xasprintf("sandboxes.providers.%s.start_timeout",
-			host->provider->name);
+			client->provider->name);
 	own = settings_toml(set, key);
 	free(key);
 	if (own && own->kind == TOML_INT)
@@ -144,22 +144,22 @@ static int read_start_timeout(struct sandbox_client *host, struct error *err)
 		return error_set(err, ERR_CONFIG,
 				 "%s must be a number of seconds from 1 to %d",
 				 common, SANDBOX_START_MAX_S);
-	host->start_ms = seconds * 1000;
+	client->start_ms = seconds * 1000;
 	return 0;
 }
 
 /* Within the user's limit; *within is what the provider gets. */
-static const struct stop *limit_start(const struct sandbox_client *host,
+static const struct stop *limit_start(const struct sandbox_client *client,
 				      const struct stop *stop,
 				      struct stop *within)
 {
-	if (!host->start_ms)
+	if (!client->start_ms)
 		return stop;
-	*within = stop_within(stop, host->start_ms);
+	*within = stop_within(stop, client->start_ms);
 	return within;
 }
 
-static void explain_start(const struct sandbox_client *host,
+static void explain_start(const struct sandbox_client *client,
 			  const struct stop *stop, const struct stop *within,
 			  struct error *err)
 {
@@ -168,56 +168,56 @@ static void explain_start(const struct sandbox_client *host,
 		return;
 	error_set(err, ERR_TIMEOUT,
 		  "the sandbox was not ready within %lld s (start_timeout)",
-		  (long long)host->start_ms / 1000);
+		  (long long)client->start_ms / 1000);
 }
 
-const char *sandbox_client_name(const struct sandbox_client *host)
+const char *sandbox_client_name(const struct sandbox_client *client)
 {
-	return host->also ? host->provider->also : host->provider->name;
+	return client->also ? client->provider->also : client->provider->name;
 }
 
-int sandbox_client_open_as(struct sandbox_client *host,
+int sandbox_client_open_as(struct sandbox_client *client,
 			   const struct sandbox_provider *provider,
 			   const char *name, const struct settings *set,
 			   struct http *http, struct error *err)
 {
-	*host = (struct sandbox_client){
+	*client = (struct sandbox_client){
 		.provider = provider,
 		.settings = set,
 		.http = http,
 		.also = provider->also && !strcmp(provider->also, name)
 	};
-	if (read_start_timeout(host, err) == 0 &&
-	    (!provider->ops->open || !provider->ops->open(host, set, err)))
+	if (read_start_timeout(client, err) == 0 &&
+	    (!provider->ops->open || !provider->ops->open(client, set, err)))
 		return 0;
-	error_wrap(err, "%s", sandbox_client_name(host));
-	sandbox_client_close(host);
+	error_wrap(err, "%s", sandbox_client_name(client));
+	sandbox_client_close(client);
 	return -1;
 }
 
-int sandbox_client_open(struct sandbox_client *host,
+int sandbox_client_open(struct sandbox_client *client,
 			const struct sandbox_provider *provider,
 			const struct settings *set, struct http *http,
 			struct error *err)
 {
-	return sandbox_client_open_as(host, provider, provider->name, set, http,
-				      err);
+	return sandbox_client_open_as(client, provider, provider->name, set,
+				      http, err);
 }
 
-void sandbox_client_close(struct sandbox_client *host)
+void sandbox_client_close(struct sandbox_client *client)
 {
-	if (host->provider && host->provider->ops->close)
-		host->provider->ops->close(host);
-	*host = (struct sandbox_client){ 0 };
+	if (client->provider && client->provider->ops->close)
+		client->provider->ops->close(client);
+	*client = (struct sandbox_client){ 0 };
 }
 
 static int made(struct sandbox *sb, const char *what, struct error *err)
 {
-	const struct sandbox_provider *p = sb->host->provider;
+	const struct sandbox_provider *p = sb->client->provider;
 
 	if (!sb->id || !*sb->id) {
 		error_set(err, ERR_PROTOCOL, "%s returned no sandbox id", what);
-		return sandbox_blame(sb->host, err);
+		return sandbox_blame(sb->client, err);
 	}
 	if (!sb->workdir)
 		sb->workdir = xstrdup(p->workdir ? p->workdir : "/");
@@ -231,7 +231,7 @@ static int made(struct sandbox *sb, const char *what, struct error *err)
 static int create_once(struct sandbox *sb, const struct sandbox_spec *spec,
 		       const struct stop *stop, struct error *err)
 {
-	if (sb->host->provider->ops->create(sb, spec, stop, err) == 0)
+	if (sb->client->provider->ops->create(sb, spec, stop, err) == 0)
 		return 0;
 	/* What was refused, or never sent, has made nothing. */
 	if (!sb->id && (err->code == ERR_UNREACHABLE || retry_was_refused(err)))
@@ -265,7 +265,7 @@ static int create_with_retries(struct sandbox *sb,
 			       const struct stop *stop, struct error *err)
 {
 	struct retry retry = { .max = TRIES - 1 };
-	struct sandbox_client *host = sb->host;
+	struct sandbox_client *client = sb->client;
 	bool nothing_made = true;
 	char *known = NULL;
 	int rc;
@@ -288,7 +288,7 @@ static int create_with_retries(struct sandbox *sb,
 		}
 		announce(spec, &why);
 		sandbox_release(sb);
-		*sb = (struct sandbox){ .host = host };
+		*sb = (struct sandbox){ .client = client };
 		if (!retry_after(&retry, stop, &why)) {
 			*err = why;
 			break;
@@ -304,17 +304,17 @@ static int create_with_retries(struct sandbox *sb,
 	return rc;
 }
 
-int sandbox_create(struct sandbox *sb, struct sandbox_client *host,
+int sandbox_create(struct sandbox *sb, struct sandbox_client *client,
 		   const struct sandbox_spec *spec, const struct stop *stop,
 		   struct error *err)
 {
-	const struct sandbox_provider *p = host->provider;
-	unsigned flags = p->flags & ~host->lacks;
+	const struct sandbox_provider *p = client->provider;
+	unsigned flags = p->flags & ~client->lacks;
 	struct stop limited;
-	const struct stop *within = limit_start(host, stop, &limited);
+	const struct stop *within = limit_start(client, stop, &limited);
 	int rc;
 
-	*sb = (struct sandbox){ .host = host };
+	*sb = (struct sandbox){ .client = client };
 	if (spec->snapshot && !(flags & SANDBOX_SNAPSHOT))
 		rc = error_set(err, ERR_USAGE, "%s has no snapshots", p->name);
 	else if (spec->network != NETWORK_DEFAULT && !(flags & SANDBOX_NETWORK))
@@ -328,20 +328,20 @@ int sandbox_create(struct sandbox *sb, struct sandbox_client *host,
 		return -1;
 	}
 	if (create_with_retries(sb, spec, within, err) < 0) {
-		explain_start(host, stop, within, err);
-		return sandbox_blame(host, err);
+		explain_start(client, stop, within, err);
+		return sandbox_blame(client, err);
 	}
 	return made(sb, "create", err);
 }
 
-int sandbox_attach(struct sandbox *sb, struct sandbox_client *host,
+int sandbox_attach(struct sandbox *sb, struct sandbox_client *client,
 		   const char *id, const struct stop *stop, struct error *err)
 {
-	const struct sandbox_provider *p = host->provider;
+	const struct sandbox_provider *p = client->provider;
 	struct stop limited;
-	const struct stop *within = limit_start(host, stop, &limited);
+	const struct stop *within = limit_start(client, stop, &limited);
 
-	*sb = (struct sandbox){ .host = host };
+	*sb = (struct sandbox){ .client = client };
 	if (!(p->flags & SANDBOX_ATTACH) || !p->ops->attach)
 		return error_set(err, ERR_USAGE,
 				 "%s cannot attach to a sandbox by id",
@@ -349,8 +349,8 @@ int sandbox_attach(struct sandbox *sb, struct sandbox_client *host,
 	if (stop_check(stop, err))
 		return -1;
 	if (p->ops->attach(sb, id, within, err)) {
-		explain_start(host, stop, within, err);
-		return sandbox_blame(host, err);
+		explain_start(client, stop, within, err);
+		return sandbox_blame(client, err);
 	}
 	return made(sb, "attach", err);
 }
@@ -368,7 +368,7 @@ static int execute(struct sandbox *sb, const struct exec_request *req,
 		   struct exec_result *res, const struct stop *stop,
 		   struct error *err)
 {
-	const struct sandbox_ops *ops = sb->host->provider->ops;
+	const struct sandbox_ops *ops = sb->client->provider->ops;
 	const struct detached_command what = { ops->execute, sb, req };
 
 	if (may_detach(sb, req, stop))
@@ -438,20 +438,20 @@ const char *sandbox_tree_dir(const struct sandbox *sb)
 	return sb->made_dir ? sb->made_dir : sb->workdir;
 }
 
-bool sandbox_expect_facts(const struct sandbox_client *host,
+bool sandbox_expect_facts(const struct sandbox_client *client,
 			  struct sandbox_facts *f)
 {
 	*f = (struct sandbox_facts){ 0 };
-	if (!host->provider->ops->facts)
+	if (!client->provider->ops->facts)
 		return false;
-	host->provider->ops->facts(host, f);
+	client->provider->ops->facts(client, f);
 	return true;
 }
 
 static bool asks_facts(const struct sandbox *sb, const struct exec_request *req)
 {
 	return req->facts && req->output && !req->dialog && !req->source &&
-	       !sb->host->provider->ops->facts &&
+	       !sb->client->provider->ops->facts &&
 	       atomic_load(&sb->facts_known) == FACTS_UNKNOWN;
 }
 
@@ -482,7 +482,7 @@ int sandbox_execute(struct sandbox *sb, const struct exec_request *req,
 		    struct exec_result *res, const struct stop *stop,
 		    struct error *err)
 {
-	const struct sandbox_provider *p = sb->host->provider;
+	const struct sandbox_provider *p = sb->client->provider;
 	struct stop doom = stop_on(sb->doomed_by);
 	int rc;
 
@@ -507,7 +507,7 @@ int sandbox_execute(struct sandbox *sb, const struct exec_request *req,
 		return -1;
 	rc = asks_facts(sb, req) ? execute_asking(sb, req, res, stop, err)
 				 : execute(sb, req, res, stop, err);
-	return rc ? sandbox_blame(sb->host, err) : 0;
+	return rc ? sandbox_blame(sb->client, err) : 0;
 }
 
 int sandbox_await_kills(struct sandbox *sb, const struct stop *stop,
@@ -523,11 +523,11 @@ void sandbox_settle(struct sandbox *sb, char notice[SANDBOX_NOTICE])
 
 	notice[0] = '\0';
 	(void)sandbox_await_kills(sb, &ever, &ignored);
-	if (sb->host && sb->host->provider->ops->settle && sb->id)
-		sb->host->provider->ops->settle(sb, notice);
+	if (sb->client && sb->client->provider->ops->settle && sb->id)
+		sb->client->provider->ops->settle(sb, notice);
 }
 
-int sandbox_remove(struct sandbox_client *host, const char *id,
+int sandbox_remove(struct sandbox_client *client, const char *id,
 		   const struct stop *stop, struct error *err)
 {
 	struct retry retry = { .max = TRIES - 1 };
@@ -536,7 +536,7 @@ int sandbox_remove(struct sandbox_client *host, const char *id,
 
 	for (;;) {
 		struct error why = { 0 };
-		int rc = host->provider->ops->remove(host, id, stop, &why);
+		int rc = client->provider->ops->remove(client, id, stop, &why);
 
 		if (rc >= 0)
 			return rc == 1 && was_there ? 0 : rc;
@@ -547,51 +547,52 @@ int sandbox_remove(struct sandbox_client *host, const char *id,
 		if (!retry_is_transient(&why) ||
 		    !retry_after(&retry, stop, &why)) {
 			*err = why;
-			return sandbox_blame(host, err);
+			return sandbox_blame(client, err);
 		}
 	}
 }
 
-int sandbox_stop(struct sandbox_client *host, const char *id, int64_t *keep_s,
+int sandbox_stop(struct sandbox_client *client, const char *id, int64_t *keep_s,
 		 const struct stop *stop, struct error *err)
 {
-	int rc = host->provider->ops->stop(host, id, keep_s, stop, err);
+	int rc = client->provider->ops->stop(client, id, keep_s, stop, err);
 
-	return rc < 0 ? sandbox_blame(host, err) : rc;
+	return rc < 0 ? sandbox_blame(client, err) : rc;
 }
 
-int sandbox_probe(struct sandbox_client *host, const struct stop *stop,
+int sandbox_probe(struct sandbox_client *client, const struct stop *stop,
 		  struct error *err)
 {
-	if (!sandbox_needs_probe(host) ||
-	    host->provider->ops->probe(host, stop, err) == 0)
+	if (!sandbox_needs_probe(client) ||
+	    client->provider->ops->probe(client, stop, err) == 0)
 		return 0;
-	return sandbox_blame(host, err);
+	return sandbox_blame(client, err);
 }
 
-bool sandbox_needs_probe(const struct sandbox_client *host)
+bool sandbox_needs_probe(const struct sandbox_client *client)
 {
-	return host->provider->ops->probe;
+	return client->provider->ops->probe;
 }
 
-bool sandbox_can_list(const struct sandbox_client *host)
+bool sandbox_can_list(const struct sandbox_client *client)
 {
-	return host->provider->ops->list && !(host->lacks & SANDBOX_LIST);
+	return client->provider->ops->list && !(client->lacks & SANDBOX_LIST);
 }
 
-bool sandbox_can_get(const struct sandbox_client *host)
+bool sandbox_can_get(const struct sandbox_client *client)
 {
-	return host->provider->ops->info;
+	return client->provider->ops->info;
 }
 
-bool sandbox_can_extend(const struct sandbox_client *host)
+bool sandbox_can_extend(const struct sandbox_client *client)
 {
-	return host->provider->ops->extend;
+	return client->provider->ops->extend;
 }
 
-enum sandbox_isolation sandbox_isolation(const struct sandbox_client *host)
+enum sandbox_isolation sandbox_isolation(const struct sandbox_client *client)
 {
-	return host->isolation ? host->isolation : host->provider->isolation;
+	return client->isolation ? client->isolation
+				 : client->provider->isolation;
 }
 
 const char *sandbox_isolation_source(const struct sandbox_provider *p,
@@ -600,74 +601,77 @@ const char *sandbox_isolation_source(const struct sandbox_provider *p,
 	return isolation == p->isolation ? p->isolation_source : NULL;
 }
 
-bool sandbox_can_stop(const struct sandbox_client *host)
+bool sandbox_can_stop(const struct sandbox_client *client)
 {
-	return host->provider->ops->stop && !(host->lacks & SANDBOX_STOP);
+	return client->provider->ops->stop && !(client->lacks & SANDBOX_STOP);
 }
 
-bool sandbox_can_snapshot(const struct sandbox_client *host)
+bool sandbox_can_snapshot(const struct sandbox_client *client)
 {
-	const struct sandbox_provider *p = host->provider;
+	const struct sandbox_provider *p = client->provider;
 
-	return p->flags & ~host->lacks & SANDBOX_SNAPSHOT && p->ops->snapshot;
+	return p->flags & ~client->lacks & SANDBOX_SNAPSHOT && p->ops->snapshot;
 }
 
-bool sandbox_can_upload(const struct sandbox_client *host)
+bool sandbox_can_upload(const struct sandbox_client *client)
 {
-	return host->provider->ops->upload;
+	return client->provider->ops->upload;
 }
 
-int sandbox_list(struct sandbox_client *host, const char *owner,
+int sandbox_list(struct sandbox_client *client, const char *owner,
 		 const struct info_sink *sink, const struct stop *stop,
 		 struct error *err)
 {
-	const struct sandbox_ops *ops = host->provider->ops;
+	const struct sandbox_ops *ops = client->provider->ops;
 
-	return ops->list(host, owner, sink, stop, err)
-		       ? sandbox_blame(host, err)
+	return ops->list(client, owner, sink, stop, err)
+		       ? sandbox_blame(client, err)
 		       : 0;
 }
 
-bool sandbox_can_list_ids(const struct sandbox_client *host)
+bool sandbox_can_list_ids(const struct sandbox_client *client)
 {
-	return host->provider->ops->list_ids;
+	return client->provider->ops->list_ids;
 }
 
-int sandbox_list_ids(struct sandbox_client *host, const struct info_sink *sink,
-		     const struct stop *stop, struct error *err)
+int sandbox_list_ids(struct sandbox_client *client,
+		     const struct info_sink *sink, const struct stop *stop,
+		     struct error *err)
 {
-	return host->provider->ops->list_ids(host, sink, stop, err)
-		       ? sandbox_blame(host, err)
+	return client->provider->ops->list_ids(client, sink, stop, err)
+		       ? sandbox_blame(client, err)
 		       : 0;
 }
 
-int sandbox_get(struct sandbox_client *host, const char *id,
+int sandbox_get(struct sandbox_client *client, const char *id,
 		const struct info_sink *sink, const struct stop *stop,
 		struct error *err)
 {
-	const struct sandbox_ops *ops = host->provider->ops;
+	const struct sandbox_ops *ops = client->provider->ops;
 
-	return ops->info(host, id, sink, stop, err) ? sandbox_blame(host, err)
-						    : 0;
+	return ops->info(client, id, sink, stop, err)
+		       ? sandbox_blame(client, err)
+		       : 0;
 }
 
 int sandbox_extend(struct sandbox *sb, int64_t lifetime_s,
 		   const struct stop *stop, struct error *err)
 {
-	const struct sandbox_ops *ops = sb->host->provider->ops;
+	const struct sandbox_ops *ops = sb->client->provider->ops;
 
 	return ops->extend(sb, lifetime_s, stop, err)
-		       ? sandbox_blame(sb->host, err)
+		       ? sandbox_blame(sb->client, err)
 		       : 0;
 }
 
 /* Engines and vendors give a name to the new one without a word. */
-static int check_name_free(struct sandbox_client *host, const char *name,
+static int check_name_free(struct sandbox_client *client, const char *name,
 			   const struct stop *stop, struct error *err)
 {
-	const struct sandbox_ops *ops = host->provider->ops;
-	int rc = ops->find_snapshot ? ops->find_snapshot(host, name, stop, err)
-				    : 0;
+	const struct sandbox_ops *ops = client->provider->ops;
+	int rc = ops->find_snapshot
+			 ? ops->find_snapshot(client, name, stop, err)
+			 : 0;
 
 	if (rc <= 0)
 		return rc;
@@ -679,19 +683,19 @@ static int check_name_free(struct sandbox_client *host, const char *name,
 int sandbox_snapshot(struct sandbox *sb, const char *name, bool replace,
 		     const struct stop *stop, struct error *err)
 {
-	const struct sandbox_ops *ops = sb->host->provider->ops;
-	int rc = replace ? 0 : check_name_free(sb->host, name, stop, err);
+	const struct sandbox_ops *ops = sb->client->provider->ops;
+	int rc = replace ? 0 : check_name_free(sb->client, name, stop, err);
 
 	if (rc == 0)
 		rc = ops->snapshot(sb, name, replace, stop, err);
-	return rc ? sandbox_blame(sb->host, err) : 0;
+	return rc ? sandbox_blame(sb->client, err) : 0;
 }
 
 void sandbox_check(struct sandbox *sb, bool last,
 		   void (*each)(void *arg, const char *line), void *arg)
 {
-	if (sb->host && sb->host->provider->ops->check)
-		sb->host->provider->ops->check(sb, last, each, arg);
+	if (sb->client && sb->client->provider->ops->check)
+		sb->client->provider->ops->check(sb, last, each, arg);
 }
 
 void sandbox_release(struct sandbox *sb)
@@ -700,8 +704,9 @@ void sandbox_release(struct sandbox *sb)
 
 	(void)background_end(&sb->background, 0, &ignored);
 	detached_free(sb->detached);
-	if (sb->host && sb->host->provider && sb->host->provider->ops->discard)
-		sb->host->provider->ops->discard(sb);
+	if (sb->client && sb->client->provider &&
+	    sb->client->provider->ops->discard)
+		sb->client->provider->ops->discard(sb);
 	free(sb->id);
 	free(sb->workdir);
 	free(sb->made_dir);

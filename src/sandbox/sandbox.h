@@ -63,12 +63,12 @@ struct sandbox_client;
  */
 struct sandbox_ops {
 	/* Reads settings and credentials; talks to nobody. */
-	int (*open)(struct sandbox_client *host, const struct settings *set,
+	int (*open)(struct sandbox_client *client, const struct settings *set,
 		    struct error *err);
-	void (*close)(struct sandbox_client *host);
+	void (*close)(struct sandbox_client *client);
 	/* After it the flags and what is NULL here are certain. NULL: always.
 	 */
-	int (*probe)(struct sandbox_client *host, const struct stop *stop,
+	int (*probe)(struct sandbox_client *client, const struct stop *stop,
 		     struct error *err);
 	/* Sets sb->id as soon as it is known, even when it then fails: the
 	 * caller removes what has an id, or a label. Asked for once;
@@ -82,15 +82,15 @@ struct sandbox_ops {
 	int (*attach)(struct sandbox *sb, const char *id,
 		      const struct stop *stop, struct error *err);
 	/* Every sandbox that carries a dcode label; owner NULL: any. */
-	int (*list)(struct sandbox_client *host, const char *owner,
+	int (*list)(struct sandbox_client *client, const char *owner,
 		    const struct info_sink *sink, const struct stop *stop,
 		    struct error *err);
 	/* Every sandbox of the account, ours or not: without labels, so that
 	 * only an id tells whose it is. Where there is no list. */
-	int (*list_ids)(struct sandbox_client *host,
+	int (*list_ids)(struct sandbox_client *client,
 			const struct info_sink *sink, const struct stop *stop,
 			struct error *err);
-	int (*info)(struct sandbox_client *host, const char *id,
+	int (*info)(struct sandbox_client *client, const char *id,
 		    const struct info_sink *sink, const struct stop *stop,
 		    struct error *err);
 	int (*extend)(struct sandbox *sb, int64_t lifetime_s,
@@ -100,7 +100,7 @@ struct sandbox_ops {
 	int (*snapshot)(struct sandbox *sb, const char *name, bool replace,
 			const struct stop *stop, struct error *err);
 	/* 1: a snapshot of this name is there; 0: none. */
-	int (*find_snapshot)(struct sandbox_client *host, const char *name,
+	int (*find_snapshot)(struct sandbox_client *client, const char *name,
 			     const struct stop *stop, struct error *err);
 	/* When stopped, it kills the command first (own deadline of 2 s). */
 	int (*execute)(struct sandbox *sb, const struct exec_request *req,
@@ -118,13 +118,13 @@ struct sandbox_ops {
 	/* By id, asked for once: sandbox_remove() repeats it after a failure
 	 * that may pass, and while it says ERR_BUSY. 0 once its end is
 	 * confirmed, 1 when there is none with this id. */
-	int (*remove)(struct sandbox_client *host, const char *id,
+	int (*remove)(struct sandbox_client *client, const char *id,
 		      const struct stop *stop, struct error *err);
 	/* By id: its processes end, or freeze, and its files stay; attach()
 	 * starts it. The vendor shall not delete it for *keep_s seconds;
 	 * then how long it will not, 0: never. 0 once it has stopped, also
 	 * before; 1 when there is none. */
-	int (*stop)(struct sandbox_client *host, const char *id,
+	int (*stop)(struct sandbox_client *client, const char *id,
 		    int64_t *keep_s, const struct stop *stop,
 		    struct error *err);
 	/* Tells what commands did to files of the user's machine since the last
@@ -134,7 +134,7 @@ struct sandbox_ops {
 	void (*discard)(struct sandbox *sb); /* frees sb->priv, processes */
 	/* What is known of all its sandboxes' commands before any is made.
 	 * NULL: only the sandbox can tell. */
-	void (*facts)(const struct sandbox_client *host,
+	void (*facts)(const struct sandbox_client *client,
 		      struct sandbox_facts *f);
 };
 
@@ -162,17 +162,17 @@ struct sandbox_client {
 
 enum { SANDBOX_START_MAX_S = 86400 };
 /* The user's limit for a sandbox to be ready, else own, the provider's. */
-static inline int64_t sandbox_start_ms(const struct sandbox_client *host,
+static inline int64_t sandbox_start_ms(const struct sandbox_client *client,
 				       int64_t own)
 {
-	return host->start_ms ? host->start_ms : own;
+	return client->start_ms ? client->start_ms : own;
 }
 
 enum { FACTS_UNKNOWN, FACTS_COMING, FACTS_KNOWN };
 struct sandbox {
-	struct sandbox_client *host; /* borrowed */
-	char *id;                    /* owned; NULL until known */
-	char *workdir;               /* owned, absolute: where tools begin */
+	struct sandbox_client *client; /* borrowed */
+	char *id;                      /* owned; NULL until known */
+	char *workdir;                 /* owned, absolute: where tools begin */
 	char *made_dir; /* owned; workdir before sandbox_move(), or NULL */
 	void *priv;     /* the provider's */
 	struct sandbox_mounts mounts;  /* of the host, for writing */
@@ -190,26 +190,26 @@ struct sandbox {
 /* The wrappers: call these, never ops. They put the provider's name before
  * errors, supply what a provider lacks, and own the retries of a create and of
  * a remove: four requests each, as long apart as the server asks. */
-int sandbox_client_open(struct sandbox_client *host,
+int sandbox_client_open(struct sandbox_client *client,
 			const struct sandbox_provider *provider,
 			const struct settings *set, struct http *http,
 			struct error *err);
 /* The same by one of the provider's names. */
-int sandbox_client_open_as(struct sandbox_client *host,
+int sandbox_client_open_as(struct sandbox_client *client,
 			   const struct sandbox_provider *provider,
 			   const char *name, const struct settings *set,
 			   struct http *http, struct error *err);
-void sandbox_client_close(struct sandbox_client *host);
+void sandbox_client_close(struct sandbox_client *client);
 /* The name that opens the same again. */
-const char *sandbox_client_name(const struct sandbox_client *host);
+const char *sandbox_client_name(const struct sandbox_client *client);
 /* Tried again where retry_is_transient() (net/retry.h) says so, and once there
  * is an id only after a cut. After a failure there is something to delete when
  * sb->id is set, and there may be something of that label unless
  * err->nothing_made. */
-int sandbox_create(struct sandbox *sb, struct sandbox_client *host,
+int sandbox_create(struct sandbox *sb, struct sandbox_client *client,
 		   const struct sandbox_spec *spec, const struct stop *stop,
 		   struct error *err);
-int sandbox_attach(struct sandbox *sb, struct sandbox_client *host,
+int sandbox_attach(struct sandbox *sb, struct sandbox_client *client,
 		   const char *id, const struct stop *stop, struct error *err);
 /* When cancelled, it returns within some 30 ms; a command elsewhere is killed
  * in the background, and what is done next there waits for that. */
@@ -223,7 +223,7 @@ bool sandbox_move(struct sandbox *sb, struct str dir);
 const char *sandbox_tree_dir(const struct sandbox *sb);
 /* Of a provider that runs commands with this machine's own system; without a
  * request. False: only the sandbox can tell. */
-bool sandbox_expect_facts(const struct sandbox_client *host,
+bool sandbox_expect_facts(const struct sandbox_client *client,
 			  struct sandbox_facts *f);
 /* Until the cancelled commands have been killed, or their kills have given up:
  * -1 only when stop ended the wait. */
@@ -234,41 +234,42 @@ int sandbox_upload(struct sandbox *sb, struct transfer *files, size_t n,
 int sandbox_download(struct sandbox *sb, struct transfer *files, size_t n,
 		     const struct stop *stop, struct error *err);
 /* 0 when it is gone; 1 when the provider knows no such id. */
-int sandbox_remove(struct sandbox_client *host, const char *id,
+int sandbox_remove(struct sandbox_client *client, const char *id,
 		   const struct stop *stop, struct error *err);
 /* As ops.stop. */
-int sandbox_stop(struct sandbox_client *host, const char *id, int64_t *keep_s,
+int sandbox_stop(struct sandbox_client *client, const char *id, int64_t *keep_s,
 		 const struct stop *stop, struct error *err);
 /* To be called before a sandbox that stays is left: some seconds at most. */
 void sandbox_settle(struct sandbox *sb, char notice[SANDBOX_NOTICE]);
 void sandbox_check(struct sandbox *sb, bool last,
 		   void (*each)(void *arg, const char *line), void *arg);
 /* Makes certain what a program's provider can do; 0 at once for the others. */
-int sandbox_probe(struct sandbox_client *host, const struct stop *stop,
+int sandbox_probe(struct sandbox_client *client, const struct stop *stop,
 		  struct error *err);
-bool sandbox_needs_probe(const struct sandbox_client *host);
+bool sandbox_needs_probe(const struct sandbox_client *client);
 /* Of what is created with these settings. A program's provider is certain of
  * it once it has been asked for something. */
-enum sandbox_isolation sandbox_isolation(const struct sandbox_client *host);
+enum sandbox_isolation sandbox_isolation(const struct sandbox_client *client);
 /* Where the vendor documents this one, or NULL. */
 const char *sandbox_isolation_source(const struct sandbox_provider *p,
 				     enum sandbox_isolation isolation);
 /* Whether the functions of these names may be called. */
-bool sandbox_can_list(const struct sandbox_client *host);
-bool sandbox_can_get(const struct sandbox_client *host);
-bool sandbox_can_extend(const struct sandbox_client *host);
-bool sandbox_can_stop(const struct sandbox_client *host);
-bool sandbox_can_snapshot(const struct sandbox_client *host);
+bool sandbox_can_list(const struct sandbox_client *client);
+bool sandbox_can_get(const struct sandbox_client *client);
+bool sandbox_can_extend(const struct sandbox_client *client);
+bool sandbox_can_stop(const struct sandbox_client *client);
+bool sandbox_can_snapshot(const struct sandbox_client *client);
 /* Without it sandbox_upload() works through execute. */
-bool sandbox_can_upload(const struct sandbox_client *host);
-int sandbox_list(struct sandbox_client *host, const char *owner,
+bool sandbox_can_upload(const struct sandbox_client *client);
+int sandbox_list(struct sandbox_client *client, const char *owner,
 		 const struct info_sink *sink, const struct stop *stop,
 		 struct error *err);
 /* Call only where sandbox_can_list_ids(), which a probe may change. */
-bool sandbox_can_list_ids(const struct sandbox_client *host);
-int sandbox_list_ids(struct sandbox_client *host, const struct info_sink *sink,
-		     const struct stop *stop, struct error *err);
-int sandbox_get(struct sandbox_client *host, const char *id,
+bool sandbox_can_list_ids(const struct sandbox_client *client);
+int sandbox_list_ids(struct sandbox_client *client,
+		     const struct info_sink *sink, const struct stop *stop,
+		     struct error *err);
+int sandbox_get(struct sandbox_client *client, const char *id,
 		const struct info_sink *sink, const struct stop *stop,
 		struct error *err);
 int sandbox_extend(struct sandbox *sb, int64_t lifetime_s,
@@ -277,7 +278,7 @@ int sandbox_snapshot(struct sandbox *sb, const char *name, bool replace,
 		     const struct stop *stop, struct error *err);
 /* Puts the provider's name before an error, and the key that was refused; a
  * cancel needs no name. Always -1. */
-int sandbox_blame(const struct sandbox_client *host, struct error *err);
+int sandbox_blame(const struct sandbox_client *client, struct error *err);
 /* Frees what the struct holds; the machine itself stays. */
 void sandbox_release(struct sandbox *sb);
 

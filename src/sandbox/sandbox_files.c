@@ -7,7 +7,7 @@
 int sandbox_upload(struct sandbox *sb, struct transfer *files, size_t n,
 		   const struct stop *stop, struct error *err)
 {
-	const struct sandbox_ops *ops = sb->host->provider->ops;
+	const struct sandbox_ops *ops = sb->client->provider->ops;
 
 	if (stop_check(stop, err) ||
 	    background_wait(sb->background, stop, err) ||
@@ -16,20 +16,20 @@ int sandbox_upload(struct sandbox *sb, struct transfer *files, size_t n,
 	if (!ops->upload)
 		return transfer_upload(sb, files, n, stop, err);
 	return ops->upload(sb, files, n, stop, err)
-		       ? sandbox_blame(sb->host, err)
+		       ? sandbox_blame(sb->client, err)
 		       : 0;
 }
 
 int sandbox_download(struct sandbox *sb, struct transfer *files, size_t n,
 		     const struct stop *stop, struct error *err)
 {
-	const struct sandbox_ops *ops = sb->host->provider->ops;
+	const struct sandbox_ops *ops = sb->client->provider->ops;
 
 	if (stop_check(stop, err) || sandbox_await_kills(sb, stop, err))
 		return -1;
 	if (!ops->download)
 		return transfer_download(sb, files, n, stop, err);
 	return ops->download(sb, files, n, stop, err)
-		       ? sandbox_blame(sb->host, err)
+		       ? sandbox_blame(sb->client, err)
 		       : 0;
 }

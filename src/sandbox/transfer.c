@@ -222,12 +222,12 @@ int transfer_place(struct sandbox *sb, struct transfer *f, const char *staged,
 static int upload_one(const void *arg, struct sandbox *sb, struct transfer *f,
 		      const struct stop *stop, struct error *err)
 {
-	size_t most = sb->host->provider->max_command;
+	size_t most = sb->client->provider->max_command;
 	struct upload u = {
 		.sb = sb,
 		.file = f,
 		.piece = BUF_INIT(most ? most : BLOCK),
-		.streams = sb->host->provider->flags & SANDBOX_STDIN,
+		.streams = sb->client->provider->flags & SANDBOX_STDIN,
 	};
 	int rc;
 
@@ -272,7 +272,7 @@ static int on_bytes(void *arg, struct str bytes, struct error *err)
 static int get_piece(struct sandbox *sb, struct download *d, int64_t *size,
 		     const struct stop *stop, struct error *err)
 {
-	bool raw = sb->host->provider->flags & SANDBOX_STDIN;
+	bool raw = sb->client->provider->flags & SANDBOX_STDIN;
 	char numbers[2][24];
 	struct helper h = { .script = HELPER_DOWNLOAD,
 			    .n_args = 3,

@@ -124,7 +124,7 @@ int transfer_read_all(const struct transfer *f, struct buf *out, size_t want,
 
 bool transfer_fits(const struct sandbox *sb, int64_t size)
 {
-	if (sb->host->provider->flags & SANDBOX_STDIN)
+	if (sb->client->provider->flags & SANDBOX_STDIN)
 		return true;
 	return size <= (int64_t)(helper_room(sb) / CODED * PLAIN);
 }

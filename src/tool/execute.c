@@ -369,7 +369,7 @@ static void add_failure(const struct error *err, struct buf *out)
 
 static int64_t default_timeout_s(const struct sandbox *sb)
 {
-	if (sb->host->provider->flags & SANDBOX_UNISOLATED)
+	if (sb->client->provider->flags & SANDBOX_UNISOLATED)
 		return HOST_TIMEOUT_S;
 	return SANDBOX_TIMEOUT_S;
 }
@@ -377,7 +377,7 @@ static int64_t default_timeout_s(const struct sandbox *sb)
 static int check_request(const struct sandbox *sb, struct str command,
 			 int64_t timeout_s, struct error *err)
 {
-	size_t most = sb->host->provider->max_command;
+	size_t most = sb->client->provider->max_command;
 
 	if (timeout_s < 0)
 		return error_set(err, ERR_USAGE,

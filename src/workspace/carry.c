@@ -305,7 +305,7 @@ int carry_run(const struct carry *c, struct carried *out,
 	struct tree_stream s = {
 		.c = c, .stop = stop, .spool = -1, .out = out
 	};
-	bool streams = c->sandbox->host->provider->flags & SANDBOX_STDIN;
+	bool streams = c->sandbox->client->provider->flags & SANDBOX_STDIN;
 	bool gzip = !streams && total_size(c) < SMALL;
 	char random[17];
 	int rc;

@@ -270,7 +270,7 @@ static int run_script(struct call *c, const struct stop *stop,
 {
 	const struct scan_request *r = c->request;
 	struct sandbox *sb = r->sandbox;
-	bool streams = sb->host->provider->flags & SANDBOX_STDIN;
+	bool streams = sb->client->provider->flags & SANDBOX_STDIN;
 	char room[3][24];
 	struct helper h = {
 		.script = HELPER_SCAN,

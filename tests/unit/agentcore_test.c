@@ -116,7 +116,7 @@ static void test_life(void **state)
 	struct sandbox other;
 	int64_t now = clock_unix_ms() / 1000;
 
-	assert_int_equal(ops->info(sb->host, sb->id, &sink, &stop, &err), 0);
+	assert_int_equal(ops->info(sb->client, sb->id, &sink, &stop, &err), 0);
 	assert_string_equal(last.id, "same");
 	assert_string_equal(last.label, "same");
 	assert_string_equal(last.owner, "same");
@@ -124,19 +124,21 @@ static void test_life(void **state)
 	assert_in_range(last.ends, now, now + 601);
 	assert_in_range(last.created, now - 600, now + 2);
 	n_infos = 0;
-	assert_int_equal(ops->list(sb->host, "tester", &sink, &stop, &err), 0);
-	assert_int_equal(n_infos, 1);
-	assert_int_equal(ops->list(sb->host, "nobody", &sink, &stop, &err), 0);
-	assert_int_equal(n_infos, 1);
-	assert_int_equal(sandbox_attach(&other, sb->host, sb->id, &stop, &err),
+	assert_int_equal(ops->list(sb->client, "tester", &sink, &stop, &err),
 			 0);
+	assert_int_equal(n_infos, 1);
+	assert_int_equal(ops->list(sb->client, "nobody", &sink, &stop, &err),
+			 0);
+	assert_int_equal(n_infos, 1);
+	assert_int_equal(
+		sandbox_attach(&other, sb->client, sb->id, &stop, &err), 0);
 	expect(&other, "echo same", 0, "same\n", "");
 	sandbox_release(&other);
-	assert_int_equal(sandbox_attach(&other, sb->host, "ghost", &stop, &err),
-			 -1);
+	assert_int_equal(
+		sandbox_attach(&other, sb->client, "ghost", &stop, &err), -1);
 	assert_int_equal(err.code, ERR_NOT_FOUND);
 	sandbox_release(&other);
-	assert_int_equal(ops->remove(sb->host, "ghost", &stop, &err), 1);
+	assert_int_equal(ops->remove(sb->client, "ghost", &stop, &err), 1);
 }
 
 int main(void)

@@ -68,7 +68,7 @@ static void release(void *arg)
 }
 
 struct place {
-	struct sandbox_client host;
+	struct sandbox_client client;
 	struct sandbox sb;
 	struct work work;
 };
@@ -78,9 +78,9 @@ static void start(struct place *p, bool fails)
 	struct background_work work = { run, release, &p->work };
 	struct error err = { 0 };
 
-	*p = (struct place){ .host = { .provider = &fake },
+	*p = (struct place){ .client = { .provider = &fake },
 			     .work = { .sb = &p->sb, .fails = fails } };
-	p->sb = (struct sandbox){ .host = &p->host };
+	p->sb = (struct sandbox){ .client = &p->client };
 	assert_int_equal(cancel_init(&p->work.go, &err), 0);
 	assert_int_equal(background_start(&p->sb.background, &work, &err), 0);
 }

@@ -38,7 +38,7 @@ static struct cloud {
 	char url[64];
 	struct settings *set;
 	struct http *http;
-	struct sandbox_client host;
+	struct sandbox_client client;
 	struct sandbox sandbox;
 } cloud;
 
@@ -117,9 +117,9 @@ static int cloud_setup(void **state, const struct cloud_case *c)
 		return -1;
 	cloud.http = http_new(NULL);
 	if (cloud_settings(c, &err) < 0 ||
-	    sandbox_client_open(&cloud.host, c->provider, cloud.set, cloud.http,
-				&err) < 0 ||
-	    sandbox_create(&cloud.sandbox, &cloud.host, &spec, &stop, &err) <
+	    sandbox_client_open(&cloud.client, c->provider, cloud.set,
+				cloud.http, &err) < 0 ||
+	    sandbox_create(&cloud.sandbox, &cloud.client, &spec, &stop, &err) <
 		    0) {
 		fprintf(stderr, "%s (%s)\n", err.message, err.hint);
 		return -1;
@@ -136,9 +136,10 @@ static int cloud_teardown(void **state)
 
 	(void)state;
 	if (cloud.sandbox.id)
-		rc = sandbox_remove(&cloud.host, cloud.sandbox.id, &stop, &err);
+		rc = sandbox_remove(&cloud.client, cloud.sandbox.id, &stop,
+				    &err);
 	sandbox_release(&cloud.sandbox);
-	sandbox_client_close(&cloud.host);
+	sandbox_client_close(&cloud.client);
 	http_free(cloud.http);
 	settings_free(cloud.set);
 	if (cloud.pid > 0) {

@@ -125,7 +125,7 @@ static const struct info_sink sink = { .each = on_info };
 /* ghost: an id as this vendor's are. */
 static inline void cloud_life(struct sandbox *sb, const char *ghost)
 {
-	const struct sandbox_ops *ops = sb->host->provider->ops;
+	const struct sandbox_ops *ops = sb->client->provider->ops;
 	struct stop stop = stop_cleanup(60000);
 	struct error err = { 0 };
 	struct sandbox other;
@@ -133,26 +133,28 @@ static inline void cloud_life(struct sandbox *sb, const char *ghost)
 
 	assert_int_equal(ops->extend(sb, 1234, &stop, &err), 0);
 	assert_int_equal(ops->extend(sb, 1234, &stop, &err), 0);
-	assert_int_equal(ops->info(sb->host, sb->id, &sink, &stop, &err), 0);
+	assert_int_equal(ops->info(sb->client, sb->id, &sink, &stop, &err), 0);
 	assert_string_equal(last.id, "same");
 	assert_string_equal(last.label, "same");
 	assert_string_equal(last.owner, "same");
 	assert_int_equal(last.state, STATE_RUNNING);
 	assert_in_range(last.created, now - 600, now + 2);
 	n_infos = 0;
-	assert_int_equal(ops->list(sb->host, "tester", &sink, &stop, &err), 0);
-	assert_int_equal(n_infos, 1);
-	assert_int_equal(ops->list(sb->host, "nobody", &sink, &stop, &err), 0);
-	assert_int_equal(n_infos, 1);
-	assert_int_equal(sandbox_attach(&other, sb->host, sb->id, &stop, &err),
+	assert_int_equal(ops->list(sb->client, "tester", &sink, &stop, &err),
 			 0);
+	assert_int_equal(n_infos, 1);
+	assert_int_equal(ops->list(sb->client, "nobody", &sink, &stop, &err),
+			 0);
+	assert_int_equal(n_infos, 1);
+	assert_int_equal(
+		sandbox_attach(&other, sb->client, sb->id, &stop, &err), 0);
 	expect(&other, "echo same", 0, "same\n", "");
 	sandbox_release(&other);
-	assert_int_equal(sandbox_attach(&other, sb->host, ghost, &stop, &err),
+	assert_int_equal(sandbox_attach(&other, sb->client, ghost, &stop, &err),
 			 -1);
 	assert_int_equal(err.code, ERR_NOT_FOUND);
 	sandbox_release(&other);
-	assert_int_equal(ops->remove(sb->host, ghost, &stop, &err), 1);
+	assert_int_equal(ops->remove(sb->client, ghost, &stop, &err), 1);
 }
 
 static inline void cloud_snapshot(struct sandbox *sb)
@@ -170,10 +172,10 @@ static inline void cloud_snapshot(struct sandbox *sb)
 	assert_int_equal(sandbox_snapshot(sb, "saved", false, &stop, &err), 0);
 	assert_int_equal(sandbox_snapshot(sb, "saved", false, &stop, &err), -1);
 	assert_int_equal(err.code, ERR_USAGE);
-	assert_int_equal(sandbox_create(&copy, sb->host, &spec, &stop, &err),
+	assert_int_equal(sandbox_create(&copy, sb->client, &spec, &stop, &err),
 			 0);
 	expect(&copy, "cat kept", 0, "kept\n", "");
-	assert_int_equal(sandbox_remove(sb->host, copy.id, &stop, &err), 0);
+	assert_int_equal(sandbox_remove(sb->client, copy.id, &stop, &err), 0);
 	sandbox_release(&copy);
 }
 

@@ -129,7 +129,8 @@ static int broken_execute(struct sandbox *sb, const struct exec_request *req,
 			  struct exec_result *res, const struct stop *stop,
 			  struct error *err)
 {
-	struct sandbox inner = { .host = &broken.none, .workdir = sb->workdir };
+	struct sandbox inner = { .client = &broken.none,
+				 .workdir = sb->workdir };
 	struct relay r = { .req = req, .late = BUF_INIT(4 << 20) };
 	struct exec_request mine = *req;
 	struct buf command = BUF_INIT(1 << 20);
@@ -268,7 +269,7 @@ static int broken_attach(struct sandbox *sb, const char *id,
 	return rc;
 }
 
-static int broken_list(struct sandbox_client *host, const char *owner,
+static int broken_list(struct sandbox_client *client, const char *owner,
 		       const struct info_sink *sink, const struct stop *stop,
 		       struct error *err)
 {
@@ -281,8 +282,8 @@ static int broken_list(struct sandbox_client *host, const char *owner,
 	if (breaks(LIST_EMPTY))
 		return 0;
 	if (breaks(LIST_TWICE))
-		(void)fake_list(host, owner, sink, stop, err);
-	return fake_list(host, owner, sink, stop, err);
+		(void)fake_list(client, owner, sink, stop, err);
+	return fake_list(client, owner, sink, stop, err);
 }
 
 static int64_t broken_end(void)
@@ -294,13 +295,13 @@ static int64_t broken_end(void)
 	return now + (breaks(ENDS_NEVER) ? 365 * 86400 : 3600);
 }
 
-static int broken_info(struct sandbox_client *host, const char *id,
+static int broken_info(struct sandbox_client *client, const char *id,
 		       const struct info_sink *sink, const struct stop *stop,
 		       struct error *err)
 {
 	int at = fake_find(id);
 
-	(void)host;
+	(void)client;
 	(void)stop;
 	if (at < 0 || breaks(INFO_FAILS))
 		return error_set(err, ERR_NOT_FOUND, "no sandbox %s", id);
@@ -340,7 +341,7 @@ static int broken_snapshot(struct sandbox *sb, const char *name, bool replace,
 	return breaks(SNAPSHOT_FAILS) ? error_set(err, ERR_REMOTE, "no") : 0;
 }
 
-static int broken_stop(struct sandbox_client *host, const char *id,
+static int broken_stop(struct sandbox_client *client, const char *id,
 		       int64_t *keep_s, const struct stop *stop,
 		       struct error *err)
 {
@@ -357,17 +358,17 @@ static int broken_stop(struct sandbox_client *host, const char *id,
 			unlink(found.gl_pathv[i]);
 		globfree(&found);
 	}
-	return fake_stop(host, id, keep_s, stop, err);
+	return fake_stop(client, id, keep_s, stop, err);
 }
 
-static int broken_remove(struct sandbox_client *host, const char *id,
+static int broken_remove(struct sandbox_client *client, const char *id,
 			 const struct stop *stop, struct error *err)
 {
 	if (breaks(REMOVE_FAILS))
 		return error_set(err, ERR_REMOTE, "busy");
 	if (breaks(REMOVE_STRICT) && fake_find(id) < 0)
 		return error_set(err, ERR_NOT_FOUND, "no sandbox %s", id);
-	return breaks(REMOVE_LIES) ? 0 : fake_remove(host, id, stop, err);
+	return breaks(REMOVE_LIES) ? 0 : fake_remove(client, id, stop, err);
 }
 
 static const struct sandbox_ops broken_ops = {

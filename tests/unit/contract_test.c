@@ -89,10 +89,10 @@ static int run(const struct mutant *mutant, struct contract_summary *summary,
 	       struct error *err)
 {
 	/* Nobody listens there: with a network that is dead this is said. */
-	struct sandbox_client host = { .provider = &broken_provider,
-				       .endpoint = "http://127.0.0.1:9" };
+	struct sandbox_client client = { .provider = &broken_provider,
+					 .endpoint = "http://127.0.0.1:9" };
 	struct contract_request request = {
-		.host = &host,
+		.client = &client,
 		.store = scene.store,
 		.snapshot = "kept",
 		.quick = mutant->breach == KEEPS_ALL && mutant->a,

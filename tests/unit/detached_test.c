@@ -49,7 +49,7 @@ static int fake_execute(struct sandbox *sb, const struct exec_request *req,
 }
 
 struct place {
-	struct sandbox_client host;
+	struct sandbox_client client;
 	struct sandbox sb;
 	struct cancel cancel;
 };
@@ -62,7 +62,7 @@ static void open_place(struct place *p)
 	assert_int_equal(cancel_init(&p->cancel, &err), 0);
 	command = (struct command){ .cancels = &p->cancel, .kill_ms = 60000 };
 	assert_int_equal(cancel_init(&command.go, &err), 0);
-	fake_open(&p->sb, &p->host);
+	fake_open(&p->sb, &p->client);
 }
 
 static void close_place(struct place *p)
@@ -145,9 +145,9 @@ static void test_on_this_machine_it_returns_before_its_kill_too(void **s)
 		open_place(&p);
 		sandbox_release(&p.sb);
 		here.flags |= kinds[i];
-		p.host.provider = &here;
+		p.client.provider = &here;
 		assert_int_equal(
-			sandbox_attach(&p.sb, &p.host, "x", &ever, &err), 0);
+			sandbox_attach(&p.sb, &p.client, "x", &ever, &err), 0);
 		stop = stop_on(&p.cancel);
 		assert_int_equal(execute(&p, &stop, &err), -1);
 		assert_false(command.killed);

@@ -29,7 +29,7 @@
 
 static struct http *http;
 static struct settings *settings;
-static struct sandbox_client host;
+static struct sandbox_client client;
 static struct sandbox box;
 static struct relay relay; /* between the provider and the engine: counts */
 static char home[] = "/tmp/dcode-test-XXXXXX";
@@ -153,9 +153,9 @@ static inline int box_start(void **state)
 	in.environ = env;
 	http = http_new(NULL);
 	if (settings_load(&settings, &in, &err) < 0 ||
-	    sandbox_client_open(&host, &docker_provider, settings, http, &err) <
-		    0 ||
-	    sandbox_create(&box, &host, &spec, &stop, &err) < 0) {
+	    sandbox_client_open(&client, &docker_provider, settings, http,
+				&err) < 0 ||
+	    sandbox_create(&box, &client, &spec, &stop, &err) < 0) {
 		print_message("%s\n", err.message);
 		return -1;
 	}
@@ -169,7 +169,7 @@ static inline int box_end(void **state)
 
 	(void)state;
 	sandbox_release(&box);
-	sandbox_client_close(&host);
+	sandbox_client_close(&client);
 	http_free(http);
 	settings_free(settings);
 	relay_stop(&relay);

@@ -141,24 +141,24 @@ static void test_list_and_info(void **state)
 	int64_t now = clock_unix_ms() / 1000;
 
 	(void)state;
-	assert_int_equal(o->list(&host, "owner-1", &sink, &stop, &err), 0);
+	assert_int_equal(o->list(&client, "owner-1", &sink, &stop, &err), 0);
 	assert_int_equal(l.n, 1);
 	assert_string_equal(l.id, box.id);
 	assert_int_equal(l.state, STATE_RUNNING);
 	assert_in_range(l.created, now - 600, now + 5);
 	assert_int_equal(l.ends - l.created, 600);
 	l.n = 0;
-	assert_int_equal(o->list(&host, "owner-2", &sink, &stop, &err), 0);
+	assert_int_equal(o->list(&client, "owner-2", &sink, &stop, &err), 0);
 	assert_int_equal(l.n, 0);
-	assert_int_equal(o->list(&host, NULL, &sink, &stop, &err), 0);
+	assert_int_equal(o->list(&client, NULL, &sink, &stop, &err), 0);
 	assert_int_equal(l.n, 1);
 	l = (struct listed){ 0 };
-	assert_int_equal(o->info(&host, label, &sink, &stop, &err), 0);
+	assert_int_equal(o->info(&client, label, &sink, &stop, &err), 0);
 	assert_int_equal(l.n, 1);
 	assert_in_range(l.created, now - 600, now + 5);
-	assert_int_equal(o->info(&host, "nobody", &sink, &stop, &err), -1);
+	assert_int_equal(o->info(&client, "nobody", &sink, &stop, &err), -1);
 	assert_int_equal(err.code, ERR_NOT_FOUND);
-	assert_int_equal(o->info(&host, "../x", &sink, &stop, &err), -1);
+	assert_int_equal(o->info(&client, "../x", &sink, &stop, &err), -1);
 	assert_int_equal(err.code, ERR_USAGE);
 }
 
@@ -170,7 +170,8 @@ static void test_create_again(void **state)
 	struct error err = { 0 };
 
 	(void)state;
-	assert_int_equal(sandbox_create(&again, &host, &spec, &stop, &err), 0);
+	assert_int_equal(sandbox_create(&again, &client, &spec, &stop, &err),
+			 0);
 	assert_string_equal(again.id, box.id);
 	sandbox_release(&again);
 }
@@ -192,7 +193,7 @@ static void test_attach(void **state)
 	(void)state;
 	for (int i = 0; i < 2; i++) {
 		assert_int_equal(
-			sandbox_attach(&other, &host, label, &stop, &err), 0);
+			sandbox_attach(&other, &client, label, &stop, &err), 0);
 		assert_string_equal(other.id, box.id);
 		assert_string_equal(other.workdir, "/workspace");
 		seen_init(&s);
@@ -216,11 +217,12 @@ static void test_attach(void **state)
 		-1);
 	assert_int_equal(err.code, ERR_GONE);
 	seen_release(&s);
-	assert_int_equal(sandbox_attach(&other, &host, "no-such", &stop, &err),
-			 -1);
+	assert_int_equal(
+		sandbox_attach(&other, &client, "no-such", &stop, &err), -1);
 	assert_int_equal(err.code, ERR_NOT_FOUND);
 	sandbox_release(&other);
-	assert_int_equal(sandbox_attach(&other, &host, label, &stop, &err), 0);
+	assert_int_equal(sandbox_attach(&other, &client, label, &stop, &err),
+			 0);
 	sandbox_release(&other);
 	http_response_release(&answer);
 	free(path);
@@ -238,14 +240,15 @@ static void test_snapshot(void **state)
 
 	(void)state;
 	spec.snapshot = "missing-one";
-	assert_int_equal(sandbox_create(&copy, &host, &spec, &stop, &err), -1);
+	assert_int_equal(sandbox_create(&copy, &client, &spec, &stop, &err),
+			 -1);
 	assert_int_equal(err.code, ERR_NOT_FOUND);
 	assert_non_null(strstr(err.hint, "dcode sandbox snapshot"));
 	sandbox_release(&copy);
 	assert_int_equal(sandbox_snapshot(&box, "state-1", false, &stop, &err),
 			 0);
 	spec.snapshot = "state-1";
-	assert_int_equal(sandbox_create(&copy, &host, &spec, &stop, &err), 0);
+	assert_int_equal(sandbox_create(&copy, &client, &spec, &stop, &err), 0);
 	seen_init(&s);
 	assert_int_equal(
 		run_request(&copy,
@@ -254,7 +257,7 @@ static void test_snapshot(void **state)
 		0);
 	assert_int_equal(s.out.len, 2);
 	seen_release(&s);
-	assert_int_equal(sandbox_remove(&host, copy.id, &stop, &err), 0);
+	assert_int_equal(sandbox_remove(&client, copy.id, &stop, &err), 0);
 	sandbox_release(&copy);
 }
 
@@ -272,7 +275,8 @@ static void test_user(void **state)
 
 	(void)state;
 	assert_int_equal(settings_set_flag(settings, key, "1000", &err), 0);
-	assert_int_equal(sandbox_create(&other, &host, &spec, &stop, &err), 0);
+	assert_int_equal(sandbox_create(&other, &client, &spec, &stop, &err),
+			 0);
 	seen_init(&s);
 	assert_int_equal(
 		run_request(&other,
@@ -296,7 +300,7 @@ static void test_user(void **state)
 		0);
 	assert_string_equal(s.out.ptr, "0\n");
 	seen_release(&s);
-	assert_int_equal(sandbox_remove(&host, other.id, &stop, &err), 0);
+	assert_int_equal(sandbox_remove(&client, other.id, &stop, &err), 0);
 	sandbox_release(&other);
 	assert_int_equal(settings_set_flag(settings, key, "0", &err), 0);
 }
@@ -313,17 +317,18 @@ static void test_lifetime(void **state)
 	(void)state;
 	spec.lifetime_s = 1;
 	spec.network = NETWORK_NONE;
-	assert_int_equal(sandbox_create(&brief, &host, &spec, &stop, &err), 0);
+	assert_int_equal(sandbox_create(&brief, &client, &spec, &stop, &err),
+			 0);
 	memcpy(label, "dcode-cccccccc", sizeof(label));
 	for (int i = 0; i < 40 && l.state != STATE_STOPPED; i++) {
 		usleep(100000);
-		assert_int_equal(docker_provider.ops->info(&host, brief.id,
+		assert_int_equal(docker_provider.ops->info(&client, brief.id,
 							   &sink, &stop, &err),
 				 0);
 	}
 	memcpy(label, "dcode-aaaaaaaa", sizeof(label));
 	assert_int_equal(l.state, STATE_STOPPED);
-	assert_int_equal(sandbox_remove(&host, brief.id, &stop, &err), 0);
+	assert_int_equal(sandbox_remove(&client, brief.id, &stop, &err), 0);
 	sandbox_release(&brief);
 }
 
@@ -335,10 +340,11 @@ static void test_remove_twice(void **state)
 	struct error err = { 0 };
 
 	(void)state;
-	assert_int_equal(sandbox_remove(&host, box.id, &stop, &err), 0);
-	assert_int_equal(sandbox_remove(&host, box.id, &stop, &err), 1);
+	assert_int_equal(sandbox_remove(&client, box.id, &stop, &err), 0);
+	assert_int_equal(sandbox_remove(&client, box.id, &stop, &err), 1);
 	assert_int_equal(
-		docker_provider.ops->list(&host, NULL, &sink, &stop, &err), 0);
+		docker_provider.ops->list(&client, NULL, &sink, &stop, &err),
+		0);
 	assert_int_equal(l.n, 0);
 }
 

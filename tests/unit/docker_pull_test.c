@@ -17,7 +17,7 @@
 static struct tiny_server server;
 static struct http *http;
 static struct settings *settings;
-static struct sandbox_client host;
+static struct sandbox_client client;
 static char home[] = "/tmp/dcode-pull-XXXXXX";
 static atomic_bool pulled;
 static atomic_int creates;
@@ -105,7 +105,7 @@ static int create(const char *label, const char *image, struct buf *lines,
 			      "image",
 			      image, err) < 0)
 		return -1;
-	return sandbox_create(sb, &host, &spec, &stop, err);
+	return sandbox_create(sb, &client, &spec, &stop, err);
 }
 
 static void test_pull_with_progress(void **state)
@@ -171,9 +171,10 @@ static void test_removal_in_progress(void **state)
 
 	(void)state;
 	removals = 0;
-	assert_int_equal(sandbox_remove(&host, "abc123", &stop, &err), 0);
+	assert_int_equal(sandbox_remove(&client, "abc123", &stop, &err), 0);
 	assert_int_equal(removals, 3);
-	assert_int_equal(sandbox_remove(&host, "../images/x", &stop, &err), -1);
+	assert_int_equal(sandbox_remove(&client, "../images/x", &stop, &err),
+			 -1);
 	assert_int_equal(err.code, ERR_USAGE);
 }
 
@@ -193,14 +194,14 @@ static int load(const char *docker_host, struct error *err)
 	rc = settings_load(&settings, &in, err);
 	free(line);
 	if (rc == 0)
-		rc = sandbox_client_open(&host, &docker_provider, settings,
+		rc = sandbox_client_open(&client, &docker_provider, settings,
 					 http, err);
 	return rc;
 }
 
 static void unload(void)
 {
-	sandbox_client_close(&host);
+	sandbox_client_close(&client);
 	settings_free(settings);
 	settings = NULL;
 }
@@ -227,7 +228,7 @@ static void test_addresses(void **state)
 	unload();
 	/* It exists, but nobody listens there. */
 	assert_int_equal(load("unix:///dev/null", &err), 0);
-	assert_int_equal(sandbox_remove(&host, "x", &stop, &err), -1);
+	assert_int_equal(sandbox_remove(&client, "x", &stop, &err), -1);
 	assert_int_equal(err.code, ERR_NETWORK);
 	assert_non_null(strstr(err.message, "/dev/null"));
 }

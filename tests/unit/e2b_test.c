@@ -46,7 +46,7 @@ static void test_snapshot(void **state)
 				     .lifetime_s = 600 };
 
 	cloud_snapshot(sb);
-	assert_int_equal(sandbox_create(&copy, sb->host, &spec, &stop, &err),
+	assert_int_equal(sandbox_create(&copy, sb->client, &spec, &stop, &err),
 			 -1);
 	assert_int_equal(err.code, ERR_NOT_FOUND);
 	sandbox_release(&copy);

@@ -33,7 +33,7 @@ static int set_up(void **state)
 	assert_int_equal(cancel_init(&s->gate, &err), 0);
 	s->said = BUF_INIT(1 << 16);
 	s->request = (struct lifecycle_request){
-		.host = &s->f.client,
+		.client = &s->f.client,
 		.store = s->f.store,
 		.cancels_at_once = true,
 		.ui = { .progress = say, .warn = say, .arg = s },

@@ -63,8 +63,8 @@ static struct ran run_request(struct sandbox *sb, struct exec_request req,
 	r.seen.err = BUF_INIT((size_t)128 << 20);
 	req.output = see;
 	req.arg = &r.seen;
-	r.rc = sb->host->provider->ops->execute(sb, &req, &r.res,
-						stop ? stop : &never, &r.err);
+	r.rc = sb->client->provider->ops->execute(sb, &req, &r.res,
+						  stop ? stop : &never, &r.err);
 	r.ms = clock_ms() - start;
 	return r;
 }

@@ -129,14 +129,14 @@ static int fake_attach(struct sandbox *sb, const char *id,
 	return 0;
 }
 
-static int fake_stop(struct sandbox_client *host, const char *id,
+static int fake_stop(struct sandbox_client *client, const char *id,
 		     int64_t *keep_s, const struct stop *stop,
 		     struct error *err)
 {
 	int fails = fake_step("stop", err);
 	int at = fake_find(id);
 
-	(void)host;
+	(void)client;
 	(void)stop;
 	*keep_s = 0;
 	if (fails && !fake.fail_after)
@@ -146,11 +146,11 @@ static int fake_stop(struct sandbox_client *host, const char *id,
 	return fails ? -1 : at < 0;
 }
 
-static int fake_list(struct sandbox_client *host, const char *owner,
+static int fake_list(struct sandbox_client *client, const char *owner,
 		     const struct info_sink *sink, const struct stop *stop,
 		     struct error *err)
 {
-	(void)host;
+	(void)client;
 	(void)stop;
 	if (fake_step("list", err))
 		return -1;
@@ -169,7 +169,7 @@ static int fake_list(struct sandbox_client *host, const char *owner,
 	return 0;
 }
 
-static int fake_remove(struct sandbox_client *host, const char *id,
+static int fake_remove(struct sandbox_client *client, const char *id,
 		       const struct stop *stop, struct error *err)
 {
 	int fails = fake_step("remove", err);
@@ -177,7 +177,7 @@ static int fake_remove(struct sandbox_client *host, const char *id,
 	struct pollfd p = { .fd = -1, .events = POLLIN };
 	char byte;
 
-	(void)host;
+	(void)client;
 	(void)stop;
 	if (fake.removal_waits) {
 		p.fd = fake.removal_waits->fd[0];

@@ -78,7 +78,7 @@ static const struct sandbox_provider lying = { .name = "lying",
 static void begin_lie(struct tree *t)
 {
 	begin(t, 0);
-	t->room.host.provider = &lying;
+	t->room.client.provider = &lying;
 	t->room.sb.priv = t;
 	add_file(t, "honest", STR("yes"));
 }

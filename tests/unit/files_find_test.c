@@ -171,7 +171,7 @@ static void time_is_up(void **arg)
 		kind.noise = slow;
 		kind.mangle = i == 1;
 		r.state.kind = &kind;
-		r.host.provider = i ? &shell_text : &shell_bytes;
+		r.client.provider = i ? &shell_text : &shell_bytes;
 		r.state.hurry = 400;
 		what = (struct files_search){ .root = r.dir,
 					      .pattern = "*.py",

@@ -96,7 +96,7 @@ static void permissions(void **arg)
 		struct room r;
 
 		enter(&r, 0);
-		r.host.provider = providers[i];
+		r.client.provider = providers[i];
 		r.state.kind = &nobody;
 		nobody.mangle = i == 1;
 		assert_int_equal(chown(r.dir, 65534, 65534), 0);
@@ -203,7 +203,7 @@ static void no_shell(void **arg)
 
 		enter(&r, 0);
 		r.state.kind = &kind;
-		r.host.provider = i % 2 ? &shell_text : &shell_bytes;
+		r.client.provider = i % 2 ? &shell_text : &shell_bytes;
 		r.err = (struct error){ 0 };
 		assert_int_equal(files_ls(&r.sb, "/", &list, &r.stop, &r.err),
 				 -1);

@@ -56,7 +56,7 @@ __attribute__((unused)) static int kind_first(void)
 
 /* One test, on one kind, in a directory of its own. */
 struct room {
-	struct sandbox_client host;
+	struct sandbox_client client;
 	struct sandbox sb;
 	struct shell_state state;
 	struct stop stop;
@@ -133,9 +133,9 @@ __attribute__((unused)) static void enter(struct room *r, int kind)
 {
 	*r = (struct room){ .stop = stop_on(NULL) };
 	r->bytes = !kinds[kind].mangle;
-	r->host.provider = r->bytes ? &shell_bytes : &shell_text;
+	r->client.provider = r->bytes ? &shell_bytes : &shell_text;
 	r->state.kind = &kinds[kind];
-	r->sb.host = &r->host;
+	r->sb.client = &r->client;
 	r->sb.priv = &r->state;
 	r->dir = xasprintf("%s/it's %%s $(x) \"q\" %s.XXXXXX", tools,
 			   "\xc3\xa9\xff");

@@ -55,7 +55,7 @@ static int execute(struct sandbox *sb, const struct exec_request *req,
 		   struct exec_result *res, const struct stop *stop,
 		   struct error *err)
 {
-	struct supervisor s = held_supervisor(sb->host->priv);
+	struct supervisor s = held_supervisor(sb->client->priv);
 
 	return supervise_execute(sb, req, res, &s, stop, err);
 }
@@ -68,8 +68,8 @@ static const struct sandbox_provider provider = {
 static void test_commands_keep_the_contract_over_it(void **state)
 {
 	struct held *h = open_program("exec sh");
-	struct sandbox_client host = { .provider = &provider, .priv = h };
-	struct sandbox sb = { .host = &host, .workdir = (char *)"/tmp" };
+	struct sandbox_client client = { .provider = &provider, .priv = h };
+	struct sandbox sb = { .client = &client, .workdir = (char *)"/tmp" };
 
 	(void)state;
 	expect(&sb, "true", 0, "", "");

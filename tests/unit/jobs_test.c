@@ -36,7 +36,7 @@ static int fake_execute(struct sandbox *sb, const struct exec_request *req,
 }
 
 struct place {
-	struct sandbox_client host;
+	struct sandbox_client client;
 	struct sandbox sb;
 	struct mask *mask;
 	struct buf out;
@@ -50,7 +50,7 @@ static void open_place(struct place *p)
 	*p = (struct place){ .out = BUF_INIT(64 << 20) };
 	stage = (struct stage){ .repeat = 1 };
 	assert_int_equal(cancel_init(&stage.go, &err), 0);
-	fake_open(&p->sb, &p->host);
+	fake_open(&p->sb, &p->client);
 }
 
 static void close_place(struct place *p)

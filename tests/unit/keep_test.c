@@ -47,7 +47,7 @@ static struct lifecycle_request request(struct scene *s,
 					enum lifecycle_exit on_exit)
 {
 	return (struct lifecycle_request){
-		.host = &s->f.client,
+		.client = &s->f.client,
 		.store = s->f.store,
 		.on_exit = on_exit,
 		.ui = { .progress = note_line, .warn = note_line, .arg = s },
@@ -98,12 +98,12 @@ static void sql(struct scene *s, const char *text)
 }
 
 static int open_fake(void *arg, const char *provider,
-		     struct sandbox_client *host, struct error *err)
+		     struct sandbox_client *client, struct error *err)
 {
 	(void)arg;
 	(void)provider;
 	(void)err;
-	*host = (struct sandbox_client){ .provider = &fake_provider };
+	*client = (struct sandbox_client){ .provider = &fake_provider };
 	return 0;
 }
 
@@ -113,7 +113,7 @@ static void gc(struct scene *s)
 {
 	struct gc_request g = { .store = s->f.store,
 				.providers = all,
-				.host = open_fake };
+				.client = open_fake };
 	struct stop stop = stop_cleanup(10000);
 	struct error err = { 0 };
 	size_t left = 99;
@@ -367,27 +367,27 @@ static void take_over(struct rival *rival)
 }
 
 static int open_and_take(void *arg, const char *provider,
-			 struct sandbox_client *host, struct error *err)
+			 struct sandbox_client *client, struct error *err)
 {
 	static struct sandbox_provider unlisted;
 	struct rival *rival = arg;
 
 	unlisted = fake_provider;
 	unlisted.flags &= ~(unsigned)SANDBOX_LIST;
-	(void)open_fake(NULL, provider, host, err);
+	(void)open_fake(NULL, provider, client, err);
 	if (rival->unlisted) {
-		host->provider = &unlisted;
+		client->provider = &unlisted;
 		take_over(rival);
 	}
 	return 0;
 }
 
-static void take_before_removal(void *arg, struct sandbox_client *host,
+static void take_before_removal(void *arg, struct sandbox_client *client,
 				const struct gc_item *item)
 {
 	struct rival *rival = arg;
 
-	(void)host;
+	(void)client;
 	(void)item;
 	if (!rival->unlisted)
 		take_over(rival);
@@ -399,7 +399,7 @@ static void gc_with(struct rival *rival)
 	struct scene *s = rival->scene;
 	struct gc_request g = { .store = s->f.store,
 				.providers = all,
-				.host = open_and_take,
+				.client = open_and_take,
 				.before_remove = take_before_removal,
 				.arg = rival };
 	struct stop stop = stop_cleanup(10000);

@@ -23,11 +23,11 @@ static int extend(struct sandbox *sb, int64_t seconds, const struct stop *stop,
 		       : error_set(err, ERR_REMOTE, "it is not running");
 }
 
-static int info(struct sandbox_client *host, const char *id,
+static int info(struct sandbox_client *client, const char *id,
 		const struct info_sink *sink, const struct stop *stop,
 		struct error *err)
 {
-	(void)host;
+	(void)client;
 	(void)stop;
 	if (vendor_state == STATE_GONE)
 		return error_set(err, ERR_NOT_FOUND, "no sandbox %s", id);
@@ -62,7 +62,7 @@ static void a_stopped_one_is_noticed_and_a_gone_one(void **state)
 	struct sandbox_ops ops = fake_ops;
 	struct sandbox_provider provider = fake_provider;
 	struct fake_store f;
-	struct lifecycle_request request = { .host = &f.client,
+	struct lifecycle_request request = { .client = &f.client,
 					     .lifetime_s = LIFE_S,
 					     .ui = { .changed = changed } };
 	struct managed_sandbox box;

@@ -88,7 +88,7 @@ static const struct sandbox_provider shell = { .name = "shell",
 const struct sandbox_provider *const sandbox_providers[] = { &shell, NULL };
 
 struct place {
-	struct sandbox_client host;
+	struct sandbox_client client;
 	struct sandbox sb;
 	struct mask *mask;
 	struct buf out;
@@ -125,8 +125,9 @@ static void attach(struct place *p)
 	struct stop ever = stop_on(NULL);
 	struct error err = { 0 };
 
-	p->host.provider = &shell;
-	assert_int_equal(sandbox_attach(&p->sb, &p->host, "x", &ever, &err), 0);
+	p->client.provider = &shell;
+	assert_int_equal(sandbox_attach(&p->sb, &p->client, "x", &ever, &err),
+			 0);
 	jobs_set_log(&p->sb, &log);
 }
 

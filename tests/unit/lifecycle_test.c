@@ -102,7 +102,7 @@ static int tear_down(void **state)
 static struct lifecycle_request request(struct scene *s)
 {
 	return (struct lifecycle_request){
-		.host = &s->f.client,
+		.client = &s->f.client,
 		.store = s->f.store,
 		.mask = s->mask,
 		.ui = { progress, warn, output, NULL, NULL, s },
@@ -284,7 +284,7 @@ static size_t gc(struct scene *s, bool dry_run)
 {
 	struct gc_request g = { .store = s->f.store,
 				.dry_run = dry_run,
-				.host = host,
+				.client = host,
 				.each = no_item,
 				.arg = s };
 	struct stop stop = stop_cleanup(10000);

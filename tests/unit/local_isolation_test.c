@@ -43,23 +43,23 @@ static void expect_host(const char *name, const char *text)
 /* A sandbox with other settings; refused tells what create says. */
 static struct sandbox *other_box(struct settings *set, struct error *err)
 {
-	static struct sandbox_client host;
+	static struct sandbox_client client;
 	static struct sandbox sb;
 	struct stop stop = stop_cleanup(30000);
 	struct sandbox_spec spec = { .label = "dcode-other234" };
 
-	host = (struct sandbox_client){ .provider = &local_provider,
-					.settings = set };
-	sb = (struct sandbox){ .host = &host };
-	if (local_provider.ops->open(&host, set, err) < 0)
+	client = (struct sandbox_client){ .provider = &local_provider,
+					  .settings = set };
+	sb = (struct sandbox){ .client = &client };
+	if (local_provider.ops->open(&client, set, err) < 0)
 		return NULL;
 	if (local_provider.ops->create(&sb, &spec, &stop, err) == 0)
 		return &sb;
-	assert_int_equal(local_provider.ops->remove(&host, spec.label, &stop,
+	assert_int_equal(local_provider.ops->remove(&client, spec.label, &stop,
 						    &(struct error){ 0 }),
 			 0);
 	free_box(&sb);
-	local_provider.ops->close(&host);
+	local_provider.ops->close(&client);
 	return NULL;
 }
 
@@ -69,9 +69,9 @@ static void end_other(struct sandbox *sb)
 	struct error err = { 0 };
 
 	assert_int_equal(
-		local_provider.ops->remove(sb->host, sb->id, &stop, &err), 0);
+		local_provider.ops->remove(sb->client, sb->id, &stop, &err), 0);
 	free_box(sb);
-	local_provider.ops->close(sb->host);
+	local_provider.ops->close(sb->client);
 }
 
 static void test_environment(void **state)
@@ -365,7 +365,7 @@ static void test_killed(void **state)
 static void test_bwrap_killed(void **state)
 {
 	struct sandbox *sb = *state;
-	struct sandbox again = { .host = sb->host };
+	struct sandbox again = { .client = sb->client };
 	struct box *b = sb->priv;
 	struct stop stop = stop_cleanup(30000);
 	struct error err = { 0 };

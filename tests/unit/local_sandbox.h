@@ -20,12 +20,12 @@ static void free_box(struct sandbox *sb)
 	free(sb->id);
 	free(sb->workdir);
 	mounts_release(&sb->mounts);
-	*sb = (struct sandbox){ .host = sb->host };
+	*sb = (struct sandbox){ .client = sb->client };
 }
 
 static int box_setup(void **state)
 {
-	static struct sandbox_client host;
+	static struct sandbox_client client;
 	static struct sandbox sb;
 	static char home[200];
 	struct settings *set = &box_settings;
@@ -44,10 +44,10 @@ static int box_setup(void **state)
 	if (path_mkdirs(set->dir, 0700, &err) < 0 ||
 	    path_mkdirs(set->cwd, 0755, &err) < 0)
 		return -1;
-	host = (struct sandbox_client){ .provider = &local_provider,
-					.settings = set };
-	sb = (struct sandbox){ .host = &host };
-	if (local_provider.ops->open(&host, set, &err) < 0 ||
+	client = (struct sandbox_client){ .provider = &local_provider,
+					  .settings = set };
+	sb = (struct sandbox){ .client = &client };
+	if (local_provider.ops->open(&client, set, &err) < 0 ||
 	    local_provider.ops->create(&sb, &spec, &stop, &err) < 0) {
 		fprintf(stderr, "%s (%s)\n", err.message, err.hint);
 		return -1;
@@ -61,10 +61,10 @@ static int box_teardown(void **state)
 	struct sandbox *sb = *state;
 	struct stop stop = { .deadline = INT64_MAX };
 	struct error err = { 0 };
-	int rc = local_provider.ops->remove(sb->host, sb->id, &stop, &err);
+	int rc = local_provider.ops->remove(sb->client, sb->id, &stop, &err);
 
 	free_box(sb);
-	local_provider.ops->close(sb->host);
+	local_provider.ops->close(sb->client);
 	return rc < 0 ? rc : path_remove_tree(box_settings.home, &err);
 }
 

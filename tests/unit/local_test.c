@@ -205,12 +205,12 @@ static void count_info(void *arg, const struct sandbox_info *info)
 static void test_lifecycle(void **state)
 {
 	struct sandbox *first = *state;
-	struct sandbox_client *host = first->host;
+	struct sandbox_client *client = first->client;
 	const struct sandbox_ops *ops = local_provider.ops;
 	struct stop stop = stop_cleanup(30000);
 	struct error err = { 0 };
-	struct sandbox a = { .host = host };
-	struct sandbox b = { .host = host };
+	struct sandbox a = { .client = client };
+	struct sandbox b = { .client = client };
 	struct sandbox_spec spec = { .label = "dcode-abcd2345",
 				     .owner = "somebody" };
 	int n[STATE_GONE + 1] = { 0 };
@@ -220,15 +220,15 @@ static void test_lifecycle(void **state)
 	assert_string_equal(a.id, spec.label);
 	expect(&a, "echo here >f; mkdir -p d/e; chmod 0 d", 0, "", "");
 	expect(first, "cat f", 1, "", "cat: f: No such file or directory\n");
-	assert_int_equal(ops->list(host, "somebody", &sink, &stop, &err), 0);
+	assert_int_equal(ops->list(client, "somebody", &sink, &stop, &err), 0);
 	assert_int_equal(n[STATE_RUNNING], 1);
-	assert_int_equal(ops->list(host, NULL, &sink, &stop, &err), 0);
+	assert_int_equal(ops->list(client, NULL, &sink, &stop, &err), 0);
 	assert_int_equal(n[STATE_RUNNING], 3);
 	/* The processes end, the files stay. */
 	ops->discard(&a);
 	usleep(100000);
 	memset(n, 0, sizeof(n));
-	assert_int_equal(ops->info(host, a.id, &sink, &stop, &err), 0);
+	assert_int_equal(ops->info(client, a.id, &sink, &stop, &err), 0);
 	assert_int_equal(n[STATE_STOPPED], 1);
 	assert_int_equal(ops->attach(&b, a.id, &stop, &err), 0);
 	expect(&b, "cat f", 0, "here\n", "");
@@ -237,8 +237,8 @@ static void test_lifecycle(void **state)
 	assert_int_equal(ops->attach(&a, "../sandboxes", &stop, &err), -1);
 	assert_int_equal(err.code, ERR_NOT_FOUND);
 	/* Gone for good, and gone already is fine. */
-	assert_int_equal(ops->remove(host, a.id, &stop, &err), 0);
-	assert_int_equal(ops->remove(host, a.id, &stop, &err), 0);
+	assert_int_equal(ops->remove(client, a.id, &stop, &err), 0);
+	assert_int_equal(ops->remove(client, a.id, &stop, &err), 0);
 	{
 		struct ran r = run(&b, "true");
 
@@ -246,7 +246,7 @@ static void test_lifecycle(void **state)
 		assert_int_equal(r.err.code, ERR_GONE);
 		ran_release(&r);
 	}
-	assert_int_equal(ops->info(host, a.id, &sink, &stop, &err), -1);
+	assert_int_equal(ops->info(client, a.id, &sink, &stop, &err), -1);
 	assert_int_equal(err.code, ERR_NOT_FOUND);
 	free_box(&a);
 	free_box(&b);
@@ -258,24 +258,26 @@ static void test_snapshot(void **state)
 	const struct sandbox_ops *ops = local_provider.ops;
 	struct stop stop = stop_cleanup(30000);
 	struct error err = { 0 };
-	struct sandbox a = { .host = first->host };
+	struct sandbox a = { .client = first->client };
 	struct sandbox_spec spec = { .label = "dcode-snap2345",
 				     .snapshot = "base-1" };
 
 	assert_int_equal(ops->create(&a, &spec, &stop, &err), -1);
 	assert_int_equal(err.code, ERR_NOT_FOUND);
-	assert_int_equal(ops->remove(a.host, a.id, &stop, &err), 0);
+	assert_int_equal(ops->remove(a.client, a.id, &stop, &err), 0);
 	free_box(&a);
-	a = (struct sandbox){ .host = first->host };
+	a = (struct sandbox){ .client = first->client };
 	expect(first,
 	       "mkdir p; echo one >p/q; chmod 750 p/q; ln -s /etc/passwd l; "
 	       "ln p/q h; echo two >~/r",
 	       0, "", "");
 	expect(first, "echo older >older", 0, "", "");
-	assert_int_equal(ops->find_snapshot(a.host, "base-1", &stop, &err), 0);
+	assert_int_equal(ops->find_snapshot(a.client, "base-1", &stop, &err),
+			 0);
 	assert_int_equal(ops->snapshot(first, "base-1", false, &stop, &err), 0);
 	expect(first, "rm older", 0, "", "");
-	assert_int_equal(ops->find_snapshot(a.host, "base-1", &stop, &err), 1);
+	assert_int_equal(ops->find_snapshot(a.client, "base-1", &stop, &err),
+			 1);
 	assert_int_equal(ops->snapshot(first, "base-1", false, &stop, &err),
 			 -1);
 	assert_int_equal(ops->snapshot(first, "base-1", true, &stop, &err), 0);
@@ -286,7 +288,7 @@ static void test_snapshot(void **state)
 	       "cat p/q ~/r; ls older 2>/dev/null; stat -c '%a %h' p/q; "
 	       "readlink l",
 	       0, "one\ntwo\n750 2\n/etc/passwd\n", "");
-	assert_int_equal(ops->remove(a.host, a.id, &stop, &err), 0);
+	assert_int_equal(ops->remove(a.client, a.id, &stop, &err), 0);
 	free_box(&a);
 }
 
@@ -295,7 +297,7 @@ static void test_lifetime(void **state)
 	struct sandbox *first = *state;
 	struct stop stop = stop_cleanup(30000);
 	struct error err = { 0 };
-	struct sandbox a = { .host = first->host };
+	struct sandbox a = { .client = first->client };
 	struct sandbox_spec spec = { .label = "dcode-short234",
 				     .lifetime_s = 1 };
 	struct ran r;
@@ -306,8 +308,8 @@ static void test_lifetime(void **state)
 	assert_int_equal(r.err.code, ERR_GONE);
 	assert_true(r.ms < 20000);
 	ran_release(&r);
-	assert_int_equal(local_provider.ops->remove(a.host, a.id, &stop, &err),
-			 0);
+	assert_int_equal(
+		local_provider.ops->remove(a.client, a.id, &stop, &err), 0);
 	free_box(&a);
 }
 

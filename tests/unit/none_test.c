@@ -16,15 +16,15 @@ static struct settings set = { .home = "/", .cwd = "/", .dir = "/nowhere" };
 
 static int setup(void **state)
 {
-	static struct sandbox_client host;
+	static struct sandbox_client client;
 	static struct sandbox sb;
 	struct error err = { 0 };
 	struct stop stop = { .deadline = INT64_MAX };
 
-	host = (struct sandbox_client){ .provider = &none_provider,
-					.settings = &set };
-	sb = (struct sandbox){ .host = &host };
-	if (none_provider.ops->open(&host, &set, &err) < 0)
+	client = (struct sandbox_client){ .provider = &none_provider,
+					  .settings = &set };
+	sb = (struct sandbox){ .client = &client };
+	if (none_provider.ops->open(&client, &set, &err) < 0)
 		return -1;
 	*state = &sb;
 	return none_provider.ops->create(&sb, &(struct sandbox_spec){ 0 },
@@ -38,7 +38,7 @@ static int teardown(void **state)
 	none_provider.ops->discard(sb);
 	free(sb->id);
 	free(sb->workdir);
-	none_provider.ops->close(sb->host);
+	none_provider.ops->close(sb->client);
 	return 0;
 }
 

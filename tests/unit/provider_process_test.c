@@ -120,7 +120,7 @@ struct trial {
 	const struct fault *fault;
 	char *pids; /* the file's name */
 	struct made_provider *made;
-	struct sandbox_client host;
+	struct sandbox_client client;
 	struct sandbox box;
 };
 
@@ -189,8 +189,8 @@ static void open_provider(struct trial *t)
 	provider_config_release(&d);
 	free(script);
 	set_limits(&((struct process_provider *)t->made)->limits, t->fault);
-	assert_int_equal(sandbox_client_open(&t->host, &t->made->base, t->w->s,
-					     NULL, &err),
+	assert_int_equal(sandbox_client_open(&t->client, &t->made->base,
+					     t->w->s, NULL, &err),
 			 0);
 }
 
@@ -222,13 +222,13 @@ static int run_operation(struct trial *t, const struct stop *stop,
 	int rc = 0;
 
 	if (t->fault->what == ATTACH)
-		return sandbox_attach(&t->box, &t->host, "box", stop, err);
+		return sandbox_attach(&t->box, &t->client, "box", stop, err);
 	if (t->fault->what == LIST)
-		return t->host.provider->ops->list(&t->host, "me", NULL, stop,
-						   err);
+		return t->client.provider->ops->list(&t->client, "me", NULL,
+						     stop, err);
 	if (t->fault->what == REMOVE)
-		return sandbox_remove(&t->host, "box", stop, err);
-	if (sandbox_create(&t->box, &t->host, &spec, stop, err) < 0)
+		return sandbox_remove(&t->client, "box", stop, err);
+	if (sandbox_create(&t->box, &t->client, &spec, stop, err) < 0)
 		return -1;
 	if (t->fault->what == EXECUTE || t->fault->what == DOWNLOAD)
 		rc = t->fault->what == EXECUTE ||
@@ -305,7 +305,7 @@ static void try_fault(struct world *w, const struct fault *f)
 	rc = run_operation(&t, &stop, &err);
 	check_outcome(f, rc, &err);
 	sandbox_release(&t.box);
-	sandbox_client_close(&t.host);
+	sandbox_client_close(&t.client);
 	t.made->free(t.made);
 	expect_no_process(&t);
 	free(t.pids);

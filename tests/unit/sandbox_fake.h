@@ -29,13 +29,13 @@ static const struct sandbox_provider fake = { .name = "fake",
 					      .ops = &fake_ops };
 const struct sandbox_provider *const sandbox_providers[] = { &fake, NULL };
 
-static void fake_open(struct sandbox *sb, struct sandbox_client *host)
+static void fake_open(struct sandbox *sb, struct sandbox_client *client)
 {
 	struct stop ever = stop_on(NULL);
 	struct error err = { 0 };
 
-	*host = (struct sandbox_client){ .provider = &fake };
-	assert_int_equal(sandbox_attach(sb, host, "x", &ever, &err), 0);
+	*client = (struct sandbox_client){ .provider = &fake };
+	assert_int_equal(sandbox_attach(sb, client, "x", &ever, &err), 0);
 }
 
 #endif

@@ -18,7 +18,7 @@ struct calls {
 static int fake_create(struct sandbox *sb, const struct sandbox_spec *spec,
 		       const struct stop *stop, struct error *err)
 {
-	struct calls *c = sb->host->priv;
+	struct calls *c = sb->client->priv;
 
 	(void)stop;
 	sb->id = xstrdup(c->id);
@@ -32,7 +32,7 @@ static int fake_execute(struct sandbox *sb, const struct exec_request *req,
 			struct exec_result *res, const struct stop *stop,
 			struct error *err)
 {
-	struct calls *c = sb->host->priv;
+	struct calls *c = sb->client->priv;
 
 	(void)req;
 	(void)stop;
@@ -78,8 +78,8 @@ static int execute(struct sandbox *sb, struct exec_request req,
 static void executes(void **arg)
 {
 	struct calls c = { 0 };
-	struct sandbox_client host = { .provider = &fake, .priv = &c };
-	struct sandbox sb = { .host = &host };
+	struct sandbox_client client = { .provider = &fake, .priv = &c };
+	struct sandbox sb = { .client = &client };
 	struct error err;
 
 	(void)arg;
@@ -118,36 +118,36 @@ static void executes(void **arg)
 static void creates(void **arg)
 {
 	struct calls c = { .id = "one" };
-	struct sandbox_client host = { .provider = &fake, .priv = &c };
+	struct sandbox_client client = { .provider = &fake, .priv = &c };
 	struct sandbox_spec spec = { .label = "dcode-x" };
 	struct stop stop = stop_on(NULL);
 	struct error err = { 0 };
 	struct sandbox sb;
 
 	(void)arg;
-	assert_int_equal(sandbox_create(&sb, &host, &spec, &stop, &err), 0);
+	assert_int_equal(sandbox_create(&sb, &client, &spec, &stop, &err), 0);
 	assert_string_equal(sb.workdir, "/work");
 	sandbox_release(&sb);
 	assert_int_equal(c.discards, 1);
 	spec.snapshot = "base";
-	assert_int_equal(sandbox_create(&sb, &host, &spec, &stop, &err), -1);
+	assert_int_equal(sandbox_create(&sb, &client, &spec, &stop, &err), -1);
 	assert_int_equal(err.code, ERR_USAGE);
 	spec.snapshot = NULL;
 	spec.network = NETWORK_NONE;
-	assert_int_equal(sandbox_create(&sb, &host, &spec, &stop, &err), -1);
+	assert_int_equal(sandbox_create(&sb, &client, &spec, &stop, &err), -1);
 	spec.network = NETWORK_DEFAULT;
 	/* What failed half way is still named, so that it can be removed. */
 	c.fails = ERR_REMOTE;
-	assert_int_equal(sandbox_create(&sb, &host, &spec, &stop, &err), -1);
+	assert_int_equal(sandbox_create(&sb, &client, &spec, &stop, &err), -1);
 	assert_string_equal(err.message, "fake: no dcode-x");
 	assert_string_equal(sb.id, "one");
 	sandbox_release(&sb);
 	c.fails = ERR_NONE;
 	c.id = "";
-	assert_int_equal(sandbox_create(&sb, &host, &spec, &stop, &err), -1);
+	assert_int_equal(sandbox_create(&sb, &client, &spec, &stop, &err), -1);
 	assert_int_equal(err.code, ERR_PROTOCOL);
 	sandbox_release(&sb);
-	assert_int_equal(sandbox_attach(&sb, &host, "x", &stop, &err), -1);
+	assert_int_equal(sandbox_attach(&sb, &client, "x", &stop, &err), -1);
 	assert_int_equal(err.code, ERR_USAGE);
 }
 

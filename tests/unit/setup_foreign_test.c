@@ -66,8 +66,8 @@ static int run_script(const struct sandbox_provider *p,
 		      const struct setup_script *script, struct buf *out,
 		      struct error *err)
 {
-	struct sandbox_client host = { .provider = p };
-	struct sandbox sb = { .host = &host,
+	struct sandbox_client client = { .provider = p };
+	struct sandbox sb = { .client = &client,
 			      .id = (char *)"x",
 			      .workdir = (char *)"/tmp" };
 	struct exec_result res = { 0 };

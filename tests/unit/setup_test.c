@@ -321,8 +321,8 @@ static void take(void *arg, enum exec_stream stream, struct str chunk)
 static int run(const struct sandbox_provider *p, const char *text,
 	       struct buf *out, struct error *err)
 {
-	struct sandbox_client host = { .provider = p };
-	struct sandbox sb = { .host = &host,
+	struct sandbox_client client = { .provider = p };
+	struct sandbox sb = { .client = &client,
 			      .id = (char *)"x",
 			      .workdir = (char *)"/tmp" };
 	struct exec_result res = { 0 };

@@ -9,7 +9,7 @@
 struct bench { /* everything of one test */
 	struct fake fake;
 	struct sandbox_provider provider;
-	struct sandbox_client host;
+	struct sandbox_client client;
 	struct sandbox sandbox;
 	struct stop stop;
 	struct mask *mask;
@@ -36,8 +36,8 @@ static void bench_init(struct bench *b)
 	b->fake.page.text = BUF_INIT(1 << 20);
 	b->provider = (struct sandbox_provider){ .name = "fake",
 						 .max_command = 1000 };
-	b->host.provider = &b->provider;
-	b->sandbox = (struct sandbox){ .host = &b->host,
+	b->client.provider = &b->provider;
+	b->sandbox = (struct sandbox){ .client = &b->client,
 				       .workdir = b->workdir,
 				       .priv = &b->fake };
 	b->stop = stop_on(NULL);

@@ -26,7 +26,7 @@ const struct sandbox_provider *const sandbox_providers[] = { &none_provider,
 struct real {
 	struct settings *set;
 	char dir[32];
-	struct sandbox_client host;
+	struct sandbox_client client;
 	struct sandbox sandbox;
 	struct cancel cancel;
 	struct stop stop;
@@ -64,8 +64,9 @@ static int setup(void **state)
 	r->stop = stop_on(&r->cancel);
 	r->out = BUF_INIT(TOOL_RESULT_BYTES);
 	r->live = BUF_INIT(RESULT_RAW_BYTES);
-	if (sandbox_client_open(&r->host, &none_provider, r->set, NULL, &err) ||
-	    sandbox_create(&r->sandbox, &r->host,
+	if (sandbox_client_open(&r->client, &none_provider, r->set, NULL,
+				&err) ||
+	    sandbox_create(&r->sandbox, &r->client,
 			   &(struct sandbox_spec){ .label = "dcode-aaaaaaaa" },
 			   &r->stop, &err))
 		return -1;
@@ -82,7 +83,7 @@ static int teardown(void **state)
 	struct error err = { 0 };
 
 	sandbox_release(&r->sandbox);
-	sandbox_client_close(&r->host);
+	sandbox_client_close(&r->client);
 	settings_free(r->set);
 	cancel_release(&r->cancel);
 	path_remove_tree(r->dir, &err);

@@ -205,7 +205,7 @@ static const struct sandbox_provider vendor_provider = {
 	.max_command = 100 << 10,
 	.ops = &vendor_ops,
 };
-static struct sandbox_client vendor_host = { .provider = &vendor_provider };
+static struct sandbox_client vendor_client = { .provider = &vendor_provider };
 
 static struct vendor plain_vendor(void)
 {
@@ -218,7 +218,7 @@ static struct sandbox box_of(struct vendor *v)
 	v->supervisor.call = vendor_call;
 	v->supervisor.began = vendor_began;
 	v->supervisor.arg = v;
-	return (struct sandbox){ .host = &vendor_host,
+	return (struct sandbox){ .client = &vendor_client,
 				 .workdir = (char *)"/tmp",
 				 .priv = v };
 }

@@ -198,7 +198,7 @@ int files_edit(struct sandbox *sb, const struct files_replacement *change,
 	e.change.near = BUF_INIT(NEAR_BYTES);
 	e.middle = BUF_INIT(EDIT_BYTES);
 	e.text = BUF_INIT(3 * EDIT_BYTES);
-	if (sb->host->provider->flags & SANDBOX_STDIN) {
+	if (sb->client->provider->flags & SANDBOX_STDIN) {
 		rc = by_dialog(sb, &e, stop, err);
 	} else {
 		for (int i = 0; i < TRIES; i++) {

@@ -117,7 +117,7 @@ int files_glob(struct sandbox *sb, const struct files_search *what,
 	       struct files_names *list, const struct stop *stop,
 	       struct error *err)
 {
-	bool live = sb->host->provider->flags & SANDBOX_STDIN;
+	bool live = sb->client->provider->flags & SANDBOX_STDIN;
 	struct str pattern = str_of(what->pattern);
 	struct find_search s = { .root = what->root, .list = list };
 	struct glob_filter filter;
@@ -325,7 +325,7 @@ int files_grep(struct sandbox *sb, const struct files_search *what,
 	       struct error *err)
 {
 	const char *glob = what->glob;
-	bool live = sb->host->provider->flags & SANDBOX_STDIN;
+	bool live = sb->client->provider->flags & SANDBOX_STDIN;
 	struct glob_filter filter = { .test = "", .exact = true };
 	struct lines l = { .out = BUF_INIT(2 * GREP_BYTES) };
 	struct glob *g = NULL;

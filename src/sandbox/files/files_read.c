@@ -25,7 +25,7 @@ static int ask(struct sandbox *sb, const char *path,
 	       const struct read_window *w, struct helper *h,
 	       const struct stop *stop, struct error *err)
 {
-	bool fast = sb->host->provider->flags & SANDBOX_STDIN;
+	bool fast = sb->client->provider->flags & SANDBOX_STDIN;
 	int64_t whole = fast ? FILES_COUNT_BYTES : WHOLE_TEXT;
 	int64_t first = w->offset < most_lines ? w->offset : most_lines - 1;
 	int64_t count = w->limit < most_lines ? w->limit : most_lines - 1;

@@ -282,7 +282,7 @@ static int upload(struct sandbox *sb, const char *file, struct str script,
 static int bring(struct entry *e, struct str script, char **file,
 		 const struct stop *stop, struct error *err)
 {
-	bool takes_files = sandbox_can_upload(e->sb->host);
+	bool takes_files = sandbox_can_upload(e->sb->client);
 	size_t want = takes_files ? 0 : piece_size(e, script);
 	int rc = step(e, (struct str){ 0 }, want, stop, err);
 
@@ -328,7 +328,7 @@ int setup_run(struct sandbox *sb, const struct setup_script *script,
 	      const struct stop *stop, struct error *err)
 {
 	struct receiver to = { .sink = sink, .text = BUF_INIT(SIZE_MAX / 2) };
-	bool by_input = sb->host->provider->flags & SANDBOX_STDIN;
+	bool by_input = sb->client->provider->flags & SANDBOX_STDIN;
 	struct entry e = { .sb = sb, .pad = BUF_INIT(ANSWER_MAX) };
 	struct buf whole = BUF_INIT(2 * SETUP_EXPANDED_MAX);
 	struct buf text = BUF_INIT(COMMAND_MAX);

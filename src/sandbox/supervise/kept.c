@@ -25,9 +25,9 @@ enum {
 
 bool sandbox_keeps_processes(const struct sandbox *sb)
 {
-	unsigned flags = sb->host->provider->flags & ~sb->host->lacks;
+	unsigned flags = sb->client->provider->flags & ~sb->client->lacks;
 
-	return flags & SANDBOX_LIVE && !(sb->host->lacks & SANDBOX_LEAVES) &&
+	return flags & SANDBOX_LIVE && !(sb->client->lacks & SANDBOX_LEAVES) &&
 	       !(flags & (SANDBOX_UNISOLATED | SANDBOX_BOUND));
 }
 
@@ -52,7 +52,7 @@ static int ask_once(struct sandbox *sb, struct job_request *ask,
 		    struct supervise_answer *a, const struct stop *stop,
 		    struct error *err)
 {
-	size_t most = sb->host->provider->max_command;
+	size_t most = sb->client->provider->max_command;
 	struct stop within = stop_within(stop, REQUEST_MS + PAUSE_MAX_MS);
 	struct buf command = BUF_INIT(most ? most : COMMAND_MAX);
 	struct buf raw = BUF_INIT(NOISE_MAX);
