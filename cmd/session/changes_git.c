@@ -23,9 +23,7 @@
 #include "base/str.h"
 #include "cmd/session/changes.h"
 #include "session/thread.h"
-#include "tree/bare_repo.h"
 #include "tree/name.h"
-#include "tree/user_index.h"
 #include "tree/user_repo.h"
 
 enum {

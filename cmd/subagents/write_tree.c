@@ -79,7 +79,7 @@ static int add_file(void *arg, const struct odb_record *r, struct error *err)
 	return 0;
 }
 
-static int on_begin(void *arg, const struct batch_object *o, struct error *err)
+static int on_begin(void *arg, const struct odb_object *o, struct error *err)
 {
 	struct tree_writing *t = arg;
 	size_t i = o->i;
@@ -109,9 +109,7 @@ static int on_data(void *arg, struct str bytes, struct error *err)
 static int read_blobs(struct tree_writing *t, const struct stop *stop,
 		      struct error *err)
 {
-	struct object_batch b = { .begin = on_begin,
-				  .data = on_data,
-				  .arg = t };
+	struct odb_reader b = { .begin = on_begin, .data = on_data, .arg = t };
 	struct buf names = BUF_INIT(SIZE_MAX / 2);
 	int rc;
 

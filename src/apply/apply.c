@@ -24,10 +24,8 @@
 #include "base/path.h"
 #include "base/str.h"
 #include "git/odb.h"
-#include "tree/bare_repo.h"
-#include "tree/blobs.h"
 #include "tree/name.h"
-#include "tree/user_index.h"
+#include "tree/user_repo.h"
 
 enum {
 	SECRET_FILE_MAX = 16 << 20, /* larger ones are not searched */
@@ -40,7 +38,7 @@ struct apply_work { /* all borrowed, but blobs */
 	struct journal *journal;
 	const struct apply_request *request;
 	const struct stop *stop;
-	struct blobs_file *blobs; /* before and after of the changes */
+	struct odb_file *blobs; /* before and after of the changes */
 	size_t n_blobs;
 };
 
@@ -85,11 +83,11 @@ static void list_change(struct apply_result *r, const struct plan_change *c,
 static void add_blob(struct apply_work *w, const char *side, unsigned id,
 		     const char *oid)
 {
-	struct blobs_file *f;
+	struct odb_file *f;
 
 	w->blobs = xrealloc(w->blobs, w->n_blobs + 1, sizeof(*w->blobs));
 	f = &w->blobs[w->n_blobs++];
-	*f = (struct blobs_file){ .path = journal_file(w->journal, side, id) };
+	*f = (struct odb_file){ .path = journal_file(w->journal, side, id) };
 	snprintf(f->oid, sizeof(f->oid), "%s", oid);
 }
 
@@ -281,7 +279,7 @@ static int make_plan(struct apply_work *w, struct error *err)
 	if (odb_tree_diff(q->git, q->ours, w->result->merge.tree,
 			  &(struct odb_sink){ add_change, w }, w->stop,
 			  err) < 0 ||
-	    blobs_write(q->git, w->blobs, w->n_blobs, w->stop, err) < 0)
+	    odb_write_files(q->git, w->blobs, w->n_blobs, w->stop, err) < 0)
 		return -1;
 	set_hashes(w);
 	if (check_merged_links(w, err) < 0 || check_repositories(j, err) < 0 ||

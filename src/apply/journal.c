@@ -30,7 +30,7 @@
 #include "base/path.h"
 #include "base/sanitize.h"
 #include "base/str.h"
-#include "tree/user_index.h"
+#include "tree/user_repo.h"
 
 enum {
 	PLAN_MAX = 256 << 20,

@@ -10,12 +10,17 @@
 #include "git/odb.h"
 
 #include <ctype.h>
+#include <fcntl.h>
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
+#include <sodium.h>
+
+#include "base/io.h"
 #include "base/mem.h"
 #include "base/path.h"
 #include "base/str.h"
@@ -31,7 +36,8 @@ enum {
 	REPLY_MAX = 4096,
 };
 
-enum { /* objects that are read */
+enum {                       /* objects that are read */
+       OIDS_MAX = 128 << 20, /* bytes of the names of those to write */
        OBJECT_LINE_MAX = 4096,
        READ_MS = 3600000,
        TYPE_MAX = 16,
@@ -426,12 +432,12 @@ int odb_tree_diff(const struct git *g, const char *before, const char *after,
 }
 
 /* "OID TYPE SIZE", or "NAME missing". */
-static int begin_object(struct object_batch *b, struct error *err)
+static int begin_object(struct odb_reader *b, struct error *err)
 {
 	struct str line = buf_str(&b->line);
 	struct str oid = { NULL, 0 };
 	struct str type = { NULL, 0 };
-	struct batch_object o = { .i = b->next++, .oid = "", .type = "" };
+	struct odb_object o = { .i = b->next++, .oid = "", .type = "" };
 	char oid_text[GIT_OID] = "";
 	char type_text[TYPE_MAX] = "";
 
@@ -456,8 +462,7 @@ static int begin_object(struct object_batch *b, struct error *err)
 }
 
 /* Bytes of the current object. Its line end is not one of them. */
-static int pass_data(struct object_batch *b, struct str *chunk,
-		     struct error *err)
+static int pass_data(struct odb_reader *b, struct str *chunk, struct error *err)
 {
 	struct str bytes = *chunk;
 	bool ends;
@@ -473,7 +478,7 @@ static int pass_data(struct object_batch *b, struct str *chunk,
 
 static int read_batch(void *arg, struct str chunk, struct error *err)
 {
-	struct object_batch *b = arg;
+	struct odb_reader *b = arg;
 	int rc = 0;
 
 	while (rc == 0 && chunk.len) {
@@ -493,7 +498,7 @@ static int read_batch(void *arg, struct str chunk, struct error *err)
 	return rc;
 }
 
-int odb_read(const struct git *g, struct str names, struct object_batch *b,
+int odb_read(const struct git *g, struct str names, struct odb_reader *b,
 	     const struct stop *stop, struct error *err)
 {
 	const char *bytes[] = { "cat-file", "--batch", "--buffer", NULL };
@@ -587,7 +592,7 @@ struct file_reader { /* what one git prints of all files */
 	struct buf text;
 };
 
-static int add_size(void *arg, const struct batch_object *o, struct error *err)
+static int add_size(void *arg, const struct odb_object *o, struct error *err)
 {
 	struct file_reader *r = arg;
 
@@ -604,8 +609,7 @@ static int write_file(struct file_reader *r, struct error *err)
 			   buf_str(&r->text), err);
 }
 
-static int begin_file(void *arg, const struct batch_object *o,
-		      struct error *err)
+static int begin_file(void *arg, const struct odb_object *o, struct error *err)
 {
 	struct file_reader *r = arg;
 	const struct named_files *f = r->files->wanted;
@@ -645,10 +649,10 @@ static int read_files(struct file_list *files, const struct git *g,
 				 .directory = directory,
 				 .n = files->n,
 				 .text = BUF_INIT(NAMED_BYTES_MAX) };
-	struct object_batch sizes = { .begin = add_size, .arg = &r };
-	struct object_batch bytes = { .begin = begin_file,
-				      .data = add_bytes,
-				      .arg = &r };
+	struct odb_reader sizes = { .begin = add_size, .arg = &r };
+	struct odb_reader bytes = { .begin = begin_file,
+				    .data = add_bytes,
+				    .arg = &r };
 	struct buf names = BUF_INIT((size_t)NAMED_MAX * (GIT_OID + 1));
 	int rc;
 
@@ -684,5 +688,79 @@ int odb_write_named_files(const struct named_files *f, const struct git *g,
 		free(files.list[i].path);
 	free(files.list);
 	buf_release(&text);
+	return rc;
+}
+
+struct file_writer {
+	struct odb_file *list;
+	size_t n, at; /* the current one */
+	int64_t left; /* its bytes that are to come */
+	int fd;       /* -1: it is only hashed */
+	crypto_hash_sha256_state state;
+};
+
+static void end_written_file(struct file_writer *w)
+{
+	if (w->fd >= 0)
+		close(w->fd);
+	w->fd = -1;
+	crypto_hash_sha256_final(&w->state, w->list[w->at].hash);
+}
+
+static int begin_written_file(void *arg, const struct odb_object *o,
+			      struct error *err)
+{
+	struct file_writer *w = arg;
+	const struct odb_file *f = &w->list[o->i];
+
+	if (strcmp(o->oid, f->oid) != 0 || strcmp(o->type, "blob") != 0)
+		return error_set(err, ERR_PROTOCOL,
+				 "git does not have the object %s", f->oid);
+	w->at = o->i;
+	w->left = o->size;
+	crypto_hash_sha256_init(&w->state);
+	if (f->path) {
+		w->fd = open(f->path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC,
+			     0600);
+		if (w->fd < 0)
+			return error_errno(err, "writing %s", f->path);
+	}
+	if (!w->left)
+		end_written_file(w);
+	return 0;
+}
+
+static int write_file_bytes(void *arg, struct str bytes, struct error *err)
+{
+	struct file_writer *w = arg;
+
+	crypto_hash_sha256_update(&w->state, (const unsigned char *)bytes.ptr,
+				  bytes.len);
+	if (w->fd >= 0 && io_write_all(w->fd, bytes.ptr, bytes.len) < 0)
+		return error_errno(err, "writing %s", w->list[w->at].path);
+	w->left -= (int64_t)bytes.len;
+	if (!w->left)
+		end_written_file(w);
+	return 0;
+}
+
+int odb_write_files(const struct git *g, struct odb_file *list, size_t n,
+		    const struct stop *stop, struct error *err)
+{
+	struct file_writer w = { .list = list, .n = n, .fd = -1 };
+	struct odb_reader b = { .begin = begin_written_file,
+				.data = write_file_bytes,
+				.arg = &w };
+	struct buf names = BUF_INIT(OIDS_MAX);
+	int rc;
+
+	for (size_t i = 0; i < n; i++)
+		buf_addf(&names, "%s\n", list[i].oid);
+	rc = buf_check(&names, "the list of changed files", err);
+	if (rc == 0 && n)
+		rc = odb_read(g, buf_str(&names), &b, stop, err);
+	if (w.fd >= 0)
+		close(w.fd);
+	buf_release(&names);
 	return rc;
 }

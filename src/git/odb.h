@@ -8,6 +8,7 @@
 
 #include "git/git.h"
 
+enum { ODB_HASH = 32 }; /* bytes of SHA-256 */
 #define ODB_EMPTY_TREE "4b825dc642cb6eb9a060e54bf8d69288fbee4904"
 
 /* Quotes a path, of any bytes, as C does: git fast-import reads names so. */
@@ -91,16 +92,15 @@ int odb_tree_diff(const struct git *g, const char *before, const char *after,
 		  const struct odb_sink *sink, const struct stop *stop,
 		  struct error *err);
 
-struct batch_object {
+struct odb_object {
 	size_t i;        /* of the names, from 0 */
 	const char *oid; /* borrowed for the callback */
 	const char *type;
 	int64_t size; /* -1: no such object; oid and type are "" */
 };
 
-struct object_batch {
-	int (*begin)(void *arg, const struct batch_object *o,
-		     struct error *err);
+struct odb_reader {
+	int (*begin)(void *arg, const struct odb_object *o, struct error *err);
 	/* Bytes of the object that began. NULL: only sizes are asked for. */
 	int (*data)(void *arg, struct str bytes, struct error *err);
 	void *arg;
@@ -112,7 +112,7 @@ struct object_batch {
 };
 /* Reads many objects with one git. names: one a line, each with its line end.
  * Objects come in that order; each begins once, or it is ERR_PROTOCOL. */
-int odb_read(const struct git *g, struct str names, struct object_batch *b,
+int odb_read(const struct git *g, struct str names, struct odb_reader *b,
 	     const struct stop *stop, struct error *err);
 
 struct named_files {      /* all borrowed */
@@ -134,5 +134,14 @@ struct named_files {      /* all borrowed */
 int odb_write_named_files(const struct named_files *f, const struct git *g,
 			  const char *directory, size_t *n,
 			  const struct stop *stop, struct error *err);
+
+struct odb_file {
+	char oid[GIT_OID];
+	char *path; /* owned; must not exist; NULL: only hash */
+	unsigned char hash[ODB_HASH]; /* out: of the bytes */
+};
+/* Writes each blob to its file, 0600. */
+int odb_write_files(const struct git *g, struct odb_file *list, size_t n,
+		    const struct stop *stop, struct error *err);
 
 #endif

@@ -1,15 +1,41 @@
-/* name.c - which names a sandbox may have written below a tree's root. */
+/* name.c - names and directories that git gives power to. */
 /* SPDX-License-Identifier: MIT */
+/*
+ * git runs what the configuration and the hooks of a repository say. So nothing
+ * that comes from a sandbox may be called .git, in any spelling that a file
+ * system or git takes for it (name_refuse(), name_find_git()), or complete a
+ * directory that git takes for a bare repository (bare_repo_find()). And a
+ * directory of the tree with a .git of its own is another repository
+ * (nested_repo_find()).
+ */
 #include "tree/name.h"
 
+#include <fcntl.h>
 #include <limits.h>
+#include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
 
+#include "base/mem.h"
+#include "base/project.h"
 #include "base/str.h"
+
+enum { /* of a bare repository */
+       PART_HEAD = 1,
+       PART_OBJECTS = 2,
+       PART_REFS = 4,
+       PART_COMMON = 8,
+};
+enum { INSERT_MAX = 64 }; /* new ones that are inserted one by one */
+
+const char bare_repo_refused[] =
+	"is inside a directory that git takes for a repository, whose config "
+	"can run commands";
 
 /* HFS+ ignores these code points in names (git, utf8.c, next_hfs_char()):
  * U+200C-200F, 202A-202E, 206A-206F and FEFF. Returns how many bytes the one
- * at the front takes, 0 for none. */
+ * at the front takes, 0 if it is another. */
 static size_t ignored_by_hfs(struct str s)
 {
 	const unsigned char *p = (const unsigned char *)s.ptr;
@@ -57,7 +83,9 @@ static bool is_dot_git(struct str name)
 		str_is_nocase((struct str){ s.ptr, 4 }, "git~"));
 }
 
-bool name_reads_as(struct str name, const char *other)
+/* True if some file system takes a name, without slashes, for other: without
+ * case, and as .git above. */
+static bool reads_as(struct str name, const char *other)
 {
 	char room[NAME_MAX];
 
@@ -136,22 +164,14 @@ const char *name_refuse(struct str path, unsigned mode)
 	return NULL;
 }
 
-/* Directories above the link, within the tree. */
-static size_t depth_of(struct str path)
-{
-	size_t n = 0;
-
-	for (size_t i = 0; i < path.len; i++)
-		n += path.ptr[i] == '/';
-	return n;
-}
-
 const char *name_refuse_target(struct str path, struct str target)
 {
-	size_t above = depth_of(path);
+	size_t above = 0; /* directories above the link, within the tree */
 	bool named = false;
 	struct str name;
 
+	for (size_t i = 0; i < path.len; i++)
+		above += path.ptr[i] == '/';
 	if (!target.len || target.len >= PATH_MAX ||
 	    memchr(target.ptr, 0, target.len))
 		return "is a link to nothing";
@@ -170,4 +190,248 @@ const char *name_refuse_target(struct str path, struct str target)
 			named = true;
 	}
 	return NULL;
+}
+
+/* Which part of a repository a name is. last: it is not a directory. */
+static unsigned part_of(struct str name, bool last)
+{
+	/* Most names: without the bytes that HFS+ ignores. */
+	if (name.len && !(name.ptr[0] & 0x80) && !strchr("hHcCoOrR", *name.ptr))
+		return 0;
+	if (reads_as(name, "HEAD"))
+		return last ? PART_HEAD : 0;
+	if (reads_as(name, "commondir"))
+		return last ? PART_COMMON : 0;
+	return reads_as(name, "objects") ? PART_OBJECTS
+	       : reads_as(name, "refs")  ? PART_REFS
+					 : 0;
+}
+
+static bool is_whole(unsigned parts)
+{
+	return parts & PART_HEAD &&
+	       (parts & PART_COMMON ||
+		(parts & PART_OBJECTS && parts & PART_REFS));
+}
+
+static void add_part(struct bare_repos *b, struct str directory, unsigned part)
+{
+	struct bare_repo_part *last = b->n ? &b->list[b->n - 1] : NULL;
+
+	if (last && str_is(directory, last->directory)) {
+		last->parts |= part;
+		return;
+	}
+	if (!b->list || !(b->n & (b->n - 1)))
+		b->list = xrealloc(b->list, b->n ? b->n * 2 : 1,
+				   sizeof(*b->list));
+	b->list[b->n++] =
+		(struct bare_repo_part){ xstrndup(directory.ptr, directory.len),
+					 part };
+}
+
+void bare_repo_add(struct bare_repos *b, struct str path)
+{
+	struct str rest = path;
+	struct str name;
+
+	while (str_split(&rest, '/', &name)) {
+		unsigned part = part_of(name, !rest.ptr);
+		size_t len = (size_t)(name.ptr - path.ptr);
+
+		if (part)
+			add_part(b, (struct str){ path.ptr, len }, part);
+	}
+}
+
+static int compare_directories(const void *a, const void *b)
+{
+	return strcmp(((const struct bare_repo_part *)a)->directory,
+		      ((const struct bare_repo_part *)b)->directory);
+}
+
+/* Sorts all: each directory once, with all its parts. */
+static void sort_parts(struct bare_repos *b)
+{
+	size_t kept = 0;
+
+	if (b->n)
+		qsort(b->list, b->n, sizeof(*b->list), compare_directories);
+	for (size_t i = 0; i < b->n; i++) {
+		struct bare_repo_part *p = &b->list[i];
+
+		if (kept && !compare_directories(&b->list[kept - 1], p)) {
+			b->list[kept - 1].parts |= p->parts;
+			free(p->directory);
+		} else {
+			b->list[kept++] = *p;
+		}
+	}
+	b->n = kept;
+}
+
+/* Sorts a few new ones: bare_repo_find() after each bare_repo_add() must not
+ * sort all of them each time. */
+static void insert_new(struct bare_repos *b)
+{
+	size_t end = b->n;
+
+	b->n = b->sorted;
+	for (size_t i = b->sorted; i < end; i++) {
+		struct bare_repo_part new = b->list[i];
+		size_t at = 0;
+		size_t high = b->n;
+
+		while (at < high) {
+			size_t middle = at + (high - at) / 2;
+
+			if (compare_directories(&b->list[middle], &new) < 0)
+				at = middle + 1;
+			else
+				high = middle;
+		}
+		if (at < b->n && !compare_directories(&b->list[at], &new)) {
+			b->list[at].parts |= new.parts;
+			free(new.directory);
+			continue;
+		}
+		memmove(&b->list[at + 1], &b->list[at],
+			(b->n - at) * sizeof(*b->list));
+		b->list[at] = new;
+		b->n++;
+	}
+}
+
+static unsigned find_parts(struct bare_repos *b, char *directory)
+{
+	const struct bare_repo_part key = { .directory = directory };
+	const struct bare_repo_part *found;
+
+	if (!b || !b->n)
+		return 0;
+	if (b->n - b->sorted > INSERT_MAX)
+		sort_parts(b);
+	else
+		insert_new(b);
+	b->sorted = b->n;
+	found = bsearch(&key, b->list, b->n, sizeof(*b->list),
+			compare_directories);
+	return found ? found->parts : 0;
+}
+
+static bool has_entry(int dir, const char *name, bool directory)
+{
+	struct stat st;
+
+	return fstatat(dir, name, &st, AT_SYMLINK_NOFOLLOW) == 0 &&
+	       (directory || !S_ISDIR(st.st_mode));
+}
+
+static unsigned parts_on_disk(int dir)
+{
+	return (has_entry(dir, "HEAD", false) ? PART_HEAD : 0) |
+	       (has_entry(dir, "commondir", false) ? PART_COMMON : 0) |
+	       (has_entry(dir, "objects", true) ? PART_OBJECTS : 0) |
+	       (has_entry(dir, "refs", true) ? PART_REFS : 0);
+}
+
+/* directory: "" or with a slash at its end. */
+static bool is_repository(struct bare_repos *b, struct tree_dir *disk,
+			  char *directory)
+{
+	unsigned parts = find_parts(b, directory);
+	const char *name;
+	int dir;
+
+	if (!disk)
+		return is_whole(parts);
+	dir = tree_dir_parent(disk, directory, &name);
+	return is_whole(parts | (dir < 0 ? 0 : parts_on_disk(dir)));
+}
+
+int bare_repo_find(struct bare_repos *b, struct tree_dir *disk,
+		   const char *path)
+{
+	char *directory = xstrdup("");
+	int found = is_repository(b, disk, directory) ? 0 : -1;
+
+	for (const char *p = path; found < 0 && (p = strchr(p, '/')); p++) {
+		size_t len = (size_t)(p - path) + 1;
+
+		free(directory);
+		directory = xstrndup(path, len);
+		if (is_repository(b, disk, directory))
+			found = (int)len;
+	}
+	free(directory);
+	return found;
+}
+
+bool bare_repo_above(const char *directory)
+{
+	uid_t owner = project_owner(directory);
+	size_t len = strlen(directory);
+	bool found = false;
+
+	do {
+		char *path = xstrndup(directory, len);
+		int dir = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+
+		found = dir >= 0 && is_whole(parts_on_disk(dir));
+		if (dir >= 0)
+			close(dir);
+		free(path);
+	} while (!found && project_go_up(directory, &len, owner));
+	return found;
+}
+
+void bare_repo_release(struct bare_repos *b)
+{
+	for (size_t i = 0; i < b->n; i++)
+		free(b->list[i].directory);
+	free(b->list);
+	*b = (struct bare_repos){ 0 };
+}
+
+static bool has_git(struct tree_dir *disk, const char *path, size_t len)
+{
+	char *dot = xasprintf("%.*s/.git", (int)len, path);
+	const char *name;
+	struct stat st;
+	int dir = tree_dir_parent(disk, dot, &name);
+	bool has =
+		dir >= 0 && fstatat(dir, name, &st, AT_SYMLINK_NOFOLLOW) == 0;
+
+	free(dot);
+	return has;
+}
+
+static size_t find_nested(struct tree_dir *disk, const char *path, size_t from)
+{
+	const char *slash = strchr(path + from, '/');
+
+	for (; slash; slash = strchr(slash + 1, '/'))
+		if (has_git(disk, path, (size_t)(slash - path)))
+			return (size_t)(slash - path);
+	return 0;
+}
+
+size_t nested_repo_find(struct nested_repo *n, struct tree_dir *disk,
+			const char *path, size_t from)
+{
+	const char *slash = strrchr(path, '/');
+	size_t len = slash ? (size_t)(slash - path) : 0;
+
+	if (!n->seen || strlen(n->seen) != len || memcmp(n->seen, path, len)) {
+		free(n->seen);
+		n->seen = xstrndup(path, len);
+		n->at = find_nested(disk, path, from);
+	}
+	return n->at;
+}
+
+void nested_repo_release(struct nested_repo *n)
+{
+	free(n->seen);
+	*n = (struct nested_repo){ 0 };
 }

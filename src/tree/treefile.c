@@ -1,21 +1,101 @@
 /* treefile.c - one path below a tree's root, reached through no link. */
 /* SPDX-License-Identifier: MIT */
+/*
+ * Every component of a path is opened with O_NOFOLLOW, so that a link that
+ * somebody puts into the tree meanwhile leads nowhere else. tree_dir opens each
+ * directory of a sorted list of paths once. A write (struct treefile_write)
+ * goes to a name beside the path, which is then exchanged with it in one step;
+ * what was displaced is compared, and put back if it is not what was expected.
+ */
 #include "tree/treefile.h"
 
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
 #include <sodium.h>
 
 #include "base/io.h"
+#include "base/mem.h"
 #include "base/str.h"
-#include "tree/name.h"
 
 enum { CHUNK = 1 << 16 };
+
+int tree_dir_open(struct tree_dir *t, const char *root, struct error *err)
+{
+	*t = (struct tree_dir){ .path = xstrdup("") };
+	t->root = open(root, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	t->fd = t->root;
+	return t->root < 0 ? error_errno(err, "%s", root) : 0;
+}
+
+static void return_to_root(struct tree_dir *t)
+{
+	if (t->fd != t->root)
+		close(t->fd);
+	t->fd = t->root;
+	t->path[0] = '\0';
+}
+
+/* Opens the directories that path names up to len, its last slash. On failure
+ * the root is the current one again. */
+static int descend(struct tree_dir *t, const char *path, size_t len)
+{
+	size_t at = 0;
+
+	while (at < len) {
+		const char *slash = strchr(path + at, '/');
+		size_t part = (size_t)(slash - path) - at;
+		char name[NAME_MAX + 1];
+		int fd;
+
+		if (part > NAME_MAX) {
+			errno = ENAMETOOLONG;
+			return -1;
+		}
+		memcpy(name, path + at, part);
+		name[part] = '\0';
+		fd = openat(t->fd, name,
+			    O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+		if (t->fd != t->root)
+			close(t->fd);
+		t->fd = fd < 0 ? t->root : fd;
+		if (fd < 0)
+			return -1;
+		at += part + 1;
+	}
+	return 0;
+}
+
+int tree_dir_parent(struct tree_dir *t, const char *path, const char **name)
+{
+	const char *slash = strrchr(path, '/');
+	size_t len = slash ? (size_t)(slash - path) + 1 : 0;
+
+	*name = path + len;
+	if (strlen(t->path) == len && memcmp(t->path, path, len) == 0)
+		return t->fd;
+	return_to_root(t);
+	if (descend(t, path, len) < 0)
+		return -1;
+	free(t->path);
+	t->path = xstrndup(path, len);
+	return t->fd;
+}
+
+void tree_dir_close(struct tree_dir *t)
+{
+	if (t->path)
+		return_to_root(t);
+	if (t->root >= 0)
+		close(t->root);
+	free(t->path);
+	*t = (struct tree_dir){ .root = -1, .fd = -1 };
+}
 
 static bool is_absent(const struct treefile *t)
 {
@@ -100,7 +180,6 @@ static int read_link(int dir, const char *name, struct treefile *t)
 	return 0;
 }
 
-/* The times are those from before the reading: a later write is noticed. */
 static int read_file(int dir, const char *name, struct treefile *t)
 {
 	int fd = openat(dir, name,
@@ -114,6 +193,7 @@ static int read_file(int dir, const char *name, struct treefile *t)
 	return rc;
 }
 
+/* The times are from before the reading, so that a later write is noticed. */
 static int read_at(int dir, const char *name, struct treefile *t)
 {
 	struct stat st;
@@ -165,7 +245,7 @@ static void name_beside(struct beside *b, const char *token)
 	snprintf(b->swap, sizeof(b->swap), ".dcode-%s.swap", token);
 }
 
-static int changed(const struct treefile_write *w, struct error *err)
+static int set_changed(const struct treefile_write *w, struct error *err)
 {
 	return error_set(err, ERR_BUSY, "%s changed in the meantime", w->path);
 }
@@ -188,8 +268,8 @@ static int write_link(const struct treefile_write *w, int dir, const char *name)
 	return 0;
 }
 
-/* A file keeps its owner and group where another is put in its place, as far as
- * the user may give it to them: root works in trees of others. */
+/* Gives a new file the owner and group of the file that it replaces, if the
+ * user may: root works in trees of others. */
 static void keep_owner(const struct treefile_write *w, int dir, int fd)
 {
 	const char *slash = strrchr(w->path, '/');
@@ -266,8 +346,8 @@ static int sync_at(const struct treefile_write *w, int dir, const char *name,
 	return rc;
 }
 
-/* renameat2() for file systems that know no flags, too: there the step is not
- * one, which a check right before makes as short as it can be. */
+/* renameat2() also for file systems that do not know flags. There it is not one
+ * step; a check right before makes the gap as short as it can be. */
 static int rename_with(int dir, const char *from, const char *to,
 		       unsigned flags)
 {
@@ -285,7 +365,8 @@ static int rename_with(int dir, const char *from, const char *to,
 	return renameat(dir, from, dir, to);
 }
 
-/* Both names have changed places: what was at the path is now at swap. */
+/* Both names have changed places: what was at the path is now at swap. Puts it
+ * back if it is not what was expected. */
 static int check_displaced(const struct treefile_write *w, int dir,
 			   const char *name, const char *swap,
 			   struct error *err)
@@ -302,7 +383,7 @@ static int check_displaced(const struct treefile_write *w, int dir,
 		(void)rename_with(dir, swap, name, RENAME_NOREPLACE);
 	else if (renameat2(dir, swap, dir, name, RENAME_EXCHANGE) == 0)
 		(void)unlinkat(dir, swap, 0);
-	return changed(w, err);
+	return set_changed(w, err);
 }
 
 static int put_at(const struct treefile_write *w, int dir, const char *name,
@@ -313,14 +394,14 @@ static int put_at(const struct treefile_write *w, int dir, const char *name,
 	if (read_at(dir, name, &now) < 0)
 		error_errno(err, "reading %s", w->path);
 	else if (!treefile_equal(&now, w->from))
-		changed(w, err);
+		set_changed(w, err);
 	else if (rename_with(dir, b->swap, name,
 			     now.mode ? RENAME_EXCHANGE : RENAME_NOREPLACE) ==
 		 0)
 		return now.mode ? check_displaced(w, dir, name, b->swap, err)
 				: 0;
 	else if (errno == EEXIST || errno == ENOENT)
-		changed(w, err);
+		set_changed(w, err);
 	else
 		error_errno(err, "writing %s", w->path);
 	(void)unlinkat(dir, b->swap, 0);
@@ -335,7 +416,7 @@ static int remove_at(const struct treefile_write *w, int dir, const char *name,
 	if (read_at(dir, name, &now) < 0)
 		return error_errno(err, "reading %s", w->path);
 	if (!treefile_equal(&now, w->from))
-		return changed(w, err);
+		return set_changed(w, err);
 	if (rename_with(dir, name, b->swap, RENAME_NOREPLACE) < 0)
 		return error_errno(err, "removing %s", w->path);
 	return check_displaced(w, dir, name, b->swap, err);
@@ -380,7 +461,7 @@ int treefile_remove(const struct treefile_write *w, struct error *err)
 	return at_parent(w, remove_at, err);
 }
 
-/* Bytes that somebody wrote while they were displaced. */
+/* Keeps bytes that somebody wrote while they were displaced. */
 static int keep_displaced(const struct treefile_write *w, int dir,
 			  const char *name, const struct beside *b, bool *saved)
 {
@@ -442,7 +523,8 @@ int treefile_mkdir(int root, const char *path, mode_t perm, struct error *err)
 	return rc;
 }
 
-/* A shell or dcode itself that stands in it would be nowhere. */
+/* True for the current directory: a shell, or dcode itself, would be nowhere if
+ * it were removed. */
 static bool is_current(int dir, const char *name)
 {
 	struct stat here, there;

@@ -11,8 +11,14 @@
 enum {
 	TREEFILE_HASH = 32, /* bytes of SHA-256 */
 	TREEFILE_DIR = 0040000,
-	TREEFILE_OTHER = 1,   /* a socket, a device: nothing of a tree's */
-	TREEFILE_BLOCKED = 2, /* what should be a directory above is none */
+	TREEFILE_OTHER = 1,   /* a socket, a device */
+	TREEFILE_BLOCKED = 2, /* what should be a directory above is not one */
+};
+
+enum { /* git's modes of what a tree holds */
+       NAME_FILE = 0100644,
+       NAME_PROGRAM = 0100755,
+       NAME_LINK = 0120000,
 };
 
 /* What is, was or shall be at a path. */
@@ -73,5 +79,20 @@ int treefile_clean(const struct treefile_write *w, bool *saved,
  * empty, is fine, and so is the current directory staying. */
 int treefile_mkdir(int root, const char *path, mode_t perm, struct error *err);
 int treefile_rmdir(int root, const char *path, struct error *err);
+
+/* The directories of a tree, one after the other. Paths that come sorted open
+ * each directory once. */
+struct tree_dir {
+	int root;
+	int fd;     /* of path; the root's own for "" */
+	char *path; /* owned, with a slash at its end, or "" */
+};
+
+int tree_dir_open(struct tree_dir *t, const char *root, struct error *err);
+/* The directory of a path below the root, borrowed until the next call; *name
+ * is the last name of the path. -1 with errno: ENOENT, ENOTDIR or ELOOP if a
+ * component is missing, not a directory, or a link. */
+int tree_dir_parent(struct tree_dir *t, const char *path, const char **name);
+void tree_dir_close(struct tree_dir *t);
 
 #endif

@@ -1,5 +1,13 @@
 /* user_repo.c - the user's own repository, read as data. */
 /* SPDX-License-Identifier: MIT */
+/*
+ * No git is started in the user's repository, since its configuration could
+ * make that git run a program. What dcode needs of it is read here, through no
+ * link: where its directories are, HEAD, the index, patterns, attributes. The
+ * git of dcode reads objects from it as alternates, after a check that nothing
+ * in there makes git wait. The one file that is ever written is the index, by
+ * user_index_copy() under user_index_lock(), as git itself does it.
+ */
 #include "tree/user_repo.h"
 
 #include <dirent.h>
@@ -16,15 +24,19 @@
 #include "base/path.h"
 #include "base/project.h"
 #include "base/str.h"
-#include "tree/tree_dir.h"
+#include "tree/treefile.h"
 
 enum {
 	ATTRIBUTES_MAX = 1 << 20,
 	SMALL_MAX = 64 << 10, /* of a file that names something */
 	CONFIG_MAX = 1 << 20,
 	INDEX_MAX = 512 << 20,
-	SHARED_MOST = 16,
+	SHARED_MAX = 16, /* halves of a split index */
 	CHUNK = 64 << 10,
+	ALTERNATES_DEPTH = 5, /* alternates of alternates, as in git */
+	ALTERNATES_MAX = 64 << 10,
+	OBJECT_DIRS_MAX = 4096,
+	LOCK_MAX = 200, /* bytes of index.lock */
 };
 
 char *user_repo_root(const char *path, bool *is_repository, struct error *err)
@@ -39,6 +51,7 @@ char *user_repo_root(const char *path, bool *is_repository, struct error *err)
 	return real;
 }
 
+/* Opens a file below directory through no link. -1 with errno. */
 static int open_below(const char *directory, const char *name)
 {
 	struct tree_dir dir;
@@ -57,7 +70,7 @@ static int open_below(const char *directory, const char *name)
 	return fd;
 }
 
-/* 1: there is none. */
+/* Opens a regular file. 1: there is none. */
 static int open_file(const char *directory, const char *name, int *fd,
 		     struct error *err)
 {
@@ -124,7 +137,7 @@ int user_repo_config(const char *directory, const char *key,
 	return rc;
 }
 
-/* The first line of a small file, trimmed; NULL. Owned. */
+/* The first line of a small file, trimmed; or NULL. Owned. */
 static char *read_line(const char *directory, const char *name)
 {
 	struct buf text = BUF_INIT(SMALL_MAX);
@@ -150,8 +163,9 @@ static bool same_file(const char *a, const char *b)
 	       x.st_ino == y.st_ino;
 }
 
-/* A worktree's directory has a file gitdir that names its .git file; that of a
- * submodule a core.worktree. */
+/* True if git_dir names the tree that has named it: a worktree's directory has
+ * a file gitdir with the path of that tree's .git file, a submodule's a
+ * core.worktree. Otherwise a .git file could point at any repository. */
 static bool points_back(const char *git_dir, const char *root, const char *dot,
 			const struct git *g, const struct stop *stop)
 {
@@ -181,8 +195,8 @@ static bool points_back(const char *git_dir, const char *root, const char *dot,
 	return is_back;
 }
 
-/* What commondir names, when that has git_dir as worktrees/NAME, as git makes
- * them; else NULL. Without the file, git_dir itself. Owned. */
+/* The directory that commondir names, if that has git_dir as worktrees/NAME, as
+ * git makes them; else NULL. Without the file, git_dir itself. Owned. */
 static char *find_common(const char *git_dir)
 {
 	struct stat st;
@@ -211,8 +225,9 @@ static char *find_common(const char *git_dir)
 	return common;
 }
 
-/* A git directory elsewhere, of the working tree at root. */
-static bool counts(const char *git_dir, const char *root)
+/* True if a git directory outside of the tree belongs to whom project_trusts()
+ * accepts. */
+static bool is_trusted(const char *git_dir, const char *root)
 {
 	struct stat st;
 
@@ -220,8 +235,10 @@ static bool counts(const char *git_dir, const char *root)
 	       project_trusts(&st, project_owner(root));
 }
 
-static void follow_file(struct user_repo *u, const char *root, const char *dot,
-			const struct git *g, const struct stop *stop)
+/* A .git that is a file: "gitdir: PATH". */
+static void follow_git_file(struct user_repo *u, const char *root,
+			    const char *dot, const struct git *g,
+			    const struct stop *stop)
 {
 	char *line = read_line(root, ".git");
 	char *named = NULL;
@@ -242,7 +259,7 @@ static void follow_file(struct user_repo *u, const char *root, const char *dot,
 					 "repository without this worktree";
 	}
 	if (u->git_dir &&
-	    (!counts(u->git_dir, root) || !counts(u->common, root))) {
+	    (!is_trusted(u->git_dir, root) || !is_trusted(u->common, root))) {
 		free(u->git_dir);
 		free(u->common);
 		u->git_dir = u->common = NULL;
@@ -260,8 +277,8 @@ static bool is_oid(const char *s)
 	return !s[n] && (n == 40 || n == 64);
 }
 
-/* Without git: it would read the configuration there. A packed reference is
- * looked for in packed-refs. */
+/* The commit of a reference, read without git: git would read the configuration
+ * there. A packed reference is looked for in packed-refs. */
 static void find_commit(struct user_repo *u, const char *ref)
 {
 	struct buf text = BUF_INIT(16 << 20);
@@ -322,7 +339,7 @@ int user_repo_open(struct user_repo *u, const char *root, const struct git *g,
 		u->git_dir = xstrdup(dot);
 		u->common = xstrdup(dot);
 	} else if (S_ISREG(st.st_mode)) {
-		follow_file(u, root, dot, g, stop);
+		follow_git_file(u, root, dot, g, stop);
 	} else if (st.st_mode) {
 		u->refused = "has a .git that is a link, a pipe or a device";
 	}
@@ -383,7 +400,7 @@ static int copy_shared(const struct user_repo *u, const struct git *g,
 	int copied = 0;
 	int rc = 0;
 
-	while (d && rc == 0 && copied < SHARED_MOST && (e = readdir(d))) {
+	while (d && rc == 0 && copied < SHARED_MAX && (e = readdir(d))) {
 		char *to;
 
 		if (!str_starts(str_of(e->d_name), "sharedindex."))
@@ -416,7 +433,7 @@ static void end_line(struct buf *out)
 		buf_addc(out, '\n');
 }
 
-/* name in the directory of the user's own settings of git. */
+/* name in the directory of the user's own settings of git. Owned. */
 static char *in_config(const char *home, const char *name)
 {
 	const char *xdg = getenv("XDG_CONFIG_HOME");
@@ -426,7 +443,7 @@ static char *in_config(const char *home, const char *name)
 		       : xasprintf("%s/.config/git/%s", home, name);
 }
 
-/* The file that the user's settings name, else the one git looks for. */
+/* The file that the user's settings name, else the one git looks for. Owned. */
 static char *named_file(const struct git *g, const char *home, const char *key,
 			const char *name, const struct stop *stop)
 {
@@ -501,4 +518,235 @@ void user_repo_attributes_release(struct user_attributes *a)
 {
 	buf_release(&a->info);
 	buf_release(&a->global);
+}
+
+struct object_walk {
+	size_t directories; /* seen so far */
+	struct error *err;
+};
+
+static int refuse_object(const struct object_walk *k, const char *path)
+{
+	return error_set(k->err, ERR_USAGE,
+			 "dcode does not let git read %s: it is a pipe, a "
+			 "device or a link to nothing",
+			 path);
+}
+
+static int check_object_dir(struct object_walk *k, const char *path, int below);
+
+static int check_object_entry(struct object_walk *k, DIR *d,
+			      const char *directory, const struct dirent *e,
+			      int below)
+{
+	char *path = path_join(directory, e->d_name);
+	struct stat st = { 0 };
+	int rc = 0;
+
+	if (fstatat(dirfd(d), e->d_name, &st, 0) < 0)
+		rc = errno == ENOENT && e->d_type != DT_LNK
+			     ? 0
+			     : refuse_object(k, path);
+	else if (S_ISDIR(st.st_mode) && below > 0)
+		rc = check_object_dir(k, path, below - 1);
+	else if (!S_ISREG(st.st_mode) && !S_ISDIR(st.st_mode))
+		rc = refuse_object(k, path);
+	free(path);
+	return rc;
+}
+
+/* Checks all in a directory, and below directories below levels more. */
+static int check_object_dir(struct object_walk *k, const char *path, int below)
+{
+	DIR *d = opendir(path);
+	const struct dirent *e;
+	int rc = 0;
+
+	if (!d)
+		return errno == ENOENT ? 0 : error_errno(k->err, "%s", path);
+	if (++k->directories > OBJECT_DIRS_MAX)
+		rc = error_set(k->err, ERR_LIMIT, "%s: too many directories",
+			       path);
+	while (rc == 0 && (e = readdir(d)))
+		if (e->d_type != DT_REG && strcmp(e->d_name, ".") != 0 &&
+		    strcmp(e->d_name, "..") != 0)
+			rc = check_object_entry(k, d, path, e, below);
+	closedir(d);
+	return rc;
+}
+
+static int check_objects(struct object_walk *k, const char *objects, int depth);
+
+/* git passes over an alternate that does not exist. */
+static int check_alternates(struct object_walk *k, const char *objects,
+			    int depth)
+{
+	struct buf text = BUF_INIT(ALTERNATES_MAX);
+	int rc = user_repo_read(objects, "info/alternates", &text, k->err);
+	struct str rest = buf_str(&text);
+	struct str line;
+
+	while (rc == 0 && str_split(&rest, '\n', &line)) {
+		char *one = xstrndup(line.ptr, line.len);
+		char *path = path_join(objects, one);
+
+		if (line.len && line.ptr[0] != '#')
+			rc = check_objects(k, path, depth + 1);
+		free(path);
+		free(one);
+	}
+	buf_release(&text);
+	return rc < 0 ? -1 : 0;
+}
+
+static int check_objects(struct object_walk *k, const char *objects, int depth)
+{
+	struct stat st;
+
+	if (depth > ALTERNATES_DEPTH || stat(objects, &st) < 0)
+		return 0;
+	if (!S_ISDIR(st.st_mode))
+		return refuse_object(k, objects);
+	if (check_object_dir(k, objects, 2) < 0)
+		return -1;
+	return check_alternates(k, objects, depth);
+}
+
+char *user_repo_objects(const struct user_repo *u, struct error *err)
+{
+	struct object_walk k = { .err = err };
+	char *objects = u->common ? path_join(u->common, "objects") : NULL;
+	struct stat st;
+	int rc = 0;
+
+	if (!objects)
+		return NULL;
+	if (lstat(objects, &st) < 0 || !S_ISDIR(st.st_mode))
+		rc = error_set(err, ERR_USAGE, "not a directory: %s", objects);
+	if (rc == 0)
+		rc = check_objects(&k, objects, 0);
+	if (rc == 0)
+		return objects;
+	free(objects);
+	return NULL;
+}
+
+static void lock_text(const char *token, char text[LOCK_MAX])
+{
+	snprintf(text, LOCK_MAX, "locked by dcode apply %s\n", token);
+}
+
+static int write_lock(const char *path, const char *text, struct error *err)
+{
+	int fd =
+		open(path, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC,
+		     0600);
+	int rc = 0;
+
+	if (fd < 0 || io_write_all(fd, text, strlen(text)) < 0)
+		rc = error_errno(err, "writing %s", path);
+	if (fd >= 0)
+		close(fd);
+	return rc;
+}
+
+int user_index_lock(const char *index, const char *token, struct error *err)
+{
+	char text[LOCK_MAX];
+	char *lock = xasprintf("%s.lock", index);
+	char *temporary = xasprintf("%s.dcode-%s", index, token);
+	int rc;
+
+	lock_text(token, text);
+	rc = write_lock(temporary, text, err);
+	/* A link appears with all that it holds, or not at all. */
+	if (rc == 0 && link(temporary, lock) < 0) {
+		bool busy = errno == EEXIST;
+
+		rc = error_errno(err, "creating %s", lock);
+		if (busy)
+			error_set(err, ERR_BUSY,
+				  "another git is using the index: %s exists",
+				  lock);
+		error_hint(err, "Try again when it has finished, or remove the "
+				"file if no git is running.");
+	}
+	unlink(temporary);
+	free(lock);
+	free(temporary);
+	return rc;
+}
+
+void user_index_unlock(const char *index, const char *token)
+{
+	char ours[LOCK_MAX];
+	char *lock = xasprintf("%s.lock", index);
+	char *temporary = xasprintf("%s.dcode-%s", index, token);
+	char *copy = xasprintf("%s.dcode", index);
+	struct buf text = BUF_INIT(LOCK_MAX);
+	struct error ignored = { 0 };
+
+	lock_text(token, ours);
+	unlink(temporary);
+	if (path_read_regular(lock, &text, &ignored) == 0 &&
+	    str_is(buf_str(&text), ours)) {
+		unlink(copy);
+		unlink(lock);
+	}
+	buf_release(&text);
+	free(lock);
+	free(temporary);
+	free(copy);
+}
+
+/* The bytes reach the disk under another name before they get theirs. */
+int user_index_copy(const char *from, const char *to, struct error *err)
+{
+	unsigned char hash[TREEFILE_HASH];
+	char *temporary = xasprintf("%s.dcode", to);
+	int in = open(from, O_RDONLY | O_CLOEXEC | O_NOFOLLOW);
+	int out = -1;
+	int rc = 0;
+
+	if (in < 0 && errno == ENOENT) {
+		if (unlink(to) < 0 && errno != ENOENT)
+			rc = error_errno(err, "removing %s", to);
+		goto done;
+	}
+	(void)unlink(temporary);
+	if (in >= 0)
+		out = open(temporary,
+			   O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC,
+			   0644);
+	if (in < 0 || out < 0 || treefile_copy(in, out, hash) < 0 ||
+	    io_fsync(out) < 0 || rename(temporary, to) < 0)
+		rc = error_errno(err, "writing %s", to);
+done:
+	if (in >= 0)
+		close(in);
+	if (out >= 0)
+		close(out);
+	free(temporary);
+	return rc;
+}
+
+static bool hash_file(const char *path, unsigned char hash[TREEFILE_HASH])
+{
+	int fd = open(path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW);
+	bool there = fd >= 0 && treefile_copy(fd, -1, hash) == 0;
+
+	if (fd >= 0)
+		close(fd);
+	return there;
+}
+
+bool user_index_same(const char *a, const char *b)
+{
+	unsigned char first[TREEFILE_HASH];
+	unsigned char second[TREEFILE_HASH];
+	bool there = hash_file(a, first);
+
+	if (hash_file(b, second) != there)
+		return false;
+	return !there || !memcmp(first, second, TREEFILE_HASH);
 }

@@ -17,7 +17,7 @@
 #include "base/io.h"
 #include "base/mem.h"
 #include "base/str.h"
-#include "tree/tree_dir.h"
+#include "tree/treefile.h"
 
 enum {
 	CHUNK = 64 << 10,

@@ -10,7 +10,6 @@
 #include "base/mem.h"
 #include "base/str.h"
 #include "git/odb.h"
-#include "tree/blobs.h"
 
 struct change {
 	unsigned mode; /* 0: it is gone */
@@ -19,7 +18,7 @@ struct change {
 
 struct changes {
 	struct change *list;
-	struct blobs_file *blobs; /* of those that are not gone */
+	struct odb_file *blobs; /* of those that are not gone */
 	size_t n, n_blobs, cap, cap_blobs;
 };
 
@@ -44,7 +43,7 @@ static int add_change(void *arg, const struct odb_record *d, struct error *err)
 		c->cap_blobs = grown(c->cap_blobs);
 		c->blobs = xrealloc(c->blobs, c->cap_blobs, sizeof(*c->blobs));
 	}
-	c->blobs[c->n_blobs] = (struct blobs_file){ 0 };
+	c->blobs[c->n_blobs] = (struct odb_file){ 0 };
 	memcpy(c->blobs[c->n_blobs++].oid, d->new_oid, strlen(d->new_oid) + 1);
 	return 0;
 }
@@ -62,7 +61,7 @@ static void change_listing(struct listing *l, const struct changes *c)
 			continue;
 		}
 		sodium_bin2hex(hex, sizeof(hex), c->blobs[blob++].hash,
-			       TREEFILE_HASH);
+			       ODB_HASH);
 		listing_add(l, one->mode, hex, str_of(one->path));
 	}
 }
@@ -75,7 +74,7 @@ int relist_commit(struct listing *l, const struct git *g, const char *before,
 			       &(struct odb_sink){ add_change, &c }, stop, err);
 
 	if (rc == 0)
-		rc = blobs_write(g, c.blobs, c.n_blobs, stop, err);
+		rc = odb_write_files(g, c.blobs, c.n_blobs, stop, err);
 	if (rc == 0)
 		change_listing(l, &c);
 	for (size_t i = 0; i < c.n; i++)

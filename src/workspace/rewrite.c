@@ -16,8 +16,8 @@
 #include "base/path.h"
 #include "base/str.h"
 #include "git/git.h"
-#include "tree/tree_dir.h"
-#include "tree/user_objects.h"
+#include "tree/treefile.h"
+#include "tree/user_repo.h"
 #include "workspace/rewrite_impl.h"
 
 enum {
@@ -64,7 +64,7 @@ static int open_store(struct rewrite *k, struct error *err)
 	k->git = (struct git){ .program = k->w->program, .dir = k->dir };
 	if (git_init(&k->git, k->stop, err) < 0)
 		return -1;
-	k->objects = user_objects_open(&k->user, err);
+	k->objects = user_repo_objects(&k->user, err);
 	k->git.objects = k->objects;
 	return k->objects ? copy_shallow(k, err) : -1;
 }

@@ -273,7 +273,7 @@ struct check_run {
 	struct buf head;
 };
 
-static int on_size(void *arg, const struct batch_object *o, struct error *err)
+static int on_size(void *arg, const struct odb_object *o, struct error *err)
 {
 	struct rewrite *k = arg;
 	struct old_blob *b = &k->blobs[o->i];
@@ -294,8 +294,7 @@ static void end_content(struct check_run *c)
 	buf_clear(&c->head);
 }
 
-static int on_content(void *arg, const struct batch_object *o,
-		      struct error *err)
+static int on_content(void *arg, const struct odb_object *o, struct error *err)
 {
 	struct check_run *c = arg;
 
@@ -320,8 +319,8 @@ static int take_content(void *arg, struct str bytes, struct error *err)
 static int check_blobs(struct rewrite *k, struct error *err)
 {
 	struct check_run c = { .k = k, .head = BUF_INIT(SELECT_HEAD) };
-	struct object_batch sizes = { .begin = on_size, .arg = k };
-	struct object_batch contents = { on_content, take_content, .arg = &c };
+	struct odb_reader sizes = { .begin = on_size, .arg = k };
+	struct odb_reader contents = { on_content, take_content, .arg = &c };
 	struct buf names = BUF_INIT(NAMES_MAX);
 	int rc;
 

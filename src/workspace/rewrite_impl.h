@@ -4,7 +4,7 @@
 #define WORKSPACE_REWRITE_IMPL_H
 
 #include "sandbox/files/glob_match.h"
-#include "tree/bare_repo.h"
+#include "tree/name.h"
 #include "workspace/rewrite.h"
 
 struct old_commit {

@@ -247,7 +247,7 @@ struct compare_run {
 	size_t next; /* commit */
 };
 
-static int on_tree(void *arg, const struct batch_object *o, struct error *err)
+static int on_tree(void *arg, const struct odb_object *o, struct error *err)
 {
 	struct compare_run *c = arg;
 	struct old_commit *at;
@@ -266,7 +266,7 @@ static int on_tree(void *arg, const struct batch_object *o, struct error *err)
 static int count_changed(struct rewrite *k, struct error *err)
 {
 	struct compare_run c = { .k = k };
-	struct object_batch trees = { .begin = on_tree, .arg = &c };
+	struct odb_reader trees = { .begin = on_tree, .arg = &c };
 	struct buf names = BUF_INIT(NAMES_MAX);
 	int rc;
 

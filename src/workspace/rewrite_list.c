@@ -132,8 +132,7 @@ struct text_run {
 	int64_t total;
 };
 
-static int begin_text(void *arg, const struct batch_object *o,
-		      struct error *err)
+static int begin_text(void *arg, const struct odb_object *o, struct error *err)
 {
 	struct text_run *r = arg;
 	struct old_commit *c = &r->k->commits[o->i];
@@ -161,8 +160,7 @@ static int take_text(void *arg, struct str bytes, struct error *err)
 	return 0;
 }
 
-static int begin_tree(void *arg, const struct batch_object *o,
-		      struct error *err)
+static int begin_tree(void *arg, const struct odb_object *o, struct error *err)
 {
 	struct text_run *r = arg;
 
@@ -174,8 +172,8 @@ static int begin_tree(void *arg, const struct batch_object *o,
 static int read_texts(struct rewrite *k, struct error *err)
 {
 	struct text_run r = { .k = k };
-	struct object_batch texts = { begin_text, take_text, .arg = &r };
-	struct object_batch trees = { .begin = begin_tree, .arg = &r };
+	struct odb_reader texts = { begin_text, take_text, .arg = &r };
+	struct odb_reader trees = { .begin = begin_tree, .arg = &r };
 	struct buf names = BUF_INIT(LIST_MAX);
 	int rc;
 

@@ -16,12 +16,10 @@
 #include "base/str.h"
 #include "git/git.h"
 #include "sandbox/files/glob_match.h"
-#include "tree/bare_repo.h"
 #include "tree/git_files.h"
 #include "tree/name.h"
-#include "tree/nested_repo.h"
-#include "tree/tree_dir.h"
-#include "tree/user_objects.h"
+#include "tree/treefile.h"
+#include "tree/user_repo.h"
 #include "workspace/unreadable.h"
 
 enum {
@@ -384,7 +382,7 @@ static int list_part(struct walk_part *p, const char *root, struct git *g,
 	struct error why = { 0 };
 	struct user_repo u;
 	int rc = user_repo_open(&u, root, &k->w->git, k->stop, err);
-	char *objects = rc == 0 ? user_objects_open(&u, &why) : NULL;
+	char *objects = rc == 0 ? user_repo_objects(&u, &why) : NULL;
 
 	g->objects = objects; /* the trees that a sparse index stands for */
 	note_module(p, root, &u);

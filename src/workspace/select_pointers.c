@@ -5,7 +5,7 @@
 #include <unistd.h>
 
 #include "base/io.h"
-#include "tree/tree_dir.h"
+#include "tree/treefile.h"
 #include "workspace/select.h"
 
 /* git-lfs's docs/spec.md: a pointer has less than 1024 bytes, and begins with

@@ -4,7 +4,7 @@
 #define WORKSPACE_UNREADABLE_H
 
 #include "git/git.h"
-#include "tree/tree_dir.h"
+#include "tree/treefile.h"
 
 struct unreadable_request {    /* all borrowed */
 	const struct git *git; /* with the work tree that is looked at, ... */

@@ -7,7 +7,7 @@
 #include <unistd.h>
 
 #include "base/path.h"
-#include "tree/nested_repo.h"
+#include "tree/name.h"
 #include "unit.h"
 
 /* What plants a .git in the directory. */

@@ -25,9 +25,8 @@
 #include "archive/archive.h"
 #include "base/mem.h"
 #include "base/str.h"
+#include "git/odb.h"
 #include "sandbox/quote.h"
-#include "tree/bare_repo.h"
-#include "tree/blobs.h"
 #include "tree/name.h"
 
 enum {
@@ -549,7 +548,7 @@ struct candidate { /* a path that was uploaded and differs from the base */
 struct uploads {
 	struct listing *sent; /* borrowed */
 	struct candidate *list;
-	struct blobs_file *blobs; /* what is there now */
+	struct odb_file *blobs; /* what is there now */
 	size_t n;
 };
 
@@ -571,7 +570,7 @@ static int add_candidate(void *arg, const struct odb_record *r,
 		u->list = xrealloc(u->list, cap, sizeof(*u->list));
 		u->blobs = xrealloc(u->blobs, cap, sizeof(*u->blobs));
 	}
-	u->blobs[u->n] = (struct blobs_file){ 0 };
+	u->blobs[u->n] = (struct odb_file){ 0 };
 	memcpy(u->blobs[u->n].oid, r->new_oid, strlen(r->new_oid) + 1);
 	c = &u->list[u->n++];
 	*c = (struct candidate){ .path = xstrdup(r->path),
@@ -587,7 +586,7 @@ static bool has_uploaded_bytes(const struct uploads *u, size_t i)
 {
 	char hex[LISTING_HASH];
 
-	sodium_bin2hex(hex, sizeof(hex), u->blobs[i].hash, TREEFILE_HASH);
+	sodium_bin2hex(hex, sizeof(hex), u->blobs[i].hash, ODB_HASH);
 	return !strcmp(hex, u->list[i].hash);
 }
 
@@ -635,7 +634,7 @@ int fetch_drop_uploaded(struct fetching *g, struct error *err)
 		rc = odb_tree_diff(git, g->w->base, g->f->theirs, &sink,
 				   g->stop, err);
 	if (rc == 0 && u.n)
-		rc = blobs_write(git, u.blobs, u.n, g->stop, err);
+		rc = odb_write_files(git, u.blobs, u.n, g->stop, err);
 	if (rc == 0 && u.n)
 		rc = restore_uploaded(g, &u, err);
 	for (size_t i = 0; i < u.n; i++)
