@@ -1,5 +1,16 @@
 /* conversation.c - the model and the thread of a run, and changing them. */
 /* SPDX-License-Identifier: MIT */
+
+/*
+ * A conversation is a model with its prompt and tools, a thread in the
+ * database, and the size of the model's window. run_open() (open.c) puts one
+ * together from run_choose_model(), run_name_session(), run_open_model() and
+ * run_resume_load(); the conversation_*() functions change it between two
+ * prompts and restore the old one if that fails.
+ *
+ * The thread in the database is the truth: a model's own history is rebuilt
+ * from it (run_push_history()) whenever the model changes.
+ */
 #include "cmd/session/conversation.h"
 
 #include <inttypes.h>
@@ -23,7 +34,6 @@
 #include "cmd/subagents/run_subagents.h"
 #include "mcp/mcp.h"
 #include "model/catalog.h"
-#include "model/wires/bedrock_account.h"
 #include "session/history.h"
 
 enum {
@@ -38,11 +48,8 @@ struct offer { /* what the model is offered; offer_free() */
 	bool runs_commands;
 };
 
-static bool on_host(const struct run *r)
-{
-	return r->client.provider->flags & SANDBOX_UNISOLATED;
-}
-
+/* later: also the tools that are offered only once the history was
+ * compacted. */
 static void add_tools(struct offer *o, const struct run *r, bool later,
 		      const struct tool *const *list)
 {
@@ -59,7 +66,7 @@ static void add_tools(struct offer *o, const struct run *r, bool later,
 	}
 }
 
-/* later: after the history was compacted. */
+/* Every tool that this run may have, from the table and from MCP servers. */
 static struct offer *offer_new(const struct run *r, bool later)
 {
 	struct offer *o = xcalloc(1, sizeof(*o));
@@ -83,44 +90,20 @@ static void ignore_line(const char *line)
 	(void)line;
 }
 
-static int open_model(struct run *r, struct meter_model *account,
-		      struct error *err)
+int run_open_model(struct run *r, struct error *err)
 {
-	struct offer *offer = offer_new(r, false);
-	struct buf prompt = BUF_INIT(MAX_PROMPT);
-	char *name = run_model_name(r);
 	struct prompt_facts facts = {
 		.config_dir = settings_dir(r->app->settings),
 		.cwd = settings_cwd(r->app->settings),
-		.model = name,
 		.sandbox = &r->box.sandbox,
 		.interactive = r->interactive,
-		.runs_commands = offer->runs_commands,
-		.agent = r->options.agent,
-		.skills = &r->skills->all,
-		.skills_root = run_skills_root(r),
 	};
-	struct model_brief brief = {
-		.tools = offer->specs,
-		.n_tools = offer->n,
-		.meter = account,
-		.cache_key = r->session ? session_id(r->session) : NULL,
-	};
-	int rc;
-
-	prompt_build(&facts, &prompt,
-		     r->options.quiet ? ignore_line : app_warn_line);
-	brief.system = prompt.ptr;
-	rc = model_open(&r->model, app_http(r->app), &r->choice, &brief, err);
-	offer_free(offer);
-	buf_release(&prompt);
-	free(name);
-	return rc;
-}
-
-int run_open_model(struct run *r, struct error *err)
-{
+	struct buf prompt = BUF_INIT(MAX_PROMPT);
+	struct model_brief brief = { 0 };
 	struct meter_model *account = NULL;
+	struct offer *offer;
+	char *name;
+	int rc;
 
 	r->recalls = false;
 	if (run_skills_open(r, err) < 0)
@@ -129,7 +112,25 @@ int run_open_model(struct run *r, struct error *err)
 	if (run_money_model(r, &account, err) < 0)
 		return -1;
 	r->account = account;
-	return open_model(r, account, err);
+	offer = offer_new(r, false);
+	name = run_model_name(r);
+	facts.model = name;
+	facts.agent = r->options.agent;
+	facts.runs_commands = offer->runs_commands;
+	facts.skills = &r->skills->all;
+	facts.skills_root = run_skills_root(r);
+	prompt_build(&facts, &prompt,
+		     r->options.quiet ? ignore_line : app_warn_line);
+	brief.system = prompt.ptr;
+	brief.tools = offer->specs;
+	brief.n_tools = offer->n;
+	brief.meter = account;
+	brief.cache_key = r->session ? session_id(r->session) : NULL;
+	rc = model_open(&r->model, app_http(r->app), &r->choice, &brief, err);
+	offer_free(offer);
+	buf_release(&prompt);
+	free(name);
+	return rc;
 }
 
 int run_reset_model(void *arg, struct error *err)
@@ -154,11 +155,12 @@ int run_offer_tools(struct run *r, struct error *err)
 
 int run_name_session(struct run *r, struct error *err)
 {
+	bool is_host = r->client.provider->flags & SANDBOX_UNISOLATED;
 	struct store *store;
 	char *name;
 	struct session_info info = {
 		.provider = r->client.provider->name,
-		.sandbox = on_host(r) ? NULL : r->box.sandbox.id,
+		.sandbox = is_host ? NULL : r->box.sandbox.id,
 		.label = r->box.ours ? r->box.label : "",
 		.cwd = settings_cwd(r->app->settings),
 		.agent = r->options.agent,
@@ -176,23 +178,6 @@ int run_name_session(struct run *r, struct error *err)
 		r->session = session_new(store, &info);
 	free(name);
 	return 0;
-}
-
-void run_watch_key(struct run *r)
-{
-	const struct model_choice *c = &r->choice;
-	const char *secrets[3];
-
-	if (c->project_key)
-		app_warn_project_key(r->app, c->project_key, c->provider);
-	if (c->api_key)
-		(void)mask_add(r->app->mask,
-			       c->key_env ? c->key_env : "API_KEY",
-			       str_of(c->api_key));
-	bedrock_account_secrets(c->aws, secrets);
-	for (size_t i = 0; secrets[i]; i++)
-		(void)mask_add(r->app->mask, "AWS_SECRET_ACCESS_KEY",
-			       str_of(secrets[i]));
 }
 
 /* -M, else the model of the resumed thread; NULL: the settings say. */
@@ -231,8 +216,8 @@ int run_choose_model(struct run *r, struct error *err)
 
 enum { SMALL = 8000 }; /* tokens; less is warned of */
 
-/* For a window that nobody knows: what its server has said of it, and whoever
- * will ask. */
+/* If nobody knows the window's size: takes what the server has said of it
+ * before, and lets the next answers tell. */
 static void open_probe(struct run *r)
 {
 	struct window *w = &r->agent.window;
@@ -254,21 +239,13 @@ static void open_probe(struct run *r)
 	free(path);
 }
 
-/* Of a size that another model, or none, had before. */
-static void warn_small(const struct run *r, int64_t before)
-{
-	const struct window *w = &r->agent.window;
-
-	if (w->size > 0 && w->size < SMALL && w->size != before && !w->assumed)
-		app_warn("Model '%s' has limited context (%" PRId64 " tokens)."
-			 " Agent performance may be affected.",
-			 r->choice.model, w->size);
-}
-
+/* Also called when the model stays: the tools, and so the room, may have
+ * changed. */
 void run_set_window(struct run *r)
 {
 	const struct settings *set = r->app->settings;
-	int64_t before = r->agent.window.size;
+	const struct window *w = &r->agent.window;
+	int64_t before = w->size;
 	struct model_facts facts;
 	struct error ignored = { 0 };
 	int64_t at = WINDOW_AT;
@@ -277,7 +254,11 @@ void run_set_window(struct run *r)
 	(void)model_facts(set, r->choice.provider, r->choice.model, &facts);
 	window_init(&r->agent.window, &facts, at);
 	open_probe(r);
-	warn_small(r, before);
+	/* Said once for each size, not again for each model that has it. */
+	if (w->size > 0 && w->size < SMALL && w->size != before && !w->assumed)
+		app_warn("Model '%s' has limited context (%" PRId64 " tokens)."
+			 " Agent performance may be affected.",
+			 r->choice.model, w->size);
 }
 
 void run_tell_assumed(const struct run *r)
@@ -319,31 +300,25 @@ enum {
 	ANSWER_LINES = 6,   /* the last ones of the last answer */
 };
 
-/* The last one of an agent, where one is named. */
-static int find_thread(struct run *r, bool latest, const char *agent,
-		       struct store **store, struct error *err)
-{
-	const char *name = r->options.resume;
-
-	if (!latest || !agent)
-		return threads_find(r->app, name[0] ? name : NULL, store,
-				    &r->thread, err);
-	if (app_store(r->app, store, err) < 0)
-		return -1;
-	return thread_find_latest(*store, settings_cwd(r->app->settings), agent,
-				  &r->thread, err);
-}
-
 int run_resume_find(struct run *r, struct error *err)
 {
 	const char *name = r->options.resume;
 	bool latest = name && (!name[0] || !strcmp(name, "latest"));
 	const char *agent = r->args ? args_value(r->args, "agent") : NULL;
 	struct store *store;
+	int rc;
 
 	if (!name)
 		return 0;
-	if (find_thread(r, latest, agent, &store, err) == 0)
+	if (!latest || !agent)
+		rc = threads_find(r->app, name[0] ? name : NULL, &store,
+				  &r->thread, err);
+	else if (app_store(r->app, &store, err) < 0)
+		rc = -1;
+	else
+		rc = thread_find_latest(store, settings_cwd(r->app->settings),
+					agent, &r->thread, err);
+	if (rc == 0)
 		return 0;
 	if (!latest || err->code != ERR_NOT_FOUND || r->app->unattended)
 		return -1;
@@ -354,14 +329,16 @@ int run_resume_find(struct run *r, struct error *err)
 }
 
 /* 1 yes, 0 no or nobody to ask. */
-static int confirm(const struct run *r, const char *question, struct error *err)
+static int confirm_or_no(const struct run *r, const char *question,
+			 struct error *err)
 {
 	if (!r->interactive || !secret_terminal(r->app))
 		return 0;
 	return secret_confirm(r->app, question, err);
 }
 
-/* The files that the thread speaks of are elsewhere. */
+/* The files that the thread talks about are in another directory: a chat asks,
+ * -n only warns. */
 static int check_directory(struct run *r, struct error *err)
 {
 	const char *here = settings_cwd(r->app->settings);
@@ -374,7 +351,8 @@ static int check_directory(struct run *r, struct error *err)
 	if (!r->options.quiet)
 		app_warn("this thread was last used in %s", line.ptr);
 	if (r->interactive) {
-		rc = confirm(r, "Continue it in this directory? [y/N] ", err);
+		rc = confirm_or_no(r, "Continue it in this directory? [y/N] ",
+				   err);
 		if (rc == 0) {
 			error_set(err, ERR_NOT_FOUND,
 				  "thread %s was not resumed: it belongs to "
@@ -389,7 +367,7 @@ static int check_directory(struct run *r, struct error *err)
 	return rc;
 }
 
-/* In use by another: a copy is made where the user wants one. */
+/* The thread is in use by another dcode. 0: continue in a copy. */
 static int offer_copy(struct run *r, int64_t pid, struct error *err)
 {
 	struct error ignored = { 0 };
@@ -400,7 +378,7 @@ static int offer_copy(struct run *r, int64_t pid, struct error *err)
 			"Thread %s is in use by another dcode (pid %" PRId64
 			").\n",
 			r->thread.id, pid);
-	rc = confirm(r, "Continue in a copy? [y/N] ", &ignored);
+	rc = confirm_or_no(r, "Continue in a copy? [y/N] ", &ignored);
 	if (rc > 0)
 		return 0;
 	error_wrap(err, "thread %s", r->thread.id);
@@ -433,8 +411,9 @@ int run_resume_begin(struct run *r, struct error *err)
 	return 0;
 }
 
-static const struct message *last_of(const struct conversation *c,
-				     enum role role)
+/* The last message of the role that was not made by compaction; NULL: none. */
+static const struct message *find_last(const struct conversation *c,
+				       enum role role)
 {
 	for (size_t i = c->n; i > 0; i--)
 		if (c->list[i - 1].role == role && !c->list[i - 1].summary)
@@ -467,6 +446,7 @@ static struct str last_lines(struct str text, int n)
 	return str_skip(text, at);
 }
 
+/* What a user needs to remember where the thread stopped. */
 static void show_last(struct run *r, const struct conversation *c)
 {
 	struct buf prompt = BUF_INIT(64 << 20);
@@ -481,13 +461,13 @@ static void show_last(struct run *r, const struct conversation *c)
 		r->options.fork ? "Copied" : "Resumed", r->thread.id,
 		title.len ? title.ptr : "-", r->thread.messages,
 		threads_age(r->thread.updated, age));
-	clean_text(r, last_of(c, ROLE_USER), &prompt);
+	clean_text(r, find_last(c, ROLE_USER), &prompt);
 	line = buf_str(&prompt);
 	line.len = str_find(line, '\n');
 	line.len = str_char_offset(line, PROMPT_SHOWN);
 	fprintf(stderr, "\n> %.*s%s\n", (int)line.len, line.ptr,
 		line.len < prompt.len ? " ..." : "");
-	clean_text(r, last_of(c, ROLE_ASSISTANT), &answer);
+	clean_text(r, find_last(c, ROLE_ASSISTANT), &answer);
 	rest = last_lines(buf_str(&answer), ANSWER_LINES);
 	if (rest.len)
 		fprintf(stderr, "%s%.*s\n",
@@ -498,7 +478,7 @@ static void show_last(struct run *r, const struct conversation *c)
 	buf_release(&title);
 }
 
-/* What one vendor has signed or thought means nothing to another. */
+/* Signed thinking blocks are dropped when the vendor changes. */
 static void warn_vendor(const struct run *r)
 {
 	struct str was = str_of(r->thread.model);
@@ -539,8 +519,8 @@ int run_resume_load(struct run *r, struct error *err)
 	return rc;
 }
 
-/* What of a run is a conversation. */
-struct talk {
+/* The parts of a run that belong to its conversation. */
+struct thread_state {
 	struct session *session;
 	struct model *model;
 	struct model_choice choice;
@@ -576,6 +556,8 @@ static int find_number(const struct run *r, struct store *store, int64_t *no,
 	return 0;
 }
 
+/* The token count of another model says nothing: the window is estimated
+ * anew. */
 int conversation_load(struct run *r, struct error *err)
 {
 	struct conversation c = { 0 };
@@ -604,6 +586,7 @@ static bool is_about_todos(const struct message *m)
 	return false;
 }
 
+/* thread_each_message(): keeps only what todos_latest() looks at. */
 static bool gather_todos(void *arg, struct thread_message *m)
 {
 	struct conversation *c = arg;
@@ -668,12 +651,13 @@ int conversation_set_model(struct run *r, const char *spec, const char *params,
 	return 0;
 }
 
-static struct talk take_out(struct run *r)
+/* The run has no conversation then; the result owns it. */
+static struct thread_state detach_state(struct run *r)
 {
-	struct talk t = { r->session,       r->model,
-			  r->choice,        r->thread,
-			  r->options.model, r->options.model_params,
-			  r->options.fork,  r->agent.window };
+	struct thread_state t = { r->session,       r->model,
+				  r->choice,        r->thread,
+				  r->options.model, r->options.model_params,
+				  r->options.fork,  r->agent.window };
 
 	r->session = NULL;
 	r->model = NULL;
@@ -682,7 +666,7 @@ static struct talk take_out(struct run *r)
 	return t;
 }
 
-static void release_talk(struct talk *t)
+static void release_state(struct thread_state *t)
 {
 	session_free(t->session);
 	if (t->model)
@@ -691,11 +675,12 @@ static void release_talk(struct talk *t)
 	thread_release(&t->thread);
 }
 
-static void put_back(struct run *r, const struct talk *t)
+/* Drops what was opened meanwhile. */
+static void restore_state(struct run *r, const struct thread_state *t)
 {
-	struct talk begun = take_out(r);
+	struct thread_state begun = detach_state(r);
 
-	release_talk(&begun);
+	release_state(&begun);
 	r->session = t->session;
 	r->model = t->model;
 	r->choice = t->choice;
@@ -709,8 +694,8 @@ static void put_back(struct run *r, const struct talk *t)
 	r->box.request.thread = session_id(r->session);
 }
 
-/* The agent begins anew, with what the run has now. */
-static void begin_agent(struct run *r)
+/* The agent's counters start again for the thread that the run has now. */
+static void reset_agent(struct run *r)
 {
 	r->agent.model = r->model;
 	r->agent.session = r->session;
@@ -722,6 +707,7 @@ static void begin_agent(struct run *r)
 	r->switched++;
 }
 
+/* A new session and a model without history. */
 static int open_conversation(struct run *r, struct error *err)
 {
 	if (run_name_session(r, err) < 0 || run_open_model(r, err) < 0)
@@ -732,26 +718,26 @@ static int open_conversation(struct run *r, struct error *err)
 
 int conversation_begin(struct run *r, struct error *err)
 {
-	struct talk was = take_out(r);
+	struct thread_state was = detach_state(r);
 
 	r->choice = was.choice;
 	was.choice = (struct model_choice){ 0 };
 	if (open_conversation(r, err) < 0) {
 		was.choice = r->choice;
 		r->choice = (struct model_choice){ 0 };
-		put_back(r, &was);
+		restore_state(r, &was);
 		return -1;
 	}
-	release_talk(&was);
+	release_state(&was);
 	run_set_window(r);
 	r->stored_results = 0;
-	begin_agent(r);
+	reset_agent(r);
 	return 0;
 }
 
 int conversation_resume(struct run *r, struct thread *t, struct error *err)
 {
-	struct talk was = take_out(r);
+	struct thread_state was = detach_state(r);
 
 	r->thread = *t;
 	*t = (struct thread){ 0 };
@@ -759,10 +745,10 @@ int conversation_resume(struct run *r, struct thread *t, struct error *err)
 	r->options.fork = false;
 	if (run_resume_begin(r, err) < 0 || run_choose_model(r, err) < 0 ||
 	    open_conversation(r, err) < 0 || run_resume_load(r, err) < 0) {
-		put_back(r, &was);
+		restore_state(r, &was);
 		return -1;
 	}
-	release_talk(&was);
-	begin_agent(r);
+	release_state(&was);
+	reset_agent(r);
 	return 0;
 }

@@ -23,8 +23,6 @@ int run_find_model(const struct run *r, struct model_choice *c,
 bool run_lacks_key(const struct error *err);
 /* r->choice: a resumed thread goes on with its model, -M takes precedence. */
 int run_choose_model(struct run *r, struct error *err);
-/* Masks its key, and says when it comes with the project. */
-void run_watch_key(struct run *r);
 /* r->model, with a prompt that knows the sandbox, but none of the thread. */
 int run_open_model(struct run *r, struct error *err);
 /* Offers r->model the tools that there are now; its history stays. */

@@ -1,5 +1,16 @@
 /* options.c - what the command line and the settings ask of a run. */
 /* SPDX-License-Identifier: MIT */
+
+/*
+ * Nothing here needs a sandbox, a model or a key. run_options_read() takes the
+ * flags from the command line and checks each by itself; the *_resolve()
+ * functions add what the settings and the provider say, in the order in which
+ * run_read_flags() (open.c) calls them; run_policy_apply() enforces the
+ * machine's policy file. Begin reading at run_options_read().
+ *
+ * fs_tools_parse() and run_sandbox_resolve() keep the reference program's words
+ * in their usage errors, since they are about the same flags.
+ */
 #include "cmd/session/options.h"
 
 #include <inttypes.h>
@@ -20,7 +31,7 @@
 #include "tree/user_repo.h"
 #include "trust/trust.h"
 
-enum { ALL_FS_TOOLS = 0, FS_NAMES_BYTES = 200 };
+enum { FS_TOOLS_ALL = 0, FS_NAMES_BYTES = 200 };
 
 /* Bit n + 1 stands for the nth. */
 static const char *const fs_tool_names[] = { "ls",         "read_file",
@@ -30,7 +41,8 @@ static const char *const fs_tool_names[] = { "ls",         "read_file",
 
 enum { N_FS_TOOLS = sizeof(fs_tool_names) / sizeof(*fs_tool_names) };
 
-static unsigned bit_of(struct str name)
+/* 0 for a name that --allow-fs-tools does not know. */
+static unsigned fs_tool_bit(struct str name)
 {
 	for (unsigned i = 0; i < N_FS_TOOLS; i++)
 		if (str_is_nocase(name, fs_tool_names[i]))
@@ -38,7 +50,7 @@ static unsigned bit_of(struct str name)
 	return 0;
 }
 
-static int refuse_unknown(const struct buf *unknown, struct error *err)
+static int refuse_unknown(const struct buf *refuse_provider, struct error *err)
 {
 	struct buf valid = BUF_INIT(FS_NAMES_BYTES);
 
@@ -47,14 +59,14 @@ static int refuse_unknown(const struct buf *unknown, struct error *err)
 	error_set(err, ERR_USAGE,
 		  "--allow-fs-tools has unknown tool name(s): %s. Valid "
 		  "names: %s",
-		  unknown->ptr, valid.ptr);
+		  refuse_provider->ptr, valid.ptr);
 	buf_release(&valid);
 	return -1;
 }
 
 /* Reads the names; *n: how many, *all: "all" is one of them. */
 static unsigned read_names(const char *text, size_t *n, bool *all,
-			   struct buf *unknown)
+			   struct buf *refuse_provider)
 {
 	struct str rest = str_of(text);
 	struct str name;
@@ -67,11 +79,12 @@ static unsigned read_names(const char *text, size_t *n, bool *all,
 		(*n)++;
 		if (str_is_nocase(name, "all")) {
 			*all = true;
-		} else if (!bit_of(name)) {
-			buf_adds(unknown, unknown->len ? ", " : "");
-			buf_addstr(unknown, name);
+		} else if (!fs_tool_bit(name)) {
+			buf_adds(refuse_provider,
+				 refuse_provider->len ? ", " : "");
+			buf_addstr(refuse_provider, name);
 		}
-		bits |= bit_of(name);
+		bits |= fs_tool_bit(name);
 	}
 	return bits;
 }
@@ -80,15 +93,15 @@ static unsigned read_names(const char *text, size_t *n, bool *all,
  * the words of the reference (its flag --allow-fs-tools). */
 static int fs_tools_parse(const char *text, unsigned *bits, struct error *err)
 {
-	struct buf unknown = BUF_INIT(FS_NAMES_BYTES);
+	struct buf refuse_provider = BUF_INIT(FS_NAMES_BYTES);
 	bool all = false;
 	size_t n = 0;
 	int rc = 0;
 
-	*bits = ALL_FS_TOOLS;
+	*bits = FS_TOOLS_ALL;
 	if (!text)
 		return 0;
-	*bits = read_names(text, &n, &all, &unknown);
+	*bits = read_names(text, &n, &all, &refuse_provider);
 	if (!str_trim(str_of(text)).len)
 		rc = error_set(err, ERR_USAGE,
 			       "--allow-fs-tools requires a value");
@@ -100,26 +113,26 @@ static int fs_tools_parse(const char *text, unsigned *bits, struct error *err)
 		rc = error_set(err, ERR_USAGE,
 			       "--allow-fs-tools: 'all' cannot be combined "
 			       "with other tool names");
-	else if (unknown.len)
-		rc = refuse_unknown(&unknown, err);
-	else if (!all && !(*bits & bit_of(STR("read_file"))))
+	else if (refuse_provider.len)
+		rc = refuse_unknown(&refuse_provider, err);
+	else if (!all && !(*bits & fs_tool_bit(STR("read_file"))))
 		rc = error_set(err, ERR_USAGE,
 			       "--allow-fs-tools must include 'read_file': "
 			       "long results are read with it");
 	if (all)
-		*bits = ALL_FS_TOOLS;
-	buf_release(&unknown);
+		*bits = FS_TOOLS_ALL;
+	buf_release(&refuse_provider);
 	return rc;
 }
 
 bool fs_tools_permit(unsigned bits, const char *name)
 {
-	unsigned bit = bit_of(str_of(name));
+	unsigned bit = fs_tool_bit(str_of(name));
 
-	return bits == ALL_FS_TOOLS || !bit || bits & bit;
+	return bits == FS_TOOLS_ALL || !bit || bits & bit;
 }
 
-static void add(const char ***all, size_t *n, const char *pattern)
+static void add_pattern(const char ***all, size_t *n, const char *pattern)
 {
 	*all = xrealloc(*all, *n + 1, sizeof(**all));
 	(*all)[(*n)++] = pattern;
@@ -142,33 +155,27 @@ const char **include_read(struct app *app, const struct args *args, size_t *n,
 		return NULL;
 	all = xcalloc(1, sizeof(*all));
 	for (size_t i = 0; i < n_names; i++)
-		add(&all, n, names[i]);
+		add_pattern(&all, n, names[i]);
 	for (size_t i = 0; app->chat && i < app->chat->n_include; i++)
-		add(&all, n, app->chat->include[i]);
+		add_pattern(&all, n, app->chat->include[i]);
 	while (args && (one = args_next(args, "include", &at)))
-		add(&all, n, one);
+		add_pattern(&all, n, one);
 	return all;
 }
 
-struct limit {
+/* [workspace]: sizes of what comes back, and of the patches that are kept. */
+static const struct limit {
 	const char *key;
 	const char *name;
 	const char *unit;
 	int64_t least;
-};
+} fetch_mb = { "workspace.fetch_mb", "fetch_mb", "MiB", 1 },
+  file_mb = { "workspace.file_mb", "file_mb", "MiB", 1 },
+  patches_days = { "workspace.patches_days", "patches_days", "days", 0 },
+  patches_mb = { "workspace.patches_mb", "patches_mb", "MiB", 0 };
 
-static const struct limit fetch_mb = { "workspace.fetch_mb", "fetch_mb", "MiB",
-				       1 };
-
-static const struct limit file_mb = { "workspace.file_mb", "file_mb", "MiB",
-				      1 };
-
-static const struct limit patches_days = { "workspace.patches_days",
-					   "patches_days", "days", 0 };
-
-static const struct limit patches_mb = { "workspace.patches_mb", "patches_mb",
-					 "MiB", 0 };
-
+/* *value is the setting, or its default after -1: err then says what to write
+ * instead. */
 static int read_limit(const struct settings *set, const struct limit *l,
 		      int64_t *value, struct error *err)
 {
@@ -187,8 +194,7 @@ static int read_limit(const struct settings *set, const struct limit *l,
 			  l->name, normal);
 }
 
-/* fetch_mb, file_mb, patches_days and patches_mb. -1: one of them cannot be
- * used; err says what to write instead. */
+/* Checks every row above, before a run that may use any of them. */
 static int limits_check(const struct settings *set, struct error *err)
 {
 	int64_t ignored;
@@ -213,6 +219,8 @@ int limits_read(const struct settings *set, struct fetch_request *r,
 	return 0;
 }
 
+/* In bytes. Before a sandbox is deleted its work has to be saved even with a
+ * wrong setting. */
 static int64_t read_or_default(const struct settings *set,
 			       const struct limit *l)
 {
@@ -232,8 +240,8 @@ void limits_read_or_default(const struct settings *set, struct fetch_request *r)
 
 enum { SPEC_BYTES = 1 << 16, ENTRY_BYTES = 64 << 20 };
 
-/* Takes what stands before the first colon off *text; "\:" stands for one that
- * belongs to a name. */
+/* Cuts LOCAL or REMOTE off *text, up to the first colon, which is skipped. "\:"
+ * is a colon of the name itself. */
 static char *split_side(const char **text)
 {
 	struct buf side = BUF_INIT(SPEC_BYTES);
@@ -276,7 +284,7 @@ void transfer_option_release(struct transfer_option *t)
 	buf_release(&t->entries);
 }
 
-/* name: "--upload". */
+/* Adds every use of one option; name is "--upload" or "--download". */
 static int add_all(struct transfer_options *t, const struct args *args,
 		   const char *name, struct error *err)
 {
@@ -325,7 +333,7 @@ static int transfer_options_read(struct transfer_options *t,
 	return add_all(t, args, "--download", err);
 }
 
-/* The directory that a download goes to has to be there. */
+/* A download does not create the directory that it goes into. */
 static int check_parent(const char *target, struct error *err)
 {
 	const char *slash = strrchr(target, '/');
@@ -342,6 +350,8 @@ static int check_parent(const char *target, struct error *err)
 	return rc;
 }
 
+/* What can be known before the sandbox exists: that the source is there, or
+ * that the destination is free. */
 static int check_transfer(const struct transfer_option *t, bool force,
 			  struct error *err)
 {
@@ -361,7 +371,8 @@ static int check_transfer(const struct transfer_option *t, bool force,
 	return rc;
 }
 
-/* A name for the place that it goes to, as far as it is known. Owned. */
+/* A name of the destination that is equal for equal places, as far as they
+ * exist. Owned. */
 static char *place_of(const struct transfer_option *t)
 {
 	char *target = t->uploads ? copy_join(t->remote, true, t->local)
@@ -379,7 +390,7 @@ static char *place_of(const struct transfer_option *t)
 	return place;
 }
 
-/* Two of one direction that go to the same place. */
+/* Two transfers in one direction must not have the same destination. */
 static int check_two(const struct transfer_option *a,
 		     const struct transfer_option *b, struct error *err)
 {
@@ -399,25 +410,19 @@ static int check_two(const struct transfer_option *a,
 	return rc;
 }
 
-static int check_option(const struct transfer_options *t, size_t i,
-			struct error *err)
-{
-	int rc = check_transfer(&t->list[i], t->force, err);
-
-	for (size_t k = 0; k < i && rc == 0; k++)
-		rc = check_two(&t->list[k], &t->list[i], err);
-	return rc;
-}
-
-/* Errors that can be found before there is a sandbox: what is to be sent is
- * missing, a place for what comes back is taken, or two have one target. */
+/* Errors that can be found before there is a sandbox: the source of an upload
+ * is missing, the destination of a download is taken, or two transfers have one
+ * destination. */
 static int transfer_options_check(const struct transfer_options *t,
 				  struct error *err)
 {
 	for (size_t i = 0; i < t->n; i++) {
 		const struct transfer_option *one = &t->list[i];
+		int rc = check_transfer(one, t->force, err);
 
-		if (check_option(t, i, err) < 0) {
+		for (size_t k = 0; k < i && rc == 0; k++)
+			rc = check_two(&t->list[k], one, err);
+		if (rc < 0) {
 			err->code = ERR_USAGE;
 			return error_wrap(err, "argument %s",
 					  one->uploads ? "--upload"
@@ -436,7 +441,8 @@ static void transfer_options_release(struct transfer_options *t)
 	*t = (struct transfer_options){ 0 };
 }
 
-/* Its repository names it by its own path. */
+/* True for a linked worktree, whose files name the repository by its absolute
+ * path. */
 static bool is_worktree(const struct settings *set, const char *root)
 {
 	struct bind_git git;
@@ -459,7 +465,8 @@ static int set_param(const struct run_options *o, struct settings *set,
 	return rc;
 }
 
-/* Of a provider whose new sandboxes get the directory by its path. */
+/* For a provider whose new sandboxes mount the directory by its path. A
+ * worktree keeps that path inside, or git would not find its repository. */
 static int bind_new(struct run_options *o, const struct sandbox_binding *b,
 		    struct settings *set, struct error *err)
 {
@@ -482,8 +489,8 @@ static int bind_new(struct run_options *o, const struct sandbox_binding *b,
 	return rc;
 }
 
-/* --workspace bind (by_flag), or the setting: the provider's own setting says
- * it, so that its checks and warnings hold. */
+/* Turns --workspace bind (by_flag) or the setting into the provider's own
+ * setting, so that the provider's checks and warnings apply. */
 static int run_bind_resolve(struct run_options *o, struct settings *set,
 			    bool by_flag, struct error *err)
 {
@@ -513,6 +520,7 @@ static bool is_mode(const char *word)
 	       !strcmp(word, "bind");
 }
 
+/* The patterns of the setting, then those of the flags. */
 static int read_include(struct run_options *o, const struct settings *set,
 			const struct args *args, struct error *err)
 {
@@ -523,20 +531,14 @@ static int read_include(struct run_options *o, const struct settings *set,
 
 	if (settings_list(set, NULL, "workspace.include", &names, &n, err) < 0)
 		return -1;
-	for (size_t i = 0; i < n; i++) {
-		o->include = xrealloc(o->include, o->n_include + 1,
-				      sizeof(*o->include));
-		o->include[o->n_include++] = names[i];
-	}
-	while ((one = args_next(args, "include", &at))) {
-		o->include = xrealloc(o->include, o->n_include + 1,
-				      sizeof(*o->include));
-		o->include[o->n_include++] = one;
-	}
+	for (size_t i = 0; i < n; i++)
+		add_pattern(&o->include, &o->n_include, names[i]);
+	while ((one = args_next(args, "include", &at)))
+		add_pattern(&o->include, &o->n_include, one);
 	return 0;
 }
 
-/* The flag, else the setting. */
+/* --history, else the setting, in commits. */
 static int read_history(struct run_options *o, const struct settings *set,
 			const struct args *args, struct error *err)
 {
@@ -559,7 +561,7 @@ static int read_history(struct run_options *o, const struct settings *set,
 	return 0;
 }
 
-/* The flag that is about a tree in the sandbox, or NULL. */
+/* The flag that only makes sense with a tree in the sandbox, or NULL. */
 static const char *tree_flag(const struct run_options *o,
 			     const struct args *args, bool unattended)
 {
@@ -572,7 +574,8 @@ static const char *tree_flag(const struct run_options *o,
 	return args_value(args, "history") && o->history ? "--history" : NULL;
 }
 
-/* The tree must be going to be sent, asked about, or have been sent before. */
+/* A flag about the tree is an error unless the tree is sent, may be sent after
+ * a question, or was sent before. */
 static int check_tree(const struct run_options *o, const struct args *args,
 		      bool unattended, struct error *err)
 {
@@ -630,8 +633,9 @@ int run_workspace_resolve(struct run_options *o, struct app *app,
 
 enum { NAMES_SHOWN = 200 };
 
-static int integer(const struct args *args, const char *name, int64_t least,
-		   int64_t *value, struct error *err)
+/* least is 0 or 1. *value stays if the flag was not given. */
+static int read_integer(const struct args *args, const char *name,
+			int64_t least, int64_t *value, struct error *err)
 {
 	const char *text = args_value(args, name);
 
@@ -653,8 +657,9 @@ static int integer(const struct args *args, const char *name, int64_t least,
 	return 0;
 }
 
-static int amount(const struct args *args, const char *name, int64_t *value,
-		  struct error *err)
+/* US dollars, in trillionths. */
+static int read_amount(const struct args *args, const char *name,
+		       int64_t *value, struct error *err)
 {
 	const char *text = args_value(args, name);
 
@@ -666,7 +671,8 @@ static int amount(const struct args *args, const char *name, int64_t *value,
 			 name, text);
 }
 
-static int network(struct run_options *o, const char *text, struct error *err)
+static int read_network(struct run_options *o, const char *text,
+			struct error *err)
 {
 	if (!text)
 		return 0;
@@ -682,6 +688,7 @@ static int network(struct run_options *o, const char *text, struct error *err)
 	return 0;
 }
 
+/* Flags that exclude each other. */
 static int check_together(const struct run_options *o, struct error *err)
 {
 	if (o->apply && o->branch)
@@ -714,6 +721,7 @@ static int check_together(const struct run_options *o, struct error *err)
 	return 0;
 }
 
+/* The kinds of trust.h that --trust-project... accepts without a question. */
 static unsigned trusted_kinds(const struct args *args)
 {
 	unsigned kinds = 0;
@@ -727,6 +735,7 @@ static unsigned trusted_kinds(const struct args *args)
 	return kinds;
 }
 
+/* Texts that are empty or have no use. */
 static int check_words(const struct run_options *o, struct error *err)
 {
 	if (o->task && !str_trim(str_of(o->task)).len)
@@ -786,13 +795,13 @@ int run_options_read(struct run_options *o, const struct args *args,
 		return -1;
 	if (check_words(o, err) < 0)
 		return -1;
-	if (integer(args, "max-turns", 1, &o->max_turns, err) < 0 ||
-	    amount(args, "max-usd", &o->max_usd, err) < 0 ||
-	    integer(args, "timeout", 1, &o->timeout_s, err) < 0 ||
-	    integer(args, "max-retries", 0, &retries, err) < 0 ||
+	if (read_integer(args, "max-turns", 1, &o->max_turns, err) < 0 ||
+	    read_amount(args, "max-usd", &o->max_usd, err) < 0 ||
+	    read_integer(args, "timeout", 1, &o->timeout_s, err) < 0 ||
+	    read_integer(args, "max-retries", 0, &retries, err) < 0 ||
 	    fs_tools_parse(args_value(args, "allow-fs-tools"), &o->fs_tools,
 			   err) < 0 ||
-	    network(o, args_value(args, "sandbox-network"), err) < 0)
+	    read_network(o, args_value(args, "sandbox-network"), err) < 0)
 		return -1;
 	if (allow && allow_list_parse(&o->allow, allow, err) < 0)
 		return -1;
@@ -825,6 +834,8 @@ void run_options_release(struct run_options *o)
 	o->n_include = 0;
 }
 
+/* A provider or a default may be missing because config.toml could not be read:
+ * says so, as far as the message has room. */
 static void add_broken(const struct settings *set, struct error *err)
 {
 	size_t used = strlen(err->message);
@@ -842,7 +853,7 @@ static void add_broken(const struct settings *set, struct error *err)
 	buf_release(&note);
 }
 
-/* All that there are, as far as they fit. */
+/* Appends the names of all providers, as many as fit. */
 static void add_names(struct registry *registry, struct buf *names)
 {
 	const struct sandbox_provider *const *all = registry_list(registry);
@@ -864,8 +875,9 @@ static void add_names(struct registry *registry, struct buf *names)
 	}
 }
 
-static int unknown(struct app *app, struct registry *registry, const char *name,
-		   struct error *err)
+/* Names the providers that exist, and the most similar one. */
+static int refuse_provider(struct app *app, struct registry *registry,
+			   const char *name, struct error *err)
 {
 	const char *similar = app_similar_provider(app, name);
 	struct buf names = BUF_INIT(NAMES_SHOWN + 32);
@@ -887,7 +899,9 @@ static int unknown(struct app *app, struct registry *registry, const char *name,
 	return -1;
 }
 
-static int check_host(const struct run_options *o, struct error *err)
+/* Tools act on this machine: flags about a sandbox have no meaning. */
+static int refuse_without_sandbox(const struct run_options *o,
+				  struct error *err)
 {
 	static const char text[] = "%s requires a --sandbox provider";
 
@@ -907,13 +921,14 @@ static int check_host(const struct run_options *o, struct error *err)
 	return 0;
 }
 
+/* What the chosen provider cannot do. */
 static int check_flags(const struct run_options *o,
 		       const struct sandbox_provider *p, struct error *err)
 {
 	static const char text[] = "%s is not supported by provider '%s'";
 
 	if (p->flags & SANDBOX_UNISOLATED)
-		return check_host(o, err);
+		return refuse_without_sandbox(o, err);
 	if (o->snapshot && !(p->flags & SANDBOX_SNAPSHOT))
 		return error_set(err, ERR_USAGE, text,
 				 "--sandbox-snapshot-name", p->name);
@@ -959,7 +974,7 @@ int run_sandbox_resolve(struct run_options *o, struct app *app,
 	else
 		p = registry_find(registry, name);
 	if (!p) {
-		(void)unknown(app, registry, name, err);
+		(void)refuse_provider(app, registry, name, err);
 		if (flag == args_bare &&
 		    settings_policy(set, "sandboxes.default"))
 			err->code = ERR_POLICY;
@@ -993,7 +1008,7 @@ int run_allow_resolve(struct run_options *o, const struct settings *set,
 	return rc;
 }
 
-/* Reads a setting that is one of two words; *second: it is the latter. */
+/* Reads a setting that is one of two words; *second: it is the second one. */
 static int read_word(const struct settings *set, const char *key,
 		     const char *const words[2], bool *second,
 		     struct error *err)
@@ -1029,15 +1044,15 @@ int run_asks_resolve(struct run_options *o, const struct settings *set,
 	return 0;
 }
 
-static int forbidden(const char *flag, const char *key,
-		     const struct toml_value *v, struct error *err)
+static int refuse_by_policy(const char *flag, const char *key,
+			    const struct toml_value *v, struct error *err)
 {
 	return error_set(err, ERR_POLICY,
 			 "%s is not allowed on this machine: %s:%d sets %s",
 			 flag, SETTINGS_POLICY_FILE, v->line, key);
 }
 
-/* -y would go over each of these. */
+/* -y would bypass each of these settings of the machine's policy. */
 int run_options_check_yes(const struct settings *set, const char *what,
 			  struct error *err)
 {
@@ -1053,13 +1068,13 @@ int run_options_check_yes(const struct settings *set, const char *what,
 	for (size_t i = 0; i < sizeof(keys) / sizeof(keys[0]); i++) {
 		v = settings_policy(set, keys[i]);
 		if (v && !(v->kind == TOML_BOOL && v->integer))
-			return forbidden(what, keys[i], v, err);
+			return refuse_by_policy(what, keys[i], v, err);
 	}
 	for (size_t i = 0; i < sizeof(asking) / sizeof(asking[0]); i++) {
 		v = settings_policy(set, asking[i][0]);
 		if (v && v->kind == TOML_STRING &&
 		    !strcmp(v->text, asking[i][1]))
-			return forbidden(what, asking[i][0], v, err);
+			return refuse_by_policy(what, asking[i][0], v, err);
 	}
 	return 0;
 }
@@ -1078,8 +1093,8 @@ int run_policy_apply(struct run_options *o, const struct settings *set,
 	if (o->yolo && run_options_check_yes(set, "--yolo", err) < 0)
 		return -1;
 	if (list && o->allow.given)
-		return forbidden("--shell-allow-list (-S)", "shell.allow_list",
-				 list, err);
+		return refuse_by_policy("--shell-allow-list (-S)",
+					"shell.allow_list", list, err);
 	/* A turn is two steps: the model's answer, and its tools. */
 	if (steps && (!o->max_turns || o->max_turns > steps->integer / 2))
 		o->max_turns = steps->integer / 2;
@@ -1130,6 +1145,7 @@ static int parse_exit(const char *word, enum lifecycle_exit *on_exit)
 	return -1;
 }
 
+/* --keep and --on-exit. Without either o->exit_given is false. */
 static int exit_of_flags(struct run_options *o, const struct args *args,
 			 struct error *err)
 {

@@ -1,5 +1,18 @@
 /* sandbox.c - the sandbox of a run: chosen, made in the background, ended. */
 /* SPDX-License-Identifier: MIT */
+
+/*
+ * Three questions in the order in which run_open() (open.c) asks them. Which
+ * sandbox: the one that a resumed thread has of its own (find_own()), one that
+ * an imported thread names (run_offer_sandbox()), one of --sandbox-id, else a
+ * new one. When: run_open_sandbox() makes it at once, or run_promise_begin()
+ * makes it on a thread while the model is already asked. What happens at the
+ * end: run_end_sandbox(), with src/lifecycle, which also guarantees that a
+ * sandbox is deleted.
+ *
+ * Commands in the background outlive a run: run_jobs_open() finds those of the
+ * thread again.
+ */
 #include "cmd/session/sandbox.h"
 
 #include <errno.h>
@@ -36,17 +49,15 @@
 #include "session/thread_label.h"
 #include "tree/user_repo.h"
 
-static int await(void *arg, struct error *err);
-
 struct own_search {
 	struct run *run;
 	struct store *store;
-	bool takes; /* it is looked for to go on in it */
-	bool other; /* the thread had some of another provider */
-	bool exists;
-	char *label; /* owned: the last of the provider that may be there, else
-			the last one */
-	char *left;  /* owned: the last one that is there and not taken */
+	bool takes;  /* the run will continue in the one that is found */
+	bool other;  /* the thread had sandboxes of another provider */
+	bool exists; /* the ledger says that label's may be there */
+	char *label; /* owned: the newest of this provider that may be there,
+			else the newest */
+	char *left;  /* owned: the newest of any provider that may be there */
 };
 
 struct own_place {
@@ -61,6 +72,7 @@ static bool note_existing(void *arg, const struct ledger_row *row)
 	return false;
 }
 
+/* thread_label_each(): the newest comes first. False ends the search. */
 static bool note_own(void *arg, const struct thread_label *l)
 {
 	struct error ignored = { 0 };
@@ -83,8 +95,8 @@ static bool note_own(void *arg, const struct thread_label *l)
 	return !own->exists;
 }
 
-/* What the run does in place of going on in it. */
-static const char *instead_of(const struct run *r)
+/* What the run does, if it does not continue in the thread's own sandbox. */
+static const char *what_instead(const struct run *r)
 {
 	if (r->client.provider->flags & SANDBOX_UNISOLATED)
 		return "the tools of this run act on this machine";
@@ -93,16 +105,14 @@ static const char *instead_of(const struct run *r)
 	return "a new one is made, without its files";
 }
 
-static bool is_other(const struct run *r, const struct ledger_row *row)
-{
-	return !(r->client.provider->flags & SANDBOX_UNISOLATED) &&
-	       strcmp(row->provider, r->client.provider->name) != 0;
-}
-
-static bool say_left(void *arg, const struct ledger_row *row)
+/* ledger_find(): the thread has a sandbox that this run does not use. Names it,
+ * and the command that continues in it. */
+static bool tell_unused(void *arg, const struct ledger_row *row)
 {
 	struct run *r = arg;
 	const struct run_options *o = &r->options;
+	bool is_other = !(r->client.provider->flags & SANDBOX_UNISOLATED) &&
+			strcmp(row->provider, r->client.provider->name) != 0;
 	char *name;
 
 	if (row->state == LEDGER_GONE ||
@@ -115,15 +125,13 @@ static bool say_left(void *arg, const struct ledger_row *row)
 		print_line(r->app,
 			   "Thread %s keeps its own sandbox (%s); the copy does"
 			   " not share it: %s.",
-			   r->thread.id, name, instead_of(r));
+			   r->thread.id, name, what_instead(r));
 	else
 		print_line(r->app,
 			   "This thread's own sandbox (%s) %sstays as it is:"
 			   " %s.",
-			   name,
-			   is_other(r, row) ? "is of another provider and "
-					    : "",
-			   instead_of(r));
+			   name, is_other ? "is of another provider and " : "",
+			   what_instead(r));
 	if (row->id[0] && o->fork)
 		print_line(r->app,
 			   "  `--sandbox %s --sandbox-id %s` continues in it.",
@@ -136,9 +144,10 @@ static bool say_left(void *arg, const struct ledger_row *row)
 	return false;
 }
 
-/* The label of a sandbox that the thread has of its own: owned, or NULL. One
- * that something asks to leave alone is named on stderr, and how to take it. */
-static char *run_own_find(struct run *r, struct store *store)
+/* The label of a sandbox that the thread has of its own: owned, or NULL. If
+ * something asks not to use it, names it on stderr, with the command that
+ * does. */
+static char *find_own(struct run *r, struct store *store)
 {
 	const struct run_options *o = &r->options;
 	struct own_search own = { .run = r, .store = store };
@@ -156,7 +165,8 @@ static char *run_own_find(struct run *r, struct store *store)
 		own.label = NULL;
 	}
 	if (!own.label && own.left)
-		(void)ledger_find(own.store, own.left, say_left, r, &ignored);
+		(void)ledger_find(own.store, own.left, tell_unused, r,
+				  &ignored);
 	else if (!own.label && own.takes && own.other)
 		print_line(
 			r->app,
@@ -174,6 +184,7 @@ static bool note_endpoint(void *arg, const struct ledger_row *row)
 	return false;
 }
 
+/* Stops at the first sandbox of the provider that still exists. */
 static bool find_endpoint(void *arg, const struct thread_label *l)
 {
 	struct own_place *own = arg;
@@ -183,8 +194,9 @@ static bool find_endpoint(void *arg, const struct thread_label *l)
 	return !own->endpoint;
 }
 
-/* Where the newest sandbox of the resumed thread is: owned, or NULL. */
-static char *run_own_endpoint(struct run *r)
+/* Where the newest sandbox of the resumed thread is: owned, or NULL. An ssh
+ * host or a Docker endpoint may have changed in the settings since. */
+static char *find_own_endpoint(struct run *r)
 {
 	struct own_place own = { .provider = r->options.sandbox };
 	struct error ignored = { 0 };
@@ -198,29 +210,29 @@ static char *run_own_endpoint(struct run *r)
 	return own.endpoint;
 }
 
-/* Before an imported thread has run here it has no model, and its sandbox is
- * what somebody wrote into a file. */
-static bool has_offer(const struct run *r)
+/* An imported thread that has not run here has no model yet, and its sandbox is
+ * only what somebody wrote into a file: it needs consent. */
+static bool has_offered_sandbox(const struct run *r)
 {
 	const struct thread *t = &r->thread;
 
 	return t->id && t->imported && !t->model[0] && t->sandbox[0];
 }
 
-static void add_name(const struct run *r, const char *flag, const char *name,
+static void add_flag(const struct run *r, const char *flag, const char *name,
 		     struct buf *out)
 {
 	buf_adds(out, flag);
 	print_add_line(r->app, out, name);
 }
 
-/* Nobody is asked: say what would use it. given: --sandbox, or NULL. */
-static void print_flags(const struct run *r, const char *given)
+/* Nobody can be asked: says which flags use it. given: --sandbox, or NULL. */
+static void print_offer_flags(const struct run *r, const char *given)
 {
 	struct buf line = BUF_INIT(1 << 12);
 
-	add_name(r, "--sandbox ", r->thread.provider, &line);
-	add_name(r, " --sandbox-id ", r->thread.sandbox, &line);
+	add_flag(r, "--sandbox ", r->thread.provider, &line);
+	add_flag(r, " --sandbox-id ", r->thread.sandbox, &line);
 	fprintf(stderr,
 		"This thread was imported. %s continues in the sandbox that "
 		"the file names, and never deletes it.%s\n",
@@ -231,13 +243,14 @@ static void print_flags(const struct run *r, const char *given)
 	buf_release(&line);
 }
 
-static int ask(struct run *r, struct error *err)
+/* 1 yes, 0 no, -1. */
+static int ask_about_offer(struct run *r, struct error *err)
 {
 	struct buf line = BUF_INIT(1 << 12);
 	int rc;
 
-	add_name(r, "", r->thread.provider, &line);
-	add_name(r, " ", r->thread.sandbox, &line);
+	add_flag(r, "", r->thread.provider, &line);
+	add_flag(r, " ", r->thread.sandbox, &line);
 	fprintf(stderr,
 		"This thread was imported, and its file names a sandbox: %s. "
 		"If you use it, the\nmodel's commands run there, on the files "
@@ -258,7 +271,7 @@ int run_offer_sandbox(struct run *r, const struct args *args, const char **name,
 	*name = given;
 	if (!r->thread.id)
 		return 0;
-	if (!has_offer(r)) {
+	if (!has_offered_sandbox(r)) {
 		if (!given && r->thread.model[0] && r->thread.provider[0])
 			*name = r->thread.provider;
 		return 0;
@@ -267,9 +280,9 @@ int run_offer_sandbox(struct run *r, const struct args *args, const char **name,
 		return 0; /* an error without --sandbox */
 	if (!r->app->unattended && secret_terminal(r->app) &&
 	    (!given || !strcmp(given, r->thread.provider)))
-		rc = ask(r, err);
+		rc = ask_about_offer(r, err);
 	else if (!o->quiet)
-		print_flags(r, given);
+		print_offer_flags(r, given);
 	if (rc > 0) {
 		*name = r->thread.provider;
 		o->sandbox_id = r->thread.sandbox;
@@ -285,7 +298,8 @@ struct finding {
 	size_t asked; /* jobs that the sandbox is asked about */
 };
 
-static int add(void *arg, struct job_record *record, struct error *err)
+/* jobs_log.add: fills in the row and the number that the database gives. */
+static int store_job(void *arg, struct job_record *record, struct error *err)
 {
 	const struct run *r = arg;
 	struct job_row row = { .thread = session_id(r->session),
@@ -305,8 +319,8 @@ static int add(void *arg, struct job_record *record, struct error *err)
 	return 0;
 }
 
-/* Where that fails, the model is told something twice at the worst. */
-static void update(void *arg, const struct job_record *record)
+/* jobs_log.update. If that fails, the model may be told something twice. */
+static void update_job(void *arg, const struct job_record *record)
 {
 	const struct run *r = arg;
 	const struct job_row row = { .no = record->row,
@@ -326,13 +340,9 @@ static bool note_gone(void *arg, const struct ledger_row *row)
 	return false;
 }
 
-static bool is_here(const struct run *r, const struct job_row *row)
-{
-	return !strcmp(row->provider, r->client.provider->name) &&
-	       !strcmp(row->sandbox, r->box.sandbox.id);
-}
-
-static void find(void *arg, const struct job_row *row)
+/* job_log_each(): a job of this thread, or of this sandbox, from an earlier
+ * run. */
+static void adopt_job(void *arg, const struct job_row *row)
 {
 	struct finding *f = arg;
 	struct run *r = f->run;
@@ -354,7 +364,8 @@ static void find(void *arg, const struct job_row *row)
 		if (!own || row->told)
 			return;
 		record.lost = "ended with dcode";
-	} else if (!is_here(r, row)) {
+	} else if (strcmp(row->provider, r->client.provider->name) != 0 ||
+		   strcmp(row->sandbox, r->box.sandbox.id) != 0) {
 		/* It may run on in a sandbox that this run does not use. */
 		(void)ledger_find(f->store, row->sandbox, note_gone, &gone,
 				  &ignored);
@@ -380,12 +391,12 @@ static void say_running(void *arg, const struct job_state *s)
 	buf_release(&line);
 }
 
-static void note_any(void *arg, const struct job_row *row)
+static void note_untold(void *arg, const struct job_row *row)
 {
 	*(bool *)arg = *(bool *)arg || !row->told;
 }
 
-/* True when the end of one is to be told with -r. */
+/* True if the end of a job has to be told first, when a thread is resumed. */
 static bool run_jobs_pending(struct run *r)
 {
 	const struct job_row of = { .thread = r->thread.id };
@@ -394,13 +405,13 @@ static bool run_jobs_pending(struct run *r)
 	bool any = false;
 
 	if (r->thread.id && app_store(r->app, &store, &ignored) == 0)
-		(void)job_log_each(store, &of, note_any, &any, &ignored);
+		(void)job_log_each(store, &of, note_untold, &any, &ignored);
 	return any;
 }
 
 int run_jobs_open(struct run *r, struct error *err)
 {
-	const struct jobs_log log = { add, update, r };
+	const struct jobs_log log = { store_job, update_job, r };
 	const struct job_row of = { .thread = session_id(r->session),
 				    .provider = r->client.provider->name,
 				    .sandbox = r->box.sandbox.id };
@@ -411,7 +422,7 @@ int run_jobs_open(struct run *r, struct error *err)
 	if (!r->thread.id && !r->options.sandbox_id && !r->box.resumed)
 		return 0;
 	if (app_store(r->app, &f.store, err) < 0 ||
-	    job_log_each(f.store, &of, find, &f, err) < 0)
+	    job_log_each(f.store, &of, adopt_job, &f, err) < 0)
 		return -1;
 	if (!f.asked)
 		return 0;
@@ -473,6 +484,7 @@ static void on_setup_output(void *arg, enum exec_stream stream,
 		fwrite(chunk.ptr, 1, chunk.len, stderr);
 }
 
+/* lifecycle_ui.confirm: 1 yes, 0 no. Without a user the answer is no. */
 static int on_confirm(void *arg, const char *sentence, struct error *err)
 {
 	const struct run *r = arg;
@@ -483,6 +495,7 @@ static int on_confirm(void *arg, const char *sentence, struct error *err)
 	return secret_confirm(r->app, "Continue? [y/N] ", err);
 }
 
+/* The sandbox's state changed, and dcode did not do it. */
 static void on_changed(void *arg, enum sandbox_state state)
 {
 	(void)arg;
@@ -494,7 +507,8 @@ static void on_changed(void *arg, enum sandbox_state state)
 			 "deleted from outside");
 }
 
-/* Where the directory is gone, tools must not act in some other one. */
+/* Without the directory that dcode was started in, tools would act in some
+ * other one. */
 static int check_directory(struct error *err)
 {
 	char *cwd = getcwd(NULL, 0);
@@ -507,7 +521,7 @@ static int check_directory(struct error *err)
 	return 0;
 }
 
-/* What of it is still there: its last patch. */
+/* Names the last saved patch, which may be all that is left of the sandbox. */
 static void say_gone(struct run *r, const struct error *why)
 {
 	char *patch = saved_patch_find(r->app, r->thread.id);
@@ -523,8 +537,9 @@ static void say_gone(struct run *r, const struct error *why)
 	free(patch);
 }
 
-/* One that was kept stays so, unless it was said what becomes of it. */
-static void stay_as_it_was(struct run *r)
+/* A sandbox that was kept or stopped before is again, unless a flag or a
+ * setting says what happens to it. */
+static void keep_earlier_end(struct run *r)
 {
 	bool stopped = r->box.before == LEDGER_STOPPED ||
 		       r->box.before == LEDGER_STOPPING;
@@ -534,7 +549,7 @@ static void stay_as_it_was(struct run *r)
 			stopped ? LIFECYCLE_STOP : LIFECYCLE_KEEP;
 }
 
-/* 0, -1, or 1 when there is none any more. */
+/* 0, -1, or 1 if the sandbox no longer exists. */
 static int resume_own(struct run *r, const struct lifecycle_request *request,
 		      const char *label, const struct stop *stop,
 		      struct error *err)
@@ -544,7 +559,7 @@ static int resume_own(struct run *r, const struct lifecycle_request *request,
 
 	own.resume = label;
 	if (lifecycle_open(&r->box, &own, stop, &why) == 0) {
-		stay_as_it_was(r);
+		keep_earlier_end(r);
 		return 0;
 	}
 	if (why.code == ERR_GONE && !r->box.ending) {
@@ -570,7 +585,7 @@ int run_end_sandbox(struct run *r, struct error *err)
 int run_open_client(struct run *r, struct error *err)
 {
 	struct store *store;
-	char *endpoint = run_own_endpoint(r);
+	char *endpoint = find_own_endpoint(r);
 	int rc = app_client_at(r->app, r->options.sandbox_as, endpoint,
 			       &r->client, err);
 
@@ -587,11 +602,11 @@ int run_open_client(struct run *r, struct error *err)
 }
 
 /*
- * The agent need not wait for its sandbox to ask the model: where the prompt is
- * known to be the same afterwards, run_open() leaves the making to a thread of
- * this file and returns once no question is left. The agent runs as it always
- * does; agent.await, which it calls before the tools of the first answer run,
- * is await() below. Begin reading at run_promise_begin().
+ * The sandbox as a promise: if the prompt is known to be the same once the
+ * sandbox is there, run_open() leaves the making to a thread and returns as
+ * soon as the user has no question left to answer. The agent asks the model as
+ * always; agent.await, which it calls before the tools of the first answer run,
+ * is await_sandbox() below. Begin reading at run_promise_begin().
  */
 
 struct promise {
@@ -605,13 +620,14 @@ struct promise {
 	/* Under the lock: */
 	pthread_mutex_t lock;
 	pthread_cond_t changed;
-	bool asked; /* the user has answered what there was to ask */
+	bool asked; /* the user has answered what there was to ask_about_offer
+		     */
 	bool ended;
 	int rc;
 	struct error err;
 };
 
-/* Whether the user will be asked if his tree may be sent. */
+/* True if the user will be asked whether the tree may be sent. */
 static bool asks_about_tree(const struct run *r)
 {
 	struct error ignored = { 0 };
@@ -649,7 +665,7 @@ static void set_answered(struct run *r)
 }
 
 /* lifecycle_request.begins: no question comes before the making. */
-static void begin_making(void *arg)
+static void on_begins(void *arg)
 {
 	struct run *r = arg;
 
@@ -658,8 +674,8 @@ static void begin_making(void *arg)
 }
 
 /* lifecycle_request.fill: what the sandbox has before its setup script runs. */
-static int fill(void *arg, struct sandbox *sb, const struct stop *stop,
-		struct error *err)
+static int fill_sandbox(void *arg, struct sandbox *sb, const struct stop *stop,
+			struct error *err)
 {
 	struct run *r = arg;
 
@@ -680,9 +696,9 @@ int run_open_sandbox(struct run *r, const struct stop *stop, struct error *err)
 		.snapshot = r->options.snapshot,
 		.setup = r->options.setup,
 		.network = r->options.network,
-		.begins = begin_making,
+		.begins = on_begins,
 		.begins_arg = r,
-		.fill = fill,
+		.fill = fill_sandbox,
 		.fill_arg = r,
 		.before_remove = run_save,
 		.before_remove_arg = r,
@@ -699,7 +715,7 @@ int run_open_sandbox(struct run *r, const struct stop *stop, struct error *err)
 	if (run_money_sandbox(r, err) < 0)
 		return -1;
 	limit = run_money_stop(r, stop); /* uploads and setup cost, too */
-	label = run_own_find(r, request.store);
+	label = find_own(r, request.store);
 	if (label)
 		rc = resume_own(r, &request, label, &limit, err);
 	free(label);
@@ -711,17 +727,7 @@ int run_open_sandbox(struct run *r, const struct stop *stop, struct error *err)
 	return rc;
 }
 
-static bool is_on(const struct run *r)
-{
-	struct error ignored = { 0 };
-	bool on = false;
-
-	return settings_bool(r->app->settings, NULL, "sandboxes.overlap", &on,
-			     &ignored) == 0 &&
-	       on;
-}
-
-/* What changes the prompt, or has to happen before it, in the sandbox. */
+/* True if the prompt, or something before it, needs the sandbox. */
 static bool needs_sandbox(const struct run *r)
 {
 	const struct run_options *o = &r->options;
@@ -732,7 +738,7 @@ static bool needs_sandbox(const struct run *r)
 	       ((o->apply || o->branch) && !has_tree);
 }
 
-/* A question about the sandbox that is asked once there is one. */
+/* True if the user is asked something once the sandbox is there. */
 static bool asks_later(const struct run *r)
 {
 	const struct run_options *o = &r->options;
@@ -741,7 +747,8 @@ static bool asks_later(const struct run *r)
 				  (o->yolo && !yolo_acknowledged(r->app)));
 }
 
-/* Of servers whose tools are not known from before. */
+/* True if an MCP server has not named its tools yet: they belong to the
+ * prompt. */
 static bool waits_for_tools(const struct run *r)
 {
 	struct mcp_status st;
@@ -758,11 +765,14 @@ bool run_promise_can(struct run *r)
 {
 	bool attaches = r->options.sandbox_id || r->thread.id;
 	struct error err = { 0 };
+	bool overlaps = false;
 	struct store *store;
 	const char *dir;
 
 	if (!r->promises || r->client.provider->flags & SANDBOX_UNISOLATED ||
-	    !is_on(r) || needs_sandbox(r) || asks_later(r) ||
+	    settings_bool(r->app->settings, NULL, "sandboxes.overlap",
+			  &overlaps, &err) < 0 ||
+	    !overlaps || needs_sandbox(r) || asks_later(r) ||
 	    waits_for_tools(r) || run_jobs_pending(r))
 		return false;
 	/* the sandbox of a thread may be gone: then a new one is made */
@@ -779,8 +789,9 @@ bool run_promise_can(struct run *r)
 	return true;
 }
 
-/* So that a kill before the first answer's end leaves the sandbox to the
- * thread: its own connection may be writing, this one is the making's. */
+/* Stores the sandbox with the thread now, so that after a kill before the end
+ * of the first answer -r finds it. The session's own connection may be writing;
+ * this one belongs to the making. */
 static void place_thread(struct run *r)
 {
 	const struct session_info info = {
@@ -796,7 +807,8 @@ static void place_thread(struct run *r)
 					   &ignored);
 }
 
-static void *make(void *arg)
+/* The thread. It holds the lock only to publish the result. */
+static void *make_sandbox(void *arg)
 {
 	struct run *r = arg;
 	struct promise *p = r->promise;
@@ -818,7 +830,7 @@ static void *make(void *arg)
 	return NULL;
 }
 
-static void release(struct run *r)
+static void free_promise(struct run *r)
 {
 	struct promise *p = r->promise;
 
@@ -831,7 +843,8 @@ static void release(struct run *r)
 	free(p);
 }
 
-static int start(struct run *r, struct error *err)
+/* All signals are for the other threads. */
+static int start_making(struct run *r, struct error *err)
 {
 	sigset_t all;
 	sigset_t before;
@@ -839,7 +852,7 @@ static int start(struct run *r, struct error *err)
 
 	sigfillset(&all); /* signals are for the other threads */
 	pthread_sigmask(SIG_SETMASK, &all, &before);
-	rc = pthread_create(&r->promise->thread, NULL, make, r);
+	rc = pthread_create(&r->promise->thread, NULL, make_sandbox, r);
 	pthread_sigmask(SIG_SETMASK, &before, NULL);
 	if (rc == 0)
 		return 0;
@@ -877,15 +890,17 @@ bool run_promise_ended(const struct run *r)
 	return ended;
 }
 
-static void join(struct run *r)
+/* From here on the result is read without the lock. */
+static void join_making(struct run *r)
 {
 	pthread_join(r->promise->thread, NULL);
 	r->promise->joined = true;
 	r->agent.await = NULL;
 }
 
-/* The model was told of another place: what it says is of no use. 1. */
-static int ask_anew(struct run *r, struct error *err)
+/* The sandbox is elsewhere than the model was told: its answer is of no use, so
+ * it is dropped and the request is sent again. 1, or -1. */
+static int reopen_model(struct run *r, struct error *err)
 {
 	if (r->agent.has_answer && r->session &&
 	    session_drop_last(r->session, err) < 0)
@@ -899,13 +914,14 @@ static int ask_anew(struct run *r, struct error *err)
 	return conversation_load(r, err) < 0 ? -1 : 1;
 }
 
-static int await(void *arg, struct error *err)
+/* agent.await: before the first tool runs. 1: ask the model again. */
+static int await_sandbox(void *arg, struct error *err)
 {
 	struct run *r = arg;
 	const struct promise *p = r->promise;
 	struct error ignored = { 0 };
 
-	join(r);
+	join_making(r);
 	if (p->rc < 0) {
 		*err = p->err;
 		return -1;
@@ -917,7 +933,7 @@ static int await(void *arg, struct error *err)
 	    (r->opened && r->opened(r->ui.arg, err) < 0))
 		return -1;
 	if (!place_is(&r->box.sandbox, p->expected))
-		return ask_anew(r, err);
+		return reopen_model(r, err);
 	r->agent.untold_dir = r->box.sandbox.made_dir != NULL;
 	return 0;
 }
@@ -941,24 +957,24 @@ int run_promise_begin(struct run *r,
 	    cancel_chain_init(&p->asks, stop->cancel, err) < 0)
 		goto fail;
 	p->stop.cancel = &p->makes.cancel;
-	if (start(r, err) < 0)
+	if (start_making(r, err) < 0)
 		goto fail;
 	pthread_mutex_lock(&p->lock);
 	while (!p->asked && !p->ended)
 		pthread_cond_wait(&p->changed, &p->lock);
 	failed = p->ended && p->rc < 0;
 	pthread_mutex_unlock(&p->lock);
-	r->agent.await = await;
+	r->agent.await = await_sandbox;
 	r->agent.await_arg = r;
-	return failed ? await(r, err) : 0;
+	return failed ? await_sandbox(r, err) : 0;
 fail:
-	release(r);
+	free_promise(r);
 	return -1;
 }
 
 int run_await(struct run *r, struct error *err)
 {
-	return run_is_promised(r) && await(r, err) < 0 ? -1 : 0;
+	return run_is_promised(r) && await_sandbox(r, err) < 0 ? -1 : 0;
 }
 
 void run_promise_end(struct run *r)
@@ -967,15 +983,15 @@ void run_promise_end(struct run *r)
 		return;
 	if (!r->promise->joined) {
 		cancel_trigger(&r->promise->makes.cancel);
-		join(r);
+		join_making(r);
 	}
-	release(r);
+	free_promise(r);
 }
 
-/* The agent has ended before its tools: with rc and err. A run without a user
- * ends then, and so does the making; a chat goes on in its sandbox. */
-static int settle(struct run *r, int rc, const struct stop *stop,
-		  struct error *err)
+/* The agent ended, with rc and err, before a tool ran. A run without a user
+ * ends then, and the making with it; a chat goes on in its sandbox. */
+static int settle_promise(struct run *r, int rc, const struct stop *stop,
+			  struct error *err)
 {
 	const struct promise *p = r->promise;
 	struct error ignored = { 0 };
@@ -983,14 +999,14 @@ static int settle(struct run *r, int rc, const struct stop *stop,
 
 	if (rc < 0 && !r->interactive) {
 		cancel_trigger(&p->makes.cancel);
-		join(r);
+		join_making(r);
 		/* why the request was cut, where that was not the user */
 		if (p->rc < 0 && err->code == ERR_CANCELLED &&
 		    stop_check(stop, &ignored) == 0)
 			*err = p->err;
 		return -1;
 	}
-	if (await(r, &why) >= 0)
+	if (await_sandbox(r, &why) >= 0)
 		return rc;
 	if (rc == 0 || stop_check(stop, &ignored) == 0)
 		*err = why;
@@ -1007,5 +1023,5 @@ int run_agent(struct run *r, const char *prompt, const struct stop *stop,
 		return agent_run(&r->agent, prompt, stop, err);
 	both.cancel = &r->promise->asks.cancel;
 	rc = agent_run(&r->agent, prompt, &both, err);
-	return run_is_promised(r) ? settle(r, rc, stop, err) : rc;
+	return run_is_promised(r) ? settle_promise(r, rc, stop, err) : rc;
 }
