@@ -23,6 +23,7 @@
 #include "base/sanitize.h"
 #include "base/str.h"
 #include "hooks/hooks.h"
+#include "model/wires/bedrock_account.h"
 #include "session/thread_transcript.h"
 #include "term/tty.h"
 #include "trust/trust.h"
@@ -374,6 +375,21 @@ void app_warn_project_key(const struct app *app, const char *variable,
 	app_warn_line(line);
 	free(line);
 	free(from);
+}
+
+void app_mask_model_key(struct app *app, const struct model_choice *c)
+{
+	const char *secrets[3];
+
+	if (c->project_key)
+		app_warn_project_key(app, c->project_key, c->provider);
+	if (c->api_key)
+		(void)mask_add(app->mask, c->key_env ? c->key_env : "API_KEY",
+			       str_of(c->api_key));
+	bedrock_account_secrets(c->aws, secrets);
+	for (size_t i = 0; secrets[i]; i++)
+		(void)mask_add(app->mask, "AWS_SECRET_ACCESS_KEY",
+			       str_of(secrets[i]));
 }
 
 void app_borrow_terminal(const struct app *app)

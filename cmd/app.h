@@ -8,6 +8,7 @@
 #include "base/mask/mask.h"
 #include "base/stop.h"
 #include "config/settings.h"
+#include "model/model.h"
 #include "model/money.h"
 #include "net/http.h"
 #include "providers/registry.h"
@@ -144,6 +145,8 @@ int app_client_at(struct app *app, const char *provider, const char *endpoint,
 /* Says that this variable of a project's .env is what name is asked with. */
 void app_warn_project_key(const struct app *app, const char *variable,
 			  const char *name);
+/* Masks the keys of a model, and warns when one comes with the project. */
+void app_mask_model_key(struct app *app, const struct model_choice *c);
 /* Names a provider that may have been meant, and how to see all. */
 int app_unknown_provider(struct app *app, const char *name, struct error *err);
 /* One whose name differs from it by two letters at most, or NULL; never one

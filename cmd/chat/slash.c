@@ -14,7 +14,7 @@
 #include "cmd/chat/input.h"
 #include "cmd/chat/slash_cmd.h"
 #include "cmd/chat/slash_table.h"
-#include "skills/builtin.h"
+#include "skills/skills.h"
 
 enum {
 	SIMILAR = 2,     /* letters that a suggestion may differ by */

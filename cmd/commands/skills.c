@@ -10,7 +10,7 @@
 #include "cmd/print.h"
 #include "cmd/session/agent_choice.h"
 #include "cmd/session/run_skills.h"
-#include "skills/builtin.h"
+#include "skills/skills.h"
 
 enum {
 	JSON_BYTES = 64 << 20,

@@ -210,7 +210,7 @@ int run_choose_model(struct run *r, struct error *err)
 		error_topic(err, err->code == ERR_AUTH ? "auth" : "models");
 		return -1;
 	}
-	run_watch_key(r);
+	app_mask_model_key(r->app, &r->choice);
 	return run_money_check(r, err);
 }
 
@@ -644,7 +644,7 @@ int conversation_set_model(struct run *r, const char *spec, const char *params,
 		return -1;
 	}
 	run_set_window(r);
-	run_watch_key(r);
+	app_mask_model_key(r->app, &r->choice);
 	model_close(model);
 	model_choice_release(&choice);
 	r->agent.model = r->model;

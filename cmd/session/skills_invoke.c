@@ -10,7 +10,7 @@
 #include "base/str.h"
 #include "cmd/session/run.h"
 #include "cmd/session/run_skills.h"
-#include "skills/builtin.h"
+#include "skills/skills.h"
 #include "workspace/select.h"
 
 enum {

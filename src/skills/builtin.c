@@ -1,10 +1,9 @@
 /* builtin.c - skills that come with dcode, called by their names alone. */
 /* SPDX-License-Identifier: MIT */
-#include "skills/builtin.h"
-
 #include <stddef.h>
 
 #include "base/str.h"
+#include "skills/skills.h"
 
 const struct skill_builtin skill_builtins[] = {
 	{

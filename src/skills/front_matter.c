@@ -1,14 +1,239 @@
-/* front_matter.c - the YAML between two lines of "---" that a file begins with.
- */
+/* front_matter.c - the YAML that a file begins with, as fields. */
 /* SPDX-License-Identifier: MIT */
+/*
+ * libyaml is loaded when the first file with YAML is read; its events become a
+ * flat tree of nodes, and the nodes of the top mapping the fields that
+ * front_matter_read() returns. Attack: aliases that grow a small file into
+ * gigabytes: both nodes and texts have a limit.
+ */
 #include "skills/front_matter.h"
 
+#include <stdbool.h>
+#include <stddef.h>
 #include <stdlib.h>
 #include <string.h>
+#include <yaml.h>
 
+#include "base/error.h"
+#include "base/library.h"
 #include "base/mem.h"
+#include "base/sanitize.h"
 #include "base/str.h"
-#include "skills/yaml_tree.h"
+
+/* The functions of yaml.h without their prefix. */
+struct yaml_api {
+	int (*parser_initialize)(yaml_parser_t *parser);
+	void (*parser_delete)(yaml_parser_t *parser);
+	void (*parser_set_input_string)(yaml_parser_t *parser,
+					const unsigned char *input,
+					size_t size);
+	int (*parser_parse)(yaml_parser_t *parser, yaml_event_t *event);
+	void (*event_delete)(yaml_event_t *event);
+};
+
+enum yaml_kind { YAML_TEXT, YAML_LIST, YAML_MAP, YAML_ALIAS };
+
+struct yaml_node {
+	enum yaml_kind kind;
+	bool plain;    /* a text without quotes: it may stand for a number */
+	char *text;    /* of a text: with U+0001 for NUL */
+	char *anchor;  /* the name behind its "&", or NULL */
+	size_t target; /* of an alias: the number of what it stands for */
+	size_t end;    /* the number of the node that follows what is in it */
+};
+
+struct yaml_tree {               /* start from { 0 } */
+	struct yaml_node *nodes; /* each before what is in it */
+	size_t n;
+};
+
+static const struct library library = {
+	.name = "libyaml",
+	.files = { "libyaml-0.so.2" },
+	.package = "libyaml-0-2",
+	.needed = "0.1",
+};
+
+static const struct library_symbol symbols[] = {
+#define SYMBOL(member)                                                         \
+	{                                                                      \
+		"yaml_" #member, offsetof(struct yaml_api, member)             \
+	}
+	SYMBOL(parser_initialize),
+	SYMBOL(parser_delete),
+	SYMBOL(parser_set_input_string),
+	SYMBOL(parser_parse),
+	SYMBOL(event_delete),
+#undef SYMBOL
+};
+
+/* -1 with what to install. Any thread; the library stays. */
+static int yaml_load(struct yaml_api *api, struct error *err)
+{
+	return library_load(&library, symbols,
+			    sizeof(symbols) / sizeof(*symbols), api, err);
+}
+
+enum { MOST_NODES = 4000, MOST_DEEP = 32 };
+
+struct tree_reader {
+	struct yaml_tree *tree;
+	size_t open[MOST_DEEP]; /* lists and maps that have not ended */
+	size_t deep;
+	struct error *err;
+};
+
+static char *copy_text(const yaml_event_t *e)
+{
+	size_t len = e->data.scalar.length;
+	char *text = xcalloc(1, len + 1);
+
+	for (size_t i = 0; i < len; i++) {
+		char c = (char)e->data.scalar.value[i];
+
+		text[i] = c ? c : '\1';
+	}
+	return text;
+}
+
+static bool is_plain(const yaml_event_t *e)
+{
+	const char *tag = (const char *)e->data.scalar.tag;
+
+	if (tag)
+		return strcmp(tag, YAML_STR_TAG) != 0;
+	return e->data.scalar.style == YAML_PLAIN_SCALAR_STYLE;
+}
+
+static int find_anchor(struct tree_reader *r, const char *name, size_t *target)
+{
+	for (size_t i = r->tree->n; i--;) {
+		const char *anchor = r->tree->nodes[i].anchor;
+
+		if (anchor && !strcmp(anchor, name)) {
+			*target = i;
+			return 0;
+		}
+	}
+	return error_set(r->err, ERR_CONFIG,
+			 "its front matter uses *%s without a &%s before it",
+			 name, name);
+}
+
+static int add_node(struct tree_reader *r, const struct yaml_node *node,
+		    const yaml_char_t *anchor)
+{
+	struct yaml_tree *t = r->tree;
+	bool begins = node->kind == YAML_LIST || node->kind == YAML_MAP;
+
+	if (!(t->n & (t->n - 1)))
+		t->nodes = xrealloc(t->nodes, t->n ? 2 * t->n : 1,
+				    sizeof(*t->nodes));
+	t->nodes[t->n] = *node;
+	t->nodes[t->n].anchor = anchor ? xstrdup((const char *)anchor) : NULL;
+	t->nodes[t->n].end = t->n + 1;
+	t->n++;
+	if (t->n > MOST_NODES)
+		return error_set(r->err, ERR_CONFIG,
+				 "its front matter has too many entries");
+	if (begins && r->deep == MOST_DEEP)
+		return error_set(r->err, ERR_CONFIG,
+				 "its front matter is nested too deeply");
+	if (begins)
+		r->open[r->deep++] = t->n - 1;
+	return 0;
+}
+
+static int add_event(struct tree_reader *r, const yaml_event_t *e)
+{
+	struct yaml_node node = { 0 };
+
+	switch (e->type) {
+	case YAML_SCALAR_EVENT:
+		node.text = copy_text(e);
+		node.plain = is_plain(e);
+		return add_node(r, &node, e->data.scalar.anchor);
+	case YAML_ALIAS_EVENT:
+		node.kind = YAML_ALIAS;
+		if (find_anchor(r, (const char *)e->data.alias.anchor,
+				&node.target) < 0)
+			return -1;
+		return add_node(r, &node, NULL);
+	case YAML_SEQUENCE_START_EVENT:
+		node.kind = YAML_LIST;
+		return add_node(r, &node, e->data.sequence_start.anchor);
+	case YAML_MAPPING_START_EVENT:
+		node.kind = YAML_MAP;
+		return add_node(r, &node, e->data.mapping_start.anchor);
+	case YAML_SEQUENCE_END_EVENT:
+	case YAML_MAPPING_END_EVENT:
+		r->tree->nodes[r->open[--r->deep]].end = r->tree->n;
+		return 0;
+	default:
+		return 0;
+	}
+}
+
+static int read_events(struct tree_reader *r, const struct yaml_api *api,
+		       yaml_parser_t *parser)
+{
+	bool more = true;
+	int rc = 0;
+
+	while (more && rc == 0) {
+		yaml_event_t e;
+
+		/* libyaml does not count the line of "---". */
+		if (!api->parser_parse(parser, &e))
+			return error_set(
+				r->err, ERR_CONFIG,
+				"its front matter is not YAML: line %zu: %s",
+				parser->problem_mark.line + 2,
+				parser->problem ? parser->problem : "?");
+		more = e.type != YAML_STREAM_END_EVENT;
+		rc = add_event(r, &e);
+		api->event_delete(&e);
+	}
+	return rc;
+}
+
+/* -1 with ERR_CONFIG: no YAML, more than 4000 nodes, nested more than 32 deep,
+ * or an alias without an anchor before it; with ERR_SYSTEM: no libyaml. What
+ * is there by then has to be released all the same. Any thread. */
+static int yaml_tree_read(struct yaml_tree *t, struct str yaml,
+			  struct error *err)
+{
+	struct tree_reader r = { .tree = t, .err = err };
+	struct yaml_api api;
+	yaml_parser_t parser;
+	int rc;
+
+	if (yaml_load(&api, err) < 0)
+		return -1;
+	if (!api.parser_initialize(&parser))
+		return error_set(err, ERR_SYSTEM, "cannot start libyaml");
+	api.parser_set_input_string(&parser, (const unsigned char *)yaml.ptr,
+				    yaml.len);
+	rc = read_events(&r, &api, &parser);
+	api.parser_delete(&parser);
+	return rc;
+}
+
+/* Node number i, or what it stands for: never an alias. */
+static size_t yaml_tree_resolve(const struct yaml_tree *t, size_t i)
+{
+	return t->nodes[i].kind == YAML_ALIAS ? t->nodes[i].target : i;
+}
+
+static void yaml_tree_release(struct yaml_tree *t)
+{
+	for (size_t i = 0; i < t->n; i++) {
+		free(t->nodes[i].text);
+		free(t->nodes[i].anchor);
+	}
+	free(t->nodes);
+	*t = (struct yaml_tree){ 0 };
+}
 
 enum {
 	MOST_FIELDS = 64,
@@ -28,6 +253,8 @@ struct reader {
 	int merged;
 	struct error *err;
 };
+
+static int read_map(struct reader *r, size_t map, int deep);
 
 static bool is_one_of(const char *s, const char *const *names)
 {
@@ -151,10 +378,8 @@ static bool is_merge(const struct yaml_node *key)
 	return key->kind == YAML_TEXT && key->plain && !strcmp(key->text, "<<");
 }
 
-static int read_map(struct reader *r, size_t map, int deep);
-
 /* What is behind a "<<": a map, or a list of maps whose first one counts. */
-static int merge(struct reader *r, size_t value, int deep)
+static int merge_map(struct reader *r, size_t value, int deep)
 {
 	const struct yaml_node *nodes = r->tree.nodes;
 	size_t maps[MOST_MERGED] = { value };
@@ -191,8 +416,8 @@ static int read_map(struct reader *r, size_t map, int deep)
 
 	for (i = map + 1; i < end; i = nodes[nodes[i].end].end)
 		if (is_merge(&nodes[i]) &&
-		    merge(r, yaml_tree_resolve(&r->tree, nodes[i].end), deep) <
-			    0)
+		    merge_map(r, yaml_tree_resolve(&r->tree, nodes[i].end),
+			      deep) < 0)
 			return -1;
 	for (i = map + 1; i < end; i = nodes[nodes[i].end].end)
 		if (!is_merge(&nodes[i]) && read_field(r, i) < 0)
@@ -280,4 +505,71 @@ void front_matter_release(struct front_matter *f)
 	}
 	free(f->fields);
 	*f = (struct front_matter){ 0 };
+}
+
+enum { TEXT_MAX = 16 << 10 };
+
+/* One clean line of at most so many characters; NULL if it is empty. */
+static char *clean_line(const char *text, size_t chars)
+{
+	struct buf line = BUF_INIT(TEXT_MAX);
+	struct buf words = BUF_INIT(TEXT_MAX);
+	struct str rest;
+	struct str word;
+
+	sanitize_line(str_of(text), &line);
+	rest = str_trim(buf_str(&line));
+	while (str_split(&rest, ' ', &word)) {
+		if (word.len && words.len)
+			buf_addc(&words, ' ');
+		buf_addstr(&words, word);
+	}
+	buf_release(&line);
+	if (!words.len) {
+		buf_release(&words);
+		return NULL;
+	}
+	words.len = str_char_offset(buf_str(&words), chars);
+	words.ptr[words.len] = '\0';
+	return buf_detach(&words);
+}
+
+char *front_text(const struct front_matter *f, const char *key, size_t chars)
+{
+	const struct front_field *field = front_matter_field(f, key);
+
+	if (!field ||
+	    (field->kind != FRONT_TEXT && field->kind != FRONT_NUMBER))
+		return NULL;
+	return clean_line(field->items[0], chars);
+}
+
+char *front_words(const struct front_matter *f, const char *key, size_t chars)
+{
+	const struct front_field *field = front_matter_field(f, key);
+	struct buf all = BUF_INIT(TEXT_MAX);
+	char *line;
+
+	if (!field || (field->kind != FRONT_TEXT && field->kind != FRONT_LIST))
+		return NULL;
+	for (size_t i = 0; i < field->n; i++) {
+		struct str rest = str_of(field->items[i]);
+
+		for (size_t k = 0; k < rest.len; k++) {
+			bool gap = field->kind == FRONT_TEXT &&
+				   strchr(" ,\t\n", rest.ptr[k]);
+
+			if (!gap)
+				buf_addc(&all, rest.ptr[k]);
+			else if (all.len && all.ptr[all.len - 1] != ' ')
+				buf_adds(&all, ", ");
+		}
+		if (all.len && all.ptr[all.len - 1] != ' ')
+			buf_adds(&all, ", ");
+	}
+	while (all.len && strchr(", ", all.ptr[all.len - 1]))
+		all.ptr[--all.len] = '\0';
+	line = all.len ? clean_line(all.ptr, chars) : NULL;
+	buf_release(&all);
+	return line;
 }

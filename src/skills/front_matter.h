@@ -48,4 +48,10 @@ const struct front_field *front_matter_field(const struct front_matter *f,
 					     const char *key);
 void front_matter_release(struct front_matter *f);
 
+/* A text or number as one line without controls, of at most so many
+ * characters; NULL where there is none, or it is empty. Owned. */
+char *front_text(const struct front_matter *f, const char *key, size_t chars);
+/* The same of words between blanks and commas, or of a list: "a, b". */
+char *front_words(const struct front_matter *f, const char *key, size_t chars);
+
 #endif

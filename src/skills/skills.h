@@ -57,16 +57,9 @@ void skills_release(struct skills *s);
 const struct skill *skills_find(const struct skills *s, struct str name);
 /* The skill that holds this file of this machine; path has no link. Or NULL. */
 const struct skill *skills_holding(const struct skills *s, const char *path);
-/* For problems and for those who read more: appends a line. */
-void skills_add_problem(struct skills *s, const char *fmt, ...)
-	__attribute__((format(printf, 2, 3)));
 /* ERR_USAGE with the reference's words (spec of names: lower-case letters of
  * any script, digits, single hyphens within). */
 int skill_check_name(const char *name, struct error *err);
-/* Whether a skill that is there may have it all the same, as in the reference:
- * a file name without separators, of letters and digits of any script and
- * "-_. ". */
-bool skill_name_is_usable(const char *name);
 /* The first place of the scope, where new ones are made. Owned. */
 char *skills_new_place(const struct skills_request *r, enum skill_scope scope);
 
@@ -87,5 +80,17 @@ char *skill_real_path(int fd);
  */
 size_t skills_add_prompt(const struct skills *s, const char *root,
 			 struct buf *out);
+
+/* Those of the Python program that make sense here. They have no files, and
+ * the model is not told of them before they are called; a skill of the user's
+ * or the project's of the same name takes precedence. */
+struct skill_builtin {
+	const char *name; /* NULL ends the list */
+	const char *description;
+	const char *text;
+};
+
+extern const struct skill_builtin skill_builtins[];
+const struct skill_builtin *skill_builtin_find(struct str name);
 
 #endif

@@ -5,7 +5,7 @@
 #include <string.h>
 
 #include "base/str.h"
-#include "skills/front_text.h"
+#include "skills/front_matter.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 

@@ -1,6 +1,6 @@
-/* roster.c - which subagents work, and what each does: for a screen. */
+/* subagent_list.c - which subagents work, and what each does: for a screen. */
 /* SPDX-License-Identifier: MIT */
-#include "cmd/subagents/roster.h"
+#include "cmd/subagents/subagent_list.h"
 
 #include <inttypes.h>
 #include <stdio.h>
@@ -14,13 +14,13 @@
 
 enum { ORDER_CHARS = 60, LINE_BYTES = 1 << 12 };
 
-void roster_init(struct roster *r)
+void subagent_list_init(struct subagent_list *r)
 {
-	*r = (struct roster){ 0 };
+	*r = (struct subagent_list){ 0 };
 	pthread_mutex_init(&r->lock, NULL);
 }
 
-static void drop(struct roster *r, size_t at)
+static void drop_row(struct subagent_list *r, size_t at)
 {
 	free(r->rows[at].type);
 	free(r->rows[at].order);
@@ -28,10 +28,10 @@ static void drop(struct roster *r, size_t at)
 	memmove(r->rows + at, r->rows + at + 1, (r->n - at) * sizeof(*r->rows));
 }
 
-void roster_release(struct roster *r)
+void subagent_list_release(struct subagent_list *r)
 {
 	while (r->n)
-		drop(r, r->n - 1);
+		drop_row(r, r->n - 1);
 	free(r->rows);
 	pthread_mutex_destroy(&r->lock);
 }
@@ -52,25 +52,25 @@ static char *first_words(const char *order)
 }
 
 /* Room for a new one: those that have ended go, the oldest first. */
-static void forget_old(struct roster *r)
+static void forget_old(struct subagent_list *r)
 {
 	size_t ended = 0;
 
 	for (size_t i = 0; i < r->n; i++)
 		ended += r->rows[i].ended != 0;
-	for (size_t i = 0; i < r->n && ended >= ROSTER_KEPT;)
+	for (size_t i = 0; i < r->n && ended >= SUBAGENT_LIST_KEPT;)
 		if (r->rows[i].ended) {
-			drop(r, i);
+			drop_row(r, i);
 			ended--;
 		} else {
 			i++;
 		}
 }
 
-unsigned roster_begin(struct roster *r, const char *type, const char *order,
-		      const struct cancel *cancel)
+unsigned subagent_list_begin(struct subagent_list *r, const char *type,
+			     const char *order, const struct cancel *cancel)
 {
-	struct roster_row *row;
+	struct subagent_row *row;
 	unsigned number;
 
 	pthread_mutex_lock(&r->lock);
@@ -78,18 +78,18 @@ unsigned roster_begin(struct roster *r, const char *type, const char *order,
 	r->rows = xrealloc(r->rows, r->n + 1, sizeof(*r->rows));
 	row = &r->rows[r->n++];
 	number = ++r->numbers;
-	*row = (struct roster_row){ .number = number,
-				    .type = xstrdup(type),
-				    .order = first_words(order),
-				    .doing = "starting",
-				    .began = clock_ms(),
-				    .cancel = cancel };
+	*row = (struct subagent_row){ .number = number,
+				      .type = xstrdup(type),
+				      .order = first_words(order),
+				      .doing = "starting",
+				      .began = clock_ms(),
+				      .cancel = cancel };
 	pthread_mutex_unlock(&r->lock);
 	return number;
 }
 
 /* With the lock held. */
-static struct roster_row *find(struct roster *r, unsigned number)
+static struct subagent_row *find_row(struct subagent_list *r, unsigned number)
 {
 	for (size_t i = 0; i < r->n; i++)
 		if (r->rows[i].number == number)
@@ -97,7 +97,7 @@ static struct roster_row *find(struct roster *r, unsigned number)
 	return NULL;
 }
 
-static void set_doing(struct roster_row *row, const char *doing)
+static void set_doing(struct subagent_row *row, const char *doing)
 {
 	struct str text = str_of(doing);
 
@@ -108,23 +108,25 @@ static void set_doing(struct roster_row *row, const char *doing)
 	row->doing[text.len] = '\0';
 }
 
-void roster_note(struct roster *r, unsigned number, const char *doing)
+void subagent_list_note(struct subagent_list *r, unsigned number,
+			const char *doing)
 {
-	struct roster_row *row;
+	struct subagent_row *row;
 
 	pthread_mutex_lock(&r->lock);
-	row = find(r, number);
+	row = find_row(r, number);
 	if (row && !row->ended)
 		set_doing(row, doing);
 	pthread_mutex_unlock(&r->lock);
 }
 
-void roster_add_usage(struct roster *r, unsigned number, const struct usage *u)
+void subagent_list_add_usage(struct subagent_list *r, unsigned number,
+			     const struct usage *u)
 {
-	struct roster_row *row;
+	struct subagent_row *row;
 
 	pthread_mutex_lock(&r->lock);
-	row = find(r, number);
+	row = find_row(r, number);
 	if (row) {
 		usage_sum(&row->usage, u);
 		row->turns++;
@@ -132,12 +134,13 @@ void roster_add_usage(struct roster *r, unsigned number, const struct usage *u)
 	pthread_mutex_unlock(&r->lock);
 }
 
-void roster_end(struct roster *r, unsigned number, const char *how)
+void subagent_list_end(struct subagent_list *r, unsigned number,
+		       const char *how)
 {
-	struct roster_row *row;
+	struct subagent_row *row;
 
 	pthread_mutex_lock(&r->lock);
-	row = find(r, number);
+	row = find_row(r, number);
 	if (row) {
 		set_doing(row, how);
 		row->ended = clock_ms();
@@ -146,13 +149,13 @@ void roster_end(struct roster *r, unsigned number, const char *how)
 	pthread_mutex_unlock(&r->lock);
 }
 
-bool roster_cancel(struct roster *r, unsigned number)
+bool subagent_list_cancel(struct subagent_list *r, unsigned number)
 {
-	struct roster_row *row;
+	struct subagent_row *row;
 	bool works;
 
 	pthread_mutex_lock(&r->lock);
-	row = find(r, number);
+	row = find_row(r, number);
 	works = row && row->cancel;
 	if (works)
 		cancel_trigger(row->cancel);
@@ -160,7 +163,8 @@ bool roster_cancel(struct roster *r, unsigned number)
 	return works;
 }
 
-static void add_row(const struct roster_row *row, int64_t now, struct buf *out)
+static void add_row(const struct subagent_row *row, int64_t now,
+		    struct buf *out)
 {
 	int64_t s = ((row->ended ? row->ended : now) - row->began) / 1000;
 	const struct usage *u = &row->usage;
@@ -177,7 +181,7 @@ static void add_row(const struct roster_row *row, int64_t now, struct buf *out)
 	buf_addc(out, '\n');
 }
 
-void roster_list(struct roster *r, int64_t now, struct buf *out)
+void subagent_list_print(struct subagent_list *r, int64_t now, struct buf *out)
 {
 	pthread_mutex_lock(&r->lock);
 	for (size_t i = 0; i < r->n; i++)
