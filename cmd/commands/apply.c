@@ -9,7 +9,7 @@
 #include "cmd/commands/tree_session.h"
 #include "cmd/session/changes.h"
 #include "cmd/session/options.h"
-#include "tree/user_repo.h"
+#include "worktree/user_repo.h"
 
 enum { JSON_MAX = 64 << 20 };
 

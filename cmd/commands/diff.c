@@ -13,8 +13,8 @@
 #include "cmd/commands/tree_session.h"
 #include "cmd/print.h"
 #include "cmd/session/options.h"
-#include "workspace/patch.h"
-#include "workspace/review.h"
+#include "worktree/patch.h"
+#include "worktree/review.h"
 
 enum {
 	LINE_MAX_BYTES = 1 << 20,

@@ -16,7 +16,7 @@
 #include "cmd/stdin.h"
 #include "sandbox/quote.h"
 #include "sandbox/supervise/supervise.h"
-#include "workspace/commit.h"
+#include "worktree/commit.h"
 
 enum {
 	INPUT_MAX = 256 << 20,  /* bytes of standard input passed on */

@@ -10,7 +10,7 @@
 #include "cmd/commands/tree_session.h"
 #include "cmd/print.h"
 #include "cmd/session/options.h"
-#include "workspace/send.h"
+#include "worktree/send.h"
 
 enum { LIST_MAX = 16 << 20, SHOWN_MOST = 50 };
 

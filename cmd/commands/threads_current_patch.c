@@ -9,7 +9,7 @@
 #include "cmd/commands/tree_session.h"
 #include "cmd/session/options.h"
 #include "cmd/session/saved_patch.h"
-#include "workspace/patch.h"
+#include "worktree/patch.h"
 
 struct current_work {
 	struct app *app;

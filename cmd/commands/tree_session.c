@@ -16,8 +16,8 @@
 #include "cmd/session/options.h"
 #include "session/thread.h"
 #include "session/thread_label.h"
-#include "tree/user_repo.h"
-#include "workspace/send.h"
+#include "worktree/send.h"
+#include "worktree/user_repo.h"
 
 enum { OLDER_MOST = 8 }; /* sandboxes looked at for older work */
 

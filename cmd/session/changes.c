@@ -15,10 +15,10 @@
 #include "cmd/print.h"
 #include "cmd/secret.h"
 #include "session/thread.h"
-#include "tree/user_repo.h"
-#include "workspace/relist.h"
-#include "workspace/select.h"
-#include "workspace/snapshot.h"
+#include "worktree/relist.h"
+#include "worktree/select.h"
+#include "worktree/snapshot.h"
+#include "worktree/user_repo.h"
 
 /* The base as another dcode has left it, and what is new in to on top. */
 struct joining {

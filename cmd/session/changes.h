@@ -3,17 +3,17 @@
 #ifndef CMD_SESSION_CHANGES_H
 #define CMD_SESSION_CHANGES_H
 
-#include "apply/apply.h"
 #include "cmd/app.h"
-#include "git/git.h"
-#include "workspace/workspace.h"
+#include "worktree/apply.h"
+#include "worktree/git.h"
+#include "worktree/workspace.h"
 
 /*
  * dcode apply is one three-way merge: the base is the tree as it was sent, ours
  * is the user's tree, theirs is the sandbox's commit. Options change what the
  * merge reads (--patch, --interactive, --partial: changes_select.c) and where
  * its result goes (--branch, --index: changes_git.c; else the working tree, by
- * src/apply).
+ * src/worktree).
  */
 struct changes_options {    /* all borrowed */
 	bool conflicts;     /* write conflicts with markers */

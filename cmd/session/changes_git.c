@@ -23,8 +23,8 @@
 #include "base/str.h"
 #include "cmd/session/changes.h"
 #include "session/thread.h"
-#include "tree/name.h"
-#include "tree/user_repo.h"
+#include "worktree/name.h"
+#include "worktree/user_repo.h"
 
 enum {
 	INDEX_LIST_MAX = 512 << 20, /* bytes of git ls-files */

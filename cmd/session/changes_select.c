@@ -23,7 +23,7 @@
 #include "base/visible.h"
 #include "cmd/secret.h"
 #include "cmd/session/changes.h"
-#include "git/odb.h"
+#include "worktree/odb.h"
 
 enum {
 	PATCH_MAX = 512 << 20,

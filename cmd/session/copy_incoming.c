@@ -11,7 +11,7 @@
 #include "base/mem.h"
 #include "base/path.h"
 #include "base/str.h"
-#include "tree/name.h"
+#include "worktree/name.h"
 
 static const char is_git[] =
 	"git could run commands from it (--bring NAME copies it)";

@@ -5,14 +5,14 @@
 #define CMD_SESSION_COPY_INCOMING_H
 
 #include "archive/archive.h"
-#include "tree/name.h"
-#include "tree/treefile.h"
+#include "worktree/name.h"
+#include "worktree/treefile.h"
 
 /*
  * The config and hooks of a git repository run commands as soon as git is
  * started in it. So a .git, at any depth and in any spelling of it
- * (tree/name.h), and what makes a directory a repository without one
- * (tree/name.h), come in only when --bring names them.
+ * (worktree/name.h), and what makes a directory a repository without one
+ * (worktree/name.h), come in only when --bring names them.
  */
 struct incoming {                 /* start from { 0 }, with bring */
 	const char *const *bring; /* names that are asked for; borrowed */

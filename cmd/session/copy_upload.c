@@ -16,7 +16,7 @@
 #include "base/mem.h"
 #include "base/str.h"
 #include "sandbox/quote.h"
-#include "tree/treefile.h"
+#include "worktree/treefile.h"
 
 enum {
 	SCRIPT_BYTES = 16 << 20,

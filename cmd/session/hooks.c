@@ -13,7 +13,7 @@
 #include "cmd/project_trust.h"
 #include "cmd/session/run.h"
 #include "session/thread_transcript.h"
-#include "tree/user_repo.h"
+#include "worktree/user_repo.h"
 
 enum { END_MS = 5000 /* of SessionEnd, once dcode was told to end */ };
 

@@ -28,8 +28,8 @@
 #include "model/params.h"
 #include "sandbox/bind_git.h"
 #include "sandbox/setup/setup.h"
-#include "tree/user_repo.h"
 #include "trust/trust.h"
+#include "worktree/user_repo.h"
 
 enum { FS_TOOLS_ALL = 0, FS_NAMES_BYTES = 200 };
 

@@ -8,7 +8,7 @@
 #include "cmd/app.h"
 #include "cmd/args.h"
 #include "lifecycle/lifecycle.h"
-#include "workspace/fetch/fetch.h"
+#include "worktree/fetch.h"
 
 /* One --upload or --download, and what became of it. */
 struct transfer_option {

@@ -20,8 +20,8 @@
 #include "cmd/app.h"
 #include "cmd/print.h"
 #include "session/ledger.h"
-#include "tree/user_repo.h"
-#include "workspace/workspace.h"
+#include "worktree/user_repo.h"
+#include "worktree/workspace.h"
 
 #define ENDING ".unsent"
 #define LISTING ".listing"

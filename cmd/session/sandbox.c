@@ -47,7 +47,7 @@
 #include "session/job_log.h"
 #include "session/ledger.h"
 #include "session/thread_label.h"
-#include "tree/user_repo.h"
+#include "worktree/user_repo.h"
 
 struct own_search {
 	struct run *run;

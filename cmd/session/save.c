@@ -15,9 +15,9 @@
 #include "cmd/session/run.h"
 #include "cmd/session/tree.h"
 #include "session/thread_label.h"
-#include "tree/user_repo.h"
-#include "workspace/patch.h"
-#include "workspace/review.h"
+#include "worktree/patch.h"
+#include "worktree/review.h"
+#include "worktree/user_repo.h"
 
 enum { WRITE_MS = 8000 }; /* of the time of saving: for the last patch */
 

@@ -10,7 +10,7 @@
 #include "base/io.h"
 #include "base/mem.h"
 #include "base/path.h"
-#include "workspace/patch.h"
+#include "worktree/patch.h"
 
 enum { HEAD_READ = 1 << 16 };
 

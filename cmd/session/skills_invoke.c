@@ -11,7 +11,7 @@
 #include "cmd/session/run.h"
 #include "cmd/session/run_skills.h"
 #include "skills/skills.h"
-#include "workspace/select.h"
+#include "worktree/select.h"
 
 enum {
 	WARNINGS = 20,

@@ -21,7 +21,7 @@
 #include "sandbox/helper.h"
 #include "sandbox/rights.h"
 #include "sandbox/transfer.h"
-#include "workspace/select.h"
+#include "worktree/select.h"
 
 enum {
 	MOST_FILES = 1000, /* of one skill */

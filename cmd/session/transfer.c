@@ -21,8 +21,8 @@
 #include "cmd/session/options.h"
 #include "cmd/session/run.h"
 #include "cmd/session/tree.h"
-#include "tree/treefile.h"
-#include "workspace/uploaded.h"
+#include "worktree/treefile.h"
+#include "worktree/uploaded.h"
 
 enum { NOTE_MS = 30000 };
 

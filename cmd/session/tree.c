@@ -13,8 +13,8 @@
 #include "cmd/secret.h"
 #include "cmd/session/changes.h"
 #include "cmd/session/options.h"
-#include "tree/user_repo.h"
-#include "workspace/send.h"
+#include "worktree/send.h"
+#include "worktree/user_repo.h"
 
 enum {
 	EXCLUDE_MAX = 1 << 20,

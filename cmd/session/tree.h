@@ -4,8 +4,8 @@
 #define CMD_SESSION_TREE_H
 
 #include "cmd/app.h"
-#include "workspace/fetch/fetch.h"
-#include "workspace/review.h"
+#include "worktree/fetch.h"
+#include "worktree/review.h"
 
 /* "abcd2345" of "dcode-abcd2345": what a user types. */
 const char *tree_short_name(const char *label);

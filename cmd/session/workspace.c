@@ -23,10 +23,10 @@
 #include "sandbox/background.h"
 #include "sandbox/bind_git.h"
 #include "session/consent.h"
-#include "tree/user_repo.h"
-#include "workspace/commit.h"
-#include "workspace/send.h"
-#include "workspace/workspace.h"
+#include "worktree/commit.h"
+#include "worktree/send.h"
+#include "worktree/user_repo.h"
+#include "worktree/workspace.h"
 
 enum { PROBE_MS = 30000 };
 

@@ -19,14 +19,14 @@
 #include "cmd/session/money.h"
 #include "cmd/session/save.h"
 #include "cmd/session/tree.h"
-#include "git/git.h"
-#include "git/merge.h"
-#include "git/odb.h"
 #include "sandbox/quote.h"
 #include "sandbox/sandbox.h"
-#include "workspace/patch.h"
-#include "workspace/select.h"
-#include "workspace/send.h"
+#include "worktree/git.h"
+#include "worktree/merge.h"
+#include "worktree/odb.h"
+#include "worktree/patch.h"
+#include "worktree/select.h"
+#include "worktree/send.h"
 
 struct write_tree { /* borrowed, but for the counts */
 	const struct git *git;

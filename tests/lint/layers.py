@@ -24,18 +24,16 @@ MAY = {
     "mcp": "base config net rpc model sandbox tool web",
     "lifecycle": "base config net sandbox session",
     "editor": "base term", "markup": "base term",
-    "git": "base", "trust": "base",
+    "trust": "base",
     "hooks": "base config trust",
-    "tree": "base git",
-    "workspace": "base config net archive sandbox session git tree",
-    "apply": "base git tree workspace",
+    "worktree": "base config net archive sandbox session",
     "contract": "base config net sandbox session tool lifecycle",
     "skills": "base", "subagents": "base skills",
     "agent": "base config net model sandbox session tool skills hooks",
     "ui": "base config term markup model tool agent",
     "cmd": "base config net archive term editor markup model sandbox "
-           "contract vendor table session tool lifecycle git tree workspace "
-           "apply skills subagents agent ui mcp trust hooks web oauth",
+           "contract vendor table session tool lifecycle worktree "
+           "skills subagents agent ui mcp trust hooks web oauth",
 }
 OVER = {"slurm": "ssh"}  # a provider that works through another
 TOPS = ("src", "config", "providers", "cmd")

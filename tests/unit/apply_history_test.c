@@ -1,9 +1,9 @@
 /* apply_history_test.c - random edits on both sides, against git merge. */
 /* SPDX-License-Identifier: MIT */
-#include "apply/apply.h"
 #include "base/ids.h"
 #include "histories.h"
 #include "unit.h"
+#include "worktree/apply.h"
 
 /* DCODE_HISTORIES and DCODE_HISTORY_SEED choose others; 1,000 take minutes. */
 enum { HISTORIES = 24, HISTORIES_LONG = 60 };

@@ -4,7 +4,7 @@
 #define TESTS_UNIT_FETCH_TREE_H
 
 #include "files_room.h"
-#include "workspace/fetch/fetch.h"
+#include "worktree/fetch.h"
 
 struct tree { /* sent to a sandbox of some kind, or to one that lies */
 	struct room room;

@@ -12,8 +12,8 @@
 #include "base/mem.h"
 #include "base/path.h"
 #include "base/str.h"
-#include "git/git.h"
 #include "unit.h"
+#include "worktree/git.h"
 
 /* A repository in which everything that can start a program does: each
  * appends its name to the file "ran". */

@@ -6,13 +6,13 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "apply/journal.h"
 #include "base/mem.h"
 #include "base/path.h"
 #include "base/str.h"
-#include "git/listing.h"
-#include "tree/name.h"
 #include "unit.h"
+#include "worktree/journal.h"
+#include "worktree/listing.h"
+#include "worktree/name.h"
 
 struct room {
 	char top[64];

@@ -5,8 +5,8 @@
 #include <string.h>
 
 #include "base/str.h"
-#include "git/listing.h"
 #include "unit.h"
+#include "worktree/listing.h"
 
 #define A "ca978112ca1bbdcafac231b39a23dc4da786eff8147c4e72b9807785afee48bb"
 #define B "3e23e8160039594a33894f6564e1b1348bbd7a0088d42c4acb73eeaed59c009d"

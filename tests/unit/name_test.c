@@ -1,8 +1,8 @@
 /* name_test.c - names that a sandbox may and may not have written. */
 /* SPDX-License-Identifier: MIT */
 #include "base/str.h"
-#include "tree/name.h"
 #include "unit.h"
+#include "worktree/name.h"
 
 static void harmless_names_may_be_written(void **arg)
 {

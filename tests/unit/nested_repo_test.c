@@ -7,8 +7,8 @@
 #include <unistd.h>
 
 #include "base/path.h"
-#include "tree/name.h"
 #include "unit.h"
+#include "worktree/name.h"
 
 /* What plants a .git in the directory. */
 static void make_directory(int dir)

@@ -7,11 +7,11 @@
 #include "base/mem.h"
 #include "base/path.h"
 #include "base/str.h"
-#include "git/merge.h"
-#include "git/odb.h"
 #include "unit.h"
-#include "workspace/relist.h"
-#include "workspace/workspace.h"
+#include "worktree/merge.h"
+#include "worktree/odb.h"
+#include "worktree/relist.h"
+#include "worktree/workspace.h"
 
 struct place {
 	char directory[64];

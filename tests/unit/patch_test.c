@@ -13,8 +13,8 @@
 #include "base/path.h"
 #include "base/str.h"
 #include "unit.h"
-#include "workspace/patch.h"
-#include "workspace/review.h"
+#include "worktree/patch.h"
+#include "worktree/review.h"
 
 #define THREAD "0198c0de-0000-7000-8000-000000000001"
 

@@ -10,7 +10,7 @@
 #include "base/path.h"
 #include "base/str.h"
 #include "unit.h"
-#include "workspace/rewrite.h"
+#include "worktree/rewrite.h"
 
 #define KEY "-----BEGIN OPENSSH PRIVATE KEY-----"
 #define GIT "git -c user.name=A -c user.email=a@b.c"

@@ -10,7 +10,7 @@
 #include "base/path.h"
 #include "base/str.h"
 #include "unit.h"
-#include "workspace/select.h"
+#include "worktree/select.h"
 
 struct place {
 	char directory[64];

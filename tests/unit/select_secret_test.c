@@ -9,9 +9,9 @@
 #include "base/mem.h"
 #include "base/path.h"
 #include "base/str.h"
-#include "tree/stat_cache.h"
 #include "unit.h"
-#include "workspace/select.h"
+#include "worktree/select.h"
+#include "worktree/stat_cache.h"
 
 static void test_names_of_secrets_are_known_in_any_case(void **state)
 {

@@ -11,8 +11,8 @@
 #include "base/str.h"
 #include "select_place.h"
 #include "unit.h"
-#include "workspace/pass.h"
-#include "workspace/snapshot.h"
+#include "worktree/pass.h"
+#include "worktree/snapshot.h"
 
 static void test_tracked_and_untracked_files_go_as_they_are_now(void **state)
 {

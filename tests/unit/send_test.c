@@ -1,7 +1,7 @@
 /* send_test.c - a tree goes into a sandbox, and later what changed in it. */
 /* SPDX-License-Identifier: MIT */
 #include "files_room.h"
-#include "workspace/send.h"
+#include "worktree/send.h"
 
 #define ODD "it's \\n\n \xff\xc3\xa9 -x $(y)"
 

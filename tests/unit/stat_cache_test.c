@@ -13,9 +13,9 @@
 #include "base/mem.h"
 #include "base/path.h"
 #include "base/str.h"
-#include "tree/stat_cache.h"
 #include "unit.h"
-#include "workspace/pass.h"
+#include "worktree/pass.h"
+#include "worktree/stat_cache.h"
 
 struct place {
 	char top[64];

@@ -9,9 +9,9 @@
 
 #include "base/path.h"
 #include "base/str.h"
-#include "tree/name.h"
-#include "tree/treefile.h"
 #include "unit.h"
+#include "worktree/name.h"
+#include "worktree/treefile.h"
 
 struct room {
 	char top[64];

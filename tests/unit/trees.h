@@ -14,8 +14,8 @@
 #include "base/mem.h"
 #include "base/path.h"
 #include "base/str.h"
-#include "git/odb.h"
 #include "unit.h"
+#include "worktree/odb.h"
 
 struct trees_item {
 	char *path; /* relative */

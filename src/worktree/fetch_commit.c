@@ -1,0 +1,882 @@
+/* fetch_commit.c - the files that a sandbox sent, checked, as a commit. */
+/* SPDX-License-Identifier: MIT */
+/*
+ * The sandbox names the paths that differ (struct scan) and sends an archive
+ * of their bytes. Nothing of it is trusted: a file must have been announced,
+ * its name and target must be harmless, and the sizes are counted here. What
+ * passes becomes a commit on top of the base in dcode's own repository. What
+ * does not is noted in struct fetch with a reason.
+ *
+ * Three corrections follow, each as another commit on top: hard links get the
+ * bytes of their files, files that the user uploaded himself are not the
+ * agent's work, and a bare repository must not come (git would read its
+ * configuration). Begin reading at fetch_commit_archive().
+ */
+#include "worktree/fetch_commit.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+
+#include <sodium.h>
+
+#include "archive/archive.h"
+#include "base/mem.h"
+#include "base/str.h"
+#include "sandbox/quote.h"
+#include "worktree/name.h"
+#include "worktree/odb.h"
+
+enum {
+	IGNORED_NAMES_MAX = 1000,     /* that are kept; the rest is counted */
+	CHECK_COMMAND_MAX = 48 << 10, /* bytes: of names that are asked about */
+	CHECK_ANSWER_MAX = 1 << 18,
+	CHECK_MS = 60000,
+};
+
+struct fetch_entry { /* of a tree */
+	unsigned mode;
+	char oid[GIT_OID];
+};
+
+void fetch_note(struct fetch_item **list, size_t *n, const char *path,
+		const char *why)
+{
+	if (!(*n & (*n - 1)))
+		*list = xrealloc(*list, *n ? *n * 2 : 1, sizeof(**list));
+	(*list)[(*n)++] = (struct fetch_item){ xstrdup(path), why, 0 };
+}
+
+void fetch_items_release(struct fetch_item **items, size_t *n)
+{
+	for (size_t i = 0; i < *n; i++)
+		free((*items)[i].path);
+	free(*items);
+	*items = NULL;
+	*n = 0;
+}
+
+static void note_refused(struct fetching *g, const char *path, const char *why)
+{
+	fetch_note(&g->f->refused, &g->f->n_refused, path, why);
+}
+
+static void note_left(struct fetching *g, const char *path, const char *why)
+{
+	fetch_note(&g->f->left, &g->f->n_left, path, why);
+}
+
+/* Notes a path that git ignores there. "dir/" stands for its n files; the
+ * empty path gives the number of all, n. */
+static void note_ignored(struct fetch *f, const char *path, int64_t n)
+{
+	if (!path[0]) {
+		f->ignored += n;
+		return;
+	}
+	if (f->n_ignored_names == IGNORED_NAMES_MAX)
+		return;
+	fetch_note(&f->ignored_names, &f->n_ignored_names, path, "");
+	if (str_ends(str_of(path), "/"))
+		f->ignored_names[f->n_ignored_names - 1].size = n;
+}
+
+/* Lists a file for fetch_later() that is too large only for a first answer. */
+static bool note_later(struct fetching *g, const struct scan_record *r)
+{
+	const struct fetch_request *q = g->request;
+
+	if (!q->small_first || r->kind != SCAN_BIG || r->n > q->file_max)
+		return false;
+	fetch_note(&g->f->later, &g->f->n_later, r->path, FETCH_NO_TIME);
+	g->f->later[g->f->n_later - 1].size = r->n;
+	return true;
+}
+
+void fetch_note_records(struct fetching *g)
+{
+	static const struct {
+		char kind;
+		const char *why;
+	} reasons[] = {
+		{ SCAN_UNREADABLE, "could not be read" },
+		{ SCAN_BIG, "is larger than allowed" },
+		{ SCAN_SPECIAL, "is a pipe, a socket or a device" },
+		{ SCAN_REPOSITORY, "is another repository" },
+		{ SCAN_NAME, "has a control character in its name" },
+	};
+
+	for (size_t i = 0; i < g->scan.n; i++) {
+		const struct scan_record *r = &g->scan.records[i];
+
+		if (r->kind == SCAN_IGNORED)
+			note_ignored(g->f, r->path, r->n);
+		if (note_later(g, r))
+			continue;
+		for (size_t k = 0; k < sizeof(reasons) / sizeof(*reasons); k++)
+			if (r->kind == reasons[k].kind) {
+				note_left(g, r->path, reasons[k].why);
+				g->f->left[g->f->n_left - 1].size = r->n;
+			}
+	}
+}
+
+static int compare_announced(const void *a, const void *b)
+{
+	const struct announced *x = a;
+	const struct announced *y = b;
+
+	return strcmp(x->path, y->path);
+}
+
+void fetch_announce(struct fetching *g, const char *path)
+{
+	if (!(g->n & (g->n - 1)))
+		g->names = xrealloc(g->names, g->n ? g->n * 2 : 1,
+				    sizeof(*g->names));
+	g->names[g->n++] = (struct announced){ .path = path };
+}
+
+void fetch_announce_all(struct fetching *g, char kind, char other)
+{
+	size_t kept = 0;
+
+	g->n = 0;
+	for (size_t i = 0; i < g->scan.n; i++)
+		if (g->scan.records[i].kind == kind ||
+		    g->scan.records[i].kind == other)
+			fetch_announce(g, g->scan.records[i].path);
+	if (g->n)
+		qsort(g->names, g->n, sizeof(*g->names), compare_announced);
+	for (size_t i = 0; i < g->n; i++)
+		if (!kept || strcmp(g->names[kept - 1].path, g->names[i].path))
+			g->names[kept++] = g->names[i];
+	g->n = kept;
+}
+
+/* The index of path, or of the first announced name after it. */
+static size_t seek_name(const struct fetching *g, const char *path)
+{
+	size_t low = 0;
+	size_t high = g->n;
+
+	while (low < high) {
+		size_t at = low + (high - low) / 2;
+
+		if (strcmp(g->names[at].path, path) < 0)
+			low = at + 1;
+		else
+			high = at;
+	}
+	return low;
+}
+
+static struct announced *find_name(const struct fetching *g, const char *path)
+{
+	size_t at = seek_name(g, path);
+
+	return at < g->n && !strcmp(g->names[at].path, path) ? &g->names[at]
+							     : NULL;
+}
+
+/* True if the base has something in the directory ("dir/"). Its listing is
+ * sorted. */
+static bool base_has(struct fetching *g, const char *directory)
+{
+	size_t len = strlen(directory);
+	size_t low = 0;
+	size_t high = g->base.n;
+
+	while (low < high) {
+		size_t at = low + (high - low) / 2;
+
+		if (strcmp(g->base.entries[at].path, directory) < 0)
+			low = at + 1;
+		else
+			high = at;
+	}
+	return low < g->base.n &&
+	       !strncmp(g->base.entries[low].path, directory, len);
+}
+
+static bool comes_from(struct fetching *g, const char *directory)
+{
+	size_t at = seek_name(g, directory);
+
+	return at < g->n &&
+	       !strncmp(g->names[at].path, directory, strlen(directory));
+}
+
+/* The topmost directory above path that the base does not have and that
+ * nothing comes from, as "dir/"; else path. Owned. */
+static char *topmost_absent(struct fetching *g, const char *path)
+{
+	for (const char *slash = strchr(path, '/'); slash;
+	     slash = strchr(slash + 1, '/')) {
+		char *directory = xstrndup(path, (size_t)(slash + 1 - path));
+
+		if (!base_has(g, directory) && !comes_from(g, directory))
+			return directory;
+		free(directory);
+	}
+	return xstrdup(path);
+}
+
+void fetch_collapse_ignored(struct fetching *g, const char *const *paths,
+			    size_t n)
+{
+	struct fetch *f = g->f;
+	char *last = xstrdup("");
+	int64_t files = 0;
+
+	listing_sort(&g->base);
+	for (size_t i = 0; i <= n; i++) {
+		char *name = i < n ? topmost_absent(g, paths[i]) : xstrdup("");
+
+		if (strcmp(name, last) != 0) {
+			if (last[0])
+				note_ignored(f, last, files);
+			files = 0;
+		}
+		files++;
+		free(last);
+		last = name;
+	}
+	free(last);
+	f->ignored += (int64_t)n;
+}
+
+/* A commit on top of parent, g->commit. */
+static int begin_commit(struct fetching *g, const char *parent,
+			struct error *err)
+{
+	const struct odb_commit_info info = {
+		.ref = g->ref,
+		.parent = parent,
+		.message = "What is in the sandbox\n",
+	};
+
+	return odb_commit_begin(&g->commit, &g->w->git, &info, g->stop, err);
+}
+
+/* Ends g->commit: it becomes g->f->theirs if rc is 0, else it is dropped.
+ * Returns -1 then. */
+static int end_commit(struct fetching *g, int rc, struct error *err)
+{
+	struct odb_commit *c = g->commit;
+
+	g->commit = NULL;
+	if (rc == 0)
+		return odb_commit_end(c, g->f->theirs, err);
+	odb_commit_abort(c);
+	return -1;
+}
+
+/* True if a file is announced above path or below it, and came: the archive
+ * would write through a file, or replace a directory by one. */
+static bool is_in_the_way(const struct fetching *g, const char *path)
+{
+	char *part = xasprintf("%s/", path);
+	size_t at = seek_name(g, part);
+	size_t len = strlen(part);
+	bool found = false;
+
+	for (; at < g->n && !strncmp(g->names[at].path, part, len); at++)
+		found |= g->names[at].taken;
+	for (size_t i = len - 1; i > 0 && !found; i--) {
+		const struct announced *above;
+
+		if (part[i] != '/')
+			continue;
+		part[i] = '\0';
+		above = i == len - 1 ? NULL : find_name(g, part);
+		found = above && above->taken;
+	}
+	free(part);
+	return found;
+}
+
+/* Git's mode for a file's own; 1 for one that git cannot store. */
+static unsigned git_mode(unsigned mode)
+{
+	if (S_ISLNK(mode))
+		return NAME_LINK;
+	if (!S_ISREG(mode) || mode & 07000)
+		return 1;
+	return mode & 0100 ? NAME_PROGRAM : NAME_FILE;
+}
+
+/* Archives name files as "./path". */
+static const char *skip_here(const char *path)
+{
+	while (str_starts(str_of(path), "./"))
+		path += 2;
+	return path;
+}
+
+/* NULL if the file that a hard link names came before it: its size is also
+ * the link's. */
+static const char *check_link(const struct fetching *g, const char *original,
+			      int64_t *size)
+{
+	struct announced *name = find_name(g, skip_here(original));
+
+	if (!name || !name->is_file)
+		return "is a link to a file that was not brought";
+	name->is_linked = true;
+	*size = name->size;
+	return NULL;
+}
+
+/* NULL, or why an entry of the archive is refused. */
+static const char *check_entry(const struct fetching *g,
+			       const struct archive_item *item,
+			       const char *path, unsigned mode)
+{
+	const char *why = name_refuse(str_of(path), mode);
+
+	if (!item->original && S_ISREG(item->mode) && item->mode & 07000)
+		return "has the setuid, setgid or sticky bit";
+	if (!why && mode == NAME_LINK)
+		why = name_refuse_target(str_of(path), str_of(item->target));
+	if (!why && item->size > g->request->file_max)
+		why = "is larger than allowed";
+	if (!why && is_in_the_way(g, path))
+		why = "is a file and a directory at once";
+	return why;
+}
+
+/* 1: the archive's bytes are to be read; 0: there are none; -1. Hard links
+ * wait for commit_links(). */
+static int put_entry(struct fetching *g, const struct archive_item *item,
+		     const char *path, unsigned mode, struct error *err)
+{
+	struct str target = str_of(item->target);
+
+	if (item->original) {
+		fetch_note(&g->links, &g->n_links, path, "");
+		fetch_note(&g->originals, &g->n_originals,
+			   skip_here(item->original), "");
+		return 0;
+	}
+	if (mode == NAME_LINK)
+		return odb_commit_file(g->commit, mode, str_of(path),
+				       (int64_t)target.len, err) < 0
+			       ? -1
+			       : odb_commit_data(g->commit, target, err);
+	if (odb_commit_file(g->commit, mode, str_of(path), item->size, err) < 0)
+		return -1;
+	return item->size > 0;
+}
+
+/* True if a link still leads where the user uploaded it to: it is neither
+ * taken nor refused, wherever that is. */
+static bool is_uploaded_link(struct fetching *g, const char *path,
+			     const char *target)
+{
+	const struct listing_entry *e = listing_find(&g->uploaded, path);
+	char hash[LISTING_HASH];
+
+	if (!e || !S_ISLNK(e->mode))
+		return false;
+	listing_digest(str_of(target), hash);
+	return !strcmp(hash, e->hash);
+}
+
+/* One entry of the archive: an archive_visitor, like the two that follow. */
+static int on_entry(void *arg, const struct archive_item *item,
+		    struct error *err)
+{
+	struct fetching *g = arg;
+	struct str path = item->path;
+	struct announced *name;
+	const char *why;
+	int64_t size = item->size;
+	unsigned mode = item->original ? NAME_FILE : git_mode(item->mode);
+
+	while (str_starts(path, "./"))
+		path = str_skip(path, 2);
+	name = path.len ? find_name(g, path.ptr) : NULL;
+	if (S_ISDIR(item->mode) && !item->original)
+		return 0; /* it took a file's place meanwhile */
+	if (!path.len || !name) {
+		note_refused(g, path.len ? path.ptr : "(no name)",
+			     "was not in the list of changes");
+		return 0;
+	}
+	if (name->seen) {
+		note_refused(g, path.ptr, "appears twice");
+		return 0;
+	}
+	name->seen = true;
+	why = check_entry(g, item, path.ptr, mode);
+	if (!why && item->original)
+		why = check_link(g, item->original, &size);
+	if (why && mode == NAME_LINK &&
+	    is_uploaded_link(g, path.ptr, item->target))
+		return 0;
+	if (why) {
+		note_refused(g, path.ptr, why);
+		return 0;
+	}
+	g->bytes += size;
+	if (g->bytes > g->request->total_max)
+		return error_set(
+			err, ERR_LIMIT,
+			"the changes in the sandbox grew to more than %" PRId64
+			" MiB",
+			g->request->total_max >> 20);
+	name->taken = true;
+	name->is_file = !item->original && mode != NAME_LINK;
+	name->size = size;
+	return put_entry(g, item, path.ptr, mode, err);
+}
+
+static int on_data(void *arg, struct str bytes, struct error *err)
+{
+	struct fetching *g = arg;
+
+	return odb_commit_data(g->commit, bytes, err);
+}
+
+static int64_t on_pull(void *arg, char *room, size_t len, struct error *err)
+{
+	struct fetching *g = arg;
+
+	return scan_pull(&g->scan, room, len, err);
+}
+
+/* Makes a commit of the archive. gone: and of the deletions. */
+static int commit_archive(struct fetching *g, const char *parent, bool gone,
+			  struct error *err)
+{
+	const struct archive_visitor v = { on_pull, on_entry, on_data, g };
+	int rc = begin_commit(g, parent, err);
+
+	if (rc < 0)
+		return -1;
+	for (size_t i = 0; gone && i < g->scan.n && rc == 0; i++) {
+		const struct scan_record *r = &g->scan.records[i];
+
+		if (r->kind == SCAN_GONE && listing_find(&g->base, r->path))
+			rc = odb_commit_delete(g->commit, str_of(r->path), err);
+	}
+	if (rc == 0 && g->scan.left)
+		rc = archive_visit(&v, err);
+	for (size_t i = 0; i < g->n && rc == 0; i++)
+		if (!g->names[i].seen)
+			note_left(g, g->names[i].path, "could not be read");
+	return end_commit(g, rc, err);
+}
+
+static int note_entry(void *arg, const struct odb_record *r, struct error *err)
+{
+	struct announced *name = find_name(arg, r->path);
+
+	(void)err;
+	if (!name || !name->is_linked || name->entry)
+		return 0;
+	name->entry = xcalloc(1, sizeof(*name->entry));
+	name->entry->mode = r->new_mode;
+	snprintf(name->entry->oid, sizeof(name->entry->oid), "%s", r->new_oid);
+	return 0;
+}
+
+static int put_link(struct fetching *g, size_t i, struct error *err)
+{
+	const struct announced *name = find_name(g, g->originals[i].path);
+	const char *path = g->links[i].path;
+
+	if (name && name->entry)
+		return odb_commit_blob(g->commit, name->entry->mode,
+				       str_of(path), name->entry->oid, err);
+	note_refused(g, path, "is a link to a file that was not brought");
+	return 0;
+}
+
+/* Gives hard links the bytes of their files, in a second commit: only then is
+ * it known under which object a file was stored. One look-up for all. */
+static int commit_links(struct fetching *g, struct error *err)
+{
+	char parent[GIT_OID];
+	int rc;
+
+	if (!g->n_links)
+		return 0;
+	memcpy(parent, g->f->theirs, sizeof(parent));
+	rc = odb_tree_diff(&g->w->git, NULL, parent,
+			   &(struct odb_sink){ note_entry, g }, g->stop, err);
+	if (rc == 0)
+		rc = begin_commit(g, parent, err);
+	for (size_t i = 0; i < g->n_links && rc == 0; i++)
+		rc = put_link(g, i, err);
+	rc = g->commit ? end_commit(g, rc, err) : -1;
+	for (size_t i = 0; i < g->n; i++)
+		free(g->names[i].entry);
+	fetch_items_release(&g->links, &g->n_links);
+	fetch_items_release(&g->originals, &g->n_originals);
+	return rc;
+}
+
+int fetch_commit_archive(struct fetching *g, const char *parent, bool gone,
+			 struct error *err)
+{
+	/* A path that a record explains is not missing in the archive. */
+	for (size_t i = 0; i < g->scan.n; i++) {
+		const struct scan_record *r = &g->scan.records[i];
+		struct announced *name = find_name(g, r->path);
+
+		if (name && r->kind != SCAN_CHANGED && r->kind != SCAN_NEW)
+			name->seen = true;
+	}
+	if (commit_archive(g, parent, gone, err) < 0)
+		return -1;
+	return commit_links(g, err);
+}
+
+struct candidate { /* a path that was uploaded and differs from the base */
+	char *path;
+	char hash[LISTING_HASH]; /* of the bytes that were uploaded */
+	unsigned sent_mode;      /* ... and its mode */
+	unsigned new_mode;       /* in the sandbox now */
+	unsigned mode;           /* the base's; 0: it has none */
+	char oid[GIT_OID];       /* the base's */
+};
+
+struct uploads {
+	struct listing *sent; /* borrowed */
+	struct candidate *list;
+	struct odb_file *blobs; /* what is there now */
+	size_t n;
+};
+
+/* An odb_sink of a tree_diff from the base to theirs. */
+static int add_candidate(void *arg, const struct odb_record *r,
+			 struct error *err)
+{
+	struct uploads *u = arg;
+	const struct listing_entry *e = listing_find(u->sent, r->path);
+	struct candidate *c;
+
+	(void)err;
+	if (!e || (!S_ISREG(r->new_mode) && !S_ISLNK(r->new_mode)) ||
+	    S_ISLNK(r->new_mode) != S_ISLNK(e->mode))
+		return 0;
+	if (!(u->n & (u->n - 1))) {
+		size_t cap = u->n ? 2 * u->n : 1;
+
+		u->list = xrealloc(u->list, cap, sizeof(*u->list));
+		u->blobs = xrealloc(u->blobs, cap, sizeof(*u->blobs));
+	}
+	u->blobs[u->n] = (struct odb_file){ 0 };
+	memcpy(u->blobs[u->n].oid, r->new_oid, strlen(r->new_oid) + 1);
+	c = &u->list[u->n++];
+	*c = (struct candidate){ .path = xstrdup(r->path),
+				 .sent_mode = e->mode,
+				 .new_mode = r->new_mode,
+				 .mode = r->old_mode };
+	memcpy(c->hash, e->hash, sizeof(c->hash));
+	memcpy(c->oid, r->old_oid, strlen(r->old_oid) + 1);
+	return 0;
+}
+
+static bool has_uploaded_bytes(const struct uploads *u, size_t i)
+{
+	char hex[LISTING_HASH];
+
+	sodium_bin2hex(hex, sizeof(hex), u->blobs[i].hash, ODB_HASH);
+	return !strcmp(hex, u->list[i].hash);
+}
+
+/* Puts the base's file back, or removes the path if the base has none. A chmod
+ * in the sandbox is work of the agent and stays; on a new file it needs the
+ * bytes, so that the file stays, too. */
+static int restore_base(struct fetching *g, const struct candidate *c,
+			struct error *err)
+{
+	bool chmod = c->new_mode != c->sent_mode && c->new_mode != c->mode;
+	struct str path = str_of(c->path);
+
+	if (chmod && !S_ISREG(c->mode))
+		return 0;
+	if (!c->mode)
+		return odb_commit_delete(g->commit, path, err);
+	return odb_commit_blob(g->commit, chmod ? c->new_mode : c->mode, path,
+			       c->oid, err);
+}
+
+static int restore_uploaded(struct fetching *g, const struct uploads *u,
+			    struct error *err)
+{
+	char parent[GIT_OID];
+	int rc;
+
+	memcpy(parent, g->f->theirs, sizeof(parent));
+	rc = begin_commit(g, parent, err);
+	if (rc < 0)
+		return -1;
+	for (size_t i = 0; i < u->n && rc == 0; i++)
+		if (has_uploaded_bytes(u, i))
+			rc = restore_base(g, &u->list[i], err);
+	return end_commit(g, rc, err);
+}
+
+int fetch_drop_uploaded(struct fetching *g, struct error *err)
+{
+	const struct git *git = &g->w->git;
+	struct uploads u = { .sent = &g->uploaded };
+	struct odb_sink sink = { add_candidate, &u };
+	int rc = 0;
+
+	if (u.sent->n)
+		rc = odb_tree_diff(git, g->w->base, g->f->theirs, &sink,
+				   g->stop, err);
+	if (rc == 0 && u.n)
+		rc = odb_write_files(git, u.blobs, u.n, g->stop, err);
+	if (rc == 0 && u.n)
+		rc = restore_uploaded(g, &u, err);
+	for (size_t i = 0; i < u.n; i++)
+		free(u.list[i].path);
+	free(u.list);
+	free(u.blobs);
+	return rc;
+}
+
+/* Prints a line for each file: its SHA-256 and "  -", or "missing". */
+static const char hash_script[] =
+	"; do sha256sum <\"$f\" 2>/dev/null || echo missing; done";
+
+struct upload_check {
+	size_t *list; /* indices of the listing of uploads; owned */
+	size_t n;
+	struct buf command, answer;
+};
+
+/* An item that is left because of its size. */
+static struct fetch_item *find_left(const struct fetch *f, const char *path)
+{
+	for (size_t i = 0; i < f->n_left; i++)
+		if (f->left[i].size && !strcmp(f->left[i].path, path))
+			return &f->left[i];
+	return NULL;
+}
+
+/* An item that git ignores, or the directory above path that stands for it. */
+static struct fetch_item *find_ignored(const struct fetch *f, const char *path)
+{
+	for (size_t i = 0; i < f->n_ignored_names; i++) {
+		struct fetch_item *item = &f->ignored_names[i];
+		size_t len = strlen(item->path);
+
+		if (item->size ? !strncmp(item->path, path, len)
+			       : !strcmp(item->path, path))
+			return item;
+	}
+	return NULL;
+}
+
+static void write_hash_command(struct fetching *g, struct upload_check *check)
+{
+	const struct fetch *f = g->f;
+
+	buf_adds(&check->command, "for f in");
+	for (size_t i = 0; i < g->uploaded.n; i++) {
+		const struct listing_entry *e = &g->uploaded.entries[i];
+
+		if (e->mode == LISTING_LINK ||
+		    check->command.len + 4 * strlen(e->path) >
+			    CHECK_COMMAND_MAX ||
+		    (!find_left(f, e->path) && !find_ignored(f, e->path)))
+			continue;
+		buf_adds(&check->command, " ./");
+		quote_word(&check->command, str_of(e->path));
+		check->list[check->n++] = i;
+	}
+	buf_adds(&check->command, hash_script);
+}
+
+static int collect_answer(void *arg, enum exec_stream stream, struct str chunk,
+			  struct buf *reply, struct error *err)
+{
+	struct upload_check *check = arg;
+
+	(void)reply;
+	(void)err;
+	if (stream == EXEC_STDOUT)
+		buf_addstr(&check->answer, chunk);
+	return 0;
+}
+
+static void drop_item(struct fetch_item *items, size_t *n,
+		      struct fetch_item *item)
+{
+	size_t after = *n - (size_t)(item - items) - 1;
+
+	free(item->path);
+	memmove(item, item + 1, after * sizeof(*item));
+	(*n)--;
+}
+
+static void forget_unchanged(struct fetch *f, const char *path)
+{
+	struct fetch_item *item = find_left(f, path);
+
+	if (item) {
+		drop_item(f->left, &f->n_left, item);
+		return;
+	}
+	item = find_ignored(f, path);
+	f->ignored--;
+	if (item->size > 1)
+		item->size--;
+	else
+		drop_item(f->ignored_names, &f->n_ignored_names, item);
+}
+
+void fetch_forget_unchanged(struct fetching *g)
+{
+	struct upload_check check = { .command =
+					      BUF_INIT(2 * CHECK_COMMAND_MAX),
+				      .answer = BUF_INIT(CHECK_ANSWER_MAX) };
+	struct exec_request req = { .cwd = sandbox_tree_dir(
+					    g->request->sandbox),
+				    .timeout_ms = CHECK_MS,
+				    .output = collect_answer,
+				    .arg = &check };
+	struct exec_result res = { 0 };
+	struct error ignored = { 0 };
+	const struct listing_entry *all = g->uploaded.entries;
+	struct str rest, line;
+
+	if (!g->uploaded.n || (!g->f->n_left && !g->f->n_ignored_names))
+		return;
+	check.list = xcalloc(g->uploaded.n, sizeof(*check.list));
+	write_hash_command(g, &check);
+	req.command = buf_str(&check.command);
+	/* Who does not answer has changed all of them. */
+	if (check.n && sandbox_execute(g->request->sandbox, &req, &res, g->stop,
+				       &ignored) == 0) {
+		rest = buf_str(&check.answer);
+		for (size_t i = 0; i < check.n && str_split(&rest, '\n', &line);
+		     i++)
+			if (str_starts(line, all[check.list[i]].hash))
+				forget_unchanged(g->f, all[check.list[i]].path);
+	}
+	free(check.list);
+	buf_release(&check.command);
+	buf_release(&check.answer);
+}
+
+struct base_change { /* of a path since the base */
+	char *path;
+	unsigned mode; /* the base's; 0: it is new */
+	char oid[GIT_OID];
+};
+
+struct repo_search {
+	struct fetching *g;
+	struct bare_repos repos;
+	struct base_change *changes;
+	size_t n;
+	struct tree_dir disk;
+	bool has_disk;
+};
+
+/* An odb_sink of a tree_diff from the base to theirs. */
+static int add_base_change(void *arg, const struct odb_record *r,
+			   struct error *err)
+{
+	struct repo_search *s = arg;
+	struct base_change *c;
+
+	(void)err;
+	if (!(s->n & (s->n - 1)))
+		s->changes = xrealloc(s->changes, s->n ? s->n * 2 : 1,
+				      sizeof(*s->changes));
+	c = &s->changes[s->n++];
+	*c = (struct base_change){ .path = xstrdup(r->path),
+				   .mode = r->old_mode };
+	snprintf(c->oid, sizeof(c->oid), "%s", r->old_oid);
+	bare_repo_add(&s->repos, str_of(r->path));
+	return 0;
+}
+
+/* Drops the changes that are not in a bare repository from the list. */
+static void keep_changes_inside(struct repo_search *s)
+{
+	struct tree_dir *disk = s->has_disk ? &s->disk : NULL;
+	size_t kept = 0;
+
+	for (size_t i = 0; i < s->n; i++)
+		if (bare_repo_find(&s->repos, disk, s->changes[i].path) >= 0)
+			s->changes[kept++] = s->changes[i];
+		else
+			free(s->changes[i].path);
+	s->n = kept;
+}
+
+/* Refuses these changes: puts the base's files back in one more commit. */
+static int restore_repositories(struct repo_search *s, struct error *err)
+{
+	struct fetching *g = s->g;
+	char parent[GIT_OID];
+	int rc;
+
+	memcpy(parent, g->f->theirs, sizeof(parent));
+	rc = begin_commit(g, parent, err);
+	if (rc < 0)
+		return -1;
+	for (size_t i = 0; i < s->n && rc == 0; i++) {
+		const struct base_change *c = &s->changes[i];
+		struct str path = str_of(c->path);
+
+		note_refused(g, c->path, bare_repo_refused);
+		rc = c->mode ? odb_commit_blob(g->commit, c->mode, path, c->oid,
+					       err)
+			     : odb_commit_delete(g->commit, path, err);
+	}
+	return end_commit(g, rc, err);
+}
+
+/* Paths that the sandbox has besides the changes. Those that were refused
+ * before are among them: the rest of a repository must not come alone. */
+static void add_known_paths(struct repo_search *s)
+{
+	const struct fetching *g = s->g;
+
+	for (size_t i = 0; i < g->base.n; i++)
+		bare_repo_add(&s->repos, str_of(g->base.entries[i].path));
+	for (size_t i = 0; i < g->f->n_refused; i++)
+		bare_repo_add(&s->repos, str_of(g->f->refused[i].path));
+}
+
+int fetch_refuse_repositories(struct fetching *g, struct error *err)
+{
+	struct repo_search s = { .g = g };
+	struct odb_sink sink = { add_base_change, &s };
+	struct error ignored = { 0 };
+	int rc;
+
+	if (!strcmp(g->w->base, g->f->theirs))
+		return 0;
+	/* Where the user's tree is gone, nothing of it counts. */
+	s.has_disk = g->w->root[0] &&
+		     tree_dir_open(&s.disk, g->w->root, &ignored) == 0;
+	rc = odb_tree_diff(&g->w->git, g->w->base, g->f->theirs, &sink, g->stop,
+			   err);
+	if (rc == 0 && s.n) {
+		add_known_paths(&s);
+		keep_changes_inside(&s);
+	}
+	if (rc == 0 && s.n)
+		rc = restore_repositories(&s, err);
+	for (size_t i = 0; i < s.n; i++)
+		free(s.changes[i].path);
+	free(s.changes);
+	if (s.has_disk)
+		tree_dir_close(&s.disk);
+	bare_repo_release(&s.repos);
+	return rc;
+}

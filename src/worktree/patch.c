@@ -1,0 +1,368 @@
+/* patch.c - changes as a git patch: printed, and saved before a sandbox goes.
+ */
+/* SPDX-License-Identifier: MIT */
+#include "worktree/patch.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/io.h"
+#include "base/mem.h"
+#include "base/path.h"
+#include "base/sanitize.h"
+#include "base/str.h"
+
+enum {
+	CHUNK = 64 << 10,
+	NUMBERS = 100000, /* names tried for one thread */
+	TEMPORARY_S = 86400,
+	NEWEST_TIMES = 12, /* as long is the newest of a thread kept */
+	NAMED_MOST = 500,  /* of one kind in the head */
+	HEAD_MAX = 16 << 20,
+};
+
+#define SUFFIX ".patch"
+
+int patch_write(const struct git *g, const char *before, const char *after,
+		const struct patch_output *to, const struct stop *stop,
+		struct error *err)
+{
+	const char *const argv[] = { "diff",
+				     "--binary",
+				     "--full-index",
+				     "-M",
+				     "--src-prefix=a/",
+				     "--dst-prefix=b/",
+				     before,
+				     after,
+				     "--",
+				     NULL };
+	const struct git_request r = { .argv = argv,
+				       .sink = to->sink,
+				       .sink_arg = to->arg };
+
+	return git_run(g, &r, stop, err);
+}
+
+struct saved {
+	char *name;
+	size_t thread; /* bytes of the name that are the thread's id */
+	int64_t number;
+	int64_t size;
+	int64_t changed; /* Unix seconds */
+	bool newest;     /* of its thread */
+};
+
+struct saved_list {
+	struct saved *files;
+	size_t n;
+};
+
+/* "THREAD-N.patch" */
+static bool read_name(const char *name, struct saved *s)
+{
+	struct str rest = str_of(name);
+	size_t dash;
+
+	if (!str_ends(rest, SUFFIX) || name[0] == '.')
+		return false;
+	rest.len -= strlen(SUFFIX);
+	dash = rest.len;
+	while (dash && rest.ptr[dash - 1] != '-')
+		dash--;
+	if (dash < 2 || !str_to_int(str_skip(rest, dash), &s->number) ||
+	    s->number < 1)
+		return false;
+	s->thread = dash - 1;
+	return true;
+}
+
+static bool same_thread(const struct saved *a, const struct saved *b)
+{
+	return a->thread == b->thread && !memcmp(a->name, b->name, a->thread);
+}
+
+static void mark_newest(struct saved_list *l)
+{
+	for (size_t i = 0; i < l->n; i++) {
+		l->files[i].newest = true;
+		for (size_t k = 0; k < l->n; k++)
+			if (same_thread(&l->files[i], &l->files[k]) &&
+			    l->files[k].number > l->files[i].number)
+				l->files[i].newest = false;
+	}
+}
+
+/* What a crash left of a file that had no name yet. */
+static void drop_temporary(int dir, const char *name, const struct stat *st)
+{
+	if (!strncmp(name, ".patch-", 7) &&
+	    clock_unix_ms() / 1000 - st->st_mtime > TEMPORARY_S)
+		(void)unlinkat(dir, name, 0);
+}
+
+static void read_directory(const char *directory, struct saved_list *l)
+{
+	DIR *d = opendir(directory);
+	struct dirent *e;
+
+	*l = (struct saved_list){ 0 };
+	while (d && (e = readdir(d))) {
+		struct saved s = { 0 };
+		struct stat st;
+
+		if (fstatat(dirfd(d), e->d_name, &st, AT_SYMLINK_NOFOLLOW) <
+			    0 ||
+		    !S_ISREG(st.st_mode))
+			continue;
+		drop_temporary(dirfd(d), e->d_name, &st);
+		if (!read_name(e->d_name, &s))
+			continue;
+		s.name = xstrdup(e->d_name);
+		s.size = st.st_size;
+		s.changed = st.st_mtime;
+		l->files = xrealloc(l->files, l->n + 1, sizeof(s));
+		l->files[l->n++] = s;
+	}
+	if (d)
+		closedir(d);
+}
+
+static void release_list(struct saved_list *l)
+{
+	for (size_t i = 0; i < l->n; i++)
+		free(l->files[i].name);
+	free(l->files);
+}
+
+char *patch_newest(const char *directory, const char *thread)
+{
+	const struct saved *newest = NULL;
+	struct saved_list l;
+	char *path = NULL;
+
+	read_directory(directory, &l);
+	for (size_t i = 0; i < l.n; i++) {
+		const struct saved *s = &l.files[i];
+
+		if (s->thread == strlen(thread) &&
+		    !memcmp(s->name, thread, s->thread) &&
+		    (!newest || s->number > newest->number))
+			newest = s;
+	}
+	if (newest)
+		path = path_join(directory, newest->name);
+	release_list(&l);
+	return path;
+}
+
+static int by_age(const void *a, const void *b)
+{
+	const struct saved *x = a;
+	const struct saved *y = b;
+
+	return (x->changed > y->changed) - (x->changed < y->changed);
+}
+
+/* Until all are no more than bytes, the oldest first; those that have gone have
+ * no name. */
+static size_t sweep_some(struct saved_list *l, const char *directory,
+			 bool newest, int64_t oldest, int64_t *all,
+			 int64_t bytes)
+{
+	size_t swept = 0;
+
+	for (size_t i = 0; i < l->n; i++) {
+		struct saved *s = &l->files[i];
+		char *path;
+
+		if (!s->name || s->newest != newest || s->changed >= oldest ||
+		    *all <= bytes)
+			continue;
+		path = path_join(directory, s->name);
+		if (unlink(path) == 0) {
+			*all -= s->size;
+			swept++;
+			free(s->name);
+			s->name = NULL;
+		}
+		free(path);
+	}
+	return swept;
+}
+
+size_t patch_sweep(const char *directory, int64_t days, int64_t bytes)
+{
+	int64_t now = clock_unix_ms() / 1000;
+	int64_t oldest = now - days * 86400;
+	struct saved_list l;
+	int64_t all = 0;
+	size_t swept;
+
+	read_directory(directory, &l);
+	mark_newest(&l);
+	if (l.n)
+		qsort(l.files, l.n, sizeof(*l.files), by_age);
+	for (size_t i = 0; i < l.n; i++)
+		all += l.files[i].size;
+	swept = sweep_some(&l, directory, false, oldest, &all, -1);
+	swept += sweep_some(&l, directory, true,
+			    now - NEWEST_TIMES * days * 86400, &all, -1);
+	swept += sweep_some(&l, directory, false, INT64_MAX, &all, bytes);
+	swept += sweep_some(&l, directory, true, oldest, &all, bytes);
+	release_list(&l);
+	return swept;
+}
+
+static int write_all(void *arg, struct str bytes, struct error *err)
+{
+	const int *fd = arg;
+
+	while (bytes.len) {
+		ssize_t n = write(*fd, bytes.ptr, bytes.len);
+
+		if (n < 0 && errno != EINTR)
+			return error_errno(err, "saving the patch");
+		bytes = str_skip(bytes, n > 0 ? (size_t)n : 0);
+	}
+	return 0;
+}
+
+static void add_names(struct buf *out, const char *what,
+		      const struct fetch_item *items, size_t n)
+{
+	for (size_t i = 0; i < n && i < NAMED_MOST; i++) {
+		char size[32];
+
+		buf_addf(out, "%s: ", what);
+		sanitize_line(str_of(items[i].path), out);
+		str_format_size(items[i].size, size);
+		if (items[i].size)
+			buf_addf(out, " (%s)", size);
+		buf_addf(out, " %s\n", items[i].why);
+	}
+	if (n > NAMED_MOST)
+		buf_addf(out, "%s: %zu more\n", what, n - NAMED_MOST);
+}
+
+/* Lines before the first diff, which git apply skips. */
+static void add_head(const struct patch_save *s, struct buf *out)
+{
+	const struct workspace *w = s->workspace;
+
+	buf_addf(out, "Thread: %s\nSandbox: %s\nTree: ", s->thread, w->label);
+	sanitize_line(str_of(w->root), out);
+	buf_addf(out, "\nBase: %s\n", w->base);
+	add_names(out, "Refused", s->fetch->refused, s->fetch->n_refused);
+	add_names(out, "Left", s->fetch->left, s->fetch->n_left);
+	add_names(out, "Left", s->fetch->later, s->fetch->n_later);
+	buf_addc(out, '\n');
+}
+
+static bool same_bytes(int a, const char *path)
+{
+	int b = open(path, O_RDONLY | O_NOFOLLOW | O_CLOEXEC);
+	char *room = xcalloc(2, CHUNK);
+	off_t at = 0;
+	bool same = b >= 0;
+
+	while (same) {
+		ssize_t n = io_pread_all(a, room, CHUNK, at);
+
+		same = n >= 0 &&
+		       io_pread_all(b, room + CHUNK, CHUNK, at) == n &&
+		       !memcmp(room, room + CHUNK, (size_t)n);
+		if (n <= 0)
+			break;
+		at += n;
+	}
+	if (b >= 0)
+		close(b);
+	free(room);
+	return same;
+}
+
+/* Gives the finished file a name that no other has. */
+static int take_name(const struct patch_save *s, const char *temporary,
+		     const char *newest, char **path, struct error *err)
+{
+	struct saved last = { 0 };
+	const char *slash = newest ? strrchr(newest, '/') : NULL;
+
+	if (s->replace) {
+		*path = xstrdup(s->replace);
+		return rename(temporary, *path) == 0
+			       ? 0
+			       : error_errno(err, "saving the patch as %s",
+					     *path);
+	}
+	if (slash)
+		(void)read_name(slash + 1, &last);
+	for (int64_t n = last.number + 1; n < last.number + NUMBERS; n++) {
+		*path = xasprintf("%s/%s-%" PRId64 SUFFIX, s->directory,
+				  s->thread, n);
+		if (link(temporary, *path) == 0)
+			return 0;
+		free(*path);
+		*path = NULL;
+		if (errno != EEXIST)
+			break;
+	}
+	return error_errno(err, "saving the patch in %s", s->directory);
+}
+
+static int fill(const struct patch_save *s, int fd, const struct stop *stop,
+		struct error *err)
+{
+	const struct workspace *w = s->workspace;
+	const struct patch_output to = { write_all, &fd };
+	struct buf head = BUF_INIT(HEAD_MAX);
+	int rc;
+
+	add_head(s, &head);
+	rc = write_all(&fd, buf_str(&head), err);
+	buf_release(&head);
+	if (rc == 0)
+		rc = patch_write(&w->git, w->base, s->fetch->theirs, &to, stop,
+				 err);
+	if (rc == 0 && io_fsync(fd) < 0)
+		rc = error_errno(err, "saving the patch");
+	return rc;
+}
+
+int patch_save(const struct patch_save *s, char **path, const struct stop *stop,
+	       struct error *err)
+{
+	char *temporary = path_join(s->directory, ".patch-XXXXXX");
+	char *newest = NULL;
+	int fd = -1;
+	int rc = path_mkdirs(s->directory, 0700, err);
+
+	*path = NULL;
+	if (rc == 0 && (fd = mkostemp(temporary, O_CLOEXEC)) < 0)
+		rc = error_errno(err, "%s", s->directory);
+	if (rc == 0)
+		rc = fill(s, fd, stop, err);
+	if (rc == 0)
+		newest = patch_newest(s->directory, s->thread);
+	if (rc == 0 && newest && same_bytes(fd, newest)) {
+		*path = newest;
+		newest = NULL;
+	} else if (rc == 0) {
+		rc = take_name(s, temporary, newest, path, err);
+	}
+	if (fd >= 0) {
+		(void)unlink(temporary);
+		close(fd);
+	}
+	free(newest);
+	free(temporary);
+	return rc;
+}

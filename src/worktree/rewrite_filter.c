@@ -1,0 +1,378 @@
+/* rewrite_filter.c - what commits change, without what is never sent. */
+/* SPDX-License-Identifier: MIT */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+
+#include "base/mem.h"
+#include "base/str.h"
+#include "worktree/name.h"
+#include "worktree/odb.h"
+#include "worktree/rewrite_impl.h"
+
+enum {
+	CHANGES_MOST = 2000000,
+	PATHS_MAX = 256 << 20,
+	HELD_MAX = 1 << 20, /* bytes of one change */
+	NAMES_MAX = 512 << 20,
+	SHA1_DIGITS = 40,
+	DIFF_MS = 3600000,
+	DIFF_DATA = 1 << 30, /* bytes: trees of the same trees are endless */
+};
+
+const struct old_commit *rewrite_parent(const struct rewrite *k,
+					const struct old_commit *c)
+{
+	for (size_t i = 0; i < c->n_parents; i++) {
+		const struct old_commit *p =
+			&k->commits[k->parents[c->parents + i]];
+
+		if (!p->absent)
+			return p;
+	}
+	return NULL;
+}
+
+static bool is_included(const struct rewrite *k, const char *path)
+{
+	for (size_t i = 0; i < k->r->n_include; i++)
+		if (glob_match(k->globs[i], str_of(path)))
+			return true;
+	return false;
+}
+
+/* Why a path is never sent, whatever its bytes are; else NULL. */
+static const char *refuse_path(const struct rewrite *k, const char *path,
+			       unsigned mode, bool *asked)
+{
+	struct str none = { "", 0 };
+	const char *why = name_refuse(str_of(path), mode);
+
+	*asked = false;
+	if (!why && select_is_own(k->w, path))
+		why = "is dcode's own";
+	if (!why)
+		*asked = is_included(k, path);
+	if (!why && !*asked)
+		why = select_secret(path, 0, none);
+	return why;
+}
+
+/* The modes that git makes of all that trees have had. */
+static unsigned plain_mode(unsigned mode)
+{
+	if (S_ISREG(mode))
+		return mode & S_IXUSR ? NAME_PROGRAM : NAME_FILE;
+	return mode;
+}
+
+/* The whole output of diff-tree --stdin: for each commit a line of two trees,
+ * then its changes. */
+struct diff_run {
+	struct rewrite *k;
+	struct buf held;
+	size_t next;           /* in order: whose line is to come */
+	struct old_commit *at; /* whose changes come */
+	size_t cap;
+	size_t cap_blobs;
+};
+
+static void add_blob(struct diff_run *d, struct str oid)
+{
+	struct rewrite *k = d->k;
+
+	if (k->n_blobs == d->cap_blobs) {
+		d->cap_blobs = d->cap_blobs ? d->cap_blobs * 2 : 1024;
+		k->blobs = xrealloc(k->blobs, d->cap_blobs, sizeof(*k->blobs));
+	}
+	k->blobs[k->n_blobs] = (struct old_blob){ .is_missing = false };
+	snprintf(k->blobs[k->n_blobs++].oid, GIT_OID, "%.*s", (int)oid.len,
+		 oid.ptr);
+}
+
+static bool is_oid(struct str s)
+{
+	for (size_t i = 0; i < s.len; i++)
+		if (!memchr("0123456789abcdef", s.ptr[i], 16))
+			return false;
+	return s.len == SHA1_DIGITS;
+}
+
+/* ":OLDMODE NEWMODE OLDOID NEWOID STATUS" and a path. */
+static int add_change(struct diff_run *d, const char *head, const char *path,
+		      struct error *err)
+{
+	struct rewrite *k = d->k;
+	struct str rest = str_of(head);
+	struct str part[5];
+	struct tree_change *one;
+	unsigned mode;
+	bool asked = false;
+
+	for (int i = 0; i < 5; i++)
+		if (!str_split(&rest, ' ', &part[i]) ||
+		    (i == 3 && !is_oid(part[i])))
+			return error_set(err, ERR_PROTOCOL,
+					 "git diff-tree: a broken record");
+	mode = plain_mode((unsigned)strtoul(part[1].ptr, NULL, 8));
+	if (mode)
+		bare_repo_add(&k->bare, str_of(path));
+	if (refuse_path(k, path, mode ? mode : NAME_FILE, &asked)) {
+		/* A file there before goes, say where a submodule comes. */
+		if (!mode || name_refuse(str_of(path), NAME_FILE))
+			return 0;
+		mode = 0;
+	}
+	if (k->n_changes == CHANGES_MOST)
+		return error_set(err, ERR_LIMIT,
+				 "the commits change more than"
+				 " %d files",
+				 CHANGES_MOST);
+	if (k->n_changes == d->cap) {
+		d->cap = d->cap ? d->cap * 2 : 1024;
+		k->changes = xrealloc(k->changes, d->cap, sizeof(*k->changes));
+	}
+	one = &k->changes[k->n_changes++];
+	*one = (struct tree_change){ .path = k->paths.len,
+				     .blob = k->n_blobs,
+				     .mode = mode,
+				     .asked = asked };
+	buf_add(&k->paths, path, strlen(path) + 1);
+	if (mode)
+		add_blob(d, part[3]);
+	d->at->n_changes++;
+	return buf_check(&k->paths, "the names in the commits", err);
+}
+
+static int begin_commit(struct diff_run *d, struct error *err)
+{
+	struct rewrite *k = d->k;
+
+	while (d->next < k->n && k->commits[k->order[d->next]].absent)
+		d->next++;
+	if (d->next == k->n)
+		return error_set(err, ERR_PROTOCOL,
+				 "git diff-tree: more commits than asked for");
+	d->at = &k->commits[k->order[d->next++]];
+	d->at->changes = k->n_changes;
+	return 0;
+}
+
+/* The bytes that the first record takes; 0: it is not whole; -1. */
+static int64_t take_record(struct diff_run *d, char *text, size_t len,
+			   struct error *err)
+{
+	char *end = memchr(text, text[0] == ':' ? '\0' : '\n', len);
+	char *path = end ? end + 1 : NULL;
+
+	if (!end)
+		return 0;
+	if (text[0] != ':')
+		return begin_commit(d, err) < 0 ? -1 : path - text;
+	end = memchr(path, '\0', len - (size_t)(path - text));
+	if (!end)
+		return 0;
+	if (!d->at)
+		return error_set(err, ERR_PROTOCOL,
+				 "git diff-tree: a change of no commit");
+	if (add_change(d, text, path, err) < 0)
+		return -1;
+	return end + 1 - text;
+}
+
+static int on_diff(void *arg, struct str chunk, struct error *err)
+{
+	struct diff_run *d = arg;
+	size_t done = 0;
+	int64_t n = 1;
+
+	buf_addstr(&d->held, chunk);
+	if (buf_check(&d->held, "a name", err) < 0)
+		return -1;
+	while (n > 0 && done < d->held.len) {
+		n = take_record(d, d->held.ptr + done, d->held.len - done, err);
+		done += n > 0 ? (size_t)n : 0;
+	}
+	buf_consume(&d->held, done);
+	return n < 0 ? -1 : 0;
+}
+
+static int read_changes(struct rewrite *k, struct error *err)
+{
+	const char *argv[] = { "diff-tree",    "--stdin", "-r",
+			       "-z",           "--raw",   "--no-renames",
+			       "--full-index", NULL };
+	struct diff_run d = { .k = k, .held = BUF_INIT(HELD_MAX) };
+	struct buf pairs = BUF_INIT(NAMES_MAX);
+	struct git_request r = { .argv = argv,
+				 .sink = on_diff,
+				 .sink_arg = &d,
+				 .timeout_ms = DIFF_MS,
+				 .data_max = DIFF_DATA };
+	int rc;
+
+	for (size_t i = 0; i < k->n; i++) {
+		const struct old_commit *c = &k->commits[k->order[i]];
+		const struct old_commit *p = rewrite_parent(k, c);
+
+		if (!c->absent)
+			buf_addf(&pairs, "%s %s\n",
+				 p ? p->tree : ODB_EMPTY_TREE, c->tree);
+	}
+	r.input = buf_str(&pairs);
+	rc = git_run(&k->git, &r, k->stop, err);
+	while (d.next < k->n && k->commits[k->order[d.next]].absent)
+		d.next++;
+	if (rc == 0 && (d.next < k->n || d.held.len))
+		rc = error_set(err, ERR_PROTOCOL,
+			       "git diff-tree: fewer commits than asked for");
+	buf_release(&pairs);
+	buf_release(&d.held);
+	return rc;
+}
+
+static int by_oid(const void *a, const void *b)
+{
+	return strcmp(((const struct old_blob *)a)->oid,
+		      ((const struct old_blob *)b)->oid);
+}
+
+/* Each once; changes then name their places among those. */
+static void unite_blobs(struct rewrite *k)
+{
+	struct old_blob *all = k->blobs;
+	size_t n = 0;
+
+	if (!k->n_blobs)
+		return;
+	k->blobs = xcalloc(k->n_blobs, sizeof(*all));
+	memcpy(k->blobs, all, k->n_blobs * sizeof(*all));
+	qsort(k->blobs, k->n_blobs, sizeof(*all), by_oid);
+	for (size_t i = 0; i < k->n_blobs; i++)
+		if (!n || strcmp(k->blobs[n - 1].oid, k->blobs[i].oid) != 0)
+			k->blobs[n++] = k->blobs[i];
+	k->n_blobs = n;
+	for (size_t i = 0; i < k->n_changes; i++) {
+		struct tree_change *c = &k->changes[i];
+		const struct old_blob *b;
+
+		if (!c->mode)
+			continue;
+		b = bsearch(&all[c->blob], k->blobs, n, sizeof(*all), by_oid);
+		c->blob = b ? (size_t)(b - k->blobs) : 0;
+	}
+	free(all);
+}
+
+struct check_run {
+	struct rewrite *k;
+	size_t *which; /* of the blobs that are asked for */
+	size_t n;
+	size_t at;
+	struct buf head;
+};
+
+static int on_size(void *arg, const struct odb_object *o, struct error *err)
+{
+	struct rewrite *k = arg;
+	struct old_blob *b = &k->blobs[o->i];
+	struct str none = { "", 0 };
+
+	(void)err;
+	b->is_missing = strcmp(o->type, "blob") != 0;
+	b->is_secret = o->size > 0 && select_secret("x", o->size, none);
+	k->out->missing += b->is_missing;
+	return 0;
+}
+
+static void end_content(struct check_run *c)
+{
+	struct old_blob *b = &c->k->blobs[c->which[c->at]];
+
+	b->is_secret = select_secret("x", 0, buf_str(&c->head)) != NULL;
+	buf_clear(&c->head);
+}
+
+static int on_content(void *arg, const struct odb_object *o, struct error *err)
+{
+	struct check_run *c = arg;
+
+	if (o->i)
+		end_content(c);
+	c->at = o->i;
+	if (o->i >= c->n || strcmp(o->type, "blob") != 0)
+		return error_set(err, ERR_PROTOCOL,
+				 "git cat-file: an object disappeared");
+	return 0;
+}
+
+static int take_content(void *arg, struct str bytes, struct error *err)
+{
+	struct check_run *c = arg;
+
+	(void)err;
+	buf_addstr(&c->head, bytes); /* what is more than its ceiling falls */
+	return 0;
+}
+
+static int check_blobs(struct rewrite *k, struct error *err)
+{
+	struct check_run c = { .k = k, .head = BUF_INIT(SELECT_HEAD) };
+	struct odb_reader sizes = { .begin = on_size, .arg = k };
+	struct odb_reader contents = { on_content, take_content, .arg = &c };
+	struct buf names = BUF_INIT(NAMES_MAX);
+	int rc;
+
+	for (size_t i = 0; i < k->n_blobs; i++)
+		buf_addf(&names, "%s\n", k->blobs[i].oid);
+	rc = odb_read(&k->git, buf_str(&names), &sizes, k->stop, err);
+	buf_clear(&names);
+	c.which = xcalloc(k->n_blobs + 1, sizeof(*c.which));
+	for (size_t i = 0; i < k->n_blobs; i++) {
+		if (k->blobs[i].is_missing || k->blobs[i].is_secret)
+			continue;
+		c.which[c.n++] = i;
+		buf_addf(&names, "%s\n", k->blobs[i].oid);
+	}
+	if (rc == 0 && c.n)
+		rc = odb_read(&k->git, buf_str(&names), &contents, k->stop,
+			      err);
+	if (rc == 0 && c.n)
+		end_content(&c);
+	free(c.which);
+	buf_release(&c.head);
+	buf_release(&names);
+	return rc;
+}
+
+/* As in the tree: a bare repository is not sent, unless an include names the
+ * file or its directory. Its parts may have come by several commits. */
+static void leave_repositories(struct rewrite *k)
+{
+	for (size_t i = 0; k->bare.n && i < k->n_changes; i++) {
+		struct tree_change *c = &k->changes[i];
+		const char *path = k->paths.ptr + c->path;
+		int len = c->mode && !c->asked
+				  ? bare_repo_find(&k->bare, NULL, path)
+				  : 0;
+		char *top;
+
+		if (len <= 0)
+			continue;
+		top = xstrndup(path, (size_t)len - 1);
+		if (!is_included(k, top))
+			c->mode = 0;
+		free(top);
+	}
+}
+
+int rewrite_filter(struct rewrite *k, struct error *err)
+{
+	k->paths = BUF_INIT(PATHS_MAX);
+	if (read_changes(k, err) < 0)
+		return -1;
+	leave_repositories(k);
+	unite_blobs(k);
+	return check_blobs(k, err);
+}

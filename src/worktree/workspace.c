@@ -1,0 +1,358 @@
+/* workspace.c - a working tree of the user's, and its copy in a sandbox. */
+/* SPDX-License-Identifier: MIT */
+#include "worktree/workspace.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/mem.h"
+#include "base/path.h"
+#include "base/str.h"
+#include "worktree/git.h"
+#include "worktree/relist.h"
+
+enum {
+	KEY_DIGITS = 16,
+	LOCK_MS = 10000,
+	PACKED_MS = 120000, /* another dcode may be packing */
+	SILENT_MS = 1000,   /* ... before it is said */
+};
+
+#define OF_COMMIT "commit " /* begins the first line of a listing */
+
+static char *make_directory(const char *state, const char *root)
+{
+	char hash[LISTING_HASH];
+
+	listing_digest(str_of(root), hash);
+	return xasprintf("%s/workspaces/%.*s", state, KEY_DIGITS, hash);
+}
+
+static struct stat_cache *open_cache(const char *directory)
+{
+	char *file = path_join(directory, "files.stat");
+	struct stat_cache *cache = stat_cache_open(file);
+
+	free(file);
+	return cache;
+}
+
+static int lock_use(struct workspace *w, const struct stop *stop,
+		    struct error *err)
+{
+	char *file = path_join(w->directory, "use.lock");
+	struct stop brief = stop_within(stop, SILENT_MS);
+	struct stop wait = stop_within(stop, PACKED_MS);
+	struct error why = { 0 };
+	int fd = path_lock_shared(file, &brief, &why);
+
+	if (fd < 0 && why.code == ERR_TIMEOUT && stop_check(stop, err) == 0) {
+		if (w->on_wait)
+			w->on_wait("waiting for another dcode, which compacts "
+				   "its copy of this tree");
+		fd = path_lock_shared(file, &wait, err);
+	} else if (fd < 0) {
+		*err = why;
+	}
+	free(file);
+	w->in_use = fd + 1;
+	return fd < 0 ? -1 : 0;
+}
+
+/* No git below avoid is run. */
+static int open_git(struct workspace *w, const char *avoid,
+		    const struct stop *stop, struct error *err)
+{
+	struct error why = { 0 };
+	int rc;
+
+	if (git_find(avoid, &w->program, err) < 0 || lock_use(w, stop, err) < 0)
+		return -1;
+	w->git_dir = path_join(w->directory, "git");
+	w->git = (struct git){ .program = w->program, .dir = w->git_dir };
+	w->cache = open_cache(w->directory);
+	if (git_init(&w->git, stop, err) < 0)
+		return -1;
+	w->base_ref = odb_ref_name(w->label, "base");
+	w->theirs_ref = odb_ref_name(w->label, "sandbox");
+	rc = odb_ref_get(&w->git, w->base_ref, w->base, stop, &why);
+	if (rc == 0 || why.code == ERR_NOT_FOUND)
+		return 0;
+	*err = why;
+	return -1;
+}
+
+/* A file of a label. Owned; NULL: the root is not there. */
+static char *label_file(const char *state, const char *root, const char *label,
+			const char *kind)
+{
+	char *real = realpath(root, NULL);
+	char *directory = real ? make_directory(state, real) : NULL;
+	char *file = directory && label[0]
+			     ? xasprintf("%s/%s.%s", directory, label, kind)
+			     : NULL;
+
+	free(real);
+	free(directory);
+	return file;
+}
+
+static bool has_file(char *file)
+{
+	bool exists = file && access(file, F_OK) == 0;
+
+	free(file);
+	return exists;
+}
+
+bool workspace_exists(const char *state, const char *root, const char *label)
+{
+	return has_file(label_file(state, root, label, "listing"));
+}
+
+bool workspace_is_bound(const char *state, const char *root, const char *label)
+{
+	return has_file(label_file(state, root, label, "bound"));
+}
+
+int workspace_note_bound(const char *state, const char *root, const char *label,
+			 struct error *err)
+{
+	char *file = label_file(state, root, label, "bound");
+	char *directory =
+		file ? xstrndup(file, (size_t)(strrchr(file, '/') - file))
+		     : NULL;
+	int rc = file ? path_mkdirs(directory, 0700, err)
+		      : error_errno(err, "%s", root);
+
+	if (rc == 0)
+		rc = path_write(file, STR(""), 0600, err);
+	free(directory);
+	free(file);
+	return rc;
+}
+
+int workspace_open(struct workspace *w, const char *state, const char *root,
+		   const char *label, const struct stop *stop,
+		   struct error *err)
+{
+	*w = (struct workspace){ .root = realpath(root, NULL),
+				 .on_wait = w->on_wait };
+	if (!w->root)
+		return error_errno(err, "%s", root);
+	w->label = xstrdup(label);
+	w->branch = xstrdup("");
+	w->directory = make_directory(state, w->root);
+	if (path_mkdirs(w->directory, 0700, err) == 0 &&
+	    open_git(w, w->root, stop, err) == 0)
+		return 0;
+	workspace_close(w);
+	return -1;
+}
+
+/* The directory with the newest listing of the label: owned, or NULL. A thread
+ * that went on in another directory has two. */
+static char *find_label(const char *state, const char *label)
+{
+	char *all = path_join(state, "workspaces");
+	DIR *d = label[0] ? opendir(all) : NULL;
+	struct dirent *entry;
+	char *newest = NULL;
+	time_t when = 0;
+
+	while (d && (entry = readdir(d))) {
+		char *one = path_join(all, entry->d_name);
+		char *file = xasprintf("%s/%s.listing", one, label);
+		struct stat st;
+
+		if (entry->d_name[0] != '.' && lstat(file, &st) == 0 &&
+		    (!newest || st.st_mtime > when)) {
+			free(newest);
+			newest = xstrdup(one);
+			when = st.st_mtime;
+		}
+		free(file);
+		free(one);
+	}
+	if (d)
+		closedir(d);
+	free(all);
+	return newest;
+}
+
+int workspace_open_label(struct workspace *w, const char *state,
+			 const char *avoid, const char *label,
+			 const struct stop *stop, struct error *err)
+{
+	int rc;
+
+	*w = (struct workspace){ .directory = find_label(state, label),
+				 .on_wait = w->on_wait };
+	if (!w->directory)
+		return 1;
+	w->root = xstrdup("");
+	w->label = xstrdup(label);
+	w->branch = xstrdup("");
+	rc = open_git(w, avoid, stop, err);
+	if (rc == 0 && !w->base[0])
+		rc = error_set(err, ERR_CONFIG, "%s has no base for %s",
+			       w->directory, label);
+	if (rc < 0)
+		workspace_close(w);
+	return rc;
+}
+
+int workspace_open_key(struct workspace *w, const char *state,
+		       const char *avoid, const char *key,
+		       const struct stop *stop, struct error *err)
+{
+	char *all = path_join(state, "workspaces");
+
+	*w = (struct workspace){ .root = xstrdup(""),
+				 .directory = path_join(all, key),
+				 .label = xstrdup(WORKSPACE_NO_SANDBOX),
+				 .branch = xstrdup(""),
+				 .on_wait = w->on_wait };
+	free(all);
+	if (open_git(w, avoid, stop, err) == 0)
+		return 0;
+	workspace_close(w);
+	return -1;
+}
+
+bool workspace_pack_is_due(const char *state, const char *root)
+{
+	char *real = realpath(root, NULL);
+	char *directory = real ? make_directory(state, real) : NULL;
+	char *git_dir = directory ? path_join(directory, "git") : NULL;
+	bool due = git_dir && git_pack_is_due(git_dir);
+
+	free(real);
+	free(directory);
+	free(git_dir);
+	return due;
+}
+
+static bool has_journal(const struct workspace *w)
+{
+	return has_file(path_join(w->directory, "journal")) ||
+	       has_file(path_join(w->directory, "journal.new"));
+}
+
+int workspace_pack(struct workspace *w, const struct stop *stop,
+		   struct error *err)
+{
+	if (!git_pack_is_due(w->git_dir) || has_journal(w) ||
+	    path_lock_upgrade(w->in_use - 1) < 0)
+		return 0;
+	return git_pack(&w->git, stop, err);
+}
+
+void workspace_close(struct workspace *w)
+{
+	stat_cache_close(w->cache);
+	if (w->in_use)
+		close(w->in_use - 1);
+	free(w->root);
+	free(w->directory);
+	free(w->label);
+	free(w->program);
+	free(w->git_dir);
+	free(w->base_ref);
+	free(w->theirs_ref);
+	free(w->branch);
+	*w = (struct workspace){ 0 };
+}
+
+int workspace_lock(const struct workspace *w, const struct stop *stop,
+		   struct error *err)
+{
+	char *file = path_join(w->directory, "base.lock");
+	struct stop wait = stop_within(stop, LOCK_MS);
+	int fd = path_lock(file, &wait, err);
+
+	free(file);
+	return fd;
+}
+
+int workspace_lock_base(struct workspace *w, const struct stop *stop,
+			struct error *err)
+{
+	int fd = workspace_lock(w, stop, err);
+
+	if (fd < 0 ||
+	    odb_ref_get(&w->git, w->base_ref, w->base, stop, err) == 0)
+		return fd;
+	close(fd);
+	return -1;
+}
+
+int workspace_set_base(struct workspace *w, const char *commit,
+		       const struct stop *stop, struct error *err)
+{
+	if (odb_ref_set(&w->git, w->base_ref, commit, stop, err) < 0)
+		return -1;
+	memcpy(w->base, commit, strlen(commit) + 1);
+	return 0;
+}
+
+static char *listing_file(const struct workspace *w)
+{
+	return xasprintf("%s/%s.listing", w->directory, w->label);
+}
+
+/* Takes off the line that says of which commit a listing is; one without it
+ * is believed. */
+static bool is_of_base(const struct workspace *w, struct str *text)
+{
+	struct str line;
+
+	if (!str_starts(*text, OF_COMMIT))
+		return true;
+	(void)str_split(text, '\n', &line);
+	line = str_skip(line, sizeof(OF_COMMIT) - 1);
+	return !w->base[0] || str_is(line, w->base);
+}
+
+int workspace_read_listing(const struct workspace *w, struct listing *l,
+			   const struct stop *stop, struct error *err)
+{
+	struct buf file = BUF_INIT(LISTING_MAX);
+	char *path = listing_file(w);
+	int rc = path_read(path, &file, err);
+	struct str text = buf_str(&file);
+
+	if (rc == 0 && !is_of_base(w, &text))
+		rc = relist_commit(l, &w->git, NULL, w->base, stop, err);
+	else if (rc == 0 && listing_parse(l, text, err) < 0)
+		rc = error_wrap(err, "%s", path);
+	buf_release(&file);
+	free(path);
+	return rc;
+}
+
+int workspace_write_listing(const struct workspace *w, struct listing *l,
+			    const char *commit, struct error *err)
+{
+	struct buf text = BUF_INIT(LISTING_MAX);
+	char *file = listing_file(w);
+	int rc;
+
+	buf_addf(&text, OF_COMMIT "%s\n", commit);
+	listing_write(l, &text);
+	rc = buf_check(&text, "the listing", err);
+	if (rc == 0)
+		rc = path_write(file, buf_str(&text), 0600, err);
+	buf_release(&text);
+	free(file);
+	return rc;
+}
+
+char *workspace_path(const struct workspace *w, const char *name)
+{
+	return path_join(w->root, name);
+}
