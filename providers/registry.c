@@ -13,8 +13,6 @@
 #include "base/proc.h"
 #include "base/str.h"
 #include "config/settings_env.h"
-#include "providers/external/entry_points.h"
-#include "providers/external/python.h"
 
 #define GROUP "deepagents_code.sandbox_providers"
 #define PROGRAM "dcode-sandbox-"

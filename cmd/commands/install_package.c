@@ -14,7 +14,7 @@
 #include "base/str.h"
 #include "cmd/commands/install.h"
 #include "cmd/secret.h"
-#include "providers/external/python.h"
+#include "providers/external/provider_config.h"
 #include "providers/registry.h"
 
 #define PROGRAM "dcode-sandbox-"

@@ -10,7 +10,7 @@
 #include "base/mem.h"
 #include "base/path.h"
 #include "cmd/secret.h"
-#include "providers/external/python.h"
+#include "providers/external/provider_config.h"
 #include "providers/registry.h"
 
 enum { REMOVE_MS = 120000 };

@@ -265,11 +265,6 @@ static void add_hint(const struct agentcore_ask *ask, struct error *err)
 		err->code = ERR_LIMIT;
 }
 
-/*
- * Signs, sends and, with REST_AGAIN, repeats; without, only what was refused
- * before it was looked at (throttled, an expired key, a wrong clock). *tree
- * (may be NULL) is the caller's.
- */
 int agentcore_call(struct agentcore *a, struct agentcore_ask *ask, cJSON **tree,
 		   const struct stop *stop, struct error *err)
 {
@@ -504,12 +499,6 @@ static int invoke_once(struct sandbox *sb, const struct agentcore_invoke *call,
 	return rc;
 }
 
-/*
- * One call of a tool, never repeated once the server may have seen it. 0 when
- * a result came. -1: ERR_NETWORK (cut, or the server is in trouble),
- * ERR_PROTOCOL (a damaged stream), ERR_LIMIT (too large), ERR_GONE, else what
- * the server says.
- */
 int agentcore_invoke(struct sandbox *sb, const struct agentcore_invoke *call,
 		     const struct stop *stop, struct error *err)
 {
@@ -568,7 +557,6 @@ static int on_output(void *arg, const cJSON *result, struct str raw,
 	return agentcore_add_output(result, arg, err);
 }
 
-/* Runs a line to its end, its standard output appended to out. */
 int agentcore_run(struct sandbox *sb, struct str command, int64_t timeout_ms,
 		  struct buf *out, const struct stop *stop, struct error *err)
 {

@@ -74,7 +74,6 @@ struct deno_box *deno_box(struct sandbox *sb)
 	return b;
 }
 
-/* A hint for a refused token. */
 void deno_add_hint(struct error *err)
 {
 	if (err->code == ERR_AUTH && !err->hint[0])
@@ -95,7 +94,6 @@ int deno_add_headers(const struct deno *d, struct rest *r, struct error *err)
 	return rc;
 }
 
-/* The server of a region, or of the id's; the caller releases r. */
 int deno_server(const struct deno *d, const char *region, struct rest *r,
 		struct error *err)
 {
@@ -110,8 +108,6 @@ int deno_server(const struct deno *d, const char *region, struct rest *r,
 	return deno_add_headers(d, r, err);
 }
 
-/* A request about the sandbox to its region's server; sets ask->path. The
- * caller releases res. */
 int deno_call_server(struct sandbox_client *client, const char *id,
 		     struct rest_ask *ask, struct http_response *res,
 		     const struct stop *stop, struct error *err)
@@ -388,8 +384,6 @@ static int parse_workdir(struct sandbox *sb, struct str said, struct error *err)
 	return 0;
 }
 
-/* Sets sb->workdir, once: the configured one, made when it is missing, or what
- * the sandbox says. */
 int deno_set_workdir(struct sandbox *sb, const struct stop *stop,
 		     struct error *err)
 {

@@ -712,7 +712,6 @@ static void *serve_socket(void *arg)
 	return NULL;
 }
 
-/* Ends the socket; one thread at a time, as deno_rpc_set_socket(). */
 void deno_rpc_end(struct deno_rpc *r)
 {
 	if (!r->started)
@@ -742,8 +741,6 @@ static int start_thread(struct deno_rpc *r)
 	return rc;
 }
 
-/* Takes ws over in any case; one thread at a time, and only while there is no
- * socket. */
 int deno_rpc_set_socket(struct deno_rpc *r, struct ws *ws, struct error *err)
 {
 	int rc;
@@ -771,7 +768,6 @@ int deno_rpc_set_socket(struct deno_rpc *r, struct ws *ws, struct error *err)
 	return rc;
 }
 
-/* Ends the socket and the thread; never blocks for long. */
 void deno_rpc_free(struct deno_rpc *r)
 {
 	deno_rpc_end(r);
@@ -954,11 +950,6 @@ static int wait_output(struct deno_rpc *r, const struct deno_call *c,
 	return rc;
 }
 
-/*
- * 0 with out filled. -1: ERR_NETWORK, the socket ended, and the request
- * may have been performed; ERR_PROTOCOL; ERR_REMOTE, refused (see code);
- * ERR_LIMIT, more output than out takes; what stop or source says.
- */
 int deno_rpc_call(struct deno_rpc *r, struct deno_call *c,
 		  const struct stop *stop, struct error *err)
 {

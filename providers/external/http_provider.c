@@ -1,29 +1,190 @@
-/* http_provider.c - a REST service that config.toml describes. */
+/* http_provider.c - sandboxes of a REST service that config.toml describes. */
 /* SPDX-License-Identifier: MIT */
+/*
+ * send_call() sends one request that the description fills in
+ * (compose_request). A service may give each sandbox a server of its own
+ * (set_server), which then gets commands and files. Commands are supervised
+ * jobs (run_script); large files go by requests and small ones by commands.
+ * Begin with create_sandbox(); http_provider_new() is at the end.
+ */
 #include "providers/external/http_provider.h"
 
+#include <dirent.h>
 #include <inttypes.h>
+#include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <strings.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <unistd.h>
 
 #include <sodium.h>
 
 #include "base/mem.h"
-#include "base/str.h"
+#include "base/path.h"
+#include "base/proc.h"
 #include "net/loopback.h"
 #include "net/retry.h"
-#include "providers/external/json_pointer.h"
+#include "net/sse.h"
+#include "providers/external/process.h"
+#include "providers/external/provider_config.h"
+#include "providers/kit/file_source.h"
+#include "providers/kit/rest.h"
+#include "sandbox/quote.h"
+#include "sandbox/supervise/supervise.h"
+#include "sandbox/transfer.h"
 
 enum {
+	URL_MAX = 64 << 10,
+	BODY_MAX = 4 << 20,
+	IDLE_MS = 60000,
+	HEADER_MAX = 16 << 10,
 	POLL_MS = 500, /* at first; doubled each time */
 	POLL_MOST_MS = 4000,
 	READY_MS = 30000, /* for one answer */
-	HEADER_MAX = 16 << 10,
 	LIFETIME_S = 3600,
-	COMMAND_MAX = 32 << 10, /* 80 KiB once encoded */
+	USER_COMMAND_MAX = 32 << 10, /* 80 KiB once encoded */
+	/* Of commands. */
+	COMMAND_MAX = 96 << 10, /* Linux takes 128 KiB in one argument */
+	ANSWER_MAX = 1 << 20,
+	HELD_MAX = 8 << 20, /* bytes of a held command's output */
+	SLACK_MS = 10000,
+	MEMORY_MAX = 1 << 20, /* services.json */
+	MEMORY_S = 7 * 24 * 3600,
+	/* Of files. */
+	SMALL = 48 << 10, /* bytes that go faster within a command */
+	LONGEST_MS = 3600000,
 };
+
+struct http_service { /* sandbox_client.priv */
+	const struct http_provider *p;
+	const struct settings *settings; /* borrowed */
+	struct rest rest;
+	int64_t start_ms; /* as in struct sandbox_client */
+	bool held; /* nothing outlives an execute: see supervise_probe() */
+};
+
+struct http_box {         /* sandbox.priv, where it has a server of its own */
+	struct rest rest; /* execute, read and write go there */
+	/* It was attached to without a question: the first command finds out
+	 * whether it runs. */
+	bool unsure;
+};
+
+struct http_call { /* one request */
+	const struct http_service *service;
+	const struct http_box *box; /* whose it is, or NULL */
+	enum http_op op;
+	struct http_values values;
+	/* flags, source, data and arg are the caller's, and timeout_ms where
+	 * the operation's own does not count; the description fills the rest.
+	 */
+	struct rest_ask ask;
+};
+
+/* The server for an operation: commands and files go to the sandbox's own, if
+ * it has one. */
+static const struct rest *server_of(const struct http_call *c)
+{
+	const struct http_box *box = c->box;
+	bool own = c->op == OP_EXECUTE || c->op == OP_READ || c->op == OP_WRITE;
+
+	return own && box && box->rest.base ? &box->rest : &c->service->rest;
+}
+
+/* With the values that every request of this sandbox has; sb may be NULL. */
+static struct http_call make_call(const struct sandbox_client *client,
+				  const struct sandbox *sb, enum http_op op)
+{
+	const struct http_service *t = client->priv;
+	struct http_call c = { .service = t,
+			       .op = op,
+			       .values = { .params = t->p->config.params,
+					   .settings = t->settings } };
+
+	c.values.is[VALUE_WORKDIR] = str_of(t->p->made.base.workdir);
+	if (sb) {
+		c.values.is[VALUE_ID] = str_of(sb->id);
+		c.box = sb->priv;
+	}
+	return c;
+}
+
+/* Writes the path and the body into their buffers, and both into c->ask. */
+static int compose_request(const struct http_operation *op, struct http_call *c,
+			   struct buf *path, struct buf *body,
+			   struct error *err)
+{
+	struct http_values v = c->values;
+	struct buf command = BUF_INIT(BODY_MAX);
+	int rc = 0;
+
+	if (op->shell) {
+		rc = http_text_expand(&command, op->shell, CONTEXT_SHELL, &v,
+				      err);
+		if (rc == 0)
+			rc = buf_check(&command, "the command", err);
+		v.is[VALUE_COMMAND] = buf_str(&command);
+	}
+	if (rc == 0)
+		rc = http_text_path(path, op->path, &v, err);
+	if (rc == 0 && op->body && op->body->kind == TOML_STRING) {
+		rc = http_text_expand(body, op->body->text, CONTEXT_RAW, &v,
+				      err);
+		if (rc == 0)
+			rc = buf_check(body, "the request", err);
+		c->ask.type = op->type ? op->type : "text/plain";
+	} else if (rc == 0 && op->body) {
+		rc = http_text_body(body, op->body, &v, err);
+		c->ask.type = op->type;
+	}
+	buf_wipe(&command);
+	c->ask.path = path->ptr;
+	c->ask.body = buf_str(body);
+	return rc;
+}
+
+/* As rest_call() if res is given, else as rest_json(). */
+static int send_call(struct http_call *c, struct http_response *res,
+		     cJSON **tree, const struct stop *stop, struct error *err)
+{
+	static const char *const whats[OP_COUNT] = {
+		[OP_CREATE] = "creating the sandbox",
+		[OP_READY] = "asking for the sandbox",
+		[OP_EXECUTE] = "running the command",
+		[OP_READ] = "reading the file",
+		[OP_WRITE] = "writing the file",
+		[OP_DELETE] = "deleting the sandbox",
+		[OP_LIST] = "listing the sandboxes",
+	};
+	const struct http_operation *op = &c->service->p->operations[c->op];
+	const struct rest *rest = server_of(c);
+	struct buf path = BUF_INIT(URL_MAX);
+	struct buf body = BUF_INIT(BODY_MAX);
+	int rc = compose_request(op, c, &path, &body, err);
+
+	c->ask.method = op->method;
+	c->ask.what = whats[c->op];
+	if (c->ask.source)
+		c->ask.type = "application/octet-stream";
+	if (c->ask.source || c->ask.data)
+		c->ask.idle_ms = IDLE_MS;
+	if (!c->ask.timeout_ms)
+		c->ask.timeout_ms = op->timeout_s * 1000;
+	if (c->op == OP_CREATE && c->service->start_ms)
+		c->ask.timeout_ms = c->service->start_ms;
+	if (rc < 0)
+		error_wrap(err, "%s", c->ask.what);
+	else if (res)
+		rc = rest_call(rest, &c->ask, res, stop, err);
+	else
+		rc = rest_json(rest, &c->ask, tree, NULL, stop, err);
+	buf_wipe(&path);
+	buf_wipe(&body);
+	return rc;
+}
 
 static int set_base(struct http_service *t, const struct http_values *v,
 		    struct error *err)
@@ -79,7 +240,7 @@ static int open_client(struct sandbox_client *client,
 	t->settings = set;
 	t->start_ms = client->start_ms;
 	t->rest.http = client->http;
-	v = http_service_call(client, NULL, OP_CREATE).values;
+	v = make_call(client, NULL, OP_CREATE).values;
 	v.project_key = &client->project_key;
 	if (set_base(t, &v, err) < 0 || set_headers(t, &v, err) < 0)
 		return -1;
@@ -89,7 +250,7 @@ static int open_client(struct sandbox_client *client,
 
 static void close_client(struct sandbox_client *client)
 {
-	struct http_service *t = http_service_of(client);
+	struct http_service *t = client->priv;
 
 	if (!t)
 		return;
@@ -99,10 +260,11 @@ static void close_client(struct sandbox_client *client)
 	client->endpoint = NULL;
 }
 
-static bool is_listed(const struct toml_value *list, const char *state)
+static bool is_listed(const struct toml_value *list_sandboxes,
+		      const char *state)
 {
-	for (size_t i = 0; list && i < list->n_items; i++)
-		if (!strcmp(list->items[i].text, state))
+	for (size_t i = 0; list_sandboxes && i < list_sandboxes->n_items; i++)
+		if (!strcmp(list_sandboxes->items[i].text, state))
 			return true;
 	return false;
 }
@@ -126,7 +288,7 @@ static int parse_state(const struct http_operation *op, const cJSON *tree,
 	return rc;
 }
 
-/* A host name of a URL that loopback_or_https() accepts. */
+/* The host name of a URL that loopback_or_https() accepts. */
 static struct str host_of(struct str url)
 {
 	struct str host = str_skip(url, str_search(url, STR("://")) + 3);
@@ -154,8 +316,8 @@ static bool is_within(struct str host, const struct toml_value *within)
 	return false;
 }
 
-/* The headers of the description, but for Authorization where the sandbox has a
- * token of its own. */
+/* The headers of the description. If the sandbox has a token, it replaces
+ * Authorization. */
 static int copy_headers(struct rest *to, const struct rest *from,
 			const char *token, struct error *err)
 {
@@ -185,14 +347,14 @@ static int copy_headers(struct rest *to, const struct rest *from,
 
 /*
  * The sandbox's own server, as the answer of create or ready names it. The
- * attack: a service, or who answers for it, names a host of somebody else's,
- * who would get the key and answer for the sandbox. Only hosts of the
- * description's within are taken, and the key goes nowhere in the clear.
+ * attack: a service, or whoever answers in its place, names a foreign host,
+ * which would get the key and answer for the sandbox. Only hosts of the
+ * description's within are accepted, and the key is never sent in cleartext.
  */
 static int set_server(struct sandbox *sb, const cJSON *answer,
 		      struct error *err)
 {
-	const struct http_service *t = http_service_of(sb->client);
+	const struct http_service *t = sb->client->priv;
 	const struct http_operation *op = &t->p->operations[OP_CREATE];
 	struct http_box *box = sb->priv;
 	struct rest made = { .http = t->rest.http };
@@ -230,10 +392,10 @@ static int set_server(struct sandbox *sb, const cJSON *answer,
 	return rc;
 }
 
-/* After the last answer that may name it. */
+/* Call after the last answer that may name the server. */
 static int check_server(const struct sandbox *sb, struct error *err)
 {
-	const struct http_service *t = http_service_of(sb->client);
+	const struct http_service *t = sb->client->priv;
 	const struct http_operation *op = &t->p->operations[OP_CREATE];
 	const struct http_box *box = sb->priv;
 
@@ -245,10 +407,12 @@ static int check_server(const struct sandbox *sb, struct error *err)
 			 op->server ? op->server : op->token);
 }
 
-int http_provider_wait(struct sandbox *sb, const struct stop *stop,
-		       struct error *err)
+/* Waits as ready describes, and reads the sandbox's own server from the answer.
+ * Returns at once without a ready. ERR_REMOTE: it will never be ready. */
+static int wait_ready(struct sandbox *sb, const struct stop *stop,
+		      struct error *err)
 {
-	const struct http_service *t = http_service_of(sb->client);
+	const struct http_service *t = sb->client->priv;
 	const struct http_operation *op = &t->p->operations[OP_READY];
 	int64_t most = sandbox_start_ms(sb->client, op->timeout_s * 1000);
 	struct stop limit = stop_within(stop, most);
@@ -256,13 +420,12 @@ int http_provider_wait(struct sandbox *sb, const struct stop *stop,
 	int state = op->given ? 0 : 1;
 
 	while (state == 0) {
-		struct http_call c =
-			http_service_call(sb->client, sb, OP_READY);
+		struct http_call c = make_call(sb->client, sb, OP_READY);
 		cJSON *tree = NULL;
 
 		c.ask.flags = REST_AGAIN;
 		c.ask.timeout_ms = READY_MS;
-		state = http_call_send(&c, NULL, &tree, &limit, err);
+		state = send_call(&c, NULL, &tree, &limit, err);
 		if (state == 0)
 			state = parse_state(op, tree, err);
 		if (state == 1 && set_server(sb, tree, err) < 0)
@@ -280,9 +443,429 @@ int http_provider_wait(struct sandbox *sb, const struct stop *stop,
 	return state < 0 ? -1 : 0;
 }
 
+/* Appends the text of an answer. Other bytes are the service's own framing: the
+ * supervisor's answers are ASCII. */
+static void add_text(struct buf *out, struct str body)
+{
+	for (size_t i = 0; i < body.len; i++) {
+		unsigned char c = (unsigned char)body.ptr[i];
+
+		if (c >= ' ' || c == '\n' || c == '\r' || c == '\t')
+			buf_addc(out, (char)c);
+	}
+}
+
+struct event_reader { /* of a streamed answer */
+	const struct http_operation *op;
+	struct buf *out;
+	bool ended; /* an event had the exit status */
+};
+
+/* One event's document. It may have no output. */
+static int parse_event(struct event_reader *r, struct str document,
+		       struct error *err)
+{
+	const struct http_operation *op = r->op;
+	cJSON *tree = json_parse(document);
+	const cJSON *text = json_pointer_get(tree, op->output);
+	int rc = 0;
+
+	if (cJSON_IsString(text) && !op->base64)
+		buf_adds(r->out, text->valuestring);
+	else if (cJSON_IsString(text) &&
+		 !json_decode_base64(r->out, str_of(text->valuestring)))
+		rc = error_set(err, ERR_PROTOCOL,
+			       "the command's output is not base64");
+	if (op->exit_code &&
+	    cJSON_IsNumber(json_pointer_get(tree, op->exit_code)))
+		r->ended = true;
+	cJSON_Delete(tree);
+	return rc;
+}
+
+static int on_event(void *arg, struct str event, struct str data,
+		    struct error *err)
+{
+	(void)event;
+	return parse_event(arg, data, err);
+}
+
+/* An answer of events, which may have been cut off at any of them. */
+static int parse_stream(const struct http_operation *op, struct str body,
+			struct buf *out, struct error *err)
+{
+	struct event_reader r = { .op = op, .out = out };
+	struct str line;
+	struct sse sse;
+	int rc = 0;
+
+	if (op->stream == STREAM_SSE) {
+		sse_init(&sse);
+		rc = sse_feed(&sse, body, on_event, &r, err);
+		if (rc == 0) /* the last one may lack its empty line */
+			rc = sse_feed(&sse, STR("\n\n"), on_event, &r, err);
+		sse_release(&sse);
+	} else {
+		while (rc == 0 && str_split(&body, '\n', &line))
+			rc = parse_event(&r, line, err);
+	}
+	if (rc == 0 && op->exit_code && !r.ended)
+		rc = error_set(err, ERR_NETWORK,
+			       "the answer ended before an exit status at %s",
+			       op->exit_code);
+	return rc < 0 ? rc : buf_check(out, "the answer", err);
+}
+
+/* Appends the output in an answer of execute. */
+static int parse_output(const struct http_operation *op, struct str body,
+			struct buf *out, struct error *err)
+{
+	cJSON *tree = NULL;
+	const cJSON *text;
+	int rc = 0;
+
+	if (op->stream)
+		return parse_stream(op, body, out, err);
+	if (!op->output) {
+		add_text(out, body);
+		return buf_check(out, "the answer", err);
+	}
+	tree = json_parse(body);
+	text = json_pointer_get(tree, op->output);
+	if (!cJSON_IsString(text))
+		rc = error_set(err, ERR_PROTOCOL,
+			       "the answer has no output of the command at %s",
+			       op->output);
+	else if (op->exit_code &&
+		 !cJSON_IsNumber(json_pointer_get(tree, op->exit_code)))
+		rc = error_set(err, ERR_PROTOCOL,
+			       "the answer has no exit status at %s",
+			       op->exit_code);
+	else if (!op->base64)
+		buf_adds(out, text->valuestring);
+	else if (!json_decode_base64(out, str_of(text->valuestring)))
+		rc = error_set(err, ERR_PROTOCOL,
+			       "the command's output is not base64");
+	cJSON_Delete(tree);
+	return rc < 0 ? rc : buf_check(out, "the answer", err);
+}
+
+/* Gives err the code by which the supervisor asks again: when the service was
+ * busy, or its own time limit came. */
+static void classify_failure(int status, struct error *err)
+{
+	if (err->code == ERR_CANCELLED)
+		return;
+	if (status == 404 || status == 410)
+		err->code = ERR_GONE;
+	else if (status == 408 || status == 425 || status == 429 ||
+		 status >= 500)
+		err->code = ERR_NETWORK;
+}
+
+static int call_once(struct sandbox *sb, struct str command, int64_t wait_ms,
+		     struct buf *out, const struct stop *stop,
+		     struct error *err)
+{
+	const struct http_service *t = sb->client->priv;
+	struct http_call c = make_call(sb->client, sb, OP_EXECUTE);
+	struct http_response res = {
+		.body = BUF_INIT(4 * (t->held ? HELD_MAX : ANSWER_MAX)),
+	};
+	char seconds[24];
+	int rc;
+
+	snprintf(seconds, sizeof(seconds), "%" PRId64,
+		 (wait_ms + SLACK_MS / 2 + 999) / 1000);
+	c.ask.timeout_ms = wait_ms + SLACK_MS;
+	c.values.is[VALUE_COMMAND] = command;
+	c.values.is[VALUE_TIMEOUT] = str_of(seconds);
+	rc = send_call(&c, &res, NULL, stop, err);
+	if (rc < 0)
+		classify_failure(res.status, err);
+	else
+		rc = parse_output(&t->p->operations[OP_EXECUTE],
+				  buf_str(&res.body), out, err);
+	http_response_release(&res);
+	return rc;
+}
+
+/* struct supervisor.call. The first call after an attach that asked nothing may
+ * find that the sandbox does not run yet. Repeating it is safe: the supervisor
+ * starts a job once, however often it is asked to. */
+static int run_script(void *arg, struct str command, int64_t wait_ms,
+		      struct buf *out, const struct stop *stop,
+		      struct error *err)
+{
+	struct sandbox *sb = arg;
+	struct http_box *box = sb->priv;
+	bool unsure = box && box->unsure;
+	int rc = call_once(sb, command, wait_ms, out, stop, err);
+
+	if (unsure)
+		box->unsure = false;
+	if (rc < 0 && unsure && err->code == ERR_GONE)
+		return error_set(err, ERR_NOT_FOUND, "unknown sandbox '%.100s'",
+				 sb->id);
+	if (rc == 0 || !unsure || err->code == ERR_CANCELLED)
+		return rc;
+	*err = (struct error){ 0 };
+	if (wait_ready(sb, stop, err) < 0)
+		return -1;
+	return call_once(sb, command, wait_ms, out, stop, err);
+}
+
+static struct supervisor supervisor_of(struct sandbox *sb)
+{
+	const struct http_service *t = sb->client->priv;
+	bool held = t->held;
+	return (struct supervisor){
+		.call = run_script,
+		.arg = sb,
+		.max_command = COMMAND_MAX,
+		.max_answer = held ? HELD_MAX : ANSWER_MAX,
+		.held = held,
+	};
+}
+
+/* What earlier runs found out, in ~/.deepagents/.state/services.json:
+ * {"acme https://boxes.example.org/v1":{"held":false,"at":1795687200}}. Owned;
+ * NULL if the file does not exist. */
+static cJSON *read_memory(const struct sandbox_client *client, char **file)
+{
+	const struct http_service *t = client->priv;
+	const struct settings *set = t->settings;
+	struct buf text = BUF_INIT(MEMORY_MAX);
+	struct error ignored = { 0 };
+	cJSON *all = NULL;
+
+	*file = path_join(settings_dir(set), ".state/services.json");
+	if (path_read_regular(*file, &text, &ignored) == 0)
+		all = json_parse(buf_str(&text));
+	buf_release(&text);
+	if (cJSON_IsObject(all))
+		return all;
+	cJSON_Delete(all);
+	return NULL;
+}
+
+static char *memory_key(const struct sandbox_client *client)
+{
+	return xasprintf("%s %s", client->provider->name, client->endpoint);
+}
+
+/* 1 held, 0 not, -1 unknown. */
+static int recall_held(const struct sandbox_client *client)
+{
+	const struct http_service *t = client->priv;
+	int64_t now = clock_unix_ms() / 1000;
+	char *key = memory_key(client);
+	char *file;
+	cJSON *all;
+	const cJSON *entry;
+	int64_t age;
+	int held = -1;
+
+	if (t->p->operations[OP_EXECUTE].outlives) {
+		free(key);
+		return t->p->operations[OP_EXECUTE].outlives == OUTLIVES_NO;
+	}
+	all = read_memory(client, &file);
+	entry = json_get(all, key);
+	age = now - json_int(entry, "at", 0);
+	if (entry && age >= 0 && age < MEMORY_S)
+		held = cJSON_IsTrue(json_get(entry, "held"));
+	cJSON_Delete(all);
+	free(file);
+	free(key);
+	return held;
+}
+
+/* If this cannot be stored, the next run asks again. */
+static void remember_held(const struct sandbox_client *client, bool held)
+{
+	char *file;
+	cJSON *all = read_memory(client, &file);
+	cJSON *entry = cJSON_CreateObject();
+	char *key = memory_key(client);
+	int64_t now = clock_unix_ms() / 1000;
+	struct error ignored = { 0 };
+	char *text;
+
+	if (!all)
+		all = cJSON_CreateObject();
+	cJSON_AddBoolToObject(entry, "held", held);
+	cJSON_AddNumberToObject(entry, "at", (double)now);
+	cJSON_DeleteItemFromObjectCaseSensitive(all, key);
+	cJSON_AddItemToObject(all, key, entry);
+	text = cJSON_PrintUnformatted(all);
+	if (text)
+		(void)path_write(file, str_of(text), 0600, &ignored);
+	cJSON_free(text);
+	cJSON_Delete(all);
+	free(file);
+	free(key);
+}
+
+/* Sets http_service.held, if the description does not say it and no earlier run
+ * found it out within a week: two requests. */
+static void probe_held(struct sandbox *sb, const struct stop *stop)
+{
+	struct http_service *t = sb->client->priv;
+	int held = recall_held(sb->client);
+
+	if (held < 0) {
+		const struct supervisor s = supervisor_of(sb);
+
+		held = supervise_probe(&s, stop);
+		remember_held(sb->client, held);
+	}
+	t->held = held;
+	if (held)
+		sb->client->lacks |= SANDBOX_LIVE;
+}
+
+/* As in sandbox_ops. */
+static int execute(struct sandbox *sb, const struct exec_request *req,
+		   struct exec_result *res, const struct stop *stop,
+		   struct error *err)
+{
+	const struct supervisor s = supervisor_of(sb);
+
+	return supervise_execute(sb, req, res, &s, stop, err);
+}
+
+static int upload_large(struct sandbox *sb, struct transfer *f,
+			const struct stop *stop, struct error *err)
+{
+	struct http_call c = make_call(sb->client, sb, OP_WRITE);
+	struct file_source source = { .file = f };
+	struct http_response res = { 0 };
+	char *staged = transfer_stage(f);
+	int rc;
+
+	c.values.is[VALUE_PATH] = str_of(staged);
+	c.ask.timeout_ms = LONGEST_MS;
+	c.ask.source = file_source_read;
+	c.ask.source_size = f->size;
+	c.ask.arg = &source;
+	rc = send_call(&c, &res, NULL, stop, err);
+	http_response_release(&res);
+	if (rc == 0)
+		rc = transfer_place(sb, f, staged, stop, err);
+	else if (source.failed || res.status) {
+		transfer_fail(f, FILE_OTHER, err->message);
+		rc = 0;
+	}
+	transfer_unstage(sb, staged);
+	free(staged);
+	return rc;
+}
+
+static int upload_one(const void *arg, struct sandbox *sb, struct transfer *f,
+		      const struct stop *stop, struct error *err)
+{
+	(void)arg;
+	return f->size > SMALL || f->api_only
+		       ? upload_large(sb, f, stop, err)
+		       : transfer_upload(sb, f, 1, stop, err);
+}
+
+static int upload(struct sandbox *sb, struct transfer *files, size_t n,
+		  const struct stop *stop, struct error *err)
+{
+	const struct transfer_mover m = { upload_one, NULL };
+
+	return transfer_each(sb, files, n, &m, stop, err);
+}
+
+static int on_output(void *arg, enum exec_stream stream, struct str chunk,
+		     struct buf *reply, struct error *err)
+{
+	(void)reply;
+	(void)err;
+	if (stream == EXEC_STDOUT)
+		buf_addstr(arg, chunk);
+	return 0;
+}
+
+/* The size of a file that can be read; -1: a download by commands will say what
+ * is wrong with it. */
+static int64_t get_size(struct sandbox *sb, const char *path,
+			const struct stop *stop)
+{
+	struct exec_request req = { .cwd = "/", .plain = true };
+	struct exec_result res;
+	struct buf command = BUF_INIT(64 << 10);
+	struct buf out = BUF_INIT(64);
+	struct error ignored = { 0 };
+	int64_t size = -1;
+
+	buf_adds(&command, "f=");
+	quote_word(&command, str_of(path));
+	buf_adds(&command, "; [ -f \"$f\" ] && [ -r \"$f\" ] && wc -c <\"$f\"");
+	req.command = buf_str(&command);
+	req.output = on_output;
+	req.arg = &out;
+	if (!command.over && execute(sb, &req, &res, stop, &ignored) == 0 &&
+	    res.exit_code == 0 && !str_to_int(str_trim(buf_str(&out)), &size))
+		size = -1;
+	buf_release(&command);
+	buf_release(&out);
+	return size;
+}
+
+static int download_large(struct sandbox *sb, struct transfer *f, int64_t size,
+			  const struct stop *stop, struct error *err)
+{
+	struct transfer_sink d = { .file = f };
+	struct http_call c = make_call(sb->client, sb, OP_READ);
+	struct http_response res = { 0 };
+	int rc;
+
+	c.values.is[VALUE_PATH] = str_of(f->path);
+	c.ask.timeout_ms = LONGEST_MS;
+	c.ask.data = transfer_sink_write;
+	c.ask.arg = &d;
+	rc = send_call(&c, &res, NULL, stop, err);
+	http_response_release(&res);
+	if (rc == 0 && d.got < size) {
+		error_set(err, ERR_PROTOCOL,
+			  "only %lld of %lld bytes of the file arrived",
+			  (long long)d.got, (long long)size);
+		transfer_fail(f, FILE_OTHER, err->message);
+	}
+	if (rc == 0)
+		return 0;
+	if (!d.got && res.status >= 400 && err->code != ERR_CANCELLED) {
+		*err = (struct error){ 0 };
+		return transfer_download(sb, f, 1, stop, err);
+	}
+	transfer_fail(f, FILE_OTHER, err->message);
+	return d.failed || res.status ? 0 : -1;
+}
+
+static int download_one(const void *arg, struct sandbox *sb, struct transfer *f,
+			const struct stop *stop, struct error *err)
+{
+	int64_t size = get_size(sb, f->path, stop);
+
+	(void)arg;
+	return size > SMALL ? download_large(sb, f, size, stop, err)
+			    : transfer_download(sb, f, 1, stop, err);
+}
+
+static int download(struct sandbox *sb, struct transfer *files, size_t n,
+		    const struct stop *stop, struct error *err)
+{
+	const struct transfer_mover m = { download_one, NULL };
+
+	return transfer_each(sb, files, n, &m, stop, err);
+}
+
 static int parse_id(struct sandbox *sb, const cJSON *tree, struct error *err)
 {
-	const struct http_service *t = http_service_of(sb->client);
+	const struct http_service *t = sb->client->priv;
 	const char *pointer = t->p->operations[OP_CREATE].id;
 	char *id = json_pointer_text(tree, pointer);
 
@@ -295,13 +878,13 @@ static int parse_id(struct sandbox *sb, const cJSON *tree, struct error *err)
 			 "the answer has no id of a sandbox at %s", pointer);
 }
 
-static void prepare(struct sandbox *sb)
+static void make_box(struct sandbox *sb)
 {
 	if (!sb->priv)
 		sb->priv = xcalloc(1, sizeof(struct http_box));
 }
 
-static void discard(struct sandbox *sb)
+static void discard_box(struct sandbox *sb)
 {
 	struct http_box *box = sb->priv;
 
@@ -311,22 +894,22 @@ static void discard(struct sandbox *sb)
 	sb->priv = NULL;
 }
 
-static int create(struct sandbox *sb, const struct sandbox_spec *spec,
-		  const struct stop *stop, struct error *err)
+static int create_sandbox(struct sandbox *sb, const struct sandbox_spec *spec,
+			  const struct stop *stop, struct error *err)
 {
-	const struct http_service *t = http_service_of(sb->client);
-	struct http_call c = http_service_call(sb->client, NULL, OP_CREATE);
+	const struct http_service *t = sb->client->priv;
+	struct http_call c = make_call(sb->client, NULL, OP_CREATE);
 	cJSON *tree = NULL;
 	char lifetime[24];
 	int rc;
 
-	prepare(sb);
+	make_box(sb);
 	snprintf(lifetime, sizeof(lifetime), "%" PRId64, spec->lifetime_s);
 	c.values.is[VALUE_LABEL] = str_of(spec->label);
 	c.values.is[VALUE_OWNER] = str_of(spec->owner);
 	c.values.is[VALUE_SNAPSHOT] = str_of(spec->snapshot);
 	c.values.is[VALUE_LIFETIME] = str_of(lifetime);
-	rc = http_call_send(&c, NULL, &tree, stop, err);
+	rc = send_call(&c, NULL, &tree, stop, err);
 	/* A value is missing: nothing was sent. */
 	if (rc < 0 && !err->http_status &&
 	    (err->code == ERR_AUTH || err->code == ERR_CONFIG))
@@ -342,11 +925,11 @@ static int create(struct sandbox *sb, const struct sandbox_spec *spec,
 		rc = -1;
 	cJSON_Delete(tree);
 	if (rc == 0)
-		rc = http_provider_wait(sb, stop, err);
+		rc = wait_ready(sb, stop, err);
 	if (rc == 0)
 		rc = check_server(sb, err);
 	if (rc == 0)
-		http_provider_probe_held(sb, stop);
+		probe_held(sb, stop);
 	return rc;
 }
 
@@ -355,11 +938,11 @@ static int set_not_found(const char *id, struct error *err)
 	return error_set(err, ERR_NOT_FOUND, "unknown sandbox '%.100s'", id);
 }
 
-static int attach(struct sandbox *sb, const char *id, const struct stop *stop,
-		  struct error *err)
+static int attach_sandbox(struct sandbox *sb, const char *id,
+			  const struct stop *stop, struct error *err)
 {
-	const struct http_operation *ops =
-		http_service_of(sb->client)->p->operations;
+	const struct http_service *t = sb->client->priv;
+	const struct http_operation *ops = t->p->operations;
 	struct exec_request req = { .command = STR(":"), .plain = true };
 	struct exec_result res;
 	int rc;
@@ -367,29 +950,29 @@ static int attach(struct sandbox *sb, const char *id, const struct stop *stop,
 	if (!provider_config_id_ok(id))
 		return set_not_found(id, err);
 	sb->id = xstrdup(id);
-	prepare(sb);
+	make_box(sb);
 	if (sb->client->one_command && !ops[OP_CREATE].server &&
-	    !ops[OP_CREATE].token && http_provider_knows_held(sb->client)) {
+	    !ops[OP_CREATE].token && recall_held(sb->client) >= 0) {
 		((struct http_box *)sb->priv)->unsure = true;
 		rc = 0;
 	} else if (ops[OP_READY].given) {
-		rc = http_provider_wait(sb, stop, err);
+		rc = wait_ready(sb, stop, err);
 	} else {
-		rc = http_provider_execute(sb, &req, &res, stop, err);
+		rc = execute(sb, &req, &res, stop, err);
 	}
 	if (rc < 0 && (err->code == ERR_NOT_FOUND || err->code == ERR_GONE))
 		return set_not_found(id, err);
 	if (rc == 0 && !((struct http_box *)sb->priv)->unsure)
 		rc = check_server(sb, err);
 	if (rc == 0)
-		http_provider_probe_held(sb, stop);
+		probe_held(sb, stop);
 	return rc;
 }
 
 static int remove_sandbox(struct sandbox_client *client, const char *id,
 			  const struct stop *stop, struct error *err)
 {
-	struct http_call c = http_service_call(client, NULL, OP_DELETE);
+	struct http_call c = make_call(client, NULL, OP_DELETE);
 	struct http_response res = { 0 };
 	int rc;
 
@@ -397,7 +980,7 @@ static int remove_sandbox(struct sandbox_client *client, const char *id,
 		return error_set(err, ERR_USAGE, "not an id: '%.100s'", id);
 	c.values.is[VALUE_ID] = str_of(id);
 	c.ask.flags = REST_MISSING_OK;
-	rc = http_call_send(&c, &res, NULL, stop, err);
+	rc = send_call(&c, &res, NULL, stop, err);
 	if (res.status == 404 || res.status == 410)
 		rc = 1;
 	http_response_release(&res);
@@ -405,8 +988,8 @@ static int remove_sandbox(struct sandbox_client *client, const char *id,
 }
 
 /* Reports the sandbox of an item of a list, if it has a label of ours. */
-static void report(const struct http_operation *op, const cJSON *item,
-		   const char *owner, const struct info_sink *sink)
+static void emit_item(const struct http_operation *op, const cJSON *item,
+		      const char *owner, const struct info_sink *sink)
 {
 	char *id = json_pointer_text(item, op->id);
 	char *label = json_pointer_text(item, op->label);
@@ -425,13 +1008,13 @@ static void report(const struct http_operation *op, const cJSON *item,
 	free(of);
 }
 
-static int list(struct sandbox_client *client, const char *owner,
-		const struct info_sink *sink, const struct stop *stop,
-		struct error *err)
+static int list_sandboxes(struct sandbox_client *client, const char *owner,
+			  const struct info_sink *sink, const struct stop *stop,
+			  struct error *err)
 {
-	const struct http_service *t = http_service_of(client);
+	const struct http_service *t = client->priv;
 	const struct http_operation *op = &t->p->operations[OP_LIST];
-	struct http_call c = http_service_call(client, NULL, OP_LIST);
+	struct http_call c = make_call(client, NULL, OP_LIST);
 	const cJSON *items;
 	const cJSON *item;
 	cJSON *tree = NULL;
@@ -439,14 +1022,14 @@ static int list(struct sandbox_client *client, const char *owner,
 
 	c.ask.flags = REST_AGAIN;
 	c.values.is[VALUE_OWNER] = str_of(owner);
-	rc = http_call_send(&c, NULL, &tree, stop, err);
+	rc = send_call(&c, NULL, &tree, stop, err);
 	items = json_pointer_get(tree, op->items ? op->items : "");
 	if (rc == 0 && !cJSON_IsArray(items))
 		rc = error_set(err, ERR_PROTOCOL,
 			       "the answer has no list of sandboxes");
 	if (rc == 0)
 		cJSON_ArrayForEach (item, items)
-			report(op, item, owner, sink);
+			emit_item(op, item, owner, sink);
 	cJSON_Delete(tree);
 	return rc;
 }
@@ -479,17 +1062,14 @@ struct made_provider *http_provider_new(struct provider_config *d,
 	p->ops = (struct sandbox_ops){
 		.open = open_client,
 		.close = close_client,
-		.create = create,
-		.attach = attach,
-		.list = p->operations[OP_LIST].given ? list : NULL,
-		.execute = http_provider_execute,
-		.upload = p->operations[OP_WRITE].given ? http_provider_upload
-							: NULL,
-		.download = p->operations[OP_READ].given
-				    ? http_provider_download
-				    : NULL,
+		.create = create_sandbox,
+		.attach = attach_sandbox,
+		.list = p->operations[OP_LIST].given ? list_sandboxes : NULL,
+		.execute = execute,
+		.upload = p->operations[OP_WRITE].given ? upload : NULL,
+		.download = p->operations[OP_READ].given ? download : NULL,
 		.remove = remove_sandbox,
-		.discard = discard,
+		.discard = discard_box,
 	};
 	p->made.free = free_provider;
 	p->made.base = (struct sandbox_provider){
@@ -498,7 +1078,7 @@ struct made_provider *http_provider_new(struct provider_config *d,
 		.workdir = p->config.workdir ? p->config.workdir : "/workspace",
 		.flags = (p->config.flags & ~(unsigned)SANDBOX_LIST) |
 			 SANDBOX_LIVE | (p->ops.list ? SANDBOX_LIST : 0),
-		.max_command = COMMAND_MAX,
+		.max_command = USER_COMMAND_MAX,
 		.lifetime_s = LIFETIME_S,
 		.ops = &p->ops,
 		.isolation = p->config.isolation,

@@ -5,7 +5,6 @@
 
 #include "base/json.h"
 #include "providers/external/provider_config.h"
-#include "providers/kit/rest.h"
 
 /*
  * [sandboxes.providers.NAME.http] holds base, headers and one table for each
@@ -14,6 +13,9 @@
  * percent-encoded in a path, as one word in a "shell" string, as part of one
  * string in a body; in a header, a value that would end it is refused. So no
  * value becomes anything but itself.
+ *
+ * http_config.c reads the description and writes values into its texts;
+ * http_provider.c sends what it describes.
  */
 enum http_op {
 	OP_CREATE,
@@ -54,28 +56,6 @@ struct http_values {
 	const struct settings *settings; /* ${NAME} */
 	const char **project_key; /* as settings_credential() has it, or NULL */
 };
-
-/* http_text.c */
-/* 0 when text is well formed and has no names but allowed (bits of enum
- * http_value), parameters and variables. ERR_CONFIG: what is wrong, without
- * the key. */
-int http_text_check(const char *text, unsigned allowed, struct error *err);
-/* The same for a "shell" string: values must stand where words do, outside of
- * quotes, comments, backquotes and here-documents. */
-int http_text_check_shell(const char *text, unsigned allowed,
-			  struct error *err);
-/* Appends text with its values. ERR_AUTH: a variable is not set; ERR_CONFIG: a
- * value cannot stand there. */
-int http_text_expand(struct buf *out, const char *text,
-		     enum http_context context, const struct http_values *v,
-		     struct error *err);
-/* A path and query: each segment's values stay in it, and none is "..". */
-int http_text_path(struct buf *out, const char *text,
-		   const struct http_values *v, struct error *err);
-/* A table as a JSON document. A member that is nothing but a value which is
- * absent is left out; one that is nothing but a number is one. */
-int http_text_body(struct buf *out, const struct toml_value *table,
-		   const struct http_values *v, struct error *err);
 
 /* How the answer of execute comes. */
 enum http_stream {
@@ -126,60 +106,37 @@ struct http_provider { /* what sandbox_client.provider points to */
 	struct http_operation operations[OP_COUNT];
 };
 
+/* http_config.c */
 /* Reads config.http, each key checked. ERR_CONFIG: "FILE:3:5: ..."; file is
- * the one that it stands in. */
+ * the one that contains it. */
 int http_config_read(struct http_provider *p, const char *file,
 		     struct error *err);
-
-struct http_service { /* sandbox_client.priv */
-	const struct http_provider *p;
-	const struct settings *settings; /* borrowed */
-	struct rest rest;
-	int64_t start_ms; /* as in struct sandbox_client */
-	bool held; /* nothing outlives an execute: see supervise_probe() */
-};
-struct http_service *http_service_of(const struct sandbox_client *client);
-
-struct http_box {         /* sandbox.priv, where it has a server of its own */
-	struct rest rest; /* execute, read and write go there */
-	/* It was attached to without a question: the first command finds out
-	 * whether it runs. */
-	bool unsure;
-};
-
-struct http_call { /* one request */
-	const struct http_service *service;
-	const struct http_box *box; /* whose it is, or NULL */
-	enum http_op op;
-	struct http_values values;
-	/* flags, source, data and arg are the caller's, and timeout_ms where
-	 * the operation's own does not count; the description fills the rest.
-	 */
-	struct rest_ask ask;
-};
-/* With the values that every request of this sandbox has; sb may be NULL. */
-struct http_call http_service_call(const struct sandbox_client *client,
-				   const struct sandbox *sb, enum http_op op);
-/* As rest_call() where res is not NULL, else as rest_json(). */
-int http_call_send(struct http_call *c, struct http_response *res, cJSON **tree,
-		   const struct stop *stop, struct error *err);
-
-/* Waits as ready describes, and reads the sandbox's own server from the answer.
- * Returns at once without a ready. ERR_REMOTE: it will never be ready. */
-int http_provider_wait(struct sandbox *sb, const struct stop *stop,
-		       struct error *err);
-/* Sets http_service.held, if the description does not say it and no earlier run
- * found it out within a week: two requests. */
-void http_provider_probe_held(struct sandbox *sb, const struct stop *stop);
-/* True if http_provider_probe_held() would need no request. */
-bool http_provider_knows_held(const struct sandbox_client *client);
-/* As in sandbox_ops. */
-int http_provider_execute(struct sandbox *sb, const struct exec_request *req,
-			  struct exec_result *res, const struct stop *stop,
+/* 0 when text is well formed and has no names but allowed (bits of enum
+ * http_value), parameters and variables. ERR_CONFIG: what is wrong, without
+ * the key. */
+int http_text_check(const char *text, unsigned allowed, struct error *err);
+/* The same for a "shell" string: values must stand where words do, outside of
+ * quotes, comments, backquotes and here-documents. */
+int http_text_check_shell(const char *text, unsigned allowed,
 			  struct error *err);
-int http_provider_upload(struct sandbox *sb, struct transfer *files, size_t n,
-			 const struct stop *stop, struct error *err);
-int http_provider_download(struct sandbox *sb, struct transfer *files, size_t n,
-			   const struct stop *stop, struct error *err);
+/* Appends text with its values. ERR_AUTH: a variable is not set; ERR_CONFIG: a
+ * value cannot stand there. */
+int http_text_expand(struct buf *out, const char *text,
+		     enum http_context context, const struct http_values *v,
+		     struct error *err);
+/* A path and query: each segment's values stay in it, and none is "..". */
+int http_text_path(struct buf *out, const char *text,
+		   const struct http_values *v, struct error *err);
+/* A table as a JSON document. A member that is only an absent value is left
+ * out; one that is only a number is written as a number. */
+int http_text_body(struct buf *out, const struct toml_value *table,
+		   const struct http_values *v, struct error *err);
+
+/* The value that a pointer (RFC 6901) like "/data/0/id" names; borrowed, or
+ * NULL. */
+const cJSON *json_pointer_get(const cJSON *tree, const char *pointer);
+/* Its text; a number or a boolean as JSON writes it. Owned, or NULL. */
+char *json_pointer_text(const cJSON *tree, const char *pointer);
+bool json_pointer_ok(const char *pointer);
 
 #endif

@@ -1,170 +1,464 @@
-/* process.c - a provider that is a child process: its sandboxes' lives. */
+/* process.c - a provider that is a child process: what it can do. */
 /* SPDX-License-Identifier: MIT */
+/*
+ * The operations of PROTOCOL.md: sandboxes created, attached, listed and
+ * deleted; commands as supervised jobs over the child's plain execute
+ * (run_script); files in one message each, or else by commands. Begin with
+ * create_sandbox(); all_ops and process_provider_new() are at the end.
+ */
 #include "providers/external/process.h"
 
+#include <dirent.h>
+#include <pthread.h>
+#include <stddef.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <sodium.h>
 
 #include "base/mem.h"
-#include "base/str.h"
+#include "base/proc.h"
+#include "net/retry.h"
+#include "net/sse.h"
+#include "providers/external/http_provider.h"
+#include "providers/external/provider_config.h"
+#include "providers/kit/file_source.h"
+#include "providers/kit/rest.h"
+#include "sandbox/quote.h"
+#include "sandbox/supervise/supervise.h"
+#include "sandbox/transfer.h"
 
-enum { PROGRESS_MAX = 200 };
+enum {
+	PROGRESS_MAX = 200,
+	ANSWER_MAX = 1 << 20,
+	OUTPUT_MAX = 8 << 20,
+	PATH_LONGEST = 4096,      /* bytes */
+	STAGED_LEAST = 128 << 10, /* bytes: less is as fast by commands */
+};
 
-struct process_client *process_of(const struct sandbox_client *client)
+/* Appends the "text" and the base64 "data" of an answer or notification. */
+static int add_output(const cJSON *object, struct buf *out, struct error *err)
 {
-	return client->priv;
+	const cJSON *text = json_get(object, "text");
+	const cJSON *data = json_get(object, "data");
+
+	if (text && !cJSON_IsString(text))
+		return error_set(err, ERR_PROTOCOL, "text is not a string");
+	if (data && !cJSON_IsString(data))
+		return error_set(err, ERR_PROTOCOL, "data is not a string");
+	if (text)
+		buf_adds(out, text->valuestring);
+	if (data && !json_decode_base64(out, str_of(data->valuestring)) &&
+	    !out->over)
+		return error_set(err, ERR_PROTOCOL, "data is not base64");
+	return buf_check(out, "the output", err);
 }
 
-struct buf process_params(const char *key, const char *value)
+static int on_output(void *arg, const char *method, const cJSON *params,
+		     struct error *err)
 {
-	struct buf params = BUF_INIT(JSONRPC_LINE);
-
-	buf_addc(&params, '{');
-	if (value)
-		json_member(&params, key, str_of(value));
-	return params;
+	if (strcmp(method, "output") != 0)
+		return 0;
+	return add_output(params, arg, err);
 }
 
-void process_add_param(struct buf *params, const char *key, struct str value)
+/* Gives err the code by which the supervisor asks again, or does not. */
+static void classify_failure(struct process_client *c, struct error *err)
 {
-	buf_addc(params, ',');
-	json_member(params, key, value);
+	bool dead;
+
+	if (err->code == ERR_NOT_FOUND)
+		err->code = ERR_GONE;
+	/* A repeated request would get the same wrong type. */
+	if (err->code == ERR_PROTOCOL)
+		err->code = ERR_REMOTE;
+	if (err->code != ERR_NETWORK)
+		return;
+	pthread_mutex_lock(&c->lock);
+	dead = c->starts >= CHILD_STARTS && c->wire && jsonrpc_broken(c->wire);
+	pthread_mutex_unlock(&c->lock);
+	if (dead)
+		err->code = ERR_REMOTE;
 }
 
-int process_bad_answer(const struct jsonrpc_ask *ask, const char *detail,
-		       struct error *err)
+/* struct supervisor.call */
+static int run_script(void *arg, struct str command, int64_t wait_ms,
+		      struct buf *out, const struct stop *stop,
+		      struct error *err)
 {
-	jsonrpc_bad_answer(&process_peer, detail, err);
-	return error_wrap(err, "%s", ask->what);
+	struct sandbox *sb = arg;
+	struct process_client *c = sb->client->priv;
+	int64_t limit = wait_ms + c->p->limits.slack;
+	struct buf params = process_params("sandbox", sb->id);
+	struct buf got = BUF_INIT(2 * OUTPUT_MAX);
+	struct jsonrpc_ask ask = { .method = "execute",
+				   .what = "running the command",
+				   .timeout_ms = limit,
+				   .notify = on_output,
+				   .arg = &got };
+	cJSON *result = NULL;
+	int rc;
+
+	process_add_param(&params, "command", command);
+	buf_addf(&params, ",\"timeout_s\":%lld",
+		 (long long)(limit + 999) / 1000);
+	rc = process_request(c, &ask, &params, &result, stop, err);
+	if (rc == 0 && (rc = add_output(result, &got, err)) < 0)
+		error_wrap(err, "the provider sent an invalid answer");
+	if (rc == 0)
+		buf_addstr(out, buf_str(&got));
+	else
+		classify_failure(c, err);
+	cJSON_Delete(result);
+	buf_release(&got);
+	return rc;
 }
 
-void process_translate_error(const struct process_client *c, int code,
-			     struct error *err)
+/* The PATH of "@dcode-at:PATH:@" somewhere in text; owned, or NULL. */
+static char *parse_workdir(struct str text)
 {
-	static const struct {
-		int code;
-		enum err ours;
-	} codes[] = {
-		{ CHILD_NO_METHOD, ERR_USAGE },
-		{ CHILD_NOT_FOUND, ERR_NOT_FOUND },
-		{ CHILD_AUTH, ERR_AUTH },
-		{ CHILD_CONFIG, ERR_CONFIG },
-		{ CHILD_LIMIT, ERR_LIMIT },
-		{ CHILD_NETWORK, ERR_NETWORK },
-		{ CHILD_TIMEOUT, ERR_TIMEOUT },
-		{ CHILD_GONE, ERR_GONE },
-		{ CHILD_UNSUPPORTED, ERR_USAGE },
-		{ CHILD_MISSING, ERR_CONFIG },
+	static const char head[] = "@dcode-at:";
+	size_t at = str_search(text, str_of(head));
+	struct str rest = str_skip(text, at + sizeof(head) - 1);
+	size_t end = str_search(rest, STR(":@"));
+
+	if (end == rest.len || end < 1 || end > PATH_LONGEST ||
+	    rest.ptr[0] != '/')
+		return NULL;
+	return xstrndup(rest.ptr, end);
+}
+
+/* Changes sb->workdir to the directory that commands start in when the
+ * intended one cannot be entered. */
+static void resolve_workdir(struct sandbox *sb, const struct stop *stop)
+{
+	const struct process_provider *p =
+		((struct process_client *)sb->client->priv)->p;
+	struct buf command = BUF_INIT(1 << 20);
+	struct buf got = BUF_INIT(OUTPUT_MAX);
+	struct stop limit = stop_within(stop, p->limits.call);
+	struct error ignored = { 0 };
+	char *dir = NULL;
+
+	quote_assign(&command, "w",
+		     str_of(sb->workdir ? sb->workdir : p->made.base.workdir));
+	buf_adds(&command, "cd \"$w\" 2>/dev/null || "
+			   "printf '@dcode-at:%s:@\\n' \"$PWD\"\n");
+	if (run_script(sb, buf_str(&command), p->limits.held, &got, &limit,
+		       &ignored) == 0)
+		dir = parse_workdir(buf_str(&got));
+	if (dir) {
+		free(sb->workdir);
+		sb->workdir = dir;
+	}
+	buf_release(&command);
+	buf_release(&got);
+}
+
+static struct supervisor supervisor_of(struct sandbox *sb)
+{
+	const struct process_client *c = sb->client->priv;
+	const struct process_limits *l = &c->p->limits;
+
+	return (struct supervisor){
+		.call = run_script,
+		.arg = sb,
+		.max_command = c->max_command,
+		.max_answer = c->held ? OUTPUT_MAX : ANSWER_MAX,
+		.longest_ms = l->held,
+		.first_ms = l->held < 5000 ? l->held : 5000,
+		.patience_ms = l->patience,
+		.held = c->held,
 	};
-	const char *package = c->p->config.package;
-
-	for (size_t i = 0; i < sizeof(codes) / sizeof(*codes); i++)
-		if (codes[i].code == code)
-			err->code = codes[i].ours;
-	if (code == CHILD_MISSING && package)
-		error_hint(err,
-			   "Missing dependencies for '%s' sandbox. Install "
-			   "with: /install %s --package (in-app) or dcode "
-			   "install %s --package (CLI)",
-			   c->p->made.base.name, package, package);
 }
 
-/* With the lock held. */
-static int start_child(struct process_client *c, const struct stop *stop,
-		       struct error *err)
+/* Sets process_client.held: two requests. */
+static void probe_held(struct sandbox *sb, const struct stop *stop)
 {
-	struct jsonrpc *w;
+	struct process_client *c = sb->client->priv;
+	struct supervisor s = supervisor_of(sb);
 
-	if (c->wire && !jsonrpc_broken(c->wire))
-		return 0;
-	if (c->wire && c->users)
-		return error_set(err, ERR_NETWORK, "the provider is stopping");
-	if (c->wire)
-		jsonrpc_end(c->wire, 0);
-	c->wire = NULL;
-	if (c->starts >= CHILD_STARTS) {
-		*err = c->last;
-		err->code = ERR_REMOTE;
-		return error_hint(
-			err,
-			"It has ended %d times, so it is not started again.",
-			CHILD_STARTS);
+	c->held = supervise_probe(&s, stop);
+	if (c->held)
+		sb->client->lacks |= SANDBOX_LIVE | SANDBOX_LEAVES;
+}
+
+static int process_execute(struct sandbox *sb, const struct exec_request *req,
+			   struct exec_result *res, const struct stop *stop,
+			   struct error *err)
+{
+	const struct supervisor s = supervisor_of(sb);
+
+	return supervise_execute(sb, req, res, &s, stop, err);
+}
+
+static enum file_error file_error_of(int code)
+{
+	switch (code) {
+	case CHILD_FILE_NOT_FOUND:
+		return FILE_NOT_FOUND;
+	case CHILD_FILE_PERMISSION:
+		return FILE_PERMISSION_DENIED;
+	case CHILD_FILE_DIRECTORY:
+		return FILE_IS_DIRECTORY;
+	case CHILD_FILE_PATH:
+		return FILE_INVALID_PATH;
+	default:
+		return FILE_OTHER;
 	}
-	c->starts++;
-	w = process_spawn(c, err);
-	if (!w)
-		return -1;
-	if (process_initialize(c, w, stop, err) == 0) {
-		c->wire = w;
+}
+
+/* 0 when only this file failed; -1 when the other files will fail too. */
+static int set_file_error(struct transfer *f, int code, const struct error *why,
+			  struct error *err)
+{
+	transfer_fail(f, file_error_of(code), "");
+	if (f->error != FILE_OTHER)
 		return 0;
-	}
-	/* A child that cannot start once is not tried again. */
-	if (err->code == ERR_NETWORK)
-		err->code = ERR_REMOTE;
-	c->last = *err;
-	jsonrpc_end(w, 0);
+	transfer_fail(f, FILE_OTHER, why->message);
+	if (code != JSONRPC_NO_ERROR && why->code == ERR_REMOTE)
+		return 0;
+	*err = *why;
 	return -1;
 }
 
-/* Starts a child where none runs; it is not replaced before release_child(). */
-static int acquire_child(struct process_client *c, const struct stop *stop,
+struct whole_file { /* to be written to a path of the child's sandbox */
+	const char *path;
+	int mode;
+	struct str data;
+	int error_code; /* out: as of struct jsonrpc_ask */
+};
+
+static int send_file(struct sandbox *sb, struct whole_file *file,
+		     const struct stop *stop, struct error *err)
+{
+	struct buf params = process_params("sandbox", sb->id);
+	struct jsonrpc_ask ask = { .method = "upload",
+				   .what = "writing the file" };
+	int rc;
+
+	process_add_param(&params, "path", str_of(file->path));
+	if (file->mode)
+		buf_addf(&params, ",\"mode\":%d", file->mode);
+	buf_adds(&params, ",\"data\":\"");
+	json_base64(&params, file->data);
+	buf_addc(&params, '"');
+	rc = process_request(sb->client->priv, &ask, &params, NULL, stop, err);
+	file->error_code = ask.error_code;
+	return rc;
+}
+
+/* A class's own upload is fast, but its interface does not cover modes, links
+ * and folders: it only moves the bytes. If it fails, commands move them. */
+static int upload_staged(struct sandbox *sb, struct transfer *f,
+			 struct file_source *source, const struct stop *stop,
 			 struct error *err)
 {
-	int rc;
+	struct transfer again = *f;
+	struct error why = { 0 };
+	char *staged = transfer_stage(f);
+	struct whole_file file = { .path = staged,
+				   .data = buf_str(&source->held) };
+	int rc = send_file(sb, &file, stop, &why);
 
-	pthread_mutex_lock(&c->lock);
-	rc = start_child(c, stop, err);
+	transfer_fail(f, FILE_OK, "");
 	if (rc == 0)
-		c->users++;
-	pthread_mutex_unlock(&c->lock);
+		rc = transfer_place(sb, f, staged, stop, &why);
+	transfer_unstage(sb, staged);
+	free(staged);
+	if (rc == 0 && f->error == FILE_OK)
+		return 0;
+	again.read = file_source_read;
+	again.arg = source;
+	rc = transfer_upload(sb, &again, 1, stop, err);
+	transfer_fail(f, again.error, again.detail);
 	return rc;
 }
 
-static void release_child(struct process_client *c, const struct error *failure)
+static int upload_message(struct sandbox *sb, struct transfer *f,
+			  const struct stop *stop, struct error *err)
 {
-	pthread_mutex_lock(&c->lock);
-	c->users--;
-	if (failure && jsonrpc_broken(c->wire))
-		c->last = *failure;
-	pthread_mutex_unlock(&c->lock);
-}
+	struct error why = { 0 };
+	struct file_source source;
+	struct whole_file file = { .path = f->path, .mode = f->mode };
+	int rc = file_source_open(&source, f, f->size, err);
 
-static int ensure_running(struct process_client *c, const struct stop *stop,
-			  struct error *err)
-{
-	int rc = acquire_child(c, stop, err);
-
-	if (rc == 0)
-		release_child(c, NULL);
+	file.data = buf_str(&source.held);
+	f->error = FILE_OK;
+	if (rc == 0 &&
+	    ((struct process_client *)sb->client->priv)->p->config.class_path)
+		rc = upload_staged(sb, f, &source, stop, err);
+	else if (rc == 0 && send_file(sb, &file, stop, &why) < 0)
+		rc = set_file_error(f, file.error_code, &why, err);
+	file_source_release(&source);
 	return rc;
 }
 
-int process_request(struct process_client *c, struct jsonrpc_ask *ask,
-		    struct buf *params, cJSON **result, const struct stop *stop,
-		    struct error *err)
+static int upload_one(const void *arg, struct sandbox *sb, struct transfer *f,
+		      const struct stop *stop, struct error *err)
 {
-	cJSON *answer = NULL;
+	const struct process_client *c = sb->client->priv;
+	bool staged = c->p->config.class_path && !f->api_only;
+
+	(void)arg;
+	if (!c->uploads || !str_is_utf8(str_of(f->path)) ||
+	    (uint64_t)f->size > c->max_file ||
+	    (staged && f->size < STAGED_LEAST))
+		return transfer_upload(sb, f, 1, stop, err);
+	return upload_message(sb, f, stop, err);
+}
+
+static int process_upload(struct sandbox *sb, struct transfer *files, size_t n,
+			  const struct stop *stop, struct error *err)
+{
+	const struct transfer_mover m = { upload_one, NULL };
+
+	return transfer_each(sb, files, n, &m, stop, err);
+}
+
+static int write_data(struct transfer *f, const cJSON *result,
+		      const struct jsonrpc_ask *ask, struct error *err)
+{
+	const char *data = json_string(result, "data", NULL);
+	struct buf bytes = BUF_INIT(JSONRPC_LINE);
+	int rc = 0;
+
+	if (!data)
+		return process_bad_answer(ask, "data is not a string", err);
+	if (!json_decode_base64(&bytes, str_of(data)))
+		rc = process_bad_answer(ask, "data is not base64", err);
+	else if (bytes.len)
+		rc = f->write(f->arg, buf_str(&bytes), err);
+	buf_release(&bytes);
+	return rc;
+}
+
+static int download_one(const void *arg, struct sandbox *sb, struct transfer *f,
+			const struct stop *stop, struct error *err)
+{
+	struct process_client *c = sb->client->priv;
+	struct buf params;
+	struct jsonrpc_ask ask = { .method = "download",
+				   .what = "reading the file" };
+	struct error why = { 0 };
+	cJSON *result = NULL;
 	int rc;
 
-	buf_addc(params, '}');
-	ask->params = buf_str(params);
-	ask->error_code = JSONRPC_NO_ERROR;
-	if (!ask->timeout_ms)
-		ask->timeout_ms = c->p->limits.call;
-	rc = buf_check(params, "the request", err);
+	(void)arg;
+	if (!c->downloads || !str_is_utf8(str_of(f->path)))
+		return transfer_download(sb, f, 1, stop, err);
+	params = process_params("sandbox", sb->id);
+	process_add_param(&params, "path", str_of(f->path));
+	buf_addf(&params, ",\"max_bytes\":%zu", c->max_file);
+	f->error = FILE_OK;
+	rc = process_request(c, &ask, &params, &result, stop, &why);
 	if (rc == 0)
-		rc = acquire_child(c, stop, err);
-	if (rc == 0) {
-		rc = jsonrpc_call(c->wire, ask, &answer, stop, err);
-		release_child(c, rc < 0 ? err : NULL);
-	}
-	if (rc < 0)
-		process_translate_error(c, ask->error_code, err);
-	buf_release(params);
-	if (result)
-		*result = answer;
+		rc = write_data(f, result, &ask, err);
+	else if (ask.error_code == CHILD_FILE_TOO_LARGE)
+		rc = transfer_download(sb, f, 1, stop, err);
 	else
-		cJSON_Delete(answer);
+		rc = set_file_error(f, ask.error_code, &why, err);
+	cJSON_Delete(result);
+	return rc;
+}
+
+static int process_download(struct sandbox *sb, struct transfer *files,
+			    size_t n, const struct stop *stop,
+			    struct error *err)
+{
+	const struct transfer_mover m = { download_one, NULL };
+
+	return transfer_each(sb, files, n, &m, stop, err);
+}
+
+static enum sandbox_state parse_state(const char *word)
+{
+	static const struct {
+		const char *word;
+		enum sandbox_state state;
+	} words[] = {
+		{ "starting", STATE_STARTING },
+		{ "running", STATE_RUNNING },
+		{ "stopped", STATE_STOPPED },
+		{ "gone", STATE_GONE },
+	};
+
+	for (size_t i = 0; i < sizeof(words) / sizeof(*words); i++)
+		if (!strcmp(words[i].word, word))
+			return words[i].state;
+	return STATE_UNKNOWN;
+}
+
+/* Reports one sandbox, unless it is another owner's. */
+static int emit_item(const cJSON *item, const char *owner,
+		     const struct info_sink *sink, struct error *err)
+{
+	struct sandbox_info info = {
+		.id = json_string(item, "id", ""),
+		.label = json_string(item, "label", ""),
+		.owner = json_string(item, "owner", ""),
+		.state = parse_state(json_string(item, "state", "")),
+		.image = json_string(item, "image", ""),
+		.created = json_int(item, "created", 0),
+		.ends = json_int(item, "ends", 0),
+	};
+
+	if (!info.id[0] || strlen(info.id) > PROVIDER_ID_MAX)
+		return jsonrpc_bad_answer(&process_peer,
+					  "a sandbox without an id", err);
+	if (!owner || !strcmp(owner, info.owner))
+		info_emit(sink, &info);
+	return 0;
+}
+
+static int process_list(struct sandbox_client *client, const char *owner,
+			const struct info_sink *sink, const struct stop *stop,
+			struct error *err)
+{
+	struct buf params = process_params("owner", owner);
+	struct jsonrpc_ask ask = { .method = "list",
+				   .what = "listing the sandboxes" };
+	const cJSON *item;
+	const cJSON *list;
+	cJSON *result = NULL;
+	int rc = process_request(client->priv, &ask, &params, &result, stop,
+				 err);
+
+	list = json_get(result, "sandboxes");
+	if (rc == 0 && !cJSON_IsArray(list))
+		rc = process_bad_answer(&ask, "sandboxes is not an array", err);
+	cJSON_ArrayForEach (item, list)
+		if (rc == 0)
+			rc = emit_item(item, owner, sink, err);
+	cJSON_Delete(result);
+	return rc;
+}
+
+static int process_list_ids(struct sandbox_client *client,
+			    const struct info_sink *sink,
+			    const struct stop *stop, struct error *err)
+{
+	return process_list(client, NULL, sink, stop, err);
+}
+
+static int process_info(struct sandbox_client *client, const char *id,
+			const struct info_sink *sink, const struct stop *stop,
+			struct error *err)
+{
+	struct buf params = process_params("sandbox", id);
+	struct jsonrpc_ask ask = { .method = "info",
+				   .what = "asking for the sandbox" };
+	cJSON *result = NULL;
+	int rc = process_request(client->priv, &ask, &params, &result, stop,
+				 err);
+
+	if (rc == 0)
+		rc = emit_item(result, NULL, sink, err);
+	cJSON_Delete(result);
 	return rc;
 }
 
@@ -193,17 +487,17 @@ static int on_progress(void *arg, const char *method, const cJSON *params,
 static void set_workdir(struct sandbox *sb, const char *dir,
 			const struct stop *stop)
 {
-	const struct process_client *c = process_of(sb->client);
+	const struct process_client *c = sb->client->priv;
 	const char *workdir = c->p->config.workdir;
 
 	if (!workdir)
 		workdir = dir ? dir : c->workdir;
 	if (!sb->workdir && workdir)
 		sb->workdir = xstrdup(workdir);
-	/* A class may only wish for its directory: see whether it is there. */
+	/* A class may name a directory that does not exist: check it. */
 	if (!dir && (!sb->workdir || c->p->config.class_path))
-		process_resolve_workdir(sb, stop);
-	process_probe_held(sb, stop);
+		resolve_workdir(sb, stop);
+	probe_held(sb, stop);
 }
 
 /* Reads an answer about one sandbox: {"id":..., "workdir":...}. */
@@ -236,19 +530,20 @@ static bool is_refusal(int code)
 	       code == CHILD_MISSING || code == CHILD_NOT_FOUND;
 }
 
-static int probe(struct sandbox_client *client, const struct stop *stop,
-		 struct error *err)
+static int start_provider(struct sandbox_client *client,
+			  const struct stop *stop, struct error *err)
 {
-	return ensure_running(process_of(client), stop, err);
+	return process_start(client->priv, stop, err);
 }
 
-/* Starts the child, and checks the request by what it said it can do. */
+/* Starts the child, and checks that it can do what spec (NULL: an attach) asks
+ * for. */
 static int check_spec(struct sandbox *sb, const struct sandbox_spec *spec,
 		      const struct stop *stop, struct error *err)
 {
-	struct process_client *c = process_of(sb->client);
+	struct process_client *c = sb->client->priv;
 	const struct sandbox_provider *p = &c->p->made.base;
-	int rc = ensure_running(c, stop, err);
+	int rc = process_start(c, stop, err);
 
 	if (rc == 0 && spec && spec->snapshot && !(p->flags & SANDBOX_SNAPSHOT))
 		rc = error_set(err, ERR_USAGE,
@@ -265,10 +560,10 @@ static int check_spec(struct sandbox *sb, const struct sandbox_spec *spec,
 	return rc;
 }
 
-static int create(struct sandbox *sb, const struct sandbox_spec *spec,
-		  const struct stop *stop, struct error *err)
+static int create_sandbox(struct sandbox *sb, const struct sandbox_spec *spec,
+			  const struct stop *stop, struct error *err)
 {
-	struct process_client *c = process_of(sb->client);
+	struct process_client *c = sb->client->priv;
 	struct jsonrpc_ask ask = { .method = "create",
 				   .what = "creating the sandbox",
 				   .timeout_ms = c->p->limits.create,
@@ -289,8 +584,8 @@ static int create(struct sandbox *sb, const struct sandbox_spec *spec,
 	if (rc == 0) {
 		rc = parse_sandbox(sb, result, &ask, stop, err);
 	} else if (ask.error_code == CHILD_NO_METHOD) {
-		/* A child that only executes has one sandbox, for which any
-		 * id will do. */
+		/* A child that only executes has one sandbox, so any id
+		 * identifies it. */
 		sb->id = xstrdup(spec->label);
 		set_workdir(sb, NULL, stop);
 		rc = 0;
@@ -305,10 +600,10 @@ static int create(struct sandbox *sb, const struct sandbox_spec *spec,
 	return rc;
 }
 
-static int attach(struct sandbox *sb, const char *id, const struct stop *stop,
-		  struct error *err)
+static int attach_sandbox(struct sandbox *sb, const char *id,
+			  const struct stop *stop, struct error *err)
 {
-	struct process_client *c = process_of(sb->client);
+	struct process_client *c = sb->client->priv;
 	struct buf params;
 	struct jsonrpc_ask ask = { .method = "attach",
 				   .what = "attaching to the sandbox",
@@ -337,8 +632,7 @@ static int remove_sandbox(struct sandbox_client *client, const char *id,
 	struct jsonrpc_ask ask = { .method = "delete",
 				   .what = "deleting the sandbox" };
 	struct error why = { 0 };
-	int rc = process_request(process_of(client), &ask, &params, NULL, stop,
-				 &why);
+	int rc = process_request(client->priv, &ask, &params, NULL, stop, &why);
 
 	if (rc == 0 || why.code == ERR_NOT_FOUND || why.code == ERR_GONE ||
 	    ask.error_code == CHILD_NO_METHOD)
@@ -347,23 +641,23 @@ static int remove_sandbox(struct sandbox_client *client, const char *id,
 	return -1;
 }
 
-static int extend(struct sandbox *sb, int64_t lifetime_s,
-		  const struct stop *stop, struct error *err)
+static int extend_sandbox(struct sandbox *sb, int64_t lifetime_s,
+			  const struct stop *stop, struct error *err)
 {
 	struct buf params = process_params("sandbox", sb->id);
 	struct jsonrpc_ask ask = { .method = "extend",
 				   .what = "extending the sandbox's life" };
 
 	buf_addf(&params, ",\"lifetime_s\":%lld", (long long)lifetime_s);
-	return process_request(process_of(sb->client), &ask, &params, NULL,
-			       stop, err);
+	return process_request(sb->client->priv, &ask, &params, NULL, stop,
+			       err);
 }
 
 static int stop_sandbox(struct sandbox_client *client, const char *id,
 			int64_t *keep_s, const struct stop *stop,
 			struct error *err)
 {
-	struct process_client *c = process_of(client);
+	struct process_client *c = client->priv;
 	struct buf params = process_params("sandbox", id);
 	struct jsonrpc_ask ask = { .method = "stop",
 				   .what = "stopping the sandbox",
@@ -381,7 +675,7 @@ static int stop_sandbox(struct sandbox_client *client, const char *id,
 static int make_snapshot(struct sandbox *sb, const char *name, bool replace,
 			 const struct stop *stop, struct error *err)
 {
-	struct process_client *c = process_of(sb->client);
+	struct process_client *c = sb->client->priv;
 	struct buf params = process_params("sandbox", sb->id);
 	struct jsonrpc_ask ask = { .method = "snapshot",
 				   .what = "making the snapshot",
@@ -410,13 +704,13 @@ static void close_client(struct sandbox_client *client)
 static const struct sandbox_ops all_ops = {
 	.open = process_open,
 	.close = close_client,
-	.probe = probe,
-	.create = create,
-	.attach = attach,
+	.probe = start_provider,
+	.create = create_sandbox,
+	.attach = attach_sandbox,
 	.list = process_list,
 	.list_ids = process_list_ids,
 	.info = process_info,
-	.extend = extend,
+	.extend = extend_sandbox,
 	.snapshot = make_snapshot,
 	.execute = process_execute,
 	.upload = process_upload,
@@ -473,7 +767,7 @@ struct made_provider *process_provider_new(struct provider_config *d,
 	return &p->made;
 }
 
-static void move(char **to, char **from)
+static void replace_string(char **to, char **from)
 {
 	if (!*from)
 		return;
@@ -487,8 +781,8 @@ void process_provider_overlay(struct made_provider *made,
 {
 	struct process_provider *p = (struct process_provider *)made;
 
-	move(&p->config.workdir, &d->workdir);
-	move(&p->config.package, &d->package);
+	replace_string(&p->config.workdir, &d->workdir);
+	replace_string(&p->config.package, &d->package);
 	if (d->params)
 		p->config.params = d->params;
 	if (p->config.workdir)

@@ -1,4 +1,4 @@
-/* process.h - a provider that is a child process: what its files share. */
+/* process.h - a provider that is a child process. */
 /* SPDX-License-Identifier: MIT */
 #ifndef PROVIDERS_EXTERNAL_PROCESS_H
 #define PROVIDERS_EXTERNAL_PROCESS_H
@@ -13,6 +13,9 @@
  * initialized once, and is started again when it died, at most CHILD_STARTS
  * times. Its abilities are certain only once it has answered initialize; until
  * then the provider's flags are what its configuration says.
+ *
+ * process_child.c starts the child and asks it; over it process.c has the
+ * operations of the provider.
  */
 enum {
 	CHILD_PROTOCOL = 1,
@@ -73,58 +76,29 @@ struct process_client { /* sandbox_client.priv */
 	bool held;
 };
 
-struct process_client *process_of(const struct sandbox_client *client);
-/* The beginning of an object of parameters: {"key":"value", or { where value
- * is NULL. process_request() ends and frees it. */
+/* process_child.c */
+extern const struct jsonrpc_peer process_peer; /* PROTOCOL.md */
+/* Finds the program; sandbox_ops.open. */
+int process_open(struct sandbox_client *client, const struct settings *set,
+		 struct error *err);
+/* Starts the child if it does not run. */
+int process_start(struct process_client *c, const struct stop *stop,
+		  struct error *err);
+/* The beginning of an object of parameters: {"key":"value", or { if value is
+ * NULL. process_request() ends and frees it. */
 struct buf process_params(const char *key, const char *value);
 /* Adds ,"key":"value" to it. */
 void process_add_param(struct buf *params, const char *key, struct str value);
 /*
- * jsonrpc_call() at a child that is started when it does not run; the errors
- * that it answers with become ours. ask needs no params, and without a
- * timeout_ms it has limits.call. result NULL: only success counts.
+ * jsonrpc_call() at a child that is started when it does not run. The codes of
+ * its errors become ours. ask needs no params, and without a timeout_ms it has
+ * limits.call. result NULL: only success counts.
  */
 int process_request(struct process_client *c, struct jsonrpc_ask *ask,
 		    struct buf *params, cJSON **result, const struct stop *stop,
 		    struct error *err);
-/* Sets err's code and hint by the code that the child answered with. */
-void process_translate_error(const struct process_client *c, int code,
-			     struct error *err);
 /* jsonrpc_bad_answer() with ask's description before it. */
 int process_bad_answer(const struct jsonrpc_ask *ask, const char *detail,
 		       struct error *err);
-
-/* process_start.c */
-extern const struct jsonrpc_peer process_peer; /* PROTOCOL.md */
-int process_initialize(struct process_client *c, struct jsonrpc *w,
-		       const struct stop *stop, struct error *err);
-struct jsonrpc *process_spawn(struct process_client *c, struct error *err);
-int process_open(struct sandbox_client *client, const struct settings *set,
-		 struct error *err);
-
-/* process_exec.c */
-/* Changes sb->workdir to the directory that commands start in when the
- * intended one cannot be entered. */
-void process_resolve_workdir(struct sandbox *sb, const struct stop *stop);
-/* Sets process_client.held: two requests. */
-void process_probe_held(struct sandbox *sb, const struct stop *stop);
-int process_execute(struct sandbox *sb, const struct exec_request *req,
-		    struct exec_result *res, const struct stop *stop,
-		    struct error *err);
-/* process_files.c */
-int process_upload(struct sandbox *sb, struct transfer *files, size_t n,
-		   const struct stop *stop, struct error *err);
-int process_download(struct sandbox *sb, struct transfer *files, size_t n,
-		     const struct stop *stop, struct error *err);
-/* process_list.c */
-int process_list(struct sandbox_client *client, const char *owner,
-		 const struct info_sink *sink, const struct stop *stop,
-		 struct error *err);
-int process_list_ids(struct sandbox_client *client,
-		     const struct info_sink *sink, const struct stop *stop,
-		     struct error *err);
-int process_info(struct sandbox_client *client, const char *id,
-		 const struct info_sink *sink, const struct stop *stop,
-		 struct error *err);
 
 #endif

@@ -1,16 +1,43 @@
-/* provider_config.c - an entry [sandboxes.providers.NAME] of config.toml. */
+/* provider_config.c - how an external provider is found and started. */
 /* SPDX-License-Identifier: MIT */
+/*
+ * Three parts: an entry [sandboxes.providers.NAME] of config.toml, read by the
+ * table keys[]; its params, or another table, as JSON; and Python, where
+ * packages name provider classes in entry points and a host script runs such a
+ * class. Begin with provider_config_read().
+ */
 #include "providers/external/provider_config.h"
 
+#include <dirent.h>
+#include <inttypes.h>
+#include <math.h>
 #include <stddef.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <unistd.h>
 
+#include <sodium.h>
+
+#include "base/io.h"
 #include "base/mem.h"
-#include "base/str.h"
-#include "providers/external/entry_points.h"
+#include "base/path.h"
+#include "base/proc.h"
+#include "config/settings_env.h"
+#include "net/sse.h"
+#include "providers/external/http_provider.h"
+#include "providers/external/process.h"
+#include "providers/kit/file_source.h"
+#include "providers/kit/rest.h"
+#include "sandbox/supervise/supervise.h"
+#include "sandbox/transfer.h"
 
-enum { VARIABLE_MAX = 60 }; /* bytes of a variable's name */
+enum {
+	VARIABLE_MAX = 60, /* bytes of a variable's name */
+	FILE_MAX = 256 << 10,
+};
 
 void provider_config_release(struct provider_config *d)
 {
@@ -34,6 +61,41 @@ bool provider_config_id_ok(const char *id)
 			return false;
 	return len > 0 && len <= PROVIDER_ID_MAX && str_is_utf8(str_of(id));
 }
+
+static bool is_word_byte(char c)
+{
+	return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') ||
+	       (c >= '0' && c <= '9') || c == '_' || (unsigned char)c >= 0x80;
+}
+
+/* "a.b_c": names with dots between them. */
+static bool is_dotted(struct str s)
+{
+	bool fresh = true;
+
+	for (size_t i = 0; i < s.len; i++) {
+		bool dot = s.ptr[i] == '.';
+
+		if (!dot && !is_word_byte(s.ptr[i]))
+			return false;
+		if (fresh && (dot || (s.ptr[i] >= '0' && s.ptr[i] <= '9')))
+			return false;
+		fresh = dot;
+	}
+	return !fresh;
+}
+
+bool class_path_ok(struct str s)
+{
+	size_t colon = str_find(s, ':');
+
+	return colon < s.len && str_is_utf8(s) &&
+	       is_dotted((struct str){ s.ptr, colon }) &&
+	       is_dotted(str_skip(s, colon + 1));
+}
+
+/* The functions that follow return what is wrong with v ("must be a string"),
+ * or NULL. */
 
 /* Readers return what is wrong with v ("must be a string"), or NULL. */
 
@@ -135,7 +197,7 @@ static bool is_variable(const struct toml_value *v)
 	       !(v->text[0] >= '0' && v->text[0] <= '9');
 }
 
-/* They are read by config/settings_env.c. */
+/* config/settings_env.c reads the value. */
 static const char *check_credentials(const struct toml_value *v, void *field,
 				     unsigned flag)
 {
@@ -150,7 +212,7 @@ static const char *check_credentials(const struct toml_value *v, void *field,
 		      "[\"ACME_API_KEY\"]";
 }
 
-/* It is read by providers/price.c. */
+/* providers/price.c reads the value. */
 static const char *check_price(const struct toml_value *v, void *field,
 			       unsigned flag)
 {
@@ -161,7 +223,7 @@ static const char *check_price(const struct toml_value *v, void *field,
 		       : "must be an amount in US dollars, such as 0.11";
 }
 
-/* It is read by sandbox_client_open(). */
+/* sandbox_client_open() reads the value. */
 static const char *check_start(const struct toml_value *v, void *field,
 			       unsigned flag)
 {
@@ -245,4 +307,364 @@ int provider_config_read(struct provider_config *d,
 	if (base && !d->workdir && ways && base->workdir)
 		d->workdir = xstrdup(base->workdir);
 	return 0;
+}
+
+static int fail_param(const struct toml_value *v, const char *what,
+		      struct error *err)
+{
+	return error_set(err, ERR_CONFIG, "config.toml:%d:%d: params: %s",
+			 v->line, v->column, what);
+}
+
+static int add_value(const struct toml_value *v,
+		     const struct params_strings *strings, struct buf *out,
+		     struct error *err);
+
+/* The members of a table, or the items of an array. */
+static int add_items(const struct toml_value *v,
+		     const struct params_strings *strings, struct buf *out,
+		     struct error *err)
+{
+	bool table = v->kind == TOML_TABLE;
+	const char *between = "";
+
+	buf_addc(out, table ? '{' : '[');
+	for (size_t i = 0; i < v->n_items; i++) {
+		const struct toml_value *item = &v->items[i];
+
+		if (strings && item->kind == TOML_STRING &&
+		    strings->omit(strings->arg, item->text))
+			continue;
+		buf_adds(out, between);
+		between = ",";
+		if (table) {
+			json_quote(out,
+				   (struct str){ item->key, item->key_len });
+			buf_addc(out, ':');
+		}
+		if (add_value(item, strings, out, err) < 0)
+			return -1;
+	}
+	buf_addc(out, table ? '}' : ']');
+	return 0;
+}
+
+static int add_value(const struct toml_value *v,
+		     const struct params_strings *strings, struct buf *out,
+		     struct error *err)
+{
+	switch (v->kind) {
+	case TOML_TABLE:
+	case TOML_ARRAY:
+		return add_items(v, strings, out, err);
+	case TOML_INT:
+		buf_addf(out, "%" PRId64, v->integer);
+		return 0;
+	case TOML_BOOL:
+		buf_adds(out, v->integer ? "true" : "false");
+		return 0;
+	case TOML_FLOAT:
+		if (!isfinite(v->real))
+			return fail_param(v, "a number that is not finite",
+					  err);
+		buf_addf(out, "%.17g", v->real);
+		return 0;
+	default:
+		if (v->text_len && memchr(v->text, 0, v->text_len))
+			return fail_param(v, "a string with NUL in it", err);
+		if (strings && v->kind == TOML_STRING)
+			return strings->add(strings->arg, v->text, out, err);
+		json_quote(out, (struct str){ v->text, v->text_len });
+		return 0;
+	}
+}
+
+int params_json(const struct toml_value *table,
+		const struct params_strings *strings, struct buf *out,
+		struct error *err)
+{
+	if (table)
+		return add_value(table, strings, out, err);
+	buf_adds(out, "{}");
+	return 0;
+}
+
+static bool is_type(const struct toml_value *v, const char *type)
+{
+	switch (v->kind) {
+	case TOML_TABLE:
+		return !strcmp(type, "object");
+	case TOML_ARRAY:
+		return !strcmp(type, "array");
+	case TOML_INT:
+		return !strcmp(type, "integer") || !strcmp(type, "number");
+	case TOML_FLOAT:
+		return !strcmp(type, "number");
+	case TOML_BOOL:
+		return !strcmp(type, "boolean");
+	default:
+		return !strcmp(type, "string");
+	}
+}
+
+int params_check(const struct toml_value *table, const cJSON *known,
+		 const char *provider, struct error *err)
+{
+	for (size_t i = 0; table && i < table->n_items; i++) {
+		const struct toml_value *v = &table->items[i];
+		const char *type = json_string(known, v->key, NULL);
+
+		if (!type)
+			return error_set(err, ERR_CONFIG,
+					 "config.toml:%d:%d: provider '%s' "
+					 "has no setting '%.64s'",
+					 v->line, v->column, provider, v->key);
+		if (!is_type(v, type))
+			return error_set(err, ERR_CONFIG,
+					 "config.toml:%d:%d: provider '%s': "
+					 "%.64s must be of type %.16s, not %s",
+					 v->line, v->column, provider, v->key,
+					 type, toml_kind_name(v->kind));
+	}
+	return 0;
+}
+
+/* "[ group ]" */
+static bool is_section(struct str line, const char *group)
+{
+	size_t end = str_find(line, ']');
+
+	return end < line.len &&
+	       str_is(str_trim((struct str){ line.ptr + 1, end - 1 }), group);
+}
+
+void entry_points_parse(struct str text, const char *group, const char *package,
+			void (*each)(void *arg, const struct entry_point *e),
+			void *arg)
+{
+	bool inside = false;
+	struct str line;
+
+	while (str_split(&text, '\n', &line)) {
+		struct entry_point e = { .package = package };
+		size_t n;
+
+		line = str_trim(line);
+		if (!line.len || line.ptr[0] == '#' || line.ptr[0] == ';')
+			continue;
+		if (line.ptr[0] == '[') {
+			inside = is_section(line, group);
+			continue;
+		}
+		n = str_find(line, '=');
+		if (!inside || n == line.len)
+			continue;
+		e.name = str_trim((struct str){ line.ptr, n });
+		e.object = str_skip(line, n + 1);
+		e.object.len = str_find(e.object, '['); /* extras */
+		e.object = str_trim(e.object);
+		each(arg, &e);
+	}
+}
+
+static int is_package(const struct dirent *e)
+{
+	struct str name = str_of(e->d_name);
+
+	return str_ends(name, ".dist-info") || str_ends(name, ".egg-info");
+}
+
+void entry_points_read(const char *dir, const char *group,
+		       void (*each)(void *arg, const struct entry_point *e),
+		       void *arg)
+{
+	struct dirent **list = NULL;
+	int n = scandir(dir, &list, is_package, alphasort);
+
+	for (int i = 0; i < n; i++) {
+		char *package = list[i]->d_name;
+		char *path = xasprintf("%s/%s/entry_points.txt", dir, package);
+		struct buf text = BUF_INIT(FILE_MAX);
+		struct error ignored = { 0 };
+
+		/* "acme-1.2" of "acme-1.2.dist-info" */
+		*strrchr(package, '.') = '\0';
+		if (path_read(path, &text, &ignored) == 0)
+			entry_points_parse(buf_str(&text), group, package, each,
+					   arg);
+		buf_release(&text);
+		free(path);
+		free(list[i]);
+	}
+	free(list);
+}
+
+static const unsigned char stand_ins_py[] = {
+#include "scripts/host/dcode_stand_ins.py.inc"
+};
+static const unsigned char host_py[] = {
+#include "scripts/host/provider_host.py.inc"
+};
+
+static char *interpreter_in(const char *dir)
+{
+	char *path = path_join(dir, "bin/python3");
+
+	if (access(path, X_OK) == 0)
+		return path;
+	free(path);
+	return NULL;
+}
+
+char *python_home(const struct settings *set)
+{
+	return path_join(settings_dir(set), PYTHON_HOME);
+}
+
+char *python_program(const struct settings *set)
+{
+	const char *active = settings_exported(set, "VIRTUAL_ENV");
+	char *home = python_home(set);
+	char *program = interpreter_in(home);
+
+	free(home);
+	if (!program && active && active[0] == '/')
+		program = interpreter_in(active);
+	if (!program)
+		program = proc_find("python3", settings_exported(set, "PATH"));
+	return program;
+}
+
+int python_script(struct error *err)
+{
+	int fd = memfd_create("dcode-provider-host", MFD_CLOEXEC);
+
+	if (fd < 0)
+		return error_errno(err, "making room for the host script");
+	if (io_write_all(fd, stand_ins_py, sizeof(stand_ins_py)) == 0 &&
+	    io_write_all(fd, host_py, sizeof(host_py)) == 0 &&
+	    lseek(fd, 0, SEEK_SET) == 0)
+		return fd;
+	(void)error_errno(err, "writing the host script");
+	close(fd);
+	return -1;
+}
+
+struct sites {
+	void (*each)(void *arg, const char *dir);
+	void *arg;
+	bool missing_too; /* not only directories that exist */
+};
+
+static bool is_directory(const char *path)
+{
+	struct stat st;
+
+	return stat(path, &st) == 0 && S_ISDIR(st.st_mode);
+}
+
+static void emit_site(const struct sites *s, const char *path)
+{
+	if (s->missing_too || is_directory(path))
+		s->each(s->arg, path);
+}
+
+/* PREFIX/lib/python3.N/site-packages, and PREFIX/site-packages. */
+static void each_site_in(const char *prefix, const struct sites *s)
+{
+	char *lib = path_join(prefix, "lib");
+	char *plain = path_join(prefix, "site-packages");
+	DIR *dir = opendir(lib);
+	struct dirent *e;
+
+	emit_site(s, plain);
+	while (dir && (e = readdir(dir))) {
+		char *path;
+
+		if (strncmp(e->d_name, "python3", 7) != 0)
+			continue;
+		path = xasprintf("%s/%s/site-packages", lib, e->d_name);
+		emit_site(s, path);
+		free(path);
+	}
+	if (dir)
+		closedir(dir);
+	free(plain);
+	free(lib);
+}
+
+/* Each absolute entry of PYTHONPATH. A relative one would be in the directory
+ * that dcode was started in, so a repository could choose it. */
+static void each_pythonpath(const struct settings *set, const struct sites *s)
+{
+	struct str rest = str_of(settings_exported(set, "PYTHONPATH"));
+	struct str item;
+
+	while (str_split(&rest, ':', &item)) {
+		char *path = xstrndup(item.ptr, item.len);
+
+		if (path[0] == '/')
+			emit_site(s, path);
+		free(path);
+	}
+}
+
+void python_each_site(const struct settings *set,
+		      void (*each)(void *arg, const char *dir), void *arg)
+{
+	struct sites s = { .each = each, .arg = arg };
+	const char *active = settings_exported(set, "VIRTUAL_ENV");
+	char *home = python_home(set);
+
+	each_site_in(home, &s);
+	free(home);
+	each_pythonpath(set, &s);
+	if (active && active[0] == '/')
+		each_site_in(active, &s);
+}
+
+struct argv {
+	char **words;
+	size_t n;
+};
+
+static void add_argument(void *arg, const char *word)
+{
+	struct argv *a = arg;
+
+	a->words = xrealloc(a->words, a->n + 2, sizeof(*a->words));
+	a->words[a->n++] = xstrdup(word);
+	a->words[a->n] = NULL;
+}
+
+/*
+ * -I ignores the current directory and all PYTHON* variables. The arguments
+ * replace those that the user exported: PYTHONPATH's entries up to "--", then
+ * the directories of packages.
+ */
+char **python_argv(const struct settings *set, const char *program,
+		   const char *class_path)
+{
+	static const char boot[] =
+		"import sys, io; "
+		"n = int(sys.argv.pop(1)); s = io.open(3, 'rb').read(); "
+		"m = sys.modules['dcode_stand_ins'] = "
+		"type(sys)('dcode_stand_ins'); "
+		"exec(compile(s[:n], 'dcode_stand_ins.py', 'exec'), vars(m)); "
+		"exec(compile(s[n:], 'provider_host.py', 'exec'))";
+	struct argv a = { 0 };
+	char first[24];
+
+	snprintf(first, sizeof(first), "%zu", sizeof(stand_ins_py));
+	add_argument(&a, program);
+	add_argument(&a, "-I");
+	add_argument(&a, "-c");
+	add_argument(&a, boot);
+	add_argument(&a, first);
+	add_argument(&a, class_path);
+	each_pythonpath(
+		set, &(struct sites){ add_argument, &a, .missing_too = true });
+	add_argument(&a, "--");
+	python_each_site(set, add_argument, &a);
+	return a.words;
 }

@@ -123,11 +123,6 @@ static bool is_active(const struct toml_value *profile)
 	return active && active->kind == TOML_BOOL && active->integer;
 }
 
-/*
- * Pure: the profile of a ~/.modal.toml to use. *profile is a table of root or
- * NULL when there is none; ERR_CONFIG when name is not among them or it is
- * unclear which is meant.
- */
 int modal_profile(const struct toml_value *root, const char *name,
 		  const struct toml_value **profile, struct error *err)
 {

@@ -71,8 +71,6 @@ unsigned modal_flags(const char *id)
 	return MODAL_V2 | MODAL_TOKEN;
 }
 
-/* What the field holds. The first value that is given for it stays: value is
- * owned, and may be NULL. */
 const char *modal_keep_first(pthread_mutex_t *lock, char **field, char *value)
 {
 	pthread_mutex_lock(lock);
@@ -107,7 +105,6 @@ static int64_t policy_ms(const Modal__Any *any)
 				    : (int64_t)(seconds * 1000);
 }
 
-/* Pure: ms to wait before the next try as grpc-status-details-bin wants; -1. */
 int64_t modal_retry_wish(struct str details)
 {
 	ProtobufCMessage *status =
@@ -121,7 +118,6 @@ int64_t modal_retry_wish(struct str details)
 	return wish;
 }
 
-/* The same of an answer that came, which is freed. */
 int modal_answer_id(ProtobufCMessage *answer, const char *field, char **id,
 		    struct error *err)
 {
@@ -145,7 +141,6 @@ static bool is_cut(const struct error *why)
 	return why->code == ERR_NETWORK || why->code == ERR_UNREACHABLE;
 }
 
-/* True when the call may have another outcome when it is repeated. */
 bool modal_is_passing(const struct error *why)
 {
 	switch (why->grpc_status) {
@@ -337,11 +332,6 @@ static int auth_token(struct modal *m, char **token, const struct stop *stop,
 	return 0;
 }
 
-/*
- * A call of the control plane, repeated as its clients do; frees the request.
- * Without each, *answer is the one message of the answer: protobuf_free() it.
- * The error begins with what.
- */
 int modal_ask(struct modal *m, const struct protobuf_ask *ask,
 	      ProtobufCMessage **answer, const struct stop *stop,
 	      struct error *err)
@@ -359,8 +349,6 @@ int modal_ask(struct modal *m, const struct protobuf_ask *ask,
 	return rc;
 }
 
-/* The same where only the id in this field of the answer is of interest. It
- * replaces *id, which the caller owns. */
 int modal_ask_id(struct modal *m, const struct protobuf_ask *ask,
 		 const char *field, char **id, const struct stop *stop,
 		 struct error *err)
@@ -372,8 +360,6 @@ int modal_ask_id(struct modal *m, const struct protobuf_ask *ask,
 	return modal_answer_id(answer, field, id, err);
 }
 
-/* 1 while it runs, 0 when it has ended; -1. ERR_NOT_FOUND: never was. The
- * server holds the question for wait_s while it runs. */
 int modal_is_running(struct modal *m, const char *id, float wait_s,
 		     const struct stop *stop, struct error *err)
 {
@@ -518,8 +504,6 @@ static int find_router(struct sandbox *sb, const struct stop *stop,
 	return rc;
 }
 
-/* Asks for the task and the router's address unless known. renew: its token
- * was refused. ERR_GONE when the sandbox has ended. */
 int modal_ensure_router(struct sandbox *sb, bool renew, const struct stop *stop,
 			struct error *err)
 {
@@ -625,8 +609,6 @@ static int handle_failure(struct sandbox *sb, const struct protobuf_ask *ask,
 	return -1;
 }
 
-/* A call of the router; frees the request. ERR_GONE when the sandbox has ended
- * meanwhile. */
 int modal_route(struct sandbox *sb, const struct protobuf_ask *ask,
 		ProtobufCMessage **answer, const struct stop *stop,
 		struct error *err)
@@ -711,7 +693,6 @@ static int on_stdio(void *arg, const ProtobufCMessage *message,
 		       err);
 }
 
-/* The whole of a stream (1: error output), once; resumed after cuts. */
 int modal_read(struct modal_exec *x, int stream,
 	       int (*data)(void *arg, struct str chunk, struct error *err),
 	       void *arg, const struct stop *stop, struct error *err)
@@ -731,7 +712,6 @@ int modal_read(struct modal_exec *x, int stream,
 	return modal_route(x->sb, &ask, NULL, stop, err);
 }
 
-/* Its end: exit status, 128 + n when killed. */
 int modal_wait(struct modal_exec *x, int *status, const struct stop *stop,
 	       struct error *err)
 {
@@ -879,8 +859,6 @@ static int find_offset(struct input_writer *w, const struct stop *stop,
 	return closed;
 }
 
-/* The file as the process's input, from its first byte; resumed after cuts.
- * ERR_REMOTE when the process closed its input early. */
 int modal_write(struct modal_exec *x, struct file_source *in,
 		const struct stop *stop, struct error *err)
 {

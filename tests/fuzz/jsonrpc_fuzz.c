@@ -5,7 +5,7 @@
 #include <string.h>
 
 #include "base/str.h"
-#include "providers/external/entry_points.h"
+#include "providers/external/provider_config.h"
 #include "rpc/jsonrpc.c" /* for feed_lines() */
 #include "sandbox/sandbox.h"
 

@@ -11,7 +11,6 @@
 
 #include "base/str.h"
 #include "providers/external/http_provider.h"
-#include "providers/external/json_pointer.h"
 #include "tests/unit/settings_world.h"
 
 /* What somebody may try to have us write. */

@@ -4,8 +4,6 @@
 
 #include "base/json.h"
 #include "providers/docker/docker.h"
-#include "providers/external/entry_points.h"
-#include "providers/external/params.h"
 #include "providers/external/process.h"
 #include "providers/local/local.h"
 #include "providers/registry.h"

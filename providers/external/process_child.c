@@ -1,17 +1,34 @@
-/* process_start.c - starts a provider's process and reads its abilities. */
+/* process_child.c - the child of an external provider: started and asked. */
 /* SPDX-License-Identifier: MIT */
-#include <errno.h>
+/*
+ * process_request() sends one request and starts the child first if it does not
+ * run. start_child() counts the starts and asks the new child to initialize:
+ * its answer makes the provider's flags and operations certain
+ * (set_abilities).
+ */
+#include <dirent.h>
+#include <pthread.h>
+#include <stddef.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
 #include <unistd.h>
+
+#include <sodium.h>
 
 #include "base/mem.h"
 #include "base/path.h"
-#include "base/str.h"
+#include "base/proc.h"
 #include "config/settings_env.h"
-#include "providers/external/params.h"
+#include "net/sse.h"
+#include "providers/external/http_provider.h"
 #include "providers/external/process.h"
-#include "providers/external/python.h"
+#include "providers/external/provider_config.h"
+#include "providers/kit/file_source.h"
+#include "providers/kit/rest.h"
+#include "sandbox/supervise/supervise.h"
+#include "sandbox/transfer.h"
 
 enum { COMMAND_LEAST = 16 << 10, COMMAND_MOST = 1 << 20 };
 
@@ -22,8 +39,8 @@ static bool is_bare(const char *name)
 }
 
 /* The program of a command: on PATH, absolute, from the home, or relative to
- * the directory of the config.toml that names it. Relative to the current
- * directory it would be a repository's. */
+ * the directory of the config.toml that names it. A path relative to the
+ * current directory would be a repository's. */
 static char *find_program(const struct settings *set, const char *name)
 {
 	char *expanded;
@@ -102,7 +119,8 @@ const struct jsonrpc_peer process_peer = {
 	.bye = "{\"jsonrpc\":\"2.0\",\"method\":\"shutdown\"}\n",
 };
 
-struct jsonrpc *process_spawn(struct process_client *c, struct error *err)
+static struct jsonrpc *process_spawn(struct process_client *c,
+				     struct error *err)
 {
 	bool python = c->p->config.class_path;
 	int fds[4] = { -1, -1, -1, -1 };
@@ -183,6 +201,7 @@ static void set_abilities(struct process_client *c, const cJSON *result)
 	c->downloads = has_word(list, "download");
 }
 
+/* What is wrong with the sizes in the answer to initialize, or NULL. */
 static const char *set_sizes(struct process_client *c, const cJSON *result)
 {
 	int64_t command = json_int(result, "max_command", 0);
@@ -226,6 +245,13 @@ static const char *find_fault(const cJSON *result)
 	return NULL;
 }
 
+int process_bad_answer(const struct jsonrpc_ask *ask, const char *detail,
+		       struct error *err)
+{
+	jsonrpc_bad_answer(&process_peer, detail, err);
+	return error_wrap(err, "%s", ask->what);
+}
+
 static int parse_initialized(struct process_client *c, const cJSON *result,
 			     const struct jsonrpc_ask *ask, struct error *err)
 {
@@ -249,8 +275,40 @@ static int parse_initialized(struct process_client *c, const cJSON *result,
 	return 0;
 }
 
-int process_initialize(struct process_client *c, struct jsonrpc *w,
-		       const struct stop *stop, struct error *err)
+/* Sets err's code and hint by the code that the child answered with. */
+static void process_translate_error(const struct process_client *c, int code,
+				    struct error *err)
+{
+	static const struct {
+		int code;
+		enum err ours;
+	} codes[] = {
+		{ CHILD_NO_METHOD, ERR_USAGE },
+		{ CHILD_NOT_FOUND, ERR_NOT_FOUND },
+		{ CHILD_AUTH, ERR_AUTH },
+		{ CHILD_CONFIG, ERR_CONFIG },
+		{ CHILD_LIMIT, ERR_LIMIT },
+		{ CHILD_NETWORK, ERR_NETWORK },
+		{ CHILD_TIMEOUT, ERR_TIMEOUT },
+		{ CHILD_GONE, ERR_GONE },
+		{ CHILD_UNSUPPORTED, ERR_USAGE },
+		{ CHILD_MISSING, ERR_CONFIG },
+	};
+	const char *package = c->p->config.package;
+
+	for (size_t i = 0; i < sizeof(codes) / sizeof(*codes); i++)
+		if (codes[i].code == code)
+			err->code = codes[i].ours;
+	if (code == CHILD_MISSING && package)
+		error_hint(err,
+			   "Missing dependencies for '%s' sandbox. Install "
+			   "with: /install %s --package (in-app) or dcode "
+			   "install %s --package (CLI)",
+			   c->p->made.base.name, package, package);
+}
+
+static int process_initialize(struct process_client *c, struct jsonrpc *w,
+			      const struct stop *stop, struct error *err)
 {
 	struct buf params = BUF_INIT(1 << 20);
 	struct jsonrpc_ask ask = { .method = "initialize",
@@ -278,5 +336,120 @@ int process_initialize(struct process_client *c, struct jsonrpc *w,
 		rc = parse_initialized(c, result, &ask, err);
 	cJSON_Delete(result);
 	buf_wipe(&params);
+	return rc;
+}
+
+/* With the lock held. */
+static int start_child(struct process_client *c, const struct stop *stop,
+		       struct error *err)
+{
+	struct jsonrpc *w;
+
+	if (c->wire && !jsonrpc_broken(c->wire))
+		return 0;
+	if (c->wire && c->users)
+		return error_set(err, ERR_NETWORK, "the provider is stopping");
+	if (c->wire)
+		jsonrpc_end(c->wire, 0);
+	c->wire = NULL;
+	if (c->starts >= CHILD_STARTS) {
+		*err = c->last;
+		err->code = ERR_REMOTE;
+		return error_hint(err,
+				  "The provider ended %d times, so dcode does "
+				  "not start it again.",
+				  CHILD_STARTS);
+	}
+	c->starts++;
+	w = process_spawn(c, err);
+	if (!w)
+		return -1;
+	if (process_initialize(c, w, stop, err) == 0) {
+		c->wire = w;
+		return 0;
+	}
+	/* A child that cannot start once is not tried again. */
+	if (err->code == ERR_NETWORK)
+		err->code = ERR_REMOTE;
+	c->last = *err;
+	jsonrpc_end(w, 0);
+	return -1;
+}
+
+/* Starts a child if none runs. It is not replaced before release_child(). */
+static int acquire_child(struct process_client *c, const struct stop *stop,
+			 struct error *err)
+{
+	int rc;
+
+	pthread_mutex_lock(&c->lock);
+	rc = start_child(c, stop, err);
+	if (rc == 0)
+		c->users++;
+	pthread_mutex_unlock(&c->lock);
+	return rc;
+}
+
+static void release_child(struct process_client *c, const struct error *failure)
+{
+	pthread_mutex_lock(&c->lock);
+	c->users--;
+	if (failure && jsonrpc_broken(c->wire))
+		c->last = *failure;
+	pthread_mutex_unlock(&c->lock);
+}
+
+int process_start(struct process_client *c, const struct stop *stop,
+		  struct error *err)
+{
+	int rc = acquire_child(c, stop, err);
+
+	if (rc == 0)
+		release_child(c, NULL);
+	return rc;
+}
+
+struct buf process_params(const char *key, const char *value)
+{
+	struct buf params = BUF_INIT(JSONRPC_LINE);
+
+	buf_addc(&params, '{');
+	if (value)
+		json_member(&params, key, str_of(value));
+	return params;
+}
+
+void process_add_param(struct buf *params, const char *key, struct str value)
+{
+	buf_addc(params, ',');
+	json_member(params, key, value);
+}
+
+int process_request(struct process_client *c, struct jsonrpc_ask *ask,
+		    struct buf *params, cJSON **result, const struct stop *stop,
+		    struct error *err)
+{
+	cJSON *answer = NULL;
+	int rc;
+
+	buf_addc(params, '}');
+	ask->params = buf_str(params);
+	ask->error_code = JSONRPC_NO_ERROR;
+	if (!ask->timeout_ms)
+		ask->timeout_ms = c->p->limits.call;
+	rc = buf_check(params, "the request", err);
+	if (rc == 0)
+		rc = acquire_child(c, stop, err);
+	if (rc == 0) {
+		rc = jsonrpc_call(c->wire, ask, &answer, stop, err);
+		release_child(c, rc < 0 ? err : NULL);
+	}
+	if (rc < 0)
+		process_translate_error(c, ask->error_code, err);
+	buf_release(params);
+	if (result)
+		*result = answer;
+	else
+		cJSON_Delete(answer);
 	return rc;
 }
