@@ -10,7 +10,7 @@
 #include "cmd/print.h"
 #include "cmd/session/conversation.h"
 #include "cmd/session/run.h"
-#include "model/endpoint.h"
+#include "model/choose.h"
 #include "session/thread.h"
 
 enum { MOST_MODELS = 300, NAME_MOST = 512, LAST_THREADS = 100 };

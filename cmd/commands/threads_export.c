@@ -19,7 +19,7 @@
 #include "cmd/commands/threads_new_file.h"
 #include "cmd/print.h"
 #include "cmd/session/saved_patch.h"
-#include "model/message_mask.h"
+#include "model/message.h"
 #include "session/thread_file.h"
 #include "ui/html.h"
 

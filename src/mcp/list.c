@@ -83,7 +83,7 @@ static void clean_values(cJSON *list)
 }
 
 /* Names of properties stay: they are sent as ones that the vendor takes (see
- * tool_keys.h). */
+ * tool_schema.h). */
 static bool is_clean_name(const cJSON *parent, const cJSON *item)
 {
 	char *clean;

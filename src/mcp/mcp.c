@@ -12,7 +12,7 @@
 #include "base/str.h"
 #include "mcp/name.h"
 #include "mcp/result.h"
-#include "model/tool_notes.h"
+#include "model/tool_set.h"
 
 enum {
 	PROGRESS_MAX = 512,   /* bytes of a line about a call under way, */

@@ -17,7 +17,7 @@
 
 #include "base/json.h"
 #include "base/str.h"
-#include "model/model_config.h"
+#include "model/presets.h"
 
 enum kind { TOKENS, ABILITY, LACK, DOLLARS };
 

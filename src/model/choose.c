@@ -1,5 +1,17 @@
-/* choose.c - which model, from flags, configuration and environment. */
+/* choose.c - which model, where it is, and with what key. */
 /* SPDX-License-Identifier: MIT */
+/*
+ * model_choose(), at the end, is the place to begin reading. It takes the words
+ * of the user ("anthropic:claude-opus-5", a bare name, nothing), and fills a
+ * model_choice from flags, config.toml, the environment and stored keys. The
+ * first half is the endpoint of one provider: its wire, its address, its key.
+ *
+ * Two rules are behind most of this code: a repository's .env must not decide
+ * which account reads the conversation, and a key goes only to the address that
+ * it was meant for.
+ */
+#include "model/choose.h"
+
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -8,13 +20,598 @@
 #include "base/mem.h"
 #include "base/str.h"
 #include "model/catalog.h"
-#include "model/endpoint.h"
 #include "model/model.h"
-#include "model/model_config.h"
 #include "model/params.h"
+#include "model/presets.h"
 #include "model/wire.h"
 #include "model/wires/bedrock_account.h"
 #include "model/wires/vertex_account.h"
+#include "net/loopback.h"
+
+static const struct wire *own_wire(struct model_choice *c,
+				   const struct provider *p,
+				   const struct wire *wire);
+
+/* A member of its table, or NULL. */
+static const struct toml_value *endpoint_member(const struct provider *p,
+						const char *key)
+{
+	return p->config ? toml_get(p->config, key) : NULL;
+}
+
+/* Reads a string of the provider's table; *value stays as it was if there is
+ * none or it is empty. ERR_CONFIG if it is not a string. */
+static int endpoint_text(const struct provider *p, const char *key,
+			 const char **value, struct error *err)
+{
+	const struct toml_value *v = endpoint_member(p, key);
+
+	if (!v)
+		return 0;
+	if (v->kind != TOML_STRING)
+		return error_set(err, ERR_CONFIG,
+				 "config.toml:%d:%d: models.providers.%s.%s "
+				 "must be a string, not %s",
+				 v->line, v->column, p->name, key,
+				 toml_kind_name(v->kind));
+	if (v->text[0])
+		*value = v->text;
+	return 0;
+}
+
+static void refuse_class(const struct provider *p, const char *class_path,
+			 struct error *err)
+{
+	const char *colon = strchr(class_path, ':');
+	struct buf names = BUF_INIT(256);
+
+	wire_names(&names);
+	if (!colon || colon == class_path || !colon[1]) {
+		(void)error_set(err, ERR_CONFIG,
+				"models.providers.%s.class_path must be "
+				"'module:Class', got '%s'",
+				p->name, class_path);
+		error_hint(err, "Remove it, and set wire = %s.", names.ptr);
+	} else {
+		(void)error_set(err, ERR_CONFIG,
+				"models.providers.%s.class_path '%s' is a "
+				"Python class, which dcode cannot run",
+				p->name, class_path);
+		error_hint(
+			err,
+			"Set wire = %s instead, whichever the server speaks.",
+			names.ptr);
+	}
+	buf_release(&names);
+}
+
+static void refuse_wire(const struct provider *p, const char *name,
+			struct error *err)
+{
+	struct buf names = BUF_INIT(256);
+
+	wire_names(&names);
+	error_set(err, ERR_CONFIG,
+		  "models.providers.%s.wire must be %s, not \"%s\"", p->name,
+		  names.ptr, name);
+	buf_release(&names);
+}
+
+static void refuse_vendor(const struct provider *p, struct error *err)
+{
+	(void)error_set(err, ERR_CONFIG,
+			"dcode does not speak the protocol of provider '%s'",
+			p->name);
+	error_hint(err, "Use an OpenAI-compatible server for its models: "
+			"[models.providers.NAME] base_url");
+}
+
+static const struct wire *endpoint_wire(const struct provider *p,
+					struct error *err)
+{
+	const struct wire *wire;
+	const char *class_path = NULL;
+	const char *name = NULL;
+
+	if (endpoint_text(p, "wire", &name, err) < 0 ||
+	    endpoint_text(p, "class_path", &class_path, err) < 0)
+		return NULL;
+	if (class_path && !name) {
+		name = preset_class_wire(class_path);
+		if (!name) {
+			refuse_class(p, class_path, err);
+			return NULL;
+		}
+	}
+	if (!name)
+		name = p->preset ? p->preset->wire : wire_openai_chat.name;
+	wire = name ? wire_find(name) : NULL;
+	if (wire)
+		return wire;
+	if (name)
+		refuse_wire(p, name, err);
+	else
+		refuse_vendor(p, err);
+	return NULL;
+}
+
+bool endpoint_find(struct provider *p, const struct settings *set,
+		   const char *name)
+{
+	*p = (struct provider){
+		.name = name,
+		.preset = preset_find(name),
+		.config = model_config(set, name),
+	};
+	if (p->preset)
+		p->name = p->preset->name;
+	return p->preset || p->config;
+}
+
+bool endpoint_disabled(const struct provider *p)
+{
+	const struct toml_value *v = endpoint_member(p, "enabled");
+
+	return v && v->kind == TOML_BOOL && !v->integer;
+}
+
+/* The variable of a preset's key, or of its token if only that is set; NULL:
+ * the preset needs none. */
+static const char *usual_env(const struct provider *p,
+			     const struct settings *set)
+{
+	const char *key = p->preset ? preset_key_env(p->preset) : NULL;
+	const char *token = p->preset ? p->preset->token_env : NULL;
+
+	return token && !settings_env(set, key) && settings_env(set, token)
+		       ? token
+		       : key;
+}
+
+/* The variable of the provider's key, or NULL if it needs none. */
+static const char *key_env_of(const struct provider *p,
+			      const struct settings *set)
+{
+	const char *env = usual_env(p, set);
+	struct error ignored = { 0 };
+
+	/* endpoint_fill() reports a value of the wrong type */
+	(void)endpoint_text(p, "api_key_env", &env, &ignored);
+	return env;
+}
+
+/* The provider's key, or NULL; *project as in settings_credential(). A preset
+ * with its own api_key_env is still the same vendor: if the usual variable is
+ * set, a project's .env must not replace the key. */
+static const char *key_value(const struct provider *p,
+			     const struct settings *set, const char *env,
+			     const char **project)
+{
+	const char *usual = p->preset ? preset_key_env(p->preset) : NULL;
+	const char *value = settings_env(set, env);
+
+	if (value || (usual && settings_env(set, usual)))
+		return value;
+	return settings_credential(set, env, project);
+}
+
+bool endpoint_has_key(const struct provider *p, const struct settings *set,
+		      bool by_project)
+{
+	const char *env = key_env_of(p, set);
+	const char *project = NULL;
+
+	return env && key_value(p, set, env, &project) &&
+	       (by_project || !project);
+}
+
+static bool in_google_cloud(const struct provider *p)
+{
+	return p->preset && p->preset->google_cloud;
+}
+
+static struct str url_path(struct str url)
+{
+	size_t scheme = str_search(url, STR("://"));
+	struct str rest = str_skip(url, scheme + 3);
+
+	return str_skip(rest, str_find(rest, '/'));
+}
+
+/* The URL of an address to listen at: "h", "h:1", ":1" or "0.0.0.0:1"; port is
+ * added if there is none. Owned. */
+static char *listen_to_url(const char *host, const char *port)
+{
+	const char *name = host;
+	size_t any = strlen("0.0.0.0");
+	bool local = false;
+
+	if (strncmp(host, "0.0.0.0", any) == 0 &&
+	    (!host[any] || host[any] == ':')) {
+		name += any;
+		local = true;
+	}
+	if (name[0] == ':')
+		local = true;
+	return xasprintf("http://%s%s%s", local ? "127.0.0.1" : "", name,
+			 strchr(name, ':') ? "" : port);
+}
+
+/* The vendor's own address for this wire, or NULL. */
+static const char *preset_url(const struct provider *p, const struct wire *wire)
+{
+	const struct preset *preset = p->preset;
+
+	if (preset && preset->own_base_url &&
+	    strcmp(wire->name, preset->own_wire) == 0)
+		return preset->own_base_url;
+	return preset ? preset->base_url : NULL;
+}
+
+/* Checks an address and adds the path if it has none. Owned; NULL with err. */
+static char *finish_url(const struct provider *p, const struct wire *wire,
+			const char *raw, struct error *err)
+{
+	const char *preset = preset_url(p, wire);
+	struct str path = str_of(wire->base_path);
+	struct str url = str_trim(str_of(raw));
+
+	if (!str_starts(url, "http://") && !str_starts(url, "https://")) {
+		(void)error_set(err, ERR_CONFIG,
+				"the address of provider %s is not an http:// "
+				"or https:// URL: '%.200s'",
+				p->name, raw);
+		return NULL;
+	}
+	for (size_t i = 0; i < url.len; i++)
+		if ((unsigned char)url.ptr[i] <= ' ') {
+			(void)error_set(
+				err, ERR_CONFIG,
+				"the address of provider %s contains spaces",
+				p->name);
+			return NULL;
+		}
+	while (url.len && url.ptr[url.len - 1] == '/')
+		url.len--;
+	if (p->preset && p->preset->base_path)
+		path = str_of(p->preset->base_path);
+	else if (preset)
+		path = url_path(str_of(preset));
+	if (url_path(url).len || (!wire->base_path && !in_google_cloud(p)))
+		path = (struct str){ 0 };
+	return xasprintf("%.*s%.*s", (int)url.len, url.ptr, (int)path.len,
+			 path.ptr ? path.ptr : "");
+}
+
+/* The value of DEEPAGENTS_CODE_NAME, which only dcode reads, or NULL; sets
+ * *hides if the variable exists, even empty. */
+static const char *read_prefixed(const struct settings *set, const char *name,
+				 bool *hides)
+{
+	char *own = xasprintf("DEEPAGENTS_CODE_%s", name);
+	const char *value = settings_env_plain(set, own);
+
+	*hides = *hides || value;
+	free(own);
+	return value && value[0] ? value : NULL;
+}
+
+/*
+ * Where a stored key may go, apart from config.toml: to the address of a
+ * prefixed variable, else to the one stored with it, else to the vendor's own.
+ * OPENAI_BASE_URL and similar variables are set for other programs, with other
+ * keys: a personal key must not go to somebody's proxy.
+ */
+static const char *stored_key_url(const struct provider *p,
+				  const struct settings *set, const char *named)
+{
+	const struct vault_entry *e;
+	const char *url = NULL;
+	bool hides = false;
+	bool usual = false;
+
+	for (size_t i = 0; i < 2 && p->preset && !url && !hides; i++) {
+		const char *env = p->preset->url_env[i];
+
+		usual = usual || (env && named && strcmp(env, named) == 0);
+		if (env)
+			url = read_prefixed(set, env, &hides);
+	}
+	/* a variable that only config.toml names was chosen by the user */
+	if (!url && !hides && named)
+		url = usual ? read_prefixed(set, named, &hides)
+			    : settings_env(set, named);
+	if (url || hides)
+		return url;
+	e = settings_vault_entry(set, p->name);
+	if (!e && p->config)
+		e = settings_vault_entry(set, p->config->key);
+	return e && e->url[0] ? e->url : NULL;
+}
+
+/* Names the setting, file and line of base_url, for messages. Owned. */
+static char *config_place(const struct provider *p, const struct settings *set)
+{
+	char *key = xasprintf("models.providers.%s.base_url", p->config->key);
+	const char *file = settings_policy(set, key) ? SETTINGS_POLICY_FILE
+						     : "config.toml";
+
+	free(key);
+	return xasprintf("base_url of [models.providers.%s], %s line %d",
+			 p->config->key, file,
+			 endpoint_member(p, "base_url")->line);
+}
+
+/* Finds the user's own address: config.toml, then the environment; *url NULL if
+ * there is none. *from names the place, owned. */
+static int own_url(const struct provider *p, const struct settings *set,
+		   const char **url, char **from, struct error *err)
+{
+	const char *key = key_env_of(p, set);
+	const char *env = NULL;
+
+	if (endpoint_text(p, "base_url", url, err) < 0 ||
+	    endpoint_text(p, "base_url_env", &env, err) < 0)
+		return -1;
+	if (*url)
+		*from = config_place(p, set);
+	if (!*url && key && settings_env_source(set, key) == SOURCE_STORED) {
+		*url = stored_key_url(p, set, env);
+		if (*url)
+			*from = xstrdup("stored with the key, or set for it");
+		return 0;
+	}
+	if (!*url && env)
+		*url = settings_env(set, env);
+	for (size_t i = 0; i < 2 && p->preset && !*url; i++) {
+		env = p->preset->url_env[i];
+		if (env)
+			*url = settings_env(set, env);
+	}
+	if (*url && !*from)
+		*from = settings_address_name(set, env);
+	return 0;
+}
+
+/* A bearer token in a variable, else a key from AWS's usual places. */
+static int find_aws(struct model_choice *c, const struct provider *p,
+		    const struct settings *set, struct error *err)
+{
+	const char *env = key_env_of(p, set);
+	const char *region = NULL;
+	const char *value =
+		env ? key_value(p, set, env, &c->project_key) : NULL;
+
+	if (endpoint_text(p, "region", &region, err) < 0 ||
+	    endpoint_text(p, "api_key_env", &env, err) < 0)
+		return -1;
+	c->key_env = xstrdup(env);
+	if (value) {
+		struct str key = str_trim(str_of(value));
+
+		c->api_key = xstrndup(key.ptr ? key.ptr : "", key.len);
+		c->key_from = settings_credential_name(set, env);
+	}
+	return bedrock_account_open(c, set, region, err);
+}
+
+/* A token in a variable, else from gcloud. A token in a project's .env is never
+ * used: the repository would choose whose account reads the conversation. */
+static int find_vertex(struct model_choice *c, const struct provider *p,
+		       const struct settings *set, struct error *err)
+{
+	const char *env = key_env_of(p, set);
+	struct vertex_place place = { 0 };
+	const char *value;
+
+	if (endpoint_text(p, "project", &place.project, err) < 0 ||
+	    endpoint_text(p, "location", &place.location, err) < 0 ||
+	    endpoint_text(p, "api_key_env", &env, err) < 0)
+		return -1;
+	c->key_env = xstrdup(env);
+	value = settings_env(set, env);
+	if (value) {
+		struct str key = str_trim(str_of(value));
+
+		c->api_key = xstrndup(key.ptr ? key.ptr : "", key.len);
+		c->key_from = settings_credential_name(set, env);
+	}
+	return vertex_account_open(c, set, &place, err);
+}
+
+/* The version of a dated API that the user has set, or NULL. */
+static const char *dated_version(const struct provider *p,
+				 const struct settings *set)
+{
+	const char *version = NULL;
+
+	for (size_t i = 0; i < 2 && p->preset && !version; i++)
+		if (p->preset->version_env[i])
+			version = settings_env(set, p->preset->version_env[i]);
+	return version;
+}
+
+/* The address of a dated API, owned. NULL if it is not one: no version is set,
+ * or the address already has a path. */
+static char *dated_url(struct model_choice *c, const struct provider *p,
+		       const struct settings *set, const char *raw)
+{
+	const char *version = dated_version(p, set);
+	struct str url = str_trim(str_of(raw));
+
+	while (url.len && url.ptr[url.len - 1] == '/')
+		url.len--;
+	if (!version || !strstr(raw, "://") || url_path(url).len)
+		return NULL;
+	c->version = xstrdup(version);
+	return xasprintf("%.*s%s", (int)url.len, url.ptr,
+			 p->preset->dated_path);
+}
+
+static int find_url(struct model_choice *c, const struct provider *p,
+		    const struct wire *wire, const struct settings *set,
+		    bool *own, struct error *err)
+{
+	const char *url = NULL;
+	char *made = NULL;
+
+	if (own_url(p, set, &url, &c->url_from, err) < 0)
+		return -1;
+	*own = url != NULL;
+	if (!url)
+		url = preset_url(p, wire);
+	if (!url && c->aws)
+		url = made = bedrock_account_url(c->aws);
+	if (!url && c->vertex)
+		url = made = vertex_account_url(c->vertex);
+	if (!url) {
+		(void)error_set(err, ERR_CONFIG, "provider %s has no address",
+				p->name);
+		if (p->preset && p->preset->url_env[0])
+			return error_hint(err, "set %s", p->preset->url_env[0]);
+		return error_hint(err, "Set base_url in [models.providers.%s].",
+				  p->name);
+	}
+	if (*own && p->preset && p->preset->listen_port && !strstr(url, "://"))
+		made = listen_to_url(url, p->preset->listen_port);
+	if (!made)
+		made = dated_url(c, p, set, url);
+	c->base_url = finish_url(p, wire, made ? made : url, err);
+	free(made);
+	if (!c->base_url && c->url_from)
+		error_add(err, " (%s)", c->url_from);
+	return c->base_url ? 0 : -1;
+}
+
+/* A missing key is an error, except for presets without keys, and for the
+ * user's own address on this machine without api_key_env. */
+static int find_key(struct model_choice *c, const struct provider *p,
+		    const struct settings *set, bool own, struct error *err)
+{
+	const char *env = usual_env(p, set);
+	const char *named = NULL;
+	const char *value;
+
+	if (endpoint_text(p, "api_key_env", &named, err) < 0)
+		return -1;
+	if (named)
+		env = named;
+	if (!env)
+		return 0;
+	c->key_env = xstrdup(env);
+	value = key_value(p, set, env, &c->project_key);
+	c->key_from = value ? settings_credential_name(set, env) : NULL;
+	if (value) {
+		struct str key = str_trim(str_of(value));
+
+		c->api_key = xstrndup(key.ptr ? key.ptr : "", key.len);
+		return 0;
+	}
+	if (!named && ((p->preset && p->preset->keyless) ||
+		       (own && loopback_url(str_of(c->base_url)))))
+		return 0;
+	(void)error_set(err, ERR_AUTH,
+			"No credentials found for provider '%s'. Please set "
+			"the %s environment variable.",
+			p->name, env);
+	snprintf(err->reason, sizeof(err->reason), MODEL_NO_KEY);
+	return error_hint(err,
+			  "export %s=…, put it into ~/.deepagents/.env, or run "
+			  "dcode auth set %s",
+			  env, p->name);
+}
+
+/* Refuses to send a key by http: everybody on the way could read it. */
+static int check_http(const struct model_choice *c, const struct provider *p,
+		      struct error *err)
+{
+	const struct toml_value *allow = endpoint_member(p, "allow_http");
+
+	if (allow && allow->kind != TOML_BOOL)
+		return error_set(err, ERR_CONFIG,
+				 "config.toml:%d:%d: models.providers.%s."
+				 "allow_http must be true or false",
+				 allow->line, allow->column, p->name);
+	if ((!c->api_key && !c->aws && !c->vertex) ||
+	    !str_starts(str_of(c->base_url), "http://") ||
+	    loopback_url(str_of(c->base_url)) || (allow && allow->integer))
+		return 0;
+	(void)error_set(err, ERR_CONFIG,
+			"refusing to send the key of %s to %.200s: https is "
+			"required",
+			p->name, c->base_url);
+	if (c->url_from)
+		error_add(err, " (%s)", c->url_from);
+	return error_hint(
+		err,
+		"If everybody on the way may read it, set allow_http = true in "
+		"[models.providers.%s] of ~/.deepagents/config.toml.",
+		p->name);
+}
+
+/* Some vendors have a second wire, which is the better one, at their own
+ * address: take it unless the user has named a wire. */
+static const struct wire *own_wire(struct model_choice *c,
+				   const struct provider *p,
+				   const struct wire *wire)
+{
+	const struct preset *preset = p->preset;
+
+	if (!preset || !preset->own_wire || endpoint_member(p, "wire") ||
+	    endpoint_member(p, "class_path") ||
+	    strcmp(c->base_url, preset->base_url) != 0)
+		return wire;
+	if (preset->own_base_url) {
+		free(c->base_url);
+		c->base_url = xstrdup(preset->own_base_url);
+	}
+	return wire_find(preset->own_wire);
+}
+
+/* On Vertex AI, Claude is served over Anthropic's wire, all others over
+ * Gemini's. */
+static const struct wire *vertex_wire(const struct model_choice *c,
+				      const struct provider *p,
+				      const struct wire *wire,
+				      struct error *err)
+{
+	struct str model = str_of(c->model);
+
+	if (!endpoint_member(p, "wire") && !endpoint_member(p, "class_path") &&
+	    (str_starts(model, "claude") || str_starts(model, "anthropic/") ||
+	     str_starts(model, "publishers/anthropic/")))
+		wire = &wire_anthropic;
+	if (wire == &wire_gemini || wire == &wire_anthropic)
+		return wire;
+	(void)error_set(err, ERR_CONFIG,
+			"models.providers.%s.wire must be \"gemini\" or "
+			"\"anthropic\", not \"%s\"",
+			p->name, wire->name);
+	return NULL;
+}
+
+/* Fills wire, base_url, api_key and key_env of a choice whose model is set. */
+static int endpoint_fill(struct model_choice *c, const struct provider *p,
+			 const struct settings *set, struct error *err)
+{
+	const struct wire *wire = endpoint_wire(p, err);
+	bool own;
+
+	if (wire && in_google_cloud(p))
+		wire = vertex_wire(c, p, wire, err);
+	if (!wire)
+		return -1;
+	if (wire->aws && find_aws(c, p, set, err) < 0)
+		return -1;
+	if (in_google_cloud(p) && find_vertex(c, p, set, err) < 0)
+		return -1;
+	if (find_url(c, p, wire, set, &own, err) < 0)
+		return -1;
+	c->wire = xstrdup(own_wire(c, p, wire)->name);
+	if (!wire->aws && !c->vertex && find_key(c, p, set, own, err) < 0)
+		return -1;
+	return check_http(c, p, err);
+}
 
 enum {
 	DEFAULT_RETRIES = 4,
@@ -65,8 +662,8 @@ static const char *listed_by(const struct settings *set, const char *model)
 	return NULL;
 }
 
-/* A bare "gemini-2.5-pro" or "claude-opus-5" is the vendor's own, and Vertex's
- * where only that is configured; Bedrock's names say so themselves. */
+/* A bare "gemini-2.5-pro" or "claude-opus-5" means the vendor's own API, or
+ * Vertex AI if only that is configured. */
 static const char *infer_vendor(const struct settings *set, const char *model)
 {
 	const char *name = preset_infer(model);
@@ -118,7 +715,7 @@ static int fill_choice(struct model_choice *c, const struct settings *set,
 	return endpoint_fill(c, &p, set, err);
 }
 
-static int no_model(const char *spec, struct error *err)
+static int refuse_empty_name(const char *spec, struct error *err)
 {
 	(void)error_set(err, ERR_CONFIG,
 			"Invalid model spec '%.120s': model name is required",
@@ -142,7 +739,7 @@ static int split_spec(const struct settings *set, const char *spec,
 	int rc = 0;
 
 	if (!model[0])
-		return no_model(spec, err);
+		return refuse_empty_name(spec, err);
 	if (!colon || colon == spec) {
 		if (infer_provider(set, bare, &found, err) < 0)
 			return -1;
@@ -188,10 +785,8 @@ static bool is_own_model_key(void *arg, const struct settings_credential *c)
 	return false;
 }
 
-/* True when the user has a key of any model vendor: a repository's .env must
- * not decide then who is asked, by bringing in a key of a vendor that comes
- * first.
- */
+/* True if the user has a key of any model vendor. A key in a repository's .env
+ * must then not decide the vendor by being earlier in the list. */
 static bool has_own_key(const struct settings *set)
 {
 	const struct settings *unless = set;
@@ -200,7 +795,7 @@ static bool has_own_key(const struct settings *set)
 	return !unless;
 }
 
-/* The first provider with credentials: the model's, or NULL. */
+/* The usual model of the first provider that has a key, or NULL. */
 static const char *first_with_key(const struct settings *set, bool by_project,
 				  const char **provider)
 {
@@ -224,8 +819,8 @@ static const char *first_with_key(const struct settings *set, bool by_project,
 	return NULL;
 }
 
-static int by_credentials(struct model_choice *c, const struct settings *set,
-			  struct error *err)
+static int choose_by_key(struct model_choice *c, const struct settings *set,
+			 struct error *err)
 {
 	const char *provider;
 	const char *model = first_with_key(set, false, &provider);
@@ -256,12 +851,12 @@ static int choose_spec(struct model_choice *c, const struct settings *set,
 	if ((!spec || !spec[0]) && recent && recent->kind == TOML_STRING)
 		spec = recent->text;
 	if (!spec || !spec[0])
-		return by_credentials(c, set, err);
+		return choose_by_key(c, set, err);
 	return resolve_spec(c, set, spec, err);
 }
 
-/* The output limit of the profile is the user's word, where no parameter says
- * another one; each wire has its own name for it. */
+/* The profile's output limit is sent unless a parameter sets another one. Each
+ * wire gives max_tokens its own name. */
 static int add_output_limit(const struct model_choice *c,
 			    const struct settings *set, cJSON *params,
 			    struct error *err)
@@ -306,7 +901,7 @@ static int find_retries(struct model_choice *c, const struct settings *set,
 				 "retries.busy_seconds must be from 0 to %d, "
 				 "not %lld",
 				 MAX_BUSY, (long long)busy);
-	/* who says how often means that */
+	/* a user who sets the number of retries does not want more of them */
 	if (json_get(params, "max_retries") || own ||
 	    settings_source(set, NULL, "retries.max_retries") > SOURCE_DEFAULT)
 		busy = 0;
@@ -314,7 +909,7 @@ static int find_retries(struct model_choice *c, const struct settings *set,
 	return 0;
 }
 
-/* DEEPAGENTS_CODE_STREAM_IDLE_SECONDS, fractions allowed. */
+/* Reads DEEPAGENTS_CODE_STREAM_IDLE_SECONDS, which may have a fraction. */
 static int find_idle(struct model_choice *c, const struct settings *set,
 		     struct error *err)
 {
@@ -335,7 +930,7 @@ static int find_idle(struct model_choice *c, const struct settings *set,
 	return 0;
 }
 
-/* What Python's client calls the choice between OpenAI's two protocols. */
+/* use_responses_api of Python's client chooses between OpenAI's two wires. */
 static void find_api(struct model_choice *c, const cJSON *params)
 {
 	const cJSON *responses = json_get(params, "use_responses_api");
@@ -349,8 +944,8 @@ static void find_api(struct model_choice *c, const cJSON *params)
 	c->wire = xstrdup(cJSON_IsTrue(responses) ? name : chat);
 }
 
-/* --effort and /effort are meant for this model; [models] effort for those that
- * take it. */
+/* --effort and /effort are for this model, so that it is an error if it does
+ * not support the level; [models] effort is for the models that do. */
 static int add_effort(struct model_choice *c, const struct settings *set,
 		      cJSON *params, struct error *err)
 {
@@ -395,7 +990,8 @@ static int find_params(struct model_choice *c, const struct settings *set,
 	return find_idle(c, set, err);
 }
 
-/* models.allowed: whole names, or "provider:*"; an empty list allows none. */
+/* Checks models.allowed: whole names, or "provider:*"; an empty list allows
+ * none. */
 static int check_allowed(const struct model_choice *c,
 			 const struct settings *set, struct error *err)
 {
@@ -423,8 +1019,8 @@ static int check_allowed(const struct model_choice *c,
 	return n ? error_hint(err, "%s is allowed, for example.", list[0]) : -1;
 }
 
-/* A model that the table does not have may take anything, unless its profile
- * says otherwise. */
+/* A model that is not in the table is assumed to accept all files, unless its
+ * profile says otherwise. */
 static unsigned known_lacks(const struct model_choice *c,
 			    const struct settings *set)
 {
@@ -438,7 +1034,7 @@ static unsigned known_lacks(const struct model_choice *c,
 	return ~facts.takes & (MODEL_TAKES_IMAGES | MODEL_TAKES_PDF);
 }
 
-/* Without tools an agent can do nothing. */
+/* An agent needs tools: refuse a model whose profile says that it has none. */
 static int check_tools(const struct model_choice *c, const struct settings *set,
 		       struct error *err)
 {

@@ -1,12 +1,22 @@
-/* exchange.c - one request to a model and the stream that answers it. */
+/* exchange.c - one request to a model: its stream, and what it costs. */
 /* SPDX-License-Identifier: MIT */
+/*
+ * The first half is what http_do() calls while a request runs: bytes become
+ * events, the wire adds them to the draft, exchange_end() says what came of it.
+ * The second half, struct account, is how the meter sees the requests of one
+ * conversation: account_reserve() before each, account_settle() after it.
+ */
 #include "model/exchange.h"
 
+#include <inttypes.h>
 #include <stdio.h>
+#include <string.h>
 
+#include "base/ids.h"
 #include "base/json.h"
 #include "base/str.h"
 #include "model/failure.h"
+#include "model/media.h"
 #include "net/retry.h"
 
 enum {
@@ -45,13 +55,14 @@ static int on_event(void *arg, struct str event, struct str data,
 	struct exchange *x = arg;
 
 	x->events++;
-	/* after the vendor's end mark nothing counts any more */
+	/* ignore what follows the vendor's end mark */
 	if (!data.len || x->draft.done)
 		return 0;
 	return x->wire->event(&x->draft, event, data, err);
 }
 
-/* A frame of AWS's stream that is no event says what went wrong. */
+/* A frame of AWS's stream other than an event is an error: it becomes the event
+ * "exception" with the JSON that the other vendors send. */
 static int on_frame(void *arg, const struct event_message *m, struct error *err)
 {
 	struct exchange *x = arg;
@@ -76,7 +87,8 @@ static int on_frame(void *arg, const struct event_message *m, struct error *err)
 	return rc;
 }
 
-/* An event that arrives slowly is no silence; comments are. */
+/* True in the middle of an event, which may arrive slowly. Comments do not
+ * count: they are heartbeats. */
 static bool within_event(const struct exchange *x)
 {
 	const struct sse *s = &x->sse;
@@ -139,7 +151,7 @@ void exchange_header(void *arg, struct str line)
 			 value.ptr ? value.ptr : "");
 }
 
-/* What came out of the stream since the last time is there to be shown. */
+/* Everything that has arrived was handed to the sink: let it write that out. */
 int64_t exchange_idle(void *arg)
 {
 	struct exchange *x = arg;
@@ -176,8 +188,8 @@ int exchange_data(void *arg, struct str chunk, struct error *err)
 	return 0;
 }
 
-/* A last event without the empty line after it; then, a server that did not
- * stream at all: its whole answer is one event, if it is one. */
+/* At the end of the stream: finishes a last event that has no empty line after
+ * it. Without any event the server did not stream: its whole answer is one. */
 static int last_event(struct exchange *x, struct error *err)
 {
 	struct str lead;
@@ -192,7 +204,7 @@ static int last_event(struct exchange *x, struct error *err)
 	return on_event(x, (struct str){ 0 }, lead, err);
 }
 
-/* The name that a line begins with; cut: it may be its beginning only. */
+/* True for the name of a field; cut: also for the beginning of one. */
 static bool is_field(struct str name, bool cut)
 {
 	static const char *const fields[] = { "event", "data", "id", "retry" };
@@ -217,8 +229,8 @@ static size_t line_end(struct str s)
 	return lf < cr ? lf : cr;
 }
 
-/* Comments, empty lines and fields, the last line cut anywhere: a stream that
- * ended before its first event. */
+/* True for a stream that ended before its first event: comments, empty lines
+ * and fields, of which the last may be cut. */
 static bool is_stream(struct str lead)
 {
 	if (str_starts(lead, "\xEF\xBB\xBF"))
@@ -237,7 +249,7 @@ static bool is_stream(struct str lead)
 	return true;
 }
 
-/* Something came, but no stream: asking again brings the same. */
+/* The answer is not a stream; a retry would bring the same. */
 static int refuse_no_stream(struct exchange *x, struct error *err)
 {
 	struct str type = str_of(x->response.content_type);
@@ -281,7 +293,7 @@ int exchange_end(struct exchange *x, int rc, struct error *err)
 		x->refused = true;
 		rc = -1;
 	}
-	/* a connection that breaks after the end mark took nothing away */
+	/* the answer is complete even if the connection broke after its end */
 	if (x->wire->complete(&x->draft) && (rc == 0 || x->draft.done))
 		return 0;
 	if (rc == 0)
@@ -306,4 +318,193 @@ int exchange_end(struct exchange *x, int rc, struct error *err)
 	else
 		(void)error_wrap(err, "%s", x->choice->provider);
 	return -1;
+}
+
+enum {
+	LIMIT_DIGITS = 15,    /* a JSON number that no reader rounds */
+	LIMIT_WISHED = 32000, /* tokens, where the user names no limit */
+	ROOM_AFTER_THINKING = 8192,
+};
+
+/* Random digits that mark the place of the output limit in the head. They must
+ * not occur anywhere else in it, not even in a file of the repository that is
+ * part of the system prompt. */
+static int64_t make_mark(void)
+{
+	char random[LIMIT_DIGITS + 1];
+	int64_t mark = 9;
+
+	ids_random(random, LIMIT_DIGITS);
+	for (int i = 1; i < LIMIT_DIGITS; i++)
+		mark = mark * 10 + (unsigned char)random[i] % 10;
+	return mark;
+}
+
+void account_begin(struct account *a, struct meter_model *meter,
+		   struct params_options *options)
+{
+	a->meter = meter;
+	if (meter && meter_limits(meter))
+		options->mark = make_mark();
+}
+
+int account_find_limit(struct account *a, const struct params_options *options,
+		       const cJSON *params, struct buf *head, struct error *err)
+{
+	int64_t most = a->meter ? meter_most_output(a->meter) : 0;
+	int64_t thinking =
+		json_int(json_get(params, "thinking"), "budget_tokens", 0);
+	char mark[LIMIT_DIGITS + 1];
+	size_t at;
+
+	a->least = METER_LEAST;
+	if (thinking > 0 && thinking < INT32_MAX)
+		a->least += thinking;
+	a->limit = LIMIT_WISHED;
+	if (a->limit < a->least)
+		a->limit = a->least + ROOM_AFTER_THINKING;
+	if (most > 0 && most < a->limit)
+		a->limit = most;
+	if (options->limit > 0)
+		a->limit = options->limit;
+	if (!options->mark)
+		return 0;
+	snprintf(mark, sizeof(mark), "%" PRId64, options->mark);
+	at = str_search(buf_str(head), str_of(mark));
+	if (at == head->len)
+		return error_set(err, ERR_CONFIG,
+				 "--max-usd: this model's parameters leave no "
+				 "place for an output limit");
+	a->limit_at = at;
+	return 0;
+}
+
+/* Overwrites the mark with the limit; JSON allows spaces behind a number. */
+static void write_limit(struct account *a, struct buf *head)
+{
+	char text[LIMIT_DIGITS + 1];
+
+	if (!a->limit_at)
+		return;
+	snprintf(text, sizeof(text), "%-*" PRId64, LIMIT_DIGITS,
+		 a->call.output);
+	memcpy(head->ptr + a->limit_at, text, LIMIT_DIGITS);
+}
+
+static bool is_sent(const struct history *h, const struct part *p)
+{
+	if (p->kind != PART_MEDIA || !p->type || h->hides)
+		return false;
+	return !(h->lacks & (media_is_pdf(p->type) ? MODEL_TAKES_PDF
+						   : MODEL_TAKES_IMAGES));
+}
+
+void account_add(struct account *a, const struct model_choice *choice,
+		 const struct history *h, const struct message *m,
+		 size_t growth)
+{
+	int64_t window = a->meter ? meter_window(a->meter) : 0;
+	struct account_media added = { 0 };
+
+	for (size_t i = 0; a->meter && i < m->n; i++) {
+		const struct part *p = &m->parts[i];
+		int64_t most;
+
+		if (!is_sent(h, p))
+			continue;
+		most = media_max_tokens(choice->wire, choice->model,
+					(struct str){ p->bytes, p->n_bytes });
+		added.tokens += window && most > window ? window : most;
+		added.bytes += (int64_t)p->n_bytes / 3 * 4;
+	}
+	if (added.bytes > (int64_t)growth)
+		added.bytes = 0; /* not all of them went along */
+	a->media.bytes += added.bytes;
+	a->media.tokens += added.tokens;
+}
+
+void account_forget(struct account *a)
+{
+	a->tokens = 0;
+	a->media.bytes = 0; /* nobody knows which of them are left */
+}
+
+/* Tokens that a request has at most. The vendor has counted those of the last
+ * one; the history only grows at its end, by at most a token for each byte, and
+ * for files by what the vendor's documents say. */
+static int64_t most_input(const struct account *a, size_t bytes)
+{
+	if (a->tokens && bytes >= a->bytes)
+		return a->tokens + (int64_t)(bytes - a->bytes) -
+		       (a->media.bytes - a->media_then.bytes) +
+		       (a->media.tokens - a->media_then.tokens);
+	return (int64_t)bytes - a->media.bytes + a->media.tokens;
+}
+
+int account_reserve(struct account *a, struct buf *head, size_t bytes,
+		    struct stop *stop, struct error *err)
+{
+	int64_t ms;
+
+	if (!a->meter)
+		return 0;
+	a->call = (struct meter_call){ .input = most_input(a, bytes),
+				       .least = a->least };
+	if (a->limit_at)
+		a->call.output = a->limit;
+	if (meter_reserve(a->meter, &a->call, err) < 0)
+		return -1;
+	write_limit(a, head);
+	a->call_bytes = bytes;
+	ms = meter_model_time_left(a->meter);
+	if (ms != INT64_MAX)
+		*stop = stop_within(stop, ms);
+	return 0;
+}
+
+static enum meter_end find_end(const struct exchange *x, int rc,
+			       const struct error *why)
+{
+	int status = x->response.status;
+
+	if (rc == 0)
+		return METER_DONE;
+	if (status >= 300 || (!status && why->code == ERR_UNREACHABLE) ||
+	    (!status && !x->sent))
+		return METER_REFUSED;
+	return METER_CUT;
+}
+
+/* Bytes of the answer so far, with thinking and its signatures. */
+static int64_t count_arrived(const struct draft *d)
+{
+	size_t n = d->thought.len;
+
+	for (size_t i = 0; i < d->n; i++)
+		n += d->parts[i].text.len + d->parts[i].extra.len;
+	return (int64_t)n;
+}
+
+void account_note(struct account *a, const struct exchange *x)
+{
+	a->call.arrived = count_arrived(&x->draft);
+	if (a->meter)
+		meter_note(a->meter, &a->call, &x->draft.usage);
+}
+
+void account_settle(struct account *a, const struct exchange *x, int rc,
+		    const struct error *why)
+{
+	const struct usage *u = &x->draft.usage;
+	int64_t input = u->input + u->cache_read + u->cache_write;
+
+	if (!a->meter)
+		return;
+	a->call.arrived = count_arrived(&x->draft);
+	meter_settle(a->meter, &a->call, find_end(x, rc, why), u);
+	if (rc == 0 && input > 0) {
+		a->tokens = input;
+		a->bytes = a->call_bytes;
+		a->media_then = a->media;
+	}
 }

@@ -29,22 +29,21 @@ enum {
  * the first bytes, whatever the name says; NULL for all else. */
 const char *media_type(struct str bytes);
 bool media_is_pdf(const char *type);
-/* Pixels, as the header of an image says; false where it does not. Nobody has
- * checked them: nothing is allocated by them. */
+/* Pixels by the header of an image; false if it has none. They are not checked:
+ * never allocate by them. */
 bool media_dimensions(struct str bytes, uint32_t *width, uint32_t *height);
 /* Appends "[image a.png 640x480 120.3 kB]" or "[PDF a.pdf 1.2 MB]"; note, when
  * not NULL, is added before the bracket. name: one clean line. */
 void media_describe(const char *name, struct str bytes, const char *note,
 		    struct buf *out);
 /*
- * The most input tokens that the vendor behind this wire counts for a file that
- * media_type() knows, by its documents; more than the model's window means: as
- * much as fits. Pages of a PDF that hides their number count as many as one
- * request may have.
+ * The most input tokens that the vendor behind this wire counts for a file, by
+ * its documents; may be more than the model's window. A PDF that hides its
+ * number of pages counts as having as many as one request may have.
  */
 int64_t media_max_tokens(const char *wire, const char *model, struct str bytes);
-/* About how many it counts, for an estimate of how full the window is: from the
- * same table, never more. */
+/* About how many it counts, for an estimate of how full the window is; never
+ * more than the above. */
 int64_t media_usual_tokens(const char *wire, const char *model,
 			   struct str bytes);
 

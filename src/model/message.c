@@ -1,11 +1,17 @@
 /* message.c - a message of the conversation, independent of vendors. */
 /* SPDX-License-Identifier: MIT */
+/*
+ * A message is a list of parts. Wires write them into requests, a draft makes
+ * them of answers; message_to_json() and message_from_json() are the form in
+ * which threads are stored. message_mask() makes the copy that leaves dcode.
+ */
 #include "model/message.h"
 
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/json.h"
+#include "base/mask/mask_json.h"
 #include "base/mem.h"
 #include "base/sanitize.h"
 #include "base/str.h"
@@ -16,11 +22,13 @@ static const char *const roles[] = {
 	[ROLE_ASSISTANT] = "assistant",
 	[ROLE_TOOL] = "tool",
 };
+
 static const char *const kinds[] = {
 	[PART_TEXT] = "text",           [PART_THINKING] = "thinking",
 	[PART_TOOL_CALL] = "tool_call", [PART_TOOL_RESULT] = "tool_result",
 	[PART_MEDIA] = "media",
 };
+
 enum {
 	N_ROLES = sizeof(roles) / sizeof(roles[0]),
 	N_KINDS = sizeof(kinds) / sizeof(kinds[0]),
@@ -48,7 +56,7 @@ struct part *message_add(struct message *m, enum part_kind kind)
 {
 	struct part *p;
 
-	/* grows at powers of two, so that no capacity need be kept */
+	/* grows at powers of two: the capacity follows from n */
 	if (!(m->n & (m->n - 1)))
 		m->parts = xrealloc(m->parts, m->n ? m->n * 2 : 1, sizeof(*p));
 	p = &m->parts[m->n++];
@@ -277,4 +285,65 @@ int message_from_json(struct message *m, struct str json, struct error *err)
 		return 0;
 	message_release(m);
 	return error_set(err, ERR_PROTOCOL, "stored message is damaged");
+}
+
+static char *masked_text(const struct mask *mask, const char *text)
+{
+	struct buf out = BUF_INIT(SIZE_MAX / 4);
+
+	if (!text)
+		return NULL;
+	mask_text(mask, str_of(text), &out);
+	return buf_detach(&out);
+}
+
+static char *masked_args(const struct mask *mask, const struct part *call)
+{
+	cJSON *tree = call->args && !call->bad_args
+			      ? json_parse(str_of(call->args))
+			      : NULL;
+	struct buf out = BUF_INIT(SIZE_MAX / 4);
+
+	if (!tree)
+		return masked_text(mask, call->args);
+	cJSON_Delete(tree);
+	mask_json(mask, str_of(call->args), &out);
+	return buf_detach(&out);
+}
+
+/* Masks only the name: changed bytes would break the file. */
+static void mask_media(const struct mask *mask, const struct part *from,
+		       struct message *out)
+{
+	char *name = masked_text(mask, from->name);
+	struct buf bytes = BUF_INIT(SIZE_MAX / 4);
+
+	buf_add(&bytes, from->bytes, from->n_bytes);
+	(void)message_add_media(out, name, &bytes);
+	buf_release(&bytes);
+	free(name);
+}
+
+void message_mask(const struct mask *mask, const struct message *m,
+		  struct message *out)
+{
+	*out = (struct message){ .role = m->role,
+				 .refused = m->refused,
+				 .cut = m->cut };
+	for (size_t i = 0; i < m->n; i++) {
+		const struct part *from = &m->parts[i];
+		struct part *to;
+
+		if (from->kind == PART_MEDIA) {
+			mask_media(mask, from, out);
+			continue;
+		}
+		to = message_add(out, from->kind);
+		to->text = masked_text(mask, from->text);
+		to->id = masked_text(mask, from->id);
+		to->name = masked_text(mask, from->name);
+		to->args = masked_args(mask, from);
+		to->bad_args = from->bad_args;
+		to->failed = from->failed;
+	}
 }

@@ -8,6 +8,7 @@
 #include <stdint.h>
 
 #include "base/buf.h"
+#include "base/mask/mask.h"
 
 enum role { ROLE_USER = 1, ROLE_ASSISTANT, ROLE_TOOL };
 enum part_kind {
@@ -29,7 +30,7 @@ struct part { /* every pointer is owned by the part; unused ones are NULL */
 			  JSON of an object unless bad_args */
 	char *replay;  /* JSON that the vendor wants back unchanged (a whole
 			  thinking block), or NULL */
-	bool bad_args; /* on calls: args is no JSON object */
+	bool bad_args; /* on calls: args is not a JSON object */
 	bool failed;   /* on results */
 	/* On media: */
 	const char *type; /* of media_type(), static */
@@ -46,25 +47,25 @@ struct message {
 	char *origin;
 	bool refused; /* on answers: the model refused the prompt before it */
 	bool cut;     /* on answers: its end never came; it has no calls */
-	bool summary; /* ours, in place of older messages: not the user's */
+	bool summary; /* dcode's, in place of older messages */
 };
 
 /* Appends a zeroed part of this kind and returns it (valid until the next). */
 struct part *message_add(struct message *m, enum part_kind kind);
-/* Appends a file with these bytes, which it takes over; NULL, and nothing is
- * appended, where they are none that media_type() knows. */
+/* Appends a file with these bytes, which it takes over. NULL, and nothing is
+ * appended, for a type that media_type() does not know. */
 struct part *message_add_media(struct message *m, const char *name,
 			       struct buf *bytes);
-/* Moves a part from another message, where a zeroed one stays. */
+/* Moves a part from another message, leaving a zeroed one behind. */
 void message_move(struct message *to, struct part *from);
-/* How many parts behind the result parts[i] are its files. */
+/* How many of the parts that follow the result parts[i] are its files. */
 size_t message_count_media(const struct message *m, size_t i);
 void message_release(struct message *m);
 struct message message_copy(const struct message *m);
 /* All text parts joined; owned. */
 char *message_text(const struct message *m);
-/* What stands around the words of a prompt: a note of dcode's on a line of its
- * own before them, and the files that they name behind them. */
+/* What dcode adds to a prompt: a note on a line before its words, and the files
+ * that it names behind them. */
 #define MESSAGE_NOTE_MOVED                                                     \
 	"The tools act on another machine or sandbox than before, as the "     \
 	"system prompt says: files that were written there are not here.\n"
@@ -74,5 +75,13 @@ char *message_typed(const struct message *m);
 /* The stored form: {"role":"assistant","parts":[{"kind":"text",...}]}. */
 void message_to_json(const struct message *m, struct buf *out);
 int message_from_json(struct message *m, struct str json, struct error *err);
+
+/*
+ * Fills *out with a copy of m, secrets masked; arguments of calls stay valid
+ * JSON. replay and origin are left out: only the vendor can read a replay, so
+ * that it cannot be masked. The caller releases it.
+ */
+void message_mask(const struct mask *mask, const struct message *m,
+		  struct message *out);
 
 #endif

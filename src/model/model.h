@@ -8,7 +8,7 @@
 #include "model/message.h"
 #include "net/http.h"
 
-struct tool_notes;   /* model/tool_notes.h */
+struct tool_notes;   /* model/tool_set.h */
 struct tool_server { /* who brought a tool that is not dcode's own */
 	const char *name;
 	struct tool_notes *notes; /* outlives the models that are offered it */

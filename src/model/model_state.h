@@ -3,8 +3,8 @@
 #ifndef MODEL_MODEL_STATE_H
 #define MODEL_MODEL_STATE_H
 
-#include "model/account.h"
 #include "model/draft.h"
+#include "model/exchange.h"
 #include "model/model.h"
 #include "model/params.h"
 #include "model/tool_set.h"
@@ -42,15 +42,8 @@ struct model {
 	struct account account;
 	struct exchange *running;    /* borrowed, while a request runs */
 	struct bedrock_account *aws; /* borrowed from the choice, or NULL */
-	/* Within this turn: its key or token, and the clock that signs. */
-	bool renewed, corrected;
+	bool renewed;                /* key or token, in this turn */
+	bool corrected;              /* the clock of signatures, the same */
 };
-
-/* Notes the names of the tools that requests offer. */
-void model_note_offered(struct model *m, const struct tool_spec *tools,
-			size_t n);
-/* Writes the head of the requests anew, with what m->tools lists now. On -1
- * (ERR_LIMIT) all is as it was. */
-int model_rewrite_head(struct model *m, struct error *err);
 
 #endif

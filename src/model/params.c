@@ -35,7 +35,7 @@ static cJSON *convert(const struct toml_value *v)
 		return convert_items(v);
 	case TOML_INT:
 		return cJSON_CreateNumber((double)v->integer);
-	case TOML_FLOAT: /* JSON has no word for the others */
+	case TOML_FLOAT: /* JSON has neither infinity nor NaN */
 		return isfinite(v->real) ? cJSON_CreateNumber(v->real)
 					 : cJSON_CreateNull();
 	case TOML_BOOL:
@@ -120,7 +120,7 @@ int params_merge(cJSON **out, const struct toml_value *table, const char *model,
 	return -1;
 }
 
-/* Not for the request: ours, or Python's clients' own. */
+/* Not sent: dcode's parameters, and those of Python's clients themselves. */
 static const char *const not_sent[] = {
 	"model",           "messages",
 	"stream",          "tools",
@@ -152,13 +152,14 @@ static void merge_inner(cJSON *params, const char *key)
 	cJSON_Delete(inner);
 }
 
-/* As users, Python's clients and vendors name it. */
+/* Names of the output limit, of users, Python's clients and vendors. */
 static const char *const limit_names[] = {
 	"max_tokens", "max_completion_tokens", "max_output_tokens",
 	"maxTokens",  "maxOutputTokens",       NULL
 };
 
-/* Takes an output limit out of object, but for the one named keep. */
+/* Removes output limits from object, except the one named keep. Returns the
+ * lowest, or 0. */
 static int64_t take_limit(cJSON *object, const char *keep)
 {
 	int64_t limit = 0;
@@ -199,7 +200,8 @@ bool params_have_limit(const cJSON *params)
 	return false;
 }
 
-/* One limit is left, under the name that the user gave it. */
+/* Leaves one limit, under the name that the user has used, with the mark as its
+ * value. */
 static void mark_limit(cJSON *params, struct params_options *options)
 {
 	static const char *const groups[] = { "generationConfig",
@@ -229,7 +231,7 @@ void params_clean(const struct wire *wire, const struct model_choice *choice,
 
 	merge_inner(params, "model_kwargs");
 	merge_inner(params, "extra_body");
-	/* ours are already as many as a request may have */
+	/* dcode's own marks are already as many as a request may have */
 	if (wire->mark)
 		cJSON_DeleteItemFromObjectCaseSensitive(params,
 							"cache_control");

@@ -19,26 +19,25 @@ int params_merge(cJSON **out, const struct toml_value *table, const char *model,
 		 const char *json, struct error *err);
 
 struct params_options {   /* bits of wire->options */
-	unsigned decided; /* not ours to change any more, by the user or by the
-			     server */
-	unsigned turned;  /* and which are the other way round */
-	/* A number to put in place of the output limit, 0: leave that alone;
-	 * and what the user wants there, 0: nothing. */
+	unsigned decided; /* by the user or by the server: do not change them */
+	unsigned turned;  /* those that are not as wire_option.at_first says */
+	/* A number to put in the place of the output limit, 0: leave that
+	 * alone; and the limit that the user has set, or 0. */
 	int64_t mark, limit;
 };
 struct wire;
 struct model_choice;
-/* Takes out what is not for the request (ours, and that of Python's clients),
- * gives the rest the form of this wire and tells which options the user has
- * decided. A null leaves out what it names. */
+/* Removes what is not for the request (dcode's parameters, and those of
+ * Python's clients), gives the rest the form of this wire and notes which
+ * options the user has decided. A null removes the parameter. */
 void params_clean(const struct wire *wire, const struct model_choice *choice,
 		  cJSON *params, struct params_options *options);
-/* Whether they limit the output, under any of its names. */
+/* True if they limit the output, under any of the limit's names. */
 bool params_have_limit(const cJSON *params);
-/* Gives a member another name, or drops it where that is there already. */
+/* Renames a member, or drops it if the new name exists. */
 void params_rename(cJSON *params, const char *from, const char *to);
-/* The same into an object, made if need be: "reasoning_effort" to "effort" of
- * "reasoning". */
+/* The same into an object, which is made if needed: "reasoning_effort" becomes
+ * "effort" of "reasoning". */
 void params_nest(cJSON *params, const char *from, const char *group,
 		 const char *to);
 

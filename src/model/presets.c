@@ -1,13 +1,18 @@
 /* presets.c - vendors that need no configuration but a key. */
 /* SPDX-License-Identifier: MIT */
-/* Variables of addresses: the tables of langchain-ai/deepagents, libs/code,
+/*
+ * The table is the place to begin reading, preset_find() looks a row up, and
+ * model_config() finds the user's table of the same provider.
+ *
+ * Variables of addresses: the tables of langchain-ai/deepagents, libs/code,
  * model_config.py (PROVIDER_API_KEY_ENV, PROVIDER_BASE_URL_ENV), read
  * 2026-11-20; those of cerebras, lmstudio and moonshot, and second names, are
- * ours. Addresses, read the same day where no other source is named: the
+ * ours. Addresses, read the same day unless another source is named: the
  * vendors' own pages on OpenAI compatibility (openai-python 2026-08-21,
  * anthropic-sdk-python 0.121, docs.baseten.co, inference-docs.cerebras.ai,
  * docs.cohere.com, docs.together.ai, docs.ollama.com, ai.google.dev,
- * openrouter.ai). */
+ * openrouter.ai).
+ */
 #include "model/presets.h"
 
 #include <stddef.h>
@@ -17,10 +22,10 @@
 #include "config/settings.h"
 
 #define ANTHROPIC "anthropic"
+
 #define CHAT "openai-chat"
 #define RESPONSES "openai-responses"
 #define GEMINI "gemini"
-
 const struct preset presets[] = {
 	{ .name = "anthropic",
 	  .wire = ANTHROPIC,
@@ -238,4 +243,21 @@ const char *preset_class_wire(const char *class_path)
 		if (strcmp(rows[i].class_path, class_path) == 0)
 			return rows[i].wire;
 	return NULL;
+}
+
+const struct toml_value *model_config(const struct settings *set,
+				      const char *name)
+{
+	const struct toml_value *all = settings_toml(set, "models.providers");
+	const struct preset *preset = preset_find(name);
+	const struct toml_value *found = NULL;
+
+	if (all && all->kind == TOML_TABLE)
+		found = toml_get(all, name);
+	if (!found && preset && all && all->kind == TOML_TABLE) {
+		found = toml_get(all, preset->name);
+		if (!found && preset->alias)
+			found = toml_get(all, preset->alias);
+	}
+	return found && found->kind == TOML_TABLE ? found : NULL;
 }

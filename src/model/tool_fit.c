@@ -1,8 +1,11 @@
-/* tool_fit.c - a tool's schema in the form that a vendor takes. */
+/* tool_fit.c - a tool's schema in the form that a vendor accepts. */
 /* SPDX-License-Identifier: MIT */
-/* The steps of tool_fit(), in this order: references are resolved, unions on
- * top become properties, each schema is put right for the vendor, properties
- * get names that it takes. */
+/*
+ * tool_fit(), at the end, is the place to begin reading. Its steps, in this
+ * order: references are resolved, unions on top become properties, each schema
+ * is corrected for the vendor, properties get names that it accepts. A server
+ * wrote the schema, so that every step is bounded.
+ */
 #include "model/tool_fit.h"
 
 #include <stdio.h>
@@ -95,7 +98,8 @@ static void describe(cJSON *schema, struct str words)
 	free(text);
 }
 
-/* What is not taken, as words: "pattern: "^a$"". Long ones are left out. */
+/* Describes a keyword that the vendor refuses: "pattern: "^a$"". Long values
+ * are left out. */
 static void describe_member(cJSON *schema, const cJSON *item)
 {
 	struct buf words = BUF_INIT(MOST_RULE);
@@ -122,7 +126,7 @@ static cJSON *object_of(cJSON *schema, const char *key)
 	return member(schema, key);
 }
 
-/* A property that is there already may have either form. */
+/* If the property is already there, a value may have either form. */
 static void merge_property(cJSON *properties, const cJSON *from)
 {
 	cJSON *there = member(properties, from->string);
@@ -152,7 +156,7 @@ static void merge_property(cJSON *properties, const cJSON *from)
 	cJSON_ReplaceItemInObjectCaseSensitive(properties, from->string, both);
 }
 
-/* What another schema says of the same value; what this one says counts. */
+/* Adds another schema of the same value; members that are there win. */
 static void merge_rest(cJSON *schema, const cJSON *other)
 {
 	const cJSON *item;
@@ -181,7 +185,7 @@ static bool is_in_chain(const struct chain *c, const char *ref)
 	return false;
 }
 
-/* Of a definition. */
+/* True for the name of a definition that needs no escaping in a reference. */
 static bool is_plain(const char *name)
 {
 	return name[0] && strspn(name, "abcdefghijklmnopqrstuvwxyz"
@@ -203,7 +207,7 @@ static bool stays(const struct fit *f, const char *ref)
 	return false;
 }
 
-/* Puts the members of what a reference leads to in its place. */
+/* Replaces a reference by the members of the schema that it leads to. */
 static void insert_target(struct fit *f, cJSON *schema, const char *ref,
 			  const struct chain *up)
 {
@@ -222,7 +226,7 @@ static void insert_target(struct fit *f, cJSON *schema, const char *ref,
 	merge_rest(schema, target);
 }
 
-/* What is deeper than any vendor takes goes: nothing below is that deep. */
+/* Cuts schemas that are deeper than any vendor accepts. */
 static void resolve_refs(void *arg, cJSON *schema, unsigned depth)
 {
 	struct fit *f = arg;
@@ -254,7 +258,7 @@ static void resolve_refs(void *arg, cJSON *schema, unsigned depth)
 	free(text);
 }
 
-/* The reference of this schema itself, whatever the vendor takes. */
+/* Resolves the reference of this schema itself, for every vendor. */
 static void resolve_here(struct fit *f, cJSON *schema)
 {
 	for (int i = 0; i < MOST_CHAIN; i++) {
@@ -367,7 +371,7 @@ static void require_common(cJSON *schema, const cJSON *list)
 	}
 }
 
-/* Keywords that say more of a whole object than properties and required. */
+/* Keywords about a whole object other than properties and required. */
 static const char *const conditions[] = { "not",
 					  "if",
 					  "then",
@@ -417,7 +421,7 @@ static void merge_union(struct fit *f, cJSON *schema,
 	cJSON_Delete(list);
 }
 
-/* One object's schema out of those that a union has. */
+/* Makes one object's schema of the branches of a union. */
 static void flatten(struct fit *f, cJSON *schema, int level)
 {
 	for (const struct tool_union *u = tool_unions; u->name; u++)
@@ -444,7 +448,7 @@ static const struct {
 	{ "integer", "integer" },
 	{ "boolean", "boolean" },
 	{ "null", "null" },
-	/* as other languages call them */
+	/* names from other languages */
 	{ "int", "integer" },
 	{ "long", "integer" },
 	{ "float", "number" },
@@ -466,7 +470,7 @@ static const char *type_named(const cJSON *item)
 	return NULL;
 }
 
-/* All of its types, none twice; nullable is one more. Owned, an array. */
+/* All types of a schema, none twice; nullable adds "null". An owned array. */
 static cJSON *take_types(cJSON *schema)
 {
 	cJSON *type = cJSON_DetachItemFromObjectCaseSensitive(schema, "type");
@@ -499,7 +503,7 @@ static bool has_any_form(const cJSON *schema)
 	return false;
 }
 
-/* What a schema without a type can only be; NULL: anything. */
+/* The only type that a schema without a type can have; NULL: any. */
 static const char *guess_type(const cJSON *schema)
 {
 	const cJSON *list = json_get(schema, "enum");
@@ -515,7 +519,7 @@ static const char *guess_type(const cJSON *schema)
 	return texts ? "string" : NULL;
 }
 
-/* "one of 1, 2": where only strings may be listed. */
+/* "one of 1, 2", for vendors that accept only lists of strings. */
 static void fit_enum(const struct fit *f, cJSON *schema, cJSON *list)
 {
 	cJSON *item = member(schema, "enum");
@@ -563,7 +567,7 @@ static void fit_enum(const struct fit *f, cJSON *schema, cJSON *list)
 	drop(schema, "enum");
 }
 
-/* A list of schemas, one for each place, is a draft of before 2020. */
+/* Drafts before 2020 have a list of schemas, one for each place. */
 static void fit_items(const struct fit *f, cJSON *schema, bool is_array)
 {
 	cJSON *items = member(schema, "items");
@@ -598,7 +602,7 @@ static const char *const counts[] = { "minimum",          "maximum",
 static const char *const texts[] = { "description", "title", "format",
 				     "pattern", NULL };
 
-/* What says nothing here, or would void the whole schema. */
+/* Keywords without a meaning here, or that would void the whole schema. */
 static const char *const noise[] = { "$schema",          "$id",
 				     "$anchor",          "$comment",
 				     "$vocabulary",      "$dynamicAnchor",
@@ -612,7 +616,7 @@ static void fit_values(cJSON *schema)
 	} old[] = { { "minimum", "exclusiveMinimum" },
 		    { "maximum", "exclusiveMaximum" } };
 
-	for (size_t i = 0; i < 2; i++) { /* of draft 4 */
+	for (size_t i = 0; i < 2; i++) { /* draft 4 */
 		cJSON *limit = member(schema, old[i].limit);
 
 		if (!cJSON_IsTrue(member(schema, old[i].flag)) ||
@@ -638,7 +642,8 @@ static void fit_values(cJSON *schema)
 	}
 }
 
-/* "required": true of a property, as draft 3 had it, is the object's. */
+/* Draft 3 has "required": true in a property; later drafts list it in the
+ * object. */
 static void fit_required(cJSON *schema)
 {
 	cJSON *properties = member(schema, "properties");
@@ -675,7 +680,7 @@ static void fit_required(cJSON *schema)
 	}
 }
 
-/* A name that no property has is one that some vendors refuse. */
+/* Some vendors refuse a required name that is not a property. */
 static void keep_known(cJSON *schema)
 {
 	const cJSON *properties = member(schema, "properties");
@@ -693,7 +698,7 @@ static void keep_known(cJSON *schema)
 		drop(schema, "required");
 }
 
-/* The keywords that are for values of one type only. */
+/* Keywords for values of one type only. */
 static const struct {
 	const char *type, *name;
 } of_type[] = {
@@ -764,7 +769,7 @@ static void put_types(const struct fit *f, cJSON *schema, const cJSON *list)
 		cJSON_AddItemToObject(schema, "type",
 				      cJSON_Duplicate(list, true));
 	else if (member(schema, "anyOf"))
-		return; /* which says it already */
+		return; /* that says it already */
 	else
 		split_types(schema, list);
 }
@@ -797,7 +802,7 @@ static void drop_keywords(const struct fit *f, cJSON *schema)
 	}
 }
 
-/* A value of any type, where each has to be named. */
+/* A value of any type, for vendors that need each type named. */
 static void put_any_type(cJSON *schema)
 {
 	static const char *const any[] = { "string", "number", "boolean" };
@@ -849,7 +854,7 @@ static void put_right(void *arg, cJSON *schema, unsigned depth)
 
 static const char *const definitions[] = { "$defs", "definitions", NULL };
 
-/* A name that is required and not described is a property of any kind. */
+/* A required name without a schema becomes a property of any type. */
 static void add_required(cJSON *top)
 {
 	cJSON *properties = object_of(top, "properties");
@@ -861,7 +866,7 @@ static void add_required(cJSON *top)
 			cJSON_AddObjectToObject(properties, item->valuestring);
 }
 
-/* Those that no reference may lead to. */
+/* Removes definitions that no reference may lead to: see stays(). */
 static void drop_definitions(const struct fit *f, cJSON *top, const char *key)
 {
 	cJSON *map = member(top, key);
@@ -905,8 +910,8 @@ static size_t prefix_chars(struct str s, size_t chars)
 	return at < s.len ? at : s.len;
 }
 
-/* What does not fit into the description goes to that of the schema, which has
- * no limit. */
+/* Words that do not fit into the tool's description go into the schema's, which
+ * has no limit. */
 static char *fit_description(const struct fit *f, const char *own, cJSON *top)
 {
 	struct buf all = BUF_INIT(MOST_TEXT);

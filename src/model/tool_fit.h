@@ -1,25 +1,25 @@
-/* tool_fit.h - a tool's schema in the form that a vendor takes. */
+/* tool_fit.h - a tool's schema in the form that a vendor accepts. */
 /* SPDX-License-Identifier: MIT */
 #ifndef MODEL_TOOL_FIT_H
 #define MODEL_TOOL_FIT_H
 
 #include <cjson/cJSON.h>
 
-#include "model/tool_keys.h"
+#include "model/tool_schema.h"
 
 struct tool_fit { /* tool_fit_release() */
 	char *schema;
 	char *description;
-	/* Properties that are sent under another name, and then the schema to
-	 * find them by; else NULL. */
+	/* Properties with another name in requests. If there are any: the
+	 * schema by which they are found; else NULL. */
 	struct tool_keys keys;
 	cJSON *tree;
 };
 
 /*
- * Makes a schema fit: unions on top become one list of properties and a
- * sentence in the description, properties with names that the vendor refuses
- * get others, what is missing is filled in, what is not taken goes or is
+ * Makes a schema fit a vendor: unions on top become one list of properties and
+ * a sentence in the description, properties with names that the vendor refuses
+ * get others, missing keywords are added, refused ones are removed or
  * described. A server wrote the schema: it may be anything. -1: it cannot be
  * made to fit.
  */

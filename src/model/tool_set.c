@@ -1,8 +1,20 @@
-/* tool_set.c - the tools of one conversation, as its vendor takes them. */
+/* tool_set.c - the tools of one conversation, as its vendor accepts them. */
 /* SPDX-License-Identifier: MIT */
+/*
+ * dcode's own tools fit every vendor. Tools of MCP servers may not: this room
+ * gives each the name and the schema that requests have (tool_set_new(), with
+ * tool_fit.c), leaves out the ones that the vendor would refuse or has refused
+ * (tool_set_refuse()), and translates calls in both directions
+ * (tool_set_translate(), tool_set_restore()). One tool that a vendor refuses
+ * would otherwise stop every turn.
+ *
+ * The first part is the notes for the user about tools that are left out, one
+ * list for all conversations of a run.
+ */
 #include "model/tool_set.h"
 
 #include <ctype.h>
+#include <pthread.h>
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
@@ -11,7 +23,82 @@
 #include "base/sanitize.h"
 #include "base/str.h"
 #include "model/tool_fit.h"
-#include "model/tool_notes.h"
+
+enum { MOST_NOTES = 2000 };
+
+struct note {
+	char *key;
+	char *line; /* NULL once it was taken */
+};
+
+struct tool_notes {
+	pthread_mutex_t lock;
+	struct note *list;
+	size_t n;
+	size_t told; /* so many lines were taken */
+};
+
+struct tool_notes *tool_notes_new(void)
+{
+	struct tool_notes *n = xcalloc(1, sizeof(*n));
+
+	pthread_mutex_init(&n->lock, NULL);
+	return n;
+}
+
+void tool_notes_free(struct tool_notes *n)
+{
+	if (!n)
+		return;
+	for (size_t i = 0; i < n->n; i++) {
+		free(n->list[i].key);
+		free(n->list[i].line);
+	}
+	free(n->list);
+	pthread_mutex_destroy(&n->lock);
+	free(n);
+}
+
+static bool has_key(const struct tool_notes *n, const char *key)
+{
+	for (size_t i = 0; i < n->n; i++)
+		if (strcmp(n->list[i].key, key) == 0)
+			return true;
+	return false;
+}
+
+void tool_notes_add(struct tool_notes *n, const char *key, const char *line)
+{
+	pthread_mutex_lock(&n->lock);
+	if (n->n < MOST_NOTES && !has_key(n, key)) {
+		n->list = xrealloc(n->list, n->n + 1, sizeof(*n->list));
+		n->list[n->n++] = (struct note){ xstrdup(key), xstrdup(line) };
+	}
+	pthread_mutex_unlock(&n->lock);
+}
+
+static bool has_note(struct tool_notes *n, const char *key)
+{
+	bool found;
+
+	pthread_mutex_lock(&n->lock);
+	found = has_key(n, key);
+	pthread_mutex_unlock(&n->lock);
+	return found;
+}
+
+char *tool_notes_take(struct tool_notes *n)
+{
+	char *line = NULL;
+
+	pthread_mutex_lock(&n->lock);
+	if (n->told < n->n) {
+		line = n->list[n->told].line;
+		n->list[n->told++].line = NULL;
+	}
+	pthread_mutex_unlock(&n->lock);
+	return line;
+}
 
 enum {
 	MOST_REFUSALS = 12, /* of single tools in a row */
@@ -24,7 +111,7 @@ enum {
 struct offered_tool {
 	struct tool_spec own; /* strings owned where own.server is set */
 	struct tool_fit fit;
-	char *sent; /* its name where that is another; owned */
+	char *sent; /* its name in requests, if that is another; owned */
 	char *server;
 	bool out;
 };
@@ -42,12 +129,26 @@ struct tool_set {
 	size_t refusals;
 };
 
+struct surplus { /* tools of one server that are too many */
+	const char *server;
+	size_t n;
+	struct buf names;
+};
+
+/* Vendors name a tool by its place in the request: "tools.14.custom" and
+ * "tools.15.member" (Anthropic, Bedrock, whose "member" counts from 1),
+ * "tools[14].function" (OpenAI), "tools[0].function_declarations[14]"
+ * (Gemini). */
+static const char *const places[] = { "function_declarations",
+				      "functionDeclarations", "tools", NULL };
+
 static bool is_foreign(const struct offered_tool *r)
 {
 	return r->own.server != NULL;
 }
 
-/* A refusal counts for a tool as it was then. */
+/* A refusal is remembered for this schema: a changed tool is sent again. Owned.
+ */
 static char *refusal_key(const struct tool_set *s, const struct offered_tool *r)
 {
 	uint32_t hash = 0x811C9DC5u; /* FNV-1a */
@@ -57,7 +158,7 @@ static char *refusal_key(const struct tool_set *s, const struct offered_tool *r)
 	return xasprintf("refused %s\n%s\n%08x", s->origin, r->own.name, hash);
 }
 
-static void note(const struct tool_set *s, const char *key, struct str line)
+static void add_note(const struct tool_set *s, const char *key, struct str line)
 {
 	struct buf clean = BUF_INIT(MOST_LINE);
 
@@ -69,6 +170,8 @@ static void note(const struct tool_set *s, const char *key, struct str line)
 	buf_release(&clean);
 }
 
+/* Leaves a tool out, and notes why. The note's key also remembers the refusal.
+ */
 static void leave_out(struct tool_set *s, struct offered_tool *r,
 		      const char *why)
 {
@@ -77,12 +180,10 @@ static void leave_out(struct tool_set *s, struct offered_tool *r,
 			       r->server, r->own.name, MOST_WHY, why);
 
 	r->out = true;
-	note(s, key, str_of(line));
+	add_note(s, key, str_of(line));
 	free(line);
 	free(key);
 }
-
-/* ---- names ---- */
 
 static bool has_name(const struct tool_set *s, const char *name)
 {
@@ -112,7 +213,7 @@ static bool is_name(const struct tool_rules *r, const char *name)
 		name[0] == '_');
 }
 
-/* "3d_cube" becomes "_3d_cube" where a name has to begin with a letter. */
+/* "3d_cube" becomes "_3d_cube" if a name has to begin with a letter. */
 static void fit_name(struct tool_set *s, struct offered_tool *r)
 {
 	struct buf name = BUF_INIT(s->rules->name);
@@ -135,14 +236,6 @@ static void fit_name(struct tool_set *s, struct offered_tool *r)
 	r->sent = buf_detach(&name);
 }
 
-/* ---- the list ---- */
-
-struct surplus { /* tools of one server that are too many */
-	const char *server;
-	size_t n;
-	struct buf names;
-};
-
 static void note_surplus(const struct tool_set *s, struct surplus *x)
 {
 	struct buf line = BUF_INIT(MOST_LINE);
@@ -156,7 +249,7 @@ static void note_surplus(const struct tool_set *s, struct surplus *x)
 		 x->names.ptr ? x->names.ptr : "");
 	if (x->n > MOST_NAMES)
 		buf_addf(&line, " and %zu more", x->n - MOST_NAMES);
-	note(s, key, buf_str(&line));
+	add_note(s, key, buf_str(&line));
 	buf_release(&line);
 	buf_release(&x->names);
 	free(key);
@@ -217,7 +310,7 @@ static void fit_row(struct tool_set *s, struct offered_tool *r)
 	if (!is_foreign(r))
 		return;
 	key = refusal_key(s, r);
-	r->out = tool_notes_has(s->notes, key);
+	r->out = has_note(s->notes, key);
 	if (tool_fit(s->rules, &r->own, &r->fit) < 0 && !r->out)
 		leave_out(s, r,
 			  "its arguments cannot be described to this "
@@ -295,10 +388,8 @@ char *tool_set_take_note(struct tool_set *s)
 	return tool_notes_take(s->notes);
 }
 
-/* ---- refusals ---- */
-
-/* The digits at the front of s, at most five; -1 where there are none. */
-static int64_t take_number(struct str *s)
+/* Removes a number of at most five digits from the front of s; -1: none. */
+static int64_t read_number(struct str *s)
 {
 	int64_t number = -1;
 	size_t n = 0;
@@ -309,13 +400,6 @@ static int64_t take_number(struct str *s)
 	return number;
 }
 
-/* Where vendors name a tool by its place in the request: "tools.14.custom" and
- * "tools.15.member" (Anthropic, Bedrock, whose "member" counts from 1),
- * "tools[14].function" (OpenAI), "tools[0].function_declarations[14]"
- * (Gemini). */
-static const char *const places[] = { "function_declarations",
-				      "functionDeclarations", "tools", NULL };
-
 static int64_t index_after(struct str rest)
 {
 	int64_t index;
@@ -323,7 +407,7 @@ static int64_t index_after(struct str rest)
 	if (!rest.len || (rest.ptr[0] != '.' && rest.ptr[0] != '['))
 		return -1;
 	rest = str_skip(rest, 1);
-	index = take_number(&rest);
+	index = read_number(&rest);
 	if (str_starts(rest, ".member"))
 		index--;
 	return index;
@@ -386,7 +470,8 @@ static bool refuse_names(struct tool_set *s, struct str body, const char *why)
 	bool is_about = false;
 	bool any = false;
 
-	/* A tool may be called "messages", as may what is really wrong. */
+	/* a tool may have the name of another member of the request that is
+	 * the real fault: "messages" */
 	for (size_t i = 0; i < sizeof(about) / sizeof(*about); i++)
 		is_about |= str_search(body, str_of(about[i])) < body.len;
 	for (size_t i = 0; is_about && i < s->n_list; i++) {
@@ -417,7 +502,7 @@ static bool refuse_number(struct tool_set *s, struct str body)
 		struct str rest =
 			str_skip(body, str_search(body, str_of(leads[i])) +
 					       strlen(leads[i]));
-		int64_t most = take_number(&rest);
+		int64_t most = read_number(&rest);
 
 		if (most < LEAST_TOOLS || (size_t)most >= s->n_list)
 			continue;
@@ -427,7 +512,7 @@ static bool refuse_number(struct tool_set *s, struct str body)
 	return false;
 }
 
-/* A server of which one tool after the other is refused. */
+/* Leaves out all tools of servers, after one after the other was refused. */
 static void refuse_rest(struct tool_set *s, const char *why)
 {
 	for (size_t i = 0; i < s->n; i++)
@@ -447,8 +532,6 @@ bool tool_set_refuse(struct tool_set *s, struct str body, const char *why)
 	make_list(s);
 	return s->n_list < before;
 }
-
-/* ---- there and back ---- */
 
 static const struct offered_tool *find_row(const struct tool_set *s,
 					   const char *name, bool sent)

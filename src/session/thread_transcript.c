@@ -14,7 +14,7 @@
 #include "base/mem.h"
 #include "base/path.h"
 #include "base/str.h"
-#include "model/message_mask.h"
+#include "model/message.h"
 #include "session/thread.h"
 
 enum { WRITE_AT = 1 << 20 };

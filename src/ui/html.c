@@ -18,7 +18,7 @@
 #include "base/json.h"
 #include "base/sanitize.h"
 #include "markup/diff.h"
-#include "model/message_mask.h"
+#include "model/message.h"
 #include "ui/summary.h"
 
 static void flush(struct html *h)

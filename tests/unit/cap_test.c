@@ -4,7 +4,7 @@
 #include <string.h>
 
 #include "base/ids.h"
-#include "model/account.h"
+#include "model/exchange.h"
 #include "unit.h"
 
 enum { RUNS = 10000, MOST_CALLS = 60, CALL_S = 20, DELETE_S = 40 };

@@ -9,7 +9,7 @@
 #include "media_files.h"
 #include "model/catalog.h"
 #include "model/media.h"
-#include "model/message_mask.h"
+#include "model/message.h"
 #include "model/wire.h"
 #include "unit.h"
 

@@ -6,7 +6,7 @@
 
 #include "base/ids.h"
 #include "base/json.h"
-#include "model/account.h"
+#include "model/exchange.h"
 #include "model/money.h"
 #include "unit.h"
 

@@ -10,7 +10,7 @@
 #include "base/mask/mask_json.h"
 #include "base/mem.h"
 #include "base/str.h"
-#include "model/message_mask.h"
+#include "model/message.h"
 #include "session/thread_file.h"
 #include "unit.h"
 

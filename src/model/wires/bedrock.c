@@ -1,5 +1,4 @@
-/* bedrock.c - AWS Bedrock's ConverseStream: requests, and the answer's stream.
- */
+/* bedrock.c - AWS Bedrock's ConverseStream: requests and answers. */
 /* SPDX-License-Identifier: MIT */
 /*
  * Requests first: write_head() makes the fixed front of a request,

@@ -1,5 +1,4 @@
-/* bedrock_account.c - whose AWS key signs requests to Bedrock, where and when.
- */
+/* bedrock_account.c - whose AWS key signs requests to Bedrock, and when. */
 /* SPDX-License-Identifier: MIT */
 /*
  * bedrock_account_open() finds the key and the region, bedrock_account_sign()

@@ -1,5 +1,4 @@
-/* bedrock_account.h - whose AWS key signs requests to Bedrock, where and when.
- */
+/* bedrock_account.h - whose AWS key signs requests to Bedrock, and when. */
 /* SPDX-License-Identifier: MIT */
 #ifndef MODEL_BEDROCK_ACCOUNT_H
 #define MODEL_BEDROCK_ACCOUNT_H

@@ -1,0 +1,955 @@
+/* conversation.c - a conversation with one model: its requests and answers. */
+/* SPDX-License-Identifier: MIT */
+/*
+ * model_stream() is the place to begin reading: it sends the conversation, and
+ * sends it again for as long as a failure allows that. exchange.c handles one
+ * request, a wire writes its bytes and reads its answer.
+ *
+ * A request is sent as pieces without copying: the head (system prompt, tools,
+ * parameters), which is written once; the history, to which model_push()
+ * appends each message once; and a tail. model_reset() and model_set_tools()
+ * write another head. Errors that a changed request avoids are repaired here
+ * and sent again: an expired key, a wrong clock, an option or a tool that the
+ * server refuses.
+ */
+#include <limits.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/json.h"
+#include "base/mem.h"
+#include "base/str.h"
+#include "model/exchange.h"
+#include "model/media.h"
+#include "model/model.h"
+#include "model/model_state.h"
+#include "model/presets.h"
+#include "model/server.h"
+#include "model/wire.h"
+#include "model/wires/bedrock_account.h"
+#include "model/wires/vertex_account.h"
+#include "net/retry.h"
+
+/* For /v1/messages the base may be https://h, https://h/v1 or the whole
+ * address: what it already has of the path is not added again. Owned. */
+static char *join_url(const char *base, const char *path)
+{
+	struct str b = str_of(base);
+	const char *last = strrchr(path, '/');
+
+	if (str_ends(b, path) || str_ends(b, last))
+		return xstrdup(base);
+	if (str_starts(str_of(path), "/v1/") && str_ends(b, "/v1"))
+		path += strlen("/v1");
+	return xasprintf("%s%s", base, path);
+}
+
+/* Adds the path of a dated API: wire->path, with the user's version. */
+static void add_dated(struct buf *url, const struct wire *wire,
+		      const struct model_choice *c)
+{
+	if (wire->deployments) {
+		buf_adds(url, "/deployments/");
+		wire_escape(url, c->model, "");
+	}
+	buf_addf(url, "%s?api-version=", wire->path);
+	wire_escape(url, c->version, "");
+}
+
+/* The whole address of requests; owned. A choice with a version has Azure's
+ * form, BASE/deployments/MODEL/chat/completions?api-version=VERSION, without
+ * deployments if the wire has none (AzureOpenAI of openai-node 6.49.0,
+ * azure.js, read 2026-11-23). */
+static char *request_url(const struct wire *wire, const struct model_choice *c)
+{
+	struct buf url = BUF_INIT(SIZE_MAX / 2);
+
+	if (!wire->url && !c->version && !c->vertex)
+		return join_url(c->base_url, wire->path);
+	buf_adds(&url, c->base_url);
+	if (wire->url) {
+		wire->url(c, &url);
+	} else if (c->vertex) {
+		vertex_account_path(c->vertex, "anthropic", c->model, &url);
+		buf_adds(&url, ":streamRawPredict");
+	} else {
+		add_dated(&url, wire, c);
+	}
+	return buf_detach(&url);
+}
+
+/* The text in front of the key: the header of the provider's preset, or the
+ * wire's ("Authorization: Bearer ") if the key is from the preset's variable
+ * for tokens or the wire has its own header. Static. */
+static const char *request_key_header(const struct wire *wire,
+				      const struct model_choice *c)
+{
+	const struct preset *p = preset_find(c->provider ? c->provider : "");
+	const struct wire *own = p && p->wire ? wire_find(p->wire) : NULL;
+	bool token = p && p->token_env && c->key_env &&
+		     !strcmp(c->key_env, p->token_env);
+
+	if (c->vertex)
+		return "Authorization: Bearer ";
+	return own && p->auth && !token && !strcmp(own->auth, wire->auth)
+		       ? p->auth
+		       : wire->auth;
+}
+
+enum { IDLE_MS = 120000 /* where the choice has no idle_ms */ };
+
+static char *copy(const char *s)
+{
+	return xstrdup(s);
+}
+
+static void copy_choice(struct model_choice *to, const struct model_choice *c)
+{
+	*to = (struct model_choice){
+		.provider = copy(c->provider),
+		.model = copy(c->model),
+		.wire = copy(c->wire),
+		.base_url = copy(c->base_url),
+		.version = copy(c->version),
+		.url_from = copy(c->url_from),
+		.api_key = copy(c->api_key),
+		.key_env = copy(c->key_env),
+		.key_from = copy(c->key_from),
+		.params = copy(c->params),
+		.lacks = c->lacks,
+		.vertex = c->vertex, /* borrowed: see model_close() */
+		.max_retries = c->max_retries,
+		.busy_ms = c->busy_ms,
+		.idle_ms = c->idle_ms > 0 ? c->idle_ms : IDLE_MS,
+		.backoff_ms = c->backoff_ms,
+	};
+}
+
+static void add_header(struct model *m, const char *name, const char *value)
+{
+	if (m->n_headers < MAX_HEADERS)
+		m->headers[m->n_headers++] = xasprintf("%s%s", name, value);
+}
+
+/* Gateways pass on what the vendor behind them has signed, so that the origin
+ * of "anthropic/claude-opus-5" includes "anthropic". Owned. */
+static char *make_origin(const struct wire *wire, const struct model_choice *c)
+{
+	const char *slash = c->model ? strrchr(c->model, '/') : NULL;
+
+	return xasprintf("%s %s%s%.*s", wire->name,
+			 c->provider ? c->provider : "", slash ? " " : "",
+			 slash ? (int)(slash - c->model) : 0, c->model);
+}
+
+/* A value that would end its line must not begin another header. */
+static bool one_line(const char *s)
+{
+	for (; *s; s++)
+		if ((unsigned char)*s < 0x20 || *s == 0x7F)
+			return false;
+	return true;
+}
+
+/* Headers from params: default_headers and betas, as in Python's clients. */
+static int param_headers(struct model *m, const cJSON *params,
+			 struct error *err)
+{
+	const cJSON *item;
+	const cJSON *betas = json_get(params, "betas");
+
+	cJSON_ArrayForEach (item, json_get(params, "default_headers")) {
+		if (!cJSON_IsString(item) || !item->string ||
+		    !item->string[0] || strpbrk(item->string, ": \r\n") ||
+		    !one_line(item->valuestring))
+			return error_set(err, ERR_CONFIG,
+					 "default_headers of provider %s: each "
+					 "header needs one line of text",
+					 m->choice.provider);
+		if (m->n_headers < MAX_HEADERS)
+			m->headers[m->n_headers++] = xasprintf(
+				"%s: %s", item->string, item->valuestring);
+	}
+	cJSON_ArrayForEach (item, betas)
+		if (cJSON_IsString(item) && one_line(item->valuestring))
+			add_header(m, m->wire->betas, item->valuestring);
+	return 0;
+}
+
+static int make_headers(struct model *m, const cJSON *params, struct error *err)
+{
+	const struct model_choice *c = &m->choice;
+
+	if (c->api_key && !one_line(c->api_key))
+		return error_set(err, ERR_CONFIG,
+				 "the key in %s contains a line break or "
+				 "control character",
+				 c->key_env ? c->key_env : "use");
+	add_header(m, "Content-Type: ", "application/json");
+	add_header(m, "Accept: ",
+		   m->wire->aws ? "application/vnd.amazon.eventstream"
+				: "text/event-stream");
+	if (c->api_key)
+		add_header(m, request_key_header(m->wire, c), c->api_key);
+	if (m->wire->version)
+		add_header(m, m->wire->version, "");
+	return param_headers(m, params, err);
+}
+
+/* Stores the names of the tools in requests, for model_offers(). */
+static void note_offered(struct model *m, const struct tool_spec *tools,
+			 size_t n)
+{
+	buf_release(&m->offered);
+	m->offered = BUF_INIT(MAX_HEAD);
+	for (size_t i = 0; i < n; i++)
+		buf_add(&m->offered, tools[i].name, strlen(tools[i].name) + 1);
+}
+
+/* The fixed front of the requests, and what is derived from the same params. */
+struct request_head {
+	struct buf text;
+	struct account account;
+	struct params_options options;
+};
+
+/* Writes a head for these tools; nothing has to be released on -1. */
+static int write_head(const struct model *m, struct meter_model *meter,
+		      const struct tool_spec *tools, size_t n_tools,
+		      struct request_head *to, struct error *err)
+{
+	const struct model_brief brief = { .system = m->system,
+					   .tools = tools,
+					   .n_tools = n_tools,
+					   .cache_key = m->cache_key };
+	const char *text = m->choice.params ? m->choice.params : "{}";
+	cJSON *params = json_parse(str_of(text));
+	struct wire_head in = { &m->choice, params, &brief };
+	int rc;
+
+	*to = (struct request_head){ .text = BUF_INIT(MAX_HEAD) };
+	account_begin(&to->account, meter, &to->options);
+	params_clean(m->wire, &m->choice, params, &to->options);
+	m->wire->head(&in, &to->text);
+	rc = buf_check(&to->text, "the system prompt with its tools", err);
+	if (rc == 0)
+		rc = account_find_limit(&to->account, &to->options, params,
+					&to->text, err);
+	cJSON_Delete(params);
+	if (rc < 0)
+		buf_release(&to->text);
+	return rc;
+}
+
+int model_open(struct model **out, struct http *http,
+	       const struct model_choice *choice,
+	       const struct model_brief *brief, struct error *err)
+{
+	const struct preset *preset =
+		preset_find(choice->provider ? choice->provider : "");
+	struct model *m = xcalloc(1, sizeof(*m));
+	cJSON *params =
+		json_parse(str_of(choice->params ? choice->params : "{}"));
+	struct model_brief fitted = *brief;
+	struct request_head head;
+	int rc = -1;
+
+	m->http = http;
+	m->wire = wire_find(choice->wire);
+	m->head = BUF_INIT(MAX_HEAD);
+	m->history.bytes = BUF_INIT(MAX_HISTORY);
+	m->history.calls_alone = preset && preset->calls_alone;
+	m->history.wants_thoughts = preset && preset->thoughts;
+	m->history.lacks = choice->lacks;
+	m->aws = choice->aws;
+	copy_choice(&m->choice, choice);
+	if (!m->wire) {
+		error_set(err, ERR_CONFIG, "unknown wire protocol \"%s\"",
+			  choice->wire);
+		goto out;
+	}
+	if (!cJSON_IsObject(params)) {
+		error_set(err, ERR_CONFIG,
+			  "the parameters of model %s are not a JSON object",
+			  choice->model);
+		goto out;
+	}
+	m->origin = make_origin(m->wire, choice);
+	m->url = request_url(m->wire, choice);
+	m->system = copy(brief->system);
+	m->cache_key = copy(brief->cache_key);
+	if (m->wire->begin)
+		m->wire->begin(choice, &m->history);
+	m->tools = tool_set_new(&m->choice, m->origin, brief->tools,
+				brief->n_tools);
+	if (m->tools)
+		fitted.tools = tool_set_list(m->tools, &fitted.n_tools);
+	note_offered(m, fitted.tools, fitted.n_tools);
+	if (make_headers(m, params, err) < 0)
+		goto out;
+	rc = write_head(m, brief->meter, fitted.tools, fitted.n_tools, &head,
+			err);
+	if (rc < 0)
+		goto out;
+	m->head = head.text;
+	m->account = head.account;
+	m->options = head.options;
+out:
+	cJSON_Delete(params);
+	if (rc < 0)
+		model_close(m);
+	else
+		*out = m;
+	return rc;
+}
+
+void model_close(struct model *m)
+{
+	if (!m)
+		return;
+	for (size_t i = 0; i < m->n_headers; i++) {
+		explicit_bzero(m->headers[i], strlen(m->headers[i]));
+		free(m->headers[i]);
+	}
+	free(m->origin);
+	free(m->url);
+	free(m->system);
+	free(m->cache_key);
+	tool_set_free(m->tools);
+	buf_release(&m->head);
+	buf_release(&m->offered);
+	buf_release(&m->history.bytes);
+	call_ids_release(&m->call_ids);
+	m->choice.vertex = NULL;
+	model_choice_release(&m->choice);
+	free(m);
+}
+
+enum { BYTES_FOR_TOKEN = 4 };
+
+static void forget_history(struct model *m)
+{
+	struct history *h = &m->history;
+
+	buf_release(&h->bytes);
+	h->bytes = BUF_INIT(MAX_HISTORY);
+	h->last = 0;
+	h->block_end = 0;
+	h->thoughts = false;
+	m->prompt = (struct history_point){ 0 };
+	m->media = m->prompt_media = (struct model_media){ 0 };
+	m->marked = 0;
+	account_forget(&m->account);
+	m->account.media = (struct account_media){ 0 };
+	call_ids_release(&m->call_ids);
+	m->call_ids = (struct call_ids){ 0 };
+}
+
+bool model_offers(const struct model *m, const char *tool)
+{
+	const char *sent = m->tools ? tool_set_sent_name(m->tools, tool) : tool;
+	size_t at = 0;
+
+	while (at < m->offered.len) {
+		const char *name = m->offered.ptr + at;
+
+		if (strcmp(name, sent) == 0)
+			return true;
+		at += strlen(name) + 1;
+	}
+	return false;
+}
+
+/* Puts a head with these tools in place. What was counted of the history stays,
+ * except the size of the last request, which another head makes another; so do
+ * the options that the server's refusals have changed. */
+static int replace_head(struct model *m, const struct tool_spec *tools,
+			size_t n_tools, struct error *err)
+{
+	struct request_head head;
+
+	if (write_head(m, m->account.meter, tools, n_tools, &head, err) < 0)
+		return -1;
+	head.account.media = m->account.media;
+	head.account.media_then = m->account.media_then;
+	buf_release(&m->head);
+	m->head = head.text;
+	m->account = head.account;
+	note_offered(m, tools, n_tools);
+	return 0;
+}
+
+/* Replaces the head after m->tools has changed. On -1 (ERR_LIMIT) nothing has
+ * changed. */
+static int rewrite_head(struct model *m, struct error *err)
+{
+	size_t n;
+	const struct tool_spec *tools = tool_set_list(m->tools, &n);
+
+	return replace_head(m, tools, n, err);
+}
+
+int model_set_tools(struct model *m, const struct tool_spec *tools,
+		    size_t n_tools, struct error *err)
+{
+	struct tool_set *set =
+		tool_set_new(&m->choice, m->origin, tools, n_tools);
+	int rc;
+
+	if (set)
+		tools = tool_set_list(set, &n_tools);
+	rc = replace_head(m, tools, n_tools, err);
+	if (rc < 0) {
+		tool_set_free(set);
+		return -1;
+	}
+	tool_set_free(m->tools);
+	m->tools = set;
+	return 0;
+}
+
+int model_reset(struct model *m, const struct tool_spec *tools, size_t n_tools,
+		struct error *err)
+{
+	if (tools && model_set_tools(m, tools, n_tools, err) < 0)
+		return -1;
+	forget_history(m);
+	return 0;
+}
+
+int model_open_beside(struct model **out, const struct model *m,
+		      const struct model_brief *brief, struct error *err)
+{
+	struct model_choice choice = m->choice;
+	struct model_brief paid = *brief;
+	int rc;
+
+	choice.aws = m->aws;
+	paid.meter = m->account.meter;
+	rc = model_open(out, m->http, &choice, &paid, err);
+	if (rc == 0) {
+		(*out)->options.decided = m->options.decided;
+		(*out)->options.turned = m->options.turned;
+	}
+	return rc;
+}
+
+size_t model_head_size(const struct model *m)
+{
+	return m->head.len;
+}
+
+size_t model_size(const struct model *m)
+{
+	size_t history = m->history.bytes.len;
+
+	/* the history may be shorter: a wire may have left a file out */
+	history -= m->media.bytes < history ? m->media.bytes : history;
+	return m->head.len + history + m->media.weight;
+}
+
+size_t model_media_weight(const struct model *m, const struct part *p)
+{
+	const struct model_choice *c = &m->choice;
+
+	return BYTES_FOR_TOKEN *
+	       (size_t)media_usual_tokens(c->wire ? c->wire : "",
+					  c->model ? c->model : "",
+					  (struct str){ p->bytes, p->n_bytes });
+}
+
+void model_hide_files(struct model *m, bool hidden)
+{
+	m->history.hides = hidden;
+}
+
+bool model_has_files(const struct model *m)
+{
+	return m->media.bytes > 0;
+}
+
+const char *model_system(const struct model *m)
+{
+	return m->system;
+}
+
+enum {
+	CONNECT_MS = 30000,
+	THINKING_MS = 16000, /* of silence before the user is told */
+	QUIET_FACTOR = 5,    /* times idle_ms of heartbeats only: a stall */
+	MAX_ERROR_BODY = 256 << 10,
+};
+
+enum { MAX_SEGMENTS = 12 };
+
+struct tries { /* of one answer */
+	struct retry usual;
+	struct retry busy; /* while the server is: by time */
+	int64_t since;     /* the first such refusal, clock_ms(); 0: none */
+};
+
+static void weigh_media(struct model *m, const struct part *p)
+{
+	m->media.bytes += (p->n_bytes + 2) / 3 * 4;
+	m->media.weight += model_media_weight(m, p);
+}
+
+void model_push(struct model *m, const struct message *message)
+{
+	const struct history *h = &m->history;
+	struct message sent = { 0 };
+	size_t len = h->bytes.len;
+
+	if (message->role == ROLE_USER) {
+		m->prompt_media = m->media;
+		m->prompt = (struct history_point){
+			len, h->block_end, h->last, { 0 }
+		};
+		if (len >= sizeof(m->prompt.end))
+			memcpy(m->prompt.end, h->bytes.ptr + len - 2, 2);
+	}
+	for (size_t i = 0; i < message->n; i++)
+		if (message->parts[i].kind == PART_MEDIA && !h->hides)
+			weigh_media(m, &message->parts[i]);
+	call_ids_add(&m->call_ids, message);
+	if (m->tools && tool_set_translate(m->tools, message, &sent)) {
+		wire_push(m->wire, &m->history, m->origin, &sent);
+		message_release(&sent);
+	} else {
+		wire_push(m->wire, &m->history, m->origin, message);
+	}
+	account_add(&m->account, &m->choice, h, message, h->bytes.len - len);
+}
+
+const char *model_origin(const struct model *m)
+{
+	return m->origin;
+}
+
+void model_forget_prompt(struct model *m)
+{
+	const struct history_point *p = &m->prompt;
+	struct history *h = &m->history;
+
+	h->bytes.len = p->len;
+	h->block_end = p->block_end;
+	h->last = p->last;
+	m->media = m->prompt_media;
+	if (p->len >= sizeof(p->end))
+		memcpy(h->bytes.ptr + p->len - 2, p->end, 2);
+	if (m->marked > p->block_end)
+		m->marked = p->block_end;
+	account_forget(&m->account);
+}
+
+void model_reply_release(struct model_reply *r)
+{
+	message_release(&r->message);
+	*r = (struct model_reply){ 0 };
+}
+
+static struct str slice(const struct buf *b, size_t from, size_t to)
+{
+	return (struct str){ b->ptr + from, to - from };
+}
+
+/* The request as pieces: head, history with cache marks, tail. One mark is at
+ * the end, one where the last request had it: the vendor searches only 20
+ * blocks before a mark for what it has cached. Returns the number of pieces. */
+static size_t list_segments(const struct model *m, struct str out[MAX_SEGMENTS])
+{
+	const struct history *h = &m->history;
+	const struct wire_option *o = m->wire->options;
+	size_t marks[2] = { m->marked, h->block_end };
+	size_t at = 0;
+	size_t n = 0;
+
+	out[n++] = buf_str(&m->head);
+	for (size_t i = 0; m->wire->mark && i < 2; i++) {
+		if (marks[i] <= at)
+			continue;
+		out[n++] = slice(&h->bytes, at, marks[i]);
+		out[n++] = str_of(m->wire->mark);
+		at = marks[i];
+	}
+	if (h->bytes.len > at)
+		out[n++] = slice(&h->bytes, at, h->bytes.len);
+	out[n++] = str_of(m->wire->tail);
+	for (unsigned bit = 1; o && o->name && n + 1 < MAX_SEGMENTS;
+	     o++, bit <<= 1)
+		if (o->at_first != ((m->options.turned & bit) != 0))
+			out[n++] = str_of(o->member);
+	out[n++] = STR("}");
+	return n;
+}
+
+void model_dial(struct model *m, const struct stop *stop)
+{
+	http_dial(m->http, m->url, stop);
+}
+
+/* Signs and sends the request. It becomes one piece: the signature covers all
+ * of the body. */
+static int send_signed(struct model *m, struct http_request *req,
+		       struct exchange *x, const struct stop *stop,
+		       struct error *err)
+{
+	struct signed_request s = { .url = m->url,
+				    .headers = req->headers,
+				    .body = BUF_INIT(MAX_HISTORY) };
+	struct str body;
+	int rc;
+
+	for (size_t i = 0; i < req->n_segments; i++)
+		buf_addstr(&s.body, req->segments[i]);
+	body = buf_str(&s.body);
+	rc = bedrock_account_sign(m->aws, m->http, &s, stop, err);
+	if (rc == 0) {
+		req->segments = &body;
+		req->n_segments = 1;
+		req->headers = s.lines;
+		rc = http_do(m->http, req, &x->response, stop, err);
+	}
+	signed_request_release(&s);
+	return rc;
+}
+
+/* Sends the request with a token from gcloud. */
+static int send_with_token(struct model *m, struct http_request *req,
+			   struct exchange *x, const struct stop *stop,
+			   struct error *err)
+{
+	char *token = vertex_account_header(m->choice.vertex, stop, err);
+	const char *lines[MAX_HEADERS + 2];
+	size_t n = 0;
+	int rc;
+
+	if (!token)
+		return -1;
+	for (; req->headers[n]; n++)
+		lines[n] = req->headers[n];
+	lines[n++] = token;
+	lines[n] = NULL;
+	req->headers = lines;
+	rc = http_do(m->http, req, &x->response, stop, err);
+	mem_wipe(token);
+	return rc;
+}
+
+static int send_as(struct model *m, struct http_request *req,
+		   struct exchange *x, const struct stop *stop,
+		   struct error *err)
+{
+	if (m->aws && !m->choice.api_key)
+		return send_signed(m, req, x, stop, err);
+	if (m->choice.vertex && !m->choice.api_key)
+		return send_with_token(m, req, x, stop, err);
+	return http_do(m->http, req, &x->response, stop, err);
+}
+
+static int reserve_cost(struct model *m, const struct http_request *req,
+			struct stop *stop, struct error *err)
+{
+	size_t bytes = 0;
+
+	for (size_t i = 0; i < req->n_segments; i++)
+		bytes += req->segments[i].len;
+	return account_reserve(&m->account, &m->head, bytes, stop, err);
+}
+
+/* Sends one request and reads its answer into x->draft. On -1 x says whether a
+ * retry may help. */
+static int send_request(struct model *m, struct exchange *x,
+			const struct stop *stop, struct error *err)
+{
+	struct str pieces[MAX_SEGMENTS];
+	struct http_request req = {
+		.method = "POST",
+		.url = m->url,
+		.headers = (const char *const *)m->headers,
+		.segments = pieces,
+		.n_segments = list_segments(m, pieces),
+		.data = exchange_data,
+		.sent = exchange_sent,
+		.idle = exchange_idle,
+		.again = exchange_again,
+		.header = exchange_header,
+		.arg = x,
+		.connect_ms = CONNECT_MS,
+		.idle_ms = m->choice.idle_ms,
+		.flags = HTTP_PROBE, /* retries are events */
+	};
+	struct stop thinking = *stop;
+	int rc;
+
+	thinking.held = clock_ms() + THINKING_MS;
+	x->response.body.max = MAX_ERROR_BODY;
+	if (reserve_cost(m, &req, &thinking, err) < 0)
+		return -1;
+	m->running = x;
+	rc = send_as(m, &req, x, &thinking, err);
+	m->running = NULL;
+	rc = exchange_end(x, rc, err);
+	account_settle(&m->account, x, rc, err);
+	return rc;
+}
+
+void model_note_cost(struct model *m)
+{
+	if (m->running)
+		account_note(&m->account, m->running);
+}
+
+/* Turns an option that the server's refusal names. True: send again. */
+static bool flip_option(struct model *m, const struct exchange *x,
+			const struct model_sink *sink)
+{
+	const struct wire_option *o = m->wire->options;
+	struct str body = buf_str(&x->response.body);
+	char why[256];
+
+	if (x->response.status != 400 && x->response.status != 422)
+		return false;
+	for (unsigned bit = 1; o && o->name; o++, bit <<= 1) {
+		if ((m->options.decided & bit) ||
+		    str_search(body, str_of(o->complaint)) == body.len)
+			continue;
+		m->options.decided |= bit;
+		m->options.turned |= bit;
+		snprintf(why, sizeof(why), "%s: %s", m->choice.provider,
+			 o->why ? o->why : "");
+		if (o->why && sink && sink->restart)
+			sink->restart(sink->arg, why);
+		return true;
+	}
+	return false;
+}
+
+/* Replaces an expired AWS key or a refused Google token, once in a turn. */
+static bool renew_key(struct model *m, const struct exchange *x)
+{
+	bool aws = m->aws && !strncmp(x->error_type, "ExpiredToken", 12);
+	bool google = m->choice.vertex && x->response.status == 401;
+
+	if (m->renewed || !(aws || google))
+		return false;
+	m->renewed = true;
+	return aws ? bedrock_account_renew(m->aws)
+		   : vertex_account_renew(m->choice.vertex);
+}
+
+/* Corrects the time of signatures if AWS says that it is wrong, once in a turn.
+ */
+static bool correct_clock(struct model *m, const struct exchange *x)
+{
+	if (!m->aws || m->choice.api_key || m->corrected ||
+	    x->response.status != 403)
+		return false;
+	m->corrected = true;
+	return bedrock_clock_correct(x->error_type, x->date,
+				     buf_str(&x->response.body));
+}
+
+static void report_notes(struct model *m, const struct model_sink *sink)
+{
+	char *line;
+
+	if (!m->tools || !sink || !sink->notice)
+		return;
+	while ((line = tool_set_take_note(m->tools))) {
+		sink->notice(sink->arg, line);
+		free(line);
+	}
+}
+
+/* Leaves out the servers' tools that a refusal names; they would stop every
+ * turn. True: send again. */
+static bool leave_out_tools(struct model *m, const struct exchange *x,
+			    const struct model_sink *sink,
+			    const struct error *why)
+{
+	struct error ignored = { 0 };
+	int status = x->response.status;
+
+	if (!m->tools || (status != 400 && status != 422) ||
+	    !tool_set_refuse(m->tools, buf_str(&x->response.body),
+			     why->message) ||
+	    rewrite_head(m, &ignored) < 0)
+		return false;
+	report_notes(m, sink);
+	return true;
+}
+
+/* True for too many requests or an overloaded server, before or in the stream.
+ */
+static bool is_busy(const struct exchange *x)
+{
+	int status =
+		x->response.status < 400 ? x->draft.status : x->response.status;
+
+	return status == 429 || status == 529;
+}
+
+static void announce_retry(const struct model *m, const struct tries *t,
+			   const struct model_sink *sink, struct retry *r,
+			   const struct http_response *res,
+			   const struct error *err)
+{
+	long long s = (long long)retry_next_ms(r, res) / 1000;
+	char why[sizeof(err->message) + 96];
+	char wait[32] = "";
+
+	if (!sink || !sink->restart)
+		return;
+	if (sink->waits)
+		sink->waits(sink->arg, retry_next_ms(r, res));
+	if (s > 0)
+		snprintf(wait, sizeof(wait), " in %lld s", s);
+	if (r == &t->busy)
+		snprintf(why, sizeof(why),
+			 "%s; trying again%s (waited %lld of %lld s)",
+			 err->message, wait,
+			 (long long)(clock_ms() - t->since) / 1000,
+			 (long long)m->choice.busy_ms / 1000);
+	else
+		snprintf(why, sizeof(why), "%s; trying again%s (%d of %d)",
+			 err->message, wait, r->attempt + 1, r->max);
+	sink->restart(sink->arg, why);
+}
+
+static int hint_later(struct error *err, int64_t wish)
+{
+	return error_hint(
+		err,
+		"The server asks for a wait of %lld %s. Send the message again "
+		"then, or choose another model (-M).",
+		(long long)(wish < 120000 ? (wish + 999) / 1000 : wish / 60000),
+		wish < 120000 ? "seconds" : "minutes");
+}
+
+/* True if the next try comes within choice.busy_ms of the first refusal. */
+static bool has_busy_time(const struct model *m, struct tries *t,
+			  const struct http_response *res, struct error *err)
+{
+	int64_t wish = retry_wish(res);
+	int64_t left;
+
+	if (!t->since)
+		t->since = clock_ms();
+	left = t->since + m->choice.busy_ms - clock_ms();
+	if (left > 0 && wish > left) {
+		(void)hint_later(err, wish);
+		return false;
+	}
+	if (left <= 0) {
+		(void)error_add(err, " (waited %lld s)",
+				(long long)(clock_ms() - t->since) / 1000);
+		(void)error_hint(
+			err, "Send the message again later, choose another "
+			     "model (-M), or raise busy_seconds in [retries].");
+		return false;
+	}
+	/* the last try comes at the end of that time */
+	if (retry_next_ms(&t->busy, res) > left)
+		t->busy.wait_ms = left;
+	return true;
+}
+
+/* True, with ERR_TIMEOUT, if the wait that the server asks for would end behind
+ * the deadline: do not begin it. */
+static bool is_too_late(const struct stop *stop, int64_t ms, int64_t wish,
+			struct error *err)
+{
+	if (wish < 0 || stop->deadline == INT64_MAX ||
+	    stop->deadline - clock_ms() > ms)
+		return false;
+	err->code = ERR_TIMEOUT;
+	snprintf(err->reason, sizeof(err->reason), MODEL_NO_TIME);
+	(void)error_add(err,
+			" (the server asks to wait %lld s, longer than there "
+			"is time)",
+			(long long)(wish + 999) / 1000);
+	return true;
+}
+
+/* Waits for the next try. False: do not send again, err says why. */
+static bool wait_for_retry(struct model *m, const struct model_sink *sink,
+			   struct tries *t, const struct exchange *x,
+			   const struct stop *stop, struct error *err)
+{
+	const struct http_response *res = &x->response;
+	bool busy = m->choice.busy_ms > 0 && is_busy(x);
+	struct retry *r = busy ? &t->busy : &t->usual;
+	struct stop until = *stop;
+
+	if (!x->again || (busy && !has_busy_time(m, t, res, err)))
+		return false;
+	if (!retry_possible(r, res)) {
+		if (r->attempt < r->max)
+			(void)hint_later(err, retry_wish(res));
+		return false;
+	}
+	if (is_too_late(stop, retry_next_ms(r, res), retry_wish(res), err))
+		return false;
+	if (m->account.meter) { /* the sandbox costs meanwhile */
+		int64_t ms = meter_model_time_left(m->account.meter);
+
+		if (ms != INT64_MAX)
+			until = stop_within(stop, ms);
+	}
+	announce_retry(m, t, sink, r, res, err);
+	return retry_wait(r, res, &until, err);
+}
+
+int model_stream(struct model *m, const struct model_sink *sink,
+		 struct model_reply *reply, const struct stop *stop,
+		 struct error *err)
+{
+	struct tries tries = {
+		.usual = { .max = m->choice.max_retries,
+			   .base_ms = m->choice.backoff_ms },
+		.busy = { .max = INT_MAX,
+			  .base_ms = m->choice.backoff_ms,
+			  .most_ms = m->choice.busy_ms,
+			  .patient = true },
+	};
+	int64_t quiet_ms = m->choice.idle_ms * QUIET_FACTOR;
+
+	m->renewed = m->corrected = false;
+	report_notes(m, sink);
+	if (buf_check(&m->history.bytes, "the conversation", err) < 0)
+		return -1;
+	for (;;) {
+		struct error failed = { 0 };
+		struct exchange x;
+		bool again;
+		int rc;
+
+		exchange_init(&x, m->wire, &m->choice, sink, quiet_ms);
+		rc = send_request(m, &x, stop, &failed);
+		if (rc == 0) {
+			m->marked = m->history.block_end;
+			draft_finish(&x.draft, reply, &m->call_ids,
+				     m->wire->replay);
+			if (m->tools)
+				tool_set_restore(m->tools, &reply->message);
+			reply->message.origin = xstrdup(m->origin);
+			exchange_release(&x);
+			return 0;
+		}
+		if (renew_key(m, &x) || correct_clock(m, &x) ||
+		    flip_option(m, &x, sink) ||
+		    leave_out_tools(m, &x, sink, &failed)) {
+			exchange_release(&x);
+			continue;
+		}
+		*err = failed;
+		again = wait_for_retry(m, sink, &tries, &x, stop, err);
+		exchange_release(&x);
+		if (!again && strcmp(err->reason, MODEL_UNKNOWN) == 0)
+			server_suggest(m, stop, err);
+		if (!again)
+			return -1;
+	}
+}
