@@ -1,24 +1,55 @@
-/* box.c - starts, feeds and ends one bubblewrap. */
+/* box.c - one running bubblewrap: its view, its limits, its commands, its end.
+ */
 /* SPDX-License-Identifier: MIT */
+/*
+ * A sandbox is a bubblewrap whose process 1 is dcode itself (jail.c), reached
+ * over a socket. From top to bottom:
+ *
+ * - what it may see: the words of bubblewrap's command line (args_system());
+ * - what it may use: control groups, and a thread that measures its files;
+ * - box_start() and box_stop(), where the pieces come together: begin there;
+ * - local_execute(), which hands a command to the jail and pumps its output.
+ *
+ * What leaves this machine open to a command is decided in the first part and
+ * nowhere else. THREAT_MODEL.md has the attacks.
+ */
+#include <ctype.h>
+#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <fts.h>
 #include <poll.h>
 #include <signal.h>
+#include <stdarg.h>
+#include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <sys/socket.h>
+#include <sys/stat.h>
 #include <sys/time.h>
+#include <time.h>
 #include <unistd.h>
 
+#include "base/ids.h"
 #include "base/io.h"
 #include "base/mem.h"
 #include "base/path.h"
 #include "base/proc.h"
+#include "base/stop.h"
 #include "base/str.h"
 #include "providers/local/local.h"
 
 enum {
+	FIRST_MS = 300, /* a quick command is not measured at all */
+	PAUSE_MS = 300,
+	PAUSE_MAX_MS = 30000,
+	SHARE = 10, /* of the time is spent measuring, at most one part */
+	RELEASE_TRIES = 50,
+	DEEP = 8,        /* of processes between bubblewrap and the sandbox */
+	ORPHAN_S = 3600, /* a group that a killed dcode left */
+	BASE_MS = 200,   /* to measure a tree, else it is done later */
 	STOP_MS = 3000,
 	AT_SOCK = 3, /* descriptors inside: 0 to 2, then these */
 	AT_EXE,
@@ -26,12 +57,535 @@ enum {
 	AT_GIT,
 	AT_ETC,
 	MESSAGE_MAX = 4096, /* bytes of bubblewrap's message */
+	KILL_MS = 2500,     /* the runner's own deadline is 2000 */
+	NOTICE_MS = 200,    /* until a dead supervisor shows */
+	ETC_MAX = 8,        /* made-up files in /etc */
 };
+
+struct words { /* an array of owned strings, NULL-terminated */
+	char **v;
+	size_t n;
+};
+/* Appends copies of the words; NULL ends them. */
+static void words_add(struct words *w, ...)
+{
+	const char *word;
+	va_list args;
+
+	va_start(args, w);
+	while ((word = va_arg(args, const char *))) {
+		w->v = xrealloc(w->v, w->n + 2, sizeof(*w->v));
+		w->v[w->n++] = xstrdup(word);
+		w->v[w->n] = NULL;
+	}
+	va_end(args);
+}
+
+static void words_release(struct words *w)
+{
+	for (size_t i = 0; i < w->n; i++)
+		free(w->v[i]);
+	free(w->v);
+	*w = (struct words){ 0 };
+}
+
+static bool exists(const char *path)
+{
+	struct stat st;
+
+	return stat(path, &st) == 0;
+}
+
+/* /usr, and /bin, /lib and so on: links into it on merged systems, else
+ * directories. */
+static void add_root(struct words *w)
+{
+	static const char *const names[] = { "/bin",   "/sbin",  "/lib",
+					     "/lib32", "/lib64", "/libx32" };
+
+	words_add(w, "--ro-bind", "/usr", "/usr", NULL);
+	for (size_t i = 0; i < sizeof(names) / sizeof(*names); i++) {
+		char target[256];
+		ssize_t n = readlink(names[i], target, sizeof(target) - 1);
+
+		if (n > 0) {
+			target[n] = '\0';
+			words_add(w, "--symlink", target, names[i], NULL);
+		} else if (exists(names[i])) {
+			words_add(w, "--ro-bind", names[i], names[i], NULL);
+		}
+	}
+}
+
+/*
+ * Started by root, the sandbox's user is the host's root without capabilities,
+ * and much of /proc checks nothing but the file's owner: bubblewrap 0.8 leaves
+ * /proc/sys writable then, and with kernel.core_pattern the host is lost (seen
+ * 2026-11; local_test.c tries it). So nothing there stays writable, and what
+ * only root may read is hidden.
+ */
+static void add_proc(struct words *w)
+{
+	static const char *const hidden[] = { "kallsyms", "keys", "key-users",
+					      "sched_debug", "timer_list" };
+	DIR *dir = opendir("/proc");
+	struct dirent *e;
+
+	words_add(w, "--proc", "/proc", NULL);
+	while (dir && (e = readdir(dir))) {
+		struct stat st;
+		char *path;
+		bool hide;
+
+		if (e->d_name[0] == '.' || isdigit((unsigned char)e->d_name[0]))
+			continue;
+		path = path_join("/proc", e->d_name);
+		if (lstat(path, &st) < 0)
+			st.st_mode = 0;
+		hide = S_ISREG(st.st_mode) && !(st.st_mode & S_IROTH);
+		for (size_t i = 0; i < sizeof(hidden) / sizeof(*hidden); i++)
+			hide = hide || !strcmp(e->d_name, hidden[i]);
+		if (hide)
+			words_add(w, "--ro-bind", "/dev/null", path, NULL);
+		else if (S_ISDIR(st.st_mode) ||
+			 (S_ISREG(st.st_mode) && (st.st_mode & 0222)))
+			words_add(w, "--ro-bind", path, path, NULL);
+		free(path);
+	}
+	if (dir)
+		closedir(dir);
+}
+
+static void add_tmpfs(struct words *w, const char *path, uint64_t size)
+{
+	char bytes[32];
+
+	snprintf(bytes, sizeof(bytes), "%llu", (unsigned long long)size);
+	words_add(w, "--perms", "1777", NULL);
+	if (size)
+		words_add(w, "--size", bytes, NULL);
+	words_add(w, "--tmpfs", path, NULL);
+}
+
+/* Namespaces, privileges, system directories, /proc, /dev, /tmp; each of the
+ * latter's two file systems in memory holds half of memory (0: no limit). */
+static void args_system(struct words *w, bool network, uint64_t memory)
+{
+	words_add(w, "--unshare-all", "--unshare-user", NULL);
+	if (network)
+		words_add(w, "--share-net", NULL);
+	words_add(w, "--disable-userns", "--uid", "1000", "--gid", "1000",
+		  "--cap-drop", "ALL", "--hostname", "sandbox", "--new-session",
+		  "--clearenv", NULL);
+	add_root(w);
+	add_proc(w);
+	words_add(w, "--dev", "/dev", NULL);
+	add_tmpfs(w, "/dev/shm", memory / 2);
+	words_add(w, "--remount-ro", "/dev", NULL);
+	add_tmpfs(w, "/tmp", memory / 2);
+	words_add(w, "--dir", "/run", "--dir", "/var", NULL);
+}
+
+/* For mounts below /var/tmp, which is a link else. */
+static void args_var_tmp(struct words *w, uint64_t memory)
+{
+	add_tmpfs(w, "/var/tmp", memory / 2);
+}
+
+struct etc_file {
+	const char *path;
+	const char *text;
+};
+
+/* The rest of its /etc is made up. */
+static const struct etc_file etc_files[] = {
+	{ "/etc/passwd",
+	  "root:x:0:0:root:/root:/bin/sh\n"
+	  "user:x:1000:1000:user:/home/user:/bin/sh\n"
+	  "nobody:x:65534:65534:nobody:/nonexistent:/bin/false\n" },
+	{ "/etc/group", "root:x:0:\nuser:x:1000:\nnogroup:x:65534:\n" },
+	{ "/etc/hosts",
+	  "127.0.0.1 localhost sandbox\n::1 localhost ip6-localhost\n" },
+	{ "/etc/hostname", "sandbox\n" },
+	{ "/etc/nsswitch.conf",
+	  "passwd: files\ngroup: files\nhosts: files dns\n"
+	  "services: files\nprotocols: files\n" },
+};
+
+/* What it sees of this machine's /etc: no secrets (not /etc/ssl/private), no
+ * users. */
+static const char *const host_etc[] = {
+	"/etc/alternatives",
+	"/etc/ca-certificates",
+	"/etc/ca-certificates.conf",
+	"/etc/debian_version",
+	"/etc/fonts",
+	"/etc/ld.so.cache",
+	"/etc/ld.so.conf",
+	"/etc/ld.so.conf.d",
+	"/etc/localtime",
+	"/etc/mime.types",
+	"/etc/os-release",
+	"/etc/perl",
+	"/etc/pki/ca-trust",
+	"/etc/pki/tls/certs",
+	"/etc/protocols",
+	"/etc/services",
+	"/etc/ssl/certs",
+	"/etc/ssl/openssl.cnf",
+};
+
+/* A descriptor to read this text from, or -1. */
+static int args_fd(const char *text, size_t len, struct error *err)
+{
+	int fd = memfd_create("text", MFD_CLOEXEC);
+
+	if (fd < 0)
+		return error_errno(err, "making a file in memory");
+	if (io_write_all(fd, text, len) < 0 || lseek(fd, 0, SEEK_SET) != 0) {
+		close(fd);
+		return error_errno(err, "making a file in memory");
+	}
+	return fd;
+}
+
+static int args_etc(struct words *w, bool network, int *fds, size_t *n,
+		    struct error *err)
+{
+	for (size_t i = 0; i < sizeof(etc_files) / sizeof(*etc_files); i++) {
+		char number[16];
+		const char *text = etc_files[i].text;
+		int fd = args_fd(text, strlen(text), err);
+
+		if (fd < 0)
+			return -1;
+		snprintf(number, sizeof(number), "%d", (int)*n);
+		fds[(*n)++] = fd;
+		words_add(w, "--perms", "0444", "--ro-bind-data", number,
+			  etc_files[i].path, NULL);
+	}
+	for (size_t i = 0; i < sizeof(host_etc) / sizeof(*host_etc); i++)
+		if (exists(host_etc[i]))
+			words_add(w, "--ro-bind", host_etc[i], host_etc[i],
+				  NULL);
+	if (network && exists("/etc/resolv.conf"))
+		words_add(w, "--ro-bind", "/etc/resolv.conf",
+			  "/etc/resolv.conf", NULL);
+	return 0;
+}
+
+/* False: the file is not there, or refuses the text. */
+static bool write_file(const char *dir, const char *name, const char *text)
+{
+	char *path = path_join(dir, name);
+	int fd = open(path, O_WRONLY | O_CLOEXEC);
+	bool ok = fd >= 0 &&
+		  io_write(fd, text, strlen(text)) == (ssize_t)strlen(text);
+
+	if (fd >= 0)
+		close(fd);
+	free(path);
+	return ok;
+}
+
+static bool has_word(struct str words, char sep, const char *word)
+{
+	struct str item;
+
+	while (str_split(&words, sep, &item))
+		if (str_is(str_trim(item), word))
+			return true;
+	return false;
+}
+
+/* The directory in which groups with this controller can be made. Owned, or
+ * NULL. */
+static char *parent_of(const char *controller)
+{
+	struct buf text = BUF_INIT(1 << 16);
+	struct error ignored = { 0 };
+	struct str rest;
+	struct str line;
+	char *found = NULL;
+
+	(void)path_read("/proc/self/cgroup", &text, &ignored);
+	rest = buf_str(&text);
+	while (!found && str_split(&rest, '\n', &line)) {
+		struct str list = str_skip(line, str_find(line, ':') + 1);
+		struct str path = str_skip(list, str_find(list, ':') + 1);
+
+		list.len = str_find(list, ':');
+		if (has_word(list, ',', controller))
+			found = xasprintf("/sys/fs/cgroup/%.*s%.*s",
+					  (int)list.len, list.ptr,
+					  (int)path.len, path.ptr);
+		else if (!list.len &&
+			 access("/sys/fs/cgroup/cgroup.procs", F_OK) == 0)
+			/* Beside ours, not below: cgroup 2 allows no groups
+			 * below one that has processes. */
+			found = xasprintf("/sys/fs/cgroup%.*s/..",
+					  (int)path.len, path.ptr);
+	}
+	buf_release(&text);
+	return found;
+}
+
+/* Removes groups that killed dcodes left. The kernel refuses those in use. */
+static void remove_orphans(const char *parent)
+{
+	DIR *dir = opendir(parent);
+	struct dirent *e;
+	struct stat st;
+
+	while (dir && (e = readdir(dir)))
+		if (!strncmp(e->d_name, "dcode-", 6) &&
+		    fstatat(dirfd(dir), e->d_name, &st, 0) == 0 &&
+		    time(NULL) - st.st_mtime > ORPHAN_S)
+			(void)unlinkat(dirfd(dir), e->d_name, AT_REMOVEDIR);
+	if (dir)
+		closedir(dir);
+}
+
+/* Makes a group and writes its limit into file (cgroup 2) or old_file (cgroup
+ * 1). Owned; NULL if there can be no limit. */
+static char *make_group(const char *controller, const char *file,
+			const char *old_file, uint64_t limit)
+{
+	char *parent = parent_of(controller);
+	char name[9];
+	char text[32];
+	char *dir;
+
+	if (!parent)
+		return NULL;
+	remove_orphans(parent);
+	ids_random(name, sizeof(name) - 1);
+	snprintf(text, sizeof(text), "%llu", (unsigned long long)limit);
+	dir = xasprintf("%s/dcode-%s", parent, name);
+	free(parent);
+	if (mkdir(dir, 0755) == 0) {
+		if (write_file(dir, file, text) ||
+		    write_file(dir, old_file, text))
+			return dir;
+		rmdir(dir);
+	}
+	free(dir);
+	return NULL;
+}
+
+static void cgroup_open(struct cgroup *c, const struct jail_limits *limits)
+{
+	char text[32];
+
+	if (limits->memory)
+		c->memory = make_group("memory", "memory.max",
+				       "memory.limit_in_bytes", limits->memory);
+	if (c->memory && !write_file(c->memory, "memory.swap.max", "0")) {
+		snprintf(text, sizeof(text), "%llu",
+			 (unsigned long long)limits->memory);
+		(void)write_file(c->memory, "memory.memsw.limit_in_bytes",
+				 text);
+	}
+	/* For root RLIMIT_NPROC does not count. */
+	if (limits->processes && geteuid() == 0)
+		c->pids = make_group("pids", "pids.max", "pids.max",
+				     limits->processes);
+}
+
+/* The process and its children, which bubblewrap has already started. */
+static void add_tree(const struct cgroup *c, pid_t pid, int depth)
+{
+	char text[64];
+	struct buf list = BUF_INIT(1 << 16);
+	struct error ignored = { 0 };
+	struct str rest;
+	struct str item;
+	int64_t child;
+
+	snprintf(text, sizeof(text), "%d", (int)pid);
+	if (c->memory)
+		(void)write_file(c->memory, "cgroup.procs", text);
+	if (c->pids)
+		(void)write_file(c->pids, "cgroup.procs", text);
+	snprintf(text, sizeof(text), "/proc/%d/task/%d/children", (int)pid,
+		 (int)pid);
+	(void)path_read(text, &list, &ignored);
+	rest = buf_str(&list);
+	while (depth < DEEP && str_split(&rest, ' ', &item))
+		if (str_to_int(item, &child))
+			add_tree(c, (pid_t)child, depth + 1);
+	buf_release(&list);
+}
+
+/* The process and all below it. */
+static void cgroup_add(const struct cgroup *c, pid_t pid)
+{
+	if (c->memory || c->pids)
+		add_tree(c, pid, 0);
+}
+
+/* Waits for the last process to go. */
+static void remove_group(char **dir)
+{
+	struct stop limit = stop_cleanup(1000);
+	struct error ignored = { 0 };
+
+	for (int i = 0;
+	     *dir && rmdir(*dir) < 0 && errno == EBUSY && i < RELEASE_TRIES;
+	     i++)
+		if (stop_sleep(&limit, 10, &ignored) < 0)
+			break;
+	free(*dir);
+	*dir = NULL;
+}
+
+static void cgroup_release(struct cgroup *c)
+{
+	remove_group(&c->memory);
+	remove_group(&c->pids);
+}
+
+void local_describe_limits(const struct sandbox_client *client, struct buf *out)
+{
+	const struct local *l = client->priv;
+	const struct jail_limits *limits = &l->limits;
+	const struct jail_limits probe = {
+		.memory = limits->memory ? limits->memory : 1 << 30,
+		.processes = limits->processes,
+	};
+	struct cgroup c = { 0 };
+
+	cgroup_open(&c, &probe);
+	if (!limits->memory)
+		buf_adds(out, "memory: no limit set");
+	else if (c.memory)
+		buf_adds(out, "memory: binds each process and, by a control "
+			      "group, all of the sandbox with its shared "
+			      "mappings; /tmp and /dev/shm half of it each");
+	else
+		buf_adds(out,
+			 "memory: binds each process; /tmp and /dev/shm half "
+			 "of it each; no control group can be made here, so "
+			 "not shared mappings and not all processes together");
+	if (!limits->processes)
+		buf_adds(out, "; max_processes: no limit set");
+	else if (geteuid() != 0 || c.pids)
+		buf_adds(out, "; max_processes: binds");
+	else
+		buf_adds(out, "; max_processes: does not bind for root, no "
+			      "control group can be made here");
+	buf_adds(out, limits->file_size ? "; max_file_size: binds"
+					: "; max_file_size: no limit set");
+	buf_adds(out, l->disk ? "; disk: watched" : "; disk: no limit set");
+	cgroup_release(&c);
+}
+
+/* Watches, on a thread, how much a sandbox's directories hold. */
+struct disk_watch {
+	const char *dirs[3]; /* borrowed, NULL-terminated */
+	uint64_t limit;      /* bytes; 0: not watched */
+	uint64_t last;       /* measured before, UINT64_MAX: not yet */
+	uint64_t base;       /* does not count; set when last was not */
+	int control;         /* shut down to kill the command */
+	bool hit;
+	bool running;
+	struct cancel ended; /* the command has ended */
+	pthread_t thread;
+};
+
+/* Bytes in all directories; UINT64_MAX if stop ended it. */
+static uint64_t measure_dirs(const char *const *dirs, const struct stop *stop)
+{
+	FTS *fts = fts_open((char *const *)dirs,
+			    FTS_PHYSICAL | FTS_NOCHDIR | FTS_XDEV, NULL);
+	struct error ignored = { 0 };
+	uint64_t bytes = 0;
+	unsigned n = 0;
+	FTSENT *e;
+
+	while (fts && (e = fts_read(fts))) {
+		if (e->fts_info != FTS_DP && e->fts_statp)
+			bytes += (uint64_t)e->fts_statp->st_blocks * 512;
+		if ((++n & 255) == 0 && stop_check(stop, &ignored) < 0) {
+			bytes = UINT64_MAX;
+			break;
+		}
+	}
+	if (fts)
+		fts_close(fts);
+	return bytes;
+}
+
+static uint64_t disk_measure(const char *dir, const char *other, int64_t ms)
+{
+	const char *dirs[] = { dir, other, NULL };
+	struct stop limit = stop_cleanup(ms);
+
+	return measure_dirs(dirs, &limit);
+}
+
+/* Over the limit and growing: a command that deletes files may go on. */
+static bool is_over(struct disk_watch *d, const struct stop *stop)
+{
+	uint64_t now = measure_dirs(d->dirs, stop);
+	uint64_t before = d->last;
+
+	if (now == UINT64_MAX)
+		return false;
+	d->last = now;
+	if (before == UINT64_MAX)
+		d->base = now;
+	return now > before && now > d->base && now - d->base > d->limit;
+}
+
+/* The thread. The more there is to measure, the rarer it does so. */
+static void *watch_disk(void *arg)
+{
+	struct disk_watch *d = arg;
+	struct stop stop = stop_on(&d->ended);
+	struct error ignored = { 0 };
+	int64_t pause = FIRST_MS;
+
+	while (stop_sleep(&stop, pause, &ignored) == 0) {
+		int64_t began = clock_ms();
+
+		d->hit = is_over(d, &stop) && !cancel_triggered(&d->ended);
+		if (d->hit) {
+			shutdown(d->control, SHUT_WR); /* the runner kills it */
+			break;
+		}
+		pause = (clock_ms() - began) * SHARE;
+		pause = pause < PAUSE_MS ? PAUSE_MS : pause;
+		pause = pause > PAUSE_MAX_MS ? PAUSE_MAX_MS : pause;
+	}
+	return NULL;
+}
+
+static void disk_watch_start(struct disk_watch *d)
+{
+	struct error ignored = { 0 };
+
+	if (!d->limit || cancel_init(&d->ended, &ignored) < 0)
+		return;
+	d->running = pthread_create(&d->thread, NULL, watch_disk, d) == 0;
+	if (!d->running)
+		cancel_release(&d->ended);
+}
+
+/* True when the command was killed for it. */
+static bool disk_watch_end(struct disk_watch *d)
+{
+	if (!d->running)
+		return false;
+	cancel_trigger(&d->ended);
+	pthread_join(d->thread, NULL);
+	cancel_release(&d->ended);
+	return d->hit;
+}
 
 static char *const no_env[] = { NULL }; /* it shows in /proc/1/environ */
 
-/* Sets the error to bubblewrap's message, with a hint where the cause is
- * known. */
+/* Sets the error to bubblewrap's message. Adds a hint if the cause is known. */
 static int set_failure(struct str said, struct error *err)
 {
 	struct str rest = str_trim(said);
@@ -57,6 +611,7 @@ static int set_failure(struct str said, struct error *err)
 	return -1;
 }
 
+/* What bubblewrap said before it ended. */
 static void read_message(int fd, struct buf *message)
 {
 	struct pollfd set = { .fd = fd, .events = POLLIN };
@@ -68,8 +623,10 @@ static void read_message(int fd, struct buf *message)
 		buf_add(message, room, (size_t)n);
 }
 
-int box_receive(int fd, void *message, size_t len, const struct stop *stop,
-		struct error *err)
+/* One message of this length from the supervisor or a runner; 1, 0 when that
+ * has ended, -1. */
+static int box_receive(int fd, void *message, size_t len,
+		       const struct stop *stop, struct error *err)
 {
 	for (;;) {
 		struct pollfd set[2] = { { .fd = fd, .events = POLLIN },
@@ -92,6 +649,7 @@ int box_receive(int fd, void *message, size_t len, const struct stop *stop,
 	return error_errno(err, "hearing from the sandbox");
 }
 
+/* Waits for the jail's first message; else says why bubblewrap failed. */
 static int wait_started(const struct box *b, int messages, int64_t start_ms,
 			const struct stop *stop, struct error *err)
 {
@@ -112,6 +670,7 @@ static int wait_started(const struct box *b, int messages, int64_t start_ms,
 	return -1;
 }
 
+/* The mounts of this sandbox, and the program to run in it. */
 static void add_box(struct words *w, const struct box *b)
 {
 	char program[32];
@@ -139,16 +698,20 @@ static void add_box(struct words *w, const struct box *b)
 		  "--", program, JAIL_ARGUMENT, sock, NULL);
 }
 
+/* A descriptor to read the guard's arguments from, or -1. */
 static int guard_fd(const struct guard *g, struct error *err)
 {
-	return args_fd(g->arguments, g->arguments_len, err);
+	struct str text = guard_arguments(g);
+
+	return args_fd(text.ptr, text.len, err);
 }
 
+/* /var/tmp is a link to /tmp unless something is mounted below it. */
 static bool needs_var_tmp(const struct box *b)
 {
 	static const char place[] = "/var/tmp/";
 	const char *const paths[] = { b->inside, b->tree,
-				      b->git ? b->git->inside : NULL };
+				      b->git ? guard_inside(b->git) : NULL };
 
 	for (size_t i = 0; i < sizeof(paths) / sizeof(*paths); i++)
 		if (paths[i] && !strncmp(paths[i], place, sizeof(place) - 1))
@@ -165,7 +728,7 @@ static int spawn_box(struct box *b, const struct local *l, bool network,
 		     int sock, int messages, struct error *err)
 {
 	struct words w = { 0 };
-	int fds[AT_ETC + LOCAL_ETC] = { -1, -1, messages, sock, -1, -1, -1 };
+	int fds[AT_ETC + ETC_MAX] = { -1, -1, messages, sock, -1, -1, -1 };
 	size_t n = AT_ETC;
 	struct proc_spec spec = { .path = l->bwrap,
 				  .env = no_env,
@@ -199,7 +762,7 @@ static int spawn_box(struct box *b, const struct local *l, bool network,
 	return rc;
 }
 
-/* Any dcode can end the sandbox by this file. */
+/* By this file any dcode can end the sandbox. */
 static int write_mark(struct box *b, const char *dir, struct error *err)
 {
 	int fd;
@@ -211,6 +774,17 @@ static int write_mark(struct box *b, const char *dir, struct error *err)
 		return error_errno(err, "writing %s", b->mark);
 	close(fd);
 	return 0;
+}
+
+/* Notes what is there before the first command. A bound directory is the user's
+ * own, of which only what comes later counts. */
+static void measure_start(struct box *b, const struct local *l, bool is_bound)
+{
+	uint64_t used =
+		l->disk ? disk_measure(b->home, b->workspace, BASE_MS) : 0;
+
+	b->disk_base = is_bound ? used : 0;
+	b->disk_used = used == UINT64_MAX && !is_bound ? l->disk : used;
 }
 
 int box_start(struct box *b, const struct local *l, const char *dir,
@@ -242,15 +816,17 @@ int box_start(struct box *b, const struct local *l, const char *dir,
 	if (rc == 0) {
 		cgroup_open(&b->group, &l->limits);
 		cgroup_add(&b->group, b->pid);
-	} else if (b->pid > 0) { /* it may hang before our code runs */
+		measure_start(b, l, m->bind);
+	} else if (b->pid > 0) { /* it may hang before the jail runs */
 		(void)proc_tree_kill(&(struct proc_tree){ .root = b->pid });
 	}
 	close_fd(&messages[0]);
 	return rc;
 }
 
-int box_order(const struct box *b, const struct jail_order *order,
-	      const int *fds, size_t n, struct error *err)
+/* Hands an order and n descriptors to the supervisor. */
+static int box_order(const struct box *b, const struct jail_order *order,
+		     const int *fds, size_t n, struct error *err)
 {
 	union {
 		struct cmsghdr head;
@@ -288,7 +864,8 @@ int box_lifetime(const struct box *b, int64_t ms, struct error *err)
 	return box_order(b, &order, NULL, 0, err);
 }
 
-bool box_ended(const struct box *b, int ms)
+/* Waits this long for the sign that the supervisor has ended. */
+static bool box_ended(const struct box *b, int ms)
 {
 	struct pollfd set = { .fd = b->sock, .events = POLLIN };
 
@@ -317,14 +894,8 @@ void box_free(struct box *b, struct pipe_reaper *reaper)
 	 * is removed. */
 	if (b->guard || b->group.memory || b->group.pids)
 		box_stop(b);
-	if (b->git) {
-		guard_release(b->git);
-		free(b->git);
-	}
-	if (b->guard) {
-		guard_release(b->guard);
-		free(b->guard);
-	}
+	guard_free(b->git);
+	guard_free(b->guard);
 	close_fd(&b->sock);
 	if (b->pid > 0)
 		pipe_reaper_reap(reaper, b->pid);
@@ -339,8 +910,9 @@ void box_free(struct box *b, struct pipe_reaper *reaper)
 	free(b);
 }
 
-static int collect(void *arg, enum exec_stream stream, struct str chunk,
-		   struct buf *reply, struct error *err)
+/* struct exec_request.output: what cp says. */
+static int add_message(void *arg, enum exec_stream stream, struct str chunk,
+		       struct buf *reply, struct error *err)
 {
 	(void)stream;
 	(void)reply;
@@ -356,7 +928,7 @@ int box_copy(struct local *l, const char *from, const char *workspace,
 	char *work = path_join(from, workspace ? workspace : "workspace");
 	struct words w = { 0 };
 	struct buf message = BUF_INIT(MESSAGE_MAX);
-	struct exec_request req = { .output = collect, .arg = &message };
+	struct exec_request req = { .output = add_message, .arg = &message };
 	struct exec_result res;
 	struct pump_program bwrap = { .spec = { .path = l->bwrap,
 						.env = no_env,
@@ -379,5 +951,221 @@ int box_copy(struct local *l, const char *from, const char *workspace,
 	buf_release(&message);
 	free(home);
 	free(work);
+	return rc;
+}
+
+/* With the NUL that ends it. */
+static void add_string(struct buf *b, struct str s)
+{
+	buf_addstr(b, s);
+	buf_addc(b, '\0');
+}
+
+/* Whether the list has a NAME=value of the same NAME. */
+static bool has_name(const char *variable, const char *const *list, size_t n)
+{
+	size_t len = strcspn(variable, "=") + 1;
+
+	for (size_t i = 0; i < n; i++)
+		if (!strncmp(list[i], variable, len))
+			return true;
+	return false;
+}
+
+/* Directory, command, environment: nothing of the user's is in it but what
+ * the configuration lists. */
+static int add_strings(const struct sandbox *sb, const struct exec_request *req,
+		       struct buf *b, struct error *err)
+{
+	static const char path[] =
+		"PATH=/home/user/.local/bin:/usr/local/bin:/usr/bin:/bin:"
+		"/usr/local/sbin:/usr/sbin:/sbin";
+	static const char *const base[] = {
+		"HOME=/home/user", "USER=user",    "LOGNAME=user",
+		"SHELL=/bin/sh",   "LANG=C.UTF-8", "TMPDIR=/tmp",
+		"TERM=dumb",       path,
+	};
+	const struct local *l = sb->client->priv;
+	size_t nenv = 0;
+
+	while (req->env && req->env[nenv])
+		nenv++;
+	add_string(b, str_of(req->cwd ? req->cwd : sb->workdir));
+	add_string(b, req->command);
+	for (size_t i = 0; i < sizeof(base) / sizeof(*base); i++)
+		if (!has_name(base[i], l->env, l->nenv) &&
+		    !has_name(base[i], req->env, nenv))
+			add_string(b, str_of(base[i]));
+	for (size_t i = 0; i < l->nenv; i++)
+		if (!has_name(l->env[i], req->env, nenv))
+			add_string(b, str_of(l->env[i]));
+	for (size_t i = 0; i < nenv; i++)
+		add_string(b, str_of(req->env[i]));
+	return buf_check(b, "the command with its environment", err);
+}
+
+/* Waits ms for the runner's reply. Without one, either a command has killed the
+ * runner, which counts as death by SIGKILL, or the whole sandbox has ended. */
+static int receive_reply(const struct box *b, int control, int ms,
+			 struct jail_reply *reply, struct error *err)
+{
+	struct stop own = stop_cleanup(ms);
+	int got = box_receive(control, reply, sizeof(*reply), &own, err);
+
+	if (got > 0)
+		return 0;
+	if (box_ended(b, got < 0 ? 0 : NOTICE_MS))
+		return error_set(err, ERR_GONE, "the sandbox has ended");
+	if (got < 0)
+		return -1;
+	*reply = (struct jail_reply){ .kind = REPLY_DONE, .value = 128 + 9 };
+	return 0;
+}
+
+/* Has the runner kill its tree. A tree that forks faster than it can be killed
+ * ends with the whole sandbox. */
+static void cancel_command(const struct box *b, int control)
+{
+	struct jail_reply reply = { 0 };
+	struct error ignored = { 0 };
+
+	shutdown(control, SHUT_WR);
+	if (receive_reply(b, control, KILL_MS, &reply, &ignored) < 0 ||
+	    (reply.kind == REPLY_KILLED && reply.value != 0))
+		shutdown(b->sock, SHUT_RDWR);
+}
+
+/* The sandbox may have been taken over: the reply is checked. */
+static int parse_reply(const struct jail_reply *reply, const char *cwd,
+		       struct exec_result *res, struct error *err)
+{
+	if (reply->kind == REPLY_DONE && reply->value >= 0 &&
+	    reply->value < 256) {
+		res->exit_code = reply->value;
+		return 0;
+	}
+	errno = reply->value;
+	if (reply->kind == REPLY_CWD)
+		return error_errno(err, "starting in %s", cwd);
+	if (reply->kind == REPLY_ERRNO)
+		return error_errno(err, "starting the command");
+	return error_set(err, ERR_PROTOCOL,
+			 "the sandbox sent an invalid answer");
+}
+
+/* Pumps until the command ends or has to be killed. */
+static int follow_command(struct sandbox *sb, struct pump *pump, int control,
+			  struct exec_result *res, const struct stop *stop,
+			  struct error *err)
+{
+	const struct exec_request *req = pump->req;
+	struct jail_reply reply = { 0 };
+
+	switch (pump_run(pump, control, stop, err)) {
+	case PUMP_FAILED:
+		cancel_command(sb->priv, control);
+		return -1;
+	case PUMP_TIMEOUT:
+		cancel_command(sb->priv, control);
+		res->exit_code = 124;
+		res->timed_out = true;
+		break;
+	case PUMP_ENDED:
+		if (receive_reply(sb->priv, control, KILL_MS, &reply, err) <
+			    0 ||
+		    parse_reply(&reply, req->cwd ? req->cwd : sb->workdir, res,
+				err) < 0)
+			return -1;
+	}
+	return pump_rest(pump, err);
+}
+
+/* The same under the watch of the disk: nothing else limits the size of all
+ * files together. */
+static int follow_watched(struct sandbox *sb, struct pump *pump, int control,
+			  struct exec_result *res, const struct stop *stop,
+			  struct error *err)
+{
+	const struct local *l = sb->client->priv;
+	struct box *b = sb->priv;
+	struct disk_watch d = { .dirs = { b->home, b->workspace },
+				.limit = l->disk,
+				.last = atomic_load(&b->disk_used),
+				.base = atomic_load(&b->disk_base),
+				.control = control };
+	struct error why = { 0 };
+	int rc;
+
+	disk_watch_start(&d);
+	rc = follow_command(sb, pump, control, res, stop, &why);
+	if (disk_watch_end(&d) && !res->timed_out &&
+	    (rc == 0 || stop_check(stop, err) == 0)) {
+		snprintf(res->notice, sizeof(res->notice),
+			 "the command was killed: the sandbox's files passed "
+			 "%llu bytes (disk of "
+			 "[sandboxes.providers.local.params]); delete some "
+			 "before you continue",
+			 (unsigned long long)l->disk);
+		res->exit_code = 128 + SIGKILL;
+		rc = rc < 0 ? pump_rest(pump, &why) : 0;
+	}
+	atomic_store(&b->disk_used, d.last);
+	atomic_store(&b->disk_base, d.base);
+	if (rc < 0)
+		*err = why;
+	return rc;
+}
+
+/* Orders the command. Returns the socket to its runner, or -1. */
+static int start_command(struct sandbox *sb, const struct exec_request *req,
+			 const struct pump *pump, struct error *err)
+{
+	const struct local *l = sb->client->priv;
+	struct jail_order order = { .kind = JAIL_RUN,
+				    .plain = req->plain,
+				    .limits = l->limits };
+	struct buf strings = BUF_INIT(JAIL_STRINGS_MAX);
+	int fds[JAIL_FDS] = { -1, -1, pump->theirs[1], pump->theirs[2],
+			      pump->theirs[0] };
+	int pair[2] = { -1, -1 };
+	int rc = add_strings(sb, req, &strings, err);
+
+	if (rc == 0) {
+		fds[JAIL_STRINGS] = args_fd(strings.ptr, strings.len, err);
+		rc = fds[JAIL_STRINGS] < 0 ? -1 : 0;
+	}
+	if (rc == 0 &&
+	    socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, pair) < 0)
+		rc = error_errno(err, "speaking to the sandbox");
+	fds[JAIL_CONTROL] = pair[1];
+	if (rc == 0)
+		rc = box_order(sb->priv, &order, fds,
+			       fds[JAIL_STDIN] < 0 ? JAIL_STDIN : JAIL_FDS,
+			       err);
+	close_fd(&fds[JAIL_STRINGS]);
+	close_fd(&pair[1]);
+	if (rc < 0)
+		close_fd(&pair[0]);
+	buf_release(&strings);
+	return pair[0];
+}
+
+int local_execute(struct sandbox *sb, const struct exec_request *req,
+		  struct exec_result *res, const struct stop *stop,
+		  struct error *err)
+{
+	struct local *l = sb->client->priv;
+	struct pump pump;
+	int control = -1;
+	int rc = -1;
+
+	*res = (struct exec_result){ .exit_code = -1 };
+	if (pump_open(&pump, req, err) == 0)
+		control = start_command(sb, req, &pump, err);
+	pump_close_theirs(&pump);
+	if (control >= 0)
+		rc = follow_watched(sb, &pump, control, res, stop, err);
+	close_fd(&control);
+	pump_release(&pump, &l->reaper);
 	return rc;
 }

@@ -1,25 +1,755 @@
-/* guard.c - keeps a bound directory from running things on the host. */
+/* guard.c - keeps a bound directory from running programs on the host. */
 /* SPDX-License-Identifier: MIT */
-#include "providers/local/guard.h"
-
+/*
+ * With "workspace" = "bind" the model writes a directory of the user's. What it
+ * leaves there must not run on this machine: local.h says what that could be.
+ * The file has three parts, each of which needs the one before:
+ *
+ * - struct watch walks the tree once and knows every directory of it and every
+ *   name that could make a program run. Later it lists again only what changed.
+ * - gitconfig_each() reads a repository's config for files that it makes git
+ *   use, inside the tree.
+ * - struct guard makes a plan of mounts from both: which names are read-only in
+ *   the sandbox, and which missing ones a placeholder (record.c) occupies.
+ *   guard_check() reports what mounts cannot prevent.
+ *
+ * Begin with guard_open(). The sandbox changes the tree meanwhile, so no path
+ * is trusted twice: names are looked up from the root's descriptor, without
+ * links.
+ */
+#include <dirent.h>
 #include <fcntl.h>
+#include <stdbool.h>
+#include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <time.h>
 #include <unistd.h>
 
+#include "base/io.h"
 #include "base/mem.h"
 #include "base/path.h"
+#include "base/stop.h"
 #include "base/str.h"
-#include "providers/local/gitconfig.h"
+#include "config/protect.h"
+#include "providers/local/local.h"
+
+/* What a directory of the tree means to git, and so which names count. */
+enum node_kind {
+	NODE_TREE,      /* an ordinary directory */
+	NODE_GIT,       /* .git, or one of .git/modules */
+	NODE_MODULES,   /* .git/modules and directories between */
+	NODE_WORKTREES, /* .git/worktrees */
+	NODE_WORKTREE,  /* .git/worktrees/NAME */
+	NODE_LOGS,      /* .git/logs and directories in it */
+	NODE_LEAF,      /* a name that counts; it is never listed */
+	NODE_NAMED,     /* reported when it is new, never made read-only */
+};
+
+/* A directory, or a name that counts. */
+struct node {
+	char *path; /* owned, relative to the root; "" is the root */
+	enum node_kind kind;
+	uint64_t dev, ino;
+	int64_t born;    /* ns, if the file system tells: inodes are reused */
+	int64_t changed; /* ctime in ns when it was listed; 0: list it again */
+	bool bare;       /* a git repository without a .git */
+};
+
+/*
+ * The tree is walked once, without following links; afterwards only
+ * directories whose ctime changed are listed again. Directories come in the
+ * order of their depth.
+ */
+struct watch { /* from { 0 } */
+	int root;
+	char *root_path; /* owned, absolute, no link in it */
+	struct protect names;
+	struct node *nodes;
+	size_t n;
+	size_t *slots; /* hash of paths: index + 1 */
+	size_t n_slots;
+	bool learning;
+	bool over; /* too large: not all of it is known */
+	/* A name that counts and was not there, or was another file. */
+	void (*found)(void *arg, const char *path);
+	void *arg;
+};
+
+/*
+ * core.hooksPath, include.path and the keys that name programs, as far as they
+ * lie in root: the user pointed git to a place that the model may write. All
+ * paths are relative to root, without "." and "..". Included files count, too.
+ */
+enum named_kind {
+	NAMED_PROGRAM, /* may be a command that is no file */
+	NAMED_CONFIG,  /* read like the config, as soon as it is there */
+	NAMED_HOOKS,   /* a directory of hooks */
+};
 
 enum {
 	/* bubblewrap reads the mount table anew for each: 300 take 0.2 s,
 	 * 1000 take 2.6 s (0.8.0 on one core). */
 	MOUNTS_MAX = 400,
 	NAMES_MAX = 20, /* in one message */
+	NODES_MAX = 100000,
+	ENTRIES_MAX = 2000000, /* names read in the first walk */
+	GITFILE_MAX = 4096,
+	CONFIG_MAX = 1 << 20, /* bytes of a git config */
+	INCLUDES_MAX = 4,     /* configs that include each other */
+	/* Kernels keep ctime in steps of up to 10 ms: a directory that changed
+	 * just before it was listed may change again in the same step. */
+	STEP_NS = 100000000,
 };
 
+/*
+ * What counts in git's directories; the first row that fits. Git writes
+ * through links: with .git/COMMIT_EDITMSG or .git/logs/HEAD a link to
+ * ~/.bashrc, the user's next commit writes a text of the model's there. Of a
+ * rebase that was begun, git runs the lines `exec ...`.
+ */
+static const struct git_rule {
+	enum node_kind in;
+	mode_t type;         /* S_IFDIR, S_IFLNK, or 0: any */
+	const char *pattern; /* NULL: any name */
+	enum node_kind kind;
+} git_rules[] = {
+	{ NODE_GIT, 0, "config*", NODE_LEAF },
+	{ NODE_GIT, 0, "hooks", NODE_LEAF },
+	{ NODE_GIT, 0, "info", NODE_LEAF },
+	{ NODE_GIT, 0, "commondir", NODE_LEAF },
+	{ NODE_GIT, S_IFDIR, "modules", NODE_MODULES },
+	{ NODE_GIT, S_IFDIR, "worktrees", NODE_WORKTREES },
+	{ NODE_GIT, S_IFLNK, NULL, NODE_NAMED },
+	{ NODE_GIT, 0, "rebase-merge", NODE_NAMED },
+	{ NODE_GIT, S_IFDIR, "logs", NODE_LOGS },
+	{ NODE_WORKTREES, S_IFDIR, NULL, NODE_WORKTREE },
+	{ NODE_WORKTREE, 0, "config.worktree", NODE_LEAF },
+	{ NODE_WORKTREE, 0, "commondir", NODE_LEAF },
+	{ NODE_WORKTREE, 0, "gitdir", NODE_LEAF },
+	{ NODE_WORKTREE, S_IFDIR, "modules", NODE_MODULES },
+	{ NODE_WORKTREE, S_IFLNK, NULL, NODE_NAMED },
+	{ NODE_WORKTREE, 0, "rebase-merge", NODE_NAMED },
+	{ NODE_WORKTREE, S_IFDIR, "logs", NODE_LOGS },
+	{ NODE_LOGS, S_IFLNK, NULL, NODE_NAMED },
+	{ NODE_LOGS, S_IFDIR, NULL, NODE_LOGS },
+};
+
+/* Paths are looked up for each entry of the tree, hence a table. */
+static size_t hash_of(const char *path)
+{
+	size_t h = 14695981039346656037u; /* FNV-1a */
+
+	for (; *path; path++)
+		h = (h ^ (unsigned char)*path) * 1099511628211u;
+	return h;
+}
+
+/* NOLINTBEGIN(clang-analyzer-core.NullDereference): grow_table() made the slots
+ * and the nodes */
+/* The slot of this path, or the empty one where it would go. */
+static size_t *slot_of(const struct watch *w, const char *path)
+{
+	size_t at = hash_of(path) & (w->n_slots - 1);
+
+	while (w->slots[at] && strcmp(w->nodes[w->slots[at] - 1].path, path))
+		at = (at + 1) & (w->n_slots - 1);
+	return &w->slots[at];
+}
+
+/* Doubles the table. */
+static void grow_table(struct watch *w)
+{
+	w->n_slots = w->n_slots ? 2 * w->n_slots : 256;
+	free(w->slots);
+	w->slots = xcalloc(w->n_slots, sizeof(*w->slots));
+	for (size_t i = 0; i < w->n; i++)
+		*slot_of(w, w->nodes[i].path) = i + 1;
+	w->nodes = xrealloc(w->nodes, w->n_slots / 2, sizeof(*w->nodes));
+}
+
+/* NULL: the path is not known. */
+static struct node *find_node(const struct watch *w, const char *path)
+{
+	size_t at = w->n_slots ? *slot_of(w, path) : 0;
+
+	return at ? &w->nodes[at - 1] : NULL;
+}
+
+/* When a file was made, and its type; 0 unknown. */
+static int64_t birth_time(const struct watch *w, const char *path)
+{
+	struct statx x = { 0 };
+
+	if (statx(w->root, path, AT_SYMLINK_NOFOLLOW, STATX_BTIME | STATX_TYPE,
+		  &x) < 0)
+		return 0;
+	return x.stx_btime.tv_sec * 1000000000 + x.stx_btime.tv_nsec +
+	       (x.stx_mode & S_IFMT);
+}
+
+/* True while the path still names the file that was recorded. */
+static bool is_same(const struct watch *w, const struct node *node,
+		    const struct stat *st)
+{
+	return node && node->dev == st->st_dev && node->ino == st->st_ino &&
+	       (node->kind == NODE_TREE ||
+		node->born == birth_time(w, node->path));
+}
+
+/* Records which file is at the path now. */
+static void set_node(struct watch *w, const char *path, enum node_kind kind,
+		     const struct stat *st)
+{
+	struct node *node = find_node(w, path);
+
+	if (!node) {
+		if (w->n >= NODES_MAX) {
+			w->over = true;
+			return;
+		}
+		if (w->n + 1 >= w->n_slots / 2)
+			grow_table(w);
+		*slot_of(w, path) = w->n + 1;
+		node = &w->nodes[w->n++];
+		*node = (struct node){ .path = xstrdup(path) };
+	}
+	node->kind = kind;
+	node->dev = st->st_dev;
+	node->ino = st->st_ino;
+	node->born = kind == NODE_TREE ? 0 : birth_time(w, path);
+	node->changed = 0;
+}
+
+/* NOLINTEND(clang-analyzer-core.NullDereference) */
+
+/* Where a link leads, relative to the root, if it stays inside. Owned, or NULL.
+ */
+static char *watch_resolve(const struct watch *w, const char *path)
+{
+	char *whole = path_join(w->root_path, path);
+	char *real = realpath(whole, NULL);
+	size_t len = strlen(w->root_path);
+	char *inside = NULL;
+
+	if (real && !strncmp(real, w->root_path, len) && real[len] == '/')
+		inside = xstrdup(real + len + 1);
+	free(whole);
+	free(real);
+	return inside;
+}
+
+/* The path in a .git that is a file, "gitdir: ../x". Owned, or NULL. */
+static char *read_gitfile(const struct watch *w, const char *path)
+{
+	const char *slash = strrchr(path, '/');
+	int dir = slash ? (int)(slash - path) + 1 : 0;
+	char text[GITFILE_MAX] = "";
+	int fd = openat(w->root, path,
+			O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
+	ssize_t n = fd < 0 ? -1 : io_read(fd, text, sizeof(text) - 1);
+
+	if (fd >= 0)
+		close(fd);
+	if (n <= 8 || strncmp(text, "gitdir: ", 8) != 0)
+		return NULL;
+	text[strcspn(text, "\r\n")] = '\0';
+	if (text[8] == '/')
+		return xstrdup(text + 8);
+	return xasprintf("%.*s%s", dir, path, text + 8);
+}
+
+/* A .git can be a link, or a file that names a directory. If that directory is
+ * in the tree, it counts as a .git, too. */
+static void follow_git(struct watch *w, const char *path)
+{
+	const char *slash = strrchr(path, '/');
+	char *target = NULL;
+	char *inside;
+	struct stat st;
+
+	if (!protect_is_git(str_of(slash ? slash + 1 : path)) ||
+	    fstatat(w->root, path, &st, AT_SYMLINK_NOFOLLOW) < 0)
+		return;
+	if (S_ISLNK(st.st_mode))
+		target = xstrdup(path);
+	else if (S_ISREG(st.st_mode))
+		target = read_gitfile(w, path);
+	inside = target ? watch_resolve(w, target) : NULL;
+	if (inside && !find_node(w, inside) &&
+	    fstatat(w->root, inside, &st, AT_SYMLINK_NOFOLLOW) == 0 &&
+	    S_ISDIR(st.st_mode))
+		set_node(w, inside, NODE_GIT, &st);
+	free(inside);
+	free(target);
+}
+
+/* Records a name; reports it if it is new or names another file. */
+static void add_name(struct watch *w, const char *path, enum node_kind kind,
+		     const struct stat *st)
+{
+	if (!is_same(w, find_node(w, path), st)) {
+		set_node(w, path, kind, st);
+		if (!w->learning)
+			w->found(w->arg, path);
+	}
+}
+
+/* A name that is read-only in the sandbox. */
+static void add_leaf(struct watch *w, const char *path, const struct stat *st)
+{
+	add_name(w, path, NODE_LEAF, st);
+}
+
+/* A directory to list. A new one of git's is reported itself. */
+static void add_directory(struct watch *w, const char *path,
+			  enum node_kind kind, const struct stat *st)
+{
+	if (is_same(w, find_node(w, path), st))
+		return;
+	if (w->learning || kind == NODE_TREE || kind == NODE_LOGS)
+		set_node(w, path, kind, st);
+	else
+		add_leaf(w, path, st);
+}
+
+/* An entry of an ordinary directory. */
+static void check_in_tree(struct watch *w, const char *path, const char *name,
+			  const struct stat *st)
+{
+	bool git = protect_is_git(str_of(name));
+
+	if (git && S_ISDIR(st->st_mode)) {
+		add_directory(w, path, NODE_GIT, st);
+	} else if (git || protect_matches(&w->names, str_of(name))) {
+		add_leaf(w, path, st);
+	} else if (S_ISDIR(st->st_mode)) {
+		add_directory(w, path, NODE_TREE, st);
+	}
+}
+
+/* A pattern is a name, or the beginning of one before a "*". */
+static bool rule_fits(const struct git_rule *r, enum node_kind in,
+		      const char *name, const struct stat *st)
+{
+	size_t n = r->pattern ? strcspn(r->pattern, "*") : 0;
+
+	return r->in == in && (!r->type || r->type == (st->st_mode & S_IFMT)) &&
+	       (!r->pattern || (strncmp(r->pattern, name, n) == 0 &&
+				(r->pattern[n] || !name[n])));
+}
+
+/* An entry of a directory of git's. False: no rule fits. */
+static bool check_in_git(struct watch *w, enum node_kind in, const char *path,
+			 const char *name, const struct stat *st)
+{
+	for (size_t i = 0; i < sizeof(git_rules) / sizeof(*git_rules); i++) {
+		const struct git_rule *r = &git_rules[i];
+
+		if (!rule_fits(r, in, name, st))
+			continue;
+		if (r->kind == NODE_LEAF || r->kind == NODE_NAMED)
+			add_name(w, path, r->kind, st);
+		else
+			add_directory(w, path, r->kind, st);
+		return true;
+	}
+	return false;
+}
+
+/* An entry of .git/modules: with a HEAD it is a repository. */
+static void check_in_modules(struct watch *w, const char *path,
+			     const struct stat *st)
+{
+	char *head = path_join(path, "HEAD");
+	struct stat file;
+	bool git = fstatat(w->root, head, &file, AT_SYMLINK_NOFOLLOW) == 0;
+
+	free(head);
+	if (S_ISDIR(st->st_mode))
+		add_directory(w, path, git ? NODE_GIT : NODE_MODULES, st);
+	else
+		add_leaf(w, path, st);
+}
+
+/* An entry of the directory with this index. */
+static void check_entry(struct watch *w, size_t at, const char *path,
+			const char *name, const struct stat *st)
+{
+	enum node_kind in = w->nodes[at].kind;
+
+	if (in == NODE_MODULES)
+		check_in_modules(w, path, st);
+	else if (in != NODE_TREE)
+		check_in_git(w, in, path, name, st);
+	else if (!w->nodes[at].bare ||
+		 !check_in_git(w, NODE_GIT, path, name, st))
+		check_in_tree(w, path, name, st);
+}
+
+/* Saves a stat for most files, whose names do not matter. */
+static bool may_matter(const struct watch *w, const struct node *node,
+		       const struct dirent *e)
+{
+	if (node->kind == NODE_LOGS)
+		return e->d_type != DT_REG;
+	return node->kind != NODE_TREE || node->bare || e->d_type == DT_DIR ||
+	       e->d_type == DT_UNKNOWN || protect_is_git(str_of(e->d_name)) ||
+	       protect_matches(&w->names, str_of(e->d_name));
+}
+
+static bool has_entry(int dir, const char *name)
+{
+	struct stat st;
+
+	return fstatat(dir, name, &st, AT_SYMLINK_NOFOLLOW) == 0;
+}
+
+/* HEAD, objects and refs make any directory a repository, whose config git
+ * obeys for whoever stands in it; HEAD and commondir do so, too, with the
+ * config of the directory that commondir names. */
+static void note_bare(struct watch *w, size_t at, int dir)
+{
+	struct node *node = &w->nodes[at];
+
+	if (node->kind != NODE_TREE || node->bare || !has_entry(dir, "HEAD") ||
+	    !((has_entry(dir, "objects") && has_entry(dir, "refs")) ||
+	      has_entry(dir, "commondir")))
+		return;
+	node->bare = true;
+	if (!w->learning)
+		w->found(w->arg, node->path[0] ? node->path : ".");
+}
+
+/* Returns how many names it read. */
+static size_t list_directory(struct watch *w, size_t at)
+{
+	char *dir = xstrdup(w->nodes[at].path);
+	int fd = openat(w->root, dir[0] ? dir : ".",
+			O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+	DIR *d = fd < 0 ? NULL : fdopendir(fd);
+	struct dirent *e;
+	struct stat st;
+	size_t n = 0;
+
+	if (d)
+		note_bare(w, at, fd);
+	while (d && (e = readdir(d))) {
+		char *path;
+
+		if (!strcmp(e->d_name, ".") || !strcmp(e->d_name, ".."))
+			continue;
+		n++;
+		if (!may_matter(w, &w->nodes[at], e))
+			continue;
+		path = dir[0] ? path_join(dir, e->d_name) : xstrdup(e->d_name);
+		if (fstatat(fd, e->d_name, &st, AT_SYMLINK_NOFOLLOW) == 0)
+			check_entry(w, at, path, e->d_name, &st);
+		free(path);
+	}
+	if (d)
+		closedir(d);
+	else if (fd >= 0)
+		close(fd);
+	free(dir);
+	return n;
+}
+
+static int64_t ns_of(struct timespec t)
+{
+	return (int64_t)t.tv_sec * 1000000000 + t.tv_nsec;
+}
+
+/* Lists the directory if it may have changed. Returns how many names it read.
+ */
+static size_t visit_directory(struct watch *w, size_t at)
+{
+	const char *path = w->nodes[at].path;
+	struct timespec now;
+	struct stat st;
+	size_t n;
+
+	if (w->nodes[at].kind == NODE_LEAF ||
+	    fstatat(w->root, path[0] ? path : ".", &st, AT_SYMLINK_NOFOLLOW) <
+		    0 ||
+	    !S_ISDIR(st.st_mode) || st.st_ino != w->nodes[at].ino ||
+	    st.st_dev != w->nodes[at].dev ||
+	    ns_of(st.st_ctim) == w->nodes[at].changed)
+		return 0; /* its parent lists what took its place */
+	clock_gettime(CLOCK_REALTIME, &now);
+	n = list_directory(w, at);
+	w->nodes[at].changed = ns_of(now) - ns_of(st.st_ctim) > STEP_NS
+				       ? ns_of(st.st_ctim)
+				       : 0;
+	return n;
+}
+
+/* Lists the directories from this index on, and those found meanwhile. */
+static int list_new(struct watch *w, size_t from, const struct stop *stop,
+		    struct error *err)
+{
+	size_t seen = 0;
+
+	for (size_t i = from; i < w->n; i++) {
+		if (seen > ENTRIES_MAX)
+			w->over = true;
+		else
+			seen += visit_directory(w, i);
+		if (stop_check(stop, err) < 0)
+			return -1;
+	}
+	return 0;
+}
+
+/* Walks the tree. */
+static int watch_open(struct watch *w, const char *root,
+		      const struct protect *names, const struct stop *stop,
+		      struct error *err)
+{
+	struct stat st;
+	size_t end;
+
+	*w = (struct watch){ .names = *names, .learning = true };
+	w->root_path = xstrdup(root);
+	w->root = open(root, O_PATH | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+	if (w->root < 0 || fstat(w->root, &st) < 0)
+		return error_errno(err, "opening %s", root);
+	set_node(w, "", NODE_TREE, &st);
+	if (list_new(w, 0, stop, err) < 0)
+		return -1;
+	end = w->n;
+	for (size_t i = 0; i < end; i++)
+		if (w->nodes[i].kind == NODE_LEAF)
+			follow_git(w, w->nodes[i].path);
+	if (list_new(w, end, stop, err) < 0)
+		return -1;
+	w->learning = false;
+	return 0;
+}
+
+/* Calls found once for each new name. */
+static void watch_scan(struct watch *w,
+		       void (*found)(void *arg, const char *path), void *arg)
+{
+	w->found = found;
+	w->arg = arg;
+	for (size_t i = 0; i < w->n; i++)
+		visit_directory(w, i);
+}
+
+/* The file that is at this path now is ours: do not report it. */
+static void watch_set_known(struct watch *w, const char *path)
+{
+	struct stat st;
+
+	if (fstatat(w->root, path, &st, AT_SYMLINK_NOFOLLOW) == 0)
+		set_node(w, path, NODE_LEAF, &st);
+}
+
+static void watch_release(struct watch *w)
+{
+	if (w->root_path && w->root >= 0)
+		close(w->root);
+	for (size_t i = 0; i < w->n; i++)
+		free(w->nodes[i].path);
+	free(w->nodes);
+	free(w->slots);
+	free(w->root_path);
+	*w = (struct watch){ 0 };
+}
+
+struct gitconfig_reader {
+	const char *root;
+	char *top; /* owned: where the hooks run */
+	void (*each)(void *arg, const char *path, enum named_kind kind);
+	void *arg;
+	int depth;
+};
+
+/* "a/c" from "a/b" and "../c"; NULL when it leaves the root. Owned. */
+static char *join_inside(const char *root, const char *base, const char *name)
+{
+	size_t len = strlen(root);
+	struct buf out = BUF_INIT(1 << 16);
+	char *whole;
+	struct str left;
+	struct str part;
+	bool inside = true;
+
+	if (!strncmp(name, root, len) && name[len] == '/')
+		whole = xstrdup(name + len + 1);
+	else if (name[0] == '/' || name[0] == '~')
+		return NULL;
+	else
+		whole = xasprintf("%s/%s", base, name);
+	left = str_of(whole);
+	while (inside && str_split(&left, '/', &part)) {
+		if (str_is(part, "..")) {
+			inside = out.len > 0;
+			while (out.len && out.ptr[--out.len] != '/')
+				;
+		} else if (part.len && !str_is(part, ".")) {
+			buf_adds(&out, out.len ? "/" : "");
+			buf_addstr(&out, part);
+		}
+	}
+	free(whole);
+	whole = inside && out.len ? xstrndup(out.ptr, out.len) : NULL;
+	buf_release(&out);
+	return whole;
+}
+
+/* Owned; "" for a path without a slash. */
+static char *directory_of(const char *path)
+{
+	const char *slash = strrchr(path, '/');
+
+	return xstrndup(path, slash ? (size_t)(slash - path) : 0);
+}
+
+static void read_config(struct gitconfig_reader *r, const char *path);
+
+/* A value that names a file: passes it on, reads a config that is included. */
+static void name_file(struct gitconfig_reader *r, const char *base,
+		      const char *value, enum named_kind kind)
+{
+	char *path = join_inside(r->root, base, value);
+
+	if (!path)
+		return;
+	r->each(r->arg, path, kind);
+	if (kind == NAMED_CONFIG && r->depth < INCLUDES_MAX)
+		read_config(r, path);
+	free(path);
+}
+
+/* Keys whose value is a command, in whatever section (git-config(1)). */
+static bool names_program(struct str key)
+{
+	static const char *const keys[] = {
+		"askpass",  "clean",     "cmd",        "driver",   "editor",
+		"external", "fsmonitor", "helper",     "pager",    "process",
+		"program",  "smudge",    "sshcommand", "textconv",
+	};
+
+	for (size_t i = 0; i < sizeof(keys) / sizeof(*keys); i++)
+		if (str_is_nocase(key, keys[i]))
+			return true;
+	return false;
+}
+
+/* A key with its value, which has neither quotes nor a comment. */
+static void read_key(struct gitconfig_reader *r, const char *dir,
+		     struct str key, char *value)
+{
+	if (str_is_nocase(key, "path")) {
+		name_file(r, dir, value, NAMED_CONFIG);
+	} else if (str_is_nocase(key, "hookspath")) {
+		name_file(r, r->top, value, NAMED_HOOKS);
+	} else if (str_is_nocase(key, "worktree")) {
+		free(r->top);
+		r->top = join_inside(r->root, dir, value);
+		if (!r->top)
+			r->top = xstrdup("");
+	} else if (names_program(key)) {
+		value[strcspn(value, " \t")] = '\0';
+		name_file(r, r->top, value, NAMED_PROGRAM);
+	}
+}
+
+/* One line "key = value" of a config. A value is not
+ * continued on the next line. */
+static void read_line(struct gitconfig_reader *r, const char *dir,
+		      struct str line)
+{
+	char *value;
+	size_t n = 0;
+	size_t at;
+	bool quoted = false;
+
+	line = str_trim(line);
+	if (line.len && line.ptr[0] == '[') /* [include] path = x */
+		line = str_trim(str_skip(line, str_find(line, ']') + 1));
+	at = str_find(line, '=');
+	if (at >= line.len)
+		return;
+	value = xstrndup(line.ptr + at + 1, line.len - at - 1);
+	line.len = at;
+	for (const char *c = value + strspn(value, " \t"); *c; c++) {
+		if (*c == '"')
+			quoted = !quoted;
+		else if (!quoted && (*c == '#' || *c == ';'))
+			break;
+		else if (*c != '\\' || *++c)
+			value[n++] = *c;
+	}
+	while (n && (value[n - 1] == ' ' || value[n - 1] == '\t'))
+		n--;
+	value[n] = '\0';
+	if (n)
+		read_key(r, dir, str_trim(line), value);
+	free(value);
+}
+
+/* A config and those that it includes. */
+static void read_config(struct gitconfig_reader *r, const char *path)
+{
+	struct buf text = BUF_INIT(CONFIG_MAX);
+	char *whole = path_join(r->root, path);
+	char *dir = directory_of(path);
+	struct error ignored = { 0 };
+	struct stat st;
+	struct str left;
+	struct str line;
+
+	r->depth++;
+	/* A FIFO that the model made would be waited for. */
+	if (stat(whole, &st) == 0 && S_ISREG(st.st_mode) &&
+	    path_read(whole, &text, &ignored) == 0) {
+		left = (struct str){ text.ptr, text.len };
+		while (str_split(&left, '\n', &line))
+			read_line(r, dir, line);
+	}
+	r->depth--;
+	buf_release(&text);
+	free(dir);
+	free(whole);
+}
+
+/* Calls each for every file that the repository's config names in root. */
+static void gitconfig_each(const char *root, const char *git_dir,
+			   void (*each)(void *arg, const char *path,
+					enum named_kind kind),
+			   void *arg)
+{
+	static const char *const names[] = { "config", "config.worktree" };
+	struct gitconfig_reader r = { root, directory_of(git_dir), each, arg,
+				      0 };
+
+	for (size_t i = 0; i < sizeof(names) / sizeof(*names); i++) {
+		char *path = git_dir[0] ? path_join(git_dir, names[i])
+					: xstrdup(names[i]);
+
+		read_config(&r, path);
+		free(path);
+	}
+	free(r.top);
+}
+
+struct guard { /* from { .record.fd = -1, .record.lock = -1 } */
+	struct watch watch;
+	struct record record;
+	char *inside;    /* owned: where the directory is in the sandbox */
+	char *arguments; /* owned: bubblewrap's, NUL after each */
+	size_t arguments_len;
+	size_t left_out; /* names without a mount: there are too many */
+	char **found;    /* owned; relative paths, reported already */
+	size_t n_found;
+	int reported; /* what is not covered: 1 mounts, 2 the tree, too */
+};
+
+/* A name that gets a mount of its own. */
 struct mount {
 	char *path; /* owned, relative to the root */
 	bool writable;
@@ -32,6 +762,7 @@ struct plan {
 	size_t n;
 };
 
+/* Each path once; those above the limit are counted. */
 static void add_mount(struct plan *p, const char *path, bool writable)
 {
 	char *whole;
@@ -50,8 +781,8 @@ static void add_mount(struct plan *p, const char *path, bool writable)
 	free(whole);
 }
 
-/* A mount on a link would land on what it points to, so that is what becomes
- * read-only; the link itself can be replaced, which guard_check() sees. */
+/* A mount on a link would cover what it points to, so the target becomes
+ * read-only. The link itself can be replaced, which guard_check() reports. */
 static void protect(struct plan *p, const char *path, const struct stat *st)
 {
 	char *target;
@@ -74,9 +805,9 @@ static void protect_existing(struct plan *p, const char *path)
 		protect(p, path, &st);
 }
 
-/* Makes a name read-only; a missing one is occupied by a placeholder. */
-static void occupy(struct plan *p, const char *dir, const char *name,
-		   bool directory)
+/* Makes a name read-only. A missing one gets a placeholder first. */
+static void protect_name(struct plan *p, const char *dir, const char *name,
+			 bool directory)
 {
 	char *path = dir[0] ? path_join(dir, name) : xstrdup(name);
 	char *whole = path_join(p->g->watch.root_path, path);
@@ -94,8 +825,8 @@ static void occupy(struct plan *p, const char *dir, const char *name,
 	free(path);
 }
 
-/* A hooksPath or include.path that leads into the tree. A missing one can only
- * be occupied where its directory is there. */
+/* A file that git's config names, a hooksPath or an include.path. A missing one
+ * can get a placeholder only if its directory exists. */
 static void add_named(void *arg, const char *path, enum named_kind kind)
 {
 	struct plan *p = arg;
@@ -106,24 +837,25 @@ static void add_named(void *arg, const char *path, enum named_kind kind)
 	if (kind == NAMED_PROGRAM)
 		protect_existing(p, path);
 	else if (fstatat(p->g->watch.root, dir[0] ? dir : ".", &st, 0) == 0)
-		occupy(p, "", path, kind == NAMED_HOOKS);
+		protect_name(p, "", path, kind == NAMED_HOOKS);
 	free(dir);
 }
 
-/* Whatever git runs a program for is in these; without commondir it would
- * take them from where a commondir that the model writes says. */
+/* All names for which git runs programs. commondir is among them because it
+ * moves the others to a place of the model's choice. */
 static void add_git(struct plan *p, const char *path)
 {
 	if (path[0])
 		add_mount(p, path, true);
-	occupy(p, path, "config", false);
-	occupy(p, path, "config.worktree", false);
-	occupy(p, path, "hooks", true);
-	occupy(p, path, "info", true);
-	occupy(p, path, "commondir", false);
+	protect_name(p, path, "config", false);
+	protect_name(p, path, "config.worktree", false);
+	protect_name(p, path, "hooks", true);
+	protect_name(p, path, "info", true);
+	protect_name(p, path, "commondir", false);
 	gitconfig_each(p->g->watch.root_path, path, add_named, p);
 }
 
+/* What the sandbox may write of a directory that the walk has found. */
 static void add_node(struct plan *p, const struct node *node)
 {
 	switch (node->kind) {
@@ -140,7 +872,7 @@ static void add_node(struct plan *p, const struct node *node)
 		break;
 	case NODE_WORKTREE:
 		add_mount(p, node->path, true);
-		occupy(p, node->path, "config.worktree", false);
+		protect_name(p, node->path, "config.worktree", false);
 		break;
 	case NODE_LEAF:
 		protect_existing(p, node->path);
@@ -151,14 +883,14 @@ static void add_node(struct plan *p, const struct node *node)
 	}
 }
 
-/* Names that are no patterns can be occupied while they are missing. */
+/* A name without a wildcard is protected even while it does not exist. */
 static void add_plain(struct plan *p)
 {
 	const struct protect *names = &p->g->watch.names;
 
 	for (size_t i = 0; i < names->n; i++)
 		if (protect_is_plain(names->patterns[i]))
-			occupy(p, "", names->patterns[i], true);
+			protect_name(p, "", names->patterns[i], true);
 }
 
 static int by_path(const void *a, const void *b)
@@ -167,6 +899,7 @@ static int by_path(const void *a, const void *b)
 		      ((const struct mount *)b)->path);
 }
 
+/* One option of bubblewrap with its two arguments. */
 static void add_words(struct buf *out, const char *option, const char *from,
 		      const char *to)
 {
@@ -175,7 +908,7 @@ static void add_words(struct buf *out, const char *option, const char *from,
 	buf_add(out, to, strlen(to) + 1);
 }
 
-/* A directory's mount comes before those inside it. */
+/* Sorted by path, so that a directory's mount comes before those inside it. */
 static int write_arguments(struct plan *p, struct error *err)
 {
 	struct guard *g = p->g;
@@ -191,8 +924,8 @@ static int write_arguments(struct plan *p, struct error *err)
 		char *to = path_join(g->inside, p->list[i].path);
 		struct stat st;
 
-		/* A placeholder that dcode could not make the sandbox, the
-		 * same user, cannot make either. */
+		/* dcode could not make some placeholders. The sandbox, which
+		 * is the same user, cannot make these names either. */
 		if (lstat(from, &st) == 0)
 			add_words(&out,
 				  p->list[i].writable ? "--bind-try"
@@ -208,6 +941,7 @@ static int write_arguments(struct plan *p, struct error *err)
 	return rc;
 }
 
+/* Files after the directories that they are in. */
 static void plan_tree(struct guard *g, struct plan *p)
 {
 	add_plain(p);
@@ -219,8 +953,8 @@ static void plan_tree(struct guard *g, struct plan *p)
 			add_node(p, &g->watch.nodes[i]);
 }
 
-/* Placeholders and arguments; releases the plan. */
-static int carry_out(struct guard *g, struct plan *p, struct error *err)
+/* Makes the placeholders, writes the arguments, releases the plan. */
+static int apply_plan(struct guard *g, struct plan *p, struct error *err)
 {
 	int rc = record_make(&g->record, err);
 
@@ -235,13 +969,17 @@ static int carry_out(struct guard *g, struct plan *p, struct error *err)
 	return rc;
 }
 
-static int open_parts(struct guard *g, const struct guard_request *r,
+/* Reads the tree and begins the record of placeholders, whose lock is held
+ * until apply_plan(). */
+static int open_parts(struct guard **opened, const struct guard_request *r,
 		      const struct stop *stop, struct error *err)
 {
+	struct guard *g = xcalloc(1, sizeof(*g));
 	struct protect names;
 
 	*g = (struct guard){ .record = { .fd = -1, .lock = -1 },
 			     .inside = xstrdup(r->inside) };
+	*opened = g;
 	if (protect_load(&names, r->settings, err) < 0 ||
 	    watch_open(&g->watch, r->root, &names, stop, err) < 0)
 		return -1;
@@ -249,17 +987,19 @@ static int open_parts(struct guard *g, const struct guard_request *r,
 			   stop, err);
 }
 
-int guard_open(struct guard *g, const struct guard_request *r,
+int guard_open(struct guard **g, const struct guard_request *r,
 	       const struct stop *stop, struct error *err)
 {
-	struct plan p = { .g = g };
+	struct plan p = { 0 };
 
 	if (open_parts(g, r, stop, err) < 0)
 		return -1;
-	plan_tree(g, &p);
-	return carry_out(g, &p, err);
+	p.g = *g;
+	plan_tree(*g, &p);
+	return apply_plan(*g, &p, err);
 }
 
+/* One name of a repository outside of the bound directory. */
 static void add_use(void *arg, const char *path, enum bind_git_use use)
 {
 	struct plan *p = arg;
@@ -271,24 +1011,25 @@ static void add_use(void *arg, const char *path, enum bind_git_use use)
 	else if (use == BIND_GIT_READS)
 		protect_existing(p, path);
 	else
-		occupy(p, dir, slash ? slash + 1 : path,
-		       use == BIND_GIT_NO_DIRECTORY);
+		protect_name(p, dir, slash ? slash + 1 : path,
+			     use == BIND_GIT_NO_DIRECTORY);
 	free(dir);
 }
 
-int guard_open_git(struct guard *g, const struct guard_request *r,
+int guard_open_git(struct guard **g, const struct guard_request *r,
 		   const struct bind_git *git, const struct stop *stop,
 		   struct error *err)
 {
 	bool is_one = !strcmp(git->git_dir, git->common);
-	struct plan p = { .g = g, .base = is_one ? "--bind" : "--ro-bind" };
+	struct plan p = { .base = is_one ? "--bind" : "--ro-bind" };
 
 	if (open_parts(g, r, stop, err) < 0)
 		return -1;
+	p.g = *g;
 	if (is_one)
 		add_git(&p, "");
 	bind_git_each(git, add_use, &p);
-	return carry_out(g, &p, err);
+	return apply_plan(*g, &p, err);
 }
 
 static void add_found(void *arg, const char *path)
@@ -299,6 +1040,7 @@ static void add_found(void *arg, const char *path)
 	g->found[g->n_found++] = xstrdup(path);
 }
 
+/* Says once what the guard does not cover. */
 static void report_limits(struct guard *g,
 			  void (*each)(void *arg, const char *line), void *arg)
 {
@@ -322,7 +1064,7 @@ static void report_limits(struct guard *g,
 	g->reported = w->over ? 2 : 1;
 }
 
-/* "a, b and 3 more" */
+/* Appends "a, b and 3 more": what was found and still exists. */
 static void add_names(struct guard *g, size_t from, struct buf *out)
 {
 	size_t n = 0;
@@ -366,8 +1108,20 @@ void guard_check(struct guard *g, bool last,
 	buf_release(&names);
 }
 
-void guard_release(struct guard *g)
+struct str guard_arguments(const struct guard *g)
 {
+	return (struct str){ g->arguments, g->arguments_len };
+}
+
+const char *guard_inside(const struct guard *g)
+{
+	return g->inside;
+}
+
+void guard_free(struct guard *g)
+{
+	if (!g)
+		return;
 	record_release(&g->record);
 	watch_release(&g->watch);
 	for (size_t i = 0; i < g->n_found; i++)
@@ -375,5 +1129,5 @@ void guard_release(struct guard *g)
 	free(g->found);
 	free(g->inside);
 	free(g->arguments);
-	*g = (struct guard){ .record = { .fd = -1, .lock = -1 } };
+	free(g);
 }

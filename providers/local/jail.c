@@ -1,16 +1,32 @@
 /* jail.c - process 1 of a local sandbox: starts commands, kills their trees. */
 /* SPDX-License-Identifier: MIT */
+/*
+ * This runs inside the sandbox, as the same binary: jail_main() is where
+ * `dcode --jail-supervisor` begins. It seals itself off (seal_process(), with
+ * the seccomp filter that all commands inherit), then serve_orders() forks a
+ * runner for each command. The runner waits for its command and for the end of
+ * its socket, whichever comes first, and kills the command's whole tree at the
+ * latter. jail.h has the messages.
+ *
+ * The other end is box.c. Nothing here decides what the sandbox sees.
+ */
 #include "providers/local/jail.h"
 
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
+#include <linux/audit.h>
+#include <linux/filter.h>
 #include <linux/keyctl.h>
+#include <linux/seccomp.h>
 #include <poll.h>
 #include <signal.h>
+#include <stddef.h>
+#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/ioctl.h>
 #include <sys/prctl.h>
 #include <sys/resource.h>
 #include <sys/signalfd.h>
@@ -27,12 +43,188 @@
 #include "base/str.h"
 #include "sandbox/setup/setup.h"
 
-enum {
-	SUPERVISOR_FD = 3,
-	KILL_MS = 2000,
+/* The architecture whose numbers the filter knows; 0: there is no filter. */
+#if defined(__x86_64__)
+enum { OURS = (int)AUDIT_ARCH_X86_64, X32 = 0x40000000 };
+
+#elif defined(__aarch64__)
+enum { OURS = (int)AUDIT_ARCH_AARCH64, X32 = 0x40000000 };
+
+#else
+enum { OURS = 0, X32 = 0 };
+
+#endif
+/*
+ * System calls that no ordinary program needs and that namespaces do not
+ * restrict. Keyrings belong to users, the others have a history of holes, and
+ * io_uring would also open files past this filter. libuv and glibc fall back
+ * when these fail.
+ */
+static const int denied[] = {
+	SYS_add_key,         SYS_bpf,
+	SYS_io_uring_enter,  SYS_io_uring_register,
+	SYS_io_uring_setup,  SYS_kexec_load,
+	SYS_keyctl,          SYS_open_by_handle_at,
+	SYS_perf_event_open, SYS_request_key,
+	SYS_userfaultfd,
 };
 
-static void reply(int control, uint32_t kind, int32_t value)
+/*
+ * A file with the setuid or setgid bit that a command leaves in a directory of
+ * the user's gives his rights, or root's, to whoever runs it on the host. The
+ * filter sees numbers, not what a path names, so directories do not get the
+ * bits either (mkdir() ignores them; those of a setgid parent are inherited).
+ */
+enum {
+	SUPERVISOR_FD = 3,
+	KILL_MS = 2000, /* for a whole tree of processes */
+	SET_ID = 06000,
+	NO_FLAGS = -1,
+	TMPFILE = O_TMPFILE & ~O_DIRECTORY,
+	OPENAT2 = 437,
+	FCHMODAT2 = 452,
+};
+
+/* Calls that set the mode of a file. */
+static const struct {
+	int number;
+	int mode;  /* which argument */
+	int flags; /* which one: the mode counts when a file is made */
+} modes[] = {
+#ifdef SYS_chmod
+	{ SYS_chmod, 1, NO_FLAGS },  { SYS_creat, 1, NO_FLAGS },
+	{ SYS_mknod, 1, NO_FLAGS },  { SYS_open, 2, 1 },
+#endif
+	{ SYS_fchmod, 1, NO_FLAGS }, { SYS_fchmodat, 2, NO_FLAGS },
+	{ FCHMODAT2, 2, NO_FLAGS },  { SYS_mknodat, 2, NO_FLAGS },
+	{ SYS_openat, 3, 2 },
+};
+
+#define LOAD(field)                                                            \
+	BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, field))
+#define EQUAL(value, yes, no)                                                  \
+	BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, (unsigned)(value), yes, no)
+#define RETURN(what) BPF_STMT(BPF_RET | BPF_K, (unsigned)(what))
+#define FAIL(number) RETURN(SECCOMP_RET_ERRNO | (number))
+#define LOAD_ARGUMENT(i) /* little-endian: the low half comes first */         \
+	BPF_STMT(BPF_LD | BPF_W | BPF_ABS,                                     \
+		 offsetof(struct seccomp_data, args) +                         \
+			 (unsigned)(i) * sizeof(uint64_t))
+#define ANY_BIT(bits, yes, no)                                                 \
+	BPF_JUMP(BPF_JMP | BPF_JSET | BPF_K, (unsigned)(bits), yes, no)
+/* Calls of another architecture, i386's on x86_64 among them, have numbers of
+ * their own: refuse them all. */
+static const struct sock_filter head[] = {
+	LOAD(arch),
+	EQUAL(OURS, 1, 0),
+	FAIL(ENOSYS),
+	LOAD(nr),
+	BPF_JUMP(BPF_JMP | BPF_JGE | BPF_K, X32, 0, 1),
+	FAIL(ENOSYS),
+};
+
+/* No typing into a terminal, no sockets that a network namespace does not
+ * restrict. AF_VSOCK leads out of a virtual machine. */
+static const struct sock_filter tail[] = {
+	EQUAL(SYS_ioctl, 0, 5),
+	LOAD(args[1]), /* little-endian: the low half comes first */
+	EQUAL(TIOCSTI, 1, 0),
+	EQUAL(TIOCLINUX, 0, 1),
+	FAIL(EPERM),
+	RETURN(SECCOMP_RET_ALLOW),
+	EQUAL(SYS_socket, 0, 6),
+	LOAD(args[0]),
+	EQUAL(AF_UNIX, 4, 0),
+	EQUAL(AF_INET, 3, 0),
+	EQUAL(AF_INET6, 2, 0),
+	EQUAL(AF_NETLINK, 1, 0),
+	FAIL(EAFNOSUPPORT),
+	RETURN(SECCOMP_RET_ALLOW),
+};
+
+enum {
+	HEAD = sizeof(head) / sizeof(*head),
+	DENIED = sizeof(denied) / sizeof(*denied),
+	TAIL = sizeof(tail) / sizeof(*tail),
+	MODES = sizeof(modes) / sizeof(*modes),
+	MODE_STEPS = 7,
+};
+
+/*
+ * Abstract sockets belong to the network namespace: with the host's network
+ * those of its services are in reach, and some of them start programs
+ * (containerd's, CVE-2020-15257). Landlock since ABI 6 (Linux 6.12,
+ * include/uapi/linux/landlock.h, 2026-11) keeps them apart; without it
+ * network = "full" means these too.
+ */
+static void keep_apart(void)
+{
+	enum { ABSTRACT_SOCKETS = 1 << 0, CREATE = 444, RESTRICT_SELF = 446 };
+	const struct {
+		uint64_t handled_fs;
+		uint64_t handled_net;
+		uint64_t scoped;
+	} rules = { .scoped = ABSTRACT_SOCKETS };
+	int fd = (int)syscall(CREATE, &rules, sizeof(rules), 0);
+
+	if (fd < 0)
+		return;
+	(void)syscall(RESTRICT_SELF, fd, 0);
+	close(fd);
+}
+
+/* Appends MODE_STEPS instructions: EPERM for this call with one of the bits.
+ * They leave the call's number loaded. */
+static size_t add_mode(struct sock_filter *code, int number, int mode,
+		       int flags)
+{
+	const struct sock_filter steps[MODE_STEPS] = {
+		EQUAL(number, 0, 6),
+		LOAD_ARGUMENT(flags < 0 ? mode : flags),
+		ANY_BIT(flags < 0 ? ~0U : O_CREAT | TMPFILE, 0, 3),
+		LOAD_ARGUMENT(mode),
+		ANY_BIT(SET_ID, 0, 1),
+		FAIL(EPERM),
+		RETURN(SECCOMP_RET_ALLOW),
+	};
+
+	for (size_t i = 0; i < MODE_STEPS; i++)
+		code[i] = steps[i];
+	return MODE_STEPS;
+}
+
+/* Filters the system calls of this process and its children. 0 or -1. */
+static int jail_filter(void)
+{
+	struct sock_filter
+		code[HEAD + 2 * DENIED + 2 + MODES * MODE_STEPS + TAIL];
+	struct sock_fprog program = { .filter = code };
+
+	keep_apart();
+	if (!OURS)
+		return 0; /* the namespaces isolate without it */
+	for (size_t i = 0; i < HEAD; i++)
+		code[program.len++] = head[i];
+	for (size_t i = 0; i < DENIED; i++) {
+		code[program.len++] =
+			(struct sock_filter)EQUAL(denied[i], 0, 1);
+		code[program.len++] = (struct sock_filter)FAIL(EPERM);
+	}
+	/* openat2() has its mode in memory, where no filter sees it. Its
+	 * callers fall back to openat(). */
+	code[program.len++] = (struct sock_filter)EQUAL(OPENAT2, 0, 1);
+	code[program.len++] = (struct sock_filter)FAIL(ENOSYS);
+	for (size_t i = 0; i < MODES; i++)
+		program.len += (unsigned short)add_mode(
+			code + program.len, modes[i].number, modes[i].mode,
+			modes[i].flags);
+	for (size_t i = 0; i < TAIL; i++)
+		code[program.len++] = tail[i];
+	return prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &program);
+}
+
+/* The only word of a runner. */
+static void send_reply(int control, uint32_t kind, int32_t value)
 {
 	struct jail_reply r = { .kind = kind, .value = value };
 
@@ -48,6 +240,7 @@ static void set_limit(int which, uint64_t value)
 		(void)setrlimit((__rlimit_resource_t)which, &l);
 }
 
+/* For the command, which inherits them. */
 static void apply_limits(const struct jail_limits *limits)
 {
 	struct rlimit none = { 0 };
@@ -58,7 +251,8 @@ static void apply_limits(const struct jail_limits *limits)
 	set_limit(RLIMIT_NPROC, limits->processes);
 }
 
-/* Until the command has ended (its code) or the order is withdrawn (-1). */
+/* Waits for the command's end (its exit status), or until dcode withdraws the
+ * order (-1). */
 static int wait_command(pid_t child, int control, int children)
 {
 	struct pollfd set[2] = { { .fd = control, .events = POLLIN },
@@ -95,7 +289,8 @@ static bool has_setup_env(char *const *env)
 	return stat(path, &st) == 0 && st.st_uid == geteuid();
 }
 
-/* strings: as in JAIL_STRINGS, NULL-terminated. */
+/* Starts a command and replies once it has ended. strings: directory, command,
+ * environment, NULL. */
 static void run_command(const struct jail_order *order, char **strings,
 			const int fds[JAIL_FDS])
 {
@@ -124,7 +319,7 @@ static void run_command(const struct jail_order *order, char **strings,
 	int code;
 
 	if (chdir(strings[0]) < 0) {
-		reply(control, REPLY_CWD, errno);
+		send_reply(control, REPLY_CWD, errno);
 		return;
 	}
 	sigemptyset(&chld);
@@ -133,7 +328,7 @@ static void run_command(const struct jail_order *order, char **strings,
 	children = signalfd(-1, &chld, SFD_CLOEXEC | SFD_NONBLOCK);
 	apply_limits(&order->limits);
 	if (children < 0 || proc_spawn(&spec, &child, &err) < 0) {
-		reply(control, REPLY_ERRNO, errno);
+		send_reply(control, REPLY_ERRNO, errno);
 		return;
 	}
 	for (int i = JAIL_STRINGS; i < JAIL_FDS; i++)
@@ -141,13 +336,13 @@ static void run_command(const struct jail_order *order, char **strings,
 			close(fds[i]);
 	code = wait_command(child, control, children);
 	if (code >= 0)
-		reply(control, REPLY_DONE, code);
+		send_reply(control, REPLY_DONE, code);
 	else
-		reply(control, REPLY_KILLED, proc_kill_below(KILL_MS));
+		send_reply(control, REPLY_KILLED, proc_kill_below(KILL_MS));
 }
 
-/* The strings as a NULL-terminated array, which the runner keeps until it
- * ends; NULL when there are fewer than two. */
+/* The strings as a NULL-terminated array, never freed: the runner needs them to
+ * its end. NULL if there are fewer than two. */
 static char **read_strings(int fd)
 {
 	struct stat st;
@@ -175,6 +370,7 @@ static char **read_strings(int fd)
 	return list;
 }
 
+/* Forks the process that runs one command. Closes the descriptors here. */
 static void start_runner(const struct jail_order *order, int fds[JAIL_FDS])
 {
 	pid_t pid = fork();
@@ -190,17 +386,17 @@ static void start_runner(const struct jail_order *order, int fds[JAIL_FDS])
 		if (strings)
 			run_command(order, strings, fds);
 		else
-			reply(fds[JAIL_CONTROL], REPLY_ERRNO, EPROTO);
+			send_reply(fds[JAIL_CONTROL], REPLY_ERRNO, EPROTO);
 		_exit(0);
 	}
 	if (pid < 0)
-		reply(fds[JAIL_CONTROL], REPLY_ERRNO, errno);
+		send_reply(fds[JAIL_CONTROL], REPLY_ERRNO, errno);
 	for (int i = 0; i < JAIL_FDS; i++)
 		if (fds[i] >= 0)
 			close(fds[i]);
 }
 
-/* 1 an order, 0 nothing yet, -1 the other side is gone. */
+/* 1 an order, 0 none yet, -1 dcode has closed the socket. */
 static int receive_order(struct jail_order *order, int fds[JAIL_FDS])
 {
 	union {
@@ -229,7 +425,8 @@ static int receive_order(struct jail_order *order, int fds[JAIL_FDS])
 	return n == sizeof(*order);
 }
 
-static int serve(void)
+/* Until dcode closes the socket, or the lifetime ends. */
+static int serve_orders(void)
 {
 	struct stop lifetime = { .deadline = INT64_MAX };
 	struct error err = { 0 };
@@ -256,9 +453,9 @@ static int serve(void)
 	}
 }
 
-/* Descriptors, keyring and ptrace: nothing from outside may be reachable
- * through this process. */
-static int seal(int fd)
+/* Closes what this process has from outside, descriptors, keyring and ptrace,
+ * so that a command cannot reach it. */
+static int seal_process(int fd)
 {
 	int null = open("/dev/null", O_RDWR);
 
@@ -291,10 +488,10 @@ int jail_main(int argc, char **argv)
 	if (argc != 3 || !str_to_int(str_of(argv[2]), &fd) || fd < 0 ||
 	    fd > 1000 || getpid() != 1)
 		return 2; /* only bubblewrap starts this */
-	if (seal((int)fd) < 0)
+	if (seal_process((int)fd) < 0)
 		return 1;
 	while (send(SUPERVISOR_FD, &magic, sizeof(magic), MSG_NOSIGNAL) < 0)
 		if (errno != EINTR)
 			return 1;
-	_exit(serve());
+	_exit(serve_orders());
 }

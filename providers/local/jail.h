@@ -71,7 +71,4 @@ struct jail_reply {
 /* Never returns to the caller's program: its result is the exit status. */
 int jail_main(int argc, char **argv);
 
-/* jail_filter.c: for this process and all that come of it; 0 or -1. */
-int jail_filter(void);
-
 #endif

@@ -1,14 +1,27 @@
-/* local.c - sandboxes on this machine, made by bubblewrap. */
+/* local.c - the provider "local": sandboxes on this machine, by bubblewrap. */
 /* SPDX-License-Identifier: MIT */
+/*
+ * A sandbox is a directory in ~/.deepagents/sandboxes (local.h says what is in
+ * it), and it runs while a dcode has a bubblewrap on it (box.c). So creating,
+ * attaching, listing, stopping and removing are about files: begin with
+ * local_create(). Snapshots are copies of the directory.
+ *
+ * With "workspace" = "bind" the user's own directory takes the place of
+ * workspace/; guard_bound() then puts the guard around it (guard.c).
+ */
 #include "providers/local/local.h"
 
+#include <dirent.h>
 #include <errno.h>
+#include <poll.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "base/json.h"
 #include "base/mem.h"
 #include "base/path.h"
 #include "base/proc.h"
@@ -20,9 +33,369 @@ enum {
 	LIFETIME_S = 24 * 3600,
 	START_MS = 15000,
 	REMOVE_TRIES = 20,
-	BASE_MS = 200, /* to measure a tree, else it is done later */
 	COMMAND_MAX = (128 << 10) - 1,
+	META_MAX = 64 << 10, /* bytes of sandbox.json */
+	NAME_LENGTH = 64,
+	END_MS = 2000,
 };
+
+static const struct setting local_settings[] = {
+	{ .key = "workspace",
+	  .type = SETTING_STRING,
+	  .fallback = "\"private\"",
+	  .help = "\"private\": an empty directory of its own; \"bind\": the "
+		  "current directory, read-write" },
+	{ .key = "protect",
+	  .example = "[\".envrc\", \".husky\"]",
+	  .type = SETTING_LIST,
+	  .help = "replaces the setting protect: names that are read-only in a "
+		  "bound workspace" },
+	{ .key = "network",
+	  .type = SETTING_STRING,
+	  .fallback = "\"none\"",
+	  .help = "\"none\" or \"full\": the host's own network" },
+	{ .key = "env",
+	  .example = "[\"LANG=C.UTF-8\"]",
+	  .type = SETTING_LIST,
+	  .help = "NAME=value for every command; nothing else is passed on" },
+	{ .key = "lifetime",
+	  .unit = "seconds",
+	  .example = "7200",
+	  .type = SETTING_INT,
+	  .help = "seconds until its processes end by themselves" },
+	{ .key = "memory",
+	  .unit = "size",
+	  .example = "\"2g\"",
+	  .type = SETTING_STRING,
+	  .help = "memory limit, of each process and, where a control group "
+		  "can be made, of all; /tmp and /dev/shm get half: \"2g\"" },
+	{ .key = "disk",
+	  .unit = "size",
+	  .type = SETTING_STRING,
+	  .fallback = "\"32g\"",
+	  .help = "limit for workspace and home (bound: for their growth); the "
+		  "command that passes it is killed" },
+	{ .key = "max_file_size",
+	  .unit = "size",
+	  .type = SETTING_STRING,
+	  .fallback = "\"16g\"",
+	  .help = "limit for the size of a file" },
+	{ .key = "max_processes",
+	  .unit = "processes",
+	  .type = SETTING_INT,
+	  .fallback = "4096",
+	  .help = "limit for processes; the kernel exempts a dcode run by "
+		  "root" },
+	{ 0 },
+};
+
+/* In bytes. Without a setting *size stays. */
+static int read_size(const struct settings *set, const char *key,
+		     uint64_t *size, struct error *err)
+{
+	const char *text = NULL;
+	struct str trimmed;
+	int64_t bytes = 0;
+
+	if (settings_string(set, "local", key, &text, err) < 0)
+		return -1;
+	trimmed = str_trim(str_of(text));
+	if (!trimmed.len)
+		return 0;
+	if (!str_to_size(trimmed, &bytes))
+		return error_set(
+			err, ERR_CONFIG,
+			"%s = \"%s\" is not a size like \"512m\" or \"2g\"",
+			key, text);
+	*size = (uint64_t)bytes;
+	return 0;
+}
+
+/* The setting is one of two words; *second: the other one. */
+static int read_choice(const struct settings *set, const char *key,
+		       const char *first, const char *other, bool *second,
+		       struct error *err)
+{
+	const char *text = NULL;
+
+	if (settings_string(set, "local", key, &text, err) < 0)
+		return -1;
+	*second = text && !strcmp(text, other);
+	if (text && !*second && strcmp(text, first) != 0)
+		return error_set(err, ERR_CONFIG,
+				 "%s = \"%s\" is neither \"%s\" nor \"%s\"",
+				 key, text, first, other);
+	return 0;
+}
+
+static int read_env(struct local *l, const struct settings *set,
+		    struct error *err)
+{
+	if (settings_list(set, "local", "env", &l->env, &l->nenv, err) < 0)
+		return -1;
+	for (size_t i = 0; i < l->nenv; i++)
+		if (!strchr(l->env[i], '=') || l->env[i][0] == '=')
+			return error_set(err, ERR_CONFIG,
+					 "env = \"%s\" is not NAME=value",
+					 l->env[i]);
+	return 0;
+}
+
+/* Fills l from the parameters. */
+static int local_settings_read(struct local *l, const struct settings *set,
+			       struct error *err)
+{
+	int64_t processes = 0;
+
+	if (read_choice(set, "workspace", "private", "bind", &l->bind, err) <
+		    0 ||
+	    read_choice(set, "network", "none", "full", &l->network, err) < 0 ||
+	    read_env(l, set, err) < 0 ||
+	    settings_int(set, "local", "lifetime", &l->lifetime_s, err) < 0 ||
+	    settings_int(set, "local", "max_processes", &processes, err) < 0 ||
+	    read_size(set, "memory", &l->limits.memory, err) < 0 ||
+	    read_size(set, "disk", &l->disk, err) < 0 ||
+	    read_size(set, "max_file_size", &l->limits.file_size, err) < 0)
+		return -1;
+	l->limits.processes = processes > 0 ? (uint64_t)processes : 0;
+	return 0;
+}
+
+/* True if an id or a snapshot's name can be part of a path. */
+static bool local_id_ok(const char *id)
+{
+	size_t n = 0;
+
+	for (; id && id[n]; n++)
+		if (!strchr("abcdefghijklmnopqrstuvwxyz"
+			    "ABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-_",
+			    id[n]) ||
+		    n >= NAME_LENGTH)
+			return false;
+	return n > 0;
+}
+
+/* ~/.deepagents/DIR/NAME. Owned. */
+static char *settings_path(const struct sandbox_client *client, const char *dir,
+			   const char *name)
+{
+	return xasprintf("%s/%s%s%s", settings_dir(client->settings), dir,
+			 name ? "/" : "", name ? name : "");
+}
+
+/* owned */
+static char *local_dir(const struct sandbox_client *client, const char *id)
+{
+	return settings_path(client, "sandboxes", id);
+}
+
+static char *local_snapshot_dir(const struct sandbox_client *client,
+				const char *name)
+{
+	return settings_path(client, "snapshots", name);
+}
+
+/* sandbox.json */
+static int local_meta_write(const char *dir, const struct local_meta *m,
+			    struct error *err)
+{
+	struct buf text = BUF_INIT(META_MAX);
+	char *path = path_join(dir, "sandbox.json");
+	int rc;
+
+	buf_adds(&text, "{\"version\":1,");
+	json_member(&text, "owner", str_of(m->owner));
+	buf_addf(&text, ",\"created\":%lld,\"ends\":%lld,\"network\":%s",
+		 (long long)m->created, (long long)m->ends,
+		 m->network ? "true" : "false");
+	if (m->bind) {
+		buf_addc(&text, ',');
+		json_member(&text, "bind", str_of(m->bind));
+	}
+	buf_adds(&text, "}\n");
+	rc = buf_check(&text, "sandbox.json", err);
+	if (rc == 0)
+		rc = path_write(path, buf_str(&text), 0600, err);
+	buf_release(&text);
+	free(path);
+	return rc;
+}
+
+static int local_meta_read(const char *dir, struct local_meta *m,
+			   struct error *err)
+{
+	struct buf text = BUF_INIT(META_MAX);
+	char *path = path_join(dir, "sandbox.json");
+	cJSON *tree = NULL;
+	int rc = path_read(path, &text, err);
+
+	*m = (struct local_meta){ 0 };
+	if (rc == 0) {
+		tree = json_parse(buf_str(&text));
+		if (!cJSON_IsObject(tree))
+			rc = error_set(err, ERR_PROTOCOL, "%s is damaged",
+				       path);
+	}
+	if (rc == 0) {
+		snprintf(m->owner, sizeof(m->owner), "%s",
+			 json_string(tree, "owner", ""));
+		m->created = json_int(tree, "created", 0);
+		m->ends = json_int(tree, "ends", 0);
+		m->network = json_bool(tree, "network", false);
+		m->bind = xstrdup(json_string(tree, "bind", NULL));
+	}
+	cJSON_Delete(tree);
+	buf_release(&text);
+	free(path);
+	return rc;
+}
+
+static void local_meta_release(struct local_meta *m)
+{
+	free(m->bind);
+	m->bind = NULL;
+}
+
+/* The process of a run.PID.START file; 0 when it has ended. */
+static pid_t parse_mark(const char *name)
+{
+	unsigned long long started;
+	int end = 0;
+	int pid;
+
+	if (sscanf(name, "run.%d.%llu%n", &pid, &started, &end) != 2 ||
+	    name[end] || pid <= 1 || started == 0)
+		return 0;
+	return proc_started(pid) == started ? pid : 0;
+}
+
+/* How many bubblewraps run from dir. */
+/* How many bubblewraps run from dir. */
+static int local_running(const char *dir)
+{
+	DIR *d = opendir(dir);
+	struct dirent *e;
+	int n = 0;
+
+	while (d && (e = readdir(d)))
+		n += parse_mark(e->d_name) > 0;
+	if (d)
+		closedir(d);
+	return n;
+}
+
+/* Kills what is in the sandbox, then bubblewrap's own process, which ends by
+ * itself once the sandbox is empty. */
+static int end_one(pid_t pid, const struct stop *stop, struct error *err)
+{
+	struct proc_tree tree = { .root = pid, .spare_root = true };
+	struct stop limit = stop_within(stop, END_MS);
+	struct error ignored = { 0 };
+	struct pollfd set = { .events = POLLIN };
+	int rc = -1;
+
+	set.fd = proc_fd(pid, &ignored);
+	if (set.fd < 0)
+		return 0; /* gone meanwhile */
+	while (rc < 0 && stop_check(&limit, err) == 0) {
+		(void)proc_tree_kill(&tree);
+		if (poll(&set, 1, 20) > 0)
+			rc = 0;
+		tree.spare_root = false;
+	}
+	close(set.fd);
+	return rc;
+}
+
+/* Ends them. */
+/* Ends all bubblewraps that run from dir. */
+static int local_end(const char *dir, const struct stop *stop,
+		     struct error *err)
+{
+	DIR *d = opendir(dir);
+	struct dirent *e;
+	int rc = 0;
+
+	if (!d)
+		return 0;
+	while (rc == 0 && (e = readdir(d))) {
+		pid_t pid = parse_mark(e->d_name);
+
+		if (pid > 0)
+			rc = end_one(pid, stop, err);
+	}
+	closedir(d);
+	return rc;
+}
+
+static int local_not_found(const char *id, struct error *err)
+{
+	return error_set(err, ERR_NOT_FOUND, "unknown sandbox %s", id);
+}
+
+/* Reports a sandbox if it is the owner's; NULL: anybody's. */
+static void report_one(struct sandbox_client *client, const char *id,
+		       const char *owner, const struct info_sink *sink)
+{
+	char *dir = local_dir(client, id);
+	struct error ignored = { 0 };
+	struct local_meta m = { 0 };
+	struct sandbox_info info = { .id = id, .label = id, .image = "" };
+
+	/* Without sandbox.json (dcode was killed while it made or removed the
+	 * sandbox) it belongs to whoever may write here. */
+	if (local_meta_read(dir, &m, &ignored) < 0)
+		snprintf(m.owner, sizeof(m.owner), "%s", owner ? owner : "");
+	info.owner = m.owner;
+	info.state = local_running(dir) ? STATE_RUNNING : STATE_STOPPED;
+	info.created = m.created;
+	info.ends = m.ends;
+	if (!owner || !strcmp(owner, m.owner))
+		info_emit(sink, &info);
+	local_meta_release(&m);
+	free(dir);
+}
+
+static int local_list(struct sandbox_client *client, const char *owner,
+		      const struct info_sink *sink, const struct stop *stop,
+		      struct error *err)
+{
+	char *path = local_dir(client, NULL);
+	DIR *dir = opendir(path);
+	struct dirent *e;
+	int rc = 0;
+
+	if (!dir && errno != ENOENT)
+		rc = error_errno(err, "reading %s", path);
+	while (dir && rc == 0 && (e = readdir(dir))) {
+		rc = stop_check(stop, err);
+		if (rc == 0 && local_id_ok(e->d_name))
+			report_one(client, e->d_name, owner, sink);
+	}
+	if (dir)
+		closedir(dir);
+	free(path);
+	return rc;
+}
+
+static int local_info(struct sandbox_client *client, const char *id,
+		      const struct info_sink *sink, const struct stop *stop,
+		      struct error *err)
+{
+	char *dir;
+	struct stat st;
+	int rc;
+
+	(void)stop;
+	if (!local_id_ok(id))
+		return local_not_found(id, err);
+	dir = local_dir(client, id);
+	rc = stat(dir, &st) < 0 ? local_not_found(id, err) : 0;
+	free(dir);
+	if (rc == 0)
+		report_one(client, id, NULL, sink);
+	return rc;
+}
 
 static int find_bwrap(struct local *l, struct error *err)
 {
@@ -71,8 +444,9 @@ static int64_t lifetime_of(const struct local *l,
 	return l->lifetime_s > 0 ? l->lifetime_s : LIFETIME_S;
 }
 
-/* The user's directory dir; with its repository, where that is outside, it is
- * at its own path. */
+/* Guards the user's directory. If its repository is outside of it, that one is
+ * mounted and guarded, too, and both are at their own paths, which git needs.
+ */
 static int guard_bound(struct box *b, const struct settings *set,
 		       const char *dir, const char *label,
 		       const struct stop *stop, struct error *err)
@@ -87,28 +461,26 @@ static int guard_bound(struct box *b, const struct settings *set,
 		b->inside = xstrdup(dir);
 		if (strcmp(git.root, dir) != 0)
 			b->tree = xstrdup(git.root);
-		b->git = xcalloc(1, sizeof(*b->git));
 		r.root = r.inside = git.common;
-		rc = guard_open_git(b->git, &r, &git, stop, err);
+		rc = guard_open_git(&b->git, &r, &git, stop, err);
 	}
 	if (rc == 0) {
 		r.root = dir;
 		r.inside = b->inside;
-		b->guard = xcalloc(1, sizeof(*b->guard));
-		rc = guard_open(b->guard, &r, stop, err);
+		rc = guard_open(&b->guard, &r, stop, err);
 	}
 	bind_git_release(&git);
 	return rc;
 }
 
 /* Starts bubblewrap on an existing directory and fills sb. */
-static int start(struct sandbox *sb, const char *dir, struct local_meta *m,
-		 int64_t lifetime_s, const struct stop *stop, struct error *err)
+static int start_box(struct sandbox *sb, const char *dir, struct local_meta *m,
+		     int64_t lifetime_s, const struct stop *stop,
+		     struct error *err)
 {
 	struct local *l = sb->client->priv;
 	struct box *b = xcalloc(1, sizeof(*b));
 	int rc = 0;
-	uint64_t used;
 
 	b->sock = -1;
 	b->inside = xstrdup("/workspace");
@@ -122,10 +494,7 @@ static int start(struct sandbox *sb, const char *dir, struct local_meta *m,
 		box_free(b, &l->reaper);
 		return -1;
 	}
-	used = l->disk ? disk_measure(b->home, b->workspace, BASE_MS) : 0;
-	b->disk_base = m->bind ? used : 0; /* the user's own does not count */
-	b->disk_used = used == UINT64_MAX && !m->bind ? l->disk : used;
-	if (sb->priv) /* attached before: that one has ended */
+	if (sb->priv) /* attached again, after that one ended */
 		box_free(sb->priv, &l->reaper);
 	sb->priv = b;
 	if (!sb->workdir)
@@ -135,10 +504,10 @@ static int start(struct sandbox *sb, const char *dir, struct local_meta *m,
 	return 0;
 }
 
-/* home/ and workspace/, empty or as the snapshot has them. */
-static int fill_directory(const struct sandbox_client *client, const char *dir,
-			  const char *snapshot, const struct stop *stop,
-			  struct error *err)
+/* Makes home/ and workspace/, empty or as in the snapshot. */
+static int fill_dirs(const struct sandbox_client *client, const char *dir,
+		     const char *snapshot, const struct stop *stop,
+		     struct error *err)
 {
 	struct local *l = client->priv;
 	char *home = path_join(dir, "home");
@@ -197,17 +566,17 @@ static int local_create(struct sandbox *sb, const struct sandbox_spec *spec,
 		goto out;
 	rc = local_meta_write(dir, &m, err);
 	if (rc == 0)
-		rc = fill_directory(sb->client, dir, spec->snapshot, stop, err);
+		rc = fill_dirs(sb->client, dir, spec->snapshot, stop, err);
 	if (rc == 0)
-		rc = start(sb, dir, &m, lifetime_of(l, spec), stop, err);
+		rc = start_box(sb, dir, &m, lifetime_of(l, spec), stop, err);
 out:
 	local_meta_release(&m);
 	free(dir);
 	return rc;
 }
 
-/* The directory that was bound at first; another sandbox that has its parent
- * may have put a link there. */
+/* The bound directory must be the one of the first time: another sandbox that
+ * may write its parent could have put a link there. */
 static int check_bind(const struct sandbox *sb, const char *dir,
 		      struct error *err)
 {
@@ -238,7 +607,7 @@ static int local_attach(struct sandbox *sb, const char *id,
 		local_not_found(id, err);
 	else if (local_meta_read(dir, &m, err) == 0 &&
 		 (!m.bind || check_bind(sb, m.bind, err) == 0))
-		rc = start(sb, dir, &m, lifetime_of(l, NULL), stop, err);
+		rc = start_box(sb, dir, &m, lifetime_of(l, NULL), stop, err);
 	if (rc == 0 && !sb->id)
 		sb->id = xstrdup(id);
 	local_meta_release(&m);
@@ -286,7 +655,7 @@ static int local_find_snapshot(struct sandbox_client *client, const char *name,
 	return rc;
 }
 
-/* The old one stays until the new one is complete. */
+/* The old snapshot stays until the new one is complete. */
 static int replace_snapshot(const char *part, const char *to, bool replace,
 			    struct error *err)
 {
@@ -334,7 +703,7 @@ static int local_snapshot(struct sandbox *sb, const char *name, bool replace,
 	return rc;
 }
 
-/* Its directory stays whatever happens. */
+/* Ends its processes. Its directory stays. */
 static int local_stop(struct sandbox_client *client, const char *id,
 		      int64_t *keep_s, const struct stop *stop,
 		      struct error *err)
@@ -370,7 +739,7 @@ static int local_remove(struct sandbox_client *client, const char *id,
 		return local_not_found(id, err);
 	dir = local_dir(client, id);
 	rc = local_end(dir, stop, err);
-	/* A second dcode may just be starting in it: not for long. */
+	/* A second dcode may just be starting in it: try for a second. */
 	for (int i = 1; rc == 0; i++) {
 		struct error why = { 0 };
 
@@ -412,7 +781,7 @@ static void local_discard(struct sandbox *sb)
 	sb->priv = NULL;
 }
 
-/* The shell and the system are the machine's own: args_system(). */
+/* The jail has the machine's own shell and system: args_system() of box.c. */
 static void local_facts(const struct sandbox_client *client,
 			struct sandbox_facts *f)
 {

@@ -1,14 +1,94 @@
-/* local.h - the parts of the bubblewrap provider. */
+/* local.h - what the rooms of the providers local and none share. */
 /* SPDX-License-Identifier: MIT */
 #ifndef PROVIDERS_LOCAL_LOCAL_H
 #define PROVIDERS_LOCAL_LOCAL_H
 
+#include <pthread.h>
+#include <stdbool.h>
+#include <stdint.h>
 #include <sys/types.h>
 
-#include "providers/local/guard.h"
+#include "base/proc.h"
 #include "providers/local/jail.h"
-#include "providers/local/limits.h"
-#include "providers/local/pipes.h"
+#include "sandbox/bind_git.h"
+#include "sandbox/sandbox.h"
+
+/*
+ * local.c is the provider, box.c one running bubblewrap, jail.c the process in
+ * it. guard.c and record.c protect a directory of the user's that is bound.
+ * none.c is the provider without a sandbox; pipes.c serves both.
+ */
+
+/* pipes.c */
+
+/*
+ * A thread, started when first needed, for what outlives a call: it reads and
+ * drops what background children still print (else they would block, or die of
+ * SIGPIPE), and reaps processes that end later. Any thread may add.
+ */
+struct pipe_reaper {
+	pthread_mutex_t lock;
+	pthread_t thread;
+	bool running;
+	bool leaving;
+	int wake[2];
+	struct left_behind {
+		int fd;    /* a pipe's read end or a process descriptor */
+		pid_t pid; /* 0 for a pipe */
+	} * items;
+	size_t n;
+};
+void pipe_reaper_init(struct pipe_reaper *r);
+/* Reaps the child, now or when it ends. */
+void pipe_reaper_reap(struct pipe_reaper *r, pid_t pid);
+/* Ends the thread and closes what it holds. */
+void pipe_reaper_release(struct pipe_reaper *r);
+
+struct pump {
+	/* Filled by pump_open(): ours are non-blocking and close-on-exec. */
+	int theirs[3]; /* the command's stdin, stdout, stderr; -1: /dev/null */
+	int in;        /* our ends; -1 when closed */
+	int out[2];    /* stdout, stderr; of a merged one the first has both */
+	const struct exec_request *req; /* borrowed */
+	struct buf pending; /* replies, or from the source, not yet written */
+	size_t sent;        /* bytes of req->input written */
+	bool dry;           /* req->source has no more, or there is none */
+};
+
+enum pump_end {
+	PUMP_ENDED,   /* the main process has ended */
+	PUMP_TIMEOUT, /* req->timeout_ms has passed */
+	PUMP_FAILED   /* err says: stopped, the callback's refusal, ... */
+};
+
+/* Refuses a command with a NUL byte. Release it in any case. */
+int pump_open(struct pump *p, const struct exec_request *req,
+	      struct error *err);
+/* Once the command has been started. */
+void pump_close_theirs(struct pump *p);
+/* Moves bytes until done is readable (or hung up), or there is a reason to
+ * kill the command. */
+enum pump_end pump_run(struct pump *p, int done, const struct stop *stop,
+		       struct error *err);
+/* Delivers what the ended command left in its pipes, not waiting for
+ * processes that still hold them. */
+int pump_rest(struct pump *p, struct error *err);
+/* Closes; pipes that somebody still writes to go to the reaper. */
+void pump_release(struct pump *p, struct pipe_reaper *reaper);
+
+struct pump_program {          /* all borrowed */
+	struct proc_spec spec; /* without fds */
+	const char *marker;    /* as in struct proc_tree */
+	struct pipe_reaper *reaper;
+};
+/* Runs a program on this machine as req says. When it is stopped, or its time
+ * is up, all processes that came of it are killed. */
+int pump_program(const struct pump_program *program,
+		 const struct exec_request *req, struct exec_result *res,
+		 const struct stop *stop, struct error *err);
+
+/* Closes it unless it is -1, and sets it to -1. */
+void close_fd(int *fd);
 
 /*
  * ~/.deepagents/sandboxes/LABEL/ (0700) holds one sandbox:
@@ -39,16 +119,108 @@ struct local { /* sandbox_client.priv */
 	bool bind;
 };
 
-/* settings.c */
-extern const struct setting local_settings[];
-int local_settings_read(struct local *l, const struct settings *set,
-			struct error *err);
-
-/* limits.c: one line for doctor, which limits bind on this machine. */
+/* box.c: one line for doctor, which limits bind on this machine. */
 void local_describe_limits(const struct sandbox_client *client,
 			   struct buf *out);
 
-/* box.c: one running bubblewrap. */
+/* record.c */
+
+/*
+ * A name that must not be created in a bound directory is occupied by a
+ * placeholder: an empty directory or a file. Each running sandbox has a record
+ * ~/.deepagents/sandboxes/.placeholders/LABEL.RANDOM of those that it relies
+ * on, written to the disk before they are made. The process that owns a record
+ * holds a lock on it; a record without one is of a process that was killed,
+ * and the next dcode removes what it names. A placeholder that another living
+ * record names stays.
+ */
+struct placeholder {
+	char *path; /* owned, absolute */
+	bool directory;
+	uint64_t dev, ino; /* 0: was about to be made */
+};
+
+struct placeholders {
+	struct placeholder *list;
+	size_t n;
+};
+
+struct record { /* from { .fd = -1, .lock = -1 } */
+	int fd;
+	int lock;   /* while it is being made */
+	char *dir;  /* owned; .placeholders */
+	char *path; /* owned; of the record itself */
+	struct placeholders own;
+	struct placeholders living; /* of all other processes that run */
+};
+
+/* Removes what killed processes left. */
+void record_sweep_all(const char *settings_dir);
+/* Sweeps, and begins a record. One process at a time changes records and
+ * placeholders: the lock is held until record_make(). */
+int record_open(struct record *r, const char *settings_dir, const char *label,
+		const struct stop *stop, struct error *err);
+/* Notes in ours what a living one names, so that it stays for us, too. */
+void record_share(struct record *r, const char *path);
+/* Announces a placeholder. */
+void record_plan(struct record *r, const char *path, bool directory);
+/* Writes the plan to the disk and makes all of it; files called commondir hold
+ * a text. Skips what exists and what nobody may make. */
+int record_make(struct record *r, struct error *err);
+/* Removes what nobody else relies on, and the record; frees. */
+void record_release(struct record *r);
+
+/* guard.c */
+
+/*
+ * A model that may write a directory of the user's could leave there what
+ * makes git, an editor or a shell of the user run a program: a hook, a
+ * core.fsmonitor, a task of .vscode, an .envrc. So, inside the sandbox,
+ *   - .git is a mount of its own: it cannot be renamed or replaced;
+ *   - names in it for which git runs programs are read-only; a placeholder
+ *     occupies those that are missing;
+ *   - names of the setting `protect` are read-only, also missing ones at the
+ *     root if they have no wildcard.
+ * Mounts cannot prevent new names elsewhere: guard_check() reports those.
+ */
+struct guard;
+struct guard_request { /* all borrowed */
+	const struct settings *settings;
+	const char *root; /* the directory */
+	const char *inside;
+	const char *label; /* of the sandbox */
+};
+/* *g is set also when it fails; the caller frees it. */
+int guard_open(struct guard **g, const struct guard_request *r,
+	       const struct stop *stop, struct error *err);
+/*
+ * The same for a repository that lies outside of the bound directory: root and
+ * inside are git->common. All of it is read-only but what a commit writes: the
+ * objects, branches (those that are there only where the checkout is on them)
+ * with their logs, and what the checkout itself has. The arguments begin with
+ * the mount of root.
+ */
+int guard_open_git(struct guard **g, const struct guard_request *r,
+		   const struct bind_git *git, const struct stop *stop,
+		   struct error *err);
+/* Reports what was found since the last call; last: all of it once more. */
+void guard_check(struct guard *g, bool last,
+		 void (*each)(void *arg, const char *line), void *arg);
+/* bubblewrap's arguments, a NUL after each; borrowed. */
+struct str guard_arguments(const struct guard *g);
+/* Where the directory is in the sandbox; borrowed. */
+const char *guard_inside(const struct guard *g);
+/* Removes the placeholders: the sandbox must have ended. NULL is allowed. */
+void guard_free(struct guard *g);
+
+/* box.c */
+
+/* Control groups that hold a sandbox. Not every machine allows them. */
+struct cgroup {       /* from { 0 } */
+	char *memory; /* owned; a directory, or NULL: not limited by it */
+	char *pids;   /* owned; may be the same directory (cgroup 2) */
+};
+/* One running bubblewrap. */
 struct box {      /* from { .sock = -1 } */
 	int sock; /* to the supervisor; -1 when not running */
 	pid_t pid;
@@ -69,15 +241,6 @@ int box_start(struct box *b, const struct local *l, const char *dir,
 	      struct error *err);
 /* The supervisor exits this many ms from now. */
 int box_lifetime(const struct box *b, int64_t ms, struct error *err);
-/* Hands an order and n descriptors to the supervisor. */
-int box_order(const struct box *b, const struct jail_order *order,
-	      const int *fds, size_t n, struct error *err);
-/* One message of this length from the supervisor or a runner; 1, 0 when that
- * has ended, -1. */
-int box_receive(int fd, void *message, size_t len, const struct stop *stop,
-		struct error *err);
-/* Waits this long for the sign that the supervisor has ended. */
-bool box_ended(const struct box *b, int ms);
 /* Ends it and waits until nothing in it runs any more. */
 void box_stop(struct box *b);
 void box_free(struct box *b, struct pipe_reaper *reaper);
@@ -87,51 +250,7 @@ void box_free(struct box *b, struct pipe_reaper *reaper);
 int box_copy(struct local *l, const char *from, const char *workspace,
 	     const char *to, const struct stop *stop, struct error *err);
 
-/* args.c: the command line of bubblewrap. */
-struct words { /* an array of owned strings, NULL-terminated */
-	char **v;
-	size_t n;
-};
-void words_add(struct words *w, ...) __attribute__((sentinel));
-void words_release(struct words *w);
-/* Namespaces, privileges, system directories, /proc, /dev, /tmp; each of the
- * latter's two file systems in memory holds half of memory (0: no limit). */
-void args_system(struct words *w, bool network, uint64_t memory);
-/* For mounts below /var/tmp, which is a link else. */
-void args_var_tmp(struct words *w, uint64_t memory);
-/* A descriptor to read this text from, or -1. */
-int args_fd(const char *text, size_t len, struct error *err);
-/* The files of a made-up /etc: each needs a descriptor that holds its text.
- * Appends up to LOCAL_ETC to the n in fds. */
-enum { LOCAL_ETC = 8 };
-int args_etc(struct words *w, bool network, int *fds, size_t *n,
-	     struct error *err);
-
-/* store.c: what is on disk. An id or a snapshot's name must be ok before it
- * becomes part of a path. */
-bool local_id_ok(const char *id);
-char *local_dir(const struct sandbox_client *client,
-		const char *id); /* owned */
-char *local_snapshot_dir(const struct sandbox_client *client, const char *name);
-int local_meta_write(const char *dir, const struct local_meta *m,
-		     struct error *err);
-int local_meta_read(const char *dir, struct local_meta *m, struct error *err);
-void local_meta_release(struct local_meta *m);
-/* How many bubblewraps run from dir. */
-int local_running(const char *dir);
-/* Ends them. */
-int local_end(const char *dir, const struct stop *stop, struct error *err);
-
-/* list.c */
-int local_not_found(const char *id, struct error *err);
-int local_list(struct sandbox_client *client, const char *owner,
-	       const struct info_sink *sink, const struct stop *stop,
-	       struct error *err);
-int local_info(struct sandbox_client *client, const char *id,
-	       const struct info_sink *sink, const struct stop *stop,
-	       struct error *err);
-
-/* exec.c */
+/* struct sandbox_ops.execute */
 int local_execute(struct sandbox *sb, const struct exec_request *req,
 		  struct exec_result *res, const struct stop *stop,
 		  struct error *err);

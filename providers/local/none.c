@@ -1,26 +1,147 @@
 /* none.c - no sandbox: commands run on the user's own machine. */
 /* SPDX-License-Identifier: MIT */
+/*
+ * A command is a process of the user's, with the user's environment except
+ * dcode's own credentials (build_env()). Whether it may run at all is decided
+ * above, by approval. Begin with none_execute().
+ *
+ * Nothing here is a jail. What is promised: a command ends when it is cancelled
+ * or out of time, with all that it started, which is found by a mark in the
+ * environment; and no command outlives a dcode that is killed (struct orphans).
+ */
+#include <errno.h>
+#include <fcntl.h>
+#include <poll.h>
 #include <pthread.h>
 #include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/types.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include <sodium.h>
 
 #include "base/ids.h"
+#include "base/io.h"
 #include "base/mem.h"
+#include "base/proc.h"
 #include "base/str.h"
 #include "config/settings_env.h"
 #include "providers/local/local.h"
-#include "providers/local/orphans.h"
-#include "providers/local/pipes.h"
 
 enum {
 	COMMAND_MAX = (128 << 10) - 1, /* Linux, MAX_ARG_STRLEN, without NUL */
 	TOKEN = 16,                    /* characters */
+	END_MS = 500,                  /* for the guard process to end */
 };
+
+/*
+ * A small process (scripts/sandbox/none_guard.sh), started with the first
+ * command. It is told when a command begins and ends. When dcode's end of its
+ * pipe closes, it kills those that still run. What a command left in the
+ * background lives on, as it does after an orderly end of dcode.
+ */
+struct orphans {
+	pthread_mutex_t lock;
+	int fd;    /* our end; -1: not started, or it cannot be */
+	pid_t pid; /* 0: not started yet; -1: it cannot be */
+};
+
+/* Scripts travel in the environment: as arguments they would fill the lists of
+ * processes. */
+static const char guard_sh[] = { 'G', 'U', 'A', 'R', 'D', '=',
+#include "scripts/sandbox/none_guard.sh.inc"
+				 0 };
+static const char kill_sh[] = { 'K', 'I', 'L', 'L', '=',
+#include "scripts/sandbox/supervise_kill.sh.inc"
+#include "scripts/sandbox/supervise_kill_tree.sh.inc"
+				0 };
+
+static void orphans_init(struct orphans *o)
+{
+	*o = (struct orphans){ .fd = -1 };
+	pthread_mutex_init(&o->lock, NULL);
+}
+
+/* With the lock held. It gets a session of its own, so that a signal to dcode's
+ * process group spares it. */
+static void start_guard(struct orphans *o, const char *token)
+{
+	char *argv[] = { "sh",          "-c",          "eval \"$GUARD\"",
+			 "dcode-guard", (char *)token, NULL };
+	char *env[] = { "PATH=/usr/local/bin:/usr/bin:/bin:/usr/sbin:/sbin",
+			(char *)guard_sh, (char *)kill_sh, NULL };
+	int theirs[3] = { -1, -1, -1 };
+	struct proc_spec spec = { .path = "/bin/sh",
+				  .argv = argv,
+				  .env = env,
+				  .fds = theirs,
+				  .nfds = 3,
+				  .session = true };
+	struct error ignored = { 0 };
+	int fd[2];
+
+	o->pid = -1;
+	if (pipe2(fd, O_CLOEXEC) < 0)
+		return;
+	theirs[0] = fd[0];
+	if (proc_spawn(&spec, &o->pid, &ignored) == 0) {
+		o->fd = fd[1];
+	} else {
+		o->pid = -1;
+		close(fd[1]);
+	}
+	close(fd[0]);
+}
+
+/* An error means that the guard was killed: commands run all the same. */
+static void tell_guard(const struct orphans *o, char what, const char *number)
+{
+	char line[32];
+	int len = snprintf(line, sizeof(line), "%c%s\n", what, number);
+
+	if (o->fd >= 0)
+		(void)!io_write(o->fd, line, (size_t)len);
+}
+
+/* Call before a command with DCODE_EXEC=TOKEN-NUMBER starts. */
+static void orphans_begin(struct orphans *o, const char *token,
+			  const char *number)
+{
+	pthread_mutex_lock(&o->lock);
+	if (!o->pid)
+		start_guard(o, token);
+	tell_guard(o, '+', number);
+	pthread_mutex_unlock(&o->lock);
+}
+
+static void orphans_end(struct orphans *o, const char *number)
+{
+	pthread_mutex_lock(&o->lock);
+	tell_guard(o, '-', number);
+	pthread_mutex_unlock(&o->lock);
+}
+
+/* All have ended: so does the process. */
+static void orphans_release(struct orphans *o)
+{
+	struct error ignored = { 0 };
+
+	if (o->fd >= 0)
+		close(o->fd);
+	if (o->pid > 0) {
+		struct pollfd p = { .fd = proc_fd(o->pid, &ignored),
+				    .events = POLLIN };
+
+		if (p.fd >= 0 && poll(&p, 1, END_MS) > 0)
+			(void)waitpid(o->pid, NULL, WNOHANG);
+		if (p.fd >= 0)
+			close(p.fd);
+	}
+	pthread_mutex_destroy(&o->lock);
+}
 
 /*
  * The credentials of dcode itself stay out of what the model runs: variables
@@ -32,15 +153,17 @@ static const char *const secret_endings[] = {
 	"_API_KEY",    "_API_TOKEN",   "_TOKEN_ID",   "_TOKEN_SECRET",
 	"_AUTH_TOKEN", "_OAUTH_TOKEN", "_OIDC_TOKEN", NULL,
 };
+
 static const char *const secret_names[] = {
 	"DCODE_EXEC", /* the marker of a dcode around us */
 	"DENO_DEPLOY_TOKEN",
 	"VERCEL_TOKEN",
 	NULL,
 };
+
 static const char own_prefix[] = "DEEPAGENTS_CODE_";
 
-/* Without these the programs take EDITOR, which the tool sets. */
+/* Variables that win over EDITOR, which the tool sets. */
 static const char *const editor_names[] = {
 	"CVSEDITOR", "FCEDIT",      "HGEDITOR",   "JJ_EDITOR", "KUBE_EDITOR",
 	"P4EDITOR",  "SUDO_EDITOR", "SVN_EDITOR", NULL,
@@ -56,6 +179,7 @@ struct none {
 	char **env;           /* owned; NULL until the first command */
 };
 
+/* NAME of NAME=value. */
 static struct str name_of(const char *variable)
 {
 	struct str s = str_of(variable);
@@ -80,7 +204,7 @@ static bool is_secret(struct str name)
 	return is_among(name, secret_names) || str_starts(name, own_prefix);
 }
 
-/* The same one that sandboxes have, where it is. */
+/* /bin/bash, as in sandboxes, else the user's. Owned, or NULL. */
 static char *find_bash(const struct settings *set)
 {
 	if (access("/bin/bash", X_OK) == 0)
@@ -147,7 +271,7 @@ static void none_discard(struct sandbox *sb)
 	sb->priv = NULL;
 }
 
-static bool overridden(const char *variable, const char *const *env)
+static bool is_overridden(const char *variable, const char *const *env)
 {
 	struct str name = name_of(variable);
 
@@ -157,8 +281,8 @@ static bool overridden(const char *variable, const char *const *env)
 	return false;
 }
 
-/* The exported variables without dcode's own keys, found once: they do not
- * change while dcode runs. Owned by n. */
+/* The exported variables without dcode's own keys. Made once, since they do not
+ * change while dcode runs; owned by n. */
 static char **user_env(struct none *n, const struct settings *set)
 {
 	size_t kept = 0;
@@ -180,15 +304,14 @@ static char **user_env(struct none *n, const struct settings *set)
 	return n->env;
 }
 
-/* The user's variables, over which those of more take precedence. The marker
- * comes first, where a search finds it soonest. The array is the caller's, its
- * strings are borrowed. */
+/* The user's variables; those of more win. The marker comes first, where a
+ * search finds it soonest. The caller frees the array, not its strings. */
 static char **build_env(struct none *n, const struct settings *set,
 			char *marker, const char *const *more)
 {
 	static char level[] = "SHLVL=1";
 	char **all = user_env(n, set);
-	bool edits = !overridden("EDITOR=", more);
+	bool edits = !is_overridden("EDITOR=", more);
 	char **env;
 	size_t room = 3;
 	size_t count = 0;
@@ -202,11 +325,11 @@ static char **build_env(struct none *n, const struct settings *set,
 	for (size_t i = 0; more && more[i]; i++)
 		env[count++] = (char *)more[i];
 	for (size_t i = 0; all[i]; i++)
-		if (!overridden(all[i], more) &&
+		if (!is_overridden(all[i], more) &&
 		    (edits || !is_among(name_of(all[i]), editor_names)))
 			env[count++] = all[i];
-	/* Without it a bash that finds SSH_CLIENT takes itself for the one that
-	 * sshd began, and reads ~/.bashrc (built so by Debian). */
+	/* Without SHLVL, a bash that finds SSH_CLIENT believes that sshd
+	 * started it, and reads ~/.bashrc (an option of Debian's build). */
 	if (!settings_exported(set, "SHLVL"))
 		env[count++] = level;
 	return env;
@@ -225,7 +348,7 @@ static int none_execute(struct sandbox *sb, const struct exec_request *req,
 	char **env;
 	int rc;
 
-	/* All of one length: none begins another one's mark. */
+	/* All of one length, so that no mark begins with another one. */
 	snprintf(number, sizeof(number), "%010u",
 		 atomic_fetch_add(&n->count, 1));
 	snprintf(marker, sizeof(marker), "DCODE_EXEC=%s-%s", n->token, number);
@@ -248,6 +371,7 @@ static int none_execute(struct sandbox *sb, const struct exec_request *req,
 	return rc;
 }
 
+/* --sandbox-id names nothing here: there is only one machine. */
 static int none_attach(struct sandbox *sb, const char *id,
 		       const struct stop *stop, struct error *err)
 {

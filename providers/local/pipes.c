@@ -1,16 +1,165 @@
 /* pipes.c - moves a local command's input and output until it ends. */
 /* SPDX-License-Identifier: MIT */
-#include "providers/local/pipes.h"
-
+/*
+ * Both local providers run a command as a process with three pipes. struct pump
+ * moves bytes between them and an exec_request, without a thread: begin with
+ * pump_run(). pump_program() is the whole of it for a program of this machine;
+ * box.c pumps for a command that runs in a jail.
+ *
+ * A command may leave processes behind that still print. Nobody reads that any
+ * more, but a full pipe would stop them, so the pipe reaper, a thread, reads
+ * and drops it (the first part of the file).
+ */
 #include <errno.h>
 #include <fcntl.h>
 #include <poll.h>
+#include <signal.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/ioctl.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
 #include "base/io.h"
+#include "base/mem.h"
+#include "base/proc.h"
+#include "providers/local/local.h"
+
+void pipe_reaper_init(struct pipe_reaper *r)
+{
+	*r = (struct pipe_reaper){ .wake = { -1, -1 } };
+	pthread_mutex_init(&r->lock, NULL);
+}
+
+/* Reads and drops what is there. False at the end of the file. */
+static bool drain_pipe(int fd)
+{
+	char drop[16384];
+	ssize_t n;
+
+	do {
+		n = read(fd, drop, sizeof(drop));
+	} while (n > 0 || (n < 0 && errno == EINTR));
+	return n < 0 && errno == EAGAIN;
+}
+
+/* False: the item is done and has to be closed. */
+static bool handle_item(const struct left_behind *item)
+{
+	if (!item->pid)
+		return drain_pipe(item->fd);
+	return waitpid(item->pid, NULL, WNOHANG) == 0;
+}
+
+/* Call with the lock held. Entry 0 is the wake-up pipe, the items follow. */
+static struct pollfd *poll_set(const struct pipe_reaper *r, struct pollfd *set)
+{
+	set = xrealloc(set, r->n + 1, sizeof(*set));
+	set[0] = (struct pollfd){ .fd = r->wake[0], .events = POLLIN };
+	for (size_t i = 0; i < r->n; i++)
+		set[i + 1] = (struct pollfd){ .fd = r->items[i].fd,
+					      .events = POLLIN };
+	return set;
+}
+
+/* The thread. Others only append items, so it removes from the end. */
+static void *reap_items(void *arg)
+{
+	struct pipe_reaper *r = arg;
+	struct pollfd *set = NULL;
+	char drop[64];
+
+	pthread_mutex_lock(&r->lock);
+	while (!r->leaving) {
+		size_t n = r->n;
+
+		set = poll_set(r, set);
+		pthread_mutex_unlock(&r->lock);
+		poll(set, n + 1, -1);
+		while (io_read(r->wake[0], drop, sizeof(drop)) > 0)
+			;
+		pthread_mutex_lock(&r->lock);
+		for (size_t i = n; i-- > 0;) { /* others only append */
+			if (!set[i + 1].revents || handle_item(&r->items[i]))
+				continue;
+			close(r->items[i].fd);
+			r->items[i] = r->items[--r->n];
+		}
+	}
+	pthread_mutex_unlock(&r->lock);
+	free(set);
+	return NULL;
+}
+
+/* With the lock held. The main thread alone handles signals. */
+static bool start_thread(struct pipe_reaper *r)
+{
+	sigset_t all;
+	sigset_t old;
+
+	if (pipe2(r->wake, O_CLOEXEC | O_NONBLOCK) < 0)
+		return false;
+	sigfillset(&all);
+	pthread_sigmask(SIG_BLOCK, &all, &old);
+	r->running = pthread_create(&r->thread, NULL, reap_items, r) == 0;
+	pthread_sigmask(SIG_SETMASK, &old, NULL);
+	if (!r->running)
+		for (int i = 0; i < 2; i++)
+			close(r->wake[i]);
+	return r->running;
+}
+
+/* Without a thread, SIGPIPE ends the processes that still print. */
+static void add_item(struct pipe_reaper *r, struct left_behind item)
+{
+	pthread_mutex_lock(&r->lock);
+	if (r->running || start_thread(r)) {
+		r->items = xrealloc(r->items, r->n + 1, sizeof(*r->items));
+		r->items[r->n++] = item;
+		(void)!io_write(r->wake[1], "x", 1);
+	} else {
+		close(item.fd);
+	}
+	pthread_mutex_unlock(&r->lock);
+}
+
+/* Takes the descriptor over. */
+static void pipe_reaper_drain(struct pipe_reaper *r, int fd)
+{
+	add_item(r, (struct left_behind){ .fd = fd });
+}
+
+void pipe_reaper_reap(struct pipe_reaper *r, pid_t pid)
+{
+	struct error ignored = { 0 };
+	int fd;
+
+	if (waitpid(pid, NULL, WNOHANG) != 0)
+		return;
+	fd = proc_fd(pid, &ignored);
+	if (fd >= 0)
+		add_item(r, (struct left_behind){ .fd = fd, .pid = pid });
+}
+
+void pipe_reaper_release(struct pipe_reaper *r)
+{
+	if (r->running) {
+		pthread_mutex_lock(&r->lock);
+		r->leaving = true;
+		(void)!io_write(r->wake[1], "x", 1);
+		pthread_mutex_unlock(&r->lock);
+		pthread_join(r->thread, NULL);
+		close(r->wake[0]);
+		close(r->wake[1]);
+	}
+	for (size_t i = 0; i < r->n; i++) {
+		if (r->items[i].pid)
+			waitpid(r->items[i].pid, NULL, WNOHANG);
+		close(r->items[i].fd);
+	}
+	free(r->items);
+	pthread_mutex_destroy(&r->lock);
+}
 
 enum {
 	CHUNK = 32 << 10,       /* bytes per read */
@@ -22,7 +171,7 @@ enum {
 /* Indices of the poll set. */
 enum { AT_STOP, AT_DONE, AT_OUT, AT_ERR, AT_IN, AT_COUNT };
 
-/* A pipe whose end number ours does not block. */
+/* A pipe whose end fd[ours] does not block. */
 static int open_pipe(int fd[2], int ours, struct error *err)
 {
 	if (pipe2(fd, O_CLOEXEC) < 0)
@@ -76,13 +225,14 @@ void pump_close_theirs(struct pump *p)
 		close_fd(&p->theirs[i]);
 }
 
+/* Whether there is, or may be, input to write. */
 static bool wants_in(const struct pump *p)
 {
 	return p->in >= 0 &&
 	       (p->sent < p->req->input.len || p->pending.len > 0 || !p->dry);
 }
 
-/* Asks the source for more once all that it gave is written. */
+/* Reads the next piece of the source once the previous one is written. */
 static int read_source(struct pump *p, struct error *err)
 {
 	char *room;
@@ -99,8 +249,8 @@ static int read_source(struct pump *p, struct error *err)
 	return 0;
 }
 
-/* One write of what is pending. EPIPE (dcode ignores SIGPIPE): the command
- * reads no more. */
+/* One write of what is pending. EPIPE means that the command reads no more;
+ * dcode ignores SIGPIPE. */
 static int write_input(struct pump *p, struct error *err)
 {
 	bool input = p->sent < p->req->input.len;
@@ -127,6 +277,7 @@ static int write_input(struct pump *p, struct error *err)
 	return 0;
 }
 
+/* Passes output i (0: stdout, 1: stderr) on. */
 static int deliver(struct pump *p, int i, struct str chunk, struct error *err)
 {
 	const struct exec_request *req = p->req;
@@ -139,7 +290,7 @@ static int deliver(struct pump *p, int i, struct str chunk, struct error *err)
 	return buf_check(&p->pending, "unread input of the command", err);
 }
 
-/* At most max bytes; *got: how many, 0 when there are none now. */
+/* Reads at most max bytes. *got: how many; 0 if there are none now. */
 static int read_output(struct pump *p, int i, size_t max, size_t *got,
 		       struct error *err)
 {
@@ -157,9 +308,12 @@ static int read_output(struct pump *p, int i, size_t max, size_t *got,
 	return deliver(p, i, (struct str){ room, (size_t)n }, err);
 }
 
-static enum pump_end step(struct pump *p, int done, const struct stop *stop,
-			  const struct stop *limit, bool *more,
-			  struct error *err)
+/* One poll, and what it says. Output is read before the end is reported, and a
+ * stop counts before a time limit. *more: call again. */
+static enum pump_end move_bytes(struct pump *p, int done,
+				const struct stop *stop,
+				const struct stop *limit, bool *more,
+				struct error *err)
 {
 	struct pollfd set[AT_COUNT] = {
 		[AT_STOP] = { .fd = stop_fd(stop), .events = POLLIN },
@@ -202,7 +356,7 @@ enum pump_end pump_run(struct pump *p, int done, const struct stop *stop,
 	if (p->req->timeout_ms > 0)
 		limit = stop_within(stop, p->req->timeout_ms);
 	while (more)
-		end = step(p, done, stop, &limit, &more, err);
+		end = move_bytes(p, done, stop, &limit, &more, err);
 	return end;
 }
 
@@ -214,7 +368,8 @@ int pump_rest(struct pump *p, struct error *err)
 
 		if (p->out[i] < 0)
 			continue;
-		/* What others print from now on is not the command's. */
+		/* Only what is in the pipe now: what a process in the
+		 * background prints later is not the command's. */
 		if (ioctl(p->out[i], FIONREAD, &left) < 0)
 			left = 0;
 		while (left > 0 && got > 0 && p->out[i] >= 0) {
@@ -245,6 +400,7 @@ void pump_release(struct pump *p, struct pipe_reaper *reaper)
 	buf_release(&p->pending);
 }
 
+/* Until nothing of it is left, 2 s at most. */
 static void kill_program(const struct pump_program *program, pid_t pid)
 {
 	struct proc_tree tree = { .root = pid, .marker = program->marker };
@@ -255,7 +411,8 @@ static void kill_program(const struct pump_program *program, pid_t pid)
 		;
 }
 
-/* The exit code; -1 for one that SIGKILL cannot end, which the reaper gets. */
+/* The exit status. -1 if SIGKILL did not end it (it hangs in the kernel): then
+ * the reaper waits for it. */
 static int reap_program(struct pipe_reaper *reaper, pid_t pid, int fd)
 {
 	struct pollfd set = { .fd = fd, .events = POLLIN };
@@ -270,6 +427,7 @@ static int reap_program(struct pipe_reaper *reaper, pid_t pid, int fd)
 	return proc_exit_code(status);
 }
 
+/* Pumps until it ends or has to be killed. */
 static int follow_program(struct pump *p, const struct pump_program *program,
 			  pid_t pid, struct exec_result *res,
 			  const struct stop *stop, struct error *err)

@@ -1,7 +1,13 @@
 /* record.c - the placeholders that dcode made in directories of the user's. */
 /* SPDX-License-Identifier: MIT */
-#include "providers/local/record.h"
-
+/*
+ * A placeholder is an empty file or directory at a name that a sandbox must not
+ * take (guard.c). It has to go when the sandbox has ended, also if dcode was
+ * killed, and only if no other sandbox relies on it and the user has not put
+ * something of his own there. So each is written into a record before it is
+ * made: record_open(), record_plan() for each, record_make(), and at the end
+ * record_release(). local.h says who may read and remove which record.
+ */
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
@@ -18,17 +24,21 @@
 #include "base/mem.h"
 #include "base/path.h"
 #include "base/str.h"
+#include "providers/local/local.h"
 
 enum {
 	RECORD_MAX = 4 << 20, /* bytes of one record */
 	LOCK_MS = 10000,
 };
 
+/* Owned. */
 static char *records_dir(const char *settings_dir)
 {
 	return path_join(settings_dir, "sandboxes/.placeholders");
 }
 
+/* One process at a time changes records and placeholders. Returns the lock's
+ * descriptor, or -1. */
 static int lock_records(const char *dir, const struct stop *stop,
 			struct error *err)
 {
@@ -44,8 +54,8 @@ static int lock_records(const char *dir, const struct stop *stop,
 	return fd;
 }
 
-static struct placeholder *find(const struct placeholders *all,
-				const char *path)
+static struct placeholder *find_placeholder(const struct placeholders *all,
+					    const char *path)
 {
 	for (size_t i = 0; i < all->n; i++)
 		if (!strcmp(all->list[i].path, path))
@@ -54,10 +64,11 @@ static struct placeholder *find(const struct placeholders *all,
 }
 
 /* The one of this path, a new one with these members if need be. */
-static struct placeholder *add(struct placeholders *all, const char *path,
-			       const struct placeholder *like)
+static struct placeholder *add_placeholder(struct placeholders *all,
+					   const char *path,
+					   const struct placeholder *like)
 {
-	struct placeholder *p = find(all, path);
+	struct placeholder *p = find_placeholder(all, path);
 
 	if (p)
 		return p;
@@ -68,14 +79,14 @@ static struct placeholder *add(struct placeholders *all, const char *path,
 	return p;
 }
 
-static void release(struct placeholders *all)
+static void release_list(struct placeholders *all)
 {
 	for (size_t i = 0; i < all->n; i++)
 		free(all->list[i].path);
 	free(all->list);
 }
 
-/* Lines "d DEV INO /path" that end in NUL; a later one counts. */
+/* Lines "d DEV INO /path", a NUL after each. The last line of a path counts. */
 static void parse_lines(struct str text, struct placeholders *out)
 {
 	struct str line;
@@ -91,7 +102,7 @@ static void parse_lines(struct str text, struct placeholders *out)
 			   &p.ino, &at) == 3 &&
 		    at && copy[at] == '/') {
 			p.directory = kind == 'd';
-			found = add(out, copy + at, &p);
+			found = add_placeholder(out, copy + at, &p);
 			found->dev = p.dev;
 			found->ino = p.ino;
 		}
@@ -99,6 +110,7 @@ static void parse_lines(struct str text, struct placeholders *out)
 	}
 }
 
+/* Appends a line; errors show at sync_record(). */
 static void write_line(struct record *r, const struct placeholder *p)
 {
 	char *line =
@@ -106,17 +118,18 @@ static void write_line(struct record *r, const struct placeholder *p)
 			  p->directory ? 'd' : 'f', p->dev, p->ino, p->path);
 	size_t len = strlen(line) + 1;
 
-	/* A full disk shows at sync_record(). */
 	(void)io_write_all(r->fd, line, len);
 	free(line);
 }
 
 void record_plan(struct record *r, const char *path, bool directory)
 {
-	write_line(r, add(&r->own, path,
-			  &(struct placeholder){ .directory = directory }));
+	write_line(r, add_placeholder(
+			      &r->own, path,
+			      &(struct placeholder){ .directory = directory }));
 }
 
+/* Fails if a line is missing, because the disk is full, or not on the disk. */
 static int sync_record(const struct record *r, struct error *err)
 {
 	struct stat st;
@@ -129,14 +142,14 @@ static int sync_record(const struct record *r, struct error *err)
 	return 0;
 }
 
-/* git takes a missing commondir for a repository of its own, an empty one for
- * a broken repository, and "." for itself. */
+/* To git an empty commondir is a broken repository, and "." the directory
+ * itself, as if there were no commondir. */
 static const char *text_of(const char *path)
 {
 	return str_ends(str_of(path), "/commondir") ? "." : "";
 }
 
-/* A file that is never seen without its text. */
+/* Makes a file which nobody sees without its text. */
 static int make_file(const char *path)
 {
 	struct str text = str_of(text_of(path));
@@ -168,12 +181,13 @@ static int make_file(const char *path)
 	return rc;
 }
 
+/* Makes it and notes which file it is. 0 also where nobody may write. */
 static int make_placeholder(struct placeholder *p, struct error *err)
 {
 	struct stat st;
 
 	if ((p->directory ? mkdir(p->path, 0755) : make_file(p->path)) < 0) {
-		/* Nor can the sandbox then: it is the same user. */
+		/* Then the sandbox cannot either: it is the same user. */
 		if (errno != EROFS && errno != EACCES && errno != EPERM &&
 		    errno != EEXIST)
 			return error_errno(err, "making %s", p->path);
@@ -205,7 +219,9 @@ int record_make(struct record *r, struct error *err)
 	return rc;
 }
 
-/* The directory of path, reached without any link; the name in *last. */
+/* Opens the directory of path without following a link; *last is the name in
+ * it.
+ */
 static int open_parent(const char *path, const char **last)
 {
 	struct str rest = { path, (size_t)(strrchr(path, '/') - path) };
@@ -228,7 +244,7 @@ static int open_parent(const char *path, const char **last)
 	return at;
 }
 
-/* Whether the file is as we made it. */
+/* Whether the file has just the text that we wrote. */
 static bool is_untouched(int parent, const char *name,
 			 const struct placeholder *p)
 {
@@ -245,7 +261,8 @@ static bool is_untouched(int parent, const char *name,
 	return n == (ssize_t)strlen(text) && !strcmp(have, text);
 }
 
-/* Only what is still ours: the user may have put something in its place. */
+/* Removes it if it is still ours: the user may have put something in its place.
+ */
 static void remove_one(const struct placeholder *p)
 {
 	const char *name;
@@ -265,16 +282,17 @@ static void remove_one(const struct placeholder *p)
 	close(parent);
 }
 
+/* Except those that a living process relies on. */
 static void remove_all(const struct placeholders *all,
 		       const struct placeholders *living)
 {
 	for (size_t i = 0; i < all->n; i++)
-		if (!find(living, all->list[i].path))
+		if (!find_placeholder(living, all->list[i].path))
 			remove_one(&all->list[i]);
 }
 
-/* Adds what a record names. False when its process has ended: nobody holds its
- * lock any more. */
+/* Adds what a record names. False if its process has ended, and so nobody holds
+ * its lock. */
 static bool read_record(const char *path, struct placeholders *out)
 {
 	struct buf text = BUF_INIT(RECORD_MAX);
@@ -292,6 +310,7 @@ static bool read_record(const char *path, struct placeholders *out)
 	return living;
 }
 
+/* The path of the next record, owned; NULL at the end. */
 static char *next_record(DIR *dir, const char *path)
 {
 	struct dirent *e;
@@ -302,8 +321,8 @@ static char *next_record(DIR *dir, const char *path)
 	return NULL;
 }
 
-/* Adds what a living record names; with dead, removes a dead one and what only
- * it names. */
+/* Adds what a living record names. dead: removes a dead one, and what only that
+ * one names. */
 static void sweep_record(const char *name, bool dead,
 			 struct placeholders *living)
 {
@@ -311,18 +330,19 @@ static void sweep_record(const char *name, bool dead,
 	bool lives = read_record(name, &named);
 
 	for (size_t i = 0; lives && i < named.n; i++)
-		(void)add(living, named.list[i].path, &named.list[i]);
+		(void)add_placeholder(living, named.list[i].path,
+				      &named.list[i]);
 	if (!lives && dead) {
 		remove_all(&named, living);
 		unlink(name);
 	}
-	release(&named);
+	release_list(&named);
 }
 
-/* Under the lock. First what the living records but ours name, then the dead
- * ones. */
-static void sweep(const char *path, const char *ours,
-		  struct placeholders *living)
+/* With the lock held. Reads the living records except ours, then removes the
+ * dead ones. */
+static void sweep_records(const char *path, const char *ours,
+			  struct placeholders *living)
 {
 	for (int dead = 0; dead < 2; dead++) {
 		DIR *dir = opendir(path);
@@ -351,10 +371,10 @@ void record_sweep_all(const char *settings_dir)
 	if (dir)
 		closedir(dir);
 	if (lock >= 0) {
-		sweep(path, NULL, &living);
+		sweep_records(path, NULL, &living);
 		close(lock);
 	}
-	release(&living);
+	release_list(&living);
 	free(any);
 	free(path);
 }
@@ -368,7 +388,7 @@ int record_open(struct record *r, const char *settings_dir, const char *label,
 	r->lock = lock_records(r->dir, stop, err);
 	if (r->lock < 0)
 		return -1;
-	sweep(r->dir, NULL, &r->living);
+	sweep_records(r->dir, NULL, &r->living);
 	ids_random(once, sizeof(once) - 1);
 	r->path = xasprintf("%s/%s.%s", r->dir, label, once);
 	r->fd = open(r->path,
@@ -382,12 +402,12 @@ int record_open(struct record *r, const char *settings_dir, const char *label,
 
 void record_share(struct record *r, const char *path)
 {
-	const struct placeholder *other = find(&r->living, path);
+	const struct placeholder *other = find_placeholder(&r->living, path);
 	struct placeholder *p;
 
 	if (!other)
 		return;
-	p = add(&r->own, path, other);
+	p = add_placeholder(&r->own, path, other);
 	p->dev = other->dev;
 	p->ino = other->ino;
 	write_line(r, p);
@@ -398,12 +418,12 @@ void record_release(struct record *r)
 	struct stop limit = stop_cleanup(LOCK_MS);
 	struct error ignored = { 0 };
 
-	release(&r->living);
+	release_list(&r->living);
 	r->living = (struct placeholders){ 0 };
 	if (r->path && r->lock < 0)
 		r->lock = lock_records(r->dir, &limit, &ignored);
 	if (r->path && r->lock >= 0) { /* else the next dcode does it */
-		sweep(r->dir, r->path, &r->living);
+		sweep_records(r->dir, r->path, &r->living);
 		remove_all(&r->own, &r->living);
 		unlink(r->path);
 	}
@@ -411,8 +431,8 @@ void record_release(struct record *r)
 		close(r->fd);
 	if (r->lock >= 0)
 		close(r->lock);
-	release(&r->living);
-	release(&r->own);
+	release_list(&r->living);
+	release_list(&r->own);
 	free(r->path);
 	free(r->dir);
 	*r = (struct record){ .fd = -1, .lock = -1 };

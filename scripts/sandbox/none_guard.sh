@@ -5,8 +5,8 @@
 # $1: what the marks of the commands begin with; KILL: supervise_kill.sh and
 # supervise_kill_tree.sh. Standard input is a pipe of which dcode alone has the
 # other end: a line "+N" says that command N begins, "-N" that it has ended. At
-# the end of the input all that still run are killed. A dcode that ends by itself
-# leaves none.
+# the end of the input all that still run are killed. A dcode that ends by
+# itself leaves none.
 trap '' HUP INT QUIT TERM
 running=' '
 while read -r line; do
