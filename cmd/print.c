@@ -2,6 +2,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "cmd/print.h"
 
+#include <inttypes.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -117,4 +118,23 @@ void print_line(const struct app *app, const char *fmt, ...)
 	va_end(ap);
 	sign = take_sign(app, &line);
 	print_text(app, sign, line, "");
+}
+
+const char *print_age(int64_t ms, char room[PRINT_AGE])
+{
+	static const struct {
+		int64_t seconds;
+		const char *unit;
+	} units[] = {
+		{ 365 * 86400, "y" }, { 30 * 86400, "mo" }, { 86400, "d" },
+		{ 3600, "h" },        { 60, "m" },          { 1, "s" },
+	};
+	int64_t age = (clock_unix_ms() - ms) / 1000;
+	size_t i = 0;
+
+	while (units[i].seconds > 1 && age < units[i].seconds)
+		i++;
+	snprintf(room, PRINT_AGE, "%" PRId64 "%s ago",
+		 age > 0 ? age / units[i].seconds : 0, units[i].unit);
+	return room;
 }

@@ -33,4 +33,8 @@ bool print_is_ascii(const struct app *app);
 /* A line of progress on standard error, cleaned, with its sign as above. */
 void print_progress(const struct app *app, const char *line);
 
+enum { PRINT_AGE = 24 };
+/* "5m ago" of a time in Unix ms; s, m, h, d, mo, y. */
+const char *print_age(int64_t ms, char room[PRINT_AGE]);
+
 #endif

@@ -54,7 +54,7 @@ static bool add_choice(void *arg, struct thread *t)
 	threads_read_sandbox(c->store, t->label, &box);
 	print_add_line(app, &name, t->title[0] ? t->title : "(no title)");
 	buf_addf(&shown, "%s%s  ", is_open(c, t) ? "this one, " : "",
-		 threads_age(t->updated, room));
+		 print_age(t->updated, room));
 	buf_adds(&shown, t->pid && !is_open(c, t) ? "in use  " : "");
 	print_add_line(app, &shown, t->model);
 	buf_addf(&shown, "  %s  ", threads_place(t, &box, room));

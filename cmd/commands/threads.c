@@ -123,25 +123,6 @@ void threads_add_json(struct app *app, struct store *s, const struct thread *t,
 	print_add_member(app, out, "origin_id", t->origin);
 }
 
-const char *threads_age(int64_t ms, char room[THREADS_SHORT])
-{
-	static const struct {
-		int64_t seconds;
-		const char *unit;
-	} units[] = {
-		{ 365 * 86400, "y" }, { 30 * 86400, "mo" }, { 86400, "d" },
-		{ 3600, "h" },        { 60, "m" },          { 1, "s" },
-	};
-	int64_t age = (clock_unix_ms() - ms) / 1000;
-	size_t i = 0;
-
-	while (units[i].seconds > 1 && age < units[i].seconds)
-		i++;
-	snprintf(room, THREADS_SHORT, "%" PRId64 "%s ago",
-		 age > 0 ? age / units[i].seconds : 0, units[i].unit);
-	return room;
-}
-
 const char *threads_count(int64_t n, char room[THREADS_SHORT])
 {
 	if (n < 1000)

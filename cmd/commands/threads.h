@@ -32,8 +32,6 @@ void threads_add_json(struct app *app, struct store *s, const struct thread *t,
 
 enum { THREADS_ID = 13 }; /* of an id in a list: its millisecond */
 enum { THREADS_SHORT = 24 };
-/* "5m ago" of a time in Unix ms; s, m, h, d, mo, y. */
-const char *threads_age(int64_t ms, char room[THREADS_SHORT]);
 /* "950", "12.3k", "4.5M" */
 const char *threads_count(int64_t n, char room[THREADS_SHORT]);
 /* "~/x" for what is in the home directory. Owned. */

@@ -58,7 +58,7 @@ static const char *show_time(const struct thread_table *l, int64_t ms,
 			     char room[THREADS_SHORT])
 {
 	return l->absolute ? sandbox_time(ms / 1000, room)
-			   : threads_age(ms, room);
+			   : print_age(ms, room);
 }
 
 char *threads_short_path(const struct app *app, const char *path)

@@ -23,7 +23,6 @@
 #include "base/mem.h"
 #include "base/sanitize.h"
 #include "base/str.h"
-#include "cmd/commands/threads.h"
 #include "cmd/print.h"
 #include "cmd/secret.h"
 #include "cmd/session/money.h"
@@ -310,14 +309,15 @@ int run_resume_find(struct run *r, struct error *err)
 
 	if (!name)
 		return 0;
-	if (!latest || !agent)
-		rc = threads_find(r->app, name[0] ? name : NULL, &store,
-				  &r->thread, err);
-	else if (app_store(r->app, &store, err) < 0)
+	if (app_store(r->app, &store, err) < 0)
 		rc = -1;
-	else
+	else if (latest && agent)
 		rc = thread_find_latest(store, settings_cwd(r->app->settings),
 					agent, &r->thread, err);
+	else
+		rc = thread_find(store, name[0] ? name : NULL,
+				 settings_cwd(r->app->settings), &r->thread,
+				 err);
 	if (rc == 0)
 		return 0;
 	if (!latest || err->code != ERR_NOT_FOUND || r->app->unattended)
@@ -454,13 +454,13 @@ static void show_last(struct run *r, const struct conversation *c)
 	struct buf title = BUF_INIT(1 << 12);
 	struct str line;
 	struct str rest;
-	char age[THREADS_SHORT];
+	char age[PRINT_AGE];
 
 	print_add_line(r->app, &title, r->thread.title);
 	fprintf(stderr, "%s thread %s: %s (%" PRId64 " messages, %s)\n",
 		r->options.fork ? "Copied" : "Resumed", r->thread.id,
 		title.len ? title.ptr : "-", r->thread.messages,
-		threads_age(r->thread.updated, age));
+		print_age(r->thread.updated, age));
 	clean_text(r, find_last(c, ROLE_USER), &prompt);
 	line = buf_str(&prompt);
 	line.len = str_find(line, '\n');

@@ -37,6 +37,10 @@ struct copy {
 
 /* Sets limit from the settings. */
 int copy_read_limit(struct copy *c, struct app *app, struct error *err);
+/* As cp does it: into an existing directory under its own name. local "-":
+ * standard input. Sets c->target. */
+int copy_up(struct copy *c, const char *local, const char *remote,
+	    struct error *err);
 /* A local file or directory to this very path, which is absolute. */
 int copy_up_to(struct copy *c, const char *local, const char *target,
 	       struct error *err);

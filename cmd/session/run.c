@@ -10,7 +10,6 @@
 #include "base/sanitize.h"
 #include "base/str.h"
 #include "cmd/print.h"
-#include "model/wires/bedrock_account.h"
 #include "sandbox/rights.h"
 #include "tool/args.h"
 #include "tool/result.h"
@@ -241,21 +240,4 @@ void run_remark_json(const struct run *r, bool failed, const char *reason,
 		json_quote(out, str_of(r->agent.reason));
 	else
 		buf_adds(out, "null");
-}
-
-void run_watch_key(struct run *r)
-{
-	const struct model_choice *c = &r->choice;
-	const char *secrets[3];
-
-	if (c->project_key)
-		app_warn_project_key(r->app, c->project_key, c->provider);
-	if (c->api_key)
-		(void)mask_add(r->app->mask,
-			       c->key_env ? c->key_env : "API_KEY",
-			       str_of(c->api_key));
-	bedrock_account_secrets(c->aws, secrets);
-	for (size_t i = 0; secrets[i]; i++)
-		(void)mask_add(r->app->mask, "AWS_SECRET_ACCESS_KEY",
-			       str_of(secrets[i]));
 }

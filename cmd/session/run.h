@@ -123,9 +123,6 @@ void run_note_event(struct run *r, const struct agent_event *ev);
  * kept it; has_tree: it could have been saved, but the settings forbid it. */
 void run_report_lost(const struct run *r, bool has_tree);
 char *run_model_name(const struct run *r); /* "openai:gpt-5"; owned */
-/* Masks the key of r->choice in all output, and warns if the key comes from a
- * file of the project. */
-void run_watch_key(struct run *r);
 /* Appends " (/workspace = /home/ann/x on this machine)" when tools can change
  * files of the user's machine through the sandbox. */
 void run_mounts(const struct run *r, struct buf *out);
