@@ -15,18 +15,12 @@
 
 #include <sodium.h>
 
-#include "aws/sigv4.h"
 #include "base/json.h"
 #include "base/mem.h"
 #include "base/str.h"
 #include "config/settings_env.h"
-#include "net/event_stream.h"
-#include "net/retry.h"
-#include "providers/kit/file_source.h"
 #include "providers/kit/rates.h"
 #include "sandbox/quote.h"
-#include "sandbox/supervise/supervise.h"
-#include "sandbox/transfer.h"
 
 enum {
 	REQUEST_MAX = 64 << 10,

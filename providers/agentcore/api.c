@@ -23,9 +23,6 @@
 #include "net/event_stream.h"
 #include "net/retry.h"
 #include "providers/agentcore/agentcore.h"
-#include "providers/kit/file_source.h"
-#include "sandbox/supervise/supervise.h"
-#include "sandbox/transfer.h"
 
 enum {
 	TRIES = 4,

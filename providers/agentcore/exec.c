@@ -16,13 +16,10 @@
 
 #include <sodium.h>
 
-#include "aws/sigv4.h"
 #include "base/ids.h"
 #include "base/json.h"
 #include "base/mem.h"
 #include "base/str.h"
-#include "net/event_stream.h"
-#include "net/retry.h"
 #include "providers/agentcore/agentcore.h"
 #include "providers/kit/file_source.h"
 #include "providers/kit/stat_files.h"

@@ -20,13 +20,10 @@
 
 #include "base/json.h"
 #include "base/mem.h"
-#include "base/sanitize.h"
 #include "base/stop.h"
 #include "base/str.h"
 #include "providers/kit/env_list.h"
 #include "providers/kit/rates.h"
-#include "sandbox/supervise/supervise.h"
-#include "sandbox/transfer.h"
 
 enum {
 	REQUEST_MAX = 80 << 10, /* one argument, 128 KiB, once encoded */

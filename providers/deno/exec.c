@@ -21,7 +21,6 @@
 
 #include "base/json.h"
 #include "base/mem.h"
-#include "base/sanitize.h"
 #include "base/stop.h"
 #include "base/str.h"
 #include "net/retry.h"

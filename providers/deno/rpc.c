@@ -26,11 +26,7 @@
 #include "base/sanitize.h"
 #include "base/stop.h"
 #include "base/str.h"
-#include "net/retry.h"
 #include "providers/deno/deno.h"
-#include "providers/kit/file_source.h"
-#include "sandbox/supervise/supervise.h"
-#include "sandbox/transfer.h"
 
 enum {
 	EARLY = 64,          /* streams that no reply has named yet */

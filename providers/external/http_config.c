@@ -21,16 +21,11 @@
 #include <sodium.h>
 
 #include "base/mem.h"
-#include "base/proc.h"
-#include "net/sse.h"
 #include "providers/external/http_provider.h"
 #include "providers/external/process.h"
 #include "providers/external/provider_config.h"
-#include "providers/kit/file_source.h"
 #include "providers/kit/rest.h"
 #include "sandbox/quote.h"
-#include "sandbox/supervise/supervise.h"
-#include "sandbox/transfer.h"
 
 #define BIT(value) (1U << (value))
 

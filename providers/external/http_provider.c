@@ -24,7 +24,6 @@
 
 #include "base/mem.h"
 #include "base/path.h"
-#include "base/proc.h"
 #include "net/loopback.h"
 #include "net/retry.h"
 #include "net/sse.h"

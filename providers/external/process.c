@@ -21,9 +21,6 @@
 #include <sodium.h>
 
 #include "base/mem.h"
-#include "base/proc.h"
-#include "net/retry.h"
-#include "net/sse.h"
 #include "providers/external/http_provider.h"
 #include "providers/external/provider_config.h"
 #include "providers/kit/file_source.h"

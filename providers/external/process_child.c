@@ -21,14 +21,9 @@
 #include "base/path.h"
 #include "base/proc.h"
 #include "config/settings_env.h"
-#include "net/sse.h"
 #include "providers/external/http_provider.h"
 #include "providers/external/process.h"
 #include "providers/external/provider_config.h"
-#include "providers/kit/file_source.h"
-#include "providers/kit/rest.h"
-#include "sandbox/supervise/supervise.h"
-#include "sandbox/transfer.h"
 
 enum { COMMAND_LEAST = 16 << 10, COMMAND_MOST = 1 << 20 };
 

@@ -26,13 +26,9 @@
 #include "base/path.h"
 #include "base/proc.h"
 #include "config/settings_env.h"
-#include "net/sse.h"
 #include "providers/external/http_provider.h"
 #include "providers/external/process.h"
-#include "providers/kit/file_source.h"
 #include "providers/kit/rest.h"
-#include "sandbox/supervise/supervise.h"
-#include "sandbox/transfer.h"
 
 enum {
 	VARIABLE_MAX = 60, /* bytes of a variable's name */

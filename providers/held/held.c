@@ -1,28 +1,606 @@
 /* held.c - requests to a loop of ours, which one program's streams carry. */
 /* SPDX-License-Identifier: MIT */
+/*
+ * A link is one run of the program. Its thread (run_link) starts the program,
+ * moves the bytes and reaps it. feed_bytes() picks the answers out of the
+ * output: lines "@held:ID:begin" and "@held:ID:end" surround each one. held is
+ * what survives links: it gives a caller the working link, or a new one
+ * (acquire_link), and explains why one broke. Begin with call_loop().
+ *
+ * Locks: held's before a link's. A caller waits on an eventfd of its call, so
+ * that a cancel can wake it too.
+ */
 #include "providers/held/held.h"
 
+#include <errno.h>
 #include <poll.h>
+#include <pthread.h>
+#include <signal.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/eventfd.h>
+#include <sys/types.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
+#include "base/buf.h"
 #include "base/ids.h"
 #include "base/io.h"
 #include "base/mem.h"
+#include "base/proc.h"
 #include "base/sanitize.h"
+#include "base/stop.h"
 #include "base/str.h"
-#include "providers/held/link.h"
+#include "base/thread.h"
+#include "sandbox/quote.h"
 
 enum {
 	START_MS = 30000,
 	LEAVE_MS = 1000,
 	SCRIPTS_MAX = 128 << 10,
-	SAID = 320,
+	SAID = 320, /* bytes quoted in an error */
 	LONGEST_MS = 20000,
 	FIRST_MS = 5000,
+	/* Of a link. */
+	LINK_ID = 16,           /* characters of a request's name */
+	LINK_REQUEST = 4 << 20, /* bytes of a request */
+	LINK_QUEUE = 64 << 20,  /* of requests that the loop has not read */
+	LINK_NOISE = 1 << 20,   /* outside of answers, before an answer */
+	LINK_TAIL = 2048,       /* of error output, and of output, for errors */
+	MARK_MAX = 64, /* bytes of a line that begins or ends an answer */
+	CHUNK = 64 << 10,
+	STATUS_MS = 500, /* for an exit status, once the output is closed */
+	KILL_MS = 2000,
 };
+
+/* Places in the set that a link polls. */
+enum { AT_WAKE, AT_END, AT_OUT, AT_ERR, AT_IN, AT_COUNT };
+
+enum link_state { LINK_STARTING, LINK_READY, LINK_BROKEN };
+
+/* A request under way. */
+struct link_call {
+	char id[LINK_ID + 1];
+	struct buf *out; /* the caller's */
+	bool over;       /* the answer was larger than out takes */
+	bool done;
+	int event;         /* readable once it is done, or the link broken */
+	size_t from, size; /* its bytes in what waits for the start */
+	struct link_call *next;
+};
+
+/* All but program, pid and the descriptors of the streams with the lock held.
+ */
+struct link {
+	const struct held_program *program;
+	pthread_mutex_t lock;
+	pthread_t thread;
+	enum link_state state;
+	bool was_ready;
+	bool leaving;
+	unsigned users; /* calls that hold it; held.c's, under its lock */
+	pid_t pid;
+	int status; /* how the program ended: an exit code, or -1 */
+	bool spawned;
+	struct error why; /* where it did not start, or was cut */
+	bool refused;     /* what came from over there is why */
+	int in, out, err, wake;
+	char nonce[LINK_ID + 1];
+	struct buf queue;   /* to be written */
+	struct buf waiting; /* the same, once it is ready */
+	struct buf held;    /* read, not understood yet */
+	bool body;          /* between a begin and its end */
+	char body_id[LINK_ID + 1];
+	int64_t body_began; /* clock_ms() */
+	size_t noise;
+	struct buf tail;
+	struct buf prelude; /* the last output before the loop's first word */
+	int64_t began;      /* clock_ms() */
+	int64_t heard;      /* the same, of the last byte of output */
+	struct link_call *calls;
+};
+
+static const unsigned char loop_sh[] = {
+#include "scripts/sandbox/held.sh.inc"
+};
+
+void held_add_loop(struct buf *out)
+{
+	quote_script(out,
+		     (struct str){ (const char *)loop_sh, sizeof(loop_sh) });
+}
+
+static void wake_event(int event)
+{
+	uint64_t one = 1;
+
+	(void)!io_write(event, &one, sizeof(one));
+}
+
+/* Appends to what is kept for errors: the last LINK_TAIL bytes. */
+static void keep_tail(struct buf *tail, struct str bytes)
+{
+	if (bytes.len > LINK_TAIL)
+		bytes = str_skip(bytes, bytes.len - LINK_TAIL);
+	buf_addstr(tail, bytes);
+	if (tail->len > LINK_TAIL)
+		buf_consume(tail, tail->len - LINK_TAIL);
+}
+
+static void close_fd(int *fd)
+{
+	if (*fd >= 0)
+		close(*fd);
+	*fd = -1;
+}
+
+/* Ends the link, with the reason for its calls. With the lock held, as the
+ * functions that follow. */
+static void break_link(struct link *l, const char *reason)
+{
+	if (l->state == LINK_BROKEN)
+		return;
+	l->state = LINK_BROKEN;
+	if (!l->why.code)
+		error_set(&l->why, ERR_NETWORK, "the connection to %s: %s",
+			  l->program->name, reason);
+	for (struct link_call *c = l->calls; c; c = c->next)
+		wake_event(c->event);
+	wake_event(l->wake);
+}
+
+static struct link_call *find_call(struct link *l, const char *id)
+{
+	struct link_call *c = l->calls;
+
+	while (c && strcmp(c->id, id) != 0)
+		c = c->next;
+	return c;
+}
+
+static void add_body(struct link *l, struct str bytes)
+{
+	struct link_call *c = find_call(l, l->body_id);
+
+	if (!c)
+		return;
+	buf_addstr(c->out, bytes);
+	c->over = c->over || c->out->over;
+}
+
+/* Splits the line "@held:ID:WORD"; false if it is another line. */
+static bool parse_mark(struct link *l, struct str line, struct str *id,
+		       struct str *word)
+{
+	(void)l;
+	if (!str_starts(line, "@held:") || line.len > MARK_MAX)
+		return false;
+	line = str_skip(line, strlen("@held:"));
+	return str_split(&line, ':', id) && id->len == LINK_ID &&
+	       str_split(&line, ':', word) && !line.len;
+}
+
+/* Breaks the link because of what arrived. False. */
+static bool refuse(struct link *l, enum err code, const char *reason)
+{
+	l->refused = true;
+	error_set(&l->why, code, "the connection to %s: %s", l->program->name,
+		  reason);
+	break_link(l, reason);
+	return false;
+}
+
+/* A login that prints without end will do so the next time, too. */
+static bool refuse_noise(struct link *l)
+{
+	return refuse(l, l->state == LINK_STARTING ? ERR_CONFIG : ERR_NETWORK,
+		      "it writes something that is not an answer");
+}
+
+/* The loop said another word than "ready". */
+static bool refuse_loop(struct link *l, struct str word)
+{
+	char reason[MARK_MAX + 32];
+
+	if (!str_starts(word, "lacks-"))
+		return refuse(l, ERR_CONFIG, "no writable directory there");
+	word = str_skip(word, strlen("lacks-"));
+	(void)snprintf(reason, sizeof(reason),
+		       "there is no program %.*s in the PATH there",
+		       (int)word.len, word.ptr);
+	return refuse(l, ERR_CONFIG, reason);
+}
+
+/* A line outside of answers. */
+static bool feed_line(struct link *l, struct str line)
+{
+	struct str id = { 0 };
+	struct str word = { 0 };
+	bool mark = parse_mark(l, line, &id, &word);
+
+	if (mark && str_is(id, l->nonce) && l->state == LINK_STARTING) {
+		if (!str_is(word, "ready"))
+			return refuse_loop(l, word);
+		l->state = LINK_READY;
+		l->was_ready = true;
+		l->noise = 0;
+		buf_clear(&l->tail); /* what is said of the login */
+		buf_addstr(&l->queue, buf_str(&l->waiting));
+		buf_clear(&l->waiting);
+		return true;
+	}
+	if (mark && str_is(word, "begin")) {
+		memcpy(l->body_id, id.ptr, LINK_ID);
+		l->body = true;
+		l->body_began = clock_ms();
+		l->noise = 0;
+		return true;
+	}
+	if (l->state == LINK_STARTING) {
+		if (str_starts(line, "held_nonce="))
+			return refuse(l, ERR_CONFIG,
+				      "not a shell: what was started there "
+				      "echoes its input");
+		keep_tail(&l->prelude, line);
+		keep_tail(&l->prelude, STR("\n"));
+	}
+	l->noise += line.len + 1;
+	if (l->noise <= LINK_NOISE)
+		return true;
+	return refuse_noise(l);
+}
+
+/* Between begin and end: passes on what cannot be the end. True when the end
+ * has come. */
+static bool feed_body(struct link *l)
+{
+	char end[MARK_MAX];
+	struct str all = buf_str(&l->held);
+	struct link_call *c;
+	size_t at;
+
+	(void)snprintf(end, sizeof(end), "\n@held:%s:end\n", l->body_id);
+	at = str_search(all, str_of(end));
+	if (at == all.len) {
+		size_t keep = strlen(end) - 1;
+
+		if (all.len > keep) {
+			add_body(l, (struct str){ all.ptr, all.len - keep });
+			buf_consume(&l->held, all.len - keep);
+		}
+		return false;
+	}
+	add_body(l, (struct str){ all.ptr, at });
+	buf_consume(&l->held, at + strlen(end));
+	c = find_call(l, l->body_id);
+	if (c) {
+		c->done = true;
+		wake_event(c->event);
+	}
+	l->body = false;
+	return true;
+}
+
+/* Output of the program. False: the rest cannot be understood. */
+static bool feed_bytes(struct link *l, struct str bytes)
+{
+	buf_addstr(&l->held, bytes);
+	for (;;) {
+		struct str all = buf_str(&l->held);
+		size_t n;
+
+		if (l->body) {
+			if (!feed_body(l))
+				return true;
+			continue;
+		}
+		n = str_find(all, '\n');
+		if (n == all.len)
+			break;
+		if (!feed_line(l, (struct str){ all.ptr, n }))
+			return false;
+		buf_consume(&l->held, n + 1);
+	}
+	/* A line of noise without an end. */
+	if (l->held.len > LINK_NOISE)
+		return refuse_noise(l);
+	return true;
+}
+
+/* On the link's own thread: the program dies with that thread. */
+static int start_program(struct link *l, struct error *err)
+{
+	int theirs[3] = { -1, -1, -1 };
+	struct proc_spec spec = { .path = l->program->path,
+				  .argv = l->program->argv,
+				  .env = l->program->env,
+				  .fds = theirs,
+				  .nfds = 3,
+				  .session = true };
+	int rc = proc_pipe(&l->in, &theirs[0], false, err);
+
+	if (rc == 0)
+		rc = proc_pipe(&l->out, &theirs[1], true, err);
+	if (rc == 0)
+		rc = proc_pipe(&l->err, &theirs[2], true, err);
+	if (rc == 0)
+		rc = proc_spawn_bound(&spec, &l->pid, err);
+	for (int i = 0; i < 3; i++)
+		if (theirs[i] >= 0)
+			close(theirs[i]);
+	return rc;
+}
+
+/* False when nothing was read. */
+static bool read_chunk(struct link *l, int *fd)
+{
+	char room[CHUNK];
+	ssize_t n = *fd < 0 ? 0 : io_read(*fd, room, sizeof(room));
+	struct str bytes = { room, n > 0 ? (size_t)n : 0 };
+
+	if (n < 0 && (errno == EAGAIN || errno == EINTR))
+		return false;
+	if (n <= 0) {
+		close_fd(fd);
+		return false;
+	}
+	pthread_mutex_lock(&l->lock);
+	/* Complaints of a shell whose input was damaged are no answer. */
+	if (fd == &l->out)
+		l->heard = clock_ms();
+	if (fd == &l->err) {
+		keep_tail(&l->tail, bytes);
+	} else if (l->state != LINK_BROKEN) {
+		(void)feed_bytes(l, bytes);
+	}
+	pthread_mutex_unlock(&l->lock);
+	return true;
+}
+
+static void write_queue(struct link *l)
+{
+	ssize_t n;
+
+	pthread_mutex_lock(&l->lock);
+	n = l->queue.len ? write(l->in, l->queue.ptr, l->queue.len) : 0;
+	if (n > 0)
+		buf_consume(&l->queue, (size_t)n);
+	if ((n < 0 && errno != EAGAIN && errno != EINTR) ||
+	    (l->leaving && !l->queue.len))
+		close_fd(&l->in);
+	pthread_mutex_unlock(&l->lock);
+}
+
+/* Kills the rest of the group while its number cannot be reused. */
+static void reap(struct link *l, bool wait)
+{
+	struct error ignored = { 0 };
+	int fd = proc_fd(l->pid, &ignored);
+	struct pollfd end = { .fd = fd, .events = POLLIN };
+	int status = 0;
+	bool ended = fd >= 0 && io_poll(&end, 1, wait ? STATUS_MS : 0) > 0;
+
+	while (read_chunk(l, &l->err))
+		;
+	(void)kill(-l->pid, SIGKILL);
+	if (fd >= 0)
+		(void)io_poll(&end, 1, KILL_MS);
+	close_fd(&fd);
+	if (waitpid(l->pid, &status, WNOHANG) != l->pid || !ended)
+		return;
+	pthread_mutex_lock(&l->lock);
+	l->status = proc_exit_code(status);
+	pthread_mutex_unlock(&l->lock);
+}
+
+/* Waits for one event of the streams. False at the program's end. */
+static bool move_bytes(struct link *l, int end)
+{
+	struct pollfd set[AT_COUNT] = {
+		[AT_WAKE] = { .fd = l->wake, .events = POLLIN },
+		[AT_END] = { .fd = end, .events = POLLIN },
+		[AT_ERR] = { .fd = l->err, .events = POLLIN },
+		[AT_OUT] = { .fd = l->out, .events = POLLIN },
+		[AT_IN] = { .fd = -1, .events = POLLOUT },
+	};
+	uint64_t count;
+	bool over;
+
+	pthread_mutex_lock(&l->lock);
+	if (l->queue.len || l->leaving)
+		set[AT_IN].fd = l->in;
+	over = l->state == LINK_BROKEN;
+	pthread_mutex_unlock(&l->lock);
+	if (over || l->out < 0)
+		return false;
+	if (poll(set, AT_COUNT, -1) < 0)
+		return errno == EINTR;
+	if (set[AT_WAKE].revents)
+		(void)!io_read(l->wake, &count, sizeof(count));
+	if (set[AT_IN].revents)
+		write_queue(l);
+	if (set[AT_ERR].revents)
+		(void)read_chunk(l, &l->err);
+	if (set[AT_OUT].revents)
+		(void)read_chunk(l, &l->out);
+	if (!set[AT_END].revents)
+		return true;
+	while (read_chunk(l, &l->out))
+		;
+	return false;
+}
+
+static void *run_link(void *arg)
+{
+	struct link *l = arg;
+	struct error why = { 0 };
+	int end = -1;
+	int rc = start_program(l, &why);
+
+	if (rc == 0)
+		end = proc_fd(l->pid, &why);
+	pthread_mutex_lock(&l->lock);
+	l->spawned = rc == 0;
+	if (rc < 0 || end < 0) {
+		l->why = why;
+		break_link(l, "");
+	}
+	pthread_mutex_unlock(&l->lock);
+	while (end >= 0 && move_bytes(l, end))
+		;
+	close_fd(&end);
+	if (rc == 0) {
+		bool asked;
+
+		pthread_mutex_lock(&l->lock);
+		asked = l->state == LINK_BROKEN;
+		pthread_mutex_unlock(&l->lock);
+		reap(l, !asked);
+	}
+	close_fd(&l->in);
+	close_fd(&l->out);
+	close_fd(&l->err);
+	pthread_mutex_lock(&l->lock);
+	break_link(l, "it ended");
+	pthread_mutex_unlock(&l->lock);
+	return NULL;
+}
+
+static void destroy_link(struct link *l)
+{
+	close_fd(&l->wake);
+	buf_release(&l->queue);
+	buf_release(&l->waiting);
+	buf_release(&l->held);
+	buf_release(&l->tail);
+	buf_release(&l->prelude);
+	pthread_mutex_destroy(&l->lock);
+	free(l);
+}
+
+/* Starts a thread that starts the program; the program's script comes first. */
+static struct link *new_link(const struct held_program *program,
+			     struct error *err)
+{
+	struct link *l = xcalloc(1, sizeof(*l));
+
+	*l = (struct link){ .program = program,
+			    .in = -1,
+			    .out = -1,
+			    .err = -1,
+			    .status = -1,
+			    .began = clock_ms(),
+			    .heard = clock_ms(),
+			    .queue = BUF_INIT(LINK_QUEUE),
+			    .waiting = BUF_INIT(LINK_QUEUE),
+			    .held = BUF_INIT(LINK_NOISE + 2 * CHUNK),
+			    .tail = BUF_INIT(LINK_TAIL + CHUNK),
+			    .prelude = BUF_INIT(LINK_TAIL + CHUNK) };
+	pthread_mutex_init(&l->lock, NULL);
+	ids_random(l->nonce, LINK_ID);
+	buf_addf(&l->queue, "held_nonce=%s\n", l->nonce);
+	if (program->script) {
+		buf_adds(&l->queue, program->script);
+	} else {
+		held_add_loop(&l->queue);
+		/* Read whole before it runs: its input is the stream's. */
+		buf_adds(&l->queue, "held_loop; exit\n");
+	}
+	l->wake = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
+	if (l->wake < 0)
+		error_errno(err, "creating an event");
+	else if (thread_start(&l->thread, run_link, l, err) == 0)
+		return l;
+	destroy_link(l);
+	return NULL;
+}
+
+/* Queues a request: kind as in held.sh. With c NULL there is no answer. A
+ * broken link accepts it too: its state says why no answer comes. */
+static int queue_request(struct link *l, struct link_call *c, char kind,
+			 struct str text, struct error *err)
+{
+	struct buf *to = l->state == LINK_READY ? &l->queue : &l->waiting;
+	bool whole = text.len && text.ptr[text.len - 1] == '\n';
+	size_t lines = !whole;
+	size_t from = to->len;
+
+	for (size_t i = 0; i < text.len; i++)
+		lines += text.ptr[i] == '\n';
+	if (text.len > LINK_REQUEST || to->len + text.len + 100 > to->max)
+		return error_set(err, ERR_LIMIT,
+				 "too much is waiting to be sent to %s",
+				 l->program->name);
+	buf_addf(to, "%s %c %zu %zu\n", c ? c->id : "-", kind,
+		 text.len + !whole, lines);
+	buf_addstr(to, text);
+	if (!whole)
+		buf_addc(to, '\n');
+	if (c) {
+		c->from = from;
+		c->size = to->len - from;
+		c->next = l->calls;
+		l->calls = c;
+	}
+	wake_event(l->wake);
+	return 0;
+}
+
+/* Removes a request that the loop has not been sent. */
+static void remove_request(struct link *l, const struct link_call *c)
+{
+	struct buf *b = &l->waiting;
+	size_t end = c->from + c->size;
+
+	memmove(b->ptr + c->from, b->ptr + end, b->len - end);
+	b->len -= c->size;
+	for (struct link_call *o = l->calls; o; o = o->next)
+		if (o->from > c->from)
+			o->from -= c->size;
+}
+
+/* Removes c from the list: what arrives for it is dropped. True: the loop has
+ * not begun, so the request was not sent, and never will be. */
+static bool forget_call(struct link *l, struct link_call *c)
+{
+	struct link_call **at = &l->calls;
+	bool waits = l->state == LINK_STARTING && c->size;
+
+	while (*at && *at != c)
+		at = &(*at)->next;
+	if (*at)
+		*at = c->next;
+	if (waits)
+		remove_request(l, c);
+	return waits;
+}
+
+/* Lets the program end by itself for grace_ms, then kills it; frees. */
+static void free_link(struct link *l, int64_t grace_ms)
+{
+	int64_t end = clock_ms() + grace_ms;
+	struct stop until = stop_cleanup(grace_ms);
+	struct error ignored = { 0 };
+	bool over = false;
+
+	pthread_mutex_lock(&l->lock);
+	l->leaving = true;
+	pthread_mutex_unlock(&l->lock);
+	wake_event(l->wake);
+	while (!over && clock_ms() < end) {
+		pthread_mutex_lock(&l->lock);
+		over = l->state == LINK_BROKEN;
+		pthread_mutex_unlock(&l->lock);
+		if (!over)
+			(void)stop_sleep(&until, 2, &ignored);
+	}
+	pthread_mutex_lock(&l->lock);
+	break_link(l, "it was closed");
+	pthread_mutex_unlock(&l->lock);
+	pthread_join(l->thread, NULL);
+	destroy_link(l);
+}
 
 struct held {
 	struct held_program program; /* its strings are owned */
@@ -73,7 +651,7 @@ void held_free(struct held *h)
 	if (!h)
 		return;
 	if (h->link)
-		link_free(h->link, LEAVE_MS);
+		free_link(h->link, LEAVE_MS);
 	pthread_mutex_destroy(&h->lock);
 	free((void *)h->program.path);
 	free((void *)h->program.name);
@@ -84,14 +662,14 @@ void held_free(struct held *h)
 }
 
 /* The scripts of the supervisor, for the requests that follow. */
-static int preload(struct link *l, struct error *err)
+static int send_scripts(struct link *l, struct error *err)
 {
 	struct buf text = BUF_INIT(SCRIPTS_MAX);
 	int rc;
 
 	supervise_preload(&text);
 	pthread_mutex_lock(&l->lock);
-	rc = link_send(l, NULL, 'l', buf_str(&text), err);
+	rc = queue_request(l, NULL, 'l', buf_str(&text), err);
 	pthread_mutex_unlock(&l->lock);
 	buf_release(&text);
 	return rc;
@@ -107,29 +685,28 @@ static bool is_broken(struct link *l)
 	return broken;
 }
 
-/* With the lock held: the link that works, or a new one. NULL with no error:
- * those who use a broken one have to leave it first, which they are about to.
- */
+/* With the lock held: the link that works, or a new one. NULL without an error:
+ * the broken one still has users, which are about to leave it. */
 static struct link *get_link(struct held *h, struct error *err)
 {
 	if (h->link && is_broken(h->link)) {
 		if (h->link->users)
 			return NULL;
-		link_free(h->link, 0);
+		free_link(h->link, 0);
 		h->link = NULL;
 	}
 	if (!h->link) {
-		h->link = link_new(&h->program, err);
+		h->link = new_link(&h->program, err);
 		if (h->link)
-			(void)preload(h->link, err);
+			(void)send_scripts(h->link, err);
 	}
 	if (h->link)
 		h->link->users++;
 	return h->link;
 }
 
-static struct link *acquire(struct held *h, const struct stop *stop,
-			    struct error *err)
+static struct link *acquire_link(struct held *h, const struct stop *stop,
+				 struct error *err)
 {
 	struct error why = { 0 };
 	struct link *l;
@@ -149,7 +726,7 @@ static struct link *acquire(struct held *h, const struct stop *stop,
 	}
 }
 
-static void leave(struct held *h, struct link *l)
+static void release_link(struct held *h, struct link *l)
 {
 	pthread_mutex_lock(&h->lock);
 	l->users--;
@@ -157,8 +734,8 @@ static void leave(struct held *h, struct link *l)
 	pthread_mutex_unlock(&h->lock);
 }
 
-/* The last two lines of the program's error output, printable. Of its output,
- * where it wrote nothing else: what no loop began in, a menu say. */
+/* The last two lines of the program's error output, printable. If there is
+ * none and no loop began, those of its output: a menu, say. */
 static void last_said(struct link *l, struct buf *said)
 {
 	struct str rest = str_trim(buf_str(&l->tail));
@@ -166,7 +743,7 @@ static void last_said(struct link *l, struct buf *said)
 	struct str line;
 
 	if (!rest.len && !l->was_ready) {
-		link_keep_tail(&l->prelude, buf_str(&l->held));
+		keep_tail(&l->prelude, buf_str(&l->held));
 		rest = str_trim(buf_str(&l->prelude));
 	}
 	while (str_split(&rest, '\n', &line)) {
@@ -181,8 +758,9 @@ static void last_said(struct link *l, struct buf *said)
 		said->len = str_utf8_prefix((struct str){ said->ptr, SAID });
 }
 
-/* Why a link broke, or never worked: with its lock held. */
-static int explain(const struct held *h, struct link *l, struct error *err)
+/* Why a link broke, or never worked. With its lock held. */
+static int explain_break(const struct held *h, struct link *l,
+			 struct error *err)
 {
 	const struct held_program *p = &h->program;
 	struct buf said = BUF_INIT(64 << 10);
@@ -209,10 +787,10 @@ static int explain(const struct held *h, struct link *l, struct error *err)
 	return -1;
 }
 
-/* 1: not yet, and *start is when the program has to have answered, or never.
- */
-static int look(struct held *h, struct link *l, const struct link_call *c,
-		int64_t *start, struct error *err)
+/* 1: no answer yet, and *start is when the program must have answered, or
+ * INT64_MAX. */
+static int check_call(struct held *h, struct link *l, const struct link_call *c,
+		      int64_t *start, struct error *err)
 {
 	int rc = 1;
 
@@ -222,15 +800,16 @@ static int look(struct held *h, struct link *l, const struct link_call *c,
 	if (c->done)
 		rc = 0;
 	else if (clock_ms() >= *start)
-		link_break(l, "it did not answer");
+		break_link(l, "it did not answer");
 	if (rc && l->state == LINK_BROKEN)
-		rc = explain(h, l, err);
+		rc = explain_break(h, l, err);
 	pthread_mutex_unlock(&l->lock);
 	return rc;
 }
 
-/* Whether a request that began then can be answered over it no more: nothing
- * came, or an answer whose end was damaged takes all that comes for its own. */
+/* True if a request sent at that time cannot be answered on this link: nothing
+ * has arrived since, or an answer with a damaged end swallows all that comes.
+ */
 static bool is_stuck(const struct link *l, const struct link_call *c,
 		     int64_t begun)
 {
@@ -238,14 +817,15 @@ static bool is_stuck(const struct link *l, const struct link_call *c,
 						 !strcmp(l->body_id, c->id)));
 }
 
-static int await(struct held *h, struct link *l, const struct link_call *c,
-		 const struct stop *stop, struct error *err)
+static int await_answer(struct held *h, struct link *l,
+			const struct link_call *c, const struct stop *stop,
+			struct error *err)
 {
 	int64_t begun = clock_ms();
 	int64_t start;
 	int rc;
 
-	while ((rc = look(h, l, c, &start, err)) == 1) {
+	while ((rc = check_call(h, l, c, &start, err)) == 1) {
 		struct stop limit = *stop;
 		struct pollfd set[] = {
 			{ .fd = c->event, .events = POLLIN },
@@ -267,13 +847,14 @@ static int await(struct held *h, struct link *l, const struct link_call *c,
 	pthread_mutex_lock(&l->lock);
 	/* A slow login goes on for the next request. */
 	if (l->state == LINK_READY && is_stuck(l, c, begun))
-		link_break(l, "it is silent");
+		break_link(l, "it is silent");
 	pthread_mutex_unlock(&l->lock);
 	return rc;
 }
 
-static int call(struct held *h, char kind, struct str text, struct buf *out,
-		const struct stop *stop, struct error *err)
+static int call_loop(struct held *h, char kind, struct str text,
+		     struct buf *out, const struct stop *stop,
+		     struct error *err)
 {
 	struct link_call c = { .out = out,
 			       .event =
@@ -284,21 +865,21 @@ static int call(struct held *h, char kind, struct str text, struct buf *out,
 
 	if (c.event < 0)
 		return error_errno(err, "creating an event");
-	l = acquire(h, stop, err);
+	l = acquire_link(h, stop, err);
 	if (!l) {
 		close(c.event);
 		return -1;
 	}
 	ids_random(c.id, LINK_ID);
 	pthread_mutex_lock(&l->lock);
-	rc = link_send(l, &c, kind, text, err);
+	rc = queue_request(l, &c, kind, text, err);
 	pthread_mutex_unlock(&l->lock);
 	if (rc == 0)
-		rc = await(h, l, &c, stop, err);
+		rc = await_answer(h, l, &c, stop, err);
 	pthread_mutex_lock(&l->lock);
-	waited = link_forget(l, &c);
+	waited = forget_call(l, &c);
 	pthread_mutex_unlock(&l->lock);
-	leave(h, l);
+	release_link(h, l);
 	if (rc < 0 && waited)
 		err->nothing_made = true;
 	close(c.event);
@@ -311,14 +892,14 @@ int held_call(void *held, struct str text, int64_t wait_ms, struct buf *out,
 	      const struct stop *stop, struct error *err)
 {
 	(void)wait_ms;
-	return call(held, 't', text, out, stop, err);
+	return call_loop(held, 't', text, out, stop, err);
 }
 
 int held_call_job(void *held, struct str text, int64_t wait_ms, struct buf *out,
 		  const struct stop *stop, struct error *err)
 {
 	(void)wait_ms;
-	return call(held, 'j', text, out, stop, err);
+	return call_loop(held, 'j', text, out, stop, err);
 }
 
 struct supervisor held_supervisor(struct held *h)

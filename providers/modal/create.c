@@ -20,8 +20,6 @@
 #include "providers/kit/body.h"
 #include "providers/kit/env_list.h"
 #include "providers/modal/modal.h"
-#include "sandbox/supervise/supervise.h"
-#include "sandbox/transfer.h"
 
 enum {
 	CREATE_MS = 120000,

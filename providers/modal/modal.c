@@ -16,14 +16,9 @@
 
 #include "base/mem.h"
 #include "base/path.h"
-#include "base/sanitize.h"
 #include "base/str.h"
 #include "net/loopback.h"
-#include "providers/kit/protobuf_call.h"
 #include "providers/modal/modal.pb-c.h"
-#include "sandbox/sandbox.h"
-#include "sandbox/supervise/supervise.h"
-#include "sandbox/transfer.h"
 
 enum {
 	COMMAND_MAX = 512 << 10,

@@ -15,14 +15,11 @@
 
 #include "base/ids.h"
 #include "base/mem.h"
-#include "base/sanitize.h"
 #include "base/str.h"
 #include "net/loopback.h"
 #include "net/retry.h"
 #include "providers/kit/jwt.h"
 #include "providers/modal/modal.h"
-#include "sandbox/supervise/supervise.h"
-#include "sandbox/transfer.h"
 
 #define LETTERS "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ"
 #define DIGITS "0123456789"

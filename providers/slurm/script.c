@@ -39,7 +39,7 @@ void slurm_batch_script(const struct slurm *s, const char *label,
 	quote_assign(out, "b_root", str_of(s->root));
 	quote_assign(out, "b_image", str_of(s->image));
 	buf_adds(&text, "held_nonce=$1\n");
-	program_add_loop(&text);
+	held_add_loop(&text);
 	buf_adds(&text, "held_loop\n");
 	quote_assign(out, "b_loop", buf_str(&text));
 	buf_clear(&text);
