@@ -10,7 +10,7 @@
 #include "base/ids.h"
 #include "base/sanitize.h"
 #include "base/str.h"
-#include "cmd/chat/mention.h"
+#include "cmd/chat/message.h"
 #include "cmd/print.h"
 #include "cmd/session/hooks.h"
 #include "cmd/session/money.h"

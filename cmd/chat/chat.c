@@ -10,17 +10,13 @@
 #include "base/mem.h"
 #include "base/sanitize.h"
 #include "base/str.h"
-#include "cmd/chat/approve.h"
-#include "cmd/chat/begin.h"
-#include "cmd/chat/choice.h"
+#include "cmd/chat/ask_lines.h"
+#include "cmd/chat/ask_screen.h"
+#include "cmd/chat/ends.h"
 #include "cmd/chat/external.h"
-#include "cmd/chat/inquire.h"
-#include "cmd/chat/leave.h"
 #include "cmd/chat/live.h"
 #include "cmd/chat/message.h"
-#include "cmd/chat/pictures.h"
 #include "cmd/chat/slash.h"
-#include "cmd/chat/slash_choose.h"
 #include "cmd/print.h"
 #include "cmd/session/money.h"
 #include "cmd/session/next.h"
@@ -164,7 +160,7 @@ static int read_message(struct chat *c, struct buf *message)
 			continue;
 		}
 		if (!may_paste ||
-		    slash_is_command(str_trim(buf_str(message))) ||
+		    message_is_command(str_trim(buf_str(message))) ||
 		    !chat_more_typed(&c->input, PASTE_MS))
 			return 1;
 		buf_addc(message, '\n');
@@ -229,7 +225,7 @@ static bool run_line(struct chat *c, struct str text)
 	char *copy;
 	bool on;
 
-	if (slash_is_command(str_trim(text)))
+	if (message_is_command(str_trim(text)))
 		return run_slash(c, str_trim(text));
 	copy = xstrndup(text.ptr, text.len);
 	on = run_turn(c, message_classify(text), copy);

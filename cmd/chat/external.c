@@ -14,7 +14,7 @@
 #include "base/path.h"
 #include "base/proc.h"
 #include "base/str.h"
-#include "cmd/chat/leave.h"
+#include "cmd/chat/ends.h"
 
 static const char *choose_editor(void)
 {

@@ -13,11 +13,9 @@
 
 #include "base/mem.h"
 #include "base/str.h"
-#include "cmd/chat/begin.h"
-#include "cmd/chat/elsewhere.h"
-#include "cmd/chat/leave.h"
+#include "cmd/chat/ends.h"
 #include "cmd/chat/live_state.h"
-#include "cmd/chat/mention.h"
+#include "cmd/chat/message.h"
 #include "cmd/chat/slash.h"
 #include "cmd/session/money.h"
 #include "cmd/session/next.h"

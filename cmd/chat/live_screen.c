@@ -1,19 +1,26 @@
-/* live_screen.c - what the chat shows: the wait, the status, the live part. */
+/* live_screen.c - what the chat with a screen shows. */
 /* SPDX-License-Identifier: MIT */
 /*
- * Begin reading at live_draw(), which composes the live part, and at
- * live_print(), which lets finished rows scroll away above it.
+ * live_draw() composes the live part at the bottom, live_print() lets finished
+ * rows scroll away above it. What the program prints meanwhile comes through a
+ * pipe (printed_). The user's editor and pager take the terminal here as well.
  */
+#include <errno.h>
+#include <fcntl.h>
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "base/ids.h"
 #include "base/mem.h"
 #include "base/sanitize.h"
 #include "base/str.h"
+#include "cmd/chat/external.h"
 #include "cmd/chat/live_state.h"
+#include "cmd/chat/slash.h"
+#include "cmd/pager.h"
 #include "cmd/session/policy.h"
 #include "cmd/session/run.h"
 #include "model/catalog.h"
@@ -21,12 +28,130 @@
 #include "sandbox/rights.h"
 #include "session/branch.h"
 #include "term/rows.h"
+#include "term/theme.h"
+
+enum {
+	NOTICED_MS = 250, /* nobody answers a question sooner */
+	DRAFT_MS = 2000,  /* somebody who thinks goes on with his message */
+};
+
+bool live_is_asked(const struct live *l)
+{
+	return l->asked || l->asked_inquiry || l->asked_choice || l->asked_pick;
+}
+
+bool live_has_question(const struct live *l)
+{
+	return l->dialog.asked || l->inquiry.asked || l->choice.asked ||
+	       l->picking;
+}
+
+bool live_is_drafting(const struct live *l)
+{
+	return !editor_is_empty(&l->editor) || l->search.on;
+}
+
+/* None is, and none was a moment ago: a single key may mean something. */
+bool live_is_left_alone(const struct live *l)
+{
+	return !live_is_drafting(l) && clock_ms() - l->drafted >= DRAFT_MS;
+}
+
+enum question_keys live_question_keys(const struct live *l)
+{
+	/* In a list letters only narrow it. */
+	if (l->picking && !live_is_drafting(l))
+		return QUESTION_LETTERS;
+	if (clock_ms() - l->opened < NOTICED_MS)
+		return QUESTION_TOO_NEW;
+	if (l->focused)
+		return QUESTION_SELECTED;
+	return live_is_left_alone(l) ? QUESTION_LETTERS : QUESTION_DRAFT;
+}
+
+static void close_all(struct printed *p)
+{
+	const int fds[] = { p->real[0], p->real[1], p->fd, p->in };
+
+	for (size_t i = 0; i < sizeof(fds) / sizeof(*fds); i++)
+		if (fds[i] > STDERR_FILENO)
+			close(fds[i]);
+	*p = (struct printed){ { -1, -1 }, -1, -1 };
+}
+
+static void printed_resume(struct printed *p)
+{
+	fflush(stdout);
+	(void)dup2(p->in, STDOUT_FILENO);
+	(void)dup2(p->in, STDERR_FILENO);
+}
+
+int printed_open(struct printed *p, struct error *err)
+{
+	int ends[2];
+
+	*p = (struct printed){ { -1, -1 }, -1, -1 };
+	if (pipe2(ends, O_CLOEXEC) < 0)
+		return error_errno(err, "making a pipe");
+	p->fd = ends[0];
+	p->in = ends[1];
+	for (int i = 0; i < 2; i++)
+		p->real[i] = fcntl(i + STDOUT_FILENO, F_DUPFD_CLOEXEC,
+				   STDERR_FILENO + 1);
+	if (p->real[0] < 0 || p->real[1] < 0 ||
+	    fcntl(p->fd, F_SETFL, O_NONBLOCK) < 0) {
+		error_errno(err, "keeping the terminal");
+		close_all(p);
+		return -1;
+	}
+	printed_resume(p);
+	return 0;
+}
+
+void printed_read(struct printed *p, struct buf *out)
+{
+	char chunk[4096];
+	ssize_t n;
+
+	while ((n = read(p->fd, chunk, sizeof(chunk))) > 0 ||
+	       (n < 0 && errno == EINTR))
+		if (n > 0)
+			buf_add(out, chunk, (size_t)n);
+}
+
+/* The real ones again, and back into the pipe: for what asks at the terminal
+ * itself. */
+static void printed_suspend(struct printed *p)
+{
+	fflush(stdout);
+	(void)dup2(p->real[0], STDOUT_FILENO);
+	(void)dup2(p->real[1], STDERR_FILENO);
+}
+
+void printed_close(struct printed *p)
+{
+	if (p->fd <= STDERR_FILENO)
+		return;
+	printed_suspend(p);
+	close_all(p);
+}
 
 enum {
 	MOVES_MS = 120, /* between two frames of the sign of waiting */
 	MOST_LINE = 512,
 	LEAST_WHAT = 24, /* cells for what is waited for, before how to stop */
 };
+
+enum {
+	MOST_QUEUED = 4,       /* rows for messages that wait */
+	LEAST_EDITOR = 3,      /* rows */
+	MOST_SHOWN = 16 << 10, /* bytes of a command of the user's own */
+	LEAST_AROUND = 16, /* rows, for a question with all that is around it */
+};
+
+static const struct style muted = { 0, STYLE_MUTED };
+
+static const struct style faint = { ATTR_DIM, STYLE_USER };
 
 void live_set_wait(struct live *l, const char *what)
 {
@@ -84,7 +209,6 @@ static const char *way_out(const struct live *l)
 static void add_what(const struct live *l, size_t room, struct rows *out)
 {
 	const char *more = theme_glyph(&l->theme, GLYPH_ELLIPSIS);
-	const struct style muted = { 0, STYLE_MUTED };
 	struct buf what = BUF_INIT(MOST_LINE);
 	struct str shown;
 
@@ -119,7 +243,6 @@ static int64_t shown_seconds(const struct live *l)
  * in place of its name a line that is not ended, as one of progress. */
 static void add_wait(const struct live *l, struct rows *out)
 {
-	const struct style muted = { 0, STYLE_MUTED };
 	size_t room = screen_columns(&l->screen);
 	int64_t ms = clock_ms() - l->since;
 	char rest[64];
@@ -383,18 +506,8 @@ static int64_t status_changes_at(const struct live *l)
 	return left > 0 ? now + status_left_changes(left) * 1000 : INT64_MAX;
 }
 
-enum {
-	MOST_QUEUED = 4,       /* rows for messages that wait */
-	LEAST_EDITOR = 3,      /* rows */
-	MOST_SHOWN = 16 << 10, /* bytes of a command of the user's own */
-	LEAST_AROUND = 16, /* rows, for a question with all that is around it */
-};
-
-static const struct style muted = { 0, STYLE_MUTED };
-
-static const struct style faint = { ATTR_DIM, STYLE_USER };
-
-void live_print_rows(struct live *l, const struct rows *rows)
+/* Rows, wrapped, and a line of the chat's own among them. */
+static void live_print_rows(struct live *l, const struct rows *rows)
 {
 	struct wrap wrap = { .columns = screen_columns(&l->screen),
 			     .words = true };
@@ -483,7 +596,9 @@ void live_print(struct live *l)
 	}
 }
 
-void live_leave_screen(struct live *l)
+/* The terminal as it is without a screen; screen_resume() brings it back. What
+ * the program prints meanwhile is shown then. */
+static void live_leave_screen(struct live *l)
 {
 	printed_read(&l->printed, &l->text);
 	print_lines(l, true);
@@ -729,4 +844,115 @@ void live_show_own(struct live *l, const struct agent_event *ev)
 	live_print(l);
 	live_say(l, (struct style){ 0, STYLE_PLAIN }, shown);
 	free(shown);
+}
+
+enum { USAGE_MOST = 1 << 14 };
+
+static struct external leave_screen(struct live *l)
+{
+	live_leave_screen(l);
+	return (struct external){ l->run->app, l->printed.real[0],
+				  l->printed.real[1] };
+}
+
+void elsewhere_edit(struct live *l)
+{
+	struct buf draft = BUF_INIT(EXTERNAL_MOST);
+	struct buf edited = BUF_INIT(EXTERNAL_MOST);
+	struct error err = { 0 };
+	struct external x;
+	struct str text;
+
+	editor_text(&l->editor, &draft);
+	x = leave_screen(l);
+	if (external_edit(&x, ".md", buf_str(&draft), &edited, &err) == 0) {
+		text = buf_str(&edited);
+		text.len -= str_ends(text, "\n"); /* the draft had none */
+		editor_set(&l->editor, text);
+	}
+	screen_resume(&l->screen);
+	if (err.code)
+		(void)app_fail(l->run->app, &err);
+	buf_release(&draft);
+	buf_release(&edited);
+}
+
+bool elsewhere_edit_text(struct live *l, struct buf *text)
+{
+	struct external x = leave_screen(l);
+	bool changed = external_edit_text(&x, text);
+
+	screen_resume(&l->screen);
+	return changed;
+}
+
+static void page_rows(struct live *l, const struct rows *rows)
+{
+	struct buf text = BUF_INIT(ROWS_MAX_BYTES);
+	struct theme theme = l->theme;
+	struct error err = { 0 };
+	struct external x;
+	bool colours;
+	int status = 0;
+	char *line = pager_line("less -R", &colours);
+	char *name;
+
+	theme.links = false; /* few pagers know them */
+	for (size_t i = 0; i < rows->n; i++) {
+		if (colours)
+			theme_row(&theme, rows, i, SIZE_MAX, &text);
+		else
+			buf_addstr(&text, rows_view(rows, i).bytes);
+		buf_addc(&text, '\n');
+	}
+	name = external_file(l->run->app, ".txt", buf_str(&text), &err);
+	x = leave_screen(l);
+	if (name)
+		status = external_run(&x, line ? line : "less", name, &err);
+	screen_resume(&l->screen);
+	if (status > 0)
+		error_set(&err, ERR_REMOTE, "the pager exited with status %d",
+			  status);
+	if (err.code)
+		(void)app_fail(l->run->app, &err);
+	if (name)
+		(void)unlink(name);
+	free(name);
+	free(line);
+	buf_release(&text);
+}
+
+static void show(struct live *l, struct rows *rows)
+{
+	rows_close(rows);
+	if (rows->n > screen_live_rows(&l->screen))
+		page_rows(l, rows);
+	else
+		live_print_rows(l, rows);
+}
+
+void elsewhere_show_call(struct live *l)
+{
+	struct rows rows = { 0 };
+
+	if (transcript_newest(&l->transcript, &rows))
+		show(l, &rows);
+	rows_release(&rows);
+}
+
+void elsewhere_show_page(struct live *l, const struct manual_page *page)
+{
+	const struct manual_look look = { &l->theme, screen_columns(&l->screen),
+					  "/help" };
+	struct buf usage = BUF_INIT(USAGE_MOST);
+	struct rows rows = { 0 };
+
+	slash_add_usage(page->name, look.columns, &usage);
+	rows_add(&rows, (struct style){ 0 }, buf_str(&usage));
+	if (usage.len)
+		rows_end(&rows);
+	manual_render(page, &look, &rows);
+	show(l, &rows);
+	rows_release(&rows);
+	buf_release(&usage);
 }

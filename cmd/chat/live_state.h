@@ -4,24 +4,22 @@
 #define CMD_CHAT_LIVE_STATE_H
 
 /*
- * live.c has the loop, live_jobs.c what runs and what waits, live_keys.c what
- * keys do and the questions that they answer, live_screen.c all that is drawn.
- * They share struct live, which belongs to the screen's thread but for its
- * last part, the worker's. cmd/chat has what the chat without a screen uses,
- * too.
+ * live.c has the loop. Below it, each calling only those behind it:
+ * live_keys.c (what keys do), live_jobs.c (what runs and what waits),
+ * live_question.c (questions and answers), live_screen.c (what is drawn). They
+ * share struct live, which belongs to the screen's thread but for its last
+ * part, the worker's.
  */
 #include <pthread.h>
 #include <stdbool.h>
 #include <stdint.h>
 
 #include "cmd/chat/ask.h"
-#include "cmd/chat/choice.h"
-#include "cmd/chat/dialog.h"
-#include "cmd/chat/inquiry_dialog.h"
+#include "cmd/chat/ask_screen.h"
 #include "cmd/chat/message.h"
-#include "cmd/chat/printed.h"
 #include "cmd/chat/slash_cmd.h"
 #include "cmd/chat/worker.h"
+#include "cmd/manual.h"
 #include "editor/choices.h"
 #include "editor/editor.h"
 #include "editor/prompt_history.h"
@@ -50,6 +48,14 @@ enum job_kind {
 	JOB_FILES,     /* lists them, for completion */
 	JOB_ARGUMENTS, /* the same of those of a command, its text */
 	JOB_CAP,       /* asks whether the sandbox may cost more */
+};
+
+/* Standard output and error lead into a pipe, so that a line that any code
+ * prints becomes rows above the live part instead of breaking it. */
+struct printed {
+	int real[2]; /* standard output and error as they were */
+	int fd;      /* the pipe's end for reading, to poll; -1: not open */
+	int in;      /* its other end */
 };
 
 /* A message that is sent while the sandbox is being made. */
@@ -210,19 +216,20 @@ void live_on_job_end(void *arg);
  * the model may be told first. */
 void live_show_ended(struct live *l);
 
-/* live_keys.c: what keys do, and answers to questions. */
+/* live_keys.c: what keys do. */
 /* key_sink.event; arg is the struct live. */
 void live_on_key(void *arg, const struct key_event *ev);
-/* The worker waits for an answer, whether it is shown yet or not. */
-bool live_is_asked(const struct live *l);
-/* A question is shown. */
-bool live_has_question(const struct live *l);
 /* Opens what is asked, once nothing has been typed for a while. */
 void live_open_question(struct live *l, int64_t now);
-/* A message is being written, or looked for in the history. */
-bool live_is_drafting(const struct live *l);
-/* Whose the keys are now, for what is shown. */
-enum question_keys live_question_keys(const struct live *l);
+
+/* live_question.c: questions, and answers to them. */
+/* One key at the question that is shown. */
+void live_answer_call(struct live *l, const struct key_event *ev);
+void live_answer_choice(struct live *l, const struct key_event *ev);
+void live_answer_inquiry(struct live *l, const struct key_event *ev);
+/* Prints all of the calls that are asked about above the live part. */
+void live_show_question(struct live *l);
+void live_open_inquiry(struct live *l, int64_t now);
 void live_withdraw_question(struct live *l); /* what asked was stopped */
 /* app_asker.choose, on the worker's thread; arg is the struct live. */
 int live_choose(void *arg, const struct app_question *q, struct error *err);
@@ -239,13 +246,22 @@ void live_notify_turn(struct live *l);
 void live_notify_question(struct live *l, int64_t now);
 int64_t live_notify_at(const struct live *l);
 
-/* live_screen.c: what is shown. */
+/* live_screen.c: what is shown, and whose the keys are. */
+/* The worker waits for an answer, whether it is shown yet or not. */
+bool live_is_asked(const struct live *l);
+/* A question is shown. */
+bool live_has_question(const struct live *l);
+/* A message is being written, or looked for in the history. */
+bool live_is_drafting(const struct live *l);
+/* Nothing is being written, and nothing was a moment ago: a single key may be
+ * an answer. */
+bool live_is_left_alone(const struct live *l);
+/* Whose the keys are now, for what is shown. */
+enum question_keys live_question_keys(const struct live *l);
 /* What was printed and said becomes rows above the live part. */
 void live_print(struct live *l);
 /* The result of a command of the user's own, which is not folded. */
 void live_show_own(struct live *l, const struct agent_event *ev);
-/* Rows, wrapped, and a line of the chat's own among them. */
-void live_print_rows(struct live *l, const struct rows *rows);
 void live_say(struct live *l, struct style style, const char *text);
 void live_draw(struct live *l);
 /* When the live part has to change by itself; INT64_MAX: it stands still. */
@@ -259,9 +275,23 @@ void live_status_opened(struct live *l);
 void live_status_refresh(struct live *l);
 void live_status_release(struct live *l);
 
-/* The terminal as it is without a screen; screen_resume() brings it back. What
- * the program prints meanwhile is shown then. */
-void live_leave_screen(struct live *l);
+int printed_open(struct printed *p, struct error *err);
+/* Appends what is there now, without waiting. */
+void printed_read(struct printed *p, struct buf *out);
+/* The real ones again, for good. A zeroed one is fine. */
+void printed_close(struct printed *p);
+
+/* The draft in $VISUAL, $EDITOR or vi. A status other than 0 keeps the draft
+ * as it was. */
+void elsewhere_edit(struct live *l);
+/* The same of any text: see external_edit_text(). */
+bool elsewhere_edit_text(struct live *l, struct buf *text);
+/* The newest call with all of its output: above the live part, or in $PAGER
+ * (less -R) when it is longer than the screen. */
+void elsewhere_show_call(struct live *l);
+/* The same of a page of the manual, behind the slash command of its name. */
+void elsewhere_show_page(struct live *l, const struct manual_page *page);
+
 /* The same for code that asks there itself: what is printed reaches it. */
 void live_suspend(struct live *l);
 void live_resume(struct live *l);

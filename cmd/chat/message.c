@@ -1,21 +1,573 @@
-/* message.c - what a user sends in a chat: text, or a command of his own. */
+/* message.c - what a user sends: text, files and pictures, or a command. */
 /* SPDX-License-Identifier: MIT */
+/*
+ * A prompt carries along the files that it names ("@path"), images that were
+ * pasted as a path ("[image 1]"), and what the user's own commands have
+ * printed. Begin reading at message_run().
+ */
 #include "cmd/chat/message.h"
 
+#include <ctype.h>
+#include <fcntl.h>
+#include <pthread.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
 #include "agent/agent.h"
+#include "base/io.h"
+#include "base/mem.h"
+#include "base/path.h"
+#include "base/sanitize.h"
 #include "base/str.h"
-#include "cmd/chat/mention.h"
-#include "cmd/chat/pictures.h"
-#include "cmd/chat/slash.h"
+#include "base/words.h"
 #include "cmd/session/run_skills.h"
 #include "cmd/session/sandbox.h"
+#include "model/media.h"
 #include "sandbox/background.h"
+#include "sandbox/files/files.h"
+#include "skills/skills.h"
+#include "tool/files/read_file.h"
+#include "tool/paths.h"
+#include "tool/result.h"
+
+enum {
+	MOST_AT_ONCE = 20,
+	MOST_PATH = 4096, /* bytes */
+	FIRST_BYTES = 64,
+	MARK_SIZE = 32,
+};
+
+struct pictures {
+	pthread_mutex_t lock;
+	char *home;   /* owned, or NULL */
+	char **paths; /* owned */
+	size_t n;
+};
+
+struct pictures *pictures_new(const char *home)
+{
+	struct pictures *p = xcalloc(1, sizeof(*p));
+
+	pthread_mutex_init(&p->lock, NULL);
+	p->home = xstrdup(home);
+	return p;
+}
+
+void pictures_free(struct pictures *p)
+{
+	if (!p)
+		return;
+	for (size_t i = 0; i < p->n; i++)
+		free(p->paths[i]);
+	free(p->paths);
+	free(p->home);
+	pthread_mutex_destroy(&p->lock);
+	free(p);
+}
+
+static void write_mark(size_t i, char mark[MARK_SIZE])
+{
+	snprintf(mark, MARK_SIZE, "[image %zu]", i + 1);
+}
+
+/* Nothing that waits is opened, as a pipe would. */
+static bool is_image(const char *path)
+{
+	int fd = open(path, O_RDONLY | O_NONBLOCK | O_NOCTTY | O_CLOEXEC);
+	char bytes[FIRST_BYTES];
+	const char *type = NULL;
+	struct stat st;
+	ssize_t n;
+
+	if (fd < 0)
+		return false;
+	if (fstat(fd, &st) == 0 && S_ISREG(st.st_mode)) {
+		n = io_read(fd, bytes, sizeof(bytes));
+		if (n > 0)
+			type = media_type((struct str){ bytes, (size_t)n });
+	}
+	close(fd);
+	return type && !media_is_pdf(type);
+}
+
+static int hex_digit(char c)
+{
+	static const char digits[] = "0123456789abcdefABCDEF";
+	const char *at = c ? strchr(digits, c) : NULL;
+	int n = at ? (int)(at - digits) : -1;
+
+	return n > 15 ? n - 6 : n;
+}
+
+/* "/a b.png" of "file:///a%20b.png"; NULL for another machine's. Owned. */
+static char *path_of_url(struct str url)
+{
+	struct buf path = BUF_INIT(MOST_PATH);
+
+	url = str_skip(url, strlen("file://"));
+	if (str_starts(url, "localhost/"))
+		url = str_skip(url, strlen("localhost"));
+	for (size_t i = 0; str_starts(url, "/") && i < url.len; i++) {
+		int high = url.len - i > 2 && url.ptr[i] == '%'
+				   ? hex_digit(url.ptr[i + 1])
+				   : -1;
+		int low = high >= 0 ? hex_digit(url.ptr[i + 2]) : -1;
+
+		buf_addc(&path, low < 0 ? url.ptr[i] : (char)(high << 4 | low));
+		i += low < 0 ? 0 : 2;
+	}
+	if (path.len && !path.over && !memchr(path.ptr, '\0', path.len))
+		return buf_detach(&path);
+	buf_release(&path);
+	return NULL;
+}
+
+/* The path of an image that this is, or NULL. Owned. */
+static char *find_image(struct str text, const char *home)
+{
+	char *path = NULL;
+	char *whole;
+
+	if (text.len >= MOST_PATH || memchr(text.ptr, '\0', text.len))
+		return NULL;
+	if (str_starts(text, "file://")) {
+		path = path_of_url(text);
+	} else {
+		whole = xstrndup(text.ptr, text.len);
+		path = home ? path_expand(whole, home) : xstrdup(whole);
+		free(whole);
+	}
+	if (path && is_image(path))
+		return path;
+	free(path);
+	return NULL;
+}
+
+static size_t find_images(struct str text, const char *home,
+			  char *found[MOST_AT_ONCE])
+{
+	size_t n = 0;
+	char *word;
+
+	found[0] = find_image(text, home); /* one with blanks as they are */
+	if (found[0])
+		return 1;
+	while ((word = words_take(&text))) {
+		char *path = n < MOST_AT_ONCE ? find_image(str_of(word), home)
+					      : NULL;
+
+		free(word);
+		if (path) {
+			found[n++] = path;
+			continue;
+		}
+		while (n)
+			free(found[--n]);
+		return 0;
+	}
+	return n;
+}
+
+bool pictures_take(struct pictures *p, struct str text, struct buf *out)
+{
+	char *found[MOST_AT_ONCE];
+	char mark[MARK_SIZE];
+	size_t n = 0;
+
+	text = str_trim(text);
+	if (p && text.len && text.len <= MOST_AT_ONCE * MOST_PATH)
+		n = find_images(text, p->home, found);
+	if (!n)
+		return false;
+	pthread_mutex_lock(&p->lock);
+	p->paths = xrealloc(p->paths, p->n + n, sizeof(*p->paths));
+	for (size_t i = 0; i < n; i++) {
+		write_mark(p->n, mark);
+		buf_adds(out, i ? " " : "");
+		buf_adds(out, mark);
+		p->paths[p->n++] = found[i];
+	}
+	pthread_mutex_unlock(&p->lock);
+	return true;
+}
+
+/* Each picture whose mark is in text, once; p may be NULL. */
+static void pictures_each(struct pictures *p, struct str text,
+			  void (*each)(void *arg, const char *path), void *arg)
+{
+	char mark[MARK_SIZE];
+
+	if (!p)
+		return;
+	pthread_mutex_lock(&p->lock);
+	for (size_t i = 0; i < p->n; i++) {
+		write_mark(i, mark);
+		if (str_search(text, str_of(mark)) < text.len)
+			each(arg, p->paths[i]);
+	}
+	pthread_mutex_unlock(&p->lock);
+}
+
+enum {
+	MOST_FILES = 20,      /* in one message */
+	MAX_PATH = 4096,      /* bytes */
+	MAX_FILE = 256 << 10, /* bytes that go with a message */
+	FILE_MS = 10000,
+	LINES = 1 << 30,
+};
+
+struct mention_text {     /* borrowed */
+	struct str typed; /* where files may be named */
+	struct str whole; /* what is sent */
+	bool media_only;
+};
+
+static size_t count(const struct buf *path, char c)
+{
+	size_t n = 0;
+
+	for (size_t i = 0; i < path->len; i++)
+		n += path->ptr[i] == c;
+	return n;
+}
+
+/* Whether the last character is the sentence's, as in "(see @a.c)." */
+static bool ends_sentence(const struct buf *path)
+{
+	static const char closing[] = ")]}>";
+	static const char opening[] = "([{<";
+	char last = path->ptr[path->len - 1];
+	const char *pair = strchr(closing, last);
+
+	if (strchr(".,:;!?", last))
+		return true;
+	if (pair)
+		return count(path, last) > count(path, opening[pair - closing]);
+	return strchr("'\"`*", last) && count(path, last) % 2;
+}
+
+/*
+ * The path behind an "@" at the front of rest, with its bytes: all up to a
+ * blank, but for the marks that end a sentence and ",@", which begins another
+ * path. What follows a backslash is part of it in any case; the completion
+ * (editor/choices.c) writes one before whatever else would not be.
+ */
+static size_t read_path(struct str rest, struct buf *path)
+{
+	size_t written = 0; /* bytes that stay, whatever follows */
+	size_t i = 1;
+
+	for (; i < rest.len; i++) {
+		char c = rest.ptr[i];
+
+		if (isspace((unsigned char)c) ||
+		    (c == ',' && i + 1 < rest.len && rest.ptr[i + 1] == '@'))
+			break;
+		if (c == '\\' && i + 1 < rest.len) {
+			buf_addc(path, rest.ptr[++i]);
+			written = path->len;
+		} else {
+			buf_addc(path, c);
+		}
+	}
+	while (path->len > written && ends_sentence(path))
+		path->len--;
+	return i;
+}
+
+static void warn_of(const char *before, const char *path, const char *why)
+{
+	struct buf line = BUF_INIT(2 * MAX_PATH);
+
+	sanitize_line(str_of(path), &line);
+	app_warn("%s%s %s", before, line.ptr, why);
+	buf_release(&line);
+}
+
+static void warn(const char *path, const char *why)
+{
+	warn_of("@", path, why);
+}
+
+static void warn_picture(const char *path, const char *why)
+{
+	warn_of("", path, why);
+}
+
+static void add_page(const char *path, const struct files_page *page,
+		     struct buf *out)
+{
+	bool is_large = page->clipped || page->text.len > MAX_FILE;
+
+	buf_addf(out, "\n### %s\n", path);
+	if (page->encoding)
+		buf_addf(out, "(%s, shown as UTF-8)\n", page->encoding);
+	if (page->binary || is_large)
+		buf_addf(out, "(too large, or not text: use read_file)\n");
+	if (page->binary)
+		warn(path, "is not a text file: only its name is sent");
+	else if (is_large)
+		warn(path, "is larger than 256 KiB: only its name is sent");
+	else
+		buf_addf(out, "```\n%s\n```\n",
+			 page->text.len ? page->text.ptr : "");
+}
+
+static const char *base_name(const char *path)
+{
+	const char *slash = strrchr(path, '/');
+
+	return slash && slash[1] ? slash + 1 : path;
+}
+
+static size_t attached_bytes(const struct message *m)
+{
+	size_t n = 0;
+
+	for (size_t i = 0; i < m->n; i++)
+		n += m->parts[i].n_bytes;
+	return n;
+}
+
+/* An image or a PDF file goes with the message, and its line into the text. */
+static int attach(struct run *r, const char *path, struct buf *bytes,
+		  struct buf *out)
+{
+	struct message *to = &r->agent.attached;
+	const struct part *p;
+
+	if (attached_bytes(to) + bytes->len > MEDIA_MESSAGE_BYTES) {
+		warn(path, "is too large: the files of one message are limited "
+			   "to 20 MB");
+		return 0;
+	}
+	p = message_add_media(to, base_name(path), bytes);
+	if (p)
+		buf_addf(out, "\n### %s\n%s\n", path, p->text);
+	else
+		warn(path,
+		     "is not a PNG, JPEG, GIF, WebP or PDF file: sent as text");
+	return p != NULL;
+}
+
+static void warn_unread(const char *path, bool media, const struct error *err)
+{
+	if (media && result_is_file_error(err) && err->code == ERR_REMOTE &&
+	    !err->reason[0])
+		warn(path, "is too large: the limit for images and PDF files "
+			   "is 3.75 MB");
+	else
+		warn(path, "is not a readable file: sent as text");
+}
+
+/* 1: it is appended; 0: it stays text. */
+static int add_file(struct run *r, const char *path, struct buf *out,
+		    const struct stop *stop, struct error *err)
+{
+	bool media = read_text_is_shown(path);
+	struct stop within = stop_within(stop, FILE_MS);
+	struct files_page page = { 0 };
+	struct files_window window = { .limit = LINES,
+				       .as_binary = media,
+				       .most = MEDIA_MAX_BYTES };
+	/* "~" is a name like any other here, and so is "c:". */
+	char *name = xasprintf("%s%s", path[0] == '/' ? "" : "./", path);
+	char *whole;
+	int rc = paths_resolve(sandbox_tree_dir(&r->box.sandbox), name, &whole,
+			       err);
+
+	free(name);
+	if (rc < 0) {
+		warn(path, "is not a path");
+		return 0;
+	}
+	window.path = whole;
+	rc = files_read(&r->box.sandbox, &window, &page, &within, err);
+	if (rc == 0 && media) {
+		rc = attach(r, path, &page.text, out);
+	} else if (rc == 0) {
+		add_page(path, &page, out);
+		rc = 1;
+	} else if (err->code == ERR_CANCELLED || err->code == ERR_GONE) {
+		rc = -1;
+	} else if (!strcmp(err->reason, "not_a_text_file")) {
+		page.binary = true;
+		add_page(path, &page, out);
+		rc = 1;
+	} else {
+		warn_unread(path, media, err);
+		rc = 0;
+	}
+	buf_release(&page.text);
+	free(whole);
+	return rc;
+}
+
+/* Appends the files that text names to files; media_only: other files are left
+ * alone. */
+static int add_files(struct run *r, struct str text, bool media_only,
+		     struct buf *files, const struct stop *stop,
+		     struct error *err)
+{
+	struct buf path = BUF_INIT(MAX_PATH);
+	size_t joined = 0; /* where ",@" begins another one */
+	size_t n = 0;
+	int rc = 0;
+
+	for (size_t i = 0; i < text.len && rc >= 0; i++) {
+		bool begins = i == 0 || i == joined ||
+			      isspace((unsigned char)text.ptr[i - 1]);
+
+		if (text.ptr[i] != '@' || !begins)
+			continue;
+		buf_clear(&path);
+		i += read_path(str_skip(text, i), &path) - 1;
+		joined = i + 2;
+		if (path.over)
+			warn(path.ptr, "is not a path");
+		if (!path.len || path.over)
+			continue;
+		buf_addc(&path, '\0');
+		if (media_only && !read_text_is_shown(path.ptr))
+			continue;
+		if (n == MOST_FILES) {
+			warn(path.ptr, "is sent as text: the limit is 20 files "
+				       "per message");
+			continue;
+		}
+		rc = add_file(r, path.ptr, files, stop, err);
+		n += rc > 0;
+	}
+	buf_release(&path);
+	return rc < 0 ? -1 : 0;
+}
+
+/* A picture of this machine, which the user has pasted the path of. */
+static void add_picture(void *arg, const char *path)
+{
+	struct run *r = arg;
+	struct message *to = &r->agent.attached;
+	struct buf bytes = BUF_INIT(MEDIA_MAX_BYTES);
+	struct error err = { 0 };
+
+	if (path_read(path, &bytes, &err) < 0)
+		warn_picture(path, err.code == ERR_LIMIT
+					   ? "is too large: the limit for "
+					     "images is 3.75 MB"
+					   : "can no longer be read");
+	else if (attached_bytes(to) + bytes.len > MEDIA_MESSAGE_BYTES)
+		warn_picture(path, "is too large: the files of one message are "
+				   "limited to 20 MB");
+	else if (!message_add_media(to, base_name(path), &bytes))
+		warn_picture(path, "is no longer an image");
+	buf_release(&bytes);
+}
+
+static int expand(struct run *r, const struct mention_text *text,
+		  struct buf *out, const struct stop *stop, struct error *err)
+{
+	struct buf files = BUF_INIT(64 << 20);
+	int rc;
+
+	message_release(&r->agent.attached);
+	rc = add_files(r, text->typed, text->media_only, &files, stop, err);
+	pictures_each(r->app->pictures, text->typed, add_picture, r);
+	buf_addstr(out, text->whole);
+	if (files.len) {
+		buf_adds(out, MESSAGE_FILES);
+		buf_addstr(out, buf_str(&files));
+	}
+	buf_release(&files);
+	if (rc == 0)
+		*err = (struct error){ 0 };
+	else
+		message_release(&r->agent.attached);
+	return rc;
+}
+
+/*
+ * Appends the text, and behind it each file of the sandbox that "@path" names
+ * there (spec/cli.md §4.4): blanks in a path follow a backslash; an "@" within
+ * a word is none. Files of more than 256 KiB and those that are no text are
+ * named only; images and PDF files go to r->agent.attached. Each that does not
+ * go with the text gives a warning first. -1 with ERR_CANCELLED, ERR_GONE.
+ */
+static int mention_expand(struct run *r, struct str text, struct buf *out,
+			  const struct stop *stop, struct error *err)
+{
+	const struct mention_text all = { text, text, false };
+
+	return expand(r, &all, out, stop, err);
+}
+
+int mention_attach(struct run *r, struct str typed, struct str whole,
+		   struct buf *out, const struct stop *stop, struct error *err)
+{
+	const struct mention_text task = { typed, whole, true };
+
+	return expand(r, &task, out, stop, err);
+}
+
+int mention_list(struct run *r, struct buf *out, const struct stop *stop,
+		 struct error *err)
+{
+	struct stop within = stop_within(stop, FILE_MS);
+	const char *root = sandbox_tree_dir(&r->box.sandbox);
+	struct files_names list = { 0 };
+	size_t skip = strlen(root) + (strcmp(root, "/") != 0);
+	const struct files_search all = { .root = root,
+					  .pattern = "*",
+					  .ignored = true };
+	int rc = files_glob(&r->box.sandbox, &all, &list, &within, err);
+
+	for (size_t i = 0; rc == 0 && i < list.n; i++) {
+		const char *name = list.names[i];
+
+		if (strlen(name) <= skip || strstr(name, "/.git/") ||
+		    strchr(name, '\n'))
+			continue;
+		buf_adds(out, name + skip);
+		buf_addc(out, '\n');
+	}
+	files_names_release(&list);
+	return rc;
+}
 
 enum { MAX_PROMPT = 128 << 20 };
 
+struct str message_first_word(struct str line)
+{
+	struct str word = { line.ptr, 0 };
+
+	while (word.len < line.len && word.ptr[word.len] != ' ' &&
+	       word.ptr[word.len] != '\t' && word.ptr[word.len] != '\n')
+		word.len++;
+	return word;
+}
+
+bool message_is_command(struct str line)
+{
+	struct str word = message_first_word(line);
+
+	if (str_is_nocase(line, "exit"))
+		return true;
+	if (word.len > 1 && skill_builtin_find(str_skip(word, 1)))
+		return false;
+	if (word.len < 2 || !isalpha((unsigned char)word.ptr[1]))
+		return false;
+	for (size_t i = 2; i < word.len; i++)
+		if (!isalnum((unsigned char)word.ptr[i]) &&
+		    word.ptr[i] != '-' && word.ptr[i] != '_')
+			return false;
+	return word.ptr[0] == '/';
+}
+
 enum message_kind message_classify(struct str text)
 {
-	if (slash_is_command(str_trim(text)))
+	if (message_is_command(str_trim(text)))
 		return MESSAGE_SLASH;
 	if (str_starts(text, "!!"))
 		return MESSAGE_HIDDEN_COMMAND;

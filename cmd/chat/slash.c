@@ -1,20 +1,111 @@
-/* slash.c - the commands of the chat that begin with a slash. */
+/* slash.c - the commands of the chat that begin with a slash, found and run. */
 /* SPDX-License-Identifier: MIT */
+/*
+ * The rows are in slash_table.c, the functions in slash_model.c,
+ * slash_sandbox.c, slash_thread.c and slash_settings.c. A command that is also
+ * one of the shell runs through its own table. Begin reading at slash_run().
+ */
 #include "cmd/chat/slash.h"
 
 #include <ctype.h>
+#include <dirent.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/mem.h"
 #include "base/nearest.h"
+#include "base/path.h"
+#include "base/sanitize.h"
 #include "base/str.h"
 #include "base/words.h"
-#include "cmd/chat/input.h"
+#include "cmd/chat/ends.h"
+#include "cmd/chat/message.h"
 #include "cmd/chat/slash_cmd.h"
-#include "cmd/chat/slash_table.h"
+#include "cmd/manual.h"
 #include "skills/skills.h"
+
+enum {
+	MOST_FILES = 5000,
+	MOST_DEEP = 8, /* directories within one another */
+	LIST_BYTES = 4 << 20,
+};
+
+void slash_list_subcommands(const struct command *c, struct buf *out)
+{
+	for (size_t i = 0; c->subs[i].name; i++)
+		if (c->subs[i].name[0])
+			buf_addf(out, "%s\t%s\n", c->subs[i].name,
+				 c->subs[i].summary ? c->subs[i].summary : "");
+}
+
+/* As a word of a command line; a name with controls is left out. */
+static void add_path(struct str path, struct buf *out)
+{
+	struct buf clean = BUF_INIT(LIST_BYTES);
+
+	sanitize_line(path, &clean);
+	if (str_eq(buf_str(&clean), path)) {
+		for (size_t i = 0; i < path.len; i++) {
+			char c = path.ptr[i];
+
+			if (c == ' ' || c == '\\' || c == '"' || c == '\'')
+				buf_addc(out, '\\');
+			buf_addc(out, c);
+		}
+		buf_adds(out, "\t\n");
+	}
+	buf_release(&clean);
+}
+
+/* Of one directory below the top; hidden names are left out. */
+static void walk(const char *top, const char *below, int deep, size_t *n,
+		 struct buf *out)
+{
+	char *path = below[0] ? path_join(top, below) : xstrdup(top);
+	DIR *d = opendir(path);
+	const struct dirent *e;
+
+	while (d && *n < MOST_FILES && (e = readdir(d))) {
+		char *name = below[0] ? path_join(below, e->d_name)
+				      : xstrdup(e->d_name);
+
+		if (e->d_name[0] != '.') {
+			add_path(str_of(name), out);
+			(*n)++;
+		}
+		if (e->d_name[0] != '.' && e->d_type == DT_DIR && deep)
+			walk(top, name, deep - 1, n, out);
+		free(name);
+	}
+	if (d)
+		closedir(d);
+	free(path);
+}
+
+void slash_list_here(struct run *r, struct buf *out)
+{
+	size_t n = 0;
+
+	walk(settings_cwd(r->app->settings), "", MOST_DEEP, &n, out);
+}
+
+void slash_list_there(struct run *r, struct buf *out)
+{
+	struct buf names = BUF_INIT(LIST_BYTES);
+	struct stop stop = app_stop(r->app);
+	struct error ignored = { 0 };
+	struct str rest;
+	struct str line;
+
+	if (mention_list(r, &names, &stop, &ignored) == 0) {
+		rest = buf_str(&names);
+		while (str_split(&rest, '\n', &line))
+			if (line.len)
+				add_path(line, out);
+	}
+	buf_release(&names);
+}
 
 enum {
 	SIMILAR = 2,     /* letters that a suggestion may differ by */
@@ -25,17 +116,6 @@ enum {
 };
 
 static const char skill_prefix[] = "/skill:";
-
-/* Up to the first blank or line break. */
-static struct str first_word(struct str line)
-{
-	struct str word = { line.ptr, 0 };
-
-	while (word.len < line.len && word.ptr[word.len] != ' ' &&
-	       word.ptr[word.len] != '\t' && word.ptr[word.len] != '\n')
-		word.len++;
-	return word;
-}
 
 static bool has_name(const struct slash_command *s, struct str word)
 {
@@ -54,7 +134,7 @@ static bool has_name(const struct slash_command *s, struct str word)
 
 static const struct slash_command *find_command(struct str line)
 {
-	struct str word = first_word(line);
+	struct str word = message_first_word(line);
 
 	if (str_is_nocase(line, "exit"))
 		word = STR("/quit");
@@ -62,23 +142,6 @@ static const struct slash_command *find_command(struct str line)
 		if (has_name(&slash_commands[i], word))
 			return &slash_commands[i];
 	return NULL;
-}
-
-bool slash_is_command(struct str line)
-{
-	struct str word = first_word(line);
-
-	if (str_is_nocase(line, "exit"))
-		return true;
-	if (word.len > 1 && skill_builtin_find(str_skip(word, 1)))
-		return false;
-	if (word.len < 2 || !isalpha((unsigned char)word.ptr[1]))
-		return false;
-	for (size_t i = 2; i < word.len; i++)
-		if (!isalnum((unsigned char)word.ptr[i]) &&
-		    word.ptr[i] != '-' && word.ptr[i] != '_')
-			return false;
-	return word.ptr[0] == '/';
 }
 
 /* A guess that is far off, or that would allow everything or end the chat, is
@@ -133,7 +196,7 @@ static void free_words(char **words)
 bool slash_show(struct run *r, struct str line, size_t columns, struct buf *out)
 {
 	const struct slash_command *s = find_command(line);
-	struct str name = first_word(line);
+	struct str name = message_first_word(line);
 	char *words[WORDS_MOST + 1];
 	int n;
 
@@ -160,16 +223,8 @@ bool slash_is(struct str line, const char *name)
 {
 	const struct slash_command *s = find_command(str_trim(line));
 
-	return s && slash_is_command(str_trim(line)) &&
+	return s && message_is_command(str_trim(line)) &&
 	       str_is(str_of(s->name), name);
-}
-
-void slash_enter(struct run *r)
-{
-	r->here = (struct app_chat){ session_id(r->session), r->box.label,
-				     &r->box.sandbox, r->options.include,
-				     r->options.n_include };
-	r->app->chat = &r->here;
 }
 
 /* What a new thread does not need to know, and what a moved one must. */
@@ -201,7 +256,7 @@ static bool run_command(struct run *r, const struct slash_command *s, int n,
 bool slash_run(struct run *r, struct str line, struct buf *told)
 {
 	const struct slash_command *s = find_command(line);
-	struct str rest = str_skip(line, first_word(line).len);
+	struct str rest = str_skip(line, message_first_word(line).len);
 	struct buf shown = BUF_INIT(SHOWN_BYTES);
 	unsigned switched = r->switched;
 	char *words[WORDS_MOST + 1];
@@ -216,7 +271,7 @@ bool slash_run(struct run *r, struct str line, struct buf *told)
 	free_words(words);
 	if (r->next || r->switched != switched)
 		tell_model(r->next ? r->next : r, switched, told);
-	slash_enter(r->next ? r->next : r);
+	chat_enter(r->next ? r->next : r);
 	return goes_on;
 }
 
@@ -298,4 +353,139 @@ size_t slash_list(const struct skills *skills, struct fuzzy_item **list)
 		item->summary = put_text(&at, s->description, "");
 	}
 	return all;
+}
+
+enum {
+	COLUMN = 29,
+	LIST_MOST = 1 << 12, /* bytes */
+	NARROW = 60,         /* columns: below, the summary has its own line */
+};
+
+/* From column at on, wrapped with this indent. */
+static void add_wrapped(struct buf *out, struct str text, size_t at,
+			size_t indent, size_t columns)
+{
+	struct str word;
+
+	if (at && at >= indent) {
+		buf_addc(out, '\n');
+		at = 0;
+	}
+	for (; at < indent; at++)
+		buf_addc(out, ' ');
+	while (str_split(&text, ' ', &word)) {
+		if (at > indent && at + 1 + word.len > columns) {
+			buf_addc(out, '\n');
+			for (at = 0; at < indent; at++)
+				buf_addc(out, ' ');
+		} else if (at > indent) {
+			buf_addc(out, ' ');
+			at++;
+		}
+		buf_addstr(out, word);
+		at += word.len;
+	}
+	buf_addc(out, '\n');
+}
+
+static void add_help(const struct slash_command *s, size_t columns,
+		     struct buf *out)
+{
+	size_t indent = columns < NARROW ? 6 : COLUMN;
+	size_t begin = out->len;
+
+	buf_addf(out, "  %s%s%s%s%s", s->name, s->aliases ? " " : "",
+		 s->aliases ? s->aliases : "", s->args ? " " : "",
+		 s->args ? s->args : "");
+	add_wrapped(out, str_of(s->summary), out->len - begin, indent, columns);
+}
+
+void slash_add_usage(const char *name, size_t columns, struct buf *out)
+{
+	name += name[0] == '/';
+	for (size_t i = 0; i < slash_n_commands; i++)
+		if (!strcmp(slash_commands[i].name + 1, name))
+			add_help(&slash_commands[i], columns, out);
+}
+
+/* As text. A chat with a screen shows pages by itself. */
+static void add_topic(const char *topic, size_t columns, struct buf *out)
+{
+	const struct manual_page *page = manual_find(topic);
+	struct buf list = BUF_INIT(LIST_MOST);
+	struct rows rows = { 0 };
+	struct error err = { 0 };
+	size_t before = out->len;
+	struct theme theme;
+
+	slash_add_usage(topic, columns, out);
+	if (page) {
+		theme_init(&theme);
+		manual_render(page,
+			      &(struct manual_look){ &theme, columns, "/help" },
+			      &rows);
+		rows_close(&rows);
+		buf_adds(out, out->len > before ? "\n" : "");
+	} else if (out->len == before) {
+		manual_unknown(topic, &err);
+		manual_add_topics(&list);
+		buf_addf(out, "%s\n", err.message);
+		add_wrapped(out, buf_str(&list), 0, 0, columns);
+	}
+	for (size_t i = 0; i < rows.n; i++) {
+		buf_addstr(out, rows_view(&rows, i).bytes);
+		buf_addc(out, '\n');
+	}
+	rows_release(&rows);
+	buf_release(&list);
+}
+
+void slash_list_topics(struct run *r, struct buf *out)
+{
+	(void)r;
+	for (const struct manual_page *p = manual_pages; p->name; p++) {
+		struct str summary = manual_summary(p);
+
+		buf_addf(out, "%s\t%.*s\n", p->name, (int)summary.len,
+			 summary.ptr);
+	}
+}
+
+void slash_cmd_help(struct run *r, int n, char **words, size_t columns,
+		    struct buf *out)
+{
+	static const char *const titles[N_GROUPS] = {
+		[GROUP_TALK] = "Conversation",
+		[GROUP_SANDBOX] = "Sandbox and files",
+		[GROUP_SETTINGS] = "Settings",
+		[GROUP_CHAT] = "Chat",
+	};
+	struct buf list = BUF_INIT(LIST_MOST);
+
+	if (n) {
+		add_topic(words[0], columns, out);
+		return;
+	}
+	add_wrapped(out,
+		    STR("Type a message and Enter. A line that ends in \\ "
+			"continues. Ctrl-C interrupts."),
+		    0, 0, columns);
+	if (r->theme)
+		add_wrapped(
+			out,
+			STR("Esc stops, Ctrl-R searches earlier messages, "
+			    "Ctrl-X opens an editor, Ctrl-O shows the last "
+			    "call, Shift-Tab changes the mode, @ names a file, "
+			    "!COMMAND runs one, !! does not tell the model."),
+			0, 0, columns);
+	for (int group = 0; group < N_GROUPS; group++) {
+		buf_addf(out, "%s\n", titles[group]);
+		for (size_t i = 0; i < slash_n_commands; i++)
+			if ((int)slash_commands[i].group == group)
+				add_help(&slash_commands[i], columns, out);
+	}
+	manual_add_topics(&list);
+	buf_adds(out, "Manual (/help TOPIC)\n");
+	add_wrapped(out, buf_str(&list), 0, 2, columns);
+	buf_release(&list);
 }

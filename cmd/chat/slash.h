@@ -7,9 +7,6 @@
 #include "editor/choices.h"
 #include "skills/skills.h"
 
-/* True for a slash and a word of letters, digits, "-" and "_", and for "exit".
- * Paths, and the rest of what begins with a slash, are text for the model. */
-bool slash_is_command(struct str line);
 /* All of them, and "/skill:NAME" for each skill (may be NULL), for completion;
  * *list is owned by the caller, with its texts. Their number. */
 size_t slash_list(const struct skills *skills, struct fuzzy_item **list);
@@ -24,9 +21,6 @@ bool slash_show(struct run *r, struct str line, size_t columns,
 void slash_add_usage(const char *name, size_t columns, struct buf *out);
 /* Whether what it shows is of the sandbox, which must be there then. */
 bool slash_needs_sandbox(struct str line);
-/* What commands of the shell, typed in the chat, take for it: r, just opened.
- */
-void slash_enter(struct run *r);
 /* Whether the arguments of a command ("/model") can be listed, and the list, as
  * slash_cmd.h says; on the thread that the chat's work is done on. */
 bool slash_has_arguments(struct str command);

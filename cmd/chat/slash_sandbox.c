@@ -1,5 +1,4 @@
-/* slash_sandbox.c - /sandbox: where the chat's tools run, and moving it
- * elsewhere. */
+/* slash_sandbox.c - TODO */
 /* SPDX-License-Identifier: MIT */
 #include <stdio.h>
 #include <stdlib.h>
@@ -8,14 +7,25 @@
 #include "base/ids.h"
 #include "base/mem.h"
 #include "base/str.h"
-#include "cmd/chat/leave.h"
+#include "cmd/chat/ends.h"
 #include "cmd/chat/slash_cmd.h"
 #include "cmd/commands/sandbox.h"
 #include "cmd/print.h"
 #include "cmd/session/next.h"
 #include "cmd/session/run.h"
+#include "cmd/subagents/run_subagents.h"
+#include "sandbox/jobs/jobs.h"
 
 enum { MOST_PLACES = 100, LINE_MOST = 1 << 12 };
+
+/* Places that the thread can move to. */
+struct place_choice {
+	struct run *run;
+	struct fuzzy_item items[MOST_PLACES]; /* texts owned */
+	char *provider[MOST_PLACES];          /* owned */
+	char *id[MOST_PLACES];                /* owned; NULL: a new one */
+	size_t n;
+};
 
 static bool on_host(const struct run *r)
 {
@@ -116,15 +126,6 @@ static int set_exit(struct run *r, const char *word, struct error *err)
 	return error_set(err, ERR_USAGE,
 			 "/sandbox on-exit takes delete, stop or keep");
 }
-
-/* Places that the thread can move to. */
-struct place_choice {
-	struct run *run;
-	struct fuzzy_item items[MOST_PLACES]; /* texts owned */
-	char *provider[MOST_PLACES];          /* owned */
-	char *id[MOST_PLACES];                /* owned; NULL: a new one */
-	size_t n;
-};
 
 /* Takes name and summary over. */
 static void add_place(struct place_choice *c, const char *provider,
@@ -306,4 +307,87 @@ bool slash_cmd_sandbox(struct run *r, int n, char **words)
 	if (rc < 0)
 		(void)app_fail(r->app, &err);
 	return true;
+}
+
+/* The screen waits for it. */
+enum { KILL_MS = 1000 };
+
+static void add_job(void *arg, const struct job_state *s)
+{
+	struct buf *out = arg;
+
+	buf_addf(out, "job %-3u ", s->number);
+	jobs_describe(s, out);
+	buf_addf(out, ", %lld bytes: %.200s\n", (long long)s->bytes,
+		 s->command);
+}
+
+static void kill_job(struct run *r, const char *word, struct buf *out)
+{
+	struct stop stop = stop_on(NULL);
+	struct job_kill what = { .wait_ms = KILL_MS };
+	struct error err = { 0 };
+	struct job_state s;
+	int64_t number = 0;
+
+	if (!str_to_int(str_of(word), &number) || number < 1 ||
+	    number > UINT32_MAX) {
+		buf_addf(out, "Unknown job '%.40s'. /jobs lists them.\n", word);
+		return;
+	}
+	what.number = (unsigned)number;
+	if (jobs_kill(r->box.sandbox.jobs, &what, &stop, &s, &err) < 0) {
+		buf_addf(out, "Error: %s; /jobs lists them.\n", err.message);
+		return;
+	}
+	buf_addf(out, "job %u ", s.number);
+	if (s.running)
+		buf_adds(out, "is being killed; it is ");
+	jobs_describe(&s, out);
+	buf_addc(out, '\n');
+}
+
+void slash_cmd_jobs(struct run *r, int n, char **words, size_t columns,
+		    struct buf *out)
+{
+	size_t before = out->len;
+
+	(void)columns;
+	if (n == 2 && !strcmp(words[0], "kill")) {
+		kill_job(r, words[1], out);
+		return;
+	}
+	if (n) {
+		buf_adds(out, "Usage: /jobs, or /jobs kill NUMBER\n");
+		return;
+	}
+	jobs_each(r->box.sandbox.jobs, add_job, out);
+	if (out->len == before)
+		buf_adds(out, "No background commands.\n");
+}
+
+static void cancel(struct run *r, const char *word, struct buf *out)
+{
+	int64_t number = 0;
+
+	if (!str_to_int(str_of(word), &number) || number < 1 ||
+	    number > UINT32_MAX || !run_subagents_cancel(r, (unsigned)number))
+		buf_addf(out,
+			 "Unknown subagent %.40s, or it has ended. /agents "
+			 "lists them.\n",
+			 word);
+	else
+		buf_addf(out, "Stopping subagent %lld.\n", (long long)number);
+}
+
+void slash_cmd_agents(struct run *r, int n, char **words, size_t columns,
+		      struct buf *out)
+{
+	(void)columns;
+	if (n == 2 && !strcmp(words[0], "cancel"))
+		cancel(r, words[1], out);
+	else if (n)
+		buf_adds(out, "Usage: /agents, or /agents cancel NUMBER\n");
+	else
+		run_subagents_list(r, out);
 }

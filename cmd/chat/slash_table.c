@@ -1,8 +1,5 @@
 /* slash_table.c - the commands of the chat, a row each. */
 /* SPDX-License-Identifier: MIT */
-#include "cmd/chat/slash_table.h"
-
-#include "cmd/chat/approvals.h"
 #include "cmd/chat/slash_cmd.h"
 
 const struct slash_command slash_commands[] = {

@@ -341,7 +341,7 @@ static struct str last_word(struct str before)
 }
 
 /* What a name of a file needs a backslash for, so that a mention is read to its
- * end (cmd/chat/mention.c) and people see where it ends. */
+ * end (cmd/chat/message.c) and people see where it ends. */
 static bool needs_backslash(struct str name, size_t at)
 {
 	unsigned char c = (unsigned char)name.ptr[at];

@@ -71,7 +71,7 @@ def test_chat_has_every_key_of_the_editor():
 
 def test_chat_has_every_answer_to_a_question():
     have = set(re.findall(r'", \'(\w)\', (?:true|false)',
-                          source("cmd/chat/dialog.c")))
+                          source("cmd/chat/ask_screen.c")))
     told = {w for cell in first_cells(page("chat"), "## Answer a question")
             for w in words(cell)}
     assert len(have) > 7 and have <= told

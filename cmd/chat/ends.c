@@ -1,6 +1,11 @@
-/* leave.c - what both kinds of chat do with the work at their end. */
+/* ends.c - how both kinds of chat begin and end. */
 /* SPDX-License-Identifier: MIT */
-#include "cmd/chat/leave.h"
+/*
+ * chat_open() opens the run behind a chat. At the end chat_ask_exit() offers a
+ * choice for a sandbox with changes, and chat_close() closes the run and prints
+ * what it has used.
+ */
+#include "cmd/chat/ends.h"
 
 #include <inttypes.h>
 #include <signal.h>
@@ -15,6 +20,39 @@
 #include "cmd/session/next.h"
 #include "cmd/session/open.h"
 #include "cmd/session/save.h"
+
+void chat_enter(struct run *r)
+{
+	r->here = (struct app_chat){ session_id(r->session), r->box.label,
+				     &r->box.sandbox, r->options.include,
+				     r->options.n_include };
+	r->app->chat = &r->here;
+}
+
+int chat_open(struct run *r, bool again, const struct stop *stop,
+	      struct error *err)
+{
+	if (lifecycle_await_ending(&r->box, stop, err) < 0)
+		return -1;
+	if (again)
+		run_undo(r);
+	if (run_hooks_open(r, err) < 0 || run_open(r, stop, err) < 0 ||
+	    run_hooks_start(r, run_hooks_cause(r), stop, err) < 0)
+		return -1;
+	chat_enter(r);
+	return 0;
+}
+
+/* What is said of a chat when its sandbox has been left. */
+struct parting {
+	char id[64]; /* of its thread; "" when nothing is stored */
+	struct usage usage;
+	int64_t seconds;
+	char left[64];   /* a sandbox that stays although it is not ours */
+	char name[64];   /* of one that stays, for dcode apply */
+	bool unreturned; /* work in one that stays */
+	size_t files;    /* so many; 0: not known */
+};
 
 bool chat_ends(enum err code)
 {
@@ -77,17 +115,6 @@ void chat_ask_exit(struct run *r)
 	print_work(r, files);
 	read_exit(r);
 }
-
-/* What is said of a chat when its sandbox has been left. */
-struct parting {
-	char id[64]; /* of its thread; "" when nothing is stored */
-	struct usage usage;
-	int64_t seconds;
-	char left[64];   /* a sandbox that stays although it is not ours */
-	char name[64];   /* of one that stays, for dcode apply */
-	bool unreturned; /* work in one that stays */
-	size_t files;    /* so many; 0: not known */
-};
 
 /* What is in one that is deleted has been saved, or named as lost, then. */
 static void read_sandbox(struct run *r, struct parting *p)

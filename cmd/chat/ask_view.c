@@ -1,7 +1,10 @@
-/* call_view.c - a call that waits for approval, as the user is shown it. */
+/* ask_view.c - a question as the user is shown it, and what answers it. */
 /* SPDX-License-Identifier: MIT */
-#include "cmd/chat/call_view.h"
-
+/*
+ * The part of a question that both renderers share: the lines that describe a
+ * call, which of its texts may be edited, and the words of a choice. Begin
+ * reading at call_view_open().
+ */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -11,6 +14,7 @@
 #include "base/mem.h"
 #include "base/sanitize.h"
 #include "base/str.h"
+#include "cmd/chat/ask.h"
 #include "markup/diff.h"
 
 static void add_item(struct call_view *v, const char *label, struct str text)
@@ -148,4 +152,54 @@ void call_view_close(struct call_view *v)
 		cJSON_free(v->owned[i]);
 	buf_release(&v->unused);
 	buf_release(&v->change);
+}
+
+bool ask_has_more(const struct question *q)
+{
+	return q->n == 1 && q->list[0]->n_later;
+}
+
+const char *ask_editable(const struct question *q, struct str *text)
+{
+	const struct approval *a = q->list[0];
+	const char *name = q->n == 1 ? approval_editable(a) : NULL;
+
+	if (name)
+		*text = str_of(json_string(a->args, name, ""));
+	return name;
+}
+
+int ask_parse_choice(const struct app_question *q, struct str line)
+{
+	struct buf clean = BUF_INIT(4 * ASK_REPLY_BYTES);
+	int answer = ASK_NO_CHOICE;
+	struct str word;
+
+	sanitize_line(line, &clean);
+	word = str_trim(buf_str(&clean));
+	if (!word.len && !clean.over)
+		answer = (int)q->usual;
+	for (size_t i = 0; answer == ASK_NO_CHOICE && i < q->n; i++) {
+		struct str name = str_of(q->answers[i]);
+
+		if (str_is_nocase(word, q->answers[i]))
+			answer = (int)i;
+		name.len = 1;
+		if (word.len == 1 && (word.ptr[0] | 0x20) == name.ptr[0])
+			answer = (int)i;
+	}
+	buf_release(&clean);
+	return answer;
+}
+
+void ask_add_advice(const struct app_question *q, struct buf *out)
+{
+	buf_adds(out, "Please answer ");
+	for (size_t i = 0; i < q->n; i++)
+		buf_addf(out, "%s%c",
+			 !i             ? ""
+			 : i + 1 < q->n ? ", "
+					: " or ",
+			 q->answers[i][0]);
+	buf_adds(out, ".");
 }

@@ -1,0 +1,1045 @@
+/* ask_screen.c - questions in the live part of the screen. */
+/* SPDX-License-Identifier: MIT */
+/*
+ * Four parts, each drawn as rows and fed with key events: the row of answers
+ * that arrow keys move in, the approval of calls (dialog_), a choice of the
+ * program's own (choice_) and what the model asks (inquiry_dialog_). Whose a
+ * key is decides the caller, live_keys.c. Begin reading at dialog_event() and
+ * dialog_render().
+ */
+#include "cmd/chat/ask_screen.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <strings.h>
+
+#include "base/json.h"
+#include "base/mem.h"
+#include "base/sanitize.h"
+#include "base/str.h"
+#include "editor/draft_text.h"
+#include "term/rows.h"
+
+static const struct style strong = { ATTR_BOLD, STYLE_WARN };
+
+static const struct style plain = { 0, STYLE_PLAIN };
+
+static const struct style muted = { 0, STYLE_MUTED };
+
+static const struct style chosen = { ATTR_BOLD, STYLE_ACCENT };
+
+/* Left and Up move back, Right and Down forward, around the ends.
+ * False: another key. */
+static bool answer_row_move(struct answer_row *a, const struct key *key)
+{
+	switch (key->name) {
+	case KEY_LEFT:
+	case KEY_UP:
+		a->selected = (a->selected + a->n - 1) % a->n;
+		return true;
+	case KEY_RIGHT:
+	case KEY_DOWN:
+		a->selected = (a->selected + 1) % a->n;
+		return true;
+	default:
+		return false;
+	}
+}
+
+/* Cells of the labels from first on, with what stands between them. */
+static size_t width_from(const struct answer_row *a, size_t first)
+{
+	size_t cells = 0;
+
+	for (size_t i = first; i < a->n; i++)
+		cells += width_cells(str_of(a->labels[i])) + 4;
+	return cells;
+}
+
+/* One row: the selected answer stands out, also without colours. Where they do
+ * not all fit it begins with the selected one. */
+static void answer_row_render(const struct answer_row *a, size_t columns,
+			      struct rows *out)
+{
+	size_t first = width_from(a, 0) > columns ? a->selected : 0;
+
+	for (size_t i = first; i < a->n && columns > 2; i++) {
+		bool here = i == a->selected;
+		struct str label = str_of(a->labels[i]);
+
+		rows_add(out, here ? chosen : plain,
+			 here ? STR("> ") : STR("  "));
+		columns -= 2;
+		label.len = width_prefix(label, columns);
+		columns -= width_cells(label);
+		rows_add(out, here ? chosen : plain, label);
+		if (columns > 2)
+			rows_add(out, muted, STR("  "));
+		columns -= columns > 2 ? 2 : columns;
+	}
+	rows_end(out);
+}
+
+void answer_row_hint(size_t columns, struct rows *out)
+{
+	struct str text = STR("Up or Down: answer. Other keys go into your "
+			      "message");
+
+	if (width_cells(text) > columns)
+		text = STR("Up/Down: answer");
+	cut_text_add(out, strong, text, columns);
+	rows_end(out);
+}
+
+enum {
+	MAX_REASON = 2000, /* bytes */
+	OWN_ROWS = 3,      /* title, what is hidden, answers */
+};
+
+/* The answers of the row, each with the letter that it stands for. */
+static const struct {
+	const char *label;
+	char letter;
+	bool several; /* only about several calls, or only about one */
+	bool single;
+} answers[] = {
+	{ "no", 'n', false, false },
+	{ "yes", 'y', false, true },
+	{ "yes to all of these", 'y', true, false },
+	{ "no, because...", 'w', false, false },
+	{ "view", 'v', false, false },
+	{ "always", 'a', false, true },
+	{ "always, in config", 'A', false, true },
+	{ "edit", 'e', false, true },
+	{ "together", 't', false, true },
+	{ "one by one", 'o', true, false },
+};
+
+enum { N_ANSWERS = sizeof(answers) / sizeof(*answers) };
+
+static bool has_answer(const struct question *q, size_t i)
+{
+	struct str ignored;
+
+	if ((q->n > 1 && answers[i].single) ||
+	    (q->n == 1 && answers[i].several))
+		return false;
+	if (answers[i].letter == 'e')
+		return ask_editable(q, &ignored) != NULL;
+	return answers[i].letter != 't' || ask_has_more(q);
+}
+
+/* No stands first: it is what the row begins at. */
+static void fill_row(const struct question *q, struct answer_row *row)
+{
+	for (size_t i = 0; i < N_ANSWERS; i++)
+		if (has_answer(q, i))
+			row->labels[row->n++] = answers[i].label;
+}
+
+static char selected_letter(const struct dialog *d)
+{
+	const char *label = d->row.labels[d->row.selected];
+
+	for (size_t i = 0; i < N_ANSWERS; i++)
+		if (answers[i].label == label)
+			return answers[i].letter;
+	return 'n';
+}
+
+void dialog_open(struct dialog *d, const struct question *asked)
+{
+	*d = (struct dialog){ .asked = asked, .reason = BUF_INIT(MAX_REASON) };
+	call_view_open(&d->view, asked->list[0]);
+	fill_row(asked, &d->row);
+}
+
+void dialog_close(struct dialog *d)
+{
+	if (!d->asked)
+		return;
+	call_view_close(&d->view);
+	buf_release(&d->reason);
+	editor_release(&d->editor);
+	*d = (struct dialog){ 0 };
+}
+
+static enum dialog_answer type_reason(struct dialog *d,
+				      const struct key_event *ev)
+{
+	const struct key *key = &ev->key;
+
+	if (ev->kind == KEY_EVENT_TEXT || ev->kind == KEY_EVENT_PASTE) {
+		struct buf clean = BUF_INIT(MAX_REASON);
+
+		sanitize_line(ev->text, &clean);
+		buf_addstr(&d->reason, buf_str(&clean));
+		buf_release(&clean);
+	} else if (ev->kind == KEY_EVENT_KEY) {
+		if (key->name == KEY_ENTER)
+			return d->reason.len ? DIALOG_REASON : DIALOG_NO;
+		if (key->name == KEY_ESCAPE)
+			d->explains = false;
+		else if (key->name == KEY_BACKSPACE)
+			width_drop_last(&d->reason);
+		else if (key->name == KEY_CHAR && key->c == 'u' &&
+			 key->mods == KEY_CTRL)
+			buf_clear(&d->reason);
+	}
+	return DIALOG_OPEN;
+}
+
+/* Opens the text of the call in an editor; one with controls goes to the user's
+ * own, so that each byte of it stays. */
+static enum dialog_answer begin_edit(struct dialog *d)
+{
+	struct str text;
+	const char *name = ask_editable(d->asked, &text);
+
+	if (!name)
+		return DIALOG_OPEN;
+	if (!pastes_is_clean(text))
+		return DIALOG_ELSEWHERE;
+	snprintf(d->label, sizeof(d->label), "%s: ", name);
+	d->editor.prompt = str_of(d->label);
+	d->editor.prompt_style = strong;
+	editor_set(&d->editor, text);
+	d->edits = true;
+	return DIALOG_OPEN;
+}
+
+static enum dialog_answer edit(struct dialog *d, const struct key_event *ev)
+{
+	switch (editor_event(&d->editor, ev)) {
+	case EDITOR_SUBMIT:
+		return DIALOG_EDITED;
+	case EDITOR_EXTERNAL:
+		return DIALOG_ELSEWHERE;
+	case EDITOR_ESCAPE:
+		d->edits = false;
+		return DIALOG_OPEN;
+	default:
+		return DIALOG_OPEN;
+	}
+}
+
+static enum dialog_answer on_letter(struct dialog *d, char letter)
+{
+	bool alone = d->asked->n == 1;
+
+	switch (letter) {
+	case 'y':
+	case 'Y':
+		return d->seen ? DIALOG_YES : DIALOG_OPEN;
+	case 'a':
+		return d->seen && alone ? DIALOG_ALWAYS : DIALOG_OPEN;
+	case 'A':
+		return d->seen && alone ? DIALOG_CONFIG : DIALOG_OPEN;
+	case 'n':
+	case 'N':
+		return DIALOG_NO;
+	case 'w':
+	case 'W':
+		d->explains = true;
+		return DIALOG_OPEN;
+	case 'v':
+	case 'V':
+		return DIALOG_SHOW;
+	case 'e':
+	case 'E':
+		return begin_edit(d);
+	case 't':
+	case 'T':
+		return ask_has_more(d->asked) ? DIALOG_TOGETHER : DIALOG_OPEN;
+	case 'o':
+	case 'O':
+		return alone ? DIALOG_OPEN : DIALOG_ONE;
+	default:
+		return DIALOG_OPEN;
+	}
+}
+
+static enum dialog_answer on_named_key(struct dialog *d, const struct key *key)
+{
+	bool ctrl = key->name == KEY_CHAR && key->mods == KEY_CTRL;
+
+	if (key->name == KEY_ESCAPE || (ctrl && key->c == 'd'))
+		return DIALOG_NO;
+	if ((key->name == KEY_TAB && key->mods == KEY_SHIFT) ||
+	    (ctrl && key->c == 't'))
+		return d->seen ? DIALOG_EDITS : DIALOG_OPEN;
+	if (key->name == KEY_TAB && !key->mods)
+		d->explains = true;
+	else if (d->keys != QUESTION_SELECTED)
+		return DIALOG_OPEN;
+	else if (key->name == KEY_ENTER)
+		return on_letter(d, selected_letter(d));
+	else
+		(void)answer_row_move(&d->row, key);
+	return DIALOG_OPEN;
+}
+
+enum dialog_answer dialog_event(struct dialog *d, const struct key_event *ev)
+{
+	if (d->explains)
+		return type_reason(d, ev);
+	if (d->edits)
+		return edit(d, ev);
+	d->note = NULL;
+	if (ev->kind == KEY_EVENT_KEY)
+		return on_named_key(d, &ev->key);
+	if (ev->kind != KEY_EVENT_TEXT || ev->text.len != 1)
+		return DIALOG_OPEN;
+	return on_letter(d, ev->text.ptr[0]);
+}
+
+/* Of a line of question_render(), by the sign behind its "  | ". */
+static struct style change_style(struct str line, struct style before)
+{
+	char sign = line.len > 4 ? line.ptr[4] : ' ';
+
+	if (!str_starts(line, "  | "))
+		return str_starts(line, "    ") ? before : muted;
+	if (sign == '+')
+		return (struct style){ 0, STYLE_ADDED };
+	if (sign == '-')
+		return (struct style){ 0, STYLE_REMOVED };
+	return sign == ' ' ? plain : muted;
+}
+
+/* Rows of the items; what changes in a file has its colours. */
+static void add_coloured(struct str text, struct rows *out)
+{
+	struct style style = plain;
+	bool changes = false;
+	struct str line;
+
+	while (str_split(&text, '\n', &line)) {
+		bool goes_on = str_starts(line, "  | ") ||
+			       str_starts(line, "    ") ||
+			       str_starts(line, "  ...");
+
+		if (!goes_on)
+			changes = str_starts(line, "  " CALL_VIEW_CHANGE ": ");
+		style = changes ? change_style(line, style) : plain;
+		rows_add(out, style, line);
+		rows_end(out);
+	}
+}
+
+/* -1 when it is too much to show. */
+static int add_items(const struct call_view *v, struct question_screen room,
+		     struct rows *out, size_t *hidden)
+{
+	struct buf text = BUF_INIT(CALL_VIEW_BYTES);
+	int rc;
+
+	*hidden = question_render(v->items, v->n, room, &text);
+	rc = text.over ? -1 : 0;
+	if (rc == 0)
+		add_coloured(buf_str(&text), out);
+	rows_close(out);
+	buf_release(&text);
+	return rc;
+}
+
+/* A line of ours, cut where the screen ends. */
+static void add_line(struct rows *out, struct style style, struct str text,
+		     size_t columns)
+{
+	text.len = width_prefix(text, columns);
+	rows_add(out, style, text);
+	rows_end(out);
+}
+
+/* The longer text where there is room for it. */
+static struct str fitting(const char *text, const char *brief, size_t columns)
+{
+	return str_of(width_cells(str_of(text)) <= columns ? text : brief);
+}
+
+/* The longest of these that fits. */
+static void add_choice(struct rows *out, size_t columns, bool more, bool edits)
+{
+	char text[128];
+
+	snprintf(text, sizeof(text),
+		 "y yes  n no  w no, because...  a always  A in config%s"
+		 "  v view%s",
+		 edits ? "  e edit" : "", more ? "  t together" : "");
+	if (width_cells(str_of(text)) > columns)
+		snprintf(text, sizeof(text), "y/n/w/a/A%s%s, v: all",
+			 edits ? "/e" : "", more ? "/t" : "");
+	add_line(out, strong, str_of(text), columns);
+}
+
+static void add_answers(const struct dialog *d, size_t columns,
+			struct rows *out)
+{
+	struct str reason = buf_str(&d->reason);
+	struct str ignored;
+
+	if (d->keys == QUESTION_TOO_NEW) {
+		rows_end(out);
+		return;
+	}
+	if (d->edits) {
+		add_line(out, strong,
+			 fitting("Enter takes the changed call, Esc leaves it, "
+				 "Ctrl+X opens $EDITOR",
+				 "Enter/Esc/Ctrl+X", columns),
+			 columns);
+		return;
+	}
+	if (!d->explains && d->note) {
+		add_line(out, strong, str_of(d->note), columns);
+		return;
+	}
+	if (!d->explains && d->keys == QUESTION_DRAFT) {
+		answer_row_hint(columns, out);
+		return;
+	}
+	if (!d->explains && d->keys == QUESTION_SELECTED) {
+		answer_row_render(&d->row, columns, out);
+		return;
+	}
+	if (!d->explains && d->asked->n > 1) {
+		add_line(out, strong,
+			 fitting("y yes to all of these  n no  w no, "
+				 "because...  o one by one  v view",
+				 "y/n/w/o, v: all", columns),
+			 columns);
+		return;
+	}
+	if (!d->explains) {
+		add_choice(out, columns, ask_has_more(d->asked),
+			   ask_editable(d->asked, &ignored) != NULL);
+		return;
+	}
+	rows_add(out, strong, STR("No, because: "));
+	while (width_cells(reason) + 14 > columns && reason.len) {
+		size_t cells;
+
+		reason = str_skip(reason, width_next(reason, &cells));
+	}
+	rows_add(out, plain, reason);
+	rows_end(out);
+}
+
+/* Calls that were shown above: what is asked about them. */
+static int add_together(struct dialog *d, size_t columns, struct rows *out)
+{
+	char text[96];
+
+	snprintf(text, sizeof(text), "%zu calls, shown above: may they run?",
+		 d->asked->n);
+	add_line(out, strong, str_of(text), columns);
+	add_answers(d, columns, out);
+	return 0;
+}
+
+/* -1 when it is too much to show. */
+static int add_call(struct dialog *d, size_t columns, size_t rows,
+		    struct rows *out)
+{
+	struct question_screen room = {
+		.rows = rows > OWN_ROWS ? rows - OWN_ROWS : 1,
+		.columns = columns,
+	};
+
+	if (d->asked->n > 1)
+		return add_together(d, columns, out);
+	add_line(out, strong, str_trim(str_of(d->view.title)), columns);
+	if (add_items(&d->view, room, out, &d->hidden) < 0)
+		return -1;
+	if (d->hidden)
+		add_line(out, muted,
+			 fitting("This is only a part: v shows the rest.",
+				 "v shows the rest", columns),
+			 columns);
+	add_answers(d, columns, out);
+	return 0;
+}
+
+/* There is no room for the call: a row for how to see it, or to refuse. */
+static void add_small(const struct dialog *d, size_t columns, struct rows *out)
+{
+	if (d->keys == QUESTION_DRAFT)
+		answer_row_hint(columns, out);
+	else if (d->keys == QUESTION_SELECTED)
+		answer_row_render(&d->row, columns, out);
+	else
+		add_line(out, strong, STR("v view, n no"), columns);
+}
+
+void dialog_render(struct dialog *d, size_t columns, size_t rows,
+		   struct rows *out)
+{
+	struct rows call = { 0 };
+	int rc = add_call(d, columns, rows, &call);
+
+	if (rc == 0 && call.n > rows && d->view.n > d->view.n_call) {
+		d->view.n = d->view.n_call;
+		rows_clear(&call);
+		rc = add_call(d, columns, rows, &call);
+	}
+	if ((rc < 0 || call.n > rows) && d->keys == QUESTION_TOO_NEW) {
+		rows_end(out);
+	} else if (d->edits && (rc < 0 || call.n > rows)) {
+		add_answers(d, columns, out);
+	} else if (rc < 0) {
+		add_line(out, strong, STR("Too long to show: n declines"),
+			 columns);
+	} else if (call.n > rows) {
+		add_small(d, columns, out);
+	} else {
+		d->seen = d->seen || d->asked->n == 1;
+		rows_append(out, &call, 0, call.n);
+	}
+	rows_release(&call);
+}
+
+bool dialog_render_whole(struct dialog *d, size_t columns, struct rows *out)
+{
+	struct question_screen room = { .columns = columns };
+	bool whole = true;
+	size_t hidden;
+
+	for (size_t i = 0; whole && i < d->asked->n; i++) {
+		struct call_view view;
+
+		call_view_open(&view, d->asked->list[i]);
+		add_line(out, strong, str_trim(str_of(view.title)), columns);
+		whole = add_items(&view, room, out, &hidden) == 0;
+		call_view_close(&view);
+	}
+	d->seen = d->seen || whole;
+	return whole;
+}
+
+void choice_open(struct choice_dialog *d, const struct app_question *q)
+{
+	*d = (struct choice_dialog){ .asked = q,
+				     .reply = BUF_INIT(ASK_REPLY_BYTES) };
+	for (size_t i = 0; i < q->n && i < ANSWER_ROW_MOST; i++)
+		d->row.labels[d->row.n++] = q->answers[i];
+	d->row.selected = q->safe;
+}
+
+void choice_close(struct choice_dialog *d)
+{
+	buf_release(&d->reply);
+	*d = (struct choice_dialog){ 0 };
+}
+
+static int submit(struct choice_dialog *d)
+{
+	int answer = ask_parse_choice(d->asked, buf_str(&d->reply));
+
+	d->wrong = answer == CHOICE_OPEN;
+	buf_clear(&d->reply);
+	return answer;
+}
+
+static int on_key(struct choice_dialog *d, const struct key *key)
+{
+	bool ctrl = key->name == KEY_CHAR && key->mods == KEY_CTRL;
+
+	if (ctrl && key->c == 'd')
+		return d->reply.len ? CHOICE_OPEN : CHOICE_ENDED;
+	if (key->name == KEY_ESCAPE && !d->reply.len)
+		return d->asked->escapes ? (int)d->asked->safe : CHOICE_OPEN;
+	if (key->name == KEY_ENTER)
+		return d->keys == QUESTION_SELECTED && !d->reply.len
+			       ? (int)d->row.selected
+			       : submit(d);
+	if (key->name == KEY_ESCAPE || (ctrl && key->c == 'u'))
+		buf_clear(&d->reply);
+	else if (key->name == KEY_BACKSPACE)
+		width_drop_last(&d->reply);
+	else if (d->keys == QUESTION_SELECTED)
+		(void)answer_row_move(&d->row, key);
+	return CHOICE_OPEN;
+}
+
+static bool begins_answer(const struct choice_dialog *d)
+{
+	struct str reply = buf_str(&d->reply);
+
+	for (size_t i = 0; i < d->asked->n; i++) {
+		struct str name = str_of(d->asked->answers[i]);
+
+		if (reply.len > name.len)
+			continue;
+		name.len = reply.len;
+		if (!strncasecmp(reply.ptr, name.ptr, name.len))
+			return true;
+	}
+	return false;
+}
+
+int choice_event(struct choice_dialog *d, const struct key_event *ev)
+{
+	d->wrong = false;
+	if (ev->kind == KEY_EVENT_KEY)
+		return on_key(d, &ev->key);
+	if (ev->kind == KEY_EVENT_TEXT) {
+		struct buf clean = BUF_INIT(ASK_REPLY_BYTES);
+
+		sanitize_line(ev->text, &clean);
+		if (d->reply.len + clean.len < ASK_REPLY_BYTES)
+			buf_addstr(&d->reply, buf_str(&clean));
+		buf_release(&clean);
+		if (d->asked->drafts && d->reply.len && !begins_answer(d))
+			return CHOICE_DRAFT;
+	}
+	return CHOICE_OPEN;
+}
+
+void choice_render(const struct choice_dialog *d, size_t columns,
+		   struct rows *out, size_t caret[2])
+{
+	struct wrap w = { .columns = columns > 1 ? columns - 1 : 1,
+			  .words = true };
+	bool takes = d->keys == QUESTION_LETTERS || d->reply.len;
+	struct buf text = BUF_INIT(1 << 12);
+	struct rows line = { 0 };
+	struct rows wrapped = { 0 };
+	struct buf advice = BUF_INIT(256);
+
+	ask_add_advice(d->asked, &advice);
+	if (d->wrong) {
+		rows_adds(&line, plain, advice.ptr);
+		rows_end(&line);
+	}
+	buf_adds(&text, d->asked->text);
+	if (takes)
+		buf_addf(&text, " [%s] %.*s", d->asked->choices,
+			 (int)d->reply.len, d->reply.len ? d->reply.ptr : "");
+	rows_add(&line, strong, buf_str(&text));
+	rows_close(&line);
+	wrap_rows(&line, &w, &wrapped);
+	rows_append(out, &wrapped, 0, wrapped.n);
+	if (takes) {
+		caret[0] = out->n - 1;
+		caret[1] = rows_cells(&wrapped, wrapped.n - 1);
+	} else if (d->keys == QUESTION_DRAFT) {
+		answer_row_hint(columns, out);
+	} else if (d->keys == QUESTION_SELECTED) {
+		answer_row_render(&d->row, columns, out);
+	}
+	rows_release(&line);
+	rows_release(&wrapped);
+	buf_release(&text);
+	buf_release(&advice);
+}
+
+enum {
+	EDITOR_ROWS = 6,
+	QUESTION_ROWS = 8, /* of a long question; all of it stands above */
+	CHOICE_ROWS = 4,   /* of the selected one */
+	INQUIRY_ROWS = 3,  /* title, note, keys */
+};
+
+static struct inquiry_item *current(const struct inquiry_dialog *d)
+{
+	return &d->asked->items[d->at];
+}
+
+/* The question at i, with what was answered to it before. */
+static void show(struct inquiry_dialog *d, size_t i)
+{
+	struct inquiry_item *item;
+
+	d->at = i;
+	item = current(d);
+	d->types = item->kind == INQUIRY_TEXT;
+	d->selected = 0;
+	while (d->selected < item->n_choices && !item->chosen[d->selected])
+		d->selected++;
+	if (d->selected == item->n_choices && !item->answer.len)
+		d->selected = 0;
+	editor_set(&d->editor, buf_str(&item->answer));
+}
+
+void inquiry_dialog_open(struct inquiry_dialog *d, struct inquiry *asked)
+{
+	*d = (struct inquiry_dialog){ .asked = asked };
+	d->editor.prompt = STR("> ");
+	d->editor.prompt_style = strong;
+	show(d, 0);
+}
+
+void inquiry_dialog_select_own_words(struct inquiry_dialog *d)
+{
+	d->selected = current(d)->n_choices;
+}
+
+void inquiry_dialog_close(struct inquiry_dialog *d)
+{
+	if (!d->asked)
+		return;
+	editor_release(&d->editor);
+	*d = (struct inquiry_dialog){ 0 };
+}
+
+static bool is_answered(const struct inquiry_item *item)
+{
+	bool any = item->answer.len || !item->required;
+
+	for (size_t i = 0; i < item->n_choices; i++)
+		any = any || item->chosen[i];
+	return any;
+}
+
+/* After an answer: the next question, or the first that still needs one. True
+ * when none does. */
+static bool go_on(struct inquiry_dialog *d)
+{
+	size_t n = d->asked->n;
+
+	if (d->at + 1 < n) {
+		show(d, d->at + 1);
+		return false;
+	}
+	for (size_t i = 0; i < n; i++) {
+		if (is_answered(&d->asked->items[i]))
+			continue;
+		show(d, i);
+		return false;
+	}
+	return true;
+}
+
+/* Keeps what was typed; false: it is too long. */
+static bool take_words(struct inquiry_dialog *d)
+{
+	struct inquiry_item *item = current(d);
+	struct buf text = BUF_INIT(64 << 20);
+	struct buf clean = BUF_INIT(INQUIRY_ANSWER_BYTES);
+
+	editor_text(&d->editor, &text);
+	sanitize_text(str_trim(buf_str(&text)), &clean);
+	if (!clean.over) {
+		buf_clear(&item->answer);
+		buf_addstr(&item->answer, buf_str(&clean));
+	} else {
+		d->note = "The answer is too long.";
+	}
+	buf_release(&text);
+	if (item->kind == INQUIRY_CHOICE && clean.len)
+		memset(item->chosen, 0, sizeof(item->chosen));
+	buf_release(&clean);
+	return !d->note;
+}
+
+static bool submit_words(struct inquiry_dialog *d)
+{
+	struct inquiry_item *item = current(d);
+
+	if (!take_words(d))
+		return false;
+	if (!item->answer.len && item->kind != INQUIRY_TEXT) {
+		d->types = false;
+		return false;
+	}
+	if (!is_answered(item)) {
+		d->note = "Type an answer; Esc declines.";
+		return false;
+	}
+	return go_on(d);
+}
+
+static bool choose(struct inquiry_dialog *d, size_t i)
+{
+	struct inquiry_item *item = current(d);
+
+	d->selected = i;
+	if (i >= item->n_choices) {
+		d->types = true;
+		return false;
+	}
+	memset(item->chosen, 0, sizeof(item->chosen));
+	buf_clear(&item->answer);
+	item->chosen[i] = true;
+	return go_on(d);
+}
+
+static void toggle(struct inquiry_dialog *d, size_t i)
+{
+	struct inquiry_item *item = current(d);
+
+	d->selected = i;
+	if (i >= item->n_choices)
+		d->types = true;
+	else
+		item->chosen[i] = !item->chosen[i];
+}
+
+static bool submit_choice(struct inquiry_dialog *d)
+{
+	struct inquiry_item *item = current(d);
+
+	if (item->kind == INQUIRY_CHOICE)
+		return choose(d, d->selected);
+	if (d->selected == item->n_choices && !item->answer.len) {
+		d->types = true;
+		return false;
+	}
+	if (is_answered(item))
+		return go_on(d);
+	d->note = "Space marks a choice; Esc declines.";
+	return false;
+}
+
+/* Marks what these characters stand for: numbers, and a blank. */
+static void toggle_each(struct inquiry_dialog *d, struct str text)
+{
+	for (size_t i = 0; i < text.len && !d->types; i++) {
+		char c = text.ptr[i];
+
+		if (c == ' ')
+			toggle(d, d->selected);
+		else if (c >= '1' && c <= '9' &&
+			 (size_t)(c - '1') < current(d)->n_choices)
+			toggle(d, (size_t)(c - '1'));
+	}
+}
+
+/* Text typed at a list: a number, a blank that marks, or one's own words. */
+static bool type_at_list(struct inquiry_dialog *d, const struct key_event *ev)
+{
+	struct inquiry_item *item = current(d);
+	char c = ev->text.len == 1 ? ev->text.ptr[0] : '\0';
+	bool number = c >= '1' && c <= '9';
+
+	if (d->selected == item->n_choices && !number && c != ' ') {
+		d->types = true;
+		(void)editor_event(&d->editor, ev);
+	} else if (item->kind == INQUIRY_SEVERAL) {
+		toggle_each(d, ev->text);
+	} else if (number && (size_t)(c - '1') < item->n_choices) {
+		return choose(d, (size_t)(c - '1'));
+	}
+	return false;
+}
+
+static void move(struct inquiry_dialog *d, const struct key *key)
+{
+	size_t n = current(d)->n_choices + 1;
+	bool ctrl = key->name == KEY_CHAR && key->mods == KEY_CTRL;
+
+	if (key->name == KEY_DOWN || (ctrl && key->c == 'n'))
+		d->selected = (d->selected + 1) % n;
+	else if (key->name == KEY_UP || (ctrl && key->c == 'p'))
+		d->selected = (d->selected + n - 1) % n;
+}
+
+static bool turn_page(struct inquiry_dialog *d, const struct key *key)
+{
+	size_t n = d->asked->n;
+
+	if (key->name != KEY_TAB)
+		return false;
+	if (d->types)
+		(void)take_words(d);
+	show(d, (d->at + (key->mods & KEY_SHIFT ? n - 1 : 1)) % n);
+	return true;
+}
+
+static bool is_way_out(const struct inquiry_dialog *d, const struct key *key)
+{
+	bool eof =
+		key->name == KEY_CHAR && key->c == 'd' && key->mods == KEY_CTRL;
+
+	if (d->types && current(d)->kind != INQUIRY_TEXT)
+		return false;
+	return key->name == KEY_ESCAPE ||
+	       (eof && (!d->types || editor_is_empty(&d->editor)));
+}
+
+static bool on_editor(struct inquiry_dialog *d, const struct key_event *ev)
+{
+	switch (editor_event(&d->editor, ev)) {
+	case EDITOR_SUBMIT:
+		return submit_words(d);
+	case EDITOR_ESCAPE:
+		d->types = false;
+		return false;
+	default:
+		return false;
+	}
+}
+
+bool inquiry_dialog_event(struct inquiry_dialog *d, const struct key_event *ev,
+			  enum inquiry_end *end)
+{
+	bool key = ev->kind == KEY_EVENT_KEY;
+
+	d->note = NULL;
+	*end = INQUIRY_ANSWERED;
+	if (key && is_way_out(d, &ev->key)) {
+		*end = INQUIRY_DECLINED;
+		return true;
+	}
+	if (key && turn_page(d, &ev->key))
+		return false;
+	if (ev->kind == KEY_EVENT_PASTE_BEGIN)
+		d->types = true; /* own words */
+	if (d->types)
+		return on_editor(d, ev);
+	if (ev->kind == KEY_EVENT_TEXT)
+		return type_at_list(d, ev);
+	if (key && ev->key.name == KEY_ENTER)
+		return submit_choice(d);
+	if (key)
+		move(d, &ev->key);
+	return false;
+}
+
+/* Wrapped text, at most so many rows of it. */
+static void add_text(struct str sign, struct style style, struct str text,
+		     size_t columns, size_t most, struct rows *out)
+{
+	struct wrap w = { .columns = columns,
+			  .first = { sign, style },
+			  .rest = { STR("      "), style },
+			  .words = true };
+	struct rows line = { 0 };
+	struct rows wrapped = { 0 };
+
+	rows_add(&line, style, text);
+	rows_close(&line);
+	for (size_t i = 0; i < line.n; i++) {
+		wrap_row(&line, i, &w, &wrapped);
+		w.first = w.rest;
+	}
+	rows_append(out, &wrapped, 0, wrapped.n < most ? wrapped.n : most);
+	if (wrapped.n > most) {
+		cut_text_add(out, muted, STR("      ..."), columns);
+		rows_end(out);
+	}
+	rows_release(&line);
+	rows_release(&wrapped);
+}
+
+static void add_inquiry_choice(const struct inquiry_dialog *d, size_t i,
+			       const struct theme *theme, size_t columns,
+			       struct rows *out)
+{
+	const struct inquiry_item *item = current(d);
+	bool own = i == item->n_choices;
+	bool here = i == d->selected;
+	struct buf sign = BUF_INIT(64);
+	struct buf text = BUF_INIT(4 * INQUIRY_TEXT_CHARS + 1);
+
+	buf_adds(&sign, here ? "> " : "  ");
+	if (item->kind == INQUIRY_SEVERAL)
+		buf_addf(&sign, "%s ",
+			 theme_glyph(theme, (own ? item->answer.len > 0
+						 : item->chosen[i])
+						    ? GLYPH_TASK_DONE
+						    : GLYPH_TASK_OPEN));
+	if (!own)
+		buf_addf(&sign, "%zu ", i + 1);
+	if (!own)
+		sanitize_line(str_of(item->choices[i]), &text);
+	else if (item->answer.len)
+		sanitize_line(buf_str(&item->answer), &text);
+	else
+		buf_adds(&text, "in your own words ...");
+	add_text(buf_str(&sign), here ? chosen : plain, buf_str(&text), columns,
+		 here ? CHOICE_ROWS : 1, out);
+	buf_release(&sign);
+	buf_release(&text);
+}
+
+/* The choices around the selected one, in so many rows. */
+static void add_choices(const struct inquiry_dialog *d,
+			const struct theme *theme, size_t columns, size_t rows,
+			struct rows *out)
+{
+	size_t n = current(d)->n_choices + 1;
+	size_t first = 0;
+	size_t room = rows > CHOICE_ROWS + 2 ? rows - CHOICE_ROWS : 2;
+
+	if (d->selected >= room)
+		first = d->selected - room + 1;
+	for (size_t i = first; i < n && i < first + room; i++)
+		add_inquiry_choice(d, i, theme, columns, out);
+}
+
+static const char *keys_of(const struct inquiry_dialog *d)
+{
+	if (current(d)->kind == INQUIRY_TEXT)
+		return d->asked->n > 1 ? "Enter answers  Tab next question  "
+					 "Esc declines"
+				       : "Enter answers  Esc declines";
+	if (d->types)
+		return "Enter answers  Esc back to the choices";
+	if (current(d)->kind == INQUIRY_SEVERAL)
+		return "Space marks  Enter answers  Esc declines";
+	return "Enter or a number chooses  Esc declines";
+}
+
+/* The title, the question, what answers it, and the keys; caret is its row. */
+static void add_all(struct inquiry_dialog *d, const struct theme *theme,
+		    struct rows *out, size_t columns, size_t rows,
+		    size_t caret[2])
+{
+	size_t room = rows > INQUIRY_ROWS ? rows - INQUIRY_ROWS : 1;
+	size_t most = room / 2 < QUESTION_ROWS ? room / 2 : QUESTION_ROWS;
+	struct buf title = BUF_INIT(64);
+
+	buf_addf(&title, "The model asks (%zu of %zu)%s", d->at + 1,
+		 d->asked->n, current(d)->required ? "" : ", not required");
+	cut_text_add(out, strong, buf_str(&title), columns);
+	rows_end(out);
+	buf_release(&title);
+	add_text(STR("  "), plain, str_trim(str_of(current(d)->question)),
+		 columns, most ? most : 1, out);
+	room = rows > out->n + 2 ? rows - out->n - 2 : 1;
+	caret[0] = out->n;
+	caret[1] = 0;
+	if (d->types) {
+		size_t row;
+
+		editor_render(&d->editor, columns,
+			      room < EDITOR_ROWS ? room : EDITOR_ROWS, out,
+			      &row, &caret[1]);
+		caret[0] += row;
+	} else {
+		add_choices(d, theme, columns, room, out);
+	}
+	if (d->note) {
+		cut_text_add(out, strong, str_of(d->note), columns);
+		rows_end(out);
+	}
+	if (d->keys == QUESTION_DRAFT) {
+		answer_row_hint(columns, out);
+		return;
+	}
+	cut_text_add(out, strong,
+		     str_of(d->keys == QUESTION_TOO_NEW ? "" : keys_of(d)),
+		     columns);
+	rows_end(out);
+}
+
+void inquiry_dialog_render(struct inquiry_dialog *d, const struct theme *theme,
+			   struct rows *out, size_t columns, size_t rows,
+			   size_t caret[2])
+{
+	struct rows all = { 0 };
+	size_t cut;
+
+	add_all(d, theme, &all, columns, rows, caret);
+	cut = all.n > rows ? all.n - rows : 0; /* below the title */
+	if (cut) {
+		rows_append(out, &all, 0, 1);
+		caret[0] = caret[0] > cut ? caret[0] - cut : 0;
+	}
+	rows_append(out, &all, cut ? cut + 1 : 0,
+		    cut ? all.n - cut - 1 : all.n);
+	rows_release(&all);
+}

@@ -1,0 +1,371 @@
+/* live_question.c - questions on the screen: shown, answered, and the bell. */
+/* SPDX-License-Identifier: MIT */
+/*
+ * Three kinds of question come from the worker's thread, which waits for the
+ * answer: may a call run (live.asked), a choice of the program's own
+ * (live.asked_choice) and what the model wants to know (live.asked_inquiry).
+ * Each has an opening, a function that live_keys.c gives its keys to, and a way
+ * to drop it when the turn is stopped. What remains of a question on the screen
+ * is one line. Begin reading at live_answer_call().
+ */
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "base/mem.h"
+#include "base/str.h"
+#include "cmd/chat/live_state.h"
+#include "cmd/session/policy.h"
+#include "ui/summary.h"
+
+enum {
+	MOST_LINE = 8 << 10, /* bytes of what is left of a question */
+	MOST_CHARS = 160,    /* of what was asked about */
+	MOST_DRAFT = 64 << 20,
+	LONG_QUESTION = 400, /* bytes: all of it is printed above, too */
+	MOST_S = 86400,      /* [ui] notify_after */
+};
+
+/* What is left of a question: one line. */
+static void leave_line(struct live *l, const char *said, struct str what)
+{
+	const struct style muted = { 0, STYLE_MUTED };
+	struct buf line = BUF_INIT(MOST_LINE);
+	struct str first = what;
+
+	first.len = str_find(first, '\n');
+	first.len = str_char_offset(first, MOST_CHARS);
+	buf_addf(&line, "%s: %.*s%s", said, (int)first.len,
+		 first.len ? first.ptr : "",
+		 first.len < str_trim(what).len ? " ..." : "");
+	live_print(l);
+	live_say(l, muted, line.ptr);
+	buf_release(&line);
+}
+
+/* "execute: make test", or how many calls. */
+static void leave_answer(struct live *l, enum dialog_answer a)
+{
+	static const char *const said[] = {
+		[DIALOG_YES] = "Allowed",
+		[DIALOG_ALWAYS] = "Allowed, and always from now on",
+		[DIALOG_CONFIG] = "Allowed, and always from now on",
+		[DIALOG_NO] = "Declined",
+		[DIALOG_REASON] = "Declined",
+		[DIALOG_EDITED] = "Changed",
+		[DIALOG_EDITS] = "Allowed, edits too from now on",
+	};
+	const struct question *q = l->asked;
+	const struct approval *call = q->list[0];
+	struct buf what = BUF_INIT(MOST_LINE);
+	struct buf masked = BUF_INIT(MOST_LINE);
+
+	if (a >= sizeof(said) / sizeof(*said) || !said[a])
+		return;
+	if (q->n > 1)
+		buf_addf(&what, "%zu calls", q->n);
+	else
+		summary_of_call(call->call, &what);
+	if (l->theme.ascii)
+		summary_to_ascii(&what);
+	mask_text(call->mask, buf_str(&what), &masked);
+	leave_line(l, said[a], buf_str(&masked));
+	buf_release(&what);
+	buf_release(&masked);
+}
+
+static void answer_call(struct live *l, enum dialog_answer a)
+{
+	const struct question *q = l->asked;
+	char text[64] = "running";
+
+	if (q->n == 1)
+		snprintf(text, sizeof(text), "running %.40s",
+			 q->list[0]->call->name);
+	leave_answer(l, a);
+	dialog_close(&l->dialog);
+	l->asked = NULL;
+	l->focused = false;
+	transcript_waited(&l->transcript, clock_ms() - l->asked_at);
+	worker_answer(&l->worker, a == DIALOG_EDITS ? DIALOG_YES : (int)a);
+	live_set_wait(l, text);
+}
+
+void live_withdraw_question(struct live *l)
+{
+	dialog_close(&l->dialog);
+	l->asked = NULL;
+	l->focused = false;
+	worker_answer(&l->worker, DIALOG_OPEN);
+}
+
+/* A no without a word ends the turn: the user says what he wants instead. */
+static void refuse(struct live *l)
+{
+	l->refused = true;
+	l->stopping = true;
+	l->held = l->n_queue > 0;
+	cancel_trigger(&l->run->app->cancel);
+	answer_call(l, DIALOG_NO);
+}
+
+/* All of what is asked about, above the live part. */
+void live_show_question(struct live *l)
+{
+	struct rows whole = { 0 };
+
+	if (dialog_render_whole(&l->dialog, screen_columns(&l->screen), &whole))
+		screen_print(&l->screen, &whole, 0, whole.n);
+	rows_release(&whole);
+}
+
+/* The call in the user's own editor; an unchanged one is asked about still. */
+static void edit_elsewhere(struct live *l)
+{
+	struct buf text = BUF_INIT(CALL_VIEW_BYTES);
+	struct str before;
+
+	if (l->dialog.edits)
+		editor_text(&l->dialog.editor, &text);
+	else if (ask_editable(l->asked, &before))
+		buf_addstr(&text, before);
+	if (elsewhere_edit_text(l, &text)) {
+		buf_addstr(&l->asked->edited, buf_str(&text));
+		answer_call(l, DIALOG_EDITED);
+	}
+	buf_release(&text);
+}
+
+static void take_edited(struct live *l)
+{
+	editor_text(&l->dialog.editor, &l->asked->edited);
+	answer_call(l, DIALOG_EDITED);
+}
+
+/* Shift+Tab: allows what the mode auto-edit allows, and chooses that mode. */
+static void accept_edits(struct live *l)
+{
+	const struct question *q = l->asked;
+	bool allowed = run_may_auto_edit(l->run);
+
+	for (size_t i = 0; i < q->n; i++)
+		allowed = allowed && q->list[i]->auto_edit;
+	if (!allowed) {
+		l->dialog.note = run_may_auto_edit(l->run)
+					 ? "Shift+Tab allows edits in the "
+					   "working directory only"
+					 : "This machine's policy requires a "
+					   "question about every edit";
+		return;
+	}
+	l->run->mode = RUN_AUTO_EDIT;
+	answer_call(l, DIALOG_EDITS);
+}
+
+/* What is typed at a question about a call. */
+void live_answer_call(struct live *l, const struct key_event *ev)
+{
+	enum dialog_answer said = dialog_event(&l->dialog, ev);
+
+	switch (said) {
+	case DIALOG_OPEN:
+		break;
+	case DIALOG_SHOW:
+		live_show_question(l);
+		break;
+	case DIALOG_NO:
+		refuse(l);
+		break;
+	case DIALOG_EDITS:
+		accept_edits(l);
+		break;
+	case DIALOG_REASON:
+		approval_decline(l->asked->list[0], buf_str(&l->dialog.reason));
+		answer_call(l, said);
+		break;
+	case DIALOG_EDITED:
+		take_edited(l);
+		break;
+	case DIALOG_ELSEWHERE:
+		edit_elsewhere(l);
+		break;
+	default:
+		answer_call(l, said);
+		break;
+	}
+}
+
+int live_choose(void *arg, const struct app_question *q, struct error *err)
+{
+	struct live *l = arg;
+	struct stop stop = app_stop(l->run->app);
+	int answer = worker_choose(&l->worker, q, &stop);
+
+	if (answer < 0 && stop_check(&stop, err) == 0)
+		error_set(err, ERR_CANCELLED, "no answer");
+	return answer;
+}
+
+/* "Allow it? [y/N] yes" */
+static void leave_choice(struct live *l, const char *answer)
+{
+	char *line = xasprintf("%s [%s] %s", l->asked_choice->text,
+			       l->asked_choice->choices, answer);
+
+	live_print(l);
+	live_say(l, (struct style){ 0, STYLE_MUTED }, line);
+	free(line);
+}
+
+static void answer_choice(struct live *l, int answer)
+{
+	const struct app_question *q = l->asked_choice;
+
+	if (answer >= 0)
+		leave_choice(l, q->answers[answer]);
+	choice_close(&l->choice);
+	l->asked_choice = NULL;
+	l->focused = false;
+	transcript_waited(&l->transcript, clock_ms() - l->asked_at);
+	worker_answer(&l->worker, answer);
+}
+
+void live_drop_choice(struct live *l)
+{
+	if (l->asked_choice)
+		answer_choice(l, CHOICE_ENDED);
+}
+
+/* What was typed at the question is a message after all. */
+static void take_as_draft(struct live *l)
+{
+	struct buf text = BUF_INIT(MOST_DRAFT);
+
+	editor_text(&l->editor, &text);
+	buf_addstr(&text, buf_str(&l->choice.reply));
+	buf_clear(&l->choice.reply);
+	editor_set(&l->editor, buf_str(&text));
+	buf_release(&text);
+	l->drafted = l->typed;
+	l->focused = false;
+	complete_update(&l->completer, &l->editor);
+}
+
+void live_answer_choice(struct live *l, const struct key_event *ev)
+{
+	int answer = choice_event(&l->choice, ev);
+
+	if (answer == CHOICE_DRAFT)
+		take_as_draft(l);
+	else if (answer != CHOICE_OPEN)
+		answer_choice(l, answer);
+	else if (l->choice.wrong)
+		leave_choice(l, "?");
+}
+
+int live_inquire(void *arg, struct inquiry *q, enum inquiry_end *end,
+		 const struct stop *stop, struct error *err)
+{
+	struct live *l = arg;
+	int answer_inquiry = worker_inquire(&l->worker, q);
+
+	*end = (enum inquiry_end)answer_inquiry;
+	return answer_inquiry < 0 ? stop_check(stop, err) : 0;
+}
+
+static void print_long_questions(struct live *l)
+{
+	for (size_t i = 0; i < l->asked_inquiry->n; i++)
+		if (str_of(l->asked_inquiry->items[i].question).len >
+		    LONG_QUESTION)
+			live_say(l, (struct style){ 0, STYLE_PLAIN },
+				 l->asked_inquiry->items[i].question);
+}
+
+void live_open_inquiry(struct live *l, int64_t now)
+{
+	print_long_questions(l);
+	inquiry_dialog_open(&l->inquiry, l->asked_inquiry);
+	l->opened = now;
+}
+
+static void answer_inquiry(struct live *l, int end)
+{
+	inquiry_dialog_close(&l->inquiry);
+	l->asked_inquiry = NULL;
+	transcript_waited(&l->transcript, clock_ms() - l->asked_at);
+	worker_answer(&l->worker, end);
+	live_set_wait(l, "running");
+}
+
+void live_drop_inquiry(struct live *l)
+{
+	if (l->asked_inquiry)
+		answer_inquiry(l, -1);
+}
+
+void live_answer_inquiry(struct live *l, const struct key_event *ev)
+{
+	enum inquiry_end end;
+
+	if (inquiry_dialog_event(&l->inquiry, ev, &end))
+		answer_inquiry(l, (int)end);
+}
+
+void live_notify_load(struct live *l)
+{
+	const struct settings *set = l->run->app->settings;
+	const char *way = NULL;
+	int64_t seconds = 0;
+	struct error err = { 0 };
+
+	if (settings_string(set, NULL, "ui.notify", &way, &err) < 0 ||
+	    settings_int(set, NULL, "ui.notify_after", &seconds, &err) < 0)
+		(void)app_fail(l->run->app, &err);
+	else if (!notify_parse(str_of(way), &l->notify.way))
+		app_warn("[ui] notify = \"%s\": use bell, desktop or off", way);
+	if (seconds < 0 || seconds > MOST_S) {
+		app_warn("[ui] notify_after = %lld: use seconds, 0 to %d",
+			 (long long)seconds, MOST_S);
+		l->notify.way = NOTIFY_OFF;
+	}
+	l->notify.after_ms = seconds * 1000;
+}
+
+/* When the user counts as away. */
+static int64_t away_at(const struct live *l)
+{
+	int64_t last = l->typed > l->began ? l->typed : l->began;
+
+	return last + l->notify.after_ms;
+}
+
+static void ring(struct live *l, enum notify_event event)
+{
+	if (l->notify.focus != LIVE_FOCUS_HERE && !l->lent && !l->gone)
+		(void)tty_write(&l->screen.tty,
+				notify_text(l->notify.way, event));
+}
+
+void live_notify_turn(struct live *l)
+{
+	bool listed = l->now.kind == JOB_FILES || l->now.kind == JOB_ARGUMENTS;
+
+	if (l->notify.way != NOTIFY_OFF && !listed && clock_ms() >= away_at(l))
+		ring(l, NOTIFY_TURN);
+}
+
+int64_t live_notify_at(const struct live *l)
+{
+	return live_has_question(l) && l->notify.rang != l->opened &&
+			       l->notify.way != NOTIFY_OFF
+		       ? away_at(l)
+		       : INT64_MAX;
+}
+
+void live_notify_question(struct live *l, int64_t now)
+{
+	if (now < live_notify_at(l))
+		return;
+	l->notify.rang = l->opened;
+	ring(l, NOTIFY_QUESTION);
+}

@@ -1,0 +1,509 @@
+/* slash_settings.c - /mode, /approvals, /mcp, /reload, /theme, ... */
+/* SPDX-License-Identifier: MIT */
+/*
+ * Small commands that show or change a setting of this session, and /reload,
+ * which reads the settings anew. Begin reading at slash_cmd_reload().
+ */
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/mem.h"
+#include "base/sanitize.h"
+#include "base/str.h"
+#include "cmd/chat/appearance.h"
+#include "cmd/chat/slash_cmd.h"
+#include "cmd/config.h"
+#include "cmd/print.h"
+#include "cmd/session/conversation.h"
+#include "cmd/session/grants.h"
+#include "cmd/session/hooks.h"
+#include "cmd/session/mcp_show.h"
+#include "cmd/session/options.h"
+#include "cmd/session/policy.h"
+#include "cmd/session/run.h"
+#include "cmd/session/run_skills.h"
+#include "cmd/session/transfer.h"
+#include "ui/summary.h"
+
+bool slash_cmd_upload(struct run *r, int n, char **words)
+{
+	run_transfer_words(r, true, n, words);
+	return true;
+}
+
+bool slash_cmd_download(struct run *r, int n, char **words)
+{
+	run_transfer_words(r, false, n, words);
+	return true;
+}
+
+void slash_cmd_theme(struct run *r, int n, char **words, size_t columns,
+		     struct buf *out)
+{
+	struct error err = { 0 };
+
+	(void)columns;
+	if (!r->theme)
+		buf_adds(out, "This chat has no screen.\n");
+	else if (n && appearance_choose(r->app, r->theme, words[0], &err) < 0)
+		(void)app_fail(r->app, &err);
+	else if (!n && r->theme->chosen == THEME_AUTO)
+		buf_addf(out, "The theme is auto: %s.\n",
+			 theme_name(r->theme->name));
+	else if (!n)
+		buf_addf(out, "The theme is %s.\n", theme_name(r->theme->name));
+}
+
+void slash_list_modes(struct run *r, struct buf *out)
+{
+	(void)r;
+	for (int i = 0; i < N_RUN_MODES; i++)
+		buf_addf(out, "%s\t\n", run_mode_name((enum run_mode)i));
+}
+
+void slash_list_themes(struct run *r, struct buf *out)
+{
+	(void)r;
+	buf_adds(out, "auto\tas the terminal's background is\n"
+		      "dark\t\nlight\t\nnone\twithout colours\n");
+}
+
+void slash_cmd_thinking(struct run *r, int n, char **words, size_t columns,
+			struct buf *out)
+{
+	(void)n;
+	(void)words;
+	(void)columns;
+	if (!r->theme) {
+		buf_adds(out, "This chat has no screen.\n");
+		return;
+	}
+	*r->show_thinking = !*r->show_thinking;
+	buf_addf(out, "Thinking is shown %s.\n",
+		 *r->show_thinking ? "in full" : "by its first words");
+}
+
+void slash_cmd_version(struct run *r, int n, char **words, size_t columns,
+		       struct buf *out)
+{
+	(void)r;
+	(void)n;
+	(void)words;
+	(void)columns;
+	buf_adds(out, "dcode " DCODE_VERSION "\n");
+}
+
+bool slash_cmd_tokens(struct run *r, int n, char **words)
+{
+	const struct usage *u = &r->agent.usage;
+
+	(void)n;
+	(void)words;
+	if (!u->input && !u->output && !u->cache_read && !u->cache_write)
+		fputs("No token usage yet - send a message to get started\n",
+		      stderr);
+	else
+		fprintf(stderr,
+			"%" PRId64 " tokens in, %" PRId64 " of them read from "
+			"the cache and %" PRId64 " written to it; %" PRId64
+			" out\n",
+			u->input + u->cache_read + u->cache_write,
+			u->cache_read, u->cache_write, u->output);
+	run_tell_assumed(r);
+	return true;
+}
+
+bool slash_cmd_todos(struct run *r, int n, char **words)
+{
+	struct buf text = BUF_INIT(1 << 20);
+	struct buf clean = BUF_INIT(1 << 20);
+	struct error err = { 0 };
+	struct todos t = { 0 };
+
+	(void)n;
+	(void)words;
+	if (conversation_todos(r, &t, &err) < 0) {
+		(void)app_fail(r->app, &err);
+		return true;
+	}
+	todo_view_text(&t, &text);
+	sanitize_text(buf_str(&text), &clean);
+	fputs(t.n ? clean.ptr : "This thread has no to-do list.\n", stderr);
+	buf_release(&text);
+	buf_release(&clean);
+	todos_release(&t);
+	return true;
+}
+
+bool slash_cmd_quit(struct run *r, int n, char **words)
+{
+	(void)r;
+	(void)n;
+	(void)words;
+	return false;
+}
+
+enum { MAX_SHOWN = 1 << 16 };
+
+/* A call that is allowed, on one line. */
+static void print_grant(const struct run *r, size_t i)
+{
+	struct buf masked = BUF_INIT(MAX_SHOWN);
+	struct buf line = BUF_INIT(MAX_SHOWN);
+
+	mask_text(r->app->mask, str_of(r->grants.list[i].call), &masked);
+	sanitize_line(buf_str(&masked), &line);
+	fprintf(stderr, "%3zu %s %s\n", i + 1,
+		r->grants.list[i].stored ? "config.toml " : "this session",
+		line.len ? line.ptr : "");
+	buf_release(&masked);
+	buf_release(&line);
+}
+
+static void print_mode(const struct run *r)
+{
+	fprintf(stderr, "The mode is %s.%s\n",
+		run_mode_name(run_allows_all(r) ? RUN_YOLO
+						: (enum run_mode)r->mode),
+		r->options.yes ? " -y was given, so it stays that way until "
+				 "dcode ends."
+			       : "");
+}
+
+static void list_grants(struct run *r)
+{
+	print_mode(r);
+	if (!r->grants.n)
+		fputs("No calls are pre-approved. (Press a or A at a question "
+		      "to add one.)\n",
+		      stderr);
+	for (size_t i = 0; i < r->grants.n; i++)
+		print_grant(r, i);
+}
+
+static void remove_grant(struct run *r, const char *word)
+{
+	struct error err = { 0 };
+	int64_t number;
+
+	if (!str_to_int(str_of(word), &number) || number < 1 ||
+	    (uint64_t)number > r->grants.n)
+		fprintf(stderr, "Unknown number: /approvals lists %zu.\n",
+			r->grants.n);
+	else if (grants_remove(&r->grants, (size_t)number - 1, r->app, &err) <
+		 0)
+		(void)app_fail(r->app, &err);
+	else
+		fputs("Removed: dcode asks about this call again.\n", stderr);
+}
+
+bool approvals_command(struct run *r, int n, char **words)
+{
+	if (n == 2 && !strcmp(words[0], "remove"))
+		remove_grant(r, words[1]);
+	else if (n)
+		fputs("Usage: /approvals [remove NUMBER]\n", stderr);
+	else
+		list_grants(r);
+	return true;
+}
+
+static bool set_mode(struct run *r, enum run_mode mode)
+{
+	struct error err = { 0 };
+
+	if (run_set_mode(r, mode, &err) < 0)
+		(void)app_fail(r->app, &err);
+	print_mode(r);
+	return true;
+}
+
+bool approvals_manual(struct run *r, int n, char **words)
+{
+	(void)n;
+	(void)words;
+	return set_mode(r, RUN_MANUAL);
+}
+
+bool approvals_auto_edit(struct run *r, int n, char **words)
+{
+	(void)n;
+	(void)words;
+	return set_mode(r, RUN_AUTO_EDIT);
+}
+
+bool approvals_yolo(struct run *r, int n, char **words)
+{
+	(void)n;
+	(void)words;
+	return set_mode(r, RUN_YOLO);
+}
+
+bool approvals_mode(struct run *r, int n, char **words)
+{
+	for (int mode = 0; n == 1 && mode < N_RUN_MODES; mode++)
+		if (!strcmp(words[0], run_mode_name((enum run_mode)mode)))
+			return set_mode(r, (enum run_mode)mode);
+	if (n)
+		fputs("Usage: /mode [manual|auto-edit|yolo]\n", stderr);
+	else
+		print_mode(r);
+	return true;
+}
+
+enum { OUTPUT_MAX = 16 << 20 };
+
+static void show(struct run *r, const char *name)
+{
+	struct buf out = BUF_INIT(OUTPUT_MAX);
+
+	for (size_t i = 0; r->mcp && i < mcp_count(r->mcp); i++) {
+		struct mcp_server *s = mcp_server(r->mcp, i);
+
+		if (!name || !strcmp(name, mcp_server_entry(s)->name))
+			mcp_show(r->app, s, name != NULL, &out);
+	}
+	if (out.len)
+		fputs(out.ptr, stderr);
+	else if (name)
+		fputs("Unknown MCP server. /mcp lists them.\n", stderr);
+	else
+		fputs("No MCP servers. `dcode mcp config` lists the files that "
+		      "can name them.\n",
+		      stderr);
+	buf_release(&out);
+}
+
+/* Its tools, where they are others now, go with the next message. */
+static void reconnect_one(struct run *r, struct mcp_server *s)
+{
+	const char *name = mcp_server_entry(s)->name;
+	struct stop stop = app_stop(r->app);
+	struct error ignored = { 0 };
+
+	if (!mcp_server_reconnect(s)) {
+		show(r, name);
+		return;
+	}
+	if (mcp_server_wait(s, &stop, &ignored) == 0)
+		show(r, name);
+}
+
+static void reconnect(struct run *r, const char *name)
+{
+	bool found = false;
+
+	for (size_t i = 0; r->mcp && i < mcp_count(r->mcp); i++) {
+		struct mcp_server *s = mcp_server(r->mcp, i);
+		struct mcp_status st;
+
+		mcp_server_status(s, &st);
+		if (name ? strcmp(name, mcp_server_entry(s)->name) != 0
+			 : st.state != MCP_FAILED)
+			continue;
+		found = true;
+		reconnect_one(r, s);
+	}
+	if (!found && name)
+		show(r, name);
+	else if (!found)
+		fputs("No MCP server has failed. /mcp reconnect NAME restarts "
+		      "one.\n",
+		      stderr);
+}
+
+/* The server that a login was to: options may stand behind its name. */
+static void reconnect_named(struct run *r, int n, char **words)
+{
+	for (int i = 1; i < n; i++)
+		for (size_t k = 0; r->mcp && k < mcp_count(r->mcp); k++) {
+			struct mcp_server *s = mcp_server(r->mcp, k);
+
+			if (strcmp(words[i], mcp_server_entry(s)->name) != 0)
+				continue;
+			reconnect_one(r, s);
+			return;
+		}
+}
+
+/* A name may hold blanks, with quotes or without. Owned; NULL: there is none.
+ */
+static char *join(int n, char **words)
+{
+	char *name = NULL;
+
+	for (int i = 0; i < n; i++) {
+		char *before = name;
+
+		name = xasprintf("%s%s%s", before ? before : "",
+				 before ? " " : "", words[i]);
+		free(before);
+	}
+	return name;
+}
+
+bool slash_cmd_mcp(struct run *r, int n, char **words)
+{
+	char *name = NULL;
+
+	if (!n) {
+		show(r, NULL);
+	} else if (!strcmp(words[0], "reconnect")) {
+		name = join(n - 1, words + 1);
+		reconnect(r, name);
+	} else if (!strcmp(words[0], "login") || !strcmp(words[0], "logout")) {
+		if (command_run_words(r->app, &command_mcp, n, words) == 0 &&
+		    n > 1 && !strcmp(words[0], "login"))
+			reconnect_named(r, n, words);
+	} else {
+		name = join(n, words);
+		show(r, name);
+	}
+	free(name);
+	return true;
+}
+
+void slash_list_mcp(struct run *r, struct buf *out)
+{
+	buf_adds(out, "reconnect\t[NAME]\nlogin\tNAME\nlogout\tNAME\n");
+	for (size_t i = 0; r->mcp && i < mcp_count(r->mcp); i++)
+		buf_addf(out, "%s\t\n",
+			 mcp_server_entry(mcp_server(r->mcp, i))->name);
+}
+
+enum { VALUE_SHOWN = 200 }; /* bytes */
+
+/* From when on a changed setting counts, by the part before its first dot. */
+static const char *when_used(const char *key)
+{
+	static const struct {
+		const char *table, *when;
+	} rows[] = {
+		{ "models", "now" },
+		{ "credentials", "now" },
+		{ "retries", "now" },
+		{ "shell", "now" },
+		{ "sandboxes", "with the next sandbox" },
+		{ "workspace", "with the next sandbox" },
+	};
+	size_t len = strcspn(key, ".");
+
+	for (size_t i = 0; i < sizeof(rows) / sizeof(*rows); i++)
+		if (strlen(rows[i].table) == len &&
+		    !strncmp(rows[i].table, key, len))
+			return rows[i].when;
+	return "when dcode is started again";
+}
+
+static const struct config_entry *find(const struct config_entries *e,
+				       const char *key)
+{
+	for (size_t i = 0; i < e->n; i++)
+		if (!strcmp(e->list[i].key, key))
+			return &e->list[i];
+	return NULL;
+}
+
+static const char *value_of(const struct config_entry *entry)
+{
+	const char *text = entry ? entry->error : NULL;
+
+	if (entry && !text)
+		text = entry->text;
+	return text && text[0] ? text : "(unset)";
+}
+
+static void print_change(const struct app *app, const char *key,
+			 const char *before, const char *after)
+{
+	print_line(app, "%s: %.*s -> %.*s, used %s", key, VALUE_SHOWN, before,
+		   VALUE_SHOWN, after, when_used(key));
+}
+
+/* The number of settings that differ. */
+static size_t print_changes(const struct app *app,
+			    const struct config_entries *before,
+			    const struct config_entries *after)
+{
+	size_t n = 0;
+
+	for (size_t i = 0; i < after->n; i++) {
+		const char *key = after->list[i].key;
+		const char *was = value_of(find(before, key));
+		const char *is = value_of(&after->list[i]);
+
+		if (!strcmp(was, is))
+			continue;
+		print_change(app, key, was, is);
+		n++;
+	}
+	for (size_t i = 0; i < before->n; i++) {
+		const char *key = before->list[i].key;
+
+		if (find(after, key) || !before->list[i].set)
+			continue;
+		print_change(app, key, value_of(&before->list[i]), "(unset)");
+		n++;
+	}
+	return n;
+}
+
+/* What the run has taken out of the settings when it was opened. */
+static void use_settings(struct run *r)
+{
+	struct settings *set = r->app->settings;
+	struct run_options *o = &r->options;
+	char *model = run_model_name(r);
+	struct error err = { 0 };
+	int rc = 0;
+
+	if (o->max_retries)
+		rc = settings_set_flag(set, "retries.max_retries",
+				       o->max_retries, &err);
+	if (rc == 0 && o->effort)
+		rc = settings_set_flag(set, "models.effort", o->effort, &err);
+	if (rc == 0 && !args_value(r->args, "shell-allow-list")) {
+		allow_list_release(&o->allow);
+		o->allow = (struct allow_list){ 0 };
+		rc = run_allow_resolve(o, set, &err);
+	}
+	/* The model is told of them anew, as of AGENTS.md. */
+	run_skills_close(r);
+	if (rc == 0)
+		rc = run_skills_open(r, &err);
+	if (rc == 0)
+		rc = conversation_set_model(r, model, o->model_params, &err);
+	if (rc == 0)
+		rc = run_hooks_reload(r, &err);
+	if (rc < 0) {
+		(void)app_fail(r->app, &err);
+		fprintf(stderr, "The model's settings are unchanged.\n");
+	}
+	free(model);
+}
+
+bool slash_cmd_reload(struct run *r, int n, char **words)
+{
+	struct config_entries before = { 0 };
+	struct config_entries after = { 0 };
+	struct error err = { 0 };
+
+	(void)n;
+	(void)words;
+	config_collect(&before, r->app->settings, r->app->groups);
+	if (app_settings_reload(r->app, &err) < 0) {
+		(void)app_fail(r->app, &err);
+	} else {
+		config_collect(&after, r->app->settings, r->app->groups);
+		use_settings(r);
+		if (!print_changes(r->app, &before, &after))
+			fputs("Settings, keys, skills, hooks and AGENTS.md are "
+			      "reloaded; no setting has changed.\n",
+			      stderr);
+	}
+	config_release(&before);
+	config_release(&after);
+	return true;
+}
