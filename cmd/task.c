@@ -20,7 +20,7 @@
 #include "cmd/session/sandbox.h"
 #include "cmd/session/save.h"
 #include "cmd/session/transfer.h"
-#include "sandbox/rights.h"
+#include "sandbox/sandbox.h"
 #include "ui/streams.h"
 
 enum {

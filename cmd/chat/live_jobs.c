@@ -24,7 +24,7 @@
 #include "cmd/session/sandbox.h"
 #include "cmd/session/transfer.h"
 #include "sandbox/jobs/jobs.h"
-#include "sandbox/rights.h"
+#include "sandbox/sandbox.h"
 
 enum {
 	SHOWN_BYTES = 1 << 20,

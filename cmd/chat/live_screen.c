@@ -25,7 +25,7 @@
 #include "cmd/session/run.h"
 #include "model/catalog.h"
 #include "model/money.h"
-#include "sandbox/rights.h"
+#include "sandbox/sandbox.h"
 #include "session/branch.h"
 #include "term/rows.h"
 #include "term/theme.h"

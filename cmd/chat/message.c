@@ -26,7 +26,7 @@
 #include "cmd/session/run_skills.h"
 #include "cmd/session/sandbox.h"
 #include "model/media.h"
-#include "sandbox/background.h"
+#include "sandbox/exec.h"
 #include "sandbox/files/files.h"
 #include "skills/skills.h"
 #include "tool/files/read_file.h"

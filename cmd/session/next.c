@@ -14,7 +14,7 @@
 #include "cmd/session/open.h"
 #include "cmd/session/run.h"
 #include "cmd/session/transfer.h"
-#include "sandbox/rights.h"
+#include "sandbox/sandbox.h"
 
 enum { MOST_WORDS = NEXT_WORDS + 24 };
 

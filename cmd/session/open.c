@@ -28,7 +28,7 @@
 #include "cmd/session/workspace.h"
 #include "cmd/subagents/run_subagents.h"
 #include "hooks/hooks.h"
-#include "sandbox/rights.h"
+#include "sandbox/sandbox.h"
 
 enum { RUN_MAX_S = 24 * 3600 }; /* without --timeout */
 

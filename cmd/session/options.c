@@ -26,7 +26,7 @@
 #include "model/catalog.h"
 #include "model/money.h"
 #include "model/params.h"
-#include "sandbox/bind_git.h"
+#include "sandbox/bind.h"
 #include "sandbox/setup/setup.h"
 #include "trust/trust.h"
 #include "worktree/user_repo.h"

@@ -21,7 +21,7 @@
 #include "cmd/session/tools.h"
 #include "config/protect.h"
 #include "sandbox/files/files.h"
-#include "sandbox/rights.h"
+#include "sandbox/sandbox.h"
 #include "session/ledger.h"
 #include "tool/paths.h"
 #include "tool/result.h"

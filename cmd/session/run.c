@@ -10,7 +10,7 @@
 #include "base/sanitize.h"
 #include "base/str.h"
 #include "cmd/print.h"
-#include "sandbox/rights.h"
+#include "sandbox/sandbox.h"
 #include "tool/args.h"
 #include "tool/result.h"
 

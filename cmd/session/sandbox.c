@@ -42,7 +42,7 @@
 #include "cmd/session/workspace.h"
 #include "mcp/mcp.h"
 #include "sandbox/jobs/jobs.h"
-#include "sandbox/place.h"
+#include "sandbox/sandbox.h"
 #include "session/consent.h"
 #include "session/job_log.h"
 #include "session/ledger.h"

@@ -19,7 +19,7 @@
 #include "cmd/session/run.h"
 #include "cmd/session/run_skills.h"
 #include "sandbox/helper.h"
-#include "sandbox/rights.h"
+#include "sandbox/sandbox.h"
 #include "sandbox/transfer.h"
 #include "worktree/select.h"
 

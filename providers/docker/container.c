@@ -25,7 +25,6 @@
 #include "base/str.h"
 #include "providers/docker/docker.h"
 #include "sandbox/bind.h"
-#include "sandbox/bind_git.h"
 
 enum {
 	PIDS_MAX = 4096,

@@ -3,7 +3,7 @@
 #ifndef PROVIDERS_KIT_FILE_SOURCE_H
 #define PROVIDERS_KIT_FILE_SOURCE_H
 
-#include "sandbox/file.h"
+#include "sandbox/provider.h"
 
 struct file_source {
 	struct transfer *file; /* borrowed */

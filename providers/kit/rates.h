@@ -6,7 +6,7 @@
 #include <stdint.h>
 
 #include "config/settings.h"
-#include "sandbox/info.h"
+#include "sandbox/provider.h"
 
 /* US dollars an hour as trillionths of one a second, rounded up. */
 #define RATES_HOUR(usd) ((int64_t)((usd)*1e12 / 3600 + 0.999))

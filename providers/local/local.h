@@ -10,7 +10,7 @@
 
 #include "base/proc.h"
 #include "providers/local/jail.h"
-#include "sandbox/bind_git.h"
+#include "sandbox/bind.h"
 #include "sandbox/sandbox.h"
 
 /*

@@ -4,7 +4,7 @@
 # Given: name, a fresh one for a directory; src, where the script is, in a
 # directory of its own, or empty: on standard input; exports: how many lines at
 # its beginning are not the script, but assignments for its environment; report:
-# the nonce of an aside (src/sandbox/aside.h), which tells in what directory a
+# the nonce of an aside (src/sandbox/frame.h), which tells in what directory a
 # shell's script that succeeded has ended, if it is another one.
 # shellcheck disable=SC2016,SC2086,SC2154
 for a in cat mkdir rm; do

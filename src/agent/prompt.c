@@ -17,7 +17,7 @@
 #include "base/path.h"
 #include "base/project.h"
 #include "base/str.h"
-#include "sandbox/rights.h"
+#include "sandbox/sandbox.h"
 
 enum {
 	MAX_MEMORY = 128 << 10,   /* bytes of one AGENTS.md */

@@ -171,3 +171,19 @@ int stop_sleep(const struct stop *s, int64_t ms, struct error *err)
 		poll(&p, 1, stop_poll_ms(s, (int)left));
 	}
 }
+
+int cancel_await(const struct cancel *c, const struct stop *stop,
+		 struct error *err)
+{
+	while (!cancel_triggered(c)) {
+		struct pollfd p[] = {
+			{ .fd = c->fd[0], .events = POLLIN },
+			{ .fd = stop_fd(stop), .events = POLLIN },
+		};
+
+		if (stop_check(stop, err) < 0)
+			return -1;
+		(void)poll(p, 2, stop_poll_ms(stop, -1));
+	}
+	return 0;
+}

@@ -39,6 +39,10 @@ void cancel_trigger(const struct cancel *c);
 void cancel_reset(const struct cancel *c);
 bool cancel_triggered(const struct cancel *c);
 
+/* Waits until c is triggered: 0, or -1 when stop ended the wait. */
+int cancel_await(const struct cancel *c, const struct stop *stop,
+		 struct error *err);
+
 struct stop stop_on(const struct cancel *c); /* cancel only, no deadline */
 /* The nearer of s and now + ms. */
 struct stop stop_within(const struct stop *s, int64_t ms);

@@ -1,5 +1,13 @@
 /* gc.c - deletes what dead processes of this installation left. */
 /* SPDX-License-Identifier: MIT */
+
+/*
+ * Two lists are compared: the ledger's rows without a living owner, and what
+ * each provider lists under our owner id. A sandbox in either goes, unless it
+ * is kept and within its time. A create that was cut before its id came is
+ * found by listing only. Begin reading at lifecycle_gc(), then
+ * clean_provider().
+ */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -14,7 +22,7 @@ enum { /* an engine may still be making what a dead process asked it for */
        LATE_POLL_MS = 200,
 };
 
-struct left { /* a ledger row without a living owner, copied */
+struct left { /* a ledger row without a living owner, copied; owned */
 	char *label, *provider, *id, *endpoint;
 	int64_t created; /* Unix seconds */
 	bool handled;
@@ -53,7 +61,7 @@ static void take_listed(void *arg, const struct sandbox_info *info)
 {
 	struct gc *gc = arg;
 
-	/* The provider filters by owner; it is not believed. */
+	/* The provider has filtered by owner: check it again. */
 	if (strcmp(info->owner, store_owner(gc->request->store)) != 0 ||
 	    strncmp(info->label, "dcode-", 6) != 0 || info->state == STATE_GONE)
 		return;
@@ -117,8 +125,8 @@ static bool see_owner(void *arg, const struct ledger_row *row)
 	return false;
 }
 
-/* Asked of the ledger now, after the provider has listed it: a process may
- * have written its row and made its sandbox since gc began. */
+/* Reads the ledger again, after the provider has listed: a process may have
+ * written its row and made its sandbox since gc began. */
 static bool is_alive(struct gc *gc, const char *label,
 		     struct label_owner *owner)
 {
@@ -136,7 +144,7 @@ static void remove_one(struct gc *gc, struct sandbox_client *client,
 	struct gc_item done = *item;
 	struct error err = { 0 };
 
-	/* A ledger that cannot be written is no reason to leave a machine. */
+	/* A machine is deleted even if the ledger cannot be written. */
 	if (in_ledger && !gc->request->dry_run &&
 	    ledger_claim_removal(gc->request->store, item->label,
 				 LEDGER_SPARE_HELD, &err) < 0 &&
@@ -218,8 +226,8 @@ static void note_stranger(void *arg, const struct sandbox_info *info)
 	buf_addf(&s->ids, "%s%.60s", s->ids.len ? ", " : "", info->id);
 }
 
-/* Why a row whose create was cut before its id came has to stay. A list without
- * labels does not tell which sandbox is ours: the user has to. */
+/* Why a row stays whose create was cut before its id came. A list without
+ * labels cannot show which sandbox is ours: the user has to look. */
 static void explain_unknown_id(struct gc *gc, struct sandbox_client *client,
 			       char *reason, size_t room)
 {
@@ -270,9 +278,10 @@ static void clean_row(struct gc *gc, struct sandbox_client *client,
 	report(gc, &item);
 }
 
-/* Rows that cannot be looked at: the provider is not to be had, or it is not
- * the same engine. */
-static void leave(struct gc *gc, const struct left *row, const char *reason)
+/* A row that cannot be checked: the provider does not answer, or it is another
+ * engine. */
+static void report_left(struct gc *gc, const struct left *row,
+			const char *reason)
 {
 	report(gc, &(struct gc_item){
 			   .provider = row->provider,
@@ -288,7 +297,7 @@ static void leave_all(struct gc *gc, const char *provider, const char *reason)
 	for (size_t i = 0; i < gc->n_rows; i++)
 		if (!strcmp(gc->rows[i].provider, provider) &&
 		    !gc->rows[i].handled)
-			leave(gc, &gc->rows[i], reason);
+			report_left(gc, &gc->rows[i], reason);
 }
 
 static void clean_rows(struct gc *gc, struct sandbox_client *client,
@@ -313,7 +322,7 @@ static void clean_rows(struct gc *gc, struct sandbox_client *client,
 			 "it belongs to %s: configure the provider for that "
 			 "first",
 			 row->endpoint);
-		leave(gc, row, reason);
+		report_left(gc, row, reason);
 	}
 }
 
@@ -333,7 +342,7 @@ static bool is_listed(const struct gc *gc, const char *label)
 	return false;
 }
 
-/* True when one was asked for just now that has not appeared yet. */
+/* True when a sandbox was asked for just now and is not listed yet. */
 static bool awaits(const struct gc *gc, const struct sandbox_client *client)
 {
 	int64_t now = clock_unix_ms() / 1000;
@@ -369,16 +378,16 @@ static int list_ours(struct gc *gc, struct sandbox_client *client,
 	}
 }
 
-/* True when it is known to list, whether it was started or not. */
+/* True when it is known to list, even before it was started. */
 static bool lists(const struct sandbox_client *client)
 {
 	return client->provider->flags & SANDBOX_LIST &&
 	       sandbox_can_list(client);
 }
 
-/* A provider that nothing is known of and that does not answer is not in use
- * here: no word about it, unless it was named. Programs are not even started
- * then, unless they are known to list. */
+/* A provider without rows that does not answer is not in use here: it is not
+ * reported, unless the user named it. External programs without rows are not
+ * even started, unless they are known to list. */
 static void clean_provider(struct gc *gc, const struct sandbox_provider *p)
 {
 	const struct gc_request *r = gc->request;
@@ -393,7 +402,7 @@ static void clean_provider(struct gc *gc, const struct sandbox_provider *p)
 		leave_all(gc, p->name, err.message);
 		return;
 	}
-	/* What a create that was cut has made is found by listing alone. */
+	/* What a create that was cut made can be found by listing only. */
 	if (sandbox_probe(&client, gc->stop, &err) < 0) {
 		leave_all(gc, p->name, err.message);
 		sandbox_client_close(&client);
@@ -410,8 +419,8 @@ static void clean_provider(struct gc *gc, const struct sandbox_provider *p)
 	sandbox_client_close(&client);
 }
 
-/* True when rows of this provider are at the engine that its second name means,
- * and the first one another. */
+/* True when rows of this provider belong to the engine of its second name (as
+ * podman for docker), and its first name means another engine. */
 static bool has_rows_also(const struct gc *gc,
 			  const struct sandbox_client *also)
 {
@@ -432,7 +441,7 @@ static bool has_rows_also(const struct gc *gc,
 	return found;
 }
 
-/* Before the provider's own turn, which says what is left. */
+/* The second name's engine. Before clean_provider(), which reports the rest. */
 static void clean_also(struct gc *gc, const struct sandbox_provider *p)
 {
 	const struct gc_request *r = gc->request;

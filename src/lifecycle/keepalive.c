@@ -1,23 +1,29 @@
 /* keepalive.c - a sandbox stays alive while nobody runs anything in it. */
 /* SPDX-License-Identifier: MIT */
-#include <pthread.h>
-#include <signal.h>
+
+/*
+ * Vendors delete a sandbox that nobody extends. A thread does it every third of
+ * the lifetime, from the opening to lifecycle_keepalive_stop(), so that neither
+ * a long answer of the model nor a user who thinks ends it. What the answers
+ * say of the sandbox's state goes to box->seen and ui.changed.
+ */
 #include <stdatomic.h>
 #include <stdlib.h>
 
 #include "base/mem.h"
-#include "lifecycle/lifecycle_impl.h"
+#include "base/thread.h"
+#include "lifecycle/lifecycle.h"
 
 enum {
-	SHARE = 3,       /* of the lifetime, from one extension to the next */
-	CALL_MS = 30000, /* for one */
-	GONE_MAX = 2,    /* answers that it has ended: then no more of them */
+	SHARE = 3,       /* extensions in a lifetime */
+	CALL_MS = 30000, /* for one extension */
+	GONE_MAX = 2,    /* after so many answers "gone" it stops asking */
 	LEAST_MS = 1000,
 };
 
 struct lifecycle_keepalive {
 	struct managed_sandbox *box; /* borrowed */
-	struct lifecycle_ui ui;      /* of its request */
+	struct lifecycle_ui ui;      /* copied: box may change hands */
 	int64_t lifetime_s;
 	struct cancel cancel;
 	pthread_t thread;
@@ -35,7 +41,7 @@ static void read_state(void *arg, const struct sandbox_info *info)
 	*(enum sandbox_state *)arg = info->state;
 }
 
-/* Its life could not be extended: the vendor is asked what became of it. */
+/* An extension failed: ask the vendor what became of the sandbox. */
 static void look(struct lifecycle_keepalive *k, bool gone,
 		 const struct stop *stop)
 {
@@ -52,7 +58,7 @@ static void look(struct lifecycle_keepalive *k, bool gone,
 		note_state(k, state);
 }
 
-/* A failure is no reason to end the session: the next command will tell. */
+/* A failure does not end the session: the next command reports it. */
 static void *extend(void *arg)
 {
 	struct lifecycle_keepalive *k = arg;
@@ -84,9 +90,6 @@ void lifecycle_keepalive_start(struct managed_sandbox *box, int64_t lifetime_s)
 	const struct sandbox_client *client = box->sandbox.client;
 	struct lifecycle_keepalive *k;
 	struct error ignored = { 0 };
-	sigset_t all;
-	sigset_t before;
-	int rc;
 
 	if (!sandbox_can_extend(client) ||
 	    client->provider->flags & SANDBOX_UNISOLATED || lifetime_s <= 0)
@@ -100,11 +103,7 @@ void lifecycle_keepalive_start(struct managed_sandbox *box, int64_t lifetime_s)
 		free(k);
 		return;
 	}
-	sigfillset(&all); /* signals are for the other threads */
-	pthread_sigmask(SIG_SETMASK, &all, &before);
-	rc = pthread_create(&k->thread, NULL, extend, k);
-	pthread_sigmask(SIG_SETMASK, &before, NULL);
-	if (rc == 0) {
+	if (thread_start(&k->thread, extend, k, &ignored) == 0) {
 		box->keepalive = k;
 		return;
 	}

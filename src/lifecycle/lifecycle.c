@@ -1,26 +1,49 @@
 /* lifecycle.c - a sandbox from intent to confirmed end, whatever happens. */
 /* SPDX-License-Identifier: MIT */
+
+/*
+ * A managed sandbox is one that this process opened: created, taken over from
+ * its thread, or attached to by id. lifecycle_open() writes the intent into the
+ * ledger, creates the sandbox, fills it and runs the setup script; whatever
+ * fails, what was made is deleted, or the ledger has a row for gc.
+ * lifecycle_close() ends what runs there, then keeps, stops or deletes it.
+ * A create that the user interrupts is deleted on a thread of its own, so that
+ * he has his prompt back at once. Begin reading at lifecycle_open().
+ *
+ * remove.c has what acts on a sandbox by its id alone, gc.c what dead processes
+ * left, keepalive.c the thread that extends a sandbox's life.
+ */
 #include "lifecycle/lifecycle.h"
 
+#include <pthread.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 
 #include "base/ids.h"
+#include "base/mask/redact_screen.h"
+#include "base/mem.h"
 #include "base/str.h"
-#include "lifecycle/lifecycle_impl.h"
+#include "base/thread.h"
+#include "sandbox/exec.h"
+#include "sandbox/jobs/jobs.h"
+#include "sandbox/setup/setup.h"
 #include "sandbox/supervise/supervise.h"
 #include "session/session.h"
 
-enum {
-	LIFETIME_MAX_S = 366 * 86400,
-};
+static bool is_stopped(const struct managed_sandbox *box)
+{
+	return box->ours && box->request.on_exit == LIFECYCLE_STOP &&
+	       sandbox_can_stop(box->request.client);
+}
 
-/* Gives tell the masked line. */
+/* Formats a line of any length, masks it and passes it to tell. */
 __attribute__((format(printf, 3, 0))) static void
-say(const struct managed_sandbox *box,
-    void (*tell)(void *arg, const char *line), const char *fmt, va_list ap)
+say_masked(const struct managed_sandbox *box,
+	   void (*tell)(void *arg, const char *line), const char *fmt,
+	   va_list ap)
 {
 	struct buf line = BUF_INIT(1 << 20);
 	struct buf masked = BUF_INIT(1 << 20);
@@ -42,29 +65,215 @@ say(const struct managed_sandbox *box,
 	buf_release(&masked);
 }
 
-void lifecycle_say(const struct managed_sandbox *box, const char *fmt, ...)
-{
-	va_list ap;
-
-	if (!box->request.ui.progress)
-		return;
-	va_start(ap, fmt);
-	say(box, box->request.ui.progress, fmt, ap);
-	va_end(ap);
-}
-
-void lifecycle_warn(const struct managed_sandbox *box, const char *fmt, ...)
+__attribute__((format(printf, 2, 3))) static void
+say_warning(const struct managed_sandbox *box, const char *fmt, ...)
 {
 	va_list ap;
 
 	if (!box->request.ui.warn)
 		return;
 	va_start(ap, fmt);
-	say(box, box->request.ui.warn, fmt, ap);
+	say_masked(box, box->request.ui.warn, fmt, ap);
 	va_end(ap);
 }
 
-const char *lifecycle_title(const struct managed_sandbox *box, char room[64])
+__attribute__((format(printf, 2, 3))) static void
+say_progress(const struct managed_sandbox *box, const char *fmt, ...)
+{
+	va_list ap;
+
+	if (!box->request.ui.progress)
+		return;
+	va_start(ap, fmt);
+	say_masked(box, box->request.ui.progress, fmt, ap);
+	va_end(ap);
+}
+
+static void tell_job(void *arg, const struct job_state *job)
+{
+	const struct managed_sandbox *box = arg;
+	bool stays = !box->ours || (box->request.on_exit != LIFECYCLE_DELETE &&
+				    box->sandbox.id);
+
+	if (!job->running)
+		return;
+	if (!job->stays || !stays)
+		say_warning(box,
+			    "ending job %u, which is still running: %.200s",
+			    job->number, job->command);
+	else if (is_stopped(box) &&
+		 !(box->request.client->provider->flags & SANDBOX_FREEZES))
+		say_warning(box,
+			    "job %u is still running and ends when its "
+			    "sandbox is stopped: %.200s",
+			    job->number, job->command);
+	else if (is_stopped(box))
+		say_progress(box,
+			     "job %u is paused with its sandbox and continues "
+			     "when that is started: %.200s",
+			     job->number, job->command);
+	else
+		say_progress(box, "job %u keeps running in the sandbox: %.200s",
+			     job->number, job->command);
+}
+
+/* Says what becomes of the commands in the background, and ends those that may
+ * not outlive this process. */
+static void end_jobs(struct managed_sandbox *box)
+{
+	jobs_each(box->sandbox.jobs, tell_job, box);
+	(void)jobs_end(&box->sandbox.jobs);
+}
+
+/* A deletion failed. A refused key needs another hint: gc would fail, too. */
+static void warn_left(const struct managed_sandbox *box,
+		      const struct error *why)
+{
+	const struct setting *row = box->request.client->provider->settings;
+	const char *which = box->sandbox.id ? box->sandbox.id : box->label;
+	struct buf names = BUF_INIT(256); /* variables of the vendor's key */
+
+	for (; row && row->key; row++)
+		if (row->flags & SETTING_SECRET && row->env)
+			buf_addf(&names, "%s%s", names.len ? ", " : "",
+				 row->env);
+	if (why->code == ERR_AUTH)
+		say_warning(box,
+			    "Cleanup failed for sandbox %s: %s. It still "
+			    "exists: set a valid key%s%.*s%s, then `dcode "
+			    "sandbox gc` deletes it.",
+			    which, why->message, names.len ? " (" : "",
+			    (int)names.len, names.len ? names.ptr : "",
+			    names.len ? ")" : "");
+	else
+		say_warning(box,
+			    "Cleanup failed for sandbox %s: %s. `dcode"
+			    " sandbox gc` deletes it.",
+			    which, why->message);
+	buf_release(&names);
+}
+
+struct kept_until { /* Unix seconds, as the ledger or the vendor has it */
+	int64_t ends;
+};
+
+static bool note_row_end(void *arg, const struct ledger_row *row)
+{
+	((struct kept_until *)arg)->ends = row->ends;
+	return false;
+}
+
+/* A sandbox that was taken over and could not be used gets the ledger row that
+ * it had before, so that the next attempt finds it. */
+static void put_back(struct managed_sandbox *box, const struct error *why)
+{
+	struct store *store = box->request.store;
+	bool runs = box->sandbox.id || lifecycle_was_cut(why);
+	struct kept_until row = { 0 };
+	struct error ignored = { 0 };
+
+	box->ours = false;
+	if (why->code == ERR_GONE || !box->was_kept ||
+	    ledger_find(store, box->label, note_row_end, &row, &ignored) < 0)
+		return;
+	(void)ledger_kept(store, box->label, runs ? LEDGER_LIVE : box->before,
+			  row.ends, &ignored);
+}
+
+/* Deletes what is ours, or puts back what was taken over; warns when that
+ * failed. why: the error that ended its use; code 0: it was used as planned. */
+static int dispose_sandbox(struct managed_sandbox *box, const struct error *why,
+			   struct error *err)
+{
+	const struct lifecycle_request *r = &box->request;
+	struct stop limit = stop_cleanup(LIFECYCLE_CLEANUP_MS);
+	struct error ignored = { 0 };
+	int rc;
+
+	if (!box->ours)
+		return 0;
+	box->ours = false;
+	if (box->resumed && why->code) {
+		put_back(box, why);
+		return 0;
+	}
+	if (box->sandbox.id) {
+		rc = lifecycle_remove(r->client, r->store, box->sandbox.id,
+				      box->label, &limit, err);
+	} else {
+		rc = lifecycle_remove_unnamed(r->client, r->store, box->label,
+					      why, &limit, err);
+		if (rc < 0)
+			(void)ledger_note(r->store, box->label, err->message,
+					  &ignored);
+	}
+	if (rc < 0)
+		warn_left(box, err);
+	return rc;
+}
+
+enum {
+	PROMPT_MS = 10,      /* for a deletion that is over at once */
+	SHOWN_MS = 300,      /* a wait that is longer is named */
+	LINES_MAX = 1 << 20, /* bytes of its lines */
+};
+
+struct lifecycle_ending {
+	/* The thread's own until `ended` is triggered. Store, mask and screen
+	 * may not be used from two threads: the three of the caller wait here
+	 * meanwhile. */
+	struct managed_sandbox *box;
+	struct error why;
+	struct store *store;   /* the thread's own connection; owned */
+	struct store *callers; /* borrowed */
+	struct mask *mask;
+	struct lifecycle_ui ui;
+	struct buf lines;    /* not printed yet: 'p' or 'w', text, NUL */
+	struct cancel ended; /* triggered when the thread is done */
+	pthread_t thread;
+};
+
+static void add_line(struct lifecycle_ending *e, char kind, const char *line)
+{
+	buf_addc(&e->lines, kind);
+	buf_add(&e->lines, line, strlen(line) + 1);
+}
+
+static void keep_progress(void *arg, const char *line)
+{
+	add_line(arg, 'p', line);
+}
+
+static void keep_warning(void *arg, const char *line)
+{
+	add_line(arg, 'w', line);
+}
+
+/* Where the sandbox stays, its uploads in the background may finish; else they
+ * are cancelled. */
+static void end_background(struct managed_sandbox *box, bool stays)
+{
+	struct error why = { 0 };
+
+	if (background_end(&box->sandbox.background,
+			   stays ? LIFECYCLE_STOP_MS : 0, &why) < 0 &&
+	    (stays || why.code != ERR_CANCELLED))
+		say_warning(box, "%s", why.message);
+}
+
+/* Gives the caller a last chance to fetch work from a sandbox that will be
+ * deleted. */
+static void save_work(struct managed_sandbox *box)
+{
+	const struct lifecycle_request *r = &box->request;
+	struct stop limit = stop_cleanup(LIFECYCLE_SAVE_MS);
+
+	if (box->ours && box->sandbox.id && r->before_remove)
+		r->before_remove(r->before_remove_arg, &box->sandbox, &limit);
+}
+
+/* The provider's name as a line begins with it: "Docker". */
+static const char *title_of(const struct managed_sandbox *box, char room[64])
 {
 	snprintf(room, 64, "%s", sandbox_client_name(box->request.client));
 	if (room[0] >= 'a' && room[0] <= 'z')
@@ -72,14 +281,358 @@ const char *lifecycle_title(const struct managed_sandbox *box, char room[64])
 	return room;
 }
 
-const char *lifecycle_endpoint(const struct sandbox_client *client)
+/* After an opening that failed: deletes what it made, or leaves its row to gc.
+ * saves: request.before_remove is called first. */
+static void abandon(struct managed_sandbox *box, bool saves,
+		    const struct error *why)
 {
-	return client->endpoint ? client->endpoint : "";
+	bool deletes = box->ours && !box->resumed && box->sandbox.id;
+	struct error ignored = { 0 };
+	char room[64];
+	char id[IDS_SHOWN];
+
+	lifecycle_keepalive_stop(box);
+	end_background(box, false);
+	if (!box->ours)
+		supervise_leave(&box->sandbox);
+	else if (saves && !box->resumed)
+		save_work(box);
+	if (deletes)
+		say_progress(box, "Terminating %s sandbox %s...",
+			     title_of(box, room),
+			     ids_shown(box->sandbox.id, id));
+	/* It warns when it fails. */
+	if (dispose_sandbox(box, why, &ignored) == 0 && deletes)
+		say_progress(box, "✓ %s sandbox terminated",
+			     title_of(box, room));
+	sandbox_release(&box->sandbox);
 }
 
-static void forward(void *arg, const char *line)
+static void *delete_on_thread(void *arg)
 {
-	lifecycle_say(arg, "%s", line);
+	struct lifecycle_ending *e = arg;
+	struct error ignored = { 0 };
+
+	(void)store_ready(e->store, &ignored); /* each use tries again */
+	abandon(e->box, false, &e->why);
+	cancel_trigger(&e->ended);
+	return NULL;
+}
+
+/* The caller's store, mask and screen are for the caller's thread again. */
+static void give_back(struct lifecycle_ending *e)
+{
+	e->box->request.store = e->callers;
+	e->box->request.mask = e->mask;
+	e->box->request.ui = e->ui;
+}
+
+static void release_ending(struct lifecycle_ending *e)
+{
+	buf_release(&e->lines);
+	cancel_release(&e->ended);
+	store_close(e->store);
+	free(e);
+}
+
+int lifecycle_await_ending(const struct managed_sandbox *box,
+			   const struct stop *stop, struct error *err)
+{
+	const struct lifecycle_ending *e = box->ending;
+	struct managed_sandbox callers = { .ending = NULL };
+	struct stop soon = stop_within(stop, SHOWN_MS);
+	char room[64];
+
+	if (!e || cancel_await(&e->ended, &soon, err) == 0)
+		return 0;
+	if (stop_check(stop, err) < 0)
+		return -1;
+	callers.request =
+		(struct lifecycle_request){ .ui = e->ui, .mask = e->mask };
+	say_progress(&callers,
+		     "Waiting for the interrupted %s sandbox to be deleted...",
+		     title_of(box, room));
+	return cancel_await(&e->ended, stop, err);
+}
+
+/* Waits for the thread, prints what it had to say, and zeroes box. */
+static void finish_ending(struct managed_sandbox *box)
+{
+	struct lifecycle_ending *e = box->ending;
+	struct stop ever = stop_on(NULL);
+	struct error ignored = { 0 };
+	size_t at = 0;
+
+	if (!e)
+		return;
+	(void)lifecycle_await_ending(box, &ever, &ignored);
+	pthread_join(e->thread, NULL);
+	give_back(e);
+	box->ending = NULL;
+	while (at < e->lines.len) {
+		const char *line = e->lines.ptr + at + 1;
+
+		if (e->lines.ptr[at] == 'w')
+			say_warning(box, "%s", line);
+		else
+			say_progress(box, "%s", line);
+		at += strlen(line) + 2;
+	}
+	release_ending(e);
+	*box = (struct managed_sandbox){ .none_made = box->none_made };
+}
+
+/* Abandons box on a thread, without saving: no agent has worked there yet.
+ * What is printed meanwhile is kept for finish_ending(), which the caller's
+ * thread calls. False: no thread could be started, and nothing was done. */
+static bool start_ending(struct managed_sandbox *box, const struct error *why)
+{
+	struct lifecycle_ending *e = xcalloc(1, sizeof(*e));
+	struct lifecycle_request *r = &box->request;
+	struct stop prompt = stop_cleanup(PROMPT_MS);
+	struct error ignored = { 0 };
+
+	*e = (struct lifecycle_ending){ .box = box,
+					.why = *why,
+					.store = store_again(r->store),
+					.callers = r->store,
+					.mask = r->mask,
+					.ui = r->ui,
+					.lines = BUF_INIT(LINES_MAX),
+					.ended = { { -1, -1 } } };
+	r->store = e->store;
+	r->mask = NULL;
+	r->resume = NULL; /* may be freed before the thread ends */
+	r->ui = (struct lifecycle_ui){ .progress = keep_progress,
+				       .warn = keep_warning,
+				       .arg = e };
+	if (cancel_init(&e->ended, &ignored) < 0 ||
+	    thread_start(&e->thread, delete_on_thread, e, &ignored) < 0) {
+		give_back(e);
+		release_ending(e);
+		return false;
+	}
+	box->ending = e;
+	if (cancel_await(&e->ended, &prompt, &ignored) == 0)
+		finish_ending(box);
+	return true;
+}
+
+enum {
+	TAIL_MAX = 64 << 10, /* bytes held of the output, unless it is shown */
+	TAIL_KEPT = 8 << 10,
+};
+
+struct script_values {
+	struct managed_sandbox *box;
+	struct buf names; /* variables whose values are the user's: "A, B" */
+};
+
+struct script_sink { /* the script's output, on its way to the screen */
+	const struct managed_sandbox *box;
+	struct redact_screen shown;
+	struct buf text; /* of one chunk */
+	struct buf tail;
+};
+
+static struct setup_value look_up_value(void *arg, const char *name)
+{
+	const struct script_values *r = arg;
+	const struct settings *set = r->box->request.client->settings;
+	enum setting_source source;
+	struct setup_value v = { 0 };
+
+	if (!set)
+		return v;
+	v.text = settings_setup_value(set, name, &source);
+	v.foreign = source == SOURCE_DOTENV_PROJECT;
+	return v;
+}
+
+static void note_value(void *arg, const char *name,
+		       const struct setup_value *value)
+{
+	struct script_values *r = arg;
+	struct mask *mask = r->box->request.mask;
+
+	if (!value->foreign)
+		buf_addf(&r->names, "%s%s", r->names.len ? ", " : "", name);
+	if (mask && mask_add(mask, name, str_of(value->text)))
+		return;
+	say_warning(r->box,
+		    "setup script: the value of %s is too short to be"
+		    " masked where output shows it",
+		    name);
+}
+
+static void warn_about_script(void *arg, const char *line)
+{
+	const struct script_values *r = arg;
+
+	say_warning(r->box, "%s", line);
+}
+
+/* A repository that brings a vendor's key along owns the account in which the
+ * script runs, and can read there what the script was given. */
+static int check_account(const struct script_values *r, struct error *err)
+{
+	const struct lifecycle_request *request = &r->box->request;
+	const struct sandbox_client *client = request->client;
+	struct buf question = BUF_INIT(4096);
+	char *key;
+	int rc = 0;
+
+	if (!client->project_key || !r->names.len || request->trust_project)
+		return 0;
+	key = settings_credential_name(client->settings, client->project_key);
+	buf_addf(&question,
+		 "The setup script would give %s to a sandbox of %s in the "
+		 "account of %s, which comes with this project.",
+		 r->names.ptr, client->provider->name, key);
+	if (request->ui.confirm)
+		rc = request->ui.confirm(request->ui.arg, question.ptr, err);
+	if (rc == 0) {
+		error_set(err, ERR_USAGE,
+			  "not allowed: the setup script receives your %s, and "
+			  "its sandbox belongs to whoever owns %s",
+			  r->names.ptr, key);
+		rc = error_hint(err,
+				"Set %s yourself (export it, or dcode auth set "
+				"%s), or use --trust-project.",
+				client->project_key, client->provider->name);
+	}
+	buf_release(&question);
+	free(key);
+	return rc < 0 ? -1 : 0;
+}
+
+/* Reads and expands request.setup; what it receives is masked from then on.
+ * Where a project's .env decides in whose account the script runs, the user is
+ * asked before a value of his own is put in: ERR_USAGE when he does not agree.
+ */
+static int read_setup(struct managed_sandbox *box, struct setup_script *script,
+		      struct error *err)
+{
+	struct script_values r = { box, BUF_INIT(1024) };
+	struct setup_values values = { look_up_value, note_value,
+				       warn_about_script, &r };
+	struct buf text = BUF_INIT(SETUP_MAX);
+	int rc = setup_read(box->request.setup, &text, err);
+
+	if (rc == 0)
+		rc = setup_expand(buf_str(&text), &values, script, err);
+	if (rc == 0)
+		rc = check_account(&r, err);
+	buf_release(&r.names);
+	buf_release(&text);
+	return rc;
+}
+
+static void show_output(struct script_sink *s, enum exec_stream stream)
+{
+	const struct lifecycle_ui *ui = &s->box->request.ui;
+
+	if (ui->output && s->text.len) {
+		ui->output(ui->arg, stream, buf_str(&s->text));
+	} else {
+		buf_addstr(&s->tail, buf_str(&s->text));
+		if (s->tail.len > TAIL_MAX / 2)
+			buf_consume(&s->tail, s->tail.len - TAIL_KEPT);
+	}
+	buf_clear(&s->text);
+}
+
+static void receive_output(void *arg, enum exec_stream stream, struct str chunk)
+{
+	struct script_sink *s = arg;
+
+	while (chunk.len) {
+		struct str piece = chunk;
+
+		if (piece.len > TAIL_MAX / 4)
+			piece.len = TAIL_MAX / 4;
+		redact_screen_feed(&s->shown, s->box->request.mask, piece,
+				   &s->text);
+		show_output(s, stream);
+		chunk = str_skip(chunk, piece.len);
+	}
+}
+
+static int report_failed_script(const struct script_sink *s, int exit_code,
+				struct error *err)
+{
+	struct str tail = str_trim(buf_str(&s->tail));
+
+	if (tail.len)
+		say_progress(s->box, "Setup script failed (exit %d):\n%.*s",
+			     exit_code, (int)tail.len, tail.ptr);
+	else
+		say_progress(s->box, "Setup script failed (exit %d)",
+			     exit_code);
+	return error_set(err, ERR_REMOTE, "Setup failed - aborting");
+}
+
+/* A script that changed the directory moves the tools there. The ledger has it
+ * for those who attach to the sandbox later. */
+static void report_start_dir(struct managed_sandbox *box)
+{
+	struct error err = { 0 };
+	struct buf line = BUF_INIT(8192);
+
+	sanitize_line(str_of(box->sandbox.workdir), &line);
+	say_progress(box,
+		     "Tools and commands start in %s, where the setup "
+		     "script ended",
+		     line.ptr);
+	if (box->request.store &&
+	    ledger_set_start_dir(
+		    box->request.store, box->request.client->provider->name,
+		    box->sandbox.id, box->sandbox.workdir, &err) < 0)
+		say_warning(box, "%s", err.message);
+	buf_release(&line);
+}
+
+static int run_setup(struct managed_sandbox *box,
+		     const struct setup_script *script, const struct stop *stop,
+		     struct error *err)
+{
+	struct script_sink s = {
+		.box = box,
+		.shown.screen.eager = true,
+		.text = BUF_INIT(8 << 20),
+		.tail = BUF_INIT(TAIL_MAX),
+	};
+	struct stop limit = stop_within(stop, LIFECYCLE_SETUP_MS);
+	struct setup_sink sink = { receive_output, &s };
+	struct exec_result res = { 0 };
+	int rc;
+
+	say_progress(box, "Running setup script: %s...", box->request.setup);
+	rc = setup_run(&box->sandbox, script, &sink, &res, &limit, err);
+	redact_screen_end(&s.shown, box->request.mask, &s.text);
+	show_output(&s, EXEC_STDOUT);
+	buf_release(&s.text);
+	if (*res.notice)
+		say_warning(box, "%s", res.notice);
+	if (rc < 0)
+		error_wrap(err, "setup script");
+	else if (res.exit_code != 0)
+		rc = report_failed_script(&s, res.exit_code, err);
+	else
+		say_progress(box, "✓ Setup complete");
+	if (rc == 0 && box->sandbox.made_dir)
+		report_start_dir(box);
+	buf_release(&s.tail);
+	return rc;
+}
+
+enum {
+	LIFETIME_MAX_S = 366 * 86400,
+};
+
+static void forward_progress(void *arg, const char *line)
+{
+	say_progress(arg, "%s", line);
 }
 
 /* The request's, else the configured one, else the provider's. */
@@ -102,6 +655,8 @@ static int choose_lifetime(const struct lifecycle_request *r, int64_t *seconds,
 	return 0;
 }
 
+/* The ledger row comes before the request and gets the id after it: a crash in
+ * between leaves a row that gc looks for by its label. */
 static int create(struct managed_sandbox *box, int64_t lifetime_s,
 		  const struct stop *stop, struct error *err)
 {
@@ -113,7 +668,7 @@ static int create(struct managed_sandbox *box, int64_t lifetime_s,
 		.snapshot = r->snapshot,
 		.network = r->network,
 		.lifetime_s = lifetime_s,
-		.progress = forward,
+		.progress = forward_progress,
 		.arg = box,
 	};
 	struct error failure = { 0 };
@@ -126,8 +681,7 @@ static int create(struct managed_sandbox *box, int64_t lifetime_s,
 			  spec.lifetime_s, box->label, err) < 0)
 		return -1;
 	box->ours = true;
-	lifecycle_say(box, "Starting %s sandbox...",
-		      lifecycle_title(box, room));
+	say_progress(box, "Starting %s sandbox...", title_of(box, room));
 	if (sandbox_create(&box->sandbox, r->client, &spec, stop, err) < 0) {
 		if (box->sandbox.id)
 			(void)ledger_created(r->store, box->label,
@@ -138,8 +692,8 @@ static int create(struct managed_sandbox *box, int64_t lifetime_s,
 		box->sandbox.doomed_by = stop->cancel;
 	if (ledger_created(r->store, box->label, box->sandbox.id, err) < 0)
 		return -1;
-	lifecycle_say(box, "✓ %s sandbox ready: %s", lifecycle_title(box, room),
-		      ids_shown(box->sandbox.id, id));
+	say_progress(box, "✓ %s sandbox ready: %s", title_of(box, room),
+		     ids_shown(box->sandbox.id, id));
 	return 0;
 }
 
@@ -151,26 +705,27 @@ static int attach(struct managed_sandbox *box, const struct stop *stop,
 	char room[64];
 	char id[IDS_SHOWN];
 
-	lifecycle_say(box, "Connecting to %s sandbox %s...",
-		      lifecycle_title(box, room), r->attach_id);
+	say_progress(box, "Connecting to %s sandbox %s...", title_of(box, room),
+		     r->attach_id);
 	if (r->store)
 		lifecycle_mark_started(r->client, r->store, r->attach_id);
 	if (sandbox_attach(&box->sandbox, r->client, r->attach_id, stop, err) <
 	    0)
 		return -1;
 	lifecycle_restore_start(&box->sandbox, r->store);
-	/* For the commands that name it later: the work goes on without. */
+	/* For later commands that name it by its id; not needed to go on. */
 	if (r->store &&
 	    ledger_attached(r->store, r->client->provider->name,
 			    lifecycle_endpoint(r->client), box->sandbox.id,
 			    r->attach_id, &ignored) < 0)
-		lifecycle_say(box, "cannot record this sandbox: %s",
-			      ignored.message);
-	lifecycle_say(box, "✓ %s sandbox ready: %s", lifecycle_title(box, room),
-		      ids_shown(box->sandbox.id, id));
+		say_progress(box, "cannot record this sandbox: %s",
+			     ignored.message);
+	say_progress(box, "✓ %s sandbox ready: %s", title_of(box, room),
+		     ids_shown(box->sandbox.id, id));
 	return 0;
 }
 
+/* Can this provider do what --on-exit asks for? */
 static int check_keeping(const struct lifecycle_request *r, struct error *err)
 {
 	const struct sandbox_provider *p = r->client->provider;
@@ -180,7 +735,7 @@ static int check_keeping(const struct lifecycle_request *r, struct error *err)
 				 "a sandbox of %s cannot be kept, because "
 				 "dcode cannot attach to it again",
 				 p->name);
-	/* What a program can is known once it has been started. */
+	/* The abilities of an external provider are known once it runs. */
 	if (r->on_exit != LIFECYCLE_STOP || sandbox_needs_probe(r->client) ||
 	    sandbox_can_stop(r->client))
 		return 0;
@@ -218,8 +773,117 @@ static int check(const struct lifecycle_request *r, struct error *err)
 	return 0;
 }
 
-static int begin(struct managed_sandbox *box, int64_t lifetime_s,
-		 const struct stop *stop, struct error *err)
+struct own { /* the ledger row of a thread's own sandbox, copied */
+	char *id, *provider, *endpoint;
+	bool kept;
+	int64_t user; /* pid of a dcode that uses it by --sandbox-id, or 0 */
+};
+
+static bool copy_own(void *arg, const struct ledger_row *row)
+{
+	struct own *own = arg;
+
+	own->id = xstrdup(row->id);
+	own->provider = xstrdup(row->provider);
+	own->endpoint = xstrdup(row->endpoint);
+	own->kept = row->kept;
+	return false;
+}
+
+static void note_user(void *arg, const struct ledger_attached *row)
+{
+	struct own *own = arg;
+
+	if (!strcmp(row->provider, own->provider) && !strcmp(row->id, own->id))
+		own->user = row->user;
+}
+
+static int check_own(const struct own *own, const struct sandbox_client *client,
+		     const char *label, struct error *err)
+{
+	if (strcmp(own->provider, client->provider->name) != 0) {
+		error_set(err, ERR_USAGE, "sandbox %s belongs to %s, not to %s",
+			  label, own->provider, client->provider->name);
+		return error_hint(err, "Use --sandbox %s.", own->provider);
+	}
+	if (strcmp(own->endpoint, lifecycle_endpoint(client)) != 0)
+		return error_set(
+			err, ERR_USAGE,
+			"sandbox %s belongs to %s: configure %s for that first",
+			label, own->endpoint, own->provider);
+	if (!own->user)
+		return 0;
+	error_set(err, ERR_BUSY,
+		  "sandbox %s is in use by the dcode with process id %lld",
+		  label, (long long)own->user);
+	return error_hint(err, "Quit that dcode first.");
+}
+
+static int64_t unix_now(void)
+{
+	return clock_unix_ms() / 1000;
+}
+
+static int attach_own(struct managed_sandbox *box, const char *id,
+		      const struct stop *stop, struct error *err)
+{
+	const struct lifecycle_request *r = &box->request;
+	bool stopped =
+		box->before == LEDGER_STOPPED || box->before == LEDGER_STOPPING;
+	struct error ignored = { 0 };
+	char room[64];
+	char shown[IDS_SHOWN];
+
+	say_progress(box,
+		     stopped ? "Starting %s sandbox %s again..."
+			     : "Connecting to %s sandbox %s...",
+		     title_of(box, room), ids_shown(id, shown));
+	if (sandbox_attach(&box->sandbox, r->client, id, stop, err) == 0) {
+		lifecycle_restore_start(&box->sandbox, r->store);
+		say_progress(box, "✓ %s sandbox ready: %s", title_of(box, room),
+			     ids_shown(box->sandbox.id, shown));
+		return 0;
+	}
+	if (err->code == ERR_NOT_FOUND)
+		err->code = ERR_GONE;
+	if (err->code == ERR_GONE)
+		(void)ledger_gone(r->store, box->label, &ignored);
+	return -1;
+}
+
+/* Attaches to the sandbox that request.resume names, and claims its row. */
+static int take_over(struct managed_sandbox *box, int64_t lifetime_s,
+		     const struct stop *stop, struct error *err)
+{
+	const struct lifecycle_request *r = &box->request;
+	struct error ignored = { 0 };
+	struct own own = { 0 };
+	int rc = ledger_find(r->store, r->resume, copy_own, &own, err);
+
+	if (rc < 0 && err->code == ERR_NOT_FOUND)
+		err->code = ERR_GONE;
+	if (rc == 0 && own.id[0])
+		(void)ledger_find_attached(r->store, own.id, note_user, &own,
+					   &ignored);
+	if (rc == 0)
+		rc = check_own(&own, r->client, r->resume, err);
+	if (rc == 0)
+		rc = ledger_claim(r->store, r->resume, unix_now() + lifetime_s,
+				  &box->before, err);
+	if (rc == 0) {
+		snprintf(box->label, sizeof(box->label), "%s", r->resume);
+		box->ours = box->resumed = true;
+		box->was_kept = own.kept;
+		rc = attach_own(box, own.id, stop, err);
+	}
+	free(own.id);
+	free(own.provider);
+	free(own.endpoint);
+	return rc;
+}
+
+static int begin_sandbox(struct managed_sandbox *box, int64_t lifetime_s,
+			 const struct stop *stop, struct error *err)
 {
 	const struct lifecycle_request *r = &box->request;
 	struct sandbox_spec none = { .label = "", .owner = "" };
@@ -228,39 +892,14 @@ static int begin(struct managed_sandbox *box, int64_t lifetime_s,
 		return sandbox_create(&box->sandbox, r->client, &none, stop,
 				      err);
 	if (r->resume)
-		return lifecycle_resume(box, lifetime_s, stop, err);
+		return take_over(box, lifetime_s, stop, err);
 	return r->attach_id ? attach(box, stop, err)
 			    : create(box, lifetime_s, stop, err);
 }
 
 static void warn_line(void *arg, const char *line)
 {
-	lifecycle_warn(arg, "%s", line);
-}
-
-void lifecycle_abandon(struct managed_sandbox *box, bool saves,
-		       const struct error *why)
-{
-	bool deletes = box->ours && !box->resumed && box->sandbox.id;
-	struct error ignored = { 0 };
-	char room[64];
-	char id[IDS_SHOWN];
-
-	lifecycle_keepalive_stop(box);
-	lifecycle_end_background(box, false);
-	if (!box->ours)
-		supervise_leave(&box->sandbox);
-	else if (saves && !box->resumed)
-		lifecycle_save(box);
-	if (deletes)
-		lifecycle_say(box, "Terminating %s sandbox %s...",
-			      lifecycle_title(box, room),
-			      ids_shown(box->sandbox.id, id));
-	/* It warns where it fails. */
-	if (lifecycle_dispose(box, why, &ignored) == 0 && deletes)
-		lifecycle_say(box, "✓ %s sandbox terminated",
-			      lifecycle_title(box, room));
-	sandbox_release(&box->sandbox);
+	say_warning(arg, "%s", line);
 }
 
 int lifecycle_open(struct managed_sandbox *box,
@@ -276,13 +915,13 @@ int lifecycle_open(struct managed_sandbox *box,
 	*box = (struct managed_sandbox){ .request = *request };
 	rc = check(request, &failure);
 	if (rc == 0 && request->setup)
-		rc = lifecycle_setup_read(box, &script, &failure);
+		rc = read_setup(box, &script, &failure);
 	if (rc == 0)
 		rc = choose_lifetime(request, &lifetime_s, &failure);
 	if (rc == 0 && request->begins)
 		request->begins(request->begins_arg);
 	if (rc == 0)
-		rc = begin(box, lifetime_s, stop, &failure);
+		rc = begin_sandbox(box, lifetime_s, stop, &failure);
 	box->lifetime_s = lifetime_s;
 	if (rc == 0) {
 		lifecycle_keepalive_start(box, lifetime_s);
@@ -292,7 +931,7 @@ int lifecycle_open(struct managed_sandbox *box,
 		rc = request->fill(request->fill_arg, &box->sandbox, stop,
 				   &failure);
 	if (rc == 0 && request->setup)
-		rc = lifecycle_setup_run(box, &script, stop, &failure);
+		rc = run_setup(box, &script, stop, &failure);
 	setup_script_release(&script);
 	box->sandbox.doomed_by = NULL;
 	if (rc == 0)
@@ -302,17 +941,16 @@ int lifecycle_open(struct managed_sandbox *box,
 			 (!box->ours || failure.nothing_made ||
 			  !lifecycle_was_cut(&failure));
 	if (request->cancels_at_once && box->request.store && stop->cancel &&
-	    cancel_triggered(stop->cancel) &&
-	    lifecycle_ending_start(box, &failure))
+	    cancel_triggered(stop->cancel) && start_ending(box, &failure))
 		return -1;
-	lifecycle_abandon(box, true, &failure);
+	abandon(box, true, &failure);
 	*box = (struct managed_sandbox){ .none_made = box->none_made };
 	return -1;
 }
 
-/* What its commands leave behind is not deleted with it: nothing isolates the
- * sandbox from a machine that stays, as far as its provider says. Where nothing
- * outlives a request, no process does. */
+/* True when processes would survive the sandbox's deletion, because it is a
+ * directory on a machine that stays. Where nothing outlives a request, no
+ * process does. */
 static bool shares_machine(const struct managed_sandbox *box)
 {
 	const struct sandbox_client *client = box->request.client;
@@ -320,6 +958,181 @@ static bool shares_machine(const struct managed_sandbox *box)
 	return !(client->provider->flags & SANDBOX_UNISOLATED) &&
 	       !(client->lacks & SANDBOX_LEAVES) &&
 	       sandbox_isolation(client) <= ISOLATION_NONE;
+}
+
+/* Waits until every cancelled command is dead, for as long as its kill may
+ * take. A wait that the user would notice is explained. */
+static void await_kills(struct managed_sandbox *box)
+{
+	struct stop soon = stop_cleanup(SHOWN_MS);
+	struct stop ever = stop_on(NULL);
+	struct error ignored = { 0 };
+
+	if (sandbox_await_kills(&box->sandbox, &soon, &ignored) == 0)
+		return;
+	say_progress(box, "Waiting for the interrupted command to end...");
+	(void)sandbox_await_kills(&box->sandbox, &ever, &ignored);
+}
+
+static const char *shown_time(int64_t seconds, char room[20])
+{
+	time_t when = (time_t)seconds;
+	struct tm parts;
+
+	if (!localtime_r(&when, &parts) ||
+	    !strftime(room, 20, "%Y-%m-%d %H:%M", &parts))
+		snprintf(room, 20, "-");
+	return room;
+}
+
+/* The last lines of a run: what was kept, until when, and what to type. */
+static void say_kept(const struct managed_sandbox *box, bool stopped,
+		     const struct lifecycle_stopping *s)
+{
+	char room[64];
+	char until[20];
+	char id[IDS_SHOWN];
+
+	say_progress(box, "✓ %s sandbox %s: %s, until %s%s",
+		     title_of(box, room),
+		     stopped ? "stopped, its files are kept" : "kept running",
+		     ids_shown(s->id, id), shown_time(s->ends, until),
+		     !stopped && s->vendor_ends &&
+				     !sandbox_can_extend(box->request.client)
+			     ? " at the latest"
+			     : "");
+	if (!s->vendor_ends)
+		say_progress(box,
+			     "  %s has no expiry of its own: `dcode sandbox "
+			     "gc` deletes it after that date",
+			     title_of(box, room));
+	if (s->thread)
+		say_progress(box, "  continue:  dcode -r %s", s->thread);
+	say_progress(box, "  delete it: dcode sandbox rm %s",
+		     ids_shown(s->id, id));
+}
+
+static int stop_and_keep(struct managed_sandbox *box, const struct stop *stop,
+			 struct error *err)
+{
+	const struct lifecycle_request *r = &box->request;
+	struct lifecycle_stopping s = { .id = box->sandbox.id,
+					.label = box->label,
+					.thread = r->thread,
+					.keep_s = r->keep_s };
+	char room[64];
+	char id[IDS_SHOWN];
+
+	say_progress(box, "Stopping %s sandbox %s...", title_of(box, room),
+		     ids_shown(s.id, id));
+	if (lifecycle_stop(r->client, r->store, &s, stop, err) < 0)
+		return -1;
+	say_kept(box, true, &s);
+	return 0;
+}
+
+/* Seconds for which a running sandbox is kept. One that costs money and is not
+ * extended by anybody is asked for a day at most. */
+static int64_t wanted_time(const struct managed_sandbox *box)
+{
+	const struct lifecycle_request *r = &box->request;
+	int64_t wanted = r->keep_s > 0 ? r->keep_s : LIFECYCLE_KEEP_S;
+	unsigned flags = r->client->provider->flags;
+
+	if (flags & SANDBOX_STAYS)
+		return wanted;
+	if (flags & SANDBOX_RENEWS)
+		wanted = box->lifetime_s;
+	return wanted < LIFECYCLE_KEEP_RUNNING_S ? wanted
+						 : LIFECYCLE_KEEP_RUNNING_S;
+}
+
+static void note_end(void *arg, const struct sandbox_info *info)
+{
+	((struct kept_until *)arg)->ends = info->ends;
+}
+
+/* Extends its life as far as the vendor allows without a dcode. Returns the
+ * Unix second at which it will end; ends: what is known now. */
+static int64_t extend_far(struct managed_sandbox *box, int64_t ends,
+			  int64_t wanted, const struct stop *stop)
+{
+	const struct lifecycle_request *r = &box->request;
+	struct kept_until told = { 0 };
+	const struct info_sink sink = { note_end, &told };
+	struct error ignored = { 0 };
+	int64_t now = unix_now();
+
+	if (sandbox_can_extend(r->client)) {
+		if (sandbox_extend(&box->sandbox, wanted, stop, &ignored) == 0)
+			ends = now + wanted;
+		else if (sandbox_extend(&box->sandbox, box->lifetime_s, stop,
+					&ignored) == 0)
+			ends = now + box->lifetime_s;
+	}
+	if (sandbox_can_get(r->client) &&
+	    sandbox_get(r->client, box->sandbox.id, &sink, stop, &ignored) ==
+		    0 &&
+	    told.ends > now && told.ends < ends)
+		ends = told.ends;
+	return ends;
+}
+
+/* The row is written before and after the vendor is asked: a crash in between
+ * leaves the longer time. */
+static int keep_running(struct managed_sandbox *box, const struct stop *stop,
+			struct error *err)
+{
+	const struct lifecycle_request *r = &box->request;
+	bool stays = r->client->provider->flags & SANDBOX_STAYS;
+	int64_t wanted = wanted_time(box);
+	struct lifecycle_stopping s = { .id = box->sandbox.id,
+					.label = box->label,
+					.thread = r->thread,
+					.ends = unix_now() + wanted,
+					.vendor_ends = !stays };
+	struct kept_until row = { 0 };
+
+	if (ledger_find(r->store, box->label, note_row_end, &row, err) < 0 ||
+	    ledger_keep(r->store, box->label, LEDGER_LIVE, s.ends, r->thread,
+			err) < 0)
+		return -1;
+	if (!stays)
+		s.ends = extend_far(box, row.ends, wanted, stop);
+	if (ledger_kept(r->store, box->label, LEDGER_LIVE, s.ends, err) < 0)
+		return -1;
+	say_kept(box, false, &s);
+	return 0;
+}
+
+/* Keeps or stops it, as on_exit says. */
+static int leave_kept(struct managed_sandbox *box, struct error *err)
+{
+	const struct sandbox_client *client = box->request.client;
+	struct stop limit = stop_cleanup(LIFECYCLE_STOP_MS);
+	bool stops = box->request.on_exit == LIFECYCLE_STOP ||
+		     client->provider->flags & SANDBOX_BOUND;
+	char id[IDS_SHOWN];
+	int rc;
+
+	box->ours = false;
+	if (stops && !sandbox_can_stop(client)) {
+		say_warning(box,
+			    "%s cannot stop a sandbox and keep its files: "
+			    "it is kept running",
+			    client->provider->name);
+		stops = false;
+	}
+	rc = stops ? stop_and_keep(box, &limit, err)
+		   : keep_running(box, &limit, err);
+	if (rc < 0 && err->code == ERR_GONE)
+		say_warning(box, "Nothing is kept: %s", err->message);
+	else if (rc < 0)
+		say_warning(box,
+			    "Keeping sandbox %s failed: %s. `dcode sandbox "
+			    "list` shows its state.",
+			    ids_shown(box->sandbox.id, id), err->message);
+	return rc;
 }
 
 int lifecycle_close(struct managed_sandbox *box, struct error *err)
@@ -334,33 +1147,33 @@ int lifecycle_close(struct managed_sandbox *box, struct error *err)
 	if (!box->request.client)
 		return 0;
 	if (box->ending) {
-		lifecycle_ending_finish(box);
+		finish_ending(box);
 		return 0;
 	}
 	stays = !box->ours ||
 		(box->request.on_exit != LIFECYCLE_DELETE && box->sandbox.id);
-	lifecycle_end_jobs(box);
+	end_jobs(box);
 	lifecycle_keepalive_stop(box);
-	lifecycle_end_background(box, stays);
-	lifecycle_await_kills(box);
+	end_background(box, stays);
+	await_kills(box);
 	if (stays)
 		sandbox_settle(&box->sandbox, notice);
 	if (*notice)
-		lifecycle_warn(box, "%s", notice);
+		say_warning(box, "%s", notice);
 	if (!stays)
-		lifecycle_save(box);
+		save_work(box);
 	sandbox_check(&box->sandbox, true, warn_line, box);
 	if (!stays)
-		lifecycle_say(box, "Terminating %s sandbox %s...",
-			      lifecycle_title(box, room),
-			      ids_shown(box->sandbox.id, id));
+		say_progress(box, "Terminating %s sandbox %s...",
+			     title_of(box, room),
+			     ids_shown(box->sandbox.id, id));
 	if (stays || shares_machine(box))
 		supervise_leave(&box->sandbox);
-	rc = stays && box->ours ? lifecycle_leave(box, err)
-				: lifecycle_dispose(box, &none, err);
+	rc = stays && box->ours ? leave_kept(box, err)
+				: dispose_sandbox(box, &none, err);
 	if (!stays && rc == 0)
-		lifecycle_say(box, "✓ %s sandbox terminated",
-			      lifecycle_title(box, room));
+		say_progress(box, "✓ %s sandbox terminated",
+			     title_of(box, room));
 	sandbox_release(&box->sandbox);
 	*box = (struct managed_sandbox){ 0 };
 	return rc;

@@ -13,7 +13,7 @@ enum {
 	LIFECYCLE_SETUP_MS = 60 * 60000, /* longest setup script */
 	LIFECYCLE_STOP_MS = 60000,       /* to stop one that is kept */
 	LIFECYCLE_KEEP_S = 7 * 86400,    /* unless the user said how long */
-	/* A running one costs money: its vendor is asked for no more. */
+	/* A running one costs money: no more than this is asked for. */
 	LIFECYCLE_KEEP_RUNNING_S = 86400,
 };
 
@@ -46,8 +46,8 @@ struct lifecycle_request { /* all borrowed, until lifecycle_close() */
 	const char *attach_id; /* --sandbox-id, or NULL: create */
 	const char *snapshot;  /* --sandbox-snapshot-name, or NULL */
 	const char *setup;     /* --sandbox-setup: a local path, or NULL */
-	/* Called when nothing is left that can be known, or asked, before the
-	 * provider is. May be NULL. */
+	/* Called when everything that can be checked without the provider has
+	 * been checked. May be NULL. */
 	void (*begins)(void *arg);
 	void *begins_arg;
 	/* Called when the sandbox is there, before the setup script: -1 ends
@@ -85,7 +85,7 @@ struct managed_sandbox { /* start from { 0 } */
 	char label[16]; /* in the ledger; "" when not ours */
 	bool ours;      /* lifecycle_close() deletes or keeps it */
 	bool resumed;   /* it was taken over: a failure never deletes it */
-	/* With resumed: what it was until then. */
+	/* With resumed: its row until then. */
 	bool was_kept;
 	enum ledger_state before;
 	struct lifecycle_request request;
@@ -161,6 +161,20 @@ void lifecycle_mark_started(const struct sandbox_client *client,
 			    struct store *store, const char *id);
 /* Which engine or account a client talks to, as the ledger stores it. */
 const char *lifecycle_endpoint(const struct sandbox_client *client);
+
+/* For lifecycle.c itself. */
+/* True when a request may have been carried out although no answer came. */
+bool lifecycle_was_cut(const struct error *err);
+/* After a create that returned no id: deletes what has our label, and closes
+ * the row where there is certainly nothing. why: the create's error. -1: the
+ * row stays for gc. */
+int lifecycle_remove_unnamed(struct sandbox_client *client, struct store *store,
+			     const char *label, const struct error *why,
+			     const struct stop *stop, struct error *err);
+/* A thread extends the sandbox's life every third of lifetime_s, where the
+ * provider can, until lifecycle_keepalive_stop(). */
+void lifecycle_keepalive_start(struct managed_sandbox *box, int64_t lifetime_s);
+void lifecycle_keepalive_stop(struct managed_sandbox *box);
 
 enum gc_outcome {
 	GC_REMOVED = 1, /* deleted, confirmed */

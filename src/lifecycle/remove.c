@@ -1,15 +1,26 @@
-/* remove.c - a sandbox's deletion, confirmed. */
+/* remove.c - one sandbox by its id: deleted or stopped, with its ledger row. */
 /* SPDX-License-Identifier: MIT */
+
+/*
+ * What needs a provider's client, the store and an id, but no open sandbox:
+ * gc, `dcode sandbox rm, stop, start` and lifecycle.c use it. Each step is in
+ * the ledger before the vendor is asked, and confirmed after it: whoever
+ * crashes in between leaves a row that gc finishes.
+ */
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/mem.h"
-#include "lifecycle/lifecycle_impl.h"
+#include "base/str.h"
+#include "lifecycle/lifecycle.h"
 #include "session/session.h"
 
 enum {
-	SEARCH_MS = 150,  /* for what an interrupted create may have made; */
-	SEARCH_TRIES = 6, /* the pauses double: 4.65 s, on a slow engine */
+	/* An engine may still be making what an interrupted create asked for.
+	 * The pauses double: 4.65 s in all. */
+	SEARCH_MS = 150,
+	SEARCH_TRIES = 6,
 };
 
 struct label_search {
@@ -44,8 +55,8 @@ static int remove_listed(struct sandbox_client *client, const char *id,
 		client->provider->name);
 }
 
-/* The provider knows no such id: the create may have told a wrong one, so ours
- * is looked for by its label before the row goes. */
+/* The provider does not know the id. The create may have returned a wrong one,
+ * so look for our label before the row is closed. */
 static int remove_labelled(struct sandbox_client *client, struct store *store,
 			   const char *label, const struct stop *stop,
 			   struct error *err)
@@ -71,7 +82,7 @@ int lifecycle_remove(struct sandbox_client *client, struct store *store,
 	struct error ignored = { 0 };
 	int rc;
 
-	/* A ledger that cannot be written is no reason to leave a machine. */
+	/* A machine is deleted even if the ledger cannot be written. */
 	if (label)
 		(void)ledger_removing(store, label, &ignored);
 	rc = sandbox_remove(client, id, stop, err);
@@ -92,100 +103,134 @@ bool lifecycle_was_cut(const struct error *err)
 	       err->code == ERR_SYSTEM;
 }
 
-/* After a create that told no id: looks for a sandbox with our label. */
-static int remove_by_label(struct managed_sandbox *box, const struct error *why,
-			   const struct stop *limit, struct error *err)
+int lifecycle_remove_unnamed(struct sandbox_client *client, struct store *store,
+			     const char *label, const struct error *why,
+			     const struct stop *stop, struct error *err)
 {
-	const struct lifecycle_request *r = &box->request;
-	struct label_search search = { .label = box->label };
+	struct label_search search = { .label = label };
 	const struct info_sink sink = { match, &search };
 	int tries = lifecycle_was_cut(why) ? SEARCH_TRIES : 1;
 	int rc = 0;
 
 	if (why->nothing_made)
-		return ledger_gone(r->store, box->label, err);
-	if (!sandbox_can_list(r->client))
+		return ledger_gone(store, label, err);
+	if (!sandbox_can_list(client))
 		return error_set(err, ERR_REMOTE,
 				 "creating it was interrupted");
 	for (int i = 0; i < tries && !search.id && rc == 0; i++) {
-		if (i && stop_sleep(limit, (int64_t)SEARCH_MS << (i - 1), err))
+		if (i && stop_sleep(stop, (int64_t)SEARCH_MS << (i - 1), err))
 			return -1;
-		rc = sandbox_list(r->client, store_owner(r->store), &sink,
-				  limit, err);
+		rc = sandbox_list(client, store_owner(store), &sink, stop, err);
 	}
 	if (search.id)
-		rc = lifecycle_remove(r->client, r->store, search.id,
-				      box->label, limit, err);
+		rc = lifecycle_remove(client, store, search.id, label, stop,
+				      err);
 	else if (rc == 0 && lifecycle_was_cut(why))
 		rc = error_set(
 			err, ERR_REMOTE,
 			"creating it was interrupted, and nothing exists yet");
 	else if (rc == 0)
-		rc = ledger_gone(r->store, box->label, err);
+		rc = ledger_gone(store, label, err);
 	free(search.id);
 	return rc;
 }
 
-/* What the vendor's key is called; "" where it has none. */
-static void name_keys(const struct sandbox_provider *p, struct buf *names)
+static int64_t unix_now(void)
 {
-	const struct setting *row = p->settings;
-
-	for (; row && row->key; row++)
-		if (row->flags & SETTING_SECRET && row->env)
-			buf_addf(names, "%s%s", names->len ? ", " : "",
-				 row->env);
+	return clock_unix_ms() / 1000;
 }
 
-static void warn_left(const struct managed_sandbox *box,
-		      const struct error *why)
+/* The row gets the state that the vendor's answer, in err, leaves. */
+static int note_failure(struct store *store, const struct lifecycle_stopping *s,
+			struct error *err)
 {
-	struct buf names = BUF_INIT(256);
-	const char *which = box->sandbox.id ? box->sandbox.id : box->label;
-
-	if (why->code == ERR_AUTH)
-		name_keys(box->request.client->provider, &names);
-	if (why->code == ERR_AUTH)
-		lifecycle_warn(box,
-			       "Cleanup failed for sandbox %s: %s. It still "
-			       "exists: set a valid key%s%.*s%s, then `dcode "
-			       "sandbox gc` deletes it.",
-			       which, why->message, names.len ? " (" : "",
-			       (int)names.len, names.len ? names.ptr : "",
-			       names.len ? ")" : "");
-	else
-		lifecycle_warn(box,
-			       "Cleanup failed for sandbox %s: %s. `dcode"
-			       " sandbox gc` deletes it.",
-			       which, why->message);
-	buf_release(&names);
-}
-
-int lifecycle_dispose(struct managed_sandbox *box, const struct error *why,
-		      struct error *err)
-{
-	const struct lifecycle_request *r = &box->request;
-	struct stop limit = stop_cleanup(LIFECYCLE_CLEANUP_MS);
 	struct error ignored = { 0 };
+
+	if (!s->label)
+		return -1;
+	if (err->code == ERR_GONE) {
+		(void)ledger_gone(store, s->label, &ignored);
+		return -1;
+	}
+	(void)ledger_kept(store, s->label,
+			  lifecycle_was_cut(err) ? LEDGER_STOPPING
+						 : LEDGER_LIVE,
+			  s->ends, &ignored);
+	(void)ledger_note(store, s->label, err->message, &ignored);
+	return -1;
+}
+
+int lifecycle_stop(struct sandbox_client *client, struct store *store,
+		   struct lifecycle_stopping *s, const struct stop *stop,
+		   struct error *err)
+{
+	int64_t wanted = s->keep_s > 0 ? s->keep_s : LIFECYCLE_KEEP_S;
+	int64_t vendor_s = wanted;
 	int rc;
 
-	if (!box->ours)
-		return 0;
-	box->ours = false;
-	if (box->resumed && why->code) {
-		lifecycle_put_back(box, why);
-		return 0;
-	}
-	if (box->sandbox.id) {
-		rc = lifecycle_remove(r->client, r->store, box->sandbox.id,
-				      box->label, &limit, err);
-	} else {
-		rc = remove_by_label(box, why, &limit, err);
-		if (rc < 0)
-			(void)ledger_note(r->store, box->label, err->message,
-					  &ignored);
-	}
+	s->ends = unix_now() + wanted;
+	if (s->label && ledger_keep(store, s->label, LEDGER_STOPPING, s->ends,
+				    s->thread, err) < 0)
+		return -1;
+	rc = sandbox_stop(client, s->id, &vendor_s, stop, err);
+	if (rc > 0)
+		rc = error_set(err, ERR_GONE, "%s: the sandbox has ended",
+			       client->provider->name);
 	if (rc < 0)
-		warn_left(box, err);
-	return rc;
+		return note_failure(store, s, err);
+	s->vendor_ends = vendor_s > 0;
+	if (vendor_s > 0 && vendor_s < wanted)
+		s->ends = unix_now() + vendor_s;
+	return s->label ? ledger_kept(store, s->label, LEDGER_STOPPED, s->ends,
+				      err)
+			: 0;
+}
+
+struct stopped {
+	const char *provider;
+	char label[16];
+	int64_t ends;
+};
+
+static bool note_stopped(void *arg, const struct ledger_row *row)
+{
+	struct stopped *s = arg;
+
+	if ((row->state == LEDGER_STOPPED || row->state == LEDGER_STOPPING) &&
+	    !row->owned_by_live && !strcmp(row->provider, s->provider)) {
+		snprintf(s->label, sizeof(s->label), "%s", row->label);
+		s->ends = row->ends;
+	}
+	return false;
+}
+
+void lifecycle_mark_started(const struct sandbox_client *client,
+			    struct store *store, const char *id)
+{
+	struct stopped s = { .provider = client->provider->name };
+	struct error ignored = { 0 };
+
+	if (client->provider->flags & SANDBOX_BOUND ||
+	    ledger_find(store, id, note_stopped, &s, &ignored) < 0 ||
+	    !s.label[0])
+		return;
+	(void)ledger_kept(store, s.label, LEDGER_LIVE, s.ends, &ignored);
+}
+
+void lifecycle_restore_start(struct sandbox *sb, struct store *store)
+{
+	struct error ignored = { 0 };
+	char *dir = NULL;
+
+	if (store &&
+	    ledger_start_dir(store, sb->client->provider->name, sb->id, &dir,
+			     &ignored) == 0 &&
+	    dir)
+		(void)sandbox_move(sb, str_of(dir));
+	free(dir);
+}
+
+const char *lifecycle_endpoint(const struct sandbox_client *client)
+{
+	return client->endpoint ? client->endpoint : "";
 }

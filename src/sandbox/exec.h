@@ -1,4 +1,4 @@
-/* exec.h - one command in a sandbox: what to run, and what came of it. */
+/* exec.h - a command in a sandbox, and what the sandbox keeps of commands. */
 /* SPDX-License-Identifier: MIT */
 #ifndef SANDBOX_EXEC_H
 #define SANDBOX_EXEC_H
@@ -8,6 +8,7 @@
 
 #include "base/buf.h"
 #include "base/error.h"
+#include "base/stop.h"
 
 enum { SANDBOX_NOTICE = 640 }; /* bytes of a notice */
 
@@ -33,7 +34,7 @@ struct exec_request {
 	bool live;  /* a plain one whose output is read as it comes, not at its
 		       end */
 	bool ahead; /* part of the background work, which the others wait for:
-		       background.h */
+		       see background_start() */
 	/* Without SANDBOX_STDIN all must be empty. Else what the command reads;
 	 * then EOF, or with dialog, instead of EOF, the callback's replies. */
 	struct str input;
@@ -46,10 +47,10 @@ struct exec_request {
 	int64_t timeout_ms; /* 0: none. Kills the whole process tree */
 	/* Output as it arrives, in order per stream (see merged), never two at
 	 * once, while the caller waits: on its thread, or on a helper's where a
-	 * cancelled command is killed in the background (detached.h); chunks
-	 * are split anywhere. What it appends to reply (NULL without dialog)
-	 * goes to the command's stdin. -1 (err filled) kills the command and
-	 * makes execute fail with that error. */
+	 * cancelled command is killed in the background (struct detached);
+	 * chunks are split anywhere. What it appends to reply (NULL without
+	 * dialog) goes to the command's stdin. -1 (err filled) kills the
+	 * command and makes execute fail with that error. */
 	int (*output)(void *arg, enum exec_stream stream, struct str chunk,
 		      struct buf *reply, struct error *err);
 	void *arg;
@@ -63,5 +64,94 @@ struct exec_result {
 	 * processes that live on. "" is the rule. */
 	char notice[SANDBOX_NOTICE];
 };
+
+struct sandbox_facts {
+	char shell[16];  /* "bash" or "sh"; "": unknown */
+	char system[96]; /* "Debian GNU/Linux 12 (bookworm)" */
+	char user[64];
+};
+
+/* What commands of this process on this machine have. user: NULL for its own.
+ */
+void facts_here(struct sandbox_facts *f, const char *user);
+/* Appends a line of sh that prints the facts as an aside with this nonce, and
+ * leaves nothing behind in the shell that runs it. */
+void facts_add_script(struct buf *out, const char *nonce);
+/* Reads such an aside: untrusted bytes, which become plain text. */
+void facts_read(struct sandbox_facts *f, struct str aside);
+/* "Commands run in bash on Debian GNU/Linux 12 (bookworm), as root." */
+void facts_describe(const struct sandbox_facts *f, struct buf *out);
+
+enum {
+	SUPERVISE_JOB = 16,   /* characters of a job's name */
+	SUPERVISE_PREFIX = 8, /* of these, which a sandbox's jobs share */
+	SUPERVISE_READ_MAX = 32,
+	SUPERVISE_READ_IDS = SUPERVISE_READ_MAX * (SUPERVISE_JOB + 1) + 1,
+};
+
+/* The jobs of a sandbox that have been read to their end, for that. May be
+ * NULL: then it is up to the sandbox. All for several threads at once. */
+struct supervise_read *supervise_read_new(void);
+void supervise_read_free(struct supervise_read *r);
+/* A new job's name: all of this sandbox's begin alike. id: SUPERVISE_JOB + 1
+ * bytes. */
+void supervise_read_name(struct supervise_read *r, char *id);
+/* What they begin with; false: there was none. prefix: SUPERVISE_PREFIX + 1. */
+bool supervise_read_prefix(struct supervise_read *r, char *prefix);
+void supervise_read_add(struct supervise_read *r, const char *id);
+/* Into SUPERVISE_READ_IDS bytes, with a space after each. */
+void supervise_read_list(struct supervise_read *r, char *ids);
+void supervise_read_forgot(struct supervise_read *r, const char *ids);
+
+struct background;
+
+struct background_work {
+	/* On a thread of its own; its commands are "ahead" (exec.h). */
+	int (*run)(void *arg, const struct stop *stop, struct error *err);
+	void (*release)(void *arg);
+	void *arg; /* owned: released, also when it cannot be started */
+};
+
+/* Into the sandbox's "background": from now on sandbox_execute() and
+ * sandbox_upload() wait until the work has ended, well or not. */
+int background_start(struct background **b, const struct background_work *work,
+		     struct error *err);
+/* -1 only when stop ended the wait. 0 at once without any work, NULL. */
+int background_wait(const struct background *b, const struct stop *stop,
+		    struct error *err);
+/* -1 with err once, when the work has failed by now: background_end() does not
+ * say it again. */
+int background_failed(struct background *b, struct error *err);
+/* Waits for ms, then cancels what still runs. -1 with err when the work has
+ * failed or was cancelled; 0 also without any. Not while others wait. */
+int background_end(struct background **b, int64_t ms, struct error *err);
+
+struct sandbox;
+/* Those of one sandbox. All functions for several threads at once, but free. */
+struct detached;
+
+struct detached *detached_new(void);
+/* Waits until all have ended; each has a deadline of its own. */
+void detached_free(struct detached *d);
+struct detached_command {
+	/* struct sandbox_ops.execute */
+	int (*execute)(struct sandbox *sb, const struct exec_request *req,
+		       struct exec_result *res, const struct stop *stop,
+		       struct error *err);
+	struct sandbox *sb;
+	const struct exec_request *req; /* without a dialog and a source */
+};
+
+/* Executes it on a thread of its own. Once stop is cancelled and the command
+ * does not end within some milliseconds, this returns ERR_CANCELLED, and the
+ * thread goes on to kill it: req->output is not called any more. A deadline of
+ * stop is left to execute(). */
+int detached_execute(struct detached *d, const struct detached_command *what,
+		     struct exec_result *res, const struct stop *stop,
+		     struct error *err);
+/* Until those that were left have ended. -1 only when stop ended the wait; 0
+ * at once for NULL. */
+int detached_wait(struct detached *d, const struct stop *stop,
+		  struct error *err);
 
 #endif

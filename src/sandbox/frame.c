@@ -1,10 +1,18 @@
-/* frame.c - the reply of a helper, picked out of a command's output. */
+/* frame.c - what our scripts print in a sandbox, taken apart. */
 /* SPDX-License-Identifier: MIT */
+
+/*
+ * Untrusted bytes that arrive in pieces. A frame is a helper's whole answer, an
+ * aside one remark of ours within a command's own output, a record one line of
+ * glob.sh or grep.sh. A nonce in the first two keeps the command's own output
+ * from passing for ours.
+ */
 #include "sandbox/frame.h"
 
 #include <stdio.h>
 #include <string.h>
 
+#include "base/ids.h"
 #include "base/str.h"
 
 enum state { SEEK, ENCODING, BODY, STATUS };
@@ -25,7 +33,7 @@ void frame_release(struct frame *f)
 	buf_release(&f->held);
 }
 
-static size_t marker(const struct frame *f, char end, char out[40])
+static size_t write_marker(const struct frame *f, char end, char out[40])
 {
 	bool raw = f->state == BODY && f->enc == 'r';
 
@@ -79,8 +87,8 @@ static size_t decode(struct frame *f, char *bytes, size_t len)
 	return out;
 }
 
-static int emit(struct frame *f, size_t len, const struct frame_sink *sink,
-		struct error *err)
+static int emit_body(struct frame *f, size_t len, const struct frame_sink *sink,
+		     struct error *err)
 {
 	struct str bytes = { f->held.ptr, len };
 
@@ -92,7 +100,7 @@ static int emit(struct frame *f, size_t len, const struct frame_sink *sink,
 	return 0;
 }
 
-static void noise(struct frame *f, size_t len)
+static void keep_noise(struct frame *f, size_t len)
 {
 	size_t room = sizeof(f->noise) - 1 - f->noise_len;
 	size_t take = len < room ? len : room;
@@ -106,11 +114,11 @@ static void noise(struct frame *f, size_t len)
 
 /* Looks for the marker; what surely is not part of one goes to the noise or to
  * the sink. 1: found and taken, 0: more bytes are needed. */
-static int upto_marker(struct frame *f, const struct frame_sink *sink,
-		       struct error *err)
+static int feed_to_marker(struct frame *f, const struct frame_sink *sink,
+			  struct error *err)
 {
 	char mark[40];
-	size_t n = marker(f, f->state == SEEK ? ':' : '=', mark);
+	size_t n = write_marker(f, f->state == SEEK ? ':' : '=', mark);
 	size_t at = str_search(buf_str(&f->held), (struct str){ mark, n });
 	bool found = at < f->held.len;
 	size_t sure = found ? at : 0;
@@ -118,8 +126,8 @@ static int upto_marker(struct frame *f, const struct frame_sink *sink,
 	if (!found && f->held.len >= n)
 		sure = f->held.len - n + 1;
 	if (f->state == SEEK)
-		noise(f, sure);
-	else if (emit(f, sure, sink, err))
+		keep_noise(f, sure);
+	else if (emit_body(f, sure, sink, err))
 		return -1;
 	if (!found)
 		return 0;
@@ -169,7 +177,7 @@ static int step(struct frame *f, const struct frame_sink *sink,
 
 	while (rc == 1) {
 		if (f->state == SEEK || f->state == BODY)
-			rc = upto_marker(f, sink, err);
+			rc = feed_to_marker(f, sink, err);
 		else
 			rc = upto_newline(f, sink, err);
 	}
@@ -188,4 +196,239 @@ int frame_feed(struct frame *f, struct str chunk, const struct frame_sink *sink,
 			return -1;
 	}
 	return 0;
+}
+
+enum { MARK = 0x1E };
+
+static const char aside_name[] = "dcode-";
+
+void aside_init(struct aside *a)
+{
+	*a = (struct aside){ .held = BUF_INIT(2 * ASIDE_MAX),
+			     .text = BUF_INIT(ASIDE_MAX) };
+	ids_random(a->nonce, ASIDE_NONCE);
+}
+
+/* Whether the bytes held, after their mark, can be or begin one of ours. */
+static bool may_be_ours(const struct aside *a)
+{
+	char head[sizeof(aside_name) + ASIDE_NONCE + 1];
+	size_t all = sizeof(aside_name) + ASIDE_NONCE;
+	size_t len = a->held.len - 1;
+
+	memcpy(head, aside_name, sizeof(aside_name) - 1);
+	memcpy(head + sizeof(aside_name) - 1, a->nonce, ASIDE_NONCE);
+	head[all - 1] = ' ';
+	return memcmp(a->held.ptr + 1, head, len < all ? len : all) == 0 &&
+	       len <= all + ASIDE_MAX;
+}
+
+static void return_held(struct aside *a, struct buf *out)
+{
+	buf_addstr(out, buf_str(&a->held));
+	buf_clear(&a->held);
+}
+
+void aside_feed(struct aside *a, struct str chunk, struct buf *out)
+{
+	size_t head = sizeof(aside_name) + ASIDE_NONCE + 1; /* with the mark */
+
+	while (chunk.len) {
+		if (!a->held.len) {
+			size_t n = str_find(chunk, MARK);
+
+			buf_add(out, chunk.ptr, n);
+			chunk = str_skip(chunk, n);
+			if (!chunk.len)
+				return;
+			buf_addc(&a->held, MARK);
+		} else if (*chunk.ptr == MARK && a->held.len >= head) {
+			a->found = true;
+			buf_clear(&a->text);
+			buf_addstr(&a->text, str_skip(buf_str(&a->held), head));
+			buf_clear(&a->held);
+		} else if (*chunk.ptr == MARK) {
+			return_held(a, out);
+			continue;
+		} else {
+			buf_addc(&a->held, *chunk.ptr);
+			if (!may_be_ours(a))
+				return_held(a, out);
+		}
+		chunk = str_skip(chunk, 1);
+	}
+}
+
+void aside_end(struct aside *a, struct buf *out)
+{
+	return_held(a, out);
+}
+
+void aside_release(struct aside *a)
+{
+	buf_release(&a->held);
+	buf_release(&a->text);
+}
+
+static const struct str root = { ".//./", 5 };
+
+static const struct str next_root = { "\n.//./", 6 };
+
+enum { PATH_BYTES = 64 << 10 };
+
+/* A record without its newline. */
+static bool deliver_path(struct path_records *p, struct str record,
+			 bool (*each)(void *arg, struct str path), void *arg)
+{
+	if (str_is(record, "//") || str_ends(record, "\n//")) {
+		p->incomplete = true;
+		record.len -= record.len > 2 ? 3 : 2;
+	}
+	if (!str_starts(record, root.ptr) || record.len == root.len)
+		return true;
+	return each(arg, str_skip(record, root.len));
+}
+
+bool path_records_feed(struct path_records *p, struct str chunk,
+		       bool (*each)(void *arg, struct str path), void *arg)
+{
+	bool more = true;
+	size_t from = 0;
+
+	p->held.max = SIZE_MAX / 2;
+	buf_addstr(&p->held, chunk);
+	while (more) {
+		struct str rest = str_skip(buf_str(&p->held), from);
+		size_t at = str_search(rest, next_root);
+
+		if (at == rest.len)
+			break;
+		more = deliver_path(p, (struct str){ rest.ptr, at }, each, arg);
+		from += at + 1;
+	}
+	buf_consume(&p->held, from);
+	if (p->held.len > PATH_BYTES) {
+		buf_clear(&p->held);
+		p->incomplete = true;
+	}
+	return more;
+}
+
+void path_records_end(struct path_records *p, bool whole,
+		      bool (*each)(void *arg, struct str path), void *arg)
+{
+	struct str last = buf_str(&p->held);
+
+	/* Not every find that is cut ends a line. */
+	if (whole && str_ends(last, "\n"))
+		(void)deliver_path(p, (struct str){ last.ptr, last.len - 1 },
+				   each, arg); /* nothing is left to stop */
+	else if (last.len)
+		p->incomplete = true;
+	buf_release(&p->held);
+}
+
+/* "12:text" or "12+:text" up to the line end. */
+static bool take_line(struct str *rest, struct match_record *m)
+{
+	size_t end = str_find(*rest, '\n');
+	struct str line = { rest->ptr, end };
+	size_t colon = str_find(line, ':');
+	struct str number = { line.ptr, colon };
+
+	*rest = str_skip(*rest, end + 1);
+	m->later = str_ends(number, "+");
+	number.len -= m->later;
+	if (colon == line.len || !str_to_int(number, &m->line) || m->line < 1)
+		return false;
+	m->text = str_skip(line, colon + 1);
+	return true;
+}
+
+/* The first ":12:" or ":12+:" ends the path. */
+static size_t path_end(struct str record)
+{
+	for (size_t i = 0; i < record.len; i++) {
+		size_t digits = 0;
+
+		if (record.ptr[i] != ':')
+			continue;
+		while (i + 1 + digits < record.len &&
+		       record.ptr[i + 1 + digits] >= '0' &&
+		       record.ptr[i + 1 + digits] <= '9')
+			digits++;
+		if (digits && i + 1 + digits < record.len &&
+		    record.ptr[i + 1 + digits] == '+')
+			digits++;
+		if (digits && i + 1 + digits < record.len &&
+		    record.ptr[i + 1 + digits] == ':')
+			return i;
+	}
+	return record.len;
+}
+
+/* Cuts the root's own prefix off a path. What is before it is the rest of a
+ * line with a NUL, where busybox's cut ends lines too. */
+static bool below(struct str *path)
+{
+	for (;;) {
+		size_t at = str_search(*path, next_root);
+
+		if (at == path->len)
+			break;
+		*path = str_skip(*path, at + 1);
+	}
+	if (!str_starts(*path, root.ptr) || path->len == root.len)
+		return false;
+	*path = str_skip(*path, root.len);
+	return true;
+}
+
+static bool take_null(struct str *rest, struct match_record *m)
+{
+	struct str path = { rest->ptr, str_find(*rest, '\0') };
+
+	if (path.len == rest->len) { /* the end was cut off, or garbage */
+		*rest = (struct str){ 0 };
+		return false;
+	}
+	*rest = str_skip(*rest, path.len + 1);
+	m->path = path;
+	return take_line(rest, m) && below(&m->path);
+}
+
+static bool take_colon(struct str *rest, struct match_record *m)
+{
+	struct str record = *rest;
+	size_t at;
+
+	if (record.ptr[0] == '\0') {
+		*rest = str_skip(*rest, 1);
+		return take_null(rest, m);
+	}
+	at = path_end(record);
+	m->path = (struct str){ record.ptr, at };
+	if (at == record.len) {
+		*rest = (struct str){ 0 };
+		return false;
+	}
+	*rest = str_skip(record, at + 1);
+	return take_line(rest, m) && below(&m->path);
+}
+
+bool match_record_next(struct str *rest, enum match_form form,
+		       struct match_record *m)
+{
+	bool found = false;
+
+	while (!found && rest->len) {
+		*m = (struct match_record){ 0 };
+		if (form == MATCH_FILE)
+			found = take_line(rest, m);
+		else if (form == MATCH_NULL)
+			found = take_null(rest, m);
+		else
+			found = take_colon(rest, m);
+	}
+	return found;
 }

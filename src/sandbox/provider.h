@@ -1,14 +1,101 @@
-/* provider.h - what the program knows of a provider before it is used. */
+/* provider.h - what a provider is, and what it reports. */
 /* SPDX-License-Identifier: MIT */
 #ifndef SANDBOX_PROVIDER_H
 #define SANDBOX_PROVIDER_H
 
 #include <stdbool.h>
 #include <stddef.h>
+#include <stdint.h>
 
+#include "base/buf.h"
 #include "config/settings.h"
-#include "sandbox/info.h"
-#include "sandbox/isolation.h"
+
+enum sandbox_isolation {
+	ISOLATION_UNSET = 0, /* nobody has said */
+	ISOLATION_UNKNOWN,   /* it cannot be told */
+	ISOLATION_NONE,
+	ISOLATION_NAMESPACES, /* of the host's kernel */
+	ISOLATION_CONTAINER,  /* namespaces, and an image */
+	ISOLATION_GVISOR,     /* a kernel that is a process */
+	ISOLATION_VM,
+	ISOLATION_MICROVM,
+};
+
+#define ISOLATION_WORDS "none, namespaces, container, gVisor, VM or microVM"
+
+/* "gVisor"; "not documented" for the first two. */
+const char *isolation_name(enum sandbox_isolation isolation);
+/* The one of this name, in any case; ISOLATION_UNSET for other words. */
+enum sandbox_isolation isolation_parse(struct str name);
+/* Adds the name as a JSON string, or null. */
+void isolation_json(struct buf *out, enum sandbox_isolation isolation);
+
+struct sandbox_price { /* of one that runs */
+	int64_t usd_s; /* trillionths of a US dollar a second; -1: unknown */
+	/* Its vendor bills what was used of it: that much at the most. */
+	bool at_most;
+};
+
+enum sandbox_state {
+	STATE_UNKNOWN,
+	STATE_STARTING,
+	STATE_RUNNING,
+	STATE_STOPPED,
+	STATE_GONE
+};
+struct sandbox_info { /* borrowed for the call */
+	const char *id;
+	const char *label; /* ours, or "" */
+	const char *owner; /* ours, or "" */
+	enum sandbox_state state;
+	const char *image; /* or "" */
+	int64_t created;   /* Unix seconds, 0 unknown */
+	int64_t ends;      /* Unix seconds of the backstop, 0 unknown */
+	/* This one's own; ISOLATION_UNSET: as its client says. */
+	enum sandbox_isolation isolation;
+};
+
+/* Receives the sandboxes of a list, one call each. Where a sink
+ * is borrowed it may be NULL: then nobody wants to know. */
+struct info_sink {
+	void (*each)(void *arg, const struct sandbox_info *info);
+	void *arg;
+};
+static inline void info_emit(const struct info_sink *sink,
+			     const struct sandbox_info *info)
+{
+	if (sink)
+		sink->each(sink->arg, info);
+}
+
+enum file_error {
+	FILE_OK = 0,
+	FILE_NOT_FOUND,
+	FILE_PERMISSION_DENIED,
+	FILE_IS_DIRECTORY,
+	FILE_INVALID_PATH,
+	FILE_NO_API, /* api_only, and the provider takes no files */
+	FILE_OTHER,  /* see detail */
+};
+const char *file_error_name(enum file_error e); /* "file_not_found" */
+
+/* One file to move. Directions differ in which callback is used. */
+struct transfer {
+	const char *path; /* absolute, in the sandbox */
+	int64_t size;     /* upload: bytes that read() will give */
+	int mode;      /* upload: permission bits, 0: 0644, kept if it exists */
+	bool api_only; /* upload: never in a command's text (FILE_NO_API) */
+	/* Upload: at most len bytes into room; 0 at the end, -1 aborts. */
+	int64_t (*read)(void *arg, char *room, size_t len, struct error *err);
+	/* Upload: read() begins again at the first byte, so that a cut can be
+	 * made good; -1 (err filled) gives up. NULL: it cannot. */
+	int (*rewind)(void *arg, struct error *err);
+	/* Download: takes a chunk; -1 aborts. */
+	int (*write)(void *arg, struct str chunk, struct error *err);
+	void *arg;
+	enum file_error error; /* out */
+	char detail[160];      /* out: the provider's words for FILE_OTHER */
+};
 
 struct sandbox_ops; /* sandbox.h */
 

@@ -1,25 +1,62 @@
-/* sandbox.c - what every provider shares: checks, names, and what it lacks. */
+/* sandbox.c - the machine that the model's tools act on. */
 /* SPDX-License-Identifier: MIT */
+
+/*
+ * The doors to a provider's functions (struct sandbox_ops): they check what the
+ * provider can do, wait for what must come first, repeat what may be repeated,
+ * and put the provider's name before its errors. Begin reading at
+ * sandbox_create() and sandbox_execute().
+ */
 #include "sandbox/sandbox.h"
 
 #include <limits.h>
 #include <stdatomic.h>
+#include <stddef.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/json.h"
 #include "base/mem.h"
 #include "base/sanitize.h"
 #include "base/str.h"
 #include "net/retry.h"
-#include "sandbox/aside.h"
-#include "sandbox/background.h"
-#include "sandbox/detached.h"
-#include "sandbox/supervise/read.h"
+#include "sandbox/exec.h"
+#include "sandbox/frame.h"
+#include "sandbox/provider.h"
+
+void mounts_add(struct sandbox_mounts *m, const char *inside, const char *path)
+{
+	for (size_t i = 0; i < m->n; i++)
+		if (!strcmp(m->list[i].inside, inside))
+			return; /* attached again */
+	m->list = xrealloc(m->list, m->n + 1, sizeof(*m->list));
+	m->list[m->n++] =
+		(struct sandbox_mount){ xstrdup(inside), xstrdup(path) };
+}
+
+void mounts_release(struct sandbox_mounts *m)
+{
+	for (size_t i = 0; i < m->n; i++) {
+		free(m->list[i].inside);
+		free(m->list[i].path);
+	}
+	free(m->list);
+	*m = (struct sandbox_mounts){ 0 };
+}
 
 enum {
 	TRIES = 4,            /* of a create, and of a remove */
 	BUSY_MS = 500,        /* between tries while its state changes, */
 	BUSY_MAX_MS = 120000, /* for so long */
+};
+
+/* A request whose output begins with what the sandbox says of itself. */
+struct facts_request {
+	struct sandbox *sb;
+	const struct exec_request *req; /* the caller's */
+	struct aside aside;
+	struct buf text;
 };
 
 const char *file_error_name(enum file_error e)
@@ -176,6 +213,13 @@ const char *sandbox_client_name(const struct sandbox_client *client)
 	return client->also ? client->provider->also : client->provider->name;
 }
 
+void sandbox_client_close(struct sandbox_client *client)
+{
+	if (client->provider && client->provider->ops->close)
+		client->provider->ops->close(client);
+	*client = (struct sandbox_client){ 0 };
+}
+
 int sandbox_client_open_as(struct sandbox_client *client,
 			   const struct sandbox_provider *provider,
 			   const char *name, const struct settings *set,
@@ -204,14 +248,7 @@ int sandbox_client_open(struct sandbox_client *client,
 				      http, err);
 }
 
-void sandbox_client_close(struct sandbox_client *client)
-{
-	if (client->provider && client->provider->ops->close)
-		client->provider->ops->close(client);
-	*client = (struct sandbox_client){ 0 };
-}
-
-static int made(struct sandbox *sb, const char *what, struct error *err)
+static int finish_made(struct sandbox *sb, const char *what, struct error *err)
 {
 	const struct sandbox_provider *p = sb->client->provider;
 
@@ -239,7 +276,8 @@ static int create_once(struct sandbox *sb, const struct sandbox_spec *spec,
 	return -1;
 }
 
-static void announce(const struct sandbox_spec *spec, const struct error *why)
+static void announce_retry(const struct sandbox_spec *spec,
+			   const struct error *why)
 {
 	int64_t s = (why->retry_after_ms + 999) / 1000;
 	char *line = s > 1 ? xasprintf("%s; trying again in %lld s",
@@ -256,6 +294,23 @@ static void announce(const struct sandbox_spec *spec, const struct error *why)
 static bool may_repeat_create(const struct sandbox *sb, const struct error *why)
 {
 	return retry_is_transient(why) && (!sb->id || why->code == ERR_NETWORK);
+}
+
+void sandbox_release(struct sandbox *sb)
+{
+	struct error ignored = { 0 };
+
+	(void)background_end(&sb->background, 0, &ignored);
+	detached_free(sb->detached);
+	if (sb->client && sb->client->provider &&
+	    sb->client->provider->ops->discard)
+		sb->client->provider->ops->discard(sb);
+	free(sb->id);
+	free(sb->workdir);
+	free(sb->made_dir);
+	supervise_read_free(sb->read);
+	mounts_release(&sb->mounts);
+	*sb = (struct sandbox){ 0 };
 }
 
 /* The same label each time: that never makes two. An id that a failed try told
@@ -286,7 +341,7 @@ static int create_with_retries(struct sandbox *sb,
 			*err = why;
 			break;
 		}
-		announce(spec, &why);
+		announce_retry(spec, &why);
 		sandbox_release(sb);
 		*sb = (struct sandbox){ .client = client };
 		if (!retry_after(&retry, stop, &why)) {
@@ -331,7 +386,7 @@ int sandbox_create(struct sandbox *sb, struct sandbox_client *client,
 		explain_start(client, stop, within, err);
 		return sandbox_blame(client, err);
 	}
-	return made(sb, "create", err);
+	return finish_made(sb, "create", err);
 }
 
 int sandbox_attach(struct sandbox *sb, struct sandbox_client *client,
@@ -352,7 +407,7 @@ int sandbox_attach(struct sandbox *sb, struct sandbox_client *client,
 		explain_start(client, stop, within, err);
 		return sandbox_blame(client, err);
 	}
-	return made(sb, "attach", err);
+	return finish_made(sb, "attach", err);
 }
 
 /* What a command does to the user's files is looked at once it has ended, and
@@ -375,14 +430,6 @@ static int execute(struct sandbox *sb, const struct exec_request *req,
 		return detached_execute(sb->detached, &what, res, stop, err);
 	return ops->execute(sb, req, res, stop, err);
 }
-
-/* A request whose output begins with what the sandbox says of itself. */
-struct facts_request {
-	struct sandbox *sb;
-	const struct exec_request *req; /* the caller's */
-	struct aside aside;
-	struct buf text;
-};
 
 static int pass_output(struct facts_request *a, enum exec_stream stream,
 		       struct buf *reply, struct error *err)
@@ -478,6 +525,12 @@ static int execute_asking(struct sandbox *sb, const struct exec_request *req,
 	return rc;
 }
 
+int sandbox_await_kills(struct sandbox *sb, const struct stop *stop,
+			struct error *err)
+{
+	return detached_wait(sb->detached, stop, err);
+}
+
 int sandbox_execute(struct sandbox *sb, const struct exec_request *req,
 		    struct exec_result *res, const struct stop *stop,
 		    struct error *err)
@@ -508,12 +561,6 @@ int sandbox_execute(struct sandbox *sb, const struct exec_request *req,
 	rc = asks_facts(sb, req) ? execute_asking(sb, req, res, stop, err)
 				 : execute(sb, req, res, stop, err);
 	return rc ? sandbox_blame(sb->client, err) : 0;
-}
-
-int sandbox_await_kills(struct sandbox *sb, const struct stop *stop,
-			struct error *err)
-{
-	return detached_wait(sb->detached, stop, err);
 }
 
 void sandbox_settle(struct sandbox *sb, char notice[SANDBOX_NOTICE])
@@ -560,6 +607,11 @@ int sandbox_stop(struct sandbox_client *client, const char *id, int64_t *keep_s,
 	return rc < 0 ? sandbox_blame(client, err) : rc;
 }
 
+bool sandbox_needs_probe(const struct sandbox_client *client)
+{
+	return client->provider->ops->probe;
+}
+
 int sandbox_probe(struct sandbox_client *client, const struct stop *stop,
 		  struct error *err)
 {
@@ -567,11 +619,6 @@ int sandbox_probe(struct sandbox_client *client, const struct stop *stop,
 	    client->provider->ops->probe(client, stop, err) == 0)
 		return 0;
 	return sandbox_blame(client, err);
-}
-
-bool sandbox_needs_probe(const struct sandbox_client *client)
-{
-	return client->provider->ops->probe;
 }
 
 bool sandbox_can_list(const struct sandbox_client *client)
@@ -698,19 +745,89 @@ void sandbox_check(struct sandbox *sb, bool last,
 		sb->client->provider->ops->check(sb, last, each, arg);
 }
 
-void sandbox_release(struct sandbox *sb)
-{
-	struct error ignored = { 0 };
+static const char *const isolation_names[] = {
+	[ISOLATION_UNSET] = "not documented",
+	[ISOLATION_UNKNOWN] = "not documented",
+	[ISOLATION_NONE] = "none",
+	[ISOLATION_NAMESPACES] = "namespaces",
+	[ISOLATION_CONTAINER] = "container",
+	[ISOLATION_GVISOR] = "gVisor",
+	[ISOLATION_VM] = "VM",
+	[ISOLATION_MICROVM] = "microVM",
+};
 
-	(void)background_end(&sb->background, 0, &ignored);
-	detached_free(sb->detached);
-	if (sb->client && sb->client->provider &&
-	    sb->client->provider->ops->discard)
-		sb->client->provider->ops->discard(sb);
-	free(sb->id);
-	free(sb->workdir);
-	free(sb->made_dir);
-	supervise_read_free(sb->read);
-	mounts_release(&sb->mounts);
-	*sb = (struct sandbox){ 0 };
+const char *isolation_name(enum sandbox_isolation isolation)
+{
+	return isolation_names[isolation];
+}
+
+enum sandbox_isolation isolation_parse(struct str name)
+{
+	for (size_t i = ISOLATION_NONE;
+	     i < sizeof(isolation_names) / sizeof(*isolation_names); i++)
+		if (str_is_nocase(name, isolation_names[i]))
+			return (enum sandbox_isolation)i;
+	return ISOLATION_UNSET;
+}
+
+void isolation_json(struct buf *out, enum sandbox_isolation isolation)
+{
+	if (isolation < ISOLATION_NONE)
+		buf_adds(out, "null");
+	else
+		json_quote(out, str_of(isolation_name(isolation)));
+}
+
+bool sandbox_is_shared(const struct sandbox *sb)
+{
+	return sb->client && sb->client->provider->flags & ~sb->client->lacks &
+				     SANDBOX_SHARED;
+}
+
+bool sandbox_acts_on_host(const struct sandbox *sb)
+{
+	return sb->mounts.n > 0 || sandbox_is_shared(sb) ||
+	       (sb->client && sb->client->provider->flags & SANDBOX_UNISOLATED);
+}
+
+const char *sandbox_called(const struct sandbox *sb, char *room, size_t size)
+{
+	const char *noun = sb->client->provider->noun;
+
+	snprintf(room, size, "%s%s%s", noun ? noun : "", noun ? " " : "",
+		 sb->id);
+	return room;
+}
+
+static bool has_setting(const struct sandbox_provider *p, const char *key)
+{
+	const struct setting *row = p->settings;
+
+	while (row && row->key && strcmp(row->key, key) != 0)
+		row++;
+	return row && row->key;
+}
+
+const char *place_expect(const struct sandbox_client *client, bool attaches)
+{
+	const struct sandbox_provider *p = client->provider;
+	unsigned wanted = attaches ? SANDBOX_PLACED_AGAIN : SANDBOX_PLACED;
+	struct error ignored = { 0 };
+	const char *dir = NULL;
+
+	if (p->flags & SANDBOX_UNNAMED)
+		return ".";
+	if (!(p->flags & ~client->lacks & wanted) ||
+	    (has_setting(p, "workdir") &&
+	     settings_directory(client->settings, p->name, "workdir", &dir,
+				&ignored) < 0))
+		return NULL;
+	return dir ? dir : p->workdir;
+}
+
+bool place_is(const struct sandbox *sb, const char *expected)
+{
+	return !sb->mounts.n &&
+	       (sb->client->provider->flags & SANDBOX_UNNAMED ||
+		!strcmp(sandbox_tree_dir(sb), expected));
 }

@@ -4,6 +4,7 @@
 #define SANDBOX_SANDBOX_H
 
 #include <stdbool.h>
+#include <stddef.h>
 #include <stdint.h>
 
 #include "base/buf.h"
@@ -11,11 +12,21 @@
 #include "config/settings.h"
 #include "net/http.h"
 #include "sandbox/exec.h"
-#include "sandbox/facts.h"
-#include "sandbox/file.h"
-#include "sandbox/info.h"
-#include "sandbox/mounts.h"
 #include "sandbox/provider.h"
+
+struct sandbox_mount {
+	char *inside; /* owned: "/workspace" */
+	char *path;   /* owned: "/home/ann/project" */
+};
+
+struct sandbox_mounts { /* from { 0 } */
+	struct sandbox_mount *list;
+	size_t n;
+};
+
+/* Once for each place inside. */
+void mounts_add(struct sandbox_mounts *m, const char *inside, const char *path);
+void mounts_release(struct sandbox_mounts *m);
 
 enum {
 	SANDBOX_ATTACH = 1 << 0,   /* --sandbox-id */
@@ -176,9 +187,9 @@ struct sandbox {
 	char *made_dir; /* owned; workdir before sandbox_move(), or NULL */
 	void *priv;     /* the provider's */
 	struct sandbox_mounts mounts;  /* of the host, for writing */
-	struct supervise_read *read;   /* of supervise.h; owned, or NULL */
-	struct background *background; /* of background.h; owned, or NULL */
-	struct detached *detached;     /* of detached.h; owned, or NULL */
+	struct supervise_read *read;   /* of exec.h; owned, or NULL */
+	struct background *background; /* of exec.h; owned, or NULL */
+	struct detached *detached;     /* of exec.h; owned, or NULL */
 	/* Told by the sandbox, once facts_known is FACTS_KNOWN. */
 	struct sandbox_facts facts;
 	_Atomic int facts_known;
@@ -281,5 +292,25 @@ int sandbox_snapshot(struct sandbox *sb, const char *name, bool replace,
 int sandbox_blame(const struct sandbox_client *client, struct error *err);
 /* Frees what the struct holds; the machine itself stays. */
 void sandbox_release(struct sandbox *sb);
+
+struct sandbox;
+/* True when tools can change the user's own files: on `none`, where a
+ * directory of the user's machine is mounted for writing, and on a shared
+ * machine: calls need approval then. */
+bool sandbox_acts_on_host(const struct sandbox *sb);
+/* SANDBOX_SHARED holds with these settings: another machine, unisolated. */
+bool sandbox_is_shared(const struct sandbox *sb);
+/* Its id as a sentence has it, "job 7" or "me@build": returns room. */
+const char *sandbox_called(const struct sandbox *sb, char *room, size_t size);
+
+struct sandbox;
+struct sandbox_client;
+
+/* The working directory of the sandbox that create() will make, or attach()
+ * attaches to, none of whose directories is the user's; "." where no prompt
+ * names it; NULL: only the sandbox can tell. Borrowed from the settings. */
+const char *place_expect(const struct sandbox_client *client, bool attaches);
+/* Whether the sandbox is as place_expect() said before. */
+bool place_is(const struct sandbox *sb, const char *expected);
 
 #endif

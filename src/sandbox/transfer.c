@@ -1,19 +1,281 @@
-/* transfer.c - files in and out for providers without a file API. */
+/* transfer.c - files in and out of a sandbox, also where a provider only runs
+ * commands. */
 /* SPDX-License-Identifier: MIT */
+
+/*
+ * sandbox_upload() and sandbox_download() use the provider's file API. Where it
+ * has none, upload.sh and download.sh move a file in pieces that fit into a
+ * command, or in one stream where a command can take input. A file is written
+ * beside its place and renamed at the end, so that nobody sees half of it;
+ * file APIs use that, too (transfer_begin(), transfer_finish()).
+ */
 #include "sandbox/transfer.h"
 
 #include <inttypes.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "base/ids.h"
+#include "base/mem.h"
 #include "base/str.h"
+#include "sandbox/exec.h"
 #include "sandbox/helper.h"
+#include "sandbox/quote.h"
+#include "sandbox/sandbox.h"
+
+enum {
+	PLACE_MS = 300000, /* it may have to be copied */
+	DROP_MS = 2000,
+	UNSTAGE_MS = 10000,
+	PATH_SIZE = 64 << 10,
+	LEN_DROP = -1, /* see upload.sh */
+	LEN_BEGIN = -2,
+	/* Base64 takes four bytes for three, and a line end now and then; of
+	 * each five bytes, three are the file's. */
+	CODED = 5,
+	PLAIN = 3,
+};
+
+struct step {
+	const struct transfer *file;
+	const struct transfer_part *part;
+	int64_t len; /* bytes that are still to come, or LEN_... */
+};
+
+void transfer_fail(struct transfer *f, enum file_error code, const char *detail)
+{
+	f->error = code;
+	snprintf(f->detail, sizeof(f->detail), "%s", detail);
+}
+
+/* As a helper's status says, which is not "ok". */
+static void fail_with_status(struct transfer *f, const char *status)
+{
+	enum file_error code = FILE_OTHER;
+
+	if (strcmp(status, "file_not_found") == 0)
+		code = FILE_NOT_FOUND;
+	else if (strcmp(status, "permission_denied") == 0)
+		code = FILE_PERMISSION_DENIED;
+	else if (strcmp(status, "is_directory") == 0)
+		code = FILE_IS_DIRECTORY;
+	else if (strcmp(status, "not_a_directory") == 0)
+		code = FILE_INVALID_PATH;
+	transfer_fail(f, code, code == FILE_OTHER ? status : "");
+}
+
+bool transfer_path_ok(struct transfer *f)
+{
+	size_t len = f->path ? strlen(f->path) : 0;
+
+	transfer_fail(f, FILE_OK, "");
+	if (len > 1 && f->path[0] == '/' && f->path[len - 1] != '/')
+		return true;
+	transfer_fail(f, FILE_INVALID_PATH, "");
+	return false;
+}
+
+bool transfer_fatal(const struct error *e)
+{
+	return e->code == ERR_CANCELLED || e->code == ERR_GONE ||
+	       e->code == ERR_TIMEOUT || e->code == ERR_NETWORK ||
+	       e->code == ERR_UNREACHABLE || e->code == ERR_AUTH;
+}
+
+int transfer_each(struct sandbox *sb, struct transfer *files, size_t n,
+		  const struct transfer_mover *m, const struct stop *stop,
+		  struct error *err)
+{
+	struct error e = { 0 };
+	int rc = 0;
+
+	for (size_t i = 0; i < n; i++) {
+		bool good = transfer_path_ok(&files[i]);
+
+		if (rc < 0) /* an earlier one's */
+			transfer_fail(&files[i], FILE_OTHER, e.message);
+		if (rc < 0 || !good)
+			continue;
+		e = (struct error){ 0 };
+		if (m->move(m->arg, sb, &files[i], stop, &e) == 0)
+			continue;
+		transfer_fail(&files[i], FILE_OTHER, e.message);
+		if (!transfer_fatal(&e))
+			continue;
+		*err = e;
+		rc = -1;
+	}
+	return rc;
+}
+
+int64_t transfer_read(const struct transfer *f, char *room, size_t want,
+		      struct error *err)
+{
+	int64_t got = f->read(f->arg, room, want, err);
+
+	if (got == 0)
+		return error_set(err, ERR_SYSTEM,
+				 "the file became shorter while it was read");
+	if (got > 0 && (size_t)got <= want)
+		return got;
+	if (err->code == ERR_NONE)
+		error_set(err, ERR_SYSTEM, "the file cannot be read");
+	return -1;
+}
+
+int transfer_read_all(const struct transfer *f, struct buf *out, size_t want,
+		      struct error *err)
+{
+	while (want) {
+		char *room = buf_room(out, want);
+		int64_t got;
+
+		if (!room)
+			return buf_check(out, "the file", err);
+		got = transfer_read(f, room, want, err);
+		if (got < 0)
+			return -1;
+		buf_added(out, (size_t)got);
+		want -= (size_t)got;
+	}
+	return 0;
+}
+
+bool transfer_fits(const struct sandbox *sb, int64_t size)
+{
+	if (sb->client->provider->flags & SANDBOX_STDIN)
+		return true;
+	return size <= (int64_t)(helper_room(sb) / CODED * PLAIN);
+}
+
+/* upload.sh about the part. */
+static int about(struct sandbox *sb, const struct step *s, struct helper *h,
+		 const struct stop *stop, struct error *err)
+{
+	const struct transfer *f = s->file;
+	char numbers[4][24];
+	int rc;
+
+	*h = (struct helper){ .script = HELPER_UPLOAD,
+			      .n_args = 6,
+			      .timeout_ms = PLACE_MS,
+			      .out = BUF_INIT(PATH_SIZE) };
+	snprintf(numbers[3], sizeof(numbers[3]), "%o",
+		 (unsigned)(f->mode ? f->mode & 07777 : 0644));
+	h->args[0] = str_of(f->path);
+	h->args[1] = helper_decimal(f->size, numbers[0]);
+	h->args[2] = helper_decimal(s->len, numbers[1]);
+	h->args[3] = helper_decimal(f->size, numbers[2]);
+	h->args[4] = str_of(numbers[3]);
+	h->args[5] = str_of(s->part->id);
+	rc = helper_run(sb, h, stop, err);
+	if (rc == 0 && h->timed_out)
+		rc = error_set(err, ERR_TIMEOUT, "the upload timed out");
+	return rc;
+}
+
+int transfer_begin(struct sandbox *sb, struct transfer *f,
+		   struct transfer_part *p, const struct stop *stop,
+		   struct error *err)
+{
+	struct step s = { f, p, LEN_BEGIN };
+	struct helper h;
+	char end[32];
+	int rc;
+
+	ids_random(p->id, 16);
+	snprintf(end, sizeof(end), "/.dcode-%s", p->id);
+	rc = about(sb, &s, &h, stop, err);
+	if (rc == 0 && strcmp(h.status, "ok") != 0)
+		fail_with_status(f, h.status);
+	else if (rc == 0 && (!str_starts(buf_str(&h.out), "/") ||
+			     !str_ends(buf_str(&h.out), end) ||
+			     memchr(h.out.ptr, 0, h.out.len)))
+		rc = error_set(err, ERR_PROTOCOL,
+			       "unexpected server response: no place for the "
+			       "file");
+	buf_release(&p->path);
+	p->path = h.out;
+	return rc;
+}
+
+int transfer_finish(struct sandbox *sb, struct transfer *f,
+		    const struct transfer_part *p, const struct stop *stop,
+		    struct error *err)
+{
+	struct step s = { f, p, 0 };
+	struct helper h;
+	int rc = about(sb, &s, &h, stop, err);
+
+	if (rc == 0 && (str_starts(str_of(h.status), "short ") ||
+			strcmp(h.status, "no_base64") == 0))
+		rc = 1;
+	else if (rc == 0 && strcmp(h.status, "ok") != 0)
+		fail_with_status(f, h.status);
+	buf_release(&h.out);
+	return rc;
+}
+
+void transfer_drop(struct sandbox *sb, const struct transfer *f,
+		   const struct transfer_part *p)
+{
+	struct stop stop = stop_cleanup(DROP_MS);
+	struct error ignored = { 0 };
+	struct step s = { f, p, LEN_DROP };
+	struct helper h;
+
+	(void)about(sb, &s, &h, &stop, &ignored);
+	buf_release(&h.out);
+}
+
+char *transfer_stage(const struct transfer *f)
+{
+	const char *slash = strrchr(f->path, '/');
+	char id[17];
+
+	ids_random(id, 16);
+	if (!f->api_only || !slash)
+		return xasprintf("/tmp/.dcode-%s", id);
+	return xasprintf("%.*s/.dcode-%s", (int)(slash - f->path), f->path, id);
+}
+
+void transfer_unstage(struct sandbox *sb, const char *staged)
+{
+	struct stop stop = stop_cleanup(UNSTAGE_MS);
+	struct buf command = BUF_INIT(PATH_SIZE);
+	struct exec_request req = { .cwd = "/", .plain = true };
+	struct error ignored = { 0 };
+	struct exec_result res;
+
+	buf_adds(&command, "rm -f -- ");
+	quote_word(&command, str_of(staged));
+	req.command = buf_str(&command);
+	if (!command.over)
+		(void)sandbox_execute(sb, &req, &res, &stop, &ignored);
+	buf_release(&command);
+}
 
 enum {
 	BLOCK = 65536,
 	BLOCKS = 16, /* of one download request without raw bytes */
 	PIECE_MS = 300000,
+};
+
+struct upload {
+	struct sandbox *sb;
+	struct transfer *file;
+	struct buf piece; /* read and not yet sent */
+	int64_t sent;
+	char id[17];
+	bool streams;      /* whole, as the helper's input */
+	bool octal;        /* no base64 there */
+	struct error lost; /* why the stream ended early, when code is set */
+};
+
+struct download {
+	struct transfer *file;
+	int64_t got;
 };
 
 int transfer_sink_write(void *arg, struct str chunk, struct error *err)
@@ -32,17 +294,6 @@ int transfer_sink_write(void *arg, struct str chunk, struct error *err)
 	s->failed = true;
 	return -1;
 }
-
-struct upload {
-	struct sandbox *sb;
-	struct transfer *file;
-	struct buf piece; /* read and not yet sent */
-	int64_t sent;
-	char id[17];
-	bool streams;      /* whole, as the helper's input */
-	bool octal;        /* no base64 there */
-	struct error lost; /* why the stream ended early, when code is set */
-};
 
 static int read_piece(struct upload *u, struct error *err)
 {
@@ -152,7 +403,7 @@ static int upload_loop(struct upload *u, const struct stop *stop,
 			continue;
 		}
 		if (strcmp(status, "ok") != 0) {
-			transfer_fail_status(u->file, status);
+			fail_with_status(u->file, status);
 			return 0;
 		}
 		buf_consume(&u->piece, len);
@@ -173,7 +424,7 @@ static int upload_stream(struct upload *u, const struct stop *stop,
 	if (u->lost.code != ERR_NONE)
 		transfer_fail(u->file, FILE_OTHER, u->lost.message);
 	else if (strcmp(status, "ok") != 0)
-		transfer_fail_status(u->file, status);
+		fail_with_status(u->file, status);
 	return 0;
 }
 
@@ -214,7 +465,7 @@ int transfer_place(struct sandbox *sb, struct transfer *f, const char *staged,
 	if (rc == 0 && h.timed_out)
 		transfer_fail(f, FILE_OTHER, "timed out");
 	else if (rc == 0 && strcmp(h.status, "ok") != 0)
-		transfer_fail_status(f, h.status);
+		fail_with_status(f, h.status);
 	buf_release(&h.out);
 	return rc;
 }
@@ -255,11 +506,6 @@ int transfer_upload(struct sandbox *sb, struct transfer *files, size_t n,
 	return transfer_each(sb, files, n, &m, stop, err);
 }
 
-struct download {
-	struct transfer *file;
-	int64_t got;
-};
-
 static int on_bytes(void *arg, struct str bytes, struct error *err)
 {
 	struct download *d = arg;
@@ -289,7 +535,7 @@ static int get_piece(struct sandbox *sb, struct download *d, int64_t *size,
 	if (h.timed_out)
 		return error_set(err, ERR_TIMEOUT, "download timed out");
 	if (!str_starts(str_of(h.status), "ok ")) {
-		transfer_fail_status(d->file, h.status);
+		fail_with_status(d->file, h.status);
 		return 0;
 	}
 	*size = helper_number(&rest);
@@ -327,4 +573,34 @@ int transfer_download(struct sandbox *sb, struct transfer *files, size_t n,
 	const struct transfer_mover m = { download_one, NULL };
 
 	return transfer_each(sb, files, n, &m, stop, err);
+}
+
+int sandbox_upload(struct sandbox *sb, struct transfer *files, size_t n,
+		   const struct stop *stop, struct error *err)
+{
+	const struct sandbox_ops *ops = sb->client->provider->ops;
+
+	if (stop_check(stop, err) ||
+	    background_wait(sb->background, stop, err) ||
+	    sandbox_await_kills(sb, stop, err))
+		return -1;
+	if (!ops->upload)
+		return transfer_upload(sb, files, n, stop, err);
+	return ops->upload(sb, files, n, stop, err)
+		       ? sandbox_blame(sb->client, err)
+		       : 0;
+}
+
+int sandbox_download(struct sandbox *sb, struct transfer *files, size_t n,
+		     const struct stop *stop, struct error *err)
+{
+	const struct sandbox_ops *ops = sb->client->provider->ops;
+
+	if (stop_check(stop, err) || sandbox_await_kills(sb, stop, err))
+		return -1;
+	if (!ops->download)
+		return transfer_download(sb, files, n, stop, err);
+	return ops->download(sb, files, n, stop, err)
+		       ? sandbox_blame(sb->client, err)
+		       : 0;
 }

@@ -15,8 +15,6 @@ int transfer_download(struct sandbox *sb, struct transfer *files, size_t n,
 /* What the two, and file APIs, say of one file. */
 void transfer_fail(struct transfer *f, enum file_error code,
 		   const char *detail);
-/* As a helper's status says; "ok" is none of them. */
-void transfer_fail_status(struct transfer *f, const char *status);
 /* Clears f's error; false, and FILE_INVALID_PATH, unless it is absolute. */
 bool transfer_path_ok(struct transfer *f);
 /* True when going on with the next file is useless after this error. */

@@ -9,7 +9,7 @@
 #include "base/mem.h"
 #include "base/path.h"
 #include "base/str.h"
-#include "sandbox/background.h"
+#include "sandbox/exec.h"
 #include "sandbox/helper.h"
 
 enum {

@@ -5,7 +5,7 @@
 #include <string.h>
 
 #include "base/str.h"
-#include "sandbox/files/edit_match.h"
+#include "sandbox/files/text.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 

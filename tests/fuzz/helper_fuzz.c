@@ -6,9 +6,8 @@
 #include <string.h>
 
 #include "base/str.h"
-#include "sandbox/files/page.h"
+#include "sandbox/files/text.h"
 #include "sandbox/frame.h"
-#include "sandbox/records.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 

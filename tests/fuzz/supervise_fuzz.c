@@ -4,7 +4,7 @@
 #include <stdlib.h>
 
 #include "base/str.h"
-#include "sandbox/supervise/supervise_impl.h"
+#include "sandbox/supervise/request.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 

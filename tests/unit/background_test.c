@@ -4,7 +4,7 @@
 
 #include "base/mem.h"
 #include "base/str.h"
-#include "sandbox/background.h"
+#include "sandbox/exec.h"
 #include "sandbox/sandbox.h"
 #include "unit.h"
 

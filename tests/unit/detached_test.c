@@ -4,7 +4,7 @@
 #include <string.h>
 
 #include "base/str.h"
-#include "sandbox/detached.h"
+#include "sandbox/exec.h"
 #include "sandbox_fake.h"
 
 enum { SHORT_MS = 50, LONG_MS = 150, TRIES = 50 };

@@ -3,7 +3,7 @@
 #include <string.h>
 
 #include "base/str.h"
-#include "sandbox/files/edit_match.h"
+#include "sandbox/files/text.h"
 #include "unit.h"
 
 struct edited {

@@ -5,7 +5,6 @@
 #include "base/str.h"
 #include "sandbox/frame.h"
 #include "sandbox/quote.h"
-#include "sandbox/records.h"
 #include "unit.h"
 
 struct got {

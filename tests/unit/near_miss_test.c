@@ -6,7 +6,7 @@
 
 #include "base/mem.h"
 #include "base/str.h"
-#include "sandbox/files/near_miss.h"
+#include "sandbox/files/text.h"
 #include "unit.h"
 
 enum { SIZE = 8 << 20, SECONDS = 20 }; /* under sanitizers; else below one */

@@ -3,7 +3,7 @@
 #include <string.h>
 
 #include "base/str.h"
-#include "sandbox/files/page.h"
+#include "sandbox/files/text.h"
 #include "unit.h"
 
 static int cut(struct str raw, int64_t offset, int64_t limit,

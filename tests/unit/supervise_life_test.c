@@ -4,7 +4,7 @@
 
 #include "base/ids.h"
 #include "exec_run.h"
-#include "sandbox/supervise/supervise_impl.h"
+#include "sandbox/supervise/request.h"
 #include "vendor.h"
 
 static int64_t number_from(char *command)

@@ -1,7 +1,17 @@
-/* files.c - listing, writing and deleting files in the sandbox. */
+/* files.c - files in a sandbox: read, written, edited, deleted. */
 /* SPDX-License-Identifier: MIT */
+
+/*
+ * Each function is one helper in the sandbox (sandbox/helper.h), one round
+ * trip. The helper moves bytes and refuses what is not a file; what a page, an
+ * edit or a line end means is decided here, by files/text.h. An edit reads and
+ * writes in one command where the provider carries a dialog; else it writes
+ * only if the file still looks as it did when it was read, and tries again
+ * otherwise. Begin reading at files_read() and files_edit().
+ */
 #include "sandbox/files/files.h"
 
+#include <inttypes.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -11,93 +21,55 @@
 #include "base/mem.h"
 #include "base/sanitize.h"
 #include "base/str.h"
-#include "sandbox/files/encoding.h"
-#include "sandbox/files/files_impl.h"
-#include "sandbox/files/line_ends.h"
+#include "sandbox/files/text.h"
 #include "sandbox/helper.h"
 
-enum {
-	LIST_BYTES = 16 << 20,
-	SAID_BYTES = 400,                 /* of what rm says */
-	SPECIAL_BYTES = (8 << 20) + 4096, /* as put.sh prints */
-	TRIES = 2,  /* when it changes between seeing and writing */
-	STEP = 256, /* names allocated at once */
+/* A file's first head bytes, content, its last tail bytes. */
+struct files_change {
+	int64_t head;
+	int64_t tail;
+	struct str content;
+	const char *mark; /* what the file must still look like, or "" */
+	bool exact;       /* the path is real: see files_resolve() */
+	/* NULL: what the file held is not asked for. */
+	struct files_before *before;
+	/* NULL, or what a file that put.sh calls special held: then nothing was
+	 * written, is_special is set, and mark_now is what it looks like. */
+	struct buf *special;
+	bool is_special;
+	char mark_now[64];
 };
 
-void files_names_release(struct files_names *list)
-{
-	for (size_t i = 0; i < list->n; i++)
-		free(list->names[i]);
-	free(list->names);
-	*list = (struct files_names){ 0 };
-}
+enum {
+	SAID_BYTES = 400,                 /* of what rm says */
+	SPECIAL_BYTES = (8 << 20) + 4096, /* as put.sh prints */
+	TRIES = 2, /* if the file changes between reading and writing */
+};
 
-static int by_bytes(const void *a, const void *b)
-{
-	const char *const *x = a;
-	const char *const *y = b;
-
-	return strcmp(*x, *y);
-}
-
-void files_names_add(struct files_names *list, const char *root,
-		     struct str name)
-{
-	const char *slash = str_ends(str_of(root), "/") ? "" : "/";
-
-	if (list->n % STEP == 0)
-		list->names = xrealloc(list->names, list->n + STEP,
-				       sizeof(*list->names));
-	list->names[list->n++] =
-		xasprintf("%s%s%.*s", root, slash, (int)name.len, name.ptr);
-}
-
-void files_names_sort(struct files_names *list)
-{
-	if (list->n)
-		qsort(list->names, list->n, sizeof(*list->names), by_bytes);
-}
-
-int files_ls(struct sandbox *sb, const char *path, struct files_names *list,
-	     const struct stop *stop, struct error *err)
-{
-	struct helper h = { .script = HELPER_LS,
-			    .args = { str_of(path) },
-			    .n_args = 1,
-			    .timeout_ms = FILES_HELPER_MS,
-			    .out = BUF_INIT(LIST_BYTES) };
+struct content_source {
+	struct str all;
 	struct str rest;
-	struct str name;
-	int rc = -1;
-
-	*list = (struct files_names){ 0 };
-	if (helper_run(sb, &h, stop, err)) {
-		if (!h.out.over)
-			goto out;
-		list->incomplete = true; /* too many: the last is cut */
-		while (h.out.len && h.out.ptr[h.out.len - 1])
-			h.out.len--;
-	} else if (files_answered(&h, err)) {
-		goto out;
-	}
-	rest = buf_str(&h.out);
-	while (str_split(&rest, '\0', &name))
-		if (name.len)
-			files_names_add(list, path, name);
-	files_names_sort(list);
-	rc = 0;
-out:
-	buf_release(&h.out);
-	return rc;
-}
+};
 
 /* Without the control characters and line ends of a program's last words. */
-static void one_line(struct str text, struct buf *out)
+static void add_as_line(struct str text, struct buf *out)
 {
 	sanitize_text(str_trim(text), out);
 	for (size_t i = 0; i < out->len; i++)
 		if (out->ptr[i] == '\n')
 			out->ptr[i] = ' ';
+}
+
+int files_answered(const struct helper *h, struct error *err)
+{
+	if (h->timed_out)
+		return error_set(err, ERR_TIMEOUT,
+				 "the sandbox did not answer within %d s",
+				 FILES_HELPER_MS / 1000);
+	if (strcmp(h->status, "ok") == 0 ||
+	    str_starts(str_of(h->status), "ok "))
+		return 0;
+	return helper_failed(h->status, err);
 }
 
 int files_delete(struct sandbox *sb, const char *path, bool exact,
@@ -115,7 +87,7 @@ int files_delete(struct sandbox *sb, const char *path, bool exact,
 	if (helper_run(sb, &h, stop, err))
 		goto out;
 	if (strcmp(h.status, "failed") == 0) {
-		one_line(buf_str(&h.out), &said);
+		add_as_line(buf_str(&h.out), &said);
 		error_set(err, ERR_REMOTE, "%s",
 			  said.len ? said.ptr : "unknown error");
 	} else {
@@ -126,23 +98,6 @@ out:
 	buf_release(&h.out);
 	return rc;
 }
-
-int files_answered(const struct helper *h, struct error *err)
-{
-	if (h->timed_out)
-		return error_set(err, ERR_TIMEOUT,
-				 "the sandbox did not answer within %d s",
-				 FILES_HELPER_MS / 1000);
-	if (strcmp(h->status, "ok") == 0 ||
-	    str_starts(str_of(h->status), "ok "))
-		return 0;
-	return helper_failed(h->status, err);
-}
-
-struct content_source {
-	struct str all;
-	struct str rest;
-};
 
 static int64_t read_content(void *arg, char *room, size_t len,
 			    struct error *err)
@@ -168,8 +123,9 @@ static int rewind_content(void *arg, struct error *err)
 
 /* Leaves the content in a new file beside the target, or in /tmp. Returns its
  * name, owned, or NULL. */
-static char *stage(struct sandbox *sb, const char *path, struct str content,
-		   const struct stop *stop, struct error *err)
+static char *stage_content(struct sandbox *sb, const char *path,
+			   struct str content, const struct stop *stop,
+			   struct error *err)
 {
 	const char *slash = strrchr(path, '/');
 	struct content_source source = { content, content };
@@ -207,8 +163,8 @@ static char *stage(struct sandbox *sb, const char *path, struct str content,
 }
 
 /* A retry without base64 is the only reason to ask twice. */
-static int put(struct sandbox *sb, struct helper *h, const struct stop *stop,
-	       struct error *err)
+static int run_put(struct sandbox *sb, struct helper *h,
+		   const struct stop *stop, struct error *err)
 {
 	buf_clear(&h->out);
 	if (helper_run(sb, h, stop, err))
@@ -216,7 +172,7 @@ static int put(struct sandbox *sb, struct helper *h, const struct stop *stop,
 	if (strcmp(h->status, "no_base64") == 0 && !h->no_base64 &&
 	    helper_fits(sb, h->content, false)) {
 		h->no_base64 = true;
-		return put(sb, h, stop, err);
+		return run_put(sb, h, stop, err);
 	}
 	return files_answered(h, err);
 }
@@ -252,8 +208,10 @@ static int read_special(const struct helper *h, struct files_change *change,
 	return buf_check(change->special, "the file that is replaced", err);
 }
 
-int files_put(struct sandbox *sb, const char *path, struct files_change *change,
-	      const struct stop *stop, struct error *err)
+/* As files_write(); -1 "changed" when mark does not fit any more. */
+static int put_content(struct sandbox *sb, const char *path,
+		       struct files_change *change, const struct stop *stop,
+		       struct error *err)
 {
 	struct files_before *before = change->before;
 	char numbers[4][24];
@@ -286,17 +244,17 @@ int files_put(struct sandbox *sb, const char *path, struct files_change *change,
 		h.out.max += SPECIAL_BYTES;
 	}
 	if (helper_fits(sb, change->content, true)) {
-		rc = put(sb, &h, stop, err);
+		rc = run_put(sb, &h, stop, err);
 		/* Without base64 it may be too large: then upload it. */
 		if (!rc || strcmp(h.status, "no_base64") != 0)
 			goto out;
 	}
-	staged = stage(sb, path, change->content, stop, err);
+	staged = stage_content(sb, path, change->content, stop, err);
 	if (!staged)
 		goto out;
 	h.source = staged;
 	h.content = (struct str){ 0 };
-	rc = put(sb, &h, stop, err);
+	rc = run_put(sb, &h, stop, err);
 out:
 	if (rc == 0 && str_starts(str_of(h.status), "ok special "))
 		rc = read_special(&h, change, err);
@@ -309,8 +267,8 @@ out:
 
 /* The content in the form of what the file held, as bytes; tells the caller
  * what was kept, and what the file holds as text. */
-static int keep_form(struct files_writing *w, struct str held, struct buf *out,
-		     struct error *err)
+static int keep_line_ends(struct files_writing *w, struct str held,
+			  struct buf *out, struct error *err)
 {
 	struct encoding e;
 	struct error ignored = { 0 };
@@ -357,11 +315,11 @@ static int overwrite_special(struct sandbox *sb, struct files_writing *w,
 	struct buf bytes = BUF_INIT(SIZE_MAX / 4);
 	struct files_change change = { .mark = seen->mark_now,
 				       .exact = w->exact };
-	int rc = keep_form(w, buf_str(seen->special), &bytes, err);
+	int rc = keep_line_ends(w, buf_str(seen->special), &bytes, err);
 
 	change.content = buf_str(&bytes);
 	if (rc == 0)
-		rc = files_put(sb, w->path, &change, stop, err);
+		rc = put_content(sb, w->path, &change, stop, err);
 	buf_release(&bytes);
 	return rc;
 }
@@ -382,7 +340,7 @@ int files_overwrite(struct sandbox *sb, struct files_writing *writing,
 		buf_clear(&held);
 		if (writing->content.len)
 			change.special = &held;
-		rc = files_put(sb, writing->path, &change, stop, &again);
+		rc = put_content(sb, writing->path, &change, stop, &again);
 		if (rc == 0 && change.is_special)
 			rc = overwrite_special(sb, writing, &change, stop,
 					       &again);
@@ -402,5 +360,449 @@ int files_write(struct sandbox *sb, const char *path, bool exact,
 				       .mark = "",
 				       .exact = exact };
 
-	return files_put(sb, path, &change, stop, err);
+	return put_content(sb, path, &change, stop, err);
+}
+
+enum {
+	WHOLE_TEXT = 96 << 10, /* file bytes that cross a slow wire whole */
+	SLACK = 64,            /* more than the page, to see that it is cut */
+};
+
+static const int64_t most_lines = 2000000000; /* busybox head and tail */
+
+struct read_window {
+	int64_t offset;
+	int64_t limit;
+	bool binary;
+	int64_t most; /* bytes of a binary one */
+};
+
+/* Asks for one line more than wanted, to know whether there is one. */
+static int ask_window(struct sandbox *sb, const char *path,
+		      const struct read_window *w, struct helper *h,
+		      const struct stop *stop, struct error *err)
+{
+	bool fast = sb->client->provider->flags & SANDBOX_STDIN;
+	int64_t whole = fast ? FILES_COUNT_BYTES : WHOLE_TEXT;
+	int64_t first = w->offset < most_lines ? w->offset : most_lines - 1;
+	int64_t count = w->limit < most_lines ? w->limit : most_lines - 1;
+	char numbers[5][24];
+
+	h->script = HELPER_READ;
+	h->n_args = 7;
+	h->timeout_ms = FILES_HELPER_MS;
+	h->args[0] = str_of(path);
+	h->args[1] = w->binary ? STR("binary") : STR("text");
+	h->args[2] = helper_decimal(first + 1, numbers[0]);
+	h->args[3] = helper_decimal(count ? count + 1 : 0, numbers[1]);
+	h->args[4] = helper_decimal(w->binary ? w->most : whole, numbers[2]);
+	h->args[5] = helper_decimal(FILES_PAGE_BYTES + SLACK, numbers[3]);
+	h->args[6] = helper_decimal(FILES_COUNT_BYTES, numbers[4]);
+	/* A file that grows meanwhile is cut by this, with an error. */
+	h->out.max = FILES_COUNT_BYTES + FILES_PAGE_BYTES;
+	if (w->binary)
+		h->out.max += (size_t)w->most;
+	if (helper_run(sb, h, stop, err))
+		return -1;
+	return files_answered(h, err);
+}
+
+static int64_t lines_in(struct str raw)
+{
+	int64_t n = 0;
+	struct str line;
+
+	while (str_split(&raw, '\n', &line))
+		n += line.len || raw.len;
+	return n;
+}
+
+static int text_page(const struct read_window *w, const struct helper *h,
+		     bool whole, int64_t total, struct files_page *page,
+		     struct error *err)
+{
+	struct page_source src = { .raw = buf_str(&h->out),
+				   .at_end = whole,
+				   .total = total };
+
+	if (!whole) {
+		src.first_line = w->offset;
+		src.at_end = src.raw.len &&
+			     src.raw.len < FILES_PAGE_BYTES + SLACK &&
+			     lines_in(src.raw) <= w->limit;
+	}
+	return page_cut(&src, w->offset, w->limit, page, err);
+}
+
+static int read_page(const struct read_window *w, struct helper *h,
+		     struct files_page *page, struct error *err)
+{
+	const char *rest = h->status + 2;
+	int64_t size = helper_number(&rest);
+	struct str kind;
+	int64_t total;
+
+	while (*rest == ' ')
+		rest++;
+	kind = (struct str){ rest, str_find(str_of(rest), ' ') };
+	rest += kind.len;
+	total = helper_number(&rest);
+	if (size < 0)
+		return error_set(err, ERR_PROTOCOL,
+				 "unexpected server response: no size");
+	if (str_is(kind, "large"))
+		return error_set(err, ERR_REMOTE,
+				 "Binary file exceeds maximum preview size of "
+				 "%" PRId64 " bytes",
+				 w->most);
+	page->total_lines = -1;
+	page->next_offset = -1;
+	if (w->binary) {
+		page->binary = true;
+		page->text = h->out;
+		h->out = (struct buf){ 0 };
+		return 0;
+	}
+	if (size == 0) {
+		page->total_lines = 0;
+		return 0;
+	}
+	page->no_lines = str_is(kind, "none");
+	if (page->no_lines)
+		return 0;
+	return text_page(w, h, str_is(kind, "whole"), total, page, err);
+}
+
+int files_read(struct sandbox *sb, const struct files_window *window,
+	       struct files_page *page, const struct stop *stop,
+	       struct error *err)
+{
+	struct helper h = { 0 };
+	struct read_window w = {
+		.offset = window->offset > 0 ? window->offset : 0,
+		.limit = window->limit > 0 ? window->limit : 0,
+		.binary = window->as_binary,
+		.most = window->most ? window->most : FILES_BINARY_BYTES
+	};
+	int rc;
+
+	*page = (struct files_page){ 0 };
+	rc = ask_window(sb, window->path, &w, &h, stop, err);
+	if (!rc)
+		rc = read_page(&w, &h, page, err);
+	buf_release(&h.out);
+	return rc;
+}
+
+enum {
+	EDIT_BYTES = 32 << 20, /* of a file that is edited, before and after */
+	NEAR_BYTES = 8 << 10,
+};
+
+struct edit {
+	struct encoding encoding;
+	struct buf text; /* the file as UTF-8 */
+	struct helper helper;
+	struct str old;
+	struct str new;
+	bool all;
+	struct edit_change change; /* of text */
+	size_t head;               /* the same of the file's bytes */
+	size_t tail;
+	struct buf middle;
+	struct error refusal; /* why nothing is changed */
+};
+
+/* A mark that the model repeats from the file's beginning. */
+static struct str without_mark(const struct edit *e, struct str s)
+{
+	return e->encoding.mark && str_starts(s, "\xEF\xBB\xBF")
+		       ? str_skip(s, 3)
+		       : s;
+}
+
+/* Matches in the file as UTF-8, and says what that is in its own bytes. */
+static int match_edit(struct edit *e, struct str file)
+{
+	struct str text;
+
+	buf_clear(&e->text);
+	buf_clear(&e->middle);
+	if (encoding_detect(file, false, &e->encoding, &e->refusal) ||
+	    encoding_decode(&e->encoding, file, &e->text, &e->refusal))
+		return -1;
+	text = buf_str(&e->text);
+	if (edit_match(text, without_mark(e, e->old), without_mark(e, e->new),
+		       e->all, &e->change, &e->refusal) ||
+	    encoding_encode(&e->encoding, buf_str(&e->change.middle),
+			    &e->middle, &e->refusal))
+		return -1;
+	e->head = e->encoding.mark +
+		  encoding_size(&e->encoding,
+				(struct str){ text.ptr, e->change.head });
+	e->tail = encoding_size(&e->encoding,
+				str_skip(text, text.len - e->change.tail));
+	return 0;
+}
+
+/* Decides on what is in helper.out; -1 with the refusal kept. */
+static int decide_edit(struct edit *e)
+{
+	const char *status = e->helper.status;
+	int rc;
+
+	if (!str_starts(str_of(status), "file "))
+		rc = helper_failed(status, &e->refusal);
+	else
+		rc = match_edit(e, buf_str(&e->helper.out));
+	if (str_starts(str_of(status), "too_large "))
+		error_set(&e->refusal, ERR_LIMIT,
+			  "the file is larger than %d MB", EDIT_BYTES >> 20);
+	return rc;
+}
+
+static int reply_to_edit(void *arg, struct buf *out, struct error *err)
+{
+	struct edit *e = arg;
+
+	(void)err; /* a refusal still has to end the dialog in order */
+	if (decide_edit(e)) {
+		buf_adds(out, "end\n");
+		return 0;
+	}
+	buf_addf(out, "put %zu %zu %zu\n", e->head, e->tail, e->middle.len);
+	buf_addstr(out, buf_str(&e->middle));
+	return 0;
+}
+
+static int edit_by_dialog(struct sandbox *sb, struct edit *e,
+			  const struct stop *stop, struct error *err)
+{
+	e->helper.dialog = true;
+	e->helper.reply = reply_to_edit;
+	e->helper.arg = e;
+	if (helper_run(sb, &e->helper, stop, err))
+		return -1;
+	if (e->refusal.code) {
+		*err = e->refusal;
+		return -1;
+	}
+	return files_answered(&e->helper, err);
+}
+
+/* Sees the file, then writes it if it still looks the same. */
+static int edit_by_mark(struct sandbox *sb, const char *path, struct edit *e,
+			const struct stop *stop, struct error *err)
+{
+	struct files_change change = { 0 };
+	char mark[HELPER_STATUS];
+	const char *status = e->helper.status;
+
+	buf_clear(&e->helper.out);
+	buf_clear(&e->change.middle);
+	if (helper_run(sb, &e->helper, stop, err))
+		return -1;
+	if (e->helper.timed_out)
+		return files_answered(&e->helper, err);
+	if (decide_edit(e)) {
+		*err = e->refusal;
+		return -1;
+	}
+	snprintf(mark, sizeof(mark), "%s", strrchr(status, ' ') + 1);
+	change.head = (int64_t)e->head;
+	change.tail = (int64_t)e->tail;
+	change.content = buf_str(&e->middle);
+	change.mark = mark;
+	change.exact = e->helper.exact;
+	return put_content(sb, path, &change, stop, err);
+}
+
+int files_load(struct sandbox *sb, const char *path, bool exact,
+	       struct buf *out, const struct stop *stop, struct error *err)
+{
+	char most[24];
+	struct helper h = { .script = HELPER_EDIT,
+			    .args = { str_of(path) },
+			    .n_args = 2,
+			    .exact = exact,
+			    .source = "none",
+			    .timeout_ms = FILES_HELPER_MS,
+			    .out = BUF_INIT(EDIT_BYTES) };
+	int rc;
+
+	h.args[1] = helper_decimal((int64_t)out->max, most);
+	rc = helper_run(sb, &h, stop, err);
+	if (rc == 0 && h.timed_out)
+		rc = files_answered(&h, err);
+	else if (rc == 0 && str_starts(str_of(h.status), "too_large "))
+		rc = error_set(err, ERR_LIMIT, "the file is too large");
+	else if (rc == 0 && !str_starts(str_of(h.status), "file "))
+		rc = helper_failed(h.status, err);
+	if (rc == 0)
+		buf_addstr(out, buf_str(&h.out));
+	buf_release(&h.out);
+	return rc < 0 ? -1 : buf_check(out, "the file", err);
+}
+
+/* Hands on the file as it was seen, and as it was put back. */
+static void report_change(const struct files_replacement *change,
+			  const struct edit *e)
+{
+	struct str before = buf_str(&e->text);
+	struct buf after = BUF_INIT(2 * EDIT_BYTES);
+
+	if (!change->made)
+		return;
+	buf_add(&after, before.ptr, e->change.head);
+	buf_addstr(&after, buf_str(&e->change.middle));
+	buf_addstr(&after, str_skip(before, before.len - e->change.tail));
+	if (!after.over)
+		change->made(change->arg, before, buf_str(&after));
+	buf_release(&after);
+}
+
+int files_edit(struct sandbox *sb, const struct files_replacement *change,
+	       int64_t *count, const struct stop *stop, struct error *err)
+{
+	struct edit e = { .old = change->old,
+			  .new = change->new,
+			  .all = change->all };
+	char most[24];
+	int rc = -1;
+
+	e.helper = (struct helper){ .script = HELPER_EDIT,
+				    .args = { str_of(change->path) },
+				    .n_args = 2,
+				    .exact = change->exact,
+				    .source = "none",
+				    .timeout_ms = FILES_HELPER_MS,
+				    .out = BUF_INIT(EDIT_BYTES) };
+	e.helper.args[1] = helper_decimal(EDIT_BYTES, most);
+	e.change.middle = BUF_INIT(EDIT_BYTES);
+	e.change.near = BUF_INIT(NEAR_BYTES);
+	e.middle = BUF_INIT(EDIT_BYTES);
+	e.text = BUF_INIT(3 * EDIT_BYTES);
+	if (sb->client->provider->flags & SANDBOX_STDIN) {
+		rc = edit_by_dialog(sb, &e, stop, err);
+	} else {
+		for (int i = 0; i < TRIES; i++) {
+			struct error again = { 0 };
+
+			rc = edit_by_mark(sb, change->path, &e, stop, &again);
+			if (rc)
+				*err = again;
+			if (!rc || strcmp(again.message, "changed") != 0)
+				break;
+		}
+	}
+	*count = e.change.count;
+	if (change->result)
+		*change->result = (struct files_edited){
+			.encoding = encoding_label(&e.encoding),
+			.near = e.change.near,
+		};
+	else
+		buf_release(&e.change.near);
+	if (rc == 0)
+		report_change(change, &e);
+	buf_release(&e.change.middle);
+	buf_release(&e.middle);
+	buf_release(&e.text);
+	buf_release(&e.helper.out);
+	return rc;
+}
+
+enum { BELOW_BYTES = 8 << 20 };
+
+void files_target_release(struct files_target *target)
+{
+	free(target->real);
+	free(target->workdir);
+	buf_release(&target->below);
+	*target = (struct files_target){ 0 };
+}
+
+/* Takes "/a//b/./c" off the body; NULL for what is no such path. A part that
+ * does not exist yet may come from a link and hold "..": nothing can be said
+ * of where that leads. */
+static char *take_path(struct str *body)
+{
+	struct buf path = BUF_INIT(1 << 16);
+	struct str part;
+	struct str all;
+
+	if (!str_split(body, '\0', &all) || !str_starts(all, "/"))
+		return NULL;
+	while (str_split(&all, '/', &part)) {
+		if (str_is(part, "..")) {
+			buf_release(&path);
+			return NULL;
+		}
+		if (!part.len || str_is(part, "."))
+			continue;
+		buf_addc(&path, '/');
+		buf_addstr(&path, part);
+	}
+	if (!path.len)
+		buf_addc(&path, '/');
+	return buf_detach(&path);
+}
+
+static int parse_target(const struct helper *h, struct files_target *target,
+			struct error *err)
+{
+	static const char *const kinds[] = {
+		[TARGET_NONE] = "none",   [TARGET_FILE] = "file",
+		[TARGET_DIR] = "dir",     [TARGET_LINK] = "link",
+		[TARGET_OTHER] = "other",
+	};
+	struct str body = buf_str(&h->out);
+	struct str words = str_skip(str_of(h->status), strlen("ok "));
+	const char *numbers;
+	struct str kind;
+
+	if (!str_split(&words, ' ', &kind))
+		kind = (struct str){ 0 };
+	for (size_t i = TARGET_NONE; i <= TARGET_OTHER; i++)
+		if (str_is(kind, kinds[i]))
+			target->kind = i;
+	numbers = words.ptr ? words.ptr : "";
+	target->names = helper_number(&numbers);
+	target->git = helper_number(&numbers) != 0;
+	target->real = take_path(&body);
+	target->workdir = take_path(&body);
+	buf_addstr(&target->below, body);
+	if (!target->kind || target->names < 1 || !target->workdir)
+		return error_set(err, ERR_PROTOCOL,
+				 "unexpected server response: %s", h->status);
+	if (!target->real)
+		return error_set(err, ERR_REMOTE, "path_not_found");
+	if (target->below.len >= BELOW_BYTES)
+		return error_set(err, ERR_LIMIT,
+				 "the directory holds too many files");
+	return 0;
+}
+
+int files_resolve(struct sandbox *sb, const char *path, unsigned how,
+		  struct files_target *target, const struct stop *stop,
+		  struct error *err)
+{
+	char number[24];
+	struct helper h = { .script = HELPER_RESOLVE,
+			    .args = { str_of(path), str_of(sb->workdir),
+				      how & RESOLVE_SELF ? STR("self")
+							 : STR("") },
+			    .n_args = 4,
+			    .source = "none",
+			    .timeout_ms = FILES_HELPER_MS,
+			    .out = BUF_INIT(BELOW_BYTES + (1 << 17)) };
+	int rc = -1;
+
+	h.args[3] =
+		helper_decimal(how & RESOLVE_BELOW ? BELOW_BYTES : 0, number);
+	*target = (struct files_target){ .below = BUF_INIT(BELOW_BYTES) };
+	if (helper_run(sb, &h, stop, err) == 0 && files_answered(&h, err) == 0)
+		rc = parse_target(&h, target, err);
+	buf_release(&h.out);
+	return rc;
 }

@@ -3,7 +3,7 @@
 #ifndef SANDBOX_FILES_H
 #define SANDBOX_FILES_H
 
-#include "sandbox/files/page.h"
+#include "sandbox/files/text.h"
 #include "sandbox/sandbox.h"
 
 /*
@@ -79,7 +79,7 @@ struct files_replacement { /* what to replace in a file, by what */
 };
 /* Replaces old by new, atomically (rename on the resolved target; in place
  * when it has several links), within the file's own encoding and line ends
- * (edit_match.h). *count: replacements; on string_not_found (maybe with a hint
+ * (text.h). *count: replacements; on string_not_found (maybe with a hint
  * that advises) and multiple_occurrences the number found. */
 int files_edit(struct sandbox *sb, const struct files_replacement *change,
 	       int64_t *count, const struct stop *stop, struct error *err);
@@ -174,5 +174,11 @@ void files_matches_release(struct files_matches *list);
 int files_grep(struct sandbox *sb, const struct files_search *search,
 	       struct files_matches *list, const struct stop *stop,
 	       struct error *err);
+
+/* For find.c: every helper of this room may take that long. */
+enum { FILES_HELPER_MS = 120000 };
+struct helper;
+/* 0 for "ok"; -1 with the helper's status, or after a timeout. */
+int files_answered(const struct helper *h, struct error *err);
 
 #endif

@@ -1,5 +1,11 @@
 /* glob_match.c - file name patterns of glob and grep, pure. */
 /* SPDX-License-Identifier: MIT */
+
+/*
+ * A pattern is expanded into alternatives without braces, and each of these cut
+ * into segments, which are matched from the front. glob_filter() at the end is
+ * the part of a pattern that find(1) can check, so that less is sent.
+ */
 #include "sandbox/files/glob_match.h"
 
 #include <stdint.h>
@@ -30,6 +36,9 @@ struct glob {
 	bool *next;
 };
 
+static int expand_group(struct glob *g, struct str s, size_t open, size_t close,
+			int depth, struct error *err);
+
 /* Index of the "}" that closes the "{" at from, or s.len; *commas counts its
  * own ones. */
 static size_t closing(struct str s, size_t from, int *commas)
@@ -58,119 +67,6 @@ static int add(struct glob *g, struct str text, struct error *err)
 		(struct alternative){ .text = xstrndup(text.len ? text.ptr : "",
 						       text.len) };
 	return 0;
-}
-
-static int expand(struct glob *g, struct str s, size_t from, int depth,
-		  struct error *err);
-
-/* Replaces s[open..close] by each of its parts in turn. */
-static int expand_group(struct glob *g, struct str s, size_t open, size_t close,
-			int depth, struct error *err)
-{
-	size_t start = open + 1;
-	int nested = 0;
-	int rc = 0;
-
-	for (size_t i = open + 1; i <= close && !rc; i++) {
-		struct buf one = BUF_INIT(2 * PATTERN_MAX);
-
-		if (s.ptr[i] == '{')
-			nested++;
-		if (s.ptr[i] == '}' && i < close)
-			nested--;
-		if (i < close && (s.ptr[i] != ',' || nested))
-			continue;
-		buf_add(&one, s.ptr, open);
-		buf_add(&one, s.ptr + start, i - start);
-		buf_addstr(&one, str_skip(s, close + 1));
-		rc = expand(g, buf_str(&one), open, depth + 1, err);
-		buf_release(&one);
-		start = i + 1;
-	}
-	return rc;
-}
-
-static int expand(struct glob *g, struct str s, size_t from, int depth,
-		  struct error *err)
-{
-	for (size_t i = from; i < s.len; i++) {
-		int commas;
-		size_t close;
-
-		if (s.ptr[i] != '{')
-			continue;
-		close = closing(s, i, &commas);
-		if (close == s.len || !commas)
-			continue; /* literal, and so is a group of one */
-		if (depth >= NESTING)
-			return error_set(err, ERR_USAGE, "pattern_too_broad");
-		return expand_group(g, s, i, close, depth, err);
-	}
-	return add(g, s, err);
-}
-
-static int split(struct glob *g, struct alternative *a, struct error *err)
-{
-	struct str rest = str_of(a->text);
-	struct str segment;
-	bool directory = str_ends(rest, "/");
-
-	a->segments = xcalloc(rest.len + 2, sizeof(*a->segments));
-	while (str_split(&rest, '/', &segment)) {
-		if (str_is(segment, ".."))
-			return error_set(err, ERR_USAGE, "invalid_pattern");
-		if (segment.len)
-			a->segments[a->n++] = segment;
-	}
-	/* Only directories end in "/", and only files are matched. */
-	if (g->by_path && directory)
-		a->n = 0;
-	return 0;
-}
-
-int glob_new(struct glob **out, struct str pattern, unsigned flags,
-	     struct error *err)
-{
-	struct glob *g = xcalloc(1, sizeof(*g));
-	size_t longest = 0;
-	int rc;
-
-	g->by_path = str_find(pattern, '/') < pattern.len;
-	g->hidden = flags & GLOB_HIDDEN && !g->by_path;
-	if (pattern.len > PATTERN_MAX)
-		rc = error_set(err, ERR_USAGE, "pattern_too_broad");
-	else
-		rc = expand(g, pattern, 0, 0, err);
-	/* Braces, too, may be part of a name. */
-	if (!rc && g->n > 1 && g->n < ALTERNATIVES)
-		rc = add(g, pattern, err);
-	for (size_t i = 0; i < g->n && !rc; i++) {
-		rc = split(g, &g->alternatives[i], err);
-		if (g->alternatives[i].n > longest)
-			longest = g->alternatives[i].n;
-	}
-	if (rc) {
-		glob_free(g);
-		return -1;
-	}
-	g->now = xcalloc(longest + 1, sizeof(*g->now));
-	g->next = xcalloc(longest + 1, sizeof(*g->next));
-	*out = g;
-	return 0;
-}
-
-void glob_free(struct glob *g)
-{
-	if (!g)
-		return;
-	for (size_t i = 0; i < g->n; i++) {
-		free(g->alternatives[i].segments);
-		free(g->alternatives[i].text);
-	}
-	free(g->alternatives);
-	free(g->now);
-	free(g->next);
-	free(g);
 }
 
 /* The next character; a byte that is no UTF-8 stands for itself, apart from
@@ -239,6 +135,116 @@ static bool one(struct str *pattern, struct str *name)
 	*pattern = p;
 	*name = n;
 	return hit;
+}
+
+static int expand(struct glob *g, struct str s, size_t from, int depth,
+		  struct error *err)
+{
+	for (size_t i = from; i < s.len; i++) {
+		int commas;
+		size_t close;
+
+		if (s.ptr[i] != '{')
+			continue;
+		close = closing(s, i, &commas);
+		if (close == s.len || !commas)
+			continue; /* literal, and so is a group of one */
+		if (depth >= NESTING)
+			return error_set(err, ERR_USAGE, "pattern_too_broad");
+		return expand_group(g, s, i, close, depth, err);
+	}
+	return add(g, s, err);
+}
+
+/* Replaces s[open..close] by each of its parts in turn. */
+static int expand_group(struct glob *g, struct str s, size_t open, size_t close,
+			int depth, struct error *err)
+{
+	size_t start = open + 1;
+	int nested = 0;
+	int rc = 0;
+
+	for (size_t i = open + 1; i <= close && !rc; i++) {
+		struct buf one = BUF_INIT(2 * PATTERN_MAX);
+
+		if (s.ptr[i] == '{')
+			nested++;
+		if (s.ptr[i] == '}' && i < close)
+			nested--;
+		if (i < close && (s.ptr[i] != ',' || nested))
+			continue;
+		buf_add(&one, s.ptr, open);
+		buf_add(&one, s.ptr + start, i - start);
+		buf_addstr(&one, str_skip(s, close + 1));
+		rc = expand(g, buf_str(&one), open, depth + 1, err);
+		buf_release(&one);
+		start = i + 1;
+	}
+	return rc;
+}
+
+static int split(struct glob *g, struct alternative *a, struct error *err)
+{
+	struct str rest = str_of(a->text);
+	struct str segment;
+	bool directory = str_ends(rest, "/");
+
+	a->segments = xcalloc(rest.len + 2, sizeof(*a->segments));
+	while (str_split(&rest, '/', &segment)) {
+		if (str_is(segment, ".."))
+			return error_set(err, ERR_USAGE, "invalid_pattern");
+		if (segment.len)
+			a->segments[a->n++] = segment;
+	}
+	/* Only directories end in "/", and only files are matched. */
+	if (g->by_path && directory)
+		a->n = 0;
+	return 0;
+}
+
+void glob_free(struct glob *g)
+{
+	if (!g)
+		return;
+	for (size_t i = 0; i < g->n; i++) {
+		free(g->alternatives[i].segments);
+		free(g->alternatives[i].text);
+	}
+	free(g->alternatives);
+	free(g->now);
+	free(g->next);
+	free(g);
+}
+
+int glob_new(struct glob **out, struct str pattern, unsigned flags,
+	     struct error *err)
+{
+	struct glob *g = xcalloc(1, sizeof(*g));
+	size_t longest = 0;
+	int rc;
+
+	g->by_path = str_find(pattern, '/') < pattern.len;
+	g->hidden = flags & GLOB_HIDDEN && !g->by_path;
+	if (pattern.len > PATTERN_MAX)
+		rc = error_set(err, ERR_USAGE, "pattern_too_broad");
+	else
+		rc = expand(g, pattern, 0, 0, err);
+	/* Braces, too, may be part of a name. */
+	if (!rc && g->n > 1 && g->n < ALTERNATIVES)
+		rc = add(g, pattern, err);
+	for (size_t i = 0; i < g->n && !rc; i++) {
+		rc = split(g, &g->alternatives[i], err);
+		if (g->alternatives[i].n > longest)
+			longest = g->alternatives[i].n;
+	}
+	if (rc) {
+		glob_free(g);
+		return -1;
+	}
+	g->now = xcalloc(longest + 1, sizeof(*g->now));
+	g->next = xcalloc(longest + 1, sizeof(*g->next));
+	*out = g;
+	return 0;
 }
 
 /* One segment against one name: "*" goes back to the last star only, which is
@@ -347,4 +353,74 @@ bool glob_match(struct glob *g, struct str path)
 			return true;
 	}
 	return false;
+}
+
+/* A comma only means something inside braces, but losing it is harmless. */
+static bool is_special(char c)
+{
+	return c && strchr("*?[]{},\\", c);
+}
+
+/* False when it is sure that no name that starts with "." matches unless its
+ * directory's name does. */
+static bool may_be_hidden(struct str pattern)
+{
+	for (size_t i = 0; i < pattern.len; i++)
+		if (pattern.ptr[i] == '.' &&
+		    (!i || strchr("/{},", pattern.ptr[i - 1])))
+			return true;
+	return false;
+}
+
+/* Empty segments mean nothing. */
+static void drop_empty_segments(struct str pattern, struct buf *out)
+{
+	struct str segment;
+	bool first = true;
+
+	while (str_split(&pattern, '/', &segment)) {
+		if (!segment.len)
+			continue;
+		if (!first)
+			buf_addc(out, '/');
+		buf_addstr(out, segment);
+		first = false;
+	}
+}
+
+void glob_filter(struct str pattern, struct glob_filter *filter)
+{
+	bool by_path = str_find(pattern, '/') < pattern.len;
+	struct buf clean = BUF_INIT(pattern.len + 1);
+	size_t from = 0;
+	size_t to;
+
+	drop_empty_segments(pattern, &clean);
+	filter->test = by_path ? "-path" : "-name";
+	filter->prune = by_path && !may_be_hidden(pattern);
+	filter->like = BUF_INIT(pattern.len + 16);
+	if (by_path)
+		buf_adds(&filter->like, ".//./");
+	to = clean.len;
+	while (from < clean.len && !is_special(clean.ptr[from]))
+		from++;
+	while (to > from && !is_special(clean.ptr[to - 1]))
+		to--;
+	filter->exact = !by_path;
+	for (size_t i = from; i < to; i++)
+		filter->exact &=
+			clean.ptr[i] == '*' || !is_special(clean.ptr[i]);
+	if (filter->exact) {
+		buf_addstr(&filter->like, buf_str(&clean));
+		goto out;
+	}
+	buf_add(&filter->like, clean.ptr ? clean.ptr : "", from);
+	if (from < clean.len) {
+		buf_addc(&filter->like, '*');
+		/* "**" and its "/" may stand for nothing. */
+		to += clean.ptr[to] == '/';
+		buf_add(&filter->like, clean.ptr + to, clean.len - to);
+	}
+out:
+	buf_release(&clean);
 }

@@ -1,8 +1,17 @@
-/* jobs.c - commands that go on while the model does something else. */
+/* jobs.c - commands in the background: started, read, listed, killed. */
 /* SPDX-License-Identifier: MIT */
+
+/*
+ * A job either stays in the sandbox, under a keeper that outlives this process
+ * (supervise/kept.h), or is attached: it runs on a thread of this process and
+ * ends with it, where the provider can do no better. The first kind is asked
+ * about by one thread for all jobs (watch.c), and stored in a log, so that
+ * another dcode can go on with it. The list and all states are guarded by
+ * jobs.lock; jobs.logging is locked before it. Begin reading at jobs_start().
+ */
 #include "sandbox/jobs/jobs.h"
 
-#include <poll.h>
+#include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -10,7 +19,361 @@
 #include "base/mask/redact_stream.h"
 #include "base/mem.h"
 #include "base/str.h"
-#include "sandbox/jobs/jobs_impl.h"
+#include "base/thread.h"
+#include "net/retry.h"
+#include "sandbox/jobs/watch.h"
+
+/* The log is one call behind: what the model was told is stored with its next
+ * message, and is told again if dcode is killed before that. */
+static void job_log(struct background_job *job)
+{
+	struct job_record *r = &job->record;
+	struct job_record now;
+	bool changed;
+
+	pthread_mutex_lock(&job->all->logging);
+	pthread_mutex_lock(&job->all->lock);
+	now = *r;
+	now.started = job->phase == JOB_SURE;
+	now.read = job->state.read;
+	now.told = job->told;
+	changed = r->started != now.started || r->read != job->due.read ||
+		  r->told != job->due.told;
+	r->started = now.started;
+	r->read = job->due.read;
+	r->told = job->due.told;
+	job->due = now;
+	pthread_mutex_unlock(&job->all->lock);
+	if (changed && job->all->log.update)
+		job->all->log.update(job->all->log.arg, r);
+	pthread_mutex_unlock(&job->all->logging);
+}
+
+static void job_log_all(struct jobs *j)
+{
+	struct background_job *list[JOBS_STORED];
+	size_t n;
+
+	if (!j->log.update)
+		return;
+	pthread_mutex_lock(&j->lock);
+	n = j->n;
+	memcpy(list, j->list, n * sizeof(struct background_job *));
+	pthread_mutex_unlock(&j->lock);
+	for (size_t i = 0; i < n; i++)
+		job_log(list[i]);
+}
+
+void jobs_set_end(struct jobs *j, void (*on_end)(void *arg), void *arg)
+{
+	pthread_mutex_lock(&j->lock);
+	j->on_end = on_end;
+	j->on_end_arg = arg;
+	pthread_mutex_unlock(&j->lock);
+}
+
+/* Those that have ended and were not told to the model: told (or, if not, only
+ * shown, once) by this. */
+static void each_ended(struct jobs *j, bool tell,
+		       void (*each)(void *arg, const struct job_state *state),
+		       void *arg)
+{
+	pthread_mutex_lock(&j->lock);
+	for (size_t i = 0; i < j->n; i++) {
+		struct background_job *job = j->list[i];
+
+		if (job->state.running || job->told ||
+		    (!tell && job->state.shown))
+			continue;
+		if (tell)
+			job->told = true;
+		else
+			job->state.shown = true;
+		each(arg, &job->state);
+	}
+	pthread_mutex_unlock(&j->lock);
+}
+
+void jobs_show_ended(struct jobs *j,
+		     void (*each)(void *arg, const struct job_state *state),
+		     void *arg)
+{
+	if (j)
+		each_ended(j, false, each, arg);
+}
+
+void jobs_take_ended(struct jobs *j,
+		     void (*each)(void *arg, const struct job_state *state),
+		     void *arg)
+{
+	if (!j)
+		return;
+	job_log_all(j);
+	each_ended(j, true, each, arg);
+}
+
+void jobs_describe(const struct job_state *s, struct buf *out)
+{
+	int64_t seconds = s->ms / 1000;
+
+	if (s->running)
+		buf_addf(out, "running for %" PRId64 " s", seconds);
+	else if (s->killed && s->error.code)
+		buf_addf(out, "was killed after %" PRId64 " s", seconds);
+	else if (s->error.code == ERR_GONE)
+		buf_adds(out, s->error.message);
+	else if (s->error.code)
+		buf_addf(out, "failed after %" PRId64 " s: %s", seconds,
+			 s->error.message);
+	else if (s->result.timed_out)
+		buf_addf(out, "was killed after its timeout of %" PRId64 " s",
+			 seconds);
+	else
+		buf_addf(out, "ended with exit code %d after %" PRId64 " s",
+			 s->result.exit_code, seconds);
+}
+
+void jobs_describe_end(const struct job_state *s, struct buf *out)
+{
+	buf_addf(out, "job %u ", s->number);
+	jobs_describe(s, out);
+	buf_addf(out, ": %s", s->command);
+}
+
+enum { SLICE = 64 << 10 }; /* bytes filtered at a time */
+
+/* The newest output stays, from the beginning of a character. Locked. */
+static void keep_output(struct background_job *job)
+{
+	struct str text = buf_str(&job->text);
+	struct job_state *s = &job->state;
+	size_t over;
+
+	if (job->kept.len + text.len > JOBS_KEPT_BYTES) {
+		/* At once more than needed: not a move for each piece. */
+		over = job->kept.len + text.len - JOBS_KEPT_BYTES / 2;
+		if (over > job->kept.len)
+			over = job->kept.len;
+		while (over < job->kept.len &&
+		       ((unsigned char)job->kept.ptr[over] & 0xC0) == 0x80)
+			over++;
+		buf_consume(&job->kept, over);
+		s->first += (int64_t)over;
+	}
+	buf_addstr(&job->kept, text);
+	s->bytes += (int64_t)text.len;
+	buf_clear(&job->text);
+}
+
+static int on_output(void *arg, enum exec_stream stream, struct str chunk,
+		     struct buf *reply, struct error *err)
+{
+	struct background_job *job = arg;
+
+	(void)stream; /* merged */
+	(void)reply;
+	(void)err;
+	while (chunk.len) {
+		struct str slice = { chunk.ptr,
+				     chunk.len < SLICE ? chunk.len : SLICE };
+
+		pthread_mutex_lock(&job->all->lock);
+		redact_screen_feed(&job->shown, job->order.mask, slice,
+				   &job->text);
+		keep_output(job);
+		pthread_mutex_unlock(&job->all->lock);
+		chunk = str_skip(chunk, slice.len);
+	}
+	return 0;
+}
+
+static void *run_attached(void *arg)
+{
+	struct background_job *job = arg;
+	struct exec_request req = { .command = job->order.command,
+				    .env = job->order.env,
+				    .merged = true,
+				    .timeout_ms = job->order.timeout_ms,
+				    .output = on_output,
+				    .arg = job };
+	struct stop stop = stop_on(&job->cancel);
+	struct exec_result res = { .exit_code = -1 };
+	struct error err = { 0 };
+	int rc = sandbox_execute(job->sb, &req, &res, &stop, &err);
+
+	pthread_mutex_lock(&job->all->lock);
+	redact_screen_end(&job->shown, job->order.mask, &job->text);
+	keep_output(job);
+	job->state.result = res;
+	if (rc < 0)
+		job->state.error = err;
+	job->state.ms = clock_ms() - job->began;
+	job_set_ended(job);
+	pthread_mutex_unlock(&job->all->lock);
+	return NULL;
+}
+
+static int attached_start(struct background_job *job, struct error *err)
+{
+	job->kept = BUF_INIT(JOBS_KEPT_BYTES + 4 * SLICE);
+	job->shown.screen.eager = true;
+	if (cancel_init(&job->cancel, err) < 0)
+		return -1;
+	if (thread_start(&job->thread, run_attached, job, err) < 0)
+		return -1;
+	job->runs_here = true;
+	return 0;
+}
+
+static size_t job_whole_lines(struct str text)
+{
+	size_t n = text.len;
+
+	while (n && text.ptr[n - 1] != '\n')
+		n--;
+	return n ? n : str_utf8_prefix(text);
+}
+
+static void attached_read(struct background_job *job,
+			  const struct job_read *what, struct buf *out)
+{
+	struct job_state *s = &job->state;
+	struct str text;
+
+	redact_screen_give(&job->shown, job->order.mask, &job->text);
+	keep_output(job);
+	text = buf_str(&job->kept);
+
+	s->from = what->from < 0 ? s->read : what->from;
+	if (s->from < s->first)
+		s->from = s->first;
+	if (s->from > s->bytes)
+		s->from = s->bytes;
+	text = str_skip(text, (size_t)(s->from - s->first));
+	if (text.len > what->most) {
+		text.len = what->most;
+		text.len = job_whole_lines(text);
+	}
+	buf_addstr(out, text);
+	s->read = s->from + (int64_t)text.len;
+}
+
+/* A value that is masked is seen whole, wherever reading begins, when so many
+ * bytes before that are looked at as well. */
+enum { CONTEXT = 16 << 10 };
+
+static int kept_job_start(struct background_job *job, const struct stop *stop,
+			  struct error *err)
+{
+	struct watch_ask ask = { .what = WATCH_START, .job = job };
+	int rc = watch_do(job->all, job->sb, &ask, stop, err);
+
+	buf_release(&ask.reading.out);
+	if (rc < 0 && err->code != ERR_USAGE && err->code != ERR_LIMIT &&
+	    err->code != ERR_CANCELLED)
+		error_wrap(err, "job %u may still run, which job_output tells",
+			   job->state.number);
+	return rc;
+}
+
+static int kept_job_kill(struct background_job *job, const struct stop *stop,
+			 struct error *err)
+{
+	struct watch_ask ask = { .what = WATCH_KILL, .job = job };
+	int rc = watch_do(job->all, job->sb, &ask, stop, err);
+
+	buf_release(&ask.reading.out);
+	return rc;
+}
+
+static void forget_stream(struct background_job *job)
+{
+	redact_screen_end(&job->shown, job->order.mask, &job->text);
+	buf_clear(&job->text);
+	job->fed = -1;
+}
+
+/* From *from on, which is later where that is not kept; as much as may be. */
+static struct str find_data(struct background_job *job, struct watch_ask *a,
+			    int64_t *from)
+{
+	struct str raw = buf_str(&a->reading.out);
+	int64_t at = a->reading.status.from;
+
+	if (at > a->reading.from) {
+		/* What begins now may be the rest of a value. */
+		forget_stream(job);
+		if (*from < at + CONTEXT)
+			*from = at + CONTEXT;
+	}
+	if (*from > at + (int64_t)raw.len)
+		*from = at + (int64_t)raw.len;
+	redact_screen_feed(&job->shown, job->order.mask,
+			   (struct str){ raw.ptr, (size_t)(*from - at) },
+			   &job->text);
+	redact_screen_give(&job->shown, job->order.mask, &job->text);
+	buf_clear(&job->text);
+	return str_skip(raw, (size_t)(*from - at));
+}
+
+/* The output that came, from `from` on, into out; where it ends. That is in the
+ * midst of a line only at the end of all that there is. */
+static int64_t show_data(struct background_job *job, struct watch_ask *a,
+			 int64_t *from, size_t most, struct buf *out)
+{
+	const struct kept_status *s = &a->reading.status;
+	bool all = s->from + (int64_t)a->reading.out.len >= s->total;
+	struct str data = find_data(job, a, from);
+	int64_t end;
+
+	if (data.len > most || !all) {
+		if (data.len > most)
+			data.len = most;
+		data.len = job_whole_lines(data);
+	}
+	end = *from + (int64_t)data.len;
+	redact_screen_feed(&job->shown, job->order.mask, data, out);
+	redact_screen_give(&job->shown, job->order.mask, out);
+	job->fed = end;
+	if (s->state != KEPT_RUNS && end == s->total) {
+		redact_screen_end(&job->shown, job->order.mask, out);
+		job->fed = -1;
+	}
+	return end;
+}
+
+static int kept_job_read(struct background_job *job,
+			 const struct job_read *what, const struct stop *stop,
+			 struct buf *out, struct error *err)
+{
+	struct watch_ask ask = { .what = WATCH_READ, .job = job };
+	int64_t from = what->from;
+	int64_t end;
+	int rc;
+
+	pthread_mutex_lock(&job->reading);
+	pthread_mutex_lock(&job->all->lock);
+	if (from < 0)
+		from = job->state.read;
+	pthread_mutex_unlock(&job->all->lock);
+	if (job->fed != from)
+		forget_stream(job);
+	ask.reading.from = job->fed == from ? from
+			   : from > CONTEXT ? from - CONTEXT
+					    : 0;
+	ask.reading.most = (size_t)(from - ask.reading.from) + what->most + 1;
+	rc = watch_do(job->all, job->sb, &ask, stop, err);
+	if (rc == 0) {
+		end = show_data(job, &ask, &from, what->most, out);
+		pthread_mutex_lock(&job->all->lock);
+		job->state.from = from;
+		job->state.read = end;
+		pthread_mutex_unlock(&job->all->lock);
+	}
+	buf_release(&ask.reading.out);
+	pthread_mutex_unlock(&job->reading);
+	return rc;
+}
 
 enum {
 	COMMAND_CHARS = 2000,        /* of a command in a list */
@@ -150,7 +513,8 @@ void jobs_set_log(struct sandbox *sb, const struct jobs_log *log)
 }
 
 /* Into the list, with its number, and into the log: before it is started. */
-static int enter(struct jobs *j, struct background_job *job, struct error *err)
+static int enter_list(struct jobs *j, struct background_job *job,
+		      struct error *err)
 {
 	struct job_record *r = &job->record;
 	struct background_job *old = NULL;
@@ -176,7 +540,7 @@ static int enter(struct jobs *j, struct background_job *job, struct error *err)
 }
 
 /* It was not started. */
-static void withdraw(struct jobs *j, struct background_job *job)
+static void leave_list(struct jobs *j, struct background_job *job)
 {
 	size_t i = 0;
 
@@ -210,7 +574,7 @@ int jobs_start(struct sandbox *sb, const struct job_order *order,
 	if (!job)
 		return -1;
 	job->phase = *name ? JOB_STARTING : JOB_SURE;
-	if (enter(sb->jobs, job, err) < 0) {
+	if (enter_list(sb->jobs, job, err) < 0) {
 		job_free(job);
 		return -1;
 	}
@@ -225,7 +589,7 @@ int jobs_start(struct sandbox *sb, const struct job_order *order,
 		rc = attached_start(job, err);
 	}
 	if (rc < 0)
-		withdraw(sb->jobs, job);
+		leave_list(sb->jobs, job);
 	else
 		job_log(job);
 	return rc;
@@ -288,8 +652,8 @@ void jobs_adopt(struct sandbox *sb, const struct job_record *record,
 }
 
 /* Locked. */
-static struct background_job *find(const struct jobs *j, unsigned number,
-				   struct error *err)
+static struct background_job *find_job(const struct jobs *j, unsigned number,
+				       struct error *err)
 {
 	for (size_t i = 0; j && i < j->n; i++)
 		if (j->list[i]->state.number == number)
@@ -298,29 +662,13 @@ static struct background_job *find(const struct jobs *j, unsigned number,
 	return NULL;
 }
 
-static struct job_state look(const struct background_job *job)
+static struct job_state state_now(const struct background_job *job)
 {
 	struct job_state s = job->state;
 
 	if (s.running)
 		s.ms += clock_ms() - job->began;
 	return s;
-}
-
-int jobs_await(const struct cancel *done, const struct stop *stop,
-	       struct error *err)
-{
-	while (!cancel_triggered(done)) {
-		struct pollfd p[] = {
-			{ .fd = done->fd[0], .events = POLLIN },
-			{ .fd = stop_fd(stop), .events = POLLIN },
-		};
-
-		if (stop_check(stop, err) < 0)
-			return -1;
-		poll(p, 2, stop_poll_ms(stop, -1));
-	}
-	return 0;
 }
 
 /* Until it has ended or ms are over: 0. -1 when stop ended the wait. */
@@ -330,30 +678,21 @@ static int await_end(const struct background_job *job, int64_t ms,
 	struct stop within = stop_within(stop, ms);
 	struct error over = { 0 };
 
-	if (jobs_await(&job->ended, &within, &over) == 0)
+	if (cancel_await(&job->ended, &within, &over) == 0)
 		return 0;
 	return stop_check(stop, err);
 }
 
-size_t job_whole_lines(struct str text)
-{
-	size_t n = text.len;
-
-	while (n && text.ptr[n - 1] != '\n')
-		n--;
-	return n ? n : str_utf8_prefix(text);
-}
-
-/* The job, which then stays in the list until release(). */
-static struct background_job *hold(struct jobs *j, unsigned number,
-				   struct error *err)
+/* The job, which then stays in the list until release_job(). */
+static struct background_job *hold_job(struct jobs *j, unsigned number,
+				       struct error *err)
 {
 	struct background_job *job;
 
 	if (!j)
-		return find(j, number, err);
+		return find_job(j, number, err);
 	pthread_mutex_lock(&j->lock);
-	job = find(j, number, err);
+	job = find_job(j, number, err);
 	if (job)
 		job->waiting++;
 	pthread_mutex_unlock(&j->lock);
@@ -361,8 +700,8 @@ static struct background_job *hold(struct jobs *j, unsigned number,
 }
 
 /* seen: the caller knows of the end, if there is one; told: it is the model. */
-static void release(struct background_job *job, struct job_state *state,
-		    bool seen, bool told)
+static void release_job(struct background_job *job, struct job_state *state,
+			bool seen, bool told)
 {
 	pthread_mutex_lock(&job->all->lock);
 	job->waiting--;
@@ -370,7 +709,7 @@ static void release(struct background_job *job, struct job_state *state,
 		job->told = job->told || told;
 		job->state.shown = true;
 	}
-	*state = look(job);
+	*state = state_now(job);
 	pthread_mutex_unlock(&job->all->lock);
 }
 
@@ -378,7 +717,7 @@ int jobs_read(struct jobs *j, const struct job_read *what,
 	      const struct stop *stop, struct buf *out, struct job_state *state,
 	      struct error *err)
 {
-	struct background_job *job = hold(j, what->number, err);
+	struct background_job *job = hold_job(j, what->number, err);
 	int rc;
 
 	if (!job)
@@ -392,7 +731,7 @@ int jobs_read(struct jobs *j, const struct job_read *what,
 		pthread_mutex_unlock(&j->lock);
 	}
 	/* Who has seen the end needs no other notice. */
-	release(job, state, rc == 0, true);
+	release_job(job, state, rc == 0, true);
 	return rc;
 }
 
@@ -400,7 +739,7 @@ int jobs_kill(struct jobs *j, const struct job_kill *what,
 	      const struct stop *stop, struct job_state *state,
 	      struct error *err)
 {
-	struct background_job *job = hold(j, what->number, err);
+	struct background_job *job = hold_job(j, what->number, err);
 	struct stop within = stop_within(stop, what->wait_ms);
 	struct error over = { 0 };
 	bool running;
@@ -422,7 +761,7 @@ int jobs_kill(struct jobs *j, const struct job_kill *what,
 		rc = await_end(job, running ? what->wait_ms : 0, stop, err);
 	else
 		*err = over;
-	release(job, state, rc == 0, what->told);
+	release_job(job, state, rc == 0, what->told);
 	return rc;
 }
 
@@ -434,7 +773,7 @@ void jobs_each(struct jobs *j,
 		return;
 	pthread_mutex_lock(&j->lock);
 	for (size_t i = 0; i < j->n; i++) {
-		struct job_state s = look(j->list[i]);
+		struct job_state s = state_now(j->list[i]);
 
 		each(arg, &s);
 	}
@@ -442,6 +781,17 @@ void jobs_each(struct jobs *j,
 }
 
 /* Kills those that run here: how many. */
+void jobs_refresh(struct jobs *j, int64_t ms)
+{
+	struct watch_ask ask = { .what = WATCH_ALL };
+	struct stop stop = stop_cleanup(ms);
+	struct error ignored = { 0 };
+
+	if (j && j->n)
+		(void)watch_do(j, j->list[0]->sb, &ask, &stop, &ignored);
+	buf_release(&ask.reading.out);
+}
+
 static size_t end_attached(struct jobs *j)
 {
 	size_t running = 0;

@@ -1,5 +1,15 @@
 /* watch.c - the thread that asks a sandbox about the jobs that stay in it. */
 /* SPDX-License-Identifier: MIT */
+
+/*
+ * One thread for each sandbox, from the first job that stays there. It carries
+ * out what others ask of it, in order, and between that looks at all running
+ * jobs with one request: soon after one has begun or while somebody waits, less
+ * and less often later. Nobody else talks to the sandbox about such jobs, so a
+ * cut can be made good without two answers crossing. Begin reading at run().
+ */
+#include "sandbox/jobs/watch.h"
+
 #include <poll.h>
 #include <stdlib.h>
 #include <string.h>
@@ -7,7 +17,6 @@
 #include "base/mem.h"
 #include "base/str.h"
 #include "base/thread.h"
-#include "sandbox/jobs/jobs_impl.h"
 
 enum {
 	AWAITED_MS = 250, /* between two looks while somebody waits, */
@@ -44,6 +53,14 @@ struct job_watch {
 	struct answer_piece piece; /* kept_read()'s */
 	pthread_t thread;
 };
+
+void job_set_ended(struct background_job *job)
+{
+	job->state.running = false;
+	cancel_trigger(&job->ended);
+	if (job->all->on_end)
+		job->all->on_end(job->all->on_end_arg);
+}
 
 /* An end for people and models. Locked. */
 static void set_end(struct job_state *s, const struct kept_status *k)
@@ -399,7 +416,7 @@ int watch_do(struct jobs *j, struct sandbox *sb, struct watch_ask *ask,
 		ask_free(a);
 		return -1;
 	}
-	(void)jobs_await(&a->done, stop, err);
+	(void)cancel_await(&a->done, stop, err);
 	pthread_mutex_lock(&j->lock);
 	left = a->left = !cancel_triggered(&a->done);
 	if (!left && a->ask.job)
@@ -419,17 +436,6 @@ int watch_do(struct jobs *j, struct sandbox *sb, struct watch_ask *ask,
 	return rc;
 }
 
-void jobs_refresh(struct jobs *j, int64_t ms)
-{
-	struct watch_ask ask = { .what = WATCH_ALL };
-	struct stop stop = stop_cleanup(ms);
-	struct error ignored = { 0 };
-
-	if (j && j->n)
-		(void)watch_do(j, j->list[0]->sb, &ask, &stop, &ignored);
-	buf_release(&ask.reading.out);
-}
-
 void watch_end(struct job_watch *w)
 {
 	struct stop grace = stop_cleanup(GRACE_MS);
@@ -441,7 +447,7 @@ void watch_end(struct job_watch *w)
 	w->quits = true;
 	cancel_trigger(&w->wake);
 	pthread_mutex_unlock(&w->jobs->lock);
-	if (jobs_await(&w->over, &grace, &ignored) < 0)
+	if (cancel_await(&w->over, &grace, &ignored) < 0)
 		cancel_trigger(&w->cancel);
 	pthread_join(w->thread, NULL);
 	watch_free(w);

@@ -1,5 +1,15 @@
-/* setup.c - a user's setup script: read and expanded. */
+/* setup.c - the user's setup script: read, expanded, run in the sandbox. */
 /* SPDX-License-Identifier: MIT */
+
+/*
+ * The first half reads a script and puts the user's values into it
+ * (setup_expand()): a value becomes text of the script only where that is what
+ * the script's author meant, else data in its environment. The second half
+ * runs the result (setup_run()). The script has the user's secrets, so it is
+ * never part of a command, which others in the sandbox could read: it travels
+ * as a file or as input, or enciphered with a pad that the sandbox made. What
+ * it exports is kept in a file that later commands read (setup_env.sh).
+ */
 #include "sandbox/setup/setup.h"
 
 #include <errno.h>
@@ -8,12 +18,16 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <sodium.h>
+
+#include "base/ids.h"
 #include "base/mem.h"
 #include "base/path.h"
 #include "base/str.h"
+#include "sandbox/frame.h"
+#include "sandbox/helper.h"
 #include "sandbox/quote.h"
 #include "sandbox/setup/shell_assignments.h"
-#include "sandbox/setup/shell_word.h"
 
 /* A script that names one of these means the sandbox's own. Sorted; "LC_*" is
  * a prefix. */
@@ -103,6 +117,15 @@ static const char *const machine_names[] = {
 	NULL,
 };
 
+struct expansion {
+	const struct setup_values *values;
+	struct assigned assigned;
+	struct str *used; /* names whose value went in */
+	size_t n_used;
+	bool noted;
+	struct setup_script *out;
+};
+
 bool setup_machine_name(struct str name)
 {
 	for (size_t i = 0; machine_names[i]; i++) {
@@ -145,15 +168,6 @@ int setup_read(const char *path, struct buf *script, struct error *err)
 		return error_wrap(err, "Setup script");
 	return 0;
 }
-
-struct expansion {
-	const struct setup_values *values;
-	struct assigned assigned;
-	struct str *used; /* names whose value went in */
-	size_t n_used;
-	bool noted;
-	struct setup_script *out;
-};
 
 /* True the first time. */
 static bool remember(struct expansion *x, struct str name, const char *key,
@@ -346,4 +360,366 @@ void setup_script_release(struct setup_script *s)
 {
 	buf_wipe(&s->text);
 	buf_wipe(&s->exports);
+}
+
+enum {
+	NAME_LEN = 16,
+	COMMAND_MAX = 64 << 10, /* bytes: ours, the script is not in it */
+	ANSWER_MAX = 2 << 20,   /* bytes of a pad, or of a piece */
+	STEP_MS = 60000,        /* making or removing the directory */
+	CLEANUP_MS = 5000,
+};
+
+static const char runner[] = {
+#include "scripts/sandbox/setup.sh.inc"
+};
+
+static const char environment[] = {
+#include "scripts/sandbox/setup_env.sh.inc"
+};
+
+static const char putter[] = {
+#include "scripts/sandbox/setup_put.sh.inc"
+};
+
+static const char remove_directory[] =
+	"rm -rf \"${src%/*}\" 2>/dev/null || busybox rm -rf \"${src%/*}\"\n";
+
+struct receiver {
+	const struct setup_sink *sink;
+	struct aside aside; /* where the script ended */
+	struct buf text;    /* scratch */
+};
+
+/* A script's way in: a directory of mode 0700 and what is in it so far. */
+struct entry {
+	struct sandbox *sb;
+	char name[NAME_LEN + 1];
+	char *dir;      /* owned; NULL until it is made */
+	int64_t size;   /* bytes of the script that have arrived */
+	struct buf pad; /* base64 in lines, as the sandbox printed it */
+};
+
+struct script_source {
+	struct str all;
+	struct str rest;
+};
+
+static void pass_on(struct receiver *r, enum exec_stream stream)
+{
+	if (r->sink->output && r->text.len)
+		r->sink->output(r->sink->arg, stream, buf_str(&r->text));
+	buf_clear(&r->text);
+}
+
+static int forward(void *arg, enum exec_stream stream, struct str chunk,
+		   struct buf *reply, struct error *err)
+{
+	struct receiver *r = arg;
+
+	(void)reply;
+	(void)err;
+	aside_feed(&r->aside, chunk, &r->text);
+	pass_on(r, stream);
+	return 0;
+}
+
+/* name and src are quoted for the shell that reads the command. */
+static void command(struct buf *out, const char *name, const char *src,
+		    struct str text)
+{
+	buf_adds(out, "name=");
+	quote_word(out, str_of(name));
+	buf_adds(out, "\nsrc=");
+	quote_word(out, str_of(src));
+	buf_addc(out, '\n');
+	buf_addstr(out, text);
+}
+
+static int collect(void *arg, enum exec_stream stream, struct str chunk,
+		   struct buf *reply, struct error *err)
+{
+	(void)reply;
+	(void)err;
+	if (stream == EXEC_STDOUT)
+		buf_addstr(arg, chunk);
+	return 0;
+}
+
+static int parse_entry(struct entry *e, struct str answer, struct error *err)
+{
+	struct str line = { 0 };
+
+	e->size = 0;
+	buf_clear(&e->pad);
+	(void)str_split(&answer, '\n', &line);
+	if (!str_starts(line, "/") || !str_ends(line, e->name))
+		return error_set(err, ERR_REMOTE,
+				 "the setup script's directory cannot be made "
+				 "in the sandbox");
+	free(e->dir);
+	e->dir = xstrndup(line.ptr, line.len);
+	line = (struct str){ answer.ptr, str_find(answer, '\n') };
+	if (str_to_int(str_trim(line), &e->size))
+		answer = str_skip(answer, line.len + 1);
+	buf_addstr(&e->pad, answer);
+	return 0;
+}
+
+/* Brings a piece there, if any; then e->pad is for one of want bytes. */
+static int step(struct entry *e, struct str text, size_t want,
+		const struct stop *stop, struct error *err)
+{
+	struct buf line = BUF_INIT(COMMAND_MAX + ANSWER_MAX);
+	struct buf answer = BUF_INIT(ANSWER_MAX);
+	struct exec_result res = { 0 };
+	struct exec_request req = {
+		.plain = true,
+		.timeout_ms = STEP_MS,
+		.output = collect,
+		.arg = &answer,
+	};
+	int rc;
+
+	buf_addf(&line, "name=%s want=%zu\n", e->name, want);
+	quote_assign(&line, "dir", str_of(e->dir ? e->dir : ""));
+	buf_adds(&line, "text() { printf '%s\\n' '");
+	buf_addstr(&line, text);
+	buf_adds(&line, "'; }\n");
+	buf_addstr(&line, (struct str){ putter, sizeof(putter) });
+	req.command = buf_str(&line);
+	rc = sandbox_execute(e->sb, &req, &res, stop, err);
+	if (rc == 0 && res.timed_out)
+		rc = error_set(
+			err, ERR_TIMEOUT,
+			"making a directory in the sandbox took too long");
+	if (rc == 0)
+		rc = parse_entry(e, buf_str(&answer), err);
+	buf_wipe(&answer);
+	buf_release(&line);
+	return rc;
+}
+
+/* The bytes in base64, each symbol with that of the pad added modulo 64, in
+ * lines as long as the pad's. */
+static int encipher(struct str bytes, struct str pad, struct buf *out,
+		    struct error *err)
+{
+	static const char symbols[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZ"
+				      "abcdefghijklmnopqrstuvwxyz0123456789+/";
+	size_t room = sodium_base64_encoded_len(bytes.len,
+						sodium_base64_VARIANT_ORIGINAL);
+	char *plain = xcalloc(1, room);
+	char *c = plain;
+
+	sodium_bin2base64(plain, room, (const unsigned char *)bytes.ptr,
+			  bytes.len, sodium_base64_VARIANT_ORIGINAL);
+	for (pad = str_trim(pad); *c && pad.len; pad = str_skip(pad, 1)) {
+		const char *p = strchr(symbols, *pad.ptr);
+		const char *s = strchr(symbols, *c);
+
+		if (*pad.ptr == '\n' || !*pad.ptr) {
+			buf_addc(out, '\n');
+			continue;
+		}
+		if (s && !p)
+			break;
+		buf_addc(out,
+			 s ? symbols[(s - symbols + p - symbols) % 64] : *c);
+		c++;
+	}
+	room = strlen(c);
+	sodium_memzero(plain, strlen(plain));
+	free(plain);
+	if (room)
+		return error_set(err, ERR_REMOTE,
+				 "the sandbox cannot run the setup script: it "
+				 "needs awk, base64 and /dev/urandom");
+	return 0;
+}
+
+/* Of the next piece: what a command can carry in base64, with line ends. */
+static size_t piece_size(const struct entry *e, struct str script)
+{
+	size_t most = helper_room(e->sb) / 5 * 3;
+
+	return script.len < most ? script.len : most;
+}
+
+/*
+ * A provider that only executes: the text is part of its requests, and such a
+ * request is an argument of the shell that runs it. So the sandbox makes a pad
+ * of random bytes for each piece, as its output, and the piece comes
+ * enciphered with it.
+ */
+static int send_enciphered(struct entry *e, struct str script,
+			   const struct stop *stop, struct error *err)
+{
+	size_t len = piece_size(e, script);
+	int rc = e->pad.len ? 0 : step(e, (struct str){ 0 }, len, stop, err);
+	int64_t sent = 0;
+
+	while (rc == 0 && script.len) {
+		struct str piece = { script.ptr, len };
+		struct buf text = BUF_INIT(ANSWER_MAX);
+
+		script = str_skip(script, len);
+		sent += (int64_t)len;
+		len = piece_size(e, script);
+		rc = encipher(piece, buf_str(&e->pad), &text, err);
+		if (rc == 0)
+			rc = step(e, buf_str(&text), len, stop, err);
+		if (rc == 0 && e->size != sent)
+			rc = error_set(err, ERR_REMOTE,
+				       "only a part of the setup script "
+				       "reached the sandbox");
+		buf_release(&text);
+	}
+	return rc;
+}
+
+static int64_t read_script(void *arg, char *room, size_t len, struct error *err)
+{
+	struct script_source *s = arg;
+
+	(void)err;
+	if (len > s->rest.len)
+		len = s->rest.len;
+	if (len)
+		memcpy(room, s->rest.ptr, len);
+	s->rest = str_skip(s->rest, len);
+	return (int64_t)len;
+}
+
+static int rewind_script(void *arg, struct error *err)
+{
+	struct script_source *s = arg;
+
+	(void)err;
+	s->rest = s->all;
+	return 0;
+}
+
+/* 1: the provider takes no files. */
+static int upload(struct sandbox *sb, const char *file, struct str script,
+		  const struct stop *stop, struct error *err)
+{
+	struct script_source source = { script, script };
+	struct transfer t = {
+		.path = file,
+		.size = (int64_t)script.len,
+		.mode = 0600,
+		.api_only = true,
+		.read = read_script,
+		.rewind = rewind_script,
+		.arg = &source,
+	};
+
+	if (sandbox_upload(sb, &t, 1, stop, err) < 0)
+		return error_wrap(err, "uploading the setup script");
+	if (t.error == FILE_NO_API)
+		return 1;
+	if (t.error != FILE_OK)
+		return error_set(
+			err, ERR_REMOTE, "uploading the setup script: %s",
+			t.error == FILE_OTHER ? t.detail
+					      : file_error_name(t.error));
+	return 0;
+}
+
+/* *file: its path in the sandbox, owned, also when this fails on the way. */
+static int bring(struct entry *e, struct str script, char **file,
+		 const struct stop *stop, struct error *err)
+{
+	bool takes_files = sandbox_can_upload(e->sb->client);
+	size_t want = takes_files ? 0 : piece_size(e, script);
+	int rc = step(e, (struct str){ 0 }, want, stop, err);
+
+	if (e->dir)
+		*file = xasprintf("%s/script", e->dir);
+	if (rc == 0)
+		rc = takes_files ? upload(e->sb, *file, script, stop, err) : 1;
+	return rc > 0 ? send_enciphered(e, script, stop, err) : rc;
+}
+
+/* Whatever happened, nothing of it stays. */
+static void clean_up(struct sandbox *sb, const char *file)
+{
+	struct stop limit = stop_cleanup(CLEANUP_MS);
+	struct buf text = BUF_INIT(COMMAND_MAX);
+	struct exec_request req = {
+		.plain = true,
+		.timeout_ms = CLEANUP_MS,
+	};
+	struct exec_result res = { 0 };
+	struct error ignored = { 0 };
+
+	command(&text, "", file, str_of(remove_directory));
+	req.command = buf_str(&text);
+	(void)sandbox_execute(sb, &req, &res, &limit, &ignored);
+	buf_release(&text);
+}
+
+/* What the runner is given: the exports' lines, then the script. *lines: how
+ * many of the former there are. */
+static void join(const struct setup_script *script, struct buf *out, int *lines)
+{
+	struct str exports = buf_str(&script->exports);
+
+	for (size_t i = 0; i < exports.len; i++)
+		*lines += exports.ptr[i] == '\n';
+	buf_addstr(out, exports);
+	buf_addstr(out, buf_str(&script->text));
+}
+
+int setup_run(struct sandbox *sb, const struct setup_script *script,
+	      const struct setup_sink *sink, struct exec_result *res,
+	      const struct stop *stop, struct error *err)
+{
+	struct receiver to = { .sink = sink, .text = BUF_INIT(SIZE_MAX / 2) };
+	bool by_input = sb->client->provider->flags & SANDBOX_STDIN;
+	struct entry e = { .sb = sb, .pad = BUF_INIT(ANSWER_MAX) };
+	struct buf whole = BUF_INIT(2 * SETUP_EXPANDED_MAX);
+	struct buf text = BUF_INIT(COMMAND_MAX);
+	struct exec_request req = {
+		.plain = true,
+		.live = true,
+		.merged = true,
+		.output = forward,
+		.arg = &to,
+	};
+	char *file = NULL;
+	int lines = 0;
+	int rc = 0;
+
+	aside_init(&to.aside);
+	ids_random(e.name, NAME_LEN);
+	join(script, &whole, &lines);
+	if (by_input)
+		req.input = buf_str(&whole);
+	else
+		rc = bring(&e, buf_str(&whole), &file, stop, err);
+	if (rc == 0) {
+		buf_addf(&text, "exports=%d report=%s\n", lines,
+			 to.aside.nonce);
+		command(&text, e.name, file ? file : "",
+			(struct str){ environment, sizeof(environment) });
+		buf_addstr(&text, (struct str){ runner, sizeof(runner) });
+		req.command = buf_str(&text);
+		rc = sandbox_execute(sb, &req, res, stop, err);
+	}
+	aside_end(&to.aside, &to.text);
+	pass_on(&to, EXEC_STDOUT);
+	if (rc == 0 && res->exit_code == 0 && to.aside.found)
+		(void)sandbox_move(sb, buf_str(&to.aside.text));
+	aside_release(&to.aside);
+	buf_release(&to.text);
+	if (rc < 0 && file)
+		clean_up(sb, file);
+	buf_wipe(&e.pad);
+	buf_wipe(&whole);
+	buf_release(&text);
+	free(e.dir);
+	free(file);
+	return rc;
 }

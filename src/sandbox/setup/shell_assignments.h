@@ -7,6 +7,9 @@
 
 #include "base/buf.h"
 
+/* The longest [A-Za-z_][A-Za-z0-9_]* at the front of s. */
+struct str name_prefix(struct str s);
+
 /* Start from { 0 }; the names are slices of the script. */
 struct assigned {
 	struct str *names; /* sorted once assigned_find() has returned */

@@ -1,5 +1,11 @@
 /* kept.c - commands in a sandbox that outlive who began them. */
 /* SPDX-License-Identifier: MIT */
+
+/*
+ * Requests as supervise.c makes them, but each is a command of its own for
+ * sandbox_execute(), and about a job that nobody follows. ask() repeats one for
+ * a minute; the functions of kept.h fill it in and read its answer.
+ */
 #include "sandbox/supervise/kept.h"
 
 #include <stdio.h>
@@ -8,7 +14,7 @@
 #include "base/ids.h"
 #include "base/str.h"
 #include "net/retry.h"
-#include "sandbox/supervise/supervise_impl.h"
+#include "sandbox/supervise/request.h"
 
 enum {
 	REQUEST_MS = 20000,  /* for one, then it is asked again, */

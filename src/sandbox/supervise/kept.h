@@ -3,9 +3,9 @@
 #ifndef SANDBOX_SUPERVISE_KEPT_H
 #define SANDBOX_SUPERVISE_KEPT_H
 
+#include "sandbox/exec.h"
 #include "sandbox/sandbox.h"
-#include "sandbox/supervise/piece.h"
-#include "sandbox/supervise/read.h"
+#include "sandbox/supervise/request.h"
 
 /*
  * Over sandbox_execute(), so on every provider whose processes outlive a

@@ -1,14 +1,22 @@
 /* supervise.c - live, killable commands over a vendor's plain "run this". */
 /* SPDX-License-Identifier: MIT */
+
+/*
+ * One command is a job: it is started, followed until it ends, and killed when
+ * its caller stops. Each step is a request that may be repeated; when answers
+ * are cut off or damaged, less is asked for, and again (recover_from()).
+ * request.c has the bytes, scripts/sandbox/supervise*.sh the other side. Begin
+ * reading at supervise_execute(), then run_job() and follow_job().
+ */
 #include "sandbox/supervise/supervise.h"
 
 #include <stdio.h>
 #include <string.h>
 
 #include "base/ids.h"
+#include "base/str.h"
 #include "net/retry.h"
-#include "sandbox/supervise/piece.h"
-#include "sandbox/supervise/supervise_impl.h"
+#include "sandbox/supervise/request.h"
 
 enum {
 	MAX_COMMAND = 120000,
@@ -65,12 +73,12 @@ static int64_t or_default(int64_t n, int64_t standard)
 	return n > 0 ? n : standard;
 }
 
-static int64_t longest(const struct job *j)
+static int64_t longest_hold(const struct job *j)
 {
 	return or_default(j->s->longest_ms, LONGEST_MS);
 }
 
-static size_t most(const struct job *j)
+static size_t most_answer(const struct job *j)
 {
 	return j->s->max_answer ? j->s->max_answer : MAX_ANSWER;
 }
@@ -86,7 +94,7 @@ static bool is_live(const struct exec_request *req)
 	return req->output && (!req->plain || req->live);
 }
 
-static int64_t gather(const struct job *j)
+static int64_t gather_ms(const struct job *j)
 {
 	int64_t ms = (clock_ms() - j->began) / 20;
 
@@ -97,7 +105,7 @@ static int64_t gather(const struct job *j)
 	return ms < GATHER_MAX_MS ? ms : GATHER_MAX_MS;
 }
 
-static bool where_asked(const struct job *j)
+static bool is_where_asked(const struct job *j)
 {
 	const struct supervise_answer *a = &j->answer;
 
@@ -108,11 +116,11 @@ static bool where_asked(const struct job *j)
 	       a->err_at >= 0;
 }
 
-static int send(struct job *j, struct str command, const char *nonce,
-		const struct stop *stop, struct error *err)
+static int send_request(struct job *j, struct str command, const char *nonce,
+			const struct stop *stop, struct error *err)
 {
 	struct stop within = stop_within(stop, j->hold_ms + SLACK_MS);
-	struct buf raw = BUF_INIT(most(j) + FRAMING);
+	struct buf raw = BUF_INIT(most_answer(j) + FRAMING);
 	int rc;
 
 	within.held = clock_ms() + j->hold_ms;
@@ -122,7 +130,7 @@ static int send(struct job *j, struct str command, const char *nonce,
 		rc = supervise_parse(buf_str(&raw), nonce, &j->answer, err);
 	if (rc == 0)
 		supervise_read_forgot(j->read, j->forget);
-	if (rc == 0 && !where_asked(j))
+	if (rc == 0 && !is_where_asked(j))
 		rc = error_set(err, ERR_PROTOCOL,
 			       "unexpected server response: other output than "
 			       "requested");
@@ -130,8 +138,8 @@ static int send(struct job *j, struct str command, const char *nonce,
 	return rc;
 }
 
-static int ask(struct job *j, enum supervise_op op, const struct stop *stop,
-	       struct error *err)
+static int ask_once(struct job *j, enum supervise_op op,
+		    const struct stop *stop, struct error *err)
 {
 	struct buf command = BUF_INIT(room_of(j->s));
 	char nonce[SUPERVISE_JOB + 1];
@@ -142,7 +150,7 @@ static int ask(struct job *j, enum supervise_op op, const struct stop *stop,
 		.out_at = j->out_at,
 		.err_at = j->err_at,
 		.hold_ms = j->hold_ms,
-		.gather_ms = gather(j),
+		.gather_ms = gather_ms(j),
 		.max = j->piece.max - FRAMING,
 		.req = *j->req,
 		.cwd = j->cwd,
@@ -161,14 +169,14 @@ static int ask(struct job *j, enum supervise_op op, const struct stop *stop,
 	ids_random(nonce, SUPERVISE_JOB);
 	rc = supervise_compose(&a, &command, err);
 	if (rc == 0)
-		rc = send(j, buf_str(&command), nonce, stop, err);
+		rc = send_request(j, buf_str(&command), nonce, stop, err);
 	buf_release(&command);
 	return rc;
 }
 
 /* Whether to ask again after a request that took ms. 0, or -1 with why. */
-static int recover(struct job *j, int64_t ms, const struct error *why,
-		   const struct stop *stop, struct error *err)
+static int recover_from(struct job *j, int64_t ms, const struct error *why,
+			const struct stop *stop, struct error *err)
 {
 	int64_t patience = or_default(j->s->patience_ms, PATIENCE_MS);
 	int64_t pause;
@@ -212,7 +220,7 @@ no:
 	return -1;
 }
 
-static void relax(struct job *j, int64_t ms)
+static void ask_for_more(struct job *j, int64_t ms)
 {
 	j->answered = clock_ms();
 	j->failures = 0;
@@ -223,9 +231,9 @@ static void relax(struct job *j, int64_t ms)
 	if (j->cut && ++j->calm < CALM)
 		return;
 	j->calm = 0;
-	j->hold_ms = j->cut ? j->hold_ms * 3 / 2 : longest(j);
-	if (j->hold_ms > longest(j))
-		j->hold_ms = longest(j);
+	j->hold_ms = j->cut ? j->hold_ms * 3 / 2 : longest_hold(j);
+	if (j->hold_ms > longest_hold(j))
+		j->hold_ms = longest_hold(j);
 }
 
 /* Asks until an answer comes. */
@@ -236,19 +244,19 @@ static int ask_until_answered(struct job *j, const struct stop *stop,
 		struct error why = { 0 };
 		int64_t start = clock_ms();
 		int64_t ms;
-		int rc = ask(j, j->op, stop, &why);
+		int rc = ask_once(j, j->op, stop, &why);
 
 		ms = clock_ms() - start;
 		if (rc == 0) {
-			relax(j, ms);
+			ask_for_more(j, ms);
 			return 0;
 		}
-		if (recover(j, ms, &why, stop, err) < 0)
+		if (recover_from(j, ms, &why, stop, err) < 0)
 			return -1;
 	}
 }
 
-static int deliver(struct job *j, struct error *err)
+static int deliver_output(struct job *j, struct error *err)
 {
 	const struct supervise_answer *a = &j->answer;
 	struct str all = buf_str(&a->body);
@@ -271,7 +279,8 @@ static int deliver(struct job *j, struct error *err)
 }
 
 /* 1: go on, 0: the end, -1: failed. */
-static int judge(struct job *j, struct exec_result *res, struct error *err)
+static int judge_answer(struct job *j, struct exec_result *res,
+			struct error *err)
 {
 	static const char *const texts[] = {
 		[WORD_FULL] = "the sandbox's disk is full",
@@ -331,7 +340,7 @@ static int kill_job(struct job *j)
 	while (rc < 0 && stop_check(&stop, &ignored) == 0) {
 		struct error why = { 0 };
 
-		rc = ask(j, JOB_KILL, &stop, &why);
+		rc = ask_once(j, JOB_KILL, &stop, &why);
 		if (rc < 0 && why.code != ERR_NETWORK &&
 		    why.code != ERR_TIMEOUT && why.code != ERR_PROTOCOL)
 			return -1;
@@ -341,30 +350,30 @@ static int kill_job(struct job *j)
 	return rc;
 }
 
-static int follow(struct job *j, struct exec_result *res,
-		  const struct stop *stop, struct error *err)
+static int follow_job(struct job *j, struct exec_result *res,
+		      const struct stop *stop, struct error *err)
 {
 	int rc;
 
 	do {
 		rc = ask_until_answered(j, stop, err);
 		if (rc == 0)
-			rc = deliver(j, err);
+			rc = deliver_output(j, err);
 		if (rc == 0)
-			rc = judge(j, res, err);
+			rc = judge_answer(j, res, err);
 	} while (rc > 0);
 	return rc;
 }
 
-static int run(struct job *j, struct exec_result *res, const struct stop *stop,
-	       struct error *err)
+static int run_job(struct job *j, struct exec_result *res,
+		   const struct stop *stop, struct error *err)
 {
 	int64_t limit = j->req->timeout_ms;
 	struct stop within =
 		limit > 0 ? stop_within(stop, limit + GRACE_MS) : *stop;
 	struct error why = { 0 };
 	bool own_time = within.deadline < stop->deadline;
-	int rc = follow(j, res, &within, &why);
+	int rc = follow_job(j, res, &within, &why);
 
 	if (rc < 0 && j->sent && !j->ended && why.code != ERR_GONE &&
 	    why.code != ERR_UNREACHABLE) {
@@ -373,7 +382,7 @@ static int run(struct job *j, struct exec_result *res, const struct stop *stop,
 		if (why.code != ERR_TIMEOUT || !own_time)
 			rc = -1;
 		else if (rc == 0)
-			rc = deliver(j, &why);
+			rc = deliver_output(j, &why);
 		res->timed_out = rc == 0;
 		res->exit_code = rc == 0 ? 124 : -1;
 	}
@@ -398,10 +407,10 @@ static struct job job_of(const struct exec_request *req,
 		.answered = clock_ms(),
 	};
 
-	j.piece = (struct answer_piece){ most(&j), most(&j) };
+	j.piece = (struct answer_piece){ most_answer(&j), most_answer(&j) };
 	j.hold_ms = or_default(s->first_ms, FIRST_MS);
-	if ((req->plain && !req->live) || j.hold_ms > longest(&j))
-		j.hold_ms = longest(&j);
+	if ((req->plain && !req->live) || j.hold_ms > longest_hold(&j))
+		j.hold_ms = longest_hold(&j);
 	if (s->held)
 		j.hold_ms = or_default(req->timeout_ms, HELD_MS) + KILL_MS;
 	j.answer.body.max = j.piece.max;
@@ -409,8 +418,8 @@ static struct job job_of(const struct exec_request *req,
 }
 
 /* All that the source gives. */
-static int drain(const struct exec_request *req, size_t room, struct buf *all,
-		 struct error *err)
+static int read_input(const struct exec_request *req, size_t room,
+		      struct buf *all, struct error *err)
 {
 	char chunk[4096];
 	int64_t n = 1;
@@ -424,8 +433,8 @@ static int drain(const struct exec_request *req, size_t room, struct buf *all,
 	return n < 0 ? -1 : buf_check(all, "the command's input", err);
 }
 
-static int leave(const struct sandbox *sb, struct job *j,
-		 const struct stop *stop, struct error *err)
+static int leave_jobs(const struct sandbox *sb, struct job *j,
+		      const struct stop *stop, struct error *err)
 {
 	int rc = 0;
 
@@ -447,7 +456,7 @@ int supervise_execute(struct sandbox *sb, const struct exec_request *req,
 
 	*res = (struct exec_result){ .exit_code = -1 };
 	if (req->leaves)
-		return leave(sb, &j, stop, err);
+		return leave_jobs(sb, &j, stop, err);
 	if (req->dialog)
 		return error_set(err, ERR_USAGE,
 				 "a command cannot be answered here");
@@ -455,7 +464,7 @@ int supervise_execute(struct sandbox *sb, const struct exec_request *req,
 		return error_set(err, ERR_USAGE,
 				 "the command contains a NUL byte");
 	if (req->source) {
-		rc = drain(req, room_of(s), &input, err);
+		rc = read_input(req, room_of(s), &input, err);
 		own.input = buf_str(&input);
 	}
 	if (!req->cwd)
@@ -467,7 +476,7 @@ int supervise_execute(struct sandbox *sb, const struct exec_request *req,
 	if (rc == 0 && s->began)
 		s->began(s->arg, j.id);
 	if (rc == 0)
-		rc = run(&j, res, stop, err);
+		rc = run_job(&j, res, stop, err);
 	buf_release(&input);
 	return rc;
 }
@@ -487,7 +496,7 @@ int supervise_follow(const char *job, const struct exec_request *req,
 	j.op = JOB_FOLLOW;
 	j.out_at = -1;
 	j.err_at = -1;
-	return run(&j, res, stop, err);
+	return run_job(&j, res, stop, err);
 }
 
 void supervise_leave(struct sandbox *sb)
@@ -503,4 +512,56 @@ void supervise_leave(struct sandbox *sb)
 
 	if (supervise_read_prefix(sb->read, prefix))
 		(void)sandbox_execute(sb, &req, &res, &stop, &ignored);
+}
+
+enum { PROBE_MS = 10000, ANSWER_MAX = 64 << 10, COMMAND_MAX = 2048 };
+
+/* A process in the background, as the keeper of a command is one. Without
+ * /proc nobody can say whether it lives. */
+static const char probe_leave_sh[] =
+	"( DCODE_PROBE=%s; export DCODE_PROBE\n"
+	"if command -v setsid >/dev/null; then exec setsid sleep 60; fi\n"
+	"exec sleep 60 ) </dev/null >/dev/null 2>&1 &\n"
+	"[ -r /proc/self/environ ] && echo '@dcode-probe:''%s:left@'\n";
+
+static const char probe_look_sh[] =
+	"p=$(grep -ls DCODE_PROBE=%s /proc/[0-9]*/environ)\n"
+	"for f in $p; do f=${f#/proc/}; kill \"${f%%/environ}\"; done\n"
+	"[ -n \"$p\" ] || echo '@dcode-probe:''%s:dead@'\n";
+
+/* Whether the answer has the line that ends in word. */
+static bool answers_word(const struct supervisor *s, struct buf *command,
+			 const char *token, const char *word,
+			 const struct stop *stop)
+{
+	struct stop limit = stop_within(stop, PROBE_MS);
+	struct buf want = BUF_INIT(COMMAND_MAX);
+	struct buf out = BUF_INIT(ANSWER_MAX);
+	struct error ignored = { 0 };
+	bool found = false;
+
+	buf_addf(&want, "@dcode-probe:%s:%s@", token, word);
+	if (s->call(s->arg, buf_str(command), PROBE_MS / 2, &out, &limit,
+		    &ignored) == 0)
+		found = str_search(buf_str(&out), buf_str(&want)) < out.len;
+	buf_release(&want);
+	buf_release(&out);
+	return found;
+}
+
+bool supervise_probe(const struct supervisor *s, const struct stop *stop)
+{
+	struct buf first = BUF_INIT(COMMAND_MAX);
+	struct buf second = BUF_INIT(COMMAND_MAX);
+	char token[SUPERVISE_JOB + 1];
+	bool dead;
+
+	ids_random(token, SUPERVISE_JOB);
+	buf_addf(&first, probe_leave_sh, token, token);
+	buf_addf(&second, probe_look_sh, token, token);
+	dead = answers_word(s, &first, token, "left", stop) &&
+	       answers_word(s, &second, token, "dead", stop);
+	buf_release(&first);
+	buf_release(&second);
+	return dead;
 }

@@ -3,8 +3,8 @@
 #ifndef SANDBOX_SUPERVISE_SUPERVISE_H
 #define SANDBOX_SUPERVISE_SUPERVISE_H
 
+#include "sandbox/exec.h"
 #include "sandbox/sandbox.h"
-#include "sandbox/supervise/read.h"
 
 /*
  * For a provider whose API only runs a shell command and gives its output at
@@ -23,12 +23,6 @@
  * minute and a half: longer than anybody asks for it again. That it has run
  * stays known for ten minutes, for repeated requests.
  */
-enum {
-	SUPERVISE_CAP = 64 << 20,
-	SUPERVISE_HELD_CAP = 1 << 30, /* nobody follows a held command */
-	SUPERVISE_RING = 4 << 20, /* of a kept job's output at least: kept.h */
-};
-
 struct supervisor {
 	/*
 	 * Runs command (POSIX sh, printable ASCII) in the sandbox and appends
@@ -75,9 +69,6 @@ struct supervisor {
  * lives, or nobody can tell.
  */
 bool supervise_probe(const struct supervisor *s, const struct stop *stop);
-/* Appends what need not travel with each request, a script that only assigns.
- */
-void supervise_preload(struct buf *out);
 /* struct sandbox_ops.execute. No dialog; the input, a source's too, must fit in
  * max_command. */
 int supervise_execute(struct sandbox *sb, const struct exec_request *req,

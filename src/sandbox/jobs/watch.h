@@ -1,12 +1,12 @@
-/* jobs_impl.h - what the parts of jobs share; not for others. */
+/* watch.h - the thread that asks a sandbox about the jobs that stay in it. */
 /* SPDX-License-Identifier: MIT */
-#ifndef SANDBOX_JOBS_JOBS_IMPL_H
-#define SANDBOX_JOBS_JOBS_IMPL_H
+#ifndef SANDBOX_JOBS_WATCH_H
+#define SANDBOX_JOBS_WATCH_H
 
 #include <pthread.h>
 
 #include "base/mask/redact_screen.h"
-#include "sandbox/jobs/jobs.h"
+#include "sandbox/jobs/job.h"
 #include "sandbox/supervise/kept.h"
 
 struct job_watch;
@@ -36,13 +36,13 @@ struct background_job {
 				       where it is attached */
 	struct buf text;            /* the same: scratch */
 
-	/* of attached.c */
+	/* Of one that is attached: */
 	struct buf kept; /* state.first to state.bytes */
 	struct cancel cancel;
 	pthread_t thread;
 	bool runs_here; /* on that */
 
-	/* of kept_job.c */
+	/* Of one that stays in the sandbox: */
 	char name[SUPERVISE_JOB + 1];
 	pthread_mutex_t reading;
 	int64_t fed; /* the reader's: bytes that went into shown; -1: none */
@@ -61,32 +61,9 @@ struct jobs {
 	struct job_watch *watch;         /* owned, or NULL */
 };
 
-/* Until it is triggered: 0. -1 when stop ended the wait. */
-int jobs_await(const struct cancel *done, const struct stop *stop,
-	       struct error *err);
-/* Up to the last line's end in text; without any, to a character's. */
-size_t job_whole_lines(struct str text);
-/* ended.c: it has ended, as its state says. Locked. */
+/* It has ended, as its state says. Locked. */
 void job_set_ended(struct background_job *job);
-/* log.c: tells the log what has changed. */
-void job_log(struct background_job *job);
-void job_log_all(struct jobs *j);
 
-/* attached.c: a job on a thread of this process. */
-int attached_start(struct background_job *job, struct error *err);
-/* Locked. */
-void attached_read(struct background_job *job, const struct job_read *what,
-		   struct buf *out);
-
-/* kept_job.c: a job that stays in the sandbox. */
-int kept_job_start(struct background_job *job, const struct stop *stop,
-		   struct error *err);
-int kept_job_kill(struct background_job *job, const struct stop *stop,
-		  struct error *err);
-int kept_job_read(struct background_job *job, const struct job_read *what,
-		  const struct stop *stop, struct buf *out, struct error *err);
-
-/* watch.c: the thread that asks the sandbox. */
 enum watch_what { WATCH_START, WATCH_KILL, WATCH_READ, WATCH_ALL };
 struct watch_ask {
 	enum watch_what what;

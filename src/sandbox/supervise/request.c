@@ -1,15 +1,25 @@
-/* reply.c - requests about a job and their answers, as bytes. */
+/* request.c - requests about a job in a sandbox and their answers, as bytes. */
 /* SPDX-License-Identifier: MIT */
+
+/*
+ * A request is a command for the sandbox's sh: variables that say what is
+ * wanted, and the scripts of scripts/sandbox/supervise*.sh that do it. Its
+ * answer is one frame (sandbox/frame.h) whose status has a word and numbers,
+ * and whose body is new output. All of it is pure: supervise.c sends and
+ * repeats. The end of the file decides how large an answer may be after
+ * answers were cut off.
+ */
+#include "sandbox/supervise/request.h"
+
 #include <inttypes.h>
 #include <string.h>
 
 #include "base/sanitize.h"
 #include "base/str.h"
-#include "sandbox/facts.h"
+#include "sandbox/exec.h"
 #include "sandbox/frame.h"
 #include "sandbox/quote.h"
 #include "sandbox/setup/setup.h"
-#include "sandbox/supervise/supervise_impl.h"
 
 enum {
 	SCRIPT_MAX = 64 << 10,
@@ -329,4 +339,46 @@ int supervise_parse(struct str raw, const char *nonce,
 		return 0;
 	*err = why;
 	return -1;
+}
+
+enum {
+	DAMAGED_MIN = 2048,
+	CUT_MAX = 64 << 10, /* after a cut, halved for each that follows */
+	CUT_MIN = 4096,     /* the request is about as large */
+	PAUSE_MS = 100,     /* after a failure, doubled for the next */
+	PAUSE_MAX_MS = 5000,
+	/* A connection that was there says nothing about the next one. */
+	PAUSE_CUT_MS = 1000,
+};
+
+bool piece_shrink(struct answer_piece *p, bool cut)
+{
+	size_t max = p->max / 2;
+
+	if (cut && max > CUT_MAX)
+		max = CUT_MAX;
+	if (max < (cut ? CUT_MIN : DAMAGED_MIN))
+		return false;
+	p->max = max;
+	if (!cut)
+		p->limit = max;
+	return true;
+}
+
+void piece_grow(struct answer_piece *p)
+{
+	p->max = p->max < p->limit / 2 ? p->max * 2 : p->limit;
+}
+
+int64_t piece_pause_ms(unsigned failures, const struct error *why, bool smaller)
+{
+	bool cut = why->code == ERR_NETWORK && !why->http_status;
+	int64_t most = cut ? PAUSE_CUT_MS : PAUSE_MAX_MS;
+	int64_t pause = most;
+
+	if (failures <= 6)
+		pause = (int64_t)PAUSE_MS << (failures - 1);
+	if (smaller)
+		return PAUSE_MS;
+	return pause < most ? pause : most;
 }

@@ -1,10 +1,30 @@
-/* supervise_impl.h - requests about a job and their answers, as bytes. */
+/* request.h - requests about a job and their answers, as bytes. */
 /* SPDX-License-Identifier: MIT */
-#ifndef SANDBOX_SUPERVISE_SUPERVISE_IMPL_H
-#define SANDBOX_SUPERVISE_SUPERVISE_IMPL_H
+#ifndef SANDBOX_SUPERVISE_REQUEST_H
+#define SANDBOX_SUPERVISE_REQUEST_H
 
-#include "sandbox/supervise/piece.h"
-#include "sandbox/supervise/supervise.h"
+#include "sandbox/exec.h"
+
+enum {
+	SUPERVISE_CAP = 64 << 20,
+	SUPERVISE_HELD_CAP = 1 << 30, /* nobody follows a held command */
+	SUPERVISE_RING = 4 << 20, /* of a kept job's output at least: kept.h */
+};
+
+/* How many bytes of output an answer may have. */
+struct answer_piece {
+	size_t max;   /* bytes of the next answer, */
+	size_t limit; /* which may grow to this */
+};
+/* Call after an answer that was cut off (cut), or damaged, as by a vendor with
+ * a limit of its own: true when the next request asks for less. */
+bool piece_shrink(struct answer_piece *p, bool cut);
+/* Call after a complete answer: the next may be larger. */
+void piece_grow(struct answer_piece *p);
+/* How long to wait before the next request, after so many failures in a row,
+ * the last with why. smaller: the next one asks for less. */
+int64_t piece_pause_ms(unsigned failures, const struct error *why,
+		       bool smaller);
 
 enum supervise_op {
 	JOB_START,
@@ -40,6 +60,10 @@ struct job_request {
 /* Pure. ERR_USAGE for a variable that has no name. */
 int supervise_compose(const struct job_request *ask, struct buf *command,
 		      struct error *err);
+
+/* Appends what need not travel with each request, a script that only assigns.
+ */
+void supervise_preload(struct buf *out);
 
 enum job_word {
 	WORD_RUN,      /* not at the end yet */

@@ -1,14 +1,41 @@
-/* files_find.c - glob and grep: the sandbox lists, the patterns match here. */
+/* find.c - a sandbox's files listed and searched: ls, glob and grep. */
 /* SPDX-License-Identifier: MIT */
+
+/*
+ * For glob and grep the sandbox lists what could match, leaving out what git
+ * ignores (scripts/sandbox/search.sh), and the patterns are matched here: they
+ * mean the same in every sandbox. Answers arrive in pieces and are taken apart
+ * by sandbox/frame.h. Everything is cut at a limit, and the result says so.
+ */
+#include <stdint.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/ids.h"
 #include "base/mem.h"
 #include "base/sanitize.h"
 #include "base/str.h"
-#include "sandbox/files/files_impl.h"
+#include "sandbox/files/files.h"
 #include "sandbox/files/glob_match.h"
-#include "sandbox/records.h"
+#include "sandbox/frame.h"
+#include "sandbox/helper.h"
+
+void files_names_release(struct files_names *list)
+{
+	for (size_t i = 0; i < list->n; i++)
+		free(list->names[i]);
+	free(list->names);
+	*list = (struct files_names){ 0 };
+}
+
+static int by_bytes(const void *a, const void *b)
+{
+	const char *const *x = a;
+	const char *const *y = b;
+
+	return strcmp(*x, *y);
+}
 
 enum {
 	GLOB_MS = 5000,
@@ -18,18 +45,90 @@ enum {
 	GREP_MS = 30000,
 	GREP_BYTES = 8 << 20,
 	TEXT_CHARS = 5000,
-	BEFORE_CHARS = 2000, /* of a long line, before its match */
-	AFTER_CHARS = 200,   /* at least, behind it */
-	LINE_BYTES = 24300,  /* of one that grep.sh sends, at most */
-	LINE_CUT = 23900,    /* one of so many may have been cut */
+	BEFORE_CHARS = 2000,   /* of a long line, before its match */
+	AFTER_CHARS = 200,     /* at least, behind it */
+	LINE_BYTES = 24300,    /* of one that grep.sh sends, at most */
+	LINE_CUT = 23900,      /* one of so many may have been cut */
+	LIST_BYTES = 16 << 20, /* of a directory's names */
+	NAMES_STEP = 256,      /* names allocated at once */
 	STEP = 64,
 };
+
+/* Appends root/name. */
+static void names_add(struct files_names *list, const char *root,
+		      struct str name)
+{
+	const char *slash = str_ends(str_of(root), "/") ? "" : "/";
+
+	if (list->n % NAMES_STEP == 0)
+		list->names = xrealloc(list->names, list->n + NAMES_STEP,
+				       sizeof(*list->names));
+	list->names[list->n++] =
+		xasprintf("%s%s%.*s", root, slash, (int)name.len, name.ptr);
+}
+
+static void names_sort(struct files_names *list)
+{
+	if (list->n)
+		qsort(list->names, list->n, sizeof(*list->names), by_bytes);
+}
+
+int files_ls(struct sandbox *sb, const char *path, struct files_names *list,
+	     const struct stop *stop, struct error *err)
+{
+	struct helper h = { .script = HELPER_LS,
+			    .args = { str_of(path) },
+			    .n_args = 1,
+			    .timeout_ms = FILES_HELPER_MS,
+			    .out = BUF_INIT(LIST_BYTES) };
+	struct str rest;
+	struct str name;
+	int rc = -1;
+
+	*list = (struct files_names){ 0 };
+	if (helper_run(sb, &h, stop, err)) {
+		if (!h.out.over)
+			goto out;
+		list->incomplete = true; /* too many: the last is cut */
+		while (h.out.len && h.out.ptr[h.out.len - 1])
+			h.out.len--;
+	} else if (files_answered(&h, err)) {
+		goto out;
+	}
+	rest = buf_str(&h.out);
+	while (str_split(&rest, '\0', &name))
+		if (name.len)
+			names_add(list, path, name);
+	names_sort(list);
+	rc = 0;
+out:
+	buf_release(&h.out);
+	return rc;
+}
 
 /* The first line of an answer: how many files were left out, and by what. */
 struct answer_head {
 	char text[40];
 	size_t len;
 	bool whole;
+};
+
+struct find_search {
+	struct answer_head head;
+	struct glob *glob;
+	const char *root;
+	struct files_names *list;
+	struct path_records records;
+	size_t bytes;
+	bool full;
+};
+
+struct lines {
+	struct answer_head head;
+	struct buf out;
+	int64_t seen;
+	int64_t most; /* 0: any number */
+	bool full;
 };
 
 /* Takes the head off the front of bytes, which come in pieces. */
@@ -60,16 +159,6 @@ static bool read_head(const struct answer_head *head, bool exact,
 	return !str_ends(how, "!");
 }
 
-struct find_search {
-	struct answer_head head;
-	struct glob *glob;
-	const char *root;
-	struct files_names *list;
-	struct path_records records;
-	size_t bytes;
-	bool full;
-};
-
 static bool on_path(void *arg, struct str path)
 {
 	struct find_search *s = arg;
@@ -80,7 +169,7 @@ static bool on_path(void *arg, struct str path)
 		s->full = true;
 		return false;
 	}
-	files_names_add(s->list, s->root, path);
+	names_add(s->list, s->root, path);
 	return true;
 }
 
@@ -144,7 +233,7 @@ int files_glob(struct sandbox *sb, const struct files_search *what,
 		rc = files_answered(&h, err);
 	path_records_end(&s.records, !h.timed_out && !s.full, on_path, &s);
 	list->incomplete = h.timed_out || s.full || s.records.incomplete;
-	files_names_sort(list);
+	names_sort(list);
 	list->incomplete |= !read_head(&s.head, filter.exact, &list->left);
 	if (rc)
 		files_names_release(list);
@@ -218,8 +307,9 @@ static char *cut_line(struct str line, bool from_start, const char *pattern)
 	return buf_detach(&out);
 }
 
-static void keep(struct files_matches *list, const struct files_search *what,
-		 const struct match_record *m)
+static void add_match(struct files_matches *list,
+		      const struct files_search *what,
+		      const struct match_record *m)
 {
 	const char *slash = str_ends(str_of(what->root), "/") ? "" : "/";
 	bool whole = m->text.len < LINE_CUT && !m->later;
@@ -248,16 +338,9 @@ static void keep(struct files_matches *list, const struct files_search *what,
 	buf_release(&text);
 }
 
-struct lines {
-	struct answer_head head;
-	struct buf out;
-	int64_t seen;
-	int64_t most; /* 0: any number */
-	bool full;
-};
-
-static void collect(const struct lines *l, struct glob *glob,
-		    const struct files_search *what, struct files_matches *list)
+static void collect_matches(const struct lines *l, struct glob *glob,
+			    const struct files_search *what,
+			    struct files_matches *list)
 {
 	struct str rest = buf_str(&l->out);
 	enum match_form form = MATCH_NULL;
@@ -275,7 +358,7 @@ static void collect(const struct lines *l, struct glob *glob,
 			list->incomplete = true;
 			break;
 		}
-		keep(list, what, &m);
+		add_match(list, what, &m);
 	}
 }
 
@@ -301,8 +384,9 @@ static int64_t line_limit(int64_t cap, bool exact)
 	return exact && cap < INT32_MAX ? cap + 1 : 0;
 }
 
-static int search(struct sandbox *sb, struct helper *h, const char *pattern,
-		  const struct stop *stop, struct error *err)
+static int search_files(struct sandbox *sb, struct helper *h,
+			const char *pattern, const struct stop *stop,
+			struct error *err)
 {
 	struct buf text = BUF_INIT(strlen(pattern) + 2);
 	struct lines *l = h->arg;
@@ -348,9 +432,9 @@ int files_grep(struct sandbox *sb, const struct files_search *what,
 	h.args[5] = helper_decimal(live ? 0 : l.most, numbers[0]);
 	h.args[6] = helper_decimal(live ? 0 : GREP_BYTES, numbers[1]);
 	place_args(&h, sb, what);
-	rc = search(sb, &h, what->pattern, stop, err);
+	rc = search_files(sb, &h, what->pattern, stop, err);
 	if (!rc) {
-		collect(&l, g, what, list);
+		collect_matches(&l, g, what, list);
 		list->incomplete |=
 			!read_head(&l.head, filter.exact, &list->left);
 		list->incomplete |= h.timed_out || l.full;

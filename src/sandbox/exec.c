@@ -1,0 +1,496 @@
+/* exec.c - a command in a sandbox, and what the sandbox keeps of commands. */
+/* SPDX-License-Identifier: MIT */
+
+/*
+ * Four things that sandbox_execute() and supervise.c keep for each sandbox:
+ * work in the background that the first command waits for; cancelled commands
+ * whose kill goes on while their caller has returned; the shell, system and
+ * user that commands have; and the jobs whose output has been read, so that
+ * the next request can remove it.
+ */
+#include "sandbox/exec.h"
+
+#include <pthread.h>
+#include <stdatomic.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/utsname.h>
+#include <unistd.h>
+
+#include "base/ids.h"
+#include "base/mem.h"
+#include "base/path.h"
+#include "base/sanitize.h"
+#include "base/str.h"
+#include "base/thread.h"
+#include "sandbox/frame.h"
+
+struct background {
+	struct background_work work;
+	struct cancel cancel;
+	struct cancel ended; /* triggered when it has; why is final then */
+	struct error why;
+	int rc;
+	atomic_bool known; /* rc and why are final */
+	bool said;         /* that it has failed */
+	pthread_t thread;
+};
+
+static void *run_background(void *arg)
+{
+	struct background *b = arg;
+	struct stop stop = stop_on(&b->cancel);
+
+	b->rc = b->work.run(b->work.arg, &stop, &b->why);
+	atomic_store(&b->known, true);
+	cancel_trigger(&b->ended);
+	return NULL;
+}
+
+static void release_background(struct background *b)
+{
+	if (b->work.release)
+		b->work.release(b->work.arg);
+	cancel_release(&b->cancel);
+	cancel_release(&b->ended);
+	free(b);
+}
+
+int background_start(struct background **at, const struct background_work *work,
+		     struct error *err)
+{
+	struct background *b = xcalloc(1, sizeof(*b));
+	*b = (struct background){ .work = *work,
+				  .cancel = { { -1, -1 } },
+				  .ended = { { -1, -1 } } };
+	if (cancel_init(&b->cancel, err) == 0 &&
+	    cancel_init(&b->ended, err) == 0 &&
+	    thread_start(&b->thread, run_background, b, err) == 0) {
+		*at = b;
+		return 0;
+	}
+	release_background(b);
+	return -1;
+}
+
+int background_wait(const struct background *b, const struct stop *stop,
+		    struct error *err)
+{
+	return b ? cancel_await(&b->ended, stop, err) : 0;
+}
+
+int background_failed(struct background *b, struct error *err)
+{
+	if (!b || b->said || !atomic_load(&b->known) || b->rc == 0)
+		return 0;
+	b->said = true;
+	*err = b->why;
+	return -1;
+}
+
+int background_end(struct background **at, int64_t ms, struct error *err)
+{
+	struct background *b = *at;
+	struct stop limit = stop_cleanup(ms);
+	struct error ignored = { 0 };
+	int rc;
+
+	if (!b)
+		return 0;
+	if (background_wait(b, &limit, &ignored) < 0)
+		cancel_trigger(&b->cancel);
+	pthread_join(b->thread, NULL);
+	rc = b->said ? 0 : b->rc;
+	if (rc < 0)
+		*err = b->why;
+	release_background(b);
+	*at = NULL;
+	return rc;
+}
+
+enum { RELEASE_MAX = 16 << 10 };
+
+/* PRETTY_NAME of os-release(5): a word as sh has it, mostly in quotes. */
+static bool read_os_release(struct sandbox_facts *f)
+{
+	struct buf text = BUF_INIT(RELEASE_MAX);
+	struct error ignored = { 0 };
+	struct str line = { 0 };
+	struct str rest;
+	bool found = false;
+
+	if (path_read("/etc/os-release", &text, &ignored) < 0)
+		(void)path_read("/usr/lib/os-release", &text, &ignored);
+	rest = buf_str(&text);
+	while (!found && str_split(&rest, '\n', &line))
+		found = str_starts(line, "PRETTY_NAME=");
+	if (found) {
+		line = str_skip(line, strlen("PRETTY_NAME="));
+		if (line.len > 1 && (*line.ptr == '"' || *line.ptr == '\'')) {
+			line = str_skip(line, 1);
+			line.len -= str_ends(line, "\"") || str_ends(line, "'");
+		}
+		snprintf(f->system, sizeof(f->system), "%.*s", (int)line.len,
+			 line.ptr);
+	}
+	buf_release(&text);
+	return found && line.len;
+}
+
+void facts_here(struct sandbox_facts *f, const char *user)
+{
+	const char *own = geteuid() == 0 ? "root" : getenv("USER");
+	struct utsname name;
+
+	snprintf(f->user, sizeof(f->user), "%s", user ? user : own ? own : "");
+	if (!read_os_release(f) && uname(&name) == 0)
+		snprintf(f->system, sizeof(f->system), "%s", name.sysname);
+}
+
+void facts_add_script(struct buf *out, const char *nonce)
+{
+	buf_addf(out,
+		 "(s=sh;command -v bash >/dev/null&&s=bash;"
+		 "o=$(. /etc/os-release&&printf %%s \"$PRETTY_NAME\");"
+		 "printf '\\036dcode-%s %%s|%%s|%%s\\036' $s "
+		 "\"$(id -un||id -u)\" \"${o:-$(uname -s)}\") 2>/dev/null\n",
+		 nonce);
+}
+
+static void copy_clean(struct str text, char *room, size_t size)
+{
+	struct buf clean = BUF_INIT(ASIDE_MAX);
+	struct str s;
+
+	sanitize_line(text, &clean);
+	s = str_trim(buf_str(&clean));
+	if (s.len >= size) {
+		s.len = size - 1;
+		s.len = str_utf8_prefix(s);
+	}
+	snprintf(room, size, "%.*s", (int)s.len, s.len ? s.ptr : "");
+	buf_release(&clean);
+}
+
+void facts_read(struct sandbox_facts *f, struct str aside)
+{
+	struct str shell = { 0 };
+	struct str user = { 0 };
+
+	*f = (struct sandbox_facts){ 0 };
+	if (!str_split(&aside, '|', &shell) || !str_split(&aside, '|', &user))
+		return;
+	copy_clean(shell, f->shell, sizeof(f->shell));
+	copy_clean(user, f->user, sizeof(f->user));
+	copy_clean(aside, f->system, sizeof(f->system));
+}
+
+void facts_describe(const struct sandbox_facts *f, struct buf *out)
+{
+	buf_addf(out, "Commands run in %s", f->shell[0] ? f->shell : "sh");
+	if (f->system[0])
+		buf_addf(out, " on %s", f->system);
+	if (f->user[0])
+		buf_addf(out, ", as the user %s", f->user);
+	buf_addc(out, '.');
+}
+
+enum { PROMPT_MS = 30 }; /* for a kill that is over at once */
+
+struct detached_run {
+	struct detached_run *next; /* of struct detached */
+	size_t waiting;            /* threads; under its lock, as removed */
+	bool removed;              /* from the list */
+	struct detached_command what;
+	struct exec_request own; /* what it points to is owned */
+	struct exec_result res;
+	struct error err;
+	int rc;
+	struct cancel cancel;
+	struct cancel ended;  /* triggered when it has */
+	pthread_mutex_t lock; /* of caller, and while its output is called */
+	const struct exec_request *caller; /* its request; NULL: it has left */
+	struct stop stop;
+	pthread_t thread;
+};
+
+struct detached {
+	pthread_mutex_t lock;
+	struct detached_run *first;
+};
+
+struct detached *detached_new(void)
+{
+	struct detached *d = xcalloc(1, sizeof(*d));
+
+	pthread_mutex_init(&d->lock, NULL);
+	return d;
+}
+
+static int on_output(void *arg, enum exec_stream stream, struct str chunk,
+		     struct buf *reply, struct error *err)
+{
+	struct detached_run *x = arg;
+	int rc;
+
+	pthread_mutex_lock(&x->lock);
+	if (x->caller)
+		rc = x->caller->output(x->caller->arg, stream, chunk, reply,
+				       err);
+	else
+		rc = error_set(err, ERR_CANCELLED, "cancelled");
+	pthread_mutex_unlock(&x->lock);
+	return rc;
+}
+
+static struct str copy_str(struct str s)
+{
+	char *copy = xcalloc(s.len + 1, 1);
+
+	if (s.len)
+		memcpy(copy, s.ptr, s.len);
+	return (struct str){ copy, s.len };
+}
+
+static struct detached_run *run_new(const struct detached_command *what,
+				    const struct stop *stop)
+{
+	const struct exec_request *req = what->req;
+	struct detached_run *x = xcalloc(1, sizeof(*x));
+
+	*x = (struct detached_run){ .what = *what,
+				    .own = *req,
+				    .caller = req,
+				    .cancel = { { -1, -1 } },
+				    .ended = { { -1, -1 } },
+				    .stop = *stop };
+	x->own.command = copy_str(req->command);
+	x->own.input = copy_str(req->input);
+	x->own.cwd = req->cwd ? xstrdup(req->cwd) : NULL;
+	x->own.aside = req->aside ? xstrdup(req->aside) : NULL;
+	x->own.env = mem_copy_list(req->env);
+	x->own.arg = x;
+	x->own.output = req->output ? on_output : NULL;
+	x->stop.cancel = &x->cancel;
+	pthread_mutex_init(&x->lock, NULL);
+	return x;
+}
+
+static void run_free(struct detached_run *x)
+{
+	mem_free_list(x->own.env);
+	free((char *)x->own.command.ptr);
+	free((char *)x->own.input.ptr);
+	free((char *)x->own.cwd);
+	free((char *)x->own.aside);
+	cancel_release(&x->cancel);
+	cancel_release(&x->ended);
+	pthread_mutex_destroy(&x->lock);
+	free(x);
+}
+
+static void *execute_run(void *arg)
+{
+	struct detached_run *x = arg;
+
+	x->rc = x->what.execute(x->what.sb, &x->own, &x->res, &x->stop,
+				&x->err);
+	cancel_trigger(&x->ended);
+	return NULL;
+}
+
+static int start_run(struct detached_run *x, struct error *err)
+{
+	if (cancel_init(&x->cancel, err) < 0 || cancel_init(&x->ended, err) < 0)
+		return -1;
+	return thread_start(&x->thread, execute_run, x, err);
+}
+
+/* From now on nothing of the caller's is used. */
+static void leave_run(struct detached *d, struct detached_run *x)
+{
+	pthread_mutex_lock(&x->lock);
+	x->caller = NULL;
+	pthread_mutex_unlock(&x->lock);
+	pthread_mutex_lock(&d->lock);
+	x->next = d->first;
+	d->first = x;
+	pthread_mutex_unlock(&d->lock);
+}
+
+int detached_execute(struct detached *d, const struct detached_command *what,
+		     struct exec_result *res, const struct stop *stop,
+		     struct error *err)
+{
+	/* The command sees the deadline itself. */
+	struct stop cancelled = stop_on(stop->cancel);
+	struct detached_run *x = run_new(what, stop);
+	struct error why = { 0 };
+	int rc;
+
+	if (start_run(x, err) < 0) {
+		run_free(x);
+		return -1;
+	}
+	if (cancel_await(&x->ended, &cancelled, &why) < 0) {
+		struct stop prompt = stop_cleanup(PROMPT_MS);
+		struct error ignored = { 0 };
+
+		cancel_trigger(&x->cancel);
+		if (cancel_await(&x->ended, &prompt, &ignored) < 0) {
+			*err = why;
+			leave_run(d, x);
+			return -1;
+		}
+	}
+	pthread_join(x->thread, NULL);
+	*res = x->res;
+	rc = x->rc;
+	if (rc < 0)
+		*err = x->err;
+	run_free(x);
+	return rc;
+}
+
+static void remove_run(struct detached *d, struct detached_run *x)
+{
+	struct detached_run **at = &d->first;
+
+	while (*at && *at != x)
+		at = &(*at)->next;
+	if (*at)
+		*at = x->next;
+	x->removed = true;
+}
+
+int detached_wait(struct detached *d, const struct stop *stop,
+		  struct error *err)
+{
+	struct detached_run *x;
+	int rc = 0;
+
+	if (!d)
+		return 0;
+	pthread_mutex_lock(&d->lock);
+	while (rc == 0 && (x = d->first)) {
+		x->waiting++;
+		pthread_mutex_unlock(&d->lock);
+		rc = cancel_await(&x->ended, stop, err);
+		pthread_mutex_lock(&d->lock);
+		if (rc == 0)
+			remove_run(d, x);
+		if (--x->waiting || !x->removed)
+			continue;
+		pthread_join(x->thread, NULL);
+		run_free(x);
+	}
+	pthread_mutex_unlock(&d->lock);
+	return rc;
+}
+
+void detached_free(struct detached *d)
+{
+	struct stop ever = stop_on(NULL);
+	struct error ignored = { 0 };
+
+	if (!d)
+		return;
+	(void)detached_wait(d, &ever, &ignored);
+	pthread_mutex_destroy(&d->lock);
+	free(d);
+}
+
+enum { MAX = SUPERVISE_READ_MAX };
+
+struct supervise_read {
+	pthread_mutex_t lock;
+	char prefix[SUPERVISE_PREFIX + 1];
+	bool used; /* a job was named */
+	char ids[MAX][SUPERVISE_JOB + 1];
+	size_t n;
+};
+
+struct supervise_read *supervise_read_new(void)
+{
+	struct supervise_read *r = xcalloc(1, sizeof(*r));
+
+	pthread_mutex_init(&r->lock, NULL);
+	ids_random(r->prefix, SUPERVISE_PREFIX);
+	return r;
+}
+
+void supervise_read_name(struct supervise_read *r, char *id)
+{
+	ids_random(id, SUPERVISE_JOB);
+	if (!r)
+		return;
+	pthread_mutex_lock(&r->lock);
+	memcpy(id, r->prefix, SUPERVISE_PREFIX);
+	r->used = true;
+	pthread_mutex_unlock(&r->lock);
+}
+
+bool supervise_read_prefix(struct supervise_read *r, char *prefix)
+{
+	bool used;
+
+	if (!r)
+		return false;
+	pthread_mutex_lock(&r->lock);
+	memcpy(prefix, r->prefix, sizeof(r->prefix));
+	used = r->used;
+	pthread_mutex_unlock(&r->lock);
+	return used;
+}
+
+void supervise_read_free(struct supervise_read *r)
+{
+	if (!r)
+		return;
+	pthread_mutex_destroy(&r->lock);
+	free(r);
+}
+
+static void remove_read(struct supervise_read *r, size_t i)
+{
+	memmove(r->ids[i], r->ids[i + 1], (--r->n - i) * sizeof(r->ids[0]));
+}
+
+/* The oldest gives way: the sandbox removes its output by itself later. */
+void supervise_read_add(struct supervise_read *r, const char *id)
+{
+	if (!r)
+		return;
+	pthread_mutex_lock(&r->lock);
+	if (r->n == MAX)
+		remove_read(r, 0);
+	memcpy(r->ids[r->n++], id, SUPERVISE_JOB + 1);
+	pthread_mutex_unlock(&r->lock);
+}
+
+void supervise_read_list(struct supervise_read *r, char *ids)
+{
+	*ids = '\0';
+	if (!r)
+		return;
+	pthread_mutex_lock(&r->lock);
+	for (size_t i = 0; i < r->n; i++, ids += SUPERVISE_JOB + 1) {
+		memcpy(ids, r->ids[i], SUPERVISE_JOB);
+		memcpy(ids + SUPERVISE_JOB, " ", sizeof(" "));
+	}
+	pthread_mutex_unlock(&r->lock);
+}
+
+void supervise_read_forgot(struct supervise_read *r, const char *ids)
+{
+	struct str all = str_of(ids);
+
+	if (!r)
+		return;
+	pthread_mutex_lock(&r->lock);
+	for (size_t i = r->n; i-- > 0;)
+		if (str_search(all, str_of(r->ids[i])) < all.len)
+			remove_read(r, i);
+	pthread_mutex_unlock(&r->lock);
+}
