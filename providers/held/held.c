@@ -34,6 +34,7 @@
 #include "base/str.h"
 #include "base/thread.h"
 #include "sandbox/quote.h"
+#include "sandbox/supervise/request.h"
 
 enum {
 	START_MS = 30000,
