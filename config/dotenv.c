@@ -1,14 +1,238 @@
-/* dotenv.c - reads .env files. */
+/* dotenv.c - .env files and exported variables, in locked memory. */
 /* SPDX-License-Identifier: MIT */
+/*
+ * Three parts. Names that a .env file may never set (dotenv_denied()). The
+ * reader of a file: begin reading at dotenv_parse(). struct env: the variables
+ * of all sources, the first source wins; values lie in locked memory.
+ */
 #include "config/dotenv.h"
 
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <strings.h>
+
+#include <sodium.h>
 
 #include "base/mem.h"
 #include "base/str.h"
+
+/* All tables are sorted and upper case; names are compared in upper case. */
+
+/* They make a shell, loader or interpreter run or load something else. */
+static const char *const nobody[] = {
+	"BASHOPTS",
+	"BASH_ENV",
+	"CDPATH",
+	"COMSPEC",
+	"DEEPAGENTS_INHERITED_PYTHONPATH",
+	"ENV",
+	"GCONV_PATH",
+	"GETCONF_DIR",
+	"GIT_ALTERNATE_OBJECT_DIRECTORIES",
+	"GIT_ASKPASS",
+	"GIT_COMMON_DIR",
+	"GIT_DIR",
+	"GIT_EDITOR",
+	"GIT_EXEC_PATH",
+	"GIT_EXTERNAL_DIFF",
+	"GIT_INDEX_FILE",
+	"GIT_OBJECT_DIRECTORY",
+	"GIT_PAGER",
+	"GIT_PROXY_COMMAND",
+	"GIT_SEQUENCE_EDITOR",
+	"GIT_SSH",
+	"GIT_SSH_COMMAND",
+	"GIT_SSH_VARIANT",
+	"GIT_TEMPLATE_DIR",
+	"GIT_WORK_TREE",
+	"GLIBC_TUNABLES",
+	"GLOBIGNORE",
+	"IFS",
+	"JAVA_TOOL_OPTIONS",
+	"JDK_JAVA_OPTIONS",
+	"LESSCLOSE",
+	"LESSOPEN",
+	"LOCPATH",
+	"NLSPATH",
+	"NODE_OPTIONS",
+	"NODE_PATH",
+	"OPENSSL_CONF",
+	"OPENSSL_ENGINES",
+	"OPENSSL_MODULES",
+	"PATH",
+	"PATHEXT",
+	"PERL5DB",
+	"PERL5LIB",
+	"PERL5OPT",
+	"PERLLIB",
+	"PROMPT_COMMAND",
+	"PS4",
+	"PYTHONBREAKPOINT",
+	"PYTHONEXECUTABLE",
+	"PYTHONHOME",
+	"PYTHONINSPECT",
+	"PYTHONPATH",
+	"PYTHONSTARTUP",
+	"PYTHONUSERBASE",
+	"READ_PROJECT_DOTENV",
+	"RUBYLIB",
+	"RUBYOPT",
+	"SHELLOPTS",
+	"SSH_ASKPASS",
+	"SSLKEYLOGFILE",
+	"SYSTEMROOT",
+	"WINDIR",
+	"ZDOTDIR",
+	"_JAVA_OPTIONS",
+};
+
+static const char *const nobody_starts[] = {
+	"BASH_FUNC_", "DYLD_", "GIT_CONFIG", "GIT_TRACE", "LD_",
+};
+
+/* They steer where dcode looks, whom it asks, or what it lets pass. */
+static const char *const no_project[] = {
+	"AUTO_CLASSIFIER_MODEL",
+	"AUTO_CLASSIFIER_TIMEOUT",
+	"AWS_CONFIG_FILE",
+	"AWS_CONTAINER_AUTHORIZATION_TOKEN_FILE",
+	"AWS_CONTAINER_CREDENTIALS_FULL_URI",
+	"AWS_CONTAINER_CREDENTIALS_RELATIVE_URI",
+	"AWS_DEFAULT_PROFILE",
+	"AWS_PROFILE",
+	"AWS_SHARED_CREDENTIALS_FILE",
+	"AWS_WEB_IDENTITY_TOKEN_FILE",
+	"BASE",
+	"BROWSER",
+	"CURL_HOME",
+	"DANGEROUSLY_ENABLE_PROJECT_MCP_SERVERS",
+	"DEBUG_FILE",
+	"DISABLED_PROJECT_MCP_SERVERS",
+	"DOCKER_CERT_PATH",
+	"DOCKER_CONFIG",
+	"DOCKER_CONTEXT",
+	"DOCKER_TLS",
+	"DOCKER_TLS_VERIFY",
+	"DOMAIN",
+	"EDITOR",
+	"ENABLED_PROJECT_MCP_SERVERS",
+	"ENDPOINT",
+	"EXTERNAL_EVENT_SOCKET",
+	"EXTERNAL_EVENT_SOCKET_PATH",
+	"EXTRA_SKILLS_DIRS",
+	"GOOGLE_APPLICATION_CREDENTIALS",
+	"HOME",
+	"HOST",
+	"HOSTALIASES",
+	"KEY_ENV",
+	"LOCALDOMAIN",
+	"LOGNAME",
+	"MODAL_CONFIG_PATH",
+	"MODAL_PROFILE",
+	"NETRC",
+	"NODE_EXTRA_CA_CERTS",
+	"NODE_TLS_REJECT_UNAUTHORIZED",
+	"OLDPWD",
+	"PAGER",
+	"PLUGIN_CACHE_DIR",
+	"PWD",
+	"PYTHONHTTPSVERIFY",
+	"RESOLV_HOST_CONF",
+	"RES_OPTIONS",
+	"SHELL",
+	"SHELL_ALLOW_LIST",
+	"STARTUP_MODE",
+	"TEMP",
+	"TERM_PROGRAM",
+	"TMP",
+	"TMPDIR",
+	"URL",
+	"USER",
+	"VISUAL",
+	"YOLO_SWITCHER",
+};
+
+static const char *const no_project_starts[] = {
+	"SSL_",
+	"XDG_",
+};
+
+static const char *const no_project_ends[] = {
+	"_BASE", "_CA_BUNDLE", "_DOMAIN", "_ENDPOINT", "_HEADERS",
+	"_HOST", "_KEY_ENV",   "_PROXY",  "_URL",
+};
+
+/* Where a vendor puts the word in the middle: AWS_ENDPOINT_URL_S3. */
+static const char *const no_project_holds[] = {
+	"_BASE_URL_",
+	"_ENDPOINT_",
+	"_API_BASE_",
+};
+
+#define COUNT(table) (sizeof(table) / sizeof(*(table)))
+static bool is_listed(struct str name, const char *const *table, size_t n)
+{
+	for (size_t i = 0; i < n; i++)
+		if (str_is_nocase(name, table[i]))
+			return true;
+	return false;
+}
+
+static bool starts_with_any(struct str name, const char *const *table, size_t n)
+{
+	for (size_t i = 0; i < n; i++) {
+		size_t len = strlen(table[i]);
+
+		if (name.len >= len && !strncasecmp(name.ptr, table[i], len))
+			return true;
+	}
+	return false;
+}
+
+static bool ends_with_any(struct str name, const char *const *table, size_t n)
+{
+	for (size_t i = 0; i < n; i++) {
+		size_t len = strlen(table[i]);
+
+		if (name.len >= len &&
+		    !strncasecmp(name.ptr + name.len - len, table[i], len))
+			return true;
+	}
+	return false;
+}
+
+static bool contains_any(struct str name, const char *const *table, size_t n)
+{
+	for (; name.len; name = str_skip(name, 1))
+		if (starts_with_any(name, table, n))
+			return true;
+	return false;
+}
+
+bool dotenv_denied(struct str name, enum dotenv_owner owner)
+{
+	static const char *const prefix[] = { "DEEPAGENTS_CODE_" };
+
+	if (is_listed(name, nobody, COUNT(nobody)))
+		return true;
+	/* The prefixed names come before everything else of the user's. */
+	if (owner == DOTENV_PROJECT && starts_with_any(name, prefix, 1))
+		return true;
+	while (starts_with_any(name, prefix, 1))
+		name = str_skip(name, strlen(prefix[0]));
+	if (is_listed(name, nobody, COUNT(nobody)) ||
+	    starts_with_any(name, nobody_starts, COUNT(nobody_starts)))
+		return true;
+	if (owner == DOTENV_USER)
+		return false;
+	return is_listed(name, no_project, COUNT(no_project)) ||
+	       starts_with_any(name, no_project_starts,
+			       COUNT(no_project_starts)) ||
+	       ends_with_any(name, no_project_ends, COUNT(no_project_ends)) ||
+	       contains_any(name, no_project_holds, COUNT(no_project_holds));
+}
 
 struct dotenv_reader {
 	const struct dotenv_input *in;
@@ -42,17 +266,17 @@ static void warn(struct dotenv_reader *r, int line, const char *fmt, ...)
 		xasprintf("%s:%d: %s", r->in->file, line, what);
 }
 
-static bool letter(char c)
+static bool is_letter(char c)
 {
 	return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '_';
 }
 
-static bool name_char(char c)
+static bool is_name_char(char c)
 {
-	return letter(c) || (c >= '0' && c <= '9');
+	return is_letter(c) || (c >= '0' && c <= '9');
 }
 
-static bool blank(char c)
+static bool is_blank(char c)
 {
 	return c == ' ' || c == '\t';
 }
@@ -64,7 +288,7 @@ static bool at_line_end(const struct dotenv_reader *r)
 
 static void skip_blanks(struct dotenv_reader *r)
 {
-	while (r->at < r->end && blank(*r->at))
+	while (r->at < r->end && is_blank(*r->at))
 		r->at++;
 }
 
@@ -84,7 +308,7 @@ static void skip_gap(struct dotenv_reader *r)
 			return;
 		if (*r->at == '\n')
 			r->line++;
-		else if (!blank(*r->at) && *r->at != '\r')
+		else if (!is_blank(*r->at) && *r->at != '\r')
 			return;
 	}
 }
@@ -93,9 +317,9 @@ static size_t name_length(const char *at, const char *end)
 {
 	const char *p = at;
 
-	if (p == end || !letter(*p))
+	if (p == end || !is_letter(*p))
 		return 0;
-	while (p < end && name_char(*p))
+	while (p < end && is_name_char(*p))
 		p++;
 	return (size_t)(p - at);
 }
@@ -114,7 +338,7 @@ const char *dotenv_get(const struct dotenv *d, struct str name)
 
 /* ${NAME} in a project's file means that file alone: otherwise a line such as
  * RUNLOOP_API_KEY=${GITHUB_TOKEN} would send the user's token to a vendor. */
-static const char *look_up(const struct dotenv_reader *r, struct str name)
+static const char *find_value(const struct dotenv_reader *r, struct str name)
 {
 	char *text = xstrndup(name.ptr, name.len);
 	const char *value = NULL;
@@ -137,7 +361,7 @@ static void keep_reference(struct dotenv_reader *r, struct str name,
 }
 
 /* At "${": replaces it, or false when it is no reference. end bounds it. */
-static bool reference(struct dotenv_reader *r, const char *end)
+static bool expand_reference(struct dotenv_reader *r, const char *end)
 {
 	const char *name = r->at + 2;
 	size_t len = name_length(name, end);
@@ -158,7 +382,7 @@ static bool reference(struct dotenv_reader *r, const char *end)
 	}
 	if (p == end || *p != '}')
 		return false;
-	value = look_up(r, (struct str){ name, len });
+	value = find_value(r, (struct str){ name, len });
 	if (value && *value)
 		buf_adds(&r->value, value);
 	else if (!value && !other.ptr && foreign)
@@ -172,7 +396,7 @@ static bool reference(struct dotenv_reader *r, const char *end)
 static void add_plain(struct dotenv_reader *r, const char *end)
 {
 	if (end - r->at > 2 && r->at[0] == '$' && r->at[1] == '{' &&
-	    reference(r, end))
+	    expand_reference(r, end))
 		return;
 	buf_addc(&r->value, *r->at++);
 }
@@ -205,7 +429,7 @@ static const char *closing_quote(const struct dotenv_reader *r)
 	return NULL;
 }
 
-static int quoted_value(struct dotenv_reader *r)
+static int read_quoted(struct dotenv_reader *r)
 {
 	const char *close = closing_quote(r);
 	char quote = *r->at;
@@ -232,15 +456,15 @@ static int quoted_value(struct dotenv_reader *r)
 	return -1;
 }
 
-static int plain_value(struct dotenv_reader *r)
+static int read_plain(struct dotenv_reader *r)
 {
 	const char *end = r->at;
 	const char *p = r->at;
 
 	for (; p < r->end && *p != '\n' && *p != '\r'; p++) {
-		if (*p == '#' && blank(p[-1]))
+		if (*p == '#' && is_blank(p[-1]))
 			break;
-		if (!blank(*p))
+		if (!is_blank(*p))
 			end = p + 1;
 	}
 	while (r->at < end)
@@ -248,7 +472,7 @@ static int plain_value(struct dotenv_reader *r)
 	return 0;
 }
 
-static void store(struct dotenv_reader *r, struct str name, int line)
+static void store_value(struct dotenv_reader *r, struct str name, int line)
 {
 	struct dotenv *d = r->out;
 	uint64_t code = hash_code(name, 0);
@@ -273,7 +497,7 @@ static void store(struct dotenv_reader *r, struct str name, int line)
 }
 
 /* Everything counts, kept or not: references can multiply a small file. */
-static void too_large(struct dotenv_reader *r, int line)
+static void warn_too_large(struct dotenv_reader *r, int line)
 {
 	warn(r, line,
 	     "the values are larger than %d bytes; the rest is ignored",
@@ -281,7 +505,7 @@ static void too_large(struct dotenv_reader *r, int line)
 	r->at = r->end;
 }
 
-static void keep(struct dotenv_reader *r, struct str name, int line)
+static void keep_value(struct dotenv_reader *r, struct str name, int line)
 {
 	const char *owner =
 		r->in->owner == DOTENV_PROJECT ? "a project's " : "a ";
@@ -289,7 +513,7 @@ static void keep(struct dotenv_reader *r, struct str name, int line)
 
 	r->out->sum += r->value.len;
 	if (r->out->sum > DOTENV_LARGEST_SUM)
-		too_large(r, line);
+		warn_too_large(r, line);
 	else if (dotenv_denied(name, r->in->owner))
 		warn(r, line, "%.*s may not be set in %s.env file; ignored",
 		     len, name.ptr, owner);
@@ -300,17 +524,17 @@ static void keep(struct dotenv_reader *r, struct str name, int line)
 		warn(r, line, "%.*s is larger than %d bytes; ignored", len,
 		     name.ptr, DOTENV_LARGEST_VALUE);
 	else
-		store(r, name, line);
+		store_value(r, name, line);
 }
 
-static void statement(struct dotenv_reader *r)
+static void read_statement(struct dotenv_reader *r)
 {
 	int line = r->line;
 	struct str name;
 	int rc;
 
 	if (r->end - r->at > 7 && !memcmp(r->at, "export", 6) &&
-	    blank(r->at[6])) {
+	    is_blank(r->at[6])) {
 		r->at += 6;
 		skip_blanks(r);
 	}
@@ -326,11 +550,11 @@ static void statement(struct dotenv_reader *r)
 	skip_blanks(r);
 	buf_clear(&r->value);
 	if (r->at < r->end && (*r->at == '"' || *r->at == '\''))
-		rc = quoted_value(r);
+		rc = read_quoted(r);
 	else
-		rc = plain_value(r);
+		rc = read_plain(r);
 	if (rc == 0)
-		keep(r, name, line);
+		keep_value(r, name, line);
 	skip_line(r);
 }
 
@@ -357,7 +581,7 @@ void dotenv_parse(struct dotenv *d, const struct dotenv_input *in)
 	for (skip_gap(&r); r.at < r.end; skip_gap(&r)) {
 		const char *start = r.at;
 
-		statement(&r);
+		read_statement(&r);
 		for (; start < r.at; start++)
 			r.line += *start == '\n';
 	}
@@ -377,4 +601,144 @@ void dotenv_release(struct dotenv *d)
 	free(d->warnings);
 	hash_release(&d->names);
 	*d = (struct dotenv){ 0 };
+}
+
+/* The least size of a block: with its head and the 16 bytes that
+ * sodium_malloc() adds, one page. */
+enum { BLOCK = 4096 - 3 * 8 - 16 };
+
+struct env_block {
+	struct env_block *next;
+	size_t size, used;
+	char bytes[];
+};
+
+/* Makes room for size bytes in one block. */
+static void reserve_room(struct env *e, size_t size)
+{
+	struct env_block *b = e->blocks;
+	size_t room = size > BLOCK ? size : BLOCK;
+
+	if (b && size <= b->size - b->used)
+		return;
+	/* sodium_malloc() aligns the end: round up for the start. */
+	room = ((sizeof(*b) + room + 15) & ~(size_t)15) - sizeof(*b);
+	b = sodium_init() < 0 ? NULL : sodium_malloc(sizeof(*b) + room);
+	if (!b)
+		abort();
+	*b = (struct env_block){ .next = e->blocks, .size = room };
+	e->blocks = b;
+}
+
+static char *take_room(struct env *e, size_t size)
+{
+	reserve_room(e, size);
+	e->blocks->used += size;
+	return e->blocks->bytes + e->blocks->used - size;
+}
+
+static const struct env_var *find_var(const struct env *e, struct str name,
+				      uint64_t code)
+{
+	size_t cursor = 0;
+	uint32_t i;
+
+	while (hash_next(&e->names, code, &cursor, &i))
+		if (str_is(name, e->vars[i].name))
+			return &e->vars[i];
+	return NULL;
+}
+
+static struct env_var *add_slot(struct env_var **vars, size_t n)
+{
+	if ((n & (n - 1)) == 0)
+		*vars = xrealloc(*vars, n ? n * 2 : 1, sizeof(**vars));
+	return &(*vars)[n];
+}
+
+void env_add(struct env *e, struct str name, const char *value,
+	     enum setting_source source, int line)
+{
+	uint64_t code = hash_code(name, 0);
+	const struct env_var *there = find_var(e, name, code);
+	size_t size = strlen(value) + 1;
+	struct env_var *slot;
+	char *copy;
+
+	if (!name.len || (there && !strcmp(there->value, value)))
+		return;
+	copy = take_room(e, name.len + 1 + size);
+	memcpy(copy, name.ptr, name.len);
+	copy[name.len] = '\0';
+	memcpy(copy + name.len + 1, value, size);
+	if (there) {
+		slot = add_slot(&e->shadowed, e->n_shadowed++);
+	} else {
+		hash_add(&e->names, code, (uint32_t)e->n);
+		slot = add_slot(&e->vars, e->n++);
+	}
+	*slot = (struct env_var){ copy, copy + name.len + 1, source, line };
+}
+
+void env_add_all(struct env *e, char **entries)
+{
+	size_t size = 0;
+
+	/* Each block costs system calls: one for all. */
+	for (char **entry = entries; entry && *entry; entry++)
+		size += strlen(*entry) + 1;
+	reserve_room(e, size);
+	for (; entries && *entries; entries++) {
+		struct str entry = str_of(*entries);
+		size_t at = str_find(entry, '=');
+
+		if (at < entry.len)
+			env_add(e, (struct str){ entry.ptr, at },
+				entry.ptr + at + 1, SOURCE_ENV, 0);
+	}
+}
+
+const struct env_var *env_get(const struct env *e, const char *name)
+{
+	struct str s = str_of(name);
+
+	return find_var(e, s, hash_code(s, 0));
+}
+
+const struct env_var *env_prefixed(const struct env *e, const char *name)
+{
+	static const char prefix[] = "DEEPAGENTS_CODE_";
+	size_t size = sizeof(prefix) + strlen(name);
+	/* Asked several times for each setting: mostly not on the heap. */
+	char room[128];
+	char *full = size <= sizeof(room) ? room : xcalloc(1, size);
+	const struct env_var *v;
+
+	memcpy(full, prefix, sizeof(prefix) - 1);
+	memcpy(full + sizeof(prefix) - 1, name, size - sizeof(prefix) + 1);
+	v = env_get(e, full);
+	if (full != room)
+		free(full);
+	return v;
+}
+
+const struct env_var *env_resolve(const struct env *e, const char *name)
+{
+	const struct env_var *v = env_prefixed(e, name);
+
+	return v ? v : env_get(e, name);
+}
+
+void env_release(struct env *e)
+{
+	while (e->blocks) {
+		struct env_block *b = e->blocks;
+
+		e->blocks = b->next;
+		sodium_free(b); /* zeroes it */
+	}
+	free(e->vars);
+	free(e->shadowed);
+	hash_release(&e->names);
+	*e = (struct env){ 0 };
 }

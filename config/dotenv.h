@@ -62,4 +62,51 @@ const char *dotenv_get(const struct dotenv *d, struct str name);
  * DEEPAGENTS_CODE_ in front. */
 bool dotenv_denied(struct str name, enum dotenv_owner owner);
 
+/* Where the value of a setting comes from. */
+enum setting_source {
+	SOURCE_NONE = 0,
+	SOURCE_DEFAULT,
+	SOURCE_CONFIG,      /* ~/.deepagents/config.toml */
+	SOURCE_DOTENV_USER, /* ~/.deepagents/.env */
+	SOURCE_DOTENV_PROJECT,
+	SOURCE_ENV,    /* exported */
+	SOURCE_STORED, /* dcode auth set */
+	SOURCE_FLAG,   /* command line */
+	SOURCE_POLICY, /* SETTINGS_POLICY_FILE */
+};
+
+struct env_var {
+	const char *name;
+	const char *value; /* may be empty */
+	enum setting_source source;
+	int line; /* of the .env file; 0: exported */
+};
+
+struct env_block; /* of locked memory */
+
+/* Start from { 0 }. Some values are secret: all lie in memory that is neither
+ * swapped out nor dumped, and that is zeroed in the end. */
+struct env {
+	struct env_var *vars; /* owned; names are unique */
+	size_t n;
+	struct env_var *shadowed; /* owned; values that came too late */
+	size_t n_shadowed;
+	struct env_block *blocks; /* owned: the names and values */
+	struct hash names;        /* name -> index into vars */
+};
+
+/* The first one to add a name wins; later ones are kept aside, for a secret
+ * that is not used has to be masked all the same. */
+void env_add(struct env *e, struct str name, const char *value,
+	     enum setting_source source, int line);
+/* NAME=value entries, ended by NULL, as exported. */
+void env_add_all(struct env *e, char **entries);
+/* NULL when it is not there; the value may be empty. */
+const struct env_var *env_get(const struct env *e, const char *name);
+/* DEEPAGENTS_CODE_name if it is there, even empty, else name. */
+const struct env_var *env_resolve(const struct env *e, const char *name);
+/* DEEPAGENTS_CODE_name alone. */
+const struct env_var *env_prefixed(const struct env *e, const char *name);
+void env_release(struct env *e);
+
 #endif

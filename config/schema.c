@@ -1,5 +1,6 @@
-/* schema.c - the core's settings; a provider's live with the provider. */
+/* schema.c - the rows of all settings, and of the keys within tables. */
 /* SPDX-License-Identifier: MIT */
+
 #include "config/settings.h"
 
 enum { CREDENTIAL = SETTING_SECRET | SETTING_ENV_ONLY };
@@ -437,5 +438,98 @@ const struct setting settings_core[] = {
 	  .flags = CREDENTIAL,
 	  .env = "XAI_API_KEY",
 	  .help = "xAI API key" },
+	{ 0 },
+};
+
+#define MODELS "models.providers.NAME"
+#define PROFILE MODELS ".profile"
+#define SANDBOXES "sandboxes.providers.NAME"
+const struct setting_key settings_keys[] = {
+	{ "limits", "max_usd", "number", "US dollars", NULL, "3.00",
+	  "Cost at which a run ends, or the chat asks; --max-usd may lower "
+	  "it" },
+	{ "limits", "warn_usd", "list", "US dollars", NULL, "[1, 2.50]",
+	  "Costs at which a line warns" },
+	{ MODELS, "allow_http", "boolean", NULL, "false", "true",
+	  "Send the key over http to another machine, too" },
+	{ MODELS, "api_key_env", "string", NULL, NULL, "\"MINE_API_KEY\"",
+	  "Variable that holds the key" },
+	{ MODELS, "base_url", "string", NULL, NULL,
+	  "\"http://localhost:8000/v1\"", "Address of the API" },
+	{ MODELS, "base_url_env", "string", NULL, NULL, "\"MINE_BASE_URL\"",
+	  "Variable that holds the address" },
+	{ MODELS, "enabled", "boolean", NULL, "true", "false",
+	  "false: never use this provider" },
+	{ MODELS, "location", "string", NULL, NULL, "\"europe-west1\"",
+	  "Location of Vertex AI" },
+	{ MODELS, "models", "list", NULL, NULL, "[\"qwen3\", \"gpt-oss-20b\"]",
+	  "Names to list" },
+	{ MODELS, "params", "table", NULL, NULL, "{ temperature = 0.2 }",
+	  "Fields that are merged into each request; a table of a model's "
+	  "name: for that model only" },
+	{ MODELS, "profile", "table", NULL, NULL,
+	  "{ max_input_tokens = 32768 }",
+	  "What dcode should know of the models; a table of a model's name: "
+	  "of that model" },
+	{ MODELS, "project", "string", NULL, NULL, "\"my-project\"",
+	  "Project of Vertex AI" },
+	{ MODELS, "region", "string", NULL, NULL, "\"eu-central-1\"",
+	  "Region of Bedrock" },
+	{ MODELS, "wire", "string", NULL, NULL, "\"openai-chat\"",
+	  "API that the server speaks: anthropic, openai-chat, "
+	  "openai-responses, gemini or bedrock" },
+	{ PROFILE, "max_input_tokens", "integer", "tokens", NULL, "32768",
+	  "Context window" },
+	{ PROFILE, "max_output_tokens", "integer", "tokens", NULL, "8192",
+	  "Longest answer" },
+	{ PROFILE, "image_inputs", "boolean", NULL, NULL, "true",
+	  "The model sees images" },
+	{ PROFILE, "pdf_inputs", "boolean", NULL, NULL, "false",
+	  "The model reads PDF files" },
+	{ PROFILE, "reasoning_output", "boolean", NULL, NULL, "true",
+	  "The model thinks" },
+	{ PROFILE, "tool_calling", "boolean", NULL, NULL, "true",
+	  "The model calls tools" },
+	{ PROFILE, "input_price", "number", "US dollars per million tokens",
+	  NULL, "0.50", "Price of input" },
+	{ PROFILE, "output_price", "number", "US dollars per million tokens",
+	  NULL, "2.00", "Price of output" },
+	{ PROFILE, "cache_read_price", "number",
+	  "US dollars per million tokens", NULL, "0.05",
+	  "Price of input read from the cache" },
+	{ PROFILE, "cache_write_price", "number",
+	  "US dollars per million tokens", NULL, "0.60",
+	  "Price of input written to the cache" },
+	{ "retries.NAME", "max_retries", "integer", "retries", NULL, "5",
+	  "For one model provider: times a failed request is sent again" },
+	{ SANDBOXES, "class_path", "string", NULL, NULL,
+	  "\"my_package.boxes:Provider\"",
+	  "Python class of a provider of your own" },
+	{ SANDBOXES, "command", "list", NULL, NULL,
+	  "[\"/usr/local/bin/my-provider\"]",
+	  "Program of a provider of your own" },
+	{ SANDBOXES, "credentials", "list", NULL, NULL, "[\"ACME_TOKEN\"]",
+	  "Variables that the provider may have" },
+	{ SANDBOXES, "http", "table", NULL, NULL, NULL,
+	  "Description of a REST service; see dcode help providers" },
+	{ SANDBOXES, "isolation", "string", NULL, NULL, "\"microVM\"",
+	  "What isolates its sandboxes: none, namespaces, container, gVisor, "
+	  "VM or microVM" },
+	{ SANDBOXES, "package", "string", NULL, NULL, "\"my-package\"",
+	  "Python package that has the class" },
+	{ SANDBOXES, "params", "table", NULL, NULL, NULL,
+	  "Parameters of the provider; those of the built-in ones are below" },
+	{ SANDBOXES, "start_timeout", "integer", "seconds", NULL, "900",
+	  "Time in which a sandbox must be ready" },
+	{ SANDBOXES, "supports_list", "boolean", NULL, "false", "true",
+	  "The provider lists its sandboxes" },
+	{ SANDBOXES, "supports_sandbox_id", "boolean", NULL, "false", "true",
+	  "The provider takes --sandbox-id" },
+	{ SANDBOXES, "supports_snapshot_name", "boolean", NULL, "false", "true",
+	  "The provider takes --sandbox-snapshot-name" },
+	{ SANDBOXES, "usd_per_hour", "number", "US dollars", NULL, "0.10",
+	  "Price of a running sandbox for an hour" },
+	{ SANDBOXES, "working_dir", "string", NULL, NULL, "\"/workspace\"",
+	  "Working directory inside" },
 	{ 0 },
 };

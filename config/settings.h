@@ -7,7 +7,7 @@
 #include <stdint.h>
 
 #include "base/buf.h"
-#include "config/source.h"
+#include "config/dotenv.h"
 #include "config/toml.h"
 #include "config/vault.h"
 
@@ -240,6 +240,6 @@ struct setting_key {
 	const char *example;
 	const char *help;
 };
-extern const struct setting_key settings_keys[]; /* config/schema_tables.c */
+extern const struct setting_key settings_keys[]; /* config/schema.c */
 
 #endif

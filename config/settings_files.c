@@ -1,8 +1,15 @@
-/* settings_files.c - finds and reads config.toml and the .env files. */
+/* settings_files.c - config.toml, the machine's policy, .env files. */
 /* SPDX-License-Identifier: MIT */
+/*
+ * In order: config.toml and the .env files; settings of the Python program
+ * that dcode does not have; unknown keys; the guard, which refuses to run if
+ * something that restricts cannot be read; the machine's policy.
+ */
 #include <errno.h>
 #include <fcntl.h>
+#include <math.h>
 #include <stdarg.h>
+#include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -10,10 +17,18 @@
 #include <unistd.h>
 
 #include "base/mem.h"
+#include "base/nearest.h"
 #include "base/path.h"
 #include "base/project.h"
 #include "base/str.h"
 #include "config/settings_impl.h"
+#include "config/toml.h"
+
+struct foreign_key {
+	const char *path; /* "interpreter.enable_interpreter" */
+	unsigned kinds;   /* bits of 1 << toml_kind that it may have; 0: any */
+	bool part;        /* a table: stands for everything in it */
+};
 
 enum {
 	LARGEST_CONFIG = 8 << 20, /* bytes of config.toml */
@@ -81,7 +96,7 @@ static int read_file(int fd, const struct stat *st, struct buf *out)
 	return !room || n < 0 ? -1 : 0;
 }
 
-static const char *reason(int number, char *room, size_t size)
+static const char *describe_errno(int number, char *room, size_t size)
 {
 	return strerror_r(number, room, size);
 }
@@ -105,8 +120,10 @@ static bool is_dangling(const char *path)
 	       stat(path, &st) < 0;
 }
 
-int settings_read_toml(struct settings_file *file, struct toml_value *root,
-		       struct error *err)
+/* An empty table when there is no file. -1: ERR_SYSTEM, or what toml_parse()
+ * says. */
+static int read_toml(struct settings_file *file, struct toml_value *root,
+		     struct error *err)
 {
 	struct buf text = BUF_INIT(LARGEST_CONFIG);
 	struct stat st;
@@ -124,9 +141,9 @@ int settings_read_toml(struct settings_file *file, struct toml_value *root,
 	file->state = SETTINGS_FILE_OK;
 	if (fd < 0 || read_file(fd, &st, &text) < 0)
 		rc = error_set(err, ERR_SYSTEM, "%s: %s", file->path,
-			       errno == EINVAL
-				       ? "not a regular file"
-				       : reason(errno, room, sizeof(room)));
+			       errno == EINVAL ? "not a regular file"
+					       : describe_errno(errno, room,
+								sizeof(room)));
 	else
 		rc = toml_parse(root, buf_str(&text), file->path, err);
 	buf_wipe(&text);
@@ -144,8 +161,10 @@ static bool describes_own(const struct toml_value *v)
 	       toml_get(v, "command") || toml_get(v, "http");
 }
 
-void settings_join_names(struct settings *s, const struct settings_file *file,
-			 struct toml_value *root)
+/* [sandboxes.providers.podman] becomes the table of docker, which is the same
+ * provider, unless it describes one of its own. */
+static void join_names(struct settings *s, const struct settings_file *file,
+		       struct toml_value *root)
 {
 	struct toml_value *all =
 		(struct toml_value *)toml_path(root, "sandboxes.providers");
@@ -177,14 +196,14 @@ void settings_read_config(struct settings *s)
 {
 	struct error err = { 0 };
 
-	if (settings_read_toml(&s->files[FILE_CONFIG], &s->config, &err) < 0)
+	if (read_toml(&s->files[FILE_CONFIG], &s->config, &err) < 0)
 		break_config(s,
 			     err.code == ERR_SYSTEM
 				     ? "could not read config file"
 				     : "invalid TOML syntax",
 			     err.message);
 	else
-		settings_join_names(s, &s->files[FILE_CONFIG], &s->config);
+		join_names(s, &s->files[FILE_CONFIG], &s->config);
 }
 
 /* Also EACCES when a folder above cannot be searched: that says nothing. */
@@ -196,8 +215,8 @@ static bool there_but_closed(const char *path)
 }
 
 /* A file that somebody else put above us, in /tmp perhaps, is not ours. */
-static bool counts(struct settings *s, const char *dir, const char *path,
-		   uid_t owner)
+static bool is_counted(struct settings *s, const char *dir, const char *path,
+		       uid_t owner)
 {
 	struct error err = { 0 };
 	int rc = project_check(dir, path, owner, &err);
@@ -221,7 +240,7 @@ static char *find_project(struct settings *s, int *fd, struct stat *st)
 
 		*fd = open_file(path, st);
 		if ((*fd >= 0 || there_but_closed(path)) &&
-		    counts(s, dir, path, owner) &&
+		    is_counted(s, dir, path, owner) &&
 		    (*fd < 0 || project_trusts(st, owner)))
 			found = path;
 		else if (*fd >= 0)
@@ -240,8 +259,8 @@ static const char *exported(void *arg, const char *name)
 	return v ? v->value : NULL;
 }
 
-static void parse(struct settings *s, struct settings_file *file, int fd,
-		  const struct stat *st, struct dotenv *d)
+static void parse_dotenv(struct settings *s, struct settings_file *file, int fd,
+			 const struct stat *st, struct dotenv *d)
 {
 	struct buf text = BUF_INIT(DOTENV_LARGEST);
 	struct dotenv_input in = {
@@ -257,7 +276,7 @@ static void parse(struct settings *s, struct settings_file *file, int fd,
 	if (read_file(fd, st, &text) < 0) {
 		file->state = SETTINGS_FILE_BROKEN;
 		settings_warn(s, "%s: %s; ignored", file->path,
-			      reason(errno, room, sizeof(room)));
+			      describe_errno(errno, room, sizeof(room)));
 	} else {
 		in.text = buf_str(&text);
 		dotenv_parse(d, &in);
@@ -289,7 +308,7 @@ static void read_project(struct settings *s, const struct stat *user_file)
 	if (fd < 0) {
 		settings_warn(s, "%s: cannot be read; ignored", path);
 	} else {
-		parse(s, file, fd, &st, &s->project);
+		parse_dotenv(s, file, fd, &st, &s->project);
 	}
 }
 
@@ -310,9 +329,810 @@ void settings_read_dotenv(struct settings *s, bool project)
 	else
 		s->files[FILE_PROJECT_ENV].state = SETTINGS_FILE_DISABLED;
 	if (fd >= 0)
-		parse(s, user, fd, &st, &d);
+		parse_dotenv(s, user, fd, &st, &d);
 	for (size_t i = 0; i < d.n; i++)
 		env_add(&s->env, str_of(d.vars[i].name), d.vars[i].value,
 			SOURCE_DOTENV_USER, d.vars[i].line);
 	dotenv_release(&d);
+}
+
+enum {
+	ANY = 0,
+	BOOL = 1 << TOML_BOOL,
+	INT = 1 << TOML_INT,
+	TEXT = 1 << TOML_STRING,
+	LIST = 1 << TOML_ARRAY,
+};
+
+/* Its documentation, "Configuration", version 0.1.59 and later. A row before
+ * the one of the table that it is in. */
+static const struct foreign_key keys[] = {
+	{ "agents", ANY, true },
+	{ "async_subagents", ANY, true },
+	{ "display", ANY, true },
+	{ "effort", ANY, true },
+	{ "extensions", ANY, true },
+	{ "features", ANY, true },
+	{ "goals", ANY, true },
+	{ "interpreter.enable_interpreter", BOOL, false },
+	{ "interpreter.ptc", TEXT | LIST, false },
+	{ "interpreter.ptc_acknowledge_unsafe", BOOL, false },
+	{ "interpreter", ANY, true },
+	{ "mcp", ANY, true },
+	{ "memory", ANY, true },
+	{ "models.auto_classifier", TEXT, false },
+	{ "models.auto_classifier_timeout", ANY, false },
+	{ "models.ollama_discovery", BOOL, false },
+	{ "models.openai_prompt_cache_key", BOOL, false },
+	{ "models.summarization_default", TEXT, false },
+	{ "plugins", ANY, true },
+	{ "runtime.recursion_limit", INT, false },
+	{ "runtime", ANY, true },
+	{ "skills", ANY, true },
+	{ "startup.mode", TEXT, false },
+	{ "startup.recent", TEXT, false },
+	{ "startup.yolo_switcher", BOOL, false },
+	{ "themes", ANY, true },
+	{ "threads", ANY, true },
+	{ "tracing.langsmith_redact", BOOL, false },
+	{ "tracing", ANY, true },
+	{ "ui", ANY, true },
+	{ "update", ANY, true },
+	{ "warnings", ANY, true },
+};
+
+/* Those that have no key in config.toml, or another one here. */
+static const char *const variables[] = {
+	"AUTO_CLASSIFIER_MODEL",
+	"AUTO_CLASSIFIER_TIMEOUT",
+	"AUTO_UPDATE",
+	"COLLAPSE_PASTES",
+	"CURSOR_BLINK",
+	"CURSOR_STYLE",
+	"DANGEROUSLY_ENABLE_PROJECT_MCP_SERVERS",
+	"DEBUG",
+	"DEBUG_CONSOLE_CLICK_TO_COPY",
+	"DEBUG_FILE",
+	"DISABLED_PROJECT_MCP_SERVERS",
+	"EXPERIMENTAL",
+	"EXTERNAL_EVENT_SOCKET",
+	"EXTERNAL_EVENT_SOCKET_PATH",
+	"EXTRAS",
+	"FORKED_SUBAGENTS",
+	"GOAL_AUTO_ACCEPT_CRITERIA",
+	"HIDE_CWD",
+	"HIDE_GIT_BRANCH",
+	"HIDE_LANGSMITH_TRACING",
+	"HIDE_SPLASH_TIPS",
+	"HIDE_SPLASH_VERSION",
+	"KITTY_KEYBOARD",
+	"LANGSMITH_PROJECT",
+	"LANGSMITH_REDACT",
+	"LANGSMITH_REPLICA_PROJECTS",
+	"LOG_LEVEL",
+	"MEMORY_AUTO_SAVE",
+	"NO_TERMINAL_ESCAPE",
+	"NO_UPDATE_CHECK",
+	"OFFLINE",
+	"OLLAMA_DISCOVERY",
+	"ONBOARDING",
+	"ONBOARDING_INTEGRATIONS_SCREEN",
+	"OPENAI_PROMPT_CACHE_KEY",
+	"PLUGIN_AUTO_UPDATE",
+	"PLUGIN_CACHE_DIR",
+	"PRICES_AUTO_UPDATE",
+	"RECURSION_LIMIT",
+	"RESUME_TERM_PROGRAM",
+	"RIPGREP_INSTALLER",
+	"SHOW_HEADER",
+	"SHOW_LANGSMITH_REPLICA_TRACING",
+	"SHOW_MESSAGE_TIMESTAMPS",
+	"SHOW_REASONING",
+	"SHOW_SCROLLBAR",
+	"SHOW_URL_OPEN_TOAST",
+	"SHOW_USAGE_STATS",
+	"SPLASH_SHOW_CWD",
+	"SPLASH_SHOW_MODEL",
+	"SUPPRESS_ENV_OVERRIDE_WARNING",
+	"TERMINAL_PROGRESS",
+	"USER_ID",
+	"YOLO_SWITCHER",
+};
+
+/* The row of this key or of the table that it is in, or NULL. */
+static const struct foreign_key *foreign_key_find(const char *path)
+{
+	for (size_t i = 0; i < sizeof(keys) / sizeof(keys[0]); i++) {
+		size_t len = strlen(keys[i].path);
+
+		if (strncmp(path, keys[i].path, len) == 0 &&
+		    (!path[len] || (keys[i].part && path[len] == '.')))
+			return &keys[i];
+	}
+	return NULL;
+}
+
+static int compare(const void *name, const void *row)
+{
+	return strcmp(name, *(const char *const *)row);
+}
+
+/* Whether it is a variable of the Python program, DEEPAGENTS_CODE_X, that dcode
+ * does not read. */
+static bool foreign_variable(const char *name)
+{
+	static const char prefix[] = "DEEPAGENTS_CODE_";
+
+	return !strncmp(name, prefix, sizeof(prefix) - 1) &&
+	       bsearch(name + sizeof(prefix) - 1, variables,
+		       sizeof(variables) / sizeof(variables[0]),
+		       sizeof(variables[0]), compare);
+}
+
+/* Of [models.providers.NAME]: those that only the Python program reads. */
+static const char *const model_keys[] = { "api_key_url", "class_path",
+					  "display_name", "short_name" };
+
+static const char params_end[] = ".params";
+
+static const char providers[] = "sandboxes.providers.";
+
+enum {
+	FOREIGN_BYTES = 300,
+	MOST_UNKNOWN = 10, /* lines */
+};
+
+struct names {
+	const char **list; /* owned array of borrowed or kept strings */
+	char **kept;       /* owned */
+	size_t n;
+};
+
+/* What is met while keys are looked at. */
+struct unknown {
+	struct buf foreign; /* names of the Python program's */
+	size_t n;           /* unknown ones */
+};
+
+static void check_table(struct settings *s, const struct toml_value *table,
+			const char *prefix, struct unknown *u);
+
+struct key_level { /* one table */
+	const char *prefix;
+	struct names names; /* collected for the first unknown key */
+};
+
+/* The part of a known path that stands below prefix: "default" of
+ * "models.default" below "models". */
+static void add_part(struct names *names, const char *path, const char *prefix)
+{
+	size_t len = strlen(prefix);
+	const char *rest = path + len + (len > 0);
+
+	if (strncmp(path, prefix, len) != 0 || (len && path[len] != '.'))
+		return;
+	names->list = xrealloc(names->list, names->n + 1, sizeof(char *));
+	names->kept = xrealloc(names->kept, names->n + 1, sizeof(char *));
+	names->kept[names->n] = xstrndup(rest, strcspn(rest, "."));
+	names->list[names->n] = names->kept[names->n];
+	names->n++;
+}
+
+/* The keys of a table among settings_keys. */
+static void add_table(struct names *names, const char *table)
+{
+	for (const struct setting_key *k = settings_keys; k->key; k++)
+		if (!strcmp(k->table, table))
+			add_part(names, k->key, "");
+}
+
+static bool has_name(const struct names *names, const char *name)
+{
+	for (size_t i = 0; i < names->n; i++)
+		if (!strcmp(names->list[i], name))
+			return true;
+	return false;
+}
+
+static void names_release(struct names *names)
+{
+	for (size_t i = 0; i < names->n; i++)
+		free(names->kept[i]);
+	free(names->kept);
+	free(names->list);
+}
+
+static void collect_names(const struct settings *s, const char *prefix,
+			  struct names *names)
+{
+	for (size_t i = 0; i < s->n_slots; i++)
+		if (!(s->slots[i].row->flags & SETTING_ENV_ONLY))
+			add_part(names, s->slots[i].path, prefix);
+}
+
+static void warn_unknown(struct settings *s, const struct toml_value *v,
+			 const char *path, const struct names *names,
+			 struct unknown *u)
+{
+	struct str key = { v->key, strlen(v->key) };
+	const char *near;
+	size_t far = key.len / 3 + 1;
+
+	/* The line after the last one says how many more there are. */
+	if (++u->n >= MOST_UNKNOWN + 1)
+		return;
+	near = nearest_name(key, names->list, names->n);
+	if (near && nearest_distance(key, str_of(near)) > far)
+		near = NULL;
+	settings_warn(s, "%s:%d:%d: %s is not a known setting; ignored%s%s%s",
+		      s->files[FILE_CONFIG].path, v->line, v->column, path,
+		      near ? " (did you mean " : " (dcode help toml",
+		      near ? near : "", near ? "?)" : ")");
+}
+
+/* True for a row, and for a table on the way to one. */
+static bool leads_somewhere(const struct settings *s, const char *path)
+{
+	size_t len = strlen(path);
+
+	for (size_t i = 0; i < s->n_slots; i++)
+		if (!strncmp(s->slots[i].path, path, len) &&
+		    (!s->slots[i].path[len] || s->slots[i].path[len] == '.'))
+			return true;
+	return false;
+}
+
+static bool is_row(const struct settings *s, const char *path)
+{
+	for (size_t i = 0; i < s->n_slots; i++)
+		if (!strcmp(s->slots[i].path, path))
+			return true;
+	return false;
+}
+
+/* The entries of one table, whose name is path. */
+static void check_entries(struct settings *s, const struct toml_value *table,
+			  const char *path, const struct names *names,
+			  struct unknown *u)
+{
+	for (size_t i = 0; i < table->n_items; i++) {
+		const struct toml_value *v = &table->items[i];
+		char *whole;
+
+		if (has_name(names, v->key))
+			continue;
+		whole = xasprintf("%s.%s", path, v->key);
+		warn_unknown(s, v, whole, names, u);
+		free(whole);
+	}
+}
+
+static void check_model_providers(struct settings *s,
+				  const struct toml_value *all,
+				  struct unknown *u)
+{
+	struct names names = { 0 };
+
+	add_table(&names, "models.providers.NAME");
+	for (size_t i = 0; i < sizeof(model_keys) / sizeof(*model_keys); i++)
+		add_part(&names, model_keys[i], "");
+	for (size_t i = 0; i < all->n_items; i++) {
+		char *path =
+			xasprintf("models.providers.%s", all->items[i].key);
+
+		if (all->items[i].kind == TOML_TABLE)
+			check_entries(s, &all->items[i], path, &names, u);
+		free(path);
+	}
+	names_release(&names);
+}
+
+/* A misspelt cap is none. */
+static void check_limits(struct settings *s, const struct toml_value *limits,
+			 struct unknown *u)
+{
+	struct names names = { 0 };
+
+	add_table(&names, "limits");
+	check_entries(s, limits, "limits", &names, u);
+	names_release(&names);
+}
+
+/* A program or a service of the user's: its params are its own. */
+static bool runs_itself(const struct toml_value *entry)
+{
+	return toml_get(entry, "command") || toml_get(entry, "class_path") ||
+	       toml_get(entry, "http");
+}
+
+/* Below this path names are the user's own, or read by somebody else. */
+static bool is_free(const struct settings *s, const char *path,
+		    const struct toml_value *v)
+{
+	struct str p = str_of(path);
+
+	if (str_starts(p, providers) && str_ends(p, params_end))
+		return !leads_somewhere(s, path);
+	if (str_starts(p, "retries.") && v->kind == TOML_TABLE)
+		return true;
+	/* the other keys of an entry are checked where it is read */
+	return str_starts(p, providers) && v->kind != TOML_TABLE &&
+	       !strstr(path, ".params.");
+}
+
+/* True when the keys of the table at this path are checked, too. */
+static bool leads_on(const struct settings *s, const struct toml_value *v,
+		     const char *path, bool entry)
+{
+	if (v->kind != TOML_TABLE || is_free(s, path, v))
+		return false;
+	if (entry)
+		return !runs_itself(v);
+	return !is_row(s, path) || !strcmp(path, "sandboxes.providers")
+		       ? leads_somewhere(s, path)
+		       : false;
+}
+
+static void add_foreign(struct buf *names, const char *path)
+{
+	size_t before = names->len;
+
+	if (names->over)
+		return;
+	buf_addf(names, "%s%s", before ? ", " : "", path);
+	if (names->over && before)
+		names->ptr[names->len = before] = '\0';
+}
+
+/* Names those of the Python program that dcode does not have, in one line. */
+static void note_foreign(struct settings *s, const struct buf *names)
+{
+	if (names->len)
+		s->foreign = xasprintf("%s: dcode does not have these settings "
+				       "of the Python program: %s%s; ignored",
+				       s->files[FILE_CONFIG].path, names->ptr,
+				       names->over ? ", ..." : "");
+}
+
+static void check_key(struct settings *s, const struct toml_value *v,
+		      const char *path, struct key_level *l, struct unknown *u)
+{
+	bool entry = !strcmp(l->prefix, "sandboxes.providers");
+	bool leads = leads_somewhere(s, path);
+
+	if (!strcmp(path, "models.providers") && v->kind == TOML_TABLE)
+		check_model_providers(s, v, u);
+	else if (!strcmp(path, "limits") && v->kind == TOML_TABLE)
+		check_limits(s, v, u);
+	else if ((entry || leads) && leads_on(s, v, path, entry))
+		check_table(s, v, path, u);
+	else if (!leads && foreign_key_find(path))
+		add_foreign(&u->foreign, path);
+	else if (!entry && !leads && !is_free(s, path, v) &&
+		 (str_ends(str_of(l->prefix), params_end) ||
+		  !str_starts(str_of(l->prefix), providers))) {
+		if (!l->names.n && u->n < MOST_UNKNOWN)
+			collect_names(s, l->prefix, &l->names);
+		warn_unknown(s, v, path, &l->names, u);
+	}
+}
+
+static void check_table(struct settings *s, const struct toml_value *table,
+			const char *prefix, struct unknown *u)
+{
+	struct key_level l = { .prefix = prefix };
+
+	for (size_t i = 0; i < table->n_items; i++) {
+		const struct toml_value *v = &table->items[i];
+		char *path = xasprintf("%s%s%s", prefix, prefix[0] ? "." : "",
+				       v->key);
+
+		check_key(s, v, path, &l, u);
+		free(path);
+	}
+	names_release(&l.names);
+}
+
+void settings_check_unknown(struct settings *s)
+{
+	struct unknown u = { .foreign = BUF_INIT(FOREIGN_BYTES) };
+
+	check_table(s, &s->config, "", &u);
+	note_foreign(s, &u.foreign);
+	buf_release(&u.foreign);
+	if (u.n <= MOST_UNKNOWN)
+		return;
+	/* The place of the last line. */
+	free(s->warnings[--s->n_warnings]);
+	settings_warn(s, "%s: and %zu more unknown settings; ignored",
+		      s->files[FILE_CONFIG].path, u.n - MOST_UNKNOWN + 1);
+}
+
+void settings_check_variables(struct settings *s)
+{
+	struct buf names = BUF_INIT(FOREIGN_BYTES);
+	char *before = s->foreign;
+
+	for (size_t i = 0; i < s->env.n; i++)
+		if (foreign_variable(s->env.vars[i].name))
+			add_foreign(&names, s->env.vars[i].name);
+	if (names.len && before)
+		s->foreign = xasprintf("%s; nor these variables: %s%s", before,
+				       names.ptr, names.over ? ", ..." : "");
+	else if (names.len)
+		s->foreign = xasprintf("dcode does not have these variables of "
+				       "the Python program: %s%s; ignored",
+				       names.ptr, names.over ? ", ..." : "");
+	if (names.len)
+		free(before);
+	buf_release(&names);
+}
+
+/*
+ * A file that does not parse, or a key of the wrong type, is like no setting.
+ * Where that setting is a cap, a list of what may run or an isolation, a run
+ * without it does more than its user allowed, and in a script nobody reads the
+ * warning. settings_unguarded() names the first such fault; cmd/policy.c ends
+ * the run, or asks.
+ */
+
+/* Settings that restrict. A name that ends in a dot stands for its section. */
+static const char *const core_keys[] = {
+	"approvals.",
+	"limits",
+	"mcp.",
+	"models.allowed",
+	"models.providers",
+	"protect",
+	"retries.",
+	"sandboxes.copy_limit",
+	"sandboxes.default",
+	"sandboxes.keep_for",
+	"sandboxes.on_exit",
+	"sandboxes.providers",
+	"shell.",
+	"skills.extra_allowed_dirs",
+	"startup.",
+	"threads.",
+	"web.",
+	"workspace.",
+};
+
+/* The same of sandboxes.providers.NAME.params: network, isolation, and caps. */
+static const char *const params[] = {
+	"auto_delete",
+	"bind",
+	"cap_add",
+	"container",
+	"cpu",
+	"cpus",
+	"disk",
+	"domain_allow",
+	"gpu",
+	"gpus",
+	"idle",
+	"idle_timeout",
+	"isolate",
+	"lifetime",
+	"max_file_size",
+	"max_processes",
+	"memory",
+	"mounts",
+	"network",
+	"network_allow",
+	"network_block",
+	"network_deny",
+	"no_new_privileges",
+	"on_idle",
+	"options",
+	"paths",
+	"protect",
+	"requeue",
+	"runtime",
+	"size",
+	"time",
+	"user",
+	"vcpus",
+	"volumes",
+	"workspace",
+};
+
+static bool is_core_key(const char *key)
+{
+	for (size_t i = 0; i < sizeof(core_keys) / sizeof(*core_keys); i++) {
+		struct str name = str_of(core_keys[i]);
+
+		if (str_ends(name, ".") ? str_starts(str_of(key), core_keys[i])
+					: !strcmp(key, core_keys[i]))
+			return true;
+	}
+	return false;
+}
+
+static bool restricts(const struct setting_slot *slot)
+{
+	if (!slot->group)
+		return is_core_key(slot->row->key);
+	for (size_t i = 0; i < sizeof(params) / sizeof(*params); i++)
+		if (!strcmp(slot->row->key, params[i]))
+			return true;
+	return false;
+}
+
+/* The first fault stays. */
+static void note_fault(char **fault, const struct settings *s, int file,
+		       const struct toml_value *v, const char *path,
+		       const char *wanted)
+{
+	const char *kind = toml_kind_name(v->kind);
+
+	if (!*fault)
+		*fault = xasprintf("%s:%d:%d: %s must be %s, not %s %s",
+				   s->files[file].path, v->line, v->column,
+				   path, wanted,
+				   strchr("ai", kind[0]) ? "an" : "a", kind);
+}
+
+/* "5 or 0.50", as the reader of the cap takes it. */
+static bool is_amount(const struct toml_value *v)
+{
+	char *end = NULL;
+
+	if (v->kind == TOML_STRING)
+		return strtod(v->text, &end) > 0 && !*end;
+	return (v->kind == TOML_INT && v->integer > 0) ||
+	       (v->kind == TOML_FLOAT && isfinite(v->real) && v->real > 0);
+}
+
+/* Parts of rows that are tables, which their readers take apart. */
+static void guard_limits(char **fault, const struct settings *s, int file,
+			 const struct toml_value *root)
+{
+	static const char amount[] = "an amount in US dollars above 0";
+	const struct toml_value *limits = toml_path(root, "limits");
+	const struct toml_value *v =
+		limits ? toml_get(limits, "max_usd") : NULL;
+
+	if (limits && limits->kind != TOML_TABLE)
+		note_fault(fault, s, file, limits, "limits", "a table");
+	if (v && !is_amount(v))
+		note_fault(fault, s, file, v, "limits.max_usd", amount);
+	v = limits ? toml_get(limits, "warn_usd") : NULL;
+	if (v && v->kind != TOML_ARRAY && !is_amount(v))
+		note_fault(fault, s, file, v, "limits.warn_usd", amount);
+	for (size_t i = 0; v && v->kind == TOML_ARRAY && i < v->n_items; i++)
+		if (!is_amount(&v->items[i]))
+			note_fault(fault, s, file, &v->items[i],
+				   "limits.warn_usd", amount);
+}
+
+static void guard_models(char **fault, const struct settings *s, int file,
+			 const struct toml_value *root)
+{
+	static const char *const flags[] = { "enabled", "allow_http" };
+	const struct toml_value *all = toml_path(root, "models.providers");
+
+	for (size_t i = 0; all && i < all->n_items; i++)
+		for (size_t k = 0; k < sizeof(flags) / sizeof(*flags); k++) {
+			const struct toml_value *v =
+				toml_get(&all->items[i], flags[k]);
+			char *path;
+
+			if (!v || v->kind == TOML_BOOL)
+				continue;
+			path = xasprintf("models.providers.%s.%s",
+					 all->items[i].key, flags[k]);
+			note_fault(fault, s, file, v, path, "true or false");
+			free(path);
+		}
+}
+
+/* A section that is not one hides all that was written into it. section: bytes
+ * of path. */
+static void guard_section(char **fault, const struct settings *s, int file,
+			  const struct toml_value *root, struct str section)
+{
+	size_t end = 0;
+
+	while (end < section.len) {
+		struct str rest = str_skip(section, end + (end > 0));
+		const struct toml_value *v;
+		char *path;
+
+		end = section.len - rest.len + str_find(rest, '.');
+		path = xstrndup(section.ptr, end);
+		v = toml_path(root, path);
+		if (v && v->kind != TOML_TABLE)
+			note_fault(fault, s, file, v, path, "a table");
+		free(path);
+		if (!v || v->kind != TOML_TABLE)
+			return;
+	}
+}
+
+void settings_guard_tables(const struct settings *s, int file,
+			   const struct toml_value *root, char **fault)
+{
+	const struct toml_value *sandboxes = toml_get(root, "sandboxes");
+	struct str before = { 0 };
+
+	for (size_t i = 0; root->n_items && i < s->n_slots; i++) {
+		const struct setting_slot *slot = &s->slots[i];
+		const char *dot = strrchr(slot->path, '.');
+		struct str section = { slot->path,
+				       dot ? (size_t)(dot - slot->path) : 0 };
+
+		/* Rows of one section follow each other. */
+		if ((slot->group && !sandboxes) || str_eq(section, before) ||
+		    !restricts(slot))
+			continue;
+		before = section;
+		guard_section(fault, s, file, root, section);
+	}
+	guard_limits(fault, s, file, root);
+	guard_models(fault, s, file, root);
+}
+
+void settings_guard_values(struct settings *s)
+{
+	for (size_t i = 0; i < s->n_slots && !s->unguarded; i++) {
+		const struct setting_slot *slot = &s->slots[i];
+		struct error err = { 0 };
+
+		if (slot->source == SOURCE_CONFIG && restricts(slot) &&
+		    setting_slot_check(s, slot, &err) < 0)
+			s->unguarded = xstrdup(err.message);
+	}
+}
+
+const char *settings_unguarded(const struct settings *s)
+{
+	return s->unguarded;
+}
+
+enum { PATH_BYTES = 512, STEPS_LEAST = 25, STEPS_MOST = 100000 };
+
+static void refuse_key(struct settings *s, const struct toml_value *v,
+		       const char *path, const char *why)
+{
+	if (!s->policy_error)
+		s->policy_error =
+			xasprintf("%s:%d:%d: %s %s", s->files[FILE_POLICY].path,
+				  v->line, v->column, path, why);
+}
+
+/* A row's key, or something inside a row that is a table. */
+static const struct setting_slot *slot_of(const struct settings *s,
+					  const char *path)
+{
+	for (size_t i = 0; i < s->n_slots; i++) {
+		const struct setting_slot *slot = &s->slots[i];
+		size_t len = strlen(slot->path);
+
+		if (strncmp(slot->path, path, len) == 0 &&
+		    (!path[len] ||
+		     (slot->row->type == SETTING_TABLE && path[len] == '.')))
+			return slot;
+	}
+	return NULL;
+}
+
+static bool is_text(const struct toml_value *v, const char *text)
+{
+	return v->kind == TOML_STRING && !strcmp(v->text, text);
+}
+
+/*
+ * The file is the Python program's too. What it says of parts that dcode does
+ * not have holds by itself; what demands such a part cannot be honoured.
+ */
+static void check_foreign(struct settings *s, const struct toml_value *v,
+			  const char *path)
+{
+	const struct foreign_key *key = foreign_key_find(path);
+
+	if (!key)
+		refuse_key(s, v, path,
+			   "is not a setting that dcode knows, so it cannot be "
+			   "enforced");
+	else if (key->kinds && !(key->kinds & 1U << v->kind))
+		refuse_key(s, v, path, "has a value of the wrong type");
+	else if (!strcmp(path, "interpreter.enable_interpreter") && v->integer)
+		refuse_key(s, v, path,
+			   "cannot be enforced: dcode does not have it");
+	else if (!strcmp(path, "startup.mode") && !is_text(v, "manual"))
+		refuse_key(s, v, path, "must be \"manual\" here");
+	else if (!strcmp(path, "runtime.recursion_limit") &&
+		 (v->integer < STEPS_LEAST || v->integer > STEPS_MOST))
+		refuse_key(s, v, path, "must be from 25 to 100000");
+}
+
+static void check_keys(struct settings *s, const struct toml_value *table,
+		       const char *prefix)
+{
+	for (size_t i = 0; i < table->n_items; i++) {
+		const struct toml_value *v = &table->items[i];
+		char *path = xasprintf("%s%s%s", prefix, prefix[0] ? "." : "",
+				       v->key);
+		const struct setting_slot *slot = slot_of(s, path);
+
+		if (slot && slot->row->flags & SETTING_ENV_ONLY)
+			refuse_key(s, v, path,
+				   "is only read from the environment, so it "
+				   "cannot be enforced");
+		else if (!slot && v->kind == TOML_TABLE && v->n_items)
+			check_keys(s, v, path);
+		else if (!slot)
+			check_foreign(s, v, path);
+		free(path);
+	}
+}
+
+/* Tables grow into each other, anything else is replaced. Empties from. */
+static void merge_tables(struct toml_value *into, struct toml_value *from)
+{
+	for (size_t i = 0; i < from->n_items; i++) {
+		struct toml_value *v = &from->items[i];
+		struct toml_value *old =
+			(struct toml_value *)toml_get(into, v->key);
+
+		if (old && old->kind == TOML_TABLE && v->kind == TOML_TABLE) {
+			merge_tables(old, v);
+			toml_release(v);
+			continue;
+		}
+		if (old)
+			toml_release(old);
+		else
+			old = toml_append(into);
+		*old = *v;
+	}
+	from->n_items = 0;
+	toml_release(from);
+}
+
+/* After the user's file, before anything is resolved. */
+void settings_read_policy(struct settings *s)
+{
+	struct settings_file *file = &s->files[FILE_POLICY];
+	struct toml_value copy = { 0 };
+	struct error err = { 0 };
+
+	if (read_toml(file, &s->policy, &err) < 0 ||
+	    (s->policy.n_items && read_toml(file, &copy, &err) < 0)) {
+		file->state = SETTINGS_FILE_BROKEN;
+		s->policy_error = xstrdup(err.message);
+		toml_release(&s->policy);
+		return;
+	}
+	join_names(s, file, &s->policy);
+	join_names(s, file, &copy);
+	merge_tables(&s->config, &copy);
+}
+
+/* Once every row is resolved. */
+void settings_check_policy(struct settings *s)
+{
+	check_keys(s, &s->policy, "");
+	settings_guard_tables(s, FILE_POLICY, &s->policy, &s->policy_error);
+	for (size_t i = 0; i < s->n_slots && !s->policy_error; i++) {
+		struct error err = { 0 };
+
+		if (s->slots[i].source == SOURCE_POLICY &&
+		    setting_slot_check(s, &s->slots[i], &err) < 0)
+			s->policy_error = xstrdup(err.message);
+	}
+	if (s->policy_error)
+		s->files[FILE_POLICY].state = SETTINGS_FILE_BROKEN;
+}
+
+const char *settings_policy_error(const struct settings *s)
+{
+	return s->policy_error;
+}
+
+const struct toml_value *settings_policy(const struct settings *s,
+					 const char *dotted)
+{
+	return toml_path(&s->policy, dotted);
 }

@@ -1,5 +1,11 @@
-/* settings_stored.c - stored keys: which variable each of them stands for. */
+/* settings_stored.c - keys: stored, exported, or of a project. */
 /* SPDX-License-Identifier: MIT */
+/*
+ * Begin reading at settings_env(). The user's own keys win; a project's key
+ * (setting_slot_project()) is used only where the user has none for the same
+ * vendor. The vault is opened when a key is first looked for, since it may ask
+ * for a passphrase.
+ */
 #include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
@@ -7,9 +13,22 @@
 
 #include "base/mem.h"
 #include "base/path.h"
+#include "base/str.h"
 #include "config/settings_impl.h"
 
 static const char core_names[] = "credentials.";
+
+typedef bool each_fn(void *arg, const struct settings_credential *c);
+
+struct stored_search {
+	const char *name;
+	char *variable; /* owned; of its key */
+};
+
+struct naming {
+	const char *variable;
+	char *name; /* owned */
+};
 
 /* The name that the key of this row is stored under, or NULL. Owned. */
 static char *row_name(const struct settings *s, const struct setting_slot *slot)
@@ -123,7 +142,7 @@ static char *service_variable(const struct toml_value *entry, size_t i)
 }
 
 /* A model vendor's name: its key is no sandbox's. */
-static bool of_models(const struct settings *s, const char *name)
+static bool is_of_models(const struct settings *s, const char *name)
 {
 	const struct toml_value *own = settings_toml(s, "models.providers");
 	bool found = own && own->kind == TOML_TABLE && toml_get(own, name);
@@ -144,7 +163,7 @@ static char *service_name(const struct settings *s, const char *key, size_t i,
 {
 	char *name;
 
-	if (i == 0 && !of_models(s, key))
+	if (i == 0 && !is_of_models(s, key))
 		return xstrdup(key);
 	name = xasprintf("%s.%s", key, variable);
 	for (char *c = name + strlen(key); *c; c++)
@@ -176,8 +195,6 @@ static bool named_before(const struct toml_value *entry, size_t i,
 	}
 	return same;
 }
-
-typedef bool each_fn(void *arg, const struct settings_credential *c);
 
 static bool each_of_entry(const struct settings *s,
 			  const struct toml_value *entry, each_fn *each,
@@ -245,12 +262,7 @@ void settings_each_credential(const struct settings *s,
 		(void)each_service(s, each, arg);
 }
 
-struct stored_search {
-	const char *name;
-	char *variable; /* owned; of its key */
-};
-
-static bool match(void *arg, const struct settings_credential *c)
+static bool match_name(void *arg, const struct settings_credential *c)
 {
 	struct stored_search *s = arg;
 
@@ -283,8 +295,8 @@ static void open_vault(struct settings *s)
 }
 
 /* Opened by the first look-up that needs it, on any thread. */
-static const struct vault_entry *look(const struct settings *set,
-				      const char *name)
+static const struct vault_entry *find_entry(const struct settings *set,
+					    const char *name)
 {
 	struct settings *s = (struct settings *)set;
 	const struct vault_entry *e = NULL;
@@ -332,11 +344,6 @@ static bool overruled(const struct settings *s, const char *variable)
 	return env_prefixed(&s->env, variable) != NULL;
 }
 
-struct naming {
-	const char *variable;
-	char *name; /* owned */
-};
-
 static bool match_variable(void *arg, const struct settings_credential *c)
 {
 	struct naming *s = arg;
@@ -382,12 +389,13 @@ const char *settings_stored(const struct settings *s, const char *variable)
 		return NULL;
 	name = name_of(s, variable);
 	if (name && !overruled(s, variable))
-		e = look(s, name);
+		e = find_entry(s, name);
 	free(name);
 	return e ? e->key : NULL;
 }
 
-bool settings_store_failed(const struct settings *set)
+/* There are stored keys that could not be opened when one was looked for. */
+static bool store_failed(const struct settings *set)
 {
 	struct settings *s = (struct settings *)set;
 	bool failed;
@@ -398,7 +406,9 @@ bool settings_store_failed(const struct settings *set)
 	return failed;
 }
 
-bool settings_names_key(const struct settings *s, const char *variable)
+/* True when config.toml names this variable as the key of a model vendor, or
+ * of a service that dcode itself asks. */
+static bool names_key(const struct settings *s, const char *variable)
 {
 	const struct toml_value *own = settings_toml(s, "models.providers");
 	const struct toml_value *all = settings_toml(s, "sandboxes.providers");
@@ -421,7 +431,8 @@ bool settings_names_key(const struct settings *s, const char *variable)
 	return found;
 }
 
-const char *settings_stored_url(const struct settings *s, const char *variable)
+static const char *find_stored_url(const struct settings *s,
+				   const char *variable)
 {
 	const char *name = s->store && s->store->url_owner
 				   ? s->store->url_owner(variable)
@@ -431,10 +442,10 @@ const char *settings_stored_url(const struct settings *s, const char *variable)
 
 	if (!name || overruled(s, variable))
 		return NULL;
-	settings_each_credential(s, match, &search);
+	settings_each_credential(s, match_name, &search);
 	/* An address belongs to its key: not to another one's. */
 	if (search.variable && !overruled(s, search.variable))
-		e = look(s, name);
+		e = find_entry(s, name);
 	free(search.variable);
 	return e && e->url[0] ? e->url : NULL;
 }
@@ -442,7 +453,7 @@ const char *settings_stored_url(const struct settings *s, const char *variable)
 const struct vault_entry *settings_vault_entry(const struct settings *s,
 					       const char *name)
 {
-	return s->store ? look(s, name) : NULL;
+	return s->store ? find_entry(s, name) : NULL;
 }
 
 void settings_store_changed(struct settings *s)
@@ -463,4 +474,163 @@ void settings_store_close(struct settings *s)
 	free(s->old_vaults);
 	vault_close(s->vault);
 	pthread_mutex_destroy(&s->vault_lock);
+}
+
+static const char *stored(const struct settings *s, const char *name)
+{
+	const char *value = settings_stored(s, name);
+
+	return value ? value : find_stored_url(s, name);
+}
+
+const char *settings_env(const struct settings *s, const char *name)
+{
+	const char *value = stored(s, name);
+	const struct env_var *v = env_resolve(&s->env, name);
+
+	if (value)
+		return value;
+	return v && v->value[0] ? v->value : NULL;
+}
+
+enum setting_source settings_env_source(const struct settings *s,
+					const char *name)
+{
+	const struct env_var *v = env_resolve(&s->env, name);
+
+	if (stored(s, name))
+		return SOURCE_STORED;
+	return v && v->value[0] ? v->source : SOURCE_NONE;
+}
+
+const struct toml_value *settings_toml(const struct settings *s,
+				       const char *dotted)
+{
+	return toml_path(&s->config, dotted);
+}
+
+/*
+ * The file comes with a repository, which must not decide whose account is
+ * used: with an attacker's RUNLOOP_API_KEY the user's files and tokens would go
+ * to the attacker's sandbox. So it supplies a credential only where the user
+ * has none of that vendor's, and otherwise only what a setup script names.
+ * Nothing else in the program can read it.
+ */
+
+static const char *find_project_value(const struct settings *s,
+				      const char *name)
+{
+	return dotenv_get(&s->project, str_of(name));
+}
+
+/* Even an empty one: that is how a user turns a credential off. */
+static bool user_has(const struct settings *s, const char *variable)
+{
+	return env_resolve(&s->env, variable) || settings_stored(s, variable);
+}
+
+static bool same_vendor(const struct setting_slot *a,
+			const struct setting_slot *b)
+{
+	return a == b || (a->group && b->group && !strcmp(a->group, b->group));
+}
+
+/* A vendor takes one of several variables: VERCEL_OIDC_TOKEN of a project would
+ * come before the user's VERCEL_TOKEN. */
+static bool user_has_vendor(const struct settings *s,
+			    const struct setting_slot *slot)
+{
+	for (size_t i = 0; i < s->n_slots; i++) {
+		const struct setting_slot *other = &s->slots[i];
+
+		if (!(other->row->flags & SETTING_SECRET) ||
+		    !same_vendor(slot, other))
+			continue;
+		if (other->source != SOURCE_NONE ||
+		    (other->row->env && user_has(s, other->row->env)))
+			return true;
+	}
+	return false;
+}
+
+static const struct setting_slot *slot_of(const struct settings *s,
+					  const char *variable)
+{
+	for (size_t i = 0; i < s->n_slots; i++)
+		if (s->slots[i].row->flags & SETTING_SECRET &&
+		    s->slots[i].row->env &&
+		    !strcmp(s->slots[i].row->env, variable))
+			return &s->slots[i];
+	return NULL;
+}
+
+const char *settings_credential(const struct settings *s, const char *variable,
+				const char **project)
+{
+	const struct setting_slot *slot = slot_of(s, variable);
+	const char *value = settings_env(s, variable);
+	const char *other = value ? NULL : find_project_value(s, variable);
+
+	if (!other || !other[0])
+		return value;
+	if (slot ? user_has_vendor(s, slot)
+		 : user_has(s, variable) || !names_key(s, variable))
+		return NULL;
+	if (store_failed(s))
+		return NULL; /* the user may well have one */
+	if (project && !*project)
+		*project = slot ? slot->row->env : variable;
+	return other;
+}
+
+const char *setting_slot_project(const struct settings *s,
+				 const struct setting_slot *slot)
+{
+	const char *project = NULL;
+	const char *value = NULL;
+
+	if (slot->row->flags & SETTING_SECRET && slot->row->env &&
+	    slot->source == SOURCE_NONE)
+		value = settings_credential(s, slot->row->env, &project);
+	return project ? value : NULL;
+}
+
+const char *settings_setup_value(const struct settings *s, const char *name,
+				 enum setting_source *source)
+{
+	const struct env_var *v = env_get(&s->env, name);
+
+	*source = v ? v->source : SOURCE_DOTENV_PROJECT;
+	return v ? v->value : find_project_value(s, name);
+}
+
+char *settings_address_name(const struct settings *s, const char *variable)
+{
+	const struct env_var *v = env_resolve(&s->env, variable);
+
+	if (find_stored_url(s, variable))
+		return xasprintf("the address stored by dcode auth set, in "
+				 "place of %s",
+				 variable);
+	if (!v || v->source != SOURCE_DOTENV_USER)
+		return xstrdup(v ? v->name : variable);
+	return xasprintf("%s, %s line %d", v->name,
+			 s->files[FILE_USER_ENV].path, v->line);
+}
+
+char *settings_credential_name(const struct settings *s, const char *variable)
+{
+	const char *project = NULL;
+	const struct env_var *v = env_resolve(&s->env, variable);
+
+	if (settings_stored(s, variable))
+		return xasprintf("the key stored by dcode auth set, in place "
+				 "of %s",
+				 variable);
+	if (settings_credential(s, variable, &project) && project)
+		return xasprintf("%s of %s", variable,
+				 s->files[FILE_PROJECT_ENV].path);
+	if (!v || v->source != SOURCE_DOTENV_USER)
+		return xstrdup(v ? v->name : variable);
+	return xasprintf("%s of %s", v->name, s->files[FILE_USER_ENV].path);
 }

@@ -1,5 +1,11 @@
-/* toml.c - TOML 1.0 reader that knows where everything stands. */
+/* toml.c - TOML 1.0: tables, arrays and the document that they make. */
 /* SPDX-License-Identifier: MIT */
+/*
+ * Begin reading at read_document(): lines are headers or assignments. Which
+ * tables may be extended is the difficult part of TOML: the flags of
+ * toml_scan.h say how a table came to be. Members are found by one hash of all
+ * tables, so that a document with many keys takes linear time.
+ */
 #include "config/toml.h"
 
 #include <stdlib.h>
@@ -7,9 +13,240 @@
 
 #include "base/mem.h"
 #include "base/str.h"
-#include "config/toml_impl.h"
+#include "config/toml_scan.h"
 
-static int value(struct toml_reader *r, struct toml_value *v, int depth);
+static int read_array(struct toml_reader *r, struct toml_value *v, int depth);
+static int read_value(struct toml_reader *r, struct toml_value *v, int depth);
+
+static void begin_table(struct toml_reader *r, struct toml_value *v,
+			unsigned flags)
+{
+	v->kind = TOML_TABLE;
+	v->flags = ++r->tables << TOML_ID_SHIFT | flags;
+}
+
+/* Room doubles whenever the count is a power of two. */
+struct toml_value *toml_append(struct toml_value *holder)
+{
+	size_t n = holder->n_items;
+	struct toml_value *item;
+
+	if ((n & (n - 1)) == 0)
+		holder->items = xrealloc(holder->items, n ? n * 2 : 1,
+					 sizeof(*holder->items));
+	item = &holder->items[holder->n_items++];
+	*item = (struct toml_value){ 0 };
+	return item;
+}
+
+/* The hash of a member: its key, salted by its table's number. */
+static uint64_t code_of(const struct toml_value *table,
+			const struct toml_key *key)
+{
+	return hash_code((struct str){ key->text, key->len },
+			 table->flags >> TOML_ID_SHIFT);
+}
+
+static struct toml_value *find_item(const struct toml_reader *r,
+				    const struct toml_value *table,
+				    const struct toml_key *key)
+{
+	struct str wanted = { key->text, key->len };
+	uint64_t code = code_of(table, key);
+	size_t cursor = 0;
+	uint32_t i;
+
+	/* Another table's member may share the code: hence the bound. */
+	while (hash_next(&r->names, code, &cursor, &i)) {
+		struct toml_value *item;
+
+		if (i >= table->n_items)
+			continue;
+		item = &table->items[i];
+		if (str_eq(wanted, (struct str){ item->key, item->key_len }))
+			return item;
+	}
+	return NULL;
+}
+
+static struct toml_value *
+add_item(struct toml_reader *r, struct toml_value *table, struct toml_key *key)
+{
+	uint64_t code = code_of(table, key);
+	struct toml_value *item;
+
+	hash_add(&r->names, code, (uint32_t)table->n_items);
+	item = toml_append(table);
+	item->key = key->text;
+	item->key_len = key->len;
+	item->line = key->at.line;
+	item->column = key->at.column;
+	key->text = NULL;
+	return item;
+}
+
+/* True if a header or a dotted key may extend it. */
+static bool is_open(const struct toml_value *v)
+{
+	return v->kind == TOML_TABLE && !(v->flags & TOML_CLOSED);
+}
+
+/* With its article. */
+static const char *describe(const struct toml_value *v)
+{
+	if (v->kind == TOML_ARRAY)
+		return v->flags & TOML_BY_HEADER ? "an array of tables"
+						 : "an array";
+	if (v->kind == TOML_TABLE)
+		return v->flags & TOML_CLOSED ? "an inline table" : "a table";
+	return "a value";
+}
+
+static struct toml_value *refuse(struct toml_reader *r,
+				 const struct toml_key *key,
+				 const struct toml_value *old,
+				 const char *problem)
+{
+	char shown[64];
+	struct str name = { key->text, key->len };
+
+	toml_fail(r, key->at, "%s is already %s, set on line %d%s",
+		  toml_shown(name, shown), describe(old), old->line, problem);
+	return NULL;
+}
+
+/* The key before a dot in "a.b = 1". */
+static struct toml_value *enter_dotted(struct toml_reader *r,
+				       struct toml_value *table,
+				       struct toml_key *key)
+{
+	struct toml_value *next = find_item(r, table, key);
+
+	if (!next) {
+		next = add_item(r, table, key);
+		begin_table(r, next, TOML_DOTTED);
+		return next;
+	}
+	if (!is_open(next))
+		return refuse(r, key, next, ", and cannot be extended");
+	if (next->flags & TOML_DEFINED)
+		return refuse(r, key, next,
+			      ": add to it under its own [header]");
+	next->flags |= TOML_DOTTED;
+	return next;
+}
+
+static struct toml_value *find_member(struct toml_reader *r,
+				      struct toml_value *table)
+{
+	struct toml_key *last = &r->keys[r->n_keys - 1];
+	const struct toml_value *old;
+	char shown[64];
+
+	for (struct toml_key *key = r->keys; key < last; key++) {
+		table = enter_dotted(r, table, key);
+		if (!table)
+			return NULL;
+	}
+	old = find_item(r, table, last);
+	if (!old)
+		return add_item(r, table, last);
+	toml_fail(r, last->at, "duplicate key %s, first set on line %d",
+		  toml_shown((struct str){ last->text, last->len }, shown),
+		  old->line);
+	return NULL;
+}
+
+/* The key before a dot in "[a.b]". */
+static struct toml_value *enter_header(struct toml_reader *r,
+				       struct toml_value *table,
+				       struct toml_key *key, int *depth)
+{
+	struct toml_value *next = find_item(r, table, key);
+
+	(*depth)++;
+	if (!next) {
+		next = add_item(r, table, key);
+		begin_table(r, next, 0);
+		return next;
+	}
+	if (next->kind == TOML_ARRAY && next->flags & TOML_BY_HEADER) {
+		(*depth)++;
+		return &next->items[next->n_items - 1];
+	}
+	if (!is_open(next))
+		return refuse(r, key, next, ", and cannot be extended");
+	return next;
+}
+
+static struct toml_value *open_element(struct toml_reader *r,
+				       struct toml_value *table,
+				       struct toml_key *key)
+{
+	struct toml_value *array = find_item(r, table, key);
+	struct toml_value *element;
+
+	if (!array) {
+		array = add_item(r, table, key);
+		array->kind = TOML_ARRAY;
+		array->flags = TOML_BY_HEADER;
+	} else if (array->kind != TOML_ARRAY ||
+		   !(array->flags & TOML_BY_HEADER)) {
+		return refuse(r, key, array, ", not an array of tables");
+	}
+	element = toml_append(array);
+	element->line = key->at.line;
+	element->column = key->at.column;
+	begin_table(r, element, TOML_DEFINED);
+	return element;
+}
+
+static struct toml_value *open_table(struct toml_reader *r,
+				     struct toml_value *table,
+				     struct toml_key *key)
+{
+	struct toml_value *old = find_item(r, table, key);
+	struct str name = { key->text, key->len };
+	char shown[64];
+
+	if (!old) {
+		old = add_item(r, table, key);
+		begin_table(r, old, TOML_DEFINED);
+		return old;
+	}
+	if (!is_open(old))
+		return refuse(r, key, old, ", not a table of its own");
+	if (old->flags & (TOML_DEFINED | TOML_DOTTED)) {
+		toml_fail(r, key->at, "table %s is already defined on line %d",
+			  toml_shown(name, shown), old->line);
+		return NULL;
+	}
+	old->flags |= TOML_DEFINED;
+	old->line = key->at.line;
+	old->column = key->at.column;
+	return old;
+}
+
+static struct toml_value *find_header(struct toml_reader *r,
+				      struct toml_value *root, bool element,
+				      int *depth)
+{
+	struct toml_key *last = &r->keys[r->n_keys - 1];
+	struct toml_value *table = root;
+
+	*depth = element ? 2 : 1;
+	for (struct toml_key *key = r->keys; key < last; key++) {
+		table = enter_header(r, table, key, depth);
+		if (!table)
+			return NULL;
+	}
+	if (*depth > TOML_DEEPEST) {
+		toml_fail(r, last->at, "more than %d levels", TOML_DEEPEST);
+		return NULL;
+	}
+	return element ? open_element(r, table, last)
+		       : open_table(r, table, last);
+}
 
 const char *toml_kind_name(enum toml_kind kind)
 {
@@ -40,8 +277,8 @@ void toml_release(struct toml_value *root)
 }
 
 /* key = value, without what follows. */
-static int assignment(struct toml_reader *r, struct toml_value *table,
-		      int depth)
+static int read_assignment(struct toml_reader *r, struct toml_value *table,
+			   int depth)
 {
 	struct toml_value *slot;
 	char found[32];
@@ -58,22 +295,23 @@ static int assignment(struct toml_reader *r, struct toml_value *table,
 			toml_shown((struct str){ k->text, k->len }, shown),
 			toml_found(r, found));
 	}
-	slot = toml_member(r, table);
+	slot = find_member(r, table);
 	if (!slot)
 		return -1;
 	r->at++;
 	toml_blanks(r);
 	if (r->at == r->end || toml_at_newline(r) || *r->at == '#')
 		return toml_fail(r, toml_here(r), "missing value after '='");
-	return value(r, slot, depth + (int)r->n_keys);
+	return read_value(r, slot, depth + (int)r->n_keys);
 }
 
-static int inline_table(struct toml_reader *r, struct toml_value *v, int depth)
+static int read_inline_table(struct toml_reader *r, struct toml_value *v,
+			     int depth)
 {
 	struct toml_place at = toml_here(r);
 	char found[32];
 
-	toml_begin_table(r, v, 0);
+	begin_table(r, v, 0);
 	r->at++;
 	toml_blanks(r);
 	if (r->at < r->end && *r->at == '}')
@@ -86,7 +324,7 @@ static int inline_table(struct toml_reader *r, struct toml_value *v, int depth)
 			return toml_fail(r, toml_here(r),
 					 "a comma before '}' is not allowed in "
 					 "an inline table");
-		if (assignment(r, v, depth) < 0)
+		if (read_assignment(r, v, depth) < 0)
 			return -1;
 		toml_blanks(r);
 		if (r->at == r->end || *r->at != ',')
@@ -110,7 +348,7 @@ out:
 	return 0;
 }
 
-static int array(struct toml_reader *r, struct toml_value *v, int depth)
+static int read_array(struct toml_reader *r, struct toml_value *v, int depth)
 {
 	struct toml_place at = toml_here(r);
 	char found[32];
@@ -125,7 +363,7 @@ static int array(struct toml_reader *r, struct toml_value *v, int depth)
 			return toml_fail(r, at, "this array is not closed");
 		if (*r->at == ']')
 			break;
-		if (value(r, toml_append(v), depth + 1) < 0)
+		if (read_value(r, toml_append(v), depth + 1) < 0)
 			return -1;
 		if (toml_gap(r) < 0)
 			return -1;
@@ -145,7 +383,7 @@ static int array(struct toml_reader *r, struct toml_value *v, int depth)
 }
 
 /* depth: the level of v, the root being 0. */
-static int value(struct toml_reader *r, struct toml_value *v, int depth)
+static int read_value(struct toml_reader *r, struct toml_value *v, int depth)
 {
 	struct toml_place at = toml_here(r);
 
@@ -158,17 +396,17 @@ static int value(struct toml_reader *r, struct toml_value *v, int depth)
 	case '\'':
 		return toml_string(r, v);
 	case '[':
-		return array(r, v, depth);
+		return read_array(r, v, depth);
 	case '{':
-		return inline_table(r, v, depth);
+		return read_inline_table(r, v, depth);
 	default:
 		return toml_bare(r, v);
 	}
 }
 
 /* At '[': opens the table that the lines below belong to. */
-static struct toml_value *header(struct toml_reader *r, struct toml_value *root,
-				 int *depth)
+static struct toml_value *read_header(struct toml_reader *r,
+				      struct toml_value *root, int *depth)
 {
 	bool element = r->end - r->at > 1 && r->at[1] == '[';
 	const char *close = element ? "]]" : "]";
@@ -186,19 +424,19 @@ static struct toml_value *header(struct toml_reader *r, struct toml_value *root,
 			  close, toml_found(r, found));
 		return NULL;
 	}
-	table = toml_header(r, root, element, depth);
+	table = find_header(r, root, element, depth);
 	r->at += strlen(close);
 	if (!table || toml_line_end(r, "the table's name") < 0)
 		return NULL;
 	return table;
 }
 
-static int document(struct toml_reader *r, struct toml_value *root)
+static int read_document(struct toml_reader *r, struct toml_value *root)
 {
 	struct toml_value *table = root;
 	int depth = 0;
 
-	toml_begin_table(r, root, TOML_DEFINED);
+	begin_table(r, root, TOML_DEFINED);
 	root->line = 1;
 	root->column = 1;
 	for (;;) {
@@ -207,12 +445,12 @@ static int document(struct toml_reader *r, struct toml_value *root)
 		if (r->at == r->end)
 			return 0;
 		if (*r->at == '[') {
-			table = header(r, root, &depth);
+			table = read_header(r, root, &depth);
 			if (!table)
 				return -1;
 			continue;
 		}
-		if (assignment(r, table, depth) < 0 ||
+		if (read_assignment(r, table, depth) < 0 ||
 		    toml_line_end(r, "the value") < 0)
 			return -1;
 	}
@@ -243,8 +481,8 @@ static int check_encoding(struct toml_reader *r, struct str text)
 			 (unsigned char)text.ptr[good]);
 }
 
-static int begin(struct toml_reader *r, struct str text, const char *name,
-		 struct error *err)
+static int start_reader(struct toml_reader *r, struct str text,
+			const char *name, struct error *err)
 {
 	*r = (struct toml_reader){ .name = name, .line = 1, .err = err };
 	if (text.len > TOML_LARGEST)
@@ -267,7 +505,7 @@ static int begin(struct toml_reader *r, struct str text, const char *name,
 	return 0;
 }
 
-static void finish(struct toml_reader *r)
+static void end_reader(struct toml_reader *r)
 {
 	toml_drop_keys(r);
 	buf_release(&r->scratch);
@@ -281,12 +519,12 @@ int toml_parse(struct toml_value *root, struct str text, const char *name,
 	int rc;
 
 	*root = (struct toml_value){ 0 };
-	rc = begin(&r, text, name, err);
+	rc = start_reader(&r, text, name, err);
 	if (rc == 0)
-		rc = document(&r, root);
+		rc = read_document(&r, root);
 	if (rc < 0)
 		toml_release(root);
-	finish(&r);
+	end_reader(&r);
 	return rc;
 }
 
@@ -297,16 +535,16 @@ int toml_parse_value(struct toml_value *v, struct str text, const char *name,
 	int rc;
 
 	*v = (struct toml_value){ 0 };
-	rc = begin(&r, text, name, err);
+	rc = start_reader(&r, text, name, err);
 	if (rc == 0)
-		rc = value(&r, v, 0);
+		rc = read_value(&r, v, 0);
 	if (rc == 0)
 		rc = toml_line_end(&r, "the value");
 	if (rc == 0 && r.at < r.end)
 		rc = toml_fail(&r, toml_here(&r), "expected a single value");
 	if (rc < 0)
 		toml_release(v);
-	finish(&r);
+	end_reader(&r);
 	return rc;
 }
 

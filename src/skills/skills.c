@@ -42,6 +42,9 @@ static const char rules[] =
 	"of it, and follow it. Paths in it are relative to its directory. "
 	"Only what is listed here exists:\n";
 
+static void skills_add_problem(struct skills *s, const char *fmt, ...)
+	__attribute__((format(printf, 2, 3)));
+
 /* For problems and for those who read more: appends a line. */
 static void skills_add_problem(struct skills *s, const char *fmt, ...)
 {

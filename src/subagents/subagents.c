@@ -176,6 +176,9 @@ static const char general[] =
 	"It has the same tools as you.";
 
 static void add_problem(struct subagent_scan *s, const char *fmt, ...)
+	__attribute__((format(printf, 2, 3)));
+
+static void add_problem(struct subagent_scan *s, const char *fmt, ...)
 {
 	struct buf line = BUF_INIT(2 * LINE_BYTES);
 	char text[LINE_BYTES];

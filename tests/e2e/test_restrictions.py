@@ -226,7 +226,7 @@ def test_a_misspelt_cap_is_named(config, run):
 @pytest.mark.slow
 def test_every_row_that_limits_by_its_name_is_one_of_them(config, model, run,
                                                           data):
-    """So that a new provider's row is not forgotten: config/settings_guard.c"""
+    """So that a new provider's row is not forgotten: config/settings_files.c"""
     config("")
     rows = [row["key"] for row in data("-v", command="config list")]
     words = ("network", "allow", "deny", "block", "disabled", "memory", "cpu",

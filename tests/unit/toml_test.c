@@ -11,7 +11,6 @@
 #include <cmocka.h>
 
 #include "config/toml.h"
-#include "config/toml_impl.h"
 
 static struct toml_value parse_bytes(struct str text)
 {

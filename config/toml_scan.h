@@ -1,10 +1,14 @@
-/* toml_impl.h - what the parts of the TOML reader share; not for others. */
+/* toml_scan.h - the tokens of TOML: keys, strings, numbers, dates. */
 /* SPDX-License-Identifier: MIT */
-#ifndef CONFIG_TOML_IMPL_H
-#define CONFIG_TOML_IMPL_H
+#ifndef CONFIG_TOML_SCAN_H
+#define CONFIG_TOML_SCAN_H
 
+#include <stdbool.h>
+
+#include "base/buf.h"
+#include "base/error.h"
 #include "config/hash.h"
-#include "config/toml.h"
+#include "config/toml_value.h"
 
 enum {
 	TOML_DEEPEST = 200,      /* levels of tables and arrays */
@@ -46,7 +50,7 @@ struct toml_reader {
 	struct error *err;
 };
 
-/* toml_scan.c: places, messages, and what stands between values. */
+/* Places, messages, and what stands between values. */
 struct toml_place toml_here(struct toml_reader *r);
 int toml_fail(struct toml_reader *r, struct toml_place at, const char *fmt, ...)
 	__attribute__((format(printf, 3, 4)));
@@ -54,36 +58,18 @@ int toml_fail(struct toml_reader *r, struct toml_place at, const char *fmt, ...)
 const char *toml_found(const struct toml_reader *r, char out[32]);
 /* A key as it would be written, shortened, without control characters. */
 const char *toml_shown(struct str key, char out[64]);
-bool toml_is_bare(char c); /* may stand in a key without quotes */
 bool toml_at_newline(const struct toml_reader *r); /* LF or CR LF */
-void toml_newline(struct toml_reader *r);          /* steps over one */
 void toml_blanks(struct toml_reader *r);           /* spaces and tabs */
 int toml_gap(struct toml_reader *r); /* blanks, comments and newlines */
 int toml_line_end(struct toml_reader *r, const char *after);
 
-/* toml_string.c */
+/* A string in any of its four forms, at r->at. */
 int toml_string(struct toml_reader *r, struct toml_value *v);
 /* a."b".c into r->keys; the caller takes or drops them. */
 int toml_keys(struct toml_reader *r);
 void toml_drop_keys(struct toml_reader *r);
 
-/* toml_number.c, toml_date.c: the bare word that starts here. */
+/* A number, a date or a boolean: the bare word that starts here. */
 int toml_bare(struct toml_reader *r, struct toml_value *v);
-bool toml_looks_dated(struct str word);
-int toml_date(struct toml_reader *r, struct toml_value *v, struct str word);
-
-/* toml_table.c: r->keys lead from table to a place that must be free. */
-struct toml_value *toml_member(struct toml_reader *r, struct toml_value *table);
-/* [header] and [[header]]: the table it opens, *depth its level. */
-struct toml_value *toml_header(struct toml_reader *r, struct toml_value *root,
-			       bool element, int *depth);
-void toml_begin_table(struct toml_reader *r, struct toml_value *v,
-		      unsigned flags);
-/* A new zeroed item at the end. */
-struct toml_value *toml_append(struct toml_value *holder);
-
-/* toml.c: one value alone, as in a default ("3600"). */
-int toml_parse_value(struct toml_value *v, struct str text, const char *name,
-		     struct error *err);
 
 #endif
