@@ -6,7 +6,7 @@
 
 #include "base/mem.h"
 #include "cmd/commands/sandbox.h"
-#include "cmd/session/copy_copy.h"
+#include "cmd/session/copy.h"
 #include "sandbox/supervise/supervise.h"
 
 /* "ID:PATH": an ID that is known, which may hold slashes and colons (that of

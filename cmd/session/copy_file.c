@@ -1,22 +1,405 @@
-/* copy_file.c - one file from here into a sandbox, or out of it. */
+/* copy_file.c - limits, names and disk of every copy, and one regular file. */
 /* SPDX-License-Identifier: MIT */
+
+/*
+ * Everything from a sandbox is untrusted. struct incoming decides which names
+ * may come to the user's disk: a .git, or what makes a directory a repository,
+ * runs commands as soon as git is started there. copy_receive() and
+ * copy_store() keep a sandbox from filling the disk. copy_script() and
+ * copy_download() talk to the sandbox, copy_file_up() and copy_file_down() copy
+ * one regular file. copy_tree.c and copy.c are built on these.
+ */
 #include <errno.h>
 #include <fcntl.h>
+#include <inttypes.h>
+#include <limits.h>
+#include <poll.h>
+#include <pthread.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/socket.h>
 #include <sys/stat.h>
+#include <sys/statvfs.h>
 #include <unistd.h>
 
+#include "archive/archive.h"
 #include "base/ids.h"
+#include "base/io.h"
 #include "base/mem.h"
+#include "base/path.h"
 #include "base/str.h"
-#include "cmd/session/copy_copy.h"
+#include "cmd/app.h"
+#include "cmd/session/copy.h"
+#include "sandbox/quote.h"
+#include "ui/streams.h"
+#include "worktree/name.h"
+
+static const char is_git[] =
+	"git could run commands from it (--bring NAME copies it)";
+
+static const char is_bare[] =
+	"it would make its directory a git repository, whose config can run "
+	"commands (--bring DIRECTORY copies it)";
+
+static const char leads_to_git[] = "it is a link into .git";
+
+static const char is_behind_link[] =
+	"a link that is here already leads from its path into .git";
+
+/* The last name of a path, a slash at its end not counted. */
+static struct str last_of(struct str path)
+{
+	size_t start;
+
+	while (path.len && path.ptr[path.len - 1] == '/')
+		path.len--;
+	start = path.len;
+	while (start && path.ptr[start - 1] != '/')
+		start--;
+	return str_skip(path, start);
+}
+
+static bool is_asked_for(const struct incoming *in, struct str name)
+{
+	for (size_t i = 0; i < in->n_bring; i++)
+		if (str_is(name, in->bring[i]))
+			return true;
+	return false;
+}
+
+int incoming_open(struct incoming *in, const char *directory, struct error *err)
+{
+	if (tree_dir_open(&in->disk, directory, err) < 0)
+		return -1;
+	in->opened = true;
+	in->directory = xstrdup(directory);
+	return 0;
+}
+
+int incoming_open_stream(struct incoming *in, const char *source,
+			 struct error *err)
+{
+	struct str name = str_of(source);
+
+	while (str_ends(name, "/."))
+		name.len -= 2;
+	if (incoming_open(in, ".", err) < 0)
+		return -1;
+	in->follows = true;
+	free(in->directory);
+	in->directory = xstrndup(name.ptr, name.len);
+	return 0;
+}
+
+/* The length of path up to a .git that nobody asked for, or 0. */
+static size_t find_git(const struct incoming *in, struct str path)
+{
+	size_t end = 0;
+	size_t more;
+
+	while ((more = name_find_git(str_skip(path, end)))) {
+		end += more;
+		if (!is_asked_for(in, last_of((struct str){ path.ptr, end })))
+			return end;
+		end += end < path.len; /* the slash */
+	}
+	return 0;
+}
+
+/* Whether path would be part of a repository without .git. */
+static bool is_in_bare(struct incoming *in, struct str path)
+{
+	char *plain;
+	int len;
+	struct str directory;
+
+	/* The .git that was asked for is one. */
+	if (name_find_git(path))
+		return false;
+	bare_repo_add(&in->made, path);
+	plain = xstrndup(path.ptr, path.len);
+	len = bare_repo_find(&in->made, &in->disk, plain);
+	directory = len > 0 ? (struct str){ plain, (size_t)len }
+			    : str_of(in->directory);
+	if (len >= 0 && is_asked_for(in, last_of(directory)))
+		len = -1;
+	free(plain);
+	return len >= 0;
+}
+
+/* Whether who writes path follows a link that is there already into a .git. */
+static bool is_led_to_git(struct incoming *in, struct str path)
+{
+	char *plain = xstrndup(path.ptr, path.len);
+	char *real = NULL;
+	const char *name;
+	char *slash;
+	bool led;
+
+	if (tree_dir_parent(&in->disk, plain, &name) < 0 &&
+	    (errno == ELOOP || errno == ENOTDIR))
+		/* Directories behind the link may be missing yet. */
+		while (!real && (slash = strrchr(plain, '/'))) {
+			*slash = '\0';
+			real = realpath(plain, NULL);
+		}
+	led = real && find_git(in, str_of(real));
+	free(real);
+	free(plain);
+	return led;
+}
+
+bool incoming_leaves_out(struct incoming *in, const struct archive_item *item,
+			 struct str *name, const char **why)
+{
+	struct str path = item->path;
+	size_t end = find_git(in, path);
+
+	*why = end ? is_git : NULL;
+	if (!end && ((item->target && find_git(in, str_of(item->target))) ||
+		     (item->original && find_git(in, str_of(item->original)))))
+		*why = leads_to_git;
+	else if (!end && is_in_bare(in, path))
+		*why = is_bare;
+	else if (!end && in->follows && is_led_to_git(in, path))
+		*why = is_behind_link;
+	if (!*why)
+		return false;
+	*name = end ? (struct str){ path.ptr, end } : path;
+	if (in->told && str_is(*name, in->told)) {
+		*why = NULL;
+	} else {
+		free(in->told);
+		in->told = xstrndup(name->ptr, name->len);
+	}
+	return true;
+}
+
+static int refuse_path(const char *target, const char *why, struct error *err)
+{
+	return error_set(err, ERR_POLICY, "%s is not written: %s", target, why);
+}
+
+int incoming_check(struct incoming *in, const char *target, struct error *err)
+{
+	struct str path = str_of(target);
+	struct str name = last_of(path);
+	size_t above = (size_t)(name.ptr - path.ptr);
+	char *parent = above ? xstrndup(path.ptr, above) : xstrdup(".");
+	char *real = realpath(parent, NULL);
+	int rc = 0;
+
+	if (find_git(in, path) || (real && find_git(in, str_of(real))))
+		rc = refuse_path(target, is_git, err);
+	else if (real && name.len && incoming_open(in, real, err) < 0)
+		rc = -1;
+	else if (real && name.len && is_in_bare(in, name))
+		rc = refuse_path(target, is_bare, err);
+	incoming_close(in);
+	free(parent);
+	free(real);
+	return rc;
+}
+
+void incoming_close(struct incoming *in)
+{
+	if (in->opened)
+		tree_dir_close(&in->disk);
+	bare_repo_release(&in->made);
+	free(in->directory);
+	free(in->told);
+	*in = (struct incoming){ .bring = in->bring, .n_bring = in->n_bring };
+}
+
+enum {
+	SCRIPT_MS = 120000,
+	LEAST_FILES = 1000,  /* that can still be made on the disk */
+	LEFT_OUT_MOST = 200, /* warnings about names; the others are counted */
+	CHUNK = 64 << 10,
+};
+
+#define LEAST_ROOM ((uint64_t)1 << 30) /* bytes left on the disk, or 5 % */
+int copy_check_size(struct copy *c, int64_t before, int64_t bytes,
+		    struct error *err)
+{
+	if (bytes <= c->limit - before)
+		return 0;
+	error_set(&c->full, ERR_LIMIT,
+		  "the copy is larger than %" PRId64 " MiB"
+		  " (sandboxes.copy_limit)",
+		  c->limit >> 20);
+	error_hint(&c->full, "To allow it, set [sandboxes] copy_limit = MIB in "
+			     "~/.deepagents/config.toml.");
+	*err = c->full;
+	return -1;
+}
+
+int copy_receive(struct copy *c, size_t bytes, struct error *err)
+{
+	if (copy_check_size(c, c->received, (int64_t)bytes, err) < 0)
+		return -1;
+	c->received += (int64_t)bytes;
+	return 0;
+}
+
+/* What a sandbox sends must not fill the user's disk: others need it. */
+int copy_store(struct copy *c, int64_t bytes, struct error *err)
+{
+	struct statvfs disk;
+	uint64_t room;
+	uint64_t least;
+
+	if (c->disk < 0 || fstatvfs(c->disk, &disk) < 0)
+		return 0;
+	room = (uint64_t)disk.f_bavail * disk.f_frsize;
+	least = (uint64_t)disk.f_blocks * disk.f_frsize / 20;
+	if (least > LEAST_ROOM)
+		least = LEAST_ROOM;
+	if (room >= least && (uint64_t)bytes <= room - least &&
+	    (!disk.f_files || disk.f_favail > disk.f_files / 20 ||
+	     disk.f_favail > LEAST_FILES))
+		return 0;
+	error_set(&c->full, ERR_LIMIT,
+		  "no room for the copy: the disk has room for %" PRIu64
+		  " MiB and %" PRIu64 " files",
+		  room >> 20, (uint64_t)disk.f_favail);
+	error_hint(&c->full, "dcode leaves 5 %% of a disk free, at most 1 GiB. "
+			     "Free some space, or copy to another disk.");
+	*err = c->full;
+	return -1;
+}
+
+/* exec_request.output; out may be NULL: the output is dropped. */
+static int collect_output(void *arg, enum exec_stream stream, struct str chunk,
+			  struct buf *reply, struct error *err)
+{
+	struct buf *out = arg;
+
+	(void)reply;
+	if (stream == EXEC_STDOUT && out)
+		buf_addstr(out, chunk);
+	return out ? buf_check(out, "the list of files", err) : 0;
+}
+
+int copy_script(struct copy *c, struct str script, struct buf *out,
+		const char *what, struct error *err)
+{
+	struct exec_request req = {
+		.command = script,
+		.plain = true,
+		.timeout_ms = SCRIPT_MS,
+		.output = collect_output,
+		.arg = out,
+	};
+	struct exec_result res = { 0 };
+
+	if (sandbox_execute(c->sb, &req, &res, c->stop, err) < 0)
+		return -1;
+	if (res.exit_code != 0)
+		return error_set(err, ERR_REMOTE, "%s failed in the sandbox",
+				 what);
+	return 0;
+}
+
+/* -1, err says why this transfer failed. */
+static int copy_failed(const struct copy *c, const struct transfer *t,
+		       struct error *err)
+{
+	if (c->full.code == ERR_NONE)
+		return error_set(err, ERR_REMOTE, "%s: %s", t->path,
+				 t->error == FILE_OTHER && t->detail[0]
+					 ? t->detail
+					 : file_error_name(t->error));
+	*err = c->full;
+	return -1;
+}
+
+int copy_download(struct copy *c, const char *remote, copy_write *write,
+		  void *arg, struct error *err)
+{
+	struct transfer t = { .path = remote, .write = write, .arg = arg };
+
+	if (sandbox_download(c->sb, &t, 1, c->stop, err) < 0)
+		return -1;
+	return t.error == FILE_OK ? 0 : copy_failed(c, &t, err);
+}
+
+void copy_set_tar(struct copy *c, char kind)
+{
+	c->tar = kind == 't' ? "tar" : kind == 'b' ? "busybox tar" : NULL;
+}
+
+void copy_tell_left_out(struct copy *c, struct str name, const char *why)
+{
+	if (c->told < LEFT_OUT_MOST)
+		app_warn("not copied: %.*s: %s", (int)name.len, name.ptr, why);
+	else if (c->told == LEFT_OUT_MOST)
+		app_warn("not copied: more like this");
+	c->told += c->told <= LEFT_OUT_MOST;
+	if (c->log && c->log->skipped)
+		c->log->skipped(c->log->arg, name, why);
+}
+
+static const char *temporary_dir(void)
+{
+	const char *dir = getenv("TMPDIR");
+
+	return dir && dir[0] == '/' ? dir : "/tmp";
+}
+
+/* The spool counts as what goes to the disk. */
+static int write_spool(struct copy *c, int fd, archive_pull *pull, void *arg,
+		       struct error *err)
+{
+	char *chunk = xcalloc(1, CHUNK);
+	int64_t n;
+	int rc = 0;
+
+	c->disk = fd;
+	while (rc == 0 && (n = pull(arg, chunk, CHUNK, err)) != 0) {
+		if (n < 0 || copy_store(c, n, err) < 0)
+			rc = -1;
+		else if (io_write_all(fd, chunk, (size_t)n) < 0)
+			rc = error_errno(err, "storing the copy in %s",
+					 temporary_dir());
+	}
+	free(chunk);
+	return rc;
+}
+
+int copy_spool(struct copy *c, archive_pull *pull, void *arg, struct error *err)
+{
+	char *path = xasprintf("%s/dcode-cp-XXXXXX", temporary_dir());
+	int fd = mkostemp(path, O_CLOEXEC);
+
+	if (fd >= 0)
+		(void)unlink(path);
+	free(path);
+	if (fd < 0)
+		return error_errno(err, "storing the copy in %s",
+				   temporary_dir());
+	if (write_spool(c, fd, pull, arg, err) == 0)
+		return fd;
+	close(fd);
+	return -1;
+}
 
 struct local_source { /* the file that is being sent */
 	int fd;
 	int64_t left;
 	const char *remote;
+};
+
+enum { TEMPORARY = 24 }; /* characters of a temporary name, with NUL */
+
+struct file_sink { /* the file that is being received */
+	struct copy *copy;
+	int dir; /* where it goes */
+	const char *name;
+	char temporary[TEMPORARY];
+	int fd; /* -1 until the first byte */
 };
 
 /* Exactly as many bytes as were promised, or an error. */
@@ -74,16 +457,6 @@ int copy_file_up(struct copy *c, int fd, int mode, const char *remote,
 		return -1;
 	return t.error == FILE_OK ? 0 : copy_failed(c, &t, err);
 }
-
-enum { TEMPORARY = 24 }; /* characters of a temporary name, with NUL */
-
-struct file_sink { /* the file that is being received */
-	struct copy *copy;
-	int dir; /* where it goes */
-	const char *name;
-	char temporary[TEMPORARY];
-	int fd; /* -1 until the first byte */
-};
 
 static int sink_open(struct file_sink *s, struct error *err)
 {

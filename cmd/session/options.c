@@ -22,7 +22,7 @@
 #include "base/path.h"
 #include "base/str.h"
 #include "cmd/app.h"
-#include "cmd/session/copy_copy.h"
+#include "cmd/session/copy.h"
 #include "model/catalog.h"
 #include "model/money.h"
 #include "model/params.h"

@@ -17,7 +17,7 @@ struct transfer_option {
 	char *remote;       /* owned; "": the sandbox's working directory */
 	bool force;         /* replace files that are there */
 	const char **bring; /* names that a download leaves out unless they
-			       are asked for (cmd/session/copy_incoming.h);
+			       are asked for (cmd/session/copy.h);
 			       borrowed */
 	size_t n_bring;
 	bool tried;

@@ -17,7 +17,7 @@
 #include "base/mem.h"
 #include "base/str.h"
 #include "cmd/print.h"
-#include "cmd/session/copy_upload.h"
+#include "cmd/session/copy.h"
 #include "cmd/session/options.h"
 #include "cmd/session/run.h"
 #include "cmd/session/tree.h"

@@ -1,22 +1,410 @@
-/* copy_upload.c - files and trees into a sandbox that replace nothing unasked.
- */
+/* copy.c - copies into and out of a sandbox: from where and to where. */
 /* SPDX-License-Identifier: MIT */
-#include "cmd/session/copy_upload.h"
 
+/*
+ * dcode sandbox cp, --upload and --download, /upload and /download all come
+ * here. The first part finds the two ends: what is at the path in the sandbox,
+ * standard input or output, the name that a copy gets. A file then goes through
+ * copy_file.c, a tree through copy_tree.c. The second part, upload_*(), asks
+ * the sandbox first what is at the targets, so that nothing is replaced without
+ * --force. Begin reading at copy_up(), copy_down() and upload_stat().
+ */
+#include "cmd/session/copy.h"
+
+#include <errno.h>
 #include <fcntl.h>
+#include <inttypes.h>
+#include <poll.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <sys/statvfs.h>
 #include <unistd.h>
 
 #include <sodium.h>
 
+#include "archive/archive.h"
 #include "base/ids.h"
+#include "base/io.h"
 #include "base/mem.h"
 #include "base/str.h"
 #include "sandbox/quote.h"
+#include "ui/streams.h"
 #include "worktree/treefile.h"
+
+enum { TREE_MODE = 0755 }; /* of a directory that is made for a stream */
+
+static int check_stdout(struct copy *c, struct error *err)
+{
+	struct stat st;
+
+	if (isatty(STDOUT_FILENO)) {
+		error_set(err, ERR_USAGE,
+			  "sandbox cp: standard output is a terminal");
+		return error_hint(err,
+				  "Write to a file (> FILE) or into a pipe.");
+	}
+	if (fstat(STDOUT_FILENO, &st) == 0 && S_ISREG(st.st_mode))
+		c->disk = STDOUT_FILENO;
+	return 0;
+}
+
+/* From standard input and to standard output: a file's bytes, or a tar stream
+ * of what is in a directory. */
+static int check_stdin(struct error *err)
+{
+	if (!isatty(STDIN_FILENO))
+		return 0;
+	error_set(err, ERR_USAGE, "sandbox cp: standard input is a terminal");
+	return error_hint(err,
+			  "Pipe something into it, or read a file (< FILE).");
+}
+
+/* A reader that has gone is no error of the copy: c->unread says so. */
+static int write_stdout(struct copy *c, struct str data, struct error *err)
+{
+	if (output_write(STDOUT_FILENO, data, c->stop) == 0)
+		return 0;
+	c->unread = errno == EPIPE;
+	return errno == ECANCELED ? stop_check(c->stop, err)
+				  : error_errno(err, "standard output");
+}
+
+static int to_stdout(void *arg, struct str chunk, struct error *err)
+{
+	struct copy *c = arg;
+
+	if (copy_store(c, (int64_t)chunk.len, err) < 0)
+		return -1;
+	return write_stdout(c, chunk, err);
+}
+
+static int received_to_stdout(void *arg, struct str chunk, struct error *err)
+{
+	return copy_receive(arg, chunk.len, err) < 0
+		       ? -1
+		       : to_stdout(arg, chunk, err);
+}
+
+static int stream_file_out(struct copy *c, const char *remote,
+			   struct error *err)
+{
+	return copy_download(c, remote, received_to_stdout, c, err);
+}
+
+static int stream_tree_out(struct copy *c, const char *remote,
+			   struct error *err)
+{
+	return copy_archive_out(c, remote, to_stdout, c, err);
+}
+
+/* archive_pull, and the source of a command's input. */
+static int64_t read_stdin(void *arg, char *room, size_t len, struct error *err)
+{
+	struct copy *c = arg;
+
+	for (;;) {
+		struct pollfd p[2] = {
+			{ .fd = STDIN_FILENO, .events = POLLIN },
+			{ .fd = stop_fd(c->stop), .events = POLLIN },
+		};
+		ssize_t n;
+
+		(void)poll(p, 2, stop_poll_ms(c->stop, -1));
+		if (stop_check(c->stop, err) < 0)
+			return -1;
+		if (!p[0].revents)
+			continue;
+		n = read(STDIN_FILENO, room, len);
+		if (n >= 0)
+			return n;
+		if (errno != EINTR && errno != EAGAIN)
+			return error_errno(err, "standard input");
+	}
+}
+
+static int stream_tree_in(struct copy *c, const char *remote, struct error *err)
+{
+	return copy_archive_in(c, remote, TREE_MODE, read_stdin, c, err);
+}
+
+/* A transfer says its size first, so the whole input is stored before it is
+ * sent. */
+static int stream_file_in(struct copy *c, const char *remote, struct error *err)
+{
+	int fd = copy_spool(c, read_stdin, c, err);
+	int rc;
+
+	if (fd < 0)
+		return -1;
+	rc = copy_file_up(c, fd, 0, remote, err);
+	c->files += rc == 0;
+	close(fd);
+	return rc;
+}
+
+/* Directory and name as one path. Owned. */
+static char *join_path(const char *directory, const char *name)
+{
+	size_t len = strlen(directory);
+
+	while (len > 1 && directory[len - 1] == '/')
+		len--;
+	return xasprintf("%.*s%s%s", (int)len, directory,
+			 len && directory[len - 1] == '/' ? "" : "/", name);
+}
+
+/* 'd' directory, 'f' anything else that exists, 'n' nothing. Also looks for a
+ * tar there. */
+static int remote_kind(struct copy *c, const char *path, char *kind,
+		       struct error *err)
+{
+	struct buf script = BUF_INIT(1 << 16);
+	struct buf out = BUF_INIT(64);
+	int rc;
+
+	buf_adds(&script, "p=");
+	quote_word(&script, str_of(path));
+	buf_adds(&script, "\nif [ -d \"$p\" ]; then echo d;"
+			  " elif [ -e \"$p\" ]; then echo f;"
+			  " else echo n; fi\n"
+			  "if command -v tar >/dev/null; then echo t;"
+			  " elif busybox tar --help >/dev/null 2>&1;"
+			  " then echo b; fi\n");
+	rc = copy_script(c, buf_str(&script), &out, "looking at the path", err);
+	*kind = out.len ? out.ptr[0] : 'n';
+	if (rc == 0 && out.len > 2)
+		copy_set_tar(c, out.ptr[2]);
+	buf_release(&script);
+	buf_release(&out);
+	return rc;
+}
+
+/* The last component, "" for "/", "." and "..". Owned. */
+static char *last_name(const char *path)
+{
+	size_t end = strlen(path);
+	size_t start;
+
+	while (end && path[end - 1] == '/')
+		end--;
+	start = end;
+	while (start && path[start - 1] != '/')
+		start--;
+	if ((end - start == 1 && path[start] == '.') ||
+	    (end - start == 2 && !memcmp(path + start, "..", 2)))
+		return xstrdup("");
+	return xstrndup(path + start, end - start);
+}
+
+static bool ends_in_slash(const char *path)
+{
+	size_t len = strlen(path);
+
+	return len && path[len - 1] == '/';
+}
+
+char *copy_join(const char *target, bool is_directory, const char *source)
+{
+	char *name = last_name(source);
+	char *path = is_directory && name[0] ? join_path(target, name)
+					     : xstrdup(target);
+	size_t len = strlen(path);
+
+	while (len > 1 && path[len - 1] == '/')
+		path[--len] = '\0';
+	free(name);
+	return path;
+}
+
+/* An absolute path for one that may be of the working directory there. Owned.
+ */
+static char *copy_remote_path(const struct copy *c, const char *path)
+{
+	const char *workdir = c->sb->workdir ? c->sb->workdir : "/";
+
+	return path[0] == '/' ? xstrdup(path) : join_path(workdir, path);
+}
+
+/* A tar stream is unpacked into a directory that exists or that a slash at the
+ * end asks for; otherwise the bytes become a file. */
+static int copy_stdin_up(struct copy *c, const char *remote, struct error *err)
+{
+	char *path = copy_remote_path(c, remote);
+	char kind = 'n';
+	int rc = check_stdin(err);
+
+	if (rc == 0)
+		rc = remote_kind(c, path, &kind, err);
+	c->target = copy_join(path, false, "");
+	if (rc == 0)
+		rc = kind == 'd' || ends_in_slash(path)
+			     ? stream_tree_in(c, c->target, err)
+			     : stream_file_in(c, c->target, err);
+	free(path);
+	return rc;
+}
+
+/* A file or directory that can be read: its descriptor, or -1. */
+static int open_local(const char *local, struct stat *st, struct error *err)
+{
+	int fd = open(local, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+
+	if (fd < 0 || fstat(fd, st) < 0)
+		(void)error_errno(err, "%s", local);
+	else if (S_ISREG(st->st_mode) || S_ISDIR(st->st_mode))
+		return fd;
+	else
+		error_set(err, ERR_USAGE,
+			  "%s is neither a file nor a directory", local);
+	if (fd >= 0)
+		close(fd);
+	return -1;
+}
+
+int copy_check_local(const char *local, struct error *err)
+{
+	struct stat st;
+	int fd = open_local(local, &st, err);
+
+	if (fd >= 0)
+		close(fd);
+	return fd < 0 ? -1 : 0;
+}
+
+/* A local file or directory to this very path, which is absolute. */
+static int copy_up_to(struct copy *c, const char *local, const char *target,
+		      struct error *err)
+{
+	struct stat st;
+	int fd = open_local(local, &st, err);
+	int rc;
+
+	if (fd < 0)
+		return -1;
+	rc = S_ISDIR(st.st_mode)
+		     ? copy_tree_up(c, fd, target, err)
+		     : copy_file_up(c, fd, (int)st.st_mode & 0777, target, err);
+	c->files += rc == 0 && S_ISREG(st.st_mode);
+	close(fd);
+	return rc;
+}
+
+/* As cp does it: into an existing directory under its own name. Relative remote
+ * paths are of the working directory there. */
+int copy_up(struct copy *c, const char *local, const char *remote,
+	    struct error *err)
+{
+	char *path;
+	char kind = 'n';
+	int rc;
+
+	if (!strcmp(local, "-"))
+		return copy_stdin_up(c, remote, err);
+	path = copy_remote_path(c, remote);
+	rc = copy_check_local(local, err);
+
+	if (rc == 0)
+		rc = remote_kind(c, path, &kind, err);
+	c->target = copy_join(path, kind == 'd' || ends_in_slash(path), local);
+	if (rc == 0)
+		rc = copy_up_to(c, local, c->target, err);
+	free(path);
+	return rc;
+}
+
+char *copy_local_target(const char *local, const char *remote)
+{
+	struct stat st;
+	bool directory = stat(local, &st) == 0 && S_ISDIR(st.st_mode);
+
+	return copy_join(local, directory || ends_in_slash(local), remote);
+}
+
+int copy_check_free(const char *target, struct error *err)
+{
+	struct stat st;
+
+	if (lstat(target, &st) < 0)
+		return 0;
+	error_set(err, ERR_USAGE, "%s already exists", target);
+	return error_hint(
+		err,
+		"Choose another destination, or use --force to replace files.");
+}
+
+/* kind is of the remote path. Nothing is written to a path that struct incoming
+ * refuses. */
+static int copy_found_down(struct copy *c, char kind, const char *remote,
+			   const char *local, struct error *err)
+{
+	int rc;
+
+	c->target = copy_local_target(local, remote);
+	if (incoming_check(&c->incoming, c->target, err) < 0)
+		return -1;
+	if (c->no_replace && copy_check_free(c->target, err) < 0)
+		return -1;
+	rc = kind == 'd' ? copy_tree_down(c, remote, c->target, err)
+			 : copy_file_down(c, remote, c->target, err);
+	c->files += rc == 0 && kind != 'd';
+	return rc;
+}
+
+/* remote is absolute; what is there decides how it is copied. */
+static int find_and_copy_down(struct copy *c, const char *remote,
+			      const char *local, struct error *err)
+{
+	bool pipe = !strcmp(local, "-");
+	char kind = 'n';
+	char *source;
+	int rc;
+
+	if (pipe && check_stdout(c, err) < 0)
+		return -1;
+	if (remote_kind(c, remote, &kind, err) < 0)
+		return -1;
+	if (kind == 'n')
+		return error_set(err, ERR_NOT_FOUND,
+				 "not found in the sandbox: %s", remote);
+	source = copy_join(remote, false, "");
+	if (!pipe)
+		rc = copy_found_down(c, kind, source, local, err);
+	else if (kind == 'd')
+		rc = stream_tree_out(c, source, err);
+	else
+		rc = stream_file_out(c, source, err);
+	free(source);
+	return rc;
+}
+
+int copy_down(struct copy *c, const char *remote, const char *local,
+	      struct error *err)
+{
+	char *path = copy_remote_path(c, remote);
+	int rc = find_and_copy_down(c, path, local, err);
+
+	free(path);
+	return rc;
+}
+
+int copy_read_limit(struct copy *c, struct app *app, struct error *err)
+{
+	struct settings *set;
+	int64_t mib = 0;
+
+	if (app_settings(app, &set, err) < 0 ||
+	    settings_int(set, NULL, "sandboxes.copy_limit", &mib, err) < 0)
+		return -1;
+	if (mib < 1 || mib > INT64_MAX >> 20)
+		return error_set(err, ERR_CONFIG,
+				 "sandboxes.copy_limit must be at least 1 "
+				 "(MiB), not %" PRId64,
+				 mib);
+	c->limit = mib << 20;
+	return 0;
+}
 
 enum {
 	SCRIPT_BYTES = 16 << 20,
@@ -39,10 +427,18 @@ struct upload_entry {
 
 static const char differs[] =
 	"the sandbox already has another file there (--force replaces it)";
+
 static const char no_file[] =
 	"the sandbox has something there that is not a file";
+
 static const char no_directory[] =
 	"the sandbox has something there that is not a directory";
+
+struct name_list {
+	struct upload_target *upload;
+	struct buf *text; /* what the sandbox is asked for */
+	bool too_many;
+};
 
 static void begin_script(struct buf *script)
 {
@@ -191,12 +587,6 @@ static int check_two(const struct upload_target *a,
 				  "Choose another destination for one of them.")
 		     : 0;
 }
-
-struct name_list {
-	struct upload_target *upload;
-	struct buf *text; /* what the sandbox is asked for */
-	bool too_many;
-};
 
 /* Hears of each entry of a local tree, and keeps the bytes of files out. */
 static const char *note_name(void *arg, struct str name, mode_t type)

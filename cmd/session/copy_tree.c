@@ -1,8 +1,19 @@
-/* copy_tar.c - trees in and out of a sandbox as one stream of its tar. */
+/* copy_tree.c - trees into and out of a sandbox, as tar streams. */
 /* SPDX-License-Identifier: MIT */
+
+/*
+ * The sandbox's own tar packs and unpacks, through its standard input and
+ * output, or, if a provider has none, through a file in its /tmp. Here
+ * libarchive writes the tree (copy_tree_down()), or struct sieve passes the
+ * stream on without the names that nobody asked for (copy_archive_out()). The
+ * download of a provider and libarchive each want to be the one that calls:
+ * struct tar_relay puts libarchive on a thread and connects both by a socket.
+ * Begin reading at copy_tree_up() and copy_tree_down().
+ */
 #include <errno.h>
 #include <fcntl.h>
 #include <inttypes.h>
+#include <limits.h>
 #include <poll.h>
 #include <pthread.h>
 #include <signal.h>
@@ -12,14 +23,324 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <sodium.h>
+
 #include "archive/archive.h"
 #include "base/ids.h"
 #include "base/mem.h"
 #include "base/str.h"
 #include "cmd/app.h"
-#include "cmd/session/copy_copy.h"
-#include "cmd/session/copy_sieve.h"
+#include "cmd/session/copy.h"
 #include "sandbox/quote.h"
+
+enum {
+	FLUSH = 64 << 10,      /* bytes that are written at once */
+	SET_FIRST = 1 << 8,    /* slots */
+	SET_MOST = 1 << 20,    /* paths; each has four slots at most */
+	NAME_BYTES = PATH_MAX, /* of a path in the archive, with NUL */
+};
+
+/* Paths that were seen, as keyed hashes of them: whoever names the entries
+ * cannot choose where they fall. */
+struct path_set {
+	uint64_t *slots; /* owned; 0: free */
+	size_t n;
+	size_t size; /* slots: a power of two */
+	unsigned char key[crypto_shorthash_KEYBYTES];
+};
+
+/*
+ * A tar stream out of a sandbox, on its way to standard output. What passes is
+ * written anew: names, links, permission bits, times and bytes; owners and
+ * setuid bits are left out. Whoever unpacks the stream must not be led around
+ * the judgement of struct incoming: paths that leave the stream's directory or
+ * go through one of its links, hard links whose original did not pass, devices
+ * and pipes are left out, too. It is not known where the stream is unpacked:
+ * the working directory is looked at for what is already there. Memory does not
+ * grow with the tree, except for 32 bytes at most for a symbolic link, and the
+ * number of those is limited.
+ */
+struct sieve {
+	struct copy *copy; /* borrowed */
+	struct archive_stream *out;
+	copy_write *write;
+	void *arg;
+	archive_pull *pull;
+	void *from;
+	struct path_set
+		links; /* what passed as a link; may lead to a directory */
+	struct path_set gone; /* did not pass; those below .git are not in it */
+	int64_t bytes;        /* of all files that passed */
+	int64_t skipped;
+	struct buf path; /* of the entry at hand, plain */
+	struct buf original;
+};
+
+static uint64_t hash_of(const struct path_set *s, struct str path)
+{
+	unsigned char out[crypto_shorthash_BYTES];
+	uint64_t hash;
+
+	_Static_assert(sizeof(out) == sizeof(hash), "a hash is 64 bits");
+	crypto_shorthash(out, (const unsigned char *)path.ptr, path.len,
+			 s->key);
+	memcpy(&hash, out, sizeof(hash));
+	return hash ? hash : 1;
+}
+
+/* Where hash is, or would be. */
+static uint64_t *slot_of(const struct path_set *s, uint64_t hash)
+{
+	size_t i = (size_t)hash & (s->size - 1);
+
+	while (s->slots[i] && s->slots[i] != hash)
+		i = (i + 1) & (s->size - 1);
+	return &s->slots[i];
+}
+
+static bool path_set_has(const struct path_set *s, struct str path)
+{
+	return s->n && *slot_of(s, hash_of(s, path));
+}
+
+static void path_set_grow(struct path_set *s)
+{
+	struct path_set old = *s;
+
+	if (!s->size)
+		randombytes_buf(s->key, sizeof(s->key));
+	s->size = old.size ? old.size * 2 : SET_FIRST;
+	s->slots = xcalloc(s->size, sizeof(*s->slots));
+	for (size_t i = 0; i < old.size; i++)
+		if (old.slots[i])
+			*slot_of(s, old.slots[i]) = old.slots[i];
+	free(old.slots);
+}
+
+static int path_set_add(struct path_set *s, struct str path, struct error *err)
+{
+	uint64_t *slot;
+	uint64_t hash;
+
+	if (s->n == SET_MOST)
+		return error_set(err, ERR_LIMIT,
+				 "the copy has more than %d links, or names "
+				 "that are left out",
+				 SET_MOST);
+	if (s->n * 2 >= s->size)
+		path_set_grow(s);
+	hash = hash_of(s, path);
+	slot = slot_of(s, hash);
+	s->n += !*slot;
+	*slot = hash;
+	return 0;
+}
+
+/* Whether a directory that path lies in was seen. */
+static bool path_set_above(const struct path_set *s, struct str path)
+{
+	for (size_t i = 0; s->n && i < path.len; i++)
+		if (path.ptr[i] == '/' &&
+		    path_set_has(s, (struct str){ path.ptr, i }))
+			return true;
+	return false;
+}
+
+static int flush_output(struct sieve *s, struct error *err)
+{
+	struct buf *out = archive_stream_out(s->out);
+	int rc = out->len ? s->write(s->arg, buf_str(out), err) : 0;
+
+	buf_clear(out);
+	return rc;
+}
+
+/* Keeps the buffer small without a write for each header. */
+static int flush_if_large(struct sieve *s, struct error *err)
+{
+	return archive_stream_out(s->out)->len < FLUSH ? 0
+						       : flush_output(s, err);
+}
+
+/* Why an entry does not pass; NULL if it does. */
+static const char *find_objection(struct sieve *s,
+				  const struct archive_item *item)
+{
+	const char *why = archive_plain_path(item->path.ptr, &s->path);
+	struct str path = buf_str(&s->path);
+	struct str original;
+
+	if (why)
+		return why;
+	if (!item->original && !S_ISREG(item->mode) && !S_ISLNK(item->mode) &&
+	    !S_ISDIR(item->mode))
+		return "it is neither a file, a link nor a directory";
+	if (!path.len && !S_ISDIR(item->mode))
+		return "it has no name of its own";
+	if (!item->original && S_ISLNK(item->mode) &&
+	    (!item->target || !item->target[0] ||
+	     strlen(item->target) >= PATH_MAX))
+		return "the link leads nowhere";
+	if (path_set_above(&s->links, path) ||
+	    (S_ISDIR(item->mode) && path_set_has(&s->links, path)))
+		return "a link is where its directory should be";
+	if (!item->original)
+		return NULL;
+	if (archive_plain_path(item->original, &s->original) ||
+	    !s->original.len)
+		return "it is a link to a file outside";
+	original = buf_str(&s->original);
+	if (path_set_above(&s->links, original) ||
+	    path_set_has(&s->gone, original))
+		return "it is a link to what is not copied";
+	return NULL;
+}
+
+/* 1: it does not pass, and was told; 0: it does. */
+static int leave_out(struct sieve *s, const struct archive_item *item,
+		     struct error *err)
+{
+	const char *why = find_objection(s, item);
+	struct archive_item plain = *item;
+	struct str path = buf_str(&s->path);
+	struct str name = item->path;
+
+	plain.path = path;
+	if (why) {
+		while (str_starts(name, "./") && name.len > 2)
+			name = str_skip(name, 2);
+		copy_tell_left_out(s->copy, name, why);
+		s->skipped++;
+	} else if (!path.len || !incoming_leaves_out(&s->copy->incoming, &plain,
+						     &name, &why)) {
+		return 0;
+	} else {
+		if (why)
+			copy_tell_left_out(s->copy, name, why);
+		/* A link to what is in it names it itself. */
+		if (name.len < path.len)
+			return 1;
+	}
+	return path.len && path_set_add(&s->gone, path, err) < 0 ? -1 : 1;
+}
+
+/* As it was named, for those who pick one: with the "./" that tar begins with.
+ */
+static const char *find_spelling(const char *raw, const struct buf *plain,
+				 char room[NAME_BYTES + 2])
+{
+	if (strncmp(raw, "./", 2) && plain->len)
+		return plain->ptr;
+	memcpy(room, "./", 3);
+	if (plain->len)
+		memcpy(room + 2, plain->ptr, plain->len + 1);
+	return room;
+}
+
+static int on_entry(void *arg, const struct archive_item *item,
+		    struct error *err)
+{
+	struct sieve *s = arg;
+	char path[NAME_BYTES + 2];
+	char original[NAME_BYTES + 2];
+	struct archive_header header = {
+		.link = item->target,
+		.directory = !item->original && S_ISDIR(item->mode),
+		.mode = (int)item->mode & 0777,
+		.size = item->size,
+		.mtime = item->mtime > 0 ? item->mtime : 0,
+	};
+	bool is_file = !item->original && S_ISREG(item->mode);
+	int left = leave_out(s, item, err);
+
+	if (left)
+		return left < 0 ? -1 : 0;
+	/* A sparse file may say that it is larger than all that comes. */
+	if (copy_check_size(s->copy, s->bytes, item->size, err) < 0)
+		return -1;
+	s->bytes += item->size;
+	header.path = find_spelling(item->path.ptr, &s->path, path);
+	if (item->original)
+		header.original =
+			find_spelling(item->original, &s->original, original);
+	if ((item->target ||
+	     (item->original &&
+	      path_set_has(&s->links, buf_str(&s->original)))) &&
+	    path_set_add(&s->links, buf_str(&s->path), err) < 0)
+		return -1;
+	if (archive_stream_entry(s->out, &header, err) < 0 ||
+	    flush_if_large(s, err) < 0)
+		return -1;
+	return is_file;
+}
+
+static int on_data(void *arg, struct str bytes, struct error *err)
+{
+	struct sieve *s = arg;
+
+	return archive_stream_data(s->out, bytes, err) < 0
+		       ? -1
+		       : flush_if_large(s, err);
+}
+
+/* counts in the copy; NULL is fine */
+static void sieve_close(struct sieve *s)
+{
+	if (!s)
+		return;
+	s->copy->skipped += s->skipped;
+	incoming_close(&s->copy->incoming);
+	archive_stream_close(s->out);
+	buf_release(&s->path);
+	buf_release(&s->original);
+	free(s->links.slots);
+	free(s->gone.slots);
+	free(s);
+}
+
+/* source: the directory in the sandbox, whose last name --bring may have. The
+ * copy is borrowed. NULL with err. */
+static struct sieve *sieve_open(struct copy *c, const char *source,
+				copy_write *write, void *arg, struct error *err)
+{
+	struct sieve *s = xcalloc(1, sizeof(*s));
+
+	s->copy = c;
+	s->write = write;
+	s->arg = arg;
+	s->path = BUF_INIT(NAME_BYTES - 1);
+	s->original = BUF_INIT(NAME_BYTES - 1);
+	s->out = archive_stream_open(false, err);
+	if (s->out && incoming_open_stream(&c->incoming, source, err) == 0)
+		return s;
+	sieve_close(s);
+	return NULL;
+}
+
+static int64_t on_pull(void *arg, char *room, size_t len, struct error *err)
+{
+	struct sieve *s = arg;
+
+	return s->pull(s->from, room, len, err);
+}
+
+/* Reads the stream to its end; on any thread, and write() is called there. -1:
+ * the stream is broken, or an error of pull or write. */
+static int sieve_run(struct sieve *s, archive_pull *pull, void *arg,
+		     struct error *err)
+{
+	const struct archive_visitor v = { on_pull, on_entry, on_data, s };
+
+	s->pull = pull;
+	s->from = arg;
+	return archive_visit(&v, err);
+}
+
+/* Writes the archive's end, without which no tar takes it for whole. */
+static int sieve_end(struct sieve *s, struct error *err)
+{
+	return archive_stream_end(s->out, err) < 0 ? -1 : flush_output(s, err);
+}
 
 enum {
 	LINE_BYTES = 4096,      /* bytes of one line of tar's complaints */
@@ -33,6 +354,29 @@ struct complaints {
 	struct buf line;
 	int64_t n;
 	bool whole; /* it says that it went on after the first */
+};
+
+struct tar_download {
+	copy_write *write;
+	void *arg;
+	struct complaints said;
+	bool by_file; /* all that the command prints is a complaint */
+};
+
+/* tar's output comes on one thread and is unpacked or sieved on another, which
+ * reads when it needs more; between them is a socket. */
+struct tar_relay {
+	struct copy *copy;
+	pthread_t thread;
+	int in;     /* we write here; -1 when closed */
+	int out;    /* the other thread reads here */
+	bool ended; /* the other thread has, before the output */
+	int (*use)(struct tar_relay *r, struct error *err); /* over there */
+	int root;            /* unpacks below it, */
+	struct sieve *sieve; /* or this one takes it */
+	struct archive_counts counts;
+	struct error err;
+	int rc;
 };
 
 /* The last line of GNU's and of busybox's tar says that there were others. */
@@ -58,29 +402,20 @@ static void end_complaint(struct complaints *c)
 	buf_clear(&c->line);
 }
 
+/* A line per file that the sandbox's tar could not read. */
 static void add_complaints(struct complaints *c, struct str chunk)
 {
 	while (buf_add_line(&c->line, &chunk))
 		end_complaint(c);
 }
 
-void copy_tell_left_out(struct copy *c, struct str name, const char *why)
-{
-	if (c->told < TOLD_MAX)
-		app_warn("not copied: %.*s: %s", (int)name.len, name.ptr, why);
-	else if (c->told == TOLD_MAX)
-		app_warn("not copied: more like this");
-	c->told += c->told <= TOLD_MAX;
-	if (c->log && c->log->skipped)
-		c->log->skipped(c->log->arg, name, why);
-}
-
-static void skipped(void *arg, struct str name, const char *why)
+static void on_skipped(void *arg, struct str name, const char *why)
 {
 	copy_tell_left_out(arg, name, why);
 }
 
-static void carried(void *arg, struct str name)
+/* archive_log.carried: passes it on to the caller's log. */
+static void on_carried(void *arg, struct str name)
 {
 	const struct copy *c = arg;
 
@@ -88,7 +423,8 @@ static void carried(void *arg, struct str name)
 		c->log->carried(c->log->arg, name);
 }
 
-static const char *refuse(void *arg, struct str name, mode_t type)
+/* archive_log.refuse: the caller's, if it has one. */
+static const char *refuse_name(void *arg, struct str name, mode_t type)
 {
 	const struct copy *c = arg;
 
@@ -107,7 +443,7 @@ static bool leaves_out(void *arg, const struct archive_item *item)
 	return left;
 }
 
-static void count(struct copy *c, const struct archive_counts *n)
+static void add_counts(struct copy *c, const struct archive_counts *n)
 {
 	c->files += n->files;
 	c->directories += n->directories;
@@ -146,6 +482,7 @@ static int on_complaint(void *arg, enum exec_stream stream, struct str chunk,
 	return 0;
 }
 
+/* Without it the archive goes through a file in the sandbox. */
 static bool has_stdin(const struct copy *c)
 {
 	return c->sb->client->provider->flags & SANDBOX_STDIN;
@@ -262,7 +599,8 @@ int copy_archive_in(struct copy *c, const char *remote, mode_t mode,
 
 int copy_tree_up(struct copy *c, int dir, const char *remote, struct error *err)
 {
-	struct archive_log to_user = { skipped, carried, refuse, c, NULL };
+	struct archive_log to_user = { on_skipped, on_carried, refuse_name, c,
+				       NULL };
 	struct archive_writer *w = NULL;
 	struct archive_counts n;
 	struct stat st;
@@ -275,7 +613,7 @@ int copy_tree_up(struct copy *c, int dir, const char *remote, struct error *err)
 	rc = copy_archive_in(c, remote, st.st_mode, archive_writer_pull, w,
 			     err);
 	n = archive_writer_counts(w);
-	count(c, &n);
+	add_counts(c, &n);
 	archive_writer_close(w);
 	return rc;
 }
@@ -289,13 +627,6 @@ static void download_script(struct copy *c, const char *remote,
 	quote_word(script, str_of(file));
 	buf_adds(script, " .\n");
 }
-
-struct tar_download {
-	copy_write *write;
-	void *arg;
-	struct complaints said;
-	bool by_file; /* all that the command prints is a complaint */
-};
 
 static int on_download(void *arg, enum exec_stream stream, struct str chunk,
 		       struct buf *reply, struct error *err)
@@ -343,22 +674,6 @@ static int pack_there(struct copy *c, const char *remote, copy_write *write,
 	return rc;
 }
 
-/* tar's output comes on one thread and is unpacked or sieved on another, which
- * reads when it needs more; between them is a socket. */
-struct tar_relay {
-	struct copy *copy;
-	pthread_t thread;
-	int in;     /* we write here; -1 when closed */
-	int out;    /* the other thread reads here */
-	bool ended; /* the other thread has, before the output */
-	int (*use)(struct tar_relay *r, struct error *err); /* over there */
-	int root;            /* unpacks below it, */
-	struct sieve *sieve; /* or this one takes it */
-	struct archive_counts counts;
-	struct error err;
-	int rc;
-};
-
 static int64_t relay_pull(void *arg, char *room, size_t len, struct error *err)
 {
 	struct tar_relay *r = arg;
@@ -379,20 +694,21 @@ static int relay_store(void *arg, int64_t bytes, struct error *err)
 	return copy_store(r->copy, bytes, err);
 }
 
-static int unpack(struct tar_relay *r, struct error *err)
+static int unpack_stream(struct tar_relay *r, struct error *err)
 {
 	struct archive_input from = { relay_pull, relay_store, r };
-	struct archive_log to_user = { skipped, carried, NULL, r->copy,
+	struct archive_log to_user = { on_skipped, on_carried, NULL, r->copy,
 				       leaves_out };
 
 	return archive_extract(&from, r->root, &to_user, &r->counts, err);
 }
 
-static int sift(struct tar_relay *r, struct error *err)
+static int sift_stream(struct tar_relay *r, struct error *err)
 {
 	return sieve_run(r->sieve, relay_pull, r, err);
 }
 
+/* libarchive, or the sieve, reading from the socket. */
 static void *relay_thread(void *arg)
 {
 	struct tar_relay *r = arg;
@@ -402,6 +718,7 @@ static void *relay_thread(void *arg)
 	return NULL;
 }
 
+/* The provider's download, writing to the socket. */
 static int relay_write(void *arg, struct str data, struct error *err)
 {
 	struct tar_relay *r = arg;
@@ -464,7 +781,7 @@ static int relay(struct tar_relay *r, const char *remote, struct error *err)
 	pthread_join(r->thread, NULL);
 	close(r->in);
 	close(r->out);
-	count(r->copy, &r->counts);
+	add_counts(r->copy, &r->counts);
 	if (r->rc < 0 && (rc == 0 || r->ended))
 		*err = r->err;
 	else if (rc < 0)
@@ -475,7 +792,7 @@ static int relay(struct tar_relay *r, const char *remote, struct error *err)
 int copy_tree_down(struct copy *c, const char *remote, const char *local,
 		   struct error *err)
 {
-	struct tar_relay r = { .copy = c, .use = unpack };
+	struct tar_relay r = { .copy = c, .use = unpack_stream };
 	int rc;
 
 	if (mkdir(local, 0777) < 0 && (errno != EEXIST || c->no_replace))
@@ -498,7 +815,7 @@ int copy_tree_down(struct copy *c, const char *remote, const char *local,
 int copy_archive_out(struct copy *c, const char *remote, copy_write *write,
 		     void *arg, struct error *err)
 {
-	struct tar_relay r = { .copy = c, .use = sift };
+	struct tar_relay r = { .copy = c, .use = sift_stream };
 	int rc = -1;
 
 	r.sieve = sieve_open(c, remote, write, arg, err);
