@@ -14,7 +14,6 @@
 #include "cmd/print.h"
 #include "cmd/session/options.h"
 #include "worktree/patch.h"
-#include "worktree/review.h"
 
 enum {
 	LINE_MAX_BYTES = 1 << 20,

@@ -16,7 +16,7 @@
 #include "cmd/stdin.h"
 #include "sandbox/quote.h"
 #include "sandbox/supervise/supervise.h"
-#include "worktree/commit.h"
+#include "worktree/send.h"
 
 enum {
 	INPUT_MAX = 256 << 20,  /* bytes of standard input passed on */

@@ -15,10 +15,10 @@
 #include "cmd/print.h"
 #include "cmd/secret.h"
 #include "session/thread.h"
-#include "worktree/relist.h"
 #include "worktree/select.h"
-#include "worktree/snapshot.h"
+#include "worktree/stream_files.h"
 #include "worktree/user_repo.h"
+#include "worktree/workspace.h"
 
 /* The base as another dcode has left it, and what is new in to on top. */
 struct joining {
@@ -107,7 +107,7 @@ static int set_base(struct workspace *w, const char *commit,
 	int rc = workspace_read_listing(w, &l, stop, err);
 
 	if (rc == 0)
-		rc = relist_commit(&l, &w->git, w->base, commit, stop, err);
+		rc = workspace_relist(&l, &w->git, w->base, commit, stop, err);
 	if (rc == 0)
 		rc = workspace_write_listing(w, &l, commit, err);
 	if (rc == 0)

@@ -16,7 +16,6 @@
 #include "cmd/session/tree.h"
 #include "session/thread_label.h"
 #include "worktree/patch.h"
-#include "worktree/review.h"
 #include "worktree/user_repo.h"
 
 enum { WRITE_MS = 8000 }; /* of the time of saving: for the last patch */

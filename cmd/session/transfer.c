@@ -22,7 +22,7 @@
 #include "cmd/session/run.h"
 #include "cmd/session/tree.h"
 #include "worktree/treefile.h"
-#include "worktree/uploaded.h"
+#include "worktree/workspace.h"
 
 enum { NOTE_MS = 30000 };
 
@@ -113,7 +113,7 @@ static void run_uploaded_note(struct run *r, struct listing *l)
 
 	listing_sort(l);
 	if (rc == 0)
-		rc = uploaded_add(l, &w, &stop, &err);
+		rc = workspace_add_uploaded(l, &w, &stop, &err);
 	if (rc < 0)
 		app_warn("`dcode diff` will show the uploaded files as "
 			 "changes: %s",

@@ -5,7 +5,7 @@
 
 #include "cmd/app.h"
 #include "worktree/fetch.h"
-#include "worktree/review.h"
+#include "worktree/patch.h"
 
 /* "abcd2345" of "dcode-abcd2345": what a user types. */
 const char *tree_short_name(const char *label);

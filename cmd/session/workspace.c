@@ -23,7 +23,6 @@
 #include "sandbox/bind.h"
 #include "sandbox/exec.h"
 #include "session/consent.h"
-#include "worktree/commit.h"
 #include "worktree/send.h"
 #include "worktree/user_repo.h"
 #include "worktree/workspace.h"

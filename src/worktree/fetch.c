@@ -28,7 +28,7 @@
 #include "worktree/fetch_commit.h"
 #include "worktree/name.h"
 #include "worktree/odb.h"
-#include "worktree/uploaded.h"
+#include "worktree/workspace.h"
 
 enum {
 	FIRST_BYTES = 16 << 20, /* of a first answer */
@@ -511,7 +511,7 @@ static int fetch_once(struct workspace *w, const struct fetch_request *r,
 
 	*f = (struct fetch){ 0 };
 	if (rc == 0)
-		rc = uploaded_read(&g.uploaded, w, err);
+		rc = workspace_read_uploaded(&g.uploaded, w, err);
 	if (rc == 0) {
 		listing_write(&g.base, &text);
 		listing_root(&g.base, root);
@@ -663,7 +663,7 @@ int fetch_later(struct workspace *w, const struct fetch_request *r,
 	int rc = f->n_later ? workspace_read_listing(w, &g.base, stop, err) : 0;
 
 	if (f->n_later && rc == 0)
-		rc = uploaded_read(&g.uploaded, w, err);
+		rc = workspace_read_uploaded(&g.uploaded, w, err);
 	whole.small_first = false;
 	if (f->n_later)
 		qsort(f->later, f->n_later, sizeof(*f->later), compare_sizes);

@@ -582,7 +582,7 @@ static void add_first(const struct named_files *f, struct buf *text)
 		buf_addc(text, '\n');
 }
 
-struct file_reader { /* what one git prints of all files */
+struct named_reader { /* what one git prints of all files */
 	struct file_list *files;
 	const char *directory;
 	int64_t total;
@@ -594,7 +594,7 @@ struct file_reader { /* what one git prints of all files */
 
 static int add_size(void *arg, const struct odb_object *o, struct error *err)
 {
-	struct file_reader *r = arg;
+	struct named_reader *r = arg;
 
 	(void)err;
 	r->total += o->size > 0 ? o->size : 0;
@@ -603,7 +603,7 @@ static int add_size(void *arg, const struct odb_object *o, struct error *err)
 	return 0;
 }
 
-static int write_file(struct file_reader *r, struct error *err)
+static int write_file(struct named_reader *r, struct error *err)
 {
 	return write_below(r->directory, r->files->list[r->at].path,
 			   buf_str(&r->text), err);
@@ -611,7 +611,7 @@ static int write_file(struct file_reader *r, struct error *err)
 
 static int begin_file(void *arg, const struct odb_object *o, struct error *err)
 {
-	struct file_reader *r = arg;
+	struct named_reader *r = arg;
 	const struct named_files *f = r->files->wanted;
 
 	if (o->size < 0)
@@ -627,14 +627,14 @@ static int begin_file(void *arg, const struct odb_object *o, struct error *err)
 
 static int add_bytes(void *arg, struct str bytes, struct error *err)
 {
-	struct file_reader *r = arg;
+	struct named_reader *r = arg;
 
 	buf_addstr(&r->text, bytes); /* past its ceiling they do not count */
 	r->left -= (int64_t)bytes.len;
 	return r->left ? 0 : write_file(r, err);
 }
 
-static void list_oids(const struct file_reader *r, struct buf *names)
+static void list_oids(const struct named_reader *r, struct buf *names)
 {
 	buf_clear(names);
 	for (size_t i = 0; i < r->n; i++)
@@ -645,10 +645,10 @@ static int read_files(struct file_list *files, const struct git *g,
 		      const char *directory, const struct stop *stop,
 		      struct error *err)
 {
-	struct file_reader r = { .files = files,
-				 .directory = directory,
-				 .n = files->n,
-				 .text = BUF_INIT(NAMED_BYTES_MAX) };
+	struct named_reader r = { .files = files,
+				  .directory = directory,
+				  .n = files->n,
+				  .text = BUF_INIT(NAMED_BYTES_MAX) };
 	struct odb_reader sizes = { .begin = add_size, .arg = &r };
 	struct odb_reader bytes = { .begin = begin_file,
 				    .data = add_bytes,

@@ -1,6 +1,11 @@
-/* patch.c - changes as a git patch: printed, and saved before a sandbox goes.
- */
+/* patch.c - changes as a git patch, and which of them deserve a look. */
 /* SPDX-License-Identifier: MIT */
+/*
+ * patch_write() prints the difference of two commits. patch_save() keeps one as
+ * a file before a sandbox goes, THREAD-N.patch, and patch_sweep() deletes old
+ * ones. review_read() lists the changed files, and says of which a user should
+ * know before he takes them: programs run what such a file says.
+ */
 #include "worktree/patch.h"
 
 #include <dirent.h>
@@ -163,7 +168,7 @@ char *patch_newest(const char *directory, const char *thread)
 	return path;
 }
 
-static int by_age(const void *a, const void *b)
+static int compare_ages(const void *a, const void *b)
 {
 	const struct saved *x = a;
 	const struct saved *y = b;
@@ -209,7 +214,7 @@ size_t patch_sweep(const char *directory, int64_t days, int64_t bytes)
 	read_directory(directory, &l);
 	mark_newest(&l);
 	if (l.n)
-		qsort(l.files, l.n, sizeof(*l.files), by_age);
+		qsort(l.files, l.n, sizeof(*l.files), compare_ages);
 	for (size_t i = 0; i < l.n; i++)
 		all += l.files[i].size;
 	swept = sweep_some(&l, directory, false, oldest, &all, -1);
@@ -290,8 +295,8 @@ static bool same_bytes(int a, const char *path)
 }
 
 /* Gives the finished file a name that no other has. */
-static int take_name(const struct patch_save *s, const char *temporary,
-		     const char *newest, char **path, struct error *err)
+static int claim_name(const struct patch_save *s, const char *temporary,
+		      const char *newest, char **path, struct error *err)
 {
 	struct saved last = { 0 };
 	const char *slash = newest ? strrchr(newest, '/') : NULL;
@@ -318,8 +323,8 @@ static int take_name(const struct patch_save *s, const char *temporary,
 	return error_errno(err, "saving the patch in %s", s->directory);
 }
 
-static int fill(const struct patch_save *s, int fd, const struct stop *stop,
-		struct error *err)
+static int write_patch(const struct patch_save *s, int fd,
+		       const struct stop *stop, struct error *err)
 {
 	const struct workspace *w = s->workspace;
 	const struct patch_output to = { write_all, &fd };
@@ -349,14 +354,14 @@ int patch_save(const struct patch_save *s, char **path, const struct stop *stop,
 	if (rc == 0 && (fd = mkostemp(temporary, O_CLOEXEC)) < 0)
 		rc = error_errno(err, "%s", s->directory);
 	if (rc == 0)
-		rc = fill(s, fd, stop, err);
+		rc = write_patch(s, fd, stop, err);
 	if (rc == 0)
 		newest = patch_newest(s->directory, s->thread);
 	if (rc == 0 && newest && same_bytes(fd, newest)) {
 		*path = newest;
 		newest = NULL;
 	} else if (rc == 0) {
-		rc = take_name(s, temporary, newest, path, err);
+		rc = claim_name(s, temporary, newest, path, err);
 	}
 	if (fd >= 0) {
 		(void)unlink(temporary);
@@ -365,4 +370,146 @@ int patch_save(const struct patch_save *s, char **path, const struct stop *stop,
 	free(newest);
 	free(temporary);
 	return rc;
+}
+
+enum { CHANGES_MAX = 256 << 20 }; /* bytes of git's list */
+
+static const char in_ci[] = "runs in CI";
+static const char is_hook[] = "is run by git hooks";
+static const char by_git[] = "configures git";
+
+/* A path that ends in "/" stands for all below it. Compared without case. */
+static const struct {
+	const char *path, *why;
+} reviewed[] = {
+	{ ".github/workflows/", in_ci },
+	{ ".github/actions/", in_ci },
+	{ ".circleci/", in_ci },
+	{ ".buildkite/", in_ci },
+	{ ".woodpecker/", in_ci },
+	{ ".gitlab/ci/", in_ci },
+	{ ".teamcity/", in_ci },
+	{ ".gitlab-ci.yml", in_ci },
+	{ ".travis.yml", in_ci },
+	{ ".drone.yml", in_ci },
+	{ ".woodpecker.yml", in_ci },
+	{ ".cirrus.yml", in_ci },
+	{ ".appveyor.yml", in_ci },
+	{ "appveyor.yml", in_ci },
+	{ "azure-pipelines.yml", in_ci },
+	{ "bitbucket-pipelines.yml", in_ci },
+	{ "cloudbuild.yaml", in_ci },
+	{ "buildspec.yml", in_ci },
+	{ ".githooks/", is_hook },
+	{ ".husky/", is_hook },
+	{ "hooks/", is_hook },
+	{ ".pre-commit-config.yaml", is_hook },
+	{ "lefthook.yml", is_hook },
+};
+
+static bool starts_nocase(struct str path, const char *prefix)
+{
+	size_t len = strlen(prefix);
+
+	return path.len > len &&
+	       str_is_nocase((struct str){ path.ptr, len }, prefix);
+}
+
+const char *review_path(const struct protect *p, struct str path)
+{
+	struct str rest = path;
+	struct str name = { 0 };
+
+	for (size_t i = 0; i < sizeof(reviewed) / sizeof(*reviewed); i++) {
+		const char *what = reviewed[i].path;
+
+		if (what[strlen(what) - 1] == '/' ? starts_nocase(path, what)
+						  : str_is_nocase(path, what))
+			return reviewed[i].why;
+	}
+	while (str_split(&rest, '/', &name)) {
+		if (str_is_nocase(name, "Jenkinsfile"))
+			return in_ci;
+		if (!rest.ptr && (str_is_nocase(name, ".gitattributes") ||
+				  str_is_nocase(name, ".gitmodules")))
+			return by_git;
+	}
+	return p && protect_find(p, path).len
+		       ? "is protected: programs run what it says"
+		       : NULL;
+}
+
+/* ":OLDMODE NEWMODE OLDOID NEWOID STATUS" and one path, two of a rename. */
+static bool read_change(struct str *rest, struct review_file *f,
+			const struct protect *p)
+{
+	struct str head;
+	struct str path;
+	struct str second;
+	size_t space;
+
+	if (!str_split(rest, '\0', &head) || !str_starts(head, ":") ||
+	    head.len < 16 || !str_split(rest, '\0', &path))
+		return false;
+	space = head.len;
+	while (space && head.ptr[space - 1] != ' ')
+		space--;
+	*f = (struct review_file){ .status = head.ptr[space] };
+	f->loud = review_path(p, path);
+	if (f->status == 'R' || f->status == 'C') {
+		if (!str_split(rest, '\0', &second))
+			return false;
+		f->from = xstrndup(path.ptr, path.len);
+		path = second;
+		f->loud = f->loud ? f->loud : review_path(p, path);
+	}
+	f->path = xstrndup(path.ptr, path.len);
+	return true;
+}
+
+static int parse_changes(struct review *v, struct str text, struct error *err)
+{
+	while (text.len) {
+		struct review_file file = { 0 };
+
+		if (!read_change(&text, &file, v->protect)) {
+			free(file.from);
+			return error_set(err, ERR_PROTOCOL,
+					 "git's list of changes is invalid");
+		}
+		if (!(v->n & (v->n - 1)))
+			v->files = xrealloc(v->files, v->n ? v->n * 2 : 1,
+					    sizeof(*v->files));
+		v->files[v->n++] = file;
+		v->n_loud += file.loud != NULL;
+	}
+	return 0;
+}
+
+int review_read(struct review *v, const struct git *g, const char *before,
+		const char *after, const struct stop *stop, struct error *err)
+{
+	const char *const argv[] = { "diff", "--raw", "-z", "-M", "--no-abbrev",
+				     before, after,   "--", NULL };
+	struct buf out = BUF_INIT(CHANGES_MAX);
+	const struct git_request r = { .argv = argv, .out = &out };
+	int rc = git_run(g, &r, stop, err);
+
+	*v = (struct review){ .protect = v->protect };
+	if (rc == 0)
+		rc = parse_changes(v, buf_str(&out), err);
+	buf_release(&out);
+	if (rc < 0)
+		review_release(v);
+	return rc;
+}
+
+void review_release(struct review *v)
+{
+	for (size_t i = 0; i < v->n; i++) {
+		free(v->files[i].path);
+		free(v->files[i].from);
+	}
+	free(v->files);
+	*v = (struct review){ 0 };
 }

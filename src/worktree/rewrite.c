@@ -1,10 +1,19 @@
 /* rewrite.c - the last commits of the user's repository, without what is never
  * sent. */
 /* SPDX-License-Identifier: MIT */
+/*
+ * The user's commits are not sent as they are: their trees and messages may
+ * hold secrets. rewrite_read() reads them and decides; here new commits are
+ * made of what may go, by git fast-import into a store of their own that
+ * borrows the user's objects, and packed together with the names of files that
+ * the last commit has and the tree lacks.
+ */
 #include "worktree/rewrite.h"
 
+#include <ctype.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -16,16 +25,25 @@
 #include "base/path.h"
 #include "base/str.h"
 #include "worktree/git.h"
-#include "worktree/rewrite_impl.h"
+#include "worktree/odb.h"
+#include "worktree/rewrite_read.h"
 #include "worktree/treefile.h"
 #include "worktree/user_repo.h"
 
 enum {
 	SHALLOW_MAX = 64 << 20,
-	NAMES_MAX = 256 << 20,
+	ABSENT_MAX = 256 << 20, /* bytes of names that the tree lacks */
 	PACK_MS = 24 * 3600000,
 	SHA1_DIGITS = 40,
+	IMPORT_MS = 3600000,
+	COMMAND_MAX = 512 << 20, /* bytes of one commit's commands */
+	MARKS_MAX = 64 << 20,
+	NAMES_MAX = 64 << 20,
+	DATE_DIGITS = 12,
 };
+
+#define BRANCH "refs/heads/rewritten"
+#define NO_MESSAGE "(The message is not sent: it holds a private key.)\n"
 
 /* The commits where the clone ends: git then asks for none of their parents.
  * The file is written anew, of ids alone. */
@@ -119,8 +137,307 @@ static void close_rewrite(struct rewrite *k)
 	free(k);
 }
 
-/* Names that the last commit has and the tree lacks. */
-struct absent_names {
+/* "SECONDS ZONE", as fast-import takes it. */
+static bool is_date(struct str s)
+{
+	size_t n = 0;
+
+	while (n < s.len && isdigit((unsigned char)s.ptr[n]))
+		n++;
+	if (!n || n > DATE_DIGITS || s.len != n + 6 || s.ptr[n] != ' ' ||
+	    (s.ptr[n + 1] != '+' && s.ptr[n + 1] != '-'))
+		return false;
+	for (n += 2; n < s.len; n++)
+		if (!isdigit((unsigned char)s.ptr[n]))
+			return false;
+	return true;
+}
+
+/* "NAME <MAIL> SECONDS ZONE"; without a name, without the space too. */
+static bool is_ident(struct str s)
+{
+	size_t open = str_find(s, '<');
+	size_t close = str_find(s, '>');
+	struct str mail;
+
+	if (open >= close || close == s.len ||
+	    (open && s.ptr[open - 1] != ' ') || memchr(s.ptr, 0, s.len))
+		return false;
+	mail = (struct str){ s.ptr + open + 1, close - open - 1 };
+	return str_find(mail, '<') == mail.len &&
+	       str_starts(str_skip(s, close + 1), " ") &&
+	       is_date(str_skip(s, close + 2));
+}
+
+/* Makes a valid name of what other tools have written in its place. */
+static void repair_ident(struct str s, struct buf *out)
+{
+	size_t open = str_find(s, '<');
+	struct str name = str_trim((struct str){ s.ptr, open });
+	struct str rest = str_skip(s, open);
+	size_t close = rest.len;
+	struct str date;
+
+	while (close && rest.ptr[close - 1] != '>')
+		close--;
+	date = str_trim(str_skip(rest, close));
+	rest.len = close;
+	for (size_t i = 0; i < name.len; i++)
+		if (!strchr("<>", name.ptr[i]))
+			buf_addc(out, name.ptr[i]);
+	buf_adds(out, name.len ? " <" : "<");
+	for (size_t i = 0; i < rest.len; i++)
+		if (!strchr("<>", rest.ptr[i]))
+			buf_addc(out, rest.ptr[i]);
+	buf_adds(out, "> ");
+	if (is_date(date))
+		buf_addstr(out, date);
+	else
+		buf_adds(out, "0 +0000");
+}
+
+/* Commands for one commit are gathered here. */
+struct import_run {
+	struct rewrite *k;
+	struct git_process *import;
+	struct buf commands;
+};
+
+static void add_ident(struct import_run *m, struct old_commit *c,
+		      const char *key, struct str ident)
+{
+	struct buf masked = BUF_INIT(COMMAND_MAX);
+	struct str clean;
+
+	mask_text(m->k->r->mask, ident, &masked);
+	clean = buf_str(&masked);
+	c->altered |= !str_eq(clean, ident);
+	buf_addf(&m->commands, "%s ", key);
+	if (is_ident(clean)) {
+		buf_addstr(&m->commands, clean);
+	} else {
+		c->altered = true;
+		repair_ident(clean, &m->commands);
+	}
+	buf_addc(&m->commands, '\n');
+	buf_release(&masked);
+}
+
+static void add_message(struct import_run *m, struct old_commit *c,
+			struct str message)
+{
+	struct buf masked = BUF_INIT(COMMAND_MAX);
+	struct str said;
+
+	/* What follows a NUL git does not show. */
+	message.len = str_find(message, '\0');
+	mask_text(m->k->r->mask, message, &masked);
+	said = buf_str(&masked);
+	if (select_secret("x", 0, said))
+		said = STR(NO_MESSAGE);
+	c->altered |= !str_eq(said, message);
+	buf_addf(&m->commands, "data %zu\n", said.len);
+	buf_addstr(&m->commands, said);
+	buf_addc(&m->commands, '\n');
+	buf_release(&masked);
+}
+
+/* Author, committer, encoding and message. Every other header, signatures among
+ * them, is about the commit as it was. */
+static void add_words(struct import_run *m, struct old_commit *c)
+{
+	struct str rest = { c->text, c->text_len };
+	struct str line = { NULL, 0 };
+	struct str author = { NULL, 0 };
+	struct str committer = { NULL, 0 };
+	struct str encoding = { NULL, 0 };
+
+	while (str_split(&rest, '\n', &line) && line.len) {
+		if (str_starts(line, "author "))
+			author = str_skip(line, strlen("author "));
+		else if (str_starts(line, "committer "))
+			committer = str_skip(line, strlen("committer "));
+		else if (str_starts(line, "encoding "))
+			encoding = str_skip(line, strlen("encoding "));
+	}
+	add_ident(m, c, "author", author);
+	add_ident(m, c, "committer", committer);
+	if (encoding.len) {
+		buf_adds(&m->commands, "encoding ");
+		buf_addstr(&m->commands, encoding);
+		buf_addc(&m->commands, '\n');
+	}
+	add_message(m, c, rest);
+}
+
+static void add_parents(struct import_run *m, const struct old_commit *c)
+{
+	const struct rewrite *k = m->k;
+	const char *word = "from";
+
+	for (size_t i = 0; i < c->n_parents; i++) {
+		size_t p = k->parents[c->parents + i];
+
+		if (k->commits[p].absent)
+			continue;
+		buf_addf(&m->commands, "%s :%zu\n", word, p + 1);
+		word = "merge";
+	}
+}
+
+static bool is_sent(const struct rewrite *k, const struct tree_change *t)
+{
+	const struct old_blob *b = t->mode ? &k->blobs[t->blob] : NULL;
+
+	return b && !b->is_missing && (t->asked || !b->is_secret);
+}
+
+/* Deletions first: a file may make room for a directory of its name. */
+static void add_changes(struct import_run *m, const struct old_commit *c)
+{
+	const struct rewrite *k = m->k;
+
+	for (int sent = 0; sent < 2; sent++)
+		for (size_t i = 0; i < c->n_changes; i++) {
+			const struct tree_change *t =
+				&k->changes[c->changes + i];
+
+			if (is_sent(k, t) != (sent == 1))
+				continue;
+			if (sent)
+				buf_addf(&m->commands, "M %06o %s ", t->mode,
+					 k->blobs[t->blob].oid);
+			else
+				buf_adds(&m->commands, "D ");
+			odb_quote_path(&m->commands,
+				       str_of(k->paths.ptr + t->path));
+			buf_addc(&m->commands, '\n');
+		}
+}
+
+static int import_commit(struct import_run *m, size_t i, struct error *err)
+{
+	struct old_commit *c = &m->k->commits[i];
+	int rc;
+
+	if (!rewrite_parent(m->k, c)) /* else it would follow the one before */
+		buf_adds(&m->commands, "reset " BRANCH "\n\n");
+	buf_addf(&m->commands, "commit " BRANCH "\nmark :%zu\n", i + 1);
+	add_words(m, c);
+	add_parents(m, c);
+	add_changes(m, c);
+	buf_addc(&m->commands, '\n');
+	rc = buf_check(&m->commands, "a commit", err);
+	if (rc == 0)
+		rc = git_write(m->import, buf_str(&m->commands), err);
+	buf_clear(&m->commands);
+	return rc;
+}
+
+/* ":MARK OID" in each line. The mark is a commit's index plus one. */
+static int read_marks(struct rewrite *k, const char *file, struct error *err)
+{
+	struct buf text = BUF_INIT(MARKS_MAX);
+	int rc = path_read(file, &text, err);
+	struct str rest = buf_str(&text);
+	struct str line;
+	struct str mark;
+	int64_t i;
+
+	while (rc == 0 && str_split(&rest, '\n', &line))
+		if (str_split(&line, ' ', &mark) &&
+		    str_to_int(str_skip(mark, 1), &i) && i > 0 &&
+		    (size_t)i <= k->n && line.len < GIT_OID)
+			snprintf(k->commits[i - 1].fresh, GIT_OID, "%.*s",
+				 (int)line.len, line.ptr);
+	buf_release(&text);
+	if (rc == 0 && !k->commits[0].fresh[0])
+		rc = error_set(err, ERR_SYSTEM,
+			       "git fast-import names no commit");
+	return rc;
+}
+
+struct compare_run {
+	struct rewrite *k;
+	size_t next; /* commit */
+};
+
+static int compare_tree(void *arg, const struct odb_object *o,
+			struct error *err)
+{
+	struct compare_run *c = arg;
+	struct old_commit *at;
+
+	(void)err;
+	while (!c->k->commits[c->next].fresh[0])
+		c->next++;
+	at = &c->k->commits[c->next++];
+	at->altered |= strcmp(at->tree, o->oid) != 0;
+	c->k->out->commits++;
+	c->k->out->changed += at->altered;
+	return 0;
+}
+
+/* A commit that lost something has another tree than it had. */
+static int count_changed(struct rewrite *k, struct error *err)
+{
+	struct compare_run c = { .k = k };
+	struct odb_reader trees = { .begin = compare_tree, .arg = &c };
+	struct buf names = BUF_INIT(NAMES_MAX);
+	int rc;
+
+	for (size_t i = 0; i < k->n; i++)
+		if (k->commits[i].fresh[0])
+			buf_addf(&names, "%s^{tree}\n", k->commits[i].fresh);
+	rc = buf_check(&names, "the list of commits", err);
+	if (rc == 0)
+		rc = odb_read(&k->git, buf_str(&names), &trees, k->stop, err);
+	buf_release(&names);
+	return rc;
+}
+
+static int run_import(struct rewrite *k, const char *marks, struct error *err)
+{
+	char *export = xasprintf("--export-marks=%s", marks);
+	const char *argv[] = { "fast-import", "--quiet",
+			       "--force",     "--done",
+			       "--depth=0",   "--date-format=raw-permissive",
+			       export,        NULL };
+	struct git_request r = { .argv = argv, .timeout_ms = IMPORT_MS };
+	struct import_run m = { .k = k, .commands = BUF_INIT(COMMAND_MAX) };
+	int rc = git_start(&m.import, &k->git, &r, k->stop, err);
+
+	for (size_t i = 0; rc == 0 && i < k->n; i++)
+		if (!k->commits[k->order[i]].absent)
+			rc = import_commit(&m, k->order[i], err);
+	if (rc == 0)
+		rc = git_write(m.import, STR("done\n"), err);
+	if (rc == 0)
+		rc = git_finish(m.import, err);
+	else
+		git_abort(m.import);
+	buf_release(&m.commands);
+	free(export);
+	return rc;
+}
+
+/* Makes the new commits; sets fresh and out->head. */
+static int import_commits(struct rewrite *k, struct error *err)
+{
+	char *marks = path_join(k->dir, "marks");
+	int rc = run_import(k, marks, err);
+
+	if (rc == 0)
+		rc = read_marks(k, marks, err);
+	if (rc == 0)
+		rc = count_changed(k, err);
+	if (rc == 0)
+		memcpy(k->out->head, k->commits[0].fresh, GIT_OID);
+	free(marks);
+	return rc;
+}
+
+struct absent_names { /* that the last commit has and the tree lacks */
 	struct rewrite *k;
 	struct tree_dir dir;
 	struct buf sparse; /* of a sparse checkout, each with NUL, sorted */
@@ -128,7 +445,7 @@ struct absent_names {
 	struct buf text;
 };
 
-static int on_sparse(void *arg, const char *record, struct error *err)
+static int note_sparse(void *arg, const char *record, struct error *err)
 {
 	struct absent_names *a = arg;
 
@@ -137,7 +454,7 @@ static int on_sparse(void *arg, const char *record, struct error *err)
 	return buf_check(&a->sparse, "what a sparse checkout leaves out", err);
 }
 
-/* Asked in order. */
+/* Paths must come in order. */
 static bool is_sparse(struct absent_names *a, const char *path)
 {
 	while (a->at < a->sparse.len) {
@@ -151,12 +468,12 @@ static bool is_sparse(struct absent_names *a, const char *path)
 	return false;
 }
 
-static int by_path(const void *key, const void *item)
+static int compare_path(const void *key, const void *item)
 {
 	return strcmp(key, ((const struct selected *)item)->path);
 }
 
-static int on_name(void *arg, const char *path, struct error *err)
+static int note_absent(void *arg, const char *path, struct error *err)
 {
 	struct absent_names *a = arg;
 	const struct selection *s = a->k->r->files;
@@ -164,7 +481,8 @@ static int on_name(void *arg, const char *path, struct error *err)
 	const char *name;
 	int dir;
 
-	if (s->n && bsearch(path, s->files, s->n, sizeof(*s->files), by_path))
+	if (s->n &&
+	    bsearch(path, s->files, s->n, sizeof(*s->files), compare_path))
 		return 0;
 	dir = tree_dir_parent(&a->dir, path, &name);
 	if (dir >= 0 && fstatat(dir, name, &st, AT_SYMLINK_NOFOLLOW) == 0 &&
@@ -182,7 +500,7 @@ static int list_sparse(struct absent_names *a, struct error *err)
 {
 	static const char *const argv[] = { "ls-files", "-z", "-t", NULL };
 	struct rewrite *k = a->k;
-	struct nul_records each = { .each = on_sparse, .arg = a };
+	struct nul_records each = { .each = note_sparse, .arg = a };
 	struct git g = k->git;
 	char *index = path_join(k->dir, "index-of-user");
 	int rc = 0;
@@ -201,9 +519,9 @@ static int list_absent(struct rewrite *k, struct buf *text, struct error *err)
 	const char *argv[] = { "ls-tree",     "-r",         "-z",
 			       "--name-only", k->out->head, NULL };
 	struct absent_names a = { .k = k,
-				  .sparse = BUF_INIT(NAMES_MAX),
-				  .text = BUF_INIT(NAMES_MAX) };
-	struct nul_records each = { .each = on_name, .arg = &a };
+				  .sparse = BUF_INIT(ABSENT_MAX),
+				  .text = BUF_INIT(ABSENT_MAX) };
+	struct nul_records each = { .each = note_absent, .arg = &a };
 	int rc = tree_dir_open(&a.dir, k->w->root, err);
 
 	if (rc == 0)
@@ -216,7 +534,7 @@ static int list_absent(struct rewrite *k, struct buf *text, struct error *err)
 	return rc;
 }
 
-static int write_bytes(void *arg, struct str bytes, struct error *err)
+static int append_bytes(void *arg, struct str bytes, struct error *err)
 {
 	struct rewritten *out = arg;
 
@@ -226,7 +544,7 @@ static int write_bytes(void *arg, struct str bytes, struct error *err)
 	return 0;
 }
 
-/* Bitmaps of the user's packs would be believed: they are left aside. */
+/* Without bitmaps: those of the user's packs would be believed. */
 static int write_pack(struct rewrite *k, struct error *err)
 {
 	const char *argv[] = { "pack-objects",
@@ -240,7 +558,7 @@ static int write_pack(struct rewrite *k, struct error *err)
 	char *input = xasprintf("%s\n", k->out->head);
 	struct git_request r = { .argv = argv,
 				 .input = str_of(input),
-				 .sink = write_bytes,
+				 .sink = append_bytes,
 				 .sink_arg = k->out,
 				 .timeout_ms = PACK_MS };
 	int rc = git_run(&k->git, &r, k->stop, err);
@@ -249,7 +567,7 @@ static int write_pack(struct rewrite *k, struct error *err)
 	return rc;
 }
 
-static int write_out(struct rewrite *k, struct error *err)
+static int write_names_and_pack(struct rewrite *k, struct error *err)
 {
 	struct buf names;
 	int rc = list_absent(k, &names, err);
@@ -262,7 +580,7 @@ static int write_out(struct rewrite *k, struct error *err)
 					 k->w->directory);
 	}
 	if (rc == 0)
-		rc = write_bytes(k->out, buf_str(&names), err);
+		rc = append_bytes(k->out, buf_str(&names), err);
 	k->out->names_size = k->out->size;
 	if (rc == 0)
 		rc = write_pack(k, err);
@@ -278,16 +596,21 @@ int rewrite_commits(struct rewritten *out, const struct workspace *w,
 	int rc;
 
 	*out = (struct rewritten){ .fd = -1 };
-	*k = (struct rewrite){ .w = w, .r = r, .stop = stop, .out = out };
+	*k = (struct rewrite){ .w = w,
+			       .most = r->most,
+			       .include = r->include,
+			       .n_include = r->n_include,
+			       .stop = stop,
+			       .r = r,
+			       .out = out };
 	rc = open_rewrite(k, err);
 	if (rc == 0)
-		rc = rewrite_list(k, err);
+		rc = rewrite_read(k, err);
+	out->missing = k->missing;
 	if (rc == 0)
-		rc = rewrite_filter(k, err);
+		rc = import_commits(k, err);
 	if (rc == 0)
-		rc = rewrite_import(k, err);
-	if (rc == 0)
-		rc = write_out(k, err);
+		rc = write_names_and_pack(k, err);
 	if (rc < 0)
 		rewritten_release(out);
 	close_rewrite(k);

@@ -28,12 +28,12 @@ struct rewritten {          /* start from { 0 }; rewritten_release() after */
 };
 
 /*
- * New commits, made of the last ones that HEAD has: whatever selection would
- * not send of a tree is in none of their trees, by name or by content; links to
- * submodules neither. Signatures and tags are dropped, parents beyond the last
- * one cut off, known secrets in messages and names masked. The pack has all
- * that these commits need, and nothing else. The user's repository is read
- * without its settings, replacements and grafts; nothing is fetched.
+ * Makes new commits of the last ones that HEAD has. Their trees lack whatever
+ * select_files() would not send, by name or by content, and links to
+ * submodules. Signatures and tags are dropped, parents beyond the last commit
+ * cut off, known secrets in messages and names masked. The pack has all that
+ * these commits need, and nothing else. The user's repository is read without
+ * its settings, replacements and grafts; nothing is fetched.
  */
 int rewrite_commits(struct rewritten *out, const struct workspace *w,
 		    const struct rewrite_request *r, const struct stop *stop,

@@ -1,9 +1,23 @@
 /* select.c - which files of the user's tree a sandbox gets. */
 /* SPDX-License-Identifier: MIT */
+/*
+ * dcode's git lists what is tracked and what is not ignored, in a copy of the
+ * user's index (walk_tree(); a submodule is a walk of its own). look() decides
+ * about each path: its name, its kind, whether it holds a secret, and whether
+ * an include sends it all the same. What stays behind is listed with a reason.
+ * Nothing of the user's is written.
+ *
+ * Two things of a hostile tree are met here: a pipe named .gitignore, at which
+ * git would wait (check_git_files()), and directories that may not be read,
+ * over which git passes with a warning (find_unreadable()).
+ */
 #include "worktree/select.h"
 
+#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <inttypes.h>
+#include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -11,22 +25,570 @@
 #include <unistd.h>
 
 #include "base/ids.h"
+#include "base/io.h"
 #include "base/mem.h"
 #include "base/path.h"
 #include "base/str.h"
 #include "sandbox/files/glob_match.h"
 #include "worktree/git.h"
-#include "worktree/git_files.h"
 #include "worktree/name.h"
 #include "worktree/treefile.h"
-#include "worktree/unreadable.h"
-#include "worktree/user_repo.h"
 
 enum {
-	DEEPEST = 8, /* submodules within each other */
+	MODULE_DEPTH = 8, /* submodules within each other */
 	NAMES_MAX = 1000000,
 	EXCLUDE_MAX = 4 << 20,
+	STATE_DEPTH = 3,        /* of ~/.deepagents/.state/workspaces/KEY */
+	GIT_FILES_MAX = 300000, /* entries in which a pipe is looked for */
+	GIT_FILES_DEPTH = 200,
+	DIRECTORIES_MAX = 200000, /* that are tried to be listed */
 };
+
+/* git-lfs's docs/spec.md: a pointer has less than 1024 bytes, and begins with
+ * lfs_mark; an object's id alone takes 71. */
+enum { POINTER_MIN = 120, POINTER_MAX = 1024 };
+
+static const char lfs_mark[] = "version https://git-lfs.github.com/spec/v1\n";
+
+#define SIZE_MAX_SENT ((int64_t)100 << 20)
+
+/* A name in lower case, since some file systems do not know case; cut to size
+ * bytes. */
+static struct str lower_name(struct str name, char *room, size_t size)
+{
+	size_t n = 0;
+
+	for (; n < name.len && n < size; n++) {
+		char c = name.ptr[n];
+
+		room[n] = c >= 'A' && c <= 'Z' ? (char)(c - 'A' + 'a') : c;
+	}
+	return (struct str){ room, n };
+}
+
+static bool is_env(struct str name)
+{
+	if (str_is(name, ".env"))
+		return true;
+	return str_starts(name, ".env.") && !str_ends(name, ".example") &&
+	       !str_ends(name, ".sample") && !str_ends(name, ".template");
+}
+
+/* "id_ed25519", not "id_map.c" and not the public half, "id_rsa.pub". */
+static bool is_ssh_key(struct str name)
+{
+	return str_starts(name, "id_") && str_find(name, '.') == name.len;
+}
+
+static bool is_secret_name(struct str name)
+{
+	static const char *const names[] = { ".netrc", ".npmrc", ".pypirc" };
+
+	for (size_t i = 0; i < sizeof(names) / sizeof(*names); i++)
+		if (str_is(name, names[i]))
+			return true;
+	return false;
+}
+
+/* A line "-----BEGIN ... PRIVATE KEY-----" (RFC 7468; OpenPGP: BLOCK), also
+ * indented (YAML), or in a string with "\n" after it (JSON). Source code that
+ * only names the marker has neither. */
+static bool begins_key(struct str line)
+{
+	static const char mark[] = "-----BEGIN ";
+	size_t at = str_search(line, str_of(mark));
+	struct str rest = str_skip(line, at);
+	size_t name = str_search(rest, STR(" PRIVATE KEY"));
+
+	if (name == rest.len)
+		return false;
+	if (str_trim((struct str){ line.ptr, at }).len == 0)
+		return true;
+	rest = str_skip(rest, name);
+	name = str_search(rest, STR("-----\\"));
+	return name < rest.len;
+}
+
+/* PuTTY's own format: "PuTTY-User-Key-File-3: ssh-ed25519". */
+static bool begins_putty_key(struct str line)
+{
+	static const char mark[] = "PuTTY-User-Key-File-";
+	struct str rest = str_skip(line, strlen(mark));
+
+	return str_starts(line, mark) && rest.len > 1 && rest.ptr[0] >= '1' &&
+	       rest.ptr[0] <= '9' && rest.ptr[1] == ':';
+}
+
+static bool has_key_line(struct str text)
+{
+	struct str line;
+
+	if (str_starts(text, "\xef\xbb\xbf")) /* UTF-8's byte order mark */
+		text = str_skip(text, 3);
+	while (str_split(&text, '\n', &line))
+		if (begins_key(line) || begins_putty_key(line))
+			return true;
+	return false;
+}
+
+/* The same in UTF-16 of either byte order, which editors of Windows write. */
+static bool has_wide_key(struct str head)
+{
+	struct buf text = BUF_INIT(SELECT_HEAD);
+	bool found;
+
+	if (str_search(head, STR("-\0B\0E\0G\0I\0N\0 ")) == head.len &&
+	    str_search(head, STR("P\0u\0T\0T\0Y\0-")) == head.len)
+		return false;
+	if (str_starts(head, "\xff\xfe") || str_starts(head, "\xfe\xff"))
+		head = str_skip(head, 2);
+	for (size_t i = 0; i < head.len; i++)
+		if (head.ptr[i])
+			buf_addc(&text, head.ptr[i]);
+	found = has_key_line(buf_str(&text));
+	buf_wipe(&text);
+	return found;
+}
+
+const char *select_secret(const char *path, int64_t size, struct str head)
+{
+	struct str rest = str_of(path);
+	struct str name = rest;
+	char room[NAME_MAX];
+
+	while (str_split(&rest, '/', &name)) {
+		name = lower_name(name, room, sizeof(room));
+		if (rest.len && str_is(name, ".aws"))
+			return "AWS credentials";
+		if (rest.len && is_env(name))
+			return "in a directory of secrets";
+	}
+	if (is_env(name) || is_secret_name(name))
+		return "a file of secrets";
+	if (is_ssh_key(name))
+		return "a key";
+	if (size > SIZE_MAX_SENT)
+		return "larger than 100 MiB";
+	return has_key_line(head) || has_wide_key(head) ? "a private key"
+							: NULL;
+}
+
+/* The bytes that a file begins with. False: the user may not read it. */
+static bool read_head(const struct select_look *l, struct str *head)
+{
+	const char *slash = strrchr(l->path, '/');
+	int fd = openat(l->dir, slash ? slash + 1 : l->path,
+			O_RDONLY | O_NOFOLLOW | O_CLOEXEC | O_NONBLOCK);
+	bool refused = fd < 0 && (errno == EACCES || errno == EPERM);
+	size_t len = 0;
+	ssize_t n = fd < 0 ? 0 : 1;
+
+	while (n > 0 && len < SELECT_HEAD) {
+		n = io_read(fd, l->head + len, SELECT_HEAD - len);
+		len += n > 0 ? (size_t)n : 0;
+	}
+	if (fd >= 0)
+		close(fd);
+	*head = (struct str){ l->head, len };
+	return !refused;
+}
+
+const char select_unreadable[] = "cannot be read";
+
+const char *select_find_secret(const struct select_look *l, bool *keyless)
+{
+	const char *why =
+		select_secret(l->path, l->st->st_size, (struct str){ 0 });
+	struct stat_cached known = { .keyless = false };
+	struct str head;
+
+	*keyless = false;
+	if (why || !S_ISREG(l->st->st_mode))
+		return why;
+	*keyless = stat_cache_get(l->cache, l->path, l->st, &known) &&
+		   known.keyless;
+	if (!*keyless && !read_head(l, &head))
+		return select_unreadable;
+	if (!*keyless)
+		why = select_secret(l->path, l->st->st_size, head);
+	*keyless = !why;
+	return why;
+}
+
+bool select_is_own(const struct workspace *w, const char *path)
+{
+	size_t root = str_is(str_of(w->root), "/") ? 0 : strlen(w->root);
+	const char *own = w->directory;
+	size_t len = strlen(own);
+
+	for (int up = 0; up < STATE_DEPTH; up++)
+		while (len && own[--len] != '/')
+			;
+	if (len <= root || strncmp(own, w->root, root) != 0 || own[root] != '/')
+		return false;
+	own += root + 1;
+	len -= root + 1;
+	return !strncmp(path, own, len) && (path[len] == '/' || !path[len]);
+}
+
+static int compare_selected(const void *a, const void *b)
+{
+	return strcmp(((const struct selected *)a)->path,
+		      ((const struct selected *)b)->path);
+}
+
+static int compare_left(const void *a, const void *b)
+{
+	return strcmp(((const struct select_left *)a)->path,
+		      ((const struct select_left *)b)->path);
+}
+
+/* How many are left: each path once. */
+static size_t sort_left(struct select_left *list, size_t n)
+{
+	size_t kept = 0;
+
+	if (n)
+		qsort(list, n, sizeof(*list), compare_left);
+	for (size_t i = 0; i < n; i++) {
+		if (kept && !strcmp(list[kept - 1].path, list[i].path))
+			free(list[i].path);
+		else
+			list[kept++] = list[i];
+	}
+	return kept;
+}
+
+/* Sorts all three lists by path, each path once (unmerged paths are in the
+ * index three times), and counts the bytes. */
+static void sort_selection(struct selection *s)
+{
+	size_t kept = 0;
+
+	if (s->n)
+		qsort(s->files, s->n, sizeof(*s->files), compare_selected);
+	for (size_t i = 0; i < s->n; i++) {
+		if (kept && !strcmp(s->files[kept - 1].path, s->files[i].path))
+			free(s->files[i].path);
+		else
+			s->files[kept++] = s->files[i];
+	}
+	s->n = kept;
+	s->bytes = 0;
+	for (size_t i = 0; i < s->n; i++)
+		s->bytes += s->files[i].size;
+	s->n_left = sort_left(s->left, s->n_left);
+	s->n_asked = sort_left(s->asked, s->n_asked);
+}
+
+void select_release(struct selection *s)
+{
+	for (size_t i = 0; i < s->n; i++)
+		free(s->files[i].path);
+	for (size_t i = 0; i < s->n_left; i++)
+		free(s->left[i].path);
+	for (size_t i = 0; i < s->n_asked; i++)
+		free(s->asked[i].path);
+	free(s->files);
+	free(s->left);
+	free(s->asked);
+	*s = (struct selection){ 0 };
+}
+
+static bool is_pointer(struct tree_dir *dir, const char *path)
+{
+	char head[sizeof(lfs_mark) - 1];
+	const char *name;
+	int at = tree_dir_parent(dir, path, &name);
+	int fd =
+		at < 0 ? -1
+		       : openat(at, name,
+				O_RDONLY | O_NOFOLLOW | O_CLOEXEC | O_NONBLOCK);
+	bool is = fd >= 0 && io_read(fd, head, sizeof(head)) == sizeof(head) &&
+		  memcmp(head, lfs_mark, sizeof(head)) == 0;
+
+	if (fd >= 0)
+		close(fd);
+	return is;
+}
+
+size_t select_count_pointers(const struct selection *s,
+			     const struct workspace *w)
+{
+	struct tree_dir dir;
+	struct error ignored = { 0 };
+	size_t n = 0;
+
+	if (tree_dir_open(&dir, w->root, &ignored) == 0)
+		for (size_t i = 0; i < s->n; i++)
+			if (s->files[i].mode != LISTING_LINK &&
+			    s->files[i].size >= POINTER_MIN &&
+			    s->files[i].size < POINTER_MAX)
+				n += is_pointer(&dir, s->files[i].path);
+	tree_dir_close(&dir);
+	return n;
+}
+
+static const char *const git_files[] = { ".gitignore", ".gitattributes",
+					 ".gitmodules", ".dcodeignore" };
+
+struct git_files_walk {
+	size_t seen;
+	struct error *err;
+};
+
+static bool is_read_by_git(const char *name)
+{
+	for (size_t i = 0; i < sizeof(git_files) / sizeof(*git_files); i++)
+		if (!strcmp(name, git_files[i]))
+			return true;
+	return false;
+}
+
+/* git does not follow links to these, and lists a directory. */
+static int check_git_file(const struct git_files_walk *w, int dir,
+			  const char *path, const char *name)
+{
+	struct stat st;
+
+	if (fstatat(dir, name, &st, AT_SYMLINK_NOFOLLOW) < 0 ||
+	    S_ISREG(st.st_mode) || S_ISDIR(st.st_mode) || S_ISLNK(st.st_mode))
+		return 0;
+	error_set(w->err, ERR_CONFIG, "%s%s is a pipe or a device, not a file",
+		  path, name);
+	return error_hint(w->err, "Remove it: git would wait for it.");
+}
+
+/* Closes fd. */
+static int walk_git_files(struct git_files_walk *w, int fd, const char *path,
+			  int depth)
+{
+	DIR *d = fd < 0 ? NULL : fdopendir(fd);
+	const struct dirent *e;
+	int rc = 0;
+
+	if (!d && fd >= 0)
+		close(fd);
+	while (d && rc == 0 && w->seen++ < GIT_FILES_MAX && (e = readdir(d))) {
+		char *below;
+
+		if (is_read_by_git(e->d_name))
+			rc = check_git_file(w, dirfd(d), path, e->d_name);
+		if (e->d_type != DT_DIR || depth == GIT_FILES_DEPTH ||
+		    !strcmp(e->d_name, ".") || !strcmp(e->d_name, "..") ||
+		    !strcmp(e->d_name, ".git"))
+			continue;
+		below = xasprintf("%s%s/", path, e->d_name);
+		if (rc == 0)
+			rc = walk_git_files(w,
+					    openat(dirfd(d), e->d_name,
+						   O_RDONLY | O_DIRECTORY |
+							   O_NOFOLLOW |
+							   O_CLOEXEC),
+					    below, depth + 1);
+		free(below);
+	}
+	if (d)
+		closedir(d);
+	return rc;
+}
+
+/*
+ * Attack: a pipe or a device named .gitignore, at which git waits for somebody
+ * who writes. ERR_CONFIG that names the first one. In a tree with more than
+ * GIT_FILES_MAX entries only git's own deadline is left.
+ */
+static int check_git_files(const char *root, struct error *err)
+{
+	struct git_files_walk w = { .err = err };
+
+	return walk_git_files(
+		&w, open(root, O_RDONLY | O_DIRECTORY | O_CLOEXEC), "", 0);
+}
+
+struct directory_names { /* owned */
+	char **list;
+	size_t n;
+};
+
+struct unreadable_request {    /* all borrowed */
+	const struct git *git; /* with the work tree that is looked at, ... */
+	struct tree_dir *dir;  /* ... of the root of all, ... */
+	const char *prefix;    /* ... and its path there: "" or "sub/" */
+	const char *excludes;  /* a file of patterns */
+	bool dcodeignore;      /* .dcodeignore counts, too */
+	int (*each)(void *arg, const char *path, struct error *err);
+	void *arg;
+};
+
+struct unreadable_walk {
+	const struct unreadable_request *request;
+	/* Directories, each with its slash; sorted. */
+	struct directory_names ignored;
+	struct directory_names left; /* to be looked at: "" or with a slash */
+	size_t seen;
+};
+
+static void add_name(struct directory_names *names, char *owned)
+{
+	if (names->n % 256 == 0)
+		names->list = xrealloc(names->list, names->n + 256,
+				       sizeof(*names->list));
+	names->list[names->n++] = owned;
+}
+
+static void release_names(struct directory_names *names)
+{
+	for (size_t i = 0; i < names->n; i++)
+		free(names->list[i]);
+	free(names->list);
+}
+
+static int compare_names(const void *a, const void *b)
+{
+	return strcmp(*(char *const *)a, *(char *const *)b);
+}
+
+static int on_ignored(void *arg, const char *record, struct error *err)
+{
+	struct unreadable_walk *s = arg;
+
+	(void)err;
+	if (str_ends(str_of(record), "/"))
+		add_name(&s->ignored,
+			 xasprintf("%s%s", s->request->prefix, record));
+	return 0;
+}
+
+/* git knows ignored directories by their patterns, without reading them. */
+static int list_ignored(struct unreadable_walk *s, const char *pattern,
+			const char *excludes, const struct stop *stop,
+			struct error *err)
+{
+	const char *argv[] = { "ls-files",    "-z",    "-o",     "-i",
+			       "--directory", pattern, excludes, NULL };
+	struct nul_records each = { .each = on_ignored, .arg = s };
+
+	return git_run_records(s->request->git, argv, &each, stop, err);
+}
+
+static int find_ignored(struct unreadable_walk *s, const struct stop *stop,
+			struct error *err)
+{
+	char *from = xasprintf("--exclude-from=%s", s->request->excludes);
+	int rc = list_ignored(s, "--exclude-per-directory=.gitignore", from,
+			      stop, err);
+
+	if (rc == 0 && s->request->dcodeignore)
+		rc = list_ignored(s, "--exclude-per-directory=.dcodeignore",
+				  NULL, stop, err);
+	if (s->ignored.n)
+		qsort(s->ignored.list, s->ignored.n, sizeof(*s->ignored.list),
+		      compare_names);
+	free(from);
+	return rc;
+}
+
+static bool is_ignored(const struct unreadable_walk *s, const char *path)
+{
+	return s->ignored.n && bsearch(&path, s->ignored.list, s->ignored.n,
+				       sizeof(*s->ignored.list), compare_names);
+}
+
+static bool is_directory(int dir, const struct dirent *d)
+{
+	struct stat st;
+
+	if (d->d_type != DT_UNKNOWN)
+		return d->d_type == DT_DIR;
+	return fstatat(dir, d->d_name, &st, AT_SYMLINK_NOFOLLOW) == 0 &&
+	       S_ISDIR(st.st_mode);
+}
+
+/* A directory with a .git is another repository: nothing in it is sent. */
+static bool is_other_repository(const struct unreadable_walk *s, int dir,
+				const char *path)
+{
+	struct stat st;
+
+	return strcmp(path, s->request->prefix) != 0 &&
+	       fstatat(dir, ".git", &st, AT_SYMLINK_NOFOLLOW) == 0;
+}
+
+static void add_directory(struct unreadable_walk *s, int dir, const char *path,
+			  const struct dirent *d)
+{
+	char *inner;
+
+	if (!strcmp(d->d_name, ".") || !strcmp(d->d_name, "..") ||
+	    !strcmp(d->d_name, ".git") || !is_directory(dir, d))
+		return;
+	inner = xasprintf("%s%s/", path, d->d_name);
+	if (is_ignored(s, inner))
+		free(inner);
+	else
+		add_name(&s->left, inner);
+}
+
+/* fd is closed. */
+static void add_directories(struct unreadable_walk *s, int fd, const char *path)
+{
+	DIR *dir = fdopendir(fd);
+	const struct dirent *d;
+
+	if (!dir) {
+		close(fd);
+		return;
+	}
+	if (!is_other_repository(s, fd, path))
+		while ((d = readdir(dir)))
+			add_directory(s, fd, path, d);
+	closedir(dir);
+}
+
+static int look_into(struct unreadable_walk *s, char *path, struct error *err)
+{
+	const char *name;
+	int dir = tree_dir_parent(s->request->dir, path, &name);
+	int fd = dir < 0 ? -1
+			 : openat(dir, ".",
+				  O_RDONLY | O_DIRECTORY | O_NOFOLLOW |
+					  O_CLOEXEC);
+
+	if (fd >= 0) {
+		add_directories(s, fd, path);
+		return 0;
+	}
+	if (errno != EACCES || !path[0])
+		return 0; /* gone, or a link by now */
+	path[strlen(path) - 1] = '\0';
+	return s->request->each(s->request->arg, path, err);
+}
+
+/*
+ * Calls each with the path of every directory that may not be read and that git
+ * does not ignore, except in other repositories. Walks all directories of the
+ * tree.
+ */
+static int find_unreadable(const struct unreadable_request *r,
+			   const struct stop *stop, struct error *err)
+{
+	struct unreadable_walk s = { .request = r };
+	int rc = find_ignored(&s, stop, err);
+
+	add_name(&s.left, xstrdup(r->prefix));
+	while (rc == 0 && s.left.n && s.seen++ < DIRECTORIES_MAX) {
+		char *path = s.left.list[--s.left.n];
+
+		rc = stop_check(stop, err);
+		if (rc == 0)
+			rc = look_into(&s, path, err);
+		free(path);
+	}
+	release_names(&s.ignored);
+	release_names(&s.left);
+	return rc;
+}
 
 /* One walk: the tree, or a submodule in it. */
 struct tree_walk {
@@ -65,18 +627,14 @@ static bool is_included(struct tree_walk *k, const char *path)
 	return false;
 }
 
-static int by_name(const void *a, const void *b)
-{
-	return strcmp(*(char *const *)a, *(char *const *)b);
-}
-
-/* Whether an include sends what stays here unasked; noted where it does. */
+/* True if an include sends what stays here unasked. Noted then. */
 static bool is_asked(struct tree_walk *k, const char *path, const char *why)
 {
 	const struct select_request *r = k->r;
 	struct selection *s = k->s;
-	bool allowed = r->n_allowed && bsearch(&path, r->allowed, r->n_allowed,
-					       sizeof(*r->allowed), by_name);
+	bool allowed =
+		r->n_allowed && bsearch(&path, r->allowed, r->n_allowed,
+					sizeof(*r->allowed), compare_names);
 
 	if (!allowed && !is_included(k, path))
 		return false;
@@ -136,7 +694,8 @@ static bool leave_repository(struct tree_walk *k, const char *path)
 	return leave;
 }
 
-/* Looks at one path; 1: there is nothing. */
+/* Decides about one path. anyway: it is sent whatever it holds. 1: there is
+ * nothing. */
 static int look(struct tree_walk *k, const char *path, bool anyway,
 		struct error *err)
 {
@@ -203,9 +762,10 @@ static int on_dropped(void *arg, const char *record, struct error *err)
 static bool is_dropped(const struct walk_part *p, const char *record)
 {
 	return p->n_dropped && bsearch(&record, p->dropped, p->n_dropped,
-				       sizeof(*p->dropped), by_name);
+				       sizeof(*p->dropped), compare_names);
 }
 
+/* "TAG MODE OID STAGE\tPATH" */
 static int on_tracked(void *arg, const char *record, struct error *err)
 {
 	struct walk_part *p = arg;
@@ -269,7 +829,8 @@ static int on_unreadable(void *arg, const char *path, struct error *err)
 	return 0;
 }
 
-/* Untracked files, then, with --include, those among the ignored ones. */
+/* Lists untracked files, then, with --include, those of the ignored ones that
+ * it names. */
 static int list_others(struct walk_part *p, struct git *g, const char *excludes,
 		       bool is_repository, struct error *err)
 {
@@ -301,11 +862,12 @@ static int list_others(struct walk_part *p, struct git *g, const char *excludes,
 	if (!is_repository)
 		rc = git_run_records(g, ours, &drop, p->k->stop, err);
 	if (p->n_dropped)
-		qsort(p->dropped, p->n_dropped, sizeof(*p->dropped), by_name);
+		qsort(p->dropped, p->n_dropped, sizeof(*p->dropped),
+		      compare_names);
 	if (rc == 0)
 		rc = git_run_records(g, plain, &each, p->k->stop, err);
 	if (rc == 0 && each.warned) /* of directories it cannot read */
-		rc = unreadable_find(&unreadable, p->k->stop, err);
+		rc = find_unreadable(&unreadable, p->k->stop, err);
 	if (rc == 0 && p->k->r->n_include) {
 		p->matching = true;
 		rc = git_run_records(g, all, &each, p->k->stop, err);
@@ -338,7 +900,7 @@ static int walk_modules(struct walk_part *p, struct error *err)
 	for (size_t i = 0; i < p->n_modules; i++) {
 		char *prefix = xasprintf("%s/", p->modules[i]);
 
-		if (rc == 0 && p->depth < DEEPEST)
+		if (rc == 0 && p->depth < MODULE_DEPTH)
 			rc = walk_tree(p->k, prefix, p->depth + 1, err);
 		free(prefix);
 		free(p->modules[i]);
@@ -351,8 +913,8 @@ static int walk_modules(struct walk_part *p, struct error *err)
 	return rc;
 }
 
-/* Of a submodule without a repository that is read nothing is sent: that is
- * said, but for one that the user has deleted. */
+/* Nothing is sent of a submodule without a repository that is read. It is
+ * listed, unless the user has deleted it. */
 static void note_module(struct walk_part *p, const char *root,
 			const struct user_repo *u)
 {
@@ -480,13 +1042,13 @@ int select_files(struct selection *s, const struct workspace *w,
 	};
 	rc = open_walk(k, err);
 	if (rc == 0)
-		rc = git_files_check(w->root, err);
+		rc = check_git_files(w->root, err);
 	if (rc == 0)
 		rc = walk_tree(k, "", 0, err);
 	for (size_t i = 0; rc == 0 && i < r->n_extra; i++)
 		rc = look(k, r->extra[i], !r->guard_extra, err) < 0 ? -1 : 0;
 	close_walk(k);
-	select_sort(s);
+	sort_selection(s);
 	if (rc < 0)
 		select_release(s);
 	return rc;

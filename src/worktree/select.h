@@ -14,7 +14,7 @@ struct selected {
 	bool keyless;          /* its bytes were looked at: no private key */
 };
 
-struct select_left {     /* what is not sent unasked */
+struct select_left {     /* a file that is not sent unasked */
 	char *path;      /* owned */
 	const char *why; /* static: "a file of secrets" */
 	bool asked;      /* --include PATTERN sends it */
@@ -27,7 +27,7 @@ struct selection {              /* start from { 0 } */
 	int64_t bytes;
 	struct select_left *left;
 	size_t n_left;
-	/* What only an include sends: files, and bare repositories by their
+	/* Files that only an include sends, and bare repositories by their
 	 * directory. By path. */
 	struct select_left *asked;
 	size_t n_asked;
@@ -45,20 +45,20 @@ struct select_request {             /* all borrowed */
 	/* Paths of "asked" above that an earlier include has sent; sorted. */
 	const char *const *allowed;
 	size_t n_allowed;
-	/* Paths that are looked at though they may be ignored. */
+	/* Paths that are looked at even if they are ignored. */
 	const char *const *extra;
 	size_t n_extra;
 	bool guard_extra; /* secrets and sizes leave them out too */
 };
 
 /*
- * Tracked files as they are now, and those that are neither tracked nor
+ * Selects tracked files as they are now, and files that are neither tracked nor
  * ignored; of submodules too. Without git, all that .gitignore and .dcodeignore
  * do not name. Left out unless included: files of secrets by name, private
- * keys by content, files over 100 MiB, bare repositories; always .git, what is
- * in another repository, and files that the user may not read.
- * ERR_USAGE inside a bare repository. Reads names and the first MiB of files
- * that w->cache does not know; writes nothing of the user's.
+ * keys by content, files over 100 MiB, bare repositories. Always left out:
+ * .git, other repositories, and files that the user may not read.
+ * ERR_USAGE inside a bare repository. Reads names, and the first MiB of files
+ * that w->cache does not know; the user's tree is not written.
  */
 int select_files(struct selection *s, const struct workspace *w,
 		 const struct select_request *r, const struct stop *stop,
@@ -66,10 +66,9 @@ int select_files(struct selection *s, const struct workspace *w,
 /* Files that are pointers of Git LFS: their contents are elsewhere. */
 size_t select_count_pointers(const struct selection *s,
 			     const struct workspace *w);
-/* Both lists by path, each path once, and the bytes: select_files() did it. */
-void select_sort(struct selection *s);
 void select_release(struct selection *s);
-/* Below the directory of dcode's own files, ~/.deepagents: never sent. */
+/* True for a path below the directory of dcode's own files, ~/.deepagents:
+ * never sent. */
 bool select_is_own(const struct workspace *w, const char *path);
 
 enum { SELECT_HEAD = 1 << 20 }; /* bytes in which a key is looked for */
@@ -81,8 +80,8 @@ struct select_look { /* at one file; all borrowed */
 	const struct stat *st;
 	char *head; /* room for SELECT_HEAD bytes */
 };
-/* Why it is not sent unasked, or NULL. Reads it when the cache does not know
- * that no private key is in it; keyless says whether it is known then. */
+/* Why it is not sent unasked, or NULL. Reads the file unless the cache knows
+ * that no private key is in it. keyless: that is known now. */
 const char *select_find_secret(const struct select_look *look, bool *keyless);
 extern const char select_unreadable[]; /* a reason that no include changes */
 /* Why a file of this name and size, which begins with head, is not sent

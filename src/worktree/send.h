@@ -8,14 +8,14 @@
 
 struct send_request { /* all borrowed */
 	struct sandbox *sandbox;
-	const char *home; /* the user's, for his core.excludesFile */
-	int64_t history;  /* of the last commits this many go too; 0: none */
+	const char *home;           /* the user's, for his core.excludesFile */
+	int64_t history;            /* how many of the last commits go too */
 	const char *const *include; /* as in selecting the files */
 	size_t n_include;
 	const struct mask *mask; /* for the words of commits; or NULL */
-	/* What takes git long is left to commit_begin(). */
+	/* A commit that takes git long is left to commit_begin(). */
 	bool may_defer;
-	/* After each file, of all of them. NULL: nobody watches. */
+	/* Called after each file; or NULL. */
 	void (*progress)(void *arg, size_t files, int64_t bytes);
 	void *arg;
 };
@@ -32,17 +32,24 @@ struct send_result {
 };
 
 /*
- * The selected files into the sandbox's working directory, in one stream, and
- * as base into the store. On success w->base and the listing are new, and
+ * Sends the selected files into the sandbox's working directory, in one stream,
+ * and stores them as the base. On success w->base and the listing are new, and
  * branch and HEAD of the user's repository are noted in w.
  */
 int workspace_send(struct workspace *w, const struct selection *s,
 		   const struct send_request *r, struct send_result *result,
 		   const struct stop *stop, struct error *err);
-/* Appends the patterns of what git ignores in this tree beside .gitignore, and
- * the names that the sandbox's working directory held before. */
+/* Appends the patterns that this tree ignores beside .gitignore, and the names
+ * that the sandbox's working directory held before. */
 int workspace_read_exclude(const struct workspace *w, struct buf *out,
 			   struct error *err);
+
+/* Begins the commit that LABEL.uncommitted asks for, also if the dcode that
+ * noted it was killed: see background.h. 0 also if there is nothing to do. The
+ * error of background_end() is then that the sandbox's git could not make a
+ * repository of the tree. */
+int commit_begin(const struct workspace *w, struct sandbox *sb,
+		 struct error *err);
 
 struct sync_request { /* all borrowed */
 	struct sandbox *sandbox;
@@ -64,10 +71,10 @@ struct sync_result {  /* start from { 0 }; release it */
 	int64_t bytes; /* of files that went there */
 };
 /*
- * What changed in the tree since the base, into the sandbox: a file that is
- * there as the base has it is replaced, one that the agent changed stays. What
- * an include has sent before goes without it. One command, or one upload and
- * one command. The base then has what was taken over.
+ * Sends what changed in the tree since the base. A file that the sandbox still
+ * has as in the base is replaced; one that the agent changed stays. A file that
+ * an include has sent before needs no include now. Takes one command, or one
+ * upload and one command. The base then has what was taken over.
  */
 int workspace_sync(struct workspace *w, const struct sync_request *r,
 		   struct sync_result *result, const struct stop *stop,

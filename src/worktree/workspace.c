@@ -1,5 +1,12 @@
 /* workspace.c - a working tree of the user's, and its copy in a sandbox. */
 /* SPDX-License-Identifier: MIT */
+/*
+ * The store of a tree, STATE/workspaces/KEY, and its base: the commit that the
+ * tree and a sandbox share, with its listing. Everything else of this folder
+ * gets an open struct workspace. Two dcodes may have the same tree open: the
+ * use lock keeps one from packing the repository meanwhile, the base lock keeps
+ * them from moving a base at once.
+ */
 #include "worktree/workspace.h"
 
 #include <dirent.h>
@@ -9,17 +16,18 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <sodium.h>
+
 #include "base/mem.h"
 #include "base/path.h"
 #include "base/str.h"
 #include "worktree/git.h"
-#include "worktree/relist.h"
 
 enum {
 	KEY_DIGITS = 16,
 	LOCK_MS = 10000,
 	PACKED_MS = 120000, /* another dcode may be packing */
-	SILENT_MS = 1000,   /* ... before it is said */
+	SILENT_MS = 1000,   /* ... before the user is told */
 };
 
 #define OF_COMMIT "commit " /* begins the first line of a listing */
@@ -41,6 +49,7 @@ static struct stat_cache *open_cache(const char *directory)
 	return cache;
 }
 
+/* Holds use.lock, shared, until the workspace is closed. */
 static int lock_use(struct workspace *w, const struct stop *stop,
 		    struct error *err)
 {
@@ -63,7 +72,7 @@ static int lock_use(struct workspace *w, const struct stop *stop,
 	return fd < 0 ? -1 : 0;
 }
 
-/* No git below avoid is run. */
+/* Opens dcode's repository. No git below avoid is run. */
 static int open_git(struct workspace *w, const char *avoid,
 		    const struct stop *stop, struct error *err)
 {
@@ -86,7 +95,7 @@ static int open_git(struct workspace *w, const char *avoid,
 	return -1;
 }
 
-/* A file of a label. Owned; NULL: the root is not there. */
+/* A file of a label. Owned; NULL if root does not exist. */
 static char *label_file(const char *state, const char *root, const char *label,
 			const char *kind)
 {
@@ -101,6 +110,7 @@ static char *label_file(const char *state, const char *root, const char *label,
 	return file;
 }
 
+/* Frees file, which may be NULL. */
 static bool has_file(char *file)
 {
 	bool exists = file && access(file, F_OK) == 0;
@@ -300,12 +310,89 @@ int workspace_set_base(struct workspace *w, const char *commit,
 	return 0;
 }
 
+struct relisted {
+	unsigned mode; /* 0: it is gone */
+	char *path;
+};
+
+struct relist {
+	struct relisted *list;
+	struct odb_file *blobs; /* of those that are not gone */
+	size_t n, n_blobs, cap, cap_blobs;
+};
+
+static size_t grown(size_t cap)
+{
+	return cap ? cap * 2 : 64;
+}
+
+/* An odb_sink. */
+static int add_relisted(void *arg, const struct odb_record *d,
+			struct error *err)
+{
+	struct relist *c = arg;
+
+	(void)err;
+	if (c->n == c->cap) {
+		c->cap = grown(c->cap);
+		c->list = xrealloc(c->list, c->cap, sizeof(*c->list));
+	}
+	c->list[c->n++] = (struct relisted){ d->new_mode, xstrdup(d->path) };
+	if (!d->new_mode)
+		return 0;
+	if (c->n_blobs == c->cap_blobs) {
+		c->cap_blobs = grown(c->cap_blobs);
+		c->blobs = xrealloc(c->blobs, c->cap_blobs, sizeof(*c->blobs));
+	}
+	c->blobs[c->n_blobs] = (struct odb_file){ 0 };
+	memcpy(c->blobs[c->n_blobs++].oid, d->new_oid, strlen(d->new_oid) + 1);
+	return 0;
+}
+
+static void change_listing(struct listing *l, const struct relist *c)
+{
+	size_t blob = 0;
+
+	for (size_t i = 0; i < c->n; i++) {
+		const struct relisted *one = &c->list[i];
+		char hex[LISTING_HASH];
+
+		if (!one->mode) {
+			listing_drop(l, one->path);
+			continue;
+		}
+		sodium_bin2hex(hex, sizeof(hex), c->blobs[blob++].hash,
+			       ODB_HASH);
+		listing_add(l, one->mode, hex, str_of(one->path));
+	}
+}
+
+int workspace_relist(struct listing *l, const struct git *g, const char *before,
+		     const char *after, const struct stop *stop,
+		     struct error *err)
+{
+	struct relist c = { 0 };
+	int rc = odb_tree_diff(g, before, after,
+			       &(struct odb_sink){ add_relisted, &c }, stop,
+			       err);
+
+	if (rc == 0)
+		rc = odb_write_files(g, c.blobs, c.n_blobs, stop, err);
+	if (rc == 0)
+		change_listing(l, &c);
+	for (size_t i = 0; i < c.n; i++)
+		free(c.list[i].path);
+	free(c.list);
+	free(c.blobs);
+	return rc;
+}
+
 static char *listing_file(const struct workspace *w)
 {
 	return xasprintf("%s/%s.listing", w->directory, w->label);
 }
 
-/* Takes off the line that says of which commit a listing is; one without it
+/* Removes the line that says of which commit a listing is. A listing without it
  * is believed. */
 static bool is_of_base(const struct workspace *w, struct str *text)
 {
@@ -327,7 +414,7 @@ int workspace_read_listing(const struct workspace *w, struct listing *l,
 	struct str text = buf_str(&file);
 
 	if (rc == 0 && !is_of_base(w, &text))
-		rc = relist_commit(l, &w->git, NULL, w->base, stop, err);
+		rc = workspace_relist(l, &w->git, NULL, w->base, stop, err);
 	else if (rc == 0 && listing_parse(l, text, err) < 0)
 		rc = error_wrap(err, "%s", path);
 	buf_release(&file);
@@ -349,6 +436,58 @@ int workspace_write_listing(const struct workspace *w, struct listing *l,
 		rc = path_write(file, buf_str(&text), 0600, err);
 	buf_release(&text);
 	free(file);
+	return rc;
+}
+
+static char *uploaded_file(const struct workspace *w)
+{
+	return xasprintf("%s/%s.uploaded", w->directory, w->label);
+}
+
+int workspace_read_uploaded(struct listing *l, const struct workspace *w,
+			    struct error *err)
+{
+	struct buf text = BUF_INIT(LISTING_MAX);
+	char *file = uploaded_file(w);
+	int rc = access(file, F_OK) == 0 ? path_read(file, &text, err) : 0;
+
+	if (rc == 0 && listing_parse(l, buf_str(&text), err) < 0)
+		rc = error_wrap(err, "%s", file);
+	buf_release(&text);
+	free(file);
+	return rc;
+}
+
+static int add_uploaded(const struct listing *l, const struct workspace *w,
+			struct error *err)
+{
+	struct buf text = BUF_INIT(LISTING_MAX);
+	char *file = uploaded_file(w);
+	struct listing all = { 0 };
+	int rc = workspace_read_uploaded(&all, w, err);
+
+	for (size_t i = 0; rc == 0 && i < l->n; i++)
+		listing_add(&all, l->entries[i].mode, l->entries[i].hash,
+			    str_of(l->entries[i].path));
+	listing_write(&all, &text);
+	if (rc == 0)
+		rc = buf_check(&text, "the list of uploads", err);
+	if (rc == 0)
+		rc = path_write(file, buf_str(&text), 0600, err);
+	listing_release(&all);
+	buf_release(&text);
+	free(file);
+	return rc;
+}
+
+int workspace_add_uploaded(const struct listing *l, const struct workspace *w,
+			   const struct stop *stop, struct error *err)
+{
+	int lock = workspace_lock(w, stop, err);
+	int rc = lock < 0 ? -1 : add_uploaded(l, w, err);
+
+	if (lock >= 0)
+		close(lock);
 	return rc;
 }
 

@@ -14,9 +14,9 @@
  *   git/           a bare repository of dcode's own, for git_run() and odb_...
  *   LABEL.listing  "commit OID", and what both sides share as a listing
  *   LABEL.seen     what was refused and left when it was last asked
- *   LABEL.uncommitted  the sandbox has no commit of it yet (commit.h)
- *   LABEL.included what went only because an include names it (included.h)
- *   LABEL.uploaded what the user put there himself (uploaded.h)
+ *   LABEL.uncommitted  the sandbox has no commit of it yet (send.c)
+ *   LABEL.included what went only because an include names it (send.c)
+ *   LABEL.uploaded files that the user put there himself
  *   LABEL.unsent   what was not sent, where that is too much for a screen
  *   files.stat     hashes of its files (worktree/stat_cache.h)
  *   LABEL.bound    that sandbox has the tree itself: nothing was sent
@@ -29,8 +29,8 @@
  * LABEL is the sandbox's in the ledger ("dcode-abcd2345").
  */
 struct workspace {
-	char *root;         /* owned: the real path of the tree's root; "": it
-			       is not known */
+	char *root;         /* owned: the real path of the tree's root; or "",
+			       if it is not known */
 	char *directory;    /* owned: .../workspaces/KEY */
 	char *label;        /* owned */
 	char *program;      /* owned: git */
@@ -44,7 +44,7 @@ struct workspace {
 	char head[GIT_OID]; /* his HEAD then, or "" */
 	struct stat_cache *cache; /* owned: of the tree's files */
 	int in_use;               /* 1 + the descriptor of use.lock; 0: none */
-	/* Set before it is opened: is told what opening it waits for. */
+	/* Set before it is opened: gets a line if opening has to wait. */
 	void (*on_wait)(const char *line);
 };
 
@@ -52,8 +52,8 @@ struct workspace {
 #define WORKSPACE_NO_SANDBOX "here"
 
 /* state is the directory of dcode's state; root any path of the tree's root.
- * Makes what is missing. ERR_CONFIG when there is no git. w is zeroed before,
- * but for on_wait; on -1 it is empty. */
+ * Makes what is missing. ERR_CONFIG if there is no git. w is zeroed before,
+ * except on_wait; on -1 it is empty. */
 int workspace_open(struct workspace *w, const char *state, const char *root,
 		   const char *label, const struct stop *stop,
 		   struct error *err);
@@ -64,15 +64,15 @@ int workspace_note_bound(const char *state, const char *root, const char *label,
 			 struct error *err);
 bool workspace_is_bound(const char *state, const char *root, const char *label);
 /*
- * The store of a label, wherever its tree is or was: to read the base, and to
- * fetch what the sandbox has. Not for what reads or writes the tree: root is
+ * Opens the store of a label, wherever its tree is or was: to read the base,
+ * and to fetch what the sandbox has. The tree itself is out of reach: root is
  * "". No git below avoid is run. 1: there is none; on -1 and 1 w is empty.
  */
 int workspace_open_label(struct workspace *w, const char *state,
 			 const char *avoid, const char *label,
 			 const struct stop *stop, struct error *err);
-/* The same of one directory of STATE/workspaces by its name, for what is not
- * about a label: w has WORKSPACE_NO_SANDBOX. */
+/* Opens one directory of STATE/workspaces by its name, without a label: w has
+ * WORKSPACE_NO_SANDBOX. */
 int workspace_open_key(struct workspace *w, const char *state,
 		       const char *avoid, const char *key,
 		       const struct stop *stop, struct error *err);
@@ -98,13 +98,25 @@ int workspace_lock(const struct workspace *w, const struct stop *stop,
 /* Makes commit the base: what both sides share from now on. */
 int workspace_set_base(struct workspace *w, const char *commit,
 		       const struct stop *stop, struct error *err);
-/* The listing of the base, and its replacement on the disk, which says of
- * which commit it is. One that a crash parted from the base is not used: the
- * base is read instead. */
+/* The listing of the base, and its replacement on the disk, which says of which
+ * commit it is. If that is not the base, after a crash, the base is read. */
 int workspace_read_listing(const struct workspace *w, struct listing *l,
 			   const struct stop *stop, struct error *err);
 int workspace_write_listing(const struct workspace *w, struct listing *l,
 			    const char *commit, struct error *err);
+/* Makes the listing of before that of after. before NULL: l is empty, and all
+ * of after is read. On -1 l has not changed. */
+int workspace_relist(struct listing *l, const struct git *g, const char *before,
+		     const char *after, const struct stop *stop,
+		     struct error *err);
+/* LABEL.uploaded: files that the user put into the sandbox's tree himself, as a
+ * listing. A fetch takes them for the agent's work only if they are different.
+ * Adds to l, which starts from { 0 }. */
+int workspace_read_uploaded(struct listing *l, const struct workspace *w,
+			    struct error *err);
+/* Adds what is in l, or replaces it. Two dcodes may do it at once. */
+int workspace_add_uploaded(const struct listing *l, const struct workspace *w,
+			   const struct stop *stop, struct error *err);
 /* A path below the root that the kernel may be given: owned. */
 char *workspace_path(const struct workspace *w, const char *name);
 

@@ -10,7 +10,6 @@
 #include "unit.h"
 #include "worktree/merge.h"
 #include "worktree/odb.h"
-#include "worktree/relist.h"
 #include "worktree/workspace.h"
 
 struct place {
@@ -271,10 +270,10 @@ static void test_a_listing_follows_a_commit_and_is_sorted_once(void **state)
 	assert_int_equal(commit_files(p, NULL, first, 3, base, &err), 0);
 	assert_int_equal(commit_files(p, base, second, 2, next, &err), 0);
 	assert_int_equal(
-		relist_commit(&l, &p->w.git, NULL, base, &p->stop, &err), 0);
+		workspace_relist(&l, &p->w.git, NULL, base, &p->stop, &err), 0);
 	assert_non_null(listing_find(&l, "c"));
 	assert_int_equal(
-		relist_commit(&l, &p->w.git, base, next, &p->stop, &err), 0);
+		workspace_relist(&l, &p->w.git, base, next, &p->stop, &err), 0);
 	assert_true(l.unsorted);
 	assert_null(listing_find(&l, "c"));
 	assert_int_equal(l.n, 2);

@@ -14,7 +14,6 @@
 #include "base/str.h"
 #include "unit.h"
 #include "worktree/patch.h"
-#include "worktree/review.h"
 
 #define THREAD "0198c0de-0000-7000-8000-000000000001"
 

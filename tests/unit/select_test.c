@@ -11,8 +11,7 @@
 #include "base/str.h"
 #include "select_place.h"
 #include "unit.h"
-#include "worktree/pass.h"
-#include "worktree/snapshot.h"
+#include "worktree/stream_files.h"
 
 static void test_tracked_and_untracked_files_go_as_they_are_now(void **state)
 {
@@ -272,14 +271,15 @@ static void trailer(void *arg, struct listing *read, struct buf *out)
 	listing_write(read, out);
 }
 
-static void read_stream(struct place *p, struct pass *pass, struct buf *out)
+static void read_stream(struct place *p, struct file_reader *pass,
+			struct buf *out)
 {
 	struct error err = { 0 };
 	char room[1000];
 	int64_t n;
 
 	(void)p;
-	while ((n = pass_pull(pass, room, sizeof(room), &err)) > 0)
+	while ((n = file_reader_pull(pass, room, sizeof(room), &err)) > 0)
 		buf_add(out, room, (size_t)n);
 	if (n < 0)
 		fail_msg("%s", err.message);
@@ -288,13 +288,13 @@ static void read_stream(struct place *p, struct pass *pass, struct buf *out)
 static void test_a_stream_has_the_size_that_was_said(void **state)
 {
 	struct place *p = *state;
-	struct pass_request r = { .workspace = &p->w,
-				  .tar_trailer = ".dcode-list",
-				  .trailer = trailer,
-				  .trailer_size = 1 << 16 };
+	struct file_reader_request r = { .workspace = &p->w,
+					 .tar_trailer = ".dcode-list",
+					 .trailer = trailer,
+					 .trailer_size = 1 << 16 };
 	struct buf out = BUF_INIT(1 << 20);
 	struct error err = { 0 };
-	struct pass *pass;
+	struct file_reader *pass;
 	int64_t size;
 	char *file;
 
@@ -307,8 +307,8 @@ static void test_a_stream_has_the_size_that_was_said(void **state)
 	run_script(p, "rm g; : >s; echo longer >a\n");
 	r.files = p->s.files;
 	r.n = p->s.n;
-	assert_int_equal(pass_open(&pass, &r, &err), 0);
-	size = pass_size(pass, &err);
+	assert_int_equal(file_reader_open(&pass, &r, &err), 0);
+	size = file_reader_size(pass, &err);
 	read_stream(p, pass, &out);
 	assert_int_equal(size, (int64_t)out.len);
 	file = path_join(p->directory, "out.tar");
@@ -322,7 +322,7 @@ static void test_a_stream_has_the_size_that_was_said(void **state)
 		      "echo 120000 ${h%% *} d/l; } | LC_ALL=C sort |"
 		      " cmp - ../list\n");
 	free(file);
-	pass_close(pass);
+	file_reader_close(pass);
 	buf_release(&out);
 }
 

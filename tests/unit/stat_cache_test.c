@@ -14,8 +14,8 @@
 #include "base/path.h"
 #include "base/str.h"
 #include "unit.h"
-#include "worktree/pass.h"
 #include "worktree/stat_cache.h"
+#include "worktree/stream_files.h"
 
 struct place {
 	char top[64];
@@ -217,8 +217,8 @@ static void read_tree(const char *state, const char *root, struct buf *opened,
 	struct workspace w = { 0 };
 	struct selection s;
 	struct select_request q = { 0 };
-	struct pass_request r = { .workspace = &w };
-	struct pass *p;
+	struct file_reader_request r = { .workspace = &w };
+	struct file_reader *p;
 	struct stop stop = stop_on(NULL);
 	struct error err = { 0 };
 	int watch = inotify_init1(IN_NONBLOCK | IN_CLOEXEC);
@@ -229,12 +229,12 @@ static void read_tree(const char *state, const char *root, struct buf *opened,
 	assert_int_equal(select_files(&s, &w, &q, &stop, &err), 0);
 	r.files = s.files;
 	r.n = s.n;
-	assert_int_equal(pass_open(&p, &r, &err), 0);
-	assert_int_equal(pass_run(p, &stop, &err), 0);
+	assert_int_equal(file_reader_open(&p, &r, &err), 0);
+	assert_int_equal(file_reader_run(p, &stop, &err), 0);
 	listing_release(found);
-	*found = *pass_listing(p);
-	*pass_listing(p) = (struct listing){ 0 };
-	pass_close(p);
+	*found = *file_reader_listing(p);
+	*file_reader_listing(p) = (struct listing){ 0 };
+	file_reader_close(p);
 	select_release(&s);
 	workspace_close(&w);
 	buf_clear(opened);

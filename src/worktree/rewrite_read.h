@@ -1,11 +1,12 @@
-/* rewrite_impl.h - what the files rewrite*.c share; not for others. */
+/* rewrite_read.h - the last commits of the user's repository, and what of them
+ * may be sent. */
 /* SPDX-License-Identifier: MIT */
-#ifndef WORKTREE_REWRITE_IMPL_H
-#define WORKTREE_REWRITE_IMPL_H
+#ifndef WORKTREE_REWRITE_READ_H
+#define WORKTREE_REWRITE_READ_H
 
 #include "sandbox/files/glob_match.h"
 #include "worktree/name.h"
-#include "worktree/rewrite.h"
+#include "worktree/select.h"
 
 struct old_commit {
 	char oid[GIT_OID];
@@ -18,7 +19,7 @@ struct old_commit {
 	size_t visited;            /* parents, by the sort */
 	bool reached;              /* by the sort */
 	bool absent;               /* its tree is not here: as if cut off */
-	bool altered;              /* its words are not what they were */
+	bool altered;              /* a name or the message was changed */
 };
 
 /* One path of a commit, against its first parent here. */
@@ -37,8 +38,13 @@ struct old_blob {
 
 struct rewrite {
 	const struct workspace *w;
-	const struct rewrite_request *r;
+	int64_t most; /* commits */
+	const char *const *include;
+	size_t n_include;
 	const struct stop *stop;
+	size_t missing; /* out: blobs that a partial clone does not have */
+	/* Not for rewrite_read(). */
+	const struct rewrite_request *r;
 	struct rewritten *out;
 	struct user_repo user;
 	struct git git; /* of a store of its own, with the user's objects */
@@ -58,13 +64,9 @@ struct rewrite {
 	size_t n_blobs;
 };
 
-/* The commits, their texts and their order. */
-int rewrite_list(struct rewrite *k, struct error *err);
-/* What each changes, without the paths that are never sent; and which of the
- * blobs are not. */
-int rewrite_filter(struct rewrite *k, struct error *err);
-/* The new commits; sets fresh and out->head. */
-int rewrite_import(struct rewrite *k, struct error *err);
+/* Reads the commits and their order, and what each changes, without the paths
+ * that are never sent; and marks the blobs that are not. */
+int rewrite_read(struct rewrite *k, struct error *err);
 /* The first parent that is here, or NULL. */
 const struct old_commit *rewrite_parent(const struct rewrite *k,
 					const struct old_commit *c);

@@ -1,5 +1,18 @@
-/* rewrite_filter.c - what commits change, without what is never sent. */
+/* rewrite_read.c - the last commits of the user's repository, and what of them
+ * may be sent. */
 /* SPDX-License-Identifier: MIT */
+/*
+ * Four gits read: rev-list the commits and their parents, cat-file their texts
+ * (which trees are there), diff-tree what each changes against its first
+ * parent, and cat-file the blobs. A path that is never sent leaves the changes,
+ * by the rules of select.c; a blob with a secret, or too large, is marked. The
+ * commits get an order in which parents come before children.
+ *
+ * All counts have limits: a hostile repository has trees without end.
+ */
+#include "worktree/rewrite_read.h"
+
+#include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -9,17 +22,226 @@
 #include "base/str.h"
 #include "worktree/name.h"
 #include "worktree/odb.h"
-#include "worktree/rewrite_impl.h"
 
 enum {
-	CHANGES_MOST = 2000000,
+	LIST_MAX = 256 << 20,  /* bytes of ids */
+	TEXT_MAX = 4 << 20,    /* of one commit */
+	TEXTS_MAX = 512 << 20, /* of them all */
+	CHANGES_MAX = 2000000,
 	PATHS_MAX = 256 << 20,
 	HELD_MAX = 1 << 20, /* bytes of one change */
 	NAMES_MAX = 512 << 20,
 	SHA1_DIGITS = 40,
 	DIFF_MS = 3600000,
-	DIFF_DATA = 1 << 30, /* bytes: trees of the same trees are endless */
+	DIFF_DATA = 1 << 30, /* bytes that git may use */
 };
+
+static bool copy_oid(char out[GIT_OID], struct str s)
+{
+	if (s.len != 40 && s.len != 64)
+		return false;
+	snprintf(out, GIT_OID, "%.*s", (int)s.len, s.ptr);
+	return true;
+}
+
+struct commit_id {
+	const char *oid;
+	size_t i;
+};
+
+static int compare_oids(const void *a, const void *b)
+{
+	return strcmp(((const struct commit_id *)a)->oid,
+		      ((const struct commit_id *)b)->oid);
+}
+
+/* Parents that are not among the commits are cut off. */
+static void find_parents(struct rewrite *k, const struct commit_id *sorted,
+			 struct old_commit *c, struct str rest)
+{
+	struct str one;
+
+	c->parents = k->n_parents;
+	while (str_split(&rest, ' ', &one)) {
+		char oid[GIT_OID];
+		struct commit_id key = { .oid = oid };
+		const struct commit_id *found = NULL;
+
+		if (copy_oid(oid, one))
+			found = bsearch(&key, sorted, k->n, sizeof(key),
+					compare_oids);
+		if (!found)
+			continue;
+		k->parents = xrealloc(k->parents, k->n_parents + 1,
+				      sizeof(*k->parents));
+		k->parents[k->n_parents++] = found->i;
+		c->n_parents++;
+	}
+}
+
+/* One line a commit: its id and those of its parents. */
+static int parse_list(struct rewrite *k, struct str text, struct error *err)
+{
+	struct str rest = text;
+	struct str line;
+	struct commit_id *sorted;
+	size_t i = 0;
+
+	while (str_split(&rest, '\n', &line))
+		k->n += line.len != 0;
+	k->commits = xcalloc(k->n + 1, sizeof(*k->commits));
+	sorted = xcalloc(k->n + 1, sizeof(*sorted));
+	for (rest = text; str_split(&rest, '\n', &line) && i < k->n; i++) {
+		struct str oid = { line.ptr, str_find(line, ' ') };
+
+		if (!copy_oid(k->commits[i].oid, oid)) {
+			free(sorted);
+			return error_set(err, ERR_PROTOCOL,
+					 "git rev-list: a broken answer");
+		}
+		sorted[i] = (struct commit_id){ k->commits[i].oid, i };
+	}
+	if (k->n)
+		qsort(sorted, k->n, sizeof(*sorted), compare_oids);
+	i = 0;
+	for (rest = text; str_split(&rest, '\n', &line) && i < k->n; i++)
+		find_parents(k, sorted, &k->commits[i],
+			     str_skip(line, str_find(line, ' ') + 1));
+	free(sorted);
+	return 0;
+}
+
+/* The next parent that was not reached yet, as *p. */
+static bool next_parent(struct rewrite *k, struct old_commit *c, size_t *p)
+{
+	while (c->visited < c->n_parents) {
+		*p = k->parents[c->parents + c->visited++];
+		if (!k->commits[*p].reached)
+			return true;
+	}
+	return false;
+}
+
+/* rev-list sorts by date, and a parent may have a later one than its child:
+ * depth first, parents come before children. */
+static void sort_commits(struct rewrite *k)
+{
+	size_t *stack = xcalloc(k->n + 1, sizeof(*stack));
+	size_t depth = 0;
+	size_t done = 0;
+
+	k->order = xcalloc(k->n + 1, sizeof(*k->order));
+	for (size_t i = 0; i < k->n; i++) {
+		size_t at = i;
+
+		if (!k->commits[i].reached)
+			stack[depth++] = i;
+		while (depth) {
+			k->commits[stack[depth - 1]].reached = true;
+			if (next_parent(k, &k->commits[stack[depth - 1]], &at))
+				stack[depth++] = at;
+			else
+				k->order[done++] = stack[--depth];
+		}
+	}
+	free(stack);
+}
+
+struct text_run {
+	struct rewrite *k;
+	size_t i;
+	int64_t total;
+};
+
+static int begin_text(void *arg, const struct odb_object *o, struct error *err)
+{
+	struct text_run *r = arg;
+	struct old_commit *c = &r->k->commits[o->i];
+
+	r->i = o->i;
+	r->total += o->size;
+	if (strcmp(o->type, "commit") != 0)
+		return error_set(err, ERR_NOT_FOUND,
+				 "commit %s is missing here", c->oid);
+	if (o->size > TEXT_MAX || r->total > TEXTS_MAX)
+		return error_set(err, ERR_LIMIT, "commit %s is too large",
+				 c->oid);
+	c->text = xcalloc(1, (size_t)o->size + 1);
+	return 0;
+}
+
+static int add_text(void *arg, struct str bytes, struct error *err)
+{
+	struct text_run *r = arg;
+	struct old_commit *c = &r->k->commits[r->i];
+
+	(void)err;
+	memcpy(c->text + c->text_len, bytes.ptr, bytes.len);
+	c->text_len += bytes.len;
+	return 0;
+}
+
+static int note_tree(void *arg, const struct odb_object *o, struct error *err)
+{
+	struct text_run *r = arg;
+
+	(void)err;
+	r->k->commits[o->i].absent = strcmp(o->type, "tree") != 0;
+	return 0;
+}
+
+static int read_texts(struct rewrite *k, struct error *err)
+{
+	struct text_run r = { .k = k };
+	struct odb_reader texts = { begin_text, add_text, .arg = &r };
+	struct odb_reader trees = { .begin = note_tree, .arg = &r };
+	struct buf names = BUF_INIT(LIST_MAX);
+	int rc;
+
+	for (size_t i = 0; i < k->n; i++)
+		buf_addf(&names, "%s\n", k->commits[i].oid);
+	rc = odb_read(&k->git, buf_str(&names), &texts, k->stop, err);
+	buf_clear(&names);
+	for (size_t i = 0; rc == 0 && i < k->n; i++) {
+		struct old_commit *c = &k->commits[i];
+		struct str text = { c->text, c->text_len };
+		struct str line = { text.ptr, str_find(text, '\n') };
+
+		if (!str_starts(line, "tree ") ||
+		    !copy_oid(c->tree, str_skip(line, 5)))
+			rc = error_set(err, ERR_PROTOCOL,
+				       "commit %s has no tree", c->oid);
+		buf_addf(&names, "%s\n", c->tree);
+	}
+	if (rc == 0)
+		rc = odb_read(&k->git, buf_str(&names), &trees, k->stop, err);
+	buf_release(&names);
+	return rc;
+}
+
+static int list_commits(struct rewrite *k, struct error *err)
+{
+	char *most = xasprintf("--max-count=%" PRId64, k->most);
+	const char *argv[] = { "rev-list", most, "--parents", k->user.head,
+			       NULL };
+	struct buf text = BUF_INIT(LIST_MAX);
+	struct git_request r = { .argv = argv, .out = &text };
+	int rc = git_run(&k->git, &r, k->stop, err);
+
+	if (rc == 0)
+		rc = parse_list(k, buf_str(&text), err);
+	if (rc == 0)
+		rc = read_texts(k, err);
+	if (rc == 0)
+		sort_commits(k);
+	if (rc == 0 && k->n && k->commits[0].absent)
+		rc = error_set(err, ERR_NOT_FOUND,
+			       "the tree of commit %s is missing here",
+			       k->commits[0].oid);
+	free(most);
+	buf_release(&text);
+	return rc;
+}
 
 const struct old_commit *rewrite_parent(const struct rewrite *k,
 					const struct old_commit *c)
@@ -36,7 +258,7 @@ const struct old_commit *rewrite_parent(const struct rewrite *k,
 
 static bool is_included(const struct rewrite *k, const char *path)
 {
-	for (size_t i = 0; i < k->r->n_include; i++)
+	for (size_t i = 0; i < k->n_include; i++)
 		if (glob_match(k->globs[i], str_of(path)))
 			return true;
 	return false;
@@ -59,7 +281,7 @@ static const char *refuse_path(const struct rewrite *k, const char *path,
 	return why;
 }
 
-/* The modes that git makes of all that trees have had. */
+/* Old trees have modes such as 0100664: git's mode for them. */
 static unsigned plain_mode(unsigned mode)
 {
 	if (S_ISREG(mode))
@@ -67,8 +289,8 @@ static unsigned plain_mode(unsigned mode)
 	return mode;
 }
 
-/* The whole output of diff-tree --stdin: for each commit a line of two trees,
- * then its changes. */
+/* The output of diff-tree --stdin: for each commit a line of two trees, then
+ * its changes. */
 struct diff_run {
 	struct rewrite *k;
 	struct buf held;
@@ -124,11 +346,11 @@ static int add_change(struct diff_run *d, const char *head, const char *path,
 			return 0;
 		mode = 0;
 	}
-	if (k->n_changes == CHANGES_MOST)
+	if (k->n_changes == CHANGES_MAX)
 		return error_set(err, ERR_LIMIT,
 				 "the commits change more than"
 				 " %d files",
-				 CHANGES_MOST);
+				 CHANGES_MAX);
 	if (k->n_changes == d->cap) {
 		d->cap = d->cap ? d->cap * 2 : 1024;
 		k->changes = xrealloc(k->changes, d->cap, sizeof(*k->changes));
@@ -159,9 +381,9 @@ static int begin_commit(struct diff_run *d, struct error *err)
 	return 0;
 }
 
-/* The bytes that the first record takes; 0: it is not whole; -1. */
-static int64_t take_record(struct diff_run *d, char *text, size_t len,
-			   struct error *err)
+/* The bytes that the first record takes; 0: it is not complete; -1. */
+static int64_t parse_record(struct diff_run *d, char *text, size_t len,
+			    struct error *err)
 {
 	char *end = memchr(text, text[0] == ':' ? '\0' : '\n', len);
 	char *path = end ? end + 1 : NULL;
@@ -181,7 +403,7 @@ static int64_t take_record(struct diff_run *d, char *text, size_t len,
 	return end + 1 - text;
 }
 
-static int on_diff(void *arg, struct str chunk, struct error *err)
+static int parse_diff(void *arg, struct str chunk, struct error *err)
 {
 	struct diff_run *d = arg;
 	size_t done = 0;
@@ -191,7 +413,8 @@ static int on_diff(void *arg, struct str chunk, struct error *err)
 	if (buf_check(&d->held, "a name", err) < 0)
 		return -1;
 	while (n > 0 && done < d->held.len) {
-		n = take_record(d, d->held.ptr + done, d->held.len - done, err);
+		n = parse_record(d, d->held.ptr + done, d->held.len - done,
+				 err);
 		done += n > 0 ? (size_t)n : 0;
 	}
 	buf_consume(&d->held, done);
@@ -206,7 +429,7 @@ static int read_changes(struct rewrite *k, struct error *err)
 	struct diff_run d = { .k = k, .held = BUF_INIT(HELD_MAX) };
 	struct buf pairs = BUF_INIT(NAMES_MAX);
 	struct git_request r = { .argv = argv,
-				 .sink = on_diff,
+				 .sink = parse_diff,
 				 .sink_arg = &d,
 				 .timeout_ms = DIFF_MS,
 				 .data_max = DIFF_DATA };
@@ -232,13 +455,13 @@ static int read_changes(struct rewrite *k, struct error *err)
 	return rc;
 }
 
-static int by_oid(const void *a, const void *b)
+static int compare_blobs(const void *a, const void *b)
 {
 	return strcmp(((const struct old_blob *)a)->oid,
 		      ((const struct old_blob *)b)->oid);
 }
 
-/* Each once; changes then name their places among those. */
+/* Keeps each blob once. Changes then have the index of theirs. */
 static void unite_blobs(struct rewrite *k)
 {
 	struct old_blob *all = k->blobs;
@@ -248,7 +471,7 @@ static void unite_blobs(struct rewrite *k)
 		return;
 	k->blobs = xcalloc(k->n_blobs, sizeof(*all));
 	memcpy(k->blobs, all, k->n_blobs * sizeof(*all));
-	qsort(k->blobs, k->n_blobs, sizeof(*all), by_oid);
+	qsort(k->blobs, k->n_blobs, sizeof(*all), compare_blobs);
 	for (size_t i = 0; i < k->n_blobs; i++)
 		if (!n || strcmp(k->blobs[n - 1].oid, k->blobs[i].oid) != 0)
 			k->blobs[n++] = k->blobs[i];
@@ -259,7 +482,8 @@ static void unite_blobs(struct rewrite *k)
 
 		if (!c->mode)
 			continue;
-		b = bsearch(&all[c->blob], k->blobs, n, sizeof(*all), by_oid);
+		b = bsearch(&all[c->blob], k->blobs, n, sizeof(*all),
+			    compare_blobs);
 		c->blob = b ? (size_t)(b - k->blobs) : 0;
 	}
 	free(all);
@@ -273,7 +497,7 @@ struct check_run {
 	struct buf head;
 };
 
-static int on_size(void *arg, const struct odb_object *o, struct error *err)
+static int note_size(void *arg, const struct odb_object *o, struct error *err)
 {
 	struct rewrite *k = arg;
 	struct old_blob *b = &k->blobs[o->i];
@@ -282,7 +506,7 @@ static int on_size(void *arg, const struct odb_object *o, struct error *err)
 	(void)err;
 	b->is_missing = strcmp(o->type, "blob") != 0;
 	b->is_secret = o->size > 0 && select_secret("x", o->size, none);
-	k->out->missing += b->is_missing;
+	k->missing += b->is_missing;
 	return 0;
 }
 
@@ -294,7 +518,8 @@ static void end_content(struct check_run *c)
 	buf_clear(&c->head);
 }
 
-static int on_content(void *arg, const struct odb_object *o, struct error *err)
+static int begin_content(void *arg, const struct odb_object *o,
+			 struct error *err)
 {
 	struct check_run *c = arg;
 
@@ -307,7 +532,7 @@ static int on_content(void *arg, const struct odb_object *o, struct error *err)
 	return 0;
 }
 
-static int take_content(void *arg, struct str bytes, struct error *err)
+static int add_content(void *arg, struct str bytes, struct error *err)
 {
 	struct check_run *c = arg;
 
@@ -316,11 +541,12 @@ static int take_content(void *arg, struct str bytes, struct error *err)
 	return 0;
 }
 
+/* First the sizes, then the contents of the blobs that are small enough. */
 static int check_blobs(struct rewrite *k, struct error *err)
 {
 	struct check_run c = { .k = k, .head = BUF_INIT(SELECT_HEAD) };
-	struct odb_reader sizes = { .begin = on_size, .arg = k };
-	struct odb_reader contents = { on_content, take_content, .arg = &c };
+	struct odb_reader sizes = { .begin = note_size, .arg = k };
+	struct odb_reader contents = { begin_content, add_content, .arg = &c };
 	struct buf names = BUF_INIT(NAMES_MAX);
 	int rc;
 
@@ -367,7 +593,7 @@ static void leave_repositories(struct rewrite *k)
 	}
 }
 
-int rewrite_filter(struct rewrite *k, struct error *err)
+static int filter_changes(struct rewrite *k, struct error *err)
 {
 	k->paths = BUF_INIT(PATHS_MAX);
 	if (read_changes(k, err) < 0)
@@ -375,4 +601,11 @@ int rewrite_filter(struct rewrite *k, struct error *err)
 	leave_repositories(k);
 	unite_blobs(k);
 	return check_blobs(k, err);
+}
+
+int rewrite_read(struct rewrite *k, struct error *err)
+{
+	if (list_commits(k, err) < 0)
+		return -1;
+	return filter_changes(k, err);
 }
