@@ -19,7 +19,6 @@
 #include "base/mem.h"
 #include "base/str.h"
 #include "config/settings_env.h"
-#include "providers/kit/rates.h"
 #include "sandbox/quote.h"
 
 enum {

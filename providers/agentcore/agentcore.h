@@ -7,7 +7,7 @@
 #include <stdatomic.h>
 
 #include "aws/credentials.h"
-#include "providers/kit/duplicate_create.h"
+#include "providers/kit/lease.h"
 #include "providers/kit/rest.h"
 #include "sandbox/sandbox.h"
 

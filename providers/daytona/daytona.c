@@ -7,7 +7,7 @@
 
 #include "base/mem.h"
 #include "base/str.h"
-#include "providers/kit/vendor_pages.h"
+#include "providers/kit/vendor.h"
 
 enum {
 	COMMAND_MAX = 512 << 10,

@@ -1,8 +1,9 @@
 /* files.c - files in and out through the toolbox. */
 /* SPDX-License-Identifier: MIT */
+#include "providers/kit/files.h"
+
 #include "base/str.h"
 #include "providers/daytona/daytona.h"
-#include "providers/kit/http_files.h"
 
 static void get(struct sandbox *sb, const char *file, struct file_request *req)
 {

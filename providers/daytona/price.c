@@ -1,7 +1,7 @@
 /* price.c - what a sandbox of Daytona costs. */
 /* SPDX-License-Identifier: MIT */
 #include "providers/daytona/daytona.h"
-#include "providers/kit/rates.h"
+#include "providers/kit/lease.h"
 
 /* Of what a sandbox has, whether or not it is used. The account's 5 GiB of disk
  * without a charge are not taken off (www.daytona.io/pricing, as of 2026-05-25;

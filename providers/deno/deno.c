@@ -22,8 +22,7 @@
 #include "base/mem.h"
 #include "base/stop.h"
 #include "base/str.h"
-#include "providers/kit/env_list.h"
-#include "providers/kit/rates.h"
+#include "providers/kit/body.h"
 
 enum {
 	REQUEST_MAX = 80 << 10, /* one argument, 128 KiB, once encoded */

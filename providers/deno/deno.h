@@ -6,7 +6,7 @@
 #include <pthread.h>
 
 #include "net/ws.h"
-#include "providers/kit/duplicate_create.h"
+#include "providers/kit/lease.h"
 #include "providers/kit/rest.h"
 #include "sandbox/sandbox.h"
 

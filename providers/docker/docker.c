@@ -27,7 +27,7 @@
 #include "base/str.h"
 #include "net/retry.h"
 #include "providers/docker/engine.h"
-#include "providers/kit/rates.h"
+#include "providers/kit/lease.h"
 #include "providers/kit/rest.h"
 
 enum {

@@ -8,7 +8,7 @@
 
 #include "base/mem.h"
 #include "base/str.h"
-#include "providers/kit/vendor_pages.h"
+#include "providers/kit/vendor.h"
 
 enum {
 	PORT = 49983, /* envd's, inside every sandbox */

@@ -9,7 +9,7 @@
 #include "base/str.h"
 #include "providers/e2b/e2b.h"
 #include "providers/e2b/events.h"
-#include "providers/kit/shell_argument.h"
+#include "providers/kit/body.h"
 
 enum {
 	BODY_MAX = 4 << 20,

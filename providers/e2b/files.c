@@ -1,8 +1,9 @@
 /* files.c - files in and out through envd. */
 /* SPDX-License-Identifier: MIT */
+#include "providers/kit/files.h"
+
 #include "base/str.h"
 #include "providers/e2b/e2b.h"
-#include "providers/kit/http_files.h"
 
 enum { RAW_SINCE = 507 }; /* envd 0.5.7 takes a body that is the file */
 

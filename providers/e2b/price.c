@@ -3,7 +3,7 @@
 #include <string.h>
 
 #include "providers/e2b/e2b.h"
-#include "providers/kit/rates.h"
+#include "providers/kit/lease.h"
 
 /* Of what a sandbox has, whether or not it is used; disk is not billed
  * (e2b.dev/docs/faq/calculate-sandbox-price.md, read 2026-11-23). */

@@ -4,7 +4,7 @@
 
 #include "base/str.h"
 #include "providers/e2b/e2b.h"
-#include "providers/kit/vendor_pages.h"
+#include "providers/kit/vendor.h"
 
 enum { NAME_MAX_BYTES = 128, SNAPSHOT_MS = 300000 };
 

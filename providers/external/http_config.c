@@ -22,7 +22,6 @@
 
 #include "base/mem.h"
 #include "providers/external/http_provider.h"
-#include "providers/external/process.h"
 #include "providers/external/provider_config.h"
 #include "providers/kit/rest.h"
 #include "sandbox/quote.h"

@@ -21,9 +21,7 @@
 #include <sodium.h>
 
 #include "base/mem.h"
-#include "providers/external/http_provider.h"
-#include "providers/external/provider_config.h"
-#include "providers/kit/file_source.h"
+#include "providers/kit/files.h"
 #include "providers/kit/rest.h"
 #include "sandbox/quote.h"
 #include "sandbox/supervise/supervise.h"

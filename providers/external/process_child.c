@@ -21,7 +21,6 @@
 #include "base/path.h"
 #include "base/proc.h"
 #include "config/settings_env.h"
-#include "providers/external/http_provider.h"
 #include "providers/external/process.h"
 #include "providers/external/provider_config.h"
 

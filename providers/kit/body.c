@@ -1,15 +1,91 @@
-/* body.c - settings as members of the JSON that creates a sandbox. */
+/* body.c - settings and commands as JSON of a request. */
 /* SPDX-License-Identifier: MIT */
+/*
+ * A row of settings names in .field the member of the create request that it
+ * becomes: body_add_settings(). Lists of NAME=value become objects:
+ * env_list_add(). Long shell commands become several strings:
+ * shell_argument_add().
+ */
 #include "providers/kit/body.h"
 
+#include <stdarg.h>
+#include <stdbool.h>
+#include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include <protobuf-c/protobuf-c.h>
+#include <sodium.h>
+
+#include "base/buf.h"
 #include "base/mem.h"
 #include "base/str.h"
-#include "providers/kit/env_list.h"
+#include "providers/kit/rest.h"
 
-enum { NUMBER_MAX = 1000000 };
+enum {
+	NUMBER_MAX = 1000000,
+	SHELL_ARGUMENT_MAX = 120000,
+};
+
+int env_list_get(const struct settings *set, const char *group, const char *key,
+		 const char *const **list, size_t *n, struct error *err)
+{
+	if (settings_list(set, group, key, list, n, err) < 0)
+		return -1;
+	for (size_t i = 0; i < *n; i++)
+		if (!strchr((*list)[i], '=') || (*list)[i][0] == '=')
+			return error_set(err, ERR_CONFIG,
+					 "%s: each entry must be NAME=value",
+					 key);
+	return 0;
+}
+
+const char **env_list_join(const char *const *list, size_t n,
+			   const char *const *more)
+{
+	const char **joined;
+	size_t n_more = 0;
+
+	while (more && more[n_more])
+		n_more++;
+	joined = xcalloc(n + n_more + 1, sizeof(*joined));
+	for (size_t i = 0; i < n + n_more; i++)
+		joined[i] = i < n ? list[i] : more[i - n];
+	return joined;
+}
+
+int env_list_add(const struct settings *set, const char *group, const char *key,
+		 cJSON *object, struct error *err)
+{
+	const char *const *list;
+	size_t n = 0;
+
+	if (env_list_get(set, group, key, &list, &n, err) < 0)
+		return -1;
+	for (size_t i = 0; i < n; i++) {
+		const char *eq = strchr(list[i], '=');
+		char *name = xstrndup(list[i], (size_t)(eq - list[i]));
+
+		cJSON_DeleteItemFromObjectCaseSensitive(object, name);
+		cJSON_AddStringToObject(object, name, eq + 1);
+		free(name);
+	}
+	return 0;
+}
+
+int env_list_labels(const struct settings *set, const char *group,
+		    const struct sandbox_spec *spec, cJSON *labels,
+		    struct error *err)
+{
+	if (env_list_add(set, group, "labels", labels, err) < 0)
+		return -1;
+	cJSON_DeleteItemFromObjectCaseSensitive(labels, "dcode.label");
+	cJSON_DeleteItemFromObjectCaseSensitive(labels, "dcode.owner");
+	cJSON_AddStringToObject(labels, "dcode.label", spec->label);
+	cJSON_AddStringToObject(labels, "dcode.owner",
+				spec->owner ? spec->owner : "");
+	return 0;
+}
 
 static const struct setting *find_row(const struct sandbox_provider *p,
 				      struct str key)
@@ -70,7 +146,7 @@ static int read_list(const struct settings *set, const char *group,
 	return 0;
 }
 
-/* *value (owned by the caller) stays NULL where there is none. */
+/* *value (owned by the caller) stays NULL if the setting has no value. */
 static int read_setting(const struct settings *set, const char *group,
 			const struct setting *row, cJSON **value,
 			struct error *err)
@@ -130,4 +206,25 @@ int body_add_settings(const struct sandbox_client *client, const char *keys,
 			return -1;
 	}
 	return 0;
+}
+
+static const char join_sh[] = "IFS=;set -- \"$*\";unset IFS;eval \"$1\"";
+
+void shell_argument_add(struct buf *json, struct str command)
+{
+	if (command.len <= SHELL_ARGUMENT_MAX) {
+		json_quote(json, command);
+		return;
+	}
+	json_quote(json, str_of(join_sh));
+	buf_adds(json, ",\"sh\"");
+	while (command.len) {
+		size_t n = command.len < SHELL_ARGUMENT_MAX
+				   ? command.len
+				   : SHELL_ARGUMENT_MAX;
+
+		buf_addc(json, ',');
+		json_quote(json, (struct str){ command.ptr, n });
+		command = str_skip(command, n);
+	}
 }

@@ -1,8 +1,92 @@
-/* lease.c - when to ask for more of a sandbox's life. */
+/* lease.c - a sandbox's creation, life and price, as vendors count them. */
 /* SPDX-License-Identifier: MIT */
+/*
+ * Three small parts that wires of their own use too: a create that was sent
+ * twice, and which sandbox stays (duplicate_create_resolve); when to ask for
+ * more of a sandbox's life (lease_due); what a size costs (rates_price).
+ */
 #include "providers/kit/lease.h"
 
-#include "base/stop.h"
+#include <pthread.h>
+#include <stdarg.h>
+#include <stdbool.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <protobuf-c/protobuf-c.h>
+#include <sodium.h>
+
+#include "base/mem.h"
+
+enum {
+	DUPLICATE_MAX = 8,
+	MOST = 1 << 24, /* of each size: settings may say anything */
+};
+
+void create_log_init(struct create_log *t)
+{
+	*t = (struct create_log){ 0 };
+	pthread_mutex_init(&t->lock, NULL);
+}
+
+void create_log_release(struct create_log *t)
+{
+	pthread_mutex_destroy(&t->lock);
+}
+
+bool create_log_add(struct create_log *t, const char *label)
+{
+	bool known = false;
+
+	pthread_mutex_lock(&t->lock);
+	for (size_t i = 0; i < CREATE_LOG_MAX && !known; i++)
+		known = strcmp(t->labels[i], label) == 0;
+	if (!known)
+		snprintf(t->labels[t->n++ % CREATE_LOG_MAX],
+			 sizeof(t->labels[0]), "%s", label);
+	pthread_mutex_unlock(&t->lock);
+	return known;
+}
+
+struct duplicates {
+	const char *label;
+	char *id; /* owned: the one that stays; the first that is found */
+	char *others[DUPLICATE_MAX];
+	size_t n;
+};
+
+static void on_found(void *arg, const struct sandbox_info *info)
+{
+	struct duplicates *d = arg;
+
+	if (strcmp(info->label, d->label) != 0)
+		return;
+	if (!d->id)
+		d->id = xstrdup(info->id);
+	else if (strcmp(d->id, info->id) != 0 && d->n < DUPLICATE_MAX)
+		d->others[d->n++] = xstrdup(info->id);
+}
+
+int duplicate_create_resolve(struct sandbox_client *client,
+			     const struct duplicate_query *query, char **id,
+			     const struct stop *stop, struct error *err)
+{
+	struct duplicates found = { .label = query->label, .id = xstrdup(*id) };
+	const struct info_sink sink = { on_found, &found };
+	int rc = query->list(client, query->key, &sink, stop, err);
+	struct error ignored = { 0 };
+
+	if (rc == 0 && !*id)
+		*id = xstrdup(found.id);
+	for (size_t i = 0; i < found.n; i++) {
+		(void)sandbox_remove(client, found.others[i], stop, &ignored);
+		free(found.others[i]);
+	}
+	free(found.id);
+	return rc;
+}
 
 bool lease_due(int64_t ends, int64_t lifetime_s, int64_t pause_ms,
 	       int64_t *asked)
@@ -15,4 +99,26 @@ bool lease_due(int64_t ends, int64_t lifetime_s, int64_t pause_ms,
 	if (due)
 		*asked = now;
 	return due;
+}
+
+static int64_t clamp(int64_t n)
+{
+	return n < 0 ? 0 : n > MOST ? MOST : n;
+}
+
+int64_t rates_price(const struct rates *rates, const struct rates_size *size)
+{
+	return rates->vcpu * clamp(size->milli_vcpu) / 1000 +
+	       rates->gib * clamp(size->mib) / 1024 +
+	       rates->disk_gib * clamp(size->disk_gib);
+}
+
+int rates_nothing(const struct settings *set, const char *snapshot,
+		  struct sandbox_price *price, struct error *err)
+{
+	(void)set;
+	(void)snapshot;
+	(void)err;
+	price->usd_s = 0;
+	return 0;
 }

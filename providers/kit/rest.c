@@ -1,11 +1,23 @@
 /* rest.c - a vendor's JSON over HTTP: address, headers, errors, repeats. */
 /* SPDX-License-Identifier: MIT */
+/*
+ * rest_call() sends one request with the server's headers and decides whether
+ * a failed one is repeated; rest_json() parses the answer as well. Settings
+ * choose the server's address (rest_address), and a key goes only to https or
+ * to this machine.
+ */
 #include "providers/kit/rest.h"
 
+#include <stdarg.h>
+#include <stdbool.h>
+#include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 
+#include <protobuf-c/protobuf-c.h>
+#include <sodium.h>
+
+#include "base/buf.h"
 #include "base/mem.h"
 #include "base/percent.h"
 #include "base/str.h"
@@ -14,10 +26,11 @@
 
 enum {
 	TRIES_AGAIN = 4,
-	TRIES_REACH = 2, /* of a server that never took a connection, */
+	TRIES_REACH = 2, /* of a server that never accepted a connection, */
 	REACH_MS = 3000, /* unless the tries take that long */
 	CALL_MS = 60000,
 	ANSWER_MAX = 16 << 20, /* bytes of a JSON answer */
+	CLAIMS_MAX = 16 << 10,
 };
 
 int rest_address(char **base, const struct settings *set,
@@ -82,9 +95,10 @@ void rest_encode(struct buf *out, struct str text)
 	percent_encode(out, text, "");
 }
 
-/* Ours, the caller's and the type in one list; type is the caller's room. */
-static void gather(const struct rest *r, const struct rest_ask *ask,
-		   const char **list, const char *type)
+/* The server's headers, the type and the caller's in one list; type is the
+ * caller's room. */
+static void gather_headers(const struct rest *r, const struct rest_ask *ask,
+			   const char **list, const char *type)
 {
 	size_t n = 0;
 
@@ -99,9 +113,9 @@ static void gather(const struct rest *r, const struct rest_ask *ask,
 	list[n] = NULL;
 }
 
-static int once(const struct rest *r, const struct rest_ask *ask,
-		struct http_response *res, const struct stop *stop,
-		struct error *err)
+static int send_once(const struct rest *r, const struct rest_ask *ask,
+		     struct http_response *res, const struct stop *stop,
+		     struct error *err)
 {
 	const char *list[2 * REST_HEADERS + 1];
 	char *type = xasprintf("Content-Type: %s",
@@ -124,7 +138,7 @@ static int once(const struct rest *r, const struct rest_ask *ask,
 	};
 	int rc;
 
-	gather(r, ask, list, type);
+	gather_headers(r, ask, list, type);
 	rc = http_do(r->http, &req, res, &limit, err);
 	/* Our own time limit for one try is a failure of the network. */
 	if (rc < 0 && err->code == ERR_TIMEOUT && clock_ms() < stop->deadline) {
@@ -136,9 +150,9 @@ static int once(const struct rest *r, const struct rest_ask *ask,
 	return rc;
 }
 
-/* May it be tried again? Nothing has been sent where nobody was reached. */
-static bool repeatable(const struct rest_ask *ask, const struct retry *retry,
-		       int64_t began, const struct error *err)
+/* May it be tried again? Without a connection, nothing has been sent. */
+static bool is_repeatable(const struct rest_ask *ask, const struct retry *retry,
+			  int64_t began, const struct error *err)
 {
 	if (err->code != ERR_UNREACHABLE)
 		return ask->flags & REST_AGAIN && !ask->source &&
@@ -159,14 +173,14 @@ int rest_call(const struct rest *r, const struct rest_ask *ask,
 
 		if (!res->body.max)
 			res->body.max = ANSWER_MAX;
-		rc = once(r, ask, res, stop, &why);
+		rc = send_once(r, ask, res, stop, &why);
 		if (rc == 0 &&
 		    (res->status < 400 ||
 		     (res->status == 404 && ask->flags & REST_MISSING_OK)))
 			return 0;
 		if (rc == 0)
 			(void)http_status_error(res, NULL, &why);
-		if (!repeatable(ask, &retry, began, &why) ||
+		if (!is_repeatable(ask, &retry, began, &why) ||
 		    !retry_after(&retry, stop, &why)) {
 			*err = why;
 			return error_wrap(err, "%s", ask->what);
@@ -193,4 +207,31 @@ int rest_json(const struct rest *r, const struct rest_ask *ask, cJSON **tree,
 	}
 	http_response_release(&res);
 	return rc;
+}
+
+cJSON *jwt_claims(const char *token)
+{
+	struct str rest = str_of(token);
+	struct str part;
+	char text[CLAIMS_MAX];
+	size_t len = 0;
+
+	for (int i = 0; i < 2; i++)
+		if (!str_split(&rest, '.', &part))
+			return NULL;
+	if (!rest.len ||
+	    sodium_base642bin((unsigned char *)text, sizeof(text), part.ptr,
+			      part.len, "=", &len, NULL,
+			      sodium_base64_VARIANT_URLSAFE_NO_PADDING) < 0)
+		return NULL;
+	return json_parse((struct str){ text, len });
+}
+
+int64_t jwt_expires(const char *token)
+{
+	cJSON *claims = jwt_claims(token);
+	int64_t at = json_int(claims, "exp", 0);
+
+	cJSON_Delete(claims);
+	return at > 0 ? at : 0;
 }

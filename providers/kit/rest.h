@@ -57,21 +57,28 @@ struct rest_ask { /* one request; all borrowed */
 
 /*
  * 0 with an answer below 400 (or 404 with REST_MISSING_OK) in res, which the
- * caller releases in any case; -1 else, the error begun with what: who calls
- * an operation of a provider puts the provider's name before it. Repeats what
+ * caller releases in any case; -1 else, the error begun with ask->what (the
+ * provider's name is put before it by sandbox.h's wrappers). Repeats what
  * REST_AGAIN allows, up to four times, obeying Retry-After, after which the
  * error is exhausted; and anything twice when no connection was made
- * (ERR_UNREACHABLE). Creating and removing a sandbox are repeated by
- * sandbox_create() and sandbox_remove() alone: never with REST_AGAIN.
+ * (ERR_UNREACHABLE). Never use REST_AGAIN to create or remove a sandbox: only
+ * sandbox_create() and sandbox_remove() repeat these.
  */
 int rest_call(const struct rest *r, const struct rest_ask *ask,
 	      struct http_response *res, const struct stop *stop,
 	      struct error *err);
 /* The same with the body parsed: *tree is owned by the caller, NULL for an
- * empty one. A body that is no JSON is ERR_PROTOCOL. *status may be NULL. */
+ * empty body. ERR_PROTOCOL if the body is not JSON. *status may be NULL. */
 int rest_json(const struct rest *r, const struct rest_ask *ask, cJSON **tree,
 	      int *status, const struct stop *stop, struct error *err);
 /* Appends text percent-encoded for one path segment or query value
  * (RFC 3986 §2.3: only unreserved characters stay). */
 void rest_encode(struct buf *out, struct str text);
+
+/* The claims of a JSON web token, not verified; NULL if it is not one. The
+ * caller deletes them. */
+cJSON *jwt_claims(const char *token);
+/* When the token expires, in Unix seconds; 0 when it does not say. */
+int64_t jwt_expires(const char *token);
+
 #endif

@@ -1,23 +1,45 @@
-/* vendor.c - a vendor's account, one sandbox's server, requests to both. */
+/* vendor.c - a vendor's account: its requests, and its sandboxes as a list. */
 /* SPDX-License-Identifier: MIT */
+/*
+ * The client and a sandbox's state (vendor_open, vendor_box), JSON requests
+ * (vendor_api), every item of all pages of a list (vendor_pages), and which of
+ * them are ours (vendor_search). vendor_life.c stands on this.
+ */
 #include "providers/kit/vendor.h"
 
+#include <pthread.h>
+#include <stdarg.h>
+#include <stdbool.h>
+#include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include <protobuf-c/protobuf-c.h>
+#include <sodium.h>
+
+#include "base/buf.h"
 #include "base/mem.h"
 #include "base/str.h"
 #include "net/loopback.h"
-#include "providers/kit/http_files.h"
 
-enum { BODY_MAX = 1 << 20 };
+enum {
+	BODY_MAX = 1 << 20,
+	PATH_ROOM = 64 << 10,
+	PAGES_MAX = 1000,
+	TOKEN_MAX = 8192,
+};
 
-/* Older ones may still be in use by other threads: they stay until the sandbox
+/* Other threads may still use an older server, so it stays until the sandbox
  * is released. A new one comes only with a new address or token. */
 struct vendor_server {
 	struct rest rest;
 	struct vendor_server *older; /* owned, or NULL */
 };
+
+struct vendor_client *vendor_of(const struct sandbox_client *client)
+{
+	return client->priv;
+}
 
 struct vendor_client *vendor_open(struct sandbox_client *client,
 				  const struct vendor *vendor)
@@ -55,11 +77,6 @@ int vendor_bearer(struct rest *r, const char *token, struct error *err)
 	explicit_bzero(value, strlen(value));
 	free(value);
 	return rc;
-}
-
-struct vendor_client *vendor_of(const struct sandbox_client *client)
-{
-	return client->priv;
 }
 
 bool vendor_id_ok(const char *id)
@@ -291,4 +308,264 @@ int vendor_download(struct sandbox *sb, struct transfer *files, size_t n,
 	const struct vendor *v = vendor_of(sb->client)->vendor;
 
 	return http_files_download(sb, v->files, files, n, stop, err);
+}
+
+const struct vendor_state *vendor_state(const struct vendor *v,
+					const cJSON *answer)
+{
+	const char *word = json_string(answer, v->fields.state, "");
+	const struct vendor_state *s = v->states;
+
+	while (s->word && strcmp(s->word, word) != 0)
+		s++;
+	return s; /* the one that ends the table is a row of zeros */
+}
+
+struct pager {
+	const struct vendor_pages *row;
+	char *token; /* owned: of the next page, or its path, or NULL */
+	char *first; /* owned, for .next: id of the last page's first item */
+	int64_t seen;
+};
+
+static void on_header(void *arg, struct str line)
+{
+	struct pager *p = arg;
+	size_t colon = str_find(line, ':');
+	struct str name = { line.ptr, colon };
+	struct str value = str_trim(str_skip(line, colon + 1));
+
+	if (!p->row->header || !str_is_nocase(name, p->row->header) ||
+	    value.len > TOKEN_MAX)
+		return;
+	free(p->token);
+	p->token = value.len ? xstrndup(value.ptr, value.len) : NULL;
+}
+
+/* The page's array, in one of the three places where vendors put it. */
+static const cJSON *items_of(const struct vendor_pages *row, const cJSON *page)
+{
+	const cJSON *list = row->items ? json_get(page, row->items) : page;
+
+	list = list ? list : json_get(page, "items");
+	list = list ? list : page;
+	return cJSON_IsArray(list) ? list : NULL;
+}
+
+/* A server that does not know offsets sends the first page again. */
+static void make_path(struct pager *p, const struct vendor_query *q,
+		      const cJSON *page)
+{
+	const cJSON *items = items_of(p->row, page);
+	const char *first = json_string(items->child, "id", "");
+	struct buf path = BUF_INIT(PATH_ROOM);
+
+	p->seen += cJSON_GetArraySize(items);
+	if (!p->first || !*first || strcmp(p->first, first) != 0)
+		p->row->next(&path, q->path, page, p->seen);
+	free(p->first);
+	p->first = xstrdup(first);
+	p->token = path.len ? buf_detach(&path) : NULL;
+}
+
+/* Reads where the next page is, if the body says it. */
+static int read_token(struct pager *p, const struct vendor_query *q,
+		      const cJSON *page, struct error *err)
+{
+	const cJSON *items = items_of(p->row, page);
+	const char *next = "";
+
+	if (p->row->next)
+		make_path(p, q, page);
+	if (p->row->next || p->row->header)
+		return 0;
+	if (p->row->member)
+		next = json_string(page, p->row->member, "");
+	else if (items->child && json_bool(page, "has_more", false))
+		next = json_string(items->child->prev, "id", "");
+	if (strlen(next) > TOKEN_MAX)
+		return error_set(err, ERR_PROTOCOL,
+				 "unexpected server response: a cursor of %zu "
+				 "bytes",
+				 strlen(next));
+	p->token = *next ? xstrdup(next) : NULL;
+	return 0;
+}
+
+static int read_page(struct vendor_client *c, const struct vendor_query *q,
+		     struct pager *p, cJSON **page, const struct stop *stop,
+		     struct error *err)
+{
+	struct buf path = BUF_INIT(PATH_ROOM);
+	struct rest_ask ask = { .method = "GET",
+				.what = "reading a list",
+				.flags = REST_AGAIN,
+				.header = on_header,
+				.arg = p };
+	int rc;
+
+	buf_adds(&path, p->token && p->row->next ? p->token : q->path);
+	if (p->token && !p->row->next) {
+		buf_addf(&path, "&%s=", p->row->query);
+		rest_encode(&path, str_of(p->token));
+	}
+	free(p->token);
+	p->token = NULL;
+	ask.path = path.ptr;
+	rc = buf_check(&path, "the request", err);
+	if (rc == 0)
+		rc = vendor_api(c, &ask, page, stop, err);
+	buf_release(&path);
+	if (rc == 0 && !items_of(p->row, *page))
+		rc = error_set(err, ERR_PROTOCOL,
+			       "unexpected server response: no list");
+	return rc == 0 ? read_token(p, q, *page, err) : rc;
+}
+
+int vendor_pages(struct vendor_client *c, const struct vendor_query *q,
+		 const struct stop *stop, struct error *err)
+{
+	struct pager p = { .row = q->pages };
+	bool more = true;
+	int pages = 0;
+	int rc = 0;
+
+	while (rc == 0 && more) {
+		const cJSON *item;
+		cJSON *page = NULL;
+
+		rc = read_page(c, q, &p, &page, stop, err);
+		if (rc == 0)
+			cJSON_ArrayForEach (item, items_of(p.row, page))
+				more = more && q->each(q->arg, item);
+		cJSON_Delete(page);
+		more = more && p.token;
+		if (rc == 0 && more && ++pages == PAGES_MAX)
+			rc = error_set(err, ERR_LIMIT, "the list does not end");
+	}
+	free(p.token);
+	free(p.first);
+	return rc;
+}
+
+static int64_t time_of(const cJSON *item, const char *field)
+{
+	const cJSON *value = json_get(item, field);
+
+	return cJSON_IsNumber(value) ? json_int(item, field, 0) / 1000
+				     : json_time(item, field);
+}
+
+struct vendor_search {     /* arg of an info_sink that filters */
+	const char *owner; /* NULL: any */
+	const char *label; /* the same */
+	const struct info_sink *sink;
+};
+
+/* struct info_sink.emit */
+static void emit_ours(void *arg, const struct sandbox_info *info)
+{
+	const struct vendor_search *s = arg;
+
+	if (info->label[0] && info->state != STATE_GONE &&
+	    (!s->owner || strcmp(info->owner, s->owner) == 0) &&
+	    (!s->label || strcmp(info->label, s->label) == 0))
+		info_emit(s->sink, info);
+}
+
+/* One item of the vendor's list, also another owner's. */
+static void emit_item(const struct vendor *v, const cJSON *item,
+		      const struct info_sink *sink)
+{
+	const struct vendor_fields *f = &v->fields;
+	const cJSON *labels = json_get(item, f->labels);
+	struct sandbox_info info = {
+		.id = json_string(item, f->id, ""),
+		.label = json_string(labels, "dcode.label", ""),
+		.owner = json_string(labels, "dcode.owner", ""),
+		.state = vendor_state(v, item)->state,
+		.image = "",
+		.created = time_of(item, f->created),
+	};
+
+	for (size_t i = 0; i < 2 && f->image[i] && !*info.image; i++)
+		info.image = json_string(item, f->image[i], "");
+	if (v->info)
+		v->info(item, &info);
+	if (vendor_id_ok(info.id))
+		info_emit(sink, &info);
+}
+
+struct items {
+	const struct vendor *v;
+	struct info_sink sink;
+};
+
+static bool on_item(void *arg, const cJSON *item)
+{
+	const struct items *all = arg;
+
+	emit_item(all->v, item, &all->sink);
+	return true;
+}
+
+int vendor_search(struct vendor_client *c, const char *label, const char *value,
+		  const struct info_sink *sink, const struct stop *stop,
+		  struct error *err)
+{
+	bool owner = label && strcmp(label, "dcode.owner") == 0;
+	struct vendor_search s = { .owner = owner ? value : NULL,
+				   .label = owner ? NULL : value,
+				   .sink = sink };
+	struct items all = { c->vendor, { emit_ours, &s } };
+	struct buf path = BUF_INIT(PATH_ROOM);
+	struct vendor_query q = { .pages = c->vendor->pages,
+				  .each = on_item,
+				  .arg = &all };
+	int rc;
+
+	if (c->vendor->items)
+		return c->vendor->items(c, on_item, &all, stop, err);
+	c->vendor->list_path(c, &path, label, value);
+	q.path = path.ptr;
+	rc = buf_check(&path, "the request", err);
+	if (rc == 0)
+		rc = vendor_pages(c, &q, stop, err);
+	buf_release(&path);
+	return rc;
+}
+
+int vendor_list(struct sandbox_client *client, const char *owner,
+		const struct info_sink *sink, const struct stop *stop,
+		struct error *err)
+{
+	return vendor_search(vendor_of(client), owner ? "dcode.owner" : NULL,
+			     owner, sink, stop, err);
+}
+
+int vendor_info(struct sandbox_client *client, const char *id,
+		const struct info_sink *sink, const struct stop *stop,
+		struct error *err)
+{
+	struct vendor_client *c = vendor_of(client);
+	const struct vendor *v = c->vendor;
+	cJSON *tree = NULL;
+	const char *got;
+	int rc;
+
+	if (vendor_check_id(v, id, err) < 0)
+		return -1;
+	rc = vendor_get(c, id, &tree, stop, err);
+	got = json_string(tree, v->fields.id, "nothing");
+	if (rc > 0)
+		rc = error_set(err, ERR_NOT_FOUND, "no %s %s", v->noun, id);
+	else if (rc == 0 && strcmp(got, id) != 0)
+		rc = error_set(err, ERR_PROTOCOL,
+			       "unexpected server response: asked for "
+			       "%s %s, got %.100s",
+			       v->noun, id, got);
+	else if (rc == 0)
+		emit_item(v, tree, sink);
+	cJSON_Delete(tree);
+	return rc;
 }

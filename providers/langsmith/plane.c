@@ -5,7 +5,7 @@
 
 #include "base/mem.h"
 #include "base/str.h"
-#include "providers/kit/http_files.h"
+#include "providers/kit/files.h"
 #include "providers/langsmith/langsmith.h"
 #include "sandbox/supervise/supervise.h"
 

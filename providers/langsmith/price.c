@@ -1,6 +1,6 @@
 /* price.c - what a sandbox of LangSmith costs. */
 /* SPDX-License-Identifier: MIT */
-#include "providers/kit/rates.h"
+#include "providers/kit/lease.h"
 #include "providers/langsmith/langsmith.h"
 
 /* 0.0384 LCU for a vCPU, 0.0123 LCU and 0.000123 LSU for a GiB of memory and of

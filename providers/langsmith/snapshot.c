@@ -7,7 +7,7 @@
 #include "base/mem.h"
 #include "base/str.h"
 #include "net/retry.h"
-#include "providers/kit/vendor_pages.h"
+#include "providers/kit/vendor.h"
 #include "providers/langsmith/langsmith.h"
 
 enum {

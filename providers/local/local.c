@@ -26,7 +26,7 @@
 #include "base/path.h"
 #include "base/proc.h"
 #include "base/str.h"
-#include "providers/kit/rates.h"
+#include "providers/kit/lease.h"
 #include "sandbox/bind.h"
 
 enum {

@@ -18,7 +18,6 @@
 #include "base/str.h"
 #include "net/retry.h"
 #include "providers/kit/body.h"
-#include "providers/kit/env_list.h"
 #include "providers/modal/modal.h"
 
 enum {

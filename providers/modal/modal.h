@@ -5,9 +5,9 @@
 
 #include <pthread.h>
 
-#include "providers/kit/file_source.h"
-#include "providers/kit/protobuf_call.h"
+#include "providers/kit/files.h"
 #include "providers/modal/modal.pb-c.h"
+#include "providers/modal/protobuf.h"
 #include "sandbox/sandbox.h"
 
 /*

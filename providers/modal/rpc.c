@@ -18,7 +18,7 @@
 #include "base/str.h"
 #include "net/loopback.h"
 #include "net/retry.h"
-#include "providers/kit/jwt.h"
+#include "providers/kit/rest.h"
 #include "providers/modal/modal.h"
 
 #define LETTERS "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ"

@@ -8,7 +8,7 @@
 #include "base/str.h"
 #include "net/retry.h"
 #include "providers/kit/body.h"
-#include "providers/kit/vendor_pages.h"
+#include "providers/kit/vendor.h"
 #include "providers/runloop/runloop.h"
 
 enum {

@@ -1,7 +1,8 @@
 /* files.c - files in and out through Runloop. */
 /* SPDX-License-Identifier: MIT */
+#include "providers/kit/files.h"
+
 #include "base/str.h"
-#include "providers/kit/http_files.h"
 #include "providers/runloop/runloop.h"
 
 static int call(struct sandbox *sb, const struct rest_ask *ask,

@@ -9,7 +9,7 @@
 
 #include "base/mem.h"
 #include "base/str.h"
-#include "providers/kit/vendor_pages.h"
+#include "providers/kit/vendor.h"
 #include "providers/runloop/runloop.h"
 
 enum { HASH = 8, NAME_ROOM = 64 };

@@ -2,7 +2,7 @@
 /* SPDX-License-Identifier: MIT */
 #include <string.h>
 
-#include "providers/kit/rates.h"
+#include "providers/kit/lease.h"
 #include "providers/runloop/runloop.h"
 
 /* Of what a devbox has, whether or not it is used (www.runloop.ai/pricing, as

@@ -10,7 +10,7 @@
 #include "base/mem.h"
 #include "base/str.h"
 #include "net/retry.h"
-#include "providers/kit/vendor_pages.h"
+#include "providers/kit/vendor.h"
 
 enum {
 	COMMAND_MAX = 64 << 10,

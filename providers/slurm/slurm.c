@@ -9,7 +9,7 @@
 #include "base/str.h"
 #include "config/settings_env.h"
 #include "providers/held/held.h"
-#include "providers/kit/rates.h"
+#include "providers/kit/lease.h"
 
 enum {
 	COMMAND_MAX = 1 << 20,

@@ -3,7 +3,7 @@
 #ifndef PROVIDERS_SLURM_SLURM_H
 #define PROVIDERS_SLURM_SLURM_H
 
-#include "providers/kit/duplicate_create.h"
+#include "providers/kit/lease.h"
 #include "providers/ssh/ssh.h"
 #include "sandbox/sandbox.h"
 

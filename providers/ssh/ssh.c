@@ -8,7 +8,7 @@
 #include "base/mem.h"
 #include "base/proc.h"
 #include "config/settings_env.h"
-#include "providers/kit/rates.h"
+#include "providers/kit/lease.h"
 
 enum {
 	LIFETIME_S = 24 * 3600,

@@ -7,7 +7,6 @@
 #include "base/str.h"
 #include "net/retry.h"
 #include "providers/kit/body.h"
-#include "providers/kit/env_list.h"
 #include "providers/vercel/vercel.h"
 
 enum {

@@ -6,7 +6,7 @@
 
 #include "base/mem.h"
 #include "base/str.h"
-#include "providers/kit/shell_argument.h"
+#include "providers/kit/body.h"
 #include "providers/vercel/vercel.h"
 
 enum {

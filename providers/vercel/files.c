@@ -1,11 +1,12 @@
 /* files.c - files in as tar streams, and out of a session. */
 /* SPDX-License-Identifier: MIT */
+#include "providers/kit/files.h"
+
 #include <stdlib.h>
 #include <string.h>
 
 #include "archive/archive.h"
 #include "base/str.h"
-#include "providers/kit/http_files.h"
 #include "providers/vercel/vercel.h"
 #include "sandbox/transfer.h"
 

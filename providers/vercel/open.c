@@ -5,7 +5,7 @@
 
 #include "base/mem.h"
 #include "base/str.h"
-#include "providers/kit/jwt.h"
+#include "providers/kit/rest.h"
 #include "providers/vercel/vercel.h"
 
 enum { SCOPE_MAX = 200 };

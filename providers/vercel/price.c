@@ -1,6 +1,6 @@
 /* price.c - what a sandbox of Vercel costs. */
 /* SPDX-License-Identifier: MIT */
-#include "providers/kit/rates.h"
+#include "providers/kit/lease.h"
 #include "providers/vercel/vercel.h"
 
 /* Memory is billed as it is given, CPU as it is used; what is sent and stored,

@@ -5,7 +5,7 @@
 
 #include "base/mem.h"
 #include "base/str.h"
-#include "providers/kit/jwt.h"
+#include "providers/kit/rest.h"
 #include "providers/modal/modal.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);

@@ -7,7 +7,7 @@
 #include "base/ids.h"
 #include "base/mem.h"
 #include "base/str.h"
-#include "providers/kit/jwt.h"
+#include "providers/kit/rest.h"
 #include "providers/modal/modal.h"
 #include "unit.h"
 

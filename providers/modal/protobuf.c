@@ -1,17 +1,32 @@
-/* protobuf.c - protobuf messages: from JSON objects, and unpacked safely. */
+/* protobuf.c - protobuf messages from JSON objects, and gRPC calls with them.
+ */
 /* SPDX-License-Identifier: MIT */
-#include "providers/kit/protobuf.h"
+/*
+ * Requests are written as JSON objects, whose members have the names of the
+ * message's fields (protobuf_build). Answers are unpacked within a budget of
+ * memory: an empty message of a list takes two bytes on the wire and a hundred
+ * in memory. Begin with protobuf_call().
+ */
+#include "providers/modal/protobuf.h"
 
 #include <stdarg.h>
+#include <stdint.h>
 #include <stdlib.h>
 
+#include <protobuf-c/protobuf-c.h>
+#include <sodium.h>
+
+#include "base/buf.h"
 #include "base/mem.h"
+#include "net/envelope.h"
 
 enum {
-	/* An empty message of a list is two bytes on the wire and a hundred in
-	 * memory. */
 	MEMORY_MIN = 8 << 20,
 	MEMORY_FACTOR = 8,
+	REQUEST_MAX = 8 << 20,
+	ANSWER_MAX = 4 << 20,  /* bytes of a single message */
+	STREAM_MAX = 32 << 20, /* of one message of a stream */
+	CALL_MS = 60000,
 };
 
 /* protobuf-c's allocator: fails when the message takes too much. */
@@ -66,7 +81,8 @@ void protobuf_pack(const ProtobufCMessage *message, struct buf *out)
 			  protobuf_c_message_pack(message, (uint8_t *)room));
 }
 
-/* A number, or what a text or an object stands for, where at points to. */
+/* Sets the field at this place: a number, a text, or the message that an object
+ * describes. */
 static void set_value(const ProtobufCFieldDescriptor *f, void *at,
 		      const cJSON *value)
 {
@@ -149,4 +165,100 @@ cJSON *protobuf_texts(const char *name, ...)
 		cJSON_AddStringToObject(object, name, va_arg(ap, const char *));
 	va_end(ap);
 	return object;
+}
+
+void protobuf_envelope(const ProtobufCMessage *message, struct buf *out)
+{
+	envelope_head(out, protobuf_c_message_get_packed_size(message));
+	protobuf_pack(message, out);
+}
+
+void protobuf_give(ProtobufCMessage *message, ProtobufCMessage **answer)
+{
+	if (answer)
+		*answer = message;
+	else
+		protobuf_free(message);
+}
+
+struct stream_relay { /* between one call and who asked for it */
+	const struct protobuf_ask *ask;
+	const ProtobufCMessageDescriptor *type; /* of the answer */
+	struct protobuf_result *result;
+};
+
+static int on_message(void *arg, struct str bytes, struct error *err)
+{
+	const struct stream_relay *r = arg;
+	ProtobufCMessage *message = protobuf_unpack(r->type, bytes);
+	int rc = 0;
+
+	if (message && !r->ask->each && !r->result->answer) {
+		r->result->answer = message;
+		return 0;
+	}
+	if (message && r->ask->each)
+		rc = r->ask->each(r->ask->arg, message, err);
+	else
+		rc = error_set(err, ERR_PROTOCOL,
+			       "unexpected server response: %s %s",
+			       message ? "two of" : "no", r->type->short_name);
+	protobuf_free(message);
+	return rc;
+}
+
+static int64_t on_source(void *arg, char *room, size_t len, struct error *err)
+{
+	const struct stream_relay *r = arg;
+
+	return r->ask->source(r->ask->arg, room, len, err);
+}
+
+int protobuf_call(const struct protobuf_service *where,
+		  const struct protobuf_ask *ask,
+		  struct protobuf_result *result, const struct stop *stop,
+		  struct error *err)
+{
+	const ProtobufCMethodDescriptor *method =
+		protobuf_c_service_descriptor_get_method_by_name(where->methods,
+								 ask->method);
+	struct stream_relay relay = { ask, method->output, result };
+	struct buf body = BUF_INIT(REQUEST_MAX);
+	char *path = xasprintf("/%s/%s%s", where->service, ask->method,
+			       where->suffix ? where->suffix : "");
+	struct grpc_call call = {
+		.base = where->base,
+		.path = path,
+		.headers = where->headers,
+		.source = ask->source ? on_source : NULL,
+		.source_size = ask->source_size,
+		.reply = on_message,
+		.arg = &relay,
+		.timeout_ms = ask->timeout_ms ? ask->timeout_ms : CALL_MS,
+		.connect_ms = where->connect_ms,
+		.largest = ask->each ? STREAM_MAX : ANSWER_MAX,
+	};
+	int rc;
+
+	if (ask->request) {
+		ProtobufCMessage *request =
+			protobuf_build(method->input, ask->request);
+
+		protobuf_pack(request, &body);
+		protobuf_free(request);
+	}
+	call.message = buf_str(&body);
+	rc = buf_check(&body, "the request", err);
+	if (rc == 0)
+		rc = grpc_do(where->http, &call, &result->outcome, stop, err);
+	if (rc == 0 && !ask->each && !result->answer)
+		rc = error_set(err, ERR_PROTOCOL,
+			       "unexpected server response: no answer");
+	if (rc < 0) {
+		protobuf_free(result->answer);
+		result->answer = NULL;
+	}
+	buf_release(&body);
+	free(path);
+	return rc;
 }

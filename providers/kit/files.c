@@ -1,15 +1,30 @@
-/* http_files.c - files in and out through a vendor's file API. */
+/* files.c - files in and out through a vendor's file API. */
 /* SPDX-License-Identifier: MIT */
-#include "providers/kit/http_files.h"
+/*
+ * Three parts: a file's bytes on their way up, held while the file is small
+ * (file_source); what only the shell can tell or do (stat_files); and the move
+ * itself over a vendor's struct http_files, with its retries (send_part,
+ * download_one). classify_failure() decides what is tried again.
+ */
+#include "providers/kit/files.h"
 
 #include <inttypes.h>
+#include <stdarg.h>
+#include <stdbool.h>
+#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
+#include <protobuf-c/protobuf-c.h>
+#include <sodium.h>
+
+#include "base/buf.h"
 #include "base/ids.h"
 #include "base/mem.h"
 #include "base/str.h"
 #include "net/retry.h"
+#include "sandbox/quote.h"
 #include "sandbox/transfer.h"
 
 enum {
@@ -18,9 +33,174 @@ enum {
 	LONGEST_MS = 24 * 3600 * 1000,
 	IDLE_MS = 60000,
 	HEAD_MAX = 64 << 10,
+	/* Of stat_files(). */
+	COMMAND_MAX = 48 << 10,
+	WORD_MAX = 12 << 10,
+	STAT_MS = 60000,
 };
 
-/* JSON, a form and a query can say it. */
+static int note_failure(struct file_source *s, const struct error *err)
+{
+	s->failed = true;
+	s->why = *err;
+	return -1;
+}
+
+int file_source_open(struct file_source *s, struct transfer *f,
+		     int64_t held_max, struct error *err)
+{
+	*s = (struct file_source){ .file = f, .is_held = f->size <= held_max };
+	if (!s->is_held)
+		return 0;
+	s->held.max = (size_t)f->size;
+	if (transfer_read_all(f, &s->held, (size_t)f->size, err) < 0)
+		return note_failure(s, err);
+	return 0;
+}
+
+int64_t file_source_read(void *arg, char *room, size_t len, struct error *err)
+{
+	struct file_source *s = arg;
+	int64_t n = s->file->size - s->sent;
+
+	if (n > (int64_t)len)
+		n = (int64_t)len;
+	if (n <= 0)
+		return 0;
+	if (s->is_held)
+		memcpy(room, s->held.ptr + s->sent, (size_t)n);
+	else
+		n = transfer_read(s->file, room, (size_t)n, err);
+	if (n < 0)
+		return note_failure(s, err);
+	s->sent += n;
+	return n;
+}
+
+void file_source_release(struct file_source *s)
+{
+	buf_release(&s->held);
+}
+
+/* Each prints one letter for a file: k good, d a directory, p not allowed, i a
+ * parent that is not a directory. */
+static const char upload_sh[] =
+	"c(){ d=${1%/*} d=${d:-/}\n"
+	"[ -d \"$d\" ]||mkdir -p -- \"$d\" 2>/dev/null\n"
+	"if [ -d \"$1\" ];then printf d;return;fi\n"
+	"if [ -e \"$1\" ];then t=$1;else t=$d;fi\n"
+	"if [ -e \"$t\" ]&&[ -d \"$d\" ];then\n"
+	"[ -w \"$t\" ]&&printf k||printf p;return;fi\n"
+	"while [ -n \"$t\" ]&&[ ! -e \"$t\" ];do t=${t%/*};done\n"
+	"[ -d \"${t:-/}\" ]&&printf p||printf i;}\n";
+
+static const char modes_sh[] =
+	"c(){ chmod $2 \"$1\" 2>/dev/null&&printf k||printf p;}\n";
+
+struct answers {
+	char letters[512];
+	size_t n;
+};
+
+static int on_output(void *arg, enum exec_stream stream, struct str chunk,
+		     struct buf *reply, struct error *err)
+{
+	struct answers *a = arg;
+
+	(void)reply;
+	(void)err;
+	for (size_t i = 0; stream == EXEC_STDOUT && i < chunk.len; i++)
+		if (a->n < sizeof(a->letters))
+			a->letters[a->n++] = chunk.ptr[i];
+	return 0;
+}
+
+static bool is_concerned(const struct transfer *f, enum stat_purpose what)
+{
+	return f->error == FILE_OK && (what != STAT_SET_MODES || f->mode);
+}
+
+static int set_error(struct transfer *f, char letter, struct error *err)
+{
+	switch (letter) {
+	case 'k':
+		return 0;
+	case 'd':
+		f->error = FILE_IS_DIRECTORY;
+		return 0;
+	case 'p':
+		f->error = FILE_PERMISSION_DENIED;
+		return 0;
+	case 'i':
+		f->error = FILE_INVALID_PATH;
+		return 0;
+	default:
+		return error_set(
+			err, ERR_PROTOCOL,
+			"unexpected server response: nothing about %.100s",
+			f->path);
+	}
+}
+
+/* Files from *i on, as many as fit into one command. */
+static int stat_some(struct sandbox *sb, enum stat_purpose what,
+		     struct transfer *files, size_t n, size_t *i,
+		     const struct stop *stop, struct error *err)
+{
+	static const char *const scripts[] = { upload_sh, modes_sh };
+	struct buf command = BUF_INIT(COMMAND_MAX);
+	struct answers a = { .n = 0 };
+	struct exec_result res;
+	struct exec_request req = { .cwd = "/",
+				    .plain = true,
+				    .timeout_ms = STAT_MS,
+				    .output = on_output,
+				    .arg = &a };
+	size_t first = *i;
+	size_t asked = 0;
+	int rc = 0;
+
+	buf_adds(&command, scripts[what]);
+	for (; *i < n && command.len < COMMAND_MAX - WORD_MAX &&
+	       asked < sizeof(a.letters);
+	     (*i)++) {
+		if (!is_concerned(&files[*i], what))
+			continue;
+		if (strlen(files[*i].path) > WORD_MAX / 4) {
+			files[*i].error = FILE_INVALID_PATH;
+			continue;
+		}
+		buf_adds(&command, "c ");
+		quote_word(&command, str_of(files[*i].path));
+		buf_addf(&command, " %o\n", files[*i].mode & 07777);
+		asked++;
+	}
+	req.command = buf_str(&command);
+	if (asked)
+		rc = sb->client->provider->ops->execute(sb, &req, &res, stop,
+							err);
+	for (size_t k = first, at = 0; rc == 0 && k < *i; k++)
+		if (is_concerned(&files[k], what))
+			rc = set_error(&files[k],
+				       at < a.n ? a.letters[at] : '?', err),
+			at++;
+	buf_release(&command);
+	return rc;
+}
+
+int stat_files(struct sandbox *sb, enum stat_purpose what,
+	       struct transfer *files, size_t n, const struct stop *stop,
+	       struct error *err)
+{
+	size_t i = 0;
+
+	while (i < n)
+		if (stat_some(sb, what, files, n, &i, stop, err) < 0)
+			return -1;
+	return 0;
+}
+
+/* True for a path that JSON, a form and a query can hold. */
 static bool is_plain(const char *path)
 {
 	for (const char *c = path; *c; c++)
@@ -77,8 +257,8 @@ struct file_job { /* what one file's move has to do with */
 	const struct stop *stop;
 };
 
-/* The same with the pause before the next try, of which there are TRIES.
- * err is filled when this returns -1. */
+/* As classify_error(), with the limit of tries and the pause before the next
+ * one. err is filled when this returns -1. */
 static int classify_failure(const struct file_job *j,
 			    const struct http_response *res, int tries,
 			    const struct error *why, struct error *err)
@@ -129,6 +309,7 @@ static int64_t read_file(struct file_upload *u, char *room, size_t len,
 	return n;
 }
 
+/* The request's body: the form's head, the file, the form's tail. */
 static int64_t body_source(void *arg, char *room, size_t len, struct error *err)
 {
 	struct file_upload *u = arg;
@@ -141,8 +322,8 @@ static int64_t body_source(void *arg, char *room, size_t len, struct error *err)
 }
 
 /* A field with the path comes before the file's: servers read as a stream. */
-static void wrap(struct file_upload *u, const struct file_request *req,
-		 char *type, size_t room)
+static void wrap_in_form(struct file_upload *u, const struct file_request *req,
+			 char *type, size_t room)
 {
 	static const char part[] = "Content-Disposition: form-data; name=";
 	char boundary[33];
@@ -159,8 +340,8 @@ static void wrap(struct file_upload *u, const struct file_request *req,
 	buf_addf(&u->tail, "\r\n--%s--\r\n", boundary);
 }
 
-/* All of it, once. */
-static int send_once(const struct file_job *j, struct file_upload *u,
+/* Sends the whole file, once. */
+static int send_file(const struct file_job *j, struct file_upload *u,
 		     struct http_response *res, struct error *err)
 {
 	struct file_request req = new_request();
@@ -181,7 +362,7 @@ static int send_once(const struct file_job *j, struct file_upload *u,
 	u->tail = BUF_INIT(HEAD_MAX);
 	j->v->put(j->sb, u->put.path, &req);
 	if (req.file_field)
-		wrap(u, &req, type, sizeof(type));
+		wrap_in_form(u, &req, type, sizeof(type));
 	ask.path = req.path.ptr;
 	ask.source_size =
 		u->put.file->size + (int64_t)u->head.len + (int64_t)u->tail.len;
@@ -192,8 +373,8 @@ static int send_once(const struct file_job *j, struct file_upload *u,
 	return rc;
 }
 
-/* One part: 0 when the file is done, in whatever way; 1 to try again with why;
- * -1. */
+/* One part: 0 when the file is done, with or without an error; 1 to try again
+ * with why; -1. */
 static int send_part(const struct file_job *j, int tries, struct error *why,
 		     struct error *err)
 {
@@ -210,7 +391,7 @@ static int send_part(const struct file_job *j, int tries, struct error *why,
 		rc = transfer_upload(j->sb, f, 1, j->stop, err);
 		goto out;
 	}
-	rc = send_once(j, &u, &res, why);
+	rc = send_file(j, &u, &res, why);
 	if (rc == 0) {
 		rc = transfer_finish(j->sb, f, &part, j->stop, err);
 		if (rc > 0)
@@ -286,7 +467,7 @@ static void on_header(void *arg, struct str line)
 		d->skip = d->got - start;
 }
 
-/* After a cut, the rest; a server that knows no ranges sends all again. */
+/* After a cut, asks for the rest. A server without ranges sends all again. */
 static int get_once(const struct file_job *j, struct transfer_sink *d,
 		    struct http_response *res, struct error *err)
 {
@@ -321,7 +502,7 @@ static int get_once(const struct file_job *j, struct transfer_sink *d,
 	return rc;
 }
 
-/* Refused: the sandbox's shell knows why, or gives it. */
+/* After a refusal: the sandbox's shell says why, or sends the file. */
 static int download_else(struct sandbox *sb, const struct transfer_sink *d,
 			 const struct error *why, const struct stop *stop,
 			 struct error *err)

@@ -1,9 +1,10 @@
-/* http_files.h - files in and out through a vendor's file API. */
+/* files.h - files in and out through a vendor's file API. */
 /* SPDX-License-Identifier: MIT */
-#ifndef PROVIDERS_KIT_HTTP_FILES_H
-#define PROVIDERS_KIT_HTTP_FILES_H
+#ifndef PROVIDERS_KIT_FILES_H
+#define PROVIDERS_KIT_FILES_H
 
 #include "providers/kit/rest.h"
+#include "sandbox/provider.h"
 #include "sandbox/sandbox.h"
 
 /* What the answer to a failed request means. */
@@ -16,7 +17,7 @@ enum file_retry {
 };
 
 /* The request for a file (GET, or POST with a body) or with one (POST; another
- * method needs http_files.send); what the vendor fills in. */
+ * method needs http_files.send); the vendor fills it in. */
 struct file_request {
 	struct buf path; /* of the request, with its query */
 	struct buf body; /* download: JSON for a POST; empty: a GET */
@@ -27,7 +28,7 @@ struct file_request {
 	const char *file_name;  /* in the form */
 };
 
-/* A file that is to be written to another path than its own. */
+/* A file to be written to another path than its own. */
 struct http_files_put {
 	const struct transfer *file;
 	const char *path;
@@ -48,7 +49,7 @@ struct http_files {
 	int (*send)(struct sandbox *sb, struct http_files_put *put,
 		    struct http_response *res, const struct stop *stop,
 		    struct error *err);
-	/* Of an answer of 400 or more that http_files.c does not
+	/* What an answer of 400 or more means that files.c does not
 	 * settle; NULL: it was the file. */
 	enum file_retry (*classify)(const struct http_response *res);
 	/* As vendor_ensure_running(). */
@@ -59,11 +60,11 @@ struct http_files {
 };
 
 /*
- * struct sandbox_ops.upload and .download, in constant memory. A file that a
- * command can carry goes in one, others through the API to a part that a
- * command puts in place; after a cut they are sent again to another part, if
- * they can be rewound. A download that was cut goes on where it was. What the
- * API refuses the sandbox's own shell is asked for: its words are exact.
+ * struct sandbox_ops.upload and .download, in constant memory. A small file is
+ * sent in a command. Others go through the API to a part that a command puts in
+ * place; after a cut they are sent again to another part, if they can be
+ * rewound. A download that was cut continues where it was. If the API refuses a
+ * file, the sandbox's own shell is asked: its answer is exact.
  */
 int http_files_upload(struct sandbox *sb, const struct http_files *v,
 		      struct transfer *files, size_t n, const struct stop *stop,
@@ -71,5 +72,36 @@ int http_files_upload(struct sandbox *sb, const struct http_files *v,
 int http_files_download(struct sandbox *sb, const struct http_files *v,
 			struct transfer *files, size_t n,
 			const struct stop *stop, struct error *err);
+
+/* The bytes of a file on its way up, held in memory while it is small. */
+struct file_source {
+	struct transfer *file; /* borrowed */
+	struct buf held;       /* all of a small file */
+	bool is_held;          /* it can be sent again: set sent to 0 */
+	int64_t sent;          /* bytes that file_source_read() gave */
+	bool failed;           /* the file itself cannot be read, see why */
+	struct error why;
+};
+
+/* Reads all of a file of at most held_max bytes into memory. -1 when that
+ * failed; release it in any case. */
+int file_source_open(struct file_source *s, struct transfer *f,
+		     int64_t held_max, struct error *err);
+/* At most len bytes into room; 0 at the end, -1 as the file says. arg is the
+ * struct file_source. */
+int64_t file_source_read(void *arg, char *room, size_t len, struct error *err);
+void file_source_release(struct file_source *s);
+
+enum stat_purpose {
+	STAT_FOR_UPLOAD, /* makes parents, checks that it can be written */
+	STAT_SET_MODES,  /* sets the modes that are wanted */
+};
+
+/* Does by the shell what a vendor's file API cannot. Sets error of those files
+ * that have none, by one command for all of them (several, when there are very
+ * many). */
+int stat_files(struct sandbox *sb, enum stat_purpose what,
+	       struct transfer *files, size_t n, const struct stop *stop,
+	       struct error *err);
 
 #endif
