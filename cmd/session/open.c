@@ -10,7 +10,6 @@
 #include "base/mem.h"
 #include "base/sanitize.h"
 #include "base/str.h"
-#include "cmd/command.h"
 #include "cmd/print.h"
 #include "cmd/secret.h"
 #include "cmd/session/agent_choice.h"

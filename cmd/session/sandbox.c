@@ -27,7 +27,6 @@
 #include "base/mem.h"
 #include "base/sanitize.h"
 #include "base/str.h"
-#include "cmd/commands/threads.h"
 #include "cmd/print.h"
 #include "cmd/secret.h"
 #include "cmd/session/conversation.h"

@@ -35,6 +35,12 @@ MAY = {
            "contract vendor table session tool lifecycle worktree "
            "skills subagents agent ui mcp trust hooks web oauth",
 }
+# cmd: what opens a conversation knows no command and no screen; a command knows
+# no chat; the chat runs commands; main() and what it starts know all of them.
+CMD = ("cmd", "cmd/session", "cmd/commands", "cmd/chat", "cmd/main")
+for number, name in enumerate(CMD):
+    MAY[name] = MAY["cmd"] + "".join(" " + below for below in CMD[:number])
+CMD_MAIN = ("first_start", "help", "main", "start", "table", "task")
 OVER = {"slurm": "ssh"}  # a provider that works through another
 TOPS = ("src", "config", "providers", "cmd")
 INCLUDE = re.compile(r'^\s*#\s*include\s+"([^"]+)"')
@@ -48,7 +54,11 @@ def layer_of(path):
     if top == "providers":
         rank = {"": "table", "kit": "kit", "held": "kit"}
         return rank.get("/".join(rest), "vendor")
-    return top
+    if top == "cmd" and rest:
+        name = f"cmd/{rest[0]}"
+        return {"cmd/subagents": "cmd/session"}.get(name, name
+                                                    if name in MAY else None)
+    return "cmd/main" if top == "cmd" and path.stem in CMD_MAIN else top
 
 
 def target_of(name):
