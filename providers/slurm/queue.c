@@ -1,29 +1,271 @@
-/* queue.c - what the controller knows of jobs, and their end. */
+/* queue.c - what Slurm's programs are asked, and what they answer. */
 /* SPDX-License-Identifier: MIT */
+/*
+ * slurm_command() runs a line of sh where Slurm's programs are: here, or on the
+ * login node of "via". Above it stand the questions: slurm_queue() reads
+ * squeue, slurm_remove() uses scancel, slurm_stream() is an srun that stays.
+ * The scripts that run in a job are put together at the top of the file.
+ *
+ * What a program prints is data. A job counts as ours only if its comment has
+ * dcode's label, and only its owner's jobs are asked for.
+ */
 #include <stdio.h>
 #include <string.h>
 
+#include "base/proc_output.h"
+#include "base/sanitize.h"
 #include "base/str.h"
+#include "providers/held/held.h"
 #include "providers/slurm/slurm.h"
 #include "sandbox/quote.h"
 
 enum {
+	SCRIPT_MAX = 256 << 10,
+	LINE_BYTES = 1 << 20,
+	SCRIPT_FAILED = 3, /* exit status of slurm_step.sh */
 	QUEUE_MAX = 16 << 20,
 	POLL_MS = 30, /* after a scancel; doubled up to */
 	POLL_MAX_MS = 1000,
 };
 
+static const unsigned char batch_sh[] = {
+#include "scripts/sandbox/slurm_batch.sh.inc"
+};
+
+static const unsigned char remove_sh[] = {
+#include "scripts/sandbox/private_remove.sh.inc"
+};
+
+static const unsigned char step_sh[] = {
+#include "scripts/sandbox/slurm_step.sh.inc"
+};
+
+static const unsigned char lib_sh[] = {
+#include "scripts/sandbox/supervise_lib.sh.inc"
+};
+
+static const unsigned char kill_sh[] = {
+#include "scripts/sandbox/supervise_kill.sh.inc"
+};
+
+#define SCRIPT(array) ((struct str){ (const char *)(array), sizeof(array) })
+void slurm_batch_script(const struct slurm *s, const char *label,
+			struct buf *out)
+{
+	struct buf text = BUF_INIT(SCRIPT_MAX);
+
+	buf_adds(out, "#!/bin/sh\n");
+	quote_assign(out, "b_label", str_of(label));
+	quote_assign(out, "b_root", str_of(s->root));
+	quote_assign(out, "b_image", str_of(s->image));
+	buf_adds(&text, "held_nonce=$1\n");
+	held_add_loop(&text);
+	buf_adds(&text, "held_loop\n");
+	quote_assign(out, "b_loop", buf_str(&text));
+	buf_clear(&text);
+	quote_script(&text, SCRIPT(lib_sh));
+	quote_script(&text, SCRIPT(kill_sh));
+	quote_assign(out, "s_lib", buf_str(&text));
+	buf_release(&text);
+	quote_script(out, SCRIPT(remove_sh));
+	quote_script(out, SCRIPT(batch_sh));
+}
+
+static void slurm_step_script(const char *label, struct buf *out)
+{
+	buf_addf(out, "b_control=/tmp/.%s\n", label);
+	quote_script(out, SCRIPT(step_sh));
+}
+
+void slurm_program(struct buf *line, const char *name)
+{
+	static const char *const unset[] = {
+		"SLURM_CLUSTERS",    "SBATCH_CLUSTERS",     "SQUEUE_ACCOUNT",
+		"SQUEUE_LICENSES",   "SQUEUE_NAMES",        "SQUEUE_PARTITION",
+		"SQUEUE_QOS",        "SQUEUE_SORT",         "SCANCEL_ACCOUNT",
+		"SCANCEL_BATCH",     "SCANCEL_INTERACTIVE", "SCANCEL_NAME",
+		"SCANCEL_PARTITION", "SCANCEL_QOS",         "SCANCEL_STATE",
+		"SCANCEL_USER",      "SCANCEL_WCKEY",
+	};
+
+	buf_adds(line, "env");
+	for (size_t i = 0; i < sizeof(unset) / sizeof(*unset); i++)
+		buf_addf(line, " -u %s", unset[i]);
+	buf_addf(line, " %s", name);
+}
+
+/* Both streams in one, as on the login node. */
+static int run_here(struct slurm *s, struct str line, struct buf *out,
+		    const struct stop *stop, struct error *err)
+{
+	struct buf text = BUF_INIT(LINE_BYTES);
+	char *argv[] = { "sh", "-c", NULL, NULL };
+	int status;
+
+	buf_adds(&text, "exec 2>&1\n");
+	buf_addstr(&text, line);
+	argv[2] = text.ptr;
+	status = buf_check(&text, "the command", err);
+	if (status == 0)
+		status = proc_output("/bin/sh", argv, s->env, out, stop, err);
+	buf_release(&text);
+	return status;
+}
+
+/* The exit status stands at the end of what the line printed. */
+static int take_status(struct buf *said, struct buf *out, struct error *err)
+{
+	static const char mark[] = "\n@status:";
+	struct str text = buf_str(said);
+	int64_t status = 0;
+
+	for (size_t i = text.len; i-- > 0;) {
+		struct str end = str_skip(text, i);
+
+		if (!str_starts(end, mark))
+			continue;
+		if (!str_to_int(str_skip(end, sizeof(mark) - 1), &status) ||
+		    status < 0 || status > 255)
+			break;
+		buf_add(out, text.ptr, i);
+		return (int)status;
+	}
+	return error_set(err, ERR_PROTOCOL,
+			 "the login node's answer is incomplete");
+}
+
+/* The same on the login node. */
+static int run_there(struct slurm *s, struct str line, struct buf *out,
+		     const struct stop *stop, struct error *err)
+{
+	struct held *login = ssh_held(s->login.priv, s->via, err);
+	struct buf text = BUF_INIT(LINE_BYTES);
+	struct buf said = BUF_INIT(out->max + 64);
+	int status = login ? 0 : -1;
+
+	buf_adds(&text, "(\n");
+	buf_addstr(&text, line);
+	buf_adds(&text, "\n) 2>&1\nprintf '\\n@status:%d\\n' $?\n");
+	if (status == 0)
+		status = buf_check(&text, "the command", err);
+	if (status == 0)
+		status = held_call(login, buf_str(&text), 0, &said, stop, err);
+	if (status == 0)
+		status = take_status(&said, out, err);
+	buf_release(&text);
+	buf_release(&said);
+	return status;
+}
+
+int slurm_command(struct slurm *s, struct str line, struct buf *out,
+		  const struct stop *stop, struct error *err)
+{
+	return s->via ? run_there(s, line, out, stop, err)
+		      : run_here(s, line, out, stop, err);
+}
+
+/* struct held_program.failed: srun ended before the job's loop said anything.
+ */
+static void explain_step(void *arg, int status, struct str said,
+			 struct error *err)
+{
+	(void)arg;
+	if (!said.len)
+		said = STR("failed without a message");
+	if (status == SCRIPT_FAILED)
+		error_set(err, ERR_REMOTE, "the job: %.*s", (int)said.len,
+			  said.ptr);
+	else
+		error_set(err, ERR_NETWORK, "srun: %.*s", (int)said.len,
+			  said.ptr);
+}
+
+struct held *slurm_stream(struct slurm *s, const struct slurm_job *job,
+			  struct error *err)
+{
+	struct buf line = BUF_INIT(4096);
+	struct buf script = BUF_INIT(LINE_BYTES);
+	char *argv[] = { "sh", "-c", NULL, NULL };
+	struct held_program program = { .path = "/bin/sh",
+					.argv = argv,
+					.env = s->env,
+					.name = "the job",
+					.start_ms = s->ready_ms,
+					.failed = explain_step };
+	struct held *h;
+
+	/* The whole path of sh, since --export=NONE leaves no PATH. */
+	buf_adds(&line, "exec ");
+	slurm_program(&line, "srun");
+	buf_addf(&line,
+		 " --jobid=%s --overlap --export=NONE --quiet --nodes=1 "
+		 "--ntasks=1 --chdir=/ --mpi=none",
+		 job->id);
+	if (s->container) {
+		buf_adds(&line, " --container=");
+		quote_word(&line, str_of(s->container));
+	}
+	buf_adds(&line, " /bin/sh");
+	argv[2] = line.ptr;
+	slurm_step_script(job->label, &script);
+	program.script = script.ptr;
+	h = s->via ? ssh_stream(s->login.priv, s->via, line.ptr, &program, err)
+		   : held_new(&program);
+	buf_release(&line);
+	buf_release(&script);
+	return h;
+}
+
+int slurm_refused(const char *what, int status, struct str printed,
+		  struct error *err)
+{
+	struct buf clean = BUF_INIT(512);
+	struct str line = { 0 };
+	struct str item;
+
+	while (str_split(&printed, '\n', &item))
+		if (str_trim(item).len)
+			line = str_trim(item);
+	if (line.len > 300)
+		line.len = 300;
+	sanitize_line(line, &clean);
+	if (status == 127)
+		error_set(err, ERR_CONFIG, "%s: not found", what);
+	else
+		error_set(err, ERR_REMOTE, "%s: %s", what,
+			  clean.len ? clean.ptr : "failed without a message");
+	if (status == 127)
+		error_hint(err, "Run dcode where Slurm's programs are, or set "
+				"via = \"user@login\" in "
+				"[sandboxes.providers.slurm.params].");
+	buf_release(&clean);
+	return -1;
+}
+
 /*
- * squeue --json of 22.05 ignores --jobs, --name and --me: on a large cluster it
- * prints the jobs of all users, some kilobytes each. So the fields are named.
- * The comment is the last, since it may hold anything.
+ * Not --json: in 22.05 that ignores --jobs, --name and --me, and prints some
+ * kilobytes for each job of every user. The comment is last, since it may
+ * contain anything.
  */
 static const char fields[] = "JobID:|,State:|,RestartCnt:|,SubmitTime:|,"
 			     "StartTime:|,EndTime:|,Reason:|,NodeList:|,"
 			     "Comment:|";
+
 static const char marker[] = "dcode label=";
 
-static void copy(char *room, size_t size, struct str s)
+struct job_search {
+	const char *id;
+	struct slurm_job job;
+	bool found;
+};
+
+struct job_listing {
+	const char *owner;
+	const struct info_sink *sink;
+};
+
+/* Cut to the size. */
+static void copy_field(char *room, size_t size, struct str s)
 {
 	snprintf(room, size, "%.*s", (int)s.len, s.ptr ? s.ptr : "");
 }
@@ -36,7 +278,7 @@ static int64_t seconds_of(struct str s)
 	return str_to_int(s, &n) && n > 0 ? n : 0;
 }
 
-/* It becomes part of paths that a shell reads. */
+/* Strict, because a label becomes part of paths that a shell reads. */
 static bool is_label(struct str s)
 {
 	static const char letters[] = "abcdefghijklmnopqrstuvwxyz0123456789";
@@ -63,9 +305,9 @@ static void parse_comment(struct str comment, struct slurm_job *job)
 	if (!str_split(&rest, ' ', &label) || !is_label(label) ||
 	    !str_starts(rest, "owner="))
 		return;
-	copy(job->label, sizeof(job->label), label);
-	copy(job->owner, sizeof(job->owner),
-	     str_trim(str_skip(rest, sizeof("owner=") - 1)));
+	copy_field(job->label, sizeof(job->label), label);
+	copy_field(job->owner, sizeof(job->owner),
+		   str_trim(str_skip(rest, sizeof("owner=") - 1)));
 }
 
 bool slurm_job_parse(struct str line, struct slurm_job *job)
@@ -80,14 +322,14 @@ bool slurm_job_parse(struct str line, struct slurm_job *job)
 	if (!str_to_int(f[0], &id) || id <= 0 || f[0].len >= sizeof(job->id) ||
 	    !f[1].len)
 		return false;
-	copy(job->id, sizeof(job->id), f[0]);
-	copy(job->state, sizeof(job->state), f[1]);
+	copy_field(job->id, sizeof(job->id), f[0]);
+	copy_field(job->state, sizeof(job->state), f[1]);
 	(void)str_to_int(f[2], &job->restarts);
 	job->submitted = seconds_of(f[3]);
 	job->start = seconds_of(f[4]);
 	job->end = seconds_of(f[5]);
-	copy(job->reason, sizeof(job->reason), f[6]);
-	copy(job->nodes, sizeof(job->nodes), f[7]);
+	copy_field(job->reason, sizeof(job->reason), f[6]);
+	copy_field(job->nodes, sizeof(job->nodes), f[7]);
 	line = str_trim(line);
 	if (str_ends(line, "|"))
 		line.len--;
@@ -129,13 +371,8 @@ int slurm_queue(struct slurm *s, const char *name,
 	return status;
 }
 
-struct job_search {
-	const char *id;
-	struct slurm_job job;
-	bool found;
-};
-
-static void match(void *arg, const struct slurm_job *job)
+/* Of slurm_queue(): keeps our job of this id. */
+static void keep_found(void *arg, const struct slurm_job *job)
 {
 	struct job_search *search = arg;
 
@@ -150,7 +387,7 @@ int slurm_find(struct slurm *s, const char *id, struct slurm_job *job,
 {
 	struct job_search search = { .id = id };
 
-	if (slurm_queue(s, NULL, match, &search, stop, err) < 0)
+	if (slurm_queue(s, NULL, keep_found, &search, stop, err) < 0)
 		return -1;
 	if (!search.found)
 		return error_set(err, ERR_NOT_FOUND,
@@ -200,8 +437,8 @@ enum sandbox_state slurm_state(const struct slurm_job *job)
 	return STATE_UNKNOWN;
 }
 
-/* Why a job has ended, or runs no more what it did, for a user. */
-static const char *explain(const struct slurm_job *job)
+/* Why the sandbox of a job is lost: it ended, or Slurm started it again. */
+static const char *say_why(const struct slurm_job *job)
 {
 	static const struct {
 		const char *word, *text;
@@ -230,7 +467,7 @@ static const char *explain(const struct slurm_job *job)
 
 int slurm_ended(const struct slurm_job *job, struct error *err)
 {
-	const char *text = explain(job);
+	const char *text = say_why(job);
 	const char *word = job->state;
 
 	if (slurm_state(job) == STATE_STARTING ||
@@ -246,12 +483,7 @@ int slurm_ended(const struct slurm_job *job, struct error *err)
 	return -1;
 }
 
-struct job_listing {
-	const char *owner;
-	const struct info_sink *sink;
-};
-
-static void emit(const struct slurm_job *job, const struct info_sink *sink)
+static void emit_job(const struct slurm_job *job, const struct info_sink *sink)
 {
 	const struct sandbox_info info = {
 		.id = job->id,
@@ -272,7 +504,7 @@ static void list_one(void *arg, const struct slurm_job *job)
 
 	if (job->label[0] && slurm_state(job) != STATE_GONE &&
 	    (!l->owner || !strcmp(l->owner, job->owner)))
-		emit(job, l->sink);
+		emit_job(job, l->sink);
 }
 
 int slurm_list(struct sandbox_client *client, const char *owner,
@@ -295,12 +527,12 @@ int slurm_info(struct sandbox_client *client, const char *id,
 	if (slurm_state(&job) == STATE_GONE)
 		return error_set(err, ERR_NOT_FOUND, "job %s has ended: %s", id,
 				 job.state);
-	emit(&job, sink);
+	emit_job(&job, sink);
 	return 0;
 }
 
-/* Jobs of others and jobs that dcode has not made are out of reach: an id may
- * be another cluster's, or long reused. */
+/* Only a job that dcode made: the id may belong to another cluster, or have
+ * been given to another job since. */
 int slurm_remove(struct sandbox_client *client, const char *id,
 		 const struct stop *stop, struct error *err)
 {

@@ -1,17 +1,42 @@
-/* slurm.c - sandboxes as held jobs of a Slurm cluster. */
+/* slurm.c - the provider "slurm": sandboxes as jobs of a cluster that wait. */
 /* SPDX-License-Identifier: MIT */
+/*
+ * slurm.h says what a job does and what is where. Begin with slurm_create(): it
+ * submits the job once (slurm_submit()), waits in the queue (slurm_wait()), and
+ * opens the stream over which all commands go (open_stream()). The parameters
+ * that become options of sbatch are rows of slurm_settings with a field.
+ *
+ * What Slurm's programs are asked, and what they answer, is in queue.c.
+ */
 #include "providers/slurm/slurm.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 
+#include "base/ids.h"
 #include "base/mem.h"
+#include "base/sanitize.h"
 #include "base/str.h"
 #include "config/settings_env.h"
 #include "providers/held/held.h"
 #include "providers/kit/lease.h"
+#include "sandbox/quote.h"
 
 enum {
+	SCRIPT_MAX = 256 << 10,
+	LINE_BYTES = 512 << 10,
+	SBATCH_MAX = 1 << 20,
+	DELIMITER = 16,
+	FIND_MS = 3000, /* for a job whose sbatch did not tell its id */
+	FIND_POLL_MS = 200,
+	QUEUE_POLL_MS = 40, /* of the queue, doubled up to */
+	POLL_SOON_MS = 2000,
+	SOON_MS = 60000, /* which after so long is */
+	POLL_LATE_MS = 10000,
+	CANCEL_MS = 10000,
+	PATIENCE_MS = 120000, /* with a controller that does not answer */
 	COMMAND_MAX = 1 << 20,
 	LIFETIME_S = 4 * 3600,
 	ANSWER_MAX = 64 << 10,
@@ -20,6 +45,560 @@ enum {
 	POLL_MS = 50,
 	POLL_MAX_MS = 1000,
 };
+
+static const struct setting slurm_settings[] = {
+	{ .key = "via",
+	  .example = "\"me@login.example.org\"",
+	  .type = SETTING_STRING,
+	  .help = "\"user@login\": login node with Slurm's programs, used over "
+		  "ssh; not set: this machine" },
+	{ .key = "partition",
+	  .example = "\"short\"",
+	  .type = SETTING_STRING,
+	  .field = "--partition=",
+	  .help = "partition of the job" },
+	{ .key = "account",
+	  .example = "\"proj42\"",
+	  .type = SETTING_STRING,
+	  .field = "--account=",
+	  .help = "account that the job is charged to" },
+	{ .key = "qos",
+	  .example = "\"normal\"",
+	  .type = SETTING_STRING,
+	  .field = "--qos=",
+	  .help = "quality of service of the job" },
+	{ .key = "cpus",
+	  .unit = "CPUs",
+	  .example = "4",
+	  .type = SETTING_INT,
+	  .field = "--cpus-per-task=",
+	  .help = "processors" },
+	{ .key = "memory",
+	  .unit = "size",
+	  .example = "\"8G\"",
+	  .type = SETTING_STRING,
+	  .field = "--mem=",
+	  .help = "memory, as for sbatch: \"8G\"" },
+	{ .key = "gpus",
+	  .example = "\"a100:2\"",
+	  .type = SETTING_STRING,
+	  .field = "--gres=gpu:",
+	  .help = "GPUs: \"1\" or \"a100:2\"" },
+	{ .key = "time",
+	  .example = "\"8:00:00\"",
+	  .type = SETTING_STRING,
+	  .field = "--time=",
+	  .help = "time limit, as for sbatch: \"8:00:00\"; not set: four "
+		  "hours" },
+	{ .key = "constraint",
+	  .example = "\"avx512\"",
+	  .type = SETTING_STRING,
+	  .field = "--constraint=",
+	  .help = "features that the node must have" },
+	{ .key = "container",
+	  .example = "\"/shared/images/base\"",
+	  .type = SETTING_STRING,
+	  .field = "--container=",
+	  .help = "directory of an OCI bundle that the job runs in" },
+	{ .key = "apptainer",
+	  .example = "\"docker://python:3\"",
+	  .type = SETTING_STRING,
+	  .help = "Apptainer image that commands run in, if the node has "
+		  "Apptainer: a file, or \"docker://...\"" },
+	{ .key = "options",
+	  .example = "[\"--reservation=course\"]",
+	  .type = SETTING_LIST,
+	  .help = "more options of sbatch: [\"--reservation=x\"]" },
+	{ .key = "requeue",
+	  .type = SETTING_BOOL,
+	  .fallback = "false",
+	  .help = "true: Slurm may restart the job on another node, but what "
+		  "ran in it is lost anyway" },
+	{ .key = "root",
+	  .type = SETTING_STRING,
+	  .fallback = "\"~/dcode\"",
+	  .help = "directory on the node for the sandbox's own directory" },
+	{ .key = "wait",
+	  .unit = "seconds",
+	  .type = SETTING_INT,
+	  .fallback = "3600",
+	  .help = "seconds that the job may wait in the queue (0: no limit)" },
+	{ 0 },
+};
+
+/* A value for sbatch is one line. It is quoted wherever a shell reads it. */
+static int check_text(const char *key, const char *value, struct error *err)
+{
+	for (; *value; value++)
+		if ((unsigned char)*value < ' ' || *value == 0x7f)
+			return error_set(
+				err, ERR_CONFIG,
+				"%s of [sandboxes.providers.slurm.params] "
+				"contains a control character",
+				key);
+	return 0;
+}
+
+/* NULL if the setting is missing or empty. */
+static int read_text(const struct settings *set, const char *key,
+		     const char **value, struct error *err)
+{
+	*value = NULL;
+	if (settings_string(set, "slurm", key, value, err) < 0)
+		return -1;
+	if (*value && !**value)
+		*value = NULL;
+	return *value ? check_text(key, *value, err) : 0;
+}
+
+/* "-oProxyCommand=..." would be an option of ssh, which runs it. */
+static int check_login(const char *via, struct error *err)
+{
+	if (via && via[0] == '-')
+		return error_set(err, ERR_CONFIG,
+				 "via = \"%.100s\" is not a login node: it "
+				 "begins with a \"-\"",
+				 via);
+	return 0;
+}
+
+static int check_root(const char *root, struct error *err)
+{
+	if (root &&
+	    (root[0] == '/' || !strcmp(root, "~") || !strncmp(root, "~/", 2)))
+		return 0;
+	return error_set(err, ERR_CONFIG,
+			 "root = \"%.100s\" is not an absolute path: "
+			 "\"/scratch/me\" or \"~/dcode\"",
+			 root ? root : "");
+}
+
+/* Reads what open() needs and checks the rest. */
+/* Reads what open() needs and checks it. */
+static int slurm_settings_read(struct slurm *s, const struct settings *set,
+			       struct error *err)
+{
+	s->settings = set;
+	if (read_text(set, "via", &s->via, err) < 0 ||
+	    check_login(s->via, err) < 0 ||
+	    read_text(set, "root", &s->root, err) < 0 ||
+	    check_root(s->root, err) < 0 ||
+	    read_text(set, "container", &s->container, err) < 0 ||
+	    read_text(set, "apptainer", &s->image, err) < 0 ||
+	    settings_int(set, "slurm", "wait", &s->wait_s, err) < 0)
+		return -1;
+	if (s->wait_s < 0)
+		return error_set(err, ERR_CONFIG, "wait = %lld is below zero",
+				 (long long)s->wait_s);
+	return 0;
+}
+
+/* Appends one option, quoted, with a space before it. */
+static void add_word(struct buf *words, const char *option, struct str value)
+{
+	struct buf word = BUF_INIT(1 << 16);
+
+	buf_adds(&word, option);
+	buf_addstr(&word, value);
+	buf_addc(words, ' ');
+	quote_word(words, buf_str(&word));
+	buf_release(&word);
+}
+
+/* The option of sbatch that a row stands for, if it is set. */
+static int add_row(const struct settings *set, const struct setting *row,
+		   struct buf *words, struct error *err)
+{
+	const char *text = NULL;
+	char number[24];
+	int64_t n = 0;
+
+	if (row->type == SETTING_STRING) {
+		if (read_text(set, row->key, &text, err) < 0)
+			return -1;
+	} else {
+		if (settings_int(set, "slurm", row->key, &n, err) < 0)
+			return -1;
+		snprintf(number, sizeof(number), "%lld", (long long)n);
+		text = n > 0 ? number : NULL;
+	}
+	if (text)
+		add_word(words, row->field, str_of(text));
+	return 0;
+}
+
+/* With such an option the job is in another cluster than the one that squeue,
+ * scancel and srun ask. */
+static bool names_cluster(const char *option)
+{
+	static const char constraint[] = "--cluster-constraint";
+
+	return !strncmp(option, "-M", 2) ||
+	       (!strncmp(option, "--cluster", strlen("--cluster")) &&
+		strncmp(option, constraint, sizeof(constraint) - 1) != 0);
+}
+
+static int refuse_cluster(const char *option, struct error *err)
+{
+	error_set(err, ERR_CONFIG,
+		  "options: \"%.100s\" would make jobs of another cluster",
+		  option);
+	return error_hint(err, SLURM_OTHER_CLUSTER);
+}
+
+static int add_options(const struct settings *set, struct buf *words,
+		       struct error *err)
+{
+	const char *const *list = NULL;
+	size_t n = 0;
+
+	if (settings_list(set, "slurm", "options", &list, &n, err) < 0)
+		return -1;
+	for (size_t i = 0; i < n; i++) {
+		if (list[i][0] != '-')
+			return error_set(
+				err, ERR_CONFIG,
+				"options: not an option of sbatch: \"%.100s\"",
+				list[i]);
+		if (names_cluster(list[i]))
+			return refuse_cluster(list[i], err);
+		if (check_text("options", list[i], err) < 0)
+			return -1;
+		add_word(words, "", str_of(list[i]));
+	}
+	return 0;
+}
+
+/* The words of sbatch that params ask for, quoted, with a space before each. */
+static int slurm_settings_words(const struct slurm *s,
+				const struct sandbox_spec *spec,
+				struct buf *words, struct error *err)
+{
+	const struct setting *row;
+	const char *time = NULL;
+	bool requeue = false;
+
+	if (read_text(s->settings, "time", &time, err) < 0 ||
+	    settings_bool(s->settings, "slurm", "requeue", &requeue, err) < 0)
+		return -1;
+	buf_adds(words, requeue ? " --requeue" : " --no-requeue");
+	if (!time) /* in minutes, rounded up */
+		buf_addf(words, " --time=%lld",
+			 (long long)((spec->lifetime_s + 59) / 60));
+	for (row = slurm_settings; row->key; row++)
+		if (row->field && add_row(s->settings, row, words, err) < 0)
+			return -1;
+	return add_options(s->settings, words, err);
+}
+
+struct label_match {
+	const char *label;
+	struct slurm_job job;
+	bool found;
+};
+
+struct poll_pace { /* how often the queue is asked */
+	int64_t ms;
+	int64_t answered; /* clock_ms() */
+};
+
+/* The line for the shell: sbatch with its options and the batch script. */
+static int describe_job(const struct slurm *s, const struct sandbox_spec *spec,
+			struct buf *line, struct error *err)
+{
+	struct buf script = BUF_INIT(SCRIPT_MAX);
+	char end[DELIMITER + 1];
+
+	ids_random(end, DELIMITER);
+	/* --export=NONE: the job gets its user's login environment, nothing
+	 * of ours. */
+	slurm_program(line, "sbatch");
+	buf_adds(line, " --parsable --export=NONE --nodes=1 --ntasks=1 "
+		       "--chdir=/ --input=/dev/null --output=/dev/null "
+		       "--error=/dev/null");
+	if (slurm_settings_words(s, spec, line, err) < 0)
+		return -1;
+	/* The last ones count: no option of the user's replaces the label. */
+	buf_addf(line, " --job-name=%s --comment='dcode label=%s owner=%s'",
+		 spec->label, spec->label, spec->owner ? spec->owner : "");
+	slurm_batch_script(s, spec->label, &script);
+	buf_addf(line, " <<'%s'\n", end);
+	buf_addstr(line, buf_str(&script));
+	buf_addf(line, "%s\n", end);
+	buf_release(&script);
+	return buf_check(line, "the batch script", err);
+}
+
+/* The job's id, owned, from a line "7" or "7;CLUSTER"; plugins of a site may
+ * print other lines. *cluster is a part of printed. */
+static char *parse_submitted(struct str printed, struct str *cluster)
+{
+	struct str line;
+	char *id = NULL;
+
+	/* Only complete lines: half a number is the id of another job. */
+	while (str_find(printed, '\n') < printed.len &&
+	       str_split(&printed, '\n', &line)) {
+		struct str number = { line.ptr, str_find(line, ';') };
+		int64_t n;
+
+		if (str_to_int(number, &n) && n > 0) {
+			free(id);
+			id = xasprintf("%lld", (long long)n);
+			*cluster = str_trim(str_skip(line, number.len + 1));
+		}
+	}
+	return id;
+}
+
+/* Of slurm_queue(): keeps the first job of the label. */
+static void keep_labelled(void *arg, const struct slurm_job *job)
+{
+	struct label_match *n = arg;
+
+	if (n->found || strcmp(job->label, n->label) != 0)
+		return;
+	n->job = *job;
+	n->found = true;
+}
+
+/* Looks for a job of our label: its sbatch worked, and the answer was lost. It
+ * may take a while until squeue shows it. */
+static bool find_submitted(struct slurm *s, const char *label,
+			   struct slurm_job *job, const struct stop *stop)
+{
+	struct stop within = stop_within(stop, FIND_MS);
+	struct label_match n = { .label = label };
+	struct error ignored = { 0 };
+
+	do {
+		if (slurm_queue(s, label, keep_labelled, &n, &within,
+				&ignored) == 0 &&
+		    n.found) {
+			*job = n.job;
+			return true;
+		}
+		ignored = (struct error){ 0 };
+	} while (stop_sleep(&within, FIND_POLL_MS, &ignored) == 0);
+	return false;
+}
+
+/* The site has sent the job to a cluster of another name. That is fine if
+ * squeue shows it, as in a federation. Otherwise it is cancelled. */
+static int check_cluster(struct sandbox *sb, struct str cluster,
+			 const struct stop *stop, struct error *err)
+{
+	struct slurm *s = sb->client->priv;
+	struct stop cleanup = stop_cleanup(CANCEL_MS);
+	struct buf line = BUF_INIT(4096);
+	struct buf out = BUF_INIT(SBATCH_MAX);
+	struct buf name = BUF_INIT(256);
+	struct error why = { 0 };
+	struct slurm_job job;
+	int status;
+
+	if (!cluster.len || slurm_find(s, sb->id, &job, stop, &why) == 0)
+		return 0;
+	sanitize_line(cluster, &name);
+	slurm_program(&line, "scancel");
+	buf_adds(&line, " --clusters=");
+	quote_word(&line, cluster);
+	buf_addf(&line, " %s", sb->id);
+	why = (struct error){ 0 };
+	status = slurm_command(s, buf_str(&line), &out, &cleanup, &why);
+	error_set(err, ERR_CONFIG,
+		  "job %s was made in the cluster %s, but squeue asks another "
+		  "one: %s",
+		  sb->id, name.ptr ? name.ptr : "?",
+		  status == 0 ? "it has been cancelled"
+			      : "it could not be cancelled: cancel it there");
+	error_hint(err, SLURM_OTHER_CLUSTER);
+	buf_release(&line);
+	buf_release(&out);
+	buf_release(&name);
+	free(sb->id);
+	sb->id = NULL;
+	return -1;
+}
+
+/* Runs sbatch, once: neither a refusal nor a broken connection proves that the
+ * controller has not made the job. */
+static int submit_once(struct sandbox *sb, const struct sandbox_spec *spec,
+		       const struct stop *stop, struct error *err)
+{
+	struct slurm *s = sb->client->priv;
+	struct buf line = BUF_INIT(LINE_BYTES);
+	struct buf out = BUF_INIT(SBATCH_MAX);
+	struct str cluster = { 0 };
+	int status = describe_job(s, spec, &line, err);
+
+	if (status < 0) {
+		err->nothing_made = true;
+	} else {
+		status = slurm_command(s, buf_str(&line), &out, stop, err);
+		if (status == 0)
+			sb->id = parse_submitted(buf_str(&out), &cluster);
+		if (status > 0)
+			status = slurm_refused("sbatch", status, buf_str(&out),
+					       err);
+		else if (status == 0 && !sb->id)
+			status = error_set(err, ERR_PROTOCOL,
+					   "sbatch reported no job");
+		else if (status == 0)
+			status = check_cluster(sb, cluster, stop, err);
+	}
+	buf_release(&line);
+	buf_release(&out);
+	return status;
+}
+
+/* create.c: submits the job, once per label, or finds it; then waits until it
+ * runs. sb->id is set as soon as it is known. */
+static int slurm_submit(struct sandbox *sb, const struct sandbox_spec *spec,
+			struct slurm_job *job, const struct stop *stop,
+			struct error *err)
+{
+	struct slurm *s = sb->client->priv;
+	struct error why = { 0 };
+
+	if (create_log_add(&s->sent, spec->label)) {
+		error_set(&why, ERR_REMOTE, "its sbatch was interrupted");
+	} else if (submit_once(sb, spec, stop, &why) == 0) {
+		*job = (struct slurm_job){ .state = "PENDING" };
+		snprintf(job->id, sizeof(job->id), "%s", sb->id);
+		return 0;
+	}
+	if (!why.nothing_made && why.code != ERR_CANCELLED &&
+	    find_submitted(s, spec->label, job, stop)) {
+		sb->id = xstrdup(job->id);
+		return 0;
+	}
+	*err = why;
+	err->exhausted = true;
+	return -1;
+}
+
+/* "job 7 is pending: Resources; it may start at 14:05 (in 20 min)". */
+static void report_pending(const struct slurm_job *job,
+			   const struct sandbox_spec *spec,
+			   char last[SLURM_WORD * 2])
+{
+	char now[SLURM_WORD * 2];
+	int64_t in = job->start - (int64_t)time(NULL);
+	time_t start = (time_t)job->start;
+	char at[32] = "";
+	struct tm tm;
+	char *line;
+
+	snprintf(now, sizeof(now), "%s %s %lld", job->state, job->reason,
+		 (long long)job->start / 60);
+	if (!strcmp(now, last) || !spec || !spec->progress)
+		return;
+	memcpy(last, now, sizeof(now));
+	if (job->start > 0 && in > 0 && localtime_r(&start, &tm))
+		(void)strftime(at, sizeof(at),
+			       in < 86400 / 2 ? "%H:%M" : "%F %H:%M", &tm);
+	line = xasprintf("job %s is %s: %s%s%s%s", job->id, job->state,
+			 job->reason, at[0] ? "; estimated start " : "", at,
+			 at[0] ? "" : "; no start is estimated yet");
+	spec->progress(spec->arg, line);
+	free(line);
+}
+
+/* Reasons that waiting does not remove (squeue(1), JOB REASON CODES). */
+static bool is_hopeless(const struct slurm_job *job)
+{
+	static const char *const reasons[] = {
+		"AccountNotAllowed",  "AssociationJobLimit",
+		"BadConstraints",     "InvalidAccount",
+		"InvalidQOS",         "PartitionNodeLimit",
+		"PartitionTimeLimit", "QOSNotAllowed",
+	};
+
+	for (size_t i = 0; i < sizeof(reasons) / sizeof(*reasons); i++)
+		if (!strcmp(reasons[i], job->reason))
+			return true;
+	return str_ends(str_of(job->reason), "MaxWallDurationPerJobLimit");
+}
+
+/* Always -1. */
+static int cannot_start(const struct slurm_job *job, struct error *err)
+{
+	error_set(err, ERR_CONFIG, "job %s cannot start: %s", job->id,
+		  job->reason);
+	return error_hint(
+		err, "Change params in [sandboxes.providers.slurm.params], for "
+		     "example time = \"1:00:00\" if the partition has a lower "
+		     "limit.");
+}
+
+static int waited_too_long(const struct slurm *s, const struct slurm_job *job,
+			   struct error *err)
+{
+	error_set(err, ERR_TIMEOUT,
+		  "job %s has been %s (%s) for more than %lld s", job->id,
+		  job->state, job->reason, (long long)s->wait_s);
+	err->exhausted = true;
+	return error_hint(
+		err,
+		"To wait longer, set wait = %lld in "
+		"[sandboxes.providers.slurm.params]; 0 waits without a limit.",
+		(long long)s->wait_s * 4);
+}
+
+/* Asks for the job: 1 if it runs, else 0 after a pause. A controller that does
+ * not answer may be starting: it is asked again for a while. */
+static int wait_once(struct slurm *s, struct slurm_job *job,
+		     struct poll_pace *p, const struct stop *stop,
+		     struct error *err)
+{
+	enum sandbox_state state;
+
+	if (slurm_find(s, job->id, job, stop, err) < 0) {
+		if (err->code != ERR_NETWORK ||
+		    clock_ms() - p->answered > PATIENCE_MS)
+			return -1;
+		*err = (struct error){ 0 };
+		return stop_sleep(stop, p->ms, err);
+	}
+	p->answered = clock_ms();
+	state = slurm_state(job);
+	if (state == STATE_RUNNING)
+		return 1;
+	if (is_hopeless(job)) /* Slurm ends some of these by itself */
+		return cannot_start(job, err);
+	if (state == STATE_GONE || !strcmp(job->state, "COMPLETING"))
+		return slurm_ended(job, err);
+	return stop_sleep(stop, p->ms, err);
+}
+
+/* Until it runs; spec: of a new one, whose user sees the reason. */
+static int slurm_wait(struct slurm *s, struct slurm_job *job,
+		      const struct sandbox_spec *spec, const struct stop *stop,
+		      struct error *err)
+{
+	struct stop within =
+		s->wait_s ? stop_within(stop, s->wait_s * 1000) : *stop;
+	char last[SLURM_WORD * 2] = "";
+	int64_t began = clock_ms();
+	struct poll_pace p = { QUEUE_POLL_MS, began };
+	int rc = 0;
+
+	while (rc == 0) {
+		int64_t most = clock_ms() - began < SOON_MS ? POLL_SOON_MS
+							    : POLL_LATE_MS;
+
+		rc = wait_once(s, job, &p, &within, err);
+		/* What is scheduled at once needs no line. */
+		if (rc == 0 && p.ms > QUEUE_POLL_MS * 8)
+			report_pending(job, spec, last);
+		p.ms = p.ms * 2 < most ? p.ms * 2 : most;
+	}
+	if (rc < 0 && err->code == ERR_TIMEOUT &&
+	    within.deadline < stop->deadline)
+		return waited_too_long(s, job, err);
+	return rc < 0 ? -1 : 0;
+}
 
 /* One job and the stream to it. */
 struct slurm_box {
@@ -30,9 +609,10 @@ struct slurm_box {
 	char label[16];
 };
 
-/* Of what was exported: where the cluster is, and the account that the user
- * works on. The rest, keys and all, is no business of the cluster's, and what
- * an outer job left in SLURM_* would change what srun asks for. */
+/* The environment of Slurm's programs: where the cluster is, and which account
+ * the user works on. The rest stays here: keys are not the cluster's business,
+ * and the SLURM_* of a job that dcode runs in would change what srun asks for.
+ */
 static char **make_environ(const struct settings *set)
 {
 	static const char *const names[] = {
@@ -94,10 +674,10 @@ static int slurm_open(struct sandbox_client *client, const struct settings *set,
 	return 0;
 }
 
-/* The job as it is, or once its end is over: only then its state says why it
- * ended. */
-static int look_up(struct slurm_box *b, struct slurm_job *job,
-		   const struct stop *stop, struct error *err)
+/* Reads the job's state. While it is ending, waits: the state says why only
+ * after that. */
+static int read_job(struct slurm_box *b, struct slurm_job *job,
+		    const struct stop *stop, struct error *err)
 {
 	int64_t pause = POLL_MS;
 
@@ -112,14 +692,14 @@ static int look_up(struct slurm_box *b, struct slurm_job *job,
 	return -1;
 }
 
-/* After a failure: ERR_GONE when the job has ended, or was started again. */
+/* Call after a failure. ERR_GONE if the job has ended, or was started again. */
 static int check_job(struct slurm_box *b, const struct stop *stop,
 		     struct error *err)
 {
 	struct error why = { 0 };
 	struct slurm_job job;
 
-	if (look_up(b, &job, stop, &why) < 0) {
+	if (read_job(b, &job, stop, &why) < 0) {
 		if (why.code == ERR_NOT_FOUND)
 			return error_set(
 				err, ERR_GONE,
@@ -133,7 +713,8 @@ static int check_job(struct slurm_box *b, const struct stop *stop,
 	return -1;
 }
 
-/* A request over the stream has ended with rc. */
+/* rc is the result of a request over the stream: did it fail because the job
+ * has ended? */
 static int check_call(struct slurm_box *b, int rc, const struct stop *stop,
 		      struct error *err)
 {
@@ -158,9 +739,9 @@ static int call_job(void *arg, struct str text, int64_t wait_ms,
 		stop, err);
 }
 
-/* Begins the stream; where the sandbox works is told by the job. */
-static int enter(struct sandbox *sb, const struct slurm_job *job,
-		 const struct stop *stop, struct error *err)
+/* Starts the stream. The job says what its working directory is. */
+static int open_stream(struct sandbox *sb, const struct slurm_job *job,
+		       const struct stop *stop, struct error *err)
 {
 	struct slurm_box *b = xcalloc(1, sizeof(*b));
 	struct stop within;
@@ -203,7 +784,7 @@ static int slurm_create(struct sandbox *sb, const struct sandbox_spec *spec,
 	if (slurm_submit(sb, spec, &job, stop, err) < 0 ||
 	    slurm_wait(sb->client->priv, &job, spec, stop, err) < 0)
 		return -1;
-	return enter(sb, &job, stop, err);
+	return open_stream(sb, &job, stop, err);
 }
 
 static int slurm_attach(struct sandbox *sb, const char *id,
@@ -219,7 +800,7 @@ static int slurm_attach(struct sandbox *sb, const char *id,
 		return slurm_ended(&job, err);
 	if (slurm_wait(s, &job, NULL, stop, err) < 0)
 		return -1;
-	return enter(sb, &job, stop, err);
+	return open_stream(sb, &job, stop, err);
 }
 
 static int slurm_execute(struct sandbox *sb, const struct exec_request *req,

@@ -1,4 +1,4 @@
-/* slurm.h - the parts of the Slurm provider: sandboxes as held jobs. */
+/* slurm.h - what the two rooms of the Slurm provider share. */
 /* SPDX-License-Identifier: MIT */
 #ifndef PROVIDERS_SLURM_SLURM_H
 #define PROVIDERS_SLURM_SLURM_H
@@ -8,17 +8,18 @@
 #include "sandbox/sandbox.h"
 
 /*
- * A sandbox is a job of one node whose batch script (scripts/sandbox/
- * slurm_batch.sh) waits: it starts a shell for whoever comes through the FIFO
- * "door" of its control directory, and at the job's end kills what came of
- * those shells and removes both directories:
+ * A sandbox is a job of one node. Its batch script (scripts/sandbox/
+ * slurm_batch.sh) waits for requests at the FIFO "door" of its control
+ * directory and starts a shell for each. At the job's end it kills what those
+ * shells started and removes both directories:
  *
  *   ROOT/LABEL   what the sandbox works in
  *   /tmp/.LABEL  the control directory: door, N.in and N.out, work (the
  *                former's path), failed, jobs of the supervisor
  *
- * The provider comes by "srun --jobid=J --overlap", a step that only moves
- * bytes (slurm_step.sh), so that what a command leaves is the batch step's.
+ * dcode reaches the door by "srun --jobid=J --overlap", a step that only moves
+ * bytes (slurm_step.sh). So what a command leaves behind belongs to the batch
+ * step.
  *
  * Seen with Slurm 22.05.8 (Debian 12), 2026-11; newer versions by their
  * documentation (slurm.schedmd.com, read 2026-11).
@@ -35,15 +36,6 @@ struct slurm { /* sandbox_client.priv */
 	int64_t wait_s;        /* in the queue at most; 0: no limit */
 	struct create_log sent;
 };
-
-/* settings.c */
-extern const struct setting slurm_settings[];
-/* Reads what open() needs and checks the rest. */
-int slurm_settings_read(struct slurm *s, const struct settings *set,
-			struct error *err);
-/* The words of sbatch that params ask for, quoted, with a space before each. */
-int slurm_settings_words(const struct slurm *s, const struct sandbox_spec *spec,
-			 struct buf *words, struct error *err);
 
 /* queue.c */
 #define SLURM_OTHER_CLUSTER                                                    \
@@ -84,23 +76,13 @@ int slurm_info(struct sandbox_client *client, const char *id,
 int slurm_remove(struct sandbox_client *client, const char *id,
 		 const struct stop *stop, struct error *err);
 
-/* script.c: what sbatch is given, and what a step's sh is. */
+/* The batch script of a new job. Nothing in it is secret: the administrators
+ * can read it, and sites store it. */
 void slurm_batch_script(const struct slurm *s, const char *label,
 			struct buf *out);
-void slurm_step_script(const char *label, struct buf *out);
 
-/* create.c: submits the job, once per label, or finds it; then waits until it
- * runs. sb->id is set as soon as it is known. */
-int slurm_submit(struct sandbox *sb, const struct sandbox_spec *spec,
-		 struct slurm_job *job, const struct stop *stop,
-		 struct error *err);
-/* Until it runs; spec: of a new one, whose user sees the reason. */
-int slurm_wait(struct slurm *s, struct slurm_job *job,
-	       const struct sandbox_spec *spec, const struct stop *stop,
-	       struct error *err);
-
-/* command.c: "env -u ... NAME", which asks the cluster that is the default one
- * there, about all its jobs, whatever the environment says. */
+/* Appends "env -u ... NAME": the program asks the default cluster about all
+ * jobs, whatever the environment says. */
 void slurm_program(struct buf *line, const char *name);
 /* Runs a line of sh where Slurm's programs are, here or on the login
  * node, and appends what it prints on either stream. Returns its exit status,

@@ -1,5 +1,13 @@
-/* connect.c - the stream to a host: how ssh is started, and why it failed. */
+/* connect.c - one connection to a host, by the user's own ssh. */
 /* SPDX-License-Identifier: MIT */
+/*
+ * ssh_held() gives the stream to a host (providers/held), a process of ssh that
+ * runs a shell there; all sandboxes of a host share it. Slurm uses the same for
+ * its login node. Names are checked first: some of them would make ssh run a
+ * program here. When a login fails, ssh's own words decide what is advised
+ * (explain_failure()).
+ */
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -8,14 +16,70 @@
 #include "config/settings_env.h"
 #include "providers/ssh/ssh.h"
 
-enum { ARGS = 40 };
+enum {
+	ARGS = 40,        /* of a call of ssh, at most */
+	SSH_FAILED = 255, /* exit status for its own errors, ssh(1) */
+};
+
+/* A host that begins with "-" would be an option of ssh: -oProxyCommand=...
+ * runs a program here. "%h" in the user's ProxyCommand goes to a shell, so a
+ * host may have none of its special characters (CVE-2023-51385). */
+int ssh_check_host(const char *host, struct error *err)
+{
+	static const char allowed[] = "abcdefghijklmnopqrstuvwxyz"
+				      "ABCDEFGHIJKLMNOPQRSTUVWXYZ"
+				      "0123456789._-:@[]+";
+	const char *user = host;
+	const char *name;
+
+	if (!strncmp(host, "ssh://", 6))
+		user += 6;
+	name = strrchr(user, '@');
+	name = name ? name + 1 : user;
+	if (*user && *user != '@' && *name && *user != '-' && *name != '-' &&
+	    !user[strspn(user, allowed)] && strlen(host) < SSH_HOST)
+		return 0;
+	error_set(err, ERR_USAGE, "not a host for ssh: '%.100s'", host);
+	return error_hint(err, "Use user@host, or a Host of ~/.ssh/config.");
+}
+
+/* As struct sandbox_spec has them. */
+static bool is_label(const char *s)
+{
+	return !strncmp(s, "dcode-", 6) && strlen(s) < SSH_LABEL && s[6] &&
+	       !s[6 + strspn(s + 6, "abcdefghijklmnopqrstuvwxyz0123456789")];
+}
+
+int ssh_parse_id(const struct ssh_client *c, const char *id,
+		 struct ssh_name *name, struct error *err)
+{
+	const char *slash = strrchr(id, '/');
+	const char *label = slash ? slash + 1 : id;
+	size_t len = slash ? (size_t)(slash - id) : 0;
+
+	*name = (struct ssh_name){ 0 };
+	if (!is_label(label)) {
+		snprintf(name->host, sizeof(name->host), "%s", id);
+		return ssh_check_host(id, err);
+	}
+	snprintf(name->label, sizeof(name->label), "%s", label);
+	if (slash)
+		snprintf(name->host, sizeof(name->host), "%.*s",
+			 (int)(len < SSH_HOST ? len : SSH_HOST), id);
+	else if (c->host)
+		snprintf(name->host, sizeof(name->host), "%s", c->host);
+	else
+		return error_set(err, ERR_USAGE,
+				 "%s names no host; HOST/%s would", id, id);
+	return ssh_check_host(name->host, err);
+}
 
 /*
- * Over the user's own configuration: no question in the middle of a run, no
- * terminal, none of the forwards that are meant for the user's own session (one
- * that is taken can end it; with the agent's, the model's commands could log in
- * wherever the user can), and a connection that fell silent is noticed. A
- * master of the user's is used, but this one becomes none: it would stay.
+ * These win over the user's configuration. No questions, no terminal, and a
+ * silent connection is noticed. No forwards, which are meant for the user's own
+ * session: a port that is in use can end it, and with the agent the model's
+ * commands could log in wherever the user can. A shared connection
+ * (ControlMaster) of the user's is used, but none is started: it would stay.
  */
 static const char *const options[] = {
 	"BatchMode=yes",         "ClearAllForwardings=yes", "ConnectTimeout=20",
@@ -55,8 +119,6 @@ static const struct {
 	{ "Connection reset", ERR_NETWORK, "Try: ssh " },
 	{ "Broken pipe", ERR_NETWORK, "Try: ssh " },
 };
-
-enum { SSH_FAILED = 255 };
 
 /* What let dcode in, or may have, and ran no sh for it: status is -1 when it
  * had to be killed. */
@@ -117,7 +179,9 @@ static void explain_failure(const struct ssh_host *host, struct str said,
 	error_hint(err, "%s%s", hint, host->name);
 }
 
-static void explain(void *arg, int status, struct str said, struct error *err)
+/* struct held_program.failed */
+static void explain_end(void *arg, int status, struct str said,
+			struct error *err)
 {
 	const struct ssh_host *host = arg;
 
@@ -128,8 +192,8 @@ static void explain(void *arg, int status, struct str said, struct error *err)
 	err->nothing_made = true; /* nothing was sent yet */
 }
 
-/* command: what the user's shell there reads, whichever it is. p has the rest.
- */
+/* command is read by the user's login shell there, whichever it is. p has the
+ * rest. The caller's. */
 static struct held *open_stream(const struct ssh_client *c, const char *host,
 				const char *command, struct held_program p)
 {
@@ -186,7 +250,7 @@ struct held *ssh_held(struct ssh_client *c, const char *host, struct error *err)
 		h->held = open_stream(
 			c, host, "exec sh",
 			(struct held_program){ .start_ms = c->start_ms,
-					       .failed = explain,
+					       .failed = explain_end,
 					       .arg = h });
 		c->hosts = h;
 	}

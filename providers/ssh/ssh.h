@@ -1,4 +1,4 @@
-/* ssh.h - directories on a host that ssh reaches: what its files share. */
+/* ssh.h - directories on a host that ssh reaches: what its two rooms share. */
 /* SPDX-License-Identifier: MIT */
 #ifndef PROVIDERS_SSH_SSH_H
 #define PROVIDERS_SSH_SSH_H
@@ -54,45 +54,21 @@ struct ssh_box { /* sandbox.priv */
 };
 
 extern const struct sandbox_provider ssh_provider;
-extern const struct setting ssh_settings[];
 
-/* name.c */
+/* connect.c */
+
 /* Refuses what ssh could take for an option, or a shell for its own. */
 int ssh_check_host(const char *host, struct error *err);
 /* "HOST/LABEL", "HOST", or "LABEL" on the configured host. */
 int ssh_parse_id(const struct ssh_client *c, const char *id,
 		 struct ssh_name *name, struct error *err);
-/* connect.c: the stream to a host; starts nothing. */
+/* The stream to a host. Starts nothing: the first call does. */
 struct held *ssh_held(struct ssh_client *c, const char *host,
 		      struct error *err);
 /* The same to a command that ends in another machine's sh: far says of it what
  * it says of a program, but for path, argv, env and name. The caller's. */
 struct held *ssh_stream(const struct ssh_client *c, const char *host,
 			const char *command, const struct held_program *far,
-			struct error *err);
-/* box.c */
-/* Removes what commands that have ended left on a host as it is; frees. */
-void ssh_discard(struct sandbox *sb);
-int ssh_create(struct sandbox *sb, const struct sandbox_spec *spec,
-	       const struct stop *stop, struct error *err);
-int ssh_attach(struct sandbox *sb, const char *id, const struct stop *stop,
-	       struct error *err);
-int ssh_list(struct sandbox_client *client, const char *owner,
-	     const struct info_sink *sink, const struct stop *stop,
-	     struct error *err);
-int ssh_info(struct sandbox_client *client, const char *id,
-	     const struct info_sink *sink, const struct stop *stop,
-	     struct error *err);
-int ssh_stop(struct sandbox_client *client, const char *id, int64_t *keep_s,
-	     const struct stop *stop, struct error *err);
-int ssh_remove(struct sandbox_client *client, const char *id,
-	       const struct stop *stop, struct error *err);
-/* exec.c */
-int ssh_execute(struct sandbox *sb, const struct exec_request *req,
-		struct exec_result *res, const struct stop *stop,
-		struct error *err);
-/* Whether what isolates commands works on the host. */
-int ssh_check_isolation(const struct sandbox *sb, const struct stop *stop,
 			struct error *err);
 
 #endif
