@@ -1,5 +1,12 @@
 /* start.c - a command line without a command becomes a chat or a task. */
 /* SPDX-License-Identifier: MIT */
+
+/*
+ * prepare() reads the flags and the piped text and decides between chat and
+ * task; a chat needs somebody at a terminal. What is missing for a chat (a
+ * sandbox that cannot be had, a model) is said before the screen opens
+ * (prepare_chat()). Then run_chat() or run_task() opens the run and closes it.
+ */
 #include "cmd/start.h"
 
 #include <errno.h>
@@ -77,7 +84,8 @@ static int wait_first(bool forever, bool quiet, const struct stop *stop,
 	}
 }
 
-static int check(const struct buf *text, struct error *err)
+/* The prompt ends at a NUL, and vendors refuse what is not UTF-8. */
+static int check_text(const struct buf *text, struct error *err)
 {
 	if (text->over || str_chars(buf_str(text)) > MAX_CHARS)
 		return error_set(err, ERR_LIMIT,
@@ -93,6 +101,8 @@ static int check(const struct buf *text, struct error *err)
 	return 0;
 }
 
+/* *text is owned; NULL: nothing was piped, or a silent pipe next to -n was left
+ * alone. */
 static int run_read_stdin(char **text, const struct run_options *o,
 			  const struct stop *stop, struct error *err)
 {
@@ -122,7 +132,7 @@ static int run_read_stdin(char **text, const struct run_options *o,
 			return rc;
 		rc = -1;
 	}
-	if (stdin_read(&all, stop, err) < 0 || check(&all, err) < 0)
+	if (stdin_read(&all, stop, err) < 0 || check_text(&all, err) < 0)
 		goto out;
 	trimmed = str_trim(buf_str(&all));
 	if (trimmed.len) {
@@ -158,6 +168,7 @@ static int prepare_chat(struct run *r, struct error *err)
 	return run_first_start(r, err);
 }
 
+/* The piped text first, then the task. Takes piped over. */
 static char *join_prompt(char *piped, const char *task)
 {
 	char *whole;

@@ -1,5 +1,13 @@
 /* tree_session.c - the tree and the sandbox that a command names. */
 /* SPDX-License-Identifier: MIT */
+
+/*
+ * dcode diff, apply and sync take a thread, a sandbox, or nothing: tree_open()
+ * finds the sandbox that is meant, with its tree, and connects to it. If it is
+ * gone or does not answer, its last known state remains. A thread may have had
+ * several sandboxes; the newest one with work is taken and older work is named.
+ * Begin reading at tree_search().
+ */
 #include "cmd/commands/tree_session.h"
 
 #include <inttypes.h>
@@ -38,7 +46,8 @@ struct search {
 	int rc; /* -1: err */
 };
 
-static int missing(const char *name, bool bound, struct error *err)
+/* name: as the user wrote it, or NULL. */
+static int fail_missing(const char *name, bool bound, struct error *err)
 {
 	if (bound) {
 		error_set(err, ERR_NOT_FOUND,
@@ -61,7 +70,7 @@ static int missing(const char *name, bool bound, struct error *err)
 static int tree_missing_in_chat(const struct sandbox *sb, struct error *err)
 {
 	if (sb->mounts.n)
-		return missing(NULL, true, err);
+		return fail_missing(NULL, true, err);
 	if (sb->client->provider->flags & SANDBOX_UNISOLATED) {
 		error_set(err, ERR_NOT_FOUND,
 			  "this chat runs on this machine, without a sandbox");
@@ -75,6 +84,8 @@ static int tree_missing_in_chat(const struct sandbox *sb, struct error *err)
 			       "one.");
 }
 
+/* The sandbox has the user's directory itself: there is nothing to send
+ * back. */
 static bool is_bound(struct app *app, const char *cwd, const char *label)
 {
 	struct error ignored = { 0 };
@@ -159,6 +170,8 @@ static void print_older(const struct search *s)
 	buf_release(&out);
 }
 
+/* thread_label_each(): the newest sandbox of a thread comes first. False ends
+ * the search. */
 static bool try_label(void *arg, const struct thread_label *l)
 {
 	struct search *s = arg;
@@ -236,6 +249,7 @@ static int search_sandbox(struct search *s, const char *name, struct error *err)
 	return rc;
 }
 
+/* A thread, else a sandbox. */
 static int search_name(struct search *s, const char *name, struct error *err)
 {
 	struct error why = { 0 };
@@ -313,7 +327,7 @@ static int tree_search(struct tree_session *t, struct app *app,
 	if (rc == 0 && !s.found && s.elsewhere)
 		rc = fail_elsewhere(name, err);
 	else if (rc == 0 && !s.found)
-		rc = missing(name, s.bound, err);
+		rc = fail_missing(name, s.bound, err);
 	if (rc == 0 && s.older.len)
 		print_older(&s);
 	buf_release(&s.older);
@@ -358,6 +372,8 @@ static void attach(struct tree_session *t, struct app *app, const char *label,
 	t->app = app;
 }
 
+/* The sandbox of the chat that the command was typed in is connected
+ * already. */
 static int open_chat(struct tree_session *t, struct app *app,
 		     const struct stop *stop, struct error *err)
 {
@@ -375,6 +391,8 @@ static int open_chat(struct tree_session *t, struct app *app,
 	return rc;
 }
 
+/* Ctrl-C while connecting is an error; a sandbox that does not answer is
+ * not. */
 int tree_open(struct tree_session *t, struct app *app, const char *name,
 	      const struct stop *stop, struct error *err)
 {
@@ -424,8 +442,9 @@ void tree_close(struct tree_session *t)
 	*t = (struct tree_session){ 0 };
 }
 
-static int recall(struct tree_session *t, struct fetch *f,
-		  const struct stop *stop, struct error *err)
+/* The commit that was fetched last, since the sandbox cannot be asked. */
+static int use_last_state(struct tree_session *t, struct fetch *f,
+			  const struct stop *stop, struct error *err)
 {
 	struct workspace *w = &t->workspace;
 
@@ -452,7 +471,7 @@ int tree_fetch(struct tree_session *t, struct app *app,
 	r.sandbox = t->sandbox;
 	return t->sandbox
 		       ? tree_fetch_from(&t->workspace, app, &r, f, stop, err)
-		       : recall(t, f, stop, err);
+		       : use_last_state(t, f, stop, err);
 }
 
 bool tree_is_gone(const struct tree_session *t)

@@ -1,5 +1,17 @@
 /* changes.c - a sandbox's changes, merged into the user's tree or a branch. */
 /* SPDX-License-Identifier: MIT */
+
+/*
+ * changes_apply() is dcode apply: it opens the journal, which first finishes or
+ * undoes what a crash left, lets changes_select.c narrow the sandbox's side,
+ * and merges into the working tree (merge_tree()) or onto a branch
+ * (branch_off()). The end of the file says what happened, for people
+ * (changes_print()) and programs (changes_json()).
+ *
+ * The base of a workspace is what both sides share. It moves when changes have
+ * come to the working tree, so that the next apply brings only newer ones
+ * (move_shared_base()); another dcode may have moved it meanwhile.
+ */
 #include "cmd/session/changes.h"
 
 #include <stdio.h>
@@ -28,6 +40,8 @@ struct joining {
 	struct odb_commit *commit;
 };
 
+/* A path that another dcode has moved stays as that one left it. The list grows
+ * by doubling. */
 static int add_moved(void *arg, const struct odb_record *d, struct error *err)
 {
 	struct joining *j = arg;
@@ -45,6 +59,7 @@ static int by_name(const void *a, const void *b)
 	return strcmp(*(char *const *)a, *(char *const *)b);
 }
 
+/* A path that the apply has moved, unless another dcode moved it too. */
 static int add_change(void *arg, const struct odb_record *d, struct error *err)
 {
 	struct joining *j = arg;
@@ -58,6 +73,7 @@ static int add_change(void *arg, const struct odb_record *d, struct error *err)
 			       d->new_oid, err);
 }
 
+/* The commit needs a ref only until the base names it. */
 static int write_joined(struct joining *j, struct workspace *w,
 			char oid[GIT_OID], const struct stop *stop,
 			struct error *err)
@@ -83,8 +99,10 @@ static int write_joined(struct joining *j, struct workspace *w,
 	return rc;
 }
 
-static int join(struct workspace *w, const char *from, const char *to,
-		char oid[GIT_OID], const struct stop *stop, struct error *err)
+/* oid: the base as another dcode has left it, with the new paths on top. */
+static int join_bases(struct workspace *w, const char *from, const char *to,
+		      char oid[GIT_OID], const struct stop *stop,
+		      struct error *err)
 {
 	struct joining j = { .from = from, .to = to };
 	int rc = odb_tree_diff(&w->git, from, w->base,
@@ -100,6 +118,7 @@ static int join(struct workspace *w, const char *from, const char *to,
 	return rc;
 }
 
+/* The listing names its commit, so it is written before the base moves. */
 static int set_base(struct workspace *w, const char *commit,
 		    const struct stop *stop, struct error *err)
 {
@@ -116,6 +135,7 @@ static int set_base(struct workspace *w, const char *commit,
 	return rc;
 }
 
+/* Under the lock. From what another dcode has made of the base, too. */
 static int move_base(struct workspace *w, const char *from, const char *to,
 		     const struct stop *stop, struct error *err)
 {
@@ -128,7 +148,7 @@ static int move_base(struct workspace *w, const char *from, const char *to,
 	if (!from[0] || !strcmp(w->base, from) || !strcmp(w->base, to))
 		snprintf(oid, sizeof(oid), "%s", to);
 	else
-		rc = join(w, from, to, oid, stop, err);
+		rc = join_bases(w, from, to, oid, stop, err);
 	if (rc == 0)
 		rc = set_base(w, oid, stop, err);
 	close(lock);
@@ -159,6 +179,7 @@ static int move_shared_base(struct workspace *w, const char *label,
 	return rc;
 }
 
+/* The sandbox's commit whose work was committed to a branch. */
 static int read_branched(const struct workspace *w, char oid[GIT_OID],
 			 const struct stop *stop)
 {
@@ -189,6 +210,7 @@ bool changes_have_branched(const struct workspace *w, const struct stop *stop)
 	return read_branched(w, oid, stop) == 0;
 }
 
+/* One difference is enough. */
 static int note_difference(void *arg, const struct odb_record *d,
 			   struct error *err)
 {
@@ -238,6 +260,7 @@ static int on_base(void *arg, const struct apply_plan *p, struct error *err)
 				p->base_after, &stop, err);
 }
 
+/* Waits 10 s for another dcode that applies to the same tree. */
 static int open_journal(struct change_set *ch, struct journal *j,
 			const struct stop *stop, struct error *err)
 {
@@ -270,6 +293,8 @@ int changes_recover(struct app *app, struct workspace *w,
 	return rc;
 }
 
+/* Files that git ignores or that are not listed count too if the sandbox
+ * changed them. */
 static int add_touched(void *arg, const struct odb_record *d, struct error *err)
 {
 	struct touched *t = arg;
@@ -280,8 +305,9 @@ static int add_touched(void *arg, const struct odb_record *d, struct error *err)
 }
 
 /* The local tree as it is now, with each path that the sandbox changed. */
-static int snapshot(struct change_set *ch, const char *base, char ours[GIT_OID],
-		    const struct stop *stop, struct error *err)
+static int snapshot_tree(struct change_set *ch, const char *base,
+			 char ours[GIT_OID], const struct stop *stop,
+			 struct error *err)
 {
 	struct workspace *w = ch->workspace;
 	struct touched t = { 0 };
@@ -306,6 +332,7 @@ static int snapshot(struct change_set *ch, const char *base, char ours[GIT_OID],
 	return rc;
 }
 
+/* 0: apply here all the same. */
 static int ask_branch(struct change_set *ch, const char *now, struct error *err)
 {
 	struct buf line = BUF_INIT(1 << 12);
@@ -330,6 +357,8 @@ static int ask_branch(struct change_set *ch, const char *now, struct error *err)
 	return rc < 0 ? -1 : 0;
 }
 
+/* The tree may have come from another branch than the one that is checked out
+ * now. */
 static int check_branch(struct change_set *ch, const struct user_repo *u,
 			struct error *err)
 {
@@ -348,6 +377,8 @@ static char *index_path(const struct user_repo *u, struct error *err)
 	return NULL;
 }
 
+/* The merge into the working tree, and into the index with --index. --partial
+ * may need several rounds: each merge can find more that is in the way. */
 static int merge_tree(struct change_set *ch, struct journal *j,
 		      const struct user_repo *u, const struct stop *stop,
 		      struct error *err)
@@ -376,7 +407,8 @@ static int merge_tree(struct change_set *ch, struct journal *j,
 	if (ch->options.index && !(index = index_path(u, err)))
 		return -1;
 	q.index = index;
-	rc = snapshot(ch, ch->options.patch ? NULL : base, ours, stop, err);
+	rc = snapshot_tree(ch, ch->options.patch ? NULL : base, ours, stop,
+			   err);
 	if (rc == 0 && ch->options.patch)
 		rc = changes_read_patch(ch, ours, base, stop, err);
 	if (rc == 0 && ch->options.partial)
@@ -416,6 +448,8 @@ static int branch_off(struct change_set *ch, const struct stop *stop,
 	return rc;
 }
 
+/* The journal stays locked until the end, also for --branch: nothing may move
+ * the base meanwhile. */
 int changes_apply(struct change_set *ch, const struct stop *stop,
 		  struct error *err)
 {
@@ -455,6 +489,7 @@ int changes_undo(struct change_set *ch, const struct stop *stop,
 	return rc;
 }
 
+/* What --partial left out does not count: the user asked for it. */
 int changes_status(const struct change_set *ch)
 {
 	const struct apply_result *r = &ch->result;
@@ -493,6 +528,7 @@ enum {
 	PATH_BYTES = 1 << 14,
 };
 
+/* The first ones, and how many more. */
 static void print_paths(const struct change_set *ch, char *const *list,
 			size_t n, const char *after)
 {
@@ -536,6 +572,7 @@ static void print_conflicts(const struct change_set *ch)
 		fprintf(stderr, "  ... and %zu more\n", m->n - SHOWN_MOST);
 }
 
+/* The one thing to do next, if there is one. */
 static void print_hint(const struct change_set *ch)
 {
 	const struct apply_result *r = &ch->result;
@@ -561,6 +598,7 @@ static void print_hint(const struct change_set *ch)
 		app_print_advice(ch->app, line);
 }
 
+/* An undo can be partial: what the user changed since stays. */
 static void print_undo(const struct change_set *ch)
 {
 	const struct apply_result *r = &ch->result;
@@ -588,6 +626,8 @@ static void print_undo(const struct change_set *ch)
 	}
 }
 
+/* With --branch these are files of submodules, else what --partial found in the
+ * way. */
 static void print_left_out(const struct change_set *ch)
 {
 	if (!ch->n_left_out)
@@ -657,8 +697,8 @@ void changes_print(const struct change_set *ch, bool undo)
 		app_print_advice(ch->app, "dcode apply --undo undoes it.");
 }
 
-static void add_list(const struct change_set *ch, struct buf *out,
-		     const char *key, char *const *list, size_t n)
+static void add_paths(const struct change_set *ch, struct buf *out,
+		      const char *key, char *const *list, size_t n)
 {
 	buf_addf(out, ",\"%s\":[", key);
 	for (size_t i = 0; i < n; i++) {
@@ -669,6 +709,7 @@ static void add_list(const struct change_set *ch, struct buf *out,
 	buf_addc(out, ']');
 }
 
+/* The word of the JSON result; scripts compare it. */
 static const char *status_of(const struct change_set *ch, bool undo)
 {
 	const struct apply_result *r = &ch->result;
@@ -721,8 +762,8 @@ void changes_json(const struct change_set *ch, bool undo, struct buf *out)
 		buf_addc(out, '}');
 	}
 	buf_addc(out, ']');
-	add_list(ch, out, "in_the_way", r->blocked, r->n_blocked);
-	add_list(ch, out, "changed", r->changed, r->n_changed);
-	add_list(ch, out, "left_out", ch->left_out, ch->n_left_out);
-	add_list(ch, out, "kept", r->kept, r->applied ? r->n_kept : 0);
+	add_paths(ch, out, "in_the_way", r->blocked, r->n_blocked);
+	add_paths(ch, out, "changed", r->changed, r->n_changed);
+	add_paths(ch, out, "left_out", ch->left_out, ch->n_left_out);
+	add_paths(ch, out, "kept", r->kept, r->applied ? r->n_kept : 0);
 }

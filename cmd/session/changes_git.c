@@ -162,6 +162,7 @@ static void read_line_ends(struct user_git *u, const char *key, char *setting,
 	buf_release(&value);
 }
 
+/* A repository with SHA-256 or reftable cannot be written by this. */
 static int check_format(struct user_git *u, const struct stop *stop,
 			struct error *err)
 {
@@ -186,6 +187,8 @@ static int check_format(struct user_git *u, const struct stop *stop,
 	return rc < 0 ? -1 : 0;
 }
 
+/* A part that the repository does not have needs no link; a link, pipe or
+ * device is refused. */
 static int link_part(const struct user_git *u, const char *name,
 		     struct error *err)
 {
@@ -209,6 +212,8 @@ static int link_part(const struct user_git *u, const char *name,
 	return rc;
 }
 
+/* Made anew each time: nothing of an earlier run, or of somebody else, is
+ * trusted. */
 static int make_dir(struct user_git *u, const struct stop *stop,
 		    struct error *err)
 {
@@ -231,6 +236,7 @@ static int make_dir(struct user_git *u, const struct stop *stop,
 	return rc;
 }
 
+/* New objects go straight into the user's repository. */
 static int set_objects(struct user_git *u, struct error *err)
 {
 	struct stat st;
@@ -362,6 +368,7 @@ static int user_git_identity(const struct user_git *u, const char *home,
 	return rc;
 }
 
+/* A file with conflict markers is not staged. */
 static bool in_conflict(const struct change_set *ch, const char *path)
 {
 	const struct merge *m = &ch->result.merge;
@@ -372,6 +379,7 @@ static bool in_conflict(const struct change_set *ch, const char *path)
 	return false;
 }
 
+/* NUL-terminated, as git reads them with -z. */
 static void list_paths(const struct apply_file *files, size_t n,
 		       struct buf *out)
 {
@@ -387,6 +395,8 @@ static void leave_unstaged(struct apply_file *files, size_t n, struct str path)
 			files[i].unstaged = true;
 }
 
+/* To add a path inside a submodule would remove the submodule from the
+ * index. */
 static int leave_submodules(const struct git *g, struct apply_file *files,
 			    size_t n, const struct stop *stop,
 			    struct error *err)
@@ -444,9 +454,9 @@ static int leave_filtered(const struct git *g, struct apply_file *files,
 }
 
 /* Line ends as git add would store them. */
-static int update(const struct git *g, const struct user_git *u,
-		  struct apply_file *files, size_t n, const struct stop *stop,
-		  struct error *err)
+static int update_index(const struct git *g, const struct user_git *u,
+			struct apply_file *files, size_t n,
+			const struct stop *stop, struct error *err)
 {
 	const char *argv[] = { "-c",    u->autocrlf,    "-c",
 			       u->eol,  "update-index", "--no-split-index",
@@ -465,6 +475,7 @@ static int update(const struct git *g, const struct user_git *u,
 	return rc;
 }
 
+/* The new index is a copy, which the journal puts in place of the user's. */
 int changes_stage(void *arg, const char *before, const char *after,
 		  struct apply_file *files, size_t n, struct error *err)
 {
@@ -490,7 +501,7 @@ int changes_stage(void *arg, const char *before, const char *after,
 	if (rc == 0)
 		rc = leave_filtered(&g, files, n, &stop, err);
 	if (rc == 0)
-		rc = update(&g, &u, files, n, &stop, err);
+		rc = update_index(&g, &u, files, n, &stop, err);
 	user_git_close(&u);
 	return rc;
 }
@@ -508,7 +519,7 @@ static struct str path_of(struct str record)
 	return str_skip(record, str_find(record, '\t') + 1);
 }
 
-static void look_ahead(struct entries *e)
+static void peek_path(struct entries *e)
 {
 	struct str rest = e->rest;
 	struct str record;
@@ -518,6 +529,7 @@ static void look_ahead(struct entries *e)
 		e->path = path_of(record);
 }
 
+/* The whole index as text; the three of them are compared path by path. */
 static int read_entries(struct entries *e, const struct git *g,
 			const char *index, const struct stop *stop,
 			struct error *err)
@@ -532,11 +544,11 @@ static int read_entries(struct entries *e, const struct git *g,
 	if (git_run(&own, &r, stop, err) < 0)
 		return -1;
 	e->rest = buf_str(&e->text);
-	look_ahead(e);
+	peek_path(e);
 	return 0;
 }
 
-static int compare(struct str a, struct str b)
+static int compare_names(struct str a, struct str b)
 {
 	size_t least = a.len < b.len ? a.len : b.len;
 	int c = least ? memcmp(a.ptr, b.ptr, least) : 0;
@@ -553,13 +565,13 @@ static struct str take_path(struct entries *e, struct str path)
 	while (e->path.ptr && str_eq(e->path, path)) {
 		(void)str_split(&e->rest, '\0', &record);
 		taken.len += record.len + 1;
-		look_ahead(e);
+		peek_path(e);
 	}
 	return taken;
 }
 
-/* The changes, as update-index --index-info reads them, that give each path
- * what it had before where it still has what was staged. */
+/* The changes, as update_index-index --index-info reads them, that give each
+ * path what it had before where it still has what was staged. */
 static void find_changes(struct entries *before, struct entries *applied,
 			 struct entries *now, struct buf *changes)
 {
@@ -568,9 +580,9 @@ static void find_changes(struct entries *before, struct entries *applied,
 		struct str old, staged;
 
 		if (!path.ptr ||
-		    (before->path.ptr && compare(before->path, path) < 0))
+		    (before->path.ptr && compare_names(before->path, path) < 0))
 			path = before->path;
-		while (now->path.ptr && compare(now->path, path) < 0)
+		while (now->path.ptr && compare_names(now->path, path) < 0)
 			(void)take_path(now, now->path);
 		old = take_path(before, path);
 		staged = take_path(applied, path);
@@ -584,6 +596,7 @@ static void find_changes(struct entries *before, struct entries *applied,
 	}
 }
 
+/* --no-split-index: the copy must not need a second file. */
 static int change_index(const struct git *g, const char *index,
 			const struct buf *changes, const struct stop *stop,
 			struct error *err)
@@ -626,6 +639,7 @@ static int unstage(const struct git *g, const struct apply_unstage *q,
 	return rc;
 }
 
+/* Without a result the half-made copy is removed. */
 int changes_unstage(void *arg, const struct apply_unstage *q, struct error *err)
 {
 	struct change_set *ch = arg;
@@ -680,6 +694,7 @@ static bool is_head(const struct branching *k, const char *file)
 	return is;
 }
 
+/* In the main working tree or in a linked one. */
 static bool is_checked_out(const struct branching *k)
 {
 	char *list = path_join(k->user.repo.common, "worktrees");
@@ -740,6 +755,8 @@ static int check_files(const struct branching *k, struct error *err)
 	return rc;
 }
 
+/* Sets k->old. The branch must not exist, unless --force replaces it, and must
+ * not be checked out anywhere. */
 static int check_name(struct branching *k, struct error *err)
 {
 	const char *name = k->changes->options.branch;
@@ -779,6 +796,7 @@ static int check_name(struct branching *k, struct error *err)
 	return rc;
 }
 
+/* Whether HEAD's tree has the path. */
 static bool is_known(const struct sides *s, const char *path)
 {
 	struct buf key = BUF_INIT(2 * LINE_MAX_BYTES);
@@ -791,6 +809,8 @@ static bool is_known(const struct sides *s, const char *path)
 	return known;
 }
 
+/* Decides for each change of the sandbox on which side of the merge it
+ * belongs. */
 static int add_change(void *arg, const struct odb_record *d, struct error *err)
 {
 	struct sides *s = arg;
@@ -831,6 +851,7 @@ static int read_links(struct sides *s, struct error *err)
 	return rc;
 }
 
+/* Both indexes start from whole trees; add_change() then edits them. */
 static int read_sides(struct sides *s, struct error *err)
 {
 	const struct branching *k = s->k;
@@ -860,6 +881,8 @@ static int read_sides(struct sides *s, struct error *err)
 	return rc;
 }
 
+/* Two trees, since the merge reads trees and the sandbox has files that are in
+ * no commit. */
 static int make_sides(struct branching *k, char ours[GIT_OID],
 		      char theirs[GIT_OID], struct error *err)
 {
@@ -970,6 +993,8 @@ static int copy_objects(struct branching *k, struct error *err)
 	return rc;
 }
 
+/* With the old value, so that a branch that somebody moved meanwhile is not
+ * overwritten. */
 static int set_branch(struct branching *k, struct error *err)
 {
 	const char *old = k->old[0] ? k->old : NO_OID;
@@ -987,6 +1012,7 @@ static int set_branch(struct branching *k, struct error *err)
 	return git_run(&k->user.git, &r, k->stop, err);
 }
 
+/* What the commit changes, for the report. */
 static int add_file(void *arg, const struct odb_record *d, struct error *err)
 {
 	struct apply_result *r = arg;
@@ -1002,6 +1028,8 @@ static int add_file(void *arg, const struct odb_record *d, struct error *err)
 	return 0;
 }
 
+/* The same names are refused as in the working tree: a commit would bring them
+ * there with the next checkout. */
 static int check_names(const struct branching *k, struct error *err)
 {
 	const struct apply_result *r = &k->changes->result;
@@ -1027,6 +1055,8 @@ static int check_names(const struct branching *k, struct error *err)
 	return rc;
 }
 
+/* The branch moves last, so that a failure leaves only objects that nothing
+ * names. */
 static int commit_merge(struct branching *k, struct error *err)
 {
 	struct change_set *ch = k->changes;

@@ -32,6 +32,7 @@ enum {
 
 #define NO_OID "0000000000000000000000000000000000000000"
 
+/* A git that was killed leaves its lock, so both files go first. */
 void tree_index_init(struct tree_index *t, const struct git *g,
 		     const char *directory, const char *name)
 {
@@ -63,6 +64,7 @@ int tree_index_read(struct tree_index *t, const char *tree,
 	return git_run(&t->git, &r, stop, err);
 }
 
+/* As git update-index --index-info takes it: mode 0 removes a path. */
 void tree_index_forget(struct tree_index *t, struct str path)
 {
 	buf_adds(&t->info, "0 " NO_OID "\t");
@@ -95,6 +97,7 @@ int tree_index_update(struct tree_index *t, const struct stop *stop,
 	return rc;
 }
 
+/* oid of the tree, which is stored in dcode's repository. */
 int tree_index_write(struct tree_index *t, char tree[GIT_OID],
 		     const struct stop *stop, struct error *err)
 {
@@ -176,8 +179,10 @@ static bool is_empty(const struct git *g, struct str patch,
 	return empty;
 }
 
-static int run_apply(const struct git *g, struct str patch, struct buf *left,
-		     const struct stop *stop, struct error *err)
+/* left: the entries that git could not merge (git ls-files -u), which become
+ * conflicts. */
+static int apply_patch(const struct git *g, struct str patch, struct buf *left,
+		       const struct stop *stop, struct error *err)
 {
 	const char *argv[] = { "apply",
 			       "--cached",
@@ -231,6 +236,8 @@ static int read_stdin(struct buf *patch, const struct stop *stop,
 	}
 }
 
+/* base is the user's tree as the patch expects it, theirs the same with the
+ * patch applied. */
 int changes_read_patch(struct change_set *ch, const char *ours,
 		       char base[GIT_OID], const struct stop *stop,
 		       struct error *err)
@@ -250,7 +257,8 @@ int changes_read_patch(struct change_set *ch, const char *ours,
 	if (rc == 0)
 		rc = tree_index_read(&theirs, ours, stop, err);
 	if (rc == 0)
-		rc = run_apply(&theirs.git, buf_str(&patch), &left, stop, err);
+		rc = apply_patch(&theirs.git, buf_str(&patch), &left, stop,
+				 err);
 	if (rc == 0)
 		rc = split_conflicts(&mine, &theirs, buf_str(&left), stop, err);
 	if (rc == 0)
@@ -273,7 +281,8 @@ struct partial {
 	struct tree_index index;
 };
 
-static void add_path(struct partial *p, const char *path)
+/* The list grows by doubling. */
+static void add_mine_path(struct partial *p, const char *path)
 {
 	if (!(p->n_mine & (p->n_mine - 1)))
 		p->mine = xrealloc(p->mine, p->n_mine ? 2 * p->n_mine : 1,
@@ -281,13 +290,14 @@ static void add_path(struct partial *p, const char *path)
 	p->mine[p->n_mine++] = xstrdup(path);
 }
 
+/* A path that the user deleted is not in the way. */
 static int add_mine(void *arg, const struct odb_record *d, struct error *err)
 {
 	struct partial *p = arg;
 
 	(void)err;
 	if (d->new_mode)
-		add_path(p, d->path);
+		add_mine_path(p, d->path);
 	return 0;
 }
 
@@ -375,6 +385,7 @@ static int check_change(void *arg, const struct odb_record *d,
 	return 0;
 }
 
+/* Sorted, so that each of many changes is looked up quickly. */
 int changes_leave_out(struct change_set *ch, const struct changes_sides *q,
 		      const struct stop *stop, struct error *err)
 {
@@ -388,7 +399,7 @@ int changes_leave_out(struct change_set *ch, const struct changes_sides *q,
 	rc = odb_tree_diff(&w->git, q->base, q->ours,
 			   &(struct odb_sink){ add_mine, &p }, stop, err);
 	for (size_t i = 0; i < q->n_blocked; i++)
-		add_path(&p, q->blocked[i]);
+		add_mine_path(&p, q->blocked[i]);
 	if (rc == 0 && p.n_mine)
 		qsort(p.mine, p.n_mine, sizeof(*p.mine), compare_paths);
 	if (rc == 0)
@@ -449,7 +460,9 @@ static struct str cut_before(struct str *rest, const char *begins)
 	return piece;
 }
 
-static void show(const struct picking *p, struct str text)
+/* Masked, and with control characters visible: the text comes from the
+ * sandbox. */
+static void show_text(const struct picking *p, struct str text)
 {
 	struct buf masked = BUF_INIT(PICKED_MAX);
 	struct buf line = BUF_INIT(SHOWN_BYTES);
@@ -497,8 +510,9 @@ static int read_answer(const struct picking *p, char *answer, struct error *err)
 	return 0;
 }
 
-static int ask(struct picking *p, const char *what, char *answer,
-	       struct error *err)
+/* Sets *answer to y, n, a, d or q. */
+static int ask_about(struct picking *p, const char *what, char *answer,
+		     struct error *err)
 {
 	for (;;) {
 		fprintf(stderr, "Take this %s [y,n,a,d,q,?]? ", what);
@@ -544,11 +558,13 @@ static bool is_whole(struct str header, struct str hunks)
 	       str_search(header, STR("\ndeleted file mode ")) < header.len;
 }
 
-static bool takes(char answer)
+static bool is_taken(char answer)
 {
 	return answer == 'y' || answer == 'a';
 }
 
+/* The header of the file goes in front of the first hunk that is taken. answer
+ * 'a' or 'd' was given for an earlier part of this file. */
 static int pick_hunks(struct picking *p, struct str hunks, char answer,
 		      struct str *header, struct error *err)
 {
@@ -558,12 +574,12 @@ static int pick_hunks(struct picking *p, struct str hunks, char answer,
 		struct str hunk = cut_before(&hunks, "@@ ");
 
 		if (answer != 'a') {
-			show(p, hunk);
-			if (ask(p, "hunk", &answer, err) < 0)
+			show_text(p, hunk);
+			if (ask_about(p, "hunk", &answer, err) < 0)
 				return -1;
 		}
 		p->quit = answer == 'q';
-		if (!takes(answer))
+		if (!is_taken(answer))
 			continue;
 		for (int i = 0; i < HEADER_PARTS; i++)
 			buf_addstr(&p->picked, header[i]);
@@ -585,11 +601,11 @@ static int pick_parts(struct picking *p, struct str header, struct str hunks,
 	parts[0] = cut_before(&rest, "old mode ");
 	mode = cut_before(&rest, "index ");
 	parts[1] = rest;
-	show(p, header);
-	if (mode.len && ask(p, "change of mode", &answer, err) < 0)
+	show_text(p, header);
+	if (mode.len && ask_about(p, "change of mode", &answer, err) < 0)
 		return -1;
 	p->quit = answer == 'q';
-	if (takes(answer)) {
+	if (is_taken(answer)) {
 		buf_addstr(&p->picked, parts[0]);
 		buf_addstr(&p->picked, mode);
 		parts[0] = (struct str){ 0 };
@@ -610,17 +626,18 @@ static int pick_whole(struct picking *p, size_t from, size_t n,
 	snprintf(what, sizeof(what), n > 1 ? "change of %zu parts" : "file", n);
 	for (size_t i = from; i < p->n_files; i++)
 		if (files[i].group == from)
-			show(p, files[i].text);
-	if (ask(p, what, &answer, err) < 0)
+			show_text(p, files[i].text);
+	if (ask_about(p, what, &answer, err) < 0)
 		return -1;
 	p->quit = answer == 'q';
-	for (size_t i = from; takes(answer) && i < p->n_files; i++)
+	for (size_t i = from; is_taken(answer) && i < p->n_files; i++)
 		if (files[i].group == from)
 			buf_addstr(&p->picked, files[i].text);
-	p->taken += takes(answer);
+	p->taken += is_taken(answer);
 	return 0;
 }
 
+/* A file that belongs to an earlier one was asked about with it. */
 static int pick_file(struct picking *p, size_t at, struct error *err)
 {
 	struct str rest = p->files[at].text;
@@ -664,6 +681,7 @@ static void add_file(struct picking *p, struct str text)
 		f->group = last->group;
 }
 
+/* Names are not NUL-terminated: shorter first, if one begins with the other. */
 static int by_name(const void *a, const void *b)
 {
 	const struct picked_file *x = *(const struct picked_file *const *)a;

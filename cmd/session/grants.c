@@ -1,5 +1,12 @@
 /* grants.c - calls that the user has allowed beforehand. */
 /* SPDX-License-Identifier: MIT */
+
+/*
+ * "Allow always" and "allow for this conversation": a grant is the whole call
+ * with the place where it acts, as JSON, so that nothing but the same call
+ * matches. Stored ones are in approvals.allow of config.toml, without the id of
+ * a sandbox.
+ */
 #include "cmd/session/grants.h"
 
 #include <stdlib.h>
@@ -15,6 +22,7 @@ enum { MAX_CONFIG = 64 << 20 };
 
 static const char key[] = "approvals.allow";
 
+/* Owned text goes to the list. */
 static void add_text(cJSON *object, const char *name, const char *text)
 {
 	if (text)
@@ -42,7 +50,7 @@ static char *describe_call(const struct approval *a, const char *sandbox,
 	return text;
 }
 
-static bool have(const struct grants *g, const char *call)
+static bool is_listed(const struct grants *g, const char *call)
 {
 	for (size_t i = 0; i < g->n; i++)
 		if (!strcmp(g->list[i].call, call))
@@ -54,14 +62,14 @@ bool grants_have(const struct grants *g, const struct approval *a)
 {
 	char *here = describe_call(a, a->sandbox, NULL);
 	char *anywhere = describe_call(a, NULL, NULL);
-	bool found = have(g, here) || have(g, anywhere);
+	bool found = is_listed(g, here) || is_listed(g, anywhere);
 
 	cJSON_free(here);
 	cJSON_free(anywhere);
 	return found;
 }
 
-static void drop(struct grants *g, size_t i)
+static void remove_grant(struct grants *g, size_t i)
 {
 	struct grant *grant = &g->list[i];
 
@@ -69,6 +77,7 @@ static void drop(struct grants *g, size_t i)
 	memmove(grant, grant + 1, (--g->n - i) * sizeof(*grant));
 }
 
+/* Used up: the next call is asked about again. */
 bool grants_take(struct grants *g, const struct approval *a, const char *id)
 {
 	char *call = g->n ? describe_call(a, a->sandbox, id) : NULL;
@@ -77,15 +86,15 @@ bool grants_take(struct grants *g, const struct approval *a, const char *id)
 	for (size_t i = 0; !found && i < g->n; i++) {
 		found = !strcmp(g->list[i].call, call);
 		if (found)
-			drop(g, i);
+			remove_grant(g, i);
 	}
 	cJSON_free(call);
 	return found;
 }
 
-static void add(struct grants *g, const char *call, bool stored)
+static void add_grant(struct grants *g, const char *call, bool stored)
 {
-	if (have(g, call))
+	if (is_listed(g, call))
 		return;
 	g->list = xrealloc(g->list, g->n + 1, sizeof(*g->list));
 	g->list[g->n++] = (struct grant){ xstrdup(call), stored };
@@ -95,7 +104,7 @@ void grants_add(struct grants *g, const struct approval *a, const char *id)
 {
 	char *call = describe_call(a, a->sandbox, id);
 
-	add(g, call, false);
+	add_grant(g, call, false);
 	cJSON_free(call);
 }
 
@@ -103,7 +112,7 @@ void grants_inherit(struct grants *g, const struct grants *from)
 {
 	for (size_t i = 0; i < from->n; i++)
 		if (!from->list[i].stored)
-			add(g, from->list[i].call, false);
+			add_grant(g, from->list[i].call, false);
 }
 
 void grants_clear(struct grants *g)
@@ -114,6 +123,7 @@ void grants_clear(struct grants *g)
 	*g = (struct grants){ 0 };
 }
 
+/* Warnings only: a broken grant must not keep dcode from starting. */
 void grants_load(struct grants *g, const struct settings *set)
 {
 	const char *const *list = NULL;
@@ -123,7 +133,7 @@ void grants_load(struct grants *g, const struct settings *set)
 	if (settings_list(set, NULL, key, &list, &n, &err) < 0)
 		app_warn("%s", err.message);
 	for (size_t i = 0; i < n; i++)
-		add(g, list[i], true);
+		add_grant(g, list[i], true);
 }
 
 char *grants_file(const struct settings *set)
@@ -156,6 +166,7 @@ static int edit_config(struct app *app, const char *call, bool adds,
 	return config_file_edit(app, edit_text, &edit, err);
 }
 
+/* A secret would be written to config.toml in clear text. */
 static bool has_secret(const struct app *app, const char *call)
 {
 	struct buf masked = BUF_INIT(MAX_CONFIG);
@@ -191,7 +202,7 @@ int grants_store(struct grants *g, const struct approval *a, struct app *app,
 	else if (rc == 0)
 		rc = edit_config(app, call, true, err);
 	if (rc == 0)
-		add(g, call, true);
+		add_grant(g, call, true);
 	for (size_t i = 0; rc == 0 && i < g->n; i++)
 		if (!strcmp(g->list[i].call, call))
 			g->list[i].stored = true;
@@ -210,6 +221,6 @@ int grants_remove(struct grants *g, size_t i, struct app *app,
 	    err->code != ERR_NOT_FOUND)
 		return -1;
 	*err = (struct error){ 0 };
-	drop(g, i);
+	remove_grant(g, i);
 	return 0;
 }

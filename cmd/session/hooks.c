@@ -1,6 +1,13 @@
 /* hooks.c - the user's hooks of a run, and a project's once trusted. */
 /* SPDX-License-Identifier: MIT */
 
+/*
+ * Hooks belong to the app, since one chat runs several conversations with them,
+ * and are told which run they watch: run_hooks_follow(). A file of the project
+ * needs the user's consent first (project_trust_open()). run_hooks_start() and
+ * run_hooks_end() are the events SessionStart and SessionEnd; those of calls
+ * and messages come from src/agent/hooked.c.
+ */
 #include "cmd/session/hooks.h"
 
 #include <stdlib.h>
@@ -17,6 +24,7 @@
 
 enum { END_MS = 5000 /* of SessionEnd, once dcode was told to end */ };
 
+/* The word that a hook gets for the run's mode. */
 static const char *permission_mode(void *arg)
 {
 	const struct run *r = arg;
@@ -26,6 +34,7 @@ static const char *permission_mode(void *arg)
 	return r->mode == RUN_AUTO_EDIT ? "acceptEdits" : "default";
 }
 
+/* The path of a file with the whole thread; NULL: there is none. Owned. */
 static char *write_transcript(void *arg, const char *session)
 {
 	struct app *app = arg;
@@ -58,7 +67,8 @@ static int go_on_without(void *arg, const struct error *why, struct error *err)
 	return policy_go_on_without(arg, why, err);
 }
 
-static int load(struct app *app, struct error *err)
+/* The user's file, then the project's. */
+static int load_hooks(struct app *app, struct error *err)
 {
 	const struct settings *set = app->settings;
 	struct error ignored = { 0 };
@@ -92,14 +102,15 @@ static int load(struct app *app, struct error *err)
 
 int run_hooks_open(struct run *r, struct error *err)
 {
-	return r->app->hooks_read ? 0 : load(r->app, err);
+	return r->app->hooks_read ? 0 : load_hooks(r->app, err);
 }
 
+/* If reading fails, the hooks that are there stay. */
 int run_hooks_reload(struct run *r, struct error *err)
 {
 	struct hooks *old = r->app->hooks;
 
-	if (load(r->app, err) < 0) {
+	if (load_hooks(r->app, err) < 0) {
 		r->app->hooks = old;
 		r->app->hooks_read = true;
 		return -1;
@@ -129,6 +140,7 @@ int run_hooks_start(struct run *r, const char *cause, const struct stop *stop,
 	return hooked_session_start(&r->agent, cause, stop, err);
 }
 
+/* Once dcode was told to end, the hooks have 5 s. */
 void run_hooks_end(struct run *r, const char *cause)
 {
 	struct stop stop = app_stop(r->app);
@@ -141,6 +153,7 @@ void run_hooks_end(struct run *r, const char *cause)
 	r->agent.hooks = NULL;
 }
 
+/* Runs in the background. */
 void run_hooks_notify(struct run *r, const char *type, const char *tool)
 {
 	cJSON *fields;

@@ -1,5 +1,13 @@
 /* money.c - what a run may cost, has cost, and says about it. */
 /* SPDX-License-Identifier: MIT */
+
+/*
+ * One meter (src/model/money.h) counts everything that dcode costs: each model
+ * by its account, each sandbox by the second. run_money_begin() makes it with
+ * the cap; run_money_model() and run_money_sandbox() add what a run uses, and
+ * refuse it if its price is unknown while there is a cap. The second half
+ * prints what was spent.
+ */
 #include "cmd/session/money.h"
 
 #include <inttypes.h>
@@ -36,6 +44,7 @@ static bool read_amount(const struct toml_value *v, int64_t *amount)
 	return *amount > 0;
 }
 
+/* Names the line, since TOML has many ways to write a number. */
 static int refuse_setting(const struct toml_value *v, const char *name,
 			  struct error *err)
 {
@@ -45,6 +54,7 @@ static int refuse_setting(const struct toml_value *v, const char *name,
 			 name, v->line);
 }
 
+/* *cap stays if there is no such setting. */
 static int read_cap(const struct toml_value *v, int64_t *cap, struct error *err)
 {
 	int64_t amount;
@@ -57,6 +67,7 @@ static int read_cap(const struct toml_value *v, int64_t *cap, struct error *err)
 	return 0;
 }
 
+/* warn_usd: one amount, or a list. */
 static int add_thresholds(struct meter *m, const struct toml_value *limits,
 			  struct error *err)
 {
@@ -77,6 +88,7 @@ static int add_thresholds(struct meter *m, const struct toml_value *limits,
 	return 0;
 }
 
+/* The first run makes the meter; the next ones in a chat go on with it. */
 int run_money_begin(struct run *r, struct error *err)
 {
 	const struct toml_value *limits;
@@ -120,6 +132,7 @@ int run_money_check(struct run *r, struct error *err)
 	return run_money_model(r, &account, err);
 }
 
+/* Says which lines of config.toml would give the price. */
 static int refuse_unpriced(const struct run *r, struct error *err)
 {
 	char *name = run_model_name(r);
@@ -136,6 +149,7 @@ static int refuse_unpriced(const struct run *r, struct error *err)
 			  r->choice.provider, r->choice.model);
 }
 
+/* A cap needs to know what the parameter costs. */
 static int refuse_param(const struct costly_param *p, struct error *err)
 {
 	(void)error_set(err, ERR_USAGE,
@@ -151,6 +165,7 @@ static int refuse_param(const struct costly_param *p, struct error *err)
 				  : "");
 }
 
+/* A parameter can make the known price wrong; then there is none. */
 int run_money_model(struct run *r, struct meter_model **account,
 		    struct error *err)
 {
@@ -178,6 +193,7 @@ int run_money_model(struct run *r, struct meter_model **account,
 	return 0;
 }
 
+/* Without a cap an unknown price is only counted as unknown. */
 int run_money_sandbox(struct run *r, struct error *err)
 {
 	const struct sandbox_provider *p = r->client.provider;
@@ -217,6 +233,7 @@ struct stop run_money_stop(const struct run *r, const struct stop *stop)
 	return ms == INT64_MAX ? *stop : stop_within(stop, ms);
 }
 
+/* clock_ms() at that time; INT64_MAX: never. */
 static int64_t later(int64_t ms)
 {
 	return ms == INT64_MAX ? ms : clock_ms() + ms;
@@ -274,6 +291,7 @@ static void add_time(struct buf *out, int64_t ms)
 		buf_addf(out, "%" PRId64 " s", s);
 }
 
+/* Sums are cut to cents; the JSON result has all digits. */
 void run_money_line(const struct run *r, struct buf *out)
 {
 	struct meter_total t = { 0 };
@@ -336,6 +354,7 @@ void run_money_json(const struct run *r, struct buf *out)
 	buf_addf(out, ",\"sandbox_seconds\":%" PRId64, t.sandbox_ms / 1000);
 }
 
+/* Also used for what the database has of earlier runs. */
 static void print_line(void *arg, const struct meter_line *l)
 {
 	struct printing *p = arg;

@@ -1,5 +1,13 @@
 /* next.c - another run that takes the place of a chat's, sandbox and all. */
 /* SPDX-License-Identifier: MIT */
+
+/*
+ * /resume and /sandbox switch in a chat continue with another run:
+ * next_open() writes the command line that would open it, opens it while the
+ * old run still lives, and moves over what belongs to both: the thread, the
+ * permissions, MCP servers, hooks. If anything fails, the old run is as it was
+ * (undo_open()). The caller then ends the old run with next_leave().
+ */
 #include "cmd/session/next.h"
 
 #include <stdlib.h>
@@ -31,6 +39,7 @@ static void add_word(struct next *next, const char *word)
 		next->words[next->n++] = xstrdup(word);
 }
 
+/* As it was given on the command line of r. */
 static void add_flag(struct next *next, const struct run *r, const char *name)
 {
 	const char *value = args_value(r->args, name);
@@ -78,6 +87,7 @@ static bool has_word(const char *const *words, size_t n, const char *word)
 	return false;
 }
 
+/* The words of the slash command first: they win over the flags of r. */
 static int read_words(struct next *next, const struct run *r,
 		      const char *const *words, size_t n, struct error *err)
 {
@@ -138,6 +148,7 @@ static void take_thread(struct run *n, struct run *r)
 	buf_addstr(&n->agent.answer, buf_str(&r->agent.answer));
 }
 
+/* A run with the same thread still has to hand the history to its model. */
 static int open_run(struct run *n, struct run *r, struct error *err)
 {
 	struct stop stop = app_stop(r->app);
@@ -167,7 +178,7 @@ static int follow_hooks(struct run *n, struct run *r, bool same_thread,
 }
 
 /* Both have the thread still: it is r's. */
-static void undo(struct run *n, struct run *r)
+static void undo_open(struct run *n, struct run *r)
 {
 	struct error ignored = { 0 };
 
@@ -211,6 +222,8 @@ void next_finish(struct run *r)
 	}
 }
 
+/* One sandbox at a time: an interrupted one is deleted before the next is
+ * made. */
 int next_open(struct run *r, const char *const *words, size_t n_words,
 	      bool same_thread, struct error *err)
 {
@@ -234,17 +247,17 @@ int next_open(struct run *r, const char *const *words, size_t n_words,
 			   .args = &next->args,
 			   .made = true };
 	if (same_thread && !conversation_is_stored(r, err)) {
-		undo(n, r);
+		undo_open(n, r);
 		return -1;
 	}
 	n->session = same_thread ? r->session : NULL;
 	if (read_words(next, r, words, n_words, err) < 0 ||
 	    open_run(n, r, err) < 0) {
-		undo(n, r);
+		undo_open(n, r);
 		return -1;
 	}
 	if (follow_hooks(n, r, same_thread, err) < 0) {
-		undo(n, r);
+		undo_open(n, r);
 		return -1;
 	}
 	take_permissions(n, r);

@@ -1,5 +1,13 @@
 /* open.c - a conversation with everything it needs, opened and closed. */
 /* SPDX-License-Identifier: MIT */
+
+/*
+ * run_read_flags() settles what was asked for, run_open() opens it in the order
+ * in which each step needs the one before: money, thread, model, provider, MCP
+ * servers, sandbox, conversation. With a sandbox that is promised the
+ * conversation comes first, and open_rest() follows once the sandbox is there.
+ * run_undo() closes in the opposite order and may be called after any failure.
+ */
 #include "cmd/session/open.h"
 
 #include <fcntl.h>
@@ -31,6 +39,7 @@
 
 enum { RUN_MAX_S = 24 * 3600 }; /* without --timeout */
 
+/* Tools act on the user's machine itself. */
 static bool on_host(const struct run *r)
 {
 	return r->client.provider->flags & SANDBOX_UNISOLATED;
@@ -141,6 +150,7 @@ static void tell_sandbox_too(struct run *r, struct error *err)
 		(void)app_fail(&plain, &why);
 }
 
+/* Only if nobody chose the model: a user may not know which one it is. */
 static void tell_model(const struct run *r)
 {
 	char *name = run_model_name(r);
@@ -170,6 +180,7 @@ int run_open(struct run *r, const struct stop *stop, struct error *err)
 	return open_both(r, stop, err);
 }
 
+/* Whatever was opened, in an order that stops what costs money first. */
 void run_undo(struct run *r)
 {
 	struct error ignored = { 0 };

@@ -1,5 +1,18 @@
 /* policy.c - which calls run, are refused, or are asked about. */
 /* SPDX-License-Identifier: MIT */
+
+/*
+ * Who decides about a call: the user's flags and settings, the allow-list, the
+ * grants of earlier answers, the hooks, and above all of them the machine's
+ * policy file. run_decide() puts them together for one call; run_offers() says
+ * earlier which tools the model gets at all. On the user's own machine paths
+ * decide too (decide_reading(), decide_writing()): with all links resolved,
+ * inside the working directory, and not protected.
+ *
+ * The chat asks the user (cmd/chat). Two questions are asked here: about a
+ * sandbox that somebody else may use (run_asks_attached()), and before a user's
+ * first yolo (run_set_mode()).
+ */
 #include "cmd/session/policy.h"
 
 #include <stdio.h>
@@ -34,6 +47,8 @@ static char *yolo_file(struct app *app)
 	return app_state_path(app, "yolo-acknowledged", &ignored);
 }
 
+/* The first yolo of a user needs one confirmation, ever: a file remembers
+ * it. */
 bool yolo_acknowledged(struct app *app)
 {
 	char *name = yolo_file(app);
@@ -90,8 +105,9 @@ static char *real_path(const char *path)
 	return whole;
 }
 
-static enum run_verdict run_decide_reading(const struct run *r,
-					   struct approval *a)
+/* A file on the user's own machine. Sets a->real_path if a link leads
+ * elsewhere. */
+static enum run_verdict decide_reading(const struct run *r, struct approval *a)
 {
 	char *path = written_path(a);
 	char *real = path ? real_path(path) : NULL;
@@ -207,6 +223,8 @@ static bool is_plain_edit(const struct approval *a, struct str why)
 	return !why.len && !(a->tool->flags & TOOL_DELETES);
 }
 
+/* Sets a->place, a->auto_edit and a->real_path from what the sandbox says of
+ * the path. */
 static int decide_target(struct run *r, struct approval *a, const char *path,
 			 struct files_target *t, enum run_verdict *verdict,
 			 struct error *err)
@@ -233,9 +251,11 @@ static int decide_target(struct run *r, struct approval *a, const char *path,
 	return 0;
 }
 
-static int run_decide_writing(struct run *r, struct approval *a,
-			      enum run_verdict *verdict,
-			      const struct stop *stop, struct error *err)
+/* The sandbox resolves the path, in one round trip, since only it knows its
+ * links. */
+static int decide_writing(struct run *r, struct approval *a,
+			  enum run_verdict *verdict, const struct stop *stop,
+			  struct error *err)
 {
 	bool deletes = a->tool->flags & TOOL_DELETES;
 	struct files_target target = { 0 };
@@ -260,6 +280,7 @@ static int run_decide_writing(struct run *r, struct approval *a,
 	return rc;
 }
 
+/* True if this chat asks about calls at all, apart from its mode. */
 bool run_asks(const struct run *r)
 {
 	return r->interactive &&
@@ -267,7 +288,8 @@ bool run_asks(const struct run *r)
 		r->options.asks_in_sandbox || r->options.reviews_all);
 }
 
-static bool found(void *arg, const struct ledger_row *row)
+/* ledger_find(): one of this provider is enough. */
+static bool note_known(void *arg, const struct ledger_row *row)
 {
 	struct run *r = arg;
 
@@ -283,7 +305,7 @@ static int find_in_ledger(struct run *r, struct error *err)
 
 	if (app_store(r->app, &store, err) < 0)
 		return -1;
-	if (ledger_find(store, r->box.sandbox.id, found, r, err) < 0 &&
+	if (ledger_find(store, r->box.sandbox.id, note_known, r, err) < 0 &&
 	    err->code != ERR_NOT_FOUND)
 		return -1;
 	*err = (struct error){ 0 };
@@ -318,6 +340,7 @@ int run_asks_attached(struct run *r, struct error *err)
 	return rc < 0 ? -1 : 0;
 }
 
+/* 0 also if the user says no: the mode stays. */
 int run_set_mode(struct run *r, enum run_mode mode, struct error *err)
 {
 	int rc = 1;
@@ -360,6 +383,7 @@ bool run_offers(const struct run *r, const struct tool *tool)
 	       !(tool->flags & TOOL_ASKS) || r->options.allow.given;
 }
 
+/* Words for the model, which may try another command. */
 static void refuse_command(const struct run *r, const char *command,
 			   struct buf *reason)
 {
@@ -465,7 +489,7 @@ static int decide_call(struct run *r, struct approval *a,
 	}
 	if (!(a->tool->flags & TOOL_ASKS)) {
 		if (host && a->tool->path_arg)
-			*verdict = run_decide_reading(r, a);
+			*verdict = decide_reading(r, a);
 		if (*verdict == RUN_ALLOW && reviews && !run_allows_all(r))
 			*verdict = RUN_ASK;
 		return 0;
@@ -479,7 +503,7 @@ static int decide_call(struct run *r, struct approval *a,
 		return 0;
 	*verdict = RUN_ASK;
 	if (a->tool->path_arg && run_offers(r, a->tool))
-		return run_decide_writing(r, a, verdict, stop, err);
+		return decide_writing(r, a, verdict, stop, err);
 	return 0;
 }
 
@@ -522,6 +546,7 @@ static void judge_by_hooks(struct run *r, struct approval *a,
 	}
 }
 
+/* Without a user, what would be asked about is refused. */
 int run_decide(struct run *r, struct approval *a, enum run_verdict *verdict,
 	       const struct stop *stop, struct error *err)
 {
@@ -551,6 +576,7 @@ int run_decide(struct run *r, struct approval *a, enum run_verdict *verdict,
 	return 0;
 }
 
+/* For the first line of a run without a user. */
 void run_limits(const struct run *r, struct buf *out)
 {
 	const struct allow_list *allow = &r->options.allow;

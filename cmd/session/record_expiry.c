@@ -1,6 +1,14 @@
 /* record_expiry.c - deletes the records of deleted sandboxes after a time. */
 /* SPDX-License-Identifier: MIT */
 
+/*
+ * dcode remembers for each sandbox what was sent and last seen (LABEL.listing,
+ * LABEL.unsent, refs). These records outlive the sandbox, because work may
+ * still come back from them. Once a day records_sweep() deletes those of
+ * sandboxes that are gone, whose work has come back, or that are very old.
+ * records_pack() and records_tidy() make dcode's git repositories smaller.
+ * Begin reading at sweep_old().
+ */
 #include "cmd/session/record_expiry.h"
 
 #include <dirent.h>
@@ -73,6 +81,8 @@ static bool is_known_gone(struct store *s, const char *label)
 	return ledger_find(s, label, note_gone, &gone, &ignored) == 0 && gone;
 }
 
+/* The list of files that were not sent is of no use once the sandbox is
+ * gone. */
 static void sweep_directory(struct store *s, const char *directory)
 {
 	DIR *d = opendir(directory);
@@ -126,6 +136,7 @@ struct old_labels {
 	uint32_t seen; /* of which these were drawn */
 };
 
+/* A listing is written again whenever its sandbox is used. */
 static bool is_old(int dir, const char *listing, int64_t before)
 {
 	struct stat st;
@@ -153,6 +164,7 @@ static void add_label(struct old_labels *o, char *label)
 	o->labels[at] = label;
 }
 
+/* Draws a few labels of sandboxes that are certainly gone. */
 static void find_old(struct old_labels *o, const char *directory)
 {
 	DIR *d = opendir(directory);
@@ -196,6 +208,7 @@ static bool has_come_back(const struct workspace *w, const struct stop *stop)
 	return !strcmp(theirs, w->base);
 }
 
+/* The base goes last: without it the rest is not found again. */
 static void remove_records(const struct workspace *w, const struct stop *stop)
 {
 	struct str label = str_of(w->label);
@@ -256,6 +269,7 @@ static bool is_due(const struct workspace *w)
 	return due;
 }
 
+/* patches_days 0 or a wrong setting: nothing expires. */
 static void sweep_old(struct app *app, const struct workspace *w)
 {
 	struct old_labels o = { 0 };
@@ -306,6 +320,8 @@ void records_pack(struct app *app)
 	free(state);
 }
 
+/* One tree, within a time after which another dcode would stop waiting for
+ * it. */
 static void tidy_one(struct app *app, const char *state, const char *key,
 		     const struct stop *stop)
 {

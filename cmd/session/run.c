@@ -1,5 +1,12 @@
 /* run.c - what is known of a run, asked without changing it. */
 /* SPDX-License-Identifier: MIT */
+
+/*
+ * What other rooms and screens ask about a run without changing it: its name
+ * for the model, the user's files that it can reach, its mode, how its last
+ * answer ended (run_remark_*()), and what its tools may have written
+ * (run_note_event(), run_report_lost()).
+ */
 #include "cmd/session/run.h"
 
 #include <stdlib.h>
@@ -19,6 +26,7 @@ char *run_model_name(const struct run *r)
 	return xasprintf("%s:%s", r->choice.provider, r->choice.model);
 }
 
+/* Mounts, then, for a host that others use too, whose rights commands have. */
 void run_mounts(const struct run *r, struct buf *out)
 {
 	const struct sandbox *sb = &r->box.sandbox;
@@ -56,6 +64,7 @@ const char *run_mode_name(enum run_mode mode)
 	return names[mode];
 }
 
+/* NULL if the sandbox has a copy, or nothing, of the user's tree. */
 const char *run_bound_directory(const struct sandbox *sb)
 {
 	for (size_t i = 0; i < sb->mounts.n; i++)
@@ -74,8 +83,10 @@ static bool is_named(const struct run_wrote *w, const char *path)
 	return false;
 }
 
-static void add_file(struct run_wrote *w, const struct tool *tool,
-		     const struct part *call)
+/* Keeps the first names; the model's own spelling of the path is good enough
+ * for a report. */
+static void note_file(struct run_wrote *w, const struct tool *tool,
+		      const struct part *call)
 {
 	struct buf ignored = BUF_INIT(RESULT_RAW_BYTES);
 	cJSON *args = args_read(tool, call, &ignored);
@@ -92,6 +103,7 @@ static void add_file(struct run_wrote *w, const struct tool *tool,
 	buf_release(&ignored);
 }
 
+/* A call may have written something; a result says that a file was written. */
 void run_note_event(struct run *r, const struct agent_event *ev)
 {
 	const struct tool *tool = ev->call ? tool_find(ev->call->name) : NULL;
@@ -103,7 +115,7 @@ void run_note_event(struct run *r, const struct agent_event *ev)
 		r->wrote.commands |= (tool->flags & TOOL_RUNS) != 0;
 	} else if (ev->kind == EVENT_TOOL_RESULT && !ev->failed &&
 		   tool->path_arg && !(tool->flags & TOOL_DELETES)) {
-		add_file(&r->wrote, tool, ev->call);
+		note_file(&r->wrote, tool, ev->call);
 	}
 }
 
@@ -114,6 +126,7 @@ void run_wrote_release(struct run_wrote *w)
 	*w = (struct run_wrote){ 0 };
 }
 
+/* Nothing if no tool wrote anything. */
 void run_report_lost(const struct run *r, bool has_tree)
 {
 	const struct run_wrote *w = &r->wrote;
@@ -140,11 +153,13 @@ void run_report_lost(const struct run *r, bool has_tree)
 	buf_release(&lost);
 }
 
+/* Blank text is not an answer. */
 static bool has_answer(const struct run *r)
 {
 	return str_trim(buf_str(&r->agent.answer)).len > 0;
 }
 
+/* The filter's own reason goes in if the vendor gave one. */
 bool run_remark_add(const struct run *r, struct buf *out)
 {
 	static const char *const words[] = {
@@ -182,6 +197,7 @@ void run_remark(const struct run *r)
 	buf_release(&line);
 }
 
+/* Refused calls count only if all of them were refused. */
 int run_remark_outcome(const struct run *r, const char **status,
 		       struct error *why)
 {

@@ -1,5 +1,13 @@
 /* save.c - what a sandbox changed, applied or saved before it is deleted. */
 /* SPDX-License-Identifier: MIT */
+
+/*
+ * What a sandbox changed must not be lost with it. run_save() is called by
+ * src/lifecycle before a sandbox is deleted: it fetches the changes and writes
+ * them as a patch. run_apply_changes() is --apply and --branch of dcode -n,
+ * while the sandbox still lives. save_removed() does the same as run_save() for
+ * a sandbox without a run (dcode sandbox rm, gc). Begin reading at save_work().
+ */
 #include "cmd/session/save.h"
 
 #include <stdio.h>
@@ -53,7 +61,7 @@ bool save_is_on(struct app *app)
 }
 
 /* Old ones go when a new one has come. */
-static void sweep(struct app *app, const char *directory)
+static void sweep_patches(struct app *app, const char *directory)
 {
 	struct error ignored = { 0 };
 	int64_t days = 0;
@@ -67,6 +75,7 @@ static void sweep(struct app *app, const char *directory)
 		(void)patch_sweep(directory, days, mib << 20);
 }
 
+/* Replaces the patch of an earlier attempt, if there was one. */
 static int write_patch(struct saving *v, struct error *err)
 {
 	char *directory = app_state_path(v->app, "patches", err);
@@ -90,7 +99,7 @@ static int write_patch(struct saving *v, struct error *err)
 	if (path) {
 		free(s->patch);
 		s->patch = path;
-		sweep(v->app, directory);
+		sweep_patches(v->app, directory);
 	}
 	review_release(&changes);
 	free(directory);
@@ -114,6 +123,8 @@ static void save_later(struct saving *v)
 		app_warn("large files are not in the patch: %s", err.message);
 }
 
+/* Fills in s; a failure goes to s->failed, since the sandbox is deleted all the
+ * same. */
 static void save_work(struct saved_work *s, struct app *app,
 		      struct workspace *w, struct sandbox *sb,
 		      const struct save_terms *terms)
@@ -152,7 +163,9 @@ static void save_work(struct saved_work *s, struct app *app,
 	fetch_release(&v.fetch);
 }
 
-static void report(const struct saved_work *s, const struct save_terms *terms)
+/* On stderr, with the command that brings the patch back. */
+static void report_saved(const struct saved_work *s,
+			 const struct save_terms *terms)
 {
 	struct buf line = BUF_INIT(1 << 12);
 
@@ -178,9 +191,10 @@ void save_sandbox(struct saved_work *s, struct app *app, struct workspace *w,
 		  struct sandbox *sb, const struct save_terms *terms)
 {
 	save_work(s, app, w, sb, terms);
-	report(s, terms);
+	report_saved(s, terms);
 }
 
+/* thread_label_each(): the newest thread that names the label. */
 static bool note_owner(void *arg, const struct thread_label *l)
 {
 	struct owner *o = arg;
@@ -207,6 +221,7 @@ int save_check(const struct saved_work *s, struct error *err)
 			 "cannot save a patch of the sandbox's changes");
 }
 
+/* 0 also if there is nothing to save. */
 static int save_owned(struct app *app, struct sandbox_client *client,
 		      const char *id, const struct owner *o, struct error *lost)
 {
@@ -231,7 +246,7 @@ static int save_owned(struct app *app, struct sandbox_client *client,
 		save_work(&s, app, &w, &sb, &terms);
 	else if (rc < 0 || (err.code != ERR_NOT_FOUND && err.code != ERR_GONE))
 		s.failed = xstrdup(err.message);
-	report(&s, &terms);
+	report_saved(&s, &terms);
 	saved = save_check(&s, lost);
 	sandbox_release(&sb);
 	saved_work_release(&s);
@@ -242,6 +257,7 @@ done:
 	return saved;
 }
 
+/* The thread may have been deleted: then the label stands for it. */
 int save_removed(struct app *app, struct sandbox_client *client, const char *id,
 		 const char *label, struct error *err)
 {
@@ -285,6 +301,7 @@ void save_json(const struct saved_work *s, struct buf *out)
 
 enum { CHECK_MS = 30000 };
 
+/* lifecycle_request.before_remove. */
 void run_save(void *arg, struct sandbox *sb, const struct stop *stop)
 {
 	struct run *r = arg;
@@ -336,6 +353,7 @@ static size_t count_files(const struct workspace *w, const struct fetch *f,
 	return n;
 }
 
+/* Asks the sandbox only if something may have been written there. */
 bool run_has_unreturned_work(struct run *r, size_t *files)
 {
 	struct stop limit = stop_cleanup(CHECK_MS);
@@ -368,12 +386,12 @@ bool run_has_unreturned_work(struct run *r, size_t *files)
 
 enum { APPLY_MS = 10 * 60000 };
 
-static const char *flag(const struct run *r)
+static const char *flag_name(const struct run *r)
 {
 	return r->options.branch ? "--branch" : "--apply";
 }
 
-static bool is_asked(const struct run *r)
+static bool wants_changes(const struct run *r)
 {
 	return r->options.apply || r->options.branch;
 }
@@ -388,7 +406,8 @@ static int open_tree(struct run *r, struct workspace *w,
 	if (rc <= 0)
 		return rc;
 	error_set(err, ERR_USAGE,
-		  "%s: the sandbox has no copy of this repository", flag(r));
+		  "%s: the sandbox has no copy of this repository",
+		  flag_name(r));
 	return error_hint(err, "Add --workspace repo to send it.");
 }
 
@@ -426,7 +445,7 @@ int run_branch_check(struct run *r, struct error *err)
 int run_apply_check(struct run *r, struct error *err)
 {
 	struct workspace w = { 0 };
-	int rc = is_asked(r) ? open_tree(r, &w, &r->stop, err) : 0;
+	int rc = wants_changes(r) ? open_tree(r, &w, &r->stop, err) : 0;
 
 	workspace_close(&w);
 	return rc;
@@ -439,11 +458,14 @@ static int check_result(const struct run *r, const struct change_set *ch,
 	if (changes_status(ch) == 0)
 		return 0;
 	error_set(err, ERR_BUSY,
-		  "%s: not all changes of the sandbox were applied", flag(r));
+		  "%s: not all changes of the sandbox were applied",
+		  flag_name(r));
 	return error_hint(err, "`dcode apply %s` applies the rest.",
 			  ch->thread);
 }
 
+/* Fetches, asks about refused names, merges, and reports in the run's own
+ * format. */
 static int bring_back(struct run *r, struct change_set *ch,
 		      const struct stop *stop, struct error *err)
 {
@@ -489,7 +511,7 @@ int run_apply_changes(struct run *r, struct error *err)
 	char *title = NULL;
 	int rc;
 
-	if (!is_asked(r))
+	if (!wants_changes(r))
 		return 0;
 	r->applied = BUF_INIT(64 << 20);
 	branch = changes_came_from(r->app, ch.thread, &title);

@@ -1,5 +1,14 @@
 /* tools.c - tools that do not act in the sandbox: MCP servers, web. */
 /* SPDX-License-Identifier: MIT */
+
+/*
+ * The web tools and MCP servers act on the user's machine, whatever the sandbox
+ * is, so each has its own question: run_web_allows() and run_mcp_allows() say
+ * which calls [web] and [mcp] of config.toml let run without asking (policy.c).
+ * MCP servers start in three steps: run_mcp_begin() before the model is chosen,
+ * run_mcp_wait() before its prompt is built, and, if their tools were known
+ * from before, only after the first request (on_request_sent()).
+ */
 #include "cmd/session/tools.h"
 
 #include <stdlib.h>
@@ -29,6 +38,7 @@ static const char *tavily_key(const struct run *r)
 	return settings_env_unasked(r->app->settings, "TAVILY_API_KEY");
 }
 
+/* -1 if the setting cannot be read. */
 static int read_command(const struct run *r, struct command_words *words,
 			struct error *err)
 {
@@ -90,6 +100,8 @@ static char *find_program(const struct settings *set, const char *word)
 		       : proc_find(word, settings_exported(set, "PATH"));
 }
 
+/* The program gets the environment that the user exported, nothing of the
+ * repository's. */
 static int run_command(const struct run *r, const struct command_words *words,
 		       const struct web_query *q, struct buf *out,
 		       const struct stop *stop, struct error *err)
@@ -140,6 +152,7 @@ static int run_search(void *arg, const struct web_query *q, struct buf *out,
 			  "or set search_command of [web] in config.toml.");
 }
 
+/* A list that cannot be read allows nothing. */
 static void read_hosts(const struct run *r, const char *const **list, size_t *n)
 {
 	struct error ignored = { 0 };
@@ -170,6 +183,7 @@ static bool allows_private(void *arg)
 	       allowed;
 }
 
+/* The callbacks read the settings each time: /reload changes them. */
 void run_web_attach(struct run *r)
 {
 	r->web = (struct web){ .http = app_http(r->app),
@@ -200,6 +214,7 @@ bool run_web_offers(const struct run *r, const struct tool *tool)
 	return n > 0;
 }
 
+/* What would be refused anyway needs no question either. */
 bool run_web_allows(const struct run *r, const struct approval *a)
 {
 	const char *url;
@@ -265,6 +280,7 @@ static void warn_project_code(const struct run *r, const struct mcp_entry *e)
 	buf_release(&line);
 }
 
+/* What a user should know of an entry before its server starts. */
 static void warn_entries(const struct run *r)
 {
 	for (size_t i = 0; i < mcp_count(r->mcp); i++) {
@@ -347,6 +363,7 @@ static void warn_failed(const struct run *r)
 	buf_release(&lines);
 }
 
+/* With -q failures are not shown. */
 int run_mcp_wait(struct run *r, const struct stop *stop, struct error *err)
 {
 	if (!r->mcp)
@@ -359,7 +376,8 @@ int run_mcp_wait(struct run *r, const struct stop *stop, struct error *err)
 	return 0;
 }
 
-static void announce(struct run *r, const struct buf *lines)
+/* As events, so that every screen shows them in its own way. */
+static void show_warnings(struct run *r, const struct buf *lines)
 {
 	struct str rest = buf_str(lines);
 	struct str line;
@@ -370,7 +388,8 @@ static void announce(struct run *r, const struct buf *lines)
 							 .text = line });
 }
 
-static void add_left_out(struct run *r, struct buf *out)
+/* What mcp.c has to say of tools that it left out. */
+static void add_notes(struct run *r, struct buf *out)
 {
 	char *line;
 
@@ -389,15 +408,15 @@ bool run_mcp_update(struct run *r)
 		r->agent.more = mcp_rows(r->mcp);
 	if (!r->options.quiet)
 		add_failed(r, &lines);
-	add_left_out(r, &lines);
-	announce(r, &lines);
+	add_notes(r, &lines);
+	show_warnings(r, &lines);
 	buf_release(&lines);
 	return changed;
 }
 
 /* Servers whose tools were known start only now: the first request has not
  * waited for them. */
-static void request_sent(void *arg)
+static void on_request_sent(void *arg)
 {
 	struct run *r = arg;
 
@@ -409,7 +428,7 @@ void run_mcp_attach(struct run *r)
 	if (!r->mcp)
 		return;
 	r->agent.more = mcp_rows(r->mcp);
-	r->agent.request_sent = request_sent;
+	r->agent.request_sent = on_request_sent;
 	r->agent.tools_arg = r;
 }
 
@@ -424,6 +443,7 @@ const struct tool *const *run_mcp_tools(const struct run *r)
 	return r->mcp ? mcp_rows(r->mcp) : NULL;
 }
 
+/* A list that cannot be read allows nothing. */
 bool run_mcp_allows(const struct run *r, const struct tool *tool)
 {
 	const char *const *list = NULL;

@@ -1,5 +1,13 @@
 /* transfer.c - --upload and --download around a run. */
 /* SPDX-License-Identifier: MIT */
+
+/*
+ * run_upload() is part of what fills a new sandbox, run_download() comes after
+ * the last answer. Both copy with cmd/session/copy.h and remember for the
+ * result event what became of each file (struct transfer_option). A file that
+ * is uploaded into the tree of the run is not the agent's work: note_uploads()
+ * adds it to what the sandbox got from here, or dcode diff would show it.
+ */
 #include "cmd/session/transfer.h"
 
 #include <fcntl.h>
@@ -52,6 +60,7 @@ static char *path_in_tree(const struct sandbox *sb, const char *target)
 	return NULL;
 }
 
+/* A link that cannot be read is not listed. */
 static void add_link(struct listing *l, const char *path, const char *local)
 {
 	char target[PATH_MAX];
@@ -64,6 +73,7 @@ static void add_link(struct listing *l, const char *path, const char *local)
 	listing_add(l, LISTING_LINK, hash, str_of(path));
 }
 
+/* With its hash, by which a later change is noticed. */
 static void add_file(struct listing *l, const char *path, const char *local)
 {
 	unsigned char hash[TREEFILE_HASH];
@@ -86,7 +96,7 @@ static void add_file(struct listing *l, const char *path, const char *local)
 /* Adds a file that was uploaded to target, an absolute path there, where that
  * is below the working directory. in_tree: of a directory, where a link is
  * uploaded as a link. */
-static void run_uploaded(struct listing *l, const struct sandbox *sb,
+static void add_uploaded(struct listing *l, const struct sandbox *sb,
 			 const char *local, const char *target, bool in_tree)
 {
 	char *path = path_in_tree(sb, target);
@@ -101,7 +111,7 @@ static void run_uploaded(struct listing *l, const struct sandbox *sb,
 
 /* Puts all into the records of the run's sandbox, if it has a tree, and empties
  * l. What fails is warned about. */
-static void run_uploaded_note(struct run *r, struct listing *l)
+static void note_uploads(struct run *r, struct listing *l)
 {
 	struct stop stop = stop_cleanup(NOTE_MS);
 	struct error err = { 0 };
@@ -149,6 +159,7 @@ static void add_member(const struct run *r, struct buf *out, const char *key,
 	buf_release(&masked);
 }
 
+/* The result event has a limit; what is beyond is counted. */
 static void list_entry(struct tree_log *log, struct str name, const char *why)
 {
 	struct transfer_option *t = log->transfer;
@@ -172,18 +183,20 @@ static void on_skipped(void *arg, struct str name, const char *why)
 	list_entry(arg, name, why);
 }
 
+/* A file of a tree that was uploaded. */
 static void note_entry(struct tree_log *log, struct str name)
 {
 	const struct upload_target *u = log->upload;
 	char *local = xasprintf("%s/%.*s", u->local, (int)name.len, name.ptr);
 	char *target = xasprintf("%s/%.*s", u->target, (int)name.len, name.ptr);
 
-	run_uploaded(&log->uploaded, &log->run->box.sandbox, local, target,
+	add_uploaded(&log->uploaded, &log->run->box.sandbox, local, target,
 		     true);
 	free(local);
 	free(target);
 }
 
+/* archive_log.carried: the file was copied. */
 static void on_carried(void *arg, struct str name)
 {
 	struct tree_log *log = arg;
@@ -208,9 +221,9 @@ static void report_copied(const struct run *r, const struct transfer_option *t)
 }
 
 /* upload: where it goes, for one that goes up. */
-static void run_transfer(struct run *r, struct sandbox *sb,
-			 struct transfer_option *t,
-			 struct upload_target *upload, const struct stop *stop)
+static void copy_one(struct run *r, struct sandbox *sb,
+		     struct transfer_option *t, struct upload_target *upload,
+		     const struct stop *stop)
 {
 	struct tree_log to = { .run = r, .transfer = t, .upload = upload };
 	struct archive_log log = { on_skipped, on_carried, NULL, &to, NULL };
@@ -236,10 +249,11 @@ static void run_transfer(struct run *r, struct sandbox *sb,
 	if (t->rc == 0)
 		report_copied(r, t);
 	if (t->rc == 0 && upload && !upload->tree)
-		run_uploaded(&to.uploaded, sb, t->local, t->target, false);
-	run_uploaded_note(r, &to.uploaded);
+		add_uploaded(&to.uploaded, sb, t->local, t->target, false);
+	note_uploads(r, &to.uploaded);
 }
 
+/* Masked: a path may contain a secret. */
 static void warn_failed(const struct run *r, const struct transfer_option *t)
 {
 	struct buf line = BUF_INIT(NAME_BYTES);
@@ -254,8 +268,9 @@ static void warn_failed(const struct run *r, const struct transfer_option *t)
 }
 
 /* One that is refused does not hold up the others. */
-static int fill_all(struct run *r, struct sandbox *sb, struct copy *c,
-		    struct upload_target *uploads, size_t n, struct error *err)
+static int upload_all(struct run *r, struct sandbox *sb, struct copy *c,
+		      struct upload_target *uploads, size_t n,
+		      struct error *err)
 {
 	size_t refused = 0;
 
@@ -264,7 +279,7 @@ static int fill_all(struct run *r, struct sandbox *sb, struct copy *c,
 	for (size_t i = 0; i < n; i++) {
 		struct transfer_option *t = &r->options.transfers.list[i];
 
-		run_transfer(r, sb, t, &uploads[i], c->stop);
+		copy_one(r, sb, t, &uploads[i], c->stop);
 		refused += t->refused;
 		if (t->rc == 0)
 			continue;
@@ -284,6 +299,7 @@ static int fill_all(struct run *r, struct sandbox *sb, struct copy *c,
 		"Choose another destination, or use --force to replace files.");
 }
 
+/* The uploads stand first in the list. */
 int run_upload(struct run *r, struct sandbox *sb, const struct stop *stop,
 	       struct error *err)
 {
@@ -303,7 +319,7 @@ int run_upload(struct run *r, struct sandbox *sb, const struct stop *stop,
 			(struct upload_target){ .local = all->list[i].local,
 						.remote = all->list[i].remote,
 						.force = all->force };
-	rc = fill_all(r, sb, &c, uploads, n, err);
+	rc = upload_all(r, sb, &c, uploads, n, err);
 	for (size_t i = 0; i < n; i++)
 		upload_release(&uploads[i]);
 	free(uploads);
@@ -349,7 +365,7 @@ int run_download(struct run *r, struct error *err)
 
 		if (t->uploads)
 			continue;
-		run_transfer(r, &r->box.sandbox, t, NULL, &stop);
+		copy_one(r, &r->box.sandbox, t, NULL, &stop);
 		if (t->rc < 0)
 			warn_failed(r, t);
 		if (t->err.code == ERR_CANCELLED)
@@ -435,8 +451,8 @@ static int read_words(struct transfer_option *t, const char *sides[2], int n,
 					   "REMOTE [LOCAL]");
 }
 
-static int run_one(struct run *r, struct transfer_option *t,
-		   const struct stop *stop, struct error *err)
+static int copy_words(struct run *r, struct transfer_option *t,
+		      const struct stop *stop, struct error *err)
 {
 	struct sandbox *sb = &r->box.sandbox;
 	struct copy c = { .sb = sb, .stop = stop, .disk = -1 };
@@ -446,7 +462,7 @@ static int run_one(struct run *r, struct transfer_option *t,
 	int rc = t->uploads ? upload_stat(&c, &u, 1, err) : 0;
 
 	if (rc == 0) {
-		run_transfer(r, sb, t, t->uploads ? &u : NULL, stop);
+		copy_one(r, sb, t, t->uploads ? &u : NULL, stop);
 		*err = t->err;
 		rc = t->rc;
 	}
@@ -456,8 +472,8 @@ static int run_one(struct run *r, struct transfer_option *t,
 	return rc;
 }
 
-static int run_words(struct run *r, bool uploads, int n, char **words,
-		     struct error *err)
+static int parse_and_copy(struct run *r, bool uploads, int n, char **words,
+			  struct error *err)
 {
 	struct stop signals = app_stop(r->app);
 	struct stop stop = stop_within(&signals, DOWNLOAD_MS);
@@ -478,7 +494,7 @@ static int run_words(struct run *r, bool uploads, int n, char **words,
 		rc = transfer_option_set(&t, uploads ? "/upload" : "/download",
 					 sides[0], sides[1], err);
 	if (rc == 0)
-		rc = run_one(r, &t, &stop, err);
+		rc = copy_words(r, &t, &stop, err);
 	transfer_option_release(&t);
 	free(bring);
 	return rc;
@@ -487,7 +503,7 @@ static int run_words(struct run *r, bool uploads, int n, char **words,
 void run_transfer_words(struct run *r, bool uploads, int n, char **words)
 {
 	struct error err = { 0 };
-	int rc = run_words(r, uploads, n, words, &err);
+	int rc = parse_and_copy(r, uploads, n, words, &err);
 
 	if (rc < 0 && err.code == ERR_CANCELLED)
 		fputs("Interrupted\n", stderr);

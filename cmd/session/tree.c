@@ -1,5 +1,12 @@
 /* tree.c - the copy of the user's tree in a sandbox: found, asked, reported. */
 /* SPDX-License-Identifier: MIT */
+
+/*
+ * A tree that was sent to a sandbox is a workspace (src/worktree) by the
+ * sandbox's label. tree_find*() open it, for this directory or wherever the
+ * tree is; tree_fetch_from() asks the sandbox what changed; the rest reports
+ * what came, what did not, and what deserves a look.
+ */
 #include "cmd/session/tree.h"
 
 #include <inttypes.h>
@@ -22,6 +29,8 @@ enum {
 	IGNORED_MOST = 12, /* names in one line */
 };
 
+/* An apply that was killed is finished first. A workspace without a base was
+ * never sent. */
 int tree_find(struct workspace *w, struct app *app, const char *cwd,
 	      const char *label, const struct stop *stop, struct error *err)
 {
@@ -47,6 +56,7 @@ int tree_find(struct workspace *w, struct app *app, const char *cwd,
 	return rc;
 }
 
+/* Without the tree itself: w->root is "". */
 int tree_find_label(struct workspace *w, struct app *app, const char *label,
 		    const struct stop *stop, struct error *err)
 {
@@ -88,6 +98,7 @@ static int set_limits(struct app *app, struct fetch_request *r,
 	return app_settings(app, &set, err) < 0 ? -1 : limits_read(set, r, err);
 }
 
+/* The patterns of .git/info/exclude count there, too. */
 int tree_fetch_from(struct workspace *w, struct app *app,
 		    const struct fetch_request *with, struct fetch *f,
 		    const struct stop *stop, struct error *err)
@@ -116,6 +127,7 @@ int tree_fetch_later(struct workspace *w, struct app *app,
 					    : fetch_later(w, &r, f, stop, err);
 }
 
+/* The first ones, with size and reason. */
 static void report_items(struct app *app, const char *what,
 			 const struct fetch_item *items, size_t n)
 {
@@ -174,6 +186,8 @@ void tree_report(struct app *app, const struct fetch *f, bool deleted)
 	report_ignored(app, left, f);
 }
 
+/* Names that cannot be used here are never written; the question is about the
+ * rest. */
 int tree_confirm(struct app *app, const struct fetch *f, bool partial,
 		 struct error *err)
 {
@@ -193,6 +207,7 @@ int tree_confirm(struct app *app, const struct fetch *f, bool partial,
 	return error_hint(err, "`dcode apply --partial` applies the rest.");
 }
 
+/* All of them: a program reads this. */
 static void items_json(struct app *app, const char *key,
 		       const struct fetch_item *items, size_t n,
 		       struct buf *out)

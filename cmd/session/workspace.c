@@ -1,5 +1,14 @@
 /* workspace.c - the user's tree in the sandbox of a run. */
 /* SPDX-License-Identifier: MIT */
+
+/*
+ * The user's tree in the sandbox: run_workspace_fill() runs before the setup
+ * script. A tree that was sent before gets only what changed (sync_tree());
+ * otherwise the user may have to answer whether it may be sent at all
+ * (ask_consent()), once for each tree and provider. With --workspace bind
+ * nothing is sent, since the sandbox has the directory itself
+ * (run_bind_begin()).
+ */
 #include "cmd/session/workspace.h"
 
 #include <errno.h>
@@ -106,8 +115,8 @@ static void say_git(const struct sandbox *sb, const char *dir)
 	bind_git_release(&git);
 }
 
-/* Of a sandbox that has the directory: notes it, for those who ask for what
- * changed there. Where an engine has mounted it, checks that it is this
+/* Of a sandbox that has the directory: notes it, for those who ask_consent for
+ * what changed there. Where an engine has mounted it, checks that it is this
  * machine's, and says whose the files are that are made there. */
 static int run_bind_begin(struct run *r, struct sandbox *sb,
 			  const struct stop *stop, struct error *err)
@@ -161,6 +170,7 @@ struct filling {
  * sent; else the tree is. */
 enum decision { SEND_NOTHING, SEND_ASKED, SEND_TREE };
 
+/* MB/s since the sending began. */
 static double rate_of(const struct filling *f, int64_t bytes)
 {
 	int64_t ms = clock_ms() - f->began;
@@ -168,6 +178,7 @@ static double rate_of(const struct filling *f, int64_t bytes)
 	return (double)bytes / 1e3 / (double)(ms > 0 ? ms : 1);
 }
 
+/* Redraws one line, a few times a second. */
 static void on_progress(void *arg, size_t files, int64_t bytes)
 {
 	struct filling *f = arg;
@@ -214,6 +225,7 @@ static void list_left(const struct filling *f)
 		list_in_file(f);
 }
 
+/* What only --include has brought along. */
 static void report_asked(const struct filling *f)
 {
 	struct buf names = BUF_INIT(LINE_MAX_BYTES / 2);
@@ -264,6 +276,7 @@ static void report_left(const struct filling *f)
 	buf_release(&names);
 }
 
+/* With --history: how much came along, or why nothing did. */
 static void report_history(const struct filling *f,
 			   const struct send_result *res)
 {
@@ -296,6 +309,7 @@ static void report_history(const struct filling *f,
 			   h->missing);
 }
 
+/* A Git LFS pointer looks like a file but has no contents. */
 static void report_pointers(const struct filling *f)
 {
 	size_t n = select_count_pointers(&f->s, &f->w);
@@ -359,6 +373,7 @@ static int send_tree(struct filling *f, struct sandbox *sb,
 	return 0;
 }
 
+/* What a later run sent, and what the sandbox kept. */
 static void report_kept(struct run *r, const struct sync_result *result)
 {
 	char size[32];
@@ -441,6 +456,7 @@ static void add_size(int64_t bytes, struct buf *out)
 		buf_addf(out, "%" PRId64 " MB", bytes / 1000000);
 }
 
+/* The answer is stored, so say where and how to change it. */
 static void tell_remembered(const struct run *r, const char *root,
 			    bool is_copied)
 {
@@ -458,7 +474,7 @@ static void tell_remembered(const struct run *r, const char *root,
 }
 
 /* 1: it may be sent. Asked once for each tree and provider. */
-static int ask(struct filling *f, struct error *err)
+static int ask_consent(struct filling *f, struct error *err)
 {
 	struct run *r = f->r;
 	const char *provider = r->client.provider->name;
@@ -514,6 +530,7 @@ static void remember_flag(const struct run *r, const char *root)
 	tell_remembered(r, root, copied);
 }
 
+/* Finishes an apply that was killed, before the tree is read. */
 static int open_tree(struct filling *f, const char *root,
 		     const struct stop *stop, struct error *err)
 {
@@ -542,13 +559,15 @@ static void print_empty(const struct run *r, const char *root)
 		   strrchr(root, '/') + 1);
 }
 
-/* A run that cannot ask, whose sandbox is certainly a new one. */
+/* A run that cannot ask_consent, whose sandbox is certainly a new one. */
 static bool begins_anew(const struct run *r)
 {
 	return !r->thread.id && !r->options.sandbox_id &&
 	       !(r->interactive && secret_terminal(r->app));
 }
 
+/* Only if it is certain that the sandbox is new; otherwise the tree may be
+ * there. */
 void run_workspace_remark(const struct run *r)
 {
 	bool is_repository = false;
@@ -565,8 +584,9 @@ void run_workspace_remark(const struct run *r)
 	free(root);
 }
 
-static enum decision decide(const struct run *r, bool is_repository,
-			    const char *root)
+/* Without a mode, a repository is asked about and anything else stays here. */
+static enum decision choose_what_to_send(const struct run *r,
+					 bool is_repository, const char *root)
 {
 	const char *mode = r->options.workspace;
 
@@ -586,9 +606,10 @@ static enum decision decide(const struct run *r, bool is_repository,
 	return SEND_NOTHING;
 }
 
-static int fill(struct filling *f, struct sandbox *sb, const char *root,
-		enum decision decision, const struct stop *stop,
-		struct error *err)
+/* 1, 0 or -1: whether a tree was sent. */
+static int fill_tree(struct filling *f, struct sandbox *sb, const char *root,
+		     enum decision decision, const struct stop *stop,
+		     struct error *err)
 {
 	struct select_request q = selection_of(f->r);
 	int rc = open_tree(f, root, stop, err);
@@ -598,7 +619,7 @@ static int fill(struct filling *f, struct sandbox *sb, const char *root,
 	if (rc == 0)
 		rc = select_files(&f->s, &f->w, &q, stop, err);
 	if (rc == 0)
-		rc = decision == SEND_TREE ? 1 : ask(f, err);
+		rc = decision == SEND_TREE ? 1 : ask_consent(f, err);
 	if (rc >= 0)
 		f->decided(f->r);
 	if (rc > 0)
@@ -696,14 +717,15 @@ int run_workspace_fill(struct run *r, struct sandbox *sb,
 			      err);
 	if (!root)
 		return -1;
-	decision =
-		was_sent(r, root) ? SEND_TREE : decide(r, is_repository, root);
+	decision = was_sent(r, root)
+			   ? SEND_TREE
+			   : choose_what_to_send(r, is_repository, root);
 	if (decision == SEND_TREE && !is_repository)
 		rc = check_project(r, root, err);
 	if (rc == 0 && is_repository)
 		remember_flag(r, root);
 	if (rc == 0 && decision != SEND_NOTHING)
-		rc = fill(&f, sb, root, decision, stop, err);
+		rc = fill_tree(&f, sb, root, decision, stop, err);
 	if (rc == 0 && f.w.label)
 		rc = commit_tree(&f, sb, stop, err);
 	select_release(&f.s);
