@@ -1,5 +1,9 @@
-/* slash_sandbox.c - TODO */
+/* slash_sandbox.c - /sandbox, /jobs and /agents: where the tools run. */
 /* SPDX-License-Identifier: MIT */
+/*
+ * /sandbox switch replaces the run: the new one is in run.next when the command
+ * returns. Begin reading at slash_cmd_sandbox().
+ */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -9,10 +13,10 @@
 #include "base/str.h"
 #include "cmd/chat/ends.h"
 #include "cmd/chat/slash_cmd.h"
-#include "cmd/commands/sandbox.h"
 #include "cmd/print.h"
 #include "cmd/session/next.h"
 #include "cmd/session/run.h"
+#include "cmd/session/target.h"
 #include "cmd/subagents/run_subagents.h"
 #include "sandbox/jobs/jobs.h"
 

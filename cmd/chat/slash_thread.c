@@ -24,11 +24,11 @@
 #include "base/str.h"
 #include "cmd/chat/ends.h"
 #include "cmd/chat/slash_cmd.h"
-#include "cmd/commands/threads.h"
 #include "cmd/print.h"
 #include "cmd/session/conversation.h"
 #include "cmd/session/hooks.h"
 #include "cmd/session/next.h"
+#include "cmd/session/thread_info.h"
 #include "session/history.h"
 
 enum { MOST_LISTED = 200, TEXT_MOST = 1 << 12 };

@@ -1,5 +1,10 @@
-/* install.c - dcode install and uninstall: what a name means. */
+/* install.c - dcode install and uninstall: what a provider or model needs. */
 /* SPDX-License-Identifier: MIT */
+/*
+ * For a provider that comes with dcode: its programs, key and reachability are
+ * checked, and what is missing is named. Packages are in install_package.c.
+ * Begin reading at the tables at the end.
+ */
 #include "cmd/commands/install.h"
 
 #include <stdio.h>
@@ -7,10 +12,510 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "base/json.h"
 #include "base/mem.h"
+#include "base/proc.h"
 #include "base/sanitize.h"
 #include "base/str.h"
+#include "cmd/credential.h"
+#include "cmd/print.h"
+#include "cmd/secret.h"
 #include "model/presets.h"
+
+enum { CALL_MS = 10000 };
+
+struct check {
+	const struct install *in;
+	const char *name;
+	const char *origin; /* the registry's */
+	bool ready;
+	bool verified;
+	bool cannot_tell; /* it has no question but to make a sandbox */
+	struct buf endpoint;
+	struct error why;
+	int64_t ms; /* of the call */
+};
+
+struct missing {
+	const struct check *check;
+	bool stored;  /* one was stored just now */
+	bool skipped; /* the user does not want to */
+};
+
+static void mark(const struct check *c, bool good, const char *text)
+{
+	struct buf shown = BUF_INIT(1 << 13);
+
+	sanitize_line(str_of(text), &shown);
+	if (!c->in->app->json)
+		printf("%s %s\n",
+		       print_sign(c->in->app, good ? GLYPH_CHECK : GLYPH_CROSS),
+		       shown.len ? shown.ptr : "");
+	buf_release(&shown);
+}
+
+static bool is_built_in(const char *origin)
+{
+	return !strcmp(origin, "built in");
+}
+
+static void mark_origin(const struct check *c)
+{
+	struct buf line = BUF_INIT(1 << 12);
+	struct buf shown = BUF_INIT(1 << 12);
+
+	buf_addf(&line, "Sandbox provider '%s' comes from %s.", c->name,
+		 c->origin);
+	sanitize_line(buf_str(&line), &shown);
+	printf("%s\n", shown.ptr);
+	buf_release(&line);
+	buf_release(&shown);
+}
+
+/* Asks for each required key that is not there. */
+static bool offer(void *arg, const struct settings_credential *c)
+{
+	struct missing *m = arg;
+	struct app *app = m->check->in->app;
+	struct buf label = BUF_INIT(1024);
+	struct error err = { 0 };
+	enum credential_state state;
+
+	if (!c->group || strcmp(c->group, m->check->name) != 0)
+		return true;
+	/* Of several that stand for each other, the first is asked for. */
+	if (!c->required && strcmp(c->name, m->check->name) != 0)
+		return true;
+	state = credential_state(app->settings, c->name, c->variable, &label);
+	buf_release(&label);
+	if (state != CREDENTIAL_MISSING)
+		return true;
+	if (credential_ask(app, c->name, &err) == 0) {
+		printf("Stored credential for %s.\n", c->name);
+		m->stored = true;
+		return true;
+	}
+	m->skipped = true;
+	if (err.code == ERR_CANCELLED)
+		return false;
+	fprintf(stderr, "%s\n", err.message);
+	return false;
+}
+
+/* Tells which keys are there, and from where. */
+static bool print_key(void *arg, const struct settings_credential *c)
+{
+	const struct check *check = arg;
+	struct buf label = BUF_INIT(1024);
+	struct buf line = BUF_INIT(2048);
+	enum credential_state state;
+
+	if (!c->group || strcmp(c->group, check->name) != 0)
+		return true;
+	state = credential_state(check->in->app->settings, c->name, c->variable,
+				 &label);
+	buf_addf(&line, "%s: %s", c->variable, label.ptr);
+	if (state != CREDENTIAL_MISSING)
+		mark(check, true, line.ptr);
+	buf_release(&label);
+	buf_release(&line);
+	return true;
+}
+
+/* Tries whether this machine lets bubblewrap make its namespaces. */
+static int try_jail(struct check *c, const struct stop *stop)
+{
+	struct install_log log = { .fd = -1 };
+	char *bwrap = proc_find("bwrap", getenv("PATH"));
+	char *argv[] = { bwrap,
+			 (char *)"--unshare-all",
+			 (char *)"--ro-bind",
+			 (char *)"/",
+			 (char *)"/",
+			 (char *)"--",
+			 (char *)"/bin/true",
+			 NULL };
+	struct buf tail = BUF_INIT(1 << 12);
+	int rc = -1;
+
+	if (!bwrap)
+		error_set(&c->why, ERR_CONFIG,
+			  "bubblewrap (bwrap) is not installed");
+	else if (install_log_open(&log, c->in->app->settings, &c->why) == 0)
+		rc = install_log_run(&log, argv, stop, &c->why);
+	if (rc < 0 && c->why.code == ERR_REMOTE) {
+		install_log_last(&log, &tail);
+		error_set(&c->why, ERR_CONFIG, "bubblewrap does not work: %s",
+			  tail.len ? tail.ptr : "");
+	}
+	buf_release(&tail);
+	install_log_close(&log);
+	free(bwrap);
+	return rc;
+}
+
+/* The cheapest question that needs a good key: which sandboxes carry the mark
+ * of an installation that there is not. */
+static int ask_provider(struct check *c, struct sandbox_client *client)
+{
+	static const char nobody[] = "00000000-0000-4000-8000-000000000000";
+	struct stop stop = app_stop(c->in->app);
+	int64_t begin = clock_ms();
+	int rc;
+
+	if (c->in->offline || !sandbox_can_list(client) ||
+	    client->provider->flags & SANDBOX_UNISOLATED)
+		return 0;
+	stop = stop_within(&stop, CALL_MS);
+	rc = strcmp(c->name, "local") ? 0 : try_jail(c, &stop);
+	if (rc == 0)
+		rc = sandbox_list(client, nobody, NULL, &stop, &c->why);
+	c->ms = clock_ms() - begin;
+	/* Only execute is required: one that was started may not list. */
+	c->cannot_tell = rc < 0 && !sandbox_can_list(client);
+	if (c->cannot_tell) {
+		c->why = (struct error){ 0 };
+		return 0;
+	}
+	c->verified = rc == 0;
+	if (rc < 0 && c->why.code == ERR_TIMEOUT)
+		error_set(&c->why, ERR_TIMEOUT, "no answer within %d s",
+			  CALL_MS / 1000);
+	return rc;
+}
+
+/* How to store each key that is missing; of several that stand for each other,
+ * the first. */
+static bool print_store(void *arg, const struct settings_credential *c)
+{
+	const struct check *check = arg;
+	struct buf label = BUF_INIT(1024);
+
+	if (c->group && !strcmp(c->group, check->name) &&
+	    (c->required || !strcmp(c->name, check->name)) &&
+	    credential_state(check->in->app->settings, c->name, c->variable,
+			     &label) == CREDENTIAL_MISSING)
+		printf("  or store it: dcode auth set %s\n", c->name);
+	buf_release(&label);
+	return true;
+}
+
+/* The variables that config.toml names for an external provider. */
+static bool need_key(void *arg, const struct settings_credential *c)
+{
+	struct check *check = arg;
+	struct buf label = BUF_INIT(1024);
+
+	if (c->group && !strcmp(c->group, check->name) && c->required &&
+	    credential_state(check->in->app->settings, c->name, c->variable,
+			     &label) == CREDENTIAL_MISSING) {
+		error_set(&check->why, ERR_AUTH, "%s: %s is not set",
+			  check->name, c->variable);
+		error_hint(&check->why,
+			   "export %s=..., or put it into "
+			   "~/.deepagents/.env",
+			   c->variable);
+	}
+	buf_release(&label);
+	return check->why.code == ERR_NONE;
+}
+
+static int open_and_ask(struct check *c)
+{
+	struct sandbox_client client = { 0 };
+
+	c->why = (struct error){ 0 };
+	buf_clear(&c->endpoint);
+	if (!is_built_in(c->origin))
+		settings_each_credential(c->in->app->settings, need_key, c);
+	if (c->why.code)
+		return -1;
+	if (app_client(c->in->app, c->name, &client, &c->why) < 0)
+		return -1;
+	buf_adds(&c->endpoint, client.endpoint ? client.endpoint : "");
+	c->ready = ask_provider(c, &client) == 0;
+	sandbox_client_close(&client);
+	return c->ready ? 0 : -1;
+}
+
+static void report_json(const struct check *c, struct buf *out)
+{
+	buf_addc(out, '{');
+	json_member(out, "name", str_of(c->name));
+	buf_addf(out, ",\"built_in\":%s,\"ready\":%s,\"verified\":%s,",
+		 is_built_in(c->origin) ? "true" : "false",
+		 c->ready ? "true" : "false", c->verified ? "true" : "false");
+	json_member(out, "endpoint", buf_str(&c->endpoint));
+	buf_addc(out, ',');
+	json_member(out, "missing", str_of(c->why.message));
+	buf_addc(out, ',');
+	json_member(out, "hint", str_of(c->why.hint));
+	buf_addc(out, '}');
+}
+
+static void report(const struct check *c)
+{
+	const char *at = c->endpoint.len ? c->endpoint.ptr : c->name;
+	struct buf line = BUF_INIT(1 << 12);
+
+	settings_each_credential(c->in->app->settings, print_key, (void *)c);
+	if (c->verified)
+		buf_addf(&line, "%s answered in %lld ms", at, (long long)c->ms);
+	else if (c->cannot_tell)
+		buf_addf(&line,
+			 "%s started in %lld ms (it cannot list sandboxes; the "
+			 "first run shows whether it works)",
+			 at, (long long)c->ms);
+	else if (c->ready)
+		buf_addf(&line, "%s%s", at,
+			 c->in->offline ? ": not checked (--offline)" : "");
+	else
+		buf_addf(&line, "%s", c->why.message);
+	mark(c, c->ready, line.ptr);
+	buf_release(&line);
+	if (c->ready) {
+		printf("'%s' is ready: dcode --sandbox %s\n", c->name, c->name);
+		return;
+	}
+	if (c->why.hint[0])
+		printf("  %s\n", c->why.hint);
+	if (c->why.code == ERR_AUTH)
+		settings_each_credential(c->in->app->settings, print_store,
+					 (void *)c);
+	printf("'%s' is not ready.\n", c->name);
+}
+
+/* Fills out with JSON; returns the exit status. */
+static int check(const struct install *in, const char *name, struct buf *out)
+{
+	struct check c = { .in = in,
+			   .name = name,
+			   .endpoint = BUF_INIT(1 << 12) };
+	struct missing m = { .check = &c };
+	struct registry *registry;
+	struct settings *set;
+	int rc;
+
+	if (app_settings(in->app, &set, &c.why) < 0)
+		return app_fail(in->app, &c.why);
+	if (app_providers(in->app, &registry, &c.why) < 0)
+		return app_fail(in->app, &c.why);
+	c.origin = registry_origin(registry, registry_find(registry, name));
+	if (!in->app->json && is_built_in(c.origin))
+		printf("Sandbox provider '%s' is built in.\n", name);
+	else if (!in->app->json)
+		mark_origin(&c);
+	rc = open_and_ask(&c);
+	if (rc < 0 && c.why.code == ERR_AUTH && !in->app->json &&
+	    secret_terminal(in->app)) {
+		fflush(stdout);
+		settings_each_credential(set, offer, &m);
+		if (m.stored) {
+			settings_store_changed(set);
+			rc = open_and_ask(&c);
+		}
+	}
+	if (in->app->json)
+		report_json(&c, out);
+	else
+		report(&c);
+	buf_release(&c.endpoint);
+	if (rc < 0 && c.why.code == ERR_CANCELLED)
+		return app_signal() ? 128 + app_signal() : 130;
+	return rc < 0 ? 1 : 0;
+}
+
+/* builtin.c: whether it is ready, and what is missing. */
+static int install_builtin(const struct install *in,
+			   const struct sandbox_provider *provider)
+{
+	struct buf data = BUF_INIT(1 << 16);
+	bool also = provider->also && !strcmp(in->name, provider->also);
+	int status = check(in, also ? provider->also : provider->name, &data);
+
+	if (in->app->json)
+		app_envelope("install", &data);
+	buf_release(&data);
+	return status;
+}
+
+static int install_all(const struct install *in)
+{
+	struct buf data = BUF_INIT(1 << 20);
+	size_t n = 0;
+	size_t ready = 0;
+	int status = 0;
+
+	buf_addc(&data, '[');
+	for (size_t i = 0; sandbox_providers[i] && status < 2; i++) {
+		if (sandbox_providers[i]->flags & SANDBOX_UNISOLATED)
+			continue;
+		if (n++)
+			buf_addc(&data, ',');
+		if (n > 1 && !in->app->json)
+			putchar('\n');
+		status = check(in, sandbox_providers[i]->name, &data);
+		ready += status == 0;
+	}
+	buf_addc(&data, ']');
+	if (in->app->json)
+		app_envelope("install", &data);
+	else
+		printf("\n%zu of %zu sandbox providers are ready.\n", ready, n);
+	buf_release(&data);
+	if (status >= 2)
+		return status;
+	return ready == n ? 0 : 1;
+}
+
+/* What has to be done once, where tokens come from gcloud. */
+static const char *login_hint(const struct credential *c,
+			      enum credential_state state)
+{
+	const struct preset *p = preset_find(c->name);
+
+	if (!p || !p->google_cloud)
+		return "";
+	return state == CREDENTIAL_OPTIONAL
+		       ? "  after gcloud auth login, with "
+			 "GOOGLE_CLOUD_PROJECT set\n"
+		       : "  or install the Google Cloud CLI, and run gcloud "
+			 "auth login\n";
+}
+
+static void model_json(const char *name, enum credential_state state,
+		       struct str label, struct buf *data)
+{
+	buf_addc(data, '{');
+	json_member(data, "name", str_of(name));
+	buf_addf(data, ",\"built_in\":true,\"ready\":%s,\"verified\":false,",
+		 state == CREDENTIAL_MISSING ? "false" : "true");
+	json_member(data, "credential", label);
+	buf_addc(data, '}');
+}
+
+/* A model vendor, whose name is known to be one. */
+static int install_model(const struct install *in)
+{
+	struct buf label = BUF_INIT(1024);
+	struct buf data = BUF_INIT(1 << 12);
+	struct credential c;
+	struct error err = { 0 };
+	enum credential_state state;
+	bool asks = !in->app->json && secret_terminal(in->app);
+
+	if (credential_find(&c, in->app, in->name, &err) < 0)
+		return app_fail(in->app, &err);
+	if (!in->app->json)
+		printf("Model provider '%s' is built in.\n", in->name);
+	fflush(stdout);
+	state = credential_state(in->app->settings, c.name, c.variable, &label);
+	if (state == CREDENTIAL_MISSING && asks &&
+	    credential_ask(in->app, c.name, &err) == 0) {
+		settings_store_changed(in->app->settings);
+		buf_clear(&label);
+		state = credential_state(in->app->settings, c.name, c.variable,
+					 &label);
+	}
+	if (in->app->json)
+		model_json(in->name, state, buf_str(&label), &data);
+	if (in->app->json)
+		app_envelope("install", &data);
+	else if (state == CREDENTIAL_MISSING)
+		printf("%s %s is not set\n  export it, or store it: dcode auth "
+		       "set %s\n%s'%s' is not ready.\n",
+		       print_sign(in->app, GLYPH_CROSS), c.variable, c.name,
+		       login_hint(&c, state), in->name);
+	else
+		printf("%s %s: %s\n%s'%s' is ready (the first request shows "
+		       "whether the key is valid): dcode -M %s:MODEL\n",
+		       print_sign(in->app, GLYPH_CHECK), c.variable, label.ptr,
+		       state == CREDENTIAL_OPTIONAL ? login_hint(&c, state)
+						    : "",
+		       in->name, in->name);
+	buf_release(&data);
+	buf_release(&label);
+	credential_release(&c);
+	return state == CREDENTIAL_MISSING;
+}
+
+/* One line, or one row of JSON. */
+static bool report_model(struct app *app, const struct credential *c,
+			 struct buf *data)
+{
+	struct buf label = BUF_INIT(1024);
+	enum credential_state state =
+		credential_state(app->settings, c->name, c->variable, &label);
+	bool ready = state != CREDENTIAL_MISSING;
+
+	if (app->json)
+		model_json(c->name, state, buf_str(&label), data);
+	else if (ready)
+		printf("%s %s: %s\n", print_sign(app, GLYPH_CHECK), c->name,
+		       label.ptr);
+	else
+		printf("%s %s: %s is not set (dcode auth set %s)\n",
+		       print_sign(app, GLYPH_CROSS), c->name, c->variable,
+		       c->name);
+	buf_release(&label);
+	return ready;
+}
+
+/* All of them; nothing is asked. */
+static int install_models(const struct install *in)
+{
+	struct buf data = BUF_INIT(1 << 20);
+	struct error err = { 0 };
+	size_t n = 0;
+	size_t ready = 0;
+
+	buf_addc(&data, '[');
+	for (const struct preset *p = presets; p->name; p++) {
+		struct credential c;
+
+		if (!p->wire)
+			continue;
+		if (credential_find(&c, in->app, p->name, &err) < 0) {
+			buf_release(&data);
+			return app_fail(in->app, &err);
+		}
+		if (n++)
+			buf_addc(&data, ',');
+		ready += report_model(in->app, &c, &data);
+		credential_release(&c);
+	}
+	buf_addc(&data, ']');
+	if (in->app->json)
+		app_envelope("install", &data);
+	else
+		printf("\n%zu of %zu model providers are ready.\n", ready, n);
+	buf_release(&data);
+	return ready == n ? 0 : 1;
+}
+
+/* Extras of the Python program that are no provider. */
+static const struct {
+	const char *name, *why;
+} not_here[] = {
+	{ "media", "dcode shows the model no images or other media" },
+	{ "quickjs", "dcode has no JavaScript interpreter" },
+};
+
+static const struct arg_row options[] = {
+	{ "package", 0, ARG_FLAG, NULL,
+	  "Install a third-party provider: a Python package, wheel, sdist, "
+	  "folder or executable" },
+	{ "yes", 0, ARG_FLAG, NULL, "Do not ask for confirmation" },
+	{ "force", 0, ARG_FLAG, NULL, NULL }, /* the same */
+	{ "offline", 0, ARG_FLAG, NULL, "Contact no server" },
+	ARG_JSON,
+	{ 0 },
+};
+
+static const struct arg_row uninstall_options[] = {
+	{ "yes", 0, ARG_FLAG, NULL, "Do not ask for confirmation" },
+	{ 0 },
+};
 
 /* ^[A-Za-z0-9](?:[-_.A-Za-z0-9]*[A-Za-z0-9])?$ */
 static bool name_ok(const char *name)
@@ -36,14 +541,6 @@ static const struct preset *model_of(const char *name)
 	free(alike);
 	return p;
 }
-
-/* Extras of the Python program that are no provider. */
-static const struct {
-	const char *name, *why;
-} not_here[] = {
-	{ "media", "dcode shows the model no images or other media" },
-	{ "quickjs", "dcode has no JavaScript interpreter" },
-};
 
 static int refuse_name(const char *name)
 {
@@ -154,17 +651,6 @@ static int run_uninstall(struct app *app, const struct args *args)
 	return name_ok(in.name) ? install_uninstall(&in) : refuse_name(in.name);
 }
 
-static const struct arg_row options[] = {
-	{ "package", 0, ARG_FLAG, NULL,
-	  "Install a third-party provider: a Python package, wheel, sdist, "
-	  "folder or executable" },
-	{ "yes", 0, ARG_FLAG, NULL, "Do not ask for confirmation" },
-	{ "force", 0, ARG_FLAG, NULL, NULL }, /* the same */
-	{ "offline", 0, ARG_FLAG, NULL, "Contact no server" },
-	ARG_JSON,
-	{ 0 },
-};
-
 static const struct subcommand subs[] = {
 	{ .name = "",
 	  .args = "PROVIDER",
@@ -182,11 +668,6 @@ const struct command command_install = {
 		   "all-providers; --package installs a third-party one",
 	.topic = "providers",
 	.subs = subs,
-};
-
-static const struct arg_row uninstall_options[] = {
-	{ "yes", 0, ARG_FLAG, NULL, "Do not ask for confirmation" },
-	{ 0 },
 };
 
 static const struct subcommand uninstall_subs[] = {

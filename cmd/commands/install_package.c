@@ -1,24 +1,501 @@
-/* install_package.c - installs an external provider: a package or a program. */
+/* install_package.c - packages with providers: installed, replaced, removed. */
 /* SPDX-License-Identifier: MIT */
+/*
+ * A package is installed into a new directory that takes the old one's place by
+ * rename, so a failure leaves what was there. Programs that do the work write
+ * to a log. Begin reading at install_package() and install_uninstall().
+ */
 #include <dirent.h>
 #include <errno.h>
+#include <fcntl.h>
+#include <poll.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <sys/wait.h>
+#include <time.h>
 #include <unistd.h>
 
+#include "base/io.h"
 #include "base/mem.h"
 #include "base/path.h"
+#include "base/proc.h"
 #include "base/sanitize.h"
 #include "base/str.h"
 #include "cmd/commands/install.h"
+#include "cmd/credential.h"
 #include "cmd/secret.h"
+#include "config/settings_env.h"
 #include "providers/external/provider_config.h"
 #include "providers/registry.h"
 
-#define PROGRAM "dcode-sandbox-"
+enum { RECORD_MAX = 16 << 20 };
 
+/* tree.c: files that are put in place all at once. */
+/* Copies a file or folder; links are copied as links. cp -a: nothing of it is
+ * run. */
+static int install_copy(const struct install_log *log, const char *from,
+			const char *to, const struct stop *stop,
+			struct error *err)
+{
+	char *cp = proc_find("cp", getenv("PATH"));
+	char *argv[] = { cp,           (char *)"-a", (char *)"-T", (char *)"--",
+			 (char *)from, (char *)to,   NULL };
+	int rc;
+
+	if (!cp)
+		return error_set(err, ERR_CONFIG, "cp is not installed");
+	rc = install_log_run(log, argv, stop, err);
+	free(cp);
+	return rc;
+}
+
+/* Puts fresh (which may not be there: then path is removed) in the place of
+ * path; what was there is removed. One rename: path is the old or the new one,
+ * whenever it ends. */
+static int install_replace(const char *path, const char *fresh,
+			   struct error *err)
+{
+	char *old = xasprintf("%s.old", fresh);
+	struct error ignored = { 0 };
+	int rc = 0;
+
+	if (access(fresh, F_OK) < 0 && errno == ENOENT)
+		rc = rename(path, old);
+	else if (renameat2(AT_FDCWD, fresh, AT_FDCWD, path, RENAME_EXCHANGE) ==
+		 0)
+		rc = rename(fresh, old);
+	else if (errno == ENOENT)
+		rc = rename(fresh, path);
+	else
+		rc = -1;
+	if (rc < 0)
+		rc = error_errno(err, "replacing %s", path);
+	(void)path_remove_tree(old, &ignored);
+	free(old);
+	return rc;
+}
+
+/* Removes what earlier runs that were killed left in dir. */
+static void install_sweep(const char *dir)
+{
+	DIR *entries = opendir(dir);
+	struct error ignored = { 0 };
+	struct dirent *e;
+
+	while (entries && (e = readdir(entries)))
+		if (strncmp(e->d_name, ".install-", 9) == 0) {
+			char *path = path_join(dir, e->d_name);
+
+			(void)path_remove_tree(path, &ignored);
+			free(path);
+		}
+	if (entries)
+		closedir(entries);
+}
+
+/* Takes the lock that keeps two installations apart; a descriptor to close. */
+static int install_lock(const struct settings *set, struct error *err)
+{
+	char *dir = credential_dir(set);
+	char *path = path_join(dir, "install.lock");
+	int fd = -1;
+
+	if (path_mkdirs(dir, 0700, err) == 0)
+		fd = path_lock(path, NULL, err);
+	if (fd < 0 && err->code == ERR_TIMEOUT)
+		error_set(err, ERR_CONFIG, "another dcode install is running");
+	free(path);
+	free(dir);
+	return fd;
+}
+
+/* "Acme.Provider" and "acme-provider" are one (PEP 503). Owned. */
+static char *normalize_name(const char *name, size_t len)
+{
+	char *out = xcalloc(len + 1, 1);
+	size_t n = 0;
+
+	for (size_t i = 0; i < len; i++) {
+		char c = name[i];
+
+		if (c >= 'A' && c <= 'Z')
+			c = (char)(c - 'A' + 'a');
+		if (strchr("-_.", c))
+			c = '-';
+		if (c != '-' || !n || out[n - 1] != '-')
+			out[n++] = c;
+	}
+	return out;
+}
+
+/* "acme_provider-1.2.dist-info" of the package name. */
+static char *find_dist(const char *site, const char *name)
+{
+	char *wanted = normalize_name(name, strlen(name));
+	DIR *entries = opendir(site);
+	char *found = NULL;
+	struct dirent *e;
+
+	while (entries && !found && (e = readdir(entries))) {
+		struct str s = str_of(e->d_name);
+		char *given = normalize_name(s.ptr, str_find(s, '-'));
+
+		if (str_ends(s, ".dist-info") && !strcmp(given, wanted))
+			found = xstrdup(e->d_name);
+		free(given);
+	}
+	if (entries)
+		closedir(entries);
+	free(wanted);
+	return found;
+}
+
+/* Of RECORD's rows "path,hash,size": relative, and not out of the folder. */
+static void remove_row(const char *site, struct str row)
+{
+	struct error ignored = { 0 };
+	struct str rest;
+	struct str part;
+	char *relative;
+	char *path;
+	bool inside = row.len && row.ptr[0] != '/' && row.ptr[0] != '"';
+
+	row.len = str_find(row, ',');
+	rest = row;
+	while (inside && str_split(&rest, '/', &part))
+		inside = !str_is(part, "..");
+	if (!inside)
+		return;
+	relative = xstrndup(row.ptr, row.len);
+	path = path_join(site, relative);
+	(void)path_remove_tree(path, &ignored);
+	/* Folders that are empty now, __pycache__ too. */
+	for (char *slash = strrchr(path, '/');
+	     slash && strlen(site) < (size_t)(slash - path);
+	     slash = strrchr(path, '/')) {
+		char *cache;
+
+		*slash = '\0';
+		cache = path_join(path, "__pycache__");
+		(void)path_remove_tree(cache, &ignored);
+		free(cache);
+		if (rmdir(path) < 0)
+			break;
+	}
+	free(path);
+	free(relative);
+}
+
+/* Removes a package's files from site, a folder of packages. ERR_NOT_FOUND. */
+static int install_remove_dist(const char *site, const char *name,
+			       struct error *err)
+{
+	struct buf text = BUF_INIT(RECORD_MAX);
+	char *dist = find_dist(site, name);
+	char *dir = dist ? path_join(site, dist) : NULL;
+	char *record = dist ? path_join(dir, "RECORD") : NULL;
+	struct str rest;
+	struct str row;
+	int rc = -1;
+
+	if (!dist) {
+		error_set(err, ERR_NOT_FOUND, "'%s' is not installed", name);
+		goto out;
+	}
+	if (path_read(record, &text, err) < 0)
+		goto out;
+	rest = buf_str(&text);
+	while (str_split(&rest, '\n', &row))
+		remove_row(site, str_trim(row));
+	rc = path_remove_tree(dir, err);
+out:
+	buf_release(&text);
+	free(record);
+	free(dir);
+	free(dist);
+	return rc;
+}
+
+enum { LINE = 1000, LOG_MAX = 4 << 20, KILL_MS = 5000 };
+
+int install_log_open(struct install_log *log, const struct settings *set,
+		     struct error *err)
+{
+	char *dir = credential_dir(set);
+	int how = O_RDWR | O_CREAT | O_APPEND | O_CLOEXEC | O_NOFOLLOW;
+	int rc = path_mkdirs(dir, 0700, err);
+
+	*log = (struct install_log){ path_join(dir, "install.log"), -1, 0,
+				     set };
+	free(dir);
+	if (rc < 0)
+		return -1;
+	log->fd = open(log->path, how, 0600);
+	if (log->fd < 0)
+		return error_errno(err, "opening %s", log->path);
+	log->begin = lseek(log->fd, 0, SEEK_END);
+	if (log->begin > LOG_MAX && io_truncate(log->fd, 0) == 0)
+		log->begin = 0;
+	return 0;
+}
+
+void install_log_close(struct install_log *log)
+{
+	if (log->fd >= 0)
+		close(log->fd);
+	free(log->path);
+	log->fd = -1;
+	log->path = NULL;
+}
+
+static void write_command(int fd, char *const *argv)
+{
+	time_t now = time(NULL);
+	struct tm tm;
+	char when[40] = "";
+
+	if (localtime_r(&now, &tm))
+		strftime(when, sizeof(when), "%Y-%m-%d %H:%M:%S", &tm);
+	dprintf(fd, "\n[%s] %s", when, argv[0]);
+	for (size_t i = 1; argv[i]; i++)
+		dprintf(fd, " %s", argv[i]);
+	dprintf(fd, "\n");
+}
+
+/* Everything that it started too. */
+static void kill_all(pid_t pid)
+{
+	struct proc_tree tree = { .root = pid };
+	int64_t end = clock_ms() + KILL_MS;
+
+	while (proc_tree_kill(&tree) > 0 && clock_ms() < end)
+		poll(NULL, 0, 10);
+}
+
+static int wait_end(pid_t pid, const struct stop *stop, struct error *err)
+{
+	int fd = proc_fd(pid, err);
+	int status = 0;
+	int rc = fd < 0 ? -1 : 0;
+
+	while (rc == 0) {
+		struct pollfd p[2] = {
+			{ .fd = fd, .events = POLLIN },
+			{ .fd = stop_fd(stop), .events = POLLIN },
+		};
+
+		if (poll(p, 2, stop_poll_ms(stop, -1)) < 0 && errno != EINTR)
+			rc = error_errno(err, "waiting");
+		else if (p[0].revents)
+			break;
+		else
+			rc = stop_check(stop, err);
+	}
+	if (rc < 0)
+		kill_all(pid);
+	if (fd >= 0)
+		close(fd);
+	while (waitpid(pid, &status, 0) < 0 && errno == EINTR)
+		;
+	return rc < 0 ? -1 : proc_exit_code(status);
+}
+
+int install_log_run(const struct install_log *log, char *const *argv,
+		    const struct stop *stop, struct error *err)
+{
+	char **env = settings_environ(log->set, NULL);
+	const int fds[] = { -1, log->fd, log->fd };
+	struct proc_spec spec = {
+		.path = argv[0],
+		.argv = argv,
+		.env = env,
+		.fds = fds,
+		.nfds = 3,
+		.session = true,
+	};
+	pid_t pid;
+	int rc;
+
+	write_command(log->fd, argv);
+	rc = proc_spawn(&spec, &pid, err);
+	settings_environ_free(env);
+	if (rc < 0)
+		return -1;
+	rc = wait_end(pid, stop, err);
+	if (rc > 0)
+		rc = error_set(err, ERR_REMOTE, "%s exited with status %d",
+			       argv[0], rc);
+	return rc;
+}
+
+void install_log_last(const struct install_log *log, struct buf *out)
+{
+	char room[LINE];
+	long end = lseek(log->fd, 0, SEEK_END);
+	long from = end - (long)sizeof(room);
+	struct buf line = BUF_INIT(1 << 15);
+	struct str text;
+	struct str rest;
+	ssize_t n;
+
+	n = io_pread(log->fd, room, sizeof(room),
+		     from > log->begin ? from : log->begin);
+	rest = str_trim((struct str){ room, n > 0 ? (size_t)n : 0 });
+	while (str_split(&rest, '\n', &text))
+		;
+	sanitize_line(str_trim(text), &line);
+	buf_addstr(out, str_trim(buf_str(&line)));
+	buf_release(&line);
+}
+
+enum { REMOVE_MS = 120000 };
+
+/* Asks, unless --yes was given. 0 yes; else the exit status. refusal: the
+ * beginning of what is said where nobody can be asked. */
+static int install_confirm(const struct install *in, const char *refusal,
+			   const char *question)
+{
+	struct error err = { 0 };
+	int rc;
+
+	if (in->yes)
+		return 0;
+	if (!secret_terminal(in->app)) {
+		fprintf(stderr,
+			"%s in non-interactive mode. Pass --yes to proceed.\n",
+			refusal);
+		return 2;
+	}
+	rc = secret_confirm(in->app, question, &err);
+	if (rc < 0)
+		return 130;
+	if (rc == 0)
+		fputs("Aborted.\n", stderr);
+	return rc ? 0 : 1;
+}
+
+static int confirm(const struct install *in)
+{
+	char *question = xasprintf("Remove '%s'? [y/N] ", in->name);
+	int rc = install_confirm(in, "Refusing to uninstall", question);
+
+	free(question);
+	return rc;
+}
+
+/* The package that publishes a provider of this name, or the name itself.
+ * Owned. */
+static char *package_of(struct settings *set, const char *name)
+{
+	struct registry *r = registry_new(set, NULL);
+	const struct sandbox_provider *p = registry_find(r, name);
+	const char *origin = p ? registry_origin(r, p) : NULL;
+	char *package;
+
+	/* "acme_provider-1.2" */
+	if (origin && origin[0] != '/' && !strchr(origin, ':') &&
+	    strchr(origin, '-'))
+		package = xstrndup(origin, strcspn(origin, "-"));
+	else
+		package = xstrdup(name);
+	registry_free(r);
+	return package;
+}
+
+/* Works on a copy, which then replaces the original. */
+static int remove_package(struct settings *set, const char *name,
+			  const struct stop *stop, struct error *err)
+{
+	struct install_log log = { .fd = -1 };
+	char *home = python_home(set);
+	char *site = path_join(home, "site-packages");
+	char *stage = xasprintf("%s/.install-%ld", home, (long)getpid());
+	char *fresh = path_join(stage, "site-packages");
+	char *package = package_of(set, name);
+	int rc = -1;
+
+	if (access(site, F_OK) < 0) {
+		error_set(err, ERR_NOT_FOUND, "'%s' is not installed", name);
+		goto out;
+	}
+	install_sweep(home);
+	if (install_log_open(&log, set, err) < 0 ||
+	    path_mkdirs(stage, 0700, err) < 0 ||
+	    install_copy(&log, site, fresh, stop, err) < 0 ||
+	    install_remove_dist(fresh, package, err) < 0)
+		goto out;
+	rc = install_replace(site, fresh, err);
+out:
+	install_sweep(home);
+	install_log_close(&log);
+	free(package);
+	free(fresh);
+	free(stage);
+	free(site);
+	free(home);
+	return rc;
+}
+
+static int remove_program(struct settings *set, const char *name,
+			  struct error *err)
+{
+	char *dir = path_join(settings_dir(set), "providers");
+	char *file = xasprintf("dcode-sandbox-%s", name);
+	char *path = path_join(dir, file);
+	char *gone = xasprintf("%s/.install-%ld", dir, (long)getpid());
+	int rc = install_replace(path, gone, err);
+
+	free(gone);
+	free(path);
+	free(file);
+	free(dir);
+	return rc;
+}
+
+static bool is_program(struct settings *set, const char *name)
+{
+	char *path = xasprintf("%s/providers/dcode-sandbox-%s",
+			       settings_dir(set), name);
+	bool is = access(path, F_OK) == 0;
+
+	free(path);
+	return is;
+}
+
+int install_uninstall(const struct install *in)
+{
+	struct stop stop = app_stop(in->app);
+	struct settings *set;
+	struct error err = { 0 };
+	int lock;
+	int rc;
+
+	if (app_settings(in->app, &set, &err) < 0)
+		return app_fail(in->app, &err);
+	stop = stop_within(&stop, REMOVE_MS);
+	rc = confirm(in);
+	if (rc)
+		return rc;
+	lock = install_lock(set, &err);
+	if (lock < 0)
+		return app_fail(in->app, &err);
+	rc = is_program(set, in->name)
+		     ? remove_program(set, in->name, &err)
+		     : remove_package(set, in->name, &stop, &err);
+	close(lock);
+	if (rc == 0) {
+		printf("Uninstalled '%s'.\n", in->name);
+		return 0;
+	}
+	if (err.code == ERR_NOT_FOUND && sandbox_provider_is_built_in(in->name))
+		error_hint(&err, "It is built in.");
+	return app_fail(in->app, &err);
+}
+
+#define PROGRAM "dcode-sandbox-"
 enum { INSTALL_MS = 900000, NAMES_MAX = 1 << 16 };
 
 enum kind {
@@ -158,7 +635,7 @@ static int find_out(struct install_job *j, struct error *err)
 }
 
 /* 0 yes; else the exit status. */
-static int confirm(const struct install_job *j, const char *shown)
+static int confirm_install(const struct install_job *j, const char *shown)
 {
 	char *question;
 	int rc;
@@ -410,7 +887,7 @@ int install_package(const struct install *in)
 		rc = app_fail(in->app, &err);
 		goto out;
 	}
-	rc = confirm(&j, shown.ptr);
+	rc = confirm_install(&j, shown.ptr);
 	if (rc)
 		goto out;
 	lock = install_lock(j.set, &err);

@@ -1,17 +1,391 @@
-/* mcp.c - dcode mcp: the servers whose tools the model is offered. */
+/* mcp.c - dcode mcp: servers, their tools, and logins to them. */
 /* SPDX-License-Identifier: MIT */
+/*
+ * A login opens a browser and waits for the redirect, or for the pasted
+ * address. The servers themselves are found by session/mcp_servers.c. Begin
+ * reading at the table at the end.
+ */
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
+#include "base/json.h"
+#include "base/mem.h"
+#include "base/path.h"
+#include "base/proc.h"
 #include "base/str.h"
+#include "cmd/app.h"
+#include "cmd/args.h"
 #include "cmd/command.h"
-#include "cmd/commands/mcp_login.h"
 #include "cmd/print.h"
+#include "cmd/session/mcp_logins.h"
 #include "cmd/session/mcp_servers.h"
 #include "cmd/session/mcp_show.h"
+#include "config/settings_env.h"
+#include "mcp/challenge.h"
+#include "mcp/expand.h"
+#include "oauth/callback.h"
+
+enum {
+	LOGIN_MS = 600000, /* for the user, in the browser */
+	URL_MAX = 64 << 10,
+};
+
+struct login_visit { /* one login, on its way */
+	struct app *app;
+	const struct args *args;
+	const struct mcp_entry *entry;
+	struct stop stop;
+	struct mcp_challenge challenge;
+	struct oauth_issuer issuer;
+	struct oauth_grant grant;
+	struct oauth_attempt attempt;
+	struct oauth_callback callback;
+	pid_t browser; /* 0: none was started */
+};
+
+/* ---- the browser ---- */
+
+/* $BROWSER where it is one program, else what opens addresses on desktops.
+ * Owned; NULL: there is none, or it would open elsewhere than at the user. */
+static char *find_browser(const struct settings *set)
+{
+	const char *path = settings_exported(set, "PATH");
+	const char *own = settings_exported(set, "BROWSER");
+
+	if (own && own[0] == '/' && access(own, X_OK) == 0)
+		return xstrdup(own);
+	if (own && own[0] && !strpbrk(own, " :%/"))
+		return proc_find(own, path);
+	if (settings_exported(set, "SSH_CONNECTION") ||
+	    (!settings_exported(set, "DISPLAY") &&
+	     !settings_exported(set, "WAYLAND_DISPLAY")))
+		return NULL;
+	return proc_find("xdg-open", path);
+}
+
+static void open_browser(struct login_visit *v, char *url)
+{
+	char *program = args_flag(v->args, "no-browser")
+				? NULL
+				: find_browser(v->app->settings);
+	char *argv[] = { program, url, NULL };
+	static const int none[] = { -1, -1, -1 };
+	struct proc_spec spec = { .path = program,
+				  .argv = argv,
+				  .fds = none,
+				  .nfds = 3,
+				  .session = true };
+	struct error ignored = { 0 };
+	char **env;
+
+	if (!program)
+		return;
+	env = settings_environ_exported(v->app->settings);
+	spec.env = env;
+	if (proc_spawn(&spec, &v->browser, &ignored) < 0)
+		v->browser = 0;
+	settings_environ_free(env);
+	free(program);
+}
+
+/* ---- the login ---- */
+
+static int check_address(const char *url, struct error *err)
+{
+	struct error why = { 0 };
+
+	if (oauth_check_url("its \"url\"", url, &why) == 0)
+		return 0;
+	*err = why;
+	return error_hint(err, "dcode sends login tokens only over https, or "
+			       "to this machine.");
+}
+
+/* What the server answers to who has not logged in. */
+static int knock(struct login_visit *v, struct error *err)
+{
+	const struct mcp_link_setup setup = {
+		.entry = v->entry,
+		.settings = v->app->settings,
+		.http = app_http(v->app),
+		.cwd = settings_cwd(v->app->settings),
+	};
+	struct stop soon = stop_within(&v->stop, logins_net(v->app, "").ms);
+
+	if (mcp_challenge_get(&setup, &v->challenge, &soon, err) < 0)
+		return error_wrap(err, "asking %s", v->entry->name);
+	if (v->challenge.has_key)
+		return error_set(err, ERR_CONFIG,
+				 "%s has an Authorization header in its entry, "
+				 "so a login would not be used",
+				 v->entry->name);
+	if (v->challenge.status == 401 ||
+	    (v->challenge.status < 300 && v->entry->wants_login))
+		return check_address(v->challenge.url, err);
+	error_set(err, ERR_CONFIG,
+		  "%s does not ask for a login: it answered HTTP %d",
+		  v->entry->name, v->challenge.status);
+	return error_hint(
+		err,
+		"If it needs one later, add \"auth\": \"oauth\" to its entry.");
+}
+
+static int expand_into(struct login_visit *v, const char *text, char **out,
+		       struct error *err)
+{
+	struct buf value = BUF_INIT(MCP_VALUE_MAX);
+	int rc = mcp_expand(v->entry, v->app->settings, text, &value, err);
+
+	*out = buf_detach(&value);
+	return rc;
+}
+
+/* The client that the user was given, else one that registers itself. */
+static int find_client(struct login_visit *v, const struct oauth_net *net,
+		       struct error *err)
+{
+	const struct mcp_entry *e = v->entry;
+	const char *given = args_value(v->args, "client-id");
+	struct oauth_grant *g = &v->grant;
+	int rc = 0;
+
+	if (given)
+		g->client_id = xstrdup(given);
+	else if (e->client_id)
+		rc = expand_into(v, e->client_id, &g->client_id, err);
+	if (rc == 0 && !given && e->client_id && e->client_secret) {
+		rc = expand_into(v, e->client_secret, &g->client_secret, err);
+		g->how = v->issuer.basic || !v->issuer.post ? OAUTH_BASIC
+							    : OAUTH_POST;
+	}
+	if (rc < 0 || g->client_id)
+		return rc;
+	if (v->issuer.register_url)
+		return oauth_register(net, &v->issuer, v->attempt.redirect, g,
+				      &v->stop, err);
+	error_set(err, ERR_CONFIG,
+		  "%.200s does not let programs register themselves",
+		  v->issuer.issuer);
+	return error_hint(
+		err, "Register dcode there with the redirect address "
+		     "http://127.0.0.1/callback, then use --client-id ID, or "
+		     "put \"oauth\": {\"clientId\": \"ID\"} into its entry.");
+}
+
+static void choose_scope(struct login_visit *v)
+{
+	const char *scope = args_value(v->args, "scope");
+
+	if (!scope)
+		scope = v->entry->scope;
+	if (scope) {
+		free(v->issuer.scope);
+		v->issuer.scope = xstrdup(scope);
+	}
+	if (v->issuer.scope)
+		v->grant.scope = xstrdup(v->issuer.scope);
+}
+
+static void show_address(struct login_visit *v, const char *url)
+{
+	fprintf(stderr,
+		"Open this address in a browser, to log in to %s:\n\n%s\n\n",
+		v->entry->name, url);
+	if (v->browser > 0)
+		fprintf(stderr, "dcode has asked your browser to open it. ");
+	fprintf(stderr, "If the last page does not load, copy its address from "
+			"the browser and\npaste it here.\n");
+}
+
+static int wait_answer(struct login_visit *v, struct buf *code,
+		       struct error *err)
+{
+	const struct oauth_expected expected = {
+		.state = v->attempt.state,
+		.issuer = v->issuer.issuer,
+		.names_itself = v->issuer.names_itself,
+	};
+	struct stop stop = stop_within(&v->stop, LOGIN_MS);
+	struct buf url = BUF_INIT(URL_MAX);
+	bool reads = !v->app->chat || v->app->terminal;
+	int rc;
+
+	oauth_authorize_url(&v->issuer, &v->grant, &v->attempt, &url);
+	rc = buf_check(&url, "the address of the login", err);
+	if (rc == 0) {
+		app_borrow_terminal(v->app);
+		open_browser(v, url.ptr);
+		show_address(v, url.ptr);
+		rc = oauth_callback_wait(&v->callback,
+					 reads ? STDIN_FILENO : -1, &expected,
+					 code, &stop, err);
+		app_return_terminal(v->app);
+	}
+	if (rc < 0 && err->code == ERR_TIMEOUT)
+		error_set(err, ERR_TIMEOUT, "nobody logged in within %d min",
+			  LOGIN_MS / 60000);
+	if (v->browser > 0)
+		(void)waitpid(v->browser, NULL, WNOHANG);
+	buf_release(&url);
+	return rc;
+}
+
+static int log_in(struct login_visit *v, struct error *err)
+{
+	struct oauth_net net = logins_net(v->app, v->challenge.url);
+	struct buf code = BUF_INIT(1 << 14);
+	int rc = oauth_discover(&net, str_of(v->challenge.header), &v->issuer,
+				&v->stop, err);
+
+	if (rc == 0)
+		choose_scope(v);
+	if (rc == 0)
+		rc = find_client(v, &net, err);
+	if (rc == 0) {
+		v->grant.token_url = xstrdup(v->issuer.token_url);
+		v->grant.resource = xstrdup(v->issuer.resource);
+		if (v->issuer.revoke_url)
+			v->grant.revoke_url = xstrdup(v->issuer.revoke_url);
+		rc = wait_answer(v, &code, err);
+	}
+	if (rc == 0)
+		rc = oauth_exchange(&net, &v->attempt, buf_str(&code),
+				    &v->grant, &v->stop, err);
+	if (rc == 0)
+		rc = logins_add(v->app, v->entry, v->challenge.url, &v->grant,
+				err);
+	buf_wipe(&code);
+	return rc;
+}
+
+static int run_login(struct login_visit *v, struct error *err)
+{
+	int rc = knock(v, err);
+
+	if (rc == 0)
+		rc = oauth_callback_open(&v->callback, v->entry->callback_port,
+					 err);
+	if (rc == 0) {
+		oauth_attempt_init(&v->attempt, v->callback.port);
+		rc = log_in(v, err);
+		oauth_callback_close(&v->callback);
+		oauth_attempt_release(&v->attempt);
+	}
+	mcp_challenge_release(&v->challenge);
+	oauth_issuer_release(&v->issuer);
+	oauth_grant_release(&v->grant);
+	return rc;
+}
+
+/* ---- the commands ---- */
+
+static int find_entry(const struct mcp *m, const char *name,
+		      const struct mcp_entry **e, struct error *err)
+{
+	struct mcp_server *s = NULL;
+	struct mcp_status st;
+
+	for (size_t i = 0; m && i < mcp_count(m); i++)
+		if (!strcmp(mcp_server_entry(mcp_server(m, i))->name, name))
+			s = mcp_server(m, i);
+	if (!s) {
+		error_set(err, ERR_NOT_FOUND, "unknown MCP server '%.64s'",
+			  name);
+		return error_hint(err, "`dcode mcp list` shows all.");
+	}
+	*e = mcp_server_entry(s);
+	mcp_server_status(s, &st);
+	if (st.state == MCP_OFF || st.state == MCP_FAILED) {
+		*err = st.why;
+		return error_wrap(err, "%s", name);
+	}
+	if ((*e)->kind == MCP_STDIO)
+		return error_set(
+			err, ERR_CONFIG,
+			"%s is a program on this machine and needs no login",
+			name);
+	return 0;
+}
+
+static int list_logins(struct app *app, const struct mcp *m)
+{
+	for (size_t i = 0; m && i < mcp_count(m); i++) {
+		const struct mcp_entry *e = mcp_server_entry(mcp_server(m, i));
+
+		if (e->kind != MCP_STDIO)
+			printf("%s: %s\n", e->name,
+			       logins_has(app, e) ? "logged in"
+						  : "not logged in");
+	}
+	return 0;
+}
+
+/* run of their rows, in mcp_cmd.c. */
+static int mcp_login(struct app *app, const struct args *args)
+{
+	struct login_visit v = { .app = app, .args = args };
+	struct error err = { 0 };
+	struct mcp *m = NULL;
+	int rc;
+	int status = 0;
+
+	v.stop = app_stop(app);
+	rc = servers_open(app, args_value(args, "mcp-config"), true, &m, &err);
+	if (rc == 0 && !args->argc) {
+		status = list_logins(app, m);
+	} else if (rc == 0) {
+		rc = find_entry(m, args->argv[0], &v.entry, &err);
+		if (rc == 0)
+			rc = run_login(&v, &err);
+		if (rc == 0)
+			printf("Logged in to %s.\n", v.entry->name);
+		(void)fflush(stdout); /* before what a chat says of it */
+	}
+	if (rc < 0)
+		status = app_fail(app, &err);
+	mcp_free(m);
+	return status;
+}
+
+static int mcp_logout(struct app *app, const struct args *args)
+{
+	struct error err = { 0 };
+	struct settings *set;
+	int n = -1;
+
+	if (app_settings(app, &set, &err) == 0)
+		n = logins_remove(app, args->argv[0], &err);
+	if (n < 0)
+		return app_fail(app, &err);
+	printf("%s %s.\n",
+	       n ? "Deleted the login to" : "No login is stored for",
+	       args->argv[0]);
+	return 0;
+}
 
 enum { OUTPUT_MAX = 64 << 20 };
+
+#define CONFIG_ROW                                                             \
+	{                                                                      \
+		"mcp-config", 0, ARG_VALUE, "PATH",                            \
+			"Use the servers of this file too"                     \
+	}
+static const struct arg_row options[] = { CONFIG_ROW, ARG_JSON, { 0 } };
+
+static const struct arg_row login_options[] = {
+	CONFIG_ROW,
+	{ "no-browser", 0, ARG_FLAG, NULL,
+	  "Open no browser: print the address and ask for the final one" },
+	{ "client-id", 0, ARG_VALUE, "ID",
+	  "Use this client, which is already registered there" },
+	{ "scope", 0, ARG_VALUE, "SCOPE", "Permissions to ask for" },
+	{ 0 }
+};
+
+static const struct arg_row config_options[] = { CONFIG_ROW, { 0 } };
 
 /* Whether the line names this server, or none at all. */
 static bool is_named(const struct args *args, const char *name)
@@ -150,24 +524,6 @@ static int print_places(struct app *app, const struct args *args)
 			   app);
 	return 0;
 }
-
-#define CONFIG_ROW                                                             \
-	{                                                                      \
-		"mcp-config", 0, ARG_VALUE, "PATH",                            \
-			"Use the servers of this file too"                     \
-	}
-
-static const struct arg_row options[] = { CONFIG_ROW, ARG_JSON, { 0 } };
-static const struct arg_row login_options[] = {
-	CONFIG_ROW,
-	{ "no-browser", 0, ARG_FLAG, NULL,
-	  "Open no browser: print the address and ask for the final one" },
-	{ "client-id", 0, ARG_VALUE, "ID",
-	  "Use this client, which is already registered there" },
-	{ "scope", 0, ARG_VALUE, "SCOPE", "Permissions to ask for" },
-	{ 0 }
-};
-static const struct arg_row config_options[] = { CONFIG_ROW, { 0 } };
 
 static const struct subcommand subs[] = {
 	{ .name = "list",

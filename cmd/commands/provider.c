@@ -1,5 +1,9 @@
-/* provider.c - dcode provider: what sandboxes there are, how good. */
+/* provider.c - dcode provider: what providers can do, and a test of one. */
 /* SPDX-License-Identifier: MIT */
+/*
+ * test runs the contract of src/contract/ against a real account. Begin reading
+ * at the table at the end.
+ */
 #include "cmd/commands/provider.h"
 
 #include <stdio.h>
@@ -8,6 +12,8 @@
 #include "base/json.h"
 #include "base/sanitize.h"
 #include "base/str.h"
+#include "cmd/print.h"
+#include "contract/contract.h"
 
 static const struct {
 	unsigned flag;
@@ -16,6 +22,43 @@ static const struct {
 	{ SANDBOX_ATTACH, "attach" },    { SANDBOX_SNAPSHOT, "snapshot" },
 	{ SANDBOX_LIVE, "live-output" }, { SANDBOX_STDIN, "stdin" },
 	{ SANDBOX_NETWORK, "network" },  { SANDBOX_LIST, "list" },
+};
+
+struct listed_provider { /* of the list */
+	const struct sandbox_provider *p;
+	bool also; /* under its second name */
+	const char *origin;
+	struct buf endpoint;
+	enum sandbox_isolation isolation;
+	struct error why; /* it is not ready */
+};
+
+struct provider_table {
+	struct app *app;
+	struct registry *registry;
+	bool verbose;
+	struct buf data; /* JSON */
+	struct buf rest; /* names of those that are not ready */
+	size_t n_rest;
+};
+
+static const struct arg_row list_options[] = {
+	{ "verbose", 'v', ARG_FLAG, NULL,
+	  "Also list those that are not ready, and why" },
+	ARG_JSON,
+	{ 0 },
+};
+
+static const struct arg_row test_options[] = {
+	{ "quick", 0, ARG_FLAG, NULL, "Skip the slow checks" },
+	{ "large", 0, ARG_FLAG, NULL,
+	  "Also test 100 MB of output and a file of 1 GiB" },
+	{ "only", 0, ARG_VALUE, "TEXT",
+	  "Run only the checks with this in their name" },
+	{ "snapshot", 0, ARG_VALUE, "NAME",
+	  "Also make this snapshot (it stays) and start from it" },
+	ARG_JSON,
+	{ 0 },
 };
 
 void provider_capabilities(struct buf *out, unsigned flags, bool json)
@@ -35,22 +78,14 @@ void provider_capabilities(struct buf *out, unsigned flags, bool json)
 	}
 }
 
-void provider_table(unsigned flags)
+/* One row per thing that a provider can or cannot, on stdout. */
+static void provider_table(unsigned flags)
 {
 	for (size_t i = 0; i < sizeof(capabilities) / sizeof(*capabilities);
 	     i++)
 		printf("  %-24s %s\n", capabilities[i].name,
 		       flags & capabilities[i].flag ? "yes" : "no");
 }
-
-struct listed_provider { /* of the list */
-	const struct sandbox_provider *p;
-	bool also; /* under its second name */
-	const char *origin;
-	struct buf endpoint;
-	enum sandbox_isolation isolation;
-	struct error why; /* it is not ready */
-};
 
 static const char *name_of(const struct listed_provider *e)
 {
@@ -75,7 +110,7 @@ static void open_listed(struct app *app, struct listed_provider *e)
 	sandbox_client_close(&client);
 }
 
-static void add_json(struct buf *out, const struct listed_provider *e)
+static void add_provider_json(struct buf *out, const struct listed_provider *e)
 {
 	const struct sandbox_provider *p = e->p;
 	const char *source = sandbox_isolation_source(p, e->isolation);
@@ -171,15 +206,6 @@ static void print_rest(const struct buf *names, size_t n)
 	buf_release(&text);
 }
 
-struct provider_table {
-	struct app *app;
-	struct registry *registry;
-	bool verbose;
-	struct buf data; /* JSON */
-	struct buf rest; /* names of those that are not ready */
-	size_t n_rest;
-};
-
 static void add_row(struct provider_table *t, const struct sandbox_provider *p,
 		    bool also)
 {
@@ -191,7 +217,7 @@ static void add_row(struct provider_table *t, const struct sandbox_provider *p,
 	open_listed(t->app, &e);
 	if (t->app->json) {
 		buf_adds(&t->data, t->data.len > 1 ? "," : "");
-		add_json(&t->data, &e);
+		add_provider_json(&t->data, &e);
 	} else if (e.why.code && !t->verbose) {
 		buf_addf(&t->rest, "%s%s", t->n_rest++ ? ", " : "",
 			 name_of(&e));
@@ -243,24 +269,182 @@ static int list(struct app *app, const struct args *args)
 	return 0;
 }
 
-static const struct arg_row list_options[] = {
-	{ "verbose", 'v', ARG_FLAG, NULL,
-	  "Also list those that are not ready, and why" },
-	ARG_JSON,
-	{ 0 },
+struct test {
+	struct app *app;
+	struct buf json;
 };
 
-static const struct arg_row test_options[] = {
-	{ "quick", 0, ARG_FLAG, NULL, "Skip the slow checks" },
-	{ "large", 0, ARG_FLAG, NULL,
-	  "Also test 100 MB of output and a file of 1 GiB" },
-	{ "only", 0, ARG_VALUE, "TEXT",
-	  "Run only the checks with this in their name" },
-	{ "snapshot", 0, ARG_VALUE, "NAME",
-	  "Also make this snapshot (it stays) and start from it" },
-	ARG_JSON,
-	{ 0 },
-};
+static const char *word(enum contract_verdict verdict, bool json)
+{
+	switch (verdict) {
+	case CONTRACT_OK:
+		return "ok";
+	case CONTRACT_FAIL:
+		return json ? "fail" : "FAIL";
+	case CONTRACT_NA:
+		break;
+	}
+	return "n/a";
+}
+
+static void add_json(struct buf *out, const struct contract_result *r,
+		     struct str reason)
+{
+	buf_adds(out, out->len ? ",{" : "{");
+	json_member(out, "name", str_of(r->name));
+	buf_addc(out, ',');
+	json_member(out, "status", str_of(word(r->verdict, true)));
+	buf_addf(out, ",\"ms\":%lld,", (long long)r->ms);
+	json_member(out, "reason", reason);
+	buf_addc(out, '}');
+}
+
+static void on_check(void *arg, const struct contract_result *r)
+{
+	struct test *t = arg;
+	struct buf shown = BUF_INIT(1 << 14);
+
+	print_add_line(t->app, &shown, r->reason);
+	if (t->app->json) {
+		add_json(&t->json, r, buf_str(&shown));
+	} else {
+		printf("%-4s %-24s %6lld ms", word(r->verdict, false), r->name,
+		       (long long)r->ms);
+		printf("%s%s\n", shown.len ? "  " : "",
+		       shown.len ? shown.ptr : "");
+		fflush(stdout); /* as it happens, also into a pipe */
+	}
+	buf_release(&shown);
+}
+
+static void on_progress(void *arg, const char *line)
+{
+	struct test *t = arg;
+
+	if (!t->app->quiet && !t->app->json)
+		print_progress(t->app, line);
+}
+
+static void on_warning(void *arg, const char *line)
+{
+	(void)arg;
+	app_warn_line(line);
+}
+
+static void print_number(const char *what, int64_t number, const char *unit)
+{
+	if (number >= 0)
+		printf("  %-24s %8lld %s\n", what, (long long)number, unit);
+}
+
+static void print_summary(const struct sandbox_client *client,
+			  const struct contract_summary *s)
+{
+	const struct sandbox_provider *p = client->provider;
+
+	printf("\n%s isolates by: %s\n", p->name,
+	       isolation_name(sandbox_isolation(client)));
+	printf("\n%s can:\n", p->name);
+	provider_table(p->flags & ~client->lacks);
+	printf("\nlatencies:\n");
+	print_number("create", s->create_ms, "ms");
+	print_number("quick command, median", s->command_ms, "ms");
+	print_number("remove, confirmed", s->remove_ms, "ms");
+	print_number("upload", s->upload_kib_s, "KiB/s");
+	print_number("download", s->download_kib_s, "KiB/s");
+	printf("\n%zu ok, %zu failed, %zu n/a\n", s->passed, s->failed,
+	       s->absent);
+}
+
+static void add_number(struct buf *out, const char *key, int64_t number)
+{
+	if (number < 0)
+		buf_addf(out, ",\"%s\":null", key);
+	else
+		buf_addf(out, ",\"%s\":%lld", key, (long long)number);
+}
+
+static void print_summary_json(struct test *t,
+			       const struct sandbox_client *client,
+			       const struct contract_summary *s)
+{
+	struct buf data = BUF_INIT(1 << 20);
+
+	buf_addc(&data, '{');
+	json_member(&data, "provider", str_of(client->provider->name));
+	buf_addc(&data, ',');
+	json_member(&data, "endpoint", str_of(lifecycle_endpoint(client)));
+	buf_adds(&data, ",\"isolation\":");
+	isolation_json(&data, sandbox_isolation(client));
+	buf_adds(&data, ",\"checks\":[");
+	buf_addstr(&data, buf_str(&t->json));
+	buf_adds(&data, "],\"capabilities\":[");
+	provider_capabilities(&data, client->provider->flags & ~client->lacks,
+			      true);
+	buf_addf(&data,
+		 "],\"passed\":%zu,\"failed\":%zu,\"not_applicable\":%zu",
+		 s->passed, s->failed, s->absent);
+	add_number(&data, "create_ms", s->create_ms);
+	add_number(&data, "command_ms", s->command_ms);
+	add_number(&data, "remove_ms", s->remove_ms);
+	add_number(&data, "upload_kib_s", s->upload_kib_s);
+	add_number(&data, "download_kib_s", s->download_kib_s);
+	buf_addc(&data, '}');
+	app_envelope("provider test", &data);
+	buf_release(&data);
+}
+
+static int test(struct test *t, struct sandbox_client *client,
+		const struct args *args, struct error *err)
+{
+	struct stop stop = app_stop(t->app);
+	struct contract_request request = {
+		.client = client,
+		.mask = t->app->mask,
+		.snapshot = args_value(args, "snapshot"),
+		.quick = args_flag(args, "quick"),
+		.large = args_flag(args, "large"),
+		.only = args_value(args, "only"),
+		.ui = { .progress = on_progress, .warn = on_warning, .arg = t },
+		.each = on_check,
+		.arg = t,
+	};
+	struct contract_summary summary;
+
+	/* NOLINTNEXTLINE(clang-analyzer-core.NullDereference): it is open */
+	if (!(client->provider->flags & SANDBOX_UNISOLATED) &&
+	    app_store(t->app, &request.store, err) < 0)
+		return -1;
+	if (contract_run(&request, &summary, &stop, err) < 0)
+		return -1;
+	if (t->app->json)
+		print_summary_json(t, client, &summary);
+	else
+		print_summary(client, &summary);
+	return summary.failed ? 1 : 0;
+}
+
+/* dcode provider test NAME: the exit status. */
+static int provider_test(struct app *app, const struct args *args)
+{
+	struct test t = { .app = app, .json = BUF_INIT(1 << 20) };
+	struct sandbox_client client = { 0 };
+	struct error err = { 0 };
+	const char *only = args_value(args, "only");
+	int rc;
+
+	if (only && !contract_knows(only))
+		rc = error_set(&err, ERR_USAGE,
+			       "no check has '%.100s' in its name", only);
+	else
+		rc = app_client(app, args->argv[0], &client, &err);
+	if (rc == 0) {
+		rc = test(&t, &client, args, &err);
+		sandbox_client_close(&client);
+	}
+	buf_release(&t.json);
+	return rc < 0 ? app_fail(app, &err) : rc;
+}
 
 static const struct subcommand subs[] = {
 	{ .name = "list",

@@ -8,9 +8,5 @@
 /* What a provider can, by its flags: "attach, live-output", or as JSON
  * strings with commas between them. */
 void provider_capabilities(struct buf *out, unsigned flags, bool json);
-/* One row per thing that a provider can or cannot, on stdout. */
-void provider_table(unsigned flags);
-/* dcode provider test NAME: the exit status. */
-int provider_test(struct app *app, const struct args *args);
 
 #endif

@@ -1,261 +1,788 @@
-/* sandbox.c - dcode sandbox: its subcommands, and finding a sandbox. */
+/* sandbox.c - dcode sandbox: list, info, cp, snapshot, rm and gc. */
 /* SPDX-License-Identifier: MIT */
-#include "cmd/commands/sandbox.h"
-
+/*
+ * Names on the line are found by session/target.c. create, start, stop and exec
+ * are in sandbox_use.c. Begin reading at the table subs, at the end.
+ */
+#include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
 
+#include "base/ids.h"
+#include "base/json.h"
 #include "base/mem.h"
 #include "base/sanitize.h"
 #include "base/str.h"
+#include "cmd/command.h"
+#include "cmd/commands/sandbox_use.h"
+#include "cmd/session/copy.h"
+#include "cmd/session/record_expiry.h"
+#include "cmd/session/save.h"
+#include "cmd/session/target.h"
+#include "sandbox/supervise/supervise.h"
+#include "session/thread_label.h"
 
-void sandbox_cell(const char *text, int width)
-{
-	struct buf shown = BUF_INIT(1 << 16);
+enum { LISTED_ID = 14 }; /* bytes of an id in a row */
 
-	sanitize_line(str_of(text), &shown);
-	printf("%-*s ", width, shown.len ? shown.ptr : "-");
-	buf_release(&shown);
-}
-
-const char *sandbox_time(int64_t seconds, char room[20])
-{
-	time_t when = (time_t)seconds;
-	struct tm parts;
-
-	if (seconds <= 0 || !localtime_r(&when, &parts) ||
-	    !strftime(room, 20, "%Y-%m-%d %H:%M", &parts))
-		snprintf(room, 20, "-");
-	return room;
-}
-
-const char *sandbox_state_name(enum sandbox_state state)
-{
-	static const char *const names[] = {
-		[STATE_UNKNOWN] = "unknown", [STATE_STARTING] = "starting",
-		[STATE_RUNNING] = "running", [STATE_STOPPED] = "stopped",
-		[STATE_GONE] = "gone",
-	};
-
-	return names[state];
-}
-
-struct found {
-	struct target *target;
-	char *provider;
-	char *endpoint;
+struct sandbox_table {
+	struct store *store; /* for the threads of those in use */
+	struct buf json;
+	bool as_json;
+	const char *provider; /* only this one, or NULL */
+	size_t n;
 };
 
-static bool fill_target(void *arg, const struct ledger_row *row)
-{
-	struct found *f = arg;
-	struct target *t = f->target;
+struct known_ids { /* arg of add_known() */
+	struct sandbox_table *table;
+	struct store *store;
+	bool all; /* also those that are not ours */
+};
 
-	f->provider = xstrdup(row->provider);
-	f->endpoint = xstrdup(row->endpoint);
-	snprintf(t->label, sizeof(t->label), "%s", row->label);
-	t->id = row->id[0] ? xstrdup(row->id) : NULL;
-	t->note = row->note[0] ? xstrdup(row->note) : NULL;
-	t->state = row->state;
-	t->pid = row->pid;
-	t->owner_runs = row->owned_by_live;
-	t->held = row->held;
-	t->ends = row->ends;
+struct known_row { /* arg of see_row() */
+	const char *provider, *id;
+	struct sandbox_info *info;
+	char label[64];
+	bool found;
+};
+
+struct facts { /* copied out of struct sandbox_info */
+	bool any;
+	enum sandbox_state state;
+	char *label, *owner, *image;
+	int64_t created, ends;
+	enum sandbox_isolation isolation;
+};
+
+/* "3 d", "5 h" or "12 min". */
+static void print_age(int64_t created)
+{
+	int64_t minutes = (clock_unix_ms() / 1000 - created) / 60;
+
+	if (minutes >= 2 * 24 * 60)
+		printf("%" PRId64 " d", minutes / (24 * 60));
+	else if (minutes >= 2 * 60)
+		printf("%" PRId64 " h", minutes / 60);
+	else
+		printf("%" PRId64 " min", minutes < 0 ? 0 : minutes);
+}
+
+/* Who answers for it: a dcode that runs, the user, or nobody but gc. */
+static void print_owner(const struct ledger_row *row)
+{
+	char room[20];
+
+	if (row->state == LEDGER_GONE) {
+		fputs("-", stdout);
+		return;
+	}
+	if (row->owned_by_live) {
+		printf("dcode %" PRId64, row->pid);
+	} else if (row->kept) {
+		fputs(row->held ? "kept, " : "was kept, ", stdout);
+		print_age(row->created);
+		printf(" old, until %s", sandbox_time(row->ends, room));
+	} else {
+		fputs("has ended", stdout);
+	}
+	if (row->note[0]) {
+		fputs("  ", stdout);
+		sandbox_cell(row->note, 0);
+	}
+}
+
+static const char *short_name(const char *label)
+{
+	return strncmp(label, "dcode-", 6) ? label : label + 6;
+}
+
+static void member(struct buf *out, const char *key, const char *value)
+{
+	json_member(out, key, str_of(value));
+	buf_addc(out, ',');
+}
+
+static bool add_thread(void *arg, const struct thread_label *l)
+{
+	member(arg, "thread", l->thread);
+	return false; /* the newest one */
+}
+
+/* The ledger names the thread of what is kept; who uses a sandbox now is known
+ * by its label. */
+static void member_thread(struct buf *out, struct store *store,
+			  const char *label, const char *kept)
+{
+	struct error ignored = { 0 };
+	size_t before = out->len;
+
+	if (!kept[0] && label[0])
+		(void)thread_label_each(store, 0, label, add_thread, out,
+					&ignored);
+	if (out->len == before)
+		member(out, "thread", kept);
+}
+
+static void row_json(struct buf *out, struct store *store,
+		     const struct ledger_row *row)
+{
+	buf_addc(out, '{');
+	member(out, "name", short_name(row->label));
+	member(out, "label", row->label);
+	member(out, "provider", row->provider);
+	member(out, "id", row->id);
+	member(out, "endpoint", row->endpoint);
+	member(out, "state", ledger_state_name(row->state));
+	member(out, "note", row->note);
+	member_thread(out, store, row->label, row->thread);
+	buf_addf(out,
+		 "\"created\":%" PRId64 ",\"ends\":%" PRId64 ",\"pid\":%" PRId64
+		 ",\"owner_runs\":%s,\"kept\":%s}",
+		 row->created, row->ends, row->pid,
+		 row->owned_by_live ? "true" : "false",
+		 row->held ? "true" : "false");
+}
+
+static void head(void)
+{
+	printf("%-9s %-10s %-14s %-9s %-16s %s\n", "NAME", "PROVIDER", "ID",
+	       "STATE", "CREATED", "OWNER");
+}
+
+static bool add_row(void *arg, const struct ledger_row *row)
+{
+	struct sandbox_table *l = arg;
+	char room[20];
+	char id[IDS_SHOWN];
+
+	if (row->state < LEDGER_INTENT || row->state > LEDGER_STOPPED ||
+	    (l->provider && strcmp(l->provider, row->provider) != 0))
+		return true;
+	if (l->as_json) {
+		if (l->n++)
+			buf_addc(&l->json, ',');
+		row_json(&l->json, l->store, row);
+		return true;
+	}
+	if (!l->n++)
+		head();
+	ids_shown(row->id, id);
+	id[LISTED_ID] = '\0';
+	sandbox_cell(short_name(row->label), 9);
+	sandbox_cell(row->provider, 10);
+	sandbox_cell(id, LISTED_ID);
+	sandbox_cell(ledger_state_name(row->state), 9);
+	sandbox_cell(sandbox_time(row->created, room), 16);
+	print_owner(row);
+	putchar('\n');
+	return true;
+}
+
+/* What a provider has under our label, whether or not the ledger knows it. */
+static void add_listed(void *arg, const struct sandbox_info *info)
+{
+	struct sandbox_table *l = arg;
+	char room[20];
+	char id[IDS_SHOWN];
+
+	if (l->as_json) {
+		if (l->n++)
+			buf_addc(&l->json, ',');
+		buf_addc(&l->json, '{');
+		member(&l->json, "name", short_name(info->label));
+		member(&l->json, "label", info->label);
+		member(&l->json, "provider", l->provider);
+		member(&l->json, "id", info->id);
+		member(&l->json, "owner", info->owner);
+		member(&l->json, "state", sandbox_state_name(info->state));
+		member(&l->json, "image", info->image);
+		member_thread(&l->json, l->store,
+			      info->label ? info->label : "", "");
+		buf_addf(&l->json,
+			 "\"created\":%" PRId64 ",\"ends\":%" PRId64 "}",
+			 info->created, info->ends);
+		return;
+	}
+	if (!l->n++)
+		printf("%-9s %-10s %-14s %-9s %-16s %s\n", "NAME", "PROVIDER",
+		       "ID", "STATE", "CREATED", "IMAGE");
+	ids_shown(info->id, id);
+	id[LISTED_ID] = '\0';
+	sandbox_cell(short_name(info->label), 9);
+	sandbox_cell(l->provider, 10);
+	sandbox_cell(id, LISTED_ID);
+	sandbox_cell(sandbox_state_name(info->state), 9);
+	sandbox_cell(sandbox_time(info->created, room), 16);
+	sandbox_cell(info->image, 0);
+	putchar('\n');
+}
+
+static bool see_row(void *arg, const struct ledger_row *row)
+{
+	struct known_row *k = arg;
+
+	if (strcmp(row->provider, k->provider) != 0 ||
+	    strcmp(row->id, k->id) != 0)
+		return true;
+	k->found = true;
+	snprintf(k->label, sizeof(k->label), "%s", row->label);
+	k->info->label = k->label;
+	if (!k->info->created)
+		k->info->created = row->created;
+	if (!k->info->ends)
+		k->info->ends = row->ends;
 	return false;
 }
 
-/* The provider that --sandbox names, or NULL. */
-static const char *named_provider(const struct args *args)
+/* One of a list without labels: the ledger knows which of them are ours. */
+static void add_known(void *arg, const struct sandbox_info *item)
 {
-	const char *name = args_value(args, "sandbox");
-
-	return name && name[0] && strcmp(name, "none") != 0 ? name : NULL;
-}
-
-/* A sandbox that --sandbox-id named in an earlier run. */
-static void fill_attached(void *arg, const struct ledger_attached *row)
-{
-	struct found *f = arg;
-	struct target *t = f->target;
-
-	if (!f->provider) {
-		f->provider = xstrdup(row->provider);
-		f->endpoint = xstrdup(row->endpoint);
-		t->id = xstrdup(row->id);
-	}
-	if (row->user && !t->owner_runs &&
-	    !strcmp(row->provider, f->provider)) {
-		t->pid = row->user;
-		t->owner_runs = true;
-	}
-}
-
-/* Looks in both lists: the second also has the users of our sandboxes. */
-static int find_known(struct found *f, struct store *store, const char *name,
-		      struct error *err)
-{
+	struct known_ids *k = arg;
+	struct sandbox_info info = *item;
+	struct known_row row = { .provider = k->table->provider,
+				 .id = item->id,
+				 .info = &info };
 	struct error ignored = { 0 };
-	int rc = ledger_find(store, name, fill_target, f, err);
 
-	if (rc < 0 && err->code == ERR_NOT_FOUND)
-		return ledger_find_attached(store, name, fill_attached, f, err);
-	if (rc == 0 && f->target->id)
-		(void)ledger_find_attached(store, f->target->id, fill_attached,
-					   f, &ignored);
+	if (ledger_each(k->store, true, see_row, &row, &ignored) == 0 &&
+	    row.found)
+		info.owner = store_owner(k->store);
+	if (row.found || k->all)
+		add_listed(k->table, &info);
+}
+
+/* --sandbox NAME: the provider itself is asked; --all: other owners' too. */
+static int ask_provider(struct sandbox_table *l, struct app *app,
+			struct store *store, bool all, struct error *err)
+{
+	struct known_ids known = { .table = l, .store = store, .all = all };
+	const struct info_sink sink = { add_listed, l };
+	const struct info_sink ids = { add_known, &known };
+	struct sandbox_client client = { 0 };
+	struct stop stop = app_stop(app);
+	int rc;
+
+	if (app_client(app, l->provider, &client, err) < 0)
+		return -1;
+	l->provider = client.provider->name;
+	rc = sandbox_probe(&client, &stop, err);
+	if (rc < 0)
+		; /* told below */
+	else if (sandbox_can_list(&client))
+		rc = sandbox_list(&client, all ? NULL : store_owner(store),
+				  &sink, &stop, err);
+	else if (sandbox_can_list_ids(&client))
+		rc = sandbox_list_ids(&client, &ids, &stop, err);
+	else
+		rc = ledger_each(store, all, add_row, l, err);
+	sandbox_client_close(&client);
 	return rc;
 }
 
-static bool is_provider(const char *provider, const char *name)
+/* One subcommand each; args without its own name. Return the exit status. */
+static int sandbox_cmd_list(struct app *app, const struct args *args)
 {
-	const struct sandbox_provider *p = sandbox_provider_find(provider);
+	const char *provider = args_value(args, "sandbox");
+	bool all = args_flag(args, "all");
+	struct sandbox_table l = {
+		.json = BUF_INIT(64 << 20),
+		.as_json = app->json,
+		.provider = provider && provider[0] ? provider : NULL,
+	};
+	struct store *store;
+	struct error err = { 0 };
+	int rc = app_store(app, &store, &err);
 
-	return !strcmp(provider, name) ||
-	       (p && p->also && !strcmp(p->also, name));
+	buf_addc(&l.json, '[');
+	l.store = rc == 0 ? store : NULL;
+	if (rc == 0)
+		rc = l.provider ? ask_provider(&l, app, store, all, &err)
+				: ledger_each(store, all, add_row, &l, &err);
+	buf_addc(&l.json, ']');
+	if (rc == 0 && app->json)
+		app_envelope("sandbox list", &l.json);
+	else if (rc == 0 && !l.n)
+		puts("No sandboxes.");
+	buf_release(&l.json);
+	return rc == 0 ? 0 : app_fail(app, &err);
 }
 
-static int find_target(struct found *f, struct app *app, const char *name,
-		       const char *provider, struct error *err)
+static void keep(void *arg, const struct sandbox_info *info)
 {
-	struct store *store;
-	int rc;
+	struct facts *f = arg;
 
-	if (app_store(app, &store, err) < 0)
+	if (f->any)
+		return;
+	*f = (struct facts){
+		.any = true,
+		.state = info->state,
+		.label = xstrdup(info->label),
+		.owner = xstrdup(info->owner),
+		.image = xstrdup(info->image),
+		.created = info->created,
+		.ends = info->ends,
+		.isolation = info->isolation,
+	};
+}
+
+static const char *text(const char *s)
+{
+	return s ? s : "";
+}
+
+static void facts_json(const struct target *t, const struct facts *f)
+{
+	const char *source =
+		sandbox_isolation_source(t->client.provider, f->isolation);
+	struct buf out = BUF_INIT(1 << 20);
+
+	buf_addc(&out, '{');
+	member(&out, "name", short_name(text(f->label)));
+	member(&out, "label", text(f->label));
+	member(&out, "provider", t->client.provider->name);
+	member(&out, "id", text(t->id));
+	member(&out, "state", sandbox_state_name(f->state));
+	member(&out, "ledger", t->label[0] ? ledger_state_name(t->state) : "");
+	member(&out, "image", text(f->image));
+	buf_adds(&out, "\"isolation\":");
+	isolation_json(&out, f->isolation);
+	buf_addc(&out, ',');
+	member(&out, "isolation_source", text(source));
+	member(&out, "owner", text(f->owner));
+	member(&out, "note", text(t->note));
+	buf_addf(&out,
+		 "\"created\":%" PRId64 ",\"ends\":%" PRId64 ",\"pid\":%" PRId64
+		 ",\"owner_runs\":%s,\"kept_until\":%" PRId64 "}",
+		 f->created, f->ends, t->pid, t->owner_runs ? "true" : "false",
+		 t->held ? t->ends : 0);
+	app_envelope("sandbox info", &out);
+	buf_release(&out);
+}
+
+static void print_facts(struct app *app, const struct target *t,
+			const struct facts *f)
+{
+	const char *ledger = t->label[0] ? ledger_state_name(t->state) : "";
+	const char *state = sandbox_state_name(f->state);
+	const char *source =
+		sandbox_isolation_source(t->client.provider, f->isolation);
+	char room[20];
+	char id[IDS_SHOWN];
+
+	if (app->json) {
+		facts_json(t, f);
+		return;
+	}
+	printf("provider  %s\nid        ", t->client.provider->name);
+	sandbox_cell(ids_shown(text(t->id), id), 0);
+	printf("\nlabel     ");
+	sandbox_cell(text(f->label), 0);
+	printf("\nstate     %s\nimage     ", state);
+	sandbox_cell(text(f->image), 0);
+	printf("\nisolation %s%s%s%s", isolation_name(f->isolation),
+	       source ? " (" : "", text(source), source ? ")" : "");
+	printf("\ncreated   %s\n", sandbox_time(f->created, room));
+	printf("ends by   %s\n", sandbox_time(f->ends, room));
+	if (t->held && !t->owner_runs)
+		printf("ledger    %s, kept until %s\n", ledger,
+		       sandbox_time(t->ends, room));
+	else if (ledger[0])
+		printf("ledger    %s, its dcode (%" PRId64 ") %s\n", ledger,
+		       t->pid, t->owner_runs ? "runs" : "has ended");
+	if (t->note) {
+		printf("note      ");
+		sandbox_cell(t->note, 0);
+		putchar('\n');
+	}
+}
+
+static int sandbox_cmd_info(struct app *app, const struct args *args)
+{
+	struct stop stop = app_stop(app);
+	struct target t = { 0 };
+	struct facts f = { 0 };
+	const struct info_sink sink = { keep, &f };
+	struct error err = { 0 };
+	int rc = target_open(&t, app, args, args->argv[0], &err);
+
+	if (rc == 0 && t.id && sandbox_can_get(&t.client))
+		rc = sandbox_get(&t.client, t.id, &sink, &stop, &err);
+	if (rc < 0 && err.code == ERR_NOT_FOUND && t.label[0]) {
+		rc = 0; /* the ledger still has something to say */
+		f.state = STATE_GONE;
+	}
+	if (rc == 0) {
+		if (!f.label)
+			f.label = xstrdup(t.label);
+		if (!f.isolation)
+			f.isolation = sandbox_isolation(&t.client);
+		print_facts(app, &t, &f);
+	}
+	free(f.label);
+	free(f.owner);
+	free(f.image);
+	target_close(&t);
+	return rc == 0 ? 0 : app_fail(app, &err);
+}
+
+static const char *const outcomes[] = {
+	[GC_REMOVED] = "removed",
+	[GC_WOULD] = "would remove",
+	[GC_ABSENT] = "already gone",
+	[GC_LEFT] = "left",
+};
+
+struct collection {
+	struct app *app;
+	struct buf items;
+	size_t n;
+	bool unsaved; /* work of one that was deleted could not be saved */
+};
+
+static int already_deleted(const char *name, struct error *err)
+{
+	error_set(err, ERR_NOT_FOUND, "sandbox %s is already deleted", name);
+	return error_hint(err, "`dcode sandbox list` shows the others.");
+}
+
+/* Before its work is saved, which takes a while: nobody takes it over then. */
+static int claim_removal(const struct target *t, const struct args *args,
+			 struct store *store, struct error *err)
+{
+	enum ledger_spared spared = args_flag(args, "force")
+					    ? LEDGER_SPARE_NONE
+					    : LEDGER_SPARE_USED;
+
+	if (!t->label[0] ||
+	    ledger_claim_removal(store, t->label, spared, err) == 0)
+		return 0;
+	if (err->code == ERR_BUSY)
 		return -1;
-	f->target->store = store;
-	rc = find_known(f, store, name, err);
-	if (rc == 0 && provider && !is_provider(f->provider, provider)) {
-		target_close(f->target);
-		free(f->provider);
-		free(f->endpoint);
-		f->provider = f->endpoint = NULL;
-		rc = error_set(err, ERR_NOT_FOUND, "not of this provider");
-	}
-	if (rc == 0 || err->code != ERR_NOT_FOUND)
-		return rc;
-	if (!provider) {
-		error_set(err, ERR_NOT_FOUND, "unknown sandbox %s", name);
-		return error_hint(
-			err, "`dcode sandbox list` shows all; with --sandbox "
-			     "PROVIDER any id of that provider works.");
-	}
-	f->target->store = store;
-	f->provider = xstrdup(provider);
-	f->target->id = xstrdup(name);
+	/* A ledger that cannot be written is no reason to leave a machine. */
+	*err = (struct error){ 0 };
 	return 0;
 }
 
-bool target_is_known(struct app *app, const char *name)
+static int delete_one(struct app *app, const struct args *args,
+		      const char *name, struct error *err)
 {
+	struct stop stop = app_stop(app);
 	struct target t = { 0 };
-	struct found f = { .target = &t };
-	struct error ignored = { 0 };
+	struct error why = { 0 };
 	struct store *store;
-	bool known = app_store(app, &store, &ignored) == 0 &&
-		     find_known(&f, store, name, &ignored) == 0;
+	int lost = 0;
+	int rc;
 
-	free(f.provider);
-	free(f.endpoint);
-	target_close(&t);
-	return known;
-}
-
-/* The provider is configured for another engine, host or account than the
- * sandbox is at, or for none any more. */
-static int is_elsewhere(const struct sandbox_client *client, const char *name,
-			const char *endpoint, struct error *err)
-{
-	const struct sandbox_provider *p = client->provider;
-	const char *now = lifecycle_endpoint(client);
-
-	if (now[0])
-		error_set(err, ERR_USAGE,
-			  "sandbox %s is at %s, but %s is configured for %s",
-			  name, endpoint, p->name, now);
-	else
-		error_set(err, ERR_USAGE,
-			  "sandbox %s is at %s, but %s is no longer configured "
-			  "for that",
-			  name, endpoint, p->name);
-	/* slurm without a login node is known by its file. */
-	if (p->url_key && endpoint[0] != '/')
-		return error_hint(err,
-				  "Set %s = \"%s\" in "
-				  "[sandboxes.providers.%s.params] of "
-				  "config.toml first.",
-				  p->url_key, endpoint, p->name);
-	if (p->url_env && p->url_env[0])
-		return error_hint(err, "Set %s=%s first.", p->url_env[0],
-				  endpoint);
-	return error_hint(err, "Configure %s for %s first.", p->name, endpoint);
-}
-
-int target_open(struct target *t, struct app *app, const struct args *args,
-		const char *name, struct error *err)
-{
-	struct found f = { .target = t };
-	int rc = find_target(&f, app, name, named_provider(args), err);
-
+	if (app_store(app, &store, err) < 0 ||
+	    target_open(&t, app, args, name, err) < 0)
+		return -1;
+	rc = target_check_unused(&t, args, "rm", name, err);
 	if (rc == 0)
-		rc = app_client_at(app, f.provider, f.endpoint, &t->client,
-				   err);
-	t->open = rc == 0;
-	if (rc == 0 && f.endpoint &&
-	    strcmp(f.endpoint, lifecycle_endpoint(&t->client)) != 0)
-		rc = is_elsewhere(&t->client, name, f.endpoint, err);
-	free(f.provider);
-	free(f.endpoint);
-	if (rc < 0)
-		target_close(t);
+		rc = target_check_ours(&t, false, &stop, err);
+	if (rc == 0 && t.label[0] && t.state == LEDGER_GONE)
+		rc = already_deleted(name, err);
+	else if (rc == 0 && !t.id)
+		rc = error_set(err, ERR_NOT_FOUND,
+			       "the id of sandbox %s is unknown: `dcode "
+			       "sandbox gc` looks for it",
+			       name);
+	if (rc == 0)
+		rc = claim_removal(&t, args, store, err);
+	if (rc == 0)
+		lost = save_removed(app, &t.client, t.id, t.label, &why);
+	if (rc == 0)
+		rc = lifecycle_remove(&t.client, store, t.id,
+				      t.label[0] ? t.label : NULL, &stop, err);
+	if (rc == 0 && lost < 0) {
+		rc = lost;
+		*err = why;
+		(void)error_wrap(err, "removed %s", name);
+	}
+	target_close(&t);
 	return rc;
 }
 
-void target_close(struct target *t)
+static int sandbox_cmd_delete(struct app *app, const struct args *args)
 {
-	if (t->open)
-		sandbox_client_close(&t->client);
-	free(t->id);
-	free(t->note);
-	*t = (struct target){ 0 };
+	struct buf data = BUF_INIT(1 << 20);
+	struct error first = { 0 };
+
+	buf_adds(&data, "{\"removed\":[");
+	for (int i = 0; i < args->argc; i++) {
+		struct error err = { 0 };
+
+		if (delete_one(app, args, args->argv[i], &err) < 0) {
+			if (first.code && !app->json)
+				(void)app_fail(app, &first);
+			first = err;
+			if (err.code == ERR_CANCELLED)
+				break;
+			continue;
+		}
+		if (data.ptr[data.len - 1] != '[')
+			buf_addc(&data, ',');
+		json_quote(&data, str_of(args->argv[i]));
+		if (!app->json) {
+			fputs("removed ", stdout);
+			sandbox_cell(args->argv[i], 0);
+			putchar('\n');
+		}
+	}
+	unsent_sweep(app);
+	buf_adds(&data, "]}");
+	if (app->json && !first.code)
+		app_envelope("sandbox rm", &data);
+	buf_release(&data);
+	return first.code ? app_fail(app, &first) : 0;
 }
 
-/* Another dcode that has started it is not to stop it meanwhile. */
-static void note_use(const struct target *t)
+static int no_snapshots(const char *provider, struct error *err)
 {
-	struct error ignored = { 0 };
-
-	if (t->label[0] && !(t->client.provider->flags & SANDBOX_BOUND))
-		(void)ledger_attached(t->store, t->client.provider->name,
-				      lifecycle_endpoint(&t->client), t->id,
-				      t->label, &ignored);
+	error_set(err, ERR_USAGE, "provider '%s' has no snapshots", provider);
+	return error_hint(err, "`dcode provider list` shows which have them.");
 }
 
-int target_attach(struct target *t, struct sandbox *sb, const struct stop *stop,
-		  struct error *err)
+static int sandbox_cmd_snapshot(struct app *app, const struct args *args)
 {
-	if (t->label[0] && t->state == LEDGER_GONE) {
-		error_set(err, ERR_NOT_FOUND, "sandbox %s has been deleted",
-			  t->label);
-		return error_hint(err,
-				  "`dcode sandbox list` shows the others.");
+	const char *name = args->argv[1];
+	struct stop stop = app_stop(app);
+	struct sandbox sb = { 0 };
+	struct target t = { 0 };
+	struct error err = { 0 };
+	int rc = target_open(&t, app, args, args->argv[0], &err);
+
+	if (rc == 0)
+		rc = sandbox_probe(&t.client, &stop, &err);
+	if (rc == 0 && !sandbox_can_snapshot(&t.client))
+		rc = no_snapshots(t.client.provider->name, &err);
+	if (rc == 0)
+		rc = target_attach(&t, &sb, &stop, &err);
+	if (rc == 0) {
+		rc = sandbox_snapshot(&sb, name, args_flag(args, "force"),
+				      &stop, &err);
+		sandbox_release(&sb);
 	}
-	if (!t->id) {
-		error_set(err, ERR_NOT_FOUND,
-			  "the id of sandbox %s is unknown: creating it failed "
-			  "or was interrupted",
-			  t->label);
-		return error_hint(err, "`dcode sandbox gc` looks for it and "
-				       "deletes what it finds.");
+	if (rc == 0 && app->json) {
+		struct buf data = BUF_INIT(1 << 16);
+
+		buf_addc(&data, '{');
+		json_member(&data, "id", str_of(t.id));
+		buf_addc(&data, ',');
+		json_member(&data, "snapshot", str_of(name));
+		buf_addc(&data, '}');
+		app_envelope("sandbox snapshot", &data);
+		buf_release(&data);
+	} else if (rc == 0) {
+		printf("snapshot %s: use it with --sandbox %s "
+		       "--sandbox-snapshot-name %s\n",
+		       name, t.client.provider->name, name);
 	}
-	note_use(t);
-	lifecycle_mark_started(&t->client, t->store, t->id);
-	if (sandbox_attach(sb, &t->client, t->id, stop, err) == 0) {
-		lifecycle_restore_start(sb, t->store);
-		return 0;
+	target_close(&t);
+	return rc == 0 ? 0 : app_fail(app, &err);
+}
+
+static int open_host(void *arg, const char *provider,
+		     struct sandbox_client *client, struct error *err)
+{
+	struct collection *c = arg;
+
+	return app_client(c->app, provider, client, err);
+}
+
+static void before_remove(void *arg, struct sandbox_client *client,
+			  const struct gc_item *item)
+{
+	struct collection *c = arg;
+
+	struct error said = { 0 };
+
+	c->unsaved |=
+		save_removed(c->app, client, item->id, item->label, &said) < 0;
+}
+
+static void each(void *arg, const struct gc_item *item)
+{
+	struct collection *c = arg;
+	const struct {
+		const char *key, *value;
+	} cells[] = {
+		{ "outcome", outcomes[item->outcome] },
+		{ "provider", item->provider },
+		{ "label", item->label },
+		{ "id", item->id },
+		{ "reason", item->reason },
+	};
+	size_t n = sizeof(cells) / sizeof(cells[0]);
+
+	if (!c->app->json) {
+		for (size_t i = 0; i < n; i++)
+			if (cells[i].value[0])
+				sandbox_cell(cells[i].value, i ? 0 : 12);
+		putchar('\n');
 	}
-	sandbox_release(sb);
-	return -1;
+	buf_adds(&c->items, c->n++ ? ",{" : "{");
+	for (size_t i = 0; i < n; i++) {
+		if (i)
+			buf_addc(&c->items, ',');
+		json_member(&c->items, cells[i].key, str_of(cells[i].value));
+	}
+	buf_addc(&c->items, '}');
+}
+
+static int sandbox_cmd_gc(struct app *app, const struct args *args)
+{
+	const char *provider = args_value(args, "sandbox");
+	struct collection c = { .app = app, .items = BUF_INIT(16 << 20) };
+	struct gc_request request = {
+		.provider = provider && provider[0] ? provider : NULL,
+		.dry_run = args_flag(args, "dry-run"),
+		.client = open_host,
+		.before_remove = before_remove,
+		.each = each,
+		.arg = &c,
+	};
+	struct stop stop = app_stop(app);
+	struct error err = { 0 };
+	const struct sandbox_provider *only = NULL;
+	struct registry *registry;
+	size_t left = 0;
+	int rc = app_store(app, &request.store, &err);
+
+	if (rc == 0)
+		rc = app_providers(app, &registry, &err);
+	buf_addf(&c.items, "{\"dry_run\":%s,\"items\":[",
+		 request.dry_run ? "true" : "false");
+	if (rc == 0 && request.provider) {
+		only = registry_find(registry, request.provider);
+		if (!only)
+			rc = app_unknown_provider(app, request.provider, &err);
+	}
+	if (rc == 0) {
+		request.provider = only ? only->name : NULL;
+		request.providers = registry_list(registry);
+		rc = lifecycle_gc(&request, &left, &stop, &err);
+	}
+	if (rc == 0 && !request.dry_run) {
+		unsent_sweep(app);
+		records_tidy(app, &stop);
+	}
+	buf_addf(&c.items, "],\"left\":%zu}", left);
+	if (rc == 0 && app->json)
+		app_envelope("sandbox gc", &c.items);
+	else if (rc == 0 && !c.n)
+		puts("Nothing to delete.");
+	buf_release(&c.items);
+	if (rc < 0)
+		return app_fail(app, &err);
+	return left || c.unsaved ? 1 : 0;
+}
+
+/* "ID:PATH": an ID that is known, which may hold slashes and colons (that of
+ * ssh does), else a colon before the first slash. Returns the path, and the
+ * id. */
+static const char *remote_side(struct app *app, const char *argument, char **id)
+{
+	const char *colon = strchr(argument, ':');
+	const char *slash = strchr(argument, '/');
+
+	for (size_t n = strlen(argument); n-- > 1;) {
+		if (argument[n] != ':')
+			continue;
+		*id = xstrndup(argument, n);
+		if (target_is_known(app, *id))
+			return argument + n + 1;
+		free(*id);
+		*id = NULL;
+	}
+	if (!colon || colon == argument || (slash && slash < colon))
+		return NULL;
+	*id = xstrndup(argument, (size_t)(colon - argument));
+	return colon + 1;
+}
+
+static void print_summary(struct app *app, const struct copy *c)
+{
+	struct buf data = BUF_INIT(1 << 10);
+
+	if (!app->json)
+		return;
+	buf_addf(&data,
+		 "{\"files\":%" PRId64 ",\"directories\":%" PRId64
+		 ",\"links\":%" PRId64 ",\"skipped\":%" PRId64 "}",
+		 c->files, c->directories, c->links, c->skipped);
+	app_envelope("sandbox cp", &data);
+	buf_release(&data);
+}
+
+static int copy_sides(struct app *app, const struct args *args, const char *id,
+		      const char *from, const char *to, struct error *err)
+{
+	struct stop stop = app_stop(app);
+	struct target t = { 0 };
+	struct sandbox sb = { 0 };
+	struct copy c = { .sb = &sb, .stop = &stop, .disk = -1 };
+	const char *bring[ARGS_MOST + 1];
+	size_t at = 0;
+	int rc = copy_read_limit(&c, app, err);
+
+	c.incoming.bring = bring;
+	while ((bring[c.incoming.n_bring] = args_next(args, "bring", &at)))
+		c.incoming.n_bring++;
+
+	if (rc == 0)
+		rc = target_open(&t, app, args, id, err);
+	if (rc == 0)
+		rc = target_attach(&t, &sb, &stop, err);
+	if (rc < 0) {
+		target_close(&t);
+		return -1;
+	}
+	rc = from ? copy_down(&c, from, args->argv[1], err)
+		  : copy_up(&c, args->argv[0], to, err);
+	free(c.target);
+	supervise_leave(&sb);
+	sandbox_release(&sb);
+	target_stop_again(&t, app);
+	target_close(&t);
+	if (c.unread)
+		return STATUS_PIPE;
+	if (rc == 0 && c.skipped)
+		rc = error_set(err, ERR_REMOTE, "%" PRId64 " not copied",
+			       c.skipped);
+	else if (rc == 0)
+		print_summary(app, &c);
+	return rc;
+}
+
+static int sandbox_cmd_copy(struct app *app, const struct args *args)
+{
+	char *id = NULL;
+	const char *from = remote_side(app, args->argv[0], &id);
+	const char *to = from ? NULL : remote_side(app, args->argv[1], &id);
+	struct error err = { 0 };
+	char *second = NULL;
+	int rc;
+
+	if (from && remote_side(app, args->argv[1], &second)) {
+		free(id);
+		free(second);
+		return command_misuse(&command_sandbox, "cp",
+				      "sandbox cp: only one side can be a"
+				      " sandbox");
+	}
+	if (!from && !to)
+		return command_misuse(&command_sandbox, "cp",
+				      "sandbox cp: one side must be ID:PATH");
+	if (app->json && from && !strcmp(args->argv[1], "-")) {
+		free(id);
+		return command_misuse(&command_sandbox, "cp",
+				      "sandbox cp: --json cannot be combined "
+				      "with a copy to standard output");
+	}
+	rc = copy_sides(app, args, id, from, to, &err);
+	free(id);
+	return rc >= 0 ? rc : app_fail(app, &err);
 }
 
 #define OF_PROVIDER                                                            \
@@ -264,7 +791,6 @@ int target_attach(struct target *t, struct sandbox *sb, const struct stop *stop,
 			"Provider of an ID that dcode sandbox list "           \
 			"does not show"                                        \
 	}
-
 static const struct arg_row list_options[] = {
 	{ "all", 0, ARG_FLAG, NULL, "List deleted ones too" },
 	{ "sandbox", 0, ARG_VALUE, "TYPE",

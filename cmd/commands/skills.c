@@ -1,23 +1,72 @@
-/* skills.c - dcode skills: list, info, create, delete. */
+/* skills.c - dcode skills: list, info, create and delete. */
 /* SPDX-License-Identifier: MIT */
-#include "cmd/commands/skills.h"
+/*
+ * Where skills are found is in session/. Begin reading at the table at the end.
+ */
+#include "skills/skills.h"
 
+#include <dirent.h>
+#include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 
+#include "base/json.h"
+#include "base/mem.h"
+#include "base/path.h"
+#include "base/sanitize.h"
 #include "base/str.h"
+#include "cmd/command.h"
 #include "cmd/print.h"
+#include "cmd/secret.h"
 #include "cmd/session/agent_choice.h"
 #include "cmd/session/run_skills.h"
-#include "skills/skills.h"
+
+struct skills_line { /* what a command line is about */
+	struct app *app;
+	struct skills_request request;
+	const char **allowed; /* owned */
+	char *agent;          /* owned */
+	unsigned scopes;      /* enum skill_scope: which are meant */
+	struct skills skills;
+};
 
 enum {
 	JSON_BYTES = 64 << 20,
 };
 
-int skills_cmd_open(struct skills_line *l, struct app *app,
-		    const struct args *args, struct error *err)
+static const struct arg_row list_options[] = {
+	{ "user", 0, ARG_FLAG, NULL, "Only your own skills" },
+	{ "project", 0, ARG_FLAG, NULL, "Only skills of this project" },
+	{ "agent", 0, ARG_VALUE, "NAME", "Your own skills for this agent" },
+	ARG_JSON,
+	{ 0 },
+};
+
+static const struct arg_row create_options[] = {
+	{ "user", 0, ARG_FLAG, NULL, "In your own skills (default)" },
+	{ "project", 0, ARG_FLAG, NULL, "In this project" },
+	{ "agent", 0, ARG_VALUE, "NAME", "In your own skills for this agent" },
+	ARG_JSON,
+	{ 0 },
+};
+
+static const struct arg_row delete_options[] = {
+	{ "user", 0, ARG_FLAG, NULL, "Only in your own skills" },
+	{ "project", 0, ARG_FLAG, NULL, "Only in this project" },
+	{ "agent", 0, ARG_VALUE, "NAME", "In your own skills for this agent" },
+	{ "force", 'f', ARG_FLAG, NULL, "Do not ask for confirmation" },
+	{ "dry-run", 0, ARG_FLAG, NULL,
+	  "Show what would be deleted, delete nothing" },
+	ARG_JSON,
+	{ 0 },
+};
+
+/* Reads --agent, --user, --project, and the skills. skills_cmd_close() in any
+ * case. */
+static int skills_cmd_open(struct skills_line *l, struct app *app,
+			   const struct args *args, struct error *err)
 {
 	bool user = args_flag(args, "user");
 	bool project = args_flag(args, "project");
@@ -37,7 +86,7 @@ int skills_cmd_open(struct skills_line *l, struct app *app,
 	return 0;
 }
 
-void skills_cmd_close(struct skills_line *l)
+static void skills_cmd_close(struct skills_line *l)
 {
 	skills_release(&l->skills);
 	free(l->allowed);
@@ -54,8 +103,9 @@ static void add_text(struct app *app, struct buf *out, const char *key,
 		buf_addf(out, "\"%s\":null", key);
 }
 
-void skills_cmd_add_json(struct app *app, const struct skill *s,
-			 struct buf *out)
+/* Appends the object of one, without the brace at its end. */
+static void skills_cmd_add_json(struct app *app, const struct skill *s,
+				struct buf *out)
 {
 	buf_addc(out, '{');
 	print_add_member(app, out, "name", s->name);
@@ -74,8 +124,9 @@ static bool is_shown(const struct skills_line *l, const struct skill *s)
 	return (l->scopes & s->scope) != 0;
 }
 
-void skills_cmd_print(const struct app *app, const char *before,
-		      const char *text, const char *after)
+/* On standard output: before and after are ours, text is foreign. */
+static void skills_cmd_print(const struct app *app, const char *before,
+			     const char *text, const char *after)
 {
 	struct buf line = BUF_INIT(1 << 16);
 
@@ -148,7 +199,7 @@ static void print_builtins(void)
 		printf("  %s: %s\n", b->name, b->description);
 }
 
-static void print_json(const struct skills_line *l)
+static void print_list_json(const struct skills_line *l)
 {
 	struct buf out = BUF_INIT(JSON_BYTES);
 	const char *between = "";
@@ -177,7 +228,7 @@ static int list_skills(struct app *app, const struct args *args)
 		for (size_t i = 0; i < l.skills.n_problems; i++)
 			app_warn_line(l.skills.problems[i]);
 		if (app->json)
-			print_json(&l);
+			print_list_json(&l);
 		else if (!print_list(&l))
 			print_none(&l);
 		if (!app->json && l.scopes == (SKILL_USER | SKILL_PROJECT))
@@ -187,8 +238,9 @@ static int list_skills(struct app *app, const struct args *args)
 	return rc == 0 ? 0 : app_fail(app, &err);
 }
 
-int skills_cmd_find(const struct skills_line *l, const char *name,
-		    const struct skill **found, struct error *err)
+/* ERR_NOT_FOUND with the names that there are. */
+static int skills_cmd_find(const struct skills_line *l, const char *name,
+			   const struct skill **found, struct error *err)
 {
 	struct buf names = BUF_INIT(160);
 
@@ -216,32 +268,334 @@ int skills_cmd_find(const struct skills_line *l, const char *name,
 	return -1;
 }
 
-static const struct arg_row list_options[] = {
-	{ "user", 0, ARG_FLAG, NULL, "Only your own skills" },
-	{ "project", 0, ARG_FLAG, NULL, "Only skills of this project" },
-	{ "agent", 0, ARG_VALUE, "NAME", "Your own skills for this agent" },
-	ARG_JSON,
-	{ 0 },
+enum {
+	MOST_SHOWN = 200,
+	MOST_DEEP = 16, /* directories within one another */
+	LIST_BYTES = 1 << 20,
+	TEXT_BYTES = SKILL_FILE_MAX + (64 << 10),
 };
 
-static const struct arg_row create_options[] = {
-	{ "user", 0, ARG_FLAG, NULL, "In your own skills (default)" },
-	{ "project", 0, ARG_FLAG, NULL, "In this project" },
-	{ "agent", 0, ARG_VALUE, "NAME", "In your own skills for this agent" },
-	ARG_JSON,
-	{ 0 },
+struct skill_files {
+	struct buf text; /* a path each, ended by NUL */
+	size_t n;
 };
 
-static const struct arg_row delete_options[] = {
-	{ "user", 0, ARG_FLAG, NULL, "Only in your own skills" },
-	{ "project", 0, ARG_FLAG, NULL, "Only in this project" },
-	{ "agent", 0, ARG_VALUE, "NAME", "In your own skills for this agent" },
-	{ "force", 'f', ARG_FLAG, NULL, "Do not ask for confirmation" },
-	{ "dry-run", 0, ARG_FLAG, NULL,
-	  "Show what would be deleted, delete nothing" },
-	ARG_JSON,
-	{ 0 },
-};
+static void list_files(struct skill_files *f, const char *dir,
+		       const char *below, int deep);
+
+static void list_entry(struct skill_files *f, const char *dir,
+		       const char *below, const char *entry, int deep)
+{
+	char *name = below[0] ? path_join(below, entry) : xstrdup(entry);
+	char *whole = path_join(dir, name);
+	struct stat st;
+
+	if (lstat(whole, &st) == 0 && S_ISDIR(st.st_mode)) {
+		if (deep)
+			list_files(f, dir, name, deep - 1);
+	} else if (f->n < MOST_SHOWN && strcmp(name, "SKILL.md") != 0) {
+		buf_add(&f->text, name, strlen(name) + 1);
+		f->n++;
+	}
+	free(whole);
+	free(name);
+}
+
+/* Names only, through no link. */
+static void list_files(struct skill_files *f, const char *dir,
+		       const char *below, int deep)
+{
+	char *path = below[0] ? path_join(dir, below) : xstrdup(dir);
+	struct dirent **entries = NULL;
+	int n = scandir(path, &entries, NULL, alphasort);
+
+	for (int i = 0; i < n; i++) {
+		const char *entry = entries[i]->d_name;
+
+		if (strcmp(entry, ".") != 0 && strcmp(entry, "..") != 0 &&
+		    strcmp(entry, ".git") != 0)
+			list_entry(f, dir, below, entry, deep);
+		free(entries[i]);
+	}
+	free(entries);
+	free(path);
+}
+
+static void print_member(const struct app *app, const char *before,
+			 const char *text)
+{
+	if (text)
+		skills_cmd_print(app, before, text, "\n");
+}
+
+static void print_instructions(const struct app *app, struct str text)
+{
+	struct buf masked = BUF_INIT(4 * TEXT_BYTES);
+	struct buf clean = BUF_INIT(4 * TEXT_BYTES);
+
+	mask_text(app->mask, text, &masked);
+	sanitize_text(buf_str(&masked), &clean);
+	fwrite(clean.ptr, 1, clean.len, stdout);
+	if (clean.len && clean.ptr[clean.len - 1] != '\n')
+		putchar('\n');
+	buf_release(&masked);
+	buf_release(&clean);
+}
+
+static void print_info(struct app *app, const struct skill *s,
+		       const struct skill_files *files, struct str text)
+{
+	print_member(app, "Name:          ", s->name);
+	print_member(app, "Description:   ", s->description);
+	print_member(app, "Source:        ",
+		     s->scope == SKILL_USER ? "user" : "project");
+	print_member(app, "Path:          ", s->dir);
+	print_member(app, "License:       ", s->license);
+	print_member(app, "Compatibility: ", s->compatibility);
+	print_member(app, "Allowed tools: ", s->tools);
+	if (s->hides_user)
+		puts("It replaces your own skill of the same name.");
+	for (const char *p = files->text.ptr;
+	     files->n && p < files->text.ptr + files->text.len;
+	     p += strlen(p) + 1)
+		print_member(app,
+			     p == files->text.ptr ? "Files:         "
+						  : "               ",
+			     p);
+	if (files->n == MOST_SHOWN)
+		puts("               ... and more");
+	puts("\nSKILL.md:\n");
+	print_instructions(app, text);
+}
+
+static void print_json(struct app *app, const struct skill *s,
+		       const struct skill_files *files, struct str text)
+{
+	struct buf out = BUF_INIT(16 * TEXT_BYTES);
+	struct buf masked = BUF_INIT(4 * TEXT_BYTES);
+	size_t at = 0;
+
+	skills_cmd_add_json(app, s, &out);
+	buf_adds(&out, ",\"files\":[");
+	while (at < files->text.len) {
+		struct buf name = BUF_INIT(1 << 16);
+		const char *p = files->text.ptr + at;
+
+		mask_text(app->mask, str_of(p), &name);
+		buf_adds(&out, at ? "," : "");
+		json_quote(&out, buf_str(&name));
+		buf_release(&name);
+		at += strlen(p) + 1;
+	}
+	buf_adds(&out, "],");
+	mask_text(app->mask, text, &masked);
+	json_member(&out, "content", buf_str(&masked));
+	buf_addc(&out, '}');
+	app_envelope("skills info", &out);
+	buf_release(&masked);
+	buf_release(&out);
+}
+
+/* One subcommand each. Return the exit status. */
+static int skills_cmd_info(struct app *app, const struct args *args)
+{
+	struct skill_files files = { .text = BUF_INIT(LIST_BYTES) };
+	struct buf text = BUF_INIT(TEXT_BYTES);
+	struct skills_line l;
+	const struct skill *s;
+	struct error err = { 0 };
+	size_t body = 0;
+	int rc = skills_cmd_open(&l, app, args, &err);
+
+	if (rc == 0)
+		rc = skills_cmd_find(&l, args->argv[0], &s, &err);
+	if (rc == 0)
+		rc = skill_read_text(s, &text, &body, &err);
+	if (rc == 0) {
+		struct str shown = str_skip(buf_str(&text), body);
+
+		list_files(&files, s->dir, "", MOST_DEEP);
+		if (app->json)
+			print_json(app, s, &files, shown);
+		else
+			print_info(app, s, &files, shown);
+	}
+	buf_release(&files.text);
+	buf_release(&text);
+	skills_cmd_close(&l);
+	return rc == 0 ? 0 : app_fail(app, &err);
+}
+
+enum { LINE_BYTES = 1 << 16 };
+
+static const char template_head[] =
+	"---\n"
+	"name: %s\n"
+	"description: What this skill does, and when it is to be used.\n"
+	"---\n"
+	"\n"
+	"# %s\n"
+	"\n";
+
+static const char template_body[] =
+	"The description above is all that the model sees until it opens this "
+	"file, so it\n"
+	"has to name the tasks that the skill is for.\n"
+	"\n"
+	"## Steps\n"
+	"\n"
+	"1. Write here what is to be done, in order.\n"
+	"2. Name files of this directory by their relative paths, such as\n"
+	"   `scripts/check.sh`: they come into a sandbox with the skill.\n";
+
+static void report(struct app *app, const char *command, const char *name,
+		   const char *path, const char *done)
+{
+	struct buf out = BUF_INIT(LINE_BYTES);
+
+	if (!app->json) {
+		skills_cmd_print(app, done, path, "\n");
+		return;
+	}
+	buf_addc(&out, '{');
+	print_add_member(app, &out, "name", name);
+	buf_addc(&out, ',');
+	print_add_member(app, &out, "path", path);
+	buf_addc(&out, '}');
+	app_envelope(command, &out);
+	buf_release(&out);
+}
+
+static int write_template(const char *name, const char *dir, struct error *err)
+{
+	char *file = path_join(dir, "SKILL.md");
+	struct buf text = BUF_INIT(LINE_BYTES);
+	int rc;
+
+	buf_addf(&text, template_head, name, name);
+	buf_adds(&text, template_body);
+	rc = path_write(file, buf_str(&text), 0644, err);
+	buf_release(&text);
+	free(file);
+	return rc;
+}
+
+/* A new directory in place: nothing that is there, a link neither, is used. */
+static int make(const char *place, const char *name, char **dir,
+		struct error *err)
+{
+	if (skill_check_name(name, err) < 0)
+		return -1;
+	if (path_mkdirs(place, 0755, err) < 0)
+		return -1;
+	*dir = path_join(place, name);
+	if (mkdir(*dir, 0755) == 0)
+		return write_template(name, *dir, err);
+	if (errno != EEXIST)
+		return error_errno(err, "creating %s", *dir);
+	error_set(err, ERR_CONFIG, "the skill %s already exists: %s", name,
+		  *dir);
+	return error_hint(err, "Edit its SKILL.md, or choose another name.");
+}
+
+static int skills_cmd_create(struct app *app, const struct args *args)
+{
+	struct skills_line l;
+	struct error err = { 0 };
+	char *place = NULL;
+	char *dir = NULL;
+	int rc = skills_cmd_open(&l, app, args, &err);
+
+	if (rc == 0) {
+		place = skills_new_place(&l.request, l.scopes == SKILL_PROJECT
+							     ? SKILL_PROJECT
+							     : SKILL_USER);
+		rc = make(place, args->argv[0], &dir, &err);
+	}
+	if (rc == 0)
+		report(app, "skills create", args->argv[0], dir,
+		       "Created the skill in ");
+	if (rc == 0 && !app->json)
+		puts("Now fill in its SKILL.md, the description first.");
+	free(place);
+	free(dir);
+	skills_cmd_close(&l);
+	return rc == 0 ? 0 : app_fail(app, &err);
+}
+
+static int confirm(struct app *app, const struct skill *s, struct error *err)
+{
+	struct buf line = BUF_INIT(LINE_BYTES);
+	int rc;
+
+	if (!secret_terminal(app)) {
+		error_set(err, ERR_USAGE,
+			  "cannot ask whether to delete %s: no terminal",
+			  s->dir);
+		return error_hint(err,
+				  "Add --force to delete it without asking.");
+	}
+	buf_adds(&line, "Delete ");
+	sanitize_line(str_of(s->dir), &line);
+	buf_adds(&line, " with all its files? [y/N] ");
+	rc = secret_confirm(app, line.ptr, err);
+	buf_release(&line);
+	return rc;
+}
+
+/* Its directory was found through a link, and lies somewhere else. */
+static bool is_elsewhere(const struct skill *s)
+{
+	char *place = realpath(s->source, NULL);
+	size_t len = place ? strlen(place) : 0;
+	bool here = place && !strncmp(s->dir, place, len) &&
+		    s->dir[len] == '/' && !strchr(s->dir + len + 1, '/');
+
+	free(place);
+	return !here;
+}
+
+/* 1: deleted, or would be; 0: the user said no. */
+static int delete_skill(struct app *app, const struct skill *s,
+			const struct args *args, struct error *err)
+{
+	int rc = 1;
+
+	if (is_elsewhere(s)) {
+		error_set(err, ERR_CONFIG,
+			  "%s only has a link to the skill, which is in %s",
+			  s->source, s->dir);
+		return error_hint(
+			err,
+			"Delete the link or the skill's directory yourself.");
+	}
+	if (args_flag(args, "dry-run"))
+		return 1;
+	if (!args_flag(args, "force"))
+		rc = confirm(app, s, err);
+	return rc > 0 && path_remove_tree(s->dir, err) < 0 ? -1 : rc;
+}
+
+static int skills_cmd_delete(struct app *app, const struct args *args)
+{
+	struct skills_line l;
+	const struct skill *s = NULL;
+	struct error err = { 0 };
+	int rc = skills_cmd_open(&l, app, args, &err);
+
+	if (rc == 0)
+		rc = skills_cmd_find(&l, args->argv[0], &s, &err);
+	if (rc == 0)
+		rc = delete_skill(app, s, args, &err);
+	if (rc > 0)
+		report(app, "skills delete", s->name, s->dir,
+		       args_flag(args, "dry-run") ? "Would delete "
+						  : "Deleted ");
+	else if (rc == 0)
+		puts("Nothing was deleted.");
+	skills_cmd_close(&l);
+	return rc >= 0 ? 0 : app_fail(app, &err);
+}
 
 static const struct subcommand subs[] = {
 	{ .name = "list",

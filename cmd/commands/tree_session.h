@@ -3,7 +3,7 @@
 #ifndef CMD_COMMANDS_TREE_SESSION_H
 #define CMD_COMMANDS_TREE_SESSION_H
 
-#include "cmd/commands/sandbox.h"
+#include "cmd/session/target.h"
 #include "cmd/session/tree.h"
 
 struct tree_session { /* start from { 0 } */

@@ -36,6 +36,7 @@
 #include "cmd/session/run_skills.h"
 #include "cmd/session/save.h"
 #include "cmd/session/saved_patch.h"
+#include "cmd/session/thread_info.h"
 #include "cmd/session/transfer.h"
 #include "cmd/session/tree.h"
 #include "cmd/session/workspace.h"

@@ -1,22 +1,304 @@
-/* sandbox_keep.c - dcode sandbox create, stop and start. */
+/* sandbox_use.c - dcode sandbox create, start, stop and exec. */
 /* SPDX-License-Identifier: MIT */
+/*
+ * A sandbox that was stopped is started for exec and stopped again after it.
+ * Begin reading at sandbox_cmd_exec() and sandbox_cmd_create().
+ */
+#include "cmd/commands/sandbox_use.h"
+
+#include <errno.h>
+#include <poll.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
 
+#include "base/io.h"
 #include "base/json.h"
+#include "base/mask/redact_screen.h"
 #include "base/mem.h"
 #include "base/sanitize.h"
 #include "base/stop.h"
 #include "base/str.h"
-#include "cmd/commands/sandbox.h"
 #include "cmd/print.h"
 #include "cmd/session/options.h"
 #include "cmd/session/run.h"
+#include "cmd/session/target.h"
+#include "cmd/session/tree.h"
+#include "cmd/stdin.h"
+#include "sandbox/quote.h"
+#include "sandbox/supervise/supervise.h"
+#include "worktree/send.h"
+
+enum {
+	INPUT_MAX = 256 << 20,  /* bytes of standard input passed on */
+	CAPTURE_MAX = 16 << 20, /* of output, with --json */
+	SILENCE_MS = 200,       /* a pipe that says nothing is left alone */
+	UNKNOWN_STATUS = 125,   /* the provider could not tell it */
+};
+
+struct exec_run {
+	struct app *app;
+	bool attached;
+	struct {
+		int fd;
+		bool terminal; /* then masked and cleaned, else byte for byte */
+		struct buf captured; /* with --json */
+	} streams[2];
+	/* Where both are terminals the command writes both into one pipe, for
+	 * half of a secret may come on each. */
+	struct redact_screen shown[2];
+};
+
+static int write_all(int fd, struct str data, struct error *err)
+{
+	while (data.len) {
+		ssize_t n = write(fd, data.ptr, data.len);
+
+		if (n < 0 && errno == EINTR)
+			continue;
+		if (n < 0)
+			return error_errno(err, "writing the output");
+		data = str_skip(data, (size_t)n);
+	}
+	return 0;
+}
+
+static int output(void *arg, enum exec_stream stream, struct str chunk,
+		  struct buf *reply, struct error *err)
+{
+	struct exec_run *run = arg;
+	int i = stream == EXEC_STDERR;
+	struct buf text = BUF_INIT(INPUT_MAX);
+	int rc = 0;
+
+	(void)reply;
+	if (!run->app->json && !run->streams[i].terminal)
+		return write_all(run->streams[i].fd, chunk, err);
+	redact_screen_feed(&run->shown[i], run->app->mask, chunk, &text);
+	if (run->app->json)
+		buf_addstr(&run->streams[i].captured, buf_str(&text));
+	else
+		rc = write_all(run->streams[i].fd, buf_str(&text), err);
+	buf_release(&text);
+	return rc;
+}
+
+/* What the filters still hold back. */
+static void flush_filters(struct exec_run *run)
+{
+	struct error ignored = { 0 };
+
+	for (int i = 0; i < 2; i++) {
+		struct buf text = BUF_INIT(INPUT_MAX);
+
+		redact_screen_end(&run->shown[i], run->app->mask, &text);
+		if (run->app->json)
+			buf_addstr(&run->streams[i].captured, buf_str(&text));
+		else if (run->streams[i].terminal)
+			(void)write_all(run->streams[i].fd, buf_str(&text),
+					&ignored);
+		buf_release(&text);
+	}
+}
+
+/* True when there is input for the command; with --stdin, however late. */
+static bool has_input(const struct stop *stop)
+{
+	struct pollfd p[2] = { { .fd = STDIN_FILENO, .events = POLLIN },
+			       { .fd = stop_fd(stop), .events = POLLIN } };
+	struct stat st;
+
+	if (isatty(STDIN_FILENO) || fstat(STDIN_FILENO, &st) < 0)
+		return false;
+	if (S_ISREG(st.st_mode))
+		return true;
+	return io_poll(p, 2, SILENCE_MS) > 0 && p[0].revents;
+}
+
+static int read_input(struct buf *input, const struct stop *stop,
+		      struct error *err)
+{
+	if (stdin_read(input, stop, err) < 0)
+		return -1;
+	return buf_check(input, "standard input", err);
+}
+
+/* One word is a line for the shell; several are words, kept as they are. */
+static void command_line(const struct args *args, struct buf *out)
+{
+	if (args->argc == 2) {
+		buf_adds(out, args->argv[1]);
+		return;
+	}
+	for (int i = 1; i < args->argc; i++) {
+		if (i > 1)
+			buf_addc(out, ' ');
+		quote_word(out, str_of(args->argv[i]));
+	}
+}
+
+static void print_json(struct exec_run *run, const struct target *t,
+		       const struct exec_result *res)
+{
+	struct buf data = BUF_INIT(1 << 28);
+
+	buf_addc(&data, '{');
+	json_member(&data, "id", str_of(t->id));
+	buf_addf(&data, ",\"exit_status\":%d,\"timed_out\":%s,", res->exit_code,
+		 res->timed_out ? "true" : "false");
+	json_member(&data, "stdout", buf_str(&run->streams[0].captured));
+	buf_addc(&data, ',');
+	json_member(&data, "stderr", buf_str(&run->streams[1].captured));
+	buf_addf(&data, ",\"truncated\":%s}",
+		 run->streams[0].captured.over || run->streams[1].captured.over
+			 ? "true"
+			 : "false");
+	app_envelope("sandbox exec", &data);
+	buf_release(&data);
+}
+
+/* Standard input goes along where the provider can and there is some. */
+static int give_input(const struct target *t, const struct args *args,
+		      struct buf *input, const struct stop *stop,
+		      struct error *err)
+{
+	bool wanted = args_flag(args, "stdin");
+	bool able = t->client.provider->flags & SANDBOX_STDIN;
+
+	if (wanted && !able)
+		return error_set(err, ERR_USAGE,
+				 "provider '%s' cannot pass input to a command",
+				 t->client.provider->name);
+	if (!wanted && !(able && has_input(stop)))
+		return 0;
+	return read_input(input, stop, err);
+}
+
+/* What happened to the sandbox besides: with the command's result, or after a
+ * cancel, once the command has been ended. */
+static void print_notices(struct exec_run *run, struct sandbox *sb,
+			  const struct exec_result *res)
+{
+	struct buf masked = BUF_INIT(4 * SANDBOX_NOTICE);
+	char late[SANDBOX_NOTICE] = "";
+
+	if (sb->id)
+		sandbox_settle(sb, late);
+	for (int i = 0; i < 2; i++) {
+		const char *notice = i ? late : res->notice;
+
+		buf_clear(&masked);
+		mask_text(run->app->mask, str_of(notice), &masked);
+		if (*notice)
+			app_warn("%s", masked.ptr);
+	}
+	buf_release(&masked);
+}
+
+static void print_notice(void *arg, const char *line)
+{
+	(void)arg;
+	app_warn_line(line);
+}
+
+/* Another dcode may still make the commit of the tree, or was killed before it
+ * was made: the command waits for it, as those of the agent do. */
+static void begin_commit(struct app *app, const struct target *t,
+			 struct sandbox *sb, const struct stop *stop)
+{
+	struct workspace w = { 0 };
+	struct error err = { 0 };
+	int rc = t->label[0] ? tree_find_label(&w, app, t->label, stop, &err)
+			     : 1;
+
+	if (rc == 0)
+		rc = commit_begin(&w, sb, &err);
+	if (rc < 0)
+		app_warn("the sandbox's copy of the repository has no first "
+			 "commit: %s",
+			 err.message);
+	workspace_close(&w);
+}
+
+static int execute(struct exec_run *run, struct target *t,
+		   const struct args *args, struct exec_result *res,
+		   struct error *err)
+{
+	struct stop stop = app_stop(run->app);
+	struct buf line = BUF_INIT(1 << 22);
+	struct buf input = BUF_INIT(INPUT_MAX);
+	struct sandbox sb = { 0 };
+	struct exec_request req = { .output = output, .arg = run };
+	int rc;
+
+	t->client.one_command = true;
+	rc = target_attach(t, &sb, &stop, err);
+	if (rc < 0)
+		return -1;
+	run->attached = true;
+	begin_commit(run->app, t, &sb, &stop);
+	rc = give_input(t, args, &input, &stop, err);
+	if (rc == 0) {
+		command_line(args, &line);
+		req.merged = !run->app->json && run->streams[0].terminal &&
+			     run->streams[1].terminal;
+		req.command = buf_str(&line);
+		req.input = buf_str(&input);
+		rc = sandbox_execute(&sb, &req, res, &stop, err);
+		print_notices(run, &sb, res);
+	}
+	sandbox_check(&sb, true, print_notice, NULL);
+	/* What is left of the command in a sandbox of ours is removed by the
+	 * next one there, or by itself: it costs no request of its own. */
+	if (!t->label[0] || sandbox_isolation(&t->client) == ISOLATION_NONE)
+		supervise_leave(&sb);
+	sandbox_release(&sb);
+	buf_release(&line);
+	buf_release(&input);
+	return rc;
+}
+
+int sandbox_cmd_exec(struct app *app, const struct args *args)
+{
+	struct exec_run run = { .app = app };
+	struct exec_result res = { .exit_code = -1 };
+	struct target t = { 0 };
+	struct error err = { 0 };
+	int rc;
+
+	for (int i = 0; i < 2; i++) {
+		run.streams[i].fd = i + STDOUT_FILENO;
+		run.streams[i].terminal = isatty(i + STDOUT_FILENO);
+		run.streams[i].captured = BUF_INIT(CAPTURE_MAX);
+		run.shown[i].screen.eager = !app->json;
+	}
+	rc = target_open(&t, app, args, args->argv[0], &err);
+	if (rc == 0)
+		rc = execute(&run, &t, args, &res, &err);
+	flush_filters(&run);
+	if (rc == 0 && app->json)
+		print_json(&run, &t, &res);
+	if (rc == 0 && res.exit_code < 0)
+		app_warn("the provider did not report the exit status");
+	for (int i = 0; i < 2; i++)
+		buf_release(&run.streams[i].captured);
+	if (run.attached)
+		target_stop_again(&t, app);
+	target_close(&t);
+	if (rc < 0)
+		return app_fail(app, &err);
+	return res.exit_code < 0 ? UNKNOWN_STATUS : res.exit_code;
+}
 
 enum {
 	INTERRUPTED_MS = 10000,
 	LEAST_KEPT_S = 60,
+};
+
+struct made { /* owned */
+	char *id, *label, *provider;
 };
 
 static void on_progress(void *arg, const char *line)
@@ -70,10 +352,6 @@ static int read_lifetime(const struct args *args, int64_t *seconds,
 			 "argument --lifetime: '%s' is not a number of seconds",
 			 text);
 }
-
-struct made { /* owned */
-	char *id, *label, *provider;
-};
 
 static int make(struct app *app, const struct args *args, struct made *made,
 		struct error *err)
@@ -210,53 +488,6 @@ static int stop_one(struct app *app, const struct args *args, const char *name,
 		say_until("stopped", name, s.ends);
 	target_close(&t);
 	return rc;
-}
-
-/* After Ctrl-C the user waits, and another one is not needed. */
-static struct stop stop_for_stopping(struct app *app)
-{
-	struct stop signals = app_stop(app);
-	struct error ignored = { 0 };
-
-	return stop_check(&signals, &ignored) == 0
-		       ? stop_within(&signals, LIFECYCLE_STOP_MS)
-		       : stop_cleanup(INTERRUPTED_MS);
-}
-
-static bool was_stopped(const struct target *t)
-{
-	return t->open && t->label[0] &&
-	       (t->state == LEDGER_STOPPED || t->state == LEDGER_STOPPING) &&
-	       !(t->client.provider->flags & SANDBOX_BOUND);
-}
-
-void target_stop_again(const struct target *t, struct app *app)
-{
-	struct stop stop = stop_for_stopping(app);
-	struct lifecycle_stopping s = { .label = t->label };
-	const struct args none = { 0 };
-	struct error err = { 0 };
-	struct target now = { 0 };
-	int64_t left = t->ends - clock_unix_ms() / 1000;
-
-	if (!was_stopped(t))
-		return;
-	if (target_open(&now, app, &none, t->label, &err) == 0 &&
-	    now.owner_runs) {
-		app_warn("sandbox %s keeps running: another dcode uses it "
-			 "(`dcode sandbox stop %s` stops it)",
-			 t->label, t->label);
-	} else if (!err.code && now.state == LEDGER_LIVE) {
-		print_line(app, "Stopping the sandbox again: %s", now.id);
-		s.id = now.id;
-		s.keep_s = left > LEAST_KEPT_S ? left : LEAST_KEPT_S;
-		(void)lifecycle_stop(&now.client, now.store, &s, &stop, &err);
-	}
-	if (err.code)
-		app_warn("sandbox %s may still be running: %s (`dcode sandbox "
-			 "stop %s` stops it)",
-			 t->label, err.message, t->label);
-	target_close(&now);
 }
 
 /* Takes it over, as a resumed thread does, and leaves it running. */

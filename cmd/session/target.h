@@ -1,9 +1,10 @@
-/* sandbox.h - what the sandbox subcommands share. */
+/* target.h - a sandbox that is named on the command line. */
 /* SPDX-License-Identifier: MIT */
-#ifndef CMD_COMMANDS_SANDBOX_H
-#define CMD_COMMANDS_SANDBOX_H
+#ifndef CMD_SESSION_TARGET_H
+#define CMD_SESSION_TARGET_H
 
-#include "cmd/command.h"
+#include "cmd/app.h"
+#include "cmd/args.h"
 #include "lifecycle/lifecycle.h"
 
 /* A sandbox that was named on the command line. */
@@ -47,18 +48,6 @@ int target_check_ours(struct target *t, bool stops, const struct stop *stop,
 /* ERR_USAGE for one that another dcode uses, without --force. */
 int target_check_unused(const struct target *t, const struct args *args,
 			const char *verb, const char *name, struct error *err);
-
-/* One subcommand each; args without its own name. Return the exit status. */
-int sandbox_cmd_list(struct app *app, const struct args *args);
-int sandbox_cmd_info(struct app *app, const struct args *args);
-int sandbox_cmd_exec(struct app *app, const struct args *args);
-int sandbox_cmd_copy(struct app *app, const struct args *args);
-int sandbox_cmd_snapshot(struct app *app, const struct args *args);
-int sandbox_cmd_create(struct app *app, const struct args *args);
-int sandbox_cmd_stop(struct app *app, const struct args *args);
-int sandbox_cmd_start(struct app *app, const struct args *args);
-int sandbox_cmd_delete(struct app *app, const struct args *args);
-int sandbox_cmd_gc(struct app *app, const struct args *args);
 
 /* Prints a cell of a table, cleaned, at least so wide. */
 void sandbox_cell(const char *text, int width);

@@ -1,0 +1,14 @@
+/* sandbox_use.h - dcode sandbox create, start, stop and exec. */
+/* SPDX-License-Identifier: MIT */
+#ifndef CMD_COMMANDS_SANDBOX_USE_H
+#define CMD_COMMANDS_SANDBOX_USE_H
+
+#include "cmd/command.h"
+
+/* One subcommand each; args without its own name. Return the exit status. */
+int sandbox_cmd_exec(struct app *app, const struct args *args);
+int sandbox_cmd_create(struct app *app, const struct args *args);
+int sandbox_cmd_stop(struct app *app, const struct args *args);
+int sandbox_cmd_start(struct app *app, const struct args *args);
+
+#endif
