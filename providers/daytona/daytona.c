@@ -1,45 +1,156 @@
-/* daytona.c - sandboxes of Daytona: the account, and one sandbox's life. */
+/* daytona.c - sandboxes of Daytona. */
 /* SPDX-License-Identifier: MIT */
-#include "providers/daytona/daytona.h"
-
+/*
+ * Two servers with one key: the API, which makes and ends sandboxes, and the
+ * toolbox proxy that a sandbox's toolboxProxyUrl names, which runs commands and
+ * moves files. Wire: the OpenAPI documents 0.190.0 and what the official
+ * JavaScript SDK 0.218.0 and Python SDK 0.190.0 were seen to send (2026-11).
+ *
+ * The tables at the end say what is particular about Daytona; providers/kit
+ * does the rest. Begin with describe() and wrap_command().
+ */
 #include <stdlib.h>
 #include <string.h>
 
+#include <sodium.h>
+
 #include "base/mem.h"
 #include "base/str.h"
+#include "providers/kit/body.h"
+#include "providers/kit/files.h"
+#include "providers/kit/lease.h"
 #include "providers/kit/vendor.h"
 
 enum {
 	COMMAND_MAX = 512 << 10,
 	LIFETIME_S = 1800,
+	CREATE_MS = 90000, /* the server holds a create for 30 s */
 	WAIT_MS = 180000,
 	START_MS = 90000, /* the server holds a start for 30 s */
 	TOUCH_MS = 10000,
+	/* Of commands. */
+	BODY_MAX = 4 << 20,
+	ARGUMENT_MAX = 120000, /* of one; Linux takes 128 KiB */
+	SLACK_MS = 8000,       /* beyond the time that a request is held */
+	/* Of snapshots. */
+	NAME_MAX_BYTES = 128,
+	POLL_MS = 1000,
+	NOTICE_MS = 30000, /* until the API knows it */
+	WORK_MS = 1800000,
 };
 
-/* From 0.167.0 on the server tells standard output and error output apart and
+/* From 0.167.0 on the server separates standard output and error output, and
  * answers in JSON. */
 static const char version[] = "0.190.0";
 
-static int no_key(struct error *err)
-{
-	error_set(err, ERR_AUTH, "DAYTONA_API_KEY is not set");
-	return error_hint(err, "Get a key at https://app.daytona.io/dashboard/"
-			       "keys, then export DAYTONA_API_KEY=dtn_...");
-}
+static const struct setting settings[] = {
+	{ .key = "api_key",
+	  .type = SETTING_STRING,
+	  .flags = SETTING_SECRET | SETTING_REQUIRED | SETTING_ENV_ONLY,
+	  .env = "DAYTONA_API_KEY",
+	  .help = "key from https://app.daytona.io/dashboard/keys" },
+	{ .key = "jwt_token",
+	  .type = SETTING_STRING,
+	  .flags = SETTING_SECRET | SETTING_ENV_ONLY,
+	  .env = "DAYTONA_JWT_TOKEN",
+	  .help = "login token, instead of api_key; needs "
+		  "DAYTONA_ORGANIZATION_ID" },
+	{ .key = "snapshot",
+	  .example = "\"my-snapshot\"",
+	  .type = SETTING_STRING,
+	  .field = "snapshot",
+	  .help = "snapshot to start from (the account's default)" },
+	{ .key = "image",
+	  .example = "\"python:3.13\"",
+	  .type = SETTING_STRING,
+	  .help = "image with a tag to build from, instead of a snapshot" },
+	{ .key = "workdir",
+	  .type = SETTING_STRING,
+	  .fallback = "\"/home/daytona\"",
+	  .help = "working directory inside" },
+	{ .key = "user",
+	  .example = "\"daytona\"",
+	  .type = SETTING_STRING,
+	  .field = "user",
+	  .help = "user inside (the snapshot's)" },
+	{ .key = "region",
+	  .example = "\"eu\"",
+	  .type = SETTING_STRING,
+	  .field = "target",
+	  .env = "DAYTONA_TARGET",
+	  .help = "region: us, eu or an id" },
+	{ .key = "cpu",
+	  .unit = "CPUs",
+	  .example = "2",
+	  .type = SETTING_INT,
+	  .field = "cpu",
+	  .least = 1,
+	  .help = "virtual CPUs (with image)" },
+	{ .key = "memory",
+	  .unit = "GiB",
+	  .example = "4",
+	  .type = SETTING_INT,
+	  .field = "memory",
+	  .least = 1,
+	  .help = "GiB of memory (with image)" },
+	{ .key = "disk",
+	  .unit = "GiB",
+	  .example = "10",
+	  .type = SETTING_INT,
+	  .field = "disk",
+	  .least = 1,
+	  .help = "GiB of disk (with image)" },
+	{ .key = "gpu",
+	  .unit = "GPUs",
+	  .example = "1",
+	  .type = SETTING_INT,
+	  .field = "gpu",
+	  .least = 1,
+	  .help = "GPUs (with image)" },
+	{ .key = "env",
+	  .example = "[\"LANG=C.UTF-8\"]",
+	  .type = SETTING_LIST,
+	  .flags = SETTING_PAIRS,
+	  .field = "env",
+	  .help = "variables inside: NAME=value" },
+	{ .key = "labels",
+	  .example = "[\"team=web\"]",
+	  .type = SETTING_LIST,
+	  .help = "labels of the sandbox: NAME=value" },
+	{ .key = "network_block",
+	  .type = SETTING_BOOL,
+	  .fallback = "false",
+	  .help = "no outgoing connections" },
+	{ .key = "network_allow",
+	  .example = "[\"10.0.0.0/8\"]",
+	  .type = SETTING_LIST,
+	  .help = "only these networks (CIDR) can be reached" },
+	{ .key = "domain_allow",
+	  .example = "[\"pypi.example.com\"]",
+	  .type = SETTING_LIST,
+	  .help = "only these domains can be reached" },
+	{ .key = "lifetime",
+	  .unit = "seconds",
+	  .example = "3600",
+	  .type = SETTING_INT,
+	  .help = "seconds without a command until it stops (1800)" },
+	{ .key = "auto_delete",
+	  .unit = "minutes",
+	  .type = SETTING_INT,
+	  .field = "autoDeleteInterval",
+	  .least = -1,
+	  .fallback = "0",
+	  .help = "minutes from stop to deletion; -1: never" },
+	{ .key = "auto_archive",
+	  .unit = "minutes",
+	  .example = "1440",
+	  .type = SETTING_INT,
+	  .field = "autoArchiveInterval",
+	  .help = "minutes from stop to archive" },
+	{ 0 },
+};
 
-static int no_organization(struct error *err)
-{
-	error_set(err, ERR_AUTH,
-		  "DAYTONA_JWT_TOKEN is set, but DAYTONA_ORGANIZATION_ID is "
-		  "not");
-	return error_hint(err,
-			  "Set DAYTONA_ORGANIZATION_ID to the id that "
-			  "https://app.daytona.io/dashboard shows in Settings, "
-			  "or use a DAYTONA_API_KEY.");
-}
-
-/* What both servers are told. */
+/* Headers of both servers. */
 static int add_headers(struct rest *r, const struct settings *set,
 		       const char **project, struct error *err)
 {
@@ -49,10 +160,22 @@ static int add_headers(struct rest *r, const struct settings *set,
 		    : settings_credential(set, "DAYTONA_JWT_TOKEN", project);
 	const char *org = settings_env(set, "DAYTONA_ORGANIZATION_ID");
 
-	if (!key && !jwt)
-		return no_key(err);
-	if (!key && !org)
-		return no_organization(err);
+	if (!key && !jwt) {
+		error_set(err, ERR_AUTH, "DAYTONA_API_KEY is not set");
+		return error_hint(err,
+				  "Get a key at "
+				  "https://app.daytona.io/dashboard/keys, then "
+				  "export DAYTONA_API_KEY=dtn_...");
+	}
+	if (!key && !org) {
+		error_set(err, ERR_AUTH,
+			  "DAYTONA_JWT_TOKEN is set, but "
+			  "DAYTONA_ORGANIZATION_ID is not");
+		return error_hint(err,
+				  "Set DAYTONA_ORGANIZATION_ID to the id that "
+				  "https://app.daytona.io/dashboard shows in "
+				  "Settings, or use a DAYTONA_API_KEY.");
+	}
 	if (vendor_bearer(r, key ? key : jwt, err) < 0 ||
 	    (!key &&
 	     rest_header(r, "X-Daytona-Organization-ID", org, err) < 0) ||
@@ -79,7 +202,104 @@ static int daytona_open(struct sandbox_client *client,
 	return 0;
 }
 
-/* Servers before toolboxProxyUrl have a path of its own for it. Owned, or
+/* The vendor takes lists as text. */
+static int add_joined(const struct settings *set, const char *key,
+		      const char *name, cJSON *body, struct error *err)
+{
+	const char *const *list;
+	struct buf all = BUF_INIT(64 << 10);
+	size_t n = 0;
+	int rc = settings_list(set, "daytona", key, &list, &n, err);
+
+	for (size_t i = 0; rc == 0 && i < n; i++)
+		buf_addf(&all, "%s%s", i ? "," : "", list[i]);
+	if (rc == 0)
+		rc = buf_check(&all, key, err);
+	if (rc == 0 && all.len)
+		cJSON_AddStringToObject(body, name, all.ptr);
+	buf_release(&all);
+	return rc;
+}
+
+static int add_network(const struct settings *set,
+		       const struct sandbox_spec *spec, cJSON *body,
+		       struct error *err)
+{
+	bool block = spec->network == NETWORK_NONE;
+
+	if (spec->network == NETWORK_DEFAULT &&
+	    settings_bool(set, "daytona", "network_block", &block, err) < 0)
+		return -1;
+	if (block || spec->network == NETWORK_FULL) {
+		cJSON_AddBoolToObject(body, "networkBlockAll", block);
+		return 0;
+	}
+	if (add_joined(set, "network_allow", "networkAllowList", body, err) < 0)
+		return -1;
+	return add_joined(set, "domain_allow", "domainAllowList", body, err);
+}
+
+/* An image is built first. Only with an image may resources be given. */
+static int add_source(const struct sandbox_client *client,
+		      const struct sandbox_spec *spec, cJSON *body,
+		      struct error *err)
+{
+	const char *image = NULL;
+	char *text;
+
+	if (settings_string(client->settings, "daytona", "image", &image, err) <
+	    0)
+		return -1;
+	if (spec->snapshot) {
+		cJSON_AddStringToObject(body, "snapshot", spec->snapshot);
+		return 0;
+	}
+	if (!image || !*image)
+		return body_add_settings(client, "snapshot", body, err);
+	if (strpbrk(image, "\r\n"))
+		return error_set(err, ERR_CONFIG, "image has several lines");
+	text = xasprintf("FROM %s\n", image);
+	cJSON_AddStringToObject(body_object(body, "buildInfo"),
+				"dockerfileContent", text);
+	free(text);
+	return body_add_settings(client, "cpu memory disk gpu", body, err);
+}
+
+static int describe(struct vendor_client *c, const struct sandbox_spec *spec,
+		    cJSON *body, const struct stop *stop, struct error *err)
+{
+	int64_t minutes = (spec->lifetime_s + 59) / 60;
+
+	(void)stop;
+	cJSON_AddStringToObject(body, "name", spec->label);
+	cJSON_AddObjectToObject(body, "env");
+	if (body_add_settings(c->client, "env", body, err) < 0)
+		return -1;
+	cJSON_AddObjectToObject(body, "labels");
+	if (add_source(c->client, spec, body, err) < 0 ||
+	    body_add_settings(c->client, "user region", body, err) < 0 ||
+	    add_network(c->client->settings, spec, body, err) < 0)
+		return -1;
+	cJSON_AddNumberToObject(body, "autoStopInterval", (double)minutes);
+	return body_add_settings(c->client, "auto_delete auto_archive", body,
+				 err);
+}
+
+static int post_create(struct sandbox *sb, const struct sandbox_spec *spec,
+		       cJSON *body, cJSON **answer, const struct stop *stop,
+		       struct error *err)
+{
+	struct rest_ask ask = { .method = "POST",
+				.path = "/sandbox",
+				.what = "creating the sandbox",
+				.timeout_ms = sandbox_start_ms(sb->client,
+							       CREATE_MS) };
+
+	(void)spec;
+	return vendor_post(sb->client->priv, &ask, body, answer, stop, err);
+}
+
+/* Servers older than toolboxProxyUrl give the address at a path. Owned, or
  * NULL. */
 static char *ask_url(struct sandbox *sb, const struct stop *stop,
 		     struct error *err)
@@ -122,8 +342,8 @@ static int set_endpoint(struct sandbox *sb, const cJSON *answer,
 	return rc;
 }
 
-static int start(struct sandbox *sb, const char *id, cJSON **answer,
-		 const struct stop *stop, struct error *err)
+static int start_sandbox(struct sandbox *sb, const char *id, cJSON **answer,
+			 const struct stop *stop, struct error *err)
 {
 	struct rest_ask ask = { .method = "POST",
 				.path = "/start",
@@ -135,7 +355,8 @@ static int start(struct sandbox *sb, const char *id, cJSON **answer,
 	return vendor_ask(sb->client->priv, id, &ask, answer, stop, err);
 }
 
-static int touch(struct sandbox *sb, const struct stop *stop, struct error *err)
+static int touch_sandbox(struct sandbox *sb, const struct stop *stop,
+			 struct error *err)
 {
 	struct rest_ask ask = { .method = "POST",
 				.path = "/last-activity",
@@ -145,8 +366,8 @@ static int touch(struct sandbox *sb, const struct stop *stop, struct error *err)
 }
 
 /* The server counts minutes since the last activity. */
-static int extend(struct sandbox *sb, int64_t lifetime_s,
-		  const struct stop *stop, struct error *err)
+static int extend_life(struct sandbox *sb, int64_t lifetime_s,
+		       const struct stop *stop, struct error *err)
 {
 	long long minutes = (lifetime_s + 59) / 60;
 	char *path = xasprintf("/autostop/%lld", minutes);
@@ -165,14 +386,15 @@ static int extend(struct sandbox *sb, int64_t lifetime_s,
 	if (rc < 0)
 		return -1;
 	vendor_set_lease(sb, minutes * 60);
-	(void)touch(sb, &within, &ignored);
+	(void)touch_sandbox(sb, &within, &ignored);
 	return 0;
 }
 
-/* Minutes from stop to deletion; with 0, the default of create, there are
- * none. */
-static int hold(struct vendor_client *c, const char *id, int64_t *keep_s,
-		const struct stop *stop, struct error *err)
+/* Minutes from stop to deletion. With 0, the default of create, a sandbox is
+ * deleted when it stops. */
+static int set_auto_delete(struct vendor_client *c, const char *id,
+			   int64_t *keep_s, const struct stop *stop,
+			   struct error *err)
 {
 	char *path =
 		xasprintf("/autodelete/%lld", (long long)(*keep_s + 59) / 60);
@@ -186,13 +408,275 @@ static int hold(struct vendor_client *c, const char *id, int64_t *keep_s,
 	return rc;
 }
 
-static void add_end(const cJSON *item, struct sandbox_info *info)
+/*
+ * Daemons from 0.160 on feed the text to a shell's input. Older ones split it
+ * into words and run them without a shell. Base64 in the form that SDKs up to
+ * 0.155 sent works on both; a command that is too long for one word needs the
+ * first kind. The braces make the inner shell read the whole script before it
+ * runs, so a program that reads its input cannot swallow the rest.
+ */
+static void wrap_command(struct buf *out, struct str command)
 {
-	int64_t minutes = json_int(item, "autoStopInterval", 0);
-	int64_t active = json_time(item, "lastActivityAt");
+	struct buf script = BUF_INIT(BODY_MAX);
+	size_t room;
+	char *code;
+	bool word;
 
-	if (active && minutes > 0 && info->state == STATE_RUNNING)
-		info->ends = active + minutes * 60;
+	buf_adds(&script, "{\n");
+	buf_addstr(&script, command);
+	buf_adds(&script, "\n} </dev/null\n");
+	room = sodium_base64_encoded_len(script.len,
+					 sodium_base64_VARIANT_ORIGINAL);
+	code = xcalloc(1, room);
+	sodium_bin2base64(code, room, (const unsigned char *)script.ptr,
+			  script.len, sodium_base64_VARIANT_ORIGINAL);
+	word = room < ARGUMENT_MAX;
+	buf_adds(out, word ? "sh -c \"echo '" : "echo '");
+	buf_adds(out, code);
+	buf_adds(out, word ? "' | base64 -d | sh\"" : "' | base64 -d | sh");
+	free(code);
+	buf_release(&script);
+}
+
+static int compose_request(struct str command, int64_t wait_ms,
+			   struct buf *body, struct error *err)
+{
+	struct buf text = BUF_INIT(BODY_MAX);
+	int rc;
+
+	wrap_command(&text, command);
+	buf_addc(body, '{');
+	json_member(body, "command", buf_str(&text));
+	buf_addf(body, ",\"cwd\":\"/\",\"timeout\":%lld}",
+		 (long long)(wait_ms + SLACK_MS / 2 + 999) / 1000);
+	rc = buf_check(&text, "the command", err);
+	buf_release(&text);
+	return rc < 0 ? -1 : buf_check(body, "the command", err);
+}
+
+/* {"exitCode":0,"result":"..."} */
+static int parse_result(const struct http_response *res, struct buf *out,
+			struct error *err)
+{
+	cJSON *tree = json_parse(buf_str(&res->body));
+	const char *result = json_string(tree, "result", NULL);
+	int rc = 0;
+
+	if (!result)
+		rc = error_set(err, ERR_PROTOCOL,
+			       "unexpected server response: no result of the "
+			       "command");
+	else
+		buf_adds(out, result);
+	cJSON_Delete(tree);
+	return rc;
+}
+
+/* struct supervisor.call */
+static int run_script(void *arg, struct str command, int64_t wait_ms,
+		      struct buf *out, const struct stop *stop,
+		      struct error *err)
+{
+	struct sandbox *sb = arg;
+	struct buf body = BUF_INIT(BODY_MAX);
+	struct http_response res = { .retry_after_ms = -1 };
+	struct rest_ask ask = {
+		.method = "POST",
+		.path = "/process/execute",
+		.what = "running the command",
+		.timeout_ms = wait_ms + SLACK_MS,
+	};
+	int rc;
+
+	vendor_touch(sb, stop);
+	rc = compose_request(command, wait_ms, &body, err);
+	ask.body = buf_str(&body);
+	if (rc == 0) {
+		rc = vendor_send(sb, &ask, &res, stop, err);
+		rc = rc < 0 ? vendor_exec_failed(sb, res.status, false, stop,
+						 err)
+			    : parse_result(&res, out, err);
+	}
+	http_response_release(&res);
+	buf_release(&body);
+	return rc;
+}
+
+static void fill_get(struct sandbox *sb, const char *file,
+		     struct file_request *req)
+{
+	(void)sb;
+	buf_adds(&req->path, "/files/download?path=");
+	rest_encode(&req->path, str_of(file));
+}
+
+static void fill_put(struct sandbox *sb, const char *file,
+		     struct file_request *req)
+{
+	(void)sb;
+	(void)file;
+	buf_adds(&req->path, "/files/bulk-upload");
+	req->path_field = "files[0].path";
+	req->file_field = "files[0].file";
+	req->file_name = "file";
+}
+
+static bool has_words(const struct http_response *res, const char *words)
+{
+	struct str body = buf_str(&res->body);
+
+	return str_search(body, str_of(words)) < body.len;
+}
+
+/* The proxy's words when the sandbox does not exist, or does not answer. */
+static enum file_retry classify_failure(const struct http_response *res)
+{
+	int status = res->status;
+
+	if (status == 401 || status == 502 || status == 503 || status == 504 ||
+	    ((status == 400 || status == 404) && has_words(res, "andbox") &&
+	     !has_words(res, "FILE_") && !has_words(res, "\"errors\"")))
+		return FILE_RETRY_STARTED;
+	return FILE_RETRY_NEVER;
+}
+
+static const struct http_files files = {
+	.call = vendor_send,
+	.get = fill_get,
+	.put = fill_put,
+	.classify = classify_failure,
+	.ensure_running = vendor_ensure_running,
+	.touch = vendor_touch,
+};
+
+static int post_snapshot(struct sandbox *sb, const char *name,
+			 const struct stop *stop, struct error *err)
+{
+	struct buf body = BUF_INIT(4096);
+	struct rest_ask ask = { .method = "POST",
+				.path = "/snapshot",
+				.what = "making the snapshot",
+				.timeout_ms = 120000 };
+	int rc;
+
+	buf_addc(&body, '{');
+	json_member(&body, "name", str_of(name));
+	buf_addc(&body, '}');
+	ask.body = buf_str(&body);
+	rc = vendor_ask(sb->client->priv, sb->id, &ask, NULL, stop, err);
+	buf_release(&body);
+	return rc;
+}
+
+/* 1 when it can be used, 0 to look again; *known once the API knows it. */
+static int poll_snapshot(struct sandbox_client *client, const char *name,
+			 bool *known, const struct stop *stop,
+			 struct error *err)
+{
+	struct buf path = BUF_INIT(4096);
+	struct rest_ask ask = { .method = "GET",
+				.what = "asking for the snapshot",
+				.flags = REST_AGAIN | REST_MISSING_OK };
+	cJSON *tree = NULL;
+	const char *state;
+	int rc;
+
+	buf_adds(&path, "/snapshots/");
+	rest_encode(&path, str_of(name));
+	ask.path = path.ptr;
+	rc = vendor_api(client->priv, &ask, &tree, stop, err);
+	state = json_string(tree, "state", "");
+	*known = *known || rc == 0;
+	if (rc > 0)
+		rc = 0;
+	else if (rc == 0 && strcmp(state, "active") == 0)
+		rc = 1;
+	else if (rc == 0 && (strcmp(state, "error") == 0 ||
+			     strcmp(state, "build_failed") == 0))
+		rc = error_set(err, ERR_REMOTE, "the snapshot failed: %.300s",
+			       json_string(tree, "errorReason", state));
+	cJSON_Delete(tree);
+	buf_release(&path);
+	return rc;
+}
+
+static int daytona_find_snapshot(struct sandbox_client *client,
+				 const char *name, const struct stop *stop,
+				 struct error *err)
+{
+	struct error failed = { 0 };
+	bool known = false;
+
+	/* A snapshot whose build failed still has the name. */
+	if (poll_snapshot(client, name, &known, stop, &failed) < 0 && !known) {
+		*err = failed;
+		return -1;
+	}
+	return known;
+}
+
+/* Returns when the snapshot can be used. */
+static int daytona_snapshot(struct sandbox *sb, const char *name, bool replace,
+			    const struct stop *stop, struct error *err)
+{
+	struct stop within = stop_within(stop, WORK_MS);
+	int64_t noticed = clock_ms() + NOTICE_MS;
+	bool known = false;
+	int rc;
+
+	(void)replace; /* the vendor refuses a name that is taken */
+	if (!*name || strlen(name) > NAME_MAX_BYTES)
+		return error_set(err, ERR_USAGE, "not a snapshot name");
+	if (post_snapshot(sb, name, stop, err) < 0)
+		return -1;
+	while ((rc = poll_snapshot(sb->client, name, &known, &within, err)) ==
+	       0) {
+		if (!known && clock_ms() > noticed)
+			return error_set(err, ERR_REMOTE,
+					 "the snapshot was not made");
+		if (stop_sleep(&within, POLL_MS, err) < 0)
+			return -1;
+	}
+	return rc < 0 ? -1 : 0;
+}
+
+/* A sandbox is billed by what it has, whether or not it is used. The account's
+ * 5 GiB of free disk are not subtracted (www.daytona.io/pricing, as of
+ * 2026-05-25; a GPU's price depends on its kind). */
+static const struct rates rates = {
+	.vcpu = RATES_HOUR(0.0504),
+	.gib = RATES_HOUR(0.0162),
+	.disk_gib = RATES_HOUR(0.000108),
+};
+
+/* Without an image, and with the account's default snapshot, a sandbox has the
+ * vendor's default size. So does one of an image without sizes
+ * (www.daytona.io/docs, "Sandboxes", resources, read 2026-11). */
+static int daytona_price(const struct settings *set, const char *snapshot,
+			 struct sandbox_price *price, struct error *err)
+{
+	const char *own = NULL;
+	const char *image = NULL;
+	int64_t gpu = 0;
+	int64_t vcpu = 1;
+	int64_t gib = 1;
+	struct rates_size size = { .disk_gib = 3 };
+
+	if (settings_string(set, "daytona", "image", &image, err) < 0 ||
+	    settings_string(set, "daytona", "snapshot", &own, err) < 0 ||
+	    settings_int(set, "daytona", "gpu", &gpu, err) < 0)
+		return -1;
+	if (snapshot || gpu > 0 || (!(image && *image) && own && *own))
+		return 0;
+	if (image && *image &&
+	    (settings_int(set, "daytona", "cpu", &vcpu, err) < 0 ||
+	     settings_int(set, "daytona", "memory", &gib, err) < 0 ||
+	     settings_int(set, "daytona", "disk", &size.disk_gib, err) < 0))
+		return -1;
+	size.milli_vcpu = vcpu * 1000;
+	size.mib = gib * 1024;
+	price->usd_s = rates_price(&rates, &size);
+	return 0;
 }
 
 /* The filter is JSON in the query. */
@@ -211,6 +695,15 @@ static void list_path(const struct vendor_client *c, struct buf *path,
 	buf_adds(path, "&labels=");
 	rest_encode(path, buf_str(&labels));
 	buf_release(&labels);
+}
+
+static void add_end(const cJSON *item, struct sandbox_info *info)
+{
+	int64_t minutes = json_int(item, "autoStopInterval", 0);
+	int64_t active = json_time(item, "lastActivityAt");
+
+	if (active && minutes > 0 && info->state == STATE_RUNNING)
+		info->ends = active + minutes * 60;
 }
 
 static const struct vendor_state states[] = {
@@ -235,7 +728,7 @@ static const struct vendor_state states[] = {
 	{ 0 },
 };
 
-/* Servers of old answer with a plain array of all. */
+/* Old servers answer with a plain array of all. */
 static const struct vendor_pages pages = { .items = "items",
 					   .member = "nextCursor",
 					   .query = "cursor" };
@@ -259,22 +752,22 @@ static const struct vendor vendor = {
 	.wait_ms = WAIT_MS,
 	.unique_names = true,
 	.awaits_end = true,
-	.describe = daytona_describe,
-	.post = daytona_post,
-	.start = start,
+	.describe = describe,
+	.post = post_create,
+	.start = start_sandbox,
 	.set_endpoint = set_endpoint,
 	.stop_path = "/stop",
 	.stop_body = "",
-	.hold = hold,
-	.extend = extend,
-	.touch = touch,
+	.hold = set_auto_delete,
+	.extend = extend_life,
+	.touch = touch_sandbox,
 	.info = add_end,
 	.list_path = list_path,
-	.call = daytona_call,
+	.call = run_script,
 	.max_command = 1 << 20,
 	.max_answer = 4 << 20,
 	.may_be_gone = (const int[]){ 400, 401, 404, 502, 503, 504, 0 },
-	.files = &daytona_files,
+	.files = &files,
 };
 
 static const struct sandbox_ops ops = {
@@ -304,13 +797,12 @@ const struct sandbox_provider daytona_provider = {
 		 SANDBOX_PLACED_AGAIN,
 	.max_command = COMMAND_MAX,
 	.lifetime_s = LIFETIME_S,
-	.settings = daytona_settings,
+	.settings = settings,
 	.url_env = (const char *const[]){ "DAYTONA_API_URL",
 					  "DAYTONA_SERVER_URL", NULL },
 	.ops = &ops,
 	.price = daytona_price,
-	/* Sandboxes of the default class are containers with namespaces of
-	 * their own. */
+	/* Sandboxes of the default class are containers. */
 	.isolation = ISOLATION_CONTAINER,
 	.isolation_source = "daytona.io/docs/en/isolation, 2026-11-23",
 };

@@ -1,13 +1,30 @@
-/* e2b.c - sandboxes of E2B: the account, and one sandbox's life. */
+/* e2b.c - sandboxes of E2B: the example of a vendor with a REST API. */
 /* SPDX-License-Identifier: MIT */
-#include "providers/e2b/e2b.h"
-
+/*
+ * Two servers: the API at https://api.DOMAIN, which makes and ends sandboxes,
+ * and envd inside each sandbox, which runs commands and moves files. Wire: the
+ * OpenAPI documents and protocol files of e2b-dev/E2B at b8029973a, and what
+ * its JavaScript SDK 2.51.0 was seen to send (2026-11).
+ *
+ * The tables at the end say what is particular about E2B; providers/kit does
+ * the rest. Their functions follow each other in the order of a sandbox's life:
+ * account, create, envd's address, commands, files, snapshots. To add a vendor,
+ * copy this file and read providers/README.md.
+ */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include <sodium.h>
+
+#include "base/json.h"
 #include "base/mem.h"
+#include "base/sanitize.h"
 #include "base/str.h"
+#include "net/envelope.h"
+#include "providers/kit/body.h"
+#include "providers/kit/files.h"
+#include "providers/kit/lease.h"
 #include "providers/kit/vendor.h"
 
 enum {
@@ -15,23 +32,101 @@ enum {
 	COMMAND_MAX = 512 << 10,
 	LIFETIME_S = 1800,
 	WAIT_MS = 180000,
-	USER_OPTIONAL = 400, /* envd 0.4.0 has a default user */
+	CREATE_MS = 120000,
+	SNAPSHOT_MS = 300000,
+	NAME_MAX_BYTES = 128,
+	/* Of commands. */
+	BODY_MAX = 4 << 20,
+	SLACK_MS = 8000, /* beyond the time that a request is held */
+	USER_MAX = 256,
+	/* Versions of envd: 0.4.0 is 400. */
+	STDIN_SINCE = 300,   /* knows the field */
+	USER_OPTIONAL = 400, /* has a default user */
+	RAW_SINCE = 507,     /* accepts a body that is the file */
 };
 
-static bool domain_ok(const char *domain)
+/*
+ * Two servers: the API at https://api.DOMAIN, which makes and ends sandboxes,
+ * and envd inside each sandbox, which runs commands and moves files. Wire:
+ * the OpenAPI documents and protocol files of e2b-dev/E2B at b8029973a, and
+ * what its JavaScript SDK 2.51.0 was seen to send (2026-11).
+ */
+struct e2b { /* sandbox_client.priv */
+	struct vendor_client kit;
+	char *domain;     /* owned */
+	char *envd;       /* owned: one address for all, or NULL */
+	const char *user; /* borrowed; NULL: the template's */
+};
+
+struct e2b_box { /* sandbox.priv */
+	struct vendor_box kit;
+	char *domain; /* owned; NULL: the account's. These under kit.lock */
+	char *token;  /* owned, or NULL */
+	int version;  /* of envd: 0.6.4 is 604; 0 unknown */
+};
+
+static const struct setting settings[] = {
+	{ .key = "api_key",
+	  .type = SETTING_STRING,
+	  .flags = SETTING_SECRET | SETTING_REQUIRED | SETTING_ENV_ONLY,
+	  .env = "E2B_API_KEY",
+	  .help = "key from https://e2b.dev/dashboard" },
+	{ .key = "template",
+	  .type = SETTING_STRING,
+	  .field = "templateID",
+	  .fallback = "\"base\"",
+	  .help = "template (with its CPU, memory and disk) or snapshot" },
+	{ .key = "workdir",
+	  .type = SETTING_STRING,
+	  .fallback = "\"/home/user\"",
+	  .help = "working directory inside" },
+	{ .key = "user",
+	  .example = "\"root\"",
+	  .type = SETTING_STRING,
+	  .help = "user inside (the template's)" },
+	{ .key = "env",
+	  .example = "[\"LANG=C.UTF-8\"]",
+	  .type = SETTING_LIST,
+	  .flags = SETTING_PAIRS,
+	  .field = "envVars",
+	  .help = "variables inside: NAME=value" },
+	{ .key = "labels",
+	  .example = "[\"team=web\"]",
+	  .type = SETTING_LIST,
+	  .help = "metadata of the sandbox: NAME=value" },
+	{ .key = "network_allow",
+	  .example = "[\"api.example.com\"]",
+	  .type = SETTING_LIST,
+	  .field = "network.allowOut",
+	  .help = "addresses, networks or domains that can be reached" },
+	{ .key = "network_deny",
+	  .example = "[\"0.0.0.0/0\"]",
+	  .type = SETTING_LIST,
+	  .field = "network.denyOut",
+	  .help = "addresses or networks that cannot be reached (0.0.0.0/0: "
+		  "all)" },
+	{ .key = "auto_pause",
+	  .type = SETTING_BOOL,
+	  .field = "autoPause",
+	  .fallback = "false",
+	  .help = "pause instead of deleting at the end of the lifetime" },
+	{ .key = "lifetime",
+	  .unit = "seconds",
+	  .example = "3600",
+	  .type = SETTING_INT,
+	  .help = "seconds that a sandbox outlives its last command (1800)" },
+	{ 0 },
+};
+
+/* The account. */
+
+static bool is_domain(const char *domain)
 {
 	size_t len = strlen(domain);
 
 	return len && len <= 253 &&
 	       strspn(domain, "abcdefghijklmnopqrstuvwxyz"
 			      "ABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-.:") == len;
-}
-
-static int no_key(struct error *err)
-{
-	error_set(err, ERR_AUTH, "E2B_API_KEY is not set");
-	return error_hint(err, "Get a key at https://e2b.dev/dashboard (API "
-			       "Keys), then export E2B_API_KEY=e2b_...");
 }
 
 static int set_addresses(struct e2b *e, const struct settings *set,
@@ -44,7 +139,7 @@ static int set_addresses(struct e2b *e, const struct settings *set,
 	int rc;
 
 	e->domain = xstrdup(domain ? domain : "e2b.app");
-	if (!domain_ok(e->domain))
+	if (!is_domain(e->domain))
 		return error_set(err, ERR_CONFIG,
 				 "E2B_DOMAIN=%.200s is not a domain",
 				 e->domain);
@@ -65,8 +160,12 @@ static int e2b_open(struct sandbox_client *client, const struct settings *set,
 	const char *key =
 		settings_credential(set, "E2B_API_KEY", &client->project_key);
 
-	if (!key)
-		return no_key(err);
+	if (!key) {
+		error_set(err, ERR_AUTH, "E2B_API_KEY is not set");
+		return error_hint(err,
+				  "Get a key at https://e2b.dev/dashboard (API "
+				  "Keys), then export E2B_API_KEY=e2b_...");
+	}
 	if (settings_string(set, "e2b", "user", &e->user, err) < 0 ||
 	    set_addresses(e, set, err) < 0 ||
 	    rest_header(&e->kit.api, "X-API-Key", key, err) < 0)
@@ -91,6 +190,54 @@ static void free_box(struct sandbox *sb)
 	free(b->token);
 }
 
+/* Create, and what brings a sandbox to running. */
+
+static int describe(struct vendor_client *c, const struct sandbox_spec *spec,
+		    cJSON *body, const struct stop *stop, struct error *err)
+{
+	(void)stop;
+	if (spec->snapshot)
+		cJSON_AddStringToObject(body, "templateID", spec->snapshot);
+	else if (body_add_settings(c->client, "template", body, err) < 0)
+		return -1;
+	cJSON_AddNumberToObject(body, "timeout", (double)spec->lifetime_s);
+	cJSON_AddObjectToObject(body, "metadata");
+	if (body_add_settings(c->client, "env auto_pause", body, err) < 0)
+		return -1;
+	if (spec->network == NETWORK_DEFAULT)
+		return body_add_settings(
+			c->client, "network_allow network_deny", body, err);
+	cJSON_AddBoolToObject(body, "allow_internet_access",
+			      spec->network == NETWORK_FULL);
+	return 0;
+}
+
+/* If the server does not know the new path (404, 405), the old one is used. */
+static int post_create(struct sandbox *sb, const struct sandbox_spec *spec,
+		       cJSON *body, cJSON **answer, const struct stop *stop,
+		       struct error *err)
+{
+	struct rest_ask ask = { .method = "POST",
+				.path = "/v2/sandboxes",
+				.what = "creating the sandbox",
+				.timeout_ms = sandbox_start_ms(sb->client,
+							       CREATE_MS) };
+	struct error why = { 0 };
+	int rc = vendor_post(sb->client->priv, &ask, body, answer, stop, &why);
+
+	(void)spec;
+	if (rc < 0 && (why.http_status == 404 || why.http_status == 405)) {
+		why = (struct error){ 0 };
+		ask.path = "/sandboxes";
+		cJSON_AddBoolToObject(body, "secure", true);
+		rc = vendor_post(sb->client->priv, &ask, body, answer, stop,
+				 &why);
+	}
+	if (rc < 0)
+		*err = why;
+	return rc;
+}
+
 /* Names of the public service, whose sandboxes share one host. */
 static bool is_shared(const char *domain)
 {
@@ -113,7 +260,7 @@ static char *envd_address(const struct e2b *e, const char *id,
 	return xasprintf("https://%d-%s.%s", PORT, id, domain);
 }
 
-/* "0.6.4" is 604; 0 when it is not like that. */
+/* "0.6.4" is 604; 0 for another form. */
 static int parse_version(const char *text)
 {
 	struct str rest = str_of(text);
@@ -132,7 +279,7 @@ static int parse_version(const char *text)
 	return version;
 }
 
-static void replace(char **text, const char *value)
+static void replace_text(char **text, const char *value)
 {
 	if (value) {
 		free(*text);
@@ -140,8 +287,8 @@ static void replace(char **text, const char *value)
 	}
 }
 
-/* Reads what an answer says of envd; what it leaves out stays. Then envd's
- * address and headers. */
+/* Reads what an answer says about envd; a missing member leaves the value as it
+ * was. Then sets envd's address and headers. */
 static int set_endpoint(struct sandbox *sb, const cJSON *answer,
 			const struct stop *stop, struct error *err)
 {
@@ -154,13 +301,13 @@ static int set_endpoint(struct sandbox *sb, const cJSON *answer,
 	int rc = 0;
 
 	(void)stop;
-	if (domain && !domain_ok(domain))
+	if (domain && !is_domain(domain))
 		return error_set(err, ERR_PROTOCOL,
 				 "unexpected server response: no domain");
 	snprintf(port, sizeof(port), "%d", PORT);
 	pthread_mutex_lock(&b->kit.lock);
-	replace(&b->domain, domain);
-	replace(&b->token, json_string(answer, "envdAccessToken", NULL));
+	replace_text(&b->domain, domain);
+	replace_text(&b->token, json_string(answer, "envdAccessToken", NULL));
 	if (version)
 		b->version = parse_version(version);
 	envd.base = envd_address(e, sb->id, b->domain ? b->domain : e->domain);
@@ -177,7 +324,7 @@ static int set_endpoint(struct sandbox *sb, const cJSON *answer,
 	return rc;
 }
 
-/* How long it shall live is in each request that touches its life. */
+/* Each request about a sandbox's life carries how long it shall live. */
 static int post_timeout(struct sandbox *sb, struct rest_ask *ask,
 			int64_t lifetime_s, cJSON **answer,
 			const struct stop *stop, struct error *err)
@@ -194,8 +341,8 @@ static int post_timeout(struct sandbox *sb, struct rest_ask *ask,
 }
 
 /* Resumes a paused one. Older self-hosted servers know only the second path. */
-static int start(struct sandbox *sb, const char *id, cJSON **answer,
-		 const struct stop *stop, struct error *err)
+static int resume_sandbox(struct sandbox *sb, const char *id, cJSON **answer,
+			  const struct stop *stop, struct error *err)
 {
 	char *path = xasprintf("/v2/sandboxes/%s/connect", id);
 	struct rest_ask ask = { .path = path,
@@ -217,8 +364,8 @@ static int start(struct sandbox *sb, const char *id, cJSON **answer,
 	return rc;
 }
 
-static int extend(struct sandbox *sb, int64_t lifetime_s,
-		  const struct stop *stop, struct error *err)
+static int extend_life(struct sandbox *sb, int64_t lifetime_s,
+		       const struct stop *stop, struct error *err)
 {
 	char *path = xasprintf("/sandboxes/%s/timeout", sb->id);
 	struct rest_ask ask = { .path = path,
@@ -229,7 +376,8 @@ static int extend(struct sandbox *sb, int64_t lifetime_s,
 	return rc;
 }
 
-int e2b_version(struct sandbox *sb)
+/* Of the sandbox's envd, 0 unknown. */
+static int envd_version(struct sandbox *sb)
 {
 	struct e2b_box *b = (struct e2b_box *)vendor_box(sb);
 	int version;
@@ -240,16 +388,17 @@ int e2b_version(struct sandbox *sb)
 	return version;
 }
 
-const char *e2b_user(struct sandbox *sb)
+/* The user that requests to envd name, or NULL. */
+static const char *envd_user(struct sandbox *sb)
 {
 	const struct e2b *e = sb->client->priv;
-	int version = e2b_version(sb);
+	int version = envd_version(sb);
 
 	return e->user || !version || version >= USER_OPTIONAL ? e->user
 							       : "user";
 }
 
-/* The configured directory, made unless it is the usual one. */
+/* Makes the configured directory, unless it is the usual one. */
 static int make_workdir(struct sandbox *sb, const struct stop *stop,
 			struct error *err)
 {
@@ -281,6 +430,383 @@ static int make_workdir(struct sandbox *sb, const struct stop *stop,
 	if (rc < 0)
 		*err = why;
 	return rc;
+}
+
+/* Commands: one process of envd, whose output is a stream of events. */
+
+/* The stream of process.Process/Start; start from { .out = ... }. */
+struct e2b_events {
+	struct envelope stream;
+	struct buf *out; /* borrowed: receives standard output */
+	bool started;    /* the process has a number */
+	bool exited;     /* it has ended, and all its output is there */
+	char code[32];   /* the error's name at the stream's end, or "" */
+	char message[200];
+};
+
+static int add_base64(struct buf *out, const char *text, struct error *err)
+{
+	size_t len = strlen(text);
+	size_t most = len / 4 * 3 + 3;
+	size_t got = 0;
+	char *room = buf_room(out, most);
+
+	if (!room)
+		return error_set(err, ERR_LIMIT,
+				 "the answer is larger than %zu bytes",
+				 out->max);
+	buf_added(out, 0);
+	if (sodium_base642bin((unsigned char *)room, most, text, len, NULL,
+			      &got, NULL, sodium_base64_VARIANT_ORIGINAL))
+		return error_set(err, ERR_PROTOCOL,
+				 "unexpected server response: not base64");
+	buf_added(out, got);
+	return 0;
+}
+
+static int on_event(struct e2b_events *e, const cJSON *event, struct error *err)
+{
+	const char *text = json_string(json_get(event, "data"), "stdout", NULL);
+
+	if (json_get(event, "start"))
+		e->started = true;
+	if (json_get(event, "end"))
+		e->exited = true;
+	return text ? add_base64(e->out, text, err) : 0;
+}
+
+/* How the stream ended. */
+static void on_last(struct e2b_events *e, const cJSON *tree)
+{
+	const cJSON *error = json_get(tree, "error");
+	struct buf words = BUF_INIT(sizeof(e->message) - 1);
+
+	if (!error)
+		return;
+	snprintf(e->code, sizeof(e->code), "%s",
+		 json_string(error, "code", "unknown"));
+	sanitize_text(str_of(json_string(error, "message", "")), &words);
+	snprintf(e->message, sizeof(e->message), "%s",
+		 words.ptr ? words.ptr : "");
+	buf_release(&words);
+}
+
+static int on_message(void *arg, struct str json, bool is_last,
+		      struct error *err)
+{
+	struct e2b_events *e = arg;
+	cJSON *tree = json_parse(json);
+	int rc = 0;
+
+	if (!tree)
+		return error_set(err, ERR_PROTOCOL,
+				 "unexpected server response: a message that "
+				 "is not JSON");
+	if (is_last)
+		on_last(e, tree);
+	else
+		rc = on_event(e, json_get(tree, "event"), err);
+	cJSON_Delete(tree);
+	return rc;
+}
+
+/* ERR_PROTOCOL if this is not such a stream, ERR_LIMIT when out is full. */
+static int feed_events(struct e2b_events *e, struct str chunk,
+		       struct error *err)
+{
+	e->stream.last = ENVELOPE_CONNECT_LAST;
+	return envelope_feed(&e->stream, chunk, on_message, e, err);
+}
+
+/* At the end of the answer: 0 when all of it has come. */
+static int end_events(const struct e2b_events *e, struct error *err)
+{
+	if (!e->stream.ended)
+		return error_set(err, ERR_NETWORK,
+				 "the answer ends in the middle");
+	if (e->code[0])
+		return error_set(err, ERR_REMOTE, "%s: %s", e->code,
+				 e->message);
+	if (!e->exited)
+		return error_set(err, ERR_PROTOCOL,
+				 "unexpected server response: the command did "
+				 "not end");
+	return 0;
+}
+
+static void release_events(struct e2b_events *e)
+{
+	envelope_release(&e->stream);
+}
+
+static int compose_request(struct sandbox *sb, struct str command,
+			   struct buf *out, struct error *err)
+{
+	struct buf json = BUF_INIT(BODY_MAX);
+	int version = envd_version(sb);
+	int rc;
+
+	buf_adds(&json, "{\"process\":{\"cmd\":\"/bin/sh\",\"args\":[\"-c\",");
+	shell_argument_add(&json, command);
+	buf_adds(&json, "],\"cwd\":\"/\"}");
+	if (!version || version >= STDIN_SINCE)
+		buf_adds(&json, ",\"stdin\":false");
+	buf_addc(&json, '}');
+	envelope_add(out, buf_str(&json));
+	rc = buf_check(&json, "the command", err);
+	buf_release(&json);
+	return rc < 0 ? -1 : buf_check(out, "the command", err);
+}
+
+/* "Authorization: Basic BASE64(user:)", owned, or NULL. */
+static char *user_header(struct sandbox *sb)
+{
+	const char *user = envd_user(sb);
+	char *text;
+	char *header;
+	char code[512];
+
+	if (!user || strlen(user) > USER_MAX)
+		return NULL;
+	text = xasprintf("%s:", user);
+	sodium_bin2base64(code, sizeof(code), (const unsigned char *)text,
+			  strlen(text), sodium_base64_VARIANT_ORIGINAL);
+	header = xasprintf("Authorization: Basic %s", code);
+	free(text);
+	return header;
+}
+
+static int on_data(void *arg, struct str chunk, struct error *err)
+{
+	return feed_events(arg, chunk, err);
+}
+
+/* Names of errors that may go away by themselves, or with a living sandbox. */
+static bool is_passing(const char *code)
+{
+	static const char *const names[] = {
+		"unavailable", "unauthenticated", "not_found",
+		"aborted",     "canceled",        "deadline_exceeded",
+		"internal",    "unknown",         "resource_exhausted",
+	};
+
+	for (size_t i = 0; i < sizeof(names) / sizeof(*names); i++)
+		if (strcmp(names[i], code) == 0)
+			return true;
+	return false;
+}
+
+static bool may_be_gone(const char *code)
+{
+	return !strcmp(code, "unavailable") ||
+	       !strcmp(code, "unauthenticated") || !strcmp(code, "not_found");
+}
+
+/* struct supervisor.call: one process, its output to the end. */
+static int run_script(void *arg, struct str command, int64_t wait_ms,
+		      struct buf *out, const struct stop *stop,
+		      struct error *err)
+{
+	struct sandbox *sb = arg;
+	struct buf body = BUF_INIT(BODY_MAX + ENVELOPE_HEAD);
+	struct e2b_events events = { .out = out };
+	struct http_response res = { .retry_after_ms = -1 };
+	char *user = user_header(sb);
+	char *limit = xasprintf("Connect-Timeout-Ms: %lld",
+				(long long)wait_ms + SLACK_MS);
+	const char *const headers[] = { "Connect-Protocol-Version: 1",
+					"Keepalive-Ping-Interval: 50", limit,
+					user, NULL };
+	struct rest_ask ask = {
+		.method = "POST",
+		.path = "/process.Process/Start",
+		.type = "application/connect+json",
+		.what = "running the command",
+		.data = on_data,
+		.arg = &events,
+		.headers = headers,
+		.timeout_ms = wait_ms + SLACK_MS,
+	};
+	int rc;
+
+	vendor_touch(sb, stop);
+	rc = compose_request(sb, command, &body, err);
+	ask.body = buf_str(&body);
+	if (rc == 0) {
+		rc = rest_call(vendor_server(sb), &ask, &res, stop, err);
+		if (rc == 0)
+			rc = end_events(&events, err);
+		if (rc < 0 && err->code != ERR_CANCELLED &&
+		    err->code != ERR_LIMIT && is_passing(events.code))
+			err->code = ERR_NETWORK;
+		if (rc < 0)
+			rc = vendor_exec_failed(sb, res.status,
+						may_be_gone(events.code), stop,
+						err);
+	}
+	release_events(&events);
+	http_response_release(&res);
+	buf_release(&body);
+	free(limit);
+	free(user);
+	return rc;
+}
+
+/* Files, by envd. */
+
+static void fill_get(struct sandbox *sb, const char *file,
+		     struct file_request *req)
+{
+	const char *user = envd_user(sb);
+
+	buf_adds(&req->path, "/files?path=");
+	rest_encode(&req->path, str_of(file));
+	if (user) {
+		buf_adds(&req->path, "&username=");
+		rest_encode(&req->path, str_of(user));
+	}
+}
+
+/* A server ignores the form's file name: the path is in the query. */
+static void fill_put(struct sandbox *sb, const char *file,
+		     struct file_request *req)
+{
+	int version = envd_version(sb);
+
+	fill_get(sb, file, req);
+	if (!version || version >= RAW_SINCE)
+		return;
+	req->file_field = "file";
+	req->file_name = "file";
+}
+
+/* The proxy's words when the sandbox does not exist, or does not answer. */
+static enum file_retry classify_failure(const struct http_response *res)
+{
+	struct str body = buf_str(&res->body);
+
+	if (res->status == 401 || res->status == 502 || res->status == 503 ||
+	    (res->status == 404 && str_search(body, STR("andbox")) < body.len &&
+	     str_search(body, STR("path '")) == body.len))
+		return FILE_RETRY_STARTED;
+	return FILE_RETRY_NEVER;
+}
+
+static const struct http_files files = {
+	.call = vendor_send,
+	.get = fill_get,
+	.put = fill_put,
+	.classify = classify_failure,
+	.ensure_running = vendor_ensure_running,
+	.touch = vendor_touch,
+};
+
+/* Snapshots. The sandbox goes on afterwards. */
+
+/* "team/name:tag". Without them, any team and the tag "default" are meant. */
+static bool same_name(const char *listed, const char *name)
+{
+	struct str a = str_of(listed);
+	struct str b = str_of(name);
+
+	if (str_find(b, '/') == b.len && str_find(a, '/') < a.len)
+		a = str_skip(a, str_find(a, '/') + 1);
+	if (str_ends(a, ":default"))
+		a.len -= strlen(":default");
+	if (str_ends(b, ":default"))
+		b.len -= strlen(":default");
+	return str_eq(a, b);
+}
+
+static bool has_name(const cJSON *snapshot, const char *name)
+{
+	const cJSON *item;
+
+	if (same_name(json_string(snapshot, "snapshotID", ""), name))
+		return true;
+	cJSON_ArrayForEach (item, json_get(snapshot, "names"))
+		if (cJSON_IsString(item) && same_name(item->valuestring, name))
+			return true;
+	return false;
+}
+
+struct e2b_search {
+	const char *name;
+	bool found;
+};
+
+static bool on_snapshot(void *arg, const cJSON *item)
+{
+	struct e2b_search *s = arg;
+
+	s->found = has_name(item, s->name);
+	return !s->found;
+}
+
+static const struct vendor_pages pages = { .header = "x-next-token",
+					   .query = "nextToken" };
+
+static int e2b_find_snapshot(struct sandbox_client *client, const char *name,
+			     const struct stop *stop, struct error *err)
+{
+	struct e2b_search s = { .name = name };
+	const struct vendor_query q = { .pages = &pages,
+					.path = "/snapshots?limit=100",
+					.each = on_snapshot,
+					.arg = &s };
+
+	return vendor_pages(client->priv, &q, stop, err) < 0 ? -1 : s.found;
+}
+
+/* The snapshot's name is a template's from then on. */
+static int e2b_snapshot(struct sandbox *sb, const char *name, bool replace,
+			const struct stop *stop, struct error *err)
+{
+	struct buf body = BUF_INIT(1024);
+	struct rest_ask ask = { .method = "POST",
+				.path = "/snapshots",
+				.what = "making the snapshot",
+				.timeout_ms = SNAPSHOT_MS };
+	cJSON *tree = NULL;
+	int rc;
+
+	(void)replace; /* the name is given to the new one in any case */
+	if (!*name || strlen(name) > NAME_MAX_BYTES)
+		return error_set(err, ERR_USAGE, "not a snapshot name");
+	buf_addc(&body, '{');
+	json_member(&body, "name", str_of(name));
+	buf_addc(&body, '}');
+	ask.body = buf_str(&body);
+	rc = vendor_ask(sb->client->priv, sb->id, &ask, &tree, stop, err);
+	if (rc == 0 && !json_string(tree, "snapshotID", NULL))
+		rc = error_set(err, ERR_PROTOCOL,
+			       "unexpected server response: no snapshot");
+	cJSON_Delete(tree);
+	buf_release(&body);
+	return rc;
+}
+
+/* CPU and memory are billed by what a sandbox has, whether or not it is used;
+ * disk is not billed (e2b.dev/docs/faq/calculate-sandbox-price.md, read
+ * 2026-11-23). */
+static const struct rates rates = {
+	.vcpu = RATES_HOUR(0.0504),
+	.gib = RATES_HOUR(0.0162),
+};
+
+/* Of the template "base" (same page); others have sizes of their own. */
+static const struct rates_size base = { .milli_vcpu = 2000, .mib = 512 };
+
+static int e2b_price(const struct settings *set, const char *snapshot,
+		     struct sandbox_price *price, struct error *err)
+{
+	const char *template = NULL;
+
+	if (settings_string(set, "e2b", "template", &template, err) < 0)
+		return -1;
+	if (!snapshot && template && strcmp(template, "base") == 0)
+		price->usd_s = rates_price(&rates, &base);
+	return 0;
 }
 
 /* As the SDK does: names and values are encoded, the pairs made from them once
@@ -315,16 +841,13 @@ static void add_end(const cJSON *item, struct sandbox_info *info)
 		info->ends = json_time(item, "endAt");
 }
 
-/* The answers to a create and a connect tell no state. */
+/* The answers to a create and a connect have no state. */
 static const struct vendor_state states[] = {
 	{ "running", STATE_RUNNING, STEP_READY, false },
 	{ "paused", STATE_STOPPED, STEP_START, false },
 	{ "", STATE_UNKNOWN, STEP_READY, false },
 	{ 0 },
 };
-
-const struct vendor_pages e2b_pages = { .header = "x-next-token",
-					.query = "nextToken" };
 
 static const struct vendor vendor = {
 	.noun = "sandbox",
@@ -339,24 +862,24 @@ static const struct vendor vendor = {
 		    .created = "startedAt",
 		    .image = { "alias", "templateID" } },
 	.states = states,
-	.pages = &e2b_pages,
+	.pages = &pages,
 	.wait_ms = WAIT_MS,
 	.attach_starts = true,
-	.describe = e2b_describe,
-	.post = e2b_post,
-	.start = start,
+	.describe = describe,
+	.post = post_create,
+	.start = resume_sandbox,
 	.set_endpoint = set_endpoint,
 	.prepare = make_workdir,
 	.stop_path = "/pause",
 	.stop_body = "{}",
-	.extend = extend,
+	.extend = extend_life,
 	.info = add_end,
 	.list_path = list_path,
-	.call = e2b_call,
+	.call = run_script,
 	.max_command = 1 << 20, /* of all arguments; Linux takes 2 MiB */
 	.max_answer = 4 << 20,
 	.may_be_gone = (const int[]){ 401, 404, 502, 503, 0 },
-	.files = &e2b_files,
+	.files = &files,
 	.close = free_client,
 	.discard = free_box,
 };
@@ -388,7 +911,7 @@ const struct sandbox_provider e2b_provider = {
 		 SANDBOX_PLACED | SANDBOX_PLACED_AGAIN,
 	.max_command = COMMAND_MAX,
 	.lifetime_s = LIFETIME_S,
-	.settings = e2b_settings,
+	.settings = settings,
 	.url_env = (const char *const[]){ "E2B_API_URL", "E2B_DOMAIN", NULL },
 	.ops = &ops,
 	.price = e2b_price,

@@ -1,7 +1,7 @@
 /* e2b_events_fuzz.c - envd's stream: any bytes, in pieces of any size. */
 /* SPDX-License-Identifier: MIT */
 #include "pieces.h"
-#include "providers/e2b/events.h"
+#include "providers/e2b/e2b.c"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
@@ -14,12 +14,12 @@ static enum err run(struct str all, size_t piece, struct buf *out)
 	while (rc == 0 && all.len) {
 		size_t n = all.len < piece ? all.len : piece;
 
-		rc = e2b_events_feed(&e, (struct str){ all.ptr, n }, &err);
+		rc = feed_events(&e, (struct str){ all.ptr, n }, &err);
 		all = str_skip(all, n);
 	}
 	if (rc == 0)
-		(void)e2b_events_end(&e, &err);
-	e2b_events_release(&e);
+		(void)end_events(&e, &err);
+	release_events(&e);
 	return err.code;
 }
 

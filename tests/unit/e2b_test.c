@@ -1,8 +1,7 @@
 /* e2b_test.c - E2B: the contract at the emulator, and its wire as bytes. */
 /* SPDX-License-Identifier: MIT */
 #include "cloud_contract.h"
-#include "providers/e2b/e2b.h"
-#include "providers/e2b/events.h"
+#include "providers/e2b/e2b.c"
 
 #define KEY "e2b_0123456789abcdef0123456789abcdef01234567"
 
@@ -59,11 +58,11 @@ static int feed(struct str stream, size_t n, struct e2b_events *e,
 	for (size_t i = 0; i < stream.len; i += n) {
 		size_t len = stream.len - i < n ? stream.len - i : n;
 
-		if (e2b_events_feed(e, (struct str){ stream.ptr + i, len },
-				    err) < 0)
+		if (feed_events(e, (struct str){ stream.ptr + i, len }, err) <
+		    0)
 			return -1;
 	}
-	return e2b_events_end(e, err);
+	return end_events(e, err);
 }
 
 #define START "\0\0\0\0\x20{\"event\":{\"start\":{\"pid\":1234}}}"
@@ -115,7 +114,7 @@ static void test_events(void **state)
 			assert_int_equal(err.code, cases[i].code);
 			assert_string_equal(out.ptr ? out.ptr : "",
 					    cases[i].out);
-			e2b_events_release(&e);
+			release_events(&e);
 			buf_release(&out);
 		}
 }
