@@ -197,10 +197,12 @@ static void show_end(void *arg, const struct job_state *job)
 	struct buf line = BUF_INIT(1 << 16);
 
 	jobs_describe_end(job, &line);
-	transcript_event(&l->transcript,
-			 &(struct agent_event){ .kind = EVENT_JOB,
-						.text = buf_str(&line) },
-			 clock_ms());
+	transcript_event(
+		&l->transcript,
+		&(struct agent_event){ .kind = EVENT_JOB,
+				       .text = buf_str(&line),
+				       .failed = jobs_has_failed(job) },
+		clock_ms());
 	buf_release(&line);
 }
 

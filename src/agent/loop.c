@@ -76,7 +76,11 @@ static void append_ended_job(void *arg, const struct job_state *job)
 
 	jobs_describe_end(job, &line);
 	if (!job->shown)
-		emit(e->agent, EVENT_JOB, buf_str(&line));
+		e->agent->ui.event(e->agent->ui.arg,
+				   &(struct agent_event){
+					   .kind = EVENT_JOB,
+					   .text = buf_str(&line),
+					   .failed = jobs_has_failed(job) });
 	if (e->out->len)
 		buf_addc(e->out, '\n');
 	buf_addc(e->out, '[');

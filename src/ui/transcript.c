@@ -544,7 +544,10 @@ static void end_answer(struct transcript *t)
 	t->last = TRANSCRIPT_END;
 }
 
-static void add_note(struct transcript *t, const char *what, struct str text)
+/* One line of dcode's own, with what it is about in front: "Retrying: ". Only
+ * what went wrong has the sign and the colour of a warning. */
+static void add_signed(struct transcript *t, enum glyph glyph,
+		       enum style_role role, const char *what, struct str text)
 {
 	struct buf line = BUF_INIT(1 << 16);
 	struct buf sign = BUF_INIT(32);
@@ -552,11 +555,16 @@ static void add_note(struct transcript *t, const char *what, struct str text)
 	begin_part(t, TRANSCRIPT_NOTE);
 	buf_adds(&line, what);
 	buf_addstr(&line, str_trim(text));
-	buf_addf(&sign, "%s ", theme_glyph(t->look.theme, GLYPH_WARNING));
-	add_text(t, sign.ptr, (struct style){ .role = STYLE_WARN },
-		 buf_str(&line), &t->done);
+	buf_addf(&sign, "%s ", theme_glyph(t->look.theme, glyph));
+	add_text(t, sign.ptr, (struct style){ .role = role }, buf_str(&line),
+		 &t->done);
 	buf_release(&sign);
 	buf_release(&line);
+}
+
+static void add_note(struct transcript *t, const char *what, struct str text)
+{
+	add_signed(t, GLYPH_WARNING, STYLE_WARN, what, text);
 }
 
 static void on_restart(struct transcript *t, struct str why)
@@ -734,7 +742,18 @@ void transcript_event(struct transcript *t, const struct agent_event *ev,
 	case EVENT_FLUSH:
 	case EVENT_TERMINAL:
 		break;
-	default: /* EVENT_COMPACT, EVENT_FILE, EVENT_WARNING */
+	case EVENT_COMPACT:
+	case EVENT_FILE:
+		add_signed(t, GLYPH_BULLET, STYLE_MUTED, "", ev->text);
+		break;
+	case EVENT_JOB:
+		if (!ev->failed) {
+			add_signed(t, GLYPH_CHECK, STYLE_MUTED, "", ev->text);
+			break;
+		}
+		add_note(t, "", ev->text);
+		break;
+	default: /* EVENT_WARNING */
 		add_note(t, "", ev->text);
 	}
 }

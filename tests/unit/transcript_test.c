@@ -351,6 +351,22 @@ static void an_answer_that_begins_again_is_said(void **state)
 	transcript_release(&t);
 }
 
+static void only_what_went_wrong_has_the_sign_of_a_warning(void **state)
+{
+	struct transcript t = begin();
+	struct agent_event job = { .kind = EVENT_JOB, .text = STR("job 1 x") };
+
+	(void)state;
+	transcript_event(&t, &job, 0);
+	shows(&t, "{muted|\xE2\x9C\x93 job 1 x}\n");
+	job.failed = true;
+	transcript_event(&t, &job, 0);
+	shows(&t, "{warn|\xE2\x9A\xA0 job 1 x}\n");
+	text(&t, EVENT_COMPACT, "compacted");
+	shows(&t, "{muted|\xE2\x80\xA2 compacted}\n");
+	transcript_release(&t);
+}
+
 static void the_newest_call_is_kept_in_full_up_to_a_limit(void **state)
 {
 	struct transcript t = begin();
@@ -489,6 +505,8 @@ int main(void)
 		cmocka_unit_test(each_tool_says_what_matters),
 		cmocka_unit_test(thinking_is_folded_to_its_first_words),
 		cmocka_unit_test(an_answer_that_begins_again_is_said),
+		cmocka_unit_test(
+			only_what_went_wrong_has_the_sign_of_a_warning),
 		cmocka_unit_test(the_newest_call_is_kept_in_full_up_to_a_limit),
 		cmocka_unit_test(
 			a_diff_that_a_command_prints_is_coloured_in_full),

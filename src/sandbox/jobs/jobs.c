@@ -112,6 +112,12 @@ void jobs_take_ended(struct jobs *j,
 	each_ended(j, true, each, arg);
 }
 
+bool jobs_has_failed(const struct job_state *s)
+{
+	return !s->running && (s->killed || s->error.code ||
+			       s->result.timed_out || s->result.exit_code);
+}
+
 void jobs_describe(const struct job_state *s, struct buf *out)
 {
 	int64_t seconds = s->ms / 1000;

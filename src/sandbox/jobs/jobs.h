@@ -58,6 +58,8 @@ void jobs_show_ended(struct jobs *j,
 void jobs_take_ended(struct jobs *j,
 		     void (*each)(void *arg, const struct job_state *state),
 		     void *arg);
+/* False for one that runs, or that ended with exit code 0. */
+bool jobs_has_failed(const struct job_state *state);
 /* "ended with exit code 1 after 12 s" */
 void jobs_describe(const struct job_state *state, struct buf *out);
 /* "job 1 ended with exit code 1 after 12 s: make test" */
