@@ -27,7 +27,7 @@
 #include "cmd/session/open.h"
 #include "cmd/session/options.h"
 #include "cmd/session/record_expiry.h"
-#include "cmd/session/run_skills.h"
+#include "cmd/session/skills.h"
 #include "cmd/stdin.h"
 #include "cmd/subagents/run_subagents.h"
 #include "cmd/task.h"

@@ -22,7 +22,7 @@
 #include "cmd/chat/live_state.h"
 #include "cmd/chat/slash.h"
 #include "cmd/session/next.h"
-#include "cmd/session/run_skills.h"
+#include "cmd/session/skills.h"
 #include "model/money.h"
 
 enum {

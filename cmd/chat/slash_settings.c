@@ -19,11 +19,11 @@
 #include "cmd/session/conversation.h"
 #include "cmd/session/grants.h"
 #include "cmd/session/hooks.h"
-#include "cmd/session/mcp_show.h"
+#include "cmd/session/mcp_servers.h"
 #include "cmd/session/options.h"
 #include "cmd/session/policy.h"
 #include "cmd/session/run.h"
-#include "cmd/session/run_skills.h"
+#include "cmd/session/skills.h"
 #include "cmd/session/transfer.h"
 #include "ui/summary.h"
 

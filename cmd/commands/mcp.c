@@ -22,7 +22,6 @@
 #include "cmd/print.h"
 #include "cmd/session/mcp_logins.h"
 #include "cmd/session/mcp_servers.h"
-#include "cmd/session/mcp_show.h"
 #include "config/settings_env.h"
 #include "mcp/challenge.h"
 #include "mcp/expand.h"

@@ -21,7 +21,7 @@
 #include "cmd/print.h"
 #include "cmd/secret.h"
 #include "cmd/session/agent_choice.h"
-#include "cmd/session/run_skills.h"
+#include "cmd/session/skills.h"
 
 struct skills_line { /* what a command line is about */
 	struct app *app;

@@ -28,7 +28,7 @@
 #include "cmd/session/money.h"
 #include "cmd/session/policy.h"
 #include "cmd/session/run.h"
-#include "cmd/session/run_skills.h"
+#include "cmd/session/skills.h"
 #include "cmd/session/tools.h"
 #include "cmd/subagents/run_subagents.h"
 #include "mcp/mcp.h"

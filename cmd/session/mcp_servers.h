@@ -1,4 +1,4 @@
-/* mcp_servers.h - the MCP servers that the user's and the project's files name.
+/* mcp_servers.h - the MCP servers that files name: found, asked about, shown.
  */
 /* SPDX-License-Identifier: MIT */
 #ifndef CMD_SESSION_MCP_SERVERS_H
@@ -38,5 +38,16 @@ struct servers_claim {
 void servers_claim(struct servers_claim *c, const struct mcp_entry *e,
 		   const struct settings *set);
 void servers_claim_release(struct servers_claim *c);
+
+/* Appends some lines about a server: its state, how long that took, what it
+ * said. names: those of its tools, too. */
+void mcp_show(const struct app *app, struct mcp_server *s, bool tools,
+	      struct buf *out);
+/* The same as a JSON object. */
+void mcp_show_json(const struct app *app, struct mcp_server *s,
+		   struct buf *out);
+/* "stdio: npx server", with no variable's value in it. */
+void mcp_show_command(const struct app *app, const struct mcp_entry *e,
+		      struct buf *out);
 
 #endif

@@ -43,7 +43,7 @@ struct saved_work {     /* start from { 0 } */
 struct mcp;           /* mcp/mcp.h */
 struct pick;          /* cmd/chat/slash_cmd.h */
 struct promise;       /* sandbox.c */
-struct run_skills;    /* cmd/session/run_skills.h */
+struct run_skills;    /* cmd/session/skills.h */
 struct run_subagents; /* cmd/subagents/run_subagents.h */
 
 /* A running conversation. Zero it, set app and options, then run_open(). */
@@ -95,8 +95,7 @@ struct run {
 	bool recalls;    /* the model is offered read_history */
 	struct run_wrote wrote;
 	struct run_subagents *subagents; /* owned, or NULL */
-	struct run_skills
-		*skills;         /* owned: cmd/session/run_skills.h; or NULL */
+	struct run_skills *skills; /* owned: cmd/session/skills.h; or NULL */
 	struct grants grants;    /* for as long as it lives, and stored ones */
 	struct buf applied;      /* of --apply: the member of the result */
 	struct saved_work saved; /* what was in the sandbox at its end */

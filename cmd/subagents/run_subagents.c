@@ -24,7 +24,7 @@
 #include "cmd/session/money.h"
 #include "cmd/session/policy.h"
 #include "cmd/session/run.h"
-#include "cmd/session/run_skills.h"
+#include "cmd/session/skills.h"
 #include "cmd/subagents/subagent_sandbox.h"
 #include "mcp/mcp.h"
 #include "model/money.h"

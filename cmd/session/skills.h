@@ -1,7 +1,7 @@
-/* run_skills.h - the skills of a run: named to the model, sent when used. */
+/* skills.h - the skills of a run: named to the model, sent when used. */
 /* SPDX-License-Identifier: MIT */
-#ifndef CMD_SESSION_RUN_SKILLS_H
-#define CMD_SESSION_RUN_SKILLS_H
+#ifndef CMD_SESSION_SKILLS_H
+#define CMD_SESSION_SKILLS_H
 
 #include "cmd/app.h"
 #include "skills/skills.h"
@@ -19,7 +19,7 @@ struct run;  /* cmd/session/run.h */
 
 struct run_skills { /* of struct run */
 	struct skills all;
-	bool *sent;    /* owned; of each, in both places of skills_send.c */
+	bool *sent;    /* owned; one for each skill, twice: skills.c */
 	char root[64]; /* on a machine of several users */
 };
 
