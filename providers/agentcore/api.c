@@ -20,7 +20,7 @@
 #include "base/json.h"
 #include "base/mem.h"
 #include "base/str.h"
-#include "net/event_stream.h"
+#include "net/events.h"
 #include "net/retry.h"
 #include "providers/agentcore/agentcore.h"
 

@@ -24,7 +24,7 @@
 #include "base/mem.h"
 #include "base/sanitize.h"
 #include "base/str.h"
-#include "net/ws_impl.h"
+#include "net/ws.h"
 #include "providers/kit/rest.h"
 
 enum {

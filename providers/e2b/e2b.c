@@ -21,7 +21,7 @@
 #include "base/mem.h"
 #include "base/sanitize.h"
 #include "base/str.h"
-#include "net/envelope.h"
+#include "net/grpc.h"
 #include "providers/kit/body.h"
 #include "providers/kit/files.h"
 #include "providers/kit/lease.h"

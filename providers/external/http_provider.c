@@ -24,9 +24,9 @@
 
 #include "base/mem.h"
 #include "base/path.h"
+#include "net/events.h"
 #include "net/loopback.h"
 #include "net/retry.h"
-#include "net/sse.h"
 #include "providers/kit/files.h"
 #include "providers/kit/rest.h"
 #include "sandbox/quote.h"

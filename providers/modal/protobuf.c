@@ -18,7 +18,7 @@
 
 #include "base/buf.h"
 #include "base/mem.h"
-#include "net/envelope.h"
+#include "net/grpc.h"
 
 enum {
 	MEMORY_MIN = 8 << 20,

@@ -6,7 +6,7 @@
 
 #include "base/mem.h"
 #include "base/str.h"
-#include "net/sse.h"
+#include "net/events.h"
 #include "providers/runloop/runloop.h"
 
 enum {

@@ -6,7 +6,7 @@
 #include <pthread.h>
 
 #include "mcp/link.h"
-#include "net/sse.h"
+#include "net/events.h"
 
 /* modelcontextprotocol.io/specification/2025-11-25/basic/transports, read
  * 2026-11-23. */

@@ -7,7 +7,7 @@
 #include "base/mem.h"
 #include "base/str.h"
 #include "mcp/remote_impl.h"
-#include "net/auth_challenge.h"
+#include "net/http.h"
 
 enum {
 	EXTRA_HEADERS = 8,

@@ -7,8 +7,7 @@
 #include "model/money.h"
 #include "model/params.h"
 #include "model/wire.h"
-#include "net/event_stream.h"
-#include "net/sse.h"
+#include "net/events.h"
 
 struct exchange {
 	const struct wire *wire;           /* borrowed */

@@ -1,5 +1,10 @@
 /* grpc.c - one gRPC call over HTTP/2, on the caller's thread. */
 /* SPDX-License-Identifier: MIT */
+/*
+ * grpc_do(), at the end, is the place to begin reading. The first part takes
+ * the length-prefixed messages of a stream apart (struct envelope); Connect
+ * streams of other vendors have the same framing.
+ */
 #include "net/grpc.h"
 
 #include <stdio.h>
@@ -11,7 +16,95 @@
 #include "base/mem.h"
 #include "base/sanitize.h"
 #include "base/str.h"
-#include "net/envelope.h"
+
+/* Reads the complete head of a message: how many bytes follow. */
+static int read_head(struct envelope *e, struct error *err)
+{
+	const unsigned char *h = e->head;
+	size_t most = e->largest ? e->largest : ENVELOPE_LARGEST;
+
+	e->size = (size_t)h[1] << 24 | (size_t)h[2] << 16 | (size_t)h[3] << 8 |
+		  h[4];
+	if (h[0] & ~e->last)
+		return error_set(err, ERR_PROTOCOL,
+				 "unexpected server response: a message with "
+				 "flags %u",
+				 h[0]);
+	if (e->size > most)
+		return error_set(err, ERR_PROTOCOL,
+				 "unexpected server response: a message of "
+				 "%zu bytes",
+				 e->size);
+	e->body.max = most;
+	return 0;
+}
+
+/* Removes bytes of the current message from the front of *chunk. */
+static int add_bytes(struct envelope *e, struct str *chunk, struct error *err)
+{
+	size_t n;
+
+	if (e->ended)
+		return error_set(
+			err, ERR_PROTOCOL,
+			"unexpected server response: data after the end");
+	while (chunk->len && e->have < ENVELOPE_HEAD) {
+		e->head[e->have++] = (unsigned char)chunk->ptr[0];
+		*chunk = str_skip(*chunk, 1);
+		if (e->have == ENVELOPE_HEAD && read_head(e, err) < 0)
+			return -1;
+	}
+	n = e->have == ENVELOPE_HEAD ? e->size - e->body.len : 0;
+	if (n > chunk->len)
+		n = chunk->len;
+	buf_add(&e->body, chunk->ptr, n);
+	*chunk = str_skip(*chunk, n);
+	return 0;
+}
+
+int envelope_feed(struct envelope *e, struct str chunk,
+		  int (*message)(void *arg, struct str bytes, bool last,
+				 struct error *err),
+		  void *arg, struct error *err)
+{
+	while (chunk.len) {
+		if (add_bytes(e, &chunk, err) < 0)
+			return -1;
+		if (e->have < ENVELOPE_HEAD || e->body.len < e->size)
+			continue;
+		e->ended = e->head[0] & e->last;
+		e->have = 0;
+		if (message(arg, buf_str(&e->body), e->ended, err) < 0)
+			return -1;
+		buf_clear(&e->body);
+	}
+	return 0;
+}
+
+void envelope_release(struct envelope *e)
+{
+	buf_release(&e->body);
+	*e = (struct envelope){ 0 };
+}
+
+void envelope_head(struct buf *out, size_t len)
+{
+	const char head[ENVELOPE_HEAD] = {
+		0,
+		(char)(len >> 24),
+		(char)(len >> 16),
+		(char)(len >> 8),
+		(char)len,
+	};
+
+	buf_add(out, head, sizeof(head));
+}
+
+void envelope_add(struct buf *out, struct str bytes)
+{
+	envelope_head(out, bytes.len);
+	buf_addstr(out, bytes);
+}
 
 enum {
 	MESSAGE_MAX = 400,  /* bytes of the server's words that we keep */

@@ -69,7 +69,7 @@ struct grpc_outcome {
 /*
  * 0 when the server says OK. -1 else: what http_do() and reply say;
  * ERR_NETWORK for an answer that is cut short, has no outcome, or did not come
- * within timeout_ms; ERR_PROTOCOL for one that is no gRPC; by the code
+ * within timeout_ms; ERR_PROTOCOL for one that is not gRPC; by the code
  * ERR_AUTH, ERR_NOT_FOUND, ERR_LIMIT or ERR_REMOTE, the message being the
  * server's, cleaned. The caller releases the outcome in any case.
  */
@@ -77,5 +77,40 @@ int grpc_do(struct http *h, const struct grpc_call *call,
 	    struct grpc_outcome *outcome, const struct stop *stop,
 	    struct error *err);
 void grpc_outcome_release(struct grpc_outcome *outcome);
+
+/*
+ * The framing of gRPC (grpc.io, PROTOCOL-HTTP2.md) and of Connect streams
+ * (connectrpc.com/docs/protocol), both read 2026-11: each message is one byte
+ * of flags, four of length (big endian) and that many bytes. Flag 1 is
+ * compression, which dcode never offers; with Connect flag 2 marks the last
+ * message, which says how the stream ended.
+ */
+enum {
+	ENVELOPE_HEAD = 5,
+	ENVELOPE_LARGEST = 16 << 20, /* bytes of a message, unless said */
+	ENVELOPE_CONNECT_LAST = 2,
+};
+
+struct envelope {           /* start from { 0 } and what differs */
+	unsigned char last; /* the flag of the last message; 0: there is none */
+	size_t largest;     /* bytes of a message; 0: ENVELOPE_LARGEST */
+	unsigned char head[ENVELOPE_HEAD];
+	size_t have; /* bytes of head; 0: between two messages */
+	size_t size; /* of the message, once head is complete */
+	struct buf body;
+	bool ended; /* the last message has come */
+};
+
+/* Calls message for each complete one; -1 (err filled) stops. ERR_PROTOCOL for
+ * anything that is not such a stream. */
+int envelope_feed(struct envelope *e, struct str chunk,
+		  int (*message)(void *arg, struct str bytes, bool last,
+				 struct error *err),
+		  void *arg, struct error *err);
+void envelope_release(struct envelope *e);
+/* Appends the head of a message of len bytes, which is below 4 GiB. */
+void envelope_head(struct buf *out, size_t len);
+/* Appends one message; it is at most ENVELOPE_LARGEST. */
+void envelope_add(struct buf *out, struct str bytes);
 
 #endif

@@ -1,20 +1,197 @@
-/* handles.c - warm libcurl handles, each with its connections. */
+/* handles.c - libcurl: loaded at run time, its handles, their connections. */
 /* SPDX-License-Identifier: MIT */
+/*
+ * Four parts that a transfer needs before it can run: the table of libcurl's
+ * functions, which a thread loads; the line for the user about a server that
+ * keeps dcode waiting; the list of warm handles (struct http; begin reading
+ * with handle_take()); and a connection that begins while libcurl is still
+ * loading (dial_begin()). http_do.c, conn.c and ws.c run transfers on these
+ * handles.
+ *
+ * http.lock guards the list, the share and the connection begun ahead. A handle
+ * belongs to one thread from handle_take() to handle_give().
+ */
 #include "net/handles.h"
 
+#include <arpa/inet.h>
+#include <dlfcn.h>
+#include <errno.h>
+#include <netinet/in.h>
+#include <poll.h>
 #include <pthread.h>
+#include <signal.h>
+#include <stdatomic.h>
+#include <stddef.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/eventfd.h>
+#include <sys/socket.h>
+#include <unistd.h>
 
+#include "base/error.h"
+#include "base/io.h"
+#include "base/library.h"
 #include "base/mem.h"
 #include "base/sanitize.h"
+#include "base/stop.h"
 #include "base/str.h"
 #include "net/loopback.h"
-#include "net/notice.h"
+#include "net/resolve.h"
+
+struct curl_loader {
+	pthread_t thread;
+	bool threaded;
+	int done_fd;       /* eventfd: readable once loaded or failed */
+	atomic_bool ready; /* the table below is whole */
+	struct curl_api api;
+	struct error err; /* why not, when code is set */
+};
+
+static const struct library_symbol symbols[] = {
+#define SYMBOL(member)                                                         \
+	{                                                                      \
+		"curl_" #member, offsetof(struct curl_api, member)             \
+	}
+	SYMBOL(global_init),         SYMBOL(easy_init),
+	SYMBOL(easy_cleanup),        SYMBOL(easy_setopt),
+	SYMBOL(easy_getinfo),        SYMBOL(easy_pause),
+	SYMBOL(easy_recv),           SYMBOL(easy_send),
+	SYMBOL(easy_strerror),       SYMBOL(multi_init),
+	SYMBOL(multi_cleanup),       SYMBOL(multi_add_handle),
+	SYMBOL(multi_remove_handle), SYMBOL(multi_perform),
+	SYMBOL(multi_poll),          SYMBOL(multi_info_read),
+	SYMBOL(multi_setopt),        SYMBOL(multi_strerror),
+	SYMBOL(share_init),          SYMBOL(share_setopt),
+	SYMBOL(share_cleanup),       SYMBOL(getdate),
+#undef SYMBOL
+};
+
+/* Debian's two packages of libcurl differ only in their TLS library. */
+static const struct library library = {
+	.name = "libcurl",
+	.files = { "libcurl.so.4", "libcurl-gnutls.so.4" },
+	.package = "libcurl4",
+	.needed = "7.83",
+};
+
+/* OpenSSL frees its tables at exit, which costs more instructions than a turn
+ * of the conversation, right before the kernel frees all of it. The flag is in
+ * openssl/crypto.h; a libcurl with another TLS library has no libcrypto. */
+static void skip_cleanup_at_exit(void)
+{
+	enum { OPENSSL_INIT_NO_ATEXIT = 0x00080000 };
+	void *crypto = dlopen("libcrypto.so.3", RTLD_LAZY | RTLD_NOLOAD);
+	int (*init)(uint64_t, const void *) = NULL;
+
+	if (!crypto)
+		return;
+	*(void **)&init = dlsym(crypto, "OPENSSL_init_crypto");
+	if (init)
+		(void)init(OPENSSL_INIT_NO_ATEXIT, NULL);
+	dlclose(crypto);
+}
+
+static int load_libcurl(struct curl_api *api, struct error *err)
+{
+	if (library_load(&library, symbols, sizeof(symbols) / sizeof(*symbols),
+			 api, err) < 0)
+		return -1;
+	skip_cleanup_at_exit();
+	if (api->global_init(CURL_GLOBAL_ALL) != CURLE_OK)
+		return error_set(err, ERR_SYSTEM, "cannot start libcurl");
+	return 0;
+}
+
+static void *load_thread(void *arg)
+{
+	struct curl_loader *l = arg;
+	uint64_t one = 1;
+
+	(void)load_libcurl(&l->api, &l->err);
+	atomic_store_explicit(&l->ready, true, memory_order_release);
+	if (l->done_fd >= 0)
+		(void)!io_write(l->done_fd, &one, sizeof(one));
+	return NULL;
+}
+
+/* Starts the thread. Never fails: the first curl_api_get() reports. */
+static struct curl_loader *curl_loader_new(void)
+{
+	struct curl_loader *l = xcalloc(1, sizeof(*l));
+	sigset_t all;
+	sigset_t before;
+
+	atomic_init(&l->ready, false);
+	l->done_fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
+	sigfillset(&all);
+	pthread_sigmask(SIG_SETMASK, &all, &before);
+	l->threaded = l->done_fd >= 0 &&
+		      pthread_create(&l->thread, NULL, load_thread, l) == 0;
+	pthread_sigmask(SIG_SETMASK, &before, NULL);
+	if (!l->threaded)
+		load_thread(l); /* slower, but nothing is lost */
+	return l;
+}
+
+/* Waits for the thread; the library itself stays loaded (its own exit
+ * handlers need it). */
+static void curl_loader_free(struct curl_loader *l)
+{
+	if (!l)
+		return;
+	if (l->threaded)
+		pthread_join(l->thread, NULL);
+	if (l->done_fd >= 0)
+		close(l->done_fd);
+	free(l);
+}
+
+/* Whether curl_api_get() need not wait. Any thread. */
+static bool curl_is_loaded(struct curl_loader *l)
+{
+	return atomic_load_explicit(&l->ready, memory_order_acquire);
+}
+
+/* The table, once it is there; NULL with the reason (ERR_SYSTEM, or what stop
+ * says). Any thread. */
+static const struct curl_api *
+curl_api_get(struct curl_loader *l, const struct stop *stop, struct error *err)
+{
+	while (!curl_is_loaded(l)) {
+		struct pollfd fds[2] = {
+			{ .fd = l->done_fd, .events = POLLIN },
+			{ .fd = stop_fd(stop), .events = POLLIN },
+		};
+
+		if (stop_check(stop, err) < 0)
+			return NULL;
+		if (poll(fds, 2, stop_poll_ms(stop, -1)) < 0 &&
+		    errno != EINTR) {
+			error_errno(err, "poll");
+			return NULL;
+		}
+	}
+	if (l->err.code != ERR_NONE) {
+		*err = l->err;
+		return NULL;
+	}
+	return &l->api;
+}
 
 enum {
 	MAX_IDLE = 16, /* free handles kept with their connections */
 	MAX_REACHED = 16,
+};
+
+/* What the user was told about servers that keep dcode waiting. */
+struct notice {
+	pthread_mutex_t lock;
+	void (*say)(void *arg, const char *line);
+	void *arg;
+	int failures; /* in a row */
+	bool told_failure;
+	bool told_silence;
 };
 
 struct http {
@@ -28,10 +205,9 @@ struct http {
 	size_t n_idle;
 	uint64_t reached[MAX_REACHED]; /* hashes of origins; 0: none */
 	size_t n_reached;
-	struct notice *notice;
-	void *ahead; /* owned; NULL: none. Under lock */
-	void (*end_ahead)(void *ahead);
-	CURLSH *share; /* TLS sessions and names of all handles */
+	struct notice notice;
+	struct dial *ahead; /* of http_dial(); owned, or NULL. Under lock */
+	CURLSH *share;      /* TLS sessions and names of all handles */
 	pthread_mutex_t share_lock[CURL_LOCK_DATA_LAST];
 };
 
@@ -56,8 +232,8 @@ struct http *http_new(const char *ca_file)
 	if (ca_file && *ca_file)
 		h->ca_file = xstrdup(ca_file);
 	h->ca_path = xstrdup(getenv("SSL_CERT_DIR"));
-	/* libcurl leaves this spelling alone, for in a CGI program a client
-	 * can set it */
+	/* libcurl ignores this spelling, because in a CGI program a client can
+	 * set it */
 	if (!getenv("http_proxy") && !getenv("REQUEST_METHOD"))
 		h->http_proxy = xstrdup(getenv("HTTP_PROXY"));
 	h->proxied = names_proxy();
@@ -65,11 +241,11 @@ struct http *http_new(const char *ca_file)
 	for (int i = 0; i < CURL_LOCK_DATA_LAST; i++)
 		pthread_mutex_init(&h->share_lock[i], NULL);
 	h->loader = curl_loader_new();
-	h->notice = notice_new();
+	pthread_mutex_init(&h->notice.lock, NULL);
 	return h;
 }
 
-static void destroy(const struct curl_api *api, struct handle *hd)
+static void free_handle(const struct curl_api *api, struct handle *hd)
 {
 	if (hd->easy)
 		api->easy_cleanup(hd->easy);
@@ -77,6 +253,26 @@ static void destroy(const struct curl_api *api, struct handle *hd)
 		api->multi_cleanup(hd->multi);
 	free(hd->origin);
 	free(hd);
+}
+
+/* Ends a connection that no request has taken over. */
+static void free_ahead(struct dial *d)
+{
+	dial_end(d, NULL, NULL);
+	free(d);
+}
+
+/* Stores a connection for the next request, or NULL, and returns the one that
+ * was stored; the caller owns it. */
+static struct dial *swap_ahead(struct http *h, struct dial *ahead)
+{
+	struct dial *old;
+
+	pthread_mutex_lock(&h->lock);
+	old = h->ahead;
+	h->ahead = ahead;
+	pthread_mutex_unlock(&h->lock);
+	return old;
 }
 
 void http_free(struct http *h)
@@ -88,19 +284,19 @@ void http_free(struct http *h)
 	if (!h)
 		return;
 	if (h->ahead)
-		h->end_ahead(h->ahead);
+		free_ahead(h->ahead);
 	api = h->idle || h->share ? curl_api_get(h->loader, &never, &err)
 				  : NULL;
 	while (api && h->idle) {
 		struct handle *hd = h->idle;
 
 		h->idle = hd->next;
-		destroy(api, hd);
+		free_handle(api, hd);
 	}
 	if (api && h->share)
 		api->share_cleanup(h->share);
 	curl_loader_free(h->loader);
-	notice_free(h->notice);
+	pthread_mutex_destroy(&h->notice.lock);
 	for (int i = 0; i < CURL_LOCK_DATA_LAST; i++)
 		pthread_mutex_destroy(&h->share_lock[i]);
 	pthread_mutex_destroy(&h->lock);
@@ -113,12 +309,82 @@ void http_free(struct http *h)
 void http_on_wait(struct http *h, void (*say)(void *arg, const char *line),
 		  void *arg)
 {
-	notice_on(h->notice, say, arg);
+	pthread_mutex_lock(&h->notice.lock);
+	h->notice.say = say;
+	h->notice.arg = arg;
+	pthread_mutex_unlock(&h->notice.lock);
 }
 
-struct notice *http_notice(struct http *h)
+/* The line for the user, owned: "https://host" or "unix:///path", and "POST
+ * /v1/boxes" without the query, in which some services have keys. */
+static char *line_of(const struct http_request *req, const char *what)
 {
-	return h->notice;
+	const char *sep = strstr(req->url, "://");
+	const char *host = sep ? sep + 3 : req->url;
+	size_t origin = (size_t)(host - req->url) + strcspn(host, "/?#");
+	const char *at = memchr(host, '@', strcspn(host, "/?#"));
+	const char *path = req->url + origin;
+	int path_len = (int)strcspn(path, "?#");
+
+	if (req->unix_socket)
+		return xasprintf(
+			"Waiting for unix://%s: %s %s %.*s (Ctrl-C stops)",
+			req->unix_socket, what, req->method, path_len, path);
+	if (at) /* a password may stand there */
+		host = at + 1;
+	return xasprintf("Waiting for %.*s%.*s: %s %s %.*s (Ctrl-C stops)",
+			 sep ? (int)(sep + 3 - req->url) : 0, req->url,
+			 (int)(req->url + origin - host), host, what,
+			 req->method, path_len, path);
+}
+
+static void show_notice(struct notice *n, const struct http_request *req,
+			const char *what)
+{
+	char *line;
+
+	if (!n->say)
+		return;
+	line = line_of(req, what);
+	n->say(n->arg, line);
+	free(line);
+}
+
+void notice_result(struct http *h, const struct http_request *req, int rc,
+		   const struct http_response *res, const struct error *err)
+{
+	bool failed = rc == 0 ? res->status >= 500
+			      : err->code == ERR_NETWORK ||
+					err->code == ERR_UNREACHABLE;
+	char what[64] = "no answer to";
+	struct notice *n = &h->notice;
+
+	if (rc == 0)
+		snprintf(what, sizeof(what), "HTTP %d in answer to",
+			 res->status);
+	if (rc < 0 && !failed)
+		return; /* cancelled, or one of dcode's limits */
+	pthread_mutex_lock(&n->lock);
+	n->failures = failed ? n->failures + 1 : 0;
+	if (!failed)
+		n->told_failure = n->told_silence = false;
+	if (failed && !n->told_failure &&
+	    (n->failures > 1 || res->retry_after_ms >= NOTICE_MS / 2)) {
+		n->told_failure = true;
+		show_notice(n, req, what);
+	}
+	pthread_mutex_unlock(&n->lock);
+}
+
+void notice_silence(struct http *h, const struct http_request *req)
+{
+	struct notice *n = &h->notice;
+
+	pthread_mutex_lock(&n->lock);
+	if (!n->told_silence)
+		show_notice(n, req, "no answer yet to");
+	n->told_silence = true;
+	pthread_mutex_unlock(&n->lock);
 }
 
 const struct curl_api *http_api(struct http *h, const struct stop *stop,
@@ -133,19 +399,7 @@ bool http_is_direct(const struct http_request *req)
 	       loopback_url(str_of(req->url));
 }
 
-void *http_swap_ahead(struct http *h, void *ahead, void (*end)(void *ahead))
-{
-	void *old;
-
-	pthread_mutex_lock(&h->lock);
-	old = h->ahead;
-	h->ahead = ahead;
-	h->end_ahead = end;
-	pthread_mutex_unlock(&h->lock);
-	return old;
-}
-
-bool http_may_dial(struct http *h, const struct http_request *req)
+static bool http_may_dial(struct http *h, const struct http_request *req)
 {
 	return !curl_is_loaded(h->loader) && !req->unix_socket &&
 	       !req->connect_to && (http_is_direct(req) || !h->proxied);
@@ -187,7 +441,7 @@ static CURLSH *share_get(struct http *h, const struct curl_api *api)
 	return h->share;
 }
 
-/* What holds for every transfer of a handle. */
+/* Sets the options that all transfers of a handle share. */
 static void set_fixed(struct http *h, const struct curl_api *api,
 		      struct handle *hd, CURLSH *share)
 {
@@ -206,7 +460,7 @@ static void set_fixed(struct http *h, const struct curl_api *api,
 	/* Decodes what a proxy compresses unasked; http.c takes the header
 	 * out that would ask for it. */
 	api->easy_setopt(easy, CURLOPT_ACCEPT_ENCODING, "");
-	/* Without it, leaving a transfer waits for the resolver's thread. */
+	/* without it, the end of a transfer waits for the resolver's thread */
 	api->easy_setopt(easy, CURLOPT_QUICK_EXIT, 1L);
 	if (share)
 		api->easy_setopt(easy, CURLOPT_SHARE, share);
@@ -216,7 +470,7 @@ static void set_fixed(struct http *h, const struct curl_api *api,
 		api->easy_setopt(easy, CURLOPT_CAPATH, h->ca_path);
 }
 
-/* "scheme://authority" of url; the socket's path stands for itself. */
+/* "scheme://authority" of url, or the socket's path. */
 static struct str origin_of(const char *url, const char *unix_socket)
 {
 	const char *rest;
@@ -231,7 +485,8 @@ static struct str origin_of(const char *url, const char *unix_socket)
 	return (struct str){ url, (size_t)(rest - url) };
 }
 
-/* The free handle whose connections lead there; called with the lock held. */
+/* Removes the free handle with connections to origin from the list; NULL: none.
+ * With the lock held. */
 static struct handle *find_idle(struct http *h, struct str origin)
 {
 	for (struct handle **at = &h->idle; *at; at = &(*at)->next) {
@@ -273,7 +528,7 @@ struct handle *handle_new(struct http *h, const char *url,
 	hd->easy = api->easy_init();
 	hd->multi = api->multi_init();
 	if (!hd->easy || !hd->multi) {
-		destroy(api, hd);
+		free_handle(api, hd);
 		error_set(err, ERR_SYSTEM, "libcurl has no more handles");
 		return NULL;
 	}
@@ -310,7 +565,7 @@ void handle_give(struct http *h, struct handle *hd, bool keep)
 		return;
 	api = curl_api_get(h->loader, &never, &err);
 	if (!keep) {
-		destroy(api, hd);
+		free_handle(api, hd);
 		return;
 	}
 	pthread_mutex_lock(&h->lock);
@@ -327,7 +582,7 @@ void handle_give(struct http *h, struct handle *hd, bool keep)
 	}
 	pthread_mutex_unlock(&h->lock);
 	if (old)
-		destroy(api, old);
+		free_handle(api, old);
 }
 
 static enum err code_of(CURLcode code)
@@ -474,4 +729,250 @@ int handle_error(const struct curl_api *api, const struct handle *hd,
 			   "If a proxy or your own CA signs this server's "
 			   "certificate, put its PEM file into SSL_CERT_FILE.");
 	return -1;
+}
+
+enum {
+	LOOK_UP_MS = 2000, /* then libcurl looks it up again */
+	CONNECT_MS = 5000, /* then libcurl connects again */
+	AHEAD_MS = 2000,   /* then its server may have closed it */
+	HOST = DIAL_HOST,
+	KNOWN = HOST + RESOLVE_MAX * (INET6_ADDRSTRLEN + 3),
+};
+
+/* Host and port of "https://host:port/path"; false for what only libcurl
+ * understands. */
+static bool parse_url(struct str url, char host[HOST], uint16_t *port)
+{
+	static const char letters[] = "abcdefghijklmnopqrstuvwxyz"
+				      "ABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789.-_";
+	bool tls = str_starts(url, "https://");
+	int64_t number = tls ? 443 : 80;
+	size_t n;
+
+	if (!tls && !str_starts(url, "http://"))
+		return false;
+	url = str_skip(url, tls ? 8 : 7);
+	url.len = strcspn(url.ptr, "/?#");
+	n = strspn(url.ptr, letters);
+	if (!n || n >= HOST)
+		return false;
+	snprintf(host, HOST, "%.*s", (int)n, url.ptr);
+	url = str_skip(url, n);
+	if (url.len &&
+	    (url.ptr[0] != ':' || !str_to_int(str_skip(url, 1), &number) ||
+	     number < 1 || number > 65535))
+		return false;
+	*port = (uint16_t)number;
+	return true;
+}
+
+/* What libcurl is told of a host that was looked up: "+HOST:PORT:A,B". */
+static char *list_known(const char *host, uint16_t port,
+			const struct resolved *found)
+{
+	struct buf out = BUF_INIT(KNOWN);
+
+	buf_addf(&out, "+%s:%u:", host, port);
+	for (size_t i = 0; i < found->n; i++) {
+		const struct sockaddr_storage *a = &found->list[i];
+		bool six = a->ss_family == AF_INET6;
+		const void *bytes =
+			six ? (const void *)&((const struct sockaddr_in6 *)a)
+					->sin6_addr
+			    : (const void *)&((const struct sockaddr_in *)a)
+					->sin_addr;
+		char text[INET6_ADDRSTRLEN];
+
+		if (!inet_ntop(a->ss_family, bytes, text, sizeof(text)))
+			continue;
+		buf_addf(&out, six ? "%s[%s]" : "%s%s", i ? "," : "", text);
+	}
+	return buf_detach(&out);
+}
+
+/* Where IPv6 comes first and IPv4 after it, libcurl tries both. */
+static bool is_plain(const struct resolved *found)
+{
+	for (size_t i = 1; i < found->n; i++)
+		if (found->list[0].ss_family == AF_INET6 &&
+		    found->list[i].ss_family != AF_INET6)
+			return false;
+	return found->list[0].ss_family == AF_INET ||
+	       found->list[0].ss_family == AF_INET6;
+}
+
+static void begin_connect(struct dial *d, uint16_t port)
+{
+	if (d->to.ss_family == AF_INET6) {
+		((struct sockaddr_in6 *)&d->to)->sin6_port = htons(port);
+		d->to_len = sizeof(struct sockaddr_in6);
+	} else {
+		((struct sockaddr_in *)&d->to)->sin_port = htons(port);
+		d->to_len = sizeof(struct sockaddr_in);
+	}
+	d->fd = socket(d->to.ss_family,
+		       SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+	if (d->fd < 0 ||
+	    connect(d->fd, (const struct sockaddr *)&d->to, d->to_len) == 0 ||
+	    errno == EINPROGRESS || errno == EINTR)
+		return;
+	close(d->fd);
+	d->fd = -1;
+}
+
+/* Even if libcurl has come meanwhile. False: there is none for that server. */
+static bool take_ahead(struct dial *d, struct http *h, const char *host,
+		       uint16_t port)
+{
+	struct dial *ahead = swap_ahead(h, NULL);
+	bool fits = ahead && ahead->port == port &&
+		    !strcmp(ahead->host, host) &&
+		    clock_ms() - ahead->begun < AHEAD_MS;
+
+	if (fits) {
+		*d = *ahead;
+		free(ahead);
+	} else if (ahead) {
+		free_ahead(ahead);
+	}
+	return fits;
+}
+
+void dial_begin(struct dial *d, struct http *h, const struct http_request *req,
+		const struct stop *stop)
+{
+	struct stop limit = stop_within(stop, LOOK_UP_MS);
+	struct sockaddr_in *literal = (struct sockaddr_in *)&d->to;
+	struct error ignored = { 0 };
+	struct resolved found;
+	char host[HOST];
+	uint16_t port;
+
+	*d = (struct dial){ .fd = -1, .taken = -1 };
+	if (req->unix_socket || req->connect_to ||
+	    !parse_url(str_of(req->url), host, &port))
+		return;
+	if (take_ahead(d, h, host, port))
+		return;
+	if (!http_may_dial(h, req))
+		return;
+	snprintf(d->host, sizeof(d->host), "%s", host);
+	d->port = port;
+	d->begun = clock_ms();
+	if (inet_pton(AF_INET, host, &literal->sin_addr) == 1) {
+		literal->sin_family = AF_INET;
+		begin_connect(d, port);
+		return;
+	}
+	if (resolve_host(host, &found, &limit, &ignored) < 0)
+		return;
+	d->known.data = list_known(host, port, &found);
+	d->to = found.list[0];
+	if (is_plain(&found))
+		begin_connect(d, port);
+}
+
+static bool is_same(const struct dial *d, const struct curl_sockaddr *a)
+{
+	const struct sockaddr_in *ours = (const void *)&d->to;
+	const struct sockaddr_in *theirs = (const void *)&a->addr;
+
+	if (a->family != d->to.ss_family || a->addrlen < d->to_len)
+		return false;
+	if (a->family == AF_INET)
+		return ours->sin_port == theirs->sin_port &&
+		       ours->sin_addr.s_addr == theirs->sin_addr.s_addr;
+	return memcmp(&d->to, &a->addr, d->to_len) == 0;
+}
+
+static curl_socket_t on_socket(void *arg, curlsocktype purpose,
+			       struct curl_sockaddr *a)
+{
+	struct dial *d = arg;
+
+	(void)purpose;
+	if (d->fd < 0 || !is_same(d, a))
+		return socket(a->family, a->socktype | SOCK_CLOEXEC,
+			      a->protocol);
+	d->taken = d->fd;
+	d->fd = -1;
+	return d->taken;
+}
+
+static int on_options(void *arg, curl_socket_t fd, curlsocktype purpose)
+{
+	const struct dial *d = arg;
+
+	(void)purpose;
+	return fd == d->taken ? CURL_SOCKOPT_ALREADY_CONNECTED
+			      : CURL_SOCKOPT_OK;
+}
+
+/* 1: not connected. */
+static int await_connect(const struct dial *d, const struct stop *stop,
+			 struct error *err)
+{
+	struct stop limit = stop_within(stop, CONNECT_MS);
+	struct pollfd fds[] = {
+		{ .fd = d->fd, .events = POLLOUT },
+		{ .fd = stop_fd(stop), .events = POLLIN },
+	};
+	socklen_t size = sizeof(int);
+	int failed = 0;
+
+	while (!fds[0].revents) {
+		struct error late = { 0 };
+
+		if (stop_check(stop, err) < 0)
+			return -1;
+		if (stop_check(&limit, &late) < 0)
+			return 1;
+		(void)poll(fds, 2, stop_poll_ms(&limit, -1));
+	}
+	return getsockopt(d->fd, SOL_SOCKET, SO_ERROR, &failed, &size) < 0 ||
+	       failed;
+}
+
+int dial_give(struct dial *d, const struct curl_api *api, CURL *easy,
+	      const struct stop *stop, struct error *err)
+{
+	int rc = d->fd >= 0 ? await_connect(d, stop, err) : 1;
+
+	if (d->known.data)
+		api->easy_setopt(easy, CURLOPT_RESOLVE, &d->known);
+	if (rc)
+		return rc < 0 ? -1 : 0;
+	api->easy_setopt(easy, CURLOPT_OPENSOCKETFUNCTION, on_socket);
+	api->easy_setopt(easy, CURLOPT_OPENSOCKETDATA, d);
+	api->easy_setopt(easy, CURLOPT_SOCKOPTFUNCTION, on_options);
+	api->easy_setopt(easy, CURLOPT_SOCKOPTDATA, d);
+	return 0;
+}
+
+void dial_end(struct dial *d, const struct curl_api *api, CURL *easy)
+{
+	if (easy) {
+		api->easy_setopt(easy, CURLOPT_RESOLVE, NULL);
+		api->easy_setopt(easy, CURLOPT_OPENSOCKETFUNCTION, NULL);
+		api->easy_setopt(easy, CURLOPT_SOCKOPTFUNCTION, NULL);
+	}
+	if (d->fd >= 0)
+		close(d->fd);
+	free(d->known.data);
+}
+
+void http_dial(struct http *h, const char *url, const struct stop *stop)
+{
+	const struct http_request req = { .url = url };
+	struct dial *ahead;
+	struct dial d;
+
+	dial_begin(&d, h, &req, stop);
+	if (d.fd < 0 && !d.known.data)
+		return;
+	ahead = xcalloc(1, sizeof(*ahead));
+	*ahead = d;
+	ahead = swap_ahead(h, ahead);
+	if (ahead)
+		free_ahead(ahead);
 }

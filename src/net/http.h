@@ -30,11 +30,11 @@ void http_on_wait(struct http *h, void (*say)(void *arg, const char *line),
 enum {
 	HTTP_2 = 1 << 0, /* prior knowledge on http://, ALPN on https:// */
 	HTTP_NO_PROXY = 1 << 1, /* ignore the proxy variables */
-	HTTP_ONCE = 1 << 2,  /* a connection of its own, closed afterwards: for
-				answers that use it up */
-	HTTP_FRESH = 1 << 3, /* on a new connection, which is kept */
-	HTTP_PROBE = 1 << 4, /* failures are nothing to tell the user of, or
-				the caller tells them */
+	HTTP_ONCE = 1 << 2,     /* on a new connection, closed afterwards: for
+				   answers that end with it */
+	HTTP_FRESH = 1 << 3,    /* on a new connection, which is kept */
+	HTTP_PROBE = 1 << 4,    /* show no notice about failures: they do not
+				   matter, or the caller reports them */
 };
 
 struct http_request {
@@ -115,5 +115,19 @@ void http_response_release(struct http_response *res);
  */
 int http_status_error(const struct http_response *res, const char *what,
 		      struct error *err);
+
+/* The value of NAME=VALUE or NAME="VALUE" in a challenge of WWW-Authenticate
+ * (RFC 9110 §11.2), owned. NULL: there is none, or it has more than 4096 bytes.
+ */
+char *auth_challenge_value(struct str challenge, const char *name);
+
+/* The head of an answer line by line, for ws.c. */
+struct curl_api;
+/* "HTTP/1.1 200 OK" or "HTTP/2 200": begins a new answer, maybe after a 1xx,
+ * and forgets the fields of the one before. */
+void head_status(struct http_response *res, struct str line);
+/* "Name: value": stores the fields that struct http_response has. */
+void head_field(struct http_response *res, struct str line,
+		const struct curl_api *api);
 
 #endif

@@ -1,21 +1,304 @@
 /* http_do.c - one HTTP exchange, cancellable, on the caller's thread. */
 /* SPDX-License-Identifier: MIT */
+/*
+ * http_do(), at the end, is the place to begin reading: it takes a handle,
+ * gives libcurl the request, and runs the transfer in drive(). The callbacks
+ * on_...() are called by libcurl while it runs. Before them: what is read of an
+ * answer's head, and the error that a user should read of a refusal.
+ */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <strings.h>
 
+#include "base/json.h"
 #include "base/mem.h"
+#include "base/sanitize.h"
 #include "base/str.h"
-#include "net/dial.h"
 #include "net/handles.h"
-#include "net/head.h"
 #include "net/http.h"
-#include "net/notice.h"
+
+enum { VALUE_MAX = 4096 }; /* bytes */
+
+char *auth_challenge_value(struct str challenge, const char *name)
+{
+	size_t n = strlen(name);
+	bool quoted = false;
+
+	for (size_t i = 0; i + n < challenge.len; i++) {
+		struct str rest = str_skip(challenge, i);
+		bool begins = !i || strchr(" ,\t", challenge.ptr[i - 1]);
+		size_t end;
+
+		if (rest.ptr[0] == '"')
+			quoted = !quoted;
+		if (quoted || !begins || strncasecmp(rest.ptr, name, n) != 0 ||
+		    rest.ptr[n] != '=')
+			continue;
+		rest = str_skip(rest, n + 1);
+		if (str_starts(rest, "\"")) {
+			rest = str_skip(rest, 1);
+			end = str_find(rest, '"');
+		} else {
+			for (end = 0; end < rest.len; end++)
+				if (strchr(" ,\t", rest.ptr[end]))
+					break;
+		}
+		return end <= VALUE_MAX ? xstrndup(rest.ptr, end) : NULL;
+	}
+	return NULL;
+}
+
+enum {
+	MESSAGE_MAX = 320,  /* bytes that are quoted of a server's words */
+	LOCATION_MAX = 200, /* the same of a redirect's address */
+};
+
+static enum err code_of(int status)
+{
+	switch (status) {
+	case 401:
+	case 403:
+		return ERR_AUTH;
+	case 404:
+		return ERR_NOT_FOUND;
+	case 429:
+		return ERR_LIMIT;
+	default:
+		return ERR_REMOTE;
+	}
+}
+
+/* {"error":{"message":M}}, {"message":M}, {"error":M}, {"detail":M},
+ * {"detail":{"message":M}}, {"detail":{"error":M}}, {"detail":[{"msg":M}]},
+ * [{"error":{"message":M}}].
+ */
+static const char *json_message(const cJSON *tree)
+{
+	const cJSON *error = json_get(tree, "error");
+	const cJSON *detail = json_get(tree, "detail");
+	const char *found = json_string(error, "message", NULL);
+
+	if (!found)
+		found = json_string(tree, "message", NULL);
+	if (!found && cJSON_IsString(error))
+		found = error->valuestring;
+	if (!found)
+		found = json_string(tree, "detail", NULL);
+	if (!found)
+		found = json_string(detail, "message", NULL);
+	if (!found)
+		found = json_string(detail, "error", NULL);
+	if (!found && cJSON_IsArray(detail) && detail->child)
+		found = json_string(detail->child, "msg", NULL);
+	if (!found && cJSON_IsArray(tree) && tree->child)
+		found = json_string(json_get(tree->child, "error"), "message",
+				    NULL);
+	return found;
+}
+
+/* Appends the first line that is not empty, cleaned; nothing for markup. */
+static void first_line(struct str text, struct buf *out)
+{
+	struct buf whole = BUF_INIT((size_t)16 << 10);
+	struct str rest;
+	struct str line;
+
+	sanitize_text(text, &whole);
+	rest = buf_str(&whole);
+	while (str_split(&rest, '\n', &line)) {
+		line = str_trim(line);
+		if (line.len && line.ptr[0] != '<') {
+			buf_addstr(out, line);
+			break;
+		}
+		if (line.len)
+			break;
+	}
+	out->len = str_utf8_prefix(buf_str(out));
+	buf_release(&whole);
+}
+
+/* {"error":{"code":C}}, {"code":C}, {"error_code":C}, {"__type":C}. */
+static const char *json_reason(const cJSON *tree)
+{
+	const char *found = json_string(json_get(tree, "error"), "code", NULL);
+
+	if (!found)
+		found = json_string(tree, "code", NULL);
+	if (!found)
+		found = json_string(tree, "error_code", NULL);
+	return found ? found : json_string(tree, "__type", "");
+}
+
+/* Attack: a proxy, or a server that was taken over, redirects. A client that
+ * follows sends the key there; one that takes it for success forgets a sandbox
+ * that is still running. */
+static void name_redirect(const struct http_response *res, struct error *err)
+{
+	struct buf address = BUF_INIT(LOCATION_MAX);
+
+	sanitize_line(str_of(res->location), &address);
+	address.len = str_utf8_prefix(buf_str(&address));
+	if (address.len)
+		error_set(err, ERR_REMOTE,
+			  "HTTP %d: the server redirects to %.*s, and "
+			  "redirects are not followed",
+			  res->status, (int)address.len, address.ptr);
+	else
+		error_set(err, ERR_REMOTE,
+			  "HTTP %d: the server redirects to another address, "
+			  "and redirects are not followed",
+			  res->status);
+	buf_release(&address);
+}
+
+static void quote_body(const struct http_response *res, const cJSON *tree,
+		       struct error *err)
+{
+	struct str body = buf_str(&res->body);
+	const char *found = json_message(tree);
+	struct buf line = BUF_INIT(MESSAGE_MAX);
+
+	if (found)
+		first_line(str_of(found), &line);
+	else if (!tree)
+		first_line(body, &line);
+	error_set(err, code_of(res->status), "HTTP %d%s%.*s", res->status,
+		  line.len ? ": " : "", (int)line.len,
+		  line.len ? line.ptr : "");
+	buf_release(&line);
+}
+
+int http_status_error(const struct http_response *res, const char *what,
+		      struct error *err)
+{
+	bool redirect = res->status >= 300 && res->status < 400;
+	cJSON *tree = redirect ? NULL : json_parse(buf_str(&res->body));
+
+	if (redirect)
+		name_redirect(res, err);
+	else
+		quote_body(res, tree, err);
+	if (what)
+		error_wrap(err, "%s", what);
+	err->http_status = res->status;
+	err->retry_after_ms = res->retry_after_ms > 0 ? res->retry_after_ms : 0;
+	snprintf(err->reason, sizeof(err->reason), "%s", json_reason(tree));
+	cJSON_Delete(tree);
+	return -1;
+}
+
+enum {
+	RETRY_AFTER_MAX = 86400000, /* ms: a day */
+	BODY_MAX = 1 << 20,         /* bytes of a collected body by default */
+};
+
+/* For http.c and ws.c only. */
+
+/* Before an exchange: nothing has come. */
+static void head_reset(struct http_response *res)
+{
+	res->status = 0;
+	res->retry_after_ms = -1;
+	res->began = false;
+	res->content_type[0] = '\0';
+	res->request_id[0] = '\0';
+	res->location[0] = '\0';
+	buf_clear(&res->body);
+	if (!res->body.max)
+		res->body.max = BODY_MAX;
+}
+
+static void copy_field(char *to, size_t room, struct str from)
+{
+	size_t len = from.len < room ? from.len : room - 1;
+
+	if (len)
+		memcpy(to, from.ptr, len);
+	to[len] = '\0';
+}
+
+/* RFC 9110 §10.2.3: seconds or a date. The clients of OpenAI and Anthropic read
+ * retry-after-ms first (_base_client.py, read 2026-11-20). */
+static void on_retry_after(struct http_response *res, struct str value,
+			   bool in_ms, const struct curl_api *api)
+{
+	char text[64];
+	char *end;
+	double amount;
+	time_t when;
+
+	copy_field(text, sizeof(text), value);
+	amount = strtod(text, &end);
+	if (end != text && !*end) {
+		if (!in_ms)
+			amount *= 1000;
+	} else {
+		when = api->getdate(text, NULL);
+		if (when < 0)
+			return;
+		amount = (double)when * 1000 - (double)clock_unix_ms();
+		if (amount < 0)
+			amount = 0;
+	}
+	if (!(amount >= 0))
+		return;
+	if (amount > RETRY_AFTER_MAX)
+		amount = RETRY_AFTER_MAX;
+	res->retry_after_ms = (int64_t)amount;
+}
+
+/* Daytona adds the name of the limit: Retry-After-Sandbox-Create (its document,
+ * 2026-11). */
+static bool is_retry_after(struct str name)
+{
+	size_t len = strlen("retry-after");
+
+	if (name.len > len && name.ptr[len] == '-')
+		name.len = len;
+	return str_is_nocase(name, "retry-after");
+}
+
+void head_field(struct http_response *res, struct str line,
+		const struct curl_api *api)
+{
+	size_t colon = str_find(line, ':');
+	struct str name = str_trim((struct str){ line.ptr, colon });
+	struct str value = str_trim(str_skip(line, colon + 1));
+
+	if (str_is_nocase(name, "content-type"))
+		copy_field(res->content_type, sizeof(res->content_type), value);
+	else if (str_is_nocase(name, "request-id") ||
+		 str_is_nocase(name, "x-request-id"))
+		copy_field(res->request_id, sizeof(res->request_id), value);
+	else if (str_is_nocase(name, "location"))
+		copy_field(res->location, sizeof(res->location), value);
+	else if (str_is_nocase(name, "retry-after-ms"))
+		on_retry_after(res, value, true, api);
+	else if (is_retry_after(name) && res->retry_after_ms < 0)
+		on_retry_after(res, value, false, api);
+}
+
+void head_status(struct http_response *res, struct str line)
+{
+	struct str rest = str_skip(line, str_find(line, ' ') + 1);
+	int status = 0;
+
+	for (size_t i = 0; i < 3 && i < rest.len; i++)
+		if (rest.ptr[i] >= '0' && rest.ptr[i] <= '9')
+			status = status * 10 + (rest.ptr[i] - '0');
+	res->status = status;
+	res->content_type[0] = '\0';
+	res->request_id[0] = '\0';
+	res->location[0] = '\0';
+	res->retry_after_ms = -1;
+}
 
 enum {
 	CONNECT_MS = 30000,
 	HEADERS_MAX = 64, /* header lines of one request */
-	STALL_MS = 200,   /* without a byte: see resume() */
+	STALL_MS = 200,   /* without a byte: see restart_transfer() */
 };
 
 /* What the callbacks of one transfer share. */
@@ -28,18 +311,18 @@ struct http_exchange {
 	size_t offset;  /* and where in it */
 	bool connected;
 	bool told_sent;
-	bool head_ended;       /* the final answer's headers are whole */
-	bool moved;            /* bytes went either way since last looked at */
-	int64_t suffices_at;   /* when the rest is not waited for any more */
-	struct notice *notice; /* NULL: nothing is said */
-	int64_t quiet_since;   /* ms: the last byte, either way */
-	bool resumed;          /* since the last byte */
-	bool enough;           /* the body of a refusal was cut at our cap */
-	bool failed;           /* err holds what a callback said */
+	bool head_ended;     /* the final answer's headers are whole */
+	bool moved;          /* bytes went either way since last looked at */
+	int64_t suffices_at; /* when the rest is not waited for any more */
+	struct http *notice; /* for notice_silence(); NULL: no notice */
+	int64_t quiet_since; /* ms: the last byte, either way */
+	bool resumed;        /* since the last byte */
+	bool enough;         /* the body of a refusal was cut at our cap */
+	bool failed;         /* err holds what a callback said */
 	struct error err;
 };
 
-static size_t fail(struct http_exchange *x)
+static size_t fail_exchange(struct http_exchange *x)
 {
 	x->failed = true;
 	return 0;
@@ -53,7 +336,7 @@ static size_t on_body(char *data, size_t size, size_t n, void *arg)
 	x->moved = true;
 	if (x->res->status < 300 && x->req->data) {
 		if (x->req->data(x->req->arg, chunk, &x->err) < 0)
-			return fail(x);
+			return fail_exchange(x);
 		return chunk.len;
 	}
 	buf_addstr(&x->res->body, chunk);
@@ -62,7 +345,7 @@ static size_t on_body(char *data, size_t size, size_t n, void *arg)
 	x->enough = x->res->status >= 300;
 	if (!x->enough) {
 		(void)buf_check(&x->res->body, "the answer", &x->err);
-		fail(x);
+		fail_exchange(x);
 	}
 	return 0;
 }
@@ -95,7 +378,7 @@ static size_t read_source(struct http_exchange *x, char *room, size_t len)
 
 	if (got >= 0 && (size_t)got <= len)
 		return (size_t)got;
-	fail(x);
+	fail_exchange(x);
 	return CURL_READFUNC_ABORT;
 }
 
@@ -125,7 +408,7 @@ static size_t on_read(char *room, size_t size, size_t n, void *arg)
 	return done;
 }
 
-/* libcurl sends the body again when a kept connection turns out dead. */
+/* libcurl rewinds the body to send it again if a kept connection is dead. */
 static int on_seek(void *arg, curl_off_t offset, int origin)
 {
 	struct http_exchange *x = arg;
@@ -168,8 +451,8 @@ static bool has_body(const struct http_request *req)
 	       strcmp(req->method, "PUT") == 0;
 }
 
-/* The method and the body. A single segment is handed over as it is: libcurl
- * then sends head and body in one piece. */
+/* Sets the method and the body. A single segment is given to libcurl as a
+ * whole: it then sends head and body in one piece. */
 static void set_body(struct http_exchange *x, CURL *easy)
 {
 	const struct curl_api *api = x->api;
@@ -201,8 +484,8 @@ static void set_body(struct http_exchange *x, CURL *easy)
 	api->easy_setopt(easy, CURLOPT_POSTFIELDSIZE_LARGE, size);
 }
 
-/* Links the caller's lines, and those that switch libcurl's own off, into the
- * list that libcurl wants, without copying. */
+/* Links the caller's header lines, and those that turn libcurl's own off, into
+ * a list without copying. */
 static int set_headers(struct http_exchange *x, CURL *easy,
 		       struct curl_slist list[HEADERS_MAX], struct error *err)
 {
@@ -271,7 +554,8 @@ static void set_transfer(struct http_exchange *x, const struct handle *hd)
 	api->easy_setopt(easy, CURLOPT_PREREQDATA, x);
 }
 
-/* For how many ms a server that says nothing needs no mention. */
+/* ms until the user has to be told that the server is silent; shows the notice
+ * if they are over. */
 static int64_t until_notice(struct http_exchange *x, const struct stop *stop)
 {
 	int64_t from =
@@ -287,7 +571,7 @@ static int64_t until_notice(struct http_exchange *x, const struct stop *stop)
 	return INT64_MAX;
 }
 
-/* For how many ms a call may be quiet before resume(). */
+/* ms until restart_transfer() is due. */
 static int64_t until_stalled(const struct http_exchange *x)
 {
 	int64_t left = x->quiet_since + STALL_MS - clock_ms();
@@ -297,17 +581,17 @@ static int64_t until_stalled(const struct http_exchange *x)
 	return left > 0 ? left : 0;
 }
 
-/* libcurl before 8.0 waits for nothing any more, over HTTP/2, when an answer
+/* Over HTTP/2, libcurl before 8.0 stops waiting for the socket when an answer
  * begins before the request is sent (curl issue 10433). After a pause it tries
- * to read and to write whatever it waits for. */
-static void resume(struct http_exchange *x, struct handle *hd)
+ * to read and to write again. */
+static void restart_transfer(struct http_exchange *x, struct handle *hd)
 {
 	x->resumed = true;
 	x->api->easy_pause(hd->easy, CURLPAUSE_ALL);
 	x->api->easy_pause(hd->easy, CURLPAUSE_CONT);
 }
 
-/* ms until the caller has something to do of its own. */
+/* ms until idle() has to be called although nothing arrives. */
 static int64_t until_again(const struct http_exchange *x)
 {
 	int64_t ms = x->req->again ? x->req->again(x->req->arg) : -1;
@@ -315,7 +599,7 @@ static int64_t until_again(const struct http_exchange *x)
 	return ms < 0 ? INT64_MAX : ms;
 }
 
-/* Sleeps until something can move, the cancel fires or a time is up. */
+/* Sleeps until bytes can move, the cancel fires or a time is over. */
 static int wait_turn(struct http_exchange *x, struct handle *hd, int64_t *last,
 		     const struct stop *stop, struct error *err)
 {
@@ -361,13 +645,14 @@ static int wait_turn(struct http_exchange *x, struct handle *hd, int64_t *last,
 		return error_set(err, ERR_SYSTEM, "waiting for the network: %s",
 				 x->api->multi_strerror(code));
 	if (until_stalled(x) == 0)
-		resume(x, hd);
+		restart_transfer(x, hd);
 	if (extra.revents || stop->deadline != INT64_MAX)
 		return stop_check(stop, err);
 	return 0;
 }
 
-static int finish(struct http_exchange *x, struct handle *hd, struct error *err)
+static int read_result(struct http_exchange *x, struct handle *hd,
+		       struct error *err)
 {
 	const struct curl_api *api = x->api;
 	CURLcode code = CURLE_RECV_ERROR;
@@ -381,8 +666,7 @@ static int finish(struct http_exchange *x, struct handle *hd, struct error *err)
 		*err = x->err;
 		return -1;
 	}
-	/* libcurl takes the end of the stream inside the headers as the end of
-	 * the answer. */
+	/* libcurl accepts a stream that ends within the headers as an answer */
 	if (code == CURLE_OK && !x->head_ended)
 		code = CURLE_GOT_NOTHING;
 	if (code == CURLE_OK || x->enough)
@@ -404,8 +688,8 @@ static void tell_sent(struct http_exchange *x)
 	x->req->sent(x->req->arg);
 }
 
-/* Asks the caller whether what has arrived will do without the rest. */
-static void sufficient(struct http_exchange *x)
+/* Asks the caller how long to wait for the rest of the answer. */
+static void ask_sufficient(struct http_exchange *x)
 {
 	int64_t ms = x->req->idle ? x->req->idle(x->req->arg) : -1;
 
@@ -433,9 +717,9 @@ static int drive(struct http_exchange *x, struct handle *hd,
 			break;
 		}
 		tell_sent(x);
-		sufficient(x);
+		ask_sufficient(x);
 		if (!running) {
-			rc = finish(x, hd, err);
+			rc = read_result(x, hd, err);
 			break;
 		}
 		if (clock_ms() >= x->suffices_at) {
@@ -467,7 +751,7 @@ int http_do(struct http *h, const struct http_request *req,
 		return -1;
 	dial_begin(&dial, h, req, stop);
 	x.api = http_api(h, stop, err);
-	x.notice = http_notice(h);
+	x.notice = h;
 	if (x.api)
 		hd = handle_take(h, req->url, req->unix_socket, stop, err);
 	if (!hd) {
@@ -486,14 +770,14 @@ int http_do(struct http *h, const struct http_request *req,
 		if (rc == 0 && res->status >= 300 && res->status < 400)
 			rc = http_status_error(res, NULL, err);
 	}
-	/* Nothing of this call may stay in the handle. */
+	/* the handle is reused: it must not point to this call's memory */
 	x.api->easy_setopt(hd->easy, CURLOPT_HTTPHEADER, NULL);
 	x.api->easy_setopt(hd->easy, CURLOPT_CONNECT_TO, NULL);
 	x.api->easy_setopt(hd->easy, CURLOPT_NOBODY, 0L);
 	dial_end(&dial, x.api, hd->easy);
 	handle_give(h, hd, true);
 	if (!(req->flags & HTTP_PROBE))
-		notice_result(http_notice(h), req, rc, res, err);
+		notice_result(h, req, rc, res, err);
 	return rc;
 }
 

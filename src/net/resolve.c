@@ -16,7 +16,7 @@
 
 #include "base/mem.h"
 
-struct lookup { /* belongs to the caller and the thread: the last one frees */
+struct lookup { /* shared by the caller and the thread: the last one frees it */
 	atomic_int owners;
 	int done_fd; /* eventfd: readable once rc and found are there */
 	int rc;
@@ -32,7 +32,7 @@ static void lookup_leave(struct lookup *l)
 	free(l);
 }
 
-/* getaddrinfo() cannot be interrupted. */
+/* The thread: getaddrinfo() cannot be interrupted. */
 static void *look_up(void *arg)
 {
 	struct addrinfo hints = { .ai_socktype = SOCK_STREAM };
@@ -54,8 +54,8 @@ static void *look_up(void *arg)
 	return NULL;
 }
 
-/* Signals are for the main thread. */
-static int start(struct lookup *l, struct error *err)
+/* All signals are blocked in the thread: the main thread handles them. */
+static int start_lookup(struct lookup *l, struct error *err)
 {
 	pthread_attr_t attr;
 	pthread_t thread;
@@ -76,8 +76,8 @@ static int start(struct lookup *l, struct error *err)
 		  : 0;
 }
 
-static int wait_for(struct lookup *l, const struct stop *stop,
-		    struct error *err)
+static int await_lookup(struct lookup *l, const struct stop *stop,
+			struct error *err)
 {
 	struct pollfd fds[] = {
 		{ .fd = l->done_fd, .events = POLLIN },
@@ -88,7 +88,7 @@ static int wait_for(struct lookup *l, const struct stop *stop,
 		if (stop_check(stop, err) < 0)
 			return -1;
 		poll(fds, 2, stop_poll_ms(stop, -1));
-		/* read, not only seen: what the thread wrote came before */
+		/* reading the eventfd orders it after the thread's writes */
 		if (fds[0].revents &&
 		    eventfd_read(l->done_fd, &(eventfd_t){ 0 }) == 0)
 			return 0;
@@ -109,11 +109,11 @@ int resolve_host(const char *host, struct resolved *found,
 		free(l);
 		return error_errno(err, "eventfd");
 	}
-	rc = start(l, err);
+	rc = start_lookup(l, err);
 	if (rc < 0)
 		atomic_fetch_sub(&l->owners, 1); /* that of the thread */
 	else
-		rc = wait_for(l, stop, err);
+		rc = await_lookup(l, stop, err);
 	if (rc == 0 && (l->rc || !l->found.n))
 		rc = error_set(err, ERR_NETWORK, "cannot look up %s: %s", host,
 			       l->rc ? gai_strerror(l->rc) : "no address");

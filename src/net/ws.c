@@ -1,19 +1,618 @@
 /* ws.c - a WebSocket client (RFC 6455) over a raw connection of libcurl. */
 /* SPDX-License-Identifier: MIT */
+/*
+ * The first half is the opening: SHA-1, the request and the checks of its
+ * answer as pure text (§4), then ws_connect(), which sends and reads it over
+ * conn.c. The second half is the open connection: ws_send(), ws_receive() and
+ * ws_close() are the doors, step() moves bytes in both directions for all of
+ * them. Frames are made and taken apart in ws_frame.c.
+ */
 #include "net/ws.h"
 
 #include <stdlib.h>
 #include <string.h>
+#include <strings.h>
 
 #include <sodium.h>
 
 #include "base/mem.h"
 #include "net/conn.h"
-#include "net/ws_impl.h"
+#include "net/handles.h"
+#include "net/http.h"
+
+/* A connection that has just been opened. */
+struct ws_link {
+	struct conn *conn;
+	struct buf rest; /* bytes that came after the head */
+	char protocol[WS_PROTOCOL_SIZE];
+};
+
+enum { BLOCK = 64, ROUNDS = 80 }; /* of SHA-1: bytes, rounds */
+
+static uint32_t rotate(uint32_t x, int n)
+{
+	return x << n | x >> (32 - n);
+}
+
+/* RFC 3174 §5: the function and the constant of a round. */
+static uint32_t round_value(int round, const uint32_t v[5])
+{
+	if (round < 20)
+		return ((v[1] & v[2]) | (~v[1] & v[3])) + 0x5a827999u;
+	if (round < 40)
+		return (v[1] ^ v[2] ^ v[3]) + 0x6ed9eba1u;
+	if (round < 60)
+		return ((v[1] & v[2]) | (v[1] & v[3]) | (v[2] & v[3])) +
+		       0x8f1bbcdcu;
+	return (v[1] ^ v[2] ^ v[3]) + 0xca62c1d6u;
+}
+
+static void add_block(uint32_t h[5], const unsigned char *p)
+{
+	uint32_t w[ROUNDS];
+	uint32_t v[5];
+
+	for (int i = 0; i < 16; i++)
+		w[i] = (uint32_t)p[i * 4] << 24 | (uint32_t)p[i * 4 + 1] << 16 |
+		       (uint32_t)p[i * 4 + 2] << 8 | p[i * 4 + 3];
+	for (int i = 16; i < ROUNDS; i++)
+		w[i] = rotate(w[i - 3] ^ w[i - 8] ^ w[i - 14] ^ w[i - 16], 1);
+	memcpy(v, h, sizeof(v));
+	for (int i = 0; i < ROUNDS; i++) {
+		uint32_t next =
+			rotate(v[0], 5) + round_value(i, v) + v[4] + w[i];
+
+		v[4] = v[3];
+		v[3] = v[2];
+		v[2] = rotate(v[1], 30);
+		v[1] = v[0];
+		v[0] = next;
+	}
+	for (int i = 0; i < 5; i++)
+		h[i] += v[i];
+}
+
+void sha1(struct str data, unsigned char out[SHA1_LEN])
+{
+	uint32_t h[5] = { 0x67452301u, 0xefcdab89u, 0x98badcfeu, 0x10325476u,
+			  0xc3d2e1f0u };
+	unsigned char tail[2 * BLOCK] = { 0 };
+	uint64_t bits = (uint64_t)data.len * 8;
+	size_t end;
+
+	while (data.len >= BLOCK) {
+		add_block(h, (const unsigned char *)data.ptr);
+		data = str_skip(data, BLOCK);
+	}
+	if (data.len)
+		memcpy(tail, data.ptr, data.len);
+	tail[data.len] = 0x80;
+	end = data.len < BLOCK - 8 ? BLOCK : 2 * BLOCK;
+	for (size_t i = 0; i < 8; i++)
+		tail[end - 1 - i] = (unsigned char)(bits >> (8 * i));
+	for (size_t at = 0; at < end; at += BLOCK)
+		add_block(h, tail + at);
+	for (size_t i = 0; i < SHA1_LEN; i++)
+		out[i] = (unsigned char)(h[i / 4] >> (24 - 8 * (i % 4)));
+}
+
+/* RFC 6455 §1.3 */
+#define GUID "258EAFA5-E914-47DA-95CA-C5AB0DC85B11"
+
+void ws_accept(const char *key, char accept[WS_ACCEPT_SIZE])
+{
+	struct buf text = BUF_INIT(256);
+	unsigned char digest[SHA1_LEN];
+
+	buf_adds(&text, key);
+	buf_adds(&text, GUID);
+	sha1(buf_str(&text), digest);
+	sodium_bin2base64(accept, WS_ACCEPT_SIZE, digest, sizeof(digest),
+			  sodium_base64_VARIANT_ORIGINAL);
+	buf_release(&text);
+}
+
+/* The rest of an address behind its scheme, which sets *secure. Empty for an
+ * unknown scheme. */
+static struct str after_scheme(const char *url, bool *secure)
+{
+	static const struct {
+		const char *scheme;
+		bool secure;
+	} schemes[] = {
+		{ "ws://", false },
+		{ "wss://", true },
+		{ "http://", false },
+		{ "https://", true },
+	};
+
+	for (size_t i = 0; i < sizeof(schemes) / sizeof(*schemes); i++) {
+		size_t len = strlen(schemes[i].scheme);
+
+		if (strncasecmp(url, schemes[i].scheme, len) == 0) {
+			*secure = schemes[i].secure;
+			return str_of(url + len);
+		}
+	}
+	return (struct str){ 0 };
+}
+
+static struct str authority_of(struct str rest)
+{
+	size_t n = 0;
+
+	while (n < rest.len && !strchr("/?#", rest.ptr[n]))
+		n++;
+	return (struct str){ rest.ptr, n };
+}
+
+char *ws_connect_url(const char *url, struct error *err)
+{
+	bool secure = false;
+	struct str rest = after_scheme(url, &secure);
+	struct str host = authority_of(rest);
+
+	if (!host.len || !str_is_visible(rest) ||
+	    str_find(host, '@') < host.len) {
+		error_set(err, ERR_CONFIG,
+			  "not a WebSocket address (wss://host/path)");
+		return NULL;
+	}
+	return xasprintf("%s://%.*s/", secure ? "https" : "http", (int)host.len,
+			 host.ptr);
+}
+
+static bool is_token(char c)
+{
+	return (c >= '0' && c <= '9') || (c >= 'a' && c <= 'z') ||
+	       (c >= 'A' && c <= 'Z') || (c && strchr("!#$%&'*+-.^_`|~", c));
+}
+
+static bool is_ours(struct str name)
+{
+	static const char *const ours[] = { "Host",       "Upgrade",
+					    "Connection", "Content-Length",
+					    "User-Agent", "Transfer-Encoding" };
+	static const char prefix[] = "Sec-WebSocket-";
+
+	for (size_t i = 0; i < sizeof(ours) / sizeof(*ours); i++)
+		if (str_is_nocase(name, ours[i]))
+			return true;
+	return name.len >= sizeof(prefix) - 1 &&
+	       strncasecmp(name.ptr, prefix, sizeof(prefix) - 1) == 0;
+}
+
+/* False for line ends and other control characters, for example in a token that
+ * was pasted. */
+static bool is_value(struct str value)
+{
+	for (size_t i = 0; i < value.len; i++) {
+		unsigned char c = (unsigned char)value.ptr[i];
+
+		if ((c < ' ' && c != '\t') || c == 0x7f)
+			return false;
+	}
+	return true;
+}
+
+static int add_header(struct buf *out, const char *header, struct error *err)
+{
+	struct str line = str_of(header);
+	struct str name = { line.ptr, str_find(line, ':') };
+	size_t good = 0;
+
+	while (good < name.len && is_token(name.ptr[good]))
+		good++;
+	if (!good || good < name.len || name.len == line.len)
+		return error_set(err, ERR_CONFIG,
+				 "a header has an invalid name");
+	if (is_ours(name) || !is_value(str_skip(line, name.len)))
+		return error_set(err, ERR_CONFIG, "header %.*s: %s",
+				 (int)(name.len < 64 ? name.len : 64), name.ptr,
+				 is_ours(name)
+					 ? "it belongs to the handshake"
+					 : "its value has control characters");
+	buf_addstr(out, line);
+	buf_adds(out, "\r\n");
+	return 0;
+}
+
+int ws_request_write(const struct ws_request *req, const char *key,
+		     struct buf *out, struct error *err)
+{
+	bool secure;
+	struct str rest = after_scheme(req->url, &secure);
+	struct str host = authority_of(rest);
+	struct str path = str_skip(rest, host.len);
+
+	path.len = str_find(path, '#');
+	buf_addf(out,
+		 "GET %s%.*s HTTP/1.1\r\nHost: %.*s\r\nUser-Agent: dcode\r\n"
+		 "Upgrade: websocket\r\nConnection: Upgrade\r\n"
+		 "Sec-WebSocket-Version: 13\r\nSec-WebSocket-Key: %s\r\n",
+		 path.len && path.ptr[0] == '/' ? "" : "/", (int)path.len,
+		 path.len ? path.ptr : "", (int)host.len, host.ptr, key);
+	if (req->protocols && !is_value(str_of(req->protocols)))
+		return error_set(err, ERR_CONFIG, "a bad subprotocol");
+	if (req->protocols)
+		buf_addf(out, "Sec-WebSocket-Protocol: %s\r\n", req->protocols);
+	for (size_t i = 0; req->headers && req->headers[i]; i++)
+		if (add_header(out, req->headers[i], err) < 0)
+			return -1;
+	buf_adds(out, "\r\n");
+	return buf_check(out, "the WebSocket's request", err);
+}
+
+size_t ws_head_size(struct str in)
+{
+	size_t at = str_search(in, STR("\r\n\r\n"));
+
+	return at < in.len ? at + 4 : 0;
+}
+
+int ws_head_status(struct str head)
+{
+	struct str rest = str_skip(head, 9);
+	int64_t status;
+
+	if (!str_starts(head, "HTTP/1.") || head.len < 13 ||
+	    head.ptr[8] != ' ' || (head.ptr[12] != ' ' && head.ptr[12] != '\r'))
+		return 0;
+	rest.len = 3;
+	return str_to_int(rest, &status) && status >= 100 ? (int)status : 0;
+}
+
+bool ws_head_line(struct str *rest, struct str *line)
+{
+	size_t end = str_search(*rest, STR("\r\n"));
+
+	*line = (struct str){ rest->ptr, end };
+	*rest = str_skip(*rest, end + 2);
+	return line->len > 0;
+}
+
+/* The number of headers of that name; *value is the last one. */
+static int find_field(struct str head, const char *name, struct str *value)
+{
+	struct str line;
+	int n = 0;
+
+	*value = (struct str){ 0 };
+	(void)ws_head_line(&head, &line); /* the status */
+	while (ws_head_line(&head, &line)) {
+		struct str before = { line.ptr, str_find(line, ':') };
+
+		if (!str_is_nocase(before, name))
+			continue;
+		*value = str_trim(str_skip(line, before.len + 1));
+		n++;
+	}
+	return n;
+}
+
+/* True if item is one of the values, which commas separate. */
+static bool list_has(struct str values, struct str item, bool any_case)
+{
+	struct str one;
+
+	while (str_split(&values, ',', &one)) {
+		one = str_trim(one);
+		if (one.len != item.len || !item.len)
+			continue;
+		if (any_case ? strncasecmp(one.ptr, item.ptr, item.len) == 0
+			     : str_eq(one, item))
+			return true;
+	}
+	return false;
+}
+
+/* The same in all headers of that name. */
+static bool field_lists(struct str head, const char *name, struct str item)
+{
+	struct str line;
+
+	(void)ws_head_line(&head, &line);
+	while (ws_head_line(&head, &line)) {
+		struct str before = { line.ptr, str_find(line, ':') };
+
+		if (str_is_nocase(before, name) &&
+		    list_has(str_skip(line, before.len + 1), item, true))
+			return true;
+	}
+	return false;
+}
+
+static int refuse_opening(struct error *err, const char *why)
+{
+	return error_set(err, ERR_PROTOCOL,
+			 "the server did not open the WebSocket: %s", why);
+}
+
+int ws_head_check(struct str head, const char *key, const char *offered,
+		  char protocol[WS_PROTOCOL_SIZE], struct error *err)
+{
+	char accept[WS_ACCEPT_SIZE];
+	struct str value;
+	int n;
+
+	protocol[0] = '\0';
+	ws_accept(key, accept);
+	if (!str_starts(head, "HTTP/1.1"))
+		return refuse_opening(err, "it speaks an older HTTP");
+	if (find_field(head, "Upgrade", &value) != 1 ||
+	    !str_is_nocase(value, "websocket"))
+		return refuse_opening(err, "it upgrades to something else");
+	if (!field_lists(head, "Connection", STR("Upgrade")))
+		return refuse_opening(err, "Connection is not Upgrade");
+	if (find_field(head, "Sec-WebSocket-Accept", &value) != 1 ||
+	    !str_is(value, accept))
+		return refuse_opening(err,
+				      "Sec-WebSocket-Accept does not match");
+	if (find_field(head, "Sec-WebSocket-Extensions", &value) && value.len)
+		return refuse_opening(
+			err, "it uses an extension that was not offered");
+	n = find_field(head, "Sec-WebSocket-Protocol", &value);
+	if (!n)
+		return 0;
+	if (n > 1 || value.len >= WS_PROTOCOL_SIZE ||
+	    !list_has(str_of(offered), value, false))
+		return refuse_opening(err,
+				      "it chose a subprotocol not offered");
+	memcpy(protocol, value.ptr, value.len);
+	protocol[value.len] = '\0';
+	return 0;
+}
+
+/* A chunk's size in hexadecimal; false on garbage. */
+static bool chunk_size(struct str line, size_t *size)
+{
+	static const char digits[] = "0123456789abcdef";
+
+	line.len = str_find(line, ';');
+	line = str_trim(line);
+	*size = 0;
+	if (!line.len || line.len > 7)
+		return false;
+	for (size_t i = 0; i < line.len; i++) {
+		char low = line.ptr[i] >= 'A' && line.ptr[i] <= 'F'
+				   ? (char)(line.ptr[i] + ('a' - 'A'))
+				   : line.ptr[i];
+		const char *at = memchr(digits, low, sizeof(digits) - 1);
+
+		if (!at)
+			return false;
+		*size = *size * 16 + (size_t)(at - digits);
+	}
+	return true;
+}
+
+/* Decodes chunks (RFC 9112 §7.1) as far as raw has them. True: that is all. */
+static bool unchunk(struct str raw, struct buf *body)
+{
+	for (;;) {
+		size_t end = str_search(raw, STR("\r\n"));
+		size_t size;
+
+		if (end >= raw.len)
+			return false;
+		if (!chunk_size((struct str){ raw.ptr, end }, &size) || !size)
+			return true;
+		raw = str_skip(raw, end + 2);
+		if (raw.len < size + 2) {
+			raw.len = raw.len < size ? raw.len : size;
+			buf_addstr(body, raw);
+			return false;
+		}
+		buf_add(body, raw.ptr, size);
+		raw = str_skip(raw, size + 2);
+	}
+}
+
+bool ws_head_body(struct str head, struct str raw, struct buf *body)
+{
+	struct str value;
+	int64_t len;
+
+	if (field_lists(head, "Transfer-Encoding", STR("chunked")))
+		return unchunk(raw, body);
+	if (find_field(head, "Content-Length", &value) != 1 ||
+	    !str_to_int(value, &len) || len < 0) {
+		buf_addstr(body, raw);
+		return false;
+	}
+	if (raw.len > (uint64_t)len)
+		raw.len = (size_t)len;
+	buf_addstr(body, raw);
+	return raw.len == (uint64_t)len;
+}
 
 enum {
-	/* Payload of a frame of ours, between which others get. The vendors'
-	 * own clients send no fragments: what is usual goes in one piece. */
+	OPEN_MS = 60000,
+	REFUSED_MS = 5000,   /* for the body of an answer that refuses */
+	REQUEST_MAX = 65536, /* bytes */
+	HEAD_MAX = 65536,    /* of all heads of the answer */
+	BODY_MAX = 65536,    /* of what is read of an answer that refuses */
+	PIECE = 4096,
+};
+
+struct opening {
+	struct ws_link *link;
+	struct http *http;
+	const struct ws_request *req;
+	struct http_response *answer; /* the caller's or our own */
+	char key[WS_KEY_SIZE];
+};
+
+static int send_request(struct opening *o, const struct stop *stop,
+			struct error *err)
+{
+	struct buf text = BUF_INIT(REQUEST_MAX);
+	struct conn_target to = { .flags = o->req->flags };
+	unsigned char raw[16];
+	char *url = ws_connect_url(o->req->url, err);
+	int rc = -1;
+
+	randombytes_buf(raw, sizeof(raw));
+	sodium_bin2base64(o->key, sizeof(o->key), raw, sizeof(raw),
+			  sodium_base64_VARIANT_ORIGINAL);
+	to.url = url;
+	if (url && ws_request_write(o->req, o->key, &text, err) == 0 &&
+	    conn_open(&o->link->conn, o->http, &to, stop, err) == 0)
+		rc = conn_send(o->link->conn, buf_str(&text), stop, err);
+	buf_wipe(&text); /* tokens */
+	free(url);
+	return rc;
+}
+
+/* Appends what comes: 1, 0 at the end of the stream, or -1. */
+static int more(struct opening *o, size_t max, const struct stop *stop,
+		struct error *err)
+{
+	struct buf *in = &o->link->rest;
+	char *room = in->len < max ? buf_room(in, PIECE) : NULL;
+	int64_t n;
+
+	if (!room)
+		return error_set(err, ERR_PROTOCOL,
+				 "the server's answer is too long");
+	n = conn_recv(o->link->conn, room, PIECE, stop, err);
+	if (n > 0)
+		buf_added(in, (size_t)n);
+	return n > 0 ? 1 : (int)n;
+}
+
+static int read_head(struct opening *o, size_t *size, const struct stop *stop,
+		     struct error *err)
+{
+	for (;;) {
+		int got;
+
+		*size = ws_head_size(buf_str(&o->link->rest));
+		if (*size)
+			return 0;
+		got = more(o, HEAD_MAX, stop, err);
+		if (got < 0)
+			return -1;
+		if (!got)
+			return error_set(err, ERR_NETWORK,
+					 "the server ended the connection "
+					 "before it answered");
+	}
+}
+
+static void note_head(struct opening *o, struct str head,
+		      const struct curl_api *api)
+{
+	struct str line;
+
+	(void)ws_head_line(&head, &line);
+	head_status(o->answer, line);
+	while (ws_head_line(&head, &line)) {
+		head_field(o->answer, line, api);
+		if (o->req->header)
+			o->req->header(o->req->arg, line);
+	}
+}
+
+/* The server's words are worth a moment, not more. */
+static int refused(struct opening *o, size_t head, const struct stop *stop,
+		   struct error *err)
+{
+	struct http_response *answer = o->answer;
+	struct stop brief = stop_within(stop, REFUSED_MS);
+	struct error ignored = { 0 };
+	bool whole;
+
+	if (!answer->body.max)
+		answer->body.max = BODY_MAX;
+	do {
+		struct str all = buf_str(&o->link->rest);
+
+		buf_clear(&answer->body);
+		whole = ws_head_body((struct str){ all.ptr, head },
+				     str_skip(all, head), &answer->body);
+	} while (!whole && more(o, head + BODY_MAX, &brief, &ignored) > 0);
+	if (stop_check(stop, err) < 0)
+		return -1;
+	http_status_error(answer, "opening the WebSocket", err);
+	if (answer->status < 300)
+		err->code = ERR_PROTOCOL;
+	return -1;
+}
+
+static int shake_hands(struct opening *o, const struct stop *stop,
+		       struct error *err)
+{
+	const struct curl_api *api = http_api(o->http, stop, err);
+	struct buf *in = &o->link->rest;
+	struct str text;
+	size_t head;
+	int status;
+
+	if (!api || send_request(o, stop, err) < 0)
+		return -1;
+	for (;;) {
+		if (read_head(o, &head, stop, err) < 0)
+			return -1;
+		text = (struct str){ in->ptr, head };
+		status = ws_head_status(text);
+		if (status < 100 || status >= 200 || status == 101)
+			break;
+		buf_consume(in, head); /* 103 Early Hints and the like */
+	}
+	if (!status)
+		return error_set(err, ERR_PROTOCOL,
+				 "the server does not speak HTTP/1.1");
+	o->answer->began = true;
+	note_head(o, text, api);
+	if (status != 101)
+		return refused(o, head, stop, err);
+	if (ws_head_check(text, o->key, o->req->protocols, o->link->protocol,
+			  err) < 0)
+		return -1;
+	buf_consume(in, head);
+	return 0;
+}
+
+/* As ws_open() says; the caller owns what is in *link after 0. */
+static int ws_connect(struct ws_link *link, struct http *h,
+		      const struct ws_request *req, const struct stop *stop,
+		      struct error *err)
+{
+	int64_t ms = req->open_ms ? req->open_ms : OPEN_MS;
+	struct stop within = stop_within(stop, ms);
+	struct http_response own = { .retry_after_ms = -1 };
+	struct opening o = { .link = link,
+			     .http = h,
+			     .req = req,
+			     .answer = req->answer ? req->answer : &own };
+	int rc;
+
+	*link = (struct ws_link){ .rest = BUF_INIT(HEAD_MAX + BODY_MAX +
+						   2 * PIECE) };
+	o.answer->status = 0;
+	o.answer->retry_after_ms = -1;
+	rc = shake_hands(&o, &within, err);
+	http_response_release(&own);
+	if (rc == 0)
+		return 0;
+	if (!err->http_status)
+		err->http_status = o.answer->status;
+	conn_close(link->conn);
+	buf_release(&link->rest);
+	*link = (struct ws_link){ 0 };
+	/* Our own limit: the caller still has time and may try again. */
+	if (err->code == ERR_TIMEOUT && clock_ms() < stop->deadline)
+		return error_set(
+			err, ERR_NETWORK,
+			"the server did not open the WebSocket within %d s",
+			(int)(ms / 1000));
+	return -1;
+}
+
+enum {
+	/* Largest payload of a frame: pongs can be sent between two. The
+	 * vendors' own clients do not fragment, so that it is rarely needed. */
 	FRAGMENT = 256 << 10,
 	CONTROL = 6 + WS_CONTROL_MAX, /* bytes of the largest control frame */
 	OUT_MAX = WS_HEAD_MAX + FRAGMENT + 4 * CONTROL,
@@ -46,12 +645,12 @@ struct ws {
 	char *in;        /* owned: IN_MAX bytes */
 	struct buf pong; /* to send as soon as there is room */
 	bool pong_due;
-	bool unfinished; /* a message of ours was given up halfway */
-	bool unsendable; /* the connection takes no more bytes */
+	bool unfinished; /* sending a message was cancelled halfway */
+	bool unsendable; /* the connection accepts no more bytes */
 	bool close_sent;
 	bool closed;   /* the server's close frame came */
 	bool ended;    /* the end of the stream came */
-	bool awaiting; /* something, after our ping */
+	bool awaiting; /* a ping was sent, and nothing has arrived since */
 	int64_t ping_ms, pong_ms, idle_ms;
 	int64_t pinged_at; /* clock_ms() */
 	int64_t moved_at;  /* the last byte; stands still between calls */
@@ -76,7 +675,7 @@ static size_t unsent(const struct ws *ws)
 	return ws->out_len - ws->out_at;
 }
 
-static void put(struct ws *ws, unsigned first, struct str payload)
+static void put_frame(struct ws *ws, unsigned first, struct str payload)
 {
 	unsigned char key[4];
 
@@ -102,19 +701,19 @@ static void put_close(struct ws *ws, int code, struct str reason)
 		memcpy(text + 2, reason.ptr, reason.len);
 	if (code != WS_CODE_NONE)
 		payload.len = 2 + reason.len;
-	put(ws, WS_FIN | WS_CLOSE, payload);
+	put_frame(ws, WS_FIN | WS_CLOSE, payload);
 }
 
-/* Sends what goes without waiting. True when something went. A connection
- * that takes nothing may still have something for us to read. */
-static bool push(struct ws *ws)
+/* Sends what can be sent without waiting. True if something was sent. A failure
+ * is not an error yet: the connection may still have bytes to read. */
+static bool send_pending(struct ws *ws)
 {
 	struct error ignored = { 0 };
 	bool moved = false;
 
-	/* The room for a close frame is never used up. */
+	/* leave room for a close frame */
 	if (ws->pong_due && ws->out_len + 2 * CONTROL <= OUT_MAX) {
-		put(ws, WS_FIN | WS_PONG, buf_str(&ws->pong));
+		put_frame(ws, WS_FIN | WS_PONG, buf_str(&ws->pong));
 		ws->pong_due = false;
 	}
 	while (unsent(ws)) {
@@ -211,14 +810,14 @@ static int parse(struct ws *ws, struct str data)
 			break;
 		default:
 			put_close(ws, p->code, (struct str){ 0 });
-			(void)push(ws);
+			(void)send_pending(ws);
 			return fail(ws, ERR_PROTOCOL, "broken");
 		}
 	}
 }
 
-/* The same within total_max: the rest is not looked at. */
-static int feed(struct ws *ws, struct str data)
+/* Parses at most what total_max leaves; more than that is an error. */
+static int parse_within_limit(struct ws *ws, struct str data)
 {
 	uint64_t left = ws->total_max - ws->total;
 	bool over = ws->total_max && data.len > left;
@@ -231,12 +830,13 @@ static int feed(struct ws *ws, struct str data)
 	if (!over || ws->closed)
 		return 0;
 	put_close(ws, WS_CODE_TOO_BIG, (struct str){ 0 });
-	(void)push(ws);
+	(void)send_pending(ws);
 	return fail(ws, ERR_LIMIT, "the server sends too much");
 }
 
-/* Reads what is there: 1 when something was, 0, or -1 with ws->failed. */
-static int take(struct ws *ws)
+/* Reads what has arrived: 1 if there was something, 0, or -1 with ws->failed.
+ */
+static int read_bytes(struct ws *ws)
 {
 	struct error why = { 0 };
 	bool end = false;
@@ -258,7 +858,9 @@ static int take(struct ws *ws)
 		return 0;
 	ws->moved_at = clock_ms();
 	ws->awaiting = false;
-	return feed(ws, (struct str){ ws->in, (size_t)n }) < 0 ? -1 : 1;
+	return parse_within_limit(ws, (struct str){ ws->in, (size_t)n }) < 0
+		       ? -1
+		       : 1;
 }
 
 static int64_t nearer(int64_t ms, int64_t at, int64_t now)
@@ -268,9 +870,10 @@ static int64_t nearer(int64_t ms, int64_t at, int64_t now)
 	return ms < 0 || left < ms ? left : ms;
 }
 
-/* Looks at the clocks: how many ms to wait at most (-1: no matter), or
- * ws->failed is set. reading: what the server sends is looked at. */
-static int64_t watch(struct ws *ws, bool reading)
+/* ms until the next of the clocks (-1: none runs); 0 also if ws->failed is set.
+ * reading: the server's bytes are being read, so that a pong may be expected.
+ */
+static int64_t check_clocks(struct ws *ws, bool reading)
 {
 	int64_t now = clock_ms();
 	int64_t ms = -1;
@@ -288,7 +891,7 @@ static int64_t watch(struct ws *ws, bool reading)
 	if (!ws->ping_ms || ws->awaiting || ws->close_sent || unsent(ws))
 		return ms;
 	if (now >= ws->pinged_at + ws->ping_ms) {
-		put(ws, WS_FIN | WS_PING, (struct str){ 0 });
+		put_frame(ws, WS_FIN | WS_PING, (struct str){ 0 });
 		ws->pinged_at = now;
 		ws->awaiting = true;
 		return 0;
@@ -296,22 +899,22 @@ static int64_t watch(struct ws *ws, bool reading)
 	return nearer(ms, ws->pinged_at + ws->ping_ms, now);
 }
 
-/* Moves bytes, or waits until some can be moved. -1 for what stop says only:
- * the rest is in ws->failed, closed and unsendable. */
+/* Moves bytes, or waits until some can be moved. -1 only for what stop says:
+ * all else is in ws->failed, closed and unsendable. */
 static int step(struct ws *ws, const struct stop *stop, struct error *err)
 {
-	bool moved = push(ws);
+	bool moved = send_pending(ws);
 	bool reading = ws->queued < ws->parser.message.max;
 	int64_t ms;
 	int rc;
 
 	if (stop_check(stop, err) < 0)
 		return -1;
-	if (reading && take(ws) != 0)
+	if (reading && read_bytes(ws) != 0)
 		return 0;
 	if (moved || ws->ended || (ws->closed && !unsent(ws)))
 		return 0;
-	ms = watch(ws, reading);
+	ms = check_clocks(ws, reading);
 	if (ws->failed.code || ms == 0)
 		return 0;
 	rc = reading ? conn_wait(ws->conn, unsent(ws) > 0, ms, stop, err)
@@ -335,7 +938,7 @@ static int sendable(struct ws *ws, struct error *err)
 	return 0;
 }
 
-/* Until everything is with the system. */
+/* Waits until the system has taken everything. */
 static int drain(struct ws *ws, const struct stop *stop, struct error *err)
 {
 	while (unsent(ws)) {
@@ -380,9 +983,9 @@ int ws_send(struct ws *ws, enum ws_kind kind, struct str message,
 		message = str_skip(message, piece.len);
 		if (drain(ws, stop, err) < 0)
 			return -1;
-		put(ws, message.len ? first : first | WS_FIN, piece);
+		put_frame(ws, message.len ? first : first | WS_FIN, piece);
 		ws->unfinished = true;
-		(void)push(ws);
+		(void)send_pending(ws);
 		first = WS_CONTINUATION;
 	} while (message.len);
 	if (drain(ws, stop, err) < 0)
@@ -402,13 +1005,13 @@ int ws_receive(struct ws *ws, struct buf *message, enum ws_kind *kind,
 			return -1;
 		}
 		if (ws->closed) {
-			(void)push(ws); /* our own close frame */
+			(void)send_pending(ws); /* our own close frame */
 			return 0;
 		}
 		if (step(ws, stop, err) < 0)
 			return -1;
 	}
-	(void)push(ws); /* a pong should not wait for the next call */
+	(void)send_pending(ws); /* a pong should not wait for the next call */
 	return 1;
 }
 
@@ -458,7 +1061,7 @@ int ws_open(struct ws **out, struct http *h, const struct ws_request *req,
 	ws->pinged_at = ws->moved_at = ws->seen_at = clock_ms();
 	memcpy(ws->protocol, link.protocol, sizeof(ws->protocol));
 	/* What came with the answer; a failure is told by the first call. */
-	(void)feed(ws, buf_str(&link.rest));
+	(void)parse_within_limit(ws, buf_str(&link.rest));
 	buf_release(&link.rest);
 	*out = ws;
 	return 0;

@@ -85,4 +85,41 @@ int ws_code(const struct ws *ws);
 /* The server's words, UTF-8 but otherwise untrusted, or "". */
 const char *ws_reason(const struct ws *ws);
 
+/*
+ * The opening (RFC 6455 §4) as pure text, for the unit tests and for Docker's
+ * upgraded connections.
+ */
+enum {
+	WS_KEY_SIZE = 25,
+	WS_ACCEPT_SIZE = 29,
+	WS_PROTOCOL_SIZE = 64,
+	SHA1_LEN = 20,
+};
+/* SHA-1 (RFC 3174). No secret depends on it: RFC 6455 §4.2.2 uses it to show
+ * that the server has read the request. */
+void sha1(struct str data, unsigned char out[SHA1_LEN]);
+/* The correct Sec-WebSocket-Accept for key. */
+void ws_accept(const char *key, char accept[WS_ACCEPT_SIZE]);
+/* The address in http:// or https:// for the connection; owned by the caller.
+ * NULL with ERR_CONFIG for one that cannot be used. */
+char *ws_connect_url(const char *url, struct error *err);
+/* Appends the request; url has passed ws_connect_url(). ERR_CONFIG names a
+ * header that cannot be sent, never its value. */
+int ws_request_write(const struct ws_request *req, const char *key,
+		     struct buf *out, struct error *err);
+/* Size of the head at the front of in, with its empty line; 0: not complete. */
+size_t ws_head_size(struct str in);
+/* Status of an answer in HTTP/1, or 0. */
+int ws_head_status(struct str head);
+/* The next line of *rest without its end; false at the empty one. */
+bool ws_head_line(struct str *rest, struct str *line);
+/* 0 if the head of a 101 answers key as §4.1 demands; protocol then has the
+ * chosen one of those offered (may be NULL), or "". */
+int ws_head_check(struct str head, const char *key, const char *offered,
+		  char protocol[WS_PROTOCOL_SIZE], struct error *err);
+/* Appends the body that follows the head, as far as raw has it, without its
+ * transfer coding. True if that is all of it; false also if only the end of the
+ * connection can tell. */
+bool ws_head_body(struct str head, struct str raw, struct buf *body);
+
 #endif

@@ -7,7 +7,7 @@
 
 #include "base/mem.h"
 #include "base/str.h"
-#include "net/auth_challenge.h"
+#include "net/http.h"
 #include "web/url.h"
 
 enum { SCOPE_MAX = 2048, NOT_FOUND_FROM = 400, NOT_FOUND_TO = 499 };

@@ -8,6 +8,7 @@
 
 #include "base/percent.h"
 #include "base/str.h"
+#include "net/http.h"
 #include "net/loopback.h"
 #include "net/resolve.h"
 #include "web/address.h"

@@ -8,6 +8,7 @@
 
 #include "base/sanitize.h"
 #include "base/str.h"
+#include "net/http.h"
 #include "net/resolve.h"
 #include "web/address.h"
 #include "web/page.h"

@@ -4,7 +4,7 @@
 #include <stdlib.h>
 
 #include "base/str.h"
-#include "net/envelope.h"
+#include "net/grpc.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 

@@ -4,7 +4,7 @@
 #include <stdlib.h>
 
 #include "base/str.h"
-#include "net/event_stream.h"
+#include "net/events.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 

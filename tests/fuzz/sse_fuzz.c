@@ -5,7 +5,7 @@
 #include <string.h>
 
 #include "base/str.h"
-#include "net/sse.h"
+#include "net/events.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 

@@ -5,7 +5,7 @@
 #include <string.h>
 
 #include "base/str.h"
-#include "net/ws_impl.h"
+#include "net/ws.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 

@@ -5,7 +5,7 @@
 
 #include "base/mem.h"
 #include "base/str.h"
-#include "net/event_stream.h"
+#include "net/events.h"
 #include "unit.h"
 
 /* As slow and plain as the definition of CRC-32. */

@@ -11,7 +11,6 @@
 #include "base/mem.h"
 #include "base/path.h"
 #include "base/str.h"
-#include "net/envelope.h"
 #include "net/grpc.h"
 #include "unit.h"
 

@@ -9,7 +9,7 @@
 #include <cmocka.h>
 
 #include "base/str.h"
-#include "net/sse.h"
+#include "net/events.h"
 
 static int note(void *arg, struct str event, struct str data, struct error *err)
 {

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "base/str.h"
+#include "net/http.h"
 #include "net/resolve.h"
 #include "unit.h"
 #include "web/address.h"

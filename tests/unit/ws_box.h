@@ -6,7 +6,6 @@
 #include "base/ids.h"
 #include "base/mem.h"
 #include "net/ws.h"
-#include "net/ws_impl.h"
 #include "tests/unit/tiny_server.h"
 #include "tests/unit/unit.h"
 

@@ -4,8 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "net/sha1.h"
-#include "net/ws_impl.h"
+#include "net/ws.h"
 #include "tests/unit/unit.h"
 
 /* RFC 6455 §1.3 */
