@@ -80,6 +80,7 @@ static void list_change(struct apply_result *r, const struct plan_change *c,
 	};
 }
 
+/* Has odb_write_files() write an object to a side's file, and hash it. */
 static void add_blob(struct apply_work *w, const char *side, unsigned id,
 		     const char *oid)
 {
@@ -108,7 +109,7 @@ static int add_change(void *arg, const struct odb_record *d, struct error *err)
 				      d->new_mode ? d->new_mode : d->old_mode);
 	struct plan_change *c;
 
-	/* What git has lost is listed with the conflicts. */
+	/* A file that git has lost is listed with the conflicts. */
 	if (w->result->merge.unwritable && d->new_mode == GITLINK)
 		return 0;
 	if (why)
@@ -163,6 +164,8 @@ static int check_repositories(const struct journal *j, struct error *err)
 	return rc;
 }
 
+/* Refuses links that lead out of the tree or into .git. Their targets are
+ * known only now, from the journal's files. */
 static int check_links(const struct journal *j, struct error *err)
 {
 	for (size_t i = 0; i < j->plan.n; i++) {
@@ -594,6 +597,7 @@ static int set_base_after(struct apply_work *w, struct error *err)
 	return rc;
 }
 
+/* Has the caller make the new index, then puts it in the user's place. */
 static int write_staged_index(struct apply_work *w, struct error *err)
 {
 	const struct apply_request *q = w->request;
@@ -609,6 +613,8 @@ static int write_staged_index(struct apply_work *w, struct error *err)
 	return rc;
 }
 
+/* Seals the plan, writes it and finishes. The next dcode undoes what a crash
+ * leaves half done. */
 static int write_merge(struct apply_work *w, struct error *err)
 {
 	struct journal *j = w->journal;
@@ -678,7 +684,7 @@ static int copy_link_target(int dir, const char *name, int to)
 	return n < 0 || io_write_all(to, target, (size_t)n) < 0 ? -1 : 0;
 }
 
-/* With force: keeps what the user has there now, for a crash. */
+/* Keeps the current file, which force will overwrite: a crash restores it. */
 static int copy_current(const struct journal *j, struct plan_change *c,
 			struct error *err)
 {
@@ -707,6 +713,7 @@ static int copy_current(const struct journal *j, struct plan_change *c,
 	return rc;
 }
 
+/* False for directories and devices: force does not remove these. */
 static bool is_plain(const struct treefile *t)
 {
 	return t->mode == 0 || t->mode == NAME_FILE ||
@@ -776,6 +783,7 @@ static int check_directories(struct apply_result *r, struct journal *j,
 	return 0;
 }
 
+/* Prepares each change of the reversed plan. Those that stay leave it. */
 static int prepare_changes(struct apply_result *r, struct journal *j,
 			   const char *record, bool force, struct error *err)
 {
@@ -823,6 +831,7 @@ static int make_index(const struct undo_work *w, struct error *err)
 	return rc;
 }
 
+/* An index that the user changed since leaves the plan. */
 static int prepare_index(struct undo_work *w, struct error *err)
 {
 	struct journal *j = w->journal;
@@ -848,6 +857,7 @@ static int write_undone_index(const struct undo_work *w, struct error *err)
 	return rc < 0 ? -1 : journal_write_index(w->journal, err);
 }
 
+/* The same steps as write_merge(). */
 static int write_undo(const struct undo_work *w, struct error *err)
 {
 	struct journal *j = w->journal;

@@ -25,9 +25,9 @@ struct apply_request {
 	const char *base_before; /* what label's base is; with label */
 	const struct mask *mask; /* known secrets, or NULL */
 	bool conflicts;          /* write them with markers */
-	/* With --index: the user's index (absolute), and what makes from it and
-	 * the written tree the new one in the file after; or NULL. files may
-	 * be marked as unstaged. */
+	/* With --index: the user's index (absolute), and a function that makes
+	 * the new one, in the file after, from it and the written tree. It may
+	 * mark files as unstaged. Else NULL. */
 	const char *index;
 	int (*stage)(void *arg, const char *before, const char *after,
 		     struct apply_file *files, size_t n, struct error *err);

@@ -52,6 +52,7 @@ static char *seen_file(const struct workspace *w)
 	return xasprintf("%s/%s.seen", w->directory, w->label);
 }
 
+/* The ignored files, refused and left ones all have the same four fields. */
 static void add_items(struct buf *out, const char *kind,
 		      const struct fetch_item *items, size_t n)
 {
@@ -96,6 +97,7 @@ static char *next_field(struct str *rest)
 	return field;
 }
 
+/* The texts stay in the buffer that f->recalled keeps. */
 static void read_items(struct fetch *f, struct str rest)
 {
 	char *kind;
@@ -449,6 +451,7 @@ static int fetch_undecided(struct fetching *g, const struct scan_request *r,
 	return rc;
 }
 
+/* Asks for the differences and makes commits of the answer. */
 static int fetch_all(struct fetching *g, const struct scan_request *r,
 		     struct error *err)
 {
@@ -609,6 +612,7 @@ static int refuse_or_reset(struct fetching *g, const char *parent,
 	return -1;
 }
 
+/* Gets some of the later files with one command. */
 static int fetch_batch(struct fetching *g, struct fetch_item *items, size_t n,
 		       struct error *err)
 {

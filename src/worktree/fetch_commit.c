@@ -484,6 +484,7 @@ static int note_entry(void *arg, const struct odb_record *r, struct error *err)
 	return 0;
 }
 
+/* Refuses the link if its file is not in the commit. */
 static int put_link(struct fetching *g, size_t i, struct error *err)
 {
 	const struct announced *name = find_name(g, g->originals[i].path);
@@ -582,6 +583,7 @@ static int add_candidate(void *arg, const struct odb_record *r,
 	return 0;
 }
 
+/* True if the sandbox's file i still has the bytes that were uploaded. */
 static bool has_uploaded_bytes(const struct uploads *u, size_t i)
 {
 	char hex[LISTING_HASH];
@@ -607,6 +609,7 @@ static int restore_base(struct fetching *g, const struct candidate *c,
 			       c->oid, err);
 }
 
+/* One commit on top of theirs; paths with other bytes stay. */
 static int restore_uploaded(struct fetching *g, const struct uploads *u,
 			    struct error *err)
 {
@@ -677,6 +680,7 @@ static struct fetch_item *find_ignored(const struct fetch *f, const char *path)
 	return NULL;
 }
 
+/* Asks only about uploads that are on a list of files that stay behind. */
 static void write_hash_command(struct fetching *g, struct upload_check *check)
 {
 	const struct fetch *f = g->f;
@@ -755,7 +759,7 @@ void fetch_forget_unchanged(struct fetching *g)
 	check.list = xcalloc(g->uploaded.n, sizeof(*check.list));
 	write_hash_command(g, &check);
 	req.command = buf_str(&check.command);
-	/* Who does not answer has changed all of them. */
+	/* Without an answer, assume that every file changed. */
 	if (check.n && sandbox_execute(g->request->sandbox, &req, &res, g->stop,
 				       &ignored) == 0) {
 		rest = buf_str(&check.answer);
@@ -861,7 +865,7 @@ int fetch_refuse_repositories(struct fetching *g, struct error *err)
 
 	if (!strcmp(g->w->base, g->f->theirs))
 		return 0;
-	/* Where the user's tree is gone, nothing of it counts. */
+	/* If the user's tree is gone, only the commits are looked at. */
 	s.has_disk = g->w->root[0] &&
 		     tree_dir_open(&s.disk, g->w->root, &ignored) == 0;
 	rc = odb_tree_diff(&g->w->git, g->w->base, g->f->theirs, &sink, g->stop,

@@ -141,6 +141,7 @@ struct git_process {
 	bool deaf; /* it reads no more */
 };
 
+/* These subcommands can start external programs. */
 static bool is_diff(const char *name)
 {
 	return !strcmp(name, "diff") || !strcmp(name, "log") ||
@@ -270,6 +271,7 @@ static int make_streams(int ours[3], int theirs[3], struct error *err)
 	return 0;
 }
 
+/* Starts git in a session of its own, so that all of it can be killed. */
 static int spawn(struct git_process *p, const struct git *g,
 		 const struct git_request *r, struct error *err)
 {
@@ -422,6 +424,7 @@ static struct str find_failure(struct str said)
 	return found.len ? found : last;
 }
 
+/* Returns -1. */
 static int say_failure(const struct git_process *p, int status,
 		       struct error *err)
 {
@@ -470,6 +473,7 @@ void git_abort(struct git_process *p)
 	free(p);
 }
 
+/* r may be NULL. Frees p. */
 static int finish(struct git_process *p, const struct git_request *r,
 		  struct error *err)
 {
@@ -492,6 +496,7 @@ int git_finish(struct git_process *p, struct error *err)
 	return finish(p, NULL, err);
 }
 
+/* Writes the input, or pulls it piece by piece. */
 static int feed(struct git_process *p, const struct git_request *r,
 		struct error *err)
 {
@@ -650,7 +655,7 @@ int git_init(const struct git *g, const struct stop *stop, struct error *err)
 			       "--template=", g->dir, NULL };
 	struct git_request r = { .argv = argv };
 	struct git bare = { .program = g->program, .dir = g->dir };
-	/* What git makes last: without it a first init was killed. */
+	/* git makes this last: if it is missing, a first init was killed. */
 	char *last = path_join(g->dir, "objects/info");
 	char *info = path_join(g->dir, "info");
 	char *file = path_join(info, "attributes");
@@ -748,6 +753,7 @@ bool git_pack_is_due(const char *dir)
 	       (before && s.bytes > GROWTH_MIN + 2 * before);
 }
 
+/* Notes the size of the packs now, and the time by the file's own. */
 static int write_stamp(const char *dir, struct error *err)
 {
 	char *file = path_join(dir, PACK_STAMP);

@@ -59,6 +59,7 @@ static const struct treefile *state_of(const struct replay *r,
 	return from == r->back ? &c->after : &c->before;
 }
 
+/* The bytes that a change puts in place. */
 static int open_source(const struct replay *r, const struct plan_change *c,
 		       struct error *err)
 {
@@ -103,6 +104,7 @@ static struct treefile_write write_of(const struct replay *r,
 					.token = token };
 }
 
+/* First of all: a file may have to make room for a directory. */
 static int remove_files(const struct replay *r, struct error *err)
 {
 	for (size_t i = 0; i < r->plan->n; i++) {
@@ -129,6 +131,7 @@ struct placement {
 	int64_t bytes;
 };
 
+/* Writes change i beside its place, if it has to be written. */
 static int stage_file(struct placement *b, size_t i, struct error *err)
 {
 	const struct replay *r = b->replay;
@@ -275,6 +278,7 @@ static int clean_staged(const struct replay *r, struct error *err)
 	return 0;
 }
 
+/* Owned. */
 static char *in_store(const struct journal *j, const char *name)
 {
 	return xasprintf("%s/%s", j->store, name);
@@ -468,7 +472,7 @@ static int shorten_record(struct journal *j, struct error *err)
 	return rc;
 }
 
-/* What follows the mark "done"; begun again after a crash. */
+/* Does all that follows the mark "done"; starts again after a crash. */
 static int record_end(struct journal *j, struct error *err)
 {
 	int rc = 0;
@@ -484,6 +488,7 @@ static int record_end(struct journal *j, struct error *err)
 	return rc == 0 ? remove_dir(j->dir, err) : -1;
 }
 
+/* After a plan is carried out or undone. */
 static void forget_plan(struct journal *j)
 {
 	plan_release(&j->plan);
@@ -492,6 +497,7 @@ static void forget_plan(struct journal *j)
 	j->sealed = false;
 }
 
+/* What a crash left: finished if it is marked as done, else undone. */
 static int recover(struct journal *j, struct error *err)
 {
 	int rc = load_plan(&j->plan, j->dir, err);
@@ -593,6 +599,7 @@ static int sync_store(const struct journal *j, struct error *err)
 	return rc;
 }
 
+/* Puts all files of before/ and after/ on the disk. */
 static int sync_sides(const struct journal *j, struct error *err)
 {
 	static const char *const sides[] = { "before", "after" };

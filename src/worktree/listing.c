@@ -1,5 +1,12 @@
 /* listing.c - what files a tree has: a sorted text that both sides hash. */
 /* SPDX-License-Identifier: MIT */
+/*
+ * Both sides compute this text of a tree on their own, dcode here and a shell
+ * script in the sandbox, and compare one hash. So its order is that of
+ * LC_ALL=C sort over whole lines, which is not the order of the paths: entries
+ * are kept by path (listing_sort()) and ordered again when they are written.
+ * A text from a sandbox is untrusted; listing_parse() checks every line.
+ */
 #include "worktree/listing.h"
 
 #include <stdio.h>
@@ -212,7 +219,7 @@ const struct listing_entry *listing_find(struct listing *l, const char *path)
 	return NULL;
 }
 
-/* As the lines are sorted: as bytes, with the byte 1 for a line end. */
+/* Compares whole lines as bytes; the byte 1 stands for a line end. */
 static int by_line(const void *a, const void *b)
 {
 	const struct listing_entry *x = *(const struct listing_entry *const *)a;

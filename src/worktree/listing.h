@@ -46,8 +46,8 @@ void listing_add(struct listing *l, unsigned mode, const char *hash,
 /* By path; of several entries with one path the last stays. The functions
  * below do it where it is needed. */
 void listing_sort(struct listing *l);
-/* Adds what a text says that nobody vouches for: ERR_PROTOCOL where it is no
- * listing or names a path twice. */
+/* Adds the entries of an untrusted text. ERR_PROTOCOL if it is not a listing,
+ * or names a path twice. */
 int listing_parse(struct listing *l, struct str text, struct error *err);
 /* The entry of a path, or NULL. Borrowed until the next addition. */
 const struct listing_entry *listing_find(struct listing *l, const char *path);
@@ -57,8 +57,8 @@ void listing_drop(struct listing *l, const char *path);
 /* Appends the text. */
 void listing_write(struct listing *l, struct buf *out);
 void listing_root(struct listing *l, char out[LISTING_HASH]);
-/* What differs, by path: before or after is NULL where there is none. -1 of
- * the callback (err filled) ends it. */
+/* Reports what differs, by path: before or after is NULL if that side lacks the
+ * path. -1 of the callback (err filled) ends it. */
 int listing_compare(struct listing *before, struct listing *after,
 		    int (*each)(void *arg, const struct listing_entry *before,
 				const struct listing_entry *after,

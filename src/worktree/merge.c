@@ -205,6 +205,7 @@ static bool says_more(struct str kind, const char *known)
 	       (!strcmp(known, "contents") && !str_is(kind, known));
 }
 
+/* The kind that says more wins. */
 static void add_once(struct merge *m, struct str path, struct str kind)
 {
 	for (size_t i = 0; i < m->n; i++) {
@@ -360,6 +361,7 @@ static size_t find_suffix(const char *path)
 	return 0;
 }
 
+/* An odb_sink: some side has a file with the name of a conflict. */
 static int mark_real(void *arg, const struct odb_record *r, struct error *err)
 {
 	struct merge *m = arg;
@@ -422,6 +424,7 @@ static int too_large(int status, size_t most, struct error *err)
 			  "`dcode apply --interactive` applies some of them.");
 }
 
+/* g has the attributes of the local side. */
 static int merge_in(struct merge *m, const struct git *g,
 		    const struct merge_sides *sides, const struct stop *stop,
 		    struct error *err)

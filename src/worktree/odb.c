@@ -56,6 +56,7 @@ char *odb_ref_name(const char *label, const char *which)
 	return xasprintf("refs/dcode/%s/%s", label, which);
 }
 
+/* SHA-1 or SHA-256. */
 static bool is_oid(struct str s)
 {
 	for (size_t i = 0; i < s.len; i++)
@@ -142,6 +143,8 @@ static int send_line(struct odb_commit *c, struct error *err)
 	return rc;
 }
 
+/* The commit's header for fast-import; "feature done" makes a cut stream an
+ * error. */
 static int send_header(struct odb_commit *c, const struct odb_commit_info *info,
 		       struct error *err)
 {
@@ -191,6 +194,7 @@ int odb_commit_begin(struct odb_commit **out, const struct git *g,
 	return -1;
 }
 
+/* fast-import would take the next command for the rest of the file. */
 static int check_whole(const struct odb_commit *c, struct error *err)
 {
 	if (c->left == 0)
@@ -300,6 +304,7 @@ void odb_commit_abort(struct odb_commit *c)
 	free(c);
 }
 
+/* Sends exactly change->size bytes. */
 static int send_bytes(struct odb_commit *c, const struct odb_change *change,
 		      struct error *err)
 {
@@ -476,6 +481,7 @@ static int pass_data(struct odb_reader *b, struct str *chunk, struct error *err)
 	return bytes.len ? b->data(b->arg, bytes, err) : 0;
 }
 
+/* A git_sink: header lines and bytes in turns. */
 static int read_batch(void *arg, struct str chunk, struct error *err)
 {
 	struct odb_reader *b = arg;
@@ -559,6 +565,7 @@ static int note_file(void *arg, const struct odb_record *r, struct error *err)
 	return 0;
 }
 
+/* The directories of path are made. */
 static int write_below(const char *directory, const char *path, struct str text,
 		       struct error *err)
 {
@@ -592,6 +599,7 @@ struct named_reader { /* what one git prints of all files */
 	struct buf text;
 };
 
+/* How many files fit in NAMED_TOTAL_MAX together. */
 static int add_size(void *arg, const struct odb_object *o, struct error *err)
 {
 	struct named_reader *r = arg;
@@ -699,6 +707,7 @@ struct file_writer {
 	crypto_hash_sha256_state state;
 };
 
+/* After the last byte. */
 static void end_written_file(struct file_writer *w)
 {
 	if (w->fd >= 0)

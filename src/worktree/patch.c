@@ -105,7 +105,7 @@ static void mark_newest(struct saved_list *l)
 	}
 }
 
-/* What a crash left of a file that had no name yet. */
+/* Removes an old file that a crash left before it got its name. */
 static void drop_temporary(int dir, const char *name, const struct stat *st)
 {
 	if (!strncmp(name, ".patch-", 7) &&
@@ -176,8 +176,9 @@ static int compare_ages(const void *a, const void *b)
 	return (x->changed > y->changed) - (x->changed < y->changed);
 }
 
-/* Until all are no more than bytes, the oldest first; those that have gone have
- * no name. */
+/* Deletes patches older than oldest, the oldest first, until all have at most
+ * bytes. newest: only the newest of threads, else only the others. A deleted
+ * one has no name any more. */
 static size_t sweep_some(struct saved_list *l, const char *directory,
 			 bool newest, int64_t oldest, int64_t *all,
 			 int64_t bytes)
@@ -230,13 +231,8 @@ static int write_all(void *arg, struct str bytes, struct error *err)
 {
 	const int *fd = arg;
 
-	while (bytes.len) {
-		ssize_t n = write(*fd, bytes.ptr, bytes.len);
-
-		if (n < 0 && errno != EINTR)
-			return error_errno(err, "saving the patch");
-		bytes = str_skip(bytes, n > 0 ? (size_t)n : 0);
-	}
+	if (io_write_all(*fd, bytes.ptr, bytes.len) < 0)
+		return error_errno(err, "saving the patch");
 	return 0;
 }
 

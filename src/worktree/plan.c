@@ -311,6 +311,7 @@ struct plan_walk { /* all borrowed */
 	struct plan_dirs *keep; /* directories that new files need */
 };
 
+/* True if the plan removes the file at path. */
 static bool is_removed(const struct apply_plan *p, const char *path)
 {
 	const struct plan_change *c = plan_find(p, path);
@@ -353,6 +354,7 @@ static int each_parent(const struct plan_walk *k, const char *path,
 	return rc;
 }
 
+/* Reached through no link. */
 static int stat_dir(const struct plan_walk *k, const char *path,
 		    struct stat *st)
 {
@@ -365,6 +367,7 @@ static int stat_dir(const struct plan_walk *k, const char *path,
 	return rc;
 }
 
+/* A directory to remove if it is empty in the end; an each_parent() visit. */
 static int add_drop(const struct plan_walk *k, const char *dir,
 		    struct error *err)
 {
@@ -430,6 +433,7 @@ static int check_inside(const struct plan_walk *k, int fd, const char *path,
 	return rc;
 }
 
+/* path is a directory; all in it has to go. */
 static int check_directory(const struct plan_walk *k, const char *path,
 			   struct error *err)
 {
@@ -448,10 +452,11 @@ static int check_directory(const struct plan_walk *k, const char *path,
 	return check_inside(k, fd, path, err);
 }
 
+/* A file that the plan adds: nothing may be in its place. */
 static int check_new(const struct plan_walk *k, const struct plan_change *c,
 		     const struct treefile *now, struct error *err)
 {
-	/* What is above stays, also when the plan removes all else there. */
+	/* Directories above stay, also if the plan removes all else in them. */
 	if (now->mode == TREEFILE_DIR)
 		return each_parent(k, c->path, add_make, err) < 0
 			       ? -1

@@ -73,6 +73,7 @@ static int copy_shallow(struct rewrite *k, struct error *err)
 	return rc < 0 ? -1 : 0;
 }
 
+/* A repository of its own, with the user's objects as alternates. */
 static int open_store(struct rewrite *k, struct error *err)
 {
 	struct error ignored = { 0 };
@@ -203,6 +204,7 @@ struct import_run {
 	struct buf commands;
 };
 
+/* Masked; repaired if git would refuse it. */
 static void add_ident(struct import_run *m, struct old_commit *c,
 		      const char *key, struct str ident)
 {
@@ -223,13 +225,14 @@ static void add_ident(struct import_run *m, struct old_commit *c,
 	buf_release(&masked);
 }
 
+/* Masked. A message with a private key is replaced. */
 static void add_message(struct import_run *m, struct old_commit *c,
 			struct str message)
 {
 	struct buf masked = BUF_INIT(COMMAND_MAX);
 	struct str said;
 
-	/* What follows a NUL git does not show. */
+	/* git shows nothing behind a NUL. */
 	message.len = str_find(message, '\0');
 	mask_text(m->k->r->mask, message, &masked);
 	said = buf_str(&masked);
@@ -315,6 +318,7 @@ static void add_changes(struct import_run *m, const struct old_commit *c)
 		}
 }
 
+/* Commit i, as commands for fast-import. */
 static int import_commit(struct import_run *m, size_t i, struct error *err)
 {
 	struct old_commit *c = &m->k->commits[i];
@@ -396,6 +400,7 @@ static int count_changed(struct rewrite *k, struct error *err)
 	return rc;
 }
 
+/* All commits, parents first, through one fast-import. */
 static int run_import(struct rewrite *k, const char *marks, struct error *err)
 {
 	char *export = xasprintf("--export-marks=%s", marks);
@@ -473,6 +478,7 @@ static int compare_path(const void *key, const void *item)
 	return strcmp(key, ((const struct selected *)item)->path);
 }
 
+/* Each path of the last commit: noted if the tree lacks it. */
 static int note_absent(void *arg, const char *path, struct error *err)
 {
 	struct absent_names *a = arg;
@@ -496,6 +502,7 @@ static int note_absent(void *arg, const char *path, struct error *err)
 	return buf_check(&a->text, "the names of deleted files", err);
 }
 
+/* Files that a sparse checkout leaves out are not absent. */
 static int list_sparse(struct absent_names *a, struct error *err)
 {
 	static const char *const argv[] = { "ls-files", "-z", "-t", NULL };

@@ -153,6 +153,7 @@ struct text_run {
 	int64_t total;
 };
 
+/* An odb_reader of the commits' texts. */
 static int begin_text(void *arg, const struct odb_object *o, struct error *err)
 {
 	struct text_run *r = arg;
@@ -181,6 +182,7 @@ static int add_text(void *arg, struct str bytes, struct error *err)
 	return 0;
 }
 
+/* A commit whose tree a partial clone lacks is cut off. */
 static int note_tree(void *arg, const struct odb_object *o, struct error *err)
 {
 	struct text_run *r = arg;
@@ -190,6 +192,7 @@ static int note_tree(void *arg, const struct odb_object *o, struct error *err)
 	return 0;
 }
 
+/* The texts of all commits, and which of their trees are here. */
 static int read_texts(struct rewrite *k, struct error *err)
 {
 	struct text_run r = { .k = k };
@@ -497,6 +500,7 @@ struct check_run {
 	struct buf head;
 };
 
+/* An odb_reader of sizes alone. */
 static int note_size(void *arg, const struct odb_object *o, struct error *err)
 {
 	struct rewrite *k = arg;

@@ -1,5 +1,14 @@
 /* scan.c - asks a sandbox what differs there from the tree that was sent. */
 /* SPDX-License-Identifier: MIT */
+/*
+ * One run of workspace_scan.sh: it compares the tree there with the listing
+ * that both sides share, and answers with a report, a line for each path that
+ * differs, and an archive of the bytes. A small answer comes in the command's
+ * output, a large one as a file by the provider's API. Both land in a spool, a
+ * file without a name; read_status() reads the report from it and leaves the
+ * archive to scan_pull(). Nothing that the sandbox says is believed here: the
+ * report must be complete, and sizes are counted as bytes arrive.
+ */
 #include "worktree/scan.h"
 
 #include <errno.h>
@@ -35,6 +44,7 @@ struct call { /* one run of the script */
 	char *state;   /* owned: the directory that misses the listing */
 };
 
+/* A file without a name, in directory. */
 static int open_spool(const char *directory, struct error *err)
 {
 	char *name = xasprintf("%s/scan.XXXXXX", directory);
@@ -57,6 +67,7 @@ static int too_large(const struct scan_request *r, struct error *err)
 			       "in ~/.deepagents/config.toml.");
 }
 
+/* Also counts: the sandbox must not send more than was allowed. */
 static int write_spool(void *arg, struct str bytes, struct error *err)
 {
 	struct call *c = arg;
@@ -64,13 +75,8 @@ static int write_spool(void *arg, struct str bytes, struct error *err)
 	if ((int64_t)bytes.len > c->most)
 		return too_large(c->request, err);
 	c->most -= (int64_t)bytes.len;
-	while (bytes.len) {
-		ssize_t n = write(c->scan->spool, bytes.ptr, bytes.len);
-
-		if (n < 0 && errno != EINTR)
-			return error_errno(err, "keeping what changed");
-		bytes = str_skip(bytes, n > 0 ? (size_t)n : 0);
-	}
+	if (io_write_all(c->scan->spool, bytes.ptr, bytes.len) < 0)
+		return error_errno(err, "keeping what changed");
 	return 0;
 }
 
@@ -119,6 +125,7 @@ static int put_file(struct sandbox *sb, const char *path, struct str bytes,
 			 t.detail[0] ? t.detail : file_error_name(t.error));
 }
 
+/* Downloads a large answer into the spool. */
 static int get_file(struct call *c, const char *path, const struct stop *stop,
 		    struct error *err)
 {
@@ -166,6 +173,7 @@ static int add_record(struct scan *s, struct str line, struct error *err)
 	return 0;
 }
 
+/* The report's last line must say how many lines were compared. */
 static int64_t count_lines(struct str text)
 {
 	int64_t n = 0;
@@ -265,6 +273,7 @@ static int read_status(struct call *c, const char *status,
 	return read_report(c, report, err);
 }
 
+/* One command. Sets c->state if the sandbox has lost the listing. */
 static int run_script(struct call *c, const struct stop *stop,
 		      struct error *err)
 {
@@ -302,7 +311,7 @@ static int run_script(struct call *c, const struct stop *stop,
 	return read_status(c, h.status, stop, err);
 }
 
-/* What fits in no command goes there as a file. */
+/* Uploads content that is too large for a command, as a file. */
 static int stage_content(struct call *c, const struct stop *stop,
 			 struct error *err)
 {
@@ -321,6 +330,7 @@ static int stage_content(struct call *c, const struct stop *stop,
 	return 0;
 }
 
+/* Uploads the listing again, then asks once more. */
 static int restore_listing(struct call *c, const struct stop *stop,
 			   struct error *err)
 {
@@ -340,6 +350,7 @@ static int restore_listing(struct call *c, const struct stop *stop,
 	return rc;
 }
 
+/* The spool is open afterwards, also on failure: scan_release(). */
 static int run_call(struct call *c, const struct stop *stop, struct error *err)
 {
 	int rc;

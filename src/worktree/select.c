@@ -66,6 +66,7 @@ static struct str lower_name(struct str name, char *room, size_t size)
 	return (struct str){ room, n };
 }
 
+/* Examples such as .env.example hold no secrets. */
 static bool is_env(struct str name)
 {
 	if (str_is(name, ".env"))
@@ -295,6 +296,7 @@ void select_release(struct selection *s)
 	*s = (struct selection){ 0 };
 }
 
+/* True if the file begins as a pointer of Git LFS does. */
 static bool is_pointer(struct tree_dir *dir, const char *path)
 {
 	char head[sizeof(lfs_mark) - 1];
@@ -643,6 +645,7 @@ static bool is_asked(struct tree_walk *k, const char *path, const char *why)
 	return true;
 }
 
+/* A file that will be sent. */
 static int add_file(struct tree_walk *k, const char *path,
 		    const struct stat *st, bool keyless, struct error *err)
 {
@@ -747,6 +750,7 @@ struct walk_part {
 	struct nested_repo nested;
 };
 
+/* A record of git ls-files: what .dcodeignore names. */
 static int on_dropped(void *arg, const char *record, struct error *err)
 {
 	struct walk_part *p = arg;
@@ -759,6 +763,7 @@ static int on_dropped(void *arg, const char *record, struct error *err)
 	return 0;
 }
 
+/* Only without git does .dcodeignore count. */
 static bool is_dropped(const struct walk_part *p, const char *record)
 {
 	return p->n_dropped && bsearch(&record, p->dropped, p->n_dropped,
@@ -877,6 +882,7 @@ static int list_others(struct walk_part *p, struct git *g, const char *excludes,
 	return rc;
 }
 
+/* The user's own patterns, as a file for git. */
 static int write_excludes(struct tree_walk *k, const struct user_repo *u,
 			  const char *file, struct error *err)
 {
@@ -934,6 +940,7 @@ static void note_module(struct walk_part *p, const char *root,
 	free(path);
 }
 
+/* Lists one repository: its tracked files, then the others. */
 static int list_part(struct walk_part *p, const char *root, struct git *g,
 		     const char *excludes, struct error *err)
 {

@@ -435,6 +435,7 @@ static void add_earlier(struct buf *out, struct str said,
 	}
 }
 
+/* LABEL.exclude: the user's patterns, then earlier names. */
 static int keep_exclude(struct workspace *w, const struct user_repo *u,
 			const char *home, struct str earlier,
 			const struct stop *stop, struct error *err)
@@ -451,6 +452,7 @@ static int keep_exclude(struct workspace *w, const struct user_repo *u,
 	return rc;
 }
 
+/* -1 if the sandbox could not take the tree. */
 static int check_status(const struct stream_result *out,
 			struct send_result *result, struct error *err)
 {
@@ -486,6 +488,7 @@ static int make_history(struct workspace *w, const struct selection *s,
 	return stop_check(stop, err);
 }
 
+/* True if the sandbox's git can commit at once. */
 static bool is_quick(const struct sending *sending)
 {
 	return !sending->r->may_defer ||
@@ -693,6 +696,8 @@ static int select_all(struct syncing *s, struct selection *sel,
 	return rc;
 }
 
+/* Splits the changes into files to send and paths that are gone. Both lists
+ * are sorted. */
 static void choose_files(struct syncing *s, const struct selection *sel)
 {
 	size_t at = 0;
@@ -780,6 +785,7 @@ static void write_changes(void *arg, struct listing *read, struct buf *out)
 				write_change(read, &s->changes[i], out);
 }
 
+/* One command with all changes; the script decides about each. */
 static int stream_changes(struct syncing *s, const struct stop *stop,
 			  struct error *err)
 {
@@ -971,6 +977,7 @@ static int move_base(struct syncing *s, const struct stop *stop,
 	return rc;
 }
 
+/* Under the lock of the base. */
 static int take_over(struct syncing *s, const struct stop *stop,
 		     struct error *err)
 {
@@ -987,6 +994,7 @@ static int take_over(struct syncing *s, const struct stop *stop,
 	return rc;
 }
 
+/* If the sandbox has lost the listing of the base, sends it and tries again. */
 static int exchange(struct syncing *s, const struct stop *stop,
 		    struct error *err)
 {

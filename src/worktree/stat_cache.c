@@ -1,5 +1,11 @@
 /* stat_cache.c - hashes of files that need not be read again. */
 /* SPDX-License-Identifier: MIT */
+/*
+ * The file is a list sorted by path, with a hash of it all at its end: a cut or
+ * foreign file counts as empty, and nothing is lost but time. New entries are
+ * gathered in memory and merged when the cache is closed. A path that was
+ * neither found nor put is dropped then, so files that are gone do not pile up.
+ */
 #include "worktree/stat_cache.h"
 
 #include <errno.h>
@@ -77,6 +83,7 @@ static struct stat_entry *add_entry(struct stat_entries *all)
 	return &all->list[all->n++];
 }
 
+/* -1 also if it is more than FILE_MAX. */
 static int read_all(int fd, struct buf *out)
 {
 	char room[64 << 10];
@@ -111,6 +118,7 @@ static bool read_file(struct stat_cache *c)
 	return memcmp(hash, text.ptr + text.len, HASH) == 0;
 }
 
+/* Once, when the cache is first asked. */
 static void load(struct stat_cache *c)
 {
 	struct str rest;
@@ -177,6 +185,7 @@ bool stat_cache_get(struct stat_cache *c, const char *path,
 	return true;
 }
 
+/* A time that is too close to the reading may hide a later change. */
 static bool is_settled(const struct timespec *t, const struct timespec *began)
 {
 	return t->tv_sec < began->tv_sec - UNSURE_S;
@@ -230,7 +239,7 @@ static void merge(struct stat_cache *c, struct buf *out)
 			add_bytes(out, &c->old.list[i]);
 }
 
-/* Not synced: half a file is none. */
+/* Not synced: half a file counts as empty. */
 static void write_file(const char *file, struct str text)
 {
 	char *part = xasprintf("%s.XXXXXX", file);

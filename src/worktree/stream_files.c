@@ -102,6 +102,7 @@ void file_reader_close(struct file_reader *p)
 	free(p);
 }
 
+/* To hash, commit and tar. */
 static int put_bytes(struct file_reader *p, struct str bytes, struct error *err)
 {
 	crypto_hash_sha256_update(&p->hash, (const unsigned char *)bytes.ptr,
@@ -130,6 +131,7 @@ static void note_hash(struct file_reader *p, const struct selected *f,
 		       &p->began);
 }
 
+/* Enters the file into the listing. */
 static void end_file(struct file_reader *p)
 {
 	const struct selected *f = &p->r.files[p->next - 1];
@@ -150,6 +152,7 @@ static void end_file(struct file_reader *p)
 		p->r.progress(p->r.arg, p->next, p->bytes);
 }
 
+/* The headers of a file or link of size bytes. */
 static int begin_entry(struct file_reader *p, const char *link, int64_t size,
 		       int64_t mtime, struct error *err)
 {
@@ -196,6 +199,7 @@ static int read_link(struct file_reader *p, int dir, const char *name,
 	return rc;
 }
 
+/* A file that is gone, or not a file any more, is skipped and counted. */
 static int open_file(struct file_reader *p, int dir, const char *name,
 		     struct error *err)
 {
@@ -258,6 +262,7 @@ static int begin_file(struct file_reader *p, struct error *err)
 	return open_file(p, dir, name, err);
 }
 
+/* A piece of the current file, at most CHUNK. */
 static int read_piece(struct file_reader *p, struct error *err)
 {
 	size_t want = p->left < CHUNK ? (size_t)p->left : CHUNK;
@@ -500,6 +505,8 @@ static int open_spool(struct tree_stream *s, struct error *err)
 	return 0;
 }
 
+/* Begins the stream from its start: also after a first try. kept: with a
+ * spool. */
 static int open_stream(struct tree_stream *s, bool gzip, bool kept,
 		       struct error *err)
 {
@@ -579,6 +586,7 @@ static int rewind_part(void *arg, struct error *err)
 	return 0;
 }
 
+/* Sends size bytes of the stream as a file, and measures the rate. */
 static int upload_part(struct tree_stream *s, int64_t from, int64_t size,
 		       char **path, struct error *err)
 {
@@ -690,6 +698,7 @@ static int collect_said(void *arg, struct str bytes, struct error *err)
 	return buf_check(&s->out->said, "what the sandbox says", err);
 }
 
+/* Has the sandbox unpack what was sent, or what it reads now. */
 static int run_script(struct tree_stream *s, bool gzip, struct error *err)
 {
 	const struct stream_request *c = s->c;
@@ -717,6 +726,7 @@ static int run_script(struct tree_stream *s, bool gzip, struct error *err)
 	return 0;
 }
 
+/* Ends the commit only if the sandbox has the files. */
 static int take_result(struct tree_stream *s, struct error *err)
 {
 	struct odb_commit *commit = s->commit;

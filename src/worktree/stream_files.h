@@ -45,7 +45,7 @@ int64_t file_reader_pull(void *reader, char *room, size_t len,
 /* The exact size of a tar stream without gzip; if files turn out shorter, zeros
  * follow its end. -1 with err. */
 int64_t file_reader_size(struct file_reader *p, struct error *err);
-/* What was read, once the end was reached. */
+/* The listing of what was read; complete at the end. */
 struct listing *file_reader_listing(struct file_reader *p);
 void file_reader_close(struct file_reader *p); /* NULL is fine */
 

@@ -97,6 +97,7 @@ void tree_dir_close(struct tree_dir *t)
 	*t = (struct tree_dir){ .root = -1, .fd = -1 };
 }
 
+/* Nothing can be where a directory above is missing. */
 static bool is_absent(const struct treefile *t)
 {
 	return t->mode == 0 || t->mode == TREEFILE_BLOCKED;
@@ -245,11 +246,13 @@ static void name_beside(struct beside *b, const char *token)
 	snprintf(b->swap, sizeof(b->swap), ".dcode-%s.swap", token);
 }
 
+/* Returns -1. */
 static int set_changed(const struct treefile_write *w, struct error *err)
 {
 	return error_set(err, ERR_BUSY, "%s changed in the meantime", w->path);
 }
 
+/* The target is the source's bytes. */
 static int write_link(const struct treefile_write *w, int dir, const char *name)
 {
 	char target[PATH_MAX];
@@ -285,6 +288,7 @@ static void keep_owner(const struct treefile_write *w, int dir, int fd)
 		errno = 0;
 }
 
+/* -1 with errno; EIO if the source's bytes are not the expected ones. */
 static int write_file(const struct treefile_write *w, int dir, const char *name)
 {
 	struct timespec times[2] = { { 0, UTIME_OMIT }, w->to->mtime };
@@ -386,6 +390,7 @@ static int check_displaced(const struct treefile_write *w, int dir,
 	return set_changed(w, err);
 }
 
+/* If path is not as expected, the staged file is removed. */
 static int put_at(const struct treefile_write *w, int dir, const char *name,
 		  const struct beside *b, struct error *err)
 {
@@ -422,6 +427,7 @@ static int remove_at(const struct treefile_write *w, int dir, const char *name,
 	return check_displaced(w, dir, name, b->swap, err);
 }
 
+/* Calls act with path's directory and the names beside it. */
 static int at_parent(const struct treefile_write *w,
 		     int (*act)(const struct treefile_write *, int,
 				const char *, const struct beside *,

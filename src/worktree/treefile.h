@@ -21,7 +21,7 @@ enum { /* git's modes of what a tree holds */
        NAME_LINK = 0120000,
 };
 
-/* What is, was or shall be at a path. */
+/* The state of a path: now, before, or as it shall be. */
 struct treefile {
 	unsigned mode;         /* git's, TREEFILE_ or 0: nothing is there */
 	mode_t perm;           /* its permissions, 07777 */
@@ -41,7 +41,7 @@ int treefile_stat(int root, const char *path, struct treefile *t,
 /* Copies from one descriptor to another, hashing; to may be -1. */
 int treefile_copy(int from, int to, unsigned char hash[TREEFILE_HASH]);
 
-/* Where the two names that a write needs beside the path come from. */
+/* One write; token makes the two names beside the path. */
 struct treefile_write {
 	int root;
 	const char *path;

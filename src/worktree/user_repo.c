@@ -306,6 +306,7 @@ static void find_commit(struct user_repo *u, const char *ref)
 	buf_release(&text);
 }
 
+/* A branch without a commit has a name and no head. */
 static void read_head(struct user_repo *u)
 {
 	static const char heads[] = "ref: refs/heads/";
@@ -468,6 +469,7 @@ static char *named_file(const struct git *g, const char *home, const char *key,
 	return in_config(home, name);
 }
 
+/* A file that cannot be read does not count. */
 static void read_named_file(const struct git *g, const char *home,
 			    const char *const names[2], struct buf *out,
 			    const struct stop *stop)
@@ -508,7 +510,7 @@ void user_repo_attributes(const struct user_repo *u, const struct git *g,
 				       BUF_INIT(ATTRIBUTES_MAX) };
 	if (home)
 		read_named_file(g, home, names, &a->global, stop);
-	/* What is no regular file there, or too large, does not count. */
+	/* A file that is not regular, or too large, does not count. */
 	if (u->common && user_repo_read(u->common, "info/attributes", &a->info,
 					&ignored) < 0)
 		buf_clear(&a->info);
@@ -636,6 +638,7 @@ static void lock_text(const char *token, char text[LOCK_MAX])
 	snprintf(text, LOCK_MAX, "locked by dcode apply %s\n", token);
 }
 
+/* The lock is complete before it gets its name. */
 static int write_lock(const char *path, const char *text, struct error *err)
 {
 	int fd =
@@ -730,6 +733,7 @@ done:
 	return rc;
 }
 
+/* False if it is missing. */
 static bool hash_file(const char *path, unsigned char hash[TREEFILE_HASH])
 {
 	int fd = open(path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW);

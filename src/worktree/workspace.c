@@ -32,6 +32,7 @@ enum {
 
 #define OF_COMMIT "commit " /* begins the first line of a listing */
 
+/* STATE/workspaces/KEY. Owned. */
 static char *make_directory(const char *state, const char *root)
 {
 	char hash[LISTING_HASH];
@@ -247,6 +248,7 @@ bool workspace_pack_is_due(const char *state, const char *root)
 	return due;
 }
 
+/* True while an apply has not been finished or undone. */
 static bool has_journal(const struct workspace *w)
 {
 	return has_file(path_join(w->directory, "journal")) ||
@@ -349,6 +351,7 @@ static int add_relisted(void *arg, const struct odb_record *d,
 	return 0;
 }
 
+/* Blobs come in the order of the changes that have one. */
 static void change_listing(struct listing *l, const struct relist *c)
 {
 	size_t blob = 0;
@@ -458,6 +461,7 @@ int workspace_read_uploaded(struct listing *l, const struct workspace *w,
 	return rc;
 }
 
+/* base.lock is held. */
 static int add_uploaded(const struct listing *l, const struct workspace *w,
 			struct error *err)
 {
