@@ -1,18 +1,148 @@
-/* langsmith.c - sandboxes of LangSmith: the account, and one's life. */
+/* langsmith.c - the account at LangSmith: sandboxes and snapshots. */
 /* SPDX-License-Identifier: MIT */
+/*
+ * A sandbox starts from a snapshot, which is found by its name or built from an
+ * image (resolve_snapshot). The tables at the end say what else is particular
+ * about LangSmith; providers/kit does the rest.
+ */
 #include "providers/langsmith/langsmith.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/json.h"
 #include "base/mem.h"
 #include "base/str.h"
-#include "providers/kit/vendor.h"
+#include "net/retry.h"
+#include "providers/kit/body.h"
+#include "providers/kit/lease.h"
+#include "sandbox/sandbox.h"
+
+/*
+ * Two servers: the API at LANGSMITH_ENDPOINT, which makes and ends sandboxes
+ * and keeps snapshots, and the data plane, whose address is in each sandbox's
+ * description. A sandbox's name is its id in every path; ours is the label, so
+ * that no label can be used twice. Wire: what the SDKs of Python at bc8dd672
+ * and JavaScript 0.10.5 were seen to send, and the source of npm langsmith
+ * 0.12.0 (2026-11-26), whose control plane is below /api/v2/sandboxes.
+ */
+#define LANGSMITH_API "/api/v2/sandboxes"
+#define SNAPSHOTS LANGSMITH_API "/snapshots"
+#define ACCESS "proxy_config.access_control"
 
 enum {
-	COMMAND_MAX = 80 << 10, /* one argument, 128 KiB, once encoded */
+	USER_COMMAND_MAX = 80 << 10, /* one argument, 128 KiB, once encoded */
 	LIFETIME_S = 1800,
 	WAIT_MS = 180000,
+	READY_MS = 180000, /* for which the server waits */
+	CREATE_SLACK_MS = 30000,
+	MEMORY_MAX = 1 << 20, /* GiB */
+	DISK_MAX = 1 << 20,   /* GiB */
+	MOST_GIB_EACH = 6,    /* memory for each vCPU, by the server's rule */
+	PAGE = 500,
+	/* Of snapshots. */
+	POLL_MS = 2000,
+	BUILD_MS = 900000, /* python:3 may need more than the SDK's 60 s */
+	PROGRESS_MS = 10000,
+	NAME_MAX_BYTES = 128,
+	TRIES = 4,
+	BUILD_PAUSE_MS = 500, /* doubled each time */
+	POST_MS = 120000,
+};
+
+struct langsmith { /* sandbox_client.priv */
+	struct vendor_client kit;
+	const char *key; /* borrowed */
+};
+
+static const struct setting settings[] = {
+	{ .key = "api_key",
+	  .type = SETTING_STRING,
+	  .flags = SETTING_SECRET | SETTING_ENV_ONLY,
+	  .env = "LANGSMITH_SANDBOX_API_KEY",
+	  .help = "key from https://smith.langchain.com; the first of this, "
+		  "LANGSMITH_API_KEY and LANGCHAIN_API_KEY that is set" },
+	{ .key = "langsmith_api_key",
+	  .type = SETTING_STRING,
+	  .flags = SETTING_SECRET | SETTING_ENV_ONLY,
+	  .env = "LANGSMITH_API_KEY",
+	  .help = "second choice" },
+	{ .key = "langchain_api_key",
+	  .type = SETTING_STRING,
+	  .flags = SETTING_SECRET | SETTING_ENV_ONLY,
+	  .env = "LANGCHAIN_API_KEY",
+	  .help = "third choice" },
+	{ .key = "snapshot_id",
+	  .example = "\"5f0c1a3e\"",
+	  .type = SETTING_STRING,
+	  .env = "LANGSMITH_SANDBOX_SNAPSHOT_ID",
+	  .help = "snapshot to start from, by id: none is looked up or built" },
+	{ .key = "snapshot",
+	  .type = SETTING_STRING,
+	  .env = "LANGSMITH_SANDBOX_SNAPSHOT_NAME",
+	  .fallback = "\"deepagents-code\"",
+	  .help = "snapshot to start from, built if it does not exist" },
+	{ .key = "image",
+	  .type = SETTING_STRING,
+	  .fallback = "\"python:3\"",
+	  .help = "image to build it from" },
+	{ .key = "disk",
+	  .unit = "GiB",
+	  .type = SETTING_INT,
+	  .fallback = "16",
+	  .help = "GiB of disk of a snapshot that is built" },
+	{ .key = "cpu",
+	  .unit = "CPUs",
+	  .example = "2",
+	  .type = SETTING_INT,
+	  .field = "vcpus",
+	  .least = 1,
+	  .help = "CPUs" },
+	{ .key = "memory",
+	  .unit = "GiB",
+	  .example = "4",
+	  .type = SETTING_INT,
+	  .help = "GiB of memory" },
+	{ .key = "workdir",
+	  .type = SETTING_STRING,
+	  .fallback = "\"/root\"",
+	  .help = "working directory inside" },
+	{ .key = "env",
+	  .example = "[\"LANG=C.UTF-8\"]",
+	  .type = SETTING_LIST,
+	  .flags = SETTING_PAIRS,
+	  .field = "env_vars",
+	  .help = "variables inside: NAME=value" },
+	{ .key = "labels",
+	  .example = "[\"team=web\"]",
+	  .type = SETTING_LIST,
+	  .help = "labels of the sandbox: NAME=value" },
+	{ .key = "network_allow",
+	  .example = "[\"api.example.com\"]",
+	  .type = SETTING_LIST,
+	  .field = ACCESS ".allow_list",
+	  .help = "only these domains or networks can be reached" },
+	{ .key = "network_deny",
+	  .example = "[\"10.0.0.0/8\"]",
+	  .type = SETTING_LIST,
+	  .field = ACCESS ".deny_list",
+	  .help = "domains or networks that cannot be reached" },
+	{ .key = "lifetime",
+	  .unit = "seconds",
+	  .example = "3600",
+	  .type = SETTING_INT,
+	  .help = "seconds that a sandbox outlives its last command (1800)" },
+	{ .key = "keep_stopped",
+	  .unit = "seconds",
+	  .type = SETTING_INT,
+	  .fallback = "60",
+	  .help = "seconds after which a stopped sandbox is deleted" },
+	{ .key = "websocket",
+	  .type = SETTING_BOOL,
+	  .fallback = "true",
+	  .help = "run long commands over a WebSocket; false: plain requests" },
+	{ 0 },
 };
 
 static const char *find_key(const struct settings *set, const char **project)
@@ -41,19 +171,8 @@ static const char *find_key(const struct settings *set, const char **project)
 	return key;
 }
 
-static int no_key(struct error *err)
-{
-	error_set(err, ERR_AUTH,
-		  "No LangSmith sandbox API key found. Set LANGSMITH_API_KEY, "
-		  "LANGCHAIN_API_KEY, or LANGSMITH_SANDBOX_API_KEY (or the "
-		  "DEEPAGENTS_CODE_-prefixed equivalents)");
-	return error_hint(err, "Get a key at https://smith.langchain.com "
-			       "(Settings, API Keys), then export "
-			       "LANGSMITH_API_KEY=lsv2_...");
-}
-
-/* Paths below are /api/v2/sandboxes/...; the vendor's SDK takes /api/v1 or /api
- * off the end of an endpoint (npm langsmith 0.12.0, 2026-11-26). */
+/* Paths below are /api/v2/sandboxes/...; the vendor's SDK removes /api/v1 or
+ * /api from the end of an endpoint (npm langsmith 0.12.0, 2026-11-26). */
 static int set_address(struct rest *api, const struct settings *set,
 		       struct error *err)
 {
@@ -83,8 +202,17 @@ static int langsmith_open(struct sandbox_client *client,
 	struct langsmith *l = (struct langsmith *)vendor_open(client, &vendor);
 
 	l->key = find_key(set, &client->project_key);
-	if (!l->key)
-		return no_key(err);
+	if (!l->key) {
+		error_set(err, ERR_AUTH,
+			  "No LangSmith sandbox API key found. Set "
+			  "LANGSMITH_API_KEY, LANGCHAIN_API_KEY, or "
+			  "LANGSMITH_SANDBOX_API_KEY (or the "
+			  "DEEPAGENTS_CODE_-prefixed equivalents)");
+		return error_hint(err,
+				  "Get a key at https://smith.langchain.com "
+				  "(Settings, API Keys), then export "
+				  "LANGSMITH_API_KEY=lsv2_...");
+	}
 	if (set_address(&l->kit.api, set, err) < 0 ||
 	    rest_header(&l->kit.api, "X-Api-Key", l->key, err) < 0)
 		return -1;
@@ -92,7 +220,419 @@ static int langsmith_open(struct sandbox_client *client,
 	return 0;
 }
 
-/* The address of its data plane. */
+/* Appends the path of a list's first page; filter is encoded: "label=a%3Db". */
+static void add_list_path(struct buf *path, const char *list,
+			  const char *filter)
+{
+	buf_addf(path, "%s?page_size=%d&%s", list, PAGE, filter);
+}
+
+/* struct vendor_pages.next. Newer servers answer {"items":[...],
+ * "next_cursor":C}. Older ones do not know page_size, send a page of their own
+ * size, and want an offset. */
+static void next_path(struct buf *path, const char *first, const cJSON *page,
+		      int64_t seen)
+{
+	struct str list = { first, strcspn(first, "?") };
+	const char *cursor = json_string(page, "next_cursor", "");
+	bool newer = json_get(page, "next_cursor") || json_get(page, "items");
+	const cJSON *member;
+	bool any = false;
+
+	cJSON_ArrayForEach (member, page)
+		any = any || (cJSON_IsArray(member) && member->child);
+	if (newer ? !*cursor : !any)
+		return;
+	buf_addstr(path, list);
+	if (newer) {
+		buf_addf(path, "?page_size=%d&cursor=", PAGE);
+		rest_encode(path, str_of(cursor));
+	} else {
+		buf_addf(path, "?limit=%d&offset=%lld", PAGE, (long long)seen);
+	}
+	buf_adds(path, strchr(first, '&'));
+}
+
+struct snapshot_search {
+	const char *name;
+	char *id;        /* owned: of one that is ready, else of any */
+	char status[32]; /* of that */
+	char message[160];
+};
+
+static bool on_snapshot(void *arg, const cJSON *item)
+{
+	struct snapshot_search *f = arg;
+	const char *id = json_string(item, "id", "");
+	const char *status = json_string(item, "status", "");
+
+	if (strcmp(json_string(item, "name", ""), f->name) != 0 ||
+	    !vendor_id_ok(id))
+		return true;
+	/* A snapshot that is being built is preferred to a failed one. */
+	if (f->id && strcmp(f->status, "building") == 0 &&
+	    strcmp(status, "ready") != 0)
+		return true;
+	free(f->id);
+	f->id = xstrdup(id);
+	snprintf(f->status, sizeof(f->status), "%s", status);
+	snprintf(f->message, sizeof(f->message), "%s",
+		 json_string(item, "status_message", ""));
+	return strcmp(status, "ready") != 0;
+}
+
+static const struct vendor_pages snapshot_pages = { .items = "snapshots",
+						    .next = next_path };
+
+static int find_snapshot(struct vendor_client *c, struct snapshot_search *f,
+			 const struct stop *stop, struct error *err)
+{
+	struct buf filter = BUF_INIT(4096);
+	struct buf path = BUF_INIT(8192);
+	struct vendor_query q = { .pages = &snapshot_pages,
+				  .each = on_snapshot,
+				  .arg = f };
+	int rc;
+
+	free(f->id);
+	f->id = NULL;
+	buf_adds(&filter, "name_contains=");
+	rest_encode(&filter, str_of(f->name));
+	add_list_path(&path, SNAPSHOTS, filter.ptr);
+	buf_release(&filter);
+	q.path = path.ptr;
+	rc = vendor_pages(c, &q, stop, err);
+	buf_release(&path);
+	if (rc < 0)
+		error_wrap(err, "Failed to list snapshots");
+	return rc;
+}
+
+static void report_progress(const struct sandbox_spec *spec, const char *name,
+			    const char *status, int64_t began)
+{
+	char line[256];
+
+	if (!spec || !spec->progress)
+		return;
+	snprintf(line, sizeof(line), "snapshot %.100s: %.30s, %lld s", name,
+		 status, (long long)(clock_ms() - began) / 1000);
+	spec->progress(spec->arg, line);
+}
+
+static int fail_not_ready(const char *name, const char *status,
+			  const char *message, struct error *err)
+{
+	return error_set(err, ERR_REMOTE,
+			 "Snapshot '%s' exists but is in state '%s'%s%s. Wait "
+			 "for it to finish building, or delete it to rebuild",
+			 name, status, *message ? ": " : "", message);
+}
+
+/* Waits until the snapshot is built. */
+static int poll_ready(struct vendor_client *c, const char *id, const char *name,
+		      const struct sandbox_spec *spec, const struct stop *stop,
+		      struct error *err)
+{
+	char *path = xasprintf(SNAPSHOTS "/%s", id);
+	struct rest_ask ask = { .method = "GET",
+				.path = path,
+				.what = "waiting for the snapshot",
+				.flags = REST_AGAIN };
+	struct stop within = stop_within(stop, BUILD_MS);
+	int64_t began = clock_ms();
+	int64_t reported = began - PROGRESS_MS;
+	int rc = 0;
+
+	while (rc == 0) {
+		cJSON *tree = NULL;
+		const char *status;
+
+		rc = vendor_api(c, &ask, &tree, &within, err);
+		status = json_string(tree, "status", "");
+		if (rc == 0 && strcmp(json_string(tree, "id", ""), id) != 0)
+			rc = error_set(err, ERR_PROTOCOL,
+				       "unexpected server response: another "
+				       "snapshot");
+		else if (rc == 0 && strcmp(status, "ready") == 0)
+			rc = 1;
+		else if (rc == 0 && strcmp(status, "building") != 0)
+			rc = fail_not_ready(
+				name, status,
+				json_string(tree, "status_message", ""), err);
+		if (rc == 0 && clock_ms() - reported >= PROGRESS_MS) {
+			reported = clock_ms();
+			report_progress(spec, name, status, began);
+		}
+		cJSON_Delete(tree);
+		if (rc == 0)
+			rc = stop_sleep(&within, POLL_MS, err);
+	}
+	free(path);
+	return rc > 0 ? 0 : -1;
+}
+
+/* The id (owned) of the snapshot that an answer is about, or NULL. */
+static char *parse_id(const cJSON *answer, struct error *err)
+{
+	const char *text = json_string(answer, "id", "");
+
+	if (vendor_id_ok(text))
+		return xstrdup(text);
+	error_set(err, ERR_PROTOCOL, "unexpected server response: no snapshot");
+	return NULL;
+}
+
+static int post_build(struct vendor_client *c, const char *name, char **id,
+		      const struct stop *stop, struct error *err)
+{
+	const struct settings *set = c->client->settings;
+	struct rest_ask ask = { .method = "POST",
+				.path = SNAPSHOTS,
+				.what = "building the snapshot",
+				.timeout_ms = POST_MS };
+	const char *image = NULL;
+	int64_t gib = 0;
+	cJSON *tree = NULL;
+	cJSON *body;
+	int rc;
+
+	if (settings_string(set, "langsmith", "image", &image, err) < 0 ||
+	    settings_int(set, "langsmith", "disk", &gib, err) < 0)
+		return -1;
+	if (gib < 1 || gib > DISK_MAX)
+		return error_set(err, ERR_CONFIG, "disk must be from 1 to %d",
+				 DISK_MAX);
+	body = cJSON_CreateObject();
+	cJSON_AddStringToObject(body, "name", name);
+	cJSON_AddStringToObject(body, "docker_image", image);
+	cJSON_AddNumberToObject(body, "fs_capacity_bytes",
+				(double)gib * (1 << 30));
+	rc = vendor_post(c, &ask, body, &tree, stop, err);
+	*id = rc == 0 ? parse_id(tree, err) : NULL;
+	cJSON_Delete(tree);
+	cJSON_Delete(body);
+	return *id ? 0 : -1;
+}
+
+/* Another client may build the same snapshot, so a refused build looks for it
+ * again. */
+static int find_or_build(struct vendor_client *c, struct snapshot_search *f,
+			 const struct stop *stop, struct error *err)
+{
+	int64_t pause = BUILD_PAUSE_MS;
+
+	for (int i = 1;; i++, pause *= 2) {
+		struct error why = { 0 };
+		int rc = find_snapshot(c, f, stop, err);
+
+		if (rc < 0 || f->id)
+			return rc;
+		rc = post_build(c, f->name, &f->id, stop, &why);
+		snprintf(f->status, sizeof(f->status), "building");
+		if (rc == 0)
+			return 0;
+		/* 409: one of this name is being built. */
+		if ((!retry_is_transient(&why) && why.http_status != 409) ||
+		    i == TRIES) {
+			*err = why;
+			return error_wrap(err, "Failed to build snapshot '%s'",
+					  f->name);
+		}
+		if (retry_sleep(&why, pause, stop, err) < 0)
+			return -1;
+	}
+}
+
+/* The id of the snapshot to start from, owned: looked up by name, built if it
+ * does not exist. */
+static int resolve_snapshot(struct vendor_client *c,
+			    const struct sandbox_spec *spec, char **id,
+			    const struct stop *stop, struct error *err)
+{
+	struct snapshot_search f = { .name = spec->snapshot };
+	const char *known = NULL;
+	const struct settings *set = c->client->settings;
+	int rc;
+
+	if (settings_string(set, "langsmith", "snapshot_id", &known, err) < 0 ||
+	    (!f.name &&
+	     settings_string(set, "langsmith", "snapshot", &f.name, err) < 0))
+		return -1;
+	if (known) {
+		*id = xstrdup(known);
+		return 0;
+	}
+	if (!f.name || !*f.name || strlen(f.name) > NAME_MAX_BYTES)
+		return error_set(err, ERR_CONFIG, "not a snapshot name");
+	rc = find_or_build(c, &f, stop, err);
+	if (rc == 0 && strcmp(f.status, "building") == 0) {
+		rc = poll_ready(c, f.id, f.name, spec, stop, err);
+		if (rc < 0)
+			error_wrap(err, "Failed to build snapshot '%s'",
+				   f.name);
+	} else if (rc == 0 && strcmp(f.status, "ready") != 0) {
+		rc = fail_not_ready(f.name, f.status, f.message, err);
+	}
+	if (rc == 0)
+		*id = f.id;
+	else
+		free(f.id);
+	return rc;
+}
+
+static int langsmith_find_snapshot(struct sandbox_client *client,
+				   const char *name, const struct stop *stop,
+				   struct error *err)
+{
+	struct snapshot_search f = { .name = name };
+	int rc = find_snapshot(client->priv, &f, stop, err);
+
+	if (rc == 0)
+		rc = f.id != NULL;
+	free(f.id);
+	return rc;
+}
+
+/* The sandbox runs on meanwhile. */
+static int langsmith_snapshot(struct sandbox *sb, const char *name,
+			      bool replace, const struct stop *stop,
+			      struct error *err)
+{
+	struct buf body = BUF_INIT(1024);
+	struct rest_ask ask = { .method = "POST",
+				.path = "/snapshot",
+				.what = "making the snapshot",
+				.timeout_ms = POST_MS };
+	cJSON *tree = NULL;
+	char *id = NULL;
+	int rc;
+
+	(void)replace; /* names are not unique there: the newest is used */
+	if (!*name || strlen(name) > NAME_MAX_BYTES)
+		return error_set(err, ERR_USAGE, "not a snapshot name");
+	buf_addc(&body, '{');
+	json_member(&body, "name", str_of(name));
+	buf_addc(&body, '}');
+	ask.body = buf_str(&body);
+	rc = vendor_ask(sb->client->priv, sb->id, &ask, &tree, stop, err);
+	if (rc == 0)
+		id = parse_id(tree, err);
+	rc = id ? poll_ready(sb->client->priv, id, name, NULL, stop, err) : -1;
+	free(id);
+	cJSON_Delete(tree);
+	buf_release(&body);
+	return rc;
+}
+
+/* The server accepts one of the two lists. If one allows something, everything
+ * else is blocked. */
+static int add_network(const struct vendor_client *c,
+		       const struct sandbox_spec *spec, cJSON *body,
+		       struct error *err)
+{
+	static const char *const none[] = { "127.0.0.1/32" };
+	const cJSON *access;
+
+	if (spec->network == NETWORK_NONE)
+		cJSON_AddItemToObject(body_object(body, ACCESS), "allow_list",
+				      cJSON_CreateStringArray(none, 1));
+	if (spec->network != NETWORK_DEFAULT)
+		return 0;
+	if (body_add_settings(c->client, "network_allow network_deny", body,
+			      err) < 0)
+		return -1;
+	access = json_get(json_get(body, "proxy_config"), "access_control");
+	if (json_get(access, "allow_list") && json_get(access, "deny_list"))
+		return error_set(
+			err, ERR_CONFIG,
+			"network_allow and network_deny cannot be combined");
+	return 0;
+}
+
+static int add_resources(const struct vendor_client *c, cJSON *body,
+			 struct error *err)
+{
+	int64_t memory = 0;
+
+	if (body_add_settings(c->client, "cpu", body, err) < 0 ||
+	    settings_int(c->client->settings, "langsmith", "memory", &memory,
+			 err) < 0)
+		return -1;
+	if (memory < 0 || memory > MEMORY_MAX)
+		return error_set(err, ERR_CONFIG, "memory must be from 0 to %d",
+				 MEMORY_MAX);
+	if (memory)
+		cJSON_AddNumberToObject(body, "mem_bytes",
+					(double)memory * (1 << 30));
+	return 0;
+}
+
+/* The server wants whole minutes. */
+static double whole_minutes(int64_t seconds)
+{
+	int64_t whole = (seconds + 59) / 60;
+
+	return (double)(whole * 60);
+}
+
+/* It stops when it was idle for its lifetime, and is deleted after that. */
+static int add_life(const struct vendor_client *c,
+		    const struct sandbox_spec *spec, cJSON *body,
+		    struct error *err)
+{
+	int64_t keep = 0;
+
+	if (settings_int(c->client->settings, "langsmith", "keep_stopped",
+			 &keep, err) < 0)
+		return -1;
+	if (keep < 1)
+		return error_set(err, ERR_CONFIG,
+				 "keep_stopped must be above zero");
+	cJSON_AddNumberToObject(body, "idle_ttl_seconds",
+				whole_minutes(spec->lifetime_s));
+	cJSON_AddNumberToObject(body, "delete_after_stop_seconds",
+				whole_minutes(keep));
+	return 0;
+}
+
+static int describe(struct vendor_client *c, const struct sandbox_spec *spec,
+		    cJSON *body, const struct stop *stop, struct error *err)
+{
+	int64_t seconds = sandbox_start_ms(c->client, READY_MS) / 1000;
+	char *snapshot = NULL;
+
+	cJSON_AddBoolToObject(body, "wait_for_ready", true);
+	cJSON_AddNumberToObject(body, "timeout", (double)seconds);
+	cJSON_AddStringToObject(body, "name", spec->label);
+	cJSON_AddObjectToObject(body, "labels");
+	if (body_add_settings(c->client, "env", body, err) < 0 ||
+	    add_life(c, spec, body, err) < 0 ||
+	    add_resources(c, body, err) < 0 ||
+	    add_network(c, spec, body, err) < 0 ||
+	    resolve_snapshot(c, spec, &snapshot, stop, err) < 0)
+		return -1;
+	cJSON_AddStringToObject(body, "snapshot_id", snapshot);
+	free(snapshot);
+	return 0;
+}
+
+static int post_create(struct sandbox *sb, const struct sandbox_spec *spec,
+		       cJSON *body, cJSON **answer, const struct stop *stop,
+		       struct error *err)
+{
+	struct rest_ask ask = { .method = "POST",
+				.path = LANGSMITH_API "/boxes",
+				.what = "creating the sandbox",
+				.timeout_ms =
+					sandbox_start_ms(sb->client, READY_MS) +
+					CREATE_SLACK_MS };
+
+	(void)spec;
+	return vendor_post(sb->client->priv, &ask, body, answer, stop, err);
+}
+
+/* Sets the address of its data plane. */
 static int set_endpoint(struct sandbox *sb, const cJSON *answer,
 			const struct stop *stop, struct error *err)
 {
@@ -111,8 +651,8 @@ static int set_endpoint(struct sandbox *sb, const cJSON *answer,
 	return rc;
 }
 
-static int start(struct sandbox *sb, const char *id, cJSON **answer,
-		 const struct stop *stop, struct error *err)
+static int start_sandbox(struct sandbox *sb, const char *id, cJSON **answer,
+			 const struct stop *stop, struct error *err)
 {
 	struct rest_ask ask = { .method = "POST",
 				.path = "/start",
@@ -124,7 +664,7 @@ static int start(struct sandbox *sb, const char *id, cJSON **answer,
 	return vendor_ask(sb->client->priv, id, &ask, NULL, stop, err);
 }
 
-/* The server takes whole minutes. */
+/* The server wants whole minutes. */
 static int set_seconds(struct vendor_client *c, const char *id,
 		       const char *member, int64_t seconds,
 		       const struct stop *stop, struct error *err)
@@ -141,8 +681,9 @@ static int set_seconds(struct vendor_client *c, const char *id,
 	return rc;
 }
 
-static int hold(struct vendor_client *c, const char *id, int64_t *keep_s,
-		const struct stop *stop, struct error *err)
+static int hold_stopped(struct vendor_client *c, const char *id,
+			int64_t *keep_s, const struct stop *stop,
+			struct error *err)
 {
 	return set_seconds(c, id, "delete_after_stop_seconds", *keep_s, stop,
 			   err);
@@ -185,8 +726,8 @@ static int touch_activity(struct sandbox *sb, const struct stop *stop,
 	return rc;
 }
 
-static int extend(struct sandbox *sb, int64_t lifetime_s,
-		  const struct stop *stop, struct error *err)
+static int extend_life(struct sandbox *sb, int64_t lifetime_s,
+		       const struct stop *stop, struct error *err)
 {
 	int rc;
 
@@ -210,7 +751,7 @@ static bool is_label(const char *name)
 	       strspn(name + 6, "abcdefghijklmnopqrstuvwxyz234567") == 8;
 }
 
-/* An older server reports no labels; the name is one. */
+/* An older server reports no labels; the name is our label. */
 static void add_label(const cJSON *item, struct sandbox_info *info)
 {
 	(void)item;
@@ -232,8 +773,39 @@ static void list_path(const struct vendor_client *c, struct buf *path,
 		buf_adds(&filter, "%3D");
 		rest_encode(&filter, str_of(value));
 	}
-	langsmith_list_path(path, LANGSMITH_API "/boxes", filter.ptr);
+	add_list_path(path, LANGSMITH_API "/boxes", filter.ptr);
 	buf_release(&filter);
+}
+
+/* 0.0384 LCU for a vCPU, 0.0123 LCU and 0.000123 LSU for a GiB of memory and of
+ * disk, each an hour; an LCU is $1.50, an LSU $1.00 (www.langchain.com/pricing,
+ * as of 2026-09-28). What the account includes is not subtracted. */
+static const struct rates rates = {
+	.vcpu = RATES_HOUR(0.0384 * 1.5),
+	.gib = RATES_HOUR(0.0123 * 1.5),
+	.disk_gib = RATES_HOUR(0.000123),
+};
+
+/* Without a number of CPUs the server chooses the size. */
+static int langsmith_price(const struct settings *set, const char *snapshot,
+			   struct sandbox_price *price, struct error *err)
+{
+	struct rates_size size = { 0 };
+	int64_t vcpus = 0;
+	int64_t gib = 0;
+
+	(void)snapshot;
+	if (settings_int(set, "langsmith", "cpu", &vcpus, err) < 0 ||
+	    settings_int(set, "langsmith", "memory", &gib, err) < 0 ||
+	    settings_int(set, "langsmith", "disk", &size.disk_gib, err) < 0)
+		return -1;
+	if (vcpus <= 0)
+		return 0;
+	size.milli_vcpu = vcpus * 1000;
+	size.mib = (gib > 0 ? gib : vcpus * MOST_GIB_EACH) * 1024;
+	price->usd_s = rates_price(&rates, &size);
+	price->at_most = true;
+	return 0;
 }
 
 static const struct vendor_state states[] = {
@@ -246,7 +818,7 @@ static const struct vendor_state states[] = {
 };
 
 static const struct vendor_pages pages = { .items = "sandboxes",
-					   .next = langsmith_next_path };
+					   .next = next_path };
 
 static const struct vendor vendor = {
 	.noun = "sandbox",
@@ -268,14 +840,14 @@ static const struct vendor vendor = {
 	.wait_ms = WAIT_MS,
 	.unique_names = true,
 	.name_is_id = true,
-	.describe = langsmith_describe,
-	.post = langsmith_post,
-	.start = start,
+	.describe = describe,
+	.post = post_create,
+	.start = start_sandbox,
 	.set_endpoint = set_endpoint,
 	.stop_path = "/stop",
 	.stop_body = "{}",
-	.hold = hold,
-	.extend = extend,
+	.hold = hold_stopped,
+	.extend = extend_life,
 	.info = add_label,
 	.list_path = list_path,
 	.may_be_gone = (const int[]){ 400, 404, 409, 502, 503, 0 },
@@ -307,9 +879,9 @@ const struct sandbox_provider langsmith_provider = {
 	.flags = SANDBOX_ATTACH | SANDBOX_SNAPSHOT | SANDBOX_LIVE |
 		 SANDBOX_NETWORK | SANDBOX_LIST | SANDBOX_PLACED |
 		 SANDBOX_PLACED_AGAIN,
-	.max_command = COMMAND_MAX,
+	.max_command = USER_COMMAND_MAX,
 	.lifetime_s = LIFETIME_S,
-	.settings = langsmith_settings,
+	.settings = settings,
 	.url_env = (const char *const[]){ "LANGSMITH_ENDPOINT",
 					  "LANGCHAIN_ENDPOINT", NULL },
 	.regions =

@@ -1,12 +1,27 @@
-/* plane.c - commands and files on a sandbox's data plane. */
+/* plane.c - commands and files on a LangSmith sandbox's data plane. */
 /* SPDX-License-Identifier: MIT */
+/*
+ * Commands are supervised jobs (run_script). Short ones use a plain request;
+ * a long one is followed over a WebSocket, which survives proxies that cut
+ * silent requests. A message of the WebSocket becomes a struct by
+ * parse_frame(), and advance_stream() finds what of its output is new.
+ *
+ * The command's id is ours. Until the server says that the command has started,
+ * the same "execute" is sent again after a cut (the server knows the id). After
+ * that, "reconnect" asks for the output from where we are.
+ */
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/ids.h"
+#include "base/json.h"
 #include "base/mem.h"
 #include "base/str.h"
-#include "providers/kit/files.h"
+#include "net/retry.h"
+#include "net/ws.h"
 #include "providers/langsmith/langsmith.h"
+#include "sandbox/sandbox.h"
 #include "sandbox/supervise/supervise.h"
 
 enum {
@@ -15,7 +30,481 @@ enum {
 	ANSWER_MAX = 1 << 20, /* bytes of a job's answer */
 	SLACK_MS = 8000,      /* beyond the time that a request is held */
 	LONG_MS = 2000,
+	/* Of the WebSocket. */
+	START_MAX = 1 << 20,
+	MESSAGE_MAX = 16 << 20,
+	OPEN_MS = 30000,
+	PING_MS = 15000,
+	PONG_MS = 30000,
+	PATIENCE_MS = 60000, /* without any message, then we give up */
+	PAUSE_MS = 500,      /* after a failure, doubled for the next */
+	PAUSE_MAX_MS = 8000,
+	OPENS_MAX = 3, /* that fail at first: plain requests then */
+	KILL_MS = 2000,
+	CLOSE_MS = 500,
+	LATER_S = 10,     /* the server's time limit, after ours */
+	ABANDONED_S = 60, /* without a connection, then the server kills it */
+	KEPT_S = 600,     /* how long the server keeps the output */
 };
+
+enum langsmith_kind {
+	LANGSMITH_OTHER, /* an unknown kind: to be ignored */
+	LANGSMITH_STARTED,
+	LANGSMITH_OUTPUT,
+	LANGSMITH_EXIT,
+	LANGSMITH_TIMEOUT, /* the server has killed it */
+	LANGSMITH_UNKNOWN, /* the server does not know the command, or forgot it
+			    */
+	LANGSMITH_FAILED,
+};
+
+struct langsmith_frame {
+	cJSON *tree; /* owned; what follows points into it */
+	enum langsmith_kind kind;
+	enum exec_stream stream;
+	struct str data; /* UTF-8 */
+	int64_t offset;  /* of data in its stream; -1: not given */
+	int exit_code;
+	const char *message;
+};
+
+static enum langsmith_kind kind_of_error(const char *type)
+{
+	if (strcmp(type, "CommandTimeout") == 0)
+		return LANGSMITH_TIMEOUT;
+	if (strcmp(type, "SessionExpired") == 0 ||
+	    strcmp(type, "CommandNotFound") == 0)
+		return LANGSMITH_UNKNOWN;
+	return LANGSMITH_FAILED;
+}
+
+static int parse_stream_output(struct langsmith_frame *f,
+			       enum exec_stream stream, struct error *err)
+{
+	const char *data = json_string(f->tree, "data", NULL);
+
+	f->kind = LANGSMITH_OUTPUT;
+	f->stream = stream;
+	f->offset = json_int(f->tree, "offset", -1);
+	if (!data || f->offset < -1 || f->offset > INT64_MAX / 2)
+		return error_set(err, ERR_PROTOCOL,
+				 "unexpected server response: no output");
+	f->data = str_of(data);
+	return 0;
+}
+
+static int parse_exit(struct langsmith_frame *f, struct error *err)
+{
+	const cJSON *code = json_get(f->tree, "exit_code");
+	int64_t n = json_int(f->tree, "exit_code", -1);
+
+	if (!cJSON_IsNumber(code) || n < -64 || n > 255)
+		return error_set(err, ERR_PROTOCOL,
+				 "unexpected server response: no exit code");
+	f->kind = LANGSMITH_EXIT;
+	f->exit_code = (int)(n < 0 ? 128 - n : n);
+	return 0;
+}
+
+/* One message, which may be any bytes. ERR_PROTOCOL if it is not a message of
+ * this protocol. The caller releases f in any case. */
+static int parse_frame(struct langsmith_frame *f, struct str text,
+		       struct error *err)
+{
+	const char *type;
+
+	*f = (struct langsmith_frame){ .offset = -1, .message = "" };
+	f->tree = json_parse(text);
+	type = json_string(f->tree, "type", NULL);
+	if (!type)
+		return error_set(err, ERR_PROTOCOL,
+				 "unexpected server response: no message");
+	if (strcmp(type, "started") == 0)
+		f->kind = LANGSMITH_STARTED;
+	else if (strcmp(type, "stdout") == 0)
+		return parse_stream_output(f, EXEC_STDOUT, err);
+	else if (strcmp(type, "stderr") == 0)
+		return parse_stream_output(f, EXEC_STDERR, err);
+	else if (strcmp(type, "exit") == 0)
+		return parse_exit(f, err);
+	if (strcmp(type, "error") == 0) {
+		f->kind = kind_of_error(json_string(f->tree, "error_type", ""));
+		f->message = json_string(f->tree, "error", "");
+	}
+	return 0;
+}
+
+static void release_frame(struct langsmith_frame *f)
+{
+	cJSON_Delete(f->tree);
+	*f = (struct langsmith_frame){ 0 };
+}
+
+/* How far one stream has come. Zero-initialise. */
+struct langsmith_stream {
+	int64_t at;    /* bytes delivered, as the server counts */
+	bool replaced; /* bytes that were no UTF-8 make our count differ */
+};
+
+/*
+ * Sets *part to the frame's data that was not delivered before, and advances s.
+ * -1, with s unchanged, when bytes before the frame are missing: the caller
+ * asks for them again.
+ */
+static int advance_stream(struct langsmith_stream *s,
+			  const struct langsmith_frame *f, struct str *part)
+{
+	int64_t len = (int64_t)f->data.len;
+	int64_t skip = f->offset < 0 ? 0 : s->at - f->offset;
+
+	/* Where a byte became U+FFFD, counts of bytes mean nothing. */
+	if (s->replaced)
+		skip = 0;
+	if (skip < 0)
+		return -1;
+	*part = str_skip(f->data, skip < len ? (size_t)skip : f->data.len);
+	if (s->replaced && f->offset >= 0)
+		s->at = f->offset + len;
+	else
+		s->at += (int64_t)part->len;
+	if (str_search(*part, STR("\xEF\xBF\xBD")) < part->len)
+		s->replaced = true;
+	return 0;
+}
+
+struct ws_command {
+	struct sandbox *sb;
+	struct str command;
+	int64_t timeout_ms;
+	struct buf *out; /* standard output; borrowed */
+	char id[37];
+	struct buf start; /* the first message */
+	struct ws *ws;    /* NULL: not connected */
+	struct buf message;
+	struct langsmith_stream streams[2];
+	bool sent; /* the start, at least once */
+	bool started;
+	bool ended;
+	bool timed_out;
+	bool killing;
+	bool killed;
+	unsigned failures; /* in a row */
+	unsigned gaps;     /* in a row */
+	int64_t last_ms;   /* when a message last came */
+	int64_t limit;     /* clock_ms() when its time is over */
+};
+
+/* Writes the first message. */
+static int write_start(struct ws_command *r, struct error *err)
+{
+	r->start.max = START_MAX;
+	buf_adds(&r->start, "{\"type\":\"execute\",");
+	json_member(&r->start, "command", r->command);
+	buf_addf(&r->start,
+		 ",\"timeout_seconds\":%lld,\"shell\":\"/bin/sh\","
+		 "\"idle_timeout_seconds\":%d,\"kill_on_disconnect\":false,"
+		 "\"ttl_seconds\":%d,\"close_stdin\":true,"
+		 "\"command_id\":\"%s\"",
+		 (long long)(r->timeout_ms + 999) / 1000 + LATER_S, ABANDONED_S,
+		 KEPT_S, r->id);
+	buf_addc(&r->start, '}');
+	return buf_check(&r->start, "the command", err);
+}
+
+static void disconnect(struct ws_command *r)
+{
+	ws_free(r->ws);
+	r->ws = NULL;
+}
+
+/* The first message of a connection: the start, or a reconnect. */
+static int send_first(struct ws_command *r, const struct stop *stop,
+		      struct error *err)
+{
+	char text[192];
+
+	if (!r->started && !r->killing) {
+		r->sent = true;
+		return ws_send(r->ws, WS_TEXT, buf_str(&r->start), stop, err);
+	}
+	snprintf(text, sizeof(text),
+		 "{\"type\":\"reconnect\",\"command_id\":\"%s\","
+		 "\"stdout_offset\":%lld,\"stderr_offset\":%lld}",
+		 r->id, (long long)r->streams[0].at,
+		 (long long)r->streams[1].at);
+	return ws_send(r->ws, WS_TEXT, str_of(text), stop, err);
+}
+
+/* One try. *answer is released by the caller. */
+static int connect_once(struct ws_command *r, struct http_response *answer,
+			const struct stop *stop, struct error *err)
+{
+	const struct rest *plane = vendor_server(r->sb);
+	struct ws_request ask = { .message_max = MESSAGE_MAX,
+				  .open_ms = OPEN_MS,
+				  .ping_ms = PING_MS,
+				  .pong_ms = PONG_MS,
+				  .answer = answer };
+	char *url = xasprintf("%s/execute/ws", plane->base);
+	int rc;
+
+	ask.url = url;
+	ask.headers = (const char *const *)plane->headers;
+	rc = ws_open(&r->ws, r->sb->client->http, &ask, stop, err);
+	if (rc == 0)
+		rc = send_first(r, stop, err);
+	if (rc < 0)
+		disconnect(r);
+	free(url);
+	return rc;
+}
+
+/* True for an answer that means: no WebSocket here. */
+static bool refuses_ws(int status)
+{
+	return status >= 200 && status < 500 && status != 401 &&
+	       status != 403 && status != 408 && status != 409 &&
+	       status != 425 && status != 429;
+}
+
+static void set_no_ws(struct ws_command *r)
+{
+	struct langsmith_box *b = (struct langsmith_box *)vendor_box(r->sb);
+
+	pthread_mutex_lock(&b->kit.lock);
+	b->no_ws = true;
+	pthread_mutex_unlock(&b->kit.lock);
+}
+
+static int64_t pause_of(const struct ws_command *r,
+			const struct http_response *answer)
+{
+	if (answer->retry_after_ms == 0)
+		return 0;
+	return r->failures > 4 ? PAUSE_MAX_MS
+			       : (int64_t)PAUSE_MS << (r->failures - 1);
+}
+
+/* After a connection that failed: 0 to try again, 1 for plain requests, -1. */
+static int decide_retry(struct ws_command *r,
+			const struct http_response *answer,
+			const struct error *why, const struct stop *stop,
+			struct error *err)
+{
+	int status = answer->status;
+	struct error gone = { 0 };
+
+	if (stop_check(stop, err) < 0)
+		return -1;
+	if (!r->sent && refuses_ws(status)) {
+		set_no_ws(r);
+		return 1;
+	}
+	r->failures++;
+	if (!r->sent && r->failures >= OPENS_MAX)
+		return 1;
+	if (status == 401 || status == 403 ||
+	    clock_ms() - r->last_ms > PATIENCE_MS ||
+	    (!status && why->code != ERR_NETWORK && why->code != ERR_TIMEOUT &&
+	     why->code != ERR_PROTOCOL)) {
+		*err = *why;
+		return -1;
+	}
+	if (status >= 400 && vendor_ensure_running(r->sb, stop, &gone) < 0 &&
+	    gone.code == ERR_GONE) {
+		*err = gone;
+		return -1;
+	}
+	return retry_sleep(why, pause_of(r, answer), stop, err);
+}
+
+static int ensure_connected(struct ws_command *r, const struct stop *stop,
+			    struct error *err)
+{
+	int rc = 0;
+
+	while (rc == 0 && !r->ws) {
+		struct http_response answer = { .retry_after_ms = -1 };
+		struct error why = { 0 };
+
+		if (connect_once(r, &answer, stop, &why) < 0)
+			rc = decide_retry(r, &answer, &why, stop, err);
+		http_response_release(&answer);
+	}
+	return rc;
+}
+
+static int on_output(struct ws_command *r, const struct langsmith_frame *f,
+		     struct error *err)
+{
+	int i = f->stream == EXEC_STDERR;
+	struct str part;
+
+	if (advance_stream(&r->streams[i], f, &part) < 0) {
+		if (++r->gaps > 2)
+			return error_set(err, ERR_PROTOCOL,
+					 "unexpected server response: a part "
+					 "of the output is missing");
+		disconnect(r); /* the next connection asks from where we are */
+		return 0;
+	}
+	if (part.len)
+		r->gaps = 0;
+	if (f->stream == EXEC_STDOUT)
+		buf_addstr(r->out, part);
+	return buf_check(r->out, "the command's output", err);
+}
+
+/* 0 to go on or, with r->ended, at the end; 1 for plain requests; -1. */
+static int on_frame(struct ws_command *r, const struct langsmith_frame *f,
+		    struct error *err)
+{
+	switch (f->kind) {
+	case LANGSMITH_STARTED:
+		r->started = true;
+		return 0;
+	case LANGSMITH_OUTPUT:
+		r->started = true;
+		return on_output(r, f, err);
+	case LANGSMITH_EXIT:
+		r->ended = true;
+		return 0;
+	case LANGSMITH_TIMEOUT:
+		r->ended = true;
+		r->timed_out = true;
+		return 0;
+	case LANGSMITH_UNKNOWN:
+	case LANGSMITH_FAILED:
+		r->ended = true;
+		/* It could not be started: a plain request tells why. */
+		if (!r->started && !r->failures && !r->killing)
+			return 1;
+		if (f->kind == LANGSMITH_UNKNOWN)
+			return error_set(err, ERR_REMOTE,
+					 "the command's output was lost in the "
+					 "sandbox");
+		return error_set(err, ERR_REMOTE, "%.300s", f->message);
+	default:
+		return 0;
+	}
+}
+
+/* Waits for a message and applies it: 0, 1, -1 as on_frame(). A broken
+ * connection is closed. */
+static int receive_frame(struct ws_command *r, const struct stop *stop,
+			 struct error *err)
+{
+	struct langsmith_frame f = { 0 };
+	struct error why = { 0 };
+	enum ws_kind kind;
+	int rc;
+
+	rc = ws_receive(r->ws, &r->message, &kind, stop, &why);
+	if (rc > 0) {
+		r->last_ms = clock_ms();
+		r->failures = 0;
+		rc = parse_frame(&f, buf_str(&r->message), err);
+		if (rc == 0)
+			rc = on_frame(r, &f, err);
+		release_frame(&f);
+		return rc;
+	}
+	if (rc < 0 && (why.code == ERR_CANCELLED || why.code == ERR_TIMEOUT)) {
+		*err = why;
+		return -1;
+	}
+	/* Cut, or closed before the end; 1001: the server reloads. */
+	if (rc < 0 || ws_code(r->ws) != WS_CODE_AWAY)
+		r->failures++;
+	disconnect(r);
+	if (r->failures > 1)
+		return stop_sleep(stop, PAUSE_MS, err);
+	return 0;
+}
+
+/* Follows the command to its end: 0, 1, -1. ERR_TIMEOUT may be its own. */
+static int follow_command(struct ws_command *r, const struct stop *stop,
+			  struct error *err)
+{
+	struct stop within = *stop;
+	int rc = 0;
+
+	if (r->limit < within.deadline)
+		within.deadline = r->limit;
+	while (rc == 0 && !r->ended) {
+		if (clock_ms() - r->last_ms > PATIENCE_MS && r->failures)
+			return error_set(err, ERR_NETWORK, "no answer for %d s",
+					 PATIENCE_MS / 1000);
+		rc = ensure_connected(r, &within, err);
+		if (rc)
+			break;
+		rc = receive_frame(r, &within, err);
+	}
+	return rc;
+}
+
+/* Kills the command, also when it is unknown whether it has started. */
+static void kill_command(struct ws_command *r)
+{
+	struct stop stop = stop_cleanup(KILL_MS);
+	struct error ignored = { 0 };
+	int rc = 0;
+
+	r->last_ms = clock_ms();
+	r->failures = 0;
+	r->killing = true; /* a command that has not started must not start */
+	while (rc == 0 && !r->ended) {
+		if (!r->ws)
+			r->killed = false;
+		rc = ensure_connected(r, &stop, &ignored);
+		if (rc == 0 && !r->killed) {
+			r->killed = true;
+			if (ws_send(r->ws, WS_TEXT, STR("{\"type\":\"kill\"}"),
+				    &stop, &ignored) < 0)
+				disconnect(r);
+		}
+		if (rc == 0 && r->ws)
+			rc = receive_frame(r, &stop, &ignored);
+	}
+}
+
+/* Runs the command over a WebSocket and appends its standard output, as UTF-8,
+ * to out. 1: no WebSocket is possible, and nothing was started. ERR_TIMEOUT
+ * when it did not end in time. */
+static int call_by_ws(struct sandbox *sb, struct str command,
+		      int64_t timeout_ms, struct buf *out,
+		      const struct stop *stop, struct error *err)
+{
+	struct ws_command r = { .sb = sb,
+				.command = command,
+				.timeout_ms = timeout_ms,
+				.out = out,
+				.last_ms = clock_ms(),
+				.limit = clock_ms() + timeout_ms,
+				.message = BUF_INIT(MESSAGE_MAX) };
+	struct stop closing;
+	struct error ignored = { 0 };
+	struct error why = { 0 };
+	int rc;
+
+	ids_uuid7(r.id);
+	rc = write_start(&r, &why);
+	if (rc == 0)
+		rc = follow_command(&r, stop, &why);
+	if (rc == 0 && r.timed_out)
+		rc = error_set(&why, ERR_TIMEOUT, "no answer in time");
+	else if (rc < 0 && r.sent && !r.ended && why.code != ERR_GONE)
+		kill_command(&r);
+	closing = stop_within(stop, CLOSE_MS);
+	if (r.ws)
+		(void)ws_close(r.ws, WS_CODE_NORMAL, "", &closing, &ignored);
+	disconnect(&r);
+	buf_release(&r.start);
+	buf_release(&r.message);
+	if (rc < 0)
+		*err = why;
+	return rc;
+}
 
 /* The output out of {"stdout":...,"stderr":...,"exit_code":n}. */
 static int parse_output(struct str body, struct buf *out, struct error *err)
@@ -40,13 +529,13 @@ struct ws_job { /* struct supervisor.arg */
 };
 
 /*
- * Plain request: its output comes at the end. Our script's answers are ASCII,
- * which both kinds of requests carry unharmed; a command's own bytes they would
- * not.
+ * Plain request: its output comes at the end. The supervisor's answers are
+ * ASCII, which both kinds of requests carry unchanged; a command's own bytes
+ * they would not.
  */
-static int call_http(struct sandbox *sb, struct str command, int64_t wait_ms,
-		     struct buf *out, const struct stop *stop,
-		     struct error *err)
+static int call_by_request(struct sandbox *sb, struct str command,
+			   int64_t wait_ms, struct buf *out,
+			   const struct stop *stop, struct error *err)
 {
 	struct buf body = BUF_INIT(BODY_MAX);
 	struct http_response res = { .retry_after_ms = -1 };
@@ -89,12 +578,12 @@ static bool has_ws(struct sandbox *sb)
 
 /*
  * struct supervisor.call. A WebSocket carries one command and costs a
- * connection of its own: what ends quickly uses the one that is warm. Once a
- * job runs long it is followed over a WebSocket, which survives proxies that
- * cut silent requests; where that ends, plain requests go on from there.
+ * connection of its own, so a short command uses the warm connection. If the
+ * WebSocket ends, plain requests continue.
  */
-static int call(void *arg, struct str command, int64_t wait_ms, struct buf *out,
-		const struct stop *stop, struct error *err)
+static int run_script(void *arg, struct str command, int64_t wait_ms,
+		      struct buf *out, const struct stop *stop,
+		      struct error *err)
 {
 	struct ws_job *job = arg;
 	int rc = 1;
@@ -102,11 +591,12 @@ static int call(void *arg, struct str command, int64_t wait_ms, struct buf *out,
 	if (job->try_ws && clock_ms() - job->began >= LONG_MS &&
 	    wait_ms >= LONG_MS && has_ws(job->sb)) {
 		job->try_ws = false;
-		rc = langsmith_ws_call(job->sb, command, wait_ms + SLACK_MS,
-				       out, stop, err);
+		rc = call_by_ws(job->sb, command, wait_ms + SLACK_MS, out, stop,
+				err);
 	}
 	return rc <= 0 ? rc
-		       : call_http(job->sb, command, wait_ms, out, stop, err);
+		       : call_by_request(job->sb, command, wait_ms, out, stop,
+					 err);
 }
 
 int langsmith_execute(struct sandbox *sb, const struct exec_request *req,
@@ -114,7 +604,7 @@ int langsmith_execute(struct sandbox *sb, const struct exec_request *req,
 		      struct error *err)
 {
 	struct ws_job job = { .sb = sb, .try_ws = true, .began = clock_ms() };
-	const struct supervisor s = { .call = call,
+	const struct supervisor s = { .call = run_script,
 				      .arg = &job,
 				      .max_command = COMMAND_MAX,
 				      .max_answer = ANSWER_MAX,
@@ -128,15 +618,17 @@ int langsmith_execute(struct sandbox *sb, const struct exec_request *req,
 	return supervise_execute(sb, req, res, &s, stop, err);
 }
 
-static void get(struct sandbox *sb, const char *file, struct file_request *req)
+static void fill_get(struct sandbox *sb, const char *file,
+		     struct file_request *req)
 {
 	(void)sb;
 	buf_adds(&req->path, "/download?path=");
 	rest_encode(&req->path, str_of(file));
 }
 
-/* The form's name is only shown: the path is in the query. */
-static void put(struct sandbox *sb, const char *file, struct file_request *req)
+/* A server ignores the form's file name: the path is in the query. */
+static void fill_put(struct sandbox *sb, const char *file,
+		     struct file_request *req)
 {
 	(void)sb;
 	buf_adds(&req->path, "/upload?path=");
@@ -145,29 +637,29 @@ static void put(struct sandbox *sb, const char *file, struct file_request *req)
 	req->file_name = "file";
 }
 
-static bool says(const struct http_response *res, const char *word)
+static bool has_words(const struct http_response *res, const char *word)
 {
 	struct str body = buf_str(&res->body);
 
 	return str_search(body, str_of(word)) < body.len;
 }
 
-/* A 404 may still be the file's: then the sandbox is there. */
+/* A 404 may still be the file's: then the sandbox exists. */
 static enum file_retry classify_failure(const struct http_response *res)
 {
 	if (res->status == 502 || res->status == 503 ||
 	    ((res->status == 400 || res->status == 409) &&
-	     says(res, "NotReady")))
+	     has_words(res, "NotReady")))
 		return FILE_RETRY_STARTED;
-	if (res->status == 404 && !says(res, "FileNotFound"))
+	if (res->status == 404 && !has_words(res, "FileNotFound"))
 		return FILE_RETRY_UNSURE;
 	return FILE_RETRY_NEVER;
 }
 
 const struct http_files langsmith_files = {
 	.call = vendor_send,
-	.get = get,
-	.put = put,
+	.get = fill_get,
+	.put = fill_put,
 	.classify = classify_failure,
 	.ensure_running = vendor_ensure_running,
 };

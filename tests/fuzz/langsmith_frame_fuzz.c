@@ -4,7 +4,7 @@
 #include <stdlib.h>
 
 #include "base/str.h"
-#include "providers/langsmith/frame.h"
+#include "providers/langsmith/plane.c"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
@@ -15,12 +15,12 @@ static void parse(struct langsmith_stream *s, struct str text)
 	struct str part = { 0 };
 	int64_t before = s->at;
 
-	if (langsmith_frame_parse(&f, text, &err) < 0) {
+	if (parse_frame(&f, text, &err) < 0) {
 		if (err.code != ERR_PROTOCOL)
 			abort();
 	} else if (f.kind == LANGSMITH_OUTPUT) {
 		bool replaced = s->replaced;
-		int rc = langsmith_stream_advance(s, &f, &part);
+		int rc = advance_stream(s, &f, &part);
 
 		if (rc < 0 && s->at != before)
 			abort();
@@ -31,7 +31,7 @@ static void parse(struct langsmith_stream *s, struct str text)
 	} else if (f.exit_code < 0 || f.exit_code > 255) {
 		abort();
 	}
-	langsmith_frame_release(&f);
+	release_frame(&f);
 }
 
 /* One message a line. */

@@ -1,8 +1,7 @@
 /* langsmith_test.c - LangSmith: the contract, files, life, frames. */
 /* SPDX-License-Identifier: MIT */
 #include "cloud_contract.h"
-#include "providers/langsmith/frame.h"
-#include "providers/langsmith/langsmith.h"
+#include "providers/langsmith/plane.c"
 
 #define KEY "lsv2_pt_0123456789abcdef0123456789abcdef_0123456789"
 
@@ -90,13 +89,13 @@ static void test_frames(void **state)
 		struct langsmith_frame f;
 		struct error err = { 0 };
 
-		langsmith_frame_parse(&f, str_of(cases[i].text), &err);
+		parse_frame(&f, str_of(cases[i].text), &err);
 		assert_int_equal(err.code, cases[i].code);
 		if (!err.code)
 			assert_int_equal(f.kind, cases[i].kind);
 		if (f.kind == LANGSMITH_EXIT)
 			assert_int_equal(f.exit_code, cases[i].exit_code);
-		langsmith_frame_release(&f);
+		release_frame(&f);
 	}
 }
 
@@ -124,7 +123,7 @@ static void test_stream(void **state)
 		struct langsmith_frame f = { .data = str_of(steps[i].data),
 					     .offset = steps[i].offset };
 		struct str part = { 0 };
-		int rc = langsmith_stream_advance(&s, &f, &part);
+		int rc = advance_stream(&s, &f, &part);
 
 		assert_int_equal(rc, steps[i].part ? 0 : -1);
 		if (steps[i].part)
