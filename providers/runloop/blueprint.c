@@ -1,14 +1,21 @@
-/* blueprint.c - a blueprint by name: found, waited for, or built. */
+/* blueprint.c - what a devbox is made with: blueprints, network policies. */
 /* SPDX-License-Identifier: MIT */
+/*
+ * Both are objects of the account, found by name or made. A blueprint is built,
+ * which takes minutes: runloop_blueprint() follows the build. A policy's name
+ * is a hash of its rules, so the same rules always have the same policy:
+ * runloop_policy().
+ */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+
+#include <sodium.h>
 
 #include "base/mem.h"
 #include "base/str.h"
 #include "net/retry.h"
 #include "providers/kit/body.h"
-#include "providers/kit/vendor.h"
 #include "providers/runloop/runloop.h"
 
 enum {
@@ -17,6 +24,8 @@ enum {
 	TELL_MS = 15000,
 	TRIES = 4,
 	STATUS_ROOM = 32, /* of a status' name */
+	HASH = 8,
+	NAME_ROOM = 64,
 };
 
 struct build {
@@ -25,13 +34,13 @@ struct build {
 	char status[STATUS_ROOM];
 };
 
-static bool building(const char *status)
+static bool is_building(const char *status)
 {
 	return !strcmp(status, "queued") || !strcmp(status, "provisioning") ||
 	       !strcmp(status, "building");
 }
 
-/* Of several of a name, the best: complete, being built, failed. */
+/* Of several with this name, the best: complete, being built, failed. */
 static bool on_blueprint(void *arg, const cJSON *item)
 {
 	struct build *b = arg;
@@ -42,7 +51,7 @@ static bool on_blueprint(void *arg, const cJSON *item)
 	    strcmp(json_string(item, "state", ""), "deleted") == 0 ||
 	    !vendor_id_ok(id) || strlen(status) >= STATUS_ROOM)
 		return true;
-	if (b->id[0] && (building(b->status) || !building(status)) &&
+	if (b->id[0] && (is_building(b->status) || !is_building(status)) &&
 	    strcmp(status, "build_complete") != 0)
 		return true;
 	snprintf(b->id, sizeof(b->id), "%s", id);
@@ -50,8 +59,8 @@ static bool on_blueprint(void *arg, const cJSON *item)
 	return strcmp(status, "build_complete") != 0;
 }
 
-static int find(struct vendor_client *c, struct build *b,
-		const struct stop *stop, struct error *err)
+static int find_blueprint(struct vendor_client *c, struct build *b,
+			  const struct stop *stop, struct error *err)
 {
 	static const struct vendor_pages pages = { .items = "blueprints",
 						   .query = "starting_after" };
@@ -71,8 +80,8 @@ static int find(struct vendor_client *c, struct build *b,
 	return rc;
 }
 
-static int describe(struct vendor_client *c, const char *name, cJSON *body,
-		    struct error *err)
+static int describe_blueprint(struct vendor_client *c, const char *name,
+			      cJSON *body, struct error *err)
 {
 	cJSON_AddStringToObject(body, "name", name);
 	if (body_add_settings(c->client, "base_blueprint", body, err) < 0)
@@ -101,15 +110,15 @@ static int parse_build(struct build *b, const cJSON *tree, struct error *err)
 	return 0;
 }
 
-static int start(struct vendor_client *c, struct build *b,
-		 const struct stop *stop, struct error *err)
+static int start_build(struct vendor_client *c, struct build *b,
+		       const struct stop *stop, struct error *err)
 {
 	struct rest_ask ask = { .method = "POST",
 				.path = "/v1/blueprints",
 				.what = "building the blueprint" };
 	cJSON *body = cJSON_CreateObject();
 	cJSON *tree = NULL;
-	int rc = describe(c, b->name, body, err);
+	int rc = describe_blueprint(c, b->name, body, err);
 
 	if (rc == 0)
 		rc = vendor_post(c, &ask, body, &tree, stop, err);
@@ -150,15 +159,15 @@ static void emit_progress(const struct build *b, int64_t began,
 	spec->progress(spec->arg, line);
 }
 
-static int await(struct vendor_client *c, struct build *b,
-		 const struct sandbox_spec *spec, const struct stop *stop,
-		 struct error *err)
+static int await_build(struct vendor_client *c, struct build *b,
+		       const struct sandbox_spec *spec, const struct stop *stop,
+		       struct error *err)
 {
 	char told[STATUS_ROOM] = "";
 	int64_t began = clock_ms();
 	int64_t last = began;
 
-	while (building(b->status)) {
+	while (is_building(b->status)) {
 		if (strcmp(told, b->status) != 0 ||
 		    clock_ms() - last > TELL_MS) {
 			emit_progress(b, began, spec);
@@ -172,17 +181,17 @@ static int await(struct vendor_client *c, struct build *b,
 	return 0;
 }
 
-/* A request to build that was cut may have come through: look before it is
- * repeated. */
+/* A request to build may have arrived although its answer was lost, so look
+ * before it is repeated. */
 static int find_or_start(struct vendor_client *c, struct build *b,
 			 const struct stop *stop, struct error *err)
 {
 	for (int i = 1;; i++) {
 		struct error why = { 0 };
 
-		if (find(c, b, stop, err) < 0)
+		if (find_blueprint(c, b, stop, err) < 0)
 			return -1;
-		if (b->id[0] || start(c, b, stop, &why) == 0)
+		if (b->id[0] || start_build(c, b, stop, &why) == 0)
 			return 0;
 		if (i == TRIES || !retry_is_transient(&why)) {
 			*err = why;
@@ -203,7 +212,7 @@ int runloop_blueprint(struct vendor_client *c, const char *name,
 	int rc = find_or_start(c, &b, &within, err);
 
 	if (rc == 0)
-		rc = await(c, &b, spec, &within, err);
+		rc = await_build(c, &b, spec, &within, err);
 	if (rc < 0 && err->code == ERR_TIMEOUT && clock_ms() < stop->deadline)
 		return error_set(err, ERR_TIMEOUT,
 				 "blueprint '%.100s' is still being built "
@@ -216,4 +225,111 @@ int runloop_blueprint(struct vendor_client *c, const char *name,
 		  b.status);
 	return error_hint(err, "Delete it on https://platform.runloop.ai or "
 			       "fix the dockerfile parameter, and try again.");
+}
+
+/* Policies have unique names: the same rules always have the same one. */
+static void name_policy(const struct runloop_rules *rules, char name[NAME_ROOM])
+{
+	unsigned char hash[crypto_generichash_BYTES_MIN];
+	char hex[2 * HASH + 1];
+	struct buf text = BUF_INIT(1 << 20);
+
+	if (rules->all || !rules->n) {
+		snprintf(name, NAME_ROOM, "dcode-%s",
+			 rules->all ? "full" : "none");
+		return;
+	}
+	for (size_t i = 0; i < rules->n; i++)
+		buf_addf(&text, "%s\n", rules->hosts[i]);
+	crypto_generichash(hash, sizeof(hash), (unsigned char *)text.ptr,
+			   text.len, NULL, 0);
+	sodium_bin2hex(hex, sizeof(hex), hash, HASH);
+	snprintf(name, NAME_ROOM, "dcode-%s", hex);
+	buf_release(&text);
+}
+
+static const struct vendor_pages policy_pages = { .items = "network_policies",
+						  .query = "starting_after" };
+
+struct policy_search {
+	const char *name;
+	char *id; /* owned */
+};
+
+static bool on_policy(void *arg, const cJSON *item)
+{
+	struct policy_search *s = arg;
+	const char *id = json_string(item, "id", "");
+
+	if (strcmp(json_string(item, "name", ""), s->name) == 0 &&
+	    vendor_id_ok(id))
+		s->id = xstrdup(id);
+	return !s->id;
+}
+
+static int find_policy(struct vendor_client *c, const char *name, char **id,
+		       const struct stop *stop, struct error *err)
+{
+	struct policy_search s = { .name = name };
+	char *path = xasprintf("/v1/network-policies?name=%s&limit=100", name);
+	const struct vendor_query q = { &policy_pages, path, on_policy, &s };
+	int rc = vendor_pages(c, &q, stop, err);
+
+	free(path);
+	*id = s.id;
+	return rc;
+}
+
+static int make_policy(struct vendor_client *c, const char *name,
+		       const struct runloop_rules *rules, char **id,
+		       const struct stop *stop, struct error *err)
+{
+	struct buf text = BUF_INIT(1 << 20);
+	struct rest_ask ask = { .method = "POST",
+				.path = "/v1/network-policies",
+				.what = "making the network policy",
+				.flags = REST_AGAIN };
+	cJSON *body = cJSON_CreateObject();
+	cJSON *tree = NULL;
+	int rc;
+
+	cJSON_AddStringToObject(body, "name", name);
+	cJSON_AddBoolToObject(body, "allow_all", rules->all);
+	if (rules->n)
+		cJSON_AddItemToObject(
+			body, "allowed_hostnames",
+			cJSON_CreateStringArray(rules->hosts, (int)rules->n));
+	json_print(&text, body);
+	cJSON_Delete(body);
+	ask.body = buf_str(&text);
+	rc = vendor_api(c, &ask, &tree, stop, err);
+	if (rc == 0 && vendor_id_ok(json_string(tree, "id", "")))
+		*id = xstrdup(json_string(tree, "id", ""));
+	else if (rc == 0)
+		rc = error_set(err, ERR_PROTOCOL,
+			       "unexpected server response: no policy");
+	cJSON_Delete(tree);
+	buf_release(&text);
+	return rc;
+}
+
+int runloop_policy(struct vendor_client *c, const struct runloop_rules *rules,
+		   char **id, const struct stop *stop, struct error *err)
+{
+	struct error why = { 0 };
+	char name[NAME_ROOM];
+
+	*id = NULL;
+	name_policy(rules, name);
+	if (find_policy(c, name, id, stop, err) < 0)
+		return -1;
+	if (*id || make_policy(c, name, rules, id, stop, &why) == 0)
+		return 0;
+	/* Another client may have made it in the meantime. */
+	if (find_policy(c, name, id, stop, err) < 0)
+		return -1;
+	if (*id)
+		return 0;
+	*err = why;
+	return -1;
 }

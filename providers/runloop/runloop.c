@@ -1,20 +1,36 @@
-/* runloop.c - devboxes of Runloop: the account, and one devbox's life. */
+/* runloop.c - devboxes of Runloop. */
 /* SPDX-License-Identifier: MIT */
+/*
+ * One server makes devboxes, runs commands in them and moves files. Wire: the
+ * vendor's OpenAPI document (2026-05) and what its JavaScript SDK 1.32.0 and
+ * Python SDK 1.23.3 were seen to send (2026-11). dcode does not rely on what
+ * the document leaves open (error bodies, what a second shutdown answers): it
+ * asks for the devbox's status instead.
+ *
+ * The tables at the end say what is particular about Runloop; providers/kit
+ * does the rest. Begin with describe() and run_script().
+ */
 #include "providers/runloop/runloop.h"
 
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include <sodium.h>
+
 #include "base/ids.h"
 #include "base/mem.h"
 #include "base/str.h"
 #include "net/retry.h"
-#include "providers/kit/vendor.h"
+#include "net/events.h"
+#include "providers/kit/body.h"
+#include "providers/kit/files.h"
+#include "providers/kit/lease.h"
 
 enum {
 	COMMAND_MAX = 64 << 10,
 	LIFETIME_S = 14400,
+	LIFETIME_MAX_S = 172800, /* of keep_alive_time_seconds */
 	WAIT_MS = 600000,
 	HOLD_S = 30, /* the longest that the API holds wait_for_status */
 	SLACK_MS = 10000,
@@ -22,15 +38,130 @@ enum {
 	FAILURES_MAX = 20,
 	SEEN_MAX = 4096,
 	PAGE = 500, /* devboxes; the API gives 5000 at most */
+	/* Of commands. */
+	BODY_MAX = 1 << 20,
+	LAST_LINES = 50000, /* of an answer's output; the API's own is 100 */
+	HOLD_MAX_S = 25,    /* the API holds a request no longer */
+	SPARE_S = 2,        /* for the shell to start */
+	COMMAND_SLACK_MS = 8000,
+	STREAM_MS = 60000, /* of all output, TRIES times */
+	TRIES = 4,
+	CUSTOM_DISK = 16, /* GiB, if a custom size does not name it */
 };
 
-static int no_key(struct error *err)
-{
-	error_set(err, ERR_AUTH, "RUNLOOP_API_KEY is not set");
-	return error_hint(err, "Get a key at https://platform.runloop.ai "
-			       "(Settings, API Keys), then export "
-			       "RUNLOOP_API_KEY=ak_...");
-}
+static const struct setting settings[] = {
+	{ .key = "api_key",
+	  .type = SETTING_STRING,
+	  .flags = SETTING_SECRET | SETTING_REQUIRED | SETTING_ENV_ONLY,
+	  .env = "RUNLOOP_API_KEY",
+	  .help = "key from https://platform.runloop.ai" },
+	{ .key = "blueprint_id",
+	  .example = "\"bpt_0123456789\"",
+	  .type = SETTING_STRING,
+	  .field = "blueprint_id",
+	  .env = "RUNLOOP_SANDBOX_BLUEPRINT_ID",
+	  .help = "blueprint to boot; overrides a name" },
+	{ .key = "blueprint",
+	  .example = "\"my-blueprint\"",
+	  .type = SETTING_STRING,
+	  .env = "RUNLOOP_SANDBOX_BLUEPRINT_NAME",
+	  .help = "blueprint's name; built if it does not exist" },
+	{ .key = "snapshot_id",
+	  .example = "\"snp_0123456789\"",
+	  .type = SETTING_STRING,
+	  .help = "disk snapshot to boot instead" },
+	{ .key = "dockerfile",
+	  .type = SETTING_STRING,
+	  .field = "dockerfile",
+	  .fallback = "\"FROM python:3\\n\"",
+	  .help = "text of the Dockerfile to build a blueprint from" },
+	{ .key = "base_blueprint",
+	  .example = "\"runloop/starter\"",
+	  .type = SETTING_STRING,
+	  .field = "base_blueprint_name",
+	  .help = "blueprint to build on, instead of a Dockerfile" },
+	{ .key = "setup_commands",
+	  .example = "[\"apt-get install -y ripgrep\"]",
+	  .type = SETTING_LIST,
+	  .field = "system_setup_commands",
+	  .help = "commands of a blueprint's build" },
+	{ .key = "launch_commands",
+	  .example = "[\"service postgresql start\"]",
+	  .type = SETTING_LIST,
+	  .field = "launch_parameters.launch_commands",
+	  .help = "commands to run after a devbox has booted" },
+	{ .key = "size",
+	  .example = "\"SMALL\"",
+	  .type = SETTING_STRING,
+	  .field = "launch_parameters.resource_size_request",
+	  .help = "X_SMALL, SMALL, MEDIUM, LARGE, X_LARGE or XX_LARGE" },
+	{ .key = "cpu",
+	  .unit = "CPUs",
+	  .example = "2",
+	  .type = SETTING_INT,
+	  .field = "launch_parameters.custom_cpu_cores",
+	  .least = 1,
+	  .help = "cores: 1, 2, 4 to 16" },
+	{ .key = "memory",
+	  .unit = "GiB",
+	  .example = "4",
+	  .type = SETTING_INT,
+	  .field = "launch_parameters.custom_gb_memory",
+	  .least = 1,
+	  .help = "GiB of memory: 1, 2, 4 to 64" },
+	{ .key = "disk",
+	  .unit = "GiB",
+	  .example = "16",
+	  .type = SETTING_INT,
+	  .field = "launch_parameters.custom_disk_size",
+	  .least = 1,
+	  .help = "GiB of disk: 2 to 64" },
+	{ .key = "architecture",
+	  .example = "\"arm64\"",
+	  .type = SETTING_STRING,
+	  .field = "launch_parameters.architecture",
+	  .help = "x86_64 or arm64" },
+	{ .key = "workdir",
+	  .type = SETTING_STRING,
+	  .fallback = "\"/home/user\"",
+	  .help = "working directory inside" },
+	{ .key = "env",
+	  .example = "[\"LANG=C.UTF-8\"]",
+	  .type = SETTING_LIST,
+	  .flags = SETTING_PAIRS,
+	  .field = "environment_variables",
+	  .help = "variables inside: NAME=value" },
+	{ .key = "secrets",
+	  .example = "[\"API_TOKEN=my-secret\"]",
+	  .type = SETTING_LIST,
+	  .flags = SETTING_PAIRS,
+	  .field = "secrets",
+	  .help = "variables from the account's secrets: NAME=secret" },
+	{ .key = "labels",
+	  .example = "[\"team=web\"]",
+	  .type = SETTING_LIST,
+	  .help = "metadata of the devbox: NAME=value" },
+	{ .key = "network_allow",
+	  .example = "[\"*.example.org\"]",
+	  .type = SETTING_LIST,
+	  .help = "only these host names can be reached (*.example.org)" },
+	{ .key = "idle",
+	  .unit = "seconds",
+	  .example = "1800",
+	  .type = SETTING_INT,
+	  .help = "seconds without activity until it ends (the lifetime)" },
+	{ .key = "on_idle",
+	  .type = SETTING_STRING,
+	  .fallback = "\"shutdown\"",
+	  .help = "what happens then: shutdown or suspend" },
+	{ .key = "lifetime",
+	  .unit = "seconds",
+	  .example = "3600",
+	  .type = SETTING_INT,
+	  .help = "seconds that a devbox outlives its last command (14400; "
+		  "at most 172800)" },
+	{ 0 },
+};
 
 static const struct vendor vendor;
 
@@ -42,8 +173,13 @@ static int runloop_open(struct sandbox_client *client,
 	const char *key = settings_credential(set, "RUNLOOP_API_KEY",
 					      &client->project_key);
 
-	if (!key)
-		return no_key(err);
+	if (!key) {
+		error_set(err, ERR_AUTH, "RUNLOOP_API_KEY is not set");
+		return error_hint(err, "Get a key at "
+				       "https://platform.runloop.ai (Settings, "
+				       "API Keys), then export "
+				       "RUNLOOP_API_KEY=ak_...");
+	}
 	if (rest_address(&c->api.base, set, variables, "https://api.runloop.ai",
 			 err) < 0)
 		return -1;
@@ -51,7 +187,8 @@ static int runloop_open(struct sandbox_client *client,
 	return vendor_bearer(&c->api, key, err);
 }
 
-void runloop_request_id(char header[VENDOR_HEADER])
+/* "x-request-id: UUID", the same for all tries of one request. */
+static void add_request_id(char header[VENDOR_HEADER])
 {
 	char id[37];
 
@@ -59,7 +196,151 @@ void runloop_request_id(char header[VENDOR_HEADER])
 	snprintf(header, VENDOR_HEADER, "x-request-id: %s", id);
 }
 
-/* One long poll; *answer stays NULL when the status is still another. */
+static int add_size(const struct sandbox_client *client, cJSON *body,
+		    struct error *err)
+{
+	cJSON *launch = body_object(body, "launch_parameters");
+	bool custom;
+
+	if (body_add_settings(client, "size cpu memory disk architecture", body,
+			      err) < 0)
+		return -1;
+	custom = json_get(launch, "custom_cpu_cores") ||
+		 json_get(launch, "custom_gb_memory") ||
+		 json_get(launch, "custom_disk_size");
+	if (!custom)
+		return 0;
+	if (json_get(launch, "resource_size_request"))
+		return error_set(
+			err, ERR_CONFIG,
+			"size cannot be combined with cpu, memory or disk");
+	if (!json_get(launch, "custom_cpu_cores") ||
+	    !json_get(launch, "custom_gb_memory"))
+		return error_set(err, ERR_CONFIG,
+				 "cpu and memory must be set together");
+	cJSON_AddStringToObject(launch, "resource_size_request", "CUSTOM_SIZE");
+	return 0;
+}
+
+static int add_life(const struct settings *set, const struct sandbox_spec *spec,
+		    cJSON *launch, struct error *err)
+{
+	const char *on_idle = NULL;
+	int64_t idle = 0;
+	cJSON *after;
+
+	if (spec->lifetime_s <= 0 || spec->lifetime_s > LIFETIME_MAX_S)
+		return error_set(err, ERR_CONFIG,
+				 "the lifetime must be from 1 to %d seconds",
+				 LIFETIME_MAX_S);
+	cJSON_AddNumberToObject(launch, "keep_alive_time_seconds",
+				(double)spec->lifetime_s);
+	if (settings_int(set, "runloop", "idle", &idle, err) < 0 ||
+	    settings_string(set, "runloop", "on_idle", &on_idle, err) < 0)
+		return -1;
+	if (idle < 0 || idle > LIFETIME_MAX_S ||
+	    (strcmp(on_idle, "shutdown") != 0 &&
+	     strcmp(on_idle, "suspend") != 0))
+		return error_set(err, ERR_CONFIG,
+				 "idle must be seconds, and on_idle shutdown "
+				 "or suspend");
+	/* A lifetime alone could not be extended while it is used. */
+	if (!idle)
+		idle = spec->lifetime_s;
+	after = body_object(launch, "lifecycle.after_idle");
+	cJSON_AddNumberToObject(after, "idle_time_seconds", (double)idle);
+	cJSON_AddStringToObject(after, "on_idle", on_idle);
+	return 0;
+}
+
+static int add_network(struct vendor_client *c, const struct sandbox_spec *spec,
+		       cJSON *launch, const struct stop *stop,
+		       struct error *err)
+{
+	struct runloop_rules rules = { .all = spec->network == NETWORK_FULL };
+	char *id = NULL;
+
+	if (settings_list(c->client->settings, "runloop", "network_allow",
+			  &rules.hosts, &rules.n, err) < 0)
+		return -1;
+	if (spec->network == NETWORK_DEFAULT && !rules.n)
+		return 0;
+	if (spec->network != NETWORK_DEFAULT)
+		rules.n = 0;
+	if (runloop_policy(c, &rules, &id, stop, err) < 0)
+		return -1;
+	cJSON_AddStringToObject(launch, "network_policy_id", id);
+	free(id);
+	return 0;
+}
+
+/* The blueprint's id first, which needs no request; then the flag's name, then
+ * the settings. */
+static int add_source(struct vendor_client *c, const struct sandbox_spec *spec,
+		      cJSON *body, const struct stop *stop, struct error *err)
+{
+	const struct settings *set = c->client->settings;
+	const char *name = NULL;
+	const char *snapshot = NULL;
+
+	if (settings_string(set, "runloop", "blueprint", &name, err) < 0 ||
+	    settings_string(set, "runloop", "snapshot_id", &snapshot, err) <
+		    0 ||
+	    body_add_settings(c->client, "blueprint_id", body, err) < 0)
+		return -1;
+	if (spec->snapshot)
+		name = spec->snapshot;
+	if (json_get(body, "blueprint_id"))
+		return 0;
+	if (snapshot && !spec->snapshot) {
+		cJSON_AddStringToObject(body, "snapshot_id", snapshot);
+		return 0;
+	}
+	if (!name)
+		return 0;
+	cJSON_AddStringToObject(body, "blueprint_name", name);
+	return runloop_blueprint(c, name, spec, stop, err);
+}
+
+static int describe(struct vendor_client *c, const struct sandbox_spec *spec,
+		    cJSON *body, const struct stop *stop, struct error *err)
+{
+	cJSON *launch;
+
+	cJSON_AddObjectToObject(body, "metadata");
+	launch = cJSON_AddObjectToObject(body, "launch_parameters");
+	cJSON_AddStringToObject(body, "name", spec->label);
+	if (body_add_settings(c->client, "env secrets", body, err) < 0 ||
+	    add_life(c->client->settings, spec, launch, err) < 0 ||
+	    add_size(c->client, body, err) < 0 ||
+	    body_add_settings(c->client, "launch_commands", body, err) < 0 ||
+	    add_network(c, spec, launch, stop, err) < 0)
+		return -1;
+	return add_source(c, spec, body, stop, err);
+}
+
+/* The request's id is the same in every try for this label. */
+static int post_create(struct sandbox *sb, const struct sandbox_spec *spec,
+		       cJSON *body, cJSON **answer, const struct stop *stop,
+		       struct error *err)
+{
+	char header[VENDOR_HEADER];
+	const char *const headers[] = { header, NULL };
+	struct rest_ask ask = { .method = "POST",
+				.path = "/v1/devboxes",
+				.what = "creating the devbox",
+				.headers = headers };
+	int rc;
+
+	snprintf(header, sizeof(header), "x-request-id: %s", spec->label);
+	rc = vendor_post(sb->client->priv, &ask, body, answer, stop, err);
+	/* The SDKs repeat the request after 409, too. */
+	if (rc < 0 && err->http_status == 409)
+		err->code = ERR_NETWORK;
+	return rc;
+}
+
+/* One long poll; *answer stays NULL while the status is another. */
 static int poll_once(struct sandbox *sb, const char *wanted, cJSON **answer,
 		     const struct stop *stop, struct error *err)
 {
@@ -108,9 +389,9 @@ static int poll_status(struct sandbox *sb, const char *state, cJSON **answer,
 	return 0;
 }
 
-/* 400 too: it is not suspended any more, as the next look will tell. */
-static int resume(struct sandbox *sb, const char *id, cJSON **answer,
-		  const struct stop *stop, struct error *err)
+/* 400, too: it is not suspended any more. The next look tells its state. */
+static int resume_devbox(struct sandbox *sb, const char *id, cJSON **answer,
+			 const struct stop *stop, struct error *err)
 {
 	struct rest_ask ask = { .method = "POST",
 				.path = "/resume",
@@ -125,10 +406,10 @@ static int resume(struct sandbox *sb, const char *id, cJSON **answer,
 	return -1;
 }
 
-/* Starts the idle time again; one that somebody made with a fixed lifetime
- * instead cannot be extended. */
-static int extend(struct sandbox *sb, int64_t lifetime_s,
-		  const struct stop *stop, struct error *err)
+/* Starts the idle time again. A devbox that was made elsewhere with a fixed
+ * lifetime cannot be extended. */
+static int extend_life(struct sandbox *sb, int64_t lifetime_s,
+		       const struct stop *stop, struct error *err)
 {
 	struct rest_ask ask = { .method = "POST",
 				.path = "/keep_alive",
@@ -139,7 +420,7 @@ static int extend(struct sandbox *sb, int64_t lifetime_s,
 	return vendor_ask(sb->client->priv, sb->id, &ask, NULL, stop, err);
 }
 
-/* With an idle limit nothing says when it will end. */
+/* With an idle limit, the description does not tell when it will end. */
 static void add_end(const cJSON *item, struct sandbox_info *info)
 {
 	const cJSON *launch = json_get(item, "launch_parameters");
@@ -151,8 +432,7 @@ static void add_end(const cJSON *item, struct sandbox_info *info)
 		    json_get(json_get(launch, "lifecycle"), "after_idle")) ||
 	    cJSON_IsObject(json_get(launch, "after_idle")))
 		return;
-	if (seconds > 0 && seconds <= RUNLOOP_LIFETIME_MAX_S &&
-	    info->created > 0)
+	if (seconds > 0 && seconds <= LIFETIME_MAX_S && info->created > 0)
 		info->ends = info->created + seconds;
 }
 
@@ -162,7 +442,7 @@ static const struct vendor_pages pages = { .items = "devboxes",
 struct seen {
 	bool (*each)(void *arg, const cJSON *item);
 	void *arg;
-	char *ids[SEEN_MAX]; /* owned: that were told */
+	char *ids[SEEN_MAX]; /* owned: already reported */
 	size_t n;
 };
 
@@ -209,8 +489,8 @@ static int list_first(struct vendor_client *c, struct seen *s,
 	return rc;
 }
 
-/* In the order in which a devbox goes through them, so that none slips through
- * between two requests. */
+/* In the order in which a devbox passes through the states, so that none is
+ * missed between two requests. */
 static int list_living(struct vendor_client *c, struct seen *s,
 		       const struct stop *stop, struct error *err)
 {
@@ -229,7 +509,7 @@ static int list_living(struct vendor_client *c, struct seen *s,
 		struct error why = { 0 };
 
 		rc = vendor_pages(c, &q, stop, &why);
-		/* The document does not know this one, the SDKs do. */
+		/* The document does not have this status, the SDKs do. */
 		if (rc < 0 && i == 0 &&
 		    (why.http_status == 400 || why.http_status == 422))
 			rc = 0;
@@ -241,9 +521,9 @@ static int list_living(struct vendor_client *c, struct seen *s,
 }
 
 /*
- * There is no filter by metadata, and without one by status the list has every
- * devbox that ever was: most accounts have one page of them, others are asked
- * for the living ones.
+ * The API has no filter by metadata, and its list without a status has every
+ * devbox that ever existed. For most accounts that is one page. For others the
+ * living ones are listed by their states.
  */
 static int list_items(struct vendor_client *c,
 		      bool (*each)(void *arg, const cJSON *item), void *arg,
@@ -261,6 +541,348 @@ static int list_items(struct vendor_client *c,
 		free(s->ids[i]);
 	free(s);
 	return rc;
+}
+
+static void add_body(struct buf *body, const char *command_id,
+		     struct str command, int hold_s)
+{
+	buf_addc(body, '{');
+	json_member(body, "command_id", str_of(command_id));
+	buf_addc(body, ',');
+	json_member(body, "command", command);
+	buf_addf(body, ",\"optimistic_timeout\":%d}", hold_s);
+}
+
+/* Waits on for an execution that was still running. */
+static int await_execution(struct sandbox *sb, const char *execution,
+			   cJSON **tree, const struct stop *stop,
+			   struct error *err)
+{
+	char *path = xasprintf("/v1/devboxes/%s/executions/%s/wait_for_status"
+			       "?last_n=%d",
+			       sb->id, execution, LAST_LINES);
+	int left = stop_poll_ms(stop, HOLD_MAX_S * 1000) / 1000;
+	char *body = xasprintf("{\"statuses\":[\"completed\"],"
+			       "\"timeout_seconds\":%d}",
+			       left > 0 ? left : 1);
+	struct rest_ask ask = { .method = "POST",
+				.path = path,
+				.body = str_of(body),
+				.what = "waiting for the command",
+				.timeout_ms =
+					HOLD_MAX_S * 1000 + COMMAND_SLACK_MS };
+	int rc = vendor_api(sb->client->priv, &ask, tree, stop, err);
+
+	free(body);
+	free(path);
+	return rc;
+}
+
+static bool is_completed(const cJSON *tree)
+{
+	return strcmp(json_string(tree, "status", ""), "completed") == 0;
+}
+
+static int until_completed(struct sandbox *sb, cJSON **tree,
+			   const struct stop *stop, struct error *err)
+{
+	char execution[VENDOR_ID_MAX + 1] = "";
+	int rc = 0;
+
+	while (rc == 0 && !is_completed(*tree)) {
+		struct error why = { 0 };
+		const char *id = json_string(*tree, "execution_id", NULL);
+
+		if (stop_check(stop, err) < 0)
+			return -1;
+		/* An empty answer has no id; the one before may have it. */
+		if (*tree ? !id || !vendor_id_ok(id) : !execution[0])
+			return error_set(err, ERR_PROTOCOL,
+					 "unexpected server response: no "
+					 "execution");
+		if (id)
+			snprintf(execution, sizeof(execution), "%s", id);
+		cJSON_Delete(*tree);
+		*tree = NULL;
+		rc = await_execution(sb, execution, tree, stop, &why);
+		if (rc < 0 && why.http_status == 408)
+			rc = 0;
+		else if (rc < 0)
+			*err = why;
+		else if (!*tree)
+			rc = error_set(err, ERR_PROTOCOL,
+				       "unexpected server response: (empty)");
+	}
+	return rc;
+}
+
+/* All that an ended execution wrote to its standard output, from its event
+ * stream. The other answers only have the last lines. */
+struct stream {
+	struct sse sse;
+	struct buf *out;
+	size_t start; /* of this stream in out */
+};
+
+/* {"offset":N,"output":"..."}: skips what we have already. */
+static int on_event(void *arg, struct str event, struct str data,
+		    struct error *err)
+{
+	struct stream *s = arg;
+	cJSON *tree = json_parse(data);
+	struct str text = str_of(json_string(tree, "output", ""));
+	int64_t have = (int64_t)(s->out->len - s->start);
+	int64_t at = json_int(tree, "offset", have);
+	int rc = 0;
+
+	if (str_is(event, "error")) {
+		/* 408: it was silent for too long. */
+		rc = error_set(err,
+			       json_int(tree, "code", 0) == 408 ? ERR_NETWORK
+								: ERR_REMOTE,
+			       "%.200s",
+			       json_string(tree, "message", "(no message)"));
+	} else if (!tree || at < 0 || at > have) {
+		rc = error_set(err, ERR_PROTOCOL,
+			       "unexpected server response: a part of the "
+			       "output is missing");
+	} else if (at + (int64_t)text.len > have) {
+		buf_addstr(s->out, str_skip(text, (size_t)(have - at)));
+		rc = buf_check(s->out, "the answer", err);
+	}
+	cJSON_Delete(tree);
+	return rc;
+}
+
+static int on_data(void *arg, struct str chunk, struct error *err)
+{
+	struct stream *s = arg;
+
+	return sse_feed(&s->sse, chunk, on_event, s, err);
+}
+
+static int read_once(struct sandbox *sb, const char *execution,
+		     struct stream *s, const struct stop *stop,
+		     struct error *err)
+{
+	static const char *const headers[] = { "Accept: text/event-stream",
+					       NULL };
+	char *path = xasprintf("/v1/devboxes/%s/executions/%s/"
+			       "stream_stdout_updates?offset=%zu",
+			       sb->id, execution, s->out->len - s->start);
+	struct rest_ask ask = { .method = "GET",
+				.path = path,
+				.what = "reading the output",
+				.timeout_ms = STREAM_MS,
+				.data = on_data,
+				.arg = s,
+				.headers = headers };
+	int rc;
+
+	sse_init(&s->sse);
+	rc = vendor_api(sb->client->priv, &ask, NULL, stop, err);
+	sse_release(&s->sse);
+	free(path);
+	return rc;
+}
+
+static int read_output(struct sandbox *sb, const char *execution,
+		       struct buf *out, const struct stop *stop,
+		       struct error *err)
+{
+	struct stream s = { .out = out, .start = out->len };
+
+	for (int i = 1;; i++) {
+		struct error why = { 0 };
+
+		if (read_once(sb, execution, &s, stop, &why) == 0)
+			return 0;
+		if (why.code != ERR_NETWORK || i == TRIES) {
+			*err = why;
+			return -1;
+		}
+		if (stop_check(stop, err) < 0)
+			return -1;
+	}
+}
+
+static int parse_output(struct sandbox *sb, const cJSON *tree, struct buf *out,
+			const struct stop *stop, struct error *err)
+{
+	const char *execution = json_string(tree, "execution_id", "");
+
+	if (strcmp(json_string(tree, "devbox_id", sb->id), sb->id) != 0)
+		return error_set(err, ERR_PROTOCOL,
+				 "unexpected server response: belongs to "
+				 "another devbox");
+	if (json_bool(tree, "stdout_truncated", false)) {
+		if (!vendor_id_ok(execution))
+			return error_set(err, ERR_PROTOCOL,
+					 "unexpected server response: no "
+					 "execution");
+		return read_output(sb, execution, out, stop, err);
+	}
+	buf_adds(out, json_string(tree, "stdout", ""));
+	return buf_check(out, "the answer", err);
+}
+
+/* struct supervisor.call: one execution, its output at the end. */
+static int run_script(void *arg, struct str command, int64_t wait_ms,
+		      struct buf *out, const struct stop *stop,
+		      struct error *err)
+{
+	struct sandbox *sb = arg;
+	int64_t hold = (wait_ms + 999) / 1000 + SPARE_S;
+	int hold_s = hold < HOLD_MAX_S ? (int)hold : HOLD_MAX_S;
+	char request[VENDOR_HEADER];
+	const char *const headers[] = { request, NULL };
+	struct buf body = BUF_INIT(BODY_MAX);
+	char *path = xasprintf("/v1/devboxes/%s/execute?last_n=%d", sb->id,
+			       LAST_LINES);
+	struct rest_ask ask = { .method = "POST",
+				.path = path,
+				.what = "running the command",
+				.timeout_ms = hold_s * 1000 + COMMAND_SLACK_MS,
+				.headers = headers };
+	cJSON *tree = NULL;
+	int rc;
+
+	add_request_id(request);
+	add_body(&body, request + strlen("x-request-id: "), command, hold_s);
+	ask.body = buf_str(&body);
+	rc = buf_check(&body, "the command", err);
+	if (rc == 0)
+		rc = vendor_api(sb->client->priv, &ask, &tree, stop, err);
+	if (rc == 0)
+		rc = until_completed(sb, &tree, stop, err);
+	if (rc == 0)
+		rc = parse_output(sb, tree, out, stop, err);
+	else
+		rc = vendor_exec_failed(sb, err->http_status, false, stop, err);
+	cJSON_Delete(tree);
+	buf_release(&body);
+	free(path);
+	return rc;
+}
+
+static int send_with_id(struct sandbox *sb, const struct rest_ask *ask,
+			struct http_response *res, const struct stop *stop,
+			struct error *err)
+{
+	char header[VENDOR_HEADER];
+	const char *const headers[] = { header,
+					ask->data ? "Accept: application/"
+						    "octet-stream"
+						  : NULL,
+					NULL };
+	struct rest_ask own = *ask;
+
+	add_request_id(header);
+	own.headers = headers;
+	return vendor_send(sb, &own, res, stop, err);
+}
+
+static void fill_get(struct sandbox *sb, const char *file,
+		     struct file_request *req)
+{
+	buf_addf(&req->path, "/v1/devboxes/%s/download_file", sb->id);
+	buf_addc(&req->body, '{');
+	json_member(&req->body, "path", str_of(file));
+	buf_addc(&req->body, '}');
+}
+
+static void fill_put(struct sandbox *sb, const char *file,
+		     struct file_request *req)
+{
+	(void)file;
+	buf_addf(&req->path, "/v1/devboxes/%s/upload_file", sb->id);
+	req->path_field = "path";
+	req->file_field = "file";
+	req->file_name = "upload";
+}
+
+/* What the API answers about a file is not documented. */
+static enum file_retry classify_failure(const struct http_response *res)
+{
+	if (res->status == 401)
+		return FILE_RETRY_FATAL;
+	if (res->status == 408 || res->status == 429 || res->status >= 500)
+		return FILE_RETRY;
+	return FILE_RETRY_UNSURE;
+}
+
+static const struct http_files files = {
+	.call = send_with_id,
+	.get = fill_get,
+	.put = fill_put,
+	.classify = classify_failure,
+	.ensure_running = vendor_ensure_running,
+};
+
+/* A devbox is billed by what it has, whether or not it is used
+ * (www.runloop.ai/pricing, as of 2026-09-28). */
+static const struct rates rates = {
+	.vcpu = RATES_HOUR(0.108),
+	.gib = RATES_HOUR(0.0252),
+	.disk_gib = RATES_HOUR(0.00034236),
+};
+
+/* docs.runloop.ai/docs/devboxes/configuration/sizes, as of 2026-09-28 */
+static const struct {
+	const char *name;
+	struct rates_size size;
+} sizes[] = {
+	{ "X_SMALL", { 500, 1 << 10, 4 } },
+	{ "SMALL", { 1000, 2 << 10, 4 } },
+	{ "MEDIUM", { 2000, 4 << 10, 8 } },
+	{ "LARGE", { 2000, 8 << 10, 16 } },
+	{ "X_LARGE", { 4000, 16 << 10, 16 } },
+	{ "XX_LARGE", { 8000, 32 << 10, 16 } },
+};
+
+/* A blueprint or snapshot may ask for a size of its own. */
+static int boots_own(const struct settings *set, bool *own, struct error *err)
+{
+	static const char *const keys[] = { "blueprint_id", "blueprint",
+					    "snapshot_id" };
+
+	for (size_t i = 0; i < sizeof(keys) / sizeof(keys[0]); i++) {
+		const char *value = NULL;
+
+		if (settings_string(set, "runloop", keys[i], &value, err) < 0)
+			return -1;
+		*own |= value && *value;
+	}
+	return 0;
+}
+
+static int runloop_price(const struct settings *set, const char *snapshot,
+			 struct sandbox_price *price, struct error *err)
+{
+	struct rates_size custom = { .disk_gib = CUSTOM_DISK };
+	const char *name = NULL;
+	bool own = snapshot != NULL;
+	int64_t cores = 0;
+	int64_t gib = 0;
+
+	if (boots_own(set, &own, err) < 0 ||
+	    settings_string(set, "runloop", "size", &name, err) < 0 ||
+	    settings_int(set, "runloop", "cpu", &cores, err) < 0 ||
+	    settings_int(set, "runloop", "memory", &gib, err) < 0 ||
+	    settings_int(set, "runloop", "disk", &custom.disk_gib, err) < 0)
+		return -1;
+	if (cores > 0 && gib > 0) {
+		custom.milli_vcpu = cores * 1000;
+		custom.mib = gib * 1024;
+		price->usd_s = rates_price(&rates, &custom);
+		return 0;
+	}
+	if (!name && !own)
+		name = "SMALL"; /* the vendor's default */
+	for (size_t i = 0; name && i < sizeof(sizes) / sizeof(sizes[0]); i++)
+		if (strcmp(name, sizes[i].name) == 0)
+			price->usd_s = rates_price(&rates, &sizes[i].size);
+	return 0;
 }
 
 static const struct vendor_state states[] = {
@@ -294,20 +916,20 @@ static const struct vendor vendor = {
 	.wait_ms = WAIT_MS,
 	.awaits_end = true,
 	.end_path = "/shutdown",
-	.header = runloop_request_id,
-	.describe = runloop_describe,
-	.post = runloop_post,
-	.start = resume,
+	.header = add_request_id,
+	.describe = describe,
+	.post = post_create,
+	.start = resume_devbox,
 	.poll = poll_status,
 	.stop_path = "/suspend",
 	.stop_body = "",
-	.extend = extend,
+	.extend = extend_life,
 	.info = add_end,
-	.call = runloop_call,
+	.call = run_script,
 	.max_command = 120000, /* Linux takes 128 KiB in one argument */
 	.max_answer = 1 << 20,
 	.may_be_gone = (const int[]){ 400, 404, 409, 0 },
-	.files = &runloop_files,
+	.files = &files,
 };
 
 static const struct sandbox_ops ops = {
@@ -335,7 +957,7 @@ const struct sandbox_provider runloop_provider = {
 		 SANDBOX_PLACED | SANDBOX_PLACED_AGAIN,
 	.max_command = COMMAND_MAX,
 	.lifetime_s = LIFETIME_S,
-	.settings = runloop_settings,
+	.settings = settings,
 	.url_env = (const char *const[]){ "RUNLOOP_BASE_URL", NULL },
 	.ops = &ops,
 	.price = runloop_price,

@@ -1,18 +1,50 @@
-/* exec.c - commands as supervised jobs over the stream of a command. */
+/* exec.c - commands and files of a Vercel session. */
 /* SPDX-License-Identifier: MIT */
+/*
+ * A command is one request, whose answer is lines of JSON: feed_lines() and
+ * end_lines(). The v1 API has no output in that answer, so run_v1() reads the
+ * command's log. A file goes up as a tar stream of one entry. Begin with
+ * vercel_call() and send_file().
+ */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "archive/archive.h"
 #include "base/mem.h"
 #include "base/str.h"
 #include "providers/kit/body.h"
+#include "providers/kit/rest.h"
 #include "providers/vercel/vercel.h"
+#include "sandbox/transfer.h"
 
 enum {
 	BODY_MAX = 4 << 20,
 	LINE_MAX_BYTES = 16 << 20,
 	SLACK_MS = 8000, /* beyond the time that a request is held */
+	/* Of files. */
+	LONGEST_MS = 24 * 3600 * 1000,
+	IDLE_MS = 60000,
+	CHUNK = 64 << 10, /* bytes of a file that are read at once */
+};
+
+char *vercel_path(const struct vercel *v, const char *path, const char *more)
+{
+	return xasprintf("%s?teamId=%s%s", path, v->team, more);
+}
+
+/*
+ * The lines of a command's answer are {"command":{"id":..., "exitCode":null or
+ * a number}}, {"stream":"stdout" or "stderr","data":"..."} and
+ * {"stream":"error","data":{"code","message"}}. Zero it, set out, feed it, end
+ * it, release it.
+ */
+struct vercel_lines {
+	struct buf *out; /* takes the standard output; borrowed */
+	struct buf line; /* so far */
+	bool ended;      /* the command has */
+	char code[64];   /* of an error line, or "" */
+	char message[160];
 };
 
 static void on_stream(struct vercel_lines *l, const cJSON *tree,
@@ -51,7 +83,8 @@ static int on_line(struct vercel_lines *l, struct str line, struct error *err)
 	return buf_check(l->out, "the answer", err);
 }
 
-int vercel_lines_feed(struct vercel_lines *l, struct str chunk,
+/* Pure. ERR_PROTOCOL for a line that is not JSON or too long; else 0. */
+static int feed_lines(struct vercel_lines *l, struct str chunk,
 		      struct error *err)
 {
 	l->line.max = LINE_MAX_BYTES;
@@ -68,7 +101,9 @@ int vercel_lines_feed(struct vercel_lines *l, struct str chunk,
 	}
 }
 
-int vercel_lines_end(struct vercel_lines *l, bool logs, struct error *err)
+/* The stream is over. ERR_NETWORK when it was cut: before the command's end
+ * (which a log does not contain), within a line, or by an error line. */
+static int end_lines(struct vercel_lines *l, bool logs, struct error *err)
 {
 	if (l->code[0])
 		return error_set(err, ERR_NETWORK, "%s: %s", l->code,
@@ -80,7 +115,7 @@ int vercel_lines_end(struct vercel_lines *l, bool logs, struct error *err)
 	return 0;
 }
 
-void vercel_lines_release(struct vercel_lines *l)
+static void release_lines(struct vercel_lines *l)
 {
 	buf_release(&l->line);
 }
@@ -95,17 +130,17 @@ struct command_call {
 
 static int on_data(void *arg, struct str chunk, struct error *err)
 {
-	return vercel_lines_feed(arg, chunk, err);
+	return feed_lines(arg, chunk, err);
 }
 
-static int fail(struct command_call *c, struct error *err)
+static int fail_command(struct command_call *c, struct error *err)
 {
 	return vendor_exec_failed(c->sb, c->res.status,
 				  strcmp(c->lines.code, "sandbox_stopped") == 0,
 				  c->stop, err);
 }
 
-/* A request whose answer is lines; logs: they know nothing of its end. */
+/* A request whose answer is lines. logs: they do not tell the command's end. */
 static int read_lines(struct command_call *c, struct rest_ask *ask,
 		      const char *tail, bool logs, struct error *err)
 {
@@ -119,12 +154,12 @@ static int read_lines(struct command_call *c, struct rest_ask *ask,
 	ask->timeout_ms = c->wait_ms + SLACK_MS;
 	rc = vendor_send(c->sb, ask, &c->res, c->stop, err);
 	if (rc == 0)
-		rc = vercel_lines_end(&c->lines, logs, err);
+		rc = end_lines(&c->lines, logs, err);
 	free(path);
-	return rc < 0 ? fail(c, err) : 0;
+	return rc < 0 ? fail_command(c, err) : 0;
 }
 
-/* The v1 API gives no output with the command: its log is asked for. */
+/* The v1 API gives no output with the command, so its log is read. */
 static int run_v1(struct command_call *c, struct rest_ask *ask,
 		  struct error *err)
 {
@@ -139,7 +174,7 @@ static int run_v1(struct command_call *c, struct rest_ask *ask,
 	ask->what = "running the command";
 	rc = vendor_send(c->sb, ask, &c->res, c->stop, err);
 	if (rc < 0)
-		rc = fail(c, err);
+		rc = fail_command(c, err);
 	else
 		tree = json_parse(buf_str(&c->res.body));
 	http_response_release(&c->res);
@@ -157,7 +192,7 @@ static int run_v1(struct command_call *c, struct rest_ask *ask,
 	return rc;
 }
 
-/* struct supervisor.call: one process, its output to the end. */
+/* One process, its output to the end. */
 int vercel_call(void *arg, struct str command, int64_t wait_ms, struct buf *out,
 		const struct stop *stop, struct error *err)
 {
@@ -182,8 +217,119 @@ int vercel_call(void *arg, struct str command, int64_t wait_ms, struct buf *out,
 	if (rc == 0)
 		rc = v1 ? run_v1(&c, &ask, err)
 			: read_lines(&c, &ask, "/cmd", false, err);
-	vercel_lines_release(&c.lines);
+	release_lines(&c.lines);
 	http_response_release(&c.res);
 	buf_release(&body);
 	return rc;
 }
+
+struct archived_file { /* an archive of one entry, pulled */
+	struct archive_stream *tar;
+	const struct transfer *file;
+	int64_t left; /* bytes of the file */
+	bool ended;
+	bool failed; /* the file could not be read */
+};
+
+/* Adds the file's next bytes to the archive. */
+static int add_bytes(struct archived_file *a, struct error *err)
+{
+	char chunk[CHUNK];
+	size_t want = a->left < CHUNK ? (size_t)a->left : CHUNK;
+	int64_t n = transfer_read(a->file, chunk, want, err);
+
+	a->failed = n < 0;
+	if (n < 0)
+		return -1;
+	a->left -= n;
+	return archive_stream_data(a->tar, (struct str){ chunk, (size_t)n },
+				   err);
+}
+
+/* The request's body: struct rest_ask.source. */
+static int64_t pull_archive(void *arg, char *room, size_t len,
+			    struct error *err)
+{
+	struct archived_file *a = arg;
+	struct buf *out = archive_stream_out(a->tar);
+
+	while (!out->len && !a->ended) {
+		a->ended = !a->left;
+		if ((a->ended ? archive_stream_end(a->tar, err)
+			      : add_bytes(a, err)) < 0)
+			return -1;
+	}
+	return buf_take(out, room, len);
+}
+
+/* The server unpacks it at "/". */
+static int send_file(struct sandbox *sb, struct http_files_put *put,
+		     struct http_response *res, const struct stop *stop,
+		     struct error *err)
+{
+	static const char *const headers[] = { "x-cwd: /", NULL };
+	const struct transfer *f = put->file;
+	const struct archive_header entry = { .path = put->path +
+						      strspn(put->path, "/"),
+					      .size = f->size,
+					      .mode = f->mode ? f->mode : 0644,
+					      .mtime = clock_unix_ms() / 1000 };
+	struct archived_file a = { archive_stream_open_pax(err), f, f->size,
+				   false, false };
+	char *path = vercel_path(sb->client->priv, "/fs/write", "");
+	struct rest_ask ask = { .method = "POST",
+				.path = path,
+				.type = "application/gzip",
+				.what = "writing files",
+				.headers = headers,
+				.source = pull_archive,
+				.source_size = -1,
+				.arg = &a,
+				.timeout_ms = LONGEST_MS,
+				.idle_ms = IDLE_MS };
+	int rc = -1;
+
+	put->own = !a.tar || archive_stream_entry(a.tar, &entry, err) < 0;
+	if (!put->own)
+		rc = vendor_send(sb, &ask, res, stop, err);
+	put->own |= a.failed;
+	archive_stream_close(a.tar);
+	free(path);
+	return rc;
+}
+
+static void fill_get(struct sandbox *sb, const char *file,
+		     struct file_request *req)
+{
+	char *path = vercel_path(sb->client->priv, "/fs/read", "");
+
+	buf_adds(&req->path, path);
+	free(path);
+	buf_addc(&req->body, '{');
+	json_member(&req->body, "path", str_of(file));
+	buf_addc(&req->body, '}');
+}
+
+static enum file_retry classify_failure(const struct http_response *res)
+{
+	switch (res->status) {
+	case 401:
+		return FILE_RETRY_FATAL;
+	case 404:
+		return FILE_RETRY_UNSURE;
+	case 410:
+	case 422:
+		return FILE_RETRY_STARTED;
+	default:
+		return FILE_RETRY_NEVER;
+	}
+}
+
+const struct http_files vercel_files = {
+	.call = vendor_send,
+	.get = fill_get,
+	.send = send_file,
+	.classify = classify_failure,
+	.ensure_running = vendor_ensure_running,
+	.touch = vendor_touch,
+};

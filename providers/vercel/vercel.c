@@ -1,27 +1,250 @@
-/* vercel.c - sandboxes of Vercel: one sandbox's life. */
+/* vercel.c - the account at Vercel, and its sandboxes. */
 /* SPDX-License-Identifier: MIT */
+/*
+ * Token, project and team come from an OIDC token or from variables
+ * (find_access). The two versions of the API are two tables at the end,
+ * vercel_v1 and vercel_v2; unwrap_answer() makes their answers alike. A session
+ * ends at its timeout, which each extension moves.
+ */
 #include "providers/vercel/vercel.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/mem.h"
 #include "base/str.h"
-#include "providers/kit/vendor.h"
+#include "net/retry.h"
+#include "providers/kit/body.h"
+#include "providers/kit/lease.h"
+#include "providers/kit/rest.h"
 
 enum {
 	COMMAND_MAX = 512 << 10,
 	LIFETIME_S = 1800,
 	WAIT_MS = 180000,
+	CREATE_MS = 120000,
 	EXTEND_LEAST_MS = 1000, /* the vendor's */
+	TAGS_MAX = 5,           /* the vendor's */
+	SCOPE_MAX = 200,
+	DAY_S = 86400,
+	MIB_EACH = 2048, /* memory for each vCPU (price: same page) */
 };
 
-char *vercel_path(const struct vercel *v, const char *path, const char *more)
+static const struct setting settings[] = {
+	{ .key = "token",
+	  .type = SETTING_STRING,
+	  .flags = SETTING_SECRET | SETTING_ENV_ONLY,
+	  .env = "VERCEL_TOKEN",
+	  .help = "token from https://vercel.com/account/tokens" },
+	{ .key = "oidc_token",
+	  .type = SETTING_STRING,
+	  .flags = SETTING_SECRET | SETTING_ENV_ONLY,
+	  .env = "VERCEL_OIDC_TOKEN",
+	  .help = "use instead of token, project and team: 'vercel env pull'" },
+	{ .key = "project",
+	  .example = "\"prj_0123456789\"",
+	  .type = SETTING_STRING,
+	  .env = "VERCEL_PROJECT_ID",
+	  .help = "project (prj_...)" },
+	{ .key = "team",
+	  .example = "\"team_0123456789\"",
+	  .type = SETTING_STRING,
+	  .env = "VERCEL_TEAM_ID",
+	  .help = "team (team_...)" },
+	{ .key = "api",
+	  .type = SETTING_STRING,
+	  .env = "VERCEL_API",
+	  .fallback = "\"v2\"",
+	  .help = "v2; v1 has no names, tags, images, regions or deletion" },
+	{ .key = "runtime",
+	  .type = SETTING_STRING,
+	  .field = "runtime",
+	  .fallback = "\"python3.13\"",
+	  .help = "node26, node24, node22, python3.13" },
+	{ .key = "image",
+	  .example = "\"vercel/sandbox/ubuntu\"",
+	  .type = SETTING_STRING,
+	  .field = "image",
+	  .help = "image to use instead of a runtime (vercel/sandbox/ubuntu)" },
+	{ .key = "workdir",
+	  .type = SETTING_STRING,
+	  .fallback = "\"/vercel/sandbox\"",
+	  .help = "working directory inside" },
+	{ .key = "vcpus",
+	  .unit = "CPUs",
+	  .example = "2",
+	  .type = SETTING_INT,
+	  .help = "1 or an even number of CPUs, with 2 GiB of memory each" },
+	{ .key = "region",
+	  .example = "\"iad1\"",
+	  .type = SETTING_STRING,
+	  .field = "region",
+	  .help = "iad1, sfo1, cle1, cdg1" },
+	{ .key = "env",
+	  .example = "[\"LANG=C.UTF-8\"]",
+	  .type = SETTING_LIST,
+	  .flags = SETTING_PAIRS,
+	  .field = "env",
+	  .help = "variables inside: NAME=value" },
+	{ .key = "labels",
+	  .example = "[\"team=web\"]",
+	  .type = SETTING_LIST,
+	  .help = "tags of the sandbox, at most three: NAME=value" },
+	{ .key = "network_allow",
+	  .example = "[\"api.example.com\"]",
+	  .type = SETTING_LIST,
+	  .help = "only these domains or networks can be reached" },
+	{ .key = "network_deny",
+	  .example = "[\"10.0.0.0/8\"]",
+	  .type = SETTING_LIST,
+	  .help = "networks that cannot be reached" },
+	{ .key = "lifetime",
+	  .unit = "seconds",
+	  .example = "3600",
+	  .type = SETTING_INT,
+	  .help = "seconds that a sandbox outlives its last command (1800)" },
+	{ 0 },
+};
+
+static const struct vendor vercel_v1;
+static const struct vendor vercel_v2;
+
+struct access { /* borrowed but for claims */
+	const char *token;
+	const char *project;
+	const char *team;
+	const char *project_key; /* as in struct sandbox_client */
+	cJSON *claims;           /* owned: those of an OIDC token */
+};
+
+static int use_oidc(struct access *a, const char *token, struct error *err)
 {
-	return xasprintf("%s?teamId=%s%s", path, v->team, more);
+	int64_t exp;
+
+	a->token = token;
+	a->claims = jwt_claims(token);
+	exp = json_int(a->claims, "exp", 0);
+	if (exp && exp <= clock_unix_ms() / 1000) {
+		error_set(err, ERR_AUTH, "VERCEL_OIDC_TOKEN has expired");
+		return error_hint(err, "Run 'vercel env pull' for a new one.");
+	}
+	if (!a->project || !a->team) {
+		a->project = json_string(a->claims, "project_id", NULL);
+		a->team = json_string(a->claims, "owner_id", NULL);
+	}
+	if (a->project && a->team)
+		return 0;
+	error_set(err, ERR_AUTH,
+		  "VERCEL_OIDC_TOKEN does not name the project and the team");
+	return error_hint(err, "Set VERCEL_PROJECT_ID and VERCEL_TEAM_ID too.");
 }
 
-char *vercel_project_query(const struct vercel *v, const char *name)
+static int fail_missing(const struct access *a, struct error *err)
+{
+	error_set(err, ERR_AUTH, "not set:%s%s%s",
+		  a->token ? "" : " VERCEL_TOKEN",
+		  a->project ? "" : " VERCEL_PROJECT_ID",
+		  a->team ? "" : " VERCEL_TEAM_ID");
+	return error_hint(err,
+			  "Get a token at https://vercel.com/account/tokens "
+			  "and export VERCEL_TOKEN, VERCEL_PROJECT_ID and "
+			  "VERCEL_TEAM_ID; or run 'vercel link && vercel env "
+			  "pull' and export VERCEL_OIDC_TOKEN.");
+}
+
+/* The OIDC token goes first, as in the SDK, unless a variable of dcode's own
+ * asks for the other. */
+static int find_access(const struct settings *set, struct access *a,
+		       struct error *err)
+{
+	static const char *const own[] = { "DEEPAGENTS_CODE_VERCEL_TOKEN",
+					   "DEEPAGENTS_CODE_VERCEL_PROJECT_ID",
+					   "DEEPAGENTS_CODE_VERCEL_TEAM_ID" };
+	const char *oidc =
+		settings_credential(set, "VERCEL_OIDC_TOKEN", &a->project_key);
+	/* A stored token counts as dcode's own, unless a variable of dcode's
+	 * own sets an OIDC token. */
+	bool asked =
+		settings_env_source(set, "VERCEL_TOKEN") == SOURCE_STORED &&
+		!settings_env_plain(set, "DEEPAGENTS_CODE_VERCEL_OIDC_TOKEN");
+
+	for (size_t i = 0; i < sizeof(own) / sizeof(*own); i++)
+		asked = asked || settings_env_plain(set, own[i]);
+	a->token = oidc ? settings_env(set, "VERCEL_TOKEN")
+			: settings_credential(set, "VERCEL_TOKEN",
+					      &a->project_key);
+	if (settings_string(set, "vercel", "project", &a->project, err) < 0 ||
+	    settings_string(set, "vercel", "team", &a->team, err) < 0)
+		return -1;
+	if (asked && a->token && a->project && a->team)
+		return 0;
+	if (oidc)
+		return use_oidc(a, oidc, err);
+	if (a->token && a->project && a->team)
+		return 0;
+	return fail_missing(a, err);
+}
+
+static int use_access(struct vercel *v, const struct access *a,
+		      struct error *err)
+{
+	struct buf team = BUF_INIT(1024);
+
+	if (strlen(a->project) > SCOPE_MAX || strlen(a->team) > SCOPE_MAX)
+		return error_set(err, ERR_CONFIG,
+				 "VERCEL_PROJECT_ID or VERCEL_TEAM_ID is too "
+				 "long");
+	v->token = a->token;
+	v->project = xstrdup(a->project);
+	rest_encode(&team, str_of(a->team));
+	v->team = buf_detach(&team);
+	v->endpoint =
+		xasprintf("%s (%s/%s)", v->kit.api.base, v->team, v->project);
+	return vendor_bearer(&v->kit.api, a->token, err);
+}
+
+static int set_api(struct vercel *v, const struct settings *set,
+		   struct error *err)
+{
+	static const char *const url[] = { "VERCEL_API_URL", NULL };
+	const char *version = NULL;
+
+	if (settings_string(set, "vercel", "api", &version, err) < 0)
+		return -1;
+	v->v1 = strcmp(version, "v1") == 0;
+	if (!v->v1 && strcmp(version, "v2") != 0)
+		return error_set(err, ERR_CONFIG,
+				 "api must be v1 or v2, not '%.40s'", version);
+	if (v->v1)
+		v->kit.vendor = &vercel_v1;
+	return rest_address(&v->kit.api.base, set, url,
+			    "https://api.vercel.com", err);
+}
+
+static int vercel_open(struct sandbox_client *client,
+		       const struct settings *set, struct error *err)
+{
+	struct vercel *v = (struct vercel *)vendor_open(client, &vercel_v2);
+	struct access a = { 0 };
+	int rc = find_access(set, &a, err);
+
+	client->project_key = a.project_key;
+	if (rc == 0)
+		rc = set_api(v, set, err);
+	if (rc == 0)
+		rc = use_access(v, &a, err);
+	cJSON_Delete(a.claims);
+	if (rc == 0)
+		client->endpoint = v->endpoint;
+	if (v->v1)
+		/* v1 has no labels, and forgets what has stopped. */
+		client->lacks = SANDBOX_LIST | SANDBOX_STOP;
+	return rc;
+}
+
+/* "&projectId=P" or, for lists, "&project=P"; owned. */
+static char *project_query(const struct vercel *v, const char *name)
 {
 	struct buf b = BUF_INIT(1024);
 
@@ -30,17 +253,22 @@ char *vercel_project_query(const struct vercel *v, const char *name)
 	return buf_detach(&b);
 }
 
-const char *vercel_session_path(const struct vercel *v)
+static const char *session_path(const struct vercel *v)
 {
 	return v->v1 ? "/v1/sandboxes/" : "/v2/sandboxes/sessions/";
 }
 
-const cJSON *vercel_session(const struct vercel *v, const cJSON *sandbox)
+/* A sandbox of v1 is its own session. */
+static const cJSON *session_of(const struct vercel *v, const cJSON *sandbox)
 {
 	return v->v1 ? sandbox : json_get(sandbox, "session");
 }
 
-int vercel_unwrap(const struct vercel *v, cJSON **answer, struct error *err)
+/* Replaces {"sandbox":{...},"session":{...}} by the sandbox, with the session
+ * as its member "session" and the session's status, which is "resumable" for an
+ * ended one that can be resumed. ERR_PROTOCOL for another answer. */
+static int unwrap_answer(const struct vercel *v, cJSON **answer,
+			 struct error *err)
 {
 	cJSON *sandbox =
 		cJSON_DetachItemFromObjectCaseSensitive(*answer, "sandbox");
@@ -62,7 +290,7 @@ int vercel_unwrap(const struct vercel *v, cJSON **answer, struct error *err)
 		cJSON_AddStringToObject(*answer, "status", status);
 		cJSON_AddItemToObject(*answer, "session", session);
 	}
-	if (vendor_id_ok(json_string(vercel_session(v, *answer), "id", "")))
+	if (vendor_id_ok(json_string(session_of(v, *answer), "id", "")))
 		return 0;
 	cJSON_Delete(*answer);
 	*answer = NULL;
@@ -72,12 +300,194 @@ int vercel_unwrap(const struct vercel *v, cJSON **answer, struct error *err)
 	return -1;
 }
 
+/* An address or a network, not a domain. */
+static bool is_network(const char *text)
+{
+	return strchr(text, ':') ||
+	       strspn(text, "0123456789./") == strlen(text);
+}
+
+/* Appends those of the list that are networks, or are not, as key. */
+static void add_list(cJSON *object, const char *key, const char *const *list,
+		     size_t n, bool networks)
+{
+	cJSON *array = cJSON_CreateArray();
+
+	for (size_t i = 0; i < n; i++)
+		if (is_network(list[i]) == networks)
+			cJSON_AddItemToArray(array,
+					     cJSON_CreateString(list[i]));
+	if (array->child)
+		cJSON_AddItemToObject(object, key, array);
+	else
+		cJSON_Delete(array);
+}
+
+struct rules {
+	const char *const *allow;
+	size_t n_allow;
+	const char *const *deny;
+	size_t n_deny;
+};
+
+static void add_rules(const struct vercel *v, const struct rules *r,
+		      cJSON *policy)
+{
+	cJSON *subnets;
+
+	if (v->v1) {
+		cJSON_AddStringToObject(policy, "mode", "custom");
+		add_list(policy, "allowedDomains", r->allow, r->n_allow, false);
+		add_list(policy, "allowedCIDRs", r->allow, r->n_allow, true);
+		add_list(policy, "deniedCIDRs", r->deny, r->n_deny, true);
+		return;
+	}
+	add_list(policy, "allow", r->allow, r->n_allow, false);
+	subnets = cJSON_CreateObject();
+	add_list(subnets, "allow", r->allow, r->n_allow, true);
+	add_list(subnets, "deny", r->deny, r->n_deny, true);
+	if (subnets->child)
+		cJSON_AddItemToObject(policy, "subnets", subnets);
+	else
+		cJSON_Delete(subnets);
+}
+
+static int add_network(struct vercel *v, const struct sandbox_spec *spec,
+		       cJSON *body, struct error *err)
+{
+	const struct settings *set = v->kit.client->settings;
+	struct rules r = { 0 };
+	cJSON *policy;
+
+	if (settings_list(set, "vercel", "network_allow", &r.allow, &r.n_allow,
+			  err) < 0 ||
+	    settings_list(set, "vercel", "network_deny", &r.deny, &r.n_deny,
+			  err) < 0)
+		return -1;
+	for (size_t i = 0; i < r.n_deny; i++)
+		if (!is_network(r.deny[i]))
+			return error_set(err, ERR_CONFIG,
+					 "network_deny: not a network: %.200s",
+					 r.deny[i]);
+	if (spec->network == NETWORK_DEFAULT && !r.n_allow && !r.n_deny)
+		return 0;
+	policy = cJSON_AddObjectToObject(body, "networkPolicy");
+	if (spec->network == NETWORK_DEFAULT)
+		add_rules(v, &r, policy);
+	else
+		cJSON_AddStringToObject(policy, "mode",
+					spec->network == NETWORK_NONE
+						? "deny-all"
+						: "allow-all");
+	return 0;
+}
+
+/* What runs inside: a snapshot, an image or a runtime, by its size. */
+static int add_machine(struct vercel *v, const struct sandbox_spec *spec,
+		       cJSON *body, struct error *err)
+{
+	const struct sandbox_client *client = v->kit.client;
+	const char *image = NULL;
+	int64_t vcpus = 0;
+	cJSON *source;
+
+	if (settings_string(client->settings, "vercel", "image", &image, err) <
+		    0 ||
+	    settings_int(client->settings, "vercel", "vcpus", &vcpus, err) < 0)
+		return -1;
+	if (vcpus < 0 || vcpus > 64 || (vcpus > 1 && vcpus % 2))
+		return error_set(err, ERR_CONFIG,
+				 "vcpus must be 1 or an even number");
+	if (spec->snapshot) {
+		source = cJSON_AddObjectToObject(body, "source");
+		cJSON_AddStringToObject(source, "type", "snapshot");
+		cJSON_AddStringToObject(source, "snapshotId", spec->snapshot);
+	} else if (image && v->v1) {
+		return error_set(err, ERR_CONFIG,
+				 "image: the v1 API only has runtimes");
+	} else if (body_add_settings(client, image ? "image" : "runtime", body,
+				     err) < 0) {
+		return -1;
+	}
+	if (vcpus)
+		cJSON_AddNumberToObject(body_object(body, "resources"), "vcpus",
+					(double)vcpus);
+	return 0;
+}
+
+/* Only the v2 API has these. With persistent, each stop would leave a snapshot
+ * that costs money. */
+static int add_names(struct vercel *v, const struct sandbox_spec *spec,
+		     cJSON *body, struct error *err)
+{
+	cJSON *tags;
+
+	cJSON_AddStringToObject(body, "name", spec->label);
+	cJSON_AddBoolToObject(body, "persistent", false);
+	if (body_add_settings(v->kit.client, "region", body, err) < 0)
+		return -1;
+	tags = cJSON_AddObjectToObject(body, "tags");
+	if (env_list_labels(v->kit.client->settings, "vercel", spec, tags,
+			    err) < 0)
+		return -1;
+	if (cJSON_GetArraySize(tags) > TAGS_MAX)
+		return error_set(err, ERR_CONFIG, "labels: at most three");
+	return 0;
+}
+
+static int describe(struct vendor_client *c, const struct sandbox_spec *spec,
+		    cJSON *body, const struct stop *stop, struct error *err)
+{
+	struct vercel *v = (struct vercel *)c;
+
+	(void)stop;
+	cJSON_AddStringToObject(body, "projectId", v->project);
+	cJSON_AddArrayToObject(body, "ports");
+	cJSON_AddNumberToObject(body, "timeout",
+				(double)(spec->lifetime_s * 1000));
+	if (add_machine(v, spec, body, err) < 0 ||
+	    (!v->v1 && add_names(v, spec, body, err) < 0) ||
+	    body_add_settings(c->client, "env", body, err) < 0)
+		return -1;
+	return add_network(v, spec, body, err);
+}
+
+/* Images and snapshots need the v3 path. Without names (v1), only a refused
+ * request may be sent again: another one would make another sandbox. */
+static int post_create(struct sandbox *sb, const struct sandbox_spec *spec,
+		       cJSON *body, cJSON **answer, const struct stop *stop,
+		       struct error *err)
+{
+	const struct vercel *v = sb->client->priv;
+	const char *version = json_get(body, "runtime") ? "v2" : "v3";
+	char *bare = xasprintf("/%s/sandboxes", v->v1 ? "v1" : version);
+	char *path = vercel_path(v, bare, "");
+	struct rest_ask ask = { .method = "POST",
+				.path = path,
+				.what = "creating the sandbox",
+				.timeout_ms = sandbox_start_ms(sb->client,
+							       CREATE_MS) };
+	struct error why = { 0 };
+	int rc = vendor_post(sb->client->priv, &ask, body, answer, stop, &why);
+
+	(void)spec;
+	if (rc == 0)
+		rc = unwrap_answer(v, answer, &why);
+	if (rc < 0)
+		*err = why;
+	if (rc < 0 && v->v1 && !retry_was_refused(&why))
+		err->exhausted = true;
+	free(path);
+	free(bare);
+	return rc;
+}
+
 static int get_sandbox(struct vendor_client *c, const char *id,
 		       const char *more, cJSON **answer,
 		       const struct stop *stop, struct error *err)
 {
 	const struct vercel *v = (const struct vercel *)c;
-	char *project = vercel_project_query(v, "projectId");
+	char *project = project_query(v, "projectId");
 	char *query = xasprintf("%s%s", project, more);
 	char *bare = xasprintf("/%s/sandboxes/%s", v->v1 ? "v1" : "v2", id);
 	char *path = vercel_path(v, bare, v->v1 ? "" : query);
@@ -92,18 +502,18 @@ static int get_sandbox(struct vendor_client *c, const char *id,
 	free(bare);
 	free(query);
 	free(project);
-	return rc == 0 ? vercel_unwrap(v, answer, err) : rc;
+	return rc == 0 ? unwrap_answer(v, answer, err) : rc;
 }
 
-static int get(struct vendor_client *c, const char *id, cJSON **answer,
-	       const struct stop *stop, struct error *err)
+static int get_state(struct vendor_client *c, const char *id, cJSON **answer,
+		     const struct stop *stop, struct error *err)
 {
 	return get_sandbox(c, id, "", answer, stop, err);
 }
 
 /* Boots one that was stopped. */
-static int start(struct sandbox *sb, const char *id, cJSON **answer,
-		 const struct stop *stop, struct error *err)
+static int resume_sandbox(struct sandbox *sb, const char *id, cJSON **answer,
+			  const struct stop *stop, struct error *err)
 {
 	int rc = get_sandbox(sb->client->priv, id, "&resume=true", answer, stop,
 			     err);
@@ -134,15 +544,14 @@ static int set_endpoint(struct sandbox *sb, const cJSON *answer,
 			const struct stop *stop, struct error *err)
 {
 	const struct vercel *v = sb->client->priv;
-	const cJSON *session = vercel_session(v, answer);
+	const cJSON *session = session_of(v, answer);
 	struct vendor_box *b = vendor_box(sb);
 	struct rest server = { .http = sb->client->http };
 	int rc = vendor_bearer(&server, v->token, err);
 
 	(void)stop;
-	server.base =
-		xasprintf("%s%s%s", v->kit.api.base, vercel_session_path(v),
-			  json_string(session, "id", ""));
+	server.base = xasprintf("%s%s%s", v->kit.api.base, session_path(v),
+				json_string(session, "id", ""));
 	if (rc == 0) {
 		vendor_set_server(sb, &server);
 		pthread_mutex_lock(&b->lock);
@@ -153,17 +562,17 @@ static int set_endpoint(struct sandbox *sb, const cJSON *answer,
 	return rc;
 }
 
-/* One that was attached may have little time left. */
-static int prepare(struct sandbox *sb, const struct stop *stop,
-		   struct error *err)
+/* An attached sandbox may have little time left. */
+static int touch_attached(struct sandbox *sb, const struct stop *stop,
+			  struct error *err)
 {
 	(void)err;
 	vendor_touch(sb, stop);
 	return 0;
 }
 
-static int extend(struct sandbox *sb, int64_t lifetime_s,
-		  const struct stop *stop, struct error *err)
+static int extend_life(struct sandbox *sb, int64_t lifetime_s,
+		       const struct stop *stop, struct error *err)
 {
 	struct vendor_box *b = vendor_box(sb);
 	char *path = vercel_path(sb->client->priv, "/extend-timeout", "");
@@ -191,11 +600,134 @@ static int extend(struct sandbox *sb, int64_t lifetime_s,
 	return rc;
 }
 
+/* The path of the sandbox with this name; owned. */
+static char *name_path(const struct vercel *v, const char *id, const char *more)
+{
+	char *project = project_query(v, "projectId");
+	char *query = xasprintf("%s%s", project, more);
+	char *bare = xasprintf("/v2/sandboxes/%s", id);
+	char *path = vercel_path(v, bare, query);
+
+	free(project);
+	free(query);
+	free(bare);
+	return path;
+}
+
+static int stop_session(struct vendor_client *c, const cJSON *sandbox,
+			const struct stop *stop, struct error *err)
+{
+	const struct vercel *v = (const struct vercel *)c;
+	const char *id = json_string(session_of(v, sandbox), "id", "");
+	struct rest_ask ask = { .method = "POST",
+				.what = "stopping the sandbox",
+				.flags = REST_MISSING_OK };
+	struct error why = { 0 };
+	char *bare;
+	char *path;
+	int rc;
+
+	bare = xasprintf("%s%s/stop", session_path(v), id);
+	path = vercel_path(v, bare, "");
+	ask.path = path;
+	rc = vendor_api(c, &ask, NULL, stop, &why);
+	free(path);
+	free(bare);
+	/* It ends, or has ended. */
+	if (rc >= 0 || why.http_status == 409 || why.http_status == 410 ||
+	    why.http_status == 422)
+		return 0;
+	*err = why;
+	return -1;
+}
+
+static int halt_sandbox(struct vendor_client *c, const char *id,
+			const cJSON *sandbox, const struct stop *stop,
+			struct error *err)
+{
+	(void)id;
+	return stop_session(c, sandbox, stop, err);
+}
+
+/* Only a persistent one leaves a snapshot, to resume from, when it stops; a new
+ * snapshot replaces the one before. Snapshots last for a day at least. */
+static int make_persistent(struct vendor_client *c, const char *id,
+			   int64_t *keep_s, const struct stop *stop,
+			   struct error *err)
+{
+	const struct vercel *v = (const struct vercel *)c;
+	int64_t seconds = *keep_s > DAY_S ? *keep_s : DAY_S;
+	char *path = name_path(v, id, "");
+	char *body = xasprintf("{\"persistent\":true,\"keepLastSnapshots\":{"
+			       "\"count\":1,\"expiration\":%lld,"
+			       "\"deleteEvicted\":true}}",
+			       (long long)seconds * 1000);
+	struct rest_ask ask = { .method = "PATCH",
+				.path = path,
+				.body = str_of(body),
+				.what = "making the sandbox persistent",
+				.flags = REST_AGAIN };
+	int rc = vendor_api(c, &ask, NULL, stop, err);
+
+	*keep_s = seconds;
+	free(body);
+	free(path);
+	return rc;
+}
+
+/* 409, 422: its state is changing. orphans: delete the snapshots, too, that it
+ * left when it stopped. */
+static int delete_name(struct vendor_client *c, const char *id, bool orphans,
+		       const struct stop *stop, struct error *err)
+{
+	const struct vercel *v = (const struct vercel *)c;
+	char *path =
+		name_path(v, id, orphans ? "&deleteOrphanSnapshots=true" : "");
+	struct rest_ask ask = { .method = "DELETE",
+				.path = path,
+				.what = "deleting the sandbox",
+				.flags = REST_MISSING_OK };
+	struct error why = { 0 };
+	int rc = vendor_api(c, &ask, NULL, stop, &why);
+
+	free(path);
+	if (rc >= 0 || why.http_status == 410)
+		return 0;
+	if (why.http_status == 409 || why.http_status == 422)
+		why.code = ERR_BUSY;
+	*err = why;
+	return -1;
+}
+
+/* v1 cannot delete: a sandbox that has ended is gone. A session that would
+ * leave a snapshot is not stopped: it ends with its sandbox. */
+static int end_sandbox(struct vendor_client *c, const char *id, cJSON **answer,
+		       const struct stop *stop, struct error *err)
+{
+	struct error why = { 0 };
+	bool persistent;
+	int rc = vendor_get(c, id, answer, stop, &why);
+
+	if (rc < 0 && why.http_status == 410)
+		return 1;
+	if (rc < 0 && why.code == ERR_PROTOCOL && c->vendor == &vercel_v2)
+		return delete_name(c, id, false, stop, err); /* no session */
+	if (rc < 0)
+		*err = why;
+	persistent = json_bool(*answer, "persistent", false);
+	if (rc == 0 && !persistent &&
+	    vendor_state(c->vendor, *answer)->step != STEP_ENDED)
+		rc = stop_session(c, *answer, stop, err);
+	if (rc == 0 && c->vendor == &vercel_v2)
+		rc = delete_name(c, id, persistent, stop, err);
+	return rc;
+}
+
 static void list_path(const struct vendor_client *c, struct buf *path,
 		      const char *label, const char *value)
 {
 	const struct vercel *v = (const struct vercel *)c;
-	char *project = vercel_project_query(v, "project");
+	char *project = project_query(v, "project");
 
 	buf_addf(path, "/v2/sandboxes?teamId=%s%s&limit=50", v->team, project);
 	if (label) {
@@ -223,7 +755,7 @@ static void next_path(struct buf *path, const char *first, const cJSON *page,
 static const struct vendor_pages pages = { .items = "sandboxes",
 					   .next = next_path };
 
-/* v1 keeps no labels: no sandbox is known as ours. */
+/* v1 keeps no labels, so no sandbox is known as ours. */
 static int list_nothing(struct vendor_client *c,
 			bool (*each)(void *arg, const cJSON *item), void *arg,
 			const struct stop *stop, struct error *err)
@@ -252,7 +784,7 @@ static bool on_sandbox(void *arg, const cJSON *item)
 	return !s->name;
 }
 
-/* By the id of a session, the sandbox that has it. */
+/* The id may also be that of a session; then the list has its sandbox. */
 static int vercel_attach(struct sandbox *sb, const char *id,
 			 const struct stop *stop, struct error *err)
 {
@@ -267,7 +799,7 @@ static int vercel_attach(struct sandbox *sb, const char *id,
 
 	if (v->v1 || !str_starts(str_of(id), "sbx_"))
 		return vendor_attach(sb, id, stop, err);
-	project = vercel_project_query(v, "project");
+	project = project_query(v, "project");
 	path = xasprintf("/v2/sandboxes?teamId=%s%s&limit=50", v->team,
 			 project);
 	q.path = path;
@@ -301,6 +833,33 @@ static void free_client(struct vendor_client *c)
 	free(v->endpoint);
 }
 
+/* Memory is billed as it is given, CPU as it is used. What is sent and stored,
+ * and each creation ($0.60 for a million), is not counted here
+ * (vercel.com/docs/vercel-sandbox/pricing, as of 2025-11-26). */
+static const struct rates rates = {
+	.vcpu = RATES_HOUR(0.128),
+	.gib = RATES_HOUR(0.0212),
+};
+
+/* Without a number of CPUs the account's plan decides how many it has. */
+static int vercel_price(const struct settings *set, const char *snapshot,
+			struct sandbox_price *price, struct error *err)
+{
+	int64_t vcpus = 0;
+	struct rates_size size = { 0 };
+
+	(void)snapshot;
+	if (settings_int(set, "vercel", "vcpus", &vcpus, err) < 0)
+		return -1;
+	if (vcpus <= 0)
+		return 0;
+	size.milli_vcpu = vcpus * 1000;
+	size.mib = vcpus * MIB_EACH;
+	price->usd_s = rates_price(&rates, &size);
+	price->at_most = true;
+	return 0;
+}
+
 static const struct vendor_state states_v1[] = {
 	{ "pending", STATE_STARTING, STEP_WAIT, false },
 	{ "running", STATE_RUNNING, STEP_READY, false },
@@ -324,7 +883,7 @@ static const struct vendor_state states_v2[] = {
 	{ 0 },
 };
 
-/* What both versions of the API have alike. */
+/* Members that are the same for both versions of the API. */
 #define BOTH_VERSIONS                                                          \
 	.noun = "sandbox",                                                     \
 	.auth_hint = "Check that the token is valid for this team and "        \
@@ -332,16 +891,16 @@ static const struct vendor_state states_v2[] = {
 		     "expired: https://vercel.com/account/tokens",             \
 	.client_size = sizeof(struct vercel),                                  \
 	.box_size = sizeof(struct vendor_box), .pages = &pages,                \
-	.wait_ms = WAIT_MS, .describe = vercel_describe, .get = get,           \
-	.end = vercel_end, .post = vercel_post, .start = start,                \
-	.set_endpoint = set_endpoint, .prepare = prepare, .extend = extend,    \
-	.info = add_end, .call = vercel_call,                                  \
+	.wait_ms = WAIT_MS, .describe = describe, .get = get_state,            \
+	.end = end_sandbox, .post = post_create, .start = resume_sandbox,      \
+	.set_endpoint = set_endpoint, .prepare = touch_attached,               \
+	.extend = extend_life, .info = add_end, .call = vercel_call,           \
 	.max_command = 1 << 20, /* of all arguments; Linux takes 2 MiB */      \
 		.max_answer = 4 << 20,                                         \
 	.may_be_gone = (const int[]){ 404, 410, 422, 0 },                      \
 	.files = &vercel_files, .close = free_client
 
-const struct vendor vercel_v1 = {
+static const struct vendor vercel_v1 = {
 	BOTH_VERSIONS,
 	.fields = { .id = "id",
 		    .state = "status",
@@ -352,7 +911,7 @@ const struct vendor vercel_v1 = {
 	.items = list_nothing,
 };
 
-const struct vendor vercel_v2 = {
+static const struct vendor vercel_v2 = {
 	BOTH_VERSIONS,
 	.fields = { .id = "name",
 		    .labels = "tags",
@@ -360,8 +919,8 @@ const struct vendor vercel_v2 = {
 		    .created = "createdAt",
 		    .image = { "image", "runtime" } },
 	.states = states_v2,
-	.hold = vercel_hold,
-	.halt = vercel_halt,
+	.hold = make_persistent,
+	.halt = halt_sandbox,
 	.unique_names = true,
 	.name_is_id = true,
 	.list_path = list_path,
@@ -392,7 +951,7 @@ const struct sandbox_provider vercel_provider = {
 		 SANDBOX_PLACED_AGAIN,
 	.max_command = COMMAND_MAX,
 	.lifetime_s = LIFETIME_S,
-	.settings = vercel_settings,
+	.settings = settings,
 	.url_env = (const char *const[]){ "VERCEL_API_URL", NULL },
 	.ops = &ops,
 	.price = vercel_price,

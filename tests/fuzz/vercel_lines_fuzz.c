@@ -2,7 +2,7 @@
  */
 /* SPDX-License-Identifier: MIT */
 #include "pieces.h"
-#include "providers/vercel/vercel.h"
+#include "providers/vercel/exec.c"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
@@ -15,12 +15,12 @@ static enum err run(struct str all, size_t piece, struct buf *out)
 	while (rc == 0 && all.len) {
 		size_t n = all.len < piece ? all.len : piece;
 
-		rc = vercel_lines_feed(&l, (struct str){ all.ptr, n }, &err);
+		rc = feed_lines(&l, (struct str){ all.ptr, n }, &err);
 		all = str_skip(all, n);
 	}
 	if (rc == 0)
-		(void)vercel_lines_end(&l, false, &err);
-	vercel_lines_release(&l);
+		(void)end_lines(&l, false, &err);
+	release_lines(&l);
 	return err.code;
 }
 

@@ -2,7 +2,7 @@
  */
 /* SPDX-License-Identifier: MIT */
 #include "cloud_contract.h"
-#include "providers/vercel/vercel.h"
+#include "providers/vercel/exec.c"
 
 static const struct cloud_case at_emulator = {
 	.emulator = "vercel.py",
@@ -98,11 +98,10 @@ static void feed(struct str stream, size_t n, struct vercel_lines *l, bool logs,
 	for (size_t i = 0; rc == 0 && i < stream.len; i += n) {
 		size_t len = stream.len - i < n ? stream.len - i : n;
 
-		rc = vercel_lines_feed(l, (struct str){ stream.ptr + i, len },
-				       err);
+		rc = feed_lines(l, (struct str){ stream.ptr + i, len }, err);
 	}
 	if (rc == 0)
-		(void)vercel_lines_end(l, logs, err);
+		(void)end_lines(l, logs, err);
 }
 
 #define BEGIN "{\"command\":{\"id\":\"cmd_1\",\"exitCode\":null}}\n"
@@ -150,7 +149,7 @@ static void test_lines(void **state)
 			assert_int_equal(err.code, cases[i].code);
 			assert_string_equal(out.ptr ? out.ptr : "",
 					    cases[i].out);
-			vercel_lines_release(&l);
+			release_lines(&l);
 			buf_release(&out);
 		}
 }
