@@ -67,20 +67,25 @@ struct app_retired {
 	struct app_retired *next;
 };
 
+struct slash_command;
+
 struct app {
 	/* Triggered by SIGINT, SIGTERM, SIGQUIT, and SIGHUP (the terminal is
 	 * lost): what runs ends, and lifecycle_close() deletes its sandbox, or
 	 * keeps it where the user said so. A second Ctrl-C, or a third signal
 	 * of any kind, leaves at once. */
 	struct cancel cancel;
-	bool json;                   /* --json */
-	bool quiet;                  /* -q */
-	bool unattended;             /* nobody may be asked anything */
-	bool goes_without;           /* the user was asked: a fault in
-					config.toml that restricts nothing
-					ends nothing */
-	unsigned trusted;            /* kinds that flags allow: trust.h */
-	const struct app_chat *chat; /* NULL: a command of the shell */
+	bool json;                         /* --json */
+	bool quiet;                        /* -q */
+	bool unattended;                   /* nobody may be asked anything */
+	bool goes_without;                 /* the user was asked: a fault in
+					      config.toml that restricts nothing
+					      ends nothing */
+	unsigned trusted;                  /* kinds that flags allow: trust.h */
+	const struct slash_command *slash; /* the chat's commands; main sets it:
+					      their rows name what is above
+					      the chat */
+	const struct app_chat *chat;       /* NULL: a command of the shell */
 	const struct app_terminal *terminal; /* NULL: nobody draws there */
 	const struct app_asker *asker;       /* of a chat, or NULL */
 	/* Made on demand; use the functions below. */

@@ -11,6 +11,7 @@
 #include "base/io.h"
 #include "base/proc.h"
 #include "base/str.h"
+#include "cmd/chat/slash_cmd.h"
 #include "cmd/command.h"
 #include "cmd/credential.h"
 #include "cmd/default_model.h"
@@ -224,6 +225,7 @@ int main(int argc, char **argv)
 	if (app_init(&app, &err) < 0)
 		return app_fail(&app, &err);
 	app.keys = credential_store(&app);
+	app.slash = slash_commands;
 	if (parse_line(&line, argc - 1, argv + 1, &err) < 0)
 		status = refuse_line(&line, &err);
 	else

@@ -206,7 +206,7 @@ static bool run_slash(struct chat *c, struct str line)
 	struct run *was = c->run;
 	bool on;
 
-	if (slash_is(line, "/editor"))
+	if (slash_is(was->app, line, "/editor"))
 		return edit_message(c);
 	on = slash_run(was, line, &c->told);
 	c->left = !on;
@@ -315,7 +315,7 @@ static int open_chat(struct chat *c, struct buf *next, struct error *err)
 			if (handle_interrupt(c))
 				return 1;
 		c->armed = false;
-		if (rc == 0 || slash_is(buf_str(next), "/quit"))
+		if (rc == 0 || slash_is(app, buf_str(next), "/quit"))
 			return 1;
 	}
 	return 0;

@@ -10,16 +10,28 @@
 #include <inttypes.h>
 #include <signal.h>
 #include <stdio.h>
+#include <string.h>
 #include <unistd.h>
 
 #include "base/ids.h"
 #include "base/str.h"
+#include "cmd/chat/slash_cmd.h"
 #include "cmd/print.h"
 #include "cmd/session/hooks.h"
 #include "cmd/session/money.h"
 #include "cmd/session/next.h"
 #include "cmd/session/open.h"
 #include "cmd/session/save.h"
+
+const struct command *chat_shell_command(const struct app *app,
+					 const char *name)
+{
+	const struct slash_command *s = app->slash;
+
+	while (s->name && strcmp(s->name, name) != 0)
+		s++;
+	return s->command;
+}
 
 void chat_enter(struct run *r)
 {

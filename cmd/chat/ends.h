@@ -24,5 +24,8 @@ bool chat_ends(enum err code);
 /* Tells commands of the shell that are typed in the chat what they act on: the
  * thread and sandbox of r, which has just been opened. */
 void chat_enter(struct run *r);
+/* The command of the shell that the chat has by this name ("/sandbox"). */
+const struct command *chat_shell_command(const struct app *app,
+					 const char *name);
 
 #endif

@@ -371,7 +371,8 @@ static int open_live(struct live *l, struct error *err)
 		 theme_glyph(&l->theme, GLYPH_PROMPT));
 	l->editor.prompt = str_of(l->prompt);
 	l->completer.n_commands = slash_list(
-		l->run->skills ? &l->run->skills->all : NULL, &l->commands);
+		l->run->app, l->run->skills ? &l->run->skills->all : NULL,
+		&l->commands);
 	l->completer.commands = l->commands;
 	l->completer.list_files = live_list_files;
 	l->completer.list_arguments = live_list_arguments;

@@ -134,16 +134,16 @@ static bool run_at_once(struct live *l, const char *text)
 
 	if (message_classify(line) != MESSAGE_SLASH ||
 	    (l->state == LIVE_WORKING && l->now.kind == JOB_SLASH &&
-	     slash_is(str_of(l->now.text), "/reload")))
+	     slash_is(l->run->app, str_of(l->now.text), "/reload")))
 		return false; /* the settings are being replaced */
-	if ((slash_needs_sandbox(line) && !has_sandbox(l)) ||
-	    (slash_is(line, "/agents") && !is_open(l)))
+	if ((slash_needs_sandbox(l->run->app, line) && !has_sandbox(l)) ||
+	    (slash_is(l->run->app, line, "/agents") && !is_open(l)))
 		return false;
-	if (slash_is(line, "/editor")) {
+	if (slash_is(l->run->app, line, "/editor")) {
 		elsewhere_edit(l);
 		return true;
 	}
-	if (slash_is(line, "/help") && show_topic(l, line, text))
+	if (slash_is(l->run->app, line, "/help") && show_topic(l, line, text))
 		return true;
 	done = slash_show(l->run, line, screen_columns(&l->screen), &shown);
 	if (done) {
@@ -437,7 +437,7 @@ static void add_waiting(struct live *l, enum message_kind kind,
 void live_submit(struct live *l, char *text)
 {
 	l->held = false;
-	if (slash_is(str_of(text), "/quit") &&
+	if (slash_is(l->run->app, str_of(text), "/quit") &&
 	    (l->state != LIVE_IDLE || l->unopened)) {
 		l->over = true;
 		live_stop_job(l);
@@ -500,7 +500,7 @@ void live_list_arguments(void *arg, struct str command)
 	struct live *l = arg;
 	char *name;
 
-	if (!slash_has_arguments(command) || l->over)
+	if (!slash_has_arguments(l->run->app, command) || l->over)
 		return;
 	name = xstrndup(command.ptr, command.len);
 	if (l->state != LIVE_IDLE || l->n_queue || l->unopened) {

@@ -947,7 +947,7 @@ void elsewhere_show_page(struct live *l, const struct manual_page *page)
 	struct buf usage = BUF_INIT(USAGE_MOST);
 	struct rows rows = { 0 };
 
-	slash_add_usage(page->name, look.columns, &usage);
+	slash_add_usage(l->run->app, page->name, look.columns, &usage);
 	rows_add(&rows, (struct style){ 0 }, buf_str(&usage));
 	if (usage.len)
 		rows_end(&rows);

@@ -1,7 +1,8 @@
 /* slash.c - the commands of the chat that begin with a slash, found and run. */
 /* SPDX-License-Identifier: MIT */
 /*
- * The rows are in slash_table.c, the functions in slash_model.c,
+ * The rows are in cmd/commands/slash_table.c, above the chat, and reach it as
+ * app.slash, which main() sets. The functions are in slash_model.c,
  * slash_sandbox.c, slash_thread.c and slash_settings.c. A command that is also
  * one of the shell runs through its own table. Begin reading at slash_run().
  */
@@ -132,15 +133,16 @@ static bool has_name(const struct slash_command *s, struct str word)
 	return found;
 }
 
-static const struct slash_command *find_command(struct str line)
+static const struct slash_command *find_command(const struct app *app,
+						struct str line)
 {
 	struct str word = message_first_word(line);
 
 	if (str_is_nocase(line, "exit"))
 		word = STR("/quit");
-	for (size_t i = 0; i < slash_n_commands; i++)
-		if (has_name(&slash_commands[i], word))
-			return &slash_commands[i];
+	for (const struct slash_command *s = app->slash; s->name; s++)
+		if (has_name(s, word))
+			return s;
 	return NULL;
 }
 
@@ -152,15 +154,25 @@ static bool is_suggested(struct str word, const char *name)
 	       nearest_distance(word, str_of(name)) <= SIMILAR;
 }
 
-static void add_unknown(struct str word, struct buf *out)
+static size_t count_commands(const struct app *app)
 {
-	const char **names = xcalloc(slash_n_commands, sizeof(*names));
+	size_t n = 0;
+
+	while (app->slash[n].name)
+		n++;
+	return n;
+}
+
+static void add_unknown(const struct app *app, struct str word, struct buf *out)
+{
+	size_t n = count_commands(app);
+	const char **names = xcalloc(n, sizeof(*names));
 	const char *near;
 
-	for (size_t i = 0; i < slash_n_commands; i++)
-		names[i] = slash_commands[i].name;
+	for (size_t i = 0; i < n; i++)
+		names[i] = app->slash[i].name;
 	word.len = str_char_offset(word, SHOWN_MOST);
-	near = nearest_name(word, names, slash_n_commands);
+	near = nearest_name(word, names, n);
 	buf_adds(out, "Unknown command ");
 	buf_addstr(out, word);
 	buf_adds(out, ". ");
@@ -195,13 +207,13 @@ static void free_words(char **words)
 
 bool slash_show(struct run *r, struct str line, size_t columns, struct buf *out)
 {
-	const struct slash_command *s = find_command(line);
+	const struct slash_command *s = find_command(r->app, line);
 	struct str name = message_first_word(line);
 	char *words[WORDS_MOST + 1];
 	int n;
 
 	if (!s) {
-		add_unknown(name, out);
+		add_unknown(r->app, name, out);
 		return true;
 	}
 	if (!s->show)
@@ -212,16 +224,16 @@ bool slash_show(struct run *r, struct str line, size_t columns, struct buf *out)
 	return true;
 }
 
-bool slash_needs_sandbox(struct str line)
+bool slash_needs_sandbox(const struct app *app, struct str line)
 {
-	const struct slash_command *s = find_command(line);
+	const struct slash_command *s = find_command(app, line);
 
 	return s && s->needs_sandbox;
 }
 
-bool slash_is(struct str line, const char *name)
+bool slash_is(const struct app *app, struct str line, const char *name)
 {
-	const struct slash_command *s = find_command(str_trim(line));
+	const struct slash_command *s = find_command(app, str_trim(line));
 
 	return s && message_is_command(str_trim(line)) &&
 	       str_is(str_of(s->name), name);
@@ -255,7 +267,7 @@ static bool run_command(struct run *r, const struct slash_command *s, int n,
 
 bool slash_run(struct run *r, struct str line, struct buf *told)
 {
-	const struct slash_command *s = find_command(line);
+	const struct slash_command *s = find_command(r->app, line);
 	struct str rest = str_skip(line, message_first_word(line).len);
 	struct buf shown = BUF_INIT(SHOWN_BYTES);
 	unsigned switched = r->switched;
@@ -275,16 +287,16 @@ bool slash_run(struct run *r, struct str line, struct buf *told)
 	return goes_on;
 }
 
-bool slash_has_arguments(struct str command)
+bool slash_has_arguments(const struct app *app, struct str command)
 {
-	const struct slash_command *s = find_command(command);
+	const struct slash_command *s = find_command(app, command);
 
 	return s && (s->list || s->command);
 }
 
 void slash_list_arguments(struct run *r, struct str command, struct buf *out)
 {
-	const struct slash_command *s = find_command(command);
+	const struct slash_command *s = find_command(r->app, command);
 
 	if (s && s->list)
 		s->list(r, out);
@@ -322,26 +334,28 @@ static struct str put_text(char **at, const char *a, const char *b)
 	return whole;
 }
 
-size_t slash_list(const struct skills *skills, struct fuzzy_item **list)
+size_t slash_list(const struct app *app, const struct skills *skills,
+		  struct fuzzy_item **list)
 {
+	size_t n_commands = count_commands(app);
 	size_t n = skills ? skills->n : 0;
 	size_t texts = skills ? skill_texts(skills) : 0;
 	size_t n_builtins = count_builtins(&texts);
-	size_t all = slash_n_commands + n_builtins + n;
+	size_t all = n_commands + n_builtins + n;
 	struct fuzzy_item *item;
 	char *at;
 
 	/* The texts lie behind the items. */
 	*list = xcalloc(1, all * sizeof(**list) + texts);
 	at = (char *)(*list + all);
-	for (size_t i = 0; i < slash_n_commands; i++)
+	for (size_t i = 0; i < n_commands; i++)
 		(*list)[i] = (struct fuzzy_item){
-			.name = str_of(slash_commands[i].name),
-			.alias = str_of(slash_commands[i].aliases),
-			.args = str_of(slash_commands[i].args),
-			.summary = str_of(slash_commands[i].summary),
+			.name = str_of(app->slash[i].name),
+			.alias = str_of(app->slash[i].aliases),
+			.args = str_of(app->slash[i].args),
+			.summary = str_of(app->slash[i].summary),
 		};
-	item = *list + slash_n_commands;
+	item = *list + n_commands;
 	for (size_t i = 0; i < n_builtins; i++, item++) {
 		item->name = put_text(&at, "/", skill_builtins[i].name);
 		item->summary = str_of(skill_builtins[i].description);
@@ -400,16 +414,18 @@ static void add_help(const struct slash_command *s, size_t columns,
 	add_wrapped(out, str_of(s->summary), out->len - begin, indent, columns);
 }
 
-void slash_add_usage(const char *name, size_t columns, struct buf *out)
+void slash_add_usage(const struct app *app, const char *name, size_t columns,
+		     struct buf *out)
 {
 	name += name[0] == '/';
-	for (size_t i = 0; i < slash_n_commands; i++)
-		if (!strcmp(slash_commands[i].name + 1, name))
-			add_help(&slash_commands[i], columns, out);
+	for (const struct slash_command *s = app->slash; s->name; s++)
+		if (!strcmp(s->name + 1, name))
+			add_help(s, columns, out);
 }
 
 /* As text. A chat with a screen shows pages by itself. */
-static void add_topic(const char *topic, size_t columns, struct buf *out)
+static void add_topic(const struct app *app, const char *topic, size_t columns,
+		      struct buf *out)
 {
 	const struct manual_page *page = manual_find(topic);
 	struct buf list = BUF_INIT(LIST_MOST);
@@ -418,7 +434,7 @@ static void add_topic(const char *topic, size_t columns, struct buf *out)
 	size_t before = out->len;
 	struct theme theme;
 
-	slash_add_usage(topic, columns, out);
+	slash_add_usage(app, topic, columns, out);
 	if (page) {
 		theme_init(&theme);
 		manual_render(page,
@@ -463,7 +479,7 @@ void slash_cmd_help(struct run *r, int n, char **words, size_t columns,
 	struct buf list = BUF_INIT(LIST_MOST);
 
 	if (n) {
-		add_topic(words[0], columns, out);
+		add_topic(r->app, words[0], columns, out);
 		return;
 	}
 	add_wrapped(out,
@@ -480,9 +496,10 @@ void slash_cmd_help(struct run *r, int n, char **words, size_t columns,
 			0, 0, columns);
 	for (int group = 0; group < N_GROUPS; group++) {
 		buf_addf(out, "%s\n", titles[group]);
-		for (size_t i = 0; i < slash_n_commands; i++)
-			if ((int)slash_commands[i].group == group)
-				add_help(&slash_commands[i], columns, out);
+		for (const struct slash_command *s = r->app->slash; s->name;
+		     s++)
+			if ((int)s->group == group)
+				add_help(s, columns, out);
 	}
 	manual_add_topics(&list);
 	buf_adds(out, "Manual (/help TOPIC)\n");

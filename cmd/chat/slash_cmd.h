@@ -16,8 +16,9 @@ enum slash_group {
 };
 
 /* A row is all that a command needs: /help, completion and suggestions come
- * from it. One of command, run and show is set; none where each kind of chat
- * has its own way. */
+ * from it. run or show does the work, else command; with neither, each kind of
+ * chat has its own way. A run that hands words on to the shell's command names
+ * that one, too. */
 struct slash_command {
 	const char *name;    /* "/quit" */
 	const char *aliases; /* "/q /exit", or NULL */
@@ -44,8 +45,8 @@ struct slash_command {
 	void (*list)(struct run *r, struct buf *out);
 };
 
+/* Ends in { 0 }. Code of the chat reads app.slash instead. */
 extern const struct slash_command slash_commands[];
-extern const size_t slash_n_commands;
 
 /* A choice for run.pick: what is shown is masked and in one line each. */
 struct pick {

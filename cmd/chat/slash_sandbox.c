@@ -223,7 +223,7 @@ void slash_list_sandbox_words(struct run *r, struct buf *out)
 		buf_addstr(out, c->items[i].summary);
 		buf_addc(out, '\n');
 	}
-	slash_list_subcommands(&command_sandbox, out);
+	slash_list_subcommands(chat_shell_command(r->app, "/sandbox"), out);
 	release_places(c);
 }
 
@@ -287,8 +287,8 @@ static int run_command(struct run *r, int n, char **words, struct error *err)
 		return refuse(err, "tools run on this machine: there is no "
 				   "sandbox");
 	app_borrow_terminal(r->app);
-	(void)command_run_words(r->app, &command_sandbox, means_own ? n + 1 : n,
-				means_own ? own : words);
+	(void)command_run_words(r->app, chat_shell_command(r->app, "/sandbox"),
+				means_own ? n + 1 : n, means_own ? own : words);
 	app_return_terminal(r->app);
 	return 0;
 }

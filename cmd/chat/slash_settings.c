@@ -13,6 +13,7 @@
 #include "base/sanitize.h"
 #include "base/str.h"
 #include "cmd/chat/appearance.h"
+#include "cmd/chat/ends.h"
 #include "cmd/chat/slash_cmd.h"
 #include "cmd/config.h"
 #include "cmd/print.h"
@@ -354,7 +355,9 @@ bool slash_cmd_mcp(struct run *r, int n, char **words)
 		name = join(n - 1, words + 1);
 		reconnect(r, name);
 	} else if (!strcmp(words[0], "login") || !strcmp(words[0], "logout")) {
-		if (command_run_words(r->app, &command_mcp, n, words) == 0 &&
+		if (command_run_words(r->app,
+				      chat_shell_command(r->app, "/mcp"), n,
+				      words) == 0 &&
 		    n > 1 && !strcmp(words[0], "login"))
 			reconnect_named(r, n, words);
 	} else {

@@ -137,7 +137,7 @@ void slash_list_threads(struct run *r, struct buf *out)
 
 void slash_list_thread_words(struct run *r, struct buf *out)
 {
-	slash_list_subcommands(&command_threads, out);
+	slash_list_subcommands(chat_shell_command(r->app, "/threads"), out);
 	add_threads(r, "-r ", out);
 }
 
@@ -326,7 +326,9 @@ bool slash_cmd_threads(struct run *r, int n, char **words)
 		(void)app_fail(r->app, &err);
 	} else {
 		app_borrow_terminal(r->app);
-		(void)command_run_words(r->app, &command_threads, n, words);
+		(void)command_run_words(r->app,
+					chat_shell_command(r->app, "/threads"),
+					n, words);
 		app_return_terminal(r->app);
 	}
 	return true;

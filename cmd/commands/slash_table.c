@@ -42,6 +42,7 @@ const struct slash_command slash_commands[] = {
 	  .summary =
 		  "The same list; also list, show, rename, delete, export, ...",
 	  .group = GROUP_TALK,
+	  .command = &command_threads,
 	  .run = slash_cmd_threads,
 	  .list = slash_list_thread_words },
 	{ .name = "/compact",
@@ -97,6 +98,7 @@ const struct slash_command slash_commands[] = {
 	  .summary = "Where tools run: status, switch [PROVIDER [ID]], on-exit,"
 		     " stop, snapshot NAME, list, info, exec, cp, rm, gc, ...",
 	  .group = GROUP_SANDBOX,
+	  .command = &command_sandbox,
 	  .run = slash_cmd_sandbox,
 	  .list = slash_list_sandbox_words },
 	{ .name = "/upload",
@@ -155,6 +157,7 @@ const struct slash_command slash_commands[] = {
 	  .summary = "MCP servers: state, errors, tools and times; reconnect "
 		     "or log in",
 	  .group = GROUP_SETTINGS,
+	  .command = &command_mcp,
 	  .run = slash_cmd_mcp,
 	  .list = slash_list_mcp },
 	{ .name = "/config",
@@ -194,7 +197,5 @@ const struct slash_command slash_commands[] = {
 	  .summary = "The version of dcode",
 	  .group = GROUP_CHAT,
 	  .show = slash_cmd_version },
+	{ 0 },
 };
-
-const size_t slash_n_commands =
-	sizeof(slash_commands) / sizeof(*slash_commands);
