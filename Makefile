@@ -80,7 +80,8 @@ THREADED := $(VENDORS) agentcore aws background choose choose_vertex contract de
             ws_torture
 LINKED   := ask_user compaction execute fetch fetch_lie files files_find \
             files_hostile files_target grants hooks html plain price sandbox scan \
-            send setup setup_foreign slurm todos tool transcript transfer
+            select send setup setup_foreign slurm stat_cache todos tool transcript \
+            transfer
 # Unit programs that take a second or longer under ASan, the longest first: so
 # make unit starts them, and make quick leaves them out (measured 2026-11-22; the
 # end of make unit names the slowest).
