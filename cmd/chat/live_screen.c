@@ -26,7 +26,7 @@
 #include "model/catalog.h"
 #include "model/money.h"
 #include "sandbox/sandbox.h"
-#include "session/branch.h"
+#include "session/session.h"
 #include "term/rows.h"
 #include "term/theme.h"
 

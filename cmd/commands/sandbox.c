@@ -22,7 +22,7 @@
 #include "cmd/session/save.h"
 #include "cmd/session/target.h"
 #include "sandbox/supervise/supervise.h"
-#include "session/thread_label.h"
+#include "session/records.h"
 
 enum { LISTED_ID = 14 }; /* bytes of an id in a row */
 

@@ -26,10 +26,9 @@
 #include "cmd/session/saved_patch.h"
 #include "cmd/session/target.h"
 #include "model/money.h"
-#include "session/compaction.h"
 #include "session/ledger.h"
+#include "session/records.h"
 #include "session/thread.h"
-#include "session/thread_label.h"
 #include "ui/summary.h"
 
 enum { TITLE_MOST = 1 << 16 };

@@ -33,7 +33,6 @@
 #include "sandbox/quote.h"
 #include "session/thread.h"
 #include "session/thread_file.h"
-#include "session/thread_import.h"
 #include "ui/html.h"
 #include "ui/streams.h"
 #include "worktree/patch.h"

@@ -22,8 +22,8 @@
 #include "cmd/secret.h"
 #include "cmd/session/changes.h"
 #include "cmd/session/options.h"
+#include "session/records.h"
 #include "session/thread.h"
-#include "session/thread_label.h"
 #include "worktree/send.h"
 #include "worktree/user_repo.h"
 

@@ -20,7 +20,7 @@
 #include "model/catalog.h"
 #include "model/money.h"
 #include "providers/price.h"
-#include "session/spend.h"
+#include "session/records.h"
 
 enum {
 	MOST_DOLLARS = 1000000,

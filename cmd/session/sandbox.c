@@ -43,10 +43,8 @@
 #include "mcp/mcp.h"
 #include "sandbox/jobs/jobs.h"
 #include "sandbox/sandbox.h"
-#include "session/consent.h"
-#include "session/job_log.h"
 #include "session/ledger.h"
-#include "session/thread_label.h"
+#include "session/records.h"
 #include "worktree/user_repo.h"
 
 struct own_search {

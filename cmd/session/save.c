@@ -22,7 +22,7 @@
 #include "cmd/session/options.h"
 #include "cmd/session/run.h"
 #include "cmd/session/tree.h"
-#include "session/thread_label.h"
+#include "session/records.h"
 #include "worktree/patch.h"
 #include "worktree/user_repo.h"
 

@@ -31,7 +31,7 @@
 #include "cmd/session/run.h"
 #include "sandbox/bind.h"
 #include "sandbox/exec.h"
-#include "session/consent.h"
+#include "session/records.h"
 #include "worktree/send.h"
 #include "worktree/user_repo.h"
 #include "worktree/workspace.h"

@@ -14,8 +14,8 @@
 #include "base/mem.h"
 #include "base/str.h"
 #include "session/history.h"
+#include "session/records.h"
 #include "session/session.h"
-#include "session/spend.h"
 
 static void emit(struct agent *a, enum agent_event_kind kind, struct str text)
 {

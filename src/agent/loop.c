@@ -20,7 +20,7 @@
 #include "base/str.h"
 #include "model/money.h"
 #include "sandbox/jobs/jobs.h"
-#include "session/spend.h"
+#include "session/records.h"
 
 enum {
 	HELD_MS = 100, /* until money that others hold is looked for again */

@@ -1,5 +1,11 @@
 /* history.c - a conversation rebuilt from stored messages, for any vendor. */
 /* SPDX-License-Identifier: MIT */
+
+/*
+ * A stored thread may end in the middle of a turn. Here it becomes a history
+ * that every vendor accepts again: calls without a result get one that says so,
+ * and what a compaction has replaced is left out.
+ */
 #include "session/history.h"
 
 #include <stdlib.h>
@@ -11,7 +17,6 @@
 #include "base/str.h"
 #include "model/draft.h"
 #include "model/wire.h"
-#include "session/compaction.h"
 #include "session/thread.h"
 
 enum { NEW_ID = 9 }; /* characters: see call_id() of model/draft.c */

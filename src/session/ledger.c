@@ -9,8 +9,8 @@
 #include "base/ids.h"
 #include "base/mem.h"
 #include "base/stop.h"
-#include "session/process.h"
-#include "session/session_impl.h"
+#include "session/sql.h"
+#include "session/store.h"
 
 enum {
 	SHORT_NAME = 8, /* characters after "dcode-" */

@@ -67,7 +67,7 @@ int ledger_kept(struct store *s, const char *label, enum ledger_state state,
 		int64_t ends, struct error *err);
 /* What it costs while it is kept running: trillionths of a US dollar a second,
  * -1: not known. Whatever takes it over, stops or removes it then adds the time
- * since, until its end at the longest, to what its thread has cost (spend.h);
+ * since, until its end at the longest, to what its thread has cost (records.h);
  * one that is stopped costs nothing. */
 int ledger_price(struct store *s, const char *label, int64_t usd_s,
 		 struct error *err);

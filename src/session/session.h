@@ -1,4 +1,4 @@
-/* session.h - threads and their messages, append-only, in one database. */
+/* session.h - one stored conversation while it is used, and its database. */
 /* SPDX-License-Identifier: MIT */
 #ifndef SESSION_SESSION_H
 #define SESSION_SESSION_H
@@ -6,29 +6,7 @@
 #include "base/error.h"
 #include "model/message.h"
 #include "model/model.h"
-
-/* The database file holds threads and the sandbox ledger. */
-struct store;
-/* Does not touch the disk yet: opening takes longer than all else before a
- * first request. One thread at a time per store. */
-struct store *store_new(const char *path, void (*warn)(const char *line));
-/* Another connection to the same database, for another thread, with the same
- * cap. */
-struct store *store_again(const struct store *s);
-/* Opens or creates it (0600, its directory 0700), WAL; migrates. A damaged
- * file is moved aside with a warning on warn (may be NULL) and a new one
- * begun. Each use of a store does this first, and waits five seconds at most
- * for another dcode that writes: then ERR_SYSTEM. */
-int store_ready(struct store *s, struct error *err);
-/* Messages are refused beyond so many MiB (0: no cap); prune: the oldest
- * threads are deleted instead. */
-void store_set_capacity(struct store *s, int64_t max_mib, bool prune);
-/* Gives what deleted threads have left back to the file system, where nobody
- * else uses the database. */
-void store_compact(struct store *s);
-void store_close(struct store *s);
-/* This installation's id, a UUID made on first use. Owned by the store. */
-const char *store_owner(const struct store *s);
+#include "session/store.h"
 
 struct session;            /* one thread in the store */
 struct session_info {      /* copied; NULL counts as "" */
@@ -97,5 +75,10 @@ int session_compact(struct session *s, struct str body, const struct usage *u,
  * is stored of it. */
 struct store *session_store(const struct session *s, int64_t *no);
 void session_free(struct session *s);
+
+enum { BRANCH_SIZE = 256 };
+/* Reads HEAD of the repository that directory is in, without git. "" when there
+ * is none, or no branch is checked out. For display: names are cut. */
+void branch_read(const char *directory, char out[BRANCH_SIZE]);
 
 #endif

@@ -1,18 +1,118 @@
-/* thread.c - the stored threads: list, find, read, rename, delete, prune. */
+/* thread.c - stored conversations: listed, found, locked, deleted. */
 /* SPDX-License-Identifier: MIT */
+
+/*
+ * The rows of threads. A thread that a process works on is locked by its number
+ * and start time, so that a crash leaves no lock. When the database reaches its
+ * cap, the oldest threads that nobody uses are deleted, if the user allowed
+ * that. session.c has the thread that this process works on.
+ */
 #include "session/thread.h"
 
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 
 #include "base/mem.h"
 #include "base/nearest.h"
 #include "base/sanitize.h"
 #include "base/str.h"
-#include "session/process.h"
-#include "session/session_impl.h"
+#include "session/sql.h"
+#include "session/store.h"
+
+static int read_owner(struct store *s, int64_t no, struct process *owner,
+		      struct error *err)
+{
+	sqlite3_stmt *st = store_sql(s, SQL_THREAD_OWNER, err);
+	int rc;
+
+	if (!st)
+		return -1;
+	sqlite3_bind_int64(st, 1, no);
+	rc = sqlite3_step(st);
+	owner->pid = sqlite3_column_int64(st, 0);
+	owner->started = sqlite3_column_int64(st, 1);
+	snprintf(owner->place, sizeof(owner->place), "%s", store_text(st, 2));
+	if (store_finish(s, st, rc, err) < 0)
+		return -1;
+	if (rc != SQLITE_ROW)
+		return error_set(err, ERR_NOT_FOUND,
+				 "the thread has been deleted");
+	return 0;
+}
+
+static int check(struct store *s, int64_t no, const struct process *self,
+		 int64_t *pid, struct error *err)
+{
+	struct process owner = { 0 };
+
+	*pid = 0;
+	if (read_owner(s, no, &owner, err) < 0)
+		return -1;
+	if (!owner.pid || !process_lives(&owner, self) ||
+	    (owner.pid == self->pid && owner.started == self->started))
+		return 0;
+	*pid = owner.pid;
+	return error_set(err, ERR_BUSY,
+			 "another dcode (pid %" PRId64 ") is using the thread",
+			 owner.pid);
+}
+
+static int thread_check_unused(struct store *s, int64_t no, int64_t *pid,
+			       struct error *err)
+{
+	struct process self = { 0 };
+
+	process_self(&self);
+	return check(s, no, &self, pid, err);
+}
+
+static int set_owner(struct store *s, int64_t no, const struct process *self,
+		     struct error *err)
+{
+	sqlite3_stmt *st = store_sql(s, SQL_THREAD_LOCK, err);
+
+	if (!st)
+		return -1;
+	sqlite3_bind_int64(st, 1, no);
+	sqlite3_bind_int64(st, 2, self->pid);
+	sqlite3_bind_int64(st, 3, self->started);
+	store_bind(st, 4, self->place);
+	return store_run(s, st, err);
+}
+
+int thread_lock(struct store *s, int64_t no, int64_t *pid, struct error *err)
+{
+	struct process self = { 0 };
+
+	*pid = 0;
+	process_self(&self);
+	if (store_run_plain(s, SQL_BEGIN, err) < 0)
+		return -1;
+	if (check(s, no, &self, pid, err) == 0 &&
+	    set_owner(s, no, &self, err) == 0 &&
+	    store_run_plain(s, SQL_COMMIT, err) == 0)
+		return 0;
+	store_rollback(s);
+	return -1;
+}
+
+void thread_unlock(struct store *s, int64_t no)
+{
+	struct error ignored = { 0 };
+	sqlite3_stmt *st = store_sql(s, SQL_THREAD_UNLOCK, &ignored);
+	struct process self = { 0 };
+
+	if (!st)
+		return;
+	process_self(&self);
+	sqlite3_bind_int64(st, 1, no);
+	sqlite3_bind_int64(st, 2, self.pid);
+	sqlite3_bind_int64(st, 3, self.started);
+	(void)store_run(s, st, &ignored); /* else it ends with the process */
+}
 
 enum {
 	TITLE_MOST = 72,  /* characters */
@@ -21,6 +121,19 @@ enum {
 	NEAR_AMONG = 500, /* newest threads that a mistyped id may mean */
 	NEAR_MOST = 3,    /* letters that may be wrong in an id ... */
 	NEAR_EACH = 4,    /* ... and one in so many of its beginning */
+};
+
+struct near {
+	struct str name;
+	char ids[2][40];
+	size_t distances[2];
+};
+
+struct pruning {
+	const struct thread_prune *what;
+	struct thread *list; /* owned */
+	size_t n;
+	int64_t seen;
 };
 
 void thread_release(struct thread *t)
@@ -101,12 +214,6 @@ int thread_each(struct store *s, const struct thread_filter *f,
 	}
 	return store_finish(s, st, rc, err);
 }
-
-struct near {
-	struct str name;
-	char ids[2][40];
-	size_t distances[2];
-};
 
 static bool add_near(void *arg, struct thread *t)
 {
@@ -345,13 +452,6 @@ int thread_delete(struct store *s, const struct thread *t, struct error *err)
 	return err->code == ERR_NOT_FOUND ? fail_deleted(t, err) : -1;
 }
 
-struct pruning {
-	const struct thread_prune *what;
-	struct thread *list; /* owned */
-	size_t n;
-	int64_t seen;
-};
-
 /* Lists what is to go; rows are deleted once the list has been read. */
 static bool add_pruned(void *arg, struct thread *t)
 {
@@ -405,4 +505,224 @@ int thread_prune(struct store *s, const struct thread_prune *what,
 	}
 	free(p.list);
 	return rc;
+}
+
+enum {
+	MIB = 1 << 20,
+	WARN_PERCENT = 80,
+	/* Other processes store, too, and a row takes more than its text. */
+	SHARERS = 16,
+	PRUNED_PERCENT = 90, /* of the cap, once old threads were deleted */
+};
+
+void store_set_capacity(struct store *s, int64_t max_mib, bool prune)
+{
+	s->capacity = max_mib * MIB;
+	s->unread_room = 0;
+	s->prunes = prune;
+}
+
+/* Bytes in use; what deleted rows have left is room for new ones. */
+static int read_size(struct store *s, int64_t *size, struct error *err)
+{
+	sqlite3_stmt *st = store_sql(s, SQL_SIZE, err);
+	int rc;
+
+	if (!st)
+		return -1;
+	rc = sqlite3_step(st);
+	*size = sqlite3_column_int64(st, 0);
+	return store_finish(s, st, rc, err);
+}
+
+static int64_t size_of(const char *path)
+{
+	struct stat st;
+
+	return stat(path, &st) == 0 ? st.st_size : 0;
+}
+
+/* At least as much as read_size() would say, without a statement. */
+static int64_t file_size(const struct store *s)
+{
+	char *wal = xasprintf("%s-wal", s->path);
+	int64_t size = size_of(s->path) + size_of(wal);
+
+	free(wal);
+	return size;
+}
+
+static bool count(void *arg, struct thread *t)
+{
+	(void)t;
+	++*(int64_t *)arg;
+	return true;
+}
+
+static void count_pruned(void *arg, const struct thread *t)
+{
+	(void)t;
+	++*(int64_t *)arg;
+}
+
+/* Deletes the oldest tenth until there is room for more bytes, or nothing more
+ * can go. */
+static int make_room(struct store *s, int64_t more, int64_t *size,
+		     int64_t *deleted, struct error *err)
+{
+	const struct thread_filter all = { 0 };
+
+	while (*size + more > s->capacity ||
+	       *size > s->capacity / 100 * PRUNED_PERCENT) {
+		struct thread_prune prune = { 0 };
+		int64_t before = *deleted;
+		int64_t n = 0;
+
+		if (thread_each(s, &all, count, &n, err) < 0)
+			return -1;
+		prune.keep = n - 1 - n / 10;
+		if (prune.keep < 0 ||
+		    thread_prune(s, &prune, count_pruned, deleted, err) < 0)
+			return prune.keep < 0 ? 0 : -1;
+		if (*deleted == before)
+			return 0;
+		if (read_size(s, size, err) < 0)
+			return -1;
+	}
+	return 0;
+}
+
+/* Rounded up: a small cap is not "0 MiB" long before it is reached. */
+static int64_t in_mib(int64_t bytes)
+{
+	return (bytes + MIB - 1) / MIB;
+}
+
+/* said: whether this has been said. line is freed. */
+static void warn_once(struct store *s, bool *said, char *line)
+{
+	if (s->warn && !*said)
+		s->warn(line);
+	*said = true;
+	free(line);
+}
+
+int store_check_capacity(struct store *s, size_t more, struct error *err)
+{
+	int64_t deleted = 0;
+	int64_t size;
+
+	if (!s->capacity)
+		return 0;
+	/* Far below the cap the size is not read for each message, which costs
+	 * as much as storing it. */
+	if (s->unread_room <= 0)
+		s->unread_room =
+			(s->capacity / 100 * WARN_PERCENT - file_size(s)) /
+			SHARERS;
+	if ((int64_t)more <= s->unread_room) {
+		s->unread_room -= (int64_t)more;
+		return 0;
+	}
+	if (read_size(s, &size, err) < 0)
+		return -1;
+	s->unread_room = (s->capacity / 100 * WARN_PERCENT - size) / SHARERS;
+	if (size + (int64_t)more > s->capacity && s->prunes) {
+		if (make_room(s, (int64_t)more, &size, &deleted, err) < 0)
+			return -1;
+		if (deleted)
+			warn_once(s, &s->warned_of_pruning,
+				  xasprintf("the oldest %" PRId64
+					    " threads were deleted: [threads]"
+					    " max_size_mb = %" PRId64,
+					    deleted, s->capacity / MIB));
+	}
+	if (size + (int64_t)more > s->capacity)
+		return error_set(
+			err, ERR_LIMIT,
+			"the threads take %" PRId64
+			" MiB, and [threads] max_size_mb = %" PRId64
+			"; `dcode threads prune --older-than 90d` makes room",
+			in_mib(size), s->capacity / MIB);
+	if (size > s->capacity / 100 * WARN_PERCENT)
+		warn_once(
+			s, &s->warned_of_size,
+			xasprintf("the threads take %" PRId64 " of %" PRId64
+				  " MiB ([threads] max_size_mb); `dcode "
+				  "threads prune --older-than 90d` makes room",
+				  in_mib(size), s->capacity / MIB));
+	return 0;
+}
+
+void store_compact(struct store *s)
+{
+	struct error ignored = { 0 };
+
+	if (store_ready(s, &ignored) == 0)
+		(void)sqlite3_exec(s->db,
+				   "VACUUM; PRAGMA wal_checkpoint(TRUNCATE)",
+				   NULL, NULL, NULL);
+}
+
+int compaction_find(struct store *s, int64_t no,
+		    void (*each)(void *arg, struct str body, int64_t after),
+		    void *arg, struct error *err)
+{
+	sqlite3_stmt *st = store_sql(s, SQL_COMPACTION_GET, err);
+	int rc;
+
+	if (!st)
+		return -1;
+	sqlite3_bind_int64(st, 1, no);
+	rc = sqlite3_step(st);
+	if (rc == SQLITE_ROW)
+		each(arg, str_of(store_text(st, 1)),
+		     sqlite3_column_int64(st, 0));
+	return store_finish(s, st, rc, err);
+}
+
+int compaction_list(struct store *s, int64_t no, struct compaction_marks *out,
+		    struct error *err)
+{
+	sqlite3_stmt *st = store_sql(s, SQL_COMPACTION_LIST, err);
+	int rc;
+
+	if (!st)
+		return -1;
+	sqlite3_bind_int64(st, 1, no);
+	while ((rc = sqlite3_step(st)) == SQLITE_ROW) {
+		/* grows at powers of two, so that no capacity need be kept */
+		if (!(out->n & (out->n - 1)))
+			out->list = xrealloc(out->list, out->n ? out->n * 2 : 1,
+					     sizeof(*out->list));
+		out->list[out->n++] = (struct compaction_mark){
+			.after = sqlite3_column_int64(st, 0),
+			.created = sqlite3_column_int64(st, 1),
+		};
+	}
+	return store_finish(s, st, rc, err);
+}
+
+const struct compaction_mark *compaction_next(struct compaction_marks *m,
+					      int64_t messages)
+{
+	if (m->at == m->n || m->list[m->at].after > messages)
+		return NULL;
+	return &m->list[m->at++];
+}
+
+void compaction_marks_json(const struct compaction_marks *m, struct buf *out)
+{
+	buf_addc(out, '[');
+	for (size_t i = 0; i < m->n; i++)
+		buf_addf(out,
+			 "%s{\"after\":%" PRId64 ",\"created\":%" PRId64 "}",
+			 i ? "," : "", m->list[i].after, m->list[i].created);
+	buf_addc(out, ']');
+}
+
+void compaction_marks_release(struct compaction_marks *m)
+{
+	free(m->list);
+	*m = (struct compaction_marks){ 0 };
 }

@@ -1,11 +1,30 @@
-/* thread_file.c - writes a thread as one file. */
+/* thread_file.c - a thread as a file: written, read, stored again. */
 /* SPDX-License-Identifier: MIT */
+
+/*
+ * The first functions write such a file. The reader takes it apart while it
+ * arrives, and trusts none of it: sizes, depth and numbers have limits, and
+ * parts that only one vendor can read are dropped. An import at the end stores
+ * what it tells under a new id, in one transaction that other processes wait
+ * for.
+ */
 #include "session/thread_file.h"
 
 #include <inttypes.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
 
+#include "base/ids.h"
 #include "base/json.h"
+#include "base/json_split.h"
+#include "base/mem.h"
+#include "base/stop.h"
 #include "base/str.h"
+#include "session/sql.h"
+#include "session/store.h"
+#include "session/thread.h"
 
 static bool given(const char *text)
 {
@@ -64,4 +83,408 @@ void thread_file_patch(struct str chunk, bool first, struct buf *out)
 void thread_file_end(struct buf *out)
 {
 	buf_adds(out, "\n]}\n");
+}
+
+enum {
+	FILE_MAX = 1 << 30,     /* bytes */
+	MESSAGE_MAX = 32 << 20, /* bytes of one message, as JSON */
+	OTHER_MAX = 128 << 10,  /* bytes of any other value */
+	MESSAGES_MAX = 200000,
+	PATCH_MAX = 256 << 20, /* bytes */
+	NAME_LEN_MAX = 128,    /* bytes: a tool, a provider, a sandbox */
+	CALL_ID_MAX = 512,     /* bytes */
+	DAY_MS = 86400000,
+};
+
+enum { FORMAT, VERSION, THREAD, SANDBOX, PATCH, MESSAGES, CHUNKS };
+
+static const struct json_split_key keys[] = {
+	[FORMAT] = { "format", .max = OTHER_MAX },
+	[VERSION] = { "version", .max = OTHER_MAX },
+	[THREAD] = { "thread", .max = OTHER_MAX },
+	[SANDBOX] = { "sandbox", .max = OTHER_MAX },
+	[PATCH] = { "patch", .max = OTHER_MAX },
+	[MESSAGES] = { "messages", true, MESSAGE_MAX },
+	[CHUNKS] = { "patch_base64", true, OTHER_MAX },
+	{ 0 },
+};
+
+struct thread_reader {
+	struct thread_reader_sink sink;
+	struct json_split *json;
+	int64_t bytes, messages, patch_bytes;
+	int64_t line; /* of the value that is looked at */
+	bool format_seen, version_seen, patch_seen;
+	char *id, *title, *provider, *sandbox, *patch; /* owned, or NULL */
+	int64_t created;
+};
+
+static int fail(const struct thread_reader *r, struct error *err,
+		const char *fmt, ...)
+{
+	char why[256];
+	va_list ap;
+
+	va_start(ap, fmt);
+	vsnprintf(why, sizeof(why), fmt, ap);
+	va_end(ap);
+	return error_set(err, ERR_USAGE, "line %" PRId64 ": %s", r->line, why);
+}
+
+static int take_format(struct thread_reader *r, const cJSON *tree,
+		       struct error *err)
+{
+	r->format_seen = cJSON_IsString(tree) &&
+			 !strcmp(tree->valuestring, "dcode-thread");
+	if (r->format_seen)
+		return 0;
+	return fail(r, err, "\"format\" is not \"dcode-thread\"");
+}
+
+static int take_version(struct thread_reader *r, const cJSON *tree,
+			struct error *err)
+{
+	r->version_seen = cJSON_IsNumber(tree) &&
+			  tree->valuedouble == THREAD_FILE_VERSION;
+	if (r->version_seen)
+		return 0;
+	fail(r, err, "unknown version of the format");
+	return error_hint(
+		err,
+		"This dcode reads version %d; a newer dcode may read more.",
+		THREAD_FILE_VERSION);
+}
+
+static void set_text(char **to, const cJSON *object, const char *key)
+{
+	free(*to);
+	*to = xstrdup(json_string(object, key, NULL));
+}
+
+static int64_t sane_time(int64_t ms)
+{
+	return ms > 0 && ms < clock_unix_ms() + DAY_MS ? ms : 0;
+}
+
+/* The name of a provider or a sandbox, which goes into requests. */
+static bool is_name(const char *text)
+{
+	size_t len = text ? strlen(text) : 0;
+
+	if (!len || len > NAME_LEN_MAX || strchr("-.", text[0]))
+		return false;
+	return strspn(text, "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvw"
+			    "xyz0123456789._:-") == len;
+}
+
+static int take_sandbox(struct thread_reader *r, const cJSON *tree,
+			struct error *err)
+{
+	set_text(&r->provider, tree, "provider");
+	set_text(&r->sandbox, tree, "id");
+	if (is_name(r->provider) && is_name(r->sandbox))
+		return 0;
+	return fail(r, err, "\"sandbox\" is not a provider's name and an id");
+}
+
+/* why is what the message has or is. */
+static int fail_message(const struct thread_reader *r, struct error *err,
+			const char *why)
+{
+	return fail(r, err, "message %" PRId64 " %s", r->messages + 1, why);
+}
+
+static bool fits_role(enum role role, enum part_kind kind)
+{
+	switch (kind) {
+	case PART_TEXT:
+		return role != ROLE_TOOL;
+	case PART_THINKING:
+	case PART_TOOL_CALL:
+		return role == ROLE_ASSISTANT;
+	case PART_TOOL_RESULT:
+		return role == ROLE_TOOL;
+	case PART_MEDIA:
+		return role != ROLE_ASSISTANT;
+	}
+	return false;
+}
+
+static int check_part(const struct thread_reader *r, enum role role,
+		      const struct part *p, struct error *err)
+{
+	size_t id = str_of(p->id).len;
+	size_t name = str_of(p->name).len;
+
+	if (!fits_role(role, p->kind))
+		return fail_message(r, err,
+				    "has a part that its role does not allow");
+	if (p->kind != PART_TOOL_CALL && p->kind != PART_TOOL_RESULT)
+		return 0;
+	if (!id || id > CALL_ID_MAX)
+		return fail_message(
+			r, err,
+			"has a tool call whose id is missing or too long");
+	if ((p->kind == PART_TOOL_CALL && !name) || name > NAME_LEN_MAX)
+		return fail_message(
+			r, err,
+			"has a tool call whose name is missing or too long");
+	return 0;
+}
+
+static char *copy_text(const char *text)
+{
+	return xstrdup(text ? text : "");
+}
+
+/* Takes over what a part of its kind has; all else is left behind, above all
+ * what only a vendor can read: it may be bound to an account, and nobody can
+ * tell what it says. */
+static void take_part(struct message *to, struct part *from)
+{
+	struct part *p;
+	bool call = from->kind == PART_TOOL_CALL;
+	bool result = from->kind == PART_TOOL_RESULT;
+
+	if (from->kind == PART_MEDIA) { /* read from its own bytes */
+		message_move(to, from);
+		return;
+	}
+	p = message_add(to, from->kind);
+	if (!call)
+		p->text = copy_text(from->text);
+	if (call || result) {
+		p->id = copy_text(from->id);
+		p->name = copy_text(from->name);
+	}
+	p->failed = result && from->failed;
+	if (!call)
+		return;
+	p->args = xstrdup(from->args ? from->args : "{}");
+	p->bad_args = !json_split_is_object(str_of(p->args));
+}
+
+static int take_message(struct thread_reader *r, struct str text,
+			const cJSON *tree, struct error *err)
+{
+	struct message raw;
+	struct message clean = { 0 };
+	struct error ignored = { 0 };
+	int rc = 0;
+
+	if (r->messages >= MESSAGES_MAX)
+		return fail_message(r, err, "is one too many");
+	if (message_from_json(&raw, text, &ignored) < 0)
+		return fail_message(
+			r, err,
+			"has an unknown role or an unknown kind of part");
+	clean = (struct message){ .role = raw.role, .refused = raw.refused };
+	for (size_t i = 0; i < raw.n && rc == 0; i++) {
+		rc = check_part(r, raw.role, &raw.parts[i], err);
+		take_part(&clean, &raw.parts[i]);
+	}
+	message_release(&raw);
+	if (rc == 0 && (clean.n || clean.refused) && r->sink.message)
+		rc = r->sink.message(r->sink.arg, &clean,
+				     sane_time(json_int(tree, "created", 0)),
+				     err);
+	message_release(&clean);
+	r->messages++;
+	return rc;
+}
+
+static int take_chunk(struct thread_reader *r, const cJSON *tree,
+		      struct error *err)
+{
+	struct buf bytes = BUF_INIT(OTHER_MAX);
+	int rc = 0;
+
+	if (!cJSON_IsString(tree) ||
+	    !json_decode_base64(&bytes, str_of(tree->valuestring)))
+		rc = fail(r, err, "the patch is not base64");
+	r->patch_bytes += (int64_t)bytes.len;
+	r->patch_seen = true;
+	if (rc == 0 && r->patch_bytes > PATCH_MAX)
+		rc = fail(r, err, "the patch is larger than %d MiB",
+			  PATCH_MAX >> 20);
+	if (rc == 0 && r->sink.patch)
+		rc = r->sink.patch(r->sink.arg, buf_str(&bytes), err);
+	buf_release(&bytes);
+	return rc;
+}
+
+static int take_value(void *arg, const struct json_split_key *key,
+		      struct str text, const cJSON *tree, int64_t line,
+		      struct error *err)
+{
+	struct thread_reader *r = arg;
+
+	r->line = line;
+	switch (key - keys) {
+	case FORMAT:
+		return take_format(r, tree, err);
+	case VERSION:
+		return take_version(r, tree, err);
+	case THREAD:
+		set_text(&r->id, tree, "id");
+		set_text(&r->title, tree, "title");
+		r->created = sane_time(json_int(tree, "created", 0));
+		return 0;
+	case SANDBOX:
+		return take_sandbox(r, tree, err);
+	case PATCH:
+		set_text(&r->patch, tree, "name");
+		return 0;
+	case MESSAGES:
+		return take_message(r, text, tree, err);
+	default:
+		return take_chunk(r, tree, err);
+	}
+}
+
+struct thread_reader *thread_reader_new(const struct thread_reader_sink *sink)
+{
+	struct thread_reader *r = xcalloc(1, sizeof(*r));
+	const struct json_split_sink values = { take_value, r };
+
+	r->sink = *sink;
+	r->json = json_split_new(keys, &values);
+	return r;
+}
+
+void thread_reader_free(struct thread_reader *r)
+{
+	if (!r)
+		return;
+	json_split_free(r->json);
+	free(r->id);
+	free(r->title);
+	free(r->provider);
+	free(r->sandbox);
+	free(r->patch);
+	free(r);
+}
+
+int thread_reader_feed(struct thread_reader *r, struct str bytes,
+		       struct error *err)
+{
+	r->bytes += (int64_t)bytes.len;
+	if (r->bytes > FILE_MAX)
+		return error_set(err, ERR_LIMIT,
+				 "the file is larger than %d MiB",
+				 FILE_MAX >> 20);
+	return json_split_feed(r->json, bytes, err);
+}
+
+int thread_reader_end(struct thread_reader *r, struct thread_file *head,
+		      struct error *err)
+{
+	const char *missing = !r->format_seen    ? "format"
+			      : !r->version_seen ? "version"
+			      : !r->messages     ? "messages"
+						 : NULL;
+
+	if (json_split_end(r->json, err) < 0)
+		return -1;
+	if (missing)
+		return error_set(err, ERR_USAGE, "\"%s\" is missing or empty",
+				 missing);
+	*head = (struct thread_file){
+		.id = r->id,
+		.title = r->title,
+		.provider = r->provider,
+		.sandbox = r->sandbox,
+		.patch = r->patch_seen ? (r->patch ? r->patch : "") : NULL,
+		.created = r->created,
+	};
+	return 0;
+}
+
+enum { BODY_MAX = 64 << 20 }; /* bytes of one stored message */
+
+/* An id is 36 characters of hex and dashes; anything else is not noted. */
+static const char *clean_origin(const char *id)
+{
+	if (!id || strlen(id) != 36 ||
+	    strspn(id, "0123456789abcdef-") != strlen(id))
+		return "";
+	return id;
+}
+
+/* A date to come would keep the thread the latest until then. */
+static int64_t past(const struct thread_import *in, int64_t created)
+{
+	return created > 0 && created < in->now ? created : in->now;
+}
+
+static int add_thread(struct thread_import *in, const struct thread_file *head,
+		      const char *cwd, struct error *err)
+{
+	sqlite3_stmt *st = store_sql(in->store, SQL_THREAD_IMPORT, err);
+	char *title;
+	int rc;
+
+	if (!st)
+		return -1;
+	title = thread_title(head->title ? head->title : "");
+	store_bind(st, 1, in->id);
+	sqlite3_bind_int64(st, 2, past(in, head->created));
+	sqlite3_bind_int64(st, 3, in->now);
+	store_bind(st, 4, head->sandbox);
+	store_bind(st, 5, cwd);
+	store_bind(st, 6, head->provider);
+	store_bind(st, 7, title);
+	store_bind(st, 8, clean_origin(head->id));
+	rc = store_run(in->store, st, err);
+	free(title);
+	in->no = sqlite3_last_insert_rowid(in->store->db);
+	return rc;
+}
+
+int thread_import_begin(struct thread_import *in, struct store *s,
+			const struct thread_file *head, const char *cwd,
+			size_t bytes, struct error *err)
+{
+	*in = (struct thread_import){ .store = s, .now = clock_unix_ms() };
+	ids_uuid7(in->id);
+	/* Before the transaction: making room has its own. */
+	if (store_check_capacity(s, bytes, err) < 0 ||
+	    store_run_plain(s, SQL_BEGIN, err) < 0)
+		return -1;
+	if (add_thread(in, head, cwd, err) == 0)
+		return 0;
+	store_rollback(s);
+	return -1;
+}
+
+int thread_import_add(struct thread_import *in, const struct message *m,
+		      int64_t created, struct error *err)
+{
+	sqlite3_stmt *st = store_sql(in->store, SQL_MESSAGE_ADD, err);
+	struct buf body = BUF_INIT(BODY_MAX);
+	int rc;
+
+	if (!st)
+		return -1;
+	message_to_json(m, &body);
+	rc = buf_check(&body, "a message", err);
+	if (rc == 0) {
+		sqlite3_bind_int64(st, 1, in->no);
+		sqlite3_bind_int64(st, 2, past(in, created));
+		for (int usage = 3; usage <= 6; usage++)
+			sqlite3_bind_int64(st, usage, 0);
+		sqlite3_bind_text64(st, 7, body.ptr, body.len, SQLITE_STATIC,
+				    SQLITE_UTF8);
+		rc = store_run(in->store, st, err);
+	}
+	buf_release(&body);
+	return rc;
+}
+
+int thread_import_end(struct thread_import *in, bool whole, struct error *err)
+{
+	if (whole && store_run_plain(in->store, SQL_COMMIT, err) == 0)
+		return 0;
+	store_rollback(in->store);
+	return whole ? -1 : 0;
 }

@@ -5,7 +5,7 @@
 
 #include "base/path.h"
 #include "base/str.h"
-#include "session/branch.h"
+#include "session/session.h"
 #include "session/thread.h"
 #include "unit.h"
 

@@ -11,7 +11,8 @@
 #include "base/path.h"
 #include "contract/contract.h"
 #include "contract_broken.h"
-#include "session/session_impl.h"
+#include "session/session.h"
+#include "session/sql.h"
 #include "store_open.h"
 #include "unit.h"
 

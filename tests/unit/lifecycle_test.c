@@ -8,7 +8,8 @@
 #include "base/path.h"
 #include "fake_store.h"
 #include "lifecycle/lifecycle.h"
-#include "session/session_impl.h"
+#include "session/session.h"
+#include "session/sql.h"
 #include "unit.h"
 
 struct scene {

@@ -6,7 +6,8 @@
 
 #include "base/ids.h"
 #include "base/path.h"
-#include "session/session_impl.h"
+#include "session/session.h"
+#include "session/sql.h"
 #include "session/thread.h"
 #include "store_open.h"
 #include "unit.h"

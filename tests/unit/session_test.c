@@ -16,7 +16,8 @@
 #include "base/path.h"
 #include "base/stop.h"
 #include "session/ledger.h"
-#include "session/session_impl.h"
+#include "session/session.h"
+#include "session/sql.h"
 #include "store_open.h"
 #include "unit.h"
 

@@ -1,16 +1,32 @@
-/* session_impl.h - the database under threads and ledger; for src/session only.
- */
+/* sql.h - the database behind store.h, for the files of src/session. */
 /* SPDX-License-Identifier: MIT */
-#ifndef SESSION_SESSION_IMPL_H
-#define SESSION_SESSION_IMPL_H
+#ifndef SESSION_SQL_H
+#define SESSION_SQL_H
 
 #include <stdbool.h>
+#include <stddef.h>
 #include <stdint.h>
 
 #include <sqlite3.h>
 
 #include "base/error.h"
-#include "session/session.h"
+
+struct process {
+	int64_t pid;
+	int64_t started; /* clock ticks after boot; proc_pid_stat(5) field 22 */
+	/* Boot id, PID namespace and machine id, separated by blanks; "-" for
+	 * what cannot be read. */
+	char place[160];
+};
+
+/* The calling process. */
+void process_self(struct process *p);
+/*
+ * Whether p still runs, as far as self can tell. Another boot of this machine
+ * is over. In another PID namespace or on another machine nothing can be seen,
+ * so it counts as running.
+ */
+bool process_lives(const struct process *p, const struct process *self);
 
 enum statement { /* prepared when first used, kept until store_close() */
 		 SQL_BEGIN,
@@ -87,6 +103,8 @@ struct store {
 
 extern const char *const store_texts[SQL_COUNT];
 
+struct session;
+
 /* Ready to bind; NULL with err filled when it cannot be prepared. */
 sqlite3_stmt *store_sql(struct store *s, enum statement which,
 			struct error *err);
@@ -118,13 +136,5 @@ int store_check_capacity(struct store *s, size_t more, struct error *err);
  * when a living one has it, *pid then says which. */
 int thread_lock(struct store *s, int64_t no, int64_t *pid, struct error *err);
 void thread_unlock(struct store *s, int64_t no);
-/* ERR_BUSY when a living process other than this one has the thread no. Call
- * it within a transaction. */
-int thread_check_unused(struct store *s, int64_t no, int64_t *pid,
-			struct error *err);
-
-/* schema.c: brings a database of any older version up to this one. */
-int schema_migrate(sqlite3 *db, int version);
-int schema_version(void);
 
 #endif
