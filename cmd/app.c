@@ -18,7 +18,6 @@
 #include "base/io.h"
 #include "base/json.h"
 #include "base/mem.h"
-#include "base/nearest.h"
 #include "base/path.h"
 #include "base/sanitize.h"
 #include "base/str.h"

@@ -6,7 +6,6 @@
 #include <string.h>
 
 #include "base/mem.h"
-#include "base/nearest.h"
 #include "base/str.h"
 #include "cmd/reference.h"
 

@@ -11,7 +11,6 @@
 #include <ctype.h>
 #include <string.h>
 
-#include "base/nearest.h"
 #include "base/str.h"
 #include "cmd/command.h"
 #include "markup/markdown_render.h"

@@ -12,7 +12,6 @@
 #include "base/mask/mask.h"
 #include "base/sanitize.h"
 #include "base/str.h"
-#include "base/visible.h"
 
 enum { TEXT_MAX = 64 << 20, LINE_BYTES = 1 << 16 };
 

@@ -17,7 +17,6 @@
 #include <unistd.h>
 
 #include "base/mem.h"
-#include "base/nearest.h"
 #include "base/path.h"
 #include "base/project.h"
 #include "base/str.h"

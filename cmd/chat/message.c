@@ -22,7 +22,6 @@
 #include "base/path.h"
 #include "base/sanitize.h"
 #include "base/str.h"
-#include "base/words.h"
 #include "cmd/session/sandbox.h"
 #include "cmd/session/skills.h"
 #include "model/media.h"

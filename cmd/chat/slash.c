@@ -15,11 +15,9 @@
 #include <string.h>
 
 #include "base/mem.h"
-#include "base/nearest.h"
 #include "base/path.h"
 #include "base/sanitize.h"
 #include "base/str.h"
-#include "base/words.h"
 #include "cmd/chat/ends.h"
 #include "cmd/chat/message.h"
 #include "cmd/chat/slash_cmd.h"

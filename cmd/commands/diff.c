@@ -8,7 +8,6 @@
 
 #include "base/json.h"
 #include "base/str.h"
-#include "base/visible.h"
 #include "cmd/command.h"
 #include "cmd/commands/tree_session.h"
 #include "cmd/print.h"

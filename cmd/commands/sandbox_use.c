@@ -16,7 +16,7 @@
 
 #include "base/io.h"
 #include "base/json.h"
-#include "base/mask/redact_screen.h"
+#include "base/mask/mask.h"
 #include "base/mem.h"
 #include "base/sanitize.h"
 #include "base/stop.h"

@@ -20,7 +20,6 @@
 #include "base/mem.h"
 #include "base/path.h"
 #include "base/str.h"
-#include "base/visible.h"
 #include "cmd/secret.h"
 #include "cmd/session/changes.h"
 #include "worktree/odb.h"

@@ -19,7 +19,6 @@
 
 #include "base/buf.h"
 #include "base/mem.h"
-#include "base/percent.h"
 #include "base/str.h"
 #include "net/loopback.h"
 #include "net/retry.h"

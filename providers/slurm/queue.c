@@ -12,7 +12,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "base/proc_output.h"
+#include "base/proc.h"
 #include "base/sanitize.h"
 #include "base/str.h"
 #include "providers/held/held.h"

@@ -6,7 +6,6 @@
 #include "aws/credentials.h"
 #include "base/mem.h"
 #include "base/proc.h"
-#include "base/proc_output.h"
 #include "base/str.h"
 
 enum {

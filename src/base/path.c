@@ -1,24 +1,80 @@
-/* path.c - names of files on this machine. */
+/* path.c - files and directories by their names. */
 /* SPDX-License-Identifier: MIT */
 #include "base/path.h"
 
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/file.h>
 #include <sys/stat.h>
+#include <sys/utsname.h>
+#include <sys/vfs.h>
 #include <unistd.h>
 
 #include "base/io.h"
 #include "base/mem.h"
 #include "base/stop.h"
 
+/* Types of statfs(2) where syncfs() does what fsync() of each file does.
+ * Servers' and FUSE's may not hear of it. */
+static const unsigned long local_types[] = {
+	0xef53,     /* ext2 to ext4 */
+	0x58465342, /* XFS */
+	0x9123683e, /* btrfs */
+	0xf2f52010, /* F2FS */
+	0x2fc12fc1, /* ZFS */
+	0xca451a4e, /* bcachefs */
+	0x01021994, /* tmpfs */
+	0x794c7630, /* overlayfs */
+};
+
+static bool is_local(int fd)
+{
+	struct statfs fs;
+
+	if (fstatfs(fd, &fs) < 0)
+		return false;
+	for (size_t i = 0; i < sizeof(local_types) / sizeof(*local_types); i++)
+		if ((unsigned long)fs.f_type == local_types[i])
+			return true;
+	return false;
+}
+
+/* Before Linux 5.8 syncfs() says nothing of what could not be written. */
+static bool reports_errors(void)
+{
+	struct utsname u;
+	int major = 0;
+	int minor = 0;
+
+	return uname(&u) == 0 &&
+	       sscanf(u.release, "%d.%d", &major, &minor) == 2 &&
+	       (major > 5 || (major == 5 && minor >= 8));
+}
+
+int durable_filesystem(int fd)
+{
+	if (!is_local(fd) || !reports_errors())
+		return 0;
+	if (syncfs(fd) == 0)
+		return 1;
+	return errno == ENOSYS || errno == EINVAL ? 0 : -1;
+}
+
 enum { LOCK_PAUSE_MS = 5 };
 
 enum { DEEPEST = 64 }; /* levels path_remove_tree() keeps open at once */
+
+struct removal {
+	int top;        /* the tree's own directory */
+	unsigned moved; /* directories that went there */
+};
+
+static int empty_directory(struct removal *r, int fd, int depth);
 
 char *path_join(const char *a, const char *b)
 {
@@ -178,11 +234,6 @@ static int open_to_empty(int dir, const char *name)
 	return fd;
 }
 
-struct removal {
-	int top;        /* the tree's own directory */
-	unsigned moved; /* directories that went there */
-};
-
 /* To the top, so that no depth needs more than so many open files. */
 static int move_up(struct removal *r, int dir, const char *name)
 {
@@ -200,8 +251,6 @@ static int move_up(struct removal *r, int dir, const char *name)
 	return rc;
 }
 
-static int empty(struct removal *r, int fd, int depth);
-
 static int remove_at(struct removal *r, int dir, const char *name, int depth)
 {
 	int fd;
@@ -218,12 +267,12 @@ static int remove_at(struct removal *r, int dir, const char *name, int depth)
 		close(fd);
 		return move_up(r, dir, name);
 	}
-	rc = empty(r, fd, depth);
+	rc = empty_directory(r, fd, depth);
 	return rc ? rc : unlinkat(dir, name, AT_REMOVEDIR);
 }
 
 /* Takes fd. */
-static int empty(struct removal *r, int fd, int depth)
+static int empty_directory(struct removal *r, int fd, int depth)
 {
 	DIR *entries = fdopendir(fd);
 	struct dirent *e;
@@ -252,7 +301,7 @@ int path_remove_tree(const char *path, struct error *err)
 
 	if (rc < 0 && (errno == EISDIR || errno == EPERM)) {
 		r.top = open_to_empty(AT_FDCWD, path);
-		rc = r.top < 0 ? -1 : empty(&r, r.top, 0);
+		rc = r.top < 0 ? -1 : empty_directory(&r, r.top, 0);
 		if (rc == 0)
 			rc = rmdir(path);
 	}

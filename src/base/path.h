@@ -45,4 +45,17 @@ int path_write(const char *path, struct str data, mode_t mode,
 /* rm -rf that never leaves the tree and never follows a symbolic link. */
 int path_remove_tree(const char *path, struct error *err);
 
+enum {
+	DURABLE_FEW = 8
+}; /* so few files are better synced one by one: the
+      whole of a busy file system may take seconds */
+
+/*
+ * Waits until all that was written to the file system of the open file fd is
+ * on the disk, its files' data and names (syncfs). 1: it is; 0: here only
+ * fsync() of each file tells of errors (Linux before 5.8, and what is no
+ * file system of a local disk); -1 with errno.
+ */
+int durable_filesystem(int fd);
+
 #endif

@@ -1,12 +1,24 @@
-/* proc.c - child processes: start one, name its end, find a program. */
+/* proc.c - programs on this machine: found, bound to dcode's life, run, ended.
+ */
 /* SPDX-License-Identifier: MIT */
+/*
+ * In order: finding a program and starting it; children that end with dcode;
+ * reading what a child prints; ending a whole tree; and proc_run_all(), which
+ * runs several programs with input, output and a time limit. Begin reading
+ * there.
+ */
 #include "base/proc.h"
 
+#include <ctype.h>
+#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <limits.h>
+#include <poll.h>
 #include <pthread.h>
 #include <signal.h>
 #include <spawn.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/prctl.h>
@@ -17,7 +29,10 @@
 #include <unistd.h>
 
 #include "base/buf.h"
+#include "base/io.h"
 #include "base/mem.h"
+#include "base/path.h"
+#include "base/stop.h"
 #include "base/str.h"
 
 #if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
@@ -27,10 +42,14 @@
 #define SANITIZED
 #endif
 #endif
-
 enum { PATH_LARGEST = 1 << 20 };
 
 #define DEFAULT_PATH "/usr/local/bin:/usr/bin:/bin:/usr/sbin:/sbin"
+static struct {
+	pthread_mutex_t lock;
+	struct rlimit core; /* as dcode was started with */
+	bool lowered;       /* ours is 0 */
+} limits = { .lock = PTHREAD_MUTEX_INITIALIZER };
 
 /* Every signal that a program may handle: SIGKILL and SIGSTOP are refused by
  * some libcs, and the two below SIGRTMIN belong to glibc. */
@@ -100,7 +119,11 @@ static bool has_relative_entry(const char *path)
 	return path[strlen(path) - 1] == ':';
 }
 
-char **proc_environ_absolute(char *const *env)
+/* A copy of env whose PATH has absolute directories only; NULL where env is
+ * like that already. Strings that did not change are env's own:
+ * proc_environ_release() frees the rest. proc_spawn() and proc_spawn_bound() do
+ * this themselves. */
+static char **proc_environ_absolute(char *const *env)
 {
 	static const char name[] = "PATH=";
 	char **copy = NULL;
@@ -126,7 +149,7 @@ char **proc_environ_absolute(char *const *env)
 	return copy;
 }
 
-void proc_environ_release(char **copy, char *const *env)
+static void proc_environ_release(char **copy, char *const *env)
 {
 	for (size_t i = 0; copy && copy[i]; i++)
 		if (copy[i] != env[i])
@@ -145,12 +168,6 @@ static int spawn_failed(const struct proc_spec *spec, int number,
 		return error_errno(err, "starting in %s", spec->cwd);
 	return error_errno(err, "starting %s", spec->path);
 }
-
-static struct {
-	pthread_mutex_t lock;
-	struct rlimit core; /* as dcode was started with */
-	bool lowered;       /* ours is 0 */
-} limits = { .lock = PTHREAD_MUTEX_INITIALIZER };
 
 void proc_protect(void)
 {
@@ -290,4 +307,602 @@ int proc_pipe(int *ours, int *theirs, bool read_end, struct error *err)
 	*theirs = fd[read_end];
 	(void)fcntl(*ours, F_SETFL, O_NONBLOCK);
 	return 0;
+}
+
+enum { NOT_STARTED = 127, FDS_TRIED = 4096 };
+
+#define TO_THE_LAST (~0U)
+#define ON_EXEC 4U /* CLOSE_RANGE_CLOEXEC of Linux 5.11 */
+/* Before exec only what is safe after fork() in a program with threads. */
+static void default_signals(void)
+{
+	struct sigaction plain = { .sa_handler = SIG_DFL };
+	sigset_t none;
+
+	for (int i = 1; i < 32; i++)
+		if (i != SIGKILL && i != SIGSTOP)
+			(void)sigaction(i, &plain, NULL);
+	sigemptyset(&none);
+	(void)sigprocmask(SIG_SETMASK, &none, NULL);
+}
+
+/* First all out of the way of the targets, then each to its own. */
+static int place_fds(const struct proc_spec *spec)
+{
+	int moved[PROC_FDS_MAX];
+
+	for (size_t i = 0; i < spec->nfds; i++) {
+		int from = spec->fds[i];
+
+		moved[i] =
+			from < 0 ? open("/dev/null", O_RDWR | O_CLOEXEC) : from;
+		if (moved[i] >= 0)
+			moved[i] =
+				fcntl(moved[i], F_DUPFD_CLOEXEC, PROC_FDS_MAX);
+		if (moved[i] < 0)
+			return -1;
+	}
+	for (size_t i = 0; i < spec->nfds; i++)
+		if (dup2(moved[i], (int)i) < 0)
+			return -1;
+	return 0;
+}
+
+/* Those that somebody opened without close-on-exec. */
+static void close_others(unsigned from)
+{
+	if (syscall(SYS_close_range, from, TO_THE_LAST, ON_EXEC) == 0)
+		return;
+	for (int fd = (int)from; fd < FDS_TRIED; fd++)
+		(void)fcntl(fd, F_SETFD, FD_CLOEXEC);
+}
+
+static void run_child(const struct proc_spec *spec, char *const *env,
+		      pid_t parent, int report)
+{
+	struct rlimit most = { spec->data_max, spec->data_max };
+	int number;
+
+	report = fcntl(report, F_DUPFD_CLOEXEC, PROC_FDS_MAX);
+	/* The parent may have ended before the kernel knew of it. */
+	if (prctl(PR_SET_PDEATHSIG, SIGKILL) < 0 || getppid() != parent)
+		_exit(NOT_STARTED);
+	if (spec->data_max)
+		(void)setrlimit(RLIMIT_DATA, &most);
+	if (spec->umask_077)
+		(void)umask(077);
+	default_signals();
+	close_others((unsigned)spec->nfds);
+	if ((!spec->session || setsid() >= 0) && place_fds(spec) == 0 &&
+	    chdir(spec->cwd ? spec->cwd : "/") == 0)
+		execve(spec->path, spec->argv, env);
+	number = errno;
+	(void)!io_write(report, &number, sizeof(number));
+	_exit(NOT_STARTED);
+}
+
+int proc_spawn_bound(const struct proc_spec *spec, pid_t *pid,
+		     struct error *err)
+{
+	pid_t parent = getpid();
+	char **cleaned;
+	int report[2];
+	int number = 0;
+	ssize_t n;
+
+	if (spec->nfds > PROC_FDS_MAX)
+		return error_set(err, ERR_SYSTEM, "too many descriptors");
+	if (spec->path[0] != '/')
+		return error_set(err, ERR_SYSTEM, "not an absolute path: %s",
+				 spec->path);
+	if (pipe2(report, O_CLOEXEC) < 0)
+		return error_errno(err, "starting %s", spec->path);
+	cleaned = proc_environ_absolute(spec->env);
+	*pid = fork();
+	if (*pid == 0)
+		run_child(spec, cleaned ? cleaned : spec->env, parent,
+			  report[1]);
+	proc_environ_release(cleaned, spec->env);
+	close(report[1]);
+	if (*pid < 0) {
+		close(report[0]);
+		return error_errno(err, "starting %s", spec->path);
+	}
+	/* Its end is that of the pipe, which exec closes. */
+	while ((n = read(report[0], &number, sizeof(number))) < 0 &&
+	       errno == EINTR)
+		;
+	close(report[0]);
+	if (n != sizeof(number))
+		return 0;
+	while (waitpid(*pid, NULL, 0) < 0 && errno == EINTR)
+		;
+	*pid = 0;
+	errno = number;
+	return error_errno(err, "starting %s", spec->path);
+}
+
+/* An environment is at most a quarter of the stack limit; ours comes first
+ * unless a shell reordered it. */
+enum { ENVIRON_MAX = 4 << 20 }; /* bytes */
+
+struct proc_entry { /* proc(5), /proc/PID/stat */
+	pid_t pid;
+	pid_t parent;
+	pid_t session;
+	char state;
+	bool member;
+	unsigned long long started; /* clock ticks since boot */
+};
+
+enum { /* fields of /proc/PID/stat behind the name, from 0 (proc(5)) */
+       STAT_PARENT = 1,
+       STAT_SESSION = 3,
+       STAT_STARTED = 19,
+};
+
+/* Reads the fields behind the name in *p. By hand: sscanf() of 20 numbers for
+ * each process of the machine was most of what a command cost. */
+static int parse_stat(const char *at, struct proc_entry *p)
+{
+	unsigned long long value = 0;
+
+	if (*at++ != ' ' || !*at)
+		return -1;
+	p->state = *at++;
+	for (int field = 1; field <= STAT_STARTED; field++) {
+		if (*at++ != ' ')
+			return -1;
+		if (*at == '-')
+			at++; /* none of ours is negative */
+		value = 0;
+		while (*at >= '0' && *at <= '9')
+			value = value * 10 + (unsigned long long)(*at++ - '0');
+		if (field == STAT_PARENT)
+			p->parent = (pid_t)value;
+		else if (field == STAT_SESSION)
+			p->session = (pid_t)value;
+	}
+	p->started = value;
+	return 0;
+}
+
+/* Of the process whose number is name, in decimal. */
+static int read_stat(const char *name, struct proc_entry *p)
+{
+	char path[64] = "/proc/";
+	char text[1024];
+	char *at = path + strlen(path);
+	char *end;
+	ssize_t n;
+	int fd;
+
+	if (strlen(name) > 20)
+		return -1;
+	at = stpcpy(at, name);
+	memcpy(at, "/stat", sizeof("/stat"));
+	fd = open(path, O_RDONLY | O_CLOEXEC);
+	if (fd < 0)
+		return -1;
+	n = io_read(fd, text, sizeof(text) - 1);
+	close(fd);
+	if (n <= 0)
+		return -1;
+	text[n] = '\0';
+	end = strrchr(text, ')'); /* the name before it may hold anything */
+	if (!end || parse_stat(end + 1, p) < 0)
+		return -1;
+	p->pid = (pid_t)strtol(name, NULL, 10);
+	p->member = false;
+	return 0;
+}
+
+unsigned long long proc_started(pid_t pid)
+{
+	struct proc_entry p;
+	char name[16];
+
+	snprintf(name, sizeof(name), "%d", (int)pid);
+	if (read_stat(name, &p) < 0 || p.state == 'Z' || p.state == 'X')
+		return 0;
+	return p.started;
+}
+
+static struct proc_entry *read_all(size_t *n)
+{
+	DIR *dir = opendir("/proc");
+	struct proc_entry *list = NULL;
+	size_t room = 0;
+	struct dirent *e;
+
+	*n = 0;
+	if (!dir)
+		return NULL;
+	while ((e = readdir(dir))) {
+		if (!isdigit((unsigned char)e->d_name[0]))
+			continue;
+		if (*n == room) {
+			room = room ? 2 * room : 256;
+			list = xrealloc(list, room, sizeof(*list));
+		}
+		if (read_stat(e->d_name, &list[*n]) == 0)
+			++*n;
+	}
+	closedir(dir);
+	return list;
+}
+
+/* True when NAME=value is in the process's environment. */
+static bool has_marker(pid_t pid, const char *marker)
+{
+	size_t len = strlen(marker) + 1; /* with its NUL */
+	struct buf env = BUF_INIT(ENVIRON_MAX);
+	struct error ignored = { 0 };
+	char path[64];
+	bool found = false;
+
+	snprintf(path, sizeof(path), "/proc/%d/environ", (int)pid);
+	(void)path_read(path, &env, &ignored);
+	for (size_t at = 0; !found && at + len <= env.len;) {
+		char *end = memchr(env.ptr + at, '\0', env.len - at);
+
+		found = memcmp(env.ptr + at, marker, len) == 0;
+		if (!end)
+			break;
+		at = (size_t)(end - env.ptr) + 1;
+	}
+	buf_release(&env);
+	return found;
+}
+
+static bool has_member(const struct proc_entry *list, size_t n, pid_t pid)
+{
+	for (size_t i = 0; i < n; i++)
+		if (list[i].pid == pid)
+			return list[i].member;
+	return false;
+}
+
+static void mark_children(struct proc_entry *list, size_t n,
+			  unsigned long long since)
+{
+	bool more = true;
+
+	while (more) {
+		more = false;
+		for (size_t i = 0; i < n; i++)
+			if (!list[i].member && list[i].started >= since &&
+			    has_member(list, n, list[i].parent))
+				more = list[i].member = true;
+	}
+}
+
+static void mark(struct proc_entry *list, size_t n,
+		 const struct proc_tree *tree)
+{
+	unsigned long long since = ULLONG_MAX;
+
+	for (size_t i = 0; i < n; i++)
+		if (list[i].pid == tree->root)
+			since = list[i].started;
+	for (size_t i = 0; i < n; i++) {
+		struct proc_entry *p = &list[i];
+
+		if (p->started < since)
+			continue;
+		p->member = p->pid == tree->root || p->session == tree->root ||
+			    (tree->marker && has_marker(p->pid, tree->marker));
+	}
+	mark_children(list, n, since);
+}
+
+/* Through a descriptor, so that a pid which was reused meanwhile is safe. */
+static void kill_one(const struct proc_entry *p)
+{
+	int fd = (int)syscall(SYS_pidfd_open, p->pid, 0);
+
+	if (fd < 0) {
+		if (errno != ESRCH && proc_started(p->pid) == p->started)
+			kill(p->pid, SIGKILL);
+		return;
+	}
+	if (proc_started(p->pid) == p->started)
+		syscall(SYS_pidfd_send_signal, fd, SIGKILL, NULL, 0);
+	close(fd);
+}
+
+int proc_tree_kill(const struct proc_tree *tree)
+{
+	size_t n;
+	struct proc_entry *list = read_all(&n);
+	int alive = 0;
+
+	if (!list)
+		return -1;
+	mark(list, n, tree);
+	for (size_t i = 0; i < n; i++) {
+		const struct proc_entry *p = &list[i];
+
+		if (!p->member || p->state == 'Z' || p->state == 'X' ||
+		    p->pid == getpid() || p->pid <= 1 ||
+		    (tree->spare_root && p->pid == tree->root))
+			continue;
+		kill_one(p);
+		alive++;
+	}
+	free(list);
+	return alive;
+}
+
+int proc_kill_below(int64_t ms)
+{
+	struct proc_tree tree = { .root = getpid(), .spare_root = true };
+	struct stop own = stop_cleanup(ms);
+	struct error ignored = { 0 };
+	int alive;
+
+	for (;;) {
+		alive = proc_tree_kill(&tree);
+		while (waitpid(-1, NULL, WNOHANG) > 0)
+			;
+		if (alive == 0 && waitpid(-1, NULL, WNOHANG) < 0)
+			return 0;
+		if (stop_sleep(&own, 1, &ignored) < 0)
+			return alive > 0 ? alive : 1;
+	}
+}
+
+enum {
+	KILL_PASSES = 20,
+	REAP_MS = 2000, /* until a killed one is given up */
+	REAP_STEP_MS = 5,
+	FDS = 4,
+};
+
+static void close_fd(int *fd)
+{
+	if (*fd >= 0)
+		close(*fd);
+	*fd = -1;
+}
+
+static int make_pipe(int ours_end, int fd[2], struct error *err)
+{
+	if (pipe2(fd, O_CLOEXEC) < 0)
+		return error_errno(err, "starting a program");
+	(void)fcntl(fd[ours_end], F_SETFL, O_NONBLOCK);
+	return 0;
+}
+
+static int start(struct proc_run *p, struct error *err)
+{
+	int in[2] = { -1, -1 };
+	int out[2] = { -1, -1 };
+	int said[2] = { -1, -1 };
+	int rc = -1;
+
+	if (make_pipe(1, in, err) == 0 && make_pipe(0, out, err) == 0 &&
+	    make_pipe(0, said, err) == 0) {
+		int fds[] = { in[0], out[1], said[1] };
+		struct proc_spec spec = {
+			.path = p->program,
+			.argv = p->argv,
+			.env = p->env,
+			.cwd = p->cwd,
+			.fds = fds,
+			.nfds = 3,
+			.session = true,
+			.core = p->core,
+		};
+
+		rc = proc_spawn(&spec, &p->pid, err);
+	}
+	close_fd(&in[0]);
+	close_fd(&out[1]);
+	close_fd(&said[1]);
+	p->in_fd = in[1];
+	p->out_fd = out[0];
+	p->err_fd = said[0];
+	return rc;
+}
+
+static void close_all(struct proc_run *p)
+{
+	close_fd(&p->in_fd);
+	close_fd(&p->out_fd);
+	close_fd(&p->err_fd);
+	close_fd(&p->pid_fd);
+	p->ended = true;
+}
+
+/* Its descendants, also those that left its group; it is not reaped yet. */
+static void kill_tree(const struct proc_run *p)
+{
+	const struct proc_tree tree = { .root = p->pid };
+
+	for (int i = 0; i < KILL_PASSES; i++) {
+		if (proc_tree_kill(&tree) <= 0)
+			break;
+		(void)poll(NULL, 0, 1);
+	}
+	(void)kill(-p->pid, SIGKILL);
+	(void)kill(p->pid, SIGKILL);
+}
+
+/* False at the end of the stream. */
+static bool read_some(int fd, struct buf *out)
+{
+	char chunk[8192];
+	ssize_t n = io_read(fd, chunk, sizeof(chunk));
+
+	if (n > 0) {
+		buf_add(out, chunk, (size_t)n);
+		explicit_bzero(chunk, (size_t)n); /* it may be a key */
+	}
+	return n > 0 || (n < 0 && (errno == EAGAIN || errno == EINTR));
+}
+
+/* All that is there; what a program in the background may still write is not
+ * waited for. */
+static void drain(int fd, struct buf *out)
+{
+	struct pollfd p = { .fd = fd, .events = POLLIN };
+	size_t most = 64;
+
+	while (fd >= 0 && most-- && io_poll(&p, 1, 0) > 0 && read_some(fd, out))
+		;
+}
+
+/* Not for longer than REAP_MS: SIGKILL does nothing to a program of another
+ * user, and nothing yet to one in an uninterruptible wait; one that is traced
+ * is not ours to reap before its tracer has. */
+static bool reap(const struct proc_run *p, int *status)
+{
+	struct pollfd fd = { .fd = p->pid_fd, .events = POLLIN };
+	int64_t until = clock_ms() + REAP_MS;
+	pid_t found;
+
+	(void)io_poll(&fd, fd.fd >= 0, REAP_MS);
+	while ((found = waitpid(p->pid, status, WNOHANG)) != p->pid) {
+		if ((found < 0 && errno != EINTR) || clock_ms() >= until)
+			return false;
+		(void)poll(NULL, 0, REAP_STEP_MS);
+	}
+	return true;
+}
+
+static void finish(struct proc_run *p)
+{
+	int status = SIGKILL; /* as waitpid has it */
+
+	(void)reap(p, &status);
+	p->status = proc_exit_code(status);
+	drain(p->out_fd, &p->out);
+	drain(p->err_fd, &p->err);
+	close_all(p);
+}
+
+static void end_early(struct proc_run *p)
+{
+	kill_tree(p);
+	finish(p);
+}
+
+static void begin(struct proc_run *p)
+{
+	p->pid_fd = p->in_fd = p->out_fd = p->err_fd = -1;
+	p->deadline = p->ms ? clock_ms() + p->ms : INT64_MAX;
+	if (p->program && start(p, &p->failed) == 0)
+		p->pid_fd = proc_fd(p->pid, &p->failed);
+	if (p->pid && p->pid_fd < 0)
+		end_early(p);
+	else if (!p->pid)
+		close_all(p);
+}
+
+static void write_input(struct proc_run *p)
+{
+	struct str rest = str_skip(p->input, p->written);
+	ssize_t n = rest.len ? write(p->in_fd, rest.ptr, rest.len) : 0;
+
+	if (n > 0)
+		p->written += (size_t)n;
+	if ((n < 0 && errno != EAGAIN && errno != EINTR) ||
+	    p->written == p->input.len)
+		close_fd(&p->in_fd);
+}
+
+static void handle(struct proc_run *p, const struct pollfd *fds)
+{
+	if (fds[0].revents)
+		write_input(p);
+	if (fds[1].revents && !read_some(p->out_fd, &p->out))
+		close_fd(&p->out_fd);
+	if (fds[2].revents && !read_some(p->err_fd, &p->err))
+		close_fd(&p->err_fd);
+	if (fds[3].revents) {
+		finish(p);
+	} else if (p->ends_over && p->out.over) {
+		end_early(p);
+	} else if (clock_ms() >= p->deadline) {
+		p->timed_out = true;
+		end_early(p);
+	}
+}
+
+/* Fills fds for those that run; false when none does. *next: the nearest
+ * deadline. */
+static bool prepare(struct proc_run *const *list, size_t n, struct pollfd *fds,
+		    int64_t *next)
+{
+	bool any = false;
+
+	*next = INT64_MAX;
+	for (size_t i = 0; i < n; i++) {
+		const struct proc_run *p = list[i];
+		struct pollfd *f = &fds[i * FDS];
+
+		f[0] = (struct pollfd){ .fd = p->in_fd, .events = POLLOUT };
+		f[1] = (struct pollfd){ .fd = p->out_fd, .events = POLLIN };
+		f[2] = (struct pollfd){ .fd = p->err_fd, .events = POLLIN };
+		f[3] = (struct pollfd){ .fd = p->pid_fd, .events = POLLIN };
+		any |= !p->ended;
+		if (!p->ended && p->deadline < *next)
+			*next = p->deadline;
+	}
+	return any;
+}
+
+static void wait_for(struct pollfd *fds, size_t n, int64_t next,
+		     const struct stop *stop)
+{
+	struct stop own = { .deadline = next };
+
+	fds[n++] = (struct pollfd){ .fd = stop_fd(stop), .events = POLLIN };
+	(void)poll(fds, n, stop_poll_ms(stop, stop_poll_ms(&own, -1)));
+}
+
+int proc_run_all(struct proc_run *const *list, size_t n,
+		 const struct stop *stop, struct error *err)
+{
+	struct pollfd *fds = xcalloc(n * FDS + 1, sizeof(*fds));
+	int64_t next;
+	int rc = 0;
+
+	for (size_t i = 0; i < n; i++)
+		begin(list[i]);
+	while (rc == 0 && prepare(list, n, fds, &next)) {
+		wait_for(fds, n * FDS, next, stop);
+		rc = stop_check(stop, err);
+		for (size_t i = 0; rc == 0 && i < n; i++)
+			if (!list[i]->ended)
+				handle(list[i], &fds[i * FDS]);
+	}
+	for (size_t i = 0; i < n; i++)
+		if (!list[i]->ended)
+			end_early(list[i]);
+	free(fds);
+	return rc;
+}
+
+int proc_output(const char *path, char *const *argv, char *const *env,
+		struct buf *out, const struct stop *stop, struct error *err)
+{
+	struct proc_run run = { .program = path,
+				.argv = argv,
+				.env = env,
+				.ends_over = true,
+				.out = *out };
+	struct proc_run *list[] = { &run };
+	int rc = proc_run_all(list, 1, stop, err);
+
+	*out = run.out;
+	buf_release(&run.err);
+	if (rc == 0 && run.failed.code) {
+		*err = run.failed;
+		rc = -1;
+	}
+	if (rc == 0)
+		rc = buf_check(out, "its output", err);
+	return rc < 0 ? -1 : run.status;
 }

@@ -8,7 +8,9 @@
 #include <stdint.h>
 #include <sys/types.h>
 
+#include "base/buf.h"
 #include "base/error.h"
+#include "base/stop.h"
 
 /*
  * What to start. All borrowed for the call.
@@ -68,12 +70,6 @@ char *proc_find(const char *name, const char *path);
  * an empty or relative entry a program would be looked for in the current
  * directory. Owned. */
 char *proc_absolute_path(const char *path);
-/* A copy of env whose PATH has absolute directories only; NULL where env is
- * like that already. Strings that did not change are env's own:
- * proc_environ_release() frees the rest. proc_spawn() and proc_spawn_bound() do
- * this themselves. */
-char **proc_environ_absolute(char *const *env);
-void proc_environ_release(char **copy, char *const *env);
 /* Start time in clock ticks since boot, which with the pid names a process
  * for good; 0 when there is no such process. */
 unsigned long long proc_started(pid_t pid);
@@ -92,5 +88,51 @@ int proc_tree_kill(const struct proc_tree *tree);
 /* Kills and reaps everything below this process, which orphans come back to
  * (PR_SET_CHILD_SUBREAPER), within ms: how many are left. */
 int proc_kill_below(int64_t ms);
+
+/*
+ * Runs the program at an absolute path, in / and in a session of its own, with
+ * nothing on its input, and appends what it prints to out; its messages go
+ * nowhere. Blocks until it has ended; where stop ends the wait, or it prints
+ * more than out holds, it is killed with all that it has started. Returns its
+ * exit status as proc_exit_code(), or -1 with err. See proc_run_all() for what
+ * it leaves behind. Any thread.
+ */
+int proc_output(const char *path, char *const *argv, char *const *env,
+		struct buf *out, const struct stop *stop, struct error *err);
+
+/* One program; set to { 0 } but for what it is run with. */
+struct proc_run {
+	/* Borrowed for the call. */
+	const char *program; /* absolute; NULL: failed says why, not run */
+	char *const *argv;
+	char *const *env;
+	const char *cwd;  /* NULL: / */
+	struct str input; /* for its standard input */
+	int64_t ms;       /* its time, after which it is killed; 0: no limit */
+	bool core;        /* see struct proc_spec */
+	bool ends_over;   /* killed when it prints more than out holds */
+	/* What it prints; set max before. The caller releases them. */
+	struct buf out, err;
+	/* Out. */
+	int status; /* exit status; 128 + n: killed by signal n */
+	bool timed_out;
+	struct error failed; /* it did not start */
+	/* its own */
+	pid_t pid;
+	int pid_fd, in_fd, out_fd, err_fd; /* -1: closed */
+	size_t written;
+	int64_t deadline;
+	bool ended;
+};
+
+/*
+ * Runs all at once, each in a session of its own, until the last one has
+ * ended; what one leaves in the background is not waited for. A program that
+ * has to end is killed with all that it has started; one that cannot be killed
+ * (it runs as another user, or hangs in the kernel) is left after two seconds,
+ * as killed. -1 when stop ended it: ERR_CANCELLED or ERR_TIMEOUT. Any thread.
+ */
+int proc_run_all(struct proc_run *const *list, size_t n,
+		 const struct stop *stop, struct error *err);
 
 #endif

@@ -1,11 +1,21 @@
-/* str.c - operations on borrowed slices; none of them allocates. */
+/* str.c - text: searching, cutting, numbers, similar words, invisible
+ * characters. */
 /* SPDX-License-Identifier: MIT */
+/*
+ * All of it works on borrowed text, which need not end in NUL. UTF-8 is
+ * assumed where characters are counted; a byte that is not UTF-8 counts as one
+ * character.
+ */
 #include "base/str.h"
 
+#include <ctype.h>
 #include <inttypes.h>
+#include <stdint.h>
 #include <stdio.h>
 #include <string.h>
 #include <strings.h>
+
+static char low(char c);
 
 struct str str_of(const char *s)
 {
@@ -249,4 +259,169 @@ void str_format_size(int64_t bytes, char room[32])
 		snprintf(room, 32, "%.1f kB", (double)bytes / 1e3);
 	else
 		snprintf(room, 32, "%" PRId64 " bytes", bytes);
+}
+
+char *words_take(struct str *rest)
+{
+	struct buf word = BUF_INIT(SIZE_MAX / 2);
+	char quote = '\0';
+
+	*rest = str_trim(*rest);
+	if (!rest->len)
+		return NULL;
+	for (; rest->len; *rest = str_skip(*rest, 1)) {
+		char c = rest->ptr[0];
+
+		if (!quote && isspace((unsigned char)c))
+			break;
+		if (quote ? c == quote : c == '"' || c == '\'') {
+			quote = quote ? '\0' : c;
+			continue;
+		}
+		if (c == '\\' && quote != '\'' && rest->len > 1) {
+			*rest = str_skip(*rest, 1);
+			c = rest->ptr[0];
+		}
+		buf_addc(&word, c);
+	}
+	return buf_detach(&word);
+}
+
+enum { LONGEST = 63 };
+
+static size_t least(size_t a, size_t b)
+{
+	return a < b ? a : b;
+}
+
+static char low(char c)
+{
+	return c >= 'A' && c <= 'Z' ? (char)(c + ('a' - 'A')) : c;
+}
+
+/* Optimal string alignment; row i holds the distances of a's first i bytes. */
+size_t nearest_distance(struct str a, struct str b)
+{
+	size_t rows[3][LONGEST + 1];
+
+	if (a.len > LONGEST || b.len > LONGEST)
+		return a.len > b.len ? a.len : b.len;
+	for (size_t j = 0; j <= b.len; j++)
+		rows[0][j] = j;
+	for (size_t i = 1; i <= a.len; i++) {
+		size_t *now = rows[i % 3];
+		const size_t *last = rows[(i + 2) % 3];
+		const size_t *before = rows[(i + 1) % 3];
+
+		now[0] = i;
+		for (size_t j = 1; j <= b.len; j++) {
+			char x = low(a.ptr[i - 1]);
+			char y = low(b.ptr[j - 1]);
+
+			now[j] = least(last[j - 1] + (x != y),
+				       least(last[j], now[j - 1]) + 1);
+			if (i > 1 && j > 1 && x == low(b.ptr[j - 2]) &&
+			    low(a.ptr[i - 2]) == y)
+				now[j] = least(now[j], before[j - 2] + 1);
+		}
+	}
+	return rows[a.len % 3][b.len];
+}
+
+const char *nearest_name(struct str word, const char *const *names, size_t n)
+{
+	const char *best = NULL;
+	size_t distance = SIZE_MAX;
+
+	for (size_t i = 0; i < n; i++) {
+		size_t d = nearest_distance(word, str_of(names[i]));
+
+		if (d < distance) {
+			distance = d;
+			best = names[i];
+		}
+	}
+	return best;
+}
+
+void percent_encode(struct buf *out, struct str text, const char *keep)
+{
+	for (size_t i = 0; i < text.len; i++) {
+		unsigned char c = (unsigned char)text.ptr[i];
+		bool plain = (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') ||
+			     (c >= '0' && c <= '9');
+
+		if (plain || (c && (strchr("-._~", c) || strchr(keep, c))))
+			buf_addc(out, (char)c);
+		else
+			buf_addf(out, "%%%02X", c);
+	}
+}
+
+static int hex_digit(char c)
+{
+	if (c >= '0' && c <= '9')
+		return c - '0';
+	c |= 0x20;
+	return c >= 'a' && c <= 'f' ? c - 'a' + 10 : -1;
+}
+
+void percent_decode(struct buf *out, struct str text)
+{
+	for (size_t i = 0; i < text.len; i++) {
+		bool escape = text.ptr[i] == '%' && i + 2 < text.len;
+		int high = escape ? hex_digit(text.ptr[i + 1]) : -1;
+		int low = escape ? hex_digit(text.ptr[i + 2]) : -1;
+
+		if (high >= 0 && low >= 0) {
+			buf_addc(out, (char)(high << 4 | low));
+			i += 2;
+		} else {
+			buf_addc(out, text.ptr[i] == '+' ? ' ' : text.ptr[i]);
+		}
+	}
+}
+
+/* Bytes of the well-formed sequence at the front; 0: there is none. */
+static size_t decode(struct str s, uint32_t *c)
+{
+	const unsigned char *p = (const unsigned char *)s.ptr;
+	size_t n = p[0] < 0x80 ? 1 : p[0] < 0xE0 ? 2 : p[0] < 0xF0 ? 3 : 4;
+
+	if (n > s.len || !str_is_utf8((struct str){ s.ptr, n }))
+		return 0;
+	*c = n == 1 ? p[0] : p[0] & (0x7Fu >> n);
+	for (size_t i = 1; i < n; i++)
+		*c = *c << 6 | (p[i] & 0x3Fu);
+	return n;
+}
+
+/* C1 controls, and what base/sanitize.h drops. */
+static bool is_hidden(uint32_t c)
+{
+	return (c >= 0x80 && c < 0xA0) || c == 0xAD || c == 0x34F ||
+	       c == 0x61C || c == 0x115F || c == 0x1160 || c == 0x180E ||
+	       (c >= 0x200B && c <= 0x200F) || (c >= 0x2028 && c <= 0x202E) ||
+	       (c >= 0x2060 && c <= 0x206F) || c == 0x3164 || c == 0xFEFF ||
+	       c == 0xFFA0 || (c >= 0xFFF9 && c <= 0xFFFB) ||
+	       (c >= 0xE0000 && c <= 0xE0FFF);
+}
+
+void visible_line(struct str line, struct buf *out)
+{
+	while (line.len) {
+		unsigned char byte = (unsigned char)line.ptr[0];
+		uint32_t c = 0;
+		size_t n = decode(line, &c);
+
+		if (!n)
+			buf_addf(out, "<%02X>", byte);
+		else if ((c < 0x20 && c != '\t') || c == 0x7F)
+			buf_addf(out, "^%c", (char)(byte ^ 0x40));
+		else if (is_hidden(c))
+			buf_addf(out, "<U+%04X>", c);
+		else
+			buf_add(out, line.ptr, n);
+		line = str_skip(line, n ? n : 1);
+	}
 }

@@ -43,4 +43,29 @@ bool str_is_visible(struct str s);
 /* The longest prefix that is well-formed UTF-8. */
 size_t str_utf8_prefix(struct str s);
 
+/* Appends a line as it may be printed and reviewed: controls but tabs become
+ * "^[", bytes that are no UTF-8 "<FF>", and the characters that terminals hide
+ * or reorder text with "<U+202E>". */
+void visible_line(struct str line, struct buf *out);
+
+/* Takes a word off the front of rest. Blanks, quotes and backslashes are as in
+ * a shell, but that nothing is expanded; a quote may stay open. Owned, or NULL
+ * at the end. */
+char *words_take(struct str *rest);
+
+/* Appends text, percent-encoded but for letters, digits, "-._~" and the
+ * characters of keep. */
+void percent_encode(struct buf *out, struct str text, const char *keep);
+/* Appends the bytes that a value of a query or form stands for: "+" is a space.
+ * What is no "%XX" stays as it is. */
+void percent_decode(struct buf *out, struct str text);
+
+/* How many letters have to be added, dropped, replaced or swapped with their
+ * neighbour to make b of a; case is ignored. Words beyond 63 bytes differ by
+ * their length. */
+size_t nearest_distance(struct str a, struct str b);
+/* The name with the least distance to word, the first of several; NULL when
+ * there are none. */
+const char *nearest_name(struct str word, const char *const *names, size_t n);
+
 #endif

@@ -17,7 +17,6 @@
 #include "base/mem.h"
 #include "base/sanitize.h"
 #include "base/str.h"
-#include "base/visible.h"
 #include "term/rows.h"
 
 enum kill_how {

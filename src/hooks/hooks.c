@@ -21,7 +21,6 @@
 #include "base/mem.h"
 #include "base/path.h"
 #include "base/proc.h"
-#include "base/proc_run.h"
 #include "base/project.h"
 #include "base/sanitize.h"
 #include "base/str.h"

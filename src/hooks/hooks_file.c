@@ -15,7 +15,6 @@
 
 #include "base/json.h"
 #include "base/mem.h"
-#include "base/nearest.h"
 #include "base/str.h"
 
 enum { LONGEST_VALUE = 1024 /* bytes that a pattern is tried on */ };

@@ -23,7 +23,7 @@
 #include <time.h>
 
 #include "base/ids.h"
-#include "base/mask/redact_screen.h"
+#include "base/mask/mask.h"
 #include "base/mem.h"
 #include "base/str.h"
 #include "base/thread.h"

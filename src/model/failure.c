@@ -18,7 +18,6 @@
 #include <strings.h>
 
 #include "base/json.h"
-#include "base/nearest.h"
 #include "base/sanitize.h"
 #include "base/str.h"
 #include "model/catalog.h"

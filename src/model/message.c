@@ -11,7 +11,7 @@
 #include <string.h>
 
 #include "base/json.h"
-#include "base/mask/mask_json.h"
+#include "base/mask/mask.h"
 #include "base/mem.h"
 #include "base/sanitize.h"
 #include "base/str.h"

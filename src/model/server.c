@@ -27,9 +27,8 @@
 #include <string.h>
 #include <strings.h>
 
-#include "base/json_split.h"
+#include "base/json.h"
 #include "base/mem.h"
-#include "base/nearest.h"
 #include "base/path.h"
 #include "base/sanitize.h"
 #include "base/stop.h"

@@ -18,7 +18,6 @@
 #include "base/ids.h"
 #include "base/json.h"
 #include "base/mem.h"
-#include "base/percent.h"
 #include "base/str.h"
 #include "model/catalog.h"
 #include "model/media.h"

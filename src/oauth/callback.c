@@ -12,7 +12,6 @@
 
 #include <sodium.h>
 
-#include "base/percent.h"
 #include "base/sanitize.h"
 #include "base/str.h"
 

@@ -10,7 +10,6 @@
 #include <sodium.h>
 
 #include "base/mem.h"
-#include "base/percent.h"
 #include "base/sanitize.h"
 #include "base/str.h"
 

@@ -6,7 +6,6 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "base/percent.h"
 #include "base/str.h"
 #include "net/http.h"
 #include "net/loopback.h"

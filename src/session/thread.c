@@ -16,7 +16,6 @@
 #include <sys/stat.h>
 
 #include "base/mem.h"
-#include "base/nearest.h"
 #include "base/sanitize.h"
 #include "base/str.h"
 #include "session/sql.h"

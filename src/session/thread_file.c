@@ -18,7 +18,6 @@
 
 #include "base/ids.h"
 #include "base/json.h"
-#include "base/json_split.h"
 #include "base/mem.h"
 #include "base/stop.h"
 #include "base/str.h"

@@ -11,8 +11,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/mask/redact_screen.h"
-#include "base/mask/redact_stream.h"
+#include "base/mask/mask.h"
 #include "base/mem.h"
 #include "base/str.h"
 #include "sandbox/jobs/jobs.h"

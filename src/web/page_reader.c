@@ -9,7 +9,7 @@
 #include <unistd.h>
 
 #include "base/mem.h"
-#include "base/proc_run.h"
+#include "base/proc.h"
 #include "base/str.h"
 #include "web/page.h"
 

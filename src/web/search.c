@@ -3,7 +3,7 @@
 #include "web/search.h"
 
 #include "base/json.h"
-#include "base/proc_run.h"
+#include "base/proc.h"
 #include "base/sanitize.h"
 #include "base/str.h"
 

@@ -23,7 +23,6 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "base/durable.h"
 #include "base/ids.h"
 #include "base/io.h"
 #include "base/mem.h"

@@ -1,6 +1,5 @@
 /* percent_test.c - text of URLs, encoded and decoded. */
 /* SPDX-License-Identifier: MIT */
-#include "base/percent.h"
 #include "base/str.h"
 #include "unit.h"
 

@@ -12,8 +12,6 @@
 #include <unistd.h>
 
 #include "base/proc.h"
-#include "base/proc_output.h"
-#include "base/proc_run.h"
 #include "base/str.h"
 #include "unit.h"
 

@@ -8,7 +8,7 @@
 
 #include <cmocka.h>
 
-#include "base/mask/redact_stream.h"
+#include "base/mask/mask.h"
 #include "base/str.h"
 
 static const char secret[] = "tok-5ecre7-value";

@@ -6,8 +6,8 @@
 #include <string.h>
 
 #include "base/ids.h"
-#include "base/json_split.h"
-#include "base/mask/mask_json.h"
+#include "base/json.h"
+#include "base/mask/mask.h"
 #include "base/mem.h"
 #include "base/str.h"
 #include "model/message.h"

@@ -1,7 +1,6 @@
 /* visible_test.c - foreign bytes at a terminal, with nothing hidden. */
 /* SPDX-License-Identifier: MIT */
 #include "base/str.h"
-#include "base/visible.h"
 #include "unit.h"
 
 static void shows(struct str line, const char *want)

@@ -1,5 +1,11 @@
 /* mask.c - keeps secret values out of everything shown, stored or sent. */
 /* SPDX-License-Identifier: MIT */
+/*
+ * The values to hide are matched as bytes, in one pass over the text. Above
+ * that: JSON, whose strings are masked as they read; and two filters for a
+ * command's output, which mask before escape sequences are taken out and again
+ * after, since a value may have come in halves.
+ */
 #include "base/mask/mask.h"
 
 #include <limits.h>
@@ -9,6 +15,7 @@
 #include <string.h>
 
 #include <sodium.h>
+#include <utf8proc.h>
 
 #include "base/json.h"
 #include "base/mem.h"
@@ -79,7 +86,7 @@ void mask_free(struct mask *m)
 	free(m);
 }
 
-static const char *keep(struct mask *m, struct str value)
+static const char *keep_copy(struct mask *m, struct str value)
 {
 	struct block *b = m->blocks;
 	char *at;
@@ -106,7 +113,7 @@ static unsigned pair_of(const char *p)
 	return (unsigned)(unsigned char)p[0] << 8 | (unsigned char)p[1];
 }
 
-static void hide(struct mask *m, const char *name, struct str value)
+static void add_form(struct mask *m, const char *name, struct str value)
 {
 	unsigned pair = pair_of(value.ptr);
 	int *link;
@@ -127,7 +134,7 @@ static void hide(struct mask *m, const char *name, struct str value)
 			break;
 	}
 	m->items[m->n] = (struct hidden){
-		.bytes = keep(m, value),
+		.bytes = keep_copy(m, value),
 		.len = value.len,
 		.shown = xasprintf("[masked:%s]", name),
 		.next = *link,
@@ -141,7 +148,7 @@ static void hide(struct mask *m, const char *name, struct str value)
 static void hide_form(struct mask *m, const char *name, struct str form)
 {
 	if (form.len >= SHORTEST_FORM)
-		hide(m, name, form);
+		add_form(m, name, form);
 }
 
 /* What base64 makes of the value wherever it lies in the encoded bytes: the
@@ -248,7 +255,7 @@ bool mask_add(struct mask *m, const char *name, struct str value)
 	if (value.len < least)
 		return false;
 	pthread_rwlock_wrlock(m->lock);
-	hide(m, name, value);
+	add_form(m, name, value);
 	hide_lines(m, name, value);
 	hide_base64(m, name, value, sodium_base64_VARIANT_ORIGINAL_NO_PADDING);
 	hide_base64(m, name, value, sodium_base64_VARIANT_URLSAFE_NO_PADDING);
@@ -263,8 +270,8 @@ bool mask_add(struct mask *m, const char *name, struct str value)
 
 /* The longest value that text begins with, or NULL. *maybe: a longer one may
  * still come true when more bytes follow. */
-static const struct hidden *match(const struct mask *m, struct str text,
-				  bool *maybe)
+static const struct hidden *find_match(const struct mask *m, struct str text,
+				       bool *maybe)
 {
 	int i = m->first[(unsigned char)text.ptr[0]];
 
@@ -307,7 +314,7 @@ static size_t match_end(const struct mask *m, struct str text,
 
 		if (!may_begin(m, str_skip(text, at)))
 			continue;
-		h = match(m, str_skip(text, at), &more);
+		h = find_match(m, str_skip(text, at), &more);
 		*maybe |= more;
 		if (h && h != first && at + h->len > len)
 			len = at + h->len;
@@ -316,8 +323,8 @@ static size_t match_end(const struct mask *m, struct str text,
 }
 
 /* Handles what can be decided, returns how many bytes that were. */
-static size_t replace(const struct mask *m, struct str text, bool last,
-		      struct buf *out)
+static size_t replace_values(const struct mask *m, struct str text, bool last,
+			     struct buf *out)
 {
 	size_t from = 0;
 	size_t at = 0;
@@ -331,7 +338,7 @@ static size_t replace(const struct mask *m, struct str text, bool last,
 			at++;
 			continue;
 		}
-		h = match(m, str_skip(text, at), &maybe);
+		h = find_match(m, str_skip(text, at), &maybe);
 		if (h)
 			len = match_end(m, str_skip(text, at), h, &maybe);
 		if (maybe && !last)
@@ -359,26 +366,26 @@ void mask_text(const struct mask *m, struct str text, struct buf *out)
 	}
 	pthread_rwlock_rdlock(m->lock);
 	if (m->n)
-		replace(m, text, true, out);
+		replace_values(m, text, true, out);
 	else
 		buf_addstr(out, text);
 	pthread_rwlock_unlock(m->lock);
 }
 
 /* With the lock held. */
-static void feed(const struct mask *m, struct mask_stream *s, struct str chunk,
-		 struct buf *out)
+static void feed_stream(const struct mask *m, struct mask_stream *s,
+			struct str chunk, struct buf *out)
 {
 	size_t done;
 
 	s->held.max = SIZE_MAX / 4; /* never more than a value and a chunk */
 	if (s->held.len) {
 		buf_addstr(&s->held, chunk);
-		done = replace(m, buf_str(&s->held), false, out);
+		done = replace_values(m, buf_str(&s->held), false, out);
 		buf_consume(&s->held, done);
 		return;
 	}
-	done = replace(m, chunk, false, out);
+	done = replace_values(m, chunk, false, out);
 	buf_addstr(&s->held, str_skip(chunk, done));
 }
 
@@ -393,7 +400,7 @@ void mask_feed(const struct mask *m, struct mask_stream *s, struct str chunk,
 	}
 	pthread_rwlock_rdlock(m->lock);
 	if (m->n)
-		feed(m, s, chunk, out);
+		feed_stream(m, s, chunk, out);
 	else
 		buf_addstr(out, chunk);
 	pthread_rwlock_unlock(m->lock);
@@ -404,4 +411,220 @@ void mask_end(const struct mask *m, struct mask_stream *s, struct buf *out)
 	if (s->held.len)
 		mask_text(m, buf_str(&s->held), out);
 	buf_wipe(&s->held);
+}
+
+/* Bytes of the string at the front, with its quotes. */
+static size_t string_length(struct str s)
+{
+	for (size_t i = 1; i < s.len; i++) {
+		if (s.ptr[i] == '"')
+			return i + 1;
+		i += s.ptr[i] == '\\';
+	}
+	return s.len;
+}
+
+/* The number of "\u1234" at the front, or -1. */
+static utf8proc_int32_t read_unit(struct str s)
+{
+	utf8proc_int32_t unit = 0;
+
+	if (s.len < 6 || !str_starts(s, "\\u"))
+		return -1;
+	for (size_t i = 2; i < 6; i++) {
+		static const char digits[] = "0123456789abcdef";
+		char c = s.ptr[i] >= 'A' && s.ptr[i] <= 'F'
+				 ? (char)(s.ptr[i] | 0x20)
+				 : s.ptr[i];
+		const char *at = c ? strchr(digits, c) : NULL;
+
+		if (!at)
+			return -1;
+		unit = unit << 4 | (utf8proc_int32_t)(at - digits);
+	}
+	return unit;
+}
+
+/* Appends what the escape at the front stands for; returns its bytes. Half a
+ * surrogate pair is U+FFFD. */
+static size_t add_escape(struct buf *out, struct str s)
+{
+	static const char names[] = "bfnrt\"\\/";
+	static const char values[] = "\b\f\n\r\t\"\\/";
+	const char *at = s.len > 1 && s.ptr[1] ? strchr(names, s.ptr[1]) : NULL;
+	utf8proc_int32_t c = read_unit(s);
+	utf8proc_int32_t low = read_unit(str_skip(s, 6));
+	utf8proc_uint8_t bytes[4];
+	size_t len = 6;
+
+	if (at) {
+		buf_addc(out, values[at - names]);
+		return 2;
+	}
+	if (c < 0) {
+		buf_addc(out, s.ptr[0]);
+		return 1;
+	}
+	if (c >= 0xD800 && c < 0xDC00 && low >= 0xDC00 && low < 0xE000) {
+		c = 0x10000 + ((c - 0xD800) << 10) + (low - 0xDC00);
+		len = 12;
+	}
+	if (!utf8proc_codepoint_valid(c))
+		c = 0xFFFD;
+	buf_add(out, bytes, (size_t)utf8proc_encode_char(c, bytes));
+	return len;
+}
+
+/* What the string says, without its quotes. */
+static void decode_string(struct buf *out, struct str s)
+{
+	s = (struct str){ s.ptr + 1, s.len < 2 ? 0 : s.len - 2 };
+	while (s.len) {
+		size_t n = str_find(s, '\\');
+
+		buf_add(out, s.ptr, n);
+		s = str_skip(s, n);
+		if (s.len)
+			s = str_skip(s, add_escape(out, s));
+	}
+}
+
+/* A string (its text is what it says) or a number. */
+static void add_token(const struct mask *m, struct str token, struct str text,
+		      struct buf *out)
+{
+	struct buf masked = BUF_INIT(SIZE_MAX / 4);
+
+	mask_text(m, text, &masked);
+	if (str_eq(buf_str(&masked), text))
+		buf_addstr(out, token);
+	else
+		json_quote(out, buf_str(&masked));
+	buf_release(&masked);
+}
+
+static bool in_number(char c)
+{
+	return c && strchr("0123456789+-.eE", c);
+}
+
+static size_t add_next(const struct mask *m, struct str rest, struct buf *out)
+{
+	struct buf text = BUF_INIT(SIZE_MAX / 4);
+	size_t n = 0;
+
+	if (rest.ptr[0] == '"') {
+		n = string_length(rest);
+		decode_string(&text, (struct str){ rest.ptr, n });
+		add_token(m, (struct str){ rest.ptr, n }, buf_str(&text), out);
+		buf_wipe(&text);
+		return n;
+	}
+	if (rest.ptr[0] == '-' || (rest.ptr[0] >= '0' && rest.ptr[0] <= '9')) {
+		while (n < rest.len && in_number(rest.ptr[n]))
+			n++;
+		add_token(m, (struct str){ rest.ptr, n },
+			  (struct str){ rest.ptr, n }, out);
+		return n;
+	}
+	buf_addc(out, rest.ptr[0]);
+	return 1;
+}
+
+void mask_json(const struct mask *m, struct str json, struct buf *out)
+{
+	struct buf strings = BUF_INIT(SIZE_MAX / 4);
+	struct buf whole = BUF_INIT(SIZE_MAX / 4);
+
+	while (json.len)
+		json = str_skip(json, add_next(m, json, &strings));
+	mask_text(m, buf_str(&strings), &whole);
+	if (str_eq(buf_str(&strings), buf_str(&whole))) {
+		buf_addstr(out, buf_str(&whole));
+	} else {
+		buf_addc(out, '{');
+		json_member(out, "masked", buf_str(&whole));
+		buf_addc(out, '}');
+	}
+	buf_wipe(&strings);
+	buf_release(&whole);
+}
+
+enum { NO_LIMIT = 1 << 30 }; /* never more than a few chunks */
+
+static void clear_scratch(struct redact_stream *s)
+{
+	s->masked.max = s->text.max = NO_LIMIT;
+	buf_clear(&s->masked);
+	buf_clear(&s->text);
+}
+
+void redact_stream_feed(struct redact_stream *s, const struct mask *mask,
+			size_t stream, struct str chunk, struct buf *out)
+{
+	clear_scratch(s);
+	mask_feed(mask, &s->before[stream], chunk, &s->masked);
+	sanitize_feed(&s->clean[stream], buf_str(&s->masked), &s->text);
+	mask_feed(mask, &s->after, buf_str(&s->text), out);
+}
+
+void redact_stream_end(struct redact_stream *s, const struct mask *mask,
+		       struct buf *out)
+{
+	for (size_t i = 0; i < REDACT_STREAMS; i++) {
+		clear_scratch(s);
+		mask_end(mask, &s->before[i], &s->masked);
+		sanitize_feed(&s->clean[i], buf_str(&s->masked), &s->text);
+		sanitize_end(&s->clean[i], &s->text);
+		mask_feed(mask, &s->after, buf_str(&s->text), out);
+	}
+	mask_end(mask, &s->after, out);
+	buf_wipe(&s->masked);
+	buf_wipe(&s->text);
+}
+
+static void clear_screen_scratch(struct redact_screen *s)
+{
+	s->masked.max = s->text.max = SIZE_MAX / 2;
+	buf_clear(&s->masked);
+	buf_clear(&s->text);
+}
+
+void redact_screen_feed(struct redact_screen *s, const struct mask *mask,
+			struct str chunk, struct buf *out)
+{
+	clear_screen_scratch(s);
+	mask_feed(mask, &s->before, chunk, &s->masked);
+	screen_text_feed(&s->screen, buf_str(&s->masked), &s->text);
+	mask_feed(mask, &s->after, buf_str(&s->text), out);
+}
+
+void redact_screen_rest(struct redact_screen *s, const struct mask *mask,
+			struct buf *out)
+{
+	clear_screen_scratch(s);
+	buf_addstr(&s->text, buf_str(&s->after.held));
+	screen_text_rest(&s->screen, &s->text);
+	mask_text(mask, buf_str(&s->text), out);
+}
+
+void redact_screen_give(struct redact_screen *s, const struct mask *mask,
+			struct buf *out)
+{
+	clear_screen_scratch(s);
+	screen_text_give(&s->screen, &s->text);
+	mask_feed(mask, &s->after, buf_str(&s->text), out);
+}
+
+void redact_screen_end(struct redact_screen *s, const struct mask *mask,
+		       struct buf *out)
+{
+	clear_screen_scratch(s);
+	mask_end(mask, &s->before, &s->masked);
+	screen_text_feed(&s->screen, buf_str(&s->masked), &s->text);
+	screen_text_end(&s->screen, &s->text);
+	mask_feed(mask, &s->after, buf_str(&s->text), out);
+	mask_end(mask, &s->after, out);
+	buf_wipe(&s->masked);
+	buf_wipe(&s->text);
 }

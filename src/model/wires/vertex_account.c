@@ -17,7 +17,6 @@
 
 #include "base/mem.h"
 #include "base/proc.h"
-#include "base/proc_output.h"
 #include "base/str.h"
 #include "config/settings_env.h"
 #include "model/wire.h"

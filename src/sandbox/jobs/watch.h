@@ -5,7 +5,7 @@
 
 #include <pthread.h>
 
-#include "base/mask/redact_screen.h"
+#include "base/mask/mask.h"
 #include "sandbox/jobs/job.h"
 #include "sandbox/supervise/kept.h"
 
