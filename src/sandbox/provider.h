@@ -159,8 +159,5 @@ struct sandbox_provider {
 };
 extern const struct sandbox_provider *const sandbox_providers[]; /* NULL ends;
 							providers/table.c */
-const struct sandbox_provider *sandbox_provider_find(const char *name);
-/* By either of its names. */
-bool sandbox_provider_is_built_in(const char *name);
 
 #endif

@@ -9,6 +9,7 @@
 #include "base/path.h"
 #include "base/str.h"
 #include "providers/price.h"
+#include "providers/registry.h"
 #include "unit.h"
 
 /* Settings with this config.toml and a project that says the same. */
