@@ -1,13 +1,577 @@
 /* credentials.c - whose key signs requests to AWS, and where it comes from. */
 /* SPDX-License-Identifier: MIT */
+/*
+ * aws_open(), in the last part, decides which of the places has the key, and is
+ * the place to begin reading; aws_get() fetches it when it is needed. Before
+ * them the places: a program that prints a key, a profile in AWS's files, and
+ * the endpoints of containers and instances.
+ */
 #include "aws/credentials.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/json.h"
 #include "base/mem.h"
 #include "base/path.h"
+#include "base/proc.h"
 #include "base/str.h"
+#include "net/loopback.h"
+
+/* docs.aws.amazon.com/sdkref, "Container credential provider" and "IMDS
+ * credential provider" (read 2026-11). */
+#define CONTAINER "http://169.254.170.2"
+
+#define INSTANCE "http://169.254.169.254"
+#define ROLES "/latest/meta-data/iam/security-credentials/"
+enum {
+	CONTAINER_MS = 2000,
+	CONTAINER_TRIES = 3,
+	INSTANCE_MS = 1000,
+	ANSWER_MAX = 64 << 10,
+};
+
+void aws_credentials_release(struct aws_credentials *c)
+{
+	mem_wipe(c->id);
+	mem_wipe(c->secret);
+	mem_wipe(c->token);
+	*c = (struct aws_credentials){ 0 };
+}
+
+/* Owned; NULL when it is missing or empty. */
+static char *member(const cJSON *tree, const char *name)
+{
+	const char *text = json_string(tree, name, "");
+
+	return *text ? xstrdup(text) : NULL;
+}
+
+int aws_take_json(struct str text, const char *token, const char *what,
+		  struct aws_credentials *c, struct error *err)
+{
+	cJSON *tree = json_parse(text);
+	const char *end = json_string(tree, "Expiration", "");
+	struct aws_credentials got = {
+		.id = member(tree, "AccessKeyId"),
+		.secret = member(tree, "SecretAccessKey"),
+		.token = member(tree, token),
+		.expires = json_time(tree, "Expiration"),
+	};
+	int rc = 0;
+
+	if (!got.id || !got.secret)
+		rc = error_set(err, ERR_AUTH,
+			       "%s has no AccessKeyId and SecretAccessKey",
+			       what);
+	else if (*end && !got.expires)
+		rc = error_set(err, ERR_AUTH, "%s: Expiration is not a time",
+			       what);
+	cJSON_Delete(tree);
+	aws_credentials_release(rc == 0 ? c : &got);
+	if (rc == 0)
+		*c = got;
+	return rc;
+}
+
+/* One short request; the answer's body goes to out. */
+/* NOLINTNEXTLINE(readability-function-size): parameters to be gathered */
+static int ask(struct aws *a, const char *method, const char *url,
+	       const char *header, int64_t ms, struct buf *out,
+	       const struct stop *stop, struct error *err)
+{
+	const char *const headers[] = { header, NULL };
+	struct stop within = stop_within(stop, ms);
+	struct http_request req = { .method = method,
+				    .url = url,
+				    .headers = headers,
+				    .connect_ms = ms,
+				    .flags = HTTP_NO_PROXY | HTTP_PROBE };
+	struct http_response res = { .body = BUF_INIT(ANSWER_MAX) };
+	int rc = http_do(a->http, &req, &res, &within, err);
+
+	if (rc < 0 && err->code == ERR_UNREACHABLE)
+		err->code = ERR_NETWORK;
+	if (rc < 0)
+		err->hint[0] = '\0'; /* what to do is said by who wants a key */
+	if (rc < 0 && err->code == ERR_TIMEOUT && stop_check(stop, err) == 0)
+		error_set(err, ERR_NETWORK, "no answer within %lld s",
+			  (long long)ms / 1000);
+	if (rc == 0 && res.status != 200)
+		rc = error_set(err, res.status >= 500 ? ERR_NETWORK : ERR_AUTH,
+			       "HTTP %d", res.status);
+	if (rc == 0)
+		buf_addstr(out, buf_str(&res.body));
+	buf_wipe(&res.body);
+	return rc;
+}
+
+/* aws_remote.c: the endpoints of a container and of an instance. */
+static bool aws_container_set(const struct aws_env *env)
+{
+	return env->get(env->arg, "AWS_CONTAINER_CREDENTIALS_RELATIVE_URI") ||
+	       env->get(env->arg, "AWS_CONTAINER_CREDENTIALS_FULL_URI");
+}
+
+/* https, this machine, or one of the two addresses that ECS and EKS use. */
+static bool full_ok(struct str url)
+{
+	static const char *const hosts[] = { "http://169.254.170.2",
+					     "http://169.254.170.23",
+					     "http://[fd00:ec2::23]" };
+	size_t query = str_find(url, '?');
+
+	for (size_t i = 0; i < sizeof(hosts) / sizeof(*hosts); i++) {
+		struct str rest = str_skip(url, strlen(hosts[i]));
+
+		if (str_starts(url, hosts[i]) &&
+		    (!rest.len || strchr("/:", rest.ptr[0])) &&
+		    !memchr(url.ptr, '@', url.len))
+			return true;
+	}
+	return loopback_or_https((struct str){ url.ptr, query });
+}
+
+static const char *variable(const struct aws *a, const char *name)
+{
+	return a->env.get(a->env.arg, name);
+}
+
+static char *container_url(struct aws *a, struct error *err)
+{
+	const char *relative =
+		variable(a, "AWS_CONTAINER_CREDENTIALS_RELATIVE_URI");
+	const char *full = variable(a, "AWS_CONTAINER_CREDENTIALS_FULL_URI");
+
+	if (relative && relative[0] == '/')
+		return xasprintf(CONTAINER "%s", relative);
+	if (relative)
+		error_set(err, ERR_CONFIG,
+			  "AWS_CONTAINER_CREDENTIALS_RELATIVE_URI does not "
+			  "start with a slash");
+	else if (full && full_ok(str_of(full)))
+		return xstrdup(full);
+	else
+		error_set(err, ERR_CONFIG,
+			  "AWS_CONTAINER_CREDENTIALS_FULL_URI is not an "
+			  "address that dcode may ask for a key");
+	return NULL;
+}
+
+/* "Authorization: TOKEN", owned, or NULL; the file's content comes first. */
+static int container_header(struct aws *a, char **header, struct error *err)
+{
+	const char *file =
+		variable(a, "AWS_CONTAINER_AUTHORIZATION_TOKEN_FILE");
+	const char *token = variable(a, "AWS_CONTAINER_AUTHORIZATION_"
+					"TOKEN");
+	struct buf text = BUF_INIT(ANSWER_MAX);
+	struct str value = str_of(token);
+	int rc = 0;
+
+	if (file) {
+		rc = path_read(file, &text, err);
+		value = str_trim(buf_str(&text));
+	}
+	if (rc == 0 && value.len &&
+	    (memchr(value.ptr, '\r', value.len) ||
+	     memchr(value.ptr, '\n', value.len)))
+		rc = error_set(err, ERR_CONFIG,
+			       "the container's token contains a line break");
+	if (rc == 0 && value.len)
+		*header = xasprintf("Authorization: %.*s", (int)value.len,
+				    value.ptr);
+	buf_wipe(&text);
+	return rc;
+}
+
+static int aws_container(struct aws *a, struct aws_credentials *c,
+			 const struct stop *stop, struct error *err)
+{
+	char *url = container_url(a, err);
+	struct buf out = BUF_INIT(ANSWER_MAX);
+	char *header = NULL;
+	int rc = url ? container_header(a, &header, err) : -1;
+
+	for (int i = 1; rc == 0; i++) {
+		struct error why = { 0 };
+
+		if (ask(a, "GET", url, header, CONTAINER_MS, &out, stop,
+			&why) == 0)
+			break;
+		if (why.code != ERR_NETWORK || i == CONTAINER_TRIES) {
+			*err = why;
+			rc = -1;
+		}
+	}
+	if (rc == 0)
+		rc = aws_take_json(buf_str(&out), "Token", "the answer", c,
+				   err);
+	if (rc < 0 && err->code != ERR_CANCELLED) {
+		error_wrap(err, "the container's credentials");
+		if (err->code == ERR_NETWORK)
+			err->code = ERR_AUTH;
+	}
+	mem_wipe(header);
+	buf_wipe(&out);
+	free(url);
+	return rc;
+}
+
+static bool file_has(const char *path, const char *word)
+{
+	struct buf text = BUF_INIT(4096);
+	struct error ignored = { 0 };
+	bool has = path_read(path, &text, &ignored) == 0 &&
+		   str_starts(buf_str(&text), word);
+
+	buf_release(&text);
+	return has;
+}
+
+/* Elsewhere nobody answers, and asking only takes time. */
+static bool aws_instance_likely(const struct aws_env *env)
+{
+	const char *off = env->get(env->arg, "AWS_EC2_METADATA_DISABLED");
+
+	if (off && str_is_nocase(str_of(off), "true"))
+		return false;
+	return env->get(env->arg, "AWS_EC2_METADATA_SERVICE_ENDPOINT") ||
+	       file_has("/sys/class/dmi/id/sys_vendor", "Amazon EC2") ||
+	       file_has("/sys/hypervisor/uuid", "ec2");
+}
+
+/* The usual one, https, this machine, or what is link-local. */
+static int instance_base(struct aws *a, char **base, struct error *err)
+{
+	const char *own = variable(a, "AWS_EC2_METADATA_SERVICE_ENDPOINT");
+	struct str url = str_of(own ? own : INSTANCE);
+
+	while (str_ends(url, "/"))
+		url.len--;
+	if (!str_is(url, INSTANCE) && !str_is(url, "http://[fd00:ec2::254]") &&
+	    !loopback_or_https(url))
+		return error_set(err, ERR_CONFIG,
+				 "AWS_EC2_METADATA_SERVICE_ENDPOINT is not an "
+				 "address that dcode may ask for a key");
+	*base = xstrndup(url.ptr, url.len);
+	return 0;
+}
+
+/* The first line; a role's name has no odd characters. */
+static int take_role(const struct buf *text, char **role, struct error *err)
+{
+	struct str line = buf_str(text);
+
+	line.len = str_find(line, '\n');
+	line = str_trim(line);
+	for (size_t i = 0; i < line.len; i++)
+		if (line.ptr[i] <= ' ' || strchr("/?#%\\", line.ptr[i]) ||
+		    line.ptr[i] & 0x80)
+			line.len = 0;
+	if (!line.len || line.len > 128)
+		return error_set(err, ERR_AUTH, "the instance has no role");
+	*role = xstrndup(line.ptr, line.len);
+	return 0;
+}
+
+static int ask_role(struct aws *a, const char *base, const char *header,
+		    struct aws_credentials *c, const struct stop *stop,
+		    struct error *err)
+{
+	char *url = xasprintf("%s" ROLES, base);
+	struct buf out = BUF_INIT(ANSWER_MAX);
+	char *role = NULL;
+	int rc = ask(a, "GET", url, header, INSTANCE_MS, &out, stop, err);
+
+	if (rc == 0)
+		rc = take_role(&out, &role, err);
+	free(url);
+	url = xasprintf("%s" ROLES "%s", base, role ? role : "");
+	buf_clear(&out);
+	if (rc == 0)
+		rc = ask(a, "GET", url, header, INSTANCE_MS, &out, stop, err);
+	if (rc == 0)
+		rc = aws_take_json(buf_str(&out), "Token", "the answer", c,
+				   err);
+	buf_wipe(&out);
+	free(role);
+	free(url);
+	return rc;
+}
+
+static int aws_instance(struct aws *a, struct aws_credentials *c,
+			const struct stop *stop, struct error *err)
+{
+	static const char lifetime[] =
+		"x-aws-ec2-metadata-token-ttl-seconds: 21600";
+	struct buf token = BUF_INIT(4096);
+	char *base = NULL;
+	char *header = NULL;
+	char *url;
+	int rc = instance_base(a, &base, err);
+
+	url = xasprintf("%s/latest/api/token", base ? base : "");
+	if (rc == 0)
+		rc = ask(a, "PUT", url, lifetime, INSTANCE_MS, &token, stop,
+			 err);
+	header = xasprintf("x-aws-ec2-metadata-token: %.*s", (int)token.len,
+			   token.ptr ? token.ptr : "");
+	if (rc == 0)
+		rc = ask_role(a, base, header, c, stop, err);
+	if (rc < 0 && err->code != ERR_CANCELLED && err->code != ERR_CONFIG) {
+		error_wrap(err, "the instance's credentials");
+		err->code = ERR_AUTH;
+	}
+	mem_wipe(header);
+	buf_wipe(&token);
+	free(base);
+	free(url);
+	return rc;
+}
+
+enum {
+	PROCESS_MS = 60000,
+	OUTPUT_MAX = 64 << 10,
+	WORDS_MAX = 256,
+};
+
+struct word_scan {
+	struct str rest;
+	struct buf word;
+	bool open; /* a quote is */
+};
+
+struct program {
+	char *path;       /* owned */
+	char *const *env; /* borrowed */
+};
+
+/* Takes a quoted part, whose quote has been taken. */
+static void take_quoted(struct word_scan *s, char quote)
+{
+	s->open = true;
+	while (s->rest.len && s->open) {
+		char c = s->rest.ptr[0];
+		char next = s->rest.len > 1 ? s->rest.ptr[1] : '\0';
+
+		s->rest = str_skip(s->rest, 1);
+		if (c == quote) {
+			s->open = false;
+			continue;
+		}
+		if (c == '\\' && quote == '"' &&
+		    (next == '"' || next == '\\')) {
+			c = next;
+			s->rest = str_skip(s->rest, 1);
+		}
+		buf_addc(&s->word, c);
+	}
+}
+
+static bool is_space(char c)
+{
+	return c == ' ' || c == '\t' || c == '\n' || c == '\r';
+}
+
+/* The next word into s->word; false when there is none. */
+static bool take_word(struct word_scan *s)
+{
+	bool any = false;
+
+	buf_clear(&s->word);
+	s->rest = str_trim(s->rest);
+	while (s->rest.len && !is_space(s->rest.ptr[0])) {
+		char c = s->rest.ptr[0];
+
+		any = true;
+		s->rest = str_skip(s->rest, 1);
+		if (c == '\'' || c == '"') {
+			take_quoted(s, c);
+			continue;
+		}
+		if (c == '\\' && s->rest.len) {
+			c = s->rest.ptr[0];
+			s->rest = str_skip(s->rest, 1);
+		}
+		buf_addc(&s->word, c);
+	}
+	return any;
+}
+
+char **aws_words(struct str line)
+{
+	struct word_scan s = { .rest = line, .word = BUF_INIT(line.len + 1) };
+	char **words = xcalloc(WORDS_MAX + 1, sizeof(*words));
+	size_t n = 0;
+
+	while (n < WORDS_MAX && take_word(&s))
+		words[n++] = xstrndup(s.word.ptr ? s.word.ptr : "", s.word.len);
+	if (!n || s.open || str_trim(s.rest).len) {
+		aws_words_free(words);
+		words = NULL;
+	}
+	buf_wipe(&s.word);
+	return words;
+}
+
+void aws_words_free(char **words)
+{
+	for (size_t i = 0; words && words[i]; i++)
+		free(words[i]);
+	free(words);
+}
+
+static int find(const char *name, struct program *p, struct error *err)
+{
+	const char *path = NULL;
+
+	for (size_t i = 0; p->env[i]; i++)
+		if (strncmp(p->env[i], "PATH=", 5) == 0)
+			path = p->env[i] + 5;
+	p->path = strchr(name, '/') ? xstrdup(name) : proc_find(name, path);
+	if (p->path && *p->path == '/')
+		return 0;
+	return error_set(
+		err, ERR_CONFIG,
+		"unknown program (use an absolute path, or a name on PATH)");
+}
+
+int aws_process(const char *line, char *const *env, struct aws_credentials *c,
+		const struct stop *stop, struct error *err)
+{
+	struct stop within = stop_within(stop, PROCESS_MS);
+	struct buf out = BUF_INIT(OUTPUT_MAX);
+	char **words = aws_words(str_of(line));
+	struct program program = { NULL, env };
+	int rc;
+
+	if (!words)
+		return error_set(err, ERR_CONFIG,
+				 "credential_process is not a command line");
+	rc = find(words[0], &program, err);
+	if (rc == 0)
+		rc = proc_output(program.path, words, env, &out, &within, err);
+	if (rc > 0)
+		rc = error_set(err, ERR_AUTH, "it exited with status %d", rc);
+	if (rc < 0 && err->code == ERR_TIMEOUT && clock_ms() < stop->deadline)
+		error_set(err, ERR_AUTH, "no answer within %d s",
+			  PROCESS_MS / 1000);
+	if (rc == 0)
+		rc = aws_take_json(buf_str(&out), "SessionToken", "its output",
+				   c, err);
+	if (rc < 0 && err->code != ERR_CANCELLED)
+		error_wrap(err, "credential_process %.60s", words[0]);
+	aws_words_free(words);
+	free(program.path);
+	buf_wipe(&out);
+	return rc;
+}
+
+/* Those that need STS, a login or a browser. */
+static const char *const unsupported[] = {
+	"role_arn",          "sso_session",   "sso_start_url",
+	"sso_account_id",    "login_session", "web_identity_token_file",
+	"credential_source",
+};
+
+static struct str unquote(struct str s)
+{
+	if (s.len >= 2 && (s.ptr[0] == '"' || s.ptr[0] == '\'') &&
+	    s.ptr[s.len - 1] == s.ptr[0])
+		return (struct str){ s.ptr + 1, s.len - 2 };
+	return s;
+}
+
+/* "[profile name]" in a config file, "[name]" in the other; "[default]" in
+ * both. */
+static bool is_section(struct str line, const char *name, bool config)
+{
+	struct str inner = str_skip(line, 1);
+
+	inner.len = str_find(inner, ']');
+	inner = str_trim(inner);
+	if (config && !str_is(inner, "default")) {
+		if (!str_starts(inner, "profile") || inner.len < 8 ||
+		    (inner.ptr[7] != ' ' && inner.ptr[7] != '\t'))
+			return false;
+		inner = str_trim(str_skip(inner, 7));
+	}
+	return str_is(unquote(inner), name);
+}
+
+static void set(char **member, struct str value)
+{
+	if (*member)
+		explicit_bzero(*member, strlen(*member));
+	free(*member);
+	*member = value.len && !memchr(value.ptr, 0, value.len)
+			  ? xstrndup(value.ptr, value.len)
+			  : NULL;
+}
+
+static void keep(struct aws_profile *p, struct str key, struct str value)
+{
+	const struct {
+		const char *key;
+		char **member;
+	} known[] = {
+		{ "aws_access_key_id", &p->id },
+		{ "aws_secret_access_key", &p->secret },
+		{ "aws_session_token", &p->token },
+		{ "credential_process", &p->process },
+		{ "region", &p->region },
+	};
+
+	for (size_t i = 0; i < sizeof(known) / sizeof(*known); i++)
+		if (str_is_nocase(key, known[i].key))
+			set(known[i].member, value);
+	for (size_t i = 0; i < sizeof(unsupported) / sizeof(*unsupported); i++)
+		if (str_is_nocase(key, unsupported[i]))
+			set(&p->unsupported, str_of(unsupported[i]));
+}
+
+void aws_profile_read(struct str text, const char *name, bool config,
+		      struct aws_profile *p)
+{
+	bool ours = false;
+	struct str line;
+
+	if (str_starts(text, "\xef\xbb\xbf"))
+		text = str_skip(text, 3);
+	while (str_split(&text, '\n', &line)) {
+		/* An indented line belongs to the key above it. */
+		bool nested =
+			line.len && (line.ptr[0] == ' ' || line.ptr[0] == '\t');
+		size_t eq;
+
+		line = str_trim(line);
+		if (!line.len || line.ptr[0] == '#' || line.ptr[0] == ';')
+			continue;
+		if (!nested && line.ptr[0] == '[') {
+			ours = is_section(line, name, config);
+			p->found = p->found || ours;
+			continue;
+		}
+		eq = str_find(line, '=');
+		if (!ours || nested || eq == line.len)
+			continue;
+		keep(p, str_trim((struct str){ line.ptr, eq }),
+		     str_trim(str_skip(line, eq + 1)));
+	}
+}
+
+void aws_profile_release(struct aws_profile *p)
+{
+	set(&p->id, STR(""));
+	set(&p->secret, STR(""));
+	set(&p->token, STR(""));
+	set(&p->process, STR(""));
+	set(&p->region, STR(""));
+	set(&p->unsupported, STR(""));
+	*p = (struct aws_profile){ 0 };
+}
 
 enum {
 	FILE_MAX = 1 << 20,

@@ -14,9 +14,9 @@
  * The order is botocore's (1.43.67, read 2026-11): the environment; the
  * profile of AWS_DEFAULT_PROFILE or AWS_PROFILE, else "default", with its keys
  * in the credentials file, its credential_process, its keys in the config
- * file; a container's endpoint; the instance's metadata. Last, and ours, comes
- * a project's .env. What needs STS or a login (roles, SSO, web identity) is
- * refused by name, for credential_process with "aws configure
+ * file; a container's endpoint; the instance's metadata. dcode adds a project's
+ * .env as the last. A key that needs STS or a login (roles, SSO, web identity)
+ * is refused by name: credential_process with "aws configure
  * export-credentials" covers it.
  */
 struct aws_credentials { /* all owned */
@@ -60,20 +60,20 @@ struct aws {
 	const char *project_key;    /* as in struct sandbox_client */
 };
 
-/* Decides where the key comes from; asks nobody. ERR_AUTH when there is no
- * such place, ERR_CONFIG for a profile that makes no sense. */
+/* Decides where the key comes from; sends nothing. ERR_AUTH if no place has
+ * one, ERR_CONFIG for a profile that contradicts itself. */
 int aws_open(struct aws *a, const struct aws_env *env, struct http *http,
 	     struct error *err);
 void aws_close(struct aws *a);
-/* A copy of a key that is good for some minutes more; asks for a new one when
- * it has to. One thread asks, others wait. */
+/* A copy of a key that is valid for some more minutes; fetches a new one if
+ * needed. One thread fetches, others wait. */
 int aws_get(struct aws *a, struct aws_credentials *copy,
 	    const struct stop *stop, struct error *err);
-/* The server says that this key has expired. False when there is no way to a
- * new one. */
+/* Call when the server says that this key has expired. False if no new one can
+ * be fetched. */
 bool aws_forget(struct aws *a, const char *id);
 
-/* aws_profile.c: what one profile says; members are owned, or NULL. */
+/* What one profile says; members are owned, or NULL. */
 struct aws_profile {
 	bool found;
 	char *id;
@@ -81,7 +81,7 @@ struct aws_profile {
 	char *token;
 	char *process;
 	char *region;
-	char *unsupported; /* the key that asks for what we cannot do */
+	char *unsupported; /* a key that needs something dcode cannot do */
 };
 /* Pure, for any bytes: the profile's section of a credentials file or, with
  * config, of a config file, added to what p holds. */
@@ -89,7 +89,7 @@ void aws_profile_read(struct str text, const char *name, bool config,
 		      struct aws_profile *p);
 void aws_profile_release(struct aws_profile *p);
 
-/* aws_process.c: pure. A command line's words, with quotes and backslashes as
+/* Pure. A command line's words, with quotes and backslashes as
  * a shell has them and nothing else of it: NULL-terminated and owned, each
  * too; NULL when a quote is open or there is no word. */
 char **aws_words(struct str line);
@@ -98,14 +98,6 @@ void aws_words_free(char **words);
  * environment, in whose PATH it is looked for. */
 int aws_process(const char *line, char *const *env, struct aws_credentials *c,
 		const struct stop *stop, struct error *err);
-
-/* aws_remote.c: the endpoints of a container and of an instance. */
-bool aws_container_set(const struct aws_env *env);
-bool aws_instance_likely(const struct aws_env *env);
-int aws_container(struct aws *a, struct aws_credentials *c,
-		  const struct stop *stop, struct error *err);
-int aws_instance(struct aws *a, struct aws_credentials *c,
-		 const struct stop *stop, struct error *err);
 /* Takes the key out of a JSON object; token is the token's name in it. */
 int aws_take_json(struct str text, const char *token, const char *what,
 		  struct aws_credentials *c, struct error *err);

@@ -1,17 +1,783 @@
-/* remote.c - a server behind an address: streamable HTTP, and the older SSE. */
+/* remote.c - an MCP server behind an address: requests, answers, its stream. */
 /* SPDX-License-Identifier: MIT */
+/*
+ * mcp_remote_open(), at the end, is the place to begin reading. A request is
+ * one HTTP exchange whose answer is JSON or an event stream (Streamable HTTP);
+ * with the old transport ("sse") the answer comes by a stream that a thread
+ * reads. The same thread reads what a server sends by itself. struct mcp_remote
+ * is shared by that thread and the callers, under its lock.
+ *
+ * modelcontextprotocol.io/specification/2025-11-25/basic/transports, read
+ * 2026-11-23.
+ */
+#include <poll.h>
+#include <pthread.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/eventfd.h>
 #include <unistd.h>
 
+#include "base/io.h"
 #include "base/mem.h"
 #include "base/str.h"
 #include "mcp/challenge.h"
 #include "mcp/expand.h"
-#include "mcp/remote_impl.h"
+#include "mcp/link.h"
+#include "net/events.h"
+#include "net/http.h"
 #include "net/loopback.h"
+#include "web/url.h"
+
+enum {
+	REMOTE_SESSION = 1024, /* bytes of a session's id */
+	REMOTE_STREAM_MAX = 64 << 20,
+	REMOTE_ASIDE_MS = 3000,     /* for a message beside a request, or at the
+				       end */
+	REMOTE_WAIT_MIN_MS = 100,   /* at least and at most, before a stream */
+	REMOTE_WAIT_MAX_MS = 30000, /* is opened again */
+};
+
+struct mcp_waiter { /* a request whose answer comes by the stream */
+	int64_t id;
+	int event; /* an eventfd: the answer is there, or will never be */
+	cJSON *answer;
+	struct mcp_waiter *next;
+};
+
+struct mcp_remote {
+	struct mcp_link link;
+	char *url;
+	char **headers; /* of the entry, expanded; NULL-terminated */
+	size_t n_headers;
+	bool has_key;         /* one of them is Authorization */
+	pthread_mutex_t lock; /* of all that follows */
+	int64_t last_id;
+	char session[REMOTE_SESSION + 1]; /* "": none */
+	char version[32]; /* "" before initialize was answered */
+	bool lost;        /* the server has forgotten the session */
+	/* The stream of the server's own messages; with the old transport, of
+	 * all messages. */
+	struct cancel cancel;
+	pthread_t thread;
+	bool listens;
+	bool stream_over;
+	struct error why; /* of stream_over */
+	char *post_url;   /* of the old transport: its stream names it */
+	int named; /* an eventfd: post_url is set, or the stream is over */
+	struct mcp_waiter *waiters;
+};
+
+struct mcp_exchange { /* one HTTP request */
+	struct mcp_remote *remote;
+	const char *method; /* of HTTP */
+	struct str body;
+	int64_t id; /* of the request; 0: no answer is waited for */
+	struct jsonrpc_ask *ask; /* of the request, or NULL */
+	const struct stop *stop; /* also for messages that it causes */
+	const char *resume;      /* the id of the last event, or NULL */
+	/* Handles an event; NULL: events are messages. */
+	int (*event)(struct mcp_exchange *x, struct str event, struct str data,
+		     struct error *err);
+	bool ends_with_head; /* do not read the body of a refusal */
+	bool reads;          /* the answer may have messages */
+	bool streams;        /* the answer is an event stream */
+	bool lasts;      /* as long as the session: received is per minute */
+	int64_t since;   /* clock_ms(): when that minute began */
+	bool authorized; /* a token of a login was sent */
+	struct sse sse;
+	struct buf text;      /* of a refusal */
+	struct buf challenge; /* WWW-Authenticate */
+	size_t received;
+	cJSON *answer;
+};
+
+static inline struct mcp_remote *remote_of(struct mcp_link *l)
+{
+	return (struct mcp_remote *)l;
+}
+
+static int remote_send(struct mcp_exchange *x, struct http_response *res,
+		       const struct stop *stop, struct error *err);
+
+enum {
+	EXTRA_HEADERS = 8,
+	TOKEN_MAX = 16 << 10,    /* bytes of a header with a token */
+	CHALLENGE_MAX = 8 << 10, /* bytes of WWW-Authenticate */
+	MINUTE_MS = 60000,
+	SCOPE_MAX = 1024,  /* bytes of the scopes of a login */
+	STATUS_GONE = 404, /* of a session that the server has forgotten */
+};
+
+struct header_room {
+	char version[64];
+	char session[REMOTE_SESSION + 32];
+	char resume[SSE_ID + 32];
+	struct buf token;
+};
+
+static void remote_exchange_init(struct mcp_exchange *x, struct mcp_remote *r,
+				 const char *method)
+{
+	*x = (struct mcp_exchange){
+		.remote = r,
+		.method = method,
+		.text = BUF_INIT(MCP_MESSAGE),
+		.challenge = BUF_INIT(CHALLENGE_MAX),
+	};
+	sse_init(&x->sse);
+}
+
+static void remote_exchange_release(struct mcp_exchange *x)
+{
+	sse_release(&x->sse);
+	buf_wipe(&x->text);
+	buf_release(&x->challenge);
+	cJSON_Delete(x->answer);
+}
+
+static int64_t remote_next_id(struct mcp_remote *r)
+{
+	int64_t id;
+
+	pthread_mutex_lock(&r->lock);
+	id = ++r->last_id;
+	pthread_mutex_unlock(&r->lock);
+	return id;
+}
+
+/* Appends a request as JSON. */
+static int remote_add_request(struct buf *out, int64_t id,
+			      const struct jsonrpc_ask *ask, struct error *err)
+{
+	buf_addf(out,
+		 "{\"jsonrpc\":\"2.0\",\"id\":%lld,\"method\":\"%s\","
+		 "\"params\":",
+		 (long long)id, ask->method);
+	buf_addstr(out, ask->params);
+	buf_addc(out, '}');
+	return buf_check(out, "the request", err);
+}
+
+/* ---- headers ---- */
+
+/* The entry's own, then the protocol's. */
+static void add_headers(const struct mcp_exchange *x, const char **list,
+			struct header_room *room)
+{
+	struct mcp_remote *r = x->remote;
+	size_t n = 0;
+
+	for (; n < r->n_headers; n++)
+		list[n] = r->headers[n];
+	if (x->body.len)
+		list[n++] = "Content-Type: application/json";
+	list[n++] = x->body.len ? "Accept: application/json, text/event-stream"
+				: "Accept: text/event-stream";
+	if (room->token.len)
+		list[n++] = room->token.ptr;
+	if (x->resume) {
+		snprintf(room->resume, sizeof(room->resume),
+			 "Last-Event-ID: %s", x->resume);
+		list[n++] = room->resume;
+	}
+	pthread_mutex_lock(&r->lock);
+	if (r->version[0]) {
+		snprintf(room->version, sizeof(room->version),
+			 "MCP-Protocol-Version: %s", r->version);
+		list[n++] = room->version;
+	}
+	if (r->session[0]) {
+		snprintf(room->session, sizeof(room->session),
+			 "Mcp-Session-Id: %s", r->session);
+		list[n++] = room->session;
+	}
+	pthread_mutex_unlock(&r->lock);
+	list[n] = NULL;
+}
+
+static bool header_value(struct str line, const char *name, struct str *value)
+{
+	size_t n = str_find(line, ':');
+
+	if (n == line.len || !str_is_nocase((struct str){ line.ptr, n }, name))
+		return false;
+	*value = str_trim(str_skip(line, n + 1));
+	return true;
+}
+
+static void on_header(void *arg, struct str line)
+{
+	struct mcp_exchange *x = arg;
+	struct mcp_remote *r = x->remote;
+	struct str value;
+
+	if (header_value(line, "content-type", &value)) {
+		value.len = str_find(value, ';');
+		x->streams =
+			str_is_nocase(str_trim(value), "text/event-stream");
+	} else if (header_value(line, "www-authenticate", &value)) {
+		buf_adds(&x->challenge, x->challenge.len ? ", " : "");
+		buf_addstr(&x->challenge, value);
+	} else if (header_value(line, "mcp-session-id", &value) &&
+		   value.len <= REMOTE_SESSION && str_is_visible(value)) {
+		pthread_mutex_lock(&r->lock);
+		if (!r->version[0]) { /* of the answer to initialize */
+			memcpy(r->session, value.ptr, value.len);
+			r->session[value.len] = '\0';
+		}
+		pthread_mutex_unlock(&r->lock);
+	}
+}
+
+/* ---- messages ---- */
+
+/* Attack: a server that answers with one more request each time, or asks for
+ * thousands of such answers and takes none; all of them are within stop. */
+static void remote_send_aside(struct mcp_remote *r, struct str body,
+			      const struct stop *stop)
+{
+	struct http_response res = { 0 };
+	struct error ignored = { 0 };
+	struct mcp_exchange x;
+
+	remote_exchange_init(&x, r, "POST");
+	x.body = body;
+	(void)remote_send(&x, &res, stop, &ignored);
+	http_response_release(&res);
+	remote_exchange_release(&x);
+}
+
+static bool is_answer(const struct mcp_exchange *x, const cJSON *message)
+{
+	const cJSON *id = json_get(message, "id");
+
+	return x->id && cJSON_IsNumber(id) &&
+	       id->valuedouble == (double)x->id && !json_get(message, "method");
+}
+
+/* Passes a notification about ask's progress on; false: it is none. */
+static bool pass_progress(struct jsonrpc_ask *ask, const cJSON *message)
+{
+	const cJSON *params = json_get(message, "params");
+	const cJSON *token = json_get(params, JSONRPC_PROGRESS);
+	struct error ignored = { 0 };
+
+	if (!ask || !ask->notify || json_get(message, "id") ||
+	    !cJSON_IsNumber(token) ||
+	    token->valuedouble != (double)ask->progress)
+		return false;
+	(void)ask->notify(ask->arg, json_string(message, "method", ""), params,
+			  &ignored);
+	return true;
+}
+
+/* Handles a message that came with an answer; takes it over. */
+static void remote_consume(struct mcp_exchange *x, cJSON *message)
+{
+	struct buf reply = BUF_INIT(1 << 16);
+	struct stop soon;
+
+	if (!x->answer && is_answer(x, message)) {
+		x->answer = message;
+		return;
+	}
+	if (cJSON_IsString(json_get(message, "method")) &&
+	    !pass_progress(x->ask, message))
+		mcp_link_receive(&x->remote->link, message, &reply);
+	if (reply.len) {
+		soon = stop_within(x->stop, REMOTE_ASIDE_MS);
+		remote_send_aside(x->remote, buf_str(&reply), &soon);
+	}
+	buf_release(&reply);
+	cJSON_Delete(message);
+}
+
+/* One message, or an array of them (version 2025-03-26). */
+static void consume_text(struct mcp_exchange *x, struct str text)
+{
+	cJSON *tree = x->reads && str_is_utf8(text) ? json_parse_repaired(text)
+						    : NULL;
+	cJSON *item;
+
+	if (!cJSON_IsArray(tree)) {
+		if (tree)
+			remote_consume(x, tree);
+		return;
+	}
+	while ((item = cJSON_DetachItemFromArray(tree, 0)))
+		remote_consume(x, item);
+	cJSON_Delete(tree);
+}
+
+static int on_event(void *arg, struct str event, struct str data,
+		    struct error *err)
+{
+	struct mcp_exchange *x = arg;
+
+	if (x->event)
+		return x->event(x, event, data, err);
+	if (data.len)
+		consume_text(x, data);
+	return 0;
+}
+
+static int on_data(void *arg, struct str chunk, struct error *err)
+{
+	struct mcp_exchange *x = arg;
+
+	if (x->lasts && clock_ms() > x->since + MINUTE_MS) {
+		x->since = clock_ms();
+		x->received = 0;
+	}
+	x->received += chunk.len;
+	if (x->received > REMOTE_STREAM_MAX)
+		return error_set(err, ERR_LIMIT,
+				 "the answer is larger than %d MiB",
+				 REMOTE_STREAM_MAX >> 20);
+	if (x->streams)
+		return sse_feed(&x->sse, chunk, on_event, x, err);
+	buf_addstr(&x->text, chunk);
+	return buf_check(&x->text, "the answer", err);
+}
+
+/* A stream may stay open behind the answer. */
+static int64_t on_idle(void *arg)
+{
+	const struct mcp_exchange *x = arg;
+
+	return x->answer || (x->ends_with_head && x->streams) ? 0 : -1;
+}
+
+/* ---- sending ---- */
+
+/* The token of a login, for no other address than that of the login: see
+ * struct mcp_link_setup. */
+static int add_token(struct mcp_exchange *x, bool renew, struct buf *out,
+		     const struct stop *stop, struct error *err)
+{
+	const struct mcp_link_setup *s = &x->remote->link.setup;
+	const struct mcp_token_ask ask = { s->entry, x->remote->url, renew };
+	int rc;
+
+	if (x->remote->has_key || !s->token)
+		return 0;
+	buf_adds(out, "Authorization: Bearer ");
+	rc = s->token(s->token_arg, &ask, out, stop, err);
+	x->authorized = rc > 0;
+	if (rc <= 0)
+		buf_clear(out);
+	return rc;
+}
+
+static const char *address_of(const struct mcp_exchange *x)
+{
+	const struct mcp_remote *r = x->remote;
+
+	return x->body.len && r->post_url ? r->post_url : r->url;
+}
+
+static int send_once(struct mcp_exchange *x, bool renew,
+		     struct http_response *res, const struct stop *stop,
+		     struct error *err)
+{
+	struct mcp_remote *r = x->remote;
+	const char **headers =
+		xcalloc(r->n_headers + EXTRA_HEADERS, sizeof(*headers));
+	struct header_room *room = xcalloc(1, sizeof(*room));
+	const struct http_request req = {
+		.method = x->method,
+		.url = address_of(x),
+		.headers = headers,
+		.segments = &x->body,
+		.n_segments = x->body.len ? 1 : 0,
+		.data = on_data,
+		.idle = on_idle,
+		.header = on_header,
+		.arg = x,
+		.flags = HTTP_PROBE,
+	};
+	int rc;
+
+	room->token = BUF_INIT(TOKEN_MAX);
+	rc = add_token(x, renew, &room->token, stop, err);
+	if (rc >= 0) {
+		add_headers(x, headers, room);
+		rc = http_do(r->link.setup.http, &req, res, stop, err);
+	}
+	buf_wipe(&room->token);
+	free(room);
+	free(headers);
+	return rc;
+}
+
+/* Sends it, with the token of a login if there is one, which is renewed once if
+ * the server refuses it. 0 whatever the status. */
+static int remote_send(struct mcp_exchange *x, struct http_response *res,
+		       const struct stop *stop, struct error *err)
+{
+	int rc = send_once(x, false, res, stop, err);
+
+	if (rc == 0 && res->status == 401 && x->authorized) {
+		buf_clear(&x->challenge);
+		http_response_release(res);
+		*res = (struct http_response){ 0 };
+		rc = send_once(x, true, res, stop, err);
+	}
+	if (rc == 0 && res->status < 300 && !x->streams && x->text.len)
+		consume_text(x, buf_str(&x->text));
+	return rc;
+}
+
+/* Attack: a scope that a shell reads as a command, in a line that users copy.
+ * RFC 6749 allows more than these characters, servers use no others. */
+static bool is_plain_scope(struct str scope)
+{
+	static const char marks[] = " :/._~+*=,@-";
+
+	for (size_t i = 0; i < scope.len; i++) {
+		unsigned char c = (unsigned char)scope.ptr[i];
+
+		if (!(c >= 'a' && c <= 'z') && !(c >= 'A' && c <= 'Z') &&
+		    !(c >= '0' && c <= '9') && (!c || !strchr(marks, c)))
+			return false;
+	}
+	return scope.len > 0;
+}
+
+/* Around a server's name in a command for the user to copy. */
+static const char *quote_for(const char *name)
+{
+	return strchr(name, ' ') ? "\"" : "";
+}
+
+/* The login does not reach that far ("Scope Challenge Handling" of the
+ * specification): what to ask for instead. */
+static void forbidden(const struct mcp_exchange *x, struct error *err)
+{
+	const struct mcp_link_setup *s = &x->remote->link.setup;
+	const struct mcp_token_ask ask = { s->entry, x->remote->url, false };
+	const char *quote = quote_for(s->entry->name);
+	struct str challenge = buf_str(&x->challenge);
+	char *code = auth_challenge_value(challenge, "error");
+	char *more = auth_challenge_value(challenge, "scope");
+	struct buf scope = BUF_INIT(SCOPE_MAX);
+
+	if (code && more && !strcmp(code, "insufficient_scope"))
+		s->scope(s->token_arg, &ask, str_of(more), &scope);
+	if (scope.over || !is_plain_scope(buf_str(&scope)))
+		buf_clear(&scope);
+	error_set(err, ERR_AUTH,
+		  "HTTP 403: its login %s not reach that far: dcode mcp login "
+		  "%s%s%s --scope %s%s%s",
+		  scope.len ? "does" : "may", quote, s->entry->name, quote,
+		  scope.len ? "\"" : "SCOPE", scope.len ? scope.ptr : "",
+		  scope.len ? "\"" : "");
+	buf_release(&scope);
+	free(code);
+	free(more);
+}
+
+/* A refusal has to be read as HTTP's, unless its body is JSON-RPC's. */
+static int remote_status_error(struct mcp_exchange *x,
+			       const struct http_response *res,
+			       struct error *err)
+{
+	struct mcp_remote *r = x->remote;
+	const char *name = r->link.setup.entry->name;
+	const char *quote = quote_for(name);
+
+	pthread_mutex_lock(&r->lock);
+	if (res->status == STATUS_GONE && r->session[0])
+		r->lost = true;
+	pthread_mutex_unlock(&r->lock);
+	(void)http_status_error(res, NULL, err);
+	if (res->status == 401 && r->has_key)
+		return error_hint(err, "The server refuses the Authorization "
+				       "header of its entry.");
+	if (res->status == 401)
+		return error_set(err, ERR_AUTH,
+				 "HTTP 401: %s: dcode mcp login %s%s%s",
+				 x->authorized ? "the login has expired"
+					       : "it requires a login",
+				 quote, name, quote);
+	if ((res->status == 404 || res->status == 405) && !r->version[0] &&
+	    r->link.setup.entry->kind == MCP_HTTP)
+		error_hint(err, "A server from before 2025 needs \"type\": "
+				"\"sse\" in its entry.");
+	if (res->status == 403 && x->authorized)
+		forbidden(x, err);
+	return -1;
+}
+
+enum {
+	STACK = 256 << 10,
+	FIRST_WAIT_MS = 1000, /* before the stream is asked for again */
+	FAILURES_MAX = 10,    /* one after the other, then it is left */
+};
+
+static bool is_old(const struct mcp_remote *r)
+{
+	return r->link.setup.entry->kind == MCP_SSE;
+}
+
+static void poke(int event)
+{
+	uint64_t one = 1;
+
+	(void)!io_write(event, &one, sizeof(one));
+}
+
+/* ---- the old transport (2024-11-05, "HTTP with SSE") ---- */
+
+/* Attack: the stream names an address of somebody else, which then gets the
+ * entry's headers, or the token of its login. */
+static int set_endpoint(struct mcp_remote *r, struct str data,
+			struct error *err)
+{
+	struct buf joined = BUF_INIT(URL_BYTES);
+	struct web_url own;
+	struct web_url named;
+	int rc = web_url_parse(&own, str_of(r->url), err);
+
+	if (rc == 0 && !web_url_join(&own, data, &joined))
+		rc = error_set(err, ERR_LIMIT, "its endpoint is too long");
+	if (rc == 0)
+		rc = web_url_parse(&named, buf_str(&joined), err);
+	if (rc == 0 && (own.tls != named.tls || own.port != named.port ||
+			strcmp(own.host, named.host) != 0))
+		rc = error_set(err, ERR_PROTOCOL,
+			       "refused: its stream sends requests to another "
+			       "server, %.100s",
+			       named.host);
+	if (rc == 0) {
+		pthread_mutex_lock(&r->lock);
+		if (!r->post_url)
+			r->post_url = xstrdup(named.text);
+		pthread_mutex_unlock(&r->lock);
+		poke(r->named);
+	}
+	buf_release(&joined);
+	return rc;
+}
+
+/* Takes message over. False: it is nobody's answer. */
+static bool give_answer(struct mcp_remote *r, cJSON *message)
+{
+	const cJSON *id = json_get(message, "id");
+	bool given = false;
+
+	if (!cJSON_IsNumber(id) || json_get(message, "method"))
+		return false;
+	pthread_mutex_lock(&r->lock);
+	for (struct mcp_waiter *w = r->waiters; w && !given; w = w->next)
+		if (id->valuedouble == (double)w->id && !w->answer) {
+			w->answer = message;
+			poke(w->event);
+			given = true;
+		}
+	pthread_mutex_unlock(&r->lock);
+	return given;
+}
+
+static int on_old_event(struct mcp_exchange *x, struct str event,
+			struct str data, struct error *err)
+{
+	cJSON *message;
+
+	if (str_is(event, "endpoint"))
+		return set_endpoint(x->remote, data, err);
+	message = str_is_utf8(data) ? json_parse_repaired(data) : NULL;
+	if (message && !give_answer(x->remote, message))
+		remote_consume(x, message);
+	return 0;
+}
+
+static void end_waits(struct mcp_remote *r, const struct error *why)
+{
+	pthread_mutex_lock(&r->lock);
+	r->stream_over = true;
+	r->why = *why;
+	for (struct mcp_waiter *w = r->waiters; w; w = w->next)
+		poke(w->event);
+	pthread_mutex_unlock(&r->lock);
+	if (r->named >= 0)
+		poke(r->named);
+}
+
+/* ---- the thread ---- */
+
+/* One connection, to its end; false: there is no use in another one. */
+static bool follow(struct mcp_remote *r, struct mcp_exchange *x,
+		   struct error *err)
+{
+	struct http_response res = { 0 };
+	struct stop stop = stop_on(&r->cancel);
+	int rc;
+
+	x->stop = &stop;
+	x->streams = false;
+	rc = remote_send(x, &res, &stop, err);
+	if (rc == 0 && res.status >= 300)
+		rc = remote_status_error(x, &res, err);
+	else if (rc == 0 && !x->streams)
+		rc = error_set(err, ERR_PROTOCOL,
+			       "its answer is not an event stream");
+	else if (rc == 0)
+		error_set(err, ERR_NETWORK, "%s has closed its stream",
+			  r->link.name);
+	http_response_release(&res);
+	return (rc == 0 || err->code == ERR_NETWORK) && !is_old(r);
+}
+
+static void *run_listen(void *arg)
+{
+	struct mcp_remote *r = arg;
+	struct stop stop = stop_on(&r->cancel);
+	struct error err = { 0 };
+	struct mcp_exchange x;
+	char last[SSE_ID] = "";
+	int64_t wait = FIRST_WAIT_MS;
+	int failures = 0;
+
+	remote_exchange_init(&x, r, "GET");
+	x.reads = true;
+	x.lasts = true;
+	x.event = is_old(r) ? on_old_event : NULL;
+	while (follow(r, &x, &err) && failures++ < FAILURES_MAX) {
+		if (strcmp(last, x.sse.id) != 0) { /* it has said something */
+			failures = 0;
+			wait = FIRST_WAIT_MS;
+		}
+		memcpy(last, x.sse.id, sizeof(last));
+		x.resume = last[0] ? last : NULL;
+		if (x.sse.retry_ms > wait)
+			wait = x.sse.retry_ms;
+		if (wait > REMOTE_WAIT_MAX_MS)
+			wait = REMOTE_WAIT_MAX_MS;
+		if (stop_sleep(&stop, wait, &err) < 0)
+			break;
+		wait *= 2;
+		sse_cut(&x.sse);
+	}
+	end_waits(r, &err);
+	remote_exchange_release(&x);
+	return NULL;
+}
+
+/* Starts the thread that reads what the server sends by itself. */
+static void remote_listen(struct mcp_remote *r)
+{
+	pthread_attr_t attr;
+	sigset_t all;
+	sigset_t old;
+
+	if (r->listens)
+		return;
+	pthread_attr_init(&attr);
+	(void)pthread_attr_setstacksize(&attr, STACK);
+	sigfillset(&all);
+	pthread_sigmask(SIG_BLOCK, &all, &old);
+	r->listens = pthread_create(&r->thread, &attr, run_listen, r) == 0;
+	pthread_sigmask(SIG_SETMASK, &old, NULL);
+	pthread_attr_destroy(&attr);
+}
+
+static void remote_stop_listening(struct mcp_remote *r)
+{
+	cancel_trigger(&r->cancel);
+	if (r->listens)
+		(void)pthread_join(r->thread, NULL);
+	r->listens = false;
+}
+
+/* ---- requests of the old transport ---- */
+
+static int wait_for(int event, const struct stop *stop, struct error *err)
+{
+	struct pollfd set[] = { { .fd = event, .events = POLLIN },
+				{ .fd = stop_fd(stop), .events = POLLIN } };
+
+	while (!set[0].revents) {
+		if (stop_check(stop, err) < 0)
+			return -1;
+		(void)poll(set, 2, stop_poll_ms(stop, -1));
+	}
+	return 0;
+}
+
+static int check_stream(struct mcp_remote *r, struct error *err)
+{
+	int rc = 0;
+
+	pthread_mutex_lock(&r->lock);
+	if (r->stream_over) {
+		*err = r->why;
+		rc = -1;
+	}
+	pthread_mutex_unlock(&r->lock);
+	return rc;
+}
+
+static int send_message(struct mcp_exchange *x, const struct stop *stop,
+			struct error *err)
+{
+	struct http_response res = { 0 };
+	int rc = remote_send(x, &res, stop, err);
+
+	if (rc == 0 && res.status >= 300)
+		rc = remote_status_error(x, &res, err);
+	http_response_release(&res);
+	return rc;
+}
+
+static void drop_waiter(struct mcp_remote *r, struct mcp_waiter *w)
+{
+	struct mcp_waiter **at = &r->waiters;
+
+	pthread_mutex_lock(&r->lock);
+	while (*at && *at != w)
+		at = &(*at)->next;
+	if (*at)
+		*at = w->next;
+	pthread_mutex_unlock(&r->lock);
+	close(w->event);
+}
+
+/* A request of the old transport ("sse"). */
+static int remote_ask_by_stream(struct mcp_exchange *x, const struct stop *stop,
+				struct error *err)
+{
+	struct mcp_remote *r = x->remote;
+	struct mcp_waiter w = {
+		.id = x->id, .event = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK)
+	};
+	int rc;
+
+	if (w.event < 0)
+		return error_errno(err, "creating an event");
+	remote_listen(r);
+	pthread_mutex_lock(&r->lock);
+	w.next = r->waiters;
+	r->waiters = &w;
+	pthread_mutex_unlock(&r->lock);
+	rc = wait_for(r->named, stop, err);
+	if (rc == 0)
+		rc = check_stream(r, err);
+	if (rc == 0)
+		rc = send_message(x, stop, err);
+	if (rc == 0)
+		rc = wait_for(w.event, stop, err);
+	if (rc == 0 && !w.answer)
+		rc = check_stream(r, err);
+	drop_waiter(r, &w);
+	if (rc == 0)
+		x->answer = w.answer;
+	else
+		cJSON_Delete(w.answer);
+	return rc;
+}
 
 enum {
 	CANCEL_MS = 500, /* where the user waits for nothing else */
@@ -25,8 +791,8 @@ enum {
  * Asks for the rest of an answer whose stream has ended before it, as long as
  * the events have ids ("Resumability and Redelivery" of the specification).
  */
-static int resume(struct mcp_exchange *x, struct http_response *res,
-		  const struct stop *stop, struct error *err)
+static int read_rest(struct mcp_exchange *x, struct http_response *res,
+		     const struct stop *stop, struct error *err)
 {
 	char last[SSE_ID] = "";
 	int rc = 0;
@@ -76,7 +842,7 @@ static int exchange(struct mcp_exchange *x, struct jsonrpc_ask *ask,
 		rc = remote_send(x, &res, stop, err);
 		if ((rc == 0 && res.status < 300) ||
 		    (rc < 0 && err->code == ERR_NETWORK && x->sse.id[0]))
-			rc = resume(x, &res, stop, err);
+			rc = read_rest(x, &res, stop, err);
 	}
 	if (rc == 0 && res.status >= 300) {
 		rc = remote_status_error(x, &res, err);
@@ -105,8 +871,9 @@ static void cancel_request(struct mcp_remote *r, int64_t id)
 	buf_release(&line);
 }
 
-static int request(struct mcp_link *l, struct jsonrpc_ask *ask, cJSON **result,
-		   const struct stop *stop, struct error *err)
+static int send_request(struct mcp_link *l, struct jsonrpc_ask *ask,
+			cJSON **result, const struct stop *stop,
+			struct error *err)
 {
 	struct mcp_remote *r = remote_of(l);
 	struct stop limit = stop_within(stop, ask->timeout_ms);
@@ -135,7 +902,8 @@ static int request(struct mcp_link *l, struct jsonrpc_ask *ask, cJSON **result,
 	return rc;
 }
 
-static void notify(struct mcp_link *l, const char *method, struct str params)
+static void send_notification(struct mcp_link *l, const char *method,
+			      struct str params)
 {
 	struct buf body = BUF_INIT(1 << 16);
 	struct stop soon = stop_cleanup(REMOTE_ASIDE_MS);
@@ -173,13 +941,13 @@ static bool is_broken(struct mcp_link *l)
 	return broken;
 }
 
-static void said(struct mcp_link *l, struct buf *out)
+static void write_said(struct mcp_link *l, struct buf *out)
 {
 	(void)l;
 	(void)out;
 }
 
-static void leave(struct mcp_link *l)
+static void leave_server(struct mcp_link *l)
 {
 	cancel_trigger(&remote_of(l)->cancel);
 }
@@ -221,17 +989,6 @@ static void close_remote(struct mcp_link *l)
 	free_remote(r);
 }
 
-static const struct mcp_link_ops ops = {
-	.request = request,
-	.notify = notify,
-	.set_version = set_version,
-	.listen = begin_listening,
-	.is_broken = is_broken,
-	.said = said,
-	.leave = leave,
-	.close = close_remote,
-};
-
 /* Headers hold keys: a network between must not read them. */
 static int check_url(const struct mcp_remote *r, struct error *err)
 {
@@ -272,6 +1029,17 @@ static int expand_all(struct mcp_remote *r, struct error *err)
 	}
 	return rc;
 }
+
+static const struct mcp_link_ops ops = {
+	.request = send_request,
+	.notify = send_notification,
+	.set_version = set_version,
+	.listen = begin_listening,
+	.is_broken = is_broken,
+	.said = write_said,
+	.leave = leave_server,
+	.close = close_remote,
+};
 
 struct mcp_link *mcp_remote_open(const struct mcp_link_setup *setup,
 				 struct error *err)
