@@ -368,15 +368,6 @@ static int check_branch(struct change_set *ch, const struct user_repo *u,
 	return ask_branch(ch, u->branch, err);
 }
 
-/* --index, checked before anything is written. Owned, or NULL with err. */
-static char *index_path(const struct user_repo *u, struct error *err)
-{
-	if (u->git_dir)
-		return path_join(u->git_dir, "index");
-	error_set(err, ERR_USAGE, "--index: this is not a git repository");
-	return NULL;
-}
-
 /* The merge into the working tree, and into the index with --index. --partial
  * may need several rounds: each merge can find more that is in the way. */
 static int merge_tree(struct change_set *ch, struct journal *j,
@@ -404,9 +395,11 @@ static int merge_tree(struct change_set *ch, struct journal *j,
 	int rc;
 
 	memcpy(base, w->base, sizeof(base));
-	if (ch->options.index && !(index = index_path(u, err)))
-		return -1;
-	q.index = index;
+	if (ch->options.index && !u->git_dir)
+		return error_set(err, ERR_USAGE,
+				 "--index: this is not a git repository");
+	if (ch->options.index)
+		q.index = index = path_join(u->git_dir, "index");
 	rc = snapshot_tree(ch, ch->options.patch ? NULL : base, ours, stop,
 			   err);
 	if (rc == 0 && ch->options.patch)

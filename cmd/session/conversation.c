@@ -202,6 +202,8 @@ bool run_lacks_key(const struct error *err)
 
 int run_choose_model(struct run *r, struct error *err)
 {
+	struct meter_model *account;
+
 	if (run_find_model(r, &r->choice, err) < 0) {
 		if (r->thread.id && !r->options.model && !err->hint[0])
 			error_hint(err,
@@ -210,7 +212,7 @@ int run_choose_model(struct run *r, struct error *err)
 		return -1;
 	}
 	app_mask_model_key(r->app, &r->choice);
-	return run_money_check(r, err);
+	return run_money_model(r, &account, err);
 }
 
 enum { SMALL = 8000 }; /* tokens; less is warned of */

@@ -125,13 +125,6 @@ int run_money_begin(struct run *r, struct error *err)
 	return 0;
 }
 
-int run_money_check(struct run *r, struct error *err)
-{
-	struct meter_model *account;
-
-	return run_money_model(r, &account, err);
-}
-
 /* Says which lines of config.toml would give the price. */
 static int refuse_unpriced(const struct run *r, struct error *err)
 {

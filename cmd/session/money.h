@@ -8,10 +8,8 @@
 /* What dcode costs is counted in r->app->meter: made by the first run, with the
  * cap of --max-usd or [limits]. ERR_USAGE, ERR_CONFIG. */
 int run_money_begin(struct run *r, struct error *err);
-/* ERR_USAGE where there is a cap, and what requests to the model of r->choice
- * cost is not known. */
-int run_money_check(struct run *r, struct error *err);
-/* The same, and its account. */
+/* The account of the model of r->choice. ERR_USAGE if there is a cap and the
+ * price of its requests is unknown. */
 int run_money_model(struct run *r, struct meter_model **account,
 		    struct error *err);
 /* The sandbox of r->client costs from now on; no more once its end is

@@ -39,12 +39,6 @@
 
 enum { RUN_MAX_S = 24 * 3600 }; /* without --timeout */
 
-/* Tools act on the user's machine itself. */
-static bool on_host(const struct run *r)
-{
-	return r->client.provider->flags & SANDBOX_UNISOLATED;
-}
-
 /* agent.update_tools: MCP tools that changed go with the next request. */
 static int update_tools(void *arg, const struct stop *stop, struct error *err)
 {
@@ -116,7 +110,7 @@ static int open_rest(struct run *r, struct error *err)
 	r->box.request.thread = session_id(r->session);
 	if (r->interactive)
 		grants_load(&r->grants, r->app->settings);
-	if (on_host(r))
+	if (r->client.provider->flags & SANDBOX_UNISOLATED)
 		secret_files_open(&r->secrets, settings_dir(r->app->settings));
 	return 0;
 }
@@ -150,20 +144,10 @@ static void tell_sandbox_too(struct run *r, struct error *err)
 		(void)app_fail(&plain, &why);
 }
 
-/* Only if nobody chose the model: a user may not know which one it is. */
-static void tell_model(const struct run *r)
-{
-	char *name = run_model_name(r);
-
-	if (r->choice.by_key && !r->made)
-		print_line(r->app,
-			   "Model: %s (the default; -M chooses another)", name);
-	free(name);
-}
-
 int run_open(struct run *r, const struct stop *stop, struct error *err)
 {
 	struct settings *set;
+	char *name;
 
 	if (app_settings(r->app, &set, err) < 0 ||
 	    run_money_begin(r, err) < 0 || run_resume_begin(r, err) < 0)
@@ -173,7 +157,13 @@ int run_open(struct run *r, const struct stop *stop, struct error *err)
 			tell_sandbox_too(r, err);
 		return -1;
 	}
-	tell_model(r);
+	if (r->choice.by_key && !r->made) {
+		/* Nobody chose it: the user may not know which one it is. */
+		name = run_model_name(r);
+		print_line(r->app,
+			   "Model: %s (the default; -M chooses another)", name);
+		free(name);
+	}
 	if (run_open_client(r, err) < 0 || run_mcp_begin(r, err) < 0)
 		return -1;
 	run_workspace_remark(r);

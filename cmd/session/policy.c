@@ -401,12 +401,6 @@ static bool runs_command(const struct approval *a)
 	return a->tool->flags & TOOL_RUNS;
 }
 
-static bool is_listed(const struct run *r, const struct approval *a)
-{
-	return allow_list_permits(&r->options.allow,
-				  str_of(json_string(a->args, "command", "")));
-}
-
 /* What is offered but may not be: words for the model. */
 static void explain_refusal(const struct run *r, struct approval *a)
 {
@@ -496,7 +490,9 @@ static int decide_call(struct run *r, struct approval *a,
 	}
 	if (run_allows_all(r))
 		return 0;
-	if (listed && is_listed(r, a) && !reviews)
+	if (listed && !reviews &&
+	    allow_list_permits(&r->options.allow,
+			       str_of(json_string(a->args, "command", ""))))
 		return 0;
 	/* Unattended, the list also limits commands in a sandbox. */
 	if (!on_host(r) && !run_asks(r) && (!listed || r->interactive))

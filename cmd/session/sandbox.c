@@ -208,15 +208,6 @@ static char *find_own_endpoint(struct run *r)
 	return own.endpoint;
 }
 
-/* An imported thread that has not run here has no model yet, and its sandbox is
- * only what somebody wrote into a file: it needs consent. */
-static bool has_offered_sandbox(const struct run *r)
-{
-	const struct thread *t = &r->thread;
-
-	return t->id && t->imported && !t->model[0] && t->sandbox[0];
-}
-
 static void add_flag(const struct run *r, const char *flag, const char *name,
 		     struct buf *out)
 {
@@ -263,13 +254,16 @@ int run_offer_sandbox(struct run *r, const struct args *args, const char **name,
 		      struct error *err)
 {
 	const char *given = args_value(args, "sandbox");
+	const struct thread *t = &r->thread;
 	struct run_options *o = &r->options;
 	int rc = 0;
 
 	*name = given;
 	if (!r->thread.id)
 		return 0;
-	if (!has_offered_sandbox(r)) {
+	/* An imported thread that has not run here has no model yet, and its
+	 * sandbox is only what somebody wrote into a file: it needs consent. */
+	if (!t->imported || t->model[0] || !t->sandbox[0]) {
 		if (!given && r->thread.model[0] && r->thread.provider[0])
 			*name = r->thread.provider;
 		return 0;

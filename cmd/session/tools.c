@@ -47,24 +47,20 @@ static int read_command(const struct run *r, struct command_words *words,
 			     &words->list, &words->n, err);
 }
 
-/* One that cannot be read is one: its error is for the model. */
-static bool has_command(const struct run *r)
+/* Whether there is a command, or a key of Tavily's: else web_search is not
+ * offered. The key may be in the store, which this opens. */
+static bool search_is_set(const struct run *r)
 {
 	struct command_words words;
 	struct error ignored = { 0 };
 
-	return read_command(r, &words, &ignored) < 0 || words.n > 0;
-}
-
-/* Whether there is a command, or a key of Tavily's: else web_search is not
- * offered. The key may be in the store, which this opens. */
-static bool run_search_is_set(const struct run *r)
-{
-	return has_command(r) || tavily_key(r);
+	/* A command that cannot be read counts: its error is for the model. */
+	return read_command(r, &words, &ignored) < 0 || words.n > 0 ||
+	       tavily_key(r);
 }
 
 /* Whether [web] allow_search lets searches run without a question. */
-static bool run_search_is_allowed(const struct run *r)
+static bool search_is_allowed(const struct run *r)
 {
 	struct error ignored = { 0 };
 	bool allowed = false;
@@ -75,7 +71,7 @@ static bool run_search_is_allowed(const struct run *r)
 }
 
 /* What a search goes to, for a question: "Tavily", "the command x". */
-static void run_search_name(const struct run *r, struct buf *out)
+static void add_search_name(const struct run *r, struct buf *out)
 {
 	struct command_words words;
 	struct error ignored = { 0 };
@@ -130,8 +126,8 @@ static int run_command(const struct run *r, const struct command_words *words,
 }
 
 /* For struct web; arg is the run. */
-static int run_search(void *arg, const struct web_query *q, struct buf *out,
-		      const struct stop *stop, struct error *err)
+static int answer_query(void *arg, const struct web_query *q, struct buf *out,
+			const struct stop *stop, struct error *err)
 {
 	const struct run *r = arg;
 	struct command_words words;
@@ -189,7 +185,7 @@ void run_web_attach(struct run *r)
 	r->web = (struct web){ .http = app_http(r->app),
 			       .allows_host = allows_host,
 			       .allows_private = allows_private,
-			       .search = run_search,
+			       .search = answer_query,
 			       .arg = r };
 	r->agent.web = &r->web;
 }
@@ -206,8 +202,8 @@ bool run_web_offers(const struct run *r, const struct tool *tool)
 
 	if (tool == &tool_web_search)
 		return (r->interactive || r->options.yes ||
-			run_search_is_allowed(r)) &&
-		       run_search_is_set(r);
+			search_is_allowed(r)) &&
+		       search_is_set(r);
 	if (r->interactive || r->options.yes)
 		return true;
 	read_hosts(r, &list, &n);
@@ -220,7 +216,7 @@ bool run_web_allows(const struct run *r, const struct approval *a)
 	const char *url;
 
 	if (a->tool == &tool_web_search)
-		return run_search_is_allowed(r);
+		return search_is_allowed(r);
 	url = json_string(a->args, "url", "");
 	/* The tool itself says why it does not fetch it. */
 	return fetch_is_allowed(&r->web, url) || fetch_is_refused(&r->web, url);
@@ -232,7 +228,7 @@ void run_web_place(const struct run *r, const struct approval *a,
 	buf_adds(place, "the web, from this machine");
 	if (a->tool == &tool_web_search) {
 		buf_adds(place, ", by ");
-		run_search_name(r, place);
+		add_search_name(r, place);
 	}
 }
 

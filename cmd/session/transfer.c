@@ -183,29 +183,26 @@ static void on_skipped(void *arg, struct str name, const char *why)
 	list_entry(arg, name, why);
 }
 
-/* A file of a tree that was uploaded. */
-static void note_entry(struct tree_log *log, struct str name)
-{
-	const struct upload_target *u = log->upload;
-	char *local = xasprintf("%s/%.*s", u->local, (int)name.len, name.ptr);
-	char *target = xasprintf("%s/%.*s", u->target, (int)name.len, name.ptr);
-
-	add_uploaded(&log->uploaded, &log->run->box.sandbox, local, target,
-		     true);
-	free(local);
-	free(target);
-}
-
-/* archive_log.carried: the file was copied. */
+/* archive_log.carried: the file was copied. One that went into the run's tree
+ * is remembered. */
 static void on_carried(void *arg, struct str name)
 {
 	struct tree_log *log = arg;
+	const struct upload_target *u = log->upload;
+	char *local;
+	char *target;
 
 	if (log->shown++ < SHOWN_MOST)
 		print_line(log->run->app, "  %.*s", (int)name.len, name.ptr);
 	list_entry(log, name, NULL);
-	if (log->upload)
-		note_entry(log, name);
+	if (!u)
+		return;
+	local = xasprintf("%s/%.*s", u->local, (int)name.len, name.ptr);
+	target = xasprintf("%s/%.*s", u->target, (int)name.len, name.ptr);
+	add_uploaded(&log->uploaded, &log->run->box.sandbox, local, target,
+		     true);
+	free(local);
+	free(target);
 }
 
 static void report_copied(const struct run *r, const struct transfer_option *t)

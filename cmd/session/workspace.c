@@ -309,23 +309,11 @@ static void report_history(const struct filling *f,
 			   h->missing);
 }
 
-/* A Git LFS pointer looks like a file but has no contents. */
-static void report_pointers(const struct filling *f)
-{
-	size_t n = select_count_pointers(&f->s, &f->w);
-
-	if (n)
-		print_line(f->r->app,
-			   "  %zu file%s only a Git LFS pointer: the contents "
-			   "are missing here, so they are not sent",
-			   n, n == 1 ? " is" : "s are");
-}
-
 static void report_sent(const struct filling *f, const struct send_result *res)
 {
-	char size[32];
-
 	char rate[32] = "";
+	char size[32];
+	size_t pointers;
 
 	str_format_size(f->s.bytes, size);
 	if (f->s.bytes >= RATE_LEAST)
@@ -335,7 +323,12 @@ static void report_sent(const struct filling *f, const struct send_result *res)
 		   f->s.n == 1 ? "" : "s", size, rate);
 	if (!f->told_left)
 		report_left(f);
-	report_pointers(f);
+	pointers = select_count_pointers(&f->s, &f->w);
+	if (pointers)
+		print_line(f->r->app,
+			   "  %zu file%s only a Git LFS pointer: the contents "
+			   "are missing here, so they are not sent",
+			   pointers, pointers == 1 ? " is" : "s are");
 	report_history(f, res);
 	if (res->changed)
 		app_warn("%zu file%s of %s changed while being sent",
