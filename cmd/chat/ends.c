@@ -90,29 +90,57 @@ static void print_work(const struct run *r, size_t files)
 	buf_release(&line);
 }
 
-/* Where nobody answers it is deleted: at the end of input, and at Ctrl-C. */
-static void read_exit(struct run *r)
+/* As /apply does; false when not everything was applied. */
+static bool apply_changes(struct run *r)
 {
-	static const char *const answers[] = { "delete", "keep", "stop" };
-	static const enum lifecycle_exit exits[] = { LIFECYCLE_DELETE,
-						     LIFECYCLE_KEEP,
-						     LIFECYCLE_STOP };
+	char *words[] = { NULL };
+	int status;
+
+	app_borrow_terminal(r->app);
+	status = command_run_words(r->app, chat_shell_command(r->app, "/apply"),
+				   0, words);
+	fflush(stdout);
+	app_return_terminal(r->app);
+	return status == 0;
+}
+
+/* Asks what becomes of the sandbox, again while changes could not be applied.
+ * Without an answer (end of input, Ctrl-C) it is deleted: its work is saved as
+ * a patch then. */
+static void read_exit(struct run *r, bool may_apply)
+{
+	enum { DELETE, KEEP, APPLY, STOP };
+	static const char *const all[] = { "delete", "keep", "apply", "stop" };
+	const char *answers[] = { all[DELETE], all[KEEP], NULL, NULL };
 	bool can_stop = sandbox_can_stop(&r->client);
-	const struct app_question q = {
-		.text = can_stop ? "Delete it, stop it, or keep it?"
-				 : "Delete it, or keep it?",
-		.choices = can_stop ? "D/s/k" : "D/k",
-		.answers = answers,
-		.n = can_stop ? 3 : 2,
-		.usual = 0,
-		.safe = 1,
-	};
+	struct app_question q = { .answers = answers, .n = 2, .safe = KEEP };
 	const struct app_asker *asker = r->app->asker;
 	struct error ignored = { 0 };
-	int answer = asker->choose(asker->arg, &q, &ignored);
+	int answer;
 
-	if (answer >= 0)
-		r->box.request.on_exit = exits[answer];
+	if (may_apply)
+		answers[q.n++] = all[APPLY];
+	if (can_stop)
+		answers[q.n++] = all[STOP];
+	if (may_apply) {
+		q.text = can_stop ? "Apply its changes and delete it, "
+				    "delete it, stop it, or keep it?"
+				  : "Apply its changes and delete it, "
+				    "delete it, or keep it?";
+		q.choices = can_stop ? "a/D/s/k" : "a/D/k";
+	} else {
+		q.text = can_stop ? "Delete it, stop it, or keep it?"
+				  : "Delete it, or keep it?";
+		q.choices = can_stop ? "D/s/k" : "D/k";
+	}
+	do {
+		answer = asker->choose(asker->arg, &q, &ignored);
+	} while (answer >= 0 && answers[answer] == all[APPLY] &&
+		 !apply_changes(r));
+	if (answer >= 0 && answers[answer] == all[KEEP])
+		r->box.request.on_exit = LIFECYCLE_KEEP;
+	else if (answer >= 0 && answers[answer] == all[STOP])
+		r->box.request.on_exit = LIFECYCLE_STOP;
 }
 
 void chat_ask_exit(struct run *r)
@@ -125,7 +153,7 @@ void chat_ask_exit(struct run *r)
 	    !isatty(STDIN_FILENO) || !run_has_unreturned_work(r, &files))
 		return;
 	print_work(r, files);
-	read_exit(r);
+	read_exit(r, files > 0);
 }
 
 /* What is in one that is deleted has been saved, or named as lost, then. */

@@ -11,6 +11,7 @@ from lifecycle import execute, folders, wait_for
 from slash_chat import begin, talk  # noqa: F401 (a fixture)
 from terminal import Terminal
 from test_diff import patches
+from test_live_chat import live  # noqa: F401 (a fixture)
 from test_workspace import DONE, box, local, task, work  # noqa: F401
 
 pytestmark = local
@@ -92,7 +93,7 @@ def rows(run):
 def test_the_question_at_the_end_of_a_chat_loses_nothing(
         chat, run, home, keys, state):
     chat.type("/quit\n")
-    chat.until("Delete it, stop it, or keep it? [D/s/k] ")
+    chat.until("delete it, stop it, or keep it? [a/D/s/k] ")
     chat.type(keys)
     chat.end()
     assert [row["state"] for row in rows(run)] == ([state] if state else [])
@@ -101,6 +102,49 @@ def test_the_question_at_the_end_of_a_chat_loses_nothing(
         assert "+2" in run("diff").out
     else:
         assert is_saved(home, chat.text)
+
+
+def test_apply_at_the_end_of_a_chat_brings_the_work_and_deletes_the_sandbox(
+        chat, run, work, home):
+    chat.type("/quit\n")
+    chat.until("Apply its changes and delete it, delete it, stop it, or keep "
+               "it? [a/D/s/k] ")
+    chat.type("a\n")
+    assert chat.end() == 0, chat.text
+    assert "Applied 1 file" in chat.text
+    assert (work / "src/main.c").read_text() == "2\n"
+    assert rows(run) == [] and patches(home) == []
+
+
+def test_apply_is_an_answer_at_the_end_of_a_chat_with_a_screen_too(
+        live, run, work, home, box):  # noqa: F811
+    s, _ = live([CHANGE, DONE], ("--sandbox", "local", "--workspace", "repo"),
+                ready="tools in")
+    for text, wanted in (("go", "done"), ("/quit", "[a/D/s/k]")):
+        s.type(text)
+        s.keys("Enter")
+        s.until(wanted)
+    s.type("a")
+    s.until("[a/D/s/k] a")
+    s.keys("Enter")
+    s.until("Applied 1 file", scrollback=True)
+    assert s.status() == 0
+    assert (work / "src/main.c").read_text() == "2\n"
+    assert rows(run) == [] and patches(home) == []
+
+
+def test_what_cannot_be_applied_at_the_end_of_a_chat_is_asked_about_again(
+        chat, run, work, home):
+    (work / "src/main.c").write_text("3\n")
+    chat.type("/quit\n")
+    chat.until("[a/D/s/k] ")
+    chat.type("a\n")
+    chat.until("[a/D/s/k] ")
+    assert len(rows(run)) == 1
+    chat.type("d\n")
+    chat.end()
+    assert (work / "src/main.c").read_text() == "3\n"
+    assert rows(run) == [] and is_saved(home, chat.text)
 
 
 @pytest.mark.parametrize("tree, has", [
@@ -113,9 +157,9 @@ def test_the_question_names_the_sandbox_and_repeats_for_other_letters(
               "--sandbox", "local", "--workspace", tree)
     c.say("go", "done")
     made, = rows(run)
-    c.say("/quit", "[D/s/k]")
+    c.say("/quit", "D/s/k]")
     for n, other in enumerate(("n", "q", "j", "dx"), 2):
-        seen = c.say(other, "Delete it, stop it, or keep it?", n)
+        seen = c.say(other, "elete it, stop it, or keep it?", n)
     assert f"local dcode-{made['name']} {has}" in seen
     assert [row["name"] for row in rows(run)] == [made["name"]]
     c.say("K", "dcode -r ")
@@ -256,6 +300,6 @@ def test_removing_a_sandbox_tells_by_its_status_that_no_patch_was_saved(
 def test_a_chat_whose_patch_could_not_be_saved_ends_with_1(chat, home):
     block_patches(home)
     chat.type("/quit\n")
-    chat.until("Delete it, stop it, or keep it? [D/s/k] ")
+    chat.until("delete it, stop it, or keep it? [a/D/s/k] ")
     chat.type("d\n")
     assert chat.end() == 1
