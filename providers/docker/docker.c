@@ -934,7 +934,7 @@ static const struct sandbox_ops ops = {
 	.discard = docker_discard,
 };
 
-/* With "workspace" = bind the engine mounts the directory. */
+/* --workspace bind: the engine mounts the directory. */
 static const struct sandbox_binding docker_binding = {
 	.key = "bind",
 	.path_key = "workdir",

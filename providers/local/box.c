@@ -611,7 +611,7 @@ static int set_failure(struct str said, struct error *err)
 	return -1;
 }
 
-/* What bubblewrap said before it ended. */
+/* Reads what bubblewrap said before it ended. */
 static void read_message(int fd, struct buf *message)
 {
 	struct pollfd set = { .fd = fd, .events = POLLIN };
@@ -954,7 +954,7 @@ int box_copy(struct local *l, const char *from, const char *workspace,
 	return rc;
 }
 
-/* With the NUL that ends it. */
+/* Appends a string and the NUL that ends it. */
 static void add_string(struct buf *b, struct str s)
 {
 	buf_addstr(b, s);

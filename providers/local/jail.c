@@ -425,7 +425,7 @@ static int receive_order(struct jail_order *order, int fds[JAIL_FDS])
 	return n == sizeof(*order);
 }
 
-/* Until dcode closes the socket, or the lifetime ends. */
+/* Runs until dcode closes the socket, or the lifetime ends. */
 static int serve_orders(void)
 {
 	struct stop lifetime = { .deadline = INT64_MAX };

@@ -91,7 +91,7 @@ static void *reap_items(void *arg)
 	return NULL;
 }
 
-/* With the lock held. The main thread alone handles signals. */
+/* Call with the lock held. The main thread alone handles signals. */
 static bool start_thread(struct pipe_reaper *r)
 {
 	sigset_t all;
@@ -400,7 +400,7 @@ void pump_release(struct pump *p, struct pipe_reaper *reaper)
 	buf_release(&p->pending);
 }
 
-/* Until nothing of it is left, 2 s at most. */
+/* Kills until no process of it is left, for 2 s at most. */
 static void kill_program(const struct pump_program *program, pid_t pid)
 {
 	struct proc_tree tree = { .root = pid, .marker = program->marker };

@@ -371,7 +371,7 @@ int slurm_queue(struct slurm *s, const char *name,
 	return status;
 }
 
-/* Of slurm_queue(): keeps our job of this id. */
+/* For slurm_queue(): keeps our job of this id. */
 static void keep_found(void *arg, const struct slurm_job *job)
 {
 	struct job_search *search = arg;

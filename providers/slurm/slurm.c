@@ -351,7 +351,7 @@ static char *parse_submitted(struct str printed, struct str *cluster)
 	return id;
 }
 
-/* Of slurm_queue(): keeps the first job of the label. */
+/* For slurm_queue(): keeps the first job of the label. */
 static void keep_labelled(void *arg, const struct slurm_job *job)
 {
 	struct label_match *n = arg;
@@ -572,7 +572,7 @@ static int wait_once(struct slurm *s, struct slurm_job *job,
 	return stop_sleep(stop, p->ms, err);
 }
 
-/* Until it runs; spec: of a new one, whose user sees the reason. */
+/* Waits until the job runs. spec: of a new one, whose user sees the reason. */
 static int slurm_wait(struct slurm *s, struct slurm_job *job,
 		      const struct sandbox_spec *spec, const struct stop *stop,
 		      struct error *err)
@@ -589,7 +589,7 @@ static int slurm_wait(struct slurm *s, struct slurm_job *job,
 							    : POLL_LATE_MS;
 
 		rc = wait_once(s, job, &p, &within, err);
-		/* What is scheduled at once needs no line. */
+		/* A job that starts at once needs no line. */
 		if (rc == 0 && p.ms > QUEUE_POLL_MS * 8)
 			report_pending(job, spec, last);
 		p.ms = p.ms * 2 < most ? p.ms * 2 : most;

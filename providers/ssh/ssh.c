@@ -136,7 +136,7 @@ static int ssh_open(struct sandbox_client *client, const struct settings *set,
 	}
 	client->endpoint = c->host;
 	client->isolation = isolation_of(c);
-	/* Who isolates commands needs no approval for each. */
+	/* Isolated commands need no approval each. */
 	client->lacks |=
 		c->isolate ? SANDBOX_SHARED | SANDBOX_LEAVES : SANDBOX_NETWORK;
 	return 0;
