@@ -23,6 +23,7 @@
 #include "base/str.h"
 #include "hooks/hooks.h"
 #include "model/wires/bedrock_account.h"
+#include "providers/built_in.h"
 #include "session/thread_transcript.h"
 #include "term/tty.h"
 #include "trust/trust.h"

@@ -9,6 +9,7 @@
 #include "base/str.h"
 #include "cmd/app.h"
 #include "config/settings_env.h"
+#include "providers/built_in.h"
 #include "providers/local/local.h"
 
 static void add_secret(void *arg, const char *name, const char *value)

@@ -14,6 +14,7 @@
 #include "cmd/secret.h"
 #include "config/settings_env.h"
 #include "model/presets.h"
+#include "providers/built_in.h"
 
 enum { LOCK_MS = 30000 };
 

@@ -14,6 +14,7 @@
 #include "cmd/options.h"
 #include "cmd/pager.h"
 #include "model/presets.h"
+#include "providers/built_in.h"
 #include "providers/registry.h"
 #include "term/theme.h"
 

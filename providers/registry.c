@@ -13,6 +13,7 @@
 #include "base/proc.h"
 #include "base/str.h"
 #include "config/settings_env.h"
+#include "providers/built_in.h"
 
 #define GROUP "deepagents_code.sandbox_providers"
 #define PROGRAM "dcode-sandbox-"
@@ -33,27 +34,6 @@ struct registry {
 	const struct sandbox_provider **list; /* of the last registry_list() */
 	bool scanned;                         /* PATH was looked through */
 };
-
-const struct sandbox_provider *sandbox_provider_find(const char *name)
-{
-	if (!name)
-		return NULL;
-	for (size_t i = 0; sandbox_providers[i]; i++)
-		if (strcmp(sandbox_providers[i]->name, name) == 0)
-			return sandbox_providers[i];
-	return NULL;
-}
-
-bool sandbox_provider_is_built_in(const char *name)
-{
-	for (size_t i = 0; sandbox_providers[i]; i++) {
-		const char *also = sandbox_providers[i]->also;
-
-		if (also && !strcmp(also, name))
-			return true;
-	}
-	return sandbox_provider_find(name);
-}
 
 bool registry_name_ok(const char *name)
 {

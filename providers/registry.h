@@ -28,11 +28,7 @@ const struct sandbox_provider *const *registry_list(struct registry *r);
 /* Where a provider comes from: "built in", "config.toml:12". Borrowed. */
 const char *registry_origin(const struct registry *r,
 			    const struct sandbox_provider *provider);
-/* One that is built in, by its first name; NULL: there is none. */
-const struct sandbox_provider *sandbox_provider_find(const char *name);
-/* The same by either of its names. */
-bool sandbox_provider_is_built_in(const char *name);
-/* Letters, digits and, except as the first, - _ . */
+/* Letters, digits and, not first, - _ . */
 bool registry_name_ok(const char *name);
 
 #endif

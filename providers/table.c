@@ -1,6 +1,6 @@
 /* table.c - the providers that dcode has built in. */
 /* SPDX-License-Identifier: MIT */
-#include "sandbox/sandbox.h"
+#include "providers/built_in.h"
 
 /* A row for each, by name; NAME_provider is defined in the folder NAME, that of
  * none in local. */

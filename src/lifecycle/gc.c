@@ -464,8 +464,7 @@ int lifecycle_gc(const struct gc_request *request, size_t *left,
 		 const struct stop *stop, struct error *err)
 {
 	struct gc gc = { .request = request, .stop = stop };
-	const struct sandbox_provider *const *all =
-		request->providers ? request->providers : sandbox_providers;
+	const struct sandbox_provider *const *all = request->providers;
 	int rc = ledger_each(request->store, false, take_row, &gc, err);
 
 	for (size_t i = 0; rc == 0 && all[i]; i++) {

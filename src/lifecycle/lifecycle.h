@@ -190,7 +190,7 @@ struct gc_item { /* borrowed for the call */
 struct gc_request {
 	struct store *store;
 	const char *provider; /* only this one, or NULL: all */
-	/* All that there are, NULL-terminated; NULL: the built-in ones. */
+	/* All that there are; NULL ends them. */
 	const struct sandbox_provider *const *providers;
 	bool dry_run;
 	/* Opens a provider, or -1. The client is closed by lifecycle_gc(). */

@@ -157,7 +157,5 @@ struct sandbox_provider {
 	/* Its own page of the manual, or NULL: that of all vendors. */
 	const char *topic;
 };
-extern const struct sandbox_provider *const sandbox_providers[]; /* NULL ends;
-							providers/table.c */
 
 #endif

@@ -11,8 +11,6 @@
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
-const struct sandbox_provider *const sandbox_providers[] = { NULL };
-
 /* What became of it: which messages came to the only call, in short. */
 static void feed(const struct jsonrpc_peer *peer, struct str text, size_t piece,
 		 struct buf *out)

@@ -8,10 +8,6 @@
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
-/* In the place of providers/table.c: no provider is linked. */
-struct sandbox_provider;
-const struct sandbox_provider *const sandbox_providers[] = { NULL };
-
 static struct markdown show(struct str text, size_t columns, size_t piece)
 {
 	static const struct theme theme = { 0 };

@@ -10,9 +10,6 @@
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
-/* In the place of providers/table.c: no provider is linked. */
-const struct sandbox_provider *const sandbox_providers[] = { NULL };
-
 enum {
 	HEAD = 8,
 	MAX_TEXT = 120000,

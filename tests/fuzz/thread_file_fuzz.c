@@ -12,10 +12,6 @@
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
-/* In the place of providers/table.c: no provider is linked. */
-struct sandbox_provider;
-const struct sandbox_provider *const sandbox_providers[] = { NULL };
-
 struct reading {
 	struct buf file; /* what was read, written anew */
 	struct buf patch;

@@ -40,6 +40,7 @@ scripts() {
 }
 
 layers() { $python tests/lint/layers.py; }
+calls() { $python tests/lint/calls.py; } # reads the release build
 exports() { $python tests/lint/exports.py; }
 sizes() { $python tests/lint/limits.py size; }
 functions() { $python tests/lint/limits.py functions; }
@@ -109,7 +110,7 @@ run() { # NAME FUNCTION
 }
 
 [ $# -gt 0 ] || set -- layers exports sizes functions heads banned words \
-	messages tags format shell python headers tidy analyze
+	messages tags format shell python headers calls tidy analyze
 for check in "$@"; do
 	case $check in
 	python) run python python_ ;;

@@ -8,9 +8,6 @@
 #include "tool_bench.h"
 #include "unit.h"
 
-/* In the place of providers/table.c: no provider is linked. */
-const struct sandbox_provider *const sandbox_providers[] = { NULL };
-
 #define TEXT "{\"question\":\"Name?\",\"type\":\"text\"}"
 #define CITY                                                                   \
 	"{\"question\":\"City?\",\"type\":\"multiple_choice\",\"choices\":["   \

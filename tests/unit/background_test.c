@@ -26,8 +26,6 @@ static const struct sandbox_ops fake_ops = { .execute = fake_execute };
 static const struct sandbox_provider fake = { .name = "fake",
 					      .workdir = "/work",
 					      .ops = &fake_ops };
-const struct sandbox_provider *const sandbox_providers[] = { &fake, NULL };
-
 struct work {
 	struct sandbox *sb;
 	struct cancel go; /* the work ends once it is triggered */

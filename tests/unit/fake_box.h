@@ -299,9 +299,9 @@ static const struct sandbox_provider poor_provider = {
 	.name = "poor",          .summary = "a fake", .workdir = "/",
 	.flags = SANDBOX_ATTACH, .lifetime_s = 3600,  .ops = &fake_ops,
 };
-/* In place of providers/table.c. */
-const struct sandbox_provider *const sandbox_providers[] = { &fake_provider,
-							     &poor_provider,
-							     NULL };
+/* All that lifecycle_gc() may look at. */
+static const struct sandbox_provider *const fake_providers[] = { &fake_provider,
+								 &poor_provider,
+								 NULL };
 
 #endif

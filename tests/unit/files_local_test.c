@@ -13,10 +13,6 @@
 #include "sandbox/files/files.h"
 #include "unit.h"
 
-/* The library's own table would bring every provider. */
-const struct sandbox_provider *const sandbox_providers[] = { &local_provider,
-							     NULL };
-
 static void works(int rc, const struct error *err)
 {
 	if (rc)

@@ -11,10 +11,6 @@
 #include "ui/html.h"
 #include "unit.h"
 
-/* In the place of providers/table.c: no provider is linked. */
-struct sandbox_provider;
-const struct sandbox_provider *const sandbox_providers[] = { NULL };
-
 enum { LARGE = 3 << 20 };
 
 static struct buf page;

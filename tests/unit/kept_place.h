@@ -85,8 +85,6 @@ static const struct sandbox_provider shell = { .name = "shell",
 					       .flags = SANDBOX_ATTACH |
 							SANDBOX_LIVE,
 					       .ops = &shell_ops };
-const struct sandbox_provider *const sandbox_providers[] = { &shell, NULL };
-
 struct place {
 	struct sandbox_client client;
 	struct sandbox sb;

@@ -284,6 +284,7 @@ static void no_item(void *arg, const struct gc_item *item)
 static size_t gc(struct scene *s, bool dry_run)
 {
 	struct gc_request g = { .store = s->f.store,
+				.providers = fake_providers,
 				.dry_run = dry_run,
 				.client = host,
 				.each = no_item,

@@ -15,10 +15,6 @@
 #include "providers/local/jail.h"
 #include "providers/local/local.h"
 
-/* The library's own table would bring every provider. */
-const struct sandbox_provider *const sandbox_providers[] = { &local_provider,
-							     NULL };
-
 static void write_host(const char *name, const char *text, int mode)
 {
 	struct error err = { 0 };

@@ -12,10 +12,6 @@
 #include "local_sandbox.h"
 #include "providers/local/jail.h"
 
-/* The library's own table would bring every provider. */
-const struct sandbox_provider *const sandbox_providers[] = { &local_provider,
-							     NULL };
-
 #define X(name)                                                                \
 	static void test_##name(void **state)                                  \
 	{                                                                      \

@@ -27,8 +27,6 @@ static const struct sandbox_provider fake = { .name = "fake",
 					      .workdir = "/work",
 					      .flags = SANDBOX_ATTACH,
 					      .ops = &fake_ops };
-const struct sandbox_provider *const sandbox_providers[] = { &fake, NULL };
-
 static void fake_open(struct sandbox *sb, struct sandbox_client *client)
 {
 	struct stop ever = stop_on(NULL);

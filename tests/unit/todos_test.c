@@ -11,9 +11,6 @@
 #include "ui/summary.h"
 #include "unit.h"
 
-/* In the place of providers/table.c: no provider is linked. */
-const struct sandbox_provider *const sandbox_providers[] = { NULL };
-
 #define ITEM(content, status)                                                  \
 	"{\"content\":\"" content "\",\"status\":\"" status "\"}"
 #define LIST(items) "{\"todos\":[" items "]}"

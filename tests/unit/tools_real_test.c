@@ -19,10 +19,6 @@
 #include "tool/tool.h"
 #include "unit.h"
 
-/* In the place of providers/table.c: only this one is linked. */
-const struct sandbox_provider *const sandbox_providers[] = { &none_provider,
-							     NULL };
-
 struct real {
 	struct settings *set;
 	char dir[32];

@@ -9,9 +9,6 @@
 #include "ui/transcript.h"
 #include "unit.h"
 
-/* In the place of providers/table.c: no provider is linked. */
-const struct sandbox_provider *const sandbox_providers[] = { NULL };
-
 static const struct theme theme;
 
 static struct transcript begin(void)
