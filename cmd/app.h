@@ -67,9 +67,12 @@ struct app_retired {
 	struct app_retired *next;
 };
 
+struct command;
 struct slash_command;
 
 struct app {
+	/* All that the program has, NULL ends them; set by main(). */
+	const struct command *const *commands;
 	/* Triggered by SIGINT, SIGTERM, SIGQUIT, and SIGHUP (the terminal is
 	 * lost): what runs ends, and lifecycle_close() deletes its sandbox, or
 	 * keeps it where the user said so. A second Ctrl-C, or a third signal

@@ -44,13 +44,15 @@ struct command {
 	}
 
 extern const struct command *const commands[]; /* NULL ends; table.c */
-const struct command *command_find(const char *name);
+/* The one of all with this name, or NULL. */
+const struct command *command_find(const struct command *const *all,
+				   const char *name);
 /* The row with this name or alias, NULL for the bare command's; or NULL. */
 const struct subcommand *command_sub(const struct command *c, const char *name);
 /* What a line (without the program's name) is for; both NULL where it has no
  * command. A word counts when it is neither an option nor its value. */
-void command_resolve(int argc, char **argv, const struct command **c,
-		     const struct subcommand **sub);
+void command_resolve(const struct command *const *all, int argc, char **argv,
+		     const struct command **c, const struct subcommand **sub);
 /* Checks the number of arguments and runs sub; args begin with its name. */
 int command_run(struct app *app, const struct command *c,
 		const struct subcommand *sub, const struct args *args);
@@ -70,12 +72,14 @@ int command_misuse(const struct command *c, const char *sub, const char *fmt,
 int command_no_sub(const struct command *c, const char *word);
 /* Sets the hint to the commands that an option ("--force") belongs to, if any
  * has it. */
-void command_name_owners(const char *option, struct error *err);
+void command_name_owners(const struct command *const *all, const char *option,
+			 struct error *err);
 /* The help of one command, or of one of its subcommands, on stdout; returns
  * 0. */
 int command_help(const struct command *c, const struct subcommand *sub);
-/* The command as one JSON line; NULL: all of them. */
-int command_help_json(const struct command *c);
+/* The command as one JSON line; c NULL: all of them. */
+int command_help_json(const struct command *const *all,
+		      const struct command *c);
 
 extern const struct command command_agents;
 extern const struct command command_apply;

@@ -19,8 +19,8 @@
 #include "term/theme.h"
 
 enum {
-	SUMMARY_COLUMN = 10,
 	TOPIC_COLUMN = 15,
+	TOPICS_COLUMN = 10, /* of the second line of their names */
 	COLUMNS = 80,       /* of a page that goes to no terminal */
 	COLUMNS_MOST = 100, /* longer lines are hard to read */
 	PAGE_MOST = 4 << 20,
@@ -150,7 +150,7 @@ static void add_command(struct buf *out, const struct command *c)
 	buf_adds(out, "]}");
 }
 
-int command_help_json(const struct command *c)
+int command_help_json(const struct command *const *all, const struct command *c)
 {
 	struct buf data = BUF_INIT(1 << 20);
 
@@ -158,9 +158,9 @@ int command_help_json(const struct command *c)
 		add_command(&data, c);
 	} else {
 		buf_adds(&data, "{\"commands\":[");
-		for (size_t i = 0; commands[i]; i++) {
+		for (size_t i = 0; all[i]; i++) {
 			buf_adds(&data, i ? "," : "");
-			add_command(&data, commands[i]);
+			add_command(&data, all[i]);
 		}
 		buf_addc(&data, ']');
 		add_options(&data, "options", options_global);
@@ -171,70 +171,6 @@ int command_help_json(const struct command *c)
 	}
 	app_envelope("help", &data);
 	buf_release(&data);
-	return 0;
-}
-
-static void print_usage(const struct command *c, const struct subcommand *sub,
-			const char *lead)
-{
-	size_t sub_len = strlen(sub->name);
-	size_t title = strlen(c->name) + (sub_len ? 1 + sub_len : 0);
-	struct buf line = BUF_INIT(1 << 12);
-	int at;
-
-	command_usage(&line, c, sub);
-	at = printf("%s dcode %.*s", lead, (int)title, line.ptr);
-	if (line.len > title)
-		args_text(stdout, line.ptr + title + 1, at, at + 1);
-	else
-		putchar('\n');
-	buf_release(&line);
-}
-
-static void print_options(const struct subcommand *sub)
-{
-	if (sub->name[0]) {
-		int at = printf("\n%s", sub->name);
-
-		args_text(stdout, sub->summary ? sub->summary : "", at,
-			  SUMMARY_COLUMN);
-	} else if (sub->options) {
-		puts("\nOptions:");
-	}
-	if (sub->options)
-		args_help(stdout, sub->options);
-}
-
-static void print_subcommand(const struct command *c,
-			     const struct subcommand *sub)
-{
-	print_usage(c, sub, "usage:");
-	putchar('\n');
-	args_text(stdout, sub->summary ? sub->summary : c->summary, 0, 0);
-	if (sub->options) {
-		puts("\nOptions:");
-		args_help(stdout, sub->options);
-	}
-}
-
-int command_help(const struct command *c, const struct subcommand *sub)
-{
-	const char *lead = "usage:";
-
-	if (sub && sub->name[0]) {
-		print_subcommand(c, sub);
-		return 0;
-	}
-	for (const struct subcommand *s = c->subs; s->name; s++) {
-		print_usage(c, s, lead);
-		lead = "      ";
-	}
-	putchar('\n');
-	args_text(stdout, c->summary, 0, 0);
-	for (const struct subcommand *s = c->subs; s->name; s++)
-		print_options(s);
-	if (c->topic)
-		printf("\nMore: dcode help %s\n", c->topic);
 	return 0;
 }
 
@@ -365,17 +301,17 @@ static int page_json(const struct manual_page *page)
 	return 0;
 }
 
-static int refuse_topic(const char *word)
+static int refuse_topic(const struct command *const *all, const char *word)
 {
 	struct buf list = BUF_INIT(PAGE_MOST);
 	struct error err = { 0 };
 	int status;
 
-	manual_unknown(word, &err);
+	manual_unknown(word, all, &err);
 	status = command_refuse(&command_help_all, NULL, &err);
 	manual_add_topics(&list);
 	args_text(stderr, list.ptr ? list.ptr : "", fprintf(stderr, "Topics:"),
-		  SUMMARY_COLUMN);
+		  TOPICS_COLUMN);
 	fputs("`dcode help` lists the commands.\n", stderr);
 	buf_release(&list);
 	return status;
@@ -397,12 +333,13 @@ static void list_topics(void)
 static int run_help(struct app *app, const struct args *args)
 {
 	const char *word = args->argc ? args->argv[0] : NULL;
-	const struct command *c = word ? command_find(word) : NULL;
+	const struct command *c =
+		word ? command_find(app->commands, word) : NULL;
 	const struct manual_page *page = word ? manual_find(word) : NULL;
 	const struct subcommand *sub = NULL;
 
 	if (word && !c && !page)
-		return refuse_topic(word);
+		return refuse_topic(app->commands, word);
 	if (args->argc > 1) {
 		sub = c ? command_sub(c, args->argv[1]) : NULL;
 		if (!c)
@@ -413,7 +350,8 @@ static int run_help(struct app *app, const struct args *args)
 			return command_no_sub(c, args->argv[1]);
 	}
 	if (app->json)
-		return c || !page ? command_help_json(c) : page_json(page);
+		return c || !page ? command_help_json(app->commands, c)
+				  : page_json(page);
 	if (page && !sub)
 		return show_page(app, c, page);
 	if (c)
@@ -423,9 +361,9 @@ static int run_help(struct app *app, const struct args *args)
 	     "       some-command | dcode [options]  the same with piped text\n"
 	     "       dcode COMMAND [options]\n"
 	     "\nCommands:");
-	for (size_t i = 0; commands[i]; i++)
-		args_text(stdout, commands[i]->summary,
-			  printf("  %s", commands[i]->name), 13);
+	for (size_t i = 0; app->commands[i]; i++)
+		args_text(stdout, app->commands[i]->summary,
+			  printf("  %s", app->commands[i]->name), 13);
 	puts("\nOptions:");
 	args_help(stdout, options_global);
 	args_help(stdout, options_run);

@@ -51,7 +51,7 @@ static int parse_line(struct line *l, int argc, char **argv, struct error *err)
 	const struct arg_row *own = NULL;
 	int rc;
 
-	command_resolve(argc, argv, &l->c, &l->sub);
+	command_resolve(commands, argc, argv, &l->c, &l->sub);
 	if (l->sub)
 		own = l->sub->options;
 	else if (!l->c)
@@ -69,7 +69,8 @@ static int print_help(struct app *app, const struct line *l)
 {
 	if (!l->c)
 		return command_help_all.subs->run(app, &l->args);
-	return app->json ? command_help_json(l->c) : command_help(l->c, l->sub);
+	return app->json ? command_help_json(commands, l->c)
+			 : command_help(l->c, l->sub);
 }
 
 /* --install NAME is dcode install NAME. */
@@ -114,7 +115,7 @@ static int refuse_line(const struct line *l, struct error *err)
 	if (!l->c && args->argc)
 		(void)reference_command(args->argv[0], err);
 	if (args->unknown[0])
-		command_name_owners(args->unknown, err);
+		command_name_owners(commands, args->unknown, err);
 	if (word && l->c->subs[1].name && !command_sub(l->c, word))
 		return command_no_sub(l->c, word);
 	return command_refuse(l->c, l->sub ? l->sub->name : NULL, err);
@@ -136,7 +137,7 @@ static int check_options(const struct line *l, struct error *err)
 			  l->c ? l->c->name : "install",
 			  l->sub && l->sub->name[0] ? " " : "",
 			  l->sub ? l->sub->name : "");
-		command_name_owners(row->name, err);
+		command_name_owners(commands, row->name, err);
 		return -1;
 	}
 	return 0;
@@ -224,6 +225,7 @@ int main(int argc, char **argv)
 		return page_reader_main();
 	if (app_init(&app, &err) < 0)
 		return app_fail(&app, &err);
+	app.commands = commands;
 	app.keys = credential_store(&app);
 	app.slash = slash_commands;
 	if (parse_line(&line, argc - 1, argv + 1, &err) < 0)

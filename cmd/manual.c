@@ -205,7 +205,8 @@ void manual_add_topics(struct buf *out)
 		buf_addf(out, "%s%s", p == manual_pages ? "" : ", ", p->name);
 }
 
-void manual_unknown(const char *topic, struct error *err)
+void manual_unknown(const char *topic, const struct command *const *all,
+		    struct error *err)
 {
 	struct str word = str_of(topic);
 	const char *names[NAMES_MOST];
@@ -214,8 +215,8 @@ void manual_unknown(const char *topic, struct error *err)
 
 	for (size_t i = 0; manual_pages[i].name && n < NAMES_MOST; i++)
 		names[n++] = manual_pages[i].name;
-	for (size_t i = 0; commands[i] && n < NAMES_MOST; i++)
-		names[n++] = commands[i]->name;
+	for (size_t i = 0; all[i] && n < NAMES_MOST; i++)
+		names[n++] = all[i]->name;
 	near = nearest_name(word, names, n);
 	if (near && nearest_distance(word, str_of(near)) > word.len / 3 + 1)
 		near = NULL;

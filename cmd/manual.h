@@ -8,6 +8,8 @@
 
 /* One page: cmd/manual/NAME.md. Its first line is
  * "# dcode-NAME(SECTION): SUMMARY". */
+struct command;
+
 struct manual_page {
 	const char *name; /* the topic: "models" */
 	const unsigned char *text;
@@ -35,7 +37,8 @@ struct manual_look {
 void manual_render(const struct manual_page *page,
 		   const struct manual_look *look, struct rows *out);
 /* ERR_USAGE: no command or topic has this name; with the nearest one. */
-void manual_unknown(const char *topic, struct error *err);
+void manual_unknown(const char *topic, const struct command *const *all,
+		    struct error *err);
 /* Appends the names of all topics: "agents, approvals, ...". */
 void manual_add_topics(struct buf *out);
 

@@ -28,7 +28,7 @@ const struct sandbox_provider *const *registry_list(struct registry *r);
 /* Where a provider comes from: "built in", "config.toml:12". Borrowed. */
 const char *registry_origin(const struct registry *r,
 			    const struct sandbox_provider *provider);
-/* Letters, digits and, not first, - _ . */
+/* Letters, digits and, except as the first, - _ . */
 bool registry_name_ok(const char *name);
 
 #endif

@@ -441,7 +441,7 @@ static void add_topic(const struct app *app, const char *topic, size_t columns,
 		rows_close(&rows);
 		buf_adds(out, out->len > before ? "\n" : "");
 	} else if (out->len == before) {
-		manual_unknown(topic, &err);
+		manual_unknown(topic, app->commands, &err);
 		manual_add_topics(&list);
 		buf_addf(out, "%s\n", err.message);
 		add_wrapped(out, buf_str(&list), 0, 0, columns);

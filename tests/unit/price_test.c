@@ -10,7 +10,6 @@
 #include "base/str.h"
 #include "providers/built_in.h"
 #include "providers/price.h"
-#include "providers/built_in.h"
 #include "unit.h"
 
 /* Settings with this config.toml and a project that says the same. */
