@@ -1,7 +1,7 @@
 /* slash.c - the commands of the chat that begin with a slash, found and run. */
 /* SPDX-License-Identifier: MIT */
 /*
- * The rows are in cmd/commands/slash_table.c, above the chat, and reach it as
+ * The rows are in cmd/slash_table.c, above the chat, and reach it as
  * app.slash, which main() sets. The functions are in slash_model.c,
  * slash_sandbox.c, slash_thread.c and slash_settings.c. A command that is also
  * one of the shell runs through its own table. Begin reading at slash_run().

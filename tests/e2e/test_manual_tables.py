@@ -33,7 +33,7 @@ def words(cell):
 
 
 def test_chat_has_every_slash_command_and_no_other():
-    rows = source("cmd/commands/slash_table.c")
+    rows = source("cmd/slash_table.c")
     have = set(re.findall(r'\.name = "(/[^"]+)"', rows))
     for aliases in re.findall(r'\.aliases = "([^"]+)"', rows):
         have |= set(aliases.split())
@@ -43,7 +43,7 @@ def test_chat_has_every_slash_command_and_no_other():
 
 
 def test_chat_says_which_commands_work_at_once():
-    rows = re.split(r"\{ \.name", source("cmd/commands/slash_table.c"))[1:]
+    rows = re.split(r"\{ \.name", source("cmd/slash_table.c"))[1:]
     have = {re.search(r'"(/[^"]+)"', r)[1] for r in rows if ".show" in r}
     said = re.search(r"([^.]*)work at once while", page("chat"))[1]
     assert set(re.findall(r"`(/[a-z]+)`", said)) >= have | {"/quit"}

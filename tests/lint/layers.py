@@ -40,7 +40,8 @@ MAY = {
 CMD = ("cmd", "cmd/session", "cmd/commands", "cmd/chat", "cmd/main")
 for number, name in enumerate(CMD):
     MAY[name] = MAY["cmd"] + "".join(" " + below for below in CMD[:number])
-CMD_MAIN = ("first_start", "help", "main", "start", "table", "task")
+CMD_MAIN = ("first_start", "help", "main", "slash_table", "start", "table",
+            "task")
 OVER = {"slurm": "ssh"}  # a provider that works through another
 TOPS = ("src", "config", "providers", "cmd")
 INCLUDE = re.compile(r'^\s*#\s*include\s+"([^"]+)"')
