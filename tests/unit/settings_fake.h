@@ -54,6 +54,12 @@ int settings_string(const struct settings *s, const char *group,
 	return 0;
 }
 
+int settings_directory(const struct settings *s, const char *group,
+		       const char *key, const char **value, struct error *err)
+{
+	return settings_string(s, group, key, value, err);
+}
+
 int settings_int(const struct settings *s, const char *group, const char *key,
 		 int64_t *value, struct error *err)
 {
