@@ -78,11 +78,12 @@ THREADED := $(VENDORS) agentcore aws background choose choose_vertex contract de
             model_faults model none oauth_net provider_process registry stream \
             supervise_life supervise tools_real web_address worker ws_node ws \
             ws_torture
-LINKED   := allow_list ask_user capture compaction execute fetch fetch_lie \
-            files files_find files_hostile files_target grants hooks html \
-            matches numbering plain price pylist read_text sandbox scan select \
-            send setup setup_foreign slurm stat_cache todos tool toolargs \
-            transcript transfer
+LINKED   := allow_list ask_user cache_key cap capture compaction docker_bind \
+            docker_frames effort execute failure failure_stream fetch fetch_lie files \
+            files_find files_hostile files_target grants hooks html lease matches \
+            media numbering plain price pylist read_text sandbox scan select send \
+            setup setup_foreign slurm stat_cache todos tool toolargs transcript \
+            transfer ws_handshake
 # Unit programs that take a second or longer under ASan, the longest first: so
 # make unit starts them, and make quick leaves them out (measured 2026-11-22; the
 # end of make unit names the slowest).
