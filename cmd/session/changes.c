@@ -414,7 +414,8 @@ static int merge_tree(struct change_set *ch, struct journal *j,
 		q.attributes.global = buf_str(&a.global);
 		rc = apply_merge(&ch->result, j, &q, stop, err);
 	}
-	/* What is in the way is known only by now: without it, then. */
+	/* The merge has found more that is in the way: merge again without
+	 * it. */
 	while (rc == 0 && ch->options.partial && ch->result.n_blocked) {
 		partial.blocked = ch->result.blocked;
 		partial.n_blocked = ch->result.n_blocked;

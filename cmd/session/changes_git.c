@@ -833,7 +833,7 @@ static int add_change(void *arg, const struct odb_record *d, struct error *err)
 	return 0;
 }
 
-/* Those of HEAD, and those that are staged. */
+/* The submodules of HEAD and of the index. */
 static int read_links(struct sides *s, struct error *err)
 {
 	const struct branching *k = s->k;
@@ -966,7 +966,7 @@ static int feed_unpack(void *arg, struct str chunk, struct error *err)
 	return git_write(arg, chunk, err);
 }
 
-/* What the commit needs and the user's repository lacks. */
+/* Copies the objects that the commit needs and the user's repository lacks. */
 static int copy_objects(struct branching *k, struct error *err)
 {
 	const char *unpack[] = { "unpack-objects", "-q", NULL };
@@ -993,8 +993,8 @@ static int copy_objects(struct branching *k, struct error *err)
 	return rc;
 }
 
-/* With the old value, so that a branch that somebody moved meanwhile is not
- * overwritten. */
+/* Gives the old value, so that git does not overwrite a branch that somebody
+ * moved meanwhile. */
 static int set_branch(struct branching *k, struct error *err)
 {
 	const char *old = k->old[0] ? k->old : NO_OID;
@@ -1012,7 +1012,7 @@ static int set_branch(struct branching *k, struct error *err)
 	return git_run(&k->user.git, &r, k->stop, err);
 }
 
-/* What the commit changes, for the report. */
+/* Lists the files that the commit changes, for the report. */
 static int add_file(void *arg, const struct odb_record *d, struct error *err)
 {
 	struct apply_result *r = arg;

@@ -693,7 +693,8 @@ static int by_name(const void *a, const void *b)
 			       (x->name.len < y->name.len);
 }
 
-/* Those below a name come with the file that was there, or that is now. */
+/* Files below a name belong to the file that was there before, or is there
+ * now. */
 static void group_files(struct picking *p)
 {
 	const struct picked_file **order =

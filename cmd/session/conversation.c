@@ -448,7 +448,7 @@ static struct str last_lines(struct str text, int n)
 	return str_skip(text, at);
 }
 
-/* What a user needs to remember where the thread stopped. */
+/* Reminds the user where the thread stopped. */
 static void show_last(struct run *r, const struct conversation *c)
 {
 	struct buf prompt = BUF_INIT(64 << 20);

@@ -717,7 +717,8 @@ static int compare_entries(const void *a, const void *b)
 		      ((const struct upload_entry *)b)->name);
 }
 
-/* What meets the trees whose targets are directories already. */
+/* Finds out what stands in the places of the trees whose targets are
+ * directories already. */
 static int stat_trees(struct copy *c, struct upload_target *list, size_t n,
 		      struct error *err)
 {

@@ -87,7 +87,7 @@ int copy_down(struct copy *c, const char *remote, const char *local,
 	      struct error *err);
 /* Whether copy_up_to() can read it: a file or a directory. */
 int copy_check_local(const char *local, struct error *err);
-/* Where copy_down() would put it. Owned. */
+/* The path where copy_down() would put it. Owned. */
 char *copy_local_target(const char *local, const char *remote);
 /* -1 with ERR_USAGE where something is there already. */
 int copy_check_free(const char *target, struct error *err);

@@ -25,9 +25,10 @@ void grants_add(struct grants *g, const struct approval *a, const char *id);
 bool grants_have(const struct grants *g, const struct approval *a);
 bool grants_take(struct grants *g, const struct approval *a, const char *id);
 void grants_clear(struct grants *g);
-/* Those of from that are not stored, besides its own. */
+/* Adds the grants of from that are not stored. */
 void grants_inherit(struct grants *g, const struct grants *from);
-/* Those of approvals.allow; a value that cannot be used is a warning. */
+/* Adds the grants of approvals.allow; a value that cannot be used is a
+ * warning. */
 void grants_load(struct grants *g, const struct settings *set);
 /* As grants_add(), and writes it to the user's config.toml: ERR_CONFIG where
  * that cannot be changed, ERR_POLICY, ERR_USAGE where it holds a secret. */

@@ -16,7 +16,7 @@ int run_hooks_open(struct run *r, struct error *err);
  * as run_hooks_open(): they stay as they were. On the agent's
  * thread, between two turns. */
 int run_hooks_reload(struct run *r, struct error *err);
-/* Of a run that begins: "resume" or "startup". */
+/* Why the run begins: "resume" or "startup". */
 const char *run_hooks_cause(const struct run *r);
 /* SessionStart of an open run, or of its next thread; what it says goes with
  * the first prompt. */

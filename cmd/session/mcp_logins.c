@@ -129,7 +129,7 @@ static bool decode(const struct vault_entry *e, const char *url,
 	return good;
 }
 
-/* What the store has now. */
+/* Reads what the store has now. */
 static void note_stored(struct login *l, const struct oauth_grant *g)
 {
 	mem_wipe(l->stored);

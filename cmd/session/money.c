@@ -380,7 +380,7 @@ static void print_line(void *arg, const struct meter_line *l)
 	buf_addc(p->out, '\n');
 }
 
-/* What is stored of the thread, earlier runs with it. */
+/* Adds what the database has of the thread, earlier runs included. */
 static void print_thread(struct run *r, struct buf *out)
 {
 	struct printing p = { out, 0, true };

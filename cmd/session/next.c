@@ -116,8 +116,8 @@ static int read_words(struct next *next, const struct run *r,
 	return run_read_flags(&next->run, &next->args, err);
 }
 
-/* What was allowed within a sandbox was not allowed on this machine, nor in a
- * sandbox where the user has just declined it. */
+/* A permission for a sandbox does not hold on this machine, nor in a sandbox
+ * for which the user has just declined it. */
 static void take_permissions(struct run *n, const struct run *r)
 {
 	bool comes_out = run_allows_all(r) &&

@@ -922,7 +922,7 @@ static int refuse_without_sandbox(const struct run_options *o,
 	return 0;
 }
 
-/* What the chosen provider cannot do. */
+/* Refuses flags that the chosen provider cannot follow. */
 static int check_flags(const struct run_options *o,
 		       const struct sandbox_provider *p, struct error *err)
 {

@@ -216,8 +216,8 @@ static void describe_target(const struct run *r, const char *path,
 		buf_addf(place, " (%.*s)", (int)why.len, why.ptr);
 }
 
-/* What a deleted directory holds is not looked through while a user is there to
- * ask. */
+/* A deletion is never automatic: nobody looks through the directory while a
+ * user can be asked. */
 static bool is_plain_edit(const struct approval *a, struct str why)
 {
 	return !why.len && !(a->tool->flags & TOOL_DELETES);
@@ -401,7 +401,7 @@ static bool runs_command(const struct approval *a)
 	return a->tool->flags & TOOL_RUNS;
 }
 
-/* What is offered but may not be: words for the model. */
+/* Tells the model why the call may not run, although the tool is offered. */
 static void explain_refusal(const struct run *r, struct approval *a)
 {
 	if (runs_command(a) && r->options.allow.given)
@@ -466,7 +466,7 @@ static int decide_call(struct run *r, struct approval *a,
 	bool listed = runs_command(a) && r->options.allow.given;
 	bool reviews = r->interactive && r->options.reviews_all;
 
-	/* Of a model that calls what it was not offered. */
+	/* A model may call what it was not offered. */
 	if (!fs_tools_permit(r->options.fs_tools, a->tool->spec.name)) {
 		buf_addf(&a->reason,
 			 "%s is not available in this run (--allow-fs-tools).",

@@ -14,7 +14,7 @@
 #include "term/theme.h"
 #include "web/fetch.h"
 
-/* What a user is asked about on his own machine. */
+/* Which calls need the user's approval on the user's own machine. */
 enum run_mode {
 	RUN_MANUAL,    /* each call that acts there */
 	RUN_AUTO_EDIT, /* but not unprotected edits in its directory */

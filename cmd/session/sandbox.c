@@ -339,8 +339,8 @@ static void adopt_job(void *arg, const struct job_row *row)
 	struct finding *f = arg;
 	struct run *r = f->run;
 	bool own = !strcmp(row->thread, session_id(r->session));
-	/* Of a job of another thread nothing is stored here: what that one has
-	 * read, and was told, is its own. */
+	/* Nothing is stored about a job of another thread: how far its
+	 * output was read belongs to that thread. */
 	struct job_record record = { .row = own ? row->no : 0,
 				     .number = row->number,
 				     .job = row->job,

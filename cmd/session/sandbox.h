@@ -48,7 +48,8 @@ void run_promise_end(struct run *r);
  */
 int run_agent(struct run *r, const char *prompt, const struct stop *stop,
 	      struct error *err);
-/* Those of r->box from now on; finds those that were begun before. */
+/* Stores the background jobs of r->box from now on, and finds those that
+ * were started before. */
 int run_jobs_open(struct run *r, struct error *err);
 /* Runs it where the tools run, 60 s at most; one that fails is a warning. The
  * model is not told. -1: cancelled, or the sandbox is gone. */

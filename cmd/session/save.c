@@ -106,8 +106,8 @@ static int write_patch(struct saving *v, struct error *err)
 	return rc;
 }
 
-/* What is large comes when all else is safe, as far as the time goes; the patch
- * with it takes the place of the one without. */
+/* Large files are fetched once everything else is saved, as far as the time
+ * allows; the patch with them replaces the one without. */
 static void save_later(struct saving *v)
 {
 	struct error err = { 0 };
