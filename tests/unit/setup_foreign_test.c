@@ -34,7 +34,7 @@ static struct setup_value value(void *arg, const char *name)
 
 static void they_are_no_program_text(void **state)
 {
-	struct env env;
+	struct script_env env;
 	struct setup_script out;
 
 	(void)state;
@@ -90,7 +90,7 @@ static void foreign_values_reach_the_script(const struct sandbox_provider *p)
 	struct buf shown = BUF_INIT(1 << 20);
 	struct error err = { 0 };
 	struct setup_script out;
-	struct env env;
+	struct script_env env;
 
 	expand(script, &env, &out);
 	fake_reset();

@@ -34,7 +34,7 @@ static struct setup_value value(void *arg, const char *name)
 
 static void gives(const char *script, const char *want)
 {
-	struct env env;
+	struct script_env env;
 	struct setup_script out;
 
 	expand(script, &env, &out);
@@ -210,7 +210,7 @@ static void assignments(void **state)
 
 static void own_variables(void **state)
 {
-	struct env env;
+	struct script_env env;
 	struct setup_script out;
 
 	(void)state;
@@ -232,7 +232,7 @@ static void own_variables(void **state)
 
 static void reports_what_went_in(void **state)
 {
-	struct env env;
+	struct script_env env;
 	struct setup_script out;
 
 	(void)state;
@@ -246,7 +246,7 @@ static void reports_what_went_in(void **state)
 
 static void line_ends(void **state)
 {
-	struct env env;
+	struct script_env env;
 	struct setup_script out;
 
 	(void)state;

@@ -8,7 +8,7 @@
 #include "sandbox/setup/setup.h"
 #include "unit.h"
 
-struct env {
+struct script_env {
 	int used;
 	int notes;
 	char last[200];
@@ -19,7 +19,7 @@ static struct setup_value value(void *arg, const char *name);
 
 static void used(void *arg, const char *name, const struct setup_value *v)
 {
-	struct env *env = arg;
+	struct script_env *env = arg;
 
 	assert_string_equal(v->text, value(NULL, name).text);
 	env->used++;
@@ -27,19 +27,19 @@ static void used(void *arg, const char *name, const struct setup_value *v)
 
 static void note(void *arg, const char *line)
 {
-	struct env *env = arg;
+	struct script_env *env = arg;
 
 	env->notes++;
 	snprintf(env->last, sizeof(env->last), "%s", line);
 }
 
-static void expand(const char *script, struct env *env,
+static void expand(const char *script, struct script_env *env,
 		   struct setup_script *out)
 {
 	struct setup_values values = { value, used, note, env };
 	struct error err = { 0 };
 
-	*env = (struct env){ 0 };
+	*env = (struct script_env){ 0 };
 	setup_script_init(out);
 	assert_int_equal(setup_expand(str_of(script), &values, out, &err), 0);
 }
