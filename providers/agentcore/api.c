@@ -35,7 +35,7 @@ enum {
 	SLACK_MS = 5000, /* how late an answer may be */
 };
 
-/* What the answer's head says. */
+/* The head of an answer. */
 struct head {
 	struct agentcore_ask *ask;
 	int64_t date; /* Unix seconds, 0 unknown */
@@ -302,7 +302,6 @@ int agentcore_call(struct agentcore *a, struct agentcore_ask *ask, cJSON **tree,
 	return rc;
 }
 
-/* *session is the caller's; NULL when there is none of that id. */
 int agentcore_get_session(struct sandbox_client *client, const char *id,
 			  cJSON **session, const struct stop *stop,
 			  struct error *err)
@@ -531,7 +530,6 @@ int agentcore_invoke(struct sandbox *sb, const struct agentcore_invoke *call,
 	return rc;
 }
 
-/* Appends a result's standard output, or its text where it has none. */
 int agentcore_add_output(const cJSON *result, struct buf *out,
 			 struct error *err)
 {

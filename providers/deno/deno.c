@@ -605,7 +605,7 @@ static int deno_attach(struct sandbox *sb, const char *id,
 	sb->id = xstrdup(id);
 	if (deno_set_workdir(sb, stop, err) == 0)
 		return 0;
-	/* Not connected before: it may never have existed. */
+	/* The first connection failed: it may never have existed. */
 	if (err->code == ERR_GONE) {
 		*err = (struct error){ 0 };
 		error_set(err, ERR_NOT_FOUND, "sandbox not found: %s", id);

@@ -102,7 +102,7 @@ int deno_rpc_call(struct deno_rpc *r, struct deno_call *c,
 /* exec.c */
 /* The state of a sandbox, made at the first call. */
 struct deno_box *deno_box(struct sandbox *sb);
-/* What every request to either server carries. */
+/* Adds the headers that both servers want. */
 int deno_add_headers(const struct deno *d, struct rest *r, struct error *err);
 /* Adds what to do about a refused token. */
 void deno_add_hint(struct error *err);

@@ -80,7 +80,6 @@ void deno_add_hint(struct error *err)
 				"(Settings, Access Tokens)");
 }
 
-/* What every request carries. */
 int deno_add_headers(const struct deno *d, struct rest *r, struct error *err)
 {
 	char *bearer = xasprintf("Bearer %s", d->token);

@@ -376,7 +376,7 @@ static int extend_life(struct sandbox *sb, int64_t lifetime_s,
 	return rc;
 }
 
-/* Of the sandbox's envd, 0 unknown. */
+/* The version of the sandbox's envd; 0: unknown. */
 static int envd_version(struct sandbox *sb)
 {
 	struct e2b_box *b = (struct e2b_box *)vendor_box(sb);

@@ -28,7 +28,7 @@ enum http_op {
 	OP_COUNT
 };
 
-/* What {name} may be. */
+/* The values that {name} can stand for. */
 enum http_value {
 	VALUE_ID,
 	VALUE_LABEL,

@@ -91,8 +91,6 @@ bool class_path_ok(struct str s)
 /* The functions that follow return what is wrong with v ("must be a string"),
  * or NULL. */
 
-/* Readers return what is wrong with v ("must be a string"), or NULL. */
-
 static const char *read_string(const struct toml_value *v, void *field,
 			       unsigned flag)
 {

@@ -226,7 +226,7 @@ static bool feed_line(struct link *l, struct str line)
 		l->state = LINK_READY;
 		l->was_ready = true;
 		l->noise = 0;
-		buf_clear(&l->tail); /* what is said of the login */
+		buf_clear(&l->tail); /* output of the login */
 		buf_addstr(&l->queue, buf_str(&l->waiting));
 		buf_clear(&l->waiting);
 		return true;
@@ -347,7 +347,8 @@ static bool read_chunk(struct link *l, int *fd)
 		return false;
 	}
 	pthread_mutex_lock(&l->lock);
-	/* Complaints of a shell whose input was damaged are no answer. */
+	/* Error output is no sign of life: a shell whose input was damaged
+	 * may complain. */
 	if (fd == &l->out)
 		l->heard = clock_ms();
 	if (fd == &l->err) {

@@ -42,7 +42,8 @@ struct rest_ask { /* one request; all borrowed */
 	const char *path; /* with its query, after base */
 	struct str body;  /* JSON unless type says otherwise; may be empty */
 	const char *type; /* Content-Type of body; NULL: application/json */
-	const char *what; /* the deed, for messages: "creating the sandbox" */
+	const char
+		*what; /* the operation, for messages: "creating the sandbox" */
 	unsigned flags;
 	int64_t timeout_ms; /* for one try; 0: 60 s */
 	int64_t idle_ms;    /* without a byte, then it is cut; 0: never */

@@ -336,7 +336,7 @@ static int find_by_name(struct sandbox *sb, const char *label, cJSON **answer,
 		return -1;
 	rc = vendor_get(c, label, answer, stop, &other);
 	if (rc < 0 && err->http_status == 409) {
-		/* Something has the name: this is no refusal of the create. */
+		/* The name is taken, so the create may have worked. */
 		*err = other;
 		err->http_status = 0;
 	}
@@ -417,7 +417,7 @@ static int send_create(struct sandbox *sb, const struct sandbox_spec *spec,
 
 	if (v->post(sb, spec, body, answer, stop, &why) == 0 && *answer) {
 		if (check_name(sb, spec->label, answer, stop, err) < 0) {
-			/* It was made: a refusal now is none of the create. */
+			/* It was made, so this failure is not the create's. */
 			sb->id = xstrdup(spec->label);
 			return -1;
 		}

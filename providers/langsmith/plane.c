@@ -157,7 +157,7 @@ static int advance_stream(struct langsmith_stream *s,
 	int64_t len = (int64_t)f->data.len;
 	int64_t skip = f->offset < 0 ? 0 : s->at - f->offset;
 
-	/* Where a byte became U+FFFD, counts of bytes mean nothing. */
+	/* Once a byte became U+FFFD, counts of bytes differ. */
 	if (s->replaced)
 		skip = 0;
 	if (skip < 0)

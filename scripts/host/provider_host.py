@@ -106,8 +106,8 @@ def accepts(function, name):
 
 
 def names(function, name):
-    """Whether a parameter has this name: **kwargs may be passed on to an API
-    that refuses what it does not know."""
+    """True if a parameter has this name. **kwargs do not count: they may go
+    to an API that refuses unknown names."""
     return any(p.name == name for p in parameters_of(function) or ())
 
 
@@ -149,7 +149,7 @@ class Host:
         self.attaching = {}
 
     def call(self, owner, name, /, *args, **kwargs):
-        """A method, or where it is not implemented its async twin."""
+        """Calls a method, or its async twin if it is not implemented."""
         function = getattr(owner, name, None)
         twin = getattr(owner, "a" + name, None)
         if function is None and twin is None:
@@ -174,7 +174,7 @@ class Host:
             ) from exc
         for part in name.split("."):
             if not hasattr(made, part):
-                raise Refusal(CONFIG, f"there is no {name} in {module}")
+                raise Refusal(CONFIG, f"{module} has no {name}")
             made = getattr(made, part)
         try:
             self.provider = made() if callable(made) else made
@@ -218,7 +218,7 @@ class Host:
         )
 
     def lists(self):
-        """Not when all it has is the base class's, which only raises."""
+        """False if its only list() is the base class's, which raises."""
         for base in type(self.provider).__mro__:
             if "list" in vars(base) or "alist" in vars(base):
                 package = base.__module__.partition(".")[0]
@@ -289,7 +289,7 @@ class Host:
         )
 
     def backend(self, sandbox_id):
-        """Also of a sandbox that an earlier process made."""
+        """The backend of a sandbox, which an earlier process may have made."""
         with self.lock:
             lock = self.attaching.setdefault(sandbox_id, threading.Lock())
         with lock:
@@ -319,7 +319,7 @@ class Host:
         }
 
     def upload(self, params):
-        """One file, whose path is dcode's own: see child_files.c."""
+        """One file, whose path is dcode's own: see process.c."""
         backend = self.backend(params["sandbox"])
         data = base64.b64decode(params["data"])
         answer = self.call(backend, "upload_files", [(params["path"], data)])
@@ -358,7 +358,7 @@ class Server:
         method = message["method"]
         try:
             if method not in self.METHODS:
-                raise Refusal(NO_METHOD, f"there is no method {method}")
+                raise Refusal(NO_METHOD, f"unknown method {method}")
             answer = {
                 "result": getattr(self.host, method)(message["params"])
             }
@@ -386,7 +386,7 @@ class Server:
 
 
 def add_user_site():
-    """Where a normal start has it: before the system's packages."""
+    """Adds it where Python does without -I: before the system's packages."""
     if (
         sys.prefix != sys.base_prefix  # a virtual environment has none
         or os.environ.get("PYTHONNOUSERSITE")
