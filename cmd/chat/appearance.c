@@ -22,7 +22,7 @@ static bool parse_name(struct str name, enum theme_name *found)
 	return theme_parse(name, found);
 }
 
-/* What /theme has stored. */
+/* Reads the theme that /theme stored. */
 static bool read_stored(struct app *app, enum theme_name *found)
 {
 	struct buf text = BUF_INIT(MOST_STORED);

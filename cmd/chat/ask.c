@@ -196,7 +196,7 @@ static int collect(struct asker *k, struct approval *a, struct together *t,
 	return rc;
 }
 
-/* What was said of calls whose turn comes later. */
+/* Remembers the answer for the later calls of the same model answer. */
 static void note_together(struct asker *k, const struct together *t,
 			  enum dialog_answer said)
 {

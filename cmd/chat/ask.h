@@ -28,8 +28,8 @@ struct call_view { /* what is shown; borrowed from the call */
 /* The label of what changes in a file, whose lines begin as diff_text()'s. */
 #define CALL_VIEW_CHANGE "change"
 
-/* What the tool will read comes first, in the tool's own order: other members
- * could push it into the part that is left out. */
+/* Arguments that the tool reads come first, in the tool's own order: unused
+ * members could push them into the part that is left out. */
 void call_view_open(struct call_view *v, const struct approval *a);
 void call_view_close(struct call_view *v);
 
@@ -49,14 +49,15 @@ enum dialog_answer {
 			     caller finds that auto-edit allows it */
 };
 
-/* What is asked: whether these calls may run. */
+/* A question whether these calls may run. */
 struct question {
 	struct approval *const *list; /* borrowed */
 	size_t n;                     /* several: all of them, or none */
 	struct buf edited; /* out: DIALOG_EDITED: the text as it is now */
 };
 
-/* What both kinds of chat do before a call; asks differently in each. */
+/* Decides about calls in both kinds of chat; only the function that puts the
+ * question differs. */
 struct asker {
 	struct run *run;
 	/* Puts the question; DIALOG_OPEN: the turn was stopped instead. */
@@ -77,7 +78,8 @@ void asker_release(struct asker *k);
 
 /* Whether several calls of the answer are left to be asked about. */
 bool ask_has_more(const struct question *q);
-/* What of the call the user may change; text is borrowed. NULL: nothing. */
+/* The name of the argument that the user may edit, with its text (borrowed);
+ * NULL: none. */
 const char *ask_editable(const struct question *q, struct str *text);
 
 /* A reply to a question of the program's own may have so many bytes. */

@@ -81,7 +81,7 @@ bool chat_more_typed(const struct chat_input *in, int ms)
 	       (in->typed.len || io_poll(&p, 1, ms) > 0);
 }
 
-/* What is at the terminal, up to the last line's end. */
+/* Reads complete lines that already wait at the terminal. */
 static void read_lines(struct chat_input *in)
 {
 	struct pollfd p = { .fd = STDIN_FILENO, .events = POLLIN };
@@ -394,7 +394,7 @@ static bool edit(struct approve *p, struct question *q)
 	return false;
 }
 
-/* What is shown again before the next answer. */
+/* Prints what the user needs again before the next answer. */
 static void go_on(const struct question *q, enum dialog_answer said,
 		  struct question_screen now)
 {

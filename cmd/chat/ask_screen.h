@@ -13,8 +13,8 @@
 #include "term/theme.h"
 #include "tool/tool.h"
 
-/* Whose the keys are while a question is open. Only the chat knows: the message
- * that is being written is its own. */
+/* Who gets the keys while a question is open. The chat decides it, because the
+ * half-written message is its own. */
 enum question_keys {
 	QUESTION_TOO_NEW,  /* nobody can have read it yet */
 	QUESTION_DRAFT,    /* the message's, until an arrow key is pressed */
@@ -49,7 +49,7 @@ struct dialog {
 
 void dialog_open(struct dialog *d, const struct question *asked);
 void dialog_close(struct dialog *d); /* a zeroed one is fine */
-/* What was typed while it is shown. */
+/* Handles one key or text at the question. */
 enum dialog_answer dialog_event(struct dialog *d, const struct key_event *ev);
 /* Appends at most rows rows of at most columns cells: what is asked about,
  * shortened in its middle where it must be, and the answers. Where there is no

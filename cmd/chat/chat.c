@@ -76,7 +76,7 @@ static int on_inquiry(void *arg, struct inquiry *q, enum inquiry_end *end,
 	return chat_inquire(&c->input, q, end, stop, err);
 }
 
-/* What a message came to; false when the chat is over. */
+/* Reports how a message ended; false when the chat is over. */
 static bool end_turn(struct chat *c, enum message_kind kind, int rc,
 		     const struct error *err)
 {
@@ -294,8 +294,8 @@ static int open_once(struct chat *c, bool again, struct error *err)
 	return startup_run(c->run, &stop, err);
 }
 
-/* Where Ctrl-C stops it the user goes on at the prompt: with his next message,
- * which is appended to next, it begins anew. 1: he has left. */
+/* Opens the run. After Ctrl-C the user is at the prompt, and his next message
+ * (appended to next) starts the opening again. 1: the user has left. */
 static int open_chat(struct chat *c, struct buf *next, struct error *err)
 {
 	struct app *app = c->run->app;

@@ -55,7 +55,7 @@ int chat_open(struct run *r, bool again, const struct stop *stop,
 	return 0;
 }
 
-/* What is said of a chat when its sandbox has been left. */
+/* What chat_close() prints after the sandbox was left. */
 struct parting {
 	char id[64]; /* of its thread; "" when nothing is stored */
 	struct usage usage;
@@ -72,7 +72,7 @@ bool chat_ends(enum err code)
 	       app_signal() == SIGHUP || app_signal() == SIGQUIT;
 }
 
-/* Which sandbox it is: another one may be on the screen already. */
+/* Names the sandbox: the screen may show another one already. */
 static void print_work(const struct run *r, size_t files)
 {
 	struct buf line = BUF_INIT(1 << 12);
@@ -156,7 +156,7 @@ void chat_ask_exit(struct run *r)
 	read_exit(r, files > 0);
 }
 
-/* What is in one that is deleted has been saved, or named as lost, then. */
+/* Work in a deleted sandbox was saved, or named as lost, before. */
 static void read_sandbox(struct run *r, struct parting *p)
 {
 	bool stays = !r->box.ours || r->box.request.on_exit != LIFECYCLE_DELETE;

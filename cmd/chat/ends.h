@@ -5,7 +5,7 @@
 
 #include "cmd/session/run.h"
 
-/* What is said where the user has stopped that. */
+/* Printed when the user has stopped the opening. */
 #define CHAT_STOPPED "Interrupted. The next message begins anew; Ctrl-D leaves."
 
 /* Model, sandbox and setup, hooks and commands of the chat. again: it was

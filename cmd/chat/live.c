@@ -50,7 +50,7 @@ bool live_can(const struct run *r)
 	       isatty(STDOUT_FILENO) && isatty(STDERR_FILENO);
 }
 
-/* What is waited for, as the events tell it. */
+/* Updates the progress line from an event. */
 static void follow(struct live *l, const struct agent_event *ev)
 {
 	char text[64];
@@ -284,7 +284,7 @@ static void wait_for_any(struct live *l, struct pollfd p[N_FDS], bool drawn,
 	(void)poll(p, N_FDS, ms < 0 && until != INT64_MAX ? 0 : (int)ms);
 }
 
-/* With a new size the live part is made anew for it. */
+/* Draws; once more if the terminal was resized meanwhile. */
 static void draw(struct live *l)
 {
 	bool resized = false;

@@ -513,7 +513,7 @@ void live_list_arguments(void *arg, struct str command)
 	begin_job(l, "listing");
 }
 
-/* What completion asked for while something ran. */
+/* Starts the listing that completion asked for while a job ran. */
 static void list_later(struct live *l)
 {
 	char *command = l->lists_arguments;

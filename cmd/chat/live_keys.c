@@ -126,7 +126,7 @@ static enum live_key when_selected(struct live *l, const struct key_event *ev)
 	return escapes ? LIVE_KEY_TAKEN : LIVE_KEY_DRAFT;
 }
 
-/* Whose a key is while a question is shown; it may move the focus. */
+/* Decides who gets a key while a question is shown; it may move the focus. */
 static enum live_key key_is_for(struct live *l, const struct key_event *ev)
 {
 	enum question_keys keys = live_question_keys(l);

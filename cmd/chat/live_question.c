@@ -25,7 +25,7 @@ enum {
 	MOST_S = 86400,      /* [ui] notify_after */
 };
 
-/* What is left of a question: one line. */
+/* Leaves one line of an answered question on the screen. */
 static void leave_line(struct live *l, const char *said, struct str what)
 {
 	const struct style muted = { 0, STYLE_MUTED };
@@ -161,7 +161,7 @@ static void accept_edits(struct live *l)
 	answer_call(l, DIALOG_EDITS);
 }
 
-/* What is typed at a question about a call. */
+/* Handles a key at a question about calls. */
 void live_answer_call(struct live *l, const struct key_event *ev)
 {
 	enum dialog_answer said = dialog_event(&l->dialog, ev);
@@ -235,7 +235,7 @@ void live_drop_choice(struct live *l)
 		answer_choice(l, CHOICE_ENDED);
 }
 
-/* What was typed at the question is a message after all. */
+/* Moves text typed at the question into the draft: it begins a message. */
 static void take_as_draft(struct live *l)
 {
 	struct buf text = BUF_INIT(MOST_DRAFT);

@@ -160,7 +160,8 @@ void live_set_wait(struct live *l, const char *what)
 	l->retries_at = 0;
 }
 
-/* Of the sandbox, while it is also the model that is waited for. */
+/* Sets the sandbox's progress line; the model's has its own while both are
+ * pending. */
 static void set_step(struct live *l, const char *what)
 {
 	if (l->ahead.sent)
@@ -205,7 +206,7 @@ static const char *way_out(const struct live *l)
 	return l->stopping ? "" : ", Esc stops it";
 }
 
-/* What is waited for in so many cells. */
+/* Adds the progress line in at most room cells. */
 static void add_what(const struct live *l, size_t room, struct rows *out)
 {
 	const char *more = theme_glyph(&l->theme, GLYPH_ELLIPSIS);
@@ -295,7 +296,7 @@ void live_status_begin(struct live *l)
 	live_status_refresh(l);
 }
 
-/* Of the model, in tokens; 0: nobody knows. */
+/* The model's context window in tokens; 0: unknown. */
 static int64_t find_window(const struct run *r)
 {
 	struct model_facts facts;
@@ -348,7 +349,7 @@ static void read_run(struct live *l)
 		l->ends = find_end(r, l->began);
 }
 
-/* What was sent before, while the sandbox was being made, comes last. */
+/* Prompts sent before the history was open become its newest entries. */
 static void open_history(struct live *l)
 {
 	struct app *app = l->run->app;
@@ -528,7 +529,7 @@ void live_say(struct live *l, struct style style, const char *text)
 	rows_release(&rows);
 }
 
-/* What follows the last carriage return that something follows. */
+/* The text behind the last carriage return that has text behind it. */
 static struct str last_part(struct str line)
 {
 	size_t end = line.len;
@@ -651,7 +652,7 @@ static void add_queue(const struct live *l, size_t most, struct rows *out)
 	}
 }
 
-/* What is typed at: a list to choose from, a search or a text. */
+/* Draws what has the cursor: a list, a search or the draft. */
 static void add_editor(struct live *l, size_t rows, struct rows *out,
 		       size_t caret[2])
 {
@@ -738,7 +739,7 @@ static void compose_editor(struct live *l, size_t most, struct rows *out,
 	rows_release(&asked);
 }
 
-/* What the model asks. While a message is being written that stays below it. */
+/* Draws the model's question. A half-written message stays below it. */
 static void compose_inquiry(struct live *l, size_t most, struct rows *out,
 			    size_t caret[2])
 {
@@ -787,8 +788,8 @@ static void compose_small(struct live *l, size_t most, struct rows *out,
 	}
 }
 
-/* What stands below the answer: the question or the wait, the queue, the
- * editor, the status line. */
+/* Draws everything below the answer: question or progress, queue, editor,
+ * status line. */
 static void compose_bottom(struct live *l, size_t most, struct rows *out,
 			   size_t caret[2])
 {

@@ -81,7 +81,7 @@ struct live_notify {
 	int64_t rang;     /* for the question that was opened then */
 };
 
-/* What the user has sent, and that has not begun. */
+/* A message that waits in the queue. */
 struct waiting {
 	enum job_kind kind;
 	char *text; /* owned */
@@ -256,9 +256,9 @@ bool live_is_drafting(const struct live *l);
 /* Nothing is being written, and nothing was a moment ago: a single key may be
  * an answer. */
 bool live_is_left_alone(const struct live *l);
-/* Whose the keys are now, for what is shown. */
+/* Who gets the keys now. */
 enum question_keys live_question_keys(const struct live *l);
-/* What was printed and said becomes rows above the live part. */
+/* Moves printed text and finished rows above the live part. */
 void live_print(struct live *l);
 /* The result of a command of the user's own, which is not folded. */
 void live_show_own(struct live *l, const struct agent_event *ev);
@@ -266,10 +266,10 @@ void live_say(struct live *l, struct style style, const char *text);
 void live_draw(struct live *l);
 /* When the live part has to change by itself; INT64_MAX: it stands still. */
 int64_t live_redraw_at(const struct live *l);
-/* What is waited for. */
+/* Sets the progress line. */
 void live_set_wait(struct live *l, const char *what);
-/* What the status line says, before there is a run, of one that is open, and
- * after each turn. */
+/* Fill the status line: before the run is open, when it is, and after each
+ * turn. */
 void live_status_begin(struct live *l);
 void live_status_opened(struct live *l);
 void live_status_refresh(struct live *l);

@@ -584,7 +584,8 @@ const char *message_prefix(enum message_kind kind)
 	return prefixes[kind];
 }
 
-/* With what the user's own commands have printed since the last one. */
+/* The prompt also carries what the user's own commands have printed since the
+ * last one. */
 static int run_prompt(struct run *r, const char *text, struct buf *told,
 		      const struct stop *stop, struct error *err)
 {

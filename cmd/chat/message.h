@@ -58,7 +58,7 @@ struct str message_first_word(struct str line);
  * Paths, and the rest of what begins with a slash, are text for the model. */
 bool message_is_command(struct str line);
 enum message_kind message_classify(struct str text);
-/* What stands before the text of such a message: "", "!", "!!". */
+/* The prefix of such a message: "", "!", "!!". */
 const char *message_prefix(enum message_kind kind);
 /*
  * Sends a prompt, with the files that it names, or runs a command; text is

@@ -57,7 +57,7 @@ static void add_path(struct str path, struct buf *out)
 	buf_release(&clean);
 }
 
-/* Of one directory below the top; hidden names are left out. */
+/* Lists one directory below the top; hidden names are left out. */
 static void walk(const char *top, const char *below, int deep, size_t *n,
 		 struct buf *out)
 {
@@ -237,7 +237,8 @@ bool slash_is(const struct app *app, struct str line, const char *name)
 	       str_is(str_of(s->name), name);
 }
 
-/* What a new thread does not need to know, and what a moved one must. */
+/* A new thread forgets what the old one was to be told; one that moved to
+ * another sandbox is told so. */
 static void tell_model(const struct run *r, unsigned switched, struct buf *told)
 {
 	if (r->switched != switched)

@@ -38,10 +38,11 @@ struct slash_command {
 	 * end of one. */
 	void (*show)(struct run *r, int n, char **words, size_t columns,
 		     struct buf *out);
-	/* Of a show: it needs the sandbox, so that it waits for what opens,
-	 * changes or leaves that. */
+	/* For a show that needs the sandbox: it waits while the sandbox is
+	 * opened, changed or left. */
 	bool needs_sandbox;
-	/* What its argument can be, as slash_cmd.h says; or NULL. */
+	/* Lists the values of its argument (see slash_list_* below), or NULL.
+	 */
 	void (*list)(struct run *r, struct buf *out);
 };
 
@@ -105,8 +106,8 @@ void slash_cmd_thinking(struct run *r, int n, char **words, size_t columns,
 void slash_cmd_version(struct run *r, int n, char **words, size_t columns,
 		       struct buf *out);
 
-/* What the last word of a command can be, a line each: the word, a tab, what is
- * shown beside it. */
+/* Append the possible last words of a command, one line each: the word, a tab,
+ * a description. */
 void slash_list_efforts(struct run *r, struct buf *out);
 void slash_list_mcp(struct run *r, struct buf *out);
 void slash_list_models(struct run *r, struct buf *out);

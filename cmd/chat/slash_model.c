@@ -59,7 +59,7 @@ static const char *missing_key(const struct provider *p,
 	return p->preset ? preset_key_env(p->preset) : NULL;
 }
 
-/* What stands in the way of using it, or where it is from. */
+/* Why the model cannot be used, or where it is from. */
 static char *describe(const struct run *r, const char *name, const char *from)
 {
 	const struct settings *set = r->app->settings;

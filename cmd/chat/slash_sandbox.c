@@ -59,7 +59,7 @@ static const char *exit_words(const struct run *r)
 			   : "left as it is: dcode did not make it";
 }
 
-/* What this chat's tools act on. */
+/* Prints where this chat's tools act. */
 static void print_status(struct run *r)
 {
 	const struct info_sink sink = { print_state, NULL };
@@ -97,7 +97,7 @@ static int refuse(struct error *err, const char *what)
 			       "into a sandbox.");
 }
 
-/* What becomes of it when the chat ends, or goes elsewhere. */
+/* Sets what becomes of the sandbox when the chat leaves it. */
 static int set_exit(struct run *r, const char *word, struct error *err)
 {
 	static const char *const words[] = { "delete", "stop", "keep" };

@@ -453,7 +453,7 @@ static size_t print_changes(const struct app *app,
 	return n;
 }
 
-/* What the run has taken out of the settings when it was opened. */
+/* Reads again the settings that the run copied when it was opened. */
 static void use_settings(struct run *r)
 {
 	struct settings *set = r->app->settings;

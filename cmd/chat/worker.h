@@ -8,7 +8,7 @@
 #include "base/stop.h"
 #include "ui/eventq.h"
 
-/* What the worker has for the loop, in the queue of events. */
+/* Notices from the worker to the loop, in the event queue. */
 enum worker_notice {
 	NOTICE_DONE = 1,  /* the job has ended */
 	NOTICE_QUESTION,  /* arg: struct approval; worker_answer() */

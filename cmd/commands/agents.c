@@ -97,7 +97,7 @@ static int list_agents(struct app *app, const struct args *args)
 	return 0;
 }
 
-/* What the new AGENTS.md says. */
+/* The text of the new AGENTS.md: the template, or a copy of source's. */
 static int read_source(const struct app *app, const char *source,
 		       struct buf *text, struct error *err)
 {

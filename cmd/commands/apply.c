@@ -167,7 +167,7 @@ static int open_here(struct workspace *w, struct app *app,
 	return rc;
 }
 
-/* What needs no thread: the tree here, by a patch or backwards. */
+/* Applies a patch file, or undoes: neither needs a thread. */
 static int apply_here(struct change_set *ch, bool undo, const struct stop *stop,
 		      struct error *err)
 {

@@ -307,7 +307,7 @@ struct reminder {
 	const struct credential *done;
 };
 
-/* Of a provider with two secrets, the other one while it is missing. */
+/* For a provider with two secrets: the other one, if it is missing. */
 static bool print_missing_key(void *arg, const struct settings_credential *c)
 {
 	const struct reminder *r = arg;

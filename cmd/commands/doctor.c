@@ -252,7 +252,7 @@ enum {
 
 static const char section[] = "terminal";
 
-/* What a terminal has told. */
+/* The replies of a terminal. */
 struct told {
 	bool kitty, device, background, synchronized;
 	uint32_t rgb;
@@ -282,7 +282,7 @@ static void on_reply(void *arg, const struct key_event *ev)
 	}
 }
 
-/* Until it has answered the request that every terminal answers. */
+/* Reads replies until the one that every terminal sends. */
 static void read_answers(struct told *t)
 {
 	const struct key_sink sink = { on_reply, t };

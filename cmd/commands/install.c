@@ -84,7 +84,7 @@ static bool offer(void *arg, const struct settings_credential *c)
 
 	if (!c->group || strcmp(c->group, m->check->name) != 0)
 		return true;
-	/* Of several that stand for each other, the first is asked for. */
+	/* Of several alternatives only the first is asked for. */
 	if (!c->required && strcmp(c->name, m->check->name) != 0)
 		return true;
 	state = credential_state(app->settings, c->name, c->variable, &label);
@@ -369,7 +369,7 @@ static int install_all(const struct install *in)
 	return ready == n ? 0 : 1;
 }
 
-/* What has to be done once, where tokens come from gcloud. */
+/* For models on Google Cloud: the gcloud command that gives the token. */
 static const char *login_hint(const struct credential *c,
 			      enum credential_state state)
 {

@@ -103,7 +103,7 @@ static int check_address(const char *url, struct error *err)
 			       "to this machine.");
 }
 
-/* What the server answers to who has not logged in. */
+/* The server's challenge to a client without a login. */
 static int knock(struct login_visit *v, struct error *err)
 {
 	const struct mcp_link_setup setup = {

@@ -164,7 +164,7 @@ static void on_row(void *arg, const char *provider, const char *model,
 	add_model(arg, provider, model);
 }
 
-/* Those that the table does not have. */
+/* Adds the models of config.toml that the table lacks. */
 static void add_configured(struct model_rows *l, const char *provider,
 			   const struct toml_value *models)
 {

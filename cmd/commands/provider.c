@@ -227,7 +227,7 @@ static void add_row(struct provider_table *t, const struct sandbox_provider *p,
 	buf_release(&e.endpoint);
 }
 
-/* Those that stand behind the i-th name. */
+/* Adds the second names that sort between provider i and the next one. */
 static void add_second_names(struct provider_table *t,
 			     const struct sandbox_provider *const *all,
 			     size_t i)
