@@ -34,7 +34,11 @@ static struct setup_value value(void *arg, const char *name)
 
 static void gives(const char *script, const char *want)
 {
+<<<<<<< HEAD
 	struct script_env env;
+=======
+	struct setup_env env;
+>>>>>>> b85608c0 (tests: the values of a setup script have a name of their own)
 	struct setup_script out;
 
 	expand(script, &env, &out);
@@ -210,7 +214,11 @@ static void assignments(void **state)
 
 static void own_variables(void **state)
 {
+<<<<<<< HEAD
 	struct script_env env;
+=======
+	struct setup_env env;
+>>>>>>> b85608c0 (tests: the values of a setup script have a name of their own)
 	struct setup_script out;
 
 	(void)state;
@@ -232,7 +240,11 @@ static void own_variables(void **state)
 
 static void reports_what_went_in(void **state)
 {
+<<<<<<< HEAD
 	struct script_env env;
+=======
+	struct setup_env env;
+>>>>>>> b85608c0 (tests: the values of a setup script have a name of their own)
 	struct setup_script out;
 
 	(void)state;
@@ -246,7 +258,11 @@ static void reports_what_went_in(void **state)
 
 static void line_ends(void **state)
 {
+<<<<<<< HEAD
 	struct script_env env;
+=======
+	struct setup_env env;
+>>>>>>> b85608c0 (tests: the values of a setup script have a name of their own)
 	struct setup_script out;
 
 	(void)state;
