@@ -34,11 +34,7 @@ static struct setup_value value(void *arg, const char *name)
 
 static void they_are_no_program_text(void **state)
 {
-<<<<<<< HEAD
 	struct script_env env;
-=======
-	struct setup_env env;
->>>>>>> b85608c0 (tests: the values of a setup script have a name of their own)
 	struct setup_script out;
 
 	(void)state;
@@ -94,11 +90,7 @@ static void foreign_values_reach_the_script(const struct sandbox_provider *p)
 	struct buf shown = BUF_INIT(1 << 20);
 	struct error err = { 0 };
 	struct setup_script out;
-<<<<<<< HEAD
 	struct script_env env;
-=======
-	struct setup_env env;
->>>>>>> b85608c0 (tests: the values of a setup script have a name of their own)
 
 	expand(script, &env, &out);
 	fake_reset();

@@ -34,11 +34,7 @@ static struct setup_value value(void *arg, const char *name)
 
 static void gives(const char *script, const char *want)
 {
-<<<<<<< HEAD
 	struct script_env env;
-=======
-	struct setup_env env;
->>>>>>> b85608c0 (tests: the values of a setup script have a name of their own)
 	struct setup_script out;
 
 	expand(script, &env, &out);
@@ -214,11 +210,7 @@ static void assignments(void **state)
 
 static void own_variables(void **state)
 {
-<<<<<<< HEAD
 	struct script_env env;
-=======
-	struct setup_env env;
->>>>>>> b85608c0 (tests: the values of a setup script have a name of their own)
 	struct setup_script out;
 
 	(void)state;
@@ -240,11 +232,7 @@ static void own_variables(void **state)
 
 static void reports_what_went_in(void **state)
 {
-<<<<<<< HEAD
 	struct script_env env;
-=======
-	struct setup_env env;
->>>>>>> b85608c0 (tests: the values of a setup script have a name of their own)
 	struct setup_script out;
 
 	(void)state;
@@ -258,11 +246,7 @@ static void reports_what_went_in(void **state)
 
 static void line_ends(void **state)
 {
-<<<<<<< HEAD
 	struct script_env env;
-=======
-	struct setup_env env;
->>>>>>> b85608c0 (tests: the values of a setup script have a name of their own)
 	struct setup_script out;
 
 	(void)state;
