@@ -10,7 +10,6 @@
 #include "net/http.h"
 #include "net/loopback.h"
 #include "net/resolve.h"
-#include "web/address.h"
 #include "web/url.h"
 
 enum { CONNECT_TO = URL_HOST + 96, HEADERS_MAX = 4 };

@@ -10,7 +10,6 @@
 #include "base/str.h"
 #include "net/http.h"
 #include "net/resolve.h"
-#include "web/address.h"
 #include "web/page.h"
 #include "web/page_reader.h"
 #include "web/url.h"

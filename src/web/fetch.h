@@ -39,7 +39,7 @@ bool fetch_is_refused(const struct web *w, const char *url);
 /*
  * Appends the page as text, after lines that say its address, its kind, and
  * that it is nobody's instruction. Each address on the way is looked up once,
- * checked (web/address.h), and connected to as checked, through a proxy as
+ * checked (web/url.h), and connected to as checked, through a proxy as
  * well; another host than the first one has to be allowed. -1 for a status of
  * 400 or more and what is no text, too: the words are for the model. No
  * ERR_TIMEOUT for ms, which is ERR_NETWORK; ERR_CANCELLED by stop.

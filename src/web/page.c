@@ -1,14 +1,695 @@
-/* page.c - what a server sends, as text for a model. */
+/* page.c - the bytes of a page as text that a model can read. */
 /* SPDX-License-Identifier: MIT */
+/*
+ * page_read(), at the end, is the place to begin reading: it decodes the
+ * charset and makes Markdown of HTML. All of this reads bytes from strangers,
+ * through libxml2, so that it runs in a process of its own: page_reader.c.
+ */
 #include "web/page.h"
 
 #include <ctype.h>
+#include <errno.h>
+#include <iconv.h>
+#include <limits.h>
+#include <pthread.h>
+#include <stddef.h>
+#include <stdio.h>
 #include <string.h>
 #include <strings.h>
 
+#include <libxml/HTMLparser.h>
+
+#include "base/error.h"
+#include "base/library.h"
 #include "base/str.h"
-#include "web/charset.h"
-#include "web/html.h"
+
+/* It brings ICU along, which costs more than the rest of a start. */
+struct xml_api {
+	void (*init_parser)(void);
+	htmlDocPtr (*html_read_memory)(const char *text, int len,
+				       const char *url, const char *encoding,
+				       int options);
+	xmlNodePtr (*root)(const xmlDoc *doc);
+	void (*free_doc)(xmlDocPtr doc);
+};
+
+/* libxml2 2.14 changed its ABI, but none of what is used here. */
+static const struct library library = {
+	.name = "libxml2",
+	.files = { "libxml2.so.2", "libxml2.so.16" },
+	.package = "libxml2",
+	.needed = "2.9",
+};
+
+static const struct library_symbol symbols[] = {
+	{ "xmlInitParser", offsetof(struct xml_api, init_parser) },
+	{ "htmlReadMemory", offsetof(struct xml_api, html_read_memory) },
+	{ "xmlDocGetRootElement", offsetof(struct xml_api, root) },
+	{ "xmlFreeDoc", offsetof(struct xml_api, free_doc) },
+};
+
+static struct xml_api loaded;
+
+static struct error why; /* code is set: it is not loaded */
+
+static void load(void)
+{
+	if (library_load(&library, symbols, sizeof(symbols) / sizeof(*symbols),
+			 &loaded, &why) == 0)
+		loaded.init_parser();
+}
+
+/* NULL with what to install. Any thread; the library stays. */
+static const struct xml_api *xml_api_get(struct error *err)
+{
+	static pthread_once_t once = PTHREAD_ONCE_INIT;
+
+	pthread_once(&once, load);
+	if (!why.code)
+		return &loaded;
+	*err = why;
+	return NULL;
+}
+
+enum { META_BYTES = 1024 };
+
+/* The server names the charset. Only these are handed on: the C library has
+ * some hundred converters, and had bugs in odd ones (CVE-2024-2961). */
+static const char *const known[][2] = {
+	{ "utf-8", "UTF-8" },
+	{ "utf8", "UTF-8" },
+	{ "us-ascii", "CP1252" },
+	{ "ascii", "CP1252" },
+	{ "iso-8859-1", "CP1252" },
+	{ "latin1", "CP1252" },
+	{ "windows-1250", "CP1250" },
+	{ "windows-1251", "CP1251" },
+	{ "windows-1252", "CP1252" },
+	{ "windows-1253", "CP1253" },
+	{ "windows-1254", "CP1254" },
+	{ "windows-1255", "CP1255" },
+	{ "windows-1256", "CP1256" },
+	{ "windows-1257", "CP1257" },
+	{ "windows-1258", "CP1258" },
+	{ "iso-8859-2", "ISO-8859-2" },
+	{ "iso-8859-3", "ISO-8859-3" },
+	{ "iso-8859-4", "ISO-8859-4" },
+	{ "iso-8859-5", "ISO-8859-5" },
+	{ "iso-8859-6", "ISO-8859-6" },
+	{ "iso-8859-7", "ISO-8859-7" },
+	{ "iso-8859-8", "ISO-8859-8" },
+	{ "iso-8859-9", "CP1254" },
+	{ "iso-8859-15", "ISO-8859-15" },
+	{ "koi8-r", "KOI8-R" },
+	{ "koi8-u", "KOI8-U" },
+	{ "shift_jis", "CP932" },
+	{ "shift-jis", "CP932" },
+	{ "sjis", "CP932" },
+	{ "euc-jp", "EUC-JP" },
+	{ "iso-2022-jp", "ISO-2022-JP" },
+	{ "gb2312", "GB18030" },
+	{ "gbk", "GB18030" },
+	{ "gb18030", "GB18030" },
+	{ "big5", "BIG5-HKSCS" },
+	{ "euc-kr", "CP949" },
+	{ "utf-16", "UTF-16LE" },
+	{ "utf-16le", "UTF-16LE" },
+	{ "utf-16be", "UTF-16BE" },
+};
+
+static const char *find_known(struct str name)
+{
+	for (size_t i = 0; i < sizeof(known) / sizeof(known[0]); i++)
+		if (str_is_nocase(name, known[i][0]))
+			return known[i][1];
+	return NULL;
+}
+
+/* The word behind "charset=" in text, with or without quotes. */
+static const char *find_named(struct str text)
+{
+	static const char key[] = "charset";
+	const size_t len = sizeof(key) - 1;
+	const char *found = NULL;
+
+	for (size_t i = 0; !found && i + len < text.len; i++) {
+		struct str rest;
+		struct str word;
+
+		if (strncasecmp(text.ptr + i, key, len) != 0)
+			continue;
+		rest = str_trim(str_skip(text, i + len));
+		if (!str_starts(rest, "="))
+			continue;
+		rest = str_trim(str_skip(rest, 1));
+		if (str_starts(rest, "\"") || str_starts(rest, "'"))
+			rest = str_skip(rest, 1);
+		word = (struct str){ rest.ptr, 0 };
+		while (word.len < rest.len &&
+		       (isalnum((unsigned char)rest.ptr[word.len]) ||
+			rest.ptr[word.len] == '-' || rest.ptr[word.len] == '_'))
+			word.len++;
+		found = find_known(word);
+	}
+	return found;
+}
+
+static const char *find_charset(struct str *text, const char *type)
+{
+	struct str head = { text->ptr,
+			    text->len < META_BYTES ? text->len : META_BYTES };
+	const char *name;
+
+	if (str_starts(head, "\xEF\xBB\xBF")) {
+		*text = str_skip(*text, 3);
+		return "UTF-8";
+	}
+	if (str_starts(head, "\xFF\xFE") || str_starts(head, "\xFE\xFF")) {
+		*text = str_skip(*text, 2);
+		return head.ptr[0] == '\xFF' ? "UTF-16LE" : "UTF-16BE";
+	}
+	name = find_named(str_of(type));
+	if (!name && strcasestr(type, "html")) {
+		name = find_named(head);
+		/* It was read as ASCII: it cannot be that. */
+		if (name && !strncmp(name, "UTF-16", 6))
+			name = "UTF-8";
+	}
+	if (!name)
+		name = str_is_utf8(*text) ? "UTF-8" : "CP1252";
+	return name;
+}
+
+static void convert(iconv_t cd, struct str text, struct buf *out)
+{
+	char *from = (char *)text.ptr;
+	size_t left = text.len;
+
+	while (left) {
+		char room[4096];
+		char *to = room;
+		size_t free_bytes = sizeof(room);
+		size_t n = iconv(cd, &from, &left, &to, &free_bytes);
+
+		buf_add(out, room, sizeof(room) - free_bytes);
+		if (n != (size_t)-1 || errno == E2BIG)
+			continue;
+		buf_adds(out, "\xEF\xBF\xBD");
+		if (errno == EINVAL)
+			return;
+		from++;
+		left--;
+	}
+}
+
+/*
+ * Appends text as UTF-8; what cannot be read becomes U+FFFD. The charset is
+ * that of a byte order mark, else of type ("text/html; charset=x"), else of a
+ * meta element in the first 1024 bytes; else UTF-8 where all of it is that, and
+ * windows-1252 (WHATWG Encoding, read 2026-11). One that is not known: as if
+ * none was named.
+ */
+static void charset_decode(struct str text, const char *type, struct buf *out)
+{
+	const char *name = find_charset(&text, type);
+	/* From UTF-8, too: libxml2 takes all of a page for Latin-1 where one
+	 * byte is wrong. */
+	iconv_t cd = iconv_open("UTF-8", name);
+
+	if (cd == (iconv_t)-1)
+		cd = iconv_open("UTF-8", "UTF-8");
+	if (cd == (iconv_t)-1)
+		return; /* out of memory */
+	convert(cd, text, out);
+	iconv_close(cd);
+}
+
+enum { QUOTES_MAX = 8, LISTS_MAX = 16 };
+
+struct writer { /* of the Markdown */
+	struct buf *out;
+	const struct web_url *url;
+	int breaks;            /* line ends that go before the next text */
+	bool space;            /* white space goes before the next text */
+	bool begun;            /* something was written */
+	bool in_line;          /* the line has text: else a prefix goes first */
+	int pre;               /* depth of elements whose white space counts */
+	unsigned quotes;       /* depth of block quotes */
+	unsigned lists;        /* depth of lists */
+	int number[LISTS_MAX]; /* of the next item; 0: not numbered */
+	const char *mark;      /* goes before the next text: "## " */
+};
+
+enum kind {
+	KIND_INLINE = 1,
+	KIND_SKIP,  /* with all that is within */
+	KIND_LINE,  /* begins and ends a line */
+	KIND_BLOCK, /* the same, with empty lines around it */
+	KIND_HEADING,
+	KIND_LIST,
+	KIND_ITEM,
+	KIND_PRE,
+	KIND_QUOTE,
+	KIND_BREAK,
+	KIND_RULE,
+	KIND_LINK,
+	KIND_IMAGE,
+	KIND_CODE,
+	KIND_STRONG,
+	KIND_EMPHASIS,
+	KIND_CELL,
+};
+
+static const struct {
+	const char *name;
+	enum kind kind;
+} elements[] = {
+	{ "a", KIND_LINK },         { "address", KIND_BLOCK },
+	{ "applet", KIND_SKIP },    { "article", KIND_BLOCK },
+	{ "aside", KIND_BLOCK },    { "audio", KIND_SKIP },
+	{ "b", KIND_STRONG },       { "blockquote", KIND_QUOTE },
+	{ "br", KIND_BREAK },       { "canvas", KIND_SKIP },
+	{ "center", KIND_BLOCK },   { "code", KIND_CODE },
+	{ "datalist", KIND_SKIP },  { "dd", KIND_LINE },
+	{ "details", KIND_BLOCK },  { "div", KIND_LINE },
+	{ "dl", KIND_BLOCK },       { "dt", KIND_LINE },
+	{ "em", KIND_EMPHASIS },    { "embed", KIND_SKIP },
+	{ "fieldset", KIND_BLOCK }, { "figcaption", KIND_LINE },
+	{ "figure", KIND_BLOCK },   { "footer", KIND_BLOCK },
+	{ "form", KIND_BLOCK },     { "h1", KIND_HEADING },
+	{ "h2", KIND_HEADING },     { "h3", KIND_HEADING },
+	{ "h4", KIND_HEADING },     { "h5", KIND_HEADING },
+	{ "h6", KIND_HEADING },     { "head", KIND_SKIP },
+	{ "header", KIND_BLOCK },   { "hr", KIND_RULE },
+	{ "i", KIND_EMPHASIS },     { "iframe", KIND_SKIP },
+	{ "img", KIND_IMAGE },      { "kbd", KIND_CODE },
+	{ "li", KIND_ITEM },        { "main", KIND_BLOCK },
+	{ "math", KIND_SKIP },      { "nav", KIND_BLOCK },
+	{ "noscript", KIND_SKIP },  { "object", KIND_SKIP },
+	{ "ol", KIND_LIST },        { "option", KIND_SKIP },
+	{ "p", KIND_BLOCK },        { "pre", KIND_PRE },
+	{ "script", KIND_SKIP },    { "section", KIND_BLOCK },
+	{ "select", KIND_SKIP },    { "strong", KIND_STRONG },
+	{ "style", KIND_SKIP },     { "summary", KIND_LINE },
+	{ "svg", KIND_SKIP },       { "table", KIND_BLOCK },
+	{ "td", KIND_CELL },        { "template", KIND_SKIP },
+	{ "textarea", KIND_SKIP },  { "th", KIND_CELL },
+	{ "title", KIND_SKIP },     { "tr", KIND_LINE },
+	{ "ul", KIND_LIST },        { "video", KIND_SKIP },
+};
+
+static const char *const headings[] = { "# ",    "## ",    "### ",
+					"#### ", "##### ", "###### " };
+
+static struct str attribute(const xmlNode *node, const char *name)
+{
+	for (const xmlAttr *a = node->properties; a; a = a->next)
+		if (!strcasecmp((const char *)a->name, name))
+			return a->children
+				       ? str_of((const char *)
+							a->children->content)
+				       : STR("");
+	return (struct str){ NULL, 0 };
+}
+
+static bool is_hidden(const xmlNode *node)
+{
+	struct str style = attribute(node, "style");
+	bool none = false;
+
+	for (size_t i = 0; i + 7 < style.len && !none; i++)
+		if (!strncasecmp(style.ptr + i, "display", 7)) {
+			struct str rest = str_trim(str_skip(style, i + 7));
+
+			rest = str_starts(rest, ":")
+				       ? str_trim(str_skip(rest, 1))
+				       : STR("");
+			none = rest.len >= 4 &&
+			       !strncasecmp(rest.ptr, "none", 4);
+		}
+	return none || attribute(node, "hidden").ptr;
+}
+
+static enum kind kind_of(const xmlNode *node)
+{
+	if (is_hidden(node))
+		return KIND_SKIP;
+	for (size_t i = 0; i < sizeof(elements) / sizeof(elements[0]); i++)
+		if (!strcasecmp((const char *)node->name, elements[i].name))
+			return elements[i].kind;
+	return KIND_INLINE;
+}
+
+static void want_breaks(struct writer *w, int n)
+{
+	if (w->breaks < n)
+		w->breaks = n;
+	w->space = false;
+}
+
+static void begin_line(struct writer *w)
+{
+	for (unsigned i = 0; i < w->quotes && i < QUOTES_MAX; i++)
+		buf_adds(w->out, "> ");
+	for (unsigned i = 1; i < w->lists && i < LISTS_MAX; i++)
+		buf_adds(w->out, "  ");
+	w->in_line = true;
+}
+
+/* Everything that is written comes through here: what is due before it. */
+static void begin_text(struct writer *w)
+{
+	for (; w->begun && w->breaks > 0; w->breaks--) {
+		buf_addc(w->out, '\n');
+		w->in_line = false;
+	}
+	w->breaks = 0;
+	if (!w->in_line)
+		begin_line(w);
+	else if (w->space)
+		buf_addc(w->out, ' ');
+	w->space = false;
+	w->begun = true;
+	if (w->mark)
+		buf_adds(w->out, w->mark);
+	w->mark = NULL;
+}
+
+static void put(struct writer *w, const char *text)
+{
+	begin_text(w);
+	buf_adds(w->out, text);
+}
+
+static void put_verbatim(struct writer *w, struct str text)
+{
+	struct str line;
+	bool first = true;
+
+	while (str_split(&text, '\n', &line)) {
+		if (!first)
+			want_breaks(w, w->breaks + 1);
+		first = false;
+		if (line.len) {
+			begin_text(w);
+			buf_addstr(w->out, line);
+		}
+	}
+}
+
+static bool is_space(char c)
+{
+	return c == ' ' || c == '\t' || c == '\n' || c == '\r' || c == '\f';
+}
+
+static void put_text(struct writer *w, struct str text)
+{
+	if (w->pre) {
+		put_verbatim(w, text);
+		return;
+	}
+	for (size_t i = 0; i < text.len;) {
+		size_t end = i;
+
+		if (is_space(text.ptr[i])) {
+			w->space = w->in_line && w->begun && !w->breaks;
+			i++;
+			continue;
+		}
+		while (end < text.len && !is_space(text.ptr[end]))
+			end++;
+		begin_text(w);
+		buf_addstr(w->out, (struct str){ text.ptr + i, end - i });
+		i = end;
+	}
+}
+
+static void put_item(struct writer *w)
+{
+	int *number = w->lists && w->lists <= LISTS_MAX
+			      ? &w->number[w->lists - 1]
+			      : NULL;
+
+	want_breaks(w, 1);
+	begin_text(w);
+	if (number && *number)
+		buf_addf(w->out, "%d. ", (*number)++);
+	else
+		buf_adds(w->out, "- ");
+}
+
+static void enter_list(struct writer *w, const xmlNode *node)
+{
+	bool numbered = !strcasecmp((const char *)node->name, "ol");
+
+	want_breaks(w, w->lists ? 1 : 2);
+	if (w->lists < LISTS_MAX)
+		w->number[w->lists] = numbered ? 1 : 0;
+	w->lists++;
+}
+
+static void put_image(struct writer *w, const xmlNode *node)
+{
+	struct str alt = str_trim(attribute(node, "alt"));
+
+	if (!alt.len)
+		return;
+	put(w, "[image: ");
+	put_text(w, alt);
+	buf_adds(w->out, "]");
+}
+
+/* Of the links only those that fetch_url could follow. */
+static bool has_address(const xmlNode *node)
+{
+	struct str href = str_trim(attribute(node, "href"));
+
+	return href.len && href.ptr[0] != '#' &&
+	       (href.len < 11 || strncasecmp(href.ptr, "javascript:", 11)) &&
+	       (href.len < 5 || strncasecmp(href.ptr, "data:", 5));
+}
+
+static void put_address(struct writer *w, const xmlNode *node)
+{
+	struct buf address = BUF_INIT(URL_BYTES);
+
+	if (web_url_join(w->url, attribute(node, "href"), &address))
+		buf_addf(w->out, "](%s)", address.ptr);
+	else
+		buf_adds(w->out, "]");
+	buf_release(&address);
+}
+
+static void enter_block(struct writer *w, const xmlNode *node, enum kind kind)
+{
+	if (kind == KIND_LIST) {
+		enter_list(w, node);
+	} else if (kind == KIND_ITEM) {
+		put_item(w);
+	} else if (kind == KIND_LINE) {
+		want_breaks(w, 1);
+	} else if (kind == KIND_HEADING) {
+		want_breaks(w, 2);
+		w->mark = headings[node->name[1] - '1'];
+	} else if (kind == KIND_PRE) {
+		want_breaks(w, 2);
+		put(w, "```");
+		want_breaks(w, 1);
+		w->pre++;
+	} else {
+		want_breaks(w, 2);
+		w->quotes += kind == KIND_QUOTE;
+	}
+}
+
+static void enter(struct writer *w, const xmlNode *node, enum kind kind)
+{
+	switch (kind) {
+	case KIND_INLINE:
+		break;
+	case KIND_BREAK:
+		want_breaks(w, w->breaks + 1);
+		break;
+	case KIND_RULE:
+		want_breaks(w, 2);
+		put(w, "---");
+		want_breaks(w, 2);
+		break;
+	case KIND_LINK:
+		if (has_address(node))
+			put(w, "[");
+		break;
+	case KIND_IMAGE:
+		put_image(w, node);
+		break;
+	case KIND_CODE:
+		if (!w->pre)
+			put(w, "`");
+		break;
+	case KIND_STRONG:
+		put(w, "**");
+		break;
+	case KIND_EMPHASIS:
+		put(w, "*");
+		break;
+	case KIND_CELL:
+		if (w->in_line && !w->breaks)
+			put(w, " | ");
+		break;
+	default:
+		enter_block(w, node, kind);
+	}
+}
+
+/* A mark that ends what was just written: no space before it. */
+static void close_mark(struct writer *w, const char *mark)
+{
+	bool space = w->space;
+
+	w->space = false;
+	buf_adds(w->out, mark);
+	w->space = space;
+}
+
+static void leave(struct writer *w, const xmlNode *node, enum kind kind)
+{
+	switch (kind) {
+	case KIND_LINK:
+		if (has_address(node))
+			put_address(w, node);
+		break;
+	case KIND_CODE:
+		if (!w->pre)
+			close_mark(w, "`");
+		break;
+	case KIND_STRONG:
+		close_mark(w, "**");
+		break;
+	case KIND_EMPHASIS:
+		close_mark(w, "*");
+		break;
+	case KIND_LIST:
+		w->lists--;
+		want_breaks(w, w->lists ? 1 : 2);
+		break;
+	case KIND_PRE:
+		w->pre--;
+		w->breaks = 0;
+		want_breaks(w, 1);
+		put(w, "```");
+		want_breaks(w, 2);
+		break;
+	case KIND_LINE:
+	case KIND_ITEM:
+		want_breaks(w, 1);
+		break;
+	case KIND_QUOTE:
+	case KIND_BLOCK:
+	case KIND_HEADING:
+		w->mark = NULL;
+		want_breaks(w, 2);
+		w->quotes -= kind == KIND_QUOTE;
+		break;
+	default:
+		break;
+	}
+}
+
+/* The next node in the order of the text; leaves the elements that end. */
+static const xmlNode *next_node(struct writer *w, const xmlNode *node,
+				const xmlNode *root)
+{
+	while (node != root && !node->next) {
+		node = node->parent;
+		if (node->type == XML_ELEMENT_NODE)
+			leave(w, node, kind_of(node));
+	}
+	return node == root ? NULL : node->next;
+}
+
+static void walk(struct writer *w, const xmlNode *root)
+{
+	const xmlNode *node = root;
+
+	while (node && !w->out->over) {
+		enum kind kind = KIND_SKIP;
+
+		if (node->type == XML_TEXT_NODE ||
+		    node->type == XML_CDATA_SECTION_NODE)
+			put_text(w, str_of((const char *)node->content));
+		else if (node->type == XML_ELEMENT_NODE)
+			kind = kind_of(node);
+		if (kind != KIND_SKIP)
+			enter(w, node, kind);
+		if (kind != KIND_SKIP && node->children) {
+			node = node->children;
+			continue;
+		}
+		if (kind != KIND_SKIP)
+			leave(w, node, kind);
+		node = next_node(w, node, root);
+	}
+}
+
+/* The first title of the head, which is not shown in the page. */
+static void put_title(struct writer *w, const xmlNode *root)
+{
+	for (const xmlNode *n = root->children; n; n = n->next) {
+		if (n->type != XML_ELEMENT_NODE ||
+		    strcasecmp((const char *)n->name, "head") != 0)
+			continue;
+		for (const xmlNode *t = n->children; t; t = t->next) {
+			if (t->type != XML_ELEMENT_NODE || !t->children ||
+			    strcasecmp((const char *)t->name, "title") != 0)
+				continue;
+			buf_adds(w->out, "Title: ");
+			w->begun = w->in_line = true;
+			put_text(w, str_of((const char *)t->children->content));
+			want_breaks(w, 2);
+			return;
+		}
+	}
+}
+
+/*
+ * Appends what a reader of the page sees: headings, paragraphs, lists, code,
+ * tables and links, whose addresses are made absolute. Scripts, styles, forms'
+ * values, frames and what is marked hidden are left out. text is UTF-8. Never
+ * loads anything that the page names. ERR_SYSTEM where libxml2 is missing,
+ * ERR_PROTOCOL for what it cannot read.
+ */
+static int html_read(const struct web_url *url, struct str text,
+		     struct buf *out, struct error *err)
+{
+	const int options = HTML_PARSE_RECOVER | HTML_PARSE_NOERROR |
+			    HTML_PARSE_NOWARNING | HTML_PARSE_NONET |
+			    HTML_PARSE_IGNORE_ENC | HTML_PARSE_COMPACT;
+	const struct xml_api *api = xml_api_get(err);
+	struct writer w = { .out = out, .url = url };
+	const xmlNode *root;
+	htmlDocPtr doc;
+
+	if (!api)
+		return -1;
+	if (!str_trim(text).len)
+		return 0;
+	doc = text.len > INT_MAX
+		      ? NULL
+		      : api->html_read_memory(text.ptr, (int)text.len, NULL,
+					      "UTF-8", options);
+	root = doc ? api->root(doc) : NULL;
+	if (root) {
+		put_title(&w, root);
+		walk(&w, root);
+		if (w.begun)
+			buf_addc(out, '\n');
+	}
+	if (doc)
+		api->free_doc(doc);
+	return root ? 0
+		    : error_set(err, ERR_PROTOCOL,
+				"the page cannot be read as HTML");
+}
 
 enum { SNIFF_BYTES = 1024 };
 
@@ -61,7 +742,7 @@ bool page_is_html(const char *type, struct str body)
 	       (body.len > 5 && !strncasecmp(body.ptr, "<html", 5));
 }
 
-/* What says that it is text, but is not. */
+/* A NUL near the beginning: not text, whatever its type says. */
 static bool is_binary(struct str text)
 {
 	text.len = text.len < SNIFF_BYTES ? text.len : SNIFF_BYTES;

@@ -1,11 +1,140 @@
 /* search.c - a search of the web, by a service or a command of the user's. */
 /* SPDX-License-Identifier: MIT */
+/*
+ * search_web() is the place to begin reading: it calls what the user has chosen
+ * and marks what comes back as words of strangers. Tavily's API comes first.
+ */
 #include "web/search.h"
 
+#include <stdlib.h>
+#include <string.h>
+
+#include <sodium.h>
+
 #include "base/json.h"
+#include "base/mem.h"
 #include "base/proc.h"
 #include "base/sanitize.h"
 #include "base/str.h"
+#include "net/loopback.h"
+
+/* POST /search with a bearer token; {"results": [{"title", "url", "content",
+ * "raw_content", "published_date"}]}, {"detail": {"error"}} when it fails (the
+ * official Python client tavily/tavily.py, read 2026-11-23). */
+#define TAVILY "https://api.tavily.com"
+
+enum { TAVILY_CONNECT_MS = 10000, BODY_BYTES = 16 << 10 };
+
+static void write_body(const struct web_query *q, struct buf *body)
+{
+	buf_addc(body, '{');
+	json_member(body, "query", str_of(q->text));
+	buf_addf(body, ",\"max_results\":%d,", (int)q->results);
+	json_member(body, "topic", str_of(q->topic));
+	buf_addf(body, ",\"include_raw_content\":%s}",
+		 q->raw ? "true" : "false");
+}
+
+static void add_line(struct buf *out, const cJSON *item, const char *member)
+{
+	const char *text = json_string(item, member, "");
+
+	if (*text)
+		buf_addf(out, "%s\n", text);
+}
+
+static int write_results(const cJSON *tree, struct buf *out, struct error *err)
+{
+	const cJSON *results = json_get(tree, "results");
+	const cJSON *item;
+	int n = 0;
+
+	if (!cJSON_IsArray(results))
+		return error_set(err, ERR_PROTOCOL,
+				 "Tavily's answer has no results");
+	cJSON_ArrayForEach (item, results) {
+		buf_addf(out, "%s%d. %s\n", n ? "\n" : "", n + 1,
+			 json_string(item, "title", "(no title)"));
+		n++;
+		add_line(out, item, "url");
+		add_line(out, item, "published_date");
+		add_line(out, item, "content");
+		add_line(out, item, "raw_content");
+	}
+	return 0;
+}
+
+static int post(const struct tavily *t, const char *url, struct str body,
+		struct http_response *res, const struct stop *stop,
+		struct error *err)
+{
+	static const char agent[] = "User-Agent: dcode/" DCODE_VERSION;
+	char *token = xasprintf("Authorization: Bearer %s", t->key);
+	const char *const headers[] = {
+		agent,
+		"Content-Type: application/json",
+		"Accept: application/json",
+		token,
+		NULL,
+	};
+	const struct http_request req = { .method = "POST",
+					  .url = url,
+					  .headers = headers,
+					  .segments = &body,
+					  .n_segments = 1,
+					  .connect_ms = TAVILY_CONNECT_MS,
+					  .flags = HTTP_ONCE | HTTP_PROBE };
+	int rc;
+
+	res->body.max = SEARCH_BYTES;
+	rc = http_do(t->http, &req, res, stop, err);
+	if (rc == 0 && res->status >= 300)
+		rc = http_status_error(res, "Tavily", err);
+	if (rc < 0 && res->status == 401)
+		error_hint(err,
+			   "You can store another key: dcode auth set tavily");
+	sodium_memzero(token, strlen(token));
+	free(token);
+	return rc;
+}
+
+static int refuse_address(const struct tavily *t, struct error *err)
+{
+	error_set(err, ERR_CONFIG,
+		  "refusing to send Tavily's key to %.200s: https is required",
+		  t->base);
+	return error_hint(err, "The address is from TAVILY_BASE_URL, or was "
+			       "stored with the key.");
+}
+
+int search_tavily(const struct tavily *t, const struct web_query *q,
+		  struct buf *out, const struct stop *stop, struct error *err)
+{
+	struct buf body = BUF_INIT(BODY_BYTES);
+	struct http_response res = { 0 };
+	struct str host = str_of(t->base ? t->base : TAVILY);
+	cJSON *tree;
+	char *url;
+	int rc;
+
+	if (!loopback_or_https(host))
+		return refuse_address(t, err);
+	host.len -= str_ends(host, "/");
+	url = xasprintf("%.*s/search", (int)host.len, host.ptr);
+	write_body(q, &body);
+	rc = buf_check(&body, "the query", err);
+	if (rc == 0)
+		rc = post(t, url, buf_str(&body), &res, stop, err);
+	if (rc == 0) {
+		tree = json_parse_repaired(buf_str(&res.body));
+		rc = write_results(tree, out, err);
+		cJSON_Delete(tree);
+	}
+	http_response_release(&res);
+	buf_release(&body);
+	free(url);
+	return rc;
+}
 
 enum { SAID_BYTES = 4096, SAID_SHOWN = 400, INPUT_BYTES = 1 << 20 };
 

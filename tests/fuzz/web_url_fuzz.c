@@ -9,7 +9,6 @@
 #include <curl/curl.h>
 
 #include "base/str.h"
-#include "web/address.h"
 #include "web/url.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);

@@ -9,7 +9,7 @@
 #include "base/str.h"
 #include "oauth/net.h"
 #include "unit.h"
-#include "web/address.h"
+#include "web/url.h"
 
 /* In place of the C library's. */
 static const struct {

@@ -7,10 +7,9 @@
 #include "net/http.h"
 #include "net/resolve.h"
 #include "unit.h"
-#include "web/address.h"
 #include "web/fetch.h"
-#include "web/html.h"
 #include "web/page.h"
+#include "web/url.h"
 
 static enum address_reach reach(const char *text)
 {
