@@ -7,8 +7,6 @@
  * memory: an empty message of a list takes two bytes on the wire and a hundred
  * in memory. Begin with protobuf_call().
  */
-#include "providers/modal/protobuf.h"
-
 #include <stdarg.h>
 #include <stdint.h>
 #include <stdlib.h>
@@ -19,6 +17,7 @@
 #include "base/buf.h"
 #include "base/mem.h"
 #include "net/grpc.h"
+#include "providers/modal/modal.h"
 
 enum {
 	MEMORY_MIN = 8 << 20,
