@@ -142,10 +142,10 @@ static int set_error(struct transfer *f, char letter, struct error *err)
 	}
 }
 
-/* Files from *i on, as many as fit into one command. */
-static int stat_some(struct sandbox *sb, enum stat_purpose what,
-		     struct transfer *files, size_t n, size_t *i,
-		     const struct stop *stop, struct error *err)
+/* As many of the files as fit into one command: how many, or -1. */
+static ssize_t stat_some(struct sandbox *sb, enum stat_purpose what,
+			 struct transfer *files, size_t n,
+			 const struct stop *stop, struct error *err)
 {
 	static const char *const scripts[] = { upload_sh, modes_sh };
 	struct buf command = BUF_INIT(COMMAND_MAX);
@@ -156,47 +156,52 @@ static int stat_some(struct sandbox *sb, enum stat_purpose what,
 				    .timeout_ms = STAT_MS,
 				    .output = on_output,
 				    .arg = &a };
-	size_t first = *i;
+	size_t done = 0;
 	size_t asked = 0;
 	int rc = 0;
 
 	buf_adds(&command, scripts[what]);
-	for (; *i < n && command.len < COMMAND_MAX - WORD_MAX &&
+	for (; done < n && command.len < COMMAND_MAX - WORD_MAX &&
 	       asked < sizeof(a.letters);
-	     (*i)++) {
-		if (!is_concerned(&files[*i], what))
+	     done++) {
+		struct transfer *f = &files[done];
+
+		if (!is_concerned(f, what))
 			continue;
-		if (strlen(files[*i].path) > WORD_MAX / 4) {
-			files[*i].error = FILE_INVALID_PATH;
+		if (strlen(f->path) > WORD_MAX / 4) {
+			f->error = FILE_INVALID_PATH;
 			continue;
 		}
 		buf_adds(&command, "c ");
-		quote_word(&command, str_of(files[*i].path));
-		buf_addf(&command, " %o\n", files[*i].mode & 07777);
+		quote_word(&command, str_of(f->path));
+		buf_addf(&command, " %o\n", f->mode & 07777);
 		asked++;
 	}
 	req.command = buf_str(&command);
 	if (asked)
 		rc = sb->client->provider->ops->execute(sb, &req, &res, stop,
 							err);
-	for (size_t k = first, at = 0; rc == 0 && k < *i; k++)
+	for (size_t k = 0, at = 0; rc == 0 && k < done; k++)
 		if (is_concerned(&files[k], what))
 			rc = set_error(&files[k],
 				       at < a.n ? a.letters[at] : '?', err),
 			at++;
 	buf_release(&command);
-	return rc;
+	return rc < 0 ? -1 : (ssize_t)done;
 }
 
 int stat_files(struct sandbox *sb, enum stat_purpose what,
 	       struct transfer *files, size_t n, const struct stop *stop,
 	       struct error *err)
 {
-	size_t i = 0;
+	while (n > 0) {
+		ssize_t done = stat_some(sb, what, files, n, stop, err);
 
-	while (i < n)
-		if (stat_some(sb, what, files, n, &i, stop, err) < 0)
+		if (done < 0)
 			return -1;
+		files += done;
+		n -= (size_t)done;
+	}
 	return 0;
 }
 

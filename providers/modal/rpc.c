@@ -455,7 +455,7 @@ static int find_task(struct sandbox *sb, char **task, const struct stop *stop,
 		const Modal__SandboxGetTaskIdResponse *r;
 
 		cJSON_AddNumberToObject(ask.request, "timeout", TASK_S);
-		if (modal_ask(sb->client->priv, &ask, &answer, stop, err) < 0)
+		if (modal_ask(sb->client->priv, &ask, &answer, stop, err) != 0)
 			return -1;
 		r = (Modal__SandboxGetTaskIdResponse *)answer;
 		if (r->has_task_id_case && modal_id_ok(r->task_id))
@@ -493,7 +493,7 @@ static int find_router(struct sandbox *sb, const struct stop *stop,
 	if (rc < 0 && (err->grpc_status == GRPC_FAILED_PRECONDITION ||
 		       err->grpc_status == GRPC_NOT_FOUND))
 		return fail_gone(sb, err);
-	if (rc < 0)
+	if (rc != 0)
 		return -1;
 	access = (Modal__CommandRouterAccess *)answer;
 	rc = set_router(sb, access->url, access->jwt, err);

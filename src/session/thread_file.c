@@ -118,8 +118,8 @@ struct thread_reader {
 	int64_t created;
 };
 
-static int fail(const struct thread_reader *r, struct error *err,
-		const char *fmt, ...)
+static int __attribute__((format(printf, 3, 4)))
+fail(const struct thread_reader *r, struct error *err, const char *fmt, ...)
 {
 	char why[256];
 	va_list ap;
