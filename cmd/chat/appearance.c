@@ -1,4 +1,4 @@
-/* appearance.c - which colours and signs the user wants on the screen. */
+/* appearance.c - the colours and glyphs that the user chose for the screen. */
 /* SPDX-License-Identifier: MIT */
 #include "cmd/chat/appearance.h"
 
@@ -12,7 +12,7 @@ enum { MOST_STORED = 64 }; /* bytes */
 
 static const char file_name[] = "theme";
 
-/* The file config.toml is the Python dcode's, too: its default themes. */
+/* The Python dcode shares config.toml: its two default themes are accepted. */
 static bool parse_name(struct str name, enum theme_name *found)
 {
 	if (str_is(name, "langchain"))
@@ -36,7 +36,7 @@ static bool read_stored(struct app *app, enum theme_name *found)
 	return known;
 }
 
-/* The value of [ui] theme, or NULL: there is none. */
+/* Returns the value of [ui] theme, or NULL if it is not set. */
 static const char *configured(struct app *app)
 {
 	const char *value = NULL;

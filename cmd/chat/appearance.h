@@ -1,4 +1,4 @@
-/* appearance.h - which colours and signs the user wants on the screen. */
+/* appearance.h - the colours and glyphs that the user chose for the screen. */
 /* SPDX-License-Identifier: MIT */
 #ifndef CMD_CHAT_APPEARANCE_H
 #define CMD_CHAT_APPEARANCE_H
@@ -6,12 +6,12 @@
 #include "cmd/app.h"
 #include "term/theme.h"
 
-/* The theme of [ui] theme, else the one that was stored; NO_COLOR takes
- * precedence over both. Signs as [ui] glyphs says. A value that is none is a
+/* Loads the theme from [ui] theme, else the stored one; NO_COLOR takes
+ * precedence over both. Glyphs come from [ui] glyphs. An invalid value prints a
  * warning. */
 void appearance_load(struct app *app, struct theme *t);
-/* Draws with this theme from now on, and stores it for the next sessions. -1
- * with err: ERR_USAGE, it is no theme, or it could not be stored. */
+/* Switches to this theme and stores it for later sessions. -1 with err:
+ * ERR_USAGE if the name is unknown, or the theme could not be stored. */
 int appearance_choose(struct app *app, struct theme *t, const char *name,
 		      struct error *err);
 

@@ -1,9 +1,9 @@
-/* ask.c - whether a call may run: judged, or asked of the chat's user. */
+/* ask.c - decides whether a call may run, or asks the chat's user. */
 /* SPDX-License-Identifier: MIT */
 /*
- * Both kinds of chat ask through struct asker: ask_approval() judges a call by
- * the rules and grants of the run, reads what it would do to a file, and puts a
- * question where nothing has decided it. ask_screen.c draws the question and
+ * Both kinds of chat ask through struct asker. ask_approval() judges a call by
+ * the run's rules and grants, reads what the call would change in a file, and
+ * asks the user if nothing has decided. ask_screen.c draws the question and
  * reads keys, ask_lines.c prints it and reads lines. Begin reading at
  * ask_approval().
  */
@@ -33,7 +33,7 @@ static struct str text_arg(const struct approval *a, const char *name)
 	return str_of(json_string(a->args, name, ""));
 }
 
-/* The file as it would be after an edit: -1 where the edit fails. */
+/* Appends the file's text as the edit would leave it. -1: the edit fails. */
 static int edit(const struct approval *a, struct str before, struct buf *after)
 {
 	struct edit_change change = { .middle = BUF_INIT(after->max) };
@@ -124,13 +124,13 @@ static int preview_read(struct run *r, struct approval *a,
 	return stop_check(stop, err);
 }
 
-enum { MAX_WORDS = 1 << 16 /* bytes of a reason or a place */ };
+enum { MAX_WORDS = 1 << 16 /* bytes of a reason or of an edited text */ };
 
-/* Calls of one answer that are asked about in one question. */
+/* The calls of one model answer that one question asks about. */
 struct together {
 	struct approval *later; /* owned, n_later */
-	cJSON **args;           /* owned, of each */
-	struct approval **list; /* those that have to be asked about */
+	cJSON **args;           /* owned: the arguments of each call */
+	struct approval **list; /* the calls that need an answer */
 	size_t n;
 };
 
@@ -140,8 +140,8 @@ static bool is_granted(struct asker *k, const struct approval *a)
 	       run_allows_all(k->run) || grants_have(&k->run->grants, a);
 }
 
-/* Judges a call; *asks: the user has to be asked, and what it would do is
- * known. -1 when stop ended it. */
+/* Judges a call. *asks: the user must be asked; the effect of the call is known
+ * then. Returns -1 when stop ended it. */
 static int judge(struct asker *k, struct approval *a, bool *asks,
 		 const struct stop *stop, struct error *err)
 {
@@ -163,7 +163,7 @@ static int judge(struct asker *k, struct approval *a, bool *asks,
 	return *asks ? preview_read(k->run, a, stop, err) : 0;
 }
 
-/* The calls from a on that are to be asked about. */
+/* Collects a and the later calls that the user must be asked about. */
 static int collect(struct asker *k, struct approval *a, struct together *t,
 		   const struct stop *stop, struct error *err)
 {
@@ -213,7 +213,8 @@ static void note_together(struct asker *k, const struct together *t,
 	buf_addstr(&k->why, buf_str(&t->list[0]->reason));
 }
 
-/* One question for a and all behind it; a yes is for those that it shows. */
+/* Asks one question for a and all later calls. A yes covers only the calls that
+ * the question shows. */
 static int ask_together(struct asker *k, struct approval *a,
 			enum dialog_answer *said, const struct stop *stop,
 			struct error *err)
@@ -248,7 +249,8 @@ static void edit_call(struct asker *k, struct approval *a, struct str text)
 		(void)app_fail(k->run->app, &err);
 }
 
-/* In the user's own file; where that fails, until the chat ends. */
+/* Stores the grant in the user's config.toml. If that fails, the grant lasts
+ * until the chat ends. */
 static void store_grant(struct run *r, const struct approval *a)
 {
 	struct error err = { 0 };
@@ -269,7 +271,8 @@ static void store_grant(struct run *r, const struct approval *a)
 	free(file);
 }
 
-/* One question about a. 1: it has to be judged and asked about anew. */
+/* Asks one question about a. Returns 1 if the call was changed and must be
+ * judged and asked about again. */
 static int ask_once(struct asker *k, struct approval *a,
 		    const struct stop *stop, struct error *err)
 {
@@ -307,7 +310,8 @@ int ask_approval(struct asker *k, struct approval *a, const struct stop *stop,
 	bool asks;
 	int rc;
 
-	if (a->number <= k->last) { /* another answer */
+	if (a->number <=
+	    k->last) { /* the call belongs to another model answer */
 		grants_clear(&k->batch);
 		grants_clear(&k->refused);
 	}

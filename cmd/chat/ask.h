@@ -1,4 +1,4 @@
-/* ask.h - a question: whether a call may run, and who answers it. */
+/* ask.h - questions to the user: may a call run, and the possible answers. */
 /* SPDX-License-Identifier: MIT */
 #ifndef CMD_CHAT_ASK_H
 #define CMD_CHAT_ASK_H
@@ -8,86 +8,89 @@
 #include "ui/question.h"
 
 enum {
-	CALL_VIEW_ITEMS = 12,       /* arguments of a tool and what is added */
-	CALL_VIEW_BYTES = 16 << 20, /* of what is shown */
+	CALL_VIEW_ITEMS =
+		12, /* arguments of a tool and lines that dcode adds */
+	CALL_VIEW_BYTES = 16 << 20, /* of the displayed text */
 };
 
-struct call_view { /* what is shown; borrowed from the call */
+struct call_view { /* The displayed description of a call; borrowed from the
+		      call. */
 	struct question_item items[CALL_VIEW_ITEMS];
 	size_t n;
-	size_t n_call;   /* those before where it runs, which is known anyway */
-	char title[160]; /* with its line end */
-	/* its own */
+	size_t n_call; /* items before the one that names where the call runs */
+	char title[160]; /* including its line end */
+	/* private */
 	char *owned[CALL_VIEW_ITEMS];
 	size_t n_owned;
-	struct buf unused; /* members that the tool does not read */
-	struct buf
-		change; /* of the file, in place of the texts it is made of */
+	struct buf unused; /* arguments that the tool does not use */
+	struct buf change; /* diff of the file, shown instead of the old and new
+			      text */
 };
 
-/* The label of what changes in a file, whose lines begin as diff_text()'s. */
+/* The label of the item with a file's diff; its lines begin as in diff_text().
+ */
 #define CALL_VIEW_CHANGE "change"
 
-/* Arguments that the tool reads come first, in the tool's own order: unused
- * members could push them into the part that is left out. */
+/* Arguments that the tool uses come first, in the tool's own order. Otherwise
+ * unused ones could push them into the part that is cut out. */
 void call_view_open(struct call_view *v, const struct approval *a);
 void call_view_close(struct call_view *v);
 
 enum dialog_answer {
 	DIALOG_OPEN, /* no answer yet */
 	DIALOG_YES,
-	DIALOG_ALWAYS,    /* this call, as it is shown, for the session */
-	DIALOG_CONFIG,    /* the same, kept in the user's config.toml */
-	DIALOG_NO,        /* and the turn ends */
-	DIALOG_REASON,    /* no, for the reason that was typed */
-	DIALOG_SHOW,      /* print all of it; the question stays */
-	DIALOG_EDITED,    /* the call is changed: judge and ask anew */
-	DIALOG_ELSEWHERE, /* to be changed in the user's own editor */
-	DIALOG_TOGETHER,  /* one question for all calls of the answer */
-	DIALOG_ONE,       /* one question for each, again */
-	DIALOG_EDITS,     /* Shift+Tab: this edit and those to come, if the
-			     caller finds that auto-edit allows it */
+	DIALOG_ALWAYS,    /* allow exactly this call for the session */
+	DIALOG_CONFIG,    /* the same, stored in the user's config.toml */
+	DIALOG_NO,        /* decline and end the turn */
+	DIALOG_REASON,    /* decline with the reason that was typed */
+	DIALOG_SHOW,      /* print the whole call; the question stays open */
+	DIALOG_EDITED,    /* the call was changed: judge and ask again */
+	DIALOG_ELSEWHERE, /* edit the call in the user's own editor */
+	DIALOG_TOGETHER,  /* ask one question for all calls of the answer */
+	DIALOG_ONE,       /* go back to one question for each call */
+	DIALOG_EDITS, /* Shift+Tab: allow this and later edits, if the caller
+			 finds that auto-edit allows it */
 };
 
-/* A question whether these calls may run. */
+/* A question whether the calls in list may run. */
 struct question {
 	struct approval *const *list; /* borrowed */
-	size_t n;                     /* several: all of them, or none */
-	struct buf edited; /* out: DIALOG_EDITED: the text as it is now */
+	size_t n;          /* if several, one answer is for all of them */
+	struct buf edited; /* out, for DIALOG_EDITED: the changed text */
 };
 
-/* Decides about calls in both kinds of chat; only the function that puts the
- * question differs. */
+/* Decides about calls in both kinds of chat. Only the ask function differs. */
 struct asker {
 	struct run *run;
-	/* Puts the question; DIALOG_OPEN: the turn was stopped instead. */
+	/* Asks the question. Returns DIALOG_OPEN if the turn was stopped. */
 	enum dialog_answer (*ask)(void *arg, struct question *q,
 				  const struct stop *stop);
 	void *arg;
-	/* its own */
-	struct grants batch;   /* allowed, of the calls of one answer */
-	struct grants refused; /* of these, with a reason for all */
-	struct buf why;        /* that reason, as the model is told */
-	size_t last;           /* number of the last call that was asked for */
+	/* private */
+	struct grants batch;   /* calls of one model answer that are allowed */
+	struct grants refused; /* calls of that answer declined with one common
+				  reason */
+	struct buf why;        /* the reason, as the model gets it */
+	size_t last; /* number of the last call that was asked about */
 };
 
-/* As agent_ui.approve. */
+/* Implements agent_ui.approve. */
 int ask_approval(struct asker *k, struct approval *a, const struct stop *stop,
 		 struct error *err);
 void asker_release(struct asker *k);
 
-/* Whether several calls of the answer are left to be asked about. */
+/* True if several calls of the model answer still have to be asked about. */
 bool ask_has_more(const struct question *q);
-/* The name of the argument that the user may edit, with its text (borrowed);
- * NULL: none. */
+/* Returns the name of the argument that the user may edit, and its text
+ * (borrowed). NULL: the call cannot be edited. */
 const char *ask_editable(const struct question *q, struct str *text);
 
-/* A reply to a question of the program's own may have so many bytes. */
+/* The longest reply, in bytes, to a question that dcode itself asks. */
 enum { ASK_REPLY_BYTES = 256, ASK_NO_CHOICE = -2 };
 
-/* The index of the answer that line is: its word, its first letter, or nothing
- * for the usual one. Else ASK_NO_CHOICE. The terminal's late reply to a query
- * may stand before the user's: control sequences are cut out. */
+/* Returns the index of the answer that line names by its word or first letter;
+ * an empty line means the default. Otherwise ASK_NO_CHOICE. Control sequences
+ * are removed first: a late terminal reply may precede the user's text. */
 int ask_parse_choice(const struct app_question *q, struct str line);
 /* Appends "Please answer y or n." */
 void ask_add_advice(const struct app_question *q, struct buf *out);

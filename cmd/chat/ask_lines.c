@@ -1,9 +1,9 @@
-/* ask_lines.c - lines that are typed, and questions answered by them. */
+/* ask_lines.c - reads typed lines, and asks questions without a screen. */
 /* SPDX-License-Identifier: MIT */
 /*
- * The chat without a screen. A question never takes for its answer what was
- * typed before it was shown: that is set aside, and put back for the next
- * prompt. Begin reading at chat_read_line() and chat_approve().
+ * Text that was typed before a question was shown never answers it. The text is
+ * set aside and put back for the next prompt. Begin reading at chat_read_line()
+ * and chat_approve().
  */
 #include "cmd/chat/ask_lines.h"
 
@@ -25,9 +25,12 @@
 
 static void chat_set_aside_now(struct chat_input *in, struct buf *early);
 
-enum { NOTICED_MS = 250 /* nobody answers a question sooner */ };
+enum {
+	NOTICED_MS = 250 /* after a question is shown, input within this time
+			    cannot be its answer */
+};
 
-/* For poll(2). */
+/* Returns the timeout for poll(2) in milliseconds. */
 static int time_left(const struct chat_input *in)
 {
 	int64_t ms = in->until - clock_ms();
@@ -81,7 +84,7 @@ bool chat_more_typed(const struct chat_input *in, int ms)
 	       (in->typed.len || io_poll(&p, 1, ms) > 0);
 }
 
-/* Reads complete lines that already wait at the terminal. */
+/* Reads the complete lines that are already waiting at the terminal. */
 static void read_lines(struct chat_input *in)
 {
 	struct pollfd p = { .fd = STDIN_FILENO, .events = POLLIN };
@@ -91,14 +94,14 @@ static void read_lines(struct chat_input *in)
 		ssize_t n = io_read(STDIN_FILENO, chunk, sizeof(chunk));
 
 		if (n <= 0)
-			break; /* chat_read_line() will see it again */
+			break; /* chat_read_line() will get the same result */
 		buf_add(&in->typed, chunk, (size_t)n);
 	}
 }
 
-/* The terminal keeps an unfinished line to itself: without its line mode, for a
- * moment, it gives that too. Not in the background, where that would stop
- * dcode. */
+/* Reads a line that the user has not finished yet. The terminal holds it back
+ * in line mode, so canonical mode is switched off briefly. A background process
+ * must not do that: it would be stopped. */
 static void read_begun_line(struct chat_input *in)
 {
 	struct termios was;
@@ -116,14 +119,14 @@ static void read_begun_line(struct chat_input *in)
 		return;
 	while ((n = io_read(STDIN_FILENO, chunk, sizeof(chunk))) > 0)
 		for (ssize_t i = 0; i < n; i++)
-			if (chunk[i]) /* stands for Ctrl+D */
+			if (chunk[i]) /* Ctrl+D is read as NUL */
 				buf_addc(&in->typed, chunk[i]);
 	(void)tcsetattr(STDIN_FILENO, TCSANOW, &was);
 }
 
-/* Call when a question has been shown, before its prompt: waits 0.25 s, then
- * moves what was typed until now to early, also a line that has only been
- * begun, which answers nothing. chat_put_back() has it for the next prompt. */
+/* Call after showing a question, before its prompt. Waits 0.25 s, then moves
+ * everything typed so far into early, unfinished lines included, so that it
+ * answers nothing. chat_put_back() restores it for the next prompt. */
 static void chat_set_aside(struct chat_input *in, struct buf *early)
 {
 	struct pollfd stopped = { .fd = in->cancel->fd[0], .events = POLLIN };
@@ -133,7 +136,7 @@ static void chat_set_aside(struct chat_input *in, struct buf *early)
 	chat_set_aside_now(in, early);
 }
 
-/* The same without the wait, before a list is shown. */
+/* Like chat_set_aside() without the wait; used before a list is shown. */
 static void chat_set_aside_now(struct chat_input *in, struct buf *early)
 {
 	if (isatty(STDIN_FILENO)) {
@@ -145,8 +148,8 @@ static void chat_set_aside_now(struct chat_input *in, struct buf *early)
 	in->begun = early->len && early->ptr[early->len - 1] != '\n';
 }
 
-/* The message that the user is in the middle of: shown again, since the
- * question stands between its halves. */
+/* Shows the unfinished message again and reads the rest of its line, because
+ * the question was printed in the middle of it. */
 static int end_begun_line(struct chat_input *in, struct buf *early)
 {
 	struct buf shown = BUF_INIT(4 * CHAT_MAX_LINE);
@@ -168,8 +171,9 @@ static int end_begun_line(struct chat_input *in, struct buf *early)
 	return rc;
 }
 
-/* Prints the prompt of the question and appends the line that is typed to line,
- * as chat_read_line(); a message that was begun before is ended first. */
+/* Prints the question's prompt and appends the typed line to line. An
+ * unfinished earlier message is completed first. Returns as chat_read_line().
+ */
 static int chat_read_answer(struct chat_input *in, struct buf *early,
 			    const char *prompt, struct buf *line)
 {
@@ -179,7 +183,8 @@ static int chat_read_answer(struct chat_input *in, struct buf *early,
 
 		if (rc <= 0)
 			return rc;
-		/* lines that were pasted with its end are messages, too */
+		/* lines pasted together with the end of the message are
+		 * messages, too */
 		chat_set_aside(in, &more);
 		buf_addstr(early, buf_str(&more));
 		buf_release(&more);
@@ -197,7 +202,7 @@ static void chat_put_back(struct chat_input *in, struct buf *early)
 }
 
 enum {
-	USUAL_ROWS = 24, /* of a terminal that does not tell */
+	USUAL_ROWS = 24, /* if the terminal does not report its size */
 	USUAL_COLUMNS = 80,
 	LEAST_ROWS = 8,
 };
@@ -219,7 +224,8 @@ static struct question_screen screen_size(void)
 	return s;
 }
 
-/* Rows for the items, so that the title and the answer fit beside them. */
+/* Returns the rows left for the items below the title, the note and the
+ * answers. */
 static size_t rows_left(const struct call_view *v, struct question_screen s)
 {
 	size_t taken = question_rows(v->title, s.columns) +
@@ -229,7 +235,7 @@ static size_t rows_left(const struct call_view *v, struct question_screen s)
 	return s.rows > taken + LEAST_ROWS ? s.rows - taken : LEAST_ROWS;
 }
 
-/* -1 when it is too much to show. */
+/* Prints the call. Returns -1 if it is too large to show. */
 static int show(const struct call_view *v, struct question_screen s, bool whole)
 {
 	struct buf text = BUF_INIT(CALL_VIEW_BYTES);
@@ -247,7 +253,7 @@ static int show(const struct call_view *v, struct question_screen s, bool whole)
 	return rc;
 }
 
-/* All calls of a question for several, in full. */
+/* Prints every call of the question in full. */
 static int show_all(const struct question *q, struct question_screen s)
 {
 	int rc = 0;
@@ -262,7 +268,7 @@ static int show_all(const struct question *q, struct question_screen s)
 	return rc;
 }
 
-/* -1 when it is too much to show. */
+/* Returns -1 if the question is too large to show. */
 static int show_question(const struct question *q, struct question_screen s)
 {
 	struct call_view view;
@@ -276,7 +282,7 @@ static int show_question(const struct question *q, struct question_screen s)
 	return rc;
 }
 
-/* "n because ..." */
+/* Parses "n REASON" and declines the call with that reason. */
 static bool read_reason(const struct question *q, struct str line)
 {
 	struct str words = str_trim(str_skip(line, 2));
@@ -287,14 +293,14 @@ static bool read_reason(const struct question *q, struct str line)
 	return true;
 }
 
-/* DIALOG_OPEN: it is no answer. */
+/* Returns DIALOG_OPEN if the line is not an answer. */
 static enum dialog_answer parse_answer(const struct question *q,
 				       struct str line)
 {
 	static const struct {
 		const char *word;
 		enum dialog_answer answer;
-		bool single; /* about one call */
+		bool single; /* only for a question about one call */
 	} words[] = {
 		{ "y", DIALOG_YES, false },
 		{ "Y", DIALOG_YES, false },
@@ -351,8 +357,8 @@ static void explain_answers(const struct question *q)
 		ask_has_more(q) ? ", all (the rest of this answer)" : "");
 }
 
-/* At the end of input nobody can be asked: the turn is stopped. *stopped: by
- * the user. */
+/* Reads one answer. At the end of input nobody can answer, so the turn is
+ * stopped. *stopped: the user interrupted. */
 static enum dialog_answer read_answer(struct approve *p,
 				      const struct question *q,
 				      struct buf *early, bool *stopped)
@@ -376,7 +382,7 @@ static bool is_smaller(struct question_screen now, struct question_screen was)
 	return now.rows < was.rows || now.columns < was.columns;
 }
 
-/* The call in the user's own editor; false: it is as it was. */
+/* Opens the call in the user's own editor. Returns false if it is unchanged. */
 static bool edit(struct approve *p, struct question *q)
 {
 	struct external x = { p->app, STDOUT_FILENO, STDERR_FILENO };
@@ -394,7 +400,7 @@ static bool edit(struct approve *p, struct question *q)
 	return false;
 }
 
-/* Prints what the user needs again before the next answer. */
+/* After a line that did not answer: prints what the user needs to try again. */
 static void go_on(const struct question *q, enum dialog_answer said,
 		  struct question_screen now)
 {
@@ -432,7 +438,8 @@ static enum dialog_answer ask(struct approve *p, struct question *q,
 			return said;
 		if (said != DIALOG_OPEN && said != DIALOG_SHOW &&
 		    is_smaller(now, size)) {
-			/* The terminal may have moved some of it away. */
+			/* Part of the question may have scrolled off the
+			 * screen. */
 			fputs("The terminal became smaller; here is the "
 			      "question again.\n",
 			      stderr);
@@ -457,7 +464,7 @@ enum dialog_answer chat_approve(void *arg, struct question *q,
 	enum dialog_answer said;
 	struct buf early = BUF_INIT(CHAT_MAX_LINE);
 
-	(void)stop; /* Ctrl-C is all that can be typed besides */
+	(void)stop; /* besides an answer, only Ctrl-C can be typed here */
 	if (!p->explained && q->n == 1)
 		explain_answers(q);
 	p->explained = true;
@@ -468,7 +475,8 @@ enum dialog_answer chat_approve(void *arg, struct question *q,
 
 enum { SHOWN_BYTES = 16 << 10 };
 
-/* Lines of the model's, each behind an indent: none looks like one of ours. */
+/* Prints the model's text with each line indented, so that no line can pass for
+ * one of dcode's. */
 static void print_text(const char *text, const char *indent)
 {
 	struct buf clean = BUF_INIT(SHOWN_BYTES);
@@ -509,8 +517,8 @@ static void format_prompt(const struct inquiry_item *item, char *out,
 		 item->required ? "declines" : "skips it");
 }
 
-/* Marks the choices whose numbers stand in line; false: it is no list of
- * numbers. *bad: one of them is no choice. */
+/* Marks the choices that line lists by number. False: line is not a list of
+ * numbers. *bad: a number is out of range. */
 static bool mark_numbers(struct inquiry_item *item, struct str line, bool *bad)
 {
 	struct str word;
@@ -532,7 +540,7 @@ static bool mark_numbers(struct inquiry_item *item, struct str line, bool *bad)
 	return n == 1 || item->kind == INQUIRY_SEVERAL;
 }
 
-/* False: ask again. */
+/* Stores the line as the item's answer. False: ask again. */
 static bool take_line(struct inquiry_item *item, struct str line)
 {
 	bool bad = false;
@@ -551,7 +559,8 @@ static bool take_line(struct inquiry_item *item, struct str line)
 	return true;
 }
 
-/* As chat_read_line(); 1 with *declined: nothing was typed. */
+/* Reads one answer. Returns as chat_read_line(); 1 with *declined means that
+ * nothing was typed. */
 static int read_answer_inquire(struct chat_input *in, struct inquiry_item *item,
 			       struct buf *early, bool *declined)
 {
@@ -611,7 +620,7 @@ static void print_item_choose(const struct pick *p, size_t i)
 		item->summary.len ? item->summary.ptr : "");
 }
 
-/* The only item, or -1 after printing all that match. */
+/* Returns the index of the only match, or prints all matches and returns -1. */
 static int narrow(const struct pick *p, struct str letters)
 {
 	size_t *order = xcalloc(p->n, sizeof(*order));
@@ -628,7 +637,7 @@ static int narrow(const struct pick *p, struct str letters)
 	return only;
 }
 
-/* 1 chosen, 0 ask again, -1 none. */
+/* Returns 1 if an item was chosen, 0 to ask again, -1 for no choice. */
 static int read_choice(const struct pick *p, struct chat_input *in,
 		       struct buf *early, int *chosen)
 {

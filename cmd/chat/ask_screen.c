@@ -2,10 +2,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Four parts, each drawn as rows and fed with key events: the row of answers
- * that arrow keys move in, the approval of calls (dialog_), a choice of the
- * program's own (choice_) and what the model asks (inquiry_dialog_). Whose a
- * key is decides the caller, live_keys.c. Begin reading at dialog_event() and
- * dialog_render().
+ * that arrow keys move in, the approval of calls (dialog_), a choice that dcode
+ * itself asks for (choice_) and the model's questions (inquiry_dialog_). The
+ * caller, live_keys.c, decides which part gets a key. Begin reading at
+ * dialog_event() and dialog_render().
  */
 #include "cmd/chat/ask_screen.h"
 
@@ -29,8 +29,8 @@ static const struct style muted = { 0, STYLE_MUTED };
 
 static const struct style chosen = { ATTR_BOLD, STYLE_ACCENT };
 
-/* Left and Up move back, Right and Down forward, around the ends.
- * False: another key. */
+/* Moves the selection: Left and Up back, Right and Down forward, wrapping at
+ * the ends. Returns false for any other key. */
 static bool answer_row_move(struct answer_row *a, const struct key *key)
 {
 	switch (key->name) {
@@ -47,7 +47,7 @@ static bool answer_row_move(struct answer_row *a, const struct key *key)
 	}
 }
 
-/* Cells of the labels from first on, with what stands between them. */
+/* Returns the width in cells of the labels from first on, with their gaps. */
 static size_t width_from(const struct answer_row *a, size_t first)
 {
 	size_t cells = 0;
@@ -57,8 +57,8 @@ static size_t width_from(const struct answer_row *a, size_t first)
 	return cells;
 }
 
-/* One row: the selected answer stands out, also without colours. Where they do
- * not all fit it begins with the selected one. */
+/* Draws the answers in one row; the selected one is marked even without
+ * colours. If not all fit, the row begins with the selected one. */
 static void answer_row_render(const struct answer_row *a, size_t columns,
 			      struct rows *out)
 {
@@ -94,14 +94,15 @@ void answer_row_hint(size_t columns, struct rows *out)
 
 enum {
 	MAX_REASON = 2000, /* bytes */
-	OWN_ROWS = 3,      /* title, what is hidden, answers */
+	OWN_ROWS = 3, /* rows for the title, the note on hidden rows, and the
+			 answers */
 };
 
-/* The answers of the row, each with the letter that it stands for. */
+/* The answers in the row, each with its letter. */
 static const struct {
 	const char *label;
 	char letter;
-	bool several; /* only about several calls, or only about one */
+	bool several; /* only for several calls; false: only for one call */
 	bool single;
 } answers[] = {
 	{ "no", 'n', false, false },
@@ -130,7 +131,7 @@ static bool has_answer(const struct question *q, size_t i)
 	return answers[i].letter != 't' || ask_has_more(q);
 }
 
-/* No stands first: it is what the row begins at. */
+/* "No" comes first, because the first answer is selected initially. */
 static void fill_row(const struct question *q, struct answer_row *row)
 {
 	for (size_t i = 0; i < N_ANSWERS; i++)
@@ -190,8 +191,8 @@ static enum dialog_answer type_reason(struct dialog *d,
 	return DIALOG_OPEN;
 }
 
-/* Opens the text of the call in an editor; one with controls goes to the user's
- * own, so that each byte of it stays. */
+/* Opens the call's text in the built-in editor. A text with control characters
+ * goes to the user's own editor, which preserves every byte. */
 static enum dialog_answer begin_edit(struct dialog *d)
 {
 	struct str text;
@@ -294,7 +295,8 @@ enum dialog_answer dialog_event(struct dialog *d, const struct key_event *ev)
 	return on_letter(d, ev->text.ptr[0]);
 }
 
-/* Of a line of question_render(), by the sign behind its "  | ". */
+/* Returns the style of a line of question_render(), chosen by the sign after
+ * its " | ". */
 static struct style change_style(struct str line, struct style before)
 {
 	char sign = line.len > 4 ? line.ptr[4] : ' ';
@@ -308,7 +310,7 @@ static struct style change_style(struct str line, struct style before)
 	return sign == ' ' ? plain : muted;
 }
 
-/* Rows of the items; what changes in a file has its colours. */
+/* Adds the items' rows; a file's diff is coloured. */
 static void add_coloured(struct str text, struct rows *out)
 {
 	struct style style = plain;
@@ -328,7 +330,7 @@ static void add_coloured(struct str text, struct rows *out)
 	}
 }
 
-/* -1 when it is too much to show. */
+/* Returns -1 if the items are too large to show. */
 static int add_items(const struct call_view *v, struct question_screen room,
 		     struct rows *out, size_t *hidden)
 {
@@ -344,7 +346,7 @@ static int add_items(const struct call_view *v, struct question_screen room,
 	return rc;
 }
 
-/* A line of ours, cut where the screen ends. */
+/* Adds a line of dcode's own text, cut at the screen's width. */
 static void add_line(struct rows *out, struct style style, struct str text,
 		     size_t columns)
 {
@@ -353,13 +355,13 @@ static void add_line(struct rows *out, struct style style, struct str text,
 	rows_end(out);
 }
 
-/* The longer text where there is room for it. */
+/* Returns the longer text if it fits. */
 static struct str fitting(const char *text, const char *brief, size_t columns)
 {
 	return str_of(width_cells(str_of(text)) <= columns ? text : brief);
 }
 
-/* The longest of these that fits. */
+/* Adds the longest description of the keys that fits. */
 static void add_choice(struct rows *out, size_t columns, bool more, bool edits)
 {
 	char text[128];
@@ -427,7 +429,7 @@ static void add_answers(const struct dialog *d, size_t columns,
 	rows_end(out);
 }
 
-/* Calls that were shown above: what is asked about them. */
+/* Asks about several calls, which were printed above. */
 static int add_together(struct dialog *d, size_t columns, struct rows *out)
 {
 	char text[96];
@@ -439,7 +441,7 @@ static int add_together(struct dialog *d, size_t columns, struct rows *out)
 	return 0;
 }
 
-/* -1 when it is too much to show. */
+/* Returns -1 if the call is too large to show. */
 static int add_call(struct dialog *d, size_t columns, size_t rows,
 		    struct rows *out)
 {
@@ -462,7 +464,7 @@ static int add_call(struct dialog *d, size_t columns, size_t rows,
 	return 0;
 }
 
-/* There is no room for the call: a row for how to see it, or to refuse. */
+/* Adds a single row when the call does not fit: how to view or decline it. */
 static void add_small(const struct dialog *d, size_t columns, struct rows *out)
 {
 	if (d->keys == QUESTION_DRAFT)
@@ -637,9 +639,10 @@ void choice_render(const struct choice_dialog *d, size_t columns,
 
 enum {
 	EDITOR_ROWS = 6,
-	QUESTION_ROWS = 8, /* of a long question; all of it stands above */
-	CHOICE_ROWS = 4,   /* of the selected one */
-	INQUIRY_ROWS = 3,  /* title, note, keys */
+	QUESTION_ROWS =
+		8, /* of a long question; the whole text is printed above */
+	CHOICE_ROWS = 4,  /* of the selected choice */
+	INQUIRY_ROWS = 3, /* title, note, keys */
 };
 
 static struct inquiry_item *current(const struct inquiry_dialog *d)
@@ -647,7 +650,7 @@ static struct inquiry_item *current(const struct inquiry_dialog *d)
 	return &d->asked->items[d->at];
 }
 
-/* The question at i, with what was answered to it before. */
+/* Shows question i with the answer it already has. */
 static void show(struct inquiry_dialog *d, size_t i)
 {
 	struct inquiry_item *item;
@@ -693,8 +696,8 @@ static bool is_answered(const struct inquiry_item *item)
 	return any;
 }
 
-/* After an answer: the next question, or the first that still needs one. True
- * when none does. */
+/* After an answer, shows the next question, or the first one still without an
+ * answer. Returns true when all are answered. */
 static bool go_on(struct inquiry_dialog *d)
 {
 	size_t n = d->asked->n;
@@ -712,7 +715,7 @@ static bool go_on(struct inquiry_dialog *d)
 	return true;
 }
 
-/* Keeps what was typed; false: it is too long. */
+/* Stores the typed text as the answer. Returns false if it is too long. */
 static bool take_words(struct inquiry_dialog *d)
 {
 	struct inquiry_item *item = current(d);
@@ -793,7 +796,8 @@ static bool submit_choice(struct inquiry_dialog *d)
 	return false;
 }
 
-/* Marks what these characters stand for: numbers, and a blank. */
+/* Toggles the choices that the typed characters name: a digit, or a space for
+ * the selected one. */
 static void toggle_each(struct inquiry_dialog *d, struct str text)
 {
 	for (size_t i = 0; i < text.len && !d->types; i++) {
@@ -807,7 +811,8 @@ static void toggle_each(struct inquiry_dialog *d, struct str text)
 	}
 }
 
-/* Text typed at a list: a number, a blank that marks, or one's own words. */
+/* Handles text typed in a list: a digit, a space that marks, or the beginning
+ * of a free answer. */
 static bool type_at_list(struct inquiry_dialog *d, const struct key_event *ev)
 {
 	struct inquiry_item *item = current(d);
@@ -886,7 +891,7 @@ bool inquiry_dialog_event(struct inquiry_dialog *d, const struct key_event *ev,
 	if (key && turn_page(d, &ev->key))
 		return false;
 	if (ev->kind == KEY_EVENT_PASTE_BEGIN)
-		d->types = true; /* own words */
+		d->types = true; /* typing a free answer */
 	if (d->types)
 		return on_editor(d, ev);
 	if (ev->kind == KEY_EVENT_TEXT)
@@ -898,7 +903,7 @@ bool inquiry_dialog_event(struct inquiry_dialog *d, const struct key_event *ev,
 	return false;
 }
 
-/* Wrapped text, at most so many rows of it. */
+/* Adds wrapped text, at most `most` rows. */
 static void add_text(struct str sign, struct style style, struct str text,
 		     size_t columns, size_t most, struct rows *out)
 {
@@ -955,7 +960,7 @@ static void add_inquiry_choice(const struct inquiry_dialog *d, size_t i,
 	buf_release(&text);
 }
 
-/* The choices around the selected one, in so many rows. */
+/* Adds the choices around the selected one, in at most rows rows. */
 static void add_choices(const struct inquiry_dialog *d,
 			const struct theme *theme, size_t columns, size_t rows,
 			struct rows *out)
@@ -983,7 +988,8 @@ static const char *keys_of(const struct inquiry_dialog *d)
 	return "Enter or a number chooses  Esc declines";
 }
 
-/* The title, the question, what answers it, and the keys; caret is its row. */
+/* Adds the title, the question, its choices or the typed answer, and the keys.
+ * caret is the cursor's row and column. */
 static void add_all(struct inquiry_dialog *d, const struct theme *theme,
 		    struct rows *out, size_t columns, size_t rows,
 		    size_t caret[2])
@@ -1034,7 +1040,7 @@ void inquiry_dialog_render(struct inquiry_dialog *d, const struct theme *theme,
 	size_t cut;
 
 	add_all(d, theme, &all, columns, rows, caret);
-	cut = all.n > rows ? all.n - rows : 0; /* below the title */
+	cut = all.n > rows ? all.n - rows : 0; /* rows cut below the title */
 	if (cut) {
 		rows_append(out, &all, 0, 1);
 		caret[0] = caret[0] > cut ? caret[0] - cut : 0;

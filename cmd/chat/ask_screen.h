@@ -13,13 +13,15 @@
 #include "term/theme.h"
 #include "tool/tool.h"
 
-/* Who gets the keys while a question is open. The chat decides it, because the
+/* Who gets the keys while a question is open. The chat decides, because the
  * half-written message is its own. */
 enum question_keys {
-	QUESTION_TOO_NEW,  /* nobody can have read it yet */
-	QUESTION_DRAFT,    /* the message's, until an arrow key is pressed */
+	QUESTION_TOO_NEW,  /* shown too recently to have been read */
+	QUESTION_DRAFT,    /* the message gets the keys until an arrow key is
+			      pressed */
 	QUESTION_LETTERS,  /* a single key answers */
-	QUESTION_SELECTED, /* an arrow key has moved the focus here */
+	QUESTION_SELECTED, /* an arrow key has moved the focus to the question
+			    */
 };
 
 enum { ANSWER_ROW_MOST = 10 };
@@ -29,81 +31,86 @@ struct answer_row {
 	size_t n;
 	size_t selected;
 };
-/* One row that says how to answer while the keys are the message's. */
+/* Draws one row that says how to reach the question while the message gets the
+ * keys. */
 void answer_row_hint(size_t columns, struct rows *out);
 
 struct dialog {
-	const struct question *asked; /* borrowed; NULL: there is none */
+	const struct question *asked; /* borrowed; NULL: no open question */
 	struct call_view view;        /* of the first call */
-	bool explains;                /* the reason is being typed */
+	bool explains;                /* the user is typing a reason */
 	struct buf reason;            /* one line of UTF-8 */
-	bool edits;                   /* the call is being changed */
+	bool edits;                   /* the user is editing the call */
 	struct editor editor;
-	char label[48]; /* of what is changed */
-	size_t hidden;  /* rows that did not fit the last time */
-	bool seen;      /* it was shown: a yes counts */
+	char label[48]; /* name of the edited argument */
+	size_t hidden;  /* rows that did not fit when it was last drawn */
+	bool seen;      /* the whole call was shown: a yes counts */
 	struct answer_row row;
-	enum question_keys keys; /* the caller's: shown, and obeyed */
-	const char *note;        /* why the last key did not answer, or NULL */
+	enum question_keys keys; /* set by the caller; decides what is drawn and
+				    accepted */
+	const char *note; /* why the last key was not an answer, or NULL */
 };
 
 void dialog_open(struct dialog *d, const struct question *asked);
 void dialog_close(struct dialog *d); /* a zeroed one is fine */
 /* Handles one key or text at the question. */
 enum dialog_answer dialog_event(struct dialog *d, const struct key_event *ev);
-/* Appends at most rows rows of at most columns cells: what is asked about,
- * shortened in its middle where it must be, and the answers. Where there is no
- * room for that, one row says so; a yes counts once all of it was shown. */
+/* Appends at most rows rows of at most columns cells: the calls, shortened in
+ * the middle if needed, and the answers. If there is no room, one row says so.
+ * A yes counts only after the whole call was shown. */
 void dialog_render(struct dialog *d, size_t columns, size_t rows,
 		   struct rows *out);
-/* All of each call, for the part that scrolls away. False: it is too long. */
+/* Renders every call in full, for the scrollback. False: too long to show. */
 bool dialog_render_whole(struct dialog *d, size_t columns, struct rows *out);
 
-/* In the live part: the question with what is typed at it. */
+/* A question of dcode itself in the live part, with the reply being typed. */
 struct choice_dialog {
-	const struct app_question *asked; /* borrowed; NULL: there is none */
+	const struct app_question *asked; /* borrowed; NULL: no open question */
 	struct buf reply;                 /* one line of UTF-8 */
-	bool wrong;                       /* the last reply was no answer */
+	bool wrong;                       /* the last reply was not an answer */
 	struct answer_row row;
-	enum question_keys keys; /* the caller's: shown, and obeyed */
+	enum question_keys keys; /* set by the caller; decides what is drawn and
+				    accepted */
 };
 
 enum {
-	CHOICE_DRAFT = -3, /* reply begins a message: the caller takes it */
+	CHOICE_DRAFT = -3, /* the reply is the beginning of a message: the
+			      caller moves it */
 	CHOICE_OPEN = ASK_NO_CHOICE,
-	CHOICE_ENDED = -1, /* Ctrl+D: nobody answers */
+	CHOICE_ENDED = -1, /* Ctrl+D: no answer */
 };
 
 void choice_open(struct choice_dialog *d, const struct app_question *q);
 void choice_close(struct choice_dialog *d); /* a zeroed one is fine */
-/* The index of the answer, or one of the above. */
+/* Returns the index of the answer, or one of the values above. */
 int choice_event(struct choice_dialog *d, const struct key_event *ev);
-/* Appends the question and how to answer it. caret[0], from out's first row, is
- * set where what is typed stands in it, else left alone. */
+/* Appends the question and the ways to answer it. Sets caret (row from out's
+ * first, and column) if the reply has the cursor; otherwise leaves it alone. */
 void choice_render(const struct choice_dialog *d, size_t columns,
 		   struct rows *out, size_t caret[2]);
 
 struct inquiry_dialog {
-	struct inquiry *asked; /* borrowed; NULL: there is none */
-	/* its own */
-	size_t at;       /* the question that is shown */
-	size_t selected; /* of its choices; their number: own words */
-	bool types;      /* own words are being typed */
+	struct inquiry *asked; /* borrowed; NULL: no open question */
+	/* private */
+	size_t at;       /* index of the question that is shown */
+	size_t selected; /* index of the selected choice; n_choices: a free
+			    answer */
+	bool types;      /* the user is typing a free answer */
 	struct editor editor;
-	const char *note;        /* what is wrong with the last key, or NULL */
-	enum question_keys keys; /* the caller's: shown in the last row */
+	const char *note;        /* why the last key was refused, or NULL */
+	enum question_keys keys; /* set by the caller; shown in the last row */
 };
 
-/* asked is filled with what is typed and chosen. */
+/* The answers are stored in asked. */
 void inquiry_dialog_open(struct inquiry_dialog *d, struct inquiry *asked);
-/* Moves to what answers nothing by Enter alone: the user's own words. */
+/* Selects the free answer, which Enter alone does not give. */
 void inquiry_dialog_select_own_words(struct inquiry_dialog *d);
 void inquiry_dialog_close(struct inquiry_dialog *d); /* a zeroed one is fine */
-/* True when it is over: *end is INQUIRY_ANSWERED or INQUIRY_DECLINED. */
+/* Returns true when finished: *end is INQUIRY_ANSWERED or INQUIRY_DECLINED. */
 bool inquiry_dialog_event(struct inquiry_dialog *d, const struct key_event *ev,
 			  enum inquiry_end *end);
-/* Appends at most rows rows: the question, its choices or what is typed, and
- * the keys. *caret_row counts from the first row appended. */
+/* Appends at most rows rows: the question, its choices or the typed answer, and
+ * the keys. *caret_row counts from the first appended row. */
 void inquiry_dialog_render(struct inquiry_dialog *d, const struct theme *theme,
 			   struct rows *out, size_t columns, size_t rows,
 			   size_t caret[2]);

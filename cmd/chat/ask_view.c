@@ -1,4 +1,4 @@
-/* ask_view.c - a question as the user is shown it, and what answers it. */
+/* ask_view.c - describes a call for the user, and parses the answers. */
 /* SPDX-License-Identifier: MIT */
 /*
  * The part of a question that both renderers share: the lines that describe a
@@ -35,7 +35,8 @@ static struct str text_of(struct call_view *v, const cJSON *item)
 	return str_of(text);
 }
 
-/* The tool reads the first member of a name. */
+/* True if the tool uses this member. Of members with the same name the tool
+ * reads the first. */
 static bool is_read(const struct approval *a, const cJSON *item)
 {
 	for (const struct tool_arg *arg = a->tool->args; arg->name; arg++)
@@ -55,7 +56,7 @@ static void add_unused(struct call_view *v, const cJSON *item)
 	free(text);
 }
 
-/* "run on this machine", "run in the sandbox (docker 4f1a)" */
+/* Appends what the call does: "run in the sandbox (docker 4f1a)". */
 static void add_deed(const struct approval *a, struct buf *out)
 {
 	const char *here = "this machine";
@@ -91,7 +92,7 @@ static void set_title(struct call_view *v, const struct approval *a)
 	buf_release(&deed);
 }
 
-/* The change says what these say, and what they replace. */
+/* True for the old and new text of an edit, which the diff already shows. */
 static bool is_in_change(const struct call_view *v, const struct approval *a,
 			 const char *name)
 {
@@ -99,8 +100,8 @@ static bool is_in_change(const struct call_view *v, const struct approval *a,
 				 str_is(str_of(a->tool->new_arg), name));
 }
 
-/* Masked only once it is a diff: a secret that is replaced by its mask is a
- * change, too. */
+/* Masks secrets only after making the diff: replacing a secret by its mask is
+ * also a change that the user must see. */
 static void add_change(struct call_view *v, const struct approval *a)
 {
 	struct buf diff = BUF_INIT(CALL_VIEW_BYTES);
