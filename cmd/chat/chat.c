@@ -1,4 +1,4 @@
-/* chat.c - dcode: a conversation, line by line. */
+/* chat.c - the chat without a screen: a conversation, line by line. */
 /* SPDX-License-Identifier: MIT */
 #include "cmd/chat/chat.h"
 
@@ -27,7 +27,7 @@
 
 enum {
 	TERMINAL_LINE = 4095, /* bytes; Linux's n_tty drops the rest */
-	PASTE_MS = 20,        /* lines that come closer belong together */
+	PASTE_MS = 20, /* lines that arrive closer together are one paste */
 };
 
 struct chat {
@@ -36,12 +36,13 @@ struct chat {
 	struct chat_input input;
 	struct approve approve;
 	struct asker asker;
-	struct buf told;   /* what the model learns with the next prompt */
-	bool cut;          /* the terminal has dropped some of a line */
-	bool left;         /* by /quit */
-	bool armed;        /* one Ctrl-C at an empty prompt was seen */
-	const char *first; /* the message of -m or a pipe, until it is sent */
-	bool over;         /* after it */
+	struct buf told; /* text that the model gets with the next prompt */
+	bool cut;        /* the terminal dropped the end of a long line */
+	bool left;       /* the user left with /quit */
+	bool armed;      /* Ctrl-C was pressed once at an empty prompt */
+	const char
+		*first; /* unsent first message, from -m or a pipe; else NULL */
+	bool over;      /* the chat ends after the first message */
 };
 
 static void on_event(void *arg, const struct agent_event *ev)
@@ -52,7 +53,7 @@ static void on_event(void *arg, const struct agent_event *ev)
 	plain_event(&c->plain, ev);
 }
 
-/* clock_ms() for chat_input.until. */
+/* Converts a time to chat_input.until, where 0 means no deadline. */
 static int64_t wait_until(int64_t at)
 {
 	return at == INT64_MAX ? 0 : at;
@@ -76,7 +77,7 @@ static int on_inquiry(void *arg, struct inquiry *q, enum inquiry_end *end,
 	return chat_inquire(&c->input, q, end, stop, err);
 }
 
-/* Reports how a message ended; false when the chat is over. */
+/* Reports how a message ended. Returns false when the chat is over. */
 static bool end_turn(struct chat *c, enum message_kind kind, int rc,
 		     const struct error *err)
 {
@@ -95,8 +96,8 @@ static bool end_turn(struct chat *c, enum message_kind kind, int rc,
 	return !over;
 }
 
-/* One message to its answer, or to a command's end; false when the chat is
- * over. */
+/* Runs one message, until the answer or the user's command is complete. Returns
+ * false when the chat is over. */
 static bool run_turn(struct chat *c, enum message_kind kind, const char *text)
 {
 	struct stop stop = app_stop(c->run->app);
@@ -108,7 +109,8 @@ static bool run_turn(struct chat *c, enum message_kind kind, const char *text)
 	return end_turn(c, kind, rc, &err);
 }
 
-/* Ctrl-C at the prompt: the first empties the line, the second leaves. */
+/* Ctrl-C at the prompt: the first one clears the line, the second leaves.
+ * Returns true to leave. */
 static bool handle_interrupt(struct chat *c)
 {
 	if (c->armed || chat_ends(ERR_NONE)) {
@@ -122,8 +124,8 @@ static bool handle_interrupt(struct chat *c)
 	return false;
 }
 
-/* The time is up: the sandbox costs although nothing is typed. False when the
- * chat is over. */
+/* The idle sandbox has reached the cap: asks whether to go on. Returns false
+ * when the chat is over. */
 static bool handle_cap(struct chat *c)
 {
 	struct error err = { 0 };
@@ -135,10 +137,10 @@ static bool handle_cap(struct chat *c)
 	return false;
 }
 
-/* A message: lines joined where one ends in a backslash, and where they came
- * together, as pasted ones do. What was typed ahead is not pasted, and a
- * command is one line: it would take the lines behind it for its arguments and
- * drop them. As chat_read_line(). */
+/* Reads a message. Joins lines that end in a backslash, and lines that arrive
+ * together, because those were pasted. Text typed ahead was not pasted. A slash
+ * command is always one line: more lines would become its arguments and be
+ * dropped. Returns as chat_read_line(). */
 static int read_message(struct chat *c, struct buf *message)
 {
 	bool may_paste = !chat_more_typed(&c->input, 0);
@@ -177,8 +179,8 @@ static void report_cut(void)
 
 static bool run_line(struct chat *c, struct str text);
 
-/* A message that is written in the user's editor, and sent when he leaves it.
- */
+/* Lets the user write a message in his editor and sends it when the editor
+ * exits. Returns false when the chat is over. */
 static bool edit_message(struct chat *c)
 {
 	const struct external x = { c->run->app, STDOUT_FILENO, STDERR_FILENO };
@@ -219,7 +221,8 @@ static bool run_slash(struct chat *c, struct str line)
 	return on && !chat_ends(ERR_NONE);
 }
 
-/* A command or a message, not empty. False when the chat is over. */
+/* Runs a slash command or sends a message; text is not empty. Returns false
+ * when the chat is over. */
 static bool run_line(struct chat *c, struct str text)
 {
 	char *copy;
@@ -266,7 +269,8 @@ static int on_opened(void *arg, struct error *err)
 	return 0;
 }
 
-/* The first message, while the sandbox is being made: -1 where that failed. */
+/* Sends the first message while the sandbox is being created. Returns -1 if
+ * creating it failed. */
 static int send_first(struct chat *c, const struct stop *stop,
 		      struct error *err)
 {
@@ -295,7 +299,7 @@ static int open_once(struct chat *c, bool again, struct error *err)
 }
 
 /* Opens the run. After Ctrl-C the user is at the prompt, and his next message
- * (appended to next) starts the opening again. 1: the user has left. */
+ * (appended to next) starts the opening again. Returns 1 if the user left. */
 static int open_chat(struct chat *c, struct buf *next, struct error *err)
 {
 	struct app *app = c->run->app;
@@ -321,7 +325,7 @@ static int open_chat(struct chat *c, struct buf *next, struct error *err)
 	return 0;
 }
 
-/* next: what was typed already. */
+/* next: a message that was already typed while the run was opened. */
 static int run_conversation(struct chat *c, struct str next)
 {
 	struct buf message = BUF_INIT(CHAT_MAX_LINE);
@@ -415,7 +419,7 @@ static int chat_in_lines(struct run *r, const char *first)
 	lines.app->asker = NULL;
 	c.plain.guard = NULL;
 	output_release(&guard);
-	/* A terminal that goes is an end of input and a signal, in any order.
+	/* A closed terminal causes an end of input and a signal, in any order.
 	 */
 	if (!status && chat_ends(ERR_NONE))
 		status = 128 + app_signal();

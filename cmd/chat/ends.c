@@ -55,15 +55,17 @@ int chat_open(struct run *r, bool again, const struct stop *stop,
 	return 0;
 }
 
-/* What chat_close() prints after the sandbox was left. */
+/* Facts that chat_close() prints after the run has been closed. */
 struct parting {
-	char id[64]; /* of its thread; "" when nothing is stored */
+	char id[64]; /* thread's id; "" if the thread is not stored */
 	struct usage usage;
 	int64_t seconds;
-	char left[64];   /* a sandbox that stays although it is not ours */
-	char name[64];   /* of one that stays, for dcode apply */
-	bool unreturned; /* work in one that stays */
-	size_t files;    /* so many; 0: not known */
+	char left[64];   /* id of a sandbox that is not ours, and so is not
+			    deleted */
+	char name[64];   /* name of a remaining sandbox, for dcode apply */
+	bool unreturned; /* a remaining sandbox has changes that are not in the
+			    user's tree */
+	size_t files;    /* number of changed files; 0: unknown */
 };
 
 bool chat_ends(enum err code)
@@ -72,7 +74,7 @@ bool chat_ends(enum err code)
 	       app_signal() == SIGHUP || app_signal() == SIGQUIT;
 }
 
-/* Names the sandbox: the screen may show another one already. */
+/* Names the sandbox, because the screen may already show another one. */
 static void print_work(const struct run *r, size_t files)
 {
 	struct buf line = BUF_INIT(1 << 12);
@@ -90,7 +92,7 @@ static void print_work(const struct run *r, size_t files)
 	buf_release(&line);
 }
 
-/* As /apply does; false when not everything was applied. */
+/* Runs /apply. Returns false if some change was not applied. */
 static bool apply_changes(struct run *r)
 {
 	char *words[] = { NULL };
@@ -104,9 +106,9 @@ static bool apply_changes(struct run *r)
 	return status == 0;
 }
 
-/* Asks what becomes of the sandbox, again while changes could not be applied.
- * Without an answer (end of input, Ctrl-C) it is deleted: its work is saved as
- * a patch then. */
+/* Asks what to do with the sandbox, and asks again if changes could not be
+ * applied. Without an answer (end of input, Ctrl-C) the sandbox is deleted and
+ * its work is saved as a patch. */
 static void read_exit(struct run *r, bool may_apply)
 {
 	enum { DELETE, KEEP, APPLY, STOP };
@@ -156,7 +158,8 @@ void chat_ask_exit(struct run *r)
 	read_exit(r, files > 0);
 }
 
-/* Work in a deleted sandbox was saved, or named as lost, before. */
+/* Records a sandbox that is not deleted. For a deleted one, the work was
+ * already saved or reported as lost. */
 static void read_sandbox(struct run *r, struct parting *p)
 {
 	bool stays = !r->box.ours || r->box.request.on_exit != LIFECYCLE_DELETE;
@@ -170,7 +173,7 @@ static void read_sandbox(struct run *r, struct parting *p)
 		 r->box.label[0] ? r->box.label : id);
 	if (!r->box.ours)
 		snprintf(p->left, sizeof(p->left), "%s", id);
-	/* A signal leaves no time for it. */
+	/* Other signals leave no time to look for changes. */
 	if (!app_signal() || app_signal() == SIGINT)
 		p->unreturned = run_has_unreturned_work(r, &p->files);
 }

@@ -5,26 +5,27 @@
 
 #include "cmd/session/run.h"
 
-/* Printed when the user has stopped the opening. */
+/* Printed after the user interrupted the opening. */
 #define CHAT_STOPPED "Interrupted. The next message begins anew; Ctrl-D leaves."
 
-/* Model, sandbox and setup, hooks and commands of the chat. again: it was
- * stopped once; what that has left goes first. */
+/* Opens the model, the sandbox with its setup, and the hooks and commands of
+ * the chat. again: an earlier attempt was interrupted; its remains are closed
+ * first. */
 int chat_open(struct run *r, bool again, const struct stop *stop,
 	      struct error *err);
 
-/* A chat that ends by itself, with work in a sandbox that is to be deleted,
- * asks at the terminal what becomes of it. */
+/* Call when a chat ends without a command to do so: if its sandbox has work and
+ * is to be deleted, asks at the terminal what to do with it. */
 void chat_ask_exit(struct run *r);
-/* run_close(), and on stderr what the user leaves behind: the sandbox and what
- * is in it, what was used, and how to go on with the thread. */
+/* Calls run_close(), then prints on stderr the remaining sandbox with its work,
+ * the usage, and how to continue the thread. */
 void chat_close(struct run *r);
-/* True when the program shall end after this error, or by a signal. */
+/* True if the chat must end, because of this error or because of a signal. */
 bool chat_ends(enum err code);
-/* Tells commands of the shell that are typed in the chat what they act on: the
- * thread and sandbox of r, which has just been opened. */
+/* Sets r, which was just opened, as the thread and sandbox that shell commands
+ * typed in the chat act on. */
 void chat_enter(struct run *r);
-/* The command of the shell that the chat has by this name ("/sandbox"). */
+/* Returns the shell's command that the chat offers as name ("/sandbox"). */
 const struct command *chat_shell_command(const struct app *app,
 					 const char *name);
 

@@ -1,4 +1,4 @@
-/* external.c - the user's own programs, which take the terminal. */
+/* external.c - runs the user's editor or pager in the terminal. */
 /* SPDX-License-Identifier: MIT */
 #include "cmd/chat/external.h"
 
@@ -25,7 +25,8 @@ static const char *choose_editor(void)
 	return value && value[0] ? value : "vi";
 }
 
-/* Waits for its end. A signal that ends the chat ends the program first. */
+/* Waits until the program exits. A signal that ends the chat is passed on to
+ * the program first. */
 static int wait_for_program(pid_t pid, struct error *err)
 {
 	struct pollfd p = { .fd = proc_fd(pid, err), .events = POLLIN };

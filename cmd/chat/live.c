@@ -1,8 +1,8 @@
 /* live.c - the chat with a screen: typing goes on while the agent works. */
 /* SPDX-License-Identifier: MIT */
 /*
- * One thread has the screen, the worker's runs the agent. Begin reading at
- * live_chat() and step().
+ * One thread owns the screen, the worker's thread runs the agent. Begin reading
+ * at live_chat() and step().
  */
 #include "cmd/chat/live.h"
 
@@ -27,7 +27,7 @@
 
 enum {
 	READ_BYTES = 1 << 16,
-	FRAME_MS = 16, /* between frames that no key has caused */
+	FRAME_MS = 16, /* between frames that were not caused by a key */
 	MAX_BACKLOG = 4 << 20,
 };
 
@@ -37,7 +37,7 @@ enum {
 	FD_PRINTED,
 	FD_CANCEL,
 	FD_SCREEN,
-	FD_OUTPUT, /* takes more of a frame that it did not take whole */
+	FD_OUTPUT, /* the terminal accepts the rest of an unfinished frame */
 	N_FDS
 };
 
@@ -50,7 +50,7 @@ bool live_can(const struct run *r)
 	       isatty(STDOUT_FILENO) && isatty(STDERR_FILENO);
 }
 
-/* Updates the progress line from an event. */
+/* Updates the progress line from an agent event. */
 static void follow(struct live *l, const struct agent_event *ev)
 {
 	char text[64];
@@ -161,7 +161,7 @@ static void on_notice(struct live *l, const struct queued *item)
 	}
 }
 
-/* A terminal that is slower than the agent makes it wait. */
+/* False while the terminal is behind: the agent has to wait for it. */
 static bool takes_events(const struct live *l)
 {
 	return l->gone || screen_backlog(&l->screen) < MAX_BACKLOG;
@@ -209,8 +209,9 @@ static bool has_more_typed(void)
 	return io_poll(&p, 1, 0) > 0;
 }
 
-/* True when something may have to be drawn. A terminal hands out a long paste
- * in pieces of 4 KiB, none of which is seen before its end. */
+/* Reads the available keys. Returns true if something may have to be drawn. A
+ * terminal delivers a long paste in pieces of 4 KiB; it is shown when it is
+ * complete. */
 static bool read_keys(struct live *l)
 {
 	const struct key_sink sink = { live_on_key, l };
@@ -243,16 +244,17 @@ static int64_t earliest(int64_t a, int64_t b)
 	return a < b ? a : b;
 }
 
-/* For a pause of the typing; that of a paste comes with its end. */
+/* True if a question waits for a pause in the typing. During a paste it waits
+ * for the end of the paste. */
 static bool waits_to_ask(const struct live *l)
 {
 	return !keys_in_paste(&l->keys) && live_is_asked(l) &&
 	       !live_has_question(l);
 }
 
-/* Until something happens, or the screen has to change by itself. Events that
- * come before a frame is due wait for it: each wake-up costs more than an
- * event. */
+/* Waits until something happens or the screen must change by itself. Events
+ * that arrive before the next frame is due wait for it, because a wake-up costs
+ * more than an event. */
 static void wait_for_any(struct live *l, struct pollfd p[N_FDS], bool drawn,
 			 int64_t frame)
 {
@@ -284,7 +286,7 @@ static void wait_for_any(struct live *l, struct pollfd p[N_FDS], bool drawn,
 	(void)poll(p, N_FDS, ms < 0 && until != INT64_MAX ? 0 : (int)ms);
 }
 
-/* Draws; once more if the terminal was resized meanwhile. */
+/* Draws the screen, and once more if the terminal was resized meanwhile. */
 static void draw(struct live *l)
 {
 	bool resized = false;
@@ -321,8 +323,8 @@ static void step(struct live *l, bool *drawn, int64_t *frame)
 	*drawn = typed || p[FD_SCREEN].revents || p[FD_OUTPUT].revents ||
 		 now - *frame >= FRAME_MS;
 	if (l->gone) {
-		/* Nobody reads it any more, and whoever prints must not wait
-		 * for that. */
+		/* The terminal is gone. Drain the pipe so that no writer
+		 * blocks. */
 		printed_read(&l->printed, &l->text);
 		buf_clear(&l->text);
 	}

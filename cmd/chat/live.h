@@ -4,15 +4,15 @@
 #define CMD_CHAT_LIVE_H
 
 /*
- * Its state and the doors between its rooms are in live_state.h: read that
- * first.
+ * Its state and the functions shared by its files are in live_state.h: read
+ * that first.
  */
 #include "cmd/session/run.h"
 
-/* True when all three standard streams are a terminal that knows more than
- * lines, and --plain was not given. */
+/* True if all three standard streams are a terminal with cursor control and
+ * --plain was not given. */
 bool live_can(const struct run *r);
-/* run_chat() there. Exit status. */
+/* Like run_chat(), but with a screen. Returns the exit status. */
 int live_chat(struct run *r, const char *first);
 
 #endif

@@ -1,9 +1,9 @@
-/* live_jobs.c - what runs in the chat with a screen, and what waits. */
+/* live_jobs.c - jobs and queued messages in the chat with a screen. */
 /* SPDX-License-Identifier: MIT */
 /*
- * The lists that commands pick from, commands that run at once, background
- * jobs that end, the message that is sent while the sandbox is being made, the
- * worker's jobs, the queue, the cap, and the end of a job. Begin reading at
+ * The lists that commands pick from, commands that run at once, background jobs
+ * that end, the message that is sent while the sandbox is created, the worker's
+ * jobs, the queue, the cap, and the end of a job. Begin reading at
  * live_submit(), live_next() and live_done().
  */
 #include <signal.h>
@@ -61,7 +61,7 @@ static void answer_pick(struct live *l, int chosen)
 	worker_answer(&l->worker, chosen);
 }
 
-/* Answers the command with -1: its job was stopped. */
+/* The job was stopped: returns -1 to the command that asked for a choice. */
 static void drop_pick(struct live *l)
 {
 	if (!l->asked_pick)
@@ -94,7 +94,7 @@ static void print_echo(struct live *l, const char *text)
 	free(line);
 }
 
-/* Nothing opens, changes or leaves it. */
+/* True if a sandbox exists and no job opens, changes or leaves it. */
 static bool has_sandbox(const struct live *l)
 {
 	return !l->unopened &&
@@ -102,14 +102,15 @@ static bool has_sandbox(const struct live *l)
 		(l->state == LIVE_WORKING && l->now.kind != JOB_SLASH));
 }
 
-/* Its subagents are not being read, nor closed. */
+/* True while the run's subagents can be read: they are neither being loaded nor
+ * closed. */
 static bool is_open(const struct live *l)
 {
 	return !l->unopened &&
 	       (l->state == LIVE_IDLE || l->state == LIVE_WORKING);
 }
 
-/* "/help TOPIC" */
+/* Shows the manual page for "/help TOPIC". Returns false if there is none. */
 static bool show_topic(struct live *l, struct str line, const char *text)
 {
 	struct str word = str_trim(str_skip(line, str_find(line, ' ')));
@@ -125,7 +126,8 @@ static bool show_topic(struct live *l, struct str line, const char *text)
 	return true;
 }
 
-/* A command that need not wait runs at once: true. */
+/* Runs a command that does not have to wait. Returns false for any other text.
+ */
 static bool run_at_once(struct live *l, const char *text)
 {
 	struct str line = str_trim(str_of(text));
@@ -135,7 +137,7 @@ static bool run_at_once(struct live *l, const char *text)
 	if (message_classify(line) != MESSAGE_SLASH ||
 	    (l->state == LIVE_WORKING && l->now.kind == JOB_SLASH &&
 	     slash_is(l->run->app, str_of(l->now.text), "/reload")))
-		return false; /* the settings are being replaced */
+		return false; /* /reload is replacing the settings */
 	if ((slash_needs_sandbox(l->run->app, line) && !has_sandbox(l)) ||
 	    (slash_is(l->run->app, line, "/agents") && !is_open(l)))
 		return false;
@@ -157,9 +159,9 @@ static bool run_at_once(struct live *l, const char *text)
 	return done;
 }
 
-/* The mode may have been chosen after the new run had copied it. What is looser
- * is not brought from a sandbox to this machine, nor to where the user has just
- * declined it. */
+/* Copies a mode that was chosen after the new run copied its own. A mode that
+ * allows more is not copied from a sandbox to this machine, or to a run where
+ * the user has just declined it. */
 static void follow_mode(struct run *now, const struct run *was)
 {
 	if (was->mode < now->mode ||
@@ -167,7 +169,7 @@ static void follow_mode(struct run *now, const struct run *was)
 		now->mode = was->mode;
 }
 
-/* After each command: the run may be another one, or in another thread. */
+/* Call after each command, which may have replaced the run or its thread. */
 static void follow_run(struct live *l)
 {
 	struct run *was = l->run;
@@ -208,7 +210,7 @@ static void show_end(void *arg, const struct job_state *job)
 
 void live_show_ended(struct live *l)
 {
-	/* At the end of the chat its run may be closed already. */
+	/* When the chat ends, its run may already be closed. */
 	if (l->state != LIVE_IDLE || l->over)
 		return;
 	jobs_show_ended(l->run->box.sandbox.jobs, show_end, l);
@@ -234,8 +236,8 @@ int live_on_opened(void *arg, struct error *err)
 	return 0;
 }
 
-/* On the worker's thread, of a run whose sandbox is promised: runs the message
- * that is sent meanwhile to its end, or waits for the sandbox. */
+/* Runs on the worker's thread while the run's sandbox is being created: runs a
+ * message that is sent meanwhile, or waits for the sandbox. */
 static int run_ahead(struct live *l, const struct stop *stop, struct error *err)
 {
 	struct live_ahead *a = &l->ahead;
@@ -265,24 +267,24 @@ static void show_message(struct live *l, const struct waiting *m)
 {
 	struct buf text = BUF_INIT(64 << 20);
 
-	/* It stays in the terminal's scrollback. */
+	/* The masked text stays in the terminal's scrollback. */
 	buf_adds(&text, prefix_of(m));
 	mask_text(l->run->app->mask, str_of(m->text), &text);
 	transcript_user(&l->transcript, buf_str(&text));
 	buf_release(&text);
 }
 
-/* The first that waits, into l->now. */
+/* Moves the first queued message to l->now and shows it. */
 static void take_next(struct live *l)
 {
 	free(l->now.text);
 	l->now = l->queue[0];
 	memmove(l->queue, l->queue + 1, --l->n_queue * sizeof(*l->queue));
 	show_message(l, &l->now);
-	live_print(l); /* before what it prints */
+	live_print(l); /* print the message before its output */
 }
 
-/* It names no file of the sandbox, no picture, no skill. */
+/* True if the message names no sandbox file, picture or skill. */
 static bool is_plain(const struct waiting *m)
 {
 	struct str text = str_trim(str_of(m->text));
@@ -327,7 +329,8 @@ void live_go_on(struct live *l)
 	l->calls = 0;
 }
 
-/* The opening was stopped: the message waits again, before all others. */
+/* The opening was interrupted: puts the message back at the front of the queue.
+ */
 static void return_ahead(struct live *l)
 {
 	if (!l->ahead.sent)
@@ -341,7 +344,7 @@ static void return_ahead(struct live *l)
 	l->held = true;
 }
 
-/* On the worker's thread; arg is the struct live. */
+/* Opens the run on the worker's thread; arg is the struct live. */
 static int open_run(void *arg)
 {
 	struct live *l = arg;
@@ -357,8 +360,8 @@ static int open_run(void *arg)
 		return -1;
 	if (run_is_promised(r))
 		return run_ahead(l, &stop, &l->err);
-	/* A message is stored before it is sent: the database is opened while
-	 * the user still types it. */
+	/* A message is stored before it is sent. Open the database now, while
+	 * the user is still typing. */
 	(void)app_store(r->app, &store, &ignored);
 	return 0;
 }
@@ -387,7 +390,7 @@ enum dialog_answer live_ask(void *arg, struct question *q,
 	return (enum dialog_answer)worker_ask(&l->worker, q, stop);
 }
 
-/* Runs l->now; on the worker's thread. */
+/* Runs l->now on the worker's thread. */
 static int run_job(void *arg)
 {
 	struct live *l = arg;
@@ -442,7 +445,7 @@ void live_submit(struct live *l, char *text)
 		l->over = true;
 		live_stop_job(l);
 	} else if (run_at_once(l, text)) {
-		/* done */
+		/* the command has run */
 	} else if (str_trim(str_of(text)).len) {
 		add_waiting(l, message_classify(str_of(text)), text);
 	}
@@ -456,12 +459,13 @@ void live_submit_prompt(struct live *l, const char *text)
 	live_next(l);
 }
 
-/* The job that is now. */
+/* Starts l->now on the worker's thread. */
 static void begin_job(struct live *l, const char *wait)
 {
 	char text[sizeof(l->wait)];
 
-	snprintf(text, sizeof(text), "%s", wait); /* it may be l->wait */
+	snprintf(text, sizeof(text), "%s",
+		 wait); /* wait may point to l->wait */
 	l->state = LIVE_WORKING;
 	l->stopping = l->refused = l->armed = false;
 	l->calls = 0;
@@ -513,7 +517,7 @@ void live_list_arguments(void *arg, struct str command)
 	begin_job(l, "listing");
 }
 
-/* Starts the listing that completion asked for while a job ran. */
+/* Starts the listing that completion requested while a job was running. */
 static void list_later(struct live *l)
 {
 	char *command = l->lists_arguments;
@@ -583,8 +587,9 @@ void live_stop_job(struct live *l)
 	live_set_wait(l, "stopping");
 }
 
-/* The meter is made while the chat opens, and counts to the confirmed end; what
- * works watches the cap itself. */
+/* True while the user must watch the cap. The meter exists only after the
+ * opening and is stopped only when the sandbox has ended; a running job watches
+ * the cap itself. */
 static bool is_waiting(const struct live *l)
 {
 	return !l->over && !l->unopened &&
@@ -616,7 +621,7 @@ void live_watch_cap(struct live *l)
 		begin_job(l, "asking about the cap");
 		return;
 	}
-	/* nobody has answered */
+	/* the cap's question was not answered */
 	if (l->now.kind != JOB_CAP)
 		live_say(l, (struct style){ 0, STYLE_WARN },
 			 "The sandbox has reached the cap (--max-usd) and the "
@@ -625,7 +630,8 @@ void live_watch_cap(struct live *l)
 	live_stop_job(l);
 }
 
-/* The user goes on at the prompt, with what he has typed. */
+/* The opening was interrupted: the user is at the prompt and keeps his draft.
+ */
 static void stay_unopened(struct live *l)
 {
 	live_print(l);
@@ -645,8 +651,8 @@ static void end_opening(struct live *l, int rc)
 		return;
 	}
 	if (rc < 0 && l->over && l->err.code == ERR_CANCELLED) {
-		/* Not a failure: the user has left, which cancels too, or a
-		 * signal has ended the chat. */
+		/* Not a failure: the user left, which also cancels the opening,
+		 * or a signal has ended the chat. */
 		if (!app_signal())
 			app_signal_clear(l->run->app);
 		return;
@@ -658,7 +664,7 @@ static void end_opening(struct live *l, int rc)
 	}
 	l->unopened = false;
 	live_status_opened(l);
-	if (stopped) /* too late for it */
+	if (stopped) /* the opening finished before it could be stopped */
 		app_signal_clear(l->run->app);
 }
 

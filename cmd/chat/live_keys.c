@@ -25,7 +25,7 @@ void live_open_question(struct live *l, int64_t now)
 	    keys_in_paste(&l->keys))
 		return;
 	if (l->asked_pick && editor_is_empty(&l->editor)) {
-		live_open_pick(l, now); /* the user has asked for it */
+		live_open_pick(l, now); /* the user has selected the question */
 		return;
 	}
 	if (now - l->typed < LIVE_QUIET_MS)
@@ -45,8 +45,8 @@ void live_open_question(struct live *l, int64_t now)
 	}
 }
 
-/* What the question itself has the user type: a reason, a changed command, an
- * answer in his own words. */
+/* True while the user types into the question: a reason, a changed command or a
+ * free answer. */
 static bool has_own_text(const struct live *l)
 {
 	return l->dialog.explains || l->dialog.edits || l->choice.reply.len ||
@@ -65,8 +65,8 @@ static bool is_paste(const struct key_event *ev)
 	       ev->kind == KEY_EVENT_PASTE || ev->kind == KEY_EVENT_PASTE_END;
 }
 
-/* Esc and Ctrl+D decline, which a slip of the finger may do; beside an empty
- * draft they are not for that. */
+/* Esc and Ctrl+D decline, but not while a message is being written, where they
+ * are easily pressed by mistake. */
 static bool declines(const struct live *l, const struct key_event *ev)
 {
 	bool eof = ev->kind == KEY_EVENT_KEY && ev->key.name == KEY_CHAR &&
@@ -75,7 +75,8 @@ static bool declines(const struct live *l, const struct key_event *ev)
 	return !live_is_drafting(l) && (eof || is_plain_key(ev, KEY_ESCAPE));
 }
 
-/* Up or Down: not in the list of completions, nor in the history's. */
+/* True for Up or Down, unless the completions or the history search use them.
+ */
 static bool moves_focus(const struct live *l, const struct key_event *ev)
 {
 	return (is_plain_key(ev, KEY_UP) || is_plain_key(ev, KEY_DOWN)) &&
@@ -87,13 +88,12 @@ enum { MAX_MESSAGE = 64 << 20 /* bytes of a draft */ };
 enum live_key {
 	LIVE_KEY_DRAFT,
 	LIVE_KEY_QUESTION,
-	LIVE_KEY_TAKEN, /* it has moved the focus, and that was all */
+	LIVE_KEY_TAKEN, /* the key moved the focus and has no other effect */
 };
 
-/* By an arrow key: what Enter alone would answer now does the least. Where
- * the keys were the question's anyway, one that has a list of its own moves in
- * it.
- */
+/* An arrow key moves the focus to the question. The least harmful answer is
+ * selected for Enter. If the question already had the keys and has a list, the
+ * key moves in that list. */
 static enum live_key take_focus(struct live *l, bool letters)
 {
 	l->focused = true;
@@ -109,12 +109,13 @@ static enum live_key take_focus(struct live *l, bool letters)
 	return LIVE_KEY_TAKEN;
 }
 
-/* While an arrow key has moved the focus to the question: text brings it back
- * to the message. */
+/* Decides about a key while the question has the focus. Typed text returns the
+ * focus to the message. */
 static enum live_key when_selected(struct live *l, const struct key_event *ev)
 {
 	bool escapes = is_plain_key(ev, KEY_ESCAPE);
-	/* Beside an empty draft a letter answers, but not right after it. */
+	/* A single letter answers if the draft is empty, but not right after a
+	 * change to the draft. */
 	bool begins = is_paste(ev) ||
 		      (ev->kind == KEY_EVENT_TEXT && !live_is_left_alone(l));
 
@@ -126,7 +127,7 @@ static enum live_key when_selected(struct live *l, const struct key_event *ev)
 	return escapes ? LIVE_KEY_TAKEN : LIVE_KEY_DRAFT;
 }
 
-/* Decides who gets a key while a question is shown; it may move the focus. */
+/* Decides who gets a key while a question is shown. May move the focus. */
 static enum live_key key_is_for(struct live *l, const struct key_event *ev)
 {
 	enum question_keys keys = live_question_keys(l);
@@ -160,7 +161,7 @@ static bool is_ctrl(const struct key_event *ev, char c)
 	       ev->key.c == (uint32_t)c && ev->key.mods == KEY_CTRL;
 }
 
-/* Replies of the terminal. True when ev is one. */
+/* Handles a reply of the terminal. Returns true if ev is one. */
 static bool on_reply(struct live *l, const struct key_event *ev)
 {
 	switch (ev->kind) {
@@ -185,9 +186,9 @@ static bool on_reply(struct live *l, const struct key_event *ev)
 	}
 }
 
-/* Stops what runs; else empties the draft; else leaves, the second time. While
- * the chat ends a signal is what Ctrl-C is without a screen: the second one
- * leaves at once. */
+/* Ctrl-C stops the running job; else clears the draft; else leaves on the
+ * second press. While the chat ends, Ctrl-C raises SIGINT as in a chat without
+ * a screen: the second one leaves at once. */
 static void on_interrupt(struct live *l)
 {
 	if (l->over) {
@@ -248,9 +249,9 @@ static bool changes_mode(const struct key_event *ev)
 		ev->key.mods == KEY_SHIFT);
 }
 
-/* Only a key on its own allows yolo: a "y" that begins a message does not. All
- * else is a no. False: ev is no answer, and does what it does without the
- * question. */
+/* Only a single "y" allows yolo, not one that begins a message. Every other key
+ * means no. Returns false if ev is not an answer and must have its normal
+ * effect. */
 static bool answer_yolo(struct live *l, const struct key_event *ev)
 {
 	bool answers = ev->kind == KEY_EVENT_TEXT &&
@@ -267,13 +268,15 @@ static void send_draft(struct live *l)
 {
 	struct buf text = BUF_INIT(MAX_MESSAGE);
 	struct buf kept = BUF_INIT(MAX_MESSAGE);
-	struct error ignored = { 0 }; /* it is in memory all the same */
+	struct error ignored = {
+		0
+	}; /* a failure to store it on disk does not matter here */
 
 	editor_text(&l->editor, &text);
 	editor_reset(&l->editor);
 	if (!str_trim(buf_str(&text)).len) {
 		buf_release(&text);
-		l->held = false; /* Enter goes on with what waits */
+		l->held = false; /* Enter starts the queued messages */
 		live_next(l);
 		return;
 	}
@@ -301,8 +304,8 @@ static void leave(struct live *l)
 	live_stop_job(l);
 }
 
-/* A paste that is nothing but paths of images becomes their marks, but in a
- * command, which may want the path. */
+/* Replaces a paste that consists only of image paths by their marks. Not in a
+ * command, which may need the path. */
 static void take_pictures(struct live *l)
 {
 	struct buf draft = BUF_INIT(MAX_MESSAGE);

@@ -1,12 +1,12 @@
-/* live_question.c - questions on the screen: shown, answered, and the bell. */
+/* live_question.c - questions on the screen, their answers, and the bell. */
 /* SPDX-License-Identifier: MIT */
 /*
  * Three kinds of question come from the worker's thread, which waits for the
- * answer: may a call run (live.asked), a choice of the program's own
- * (live.asked_choice) and what the model wants to know (live.asked_inquiry).
- * Each has an opening, a function that live_keys.c gives its keys to, and a way
- * to drop it when the turn is stopped. What remains of a question on the screen
- * is one line. Begin reading at live_answer_call().
+ * answer: may a call run (live.asked), a choice that dcode itself asks for
+ * (live.asked_choice), and the model's questions (live.asked_inquiry). Each
+ * kind has a function that opens it, one that gets its keys from live_keys.c,
+ * and one that drops it when the turn is stopped. An answered question becomes
+ * one line on the screen. Begin reading at live_answer_call().
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -18,14 +18,15 @@
 #include "ui/summary.h"
 
 enum {
-	MOST_LINE = 8 << 10, /* bytes of what is left of a question */
-	MOST_CHARS = 160,    /* of what was asked about */
+	MOST_LINE = 8 << 10, /* bytes of the line for an answered question */
+	MOST_CHARS = 160,    /* characters of the question in that line */
 	MOST_DRAFT = 64 << 20,
-	LONG_QUESTION = 400, /* bytes: all of it is printed above, too */
-	MOST_S = 86400,      /* [ui] notify_after */
+	LONG_QUESTION = 400, /* bytes; a longer question is also printed in full
+				above */
+	MOST_S = 86400,      /* largest [ui] notify_after */
 };
 
-/* Leaves one line of an answered question on the screen. */
+/* Prints the one line that remains of an answered question. */
 static void leave_line(struct live *l, const char *said, struct str what)
 {
 	const struct style muted = { 0, STYLE_MUTED };
@@ -42,7 +43,8 @@ static void leave_line(struct live *l, const char *said, struct str what)
 	buf_release(&line);
 }
 
-/* "execute: make test", or how many calls. */
+/* Prints the answer with the call ("execute: make test") or the number of
+ * calls. */
 static void leave_answer(struct live *l, enum dialog_answer a)
 {
 	static const char *const said[] = {
@@ -98,7 +100,8 @@ void live_withdraw_question(struct live *l)
 	worker_answer(&l->worker, DIALOG_OPEN);
 }
 
-/* A no without a word ends the turn: the user says what he wants instead. */
+/* A no without a reason ends the turn, so that the user can say what he wants
+ * instead. */
 static void refuse(struct live *l)
 {
 	l->refused = true;
@@ -108,7 +111,7 @@ static void refuse(struct live *l)
 	answer_call(l, DIALOG_NO);
 }
 
-/* All of what is asked about, above the live part. */
+/* Prints all of the calls that are asked about above the live part. */
 void live_show_question(struct live *l)
 {
 	struct rows whole = { 0 };
@@ -118,7 +121,8 @@ void live_show_question(struct live *l)
 	rows_release(&whole);
 }
 
-/* The call in the user's own editor; an unchanged one is asked about still. */
+/* Opens the call in the user's own editor. If it is unchanged, the question
+ * stays open. */
 static void edit_elsewhere(struct live *l)
 {
 	struct buf text = BUF_INIT(CALL_VIEW_BYTES);
@@ -141,7 +145,8 @@ static void take_edited(struct live *l)
 	answer_call(l, DIALOG_EDITED);
 }
 
-/* Shift+Tab: allows what the mode auto-edit allows, and chooses that mode. */
+/* Shift+Tab: allows the edits that auto-edit mode allows, and switches to that
+ * mode. */
 static void accept_edits(struct live *l)
 {
 	const struct question *q = l->asked;
@@ -161,7 +166,7 @@ static void accept_edits(struct live *l)
 	answer_call(l, DIALOG_EDITS);
 }
 
-/* Handles a key at a question about calls. */
+/* Handles a key while a question about calls is shown. */
 void live_answer_call(struct live *l, const struct key_event *ev)
 {
 	enum dialog_answer said = dialog_event(&l->dialog, ev);
@@ -205,7 +210,7 @@ int live_choose(void *arg, const struct app_question *q, struct error *err)
 	return answer;
 }
 
-/* "Allow it? [y/N] yes" */
+/* Prints the question with its answer: "Allow it? [y/N] yes". */
 static void leave_choice(struct live *l, const char *answer)
 {
 	char *line = xasprintf("%s [%s] %s", l->asked_choice->text,
@@ -235,7 +240,8 @@ void live_drop_choice(struct live *l)
 		answer_choice(l, CHOICE_ENDED);
 }
 
-/* Moves text typed at the question into the draft: it begins a message. */
+/* Moves text typed at the question into the draft, because it begins a message.
+ */
 static void take_as_draft(struct live *l)
 {
 	struct buf text = BUF_INIT(MOST_DRAFT);
@@ -331,7 +337,7 @@ void live_notify_load(struct live *l)
 	l->notify.after_ms = seconds * 1000;
 }
 
-/* When the user counts as away. */
+/* Returns the time, as clock_ms(), from which the user counts as away. */
 static int64_t away_at(const struct live *l)
 {
 	int64_t last = l->typed > l->began ? l->typed : l->began;

@@ -1,9 +1,9 @@
-/* live_screen.c - what the chat with a screen shows. */
+/* live_screen.c - draws the chat with a screen. */
 /* SPDX-License-Identifier: MIT */
 /*
- * live_draw() composes the live part at the bottom, live_print() lets finished
- * rows scroll away above it. What the program prints meanwhile comes through a
- * pipe (printed_). The user's editor and pager take the terminal here as well.
+ * live_draw() composes the live part at the bottom; live_print() moves finished
+ * rows into the scrollback above it. Output of other code arrives through a
+ * pipe (printed_). The user's editor and pager are also started here.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -31,8 +31,10 @@
 #include "term/theme.h"
 
 enum {
-	NOTICED_MS = 250, /* nobody answers a question sooner */
-	DRAFT_MS = 2000,  /* somebody who thinks goes on with his message */
+	NOTICED_MS = 250, /* after a question is shown, input within this time
+			     cannot be its answer */
+	DRAFT_MS = 2000,  /* after the last edit, how long single keys still
+			     count as typing, not as answers */
 };
 
 bool live_is_asked(const struct live *l)
@@ -51,7 +53,8 @@ bool live_is_drafting(const struct live *l)
 	return !editor_is_empty(&l->editor) || l->search.on;
 }
 
-/* None is, and none was a moment ago: a single key may mean something. */
+/* True if no message is being written or was a moment ago: a single key may be
+ * an answer. */
 bool live_is_left_alone(const struct live *l)
 {
 	return !live_is_drafting(l) && clock_ms() - l->drafted >= DRAFT_MS;
@@ -59,7 +62,7 @@ bool live_is_left_alone(const struct live *l)
 
 enum question_keys live_question_keys(const struct live *l)
 {
-	/* In a list letters only narrow it. */
+	/* In a list, letters only filter. */
 	if (l->picking && !live_is_drafting(l))
 		return QUESTION_LETTERS;
 	if (clock_ms() - l->opened < NOTICED_MS)
@@ -119,8 +122,7 @@ void printed_read(struct printed *p, struct buf *out)
 			buf_add(out, chunk, (size_t)n);
 }
 
-/* The real ones again, and back into the pipe: for what asks at the terminal
- * itself. */
+/* Restores the real output streams while other code uses the terminal. */
 static void printed_suspend(struct printed *p)
 {
 	fflush(stdout);
@@ -137,16 +139,19 @@ void printed_close(struct printed *p)
 }
 
 enum {
-	MOVES_MS = 120, /* between two frames of the sign of waiting */
+	MOVES_MS = 120, /* between two frames of the spinner */
 	MOST_LINE = 512,
-	LEAST_WHAT = 24, /* cells for what is waited for, before how to stop */
+	LEAST_WHAT = 24, /* cells for the progress text, which come before the
+			    hint how to stop */
 };
 
 enum {
-	MOST_QUEUED = 4,       /* rows for messages that wait */
-	LEAST_EDITOR = 3,      /* rows */
-	MOST_SHOWN = 16 << 10, /* bytes of a command of the user's own */
-	LEAST_AROUND = 16, /* rows, for a question with all that is around it */
+	MOST_QUEUED = 4,  /* rows for queued messages */
+	LEAST_EDITOR = 3, /* rows of the editor */
+	MOST_SHOWN =
+		16
+		<< 10, /* bytes shown of the output of the user's own command */
+	LEAST_AROUND = 16, /* rows below which a question is shown alone */
 };
 
 static const struct style muted = { 0, STYLE_MUTED };
@@ -160,8 +165,8 @@ void live_set_wait(struct live *l, const char *what)
 	l->retries_at = 0;
 }
 
-/* Sets the sandbox's progress line; the model's has its own while both are
- * pending. */
+/* Sets the progress line of the sandbox. While a message was sent ahead, the
+ * line of the model is separate. */
 static void set_step(struct live *l, const char *what)
 {
 	if (l->ahead.sent)
@@ -186,7 +191,7 @@ static void follow_line(struct live *l, struct str line)
 	buf_release(&step);
 }
 
-/* Whole lines that the program has printed name the step that it is at. */
+/* Sets the progress from complete lines that the program printed. */
 static void follow_lines(struct live *l, struct str lines)
 {
 	struct str line;
@@ -206,7 +211,7 @@ static const char *way_out(const struct live *l)
 	return l->stopping ? "" : ", Esc stops it";
 }
 
-/* Adds the progress line in at most room cells. */
+/* Adds the progress text in at most room cells. */
 static void add_what(const struct live *l, size_t room, struct rows *out)
 {
 	const char *more = theme_glyph(&l->theme, GLYPH_ELLIPSIS);
@@ -230,7 +235,8 @@ static void add_what(const struct live *l, size_t room, struct rows *out)
 	buf_release(&what);
 }
 
-/* Since it began; before another try of the model, until then. */
+/* Returns the seconds since the step began, or until the next retry of the
+ * model. */
 static int64_t shown_seconds(const struct live *l)
 {
 	int64_t now = clock_ms();
@@ -240,8 +246,8 @@ static int64_t shown_seconds(const struct live *l)
 	return l->retries_at > now ? (l->retries_at - now + 999) / 1000 : 0;
 }
 
-/* "x waiting for the model  12 s, Esc stops it", while something is waited for;
- * in place of its name a line that is not ended, as one of progress. */
+/* Adds the progress row: "x waiting for the model 12 s, Esc stops it". An
+ * unfinished line of output is shown in place of the name. */
 static void add_wait(const struct live *l, struct rows *out)
 {
 	size_t room = screen_columns(&l->screen);
@@ -275,7 +281,8 @@ static int64_t wait_moves_at(const struct live *l)
 	return now + MOVES_MS - (now - l->since) % MOVES_MS;
 }
 
-/* "~/src/dcode". Owned. */
+/* Returns the working directory with the home shortened: "~/src/dcode". Owned.
+ */
 static char *shorten_home(const struct settings *set)
 {
 	const char *cwd = settings_cwd(set);
@@ -296,7 +303,7 @@ void live_status_begin(struct live *l)
 	live_status_refresh(l);
 }
 
-/* The model's context window in tokens; 0: unknown. */
+/* Returns the model's context window in tokens; 0: unknown. */
 static int64_t find_window(const struct run *r)
 {
 	struct model_facts facts;
@@ -308,8 +315,9 @@ static int64_t find_window(const struct run *r)
 	return facts.context;
 }
 
-/* Where the vendor ends it, whatever dcode does: elsewhere its life is extended
- * while the chat lasts. It was created at `since` or a little later. */
+/* Returns when the vendor will end the sandbox although the chat goes on, or 0
+ * if dcode can extend its lifetime. The sandbox was created at `since` or a
+ * little later. */
 static int64_t find_end(const struct run *r, int64_t since)
 {
 	const struct managed_sandbox *box = &r->box;
@@ -321,7 +329,7 @@ static int64_t find_end(const struct run *r, int64_t since)
 	return since + box->lifetime_s * 1000;
 }
 
-/* Replaces an owned text; true when it was another. */
+/* Replaces an owned text. Returns true if it changed. */
 static bool set_text(char **text, char *fresh)
 {
 	bool differs = !*text || strcmp(*text, fresh) != 0;
@@ -331,7 +339,7 @@ static bool set_text(char **text, char *fresh)
 	return differs;
 }
 
-/* No job runs: the run is ours to read. */
+/* Copies facts of the run for the status line. No job may be running. */
 static void read_run(struct live *l)
 {
 	const struct run *r = l->run;
@@ -349,7 +357,7 @@ static void read_run(struct live *l)
 		l->ends = find_end(r, l->began);
 }
 
-/* Prompts sent before the history was open become its newest entries. */
+/* Opens the history and appends the prompts that were sent before. */
 static void open_history(struct live *l)
 {
 	struct app *app = l->run->app;
@@ -406,7 +414,7 @@ void live_status_release(struct live *l)
 	free(l->branch);
 }
 
-/* In an isolated sandbox nothing is asked about. */
+/* Returns NULL in an isolated sandbox, where calls are not asked about. */
 static const char *mode_of(const struct live *l)
 {
 	const struct run *r = l->run;
@@ -459,12 +467,12 @@ static const char *hint_of(const struct live *l)
 	return NULL;
 }
 
-/* Nothing where nothing was spent, or nobody knows how much. */
+/* Returns NULL if nothing was spent or the cost is unknown. */
 static const char *cost_of(const struct live *l, char room[MONEY_SIZE])
 {
 	struct meter_total t = { 0 };
 
-	/* made by the opening job */
+	/* the opening job creates the meter */
 	if (l->state != LIVE_OPENING && l->run->app->meter)
 		meter_total(l->run->app->meter, &t);
 	return t.model + t.sandbox > 0 ? money_short(t.model + t.sandbox, room)
@@ -495,19 +503,20 @@ static void add_status(const struct live *l, struct rows *out)
 	status_render(&s, &l->theme, screen_columns(&l->screen), out);
 }
 
-/* clock_ms() when the line changes by itself; INT64_MAX: it does not. */
+/* Returns when the status line changes by itself, as clock_ms(); INT64_MAX:
+ * never. */
 static int64_t status_changes_at(const struct live *l)
 {
 	int64_t left = seconds_left(l);
 	int64_t now = clock_ms();
 
-	/* from then on its question takes an answer */
+	/* the yolo question accepts an answer from then on */
 	if (l->confirms && now < l->typed + LIVE_QUIET_MS)
 		return l->typed + LIVE_QUIET_MS;
 	return left > 0 ? now + status_left_changes(left) * 1000 : INT64_MAX;
 }
 
-/* Rows, wrapped, and a line of the chat's own among them. */
+/* Prints rows above the live part, wrapped to the screen. */
 static void live_print_rows(struct live *l, const struct rows *rows)
 {
 	struct wrap wrap = { .columns = screen_columns(&l->screen),
@@ -529,7 +538,8 @@ void live_say(struct live *l, struct style style, const char *text)
 	rows_release(&rows);
 }
 
-/* The text behind the last carriage return that has text behind it. */
+/* Returns the last part of a line, split at carriage returns; trailing ones are
+ * ignored. */
 static struct str last_part(struct str line)
 {
 	size_t end = line.len;
@@ -542,8 +552,9 @@ static struct str last_part(struct str line)
 	return (struct str){ line.ptr + at, end - at };
 }
 
-/* Appends a text as a terminal shows it at last: of a line whose parts a
- * carriage return separates, as those of a progress bar, only the last part. */
+/* Appends text as a terminal would finally show it: of a line that is
+ * overwritten after carriage returns, like a progress bar, only the last part.
+ */
 static void add_overwritten(struct str text, struct buf *out)
 {
 	while (text.len) {
@@ -559,8 +570,8 @@ static void add_overwritten(struct str text, struct buf *out)
 	}
 }
 
-/* Whole lines of what was printed, all when the terminal is lent. Of the last
- * one, until it has ended, what a terminal would show. */
+/* Prints the complete lines of the captured output; all: also the last,
+ * unfinished one, as a terminal would show it. */
 static void print_lines(struct live *l, bool all)
 {
 	struct buf shown = BUF_INIT(LIVE_MAX_PRINTED);
@@ -597,8 +608,9 @@ void live_print(struct live *l)
 	}
 }
 
-/* The terminal as it is without a screen; screen_resume() brings it back. What
- * the program prints meanwhile is shown then. */
+/* Suspends the screen: prints the pending output, erases the live rows and
+ * restores the terminal's normal state. screen_resume() draws the screen again;
+ * output printed in between appears then. */
 static void live_leave_screen(struct live *l)
 {
 	printed_read(&l->printed, &l->text);
@@ -632,7 +644,8 @@ static void add_queue(const struct live *l, size_t most, struct rows *out)
 	size_t n = l->n_queue;
 
 	if (n > MOST_QUEUED)
-		n = MOST_QUEUED + 1; /* with the row that tells of more */
+		n = MOST_QUEUED +
+		    1; /* one more row for the number of hidden messages */
 	if (n > most)
 		n = most;
 	for (size_t i = 0; i < n; i++) {
@@ -652,7 +665,8 @@ static void add_queue(const struct live *l, size_t most, struct rows *out)
 	}
 }
 
-/* Draws what has the cursor: a list, a search or the draft. */
+/* Draws the part that has the cursor: a list, the history search or the draft.
+ */
 static void add_editor(struct live *l, size_t rows, struct rows *out,
 		       size_t caret[2])
 {
@@ -669,7 +683,7 @@ static void add_editor(struct live *l, size_t rows, struct rows *out,
 			      columns, rows, out, &caret[0], &caret[1]);
 }
 
-/* A list that waits for the end of the message. */
+/* Draws the title of a list that waits until the message is finished. */
 static void add_waiting_list(const struct live *l, size_t columns,
 			     struct rows *out)
 {
@@ -679,10 +693,10 @@ static void add_waiting_list(const struct live *l, size_t columns,
 	answer_row_hint(columns, out);
 }
 
-/* The editor with what stands around it. Where there is no room for all, each
- * takes what those before it have left: the caret's row, the wait, the status
- * line, the rest of the editor, its completions, the call that is asked about,
- * the queue, and a blank row. */
+/* Composes the editor and everything around it. If not all of it fits, space is
+ * assigned in this order: the caret's row, the progress row, the status line,
+ * the rest of the editor, its completions, the question about a call, the
+ * queue, a blank row. */
 static void compose_editor(struct live *l, size_t most, struct rows *out,
 			   size_t caret[2])
 {
@@ -718,7 +732,8 @@ static void compose_editor(struct live *l, size_t most, struct rows *out,
 		add_waiting_list(l, columns, &asked);
 	room = less(room, asked.n);
 	if (room > (l->n_queue > 0)) {
-		rows_end(out); /* between what was said and what is done */
+		rows_end(out); /* blank row between the output and the progress
+				*/
 		room--;
 	}
 	if (waits)
@@ -739,7 +754,7 @@ static void compose_editor(struct live *l, size_t most, struct rows *out,
 	rows_release(&asked);
 }
 
-/* Draws the model's question. A half-written message stays below it. */
+/* Draws the model's question, with a half-written message below it. */
 static void compose_inquiry(struct live *l, size_t most, struct rows *out,
 			    size_t caret[2])
 {
@@ -768,8 +783,8 @@ static void compose_inquiry(struct live *l, size_t most, struct rows *out,
 	rows_release(&editor);
 }
 
-/* A call on a small screen: all that has room is the question, and one row of
- * the message that is being written. */
+/* Draws a question about a call on a small screen: only the question, and one
+ * row of the message that is being written. */
 static void compose_small(struct live *l, size_t most, struct rows *out,
 			  size_t caret[2])
 {
@@ -788,7 +803,7 @@ static void compose_small(struct live *l, size_t most, struct rows *out,
 	}
 }
 
-/* Draws everything below the answer: question or progress, queue, editor,
+/* Draws everything below the answer: question or progress, queue, editor and
  * status line. */
 static void compose_bottom(struct live *l, size_t most, struct rows *out,
 			   size_t caret[2])
@@ -868,7 +883,8 @@ void elsewhere_edit(struct live *l)
 	x = leave_screen(l);
 	if (external_edit(&x, ".md", buf_str(&draft), &edited, &err) == 0) {
 		text = buf_str(&edited);
-		text.len -= str_ends(text, "\n"); /* the draft had none */
+		text.len -= str_ends(
+			text, "\n"); /* the draft had no line feed at its end */
 		editor_set(&l->editor, text);
 	}
 	screen_resume(&l->screen);
@@ -898,7 +914,7 @@ static void page_rows(struct live *l, const struct rows *rows)
 	char *line = pager_line("less -R", &colours);
 	char *name;
 
-	theme.links = false; /* few pagers know them */
+	theme.links = false; /* few pagers support links */
 	for (size_t i = 0; i < rows->n; i++) {
 		if (colours)
 			theme_row(&theme, rows, i, SIZE_MAX, &text);
