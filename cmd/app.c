@@ -1,4 +1,4 @@
-/* app.c - what the commands share, each part made when first asked for. */
+/* app.c - state that all commands share; each part is created on first use. */
 /* SPDX-License-Identifier: MIT */
 #include "cmd/app.h"
 
@@ -28,37 +28,46 @@
 #include "term/tty.h"
 #include "trust/trust.h"
 
-/* The handler's only state: the pipe that ends the work, and why. */
+/*
+ * The signal handler's only state: the cancel pipe to trigger, the output for
+ * its last message, and the signals so far.
+ */
 static const struct cancel *signal_cancel;
 static volatile sig_atomic_t signal_output = STDERR_FILENO;
 static volatile sig_atomic_t signal_number;
 static volatile sig_atomic_t signal_count;
 
 enum {
-	IMPATIENT = 3,    /* signals of any kind: dcode leaves at once */
-	SAME_PRESS = 100, /* ms: a program that forwards a signal to its child
-			     and to the child's group sends it twice */
-	SIMILAR = 2,      /* letters that a suggestion may differ by */
+	IMPATIENT = 3,    /* signals of any kind: dcode exits at once */
+	SAME_PRESS = 100, /* ms: a program that forwards a signal to its
+			     child and to the child's group sends it twice */
+	SIMILAR = 2,      /* maximum edit distance of a suggested name */
 };
 
-static int64_t signal_ms; /* when the first one came */
+static int64_t signal_ms; /* time of the last signal */
 
 static int64_t now_ms(void)
 {
 	struct timespec t;
 
-	clock_gettime(CLOCK_MONOTONIC, &t); /* allowed in a signal's handler */
+	clock_gettime(CLOCK_MONOTONIC, &t); /* async-signal-safe */
 	return (int64_t)t.tv_sec * 1000 + t.tv_nsec / 1000000;
 }
 
+/*
+ * Cancels the work on the first signal. A second Ctrl-C, or the third signal of
+ * any kind, exits at once.
+ */
 static void on_signal(int number)
 {
 	static const char bye[] =
 		"\ndcode: stopped without cleaning up; \"dcode sandbox list\" "
 		"shows what is left, and \"dcode sandbox gc\" deletes it\n";
 
-	/* A second Ctrl-C ends any wait, cleaning up as well. A terminal that
-	 * goes away may send several signals of its own, and means none. */
+	/*
+	 * A second Ctrl-C exits at once, even during cleanup. Other signals do
+	 * not count here: a closing terminal may send several.
+	 */
 	if (number == SIGINT && signal_number == SIGINT) {
 		if (now_ms() - signal_ms < SAME_PRESS)
 			return;
@@ -101,7 +110,10 @@ static void catch_signals(void)
 
 	sigemptyset(&act.sa_mask);
 	for (size_t i = 0; i < sizeof(caught) / sizeof(*caught); i++) {
-		/* nohup and "&" in a shell set them aside on purpose. */
+		/*
+		 * nohup and "&" in a shell ignore signals on purpose: keep
+		 * that.
+		 */
 		if (sigaction(caught[i], NULL, &was) == 0 &&
 		    was.sa_handler == SIG_IGN)
 			continue;
@@ -109,7 +121,8 @@ static void catch_signals(void)
 	}
 	act.sa_handler = SIG_IGN;
 	sigaction(SIGPIPE, &act, NULL);
-	sigaction(SIGXFSZ, &act, NULL); /* the write fails instead */
+	sigaction(SIGXFSZ, &act, NULL); /* a write beyond the file size limit
+					   fails with EFBIG instead */
 }
 
 int app_init(struct app *app, struct error *err)
@@ -123,9 +136,11 @@ int app_init(struct app *app, struct error *err)
 	return 0;
 }
 
+/* Frees in reverse order of use: hooks first, settings last. */
 void app_release(struct app *app)
 {
-	hooks_free(app->hooks); /* its notifications draw on the others */
+	hooks_free(app->hooks); /* its notifications use the members freed
+				   below */
 	thread_transcript_free(app->transcript);
 	store_close(app->beside);
 	if (app->store)
@@ -175,6 +190,7 @@ struct http *app_http(struct app *app)
 	return app->http;
 }
 
+/* Applies [threads] max_size_mb and when_full to the store. */
 static int set_capacity(struct app *app, struct error *err)
 {
 	const char *full = NULL;
@@ -260,6 +276,7 @@ static void keep_nearer(const char *name, const char *word, size_t *least,
 	}
 }
 
+/* Searches names and second names of all isolated providers. */
 const char *app_similar_provider(struct app *app, const char *name)
 {
 	const struct sandbox_provider *const *all;
@@ -292,7 +309,7 @@ int app_unknown_provider(struct app *app, const char *name, struct error *err)
 	return error_hint(err, "`dcode provider list` shows all.");
 }
 
-/* The page about a sandbox provider. */
+/* Returns the manual page about this sandbox provider. */
 static const char *provider_topic(const struct sandbox_provider *p)
 {
 	if (p->topic)
@@ -309,7 +326,10 @@ int app_client_check(struct app *app, const char *provider,
 
 	if (app_settings(app, &set, err) < 0)
 		return -1;
-	/* No other provider can take the name of the user's own machine. */
+	/*
+	 * "none" is always this machine: a configured provider cannot use that
+	 * name.
+	 */
 	if (!strcmp(provider, "none"))
 		p = sandbox_provider_find(provider);
 	else if (app_providers(app, &registry, err) < 0)
@@ -409,8 +429,11 @@ struct stop app_stop(const struct app *app)
 	return stop_on(&app->cancel);
 }
 
-/* Masks and cleans a line that may hold foreign bytes; masks again, for an
- * escape sequence may have stood in the middle of a value. */
+/*
+ * Masks secrets and removes control characters from a line that may contain
+ * untrusted bytes. Masks again at the end: an escape sequence may have split a
+ * secret.
+ */
 static void mask_and_clean(const struct app *app, const char *text,
 			   struct buf *out)
 {
@@ -436,7 +459,9 @@ int app_exit_status(const struct error *err)
 	return 1;
 }
 
-/* Of the shell's commands those that the chat has as well. */
+/*
+ * True if the chat has a slash command of the same name as this shell command.
+ */
 static bool is_in_chat(struct str rest)
 {
 	static const char *const names[] = { "apply",   "diff",    "sync",
@@ -477,7 +502,7 @@ void app_print_advice(const struct app *app, const char *text)
 	buf_release(&out);
 }
 
-/* The page of the manual that helps, or NULL. */
+/* Returns the manual page that helps with this error, or NULL. */
 static const char *topic_of(const struct error *err)
 {
 	if (err->topic)

@@ -1,4 +1,4 @@
-/* app.h - what the commands share, each part made when first asked for. */
+/* app.h - state that all commands share; each part is created on first use. */
 /* SPDX-License-Identifier: MIT */
 #ifndef CMD_APP_H
 #define CMD_APP_H
@@ -15,52 +15,64 @@
 #include "sandbox/sandbox.h"
 #include "session/session.h"
 
-enum {                       /* exit statuses beside 0, 1, 2 and 128 + signal */
-       STATUS_POLICY = 78,   /* EX_CONFIG: the machine's policy */
-       STATUS_NO_ANSWER = 3, /* of -n: the model gave none */
-       STATUS_REFUSED = 4,   /* of -n: no call that acts was allowed */
-       STATUS_REPEATS = 5,   /* of -n: one call failed again and again */
-       STATUS_PIPE = 141,    /* nobody reads stdout any more */
+enum {                       /* exit statuses other than 0, 1, 2 and 128 +
+				signal */
+       STATUS_POLICY = 78,   /* EX_CONFIG: forbidden by the machine's policy */
+       STATUS_NO_ANSWER = 3, /* with -n: the model gave no answer */
+       STATUS_REFUSED = 4,   /* with -n: every call that changes something
+				was refused */
+       STATUS_REPEATS = 5,   /* with -n: one call failed again and again */
+       STATUS_PIPE = 141,    /* the reader of stdout is gone */
 };
 
-struct app_chat {           /* the chat that a command is typed in; borrowed */
-	const char *thread; /* its id */
-	const char *label;  /* of its sandbox, in the ledger */
+struct app_chat {           /* the chat in which a command is typed; borrowed */
+	const char *thread; /* id of the thread */
+	const char *label;  /* label of the chat's sandbox in the ledger */
 	struct sandbox *sandbox;
-	const char *const *include; /* its patterns of --include */
+	const char *const *include; /* patterns of --include */
 	size_t n_include;
 };
 
-/* Who draws on the terminal. What asks there itself has it as it is without a
- * screen between app_borrow_terminal() and app_return_terminal(). */
+/*
+ * The screen that draws on the terminal. Code that asks the user directly calls
+ * app_borrow_terminal() first and app_return_terminal() afterwards.
+ */
 struct app_terminal {
 	void (*borrow)(void *arg);
 	void (*give_back)(void *arg);
 	void *arg;
 };
 
-/* A question of the program's own that has a few answers. All borrowed. */
+/* A question of dcode itself with a few possible answers. All borrowed. */
 struct app_question {
 	const char *text;           /* "Allow it?" */
-	const char *choices;        /* as they are shown: "y/N" */
-	const char *const *answers; /* each by its word or its first letter */
+	const char *choices;        /* as shown: "y/N" */
+	const char *const *answers; /* each is accepted as a word or by its
+				       first letter */
 	size_t n;
-	size_t usual; /* the answer of Enter alone */
-	size_t safe;  /* does the least: where the arrow keys begin */
+	size_t usual; /* index: the answer of a bare Enter */
+	size_t safe;  /* index: the answer that does least; preselected for
+			 the arrow keys */
 	bool escapes; /* Esc answers with safe */
-	bool drafts;  /* what is no answer becomes the message being written */
+	bool drafts;  /* text that is not an answer goes into the user's
+			 message draft */
 };
 
-/* Who puts such a question in a chat, where a message may be half written. */
+/* Asks such a question in a chat, where a message may be half written. */
 struct app_asker {
-	/* The index of the answer, or -1 with err: ERR_CANCELLED at the end of
-	 * input too. On the thread that the chat's work is done on. */
+	/*
+	 * Returns the index of the answer, or -1 with err (ERR_CANCELLED also
+	 * at end of input). Call on the thread that does the chat's work.
+	 */
 	int (*choose)(void *arg, const struct app_question *q,
 		      struct error *err);
 	void *arg;
 };
 
-/* What a reload has replaced: others borrow from it still. */
+/*
+ * Objects replaced by a reload. Kept until the end, because others still borrow
+ * from them.
+ */
 struct app_retired {
 	struct settings *settings;
 	struct registry *providers; /* or NULL */
@@ -71,124 +83,175 @@ struct command;
 struct slash_command;
 
 struct app {
-	/* All that the program has, NULL ends them; set by main(). */
+	/* All commands, NULL-terminated; set by main(). */
 	const struct command *const *commands;
-	/* Triggered by SIGINT, SIGTERM, SIGQUIT, and SIGHUP (the terminal is
-	 * lost): what runs ends, and lifecycle_close() deletes its sandbox, or
-	 * keeps it where the user said so. A second Ctrl-C, or a third signal
-	 * of any kind, leaves at once. */
+	/*
+	 * Triggered by SIGINT, SIGTERM, SIGQUIT and SIGHUP (terminal closed).
+	 * The current work ends, and lifecycle_close() deletes the sandbox or
+	 * keeps it if the user chose so. A second Ctrl-C, or a third signal of
+	 * any kind, exits at once.
+	 */
 	struct cancel cancel;
-	bool json;                         /* --json */
-	bool quiet;                        /* -q */
-	bool unattended;                   /* nobody may be asked anything */
-	bool goes_without;                 /* the user was asked: a fault in
-					      config.toml that restricts nothing
-					      ends nothing */
-	unsigned trusted;                  /* kinds that flags allow: trust.h */
-	const struct slash_command *slash; /* the chat's commands; main sets it:
-					      their rows name what is above
-					      the chat */
-	const struct app_chat *chat;       /* NULL: a command of the shell */
-	const struct app_terminal *terminal; /* NULL: nobody draws there */
-	const struct app_asker *asker;       /* of a chat, or NULL */
-	/* Made on demand; use the functions below. */
+	bool json;                           /* --json */
+	bool quiet;                          /* -q */
+	bool unattended;                     /* there is no user to ask */
+	bool goes_without;                   /* the user agreed to continue
+						despite an error in config.toml
+						that affects no restriction */
+	unsigned trusted;                    /* kinds of trust granted by
+						flags: trust.h */
+	const struct slash_command *slash;   /* the chat's slash commands; set
+						by main(), because their table
+						is in a layer above the chat */
+	const struct app_chat *chat;         /* NULL: the command runs from the
+						shell */
+	const struct app_terminal *terminal; /* NULL: no screen is active */
+	const struct app_asker *asker;       /* the chat's, or NULL */
+	/* Created on demand; use the functions below. */
 	struct settings *settings;
-	struct setting_group *groups; /* what settings was loaded with */
-	bool told_foreign;            /* settings_foreign(), in this run */
+	struct setting_group *groups; /* the rows that settings was loaded
+					 with */
+	bool told_foreign;            /* settings_foreign() was printed in
+					 this run */
 	struct registry *providers;
 	struct http *http;
 	struct store *store;
-	struct store *beside; /* by app_store_beside(), or NULL */
+	struct store *beside; /* created by app_store_beside(), or NULL */
 	struct mask *mask;
-	struct meter *meter;          /* by run_money_begin(), or NULL */
-	struct pictures *pictures;    /* of a chat, or NULL */
-	struct login *_Atomic logins; /* to MCP servers: logins.h, or NULL */
-	char *passphrase;             /* of the stored keys, as it was typed: in
-					 locked memory, or NULL */
-	struct trust *trust;          /* by project_trust_open(), or NULL */
-	struct hooks *hooks; /* by run_hooks_open(), or NULL: there are none */
+	struct meter *meter;          /* created by run_money_begin(), or
+					 NULL */
+	struct pictures *pictures;    /* the chat's, or NULL */
+	struct login *_Atomic logins; /* logins to MCP servers: logins.h, or
+					 NULL */
+	char *passphrase;             /* passphrase of the stored keys as
+					 typed, in locked memory; or NULL */
+	struct trust *trust;          /* created by project_trust_open(), or
+					 NULL */
+	struct hooks *hooks; /* created by run_hooks_open(); NULL: none are
+				configured */
 	bool hooks_read;
-	/* For hooks; by run_hooks_follow(), or NULL. */
+	/*
+	 * The transcript file for hooks, created by run_hooks_follow(); or
+	 * NULL.
+	 */
 	struct thread_transcript *transcript;
 	struct app_retired *retired;
-	struct settings_store keys; /* main() says how stored keys are opened */
+	struct settings_store keys; /* how stored keys are decrypted; set by
+				       main() */
 };
 
 int app_init(struct app *app, struct error *err);
 void app_release(struct app *app);
 
-/* Settings of this user and directory; warnings go to stderr once. */
+/*
+ * Returns the settings of this user and directory. Warnings go to stderr once.
+ */
 int app_settings(struct app *app, struct settings **set, struct error *err);
-/* After app_settings(): says what settings_foreign() is also where an earlier
- * run has said it. */
+/*
+ * Call after app_settings(). Prints settings_foreign() even if an earlier run
+ * has printed it.
+ */
 void app_tell_foreign(struct app *app);
-/* Reads the settings again, with the environment that dcode was started with;
- * on -1 they stay as they are. Those of before stay good to borrow from. */
+/*
+ * Reads the settings again with the environment that dcode was started with. On
+ * -1 the current settings stay. Pointers into the old settings stay valid.
+ */
 int app_settings_reload(struct app *app, struct error *err);
-/* For app_release(). */
+/* Called by app_release() only. */
 void app_settings_release(struct app *app);
-/* Every provider of this user; warnings go to stderr once. */
+/* Returns every provider of this user. Warnings go to stderr once. */
 int app_providers(struct app *app, struct registry **r, struct error *err);
-/* Starts loading libcurl on a thread; never fails. */
+/* Starts to load libcurl on a thread. Never fails. */
 struct http *app_http(struct app *app);
 int app_store(struct app *app, struct store **store, struct error *err);
-/* The same, opened by its first use. */
+/* Like app_store(), but opens the database on first use. */
 int app_store_later(struct app *app, struct store **store, struct error *err);
-/* The same, over a connection of its own: for a thread beside the one that uses
- * app_store(). */
+/*
+ * Like app_store_later(), but with a separate connection, for a thread that
+ * runs in parallel with the user of app_store().
+ */
 int app_store_beside(struct app *app, struct store **store, struct error *err);
-/* A path in the directory of dcode's state, "" itself. Owned; NULL with err. */
+/*
+ * Returns the path of name in dcode's state directory, or the directory itself
+ * for "". Owned; NULL with err.
+ */
 char *app_state_path(struct app *app, const char *name, struct error *err);
-/* Opens a provider by name with all of the above; says on stderr when the
- * credential comes from a project's .env. */
+/*
+ * Opens a provider by name with the settings and HTTP client above. Prints a
+ * warning if the credential comes from a project's .env.
+ */
 int app_client(struct app *app, const char *provider,
 	       struct sandbox_client *client, struct error *err);
-/* The same for those who only look whether it can be opened: says nothing. */
+/*
+ * Like app_client() without the warning, to check whether the provider can be
+ * opened.
+ */
 int app_client_check(struct app *app, const char *provider,
 		     struct sandbox_client *client, struct error *err);
-/* app_client() for a sandbox that is at endpoint: where the provider is not
- * configured for it, but has it under its second name, by that one. */
+/*
+ * Like app_client() for a sandbox at endpoint. If the provider is configured
+ * for another endpoint, tries the provider's second name.
+ */
 int app_client_at(struct app *app, const char *provider, const char *endpoint,
 		  struct sandbox_client *client, struct error *err);
-/* Says that this variable of a project's .env is what name is asked with. */
+/* Warns that name is used with a key from the project's .env: variable. */
 void app_warn_project_key(const struct app *app, const char *variable,
 			  const char *name);
-/* Masks the keys of a model, and warns when one comes with the project. */
+/*
+ * Adds the model's keys to the mask, and warns if a key comes from the project.
+ */
 void app_mask_model_key(struct app *app, const struct model_choice *c);
-/* Names a provider that may have been meant, and how to see all. */
+/* Sets ERR_USAGE, suggests a similar provider name and says how to list all. */
 int app_unknown_provider(struct app *app, const char *name, struct error *err);
-/* One whose name differs from it by two letters at most, or NULL; never one
- * without isolation. */
+/*
+ * Returns a provider name that differs from name by at most two letters, or
+ * NULL. Never suggests a provider without isolation.
+ */
 const char *app_similar_provider(struct app *app, const char *name);
-/* Nothing where nobody draws; may be one within the other. On the thread that
- * the chat's work is done on. */
+/*
+ * Suspend and resume the screen; no-ops without a screen. May be nested. Call
+ * on the thread that does the chat's work.
+ */
 void app_borrow_terminal(const struct app *app);
 void app_return_terminal(const struct app *app);
-/* What ends the work of this run: the signals. */
+/* Returns the stop that a signal triggers. */
 struct stop app_stop(const struct app *app);
-/* Where the last words of a user who will not wait go; standard error, unless
- * said otherwise. */
+/*
+ * Sets the descriptor for the message printed when a second Ctrl-C exits at
+ * once. Default: stderr.
+ */
 void app_signal_output(int fd);
-/* The signal that triggered cancel, or 0. */
+/* Returns the signal that triggered cancel, or 0. */
 int app_signal(void);
-/* Forgets it: an interactive program goes on after a cancelled turn. */
+/*
+ * Resets the signal state, so that a chat can continue after a cancelled turn.
+ */
 void app_signal_clear(struct app *app);
 
-/* 2 for ERR_USAGE and ERR_UNGUARDED, STATUS_POLICY for ERR_POLICY, 130 or 128 +
- * signal for ERR_CANCELLED, else 1. */
+/*
+ * Returns 2 for ERR_USAGE and ERR_UNGUARDED, STATUS_POLICY for ERR_POLICY, 130
+ * or 128 + signal for ERR_CANCELLED, otherwise 1.
+ */
 int app_exit_status(const struct error *err);
-/* Appends text; where a chat is on, its own commands take the place of those
- * of the shell: "/apply" of "dcode apply". */
+/*
+ * Appends text. In a chat, shell commands become slash commands where one
+ * exists: "dcode apply" becomes "/apply".
+ */
 void app_add_advice(const struct app *app, const char *text, struct buf *out);
-/* The same on standard error, with a line's end. */
+/* Prints the same text and a newline on stderr. */
 void app_print_advice(const struct app *app, const char *text);
-/* Prints "Error: message" and the hint on stderr, masked and cleaned (as a
- * JSON object on stdout too when app->json). Returns app_exit_status(). */
+/*
+ * Prints "Error: message" and the hint on stderr, masked and cleaned. With
+ * app->json also prints a JSON object on stdout. Returns app_exit_status().
+ */
 int app_fail(struct app *app, const struct error *err);
-/* "Warning: ..." on stderr, cleaned. */
+/* Prints "Warning: ..." on stderr without control characters. */
 void app_warn(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
 void app_warn_line(const char *line);
-/* {"schema_version":1,"command":NAME,"data":DATA} and a line end on stdout. */
+/*
+ * Prints {"schema_version":1,"command":NAME,"data":DATA} and a newline on
+ * stdout.
+ */
 void app_envelope(const char *command, const struct buf *data);
 
 #endif

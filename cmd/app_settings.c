@@ -1,4 +1,4 @@
-/* app_settings.c - the settings of a run, and reading them again. */
+/* app_settings.c - loads and reloads the settings of a run. */
 /* SPDX-License-Identifier: MIT */
 #include <stdlib.h>
 #include <string.h>
@@ -36,7 +36,10 @@ static struct setting_group *list_groups(void)
 
 enum { TOLD_MAX = 8192 /* bytes */ };
 
-/* The file of what was told last: a run that cannot write it tells again. */
+/*
+ * Stores the last warning about ignored settings. If that fails, the next run
+ * prints the warning again.
+ */
 static void keep_told(const char *dir, const char *file, const char *line)
 {
 	struct error ignored = { 0 };
@@ -45,8 +48,10 @@ static void keep_told(const char *dir, const char *file, const char *line)
 		(void)path_write(file, str_of(line), 0600, &ignored);
 }
 
-/* The user who comes from the Python program, and has its config.toml, is told
- * once what of it does not count, and again when that has changed. */
+/*
+ * A config.toml of the Python program may have settings that dcode ignores.
+ * Warns once, and again when the list changes.
+ */
 static void tell_foreign(struct app *app, const struct settings *set)
 {
 	const char *line = settings_foreign(set);
@@ -75,7 +80,9 @@ void app_tell_foreign(struct app *app)
 	app->told_foreign = true;
 }
 
-/* in without what is the same for every load. */
+/*
+ * Completes in with the members that are the same for every load, then loads.
+ */
 static int load_settings(struct app *app, struct settings_input in,
 			 struct settings **set, struct error *err)
 {
@@ -100,6 +107,7 @@ static int load_settings(struct app *app, struct settings_input in,
 	return 0;
 }
 
+/* Loads the settings on the first call and returns the same object later. */
 int app_settings(struct app *app, struct settings **set, struct error *err)
 {
 	extern char **environ;
@@ -116,19 +124,23 @@ int app_settings(struct app *app, struct settings **set, struct error *err)
 			   (struct settings_input){
 				   .environ = environ,
 				   .cwd = cwd ? cwd : "/",
-				   /* before the first thread */
+				   /* getenv() is safe: no thread runs yet */
 				   .home = getenv("HOME"),
 			   },
 			   &app->settings, err);
 	free(cwd);
 	if (rc < 0)
 		return -1;
-	record_sweep_all(settings_dir(app->settings)); /* of killed ones */
+	/* transcript files of killed runs */
+	record_sweep_all(settings_dir(app->settings));
 	*set = app->settings;
 	return 0;
 }
 
-/* A chat does not lose its restrictions by a file that was saved too early. */
+/*
+ * Refuses a reload that would drop restrictions, for example because
+ * config.toml was saved half edited.
+ */
 static int check_reloaded(const struct settings *set, struct error *err)
 {
 	const char *policy = settings_policy_error(set);
@@ -140,6 +152,7 @@ static int check_reloaded(const struct settings *set, struct error *err)
 	return fault ? error_set(err, ERR_UNGUARDED, "%s", fault) : 0;
 }
 
+/* Keeps the replaced settings and providers in app->retired. */
 int app_settings_reload(struct app *app, struct error *err)
 {
 	struct app_retired *old = xcalloc(1, sizeof(*old));

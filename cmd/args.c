@@ -1,4 +1,4 @@
-/* args.c - option rows, and the one parser that reads them. */
+/* args.c - parses options by tables of rows and prints their help. */
 /* SPDX-License-Identifier: MIT */
 #include "cmd/args.h"
 
@@ -14,7 +14,7 @@ const char args_bare[] = "";
 enum {
 	HELP_COLUMN = 34,
 	HELP_WIDTH = 80,
-	SIMILAR = 2, /* letters that a suggestion may differ by */
+	SIMILAR = 2, /* maximum edit distance of a suggestion */
 };
 
 const struct arg_row *args_row(const struct arg_row *rows, const char *name)
@@ -33,7 +33,10 @@ static const struct arg_row *by_letter(const struct arg_row *rows, char letter)
 	return NULL;
 }
 
-/* Exact name, else the only row that begins so; *several when more do. */
+/*
+ * Finds a row by exact name or unambiguous prefix. *several is set if the
+ * prefix matches more than one name.
+ */
 static const struct arg_row *by_name(const struct arg_row *const tables[2],
 				     const char *name, size_t len,
 				     bool *several)
@@ -73,7 +76,10 @@ static int name_candidates(const struct arg_row *const tables[2],
 	return -1;
 }
 
-/* The row of a table whose name is nearer than *least, else best. */
+/*
+ * Returns the row of the table nearest to name if its distance is below *least,
+ * otherwise best.
+ */
 static const struct arg_row *nearest_row(const struct arg_row *rows,
 					 struct str name,
 					 const struct arg_row *best,
@@ -120,7 +126,10 @@ static int add_found(struct args *a, const struct arg_row *row,
 	return 0;
 }
 
-/* The value of an option that stands in the next argument, or NULL. */
+/*
+ * Consumes the next argument as the option's value. NULL if there is none, or
+ * if the value is optional and the next argument is an option.
+ */
 static const char *next_value(const struct arg_row *row, int argc, char **argv,
 			      int *i)
 {
@@ -131,7 +140,7 @@ static const char *next_value(const struct arg_row *row, int argc, char **argv,
 	return argv[++*i];
 }
 
-/* spelled: the option as the user wrote it, for messages. */
+/* spelled is the option as the user wrote it, for messages. */
 static int add_option(struct args *a, const struct arg_row *row,
 		      const char *value, const char *spelled, struct error *err)
 {
@@ -163,7 +172,7 @@ static int read_long(struct args *a, const struct arg_row *const tables[2],
 	return add_option(a, row, value, word, err);
 }
 
-/* "-q", "-nTEXT", "-n TEXT", "-qy". */
+/* Parses a word of short options: "-q", "-nTEXT", "-n TEXT", "-qy". */
 static int read_short(struct args *a, const struct arg_row *const tables[2],
 		      int argc, char **argv, int *i, struct error *err)
 {
@@ -258,7 +267,10 @@ static int left_column(FILE *out, const struct arg_row *r)
 	return n;
 }
 
-/* Length of the word that text begins with; "[--only TEXT]" is one. */
+/*
+ * Returns the length of the first word. A bracket such as "[--only TEXT]"
+ * counts as one word.
+ */
 static int word_len(const char *text)
 {
 	size_t n = strcspn(text, " ");

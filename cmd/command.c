@@ -1,10 +1,10 @@
-/* command.c - runs one command, and says how it is used. */
+/* command.c - runs one command and prints its usage and help. */
 /* SPDX-License-Identifier: MIT */
 
 /*
- * A command is a row with its subcommands (command.h). What is here works on
- * one such row, which the caller has; table.c has all rows and finds the one
- * that a line means. Begin reading at command_run().
+ * A command is a row with subcommands (command.h). The functions here work on
+ * one such row, except command_resolve(), which finds the row that a command
+ * line names. table.c lists all rows. Begin reading at command_run().
  */
 #include "cmd/command.h"
 
@@ -48,8 +48,10 @@ const struct command *command_find(const struct command *const *all,
 	return NULL;
 }
 
-/* How many words of a line are neither options nor their values; -1 when it
- * cannot be read with these options. */
+/*
+ * Counts the words of a line that are neither options nor option values.
+ * Returns -1 if the line does not parse with these options.
+ */
 static int count_words(int argc, char **argv, const struct arg_row *own)
 {
 	struct args args;
@@ -61,8 +63,10 @@ static int count_words(int argc, char **argv, const struct arg_row *own)
 	return rc < 0 ? -1 : n;
 }
 
-/* True when the last word of a line is its nth, read with what any of c's
- * subcommands takes. */
+/*
+ * True if the last word of the line is its nth positional word under the
+ * options of at least one subcommand of c.
+ */
 static bool is_nth_word(const struct command *c, int n, int argc, char **argv)
 {
 	for (const struct subcommand *s = c->subs; s->name; s++)
@@ -71,7 +75,10 @@ static bool is_nth_word(const struct command *c, int n, int argc, char **argv)
 	return false;
 }
 
-/* The subcommand that the nth word of a line names, else the bare one. */
+/*
+ * Returns the subcommand named by the nth word of a line, or the bare
+ * subcommand, or NULL.
+ */
 static const struct subcommand *find_sub(const struct command *c, int n,
 					 int argc, char **argv)
 {
@@ -85,7 +92,7 @@ static const struct subcommand *find_sub(const struct command *c, int n,
 	return command_sub(c, NULL);
 }
 
-/* The command as the user knows it: "sandbox rm", "config". */
+/* Appends the command as the user types it: "sandbox rm", "config". */
 static void add_title(struct buf *out, const struct command *c,
 		      const struct subcommand *sub)
 {
@@ -135,6 +142,9 @@ static void print_subcommand(const struct command *c,
 	}
 }
 
+/*
+ * Prints the usage of all subcommands, the summary, then the options of each.
+ */
 int command_help(const struct command *c, const struct subcommand *sub)
 {
 	const char *lead = "usage:";
@@ -156,6 +166,7 @@ int command_help(const struct command *c, const struct subcommand *sub)
 	return 0;
 }
 
+/* Checks the number of arguments, then runs the subcommand. */
 static int run_checked(struct app *app, const struct command *c,
 		       const struct subcommand *sub, const struct args *args)
 {
@@ -199,6 +210,7 @@ int command_run(struct app *app, const struct command *c,
 	return run_checked(app, c, sub, &rest);
 }
 
+/* The chat's --json applies to this command only. */
 int command_run_words(struct app *app, const struct command *c, int argc,
 		      char **argv)
 {
@@ -234,7 +246,9 @@ static void add_option_usage(struct buf *out, const struct arg_row *rows)
 	}
 }
 
-/* Options stand before the dashes of "ID -- COMMAND", where they end. */
+/*
+ * Options go before the "--" of "ID -- COMMAND", because parsing stops there.
+ */
 void command_usage(struct buf *out, const struct command *c,
 		   const struct subcommand *sub)
 {
@@ -251,7 +265,10 @@ void command_usage(struct buf *out, const struct command *c,
 		buf_addf(out, " %s", args.ptr + dashes);
 }
 
-/* The line of this subcommand, else the names of all there are. */
+/*
+ * Appends the usage of this subcommand, or the names of all subcommands if name
+ * is unknown.
+ */
 static void add_usage(struct buf *out, const struct command *c,
 		      const char *name)
 {
@@ -272,6 +289,7 @@ static void add_usage(struct buf *out, const struct command *c,
 	buf_adds(out, " ...");
 }
 
+/* Prints usage, error, hint and manual page on stderr. */
 int command_refuse(const struct command *c, const char *sub,
 		   const struct error *err)
 {
@@ -337,6 +355,7 @@ void command_resolve(const struct command *const *all, int argc, char **argv,
 	}
 }
 
+/* Lists every subcommand that has this option. */
 void command_name_owners(const struct command *const *all, const char *option,
 			 struct error *err)
 {

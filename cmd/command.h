@@ -1,4 +1,4 @@
-/* command.h - commands and subcommands: a row and a function each. */
+/* command.h - commands and subcommands, each a table row with a function. */
 /* SPDX-License-Identifier: MIT */
 #ifndef CMD_COMMAND_H
 #define CMD_COMMAND_H
@@ -6,78 +6,95 @@
 #include "cmd/app.h"
 #include "cmd/args.h"
 
-enum { /* of a subcommand */
-       /* Tells the user what is wrong, so it runs under a policy of the
-	* machine, or with a config.toml, that cannot be read. */
+enum { /* flags of a subcommand */
+       /*
+	* Explains problems to the user, so it also runs if the machine's policy
+	* or config.toml cannot be read.
+	*/
        SUB_EXPLAINS = 1,
-       /* Lists, shows or removes what there is: no setting restricts that,
-	* so it runs without a config.toml that cannot be used, too. */
+       /*
+	* Only lists, shows or deletes existing things, which no setting
+	* restricts. It also runs without a usable config.toml.
+	*/
        SUB_UNRESTRICTED = 4,
-       SUB_SECRET = 2, /* an argument too many may be a secret: not repeated */
+       SUB_SECRET = 2, /* an extra argument may be a secret: never print it */
 };
 
-/* Usage, help, completion and the checks of a command line come from it. */
+/*
+ * One subcommand. Usage, help, completion and argument checks come from this
+ * row.
+ */
 struct subcommand {
-	const char *name;    /* "list"; "" for what the bare command does */
+	const char *name;    /* "list"; "" for the bare command */
 	const char *aliases; /* other names, "ls" or "rm delete"; or NULL */
 	const char *args;    /* "ID NAME", as usage shows them; or NULL */
-	const char *summary; /* one line; NULL: the command's says it */
-	const struct arg_row *options; /* its own, or NULL */
-	int least, most;               /* arguments; most -1: any number */
+	const char *summary; /* one line; NULL: same as the command's */
+	const struct arg_row *options; /* options of this subcommand, or NULL */
+	int least, most;               /* number of arguments; most -1: no
+					  limit */
 	unsigned flags;                /* SUB_ */
-	/* args without its name. Returns the exit status: 0, 1, 2 wrong use,
-	 * 130 cancelled. */
+	/*
+	 * args exclude the subcommand's name. Returns the exit status: 0, 1, 2
+	 * for wrong use, 130 for cancelled.
+	 */
 	int (*run)(struct app *app, const struct args *args);
 };
 
 struct command {
 	const char *name;    /* "sandbox" */
 	const char *summary; /* for dcode help, one line */
-	const char *topic;   /* its page, where that is not its name */
+	const char *topic;   /* manual page, if its name differs from the
+				command's */
 	const struct subcommand *subs; /* ends in { 0 } */
 };
 
-/* The row of --json, for the tables of those that print it. */
+/* The row of --json, for every command that supports it. */
 #define ARG_JSON                                                               \
 	{                                                                      \
 		"json", 0, ARG_FLAG, NULL, "Print one JSON document"           \
 	}
 
-extern const struct command *const commands[]; /* NULL ends; table.c */
-/* The one of all with this name, or NULL. */
+/* NULL-terminated; defined in table.c */
+extern const struct command *const commands[];
+/* Returns the command with this name, or NULL. */
 const struct command *command_find(const struct command *const *all,
 				   const char *name);
-/* The row with this name or alias, NULL for the bare command's; or NULL. */
+/*
+ * Returns the subcommand with this name or alias; name NULL: the bare one. NULL
+ * if there is none.
+ */
 const struct subcommand *command_sub(const struct command *c, const char *name);
-/* What a line (without the program's name) is for; both NULL where it has no
- * command. A word counts when it is neither an option nor its value. */
+/*
+ * Finds the command and subcommand that a line (without the program's name)
+ * names; NULL where there is none. Options and their values are skipped.
+ */
 void command_resolve(const struct command *const *all, int argc, char **argv,
 		     const struct command **c, const struct subcommand **sub);
-/* Checks the number of arguments and runs sub; args begin with its name. */
+/* Checks the number of arguments and runs sub. args begin with sub's name. */
 int command_run(struct app *app, const struct command *c,
 		const struct subcommand *sub, const struct args *args);
-/* Runs words that follow the command's name, as the chat has them. */
+/* Runs a command typed in a chat; argv holds the words after its name. */
 int command_run_words(struct app *app, const struct command *c, int argc,
 		      char **argv);
-/* "sandbox rm ID... [--force]" */
+/* Appends the usage line: "sandbox rm ID... [--force]". */
 void command_usage(struct buf *out, const struct command *c,
 		   const struct subcommand *sub);
-/* Prints the one line of usage of c's subcommand sub (NULL: none was given; c
- * NULL: of dcode itself), then the error and its hint, on stderr; returns 2. */
+/*
+ * Prints one line of usage, then the error and its hint, on stderr, and returns
+ * 2. sub NULL: no subcommand was given. c NULL: prints dcode's own usage.
+ */
 int command_refuse(const struct command *c, const char *sub,
 		   const struct error *err);
 int command_misuse(const struct command *c, const char *sub, const char *fmt,
 		   ...) __attribute__((format(printf, 3, 4)));
-/* The same for a word that is none of the command's own. */
+/* Same, for a word that is not a subcommand of c. */
 int command_no_sub(const struct command *c, const char *word);
-/* Sets the hint to the commands that an option ("--force") belongs to, if any
- * has it. */
+/* Sets the hint to the commands that have this option ("--force"), if any. */
 void command_name_owners(const struct command *const *all, const char *option,
 			 struct error *err);
-/* The help of one command, or of one of its subcommands, on stdout; returns
- * 0. */
+/* Prints the help of a command or of one subcommand on stdout. Returns 0. */
 int command_help(const struct command *c, const struct subcommand *sub);
-/* The command as one JSON line; c NULL: all of them. */
+/* Prints the command as one line of JSON. c NULL: all commands. */
 int command_help_json(const struct command *const *all,
 		      const struct command *c);
 

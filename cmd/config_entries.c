@@ -1,4 +1,4 @@
-/* config_entries.c - gathers every setting with its effective value. */
+/* config_entries.c - collects every setting with its effective value. */
 /* SPDX-License-Identifier: MIT */
 #include <inttypes.h>
 #include <math.h>
@@ -31,7 +31,7 @@ static void set_value(struct config_entry *entry, struct buf *text,
 	entry->json = buf_detach(json);
 }
 
-/* A secret is only ever there or not. */
+/* Secrets are shown only as configured or not configured. */
 static void set_presence(struct config_entry *entry, bool present)
 {
 	entry->text = xstrdup(present ? "configured" : "not configured");
@@ -51,7 +51,7 @@ static void add_list(struct buf *text, struct buf *json,
 	buf_addc(json, ']');
 }
 
-/* Reads the row by its type; -1 when its value is wrong. */
+/* Formats the row's value as text and as JSON. -1 if the value is invalid. */
 static int read_row(struct buf *text, struct buf *json,
 		    const struct settings *set, const char *group,
 		    const struct setting *row, struct error *err)
@@ -109,6 +109,7 @@ static char *row_path(const char *group, const struct setting *row)
 		     : xstrdup(row->key);
 }
 
+/* Adds one setting with its source, and its value or the error. */
 static void add_row(struct config_entries *e, const struct settings *set,
 		    const char *group, const struct setting *row)
 {
@@ -139,7 +140,7 @@ static void add_row(struct config_entries *e, const struct settings *set,
 		entry->json = xstrdup("null");
 }
 
-/* "https://user:password@host/". */
+/* True for addresses such as "https://user:password@host/". */
 static bool holds_password(const char *text)
 {
 	const char *host = strstr(text, "://");
@@ -172,7 +173,7 @@ static void add_float(struct buf *text, struct buf *json, double real)
 		buf_addf(json, "\"%.17g\"", real);
 }
 
-/* A table inside an array is listed as one entry, without its members. */
+/* A table inside an array is shown as {...}, without its members. */
 static void add_value(struct buf *text, struct buf *json,
 		      const struct toml_value *v)
 {
@@ -209,7 +210,7 @@ static bool is_bare(const char *key)
 	return key[0] && !key[strspn(key, bare)];
 }
 
-/* Shown by a provider's row already. */
+/* True if a provider's own row already shows this key. */
 static bool has_row(const struct setting_group *groups, const char *key)
 {
 	bool found = false;
@@ -245,14 +246,14 @@ static void add_leaf(struct config_entries *e, char *key, const char *group,
 	set_value(entry, &text, &json);
 }
 
-/* What the walk through config.toml below one row carries along. */
+/* Arguments of the recursive walk through a table of config.toml. */
 struct walk {
 	struct config_entries *e;
 	const struct setting_group *groups;
-	const char *group; /* the table right below the row, or the row */
+	const char *group; /* the first table below the row; NULL at the row */
 };
 
-/* The members below path; tables are followed down to their values. */
+/* Adds all values below path. Descends into tables. */
 static void add_leaves(const struct walk *w, const char *path,
 		       const struct toml_value *table, bool secret)
 {
@@ -276,7 +277,7 @@ static void add_leaves(const struct walk *w, const char *path,
 	}
 }
 
-/* A table with something in it is shown by its members. */
+/* Shows the members of a non-empty table, otherwise the row itself. */
 static void add_table(struct config_entries *e, const struct settings *set,
 		      const struct setting_group *groups,
 		      const struct setting *row)

@@ -1,4 +1,4 @@
-/* config_file.c - changes ~/.deepagents/config.toml, as the user asked. */
+/* config_file.c - edits ~/.deepagents/config.toml at the user's request. */
 /* SPDX-License-Identifier: MIT */
 #include "cmd/config_file.h"
 
@@ -44,6 +44,7 @@ static int lock_config(struct app *app, struct error *err)
 	return fd;
 }
 
+/* Rewrites the file under a lock. Keeps its mode. */
 int config_file_edit(struct app *app, config_edit *edit, void *arg,
 		     struct error *err)
 {

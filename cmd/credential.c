@@ -1,4 +1,4 @@
-/* credential.c - the names that keys are stored under, and the store. */
+/* credential.c - finds, asks for and stores API keys. */
 /* SPDX-License-Identifier: MIT */
 #include "cmd/credential.h"
 
@@ -20,8 +20,10 @@ enum { LOCK_MS = 30000 };
 
 static const char phrase_env[] = "DEEPAGENTS_CODE_AUTH_PASSPHRASE";
 
-/* The first variable that names a vendor's server is the one that an address
- * in the store stands for. */
+/*
+ * Returns the provider whose stored address this variable overrides: the
+ * provider that lists the variable first.
+ */
 static const char *url_owner(const char *variable)
 {
 	if (!strcmp(variable, "TAVILY_BASE_URL"))
@@ -39,7 +41,10 @@ static const char *url_owner(const char *variable)
 	return NULL;
 }
 
-/* What is known without a question, at the first attempt; 0: nothing is. */
+/*
+ * Copies the passphrase known from the environment or typed earlier, on the
+ * first attempt only. Returns its length, or 0.
+ */
 static int known_passphrase(struct app *app, int attempt, char *room,
 			    size_t size)
 {
@@ -53,7 +58,10 @@ static int known_passphrase(struct app *app, int attempt, char *room,
 	return (int)strlen(value);
 }
 
-/* A login that is renewed hours later has to be stored under it again. */
+/*
+ * Keeps the passphrase: a login that is renewed hours later must be stored with
+ * it again.
+ */
 static void remember_passphrase(struct app *app, const char *room, int n)
 {
 	secret_free(app->passphrase);
@@ -62,6 +70,7 @@ static void remember_passphrase(struct app *app, const char *room, int n)
 	app->passphrase[n] = '\0';
 }
 
+/* Asks on the terminal unless the passphrase is known. */
 static int ask_passphrase(void *arg, int attempt, char *room, size_t size,
 			  struct error *err)
 {
@@ -147,6 +156,7 @@ static bool list_name(void *arg, const struct settings_credential *c)
 	return true;
 }
 
+/* Explains why no credential has this name, and lists the known names. */
 static int unknown(const struct settings *set, const char *name,
 		   struct error *err)
 {
@@ -208,8 +218,10 @@ static bool in_auth_json(const struct settings *set, const char *name)
 	return e && e->plain;
 }
 
-/* Where Vertex AI's tokens come from without one of the user's: the program
- * that vertex_account.h asks. */
+/*
+ * Vertex AI can get its tokens from gcloud (vertex_account.h). Appends that to
+ * label if gcloud is installed.
+ */
 static bool add_gcloud(const struct settings *set, const struct preset *p,
 		       struct buf *label)
 {
@@ -226,6 +238,7 @@ static bool add_gcloud(const struct settings *set, const struct preset *p,
 	return found;
 }
 
+/* Checks the sources in order of precedence. */
 enum credential_state credential_state(const struct settings *set,
 				       const char *name, const char *variable,
 				       struct buf *label)
@@ -280,6 +293,7 @@ int credential_store_key(struct app *app, const struct vault_change *change,
 	return rc;
 }
 
+/* The key stays in locked memory. */
 int credential_ask(struct app *app, const char *name, struct error *err)
 {
 	struct vault_change change = { .name = name };
@@ -302,7 +316,7 @@ int credential_ask(struct app *app, const char *name, struct error *err)
 	return rc;
 }
 
-/* Those of a built-in sandbox provider; else none. */
+/* Returns the regions of a built-in sandbox provider, or an empty list. */
 static const struct sandbox_region *regions_of(const struct credential *c)
 {
 	static const struct sandbox_region none[] = { { 0 } };
@@ -312,6 +326,7 @@ static const struct sandbox_region *regions_of(const struct credential *c)
 	return p && p->regions ? p->regions : none;
 }
 
+/* Replaces a region's name by its address, then checks the address. */
 int credential_base_url(const struct credential *c, const char *given,
 			const char **url, struct error *err)
 {

@@ -1,51 +1,63 @@
-/* credential.h - the names that keys are stored under, and the store. */
+/* credential.h - finds, asks for and stores API keys. */
 /* SPDX-License-Identifier: MIT */
 #ifndef CMD_CREDENTIAL_H
 #define CMD_CREDENTIAL_H
 
 #include "cmd/app.h"
 
-/* How app's settings open the stored keys; arg is the app. */
+/* Returns how app's settings decrypt stored keys. arg is the app. */
 struct settings_store credential_store(struct app *app);
-/* How they are opened where nobody can be asked: by what was typed before. Any
- * thread. */
+/*
+ * Returns a source of the passphrase that never asks: it uses the environment
+ * or what was typed before. Any thread.
+ */
 struct vault_ask credential_ask_nobody(struct app *app);
-/* ~/.deepagents/.state. Owned. */
+/* Returns ~/.deepagents/.state. Owned. */
 char *credential_dir(const struct settings *set);
 
-/* One that was found by name; the strings are owned. */
+/* A credential found by name. The strings are owned. */
 struct credential {
 	char *name;
 	char *variable;
-	char *group; /* the sandbox provider, or NULL */
+	char *group; /* the sandbox provider it belongs to, or NULL */
 	bool required;
 };
-/* By its name, its variable, or a model provider's second name. ERR_CONFIG says
- * what to do where a provider has none, or which ones there are. */
+/*
+ * Finds a credential by its name, its variable, or a model provider's second
+ * name. If the provider needs no key, ERR_CONFIG says so; otherwise it lists
+ * the known names.
+ */
 int credential_find(struct credential *c, struct app *app, const char *name,
 		    struct error *err);
 void credential_release(struct credential *c);
-/* What --base-url was given as, checked: an address, or the name of a region
- * of its provider, whose address it becomes. given may be NULL. */
+/*
+ * Checks the value of --base-url: an address, or the name of a region of the
+ * provider, which is replaced by its address. given may be NULL.
+ */
 int credential_base_url(const struct credential *c, const char *given,
 			const char **url, struct error *err);
 
 enum credential_state {
 	CREDENTIAL_MISSING,
-	CREDENTIAL_OPTIONAL, /* works without one: a server of one's own, or
-				tokens of a program */
-	CREDENTIAL_STORED,   /* sealed */
+	CREDENTIAL_OPTIONAL, /* no key needed: a local server, or a program that
+				returns tokens */
+	CREDENTIAL_STORED,   /* stored encrypted */
 	CREDENTIAL_PLAIN,    /* in the Python program's auth.json */
 	CREDENTIAL_ENV,
 };
-/* Where its value comes from. label: "stored", "env: DEEPAGENTS_CODE_X",
- * "missing", ... appended. */
+/*
+ * Returns where the key comes from and appends it to label: "stored", "env:
+ * DEEPAGENTS_CODE_X", "missing", ...
+ */
 enum credential_state credential_state(const struct settings *set,
 				       const char *name, const char *variable,
 				       struct buf *label);
-/* Asks for it without showing it, and stores it. */
+/* Asks for the key with hidden input, and stores it. */
 int credential_ask(struct app *app, const char *name, struct error *err);
-/* Stores, or (without bytes) removes it. *changed may be NULL. */
+/*
+ * Stores the key, or removes it if change has an empty key. changed may be
+ * NULL.
+ */
 int credential_store_key(struct app *app, const struct vault_change *change,
 			 bool *changed, struct error *err);
 

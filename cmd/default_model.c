@@ -13,7 +13,7 @@
 
 static const char key[] = "models.default";
 
-/* arg: the model, or NULL. */
+/* Config edit: sets models.default to arg, or removes it if arg is NULL. */
 static int edit(void *arg, const char *name, struct str text, struct buf *out,
 		struct error *err)
 {
@@ -51,6 +51,10 @@ int models_default_store(struct app *app, const char *spec, struct error *err)
 	return config_file_edit(app, edit, (void *)spec, err);
 }
 
+/*
+ * Sets or clears the default and prints the result. Fails if the policy sets
+ * it.
+ */
 static int store(struct app *app, const char *spec, struct error *err)
 {
 	char *full = NULL;

@@ -7,10 +7,13 @@
 #include "cmd/args.h"
 
 bool models_default_is_asked(const struct args *args);
-/* Shows, sets or clears [models].default in config.toml. Exit status. */
+/*
+ * Shows, sets or clears [models].default in config.toml. Returns the exit
+ * status.
+ */
 int models_default(struct app *app, const struct args *args);
 
-/* Sets it to "provider:model" without a word. */
+/* Sets the default to "provider:model" and prints nothing. */
 int models_default_store(struct app *app, const char *spec, struct error *err);
 
 #endif

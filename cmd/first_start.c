@@ -1,13 +1,12 @@
-/* first_start.c - a chat that has no model yet: asks for a key, or offers a
- * model server of this machine.
+/* first_start.c - at the first start without a model: asks for a key, or offers
+ * a model server on this machine.
  * SPDX-License-Identifier: MIT
  *
- * A pasted key is stored sealed, as by dcode auth set, and then tried with one
- * short question to its vendor; one that the vendor refuses is removed again
- * and asked for anew. Of this machine only two addresses are looked at, without
- * a key: Ollama's (OLLAMA_HOST), and that of llama.cpp's server. Begin reading
- * at run_first_start().
- */
+ * A pasted key is stored encrypted, like dcode auth set does, then tested with
+ * one short question to its vendor. If the vendor refuses the key, it is
+ * removed and dcode asks again. On this machine only two addresses are probed,
+ * without a key: Ollama's (OLLAMA_HOST) and that of llama.cpp's server. Begin
+ * reading at run_first_start(). */
 #include "cmd/first_start.h"
 
 #include <stdio.h>
@@ -25,19 +24,19 @@
 #include "cmd/session/conversation.h"
 
 enum {
-	CHECK_MS = 10000, /* for the question that tries a key */
-	LOCAL_MS = 1000,  /* for a server of this machine to list its models */
+	CHECK_MS = 10000, /* timeout of the question that tests a key */
+	LOCAL_MS = 1000,  /* timeout for a local server to list its models */
 	CONNECT_MS = 300,
-	MODELS_MOST = 9, /* that are offered */
-	NAMES_SHOWN = 2, /* in the menu */
+	MODELS_MOST = 9, /* models offered per server */
+	NAMES_SHOWN = 2, /* model names shown per server in the menu */
 	NAME_MAX_BYTES = 200,
-	LEAST_KEY = 16, /* bytes: no answer to a menu is so long */
+	LEAST_KEY = 16, /* bytes: shorter input is a menu answer, not a key */
 	LIST_MAX = 1 << 20,
 };
 
 static const struct key_vendor {
 	const char *provider, *name, *keys_at;
-	const char *prefix; /* of its keys */
+	const char *prefix; /* of this vendor's keys */
 } vendors[] = {
 	{ "anthropic", "Anthropic", "console.anthropic.com/settings/keys",
 	  "sk-ant-" },
@@ -49,19 +48,20 @@ enum { N_VENDORS = sizeof(vendors) / sizeof(vendors[0]) };
 
 struct local_server {
 	const char *provider, *name;
-	const char *owner; /* of its models, where others may listen there */
+	const char *owner; /* required owned_by of its models, because other
+			      servers may use this port */
 	char *models[MODELS_MOST]; /* owned */
 	size_t n;
 };
 
 struct first {
 	struct run *r;
-	char *room; /* for what is typed: VAULT_KEY_MAX */
+	char *room; /* typed input; VAULT_KEY_MAX bytes of locked memory */
 	struct local_server servers[2];
-	size_t n_servers; /* those that have answered, first */
+	size_t n_servers; /* servers that answered; they come first */
 };
 
-/* How a question ended, beside -1 with err. */
+/* Result of a question; -1 with err is an error. */
 enum { AGAIN, DONE, LEFT };
 
 static void print(const char *text)
@@ -85,7 +85,7 @@ static void on_restart(void *arg, const char *why)
 	(void)why;
 }
 
-/* One short question. *name becomes that of the model; owned. */
+/* Sends one short question. Sets *name to provider:model; owned. */
 static int ask_model(struct run *r, char **name, struct error *err)
 {
 	const struct model_sink sink = { .text = on_delta,
@@ -141,7 +141,7 @@ static void tell(const struct run *r, const char *what, const struct error *err)
 	buf_release(&masked);
 }
 
-/* After it was stored: whether it works. */
+/* Tests a key that was just stored. Removes it if the vendor refuses it. */
 static int try_key(struct run *r, const char *provider, struct error *err)
 {
 	struct error ignored = { 0 };
@@ -179,7 +179,10 @@ static int try_key(struct run *r, const char *provider, struct error *err)
 	return rc;
 }
 
-/* NULL: other vendors may have keys like it, which are for nobody else. */
+/*
+ * Returns NULL for an unknown prefix: other vendors may use similar keys, so
+ * such a key must not be sent to a guessed vendor.
+ */
 static const struct key_vendor *vendor_of_key(struct str key)
 {
 	for (size_t i = 0; i < N_VENDORS; i++)
@@ -208,7 +211,10 @@ static int take_key(struct run *r, const char *provider, struct str key,
 	return try_key(r, provider, err);
 }
 
-/* Until the vendor takes one. Enter alone goes back. */
+/*
+ * Asks until the vendor accepts a key. An empty line returns to the menu
+ * (AGAIN).
+ */
 static int ask_key(struct first *f, const char *provider, struct error *err)
 {
 	char *prompt = xasprintf("Paste the key of %s (not shown): ", provider);
@@ -246,7 +252,7 @@ static void add_models(struct local_server *s, const cJSON *list)
 	}
 }
 
-/* Lists its models, where it answers within LOCAL_MS. */
+/* Lists the server's models if it answers within LOCAL_MS. */
 static void ask_server(struct run *r, struct local_server *s)
 {
 	struct stop stop = app_stop(r->app);
@@ -295,7 +301,7 @@ static void find_servers(struct first *f)
 	}
 }
 
-/* "qwen3:8b, llama3.2 and 3 more" */
+/* Appends for example "qwen3:8b, llama3.2 and 3 more". */
 static void add_names(const struct local_server *s, struct buf *out)
 {
 	for (size_t i = 0; i < s->n && i < NAMES_SHOWN; i++) {
@@ -306,7 +312,7 @@ static void add_names(const struct local_server *s, struct buf *out)
 		buf_addf(out, " and %zu more", s->n - NAMES_SHOWN);
 }
 
-/* Owned: it is shown once typing is not. */
+/* Returns the menu as a prompt. Owned. */
 static char *menu(const struct first *f)
 {
 	struct buf out = BUF_INIT(1 << 14);
@@ -327,7 +333,7 @@ static char *menu(const struct first *f)
 	return buf_detach(&out);
 }
 
-/* From now on, and in this run. */
+/* Selects the model for this run and stores it as the default. */
 static int take_model(struct first *f, const char *provider, const char *model,
 		      struct error *err)
 {
@@ -348,7 +354,7 @@ static int take_model(struct first *f, const char *provider, const char *model,
 	return rc < 0 ? -1 : DONE;
 }
 
-/* The number that was typed, from 1 to most; 0: none. */
+/* Returns the typed number if it is from 1 to most, otherwise 0. */
 static size_t number_of(const struct first *f, int n, size_t most)
 {
 	int64_t number = 0;
@@ -359,6 +365,7 @@ static size_t number_of(const struct first *f, int n, size_t most)
 	return 0;
 }
 
+/* Asks which model of the server to use, unless it has only one. */
 static int choose_local(struct first *f, const struct local_server *s,
 			struct error *err)
 {
@@ -385,6 +392,7 @@ static int choose_local(struct first *f, const struct local_server *s,
 	return take_model(f, s->provider, s->models[number - 1], err);
 }
 
+/* Handles a menu answer: "q", a number, or a pasted key. */
 static int answer(struct first *f, int n, struct error *err)
 {
 	struct str typed = { f->room, (size_t)n };
@@ -426,8 +434,10 @@ static int ask_menu(struct first *f, struct error *err)
 	return rc;
 }
 
-/* The provider of -M, or of the model that the settings name, as its key is
- * stored. Owned, or NULL: it has none that could be. */
+/*
+ * Returns the provider of -M or of the default model, by the name its key is
+ * stored under. Owned. NULL if that provider has no key to store.
+ */
 static char *named_provider(const struct run *r)
 {
 	const char *spec = run_given_model(r);
@@ -462,7 +472,7 @@ static int ask_named(struct first *f, const char *provider, struct error *err)
 	return rc == AGAIN ? LEFT : rc;
 }
 
-/* What is missing: a reason of model_choose(), or "". */
+/* Sets why->reason to what model_choose() misses, or leaves it empty. */
 static void find_missing(const struct run *r, struct error *why)
 {
 	struct model_choice c = { 0 };
@@ -471,6 +481,7 @@ static void find_missing(const struct run *r, struct error *why)
 		model_choice_release(&c);
 }
 
+/* Returns 1 without asking if a model is usable or there is no terminal. */
 int run_first_start(struct run *r, struct error *err)
 {
 	struct first f = { .r = r };

@@ -1,5 +1,4 @@
-/* help.c - dcode help: the tables of options and commands, for people or not.
- */
+/* help.c - dcode help: prints options, commands and pages, as text or JSON. */
 /* SPDX-License-Identifier: MIT */
 #include <stdio.h>
 #include <string.h>
@@ -20,9 +19,9 @@
 
 enum {
 	TOPIC_COLUMN = 15,
-	TOPICS_COLUMN = 10, /* of the second line of their names */
-	COLUMNS = 80,       /* of a page that goes to no terminal */
-	COLUMNS_MOST = 100, /* longer lines are hard to read */
+	TOPICS_COLUMN = 10, /* indent of further lines of topic names */
+	COLUMNS = 80,       /* page width if stdout is not a terminal */
+	COLUMNS_MOST = 100, /* maximum width: longer lines are hard to read */
 	PAGE_MOST = 4 << 20,
 };
 
@@ -70,8 +69,7 @@ static void add_usage(struct buf *out, const struct command *c,
 	buf_release(&usage);
 }
 
-/* What an argument of the kind TYPE or PROVIDER can be: names that are built
- * in. */
+/* Appends the built-in names that a TYPE or PROVIDER argument accepts. */
 static void add_names(struct buf *out)
 {
 	buf_adds(out, ",\"sandboxes\":[");
@@ -123,7 +121,7 @@ static void add_subcommand(struct buf *out, const struct command *c,
 	buf_addc(out, '}');
 }
 
-/* The bare command's usage and options stand with the command. */
+/* Adds the bare subcommand's usage and options to the command itself. */
 static void add_command(struct buf *out, const struct command *c)
 {
 	const struct subcommand *bare = command_sub(c, NULL);
@@ -150,6 +148,7 @@ static void add_command(struct buf *out, const struct command *c)
 	buf_adds(out, "]}");
 }
 
+/* Without c, prints all commands, options, names and topics. */
 int command_help_json(const struct command *const *all, const struct command *c)
 {
 	struct buf data = BUF_INIT(1 << 20);
@@ -183,6 +182,10 @@ static size_t page_columns(void)
 	return size.ws_col < COLUMNS_MOST ? size.ws_col : COLUMNS_MOST;
 }
 
+/*
+ * Renders one page for the terminal width, with colours if the pager shows
+ * them.
+ */
 static void print_page(struct app *app, const struct manual_page *page,
 		       size_t columns, bool colours)
 {
@@ -195,7 +198,7 @@ static void print_page(struct app *app, const struct manual_page *page,
 	theme_init(&theme);
 	if (colours && app_settings(app, &set, &ignored) == 0)
 		appearance_load(app, &theme);
-	theme.links = false; /* few pagers know them */
+	theme.links = false; /* few pagers support hyperlinks */
 	manual_render(page,
 		      &(struct manual_look){ &theme, columns, "dcode help" },
 		      &rows);
@@ -212,7 +215,10 @@ static void print_page(struct app *app, const struct manual_page *page,
 	rows_release(&rows);
 }
 
-/* The usage of a command of the same name stands before the page. */
+/*
+ * Shows the page, preceded by the usage of a command of the same name. Prints
+ * directly if the pager fails.
+ */
 static int show_page(struct app *app, const struct command *c,
 		     const struct manual_page *page)
 {
@@ -238,6 +244,7 @@ static void add_member(struct buf *out, const char *name, const char *text)
 	json_member(out, name, str_of(text));
 }
 
+/* Appends one setting as JSON. */
 static void add_setting(struct buf *out, const char *group,
 			const struct setting *row)
 {
@@ -262,7 +269,7 @@ static void add_setting(struct buf *out, const char *group,
 	buf_addc(out, '}');
 }
 
-/* Each key that config.toml may have, for scripts/docs/gentoml.py. */
+/* Appends every key of config.toml, for scripts/docs/gentoml.py. */
 static void add_settings(struct buf *out)
 {
 	buf_adds(out, ",\"settings\":[");
@@ -330,6 +337,7 @@ static void list_topics(void)
 	}
 }
 
+/* Shows a page, a command's help or, without arguments, the overview. */
 static int run_help(struct app *app, const struct args *args)
 {
 	const char *word = args->argc ? args->argv[0] : NULL;

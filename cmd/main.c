@@ -1,4 +1,4 @@
-/* main.c - reads the command line and hands over to one command. */
+/* main.c - parses the command line and runs one command. */
 /* SPDX-License-Identifier: MIT */
 #include <errno.h>
 #include <fcntl.h>
@@ -26,8 +26,10 @@
 #include "providers/local/jail.h"
 #include "web/page_reader.h"
 
-/* A standard stream that the caller closed would become our first pipe or the
- * database. Input is then at its end, writing to output fails. */
+/*
+ * If the caller closed a standard stream, our first pipe or the database would
+ * get its number. Opens /dev/null instead: input is empty and output fails.
+ */
 static int fill_standard_streams(void)
 {
 	static const int modes[] = { O_RDONLY, O_RDONLY, O_WRONLY };
@@ -38,14 +40,17 @@ static int fill_standard_streams(void)
 	return 0;
 }
 
-/* A command line, taken apart. */
+/* A parsed command line. */
 struct line {
-	const struct command *c;      /* NULL: none is named */
-	const struct subcommand *sub; /* NULL: none that c has */
-	struct args args;             /* begin with the command's name */
+	const struct command *c;      /* NULL: the line names no command */
+	const struct subcommand *sub; /* NULL: unknown or missing subcommand */
+	struct args args;             /* the first word is the command's name */
 };
 
-/* --install NAME takes the options of dcode install. */
+/*
+ * A line without a command is parsed twice: first with the options of dcode
+ * install, for --install NAME, then as a run.
+ */
 static int parse_line(struct line *l, int argc, char **argv, struct error *err)
 {
 	const struct arg_row *own = NULL;
@@ -73,7 +78,7 @@ static int print_help(struct app *app, const struct line *l)
 			 : command_help(l->c, l->sub);
 }
 
-/* --install NAME is dcode install NAME. */
+/* Runs --install NAME as dcode install NAME. */
 static int install(struct app *app, const struct line *l)
 {
 	struct args alike = l->args;
@@ -106,7 +111,7 @@ static int refuse_word(const char *name)
 	return command_refuse(NULL, NULL, &err);
 }
 
-/* The words before the wrong one name the command that was meant. */
+/* The words before the wrong one tell which command's usage to print. */
 static int refuse_line(const struct line *l, struct error *err)
 {
 	const struct args *args = &l->args;
@@ -121,7 +126,9 @@ static int refuse_line(const struct line *l, struct error *err)
 	return command_refuse(l->c, l->sub ? l->sub->name : NULL, err);
 }
 
-/* -1 where the line of a command has an option that only a run has. */
+/*
+ * Returns -1 if the line of a command has an option that only applies to a run.
+ */
 static int check_options(const struct line *l, struct error *err)
 {
 	const struct args *args = &l->args;
@@ -143,6 +150,9 @@ static int check_options(const struct line *l, struct error *err)
 	return 0;
 }
 
+/*
+ * Handles global options and the policy, then runs the command, chat or task.
+ */
 static int dispatch(struct app *app, struct line *l)
 {
 	struct args *args = &l->args;
@@ -182,7 +192,9 @@ static int dispatch(struct app *app, struct line *l)
 	return command_run(app, l->c, l->sub, args);
 }
 
-/* A reader that has gone shows at the pipe, also when an earlier write met it.
+/*
+ * True if the reader of stdout is gone. errno does not tell if an earlier write
+ * failed.
  */
 static bool reader_left(void)
 {
@@ -191,7 +203,7 @@ static bool reader_left(void)
 	return io_poll(&p, 1, 0) > 0 && (p.revents & POLLERR);
 }
 
-/* Reports output that could not be written: full disk, closed pipe. */
+/* Reports lost output (full disk, closed pipe) and returns the exit status. */
 static int end_output(int status)
 {
 	bool lost;
@@ -207,6 +219,9 @@ static int end_output(int status)
 	return 1;
 }
 
+/*
+ * dcode also starts itself as a helper process; the first argument says which.
+ */
 int main(int argc, char **argv)
 {
 	struct app app;

@@ -1,10 +1,10 @@
-/* manual.c - the pages of cmd/manual: finding one, and showing it. */
+/* manual.c - finds and renders the pages of cmd/manual. */
 /* SPDX-License-Identifier: MIT */
 /*
- * The Makefile turns each page into a row of manual_pages[]. Nothing reads the
- * texts before somebody asks for one. manual_render() changes what only makes
- * sense on a web page (links between files) and hands the rest to the Markdown
- * of the chat.
+ * The Makefile turns each page into a row of manual_pages[]. A page is read
+ * only when it is requested. manual_render() rewrites what only works on a web
+ * page (links between files) and passes the rest to the chat's Markdown
+ * renderer.
  */
 #include "cmd/manual.h"
 
@@ -27,7 +27,7 @@ static struct str page_text(const struct manual_page *page)
 	return (struct str){ (const char *)page->text, page->len };
 }
 
-/* Without "# ". */
+/* Returns the first line without "# ". */
 static struct str first_line(const struct manual_page *page)
 {
 	struct str rest = page_text(page);
@@ -71,7 +71,7 @@ const struct manual_page *manual_find(const char *topic)
 	return NULL;
 }
 
-/* Whether a link's text is the name of the page that it leads to. */
+/* True if a link's text is just the name of the page it points to. */
 static bool is_name_of(struct str text, struct str topic)
 {
 	if (str_starts(text, "dcode-") || str_starts(text, "dcode."))
@@ -80,7 +80,10 @@ static bool is_name_of(struct str text, struct str topic)
 	return str_eq(text, topic);
 }
 
-/* "models.md)" or "models.md#keys)": the topic, and the bytes in all. */
+/*
+ * Parses a link target such as "models.md)" or "models.md#keys)". Sets the
+ * topic and the number of bytes used.
+ */
 static bool read_target(struct str s, struct str *topic, size_t *len)
 {
 	size_t end = str_find(s, ')');
@@ -97,7 +100,7 @@ static bool read_target(struct str s, struct str *topic, size_t *len)
 	return true;
 }
 
-/* listed: under "See also", where only the command counts. */
+/* listed: the link is under "See also", where only the command is printed. */
 static void add_link(struct str shown, struct str topic, const char *command,
 		     bool listed, struct buf *out)
 {
@@ -109,12 +112,13 @@ static void add_link(struct str shown, struct str topic, const char *command,
 		 (int)topic.len, topic.ptr);
 }
 
-/* Appends text with "models (`dcode help models`)" for "[models](models.md)".
+/*
+ * Appends text; "[models](models.md)" becomes "models (`dcode help models`)".
  */
 static void add_prose(struct str text, const char *command, bool listed,
 		      struct buf *out)
 {
-	size_t open = text.len; /* the last "[" */
+	size_t open = text.len; /* index of the last "[" */
 	size_t done = 0;
 	struct str topic;
 	size_t len;
@@ -135,7 +139,7 @@ static void add_prose(struct str text, const char *command, bool listed,
 	buf_addstr(out, str_skip(text, done));
 }
 
-/* A section's name in capitals, but for what is code. */
+/* Appends a section's title in capitals, except for code in backquotes. */
 static void add_heading(struct str line, struct buf *out)
 {
 	bool code = false;
@@ -149,7 +153,7 @@ static void add_heading(struct str line, struct buf *out)
 	buf_addc(out, '\n');
 }
 
-/* The page's text as the Markdown of a terminal. */
+/* Converts the page to Markdown for the terminal. */
 static void add_source(const struct manual_page *page, const char *command,
 		       struct buf *out)
 {
