@@ -587,9 +587,9 @@ void live_stop_job(struct live *l)
 	live_set_wait(l, "stopping");
 }
 
-/* True while the user must watch the cap. The meter exists only after the
- * opening and is stopped only when the sandbox has ended; a running job watches
- * the cap itself. */
+/* True while the screen's thread must watch the cap: no job runs, or the
+ * running one waits for an answer. The meter exists only after the opening, and
+ * a working job watches the cap itself. */
 static bool is_waiting(const struct live *l)
 {
 	return !l->over && !l->unopened &&

@@ -268,9 +268,7 @@ static void send_draft(struct live *l)
 {
 	struct buf text = BUF_INIT(MAX_MESSAGE);
 	struct buf kept = BUF_INIT(MAX_MESSAGE);
-	struct error ignored = {
-		0
-	}; /* a failure to store it on disk does not matter here */
+	struct error ignored = { 0 }; /* memory has the prompt */
 
 	editor_text(&l->editor, &text);
 	editor_reset(&l->editor);

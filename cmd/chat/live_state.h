@@ -1,14 +1,14 @@
-/* live_state.h - the chat with a screen: its state, and doors between rooms. */
+/* live_state.h - the chat with a screen: its state and shared functions. */
 /* SPDX-License-Identifier: MIT */
 #ifndef CMD_CHAT_LIVE_STATE_H
 #define CMD_CHAT_LIVE_STATE_H
 
 /*
- * live.c has the loop. Below it, each calling only those behind it:
- * live_keys.c (what keys do), live_jobs.c (what runs and what waits),
- * live_question.c (questions and answers), live_screen.c (what is drawn). They
- * share struct live, which belongs to the screen's thread but for its last
- * part, the worker's.
+ * live.c has the loop. It calls the files below, and each of them calls only
+ * those that follow: live_keys.c (keys), live_jobs.c (jobs and the queue),
+ * live_question.c (questions and answers), live_screen.c (drawing). They share
+ * struct live. It belongs to the screen's thread, except for its last part,
+ * which belongs to the worker.
  */
 #include <pthread.h>
 #include <stdbool.h>
@@ -29,13 +29,15 @@
 #include "ui/status.h"
 #include "ui/transcript.h"
 
-enum { LIVE_MAX_PRINTED = 16 << 20 }; /* bytes that wait to be shown */
-enum { LIVE_QUIET_MS = 500 }; /* without a key, before a question is shown */
+enum { LIVE_MAX_PRINTED = 16 << 20 }; /* bytes of output not yet shown */
+enum {
+	LIVE_QUIET_MS = 500
+}; /* time without a key before a question is shown */
 
 enum live_state {
-	LIVE_OPENING, /* model, sandbox and setup are got ready */
+	LIVE_OPENING, /* model, sandbox and setup are being prepared */
 	LIVE_IDLE,
-	LIVE_WORKING, /* a job runs */
+	LIVE_WORKING, /* a job is running */
 	LIVE_CLOSING,
 };
 
@@ -45,31 +47,32 @@ enum job_kind {
 	JOB_COMMAND = MESSAGE_COMMAND,
 	JOB_HIDDEN_COMMAND = MESSAGE_HIDDEN_COMMAND,
 	JOB_GIVEN = MESSAGE_GIVEN,
-	JOB_FILES,     /* lists them, for completion */
-	JOB_ARGUMENTS, /* the same of those of a command, its text */
-	JOB_CAP,       /* asks whether the sandbox may cost more */
+	JOB_FILES,     /* lists files, for completion */
+	JOB_ARGUMENTS, /* lists the arguments of the command in text, for
+			  completion */
+	JOB_CAP,       /* asks whether the sandbox may cost more than the cap */
 };
 
-/* Standard output and error lead into a pipe, so that a line that any code
- * prints becomes rows above the live part instead of breaking it. */
+/* Redirects standard output and error into a pipe. A line that any code prints
+ * becomes rows above the live part instead of breaking it. */
 struct printed {
-	int real[2]; /* standard output and error as they were */
-	int fd;      /* the pipe's end for reading, to poll; -1: not open */
-	int in;      /* its other end */
+	int real[2]; /* duplicates of the original standard output and error */
+	int fd;      /* read end of the pipe, to poll; -1: not open */
+	int in;      /* write end */
 };
 
-/* A message that is sent while the sandbox is being made. */
+/* A message that is sent while the sandbox is being created. */
 struct live_ahead {
 	pthread_mutex_t lock;
 	pthread_cond_t changed;
-	bool listens;   /* the worker takes a message; under the lock */
-	bool sent;      /* it has taken live.now; the same */
-	char step[128]; /* then: what the sandbox is waited for */
+	bool listens; /* the worker accepts a message; guarded by the lock */
+	bool sent; /* the worker has accepted live.now; guarded by the lock */
+	char step[128]; /* progress of the sandbox while the message runs */
 };
 
-/* Whether, and when, a user who looks elsewhere is called. */
+/* Whether and when to notify a user who is not looking at the terminal. */
 enum live_focus {
-	LIVE_FOCUS_UNKNOWN, /* the terminal has not told */
+	LIVE_FOCUS_UNKNOWN, /* the terminal has not reported its focus */
 	LIVE_FOCUS_HERE,
 	LIVE_FOCUS_ELSEWHERE,
 };
@@ -77,11 +80,12 @@ enum live_focus {
 struct live_notify {
 	enum notify_way way;
 	enum live_focus focus;
-	int64_t after_ms; /* without a key */
-	int64_t rang;     /* for the question that was opened then */
+	int64_t after_ms; /* time without a key until the user counts as away */
+	int64_t rang; /* live.opened of the question that was already notified
+		       */
 };
 
-/* A message that waits in the queue. */
+/* A message in the queue. */
 struct waiting {
 	enum job_kind kind;
 	char *text; /* owned */
@@ -100,105 +104,118 @@ struct live {
 	struct prompt_history history;
 	struct history_search search;
 	struct completer completer;
-	struct fuzzy_item *commands; /* owned: the slash commands */
-	bool lists_files;            /* completion asks for them */
-	char *lists_arguments;       /* owned: ... for those of this command */
+	struct fuzzy_item
+		*commands;     /* owned: the slash commands, for completion */
+	bool lists_files;      /* completion needs the list of files */
+	char *lists_arguments; /* owned: completion needs the arguments of this
+				  command; or NULL */
 	struct selection_list picker;
-	const struct pick
-		*asked_pick; /* a command's; it is shown, or soon is */
+	const struct pick *asked_pick; /* the list that a command asked for;
+					  shown now or soon */
 	bool picking;
 	struct transcript transcript;
-	struct rows live; /* the live part, as it was drawn */
+	struct rows live; /* the live part as last drawn */
 
 	enum live_state state;
-	struct waiting *queue; /* owned; the first is the next */
+	struct waiting *queue; /* owned; in the order of sending */
 	size_t n_queue;
-	bool held;          /* the queue waits for Enter: a turn was stopped */
-	struct waiting now; /* the job that runs */
+	bool held;          /* a turn was stopped: the queue waits for Enter */
+	struct waiting now; /* the running job */
 	struct live_ahead ahead;
-	char wait[128];     /* what is waited for */
-	int64_t since;      /* clock_ms() when it began */
-	int64_t retries_at; /* clock_ms() when the model is asked again; 0 */
-	int64_t began;      /* clock_ms() when the job did */
+	char wait[128];     /* text of the progress row */
+	int64_t since;      /* clock_ms() when that step began */
+	int64_t retries_at; /* clock_ms() of the next retry of the model; 0:
+			       none */
+	int64_t began;      /* clock_ms() when the job began */
 	int64_t typed;      /* clock_ms() of the last key */
-	int64_t drafted; /* the same of the last one that changed the draft */
-	size_t calls;    /* tools that run */
+	int64_t drafted; /* clock_ms() of the last key that changed the draft */
+	size_t calls;    /* tool calls that are running */
 
-	struct question *asked;        /* it is shown, or soon is */
-	int64_t asked_at;              /* clock_ms() when the worker asked */
-	struct inquiry *asked_inquiry; /* the same of the model's */
+	struct question *asked; /* question about calls; shown now or soon */
+	int64_t asked_at;       /* clock_ms() when the worker asked */
+	struct inquiry *asked_inquiry; /* question of the model */
 	struct inquiry_dialog inquiry;
 	struct dialog dialog;
-	const struct app_question *asked_choice; /* the program's own */
+	const struct app_question *asked_choice; /* question of dcode itself */
 	struct choice_dialog choice;
-	int64_t opened; /* clock_ms() when the dialog was */
-	bool focused;   /* an arrow key has moved the focus to it */
+	int64_t opened; /* clock_ms() when the dialog was opened */
+	bool focused;   /* an arrow key has moved the focus to the question */
 	struct live_notify notify;
 
-	bool unopened; /* the opening was stopped: the next job opens first */
+	bool unopened; /* the opening was stopped: the next job opens the run
+			  first */
 	bool stopping; /* Ctrl-C or Esc has cancelled the job */
-	bool refused;  /* ... since the user said no to a call */
-	bool asks;     /* tools act on this machine: calls are asked about */
-	bool armed;    /* one more Ctrl-C leaves */
-	bool kitty;    /* the terminal has the keyboard protocol of kitty */
-	bool confirms; /* the next key says whether everything is allowed */
-	int64_t confirmed_at; /* clock_ms() since when */
-	bool lent;            /* the worker has the terminal */
-	bool gone;            /* the terminal: nothing can be read from it */
-	bool over;            /* the chat ends */
+	bool refused;  /* the job was cancelled because the user declined a call
+			*/
+	bool asks;  /* calls are asked about, because tools act on this machine
+		     */
+	bool armed; /* one more Ctrl-C leaves the chat */
+	bool kitty; /* the terminal supports kitty's keyboard protocol */
+	bool confirms;        /* the next key confirms or declines yolo mode */
+	int64_t confirmed_at; /* clock_ms() when that question was opened */
+	bool lent;            /* the worker is using the terminal */
+	bool gone; /* the terminal is gone: nothing can be read from it */
+	bool over; /* the chat is ending */
 	int status;
 
-	struct buf text;    /* printed, the last line not yet ended */
-	struct usage usage; /* of the thread */
+	struct buf text; /* captured output; its last line may be unfinished */
+	struct usage usage; /* of the whole thread */
 	int64_t context;    /* tokens of the last request and its answer */
-	unsigned switched;  /* run->switched, as it was seen last */
-	/* For the status line; owned. */
+	unsigned switched;  /* run->switched when it was last checked */
+	/* Texts of the status line; owned. */
 	char *model, *place, *directory, *branch;
-	int64_t window; /* tokens of the model's context; 0: not known */
-	int64_t ends;   /* clock_ms() when the sandbox does; 0: not known */
+	int64_t window; /* the model's context window in tokens; 0: unknown */
+	int64_t ends;   /* clock_ms() when the sandbox expires; 0: unknown */
 
-	/* The worker's: while a job runs nobody else touches them. */
+	/* Private to the worker: while a job runs, no other thread may use
+	 * these. */
 	struct asker asker;
-	struct buf told;  /* what the model learns with the next prompt */
-	struct buf files; /* of the working directory, a path a line */
+	struct buf told; /* text that the model gets with the next prompt */
+	struct buf
+		files; /* files of the working directory, one path per line */
 	struct error err;
-	bool reopens; /* it has been tried to open the run */
-	bool left;    /* a slash command has ended the chat */
-	bool offers;  /* at the end, a choice of what becomes of the sandbox */
-	int failed;   /* exit status of the closing job, 0: it went well */
+	bool reopens; /* opening the run has been attempted before */
+	bool left;    /* a slash command ended the chat */
+	bool offers;  /* at the end, ask what to do with the sandbox */
+	int failed;   /* exit status of the closing job; 0: success */
 };
 
-/* live_jobs.c: what runs, and what waits its turn. */
-/* Sends what was typed, or puts it behind what waits. text is taken over. */
+/* live_jobs.c: jobs and the queue. */
+/* Sends text, or appends it to the queue. Takes ownership of text. */
 void live_submit(struct live *l, char *text);
-/* The same for what may come from a pipe: it is never a command. */
+/* Like live_submit() for text that may come from a pipe: it is never run as a
+ * command. */
 void live_submit_prompt(struct live *l, const char *text);
-/* Model, sandbox and setup, again where that was stopped. */
+/* Starts the job that opens model, sandbox and setup; also after an interrupted
+ * attempt. */
 void live_open(struct live *l);
-/* Begins the next job when nothing runs. */
+/* Starts the next queued job if none is running. */
 void live_next(struct live *l);
-/* The worker has ended what it was given. */
+/* Call when the worker's job has ended. */
 void live_done(struct live *l);
-/* Cancels what runs. */
+/* Cancels the running job. */
 void live_stop_job(struct live *l);
-/* The newest message that waits, into the editor; false: none does. */
+/* Moves the newest queued message into the editor. Returns false if the queue
+ * is empty. */
 bool live_take_back(struct live *l);
-/* Lists the files for completion when nothing runs; arg is the struct live. */
+/* Lists the files for completion if no job is running; arg is the struct live.
+ */
 void live_list_files(void *arg);
 void live_list_arguments(void *arg, struct str command);
-/* While the run is opened: sends the first message that waits, where it needs
- * no sandbox. */
+/* While the run is being opened: sends the first queued message if it does not
+ * need the sandbox. */
 void live_send_ahead(struct live *l);
-/* run.came and run.opened; arg is the struct live. */
+/* Implements run.came and run.opened; arg is the struct live. */
 void live_on_came(void *arg);
 int live_on_opened(void *arg, struct error *err);
-/* The sandbox is there: the turn of what was sent goes on. */
+/* The sandbox exists now: the turn of the message sent ahead continues. */
 void live_go_on(struct live *l);
-/* Asks in time whether the sandbox may cost more, and ends the chat where that
- * was in vain; clock_ms() when it is to look. */
+/* live_watch_cap() asks whether the sandbox may cost more before the cap is
+ * reached, and ends the chat if nobody answers. live_cap_at() returns when to
+ * call it, as clock_ms(). */
 int64_t live_cap_at(const struct live *l);
 void live_watch_cap(struct live *l);
-/* On the worker's thread; arg is the struct live. */
+/* Closes the run, on the worker's thread; arg is the struct live. */
 int live_job_close(void *arg);
 void live_on_event(void *arg, const struct agent_event *ev);
 int live_on_approve(void *arg, struct approval *a, const struct stop *stop,
@@ -206,69 +223,76 @@ int live_on_approve(void *arg, struct approval *a, const struct stop *stop,
 enum dialog_answer live_ask(void *arg, struct question *q,
 			    const struct stop *stop); /* asker.ask */
 int live_pick(void *arg, const struct pick *p);       /* run.pick */
-/* Opens the list that a command waits for. */
+/* Opens the list that a command is waiting for. */
 void live_open_pick(struct live *l, int64_t now);
-/* A key while a list is shown. */
+/* Handles a key while a list is shown. */
 void live_on_picker(struct live *l, const struct key_event *ev);
-/* run.on_job_end; arg is the struct live, whose queue outlives the run. */
+/* Implements run.on_job_end; arg is the struct live, whose queue outlives the
+ * run. */
 void live_on_job_end(void *arg);
-/* A line for each that has ended, once. While the worker has a job it waits:
- * the model may be told first. */
+/* Prints one line for each background job that has ended. While the worker has
+ * a job this waits, since the model may have to be told first. */
 void live_show_ended(struct live *l);
 
-/* live_keys.c: what keys do. */
-/* key_sink.event; arg is the struct live. */
+/* live_keys.c: the effect of keys. */
+/* Implements key_sink.event; arg is the struct live. */
 void live_on_key(void *arg, const struct key_event *ev);
-/* Opens what is asked, once nothing has been typed for a while. */
+/* Shows a pending question if nothing was typed for LIVE_QUIET_MS. */
 void live_open_question(struct live *l, int64_t now);
 
 /* live_question.c: questions, and answers to them. */
-/* One key at the question that is shown. */
+/* Handles a key while a question about calls is shown. */
 void live_answer_call(struct live *l, const struct key_event *ev);
 void live_answer_choice(struct live *l, const struct key_event *ev);
 void live_answer_inquiry(struct live *l, const struct key_event *ev);
 /* Prints all of the calls that are asked about above the live part. */
 void live_show_question(struct live *l);
 void live_open_inquiry(struct live *l, int64_t now);
-void live_withdraw_question(struct live *l); /* what asked was stopped */
-/* app_asker.choose, on the worker's thread; arg is the struct live. */
+void live_withdraw_question(
+	struct live *l); /* the thread that asked was stopped */
+/* Implements app_asker.choose, on the worker's thread; arg is the struct live.
+ */
 int live_choose(void *arg, const struct app_question *q, struct error *err);
-void live_drop_choice(struct live *l); /* nobody answers it */
-/* What the model asks; agent_ui.ask, on the worker's thread. */
+void live_drop_choice(
+	struct live *l); /* cancels the question without an answer */
+/* Implements agent_ui.ask for the model's questions, on the worker's thread. */
 int live_inquire(void *arg, struct inquiry *q, enum inquiry_end *end,
 		 const struct stop *stop, struct error *err);
-/* Answers the model's tool that the turn was stopped. */
+/* Answers the model's question with "the turn was stopped". */
 void live_drop_inquiry(struct live *l);
 void live_notify_load(struct live *l);
-/* A turn has ended. */
+/* Notifies the user that a turn has ended, if he is away. */
 void live_notify_turn(struct live *l);
-/* Once for each question, at live_notify_at(): clock_ms() or INT64_MAX. */
+/* Notifies once for each question. Call at live_notify_at(), a clock_ms() time
+ * or INT64_MAX. */
 void live_notify_question(struct live *l, int64_t now);
 int64_t live_notify_at(const struct live *l);
 
-/* live_screen.c: what is shown, and whose the keys are. */
-/* The worker waits for an answer, whether it is shown yet or not. */
+/* live_screen.c: drawing, and who gets the keys. */
+/* True if the worker waits for an answer, even if the question is not shown
+ * yet. */
 bool live_is_asked(const struct live *l);
-/* A question is shown. */
+/* True if a question is shown. */
 bool live_has_question(const struct live *l);
-/* A message is being written, or looked for in the history. */
+/* True while a message is being written or the history is searched. */
 bool live_is_drafting(const struct live *l);
-/* Nothing is being written, and nothing was a moment ago: a single key may be
+/* True if no message is being written or was a moment ago: a single key may be
  * an answer. */
 bool live_is_left_alone(const struct live *l);
-/* Who gets the keys now. */
+/* Returns who gets the keys now. */
 enum question_keys live_question_keys(const struct live *l);
-/* Moves printed text and finished rows above the live part. */
+/* Moves captured output and finished rows above the live part. */
 void live_print(struct live *l);
-/* The result of a command of the user's own, which is not folded. */
+/* Prints the result of the user's own command in full, without folding it. */
 void live_show_own(struct live *l, const struct agent_event *ev);
 void live_say(struct live *l, struct style style, const char *text);
 void live_draw(struct live *l);
-/* When the live part has to change by itself; INT64_MAX: it stands still. */
+/* Returns when the live part must change by itself, as clock_ms(); INT64_MAX:
+ * never. */
 int64_t live_redraw_at(const struct live *l);
 /* Sets the progress line. */
 void live_set_wait(struct live *l, const char *what);
-/* Fill the status line: before the run is open, when it is, and after each
+/* Update the status line: before the run is open, once it is, and after each
  * turn. */
 void live_status_begin(struct live *l);
 void live_status_opened(struct live *l);
@@ -276,23 +300,24 @@ void live_status_refresh(struct live *l);
 void live_status_release(struct live *l);
 
 int printed_open(struct printed *p, struct error *err);
-/* Appends what is there now, without waiting. */
+/* Appends the output available now, without waiting. */
 void printed_read(struct printed *p, struct buf *out);
-/* The real ones again, for good. A zeroed one is fine. */
+/* Restores the original output streams for good. p may be zeroed. */
 void printed_close(struct printed *p);
 
-/* The draft in $VISUAL, $EDITOR or vi. A status other than 0 keeps the draft
- * as it was. */
+/* Opens the draft in $VISUAL, $EDITOR or vi. If the editor exits with a status
+ * other than 0, the draft is unchanged. */
 void elsewhere_edit(struct live *l);
-/* The same of any text: see external_edit_text(). */
+/* Opens any text in the editor; see external_edit_text(). */
 bool elsewhere_edit_text(struct live *l, struct buf *text);
-/* The newest call with all of its output: above the live part, or in $PAGER
- * (less -R) when it is longer than the screen. */
+/* Shows the newest call with its full output: above the live part, or in $PAGER
+ * (less -R) if it is longer than the screen. */
 void elsewhere_show_call(struct live *l);
-/* The same of a page of the manual, behind the slash command of its name. */
+/* Shows a manual page in the same way. */
 void elsewhere_show_page(struct live *l, const struct manual_page *page);
 
-/* The same for code that asks there itself: what is printed reaches it. */
+/* Suspends the screen for code that uses the terminal itself. Its output goes
+ * to the terminal directly. */
 void live_suspend(struct live *l);
 void live_resume(struct live *l);
 

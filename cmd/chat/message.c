@@ -1,9 +1,10 @@
-/* message.c - what a user sends: text, files and pictures, or a command. */
+/* message.c - messages of the user: text with files and pictures, or commands.
+ */
 /* SPDX-License-Identifier: MIT */
 /*
- * A prompt carries along the files that it names ("@path"), images that were
- * pasted as a path ("[image 1]"), and what the user's own commands have
- * printed. Begin reading at message_run().
+ * A prompt includes the files that it names ("@path"), images that were pasted
+ * as a path ("[image 1]"), and the output of the user's own commands. Begin
+ * reading at message_run().
  */
 #include "cmd/chat/message.h"
 
@@ -72,7 +73,8 @@ static void write_mark(size_t i, char mark[MARK_SIZE])
 	snprintf(mark, MARK_SIZE, "[image %zu]", i + 1);
 }
 
-/* Nothing that waits is opened, as a pipe would. */
+/* True for a regular file that begins like an image. A pipe is not opened in a
+ * way that could block. */
 static bool is_image(const char *path)
 {
 	int fd = open(path, O_RDONLY | O_NONBLOCK | O_NOCTTY | O_CLOEXEC);
@@ -101,7 +103,8 @@ static int hex_digit(char c)
 	return n > 15 ? n - 6 : n;
 }
 
-/* "/a b.png" of "file:///a%20b.png"; NULL for another machine's. Owned. */
+/* Converts "file:///a%20b.png" to "/a b.png". NULL for another machine's file.
+ * Owned. */
 static char *path_of_url(struct str url)
 {
 	struct buf path = BUF_INIT(MOST_PATH);
@@ -124,7 +127,8 @@ static char *path_of_url(struct str url)
 	return NULL;
 }
 
-/* The path of an image that this is, or NULL. Owned. */
+/* If text is the path or URL of an image, returns its path; else NULL. Owned.
+ */
 static char *find_image(struct str text, const char *home)
 {
 	char *path = NULL;
@@ -151,7 +155,8 @@ static size_t find_images(struct str text, const char *home,
 	size_t n = 0;
 	char *word;
 
-	found[0] = find_image(text, home); /* one with blanks as they are */
+	found[0] = find_image(
+		text, home); /* a single path may contain unquoted spaces */
 	if (found[0])
 		return 1;
 	while ((word = words_take(&text))) {
@@ -193,7 +198,7 @@ bool pictures_take(struct pictures *p, struct str text, struct buf *out)
 	return true;
 }
 
-/* Each picture whose mark is in text, once; p may be NULL. */
+/* Calls each() once for every picture whose mark is in text. p may be NULL. */
 static void pictures_each(struct pictures *p, struct str text,
 			  void (*each)(void *arg, const char *path), void *arg)
 {
@@ -213,14 +218,14 @@ static void pictures_each(struct pictures *p, struct str text,
 enum {
 	MOST_FILES = 20,      /* in one message */
 	MAX_PATH = 4096,      /* bytes */
-	MAX_FILE = 256 << 10, /* bytes that go with a message */
+	MAX_FILE = 256 << 10, /* bytes of one file in a message */
 	FILE_MS = 10000,
 	LINES = 1 << 30,
 };
 
 struct mention_text {     /* borrowed */
-	struct str typed; /* where files may be named */
-	struct str whole; /* what is sent */
+	struct str typed; /* the part where "@path" names a file */
+	struct str whole; /* the whole prompt */
 	bool media_only;
 };
 
@@ -233,7 +238,8 @@ static size_t count(const struct buf *path, char c)
 	return n;
 }
 
-/* Whether the last character is the sentence's, as in "(see @a.c)." */
+/* True if the last character ends the sentence rather than the path, as in
+ * "(see @a.c)." */
 static bool ends_sentence(const struct buf *path)
 {
 	static const char closing[] = ")]}>";
@@ -249,14 +255,15 @@ static bool ends_sentence(const struct buf *path)
 }
 
 /*
- * The path behind an "@" at the front of rest, with its bytes: all up to a
- * blank, but for the marks that end a sentence and ",@", which begins another
- * path. What follows a backslash is part of it in any case; the completion
- * (editor/choices.c) writes one before whatever else would not be.
+ * Reads the path after an "@" at the front of rest and returns its length in
+ * rest. The path ends at a space or at ",@", which begins another path, and
+ * does not include punctuation that ends a sentence. A character after a
+ * backslash always belongs to the path; completion (editor/choices.c) escapes
+ * what would end it otherwise.
  */
 static size_t read_path(struct str rest, struct buf *path)
 {
-	size_t written = 0; /* bytes that stay, whatever follows */
+	size_t written = 0; /* bytes that belong to the path in any case */
 	size_t i = 1;
 
 	for (; i < rest.len; i++) {
@@ -331,7 +338,7 @@ static size_t attached_bytes(const struct message *m)
 	return n;
 }
 
-/* An image or a PDF file goes with the message, and its line into the text. */
+/* Attaches an image or a PDF file to the message and names it in the text. */
 static int attach(struct run *r, const char *path, struct buf *bytes,
 		  struct buf *out)
 {
@@ -362,7 +369,7 @@ static void warn_unread(const char *path, bool media, const struct error *err)
 		warn(path, "is not a readable file: sent as text");
 }
 
-/* 1: it is appended; 0: it stays text. */
+/* Returns 1 if the file was appended, 0 if "@path" remains plain text. */
 static int add_file(struct run *r, const char *path, struct buf *out,
 		    const struct stop *stop, struct error *err)
 {
@@ -372,7 +379,7 @@ static int add_file(struct run *r, const char *path, struct buf *out,
 	struct files_window window = { .limit = LINES,
 				       .as_binary = media,
 				       .most = MEDIA_MAX_BYTES };
-	/* "~" is a name like any other here, and so is "c:". */
+	/* "~" and "c:" have no special meaning here */
 	char *name = xasprintf("%s%s", path[0] == '/' ? "" : "./", path);
 	char *whole;
 	int rc = paths_resolve(sandbox_tree_dir(&r->box.sandbox), name, &whole,
@@ -405,14 +412,14 @@ static int add_file(struct run *r, const char *path, struct buf *out,
 	return rc;
 }
 
-/* Appends the files that text names to files; media_only: other files are left
- * alone. */
+/* Appends to files the contents of the files that text names. media_only: only
+ * images and PDF files are attached. */
 static int add_files(struct run *r, struct str text, bool media_only,
 		     struct buf *files, const struct stop *stop,
 		     struct error *err)
 {
 	struct buf path = BUF_INIT(MAX_PATH);
-	size_t joined = 0; /* where ",@" begins another one */
+	size_t joined = 0; /* end of a path that ",@" joins to the next */
 	size_t n = 0;
 	int rc = 0;
 
@@ -444,7 +451,7 @@ static int add_files(struct run *r, struct str text, bool media_only,
 	return rc < 0 ? -1 : 0;
 }
 
-/* A picture of this machine, which the user has pasted the path of. */
+/* Attaches a picture of this machine whose path the user pasted. */
 static void add_picture(void *arg, const char *path)
 {
 	struct run *r = arg;
@@ -488,11 +495,11 @@ static int expand(struct run *r, const struct mention_text *text,
 }
 
 /*
- * Appends the text, and behind it each file of the sandbox that "@path" names
- * there (spec/cli.md §4.4): blanks in a path follow a backslash; an "@" within
- * a word is none. Files of more than 256 KiB and those that are no text are
- * named only; images and PDF files go to r->agent.attached. Each that does not
- * go with the text gives a warning first. -1 with ERR_CANCELLED, ERR_GONE.
+ * Appends the text, followed by each sandbox file that it names as "@path"
+ * (spec/cli.md §4.4). Spaces in a path need a backslash; an "@" inside a word
+ * names no file. Files over 256 KiB and binary files are only named. Images and
+ * PDF files go to r->agent.attached. Prints a warning for each file that is not
+ * sent. -1 with ERR_CANCELLED or ERR_GONE.
  */
 static int mention_expand(struct run *r, struct str text, struct buf *out,
 			  const struct stop *stop, struct error *err)
@@ -584,8 +591,8 @@ const char *message_prefix(enum message_kind kind)
 	return prefixes[kind];
 }
 
-/* The prompt also carries what the user's own commands have printed since the
- * last one. */
+/* Sends a prompt, preceded by the output of the user's own commands since the
+ * last prompt. */
 static int run_prompt(struct run *r, const char *text, struct buf *told,
 		      const struct stop *stop, struct error *err)
 {
@@ -595,7 +602,7 @@ static int run_prompt(struct run *r, const char *text, struct buf *told,
 	struct str name;
 	int rc = 0;
 
-	/* a path that was dragged to where a paste is not known as one */
+	/* a path dragged into a terminal that does not mark pastes */
 	if (pictures_take(r->app->pictures, typed, &marks))
 		typed = buf_str(&marks);
 	buf_addstr(&whole, buf_str(told));
@@ -603,8 +610,7 @@ static int run_prompt(struct run *r, const char *text, struct buf *told,
 		buf_addc(&whole, '\n');
 	if (run_skills_is_call(typed, &name, &typed))
 		rc = run_skills_invoke(r, name, typed.len > 0, &whole, err);
-	/* Only in what was typed: "@" in a skill of a repository names no file.
-	 */
+	/* Only in typed text: an "@" in a repository's skill names no file. */
 	if (rc == 0)
 		rc = mention_expand(r, typed, &whole, stop, err);
 	if (rc == 0) {

@@ -1,10 +1,11 @@
-/* slash.c - the commands of the chat that begin with a slash, found and run. */
+/* slash.c - finds and runs the chat's slash commands. */
 /* SPDX-License-Identifier: MIT */
 /*
- * The rows are in cmd/slash_table.c, above the chat, and reach it as
- * app.slash, which main() sets. The functions are in slash_model.c,
- * slash_sandbox.c, slash_thread.c and slash_settings.c. A command that is also
- * one of the shell runs through its own table. Begin reading at slash_run().
+ * The table is in cmd/slash_table.c, a layer above the chat, and is reached
+ * through app.slash, which main() sets. The functions are in slash_model.c,
+ * slash_sandbox.c, slash_thread.c and slash_settings.c. A command that also
+ * exists in the shell runs through the shell's table. Begin reading at
+ * slash_run().
  */
 #include "cmd/chat/slash.h"
 
@@ -26,7 +27,7 @@
 
 enum {
 	MOST_FILES = 5000,
-	MOST_DEEP = 8, /* directories within one another */
+	MOST_DEEP = 8, /* nested directories */
 	LIST_BYTES = 4 << 20,
 };
 
@@ -38,7 +39,8 @@ void slash_list_subcommands(const struct command *c, struct buf *out)
 				 c->subs[i].summary ? c->subs[i].summary : "");
 }
 
-/* As a word of a command line; a name with controls is left out. */
+/* Appends path as one completion, quoted for the command line. Skips a path
+ * with control characters. */
 static void add_path(struct str path, struct buf *out)
 {
 	struct buf clean = BUF_INIT(LIST_BYTES);
@@ -57,7 +59,8 @@ static void add_path(struct str path, struct buf *out)
 	buf_release(&clean);
 }
 
-/* Lists one directory below the top; hidden names are left out. */
+/* Lists one directory below top and its subdirectories, without hidden names.
+ */
 static void walk(const char *top, const char *below, int deep, size_t *n,
 		 struct buf *out)
 {
@@ -107,11 +110,11 @@ void slash_list_there(struct run *r, struct buf *out)
 }
 
 enum {
-	SIMILAR = 2,     /* letters that a suggestion may differ by */
-	WORDS_MOST = 64, /* after a command's name */
-	SHOWN_MOST = 60, /* characters of an unknown command */
+	SIMILAR = 2, /* edit distance at which a command is still suggested */
+	WORDS_MOST = 64, /* arguments of a command */
+	SHOWN_MOST = 60, /* characters shown of an unknown command */
 	SHOWN_BYTES = 1 << 20,
-	COLUMNS = 80, /* without a screen */
+	COLUMNS = 80, /* width of the output without a screen */
 };
 
 static const char skill_prefix[] = "/skill:";
@@ -144,8 +147,8 @@ static const struct slash_command *find_command(const struct app *app,
 	return NULL;
 }
 
-/* A guess that is far off, or that would allow everything or end the chat, is
- * worse than none. */
+/* True if name is close enough to suggest. /yolo and /quit are never suggested.
+ */
 static bool is_suggested(struct str word, const char *name)
 {
 	return strcmp(name, "/yolo") != 0 && strcmp(name, "/quit") != 0 &&
@@ -180,7 +183,8 @@ static void add_unknown(const struct app *app, struct str word, struct buf *out)
 	free(names);
 }
 
-/* The words after the name, NULL-terminated; free_words() ends them. */
+/* Splits the text after the command's name into NULL-terminated words and
+ * returns their number; release with free_words(). */
 static int split_words(const struct slash_command *s, struct str rest,
 		       char *words[WORDS_MOST + 1])
 {
@@ -237,8 +241,8 @@ bool slash_is(const struct app *app, struct str line, const char *name)
 	       str_is(str_of(s->name), name);
 }
 
-/* A new thread forgets what the old one was to be told; one that moved to
- * another sandbox is told so. */
+/* After a switch to another thread, drops the texts for the old one. If the
+ * thread moved to another sandbox, tells the model. */
 static void tell_model(const struct run *r, unsigned switched, struct buf *told)
 {
 	if (r->switched != switched)
@@ -303,7 +307,8 @@ void slash_list_arguments(struct run *r, struct str command, struct buf *out)
 		slash_list_subcommands(s->command, out);
 }
 
-/* Bytes of the texts that slash_list() owns. */
+/* Returns the number of built-in skills and adds the bytes of their names to
+ * *texts. */
 static size_t count_builtins(size_t *texts)
 {
 	size_t n = 0;
@@ -344,7 +349,7 @@ size_t slash_list(const struct app *app, const struct skills *skills,
 	struct fuzzy_item *item;
 	char *at;
 
-	/* The texts lie behind the items. */
+	/* One allocation: the items, followed by their texts. */
 	*list = xcalloc(1, all * sizeof(**list) + texts);
 	at = (char *)(*list + all);
 	for (size_t i = 0; i < n_commands; i++)
@@ -371,10 +376,11 @@ size_t slash_list(const struct app *app, const struct skills *skills,
 enum {
 	COLUMN = 29,
 	LIST_MOST = 1 << 12, /* bytes */
-	NARROW = 60,         /* columns: below, the summary has its own line */
+	NARROW = 60, /* columns; below this width the summary is on its own line
+		      */
 };
 
-/* From column at on, wrapped with this indent. */
+/* Appends text, wrapped to columns, from column `at` on with this indent. */
 static void add_wrapped(struct buf *out, struct str text, size_t at,
 			size_t indent, size_t columns)
 {
@@ -422,7 +428,8 @@ void slash_add_usage(const struct app *app, const char *name, size_t columns,
 			add_help(s, columns, out);
 }
 
-/* As text. A chat with a screen shows pages by itself. */
+/* Appends a help topic as plain text. The chat with a screen shows manual pages
+ * itself. */
 static void add_topic(const struct app *app, const char *topic, size_t columns,
 		      struct buf *out)
 {

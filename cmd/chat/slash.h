@@ -7,29 +7,32 @@
 #include "editor/choices.h"
 #include "skills/skills.h"
 
-/* All of them, and "/skill:NAME" for each skill (may be NULL), for completion;
- * *list is owned by the caller, with its texts. Their number. */
+/* Lists all commands for completion, and "/skill:NAME" for each skill (skills
+ * may be NULL). Returns their number; the caller owns *list including its
+ * texts. */
 size_t slash_list(const struct app *app, const struct skills *skills,
 		  struct fuzzy_item **list);
-/* True for a line that is this command by any of its names: "/quit". */
+/* True if line runs the command with this name or one of its aliases. */
 bool slash_is(const struct app *app, struct str line, const char *name);
-/* Appends what a command says that need not wait for the end of a turn, or that
- * it is unknown. False: it is another one. On the thread that draws. */
+/* Appends the output of a command that does not have to wait for the end of a
+ * turn, or a note that the command is unknown. False: a command that has to
+ * wait. Call on the thread that draws. */
 bool slash_show(struct run *r, struct str line, size_t columns,
 		struct buf *out);
-/* Appends the lines of /help about the command of this name ("model" or
- * "/model"), if there is one. */
+/* Appends the lines of /help about the command called name ("model" or
+ * "/model"), if it exists. */
 void slash_add_usage(const struct app *app, const char *name, size_t columns,
 		     struct buf *out);
-/* Whether what it shows is of the sandbox, which must be there then. */
+/* True if the command's output needs an open sandbox. */
 bool slash_needs_sandbox(const struct app *app, struct str line);
-/* Whether the arguments of a command ("/model") can be listed, and the list, as
- * slash_cmd.h says; on the thread that the chat's work is done on. */
+/* slash_has_arguments() tells whether the arguments of a command ("/model") can
+ * be listed. The other function lists them, in the format of slash_cmd.h, on
+ * the thread that does the chat's work. */
 bool slash_has_arguments(const struct app *app, struct str command);
 void slash_list_arguments(struct run *r, struct str command, struct buf *out);
-/* Runs it; one that is unknown is answered with the nearest. r->next, when it
- * is set then, is the run that the chat goes on with; r is closed. told is
- * what the model learns with the next prompt. False when the chat is over. */
+/* Runs a command; for an unknown one, suggests the nearest. If r->next is set
+ * afterwards, the chat continues with that run and r is closed. told: text for
+ * the model with the next prompt. False when the chat is over. */
 bool slash_run(struct run *r, struct str line, struct buf *told);
 
 #endif

@@ -1,4 +1,4 @@
-/* slash_cmd.h - the commands of the chat: their table, and a function each. */
+/* slash_cmd.h - the table of the chat's commands, and their functions. */
 /* SPDX-License-Identifier: MIT */
 #ifndef CMD_CHAT_SLASH_CMD_H
 #define CMD_CHAT_SLASH_CMD_H
@@ -15,52 +15,52 @@ enum slash_group {
 	N_GROUPS
 };
 
-/* A row is all that a command needs: /help, completion and suggestions come
- * from it. run or show does the work, else command; with neither, each kind of
- * chat has its own way. A run that hands words on to the shell's command names
- * that one, too. */
+/* One command. /help, completion and suggestions are made from this table. run
+ * or show executes the command, else `command` of the shell does; without any
+ * of them, each kind of chat handles it itself. If run passes its words on to
+ * the shell's command, `command` is set, too. */
 struct slash_command {
 	const char *name;    /* "/quit" */
 	const char *aliases; /* "/q /exit", or NULL */
 	const char *args;    /* "NAME", as /help shows them */
 	const char *summary; /* one line */
 	enum slash_group group;
-	/* The command of the shell that it is. */
+	/* The shell's command that this one runs, or NULL. */
 	const struct command *command;
-	const char *bare; /* the subcommand when none is named, or NULL */
-	/* The rest of the line is one word, as it was typed: quotes and
-	 * backslashes have no meaning. */
+	const char *bare; /* default subcommand, or NULL */
+	/* The rest of the line is one word, exactly as typed: quotes and
+	 * backslashes are ordinary characters. */
 	bool raw;
-	/* words: what was typed after the name, NULL-terminated. False when
-	 * the chat is over. */
+	/* words: the typed words after the name, NULL-terminated. Returns false
+	 * when the chat is over. */
 	bool (*run)(struct run *r, int n, char **words);
-	/* Touches nothing that a turn uses, so that it need not wait for the
-	 * end of one. */
+	/* For a command that uses nothing that a turn uses, so that it can run
+	 * during a turn. */
 	void (*show)(struct run *r, int n, char **words, size_t columns,
 		     struct buf *out);
-	/* For a show that needs the sandbox: it waits while the sandbox is
-	 * opened, changed or left. */
+	/* show needs the sandbox: it waits while the sandbox is being opened,
+	 * changed or left. */
 	bool needs_sandbox;
-	/* Lists the values of its argument (see slash_list_* below), or NULL.
-	 */
+	/* Lists the possible arguments (see slash_list_* below), or NULL. */
 	void (*list)(struct run *r, struct buf *out);
 };
 
-/* Ends in { 0 }. Code of the chat reads app.slash instead. */
+/* The last row is { 0 }. Other code of the chat reads app.slash instead. */
 extern const struct slash_command slash_commands[];
 
-/* A choice for run.pick: what is shown is masked and in one line each. */
+/* A choice for run.pick. Texts are masked and shortened to one line when shown.
+ */
 struct pick {
 	const char *title;
 	const struct fuzzy_item *items;
-	size_t n, selected; /* selected: where to begin; n: nowhere */
-	bool asks; /* the program wants to know; the last item does the least */
+	size_t n, selected; /* selected: the initial item; n: none */
+	bool asks; /* dcode needs an answer; the last item is the safe one */
 };
 
 /*
- * One command each, on the thread that the chat's work is done on; words: what
- * was typed after the name, NULL-terminated. They say what they did, and what
- * failed, on stderr. False when the chat is over.
+ * One function for each command, run on the thread that does the chat's work.
+ * words: the typed words after the name, NULL-terminated. Results and failures
+ * are printed on stderr. Returns false when the chat is over.
  */
 bool slash_cmd_clear(struct run *r, int n, char **words);
 bool slash_cmd_compact(struct run *r, int n, char **words);
@@ -80,19 +80,21 @@ bool slash_cmd_tokens(struct run *r, int n, char **words);
 bool slash_cmd_todos(struct run *r, int n, char **words);
 bool slash_cmd_upload(struct run *r, int n, char **words);
 
-/* run.raise; arg is the run: asks whether to go on beyond the cap, by as much
- * again. */
+/* Implements run.raise; arg is the run. Asks whether to raise the cap by the
+ * same amount again. */
 bool slash_raise_cap(void *arg);
-/* The same when nothing happens but that the sandbox costs: -1 with ERR_BUDGET,
- * and the chat ends, unless the user goes on. */
+/* Asks the same while only the idle sandbox costs money. Unless the user
+ * continues, returns -1 with ERR_BUDGET and the chat ends. */
 int slash_raise_idle(struct run *r, struct error *err);
-enum { SLASH_CAP_STATUS = 124 }; /* of the chat that ends so */
-/* run.go_on; arg is the run: asks whether a model that repeats a failing call
- * may go on. */
+enum {
+	SLASH_CAP_STATUS = 124
+}; /* exit status of a chat that ends at the cap */
+/* Implements run.go_on; arg is the run. Asks whether to continue although the
+ * model repeats a failing call. */
 bool slash_go_on(void *arg, const struct error *why);
 
-/* These only say or switch something that no turn uses: any thread that does
- * not draw at the same time. */
+/* These only print or change something that no turn uses. They may run on any
+ * thread while no other thread draws. */
 void slash_cmd_agents(struct run *r, int n, char **words, size_t columns,
 		      struct buf *out);
 void slash_cmd_help(struct run *r, int n, char **words, size_t columns,
@@ -106,8 +108,8 @@ void slash_cmd_thinking(struct run *r, int n, char **words, size_t columns,
 void slash_cmd_version(struct run *r, int n, char **words, size_t columns,
 		       struct buf *out);
 
-/* Append the possible last words of a command, one line each: the word, a tab,
- * a description. */
+/* Append the possible values of a command's last word, one line each: the word,
+ * a tab, a description. */
 void slash_list_efforts(struct run *r, struct buf *out);
 void slash_list_mcp(struct run *r, struct buf *out);
 void slash_list_models(struct run *r, struct buf *out);
@@ -117,13 +119,13 @@ void slash_list_sandbox_words(struct run *r, struct buf *out);
 void slash_list_modes(struct run *r, struct buf *out);
 void slash_list_themes(struct run *r, struct buf *out);
 void slash_list_topics(struct run *r, struct buf *out);
-/* Files of the user's directory, and of where the tools run. */
+/* Lists files of the user's directory and of the place where the tools run. */
 void slash_list_here(struct run *r, struct buf *out);
 void slash_list_there(struct run *r, struct buf *out);
 void slash_list_subcommands(const struct command *c, struct buf *out);
 
-/* Commands of the chat, on the thread that its work is done on; words: what was
- * typed after the name. They return true: the chat goes on. */
+/* More commands, on the thread that does the chat's work; words: the typed
+ * words after the name. They return true: the chat continues. */
 bool approvals_command(struct run *r, int n, char **words); /* /approvals */
 bool approvals_mode(struct run *r, int n, char **words);    /* /mode */
 bool approvals_manual(struct run *r, int n, char **words);

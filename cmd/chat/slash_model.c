@@ -1,7 +1,7 @@
 /* slash_model.c - /model, /effort, /cost, /compact, /context. */
 /* SPDX-License-Identifier: MIT */
 /*
- * Everything about what the model is sent and what it costs. Begin reading at
+ * Commands about the model's input and its cost. Begin reading at
  * slash_cmd_model().
  */
 #include <inttypes.h>
@@ -27,10 +27,10 @@
 
 enum { MOST_MODELS = 300, NAME_MOST = 512, LAST_THREADS = 100 };
 
-/* Tokens read from a cache so far that are worth a word when it is lost. */
+/* Losing this many cached tokens is worth a warning. */
 enum { LARGE_CACHE = 10000 };
 
-/* The models that are known by name: no vendor is asked. */
+/* The models that are known without asking a vendor. */
 struct model_names {
 	struct run *run;
 	struct fuzzy_item items[MOST_MODELS]; /* texts owned */
@@ -45,7 +45,7 @@ static bool is_known(const struct model_names *m, struct str name)
 	return false;
 }
 
-/* The variable that its key is missing from, or NULL. */
+/* Returns the environment variable for the provider's missing key, or NULL. */
 static const char *missing_key(const struct provider *p,
 			       const struct settings *set)
 {
@@ -59,7 +59,7 @@ static const char *missing_key(const struct provider *p,
 	return p->preset ? preset_key_env(p->preset) : NULL;
 }
 
-/* Why the model cannot be used, or where it is from. */
+/* Describes a model: why it cannot be used, or where its name comes from. */
 static char *describe(const struct run *r, const char *name, const char *from)
 {
 	const struct settings *set = r->app->settings;
@@ -84,7 +84,8 @@ static char *describe(const struct run *r, const char *name, const char *from)
 	return text;
 }
 
-/* name may be foreign: one that is no clean line is left out. */
+/* Adds a model. A name with characters that cannot be shown is skipped; it may
+ * come from a foreign file. */
 static void add_model(struct model_names *m, const char *name, const char *from)
 {
 	struct buf clean = BUF_INIT(NAME_MOST);
@@ -265,7 +266,8 @@ bool slash_cmd_model(struct run *r, int n, char **words)
 
 static const char key[] = "models.effort";
 
-/* What a run holds of a name that was typed: those of the table, for good. */
+/* Returns the constant string equal to a typed level, since the run stores only
+ * the pointer. NULL: unknown. */
 static const char *keep(const char *level)
 {
 	static const char *const all[] = {
@@ -371,7 +373,8 @@ bool slash_cmd_effort(struct run *r, int n, char **words)
 	return true;
 }
 
-/* The least that the next cap is; 0: the policy allows no more. */
+/* Returns the smallest amount that the cap can be raised to; 0: the policy does
+ * not allow more. */
 static int64_t next_cap(struct run *r, const struct meter_total *t)
 {
 	int64_t next = t->cap + (r->cap_step ? r->cap_step : t->cap);
@@ -432,7 +435,8 @@ int slash_raise_idle(struct run *r, struct error *err)
 	char spent[MONEY_SIZE];
 	char cap[MONEY_SIZE];
 
-	/* a key that was meant for a message must not cost money */
+	/* the safe answer is the default: a key meant for a message must not
+	 * cost money */
 	if (ask(r, "The running sandbox reaches the cap: spent",
 		"leave the chat and its sandbox", 1))
 		return 0;
@@ -525,7 +529,7 @@ bool slash_cmd_compact(struct run *r, int n, char **words)
 			FOCUS_MAX, strlen(words[0]));
 		return true;
 	}
-	if (n) /* it goes to the model */
+	if (n) /* this part is sent to the model */
 		mask_text(r->app->mask, str_of(words[0]), &focus);
 	order.focus = focus.ptr;
 	rc = compact_now(&r->agent, &order, &step, &stop, &err);

@@ -1,8 +1,8 @@
-/* slash_sandbox.c - /sandbox, /jobs and /agents: where the tools run. */
+/* slash_sandbox.c - /sandbox, /jobs and /agents. */
 /* SPDX-License-Identifier: MIT */
 /*
- * /sandbox switch replaces the run: the new one is in run.next when the command
- * returns. Begin reading at slash_cmd_sandbox().
+ * /sandbox switch replaces the run: when the command returns, the new run is in
+ * run.next. Begin reading at slash_cmd_sandbox().
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -22,12 +22,12 @@
 
 enum { MOST_PLACES = 100, LINE_MOST = 1 << 12 };
 
-/* Places that the thread can move to. */
+/* The places that the thread can be moved to. */
 struct place_choice {
 	struct run *run;
 	struct fuzzy_item items[MOST_PLACES]; /* texts owned */
 	char *provider[MOST_PLACES];          /* owned */
-	char *id[MOST_PLACES];                /* owned; NULL: a new one */
+	char *id[MOST_PLACES]; /* owned; NULL: create a new sandbox */
 	size_t n;
 };
 
@@ -59,7 +59,7 @@ static const char *exit_words(const struct run *r)
 			   : "left as it is: dcode did not make it";
 }
 
-/* Prints where this chat's tools act. */
+/* Prints where the tools of this chat run. */
 static void print_status(struct run *r)
 {
 	const struct info_sink sink = { print_state, NULL };
@@ -97,7 +97,7 @@ static int refuse(struct error *err, const char *what)
 			       "into a sandbox.");
 }
 
-/* Sets what becomes of the sandbox when the chat leaves it. */
+/* Sets what happens to the sandbox when the chat ends. */
 static int set_exit(struct run *r, const char *word, struct error *err)
 {
 	static const char *const words[] = { "delete", "stop", "keep" };
@@ -131,7 +131,7 @@ static int set_exit(struct run *r, const char *word, struct error *err)
 			 "/sandbox on-exit takes delete, stop or keep");
 }
 
-/* Takes name and summary over. */
+/* Adds a place. Takes ownership of name and summary. */
 static void add_place(struct place_choice *c, const char *provider,
 		      const char *id, char *name, char *summary)
 {
@@ -148,7 +148,7 @@ static void add_place(struct place_choice *c, const char *provider,
 	c->id[c->n++] = id ? xstrdup(id) : NULL;
 }
 
-/* One that was kept, and that no dcode uses. */
+/* Adds a kept sandbox that no running dcode uses. */
 static bool add_kept(void *arg, const struct ledger_row *row)
 {
 	struct place_choice *c = arg;
@@ -274,7 +274,8 @@ static int run_switch(struct run *r, int n, char **words, struct error *err)
 			       "/sandbox switch none uses this machine.");
 }
 
-/* The command of the shell; of this chat's sandbox where it names none. */
+/* Runs the shell's `dcode sandbox` command. info and snapshot without a name
+ * mean this chat's sandbox. */
 static int run_command(struct run *r, int n, char **words, struct error *err)
 {
 	char *own[] = { words[0], r->box.label, n > 1 ? words[1] : NULL, NULL };
@@ -313,7 +314,7 @@ bool slash_cmd_sandbox(struct run *r, int n, char **words)
 	return true;
 }
 
-/* The screen waits for it. */
+/* the screen's thread waits this long for the job to end */
 enum { KILL_MS = 1000 };
 
 static void add_job(void *arg, const struct job_state *s)

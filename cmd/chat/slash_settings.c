@@ -2,7 +2,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Small commands that show or change a setting of this session, and /reload,
- * which reads the settings anew. Begin reading at slash_cmd_reload().
+ * which reads the settings again. Begin reading at slash_cmd_reload().
  */
 #include <inttypes.h>
 #include <stdio.h>
@@ -148,7 +148,7 @@ bool slash_cmd_quit(struct run *r, int n, char **words)
 
 enum { MAX_SHOWN = 1 << 16 };
 
-/* A call that is allowed, on one line. */
+/* Prints an allowed call on one line. */
 static void print_grant(const struct run *r, size_t i)
 {
 	struct buf masked = BUF_INIT(MAX_SHOWN);
@@ -277,7 +277,8 @@ static void show(struct run *r, const char *name)
 	buf_release(&out);
 }
 
-/* Its tools, where they are others now, go with the next message. */
+/* Reconnects a server. If its tools have changed, the next message sends the
+ * new ones. */
 static void reconnect_one(struct run *r, struct mcp_server *s)
 {
 	const char *name = mcp_server_entry(s)->name;
@@ -315,7 +316,8 @@ static void reconnect(struct run *r, const char *name)
 		      stderr);
 }
 
-/* The server that a login was to: options may stand behind its name. */
+/* Reconnects the server that was logged in to; words may also contain options.
+ */
 static void reconnect_named(struct run *r, int n, char **words)
 {
 	for (int i = 1; i < n; i++)
@@ -329,8 +331,8 @@ static void reconnect_named(struct run *r, int n, char **words)
 		}
 }
 
-/* A name may hold blanks, with quotes or without. Owned; NULL: there is none.
- */
+/* Joins words with spaces, because a name may contain spaces without being
+ * quoted. Owned; NULL if there are no words. */
 static char *join(int n, char **words)
 {
 	char *name = NULL;
@@ -378,7 +380,7 @@ void slash_list_mcp(struct run *r, struct buf *out)
 
 enum { VALUE_SHOWN = 200 }; /* bytes */
 
-/* From when on a changed setting counts, by the part before its first dot. */
+/* Returns when a changed setting takes effect, by the first part of its key. */
 static const char *when_used(const char *key)
 {
 	static const struct {
@@ -425,7 +427,7 @@ static void print_change(const struct app *app, const char *key,
 		   VALUE_SHOWN, after, when_used(key));
 }
 
-/* The number of settings that differ. */
+/* Prints the settings that differ and returns their number. */
 static size_t print_changes(const struct app *app,
 			    const struct config_entries *before,
 			    const struct config_entries *after)
@@ -453,7 +455,7 @@ static size_t print_changes(const struct app *app,
 	return n;
 }
 
-/* Reads again the settings that the run copied when it was opened. */
+/* Updates the settings that the run copied when it was opened. */
 static void use_settings(struct run *r)
 {
 	struct settings *set = r->app->settings;
@@ -472,7 +474,8 @@ static void use_settings(struct run *r)
 		o->allow = (struct allow_list){ 0 };
 		rc = run_allow_resolve(o, set, &err);
 	}
-	/* The model is told of them anew, as of AGENTS.md. */
+	/* The next message tells the model about the skills again, like
+	 * AGENTS.md. */
 	run_skills_close(r);
 	if (rc == 0)
 		rc = run_skills_open(r, &err);

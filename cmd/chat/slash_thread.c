@@ -1,8 +1,8 @@
-/* slash_thread.c - /clear, /resume, /threads, /copy: the thread. */
+/* slash_thread.c - /clear, /resume, /threads and /copy. */
 /* SPDX-License-Identifier: MIT */
 /*
- * A thread of the same sandbox is exchanged in place; one of another sandbox
- * replaces the run. Begin reading at slash_cmd_resume().
+ * A thread of the same sandbox is replaced within the run. A thread of another
+ * sandbox needs a new run. Begin reading at slash_cmd_resume().
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -38,12 +38,12 @@ struct thread_choice {
 	struct run *run;
 	struct store *store;
 	struct fuzzy_item items[MOST_LISTED];
-	char *ids[MOST_LISTED]; /* owned, and all texts of items */
+	char *ids[MOST_LISTED]; /* owned, like all texts of items */
 	size_t n;
 };
 
 struct other_thread {
-	const char *id; /* of the one that is not meant */
+	const char *id; /* id of the thread to skip */
 	struct thread found;
 };
 
@@ -141,7 +141,7 @@ void slash_list_thread_words(struct run *r, struct buf *out)
 	add_threads(r, "-r ", out);
 }
 
-/* How the thread that is left can be had again. */
+/* Prints how to return to the previous thread. */
 static void print_left(const char *id, bool stored)
 {
 	if (stored)
@@ -173,7 +173,7 @@ bool slash_cmd_clear(struct run *r, int n, char **words)
 	return true;
 }
 
-/* The thread's tools run where those of r do. */
+/* True if the thread's tools run in the same place as those of r. */
 static bool is_same_place(const struct run *r, const struct thread *t)
 {
 	if (r->client.provider->flags & SANDBOX_UNISOLATED)
@@ -185,7 +185,7 @@ static bool is_same_place(const struct run *r, const struct thread *t)
 	       !strcmp(t->sandbox, r->box.sandbox.id);
 }
 
-/* Takes *t over. */
+/* Continues with *t, of which it takes ownership. */
 static int go_on_with(struct run *r, struct thread *t, struct error *err)
 {
 	const char *const words[] = { "--resume", t->id };
@@ -223,7 +223,8 @@ static bool note_other(void *arg, struct thread *t)
 	return false;
 }
 
-/* "latest" is the last one of this directory but for the chat's own. */
+/* Finds the thread for "latest": the last one of this directory other than the
+ * chat's own. */
 static int find_latest(struct run *r, struct thread *t, struct error *err)
 {
 	struct other_thread o = { session_id(r->session), { 0 } };
@@ -336,16 +337,17 @@ bool slash_cmd_threads(struct run *r, int n, char **words)
 
 enum {
 	ANSWER_MOST = 64 << 20,
-	PROGRAM_MOST = 16 << 20, /* bytes for a program's clipboard */
-	/* Terminals take 100,000 characters of base64 (xterm's and tmux's
-	 * limits are beyond that). */
+	PROGRAM_MOST = 16 << 20, /* bytes passed to a clipboard program */
+	/* The base64 must fit into 100,000 characters, which terminals accept
+	   (xterm and tmux accept more). */
 	TERMINAL_MOST = 74994,
 	WAIT_MS = 5000,
 };
 
-/* A program that fills the clipboard of a desktop. */
+/* A program that sets the desktop's clipboard. */
 struct clip_program {
-	const char *needs; /* variable that says that it can, or NULL */
+	const char *needs; /* the program works only if this variable is set; or
+			      NULL */
 	const char *argv[4];
 };
 
@@ -355,7 +357,8 @@ static const struct clip_program programs[] = {
 	{ NULL, { "pbcopy", NULL } },
 };
 
-/* NULL when m has none: it may be a call of a tool alone. Owned. */
+/* Returns the text of an assistant message, or NULL if it has only tool calls.
+ * Owned. */
 static char *answer_of(const struct message *m)
 {
 	char *text = m->role == ROLE_ASSISTANT ? message_text(m) : NULL;
@@ -366,7 +369,7 @@ static char *answer_of(const struct message *m)
 	return NULL;
 }
 
-/* The newest answer that the thread holds. Owned, or NULL. */
+/* Returns the newest answer stored in the thread. Owned, or NULL. */
 static char *read_stored(struct run *r)
 {
 	struct conversation c = { 0 };
@@ -387,7 +390,8 @@ static char *read_stored(struct run *r)
 	return text;
 }
 
-/* As it is shown: without controls and secrets. */
+/* Reads the last answer as it is shown: without control characters and secrets.
+ */
 static void read_answer(struct run *r, struct buf *out)
 {
 	struct buf masked = BUF_INIT(ANSWER_MOST);
@@ -400,7 +404,7 @@ static void read_answer(struct run *r, struct buf *out)
 	free(stored);
 }
 
-/* Writes all of it, within the time. */
+/* Writes the whole text. Returns false on failure or timeout. */
 static bool feed(int fd, struct str text)
 {
 	int64_t end = clock_ms() + WAIT_MS;
@@ -420,7 +424,8 @@ static bool feed(int fd, struct str text)
 	return true;
 }
 
-/* Its status, or -1 after the time; it is ended then. */
+/* Waits for the program and returns its status. Kills it and returns -1 on a
+ * timeout. */
 static int wait_for_end(pid_t pid)
 {
 	struct error ignored = { 0 };
@@ -467,7 +472,8 @@ static int run_program(const char *path, const struct clip_program *program,
 	return wait_for_end(pid) == 0 && fed ? 0 : -1;
 }
 
-/* The name of the program that took it, or NULL. */
+/* Copies text with the first clipboard program that accepts it. Returns the
+ * program's name, or NULL. */
 static const char *copy_by_program(struct str text)
 {
 	const char *taken = NULL;
@@ -489,7 +495,8 @@ static const char *copy_by_program(struct str text)
 	return taken;
 }
 
-/* OSC 52: the terminal itself fills the clipboard, over ssh too. */
+/* Copies with the escape sequence OSC 52: the terminal fills the clipboard,
+ * also over ssh. */
 static int copy_by_terminal(struct run *r, struct str text, struct error *err)
 {
 	size_t size = sodium_base64_ENCODED_LEN(text.len,

@@ -1,4 +1,4 @@
-/* worker.c - the chat's second thread: the agent's, and of all that waits. */
+/* worker.c - the chat's second thread, for the agent and all that blocks. */
 /* SPDX-License-Identifier: MIT */
 #include "cmd/chat/worker.h"
 
@@ -7,7 +7,10 @@
 #include <stdio.h>
 #include <time.h>
 
-enum { LOOK_MS = 100 /* whether who asks was stopped */ };
+enum {
+	LOOK_MS = 100 /* interval for checking whether the asking thread was
+			 stopped */
+};
 
 static void *work(void *arg)
 {
@@ -86,7 +89,7 @@ void worker_stop(struct worker *w)
 	pthread_mutex_destroy(&w->turn);
 }
 
-/* Locked. */
+/* Waits at most LOOK_MS for a change. Call with the lock held. */
 static void wait_a_little(struct worker *w)
 {
 	struct timespec until;
@@ -98,7 +101,8 @@ static void wait_a_little(struct worker *w)
 	(void)pthread_cond_timedwait(&w->changed, &w->lock, &until);
 }
 
-/* stop may be NULL. */
+/* Sends the notice and waits for its answer; -1 if stop ended it. stop may be
+ * NULL. */
 static int wait_for_answer(struct worker *w, enum worker_notice notice,
 			   void *arg, const struct stop *stop)
 {
@@ -166,7 +170,7 @@ void worker_borrow_terminal(void *arg)
 {
 	struct worker *w = arg;
 
-	pthread_mutex_lock(&w->turn); /* until it is given back */
+	pthread_mutex_lock(&w->turn); /* held until the terminal is returned */
 	if (w->borrowed++ == 0)
 		(void)wait_for_answer(w, NOTICE_BORROW, NULL, NULL);
 }

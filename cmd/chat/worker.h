@@ -1,4 +1,4 @@
-/* worker.h - the chat's second thread: the agent's, and of all that waits. */
+/* worker.h - the chat's second thread, for the agent and all that blocks. */
 /* SPDX-License-Identifier: MIT */
 #ifndef CMD_CHAT_WORKER_H
 #define CMD_CHAT_WORKER_H
@@ -12,58 +12,63 @@
 enum worker_notice {
 	NOTICE_DONE = 1,  /* the job has ended */
 	NOTICE_QUESTION,  /* arg: struct approval; worker_answer() */
-	NOTICE_WITHDRAWN, /* of such a question: answer it, if it is open */
+	NOTICE_WITHDRAWN, /* that question is cancelled: answer it if it is open
+			   */
 	NOTICE_INQUIRY,   /* arg: struct inquiry; worker_answer() */
 	NOTICE_CHOICE,    /* arg: const struct app_question; worker_answer() */
 	NOTICE_PICK,      /* arg: const struct pick; worker_answer() */
-	NOTICE_LISTENS,   /* a message may be sent while the run is opened */
-	NOTICE_OPENED,    /* its sandbox is there; worker_answer() */
-	NOTICE_BORROW,    /* wants the terminal; worker_answer() lends it */
-	NOTICE_RETURN,    /* gives it back; worker_answer() takes it */
-	NOTICE_JOB,       /* a command in the background has ended */
+	NOTICE_LISTENS,   /* a message may be sent while the run is being opened
+			   */
+	NOTICE_OPENED,    /* the run's sandbox exists; worker_answer() */
+	NOTICE_BORROW,    /* needs the terminal; worker_answer() lends it */
+	NOTICE_RETURN, /* returns the terminal; worker_answer() takes it back */
+	NOTICE_JOB,    /* a command in the background has ended */
 };
 
-struct worker {                /* zeroed; the queue set */
+struct worker {                /* initialise with events set, the rest zeroed */
 	struct eventq *events; /* borrowed */
-	/* its own */
+	/* private */
 	pthread_t thread;
-	pthread_mutex_t turn; /* of who asks, or has the terminal: recursive */
+	pthread_mutex_t turn; /* held by the thread that asks or has the
+				 terminal; recursive */
 	pthread_mutex_t lock;
 	pthread_cond_t changed;
-	int (*run)(void *arg); /* the job, NULL: none */
+	int (*run)(void *arg); /* the current job; NULL: none */
 	void *arg;
 	int result;    /* of the last job */
-	bool quits;    /* there will be no more jobs */
-	bool answered; /* what it waits for */
+	bool quits;    /* no more jobs will follow */
+	bool answered; /* the pending question has an answer */
 	int answer;
-	int borrowed; /* how often, one within the other */
+	int borrowed; /* nesting depth of worker_borrow_terminal() */
 };
 
-/* On the loop's thread. The worker takes no signals: they reach the loop. */
+/* Call on the loop's thread. The worker blocks all signals, so that the loop's
+ * thread gets them. */
 int worker_start(struct worker *w, struct error *err);
-/* Begins a job; the one before has ended (NOTICE_DONE, then its result). */
+/* Starts a job. The previous one must have ended (NOTICE_DONE). */
 void worker_run(struct worker *w, int (*run)(void *arg), void *arg);
 void worker_answer(struct worker *w, int answer);
-/* Waits for the end of the job and of the thread. */
+/* Waits until the job and the thread have ended. */
 void worker_stop(struct worker *w);
 
-/* On the worker's thread, or one of its tools': waits for the answer, which
- * always comes. Of several threads that ask, or borrow the terminal, one does
- * so at a time. When stop ends it, the question is withdrawn. */
+/* Call on the worker's thread or on one of its tools' threads. Waits for the
+ * answer, which always arrives. Only one thread at a time can ask or borrow the
+ * terminal. If stop ends the wait, the question is withdrawn. */
 int worker_ask(struct worker *w, void *question, const struct stop *stop);
-/* The same for what the model asks: enum inquiry_end, or -1: stopped. */
+/* Asks the model's questions. Returns an enum inquiry_end, or -1 if stopped. */
 int worker_inquire(struct worker *w, struct inquiry *q);
-/* The same for a question of the program's own: the index of the answer, or
- * -1. A terminal that is borrowed is given back for it. */
+/* Asks a question of dcode itself and returns the index of the answer, or -1. A
+ * borrowed terminal is returned first. */
 int worker_choose(struct worker *w, const void *question,
 		  const struct stop *stop);
-/* The same for a list to choose from: what worker_answer() says, an index or
- * -1. */
+/* Lets the user choose from a list. Returns the index passed to
+ * worker_answer(), or -1. */
 int worker_pick(struct worker *w, const void *pick);
-/* The same where the message that a run was opened with goes on in it. */
+/* Tells the loop that the sandbox exists, so that the turn of a message sent
+ * ahead continues. Waits as well. */
 void worker_tell_opened(struct worker *w);
-/* The terminal as it is without a screen, until as many calls of the second:
- * for what asks there itself. arg is the worker. */
+/* Suspends the screen for code that uses the terminal itself, until
+ * worker_return_terminal() was called as often. arg is the worker. */
 void worker_borrow_terminal(void *arg);
 void worker_return_terminal(void *arg);
 
