@@ -1,4 +1,4 @@
-/* allow.c - which tools of servers the patterns of [mcp] allow stand for. */
+/* allow.c - matches the patterns of [mcp] allow against the servers' tools. */
 /* SPDX-License-Identifier: MIT */
 #include <fnmatch.h>
 #include <stdlib.h>
@@ -9,20 +9,18 @@
 #include "mcp/mcp.h"
 #include "mcp/name.h"
 
-/*
- * The attack: a pattern for one server that another one's tools match. Joined
- * to one name, as models see it, "git_*" is every tool of a server git_evil,
- * and of a repository's that calls itself git. So server and tool are matched
- * apart, and a repository's server counts only where a pattern spells its name
- * out, and only while no server of the user's own has that name.
- */
+/* Attack: a pattern for one server matches the tools of another. As joined
+ * names, "git_*" also matches every tool of a server git_evil, and of a
+ * repository's server that calls itself git. So server and tool are matched
+ * separately. A repository's server matches only if the pattern spells out its
+ * name and no server of the user's own has that name. */
 
 static bool may_be_meant(const struct mcp_entry *e)
 {
 	return !e->refused && !e->off && !e->wrong;
 }
 
-/* "server/tool": a server's name has no slash, a tool's may have one. */
+/* The first slash divides "server/tool": server names have none. */
 static bool matches_apart(const char *pattern, const char *slash,
 			  const struct mcp_entry *e, const char *tool)
 {
@@ -34,7 +32,7 @@ static bool matches_apart(const char *pattern, const char *slash,
 	return named && fnmatch(slash + 1, tool, 0) == 0;
 }
 
-/* Whether the pattern begins with the server's name, as models see it. */
+/* True if the pattern begins with the server's name as models see it. */
 static bool begins_with(const char *pattern, const struct mcp_entry *e)
 {
 	char name[MCP_SHOWN_NAME];
@@ -45,8 +43,8 @@ static bool begins_with(const char *pattern, const struct mcp_entry *e)
 	return !strncmp(pattern, name, n) && pattern[n] == '_';
 }
 
-/* The one server of the user's own that a pattern without a slash can mean;
- * NULL: none, or more than one. */
+/* The only one of the user's own servers that a pattern without a slash can
+ * mean. NULL if none or several match. */
 static const struct mcp_entry *find_only(const struct mcp *m,
 					 const char *pattern)
 {

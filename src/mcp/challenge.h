@@ -1,4 +1,4 @@
-/* challenge.h - what a server answers to who has not logged in. */
+/* challenge.h - how a server answers a client that has not logged in. */
 /* SPDX-License-Identifier: MIT */
 #ifndef MCP_CHALLENGE_H
 #define MCP_CHALLENGE_H
@@ -6,13 +6,13 @@
 #include "mcp/link.h"
 
 struct mcp_challenge { /* owned; from { 0 } */
-	char *url;     /* of the entry, with its variables */
+	char *url;     /* the entry's url, variables expanded */
 	int status;    /* 401, where it asks for a login */
-	char *header;  /* the values of WWW-Authenticate, or "" */
-	bool has_key;  /* the entry has an Authorization of its own */
+	char *header;  /* 401 if the server asks for a login */
+	bool has_key;  /* the values of WWW-Authenticate, or "" */
 };
-/* Asks a server behind an address to begin, without a token (setup.token is
- * NULL). */
+/* Sends initialize without a token (setup.token is NULL) and records the
+ * server's answer. */
 int mcp_challenge_get(const struct mcp_link_setup *setup,
 		      struct mcp_challenge *out, const struct stop *stop,
 		      struct error *err);

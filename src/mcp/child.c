@@ -1,4 +1,4 @@
-/* child.c - a server that is a program: started, spoken to, ended. */
+/* child.c - starts and stops a server that is a program, and talks to it. */
 /* SPDX-License-Identifier: MIT */
 #include <errno.h>
 #include <fcntl.h>
@@ -17,15 +17,17 @@
 #include "mcp/guard.h"
 #include "mcp/link.h"
 
-/* The specification's way to end a server: close its input, wait, SIGTERM,
- * wait, SIGKILL (modelcontextprotocol.io/specification/2025-11-25/basic/
- * lifecycle, "Shutdown", read 2026-11-23). */
+/* Time for each step of the specified shutdown: close the server's input, wait,
+ * SIGTERM, wait, SIGKILL
+ * (modelcontextprotocol.io/specification/2025-11-25/basic/lifecycle,
+ * "Shutdown", read 2026-11-23). */
 enum { GRACE_MS = 700 };
 
 struct mcp_child {
 	struct mcp_link link;
 	struct jsonrpc *wire;
-	int life; /* the guard kills all once this is shut down */
+	int life; /* shutting this socket down makes the guard kill the
+		   * program */
 };
 
 static struct mcp_child *child_of(struct mcp_link *l)
@@ -115,10 +117,10 @@ static const char *find_variable(char *const *env, const char *name)
 	return NULL;
 }
 
-/* On the PATH that the server gets, absolute, or relative to the directory that
- * its file chose. Of the user's own entries that directory has to be absolute
- * itself: a path relative to the session's directory would be the repository's
- * program. Owned. */
+/* Returns the program's path: found on the server's PATH, absolute, or relative
+ * to the directory that its file sets. For the user's own entries that
+ * directory must be absolute: a path relative to the session's directory would
+ * run a program of the repository. Owned. */
 static char *find_program(const struct mcp_entry *e, const char *dir,
 			  char *const *env, struct error *err)
 {
@@ -152,6 +154,7 @@ static char *find_program(const struct mcp_entry *e, const char *dir,
 	return NULL;
 }
 
+/* Arguments of the guard: it takes the program's path, then its argv. */
 static char **make_argv(const struct mcp_entry *e, char *program)
 {
 	char **argv;
@@ -168,7 +171,7 @@ static char **make_argv(const struct mcp_entry *e, char *program)
 	return argv;
 }
 
-/* dcode itself, as the guard, which starts the program. */
+/* Starts dcode itself as the guard (see guard.h), which starts the program. */
 static int spawn(struct mcp_child *c, const char *dir, char *program,
 		 char **env, struct error *err)
 {
@@ -207,14 +210,14 @@ static int check_dir(const char *path, struct error *err)
 			 "its \"cwd\" is not a directory: %.300s", path);
 }
 
-/* Below the root of its project, as the reference has it. Owned. */
+/* A repository's server starts in its project's root or below it. Owned. */
 static char *find_project_dir(const struct mcp_entry *e)
 {
 	return e->cwd ? path_join(e->root, e->cwd) : xstrdup(e->root);
 }
 
-/* The user's own servers see nothing of the session's directory unless their
- * entry says MCP_IN_PROJECT. Owned; NULL: err says why. */
+/* The directory in which a server of the user's own starts: the session's only
+ * if the entry says MCP_IN_PROJECT, / by default. Owned; NULL with err. */
 static char *find_own_dir(const struct mcp_link_setup *setup, char *const *env,
 			  struct error *err)
 {

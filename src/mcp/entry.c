@@ -1,4 +1,4 @@
-/* entry.c - the servers that mcpServers of a JSON file names. */
+/* entry.c - reads the servers under mcpServers in a JSON file. */
 /* SPDX-License-Identifier: MIT */
 #include "mcp/entry.h"
 
@@ -64,7 +64,8 @@ void mcp_entries_release(struct mcp_entries *e)
 	*e = (struct mcp_entries){ 0 };
 }
 
-/* The first reason stays. Returns false. */
+/* Records why the entry cannot be used; the first reason wins. Returns
+ * false. */
 static bool refuse(struct mcp_entry *e, const char *why)
 {
 	if (!e->wrong)
@@ -72,7 +73,7 @@ static bool refuse(struct mcp_entry *e, const char *why)
 	return false;
 }
 
-/* Blanks and dots, too, but not at the ends; no slash, which divides the
+/* Spaces and dots are allowed inside a name. A slash is not: it divides the
  * patterns of [mcp] allow. */
 static bool is_name(const char *name)
 {
@@ -83,7 +84,8 @@ static bool is_name(const char *name)
 	       name[n - 1] != ' ' && strspn(name, " .") < n;
 }
 
-/* A list of strings, NULL-terminated; NULL when it is none. */
+/* Copies a JSON array of strings, NULL-terminated. NULL if it is anything
+ * else. */
 static char **copy_words(const cJSON *list)
 {
 	int n = cJSON_GetArraySize(list);
@@ -109,8 +111,8 @@ static bool has_line_end(const char *text)
 	return strpbrk(text, "\r\n") != NULL;
 }
 
-/* An object of strings, none of which ends a line: a header must not begin
- * another one. */
+/* Copies a JSON object of strings. False if a value contains a line end: it
+ * could inject another header. */
 static bool copy_pairs(const cJSON *object, struct mcp_pair **pairs, size_t *n)
 {
 	const cJSON *item;
@@ -131,7 +133,8 @@ static bool copy_pairs(const cJSON *object, struct mcp_pair **pairs, size_t *n)
 	return true;
 }
 
-/* A member; NULL where it is null, as some editors write what is not set. */
+/* Returns the member, or NULL if it is missing or null: some editors write null
+ * for a value that is not set. */
 static const cJSON *get_given(const cJSON *object, const char *name)
 {
 	const cJSON *item = json_get(object, name);
@@ -151,8 +154,8 @@ static bool read_headers(struct mcp_entry *e, const cJSON *object)
 	return true;
 }
 
-/* Attack: a repository's entry that starts elsewhere than where its files were
- * looked at when the user allowed it. */
+/* Attack: a repository's entry starts in a directory other than the one whose
+ * files the user saw when allowing it. */
 static bool is_below_root(const char *cwd)
 {
 	struct str rest = str_of(cwd);
@@ -190,9 +193,10 @@ static bool read_cwd(struct mcp_entry *e, const cJSON *item)
 	return true;
 }
 
-/* Members of other programs that mean something, which config.toml says here:
- * who wrote an entry does not say what runs without a question, and a timeout
- * is seconds to some and milliseconds to others. */
+/* Reports members that other programs obey and dcode ignores: the file's author
+ * must not decide what runs without a question, and "timeout" is in seconds in
+ * some programs and in milliseconds in others. config.toml has these
+ * settings. */
 static void find_ignored(struct mcp_entry *e, const cJSON *item)
 {
 	static const char *const names[] = { "alwaysAllow", "autoApprove",
@@ -231,8 +235,8 @@ static char *copy_text(const cJSON *object, const char *name)
 	return value && value[0] ? xstrdup(value) : NULL;
 }
 
-/* "auth": "oauth" needs no more than the server's own answer; "oauth" has what
- * that cannot tell. */
+/* Reads the login. "auth": "oauth" needs nothing more if the server announces
+ * the rest; "oauth" holds what it cannot announce. */
 static bool read_login(struct mcp_entry *e, const cJSON *item)
 {
 	const cJSON *auth = json_get(item, "auth");
@@ -252,8 +256,8 @@ static bool read_login(struct mcp_entry *e, const cJSON *item)
 	return true;
 }
 
-/* Under the name of the reference, or as other programs call it: files are
- * copied from one to another. */
+/* Accepts the names that other programs use for "url", because such files are
+ * copied between programs. */
 static const char *find_url(const cJSON *item)
 {
 	static const char *const names[] = { "url", "serverUrl", "httpUrl" };
@@ -280,6 +284,8 @@ static bool read_http(struct mcp_entry *e, const cJSON *item,
 	       read_headers(e, get_given(item, "headers"));
 }
 
+/* Reads the transport: named by "type" or "transport", otherwise a program if
+ * there is a command, HTTP if there is an address. */
 static bool read_kind(struct mcp_entry *e, const cJSON *item)
 {
 	static const char *const http[] = { "http", "streamable_http",
@@ -302,7 +308,8 @@ static bool read_kind(struct mcp_entry *e, const cJSON *item)
 		       : read_stdio(e, item);
 }
 
-/* NULL: it is not there, or, with *wrong set, no list of strings. */
+/* Returns the patterns, or NULL if the member is missing or is not a list of
+ * strings (*wrong is set then). */
 static char **read_patterns(const cJSON *item, const char *name, bool *wrong)
 {
 	const cJSON *list = get_given(item, name);
@@ -312,9 +319,9 @@ static char **read_patterns(const cJSON *item, const char *name, bool *wrong)
 	return words;
 }
 
-/* As the reference has them, where only one may be there, and as Gemini CLI
- * has, where both may. Other programs write an empty list of what is disabled.
- */
+/* Reads allowedTools and disabledTools, of which only one may be set, and
+ * Gemini CLI's includeTools and excludeTools, which may both be set. An empty
+ * list of disabled tools is accepted: other programs write it. */
 static bool read_filters(struct mcp_entry *e, const cJSON *item)
 {
 	bool wrong = false;
@@ -346,8 +353,8 @@ static void hash_entry(struct mcp_entry *e)
 	buf_wipe(&all);
 }
 
-/* What a terminal would hide or obey has no place in a command that somebody is
- * asked about. */
+/* False if the text has characters that a terminal would hide or obey: the user
+ * must see the whole command before allowing it. */
 static bool is_plain(struct str text)
 {
 	struct buf clean = BUF_INIT(2 * MCP_FILE_MAX);
@@ -372,6 +379,7 @@ static bool has_plain_words(const struct mcp_entry *e)
 	return plain && (!e->url || str_is_visible(str_of(e->url)));
 }
 
+/* Reads one server. What is wrong with it is recorded in e->wrong. */
 static void read_entry(struct mcp_entry *e, const cJSON *item,
 		       const struct mcp_place *place)
 {
@@ -408,8 +416,8 @@ static struct mcp_entry *find_entry(struct mcp_entries *e, const char *name)
 	return NULL;
 }
 
-/* An entry of a repository that the user does not allow must not cost him his
- * own one of this name. */
+/* A project's entry replaces the user's own one of the same name but keeps it
+ * in entry->own, to be restored if the user does not allow the project's. */
 static void keep_own(struct mcp_entry *old, struct mcp_entry *entry)
 {
 	if (!entry->project || (old->project && !old->own)) {

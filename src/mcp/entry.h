@@ -1,4 +1,4 @@
-/* entry.h - the servers that mcpServers of a JSON file names. */
+/* entry.h - the servers under mcpServers in a JSON file. */
 /* SPDX-License-Identifier: MIT */
 #ifndef MCP_ENTRY_H
 #define MCP_ENTRY_H
@@ -9,84 +9,83 @@
 #include "base/stop.h"
 
 enum {
-	MCP_FILE_MAX = 1 << 20, /* bytes of such a file */
+	MCP_FILE_MAX = 1 << 20, /* bytes of a configuration file */
 	MCP_SERVERS_MAX = 64,
 	MCP_HASH = 65,          /* hex digits and NUL */
 	MCP_MESSAGE = 32 << 20, /* bytes of a request, and of an answer */
 };
 
-/*
- * The "cwd" of a user's own entry that starts in the session's directory. Only
- * by this word: npx, python3 -m and their like take code from the directory
- * that they start in, which is the repository's there.
- */
+/* The "cwd" value that starts a user's own server in the session's directory.
+ * It must be requested: npx, python3 -m and similar load code from their
+ * working directory, which there belongs to the repository. */
 #define MCP_IN_PROJECT "project"
 
 enum mcp_kind {
 	MCP_STDIO = 1,
 	MCP_HTTP, /* streamable HTTP */
-	MCP_SSE,  /* the transport before it, HTTP with SSE */
+	MCP_SSE,  /* HTTP with SSE, the transport before streamable HTTP */
 };
 
-struct mcp_pair { /* owned; the value as written, with its ${NAME} */
+struct mcp_pair { /* owned; the value is unexpanded, with its ${NAME} */
 	char *name;
 	char *value;
 };
 
 /* One server. Strings are owned. */
 struct mcp_entry {
-	char *name; /* A-Z a-z 0-9 _ - . and blanks */
-	char *file; /* that it is written in */
-	char *root; /* a project's server of stdio starts there */
-	/* Written in a file of the repository, which anybody may have put
-	 * there. */
+	char *name; /* letters, digits, _ - . and spaces */
+	char *file; /* the file that defines it */
+	char *root; /* the directory in which a project's stdio server starts */
+	/* Defined in a file of the repository, so its author is not trusted. */
 	bool project;
 	enum mcp_kind kind;
 	char *command;
 	char **args; /* NULL-terminated */
-	/* Where it starts. In the user's own file an absolute path with its
-	 * ${NAME}, or MCP_IN_PROJECT; NULL: in /. In a file of the repository a
-	 * path below root, taken literally; NULL: in root. */
+	/* Working directory. In the user's own file: an absolute path with
+	 * ${NAME}, or MCP_IN_PROJECT; NULL means /. In a file of the
+	 * repository: a path below root, taken literally; NULL means root. */
 	char *cwd;
 	struct mcp_pair *env;
 	size_t n_env;
 	char *url;
 	struct mcp_pair *headers;
 	size_t n_headers;
-	/* Of a login: a client that is registered already, what it may do, and
-	 * the port that its answer comes to; NULL and 0: as they come. */
+	/* Login: a registered client, its scope and the port of the redirect.
+	 * NULL and 0: chosen automatically. */
 	char *client_id, *client_secret, *scope;
 	unsigned callback_port;
-	bool wants_login; /* "auth": "oauth", or the above is there */
-	/* Patterns (fnmatch) of the tools that are offered, or are not; NULL:
-	 * all are. NULL-terminated. */
+	bool wants_login; /* "auth" is "oauth", or one of the above is set */
+	/* fnmatch() patterns of the tools that are offered or withheld.
+	 * NULL-terminated; NULL: no filter. */
 	char **allowed, **disabled;
-	char *text;    /* the entry as JSON on one line, for people */
-	char *ignored; /* "\"timeout\", \"trust\"": what does not count */
+	char *text;    /* the entry as one line of JSON, for display */
+	char *ignored; /* members that dcode ignores: "\"timeout\",
+			* \"trust\"" */
 	char *wrong;   /* why it cannot be used, or NULL */
-	/* Why it is not to be started, as others have decided; or NULL. */
+	/* Why it must not be started, set by the code that decides about trust;
+	 * or NULL. */
 	char *refused;
-	/* The user's own entry of this name, which one of the project has
-	 * taken the place of; or NULL. Owned. */
+	/* The user's own entry of the same name, replaced by this project's
+	 * entry; or NULL. Owned. */
 	struct mcp_entry *own;
 	bool off; /* "disabled": true */
-	/* Of everything above that says what is started and where. */
+	/* Covers every field above that says what is started and where. */
 	char hash[MCP_HASH];
 };
 
 struct mcp_token_ask { /* borrowed */
 	const struct mcp_entry *entry;
-	const char *url; /* where it is sent */
-	bool renew;      /* the server has refused the last one */
+	const char *url; /* the address that the token is sent to */
+	bool renew;      /* the server refused the last token */
 };
-/* Appends the token of a login to this server at this very address, 1; 0: there
- * is none; -1: it cannot be renewed for now. Any thread. */
+/* Appends the login's token for this server and address: 1. 0: not logged in.
+ * -1: the token cannot be renewed now. Any thread. */
 typedef int mcp_token_fn(void *arg, const struct mcp_token_ask *ask,
 			 struct buf *out, const struct stop *stop,
 			 struct error *err);
 
-/* Appends the scopes that a login to it has to ask for, to reach as far as more
- * besides what the present one reaches. Any thread. */
+/* Appends the scopes for a new login: those of the present one plus those in
+ * more. Any thread. */
 typedef void mcp_scope_fn(void *arg, const struct mcp_token_ask *ask,
 			  struct str more, struct buf *out);
 
@@ -96,26 +95,25 @@ struct mcp_entries { /* from { 0 }; mcp_entries_release() */
 };
 void mcp_entries_release(struct mcp_entries *e);
 
-struct mcp_place {        /* where a file is; borrowed */
+struct mcp_place {        /* where a configuration file is; borrowed */
 	const char *file; /* its path, for messages */
 	const char *root;
 	bool project;
 };
-/*
- * Adds those of a file's text; one of a name that is there already takes its
- * place. ERR_CONFIG, and nothing added, when it is no JSON with an object
- * mcpServers; a single entry that is wrong says so itself (wrong).
- */
+/* Adds the servers in a file's text. A server replaces an earlier one of the
+ * same name. ERR_CONFIG, with nothing added, if the text is not JSON with an
+ * object mcpServers. A single invalid entry is added with its fault in
+ * wrong. */
 int mcp_entries_read(struct mcp_entries *e, struct str text,
 		     const struct mcp_place *place, struct error *err);
-/* Puts the user's own entry back in the place of list[i]; false: there is
- * none. */
+/* Replaces list[i] by the user's own entry that it had replaced. False: it had
+ * replaced none. */
 bool mcp_entries_restore(struct mcp_entries *e, size_t i);
 
-/* True for a server of stdio that starts in a directory of the project. */
+/* True for a stdio server that starts in a directory of the project. */
 bool mcp_entry_in_project(const struct mcp_entry *e);
 
-/* Whether the entry's filters let a tool of this name through. */
+/* True if the entry's filters let a tool of this name through. */
 bool mcp_entry_offers(const struct mcp_entry *e, const char *tool);
 
 #endif

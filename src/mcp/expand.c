@@ -1,4 +1,4 @@
-/* expand.c - ${NAME} in a server's env, url and headers. */
+/* expand.c - expands ${NAME} in a server's env, url and headers. */
 /* SPDX-License-Identifier: MIT */
 #include "mcp/expand.h"
 
@@ -11,7 +11,7 @@
 
 enum { NAME_MAX_BYTES = 256 };
 
-/* ${NAME} or ${NAME:-other} at the front of text: takes it off. */
+/* Parses ${NAME} or ${NAME:-fallback} at the start of text and skips it. */
 static bool take_variable(struct str *text, struct str *name,
 			  struct str *fallback, bool *has_fallback)
 {
@@ -81,6 +81,7 @@ int mcp_expand(const struct mcp_entry *e, const struct settings *set,
 	return buf_check(out, "a value of the server's entry", err);
 }
 
+/* Calls each with the name of every ${NAME} in text. */
 static void each_in(const char *text, void (*each)(void *arg, struct str name),
 		    void *arg)
 {
@@ -117,7 +118,8 @@ static bool has_name(const char *entry, const char *name)
 	return !strncmp(entry, name, n) && entry[n] == '=';
 }
 
-/* Drops what the entry sets itself. */
+/* Removes the variables that the entry's own env sets. Returns how many are
+ * left. */
 static size_t filter(const struct mcp_entry *e, char **env)
 {
 	size_t n = 0;

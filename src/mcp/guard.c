@@ -18,7 +18,8 @@ enum { KILL_MS = 5000, NOT_STARTED = 127 };
 
 extern char **environ;
 
-/* The pipes are the program's alone: their ends have to be seen. */
+/* Closes the guard's copies of the pipes. Otherwise dcode would not see the
+ * program close its output. */
 static void let_go_of_pipes(void)
 {
 	int null = open("/dev/null", O_RDWR | O_CLOEXEC);
@@ -28,7 +29,8 @@ static void let_go_of_pipes(void)
 			(void)dup2(null, i);
 }
 
-/* Until the program has ended (its status), or it is to be killed (-1). */
+/* Waits until the program has ended and returns its exit status. Returns -1
+ * when the socket to dcode is closed: the program must be killed. */
 static int watch(pid_t program, int ended)
 {
 	struct pollfd set[2] = { { .fd = MCP_GUARD_FD, .events = POLLIN },
@@ -53,7 +55,8 @@ int mcp_guard_main(int argc, char **argv)
 {
 	static const int fds[] = { 0, 1, 2 };
 	struct error err = { 0 };
-	struct proc_spec spec = { .cwd = ".", /* dcode has entered it */
+	struct proc_spec spec = { .cwd = ".", /* dcode started the guard in
+					       * the right directory */
 				  .env = environ,
 				  .fds = fds,
 				  .nfds = 3,
@@ -63,7 +66,7 @@ int mcp_guard_main(int argc, char **argv)
 	int ended;
 
 	if (argc < 4 || fcntl(MCP_GUARD_FD, F_SETFD, FD_CLOEXEC) < 0)
-		return 2; /* only dcode starts this */
+		return 2; /* not started by dcode */
 	spec.path = argv[2];
 	spec.argv = argv + 3;
 	(void)prctl(PR_SET_CHILD_SUBREAPER, 1);

@@ -3,13 +3,11 @@
 #ifndef MCP_GUARD_H
 #define MCP_GUARD_H
 
-/*
- * `dcode --mcp-guard PROGRAM ARGV...` starts PROGRAM with its own first three
- * descriptors and kills it, with all that came of it, once the socket that is
- * descriptor 3 is closed at the other end: by dcode, or by the kernel however
- * dcode ended. A byte that comes there is SIGTERM for the program's process
- * group. It ends as the program does.
- */
+/* `dcode --mcp-guard PROGRAM ARGV...` starts PROGRAM with the guard's
+ * descriptors 0 to 2. It kills PROGRAM and all its descendants once the other
+ * end of the socket on descriptor 3 is closed: by dcode, or by the kernel
+ * however dcode ended. A byte received on the socket sends SIGTERM to the
+ * program's process group. The guard exits with the program's status. */
 #define MCP_GUARD_ARGUMENT "--mcp-guard"
 enum { MCP_GUARD_FD = 3 };
 

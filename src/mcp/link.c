@@ -1,4 +1,4 @@
-/* link.c - what both ways to a server have in common. */
+/* link.c - what both transports to a server have in common. */
 /* SPDX-License-Identifier: MIT */
 #include "mcp/link.h"
 
@@ -27,8 +27,8 @@ void mcp_link_init(struct mcp_link *l, const struct mcp_link_setup *setup)
 	l->peer.lenient = true;
 }
 
-/* Sampling, roots and the like would let a server ask the model or look at the
- * user's disk. */
+/* Refuses every request of a server but ping. Sampling, roots and the like
+ * would let a server query the model or read the user's disk. */
 static void refuse_request(const cJSON *id, const char *method,
 			   struct buf *reply)
 {

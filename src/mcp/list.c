@@ -1,4 +1,4 @@
-/* list.c - the tools of one server, as it announced them, cleaned. */
+/* list.c - the tools of one server, as announced, sanitized. */
 /* SPDX-License-Identifier: MIT */
 #include "mcp/list.h"
 
@@ -10,7 +10,7 @@
 #include "base/str.h"
 
 enum {
-	MOST_LOST = 5, /* tools that a line names */
+	MOST_LOST = 5, /* tools named in the line about tools left out */
 	MOST_LOST_NAME = 80,
 };
 
@@ -30,8 +30,8 @@ void mcp_list_release(struct mcp_list *l)
 	*l = (struct mcp_list){ 0 };
 }
 
-/* What it says of itself only counts when it fits together: a tool that reads
- * only and yet destroys does not. */
+/* True if the server marks the tool as read-only. The hint is ignored if the
+ * tool is also marked destructive. */
 static bool only_reads(const cJSON *item)
 {
 	const cJSON *notes = json_get(item, "annotations");
@@ -41,7 +41,8 @@ static bool only_reads(const cJSON *item)
 	       (!destroys || cJSON_IsFalse(destroys));
 }
 
-/* At most so many bytes, cut between characters; owned. */
+/* Returns a sanitized copy of at most so many bytes, cut between characters;
+ * owned. */
 static char *clean_text(const char *text, size_t most)
 {
 	struct buf clean = BUF_INIT(4 * MCP_DESCRIPTION_MAX);
@@ -52,8 +53,9 @@ static char *clean_text(const char *text, size_t most)
 	return buf_detach(&clean);
 }
 
-/* Attack: text that a terminal obeys, or that people do not see and models
- * read, in the descriptions of arguments. Owned. */
+/* Attack: descriptions with control sequences, or with text that people do not
+ * see and models read. Returns a sanitized copy (owned), or NULL if the text
+ * was clean. */
 static char *clean_string(const char *text)
 {
 	char *clean = clean_text(text, MCP_DESCRIPTION_MAX);
@@ -64,7 +66,8 @@ static char *clean_string(const char *text)
 	return NULL;
 }
 
-/* Values that a call may have can only be taken as they are. */
+/* Drops enum values that are not clean: a changed value would be wrong in a
+ * call. */
 static void clean_values(cJSON *list)
 {
 	cJSON *item;
@@ -82,8 +85,8 @@ static void clean_values(cJSON *list)
 	}
 }
 
-/* Names of properties stay: they are sent as ones that the vendor takes (see
- * tool_schema.h). */
+/* True if the member's name may stay. Names of properties always do:
+ * tool_schema.h maps them to names that the vendor accepts. */
 static bool is_clean_name(const cJSON *parent, const cJSON *item)
 {
 	char *clean;
@@ -96,6 +99,8 @@ static bool is_clean_name(const cJSON *parent, const cJSON *item)
 	return !clean;
 }
 
+/* Sanitizes the strings of a schema in place and removes members whose names
+ * are not clean. */
 static void clean_schema(cJSON *node)
 {
 	cJSON *item;
@@ -124,7 +129,8 @@ static void clean_schema(cJSON *node)
 	}
 }
 
-/* One that may be an object's: {"anyOf": [...]} says no type. */
+/* True if the schema may describe an object. {"anyOf": [...]} has no type and
+ * is accepted. */
 static bool is_for_object(const cJSON *schema)
 {
 	const cJSON *type = json_get(schema, "type");
@@ -139,7 +145,8 @@ static bool is_for_object(const cJSON *schema)
 	return cJSON_IsObject(schema) && !cJSON_IsArray(type);
 }
 
-/* An object's schema, whatever the server sent. NULL: too large. */
+/* Returns the tool's input schema with type "object", whatever the server sent.
+ * NULL: too large. */
 static char *copy_schema(const cJSON *item)
 {
 	const cJSON *schema = json_get(item, "inputSchema");
@@ -163,7 +170,8 @@ static char *copy_schema(const cJSON *item)
 	return NULL;
 }
 
-/* A name that a terminal would obey, or that is none, is no tool. */
+/* False for an empty name, one that is too long, or one with control
+ * characters. */
 static bool is_name(const char *name)
 {
 	return name[0] && strlen(name) <= MCP_NAME_MAX &&
@@ -178,7 +186,7 @@ static bool is_known(const struct mcp_list *l, const char *name)
 	return false;
 }
 
-/* The first few are named to the user. */
+/* Counts a tool that is left out. The first few are named for the user. */
 static void note_lost(struct mcp_list *l, const char *name, const char *why)
 {
 	struct buf clean = BUF_INIT(MOST_LOST_NAME);
@@ -194,7 +202,7 @@ static void note_lost(struct mcp_list *l, const char *name, const char *why)
 	buf_release(&clean);
 }
 
-/* Why a tool of this name cannot be offered; NULL: it can. */
+/* Returns why a tool of this name cannot be offered, or NULL if it can. */
 static const char *find_fault(const struct mcp_list *l, const char *name)
 {
 	if (!is_name(name))

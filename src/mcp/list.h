@@ -1,4 +1,4 @@
-/* list.h - the tools of one server, as it announced them, cleaned. */
+/* list.h - the tools of one server, as announced, sanitized. */
 /* SPDX-License-Identifier: MIT */
 #ifndef MCP_LIST_H
 #define MCP_LIST_H
@@ -6,36 +6,37 @@
 #include "mcp/entry.h"
 
 enum {
-	MCP_TOOLS_MAX = 256,            /* of one server */
-	MCP_NAME_MAX = 256,             /* bytes of the server's own name */
+	MCP_TOOLS_MAX = 256,            /* per server */
+	MCP_NAME_MAX = 256,             /* bytes of a tool's name */
 	MCP_DESCRIPTION_MAX = 16 << 10, /* bytes */
-	MCP_SCHEMA_MAX = 128 << 10,     /* bytes of one tool */
-	MCP_LIST_MAX = 2 << 20,         /* bytes of all of them */
+	MCP_SCHEMA_MAX = 128 << 10,     /* bytes, per tool */
+	MCP_LIST_MAX = 2 << 20,         /* bytes, all tools together */
 };
 
 struct mcp_tool {          /* owned */
-	char *name;        /* the server's */
+	char *name;        /* as the server calls it */
 	char *description; /* without control characters */
-	char *schema;      /* JSON of an object schema */
-	bool reads;        /* the server says that it changes nothing */
+	char *schema;      /* JSON schema of an object */
+	bool reads;        /* the server marks it as read-only */
 };
 struct mcp_list { /* from { 0 }; mcp_list_release() */
 	struct mcp_tool *items;
 	size_t n;
-	size_t left_out; /* nameless, too large, or too many */
-	char *lost;      /* the first of those, and why; or NULL */
+	size_t left_out; /* number of tools without a name, too large or too
+			  * many */
+	char *lost;      /* names the first of those, with reasons; or NULL */
 	size_t bytes;
 };
 void mcp_list_release(struct mcp_list *l);
-/* Adds the array "tools" of one answer to tools/list, but those that the
- * entry's filters leave out. ERR_PROTOCOL where it has none. */
+/* Adds the array "tools" of one answer to tools/list, without the tools that
+ * the entry's filters withhold. ERR_PROTOCOL if there is no such array. */
 int mcp_list_read(struct mcp_list *l, const struct mcp_entry *e,
 		  const cJSON *result, struct error *err);
-/* The list as JSON, in the form that mcp_list_read() takes: also how two are
- * compared. */
+/* Appends the list as JSON that mcp_list_read() reads. Also used to compare two
+ * lists. */
 void mcp_list_write(const struct mcp_list *l, struct buf *out);
 
-/* What mcp_list_write() has noted of the tools that were left out. */
+/* Reads back what mcp_list_write() recorded about tools left out. */
 void mcp_list_read_lost(struct mcp_list *l, const cJSON *tree);
 
 #endif

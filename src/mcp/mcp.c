@@ -1,4 +1,4 @@
-/* mcp.c - all servers of a run, and their tools as the model's. */
+/* mcp.c - all servers of a run, and their tools as the model sees them. */
 /* SPDX-License-Identifier: MIT */
 #include "mcp/mcp.h"
 
@@ -15,9 +15,9 @@
 #include "model/tool_set.h"
 
 enum {
-	PROGRESS_MAX = 512,   /* bytes of a line about a call under way, */
-	PROGRESS_MS = 200,    /* at most one in this time, */
-	PROGRESS_LINES = 500, /* and so many of a call */
+	PROGRESS_MAX = 512,   /* bytes of one progress line */
+	PROGRESS_MS = 200,    /* at most one progress line in this time */
+	PROGRESS_LINES = 500, /* progress lines per call */
 };
 
 struct mcp_row { /* one tool; tool comes first: see row_of() */
@@ -25,7 +25,7 @@ struct mcp_row { /* one tool; tool comes first: see row_of() */
 	struct mcp_server *server;
 	struct tool_server brought;
 	char name[MCP_SHOWN_NAME];
-	char *remote; /* the server's name of it; owned, as all that follow */
+	char *remote; /* the server's name for it; owned, like all below */
 	char *description;
 	char *schema;
 	char *hook_name;
@@ -48,14 +48,14 @@ static const struct mcp_row *row_of(const struct tool *tool)
 	return (const struct mcp_row *)tool;
 }
 
-struct mcp_live { /* what is shown of a call under way */
+struct mcp_live { /* progress display of a running call */
 	const struct tool_env *env;
-	int64_t shown; /* when, clock_ms() */
+	int64_t shown; /* clock_ms() of the last line shown */
 	int lines;
 };
 
-/* Attack: a server that says a million times how far it is, in letters that a
- * terminal obeys. */
+/* Shows the server's progress message. Attack: a server sends a million of
+ * them, or control sequences; so they are rate-limited and sanitized. */
 static void show_progress(void *arg, const cJSON *params)
 {
 	const cJSON *done = json_get(params, "progress");
@@ -103,7 +103,8 @@ static int run_tool(const struct tool_env *env, const cJSON *args,
 	bool failed;
 
 	if (mcp_server_call(row->server, &call, &result, env->stop, err) < 0) {
-		if (err->code == ERR_GONE) /* that is a word of sandboxes */
+		if (err->code == ERR_GONE) /* ERR_GONE means a lost sandbox
+					    * to callers */
 			err->code = ERR_NETWORK;
 		return -1;
 	}
@@ -151,7 +152,7 @@ static void *free_server(void *arg)
 	return NULL;
 }
 
-/* Each may take some seconds until it has ended, or was killed. */
+/* Frees the servers in parallel: each may take seconds to end or be killed. */
 static void free_servers(struct mcp *m)
 {
 	pthread_t threads[MCP_SERVERS_MAX];
@@ -221,10 +222,10 @@ int mcp_wait(struct mcp *m, const struct stop *stop, struct error *err)
 
 /* ---- rows ---- */
 
-struct mcp_naming { /* of the tools of one server */
+struct mcp_naming { /* state while the tools of one server are added */
 	struct mcp *mcp;
 	struct mcp_server *server;
-	size_t surplus; /* how many there is no row for */
+	size_t surplus; /* tools beyond MCP_ALL_TOOLS_MAX */
 };
 
 static bool is_taken(void *arg, const char *name)
@@ -239,7 +240,7 @@ static bool is_taken(void *arg, const char *name)
 	return false;
 }
 
-/* The model is told where the tool acts. */
+/* Appends to the description where the tool runs. */
 static char *describe(const struct mcp_entry *e, const struct mcp_tool *t)
 {
 	const char *text = t->description;
@@ -251,6 +252,7 @@ static char *describe(const struct mcp_entry *e, const struct mcp_tool *t)
 				 : "elsewhere on the network");
 }
 
+/* Records a note for the user about tools of a server that are not offered. */
 static void note_left_out(struct mcp *m, const struct mcp_naming *naming)
 {
 	const char *name = mcp_server_entry(naming->server)->name;
@@ -278,6 +280,7 @@ static void note_left_out(struct mcp *m, const struct mcp_naming *naming)
 	}
 }
 
+/* Adds a server's tool as one of the model's, under a unique name. */
 static void add_row(void *arg, const struct mcp_tool *t)
 {
 	static const struct tool_arg none[] = { { 0 } };
@@ -308,7 +311,7 @@ static void add_row(void *arg, const struct mcp_tool *t)
 		.flags = TOOL_FOREIGN | TOOL_EVICTS,
 		.run = run_tool,
 	};
-	/* What a repository's server says of itself is not taken for true. */
+	/* A repository's server is not trusted to declare a tool read-only. */
 	row->tool.flags |= t->reads && !e->project ? TOOL_READS : TOOL_ASKS;
 	m->rows = xrealloc(m->rows, m->n_rows + 1, sizeof(struct mcp_row *));
 	m->rows[m->n_rows++] = row;

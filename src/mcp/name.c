@@ -1,4 +1,4 @@
-/* name.c - what a server's tool is called where models see it. */
+/* name.c - names of MCP tools as models see them. */
 /* SPDX-License-Identifier: MIT */
 #include "mcp/name.h"
 
@@ -11,7 +11,8 @@
 
 enum { DIGITS = 8, WHOLE_MAX = 1024 };
 
-/* Returns whether nothing was lost. */
+/* Appends text with '_' for characters that vendors reject. True if the text is
+ * unchanged. */
 static bool copy_clean(const char *text, char room[MCP_SHOWN_NAME], size_t *n)
 {
 	static const char taken[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZ"
@@ -28,6 +29,7 @@ static bool copy_clean(const char *text, char room[MCP_SHOWN_NAME], size_t *n)
 	return whole && !*text;
 }
 
+/* Replaces the end of the name by a hash of server and tool. */
 static void add_hash(const char *server, const char *tool,
 		     char room[MCP_SHOWN_NAME])
 {

@@ -1,15 +1,13 @@
-/* remote.c - an MCP server behind an address: requests, answers, its stream. */
+/* remote.c - an MCP server over HTTP: requests, answers and its event
+ * stream. */
 /* SPDX-License-Identifier: MIT */
-/*
- * mcp_remote_open(), at the end, is the place to begin reading. A request is
- * one HTTP exchange whose answer is JSON or an event stream (Streamable HTTP);
- * with the old transport ("sse") the answer comes by a stream that a thread
- * reads. The same thread reads what a server sends by itself. struct mcp_remote
- * is shared by that thread and the callers, under its lock.
- *
+/* Begin reading at mcp_remote_open(), at the end. A request is one HTTP
+ * exchange; its answer is JSON or an event stream (Streamable HTTP). With the
+ * old transport ("sse") answers come over a separate stream that a thread
+ * reads. The same thread reads messages that a server sends on its own. That
+ * thread and the callers share struct mcp_remote, under its lock.  Source:
  * modelcontextprotocol.io/specification/2025-11-25/basic/transports, read
- * 2026-11-23.
- */
+ * 2026-11-23. */
 #include <poll.h>
 #include <pthread.h>
 #include <signal.h>
@@ -31,17 +29,19 @@
 #include "web/url.h"
 
 enum {
-	REMOTE_SESSION = 1024, /* bytes of a session's id */
+	REMOTE_SESSION = 1024, /* bytes of a session id */
 	REMOTE_STREAM_MAX = 64 << 20,
-	REMOTE_ASIDE_MS = 3000,     /* for a message beside a request, or at the
-				       end */
-	REMOTE_WAIT_MIN_MS = 100,   /* at least and at most, before a stream */
-	REMOTE_WAIT_MAX_MS = 30000, /* is opened again */
+	REMOTE_ASIDE_MS = 3000,     /* for a message beside a request, or for
+				     * ending the session */
+	REMOTE_WAIT_MIN_MS = 100,   /* shortest wait before a stream is
+				     * reopened */
+	REMOTE_WAIT_MAX_MS = 30000, /* longest wait before a stream is
+				     * reopened */
 };
 
-struct mcp_waiter { /* a request whose answer comes by the stream */
+struct mcp_waiter { /* a request whose answer comes over the stream */
 	int64_t id;
-	int event; /* an eventfd: the answer is there, or will never be */
+	int event; /* eventfd: answered, or the stream has ended */
 	cJSON *answer;
 	struct mcp_waiter *next;
 };
@@ -49,46 +49,49 @@ struct mcp_waiter { /* a request whose answer comes by the stream */
 struct mcp_remote {
 	struct mcp_link link;
 	char *url;
-	char **headers; /* of the entry, expanded; NULL-terminated */
+	char **headers; /* the entry's, expanded; NULL-terminated */
 	size_t n_headers;
 	bool has_key;         /* one of them is Authorization */
-	pthread_mutex_t lock; /* of all that follows */
+	pthread_mutex_t lock; /* guards all fields below */
 	int64_t last_id;
-	char session[REMOTE_SESSION + 1]; /* "": none */
-	char version[32]; /* "" before initialize was answered */
-	bool lost;        /* the server has forgotten the session */
-	/* The stream of the server's own messages; with the old transport, of
-	 * all messages. */
+	char session[REMOTE_SESSION + 1]; /* "" without a session */
+	char version[32];                 /* "" until initialize is answered */
+	bool lost; /* the server no longer knows the session */
+	/* The stream of messages that the server sends on its own; with the old
+	 * transport, of all messages. */
 	struct cancel cancel;
 	pthread_t thread;
 	bool listens;
 	bool stream_over;
-	struct error why; /* of stream_over */
-	char *post_url;   /* of the old transport: its stream names it */
-	int named; /* an eventfd: post_url is set, or the stream is over */
+	struct error why; /* why the stream ended, with stream_over */
+	char *post_url;   /* old transport: the address that its stream
+			   * announced */
+	int named; /* eventfd: post_url is set, or the stream has ended */
 	struct mcp_waiter *waiters;
 };
 
 struct mcp_exchange { /* one HTTP request */
 	struct mcp_remote *remote;
-	const char *method; /* of HTTP */
+	const char *method; /* HTTP method */
 	struct str body;
-	int64_t id; /* of the request; 0: no answer is waited for */
-	struct jsonrpc_ask *ask; /* of the request, or NULL */
-	const struct stop *stop; /* also for messages that it causes */
-	const char *resume;      /* the id of the last event, or NULL */
-	/* Handles an event; NULL: events are messages. */
+	int64_t id; /* the request's id; 0: no answer is expected */
+	struct jsonrpc_ask *ask; /* the request, or NULL */
+	const struct stop *stop; /* also limits messages sent because of this
+				  * one */
+	const char *resume;      /* id of the last event received, or NULL */
+	/* Handles an event. NULL: treat each event's data as a message. */
 	int (*event)(struct mcp_exchange *x, struct str event, struct str data,
 		     struct error *err);
-	bool ends_with_head; /* do not read the body of a refusal */
-	bool reads;          /* the answer may have messages */
+	bool ends_with_head; /* do not read the body of an error answer */
+	bool reads;          /* parse messages in the answer */
 	bool streams;        /* the answer is an event stream */
-	bool lasts;      /* as long as the session: received is per minute */
-	int64_t since;   /* clock_ms(): when that minute began */
-	bool authorized; /* a token of a login was sent */
+	bool lasts;          /* lasts the whole session: received counts per
+			      * minute */
+	int64_t since;       /* clock_ms() at the start of the current minute */
+	bool authorized;     /* a login's token was sent */
 	struct sse sse;
-	struct buf text;      /* of a refusal */
-	struct buf challenge; /* WWW-Authenticate */
+	struct buf text;      /* body of an answer that is not a stream */
+	struct buf challenge; /* values of WWW-Authenticate */
 	size_t received;
 	cJSON *answer;
 };
@@ -106,8 +109,8 @@ enum {
 	TOKEN_MAX = 16 << 10,    /* bytes of a header with a token */
 	CHALLENGE_MAX = 8 << 10, /* bytes of WWW-Authenticate */
 	MINUTE_MS = 60000,
-	SCOPE_MAX = 1024,  /* bytes of the scopes of a login */
-	STATUS_GONE = 404, /* of a session that the server has forgotten */
+	SCOPE_MAX = 1024,  /* bytes of a login's scopes */
+	STATUS_GONE = 404, /* HTTP status for an unknown session */
 };
 
 struct header_room {
@@ -147,7 +150,7 @@ static int64_t remote_next_id(struct mcp_remote *r)
 	return id;
 }
 
-/* Appends a request as JSON. */
+/* Appends the request as JSON-RPC. */
 static int remote_add_request(struct buf *out, int64_t id,
 			      const struct jsonrpc_ask *ask, struct error *err)
 {
@@ -162,7 +165,7 @@ static int remote_add_request(struct buf *out, int64_t id,
 
 /* ---- headers ---- */
 
-/* The entry's own, then the protocol's. */
+/* Fills list with the entry's headers, then those of the protocol. */
 static void add_headers(const struct mcp_exchange *x, const char **list,
 			struct header_room *room)
 {
@@ -207,6 +210,7 @@ static bool header_value(struct str line, const char *name, struct str *value)
 	return true;
 }
 
+/* Records the answer's type, its WWW-Authenticate and the session id. */
 static void on_header(void *arg, struct str line)
 {
 	struct mcp_exchange *x = arg;
@@ -223,7 +227,7 @@ static void on_header(void *arg, struct str line)
 	} else if (header_value(line, "mcp-session-id", &value) &&
 		   value.len <= REMOTE_SESSION && str_is_visible(value)) {
 		pthread_mutex_lock(&r->lock);
-		if (!r->version[0]) { /* of the answer to initialize */
+		if (!r->version[0]) { /* this answers initialize */
 			memcpy(r->session, value.ptr, value.len);
 			r->session[value.len] = '\0';
 		}
@@ -233,8 +237,8 @@ static void on_header(void *arg, struct str line)
 
 /* ---- messages ---- */
 
-/* Attack: a server that answers with one more request each time, or asks for
- * thousands of such answers and takes none; all of them are within stop. */
+/* Sends a message beside a request, within stop. Attack: a server answers each
+ * of them with a new request, or requests thousands and reads none. */
 static void remote_send_aside(struct mcp_remote *r, struct str body,
 			      const struct stop *stop)
 {
@@ -257,7 +261,8 @@ static bool is_answer(const struct mcp_exchange *x, const cJSON *message)
 	       id->valuedouble == (double)x->id && !json_get(message, "method");
 }
 
-/* Passes a notification about ask's progress on; false: it is none. */
+/* Passes a notification about ask's progress on. False: not such a
+ * notification. */
 static bool pass_progress(struct jsonrpc_ask *ask, const cJSON *message)
 {
 	const cJSON *params = json_get(message, "params");
@@ -273,7 +278,7 @@ static bool pass_progress(struct jsonrpc_ask *ask, const cJSON *message)
 	return true;
 }
 
-/* Handles a message that came with an answer; takes it over. */
+/* Handles a message of the answer's body or stream. Takes ownership of it. */
 static void remote_consume(struct mcp_exchange *x, cJSON *message)
 {
 	struct buf reply = BUF_INIT(1 << 16);
@@ -294,7 +299,7 @@ static void remote_consume(struct mcp_exchange *x, cJSON *message)
 	cJSON_Delete(message);
 }
 
-/* One message, or an array of them (version 2025-03-26). */
+/* Handles one message, or an array of them (protocol version 2025-03-26). */
 static void consume_text(struct mcp_exchange *x, struct str text)
 {
 	cJSON *tree = x->reads && str_is_utf8(text) ? json_parse_repaired(text)
@@ -342,7 +347,8 @@ static int on_data(void *arg, struct str chunk, struct error *err)
 	return buf_check(&x->text, "the answer", err);
 }
 
-/* A stream may stay open behind the answer. */
+/* Stops reading once the answer is there: the server may keep the stream open.
+ * Returns how long to wait for more data in ms; -1: no limit. */
 static int64_t on_idle(void *arg)
 {
 	const struct mcp_exchange *x = arg;
@@ -352,8 +358,8 @@ static int64_t on_idle(void *arg)
 
 /* ---- sending ---- */
 
-/* The token of a login, for no other address than that of the login: see
- * struct mcp_link_setup. */
+/* Appends the Authorization header with the login's token. The token is used
+ * only for the address of the login: see struct mcp_link_setup. */
 static int add_token(struct mcp_exchange *x, bool renew, struct buf *out,
 		     const struct stop *stop, struct error *err)
 {
@@ -378,6 +384,7 @@ static const char *address_of(const struct mcp_exchange *x)
 	return x->body.len && r->post_url ? r->post_url : r->url;
 }
 
+/* Sends the HTTP request once. renew: request a new token first. */
 static int send_once(struct mcp_exchange *x, bool renew,
 		     struct http_response *res, const struct stop *stop,
 		     struct error *err)
@@ -412,8 +419,9 @@ static int send_once(struct mcp_exchange *x, bool renew,
 	return rc;
 }
 
-/* Sends it, with the token of a login if there is one, which is renewed once if
- * the server refuses it. 0 whatever the status. */
+/* Sends the request with the login's token, if there is one. If the server
+ * refuses it (401), renews the token and sends once more. Returns 0 whatever
+ * the HTTP status. */
 static int remote_send(struct mcp_exchange *x, struct http_response *res,
 		       const struct stop *stop, struct error *err)
 {
@@ -430,8 +438,8 @@ static int remote_send(struct mcp_exchange *x, struct http_response *res,
 	return rc;
 }
 
-/* Attack: a scope that a shell reads as a command, in a line that users copy.
- * RFC 6749 allows more than these characters, servers use no others. */
+/* Attack: a scope that a shell would run, in a command that the user copies.
+ * RFC 6749 allows more characters, but servers use only these. */
 static bool is_plain_scope(struct str scope)
 {
 	static const char marks[] = " :/._~+*=,@-";
@@ -446,14 +454,14 @@ static bool is_plain_scope(struct str scope)
 	return scope.len > 0;
 }
 
-/* Around a server's name in a command for the user to copy. */
+/* Quotes for a server's name in a command that the user copies. */
 static const char *quote_for(const char *name)
 {
 	return strchr(name, ' ') ? "\"" : "";
 }
 
-/* The login does not reach that far ("Scope Challenge Handling" of the
- * specification): what to ask for instead. */
+/* The login's scopes do not suffice ("Scope Challenge Handling" of the
+ * specification): tells the user which login to run. */
 static void forbidden(const struct mcp_exchange *x, struct error *err)
 {
 	const struct mcp_link_setup *s = &x->remote->link.setup;
@@ -479,7 +487,8 @@ static void forbidden(const struct mcp_exchange *x, struct error *err)
 	free(more);
 }
 
-/* A refusal has to be read as HTTP's, unless its body is JSON-RPC's. */
+/* Makes an error of an HTTP refusal; a JSON-RPC error in its body takes
+ * precedence. */
 static int remote_status_error(struct mcp_exchange *x,
 			       const struct http_response *res,
 			       struct error *err)
@@ -513,8 +522,10 @@ static int remote_status_error(struct mcp_exchange *x,
 
 enum {
 	STACK = 256 << 10,
-	FIRST_WAIT_MS = 1000, /* before the stream is asked for again */
-	FAILURES_MAX = 10,    /* one after the other, then it is left */
+	FIRST_WAIT_MS = 1000, /* before the first attempt to reopen the
+			       * stream */
+	FAILURES_MAX = 10,    /* consecutive failures before the thread gives
+			       * up */
 };
 
 static bool is_old(const struct mcp_remote *r)
@@ -531,8 +542,9 @@ static void poke(int event)
 
 /* ---- the old transport (2024-11-05, "HTTP with SSE") ---- */
 
-/* Attack: the stream names an address of somebody else, which then gets the
- * entry's headers, or the token of its login. */
+/* Sets the address for requests that the stream announced. Attack: it names
+ * another host, which would receive the entry's headers or the login's token.
+ * So scheme, host and port must be those of the entry. */
 static int set_endpoint(struct mcp_remote *r, struct str data,
 			struct error *err)
 {
@@ -562,7 +574,8 @@ static int set_endpoint(struct mcp_remote *r, struct str data,
 	return rc;
 }
 
-/* Takes message over. False: it is nobody's answer. */
+/* Hands an answer to the waiting request and takes ownership of it. False: no
+ * request waits for this message. */
 static bool give_answer(struct mcp_remote *r, cJSON *message)
 {
 	const cJSON *id = json_get(message, "id");
@@ -608,7 +621,7 @@ static void end_waits(struct mcp_remote *r, const struct error *why)
 
 /* ---- the thread ---- */
 
-/* One connection, to its end; false: there is no use in another one. */
+/* Reads one event stream until it closes. False: do not reconnect. */
 static bool follow(struct mcp_remote *r, struct mcp_exchange *x,
 		   struct error *err)
 {
@@ -631,6 +644,7 @@ static bool follow(struct mcp_remote *r, struct mcp_exchange *x,
 	return (rc == 0 || err->code == ERR_NETWORK) && !is_old(r);
 }
 
+/* Thread: reads the event stream and reconnects until cancelled. */
 static void *run_listen(void *arg)
 {
 	struct mcp_remote *r = arg;
@@ -646,7 +660,7 @@ static void *run_listen(void *arg)
 	x.lasts = true;
 	x.event = is_old(r) ? on_old_event : NULL;
 	while (follow(r, &x, &err) && failures++ < FAILURES_MAX) {
-		if (strcmp(last, x.sse.id) != 0) { /* it has said something */
+		if (strcmp(last, x.sse.id) != 0) { /* it received an event */
 			failures = 0;
 			wait = FIRST_WAIT_MS;
 		}
@@ -666,7 +680,7 @@ static void *run_listen(void *arg)
 	return NULL;
 }
 
-/* Starts the thread that reads what the server sends by itself. */
+/* Starts the thread that reads messages that the server sends on its own. */
 static void remote_listen(struct mcp_remote *r)
 {
 	pthread_attr_t attr;
@@ -745,7 +759,8 @@ static void drop_waiter(struct mcp_remote *r, struct mcp_waiter *w)
 	close(w->event);
 }
 
-/* A request of the old transport ("sse"). */
+/* Sends a request of the old transport ("sse") and waits for its answer on the
+ * stream. */
 static int remote_ask_by_stream(struct mcp_exchange *x, const struct stop *stop,
 				struct error *err)
 {
@@ -780,17 +795,16 @@ static int remote_ask_by_stream(struct mcp_exchange *x, const struct stop *stop,
 }
 
 enum {
-	CANCEL_MS = 500, /* where the user waits for nothing else */
-	RETRY_MS = 1000, /* before an answer is asked for again, */
-	RETRIES_MAX = 8, /* and how often without a new event */
+	CANCEL_MS = 500, /* limit for the cancel message: the user is waiting */
+	RETRY_MS = 1000, /* before an answer's stream is resumed */
+	RETRIES_MAX = 8, /* resumptions without a new event before giving up */
 };
 
 /* ---- requests ---- */
 
-/*
- * Asks for the rest of an answer whose stream has ended before it, as long as
- * the events have ids ("Resumability and Redelivery" of the specification).
- */
+/* If the stream ended before the answer, resumes it from the last event, as
+ * long as events have ids ("Resumability and Redelivery" of the
+ * specification). */
 static int read_rest(struct mcp_exchange *x, struct http_response *res,
 		     const struct stop *stop, struct error *err)
 {
@@ -827,6 +841,7 @@ static int read_rest(struct mcp_exchange *x, struct http_response *res,
 	return rc;
 }
 
+/* Sends the request and sets *result (owned) from its answer. */
 static int exchange(struct mcp_exchange *x, struct jsonrpc_ask *ask,
 		    cJSON **result, const struct stop *stop, struct error *err)
 {
@@ -846,8 +861,8 @@ static int exchange(struct mcp_exchange *x, struct jsonrpc_ask *ask,
 	}
 	if (rc == 0 && res.status >= 300) {
 		rc = remote_status_error(x, &res, err);
-		/* Of a stream that went on: the request itself was taken, so
-		 * that it must not be sent again. */
+		/* The error is from a resumed stream. The server has the
+		 * request, so it must not be sent again. */
 		if (strcmp(x->method, "POST") != 0)
 			err->http_status = 0;
 	} else if (rc == 0 && !x->answer)
@@ -989,7 +1004,7 @@ static void close_remote(struct mcp_link *l)
 	free_remote(r);
 }
 
-/* Headers hold keys: a network between must not read them. */
+/* Headers contain keys, so plain HTTP is allowed only to this machine. */
 static int check_url(const struct mcp_remote *r, struct error *err)
 {
 	struct str url = str_of(r->url);
@@ -1005,6 +1020,7 @@ static int check_url(const struct mcp_remote *r, struct error *err)
 			 "https");
 }
 
+/* Expands ${NAME} in the entry's url and headers into r. */
 static int expand_all(struct mcp_remote *r, struct error *err)
 {
 	const struct mcp_entry *e = r->link.setup.entry;

@@ -1,4 +1,4 @@
-/* result.c - what a call has brought, for the model. */
+/* result.c - turns the result of a tool call into text for the model. */
 /* SPDX-License-Identifier: MIT */
 #include "mcp/result.h"
 
@@ -9,9 +9,9 @@
 #include "model/media.h"
 
 enum {
-	ITEMS_MAX = 4096, /* of one result */
+	ITEMS_MAX = 4096, /* parts per result */
 	MEDIA_MAX = 20,
-	WORD_MAX = 200, /* bytes of a name or type in a line about it */
+	WORD_MAX = 200, /* bytes of a name or type in a note */
 };
 
 static void begin_item(struct buf *out)
@@ -34,7 +34,7 @@ static void add_text(const char *text, struct buf *out)
 	sanitize_text(str_of(text), out);
 }
 
-/* Bytes that base64 stands for, about. */
+/* Approximate size in bytes of base64 data once decoded. */
 static long long decoded_size(const char *data)
 {
 	return (long long)strlen(data) / 4 * 3;
@@ -72,6 +72,7 @@ static void add_image(const cJSON *item, struct message *media, struct buf *out)
 	buf_adds(out, "[image: shown after this result]");
 }
 
+/* Appends a line for a resource that the result only links to. */
 static void add_link(const cJSON *item, struct buf *out)
 {
 	const char *type = json_string(item, "mimeType", NULL);
@@ -132,7 +133,8 @@ static void add_item(const cJSON *item, struct message *media, struct buf *out)
 	}
 }
 
-/* Servers repeat it as text for clients that know only that. */
+/* Appends structuredContent if there is no text. Servers should repeat it as
+ * text for clients that know only text. */
 static void add_structured(const cJSON *result, struct buf *out)
 {
 	const cJSON *value = json_get(result, "structuredContent");

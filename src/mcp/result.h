@@ -1,4 +1,4 @@
-/* result.h - what a call has brought, for the model. */
+/* result.h - turns the result of a tool call into text for the model. */
 /* SPDX-License-Identifier: MIT */
 #ifndef MCP_RESULT_H
 #define MCP_RESULT_H
@@ -6,12 +6,10 @@
 #include "base/json.h"
 #include "model/message.h"
 
-/*
- * Appends the content of a result of tools/call as text: control characters and
- * escape sequences are left out; images that models take go to media (NULL:
- * none are shown), all else that is no text becomes a line. True when the
- * server says that the call has failed.
- */
+/* Appends the content of a tools/call result as text, without control
+ * characters and escape sequences. Images that models accept go to media (NULL:
+ * no images); other content is described in one line. True if the server
+ * reports that the call failed. */
 bool mcp_result_read(const cJSON *result, struct message *media,
 		     struct buf *out);
 

@@ -1,12 +1,10 @@
-/* server.c - one MCP server of a run: started, used, started again, ended. */
+/* server.c - one MCP server of a run: start, calls, restart, end. */
 /* SPDX-License-Identifier: MIT */
-/*
- * A server starts on its own thread, so that a slow one delays nobody: the
- * first half is that thread (server_begin_start()). The second half is what the
- * run asks of it: its state, its tools, a call. All of struct mcp_server from
- * lock on is under that lock; whoever uses the link counts in users, so that it
- * is not closed under a call.
- */
+/* A server starts on its own thread, so that a slow one delays nobody. The
+ * first half of this file is that thread (server_begin_start()). The second
+ * half is for the callers: state, tools and calls. In struct mcp_server, lock
+ * guards every field below it. A caller that uses the link counts in users, so
+ * that the link is not closed during a call. */
 #include "mcp/server.h"
 
 #include <poll.h>
@@ -27,34 +25,34 @@
 struct mcp_server {
 	const struct mcp_entry *entry;
 	const struct mcp_host *host;
-	struct cancel cancel; /* of its thread */
-	int started;          /* an eventfd: readable once the start is over */
-	pthread_mutex_t lock; /* of all that follows */
+	struct cancel cancel; /* stops the thread */
+	int started;          /* eventfd: readable once the start has ended */
+	pthread_mutex_t lock; /* guards all fields below */
 	pthread_t thread;
 	bool has_thread;
 	bool thread_over;
 	enum mcp_state state;
 	struct error why;
 	struct mcp_link *link;
-	unsigned users; /* of the link */
+	unsigned users; /* callers that use the link */
 	bool leaving;
-	bool known; /* list is one that it has named, now or before */
+	bool known; /* list is valid: from this run or the cache */
 	bool recalled;
-	bool changed;       /* list is another than the one before */
-	_Atomic bool stale; /* the server says so of its list; any thread */
+	bool changed;       /* list differs from the previous one */
+	_Atomic bool stale; /* the server announced a new list; any thread */
 	unsigned relists;
 	struct mcp_list list;
-	struct buf said; /* what it wrote before its start failed */
+	struct buf said; /* output on stderr before a failed start */
 	int64_t began, took, calls, calls_ms;
-	int64_t progress;  /* the last token of a call */
-	bool untold;       /* a start has failed, and nobody was told */
-	unsigned starts;   /* that are over: names a link for good */
-	unsigned failures; /* starts that failed, one after the other */
-	int64_t ended;     /* when the last of them did, clock_ms() */
+	int64_t progress;  /* last progress token of a call */
+	bool untold;       /* a start failed and was not reported yet */
+	unsigned starts;   /* starts that have ended; identifies a link */
+	unsigned failures; /* consecutive failed starts */
+	int64_t ended;     /* clock_ms() when the last start ended */
 };
 
 enum {
-	PAGES_MAX = 64,     /* of a list of tools */
+	PAGES_MAX = 64,     /* pages of a tool list */
 	NO_METHOD = -32601, /* JSON-RPC 2.0 */
 	CURSOR_MAX = 4096,  /* bytes */
 	STACK = 256 << 10,
@@ -65,8 +63,8 @@ static char *cache_path(const struct mcp_server *s)
 	return xasprintf("%s/%s.json", s->host->cache_dir, s->entry->hash);
 }
 
-/* Lists that were kept and that nobody can read any more cost nothing but a
- * wait. */
+/* Reads the cached list. A cached file that cannot be read is ignored: the
+ * server is only asked again. */
 void mcp_server_recall(struct mcp_server *s)
 {
 	struct buf text = BUF_INIT(2 * MCP_LIST_MAX);
@@ -102,8 +100,8 @@ static void keep_list(const struct mcp_server *s, struct str text)
 	free(path);
 }
 
-/* Within the link's lock, which others take within the server's: so without
- * the latter. */
+/* Called with the link's lock held. Must not take the server's lock: the order
+ * is server, then link. So stale is atomic. */
 static void on_notice(void *arg, const char *method)
 {
 	struct mcp_server *s = arg;
@@ -114,7 +112,8 @@ static void on_notice(void *arg, const char *method)
 
 /* ---- the handshake ---- */
 
-/* Nothing else that a server says by itself changes anything here. */
+/* True if the server may announce changes of its tool list. dcode ignores all
+ * other notifications. */
 static bool says_more(const cJSON *result)
 {
 	const cJSON *offers = json_get(result, "capabilities");
@@ -122,6 +121,7 @@ static bool says_more(const cJSON *result)
 	return json_bool(json_get(offers, "tools"), "listChanged", false);
 }
 
+/* Does the handshake and checks the protocol version. */
 static int initialize(struct mcp_link *l, const struct stop *stop,
 		      struct error *err)
 {
@@ -158,7 +158,8 @@ static int initialize(struct mcp_link *l, const struct stop *stop,
 	return rc;
 }
 
-/* One page; *cursor (owned) of the next one, NULL: that was the last. */
+/* Reads one page of the tool list. *cursor (owned) is set for the next page,
+ * NULL after the last. */
 static int list_page(struct mcp_server *s, struct mcp_link *l,
 		     struct mcp_list *list, char **cursor,
 		     const struct stop *stop, struct error *err)
@@ -180,7 +181,7 @@ static int list_page(struct mcp_server *s, struct mcp_link *l,
 	if (rc == 0)
 		rc = mcp_list_read(list, s->entry, result, err);
 	else if (ask.error_code == NO_METHOD)
-		rc = 0; /* one that has no tools at all */
+		rc = 0; /* the server has no tools */
 	free(*cursor);
 	next = json_string(result, "nextCursor", "");
 	*cursor = next[0] && strlen(next) <= CURSOR_MAX ? xstrdup(next) : NULL;
@@ -219,7 +220,7 @@ static bool is_same(const struct mcp_list *a, const struct mcp_list *b)
 	return same;
 }
 
-/* Takes the list over. */
+/* Stores the new list (takes ownership) and writes it to the cache. */
 static void put_list(struct mcp_server *s, struct mcp_list *list)
 {
 	struct buf text = BUF_INIT(4 * MCP_LIST_MAX);
@@ -271,7 +272,7 @@ static struct mcp_link *open_if_allowed(struct mcp_server *s, struct error *err)
 	return NULL;
 }
 
-/* Its start is over, one way or the other. */
+/* Wakes those who wait for the start, whether it succeeded or not. */
 static void server_signal_started(const struct mcp_server *s)
 {
 	uint64_t one = 1;
@@ -279,6 +280,7 @@ static void server_signal_started(const struct mcp_server *s)
 	(void)!io_write(s->started, &one, sizeof(one));
 }
 
+/* Records how the start ended. l: the open link, or NULL with err. */
 static void end_start(struct mcp_server *s, struct mcp_link *l,
 		      const struct error *err)
 {
@@ -296,6 +298,7 @@ static void end_start(struct mcp_server *s, struct mcp_link *l,
 	server_signal_started(s);
 }
 
+/* Thread: starts the server, does the handshake and reads its tools. */
 static void *run_start(void *arg)
 {
 	struct mcp_server *s = arg;
@@ -324,7 +327,7 @@ static void *run_start(void *arg)
 	return NULL;
 }
 
-/* The server has said that its tools are others now. */
+/* Thread: reads the tools again after the server announced a change. */
 static void *run_relist(void *arg)
 {
 	struct mcp_server *s = arg;
@@ -343,7 +346,7 @@ static void *run_relist(void *arg)
 	return NULL;
 }
 
-/* With the lock held; the thread before has ended its work. */
+/* Call with the lock held, after the previous thread has finished. */
 static bool start_thread(struct mcp_server *s, void *(*run)(void *arg))
 {
 	pthread_attr_t attr;
@@ -365,8 +368,8 @@ static bool start_thread(struct mcp_server *s, void *(*run)(void *arg))
 	return rc == 0;
 }
 
-/* Starts it, or asks it for its tools once more, on a thread of its own; with
- * the lock held, once the thread before has ended its work. */
+/* Starts the server on its own thread. Call with the lock held, after the
+ * previous thread has finished. */
 static bool server_begin_start(struct mcp_server *s)
 {
 	return start_thread(s, run_start);
@@ -378,16 +381,16 @@ static bool server_begin_relist(struct mcp_server *s)
 }
 
 enum {
-	RELISTS_MAX = 1000, /* of one server: it may not keep us busy */
+	RELISTS_MAX = 1000, /* per server, so that it cannot keep dcode busy */
 	BACKOFF_MS = 1000,
 	BACKOFF_DOUBLINGS = 6,
 	BACKOFF_MAX_MS = 60000,
-	RECONNECT_MS = 10000, /* for calls under way to end */
+	RECONNECT_MS = 10000, /* wait for running calls to end */
 	WAIT_MS = 20,
 	SESSION_GONE = 404, /* HTTP */
 };
 
-/* It may be started; with the lock held. */
+/* Allows a new start. Call with the lock held. */
 static void set_idle(struct mcp_server *s)
 {
 	uint64_t count;
@@ -455,7 +458,7 @@ int mcp_server_wait(struct mcp_server *s, const struct stop *stop,
 	return 0;
 }
 
-/* Until a start that failed is tried again: 1, 2, 4 s and so on. */
+/* Wait before a failed start is tried again: doubles with each failure. */
 static int64_t backoff_ms(const struct mcp_server *s)
 {
 	unsigned doublings = s->failures ? s->failures - 1 : 0;
@@ -471,7 +474,7 @@ static bool may_retry(const struct mcp_server *s)
 	       clock_ms() >= s->ended + backoff_ms(s);
 }
 
-/* A server that has ended, or failed to start, is started once more. */
+/* Starts the server again if it has ended or failed to start. */
 static void restart_if_ended(struct mcp_server *s)
 {
 	struct mcp_link *ended = NULL;
@@ -493,7 +496,8 @@ static void restart_if_ended(struct mcp_server *s)
 	mcp_server_start(s);
 }
 
-/* Until its start, and its calls, are over; the link of one that ran. */
+/* Waits until the start and the running calls have ended. Returns the link of a
+ * server that was running, or NULL. */
 static struct mcp_link *take_link(struct mcp_server *s)
 {
 	struct stop soon = stop_cleanup(RECONNECT_MS);
@@ -537,7 +541,7 @@ bool mcp_server_reconnect(struct mcp_server *s)
 	return true;
 }
 
-/* The link, which is used until release_link(). */
+/* Returns the link and counts the caller in users until release_link(). */
 static struct mcp_link *use_link(struct mcp_server *s, struct error *err)
 {
 	struct mcp_link *l = NULL;
@@ -555,7 +559,8 @@ static struct mcp_link *use_link(struct mcp_server *s, struct error *err)
 	return l;
 }
 
-/* The server has said that its tools are others now; with the lock held. */
+/* Reads the tool list again if the server announced a change. Call with the
+ * lock held. */
 static void relist_if_stale(struct mcp_server *s)
 {
 	if (!s->stale || s->state != MCP_READY || !s->thread_over ||
@@ -602,7 +607,7 @@ static void write_params(const struct mcp_call *call,
 	buf_addc(params, '}');
 }
 
-/* One request of a call; *starts names the link that it went over. */
+/* Sends a call once. *starts identifies the link that was used. */
 static int call_once(struct mcp_server *s, const struct mcp_call *call,
 		     cJSON **result, unsigned *starts, const struct stop *stop,
 		     struct error *err)
@@ -639,9 +644,9 @@ static int call_once(struct mcp_server *s, const struct mcp_call *call,
 	return rc;
 }
 
-/* The session of this link is over, as the server has said. Waits until no
- * other call uses the link, so that it can be begun anew; true: a request may
- * be sent once more. */
+/* The server reported that this link's session is over. Waits until no other
+ * call uses the link, so that it can be reopened. True: the request may be sent
+ * again. */
 static bool await_new_session(struct mcp_server *s, unsigned starts,
 			      const struct stop *stop)
 {
@@ -671,7 +676,7 @@ int mcp_server_call(struct mcp_server *s, const struct mcp_call *call,
 
 	if (call_once(s, call, result, &starts, stop, &first) == 0)
 		return 0;
-	/* 404 says that the session is over, and that nothing was done
+	/* HTTP 404: the session is over and the request was not executed
 	 * (modelcontextprotocol.io/specification/2025-11-25/basic/transports,
 	 * "Session Management", read 2026-11-26). */
 	if (first.http_status == SESSION_GONE &&

@@ -1,11 +1,9 @@
 /* jsonrpc.c - requests to a child process: one JSON message per line. */
 /* SPDX-License-Identifier: MIT */
-/*
- * Three parts. Lines: what a message of the child means; feed_lines() and all
- * above it run with the lock held. The thread: run_wire() reads, writes and
- * waits for the child's end. Calls: begin reading at jsonrpc_call(), which
- * queues a request and waits on the caller's thread.
- */
+/* Three parts. Lines: interpret the child's messages; feed_lines() and all
+ * functions above it run with the lock held. Thread: run_wire() reads, writes
+ * and waits for the child's end. Calls: begin reading at jsonrpc_call(), which
+ * queues a request and waits on the caller's thread. */
 #include "rpc/jsonrpc.h"
 
 #include <errno.h>
@@ -27,35 +25,37 @@
 #include "base/str.h"
 #include "base/thread.h"
 
-struct pending { /* a call under way; on its caller's stack */
+struct pending { /* a running call; on its caller's stack */
 	int64_t id;
 	int64_t progress; /* see struct jsonrpc_ask; 0: none */
-	int event;        /* an eventfd: there is something new */
+	int event;        /* eventfd: a notification or the answer is there */
 	cJSON *notes;     /* an array: notifications not yet delivered */
-	size_t behind;    /* their bytes */
+	size_t behind;    /* bytes in notes */
 	cJSON *answer;    /* the whole message */
 	struct pending *next;
 };
 
 struct jsonrpc {
 	const struct jsonrpc_peer *peer;
-	void *arg;            /* of its functions */
-	pthread_mutex_t lock; /* of all that follows, but the descriptors */
+	void *arg;            /* for the functions of peer */
+	pthread_mutex_t lock; /* guards all fields below except the file
+			       * descriptors */
 	pthread_t thread;
 	pid_t pid;
-	int in, out, err; /* ours of the child's; -1 when closed */
-	int wake;         /* an eventfd: the thread has something to do */
+	int in, out, err; /* our ends of the child's pipes; -1 when closed */
+	int wake;         /* eventfd: wakes the thread */
 	int end;          /* readable once the child has ended */
 	struct buf queue; /* not yet written to the child */
-	struct buf line;  /* of the child's output, without its end yet */
-	struct buf tail;  /* the last that it wrote besides messages */
-	size_t noise;     /* bytes that belonged to no call */
+	struct buf line;  /* last, incomplete line of the child's output */
+	struct buf tail;  /* end of the child's output that is not messages */
+	size_t noise;     /* bytes that belonged to no call, since the last
+			   * answer */
 	int64_t last_id;
 	struct pending *calls;
-	bool leaving; /* the input is closed once the queue is empty */
+	bool leaving; /* close the input once the queue is empty */
 	bool broken;
 	bool reaped;
-	struct error why; /* of broken */
+	struct error why; /* the error of a broken wire */
 };
 
 enum { SHOWN = 240, LINE_KEPT = 512, LINE_SHOWN = 80 }; /* bytes */
@@ -67,7 +67,7 @@ static void poke(int event)
 	(void)!io_write(event, &one, sizeof(one));
 }
 
-/* Adds what was kept of them to the message. */
+/* Appends the end of the child's other output to the error. */
 static void quote_tail(const struct jsonrpc *w, struct error *err)
 {
 	struct buf shown = BUF_INIT(64 * JSONRPC_TAIL);
@@ -88,7 +88,7 @@ static void quote_tail(const struct jsonrpc *w, struct error *err)
 	buf_release(&shown);
 }
 
-/* From now on every call fails: "NAME FMT", ERR_NETWORK. */
+/* Makes every call fail from now on, with ERR_NETWORK "NAME FMT". */
 __attribute__((format(printf, 2, 3))) static void
 break_wire(struct jsonrpc *w, const char *fmt, ...)
 {
@@ -107,17 +107,19 @@ break_wire(struct jsonrpc *w, const char *fmt, ...)
 		poke(p->event);
 }
 
-/* Keeps the last of the bytes that are no message. */
+/* Appends output that is not a message; only the end is kept. */
 static void add_tail(struct jsonrpc *w, struct str bytes)
 {
 	if (bytes.len > JSONRPC_TAIL)
 		bytes = str_skip(bytes, bytes.len - JSONRPC_TAIL);
-	/* Seldom: moving it for every line would take long. */
+	/* Trim rarely: moving the buffer for every line would be slow. */
 	if (w->tail.len + bytes.len > w->tail.max)
 		buf_consume(&w->tail, w->tail.len + bytes.len - JSONRPC_TAIL);
 	buf_addstr(&w->tail, bytes);
 }
 
+/* Counts bytes that answer no request and breaks the wire at a limit. keep: the
+ * line may be quoted in errors. */
 static void count_noise(struct jsonrpc *w, struct str line, bool keep)
 {
 	size_t most = w->peer->lenient ? JSONRPC_NOTICES : JSONRPC_NOISE;
@@ -134,7 +136,7 @@ static void count_noise(struct jsonrpc *w, struct str line, bool keep)
 			   most >> 20);
 }
 
-/* Breaks the wire because of a message, whose beginning is shown. */
+/* Breaks the wire because of a message and quotes its beginning. */
 static void break_by_line(struct jsonrpc *w, const char *what, struct str line)
 {
 	struct buf shown = BUF_INIT(1 << 10);
@@ -156,7 +158,8 @@ static struct pending *find_call(struct jsonrpc *w, const cJSON *id)
 	return NULL;
 }
 
-/* A late answer to a request that was cancelled is no fault. */
+/* True if id is one that dcode used: a late answer to a cancelled request is
+ * not an error. */
 static bool was_asked(const struct jsonrpc *w, const cJSON *id)
 {
 	double n = cJSON_IsNumber(id) ? id->valuedouble : 0;
@@ -164,6 +167,7 @@ static bool was_asked(const struct jsonrpc *w, const cJSON *id)
 	return n >= 1 && n <= (double)w->last_id && n == (double)(int64_t)n;
 }
 
+/* Hands an answer to its call. Takes ownership of message. */
 static void on_answer(struct jsonrpc *w, cJSON *message, struct str line)
 {
 	const cJSON *id = json_get(message, "id");
@@ -197,7 +201,7 @@ static struct pending *find_progress(struct jsonrpc *w, const cJSON *token)
 	return NULL;
 }
 
-/* Takes message over. */
+/* Queues a notification for its call. Takes ownership of message. */
 static void on_notification(struct jsonrpc *w, struct pending *p,
 			    cJSON *message, struct str line)
 {
@@ -213,7 +217,7 @@ static void on_notification(struct jsonrpc *w, struct pending *p,
 	poke(p->event);
 }
 
-/* A notification or request of its own. */
+/* Handles a notification or request of the child. */
 static void on_method(struct jsonrpc *w, cJSON *message, struct str line)
 {
 	const cJSON *params = json_get(message, "params");
@@ -228,14 +232,14 @@ static void on_method(struct jsonrpc *w, cJSON *message, struct str line)
 		on_notification(w, p, message, line);
 		return;
 	}
-	/* One that does not read what it asked for gets no more. */
+	/* Do not answer further requests of a child that does not read. */
 	if (w->queue.len < JSONRPC_NOISE)
 		w->peer->receive(w->arg, message, &w->queue);
 	count_noise(w, line, false);
 	cJSON_Delete(message);
 }
 
-/* Takes message over. */
+/* Takes ownership of message. */
 static void on_message(struct jsonrpc *w, cJSON *message, struct str line)
 {
 	if (cJSON_IsString(json_get(message, "method"))) {
@@ -248,8 +252,8 @@ static void on_message(struct jsonrpc *w, cJSON *message, struct str line)
 	}
 }
 
-/* A batch (JSON-RPC 2.0, section 6; MCP had it in version 2025-03-26). Its
- * messages share the length of the line. */
+/* Handles a batch (JSON-RPC 2.0, section 6; in MCP only version 2025-03-26).
+ * The line's length is divided among its messages. */
 static void on_batch(struct jsonrpc *w, cJSON *batch, struct str line)
 {
 	struct str share = { line.ptr,
@@ -277,7 +281,7 @@ static void on_line(struct jsonrpc *w, struct str line)
 		on_message(w, tree, line);
 }
 
-/* Hands each complete line of the child's output to its call. */
+/* Handles each complete line of the child's output. */
 static void feed_lines(struct jsonrpc *w, struct str chunk)
 {
 	while (!w->broken) {
@@ -297,8 +301,7 @@ static void feed_lines(struct jsonrpc *w, struct str chunk)
 	}
 }
 
-/* True while a call has more notifications than it may keep: then nothing is
- * read. */
+/* True if a call has too many undelivered notifications: reading pauses. */
 static bool is_behind(const struct jsonrpc *w)
 {
 	for (const struct pending *p = w->calls; p; p = p->next)
@@ -309,8 +312,8 @@ static bool is_behind(const struct jsonrpc *w)
 
 enum {
 	CHUNK = 64 << 10,
-	ROUNDS = 1024,   /* chunks read at the end, however much there is */
-	STATUS_MS = 500, /* for an exit status, once the output is closed */
+	ROUNDS = 1024,   /* at most so many chunks are read after the end */
+	STATUS_MS = 500, /* wait for an exit status after the output closed */
 	KILL_MS = 2000,
 };
 
@@ -323,7 +326,8 @@ static void close_fd(int *fd)
 	*fd = -1;
 }
 
-/* False at the end, or when there is nothing now. */
+/* Reads and handles one chunk. False at the end of the output, or if nothing is
+ * available. */
 static bool read_chunk(struct jsonrpc *w, int *fd)
 {
 	char room[CHUNK];
@@ -344,7 +348,8 @@ static bool read_chunk(struct jsonrpc *w, int *fd)
 	return true;
 }
 
-/* A child that reads no more is no error by itself: calls have deadlines. */
+/* Writes what the pipe takes. A child that stops reading is not an error here:
+ * calls have timeouts. */
 static void write_queue(struct jsonrpc *w)
 {
 	ssize_t n;
@@ -359,7 +364,7 @@ static void write_queue(struct jsonrpc *w)
 	pthread_mutex_unlock(&w->lock);
 }
 
-/* Reaps the child and says in the error how it ended. */
+/* Reaps the child and reports its exit status as the error. */
 static void break_by_status(struct jsonrpc *w)
 {
 	int status = 0;
@@ -381,7 +386,8 @@ static void kill_child(struct jsonrpc *w)
 		(void)kill(-w->pid, SIGKILL);
 }
 
-/* Kills the rest of the group before its number can be given to another. */
+/* Ends the wire after the child's end. Kills the rest of the process group
+ * before its id can be reused. */
 static void finish(struct jsonrpc *w)
 {
 	struct pollfd end = { .fd = w->end, .events = POLLIN };
@@ -404,7 +410,7 @@ static void finish(struct jsonrpc *w)
 	pthread_mutex_unlock(&w->lock);
 }
 
-/* false: it is over. */
+/* Waits for one event and handles it. False: the child has ended. */
 static bool step(struct jsonrpc *w)
 {
 	struct pollfd set[AT_COUNT] = {
@@ -468,6 +474,7 @@ static void release(struct jsonrpc *w)
 	free(w);
 }
 
+/* Starts the child with the pipe ends in theirs, and the thread. */
 static int spawn(struct jsonrpc *w, const struct proc_spec *spec, int theirs[3],
 		 struct error *err)
 {
@@ -539,7 +546,7 @@ int jsonrpc_bad_answer(const struct jsonrpc_peer *peer, const char *detail,
 			 peer->name, detail);
 }
 
-/* With the lock held. */
+/* Queues a line. Call with the lock held. */
 static int send_line(struct jsonrpc *w, const struct buf *line,
 		     struct error *err)
 {
@@ -552,6 +559,7 @@ static int send_line(struct jsonrpc *w, const struct buf *line,
 	return 0;
 }
 
+/* Queues the request and adds the call to the list. */
 static int begin_call(struct jsonrpc *w, struct pending *p,
 		      const struct jsonrpc_ask *ask, struct error *err)
 {
@@ -580,7 +588,7 @@ static int begin_call(struct jsonrpc *w, struct pending *p,
 	return rc;
 }
 
-/* Takes the call off the list, and cancels it in a child that still works. */
+/* Removes the call from the list. Sends a cancellation if it is unanswered. */
 static void end_call(struct jsonrpc *w, const struct jsonrpc_ask *ask,
 		     struct pending *p)
 {
@@ -597,7 +605,7 @@ static void end_call(struct jsonrpc *w, const struct jsonrpc_ask *ask,
 		w->peer->cancel(&line, p->id);
 		(void)send_line(w, &line, &ignored);
 	}
-	poke(w->wake); /* it may have been behind */
+	poke(w->wake); /* reading may have paused for this call */
 	pthread_mutex_unlock(&w->lock);
 	buf_release(&line);
 	cJSON_Delete(p->notes);
@@ -605,7 +613,8 @@ static void end_call(struct jsonrpc *w, const struct jsonrpc_ask *ask,
 	close(p->event);
 }
 
-/* Passes on the notifications that have come. 1: so has the answer. */
+/* Delivers the notifications received so far. 1: the answer is there. -1 with
+ * err. */
 static int deliver(struct jsonrpc *w, struct pending *p,
 		   const struct jsonrpc_ask *ask, const struct stop *stop,
 		   struct error *err)
@@ -640,7 +649,7 @@ static int deliver(struct jsonrpc *w, struct pending *p,
 	return -1;
 }
 
-/* Makes an error of the one that the child answered with. */
+/* Turns the child's error answer into err. */
 static int set_remote_error(const struct jsonrpc_peer *peer,
 			    struct jsonrpc_ask *ask, const cJSON *error,
 			    struct error *err)
@@ -695,6 +704,7 @@ static int timed_out(struct jsonrpc *w, const struct jsonrpc_ask *ask,
 	return -1;
 }
 
+/* Waits for the answer, until the timeout or stop. */
 static int wait_answer(struct jsonrpc *w, struct pending *p,
 		       struct jsonrpc_ask *ask, const struct stop *stop,
 		       struct error *err)
@@ -784,7 +794,8 @@ void jsonrpc_leave(struct jsonrpc *w)
 	pthread_mutex_unlock(&w->lock);
 }
 
-/* True once it has ended by itself. */
+/* Waits for the child's end; asks it to terminate after grace_ms. True: it
+ * ended without being killed. */
 static bool wait_end(struct jsonrpc *w, int64_t grace_ms)
 {
 	struct pollfd end = { .fd = w->end, .events = POLLIN };
