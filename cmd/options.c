@@ -1,4 +1,4 @@
-/* options.c - the options of a run, and which of them every command has. */
+/* options.c - tables of the command line options, global and for runs. */
 /* SPDX-License-Identifier: MIT */
 #include "cmd/options.h"
 

@@ -1,4 +1,4 @@
-/* pager.c - long output through the user's pager, as git and man do it. */
+/* pager.c - shows long output in the user's pager, like git and man. */
 /* SPDX-License-Identifier: MIT */
 #include "cmd/pager.h"
 
@@ -15,9 +15,9 @@
 #include "base/proc.h"
 #include "base/str.h"
 
-enum { NOT_EXECUTABLE = 126, NOT_FOUND = 127 }; /* as a shell says it */
+enum { NOT_EXECUTABLE = 126, NOT_FOUND = 127 }; /* exit statuses of sh */
 
-/* Whether the program of a shell's line is less, which shows colours. */
+/* True if the shell command runs less, which can show colours. */
 static bool is_less(const char *line)
 {
 	struct str program = str_trim(str_of(line));
@@ -40,7 +40,10 @@ char *pager_line(const char *usual, bool *colours)
 	return own && *colours ? xasprintf("%s -R", own) : xstrdup(line);
 }
 
-/* The same for this terminal and what is installed. */
+/*
+ * Returns the pager command for this terminal, or NULL. Without $PAGER it is
+ * less, if that is installed.
+ */
 static char *choose_line(bool *colours)
 {
 	const char *term = getenv("TERM");
@@ -57,6 +60,7 @@ static char *choose_line(bool *colours)
 	return line;
 }
 
+/* Starts the pager and redirects standard output to it. */
 static int spawn(struct pager_output *p, char *line)
 {
 	char *argv[] = { (char *)"sh", (char *)"-c", line, NULL };
@@ -100,7 +104,7 @@ bool pager_end(struct pager_output *p)
 
 	fflush(stdout);
 	if (p->stdout_ >= 0) {
-		/* What the user did not want to see is not an error. */
+		/* The user may quit early: unwritten output is not an error. */
 		__fpurge(stdout);
 		clearerr(stdout);
 		(void)dup2(p->stdout_, STDOUT_FILENO);

@@ -1,4 +1,4 @@
-/* pager.h - long output through the user's pager. */
+/* pager.h - shows long output in the user's pager. */
 /* SPDX-License-Identifier: MIT */
 #ifndef CMD_PAGER_H
 #define CMD_PAGER_H
@@ -8,21 +8,28 @@
 #include <sys/types.h>
 
 struct pager_output {
-	pid_t pid;    /* 0: there is none, output goes where it went */
-	int stdout_;  /* the terminal meanwhile */
-	bool colours; /* what is written may be styled */
-	struct sigaction interrupt; /* SIGINT's before: it is the pager's */
+	pid_t pid;                  /* 0: no pager, output is not redirected */
+	int stdout_;                /* the original standard output */
+	bool colours;               /* output may contain colours */
+	struct sigaction interrupt; /* the saved SIGINT action: SIGINT is
+				       left to the pager */
 };
 
-/* The shell's line that runs $PAGER, or usual where that is not set; NULL where
- * it is set to nothing. colours: the program shows them. Owned. */
+/*
+ * Returns the shell command that runs $PAGER, or usual if PAGER is not set.
+ * NULL if PAGER is empty. *colours: the program can show colours. Owned.
+ */
 char *pager_line(const char *usual, bool *colours);
-/* Until pager_end() standard output goes to $PAGER, or to less -FR. At no
- * terminal, without such a program, with $PAGER set to nothing, or unless
- * wanted, it stays. */
+/*
+ * Redirects standard output to $PAGER or less -FR until pager_end(). Does
+ * nothing if output is not a terminal, no pager is available, PAGER is empty,
+ * or wanted is false.
+ */
 void pager_begin(struct pager_output *p, bool wanted);
-/* Waits until the user has left the pager. False: there is no such program, and
- * nothing was shown. */
+/*
+ * Waits until the user quits the pager. False: the pager program was not found
+ * and nothing was shown.
+ */
 bool pager_end(struct pager_output *p);
 
 #endif

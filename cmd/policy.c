@@ -1,5 +1,5 @@
-/* policy.c - whether what restricts a run can be used: the machine's policy and
- * the user's files. */
+/* policy.c - refuses to run if the machine's policy or the user's config.toml
+ * cannot be used. */
 /* SPDX-License-Identifier: MIT */
 #include "cmd/policy.h"
 
@@ -7,7 +7,10 @@
 
 #include "cmd/secret.h"
 
-/* config.toml does not restrict what it was to. */
+/*
+ * Handles a config.toml that fails to apply a restriction: refuses, or asks
+ * whether to continue.
+ */
 static int check_config(struct app *app, const struct subcommand *sub,
 			const struct settings *set, struct error *err)
 {
@@ -44,6 +47,7 @@ int policy_check(struct app *app, const struct subcommand *sub,
 			       "config path` shows the file.");
 }
 
+/* Asks at a terminal; otherwise refuses. */
 int policy_go_on_without(struct app *app, const struct error *why,
 			 struct error *err)
 {

@@ -1,4 +1,4 @@
-/* print.c - foreign text as it is shown: masked, and on one line. */
+/* print.c - prints untrusted text without secrets and control characters. */
 /* SPDX-License-Identifier: MIT */
 #include "cmd/print.h"
 
@@ -81,7 +81,10 @@ const char *print_sign(const struct app *app, enum glyph sign)
 	return theme_glyph(&t, sign);
 }
 
-/* The sign that such a line begins with, as it is shown; moves line behind. */
+/*
+ * If line begins with a check mark, skips it and returns the mark to print
+ * (ASCII if so configured). Otherwise returns "".
+ */
 static const char *take_sign(const struct app *app, const char **line)
 {
 	const struct theme t = { .ascii = false };

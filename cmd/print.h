@@ -1,4 +1,4 @@
-/* print.h - foreign text as it is shown: masked, and on one line. */
+/* print.h - prints untrusted text without secrets and control characters. */
 /* SPDX-License-Identifier: MIT */
 #ifndef CMD_PRINT_H
 #define CMD_PRINT_H
@@ -6,35 +6,45 @@
 #include "cmd/app.h"
 #include "term/theme.h"
 
-/* Appends it in one line, without secrets and control characters. */
+/* Appends text as one line, without secrets and control characters. */
 void print_add_line(const struct app *app, struct buf *out, const char *text);
-/* Appends a name that a sandbox or a repository chose: without secrets, and
- * nothing hidden, so that what looks like another name is seen. */
+/*
+ * Appends a name that a sandbox or repository chose, with secrets masked.
+ * Invisible characters are made visible, so that a name cannot pass for
+ * another.
+ */
 void print_add_name(const struct app *app, struct buf *out, const char *name);
-/* Appends "key":"text" without secrets, and "key_base64" where that is no
- * UTF-8. */
+/*
+ * Appends "key":"text" with secrets masked. Text that is not UTF-8 becomes
+ * "key_base64".
+ */
 void print_add_member(const struct app *app, struct buf *out, const char *key,
 		      const char *text);
-/* A line on standard error: before and after are ours, text is foreign. */
+/* Prints a line on stderr. before and after are trusted, text is not. */
 void print_text(const struct app *app, const char *before, const char *text,
 		const char *after);
-/* The same with a name in the middle. */
+/* Same, with a name in the middle. */
 void print_name(const struct app *app, const char *before, const char *name,
 		const char *after);
-/* A line on standard error of which any part may be foreign; nothing with
- * -q. */
+/*
+ * Prints a line on stderr, any part of which may be untrusted. Prints nothing
+ * with -q.
+ */
 void print_line(const struct app *app, const char *fmt, ...)
 	__attribute__((format(printf, 2, 3)));
 
-/* A sign of ours: in ASCII where [ui] glyphs says so. */
+/* Returns a glyph of dcode's, in ASCII if [ui] glyphs = "ascii". */
 const char *print_sign(const struct app *app, enum glyph sign);
-/* True where [ui] glyphs = "ascii". */
+/* True if [ui] glyphs = "ascii". */
 bool print_is_ascii(const struct app *app);
-/* A line of progress on standard error, cleaned, with its sign as above. */
+/*
+ * Prints a line of progress on stderr without control characters. A check mark
+ * at its start follows [ui] glyphs.
+ */
 void print_progress(const struct app *app, const char *line);
 
 enum { PRINT_AGE = 24 };
-/* "5m ago" of a time in Unix ms; s, m, h, d, mo, y. */
+/* Formats the time since ms (Unix ms) as "5m ago"; units s, m, h, d, mo, y. */
 const char *print_age(int64_t ms, char room[PRINT_AGE]);
 
 #endif

@@ -1,4 +1,5 @@
-/* project_trust.c - asks whether what a repository brings may run here. */
+/* project_trust.c - asks before a repository's hooks, servers or subagents are
+ * used. */
 /* SPDX-License-Identifier: MIT */
 #include "cmd/project_trust.h"
 
@@ -49,9 +50,11 @@ static void add_variables(const struct trust_entry *e, struct buf *out)
 		buf_addf(out, "%s%s", i ? ", " : "", e->variables[i]);
 }
 
-/* Nothing of the entry is left out; what would hide in it is spelled out. False
- * where it is too long for that. Attack: a megabyte of nothing, and behind it
- * the command. */
+/*
+ * Shows the whole entry with hidden characters made visible. Returns false if
+ * it is too long to show, because a repository could hide its command behind a
+ * megabyte of blank text.
+ */
 static bool show(const struct app *app, const struct trust_entry *e,
 		 const char *files)
 {

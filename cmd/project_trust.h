@@ -1,4 +1,5 @@
-/* project_trust.h - asks whether what a repository brings may run here. */
+/* project_trust.h - asks before a repository's hooks, servers or subagents are
+ * used. */
 /* SPDX-License-Identifier: MIT */
 #ifndef CMD_PROJECT_TRUST_H
 #define CMD_PROJECT_TRUST_H
@@ -6,9 +7,11 @@
 #include "cmd/app.h"
 #include "trust/trust.h"
 
-/* The one store of this user, made by its first use, with the one question; it
- * is app->trust. Kinds of app->trusted are allowed without one. Where nobody
- * can be asked, all that was not allowed before is refused. */
+/*
+ * Returns app->trust, created on the first call: the user's store of decisions,
+ * with a question for new entries. Kinds in app->trusted are allowed without
+ * asking. If there is no user to ask, everything not yet allowed is refused.
+ */
 int project_trust_open(struct app *app, struct trust **t, struct error *err);
 
 #endif

@@ -7,7 +7,7 @@
 struct absent {
 	const char *name;
 	char letter;
-	const char *instead; /* NULL: there is nothing */
+	const char *instead; /* what to use instead, or NULL */
 };
 
 static const char keep_task[] = "say it in the task itself (-n, -m)";
@@ -60,6 +60,7 @@ static bool fail(const char *dashes, const struct absent *a, const char *what,
 	return true;
 }
 
+/* Accepts an exact name or letter, or an unambiguous prefix. */
 bool reference_flag(const char *name, size_t len, char letter,
 		    struct error *err)
 {

@@ -8,12 +8,14 @@
 
 #include "base/error.h"
 
-/* True when the Python program has the flag --NAME (or the only one that begins
- * so), or -letter where letter is not 0: err then says that dcode does not, and
- * what to do instead. */
+/*
+ * True if the Python program has the flag --NAME (or exactly one flag with that
+ * prefix), or -letter if letter is not 0. err then says that dcode does not
+ * have it and what to use instead.
+ */
 bool reference_flag(const char *name, size_t len, char letter,
 		    struct error *err);
-/* The same for a command's name. */
+/* Same, for a command's name. */
 bool reference_command(const char *name, struct error *err);
 
 #endif

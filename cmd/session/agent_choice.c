@@ -1,4 +1,4 @@
-/* agent_choice.c - which agent a run is of: whose memory and skills it has. */
+/* agent_choice.c - chooses and creates agents, each with memory and skills. */
 /* SPDX-License-Identifier: MIT */
 #include "cmd/session/agent_choice.h"
 
@@ -16,7 +16,7 @@
 
 enum { NAME_MOST = 64 };
 
-/* A comment is not shown to the model. */
+/* The model does not see HTML comments. */
 const char agent_template[] =
 	"<!-- What this agent should know in every run: preferences, "
 	"conventions,\n"
@@ -96,6 +96,7 @@ static int read_setting(const struct settings *set, const char *key,
 	return 0;
 }
 
+/* Order: flag, thread, agents.default, agents.recent. */
 int agent_choose(struct app *app, const char *flag, const char *thread,
 		 char **name, struct error *err)
 {
@@ -119,6 +120,7 @@ int agent_choose(struct app *app, const char *flag, const char *thread,
 	return 0;
 }
 
+/* The default agent needs no directory. */
 int agent_make(struct app *app, const char *name, struct error *err)
 {
 	char *dir;
@@ -142,7 +144,7 @@ int agent_make(struct app *app, const char *name, struct error *err)
 	return rc;
 }
 
-/* arg: the name. */
+/* Config edit: sets agents.recent to arg. */
 static int edit_recent(void *arg, const char *file, struct str text,
 		       struct buf *out, struct error *err)
 {

@@ -1,34 +1,40 @@
-/* agent_choice.h - which agent a run is of: whose memory and skills it has. */
+/* agent_choice.h - chooses and creates agents, each with memory and skills. */
 /* SPDX-License-Identifier: MIT */
 #ifndef CMD_SESSION_AGENT_CHOICE_H
 #define CMD_SESSION_AGENT_CHOICE_H
 
 #include "cmd/app.h"
 
-/* The one that is used where nothing names another. */
+/* The agent used if no other is named. */
 #define AGENT_DEFAULT "agent"
 
-/* ERR_USAGE: letters, digits, "-", "_" and blanks within; no name that dcode or
- * the reference uses for something else. */
+/*
+ * Allows letters, digits, "-", "_" and inner spaces. ERR_USAGE otherwise, and
+ * for names of other directories in ~/.deepagents.
+ */
 int agent_check_name(const char *name, struct error *err);
-/* ~/.deepagents/NAME, owned. */
+/* Returns ~/.deepagents/NAME. Owned. */
 char *agent_dir(const struct settings *set, const char *name);
-/* Whether that is a directory, and no link. */
+/* True if the agent's directory exists and is not a symbolic link. */
 bool agent_exists(const struct settings *set, const char *name);
 /*
- * *name is flag (--agent, checked), else that of the thread, else
- * [agents].default, else [agents].recent, else AGENT_DEFAULT. All but the
- * flag's only where they exist. Owned.
+ * Sets *name (owned) to the first of these: flag (--agent, checked), the
+ * thread's agent, [agents].default, [agents].recent, AGENT_DEFAULT. All except
+ * the flag are used only if the agent exists.
  */
 int agent_choose(struct app *app, const char *flag, const char *thread,
 		 char **name, struct error *err);
-/* Makes the directory of one that is new, with an AGENTS.md to fill in, and
- * says so on stderr (not with -q). */
+/*
+ * Creates the directory and AGENTS.md of a new agent and reports that on stderr
+ * (not with -q). Does nothing if the agent exists.
+ */
 int agent_make(struct app *app, const char *name, struct error *err);
-/* Stores a chat's --agent as [agents].recent, unless [agents].default goes
- * before that; a config.toml that cannot be changed is a warning. */
+/*
+ * Stores a chat's --agent as [agents].recent, unless [agents].default is set.
+ * Only warns if config.toml cannot be changed.
+ */
 void agent_remember(struct app *app, const char *name);
-/* The AGENTS.md of a new one. */
+/* Content of a new agent's AGENTS.md. */
 extern const char agent_template[];
 
 #endif

@@ -1,16 +1,18 @@
-/* changes.c - a sandbox's changes, merged into the user's tree or a branch. */
+/* changes.c - dcode apply: merges a sandbox's changes into the tree or a
+ * branch. */
 /* SPDX-License-Identifier: MIT */
 
 /*
- * changes_apply() is dcode apply: it opens the journal, which first finishes or
- * undoes what a crash left, lets changes_select.c narrow the sandbox's side,
- * and merges into the working tree (merge_tree()) or onto a branch
- * (branch_off()). The end of the file says what happened, for people
- * (changes_print()) and programs (changes_json()).
+ * changes_apply() is dcode apply. It opens the journal, which finishes or
+ * undoes an apply that was interrupted by a crash. changes_select.c may reduce
+ * the sandbox's side. The merge then goes into the working tree (merge_tree())
+ * or onto a branch (branch_off()). The end of the file reports the result to
+ * people (changes_print()) and programs (changes_json()).
  *
- * The base of a workspace is what both sides share. It moves when changes have
- * come to the working tree, so that the next apply brings only newer ones
- * (move_shared_base()); another dcode may have moved it meanwhile.
+ * The base of a workspace is the last state that both sides share. It moves
+ * after an apply to the working tree, so that the next apply contains only
+ * newer changes (move_shared_base()). Another dcode may have moved it
+ * meanwhile.
  */
 #include "cmd/session/changes.h"
 
@@ -32,16 +34,20 @@
 #include "worktree/user_repo.h"
 #include "worktree/workspace.h"
 
-/* The base as another dcode has left it, and what is new in to on top. */
+/*
+ * Combines two moves of the base: another dcode moved it away from `from`, and
+ * this apply moves it from `from` to `to`.
+ */
 struct joining {
 	const char *from, *to;
-	char **moved; /* paths where the base is not as from: they stay */
+	char **moved; /* paths moved by the other dcode; sorted */
 	size_t n;
 	struct odb_commit *commit;
 };
 
-/* A path that another dcode has moved stays as that one left it. The list grows
- * by doubling. */
+/*
+ * Records a path that another dcode moved; it wins. The list grows by doubling.
+ */
 static int add_moved(void *arg, const struct odb_record *d, struct error *err)
 {
 	struct joining *j = arg;
@@ -59,7 +65,7 @@ static int by_name(const void *a, const void *b)
 	return strcmp(*(char *const *)a, *(char *const *)b);
 }
 
-/* A path that the apply has moved, unless another dcode moved it too. */
+/* Adds a path that this apply moved, unless another dcode moved it too. */
 static int add_change(void *arg, const struct odb_record *d, struct error *err)
 {
 	struct joining *j = arg;
@@ -73,7 +79,10 @@ static int add_change(void *arg, const struct odb_record *d, struct error *err)
 			       d->new_oid, err);
 }
 
-/* The commit needs a ref only until the base names it. */
+/*
+ * Commits the combined base. Its ref is temporary, until the base names the
+ * commit.
+ */
 static int write_joined(struct joining *j, struct workspace *w,
 			char oid[GIT_OID], const struct stop *stop,
 			struct error *err)
@@ -99,7 +108,10 @@ static int write_joined(struct joining *j, struct workspace *w,
 	return rc;
 }
 
-/* oid: the base as another dcode has left it, with the new paths on top. */
+/*
+ * Sets oid to the base as another dcode left it plus the paths that this apply
+ * changed.
+ */
 static int join_bases(struct workspace *w, const char *from, const char *to,
 		      char oid[GIT_OID], const struct stop *stop,
 		      struct error *err)
@@ -118,7 +130,7 @@ static int join_bases(struct workspace *w, const char *from, const char *to,
 	return rc;
 }
 
-/* The listing names its commit, so it is written before the base moves. */
+/* Moves the base. The listing names its commit, so it is written first. */
 static int set_base(struct workspace *w, const char *commit,
 		    const struct stop *stop, struct error *err)
 {
@@ -135,7 +147,10 @@ static int set_base(struct workspace *w, const char *commit,
 	return rc;
 }
 
-/* Under the lock. From what another dcode has made of the base, too. */
+/*
+ * Moves the base under its lock. Joins the change of another dcode that moved
+ * the base meanwhile.
+ */
 static int move_base(struct workspace *w, const char *from, const char *to,
 		     const struct stop *stop, struct error *err)
 {
@@ -156,10 +171,9 @@ static int move_base(struct workspace *w, const char *from, const char *to,
 }
 
 /*
- * The base of label, which may be another than w's, moves from one commit to
- * another, and its listing with it. Where another dcode has moved it from there
- * meanwhile, what that one changed stays, and the rest is added. Repeating it
- * changes nothing.
+ * Moves the base of label, and its listing, from one commit to another. label
+ * may belong to another sandbox than w. If another dcode moved that base
+ * meanwhile, its changes stay and ours are added. Safe to repeat.
  */
 static int move_shared_base(struct workspace *w, const char *label,
 			    const char *from, const char *to,
@@ -174,12 +188,12 @@ static int move_shared_base(struct workspace *w, const char *label,
 	other.base_ref = odb_ref_name(label, "base");
 	rc = move_base(&other, from, to, stop, err);
 	if (rc < 0 && err->code == ERR_NOT_FOUND)
-		rc = 0; /* that sandbox's records have gone meanwhile */
+		rc = 0; /* the other sandbox's records were deleted meanwhile */
 	free(other.base_ref);
 	return rc;
 }
 
-/* The sandbox's commit whose work was committed to a branch. */
+/* Reads the sandbox commit that was last committed to a branch. */
 static int read_branched(const struct workspace *w, char oid[GIT_OID],
 			 const struct stop *stop)
 {
@@ -191,8 +205,10 @@ static int read_branched(const struct workspace *w, char oid[GIT_OID],
 	return rc;
 }
 
-/* A branch does not move the base: theirs, whose work stands in a commit on one
- * now, is remembered. */
+/*
+ * Remembers that theirs was committed to a branch. A branch does not move the
+ * base.
+ */
 static int set_branched(const struct workspace *w, const char *theirs,
 			const struct stop *stop, struct error *err)
 {
@@ -210,7 +226,7 @@ bool changes_have_branched(const struct workspace *w, const struct stop *stop)
 	return read_branched(w, oid, stop) == 0;
 }
 
-/* One difference is enough. */
+/* Clears *arg: the trees differ. */
 static int note_difference(void *arg, const struct odb_record *d,
 			   struct error *err)
 {
@@ -250,7 +266,10 @@ static void on_line(void *arg, const char *text)
 	app_warn("%s", text);
 }
 
-/* The tree is written by now: Ctrl-C comes too late for what belongs to it. */
+/*
+ * Moves the base after the tree was written. Not cancellable: tree and base
+ * must match.
+ */
 static int on_base(void *arg, const struct apply_plan *p, struct error *err)
 {
 	struct change_set *ch = arg;
@@ -260,7 +279,10 @@ static int on_base(void *arg, const struct apply_plan *p, struct error *err)
 				p->base_after, &stop, err);
 }
 
-/* Waits 10 s for another dcode that applies to the same tree. */
+/*
+ * Opens the journal. Waits up to 10 s for another dcode that applies to this
+ * tree.
+ */
 static int open_journal(struct change_set *ch, struct journal *j,
 			const struct stop *stop, struct error *err)
 {
@@ -293,8 +315,7 @@ int changes_recover(struct app *app, struct workspace *w,
 	return rc;
 }
 
-/* Files that git ignores or that are not listed count too if the sandbox
- * changed them. */
+/* Includes ignored and unlisted files if the sandbox changed them. */
 static int add_touched(void *arg, const struct odb_record *d, struct error *err)
 {
 	struct touched *t = arg;
@@ -304,7 +325,10 @@ static int add_touched(void *arg, const struct odb_record *d, struct error *err)
 	return 0;
 }
 
-/* The local tree as it is now, with each path that the sandbox changed. */
+/*
+ * Commits the current local tree, including each path that the sandbox changed.
+ * base NULL (for --patch): only the usual files.
+ */
 static int snapshot_tree(struct change_set *ch, const char *base,
 			 char ours[GIT_OID], const struct stop *stop,
 			 struct error *err)
@@ -332,7 +356,7 @@ static int snapshot_tree(struct change_set *ch, const char *base,
 	return rc;
 }
 
-/* 0: apply here all the same. */
+/* Asks whether to apply on this branch anyway. Returns 0 for yes. */
 static int ask_branch(struct change_set *ch, const char *now, struct error *err)
 {
 	struct buf line = BUF_INIT(1 << 12);
@@ -357,8 +381,9 @@ static int ask_branch(struct change_set *ch, const char *now, struct error *err)
 	return rc < 0 ? -1 : 0;
 }
 
-/* The tree may have come from another branch than the one that is checked out
- * now. */
+/*
+ * Asks or refuses if another branch is checked out than when the tree was sent.
+ */
 static int check_branch(struct change_set *ch, const struct user_repo *u,
 			struct error *err)
 {
@@ -368,8 +393,10 @@ static int check_branch(struct change_set *ch, const struct user_repo *u,
 	return ask_branch(ch, u->branch, err);
 }
 
-/* The merge into the working tree, and into the index with --index. --partial
- * may need several rounds: each merge can find more that is in the way. */
+/*
+ * Merges into the working tree and, with --index, into the index. --partial may
+ * need several rounds, because each merge can find more files in the way.
+ */
 static int merge_tree(struct change_set *ch, struct journal *j,
 		      const struct user_repo *u, const struct stop *stop,
 		      struct error *err)
@@ -414,8 +441,7 @@ static int merge_tree(struct change_set *ch, struct journal *j,
 		q.attributes.global = buf_str(&a.global);
 		rc = apply_merge(&ch->result, j, &q, stop, err);
 	}
-	/* The merge has found more that is in the way: merge again without
-	 * it. */
+	/* Drop the files in the way and merge again. */
 	while (rc == 0 && ch->options.partial && ch->result.n_blocked) {
 		partial.blocked = ch->result.blocked;
 		partial.n_blocked = ch->result.n_blocked;
@@ -430,7 +456,7 @@ static int merge_tree(struct change_set *ch, struct journal *j,
 	return rc;
 }
 
-/* The commit stands, also where that cannot be remembered. */
+/* Commits to the branch. Failing to remember that is not an error. */
 static int branch_off(struct change_set *ch, const struct stop *stop,
 		      struct error *err)
 {
@@ -442,8 +468,10 @@ static int branch_off(struct change_set *ch, const struct stop *stop,
 	return rc;
 }
 
-/* The journal stays locked until the end, also for --branch: nothing may move
- * the base meanwhile. */
+/*
+ * The journal stays locked until the end, also for --branch, so that nobody
+ * moves the base meanwhile.
+ */
 int changes_apply(struct change_set *ch, const struct stop *stop,
 		  struct error *err)
 {
@@ -483,7 +511,7 @@ int changes_undo(struct change_set *ch, const struct stop *stop,
 	return rc;
 }
 
-/* What --partial left out does not count: the user asked for it. */
+/* Files that --partial left out do not count as a failure. */
 int changes_status(const struct change_set *ch)
 {
 	const struct apply_result *r = &ch->result;
@@ -518,11 +546,11 @@ char *changes_came_from(struct app *app, const char *thread, char **title)
 }
 
 enum {
-	SHOWN_MOST = 100, /* files that get a line; --json has all */
+	SHOWN_MOST = 100, /* files printed, one per line; --json has all */
 	PATH_BYTES = 1 << 14,
 };
 
-/* The first ones, and how many more. */
+/* Prints the first SHOWN_MOST paths and the number of the others. */
 static void print_paths(const struct change_set *ch, char *const *list,
 			size_t n, const char *after)
 {
@@ -566,7 +594,7 @@ static void print_conflicts(const struct change_set *ch)
 		fprintf(stderr, "  ... and %zu more\n", m->n - SHOWN_MOST);
 }
 
-/* The one thing to do next, if there is one. */
+/* Prints the next step for the user, if there is one. */
 static void print_hint(const struct change_set *ch)
 {
 	const struct apply_result *r = &ch->result;
@@ -592,7 +620,10 @@ static void print_hint(const struct change_set *ch)
 		app_print_advice(ch->app, line);
 }
 
-/* An undo can be partial: what the user changed since stays. */
+/*
+ * Reports an undo, which may be partial: files that the user changed since are
+ * kept.
+ */
 static void print_undo(const struct change_set *ch)
 {
 	const struct apply_result *r = &ch->result;
@@ -620,8 +651,10 @@ static void print_undo(const struct change_set *ch)
 	}
 }
 
-/* With --branch these are files of submodules, else what --partial found in the
- * way. */
+/*
+ * Lists files not merged: with --branch those in submodules, with --partial
+ * those in the way.
+ */
 static void print_left_out(const struct change_set *ch)
 {
 	if (!ch->n_left_out)
@@ -635,7 +668,7 @@ static void print_left_out(const struct change_set *ch)
 	print_paths(ch, ch->left_out, ch->n_left_out, "");
 }
 
-/* Conflicts that no markers can show. */
+/* Lists conflicts that cannot be shown with markers. */
 static void print_kept(const struct change_set *ch)
 {
 	const struct apply_result *r = &ch->result;
@@ -648,6 +681,7 @@ static void print_kept(const struct change_set *ch)
 	print_paths(ch, r->kept, r->n_kept, "");
 }
 
+/* The order of the cases matters: nothing done, then done, then blocked. */
 void changes_print(const struct change_set *ch, bool undo)
 {
 	const struct apply_result *r = &ch->result;
@@ -703,7 +737,9 @@ static void add_paths(const struct change_set *ch, struct buf *out,
 	buf_addc(out, ']');
 }
 
-/* The word of the JSON result; scripts compare it. */
+/*
+ * Returns the "status" of the JSON result. Part of the interface for scripts.
+ */
 static const char *status_of(const struct change_set *ch, bool undo)
 {
 	const struct apply_result *r = &ch->result;

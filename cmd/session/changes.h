@@ -1,4 +1,5 @@
-/* changes.h - a sandbox's changes, merged into the user's tree or a branch. */
+/* changes.h - dcode apply: merges a sandbox's changes into the tree or a
+ * branch. */
 /* SPDX-License-Identifier: MIT */
 #ifndef CMD_SESSION_CHANGES_H
 #define CMD_SESSION_CHANGES_H
@@ -9,105 +10,126 @@
 #include "worktree/workspace.h"
 
 /*
- * dcode apply is one three-way merge: the base is the tree as it was sent, ours
- * is the user's tree, theirs is the sandbox's commit. Options change what the
- * merge reads (--patch, --interactive, --partial: changes_select.c) and where
- * its result goes (--branch, --index: changes_git.c; else the working tree, by
- * src/worktree).
+ * dcode apply is one three-way merge. The base is the tree as it was sent, ours
+ * is the user's tree, theirs is the sandbox's commit. --patch, --interactive
+ * and --partial change what the merge reads (changes_select.c). --branch and
+ * --index change where the result goes (changes_git.c); the default is the
+ * working tree (src/worktree).
  */
 struct changes_options {    /* all borrowed */
 	bool conflicts;     /* write conflicts with markers */
-	bool index;         /* stage what is written */
-	bool force;         /* on another branch, or over an existing one */
-	bool interactive;   /* ask which files and hunks come */
-	bool partial;       /* leave out what has no place here */
-	const char *branch; /* commit there instead; or NULL */
-	const char *patch;  /* file to merge instead of a sandbox, or NULL */
+	bool index;         /* stage the written files */
+	bool force;         /* apply despite another branch, or replace an
+			       existing one */
+	bool interactive;   /* ask for each file and hunk */
+	bool partial;       /* leave out files that meet a file or directory
+			       of the user */
+	const char *branch; /* commit to this branch instead; or NULL */
+	const char *patch;  /* patch file to merge instead of a sandbox, or
+			       NULL */
 };
 
-struct change_set { /* start from { .app = ..., ... } */
+struct change_set { /* start with { .app = ..., ... } */
 	struct app *app;
 	struct changes_options options;
-	struct workspace *workspace; /* open; label "" for a patch alone */
-	const char *thread;          /* its id, or NULL */
-	const char *task;            /* what the sandbox worked on, or NULL */
-	const char *from_branch;     /* that the tree came from; "" unknown */
+	struct workspace *workspace; /* open; with only a patch, its label is
+					"" */
+	const char *thread;          /* id of the thread, or NULL */
+	const char *task;            /* the sandbox's task for the commit
+					message, or NULL */
+	const char *from_branch;     /* branch that the tree was sent from;
+					"" if unknown */
 	char theirs[GIT_OID];        /* the sandbox's commit */
-	/* out */
+	/* results */
 	struct apply_result result;
 	char commit[GIT_OID]; /* with --branch: the commit made */
-	/* Not merged: files of submodules with --branch, else what meets a
-	 * file or directory of the user's with --partial. */
+	/*
+	 * Files not merged: with --branch those in submodules, with --partial
+	 * those that meet a file or directory of the user.
+	 */
 	char **left_out;
 	size_t n_left_out;
-	bool nothing;     /* the sandbox has changed nothing, ... */
-	bool none_picked; /* ... or --interactive took none of it */
+	bool nothing;     /* nothing to apply: the sandbox has no changes ... */
+	bool none_picked; /* ... or the user chose none with --interactive */
 };
 
-/* Finishes or undoes an apply to this tree that was killed; cheap if there was
- * none. Call it before the tree is read. */
+/*
+ * Finishes or undoes an apply to this tree that was killed. Cheap if there was
+ * none. Call before the tree is read.
+ */
 int changes_recover(struct app *app, struct workspace *w,
 		    const struct stop *stop, struct error *err);
-/* Recovers what a crash left, then merges and writes. 0 also if nothing was
- * written: see result. */
+/*
+ * Recovers from a crash, then merges and writes. Returns 0 also if nothing was
+ * written: see result.
+ */
 int changes_apply(struct change_set *ch, const struct stop *stop,
 		  struct error *err);
-/* dcode apply --undo. */
+/* Implements dcode apply --undo. */
 int changes_undo(struct change_set *ch, const struct stop *stop,
 		 struct error *err);
-/* The branch that a thread's tree came from; owned, or NULL. title, if it is
- * not NULL: the thread's, the same. */
+/*
+ * Returns the branch that a thread's tree was sent from; owned, or NULL. If
+ * title is not NULL, it receives the thread's title; owned.
+ */
 char *changes_came_from(struct app *app, const char *thread, char **title);
-/* Exit status: 0 if all changes were applied, 1 if something prevents it. */
+/* Returns the exit status: 0 if all changes were applied, otherwise 1. */
 int changes_status(const struct change_set *ch);
-/* What happened, on stderr: files, conflicts, what to type. */
+/* Prints the result on stderr: files, conflicts, next step. */
 void changes_print(const struct change_set *ch, bool undo);
-/* The same as the members of a JSON object, without braces. */
+/* Appends the result as members of a JSON object, without braces. */
 void changes_json(const struct change_set *ch, bool undo, struct buf *out);
 void changes_release(struct change_set *ch);
 
-/* True if some work of this sandbox was committed to a branch. The base does
- * not move then: the files are not in the user's tree. */
+/*
+ * True if changes of this sandbox were committed to a branch. That does not
+ * move the base, because the files are not in the user's tree.
+ */
 bool changes_have_branched(const struct workspace *w, const struct stop *stop);
-/* True if that was all of theirs. */
+/* True if the commit on the branch contains all of theirs. */
 bool changes_are_branched(const struct workspace *w, const char *theirs,
 			  const struct stop *stop);
 
-/* changes_select.c: what the merge reads. */
+/* changes_select.c: chooses what the merge reads. */
 
-/* --interactive: asks which changes come; theirs is then the base with these.
+/*
+ * --interactive: asks for each change and sets theirs to the base plus the
+ * chosen ones.
  */
 int changes_pick(struct change_set *ch, const struct stop *stop,
 		 struct error *err);
-/* --patch: sets theirs, and base, from the patch applied to ours. */
+/* --patch: sets base and theirs by applying the patch to ours. */
 int changes_read_patch(struct change_set *ch, const char *ours,
 		       char base[GIT_OID], const struct stop *stop,
 		       struct error *err);
 struct changes_sides {
-	const char *base, *ours; /* of the merge */
-	char *const *blocked;    /* what is in the way and not in ours */
+	const char *base, *ours; /* commits of the merge */
+	char *const *blocked;    /* paths in the way that ours does not
+				    contain */
 	size_t n_blocked;
 };
-/* --partial: takes out of theirs what is in a directory there and below a file
- * or link of the user's here, or the reverse, and what meets blocked. 1: theirs
- * has changed; 0: nothing was found; -1. */
+/*
+ * --partial: removes from theirs the files that meet a file, link or directory
+ * of the user, and the files in blocked. 1: theirs has changed. 0: nothing to
+ * remove. -1 with err.
+ */
 int changes_leave_out(struct change_set *ch, const struct changes_sides *q,
 		      const struct stop *stop, struct error *err);
 
-/* An index in a file of dcode's own, to make one tree of another. */
+/* A separate index file of dcode, used to derive one tree from another. */
 struct tree_index {
 	struct git git;
 	char *file;      /* owned */
-	struct buf info; /* changes not made yet */
+	struct buf info; /* queued changes for git update-index */
 };
-/* name: of the file in directory, which is dcode's. */
+/* name is the index's file name in directory, which belongs to dcode. */
 void tree_index_init(struct tree_index *t, const struct git *g,
 		     const char *directory, const char *name);
 void tree_index_release(struct tree_index *t);
-/* Fills it from a tree or commit. */
+/* Fills the index from a tree or commit. */
 int tree_index_read(struct tree_index *t, const char *tree,
 		    const struct stop *stop, struct error *err);
-/* These two take effect with tree_index_update(). */
+/* Queues one change. It takes effect with tree_index_update(). */
 void tree_index_forget(struct tree_index *t, struct str path);
 void tree_index_set(struct tree_index *t, struct str mode, struct str oid,
 		    struct str path);
@@ -116,20 +138,24 @@ int tree_index_update(struct tree_index *t, const struct stop *stop,
 int tree_index_write(struct tree_index *t, char tree[GIT_OID],
 		     const struct stop *stop, struct error *err);
 
-/* changes_git.c: the user's repository. */
+/* changes_git.c: writes to the user's repository. */
 
 /* --branch: commits the merge of HEAD and theirs. */
 int changes_commit(struct change_set *ch, const struct stop *stop,
 		   struct error *err);
-/* Whether a commit on a branch of this name can be made; known before there are
- * changes. */
+/*
+ * Checks that a commit on this branch would be possible. Used before there are
+ * changes.
+ */
 int changes_check_branch(struct change_set *ch, const struct stop *stop,
 			 struct error *err);
-/* --index: apply_request.stage; arg is the struct change_set. */
+/* --index: implements apply_request.stage. arg is the struct change_set. */
 int changes_stage(void *arg, const char *before, const char *after,
 		  struct apply_file *files, size_t n, struct error *err);
-/* Takes what --index staged out of the index again:
- * apply_undo_request.unstage; arg is the struct change_set. */
+/*
+ * --undo after --index: implements apply_undo_request.unstage and restores the
+ * index. arg is the struct change_set.
+ */
 int changes_unstage(void *arg, const struct apply_unstage *q,
 		    struct error *err);
 

@@ -1,11 +1,12 @@
-/* changes_git.c - dcode apply in the user's repository: a branch, the index. */
+/* changes_git.c - dcode apply --branch and --index: writes to the user's
+ * repository. */
 /* SPDX-License-Identifier: MIT */
 
 /*
- * Most of dcode apply writes files; --branch and --index write objects, refs
- * and the index of the user's own repository. Two rules hold: nothing that the
+ * Most of dcode apply writes files. --branch and --index write objects, refs
+ * and the index of the user's repository. Two rules: nothing that the
  * repository configures may run a program (hooks, filters), and git itself does
- * the locking. struct user_git below is how both are kept. Begin reading at
+ * the locking. struct user_git below ensures both. Begin reading at
  * changes_commit() for --branch, changes_stage() for --index, and
  * changes_unstage() for --undo after --index.
  */
@@ -27,22 +28,25 @@
 #include "worktree/user_repo.h"
 
 enum {
-	INDEX_LIST_MAX = 512 << 20, /* bytes of git ls-files */
+	INDEX_LIST_MAX = 512 << 20, /* bytes of output of git ls-files */
 	PATHS_MAX = 256 << 20,
-	VALUE_MAX = 4096, /* bytes of one setting of git */
+	VALUE_MAX = 4096, /* bytes of one git setting */
 	TRANSFER_MS = 3600 * 1000,
 	LINE_MAX_BYTES = 4096,
 };
 
 #define NO_OID "0000000000000000000000000000000000000000"
 
-/* The submodules of an index: the index does not have their files. */
+/* The submodules of an index. The index does not list their files. */
 struct gitlinks {
 	char **paths; /* owned */
 	size_t n;
 };
 
-/* Records are "MODE OID STAGE\tPATH" (git-ls-files(1)). */
+/*
+ * Collects the submodules from records "MODE OID STAGE\tPATH"
+ * (git-ls-files(1)).
+ */
 static int gitlinks_read(struct gitlinks *l, const struct git *g,
 			 const struct stop *stop, struct error *err)
 {
@@ -66,7 +70,7 @@ static int gitlinks_read(struct gitlinks *l, const struct git *g,
 	return rc;
 }
 
-/* Whether a is b, or a directory above it. */
+/* True if a equals b or is a directory above it. */
 static bool holds(const char *a, const char *b)
 {
 	size_t len = strlen(a);
@@ -74,8 +78,10 @@ static bool holds(const char *a, const char *b)
 	return !strncmp(a, b, len) && (!b[len] || b[len] == '/');
 }
 
-/* Whether path is a submodule, or in one, or, as a file, would be in its
- * place: to add such a path to an index removes the submodule from it. */
+/*
+ * True if path is a submodule, is inside one, or is a directory above one.
+ * Adding such a path to an index would remove the submodule from it.
+ */
 static bool gitlinks_touch(const struct gitlinks *l, const char *path)
 {
 	for (size_t i = 0; i < l->n; i++)
@@ -93,11 +99,11 @@ static void gitlinks_release(struct gitlinks *l)
 }
 
 /*
- * A git whose GIT_DIR is a directory of dcode's own, made anew each time; in it
- * are links to the user's refs, packed-refs and logs, and its objects are the
- * user's. So git itself locks and writes branches, but what the repository
- * configures, its hooks too, is never read, except for who commits and for line
- * ends, as data. Attributes are those of the working tree.
+ * A git repository whose GIT_DIR is a temporary directory of dcode. It has
+ * links to the user's refs, packed-refs and logs, and uses the user's objects.
+ * So git locks and writes branches as usual, but never reads the repository's
+ * configuration or hooks. Only the identity and line ending settings are read,
+ * as data. Attributes are those of the working tree.
  */
 struct user_git {
 	struct user_repo repo;
@@ -109,7 +115,7 @@ struct user_git {
 	char eol[32];
 };
 
-/* A value of one of the user's own files, with what it includes. */
+/* Reads a value from a config file of the user, with its includes. */
 static bool read_value(const struct git *g, const char *file, const char *key,
 		       struct buf *out, const struct stop *stop)
 {
@@ -128,7 +134,7 @@ static bool read_value(const struct git *g, const char *file, const char *key,
 	return out->len > 0;
 }
 
-/* The user's own settings: what the first does not say, the second may. */
+/* Names the user's global config files in order of precedence. */
 static void name_config(const char *home, char *files[2])
 {
 	const char *xdg = getenv("XDG_CONFIG_HOME");
@@ -138,7 +144,10 @@ static void name_config(const char *home, char *files[2])
 					: path_join(home, ".config/git/config");
 }
 
-/* The repository's, else the user's; only words that git knows. */
+/*
+ * Reads a line ending setting from the repository, else from the user's files.
+ * Accepts only the words that git knows.
+ */
 static void read_line_ends(struct user_git *u, const char *key, char *setting,
 			   size_t size, const struct stop *stop)
 {
@@ -162,7 +171,7 @@ static void read_line_ends(struct user_git *u, const char *key, char *setting,
 	buf_release(&value);
 }
 
-/* A repository with SHA-256 or reftable cannot be written by this. */
+/* Refuses repositories with SHA-256 or reftable, which dcode cannot write. */
 static int check_format(struct user_git *u, const struct stop *stop,
 			struct error *err)
 {
@@ -187,8 +196,10 @@ static int check_format(struct user_git *u, const struct stop *stop,
 	return rc < 0 ? -1 : 0;
 }
 
-/* A part that the repository does not have needs no link; a link, pipe or
- * device is refused. */
+/*
+ * Links one part of the user's git directory into dcode's. A missing part is
+ * skipped; a link, pipe or device is refused.
+ */
 static int link_part(const struct user_git *u, const char *name,
 		     struct error *err)
 {
@@ -212,8 +223,10 @@ static int link_part(const struct user_git *u, const char *name,
 	return rc;
 }
 
-/* Made anew each time: nothing of an earlier run, or of somebody else, is
- * trusted. */
+/*
+ * Recreates the directory, so that nothing from an earlier run or another
+ * program is trusted.
+ */
 static int make_dir(struct user_git *u, const struct stop *stop,
 		    struct error *err)
 {
@@ -236,7 +249,7 @@ static int make_dir(struct user_git *u, const struct stop *stop,
 	return rc;
 }
 
-/* New objects go straight into the user's repository. */
+/* Writes new objects directly into the user's repository. */
 static int set_objects(struct user_git *u, struct error *err)
 {
 	struct stat st;
@@ -261,7 +274,7 @@ static void user_git_close(struct user_git *u)
 	*u = (struct user_git){ 0 };
 }
 
-/* ERR_USAGE where there is no repository, or one that this cannot write. */
+/* ERR_USAGE if there is no repository, or one that dcode cannot write. */
 static int user_git_open(struct user_git *u, const struct workspace *w,
 			 const struct stop *stop, struct error *err)
 {
@@ -295,8 +308,10 @@ static int user_git_open(struct user_git *u, const struct workspace *w,
 	return 0;
 }
 
-/* git leaves these out of names and addresses, and others at their ends
- * (ident.c, crud()). */
+/*
+ * Appends a name or address without the characters that git removes inside and
+ * at the ends (ident.c, crud()).
+ */
 static void add_half(struct buf *out, struct str value)
 {
 	static const char at_ends[] = ".,:;<>\"\\'";
@@ -312,7 +327,7 @@ static void add_half(struct buf *out, struct str value)
 			buf_addc(out, value.ptr[i]);
 }
 
-/* One half of the identity. */
+/* Reads the name or the email address of the identity. */
 static bool read_half(const struct user_git *u, const char *home, bool email,
 		      struct buf *out, const struct stop *stop)
 {
@@ -339,10 +354,12 @@ static bool read_half(const struct user_git *u, const char *home, bool email,
 	return out->len > 0;
 }
 
-/* "Ann <ann@example.org>" as git would have it: GIT_AUTHOR_NAME and
- * GIT_AUTHOR_EMAIL, else user.name and user.email of the repository's own
- * config, without what that includes, else of the user's own. Owned.
- * ERR_CONFIG. */
+/*
+ * Returns the author as git would: "Ann <ann@example.org>". Uses
+ * GIT_AUTHOR_NAME and GIT_AUTHOR_EMAIL, else user.name and user.email of the
+ * repository's config (without includes), else of the user's config. Owned.
+ * ERR_CONFIG if there is none.
+ */
 static int user_git_identity(const struct user_git *u, const char *home,
 			     char **identity, const struct stop *stop,
 			     struct error *err)
@@ -368,7 +385,7 @@ static int user_git_identity(const struct user_git *u, const char *home,
 	return rc;
 }
 
-/* A file with conflict markers is not staged. */
+/* True for a file with conflict markers, which is not staged. */
 static bool in_conflict(const struct change_set *ch, const char *path)
 {
 	const struct merge *m = &ch->result.merge;
@@ -379,7 +396,7 @@ static bool in_conflict(const struct change_set *ch, const char *path)
 	return false;
 }
 
-/* NUL-terminated, as git reads them with -z. */
+/* Lists the paths to stage, NUL-terminated for git -z. */
 static void list_paths(const struct apply_file *files, size_t n,
 		       struct buf *out)
 {
@@ -395,8 +412,10 @@ static void leave_unstaged(struct apply_file *files, size_t n, struct str path)
 			files[i].unstaged = true;
 }
 
-/* To add a path inside a submodule would remove the submodule from the
- * index. */
+/*
+ * Excludes paths in submodules: adding one would remove the submodule from the
+ * index.
+ */
 static int leave_submodules(const struct git *g, struct apply_file *files,
 			    size_t n, const struct stop *stop,
 			    struct error *err)
@@ -411,7 +430,10 @@ static int leave_submodules(const struct git *g, struct apply_file *files,
 	return rc;
 }
 
-/* A merge of the user's own is not over: git add would end it there. */
+/*
+ * Excludes paths with an unfinished merge of the user: git add would mark it as
+ * resolved.
+ */
 static int leave_unmerged(const struct git *g, struct apply_file *files,
 			  size_t n, const struct stop *stop, struct error *err)
 {
@@ -429,7 +451,7 @@ static int leave_unmerged(const struct git *g, struct apply_file *files,
 	return rc;
 }
 
-/* git would run a program on these; only the user does. */
+/* Excludes paths with a filter attribute: git would run a program for them. */
 static int leave_filtered(const struct git *g, struct apply_file *files,
 			  size_t n, const struct stop *stop, struct error *err)
 {
@@ -453,7 +475,7 @@ static int leave_filtered(const struct git *g, struct apply_file *files,
 	return rc;
 }
 
-/* Line ends as git add would store them. */
+/* Stages the files. Line endings are converted as git add would. */
 static int update_index(const struct git *g, const struct user_git *u,
 			struct apply_file *files, size_t n,
 			const struct stop *stop, struct error *err)
@@ -475,7 +497,10 @@ static int update_index(const struct git *g, const struct user_git *u,
 	return rc;
 }
 
-/* The new index is a copy, which the journal puts in place of the user's. */
+/*
+ * Writes to a copy of the index. The journal then replaces the user's index by
+ * it.
+ */
 int changes_stage(void *arg, const char *before, const char *after,
 		  struct apply_file *files, size_t n, struct error *err)
 {
@@ -485,7 +510,8 @@ int changes_stage(void *arg, const char *before, const char *after,
 	struct git g;
 	int rc;
 
-	(void)before; /* user_repo_copy_index() has the same, and its parts */
+	(void)before; /* the copy comes from user_repo_copy_index(), which
+			 handles split indexes */
 	if (user_git_open(&u, ch->workspace, &stop, err) < 0)
 		return -1;
 	g = u.git;
@@ -506,12 +532,14 @@ int changes_stage(void *arg, const char *before, const char *after,
 	return rc;
 }
 
-/* The entries of an index: "MODE OID STAGE\tPATH", sorted by path, each with a
- * byte 0 behind it (git-ls-files(1)). */
+/*
+ * Iterator over the entries of an index: "MODE OID STAGE\tPATH" records, sorted
+ * by path, each NUL-terminated (git-ls-files(1)).
+ */
 struct entries {
 	struct buf text;
-	struct str rest; /* those from next on */
-	struct str path; /* of the next one; ptr NULL: there is none */
+	struct str rest; /* from the next entry on */
+	struct str path; /* path of the next entry; ptr NULL at the end */
 };
 
 static struct str path_of(struct str record)
@@ -529,7 +557,7 @@ static void peek_path(struct entries *e)
 		e->path = path_of(record);
 }
 
-/* The whole index as text; the three of them are compared path by path. */
+/* Lists the whole index as text, to compare several indexes path by path. */
 static int read_entries(struct entries *e, const struct git *g,
 			const char *index, const struct stop *stop,
 			struct error *err)
@@ -556,7 +584,10 @@ static int compare_names(struct str a, struct str b)
 	return c ? c : (a.len > b.len) - (a.len < b.len);
 }
 
-/* All entries of path (its stages), if it is the next one; else none. */
+/*
+ * Consumes and returns all stages of path if it is next, otherwise an empty
+ * string.
+ */
 static struct str take_path(struct entries *e, struct str path)
 {
 	struct str taken = { e->rest.ptr, 0 };
@@ -570,8 +601,10 @@ static struct str take_path(struct entries *e, struct str path)
 	return taken;
 }
 
-/* The changes, as update_index-index --index-info reads them, that give each
- * path what it had before where it still has what was staged. */
+/*
+ * Collects input for git update-index --index-info: restores the old entry of
+ * each path that is still as it was staged.
+ */
 static void find_changes(struct entries *before, struct entries *applied,
 			 struct entries *now, struct buf *changes)
 {
@@ -596,7 +629,7 @@ static void find_changes(struct entries *before, struct entries *applied,
 	}
 }
 
-/* --no-split-index: the copy must not need a second file. */
+/* --no-split-index: the copy must not depend on a second file. */
 static int change_index(const struct git *g, const char *index,
 			const struct buf *changes, const struct stop *stop,
 			struct error *err)
@@ -612,7 +645,10 @@ static int change_index(const struct git *g, const char *index,
 	return git_run(&own, &r, stop, err);
 }
 
-/* 1: the new index is in to. */
+/*
+ * Returns 1 if the new index was written to q->to, 0 if the index changed since
+ * and force is false, -1 with err.
+ */
 static int unstage(const struct git *g, const struct apply_unstage *q,
 		   bool force, const struct stop *stop, struct error *err)
 {
@@ -639,7 +675,7 @@ static int unstage(const struct git *g, const struct apply_unstage *q,
 	return rc;
 }
 
-/* Without a result the half-made copy is removed. */
+/* Removes the copy if no new index was made. */
 int changes_unstage(void *arg, const struct apply_unstage *q, struct error *err)
 {
 	struct change_set *ch = arg;
@@ -661,26 +697,30 @@ int changes_unstage(void *arg, const struct apply_unstage *q, struct error *err)
 struct branching {
 	struct change_set *changes;
 	struct user_git user;
-	struct git git;    /* dcode's, reading the user's objects too */
+	struct git git;    /* dcode's repository, which also reads the user's
+			      objects */
 	char *ref;         /* owned: refs/heads/NAME */
-	char old[GIT_OID]; /* that it names now, or "" */
+	char old[GIT_OID]; /* the branch's current commit, or "" */
 	const struct stop *stop;
 };
 
-/* Two trees for the merge, each from what the sandbox changed. */
+/* Two indexes for the merge, built from HEAD and the sandbox's commit. */
 struct sides {
 	const struct branching *k;
-	/* HEAD's, with the files that are in the base but in no commit of the
-	 * user's, as new ones are: what became of them goes in whole. */
+	/*
+	 * HEAD's tree, plus those base files changed by the sandbox that no
+	 * commit of the user has. The merge then sees the sandbox's change to
+	 * them.
+	 */
 	struct tree_index ours;
-	struct buf known; /* "path\0" of all in HEAD's tree */
-	/* The sandbox's, with the files of submodules as in the base. */
+	struct buf known; /* "path\0" of every path in HEAD's tree */
+	/* The sandbox's tree, with files of submodules reset to the base. */
 	struct tree_index theirs;
 	struct gitlinks links;
-	size_t kept; /* changes that are in no submodule */
+	size_t kept; /* number of changes outside submodules */
 };
 
-/* Whether a HEAD file is on this branch. */
+/* True if this HEAD file points to the branch. */
 static bool is_head(const struct branching *k, const char *file)
 {
 	const char *common = k->user.repo.common;
@@ -694,7 +734,7 @@ static bool is_head(const struct branching *k, const char *file)
 	return is;
 }
 
-/* In the main working tree or in a linked one. */
+/* True if the branch is checked out in the main or a linked working tree. */
 static bool is_checked_out(const struct branching *k)
 {
 	char *list = path_join(k->user.repo.common, "worktrees");
@@ -714,7 +754,10 @@ static bool is_checked_out(const struct branching *k)
 	return found;
 }
 
-/* git would write through links, and wait for who reads a pipe. */
+/*
+ * Refuses links, which git would write through, and pipes, on which it would
+ * block.
+ */
 static int check_writable(const struct branching *k, const char *name,
 			  struct error *err)
 {
@@ -743,7 +786,7 @@ static int check_writable(const struct branching *k, const char *name,
 	return rc;
 }
 
-/* The branch, and its log. */
+/* Checks the files of the branch and its reflog. */
 static int check_files(const struct branching *k, struct error *err)
 {
 	char *log = path_join("logs", k->ref);
@@ -755,8 +798,10 @@ static int check_files(const struct branching *k, struct error *err)
 	return rc;
 }
 
-/* Sets k->old. The branch must not exist, unless --force replaces it, and must
- * not be checked out anywhere. */
+/*
+ * Sets k->old. Fails if the branch is checked out anywhere, or exists and
+ * --force is not given.
+ */
 static int check_name(struct branching *k, struct error *err)
 {
 	const char *name = k->changes->options.branch;
@@ -796,7 +841,7 @@ static int check_name(struct branching *k, struct error *err)
 	return rc;
 }
 
-/* Whether HEAD's tree has the path. */
+/* True if HEAD's tree has the path. */
 static bool is_known(const struct sides *s, const char *path)
 {
 	struct buf key = BUF_INIT(2 * LINE_MAX_BYTES);
@@ -809,8 +854,7 @@ static bool is_known(const struct sides *s, const char *path)
 	return known;
 }
 
-/* Decides for each change of the sandbox on which side of the merge it
- * belongs. */
+/* Prepares both sides of the merge for one change of the sandbox. */
 static int add_change(void *arg, const struct odb_record *d, struct error *err)
 {
 	struct sides *s = arg;
@@ -833,7 +877,7 @@ static int add_change(void *arg, const struct odb_record *d, struct error *err)
 	return 0;
 }
 
-/* The submodules of HEAD and of the index. */
+/* Collects the submodules of the user's index and of HEAD. */
 static int read_links(struct sides *s, struct error *err)
 {
 	const struct branching *k = s->k;
@@ -851,7 +895,7 @@ static int read_links(struct sides *s, struct error *err)
 	return rc;
 }
 
-/* Both indexes start from whole trees; add_change() then edits them. */
+/* Fills both indexes from whole trees, then edits them with add_change(). */
 static int read_sides(struct sides *s, struct error *err)
 {
 	const struct branching *k = s->k;
@@ -881,8 +925,10 @@ static int read_sides(struct sides *s, struct error *err)
 	return rc;
 }
 
-/* Two trees, since the merge reads trees and the sandbox has files that are in
- * no commit. */
+/*
+ * Builds two trees, because the merge reads trees and the sandbox has files
+ * that are in no commit.
+ */
 static int make_sides(struct branching *k, char ours[GIT_OID],
 		      char theirs[GIT_OID], struct error *err)
 {
@@ -908,7 +954,7 @@ static int make_sides(struct branching *k, char ours[GIT_OID],
 	return rc;
 }
 
-/* The first line of the task is the subject. */
+/* Appends the commit message. The subject is the first line of the task. */
 static void add_message(const struct change_set *ch, struct buf *out)
 {
 	struct str task = str_trim(str_of(ch->task ? ch->task : ""));
@@ -924,7 +970,10 @@ static void add_message(const struct change_set *ch, struct buf *out)
 	free(title);
 }
 
-/* Written as an object, since dcode's git has an author of its own. */
+/*
+ * Writes the commit with git hash-object: dcode runs git with its own author,
+ * and this commit needs the user's.
+ */
 static int make_commit(struct branching *k, const char *identity,
 		       struct error *err)
 {
@@ -966,7 +1015,7 @@ static int feed_unpack(void *arg, struct str chunk, struct error *err)
 	return git_write(arg, chunk, err);
 }
 
-/* Copies the objects that the commit needs and the user's repository lacks. */
+/* Copies objects of the commit that the user's repository lacks. */
 static int copy_objects(struct branching *k, struct error *err)
 {
 	const char *unpack[] = { "unpack-objects", "-q", NULL };
@@ -993,8 +1042,10 @@ static int copy_objects(struct branching *k, struct error *err)
 	return rc;
 }
 
-/* Gives the old value, so that git does not overwrite a branch that somebody
- * moved meanwhile. */
+/*
+ * Passes the old commit to git update-ref, so that git refuses if the branch
+ * moved meanwhile.
+ */
 static int set_branch(struct branching *k, struct error *err)
 {
 	const char *old = k->old[0] ? k->old : NO_OID;
@@ -1012,7 +1063,7 @@ static int set_branch(struct branching *k, struct error *err)
 	return git_run(&k->user.git, &r, k->stop, err);
 }
 
-/* Lists the files that the commit changes, for the report. */
+/* Adds a file of the commit to the report. */
 static int add_file(void *arg, const struct odb_record *d, struct error *err)
 {
 	struct apply_result *r = arg;
@@ -1028,8 +1079,10 @@ static int add_file(void *arg, const struct odb_record *d, struct error *err)
 	return 0;
 }
 
-/* The same names are refused as in the working tree: a commit would bring them
- * there with the next checkout. */
+/*
+ * Refuses the same file names as in the working tree, because a checkout would
+ * create them there.
+ */
 static int check_names(const struct branching *k, struct error *err)
 {
 	const struct apply_result *r = &k->changes->result;
@@ -1055,8 +1108,7 @@ static int check_names(const struct branching *k, struct error *err)
 	return rc;
 }
 
-/* The branch moves last, so that a failure leaves only objects that nothing
- * names. */
+/* Moves the branch last: after a failure only unreferenced objects remain. */
 static int commit_merge(struct branching *k, struct error *err)
 {
 	struct change_set *ch = k->changes;
@@ -1083,7 +1135,7 @@ static int commit_merge(struct branching *k, struct error *err)
 	return rc;
 }
 
-/* The commit goes on top of one. */
+/* Requires a first commit in the repository, as parent of the new one. */
 static int check_commit(const struct branching *k, struct error *err)
 {
 	if (k->user.repo.head[0])
@@ -1092,6 +1144,7 @@ static int check_commit(const struct branching *k, struct error *err)
 			 "--branch: the repository has no commit yet");
 }
 
+/* Runs the checks of changes_commit() without writing. */
 int changes_check_branch(struct change_set *ch, const struct stop *stop,
 			 struct error *err)
 {
@@ -1115,6 +1168,7 @@ int changes_check_branch(struct change_set *ch, const struct stop *stop,
 	return rc;
 }
 
+/* Commits only if the merge has no conflicts. */
 int changes_commit(struct change_set *ch, const struct stop *stop,
 		   struct error *err)
 {

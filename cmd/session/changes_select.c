@@ -1,13 +1,12 @@
-/* changes_select.c - what dcode apply merges: a patch, hunks, what fits here.
- */
+/* changes_select.c - dcode apply --patch, --interactive and --partial. */
 /* SPDX-License-Identifier: MIT */
 
 /*
- * Three options replace or narrow the sandbox's side before the merge:
- * --patch reads it from a file (changes_read_patch()), --interactive asks about
- * each file and hunk (changes_pick()), --partial leaves out what meets a file
- * or directory of the user's (changes_leave_out()). Each builds a tree in an
- * index of its own and sets ch->theirs; the merge does not know about them.
+ * These options replace or reduce the sandbox's side before the merge. --patch
+ * reads it from a file (changes_read_patch()). --interactive asks for each file
+ * and hunk (changes_pick()). --partial leaves out files that meet a file or
+ * directory of the user (changes_leave_out()). Each builds a tree in a separate
+ * index and sets ch->theirs. The merge itself does not change.
  */
 #include <errno.h>
 #include <poll.h>
@@ -26,16 +25,16 @@
 
 enum {
 	PATCH_MAX = 512 << 20,
-	INFO_MAX = 256 << 20, /* bytes of changes to one index */
+	INFO_MAX = 256 << 20, /* bytes of queued changes to one index */
 };
 
 #define NO_OID "0000000000000000000000000000000000000000"
 
-/* A git that was killed leaves its lock, so both files go first. */
+/* Removes the index file and its lock, which may be left from a killed git. */
 void tree_index_init(struct tree_index *t, const struct git *g,
 		     const char *directory, const char *name)
 {
-	char *lock; /* a killed git leaves it */
+	char *lock; /* may be left from a killed git */
 
 	*t = (struct tree_index){ .git = *g,
 				  .file = path_join(directory, name),
@@ -63,7 +62,7 @@ int tree_index_read(struct tree_index *t, const char *tree,
 	return git_run(&t->git, &r, stop, err);
 }
 
-/* As git update-index --index-info takes it: mode 0 removes a path. */
+/* Queues a removal: git update-index --index-info removes paths with mode 0. */
 void tree_index_forget(struct tree_index *t, struct str path)
 {
 	buf_adds(&t->info, "0 " NO_OID "\t");
@@ -96,7 +95,7 @@ int tree_index_update(struct tree_index *t, const struct stop *stop,
 	return rc;
 }
 
-/* oid of the tree, which is stored in dcode's repository. */
+/* Stores the tree in dcode's repository and returns its id. */
 int tree_index_write(struct tree_index *t, char tree[GIT_OID],
 		     const struct stop *stop, struct error *err)
 {
@@ -112,8 +111,10 @@ int tree_index_write(struct tree_index *t, char tree[GIT_OID],
 	return rc;
 }
 
-/* theirs becomes the tree of the index: a commit on the base, or, since a
- * patch has no base, the tree alone. */
+/*
+ * Sets theirs to the tree of the index: as a commit on the base or, for a
+ * patch, which has no base, as a bare tree.
+ */
 static int set_theirs(struct change_set *ch, struct tree_index *index,
 		      const struct stop *stop, struct error *err)
 {
@@ -135,8 +136,10 @@ static int set_theirs(struct change_set *ch, struct tree_index *index,
 	return rc;
 }
 
-/* What git apply could not merge: base gets stage 1 and theirs stage 3 of each
- * path, so that the merge of both sides finds the same conflicts. */
+/*
+ * Prepares paths that git apply could not merge: base gets stage 1 and theirs
+ * stage 3, so that the final merge finds the same conflicts.
+ */
 static int split_conflicts(struct tree_index *base, struct tree_index *theirs,
 			   struct str unmerged, const struct stop *stop,
 			   struct error *err)
@@ -163,7 +166,7 @@ static int split_conflicts(struct tree_index *base, struct tree_index *theirs,
 	return tree_index_update(theirs, stop, err);
 }
 
-/* Whether git finds no file's changes in it. */
+/* True if git finds no changes in the patch. */
 static bool is_empty(const struct git *g, struct str patch,
 		     const struct stop *stop)
 {
@@ -178,8 +181,10 @@ static bool is_empty(const struct git *g, struct str patch,
 	return empty;
 }
 
-/* left: the entries that git could not merge (git ls-files -u), which become
- * conflicts. */
+/*
+ * Applies the patch to the index. left receives the unmerged entries (git
+ * ls-files -u), which become conflicts.
+ */
 static int apply_patch(const struct git *g, struct str patch, struct buf *left,
 		       const struct stop *stop, struct error *err)
 {
@@ -204,7 +209,7 @@ static int apply_patch(const struct git *g, struct str patch, struct buf *left,
 	return error_wrap(err, "the patch does not apply here");
 }
 
-/* The whole of standard input. */
+/* Reads all of standard input. */
 static int read_stdin(struct buf *patch, const struct stop *stop,
 		      struct error *err)
 {
@@ -235,8 +240,10 @@ static int read_stdin(struct buf *patch, const struct stop *stop,
 	}
 }
 
-/* base is the user's tree as the patch expects it, theirs the same with the
- * patch applied. */
+/*
+ * Sets base to the user's tree as the patch expects it, and theirs to the same
+ * tree with the patch applied.
+ */
 int changes_read_patch(struct change_set *ch, const char *ours,
 		       char base[GIT_OID], const struct stop *stop,
 		       struct error *err)
@@ -274,9 +281,10 @@ int changes_read_patch(struct change_set *ch, const char *ours,
 struct partial {
 	struct change_set *changes;
 	const struct changes_sides *request;
-	char **mine; /* paths that the user made or changed, sorted */
+	char **mine; /* paths that the user created or changed, sorted */
 	size_t n_mine;
-	size_t first; /* that this call has left out, of changes->left_out */
+	size_t first; /* index in changes->left_out of the first path added
+			 by this call */
 	struct tree_index index;
 };
 
@@ -289,7 +297,10 @@ static void add_mine_path(struct partial *p, const char *path)
 	p->mine[p->n_mine++] = xstrdup(path);
 }
 
-/* A path that the user deleted is not in the way. */
+/*
+ * Records a path that the user created or changed. Deleted paths cannot be in
+ * the way.
+ */
 static int add_mine(void *arg, const struct odb_record *d, struct error *err)
 {
 	struct partial *p = arg;
@@ -305,7 +316,7 @@ static int compare_paths(const void *a, const void *b)
 	return strcmp(*(const char *const *)a, *(const char *const *)b);
 }
 
-/* Whether the user has a file or a link where path has a directory. */
+/* True if a directory above path is a file or link of the user. */
 static bool is_below_mine(const struct partial *p, const char *path)
 {
 	char *above = xstrdup(path);
@@ -330,7 +341,7 @@ static bool is_below(const char *path, const char *directory)
 	return !strncmp(path, directory, len) && path[len] == '/';
 }
 
-/* Whether the user has files in a directory where path is a file. */
+/* True if path is a directory with files of the user. */
 static bool is_above_mine(const struct partial *p, const char *path)
 {
 	for (size_t i = 0; i < p->n_mine; i++)
@@ -339,7 +350,7 @@ static bool is_above_mine(const struct partial *p, const char *path)
 	return false;
 }
 
-/* Whether something that the merge does not know is at path. */
+/* True if an untracked file or directory of the user is at path. */
 static bool is_blocked(const struct partial *p, const char *path)
 {
 	for (size_t i = 0; i < p->request->n_blocked; i++)
@@ -348,8 +359,10 @@ static bool is_blocked(const struct partial *p, const char *path)
 	return false;
 }
 
-/* Whether path is below a file that was left out, in a directory that it
- * replaces: git lists the file first. */
+/*
+ * True if path is below a file that was left out, so that the user's directory
+ * stays as it was. git lists the file first.
+ */
 static bool is_below_left_out(const struct partial *p, const char *path)
 {
 	const struct change_set *ch = p->changes;
@@ -360,7 +373,7 @@ static bool is_below_left_out(const struct partial *p, const char *path)
 	return false;
 }
 
-/* One change of the sandbox, by path. */
+/* Leaves out one change of the sandbox if it meets something of the user. */
 static int check_change(void *arg, const struct odb_record *d,
 			struct error *err)
 {
@@ -384,7 +397,7 @@ static int check_change(void *arg, const struct odb_record *d,
 	return 0;
 }
 
-/* Sorted, so that each of many changes is looked up quickly. */
+/* The user's paths are sorted for fast lookup. */
 int changes_leave_out(struct change_set *ch, const struct changes_sides *q,
 		      const struct stop *stop, struct error *err)
 {
@@ -417,15 +430,16 @@ int changes_leave_out(struct change_set *ch, const struct changes_sides *q,
 }
 
 enum {
-	PICKED_MAX = 256 << 20, /* bytes of the patch that is asked about */
+	PICKED_MAX = 256 << 20, /* bytes of the patch shown to the user */
 	SHOWN_BYTES = 1 << 20,
-	HEADER_PARTS = 2, /* before and after a change of mode */
+	HEADER_PARTS = 2, /* before and after the lines that change the mode */
 };
 
 struct picked_file {
 	struct str text;
 	struct str name;
-	size_t group; /* the first file that it comes with: itself, mostly */
+	size_t group; /* index of the first file that must be taken together
+			 with this one; usually its own */
 };
 
 struct picking {
@@ -433,12 +447,15 @@ struct picking {
 	const struct stop *stop;
 	struct picked_file *files; /* owned */
 	size_t n_files;
-	struct buf picked; /* a patch of what was taken */
+	struct buf picked; /* patch with the accepted changes */
 	size_t taken;
-	bool quit; /* nothing more is taken */
+	bool quit; /* the user quit: accept nothing more */
 };
 
-/* Up to the next line that begins so; from at least byte 1 on. */
+/*
+ * Cuts text from rest up to the next line that begins with begins. The first
+ * line is never that line.
+ */
 static struct str cut_before(struct str *rest, const char *begins)
 {
 	struct str piece = { rest->ptr, rest->len };
@@ -459,8 +476,10 @@ static struct str cut_before(struct str *rest, const char *begins)
 	return piece;
 }
 
-/* Masked, and with control characters visible: the text comes from the
- * sandbox. */
+/*
+ * Prints text from the sandbox with secrets masked and control characters
+ * visible.
+ */
 static void show_text(const struct picking *p, struct str text)
 {
 	struct buf masked = BUF_INIT(PICKED_MAX);
@@ -479,7 +498,7 @@ static void show_text(const struct picking *p, struct str text)
 	buf_release(&line);
 }
 
-/* One line of the user's; its first byte, 0 for an empty one. */
+/* Reads a line and returns its first byte, 0 for an empty line. */
 static int read_answer(const struct picking *p, char *answer, struct error *err)
 {
 	char c = 0;
@@ -509,7 +528,7 @@ static int read_answer(const struct picking *p, char *answer, struct error *err)
 	return 0;
 }
 
-/* Sets *answer to y, n, a, d or q. */
+/* Asks until the answer is y, n, a, d or q. */
 static int ask_about(struct picking *p, const char *what, char *answer,
 		     struct error *err)
 {
@@ -527,7 +546,10 @@ static int ask_about(struct picking *p, const char *what, char *answer,
 	}
 }
 
-/* "@@ -5,3 +6,4 @@": the new start follows from what was taken before. */
+/*
+ * Adds a hunk, "@@ -5,3 +6,4 @@". Recomputes its new start from the hunks
+ * accepted so far.
+ */
 static void add_hunk(struct picking *p, struct str hunk, long *shift)
 {
 	size_t end = str_find(hunk, '\n');
@@ -549,7 +571,10 @@ static void add_hunk(struct picking *p, struct str hunk, long *shift)
 	p->taken++;
 }
 
-/* Binary files, modes and whole files have no parts. */
+/*
+ * True for changes that cannot be split: binary files, modes, and new or
+ * deleted files.
+ */
 static bool is_whole(struct str header, struct str hunks)
 {
 	return !hunks.len ||
@@ -562,8 +587,11 @@ static bool is_taken(char answer)
 	return answer == 'y' || answer == 'a';
 }
 
-/* The header of the file goes in front of the first hunk that is taken. answer
- * 'a' or 'd' was given for an earlier part of this file. */
+/*
+ * Asks for each hunk of a file. The file's header is added before the first
+ * accepted hunk. answer is the answer for an earlier part of this file: 'a' and
+ * 'd' apply to all hunks.
+ */
 static int pick_hunks(struct picking *p, struct str hunks, char answer,
 		      struct str *header, struct error *err)
 {
@@ -588,7 +616,7 @@ static int pick_hunks(struct picking *p, struct str hunks, char answer,
 	return 0;
 }
 
-/* A mode that changes with the contents is asked for by itself. */
+/* Asks for a mode change separately from the hunks. */
 static int pick_parts(struct picking *p, struct str header, struct str hunks,
 		      struct error *err)
 {
@@ -613,8 +641,10 @@ static int pick_parts(struct picking *p, struct str header, struct str hunks,
 	return pick_hunks(p, hunks, answer, parts, err);
 }
 
-/* What comes as a whole, with what it cannot come without: a file that became
- * a link, or a directory with all in it. */
+/*
+ * Asks once for changes that only work together, such as a file replaced by a
+ * link or by a directory with its files.
+ */
 static int pick_whole(struct picking *p, size_t from, size_t n,
 		      struct error *err)
 {
@@ -636,7 +666,7 @@ static int pick_whole(struct picking *p, size_t from, size_t n,
 	return 0;
 }
 
-/* A file that belongs to an earlier one was asked about with it. */
+/* Skips a file that was handled with an earlier one of its group. */
 static int pick_file(struct picking *p, size_t at, struct error *err)
 {
 	struct str rest = p->files[at].text;
@@ -645,15 +675,17 @@ static int pick_file(struct picking *p, size_t at, struct error *err)
 
 	for (size_t i = at; i < p->n_files; i++)
 		n += p->files[i].group == at;
-	if (!n) /* with an earlier one */
+	if (!n) /* it belongs to an earlier file */
 		return 0;
 	return n > 1 || is_whole(header, rest)
 		       ? pick_whole(p, at, n, err)
 		       : pick_parts(p, header, rest, err);
 }
 
-/* The name of "diff --git a/NAME b/NAME", as git quotes it, without the quote
- * at its end. */
+/*
+ * Returns NAME of "diff --git a/NAME b/NAME", with git's quoting but without
+ * the closing quote.
+ */
 static struct str read_name(struct str text)
 {
 	struct str line = { text.ptr, str_find(text, '\n') };
@@ -664,7 +696,10 @@ static struct str read_name(struct str text)
 	return str_skip(both, strlen("a/") + quoted);
 }
 
-/* A file that became a link is a deletion and an addition of one name. */
+/*
+ * Adds a file of the patch. A file that became a link appears as a deletion and
+ * an addition of the same name: one group.
+ */
 static void add_file(struct picking *p, struct str text)
 {
 	struct picked_file *last, *f;
@@ -680,7 +715,10 @@ static void add_file(struct picking *p, struct str text)
 		f->group = last->group;
 }
 
-/* Names are not NUL-terminated: shorter first, if one begins with the other. */
+/*
+ * Names are not NUL-terminated. If one is a prefix of the other, the shorter is
+ * first.
+ */
 static int by_name(const void *a, const void *b)
 {
 	const struct picked_file *x = *(const struct picked_file *const *)a;
@@ -693,8 +731,10 @@ static int by_name(const void *a, const void *b)
 			       (x->name.len < y->name.len);
 }
 
-/* Files below a name belong to the file that was there before, or is there
- * now. */
+/*
+ * Groups files with a changed file whose path is a directory above them: the
+ * file replaces the directory, or the reverse.
+ */
 static void group_files(struct picking *p)
 {
 	const struct picked_file **order =
@@ -723,7 +763,7 @@ static void group_files(struct picking *p)
 	free(order);
 }
 
-/* theirs becomes the base with what was taken. */
+/* Sets theirs to the base plus the accepted changes. */
 static int set_picked(struct picking *p, struct error *err)
 {
 	struct workspace *w = p->changes->workspace;
@@ -743,6 +783,7 @@ static int set_picked(struct picking *p, struct error *err)
 	return rc;
 }
 
+/* Splits the sandbox's diff into files and asks about each. */
 int changes_pick(struct change_set *ch, const struct stop *stop,
 		 struct error *err)
 {

@@ -1,15 +1,15 @@
-/* conversation.c - the model and the thread of a run, and changing them. */
+/* conversation.c - the model and the thread of a run, and switching them. */
 /* SPDX-License-Identifier: MIT */
 
 /*
  * A conversation is a model with its prompt and tools, a thread in the
- * database, and the size of the model's window. run_open() (open.c) puts one
- * together from run_choose_model(), run_name_session(), run_open_model() and
- * run_resume_load(); the conversation_*() functions change it between two
- * prompts and restore the old one if that fails.
+ * database, and the size of the model's context window. run_open() (open.c)
+ * creates one with run_choose_model(), run_name_session(), run_open_model() and
+ * run_resume_load(). The conversation_*() functions change it between two
+ * prompts and restore the old state on failure.
  *
- * The thread in the database is the truth: a model's own history is rebuilt
- * from it (run_push_history()) whenever the model changes.
+ * The database holds the authoritative history. Whenever the model changes, the
+ * new model's history is rebuilt from it (run_push_history()).
  */
 #include "cmd/session/conversation.h"
 
@@ -40,15 +40,14 @@ enum {
 	MOST_TOOLS = 64 + MCP_ALL_TOOLS_MAX,
 };
 
-struct offer { /* what the model is offered; offer_free() */
-	struct tool_spec specs[MOST_TOOLS]; /* with schemas of their own */
+struct offer { /* the tools offered to the model; free with offer_free() */
+	struct tool_spec specs[MOST_TOOLS]; /* each with an owned schema */
 	size_t n;
-	char *task; /* what its description says here; owned */
+	char *task; /* description of the task tool for this run; owned */
 	bool runs_commands;
 };
 
-/* later: also the tools that are offered only once the history was
- * compacted. */
+/* later: includes the tools that are offered only after a compaction. */
 static void add_tools(struct offer *o, const struct run *r, bool later,
 		      const struct tool *const *list)
 {
@@ -65,7 +64,7 @@ static void add_tools(struct offer *o, const struct run *r, bool later,
 	}
 }
 
-/* Every tool that this run may have, from the table and from MCP servers. */
+/* Lists every tool of this run, built-in and from MCP servers. */
 static struct offer *offer_new(const struct run *r, bool later)
 {
 	struct offer *o = xcalloc(1, sizeof(*o));
@@ -83,12 +82,13 @@ static void offer_free(struct offer *o)
 	free(o);
 }
 
-/* With -q only warnings that concern security are printed. */
+/* Drops warnings: with -q only security warnings are printed. */
 static void ignore_line(const char *line)
 {
 	(void)line;
 }
 
+/* Builds the system prompt, which depends on the sandbox, skills and tools. */
 int run_open_model(struct run *r, struct error *err)
 {
 	struct prompt_facts facts = {
@@ -152,6 +152,7 @@ int run_offer_tools(struct run *r, struct error *err)
 	return rc;
 }
 
+/* On later calls only updates the session's model and sandbox. */
 int run_name_session(struct run *r, struct error *err)
 {
 	bool is_host = r->client.provider->flags & SANDBOX_UNISOLATED;
@@ -179,7 +180,7 @@ int run_name_session(struct run *r, struct error *err)
 	return 0;
 }
 
-/* -M, else the model of the resumed thread; NULL: the settings say. */
+/* Returns the model of -M or of the resumed thread; NULL: use the settings. */
 const char *run_given_model(const struct run *r)
 {
 	if (!r->options.model && r->thread.id && r->thread.model[0])
@@ -215,10 +216,12 @@ int run_choose_model(struct run *r, struct error *err)
 	return run_money_model(r, &account, err);
 }
 
-enum { SMALL = 8000 }; /* tokens; less is warned of */
+enum { SMALL = 8000 }; /* tokens; warn about smaller windows */
 
-/* If nobody knows the window's size: takes what the server has said of it
- * before, and lets the next answers tell. */
+/*
+ * If the window size is unknown, uses limits that the server reported earlier
+ * and learns from its next answers.
+ */
 static void open_probe(struct run *r)
 {
 	struct window *w = &r->agent.window;
@@ -240,8 +243,10 @@ static void open_probe(struct run *r)
 	free(path);
 }
 
-/* Also called when the model stays: the tools, and so the room, may have
- * changed. */
+/*
+ * Also called if only the tools changed, because they take up room in the
+ * window.
+ */
 void run_set_window(struct run *r)
 {
 	const struct settings *set = r->app->settings;
@@ -255,7 +260,7 @@ void run_set_window(struct run *r)
 	(void)model_facts(set, r->choice.provider, r->choice.model, &facts);
 	window_init(&r->agent.window, &facts, at);
 	open_probe(r);
-	/* Said once for each size, not again for each model that has it. */
+	/* Warn once per size, not for each model. */
 	if (w->size > 0 && w->size < SMALL && w->size != before && !w->assumed)
 		app_warn("Model '%s' has limited context (%" PRId64 " tokens)."
 			 " Agent performance may be affected.",
@@ -281,7 +286,7 @@ void run_tell_assumed(const struct run *r)
 	free(line);
 }
 
-/* Hands a stored conversation on to r->model, which has none yet. */
+/* Loads a stored conversation into r->model, which has no history yet. */
 static int run_push_history(struct run *r, const struct conversation *c,
 			    struct error *err)
 {
@@ -297,10 +302,11 @@ static int run_push_history(struct run *r, const struct conversation *c,
 }
 
 enum {
-	PROMPT_SHOWN = 200, /* characters of the last prompt */
-	ANSWER_LINES = 6,   /* the last ones of the last answer */
+	PROMPT_SHOWN = 200, /* characters of the last prompt that are shown */
+	ANSWER_LINES = 6,   /* last lines of the last answer that are shown */
 };
 
+/* For "latest" without a match, a chat starts a new thread. */
 int run_resume_find(struct run *r, struct error *err)
 {
 	const char *name = r->options.resume;
@@ -330,7 +336,7 @@ int run_resume_find(struct run *r, struct error *err)
 	return 0;
 }
 
-/* 1 yes, 0 no or nobody to ask. */
+/* Returns 1 for yes, 0 for no or if there is no user to ask. */
 static int confirm_or_no(const struct run *r, const char *question,
 			 struct error *err)
 {
@@ -339,8 +345,10 @@ static int confirm_or_no(const struct run *r, const char *question,
 	return secret_confirm(r->app, question, err);
 }
 
-/* The files that the thread talks about are in another directory: a chat asks,
- * -n only warns. */
+/*
+ * Handles a thread from another directory, whose files are not here: a chat
+ * asks, -n only warns.
+ */
 static int check_directory(struct run *r, struct error *err)
 {
 	const char *here = settings_cwd(r->app->settings);
@@ -369,7 +377,10 @@ static int check_directory(struct run *r, struct error *err)
 	return rc;
 }
 
-/* The thread is in use by another dcode. 0: continue in a copy. */
+/*
+ * Asks whether to continue in a copy, because another dcode uses the thread.
+ * Returns 0 for yes.
+ */
 static int offer_copy(struct run *r, int64_t pid, struct error *err)
 {
 	struct error ignored = { 0 };
@@ -390,6 +401,7 @@ static int offer_copy(struct run *r, int64_t pid, struct error *err)
 			  r->thread.id, r->thread.id);
 }
 
+/* Falls back to a copy if the thread is in use and the user agrees. */
 int run_resume_begin(struct run *r, struct error *err)
 {
 	const struct session_info none = { 0 };
@@ -413,7 +425,10 @@ int run_resume_begin(struct run *r, struct error *err)
 	return 0;
 }
 
-/* The last message of the role that was not made by compaction; NULL: none. */
+/*
+ * Returns the last message of this role that is not a compaction summary, or
+ * NULL.
+ */
 static const struct message *find_last(const struct conversation *c,
 				       enum role role)
 {
@@ -423,7 +438,9 @@ static const struct message *find_last(const struct conversation *c,
 	return NULL;
 }
 
-/* The text of a message, masked and without controls. */
+/*
+ * Appends a message's text with secrets masked and without control characters.
+ */
 static void clean_text(const struct run *r, const struct message *m,
 		       struct buf *out)
 {
@@ -438,7 +455,7 @@ static void clean_text(const struct run *r, const struct message *m,
 	free(text);
 }
 
-/* From the beginning of the last n lines on. */
+/* Returns the last n lines of text. */
 static struct str last_lines(struct str text, int n)
 {
 	size_t at = text.len;
@@ -448,7 +465,7 @@ static struct str last_lines(struct str text, int n)
 	return str_skip(text, at);
 }
 
-/* Reminds the user where the thread stopped. */
+/* Shows the last prompt and the end of the last answer. */
 static void show_last(struct run *r, const struct conversation *c)
 {
 	struct buf prompt = BUF_INIT(64 << 20);
@@ -496,6 +513,7 @@ static void warn_vendor(const struct run *r)
 	buf_release(&line);
 }
 
+/* Loads the stored history into the model. */
 int run_resume_load(struct run *r, struct error *err)
 {
 	struct conversation c;
@@ -513,7 +531,7 @@ int run_resume_load(struct run *r, struct error *err)
 			 c.damaged);
 	warn_vendor(r);
 	rc = run_push_history(r, &c, err);
-	/* Large results are files named by a number: the next must be free. */
+	/* Files of large results are numbered: continue after the last one. */
 	r->stored_results = (unsigned)c.results;
 	if (rc == 0 && r->interactive)
 		show_last(r, &c);
@@ -521,7 +539,9 @@ int run_resume_load(struct run *r, struct error *err)
 	return rc;
 }
 
-/* The parts of a run that belong to its conversation. */
+/*
+ * The members of a run that belong to its conversation, saved while switching.
+ */
 struct thread_state {
 	struct session *session;
 	struct model *model;
@@ -541,8 +561,10 @@ bool conversation_is_stored(const struct run *r, struct error *err)
 	return false;
 }
 
-/* The messages of a copy that has not gone on yet are those of the thread that
- * it was made of. */
+/*
+ * Sets *no to the thread whose messages apply, 0 if there is none. A copy
+ * without new messages uses the original thread.
+ */
 static int find_number(const struct run *r, struct store *store, int64_t *no,
 		       struct error *err)
 {
@@ -558,8 +580,10 @@ static int find_number(const struct run *r, struct store *store, int64_t *no,
 	return 0;
 }
 
-/* The token count of another model says nothing: the window is estimated
- * anew. */
+/*
+ * Ignores the stored token count: it was measured by another model, so the
+ * window is estimated again.
+ */
 int conversation_load(struct run *r, struct error *err)
 {
 	struct conversation c = { 0 };
@@ -574,7 +598,7 @@ int conversation_load(struct run *r, struct error *err)
 		return 0;
 	if (history_load(&c, store, no, err) < 0)
 		return -1;
-	c.tokens = 0; /* as another model counts */
+	c.tokens = 0; /* counted by another model's tokenizer */
 	rc = run_push_history(r, &c, err);
 	history_release(&c);
 	return rc;
@@ -588,7 +612,7 @@ static bool is_about_todos(const struct message *m)
 	return false;
 }
 
-/* thread_each_message(): keeps only what todos_latest() looks at. */
+/* thread_each_message() callback: keeps only messages about the todo list. */
 static bool gather_todos(void *arg, struct thread_message *m)
 {
 	struct conversation *c = arg;
@@ -600,6 +624,7 @@ static bool gather_todos(void *arg, struct thread_message *m)
 	return true;
 }
 
+/* Reads only the todo messages from the database. */
 int conversation_todos(struct run *r, struct todos *t, struct error *err)
 {
 	struct conversation c = { 0 };
@@ -620,6 +645,7 @@ int conversation_todos(struct run *r, struct todos *t, struct error *err)
 	return rc;
 }
 
+/* Opens the new model first and restores the old one on failure. */
 int conversation_set_model(struct run *r, const char *spec, const char *params,
 			   struct error *err)
 {
@@ -653,7 +679,7 @@ int conversation_set_model(struct run *r, const char *spec, const char *params,
 	return 0;
 }
 
-/* The run has no conversation then; the result owns it. */
+/* Moves the conversation out of the run; the caller owns it. */
 static struct thread_state detach_state(struct run *r)
 {
 	struct thread_state t = { r->session,       r->model,
@@ -677,7 +703,7 @@ static void release_state(struct thread_state *t)
 	thread_release(&t->thread);
 }
 
-/* Drops what was opened meanwhile. */
+/* Releases the new conversation and restores the saved one. */
 static void restore_state(struct run *r, const struct thread_state *t)
 {
 	struct thread_state begun = detach_state(r);
@@ -696,7 +722,7 @@ static void restore_state(struct run *r, const struct thread_state *t)
 	r->box.request.thread = session_id(r->session);
 }
 
-/* The agent's counters start again for the thread that the run has now. */
+/* Resets the agent's counters for the run's current thread. */
 static void reset_agent(struct run *r)
 {
 	r->agent.model = r->model;
@@ -709,7 +735,7 @@ static void reset_agent(struct run *r)
 	r->switched++;
 }
 
-/* A new session and a model without history. */
+/* Creates a session and a model without history. */
 static int open_conversation(struct run *r, struct error *err)
 {
 	if (run_name_session(r, err) < 0 || run_open_model(r, err) < 0)

@@ -1,4 +1,4 @@
-/* conversation.h - the model and the thread of a run, and changing them. */
+/* conversation.h - the model and the thread of a run, and switching them. */
 /* SPDX-License-Identifier: MIT */
 #ifndef CMD_SESSION_CONVERSATION_H
 #define CMD_SESSION_CONVERSATION_H
@@ -6,54 +6,64 @@
 #include "cmd/session/run.h"
 #include "tool/todos.h"
 
-/* Fills r->thread when -r was given; opens the database only then. Where a chat
- * asks for the last thread and there is none, says so and begins a new one. */
+/*
+ * Fills r->thread if -r was given. Opens the database only in that case. If a
+ * chat asks for the latest thread and there is none, prints that and starts a
+ * new thread.
+ */
 int run_resume_find(struct run *r, struct error *err);
-/* Asks, or says, what has to be known before the thread goes on: that it is of
- * another directory, or in use. Makes r->session, which has it from then on. */
+/*
+ * Asks or warns before resuming a thread that belongs to another directory or
+ * is in use. Creates r->session, which owns the thread from then on.
+ */
 int run_resume_begin(struct run *r, struct error *err);
-/* Hands the stored messages on to r->model; shows the last ones in a chat. */
+/* Loads the stored messages into r->model. A chat shows the last ones. */
 int run_resume_load(struct run *r, struct error *err);
-/* -M, else the model of the resumed thread; NULL: the settings say. */
+/* Returns the model of -M or of the resumed thread; NULL: use the settings. */
 const char *run_given_model(const struct run *r);
-/* *c is the model that -M, the resumed thread or the settings name. */
+/* Sets *c to the model named by -M, the resumed thread or the settings. */
 int run_find_model(const struct run *r, struct model_choice *c,
 		   struct error *err);
-/* True if the error says that a key is missing. */
+/* True if err means that an API key is missing. */
 bool run_lacks_key(const struct error *err);
-/* r->choice: a resumed thread goes on with its model, -M takes precedence. */
+/* Sets r->choice: -M, else the resumed thread's model, else the settings. */
 int run_choose_model(struct run *r, struct error *err);
-/* r->model, with a prompt that knows the sandbox, but none of the thread. */
+/* Opens r->model with a system prompt for this sandbox and an empty history. */
 int run_open_model(struct run *r, struct error *err);
-/* Offers r->model the tools that there are now; its history stays. */
+/* Updates the tools offered to r->model; its history stays. */
 int run_offer_tools(struct run *r, struct error *err);
-int run_reset_model(void *arg, struct error *err); /* agent.reset; the run */
-/* Tells the agent how much the window of r->choice holds. */
+/* agent.reset callback; arg is the run */
+int run_reset_model(void *arg, struct error *err);
+/* Sets the agent's context window from r->choice. */
 void run_set_window(struct run *r);
-/* Says on stderr where the window's size is an assumption. */
+/* Prints a note on stderr if the window size is assumed. */
 void run_tell_assumed(const struct run *r);
-/* Makes r->session, or says anew which model and sandbox it has. */
+/* Creates r->session, or updates its model and sandbox. */
 int run_name_session(struct run *r, struct error *err);
 /*
- * The following change an open run between two prompts; its sandbox stays. On
- * -1 it is as it was before.
+ * The following functions change an open run between two prompts and keep its
+ * sandbox. On -1 the run is unchanged.
  *
- * Goes on with another model, which gets all that the thread holds so far.
- * spec as --model; params as --model-params, or NULL.
+ * Switches to another model, which gets the thread's whole history. spec as for
+ * --model; params as for --model-params, or NULL.
  */
 int conversation_set_model(struct run *r, const char *spec, const char *params,
 			   struct error *err);
-/* Goes on in a new, empty thread. */
+/* Starts a new, empty thread. */
 int conversation_begin(struct run *r, struct error *err);
-/* Goes on with a stored thread and its model; asks as -r does. Takes *t over,
- * also on -1. */
+/*
+ * Switches to a stored thread and its model; asks like -r. Takes ownership of
+ * *t, also on -1.
+ */
 int conversation_resume(struct run *r, struct thread *t, struct error *err);
-/* Hands the stored messages of the run's thread on to its model. */
+/* Loads the stored messages of the run's thread into its model. */
 int conversation_load(struct run *r, struct error *err);
-/* The list of steps as the thread's model last set it; none: t->n is 0. From
- * the stored messages, between two prompts. */
+/*
+ * Returns the thread's current todo list from the stored messages; t->n is 0 if
+ * there is none. Call between two prompts.
+ */
 int conversation_todos(struct run *r, struct todos *t, struct error *err);
-/* True when the run's thread can be read from the database in full. */
+/* True if the database has the whole thread. */
 bool conversation_is_stored(const struct run *r, struct error *err);
 
 #endif
