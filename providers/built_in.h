@@ -5,11 +5,17 @@
 
 #include "sandbox/provider.h"
 
-/* table.c: NULL ends them. registry.h has those that the user added, too. */
+/*
+ * Built-in providers, ended by NULL (table.c). registry.h adds those that the
+ * user configured.
+ */
 extern const struct sandbox_provider *const sandbox_providers[];
-/* By its first name; NULL: no built-in provider has it, or name is NULL. */
+/*
+ * Finds a built-in provider by its first name. NULL if none matches or name is
+ * NULL.
+ */
 const struct sandbox_provider *sandbox_provider_find(const char *name);
-/* Whether it is the first or the second name of one. */
+/* True if name is the first or second name of a built-in provider. */
 bool sandbox_provider_is_built_in(const char *name);
 
 #endif

@@ -24,14 +24,14 @@
 enum {
 	REQUEST_MAX = 64 << 10,
 	LIFETIME_S = 14400,
-	LIFETIME_MAX_S = 28800, /* of sessionTimeoutSeconds */
+	LIFETIME_MAX_S = 28800, /* maximum of sessionTimeoutSeconds */
 	ID_MAX = 40,
 	HASH = 65,
 	START_BODY_MAX = 4096,
 	LIST_BODY_MAX = 64 << 10,
 	PAGES_MAX = 1000,
 	NAME_MAX_BYTES = 100,
-	LABEL = 14, /* "dcode-" and 8 characters */
+	LABEL = 14, /* length of a label: "dcode-" and 8 characters */
 	MKDIR_MS = 30000,
 };
 
@@ -88,8 +88,10 @@ static bool is_id(const char *id)
 	return is_made_of(id, LETTERS DIGITS, ID_MAX);
 }
 
-/* "us-west-2": letters, hyphens, a number at the end. It becomes part of a
- * host's name. */
+/*
+ * True for text like "us-west-2": letters and hyphens with a number at the end.
+ * The region becomes part of a host name.
+ */
 static bool is_region(const char *region)
 {
 	const char *last = strrchr(region, '-');
@@ -139,7 +141,10 @@ static int set_address(struct agentcore *a, struct error *err)
 	return rc;
 }
 
-/* The host with its port, as it is sent, and the path: both are signed. */
+/*
+ * Sets the Host header with its port, and the path. Both are part of the
+ * signature.
+ */
 static void set_host(struct agentcore *a)
 {
 	bool secure = strncmp(a->api.base, "https://", 8) == 0;
@@ -151,6 +156,10 @@ static void set_host(struct agentcore *a)
 	a->prefix = xstrndup(path.ptr ? path.ptr : "", path.len);
 }
 
+/*
+ * Reads the interpreter's id from the settings. It is part of each request's
+ * path and of the endpoint's name.
+ */
 static int set_interpreter(struct agentcore *a, struct error *err)
 {
 	struct buf path = BUF_INIT(4096);
@@ -167,7 +176,7 @@ static int set_interpreter(struct agentcore *a, struct error *err)
 	buf_adds(&path, "/code-interpreters/");
 	rest_encode(&path, str_of(id));
 	a->path = buf_detach(&path);
-	/* The same session id means nothing at another interpreter. */
+	/* A session id is valid only for its own interpreter. */
 	a->endpoint = strcmp(id, INTERPRETER) == 0
 			      ? xstrdup(a->api.base)
 			      : xasprintf("%s%s", a->api.base, a->path);
@@ -261,7 +270,10 @@ static bool has_status(const cJSON *session, const char *status)
 	return strcmp(json_string(session, "status", ""), status) == 0;
 }
 
-/* info borrows from session and label. False when it has no usable id. */
+/*
+ * Fills info, which borrows from session and label. False if the session has no
+ * usable id.
+ */
 static bool parse_info(const cJSON *session, char label[LABEL + 1],
 		       struct sandbox_info *info)
 {
@@ -287,7 +299,10 @@ static bool parse_info(const cJSON *session, char label[LABEL + 1],
 	return is_id(info->id);
 }
 
-/* *next: where the page begins, and then where the next one does; owned. */
+/*
+ * Requests one page of the list. *next is the token of this page and becomes
+ * that of the next one; owned by the caller.
+ */
 static int get_page(struct sandbox_client *client, char **next, cJSON **page,
 		    const struct stop *stop, struct error *err)
 {
@@ -319,7 +334,7 @@ static int get_page(struct sandbox_client *client, char **next, cJSON **page,
 	return rc;
 }
 
-/* The API has no filter by name. */
+/* Lists all sessions and filters by name here, since the API cannot. */
 static int agentcore_list(struct sandbox_client *client, const char *owner,
 			  const struct info_sink *sink, const struct stop *stop,
 			  struct error *err)
@@ -373,7 +388,7 @@ static int agentcore_info(struct sandbox_client *client, const char *id,
 	return 0;
 }
 
-/* A clientToken: the same for the same kind and id. */
+/* Computes the clientToken, which is always the same for a kind and an id. */
 static void client_token(const char *kind, const char *id, char out[HASH])
 {
 	char *text = xasprintf("dcode %s %s", kind, id);
@@ -437,7 +452,7 @@ static int start_session(struct sandbox *sb, const struct sandbox_spec *spec,
 	if (rc == 0 && (again || ask.tries > 1))
 		(void)duplicate_create_resolve(sb->client, &all, &sb->id, stop,
 					       &ignored);
-	/* Without a key nothing was sent. */
+	/* No credentials were found, so no request was sent. */
 	if (rc < 0 && !ask.tries)
 		err->nothing_made = true;
 	cJSON_Delete(tree);
@@ -445,7 +460,7 @@ static int start_session(struct sandbox *sb, const struct sandbox_spec *spec,
 	return rc;
 }
 
-/* Makes the directory, unless it is the one that always exists. */
+/* Creates the directory, unless it is the default one, which always exists. */
 static int make_workdir(struct sandbox *sb, const char *dir,
 			const struct stop *stop, struct error *err)
 {
@@ -473,7 +488,7 @@ static void make_box(struct sandbox *sb)
 {
 	struct agentcore_box *b = sb->priv;
 
-	if (b) /* of a create that failed */
+	if (b) /* a create that failed has none */
 		return;
 	b = xcalloc(1, sizeof(*b));
 	pthread_mutex_init(&b->lock, NULL);
@@ -500,6 +515,7 @@ static int agentcore_create(struct sandbox *sb, const struct sandbox_spec *spec,
 	return make_workdir(sb, dir, stop, err);
 }
 
+/* Joins a running session by its id. */
 static int agentcore_attach(struct sandbox *sb, const char *id,
 			    const struct stop *stop, struct error *err)
 {
@@ -526,8 +542,11 @@ static int agentcore_attach(struct sandbox *sb, const char *id,
 	return make_workdir(sb, dir, stop, err);
 }
 
-/* 0 when it has ended or is unknown, which the API says in several ways; else
- * -1 with why, or with the reason that this cannot be told. */
+/*
+ * Returns 0 if the session has ended or is unknown, which the API reports in
+ * several ways. Otherwise returns -1 with why, or with the error of the
+ * request.
+ */
 static int check_ended(struct sandbox_client *client, const char *id,
 		       const struct error *why, const struct stop *stop,
 		       struct error *err)
@@ -544,6 +563,7 @@ static int check_ended(struct sandbox_client *client, const char *id,
 	return rc;
 }
 
+/* Stops the session. A session that has already ended counts as removed. */
 static int agentcore_remove(struct sandbox_client *client, const char *id,
 			    const struct stop *stop, struct error *err)
 {
@@ -570,7 +590,7 @@ static int agentcore_remove(struct sandbox_client *client, const char *id,
 	free(path);
 	if (rc == 0 || ask.status == 404)
 		return rc == 0 ? 0 : 1;
-	/* Its state is changing, or it has ended. */
+	/* The session is changing its state or has ended. */
 	if (ask.status == 409 || ask.status == 400)
 		return check_ended(client, id, &why, stop, err);
 	*err = why;
@@ -596,8 +616,10 @@ static const struct rates rates = {
 	.gib = RATES_HOUR(0.00945),
 };
 
-/* The most that a session has (docs.aws.amazon.com, "Quotas for Amazon Bedrock
- * AgentCore", read 2026-11-23). */
+/*
+ * The largest size of a session (docs.aws.amazon.com, "Quotas for Amazon
+ * Bedrock AgentCore", read 2026-11-23).
+ */
 static const struct rates_size most = { .milli_vcpu = 2000, .mib = 8 << 10 };
 
 static int agentcore_price(const struct settings *set, const char *snapshot,

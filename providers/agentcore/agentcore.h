@@ -1,4 +1,4 @@
-/* agentcore.h - the doors between the rooms of the AgentCore provider. */
+/* agentcore.h - declarations shared by the files of the AgentCore provider. */
 /* SPDX-License-Identifier: MIT */
 #ifndef PROVIDERS_AGENTCORE_AGENTCORE_H
 #define PROVIDERS_AGENTCORE_AGENTCORE_H
@@ -31,67 +31,74 @@ struct agentcore { /* sandbox_client.priv */
 	struct aws aws;
 	const struct settings *settings; /* borrowed */
 	char *region;                    /* owned */
-	char *host;                      /* owned: as in the Host header */
-	char *prefix;   /* owned: the path before ours, or "" */
+	char *host;                      /* owned: the Host header */
+	char *prefix;   /* owned: path in front of a->path, or "" */
 	char *path;     /* owned: "/code-interpreters/ID" */
 	char *endpoint; /* owned */
 	struct create_log tried;
 	pthread_mutex_t lock;
-	int64_t skew_s; /* the server's clock is so much ahead */
+	int64_t skew_s; /* how far the server's clock is ahead */
 };
 
 struct agentcore_box { /* sandbox.priv */
 	pthread_mutex_t lock;
 	char *cwd; /* owned: the interpreter's directory, or NULL; set once */
-	atomic_bool no_tasks; /* the task calls do not work here */
+	atomic_bool no_tasks; /* this interpreter rejects the task calls */
 };
 
 /* api.c */
 struct agentcore_ask {
 	struct rest_ask rest;      /* path: after "/code-interpreters/ID" */
-	const char *session;       /* goes into a header, or NULL */
+	const char *session;       /* sent as a header; or NULL */
 	char type[AGENTCORE_TYPE]; /* out: the error's name, or "" */
-	int status;                /* out: 0 when no answer came */
+	int status;                /* out: HTTP status; 0 without an answer */
 	char content_type[96];     /* out */
-	unsigned tries;            /* out: how often it was sent */
+	unsigned tries;            /* out: number of requests sent */
 };
 /*
- * Signs, sends and, with REST_AGAIN, repeats. Without, it repeats only what the
- * server refused unread: throttled, an expired key, a wrong clock. *tree (may
- * be NULL) is the caller's.
+ * Signs and sends a request. With REST_AGAIN it is also repeated after an
+ * answer was lost; without it only if the server certainly did not run it:
+ * throttled, expired key, wrong clock. The caller frees *tree (tree may be
+ * NULL).
  */
 int agentcore_call(struct agentcore *a, struct agentcore_ask *ask, cJSON **tree,
 		   const struct stop *stop, struct error *err);
-/* The session's description, the caller's; NULL when the id is unknown. */
+/*
+ * Fetches the session's description, which the caller frees; NULL if the id is
+ * unknown.
+ */
 int agentcore_get_session(struct sandbox_client *client, const char *id,
 			  cJSON **session, const struct stop *stop,
 			  struct error *err);
 
 /* exec.c */
 struct agentcore_invoke {
-	const char *tool; /* "executeCommand" */
-	const char *key;  /* of its one argument */
-	struct str text;  /* the argument as a string, */
-	struct str items; /* or the JSON items of an array */
-	const char *what; /* the request, for messages */
+	const char *tool; /* such as "executeCommand" */
+	const char *key;  /* name of its only argument */
+	struct str text;  /* the argument if it is a string */
+	struct str items; /* else the argument's array as JSON items */
+	const char *what; /* what the request does, for messages */
 	int64_t timeout_ms;
-	/* Each result event, parsed, and its bytes; -1 (err filled) stops. */
+	/*
+	 * Called with each result event, parsed and as received. -1 (err
+	 * filled) ends the call.
+	 */
 	int (*result)(void *arg, const cJSON *result, struct str raw,
 		      struct error *err);
 	void *arg;
 };
 /*
- * One call of a tool, never repeated once the server may have seen it. 0 when
- * a result came. -1: ERR_NETWORK (the connection broke, or the server failed),
- * ERR_PROTOCOL (a damaged stream), ERR_LIMIT (too large), ERR_GONE, else the
- * server's refusal.
+ * Calls a tool once; never repeats a call that the server may have run. Returns
+ * 0 when a result came. -1: ERR_NETWORK (the connection broke, or the server
+ * failed), ERR_PROTOCOL (a damaged stream), ERR_LIMIT (too large), ERR_GONE,
+ * else the server's refusal.
  */
 int agentcore_invoke(struct sandbox *sb, const struct agentcore_invoke *call,
 		     const struct stop *stop, struct error *err);
 /* Appends a result's standard output, or its text if it has no output. */
 int agentcore_add_output(const cJSON *result, struct buf *out,
 			 struct error *err);
-/* Runs a line to its end, its standard output appended to out. */
+/* Runs a command line until it ends and appends its standard output to out. */
 int agentcore_run(struct sandbox *sb, struct str command, int64_t timeout_ms,
 		  struct buf *out, const struct stop *stop, struct error *err);
 

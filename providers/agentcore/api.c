@@ -29,13 +29,13 @@ enum {
 	ANSWER_MAX = 4 << 20,
 	SKEW_S = 300, /* AWS accepts a skew of five minutes */
 	HEADERS = 8,
-	/* Of tools. */
+	/* for tool calls */
 	INVOKE_TRIES = 4,
 	BODY_MAX = 64 << 20,
 	SLACK_MS = 5000, /* how late an answer may be */
 };
 
-/* The head of an answer. */
+/* What is read from an answer's headers. */
 struct head {
 	struct agentcore_ask *ask;
 	int64_t date; /* Unix seconds, 0 unknown */
@@ -46,7 +46,10 @@ static void copy_text(char *out, size_t room, struct str s)
 	snprintf(out, room, "%.*s", (int)s.len, s.ptr ? s.ptr : "");
 }
 
-/* The name in "ValidationException:http://..." or "x#ValidationException". */
+/*
+ * Cuts the error's name out of "ValidationException:http://..." or
+ * "x#ValidationException".
+ */
 static struct str parse_type(struct str type)
 {
 	size_t mark = str_find(type, '#');
@@ -91,7 +94,7 @@ static int pass_body(void *arg, struct str chunk, struct error *err)
 	return h->ask->rest.data(h->ask->rest.arg, chunk, err);
 }
 
-/* The request's own headers, and those that sign it. */
+/* The request's own headers and the headers of the signature. */
 struct signed_head {
 	char *lines[HEADERS];
 	size_t n;
@@ -104,7 +107,7 @@ static void add_header(struct signed_head *s, const char *name,
 		s->lines[s->n++] = xasprintf("%s: %s", name, value);
 }
 
-/* Sets the lines of a request: its own, and those that sign it. */
+/* Fills s with the request's headers, then with those of the signature. */
 static void sign_request(struct agentcore *a, const struct agentcore_ask *ask,
 			 const struct aws_credentials *c, struct signed_head *s)
 {
@@ -138,7 +141,10 @@ static void sign_request(struct agentcore *a, const struct agentcore_ask *ask,
 	free(target);
 }
 
-/* Some answers have the error's name only in their body. */
+/*
+ * Reads the error's name from the body, for answers that have no header with
+ * it.
+ */
 static void parse_error_name(struct agentcore_ask *ask, struct str body)
 {
 	cJSON *tree = ask->type[0] ? NULL : json_parse(body);
@@ -153,13 +159,13 @@ static void parse_error_name(struct agentcore_ask *ask, struct str body)
 
 struct request_tries {
 	struct retry retry;
-	struct aws_credentials key; /* of the current try */
-	int64_t date;               /* of its answer; 0 unknown */
+	struct aws_credentials key; /* used for the current try */
+	int64_t date;               /* Date header of its answer; 0 unknown */
 	bool renewed;
 	bool adjusted;
 };
 
-/* One try, signed for now. */
+/* Signs the request with the current time and sends it once. */
 static int send_once(struct agentcore *a, struct agentcore_ask *ask,
 		     struct request_tries *t, struct http_response *res,
 		     const struct stop *stop, struct error *err)
@@ -199,8 +205,10 @@ static bool is_type(const struct agentcore_ask *ask, const char *type)
 	return strcasecmp(ask->type, type) == 0;
 }
 
-/* True if the failure was a wrong clock of this machine. The server's is used
- * from then on. */
+/*
+ * True if the request failed because this machine's clock is wrong. Corrects
+ * later signatures by the server's Date header.
+ */
 static bool adjust_clock(struct agentcore *a, const struct agentcore_ask *ask,
 			 int64_t date)
 {
@@ -229,7 +237,7 @@ static bool is_expired(const struct agentcore_ask *ask)
 		is_type(ask, "ExpiredToken"));
 }
 
-/* True if a failed request shall be sent again; waits before that. */
+/* True if a failed request must be sent again. Waits before it returns. */
 static bool wait_to_repeat(struct agentcore *a, const struct agentcore_ask *ask,
 			   struct request_tries *t, const struct stop *stop,
 			   struct error *err)
@@ -341,12 +349,14 @@ struct result_stream { /* the answer to one tool call */
 	const struct agentcore_ask *ask;
 	struct event_stream events;
 	size_t results;
-	bool throttled; /* by an exception before any result */
+	bool throttled; /* an exception came before any result */
 	bool missing;   /* 404, although the session is READY */
 };
 
-/* Names of exceptions, as in a head (ValidationException) or in a stream
- * (validationException). */
+/*
+ * Names of exceptions, as in a header (ValidationException) or in a stream
+ * (validationException).
+ */
 static const struct {
 	const char *name;
 	enum err code;
@@ -368,7 +378,7 @@ static enum err exception_code(struct str name)
 	return ERR_REMOTE;
 }
 
-/* The stream carries an exception or an error instead of a result. */
+/* Fills err from a stream message that holds an exception or an error. */
 static int parse_exception(struct result_stream *r,
 			   const struct event_message *m, struct error *err)
 {
@@ -389,6 +399,7 @@ static int parse_exception(struct result_stream *r,
 	return -1;
 }
 
+/* Handles one message of the event stream: a result, or an exception. */
 static int on_message(void *arg, const struct event_message *m,
 		      struct error *err)
 {
@@ -430,8 +441,10 @@ static int on_data(void *arg, struct str chunk, struct error *err)
 	return event_stream_feed(&r->events, chunk, on_message, r, err);
 }
 
-/* After a tool's call has failed: 0 when the session is READY, -1 with
- * ERR_GONE, or with the reason that this cannot be told. */
+/*
+ * Call after a tool call failed. 0: the session is READY. -1: ERR_GONE, or the
+ * error of the request.
+ */
 static int check_alive(struct sandbox *sb, const struct stop *stop,
 		       struct error *err)
 {
@@ -445,7 +458,7 @@ static int check_alive(struct sandbox *sb, const struct stop *stop,
 	return rc;
 }
 
-/* Gives a failure the code that agentcore_invoke() promises. */
+/* Sets the error code of a failure as agentcore_invoke() documents it. */
 static void classify_failure(struct sandbox *sb, struct result_stream *r,
 			     const struct stop *stop, struct error *err)
 {
@@ -456,7 +469,7 @@ static void classify_failure(struct sandbox *sb, struct result_stream *r,
 		err->code = ERR_NETWORK;
 	if (status != 404 && err->code != ERR_GONE)
 		return;
-	/* A proxy may say 404, too: ask the API about the session. */
+	/* A proxy may also answer 404: ask the API about the session. */
 	if (check_alive(sb, stop, &why) == 0) {
 		r->missing = true;
 		err->code = ERR_REMOTE;
@@ -465,6 +478,7 @@ static void classify_failure(struct sandbox *sb, struct result_stream *r,
 	}
 }
 
+/* Sends the call once and reads its event stream to the end. */
 static int invoke_once(struct sandbox *sb, const struct agentcore_invoke *call,
 		       struct str body, struct result_stream *r,
 		       const struct stop *stop, struct error *err)
@@ -517,7 +531,10 @@ int agentcore_invoke(struct sandbox *sb, const struct agentcore_invoke *call,
 
 		if (invoke_once(sb, call, buf_str(&body), &r, stop, &why) == 0)
 			break;
-		/* Throttled at once, or not found: the tool did not run. */
+		/*
+		 * The call was throttled or the tool was not found: it did not
+		 * run.
+		 */
 		if ((r.throttled || r.missing) && i < INVOKE_TRIES &&
 		    retry_sleep(&why, 250 << i, stop, &why) == 0)
 			continue;

@@ -27,36 +27,39 @@
 #include "sandbox/transfer.h"
 
 enum {
-	/* Commands as supervised jobs. */
-	COMMAND_MAX = 120000, /* Linux takes 128 KiB in one argument */
+	/* for commands, which run as supervised jobs */
+	COMMAND_MAX = 120000, /* Linux limits one argument to 128 KiB */
 	ANSWER_MAX = 4 << 20,
 	LONGEST_MS = 30000,
-	BRIEF_MS = 10000, /* a follower's executeCommand is held no longer */
+	BRIEF_MS = 10000, /* longest executeCommand that follows a job */
 	EXEC_SLACK_MS = 8000,
 	CWD_MAX = 4096,
 	PWD_MS = 30000,
-	/* Tasks. */
+	/* for tasks */
 	TASK_ID_MAX = 128,
 	TASK_CALL_MS = 30000,
-	TASK_FIRST_MS = 250, /* pause between two polls, 1.5 times longer each
-				time */
+	/* first pause between two polls; each is 1.5 times longer */
+	TASK_FIRST_MS = 250,
 	TASK_LAST_MS = 2000,
-	/* Downloads. */
-	READ_FILES = 32, /* in one request */
+	/* for downloads */
+	READ_FILES = 32, /* most files in one request */
 	PATHS_MAX = 256 << 10,
 	PATH_BYTES = 16 << 10,
 	READ_MS = 300000,
-	/* Uploads. */
+	/* for uploads */
 	PIECE = 4 << 20,  /* bytes of one file in one request */
 	BATCH = 8 << 20,  /* bytes of all files in one request */
-	WRITE_FILES = 64, /* in one request */
+	WRITE_FILES = 64, /* most files in one request */
 	BODY_MAX = 16 << 20,
 	LINE_BYTES = 64 << 10,
 	WRITE_MS = 300000,
 	APPEND_MS = 120000,
 };
 
-/* The interpreter's directory; NULL until it is known. Lives as long as sb. */
+/*
+ * Returns the interpreter's directory, or NULL while it is unknown. Valid as
+ * long as sb.
+ */
 static const char *known_cwd(struct sandbox *sb)
 {
 	struct agentcore_box *b = sb->priv;
@@ -68,8 +71,10 @@ static const char *known_cwd(struct sandbox *sb)
 	return cwd;
 }
 
-/* Sets the directory from the first line that "pwd" printed; false if that is
- * not a path. */
+/*
+ * Sets the directory from the first line of the output of "pwd". False if that
+ * line is not a path.
+ */
 static bool parse_cwd(struct sandbox *sb, struct str text)
 {
 	struct agentcore_box *b = sb->priv;
@@ -84,7 +89,7 @@ static bool parse_cwd(struct sandbox *sb, struct str text)
 	return true;
 }
 
-/* Asks for the directory, unless it is known. */
+/* Runs "pwd" to get the interpreter's directory, unless it is known. */
 static int find_cwd(struct sandbox *sb, const struct stop *stop,
 		    struct error *err)
 {
@@ -101,10 +106,10 @@ static int find_cwd(struct sandbox *sb, const struct stop *stop,
 	return rc;
 }
 
-struct agentcore_task { /* a command that one call starts and others poll */
+struct agentcore_task { /* one call starts the command, others poll it */
 	char id[TASK_ID_MAX + 1];
 	char status[32];
-	struct buf *out; /* NULL for the starting call */
+	struct buf *out; /* where output goes; NULL while starting */
 };
 
 static int on_task(void *arg, const cJSON *result, struct str raw,
@@ -122,7 +127,7 @@ static int on_task(void *arg, const cJSON *result, struct str raw,
 	return t->out ? agentcore_add_output(result, t->out, err) : 0;
 }
 
-/* Starts the task with a command, or polls it by its id. */
+/* Starts a task with a command (t->out is NULL), or polls it by its id. */
 static int call_task(struct sandbox *sb, struct agentcore_task *t,
 		     struct str text, const struct stop *stop,
 		     struct error *err)
@@ -141,7 +146,7 @@ static int call_task(struct sandbox *sb, struct agentcore_task *t,
 	return agentcore_invoke(sb, &call, stop, err);
 }
 
-/* From now on only executeCommand is used. */
+/* Makes all later commands use executeCommand. Returns -1 with ERR_USAGE. */
 static int disable_tasks(struct sandbox *sb, struct error *err)
 {
 	struct agentcore_box *b = sb->priv;
@@ -156,7 +161,10 @@ static bool is_running(const struct agentcore_task *t)
 	       strcmp(t->status, "working") == 0;
 }
 
-/* As agentcore_run(), by a task. ERR_USAGE: tasks do not work here. */
+/*
+ * Like agentcore_run(), but starts a task and polls it, so no request stays
+ * open for long. ERR_USAGE: the service rejects tasks.
+ */
 static int run_task(struct sandbox *sb, struct str command, struct buf *out,
 		    const struct stop *stop, struct error *err)
 {
@@ -211,9 +219,9 @@ struct execution {
 };
 
 /*
- * struct supervisor.call. The first request is executeCommand: one round trip
- * for a command that ends soon. One that then stays silent is polled as a task,
- * so that no request is open for long.
+ * Implements supervisor.call. The first request is executeCommand, so a short
+ * command needs one round trip. If that request returns without output, the
+ * next is polled as a task, so that no request is open for long.
  */
 static int run_script(void *arg, struct str command, int64_t wait_ms,
 		      struct buf *out, const struct stop *stop,
@@ -255,7 +263,7 @@ int agentcore_execute(struct sandbox *sb, const struct exec_request *req,
 	return supervise_execute(sb, req, res, &s, stop, err);
 }
 
-/* No "." or "..", no empty part, no control characters. */
+/* True for a path without ".", "..", empty parts and control characters. */
 static bool is_plain(struct str path)
 {
 	struct str part;
@@ -272,8 +280,10 @@ static bool is_plain(struct str path)
 	return true;
 }
 
-/* The path below the interpreter's directory, owned; NULL when the file tools
- * cannot reach it. */
+/*
+ * Returns the path relative to the interpreter's directory (owned by the
+ * caller), or NULL if the file tools cannot reach it.
+ */
 static char *relative_path(struct sandbox *sb, const char *path)
 {
 	const char *cwd = known_cwd(sb);
@@ -290,25 +300,26 @@ static char *relative_path(struct sandbox *sb, const char *path)
 	return is_plain(rest) ? xstrndup(rest.ptr, rest.len) : NULL;
 }
 
-/* After a file tool failed: the shell would fail, too. */
+/* True if the shell would fail like the file tool did. */
 static bool is_fatal(const struct error *e)
 {
 	return e->code == ERR_CANCELLED || e->code == ERR_GONE ||
 	       e->code == ERR_AUTH;
 }
 
-struct read_batch { /* files that are asked for by one request */
+struct read_batch { /* files requested together */
 	struct wanted_file {
 		struct transfer *file;
 		char *path; /* relative, owned */
-		bool done;  /* the file was given its bytes, or refused them */
+		/* the file's bytes were delivered, or its sink refused them */
+		bool done;
 	} items[READ_FILES];
 	size_t n;
 	const char *cwd; /* borrowed */
-	bool nul;        /* a text of this result holds a NUL */
+	bool nul;        /* a text of this result contains a NUL */
 };
 
-/* "file:///a%20b" without the scheme, decoded. */
+/* Appends the path of "file:///a%20b". decode: percent escapes are decoded. */
 static void add_path(struct buf *out, struct str uri, bool decode)
 {
 	if (str_starts(uri, "file://"))
@@ -325,8 +336,10 @@ static void add_path(struct buf *out, struct str uri, bool decode)
 	}
 }
 
-/* The vendor answers "file:///" with the path as it was asked for, or with the
- * whole path. */
+/*
+ * True if the URI got names this path. The service answers with "file:///" and
+ * either the requested path or the absolute one.
+ */
 static bool is_path(struct str got, const struct read_batch *b,
 		    const char *path)
 {
@@ -366,13 +379,19 @@ static void write_data(struct wanted_file *w, struct str data)
 		transfer_fail(w->file, FILE_OTHER, why.message);
 }
 
-/* A text with U+FFFD may stand for bytes that are not UTF-8: not to be
- * trusted. */
+/*
+ * True if the text contains U+FFFD. It may replace bytes that are not UTF-8, so
+ * the content cannot be used.
+ */
 static bool is_lossy(struct str text)
 {
 	return str_search(text, STR("\xef\xbf\xbd")) < text.len;
 }
 
+/*
+ * Passes the bytes of one returned resource to the file of the batch that it
+ * belongs to.
+ */
 static void parse_resource(struct read_batch *b, const cJSON *resource)
 {
 	const char *blob = json_string(resource, "blob", NULL);
@@ -396,6 +415,7 @@ static void parse_resource(struct read_batch *b, const cJSON *resource)
 	free(room);
 }
 
+/* Handles one result event of readFiles. */
 static int on_read(void *arg, const cJSON *result, struct str raw,
 		   struct error *err)
 {
@@ -403,7 +423,7 @@ static int on_read(void *arg, const cJSON *result, struct str raw,
 	const cJSON *block;
 
 	(void)err;
-	/* cJSON's strings end at a NUL. */
+	/* cJSON cuts a string at a NUL, so look for it in the raw text. */
 	b->nul = str_search(raw, STR("\\u0000")) < raw.len;
 	if (json_bool(result, "isError", false))
 		return 0;
@@ -442,9 +462,9 @@ static int read_files(struct sandbox *sb, struct read_batch *b,
 }
 
 /*
- * Reads all files of the batch at once, then by the shell those that did not
- * come: the shell has no limit of size, and says what is wrong with a path.
- * Empties the batch.
+ * Reads the batch's files in one request and empties the batch. Files that did
+ * not arrive are read by the shell, which has no size limit and says what is
+ * wrong with a path.
  */
 static int read_batch(struct sandbox *sb, struct read_batch *b,
 		      const struct stop *stop, struct error *err)
@@ -501,7 +521,7 @@ int agentcore_download(struct sandbox *sb, struct transfer *files, size_t n,
 	return -1;
 }
 
-/* {"path":...,"blob":...} */
+/* Appends {"path":...,"blob":...}. */
 static void add_file(struct buf *out, const char *path, struct str data)
 {
 	buf_addc(out, '{');
@@ -522,8 +542,10 @@ static int on_written(void *arg, const cJSON *result, struct str raw,
 	return 0;
 }
 
-/* *failed: the tool reports that something was not written. How it says what is
- * not documented. */
+/*
+ * Sends one request of files. Sets *failed if the tool reports that a file was
+ * not written; which one is not documented.
+ */
 static int write_files(struct sandbox *sb, const struct buf *files,
 		       bool *failed, const struct stop *stop, struct error *err)
 {
@@ -540,7 +562,7 @@ static int write_files(struct sandbox *sb, const struct buf *files,
 	return agentcore_invoke(sb, &call, stop, err);
 }
 
-struct write_batch { /* files that go in one request, held in memory */
+struct write_batch { /* files for one request, held in memory */
 	struct {
 		struct file_source source;
 		char *path; /* relative, owned */
@@ -549,8 +571,10 @@ struct write_batch { /* files that go in one request, held in memory */
 	size_t bytes;
 };
 
-/* Sends a held file through the shell, which says what is wrong with a path and
- * may be asked twice. */
+/*
+ * Uploads a file from memory with the shell, which says what is wrong with a
+ * path. The upload can be repeated.
+ */
 static int write_by_shell(struct sandbox *sb, struct file_source *s,
 			  const struct stop *stop, struct error *err)
 {
@@ -583,7 +607,7 @@ static int write_batch(struct sandbox *sb, struct write_batch *b,
 	}
 	if (b->n)
 		rc = write_files(sb, &content, &failed, stop, &why);
-	/* Instead of repeating the request, try the shell. */
+	/* Do not repeat the request: write the files with the shell. */
 	if (rc < 0 && !is_fatal(&why) && stop_check(stop, err) == 0)
 		failed = true;
 	else if (rc < 0)
@@ -606,7 +630,10 @@ static int write_batch(struct sandbox *sb, struct write_batch *b,
 	return rc;
 }
 
-/* Adds a file to the batch, which is written when it is full. Owns path. */
+/*
+ * Adds a file to the batch and writes the batch when it is full. Takes
+ * ownership of path.
+ */
 static int add_to_batch(struct sandbox *sb, struct write_batch *b,
 			struct transfer *f, char *path, const struct stop *stop,
 			struct error *err)
@@ -634,17 +661,19 @@ static int add_to_batch(struct sandbox *sb, struct write_batch *b,
 }
 
 /*
- * A file that is too large for one request. Each piece is written to a file
- * below the interpreter's directory and appended to the whole, which lies
- * beside the target and takes its place at the end.
+ * A file that is too large for one request. Each piece is uploaded to a file
+ * below the interpreter's directory and then appended to a temporary file next
+ * to the target. At the end that file is renamed to the target.
  */
 struct large_file {
 	struct transfer *file;
-	char part[64];        /* below the interpreter's directory */
-	const char *paths[3]; /* @0 target, @1 whole, @2 part: absolute */
+	/* temporary file of one piece, below the interpreter's directory */
+	char part[64];
+	/* absolute: @0 target, @1 temporary file, @2 piece */
+	const char *paths[3];
 };
 
-/* Appends text with @N as the quoted path N. */
+/* Appends text and replaces @N by the quoted path N. */
 static void add_text(struct buf *line, const struct large_file *l,
 		     const char *text)
 {
@@ -655,7 +684,7 @@ static void add_text(struct buf *line, const struct large_file *l,
 			buf_addc(line, *text);
 }
 
-/* Runs the line and releases it; ERR_REMOTE unless it exits with 0. */
+/* Runs the command line and releases it. ERR_REMOTE unless it exits with 0. */
 static int run_line(struct sandbox *sb, struct buf *line,
 		    const struct stop *stop, struct error *err)
 {
@@ -672,6 +701,7 @@ static int run_line(struct sandbox *sb, struct buf *line,
 	return rc;
 }
 
+/* Uploads one piece and appends it to the temporary file. */
 static int send_piece(struct sandbox *sb, struct large_file *l, struct str data,
 		      const struct stop *stop, struct error *err)
 {
@@ -694,7 +724,10 @@ static int send_piece(struct sandbox *sb, struct large_file *l, struct str data,
 	return run_line(sb, &line, stop, err);
 }
 
-/* Puts the whole in the target's place. An existing file keeps its mode. */
+/*
+ * Renames the complete temporary file to the target. An existing file keeps its
+ * mode.
+ */
 static int replace_target(struct sandbox *sb, struct large_file *l,
 			  const struct stop *stop, struct error *err)
 {
@@ -773,7 +806,10 @@ static int upload_large(struct sandbox *sb, struct transfer *f,
 	return rc;
 }
 
-/* Picks the way by the file's size and place. */
+/*
+ * Uploads one file in a batch, in pieces or by the shell, depending on its size
+ * and path.
+ */
 static int upload_one(struct sandbox *sb, struct write_batch *b,
 		      struct transfer *f, const struct stop *stop,
 		      struct error *err)

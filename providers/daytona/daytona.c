@@ -24,23 +24,25 @@
 enum {
 	COMMAND_MAX = 512 << 10,
 	LIFETIME_S = 1800,
-	CREATE_MS = 90000, /* the server holds a create for 30 s */
+	CREATE_MS = 90000, /* the server may hold a create for 30 s */
 	WAIT_MS = 180000,
-	START_MS = 90000, /* the server holds a start for 30 s */
+	START_MS = 90000, /* the server may hold a start for 30 s */
 	TOUCH_MS = 10000,
-	/* Of commands. */
+	/* for commands */
 	BODY_MAX = 4 << 20,
-	ARGUMENT_MAX = 120000, /* of one; Linux takes 128 KiB */
-	SLACK_MS = 8000,       /* beyond the time that a request is held */
-	/* Of snapshots. */
+	ARGUMENT_MAX = 120000, /* bytes of one; Linux allows 128 KiB */
+	SLACK_MS = 8000,       /* added to the time that a request is held */
+	/* for snapshots */
 	NAME_MAX_BYTES = 128,
 	POLL_MS = 1000,
-	NOTICE_MS = 30000, /* until the API knows it */
+	NOTICE_MS = 30000, /* how long the API may not know a new snapshot */
 	WORK_MS = 1800000,
 };
 
-/* From 0.167.0 on the server separates standard output and error output, and
- * answers in JSON. */
+/*
+ * Version that dcode reports. From 0.167.0 on the server separates standard
+ * output and error output, and answers in JSON.
+ */
 static const char version[] = "0.190.0";
 
 static const struct setting settings[] = {
@@ -150,7 +152,7 @@ static const struct setting settings[] = {
 	{ 0 },
 };
 
-/* Headers of both servers. */
+/* Adds the headers that both servers need. */
 static int add_headers(struct rest *r, const struct settings *set,
 		       const char **project, struct error *err)
 {
@@ -202,7 +204,7 @@ static int daytona_open(struct sandbox_client *client,
 	return 0;
 }
 
-/* The vendor takes lists as text. */
+/* Adds a list of the settings as text, as the API expects. */
 static int add_joined(const struct settings *set, const char *key,
 		      const char *name, cJSON *body, struct error *err)
 {
@@ -239,7 +241,10 @@ static int add_network(const struct settings *set,
 	return add_joined(set, "domain_allow", "domainAllowList", body, err);
 }
 
-/* An image is built first. Only with an image may resources be given. */
+/*
+ * Adds the snapshot, or the image to build and its resources. The API accepts
+ * resources only with an image.
+ */
 static int add_source(const struct sandbox_client *client,
 		      const struct sandbox_spec *spec, cJSON *body,
 		      struct error *err)
@@ -299,8 +304,10 @@ static int post_create(struct sandbox *sb, const struct sandbox_spec *spec,
 	return vendor_post(sb->client->priv, &ask, body, answer, stop, err);
 }
 
-/* Servers older than toolboxProxyUrl give the address at a path. Owned, or
- * NULL. */
+/*
+ * Requests the toolbox's address from servers that are too old to have
+ * toolboxProxyUrl. The caller frees it; NULL on error.
+ */
 static char *ask_url(struct sandbox *sb, const struct stop *stop,
 		     struct error *err)
 {
@@ -317,7 +324,7 @@ static char *ask_url(struct sandbox *sb, const struct stop *stop,
 	return url;
 }
 
-/* The toolbox's address may differ from region to region. */
+/* Sets the toolbox's address, which may differ between regions. */
 static int set_endpoint(struct sandbox *sb, const cJSON *answer,
 			const struct stop *stop, struct error *err)
 {
@@ -365,7 +372,7 @@ static int touch_sandbox(struct sandbox *sb, const struct stop *stop,
 	return vendor_ask(sb->client->priv, sb->id, &ask, NULL, stop, err);
 }
 
-/* The server counts minutes since the last activity. */
+/* Sets the autostop interval, in minutes since the last activity. */
 static int extend_life(struct sandbox *sb, int64_t lifetime_s,
 		       const struct stop *stop, struct error *err)
 {
@@ -390,8 +397,10 @@ static int extend_life(struct sandbox *sb, int64_t lifetime_s,
 	return 0;
 }
 
-/* Minutes from stop to deletion. With 0, the default of create, a sandbox is
- * deleted when it stops. */
+/*
+ * Sets the time from stop to deletion, in minutes. With 0, the default of
+ * create, a sandbox is deleted when it stops.
+ */
 static int set_auto_delete(struct vendor_client *c, const char *id,
 			   int64_t *keep_s, const struct stop *stop,
 			   struct error *err)
@@ -409,11 +418,12 @@ static int set_auto_delete(struct vendor_client *c, const char *id,
 }
 
 /*
- * Daemons from 0.160 on feed the text to a shell's input. Older ones split it
- * into words and run them without a shell. Base64 in the form that SDKs up to
- * 0.155 sent works on both; a command that is too long for one word needs the
- * first kind. The braces make the inner shell read the whole script before it
- * runs, so a program that reads its input cannot swallow the rest.
+ * Wraps a command for the daemon. Daemons from 0.160 on feed the text to a
+ * shell's input. Older ones split it into words and run them without a shell.
+ * Base64 in the form that SDKs up to 0.155 sent works on both, but a command
+ * that is too long for one word needs a new daemon. The braces make the inner
+ * shell read the whole script before it runs, so a program that reads its input
+ * cannot swallow the rest.
  */
 static void wrap_command(struct buf *out, struct str command)
 {
@@ -454,7 +464,7 @@ static int compose_request(struct str command, int64_t wait_ms,
 	return rc < 0 ? -1 : buf_check(body, "the command", err);
 }
 
-/* {"exitCode":0,"result":"..."} */
+/* Reads {"exitCode":0,"result":"..."} and appends the result to out. */
 static int parse_result(const struct http_response *res, struct buf *out,
 			struct error *err)
 {
@@ -472,7 +482,7 @@ static int parse_result(const struct http_response *res, struct buf *out,
 	return rc;
 }
 
-/* struct supervisor.call */
+/* Implements supervisor.call: runs one script in the sandbox. */
 static int run_script(void *arg, struct str command, int64_t wait_ms,
 		      struct buf *out, const struct stop *stop,
 		      struct error *err)
@@ -528,7 +538,10 @@ static bool has_words(const struct http_response *res, const char *words)
 	return str_search(body, str_of(words)) < body.len;
 }
 
-/* The proxy's words when the sandbox does not exist, or does not answer. */
+/*
+ * Recognises the proxy's texts for a sandbox that does not exist or does not
+ * answer.
+ */
 static enum file_retry classify_failure(const struct http_response *res)
 {
 	int status = res->status;
@@ -568,7 +581,10 @@ static int post_snapshot(struct sandbox *sb, const char *name,
 	return rc;
 }
 
-/* 1 when it can be used, 0 to look again; *known once the API knows it. */
+/*
+ * Returns 1 when the snapshot can be used, 0 to poll again. Sets *known once
+ * the API knows the snapshot.
+ */
 static int poll_snapshot(struct sandbox_client *client, const char *name,
 			 bool *known, const struct stop *stop,
 			 struct error *err)
@@ -607,7 +623,7 @@ static int daytona_find_snapshot(struct sandbox_client *client,
 	struct error failed = { 0 };
 	bool known = false;
 
-	/* A snapshot whose build failed still has the name. */
+	/* A snapshot whose build failed keeps its name, so look first. */
 	if (poll_snapshot(client, name, &known, stop, &failed) < 0 && !known) {
 		*err = failed;
 		return -1;
@@ -615,7 +631,7 @@ static int daytona_find_snapshot(struct sandbox_client *client,
 	return known;
 }
 
-/* Returns when the snapshot can be used. */
+/* Makes a snapshot and waits until it can be used. */
 static int daytona_snapshot(struct sandbox *sb, const char *name, bool replace,
 			    const struct stop *stop, struct error *err)
 {
@@ -624,7 +640,7 @@ static int daytona_snapshot(struct sandbox *sb, const char *name, bool replace,
 	bool known = false;
 	int rc;
 
-	(void)replace; /* the vendor refuses a name that is taken */
+	(void)replace; /* the API itself refuses a name that exists */
 	if (!*name || strlen(name) > NAME_MAX_BYTES)
 		return error_set(err, ERR_USAGE, "not a snapshot name");
 	if (post_snapshot(sb, name, stop, err) < 0)
@@ -640,18 +656,22 @@ static int daytona_snapshot(struct sandbox *sb, const char *name, bool replace,
 	return rc < 0 ? -1 : 0;
 }
 
-/* A sandbox is billed by what it has, whether or not it is used. The account's
- * 5 GiB of free disk are not subtracted (www.daytona.io/pricing, as of
- * 2026-05-25; a GPU's price depends on its kind). */
+/*
+ * A sandbox is billed for its size, used or not. The account's 5 GiB of free
+ * disk are not subtracted (www.daytona.io/pricing, as of 2026-05-25; a GPU's
+ * price depends on its kind).
+ */
 static const struct rates rates = {
 	.vcpu = RATES_HOUR(0.0504),
 	.gib = RATES_HOUR(0.0162),
 	.disk_gib = RATES_HOUR(0.000108),
 };
 
-/* Without an image, and with the account's default snapshot, a sandbox has the
- * vendor's default size. So does one of an image without sizes
- * (www.daytona.io/docs, "Sandboxes", resources, read 2026-11). */
+/*
+ * Computes the price from the sizes in the settings. Without an image, or with
+ * an image and no sizes, a sandbox has the vendor's default size
+ * (www.daytona.io/docs, "Sandboxes", resources, read 2026-11).
+ */
 static int daytona_price(const struct settings *set, const char *snapshot,
 			 struct sandbox_price *price, struct error *err)
 {
@@ -679,7 +699,7 @@ static int daytona_price(const struct settings *set, const char *snapshot,
 	return 0;
 }
 
-/* The filter is JSON in the query. */
+/* Builds the path of the list. The label filter is JSON in the query. */
 static void list_path(const struct vendor_client *c, struct buf *path,
 		      const char *label, const char *value)
 {
@@ -728,7 +748,7 @@ static const struct vendor_state states[] = {
 	{ 0 },
 };
 
-/* Old servers answer with a plain array of all. */
+/* Old servers do not paginate and answer with a plain array. */
 static const struct vendor_pages pages = { .items = "items",
 					   .member = "nextCursor",
 					   .query = "cursor" };

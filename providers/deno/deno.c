@@ -1,11 +1,10 @@
-/* deno.c - the account at Deno Deploy: its sandboxes made, listed, deleted. */
+/* deno.c - creates, lists and deletes sandboxes at Deno Deploy. */
 /* SPDX-License-Identifier: MIT */
 /*
- * Opening a WebSocket with the description in a header makes a sandbox
- * (open_new). The API does not refuse a second one with our label, so
- * create_once() looks for the first one in the console's list when a label is
- * asked for again. Begin with deno_create(); the provider's table is at the
- * end.
+ * A sandbox is created by opening a WebSocket with its description in a header
+ * (open_new). The API does not refuse a second sandbox with the same label. So
+ * if a create is repeated, create_once() searches the console's list for the
+ * first one. Begin with deno_create(); the provider's table is at the end.
  */
 #include "providers/deno/deno.h"
 
@@ -25,20 +24,22 @@
 #include "providers/kit/body.h"
 
 enum {
-	REQUEST_MAX = 80 << 10, /* one argument, 128 KiB, once encoded */
-	ID_PREFIX = 8,          /* "sbx_ord_" */
+	/* bytes; encoded it must fit in an argument (128 KiB) */
+	REQUEST_MAX = 80 << 10,
+	ID_PREFIX = 8, /* length of "sbx_ord_" */
 	ID_MAX = 128,
 	DOMAIN_MAX = 200,
-	DELETE_MS = 20000, /* the SDK waits for 10 s: it was seen to hang */
+	DELETE_MS = 20000, /* the request sometimes hangs; the SDK waits 10 s */
 	PAGES_MAX = 1000,
 	CURSOR_MAX = 4096,
 	PATH_MAX_BYTES = 32 << 10,
-	CONFIG_MAX = 32 << 10, /* travels as a header */
+	CONFIG_MAX = 32 << 10, /* bytes; sent as a header */
 	LABELS = 5,
-	MEMORY = 1280, /* MiB, if the settings do not say */
+	MEMORY = 1280, /* default in MiB */
 	MEMORY_MIN = 768,
-	MEMORY_MAX = 1 << 20, /* the server knows its own limit */
-	MILLI_VCPU = 2000, /* of each (docs.deno.com/sandbox, read 2026-11) */
+	MEMORY_MAX = 1 << 20, /* MiB; the server enforces a smaller limit */
+	/* of every sandbox (docs.deno.com/sandbox, read 2026-11) */
+	MILLI_VCPU = 2000,
 };
 
 static const struct setting settings[] = {
@@ -102,7 +103,7 @@ static bool is_region(const char *region)
 	       strspn(region, "abcdefghijklmnopqrstuvwxyz") == DENO_REGION - 1;
 }
 
-/* "sbx_ord_" and 20 characters. */
+/* True for "sbx_ord_" and 20 characters. */
 static bool is_id(const char *id)
 {
 	size_t len = strlen(id);
@@ -237,7 +238,9 @@ static int add_labels(const struct deno *d, const struct sandbox_spec *spec,
 	return 0;
 }
 
-/* An empty list allows nothing, no list allows everything. */
+/*
+ * Adds the allowed hosts. An empty list blocks all traffic, no list allows all.
+ */
 static int add_network(const struct deno *d, const struct sandbox_spec *spec,
 		       cJSON *config, struct error *err)
 {
@@ -272,7 +275,7 @@ static int add_root(const struct deno *d, const struct sandbox_spec *spec,
 	return 0;
 }
 
-/* All but stop_at_ms. */
+/* Adds all members of the description except stop_at_ms. */
 static int add_config(const struct deno *d, const struct sandbox_spec *spec,
 		      cJSON *config, struct error *err)
 {
@@ -291,7 +294,10 @@ static int add_config(const struct deno *d, const struct sandbox_spec *spec,
 	return add_network(d, spec, config, err);
 }
 
-/* "x-deno-sandbox-config: BASE64", owned; NULL when it is too large. */
+/*
+ * Returns "x-deno-sandbox-config: BASE64", owned by the caller; NULL if it is
+ * too large.
+ */
 static char *config_header(cJSON *config, int64_t lifetime_s, struct error *err)
 {
 	struct buf json = BUF_INIT(CONFIG_MAX);
@@ -332,7 +338,7 @@ static int set_id(struct sandbox *sb, const char *id, int64_t lifetime_s,
 	return 0;
 }
 
-/* Opening the WebSocket makes the sandbox. */
+/* Creates the sandbox by opening its WebSocket. */
 static int open_new(struct sandbox *sb, cJSON *config, int64_t lifetime_s,
 		    const struct stop *stop, struct error *err)
 {
@@ -365,8 +371,10 @@ static int open_new(struct sandbox *sb, cJSON *config, int64_t lifetime_s,
 	return rc;
 }
 
-/* Link: <https://.../sandboxes?cursor=abc>; rel="next", <...>; rel="prev". The
- * SDK reads it for other lists (client.js), and takes this list for complete.
+/*
+ * Reads the next page's cursor from the header Link:
+ * <https://.../sandboxes?cursor=abc>; rel="next", <...>; rel="prev". The SDK
+ * does so for other lists (client.js) and does not paginate this one.
  */
 static void on_page_header(void *arg, struct str line)
 {
@@ -398,16 +406,18 @@ static bool cursor_ok(const char *cursor)
 			      "0123456789-._~%+=/") == strlen(cursor);
 }
 
-struct deno_selection {    /* which sandboxes of the account go to sink */
+struct deno_selection {    /* which sandboxes are passed to sink */
 	const char *label; /* or NULL */
 	const char *owner; /* or NULL */
-	const char *id;    /* this one alone, in any state; or NULL */
+	const char *id;    /* only this one, in any state; or NULL */
 	const struct info_sink *sink;
 	bool found;
 };
 
-/* *cursor: of the page, as it stands in an address (NULL: the first one), and
- * then of the next; owned. */
+/*
+ * Requests one page. *cursor is that of the page, URL-encoded (NULL: first
+ * page), and becomes that of the next one; owned by the caller.
+ */
 static int get_page(struct deno *d, const struct deno_selection *s,
 		    char **cursor, cJSON **page, const struct stop *stop,
 		    struct error *err)
@@ -446,7 +456,10 @@ static int get_page(struct deno *d, const struct deno_selection *s,
 	return rc;
 }
 
-/* A stopped sandbox counts as gone: it cannot be started again. */
+/*
+ * True if the sandbox is wanted. A stopped one counts as gone, because it
+ * cannot be started again.
+ */
 static bool is_selected(const struct deno_selection *s,
 			const struct sandbox_info *info)
 {
@@ -458,6 +471,7 @@ static bool is_selected(const struct deno_selection *s,
 	       (!s->owner || strcmp(info->owner, s->owner) == 0);
 }
 
+/* Passes one sandbox of the list to the sink if it is selected. */
 static void emit_info(struct deno_selection *s, const cJSON *item)
 {
 	const cJSON *labels = json_get(item, "labels");
@@ -510,7 +524,7 @@ static int deno_list(struct sandbox_client *client, const char *owner,
 	return list_pages(client->priv, &s, stop, err);
 }
 
-/* The sandboxes with that label. */
+/* Lists the sandboxes with that label. */
 static int list_label(struct sandbox_client *client, const char *label,
 		      const struct info_sink *sink, const struct stop *stop,
 		      struct error *err)
@@ -520,7 +534,7 @@ static int list_label(struct sandbox_client *client, const char *label,
 	return list_pages(client->priv, &s, stop, err);
 }
 
-/* The API cannot describe a single sandbox, so this searches the list. */
+/* Searches the list, because the API cannot describe a single sandbox. */
 static int deno_info(struct sandbox_client *client, const char *id,
 		     const struct info_sink *sink, const struct stop *stop,
 		     struct error *err)
@@ -535,8 +549,11 @@ static int deno_info(struct sandbox_client *client, const char *id,
 	return 0;
 }
 
-/* For a label that was asked for before: uses the sandbox that was made then,
- * or deletes it when it appears after another one was made. */
+/*
+ * Creates a sandbox. If the label was requested before, the sandbox of the
+ * first request is used, or deleted if it appears after another one was
+ * created.
+ */
 static int create_once(struct sandbox *sb, const struct sandbox_spec *spec,
 		       cJSON *config, const struct stop *stop,
 		       struct error *err)
@@ -605,7 +622,7 @@ static int deno_attach(struct sandbox *sb, const char *id,
 	sb->id = xstrdup(id);
 	if (deno_set_workdir(sb, stop, err) == 0)
 		return 0;
-	/* The first connection failed: it may never have existed. */
+	/* The first connection failed: maybe the id never existed. */
 	if (err->code == ERR_GONE) {
 		*err = (struct error){ 0 };
 		error_set(err, ERR_NOT_FOUND, "sandbox not found: %s", id);
@@ -646,8 +663,10 @@ static void deno_discard(struct sandbox *sb)
 	sb->priv = NULL;
 }
 
-/* Memory is billed as it is given, CPU as it is used. What the account's plan
- * includes is not subtracted (deno.com/deploy/pricing, as of 2026-09-28). */
+/*
+ * Memory is billed as allocated, CPU as used. What the account's plan includes
+ * is not subtracted (deno.com/deploy/pricing, as of 2026-09-28).
+ */
 static const struct rates rates = {
 	.vcpu = RATES_HOUR(0.10),
 	.gib = RATES_HOUR(0.025),
@@ -693,6 +712,6 @@ const struct sandbox_provider deno_provider = {
 	.url_env = (const char *const[]){ "DENO_DEPLOY_ENDPOINT", NULL },
 	.ops = &ops,
 	.price = deno_price,
-	.isolation = ISOLATION_MICROVM, /* "Individual Linux microVMs" */
+	.isolation = ISOLATION_MICROVM, /* docs: "Individual Linux microVMs" */
 	.isolation_source = "docs.deno.com/sandbox, 2026-11-23",
 };

@@ -1,4 +1,4 @@
-/* deno.h - the doors between the rooms of the Deno provider. */
+/* deno.h - declarations shared by the files of the Deno provider. */
 /* SPDX-License-Identifier: MIT */
 #ifndef PROVIDERS_DENO_DENO_H
 #define PROVIDERS_DENO_DENO_H
@@ -22,13 +22,16 @@
  */
 enum {
 	DENO_LIFETIME_S = 1800,
-	/* The longest that dcode asks for at once: the server allows half an
-	 * hour from now, by its own clock. */
+	/*
+	 * Longest extension that dcode requests: the server allows 30 minutes
+	 * by its own clock, which may differ.
+	 */
 	DENO_LONGEST_S = 1780,
 	DENO_REGION = 4,
 	DENO_MESSAGE_MAX = 32 << 20,
 	DENO_CODE = 48,
-	DENO_FULL = 4 << 20, /* bytes of output */
+	/* bytes of unread output at which reading pauses */
+	DENO_FULL = 4 << 20,
 };
 
 struct deno { /* sandbox_client.priv */
@@ -44,88 +47,112 @@ struct deno { /* sandbox_client.priv */
 
 struct deno_box { /* sandbox.priv */
 	struct deno_rpc *rpc;
-	int64_t attached;     /* when, clock_ms(); 0: we made it */
-	pthread_mutex_t dial; /* who connects */
-	pthread_mutex_t lock; /* of what follows */
+	/* clock_ms() when dcode attached; 0: dcode created it */
+	int64_t attached;
+	pthread_mutex_t dial; /* held by the thread that connects */
+	pthread_mutex_t lock; /* guards the fields below */
 	int64_t lifetime_s;
-	int64_t ends;  /* clock_ms() when it dies unless extended */
-	int64_t asked; /* clock_ms() of the last try to extend */
+	int64_t ends;  /* clock_ms() when it ends unless extended */
+	int64_t asked; /* clock_ms() of the last request to extend */
 };
 
 /* rpc.c */
 /*
- * The socket belongs to a thread, which sends what is queued, hands out what
- * arrives, and says "ping" every two seconds as the SDK does. Any thread may
- * call. When the socket ends, all calls fail with ERR_NETWORK, and so do later
- * ones until deno_rpc_set_socket().
+ * One WebSocket with many concurrent calls. A thread owns the socket: it sends
+ * queued messages, delivers received ones, and sends "ping" every two seconds
+ * like the SDK. Any thread may call. When the socket ends, all calls fail with
+ * ERR_NETWORK, and so do later ones until deno_rpc_set_socket().
  */
 struct deno_rpc;
 
-struct deno_call { /* one request and its answer; the caller's */
+struct deno_call { /* one request and its answer; owned by the caller */
 	const char *method;
-	struct str params; /* JSON; with source, an object without its "}",
-			      to which the stream's number is added */
-	/* For "spawn": the call ends when the process has closed its output,
-	 * which is appended to out (up to out->max). NULL: with the reply. */
+	/*
+	 * JSON. With source: an object without its closing "}", to which the
+	 * stream's number is added
+	 */
+	struct str params;
+	/*
+	 * For "spawn": the call ends when the process has closed its output,
+	 * which is appended to out (up to out->max). NULL: the call ends with
+	 * the reply.
+	 */
 	struct buf *out;
-	/* Gets that output as it comes instead, on the calling thread; out
-	 * must take DENO_FULL + DENO_MESSAGE_MAX. -1 (err filled) ends the
-	 * call. */
+	/*
+	 * If set, receives the output as it arrives, on the calling thread. out
+	 * is then the buffer and must hold DENO_FULL + DENO_MESSAGE_MAX. -1
+	 * (err filled) ends the call.
+	 */
 	int (*sink)(void *arg, struct str chunk, struct error *err);
-	/* Sent as a stream after the request; at most len bytes into room, 0
-	 * at the end, -1 (err filled) makes the call fail. On the calling
-	 * thread. */
+	/*
+	 * If set, its data is sent as a stream after the request. Writes at
+	 * most len bytes into room and returns their number: 0 at the end, -1
+	 * (err filled) to fail the call. Runs on the calling thread.
+	 */
 	int64_t (*source)(void *arg, char *room, size_t len, struct error *err);
 	void *arg;
-	int64_t idle_ms; /* without an answer or output: ERR_NETWORK; 0: no end
-			  */
-	char code[DENO_CODE]; /* out: "ENOENT", where the call was refused */
+	/* ERR_NETWORK after this time without answer or output; 0: no limit */
+	int64_t idle_ms;
+	/* out: error code such as "ENOENT" if the call was refused */
+	char code[DENO_CODE];
 };
 
 struct deno_rpc *deno_rpc_new(void);
 /* Ends the socket and the thread; never blocks for long. */
 void deno_rpc_free(struct deno_rpc *r);
 bool deno_rpc_alive(struct deno_rpc *r);
-/* Ends the socket; one thread at a time, as deno_rpc_set_socket(). */
+/*
+ * Ends the socket. Only one thread may call this or deno_rpc_set_socket() at a
+ * time.
+ */
 void deno_rpc_end(struct deno_rpc *r);
-/* Owns ws from now on, also when it fails; one thread at a time, and only while
- * there is no socket. */
+/*
+ * Takes ownership of ws, even on failure. Only one thread at a time, and only
+ * while there is no socket.
+ */
 int deno_rpc_set_socket(struct deno_rpc *r, struct ws *ws, struct error *err);
 /*
- * 0 with out filled. -1: ERR_NETWORK, the socket ended, and the request
- * may have been performed; ERR_PROTOCOL; ERR_REMOTE, refused (see code);
- * ERR_LIMIT, more output than out holds; what stop or source says.
+ * Returns 0 with out filled, or -1: ERR_NETWORK (the socket ended; the request
+ * may have run), ERR_PROTOCOL, ERR_REMOTE (refused, see code), ERR_LIMIT (more
+ * output than out holds), or the error of stop or source.
  */
 int deno_rpc_call(struct deno_rpc *r, struct deno_call *c,
 		  const struct stop *stop, struct error *err);
 
 /* exec.c */
-/* The state of a sandbox, made at the first call. */
+/* Returns the sandbox's state, which the first call creates. */
 struct deno_box *deno_box(struct sandbox *sb);
-/* Adds the headers that both servers want. */
+/* Adds the headers that both servers require. */
 int deno_add_headers(const struct deno *d, struct rest *r, struct error *err);
-/* Adds what to do about a refused token. */
+/* Adds a hint about a refused token to err. */
 void deno_add_hint(struct error *err);
-/* The server of a region, or of an id's region; the caller releases r. */
+/*
+ * Sets r to the server of a region, or of the region in an id. The caller
+ * releases r.
+ */
 int deno_server(const struct deno *d, const char *region, struct rest *r,
 		struct error *err);
-/* A request about the sandbox to its region's server; sets ask->path. The
- * caller releases res. */
+/*
+ * Sends a request about the sandbox to the server of its region. Sets
+ * ask->path. The caller releases res.
+ */
 int deno_call_server(struct sandbox_client *client, const char *id,
 		     struct rest_ask *ask, struct http_response *res,
 		     const struct stop *stop, struct error *err);
 struct deno_opening { /* how to open a sandbox's WebSocket */
 	const struct rest *server;
 	const char *path;
-	const char *header; /* one more, or NULL */
-	char **id;          /* gets the id that the server names, or NULL; the
-			       caller frees it */
+	const char *header; /* one more header line, or NULL */
+	/* set to the id in the server's answer, owned by the caller; or NULL */
+	char **id;
 };
-/* Opens a WebSocket and makes it the sandbox's. */
+/* Opens a WebSocket and uses it for the sandbox. */
 int deno_open_socket(struct sandbox *sb, const struct deno_opening *o,
 		     const struct stop *stop, struct error *err);
-/* Sets sb->workdir, once: the configured one, made when it is missing, or the
- * one in which the sandbox starts. */
+/*
+ * Sets sb->workdir once: the configured directory, created if missing, or the
+ * directory in which the sandbox starts.
+ */
 int deno_set_workdir(struct sandbox *sb, const struct stop *stop,
 		     struct error *err);
 int deno_extend(struct sandbox *sb, int64_t lifetime_s, const struct stop *stop,

@@ -1,13 +1,16 @@
 /* exec.c - a running Deno sandbox: its connection, commands and files. */
 /* SPDX-License-Identifier: MIT */
 /*
- * call_sandbox() sends a request over the sandbox's WebSocket and connects
- * first if it has to; everything else here is such a request. A stream of
- * output ends with its socket, and the server does not send it again. So the
- * vendor's processes carry only the requests about a job, and the job lives by
- * itself: one "spawn" is one round trip, whose output comes by itself and whose
- * end is the answer. "readFile" answers a whole file in one message, whatever
- * its size; so files are read as the output of a process.
+ * call_sandbox() sends a request over the sandbox's WebSocket, and connects
+ * first if necessary. All other functions here send such requests.
+ *
+ * A process's output stream ends with the socket, and the server does not send
+ * it again. So a command runs as a separate job, and the vendor's processes
+ * only carry the requests about it. One "spawn" is one round trip: its output
+ * is the answer.
+ *
+ * "readFile" returns a whole file of any size in one message, so files are read
+ * as the output of a process instead.
  */
 #include <inttypes.h>
 #include <poll.h>
@@ -33,29 +36,32 @@
 
 enum {
 	PARAMS_MAX = 4 << 20,
-	COMMAND_MAX = 120000, /* an argument; Linux takes 128 KiB */
+	COMMAND_MAX = 120000, /* bytes of an argument; Linux allows 128 KiB */
 	ANSWER_MAX = 4 << 20, /* bytes of a job's answer */
-	UNKNOWN_MS = 30000,   /* after attaching */
+	/* after attaching, while the sandbox's end is unknown */
+	UNKNOWN_MS = 30000,
 	EXTEND_MS = 5000,
 	EXTEND_PAUSE_MS = 60000,
 	PATH_MAX_BYTES = 4096,
 	WORKDIR_MS = 60000,
 	TRIES = 4,
 	PAUSE_MS = 300,
-	/* Of the WebSocket. */
+	/* for the WebSocket */
 	OPEN_MS = 60000,
-	PING_MS = 15000, /* the protocol's own, besides the SDK's text */
+	PING_MS = 15000, /* WebSocket pings, besides the SDK's "ping" text */
 	PONG_MS = 30000,
-	DIAL_MS = 20, /* between looks whether another thread has connected */
+	/* pause between checks whether another thread has connected */
+	DIAL_MS = 20,
 	HEADERS = REST_HEADERS + 2,
-	/* Of files. */
-	SMALL = 128 << 10, /* in one message; can be sent again */
+	/* for files */
+	SMALL = 128 << 10, /* sent in one message, which can be repeated */
 	FILE_PARAMS_MAX = 1 << 20,
 	FILE_TRIES = 5,
 	FILE_PAUSE_MS = 200,
-	WRITE_MS = 60000, /* for the answer */
-	IDLE_MS = 60000,  /* without a byte, then the rest is asked for */
-	HEAD_MAX = 32,    /* "ok 123\n" */
+	WRITE_MS = 60000, /* longest wait for the answer */
+	/* without a byte for this long, the rest is requested again */
+	IDLE_MS = 60000,
+	HEAD_MAX = 32, /* bytes of "ok 123\n" */
 };
 
 struct deno_box *deno_box(struct sandbox *sb)
@@ -123,10 +129,10 @@ int deno_call_server(struct sandbox_client *client, const char *id,
 }
 
 /*
- * Seconds from now. The end of a sandbox that we attached to is not known, and
- * may be as far away as the server allows: half an hour. So the first requests
- * ask for that long. Half a minute later, our usual longest cannot shorten its
- * life.
+ * Returns the seconds from now to request. The end of an attached sandbox is
+ * unknown, and may be as late as the server allows: in 30 minutes. So the first
+ * requests ask for 30 minutes. After 30 s our usual maximum cannot shorten its
+ * life any more.
  */
 static int64_t extension(const struct deno_box *b, int64_t lifetime_s)
 {
@@ -137,8 +143,10 @@ static int64_t extension(const struct deno_box *b, int64_t lifetime_s)
 	return lifetime_s;
 }
 
-/* {"stop_at_ms":N} both ways; the server may grant less (sandbox.js of
- * @deno/sandbox 0.13.2). */
+/*
+ * Extends the sandbox's life. Request and answer are {"stop_at_ms":N}; the
+ * server may grant less (sandbox.js of @deno/sandbox 0.13.2).
+ */
 int deno_extend(struct sandbox *sb, int64_t lifetime_s, const struct stop *stop,
 		struct error *err)
 {
@@ -184,7 +192,7 @@ static void on_header(void *arg, struct str line)
 	*id = xstrndup(value.ptr, value.len);
 }
 
-/* Gives a refused connection the code that retries go by. */
+/* Sets the error code of a refused connection, by which retries are decided. */
 static void classify_failure(const struct http_response *answer,
 			     struct error *err)
 {
@@ -230,6 +238,7 @@ int deno_open_socket(struct sandbox *sb, const struct deno_opening *o,
 	return rc;
 }
 
+/* Opens a new socket to a sandbox that already exists. */
 static int connect_again(struct sandbox *sb, const struct stop *stop,
 			 struct error *err)
 {
@@ -276,8 +285,10 @@ static int ensure_connected(struct sandbox *sb, const struct stop *stop,
 	return rc;
 }
 
-/* As deno_rpc_call(), over a new socket if the old one has ended. ERR_GONE: the
- * sandbox does not exist. what begins the messages. */
+/*
+ * Like deno_rpc_call(), but opens a new socket if the old one has ended. what
+ * is the beginning of messages. ERR_GONE: the sandbox does not exist.
+ */
 static int call_sandbox(struct sandbox *sb, struct deno_call *c,
 			const char *what, const struct stop *stop,
 			struct error *err)
@@ -304,7 +315,10 @@ static int add_env(struct sandbox *sb, struct buf *out, struct error *err)
 	return rc;
 }
 
-/* Runs sh and reads its output to the end. Its error output is dropped. */
+/*
+ * Runs a command in sh and reads its output until it ends. Error output is
+ * dropped.
+ */
 static int run_shell(struct sandbox *sb, struct str command, struct buf *out,
 		     const struct stop *stop, struct error *err)
 {
@@ -326,8 +340,10 @@ static int run_shell(struct sandbox *sb, struct str command, struct buf *out,
 	return rc;
 }
 
-/* Extends the life when half of it has passed. If that fails, the command still
- * runs. */
+/*
+ * Extends the sandbox's life when half of it is over. Errors are ignored, so
+ * the command still runs.
+ */
 static void extend_when_due(struct sandbox *sb, const struct stop *stop)
 {
 	struct deno_box *b = deno_box(sb);
@@ -344,7 +360,7 @@ static void extend_when_due(struct sandbox *sb, const struct stop *stop)
 		(void)deno_extend(sb, lifetime, &within, &ignored);
 }
 
-/* struct supervisor.call */
+/* Implements supervisor.call: runs one script in the sandbox. */
 static int run_script(void *arg, struct str command, int64_t wait_ms,
 		      struct buf *out, const struct stop *stop,
 		      struct error *err)
@@ -368,7 +384,7 @@ int deno_execute(struct sandbox *sb, const struct exec_request *req,
 	return supervise_execute(sb, req, res, &s, stop, err);
 }
 
-/* "cwd:/home/sandbox" */
+/* Sets the working directory from a line like "cwd:/home/sandbox". */
 static int parse_workdir(struct sandbox *sb, struct str said, struct error *err)
 {
 	said = str_trim(said);
@@ -418,7 +434,10 @@ int deno_set_workdir(struct sandbox *sb, const struct stop *stop,
 	return rc;
 }
 
-/* Names of system errors, and Deno's classes for errors without one. */
+/*
+ * Maps names of system errors, and Deno's error classes for errors without such
+ * a name.
+ */
 static enum file_error file_error_of(const char *code)
 {
 	static const struct {
@@ -437,7 +456,7 @@ static enum file_error file_error_of(const char *code)
 		{ "ENOTDIR", FILE_INVALID_PATH },
 		{ "NotADirectory", FILE_INVALID_PATH },
 		{ "ENAMETOOLONG", FILE_INVALID_PATH },
-		{ "EEXIST", FILE_INVALID_PATH }, /* a parent is a file */
+		{ "EEXIST", FILE_INVALID_PATH }, /* the parent is a file */
 		{ "AlreadyExists", FILE_INVALID_PATH },
 	};
 
@@ -447,8 +466,11 @@ static enum file_error file_error_of(const char *code)
 	return FILE_OTHER;
 }
 
-/* The content is part of the message when the file is held; else it is a
- * stream, and the object lacks its "}". */
+/*
+ * Appends the parameters of a write. A file held in memory is part of the
+ * message. Any other content follows as a stream, and the object is left
+ * without its "}".
+ */
 static void add_params(const struct file_source *s, struct buf *params)
 {
 	buf_addc(params, '{');
@@ -503,8 +525,11 @@ static int make_parent(struct sandbox *sb, const char *path, char *code,
 	return rc;
 }
 
-/* A held file is sent first, and its directory made only if it is missing. A
- * stream cannot be sent again, so there the directory is made first. */
+/*
+ * Writes a file. One held in memory is sent first, and its directory is created
+ * only if missing. A stream cannot be sent again, so its directory is created
+ * before.
+ */
 static int write_with_parent(struct sandbox *sb, struct file_source *s,
 			     char *code, const struct stop *stop,
 			     struct error *err)
@@ -570,9 +595,9 @@ struct deno_download {
 	char head[HEAD_MAX + 1]; /* "ok SIZE", without the line end */
 	size_t head_len;
 	bool headed;
-	int64_t size; /* -1: not known */
+	int64_t size; /* -1: unknown */
 	int64_t got;
-	bool failed; /* the file's own sink, or it changed; why tells */
+	bool failed; /* the file's sink failed, or the file changed; see why */
 	struct error why;
 };
 
@@ -583,7 +608,7 @@ static int fail_file(struct deno_download *d, const struct error *err)
 	return -1;
 }
 
-/* The line "ok SIZE" before the content. */
+/* Parses the line "ok SIZE" in front of the content. */
 static int parse_head(struct deno_download *d, struct error *err)
 {
 	struct str head = { d->head, d->head_len };
@@ -602,6 +627,9 @@ static int parse_head(struct deno_download *d, struct error *err)
 	return 0;
 }
 
+/*
+ * Parses the first line of the output, then passes the rest to the file's sink.
+ */
 static int on_output(void *arg, struct str chunk, struct error *err)
 {
 	struct deno_download *d = arg;
@@ -625,8 +653,10 @@ static int on_output(void *arg, struct str chunk, struct error *err)
 	return fail_file(d, err);
 }
 
-/* Reads the rest of the file, from d->got on. 0 with d->size -1: this way
- * cannot read it. */
+/*
+ * Reads the rest of the file from offset d->got. 0 with d->size -1: this method
+ * cannot read the file.
+ */
 static int read_once(struct sandbox *sb, struct deno_download *d,
 		     const struct stop *stop, struct error *err)
 {
@@ -661,7 +691,10 @@ static int read_once(struct sandbox *sb, struct deno_download *d,
 	return rc;
 }
 
-/* 1: not read; the helper script can, or says why not. */
+/*
+ * Returns 1 if the file was not read: the helper script must read it or report
+ * the error.
+ */
 static int download_one(struct sandbox *sb, struct transfer *f,
 			const struct stop *stop, struct error *err)
 {
@@ -695,8 +728,10 @@ static int download_one(struct sandbox *sb, struct transfer *f,
 	}
 }
 
-/* Names in some file systems are not UTF-8, which JSON must be. The helper
- * scripts move such files. */
+/*
+ * JSON must be UTF-8, but file names need not be. The helper scripts transfer
+ * files with such names.
+ */
 static int put_file(const void *arg, struct sandbox *sb, struct transfer *f,
 		    const struct stop *stop, struct error *err)
 {

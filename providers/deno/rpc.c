@@ -1,13 +1,13 @@
 /* rpc.c - many calls at once over one WebSocket to a Deno sandbox. */
 /* SPDX-License-Identifier: MIT */
 /*
- * Deno's JSON-RPC, from bottom to top: a message of the server as a struct
- * (parse_frame); the requests that wait for answers, and which of them a
- * message is for (apply_frame), without socket or lock; and the thread that
- * owns the socket (serve_socket). Begin with deno_rpc_call().
+ * Deno's JSON-RPC, from bottom to top: parse_frame() parses a message of the
+ * server; apply_frame() finds the waiting request that the message belongs to,
+ * without socket or lock; serve_socket() is the thread that owns the socket.
+ * Begin with deno_rpc_call().
  *
- * A process's output is a stream with a number. The reply that names the number
- * may come after its first data, so data of unknown streams is kept while such
+ * A process's output is a numbered stream. The reply that tells the number may
+ * arrive after the first data, so data of unknown streams is stored while such
  * a reply is due.
  */
 #include <errno.h>
@@ -29,37 +29,40 @@
 #include "providers/deno/deno.h"
 
 enum {
-	EARLY = 64,          /* streams that no reply has named yet */
-	EARLY_MAX = 8 << 20, /* bytes of one */
+	EARLY = 64,          /* most streams that no reply has named yet */
+	EARLY_MAX = 8 << 20, /* bytes of one such stream */
 	WORDS_MAX = 300,
 	PING_MS = 2000,   /* transport.js of @deno/sandbox 0.13.2 */
-	SEND_MS = 60000,  /* for one message, then the socket is dead */
-	ROOM_MS = 5,      /* between looks at a full queue or output */
-	CLOSINGS_MAX = 6, /* about 3 s, with the pauses between them */
+	SEND_MS = 60000,  /* for one message; after that the socket is closed */
+	ROOM_MS = 5,      /* pause between checks of a full queue or output */
+	CLOSINGS_MAX = 6, /* in a row; about 3 s with the pauses between them */
 	PARAMS_MAX = DENO_MESSAGE_MAX - 4096,
-	QUEUE_MAX = 1 << 20, /* bytes; then no source is read */
-	PIECE = 48 << 10,    /* of a stream that we send */
+	QUEUE_MAX = 1 << 20, /* bytes; above this no source is read */
+	PIECE = 48 << 10,    /* bytes of one message of a stream that we send */
 	QUICK_MS = 3000,     /* most processes end sooner: see wait_output() */
 };
 
 enum deno_kind {
-	DENO_OTHER,  /* a kind that we do not know: to be ignored */
-	DENO_REPLY,  /* to the request id: ok, or else code and message */
-	DENO_DATA,   /* of the server's stream id */
-	DENO_END,    /* of the server's stream id; failed: before its end */
-	DENO_CANCEL, /* of our stream id: nobody reads it any more */
+	DENO_OTHER,  /* unknown kind, ignored */
+	DENO_REPLY,  /* reply to the request id: ok, or code and message */
+	DENO_DATA,   /* data of the server's stream id */
+	DENO_END,    /* end of the server's stream id; failed: aborted */
+	DENO_CANCEL, /* the server no longer reads our stream id */
 };
 
-/* Schema of @deno/sandbox 0.13.2 (proto.js, schema.js; read 2026-11). */
+/*
+ * One message. Schema of @deno/sandbox 0.13.2 (proto.js, schema.js; read
+ * 2026-11).
+ */
 struct deno_frame {
-	cJSON *tree; /* owned; what follows points into it */
+	cJSON *tree; /* owned; the pointers below point into it */
 	enum deno_kind kind;
 	int64_t id;
-	const cJSON *ok; /* the result, NULL when it failed */
+	const cJSON *ok; /* the result; NULL if the request failed */
 	bool failed;
 	const char *code; /* "ENOENT", "NotFound" or "" */
 	const char *message;
-	struct buf data; /* owned: the bytes */
+	struct buf data; /* owned: the stream's bytes */
 };
 
 static int refuse_message(struct error *err, const char *what)
@@ -89,7 +92,7 @@ static int decode_base64(struct buf *out, const char *text, size_t max,
 	return 0;
 }
 
-/* {"constructorName":"NotFound","message":M,"code":"ENOENT",...} */
+/* Reads {"constructorName":"NotFound","message":M,"code":"ENOENT",...}. */
 static void parse_failure(struct deno_frame *f, const cJSON *error)
 {
 	const char *name = json_string(error, "constructorName", "");
@@ -122,7 +125,10 @@ static int parse_reply(struct deno_frame *f, struct error *err)
 	return 0;
 }
 
-/* A notification about a stream; event follows "$sandbox.stream.". */
+/*
+ * Parses a notification about a stream. event is the part of the method's name
+ * after "$sandbox.stream.".
+ */
 static int parse_stream(struct deno_frame *f, const char *event, size_t max,
 			struct error *err)
 {
@@ -147,9 +153,9 @@ static int parse_stream(struct deno_frame *f, const char *event, size_t max,
 }
 
 /*
- * One message, which may be any bytes; the text "pong" is DENO_OTHER.
- * ERR_PROTOCOL if it is not a message of this protocol, ERR_LIMIT for more data
- * than max. Release it in any case.
+ * Parses one message, which may be any bytes. The text "pong" becomes
+ * DENO_OTHER. ERR_PROTOCOL if it is not a message of this protocol, ERR_LIMIT
+ * if it holds more data than max. The caller releases f even on error.
  */
 static int parse_frame(struct deno_frame *f, struct str text, size_t max,
 		       struct error *err)
@@ -178,8 +184,10 @@ static void release_frame(struct deno_frame *f)
 	*f = (struct deno_frame){ 0 };
 }
 
-/* Appends {"jsonrpc":"2.0","id":N,"method":M,"params":P}; id -1: a
- * notification. params is JSON. */
+/*
+ * Appends {"jsonrpc":"2.0","id":N,"method":M,"params":P}. id -1 makes a
+ * notification. params is JSON.
+ */
 static void add_request(struct buf *out, int64_t id, const char *method,
 			struct str params)
 {
@@ -192,22 +200,22 @@ static void add_request(struct buf *out, int64_t id, const char *method,
 	buf_addc(out, '}');
 }
 
-struct deno_waiting { /* a request without its answer; on the heap */
+struct deno_waiting { /* a request that waits for its answer; on the heap */
 	struct deno_waiting *next;
 	int64_t id;
-	bool spawn;      /* ends with the process's output, not the reply */
-	struct buf *out; /* borrowed: gets that output; NULL: nobody */
-	bool live;       /* ready is triggered by output, too */
-	int64_t sending; /* number of our stream, -1: none */
-	/* Filled from here on. */
-	bool cancelled; /* the server wants no more of our stream */
+	bool spawn; /* ends with the process's output, not with the reply */
+	struct buf *out; /* borrowed: receives that output; NULL: dropped */
+	bool live;       /* output triggers ready, too */
+	int64_t sending; /* number of the stream that we send; -1: none */
+	/* filled by the thread that owns the socket */
+	bool cancelled; /* the server no longer reads our stream */
 	bool done;
 	cJSON *ok; /* owned: the result */
 	char code[DENO_CODE];
-	struct error why;    /* of what failed */
+	struct error why;    /* why the request failed */
 	struct cancel ready; /* triggered when done */
-	int64_t stream;      /* of the process's output, -1: not known */
-	int64_t pid;         /* that process's */
+	int64_t stream; /* number of the process's output stream; -1: unknown */
+	int64_t pid;    /* id of that process */
 	bool abandoned;
 };
 
@@ -219,7 +227,7 @@ struct deno_stream {
 	bool failed;
 };
 
-/* Start from { 0 }. The caller locks. */
+/* All waiting requests. Initialise with { 0 }. The caller locks. */
 struct deno_calls {
 	struct deno_waiting *list;
 	struct deno_stream *early; /* streams that no reply has named yet */
@@ -263,7 +271,7 @@ static void finish_call(struct deno_calls *c, struct deno_waiting *w)
 		cancel_trigger(&w->ready);
 }
 
-/* The caller does not wait any longer: w is freed, now or with its reply. */
+/* Ends the caller's interest in w. It is freed now, or when its reply comes. */
 static void release_call(struct deno_calls *c, struct deno_waiting *w)
 {
 	w->out = NULL;
@@ -279,7 +287,10 @@ static void free_stream(struct deno_stream *s)
 	free(s);
 }
 
-/* Streams are kept only while a reply is due that may name one. */
+/*
+ * True while a reply is due that may name a stream. Unknown streams are stored
+ * only then.
+ */
 static bool is_naming(const struct deno_calls *c)
 {
 	for (const struct deno_waiting *w = c->list; w; w = w->next)
@@ -308,8 +319,10 @@ static void deliver(struct deno_waiting *w, const struct buf *data)
 		cancel_trigger(&w->ready);
 }
 
-/* True when a live call has DENO_FULL bytes of output or more. The socket is
- * not read then. */
+/*
+ * True if a live call has at least DENO_FULL bytes of unread output. The socket
+ * is then not read.
+ */
 static bool is_full(const struct deno_calls *c)
 {
 	for (const struct deno_waiting *w = c->list; w; w = w->next)
@@ -327,7 +340,7 @@ static void end_output(struct deno_calls *c, struct deno_waiting *w,
 	finish_call(c, w);
 }
 
-/* Delivers what arrived of a stream before the reply that names it. */
+/* Moves the data that arrived before the reply to the call. */
 static void claim_early(struct deno_calls *c, struct deno_waiting *w)
 {
 	struct deno_stream **at = &c->early;
@@ -358,7 +371,9 @@ static void set_failure(struct deno_waiting *w, const struct deno_frame *f)
 	buf_release(&words);
 }
 
-/* A reply ends its call, or for a process names the stream of its output. */
+/*
+ * Applies a reply: it ends the call, or names the output stream of a process.
+ */
 static void apply_reply(struct deno_calls *c, const struct deno_frame *f)
 {
 	struct deno_waiting *w = c->list;
@@ -387,7 +402,7 @@ static void apply_reply(struct deno_calls *c, const struct deno_frame *f)
 	drop_early(c);
 }
 
-/* The unnamed stream with this number, made if it is new. */
+/* Returns the stored stream with this number, and creates it if it is new. */
 static struct deno_stream *early_stream(struct deno_calls *c, int64_t id,
 					struct error *err)
 {
@@ -410,7 +425,10 @@ static struct deno_stream *early_stream(struct deno_calls *c, int64_t id,
 	return s;
 }
 
-/* Data or end of the server's stream; dropped if no request can want it. */
+/*
+ * Applies data or the end of a server's stream. Dropped if no request can want
+ * it.
+ */
 static int apply_stream(struct deno_calls *c, const struct deno_frame *f,
 			struct error *err)
 {
@@ -435,7 +453,7 @@ static int apply_stream(struct deno_calls *c, const struct deno_frame *f,
 	return 0;
 }
 
-/* Applies one message to the request that it is for. ERR_PROTOCOL. */
+/* Applies one message to its request. Fails with ERR_PROTOCOL. */
 static int apply_frame(struct deno_calls *c, const struct deno_frame *f,
 		       struct error *err)
 {
@@ -470,8 +488,10 @@ static void fail_calls(struct deno_calls *c, const struct error *why)
 	drop_early(c);
 }
 
-/* Waits until w is done, or live output has come. ERR_NETWORK after idle_ms
- * without either; 0: no limit. Called without the lock. */
+/*
+ * Waits until w is done or live output has arrived. ERR_NETWORK after idle_ms
+ * without either (0: no limit). Called without the lock.
+ */
 static int wait_call(struct deno_waiting *w, int64_t idle_ms,
 		     const struct stop *stop, struct error *err)
 {
@@ -496,26 +516,27 @@ static int wait_call(struct deno_waiting *w, int64_t idle_ms,
 	}
 }
 
-struct deno_message { /* to send */
+struct deno_message { /* a queued message */
 	struct deno_message *next;
 	struct buf text;
 };
 
 struct deno_rpc {
-	pthread_mutex_t lock; /* of all below but ws */
-	struct ws *ws;        /* the thread's, while it runs */
+	pthread_mutex_t lock; /* guards all fields below except ws */
+	struct ws *ws;        /* used only by the thread while it runs */
 	pthread_t thread;
-	bool started; /* to be joined */
+	bool started; /* the thread must be joined */
 	bool alive;
 	bool ending;
-	struct cancel wake; /* there is something to send, or to leave */
-	struct cancel quit; /* to leave */
+	/* triggered when there is something to send, or to quit */
+	struct cancel wake;
+	struct cancel quit; /* triggered to end the thread */
 	struct deno_message *first;
 	struct deno_message **last;
 	size_t queued; /* bytes */
 	struct deno_calls calls;
-	int close_code; /* of connections that ended with no message on them: */
-	int closings;   /* so many in turn, all with this code */
+	int close_code; /* close code of the last connection without messages */
+	int closings;   /* how many such connections in a row had that code */
 	int64_t next_id;
 	int64_t next_stream;
 };
@@ -539,7 +560,7 @@ bool deno_rpc_alive(struct deno_rpc *r)
 	return alive;
 }
 
-/* Queues one message; id -1: a notification. With the lock. */
+/* Queues one message; id -1 makes a notification. Called with the lock. */
 static void queue_message(struct deno_rpc *r, int64_t id, const char *method,
 			  struct str params)
 {
@@ -555,8 +576,10 @@ static void queue_message(struct deno_rpc *r, int64_t id, const char *method,
 	cancel_trigger(&r->wake);
 }
 
-/* Moves the oldest message to *text, which the caller releases; false when the
- * queue is empty. With the lock. */
+/*
+ * Moves the oldest message to *text, which the caller releases. False if the
+ * queue is empty. Takes the lock.
+ */
 static bool unqueue_message(struct deno_rpc *r, struct buf *text)
 {
 	struct deno_message *m = r->first;
@@ -580,7 +603,10 @@ static int send_text(struct deno_rpc *r, struct str text, struct error *err)
 	return ws_send(r->ws, WS_TEXT, text, &stop, err);
 }
 
-/* 1 when a message was sent, 0 when the queue was empty, -1. */
+/*
+ * Sends the oldest message. Returns 1 if one was sent, 0 if the queue was
+ * empty, -1 on error.
+ */
 static int send_next(struct deno_rpc *r, struct error *err)
 {
 	struct buf text = { 0 };
@@ -603,7 +629,10 @@ static int send_next(struct deno_rpc *r, struct error *err)
 	return rc < 0 ? -1 : 1;
 }
 
-/* If output arrives faster than the caller reads it: 1, after a short wait. */
+/*
+ * Waits shortly and returns 1 if output arrives faster than the caller reads
+ * it.
+ */
 static int pause_when_full(struct deno_rpc *r)
 {
 	const struct stop stop = stop_on(&r->wake);
@@ -618,7 +647,9 @@ static int pause_when_full(struct deno_rpc *r)
 	return full;
 }
 
-/* Waits for a message, until the next ping is due or there is work. */
+/*
+ * Waits for a message until the next ping is due or there is something to send.
+ */
 static int receive_message(struct deno_rpc *r, struct buf *text, int64_t ping,
 			   struct error *err)
 {
@@ -649,9 +680,11 @@ static int receive_message(struct deno_rpc *r, struct buf *text, int64_t ping,
 	return rc;
 }
 
-/* A server that closes several connections in a row with the same code, without
- * a message on any of them, will close the next one too: ERR_REMOTE, which is
- * not retried. */
+/*
+ * Counts connections in a row that the server closed with the same code and
+ * without a message. After several of them the next will fail, too: ERR_REMOTE,
+ * which is not retried.
+ */
 static void note_close(struct deno_rpc *r, int code, struct error *why)
 {
 	if (!code || code == WS_CODE_ABNORMAL)
@@ -665,7 +698,7 @@ static void note_close(struct deno_rpc *r, int code, struct error *why)
 			  "the server closes every connection (%d)", code);
 }
 
-/* After the socket's end: all calls fail. */
+/* Fails all calls after the socket has ended, and empties the queue. */
 static void fail_all(struct deno_rpc *r, struct error *why)
 {
 	struct buf text;
@@ -682,7 +715,9 @@ static void fail_all(struct deno_rpc *r, struct error *why)
 	pthread_mutex_unlock(&r->lock);
 }
 
-/* The thread: sends, pings and receives until the socket ends. */
+/*
+ * Main function of the thread: sends, pings and receives until the socket ends.
+ */
 static void *serve_socket(void *arg)
 {
 	struct deno_rpc *r = arg;
@@ -723,7 +758,7 @@ void deno_rpc_end(struct deno_rpc *r)
 	cancel_release(&r->quit);
 }
 
-/* Starts the thread, with all signals blocked; 0 or an errno. */
+/* Starts the thread with all signals blocked. Returns 0 or an errno. */
 static int start_thread(struct deno_rpc *r)
 {
 	sigset_t all;
@@ -737,6 +772,7 @@ static int start_thread(struct deno_rpc *r)
 	return rc;
 }
 
+/* Joins the thread of the previous socket before it starts a new one. */
 int deno_rpc_set_socket(struct deno_rpc *r, struct ws *ws, struct error *err)
 {
 	int rc;
@@ -777,7 +813,10 @@ void deno_rpc_free(struct deno_rpc *r)
 	"\"message\":\"no more\",\"code\":null,\"stack\":\"\",\"cause\":null," \
 	"\"errors\":null,\"suppressed\":null,\"error\":null}"
 
-/* Queues an event of a stream; more is JSON after "streamId". With the lock. */
+/*
+ * Queues a stream event. more is JSON that follows "streamId". Called with the
+ * lock.
+ */
 static void queue_stream_event(struct deno_rpc *r, const char *event,
 			       int64_t stream, const char *more)
 {
@@ -789,7 +828,7 @@ static void queue_stream_event(struct deno_rpc *r, const char *event,
 	free(method);
 }
 
-/* Queues the request; NULL when err says why it was not. */
+/* Queues the request. NULL with err filled if that fails. */
 static struct deno_waiting *
 queue_call(struct deno_rpc *r, const struct deno_call *c, struct error *err)
 {
@@ -821,7 +860,10 @@ queue_call(struct deno_rpc *r, const struct deno_call *c, struct error *err)
 	return w;
 }
 
-/* Waits until the queue has room. 1: the server wants no more. */
+/*
+ * Waits until the queue has room. Returns 1 if the server no longer reads the
+ * stream.
+ */
 static int wait_queue(struct deno_rpc *r, const struct deno_waiting *w,
 		      const struct stop *stop, struct error *err)
 {
@@ -842,7 +884,7 @@ static int wait_queue(struct deno_rpc *r, const struct deno_waiting *w,
 	}
 }
 
-/* Sends what the source gives, and the stream's end. */
+/* Sends the source's data and then the end of the stream. */
 static int send_stream(struct deno_rpc *r, const struct deno_call *c,
 		       const struct deno_waiting *w, const struct stop *stop,
 		       struct error *err)
@@ -878,8 +920,10 @@ static int send_stream(struct deno_rpc *r, const struct deno_call *c,
 	return rc < 0 ? -1 : 0;
 }
 
-/* Gives the output to the sink as it comes, until the call is done. The two
- * buffers change places, so the sink runs without the lock. */
+/*
+ * Passes the output to the sink as it arrives, until the call is done. The two
+ * buffers are swapped, so the sink runs without the lock.
+ */
 static int pass_output(struct deno_rpc *r, const struct deno_call *c,
 		       struct deno_waiting *w, const struct stop *stop,
 		       struct error *err)
@@ -910,8 +954,10 @@ static int pass_output(struct deno_rpc *r, const struct deno_call *c,
 	return rc;
 }
 
-/* For a process that still runs, the SDK sends a "processWait". So do we; its
- * answer does not matter. */
+/*
+ * Sends "processWait" for a process that still runs, like the SDK. The answer
+ * is ignored.
+ */
 static void send_process_wait(struct deno_rpc *r, const struct deno_waiting *w)
 {
 	struct error ignored = { 0 };

@@ -1,4 +1,4 @@
-/* container.c - the settings, and the container that is described from them. */
+/* container.c - builds a container's description from the settings. */
 /* SPDX-License-Identifier: MIT */
 /*
  * docker_create_body() writes the body of POST /containers/create from the rows
@@ -29,7 +29,7 @@
 enum {
 	PIDS_MAX = 4096,
 	INFO_MS = 10000, /* for GET /info */
-	LISTED = 160,    /* bytes of names in a message */
+	LISTED = 160,    /* bytes of runtime names in a message */
 };
 
 const struct setting docker_settings[] = {
@@ -98,13 +98,14 @@ const struct setting docker_settings[] = {
 	{ 0 },
 };
 
-/* The container's first process. It ends by itself after the lifetime, and at
- * once on a signal. While it waits it reaps orphans: a shell's wait collects
- * every child. */
+/*
+ * The container's first process. It ends after the lifetime, or on a signal.
+ * While it waits it reaps orphans: a shell's wait collects every child.
+ */
 static const char first_process[] =
 	"trap 'exit 0' TERM INT; sleep \"$0\" & wait \"$!\"";
 
-/* NULL when the setting is not set. */
+/* Reads a setting of docker; *value is NULL if it is not set. */
 static int read_string(const struct docker *d, const char *key,
 		       const char **value, struct error *err)
 {
@@ -117,8 +118,10 @@ struct git_mounts {
 	cJSON *mounts;
 };
 
-/* An entry of "Mounts". Unlike one of "Binds", its source may have a colon, and
- * a source that does not exist is an error instead of being created. */
+/*
+ * Adds an entry to "Mounts". Unlike in "Binds", the source may contain a colon,
+ * and a missing source is an error instead of being created.
+ */
 static void add_bind_mount(cJSON *mounts, const char *source,
 			   const char *target, bool writable)
 {
@@ -132,9 +135,12 @@ static void add_bind_mount(cJSON *mounts, const char *source,
 	cJSON_AddItemToArray(mounts, mount);
 }
 
-/* Protects one file or directory of the repository by a mount of its own, which
- * needs something to lie on. Of what does not exist git would obey only these
- * two, so they are made, empty. The engine sorts mounts by their targets. */
+/*
+ * Mounts one file or directory of the repository separately, so that it can be
+ * read-only. A mount needs an existing path. Only two of the missing paths
+ * would be obeyed by git, so those two are created empty. The engine sorts
+ * mounts by target.
+ */
 static void add_git_mount(void *arg, const char *name, enum bind_git_use use)
 {
 	struct git_mounts *m = arg;
@@ -150,15 +156,17 @@ static void add_git_mount(void *arg, const char *name, enum bind_git_use use)
 		if (fd >= 0)
 			close(fd);
 	}
-	/* The engine would follow a link and mount what it names. */
+	/* Skip links: the engine would mount the file that the link names. */
 	if (lstat(path, &st) == 0 && !S_ISLNK(st.st_mode))
 		add_bind_mount(m->mounts, path, path, use == BIND_GIT_WRITES);
 	free(path);
 }
 
-/* Mounts the repository of a linked worktree, read-only but for what git must
- * write. A submodule's repository is not mounted: the container could put a
- * file commondir into it, which only the local provider can prevent. */
+/*
+ * Mounts the repository of a linked worktree, read-only except for what git
+ * must write. A submodule's repository is not mounted: the container could
+ * write a file commondir there, and only the local provider can prevent that.
+ */
 static void add_git(cJSON *mounts, const struct settings *set, const char *dir)
 {
 	struct bind_git git;
@@ -184,7 +192,8 @@ bool docker_has_mounts(const struct settings *set)
 	return dir || n > 0;
 }
 
-/* The mount of the setting "bind". An engine on another machine cannot have it.
+/*
+ * Adds the mount of the setting "bind". Fails for an engine on another machine.
  */
 static int add_bind(const struct docker *d, cJSON *config, struct error *err)
 {
@@ -219,7 +228,10 @@ static int add_bind(const struct docker *d, cJSON *config, struct error *err)
 	return rc;
 }
 
-/* Then root in the container is the user of this machine. */
+/*
+ * True if the engine is rootless. Root in the container is then the user of
+ * this machine.
+ */
 static bool is_rootless(const cJSON *info)
 {
 	const cJSON *option;
@@ -228,7 +240,7 @@ static bool is_rootless(const cJSON *info)
 		if (cJSON_IsString(option) &&
 		    str_starts(str_of(option->valuestring), "name=rootless"))
 			return true;
-	return json_bool(info, "Rootless", false); /* Podman */
+	return json_bool(info, "Rootless", false); /* Podman's member */
 }
 
 void docker_bind_user(const cJSON *info, char *user, size_t size)
@@ -254,10 +266,12 @@ bool docker_is_bound(const struct sandbox *sb)
 	return false;
 }
 
-/* What package managers, servers on low ports and su need. Engines also give
- * these by default, which are left out: NET_RAW (forged packets), MKNOD,
- * AUDIT_WRITE, SETFCAP and SETPCAP (programs and processes with more
- * capabilities). */
+/*
+ * Capabilities that package managers, servers on low ports and su need. Engines
+ * also give these by default, which dcode drops: NET_RAW (forged packets),
+ * MKNOD, AUDIT_WRITE, SETFCAP and SETPCAP (programs and processes with more
+ * capabilities).
+ */
 static const char *const capabilities[] = {
 	"CHOWN",  "DAC_OVERRIDE", "FOWNER",           "FSETID",     "KILL",
 	"SETGID", "SETUID",       "NET_BIND_SERVICE", "SYS_CHROOT",
@@ -296,7 +310,7 @@ static int add_capabilities(const struct docker *d, cJSON *config,
 	return 0;
 }
 
-/* Adds the members of HostConfig that take rights from a container. */
+/* Adds the members of HostConfig that reduce a container's rights. */
 static int add_hardening(const struct docker *d,
 			 const struct docker_limits *limits, cJSON *config,
 			 struct error *err)
@@ -344,7 +358,7 @@ int docker_limits_init(struct docker *d, struct docker_limits *limits,
 		return -1;
 	if (memory && !bind)
 		return 0;
-	/* Without an answer there is no limit by default. */
+	/* If the engine does not answer, there is no default limit. */
 	if (engine_json(&d->engine, &ask, &info, &limit, &ignored) == 0 &&
 	    !memory && json_bool(info, "MemoryLimit", true))
 		limits->memory = json_int(info, "MemTotal", 0) / 4 * 3;
@@ -371,7 +385,7 @@ int docker_image(const struct docker *d, const struct sandbox_spec *spec,
 	return 0;
 }
 
-/* The limits that the user has set, which must be kept. */
+/* Adds the limits that the user has set, which must not be dropped. */
 static int add_limits(const struct docker *d, cJSON *config, struct error *err)
 {
 	const char *memory;
@@ -403,8 +417,10 @@ static int add_limits(const struct docker *d, cJSON *config, struct error *err)
 	return 0;
 }
 
-/* "src:dst[:ro]". A src that begins with a slash, a dot or a tilde is a path on
- * this machine, anything else the name of a volume. */
+/*
+ * Adds a mount "src:dst[:ro]". A src that begins with a slash, a dot or a tilde
+ * is a path on this machine; anything else is the name of a volume.
+ */
 static int add_mount(const struct docker *d, cJSON *binds, const char *mount,
 		     struct error *err)
 {
@@ -446,7 +462,10 @@ static int add_mounts(const struct docker *d, cJSON *config, struct error *err)
 	return 0;
 }
 
-/* spec->network comes from the command line and wins over the setting. */
+/*
+ * Adds HostConfig. spec->network comes from the command line and overrides the
+ * setting.
+ */
 static int add_host_config(const struct docker *d,
 			   const struct sandbox_spec *spec,
 			   const struct docker_limits *limits, cJSON *body,
@@ -470,8 +489,10 @@ static int add_host_config(const struct docker *d,
 	return add_bind(d, config, err);
 }
 
-/* A user whom the image does not know gets HOME=/tmp: the engine would make it
- * "/", where that user cannot write. */
+/*
+ * Adds the environment. A user whom the image does not know gets HOME=/tmp: the
+ * engine would set it to "/", where that user cannot write.
+ */
 static int add_env(const struct docker *d, const struct docker_limits *limits,
 		   cJSON *body, struct error *err)
 {
@@ -494,7 +515,7 @@ static int add_env(const struct docker *d, const struct docker_limits *limits,
 	return 0;
 }
 
-/* Seconds until the container ends by itself. */
+/* Sets *seconds to the time after which the container ends by itself. */
 static int lifetime_of(const struct docker *d, const struct sandbox_spec *spec,
 		       int64_t *seconds, struct error *err)
 {
@@ -561,10 +582,12 @@ int docker_create_body(const struct docker *d, const struct sandbox_spec *spec,
 	return rc < 0 ? rc : buf_check(out, "the container's description", err);
 }
 
-/* The beginnings of runtimes' names, as the projects register themselves (docs:
+/*
+ * Prefixes of runtime names, as the projects register themselves (docs:
  * gvisor.dev/docs/user_guide/quick_start/docker, docs.docker.com/engine/
  * daemon/alternative-runtimes, github.com/containers/crun/krun.1.md,
- * 2026-11-23). "oci" is how Podman calls the one that it has. */
+ * 2026-11-23). "oci" is Podman's name for its runtime.
+ */
 static const struct {
 	const char *begins;
 	enum sandbox_isolation isolation;
@@ -608,7 +631,10 @@ enum sandbox_isolation docker_isolation(const struct settings *set)
 		       : ISOLATION_CONTAINER;
 }
 
-/* Appends "runc, runsc". Sanitized, since the engine chose the text. */
+/*
+ * Appends a list like "runc, runsc". Sanitized, since the text comes from the
+ * engine.
+ */
 static void list_names(const cJSON *runtimes, struct buf *out)
 {
 	const cJSON *item;
@@ -623,7 +649,7 @@ static void list_names(const cJSON *runtimes, struct buf *out)
 		buf_adds(out, "none");
 }
 
-/* Says how to install a runtime, or how to do without. */
+/* Adds a hint how to install a runtime, or how to work without it. */
 static void hint_runtime(const char *runtime, struct error *err)
 {
 	if (docker_runtime_isolation(runtime) == ISOLATION_GVISOR)
@@ -655,8 +681,10 @@ bool docker_lacks_runtime(struct docker *d, const struct stop *stop,
 	    engine_json(&d->engine, &ask, &info, &limit, &ignored) < 0)
 		return false;
 	all = json_get(info, "Runtimes");
-	/* Newer engines accept the name of a shim that is in no list. Then the
-	 * engine's own message says what is wrong. */
+	/*
+	 * Newer engines accept the name of a shim that no list contains. Their
+	 * own message then says what is wrong.
+	 */
 	if (cJSON_IsObject(all) && !json_get(all, runtime)) {
 		list_names(all, &names);
 		lacks = true;

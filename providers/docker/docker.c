@@ -1,4 +1,5 @@
-/* docker.c - a sandbox is a container of Docker or Podman, from first to last.
+/*
+ * docker.c - creates, lists, stops and removes containers of Docker or Podman.
  */
 /* SPDX-License-Identifier: MIT */
 /*
@@ -31,12 +32,16 @@
 #include "providers/kit/rest.h"
 
 enum {
-	BODY_MAX = 1 << 20,    /* bytes of a description */
-	COMMAND_MAX = 1 << 20, /* bytes; Linux takes 2 MiB of arguments */
+	BODY_MAX = 1 << 20,    /* bytes of a container's description */
+	COMMAND_MAX = 1 << 20, /* bytes; Linux allows 2 MiB of arguments */
 	LIFETIME_S = 4 * 3600,
 	POLL_MS = 50,
-	APPEAR_MS = 5000,       /* from a name in use to its container */
-	BEGINNING = 64 << 10,   /* bytes of an archive that hold its entry */
+	/*
+	 * from the refusal of a used name until its container can be inspected
+	 */
+	APPEAR_MS = 5000,
+	/* bytes at an archive's start that contain its first entry */
+	BEGINNING = 64 << 10,
 	ACCOUNTS_MAX = 1 << 20, /* bytes of /etc/passwd */
 	LINKS_MAX = 8,
 	SNAPSHOT_NAME_MAX = 128, /* bytes of an image's tag */
@@ -81,7 +86,7 @@ static void docker_close(struct sandbox_client *client)
 	client->endpoint = client->priv = NULL;
 }
 
-/* Docker's words and Podman's ("stopped", "configured"). */
+/* Maps Docker's state names, and Podman's ("stopped", "configured"). */
 static enum sandbox_state state_of(const char *word)
 {
 	static const struct {
@@ -101,8 +106,10 @@ static enum sandbox_state state_of(const char *word)
 	return STATE_UNKNOWN;
 }
 
-/* What dcode wrote on the container when it made it. info->created comes first:
- * the end is counted from it. */
+/*
+ * Fills info from the labels that dcode set at creation. info->created must be
+ * set before, since the end is computed from it.
+ */
 static void fill_labels(struct sandbox_info *info, const cJSON *labels)
 {
 	int64_t lifetime;
@@ -116,8 +123,10 @@ static void fill_labels(struct sandbox_info *info, const cJSON *labels)
 		info->ends = info->created + lifetime;
 }
 
-/* A container that somebody makes from a snapshot inherits the label of the
- * one that was committed, but not its name. */
+/*
+ * True if the container has the name of the label. A container made from a
+ * snapshot inherits the label of the original, but not its name.
+ */
 static bool is_named(const cJSON *item, const char *label)
 {
 	const cJSON *name;
@@ -132,8 +141,10 @@ static bool is_named(const cJSON *item, const char *label)
 	return false;
 }
 
-/* GET /containers/json with a filter; owner NULL: containers of every dcode.
- * Owned. */
+/*
+ * Builds the path of GET /containers/json with a filter, owned by the caller.
+ * owner NULL: containers of every dcode.
+ */
 static char *list_path(const char *owner)
 {
 	struct buf filter = BUF_INIT(1024);
@@ -210,7 +221,10 @@ static int docker_info(struct sandbox_client *client, const char *id,
 	return 0;
 }
 
-/* 0 removed, 1 no such container, 2 the engine is still removing it. */
+/*
+ * Returns 0 when removed, 1 if there is no such container, 2 if the engine is
+ * still removing it.
+ */
 static int remove_once(struct engine *e, const char *id,
 		       const struct stop *stop, struct error *err)
 {
@@ -248,8 +262,10 @@ static int docker_remove(struct sandbox_client *client, const char *id,
 	return rc == 1 && was_there ? 0 : rc;
 }
 
-/* POST /containers/ID/stop answers 304 when the container does not run. A
- * paused one is resumed first, so that its processes see the signal. */
+/*
+ * Stops the container. POST /containers/ID/stop answers 304 if it does not run.
+ * A paused container is resumed first, so that its processes see the signal.
+ */
 static int docker_stop(struct sandbox_client *client, const char *id,
 		       int64_t *keep_s, const struct stop *stop,
 		       struct error *err)
@@ -306,7 +322,7 @@ static int docker_find_snapshot(struct sandbox_client *client, const char *name,
 	return rc;
 }
 
-/* The container's files become the image dcode-snapshot:NAME. */
+/* Commits the container's files as the image dcode-snapshot:NAME. */
 static int commit_image(struct sandbox *sb, const char *name, bool pause,
 			const struct stop *stop, struct error *err)
 {
@@ -328,15 +344,17 @@ static int commit_image(struct sandbox *sb, const char *name, bool pause,
 	return rc;
 }
 
-/* The container is paused meanwhile, so that all files are of one moment. An
- * engine without control groups cannot pause (rootless Podman without systemd):
- * it copies while the container runs. */
+/*
+ * Commits the container while it is paused, so that the files are consistent.
+ * An engine without control groups cannot pause (rootless Podman without
+ * systemd) and copies while the container runs.
+ */
 static int docker_snapshot(struct sandbox *sb, const char *name, bool replace,
 			   const struct stop *stop, struct error *err)
 {
 	struct error why = { 0 };
 
-	(void)replace; /* a tag always goes to the new image */
+	(void)replace; /* the engine moves an existing tag to the new image */
 	if (check_snapshot_name(name, err) < 0)
 		return -1;
 	if (commit_image(sb, name, true, stop, &why) == 0)
@@ -349,17 +367,17 @@ static int docker_snapshot(struct sandbox *sb, const char *name, bool replace,
 }
 
 /*
- * The engine makes the working directory, and root owns it. Its owner is
- * changed by the engine's archive requests: a chown in the container would have
- * to run as root, and where the user is somebody else dcode starts no program
- * of an image as root.
+ * The engine creates the working directory, and root owns it. dcode changes the
+ * owner with the engine's archive requests. A chown in the container would have
+ * to run as root, and dcode starts no program of an image as root if the
+ * container's user is somebody else.
  */
 struct file_owner {
 	int64_t uid;
 	int64_t gid; /* -1: unchanged */
 };
 
-/* Keeps the beginning of an archive, then ends the transfer with an error. */
+/* Stores the beginning of an archive, then ends the transfer with an error. */
 static int keep_beginning(void *arg, struct str chunk, struct error *err)
 {
 	struct buf *in = arg;
@@ -369,7 +387,7 @@ static int keep_beginning(void *arg, struct str chunk, struct error *err)
 				 : error_set(err, ERR_LIMIT, "that is enough");
 }
 
-/* The first max bytes of the archive of a path. */
+/* Reads the first in->max bytes of a path's archive. */
 static int read_archive(struct engine *e, const char *id, const char *path,
 			struct buf *in, const struct stop *stop,
 			struct error *err)
@@ -395,7 +413,7 @@ static int read_archive(struct engine *e, const char *id, const char *path,
 	return in->len ? 0 : rc;
 }
 
-/* The numeric field of the line "NAME:x:NUMBER:". */
+/* Returns NUMBER of the line "NAME:x:NUMBER:", or -1. */
 static int64_t find_account(struct str rest, struct str name)
 {
 	struct str line;
@@ -414,8 +432,10 @@ static int64_t find_account(struct str rest, struct str name)
 	return -1;
 }
 
-/* The number of a user or group, which may be given as a number or as a name of
- * file (/etc/passwd, /etc/group). -1 unknown. */
+/*
+ * Returns the number of a user or group, given as a number or as a name in file
+ * (/etc/passwd, /etc/group); -1 if unknown.
+ */
 static int64_t find_account_id(struct engine *e, const char *id,
 			       struct str name, const char *file,
 			       const struct stop *stop)
@@ -436,8 +456,10 @@ static int64_t find_account_id(struct engine *e, const char *id,
 	return n;
 }
 
-/* Owner and mode of a directory. Follows links, also of the image's making:
- * *dir (owned) becomes the path at their end. */
+/*
+ * Reads owner and mode of a directory. Follows links, including those of the
+ * image: *dir (owned) becomes the final path.
+ */
 static int read_directory(struct engine *e, const char *id, char **dir,
 			  struct archive_single *found, const struct stop *stop,
 			  struct error *err)
@@ -465,7 +487,10 @@ static int read_directory(struct engine *e, const char *id, char **dir,
 	return error_set(err, ERR_REMOTE, "%s: too many links", *dir);
 }
 
-/* copyUIDGID=0: the owner in the archive counts, not that of the directory. */
+/*
+ * Unpacks an archive into parent. copyUIDGID=0 makes the engine use the owner
+ * in the archive, not that of the directory.
+ */
 static int write_archive(struct engine *e, const char *id, const char *parent,
 			 struct str archive, const struct stop *stop,
 			 struct error *err)
@@ -503,8 +528,9 @@ static void split_path(const char *dir, char **parent, char **name)
 			       : xstrndup(dir, (size_t)(slash - dir));
 }
 
-/* Writes the directory's own entry back with another owner; what is in it
- * stays.
+/*
+ * Writes the directory's own entry back with another owner. Its files are
+ * unchanged.
  */
 static int change_owner(struct engine *e, const char *id, const char *workdir,
 			struct file_owner owner, const struct stop *stop,
@@ -569,9 +595,12 @@ static const char *label_of(const cJSON *inspected, const char *name)
 			   name, "");
 }
 
-/* Notes the directories of this machine that the container may write. Volumes
- * do not count: the engine keeps them. A socket can be used through a read-only
- * mount, too, and the engine's own socket gives access to the whole machine. */
+/*
+ * Records the directories of this machine that the container may write. Volumes
+ * do not count, because the engine stores them. A socket can be used through a
+ * read-only mount, too, and the engine's own socket gives access to the whole
+ * machine.
+ */
 static void add_mounts(struct sandbox *sb, const cJSON *inspected)
 {
 	const cJSON *mount;
@@ -589,7 +618,7 @@ static void add_mounts(struct sandbox *sb, const cJSON *inspected)
 	}
 }
 
-/* Fills sb from what GET /containers/ID/json says. */
+/* Fills sb from the answer of GET /containers/ID/json. */
 static void fill_sandbox(struct sandbox *sb, bool created,
 			 const cJSON *inspected)
 {
@@ -608,7 +637,7 @@ static void fill_sandbox(struct sandbox *sb, bool created,
 	docker_box_set_init(sb->priv, inspected);
 }
 
-/* Takes the container's id from an answer. */
+/* Sets sb->id from an answer. */
 static int set_id(struct sandbox *sb, const cJSON *answer, struct error *err)
 {
 	const char *id = json_string(answer, "Id", "");
@@ -621,8 +650,10 @@ static int set_id(struct sandbox *sb, const cJSON *answer, struct error *err)
 	return 0;
 }
 
-/* The container of our label, which an earlier try made. ERR_NOT_FOUND: there
- * is none. */
+/*
+ * Finds the container with our label, which an earlier try created.
+ * ERR_NOT_FOUND if there is none.
+ */
 static int find_labelled(struct engine *e, const char *label, cJSON **found,
 			 const struct stop *stop, struct error *err)
 {
@@ -647,9 +678,12 @@ static int no_snapshot(const char *name, struct error *err)
 	return error_hint(err, "Make one: dcode sandbox snapshot ID %s", name);
 }
 
-/* An engine reserves the name before the container can be inspected. Meanwhile
- * it refuses the name (taken): Docker with status 409, Podman 4.3 with 500.
- * *err changes only when stop ended the wait. */
+/*
+ * Waits for a container that an earlier try created. An engine reserves the
+ * name before the container can be inspected. Until then it refuses the name
+ * (taken): Docker with status 409, Podman 4.3 with 500. *err changes only if
+ * stop ended the wait.
+ */
 static int find_created(struct engine *e, const char *label, bool taken,
 			cJSON **answer, const struct stop *stop,
 			struct error *err)
@@ -668,9 +702,11 @@ static int find_created(struct engine *e, const char *label, bool taken,
 	return -1;
 }
 
-/* POST /containers/create. 0 with *answer, 1 when the image is missing. A name
- * in use is not a failure when the container is ours: an earlier try made it,
- * and its answer was lost. */
+/*
+ * Sends POST /containers/create. Returns 0 with *answer, or 1 if the image is
+ * missing. A used name is not a failure if the container is ours: an earlier
+ * try created it, and its answer was lost.
+ */
 static int post_create(struct engine *e, const char *label, struct str body,
 		       cJSON **answer, const struct stop *stop,
 		       struct error *err)
@@ -699,7 +735,9 @@ static int post_create(struct engine *e, const char *label, struct str body,
 	return rc;
 }
 
-/* Pulls as the policy says; 0 when the image should be there. */
+/*
+ * Pulls the image if the policy says so. Returns 0 when the image should exist.
+ */
 static int fetch_image(struct docker *d, const struct sandbox_spec *spec,
 		       const char *image, bool missing, const struct stop *stop,
 		       struct error *err)
@@ -725,7 +763,7 @@ static int fetch_image(struct docker *d, const struct sandbox_spec *spec,
 	return engine_pull(&d->engine, image, spec, stop, err);
 }
 
-/* POST /containers/ID/start. */
+/* Sends POST /containers/ID/start. */
 static int start_container(struct engine *e, const char *id,
 			   const struct stop *stop, struct error *err)
 {
@@ -733,15 +771,17 @@ static int start_container(struct engine *e, const char *id,
 	int rc = engine_post(e, id, "/start", "starting the container", stop,
 			     &why);
 
-	/* 304: it already runs. */
+	/* 304: the container already runs. */
 	if (rc == 0 || why.http_status == 304)
 		return 0;
 	*err = why;
 	return -1;
 }
 
-/* Creates it, without starting it. When the engine does not have the image, it
- * is pulled and the container created again. Sets sb->id. */
+/*
+ * Creates the container without starting it, and sets sb->id. If the image is
+ * missing, it is pulled and the create repeated.
+ */
 static int create_container(struct sandbox *sb, const struct sandbox_spec *spec,
 			    const char *image,
 			    const struct docker_limits *limits,
@@ -773,7 +813,10 @@ static int create_container(struct sandbox *sb, const struct sandbox_spec *spec,
 	return rc;
 }
 
-/* Both steps: some engines refuse a limit only when the container starts. */
+/*
+ * Creates and starts the container: some engines refuse a limit only at the
+ * start.
+ */
 static int create_started(struct sandbox *sb, const struct sandbox_spec *spec,
 			  const char *image, const struct docker_limits *limits,
 			  const struct stop *stop, struct error *err)
@@ -785,9 +828,11 @@ static int create_started(struct sandbox *sb, const struct sandbox_spec *spec,
 	return start_container(&d->engine, sb->id, stop, err);
 }
 
-/* An engine that cannot limit memory or processes says so in words of its own.
- * So any refusal that the limits may have caused is followed by one attempt
- * without them. */
+/*
+ * Creates the container with limits. Engines that cannot limit memory or
+ * processes have no common error for it. So after any refusal that the limits
+ * may have caused, dcode tries once without them.
+ */
 static int create_limited(struct sandbox *sb, const struct sandbox_spec *spec,
 			  const char *image, const struct stop *stop,
 			  struct error *err)
@@ -797,7 +842,9 @@ static int create_limited(struct sandbox *sb, const struct sandbox_spec *spec,
 	struct error again = { 0 };
 	char *line;
 
-	/* Before the create: Podman takes 0.1 s to say what it can limit. */
+	/*
+	 * Ask before the create: Podman needs 0.1 s to say what it can limit.
+	 */
 	if (docker_limits_init(docker_of(sb->client), &limits, stop, err) < 0) {
 		err->nothing_made = true;
 		return -1;
@@ -816,7 +863,7 @@ static int create_limited(struct sandbox *sb, const struct sandbox_spec *spec,
 	limits.wanted = false;
 	limits.memory = 0;
 	if (create_started(sb, spec, image, &limits, stop, &again) < 0) {
-		if (!retry_was_refused(&again)) /* it may exist */
+		if (!retry_was_refused(&again)) /* the container may exist */
 			*err = again;
 		err->nothing_made = why.nothing_made && again.nothing_made;
 		return -1;
@@ -863,8 +910,10 @@ static int docker_create(struct sandbox *sb, const struct sandbox_spec *spec,
 	return rc;
 }
 
-/* Starts a stopped container, resumes a paused one. A started one is inspected
- * again, since some containers end as soon as they start. */
+/*
+ * Starts a stopped container or resumes a paused one. A started container is
+ * inspected again, since some end as soon as they start.
+ */
 static int ensure_running(struct sandbox *sb, cJSON **inspected,
 			  const struct stop *stop, struct error *err)
 {
@@ -934,7 +983,7 @@ static const struct sandbox_ops ops = {
 	.discard = docker_discard,
 };
 
-/* --workspace bind: the engine mounts the directory. */
+/* For --workspace bind: the engine mounts the directory. */
 static const struct sandbox_binding docker_binding = {
 	.key = "bind",
 	.path_key = "workdir",
