@@ -1,9 +1,9 @@
 /* answer.c - one answer of the model: shown and stored while it arrives. */
 /* SPDX-License-Identifier: MIT */
 /*
- * First what the rooms of the loop share: warnings, and the thread in which
- * messages are stored. Then an answer while it arrives: begin reading at
- * answer_stream(). At the end what is done if the vendor refuses a file.
+ * First, functions that the other files of the loop share: warnings and storing
+ * messages. Then streaming of one answer: begin reading at answer_stream(). At
+ * the end, the retry without files if the vendor refused one.
  */
 #include "agent/answer.h"
 
@@ -71,38 +71,42 @@ void agent_store(struct agent *a, const struct message *m,
 }
 
 enum {
-	STORE_MS = 250, /* between two writes of what has arrived */
+	/* minimum time between two writes of a partial answer */
+	STORE_MS = 250,
 	STORE_MOST_MS = 4000,
-	/* A long answer is written less often: that takes at most a fiftieth
-	 * of the time. */
+	/* The time between writes is at least 50 times what the last write
+	 * took, so that writing takes at most 2 % of the time. */
 	STORE_SHARE = 50,
-	PIECE_MAX = 64 << 20, /* bytes; draft.h has the answer's own limit */
+	/* bytes; the limit of a whole answer is in draft.h */
+	PIECE_MAX = 64 << 20,
 };
 
-/* Text, or thinking, as it came in a row. */
+/* Consecutive deltas of one kind: text or thinking. */
 struct arrived_part {
 	enum part_kind kind;
 	struct buf text;
 };
 
-/* The answer so far. */
+/* The answer received so far. */
 struct arrival {
 	struct agent *agent;
 	struct arrived_part *pieces; /* owned */
 	size_t n;
-	int64_t stored; /* clock_ms() of the last write, or of the request */
-	int64_t every;  /* ms between two */
-	bool waits;     /* something of it is not stored yet */
+	/* clock_ms() of the last write, or of the request's start */
+	int64_t stored;
+	int64_t every; /* ms between two writes */
+	bool waits;    /* some deltas are not stored yet */
 };
 
-/* Adds to the last piece, or begins one if the kind differs. Without a session
- * nothing is kept. */
+/* Appends to the last piece, or starts a new one if the kind differs. Without a
+ * session nothing is collected. */
 static void add_delta(struct arrival *x, enum part_kind kind, struct str delta)
 {
 	if (!x->agent->session)
 		return;
 	if (!x->n || x->pieces[x->n - 1].kind != kind) {
-		/* grows at powers of two, so that no capacity need be kept */
+		/* the capacity doubles at powers of two and need not be
+		 * stored */
 		if (!(x->n & (x->n - 1)))
 			x->pieces = xrealloc(x->pieces, x->n ? x->n * 2 : 1,
 					     sizeof(*x->pieces));
@@ -123,7 +127,7 @@ static void release_pieces(struct arrival *x)
 	x->waits = false;
 }
 
-/* The pieces as a message that was cut; they are empty afterwards. */
+/* Moves the pieces into a message that is marked as cut. */
 static struct message take_message(struct arrival *x)
 {
 	const char *origin = model_origin(x->agent->model);
@@ -138,7 +142,7 @@ static struct message take_message(struct arrival *x)
 	return m;
 }
 
-/* Stores the draft with its cost so far. */
+/* Stores the partial answer and its cost so far. */
 static int write_draft(struct agent *a, const struct message *m,
 		       struct error *err)
 {
@@ -153,8 +157,8 @@ static int write_draft(struct agent *a, const struct message *m,
 	return session_commit(a->session, err);
 }
 
-/* Stores what has arrived. The next write is due after fifty times what this
- * one took, within bounds. */
+/* Stores the partial answer. The next write is due after 50 times the duration
+ * of this one, but between STORE_MS and STORE_MOST_MS. */
 static void store_arrived(struct arrival *x)
 {
 	struct agent *a = x->agent;
@@ -180,8 +184,8 @@ static void store_arrived(struct arrival *x)
 	x->waits = false;
 }
 
-/* model_sink.keep_in: milliseconds until the next write; -1: nothing waits for
- * one. */
+/* model_sink.keep_in: milliseconds until the next write; -1 if there is nothing
+ * to write. */
 static int64_t ms_until_store(void *arg)
 {
 	const struct arrival *x = arg;
@@ -236,7 +240,7 @@ void answer_restart(struct agent *a, const char *why)
 	buf_release(&line);
 }
 
-/* The connection broke or the answer is void: it begins anew. */
+/* The connection broke or the answer is void: the answer starts over. */
 static void on_restart(void *arg, const char *why)
 {
 	struct arrival *x = arg;
@@ -288,7 +292,7 @@ int answer_stream(struct agent *a, struct model_reply *reply,
 	};
 	int rc;
 
-	message_release(&a->cut); /* another try takes its place */
+	message_release(&a->cut); /* from the previous try */
 	a->cut = (struct message){ 0 };
 	rc = model_stream(a->model, &sink, reply, stop, err);
 	if (rc < 0 && x.n)
@@ -313,7 +317,7 @@ void answer_keep_cut(struct agent *a)
 	a->cut = (struct message){ 0 };
 }
 
-/* -1 if the thread is not stored. */
+/* Loads the stored thread's history. -1 if the thread is not stored. */
 static int load_history(const struct agent *a, struct conversation *c)
 {
 	struct error ignored = { 0 };
@@ -326,8 +330,8 @@ static int load_history(const struct agent *a, struct conversation *c)
 	return no ? history_load(c, store, no, &ignored) : -1;
 }
 
-/* True if the vendor refused a file, or the size of the request (413), most of
- * which files are. */
+/* True if the vendor refused a file, or refused the request's size (HTTP 413),
+ * which is mostly files. */
 static bool is_file_refusal(const struct error *err)
 {
 	return strcmp(err->reason, MODEL_FILE_REFUSED) == 0 ||

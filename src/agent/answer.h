@@ -1,23 +1,24 @@
-/* answer.h - one answer of the model: shown and stored while it arrives. */
+/* answer.h - streams one answer of the model, shows and stores it meanwhile. */
 /* SPDX-License-Identifier: MIT */
 #ifndef AGENT_ANSWER_H
 #define AGENT_ANSWER_H
 
 #include "agent/agent.h"
 
-/* As model_stream() of a->model: its deltas are events. What has arrived is in
- * the thread, marked as cut, at most four times a second; the whole answer is
- * the caller's to store. After -1 a->cut has what there was. */
+/* Like model_stream() of a->model, and emits the deltas as events. Stores the
+ * partial answer in the thread, marked as cut, at most four times a second. The
+ * caller stores the complete answer. On -1 a->cut is the partial answer. */
 int answer_stream(struct agent *a, struct model_reply *reply,
 		  const struct stop *stop, struct error *err);
-/* The answer so far is void. */
+/* Discards the partial answer and emits EVENT_RESTART. */
 void answer_restart(struct agent *a, const char *why);
-/* Keeps a->cut in the thread and in the model's history. */
+/* Adds a->cut to the thread and to the model's history. */
 void answer_keep_cut(struct agent *a);
-/* After a request that failed with err: if a file may be the reason, which
- * would be in every request from now on, gives the model its history anew, each
- * file as a line of text. The thread keeps the files. 1 to ask again; 0 if
- * nothing can be done, or the thread is not stored. */
+/* Call after a request failed with err. If a file may be the reason, it would
+ * make every later request fail too: rebuilds the model's history with each
+ * file replaced by a line of text. The stored thread keeps the files. Returns 1
+ * if the request should be sent again; 0 if not, or if the thread is not
+ * stored. */
 int answer_without_files(struct agent *a, const struct error *err);
 
 #endif

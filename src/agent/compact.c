@@ -1,10 +1,10 @@
-/* compact.c - a conversation made shorter before it passes the window. */
+/* compact.c - shortens a conversation before it exceeds the context window. */
 /* SPDX-License-Identifier: MIT */
 /*
- * The parts, from below: what no compaction changes (the last request, the
- * open tasks); a summary by the model, which gets the messages as data between
- * two random marks; the plan. Sizes are bytes of a request, as
- * src/agent/window.c converts them to tokens. Begin reading at run_plan().
+ * From top to bottom: what a compaction never changes (the last request, the
+ * open tasks); the summary by the model, which gets the messages as data
+ * between two random marks; the plan. Sizes are bytes of a request, which
+ * src/agent/window.c converts to tokens. Begin reading at run_plan().
  */
 #include "agent/compact.h"
 
@@ -25,23 +25,25 @@
 
 struct summary_order {
 	const struct conversation *c;
-	size_t to;         /* its messages before this one */
-	const char *focus; /* what matters, in the user's words; or NULL */
-	size_t room;       /* bytes of conversation that fit one request */
-	size_t most;       /* bytes of the summary */
+	size_t to; /* messages before this index are summarised */
+	/* what the user wants to keep, in his words; or NULL */
+	const char *focus;
+	size_t room; /* bytes of conversation that fit into one request */
+	size_t most; /* maximum bytes of the summary */
 };
 
 #define TODOS_BEGIN                                                            \
 	"The list of tasks as it was last written with " TODOS_TOOL            \
 	":\n<todos>\n"
 #define TODOS_END "\n</todos>"
+/* A part of every request that compaction cannot shorten. */
 struct pin {
 	const char *name;
 	const char *remedy;
 	size_t bytes;
 };
 
-/* The index of the user's last request; c->n: there is none. */
+/* Returns the index of the user's last request, or c->n. */
 static size_t find_request(const struct conversation *c)
 {
 	for (size_t i = c->n; i > 0; i--)
@@ -50,7 +52,7 @@ static size_t find_request(const struct conversation *c)
 	return c->n;
 }
 
-/* Makes m (empty) the message with the summary. */
+/* Fills the empty message m with the summary. */
 static void add_summary(struct message *m, struct str summary)
 {
 	struct buf text = BUF_INIT(SIZE_MAX / 2);
@@ -64,7 +66,7 @@ static void add_summary(struct message *m, struct str summary)
 	message_add(m, PART_TEXT)->text = buf_detach(&text);
 }
 
-/* The list that an earlier compaction has kept, or NULL. */
+/* Returns the task list kept by an earlier compaction, or NULL. */
 static const struct part *earlier_todos(const struct conversation *c)
 {
 	const struct message *m = c->n && c->list[0].summary ? c->list : NULL;
@@ -75,8 +77,8 @@ static const struct part *earlier_todos(const struct conversation *c)
 	return NULL;
 }
 
-/* Adds the last list of write_todos to m, byte for byte, unless the messages
- * from cut on have it. */
+/* Adds the last write_todos list to m unchanged, unless the messages from cut
+ * on contain it. */
 static void add_todos(struct message *m, const struct conversation *c,
 		      size_t cut)
 {
@@ -97,8 +99,8 @@ static void add_todos(struct message *m, const struct conversation *c,
 	buf_release(&text);
 }
 
-/* ERR_LIMIT, naming the largest part, if what is always sent does not fit the
- * model's window. */
+/* Fails with ERR_LIMIT and names the largest part if the parts that are always
+ * sent do not fit into the model's window. */
 static int check_pinned(const struct agent *a, const struct conversation *c,
 			struct error *err)
 {
@@ -138,13 +140,15 @@ static int check_pinned(const struct agent *a, const struct conversation *c,
 }
 
 enum {
-	RESULT_SHOWN = 2000, /* bytes of a tool's result that are summarised */
+	/* bytes of each tool result that the summarising model sees */
+	RESULT_SHOWN = 2000,
+	/* bytes of conversation in a summary request, at least */
 	LEAST_ROOM = 4000,
 	MAX_TEXT = 256 << 20,
-	MARK = 12,       /* characters */
-	WORD_BYTES = 8,  /* of a summary, generously */
-	WORDS_ASKED = 2, /* a summary is asked to be so many times shorter */
-	/* bytes of each, in an excerpt */
+	MARK = 12,       /* characters of the random mark */
+	WORD_BYTES = 8,  /* bytes per word of a summary, a high estimate */
+	WORDS_ASKED = 2, /* divisor: the model is asked for half of what fits */
+	/* bytes of each entry in an excerpt */
 	REQUEST_SHOWN = 300,
 	ANSWER_SHOWN = 200,
 	CALL_SHOWN = 160,
@@ -168,7 +172,7 @@ static const char instructions[] =
 
 struct asking {
 	struct agent *agent;
-	struct model *model; /* for the summary only */
+	struct model *model; /* used only for the summary */
 	const struct summary_order *order;
 	struct usage *usage;
 };
@@ -187,7 +191,7 @@ static void on_restart(void *arg, const char *why)
 						      .text = str_of(why) });
 }
 
-/* Bytes of the text as a JSON string. */
+/* Returns the size of text as a JSON string, in bytes. */
 static size_t quoted_size(struct str text)
 {
 	struct buf quoted = BUF_INIT(SIZE_MAX / 2);
@@ -199,7 +203,7 @@ static size_t quoted_size(struct str text)
 	return n;
 }
 
-/* Adds the messages from *at on that fit, at least one; moves *at. */
+/* Adds as many messages from *at on as fit, at least one, and advances *at. */
 static void add_messages(const struct summary_order *o, size_t *at,
 			 struct buf *out)
 {
@@ -225,8 +229,8 @@ static void add_messages(const struct summary_order *o, size_t *at,
 	}
 }
 
-/* One request for a summary. The mark is random, so that no message can
- * pretend to end the data. */
+/* Writes one request for a summary. The mark is random so that no message can
+ * fake the end of the data. */
 static void write_request(const struct summary_order *o, struct str earlier,
 			  size_t *at, struct buf *out)
 {
@@ -248,7 +252,7 @@ static void write_request(const struct summary_order *o, struct str earlier,
 	buf_addf(out, "---- %s\n", mark);
 }
 
-/* The model's words, cut to the size that was asked for. */
+/* Returns the model's summary in out, cut to the maximum size. */
 static int read_summary(const struct summary_order *o,
 			const struct model_reply *reply, struct buf *out,
 			struct error *err)
@@ -265,8 +269,8 @@ static int read_summary(const struct summary_order *o,
 	return error_set(err, ERR_PROTOCOL, "the model returned no summary");
 }
 
-/* Sends one request with the messages from *at on, as many as fit; out has the
- * summary so far, and gets the new one. */
+/* Sends one request with as many messages from *at on as fit. out is the
+ * summary so far; the new summary replaces it. */
 static int request_part(struct asking *x, size_t *at, struct buf *out,
 			const struct stop *stop, struct error *err)
 {
@@ -298,9 +302,9 @@ static int request_part(struct asking *x, size_t *at, struct buf *out,
 
 /*
  * Asks the model, without tools, for a summary: in one request, or in several
- * when the messages do not fit one. The conversation is data to it: the answer
- * is used as text only. usage is added to, also on -1: ERR_CANCELLED, the
- * model's error, ERR_PROTOCOL where it wrote nothing.
+ * if the messages do not fit into one. The answer is used only as text. Adds to
+ * usage even on failure. Returns -1 with ERR_CANCELLED, the model's error, or
+ * ERR_PROTOCOL if the model returned no summary.
  */
 static int request_summary(struct agent *a, const struct summary_order *o,
 			   struct usage *usage, struct buf *out,
@@ -317,7 +321,7 @@ static int request_summary(struct agent *a, const struct summary_order *o,
 	return rc;
 }
 
-/* Appends the first bytes of a text. */
+/* Appends before and the first most bytes of text; " ..." marks a cut. */
 static void add_line(const char *before, const char *text, size_t most,
 		     struct buf *out)
 {
@@ -334,6 +338,7 @@ static void add_line(const char *before, const char *text, size_t most,
 	buf_adds(out, shown.len < s.len ? " ...\n" : "\n");
 }
 
+/* Adds one line per call, request and answer of the message. */
 static void excerpt_message(const struct message *m, size_t most,
 			    struct buf *out)
 {
@@ -354,8 +359,8 @@ static void excerpt_message(const struct message *m, size_t most,
 	}
 }
 
-/* The same without a model: first words of each request and answer, and the
- * calls. Deterministic. */
+/* Makes a substitute for the summary without a model: the first words of each
+ * request and answer, and the calls. Deterministic. */
 static void make_excerpt(const struct summary_order *o, struct buf *out)
 {
 	struct buf all = BUF_INIT(MAX_TEXT);
@@ -369,33 +374,41 @@ static void make_excerpt(const struct summary_order *o, struct buf *out)
 	buf_release(&all);
 }
 
-enum {                    /* percent */
-       KEEP = 10,         /* of the window: newest messages */
-       KEEP_ASKED = 20,   /* of the conversation, where that is less */
-       ENOUGH = 60,       /* of the limit: shorter results alone do */
-       FULL = 90,         /* of the limit: results that are kept go too */
-       SUMMARY = 6,       /* of the window */
-       OLD_RESULT = 1500, /* bytes that stay of a result */
+enum { /* percent */
+       /* of the window: the newest messages are kept up to this size */
+       KEEP = 10,
+       /* of the conversation, if that is less than KEEP and the user asked or
+	* the vendor refused the request */
+       KEEP_ASKED = 20,
+       /* of the limit: below this, shortening old tool results is enough and no
+	* summary is made */
+       ENOUGH = 60,
+       /* of the limit: above this, results in the kept messages are shortened
+	* too */
+       FULL = 90,
+       SUMMARY = 6,       /* of the window: maximum size of the summary */
+       OLD_RESULT = 1500, /* bytes that remain of an old result */
        SUMMARY_MOST = 24 << 10,
        SUMMARY_LEAST = 1200,
-       NEW_TOOL = 1100, /* bytes of read_history, offered from then on */
-       WORTH = 600,     /* bytes that a summary has at least */
+       /* bytes of the read_history tool, which is offered after a compaction */
+       NEW_TOOL = 1100,
+       WORTH = 600, /* minimum bytes of a useful summary */
 };
 
 struct compaction {
 	struct agent *a;
 	const struct compact_order *order;
-	struct conversation c;    /* what the model has now */
-	struct conversation next; /* and what it goes on with */
-	size_t wire, head;        /* bytes of the request now, of its head */
-	size_t size;              /* of c, by history_text_size() */
-	size_t cut;               /* the messages before are summarised */
-	size_t room; /* bytes of a request that the summary may have */
+	struct conversation c;    /* the current history */
+	struct conversation next; /* the history after compaction */
+	size_t wire, head; /* bytes of the current request, and of its head */
+	size_t size;       /* of c, as history_text_size() measures */
+	size_t cut;        /* messages before this index are summarised */
+	size_t room;       /* maximum bytes of the summary in the request */
 	struct compact_step step;
 	struct usage usage;
 };
 
-/* Bytes of the messages from..to, by history_text_size(). */
+/* Returns the bytes of messages from..to, as history_text_size() measures. */
 static size_t sum_sizes(const struct compaction *p,
 			const struct conversation *c, size_t from, size_t to)
 {
@@ -422,15 +435,16 @@ static size_t size_of(const struct compaction *p, size_t bytes)
 	return history ? bytes * p->size / history : 0;
 }
 
-/* Tokens in bytes; without a known window, the bytes of the request as it
- * is. */
+/* Converts tokens to bytes. If the window is unknown, returns the size of the
+ * current request. */
 static size_t window_size(const struct compaction *p, int64_t tokens)
 {
 	return p->a->window.size ? window_bytes(&p->a->window, tokens)
 				 : p->wire;
 }
 
-/* What the model has now: a copy of the memory, or the stored thread. */
+/* Loads the current history: a copy of the agent's memory, or the stored
+ * thread. */
 static int load_history(struct compaction *p, struct error *err)
 {
 	const struct conversation *memory = p->a->memory;
@@ -452,8 +466,8 @@ static int load_history(struct compaction *p, struct error *err)
 	return 0;
 }
 
-/* The index from which messages are kept whole. Never at results, whose calls
- * would be missing. */
+/* Returns the index of the first message that is kept whole. Never a tool
+ * result, which would lack its call. */
 static size_t find_cut(const struct compaction *p)
 {
 	size_t keep =
@@ -475,8 +489,8 @@ static size_t find_cut(const struct compaction *p)
 	return cut;
 }
 
-/* True if a summary would replace more than the summary and the request that
- * are always there. */
+/* True if a summary would replace more than an earlier summary and the last
+ * request, which are kept in any case. */
 static bool worth_summary(const struct compaction *p)
 {
 	size_t n = 0;
@@ -488,7 +502,7 @@ static bool worth_summary(const struct compaction *p)
 	return n > 0;
 }
 
-/* Shortens results and arguments of the messages from..to; true if any was. */
+/* Shortens results and arguments of messages from..to. True if any changed. */
 static bool trim_results(struct conversation *c, size_t from, size_t to,
 			 size_t most)
 {
@@ -499,7 +513,7 @@ static bool trim_results(struct conversation *c, size_t from, size_t to,
 	return any;
 }
 
-/* True if a request with these messages takes at most percent of the limit. */
+/* True if a request with these messages is at most percent of the limit. */
 static bool is_below(const struct compaction *p, const struct conversation *c,
 		     int percent)
 {
@@ -508,6 +522,7 @@ static bool is_below(const struct compaction *p, const struct conversation *c,
 	return wire_bytes(p, sum_sizes(p, c, 0, c->n)) <= limit * percent / 100;
 }
 
+/* Emits EVENT_COMPACT with a line for the user. */
 static void emit_step(struct compaction *p)
 {
 	const struct compact_step *s = &p->step;
@@ -533,7 +548,7 @@ static void emit_step(struct compaction *p)
 	buf_release(&line);
 }
 
-/* Cuts the summary to its room, as the text of JSON that it becomes. */
+/* Cuts the summary so that it fits into p->room as a JSON string. */
 static void fit_summary(const struct compaction *p, struct buf *summary)
 {
 	struct buf whole = *summary;
@@ -552,8 +567,9 @@ static void fit_summary(const struct compaction *p, struct buf *summary)
 	buf_release(&whole);
 }
 
-/* 0 with the text: the model's summary, or an excerpt if it failed. -1 where
- * nothing may be changed: the user asked for this, or cancelled. */
+/* Returns 0 with the model's summary in out, or an excerpt if the model failed.
+ * Returns -1 if nothing may be changed: the user asked for the compaction or
+ * cancelled it. */
 static int summarise(struct compaction *p, struct buf *out,
 		     const struct stop *stop, struct error *err)
 {
@@ -588,7 +604,7 @@ static int summarise(struct compaction *p, struct buf *out,
 	return 0;
 }
 
-/* Moves into p->next: the summary, what is pinned, the newest messages. */
+/* Builds p->next: the summary, the last request, the newest messages. */
 static void build_next(struct compaction *p, struct str summary)
 {
 	size_t request = find_request(&p->c);
@@ -608,7 +624,7 @@ static void build_next(struct compaction *p, struct str summary)
 	p->c.n = p->cut;
 }
 
-/* Shortens results of the newest messages if these alone are too large. */
+/* Shortens results of the newest messages if they alone are too large. */
 static void trim_newest(struct compaction *p)
 {
 	static const size_t steps[] = { 16000, 4000, OLD_RESULT, 400 };
@@ -619,7 +635,7 @@ static void trim_newest(struct compaction *p)
 			(void)history_text_trim(&p->next.list[k], steps[i]);
 }
 
-/* A conversation without a session keeps the new history in memory. */
+/* Replaces the history of a conversation without a session. */
 static void replace_memory(struct compaction *p)
 {
 	struct conversation next = { 0 };
@@ -633,7 +649,7 @@ static void replace_memory(struct compaction *p)
 	*p->a->memory = next;
 }
 
-/* Stores what the model goes on with; all messages stay in the thread. */
+/* Stores the new history. The thread keeps all messages. */
 static int store_next(struct compaction *p, struct error *err)
 {
 	struct buf body = BUF_INIT(1 << 30);
@@ -652,8 +668,8 @@ static int store_next(struct compaction *p, struct error *err)
 	return rc;
 }
 
-/* Stores the new history and gives it to the model. Once it is stored there is
- * no way back, so later failures are warnings. */
+/* Stores the new history and loads it into the model. It cannot be undone once
+ * stored, so later failures are warnings. */
 static int adopt_next(struct compaction *p, struct error *err)
 {
 	struct agent *a = p->a;
@@ -676,7 +692,7 @@ static int adopt_next(struct compaction *p, struct error *err)
 	return 0;
 }
 
-/* Cuts old results; true if that is enough. */
+/* Shortens old results. True if that is enough. */
 static bool trim_old_results(struct compaction *p)
 {
 	if (!trim_results(&p->c, 0, p->cut, OLD_RESULT) || p->order->asked)
@@ -684,6 +700,8 @@ static bool trim_old_results(struct compaction *p)
 	return is_below(p, &p->c, ENOUGH);
 }
 
+/* Builds p->next by shortening old results, or with a summary if that is not
+ * enough. */
 static int make_next(struct compaction *p, const struct stop *stop,
 		     struct error *err)
 {
@@ -706,7 +724,7 @@ static int make_next(struct compaction *p, const struct stop *stop,
 	return rc;
 }
 
-/* Bytes that these messages take in a request. False: unknown. */
+/* Measures the bytes of these messages in a request. False: unknown. */
 static bool measure_request(const struct compaction *p,
 			    const struct conversation *c, size_t *bytes)
 {
@@ -722,8 +740,8 @@ static bool measure_request(const struct compaction *p,
 	return true;
 }
 
-/* The conversation with an empty summary, to measure it. All messages but the
- * first are borrowed from p->c. */
+/* Returns the next conversation with an empty summary, to measure it. All
+ * messages except the first are borrowed from p->c. */
 static struct conversation bare_next(const struct compaction *p)
 {
 	struct conversation next = { 0 };
@@ -742,9 +760,9 @@ static struct conversation bare_next(const struct compaction *p)
 	return next;
 }
 
-/* Sets how many bytes a summary that the user has asked for may have: with the
- * tool that reads what it replaces it could be larger than what is taken out.
- * False: no summary could make the request shorter. */
+/* Sets the maximum size of a summary that the user asked for. Together with the
+ * read_history tool it must be smaller than what it replaces. False: no summary
+ * could make the request shorter. */
 static bool find_room(struct compaction *p)
 {
 	struct conversation next;
@@ -769,7 +787,7 @@ static bool find_room(struct compaction *p)
 	return false;
 }
 
-/* True if the request did get shorter. */
+/* True if the request became shorter. */
 static bool got_shorter(struct compaction *p)
 {
 	size_t bytes;
@@ -786,6 +804,8 @@ static bool got_shorter(struct compaction *p)
 	return false;
 }
 
+/* Returns 1 if the conversation was compacted, 0 if nothing can be shortened,
+ * -1 with err. */
 static int run_plan(struct compaction *p, const struct stop *stop,
 		    struct error *err)
 {

@@ -1,4 +1,4 @@
-/* compact.h - a conversation made shorter before it passes the window. */
+/* compact.h - shortens a conversation before it exceeds the context window. */
 /* SPDX-License-Identifier: MIT */
 #ifndef AGENT_COMPACT_H
 #define AGENT_COMPACT_H
@@ -6,30 +6,31 @@
 #include "agent/agent.h"
 
 struct compact_order {
-	const char *focus; /* what matters, in the user's words; or NULL */
-	/* By the user: whatever fills the window, but when the model fails to
-	 * summarise, nothing is changed. Else an excerpt replaces it. */
+	/* what the user wants to keep, in his words; or NULL */
+	const char *focus;
+	/* The user asked: compact even if the window is not full, and change
+	 * nothing if the model fails to summarise. False: an excerpt replaces a
+	 * failed summary. */
 	bool asked;
-	bool refused; /* the vendor took the last request for too long */
+	bool refused; /* the vendor refused the last request as too long */
 };
 
 /*
- * Makes the conversation shorter. Large old results of tools are cut first;
- * where that does not do, a summary by the model takes the place of the older
- * messages. Kept byte for byte: the system text, the last request of the user,
- * the last list of write_todos; and the newest messages. What the model goes on
- * with is stored, all messages stay in the thread, and their text is added to
- * a file of history_dir.
+ * Makes the conversation shorter. Shortens large old tool results first; if
+ * that is not enough, replaces the older messages by a summary of the model.
+ * The system prompt, the user's last request, the last write_todos list and the
+ * newest messages stay unchanged. Stores the new history. The thread keeps all
+ * messages, and the text of removed ones is appended to a file in history_dir.
  *
- * 1: done, *step says what; 0: there is nothing to shorten. -1 with all as it
- * was: ERR_CANCELLED; ERR_LIMIT where the parts that are kept do not fit the
- * window, the largest named; or what failed.
+ * Returns 1 if compacted, with details in *step; 0 if nothing can be shortened.
+ * On -1 nothing has changed: ERR_CANCELLED; ERR_LIMIT, which names the largest
+ * part, if the unchanged parts do not fit into the window; or another error.
  */
 int compact_now(struct agent *a, const struct compact_order *order,
 		struct compact_step *step, const struct stop *stop,
 		struct error *err);
-/* Before each request: the same where it might pass the window. 0, or -1 when
- * the request cannot be made. */
+/* Call before each request: compacts if the request might exceed the window.
+ * Returns 0, or -1 if the request cannot be sent. */
 int compact_if_full(struct agent *a, const struct stop *stop,
 		    struct error *err);
 

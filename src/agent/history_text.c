@@ -1,9 +1,10 @@
-/* history_text.c - messages as text, for a summary, a file or the model. */
+/* history_text.c - converts messages to text for a summary, a file or the
+ * model. */
 /* SPDX-License-Identifier: MIT */
 /*
- * Three readers of the same text: history_text_add() for a summary,
- * history_text_save() for a file of the user's, and history_text_recall() for
- * the model, which pages through it with the tool read_history.
+ * Three functions produce the same text: history_text_add() for a summary,
+ * history_text_save() for a file of the user, and history_text_recall() for the
+ * model, which pages through it with the read_history tool.
  */
 #include "agent/history_text.h"
 
@@ -24,9 +25,10 @@
 #include "session/thread.h"
 #include "tool/todos.h"
 
-enum { PART_BYTES = 80 }; /* what a wire writes around a part */
+enum { PART_BYTES = 80 }; /* bytes that a wire adds around a part, estimated */
 
-/* note: what is said in the middle after the number of bytes. */
+/* Appends text, or its beginning and end if it has more than most bytes. The
+ * line in between gives the number of omitted bytes, followed by note. */
 static void shorten_text(struct str text, size_t most, const char *note,
 			 struct buf *out)
 {
@@ -110,7 +112,7 @@ size_t history_text_size(const struct message *m, const struct model *model)
 	return n;
 }
 
-/* Replaces an owned text by a shorter one; true if it was too long. */
+/* Shortens an owned text in place. True if it was too long. */
 static bool trim_text(char **text, size_t most)
 {
 	struct buf out = BUF_INIT(SIZE_MAX / 2);
@@ -123,8 +125,8 @@ static bool trim_text(char **text, size_t most)
 	return true;
 }
 
-/* Shortens the strings in a call's arguments. Not if the vendor has signed the
- * call (replay), and never the tasks. */
+/* Shortens the strings in a call's arguments. Skips calls that the vendor
+ * signed (replay), and write_todos. */
 static bool trim_args(struct part *p, size_t most)
 {
 	struct buf out = BUF_INIT(SIZE_MAX / 2);
@@ -182,7 +184,7 @@ struct file {
 	int failed; /* errno */
 };
 
-/* Writes what is buffered, masked. */
+/* Masks the buffered text and writes it to the file. */
 static void flush_file(struct file *f)
 {
 	struct buf masked = BUF_INIT(SIZE_MAX / 2);
@@ -201,7 +203,7 @@ static void flush_file(struct file *f)
 	buf_release(&masked);
 }
 
-/* thread_each_message_from(): false ends the reading. */
+/* Callback of thread_each_message_from(). False stops the reading. */
 static bool write_message(void *arg, struct thread_message *m)
 {
 	struct file *f = arg;
@@ -214,7 +216,7 @@ static bool write_message(void *arg, struct thread_message *m)
 	return !f->failed;
 }
 
-/* Opened to append; *empty if nothing was written yet. */
+/* Opens the file for appending. *empty: nothing was written to it yet. */
 static int open_file(const char *path, bool *empty, struct error *err)
 {
 	int fd = open(path,
@@ -273,19 +275,20 @@ int history_text_save(struct agent *a, const struct conversation *c,
 }
 
 enum {
-	MOST_BYTES = 24000, /* of one result: it goes into the window */
+	MOST_BYTES = 24000, /* of one result, which takes room in the window */
 	MOST_MESSAGES = 500,
-	AROUND = 200, /* bytes before and after what was found */
+	AROUND = 200, /* bytes shown before and after a match */
 	MAX_TEXT = 256 << 20,
 };
 
 struct recall {
 	const struct tool_recall *what;
 	struct buf *out;
-	struct buf text; /* of one message */
+	struct buf text; /* of the current message */
 	int64_t number, shown;
-	int64_t next; /* where to go on; 0: that was all */
-	size_t skip;  /* there */
+	/* number of the message to continue at; 0: nothing is left */
+	int64_t next;
+	size_t skip; /* bytes of that message to skip */
 };
 
 /* Index of the first needle, ASCII case ignored, or s.len. */
@@ -303,8 +306,8 @@ static bool inside_char(struct str s, size_t at)
 	return at < s.len && ((unsigned char)s.ptr[at] & 0xC0) == 0x80;
 }
 
-/* What was found, with AROUND bytes before and after it; characters stay
- * whole. */
+/* Returns a match with AROUND bytes on both sides, without splitting UTF-8
+ * characters. */
 static struct str around(struct str s, size_t at, size_t len)
 {
 	size_t from = at > AROUND ? at - AROUND : 0;
@@ -317,14 +320,15 @@ static struct str around(struct str s, size_t at, size_t len)
 	return (struct str){ s.ptr + from, to - from };
 }
 
-/* The current message, from byte skip on, is where the next call goes on. */
+/* Sets the position for the next call: byte skip of the current message. */
 static void stop_at(struct recall *r, size_t skip)
 {
 	r->next = r->number;
 	r->skip = skip;
 }
 
-/* False when there is no room for more. */
+/* Appends a match in the current message, if there is one. False if there is no
+ * room for it. */
 static bool add_found(struct recall *r, struct str needle)
 {
 	struct str text = buf_str(&r->text);
@@ -345,8 +349,8 @@ static bool add_found(struct recall *r, struct str needle)
 	return true;
 }
 
-/* Appends a message, or as much of it as there is room for. False when there
- * is no room for more. */
+/* Appends the current message, or as much of it as fits. False if it did not
+ * fit completely. */
 static bool add_whole(struct recall *r)
 {
 	struct str text = buf_str(&r->text);

@@ -1,4 +1,5 @@
-/* history_text.h - messages as text, for a summary, a file or the model. */
+/* history_text.h - converts messages to text for a summary, a file or the
+ * model. */
 /* SPDX-License-Identifier: MIT */
 #ifndef AGENT_HISTORY_TEXT_H
 #define AGENT_HISTORY_TEXT_H
@@ -7,32 +8,33 @@
 #include "session/history.h"
 
 /*
- * Appends a message: a line "## N user" (answer, results; number 0: without
- * one), then its texts, calls and results. Thinking stays out. A result, and
- * the arguments of a call, of more than most bytes are shortened; 0: none is.
+ * Appends a message as text: a heading "## N user" (or answer, results; none if
+ * number is 0), then its texts, calls and results. Thinking is left out.
+ * Results and call arguments of more than most bytes are shortened; with most 0
+ * nothing is.
  */
 void history_text_add(const struct message *m, size_t number, size_t most,
 		      struct buf *out);
-/* Appends text; when it has more than most bytes its beginning and end with a
- * line in between that says how much is left out. Always the same for the same
- * text; UTF-8 stays whole. */
+/* Appends text. If it has more than most bytes, appends its beginning and end,
+ * with a line between them that gives the number of omitted bytes.
+ * Deterministic; UTF-8 characters are not split. */
 void history_text_shorten(struct str text, size_t most, struct buf *out);
-/* The same for a summary, which read_history does not show. */
+/* The same for a summary, for which the line does not refer to read_history. */
 void history_text_shorten_summary(struct str text, size_t most,
 				  struct buf *out);
-/* About as many bytes as it has in a request to this model. */
+/* Estimates the bytes of the message in a request to this model. */
 size_t history_text_size(const struct message *m, const struct model *model);
 /* Shortens the results of a message to most bytes each, and the strings in the
- * arguments of its calls, unless the vendor has signed them. True when any
- * was. */
+ * arguments of its calls unless the vendor has signed them. True if any
+ * changed. */
 bool history_text_trim(struct message *m, size_t most);
-/* Adds the messages that are stored since the last compaction (c->after) to the
- * thread's file in a->history_dir: 0600, masked. Without that directory nothing
- * is done. */
+/* Appends the messages stored since the last compaction (c->after) to the
+ * thread's file in a->history_dir: mode 0600, masked. Does nothing without that
+ * directory. */
 int history_text_save(struct agent *a, const struct conversation *c,
 		      struct error *err);
-/* Appends the messages that are asked for, with their numbers, and how to go
- * on. On the agent's thread. ERR_NOT_FOUND when there is none. */
+/* Appends the requested messages with their numbers, and how to request the
+ * rest. Call on the agent's thread. ERR_NOT_FOUND if no message matches. */
 int history_text_recall(struct agent *a, const struct tool_recall *what,
 			struct buf *out, struct error *err);
 

@@ -1,9 +1,9 @@
-/* hooked.c - where the loop lets the user's hooks have a say. */
+/* hooked.c - calls the user's hooks from the agent loop. */
 /* SPDX-License-Identifier: MIT */
 /*
- * hooks.c runs the commands of an event; here the loop's side: which fields an
- * event has, and what its outcome changes in a call, a result or the prompt.
- * Begin reading at run_hooks().
+ * hooks.c runs the commands of an event. This file builds the fields of each
+ * event and applies the outcome to a call, a result or the prompt. Begin
+ * reading at run_hooks().
  */
 #include "agent/hooked.h"
 
@@ -15,7 +15,7 @@
 
 enum { MOST_LOOPS = 8, TEXT_MAX = 1 << 20, RESULT_MAX = 64 << 20 };
 
-/* Where the words of an event's hooks go. */
+/* Receives the notices and terminal sequences of hooks. */
 struct hook_ui {
 	hooked_emit *emit;
 	void *arg;
@@ -37,8 +37,8 @@ static void on_terminal(void *arg, const char *sequence)
 					       .text = str_of(sequence) });
 }
 
-/* Runs the hooks of an event. call: event, match and fields, which it takes
- * over. A subagent's identity is added. */
+/* Runs the hooks of an event. Takes ownership of call.fields and adds a
+ * subagent's identity to them. */
 static int run_hooks(struct agent *a, const struct hook_ui *t,
 		     struct hook_call call, struct hook_outcome *out,
 		     const struct stop *stop, struct error *err)
@@ -71,7 +71,7 @@ static struct hook_ui agent_hook_ui(const struct agent *a)
 	return (struct hook_ui){ a->ui.event, a->ui.arg };
 }
 
-/* An object with one string; owned by the caller. */
+/* Returns an object with one string. The caller owns it. */
 static cJSON *one_field(const char *name, const char *value)
 {
 	cJSON *fields = cJSON_CreateObject();
@@ -80,8 +80,8 @@ static cJSON *one_field(const char *name, const char *value)
 	return fields;
 }
 
-/* Appends what hooks say to the model, marked: these are not the user's
- * words. */
+/* Appends text from hooks for the model, in a tag that tells it from the user's
+ * text. */
 static void add_context(const char *event, const struct buf *context,
 			struct buf *out)
 {
@@ -94,7 +94,7 @@ static void add_context(const char *event, const struct buf *context,
 	buf_adds(out, "\n</hook_context>");
 }
 
-/* Remembers the first hook that wants the agent to end. */
+/* Records the first hook that asks to end the run. */
 static void note_end(struct hooked_end *end, const struct hook_outcome *out)
 {
 	if (!out->stop || end->ends)
@@ -201,7 +201,8 @@ int hooked_prompt(struct agent *a, const char *prompt, struct buf *text,
 	return rc;
 }
 
-/* The name that hooks know the tool by: its own, or Claude Code's. */
+/* Returns the name of the tool in hook events: Claude Code's name if the tool
+ * has one, else its own. */
 static const char *wire_name(const struct agent *a, const struct part *call)
 {
 	const struct tool *tool = tool_find_among(a->more, call->name);
@@ -210,7 +211,7 @@ static const char *wire_name(const struct agent *a, const struct part *call)
 				       : hook_tool_name(call->name);
 }
 
-/* The fields of the four events of a call; owned by the caller. */
+/* Builds the fields that all events of a call share. The caller owns them. */
 static cJSON *call_fields(const struct agent *a, const struct part *call,
 			  const cJSON *args)
 {
@@ -223,8 +224,8 @@ static cJSON *call_fields(const struct agent *a, const struct part *call,
 	return fields;
 }
 
-/* Merges the answer of PreToolUse or PermissionRequest into what was said
- * before: the stricter permission, the later arguments. */
+/* Merges the outcome of PreToolUse or PermissionRequest: the stricter
+ * permission and the later arguments win. */
 static void merge_before(struct hooked_call *c, const struct part *call,
 			 cJSON **args, const struct hook_outcome *out)
 {
@@ -285,7 +286,8 @@ void hooked_call_release(struct hooked_call *c)
 	c->args = NULL;
 }
 
-/* What hooks say after a call replaces the result, or follows it. */
+/* Applies a hook's output after a call: replaces the result or is appended to
+ * it. */
 static void change_result(const struct hook_outcome *out, bool failed,
 			  struct buf *result)
 {

@@ -1,4 +1,4 @@
-/* hooked.h - where the loop lets the user's hooks have a say. */
+/* hooked.h - calls the user's hooks from the agent loop. */
 /* SPDX-License-Identifier: MIT */
 #ifndef AGENT_HOOKED_H
 #define AGENT_HOOKED_H
@@ -6,66 +6,69 @@
 #include "agent/agent.h"
 #include "hooks/hooks.h"
 
-/* All of these do nothing where a->hooks has none for the event; -1 with
- * ERR_CANCELLED or ERR_TIMEOUT when stop ended a hook. */
+/* These functions do nothing if a->hooks has no hook for the event. They return
+ * -1 with ERR_CANCELLED or ERR_TIMEOUT if stop ended a hook. */
 
-/* SessionStart: what hooks say goes with the next prompt. cause: "startup",
- * "resume", "clear", "compact". */
+/* Runs SessionStart hooks. Their context goes with the next prompt. cause:
+ * "startup", "resume", "clear" or "compact". */
 int hooked_session_start(struct agent *a, const char *cause,
 			 const struct stop *stop, struct error *err);
-/* SessionEnd. cause: "clear", "resume", "prompt_input_exit", "other". */
+/* Runs SessionEnd hooks. cause: "clear", "resume", "prompt_input_exit" or
+ * "other". */
 void hooked_session_end(struct agent *a, const char *cause,
 			const struct stop *stop);
-/* UserPromptSubmit: text is what is sent. -1 with ERR_REFUSED when it was
- * blocked. */
+/* Runs UserPromptSubmit hooks. text gets the prompt to send. Returns -1 with
+ * ERR_REFUSED if a hook blocked it. */
 int hooked_prompt(struct agent *a, const char *prompt, struct buf *text,
 		  const struct stop *stop, struct error *err);
 
-/* What hooks say of one call; start from { .emit, .arg } and release. */
+/* Outcome of the hooks of one call. Start from { .emit, .arg } and release. */
 typedef void hooked_emit(void *arg, const struct agent_event *ev);
 struct hooked_call {
-	hooked_emit *emit; /* as agent_ui.event, safe on the calling thread */
+	/* like agent_ui.event; callable on the calling thread */
+	hooked_emit *emit;
 	void *arg;
 	enum hook_permission permission;
-	struct buf reason;     /* of the permission */
-	struct buf context;    /* what the result is followed by */
-	char *args;            /* as the hooks changed them, or NULL; owned */
-	struct hooked_end end; /* of hooked_after() */
+	struct buf reason;     /* for the permission */
+	struct buf context;    /* appended to the result */
+	char *args;            /* arguments changed by hooks, or NULL; owned */
+	struct hooked_end end; /* set by hooked_before() and hooked_after() */
 };
-/* PreToolUse and, for calls that may be asked about, PermissionRequest. On the
- * agent's thread. */
+/* Runs PreToolUse, and PermissionRequest for calls that may need approval. Call
+ * on the agent's thread. */
 int hooked_before(struct agent *a, const struct part *call,
 		  const struct tool *tool, struct hooked_call *c,
 		  const struct stop *stop, struct error *err);
-struct hooked_result { /* of a call; borrowed */
+struct hooked_result { /* the result of a call; borrowed */
 	bool failed;
 	struct buf *text;
 };
-/* PostToolUse or PostToolUseFailure: changes the result, which gets the context
- * of hooked_before() too. Any thread. */
+/* Runs PostToolUse or PostToolUseFailure, which may change the result. Also
+ * appends the context from hooked_before(). Any thread. */
 int hooked_after(struct agent *a, const struct part *call,
 		 const struct hooked_result *result, struct hooked_call *c,
 		 const struct stop *stop, struct error *err);
 void hooked_call_release(struct hooked_call *c);
-/* A hook of a call wants the agent to end. Takes end over. */
+/* Records that a hook of a call asked to end the run. Takes ownership of
+ * end. */
 void hooked_merge_end(struct agent *a, struct hooked_end *end);
 
-/* Stop: 1 when the agent goes on with *prompt (owned by the caller), 0. loops:
- * how often it has gone on so. */
+/* Runs Stop hooks. Returns 1 if the agent must continue with *prompt (owned by
+ * the caller), 0 if it may end. loops: how often a Stop hook continued it. */
 int hooked_stop(struct agent *a, int loops, char **prompt,
 		const struct stop *stop, struct error *err);
 struct hooked_subagent { /* borrowed */
 	const char *id, *type;
-	const char *last;    /* its last words, at its end; else NULL */
-	struct buf *context; /* gets what hooks say then to its caller */
+	const char *last;    /* its last text, for SubagentStop; else NULL */
+	struct buf *context; /* gets the hooks' context for the parent */
 };
-/* SubagentStart, and with last SubagentStop. Any thread. */
+/* Runs SubagentStart, or SubagentStop if last is set. Any thread. */
 int hooked_subagent(struct agent *a, const struct hooked_subagent *s,
 		    const struct stop *stop, struct error *err);
-/* PreCompact: 1 when it was blocked, with err saying why. */
+/* Runs PreCompact. Returns 1 if a hook blocked the compaction; err says why. */
 int hooked_compact(struct agent *a, const char *trigger, const char *focus,
 		   const struct stop *stop, struct error *err);
-/* Whether a hook wants the agent to end: says so, once. */
+/* True if a hook asked to end the run. Shows its reason once. */
 bool hooked_ends(struct agent *a);
 
 #endif

@@ -1,10 +1,10 @@
 /* loop.c - the loop: ask the model, run its tools, until it is done. */
 /* SPDX-License-Identifier: MIT */
 /*
- * agent_run() runs one prompt to its end: run_until_done() asks Stop hooks
- * whether the agent may end, run_turns() counts, run_turn() is one answer and
- * its tools. Begin reading at run_turn(). What is sent was stored before: a
- * kill loses nothing.
+ * agent_run() runs one prompt. It calls run_until_done(), which asks Stop hooks
+ * whether the agent may end; run_turns(), which counts turns; run_turn(), which
+ * requests one answer and runs its tools. Begin reading at run_turn(). Every
+ * message is stored before it is sent, so a kill loses nothing.
  */
 #include <inttypes.h>
 #include <stdio.h>
@@ -23,9 +23,10 @@
 #include "session/records.h"
 
 enum {
-	HELD_MS = 100, /* until money that others hold is looked for again */
-	MOST_CUTS = 3, /* answers in a row that end within a call */
-	WHY_MAX = 1 << 16,     /* bytes of the result of a call */
+	/* ms between checks whether other requests released reserved money */
+	HELD_MS = 100,
+	MOST_CUTS = 3,     /* consecutive answers that were cut inside a call */
+	WHY_MAX = 1 << 16, /* bytes of the result of a refused call */
 	PROMPT_MAX = 160 << 20 /* bytes */
 };
 
@@ -64,6 +65,7 @@ static void store_and_push(struct agent *a, struct message *m)
 	message_release(m);
 }
 
+/* Argument of append_ended_job(). */
 struct ended {
 	struct agent *agent;
 	struct buf *out; /* lines for the model */
@@ -90,15 +92,15 @@ static void append_ended_job(void *arg, const struct job_state *job)
 	buf_release(&line);
 }
 
-/* Appends to *text the background commands that have ended. A subagent in the
- * same sandbox is not told: its parent is. */
+/* Appends a note about each background command that ended. A subagent in its
+ * parent's sandbox gets none: the parent does. */
 static void append_ended_jobs(struct agent *a, char **text)
 {
 	struct buf out = BUF_INIT(1 << 20);
 	struct ended e = { a, &out };
 	char *all;
 
-	/* Who has the sandbox is told of all jobs in it. */
+	/* Only the sandbox's owner is told about its jobs. */
 	if (agent_shares_sandbox(a) || a->await)
 		return;
 	jobs_take_ended(a->sandbox->jobs, append_ended_job, &e);
@@ -110,14 +112,14 @@ static void append_ended_jobs(struct agent *a, char **text)
 	buf_release(&out);
 }
 
-/* The files that go with the prompt, then its text. */
+/* Stores and sends the prompt: attached files first, then the text. */
 static void push_prompt(struct agent *a, const char *prompt)
 {
 	struct message m = a->attached;
 	char *text;
 
-	/* in front: what models read best (platform.claude.com/docs, "Images
-	 * and vision", read 2026-11-23) */
+	/* Files go first: models read them best there
+	 * (platform.claude.com/docs, "Images and vision", read 2026-11-23). */
 	m.role = ROLE_USER;
 	a->attached = (struct message){ 0 };
 	for (size_t i = 0; i < m.n; i++)
@@ -137,8 +139,8 @@ static bool says_something(const struct message *m)
 	return false;
 }
 
-/* Sets a->answer. Of a subagent, the last answer with text: its caller sees no
- * other. */
+/* Sets a->answer. A subagent keeps its last answer with text, since the parent
+ * sees only that. */
 static void note_answer(struct agent *a, const struct message *m)
 {
 	if (a->parent && !says_something(m))
@@ -160,7 +162,8 @@ static bool has_calls(const struct message *m)
 	return false;
 }
 
-/* Stores what was spent; warns once a threshold of the user's is passed. */
+/* Stores the cost so far, and warns once when it passes one of the user's
+ * thresholds. */
 static void store_spend(struct agent *a)
 {
 	struct buf line = BUF_INIT(1 << 8);
@@ -181,8 +184,7 @@ static void store_spend(struct agent *a)
 	buf_release(&line);
 }
 
-/* A sandbox costs money while something runs, so the cap is also a time
- * limit. */
+/* A sandbox costs money while it runs, so the cost cap is also a time limit. */
 static struct stop stop_at_cap(const struct agent *a, const struct stop *stop)
 {
 	int64_t ms = a->meter ? meter_time_left(a->meter) : INT64_MAX;
@@ -190,8 +192,8 @@ static struct stop stop_at_cap(const struct agent *a, const struct stop *stop)
 	return ms == INT64_MAX ? *stop : stop_within(stop, ms);
 }
 
-/* Money below the cap is reserved by other requests: waits a little; true if
- * it is time to try again. */
+/* If other requests have reserved the money left below the cap, waits briefly.
+ * True: try again. */
 static bool waits_for_others(const struct stop *stop, const struct error *err)
 {
 	struct error ignored = { 0 };
@@ -200,7 +202,8 @@ static bool waits_for_others(const struct stop *stop, const struct error *err)
 	       stop_sleep(stop, HELD_MS, &ignored) == 0;
 }
 
-/* Asks the model; if the cap forbids the request, the user may raise it. */
+/* Requests an answer. If the cost cap forbids it, the user may raise the
+ * cap. */
 static int stream_within_cap(struct agent *a, struct model_reply *reply,
 			     const struct stop *stop, struct error *err)
 {
@@ -218,7 +221,8 @@ static int stream_within_cap(struct agent *a, struct model_reply *reply,
 	return rc;
 }
 
-/* Asks the model; if it refuses a file, once more without files. */
+/* Requests an answer. If the vendor refuses a file, tries again without
+ * files. */
 static int stream_files(struct agent *a, struct model_reply *reply,
 			const struct stop *stop, struct error *err)
 {
@@ -234,7 +238,7 @@ static bool is_too_long(const struct error *err)
 	return strcmp(err->reason, MODEL_TOO_LONG) == 0;
 }
 
-/* The first caller waits for the sandbox; see agent.await. */
+/* Waits for the sandbox on the first call; see agent.await. */
 static int await_sandbox(struct agent *a, struct error *err)
 {
 	int rc = a->await ? a->await(a->await_arg, err) : 0;
@@ -244,8 +248,8 @@ static int await_sandbox(struct agent *a, struct error *err)
 	return rc;
 }
 
-/* After a request or an answer that passed the window: 1 to ask again with a
- * shorter conversation, 0 if it cannot be shortened. */
+/* Compacts after a request or an answer exceeded the window. Returns 1 to ask
+ * again, 0 if the conversation cannot be shortened, -1 with err. */
 static int shorten(struct agent *a, const char *why, const struct stop *stop,
 		   struct error *err)
 {
@@ -259,8 +263,8 @@ static int shorten(struct agent *a, const char *why, const struct stop *stop,
 	return rc;
 }
 
-/* One answer. If the request or the answer was too long for the window,
- * compacts the conversation, once, and asks again. */
+/* Requests one answer. If the request or the answer was too long for the
+ * window, compacts the conversation once and asks again. */
 static int request_answer(struct agent *a, struct model_reply *reply,
 			  const struct stop *stop, struct error *err)
 {
@@ -293,8 +297,9 @@ static int request_answer(struct agent *a, struct model_reply *reply,
 	return stream_files(a, reply, stop, err);
 }
 
-/* The output limit cut the answer within a call, which has not run. The model
- * is told why and may try a shorter one, a few times. */
+/* If the output limit cut the answer inside a call, that call did not run:
+ * tells the model why, so that it can try a shorter one. Fails after MOST_CUTS
+ * consecutive cuts. */
 static int explain_cut(struct agent *a, const struct model_reply *reply,
 		       struct message *results, struct error *err)
 {
@@ -321,14 +326,16 @@ static int explain_cut(struct agent *a, const struct model_reply *reply,
 			       "--model-params), or ask for smaller steps.");
 }
 
-/* The server has answered, and the conversation goes on: asks it for the
- * window while tools run or the user thinks. */
+/* Starts asking the server for its context window in the background. Done after
+ * a first answer shows that the server works, and while tools run or the user
+ * types. */
 static void start_probe(struct agent *a, const struct message *reply)
 {
 	if (a->probe && (has_calls(reply) || a->ui.ask))
 		window_probe_start(a->probe);
 }
 
+/* Appends notes about ended background commands to the last result. */
 static void append_jobs(struct agent *a, struct message *results)
 {
 	for (size_t i = results->n; i > 0; i--) {
@@ -341,7 +348,7 @@ static void append_jobs(struct agent *a, struct message *results)
 	}
 }
 
-/* True if the run ends because a call failed too often in the same way. */
+/* True if the run must end because one call failed too often. */
 static bool ends_for_repeats(struct agent *a, struct error *err)
 {
 	struct error why = { 0 };
@@ -374,7 +381,7 @@ static void store_answer(struct agent *a, const struct model_reply *reply)
 		agent_not_stored(a, &err);
 }
 
-/* There is no sandbox: each call gets a result that says so. */
+/* Gives each call a failed result because there is no sandbox. */
 static void refuse_calls(struct agent *a, const struct message *m,
 			 const struct error *why, struct message *results)
 {
@@ -416,7 +423,8 @@ static void refuse_calls(struct agent *a, const struct message *m,
 	}
 }
 
-/* One answer and its tools: 1 to go on, 0 when the model is done, -1. */
+/* Requests one answer and runs its tools. Returns 1 to continue, 0 when the
+ * model is done, -1 with err. */
 static int run_turn(struct agent *a, const struct stop *stop, struct error *err)
 {
 	struct model_reply reply = { 0 };
@@ -425,7 +433,7 @@ static int run_turn(struct agent *a, const struct stop *stop, struct error *err)
 	int place;
 	int rc = -1;
 
-	/* what is offered depends on the sandbox */
+	/* the tools offered depend on the sandbox */
 	if (!a->await && a->update_tools &&
 	    a->update_tools(a->tools_arg, stop, err) < 0)
 		goto out;
@@ -485,7 +493,7 @@ out:
 	return rc;
 }
 
-/* Turns until the model is done; the turns of subagents count towards the
+/* Runs turns until the model is done. Turns of subagents count towards the
  * parent's cap. */
 static int run_turns(struct agent *a, const struct stop *stop,
 		     struct error *err)
@@ -513,7 +521,7 @@ static int run_turns(struct agent *a, const struct stop *stop,
 	return rc;
 }
 
-/* A Stop hook may continue the agent after the model is done. */
+/* Runs turns until the model is done and no Stop hook continues the agent. */
 static int run_until_done(struct agent *a, const struct stop *stop,
 			  struct error *err)
 {
@@ -533,9 +541,8 @@ static int run_until_done(struct agent *a, const struct stop *stop,
 	return rc < 0 || !hooked_ends(a) ? rc : 0;
 }
 
-/* The prompt is the one text that has passed no tool: a known secret that the
- * user typed, pasted, piped or named by "@" goes to no vendor and into no
- * file. */
+/* Masks known secrets in the user's prompt, the only text that no tool has
+ * masked. The vendor and the stored thread get the masked text. */
 static void mask_prompt(struct agent *a, struct buf *text)
 {
 	struct buf masked = BUF_INIT(PROMPT_MAX);
@@ -574,7 +581,8 @@ int agent_run(struct agent *a, const char *prompt, const struct stop *stop,
 	rc = a->parent ? 0 : hooked_prompt(a, prompt, &text, stop, err);
 	if (rc == 0 && !hooked_ends(a)) {
 		mask_prompt(a, &text);
-		model_dial(a->model, stop); /* while the disk is waited for */
+		/* connects while the prompt is written to disk */
+		model_dial(a->model, stop);
 		push_prompt(a, text.ptr);
 		rc = run_until_done(a, stop, err);
 	}

@@ -1,11 +1,9 @@
-/* policy.c - whether a call may run: the list of commands, the user's answer.
- */
+/* policy.c - decides whether a call may run: allow list and user approval. */
 /* SPDX-License-Identifier: MIT */
 /*
- * First --shell-allow-list: allow_list_permits() reads a command line as a
- * shell would and refuses whatever it does not understand. Then the approval
- * of a call: what the user answers, and how he may change the call before it
- * runs.
+ * First --shell-allow-list: allow_list_permits() parses a command line like a
+ * shell and refuses everything it does not understand. Then the approval of a
+ * call: the user's answer, and how he may edit the call before it runs.
  */
 #include "agent/policy.h"
 
@@ -17,25 +15,25 @@
 #include "tool/args.h"
 #include "tool/result.h"
 
-/* What "recommended" stands for: commands that only look. */
+/* The commands of "recommended": they only read. */
 static const char recommended[] =
 	"ls,dir,cat,head,tail,grep,wc,strings,cut,tr,diff,md5sum,sha256sum,"
 	"pwd,which,uname,hostname,whoami,id,groups,uptime,nproc,lscpu,lsmem,"
 	"ps";
 
-/* A command line as a shell reads it, byte by byte. */
+/* State of parsing a command line byte by byte, like a shell. */
 struct command_scan {
 	const struct allow_list *list;
-	struct str rest; /* from the next byte on */
-	char before;     /* the byte before that */
-	char quote;      /* the quote that is open, or NUL */
+	struct str rest; /* input from the next byte on */
+	char before;     /* the byte before rest */
+	char quote;      /* the open quote character, or NUL */
 	struct buf word; /* first word of the simple command, unquoted */
-	bool begun;      /* that word has begun, maybe empty: '' */
-	bool done;       /* it has ended */
-	bool any;        /* there was a simple command */
+	bool begun;      /* word has begun; it may be empty, like '' */
+	bool done;       /* word is complete */
+	bool any;        /* there was at least one simple command */
 };
 
-/* Adds a name once. */
+/* Adds a name unless it is in the list. */
 static void add_name(struct allow_list *list, struct str name)
 {
 	for (size_t i = 0; i < list->n; i++)
@@ -45,7 +43,7 @@ static void add_name(struct allow_list *list, struct str name)
 	list->names[list->n++] = xstrndup(name.ptr, name.len);
 }
 
-/* Adds the items of a comma list; "recommended" stands for several. */
+/* Adds the items of a comma-separated list and expands "recommended". */
 static void add_all(struct allow_list *list, struct str text)
 {
 	struct str item;
@@ -125,7 +123,7 @@ static void skip(struct command_scan *s, size_t n)
 	s->rest = str_skip(s->rest, n);
 }
 
-/* A byte of the simple command; only its first word is kept. */
+/* Adds a byte to the simple command. Only its first word is stored. */
 static void add_byte(struct command_scan *s, char c)
 {
 	if (!s->done)
@@ -133,15 +131,15 @@ static void add_byte(struct command_scan *s, char c)
 	s->begun = true;
 }
 
-/* In the charsets of some locales (GBK, Shift_JIS) a backslash can be the
- * second byte of a character: then it escapes nothing. */
+/* True if a backslash here may be the second byte of a character: in some
+ * charsets (GBK, Shift_JIS) it then does not escape. */
 static bool may_be_half(const struct command_scan *s)
 {
 	return (unsigned char)s->before >= 0x80;
 }
 
-/* Each scan_ function consumes at least one byte, or returns false: the
- * command is refused. */
+/* Each scan_ function consumes at least one byte. False: the command is
+ * refused. */
 static bool scan_double_quoted(struct command_scan *s)
 {
 	char c = peek(s, 0);
@@ -164,7 +162,7 @@ static bool scan_double_quoted(struct command_scan *s)
 	return true;
 }
 
-/* At the end of a simple command: false if its first word is not listed. */
+/* Ends a simple command. False if its first word is not in the list. */
 static bool end_command(struct command_scan *s)
 {
 	bool ok = !s->begun ||
@@ -176,7 +174,8 @@ static bool end_command(struct command_scan *s)
 	return ok;
 }
 
-/* ; | || && */
+/* Consumes ; |
+ * or &&. */
 static bool scan_operator(struct command_scan *s)
 {
 	char c = peek(s, 0);
@@ -188,7 +187,7 @@ static bool scan_operator(struct command_scan *s)
 	return end_command(s);
 }
 
-/* True if a shell expands "$" before this byte. */
+/* True if a shell expands "$" followed by this byte. */
 static bool is_expanded(char after_dollar)
 {
 	return (after_dollar >= 'a' && after_dollar <= 'z') ||
@@ -244,9 +243,9 @@ static bool scan_byte(struct command_scan *s)
 	return true;
 }
 
-/* A shell removes a backslash with the line end behind it before it looks for
- * words, so "$\<newline>{x}" is an expansion: no state of the scan may see one.
- */
+/* A shell removes a backslash followed by a newline before it splits words, so
+ * "$\<newline>{x}" is an expansion. Control characters are therefore refused
+ * everywhere, quoted or not. */
 static bool has_control(struct str command)
 {
 	for (size_t i = 0; i < command.len; i++)
@@ -275,7 +274,7 @@ bool allow_list_permits(const struct allow_list *list, struct str command)
 	return ok;
 }
 
-/* Before the user's reason, in what the model is told. */
+/* Precedes the user's reason in the result for the model. */
 static const char rejected[] = "User rejected the tool call with reason: ";
 
 enum { MOST_REMARK = 8000 /* bytes of what the user put into a call */ };
@@ -323,7 +322,8 @@ const char *approval_editable(const struct approval *a)
 	return a->tool->new_arg;
 }
 
-/* All members as the model wrote them, but one. Owned by the caller. */
+/* Returns the arguments with the editable member replaced. The caller owns the
+ * text. */
 static char *print_edited(const struct approval *a, struct str text)
 {
 	const char *name = approval_editable(a);

@@ -1,5 +1,4 @@
-/* policy.h - whether a call may run: the list of commands, the user's answer.
- */
+/* policy.h - decides whether a call may run: allow list and user approval. */
 /* SPDX-License-Identifier: MIT */
 #ifndef AGENT_POLICY_H
 #define AGENT_POLICY_H
@@ -8,75 +7,78 @@
 #include "sandbox/sandbox.h"
 #include "tool/tool.h"
 
-struct allow_list { /* from { 0 }; allow_list_release() */
-	bool given; /* there is a list at all */
+struct allow_list { /* start from { 0 }; free with allow_list_release() */
+	bool given; /* a list was configured */
 	bool all;   /* everything is allowed */
 	char **names;
 	size_t n;
 };
 
-/* "ls,cat", "recommended", "all" (alone). ERR_USAGE as in spec §8.4. */
+/* Parses "ls,cat", "recommended" or "all" (alone). Fails with ERR_USAGE. */
 int allow_list_parse(struct allow_list *list, const char *text,
 		     struct error *err);
 void allow_list_release(struct allow_list *list);
 /*
- * True when this command line may run. Each simple command is judged by itself:
- * its first word must be a name of the list, exactly. Substitutions,
- * redirections, background and variables are refused, and in double quotes
- * every '$', '`' and '!'; so are NUL and all white space but the space, quoted,
- * escaped, at either end or not. In single quotes all else is text, in double
- * quotes ; | & < > ( ) are.
+ * True if the command line may run. The first word of each simple command must
+ * equal a name in the list. Refused: substitutions, redirections, background
+ * commands and variables; '$', '`' and '!' in double quotes; NUL and all white
+ * space except the space, wherever it is. Otherwise all characters are literal
+ * in single quotes, and ; | & < > ( ) in double quotes.
  */
 bool allow_list_permits(const struct allow_list *list, struct str command);
-/* "a, b, c" */
+/* Appends the names as "a, b, c". */
 void allow_list_names(const struct allow_list *list, struct buf *out);
 
 enum { APPROVAL_MACHINE = 320 };
-struct approval { /* whether a call may run */
+struct approval { /* a request for approval of one call */
 	const struct part *call;
 	const struct tool *tool;
-	const cJSON *args;               /* as the tool will read them */
-	const struct part *const *later; /* calls of the answer behind it */
+	const cJSON *args;               /* parsed, as the tool will see them */
+	const struct part *const *later; /* later calls of the same answer */
 	size_t n_later;
-	size_t number;           /* which call of the answer it is, from 1 */
-	size_t total;            /* calls of the answer */
-	const char *subagent;    /* that wants it: "reviewer 2"; or NULL */
-	struct sandbox *acts_in; /* a subagent's own; NULL: the run's */
+	size_t number; /* index of the call in the answer, from 1 */
+	size_t total;  /* number of calls in the answer */
+	/* name of the calling subagent: "reviewer 2"; or NULL */
+	const char *subagent;
+	/* the subagent's own sandbox; NULL: the run's */
+	struct sandbox *acts_in;
 	/* Filled by approve: */
-	const char *machine; /* where it acts: "this machine"; or NULL */
-	char called[APPROVAL_MACHINE]; /* room for it */
-	const char *sandbox;           /* its id; NULL: no sandbox */
-	const char *workdir;           /* there; or NULL */
-	const char *mounted;     /* that directory of the user's, or NULL */
-	const struct mask *mask; /* for what is shown of files; or NULL */
-	/* By a hook: it need not be asked about, or has to be. */
+	const char *machine; /* where the call runs: "this machine"; or NULL */
+	char called[APPROVAL_MACHINE]; /* buffer for machine */
+	const char *sandbox;           /* sandbox id; NULL: no sandbox */
+	const char *workdir; /* working directory in the sandbox, or NULL */
+	const char *mounted; /* the user's directory mounted there, or NULL */
+	const struct mask *mask; /* masks shown file contents, or NULL */
+	/* A hook allowed the call without asking, or demands that the user is
+	 * asked. */
 	bool hook_allows, hook_asks;
-	bool auto_edit; /* an edit that the mode auto-edit allows */
+	bool auto_edit; /* an edit that the auto-edit mode allows */
 	bool allowed;
-	bool declined;     /* when not: by the user */
-	struct buf reason; /* when not: words for the model, or empty */
-	struct buf place;  /* for the user: where a file tool acts, or empty */
-	/* The place where a file tool acts, with every link resolved: it acts
-	 * exactly there, or fails. NULL: as called. Owned. */
+	bool declined;     /* if not allowed: the user declined */
+	struct buf reason; /* if not allowed: text for the model, or empty */
+	/* for the user: the path a file tool acts on, or empty */
+	struct buf place;
+	/* The path a file tool acts on, with all links resolved. The tool acts
+	 * on exactly this path or fails. NULL: the path in the call. Owned. */
 	char *real_path;
-	struct tool_change change; /* what it would do to a file */
-	const char *file_note;     /* why that is not known, or NULL */
-	char *edited; /* arguments as the user changed them, or NULL; owned */
-	cJSON *edited_args; /* the same, read; owned */
+	struct tool_change change; /* the change it would make to a file */
+	const char *file_note;     /* why the change is unknown, or NULL */
+	char *edited; /* arguments as edited by the user, or NULL; owned */
+	cJSON *edited_args; /* edited, parsed; owned */
 };
-/* What args is about to be asked again: place and change of before go. */
+/* Clears place and change before the user is asked again about changed args. */
 void approval_clear(struct approval *a);
 /* The user says no; why may be empty. */
 void approval_decline(struct approval *a, struct str why);
-/* What he gave as the reason, from the result of a declined call; or empty. */
+/* Returns the user's reason from the result of a declined call, or empty. */
 struct str approval_why(struct str result);
 void approval_release(struct approval *a);
-/* The argument that the user may change before the call runs, or NULL. */
+/* Returns the name of the argument that the user may edit, or NULL. */
 const char *approval_editable(const struct approval *a);
-/* Puts text in its place: ERR_USAGE where the tool would refuse it. The call
- * has to be judged and asked about anew. */
+/* Replaces that argument by text. ERR_USAGE if the tool would reject it.
+ * Afterwards the call must be checked and approved again. */
 int approval_edit(struct approval *a, struct str text, struct error *err);
-/* What the model is told of that, before the result. */
+/* Describes the user's edit to the model; precedes the result. */
 void approval_describe_edit(const struct approval *a, const struct mask *m,
 			    struct buf *out);
 

@@ -105,9 +105,9 @@ static void add_directory(const struct prompt_facts *f, struct buf *out)
 			 f->sandbox->workdir);
 }
 
-/* Which shell commands have. Only what is known before there is a sandbox, so
- * that the first request is the same whenever it is sent; what a sandbox tells
- * stands in its first result (toolrun.c). */
+/* Adds which shell runs commands. Uses only what is known before the sandbox
+ * exists, so that the first request is the same whenever it is sent. The first
+ * result adds the sandbox's own report (toolrun.c). */
 static void add_shell(const struct prompt_facts *f, struct buf *out)
 {
 	struct sandbox_facts facts;
@@ -123,7 +123,7 @@ static void add_shell(const struct prompt_facts *f, struct buf *out)
 	buf_addc(out, '\n');
 }
 
-/* Where tools act, and how much care that needs. */
+/* Describes where tools run and how careful the model must be there. */
 static void add_place(const struct prompt_facts *f, struct buf *out)
 {
 	const struct sandbox_provider *p = f->sandbox->client->provider;
@@ -171,7 +171,7 @@ static void add_place(const struct prompt_facts *f, struct buf *out)
 	buf_adds(out, "; keep your work inside it.\n");
 }
 
-/* Leaves out HTML comments, the user's notes to himself. */
+/* Appends text without HTML comments, which are notes for humans. */
 static void add_without_comments(struct buf *out, struct str text)
 {
 	while (text.len) {
@@ -187,7 +187,7 @@ static void add_without_comments(struct buf *out, struct str text)
 	}
 }
 
-/* A file of instructions: where it is, and what it says. */
+/* An AGENTS.md file. */
 struct memory {
 	char *path;
 	struct buf text;
@@ -195,7 +195,8 @@ struct memory {
 	ino_t number;
 };
 
-/* The files of one prompt, the nearest to the working directory last. */
+/* The AGENTS.md files of one prompt; the nearest to the working directory is
+ * last. */
 struct memories {
 	struct memory list[MOST_FILES];
 	size_t n;
@@ -203,7 +204,7 @@ struct memories {
 	void (*warn)(const char *line);
 };
 
-/* True when path, links resolved, lies inside dir. */
+/* True if path, with links resolved, is inside dir. */
 static bool stays_inside(const char *path, const char *dir)
 {
 	char *real = realpath(path, NULL);
@@ -217,8 +218,8 @@ static bool stays_inside(const char *path, const char *dir)
 	return ok;
 }
 
-/* The same file may be reached by two paths: links, or a cwd that is the
- * home. */
+/* True if the file is already in the list under another path: via a link, or
+ * because cwd is the home directory. */
 static bool is_known(const struct memories *m, const struct stat *st)
 {
 	for (size_t i = 0; i < m->n; i++)
@@ -228,7 +229,7 @@ static bool is_known(const struct memories *m, const struct stat *st)
 	return false;
 }
 
-/* Reads a file into the list, or warns. Takes path over. */
+/* Reads a file into the list, or warns. Takes ownership of path. */
 static void read_memory(struct memories *m, const char *root, char *path,
 			const struct stat *st)
 {
@@ -260,7 +261,7 @@ static void read_memory(struct memories *m, const char *root, char *path,
 	free(path);
 }
 
-/* Adds dir/name, unless it leads out of root or belongs to another user. */
+/* Adds dir/name, unless it points outside root or belongs to another user. */
 static void add_file(struct memories *m, const char *root, const char *dir,
 		     const char *name)
 {
@@ -282,8 +283,8 @@ static void add_file(struct memories *m, const char *root, const char *dir,
 		free(path);
 }
 
-/* Length of the path that the first of MOST_LEVELS directories has, counted up
- * from cwd. */
+/* Returns the length of the topmost directory of cwd to search: at most
+ * MOST_LEVELS levels up, not above root. */
 static size_t first_level(const char *cwd, size_t root)
 {
 	size_t levels = 0;
@@ -317,8 +318,8 @@ static void add_project(struct memories *m, const char *cwd)
 	free(root);
 }
 
-/* The index of the first file of the repository that is used: the nearest fit,
- * the others are left out with a warning. */
+/* Returns the index of the first project file to use. The nearest files that
+ * fit into MAX_MEMORIES are used; warns about each other one. */
 static size_t first_that_fits(const struct memories *m, size_t from)
 {
 	size_t sum = 0;
@@ -337,7 +338,7 @@ static size_t first_that_fits(const struct memories *m, size_t from)
 	return i;
 }
 
-/* The user's own file, then the repository's. */
+/* Adds the user's own AGENTS.md, then those of the project. */
 static void add_memory(const struct prompt_facts *f, struct buf *out,
 		       void (*warn)(const char *line))
 {
@@ -370,7 +371,7 @@ static void add_memory(const struct prompt_facts *f, struct buf *out,
 	}
 }
 
-/* The list of skills; warns if descriptions had to be left out. */
+/* Adds the list of skills. Warns if some did not fit. */
 static void add_skills(const struct prompt_facts *f, struct buf *out,
 		       void (*warn)(const char *line))
 {

@@ -1,4 +1,4 @@
-/* prompt.h - the system prompt, and the AGENTS.md files that join it. */
+/* prompt.h - the system prompt, including AGENTS.md files. */
 /* SPDX-License-Identifier: MIT */
 #ifndef AGENT_PROMPT_H
 #define AGENT_PROMPT_H
@@ -12,29 +12,30 @@ struct prompt_facts {           /* all borrowed */
 	const char *model;      /* "anthropic:claude-opus-5" */
 	const struct sandbox *sandbox;
 	bool interactive;
-	bool runs_commands; /* the model is offered a tool that does */
-	/* Of a subagent: what its file says of it, "" for nothing. Else NULL.
-	 */
+	bool runs_commands; /* the model has a tool that runs commands */
+	/* For a subagent: the instructions from its file, or "". Otherwise
+	 * NULL. */
 	const char *subagent;
-	const char *agent;           /* whose memory: "agent" */
+	/* name of the agent whose AGENTS.md is read: "agent" */
+	const char *agent;
 	const struct skills *skills; /* or NULL */
-	const char *skills_root;     /* as skills_add_prompt() has it */
+	const char *skills_root;     /* root argument of skills_add_prompt() */
 };
 
 /*
- * Appends the system prompt. AGENTS.md files are read here, from the user's
- * disk: ~/.deepagents/AGENT/, then .deepagents/ and the directory itself, from
- * the root of the repository down to cwd, so that the nearest is last. A link
- * that leaves the repository is not followed, and above cwd a file of another
- * user is not read. 128 KiB each, 256 KiB of the repository's together, of
- * which the nearest stay. Each unreadable or oversized one gives a line to
- * warn.
+ * Appends the system prompt. Reads AGENTS.md files from the user's disk: first
+ * ~/.deepagents/AGENT/, then from the repository's root down to cwd each
+ * directory's .deepagents/ and the directory itself, so that the nearest is
+ * last. Links out of the repository are not followed, and files of another user
+ * above cwd are not read. Limits: 128 KiB per file, 256 KiB for all files of
+ * the repository; the nearest files are kept. Calls warn with one line for each
+ * file that is unreadable or too large.
  */
 void prompt_build(const struct prompt_facts *facts, struct buf *out,
 		  void (*warn)(const char *line));
 
-/* How many bytes of a system prompt, at its end, are of AGENTS.md files; and
- * how many, before these, of the list of skills. */
+/* Return the bytes of the AGENTS.md files at the end of a system prompt, and of
+ * the list of skills before them. */
 size_t prompt_memory(struct str system);
 size_t prompt_skills(struct str system);
 

@@ -1,11 +1,11 @@
 /* toolrun.c - the tool calls of one answer: order, approval, results. */
 /* SPDX-License-Identifier: MIT */
 /*
- * In order: calls that fail again and again; whether a call may run, and as
- * what (approve_call()); a command that the user typed himself; the batch.
- * Begin reading at run_all(): each group of calls is announced, approved,
- * prepared and run, and each call ends in finish_call(). Events go out under a
- * lock, since calls that only read run side by side.
+ * In order: detection of calls that fail repeatedly; approval of one call
+ * (approve_call()); a command that the user typed; the batch. Begin reading at
+ * run_all(): each group of calls is announced, approved, prepared and run, and
+ * each call ends in finish_call(). A lock serialises events, since calls that
+ * only read run in parallel.
  */
 #include "agent/toolrun.h"
 
@@ -29,39 +29,41 @@
 struct batch {
 	struct agent *agent;
 	const struct stop *stop;
-	const struct part **calls; /* all of the answer */
+	const struct part **calls; /* all calls of the answer */
 	size_t total;
-	pthread_mutex_t events; /* so that no two events overlap */
+	/* held while an event is emitted, so that no two overlap */
+	pthread_mutex_t events;
 };
 
 struct tool_job {
 	struct batch *batch;
 	const struct part *call;
-	size_t number; /* of the batch, from 1 */
+	size_t number; /* position in the batch, from 1 */
 	struct buf out;
 	struct error err;
-	char *real_path;    /* from approve, or NULL; owned */
+	char *real_path;    /* set by approve, or NULL; owned */
 	struct part edited; /* the call as the user changed it; args owned */
-	struct buf remark;  /* what the model is told of that */
+	/* text before the result: what changed or was prepared */
+	struct buf remark;
 	struct tool_change change;
-	struct message media; /* of the result */
+	struct message media; /* files attached to the result */
 	struct hooked_call hooked;
 	bool failed;
 	bool refused;
-	bool unready;   /* agent.prepare would not have it run: out has why */
-	bool declined;  /* ... by the user */
-	bool malformed; /* unknown, or its arguments cannot be read */
-	int exit_code;  /* of execute's command; else 0 */
+	bool unready;   /* agent.prepare did not let it run; out says why */
+	bool declined;  /* refused by the user */
+	bool malformed; /* unknown tool or unreadable arguments */
+	int exit_code;  /* of execute's command; 0 for other tools */
 	int rc;
 	pthread_t thread;
 	bool started;
-	bool announced; /* its EVENT_TOOL_CALL is out */
+	bool announced; /* EVENT_TOOL_CALL was emitted */
 };
 
 enum call_end {
 	CALL_DONE,
 	CALL_FAILED,
-	CALL_MALFORMED, /* no such tool, or arguments that it cannot read */
+	CALL_MALFORMED, /* unknown tool or unreadable arguments */
 };
 
 enum { MOST_ARGS = 8 << 20 /* bytes */ };
@@ -73,7 +75,7 @@ static uint64_t add_hash(uint64_t hash, struct str text)
 	return hash;
 }
 
-/* FNV-1a of the name and of the arguments without their white space. */
+/* Hashes the tool's name and the arguments without white space (FNV-1a). */
 static uint64_t hash_call(const struct part *call, enum call_end end)
 {
 	uint64_t hash = add_hash(0xCBF29CE484222325u, str_of(call->name));
@@ -92,8 +94,7 @@ static uint64_t hash_call(const struct part *call, enum call_end end)
 	return hash;
 }
 
-/* The counter of a call; the oldest of REPEATS_KEPT is forgotten for a new
- * one. */
+/* Returns the counter of a call. A new call overwrites the oldest slot. */
 static struct repeated_call *find_call(struct repeats *r, uint64_t hash)
 {
 	struct repeated_call *c;
@@ -108,10 +109,11 @@ static struct repeated_call *find_call(struct repeats *r, uint64_t hash)
 }
 
 /*
- * After each call: counts it where it failed, and adds a note to its result
- * from REPEATS_NOTE failures on. A call that did something begins the count
- * anew, since the same call may succeed after it; one that only read does not.
- * Malformed calls of one tool count as the same call. tool NULL: unknown.
+ * Call after each call of a tool: counts a failure, and adds a note to the
+ * result from REPEATS_NOTE failures on. A successful call that writes or runs
+ * something resets all counts, since the failing call may succeed after it; a
+ * call that only reads does not. All malformed calls of one tool count as the
+ * same call. tool is NULL if unknown.
  */
 static void count_repeats(struct repeats *r, const struct tool *tool,
 			  const struct part *call, enum call_end end,
@@ -197,7 +199,7 @@ static void on_own_redraw(void *arg, struct str delta, struct str rest)
 						  .end = rest });
 }
 
-/* The tool that runs command lines. */
+/* Returns the tool that runs command lines. */
 static const struct tool *running_tool(void)
 {
 	for (size_t i = 0; tools[i]; i++)
@@ -206,7 +208,7 @@ static const struct tool *running_tool(void)
 	return NULL;
 }
 
-/* The arguments of execute as JSON; freed with cJSON_free(). */
+/* Returns the arguments of execute as JSON. Free with cJSON_free(). */
 static char *args_of(const char *command)
 {
 	cJSON *args = cJSON_CreateObject();
@@ -226,7 +228,7 @@ int agent_run_own_command(struct agent *a, const char *command,
 			     .name = (char *)running_tool()->spec.name,
 			     .id = (char *)"own",
 			     .args = args_of(command) };
-	struct part shown = call; /* what runs is as it was typed */
+	struct part shown = call; /* masked; the command itself runs as typed */
 	struct buf args = BUF_INIT(TOOL_RESULT_BYTES);
 	struct own_command c = { a, &shown };
 	struct buf out = BUF_INIT(TOOL_RESULT_BYTES);
@@ -267,7 +269,7 @@ int agent_run_own_command(struct agent *a, const char *command,
 	return rc;
 }
 
-/* Emits an event; no two overlap, whatever thread they come from. */
+/* Emits an event from any thread. No two events overlap. */
 static void emit_event(struct batch *b, const struct agent_event *ev)
 {
 	pthread_mutex_lock(&b->events);
@@ -275,13 +277,13 @@ static void emit_event(struct batch *b, const struct agent_event *ev)
 	pthread_mutex_unlock(&b->events);
 }
 
-/* The tool of the call, or NULL. */
+/* Returns the tool of the call, or NULL. */
 static const struct tool *tool_of(const struct tool_job *job)
 {
 	return tool_find_among(job->batch->agent->more, job->call->name);
 }
 
-/* Whether the tool of the call has one of these flags. */
+/* True if the call's tool has one of these flags. */
 static bool has_flag(const struct tool_job *job, unsigned flags)
 {
 	const struct tool *tool = tool_of(job);
@@ -289,18 +291,18 @@ static bool has_flag(const struct tool_job *job, unsigned flags)
 	return tool && tool->flags & flags;
 }
 
-/* Whether the call would write or run something. */
+/* True if the call would write or run something. */
 static bool call_acts(const struct tool_job *job)
 {
 	const struct tool *tool = tool_of(job);
 
 	if (!tool || tool->flags & (TOOL_READS | TOOL_SESSION))
 		return false;
-	/* what is foreign and of no server reads the web */
+	/* foreign tools without an MCP server only read the web */
 	return !(tool->flags & TOOL_FOREIGN) || tool->spec.server;
 }
 
-/* True if the answer calls a tool more than once that allows one call. */
+/* True if the answer calls a TOOL_SINGLE tool more than once. */
 static bool is_repeated(const struct tool_job *job)
 {
 	size_t n = 0;
@@ -312,10 +314,10 @@ static bool is_repeated(const struct tool_job *job)
 	return n > 1;
 }
 
-/* The result tells the model why the call has not run. */
+/* Sets a result that tells the model why the call did not run. */
 static void set_refused_result(struct tool_job *job, const struct approval *a)
 {
-	if (a->reason.len) /* which the user may have typed */
+	if (a->reason.len) /* the user may have typed a secret */
 		mask_text(job->batch->agent->mask, buf_str(&a->reason),
 			  &job->out);
 	else
@@ -327,7 +329,7 @@ static void set_refused_result(struct tool_job *job, const struct approval *a)
 	job->declined = a->declined;
 }
 
-/* From here on the call has the arguments that the user gave it. */
+/* Replaces the call's arguments by those that the user edited. */
 static void adopt_user_edit(struct tool_job *job, struct approval *a)
 {
 	char *hooked = job->call == &job->edited ? job->edited.args : NULL;
@@ -349,7 +351,8 @@ static void on_hook_event(void *arg, const struct agent_event *ev)
 	emit_event(arg, ev);
 }
 
-/* The call gets the arguments of a hook; readers of the events see them. */
+/* Replaces the call's arguments by those of a hook, and emits the changed
+ * call. */
 static void adopt_hook_edit(struct tool_job *job)
 {
 	job->edited = *job->call;
@@ -367,8 +370,8 @@ static void adopt_hook_edit(struct tool_job *job)
 	buf_adds(&job->remark, "\n\nThe result of the changed call:\n");
 }
 
-/* Asks the user's hooks: 0 to go on, 1 when they refused the call, -1 when the
- * run was cancelled. */
+/* Asks the user's hooks. Returns 0 to continue, 1 if they refused the call, -1
+ * if the run was cancelled. */
 static int ask_hooks(struct tool_job *job, struct approval *a,
 		     struct error *err)
 {
@@ -392,8 +395,9 @@ static int ask_hooks(struct tool_job *job, struct approval *a,
 	return 1;
 }
 
-/* What the tool itself will refuse needs no approval: the same args_read()
- * decides there. -1 when the run was cancelled. */
+/* Asks for approval, except for a call that the tool will reject anyway:
+ * args_read() checks the arguments here as in the tool. Returns -1 if the run
+ * was cancelled. */
 static int approve_call(struct tool_job *job, struct error *err)
 {
 	const struct agent_ui *ui = &job->batch->agent->ui;
@@ -442,8 +446,8 @@ static int approve_call(struct tool_job *job, struct error *err)
 
 enum {
 	MOST_AT_ONCE = 8,
-	MOST_SUBAGENTS = 20,   /* at once; they wait for the model most of it */
-	MAX_RESULT = 64 << 20, /* bytes; the tools cap themselves far below */
+	MOST_SUBAGENTS = 20,   /* at once; they mostly wait for the model */
+	MAX_RESULT = 64 << 20, /* bytes; the tools' own limits are far lower */
 };
 
 static void on_output(void *arg, struct str delta)
@@ -490,7 +494,7 @@ static bool on_offers(void *arg, const char *tool)
 	return model_offers(job->batch->agent->model, tool);
 }
 
-/* Runs one call, on a thread of its own or on the agent's. */
+/* Runs one call. Thread: a tool thread, or the agent's. */
 static void *run_job(void *arg)
 {
 	struct tool_job *job = arg;
@@ -530,12 +534,12 @@ static void *run_job(void *arg)
 	return NULL;
 }
 
-/* A call that was refused keeps its result: that ended the turn, and tells the
- * model why. */
+/* Sets the result of a call that did not run because the turn ended. A refused
+ * call keeps its result, which tells the model why. */
 static void set_cancelled_result(struct tool_job *job)
 {
 	if (job->refused)
-		return; /* that ended the turn, and the model is told */
+		return;
 	buf_clear(&job->out);
 	buf_addf(&job->out,
 		 "Tool call %s with id %s was cancelled before it ran.",
@@ -543,8 +547,8 @@ static void set_cancelled_result(struct tool_job *job)
 	job->failed = true;
 }
 
-/* Emits the call before its result, also when it is cancelled: readers of the
- * events know a result by its call. */
+/* Emits the call if that was not done yet. Every result, also of a cancelled
+ * call, must follow its call in the events. */
 static void announce(struct tool_job *job)
 {
 	if (job->announced)
@@ -565,7 +569,7 @@ static void on_notice(void *arg, const char *line)
 	buf_release(&masked);
 }
 
-/* Runs jobs[0..n) side by side; a single one on this thread. */
+/* Runs jobs[0..n) in parallel; a single job runs on this thread. */
 static void run_group(struct tool_job *jobs, size_t n)
 {
 	for (size_t i = 1; i < n; i++)
@@ -580,7 +584,7 @@ static void run_group(struct tool_job *jobs, size_t n)
 	}
 }
 
-/* The remark precedes the result. */
+/* Puts the remark before the result. */
 static void prepend_remark(struct tool_job *job)
 {
 	if (!job->remark.len || job->refused)
@@ -600,7 +604,7 @@ static size_t media_bytes(const struct message *m)
 	return n;
 }
 
-/* Appends the files behind the result, as many as one message may have. */
+/* Attaches the call's files, as many as fit into one message. */
 static void attach_media(struct tool_job *job, struct message *results)
 {
 	for (size_t i = 0; i < job->media.n; i++) {
@@ -612,7 +616,8 @@ static void attach_media(struct tool_job *job, struct message *results)
 	message_release(&job->media);
 }
 
-/* Says so in the result of a file that cannot go with the others. */
+/* Adds a note to the result if the call's file does not fit into the
+ * message. */
 static void check_media(const struct tool_job *job,
 			const struct message *results, struct buf *out)
 {
@@ -624,7 +629,7 @@ static void check_media(const struct tool_job *job,
 			 MEDIA_MESSAGE_BYTES);
 }
 
-/* Counts what the call did, not what it could have done. */
+/* Updates the counts of acting, refused and repeated calls. */
 static void count_call(struct tool_job *job)
 {
 	struct agent *a = job->batch->agent;
@@ -632,7 +637,7 @@ static void count_call(struct tool_job *job)
 	bool failed = job->failed || job->exit_code != 0;
 
 	if (job->rc < 0)
-		return; /* the turn ends with it */
+		return; /* the turn ends */
 	if (!job->malformed && call_acts(job)) {
 		root->acts++;
 		root->refused_acts += job->refused;
@@ -644,8 +649,8 @@ static void count_call(struct tool_job *job)
 		      &job->out);
 }
 
-/* Tells the model which shell the sandbox has: once, in the first result after
- * the sandbox has reported it. */
+/* Tells the model once which shell the sandbox has: in the first result after
+ * the sandbox reported it. */
 static void add_facts(const struct tool_job *job, struct buf *out)
 {
 	struct agent *a = job->batch->agent;
@@ -662,8 +667,8 @@ static void add_facts(const struct tool_job *job, struct buf *out)
 	buf_release(&line);
 }
 
-/* Tells the model where tools start, if it was told of another place before
- * the sandbox existed. */
+/* Tells the model the working directory if it was told another one before the
+ * sandbox existed. */
 static void add_start(const struct tool_job *job, struct buf *out)
 {
 	struct agent *a = job->batch->agent;
@@ -681,8 +686,8 @@ static void add_start(const struct tool_job *job, struct buf *out)
 	buf_release(&line);
 }
 
-/* Moves a call's result into the message, emits it, and releases the job.
- * Returns what tool_call() did. */
+/* Adds the call's result to the message, emits it and releases the job. Returns
+ * the result of tool_call(). */
 static int finish_call(struct tool_job *job, struct message *results,
 		       struct error *err)
 {
@@ -722,8 +727,8 @@ static int finish_call(struct tool_job *job, struct message *results,
 	return job->rc;
 }
 
-/* How many jobs, from the first on, may run together: calls that only read, or
- * subagents. */
+/* Returns how many jobs, from the first, may run in parallel: calls that only
+ * read, or subagents. */
 static size_t group_size(const struct tool_job *jobs, size_t n)
 {
 	static const struct {
@@ -741,7 +746,7 @@ static size_t group_size(const struct tool_job *jobs, size_t n)
 	return size;
 }
 
-/* Each call of a group is announced and approved by itself. */
+/* Announces and approves each call of a group in order. */
 static int approve_group(struct tool_job *jobs, size_t n, struct error *err)
 {
 	for (size_t i = 0; i < n; i++) {
@@ -753,8 +758,8 @@ static int approve_group(struct tool_job *jobs, size_t n, struct error *err)
 	return 0;
 }
 
-/* agent.prepare for the calls of a group that were not refused; its remark
- * precedes their results. */
+/* Calls agent.prepare for the calls that were not refused, and puts its remark
+ * before their results. */
 static int prepare_group(struct tool_job *jobs, size_t n, struct error *err)
 {
 	const struct agent *a = jobs->batch->agent;
@@ -782,8 +787,8 @@ static int prepare_group(struct tool_job *jobs, size_t n, struct error *err)
 	return rc < 0 ? -1 : 0;
 }
 
-/* True if a call may have changed files of the sandbox. A subagent's parent
- * checks for both, on one thread. */
+/* True if a call may have changed files of the sandbox. False for a subagent:
+ * its parent checks afterwards, on one thread. */
 static bool changes_files(const struct tool_job *job)
 {
 	const unsigned without = TOOL_READS | TOOL_SESSION | TOOL_FOREIGN;
@@ -792,8 +797,8 @@ static bool changes_files(const struct tool_job *job)
 	       (has_flag(job, TOOL_DELEGATES) || !has_flag(job, without));
 }
 
-/* Runs the calls in their order, group by group. After a cancel the remaining
- * ones get their results without running. */
+/* Runs the calls in order, group by group. After a cancel the remaining calls
+ * get results without running. */
 static int run_all(struct tool_job *jobs, size_t n, struct message *results,
 		   struct error *err)
 {

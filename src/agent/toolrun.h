@@ -6,15 +6,15 @@
 #include "agent/agent.h"
 
 /*
- * Runs every call of reply and fills results with one result per call, in
- * call order, whatever happens. Consecutive calls that only read run side by
- * side. -1 with ERR_CANCELLED or ERR_GONE: results is complete even then.
+ * Runs every call of reply and fills results with one result per call, in call
+ * order. Consecutive calls that only read run in parallel. On -1 (ERR_CANCELLED
+ * or ERR_GONE) results is complete too.
  */
 int toolrun(struct agent *a, const struct message *reply,
 	    struct message *results, const struct stop *stop,
 	    struct error *err);
-/* After the calls of an answer: whether one has failed REPEATS_END times; then
- * why, for the user. */
+/* Call after the calls of an answer. True if a call failed REPEATS_END times;
+ * why is then the message for the user. */
 bool toolrun_repeats(const struct repeats *r, struct error *why);
 
 #endif

@@ -1,23 +1,27 @@
-/* window.c - how full the model's context window is. */
+/* window.c - estimates how full the model's context window is. */
 /* SPDX-License-Identifier: MIT */
 /*
- * What is known of a model's tokenizer is the ratio of the last requests:
- * bytes for 1,000 tokens. window.h says which way estimates may err.
+ * The model's tokenizer is unknown. It is estimated from the last requests as
+ * bytes per 1,000 tokens. window.h says on which side estimates may err.
  */
 #include "agent/window.h"
 
-enum { /* bytes for 1,000 tokens */
+enum { /* bytes per 1,000 tokens, unless noted */
        USUAL = 4000,
-       UNSEEN = 2000, /* before the first report, to be on the safe side */
+       UNSEEN = 2000, /* before the first report; a safe estimate */
        FEWEST = 1000,
-       MOST = 12000, /* a server that reports more reports nonsense */
+       MOST = 12000, /* a larger reported ratio is not plausible */
+       /* upper bound for bytes added since the last report */
        ADDED_MOST = 2500,
        SHORT_PROMPT = 4000, /* bytes */
-       MARGIN = 50,         /* of the window: what estimates may be wrong by */
-       LARGEST = 10 << 20,  /* no model has as many tokens */
+       /* divisor: 1/50 of the window is reserved for estimation errors */
+       MARGIN = 50,
+       /* tokens; a larger reported window is not plausible */
+       LARGEST = 10 << 20,
 };
 
-/* answer: tokens to leave for one, at most a third of the window. */
+/* Sets most and limit. answer: tokens reserved for an answer, at most a third
+ * of the window. at: as in window_init(). */
 static void set_limits(struct window *w, int64_t answer, int64_t at)
 {
 	int64_t room = w->size / 3;
@@ -44,7 +48,7 @@ void window_init(struct window *w, const struct model_facts *facts, int64_t at)
 			   at);
 }
 
-/* Input tokens in all; 0 if the parts cannot be numbers of tokens. */
+/* Returns the sum of all input tokens, or 0 if a part is not plausible. */
 static int64_t sum_input(const struct usage *u)
 {
 	const int64_t parts[] = { u->input, u->cache_read, u->cache_write };
@@ -85,7 +89,7 @@ void window_report(struct window *w, const struct usage *usage, size_t bytes)
 		return;
 	each = (int64_t)bytes * 1000 / tokens;
 	if (each > MOST || each < FEWEST)
-		return; /* less, or more, than the request can have been */
+		return; /* the ratio is not plausible */
 	w->reported = tokens;
 	w->reported_bytes = bytes;
 	w->last = each;
@@ -99,8 +103,8 @@ void window_forget(struct window *w)
 	w->reported_bytes = 0;
 }
 
-/* A size that leaves no room for a short prompt beside the head would end the
- * conversation: it is not what the refusal was about. */
+/* True if a short prompt fits beside the head. A size without that room would
+ * end the conversation, so the refusal had another cause. */
 static bool has_room(const struct window *w, size_t head)
 {
 	return window_about(w, head + SHORT_PROMPT) <= w->most;
