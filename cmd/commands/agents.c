@@ -17,7 +17,7 @@
 
 enum {
 	JSON_BYTES = 1 << 20,
-	MEMORY_BYTES = 1 << 20, /* of an AGENTS.md that is copied */
+	MEMORY_BYTES = 1 << 20, /* of a copied AGENTS.md */
 	LINE_BYTES = 1 << 13,
 };
 
@@ -31,7 +31,7 @@ static bool has_memory(const char *dir)
 	return has;
 }
 
-/* The name is clean: agent_check_name() has it so. */
+/* agent_check_name() has checked the name, so it can be printed as it is. */
 static void print_agent(const struct app *app, const char *name,
 			const char *chosen, struct buf *json)
 {
@@ -89,7 +89,8 @@ static int list_agents(struct app *app, const struct args *args)
 	found = print_agents(app, chosen, &json);
 	buf_addc(&json, ']');
 	if (app->json)
-		app_envelope("list", &json); /* as in the Python program */
+		app_envelope("list", &json); /* the Python program names the
+						command "list" */
 	else if (!found)
 		puts("No agents found.");
 	buf_release(&json);
@@ -97,7 +98,8 @@ static int list_agents(struct app *app, const struct args *args)
 	return 0;
 }
 
-/* The text of the new AGENTS.md: the template, or a copy of source's. */
+/* Returns the text of the new AGENTS.md: the template, or a copy of source's
+ * file. */
 static int read_source(const struct app *app, const char *source,
 		       struct buf *text, struct error *err)
 {
@@ -137,7 +139,8 @@ static int reset(const char *dir, struct str text, struct error *err)
 	return rc;
 }
 
-/* 1 to go on, 0: the user said no. Skills and subagents go with it. */
+/* Asks before deleting; the agent's skills and subagents are deleted, too.
+ * Returns 1 for yes, 0 for no. */
 static int confirm(struct app *app, const char *name, const char *dir,
 		   struct error *err)
 {
@@ -160,7 +163,8 @@ static int confirm(struct app *app, const char *name, const char *dir,
 	return rc;
 }
 
-/* 1: done, or would be; 0: the user said no. */
+/* Resets an agent. Returns 1 when done (or with --dry-run), 0 if the user said
+ * no. */
 static int reset_checked(struct app *app, const struct args *args,
 			 const char *dir, struct str text, struct error *err)
 {

@@ -1,4 +1,4 @@
-/* apply.c - dcode apply: a sandbox's changes onto the user's tree. */
+/* apply.c - dcode apply: applies a sandbox's changes to the user's tree. */
 /* SPDX-License-Identifier: MIT */
 #include <stdlib.h>
 #include <string.h>
@@ -84,7 +84,8 @@ static void report(struct change_set *ch, bool undo)
 	buf_release(&data);
 }
 
-/* A thread by its id may be of any tree; only the one here is written to. */
+/* Refuses a thread of another tree: only the current directory's tree may be
+ * written to. */
 static int check_root(struct change_set *ch, struct error *err)
 {
 	bool is_repository;
@@ -147,7 +148,7 @@ static int apply_thread(struct change_set *ch, const struct args *args,
 	return rc;
 }
 
-/* The tree that dcode was started in, without a sandbox. */
+/* Opens the workspace of the current directory, without a sandbox. */
 static int open_here(struct workspace *w, struct app *app,
 		     const struct stop *stop, struct error *err)
 {
@@ -167,7 +168,7 @@ static int open_here(struct workspace *w, struct app *app,
 	return rc;
 }
 
-/* Applies a patch file, or undoes: neither needs a thread. */
+/* Applies a patch file or undoes the last apply. Neither needs a thread. */
 static int apply_here(struct change_set *ch, bool undo, const struct stop *stop,
 		      struct error *err)
 {

@@ -1,4 +1,4 @@
-/* auth.c - dcode auth: API keys, kept sealed on this machine. */
+/* auth.c - dcode auth: API keys, stored encrypted on this machine. */
 /* SPDX-License-Identifier: MIT */
 #include <stdio.h>
 #include <stdlib.h>
@@ -15,7 +15,7 @@
 
 enum {
 	LARGEST = 1 << 20,
-	KEYS_MOST = 16, /* keys of one provider */
+	KEYS_MOST = 16, /* of one provider */
 };
 
 struct key_rows {
@@ -140,11 +140,12 @@ static int read_variable(const struct settings *set, const char *name,
 	return (int)s.len;
 }
 
-/* A key that goes with the one that is named: modal's id and secret. */
+/* The keys that belong to the named one, such as modal's id and secret. */
 struct keys {
 	struct credential list[KEYS_MOST]; /* owned */
 	size_t n;
-	bool optional; /* those too that the provider does not need */
+	bool optional; /* also include keys that the provider does not require
+			*/
 };
 
 static bool add_key(void *arg, const struct settings_credential *c)
@@ -174,7 +175,8 @@ static int refuse_key(struct error *err)
 			 "non-ASCII characters");
 }
 
-/* One line for each, the first at least. */
+/* Splits the input into keys, one per line; at least the first must be there.
+ */
 static int split_keys(struct str all, size_t most, struct str *found,
 		      struct error *err)
 {
@@ -193,7 +195,7 @@ static int split_keys(struct str all, size_t most, struct str *found,
 		 : error_set(err, ERR_CONFIG, "no API key received on stdin.");
 }
 
-/* At a terminal each is asked for, and the others may be left out. */
+/* Asks for each key at the terminal. All but the first may be left empty. */
 static int ask_keys(struct app *app, const struct keys *k, char *room,
 		    struct str *found, struct error *err)
 {
@@ -223,7 +225,7 @@ static int ask_keys(struct app *app, const struct keys *k, char *room,
 	return (int)k->n;
 }
 
-/* Finds what to store; returns how many (an empty one is left out). */
+/* Reads the keys to store. Returns their number, including keys left empty. */
 static int read_keys(struct app *app, const struct keys *k, const char *from,
 		     char *room, struct str *found, struct error *err)
 {
@@ -239,7 +241,8 @@ static int read_keys(struct app *app, const struct keys *k, const char *from,
 			  found, err);
 }
 
-/* Asked for twice, since typing is not shown. Returns its length. */
+/* Asks for a new passphrase twice, because typing is hidden. Returns its
+ * length. */
 static int ask_new_phrase(struct app *app, char *room, struct error *err)
 {
 	char *again = secret_room(VAULT_PHRASE_MAX);
@@ -259,7 +262,7 @@ static int ask_new_phrase(struct app *app, char *room, struct error *err)
 	return n;
 }
 
-/* Fills stored with those that were. */
+/* Stores the keys. stored[i] is set for each key that was stored. */
 static int store_keys(struct app *app, const struct keys *k,
 		      const struct args *args, bool *stored, struct error *err)
 {
@@ -307,7 +310,8 @@ struct reminder {
 	const struct credential *done;
 };
 
-/* For a provider with two secrets: the other one, if it is missing. */
+/* For a provider with two secrets: prints how to store the other one if it is
+ * missing. */
 static bool print_missing_key(void *arg, const struct settings_credential *c)
 {
 	const struct reminder *r = arg;
@@ -367,8 +371,8 @@ static int set_key(struct app *app, const struct args *args)
 	return rc;
 }
 
-/* All that set_key() stores under this name and, of a provider, under others:
- * modal's id and its secret. */
+/* Removes everything that set_key() stored for this name; for a provider also
+ * under other names, such as modal's id and secret. */
 static int remove_keys(struct app *app, const struct args *args)
 {
 	struct keys k = { .n = 1, .optional = true };

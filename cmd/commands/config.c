@@ -1,4 +1,4 @@
-/* config.c - dcode config: every setting, its value and where it came from. */
+/* config.c - dcode config: every setting, its value and its source. */
 /* SPDX-License-Identifier: MIT */
 #include "cmd/config.h"
 
@@ -13,7 +13,8 @@
 
 enum { LARGEST = 16 << 20, KEY_WIDTH = 44, VALUE_WIDTH = 28 };
 
-/* Foreign text on a terminal: no control characters, one line. */
+/* Prints foreign text on one line, without control characters, padded to width.
+ */
 static void print_clean(const char *text, int width)
 {
 	struct buf out = BUF_INIT(LARGEST);
@@ -94,7 +95,8 @@ static void add_json(struct buf *out, const struct config_entry *entry,
 	buf_addc(out, '}');
 }
 
-/* key itself, or something below it; letters of any case. NULL: all. */
+/* True for key itself or a setting below it, ignoring case. key NULL matches
+ * all. */
 static bool matches_key(const struct config_entry *entry, const char *key)
 {
 	size_t len = key ? strlen(key) : 0;
@@ -117,7 +119,7 @@ static bool is_exactly(const struct config_entry *entry, const char *key)
 	       !(entry->row && entry->row->type == SETTING_TABLE);
 }
 
-/* A single setting is an object, several are a list. */
+/* Prints a single setting as an object, several as a list. */
 static void show_json(const struct config_entries *e, const char *key,
 		      bool verbose)
 {
@@ -192,7 +194,7 @@ static int report_unknown(struct app *app, const char *key)
 	return 1;
 }
 
-/* The setting or section that is named, else everything. */
+/* Shows the named setting or section, or everything. */
 static int show_settings(struct app *app, const struct args *args)
 {
 	const char *key = args->argc ? args->argv[0] : NULL;
@@ -263,7 +265,7 @@ static int show_paths(struct app *app, const struct args *args)
 static const struct arg_row show_options[] = {
 	{ "verbose", 'v', ARG_FLAG, NULL,
 	  "Show unset and default settings too, and what each is for" },
-	{ "all", 0, ARG_FLAG, NULL, NULL }, /* the same */
+	{ "all", 0, ARG_FLAG, NULL, NULL }, /* same as --verbose */
 	ARG_JSON,
 	{ 0 },
 };

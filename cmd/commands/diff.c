@@ -26,7 +26,8 @@ struct diff {
 	struct tree_session tree;
 	struct fetch fetch;
 	struct review review;
-	/* At a terminal: masked, coloured, controls made visible. */
+	/* At a terminal the patch is masked and coloured, and control
+	 * characters are made visible. */
 	bool terminal, colour;
 	bool in_hunk;
 	struct mask_stream stream;
@@ -93,7 +94,7 @@ static int on_bytes(void *arg, struct str bytes, struct error *err)
 	return 0;
 }
 
-/* --stat, --name-only, and the patch as a terminal shows it. */
+/* Prints --stat, --name-only, or the patch in its terminal form. */
 static int print_form(struct diff *d, const char *form, const struct stop *stop,
 		      struct error *err)
 {
@@ -231,7 +232,9 @@ static int run(struct app *app, const struct args *args)
 	if (rc == 0 && !app->json) {
 		if (!d.review.n)
 			fputs("Nothing has changed in the sandbox.\n", stderr);
-		loud_print(app, &d.review); /* where it is read last */
+		loud_print(
+			app,
+			&d.review); /* at the end, where it is not overlooked */
 		tree_report(app, &d.fetch, tree_is_gone(&d.tree));
 	}
 	if (rc == 0 && d.review.n && args_flag(args, "exit-code"))

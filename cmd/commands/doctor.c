@@ -1,9 +1,9 @@
 /* doctor.c - dcode doctor: what works here, and what is missing. */
 /* SPDX-License-Identifier: MIT */
 /*
- * Each check prints one row, or becomes an object of --json. What the terminal
- * can do is asked of the terminal itself, half a second at most. Begin reading
- * at the table at the end.
+ * Each check prints one row, or adds one object to --json. The terminal is
+ * queried about its features and has half a second to reply. Begin reading at
+ * the table at the end.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -47,7 +47,8 @@ static const struct arg_row options[] = {
 	{ 0 },
 };
 
-/* Prints a check, or keeps it for --json; text is cleaned. */
+/* Prints a check, or records it for --json. Control characters are removed from
+ * text. */
 static void doctor_add(struct report *r, const char *section, const char *name,
 		       enum verdict verdict, const char *text)
 {
@@ -131,7 +132,8 @@ static void check_configuration(struct report *r, const struct settings *set)
 	else
 		doctor_add(r, "configuration", "config.toml", FINE,
 			   "readable, or does not exist");
-	for (size_t i = 0; i < n && r->app->json; i++) /* else on stderr */
+	for (size_t i = 0; i < n && r->app->json;
+	     i++) /* without --json these are on stderr */
 		doctor_add(r, "configuration", "warning", REMARK, warnings[i]);
 	if (settings_foreign(set) && r->app->json)
 		doctor_add(r, "configuration", "warning", REMARK,
@@ -156,7 +158,8 @@ static void check_model(struct report *r, const struct settings *set)
 	model_choice_release(&choice);
 }
 
-/* A provider that is ready: its address, key, workdir, capabilities. */
+/* Describes a provider that is ready: its address, key, working directory and
+ * capabilities. */
 static void describe(struct report *r, const struct sandbox_client *client,
 		     const char *origin)
 {
@@ -181,7 +184,7 @@ static void describe(struct report *r, const struct sandbox_client *client,
 	buf_release(&text);
 }
 
-/* A provider that is not ready: why, and its capabilities. */
+/* Describes a provider that is not ready: the reason and its capabilities. */
 static void describe_missing(struct report *r, const struct sandbox_provider *p,
 			     const struct error *err)
 {
@@ -247,12 +250,12 @@ enum {
 	ANSWER_MS = 500,
 	TMUX_MS = 2000,
 	MODE_SYNCHRONIZED = 2026,
-	MOST_ANSWER = 256, /* bytes of tmux's */
+	MOST_ANSWER = 256, /* bytes of tmux's output */
 };
 
 static const char section[] = "terminal";
 
-/* The replies of a terminal. */
+/* The terminal's replies. */
 struct told {
 	bool kitty, device, background, synchronized;
 	uint32_t rgb;
@@ -282,7 +285,8 @@ static void on_reply(void *arg, const struct key_event *ev)
 	}
 }
 
-/* Reads replies until the one that every terminal sends. */
+/* Reads replies until the device attributes arrive, which every terminal sends.
+ */
 static void read_answers(struct told *t)
 {
 	const struct key_sink sink = { on_reply, t };
@@ -306,8 +310,8 @@ static void read_answers(struct told *t)
 	}
 }
 
-/* DECRQM (xterm, ctlseqs) of a mode. Apple's Terminal prints its last byte, so
- * it is not asked. */
+/* False if DECRQM (xterm, ctlseqs), the query of a mode, must not be sent:
+ * Apple's Terminal prints its last byte. */
 static bool knows_requests(void)
 {
 	const char *program = getenv("TERM_PROGRAM");
@@ -315,7 +319,7 @@ static bool knows_requests(void)
 	return !program || strcmp(program, "Apple_Terminal") != 0;
 }
 
-/* Asks; false: it cannot be asked. */
+/* Queries the terminal. Returns false if that is impossible. */
 static bool ask(struct told *t)
 {
 	struct error ignored = { 0 };
@@ -390,7 +394,8 @@ static void report_answers(struct report *r, const struct told *t)
 				     "know mode 2026)");
 }
 
-/* Its standard output, at most out->max; -1: it failed, or took too long. */
+/* Reads tmux's standard output, at most out->max bytes. Returns -1 on failure
+ * or timeout. */
 static int run_tmux(const char *path, struct buf *out)
 {
 	extern char **environ;
@@ -468,8 +473,8 @@ static void check_tmux(struct report *r)
 	free(path);
 }
 
-/* What the terminal can do, as far as it tells, and what tmux keeps from it.
- * Waits for its answers half a second at most. */
+/* Checks what the terminal supports, as far as it replies, and what tmux
+ * disables. Waits for replies at most half a second. */
 static void doctor_check_terminal(struct report *r)
 {
 	const char *term = getenv("TERM");

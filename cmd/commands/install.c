@@ -1,9 +1,9 @@
-/* install.c - dcode install and uninstall: what a provider or model needs. */
+/* install.c - dcode install and uninstall: sets up a provider or model. */
 /* SPDX-License-Identifier: MIT */
 /*
- * For a provider that comes with dcode: its programs, key and reachability are
- * checked, and what is missing is named. Packages are in install_package.c.
- * Begin reading at the tables at the end.
+ * For a built-in provider, dcode checks its programs, key and connection and
+ * names what is missing. install_package.c installs packages. Begin reading at
+ * the tables at the end.
  */
 #include "cmd/commands/install.h"
 
@@ -28,19 +28,20 @@ enum { CALL_MS = 10000 };
 struct check {
 	const struct install *in;
 	const char *name;
-	const char *origin; /* the registry's */
+	const char *origin; /* from the registry */
 	bool ready;
 	bool verified;
-	bool cannot_tell; /* it has no question but to make a sandbox */
+	bool cannot_tell; /* the key cannot be verified without creating a
+			     sandbox */
 	struct buf endpoint;
 	struct error why;
-	int64_t ms; /* of the call */
+	int64_t ms; /* duration of the request */
 };
 
 struct missing {
 	const struct check *check;
-	bool stored;  /* one was stored just now */
-	bool skipped; /* the user does not want to */
+	bool stored;  /* a key was stored just now */
+	bool skipped; /* the user skipped a key */
 };
 
 static void mark(const struct check *c, bool good, const char *text)
@@ -73,7 +74,7 @@ static void mark_origin(const struct check *c)
 	buf_release(&shown);
 }
 
-/* Asks for each required key that is not there. */
+/* Asks for each required key that is missing. */
 static bool offer(void *arg, const struct settings_credential *c)
 {
 	struct missing *m = arg;
@@ -84,7 +85,7 @@ static bool offer(void *arg, const struct settings_credential *c)
 
 	if (!c->group || strcmp(c->group, m->check->name) != 0)
 		return true;
-	/* Of several alternatives only the first is asked for. */
+	/* Of several alternative keys, only the first is asked for. */
 	if (!c->required && strcmp(c->name, m->check->name) != 0)
 		return true;
 	state = credential_state(app->settings, c->name, c->variable, &label);
@@ -103,7 +104,7 @@ static bool offer(void *arg, const struct settings_credential *c)
 	return false;
 }
 
-/* Tells which keys are there, and from where. */
+/* Prints which keys are available and their sources. */
 static bool print_key(void *arg, const struct settings_credential *c)
 {
 	const struct check *check = arg;
@@ -123,7 +124,7 @@ static bool print_key(void *arg, const struct settings_credential *c)
 	return true;
 }
 
-/* Tries whether this machine lets bubblewrap make its namespaces. */
+/* Tests whether this machine lets bubblewrap create namespaces. */
 static int try_jail(struct check *c, const struct stop *stop)
 {
 	struct install_log log = { .fd = -1 };
@@ -155,8 +156,8 @@ static int try_jail(struct check *c, const struct stop *stop)
 	return rc;
 }
 
-/* The cheapest question that needs a good key: which sandboxes carry the mark
- * of an installation that there is not. */
+/* Sends the cheapest request that needs a valid key: lists the sandboxes of an
+ * installation that does not exist. */
 static int ask_provider(struct check *c, struct sandbox_client *client)
 {
 	static const char nobody[] = "00000000-0000-4000-8000-000000000000";
@@ -172,7 +173,8 @@ static int ask_provider(struct check *c, struct sandbox_client *client)
 	if (rc == 0)
 		rc = sandbox_list(client, nobody, NULL, &stop, &c->why);
 	c->ms = clock_ms() - begin;
-	/* Only execute is required: one that was started may not list. */
+	/* A started provider may turn out unable to list: only execute is
+	 * required. */
 	c->cannot_tell = rc < 0 && !sandbox_can_list(client);
 	if (c->cannot_tell) {
 		c->why = (struct error){ 0 };
@@ -185,8 +187,7 @@ static int ask_provider(struct check *c, struct sandbox_client *client)
 	return rc;
 }
 
-/* How to store each key that is missing; of several that stand for each other,
- * the first. */
+/* Prints how to store each missing key; of alternative keys only the first. */
 static bool print_store(void *arg, const struct settings_credential *c)
 {
 	const struct check *check = arg;
@@ -201,7 +202,8 @@ static bool print_store(void *arg, const struct settings_credential *c)
 	return true;
 }
 
-/* The variables that config.toml names for an external provider. */
+/* Reports a missing variable that config.toml names for an external provider.
+ */
 static bool need_key(void *arg, const struct settings_credential *c)
 {
 	struct check *check = arg;
@@ -286,7 +288,7 @@ static void report(const struct check *c)
 	printf("'%s' is not ready.\n", c->name);
 }
 
-/* Fills out with JSON; returns the exit status. */
+/* Checks the provider, fills out with JSON and returns the exit status. */
 static int check(const struct install *in, const char *name, struct buf *out)
 {
 	struct check c = { .in = in,
@@ -326,7 +328,8 @@ static int check(const struct install *in, const char *name, struct buf *out)
 	return rc < 0 ? 1 : 0;
 }
 
-/* builtin.c: whether it is ready, and what is missing. */
+/* Checks a built-in provider and reports what is missing. Returns the exit
+ * status. */
 static int install_builtin(const struct install *in,
 			   const struct sandbox_provider *provider)
 {
@@ -369,7 +372,8 @@ static int install_all(const struct install *in)
 	return ready == n ? 0 : 1;
 }
 
-/* For models on Google Cloud: the gcloud command that gives the token. */
+/* For models on Google Cloud: names the gcloud command that provides the token.
+ */
 static const char *login_hint(const struct credential *c,
 			      enum credential_state state)
 {
@@ -395,7 +399,7 @@ static void model_json(const char *name, enum credential_state state,
 	buf_addc(data, '}');
 }
 
-/* A model vendor, whose name is known to be one. */
+/* Sets up a model vendor; the name is known to be one. */
 static int install_model(const struct install *in)
 {
 	struct buf label = BUF_INIT(1024);
@@ -440,7 +444,7 @@ static int install_model(const struct install *in)
 	return state == CREDENTIAL_MISSING;
 }
 
-/* One line, or one row of JSON. */
+/* Reports a model vendor in one line or one JSON row. */
 static bool report_model(struct app *app, const struct credential *c,
 			 struct buf *data)
 {
@@ -462,7 +466,7 @@ static bool report_model(struct app *app, const struct credential *c,
 	return ready;
 }
 
-/* All of them; nothing is asked. */
+/* Reports all model vendors without asking for keys. */
 static int install_models(const struct install *in)
 {
 	struct buf data = BUF_INIT(1 << 20);
@@ -494,7 +498,7 @@ static int install_models(const struct install *in)
 	return ready == n ? 0 : 1;
 }
 
-/* Extras of the Python program that are no provider. */
+/* Extras of the Python program that are not providers. */
 static const struct {
 	const char *name, *why;
 } not_here[] = {
@@ -507,7 +511,7 @@ static const struct arg_row options[] = {
 	  "Install a third-party provider: a Python package, wheel, sdist, "
 	  "folder or executable" },
 	{ "yes", 0, ARG_FLAG, NULL, "Do not ask for confirmation" },
-	{ "force", 0, ARG_FLAG, NULL, NULL }, /* the same */
+	{ "force", 0, ARG_FLAG, NULL, NULL }, /* same as --yes */
 	{ "offline", 0, ARG_FLAG, NULL, "Contact no server" },
 	ARG_JSON,
 	{ 0 },
@@ -518,7 +522,7 @@ static const struct arg_row uninstall_options[] = {
 	{ 0 },
 };
 
-/* ^[A-Za-z0-9](?:[-_.A-Za-z0-9]*[A-Za-z0-9])?$ */
+/* True if name matches ^[A-Za-z0-9](?:[-_.A-Za-z0-9]*[A-Za-z0-9])?$ */
 static bool name_ok(const char *name)
 {
 	static const char inner[] = "abcdefghijklmnopqrstuvwxyz"
@@ -530,7 +534,8 @@ static bool name_ok(const char *name)
 	       !strchr("-_.", name[0]) && !strchr("-_.", name[len - 1]);
 }
 
-/* As names of extras are written: "google-genai" is google_genai. */
+/* Finds a model vendor by the name of its extra: "google-genai" is
+ * google_genai. */
 static const struct preset *model_of(const char *name)
 {
 	char *alike = xstrdup(name);
@@ -556,7 +561,8 @@ static int refuse_name(const char *name)
 	return 2;
 }
 
-/* No package is suggested by this name: in the index it is a stranger's. */
+/* Does not suggest installing a package of this name: anyone could have
+ * published it. */
 static int refuse_unknown(const char *name)
 {
 	fprintf(stderr,
@@ -574,7 +580,7 @@ static int refuse_unknown(const char *name)
 	return 2;
 }
 
-/* A name that the Python program knows, and dcode has nothing for. */
+/* Refuses an extra of the Python program for which dcode has no support. */
 static int refuse_unsupported(const struct install *in, const char *why)
 {
 	struct error err = { 0 };
@@ -599,7 +605,8 @@ static int install_vendor(const struct install *in, const struct preset *p)
 	return install_model(&model);
 }
 
-/* The exit status: 0 ready, 1 not, 2 wrong use, 130. */
+/* Returns the exit status: 0 ready, 1 not ready, 2 wrong usage, 130
+ * interrupted. */
 static int install_named(const struct install *in)
 {
 	const struct sandbox_provider *p;

@@ -1,40 +1,42 @@
-/* install.h - making providers ready, and bringing in those of others. */
+/* install.h - sets up providers and installs those of other vendors. */
 /* SPDX-License-Identifier: MIT */
 #ifndef CMD_COMMANDS_INSTALL_H
 #define CMD_COMMANDS_INSTALL_H
 
 #include "cmd/command.h"
 
-struct install { /* one dcode install, or /install; borrowed */
+struct install { /* arguments of dcode install or /install; borrowed */
 	struct app *app;
-	const char *name; /* NULL: none was given */
+	const char *name; /* NULL: no name was given */
 	bool package;     /* --package */
 	bool yes;         /* --yes */
 	bool offline;     /* --offline */
 };
 
-/* The exit status: 0 removed, 1 not, 2 wrong use, 130. */
+/* Returns the exit status: 0 removed, 1 not removed, 2 wrong usage, 130
+ * interrupted. */
 int install_uninstall(const struct install *in);
 
-/* package.c: a Python package or an executable provider. */
+/* Installs a Python package or an executable provider. Returns the exit status.
+ */
 int install_package(const struct install *in);
 
-/* log.c: programs whose output goes to a log. */
+/* A log file for the output of programs. */
 struct install_log {
 	char *path;                 /* owned */
 	int fd;                     /* -1: not open */
-	long begin;                 /* where this run's part begins */
-	const struct settings *set; /* borrowed: the environment */
+	long begin;                 /* offset of this run's part */
+	const struct settings *set; /* borrowed; for the environment */
 };
 int install_log_open(struct install_log *log, const struct settings *set,
 		     struct error *err);
 void install_log_close(struct install_log *log);
-/* 0 when argv[0] (absolute) ended with status 0; -1 else. Ends it, and what it
- * started, when stop does. */
+/* Runs argv[0] (an absolute path). Returns 0 if it exits with status 0, else
+ * -1. When stop ends the wait, the program and its children are killed. */
 int install_log_run(const struct install_log *log, char *const *argv,
 		    const struct stop *stop, struct error *err);
-/* The last line of this run's part (its last 1000 bytes), without control
- * characters. */
+/* Appends the last line of this run's part, without control characters; only
+ * the last 1000 bytes are searched. */
 void install_log_last(const struct install_log *log, struct buf *out);
 
 #endif

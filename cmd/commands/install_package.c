@@ -1,8 +1,9 @@
-/* install_package.c - packages with providers: installed, replaced, removed. */
+/* install_package.c - installs, replaces and removes packages with providers.
+ */
 /* SPDX-License-Identifier: MIT */
 /*
- * A package is installed into a new directory that takes the old one's place by
- * rename, so a failure leaves what was there. Programs that do the work write
+ * A package is installed into a new directory, which is then renamed over the
+ * old one. A failure therefore changes nothing. The programs that are run write
  * to a log. Begin reading at install_package() and install_uninstall().
  */
 #include <dirent.h>
@@ -34,9 +35,9 @@
 
 enum { RECORD_MAX = 16 << 20 };
 
-/* tree.c: files that are put in place all at once. */
-/* Copies a file or folder; links are copied as links. cp -a: nothing of it is
- * run. */
+/* Files and directories that are replaced atomically. */
+/* Copies a file or directory with cp -a: links are copied as links, and nothing
+ * in it is run. */
 static int install_copy(const struct install_log *log, const char *from,
 			const char *to, const struct stop *stop,
 			struct error *err)
@@ -53,9 +54,9 @@ static int install_copy(const struct install_log *log, const char *from,
 	return rc;
 }
 
-/* Puts fresh (which may not be there: then path is removed) in the place of
- * path; what was there is removed. One rename: path is the old or the new one,
- * whenever it ends. */
+/* Replaces path by fresh and removes the old content. If fresh does not exist,
+ * only removes path. A single rename does it: at any interruption path is
+ * either the old or the new one. */
 static int install_replace(const char *path, const char *fresh,
 			   struct error *err)
 {
@@ -79,7 +80,7 @@ static int install_replace(const char *path, const char *fresh,
 	return rc;
 }
 
-/* Removes what earlier runs that were killed left in dir. */
+/* Removes temporary directories that killed runs left in dir. */
 static void install_sweep(const char *dir)
 {
 	DIR *entries = opendir(dir);
@@ -97,7 +98,8 @@ static void install_sweep(const char *dir)
 		closedir(entries);
 }
 
-/* Takes the lock that keeps two installations apart; a descriptor to close. */
+/* Takes the lock that prevents concurrent installations. Returns a descriptor
+ * that the caller closes. */
 static int install_lock(const struct settings *set, struct error *err)
 {
 	char *dir = credential_dir(set);
@@ -113,7 +115,8 @@ static int install_lock(const struct settings *set, struct error *err)
 	return fd;
 }
 
-/* "Acme.Provider" and "acme-provider" are one (PEP 503). Owned. */
+/* Normalises a package name: "Acme.Provider" and "acme-provider" are the same
+ * (PEP 503). Owned. */
 static char *normalize_name(const char *name, size_t len)
 {
 	char *out = xcalloc(len + 1, 1);
@@ -132,7 +135,8 @@ static char *normalize_name(const char *name, size_t len)
 	return out;
 }
 
-/* "acme_provider-1.2.dist-info" of the package name. */
+/* Finds the directory "acme_provider-1.2.dist-info" of the named package.
+ * Owned. */
 static char *find_dist(const char *site, const char *name)
 {
 	char *wanted = normalize_name(name, strlen(name));
@@ -154,7 +158,8 @@ static char *find_dist(const char *site, const char *name)
 	return found;
 }
 
-/* Of RECORD's rows "path,hash,size": relative, and not out of the folder. */
+/* Removes the file named in a row "path,hash,size" of RECORD. The path must be
+ * relative and inside the directory. */
 static void remove_row(const char *site, struct str row)
 {
 	struct error ignored = { 0 };
@@ -173,7 +178,7 @@ static void remove_row(const char *site, struct str row)
 	relative = xstrndup(row.ptr, row.len);
 	path = path_join(site, relative);
 	(void)path_remove_tree(path, &ignored);
-	/* Folders that are empty now, __pycache__ too. */
+	/* Remove directories that are empty now, and their __pycache__. */
 	for (char *slash = strrchr(path, '/');
 	     slash && strlen(site) < (size_t)(slash - path);
 	     slash = strrchr(path, '/')) {
@@ -190,7 +195,8 @@ static void remove_row(const char *site, struct str row)
 	free(relative);
 }
 
-/* Removes a package's files from site, a folder of packages. ERR_NOT_FOUND. */
+/* Removes a package's files from site, a directory of packages. ERR_NOT_FOUND
+ * if it is not installed. */
 static int install_remove_dist(const char *site, const char *name,
 			       struct error *err)
 {
@@ -266,7 +272,7 @@ static void write_command(int fd, char *const *argv)
 	dprintf(fd, "\n");
 }
 
-/* Everything that it started too. */
+/* Kills the program and every process that it started. */
 static void kill_all(pid_t pid)
 {
 	struct proc_tree tree = { .root = pid };
@@ -354,8 +360,8 @@ void install_log_last(const struct install_log *log, struct buf *out)
 
 enum { REMOVE_MS = 120000 };
 
-/* Asks, unless --yes was given. 0 yes; else the exit status. refusal: the
- * beginning of what is said where nobody can be asked. */
+/* Asks for confirmation, unless --yes was given. Returns 0 for yes, else the
+ * exit status. refusal begins the message for a session that cannot ask. */
 static int install_confirm(const struct install *in, const char *refusal,
 			   const char *question)
 {
@@ -387,8 +393,8 @@ static int confirm(const struct install *in)
 	return rc;
 }
 
-/* The package that publishes a provider of this name, or the name itself.
- * Owned. */
+/* Returns the package that provides this provider, or a copy of the name
+ * itself. Owned. */
 static char *package_of(struct settings *set, const char *name)
 {
 	struct registry *r = registry_new(set, NULL);
@@ -396,7 +402,7 @@ static char *package_of(struct settings *set, const char *name)
 	const char *origin = p ? registry_origin(r, p) : NULL;
 	char *package;
 
-	/* "acme_provider-1.2" */
+	/* the origin of a package is "acme_provider-1.2" */
 	if (origin && origin[0] != '/' && !strchr(origin, ':') &&
 	    strchr(origin, '-'))
 		package = xstrndup(origin, strcspn(origin, "-"));
@@ -406,7 +412,8 @@ static char *package_of(struct settings *set, const char *name)
 	return package;
 }
 
-/* Works on a copy, which then replaces the original. */
+/* Removes the package from a copy of the directory, which then replaces the
+ * original. */
 static int remove_package(struct settings *set, const char *name,
 			  const struct stop *stop, struct error *err)
 {
@@ -500,18 +507,18 @@ int install_uninstall(const struct install *in)
 enum { INSTALL_MS = 900000, NAMES_MAX = 1 << 16 };
 
 enum kind {
-	KIND_INDEX,   /* a name, perhaps with a version: pip looks for it */
-	KIND_PYTHON,  /* a wheel, sdist or folder here */
-	KIND_PROGRAM, /* an executable, or a folder with one */
+	KIND_INDEX,   /* a name, possibly with a version, that pip looks up */
+	KIND_PYTHON,  /* a local wheel, sdist or directory */
+	KIND_PROGRAM, /* an executable, or a directory with one */
 };
 
 struct install_job {
 	const struct install *in;
 	struct settings *set;
 	enum kind kind;
-	char *source;  /* owned: an absolute path, or the name */
-	char *program; /* owned: "dcode-sandbox-acme", of KIND_PROGRAM */
-	char *dir;     /* owned: the folder of installed packages */
+	char *source;  /* owned: an absolute path, or the package's name */
+	char *program; /* owned: "dcode-sandbox-acme", for KIND_PROGRAM */
+	char *dir;     /* owned: the directory of installed packages */
 	char *stage;   /* owned: dir/.install-PID */
 	struct install_log log;
 	struct stop stop;
@@ -535,8 +542,9 @@ static const char *base_name(const char *path)
 	return slash ? slash + 1 : path;
 }
 
-/* An executable is named like the provider, with or without the prefix; a
- * folder's program like the folder. */
+/* Determines the name of an executable provider. A file is named after the
+ * provider, with or without the prefix. In a directory, the program is named
+ * after the directory. */
 static int look_at_program(struct install_job *j, bool folder,
 			   struct error *err)
 {
@@ -565,7 +573,7 @@ static int look_at_program(struct install_job *j, bool folder,
 	return 0;
 }
 
-/* A file that pip takes for a package, by its ending. */
+/* True for a file name that pip accepts as a package. */
 static bool is_archive(struct str name)
 {
 	static const char *const endings[] = {
@@ -584,8 +592,8 @@ static bool looks_like_a_path(const char *name)
 	return strchr(name, '/') || is_archive(str_of(name));
 }
 
-/* "acme", "acme[x]>=1.2,<2": nothing that pip would take for an option, an
- * address or a file. */
+/* Accepts "acme" and "acme[x]>=1.2,<2", and nothing that pip could take for an
+ * option, an address or a file. */
 static bool requirement_ok(const char *name)
 {
 	static const char all[] = "abcdefghijklmnopqrstuvwxyz"
@@ -635,7 +643,7 @@ static int find_out(struct install_job *j, struct error *err)
 	return look_at_program(j, false, err);
 }
 
-/* 0 yes; else the exit status. */
+/* Returns 0 for yes, else the exit status. */
 static int confirm_install(const struct install_job *j, const char *shown)
 {
 	char *question;
@@ -651,14 +659,15 @@ static int confirm_install(const struct install_job *j, const char *shown)
 	return rc;
 }
 
-/* pip of this interpreter: its own, or that of a virtual environment which is
- * made for it. Owned: the interpreter to run it with. */
+/* Returns the interpreter to run pip with: python3 if it has pip, else that of
+ * a new virtual environment. Owned. */
 static char *find_pip(struct install_job *j, struct error *err)
 {
 	char *python = python_program(j->set);
 	char *venv = path_join(j->stage, "venv");
 	struct error ignored = { 0 };
-	/* -I: no pip, venv or encodings of the current directory. */
+	/* -I: do not import pip, venv or encodings from the current directory.
+	 */
 	char *ask[] = { python, (char *)"-I", (char *)"-c",
 			(char *)"import pip", NULL };
 	char *make[] = { python,         (char *)"-I", (char *)"-m",
@@ -712,7 +721,7 @@ static int run_pip(struct install_job *j, const char *site, struct error *err)
 	return rc;
 }
 
-/* Removes older versions of the packages in fresh from site. */
+/* Removes from site the older versions of the packages in fresh. */
 static void drop_older(const char *site, const char *fresh)
 {
 	DIR *entries = opendir(fresh);
@@ -730,8 +739,8 @@ static void drop_older(const char *site, const char *fresh)
 		closedir(entries);
 }
 
-/* pip installs into an empty folder, which is merged into a copy of the
- * present one; the copy then replaces it. */
+/* Lets pip install into an empty directory and merges that into a copy of the
+ * current one. The copy then replaces the current one. */
 static int put_python(struct install_job *j, struct error *err)
 {
 	char *site = path_join(j->dir, "site-packages");
@@ -770,7 +779,7 @@ static int put_program(struct install_job *j, struct error *err)
 	return rc;
 }
 
-/* Their names and origins, each followed by a line end. */
+/* Appends the name and origin of each provider, one per line. */
 static void list_providers(struct settings *set, struct buf *out)
 {
 	struct registry *r = registry_new(set, NULL);
@@ -782,7 +791,8 @@ static void list_providers(struct settings *set, struct buf *out)
 	registry_free(r);
 }
 
-/* The lines that were not there before. */
+/* Prints the lines of after that are not in before, and returns their number.
+ */
 static size_t print_gained(struct str before, struct str after)
 {
 	struct str line;

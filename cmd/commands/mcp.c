@@ -1,9 +1,9 @@
-/* mcp.c - dcode mcp: servers, their tools, and logins to them. */
+/* mcp.c - dcode mcp: MCP servers, their tools, and logging in to them. */
 /* SPDX-License-Identifier: MIT */
 /*
- * A login opens a browser and waits for the redirect, or for the pasted
- * address. The servers themselves are found by session/mcp_servers.c. Begin
- * reading at the table at the end.
+ * A login opens a browser and waits for the redirect, or for the address that
+ * the user pastes. session/mcp_servers.c finds the servers. Begin reading at
+ * the table at the end.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -28,11 +28,11 @@
 #include "oauth/callback.h"
 
 enum {
-	LOGIN_MS = 600000, /* for the user, in the browser */
+	LOGIN_MS = 600000, /* time for the user to log in with the browser */
 	URL_MAX = 64 << 10,
 };
 
-struct login_visit { /* one login, on its way */
+struct login_visit { /* a login in progress */
 	struct app *app;
 	const struct args *args;
 	const struct mcp_entry *entry;
@@ -42,13 +42,14 @@ struct login_visit { /* one login, on its way */
 	struct oauth_grant grant;
 	struct oauth_attempt attempt;
 	struct oauth_callback callback;
-	pid_t browser; /* 0: none was started */
+	pid_t browser; /* 0: not started */
 };
 
 /* ---- the browser ---- */
 
-/* $BROWSER where it is one program, else what opens addresses on desktops.
- * Owned; NULL: there is none, or it would open elsewhere than at the user. */
+/* Returns $BROWSER if it is a single program, else the desktop's program for
+ * opening addresses. Owned. NULL if there is none, or if it would not open on
+ * the user's own screen. */
 static char *find_browser(const struct settings *set)
 {
 	const char *path = settings_exported(set, "PATH");
@@ -103,7 +104,7 @@ static int check_address(const char *url, struct error *err)
 			       "to this machine.");
 }
 
-/* The server's challenge to a client without a login. */
+/* Sends a request without a login to get the server's challenge. */
 static int knock(struct login_visit *v, struct error *err)
 {
 	const struct mcp_link_setup setup = {
@@ -142,7 +143,7 @@ static int expand_into(struct login_visit *v, const char *text, char **out,
 	return rc;
 }
 
-/* The client that the user was given, else one that registers itself. */
+/* Uses the configured client id, or registers a new client. */
 static int find_client(struct login_visit *v, const struct oauth_net *net,
 		       struct error *err)
 {
@@ -322,7 +323,7 @@ static int list_logins(struct app *app, const struct mcp *m)
 	return 0;
 }
 
-/* run of their rows, in mcp_cmd.c. */
+/* Implementations of subcommand.run. */
 static int mcp_login(struct app *app, const struct args *args)
 {
 	struct login_visit v = { .app = app, .args = args };
@@ -341,7 +342,7 @@ static int mcp_login(struct app *app, const struct args *args)
 			rc = run_login(&v, &err);
 		if (rc == 0)
 			printf("Logged in to %s.\n", v.entry->name);
-		(void)fflush(stdout); /* before what a chat says of it */
+		(void)fflush(stdout); /* before messages of a chat */
 	}
 	if (rc < 0)
 		status = app_fail(app, &err);
@@ -386,7 +387,7 @@ static const struct arg_row login_options[] = {
 
 static const struct arg_row config_options[] = { CONFIG_ROW, { 0 } };
 
-/* Whether the line names this server, or none at all. */
+/* True if the command line names this server, or no server at all. */
 static bool is_named(const struct args *args, const char *name)
 {
 	for (int i = 0; i < args->argc; i++)
@@ -458,7 +459,7 @@ static int list(struct app *app, const struct args *args)
 	return 0;
 }
 
-/* Whether all of those that were asked for have started. */
+/* True if all requested servers have started. */
 static bool all_ready(struct mcp *m, const struct args *args)
 {
 	for (size_t i = 0; m && i < mcp_count(m); i++) {

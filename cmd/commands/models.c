@@ -1,4 +1,4 @@
-/* models.c - dcode models: list them, and send a request to one. */
+/* models.c - dcode models: lists models, and sends a test request to one. */
 /* SPDX-License-Identifier: MIT */
 /*
  * Begin reading at models_cmd_list() and models_cmd_test().
@@ -26,11 +26,11 @@ enum { NAME_WIDTH = 44 };
 struct model_rows {
 	struct app *app;
 	const struct settings *set;
-	const char *filter; /* or NULL */
+	const char *filter; /* NULL: list all */
 	struct buf json;
 	size_t n;
-	char *provider; /* the last one that was asked for; owned */
-	bool ready;     /* it has what a request needs */
+	char *provider; /* provider of the last lookup of ready; owned */
+	bool ready;     /* that provider has everything that a request needs */
 };
 
 static bool is_ready(struct model_rows *l, const char *provider,
@@ -60,7 +60,7 @@ static void add_number(struct buf *out, const char *key, int64_t n)
 		buf_addf(out, ",\"%s\":null", key);
 }
 
-/* Dollars for a million tokens. */
+/* Adds a price in dollars per million tokens. */
 static void add_price(struct buf *out, const char *key, bool priced,
 		      int64_t price)
 {
@@ -103,7 +103,7 @@ static void add_json(struct model_rows *l, const char *provider,
 	buf_release(&names);
 }
 
-/* "1.05M", "200k" */
+/* Formats a number of tokens as "1.05M" or "200k". */
 static const char *short_tokens(int64_t n, char room[16])
 {
 	if (n >= 1000000)
@@ -160,7 +160,7 @@ static void add_model(struct model_rows *l, const char *provider,
 static void on_row(void *arg, const char *provider, const char *model,
 		   const struct model_facts *facts)
 {
-	(void)facts; /* a profile may say more */
+	(void)facts; /* facts may be unused, if a profile adds to them */
 	add_model(arg, provider, model);
 }
 
@@ -180,7 +180,7 @@ static void add_configured(struct model_rows *l, const char *provider,
 	}
 }
 
-/* Subcommands: struct subcommand.run. */
+/* Implementations of subcommand.run. */
 static int models_cmd_list(struct app *app, const struct args *args)
 {
 	struct model_rows l = { .app = app, .json = BUF_INIT(1 << 20) };
@@ -212,30 +212,32 @@ static int models_cmd_list(struct app *app, const struct args *args)
 
 enum {
 	CHECK_MS = 60000, /* for one request */
-	AT_CAP = 124,     /* exit status: no more may be spent */
-	FACTS = 1200,     /* lines of a prompt that is worth caching */
+	AT_CAP = 124,     /* exit status when the cap is reached */
+	FACTS = 1200,     /* lines of the prompt for the caching check */
 };
 
 struct trial {
 	struct app *app;
 	struct model_choice choice;
-	struct model *model; /* of the check at hand */
+	struct model *model; /* of the current check */
 	struct meter_model *account;
 	struct stop stop;   /* its deadline */
 	struct usage usage; /* of all checks */
 	struct buf json;
-	size_t deltas; /* pieces of text of the last answer */
+	size_t deltas; /* text deltas of the last answer */
 	size_t n, failed;
 };
 
 struct ability {
 	const char *name;
-	/* 1: yes, 0: no, -1 with err: the request failed. */
+	/* Returns 1 if supported, 0 if not, -1 with err if the request failed.
+	 */
 	int (*run)(struct trial *t, struct error *err);
-	bool long_prompt; /* with a system prompt that is worth caching */
+	bool long_prompt; /* uses a system prompt that is long enough to be
+			     cached */
 };
 
-/* A red square of 64 pixels, PNG. */
+/* PNG of a red square, 64 by 64 pixels */
 static const char red_square[] =
 	"iVBORw0KGgoAAAANSUhEUgAAAEAAAABACAIAAAAlC+aJAAAAS0lEQVR42u3PQQkAAAgA"
 	"setfWiP4FgYrsKZeS0BAQEBAQEBAQEBAQEBAQEBAQEBAQEBAQEBAQEBAQEBAQEBAQEBA"
@@ -262,7 +264,7 @@ static void on_restart(void *arg, const char *why)
 	t->deltas = 0;
 }
 
-/* Asks; the caller releases reply. */
+/* Sends a request. The caller releases reply. */
 static int ask(struct trial *t, const char *text, struct model_reply *reply,
 	       struct error *err)
 {
@@ -365,7 +367,8 @@ static int check_images(struct trial *t, struct error *err)
 	return rc;
 }
 
-/* The same prompt twice: the second answer reads what the first one left. */
+/* Sends the same prompt twice: the second request should read from the cache.
+ */
 static int check_caching(struct trial *t, struct error *err)
 {
 	struct model_reply first = { 0 };
@@ -498,7 +501,7 @@ static void hide_keys(struct trial *t)
 			       str_of(secrets[i]));
 }
 
-/* The cap of --max-usd, else of [limits], holds for all checks together. */
+/* Opens one cap for all checks together: --max-usd, or the one of [limits]. */
 static int open_account(struct trial *t, const struct args *args,
 			struct error *err)
 {
@@ -515,7 +518,7 @@ static int open_account(struct trial *t, const struct args *args,
 	return run_money_model(&r, &t->account, err);
 }
 
-/* No later check can do better. */
+/* True if later checks would fail in the same way. */
 static bool ends_all(const struct error *err)
 {
 	return err->code == ERR_AUTH || err->code == ERR_UNREACHABLE ||

@@ -1,8 +1,8 @@
-/* provider.c - dcode provider: what providers can do, and a test of one. */
+/* provider.c - dcode provider: lists and tests sandbox providers. */
 /* SPDX-License-Identifier: MIT */
 /*
- * test runs the contract of src/contract/ against a real account. Begin reading
- * at the table at the end.
+ * test runs the provider contract of src/contract/ against a real account.
+ * Begin reading at the table at the end.
  */
 #include "cmd/commands/provider.h"
 
@@ -24,13 +24,13 @@ static const struct {
 	{ SANDBOX_NETWORK, "network" },  { SANDBOX_LIST, "list" },
 };
 
-struct listed_provider { /* of the list */
+struct listed_provider { /* one row of the list */
 	const struct sandbox_provider *p;
-	bool also; /* under its second name */
+	bool also; /* listed under its second name */
 	const char *origin;
 	struct buf endpoint;
 	enum sandbox_isolation isolation;
-	struct error why; /* it is not ready */
+	struct error why; /* why it is not ready */
 };
 
 struct provider_table {
@@ -38,7 +38,7 @@ struct provider_table {
 	struct registry *registry;
 	bool verbose;
 	struct buf data; /* JSON */
-	struct buf rest; /* names of those that are not ready */
+	struct buf rest; /* names of the providers that are not ready */
 	size_t n_rest;
 };
 
@@ -78,7 +78,7 @@ void provider_capabilities(struct buf *out, unsigned flags, bool json)
 	}
 }
 
-/* One row per thing that a provider can or cannot, on stdout. */
+/* Prints each capability and whether the provider has it. */
 static void provider_table(unsigned flags)
 {
 	for (size_t i = 0; i < sizeof(capabilities) / sizeof(*capabilities);
@@ -97,7 +97,7 @@ static const char *summary_of(const struct listed_provider *e)
 	return e->also ? e->p->also_summary : e->p->summary;
 }
 
-/* Opens it with these settings. Sends no request. */
+/* Checks the provider with the current settings, without sending a request. */
 static void open_listed(struct app *app, struct listed_provider *e)
 {
 	struct sandbox_client client = { 0 };
@@ -193,7 +193,7 @@ static void print(const struct listed_provider *e)
 	print_ready(e);
 }
 
-/* The rest in one sentence, by name. */
+/* Prints the names of the providers that are not ready in one sentence. */
 static void print_rest(const struct buf *names, size_t n)
 {
 	struct buf text = BUF_INIT(1 << 15);
@@ -312,7 +312,8 @@ static void on_check(void *arg, const struct contract_result *r)
 		       (long long)r->ms);
 		printf("%s%s\n", shown.len ? "  " : "",
 		       shown.len ? shown.ptr : "");
-		fflush(stdout); /* as it happens, also into a pipe */
+		fflush(stdout); /* show each result at once, even through a pipe
+				 */
 	}
 	buf_release(&shown);
 }
@@ -424,7 +425,7 @@ static int test(struct test *t, struct sandbox_client *client,
 	return summary.failed ? 1 : 0;
 }
 
-/* dcode provider test NAME: the exit status. */
+/* Runs dcode provider test NAME and returns the exit status. */
 static int provider_test(struct app *app, const struct args *args)
 {
 	struct test t = { .app = app, .json = BUF_INIT(1 << 20) };

@@ -1,8 +1,9 @@
 /* sandbox.c - dcode sandbox: list, info, cp, snapshot, rm and gc. */
 /* SPDX-License-Identifier: MIT */
 /*
- * Names on the line are found by session/target.c. create, start, stop and exec
- * are in sandbox_use.c. Begin reading at the table subs, at the end.
+ * session/target.c finds the sandboxes that the command line names. create,
+ * start, stop and exec are in sandbox_use.c. Begin reading at the table subs,
+ * at the end.
  */
 #include <inttypes.h>
 #include <stdio.h>
@@ -27,17 +28,17 @@
 enum { LISTED_ID = 14 }; /* bytes of an id in a row */
 
 struct sandbox_table {
-	struct store *store; /* for the threads of those in use */
+	struct store *store; /* to find the threads that use a sandbox */
 	struct buf json;
 	bool as_json;
-	const char *provider; /* only this one, or NULL */
+	const char *provider; /* list only this provider; NULL: all */
 	size_t n;
 };
 
 struct known_ids { /* arg of add_known() */
 	struct sandbox_table *table;
 	struct store *store;
-	bool all; /* also those that are not ours */
+	bool all; /* include sandboxes of other owners */
 };
 
 struct known_row { /* arg of see_row() */
@@ -47,7 +48,7 @@ struct known_row { /* arg of see_row() */
 	bool found;
 };
 
-struct facts { /* copied out of struct sandbox_info */
+struct facts { /* copy of a struct sandbox_info */
 	bool any;
 	enum sandbox_state state;
 	char *label, *owner, *image;
@@ -55,7 +56,7 @@ struct facts { /* copied out of struct sandbox_info */
 	enum sandbox_isolation isolation;
 };
 
-/* "3 d", "5 h" or "12 min". */
+/* Prints "3 d", "5 h" or "12 min". */
 static void print_age(int64_t created)
 {
 	int64_t minutes = (clock_unix_ms() / 1000 - created) / 60;
@@ -68,7 +69,8 @@ static void print_age(int64_t created)
 		printf("%" PRId64 " min", minutes < 0 ? 0 : minutes);
 }
 
-/* Who answers for it: a dcode that runs, the user, or nobody but gc. */
+/* Prints who is responsible for the sandbox: a running dcode, the user who kept
+ * it, or nobody, so that gc may remove it. */
 static void print_owner(const struct ledger_row *row)
 {
 	char room[20];
@@ -106,11 +108,11 @@ static void member(struct buf *out, const char *key, const char *value)
 static bool add_thread(void *arg, const struct thread_label *l)
 {
 	member(arg, "thread", l->thread);
-	return false; /* the newest one */
+	return false; /* only the newest thread is needed */
 }
 
-/* The ledger names the thread of what is kept; who uses a sandbox now is known
- * by its label. */
+/* Adds the thread. For a kept sandbox the ledger names it; for one in use, its
+ * label leads to it. */
 static void member_thread(struct buf *out, struct store *store,
 			  const char *label, const char *kept)
 {
@@ -179,7 +181,8 @@ static bool add_row(void *arg, const struct ledger_row *row)
 	return true;
 }
 
-/* What a provider has under our label, whether or not the ledger knows it. */
+/* Adds a sandbox that the provider lists under our label, even if the ledger
+ * does not contain it. */
 static void add_listed(void *arg, const struct sandbox_info *info)
 {
 	struct sandbox_table *l = arg;
@@ -235,7 +238,8 @@ static bool see_row(void *arg, const struct ledger_row *row)
 	return false;
 }
 
-/* One of a list without labels: the ledger knows which of them are ours. */
+/* Adds a sandbox from a list without labels. The ledger tells which of them are
+ * ours. */
 static void add_known(void *arg, const struct sandbox_info *item)
 {
 	struct known_ids *k = arg;
@@ -252,7 +256,8 @@ static void add_known(void *arg, const struct sandbox_info *item)
 		add_listed(k->table, &info);
 }
 
-/* --sandbox NAME: the provider itself is asked; --all: other owners' too. */
+/* For --sandbox NAME: lists the provider's own sandboxes. all: includes those
+ * of other owners. */
 static int ask_provider(struct sandbox_table *l, struct app *app,
 			struct store *store, bool all, struct error *err)
 {
@@ -268,7 +273,7 @@ static int ask_provider(struct sandbox_table *l, struct app *app,
 	l->provider = client.provider->name;
 	rc = sandbox_probe(&client, &stop, err);
 	if (rc < 0)
-		; /* told below */
+		; /* reported below */
 	else if (sandbox_can_list(&client))
 		rc = sandbox_list(&client, all ? NULL : store_owner(store),
 				  &sink, &stop, err);
@@ -280,7 +285,8 @@ static int ask_provider(struct sandbox_table *l, struct app *app,
 	return rc;
 }
 
-/* One subcommand each; args without its own name. Return the exit status. */
+/* Implementations of the subcommands; args is without the subcommand's name.
+ * Return the exit status. */
 static int sandbox_cmd_list(struct app *app, const struct args *args)
 {
 	const char *provider = args_value(args, "sandbox");
@@ -409,7 +415,7 @@ static int sandbox_cmd_info(struct app *app, const struct args *args)
 	if (rc == 0 && t.id && sandbox_can_get(&t.client))
 		rc = sandbox_get(&t.client, t.id, &sink, &stop, &err);
 	if (rc < 0 && err.code == ERR_NOT_FOUND && t.label[0]) {
-		rc = 0; /* the ledger still has something to say */
+		rc = 0; /* the ledger's facts are still useful */
 		f.state = STATE_GONE;
 	}
 	if (rc == 0) {
@@ -437,7 +443,7 @@ struct collection {
 	struct app *app;
 	struct buf items;
 	size_t n;
-	bool unsaved; /* work of one that was deleted could not be saved */
+	bool unsaved; /* work of a deleted sandbox could not be saved */
 };
 
 static int already_deleted(const char *name, struct error *err)
@@ -446,7 +452,8 @@ static int already_deleted(const char *name, struct error *err)
 	return error_hint(err, "`dcode sandbox list` shows the others.");
 }
 
-/* Before its work is saved, which takes a while: nobody takes it over then. */
+/* Claims the sandbox before its work is saved, which takes a while, so that no
+ * other dcode takes it over meanwhile. */
 static int claim_removal(const struct target *t, const struct args *args,
 			 struct store *store, struct error *err)
 {
@@ -459,7 +466,7 @@ static int claim_removal(const struct target *t, const struct args *args,
 		return 0;
 	if (err->code == ERR_BUSY)
 		return -1;
-	/* A ledger that cannot be written is no reason to leave a machine. */
+	/* An unwritable ledger must not prevent the removal of a machine. */
 	*err = (struct error){ 0 };
 	return 0;
 }
@@ -678,9 +685,9 @@ static int sandbox_cmd_gc(struct app *app, const struct args *args)
 	return left || c.unsaved ? 1 : 0;
 }
 
-/* "ID:PATH": an ID that is known, which may hold slashes and colons (that of
- * ssh does), else a colon before the first slash. Returns the path, and the
- * id. */
+/* Parses "ID:PATH". ID is a known sandbox, whose id may contain slashes and
+ * colons as with ssh; otherwise the colon must precede the first slash. Returns
+ * the path and sets *id, or returns NULL. */
 static const char *remote_side(struct app *app, const char *argument, char **id)
 {
 	const char *colon = strchr(argument, ':');

@@ -1,8 +1,8 @@
 /* sandbox_use.c - dcode sandbox create, start, stop and exec. */
 /* SPDX-License-Identifier: MIT */
 /*
- * A sandbox that was stopped is started for exec and stopped again after it.
- * Begin reading at sandbox_cmd_exec() and sandbox_cmd_create().
+ * exec starts a stopped sandbox and stops it again afterwards. Begin reading at
+ * sandbox_cmd_exec() and sandbox_cmd_create().
  */
 #include "cmd/commands/sandbox_use.h"
 
@@ -33,9 +33,10 @@
 
 enum {
 	INPUT_MAX = 256 << 20,  /* bytes of standard input passed on */
-	CAPTURE_MAX = 16 << 20, /* of output, with --json */
-	SILENCE_MS = 200,       /* a pipe that says nothing is left alone */
-	UNKNOWN_STATUS = 125,   /* the provider could not tell it */
+	CAPTURE_MAX = 16 << 20, /* bytes of output, with --json */
+	SILENCE_MS = 200, /* if standard input is silent for this long, it is
+			     not read */
+	UNKNOWN_STATUS = 125, /* exit status if the provider cannot tell it */
 };
 
 struct exec_run {
@@ -43,11 +44,12 @@ struct exec_run {
 	bool attached;
 	struct {
 		int fd;
-		bool terminal; /* then masked and cleaned, else byte for byte */
+		bool terminal; /* output is masked and cleaned; otherwise passed
+				  on unchanged */
 		struct buf captured; /* with --json */
 	} streams[2];
-	/* Where both are terminals the command writes both into one pipe, for
-	 * half of a secret may come on each. */
+	/* If both streams are terminals, the command writes both into one pipe,
+	 * so that a secret split between them is still masked. */
 	struct redact_screen shown[2];
 };
 
@@ -85,7 +87,7 @@ static int output(void *arg, enum exec_stream stream, struct str chunk,
 	return rc;
 }
 
-/* What the filters still hold back. */
+/* Writes the text that the filters still hold back. */
 static void flush_filters(struct exec_run *run)
 {
 	struct error ignored = { 0 };
@@ -103,7 +105,8 @@ static void flush_filters(struct exec_run *run)
 	}
 }
 
-/* True when there is input for the command; with --stdin, however late. */
+/* True if standard input has data for the command. With --stdin, data is
+ * awaited instead. */
 static bool has_input(const struct stop *stop)
 {
 	struct pollfd p[2] = { { .fd = STDIN_FILENO, .events = POLLIN },
@@ -125,7 +128,8 @@ static int read_input(struct buf *input, const struct stop *stop,
 	return buf_check(input, "standard input", err);
 }
 
-/* One word is a line for the shell; several are words, kept as they are. */
+/* Builds the command line: a single word is passed to the shell as it is,
+ * several words are quoted. */
 static void command_line(const struct args *args, struct buf *out)
 {
 	if (args->argc == 2) {
@@ -159,7 +163,8 @@ static void print_json(struct exec_run *run, const struct target *t,
 	buf_release(&data);
 }
 
-/* Standard input goes along where the provider can and there is some. */
+/* Passes standard input to the command, if there is any and the provider
+ * supports it. */
 static int give_input(const struct target *t, const struct args *args,
 		      struct buf *input, const struct stop *stop,
 		      struct error *err)
@@ -176,8 +181,8 @@ static int give_input(const struct target *t, const struct args *args,
 	return read_input(input, stop, err);
 }
 
-/* What happened to the sandbox besides: with the command's result, or after a
- * cancel, once the command has been ended. */
+/* Prints notices about the sandbox: those of the command's result, and those
+ * that arrived later, for example when a cancelled command ended. */
 static void print_notices(struct exec_run *run, struct sandbox *sb,
 			  const struct exec_result *res)
 {
@@ -203,8 +208,8 @@ static void print_notice(void *arg, const char *line)
 	app_warn_line(line);
 }
 
-/* Another dcode may still make the commit of the tree, or was killed before it
- * was made: the command waits for it, as those of the agent do. */
+/* Waits for the first commit of the repository's copy, as the agent's commands
+ * do. Another dcode may still be making it, or was killed before. */
 static void begin_commit(struct app *app, const struct target *t,
 			 struct sandbox *sb, const struct stop *stop)
 {
@@ -250,8 +255,8 @@ static int execute(struct exec_run *run, struct target *t,
 		print_notices(run, &sb, res);
 	}
 	sandbox_check(&sb, true, print_notice, NULL);
-	/* What is left of the command in a sandbox of ours is removed by the
-	 * next one there, or by itself: it costs no request of its own. */
+	/* Do not spend a request on removing the command's leftovers in a
+	 * sandbox of ours: the next command does, or they remove themselves. */
 	if (!t->label[0] || sandbox_isolation(&t->client) == ISOLATION_NONE)
 		supervise_leave(&sb);
 	sandbox_release(&sb);
@@ -319,7 +324,7 @@ static void print_output(void *arg, enum exec_stream stream, struct str chunk)
 	fwrite(chunk.ptr, 1, chunk.len, stderr);
 }
 
-/* --sandbox, else the configured default. */
+/* Returns --sandbox, or the configured default. */
 static int choose_provider(struct app *app, const struct args *args,
 			   const char **name, struct error *err)
 {
@@ -490,7 +495,7 @@ static int stop_one(struct app *app, const struct args *args, const char *name,
 	return rc;
 }
 
-/* Takes it over, as a resumed thread does, and leaves it running. */
+/* Takes the sandbox over like a resumed thread and leaves it running. */
 static int start_ours(struct app *app, struct target *t, struct error *err)
 {
 	struct lifecycle_request r = { .client = &t->client,
@@ -550,7 +555,8 @@ static int start_one(struct app *app, const struct args *args, const char *name,
 	return rc;
 }
 
-/* The same for each; the errors of all but the last are said at once. */
+/* Calls one() for each argument. Prints every error at once, except the last,
+ * which it returns. */
 static int each_one(struct app *app, const struct args *args, const char *title,
 		    int (*one)(struct app *app, const struct args *args,
 			       const char *name, struct error *err))

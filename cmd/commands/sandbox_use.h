@@ -5,7 +5,8 @@
 
 #include "cmd/command.h"
 
-/* One subcommand each; args without its own name. Return the exit status. */
+/* Implementations of the subcommands; args is without the subcommand's name.
+ * Return the exit status. */
 int sandbox_cmd_exec(struct app *app, const struct args *args);
 int sandbox_cmd_create(struct app *app, const struct args *args);
 int sandbox_cmd_stop(struct app *app, const struct args *args);

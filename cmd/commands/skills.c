@@ -1,7 +1,7 @@
 /* skills.c - dcode skills: list, info, create and delete. */
 /* SPDX-License-Identifier: MIT */
 /*
- * Where skills are found is in session/. Begin reading at the table at the end.
+ * session/ finds the skills. Begin reading at the table at the end.
  */
 #include "skills/skills.h"
 
@@ -23,12 +23,12 @@
 #include "cmd/session/agent_choice.h"
 #include "cmd/session/skills.h"
 
-struct skills_line { /* what a command line is about */
+struct skills_line { /* the parsed command line, with the skills */
 	struct app *app;
 	struct skills_request request;
 	const char **allowed; /* owned */
 	char *agent;          /* owned */
-	unsigned scopes;      /* enum skill_scope: which are meant */
+	unsigned scopes;      /* enum skill_scope bits of the selected skills */
 	struct skills skills;
 };
 
@@ -63,8 +63,8 @@ static const struct arg_row delete_options[] = {
 	{ 0 },
 };
 
-/* Reads --agent, --user, --project, and the skills. skills_cmd_close() in any
- * case. */
+/* Parses --agent, --user and --project and loads the skills. Call
+ * skills_cmd_close() even after a failure. */
 static int skills_cmd_open(struct skills_line *l, struct app *app,
 			   const struct args *args, struct error *err)
 {
@@ -103,7 +103,7 @@ static void add_text(struct app *app, struct buf *out, const char *key,
 		buf_addf(out, "\"%s\":null", key);
 }
 
-/* Appends the object of one, without the brace at its end. */
+/* Appends a skill as a JSON object without the closing brace. */
 static void skills_cmd_add_json(struct app *app, const struct skill *s,
 				struct buf *out)
 {
@@ -124,7 +124,7 @@ static bool is_shown(const struct skills_line *l, const struct skill *s)
 	return (l->scopes & s->scope) != 0;
 }
 
-/* On standard output: before and after are ours, text is foreign. */
+/* Prints foreign text, cleaned, between before and after. */
 static void skills_cmd_print(const struct app *app, const char *before,
 			     const char *text, const char *after)
 {
@@ -158,7 +158,7 @@ static void print_source(const struct skills_line *l, const char *source)
 	}
 }
 
-/* Each source once, in the order of the first skill that has it. */
+/* Prints each source once, in the order of its first skill. */
 static size_t print_list(const struct skills_line *l)
 {
 	size_t n = 0;
@@ -238,7 +238,8 @@ static int list_skills(struct app *app, const struct args *args)
 	return rc == 0 ? 0 : app_fail(app, &err);
 }
 
-/* ERR_NOT_FOUND with the names that there are. */
+/* Finds a skill by name. ERR_NOT_FOUND: the message lists the existing names.
+ */
 static int skills_cmd_find(const struct skills_line *l, const char *name,
 			   const struct skill **found, struct error *err)
 {
@@ -270,13 +271,13 @@ static int skills_cmd_find(const struct skills_line *l, const char *name,
 
 enum {
 	MOST_SHOWN = 200,
-	MOST_DEEP = 16, /* directories within one another */
+	MOST_DEEP = 16, /* nested directories */
 	LIST_BYTES = 1 << 20,
 	TEXT_BYTES = SKILL_FILE_MAX + (64 << 10),
 };
 
 struct skill_files {
-	struct buf text; /* a path each, ended by NUL */
+	struct buf text; /* paths, each terminated by NUL */
 	size_t n;
 };
 
@@ -301,7 +302,7 @@ static void list_entry(struct skill_files *f, const char *dir,
 	free(name);
 }
 
-/* Names only, through no link. */
+/* Lists the names of files, without following links. */
 static void list_files(struct skill_files *f, const char *dir,
 		       const char *below, int deep)
 {
@@ -396,7 +397,7 @@ static void print_json(struct app *app, const struct skill *s,
 	buf_release(&out);
 }
 
-/* One subcommand each. Return the exit status. */
+/* Implementations of the subcommands. Return the exit status. */
 static int skills_cmd_info(struct app *app, const struct args *args)
 {
 	struct skill_files files = { .text = BUF_INIT(LIST_BYTES) };
@@ -480,7 +481,7 @@ static int write_template(const char *name, const char *dir, struct error *err)
 	return rc;
 }
 
-/* A new directory in place: nothing that is there, a link neither, is used. */
+/* Creates a new directory. An existing file, directory or link is refused. */
 static int make(const char *place, const char *name, char **dir,
 		struct error *err)
 {
@@ -543,7 +544,8 @@ static int confirm(struct app *app, const struct skill *s, struct error *err)
 	return rc;
 }
 
-/* Its directory was found through a link, and lies somewhere else. */
+/* True if the skill was found through a link and its directory is outside its
+ * source. */
 static bool is_elsewhere(const struct skill *s)
 {
 	char *place = realpath(s->source, NULL);
@@ -555,7 +557,7 @@ static bool is_elsewhere(const struct skill *s)
 	return !here;
 }
 
-/* 1: deleted, or would be; 0: the user said no. */
+/* Returns 1 if deleted (or with --dry-run), 0 if the user said no. */
 static int delete_skill(struct app *app, const struct skill *s,
 			const struct args *args, struct error *err)
 {

@@ -1,4 +1,4 @@
-/* sync.c - dcode sync and /sync: what changed here goes into the sandbox. */
+/* sync.c - dcode sync and /sync: sends local changes into the sandbox. */
 /* SPDX-License-Identifier: MIT */
 #include <inttypes.h>
 #include <stdio.h>
@@ -62,7 +62,7 @@ static void print_result(const struct app *app, const struct sync_result *r,
 		print_sum(app, r);
 }
 
-/* Another list, with the bytes of those that are no UTF-8, else null. */
+/* Adds a parallel list: the bytes of each name that is not UTF-8, else null. */
 static void add_bytes(const struct app *app, struct buf *out,
 		      char *const *names, size_t n)
 {

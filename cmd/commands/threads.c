@@ -1,8 +1,8 @@
 /* threads.c - dcode threads: list, show, rename, delete and prune. */
 /* SPDX-License-Identifier: MIT */
 /*
- * export and import are in threads_export.c. Begin reading at the table subs,
- * at the end.
+ * threads_export.c has export and import. Begin reading at the table subs, at
+ * the end.
  */
 #include "cmd/commands/threads.h"
 
@@ -92,7 +92,8 @@ static int threads_cmd_rename(struct app *app, const struct args *args)
 	return rename_thread(app, args, &err) == 0 ? 0 : app_fail(app, &err);
 }
 
-/* True when the database says so, not when it cannot be read. */
+/* True if the database does not contain the thread; false if it cannot be read.
+ */
 static bool is_gone(struct store *s, const char *id)
 {
 	struct thread t = { 0 };
@@ -133,7 +134,7 @@ static void sweep(struct app *app, const char *folder, const char *ending)
 }
 
 /* Deletes the files (src/agent/history_text.h, session/thread_transcript.h) of
- * each thread that is not in the database any more. */
+ * each thread that is no longer in the database. */
 static void history_sweep(struct app *app)
 {
 	sweep(app, "conversation_history", ".md");
@@ -158,7 +159,8 @@ static bool report_label(void *arg, const struct thread_label *l)
 	return true;
 }
 
-/* Deleting the thread leaves what costs money, and its saved work: say so. */
+/* Names what remains after a thread was deleted: sandboxes that cost money and
+ * its saved patch. */
 static void report_left(struct app *app, struct store *s,
 			const struct thread *t)
 {
@@ -194,7 +196,7 @@ static void report_deleted(struct app *app, struct buf *json,
 	buf_release(&title);
 }
 
-/* In the document each name has its outcome; why is on standard error. */
+/* Records the failure in the JSON document; the reason is on stderr. */
 static void report_failed(struct app *app, struct buf *json, const char *name)
 {
 	buf_adds(json, json->len > 1 ? ",{" : "{");
@@ -242,7 +244,8 @@ static int threads_cmd_delete(struct app *app, const struct args *args)
 
 		if (delete_one(app, args->argv[i], dry, &json, &err) == 0)
 			continue;
-		app->json = false; /* one document: errors go to stderr */
+		app->json = false; /* only one document is printed: errors go to
+				      stderr */
 		status = app_fail(app, &err);
 		app->json = as_json;
 		report_failed(app, &json, args->argv[i]);
@@ -267,7 +270,7 @@ struct pruned {
 };
 
 struct leftover {
-	const struct thread *thread; /* it is deleted by now */
+	const struct thread *thread; /* already deleted */
 	size_t alive;
 };
 
@@ -306,7 +309,7 @@ static void report_pruned(void *arg, const struct thread *t)
 	buf_release(&title);
 }
 
-/* "90d" in milliseconds. */
+/* Parses an age such as "90d" into milliseconds. */
 static int read_age(const char *text, int64_t *ms, struct error *err)
 {
 	static const char units[] = "hdwy";
@@ -541,7 +544,7 @@ static bool add_thread(void *arg, struct thread *t)
 {
 	struct thread_table *l = arg;
 
-	/* grows at powers of two, so that no capacity need be kept */
+	/* Doubling at powers of two needs no stored capacity. */
 	if (!(l->n & (l->n - 1)))
 		l->threads =
 			xrealloc(l->threads, l->n ? l->n * 2 : 1, sizeof(*t));
@@ -550,7 +553,7 @@ static bool add_thread(void *arg, struct thread *t)
 	return true;
 }
 
-/* A cell, masked and clean, exactly so wide; 0: as wide as it is. */
+/* Prints a masked and cleaned cell, cut or padded to width; 0: unchanged. */
 static void print_cell(struct app *app, const char *text, int width)
 {
 	struct buf line = BUF_INIT(CELL_MOST);
@@ -574,7 +577,8 @@ static const char *show_time(const struct thread_table *l, int64_t ms,
 			   : print_age(ms, room);
 }
 
-/* On a line of its own: the name is as long as the table is wide. */
+/* Prints the saved patch on its own line, because its path is as wide as the
+ * table. */
 static void print_patch(struct thread_table *l, const struct thread *t)
 {
 	char *path = saved_patch_find(l->app, t->id);
@@ -590,7 +594,8 @@ static void print_patch(struct thread_table *l, const struct thread *t)
 	free(shown);
 }
 
-/* What of it has no price is not in the sum. */
+/* Formats the cost. Requests without a known price are not included; ">" marks
+ * that. */
 static const char *show_cost(const struct thread *t,
 			     char room[2 * THREADS_SHORT])
 {
@@ -711,7 +716,7 @@ static int read_limit(const struct args *args, int64_t *limit,
 	return 0;
 }
 
-/* The directory as threads have it; owned, NULL: any. */
+/* Returns the directory in the form that threads store. Owned; NULL: any. */
 static char *read_directory(const struct app *app, const struct args *args)
 {
 	const char *given = args_value(args, "cwd");
@@ -783,32 +788,33 @@ static int threads_cmd_list(struct app *app, const struct args *args)
 enum {
 	TEXT_MOST = 64 << 20,
 	MISSING_MOST = 20,
-	EARLIER_MOST = 50, /* sandboxes; --json has all */
-	RESULT_LINES = 8,  /* of a tool's result; --json has all */
+	EARLIER_MOST = 50, /* sandboxes; --json lists all */
+	RESULT_LINES = 8,  /* lines of a tool result; --json prints all */
 };
 
 struct showing {
 	struct app *app;
 	struct buf json;
 	struct compaction_marks marks;
-	size_t n; /* messages so far */
+	size_t n; /* messages printed so far */
 };
 
 struct missing_list {
 	struct app *app;
-	struct buf *json; /* or NULL: it is printed */
+	struct buf *json; /* NULL: print as text */
 	size_t n;
 };
 
 struct past_sandboxes {
 	struct app *app;
 	struct store *store;
-	const char *label; /* of the one that it has now */
-	struct buf *json;  /* or NULL: they are printed */
+	const char *label; /* of the current sandbox */
+	struct buf *json;  /* NULL: print as text */
 	size_t n;
 };
 
-/* Masked and cleaned; lines: at most so many, 0: all. */
+/* Prints text masked and cleaned, with an indent; at most `lines` lines, 0:
+ * all. */
 static void print_clean(struct app *app, const char *text, const char *indent,
 			int lines)
 {
@@ -831,7 +837,8 @@ static void print_clean(struct app *app, const char *text, const char *indent,
 	buf_release(&clean);
 }
 
-/* The steps that a call sets, a line each; false: it sets none. */
+/* Prints the todo list that a call sets, one line per step. Returns false if
+ * the call sets none. */
 static bool print_todos(struct app *app, const struct part *p)
 {
 	struct buf text = BUF_INIT(1 << 20);
@@ -875,7 +882,8 @@ static void print_part(struct app *app, enum role role, const struct part *p)
 		print_clean(app, p->text, role == ROLE_USER ? "> " : "", 0);
 }
 
-/* A line for each compaction that stands behind the messages so far. */
+/* Prints a line for each compaction that happened after the messages printed so
+ * far. */
 static void print_marks(struct showing *s)
 {
 	const struct compaction_mark *mark;
@@ -981,7 +989,8 @@ static void add_missing(void *arg, struct str line)
 	free(text);
 }
 
-/* Where changes of its sandbox were saved last, and what is not in it. */
+/* Prints the path of the saved patch, and the changes that it does not contain.
+ */
 static void print_whole_patch(struct app *app, const char *id)
 {
 	struct missing_list m = { .app = app };

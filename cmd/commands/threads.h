@@ -1,4 +1,4 @@
-/* threads.h - what the threads subcommands share. */
+/* threads.h - shared functions of the threads subcommands. */
 /* SPDX-License-Identifier: MIT */
 #ifndef CMD_COMMANDS_THREADS_H
 #define CMD_COMMANDS_THREADS_H
@@ -9,6 +9,6 @@
 int threads_cmd_export(struct app *app, const struct args *args);
 int threads_cmd_import(struct app *app, const struct args *args);
 
-enum { THREADS_ID = 13 }; /* of an id in a list: its millisecond */
+enum { THREADS_ID = 13 }; /* characters of an id in a list: its timestamp */
 
 #endif

@@ -1,10 +1,10 @@
 /* threads_export.c - dcode threads export and import. */
 /* SPDX-License-Identifier: MIT */
 /*
- * export writes a thread as JSON lines or as a page for browsers, with its
- * saved patch or the one that its sandbox has now; import reads the first form
- * again. Files are written beside their name and put in place when they are
- * whole. Begin reading at threads_cmd_export().
+ * export writes a thread as JSON lines or as an HTML page, with its saved patch
+ * or the current changes of its sandbox. import reads the JSON lines. A file is
+ * written under a temporary name and renamed when it is complete. Begin reading
+ * at threads_cmd_export().
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -40,7 +40,7 @@
 struct new_file {
 	int fd;
 	char *path;      /* owned; NULL: standard output */
-	char *temporary; /* owned: its name until it is whole */
+	char *temporary; /* owned: temporary name until the file is complete */
 	bool replace;
 	struct stop stop;
 };
@@ -56,7 +56,7 @@ static int check_target(const char *path, bool replace, struct error *err)
 	struct stat st;
 
 	if (lstat(path, &st) < 0)
-		return 0; /* creating says what is wrong */
+		return 0; /* opening the file will report the error */
 	if (!S_ISREG(st.st_mode)) {
 		error_set(err, ERR_USAGE, "%s is not a regular file", path);
 		return error_hint(err, "Use - for standard output.");
@@ -64,8 +64,9 @@ static int check_target(const char *path, bool replace, struct error *err)
 	return replace ? 0 : refuse_existing(path, err);
 }
 
-/* path "-" is standard output. What exists is refused with ERR_USAGE, unless it
- * is a regular file and replace is set. The file is for its owner alone. */
+/* Creates a file that only the owner can read; path "-" is standard output. An
+ * existing file is refused with ERR_USAGE, unless it is a regular file and
+ * replace is set. */
 static int new_file_open(struct new_file *f, const char *path, bool replace,
 			 const struct stop *stop, struct error *err)
 {
@@ -108,7 +109,8 @@ static int name_file(struct new_file *f, struct error *err)
 		return rename(f->temporary, f->path) < 0
 			       ? error_errno(err, "writing %s", f->path)
 			       : 0;
-	/* Unlike rename(2) it replaces nothing that came meanwhile. */
+	/* Unlike rename(2), link(2) does not replace a file created meanwhile.
+	 */
 	if (link(f->temporary, f->path) < 0)
 		return errno == EEXIST
 			       ? refuse_existing(f->path, err)
@@ -117,7 +119,8 @@ static int name_file(struct new_file *f, struct error *err)
 	return 0;
 }
 
-/* whole: gives it its name; else it is removed. Either way f is released. */
+/* Renames the file to its final name if whole is set, else removes it. Releases
+ * f in any case. */
 static int new_file_close(struct new_file *f, bool whole, struct error *err)
 {
 	int rc = 0;
@@ -170,11 +173,11 @@ static int save_patch(struct current_work *a, char **path, struct error *err)
 }
 
 /*
- * Asks the sandbox of the thread, where it has one that may be there and that
- * the tree was sent to, and saves what changed in it as a patch of the thread:
- * *path, owned. NULL: all of it has come back. What does not come is named on
- * stderr. 1: there is none, or it cannot be told, which was warned about. -1:
- * interrupted.
+ * Saves the current changes of the thread's sandbox as a patch, if the tree was
+ * sent to it and it may still exist. *path is the owned name, or NULL if all
+ * changes have been applied. Files that are not included are named on stderr.
+ * Returns 1 if there is no such sandbox or its state is unknown, which has been
+ * reported; -1 if interrupted.
  */
 static int current_patch_save(struct app *app, struct store *s,
 			      const struct thread *t, char **path,
@@ -207,7 +210,9 @@ static int current_patch_save(struct app *app, struct store *s,
 	return 1;
 }
 
-enum { PATCH_SHOWN_MAX = 32 << 20 /* bytes of a patch in a page */ };
+enum {
+	PATCH_SHOWN_MAX = 32 << 20 /* bytes of a patch shown in an HTML page */
+};
 
 struct exporting {
 	struct app *app;
@@ -217,14 +222,16 @@ struct exporting {
 	struct html page;
 	struct buf text; /* not written yet */
 	struct compaction_marks marks;
-	char *patch;               /* path, or NULL */
-	int64_t messages, damaged; /* of these only the first are written */
-	bool secret_patch;         /* it holds a known secret */
+	char *patch;               /* path of the patch file, or NULL */
+	int64_t messages, damaged; /* messages in all, and damaged ones, of
+				      which only the first is written */
+	bool secret_patch;         /* the patch contains a known secret */
 	struct error *err;
 	int rc;
 };
 
-struct patch_hashes { /* before and after masking: the same when none is in */
+struct patch_hashes { /* hashes before and after masking; equal if it contains
+			 no secret */
 	crypto_hash_sha256_state before, after;
 	struct mask_stream stream;
 	struct buf masked;
@@ -285,8 +292,8 @@ static const char *base_name(const char *path)
 	return slash ? slash + 1 : path;
 }
 
-/* The sandbox is on offer while it may be there: nobody can use a deleted one,
- * nor this machine itself. */
+/* True if the sandbox may still exist and can be offered. A deleted one and
+ * this machine itself cannot. */
 static bool offers_sandbox(struct store *s, const struct thread *t)
 {
 	struct thread_sandbox box;
@@ -362,7 +369,7 @@ static bool hashes_differ(struct patch_hashes *h)
 	return memcmp(before, after, sizeof(before)) != 0;
 }
 
-/* Unmasked: a masked patch could not be applied. */
+/* Writes the patch without masking: a masked patch could not be applied. */
 static int add_patch_file(struct exporting *e)
 {
 	struct patch_hashes hashes = { .masked = BUF_INIT(SIZE_MAX / 4) };
@@ -489,8 +496,8 @@ static int export_to(struct exporting *e, struct store *store, const char *path,
 	return rc;
 }
 
-/* The sandbox's work as it is now, else the newest that was saved; what of it
- * has come back since is not exported again. */
+/* Chooses the patch: the sandbox's current changes, else the newest saved
+ * patch. A patch whose changes have all been applied since is not exported. */
 static int find_patch(struct exporting *e, struct store *store)
 {
 	const struct thread *t = e->thread;
@@ -547,25 +554,27 @@ int threads_cmd_export(struct app *app, const struct args *args)
 }
 
 enum {
-	PIECE = 64 << 10,    /* bytes read at a time */
-	SPOOL_MAX = 1 << 30, /* bytes of what is no regular file */
+	PIECE = 64 << 10, /* bytes read at a time */
+	SPOOL_MAX =
+		1
+		<< 30, /* bytes read from anything that is not a regular file */
 };
 
 struct importing {
 	struct app *app;
 	struct stop stop;
-	const char *name; /* of the file, for messages */
+	const char *name; /* the file's name, for messages */
 	int fd;
-	char *title; /* of the first prompt, owned */
+	char *title; /* taken from the first prompt; owned */
 	int64_t messages;
-	size_t bytes; /* of the messages, as they are stored */
+	size_t bytes; /* stored size of the messages */
 	struct thread_import in;
 	struct new_file patch;
 	bool patch_open;
 };
 
-/* Both passes read the same bytes: a pipe's are kept in a file without a name.
- */
+/* Copies a pipe into an unlinked temporary file, because import reads its input
+ * twice. */
 static int spool(struct importing *i, struct error *err)
 {
 	char *room = xcalloc(PIECE, 1);
@@ -609,7 +618,7 @@ static int open_file(struct importing *i, struct error *err)
 	return S_ISREG(st.st_mode) && i->fd != STDIN_FILENO ? 0 : spool(i, err);
 }
 
-/* The whole file once; *head is borrowed from *r. */
+/* Reads the whole file once; *head is borrowed from *r. */
 static int read_file(struct importing *i, const struct thread_reader_sink *sink,
 		     struct thread_reader **r, struct thread_file *head,
 		     struct error *err)
@@ -689,7 +698,7 @@ static int open_patch(struct importing *i, struct error *err)
 	return rc;
 }
 
-/* The second pass. The patch is there before the thread that it is of. */
+/* Second pass: stores the patch, then the thread that refers to it. */
 static int store_thread(struct importing *i, struct store *store,
 			const struct thread_file *head, struct error *err)
 {
@@ -790,7 +799,8 @@ static int import_file(struct importing *i, struct error *err)
 	if (rc == 0)
 		rc = read_file(i, &counting, &r, &head, err);
 	if (rc == 0 && head.provider && !strcmp(head.provider, "none"))
-		head.provider = head.sandbox = NULL; /* no sandbox at all */
+		head.provider = head.sandbox =
+			NULL; /* the imported thread has no sandbox */
 	if (rc == 0)
 		rc = app_store(i->app, &store, err);
 	if (rc == 0 && (!head.title || !head.title[0]))

@@ -1,12 +1,12 @@
-/* tree_session.c - the tree and the sandbox that a command names. */
+/* tree_session.c - finds the tree and the sandbox that a command names. */
 /* SPDX-License-Identifier: MIT */
 
 /*
- * dcode diff, apply and sync take a thread, a sandbox, or nothing: tree_open()
- * finds the sandbox that is meant, with its tree, and connects to it. If it is
- * gone or does not answer, its last known state remains. A thread may have had
- * several sandboxes; the newest one with work is taken and older work is named.
- * Begin reading at tree_search().
+ * dcode diff, apply and sync accept a thread, a sandbox, or nothing.
+ * tree_open() finds that sandbox with its tree and connects to it. If the
+ * sandbox is gone or does not answer, its last known state is used. A thread
+ * may have had several sandboxes: the newest one with changes is used, and
+ * older ones with changes are named. Begin reading at tree_search().
  */
 #include "cmd/commands/tree_session.h"
 
@@ -27,26 +27,26 @@
 #include "worktree/send.h"
 #include "worktree/user_repo.h"
 
-enum { OLDER_MOST = 8 }; /* sandboxes looked at for older work */
+enum { OLDER_MOST = 8 }; /* older sandboxes examined for changes */
 
 struct search {
 	struct tree_session *session;
 	struct app *app;
 	struct store *store;
 	const struct stop *stop;
-	bool found;       /* session has a tree ... */
-	bool settled;     /* ... with work */
-	bool bound;       /* a sandbox has the tree itself */
-	bool elsewhere;   /* a tree was sent, of another directory than these */
-	const char *root; /* only trees of this one; NULL: any */
-	const char *own;  /* a label that is none of the older ones, or NULL */
+	bool found;       /* session has a tree */
+	bool settled;     /* that tree has changes */
+	bool bound;       /* a sandbox uses the user's directory itself */
+	bool elsewhere;   /* a tree was found, but of another directory */
+	const char *root; /* accept only trees with this root; NULL: any */
+	const char *own;  /* label that does not count as older, or NULL */
 	int n_older;
 	struct buf older;
 	struct error err;
-	int rc; /* -1: err */
+	int rc; /* -1: failed, see err */
 };
 
-/* name: as the user wrote it, or NULL. */
+/* Reports that no tree was found. name: as the user wrote it, or NULL. */
 static int fail_missing(const char *name, bool bound, struct error *err)
 {
 	if (bound) {
@@ -84,8 +84,8 @@ static int tree_missing_in_chat(const struct sandbox *sb, struct error *err)
 			       "one.");
 }
 
-/* The sandbox has the user's directory itself: there is nothing to send
- * back. */
+/* True if the sandbox uses the user's directory itself, so that there is
+ * nothing to send or apply. */
 static bool is_bound(struct app *app, const char *cwd, const char *label)
 {
 	struct error ignored = { 0 };
@@ -107,7 +107,8 @@ static bool note_existing(void *arg, const struct ledger_row *row)
 	return false;
 }
 
-/* By what is known here: one that is there may have changed since. */
+/* True if the tree may have changes. An existing sandbox counts, because it may
+ * have changed since it was last seen. */
 static bool has_work(struct search *s, const struct workspace *w)
 {
 	struct error ignored = { 0 };
@@ -122,7 +123,7 @@ static bool has_work(struct search *s, const struct workspace *w)
 	       strcmp(theirs, w->base) != 0;
 }
 
-/* Takes w over. */
+/* Makes w the session's tree and takes ownership of it. */
 static void settle(struct search *s, struct workspace *w,
 		   const struct thread_label *l)
 {
@@ -137,8 +138,9 @@ static void settle(struct search *s, struct workspace *w,
 	s->found = true;
 }
 
-/* The tree of the directory that the thread was last used in, else of this one:
- * the thread may have gone on elsewhere since it was sent. */
+/* Finds the tree of the directory where the thread was last used, else of the
+ * current one. The thread may have been continued elsewhere after the tree was
+ * sent. */
 static int find_tree(struct search *s, struct workspace *w,
 		     const struct thread_label *l)
 {
@@ -170,8 +172,8 @@ static void print_older(const struct search *s)
 	buf_release(&out);
 }
 
-/* thread_label_each(): the newest sandbox of a thread comes first. False ends
- * the search. */
+/* Callback of thread_label_each(), which passes a thread's newest sandbox
+ * first. Returns false to end the search. */
 static bool try_label(void *arg, const struct thread_label *l)
 {
 	struct search *s = arg;
@@ -212,7 +214,8 @@ static bool try_label(void *arg, const struct thread_label *l)
 	return true;
 }
 
-/* Takes the first thread whose tree was sent; false ends the search. */
+/* Uses the first thread whose tree was sent. Returns false to end the search.
+ */
 static bool try_thread(void *arg, struct thread *t)
 {
 	struct search *s = arg;
@@ -232,7 +235,7 @@ static bool note_row(void *arg, const struct ledger_row *row)
 	return false;
 }
 
-/* A sandbox by its name. Its thread may have been deleted. */
+/* Finds a sandbox by name. Its thread may have been deleted. */
 static int search_sandbox(struct search *s, const char *name, struct error *err)
 {
 	struct thread_label l = { .cwd = settings_cwd(s->app->settings),
@@ -249,7 +252,7 @@ static int search_sandbox(struct search *s, const char *name, struct error *err)
 	return rc;
 }
 
-/* A thread, else a sandbox. */
+/* Finds a thread by name, else a sandbox. */
 static int search_name(struct search *s, const char *name, struct error *err)
 {
 	struct error why = { 0 };
@@ -277,8 +280,8 @@ static int fail_elsewhere(const char *name, struct error *err)
 		name ? name : "ID");
 }
 
-/* The newest thread of this directory whose tree was sent, else of any
- * directory of the repository that it is in. */
+/* Finds the newest thread of this directory whose tree was sent; else of any
+ * directory in the same repository. */
 static int search_here(struct search *s, const char *cwd, struct error *err)
 {
 	struct thread_filter newest = { .cwd = cwd };
@@ -358,7 +361,7 @@ static void tree_name_older(struct app *app, const char *thread,
 	buf_release(&s.older);
 }
 
-/* It is asked by a connection of its own. */
+/* Connects to the sandbox with a separate client. */
 static void attach(struct tree_session *t, struct app *app, const char *label,
 		   const struct stop *stop)
 {
@@ -372,8 +375,7 @@ static void attach(struct tree_session *t, struct app *app, const char *label,
 	t->app = app;
 }
 
-/* The sandbox of the chat that the command was typed in is connected
- * already. */
+/* Uses the existing connection of the chat in which the command was typed. */
 static int open_chat(struct tree_session *t, struct app *app,
 		     const struct stop *stop, struct error *err)
 {
@@ -391,7 +393,7 @@ static int open_chat(struct tree_session *t, struct app *app,
 	return rc;
 }
 
-/* Ctrl-C while connecting is an error; a sandbox that does not answer is
+/* An interrupt while connecting is an error. A sandbox that does not answer is
  * not. */
 int tree_open(struct tree_session *t, struct app *app, const char *name,
 	      const struct stop *stop, struct error *err)
@@ -442,7 +444,7 @@ void tree_close(struct tree_session *t)
 	*t = (struct tree_session){ 0 };
 }
 
-/* The commit that was fetched last, since the sandbox cannot be asked. */
+/* Uses the last fetched commit, because the sandbox cannot be reached. */
 static int use_last_state(struct tree_session *t, struct fetch *f,
 			  const struct stop *stop, struct error *err)
 {

@@ -1,4 +1,4 @@
-/* trust.c - dcode trust: what was allowed of repositories, and forgetting it.
+/* trust.c - dcode trust: lists and revokes what was allowed for repositories.
  */
 /* SPDX-License-Identifier: MIT */
 #include <stdio.h>
@@ -75,7 +75,7 @@ static int list_allowed(struct app *app, const struct args *args)
 	return rc < 0 ? app_fail(app, &err) : 0;
 }
 
-/* The directory may be gone: its name as it is then. */
+/* If the directory no longer exists, the argument is used as typed. */
 static int forget(struct app *app, const struct args *args)
 {
 	bool all = args_flag(args, "all");
