@@ -132,8 +132,8 @@ struct agent {
 	struct session *session;
 	const struct mask *mask;
 	const char *thread; /* the session's id, or NULL */
-	/* number of large results saved as files in the sandbox */
-	_Atomic unsigned saved_results;
+	_Atomic unsigned
+		saved_results; /* large results saved as sandbox files */
 	/* the model was told another working directory than sandbox->workdir */
 	bool untold_dir;
 	/* internal: the model has been told the sandbox's facts */

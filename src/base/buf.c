@@ -1,4 +1,4 @@
-/* buf.c - borrowed slices, and owned bytes with a ceiling. */
+/* buf.c - borrowed byte slices, and owned buffers with a size limit. */
 /* SPDX-License-Identifier: MIT */
 #include "base/buf.h"
 

@@ -1,4 +1,4 @@
-/* buf.h - borrowed slices, and owned bytes with a ceiling. */
+/* buf.h - borrowed byte slices, and owned buffers with a size limit. */
 /* SPDX-License-Identifier: MIT */
 #ifndef BASE_BUF_H
 #define BASE_BUF_H
@@ -10,15 +10,16 @@
 #include "base/error.h"
 
 struct str {
-	const char *ptr; /* borrowed bytes, no NUL promised; NULL if empty */
-	size_t len;      /* bytes */
+	/* borrowed bytes, not always NUL-terminated; NULL if empty */
+	const char *ptr;
+	size_t len; /* bytes */
 };
 
 struct buf {
-	char *ptr;  /* owned; NUL-terminated once anything was added */
+	char *ptr;  /* owned; NUL-terminated unless NULL */
 	size_t len; /* bytes, without the NUL */
 	size_t cap; /* bytes allocated */
-	size_t max; /* bytes this buffer may ever hold */
+	size_t max; /* limit of len in bytes */
 	bool over;  /* something was dropped: see buf_check() */
 };
 
@@ -26,8 +27,8 @@ struct buf {
 #define BUF_INIT(limit) ((struct buf){ .max = (limit) })
 
 /*
- * All additions keep what fits and set over when something did not. Nothing
- * else fails: out of memory aborts.
+ * The buf_add functions append as much as fits below max and set over if
+ * something did not fit. They have no other error: out of memory aborts.
  */
 void buf_add(struct buf *b, const void *data, size_t len);
 void buf_addstr(struct buf *b, struct str s);
@@ -35,28 +36,31 @@ void buf_adds(struct buf *b, const char *s);
 void buf_addc(struct buf *b, char c);
 void buf_addf(struct buf *b, const char *fmt, ...)
 	__attribute__((format(printf, 2, 3)));
-/* Makes room for len more bytes and returns where to write them, or NULL when
- * the ceiling forbids it; buf_added() says how many were written. */
+/* Reserves len more bytes and returns where to write them, or NULL if max does
+ * not allow it. buf_added() then adds the len bytes that were written. */
 char *buf_room(struct buf *b, size_t len);
 void buf_added(struct buf *b, size_t len);
 /* Drops len bytes from the front. */
 void buf_consume(struct buf *b, size_t len);
-/* Moves at most len bytes from the front into room: how many. */
+/* Moves up to len bytes from the front into room and returns their number. */
 int64_t buf_take(struct buf *b, char *room, size_t len);
-/* Moves the next of a stream's bytes, up to a line feed, from chunk to the end
- * of line; true when the line is whole, without its line feed. */
+/* Moves bytes from chunk to the end of line, up to a line feed. True if the
+ * line is complete; its line feed is dropped. */
 bool buf_add_line(struct buf *line, struct str *chunk);
-/* Empties, keeps the memory and the ceiling, forgets over. */
+/* Empties the buffer. Keeps its memory and max, and clears over. */
 void buf_clear(struct buf *b);
-/* 0, or -1 with ERR_LIMIT "what is larger than N bytes" when over. */
+/* Returns 0, or -1 with ERR_LIMIT "what is larger than N bytes" if over is
+ * set. */
 int buf_check(const struct buf *b, const char *what, struct error *err);
-/* Takes out each NUL from byte `from` on: text is also passed as a C string. */
+/* Removes each NUL from byte `from` on, for text that is also used as a C
+ * string. */
 void buf_drop_nul(struct buf *b, size_t from);
-/* Hands over the bytes (never NULL, NUL-terminated); the buffer is empty. */
+/* Returns the bytes (never NULL, NUL-terminated; the caller frees them) and
+ * leaves the buffer empty. */
 char *buf_detach(struct buf *b);
 struct str buf_str(const struct buf *b);
 void buf_release(struct buf *b);
-/* Zeroes the bytes before freeing them: for secrets. */
+/* Like buf_release(), but zeroes the bytes first: for secrets. */
 void buf_wipe(struct buf *b);
 
 #endif

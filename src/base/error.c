@@ -1,4 +1,4 @@
-/* error.c - the one way a dcode function reports failure. */
+/* error.c - how dcode functions report failure. */
 /* SPDX-License-Identifier: MIT */
 #include "base/error.h"
 
@@ -25,7 +25,7 @@ const char *error_name(enum err code)
 	return names[code];
 }
 
-/* Appends what fits; an overlong message is cut, not refused. */
+/* Appends text, cut to the space that is left. */
 static void append(char *to, size_t size, const char *text)
 {
 	size_t used = strlen(to);
@@ -37,7 +37,8 @@ static void append(char *to, size_t size, const char *text)
 	to[used + len] = '\0';
 }
 
-/* All but the message, which the arguments may point into. */
+/* Resets everything except the message, which the format arguments may point
+ * into. */
 static void begin(struct error *err, enum err code)
 {
 	err->code = code;

@@ -1,4 +1,4 @@
-/* io.c - system calls that a signal does not end. */
+/* io.c - system calls that are repeated after EINTR. */
 /* SPDX-License-Identifier: MIT */
 #include "base/io.h"
 

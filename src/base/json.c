@@ -1,9 +1,9 @@
-/* json.c - JSON: read, repaired, written, split while it arrives. */
+/* json.c - parses, repairs, writes and splits JSON. */
 /* SPDX-License-Identifier: MIT */
 /*
- * cJSON with what it lacks: limits of depth, repair of what models write,
- * numbers as they were, the line of an error. At the end json_split, which
- * hands out the values of a document that is too large to be read whole.
+ * Adds to cJSON: depth limits, repair of JSON written by models, the line of a
+ * syntax error. At the end json_split, which parses the values of a document
+ * that is too large to be parsed at once.
  */
 #include "base/json.h"
 
@@ -36,7 +36,7 @@ cJSON *json_parse(struct str text)
 	return tree;
 }
 
-/* The code after \\u, or -1. */
+/* Returns the code unit of a \\uXXXX escape, or -1. */
 static long read_unit(struct str s)
 {
 	char digits[5] = { 0 };
@@ -51,8 +51,8 @@ static long read_unit(struct str s)
 	return *end ? -1 : code;
 }
 
-/* How many bytes of s, which begins with a backslash, stay as they are; 0 for
- * a unit that stands for no character. */
+/* Returns how many bytes of the escape at the front of s are kept. 0 if the
+ * escape is NUL or half a surrogate pair. */
 static size_t sound_escape(struct str s)
 {
 	long code = read_unit(s);
@@ -165,7 +165,8 @@ int64_t json_time(const cJSON *object, const char *key)
 	return t > 0 ? t : 0;
 }
 
-/* What is behind the backslash, 0: c stands for itself, 'u': neither. */
+/* Returns the character after the backslash in a short escape of c, 0 if c
+ * needs no escape, 'u' if it needs \\uXXXX or is not ASCII. */
 static char short_escape(unsigned char c)
 {
 	static const char shorts[] = "btnufr"; /* 8 to 13 */
@@ -177,8 +178,8 @@ static char short_escape(unsigned char c)
 	return c < 0x20 || c >= 0x7F ? 'u' : 0;
 }
 
-/* Whether eight bytes stand for themselves: prompts are of such (Hacker's
- * Delight, 6-1). */
+/* True if none of the eight bytes needs an escape, which is usual for prompts
+ * (Hacker's Delight, 6-1). */
 static bool are_plain(uint64_t x)
 {
 	static const uint64_t ones = 0x0101010101010101u;
@@ -189,11 +190,11 @@ static bool are_plain(uint64_t x)
 	uint64_t special = x | (x - ones * 0x20) | (quote - ones) |
 			   (slash - ones) | (del - ones);
 
-	/* A borrow comes from a special byte alone. */
+	/* Only a special byte causes a borrow. */
 	return !(special & highs);
 }
 
-/* Bytes at the front that need no escape; stops at a non-ASCII byte too. */
+/* Returns how many bytes at the front are ASCII and need no escape. */
 static size_t plain_ascii(struct str s)
 {
 	uint64_t eight;
@@ -210,8 +211,8 @@ static size_t plain_ascii(struct str s)
 	return n;
 }
 
-/* Appends what is at the front and stands for itself or has a short escape:
- * how many bytes of s. */
+/* Appends the front of s up to the first character that is not ASCII or has no
+ * short escape. Returns how many bytes of s that was. */
 static size_t quote_short(struct buf *out, struct str s)
 {
 	char room[1024];
@@ -248,10 +249,10 @@ static size_t quote_short(struct buf *out, struct str s)
 }
 
 /*
- * The first character when it has to be escaped, else 0: controls of C1, which
- * steer a terminal that shows the JSON, and NEL among them; LINE and PARAGRAPH
- * SEPARATOR, which end a line for some readers, Python's splitlines() among
- * them; what reorders text (UAX #9).
+ * Returns the first character of s if it is outside ASCII and must be escaped,
+ * else 0. Escaped are C1 controls, which affect a terminal that shows the JSON;
+ * LINE and PARAGRAPH SEPARATOR, which some readers (Python's splitlines()) take
+ * for line ends; and characters that reorder text (UAX #9).
  */
 static unsigned escaped(struct str s)
 {
@@ -317,7 +318,7 @@ void json_base64(struct buf *out, struct str bytes)
 	char *room = buf_room(out, size);
 
 	if (!room)
-		return; /* out->over tells */
+		return; /* out->over is set */
 	sodium_bin2base64(room, size, (const unsigned char *)bytes.ptr,
 			  bytes.len, sodium_base64_VARIANT_ORIGINAL);
 	buf_added(out, size - 1);
@@ -358,7 +359,7 @@ void json_print(struct buf *out, const cJSON *tree)
 		size_t n =
 			escape ? str_char_offset(rest, 1) : plain_ascii(rest);
 
-		/* Outside ASCII there are only strings. */
+		/* Outside ASCII only strings have bytes. */
 		n += n == 0;
 		if (escape)
 			buf_addf(out, "\\u%04x", escape);
@@ -370,25 +371,25 @@ void json_print(struct buf *out, const cJSON *tree)
 }
 
 enum {
-	KEY_MAX = 256,  /* bytes of a key, with its quotes */
-	KEYS_MAX = 16,  /* that are wanted */
-	DEPTH_MAX = 16, /* arrays and objects within a value */
+	KEY_MAX = 256,  /* bytes of a key, including its quotes */
+	KEYS_MAX = 16,  /* number of wanted keys */
+	DEPTH_MAX = 16, /* nesting of arrays and objects in a value */
 	OBJECT_DEPTH_MAX = 64,
-	VALUES_MAX = 100000, /* arrays, objects and members, in all */
+	VALUES_MAX = 100000, /* arrays, objects and members in a value */
 };
 
-enum place { /* what comes next */
+enum place { /* what the parser expects next */
 	     AT_START,
 	     AT_KEY,
 	     AT_COLON,
 	     AT_VALUE,
 	     AT_COMMA, /* or the end of the object */
 	     AT_ELEMENT,
-	     AT_NEXT, /* a comma, or the end of the array */
+	     AT_NEXT, /* comma or end of the array */
 	     AT_END,
 };
 
-struct json_weight { /* of what was read of a value */
+struct json_weight { /* parser state within a value */
 	bool in_string, escaped;
 	int depth;
 	int64_t values;
@@ -398,14 +399,14 @@ struct json_split {
 	const struct json_split_key *keys; /* borrowed */
 	struct json_split_sink sink;
 	const struct json_split_key *key; /* NULL: not wanted */
-	struct buf value;                 /* what was read of it */
+	struct buf value; /* bytes of the current value so far */
 	struct json_weight weight;
 	enum place place;
 	bool in_value, scalar;
-	bool first; /* of an array or object: its end may follow */
+	bool first; /* first element or member: the end may follow instead */
 	bool seen[KEYS_MAX];
 	int64_t line;
-	int64_t begun; /* line where the value began */
+	int64_t begun; /* line where the current value began */
 };
 
 struct json_split *json_split_new(const struct json_split_key *keys,
@@ -433,8 +434,8 @@ static int fail(const struct json_split *s, struct error *err, const char *why)
 			 s->in_value ? s->begun : s->line, why);
 }
 
-/* Counts c, a byte of a value; false: it is nested too deep or has too many
- * members to be parsed in little memory. */
+/* Updates the state with c, a byte of a value. False if the value is nested too
+ * deep or has too many members to be parsed in little memory. */
 static bool add_weight(struct json_weight *w, char c, int deepest)
 {
 	if (w->in_string) {
@@ -476,7 +477,7 @@ static const struct json_split_key *find_key(const struct json_split *s,
 	return NULL;
 }
 
-/* A key, or a value that is wanted. */
+/* Handles a complete key, or passes a wanted value to the sink. */
 static int pass_value(struct json_split *s, struct error *err)
 {
 	struct str text = buf_str(&s->value);
@@ -516,8 +517,8 @@ static bool is_blank(char c)
 	return c == ' ' || c == '\t' || c == '\n' || c == '\r';
 }
 
-/* One byte of the value; *taken is false for one that belongs to what comes
- * behind it. */
+/* Adds one byte to the current value. *taken is false if the byte follows the
+ * value. */
 static int add_byte(struct json_split *s, char c, bool *taken,
 		    struct error *err)
 {
@@ -557,7 +558,7 @@ static int begin_array(struct json_split *s, struct error *err)
 	return 0;
 }
 
-/* A byte between values that begins none. */
+/* Handles a byte between values: punctuation. */
 static int add_mark(struct json_split *s, char c, struct error *err)
 {
 	bool array = s->place == AT_ELEMENT || s->place == AT_NEXT;
@@ -621,8 +622,9 @@ static int feed_byte(struct json_split *s, char c, struct error *err)
 	return add_byte(s, c, &taken, err);
 }
 
-/* Bytes at the front that a wanted string just goes on with, all but the last:
- * limits are looked at where that is added. */
+/* Returns how many bytes at the front continue a wanted string and can be added
+ * at once. Excludes the last one, so that add_byte() still checks the
+ * limits. */
 static size_t string_run(const struct json_split *s, struct str bytes)
 {
 	size_t n = 0;
@@ -659,6 +661,7 @@ int json_split_end(const struct json_split *s, struct error *err)
 	if (s->place == AT_START)
 		return fail(s, err, "no JSON object");
 	(void)fail(s, err, "the end is missing");
-	err->code = ERR_PROTOCOL; /* it was cut: not the user's mistake */
+	/* the file was cut, which is not the user's mistake */
+	err->code = ERR_PROTOCOL;
 	return -1;
 }

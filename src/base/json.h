@@ -1,4 +1,4 @@
-/* json.h - typed reading of cJSON trees, and writing JSON straight to bytes. */
+/* json.h - typed access to cJSON trees, and JSON output to buffers. */
 /* SPDX-License-Identifier: MIT */
 #ifndef BASE_JSON_H
 #define BASE_JSON_H
@@ -10,51 +10,55 @@
 
 #include "base/buf.h"
 
-/* Parses exactly one document; NULL on garbage, trailing bytes or nesting
- * beyond cJSON's limit. The caller frees it with cJSON_Delete(). */
+/* Parses exactly one document. NULL on a syntax error, trailing bytes or
+ * nesting beyond cJSON's limit. Free with cJSON_Delete(). */
 cJSON *json_parse(struct str text);
-/* The same of what programs write that cut text by UTF-16 units: half a
- * surrogate pair in a string is U+FFFD, and so is NUL. */
+/* Like json_parse(), but accepts strings that were cut between UTF-16 code
+ * units: half a surrogate pair becomes U+FFFD, and so does NUL. */
 cJSON *json_parse_repaired(struct str text);
-/* The number of the line where text ceases to be JSON. */
+/* Returns the line number of the first syntax error. */
 size_t json_error_line(struct str text);
-/* Members; a missing or mistyped one gives the fallback. Borrowed. */
+/* Read members. A missing member or one of another type gives the fallback. The
+ * results are borrowed. */
 const cJSON *json_get(const cJSON *object, const char *key);
 const char *json_string(const cJSON *object, const char *key,
 			const char *fallback);
 int64_t json_int(const cJSON *object, const char *key, int64_t fallback);
 bool json_bool(const cJSON *object, const char *key, bool fallback);
-/* "2026-11-20T11:17:55.123Z", or with an offset, in Unix seconds; 0 when it is
- * not like that. */
+/* Reads a time like "2026-11-20T11:17:55.123Z", or with an offset. Returns Unix
+ * seconds, or 0 if the member is not such a time. */
 int64_t json_time(const cJSON *object, const char *key);
 
-/* Writes s as a JSON string. Bytes that are no UTF-8 become U+FFFD, so the
- * result is always valid; controls (C1, too) are escaped, and so are Unicode's
- * line ends and what reorders text. */
+/* Appends s as a JSON string. Invalid UTF-8 becomes U+FFFD, so the result is
+ * always valid. Control characters (including C1), Unicode line ends and
+ * characters that reorder text are escaped. */
 void json_quote(struct buf *out, struct str s);
-/* "key":"value" without a comma. */
+/* Appends "key":"value" without a comma. */
 void json_member(struct buf *out, const char *key, struct str value);
-/* The same of a name that may be any bytes: where it is no UTF-8,
- * "key_base64" follows with the bytes. */
+/* Like json_member(), for a value of arbitrary bytes: if it is not UTF-8,
+ * appends a second member "key_base64" with the bytes. */
 void json_member_bytes(struct buf *out, const char *key, struct str value);
 /* Appends the bytes as base64, without quotes. */
 void json_base64(struct buf *out, struct str bytes);
-/* Appends the bytes that base64 with padding stands for; spaces and line ends
- * are skipped. False: it is none, or, with out->over, there is no room. */
+/* Decodes padded base64 and appends the bytes. Spaces and line ends are
+ * skipped. False if text is not base64, or, with out->over set, if out is
+ * full. */
 bool json_decode_base64(struct buf *out, struct str text);
-/* Prints a tree without white space, on one line for every reader. */
+/* Appends a tree as one line without white space. */
 void json_print(struct buf *out, const cJSON *tree);
 
-/* A member that is wanted; an array of these ends in { 0 }. */
+/* A wanted member of the document. A list of these ends with { 0 }. */
 struct json_split_key {
 	const char *name;
-	bool elements; /* an array whose elements come one by one */
-	size_t max;    /* bytes of the value, or of one element */
+	/* the value is an array whose elements are reported one by one */
+	bool elements;
+	size_t max; /* maximum bytes of the value, or of one element */
 };
 
 struct json_split;
 struct json_split_sink {
-	/* A value that is complete. line is where it began. -1 ends it all. */
+	/* Called for each complete value. line is where it began. -1 stops the
+	 * parsing. */
 	int (*value)(void *arg, const struct json_split_key *key,
 		     struct str text, const cJSON *tree, int64_t line,
 		     struct error *err);
@@ -62,19 +66,20 @@ struct json_split_sink {
 };
 
 /*
- * Bytes that nobody vouches for are fed as they come, cut anywhere; the memory
- * it takes is that of one value. Members that are not wanted are skipped.
- * Values nested deeper than 16 or with more than 100,000 members are refused,
- * and so is a wanted array that is there twice. Errors name the line.
+ * Parses untrusted JSON from chunks of any size, using memory for one value at
+ * a time. Members that are not wanted are skipped. Refuses values nested deeper
+ * than 16 levels or with more than 100,000 members, and a second occurrence of
+ * a wanted array. Errors name the line.
  */
 struct json_split *json_split_new(const struct json_split_key *keys,
 				  const struct json_split_sink *sink);
 void json_split_free(struct json_split *s);
-/* ERR_USAGE for what is no such JSON, ERR_LIMIT for what is too large. */
+/* Fail with ERR_USAGE if the JSON is not valid or not of the expected form,
+ * ERR_LIMIT if a value is too large. */
 int json_split_feed(struct json_split *s, struct str bytes, struct error *err);
 int json_split_end(const struct json_split *s, struct error *err);
-/* Whether text is an object that takes little memory to parse: nested no deeper
- * than 64, with the members that a value may have. */
+/* True if text is an object that can be parsed in little memory: at most 64
+ * levels deep, with at most as many members as a value may have. */
 bool json_split_is_object(struct str text);
 
 #endif

@@ -1,4 +1,4 @@
-/* library.c - a shared library as a table of functions, loaded at run time. */
+/* library.c - loads a shared library at run time into a table of functions. */
 /* SPDX-License-Identifier: MIT */
 #include "base/library.h"
 
@@ -26,8 +26,8 @@ int library_load(const struct library *l, const struct library_symbol *symbols,
 					 "this %s is too old: it lacks %s (%s "
 					 "or later is needed)",
 					 l->name, symbols[i].name, l->needed);
-		/* ISO C has no cast from an object's pointer to a function's.
-		 */
+		/* ISO C does not allow the cast from an object pointer to a
+		 * function pointer. */
 		memcpy((char *)table + symbols[i].offset, &address,
 		       sizeof(address));
 	}

@@ -1,4 +1,4 @@
-/* library.h - a shared library as a table of functions, loaded at run time. */
+/* library.h - loads a shared library at run time into a table of functions. */
 /* SPDX-License-Identifier: MIT */
 #ifndef BASE_LIBRARY_H
 #define BASE_LIBRARY_H
@@ -7,23 +7,23 @@
 
 #include "base/error.h"
 
-/* A library that costs more than the rest of a start is not linked: what
- * needs it loads it. */
+/* A library that is not linked, because loading it would take most of dcode's
+ * start time. It is loaded when first needed. */
 struct library {
-	const char *name;     /* as messages have it: "libcurl" */
-	const char *files[2]; /* sonames, the first that is there; or NULL */
-	const char *package;  /* of Debian, that has it */
-	const char *needed;   /* the oldest version that has all symbols */
+	const char *name;     /* the name in messages: "libcurl" */
+	const char *files[2]; /* sonames to try in order, or NULL */
+	const char *package;  /* the Debian package */
+	const char *needed;   /* the first version that has all symbols */
 };
 
 struct library_symbol {
 	const char *name;
-	size_t offset; /* in the table, of a pointer to a function */
+	size_t offset; /* of the function pointer in the table */
 };
 
-/* Fills the n members of *table. -1 with what to install (ERR_SYSTEM); *table
- * may then be filled in part. Any thread; the library stays loaded, for its
- * own exit handlers need it. */
+/* Loads the library and fills the n members of *table. On -1 (ERR_SYSTEM) err
+ * says what to install, and *table may be partly filled. Any thread. The
+ * library stays loaded, since its exit handlers need it. */
 int library_load(const struct library *l, const struct library_symbol *symbols,
 		 size_t n, void *table, struct error *err);
 

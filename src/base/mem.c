@@ -1,4 +1,5 @@
-/* mem.c - allocation that never returns NULL: out of memory ends dcode. */
+/* mem.c - allocation that never returns NULL: dcode aborts when out of
+ * memory. */
 /* SPDX-License-Identifier: MIT */
 #include "base/mem.h"
 

@@ -1,4 +1,4 @@
-/* path.c - files and directories by their names. */
+/* path.c - operations on files and directories by name. */
 /* SPDX-License-Identifier: MIT */
 #include "base/path.h"
 
@@ -19,8 +19,8 @@
 #include "base/mem.h"
 #include "base/stop.h"
 
-/* Types of statfs(2) where syncfs() does what fsync() of each file does.
- * Servers' and FUSE's may not hear of it. */
+/* statfs(2) types for which syncfs() is as good as fsync() of each file. This
+ * may not hold for network file systems and FUSE. */
 static const unsigned long local_types[] = {
 	0xef53,     /* ext2 to ext4 */
 	0x58465342, /* XFS */
@@ -44,7 +44,7 @@ static bool is_local(int fd)
 	return false;
 }
 
-/* Before Linux 5.8 syncfs() says nothing of what could not be written. */
+/* True if syncfs() reports write errors (Linux 5.8 or later). */
 static bool reports_errors(void)
 {
 	struct utsname u;
@@ -70,8 +70,8 @@ enum { LOCK_PAUSE_MS = 5 };
 enum { DEEPEST = 64 }; /* levels path_remove_tree() keeps open at once */
 
 struct removal {
-	int top;        /* the tree's own directory */
-	unsigned moved; /* directories that went there */
+	int top;        /* the root of the tree */
+	unsigned moved; /* number of directories moved to top */
 };
 
 static int empty_directory(struct removal *r, int fd, int depth);
@@ -212,7 +212,8 @@ out:
 	return rc;
 }
 
-/* A directory, even of mode 000, to be emptied; links are not followed. */
+/* Opens a directory to empty it, even if its mode is 000. Does not follow
+ * links. */
 static int open_to_empty(int dir, const char *name)
 {
 	const int how = O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC;
@@ -234,7 +235,8 @@ static int open_to_empty(int dir, const char *name)
 	return fd;
 }
 
-/* To the top, so that no depth needs more than so many open files. */
+/* Moves a directory to the top of the tree, which limits the number of open
+ * descriptors at any depth. */
 static int move_up(struct removal *r, int dir, const char *name)
 {
 	int rc = -1;
@@ -271,7 +273,7 @@ static int remove_at(struct removal *r, int dir, const char *name, int depth)
 	return rc ? rc : unlinkat(dir, name, AT_REMOVEDIR);
 }
 
-/* Takes fd. */
+/* Removes everything in the directory. Takes ownership of fd. */
 static int empty_directory(struct removal *r, int fd, int depth)
 {
 	DIR *entries = fdopendir(fd);

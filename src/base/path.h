@@ -1,4 +1,4 @@
-/* path.h - names of files on this machine. */
+/* path.h - operations on files and directories by name. */
 /* SPDX-License-Identifier: MIT */
 #ifndef BASE_PATH_H
 #define BASE_PATH_H
@@ -10,51 +10,54 @@
 
 struct stop;
 
-/* "a/b" from "a" and "b"; an absolute b is returned as it is. Owned. */
+/* Joins "a" and "b" to "a/b". An absolute b is returned unchanged. Owned. */
 char *path_join(const char *a, const char *b);
-/* "~" and "~/x" become home; anything else is copied. Owned. */
+/* Replaces a leading "~" or "~/" by home. Other paths are copied. Owned. */
 char *path_expand(const char *path, const char *home);
-/* Whether both names, links followed, are of one file or directory. False when
- * either is NULL or cannot be looked up. */
+/* True if both names, with links followed, refer to the same file or directory.
+ * False if either is NULL or does not exist. */
 bool path_is_same(const char *a, const char *b);
-/* Creates the directory and its parents with this mode; existing is fine. */
+/* Creates the directory and its parents with this mode. An existing directory
+ * is not an error. */
 int path_mkdirs(const char *path, mode_t mode, struct error *err);
 /*
- * Makes the file (mode 0600, no link) where it is missing, and locks it against
- * other processes; closing the descriptor that it returns unlocks it. Waits
- * until stop says otherwise; NULL: not at all. -1 with ERR_TIMEOUT: another
- * process has it.
+ * Creates the file if it is missing (mode 0600, not a link) and locks it
+ * against other processes. Closing the returned descriptor unlocks it. Waits
+ * until stop ends the wait; NULL: does not wait. Returns -1 with ERR_TIMEOUT if
+ * another process holds the lock.
  */
 int path_lock(const char *path, const struct stop *stop, struct error *err);
-/* The same, against path_lock() alone: any number of processes may hold it. */
+/* Like path_lock(), but shared: any number of processes may hold it, and it
+ * excludes only path_lock(). */
 int path_lock_shared(const char *path, const struct stop *stop,
 		     struct error *err);
-/* Makes a shared lock one that nobody else holds. -1: somebody does; then
- * nothing is locked any more. */
+/* Turns a shared lock into an exclusive one. Returns -1 if another process
+ * holds it too; the lock is then lost. */
 int path_lock_upgrade(int fd);
-/* Appends the whole file; ERR_LIMIT when it is larger than out->max. */
+/* Appends the whole file. ERR_LIMIT if it does not fit below out->max. */
 int path_read(const char *path, struct buf *out, struct error *err);
-/* The same for a file that a repository may have put there: a FIFO, which would
- * be waited for, a device without an end or a directory is ERR_CONFIG. */
+/* Like path_read(), for files that a repository may contain. ERR_CONFIG for
+ * FIFOs, devices and directories, which could block or have no end. */
 int path_read_regular(const char *path, struct buf *out, struct error *err);
-/* The rest of what is open; path is for messages. Closes fd. */
+/* Appends the rest of the open file and closes fd. path is used in messages. */
 int path_read_fd(int fd, const char *path, struct buf *out, struct error *err);
-/* Replaces the file atomically: temporary, fsync, rename. */
+/* Replaces the file atomically: writes a temporary file, fsync, rename. */
 int path_write(const char *path, struct str data, mode_t mode,
 	       struct error *err);
-/* rm -rf that never leaves the tree and never follows a symbolic link. */
+/* Removes a tree like rm -rf, without leaving the tree or following links. */
 int path_remove_tree(const char *path, struct error *err);
 
 enum {
+	/* up to so many files are synced one by one, since syncing the whole of
+	 * a busy file system may take seconds */
 	DURABLE_FEW = 8
-}; /* so few files are better synced one by one: the
-      whole of a busy file system may take seconds */
+};
 
 /*
- * Waits until all that was written to the file system of the open file fd is
- * on the disk, its files' data and names (syncfs). 1: it is; 0: here only
- * fsync() of each file tells of errors (Linux before 5.8, and what is no
- * file system of a local disk); -1 with errno.
+ * Waits until everything written to the file system of fd is on the disk, data
+ * and names (syncfs). Returns 1 when it is; 0 if syncfs() does not report
+ * errors here and each file needs fsync() (Linux before 5.8, or not a local
+ * file system); -1 with errno.
  */
 int durable_filesystem(int fd);
 

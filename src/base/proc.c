@@ -1,5 +1,4 @@
-/* proc.c - programs on this machine: found, bound to dcode's life, run, ended.
- */
+/* proc.c - finds, starts, runs and kills programs on this machine. */
 /* SPDX-License-Identifier: MIT */
 /*
  * In order: finding a program and starting it; children that end with dcode;
@@ -47,12 +46,13 @@ enum { PATH_LARGEST = 1 << 20 };
 #define DEFAULT_PATH "/usr/local/bin:/usr/bin:/bin:/usr/sbin:/sbin"
 static struct {
 	pthread_mutex_t lock;
-	struct rlimit core; /* as dcode was started with */
-	bool lowered;       /* ours is 0 */
+	struct rlimit core; /* limit at dcode's start */
+	bool lowered;       /* dcode's own limit was set to 0 */
 } limits = { .lock = PTHREAD_MUTEX_INITIALIZER };
 
-/* Every signal that a program may handle: SIGKILL and SIGSTOP are refused by
- * some libcs, and the two below SIGRTMIN belong to glibc. */
+/* Resets the signal mask and the handlers of all standard signals. Some libcs
+ * reject SIGKILL and SIGSTOP here, and glibc reserves the two below
+ * SIGRTMIN. */
 static void attributes(posix_spawnattr_t *attr, bool session)
 {
 	short flags = POSIX_SPAWN_SETSIGDEF | POSIX_SPAWN_SETSIGMASK;
@@ -70,8 +70,9 @@ static void attributes(posix_spawnattr_t *attr, bool session)
 	posix_spawnattr_setflags(attr, flags);
 }
 
-/* A descriptor that another's target would overwrite moves out of the way:
- * moved[i] is the copy to close, or -1. */
+/* Adds the actions that set the child's descriptors and directory. A descriptor
+ * that another one's target would overwrite is duplicated first: moved[i] is
+ * the copy to close, or -1. */
 static int add_fds(posix_spawn_file_actions_t *acts,
 		   const struct proc_spec *spec, int *moved)
 {
@@ -105,7 +106,8 @@ static int add_fds(posix_spawn_file_actions_t *acts,
 	return rc;
 }
 
-/* An empty entry means the current directory, as a relative one does. */
+/* True if PATH has a relative or empty entry. An empty one means the current
+ * directory. */
 static bool has_relative_entry(const char *path)
 {
 	struct str rest = str_of(path);
@@ -119,10 +121,10 @@ static bool has_relative_entry(const char *path)
 	return path[strlen(path) - 1] == ':';
 }
 
-/* A copy of env whose PATH has absolute directories only; NULL where env is
- * like that already. Strings that did not change are env's own:
- * proc_environ_release() frees the rest. proc_spawn() and proc_spawn_bound() do
- * this themselves. */
+/* Returns a copy of env whose PATH has only absolute directories, or NULL if
+ * env is already like that. Unchanged strings are shared with env;
+ * proc_environ_release() frees the rest. proc_spawn() and proc_spawn_bound()
+ * call this themselves. */
 static char **proc_environ_absolute(char *const *env)
 {
 	static const char name[] = "PATH=";
@@ -157,7 +159,7 @@ static void proc_environ_release(char **copy, char *const *env)
 	free(copy);
 }
 
-/* posix_spawn reports one number for all its steps. */
+/* Sets an error from posix_spawn(), which does not say which step failed. */
 static int spawn_failed(const struct proc_spec *spec, int number,
 			struct error *err)
 {
@@ -177,15 +179,16 @@ void proc_protect(void)
 	(void)prctl(PR_SET_DUMPABLE, 0);
 	if (getrlimit(RLIMIT_CORE, &limits.core) < 0)
 		return;
-	/* The hard limit stays: a child could not get it back. */
+	/* Keeps the hard limit: a child could not raise it again. */
 	none = (struct rlimit){ 0, limits.core.rlim_max };
 	limits.lowered =
 		limits.core.rlim_cur && setrlimit(RLIMIT_CORE, &none) == 0;
 #endif
 }
 
-/* posix_spawn() cannot set limits, so the child inherits the right one from us.
- * Meanwhile PR_SET_DUMPABLE alone prevents a core file. */
+/* Starts a child with the core limit in spec. posix_spawn() cannot set limits,
+ * so dcode sets its own for the child to inherit. During that time only
+ * PR_SET_DUMPABLE prevents a core file of dcode. */
 static int spawn_with_core(const struct proc_spec *spec, char *const *env,
 			   pid_t *pid, const posix_spawn_file_actions_t *acts,
 			   const posix_spawnattr_t *attr)
@@ -313,7 +316,8 @@ enum { NOT_STARTED = 127, FDS_TRIED = 4096 };
 
 #define TO_THE_LAST (~0U)
 #define ON_EXEC 4U /* CLOSE_RANGE_CLOEXEC of Linux 5.11 */
-/* Before exec only what is safe after fork() in a program with threads. */
+/* Runs between fork() and exec: uses only functions that are safe after fork()
+ * in a program with threads. */
 static void default_signals(void)
 {
 	struct sigaction plain = { .sa_handler = SIG_DFL };
@@ -326,7 +330,8 @@ static void default_signals(void)
 	(void)sigprocmask(SIG_SETMASK, &none, NULL);
 }
 
-/* First all out of the way of the targets, then each to its own. */
+/* Sets the child's descriptors: first moves all above the targets, then each to
+ * its target. */
 static int place_fds(const struct proc_spec *spec)
 {
 	int moved[PROC_FDS_MAX];
@@ -348,7 +353,8 @@ static int place_fds(const struct proc_spec *spec)
 	return 0;
 }
 
-/* Those that somebody opened without close-on-exec. */
+/* Sets close-on-exec on all descriptors from `from` on, for those that were
+ * opened without it. */
 static void close_others(unsigned from)
 {
 	if (syscall(SYS_close_range, from, TO_THE_LAST, ON_EXEC) == 0)
@@ -364,7 +370,7 @@ static void run_child(const struct proc_spec *spec, char *const *env,
 	int number;
 
 	report = fcntl(report, F_DUPFD_CLOEXEC, PROC_FDS_MAX);
-	/* The parent may have ended before the kernel knew of it. */
+	/* The parent may have ended before PR_SET_PDEATHSIG took effect. */
 	if (prctl(PR_SET_PDEATHSIG, SIGKILL) < 0 || getppid() != parent)
 		_exit(NOT_STARTED);
 	if (spec->data_max)
@@ -408,7 +414,7 @@ int proc_spawn_bound(const struct proc_spec *spec, pid_t *pid,
 		close(report[0]);
 		return error_errno(err, "starting %s", spec->path);
 	}
-	/* Its end is that of the pipe, which exec closes. */
+	/* exec closes the pipe, so reading its end means success. */
 	while ((n = read(report[0], &number, sizeof(number))) < 0 &&
 	       errno == EINTR)
 		;
@@ -422,11 +428,11 @@ int proc_spawn_bound(const struct proc_spec *spec, pid_t *pid,
 	return error_errno(err, "starting %s", spec->path);
 }
 
-/* An environment is at most a quarter of the stack limit; ours comes first
- * unless a shell reordered it. */
+/* The kernel limits an environment to a quarter of the stack limit. The
+ * variables of dcode come first unless a shell reordered them. */
 enum { ENVIRON_MAX = 4 << 20 }; /* bytes */
 
-struct proc_entry { /* proc(5), /proc/PID/stat */
+struct proc_entry { /* one process in /proc/PID/stat (proc(5)) */
 	pid_t pid;
 	pid_t parent;
 	pid_t session;
@@ -435,14 +441,14 @@ struct proc_entry { /* proc(5), /proc/PID/stat */
 	unsigned long long started; /* clock ticks since boot */
 };
 
-enum { /* fields of /proc/PID/stat behind the name, from 0 (proc(5)) */
+enum { /* fields of /proc/PID/stat after the name, from 0 (proc(5)) */
        STAT_PARENT = 1,
        STAT_SESSION = 3,
        STAT_STARTED = 19,
 };
 
-/* Reads the fields behind the name in *p. By hand: sscanf() of 20 numbers for
- * each process of the machine was most of what a command cost. */
+/* Reads the fields after the name into *p. Parses by hand: sscanf() of 20
+ * numbers for each process of the machine took most of a command's time. */
 static int parse_stat(const char *at, struct proc_entry *p)
 {
 	unsigned long long value = 0;
@@ -454,7 +460,7 @@ static int parse_stat(const char *at, struct proc_entry *p)
 		if (*at++ != ' ')
 			return -1;
 		if (*at == '-')
-			at++; /* none of ours is negative */
+			at++; /* the fields read here are never negative */
 		value = 0;
 		while (*at >= '0' && *at <= '9')
 			value = value * 10 + (unsigned long long)(*at++ - '0');
@@ -467,7 +473,7 @@ static int parse_stat(const char *at, struct proc_entry *p)
 	return 0;
 }
 
-/* Of the process whose number is name, in decimal. */
+/* Reads /proc/NAME/stat, NAME being a pid in decimal. */
 static int read_stat(const char *name, struct proc_entry *p)
 {
 	char path[64] = "/proc/";
@@ -489,7 +495,7 @@ static int read_stat(const char *name, struct proc_entry *p)
 	if (n <= 0)
 		return -1;
 	text[n] = '\0';
-	end = strrchr(text, ')'); /* the name before it may hold anything */
+	end = strrchr(text, ')'); /* the name before it may contain any byte */
 	if (!end || parse_stat(end + 1, p) < 0)
 		return -1;
 	p->pid = (pid_t)strtol(name, NULL, 10);
@@ -532,10 +538,10 @@ static struct proc_entry *read_all(size_t *n)
 	return list;
 }
 
-/* True when NAME=value is in the process's environment. */
+/* True if NAME=value is in the process's environment. */
 static bool has_marker(pid_t pid, const char *marker)
 {
-	size_t len = strlen(marker) + 1; /* with its NUL */
+	size_t len = strlen(marker) + 1; /* including its NUL */
 	struct buf env = BUF_INIT(ENVIRON_MAX);
 	struct error ignored = { 0 };
 	char path[64];
@@ -596,7 +602,7 @@ static void mark(struct proc_entry *list, size_t n,
 	mark_children(list, n, since);
 }
 
-/* Through a descriptor, so that a pid which was reused meanwhile is safe. */
+/* Kills a process through a pidfd, so that a reused pid is not killed. */
 static void kill_one(const struct proc_entry *p)
 {
 	int fd = (int)syscall(SYS_pidfd_open, p->pid, 0);
@@ -654,7 +660,7 @@ int proc_kill_below(int64_t ms)
 
 enum {
 	KILL_PASSES = 20,
-	REAP_MS = 2000, /* until a killed one is given up */
+	REAP_MS = 2000, /* wait for a killed process before giving up */
 	REAP_STEP_MS = 5,
 	FDS = 4,
 };
@@ -715,7 +721,8 @@ static void close_all(struct proc_run *p)
 	p->ended = true;
 }
 
-/* Its descendants, also those that left its group; it is not reaped yet. */
+/* Kills the program and its descendants, including those that left its process
+ * group. The program must not be reaped yet. */
 static void kill_tree(const struct proc_run *p)
 {
 	const struct proc_tree tree = { .root = p->pid };
@@ -729,7 +736,7 @@ static void kill_tree(const struct proc_run *p)
 	(void)kill(p->pid, SIGKILL);
 }
 
-/* False at the end of the stream. */
+/* Reads what is available. False at the end of the stream. */
 static bool read_some(int fd, struct buf *out)
 {
 	char chunk[8192];
@@ -737,13 +744,13 @@ static bool read_some(int fd, struct buf *out)
 
 	if (n > 0) {
 		buf_add(out, chunk, (size_t)n);
-		explicit_bzero(chunk, (size_t)n); /* it may be a key */
+		explicit_bzero(chunk, (size_t)n); /* the output may be a key */
 	}
 	return n > 0 || (n < 0 && (errno == EAGAIN || errno == EINTR));
 }
 
-/* All that is there; what a program in the background may still write is not
- * waited for. */
+/* Reads all available output, without waiting for background programs that may
+ * still write. */
 static void drain(int fd, struct buf *out)
 {
 	struct pollfd p = { .fd = fd, .events = POLLIN };
@@ -753,9 +760,9 @@ static void drain(int fd, struct buf *out)
 		;
 }
 
-/* Not for longer than REAP_MS: SIGKILL does nothing to a program of another
- * user, and nothing yet to one in an uninterruptible wait; one that is traced
- * is not ours to reap before its tracer has. */
+/* Reaps the program within REAP_MS, else returns false. SIGKILL has no effect
+ * on a program of another user, none yet on one in an uninterruptible wait, and
+ * a traced program cannot be reaped before its tracer has done so. */
 static bool reap(const struct proc_run *p, int *status)
 {
 	struct pollfd fd = { .fd = p->pid_fd, .events = POLLIN };
@@ -773,7 +780,7 @@ static bool reap(const struct proc_run *p, int *status)
 
 static void finish(struct proc_run *p)
 {
-	int status = SIGKILL; /* as waitpid has it */
+	int status = SIGKILL; /* as waitpid() reports it */
 
 	(void)reap(p, &status);
 	p->status = proc_exit_code(status);
@@ -830,7 +837,7 @@ static void handle(struct proc_run *p, const struct pollfd *fds)
 	}
 }
 
-/* Fills fds for those that run; false when none does. *next: the nearest
+/* Fills fds for all programs. False if all have ended. *next is the nearest
  * deadline. */
 static bool prepare(struct proc_run *const *list, size_t n, struct pollfd *fds,
 		    int64_t *next)

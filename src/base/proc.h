@@ -1,4 +1,5 @@
-/* proc.h - child processes: start one, name its end, kill a whole tree. */
+/* proc.h - starts child processes, reports how they ended, kills whole
+ * trees. */
 /* SPDX-License-Identifier: MIT */
 #ifndef BASE_PROC_H
 #define BASE_PROC_H
@@ -13,111 +14,121 @@
 #include "base/stop.h"
 
 /*
- * What to start. All borrowed for the call.
+ * A program to start. Everything is borrowed for the call.
  *
- * Programs start in / unless cwd says otherwise. The directory that dcode was
- * started in may hold a repository of an attacker: Python imports pip and
- * encodings from there, others read ./setup.cfg, ./.npmrc and their like, and
- * an empty entry of PATH means that directory. Only what the user asked to be
- * run there names it as cwd. For the same reason no child gets a PATH with
- * empty or relative entries, whatever env says.
+ * Programs start in / unless cwd says otherwise. The directory in which dcode
+ * was started may be an attacker's repository: Python imports modules such as
+ * pip and encodings from it, other programs read ./setup.cfg or ./.npmrc from
+ * it, and an empty entry in PATH means that directory. Only commands that the
+ * user asked to run there set it as cwd. For the same reason empty and relative
+ * entries are removed from a child's PATH.
  */
 struct proc_spec {
-	const char *path; /* absolute; no search */
+	const char *path; /* absolute; PATH is not searched */
 	char *const *argv;
 	char *const *env;
 	const char *cwd; /* NULL: / */
-	const int *fds;  /* the child's descriptor i is fds[i], -1: /dev/null;
-			    every other one is closed in the child */
-	size_t nfds;     /* at most PROC_FDS_MAX */
-	bool session;    /* a new session: no terminal, own process group */
-	size_t data_max; /* bytes of memory it may allocate (RLIMIT_DATA); 0:
-			    no limit. proc_spawn_bound() alone */
-	bool umask_077;  /* its files are for their owner alone;
-			    proc_spawn_bound() alone */
-	bool core;       /* with the limit of core files that dcode was
-			    started with: the user's own commands */
+	/* the child's descriptor i is fds[i], or /dev/null if -1; all others
+	 * are closed in the child */
+	const int *fds;
+	size_t nfds;  /* at most PROC_FDS_MAX */
+	bool session; /* start a new session: no terminal, own process group */
+	/* limit of allocated memory in bytes (RLIMIT_DATA); 0: no limit. Only
+	 * for proc_spawn_bound() */
+	size_t data_max;
+	/* umask 077: created files are private. Only for proc_spawn_bound() */
+	bool umask_077;
+	/* use the core file limit that dcode was started with; for the user's
+	 * own commands */
+	bool core;
 };
 enum { PROC_FDS_MAX = 32 };
 
-/* Without fork's cost (the memory is not copied). The child has default
- * signals. Any thread. The caller reaps the child. */
+/* Starts a child with default signal handling. Does not copy dcode's memory as
+ * fork() does. The caller reaps the child. Any thread. */
 int proc_spawn(const struct proc_spec *spec, pid_t *pid, struct error *err);
-/* The same for a command line of the user's own that takes his terminal, an
- * editor or a pager: argv is that of /bin/sh, fds has three descriptors. */
+/* Like proc_spawn(), for a command line of the user that uses the terminal,
+ * such as an editor or a pager. argv is for /bin/sh, fds has three
+ * descriptors. */
 int proc_spawn_user(char *const *argv, const int *fds, pid_t *pid,
 		    struct error *err);
-/* The same as proc_spawn(), core aside, for a child that must not outlive
- * dcode, however that ends: SIGKILL too. The kernel kills it when the calling
- * thread ends, which therefore waits for it. */
+/* Like proc_spawn(), but ignores core, for a child that must not outlive dcode,
+ * even after SIGKILL. The kernel kills the child when the calling thread ends,
+ * so that thread must wait for it. */
 int proc_spawn_bound(const struct proc_spec *spec, pid_t *pid,
 		     struct error *err);
-/* A pipe to a child: both ends close-on-exec, ours does not block; read_end:
- * ours is that to read from. ERR_SYSTEM */
+/* Makes a pipe to a child. Both ends are close-on-exec, and *ours is
+ * non-blocking. read_end: *ours is the read end. ERR_SYSTEM on failure. */
 int proc_pipe(int *ours, int *theirs, bool read_end, struct error *err);
-/* No core file of this process, and no debugger of the same user: its memory
- * holds keys. To be called first in main; not in sanitizer builds, whose leak
+/* Prevents core files of dcode and debuggers of the same user, since memory
+ * contains keys. Call first in main(), but not in sanitizer builds, whose leak
  * check is a debugger. */
 void proc_protect(void);
-/* waitpid's status as a shell shows it: the status, or 128 + signal. */
+/* Converts waitpid()'s status as a shell does: the exit status, or 128 +
+ * signal. */
 int proc_exit_code(int wstatus);
-/* Readable once the process has ended; close-on-exec. */
+/* Returns a descriptor that becomes readable when the process ends;
+ * close-on-exec. */
 int proc_fd(pid_t pid, struct error *err);
-/* The first executable of this name in an absolute directory of path (as in
- * $PATH; NULL is the system's usual one); NULL when there is none. Owned. */
+/* Returns the first executable of this name in the absolute directories of
+ * path, which has the form of $PATH; NULL means the system's default. NULL if
+ * there is none. Owned. */
 char *proc_find(const char *name, const char *path);
-/* PATH's absolute directories; the system's usual ones when there are none. In
- * an empty or relative entry a program would be looked for in the current
- * directory. Owned. */
+/* Returns the absolute directories of path, or the system's default if there
+ * are none. Empty and relative entries would search the current directory.
+ * Owned. */
 char *proc_absolute_path(const char *path);
-/* Start time in clock ticks since boot, which with the pid names a process
- * for good; 0 when there is no such process. */
+/* Returns the start time in clock ticks since boot, which identifies a process
+ * together with its pid. 0 if the process does not exist. */
 unsigned long long proc_started(pid_t pid);
 
-/* Which processes belong to one tree. */
+/* Selects the processes of one tree. */
 struct proc_tree {
-	pid_t root;         /* must not be reaped yet */
-	bool spare_root;    /* kill only what is below it */
-	const char *marker; /* "NAME=value" that members have in their
-			       environment even when they left the tree by
-			       setsid() and reparenting; or NULL */
+	pid_t root;      /* must not be reaped yet */
+	bool spare_root; /* kill only descendants */
+	/* "NAME=value" in the environment of members, which finds those that
+	 * left the tree by setsid() and reparenting; or NULL */
+	const char *marker;
 };
-/* One pass of SIGKILL over all members; returns how many were still alive, so
- * repeat until 0. -1 when /proc cannot be read. Never kills its caller. */
+/* Sends SIGKILL once to all members. Returns how many were alive, so repeat
+ * until 0. -1 if /proc cannot be read. Never kills the caller. */
 int proc_tree_kill(const struct proc_tree *tree);
-/* Kills and reaps everything below this process, which orphans come back to
- * (PR_SET_CHILD_SUBREAPER), within ms: how many are left. */
+/* Kills and reaps all descendants of this process within ms, including orphans,
+ * which are reparented to it (PR_SET_CHILD_SUBREAPER). Returns how many are
+ * left. */
 int proc_kill_below(int64_t ms);
 
 /*
  * Runs the program at an absolute path, in / and in a session of its own, with
- * nothing on its input, and appends what it prints to out; its messages go
- * nowhere. Blocks until it has ended; where stop ends the wait, or it prints
- * more than out holds, it is killed with all that it has started. Returns its
- * exit status as proc_exit_code(), or -1 with err. See proc_run_all() for what
- * it leaves behind. Any thread.
+ * empty input. Appends its output to out; its standard error is discarded.
+ * Blocks until the program has ended. If stop ends the wait or out is full,
+ * kills the program and all its descendants. Returns the exit status as
+ * proc_exit_code() does, or -1 with err. Background processes are handled as in
+ * proc_run_all(). Any thread.
  */
 int proc_output(const char *path, char *const *argv, char *const *env,
 		struct buf *out, const struct stop *stop, struct error *err);
 
-/* One program; set to { 0 } but for what it is run with. */
+/* One program for proc_run_all(). Zero-initialise and set the borrowed
+ * fields. */
 struct proc_run {
 	/* Borrowed for the call. */
-	const char *program; /* absolute; NULL: failed says why, not run */
+	/* absolute path; NULL: the program is skipped, failed says why */
+	const char *program;
 	char *const *argv;
 	char *const *env;
 	const char *cwd;  /* NULL: / */
 	struct str input; /* for its standard input */
-	int64_t ms;       /* its time, after which it is killed; 0: no limit */
-	bool core;        /* see struct proc_spec */
-	bool ends_over;   /* killed when it prints more than out holds */
-	/* What it prints; set max before. The caller releases them. */
+	int64_t ms;     /* time limit, after which it is killed; 0: no limit */
+	bool core;      /* see struct proc_spec */
+	bool ends_over; /* kill it if it prints more than out holds */
+	/* Its output. The caller sets max before and releases them. */
 	struct buf out, err;
 	/* Out. */
 	int status; /* exit status; 128 + n: killed by signal n */
 	bool timed_out;
-	struct error failed; /* it did not start */
-	/* its own */
+	struct error failed; /* set if it did not start */
+	/* internal */
 	pid_t pid;
 	int pid_fd, in_fd, out_fd, err_fd; /* -1: closed */
 	size_t written;
@@ -126,11 +137,12 @@ struct proc_run {
 };
 
 /*
- * Runs all at once, each in a session of its own, until the last one has
- * ended; what one leaves in the background is not waited for. A program that
- * has to end is killed with all that it has started; one that cannot be killed
- * (it runs as another user, or hangs in the kernel) is left after two seconds,
- * as killed. -1 when stop ended it: ERR_CANCELLED or ERR_TIMEOUT. Any thread.
+ * Runs all programs at once, each in a session of its own, until the last one
+ * has ended. Does not wait for processes that they leave in the background. A
+ * program that must end is killed with all its descendants. One that cannot be
+ * killed (it runs as another user, or hangs in the kernel) is given up after
+ * two seconds and reported as killed. Returns -1 with ERR_CANCELLED or
+ * ERR_TIMEOUT if stop ended it. Any thread.
  */
 int proc_run_all(struct proc_run *const *list, size_t n,
 		 const struct stop *stop, struct error *err);

@@ -1,4 +1,4 @@
-/* project.c - which files count for a directory: whose, and how far upwards. */
+/* project.c - decides which files above the working directory are trusted. */
 /* SPDX-License-Identifier: MIT */
 #include "base/project.h"
 
@@ -23,7 +23,7 @@ bool project_trusts(const struct stat *st, uid_t owner)
 	       st->st_uid == owner;
 }
 
-/* The length of the parent's name; 0 for that of the root directory. */
+/* Returns the length of the parent directory's name; 0 if path is the root. */
 static size_t parent_length(const char *path, size_t len)
 {
 	if (len <= 1)
@@ -51,7 +51,7 @@ bool project_go_up(const char *cwd, size_t *len, uid_t owner)
 	return goes_on;
 }
 
-/* False: there is none. */
+/* Stats .git in the directory. False if it does not exist. */
 static bool stat_git(const char *cwd, size_t len, struct stat *st)
 {
 	char *dir = xstrndup(cwd, len);
@@ -135,7 +135,8 @@ int project_read(const char *dir, const char *path, uid_t owner,
 	return rc;
 }
 
-/* Where the walk from cwd looks in or would look in next; false: at the end. */
+/* Moves *len to the next directory that the walk up from cwd would visit,
+ * including the first one beyond its end. False after that. */
 static bool go_up_once_more(const char *cwd, size_t *len, uid_t owner,
 			    bool *ended)
 {

@@ -1,4 +1,4 @@
-/* sanitize.c - takes terminal control out of bytes that we did not write. */
+/* sanitize.c - removes terminal control sequences from untrusted bytes. */
 /* SPDX-License-Identifier: MIT */
 #include "base/sanitize.h"
 
@@ -10,7 +10,7 @@ enum state {
 	TEXT = 0,
 	ESCAPE,       /* after ESC */
 	INTERMEDIATE, /* after ESC and 0x20..0x2F */
-	CSI,          /* ECMA-48 §5.4: until 0x40..0x7E */
+	CSI,          /* ECMA-48 §5.4: up to a byte in 0x40..0x7E */
 	CONTROL_STRING /* OSC, DCS, SOS, PM, APC: until BEL or ST */,
 	STRING_ESCAPE, /* ESC inside such a string: ST or abandoned */
 };
@@ -39,9 +39,9 @@ static unsigned char after_escape(uint32_t c)
 
 static unsigned char next(unsigned char state, uint32_t c)
 {
-	/* CAN and SUB abandon any sequence. So does a line end here: nothing
-	 * of it reaches a terminal, and a string without an end would swallow
-	 * all that follows. */
+	/* CAN and SUB abort any sequence. A line end does so too here: it never
+	 * reaches a terminal within a sequence, and an unterminated string
+	 * would swallow everything that follows. */
 	if (c == 0x18 || c == 0x1A || c == '\n')
 		return TEXT;
 	switch ((enum state)state) {
@@ -84,16 +84,16 @@ bool sanitize_is_invisible(uint32_t c)
 	return false;
 }
 
-/* VT, FF, CR, NEL, LINE SEPARATOR, PARAGRAPH SEPARATOR. */
+/* True for VT, FF, CR, NEL, LINE SEPARATOR and PARAGRAPH SEPARATOR. */
 static bool ends_line(uint32_t c)
 {
 	return (c >= 0x0B && c <= 0x0D) || c == 0x85 || c == 0x2028 ||
 	       c == 0x2029;
 }
 
-enum { NUMBER_MAX = 65535 }; /* of a control sequence */
+enum { NUMBER_MAX = 65535 }; /* maximum parameter of a control sequence */
 
-/* One more byte of a control sequence, ECMA-48 section 5.4. */
+/* Handles one more byte of a control sequence (ECMA-48 section 5.4). */
 static void read_number(struct sanitizer *c, uint32_t cp)
 {
 	int *n = c->n_at < 2 ? &c->n[c->n_at] : NULL;
@@ -110,7 +110,8 @@ static void read_number(struct sanitizer *c, uint32_t cp)
 	}
 }
 
-/* The same for one who is told of the sequences: the state before was old. */
+/* Passes a character to the sink, as text or as a control. old is the state
+ * before it. */
 static void put_to_sink(struct sanitizer *c, unsigned char old, uint32_t cp,
 			struct str bytes)
 {
@@ -200,7 +201,7 @@ static size_t expected(unsigned char lead)
 	return lead < 0xE0 ? 2 : lead < 0xF0 ? 3 : 4;
 }
 
-/* Adds one byte to the unfinished sequence and emits what became whole. */
+/* Adds one byte to the unfinished UTF-8 sequence and emits it when complete. */
 static void byte(struct sanitizer *c, unsigned char b, struct buf *out)
 {
 	struct str bytes = { (const char *)c->part, 0 };
@@ -226,7 +227,8 @@ static void byte(struct sanitizer *c, unsigned char b, struct buf *out)
 		replace(c, out);
 }
 
-/* Printable ASCII at the front, which needs no care in the TEXT state. */
+/* Returns how many bytes at the front are printable ASCII, which can be copied
+ * in the TEXT state. */
 static size_t plain(struct str s)
 {
 	size_t n = 0;

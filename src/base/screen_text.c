@@ -1,4 +1,4 @@
-/* screen_text.c - what a terminal shows at last of all that was printed. */
+/* screen_text.c - reduces output to what a terminal would show at the end. */
 /* SPDX-License-Identifier: MIT */
 #include "base/screen_text.h"
 
@@ -12,34 +12,35 @@
 #include "base/str.h"
 
 /*
- * A row is plain while text is only appended to it: its bytes. The first change
- * turns it into cells, each of which names bytes of the same buffer, so that a
- * change costs the same wherever it is.
+ * A row is plain (just bytes) while text is only appended to it. The first
+ * other change converts it to cells, each of which refers to bytes of the same
+ * buffer, so that a change costs the same at any column.
  */
 enum {
-	PLAIN_MAX = 8 << 10, /* bytes of a row that can still change */
-	CELLS_MAX = 4096,    /* of a row */
-	CLUSTER_MAX = 64,    /* bytes of a character with what combines */
-	ARENA_MIN = 4 << 10, /* bytes, before unused ones are dropped */
+	PLAIN_MAX = 8 << 10, /* bytes of the row that can still change */
+	CELLS_MAX = 4096,    /* cells per row */
+	/* bytes of a character including its combining marks */
+	CLUSTER_MAX = 64,
+	ARENA_MIN = 4 << 10, /* bytes of text before unused ones are dropped */
 	TAB = 8,
 };
 
 struct cell {
-	uint32_t at; /* in the row's text */
+	uint32_t at; /* offset in the row's text */
 	uint16_t len;
-	uint8_t width; /* 0: the rest of a wide one */
+	uint8_t width; /* 0: second column of a wide character */
 };
 
 struct screen_row {
 	struct buf text;
-	struct cell *cells; /* owned; NULL: plain */
-	size_t n;           /* cells, or columns of a plain row */
-	size_t room;        /* of cells */
-	size_t used;  /* bytes of text that cells named at the last look */
-	size_t given; /* bytes of the row that out has */
-	bool ended;   /* and the end of its line */
-	bool stale;   /* what out has is not how it is now */
-	bool cut;     /* its beginning is out, and can change no more */
+	struct cell *cells; /* owned; NULL if the row is plain */
+	size_t n;           /* number of cells, or columns of a plain row */
+	size_t room;        /* allocated cells */
+	size_t used;  /* bytes of text used by cells at the last compaction */
+	size_t given; /* bytes of the row already written to out */
+	bool ended;   /* its line end was written to out, too */
+	bool stale;   /* the version written to out is out of date */
+	bool cut; /* the start of the row is written and can no longer change */
 };
 
 static struct screen_row *row_at(struct screen_text *s, size_t i)
@@ -54,8 +55,8 @@ static size_t width_of(uint32_t c)
 	return width < 0 ? 0 : (size_t)width;
 }
 
-/* The row as text; trailing blanks of one that was rewritten are what is left
- * of longer states. */
+/* Appends the row as text. Trailing blanks of a row with cells are dropped:
+ * they remain from longer versions. */
 static void assemble(const struct screen_row *r, struct buf *out)
 {
 	size_t n = r->n;
@@ -77,7 +78,8 @@ static void assemble(const struct screen_row *r, struct buf *out)
 	}
 }
 
-/* Gives what out lacks of row i; whole: and its end. */
+/* Writes the part of row i that out does not have yet; whole: also its line
+ * end. */
 static void give_row(struct screen_text *s, size_t i, bool whole,
 		     struct buf *out)
 {
@@ -157,7 +159,7 @@ static void new_line(struct screen_text *s)
 	s->col = 0;
 }
 
-/* The row is about to change somewhere but at its end. */
+/* Call before the row changes anywhere except at its end. */
 static void touch(struct screen_text *s, struct screen_row *r)
 {
 	size_t up = s->n - 1 - s->row;
@@ -186,7 +188,7 @@ static void pad(struct screen_row *r, size_t n)
 		r->cells[r->n++] = (struct cell){ .width = 1 };
 }
 
-/* A wide character of which a part is about to go is blank then. */
+/* Blanks a wide character if only a part of it will be overwritten. */
 static void split_wide(struct screen_row *r, size_t at)
 {
 	size_t from = at;
@@ -202,7 +204,7 @@ static void split_wide(struct screen_row *r, size_t at)
 		r->cells[from] = (struct cell){ .width = 1 };
 }
 
-/* Unused bytes of the row's text go, once they are the most of it. */
+/* Drops unused bytes of the row's text once they are more than half of it. */
 static void compact(struct screen_row *r)
 {
 	struct buf text = BUF_INIT(SIZE_MAX / 2);
@@ -222,7 +224,7 @@ static void compact(struct screen_row *r)
 	r->used = text.len;
 }
 
-/* A mark that combines with the character before column col. */
+/* Adds a combining mark to the character before column col. */
 static void combine(struct screen_row *r, size_t col, struct str bytes)
 {
 	struct cell *c;
@@ -268,14 +270,15 @@ static void put_cell(struct screen_row *r, size_t col, struct str bytes,
 	compact(r);
 }
 
-/* The columns that a character takes at col; a tab leads to the next stop. */
+/* Returns the columns that a character takes at col. A tab extends to the next
+ * tab stop. */
 static size_t columns_of(uint32_t c, size_t col)
 {
 	return c == '\t' ? TAB - col % TAB : width_of(c);
 }
 
-/* The cursor's row in cells. A row whose beginning is out can change no more: a
- * new one begins. */
+/* Converts the cursor's row to cells and returns it. If the start of the row
+ * can no longer change, starts a new row. */
 static struct screen_row *cells_here(struct screen_text *s)
 {
 	struct screen_row *r = row_at(s, s->row);
@@ -317,7 +320,7 @@ static struct screen_row *cells_here(struct screen_text *s)
 	return r;
 }
 
-/* A row is too long to be kept: all so far is final. */
+/* Writes out a row that is too long. Everything up to here becomes final. */
 static void cut_row(struct screen_text *s)
 {
 	struct screen_row *r;
@@ -331,7 +334,7 @@ static void cut_row(struct screen_text *s)
 	r->cut = true;
 }
 
-/* Where the text of a row that is full goes on. */
+/* Returns the row where the text of a full row continues. */
 static struct screen_row *make_room(struct screen_text *s)
 {
 	if (s->row + 1 < s->n) {
@@ -344,14 +347,14 @@ static struct screen_row *make_room(struct screen_text *s)
 	return row_at(s, s->row);
 }
 
-/* At the end of a plain row: how many bytes it took. */
+/* Appends text to a plain row. Returns how many bytes were appended. */
 static size_t append(struct screen_text *s, struct str bytes, uint32_t c)
 {
 	struct screen_row *r = row_at(s, s->row);
 	size_t room = PLAIN_MAX - r->text.len;
 	size_t width;
 
-	/* The same bytes fill a row, however they come. */
+	/* Rows are filled with the same bytes however the input is split. */
 	if (room < (c ? bytes.len : 1)) {
 		r = make_room(s);
 		room = PLAIN_MAX;
@@ -365,7 +368,7 @@ static size_t append(struct screen_text *s, struct str bytes, uint32_t c)
 	return bytes.len;
 }
 
-/* At the cursor of a row in cells. */
+/* Writes a character at the cursor of a row with cells. */
 static void replace(struct screen_text *s, struct str one, uint32_t c)
 {
 	size_t width = columns_of(c, s->col);
@@ -381,7 +384,7 @@ static void replace(struct screen_text *s, struct str one, uint32_t c)
 	s->col += width;
 }
 
-/* ASCII, or one character. */
+/* bytes: ASCII text (c is 0), or the character c. */
 static void on_text(void *arg, struct str bytes, uint32_t c)
 {
 	struct screen_text *s = arg;
@@ -401,7 +404,7 @@ static void on_text(void *arg, struct str bytes, uint32_t c)
 	}
 }
 
-/* Columns from to to (without it) of the cursor's row are blank. */
+/* Blanks columns from..to (exclusive) of the cursor's row. */
 static void erase(struct screen_text *s, size_t from, size_t to)
 {
 	struct screen_row *r = row_at(s, s->row);
@@ -443,7 +446,8 @@ static void delete_columns(struct screen_text *s, size_t n)
 	r->n -= n;
 }
 
-/* The first row of the page in the ring; a page begins where none has. */
+/* Returns the ring index of the page's first row. Starts a page if there is
+ * none. */
 static size_t page_row(struct screen_text *s)
 {
 	if (!s->page) {
@@ -476,14 +480,14 @@ static void erase_rows(struct screen_text *s, size_t from, size_t to)
 	s->row = row;
 }
 
-/* The rows below the cursor's are no more. */
+/* Drops the rows below the cursor. */
 static void drop_below(struct screen_text *s)
 {
 	for (; s->n > s->row + 1; s->n--) {
 		struct screen_row *r = row_at(s, s->n - 1);
 
 		if (s->open == s->gone + s->n)
-			s->open = SIZE_MAX; /* nobody's */
+			s->open = SIZE_MAX; /* belongs to no row */
 		clear_row(r);
 		*r = (struct screen_row){ .text = r->text };
 	}
@@ -507,7 +511,7 @@ static void restore(struct screen_text *s)
 	s->col = s->saved[1];
 }
 
-/* n: the numbers of the sequence, -1 where one is left out. */
+/* Applies a control sequence. n: its parameters, -1 if missing. */
 static void on_sequence(struct screen_text *s, unsigned char c, const int *n)
 {
 	size_t count = n[0] > 0 ? (size_t)n[0] : 1;
@@ -592,7 +596,7 @@ static void on_escape(struct screen_text *s, unsigned char c)
 		new_line(s);
 }
 
-/* What comes next will most often be written over again. */
+/* Moves the cursor to column 0. The row will most likely be rewritten. */
 static void go_to_start(struct screen_text *s)
 {
 	s->col = 0;
@@ -628,7 +632,8 @@ static void prepare(struct screen_text *s)
 	push_row(s);
 }
 
-/* For readers that only append: what nothing seen so far would change. */
+/* For readers that only append: writes the rows that would change only with a
+ * sequence of a kind not seen so far. */
 static void give_early(struct screen_text *s, struct buf *out)
 {
 	struct screen_row *last = row_at(s, s->n - 1);
@@ -645,7 +650,7 @@ void screen_text_feed(struct screen_text *s, struct str chunk, struct buf *out)
 	const struct sanitize_sink sink = { on_text, on_control, s };
 
 	if (!chunk.len && !s->rows)
-		return; /* most commands print nothing on standard error */
+		return; /* most commands print nothing to standard error */
 	prepare(s);
 	s->out = out;
 	s->clean.sink = &sink;

@@ -1,4 +1,4 @@
-/* stop.c - what ends a blocking call early: a cancel or a deadline. */
+/* stop.c - ends blocking calls early: by a cancel or at a deadline. */
 /* SPDX-License-Identifier: MIT */
 #include "base/stop.h"
 
@@ -66,7 +66,8 @@ int cancel_chain_init(struct cancel_chain *c, const struct cancel *outer,
 		return -1;
 	epoll = epoll_create1(EPOLL_CLOEXEC);
 	c->own = c->cancel.fd[0];
-	c->cancel.fd[0] = epoll; /* readable when one of both is */
+	/* readable when the own or the outer pipe is */
+	c->cancel.fd[0] = epoll;
 	if (epoll >= 0 && watch(epoll, c->own) == 0 &&
 	    watch(epoll, outer ? outer->fd[0] : -1) == 0)
 		return 0;

@@ -2,9 +2,8 @@
  * characters. */
 /* SPDX-License-Identifier: MIT */
 /*
- * All of it works on borrowed text, which need not end in NUL. UTF-8 is
- * assumed where characters are counted; a byte that is not UTF-8 counts as one
- * character.
+ * All functions work on borrowed text, which need not end with NUL. Functions
+ * that count characters assume UTF-8; an invalid byte counts as one character.
  */
 #include "base/str.h"
 
@@ -147,7 +146,8 @@ bool str_to_size(struct str s, int64_t *bytes)
 	return true;
 }
 
-/* Bytes of the well-formed sequence at the front, or 0 (RFC 3629 §4). */
+/* Returns the length of the valid UTF-8 sequence at the front, or 0 (RFC 3629
+ * §4). */
 static size_t sequence(const unsigned char *p, size_t len)
 {
 	unsigned char low = 0x80;
@@ -177,7 +177,7 @@ static size_t sequence(const unsigned char *p, size_t len)
 	return more + 1;
 }
 
-/* Whether eight bytes are ASCII, as those of most text. */
+/* True if the first eight bytes are ASCII: a quick test. */
 static bool are_ascii(const unsigned char *p, size_t len)
 {
 	uint64_t eight;
@@ -299,7 +299,8 @@ static char low(char c)
 	return c >= 'A' && c <= 'Z' ? (char)(c + ('a' - 'A')) : c;
 }
 
-/* Optimal string alignment; row i holds the distances of a's first i bytes. */
+/* Computes the optimal string alignment distance. Row i has the distances of
+ * a's first i bytes. */
 size_t nearest_distance(struct str a, struct str b)
 {
 	size_t rows[3][LONGEST + 1];
@@ -382,7 +383,8 @@ void percent_decode(struct buf *out, struct str text)
 	}
 }
 
-/* Bytes of the well-formed sequence at the front; 0: there is none. */
+/* Decodes the UTF-8 sequence at the front. Returns its length, or 0 if it is
+ * invalid. */
 static size_t decode(struct str s, uint32_t *c)
 {
 	const unsigned char *p = (const unsigned char *)s.ptr;
@@ -396,7 +398,7 @@ static size_t decode(struct str s, uint32_t *c)
 	return n;
 }
 
-/* C1 controls, and what base/sanitize.h drops. */
+/* True for C1 controls and the characters that base/sanitize.h removes. */
 static bool is_hidden(uint32_t c)
 {
 	return (c >= 0x80 && c < 0xA0) || c == 0xAD || c == 0x34F ||

@@ -8,64 +8,67 @@
 
 #include "base/buf.h"
 
-struct str str_of(const char *s); /* NULL gives the empty slice */
+struct str str_of(const char *s); /* NULL gives an empty slice */
 bool str_eq(struct str a, struct str b);
 bool str_is(struct str a, const char *b);
 bool str_is_nocase(struct str a, const char *b); /* ASCII only */
 bool str_starts(struct str s, const char *prefix);
 bool str_ends(struct str s, const char *suffix);
-/* ASCII white space off both ends. */
+/* Removes ASCII white space from both ends. */
 struct str str_trim(struct str s);
-/* From byte n on; the empty slice when n is past the end. */
+/* Returns s from byte n on; empty if n is past the end. */
 struct str str_skip(struct str s, size_t n);
-/* Index of the first c, or s.len. */
+/* Returns the index of the first c, or s.len. */
 size_t str_find(struct str s, char c);
-/* Index of the first needle, or s.len; an empty needle is found at 0. */
+/* Returns the index of the first needle, or s.len. An empty needle is at 0. */
 size_t str_search(struct str s, struct str needle);
-/* Takes the bytes up to the next sep off the front of *rest; false at the
- * end. "a,,b" gives three slices, "" none. */
+/* Removes the bytes up to the next sep from the front of *rest into *item.
+ * False at the end. "a,,b" gives three items, "" none. */
 bool str_split(struct str *rest, char sep, struct str *item);
-/* Decimal, optional sign, nothing else; false on garbage or overflow. */
+/* Parses a decimal number with optional sign. False if anything else follows,
+ * or on overflow. */
 bool str_to_int(struct str s, int64_t *value);
-/* "1048576", "512m", "2gb": bytes, b, k, m, g, t in any case being powers of
- * 1024; false on garbage, overflow or a negative number. */
+/* Parses a size in bytes: "1048576", "512m", "2gb". The units b, k, m, g, t, in
+ * any case, are powers of 1024. False on bad syntax, overflow or a negative
+ * number. */
 bool str_to_size(struct str s, int64_t *bytes);
-/* "12 bytes", "1.5 kB", "20.3 MB": powers of ten. */
+/* Formats as "12 bytes", "1.5 kB", "20.3 MB", with powers of ten. */
 void str_format_size(int64_t bytes, char room[32]);
-/* Number of code points; a byte of a broken sequence counts as one. */
+/* Returns the number of code points. An invalid byte counts as one. */
 size_t str_chars(struct str s);
-/* Bytes taken by the first n code points. */
+/* Returns the bytes of the first n code points. */
 size_t str_char_offset(struct str s, size_t n);
-/* Well-formed UTF-8 throughout (RFC 3629: no surrogates, no overlongs). */
+/* True if s is valid UTF-8 (RFC 3629: no surrogates, no overlong forms). */
 bool str_is_utf8(struct str s);
-/* One or more printable ASCII characters, none of them white space. */
+/* True if s is one or more printable ASCII characters without white space. */
 bool str_is_visible(struct str s);
-/* The longest prefix that is well-formed UTF-8. */
+/* Returns the length of the longest valid UTF-8 prefix that does not split a
+ * character. */
 size_t str_utf8_prefix(struct str s);
 
-/* Appends a line as it may be printed and reviewed: controls but tabs become
- * "^[", bytes that are no UTF-8 "<FF>", and the characters that terminals hide
- * or reorder text with "<U+202E>". */
+/* Appends a line in a form that can be reviewed: control characters except tabs
+ * become "^[", invalid UTF-8 bytes "<FF>", and characters that hide or reorder
+ * text "<U+202E>". */
 void visible_line(struct str line, struct buf *out);
 
-/* Takes a word off the front of rest. Blanks, quotes and backslashes are as in
- * a shell, but that nothing is expanded; a quote may stay open. Owned, or NULL
- * at the end. */
+/* Removes a word from the front of rest. Blanks, quotes and backslashes work as
+ * in a shell, without expansions. A quote may stay open. Returns the word
+ * (owned), or NULL at the end. */
 char *words_take(struct str *rest);
 
-/* Appends text, percent-encoded but for letters, digits, "-._~" and the
- * characters of keep. */
+/* Appends text percent-encoded, except for letters, digits, "-._~" and the
+ * characters in keep. */
 void percent_encode(struct buf *out, struct str text, const char *keep);
-/* Appends the bytes that a value of a query or form stands for: "+" is a space.
- * What is no "%XX" stays as it is. */
+/* Appends the decoded value of a query or form: "+" becomes a space. Invalid
+ * "%XX" are copied. */
 void percent_decode(struct buf *out, struct str text);
 
-/* How many letters have to be added, dropped, replaced or swapped with their
- * neighbour to make b of a; case is ignored. Words beyond 63 bytes differ by
- * their length. */
+/* Returns how many letters must be added, dropped, replaced or swapped with a
+ * neighbour to turn a into b, ignoring case. If a word is longer than 63 bytes,
+ * returns the longer length. */
 size_t nearest_distance(struct str a, struct str b);
-/* The name with the least distance to word, the first of several; NULL when
- * there are none. */
+/* Returns the name closest to word, the first of several; NULL if there are no
+ * names. */
 const char *nearest_name(struct str word, const char *const *names, size_t n);
 
 #endif

@@ -1,4 +1,4 @@
-/* thread.c - threads that get no signals. */
+/* thread.c - starts threads that receive no signals. */
 /* SPDX-License-Identifier: MIT */
 #include "base/thread.h"
 

@@ -1,4 +1,4 @@
-/* thread.h - threads that get no signals. */
+/* thread.h - starts threads that receive no signals. */
 /* SPDX-License-Identifier: MIT */
 #ifndef BASE_THREAD_H
 #define BASE_THREAD_H
@@ -7,7 +7,8 @@
 
 #include "base/error.h"
 
-/* Signals are for the threads that wait for them. ERR_SYSTEM */
+/* Starts a thread with all signals blocked: they are for the threads that wait
+ * for them. ERR_SYSTEM on failure. */
 int thread_start(pthread_t *thread, void *(*run)(void *arg), void *arg,
 		 struct error *err);
 

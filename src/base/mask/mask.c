@@ -1,10 +1,10 @@
-/* mask.c - keeps secret values out of everything shown, stored or sent. */
+/* mask.c - hides secret values in everything that is shown, stored or sent. */
 /* SPDX-License-Identifier: MIT */
 /*
- * The values to hide are matched as bytes, in one pass over the text. Above
- * that: JSON, whose strings are masked as they read; and two filters for a
- * command's output, which mask before escape sequences are taken out and again
- * after, since a value may have come in halves.
+ * Secret values are matched as bytes in one pass over the text. On top of that:
+ * masking of JSON strings in their decoded form, and two filters for command
+ * output, which mask before and after escape sequences are removed, since a
+ * sequence may split a value.
  */
 #include "base/mask/mask.h"
 
@@ -22,36 +22,41 @@
 #include "base/str.h"
 
 enum {
-	SHORTEST = 8,        /* bytes of a value that is hidden */
-	SHORTEST_SECRET = 4, /* the same when its name says that it is one */
-	SHORTEST_FORM = 12,  /* bytes of an encoded form, or of one line */
-	BLOCK = 16384,       /* bytes of locked memory taken at a time */
-	CHAIN = 4,           /* times the longest value, of overlapping ones */
+	SHORTEST = 8,        /* minimum bytes of a hidden value */
+	SHORTEST_SECRET = 4, /* the same if the name says that it is a secret */
+	/* minimum bytes of an encoded form, or of a single line */
+	SHORTEST_FORM = 12,
+	BLOCK = 16384, /* bytes of locked memory per allocation */
+	/* limit of a chain of overlapping values, in lengths of the longest
+	 * value */
+	CHAIN = 4,
 };
 
-struct block { /* locked memory; what follows the struct is its bytes */
+struct block { /* locked memory; the bytes follow the struct */
 	struct block *next;
 	size_t used;
 	size_t size;
 	char bytes[];
 };
 
-struct hidden {            /* one byte sequence to look for */
+struct hidden {            /* one byte sequence to hide */
 	const char *bytes; /* in a block */
 	size_t len;
 	char *shown; /* "[masked:NAME]", owned */
-	int next;    /* index of the next one with this first byte, -1 */
+	int next; /* index of the next item with the same first byte, or -1 */
 };
 
 struct mask {
-	pthread_rwlock_t *lock; /* of all that follows; owned */
+	pthread_rwlock_t *lock; /* guards all fields below; owned */
 	struct block *blocks;
 	struct hidden *items;
 	int n;
 	int room;
-	int first[UCHAR_MAX + 1]; /* by first byte, longest first; -1 */
+	/* by first byte: index of the longest item, or -1 */
+	int first[UCHAR_MAX + 1];
 	size_t longest;
-	/* Which two bytes begin a value: most text is passed over by it. */
+	/* Bit set of the first two bytes of all values, to skip most of the
+	 * text. */
 	uint64_t pairs[(UCHAR_MAX + 1) * (UCHAR_MAX + 1) / 64];
 };
 
@@ -79,7 +84,7 @@ void mask_free(struct mask *m)
 		struct block *b = m->blocks;
 
 		m->blocks = b->next;
-		sodium_free(b); /* zeroes it */
+		sodium_free(b); /* also zeroes it */
 	}
 	pthread_rwlock_destroy(m->lock);
 	free(m->lock);
@@ -94,7 +99,8 @@ static const char *keep_copy(struct mask *m, struct str value)
 	if (!b || value.len > b->size - b->used) {
 		size_t size = value.len > BLOCK ? value.len : BLOCK;
 
-		/* sodium_malloc() aligns the end: round up for the start. */
+		/* Rounded up, since sodium_malloc() aligns the end of a block,
+		 * and the start must be aligned too. */
 		size = (size + 15) & ~(size_t)15;
 		b = sodium_malloc(sizeof(*b) + size);
 		if (!b)
@@ -151,12 +157,13 @@ static void hide_form(struct mask *m, const char *name, struct str form)
 		add_form(m, name, form);
 }
 
-/* What base64 makes of the value wherever it lies in the encoded bytes: the
- * characters that depend on the value alone, for each of three alignments. */
+/* Hides the base64 forms of the value at each of the three alignments, limited
+ * to the characters that depend only on the value. */
 static void hide_base64(struct mask *m, const char *name, struct str value,
 			int variant)
 {
-	static const size_t mixed[] = { 0, 2, 3 }; /* with what lies before */
+	/* characters that depend on the bytes before */
+	static const size_t mixed[] = { 0, 2, 3 };
 	size_t size = sodium_base64_encoded_len(value.len + 2, variant);
 	unsigned char *raw = xcalloc(value.len + 2, 1);
 	char *text = xcalloc(size, 1);
@@ -170,7 +177,7 @@ static void hide_base64(struct mask *m, const char *name, struct str value,
 		form = str_skip(str_of(text), mixed[before]);
 		hide_form(m, name, form);
 		if ((value.len + before) % 3 && form.len) {
-			form.len--; /* mixed with what lies behind */
+			form.len--; /* depends on the bytes after */
 			hide_form(m, name, form);
 		}
 	}
@@ -180,7 +187,8 @@ static void hide_base64(struct mask *m, const char *name, struct str value,
 	free(text);
 }
 
-/* RFC 3986: everything but the unreserved characters as %XX. */
+/* Hides the percent-encoded form (RFC 3986: all but the unreserved
+ * characters). */
 static void hide_percent(struct mask *m, const char *name, struct str value,
 			 const char *format)
 {
@@ -202,7 +210,7 @@ static void hide_percent(struct mask *m, const char *name, struct str value,
 	buf_wipe(&form);
 }
 
-/* As `od -An -tx1 | tr -d ' '` and `xxd -p` show it. */
+/* Hides the form printed by `od -An -tx1 | tr -d ' '` and `xxd -p`. */
 static void hide_hex(struct mask *m, const char *name, struct str value,
 		     const char *format)
 {
@@ -225,7 +233,8 @@ static void hide_json(struct mask *m, const char *name, struct str value)
 	buf_wipe(&form);
 }
 
-/* A key of several lines is also shown line by line, numbered or indented. */
+/* Hides each line of a multi-line key, since tools print lines with numbers or
+ * indentation. */
 static void hide_lines(struct mask *m, const char *name, struct str value)
 {
 	struct str line;
@@ -268,8 +277,8 @@ bool mask_add(struct mask *m, const char *name, struct str value)
 	return true;
 }
 
-/* The longest value that text begins with, or NULL. *maybe: a longer one may
- * still come true when more bytes follow. */
+/* Returns the longest value at the start of text, or NULL. *maybe: a longer one
+ * may match when more bytes follow. */
 static const struct hidden *find_match(const struct mask *m, struct str text,
 				       bool *maybe)
 {
@@ -289,7 +298,7 @@ static const struct hidden *find_match(const struct mask *m, struct str text,
 	return NULL;
 }
 
-/* Most places are told apart by their first two bytes. */
+/* True if the first two bytes can begin a value: a quick test. */
 static bool may_begin(const struct mask *m, struct str text)
 {
 	unsigned pair;
@@ -300,9 +309,9 @@ static bool may_begin(const struct mask *m, struct str text)
 	return m->pairs[pair / 64] >> pair % 64 & 1;
 }
 
-/* Where the bytes to hide end: another value may begin within the first and go
- * on behind it. A chain of them is followed only so far, for it is held back.
- */
+/* Returns the end of the bytes to hide: another value may start inside the
+ * first one and extend beyond it. A chain of overlapping values is followed
+ * only up to a limit, because it must be held back. */
 static size_t match_end(const struct mask *m, struct str text,
 			const struct hidden *first, bool *maybe)
 {
@@ -322,7 +331,8 @@ static size_t match_end(const struct mask *m, struct str text,
 	return len;
 }
 
-/* Handles what can be decided, returns how many bytes that were. */
+/* Replaces values and appends the result, as far as it can be decided. Returns
+ * how many bytes of text were processed. */
 static size_t replace_values(const struct mask *m, struct str text, bool last,
 			     struct buf *out)
 {
@@ -372,13 +382,14 @@ void mask_text(const struct mask *m, struct str text, struct buf *out)
 	pthread_rwlock_unlock(m->lock);
 }
 
-/* With the lock held. */
+/* Call with the lock held. */
 static void feed_stream(const struct mask *m, struct mask_stream *s,
 			struct str chunk, struct buf *out)
 {
 	size_t done;
 
-	s->held.max = SIZE_MAX / 4; /* never more than a value and a chunk */
+	/* at most one chain of values and one chunk */
+	s->held.max = SIZE_MAX / 4;
 	if (s->held.len) {
 		buf_addstr(&s->held, chunk);
 		done = replace_values(m, buf_str(&s->held), false, out);
@@ -413,7 +424,7 @@ void mask_end(const struct mask *m, struct mask_stream *s, struct buf *out)
 	buf_wipe(&s->held);
 }
 
-/* Bytes of the string at the front, with its quotes. */
+/* Returns the length of the JSON string at the front, including its quotes. */
 static size_t string_length(struct str s)
 {
 	for (size_t i = 1; i < s.len; i++) {
@@ -424,7 +435,7 @@ static size_t string_length(struct str s)
 	return s.len;
 }
 
-/* The number of "\u1234" at the front, or -1. */
+/* Returns the number of a "\u1234" escape at the front, or -1. */
 static utf8proc_int32_t read_unit(struct str s)
 {
 	utf8proc_int32_t unit = 0;
@@ -445,8 +456,8 @@ static utf8proc_int32_t read_unit(struct str s)
 	return unit;
 }
 
-/* Appends what the escape at the front stands for; returns its bytes. Half a
- * surrogate pair is U+FFFD. */
+/* Appends the character of the escape at the front and returns the escape's
+ * length. Half a surrogate pair becomes U+FFFD. */
 static size_t add_escape(struct buf *out, struct str s)
 {
 	static const char names[] = "bfnrt\"\\/";
@@ -475,7 +486,7 @@ static size_t add_escape(struct buf *out, struct str s)
 	return len;
 }
 
-/* What the string says, without its quotes. */
+/* Appends the decoded JSON string. */
 static void decode_string(struct buf *out, struct str s)
 {
 	s = (struct str){ s.ptr + 1, s.len < 2 ? 0 : s.len - 2 };
@@ -489,7 +500,7 @@ static void decode_string(struct buf *out, struct str s)
 	}
 }
 
-/* A string (its text is what it says) or a number. */
+/* Appends a masked JSON string or number; text is its decoded form. */
 static void add_token(const struct mask *m, struct str token, struct str text,
 		      struct buf *out)
 {
@@ -550,7 +561,7 @@ void mask_json(const struct mask *m, struct str json, struct buf *out)
 	buf_release(&whole);
 }
 
-enum { NO_LIMIT = 1 << 30 }; /* never more than a few chunks */
+enum { NO_LIMIT = 1 << 30 }; /* the buffers hold at most a few chunks */
 
 static void clear_scratch(struct redact_stream *s)
 {
