@@ -1,11 +1,11 @@
-/* bind.c - a directory of this machine that a sandbox gets as it is. */
+/* bind.c - a directory of this machine that is bound into a sandbox. */
 /* SPDX-License-Identifier: MIT */
 
 /*
- * bind_check() refuses what is not a project. bind_git_find() looks for the git
- * directory that a worktree or submodule needs and that lies outside of it, and
- * bind_git_each() says which parts of that the sandbox may write. The tree is
- * not trusted: bind.h has the attacks.
+ * bind_check() refuses directories that are not projects. bind_git_find() looks
+ * for the git directory that a worktree or submodule needs and that lies
+ * outside of it. bind_git_each() says which parts of it the sandbox may write.
+ * The tree is not trusted: bind.h describes the attacks.
  */
 #include "sandbox/bind.h"
 
@@ -31,9 +31,9 @@ static bool contains(const char *a, const char *b)
 	return !strncmp(a, b, len) && (b[len] == '/' || b[len] == '\0');
 }
 
-/* True for directories through which a sandbox would reach the host: the
- * kernel's and the devices' trees, the system's files, and directories that
- * everybody shares, where other programs keep their sockets. */
+/* True for directories that would give a sandbox access to the host: kernel and
+ * device trees, system files, and world-writable directories where other
+ * programs keep their sockets. */
 static bool is_systems(const char *real)
 {
 	static const char *const trees[] = { "/proc", "/sys", "/dev", "/boot",
@@ -106,7 +106,8 @@ static const char reftable[] = "its repository is outside of the directory and "
 static const char in_system[] =
 	"the sandbox has its own system files where the repository is";
 
-/* Of a git directory, also while they are missing. */
+/* Entries of a git directory that git obeys. They are protected even while they
+ * do not exist. */
 static const struct {
 	const char *name;
 	enum bind_git_use use;
@@ -131,7 +132,8 @@ static bool is_below(const char *path, const char *dir)
 	return !strncmp(path, dir, len) && (!path[len] || path[len] == '/');
 }
 
-/* Where a sandbox has something else, a repository cannot be mounted. */
+/* False for paths that the sandbox uses for something else: a repository cannot
+ * be mounted there. */
 static bool can_mount(const char *path)
 {
 	static const char *const taken[] = { "/usr",    "/bin",      "/sbin",
@@ -146,7 +148,7 @@ static bool can_mount(const char *path)
 	return true;
 }
 
-/* The first line of a small file, trimmed; NULL. Owned. */
+/* Returns the first line of a small file, trimmed and owned, or NULL. */
 static char *read_line(const char *dir, const char *name)
 {
 	struct buf text = BUF_INIT(SMALL_MAX);
@@ -165,7 +167,7 @@ static char *read_line(const char *dir, const char *name)
 	return line;
 }
 
-/* The value of core.worktree as git writes it for a submodule; NULL. Owned. */
+/* Returns core.worktree as git writes it for a submodule, owned, or NULL. */
 static char *read_worktree(const char *git_dir)
 {
 	struct buf text = BUF_INIT(CONFIG_MAX);
@@ -200,8 +202,8 @@ static char *read_worktree(const char *git_dir)
 	return value;
 }
 
-/* A worktree's directory has a file gitdir that names its .git file, a
- * submodule's a core.worktree. */
+/* True if the git directory points back to this tree: a linked worktree's has a
+ * file gitdir that names the .git file, a submodule's has core.worktree. */
 static bool names_tree(const char *git_dir, const char *root, const char *dot)
 {
 	/* Relative with worktree.useRelativePaths (git 2.48). */
@@ -217,8 +219,9 @@ static bool names_tree(const char *git_dir, const char *root, const char *dot)
 	return names;
 }
 
-/* What commondir names, when that has git_dir as worktrees/NAME. A "." is a
- * placeholder of dcode's own. Owned; NULL. */
+/* Returns the common git directory that the file commondir names, if it
+ * contains git_dir as worktrees/NAME. Without that file the git directory
+ * itself is the common one. Owned; or NULL. */
 static char *find_common(const char *git_dir)
 {
 	char *file = path_join(git_dir, "commondir");
@@ -251,7 +254,8 @@ static bool is_trusted(const char *git_dir, uid_t owner)
 	       project_trusts(&st, owner);
 }
 
-/* What a .git file names. */
+/* Sets git_dir and common from a .git file, if the directory that it names
+ * points back to this tree. */
 static void follow_file(struct bind_git *b, const char *dot, uid_t owner)
 {
 	char *line = read_line(b->root, ".git");
@@ -272,7 +276,8 @@ static void follow_file(struct bind_git *b, const char *dot, uid_t owner)
 	free(real);
 }
 
-/* All references in files that each writer replaces. */
+/* With reftable all references share files that every writer replaces, so the
+ * writer cannot be limited to one branch. */
 static bool has_reftable(const char *common)
 {
 	char *dir = path_join(common, "reftable");
@@ -325,7 +330,7 @@ bool bind_git_find(struct bind_git *b, const struct settings *set,
 		b->common = xstrdup(dot);
 	}
 	free(dot);
-	/* One within the directory is bound with it. */
+	/* A git directory inside dir is already bound with dir. */
 	if (b->limit || !b->git_dir ||
 	    (is_below(b->git_dir, dir) && is_below(b->common, dir)))
 		return false;
@@ -356,7 +361,8 @@ void bind_git_release(struct bind_git *b)
 	*b = (struct bind_git){ 0 };
 }
 
-/* Calls found for the names in a directory, "" being common. */
+/* Calls found for each name in a directory of common; dir "" is common
+ * itself. */
 static void list_names(const struct parts *p, const char *dir,
 		       void (*found)(const struct parts *p, const char *path,
 				     const char *name, const struct stat *st))
@@ -394,7 +400,8 @@ static void add_branch(const struct parts *p, const char *path,
 		p->each(p->arg, path, BIND_GIT_READS);
 }
 
-/* What the checkout's own directory holds beside what a commit writes. */
+/* Adds the entries of the worktree's own git directory that a commit does not
+ * write. */
 static void add_own(const struct parts *p, const char *path, const char *name,
 		    const struct stat *st)
 {

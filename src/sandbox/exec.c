@@ -1,12 +1,12 @@
-/* exec.c - a command in a sandbox, and what the sandbox keeps of commands. */
+/* exec.c - state of the commands of a sandbox. */
 /* SPDX-License-Identifier: MIT */
 
 /*
- * Four things that sandbox_execute() and supervise.c keep for each sandbox:
- * work in the background that the first command waits for; cancelled commands
- * whose kill goes on while their caller has returned; the shell, system and
- * user that commands have; and the jobs whose output has been read, so that
- * the next request can remove it.
+ * State that sandbox_execute() and supervise.c keep for each sandbox:
+ * background work that the first command waits for; cancelled commands that are
+ * still being killed after their caller has returned; the shell, system and
+ * user of its commands; and the jobs whose output has been read, so that the
+ * next request can remove it.
  */
 #include "sandbox/exec.h"
 
@@ -29,11 +29,11 @@
 struct background {
 	struct background_work work;
 	struct cancel cancel;
-	struct cancel ended; /* triggered when it has; why is final then */
+	struct cancel ended; /* triggered at the end; why is final then */
 	struct error why;
 	int rc;
 	atomic_bool known; /* rc and why are final */
-	bool said;         /* that it has failed */
+	bool said;         /* the failure has been reported */
 	pthread_t thread;
 };
 
@@ -111,7 +111,7 @@ int background_end(struct background **at, int64_t ms, struct error *err)
 
 enum { RELEASE_MAX = 16 << 10 };
 
-/* PRETTY_NAME of os-release(5): a word as sh has it, mostly in quotes. */
+/* Reads PRETTY_NAME of os-release(5), which is quoted like a word of sh. */
 static bool read_os_release(struct sandbox_facts *f)
 {
 	struct buf text = BUF_INIT(RELEASE_MAX);
@@ -158,6 +158,7 @@ void facts_add_script(struct buf *out, const char *nonce)
 		 nonce);
 }
 
+/* Copies text as one line without control characters, cut to fit. */
 static void copy_clean(struct str text, char *room, size_t size)
 {
 	struct buf clean = BUF_INIT(ASIDE_MAX);
@@ -196,21 +197,24 @@ void facts_describe(const struct sandbox_facts *f, struct buf *out)
 	buf_addc(out, '.');
 }
 
-enum { PROMPT_MS = 30 }; /* for a kill that is over at once */
+enum { PROMPT_MS = 30 }; /* a kill that is faster is awaited */
 
 struct detached_run {
-	struct detached_run *next; /* of struct detached */
-	size_t waiting;            /* threads; under its lock, as removed */
-	bool removed;              /* from the list */
+	struct detached_run *next; /* list of struct detached */
+	/* waiting threads; guarded by the list's lock, like removed */
+	size_t waiting;
+	bool removed; /* from the list */
 	struct detached_command what;
-	struct exec_request own; /* what it points to is owned */
+	struct exec_request own; /* a deep copy of the caller's request */
 	struct exec_result res;
 	struct error err;
 	int rc;
 	struct cancel cancel;
-	struct cancel ended;  /* triggered when it has */
-	pthread_mutex_t lock; /* of caller, and while its output is called */
-	const struct exec_request *caller; /* its request; NULL: it has left */
+	struct cancel ended; /* triggered when the command has ended */
+	/* guards caller; held while its output is called */
+	pthread_mutex_t lock;
+	/* its request; NULL: it has returned */
+	const struct exec_request *caller;
 	struct stop stop;
 	pthread_t thread;
 };
@@ -307,7 +311,8 @@ static int start_run(struct detached_run *x, struct error *err)
 	return thread_start(&x->thread, execute_run, x, err);
 }
 
-/* From now on nothing of the caller's is used. */
+/* Detaches the run from its caller: from now on no memory of the caller is
+ * used. */
 static void leave_run(struct detached *d, struct detached_run *x)
 {
 	pthread_mutex_lock(&x->lock);
@@ -323,7 +328,7 @@ int detached_execute(struct detached *d, const struct detached_command *what,
 		     struct exec_result *res, const struct stop *stop,
 		     struct error *err)
 {
-	/* The command sees the deadline itself. */
+	/* The command observes the deadline itself. */
 	struct stop cancelled = stop_on(stop->cancel);
 	struct detached_run *x = run_new(what, stop);
 	struct error why = { 0 };
@@ -364,6 +369,8 @@ static void remove_run(struct detached *d, struct detached_run *x)
 	x->removed = true;
 }
 
+/* Waits for the detached runs one after the other. Several threads may wait for
+ * the same run: the last of them frees it. */
 int detached_wait(struct detached *d, const struct stop *stop,
 		  struct error *err)
 {
@@ -406,7 +413,7 @@ enum { MAX = SUPERVISE_READ_MAX };
 struct supervise_read {
 	pthread_mutex_t lock;
 	char prefix[SUPERVISE_PREFIX + 1];
-	bool used; /* a job was named */
+	bool used; /* a job has been named */
 	char ids[MAX][SUPERVISE_JOB + 1];
 	size_t n;
 };
@@ -457,7 +464,8 @@ static void remove_read(struct supervise_read *r, size_t i)
 	memmove(r->ids[i], r->ids[i + 1], (--r->n - i) * sizeof(r->ids[0]));
 }
 
-/* The oldest gives way: the sandbox removes its output by itself later. */
+/* When the list is full the oldest entry is dropped: the sandbox removes its
+ * output later by itself. */
 void supervise_read_add(struct supervise_read *r, const char *id)
 {
 	if (!r)

@@ -1,4 +1,4 @@
-/* exec.h - a command in a sandbox, and what the sandbox keeps of commands. */
+/* exec.h - a command in a sandbox, and the state of its commands. */
 /* SPDX-License-Identifier: MIT */
 #ifndef SANDBOX_EXEC_H
 #define SANDBOX_EXEC_H
@@ -10,47 +10,52 @@
 #include "base/error.h"
 #include "base/stop.h"
 
-enum { SANDBOX_NOTICE = 640 }; /* bytes of a notice */
+enum { SANDBOX_NOTICE = 640 }; /* bytes of a notice, with NUL */
 
 enum exec_stream { EXEC_STDOUT = 1, EXEC_STDERR = 2 };
 struct exec_request {
 	struct str command;     /* for the sandbox's shell; any bytes but NUL */
-	const char *cwd;        /* absolute, NULL: the sandbox's workdir */
+	const char *cwd;        /* absolute; NULL: the sandbox's workdir */
 	const char *const *env; /* NAME=value added, NULL-terminated, or NULL */
-	bool plain;             /* run by sh even where bash exists: for our own
-				   helpers */
+	/* run by sh even if bash exists: for dcode's own helpers */
+	bool plain;
 	/* Both streams go into one pipe: all output is EXEC_STDOUT, in the
 	 * order in which it was written. */
 	bool merged;
-	/* Runs nothing: what this program's commands have left of ours in the
-	 * sandbox goes. Only where supervise.h runs them. */
+	/* Runs nothing; removes what this process's commands left in the
+	 * sandbox. Only for providers that use supervise.h. */
 	bool leaves;
-	/* The sandbox is asked along with it which shell, system and user its
-	 * commands have (sandbox.facts), where that is not known. */
+	/* Also ask the sandbox for the shell, system and user of its commands
+	 * (sandbox.facts), if they are unknown. */
 	bool facts;
-	/* Set by sandbox_execute() alone, or NULL: before the command, the
-	 * provider runs facts_add_script() with this nonce. */
+	/* Set only by sandbox_execute(), or NULL: the provider runs
+	 * facts_add_script() with this nonce before the command. */
 	const char *aside;
-	bool live;  /* a plain one whose output is read as it comes, not at its
-		       end */
-	bool ahead; /* part of the background work, which the others wait for:
-		       see background_start() */
-	/* Without SANDBOX_STDIN all must be empty. Else what the command reads;
-	 * then EOF, or with dialog, instead of EOF, the callback's replies. */
+	/* for a plain command: deliver output as it arrives, not at the end */
+	bool live;
+	/* part of the background work that other commands wait for: see
+	 * background_start() */
+	bool ahead;
+	/* Must be empty without SANDBOX_STDIN. The command's standard input,
+	 * followed by EOF or, with dialog, by the callback's replies. */
 	struct str input;
 	bool dialog;
-	/* Instead of both: called when the command can take more, on the
-	 * calling thread, until it closes its input. At most len bytes into
-	 * room; 0 at the end; -1 (err filled) kills the command: -1. */
+	/* Alternative to input and dialog: called on the calling thread
+	 * whenever the command can take more, until the command closes its
+	 * input. Writes at most len bytes into room and returns their number; 0
+	 * at the end; -1 (err filled) kills the command, and execute returns
+	 * -1. */
 	int64_t (*source)(void *arg, char *room, size_t len, struct error *err);
 	void *source_arg;
-	int64_t timeout_ms; /* 0: none. Kills the whole process tree */
-	/* Output as it arrives, in order per stream (see merged), never two at
-	 * once, while the caller waits: on its thread, or on a helper's where a
-	 * cancelled command is killed in the background (struct detached);
-	 * chunks are split anywhere. What it appends to reply (NULL without
-	 * dialog) goes to the command's stdin. -1 (err filled) kills the
-	 * command and makes execute fail with that error. */
+	/* 0: no limit. At the limit the process tree is killed */
+	int64_t timeout_ms;
+	/* Receives output as it arrives, in order per stream (see merged),
+	 * never two calls at once. It is called while the caller waits: on the
+	 * caller's thread, or on a helper thread if cancelled commands are
+	 * killed in the background (struct detached). Chunks are split
+	 * anywhere. Bytes that it appends to reply (NULL without dialog) go to
+	 * the command's standard input. -1 (err filled) kills the command and
+	 * makes execute fail with that error. */
 	int (*output)(void *arg, enum exec_stream stream, struct str chunk,
 		      struct buf *reply, struct error *err);
 	void *arg;
@@ -60,8 +65,8 @@ struct exec_result {
 	int exit_code; /* 128 + n when killed by signal n; 124 on timeout;
 			  -1 when the provider cannot tell */
 	bool timed_out;
-	/* What else happened to the sandbox, for user and model: a restart,
-	 * processes that live on. "" is the rule. */
+	/* Other events that user and model should know: a restart, processes
+	 * that still run. Usually "". */
 	char notice[SANDBOX_NOTICE];
 };
 
@@ -71,67 +76,73 @@ struct sandbox_facts {
 	char user[64];
 };
 
-/* What commands of this process on this machine have. user: NULL for its own.
- */
+/* Fills in the facts for commands that run on this machine. user: NULL for the
+ * user of this process. */
 void facts_here(struct sandbox_facts *f, const char *user);
-/* Appends a line of sh that prints the facts as an aside with this nonce, and
- * leaves nothing behind in the shell that runs it. */
+/* Appends a line of sh that prints the facts as an aside (frame.h) with this
+ * nonce. It does not change the shell that runs it. */
 void facts_add_script(struct buf *out, const char *nonce);
-/* Reads such an aside: untrusted bytes, which become plain text. */
+/* Parses such an aside. The bytes are untrusted and become plain text. */
 void facts_read(struct sandbox_facts *f, struct str aside);
-/* "Commands run in bash on Debian GNU/Linux 12 (bookworm), as root." */
+/* Appends "Commands run in bash on Debian GNU/Linux 12 (bookworm), as root." */
 void facts_describe(const struct sandbox_facts *f, struct buf *out);
 
 enum {
-	SUPERVISE_JOB = 16,   /* characters of a job's name */
-	SUPERVISE_PREFIX = 8, /* of these, which a sandbox's jobs share */
+	SUPERVISE_JOB = 16, /* characters of a job's name */
+	/* of these, the prefix shared by a sandbox's jobs */
+	SUPERVISE_PREFIX = 8,
 	SUPERVISE_READ_MAX = 32,
 	SUPERVISE_READ_IDS = SUPERVISE_READ_MAX * (SUPERVISE_JOB + 1) + 1,
 };
 
-/* The jobs of a sandbox that have been read to their end, for that. May be
- * NULL: then it is up to the sandbox. All for several threads at once. */
+/* Names of a sandbox's jobs whose output has been read completely and can be
+ * removed. Functions accept NULL: then the sandbox removes the output by
+ * itself. All functions are thread-safe. */
 struct supervise_read *supervise_read_new(void);
 void supervise_read_free(struct supervise_read *r);
-/* A new job's name: all of this sandbox's begin alike. id: SUPERVISE_JOB + 1
- * bytes. */
+/* Makes a new job name; all names of this sandbox have the same prefix. id:
+ * SUPERVISE_JOB + 1 bytes. */
 void supervise_read_name(struct supervise_read *r, char *id);
-/* What they begin with; false: there was none. prefix: SUPERVISE_PREFIX + 1. */
+/* Copies the common prefix of the names; false if no job has been named.
+ * prefix: SUPERVISE_PREFIX + 1 bytes. */
 bool supervise_read_prefix(struct supervise_read *r, char *prefix);
 void supervise_read_add(struct supervise_read *r, const char *id);
-/* Into SUPERVISE_READ_IDS bytes, with a space after each. */
+/* Writes the names into SUPERVISE_READ_IDS bytes, with a space after each. */
 void supervise_read_list(struct supervise_read *r, char *ids);
 void supervise_read_forgot(struct supervise_read *r, const char *ids);
 
 struct background;
 
 struct background_work {
-	/* On a thread of its own; its commands are "ahead" (exec.h). */
+	/* Runs on its own thread; its commands set "ahead" (exec_request). */
 	int (*run)(void *arg, const struct stop *stop, struct error *err);
 	void (*release)(void *arg);
-	void *arg; /* owned: released, also when it cannot be started */
+	void *arg; /* owned: released even if the thread cannot be started */
 };
 
-/* Into the sandbox's "background": from now on sandbox_execute() and
- * sandbox_upload() wait until the work has ended, well or not. */
+/* Starts the work and stores it in *b, the sandbox's "background". Until it has
+ * ended, successfully or not, sandbox_execute() and sandbox_upload() wait for
+ * it. */
 int background_start(struct background **b, const struct background_work *work,
 		     struct error *err);
-/* -1 only when stop ended the wait. 0 at once without any work, NULL. */
+/* Waits for the end of the work. -1 only when stop ended the wait. 0 at once if
+ * b is NULL. */
 int background_wait(const struct background *b, const struct stop *stop,
 		    struct error *err);
-/* -1 with err once, when the work has failed by now: background_end() does not
- * say it again. */
+/* Returns -1 with err if the work has failed. The failure is reported only
+ * once: not again here or by background_end(). */
 int background_failed(struct background *b, struct error *err);
-/* Waits for ms, then cancels what still runs. -1 with err when the work has
- * failed or was cancelled; 0 also without any. Not while others wait. */
+/* Waits up to ms, then cancels the work. -1 with err if the work failed or was
+ * cancelled; 0 also without work. No other thread may be waiting for it. */
 int background_end(struct background **b, int64_t ms, struct error *err);
 
 struct sandbox;
-/* Those of one sandbox. All functions for several threads at once, but free. */
+/* Cancelled commands of one sandbox that are still being killed. All functions
+ * but detached_free() are thread-safe. */
 struct detached;
 
 struct detached *detached_new(void);
-/* Waits until all have ended; each has a deadline of its own. */
+/* Waits until all commands have ended; each has its own deadline. */
 void detached_free(struct detached *d);
 struct detached_command {
 	/* struct sandbox_ops.execute */
@@ -139,18 +150,18 @@ struct detached_command {
 		       struct exec_result *res, const struct stop *stop,
 		       struct error *err);
 	struct sandbox *sb;
-	const struct exec_request *req; /* without a dialog and a source */
+	const struct exec_request *req; /* without dialog or source */
 };
 
-/* Executes it on a thread of its own. Once stop is cancelled and the command
- * does not end within some milliseconds, this returns ERR_CANCELLED, and the
- * thread goes on to kill it: req->output is not called any more. A deadline of
- * stop is left to execute(). */
+/* Executes the command on its own thread. If stop is cancelled and the command
+ * does not end within PROMPT_MS, this returns ERR_CANCELLED while the thread
+ * goes on to kill the command; req->output is not called any more. A deadline
+ * of stop is enforced by execute() itself. */
 int detached_execute(struct detached *d, const struct detached_command *what,
 		     struct exec_result *res, const struct stop *stop,
 		     struct error *err);
-/* Until those that were left have ended. -1 only when stop ended the wait; 0
- * at once for NULL. */
+/* Waits until all detached commands have ended. -1 only when stop ended the
+ * wait; 0 at once for NULL. */
 int detached_wait(struct detached *d, const struct stop *stop,
 		  struct error *err);
 

@@ -1,11 +1,11 @@
-/* frame.c - what our scripts print in a sandbox, taken apart. */
+/* frame.c - parsers for the output of dcode's scripts in a sandbox. */
 /* SPDX-License-Identifier: MIT */
 
 /*
- * Untrusted bytes that arrive in pieces. A frame is a helper's whole answer, an
- * aside one remark of ours within a command's own output, a record one line of
- * glob.sh or grep.sh. A nonce in the first two keeps the command's own output
- * from passing for ours.
+ * The input is untrusted and arrives in pieces. A frame is the whole answer of
+ * a helper, an aside is a remark inside a command's own output, a record is a
+ * line of glob.sh or grep.sh. A nonce in frames and asides prevents that a
+ * command's own output is taken for one.
  */
 #include "sandbox/frame.h"
 
@@ -18,8 +18,8 @@
 enum state { SEEK, ENCODING, BODY, STATUS };
 
 enum {
-	SLICE = 65536,   /* bytes taken in at once */
-	LINE_MAX = 1024, /* of a status line */
+	SLICE = 65536,   /* bytes parsed at once */
+	LINE_MAX = 1024, /* bytes of a status line */
 };
 
 void frame_init(struct frame *f, const char *nonce)
@@ -74,7 +74,8 @@ static size_t decode(struct frame *f, char *bytes, size_t len)
 		int v = width == 6 ? base64_value(c) : hex_value(c);
 
 		if (c == '=')
-			f->n_bits = 0; /* padding: what is left means nothing */
+			/* padding: the remaining bits are unused */
+			f->n_bits = 0;
 		if (v < 0)
 			continue; /* line ends */
 		f->bits = (f->bits << width | (unsigned)v) & 0xffff;
@@ -100,6 +101,7 @@ static int emit_body(struct frame *f, size_t len, const struct frame_sink *sink,
 	return 0;
 }
 
+/* Appends to the noise, of which only the first bytes are stored. */
 static void keep_noise(struct frame *f, size_t len)
 {
 	size_t room = sizeof(f->noise) - 1 - f->noise_len;
@@ -112,8 +114,8 @@ static void keep_noise(struct frame *f, size_t len)
 	buf_consume(&f->held, len);
 }
 
-/* Looks for the marker; what surely is not part of one goes to the noise or to
- * the sink. 1: found and taken, 0: more bytes are needed. */
+/* Looks for the marker. Bytes that cannot be part of it go to the noise or to
+ * the sink. 1: found and consumed; 0: more bytes are needed. */
 static int feed_to_marker(struct frame *f, const struct frame_sink *sink,
 			  struct error *err)
 {
@@ -136,6 +138,8 @@ static int feed_to_marker(struct frame *f, const struct frame_sink *sink,
 	return 1;
 }
 
+/* Parses the line that follows a marker: the encoding of a frame or its status.
+ * 1: parsed; 0: more bytes are needed; -1: error. */
 static int upto_newline(struct frame *f, const struct frame_sink *sink,
 			struct error *err)
 {
@@ -209,7 +213,8 @@ void aside_init(struct aside *a)
 	ids_random(a->nonce, ASIDE_NONCE);
 }
 
-/* Whether the bytes held, after their mark, can be or begin one of ours. */
+/* True if the bytes held, after their mark, are an aside of dcode or may become
+ * one. */
 static bool may_be_ours(const struct aside *a)
 {
 	char head[sizeof(aside_name) + ASIDE_NONCE + 1];
@@ -231,7 +236,8 @@ static void return_held(struct aside *a, struct buf *out)
 
 void aside_feed(struct aside *a, struct str chunk, struct buf *out)
 {
-	size_t head = sizeof(aside_name) + ASIDE_NONCE + 1; /* with the mark */
+	/* including the mark */
+	size_t head = sizeof(aside_name) + ASIDE_NONCE + 1;
 
 	while (chunk.len) {
 		if (!a->held.len) {
@@ -276,7 +282,7 @@ static const struct str next_root = { "\n.//./", 6 };
 
 enum { PATH_BYTES = 64 << 10 };
 
-/* A record without its newline. */
+/* Handles one record, without its newline. */
 static bool deliver_path(struct path_records *p, struct str record,
 			 bool (*each)(void *arg, struct str path), void *arg)
 {
@@ -319,7 +325,7 @@ void path_records_end(struct path_records *p, bool whole,
 {
 	struct str last = buf_str(&p->held);
 
-	/* Not every find that is cut ends a line. */
+	/* find, when it is cut off, does not always end its last line. */
 	if (whole && str_ends(last, "\n"))
 		(void)deliver_path(p, (struct str){ last.ptr, last.len - 1 },
 				   each, arg); /* nothing is left to stop */
@@ -328,7 +334,7 @@ void path_records_end(struct path_records *p, bool whole,
 	buf_release(&p->held);
 }
 
-/* "12:text" or "12+:text" up to the line end. */
+/* Parses "12:text" or "12+:text" up to the end of the line. */
 static bool take_line(struct str *rest, struct match_record *m)
 {
 	size_t end = str_find(*rest, '\n');
@@ -345,7 +351,7 @@ static bool take_line(struct str *rest, struct match_record *m)
 	return true;
 }
 
-/* The first ":12:" or ":12+:" ends the path. */
+/* Returns where the path ends: before the first ":12:" or ":12+:". */
 static size_t path_end(struct str record)
 {
 	for (size_t i = 0; i < record.len; i++) {
@@ -367,8 +373,8 @@ static size_t path_end(struct str record)
 	return record.len;
 }
 
-/* Cuts the root's own prefix off a path. What is before it is the rest of a
- * line with a NUL, where busybox's cut ends lines too. */
+/* Cuts the root's prefix off a path. Bytes before the last prefix belong to an
+ * earlier line with a NUL, because busybox's cut ends lines at NUL too. */
 static bool below(struct str *path)
 {
 	for (;;) {
@@ -388,7 +394,7 @@ static bool take_null(struct str *rest, struct match_record *m)
 {
 	struct str path = { rest->ptr, str_find(*rest, '\0') };
 
-	if (path.len == rest->len) { /* the end was cut off, or garbage */
+	if (path.len == rest->len) { /* cut off at the end, or not a record */
 		*rest = (struct str){ 0 };
 		return false;
 	}

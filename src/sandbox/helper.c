@@ -1,4 +1,4 @@
-/* helper.c - one of scripts/sandbox/, run in the sandbox in one round trip. */
+/* helper.c - runs a script of scripts/sandbox/ in one round trip. */
 /* SPDX-License-Identifier: MIT */
 #include "sandbox/helper.h"
 
@@ -15,7 +15,8 @@
 
 enum {
 	COMMAND_MAX = 32 << 20,
-	SCRIPTS_SIZE = 12 << 10, /* the longest helper, its framing and names */
+	/* the longest helper with its framing and names */
+	SCRIPTS_SIZE = 12 << 10,
 };
 
 static const unsigned char prelude_sh[] = {
@@ -87,7 +88,7 @@ static const unsigned char workspace_scan_sh[] = {
 
 static const struct {
 	struct str text;
-	struct str before[4]; /* what it needs besides prelude.sh */
+	struct str before[4]; /* libraries it needs besides prelude.sh */
 } scripts[] = {
 	[HELPER_READ] = { SCRIPT(read_sh), { { 0 } } },
 	[HELPER_LS] = { SCRIPT(ls_sh), { { 0 } } },
@@ -123,6 +124,8 @@ static bool has_stdin(const struct sandbox *sb)
 	return sb->client->provider->flags & SANDBOX_STDIN;
 }
 
+/* Returns how the script's content() gets the content: the word for its
+ * variable "src". */
 static const char *source(const struct sandbox *sb, const struct helper *h)
 {
 	if (h->dialog)
@@ -138,7 +141,8 @@ static int compose(const struct sandbox *sb, const struct helper *h,
 	bool text = !h->dialog && !h->source && !has_stdin(sb);
 	char name[] = "a0";
 
-	/* Providers that carry input carry bytes; others may carry text. */
+	/* A provider with SANDBOX_STDIN passes bytes unchanged; others may
+	 * accept text only. */
 	buf_addf(cmd, "nonce=%s enc=%c exact=%s\n", nonce,
 		 has_stdin(sb) ? 'r' : 'b', h->exact ? "1" : "");
 	quote_assign(cmd, "src", str_of(source(sb, h)));
@@ -170,7 +174,7 @@ struct helper_run {
 	struct helper *h;
 	struct frame frame;
 	struct frame_sink sink;
-	struct buf *reply; /* while inside the provider's callback */
+	struct buf *reply; /* valid inside the provider's callback only */
 };
 
 static int on_body(void *arg, struct str bytes, struct error *err)
@@ -212,6 +216,8 @@ static int on_output(void *arg, enum exec_stream stream, struct str chunk,
 	return frame_feed(&r->frame, chunk, &r->sink, err);
 }
 
+/* Explains an answer without the expected frames: shows the noise, if the shell
+ * printed any, or the exit code. */
 static int unexpected(struct helper_run *r, const struct exec_result *res,
 		      struct error *err)
 {

@@ -1,4 +1,4 @@
-/* helper.h - one of scripts/sandbox/, run in the sandbox in one round trip. */
+/* helper.h - runs a script of scripts/sandbox/ in one round trip. */
 /* SPDX-License-Identifier: MIT */
 #ifndef SANDBOX_HELPER_H
 #define SANDBOX_HELPER_H
@@ -29,41 +29,43 @@ struct helper {
 	enum helper_script script;
 	struct str args[HELPER_ARGS]; /* any bytes but NUL */
 	size_t n_args;
-	/* The content that the script's content() gives: sent as standard
-	 * input, else in the command's text; or, with source, an absolute path
-	 * in the sandbox. */
+	/* Returned by the script's content(). Sent as standard input or,
+	 * without SANDBOX_STDIN, in the command's text. With source instead: an
+	 * absolute path in the sandbox. */
 	struct str content;
 	const char *source;
-	/* Or, with SANDBOX_STDIN only, content is pulled: as exec_request's
-	 * source, with arg. */
+	/* Alternative with SANDBOX_STDIN: the content is read from this
+	 * function, called like exec_request.source with arg. */
 	int64_t (*pull)(void *arg, char *room, size_t len, struct error *err);
 	bool no_base64; /* the sandbox cannot decode it */
-	bool exact;     /* args[0] is real: follow no link */
-	bool ahead;     /* as of exec_request */
-	bool dialog;    /* reply is called between the two frames */
+	bool exact;     /* args[0] is a real path: follow no symbolic link */
+	bool ahead;     /* see exec_request.ahead */
+	bool dialog;    /* reply is called between two frames */
 	int64_t timeout_ms;
-	/* Decoded body bytes; NULL collects them in out. */
+	/* Receives decoded body bytes. NULL: they are collected in out. */
 	int (*body)(void *arg, struct str bytes, struct error *err);
-	/* The first frame is there, its status is in status: what it appends
-	 * to reply is the script's standard input. */
+	/* Called after the first frame, whose status is in status. Bytes that
+	 * it appends to reply are the script's standard input. */
 	int (*reply)(void *arg, struct buf *reply, struct error *err);
 	void *arg;
 	struct buf out;             /* set max before; the caller releases */
-	char status[HELPER_STATUS]; /* out: of the last frame */
-	bool timed_out;             /* out: only a part of the body came */
+	char status[HELPER_STATUS]; /* out: status of the last frame */
+	bool timed_out;             /* out: the body is incomplete */
 };
 
-/* 0 when the script answered, or was cut by timeout_ms (see timed_out); its
- * own verdict is in status. -1: the transport, or a callback. */
+/* Returns 0 when the script answered or was cut off by timeout_ms (see
+ * timed_out); the script's own result is in status. -1 for an error of the
+ * transport or a callback. */
 int helper_run(struct sandbox *sb, struct helper *h, const struct stop *stop,
 	       struct error *err);
-/* True when content can travel within one command (or as standard input). */
+/* True if content fits in one command, or can be sent as standard input. */
 bool helper_fits(const struct sandbox *sb, struct str content, bool base64);
-/* Bytes of a command that are left for its content. */
+/* Returns how many bytes of a command are left for the content. */
 size_t helper_room(const struct sandbox *sb);
-/* Takes the next word off *rest, a number: -1 when there is none. */
+/* Parses the next word of *rest as a number and skips it. -1 if it is not a
+ * number. */
 int64_t helper_number(const char **rest);
-/* -1 with the code of a status that is not "ok". */
+/* Sets err from a status other than "ok" and returns -1. */
 int helper_failed(const char *status, struct error *err);
 struct str helper_decimal(int64_t n, char room[24]);
 

@@ -11,12 +11,12 @@
 #include "config/settings.h"
 
 enum sandbox_isolation {
-	ISOLATION_UNSET = 0, /* nobody has said */
-	ISOLATION_UNKNOWN,   /* it cannot be told */
+	ISOLATION_UNSET = 0, /* not set anywhere */
+	ISOLATION_UNKNOWN,   /* the provider cannot tell */
 	ISOLATION_NONE,
-	ISOLATION_NAMESPACES, /* of the host's kernel */
-	ISOLATION_CONTAINER,  /* namespaces, and an image */
-	ISOLATION_GVISOR,     /* a kernel that is a process */
+	ISOLATION_NAMESPACES, /* namespaces on the host's kernel */
+	ISOLATION_CONTAINER,  /* namespaces and an image */
+	ISOLATION_GVISOR,     /* a kernel in user space */
 	ISOLATION_VM,
 	ISOLATION_MICROVM,
 };
@@ -25,14 +25,14 @@ enum sandbox_isolation {
 
 /* "gVisor"; "not documented" for the first two. */
 const char *isolation_name(enum sandbox_isolation isolation);
-/* The one of this name, in any case; ISOLATION_UNSET for other words. */
+/* Parses a name, ignoring case; ISOLATION_UNSET for other words. */
 enum sandbox_isolation isolation_parse(struct str name);
-/* Adds the name as a JSON string, or null. */
+/* Appends the name as a JSON string, or null. */
 void isolation_json(struct buf *out, enum sandbox_isolation isolation);
 
-struct sandbox_price { /* of one that runs */
+struct sandbox_price { /* price of a running sandbox */
 	int64_t usd_s; /* trillionths of a US dollar a second; -1: unknown */
-	/* Its vendor bills what was used of it: that much at the most. */
+	/* The vendor bills actual use: this price is the maximum. */
 	bool at_most;
 };
 
@@ -45,13 +45,14 @@ enum sandbox_state {
 };
 struct sandbox_info { /* borrowed for the call */
 	const char *id;
-	const char *label; /* ours, or "" */
-	const char *owner; /* ours, or "" */
+	const char *label; /* dcode's label, or "" */
+	const char *owner; /* dcode's owner id, or "" */
 	enum sandbox_state state;
 	const char *image; /* or "" */
 	int64_t created;   /* Unix seconds, 0 unknown */
-	int64_t ends;      /* Unix seconds of the backstop, 0 unknown */
-	/* This one's own; ISOLATION_UNSET: as its client says. */
+	/* Unix seconds when the sandbox ends by itself, 0 unknown */
+	int64_t ends;
+	/* Of this sandbox; ISOLATION_UNSET: the client's applies. */
 	enum sandbox_isolation isolation;
 };
 

@@ -77,7 +77,8 @@ void quote_assign(struct buf *out, const char *name, struct str s)
 	if (simple) {
 		quote_word(out, s);
 	} else {
-		/* $() drops newlines at the end: a full stop guards them. */
+		/* $() drops newlines at the end, so a full stop is added and
+		 * removed again. */
 		buf_adds(out, "$(");
 		format(out, s);
 		buf_addf(out, "; printf .); %s=${%s%%.}", name, name);

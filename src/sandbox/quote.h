@@ -7,18 +7,20 @@
 
 #include "base/buf.h"
 
-/* One single-quoted word. Only for text that the transport keeps as it is. */
+/* Appends one single-quoted word. Use it only if the transport does not change
+ * the text. */
 void quote_word(struct buf *out, struct str s);
-/* A line "name=..." in printable ASCII, line ends and tabs; no NUL in s. */
+/* Appends a line "name=..." that consists of printable ASCII, newlines and
+ * tabs. s must not contain NUL. */
 void quote_assign(struct buf *out, const char *name, struct str s);
-/* A function "text" that prints the bytes, NUL included, in printable ASCII;
- * base64 is used (and needed there) if allowed and shorter. Returns whether
- * it is used. */
+/* Appends a shell function "text" that prints the bytes, NUL included. Its code
+ * is printable ASCII. base64 is used, and then required in the sandbox, if
+ * allowed and shorter. Returns whether it is used. */
 bool quote_content(struct buf *out, struct str bytes, bool base64);
-/* Bytes that quote_content() writes for bytes at most. */
+/* Returns the maximum number of bytes that quote_content() appends. */
 size_t quote_content_size(struct str bytes, bool base64);
-/* Appends a script of ours without its indentation and comment lines: every
- * byte travels. */
+/* Appends a script without indentation and comment lines, to send fewer
+ * bytes. */
 void quote_script(struct buf *out, struct str text);
 
 #endif

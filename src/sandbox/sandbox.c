@@ -1,11 +1,10 @@
-/* sandbox.c - the machine that the model's tools act on. */
+/* sandbox.c - wrappers around a provider's operations on a sandbox. */
 /* SPDX-License-Identifier: MIT */
 
 /*
- * The doors to a provider's functions (struct sandbox_ops): they check what the
- * provider can do, wait for what must come first, repeat what may be repeated,
- * and put the provider's name before its errors. Begin reading at
- * sandbox_create() and sandbox_execute().
+ * The wrappers of struct sandbox_ops check what the provider supports, wait for
+ * background work and kills, retry what may be retried, and put the provider's
+ * name before errors. Begin reading at sandbox_create() and sandbox_execute().
  */
 #include "sandbox/sandbox.h"
 
@@ -29,7 +28,7 @@ void mounts_add(struct sandbox_mounts *m, const char *inside, const char *path)
 {
 	for (size_t i = 0; i < m->n; i++)
 		if (!strcmp(m->list[i].inside, inside))
-			return; /* attached again */
+			return; /* already listed */
 	m->list = xrealloc(m->list, m->n + 1, sizeof(*m->list));
 	m->list[m->n++] =
 		(struct sandbox_mount){ xstrdup(inside), xstrdup(path) };
@@ -46,15 +45,16 @@ void mounts_release(struct sandbox_mounts *m)
 }
 
 enum {
-	TRIES = 4,            /* of a create, and of a remove */
-	BUSY_MS = 500,        /* between tries while its state changes, */
-	BUSY_MAX_MS = 120000, /* for so long */
+	TRIES = 4, /* attempts to create or remove */
+	/* pause between attempts to remove a busy sandbox */
+	BUSY_MS = 500,
+	BUSY_MAX_MS = 120000, /* how long these attempts go on */
 };
 
-/* A request whose output begins with what the sandbox says of itself. */
+/* A request whose output starts with an aside: the sandbox's facts. */
 struct facts_request {
 	struct sandbox *sb;
-	const struct exec_request *req; /* the caller's */
+	const struct exec_request *req; /* the caller's request */
 	struct aside aside;
 	struct buf text;
 };
@@ -76,7 +76,7 @@ const char *file_error_name(enum file_error e)
 	return names[e];
 }
 
-/* Which of the user's keys was refused; owned, or NULL. */
+/* Returns the name of the credential that was refused; owned, or NULL. */
 static char *key_name(const struct sandbox_client *client)
 {
 	const struct sandbox_provider *p = client->provider;
@@ -90,7 +90,7 @@ static char *key_name(const struct sandbox_client *client)
 	return NULL;
 }
 
-/* The setting that chose the server; owned, or NULL. */
+/* Returns the name of the setting that chose the server; owned, or NULL. */
 static char *address_name(const struct sandbox_client *client)
 {
 	const char *const *env = client->provider->url_env;
@@ -136,7 +136,8 @@ int sandbox_blame(const struct sandbox_client *client, struct error *err)
 	return -1;
 }
 
-/* ERR_CONFIG: what is wrong with it, and where. */
+/* Reads the user's start timeout. ERR_CONFIG says what is wrong with the value,
+ * and where. */
 static int read_start_timeout(struct sandbox_client *client, struct error *err)
 {
 	static const char common[] = "sandboxes.start_timeout";
@@ -164,7 +165,8 @@ static int read_start_timeout(struct sandbox_client *client, struct error *err)
 	return 0;
 }
 
-/* Within the user's limit; *within is what the provider gets. */
+/* Applies the user's start timeout. Returns the stop to pass to the provider:
+ * *within, or stop if there is no limit. */
 static const struct stop *limit_start(const struct sandbox_client *client,
 				      const struct stop *stop,
 				      struct stop *within)
@@ -175,6 +177,8 @@ static const struct stop *limit_start(const struct sandbox_client *client,
 	return within;
 }
 
+/* Replaces a timeout error if the user's start timeout, not the caller's
+ * deadline, caused it. */
 static void explain_start(const struct sandbox_client *client,
 			  const struct stop *stop, const struct stop *within,
 			  struct error *err)
@@ -227,6 +231,8 @@ int sandbox_client_open(struct sandbox_client *client,
 				      http, err);
 }
 
+/* Checks that a sandbox that was created or attached has an id and an absolute
+ * workdir. */
 static int finish_made(struct sandbox *sb, const char *what, struct error *err)
 {
 	const struct sandbox_provider *p = sb->client->provider;
@@ -249,7 +255,7 @@ static int create_once(struct sandbox *sb, const struct sandbox_spec *spec,
 {
 	if (sb->client->provider->ops->create(sb, spec, stop, err) == 0)
 		return 0;
-	/* What was refused, or never sent, has made nothing. */
+	/* A request that was refused or never sent has created nothing. */
 	if (!sb->id && (err->code == ERR_UNREACHABLE || retry_was_refused(err)))
 		err->nothing_made = true;
 	return -1;
@@ -268,8 +274,7 @@ static void announce_retry(const struct sandbox_spec *spec,
 	free(line);
 }
 
-/* Of one that was made and does not get ready only what was cut off is asked
- * for again. */
+/* A create that returned an id is repeated only if the connection broke. */
 static bool may_repeat_create(const struct sandbox *sb, const struct error *why)
 {
 	return retry_is_transient(why) && (!sb->id || why->code == ERR_NETWORK);
@@ -292,8 +297,9 @@ void sandbox_release(struct sandbox *sb)
 	*sb = (struct sandbox){ 0 };
 }
 
-/* The same label each time: that never makes two. An id that a failed try told
- * is kept, for it has to be deleted. */
+/* Each attempt uses the same label, so that no second sandbox is made. An id
+ * that a failed attempt returned is kept: the caller must delete that
+ * sandbox. */
 static int create_with_retries(struct sandbox *sb,
 			       const struct sandbox_spec *spec,
 			       const struct stop *stop, struct error *err)
@@ -389,8 +395,9 @@ int sandbox_attach(struct sandbox *sb, struct sandbox_client *client,
 	return finish_made(sb, "attach", err);
 }
 
-/* What a command does to the user's files is looked at once it has ended, and
- * what answers it is the caller's. */
+/* Commands with mounts are not detached, because dcode inspects the user's
+ * files when they have ended. Nor are those with a dialog or source, whose
+ * callbacks need the caller. */
 static bool may_detach(const struct sandbox *sb, const struct exec_request *req,
 		       const struct stop *stop)
 {
@@ -481,6 +488,8 @@ static bool asks_facts(const struct sandbox *sb, const struct exec_request *req)
 	       atomic_load(&sb->facts_known) == FACTS_UNKNOWN;
 }
 
+/* Runs the command together with the script that prints the facts, and takes
+ * them out of its output. */
 static int execute_asking(struct sandbox *sb, const struct exec_request *req,
 			  struct exec_result *res, const struct stop *stop,
 			  struct error *err)
@@ -553,6 +562,8 @@ void sandbox_settle(struct sandbox *sb, char notice[SANDBOX_NOTICE])
 		sb->client->provider->ops->settle(sb, notice);
 }
 
+/* Repeats the request while the sandbox is busy and after transient failures.
+ * If it is not found after it was busy, it has been removed. */
 int sandbox_remove(struct sandbox_client *client, const char *id,
 		   const struct stop *stop, struct error *err)
 {
@@ -690,7 +701,8 @@ int sandbox_extend(struct sandbox *sb, int64_t lifetime_s,
 		       : 0;
 }
 
-/* Engines and vendors give a name to the new one without a word. */
+/* Returns an error if the snapshot name is taken: many engines and vendors
+ * would silently move the name to the new snapshot. */
 static int check_name_free(struct sandbox_client *client, const char *name,
 			   const struct stop *stop, struct error *err)
 {

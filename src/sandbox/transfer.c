@@ -1,13 +1,12 @@
-/* transfer.c - files in and out of a sandbox, also where a provider only runs
- * commands. */
+/* transfer.c - file transfer, also for providers that can only run commands. */
 /* SPDX-License-Identifier: MIT */
 
 /*
- * sandbox_upload() and sandbox_download() use the provider's file API. Where it
- * has none, upload.sh and download.sh move a file in pieces that fit into a
- * command, or in one stream where a command can take input. A file is written
- * beside its place and renamed at the end, so that nobody sees half of it;
- * file APIs use that, too (transfer_begin(), transfer_finish()).
+ * sandbox_upload() and sandbox_download() use the provider's file API. Without
+ * one, upload.sh and download.sh move a file in pieces that fit into a command,
+ * or in one stream if a command can read input. A file is written next to its
+ * target and renamed at the end, so that nobody sees half of it. File APIs use
+ * this too (transfer_begin(), transfer_finish()).
  */
 #include "sandbox/transfer.h"
 
@@ -25,14 +24,14 @@
 #include "sandbox/sandbox.h"
 
 enum {
-	PLACE_MS = 300000, /* it may have to be copied */
+	PLACE_MS = 300000, /* the file may have to be copied */
 	DROP_MS = 2000,
 	UNSTAGE_MS = 10000,
 	PATH_SIZE = 64 << 10,
 	LEN_DROP = -1, /* see upload.sh */
 	LEN_BEGIN = -2,
-	/* Base64 takes four bytes for three, and a line end now and then; of
-	 * each five bytes, three are the file's. */
+	/* Base64 needs four bytes for three, plus line ends: reckon with three
+	 * bytes of the file in five. */
 	CODED = 5,
 	PLAIN = 3,
 };
@@ -40,7 +39,7 @@ enum {
 struct step {
 	const struct transfer *file;
 	const struct transfer_part *part;
-	int64_t len; /* bytes that are still to come, or LEN_... */
+	int64_t len; /* bytes still to come, or LEN_... */
 };
 
 void transfer_fail(struct transfer *f, enum file_error code, const char *detail)
@@ -49,7 +48,7 @@ void transfer_fail(struct transfer *f, enum file_error code, const char *detail)
 	snprintf(f->detail, sizeof(f->detail), "%s", detail);
 }
 
-/* As a helper's status says, which is not "ok". */
+/* Sets the file's error from a helper's status other than "ok". */
 static void fail_with_status(struct transfer *f, const char *status)
 {
 	enum file_error code = FILE_OTHER;
@@ -93,7 +92,7 @@ int transfer_each(struct sandbox *sb, struct transfer *files, size_t n,
 	for (size_t i = 0; i < n; i++) {
 		bool good = transfer_path_ok(&files[i]);
 
-		if (rc < 0) /* an earlier one's */
+		if (rc < 0) /* an earlier file's fatal error */
 			transfer_fail(&files[i], FILE_OTHER, e.message);
 		if (rc < 0 || !good)
 			continue;
@@ -149,7 +148,7 @@ bool transfer_fits(const struct sandbox *sb, int64_t size)
 	return size <= (int64_t)(helper_room(sb) / CODED * PLAIN);
 }
 
-/* upload.sh about the part. */
+/* Runs upload.sh for a step of the part. */
 static int about(struct sandbox *sb, const struct step *s, struct helper *h,
 		 const struct stop *stop, struct error *err)
 {
@@ -258,19 +257,19 @@ void transfer_unstage(struct sandbox *sb, const char *staged)
 
 enum {
 	BLOCK = 65536,
-	BLOCKS = 16, /* of one download request without raw bytes */
+	BLOCKS = 16, /* blocks of a download request without raw bytes */
 	PIECE_MS = 300000,
 };
 
 struct upload {
 	struct sandbox *sb;
 	struct transfer *file;
-	struct buf piece; /* read and not yet sent */
+	struct buf piece; /* bytes read but not yet sent */
 	int64_t sent;
 	char id[17];
-	bool streams;      /* whole, as the helper's input */
-	bool octal;        /* no base64 there */
-	struct error lost; /* why the stream ended early, when code is set */
+	bool streams;      /* sent in one stream as the helper's input */
+	bool octal;        /* the sandbox has no base64 */
+	struct error lost; /* why the stream ended early, if code is set */
 };
 
 struct download {
@@ -319,8 +318,8 @@ static int read_piece(struct upload *u, struct error *err)
 	return 0;
 }
 
-/* A stream that cannot go on ends early: the helper then misses bytes and
- * takes back what it has. */
+/* If the file cannot be read any further, the stream ends early: upload.sh then
+ * notices missing bytes and deletes its part. */
 static int64_t stream(void *arg, char *room, size_t len, struct error *err)
 {
 	struct upload *u = arg;
@@ -372,6 +371,7 @@ static int send_piece(struct upload *u, int64_t len, char *status,
 	return rc;
 }
 
+/* Returns how many bytes of the piece fit into one command. */
 static size_t fitting(const struct upload *u)
 {
 	size_t len = u->piece.len;
@@ -412,7 +412,7 @@ static int upload_loop(struct upload *u, const struct stop *stop,
 	return 0;
 }
 
-/* In one request. */
+/* Uploads the file in one request. */
 static int upload_stream(struct upload *u, const struct stop *stop,
 			 struct error *err)
 {
@@ -428,7 +428,7 @@ static int upload_stream(struct upload *u, const struct stop *stop,
 	return 0;
 }
 
-/* Takes back what an upload that did not end has left there. */
+/* Deletes the part of an upload that failed. */
 static void give_up(struct upload *u)
 {
 	struct stop stop = stop_cleanup(2000);
@@ -436,7 +436,8 @@ static void give_up(struct upload *u)
 	char status[HELPER_STATUS];
 
 	if (u->sent > 0)
-		(void)send_piece(u, -1, status, &stop, &ignored); /* best */
+		(void)send_piece(u, -1, status, &stop,
+				 &ignored); /* best effort */
 }
 
 int transfer_place(struct sandbox *sb, struct transfer *f, const char *staged,
@@ -483,8 +484,9 @@ static int upload_one(const void *arg, struct sandbox *sb, struct transfer *f,
 	int rc;
 
 	(void)arg;
-	/* Every provider's fallback ends here: a setup script's keys would be
-	 * in the command's text, and that is an argument in the sandbox. */
+	/* All providers without a file API end here. A setup script's
+	 * credentials must not be sent this way: the command's text is visible
+	 * as a process argument in the sandbox. */
 	if (f->api_only) {
 		transfer_fail(f, FILE_NO_API, "");
 		return 0;
@@ -514,7 +516,8 @@ static int on_bytes(void *arg, struct str bytes, struct error *err)
 	return d->file->write(d->file->arg, bytes, err);
 }
 
-/* One request. *size: the file's size as it says. */
+/* Downloads one piece with one request. *size: the file's size as the sandbox
+ * reports it. */
 static int get_piece(struct sandbox *sb, struct download *d, int64_t *size,
 		     const struct stop *stop, struct error *err)
 {

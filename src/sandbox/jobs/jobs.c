@@ -2,12 +2,13 @@
 /* SPDX-License-Identifier: MIT */
 
 /*
- * A job either stays in the sandbox, under a keeper that outlives this process
- * (supervise/kept.h), or is attached: it runs on a thread of this process and
- * ends with it, where the provider can do no better. The first kind is asked
- * about by one thread for all jobs (watch.c), and stored in a log, so that
- * another dcode can go on with it. The list and all states are guarded by
- * jobs.lock; jobs.logging is locked before it. Begin reading at jobs_start().
+ * A job is either persistent or attached. A persistent job runs in the sandbox
+ * under a keeper that outlives this process (supervise/kept.h). One thread
+ * polls all of them (watch.c), and a log records them so that another dcode can
+ * continue. An attached job runs on a thread of this process and ends with it;
+ * it is used where the provider does not support the other kind. jobs.lock
+ * guards the list and all states; jobs.logging is locked before it. Begin
+ * reading at jobs_start().
  */
 #include "sandbox/jobs/jobs.h"
 
@@ -23,8 +24,9 @@
 #include "net/retry.h"
 #include "sandbox/jobs/watch.h"
 
-/* The log is one call behind: what the model was told is stored with its next
- * message, and is told again if dcode is killed before that. */
+/* Writes changes of a job's record to the log, one call late: what the model
+ * was told is saved with its next message. If dcode is killed before that, it
+ * is told again. */
 static void job_log(struct background_job *job)
 {
 	struct job_record *r = &job->record;
@@ -72,8 +74,8 @@ void jobs_set_end(struct jobs *j, void (*on_end)(void *arg), void *arg)
 	pthread_mutex_unlock(&j->lock);
 }
 
-/* Those that have ended and were not told to the model: told (or, if not, only
- * shown, once) by this. */
+/* Calls each for ended jobs that the model was not told of. tell: they count as
+ * told; otherwise as shown, and each is shown only once. */
 static void each_ended(struct jobs *j, bool tell,
 		       void (*each)(void *arg, const struct job_state *state),
 		       void *arg)
@@ -148,7 +150,8 @@ void jobs_describe_end(const struct job_state *s, struct buf *out)
 
 enum { SLICE = 64 << 10 }; /* bytes filtered at a time */
 
-/* The newest output stays, from the beginning of a character. Locked. */
+/* Stores the new output and drops the oldest, at a character boundary. Caller
+ * holds the lock. */
 static void keep_output(struct background_job *job)
 {
 	struct str text = buf_str(&job->text);
@@ -156,7 +159,8 @@ static void keep_output(struct background_job *job)
 	size_t over;
 
 	if (job->kept.len + text.len > JOBS_KEPT_BYTES) {
-		/* At once more than needed: not a move for each piece. */
+		/* Drop more than needed, so that memory is not moved for each
+		 * piece. */
 		over = job->kept.len + text.len - JOBS_KEPT_BYTES / 2;
 		if (over > job->kept.len)
 			over = job->kept.len;
@@ -264,8 +268,8 @@ static void attached_read(struct background_job *job,
 	s->read = s->from + (int64_t)text.len;
 }
 
-/* A value that is masked is seen whole, wherever reading begins, when so many
- * bytes before that are looked at as well. */
+/* Bytes before the requested offset that are read too, so that a secret value
+ * that spans the offset is recognised and masked. */
 enum { CONTEXT = 16 << 10 };
 
 static int kept_job_start(struct background_job *job, const struct stop *stop,
@@ -299,7 +303,8 @@ static void forget_stream(struct background_job *job)
 	job->fed = -1;
 }
 
-/* From *from on, which is later where that is not kept; as much as may be. */
+/* Returns the bytes from *from on that have been read. Moves *from forward if
+ * older output was discarded. */
 static struct str find_data(struct background_job *job, struct watch_ask *a,
 			    int64_t *from)
 {
@@ -307,7 +312,8 @@ static struct str find_data(struct background_job *job, struct watch_ask *a,
 	int64_t at = a->reading.status.from;
 
 	if (at > a->reading.from) {
-		/* What begins now may be the rest of a value. */
+		/* Output was skipped: it may now start inside a secret
+		 * value. */
 		forget_stream(job);
 		if (*from < at + CONTEXT)
 			*from = at + CONTEXT;
@@ -322,8 +328,8 @@ static struct str find_data(struct background_job *job, struct watch_ask *a,
 	return str_skip(raw, (size_t)(*from - at));
 }
 
-/* The output that came, from `from` on, into out; where it ends. That is in the
- * midst of a line only at the end of all that there is. */
+/* Appends the output that was read, starting at *from, to out. Returns the
+ * offset where it ends: inside a line only at the end of all output. */
 static int64_t show_data(struct background_job *job, struct watch_ask *a,
 			 int64_t *from, size_t most, struct buf *out)
 {
@@ -382,9 +388,10 @@ static int kept_job_read(struct background_job *job,
 }
 
 enum {
-	COMMAND_CHARS = 2000,        /* of a command in a list */
-	THEIRS_MS = 90000,           /* longer than a start is tried (kept.c) */
-	NOWAY_MS = 24 * 3600 * 1000, /* where a command needs a time limit */
+	COMMAND_CHARS = 2000, /* of a command in a list */
+	/* longer than a start is retried (kept.c) */
+	THEIRS_MS = 90000,
+	NOWAY_MS = 24 * 3600 * 1000, /* limit for commands that must have one */
 };
 
 static struct jobs *jobs_new(void)
@@ -409,7 +416,7 @@ static void job_free(struct background_job *job)
 	free(job);
 }
 
-/* The command as people may see it, on one line. */
+/* Returns the command as one masked and sanitised line, owned. */
 static char *shown_command(const struct mask *mask, struct str command)
 {
 	struct buf masked = BUF_INIT(SIZE_MAX / 2);
@@ -431,6 +438,8 @@ static char *shown_command(const struct mask *mask, struct str command)
 	return buf_detach(&out);
 }
 
+/* Makes a job that is not in the list yet. name: its name in the sandbox; ""
+ * for an attached job. */
 static struct background_job *job_new(struct sandbox *sb, const char *name,
 				      const struct job_order *order,
 				      struct error *err)
@@ -472,7 +481,8 @@ static void job_discard(struct background_job *job)
 	job_free(job);
 }
 
-/* Its output goes with the next start. Locked. */
+/* Adds the job to those whose output the next start removes. Caller holds the
+ * lock. */
 static void add_forgotten(struct jobs *j, const struct background_job *job)
 {
 	size_t len = strlen(j->forget);
@@ -482,7 +492,8 @@ static void add_forgotten(struct jobs *j, const struct background_job *job)
 			 job->name);
 }
 
-/* Makes room for one more: the oldest that has ended goes. Locked. */
+/* Removes the oldest ended job if the list is full; it is returned in *old.
+ * ERR_LIMIT if too many are running. Caller holds the lock. */
 static int make_room(struct jobs *j, struct background_job **old,
 		     struct error *err)
 {
@@ -518,7 +529,8 @@ void jobs_set_log(struct sandbox *sb, const struct jobs_log *log)
 	sb->jobs->log = *log;
 }
 
-/* Into the list, with its number, and into the log: before it is started. */
+/* Numbers the job and adds it to the list and the log. Called before the job is
+ * started. */
 static int enter_list(struct jobs *j, struct background_job *job,
 		      struct error *err)
 {
@@ -526,7 +538,7 @@ static int enter_list(struct jobs *j, struct background_job *job,
 	struct background_job *old = NULL;
 	int rc;
 
-	/* The place in the list, the number and the log are for one. */
+	/* List slot, number and log entry must be assigned atomically. */
 	pthread_mutex_lock(&j->logging);
 	pthread_mutex_lock(&j->lock);
 	rc = make_room(j, &old, err);
@@ -545,7 +557,7 @@ static int enter_list(struct jobs *j, struct background_job *job,
 	return rc;
 }
 
-/* It was not started. */
+/* Removes a job that could not be started. */
 static void leave_list(struct jobs *j, struct background_job *job)
 {
 	size_t i = 0;
@@ -588,7 +600,7 @@ int jobs_start(struct sandbox *sb, const struct job_order *order,
 	if (*name) {
 		rc = kept_job_start(job, stop, err);
 		if (rc < 0 && err->code != ERR_USAGE && err->code != ERR_LIMIT)
-			return -1; /* it may run */
+			return -1; /* it may be running */
 	} else {
 		if (!job->order.timeout_ms)
 			job->order.timeout_ms = NOWAY_MS;
@@ -601,8 +613,8 @@ int jobs_start(struct sandbox *sb, const struct job_order *order,
 	return rc;
 }
 
-/* Of those that are found again the newest have room: the oldest whose end was
- * told goes, or the oldest. */
+/* Drops a job to make room for adopted ones: the oldest whose end was told, or
+ * else the oldest. */
 static void drop_oldest(struct jobs *j)
 {
 	size_t at = 0;
@@ -657,7 +669,7 @@ void jobs_adopt(struct sandbox *sb, const struct job_record *record,
 	j->list[j->n++] = job;
 }
 
-/* Locked. */
+/* Caller holds the lock. */
 static struct background_job *find_job(const struct jobs *j, unsigned number,
 				       struct error *err)
 {
@@ -668,6 +680,7 @@ static struct background_job *find_job(const struct jobs *j, unsigned number,
 	return NULL;
 }
 
+/* Returns a copy of the state, with the current run time. */
 static struct job_state state_now(const struct background_job *job)
 {
 	struct job_state s = job->state;
@@ -677,7 +690,8 @@ static struct job_state state_now(const struct background_job *job)
 	return s;
 }
 
-/* Until it has ended or ms are over: 0. -1 when stop ended the wait. */
+/* Waits up to ms for the job's end. Returns 0; -1 only when stop ended the
+ * wait. */
 static int await_end(const struct background_job *job, int64_t ms,
 		     const struct stop *stop, struct error *err)
 {
@@ -689,7 +703,7 @@ static int await_end(const struct background_job *job, int64_t ms,
 	return stop_check(stop, err);
 }
 
-/* The job, which then stays in the list until release_job(). */
+/* Finds a job and keeps it in the list until release_job(). */
 static struct background_job *hold_job(struct jobs *j, unsigned number,
 				       struct error *err)
 {
@@ -705,7 +719,8 @@ static struct background_job *hold_job(struct jobs *j, unsigned number,
 	return job;
 }
 
-/* seen: the caller knows of the end, if there is one; told: it is the model. */
+/* seen: the caller knows whether the job has ended. told: the caller is the
+ * model. */
 static void release_job(struct background_job *job, struct job_state *state,
 			bool seen, bool told)
 {
@@ -736,7 +751,7 @@ int jobs_read(struct jobs *j, const struct job_read *what,
 		attached_read(job, what, out);
 		pthread_mutex_unlock(&j->lock);
 	}
-	/* Who has seen the end needs no other notice. */
+	/* After reading the end, the model needs no other notice. */
 	release_job(job, state, rc == 0, true);
 	return rc;
 }
@@ -786,7 +801,6 @@ void jobs_each(struct jobs *j,
 	pthread_mutex_unlock(&j->lock);
 }
 
-/* Kills those that run here: how many. */
 void jobs_refresh(struct jobs *j, int64_t ms)
 {
 	struct watch_ask ask = { .what = WATCH_ALL };
@@ -798,6 +812,8 @@ void jobs_refresh(struct jobs *j, int64_t ms)
 	buf_release(&ask.reading.out);
 }
 
+/* Kills attached jobs and waits for their threads. Returns how many were
+ * running. */
 static size_t end_attached(struct jobs *j)
 {
 	size_t running = 0;
@@ -825,7 +841,7 @@ size_t jobs_end(struct jobs **at)
 		return 0;
 	running = end_attached(j);
 	watch_end(j->watch);
-	/* What was told is stored by now. */
+	/* Called twice: the log is one call behind (job_log()). */
 	job_log_all(j);
 	job_log_all(j);
 	for (size_t i = 0; i < j->n; i++)

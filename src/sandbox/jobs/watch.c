@@ -1,12 +1,13 @@
-/* watch.c - the thread that asks a sandbox about the jobs that stay in it. */
+/* watch.c - the thread that polls a sandbox about its persistent jobs. */
 /* SPDX-License-Identifier: MIT */
 
 /*
- * One thread for each sandbox, from the first job that stays there. It carries
- * out what others ask of it, in order, and between that looks at all running
- * jobs with one request: soon after one has begun or while somebody waits, less
- * and less often later. Nobody else talks to the sandbox about such jobs, so a
- * cut can be made good without two answers crossing. Begin reading at run().
+ * Each sandbox has one such thread, started with its first persistent job. It
+ * executes queued requests in order. In between it polls all running jobs with
+ * one request: often after a job has started or while somebody waits, less
+ * often later. Only this thread sends requests about persistent jobs, so after
+ * a broken connection it can repeat one without overlapping answers. Begin
+ * reading at run().
  */
 #include "sandbox/jobs/watch.h"
 
@@ -19,18 +20,19 @@
 #include "base/thread.h"
 
 enum {
-	AWAITED_MS = 250, /* between two looks while somebody waits, */
-	YOUNG_MS = 500,   /* in the first seconds of a job, */
+	AWAITED_MS = 250, /* poll interval while somebody waits, */
+	YOUNG_MS = 500,   /* during the first YOUNG_S seconds of a job, */
 	USUAL_MS = 3000,
-	FAILED_MS = 10000, /* and after a failure */
+	FAILED_MS = 10000, /* and after a failed request */
 	YOUNG_S = 5,
-	GRACE_MS = 1000, /* for a request that is on its way, at the end */
+	GRACE_MS = 1000, /* at the end: for a request in progress */
 	OUT_MAX = 2 << 20,
 	IDS_MAX = JOBS_STORED * (SUPERVISE_JOB + 1) + 1,
-	AGE_MAX_S = 1 << 30, /* sandboxes say anything */
+	AGE_MAX_S = 1 << 30, /* untrusted: larger ages are capped */
 };
 
-/* One that waits for an answer, or, left, for which nobody waits any more. */
+/* A queued request. left: its caller was interrupted and does not wait any
+ * more. */
 struct waiting_ask {
 	struct waiting_ask *next;
 	struct watch_ask ask;
@@ -44,13 +46,13 @@ struct job_watch {
 	struct jobs *jobs;
 	struct sandbox *sb;
 	struct waiting_ask *first; /* guarded by jobs->lock */
-	bool quits;                /* the same */
+	bool quits;                /* guarded by jobs->lock */
 	struct cancel wake;
-	struct cancel cancel;      /* ends a request that is on its way */
+	struct cancel cancel;      /* interrupts a request in progress */
 	struct cancel over;        /* triggered when the thread ends */
-	int64_t next;              /* ms: when the jobs are looked at */
-	bool failed;               /* the last look */
-	struct answer_piece piece; /* kept_read()'s */
+	int64_t next;              /* time of the next poll (clock_ms) */
+	bool failed;               /* the last poll failed */
+	struct answer_piece piece; /* for kept_read() */
 	pthread_t thread;
 };
 
@@ -62,7 +64,8 @@ void job_set_ended(struct background_job *job)
 		job->all->on_end(job->all->on_end_arg);
 }
 
-/* An end for people and models. Locked. */
+/* Sets the result of a job that has ended, with a text for users and models.
+ * Caller holds the lock. */
 static void set_end(struct job_state *s, const struct kept_status *k)
 {
 	static const char *const texts[] = {
@@ -85,7 +88,7 @@ static void set_end(struct job_state *s, const struct kept_status *k)
 		(void)error_set(&s->error, ERR_REMOTE, "%s", texts[k->state]);
 }
 
-/* Locked. */
+/* Applies a reported status to a job. Caller holds the lock. */
 static void apply(struct background_job *job, const struct kept_status *k)
 {
 	struct job_state *s = &job->state;
@@ -129,7 +132,8 @@ static void add_id(char *ids, const char *name)
 	memcpy(ids + len + SUPERVISE_JOB, " ", sizeof(" "));
 }
 
-/* The names of those that run. What may not have begun is claimed first. */
+/* Lists the names of running jobs. Jobs that may not have started are claimed
+ * first, so that they cannot start later. */
 static int list_running(struct job_watch *w, const struct stop *stop, char *ids,
 			struct error *err)
 {
@@ -160,6 +164,7 @@ static int list_running(struct job_watch *w, const struct stop *stop, char *ids,
 	return 0;
 }
 
+/* Polls all running jobs with one request. */
 static int look(struct job_watch *w, const struct stop *stop, struct error *err)
 {
 	char ids[IDS_MAX];
@@ -202,8 +207,8 @@ static int kill_one(struct job_watch *w, struct background_job *job,
 	return kept_list(w->sb, ids, on_status, w, stop, err);
 }
 
-/* A start that nobody waits for any more is not begun: finish() sees to it that
- * it never is. */
+/* True for a start whose caller was interrupted before it was sent. The job
+ * becomes JOB_UNSURE: finish() makes sure that it never starts. */
 static bool is_given_up(struct job_watch *w, struct waiting_ask *a)
 {
 	bool given_up;
@@ -250,7 +255,8 @@ static void ask_free(struct waiting_ask *a)
 	free(a);
 }
 
-/* Whoever was interrupted while a job began does not know of it. */
+/* Completes a request. If its caller was interrupted while a job started, the
+ * job is killed, because nobody knows about it. */
 static void finish(struct job_watch *w, struct waiting_ask *a)
 {
 	struct stop stop = stop_on(&w->cancel);
@@ -274,7 +280,7 @@ static void finish(struct job_watch *w, struct waiting_ask *a)
 	ask_free(a);
 }
 
-/* How long nothing has to be asked; -1: until somebody wants something. */
+/* Returns how many ms until the next poll; -1: only when a request arrives. */
 static int64_t pause_of(struct job_watch *w)
 {
 	int64_t ms = -1;
@@ -292,8 +298,8 @@ static int64_t pause_of(struct job_watch *w)
 	return ms;
 }
 
-/* The next that somebody wants, NULL at the end, and when it is time to look,
- * with *looks. */
+/* Waits for the next request; returns it, or NULL at the end. Returns NULL with
+ * *looks set when it is time to poll. */
 static struct waiting_ask *next_ask(struct job_watch *w, bool *looks)
 {
 	struct waiting_ask *a = NULL;
@@ -359,7 +365,7 @@ static void watch_free(struct job_watch *w)
 	free(w);
 }
 
-/* Locked. */
+/* Starts the thread if it is not running. Caller holds the lock. */
 static int begin(struct jobs *j, struct sandbox *sb, struct error *err)
 {
 	struct job_watch *w;
@@ -383,6 +389,7 @@ static int begin(struct jobs *j, struct sandbox *sb, struct error *err)
 	return 0;
 }
 
+/* Appends a request to the queue and wakes the thread. */
 static int enqueue(struct jobs *j, struct sandbox *sb, struct waiting_ask *a,
 		   struct error *err)
 {
@@ -424,7 +431,8 @@ int watch_do(struct jobs *j, struct sandbox *sb, struct watch_ask *ask,
 	rc = left ? -1 : a->rc;
 	pthread_mutex_unlock(&j->lock);
 	if (left)
-		return -1; /* it belongs to the thread now */
+		/* interrupted: the watch thread still uses `a` and frees it */
+		return -1;
 	if (rc < 0)
 		*err = a->err;
 	else

@@ -1,4 +1,4 @@
-/* watch.h - the thread that asks a sandbox about the jobs that stay in it. */
+/* watch.h - the thread that polls a sandbox about its persistent jobs. */
 /* SPDX-License-Identifier: MIT */
 #ifndef SANDBOX_JOBS_WATCH_H
 #define SANDBOX_JOBS_WATCH_H
@@ -12,67 +12,78 @@
 struct job_watch;
 
 enum job_phase {
-	JOB_SURE,     /* the sandbox has said that it has it, or has ended it */
-	JOB_STARTING, /* its start is being asked for */
-	JOB_UNSURE,   /* nobody knows whether it was started */
-	JOB_THEIRS,   /* another dcode starts it */
+	/* the sandbox has confirmed that it exists or has ended */
+	JOB_SURE,
+	JOB_STARTING, /* the start request is being sent */
+	JOB_UNSURE,   /* it is unknown whether it was started */
+	JOB_THEIRS,   /* another dcode process is starting it */
 };
 
 struct background_job {
 	struct sandbox *sb;
 	struct jobs *all;
-	struct job_order order;   /* command and env are owned */
-	struct job_state state;   /* guarded by all->lock, as what follows */
-	enum job_phase phase;     /* where it stays */
-	struct job_record record; /* as the log has it */
-	struct job_record due;    /* as it will have it: jobs_take_ended() */
-	bool told;                /* its end */
-	bool lost;                /* nobody can be asked about it */
-	size_t waiting;           /* threads, for its end */
-	int64_t began;            /* ms; where it stays, when ms was told */
-	int64_t theirs;           /* clock_ms() until which it is JOB_THEIRS */
-	struct cancel ended;      /* triggered when it has */
-	struct redact_screen shown; /* its reader's; guarded by all->lock
-				       where it is attached */
-	struct buf text;            /* the same: scratch */
+	struct job_order order; /* command and env are owned */
+	/* this and the following: guarded by all->lock */
+	struct job_state state;
+	enum job_phase phase;     /* persistent jobs */
+	struct job_record record; /* as in the log */
+	/* to be logged by the next jobs_take_ended() */
+	struct job_record due;
+	bool told;      /* the model knows of its end */
+	bool lost;      /* the sandbox cannot be asked about it */
+	size_t waiting; /* threads that wait for its end */
+	/* clock_ms() at the start; persistent: when state.ms was reported */
+	int64_t began;
+	/* clock_ms() until which it stays JOB_THEIRS */
+	int64_t theirs;
+	struct cancel ended; /* triggered when the job has ended */
+	/* filter of the output; used only by the reading thread, attached jobs:
+	 * guarded by all->lock */
+	struct redact_screen shown;
+	struct buf text; /* scratch of shown */
 
-	/* Of one that is attached: */
-	struct buf kept; /* state.first to state.bytes */
+	/* Attached jobs: */
+	struct buf kept; /* output from state.first to state.bytes */
 	struct cancel cancel;
 	pthread_t thread;
-	bool runs_here; /* on that */
+	bool runs_here; /* thread was started */
 
-	/* Of one that stays in the sandbox: */
+	/* Persistent jobs: */
 	char name[SUPERVISE_JOB + 1];
+	/* held by the thread that reads the output */
 	pthread_mutex_t reading;
-	int64_t fed; /* the reader's: bytes that went into shown; -1: none */
+	int64_t fed; /* offset up to which output was fed to shown; -1: none */
 };
 
 struct jobs {
 	pthread_mutex_t lock;
-	pthread_mutex_t logging; /* log and new jobs: one thread; before lock */
+	/* serialises the log and new jobs; locked before lock */
+	pthread_mutex_t logging;
 	struct background_job *list[JOBS_STORED];
 	size_t n;
-	unsigned last; /* number given */
+	unsigned last; /* highest job number used */
 	struct jobs_log log;
-	void (*on_end)(void *arg); /* guarded by lock, as its arg; or NULL */
+	void (*on_end)(void *arg); /* guarded by lock, like its arg; or NULL */
 	void *on_end_arg;
-	char forget[SUPERVISE_READ_IDS]; /* names of jobs that were dropped */
-	struct job_watch *watch;         /* owned, or NULL */
+	/* names of dropped jobs whose output can be removed */
+	char forget[SUPERVISE_READ_IDS];
+	struct job_watch *watch; /* owned, or NULL */
 };
 
-/* It has ended, as its state says. Locked. */
+/* Marks the job as ended and reports that. state has its result. Caller holds
+ * the lock. */
 void job_set_ended(struct background_job *job);
 
 enum watch_what { WATCH_START, WATCH_KILL, WATCH_READ, WATCH_ALL };
 struct watch_ask {
 	enum watch_what what;
-	struct background_job *job;  /* but for WATCH_ALL */
-	struct kept_reading reading; /* WATCH_READ; its out is the caller's */
+	struct background_job *job; /* NULL for WATCH_ALL */
+	/* WATCH_READ; reading.out belongs to the caller */
+	struct kept_reading reading;
 };
-/* Asks and waits; the thread begins with the first one. Fills *ask where it
- * returns 0: its reading.out is to be released. When stop ended the wait, what
- * was to be started is killed. */
+/* Queues a request and waits for its answer; the first call starts the thread.
+ * On 0 *ask is filled: the caller releases reading.out. If stop ended the wait,
+ * a job that was to be started is killed. */
 int watch_do(struct jobs *j, struct sandbox *sb, struct watch_ask *ask,
 	     const struct stop *stop, struct error *err);
 void watch_end(struct job_watch *w);

@@ -2,13 +2,14 @@
 /* SPDX-License-Identifier: MIT */
 
 /*
- * The first half reads a script and puts the user's values into it
- * (setup_expand()): a value becomes text of the script only where that is what
- * the script's author meant, else data in its environment. The second half
- * runs the result (setup_run()). The script has the user's secrets, so it is
- * never part of a command, which others in the sandbox could read: it travels
- * as a file or as input, or enciphered with a pad that the sandbox made. What
- * it exports is kept in a file that later commands read (setup_env.sh).
+ * The first half reads a script and inserts the user's values (setup_expand()).
+ * A value becomes script text only where the script's author intended that;
+ * otherwise it is passed in the environment. The second half runs the result
+ * (setup_run()). The script contains the user's secrets, so it is never part of
+ * a command line, which other processes in the sandbox could read. It is sent
+ * as a file, as input, or enciphered with a one-time pad that the sandbox made.
+ * Variables that it exports are stored in a file that later commands read
+ * (setup_env.sh).
  */
 #include "sandbox/setup/setup.h"
 
@@ -29,8 +30,8 @@
 #include "sandbox/quote.h"
 #include "sandbox/setup/shell_assignments.h"
 
-/* A script that names one of these means the sandbox's own. Sorted; "LC_*" is
- * a prefix. */
+/* Names that are never replaced: a script that uses one means the sandbox's
+ * variable. Sorted; "LC_*" is a prefix. */
 static const char *const machine_names[] = {
 	"BASH",
 	"BASHOPTS",
@@ -120,7 +121,7 @@ static const char *const machine_names[] = {
 struct expansion {
 	const struct setup_values *values;
 	struct assigned assigned;
-	struct str *used; /* names whose value went in */
+	struct str *used; /* names whose value was inserted */
 	size_t n_used;
 	bool noted;
 	struct setup_script *out;
@@ -169,7 +170,7 @@ int setup_read(const char *path, struct buf *script, struct error *err)
 	return 0;
 }
 
-/* True the first time. */
+/* Records that name was used and reports it once. True the first time. */
 static bool remember(struct expansion *x, struct str name, const char *key,
 		     const struct setup_value *value)
 {
@@ -183,8 +184,9 @@ static bool remember(struct expansion *x, struct str name, const char *key,
 	return true;
 }
 
-/* A repository's FOO='$(cat "$0" >x)' must not run in a script that holds the
- * user's tokens: such a value reaches the script as data. */
+/* True if the value may be inserted as script text. Attack: a repository sets
+ * FOO='$(cat "$0" >x)', which would run in a script that holds the user's
+ * tokens. Such a value is passed as data. */
 static bool may_be_text(const struct setup_value *value)
 {
 	static const char plain[] = "abcdefghijklmnopqrstuvwxyz"
@@ -194,6 +196,7 @@ static bool may_be_text(const struct setup_value *value)
 	return !value->foreign || !value->text[strspn(value->text, plain)];
 }
 
+/* Leaves ${NAME} in the script and adds the value to the exports. */
 static void pass_as_data(struct expansion *x, struct str name, const char *key,
 			 const struct setup_value *value)
 {
@@ -216,7 +219,8 @@ static void pass_as_data(struct expansion *x, struct str name, const char *key,
 	free(line);
 }
 
-/* NAME=$NAME: the script hopes for a value that it does not get. */
+/* Warns about NAME=$NAME if the script assigns NAME itself: the value is not
+ * inserted then. */
 static void note_own(struct expansion *x, struct str before, const char *key)
 {
 	char *line;
@@ -236,8 +240,8 @@ static void note_own(struct expansion *x, struct str before, const char *key)
 	x->noted = true;
 }
 
-/* Puts the value in; false when the text has to stay as it is. plain: written
- * $NAME; before: the script up to there. */
+/* Inserts the value of name; false if the text must stay unchanged. plain:
+ * written as $NAME. before: the script up to the $. */
 static bool put(struct expansion *x, struct str name, bool plain,
 		struct str before)
 {
@@ -263,7 +267,7 @@ static bool put(struct expansion *x, struct str name, bool plain,
 	return value.text != NULL;
 }
 
-/* One $ at script[at]; returns how many bytes of the script were handled. */
+/* Handles one $ at script[at]. Returns the number of bytes handled. */
 static size_t dollar(struct expansion *x, struct str script, size_t at)
 {
 	struct str rest = str_skip(script, at + 1);
@@ -274,7 +278,7 @@ static size_t dollar(struct expansion *x, struct str script, size_t at)
 	size_t len = 1 + name.len;
 
 	if (str_starts(rest, "$")) {
-		len = 2; /* the shell's own pid */
+		len = 2; /* $$: the shell's process ID */
 	} else if (braced || angled) {
 		len = name.len + 2;
 		if (str_starts(str_skip(script, at + len), braced ? "}" : ">"))
@@ -282,7 +286,7 @@ static size_t dollar(struct expansion *x, struct str script, size_t at)
 		else
 			name.len = 0;
 		if (!put(x, name, false, before)) {
-			/* ${X:-${Y}}: what is inside has its own turn */
+			/* ${X:-${Y}}: the inner part is handled later */
 			len = 2;
 			buf_add(&x->out->text, script.ptr + at, len);
 		}
@@ -294,7 +298,8 @@ static size_t dollar(struct expansion *x, struct str script, size_t at)
 	return len;
 }
 
-/* A first line "#!..." that ends in CR LF: no program has that name. */
+/* True if the first line is "#!..." and ends in CR LF. Running it would fail:
+ * the program's name would include the CR. */
 static bool shebang_with_cr(struct str script)
 {
 	struct str first = { script.ptr, str_find(script, '\n') };
@@ -364,8 +369,8 @@ void setup_script_release(struct setup_script *s)
 
 enum {
 	NAME_LEN = 16,
-	COMMAND_MAX = 64 << 10, /* bytes: ours, the script is not in it */
-	ANSWER_MAX = 2 << 20,   /* bytes of a pad, or of a piece */
+	COMMAND_MAX = 64 << 10, /* bytes of a command, without the script */
+	ANSWER_MAX = 2 << 20,   /* bytes of a pad or piece */
 	STEP_MS = 60000,        /* making or removing the directory */
 	CLEANUP_MS = 5000,
 };
@@ -387,17 +392,17 @@ static const char remove_directory[] =
 
 struct receiver {
 	const struct setup_sink *sink;
-	struct aside aside; /* where the script ended */
+	struct aside aside; /* detects the end of the script's output */
 	struct buf text;    /* scratch */
 };
 
-/* A script's way in: a directory of mode 0700 and what is in it so far. */
+/* A directory of mode 0700 in the sandbox through which the script is sent. */
 struct entry {
 	struct sandbox *sb;
 	char name[NAME_LEN + 1];
-	char *dir;      /* owned; NULL until it is made */
-	int64_t size;   /* bytes of the script that have arrived */
-	struct buf pad; /* base64 in lines, as the sandbox printed it */
+	char *dir;      /* owned; NULL until it exists */
+	int64_t size;   /* bytes of the script received by the sandbox */
+	struct buf pad; /* base64 in lines, as printed by the sandbox */
 };
 
 struct script_source {
@@ -424,7 +429,7 @@ static int forward(void *arg, enum exec_stream stream, struct str chunk,
 	return 0;
 }
 
-/* name and src are quoted for the shell that reads the command. */
+/* Builds a command: assignments of name and src, quoted for sh, then text. */
 static void command(struct buf *out, const char *name, const char *src,
 		    struct str text)
 {
@@ -446,6 +451,8 @@ static int collect(void *arg, enum exec_stream stream, struct str chunk,
 	return 0;
 }
 
+/* Parses the sandbox's answer to a step: the directory, the bytes received,
+ * then the next pad. */
 static int parse_entry(struct entry *e, struct str answer, struct error *err)
 {
 	struct str line = { 0 };
@@ -466,7 +473,8 @@ static int parse_entry(struct entry *e, struct str answer, struct error *err)
 	return 0;
 }
 
-/* Brings a piece there, if any; then e->pad is for one of want bytes. */
+/* Sends a piece, if text is not empty, and fetches a pad for the next piece of
+ * want bytes into e->pad. */
 static int step(struct entry *e, struct str text, size_t want,
 		const struct stop *stop, struct error *err)
 {
@@ -500,8 +508,8 @@ static int step(struct entry *e, struct str text, size_t want,
 	return rc;
 }
 
-/* The bytes in base64, each symbol with that of the pad added modulo 64, in
- * lines as long as the pad's. */
+/* Appends the bytes in base64, each symbol added modulo 64 to that of the pad,
+ * in lines as long as the pad's. */
 static int encipher(struct str bytes, struct str pad, struct buf *out,
 		    struct error *err)
 {
@@ -538,7 +546,8 @@ static int encipher(struct str bytes, struct str pad, struct buf *out,
 	return 0;
 }
 
-/* Of the next piece: what a command can carry in base64, with line ends. */
+/* Returns the size of the next piece: it must fit into a command in base64 with
+ * line ends. */
 static size_t piece_size(const struct entry *e, struct str script)
 {
 	size_t most = helper_room(e->sb) / 5 * 3;
@@ -547,10 +556,9 @@ static size_t piece_size(const struct entry *e, struct str script)
 }
 
 /*
- * A provider that only executes: the text is part of its requests, and such a
- * request is an argument of the shell that runs it. So the sandbox makes a pad
- * of random bytes for each piece, as its output, and the piece comes
- * enciphered with it.
+ * Sends the script to a provider that can only execute commands. The command's
+ * text is an argument of a shell, visible to other processes. So the sandbox
+ * prints a random pad for each piece, and the piece is sent enciphered with it.
  */
 static int send_enciphered(struct entry *e, struct str script,
 			   const struct stop *stop, struct error *err)
@@ -600,7 +608,7 @@ static int rewind_script(void *arg, struct error *err)
 	return 0;
 }
 
-/* 1: the provider takes no files. */
+/* Uploads the script as a file. 1: the provider does not support that. */
 static int upload(struct sandbox *sb, const char *file, struct str script,
 		  const struct stop *stop, struct error *err)
 {
@@ -627,7 +635,8 @@ static int upload(struct sandbox *sb, const char *file, struct str script,
 	return 0;
 }
 
-/* *file: its path in the sandbox, owned, also when this fails on the way. */
+/* Sends the script into a new directory. *file: its path in the sandbox, owned;
+ * set even if sending fails after the directory was made. */
 static int bring(struct entry *e, struct str script, char **file,
 		 const struct stop *stop, struct error *err)
 {
@@ -642,7 +651,7 @@ static int bring(struct entry *e, struct str script, char **file,
 	return rc > 0 ? send_enciphered(e, script, stop, err) : rc;
 }
 
-/* Whatever happened, nothing of it stays. */
+/* Removes the directory with everything in it; errors are ignored. */
 static void clean_up(struct sandbox *sb, const char *file)
 {
 	struct stop limit = stop_cleanup(CLEANUP_MS);
@@ -660,8 +669,8 @@ static void clean_up(struct sandbox *sb, const char *file)
 	buf_release(&text);
 }
 
-/* What the runner is given: the exports' lines, then the script. *lines: how
- * many of the former there are. */
+/* Concatenates the runner's input: lines of exports, then the script. *lines:
+ * number of lines of exports. */
 static void join(const struct setup_script *script, struct buf *out, int *lines)
 {
 	struct str exports = buf_str(&script->exports);

@@ -7,56 +7,57 @@
 
 enum {
 	SETUP_MAX = 1 << 20,          /* bytes of a script as written */
-	SETUP_EXPANDED_MAX = 8 << 20, /* bytes with the values in it */
+	SETUP_EXPANDED_MAX = 8 << 20, /* bytes after values are inserted */
 };
 
-/* Checks that there is a file that can be read, without reading it: it may be a
+/* Checks that the file exists and is readable. Does not read it: it may be a
  * pipe. */
 int setup_check(const char *path, struct error *err);
-/* Reads the file; ERR_NOT_FOUND "Setup script not found: P". */
+/* Reads the file. ERR_NOT_FOUND: "Setup script not found: P". */
 int setup_read(const char *path, struct buf *script, struct error *err);
 
 struct setup_value {
 	const char *text; /* borrowed; NULL: unset */
-	bool foreign;     /* it comes with a project, not from the user */
+	bool foreign;     /* it comes from the project, not from the user */
 };
 struct setup_values {
-	/* The value of NAME on this machine. */
+	/* Returns the value of NAME on this machine. */
 	struct setup_value (*value)(void *arg, const char *name);
-	/* Once for each name whose value the script receives. */
+	/* Called once for each name whose value the script receives. */
 	void (*used)(void *arg, const char *name,
 		     const struct setup_value *value);
-	/* A line for the user about something likely to be unwanted. */
+	/* Called with a warning for the user. */
 	void (*note)(void *arg, const char *line);
 	void *arg;
 };
 struct setup_script {
-	struct buf text;    /* with the values in it */
-	struct buf exports; /* of the shell: "export NAME='value'" lines */
+	struct buf text;    /* the script with values inserted */
+	struct buf exports; /* lines "export NAME='value'" for sh */
 };
 /*
- * Appends to out->text the script with values in place of ${NAME} and $<NAME>,
- * whatever the quoting, and of $NAME unless the script itself assigns NAME.
- * Unset names, names of setup_machine_name(), $(...), ${X:-d}, $1 and $$ stay
- * as they are; what is put in is not looked at again. A foreign value that
- * holds more than letters, digits and _-./:@%+=, is never program text: it goes
- * to out->exports, and ${NAME} stays. When the first line is a shebang that
- * ends in CR LF, all line ends become LF. ERR_LIMIT beyond a buffer's max.
+ * Appends the script to out->text and replaces ${NAME} and $<NAME>, whatever
+ * the quoting, and $NAME unless the script assigns NAME. Unset names, names of
+ * setup_machine_name(), $(...), ${X:-d}, $1 and $$ stay unchanged. Inserted
+ * values are not expanded again. A foreign value with characters other than
+ * letters, digits and _-./:@%+=, never becomes program text: it goes to
+ * out->exports, and ${NAME} stays. If the first line is a shebang that ends in
+ * CR LF, all line ends become LF. ERR_LIMIT if a buffer's max is exceeded.
  */
 int setup_expand(struct str script, const struct setup_values *values,
 		 struct setup_script *out, struct error *err);
 void setup_script_init(struct setup_script *s);
-/* Zeroes both parts. */
+/* Zeroes and frees both buffers. */
 void setup_script_release(struct setup_script *s);
-/* Names that belong to the machine the script runs on: HOME, PATH, ... */
+/* True for names that belong to the machine that runs the script: HOME, PATH,
+ * ... */
 bool setup_machine_name(struct str name);
 
 /*
- * Where the variables are that the script left in ~/.bashrc and ~/.profile: in
- * the sandbox, written after a script that succeeded (setup_env.sh). Every
- * command but our own helpers reads it first; a file of somebody else's is
- * not read. It stays with the sandbox, for later runs and snapshots. Where
- * sandboxes share a machine (DCODE_EXEC is JOB.OWNER), its name ends in .OWNER.
+ * The file in the sandbox with the variables that a successful script left in
+ * ~/.bashrc and ~/.profile (setup_env.sh). Every command except dcode's own
+ * helpers reads it first. It is not read if another user owns it. It stays in
+ * the sandbox for later runs and snapshots. If sandboxes share a machine
+ * (DCODE_EXEC is JOB.OWNER), its name ends in .OWNER.
  */
 #define SETUP_ENV_FILE "$HOME/.dcode-env"
 #define SETUP_ENV_READ ". \"" SETUP_ENV_FILE "\""
@@ -66,14 +67,15 @@ struct setup_sink { /* the script's output as it arrives; may be NULL */
 	void *arg;
 };
 /*
- * Runs an expanded script, its exports in its environment, in the sandbox's
- * working directory by its shebang's program if that exists there, else by
- * bash, else by sh, with an empty standard input. It goes in as the command's
- * input, as a file, or, where only commands do, enciphered with a pad that the
- * sandbox made. Its text is in no argument list and in no file by the time it
- * runs; $0 is a path below /dev/fd or /proc. A shell's script that succeeds and
- * ends in another directory moves the sandbox there: sandbox_move(). -1 only
- * when the script could not be run to its end; then nothing of it stays.
+ * Runs an expanded script in the sandbox's working directory, with its exports
+ * in the environment and an empty standard input. Its interpreter is that of
+ * its shebang if it exists there, else bash, else sh. The script is sent as the
+ * command's input, as a file, or, if the provider only runs commands,
+ * enciphered with a pad that the sandbox made. When it runs, its text is in no
+ * argument list and in no file; $0 is a path below /dev/fd or /proc. If a shell
+ * script succeeds and ends in another directory, that becomes the sandbox's
+ * workdir: sandbox_move(). -1 only if the script could not be run to its end;
+ * then none of its files remain.
  */
 int setup_run(struct sandbox *sb, const struct setup_script *script,
 	      const struct setup_sink *sink, struct exec_result *res,

@@ -2,10 +2,10 @@
 /* SPDX-License-Identifier: MIT */
 
 /*
- * A lexer for sh that goes through a script once and keeps what is assigned.
- * The first half says what a word of a command means for the next ones, the
- * second follows quotes, substitutions and here-documents. The header says why
- * a pattern would not do. Begin reading at assigned_find().
+ * A lexer for sh that reads a script once and collects the assigned names. The
+ * first half defines how a word of a command affects the following words. The
+ * second half follows quotes, substitutions and here-documents. The header says
+ * why a regular expression is not enough. Begin reading at assigned_find().
  */
 #include "sandbox/setup/shell_assignments.h"
 
@@ -15,15 +15,16 @@
 #include "base/mem.h"
 #include "base/str.h"
 
-enum expecting { /* what the words of the present command mean */
+enum expecting { /* the meaning of the current command's words */
 		 WORDS,
-		 COMMAND,     /* assignments, then the command's name */
-		 VALUES,      /* export: NAME=value assigns */
-		 DECLARED,    /* local: a bare NAME as well */
-		 TARGETS,     /* read: each NAME */
-		 ONE_TARGET,  /* for: the next word, if a NAME */
-		 SECOND_WORD, /* getopts: the word after the next */
-		 PRINTF,      /* -v makes the next one a target */
+		 COMMAND,    /* assignments, then the command's name */
+		 VALUES,     /* export: NAME=value assigns */
+		 DECLARED,   /* local: a bare NAME as well */
+		 TARGETS,    /* read: each NAME is assigned */
+		 ONE_TARGET, /* for: the next word, if a NAME */
+		 /* getopts: the word after the next one is assigned */
+		 SECOND_WORD,
+		 PRINTF, /* -v makes the next one a target */
 };
 
 struct word {
@@ -60,7 +61,7 @@ struct keyword {
 	int cases;
 };
 
-/* Words in command position that do not leave it at "arguments follow". */
+/* Words in command position that are not followed by plain arguments. */
 static const struct keyword keywords[] = {
 	{ "!", COMMAND, 0 },          { "builtin", COMMAND, 0 },
 	{ "case", WORDS, 1 },         { "command", COMMAND, 0 },
@@ -91,7 +92,7 @@ static struct word_effect in_command(const struct word *w)
 	return (struct word_effect){ .next = WORDS };
 }
 
-/* Options of read whose value is the next word. */
+/* True for options of read that take the next word as their value. */
 static bool takes_value(struct str option)
 {
 	return option.len > 1 && option.ptr[0] == '-' &&
@@ -135,7 +136,7 @@ static struct word_effect word_effect(enum expecting now, const struct word *w)
 enum { DEEPEST = 64, HEREDOCS = 8, INDEX_MAX = 256 /* of NAME[...]= */ };
 
 enum context_kind {
-	IN_COMMANDS, /* up to context.end: ')', '`' or 0 */
+	IN_COMMANDS, /* ends at context.end: ')', '`' or 0 */
 	IN_QUOTES,   /* double quotes */
 	IN_BRACES,   /* ${...} */
 	IN_SUM,      /* ((...)) or $((...)) */
@@ -146,7 +147,7 @@ struct context {
 	enum context_kind kind;
 	char end;
 	enum expecting expecting;
-	int cases; /* open case...esac: a ')' ends a pattern there */
+	int cases; /* open case...esac: a ')' there ends a pattern */
 	int depth; /* of parentheses within a sum */
 };
 
@@ -165,6 +166,7 @@ struct lexer {
 	int n_heredocs;
 };
 
+/* Adds a name to the result; duplicates are removed later. */
 static void add(struct lexer *l, struct str name)
 {
 	struct assigned *a = l->out;
@@ -211,7 +213,7 @@ static void pop(struct lexer *l, size_t skip)
 	l->skip_word = false;
 }
 
-/* ${NAME=x} and ${NAME:=x} assign. */
+/* Handles "${": ${NAME=x} and ${NAME:=x} are assignments. */
 static void open_braces(struct lexer *l)
 {
 	struct str name = name_prefix(str_skip(l->s, l->at + 2));
@@ -222,7 +224,8 @@ static void open_braces(struct lexer *l)
 	push(l, IN_BRACES, '}', 2);
 }
 
-/* Skips '...', from the opening quote on; without an end it is no quote. */
+/* Skips '...' from the opening quote. Without a closing quote only the quote
+ * itself is skipped. */
 static void skip_single(struct lexer *l, bool escapes)
 {
 	size_t i = l->at + 1;
@@ -232,7 +235,7 @@ static void skip_single(struct lexer *l, bool escapes)
 	l->at = i < l->s.len ? i + 1 : l->at + 1;
 }
 
-/* What $ begins; true when it was one of these. */
+/* Handles $. True if it starts an expansion. */
 static bool dollar(struct lexer *l)
 {
 	char next = peek(l, 1);
@@ -250,7 +253,7 @@ static bool dollar(struct lexer *l)
 	return true;
 }
 
-/* The expansions that happen in double quotes too. */
+/* Handles expansions that are also performed in double quotes. */
 static bool expansion(struct lexer *l)
 {
 	char c = peek(l, 0);
@@ -269,7 +272,7 @@ static bool expansion(struct lexer *l)
 	return c == '$' && dollar(l);
 }
 
-/* The operator that makes an arithmetic NAME a target. */
+/* True if an operator that assigns to an arithmetic NAME follows. */
 static bool assigns_in_sum(struct str rest)
 {
 	static const char *const operators[] = { "+=", "-=", "*=",  "/=",
@@ -356,7 +359,7 @@ static bool ends_word(char c)
 	return !c || blank(c) || strchr("\n;&|()<>", c);
 }
 
-/* Remembers a here-document; its lines come after this one. */
+/* Records a here-document, whose body starts on the next line. */
 static void heredoc(struct lexer *l)
 {
 	bool tabs = peek(l, 2) == '-';
@@ -370,7 +373,7 @@ static void heredoc(struct lexer *l)
 		end++;
 	l->at = end;
 	if (end == start || (l->s.ptr[start] >= '0' && l->s.ptr[start] <= '9'))
-		return; /* 1<<2 somewhere that we do not understand */
+		return; /* a shift such as 1<<2 in an unknown context */
 	if (l->n_heredocs == HEREDOCS)
 		return;
 	l->heredocs[l->n_heredocs].delimiter =
@@ -378,7 +381,7 @@ static void heredoc(struct lexer *l)
 	l->heredocs[l->n_heredocs++].tabs = tabs;
 }
 
-/* Compares a line with a delimiter, the latter's quotes taken off. */
+/* True if the line equals the delimiter without its quotes. */
 static bool is_delimiter(struct str line, struct str delimiter)
 {
 	size_t at = 0;
@@ -394,7 +397,8 @@ static bool is_delimiter(struct str line, struct str delimiter)
 	return at == line.len;
 }
 
-/* Steps over the bodies that begin here; one without end is none. */
+/* Skips the bodies of here-documents that begin here. A body without an end is
+ * not skipped. */
 static void skip_heredocs(struct lexer *l)
 {
 	for (int i = 0; i < l->n_heredocs; i++) {
@@ -423,7 +427,7 @@ static void newline(struct lexer *l)
 	skip_heredocs(l);
 }
 
-/* < > and what belongs to them. */
+/* Handles < and > with their operands. */
 static void redirection(struct lexer *l)
 {
 	char c = peek(l, 0);
@@ -468,7 +472,7 @@ static void parenthesis(struct lexer *l)
 	c->expecting = COMMAND;
 }
 
-/* NAME=, NAME+=, NAME[...]= */
+/* True for NAME=, NAME+= and NAME[...]=. */
 static bool is_assignment(struct str text, struct str name)
 {
 	struct str rest = str_skip(text, name.len);
@@ -482,6 +486,8 @@ static bool is_assignment(struct str text, struct str name)
 	return str_starts(rest, "=") || str_starts(rest, "+=");
 }
 
+/* Handles a word up to its first quote or expansion: records an assignment and
+ * determines what the next words mean. */
 static void word(struct lexer *l)
 {
 	struct context *c = top(l);
@@ -512,7 +518,8 @@ static void word(struct lexer *l)
 		add(l, w.name);
 }
 
-/* Quotes and expansions are part of a word, or begin one. */
+/* Handles quotes and expansions inside or at the start of a word. True if there
+ * was one. */
 static bool quotation(struct lexer *l)
 {
 	char c = peek(l, 0);
@@ -520,7 +527,7 @@ static bool quotation(struct lexer *l)
 	if (!strchr("'\"\\$`", c) || !c)
 		return false;
 	if (!l->in_word && !(c == '`' && top(l)->end == '`'))
-		word(l); /* of which nothing can be known */
+		word(l); /* its value is unknown */
 	if (c == '$' && peek(l, 1) == '\'') {
 		l->at++;
 		skip_single(l, true);
@@ -564,7 +571,7 @@ static void commands_step(struct lexer *l)
 	}
 }
 
-/* The words of an array say nothing. */
+/* Skips the words of an array: they assign nothing. */
 static void array_step(struct lexer *l)
 {
 	char c = peek(l, 0);

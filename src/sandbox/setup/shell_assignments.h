@@ -7,10 +7,10 @@
 
 #include "base/buf.h"
 
-/* The longest [A-Za-z_][A-Za-z0-9_]* at the front of s. */
+/* Returns the longest [A-Za-z_][A-Za-z0-9_]* at the start of s. */
 struct str name_prefix(struct str s);
 
-/* Start from { 0 }; the names are slices of the script. */
+/* Initialise with { 0 }. The names are slices of the script. */
 struct assigned {
 	struct str *names; /* sorted once assigned_find() has returned */
 	size_t n;
@@ -18,18 +18,18 @@ struct assigned {
 };
 
 /*
- * Collects NAME=, NAME+= and NAME[i]= where the shell takes them for
- * assignments (not in "echo NAME=x", in quotes, comments or here-documents),
- * also after export, readonly, local, declare and typeset; the bare names
- * after local, declare and typeset; for NAME, select NAME, read NAME,
- * mapfile NAME, getopts o NAME, printf -v NAME; ${NAME:=x}; ((NAME=1)).
+ * Collects NAME=, NAME+= and NAME[i]= where the shell treats them as
+ * assignments (not in "echo NAME=x", quotes, comments or here-documents), also
+ * after export, readonly, local, declare and typeset; bare names after local,
+ * declare and typeset; for NAME, select NAME, read NAME, mapfile NAME, getopts
+ * o NAME, printf -v NAME; ${NAME:=x}; ((NAME=1)).
  *
- * Why it reads quotes, comments and here-documents rather than look for a
- * pattern: a bare $NAME that the user has a value for is replaced, unless the
- * script assigns NAME. A match in "curl -H TOKEN=$TOKEN" or in the text of a
- * file that the script writes would leave $TOKEN empty in the sandbox; a missed
- * assignment would put the user's value in place of the script's own. The
- * reference's users rely on both (tests/unit/setup_test.c).
+ * Why it parses quotes, comments and here-documents instead of matching a
+ * pattern: a bare $NAME is replaced by the user's value unless the script
+ * assigns NAME. If "curl -H TOKEN=$TOKEN" or the text of a file that the script
+ * writes counted as an assignment, $TOKEN would stay empty in the sandbox. If
+ * an assignment were missed, the user's value would replace the script's own.
+ * Users of the reference rely on both (tests/unit/setup_test.c).
  */
 void assigned_find(struct assigned *a, struct str script);
 bool assigned_has(const struct assigned *a, struct str name);

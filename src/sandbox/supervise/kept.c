@@ -1,10 +1,10 @@
-/* kept.c - commands in a sandbox that outlive who began them. */
+/* kept.c - commands in a sandbox that outlive the process that started them. */
 /* SPDX-License-Identifier: MIT */
 
 /*
- * Requests as supervise.c makes them, but each is a command of its own for
- * sandbox_execute(), and about a job that nobody follows. ask() repeats one for
- * a minute; the functions of kept.h fill it in and read its answer.
+ * The requests are those of supervise.c, but each is sent as a separate
+ * sandbox_execute() command, and nobody follows the job. ask() repeats a
+ * request for a minute; the functions of kept.h fill it in and read the answer.
  */
 #include "sandbox/supervise/kept.h"
 
@@ -17,15 +17,15 @@
 #include "sandbox/supervise/request.h"
 
 enum {
-	REQUEST_MS = 20000,  /* for one, then it is asked again, */
-	PATIENCE_MS = 60000, /* for so long */
-	PAUSE_MS = 200,      /* doubled for the next */
+	REQUEST_MS = 20000,  /* time limit of one request, */
+	PATIENCE_MS = 60000, /* and of all attempts */
+	PAUSE_MS = 200,      /* doubled for the next attempt */
 	PAUSE_MAX_MS = 5000,
 	ANSWER_MAX = 1 << 20,
 	PIECES_MAX = 128,
 	BRIEF_MAX = 2048, /* bytes of an answer without output */
 	FRAMING = 1024,
-	NOISE_MAX = 2 << 20, /* of an answer with what is around it */
+	NOISE_MAX = 2 << 20, /* bytes of an answer including noise */
 	COMMAND_MAX = 1 << 20,
 };
 
@@ -54,6 +54,7 @@ static int on_output(void *arg, enum exec_stream stream, struct str chunk,
 	return buf_check(raw, "the answer", err);
 }
 
+/* Sends a request once and parses its answer. */
 static int ask_once(struct sandbox *sb, struct job_request *ask,
 		    struct supervise_answer *a, const struct stop *stop,
 		    struct error *err)
@@ -85,7 +86,8 @@ static int ask_once(struct sandbox *sb, struct job_request *ask,
 	return rc;
 }
 
-/* What was cut off may come whole where it is smaller: true when it will be. */
+/* Makes the next answer smaller, in case a smaller one is not cut off. True if
+ * it will be smaller. */
 static bool shrink(struct job_request *request)
 {
 	struct answer_piece *p = request->piece;
@@ -100,7 +102,7 @@ static bool shrink(struct job_request *request)
 	return true;
 }
 
-/* Asks until an answer comes. */
+/* Repeats the request until an answer arrives or PATIENCE_MS are over. */
 static int ask(struct sandbox *sb, struct job_request *request,
 	       struct supervise_answer *a, const struct stop *stop,
 	       struct error *err)
@@ -130,7 +132,7 @@ static int ask(struct sandbox *sb, struct job_request *request,
 	}
 }
 
-/* One about a job, whose answer is of no interest but for its word. */
+/* Sends a request of whose answer only the word matters. */
 static int ask_briefly(struct sandbox *sb, struct job_request *request,
 		       const struct stop *stop, struct error *err)
 {
@@ -197,7 +199,7 @@ static enum kept_state state_of(enum job_word word)
 	}
 }
 
-/* The next line off *rest. */
+/* Parses the next status line of *rest. */
 static bool parse_line(struct str *rest, struct kept_status *s)
 {
 	const int64_t most = INT64_MAX / 4;
@@ -253,8 +255,8 @@ int kept_list(struct sandbox *sb, const char *jobs,
 	return rc;
 }
 
-/* One piece, behind what is there; what is not kept any more is no part of it.
- * How many bytes it had: *n. */
+/* Reads one piece and appends it to r->out. Skips output that was discarded in
+ * the sandbox. *n: number of bytes in the piece. */
 static int read_piece(struct sandbox *sb, struct job_request *request,
 		      struct kept_reading *r, size_t *n,
 		      const struct stop *stop, struct error *err)

@@ -1,13 +1,14 @@
-/* request.c - requests about a job in a sandbox and their answers, as bytes. */
+/* request.c - encodes requests about a job in a sandbox, decodes their
+ * answers. */
 /* SPDX-License-Identifier: MIT */
 
 /*
- * A request is a command for the sandbox's sh: variables that say what is
- * wanted, and the scripts of scripts/sandbox/supervise*.sh that do it. Its
- * answer is one frame (sandbox/frame.h) whose status has a word and numbers,
- * and whose body is new output. All of it is pure: supervise.c sends and
- * repeats. The end of the file decides how large an answer may be after
- * answers were cut off.
+ * A request is a command for the sandbox's sh: variable assignments followed by
+ * the scripts of scripts/sandbox/supervise*.sh. Its answer is one frame
+ * (sandbox/frame.h): the status consists of a word and numbers, the body is new
+ * output. Nothing here does I/O; supervise.c sends and repeats requests. The
+ * end of the file decides how large an answer may be after answers were cut
+ * off.
  */
 #include "sandbox/supervise/request.h"
 
@@ -24,7 +25,7 @@
 enum {
 	SCRIPT_MAX = 64 << 10,
 	RUN_MAX = 32 << 20,
-	ARGUMENT_MAX = 100000, /* Linux takes 128 KiB in one */
+	ARGUMENT_MAX = 100000, /* Linux allows 128 KiB per argument */
 };
 
 static const unsigned char request_sh[] = {
@@ -46,7 +47,7 @@ static const unsigned char keep_sh[] = {
 #include "scripts/sandbox/supervise_keep.sh.inc"
 };
 
-/* ".OWNER", or nothing. */
+/* Shell expression for ".OWNER", or nothing. */
 #define OF_OWNER "${DCODE_EXEC#\"${DCODE_EXEC%%.*}\"}"
 #define SCRIPT(array) ((struct str){ (const char *)(array), sizeof(array) })
 
@@ -61,8 +62,8 @@ static void assign_script(struct buf *out, const char *name, struct str a,
 	buf_release(&text);
 }
 
-/* Whether every sh can export it: a name that a program could have, but a shell
- * has for itself, may be read-only, or take numbers only. */
+/* True if every sh can export the name. False for names that shells reserve,
+ * which may be read-only or numeric. */
 static bool is_exportable(struct str name)
 {
 	static const char *const own[] = {
@@ -79,7 +80,8 @@ static bool is_exportable(struct str name)
 	       (*name.ptr < '0' || *name.ptr > '9');
 }
 
-/* No value is an argument: other users of a host can read those. */
+/* Exports the environment without passing values as arguments: other users of a
+ * host can read those. */
 static int add_env(struct buf *out, const char *const *env, struct error *err)
 {
 	struct buf odd = BUF_INIT(RUN_MAX);
@@ -112,8 +114,9 @@ static int add_env(struct buf *out, const char *const *env, struct error *err)
 	return 0;
 }
 
-/* The command as a script of its own. Its text is an argument, or read from a
- * file where it is too long for one, never part of ours. */
+/* Builds the script that runs the command. The command's text is an argument,
+ * or is read from a file if it is too long for one; it is never part of this
+ * script. */
 static int add_run(struct buf *out, const struct job_request *ask,
 		   struct error *err)
 {
@@ -146,7 +149,7 @@ static int add_run(struct buf *out, const struct job_request *ask,
 			      "\"$@\"");
 	if (ask->preloaded)
 		buf_adds(out, "\nset -- $s_set \"$@\"");
-	/* Before a variable of the command's changes PATH here. */
+	/* Look up the program before a variable of the command changes PATH. */
 	if (ask->preloaded && ask->req.env && ask->req.env[0])
 		buf_adds(out, "\ns_set=$(command -v \"$1\");shift\n"
 			      "set -- \"$s_set\" \"$@\"");
@@ -301,8 +304,8 @@ static int on_status(void *arg, const char *status, struct error *err)
 	struct parsing *p = arg;
 
 	p->found = read_status(p->a, str_of(status));
-	/* Either way it is enough: a request that the vendor ran twice answers
-	 * twice, and the first whole answer counts. */
+	/* Stop either way: the first complete answer counts. A vendor that runs
+	 * a request twice sends two answers. */
 	return error_set(err, ERR_PROTOCOL,
 			 "unexpected server response: contradictory");
 }
@@ -342,12 +345,14 @@ int supervise_parse(struct str raw, const char *nonce,
 }
 
 enum {
+	/* smallest piece after damaged answers */
 	DAMAGED_MIN = 2048,
-	CUT_MAX = 64 << 10, /* after a cut, halved for each that follows */
-	CUT_MIN = 4096,     /* the request is about as large */
-	PAUSE_MS = 100,     /* after a failure, doubled for the next */
+	/* largest piece after a cut; halved for each further one */
+	CUT_MAX = 64 << 10,
+	CUT_MIN = 4096, /* a request has about this size */
+	PAUSE_MS = 100, /* after a failure, doubled for the next */
 	PAUSE_MAX_MS = 5000,
-	/* A connection that was there says nothing about the next one. */
+	/* An existing connection broke: the next may work, so pause less. */
 	PAUSE_CUT_MS = 1000,
 };
 

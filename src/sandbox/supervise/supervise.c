@@ -1,12 +1,13 @@
-/* supervise.c - live, killable commands over a vendor's plain "run this". */
+/* supervise.c - live, killable commands for vendors that only run a command. */
 /* SPDX-License-Identifier: MIT */
 
 /*
- * One command is a job: it is started, followed until it ends, and killed when
- * its caller stops. Each step is a request that may be repeated; when answers
- * are cut off or damaged, less is asked for, and again (recover_from()).
- * request.c has the bytes, scripts/sandbox/supervise*.sh the other side. Begin
- * reading at supervise_execute(), then run_job() and follow_job().
+ * A command is a job: it is started, followed until it ends, and killed when
+ * its caller stops. Each step is a request that may be repeated. If answers are
+ * cut off or damaged, it is repeated and asks for a smaller answer
+ * (recover_from()). request.c encodes the requests;
+ * scripts/sandbox/supervise*.sh execute them. Begin reading at
+ * supervise_execute(), then run_job() and follow_job().
  */
 #include "sandbox/supervise/supervise.h"
 
@@ -24,48 +25,53 @@ enum {
 	LONGEST_MS = 20000,
 	FIRST_MS = 5000,
 	PATIENCE_MS = 60000,
-	HELD_MS = 24 * 3600 * 1000, /* a held command without a time limit */
+	HELD_MS = 24 * 3600 * 1000, /* limit of a held command that has none */
 	LEAVE_MS = 5000,
-	NOBODY_MS = 5000,  /* the same for a server that never took a call */
-	SLACK_MS = 10000,  /* on top of a hold, for the way and the vendor */
-	GRACE_MS = 10000,  /* on top of a command's time limit */
-	SHORTEST_MS = 100, /* hold */
-	GATHER_MS = 80,    /* at first; a twentieth of the time run later, */
+	NOBODY_MS = 5000,  /* patience if the server was never reached */
+	SLACK_MS = 10000,  /* added to a hold, for transport and vendor */
+	GRACE_MS = 10000,  /* added to a command's time limit */
+	SHORTEST_MS = 100, /* shortest hold */
+	GATHER_MS = 80,    /* at first; later a twentieth of the run time, */
 	GATHER_MAX_MS = 1000,
-	PAUSE_MS = 100,         /* between two requests to kill */
-	START_MS = 300000,      /* after which a start is not repeated */
-	KILL_MS = 2000,         /* of s_kill() in the sandbox, */
-	KILLED_MS = 6000,       /* and on the whole with the way there */
-	WAITED_MAX_MS = 600000, /* because the server asked for it */
-	DAMAGED_MAX = 8,        /* answers in a row that make no sense */
-	CALM = 8,               /* held to the end in a row: hold longer */
-	FRAMING = 1024,         /* bytes of an answer besides the output */
+	PAUSE_MS = 100,    /* between two kill requests */
+	START_MS = 300000, /* afterwards a start is not repeated */
+	KILL_MS = 2000,    /* time that s_kill() needs in the sandbox, */
+	KILLED_MS = 6000,  /* and in total, including the requests */
+	/* total of the pauses that the server asked for */
+	WAITED_MAX_MS = 600000,
+	DAMAGED_MAX = 8, /* damaged answers in a row */
+	/* full holds in a row, after which the hold grows */
+	CALM = 8,
+	FRAMING = 1024, /* bytes of an answer apart from the output */
 };
 
 struct job {
 	const char *cwd;
-	int64_t waited_ms; /* because the server asked for it */
+	int64_t waited_ms; /* pauses that the server asked for */
 	const struct exec_request *req;
 	const struct supervisor *s;
 	char id[SUPERVISE_JOB + 1];
 	enum supervise_op op;
 	bool base64;
 	bool sent;
-	bool ended;     /* as the sandbox says */
-	bool cut;       /* a request was: the vendor may not hold long ones */
-	int64_t out_at; /* bytes delivered; -1: from what is kept */
+	bool ended; /* reported by the sandbox */
+	/* a request was cut off: the vendor may limit long ones */
+	bool cut;
+	/* bytes delivered; -1: start at the oldest stored byte */
+	int64_t out_at;
 	int64_t err_at;
 	int64_t began;    /* ms */
 	int64_t began_at; /* Unix ms */
 	int64_t hold_ms;
-	struct answer_piece piece; /* what is asked for at once */
-	int64_t answered;          /* ms, when something last came */
+	struct answer_piece piece; /* size of the next answer */
+	int64_t answered;          /* clock_ms() of the last answer */
 	unsigned failures;         /* in a row */
 	unsigned damaged;          /* in a row */
 	unsigned calm;             /* in a row */
 	struct supervise_answer answer;
-	struct supervise_read *read;     /* the sandbox's, or NULL */
-	char forget[SUPERVISE_READ_IDS]; /* in a start or kill request */
+	struct supervise_read *read; /* the sandbox's, or NULL */
+	/* jobs to forget; in start and kill requests */
+	char forget[SUPERVISE_READ_IDS];
 };
 
 static int64_t or_default(int64_t n, int64_t standard)
@@ -88,12 +94,13 @@ static size_t room_of(const struct supervisor *s)
 	return s->max_command ? s->max_command : MAX_COMMAND;
 }
 
-/* Our own helpers are read at their end. */
+/* False for dcode's own helpers, whose output is read at the end. */
 static bool is_live(const struct exec_request *req)
 {
 	return req->output && (!req->plain || req->live);
 }
 
+/* Returns how long the sandbox waits for more output before it answers. */
 static int64_t gather_ms(const struct job *j)
 {
 	int64_t ms = (clock_ms() - j->began) / 20;
@@ -105,6 +112,7 @@ static int64_t gather_ms(const struct job *j)
 	return ms < GATHER_MAX_MS ? ms : GATHER_MAX_MS;
 }
 
+/* True if the answer's output begins at the offsets that were requested. */
 static bool is_where_asked(const struct job *j)
 {
 	const struct supervise_answer *a = &j->answer;
@@ -155,7 +163,7 @@ static int ask_once(struct job *j, enum supervise_op op,
 		.req = *j->req,
 		.cwd = j->cwd,
 		.base64 = j->base64,
-		/* The start may never have arrived. */
+		/* JOB_KILL sends it again: the start may never have arrived. */
 		.forget = op == JOB_FOLLOW ? "" : j->forget,
 		.held = j->s->held,
 		.preloaded = j->s->preloaded,
@@ -163,7 +171,8 @@ static int ask_once(struct job *j, enum supervise_op op,
 	};
 	int rc;
 
-	/* Our machine may have slept so long that the job was swept away. */
+	/* If this machine slept, the job's record may have been removed, and a
+	 * repeated start would run it again. */
 	if (op == JOB_START && clock_unix_ms() - j->began_at > START_MS)
 		a.op = JOB_FOLLOW;
 	ids_random(nonce, SUPERVISE_JOB);
@@ -174,7 +183,8 @@ static int ask_once(struct job *j, enum supervise_op op,
 	return rc;
 }
 
-/* Whether to ask again after a request that took ms. 0, or -1 with why. */
+/* Decides whether to repeat a request that took ms. 0: repeat. -1: give up, err
+ * says why. */
 static int recover_from(struct job *j, int64_t ms, const struct error *why,
 			const struct stop *stop, struct error *err)
 {
@@ -187,7 +197,8 @@ static int recover_from(struct job *j, int64_t ms, const struct error *why,
 
 	if (!j->sent || stop_check(stop, err) < 0)
 		goto no;
-	/* It may have run, and its directory may be gone with it. */
+	/* The command may have run, and its directory may have been removed
+	 * with it. */
 	if (j->s->held && j->op == JOB_START && !nobody)
 		goto no;
 	if (nobody && patience > NOBODY_MS)
@@ -208,7 +219,7 @@ static int recover_from(struct job *j, int64_t ms, const struct error *why,
 	pause = piece_pause_ms(j->failures, why, cut && smaller);
 	if (j->failures == 1 && !why->retry_after_ms)
 		return 0;
-	/* What the server asks for is no silence of its. */
+	/* A pause that the server asked for does not count as silence. */
 	if (why->retry_after_ms > pause && j->waited_ms < WAITED_MAX_MS) {
 		j->waited_ms += why->retry_after_ms;
 		j->answered += why->retry_after_ms;
@@ -236,7 +247,7 @@ static void ask_for_more(struct job *j, int64_t ms)
 		j->hold_ms = longest_hold(j);
 }
 
-/* Asks until an answer comes. */
+/* Repeats the request until an answer arrives or recover_from() gives up. */
 static int ask_until_answered(struct job *j, const struct stop *stop,
 			      struct error *err)
 {
@@ -278,7 +289,7 @@ static int deliver_output(struct job *j, struct error *err)
 	return 0;
 }
 
-/* 1: go on, 0: the end, -1: failed. */
+/* Evaluates an answer. 1: continue; 0: the job has ended; -1: failed. */
 static int judge_answer(struct job *j, struct exec_result *res,
 			struct error *err)
 {
@@ -303,9 +314,8 @@ static int judge_answer(struct job *j, struct exec_result *res,
 		return 0;
 	case WORD_END:
 	case WORD_KILLED:
-		/* Its keepalive has died: the machine was stopped, or killed
-		 * it.
-		 */
+		/* Its keeper has died: the machine was stopped, or something
+		 * killed it. */
 		if (j->answer.code < 0)
 			return error_set(err, ERR_REMOTE,
 					 "the command was interrupted; how it "
@@ -328,8 +338,8 @@ static int judge_answer(struct job *j, struct exec_result *res,
 	return error_set(err, ERR_PROTOCOL, "unexpected server response");
 }
 
-/* Ends the command whatever has happened; on the sandbox's side this also
- * keeps a start that is still on its way from running it. */
+/* Kills the job. In the sandbox this also prevents a start request that is
+ * still in transit from running it. */
 static int kill_job(struct job *j)
 {
 	struct stop stop = stop_cleanup(KILLED_MS);
@@ -417,7 +427,7 @@ static struct job job_of(const struct exec_request *req,
 	return j;
 }
 
-/* All that the source gives. */
+/* Reads all input from the request's source. */
 static int read_input(const struct exec_request *req, size_t room,
 		      struct buf *all, struct error *err)
 {
@@ -516,8 +526,8 @@ void supervise_leave(struct sandbox *sb)
 
 enum { PROBE_MS = 10000, ANSWER_MAX = 64 << 10, COMMAND_MAX = 2048 };
 
-/* A process in the background, as the keeper of a command is one. Without
- * /proc nobody can say whether it lives. */
+/* Leaves a background process like a command's keeper. Without /proc the test
+ * is not possible. */
 static const char probe_leave_sh[] =
 	"( DCODE_PROBE=%s; export DCODE_PROBE\n"
 	"if command -v setsid >/dev/null; then exec setsid sleep 60; fi\n"
@@ -529,7 +539,7 @@ static const char probe_look_sh[] =
 	"for f in $p; do f=${f#/proc/}; kill \"${f%%/environ}\"; done\n"
 	"[ -n \"$p\" ] || echo '@dcode-probe:''%s:dead@'\n";
 
-/* Whether the answer has the line that ends in word. */
+/* Runs the command. True if its answer contains the line that ends in word. */
 static bool answers_word(const struct supervisor *s, struct buf *command,
 			 const char *token, const char *word,
 			 const struct stop *stop)

@@ -1,4 +1,4 @@
-/* supervise.h - live, killable commands over a vendor's plain "run this". */
+/* supervise.h - live, killable commands for vendors that only run a command. */
 /* SPDX-License-Identifier: MIT */
 #ifndef SANDBOX_SUPERVISE_SUPERVISE_H
 #define SANDBOX_SUPERVISE_SUPERVISE_H
@@ -7,85 +7,88 @@
 #include "sandbox/sandbox.h"
 
 /*
- * For a provider whose API only runs a shell command and gives its output at
- * the end. scripts/sandbox/supervise*.sh start the command as a job in a
- * session of its own, which keeps its output in files; each request starts,
- * follows or ends a job and answers what is new. A command that ends within
- * some seconds costs one request. Starting is idempotent by the job's name, so
- * every request may be repeated after a cut: no command ever runs twice, as
- * long as the sandbox keeps its /tmp.
+ * For a provider whose API only runs a shell command and returns its output at
+ * the end. scripts/sandbox/supervise*.sh start the command as a job in its own
+ * session, with its output in files. Each request starts, follows or ends a job
+ * and returns new output. A command that ends within some seconds needs one
+ * request. A start is idempotent by the job's name, so every request can be
+ * repeated after a broken connection: no command ever runs twice, as long as
+ * the sandbox keeps its /tmp.
  *
- * In the sandbox a job's directory is .dcode-exec/JOB (mode 0700) in /tmp, the
- * home or the working directory, the first that can be written. A stream that
- * is SUPERVISE_CAP bytes ahead of us blocks the command until we follow. What a
- * finished job printed is removed by the request that starts the next one, by
- * supervise_leave(), or, when nobody comes back, by the sandbox itself after a
- * minute and a half: longer than anybody asks for it again. That it has run
- * stays known for ten minutes, for repeated requests.
+ * A job's directory in the sandbox is .dcode-exec/JOB (mode 0700) in /tmp, the
+ * home or the working directory: the first that is writable. A stream that is
+ * SUPERVISE_CAP bytes ahead of the reader blocks the command until it is read.
+ * A finished job's output is removed by the request that starts the next one or
+ * by supervise_leave(). Otherwise the sandbox removes it after a minute and a
+ * half, when no reader will ask again. That the job has run is remembered for
+ * ten minutes, for repeated requests.
  */
 struct supervisor {
 	/*
 	 * Runs command (POSIX sh, printable ASCII) in the sandbox and appends
-	 * what it wrote to out, in which error output, noise around it and
-	 * changed line ends do no harm; its exit code does not matter. The
-	 * vendor may hold the request for wait_ms, and stop has a deadline some
-	 * seconds after that. May be called from several threads at once.
-	 * 0 when an answer came. -1: ERR_NETWORK and ERR_TIMEOUT (a cut, the
-	 * vendor's own time limit) make us ask for less until answers come
-	 * again, ERR_PROTOCOL (damaged, too large) from then on,
-	 * ERR_UNREACHABLE ask again for some seconds; all else ends the
-	 * command's execution, ERR_GONE without trying to kill it.
+	 * its output to out. Additional error output, noise around it and
+	 * changed line ends do no harm; its exit code is ignored. The vendor
+	 * may hold the request for wait_ms; stop has a deadline some seconds
+	 * later. Must be thread-safe. 0 when an answer came. -1 with
+	 * ERR_NETWORK or ERR_TIMEOUT (broken connection, the vendor's time
+	 * limit): smaller answers are requested until answers arrive again.
+	 * ERR_PROTOCOL (damaged or too large): smaller answers are requested
+	 * from then on. ERR_UNREACHABLE: repeated for some seconds. Any other
+	 * error ends the command's execution; with ERR_GONE the command is not
+	 * killed.
 	 */
 	int (*call)(void *arg, struct str command, int64_t wait_ms,
 		    struct buf *out, const struct stop *stop,
 		    struct error *err);
 	void *arg;
-	/* What the vendor carries; 0: the default. */
-	size_t max_command;  /* bytes of a command; 120000. At least 16 KiB */
-	size_t max_answer;   /* bytes of an answer; 1 MiB. At least 2 KiB */
-	int64_t longest_ms;  /* for which a request is held; 20 s */
-	int64_t first_ms;    /* for which the starting one is held; 5 s */
-	int64_t patience_ms; /* without any answer, then we give up; 60 s */
-	/* Nothing outlives a request here (see supervise_probe()): a command is
-	 * held in the one that starts it, whose answer comes at its end, and
-	 * which is never repeated. */
+	/* Limits of the vendor; 0: the default. */
+	size_t max_command; /* bytes of a command; 120000. At least 16 KiB */
+	size_t max_answer;  /* bytes of an answer; 1 MiB. At least 2 KiB */
+	int64_t longest_ms; /* how long a request may be held; 20 s */
+	/* the same for the request that starts a job; 5 s */
+	int64_t first_ms;
+	int64_t patience_ms; /* give up after so long without an answer; 60 s */
+	/* No process outlives a request (see supervise_probe()): the request
+	 * that starts a command is held until it ends and is never repeated. */
 	bool held;
-	/* What supervise_preload() wrote was run before, in a shell of which
-	 * each call is a subshell, and a function held_answer that prints its
-	 * arguments' output as the call's: with errors apart. */
+	/* The output of supervise_preload() was run in a shell of which each
+	 * call is a subshell. That shell has a function held_answer, which
+	 * prints its arguments' output, with stderr separate, as the call's
+	 * output. */
 	bool preloaded;
-	/* A name (a-z, 0-9, -) that sets its jobs apart from those of others
-	 * on the same machine: they are in .dcode-exec.OWNER, and DCODE_EXEC
-	 * is JOB.OWNER. NULL: the machine is the sandbox. */
+	/* A name (a-z, 0-9, -) that separates its jobs from others on the same
+	 * machine: they are in .dcode-exec.OWNER, and DCODE_EXEC is JOB.OWNER.
+	 * NULL: the machine is not shared. */
 	const char *owner;
-	/* The job's name, before it is started; NULL allowed. */
+	/* Called with the job's name before it is started; or NULL. */
 	void (*began)(void *arg, const char *job);
 };
 
 /*
- * Two requests: leaves a process in the background and looks for it. True when
- * it is gone: each request has a container of its own, or what a session
- * leaves is killed at its end (KillUserProcesses of systemd). False when it
- * lives, or nobody can tell.
+ * Tests with two requests whether background processes survive: the first
+ * starts one, the second looks for it. True if it is gone: each request has its
+ * own container, or processes are killed with their session (KillUserProcesses
+ * of systemd). False if it survived or the result is unknown.
  */
 bool supervise_probe(const struct supervisor *s, const struct stop *stop);
-/* struct sandbox_ops.execute. No dialog; the input, a source's too, must fit in
- * max_command. */
+/* Implements sandbox_ops.execute. Dialogs are not supported. The input, also
+ * from a source, must fit in max_command. */
 int supervise_execute(struct sandbox *sb, const struct exec_request *req,
 		      struct exec_result *res, const struct supervisor *s,
 		      const struct stop *stop, struct error *err);
-/* Follows a job that was begun before, from the first byte that its last
- * reader did not confirm. Only output, arg and timeout_ms of req count; the
- * time limit is the one it was started with. ERR_NOT_FOUND: no such job. */
+/* Follows a job that was started earlier, from the first byte that its last
+ * reader did not confirm. Only output, arg and timeout_ms of req are used; the
+ * time limit is the one with which it was started. ERR_NOT_FOUND: no such
+ * job. */
 int supervise_follow(const char *job, const struct exec_request *req,
 		     struct exec_result *res, const struct supervisor *s,
 		     const struct stop *stop, struct error *err);
 
-/* The last of a sandbox that is left to others, or whose machine is not ours
- * alone: one request, if any command was run, of at most five seconds. No
- * process and no directory of ours stays, but for a command that still runs,
- * for background jobs (kept.h), and for the cat that reads what a command's
- * own daemon prints. */
+/* Call last for a sandbox that continues to exist or runs on a shared machine.
+ * Sends one request of at most five seconds if any command was run. It removes
+ * all processes and directories of dcode, except for a running command,
+ * background jobs (kept.h), and the cat that reads the output of a command's
+ * daemon. */
 void supervise_leave(struct sandbox *sb);
 
 #endif
