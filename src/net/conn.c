@@ -17,11 +17,12 @@ enum { CONNECT_MS = 30000 };
 struct conn {
 	struct http *http; /* borrowed */
 	const struct curl_api *api;
-	struct handle *handle; /* its easy handle stays in its multi */
+	struct handle *handle; /* keeps its easy handle in its multi */
 	bool added;
 	curl_socket_t fd;
 };
 
+/* Sets c->fd once libcurl has connected, or err. */
 static int connect_result(struct conn *c, struct error *err)
 {
 	CURLcode code = CURLE_COULDNT_CONNECT;
@@ -41,6 +42,7 @@ static int connect_result(struct conn *c, struct error *err)
 	return 0;
 }
 
+/* Runs libcurl until the connection is made. */
 static int drive(struct conn *c, const struct stop *stop, struct error *err)
 {
 	struct curl_waitfd extra = { .fd = stop_fd(stop),
@@ -75,10 +77,10 @@ static void set_target(struct conn *c, const struct conn_target *to)
 	api->easy_setopt(easy, CURLOPT_URL, to->url);
 	api->easy_setopt(easy, CURLOPT_UNIX_SOCKET_PATH, to->unix_socket);
 	api->easy_setopt(easy, CURLOPT_PROXY, direct ? "" : NULL);
-	/* libcurl asks a proxy for a tunnel of its own accord for https://
-	 * only; a proxy for HTTP would not understand what we send. */
+	/* libcurl tunnels through a proxy on its own only for https://. An HTTP
+	 * proxy would not understand these protocols. */
 	api->easy_setopt(easy, CURLOPT_HTTPPROXYTUNNEL, 1L);
-	/* ALPN then offers http/1.1 alone. */
+	/* So that ALPN offers only http/1.1. */
 	api->easy_setopt(easy, CURLOPT_HTTP_VERSION, CURL_HTTP_VERSION_1_1);
 	api->easy_setopt(easy, CURLOPT_CONNECT_ONLY, 1L);
 	api->easy_setopt(easy, CURLOPT_CONNECTTIMEOUT_MS, (long)CONNECT_MS);
@@ -162,6 +164,7 @@ int64_t conn_try_recv(struct conn *c, char *room, size_t len, bool *closed,
 	return (int64_t)n;
 }
 
+/* Waits for events on the socket for at most ms (-1: no limit). */
 static int wait_for(struct conn *c, short events, int64_t ms,
 		    const struct stop *stop, struct error *err)
 {

@@ -1,10 +1,8 @@
-/* events.c - streams of events: text/event-stream, and AWS's frames. */
+/* events.c - event streams: text/event-stream and AWS's binary frames. */
 /* SPDX-License-Identifier: MIT */
-/*
- * Two formats for the same purpose, each fed with the bytes of an HTTP answer
- * as they arrive: event_stream_feed() for AWS's binary frames, sse_feed() for
- * server-sent events (WHATWG HTML §9.2).
- */
+/* Two formats with the same purpose. Both parsers are fed the bytes of an HTTP
+ * answer as they arrive: event_stream_feed() for AWS's binary frames,
+ * sse_feed() for server-sent events (WHATWG HTML §9.2). */
 #include "net/events.h"
 
 #include <stdint.h>
@@ -14,7 +12,7 @@
 
 enum { CHECKSUM = 4, SMALLEST = EVENT_STREAM_PRELUDE + CHECKSUM };
 
-/* CRC-32 of IEEE 802.3, reflected, four bits at a time. */
+/* Updates a CRC-32 (IEEE 802.3, reflected), four bits at a time. */
 static uint32_t checksum(uint32_t sum, struct str s)
 {
 	static const uint32_t table[16] = {
@@ -49,7 +47,7 @@ static int refuse_stream(struct error *err, const char *what)
 			 what);
 }
 
-/* Reads a complete prelude: how many bytes follow. */
+/* Parses a complete prelude: sizes of the headers and of the frame. */
 static int read_prelude(struct event_stream *s, struct error *err)
 {
 	const char *p = s->frame.ptr;
@@ -71,7 +69,8 @@ static int read_prelude(struct event_stream *s, struct error *err)
 	return 0;
 }
 
-/* Bytes of a value of this type without those of its length; -1 unknown. */
+/* Size in bytes of a header value of this type, or of the length field before
+ * it for strings and bytes. -1: unknown type. */
 static int value_size(unsigned char type)
 {
 	static const signed char widths[] = { 0, 0, 1, 2, 4, 8, 2, 2, 8, 16 };
@@ -98,7 +97,7 @@ static void store_header(struct event_message *m, struct str name,
 			*known[i].value = value;
 }
 
-/* Reads one header from the front of *rest. */
+/* Parses one header at the start of *rest and skips it. */
 static int read_header(struct str *rest, struct event_message *m,
 		       struct error *err)
 {
@@ -128,6 +127,7 @@ static int read_header(struct str *rest, struct event_message *m,
 	return 0;
 }
 
+/* Checks a complete frame and parses it into m. */
 static int read_frame(const struct event_stream *s, struct event_message *m,
 		      struct error *err)
 {
@@ -145,8 +145,8 @@ static int read_frame(const struct event_stream *s, struct event_message *m,
 	return 0;
 }
 
-/* Moves bytes from chunk to the frame until that has `want`; summed: adds them
- * to the checksum. */
+/* Moves bytes from chunk to the frame until it has `want`. summed: adds them to
+ * the checksum. */
 static void add_bytes(struct event_stream *s, struct str *chunk, size_t want,
 		      bool summed)
 {
@@ -252,7 +252,7 @@ static int too_large(struct error *err)
 			 SSE_MAX_EVENT);
 }
 
-/* An empty line: the event is whole. One without data is dropped. */
+/* An empty line ends the event. An event without data is dropped. */
 static int end_event(struct sse *s, const struct feed *f)
 {
 	int rc = 0;
@@ -268,7 +268,7 @@ static int end_event(struct sse *s, const struct feed *f)
 	return rc;
 }
 
-/* An id that is too long, or has a NUL, is ignored. */
+/* Stores an event id. One that is too long or contains a NUL is ignored. */
 static void set_id(struct sse *s, struct str value)
 {
 	if (value.len >= SSE_ID || str_find(value, '\0') < value.len)
@@ -278,6 +278,8 @@ static void set_id(struct sse *s, struct str value)
 	s->next_id[value.len] = '\0';
 }
 
+/* Parses a complete line: a field of the event, or the empty line that ends
+ * it. */
 static int take_line(struct sse *s, struct str line, const struct feed *f)
 {
 	size_t colon;
@@ -322,7 +324,7 @@ static size_t line_end(struct str s)
 	return cr ? (size_t)(cr - s.ptr) : end;
 }
 
-/* Parses a complete line: what was stored of it, and rest. */
+/* Completes the stored part of a line with rest and parses the line. */
 static int end_line(struct sse *s, struct str rest, const struct feed *f)
 {
 	int rc;

@@ -1,4 +1,4 @@
-/* events.h - streams of events: text/event-stream, and AWS's frames. */
+/* events.h - event streams: text/event-stream and AWS's binary frames. */
 /* SPDX-License-Identifier: MIT */
 #ifndef NET_EVENTS_H
 #define NET_EVENTS_H
@@ -9,48 +9,46 @@
 
 enum {
 	SSE_MAX_EVENT = 16 << 20, /* bytes of one event's data */
-	SSE_ID = 256,             /* bytes of an id, and NUL */
+	SSE_ID = 256,             /* bytes of an id, with NUL */
 };
 
-/* text/event-stream (WHATWG HTML §9.2), split into events as it arrives. */
+/* Parser for text/event-stream (WHATWG HTML §9.2), fed as data arrives. */
 struct sse {
 	struct buf line;      /* an unfinished line */
-	struct buf data;      /* data lines of the event so far */
-	struct buf event;     /* its event field */
-	char id[SSE_ID];      /* of the last whole event that had one, or "" */
-	char next_id[SSE_ID]; /* of the event so far */
-	int64_t retry_ms;     /* to wait before a new connection, as the server
-				 says; -1: it does not */
+	struct buf data;      /* data lines of the current event */
+	struct buf event;     /* type of the current event */
+	char id[SSE_ID];      /* the last event id received, or "" */
+	char next_id[SSE_ID]; /* id of the current event */
+	int64_t retry_ms;     /* reconnection time set by the server; -1: not
+			       * set */
 	bool after_cr;
-	bool begun; /* a byte order mark was looked for */
+	bool begun; /* the start was checked for a byte order mark */
 };
 
 void sse_init(struct sse *s);
-/* Call when the stream was cut: forgets the unfinished event. id and retry_ms
- * stay for the next connection. */
+/* Call when the connection broke: discards the unfinished event. id and
+ * retry_ms stay valid for the next connection. */
 void sse_cut(struct sse *s);
 void sse_release(struct sse *s);
-/* Calls each(event, data) for every whole event in order; both borrowed for
- * the call, event is empty when the stream named none. Stops at the first
- * -1. ERR_LIMIT when an event is too large. Split at any byte. */
+/* Calls each(event, data) for every complete event, in order. Both are borrowed
+ * for the call; event is empty if the stream named none. Stops at the first -1.
+ * ERR_LIMIT if an event is too large. chunk may end anywhere. */
 int sse_feed(struct sse *s, struct str chunk,
 	     int (*each)(void *arg, struct str event, struct str data,
 			 struct error *err),
 	     void *arg, struct error *err);
 
-/*
- * application/vnd.amazon.eventstream: frames of a 12-byte prelude (length of
- * all, length of the headers, CRC-32 of these two), headers, payload and a
- * CRC-32 of all before; everything big endian (smithy.io, "Amazon Event
- * Stream", read 2026-11).
- */
+/* application/vnd.amazon.eventstream. A frame has a 12-byte prelude (total
+ * length, headers length, CRC-32 of both), headers, payload and a CRC-32 of
+ * everything before. All numbers are big endian (smithy.io, "Amazon Event
+ * Stream", read 2026-11). */
 enum {
 	EVENT_STREAM_PRELUDE = 12,
 	EVENT_STREAM_HEADERS_MAX = 128 << 10, /* bytes in one frame */
-	EVENT_STREAM_PAYLOAD_MAX = 32 << 20,  /* the same */
+	EVENT_STREAM_PAYLOAD_MAX = 32 << 20,  /* bytes in one frame */
 };
 
-/* One frame; borrowed for the call. A header that is missing or no string is
+/* One frame; borrowed for the call. A header that is missing or not a string is
  * empty. */
 struct event_message {
 	struct str kind;      /* :message-type: event, exception, error */
@@ -63,20 +61,21 @@ struct event_message {
 
 struct event_stream {           /* start from { 0 } */
 	size_t payload_max;     /* bytes; 0: EVENT_STREAM_PAYLOAD_MAX */
-	struct buf frame;       /* what has come of the current one */
-	size_t size;            /* of all of it, once the prelude is there */
-	size_t n_headers;       /* bytes of its headers */
-	unsigned long checksum; /* of the bytes in frame */
+	struct buf frame;       /* bytes of the current frame so far */
+	size_t size;            /* total bytes of the frame, once the prelude
+				 * is complete */
+	size_t n_headers;       /* bytes of the frame's headers */
+	unsigned long checksum; /* CRC-32 of the bytes in frame */
 };
 
 /* Calls message for each complete frame with correct checksums; -1 (err filled)
- * stops. ERR_PROTOCOL for anything that is not such a stream, ERR_LIMIT for a
- * frame that is too large. */
+ * stops. ERR_PROTOCOL if the data is not such a stream, ERR_LIMIT if a frame is
+ * too large. */
 int event_stream_feed(struct event_stream *s, struct str chunk,
 		      int (*message)(void *arg, const struct event_message *m,
 				     struct error *err),
 		      void *arg, struct error *err);
-/* Call at the end of the body: ERR_NETWORK if a frame is incomplete. */
+/* Call at the end of the body. ERR_NETWORK if a frame is incomplete. */
 int event_stream_end(const struct event_stream *s, struct error *err);
 void event_stream_release(struct event_stream *s);
 

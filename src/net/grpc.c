@@ -1,10 +1,8 @@
 /* grpc.c - one gRPC call over HTTP/2, on the caller's thread. */
 /* SPDX-License-Identifier: MIT */
-/*
- * grpc_do(), at the end, is the place to begin reading. The first part takes
- * the length-prefixed messages of a stream apart (struct envelope); Connect
- * streams of other vendors have the same framing.
- */
+/* Begin reading at grpc_do(), at the end. The first part parses the
+ * length-prefixed messages of a stream (struct envelope); Connect streams of
+ * other vendors use the same framing. */
 #include "net/grpc.h"
 
 #include <stdio.h>
@@ -17,7 +15,7 @@
 #include "base/sanitize.h"
 #include "base/str.h"
 
-/* Reads the complete head of a message: how many bytes follow. */
+/* Parses a complete 5-byte message prefix. */
 static int read_head(struct envelope *e, struct error *err)
 {
 	const unsigned char *h = e->head;
@@ -39,7 +37,7 @@ static int read_head(struct envelope *e, struct error *err)
 	return 0;
 }
 
-/* Removes bytes of the current message from the front of *chunk. */
+/* Moves bytes of the current message from chunk to e. */
 static int add_bytes(struct envelope *e, struct str *chunk, struct error *err)
 {
 	size_t n;
@@ -107,19 +105,20 @@ void envelope_add(struct buf *out, struct str bytes)
 }
 
 enum {
-	MESSAGE_MAX = 400,  /* bytes of the server's words that we keep */
-	BACKSTOP_MS = 2000, /* beyond the deadline that the server was told */
-	SETTLE_MS = 50,     /* for libcurl to see that a call has ended */
+	MESSAGE_MAX = 400,  /* bytes kept of grpc-message */
+	BACKSTOP_MS = 2000, /* grace after the deadline that was sent to the
+			     * server */
+	SETTLE_MS = 50,     /* lets libcurl notice that the call has ended */
 };
 
-struct grpc_run { /* what the callbacks of one try share */
+struct grpc_run { /* shared by the callbacks of one attempt */
 	const struct grpc_call *call;
 	struct grpc_outcome *outcome;
 	struct envelope frames;
 	char message[MESSAGE_MAX + 1]; /* grpc-message, decoded */
 };
 
-/* "UNAVAILABLE" */
+/* The name of a code: "UNAVAILABLE". */
 static const char *code_name(enum grpc_code code)
 {
 	static const char *const names[] = {
@@ -155,7 +154,8 @@ static int hex(char c)
 	return c >= 'a' && c <= 'f' ? c - 'a' + 10 : -1;
 }
 
-/* Percent-encoded UTF-8; what is not so encoded stays as it is. */
+/* Decodes grpc-message, which is percent-encoded UTF-8. Invalid escapes stay as
+ * they are. */
 static void decode_message(struct grpc_run *r, struct str text)
 {
 	struct buf raw = BUF_INIT(MESSAGE_MAX);
@@ -181,7 +181,7 @@ static void decode_message(struct grpc_run *r, struct str text)
 	buf_release(&clean);
 }
 
-/* Base64 with or without padding. */
+/* Decodes grpc-status-details-bin: base64 with or without padding. */
 static void decode_details(struct grpc_run *r, struct str text)
 {
 	struct buf *out = &r->outcome->details;
@@ -201,8 +201,8 @@ static void decode_details(struct grpc_run *r, struct str text)
 		buf_added(out, n);
 }
 
-/* In the head when there is nothing else, else in the trailers: the last word
- * counts. */
+/* Reads a status field. It is in the trailers, or in the headers if there is no
+ * message. The last one received counts. */
 static void on_header(void *arg, struct str line)
 {
 	struct grpc_run *r = arg;
@@ -247,8 +247,8 @@ static int64_t on_source(void *arg, char *room, size_t len, struct error *err)
 	return r->call->source(r->call->arg, room, len, err);
 }
 
-/* Nothing follows the outcome. A server that refuses a call before it has read
- * all of it would else be waited for. */
+/* Ends the transfer once the status is known. Otherwise libcurl would keep
+ * waiting when a server refuses a call before it has read the whole request. */
 static int64_t on_idle(void *arg)
 {
 	const struct grpc_run *r = arg;
@@ -256,7 +256,8 @@ static int64_t on_idle(void *arg)
 	return r->outcome->code != GRPC_NONE ? SETTLE_MS : -1;
 }
 
-/* doc/http-grpc-status-mapping.md: what a proxy's answer means. */
+/* Maps an HTTP status, for example of a proxy, as
+ * doc/http-grpc-status-mapping.md says. */
 static enum grpc_code code_of_http(int status)
 {
 	switch (status) {
@@ -295,7 +296,7 @@ static enum err err_of(enum grpc_code code)
 	}
 }
 
-/* The outcome of a complete exchange. */
+/* Classifies a complete exchange: 0, or -1 with err. */
 static int classify_outcome(struct grpc_run *r, const struct http_response *res,
 			    struct error *err)
 {
@@ -340,7 +341,7 @@ static int finish_outcome(struct grpc_run *r, const struct http_response *res,
 	return -1;
 }
 
-/* At most eight digits and a unit. */
+/* The header allows at most eight digits and a unit. */
 static char *timeout_header(int64_t ms)
 {
 	if (ms < 100000000)
@@ -348,6 +349,7 @@ static char *timeout_header(int64_t ms)
 	return xasprintf("grpc-timeout: %lldS", (long long)(ms / 1000));
 }
 
+/* Makes one attempt. */
 static int once(struct http *h, struct grpc_run *r, unsigned flags,
 		const struct stop *stop, struct error *err)
 {
@@ -433,7 +435,8 @@ int grpc_do(struct http *h, const struct grpc_call *call,
 		rc = once(h, &r, HTTP_FRESH, &within, &why);
 	}
 	envelope_release(&r.frames);
-	/* Our own time limit for one call is a failure of the network. */
+	/* The limit for one call expired, not the caller's: a network
+	 * failure. */
 	if (rc < 0 && why.code == ERR_TIMEOUT && clock_ms() < stop->deadline)
 		error_set(&why, ERR_NETWORK, "no answer within %lld s",
 			  (long long)(call->timeout_ms / 1000));

@@ -5,16 +5,15 @@
 
 #include "net/http.h"
 
-/*
- * github.com/grpc/grpc, doc/PROTOCOL-HTTP2.md (read 2026-11): a POST with
- * length-prefixed messages both ways and the outcome in the trailers, or, when
- * there is no message, in the head. Debian 12's libcurl 7.88.1 asks for three
- * rules: cleartext connections are not reused (http.c), a call on a warm TLS
- * connection that dies before any answer is made once more on a new one, and
- * trailers are read as they come, for curl_easy_header() does not find them.
- */
+/* github.com/grpc/grpc, doc/PROTOCOL-HTTP2.md (read 2026-11): a POST with
+ * length-prefixed messages in both directions. The outcome is in the trailers,
+ * or in the headers if there is no message. Debian 12's libcurl 7.88.1 needs
+ * three workarounds. Cleartext connections are not reused (http_do.c). A call
+ * that dies on a reused TLS connection before any answer is repeated once on a
+ * new one. Trailers are read as they arrive, because curl_easy_header() does
+ * not find them. */
 enum grpc_code {                 /* doc/statuscodes.md */
-		 GRPC_NONE = -1, /* no outcome came */
+		 GRPC_NONE = -1, /* no outcome received */
 		 GRPC_OK = 0,
 		 GRPC_CANCELLED = 1,
 		 GRPC_UNKNOWN = 2,
@@ -35,7 +34,7 @@ enum grpc_code {                 /* doc/statuscodes.md */
 };
 
 enum {
-	GRPC_LARGEST = 32 << 20, /* bytes of a message received */
+	GRPC_LARGEST = 32 << 20, /* bytes per message received */
 	GRPC_DETAILS_MAX = 8 << 10,
 	GRPC_HEADERS = 16,
 };
@@ -46,71 +45,68 @@ struct grpc_call {                  /* all borrowed */
 	const char *const *headers; /* "name: value", NULL-terminated; at most
 				       GRPC_HEADERS */
 	struct str message;         /* the request, unless source */
-	/* Streaming requests: as in http_request, heads of messages and all
-	 * (envelope_head()). Such a call is never made a second time. */
+	/* Body of a streaming request, as in struct http_request, with the
+	 * message prefixes (envelope_head()). Such a call is never repeated. */
 	int64_t (*source)(void *arg, char *room, size_t len, struct error *err);
 	int64_t source_size;
-	/* Each message of the answer as it comes; -1 (err filled) ends the
-	 * call. */
+	/* Receives each message of the answer as it arrives; -1 (err filled)
+	 * ends the call. */
 	int (*reply)(void *arg, struct str message, struct error *err);
 	void *arg;
-	int64_t timeout_ms; /* also told to the server; 0: none */
+	int64_t timeout_ms; /* also sent to the server; 0: no limit */
 	int64_t connect_ms; /* 0: 30 s */
 	size_t largest;     /* bytes of a message; 0: GRPC_LARGEST */
 };
 
 struct grpc_outcome {
 	enum grpc_code code;
-	bool began;         /* anything of an answer came */
-	unsigned replies;   /* messages that came */
+	bool began;         /* some part of an answer was received */
+	unsigned replies;   /* number of messages received */
 	struct buf details; /* grpc-status-details-bin, decoded */
 };
 
-/*
- * 0 when the server says OK. -1 else: what http_do() and reply say;
- * ERR_NETWORK for an answer that is cut short, has no outcome, or did not come
- * within timeout_ms; ERR_PROTOCOL for one that is not gRPC; by the code
- * ERR_AUTH, ERR_NOT_FOUND, ERR_LIMIT or ERR_REMOTE, the message being the
- * server's, cleaned. The caller releases the outcome in any case.
- */
+/* 0 if the status is OK. Otherwise -1 with the error of http_do() or reply, or
+ * ERR_NETWORK: the answer is truncated, has no status or took longer than
+ * timeout_ms. ERR_PROTOCOL: the answer is not gRPC. ERR_AUTH, ERR_NOT_FOUND,
+ * ERR_LIMIT or ERR_REMOTE: the status, with the server's message, sanitized.
+ * The caller must release the outcome in every case. */
 int grpc_do(struct http *h, const struct grpc_call *call,
 	    struct grpc_outcome *outcome, const struct stop *stop,
 	    struct error *err);
 void grpc_outcome_release(struct grpc_outcome *outcome);
 
-/*
- * The framing of gRPC (grpc.io, PROTOCOL-HTTP2.md) and of Connect streams
- * (connectrpc.com/docs/protocol), both read 2026-11: each message is one byte
- * of flags, four of length (big endian) and that many bytes. Flag 1 is
- * compression, which dcode never offers; with Connect flag 2 marks the last
- * message, which says how the stream ended.
- */
+/* The framing of gRPC (grpc.io, PROTOCOL-HTTP2.md) and of Connect streams
+ * (connectrpc.com/docs/protocol), both read 2026-11. Each message has one byte
+ * of flags, four bytes of length (big endian) and that many bytes. Flag 1 means
+ * compression, which dcode never offers. In Connect, flag 2 marks the last
+ * message, which says how the stream ended. */
 enum {
 	ENVELOPE_HEAD = 5,
-	ENVELOPE_LARGEST = 16 << 20, /* bytes of a message, unless said */
+	ENVELOPE_LARGEST = 16 << 20, /* bytes of a message, by default */
 	ENVELOPE_CONNECT_LAST = 2,
 };
 
-struct envelope {           /* start from { 0 } and what differs */
-	unsigned char last; /* the flag of the last message; 0: there is none */
+struct envelope {           /* initialize to { 0 }, then set last and largest */
+	unsigned char last; /* flag of the last message; 0: the protocol has
+			     * none */
 	size_t largest;     /* bytes of a message; 0: ENVELOPE_LARGEST */
 	unsigned char head[ENVELOPE_HEAD];
-	size_t have; /* bytes of head; 0: between two messages */
-	size_t size; /* of the message, once head is complete */
+	size_t have; /* bytes of head received; 0: between two messages */
+	size_t size; /* bytes of the message, once head is complete */
 	struct buf body;
-	bool ended; /* the last message has come */
+	bool ended; /* the last message was received */
 };
 
-/* Calls message for each complete one; -1 (err filled) stops. ERR_PROTOCOL for
- * anything that is not such a stream. */
+/* Calls message for each complete message; -1 (err filled) stops. ERR_PROTOCOL
+ * if the data is not such a stream. */
 int envelope_feed(struct envelope *e, struct str chunk,
 		  int (*message)(void *arg, struct str bytes, bool last,
 				 struct error *err),
 		  void *arg, struct error *err);
 void envelope_release(struct envelope *e);
-/* Appends the head of a message of len bytes, which is below 4 GiB. */
+/* Appends the prefix of a message of len bytes (less than 4 GiB). */
 void envelope_head(struct buf *out, size_t len);
-/* Appends one message; it is at most ENVELOPE_LARGEST. */
+/* Appends a message of at most ENVELOPE_LARGEST bytes with its prefix. */
 void envelope_add(struct buf *out, struct str bytes);
 
 #endif

@@ -1,16 +1,12 @@
-/* handles.c - libcurl: loaded at run time, its handles, their connections. */
+/* handles.c - loads libcurl at run time; its handles and connections. */
 /* SPDX-License-Identifier: MIT */
-/*
- * Four parts that a transfer needs before it can run: the table of libcurl's
- * functions, which a thread loads; the line for the user about a server that
- * keeps dcode waiting; the list of warm handles (struct http; begin reading
- * with handle_take()); and a connection that begins while libcurl is still
- * loading (dial_begin()). http_do.c, conn.c and ws.c run transfers on these
- * handles.
- *
- * http.lock guards the list, the share and the connection begun ahead. A handle
- * belongs to one thread from handle_take() to handle_give().
- */
+/* Four things that a transfer needs: the table of libcurl's functions, loaded
+ * by a thread; the notice to the user about a server that does not answer; the
+ * list of warm handles (struct http; begin reading at handle_take()); and a
+ * connection that is started while libcurl is still loading (dial_begin()).
+ * http_do.c, conn.c and ws.c run transfers on these handles.  http.lock guards
+ * the list, the share and the connection made in advance. A handle belongs to
+ * one thread from handle_take() to handle_give(). */
 #include "net/handles.h"
 
 #include <arpa/inet.h>
@@ -43,9 +39,9 @@ struct curl_loader {
 	pthread_t thread;
 	bool threaded;
 	int done_fd;       /* eventfd: readable once loaded or failed */
-	atomic_bool ready; /* the table below is whole */
+	atomic_bool ready; /* the table below is complete */
 	struct curl_api api;
-	struct error err; /* why not, when code is set */
+	struct error err; /* why loading failed, if code is set */
 };
 
 static const struct library_symbol symbols[] = {
@@ -67,7 +63,7 @@ static const struct library_symbol symbols[] = {
 #undef SYMBOL
 };
 
-/* Debian's two packages of libcurl differ only in their TLS library. */
+/* Debian's two libcurl packages differ only in their TLS library. */
 static const struct library library = {
 	.name = "libcurl",
 	.files = { "libcurl.so.4", "libcurl-gnutls.so.4" },
@@ -75,9 +71,9 @@ static const struct library library = {
 	.needed = "7.83",
 };
 
-/* OpenSSL frees its tables at exit, which costs more instructions than a turn
- * of the conversation, right before the kernel frees all of it. The flag is in
- * openssl/crypto.h; a libcurl with another TLS library has no libcrypto. */
+/* OpenSSL frees its tables at exit. That takes more instructions than a turn of
+ * the conversation, and the kernel frees the memory anyway. The flag is from
+ * openssl/crypto.h. A libcurl with another TLS library has no libcrypto. */
 static void skip_cleanup_at_exit(void)
 {
 	enum { OPENSSL_INIT_NO_ATEXIT = 0x00080000 };
@@ -115,7 +111,7 @@ static void *load_thread(void *arg)
 	return NULL;
 }
 
-/* Starts the thread. Never fails: the first curl_api_get() reports. */
+/* Starts the thread. Never fails: the first curl_api_get() reports errors. */
 static struct curl_loader *curl_loader_new(void)
 {
 	struct curl_loader *l = xcalloc(1, sizeof(*l));
@@ -130,12 +126,12 @@ static struct curl_loader *curl_loader_new(void)
 		      pthread_create(&l->thread, NULL, load_thread, l) == 0;
 	pthread_sigmask(SIG_SETMASK, &before, NULL);
 	if (!l->threaded)
-		load_thread(l); /* slower, but nothing is lost */
+		load_thread(l); /* without a thread: load now */
 	return l;
 }
 
-/* Waits for the thread; the library itself stays loaded (its own exit
- * handlers need it). */
+/* Waits for the thread. The library stays loaded, because its exit handlers
+ * need it. */
 static void curl_loader_free(struct curl_loader *l)
 {
 	if (!l)
@@ -147,14 +143,14 @@ static void curl_loader_free(struct curl_loader *l)
 	free(l);
 }
 
-/* Whether curl_api_get() need not wait. Any thread. */
+/* True if curl_api_get() would not block. Any thread. */
 static bool curl_is_loaded(struct curl_loader *l)
 {
 	return atomic_load_explicit(&l->ready, memory_order_acquire);
 }
 
-/* The table, once it is there; NULL with the reason (ERR_SYSTEM, or what stop
- * says). Any thread. */
+/* Waits for the table. NULL with err: ERR_SYSTEM, or the reason of stop. Any
+ * thread. */
 static const struct curl_api *
 curl_api_get(struct curl_loader *l, const struct stop *stop, struct error *err)
 {
@@ -180,34 +176,36 @@ curl_api_get(struct curl_loader *l, const struct stop *stop, struct error *err)
 }
 
 enum {
-	MAX_IDLE = 16, /* free handles kept with their connections */
+	MAX_IDLE = 16, /* free handles kept with open connections */
 	MAX_REACHED = 16,
 };
 
-/* What the user was told about servers that keep dcode waiting. */
+/* Which notices about unresponsive servers the user has seen. */
 struct notice {
 	pthread_mutex_t lock;
 	void (*say)(void *arg, const char *line);
 	void *arg;
-	int failures; /* in a row */
+	int failures; /* consecutive */
 	bool told_failure;
 	bool told_silence;
 };
 
 struct http {
 	struct curl_loader *loader;
-	char *ca_file; /* owned; NULL: libcurl's own */
+	char *ca_file; /* owned; NULL: libcurl's default */
 	char *ca_path;
-	char *http_proxy;     /* for http://, where libcurl finds none itself */
-	bool proxied;         /* a proxy is named in the environment */
-	pthread_mutex_t lock; /* of the list and share, below */
-	struct handle *idle;  /* the last one given back comes first */
+	char *http_proxy;     /* for http:// URLs; libcurl does not read
+			       * HTTP_PROXY */
+	bool proxied;         /* the environment names a proxy */
+	pthread_mutex_t lock; /* guards the list, reached, ahead and share */
+	struct handle *idle;  /* most recently used first */
 	size_t n_idle;
-	uint64_t reached[MAX_REACHED]; /* hashes of origins; 0: none */
+	uint64_t reached[MAX_REACHED]; /* hashes of origins that were
+					* reached; 0: unused */
 	size_t n_reached;
 	struct notice notice;
-	struct dial *ahead; /* of http_dial(); owned, or NULL. Under lock */
-	CURLSH *share;      /* TLS sessions and names of all handles */
+	struct dial *ahead; /* connection made by http_dial(); owned, or NULL */
+	CURLSH *share;      /* TLS sessions and DNS cache of all handles */
 	pthread_mutex_t share_lock[CURL_LOCK_DATA_LAST];
 };
 
@@ -232,8 +230,8 @@ struct http *http_new(const char *ca_file)
 	if (ca_file && *ca_file)
 		h->ca_file = xstrdup(ca_file);
 	h->ca_path = xstrdup(getenv("SSL_CERT_DIR"));
-	/* libcurl ignores this spelling, because in a CGI program a client can
-	 * set it */
+	/* libcurl ignores HTTP_PROXY: in a CGI program a client can set it
+	 * through a header. dcode reads it unless it runs as one. */
 	if (!getenv("http_proxy") && !getenv("REQUEST_METHOD"))
 		h->http_proxy = xstrdup(getenv("HTTP_PROXY"));
 	h->proxied = names_proxy();
@@ -255,15 +253,15 @@ static void free_handle(const struct curl_api *api, struct handle *hd)
 	free(hd);
 }
 
-/* Ends a connection that no request has taken over. */
+/* Closes a connection that no request has used. */
 static void free_ahead(struct dial *d)
 {
 	dial_end(d, NULL, NULL);
 	free(d);
 }
 
-/* Stores a connection for the next request, or NULL, and returns the one that
- * was stored; the caller owns it. */
+/* Stores a connection for the next request (or NULL). Returns the previous one,
+ * which the caller owns. */
 static struct dial *swap_ahead(struct http *h, struct dial *ahead)
 {
 	struct dial *old;
@@ -315,8 +313,9 @@ void http_on_wait(struct http *h, void (*say)(void *arg, const char *line),
 	pthread_mutex_unlock(&h->notice.lock);
 }
 
-/* The line for the user, owned: "https://host" or "unix:///path", and "POST
- * /v1/boxes" without the query, in which some services have keys. */
+/* Returns the notice for the user, owned. It shows "https://host" or
+ * "unix:///path" and "POST /v1/boxes", without the query: some services put
+ * keys there. */
 static char *line_of(const struct http_request *req, const char *what)
 {
 	const char *sep = strstr(req->url, "://");
@@ -330,7 +329,7 @@ static char *line_of(const struct http_request *req, const char *what)
 		return xasprintf(
 			"Waiting for unix://%s: %s %s %.*s (Ctrl-C stops)",
 			req->unix_socket, what, req->method, path_len, path);
-	if (at) /* a password may stand there */
+	if (at) /* userinfo may contain a password */
 		host = at + 1;
 	return xasprintf("Waiting for %.*s%.*s: %s %s %.*s (Ctrl-C stops)",
 			 sep ? (int)(sep + 3 - req->url) : 0, req->url,
@@ -363,7 +362,7 @@ void notice_result(struct http *h, const struct http_request *req, int rc,
 		snprintf(what, sizeof(what), "HTTP %d in answer to",
 			 res->status);
 	if (rc < 0 && !failed)
-		return; /* cancelled, or one of dcode's limits */
+		return; /* cancelled, or a limit of dcode */
 	pthread_mutex_lock(&n->lock);
 	n->failures = failed ? n->failures + 1 : 0;
 	if (!failed)
@@ -423,8 +422,8 @@ static void share_unlock(CURL *easy, curl_lock_data data, void *arg)
 	pthread_mutex_unlock(&h->share_lock[data]);
 }
 
-/* Called with h->lock held. Connections are never shared: libcurl does not
- * support that between threads. */
+/* Returns the share, creating it if needed. Call with h->lock held. Connections
+ * are not shared: libcurl cannot share them between threads. */
 static CURLSH *share_get(struct http *h, const struct curl_api *api)
 {
 	if (h->share)
@@ -441,7 +440,7 @@ static CURLSH *share_get(struct http *h, const struct curl_api *api)
 	return h->share;
 }
 
-/* Sets the options that all transfers of a handle share. */
+/* Sets the options that are the same for all transfers. */
 static void set_fixed(struct http *h, const struct curl_api *api,
 		      struct handle *hd, CURLSH *share)
 {
@@ -457,10 +456,11 @@ static void set_fixed(struct http *h, const struct curl_api *api,
 	api->easy_setopt(easy, CURLOPT_SUPPRESS_CONNECT_HEADERS, 1L);
 	api->easy_setopt(easy, CURLOPT_BUFFERSIZE, 65536L);
 	api->easy_setopt(easy, CURLOPT_USERAGENT, "dcode");
-	/* Decodes what a proxy compresses unasked; http.c takes the header
-	 * out that would ask for it. */
+	/* Decodes answers that a proxy compresses although nobody asked.
+	 * http_do.c suppresses the request header. */
 	api->easy_setopt(easy, CURLOPT_ACCEPT_ENCODING, "");
-	/* without it, the end of a transfer waits for the resolver's thread */
+	/* without this, the end of a transfer waits for the resolver's
+	 * thread */
 	api->easy_setopt(easy, CURLOPT_QUICK_EXIT, 1L);
 	if (share)
 		api->easy_setopt(easy, CURLOPT_SHARE, share);
@@ -470,7 +470,7 @@ static void set_fixed(struct http *h, const struct curl_api *api,
 		api->easy_setopt(easy, CURLOPT_CAPATH, h->ca_path);
 }
 
-/* "scheme://authority" of url, or the socket's path. */
+/* "scheme://authority" of url, or the path of the socket. */
 static struct str origin_of(const char *url, const char *unix_socket)
 {
 	const char *rest;
@@ -485,8 +485,8 @@ static struct str origin_of(const char *url, const char *unix_socket)
 	return (struct str){ url, (size_t)(rest - url) };
 }
 
-/* Removes the free handle with connections to origin from the list; NULL: none.
- * With the lock held. */
+/* Takes a free handle with connections to origin off the list; NULL if there is
+ * none. Call with the lock held. */
 static struct handle *find_idle(struct http *h, struct str origin)
 {
 	for (struct handle **at = &h->idle; *at; at = &(*at)->next) {
@@ -585,6 +585,7 @@ void handle_give(struct http *h, struct handle *hd, bool keep)
 		free_handle(api, old);
 }
 
+/* Maps libcurl's result to dcode's error codes. */
 static enum err code_of(CURLcode code)
 {
 	switch (code) {
@@ -635,8 +636,8 @@ void handle_reached(struct handle *hd)
 	pthread_mutex_unlock(&h->lock);
 }
 
-/* Of a server that was never there: a wrong address, or no network. Engines
- * behind a socket start by themselves. */
+/* True if the server was never reached: the address is wrong or there is no
+ * network. Engines behind a Unix socket are excluded: they start on demand. */
 static bool is_unreachable(const struct handle *hd, CURLcode code)
 {
 	return (code == CURLE_COULDNT_CONNECT ||
@@ -645,9 +646,9 @@ static bool is_unreachable(const struct handle *hd, CURLcode code)
 	       hd->origin[0] != '/' && !was_reached(hd);
 }
 
-/* libcurl has one code for a scheme that it does not speak and for an answer
- * that is no HTTP. On a connection that was used before, the latter is what
- * an earlier answer left there: another connection may do better. */
+/* Classifies an error code that libcurl uses both for a URL scheme it does not
+ * support and for an answer that is not HTTP. On a reused connection the latter
+ * can be left over from an earlier answer, so a new connection may work. */
 static enum err code_of_garbage(const struct curl_api *api,
 				const struct handle *hd)
 {
@@ -661,9 +662,8 @@ static enum err code_of_garbage(const struct curl_api *api,
 	return connects ? ERR_PROTOCOL : ERR_NETWORK;
 }
 
-/* What the user can do where a server cannot be reached: with a proxy in
- * between it may be that which does not answer. Its user and password, if it
- * has them, are not shown. */
+/* Adds a hint about why the server is unreachable: if a proxy is set, it may be
+ * the cause. The proxy's user and password are not shown. */
 static void hint_unreachable(const struct handle *hd, struct error *err)
 {
 	static const char *const names[][4] = {
@@ -697,13 +697,13 @@ int handle_error(const struct curl_api *api, const struct handle *hd,
 {
 	const char *why = hd->error[0] ? hd->error : api->easy_strerror(code);
 	struct buf text = BUF_INIT(300);
-	long answer = 0; /* of a proxy to CONNECT */
+	long answer = 0; /* HTTP status of the proxy's answer to CONNECT */
 
-	/* It wanted to send again what comes from a callback. */
+	/* libcurl tried to resend a body that comes from a callback. */
 	if (code == CURLE_SEND_FAIL_REWIND)
 		why = "the connection was cut while sending";
-	/* Of a header line that is longer than it takes libcurl 7.88 says that
-	 * memory is short. */
+	/* libcurl 7.88 also reports "out of memory" for a header line that is
+	 * too long. */
 	if (code == CURLE_OUT_OF_MEMORY)
 		why = "a header of the answer is too long, or out of memory";
 	sanitize_text((struct str){ why, strlen(why) }, &text);
@@ -732,15 +732,15 @@ int handle_error(const struct curl_api *api, const struct handle *hd,
 }
 
 enum {
-	LOOK_UP_MS = 2000, /* then libcurl looks it up again */
-	CONNECT_MS = 5000, /* then libcurl connects again */
-	AHEAD_MS = 2000,   /* then its server may have closed it */
+	LOOK_UP_MS = 2000, /* then libcurl resolves the name again */
+	CONNECT_MS = 5000, /* then libcurl connects on its own */
+	AHEAD_MS = 2000,   /* after this the server may have closed it */
 	HOST = DIAL_HOST,
 	KNOWN = HOST + RESOLVE_MAX * (INET6_ADDRSTRLEN + 3),
 };
 
-/* Host and port of "https://host:port/path"; false for what only libcurl
- * understands. */
+/* Extracts host and port of "https://host:port/path". False if the URL needs
+ * libcurl's parser. */
 static bool parse_url(struct str url, char host[HOST], uint16_t *port)
 {
 	static const char letters[] = "abcdefghijklmnopqrstuvwxyz"
@@ -766,7 +766,8 @@ static bool parse_url(struct str url, char host[HOST], uint16_t *port)
 	return true;
 }
 
-/* What libcurl is told of a host that was looked up: "+HOST:PORT:A,B". */
+/* Builds CURLOPT_RESOLVE's entry for a resolved host: "+HOST:PORT:A,B".
+ * Owned. */
 static char *list_known(const char *host, uint16_t port,
 			const struct resolved *found)
 {
@@ -790,7 +791,8 @@ static char *list_known(const char *host, uint16_t port,
 	return buf_detach(&out);
 }
 
-/* Where IPv6 comes first and IPv4 after it, libcurl tries both. */
+/* False if the first address is IPv6 and IPv4 ones follow: then libcurl must
+ * try both in parallel. */
 static bool is_plain(const struct resolved *found)
 {
 	for (size_t i = 1; i < found->n; i++)
@@ -820,7 +822,8 @@ static void begin_connect(struct dial *d, uint16_t port)
 	d->fd = -1;
 }
 
-/* Even if libcurl has come meanwhile. False: there is none for that server. */
+/* Uses the connection made in advance, even if libcurl is loaded by now. False:
+ * none for that server, or too old. */
 static bool take_ahead(struct dial *d, struct http *h, const char *host,
 		       uint16_t port)
 {
@@ -908,7 +911,8 @@ static int on_options(void *arg, curl_socket_t fd, curlsocktype purpose)
 			      : CURL_SOCKOPT_OK;
 }
 
-/* 1: not connected. */
+/* Waits until the socket is connected. 0: yes, 1: not connected, -1:
+ * stopped. */
 static int await_connect(const struct dial *d, const struct stop *stop,
 			 struct error *err)
 {

@@ -9,15 +9,12 @@
 
 #include "net/http.h"
 
-/* For http_do.c, conn.c and ws.c only: all others call http_do(), conn_open()
+/* For http_do.c, conn.c and ws.c only. Other files use http_do(), conn_open()
  * or ws_open(). */
 
-/*
- * Loading libcurl with its thirty libraries takes longer than everything else
- * at start-up, so that programs which need no network never load it and the
- * others load it on a thread. The members are curl's functions without their
- * "curl_" prefix.
- */
+/* Loading libcurl with its thirty libraries takes longer than the rest of
+ * start-up. So runs that need no network never load it, and others load it on a
+ * thread. The members are curl's functions without the "curl_" prefix. */
 struct curl_api {
 	CURLcode (*global_init)(long flags);
 	CURL *(*easy_init)(void);
@@ -45,82 +42,80 @@ struct curl_api {
 	time_t (*getdate)(const char *text, const time_t *unused);
 };
 
-/* One transfer at a time: an easy handle in its own multi, so that the caller's
- * thread can drive it and wait for a cancel as well. */
+/* For one transfer at a time: an easy handle in its own multi, so that the
+ * caller's thread can run it and wait for a cancel too. */
 struct handle {
 	struct http *http; /* borrowed */
 	CURLM *multi;
 	CURL *easy;
-	char *origin;      /* owned: what its kept connections lead to */
-	const char *proxy; /* borrowed; NULL: libcurl reads its variables */
+	char *origin;      /* owned: the server of its kept connections */
+	const char *proxy; /* borrowed; NULL: libcurl reads the proxy
+			    * variables */
 	char error[CURL_ERROR_SIZE];
 	struct handle *next;
 };
 
-/* Waits until libcurl is loaded. NULL with the reason (ERR_SYSTEM, or what stop
- * says). Any thread. */
+/* Waits until libcurl is loaded. NULL with err: ERR_SYSTEM, or the reason of
+ * stop. Any thread. */
 const struct curl_api *http_api(struct http *h, const struct stop *stop,
 				struct error *err);
-/* True if the request goes past any proxy, whatever the environment says. */
+/* True if the request uses no proxy, whatever the environment says. */
 bool http_is_direct(const struct http_request *req);
-/* A handle for scheme://host:port of url (or the unix socket), warm if one is
- * free. NULL with err. */
+/* Returns a handle for scheme://host:port of url (or the Unix socket), with a
+ * kept connection if one is free. NULL with err. */
 struct handle *handle_take(struct http *h, const char *url,
 			   const char *unix_socket, const struct stop *stop,
 			   struct error *err);
-/* The same, always cold. */
+/* The same, without a kept connection. */
 struct handle *handle_new(struct http *h, const char *url,
 			  const char *unix_socket, const struct stop *stop,
 			  struct error *err);
-/* Puts a handle back into the free list with its connections, or (keep false)
- * frees it. */
+/* Returns a handle to the free list with its connections. keep false: frees
+ * it. */
 void handle_give(struct http *h, struct handle *hd, bool keep);
-/* Call once it was connected: its server counts as reachable from then on. */
+/* Call once connected: the server counts as reachable from then on. */
 void handle_reached(struct handle *hd);
-/* Fills err for a failed transfer; always -1. */
+/* Fills err for a failed transfer. Always returns -1. */
 int handle_error(const struct curl_api *api, const struct handle *hd,
 		 CURLcode code, struct error *err);
 
-/*
- * A connection that begins while libcurl is being loaded. That takes 4 ms,
- * which the first request would wait for before it connects. So dcode looks the
- * server up and begins to connect, and libcurl gets the addresses and the
- * connected socket. Whatever goes wrong, libcurl does all of it again: its
- * words are the errors, and it tries every address. Nothing is sent. One
- * thread.
- */
+/* A connection that is started while libcurl loads, which takes 4 ms. Instead
+ * of waiting, dcode resolves the name and starts to connect. libcurl then gets
+ * the addresses and the connected socket. If anything fails, libcurl repeats
+ * it: it reports the errors and tries every address. Nothing is sent. One
+ * thread. */
 enum { DIAL_HOST = 256 }; /* bytes */
 
 struct dial {
 	char host[DIAL_HOST];
 	uint16_t port;
 	int64_t begun; /* ms */
-	int fd;        /* -1: none, or it is libcurl's */
+	int fd;        /* -1: none, or passed to libcurl */
 	int taken;
 	struct sockaddr_storage to;
 	socklen_t to_len;
-	struct curl_slist known; /* what CURLOPT_RESOLVE takes; data owned */
+	struct curl_slist known; /* entry for CURLOPT_RESOLVE; data owned */
 };
 
-/* Does nothing if libcurl is loaded, or if there may be a proxy. Takes over
- * what http_dial() has begun for that server. */
+/* Does nothing if libcurl is loaded or a proxy may apply. Uses the connection
+ * that http_dial() started for that server. */
 void dial_begin(struct dial *d, struct http *h, const struct http_request *req,
 		const struct stop *stop);
-/* Waits for the connection, and hands it to easy. -1: stop says so. */
+/* Waits for the connection and passes it to easy. -1: stop ended the wait. */
 int dial_give(struct dial *d, const struct curl_api *api, CURL *easy,
 	      const struct stop *stop, struct error *err);
-/* api, easy: NULL if nothing was given. */
+/* api and easy: NULL if nothing was passed to libcurl. */
 void dial_end(struct dial *d, const struct curl_api *api, CURL *easy);
 
-/* Tells the user when a server keeps dcode waiting: http_on_wait(). Any
- * thread. */
-enum { NOTICE_MS = 4000 }; /* of silence before a line is shown */
-/* An exchange has ended. The second failure in a row (5xx, or no answer) is
- * shown, and the first if the server asks for a long pause; no more until an
- * answer that is not a failure. */
+/* Notices to the user about a server that does not answer: see http_on_wait().
+ * Any thread. */
+enum { NOTICE_MS = 4000 }; /* silence before a notice is shown */
+/* Call after each exchange. A notice is shown for the second consecutive
+ * failure (5xx or no answer), or for the first if the server asks for a long
+ * pause. None follow until an exchange succeeds. */
 void notice_result(struct http *h, const struct http_request *req, int rc,
 		   const struct http_response *res, const struct error *err);
-/* Nothing has arrived for NOTICE_MS. Shown once, until something arrives. */
+/* Nothing was received for NOTICE_MS. Shown once until data arrives. */
 void notice_silence(struct http *h, const struct http_request *req);
 
 #endif

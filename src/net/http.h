@@ -1,4 +1,4 @@
-/* http.h - one HTTP exchange, cancellable, on the caller's thread. */
+/* http.h - one HTTP exchange, can be cancelled, on the caller's thread. */
 /* SPDX-License-Identifier: MIT */
 #ifndef NET_HTTP_H
 #define NET_HTTP_H
@@ -9,32 +9,31 @@
 #include "base/buf.h"
 #include "base/stop.h"
 
-/*
- * Everything that talks HTTP shares one of these: the table of libcurl's
- * functions (libcurl is loaded at run time, on a thread that http_new()
- * starts, since loading it takes longer than all else at start-up) and a list
- * of warm handles with their connections. Safe from any thread.
- */
+/* Shared by all code that uses HTTP: the table of libcurl's functions and a
+ * list of warm handles with their connections. libcurl is loaded at run time on
+ * a thread that http_new() starts, because loading it takes longer than the
+ * rest of start-up. Thread-safe. */
 struct http;
 
-/* Never fails; a libcurl that cannot be loaded is reported by the first
- * exchange. ca_file: PEM bundle or NULL for SSL_CERT_FILE or the system's. */
+/* Never fails: if libcurl cannot be loaded, the first exchange reports it.
+ * ca_file: a PEM bundle; NULL: SSL_CERT_FILE or the system's. */
 struct http *http_new(const char *ca_file);
 void http_free(struct http *h);
-/* A line for the user about a server that fails again and again, or does not
- * answer for four seconds (from stop's held on); the wait goes on. From any
- * thread, one at a time. Before the first exchange. */
+/* Sets the function that shows the user a line about a server that keeps
+ * failing or has not answered for four seconds (counted from stop's held if
+ * that is later). The exchange goes on. Called from any thread, one call at a
+ * time. Set it before the first exchange. */
 void http_on_wait(struct http *h, void (*say)(void *arg, const char *line),
 		  void *arg);
 
 enum {
 	HTTP_2 = 1 << 0, /* prior knowledge on http://, ALPN on https:// */
 	HTTP_NO_PROXY = 1 << 1, /* ignore the proxy variables */
-	HTTP_ONCE = 1 << 2,     /* on a new connection, closed afterwards: for
-				   answers that end with it */
-	HTTP_FRESH = 1 << 3,    /* on a new connection, which is kept */
-	HTTP_PROBE = 1 << 4,    /* show no notice about failures: they do not
-				   matter, or the caller reports them */
+	HTTP_ONCE = 1 << 2,     /* use a new connection and close it: for
+				 * answers that end with the connection */
+	HTTP_FRESH = 1 << 3,    /* use a new connection and keep it */
+	HTTP_PROBE = 1 << 4,    /* no notice about failures: they do not
+				 * matter, or the caller reports them */
 };
 
 struct http_request {
@@ -42,35 +41,35 @@ struct http_request {
 	const char *url;         /* http:// or https:// only; redirects are not
 				    followed */
 	const char *unix_socket; /* connect there instead, or NULL */
-	/* "host:port:address:port": that host of the URL is connected to at
-	 * this address, also by a proxy, which is asked for a tunnel; never
-	 * looked up. With HTTP_ONCE. NULL: by its name. */
+	/* "host:port:address:port": connect to this address instead of looking
+	 * up the URL's host, also through a proxy's tunnel. Requires HTTP_ONCE.
+	 * NULL: look up the host. */
 	const char *connect_to;
 	const char *const *headers; /* "Name: value", NULL-terminated */
-	/* The body: segments sent one after the other without copying, or
-	 * bytes pulled from source, or nothing. */
+	/* The body: segments, sent in order without copying; or bytes from
+	 * source; or nothing. */
 	const struct str *segments;
 	size_t n_segments;
-	/* Writes at most len bytes to room; returns how many, 0 at the end,
-	 * -1 to abort (err filled). size: total bytes, -1 for chunked. */
+	/* Writes up to len bytes to room. Returns how many, 0 at the end, -1 to
+	 * abort (err filled). source_size: total bytes, -1 for chunked. */
 	int64_t (*source)(void *arg, char *room, size_t len, struct error *err);
 	int64_t source_size;
-	/* Receives the body of an answer below 300 as it arrives; NULL
-	 * collects it in response->body. -1 (err filled) aborts. */
+	/* Receives the body of an answer with status below 300 as it arrives.
+	 * NULL: it is collected in response->body. -1 (err filled) aborts. */
 	int (*data)(void *arg, struct str chunk, struct error *err);
-	/* The whole request has been taken over by libcurl: called once, when
-	 * nothing is left to do but wait. May be NULL. */
+	/* Called once when libcurl has taken the whole request and only the
+	 * answer is missing. May be NULL. */
 	void (*sent)(void *arg);
-	/* Everything that has arrived was given to data: called before each
-	 * wait and at the end; may be NULL. Returns how many ms more the rest
-	 * is worth waiting for (then the answer counts as complete and the
-	 * connection is closed), or -1 for the usual limits. */
+	/* Called before each wait and at the end, after data has received
+	 * everything. Returns how many more ms to wait for the rest; after that
+	 * the answer counts as complete and the connection is closed. -1: the
+	 * usual limits. May be NULL. */
 	int64_t (*idle)(void *arg);
-	/* In how many ms idle is to be called again although nothing arrives;
-	 * -1: it need not be. May be NULL. */
+	/* Returns after how many ms idle must be called even if nothing
+	 * arrives; -1: never. May be NULL. */
 	int64_t (*again)(void *arg);
-	/* Each header line of the final answer and its trailers, without line
-	 * end; may be NULL. */
+	/* Receives each header and trailer line of the final answer, without
+	 * line end. May be NULL. */
 	void (*header)(void *arg, struct str line);
 	void *arg;
 	int64_t connect_ms; /* 0: 30 s */
@@ -88,43 +87,41 @@ struct http_response {
 	bool began;             /* at least one byte of the answer arrived */
 	char content_type[96];
 	char request_id[96]; /* request-id or x-request-id, or "" */
-	char location[256];  /* its first bytes, or "" */
+	char location[256];  /* start of the Location header, or "" */
 };
 
-/* Begins the connection that the next http_do() to this server takes, if that
- * comes within two seconds: for work that has to be done before it. Nothing is
- * sent. May wait for two seconds for a name. */
+/* Starts a connection that the next http_do() to this server uses if it comes
+ * within two seconds. Use it when other work must be done first. Sends nothing.
+ * May block up to two seconds for the DNS lookup. */
 void http_dial(struct http *h, const char *url, const struct stop *stop);
-/*
- * Runs one exchange. 0 with the response filled, whatever its status, unless
- * that is 3xx; -1 when no complete answer arrived: ERR_NETWORK (connect, TLS,
- * reset, truncated, stalled), ERR_UNREACHABLE (no connection, and never one to
- * that server before), ERR_CANCELLED, ERR_TIMEOUT, ERR_LIMIT, or what a
- * callback set; and for 3xx, ERR_REMOTE with the status: nothing follows a
- * redirect, since whoever can send one would get the request and its key.
- * The caller releases response->body either way.
- */
+/* Runs one exchange. 0 with the response filled, whatever the status, except
+ * 3xx. -1 if no complete answer arrived: ERR_NETWORK (connect, TLS, reset,
+ * truncated, stalled), ERR_UNREACHABLE (cannot connect, and never could to this
+ * server), ERR_CANCELLED, ERR_TIMEOUT, ERR_LIMIT, or the error of a callback.
+ * 3xx is ERR_REMOTE with the status: redirects are not followed, because their
+ * target would get the request and its key. The caller must release
+ * response->body in every case. */
 int http_do(struct http *h, const struct http_request *req,
 	    struct http_response *res, const struct stop *stop,
 	    struct error *err);
 void http_response_release(struct http_response *res);
-/* -1 with the error a user should read for a status of 300 or more: code by
- * status (401/403 AUTH, 404 NOT_FOUND, 429 LIMIT, else REMOTE), the status
- * itself, Retry-After and the body's code, message "what: HTTP 500: first line
- * of the body's message". 3xx names the address pointed to. what may be NULL.
- */
+/* Fills err for a status of 300 or more and returns -1. The code depends on the
+ * status (401/403 AUTH, 404 NOT_FOUND, 429 LIMIT, else REMOTE). The error also
+ * has the status, Retry-After and the body's error code. Its message is "what:
+ * HTTP 500: first line of the body's message"; for 3xx it names the target.
+ * what may be NULL. */
 int http_status_error(const struct http_response *res, const char *what,
 		      struct error *err);
 
-/* The value of NAME=VALUE or NAME="VALUE" in a challenge of WWW-Authenticate
- * (RFC 9110 §11.2), owned. NULL: there is none, or it has more than 4096 bytes.
- */
+/* Returns the value of NAME=VALUE or NAME="VALUE" in a WWW-Authenticate
+ * challenge (RFC 9110 §11.2), owned. NULL if missing or longer than 4096
+ * bytes. */
 char *auth_challenge_value(struct str challenge, const char *name);
 
-/* The head of an answer line by line, for ws.c. */
+/* Parse an answer's header lines; for ws.c. */
 struct curl_api;
-/* "HTTP/1.1 200 OK" or "HTTP/2 200": begins a new answer, maybe after a 1xx,
- * and forgets the fields of the one before. */
+/* "HTTP/1.1 200 OK" or "HTTP/2 200": starts a new answer (maybe after a 1xx)
+ * and clears the fields of the previous one. */
 void head_status(struct http_response *res, struct str line);
 /* "Name: value": stores the fields that struct http_response has. */
 void head_field(struct http_response *res, struct str line,

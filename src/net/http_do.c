@@ -1,11 +1,9 @@
-/* http_do.c - one HTTP exchange, cancellable, on the caller's thread. */
+/* http_do.c - one HTTP exchange, can be cancelled, on the caller's thread. */
 /* SPDX-License-Identifier: MIT */
-/*
- * http_do(), at the end, is the place to begin reading: it takes a handle,
- * gives libcurl the request, and runs the transfer in drive(). The callbacks
- * on_...() are called by libcurl while it runs. Before them: what is read of an
- * answer's head, and the error that a user should read of a refusal.
- */
+/* Begin reading at http_do(), at the end: it takes a handle, sets the request
+ * up and runs the transfer in drive(). libcurl calls the on_...() functions
+ * during the transfer. Above them: parsing of header lines, and error messages
+ * for refusals. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -50,8 +48,8 @@ char *auth_challenge_value(struct str challenge, const char *name)
 }
 
 enum {
-	MESSAGE_MAX = 320,  /* bytes that are quoted of a server's words */
-	LOCATION_MAX = 200, /* the same of a redirect's address */
+	MESSAGE_MAX = 320,  /* bytes quoted of a server's message */
+	LOCATION_MAX = 200, /* bytes quoted of a redirect's address */
 };
 
 static enum err code_of(int status)
@@ -69,10 +67,9 @@ static enum err code_of(int status)
 	}
 }
 
-/* {"error":{"message":M}}, {"message":M}, {"error":M}, {"detail":M},
- * {"detail":{"message":M}}, {"detail":{"error":M}}, {"detail":[{"msg":M}]},
- * [{"error":{"message":M}}].
- */
+/* Finds the error message in these forms: {"error":{"message":M}},
+ * {"message":M}, {"error":M}, {"detail":M}, {"detail":{"message":M}},
+ * {"detail":{"error":M}}, {"detail":[{"msg":M}]}, [{"error":{"message":M}}]. */
 static const char *json_message(const cJSON *tree)
 {
 	const cJSON *error = json_get(tree, "error");
@@ -97,7 +94,8 @@ static const char *json_message(const cJSON *tree)
 	return found;
 }
 
-/* Appends the first line that is not empty, cleaned; nothing for markup. */
+/* Appends the first non-empty line, sanitized. Appends nothing if it is
+ * HTML. */
 static void first_line(struct str text, struct buf *out)
 {
 	struct buf whole = BUF_INIT((size_t)16 << 10);
@@ -119,7 +117,8 @@ static void first_line(struct str text, struct buf *out)
 	buf_release(&whole);
 }
 
-/* {"error":{"code":C}}, {"code":C}, {"error_code":C}, {"__type":C}. */
+/* Finds the error code in {"error":{"code":C}}, {"code":C}, {"error_code":C} or
+ * {"__type":C}. */
 static const char *json_reason(const cJSON *tree)
 {
 	const char *found = json_string(json_get(tree, "error"), "code", NULL);
@@ -131,9 +130,9 @@ static const char *json_reason(const cJSON *tree)
 	return found ? found : json_string(tree, "__type", "");
 }
 
-/* Attack: a proxy, or a server that was taken over, redirects. A client that
- * follows sends the key there; one that takes it for success forgets a sandbox
- * that is still running. */
+/* Makes an error of a redirect. Attack: a proxy or a compromised server
+ * redirects. Following would send the key there; treating it as success could
+ * forget a sandbox that still runs. */
 static void name_redirect(const struct http_response *res, struct error *err)
 {
 	struct buf address = BUF_INIT(LOCATION_MAX);
@@ -191,12 +190,12 @@ int http_status_error(const struct http_response *res, const char *what,
 
 enum {
 	RETRY_AFTER_MAX = 86400000, /* ms: a day */
-	BODY_MAX = 1 << 20,         /* bytes of a collected body by default */
+	BODY_MAX = 1 << 20,         /* bytes of a collected body, by default */
 };
 
-/* For http.c and ws.c only. */
+/* The next functions are for http_do.c and ws.c only. */
 
-/* Before an exchange: nothing has come. */
+/* Clears the response before an exchange. */
 static void head_reset(struct http_response *res)
 {
 	res->status = 0;
@@ -219,8 +218,9 @@ static void copy_field(char *to, size_t room, struct str from)
 	to[len] = '\0';
 }
 
-/* RFC 9110 §10.2.3: seconds or a date. The clients of OpenAI and Anthropic read
- * retry-after-ms first (_base_client.py, read 2026-11-20). */
+/* Stores Retry-After: seconds or a date (RFC 9110 §10.2.3). in_ms: the header
+ * is retry-after-ms, which OpenAI's and Anthropic's clients prefer
+ * (_base_client.py, read 2026-11-20). */
 static void on_retry_after(struct http_response *res, struct str value,
 			   bool in_ms, const struct curl_api *api)
 {
@@ -249,8 +249,8 @@ static void on_retry_after(struct http_response *res, struct str value,
 	res->retry_after_ms = (int64_t)amount;
 }
 
-/* Daytona adds the name of the limit: Retry-After-Sandbox-Create (its document,
- * 2026-11). */
+/* True for Retry-After, and for Daytona's form with the name of the limit:
+ * Retry-After-Sandbox-Create (its documentation, 2026-11). */
 static bool is_retry_after(struct str name)
 {
 	size_t len = strlen("retry-after");
@@ -297,28 +297,31 @@ void head_status(struct http_response *res, struct str line)
 
 enum {
 	CONNECT_MS = 30000,
-	HEADERS_MAX = 64, /* header lines of one request */
-	STALL_MS = 200,   /* without a byte: see restart_transfer() */
+	HEADERS_MAX = 64, /* header lines per request */
+	STALL_MS = 200,   /* silence before restart_transfer() */
 };
 
-/* What the callbacks of one transfer share. */
+/* State shared by the callbacks of one transfer. */
 struct http_exchange {
 	const struct curl_api *api;
 	const struct http_request *req;
 	struct http_response *res;
 	struct curl_slist connect_to;
-	size_t segment; /* next byte to send: which segment, */
-	size_t offset;  /* and where in it */
+	size_t segment; /* the next byte to send: segment */
+	size_t offset;  /* and offset in that segment */
 	bool connected;
 	bool told_sent;
-	bool head_ended;     /* the final answer's headers are whole */
-	bool moved;          /* bytes went either way since last looked at */
-	int64_t suffices_at; /* when the rest is not waited for any more */
+	bool head_ended;     /* all headers of the final answer were received */
+	bool moved;          /* bytes were sent or received since the last
+			      * check */
+	int64_t suffices_at; /* clock_ms() when to stop waiting for the rest */
 	struct http *notice; /* for notice_silence(); NULL: no notice */
-	int64_t quiet_since; /* ms: the last byte, either way */
-	bool resumed;        /* since the last byte */
-	bool enough;         /* the body of a refusal was cut at our cap */
-	bool failed;         /* err holds what a callback said */
+	int64_t quiet_since; /* clock_ms() of the last byte in either
+			      * direction */
+	bool resumed;        /* restart_transfer() was called since the last
+			      * byte */
+	bool enough;         /* an error body was cut at the limit */
+	bool failed;         /* a callback failed; its error is in err */
 	struct error err;
 };
 
@@ -328,6 +331,7 @@ static size_t fail_exchange(struct http_exchange *x)
 	return 0;
 }
 
+/* libcurl callback: receives a piece of the answer's body. */
 static size_t on_body(char *data, size_t size, size_t n, void *arg)
 {
 	struct http_exchange *x = arg;
@@ -350,6 +354,7 @@ static size_t on_body(char *data, size_t size, size_t n, void *arg)
 	return 0;
 }
 
+/* libcurl callback: receives a header line. */
 static size_t on_header(char *data, size_t size, size_t n, void *arg)
 {
 	struct http_exchange *x = arg;
@@ -382,6 +387,7 @@ static size_t read_source(struct http_exchange *x, char *room, size_t len)
 	return CURL_READFUNC_ABORT;
 }
 
+/* libcurl callback: fills room with the next bytes of the request's body. */
 static size_t on_read(char *room, size_t size, size_t n, void *arg)
 {
 	struct http_exchange *x = arg;
@@ -408,7 +414,8 @@ static size_t on_read(char *room, size_t size, size_t n, void *arg)
 	return done;
 }
 
-/* libcurl rewinds the body to send it again if a kept connection is dead. */
+/* libcurl callback: rewinds the body, which is sent again if a kept connection
+ * was dead. */
 static int on_seek(void *arg, curl_off_t offset, int origin)
 {
 	struct http_exchange *x = arg;
@@ -451,8 +458,8 @@ static bool has_body(const struct http_request *req)
 	       strcmp(req->method, "PUT") == 0;
 }
 
-/* Sets the method and the body. A single segment is given to libcurl as a
- * whole: it then sends head and body in one piece. */
+/* Sets method and body. libcurl gets a single segment as a whole, so that it
+ * sends headers and body together. */
 static void set_body(struct http_exchange *x, CURL *easy)
 {
 	const struct curl_api *api = x->api;
@@ -484,8 +491,8 @@ static void set_body(struct http_exchange *x, CURL *easy)
 	api->easy_setopt(easy, CURLOPT_POSTFIELDSIZE_LARGE, size);
 }
 
-/* Links the caller's header lines, and those that turn libcurl's own off, into
- * a list without copying. */
+/* Links the caller's header lines into a list without copying, with entries
+ * that suppress libcurl's own headers. */
 static int set_headers(struct http_exchange *x, CURL *easy,
 		       struct curl_slist list[HEADERS_MAX], struct error *err)
 {
@@ -514,6 +521,7 @@ static int set_headers(struct http_exchange *x, CURL *easy,
 	return 0;
 }
 
+/* Sets the options of this transfer. */
 static void set_transfer(struct http_exchange *x, const struct handle *hd)
 {
 	const struct curl_api *api = x->api;
@@ -554,8 +562,8 @@ static void set_transfer(struct http_exchange *x, const struct handle *hd)
 	api->easy_setopt(easy, CURLOPT_PREREQDATA, x);
 }
 
-/* ms until the user has to be told that the server is silent; shows the notice
- * if they are over. */
+/* Returns the ms until the user must be told that the server is silent. Shows
+ * the notice if they have passed. */
 static int64_t until_notice(struct http_exchange *x, const struct stop *stop)
 {
 	int64_t from =
@@ -571,7 +579,7 @@ static int64_t until_notice(struct http_exchange *x, const struct stop *stop)
 	return INT64_MAX;
 }
 
-/* ms until restart_transfer() is due. */
+/* Returns the ms until restart_transfer() is due. */
 static int64_t until_stalled(const struct http_exchange *x)
 {
 	int64_t left = x->quiet_since + STALL_MS - clock_ms();
@@ -581,9 +589,9 @@ static int64_t until_stalled(const struct http_exchange *x)
 	return left > 0 ? left : 0;
 }
 
-/* Over HTTP/2, libcurl before 8.0 stops waiting for the socket when an answer
- * begins before the request is sent (curl issue 10433). After a pause it tries
- * to read and to write again. */
+/* Over HTTP/2, libcurl before 8.0 stops polling the socket if an answer begins
+ * before the request is sent completely (curl issue 10433). Pausing and
+ * resuming makes it read and write again. */
 static void restart_transfer(struct http_exchange *x, struct handle *hd)
 {
 	x->resumed = true;
@@ -591,7 +599,7 @@ static void restart_transfer(struct http_exchange *x, struct handle *hd)
 	x->api->easy_pause(hd->easy, CURLPAUSE_CONT);
 }
 
-/* ms until idle() has to be called although nothing arrives. */
+/* Returns the ms until idle() must be called even if nothing arrives. */
 static int64_t until_again(const struct http_exchange *x)
 {
 	int64_t ms = x->req->again ? x->req->again(x->req->arg) : -1;
@@ -599,7 +607,7 @@ static int64_t until_again(const struct http_exchange *x)
 	return ms < 0 ? INT64_MAX : ms;
 }
 
-/* Sleeps until bytes can move, the cancel fires or a time is over. */
+/* Waits until bytes can be moved, a timer expires or stop ends the wait. */
 static int wait_turn(struct http_exchange *x, struct handle *hd, int64_t *last,
 		     const struct stop *stop, struct error *err)
 {
@@ -618,10 +626,9 @@ static int wait_turn(struct http_exchange *x, struct handle *hd, int64_t *last,
 		*last = clock_ms();
 	if (x->moved)
 		x->quiet_since = clock_ms();
-	/* With HTTP/2, libcurl 7.88.1 may read the end of an answer together
-	 * with the rest of it and see it only when it is called again, which
-	 * no event of the socket would cause (tests/e2e/test_modal.py under
-	 * load). */
+	/* Over HTTP/2, libcurl 7.88.1 may have read the end of an answer
+	 * already and notice it only on the next call, without any socket event
+	 * (tests/e2e/test_modal.py under load). */
 	if (x->moved && x->req->flags & HTTP_2)
 		left = 0;
 	x->resumed = x->resumed && !x->moved;
@@ -651,6 +658,7 @@ static int wait_turn(struct http_exchange *x, struct handle *hd, int64_t *last,
 	return 0;
 }
 
+/* Returns the outcome of a finished transfer. */
 static int read_result(struct http_exchange *x, struct handle *hd,
 		       struct error *err)
 {
@@ -666,7 +674,7 @@ static int read_result(struct http_exchange *x, struct handle *hd,
 		*err = x->err;
 		return -1;
 	}
-	/* libcurl accepts a stream that ends within the headers as an answer */
+	/* libcurl accepts a stream that ends within the headers as complete */
 	if (code == CURLE_OK && !x->head_ended)
 		code = CURLE_GOT_NOTHING;
 	if (code == CURLE_OK || x->enough)
@@ -697,6 +705,7 @@ static void ask_sufficient(struct http_exchange *x)
 		x->suffices_at = clock_ms() + ms;
 }
 
+/* Runs the transfer until it is complete, fails or is stopped. */
 static int drive(struct http_exchange *x, struct handle *hd,
 		 const struct stop *stop, struct error *err)
 {
@@ -770,7 +779,7 @@ int http_do(struct http *h, const struct http_request *req,
 		if (rc == 0 && res->status >= 300 && res->status < 400)
 			rc = http_status_error(res, NULL, err);
 	}
-	/* the handle is reused: it must not point to this call's memory */
+	/* the handle is reused: remove pointers to this call's memory */
 	x.api->easy_setopt(hd->easy, CURLOPT_HTTPHEADER, NULL);
 	x.api->easy_setopt(hd->easy, CURLOPT_CONNECT_TO, NULL);
 	x.api->easy_setopt(hd->easy, CURLOPT_NOBODY, 0L);

@@ -1,4 +1,4 @@
-/* loopback.c - tells addresses of this machine from others. */
+/* loopback.c - recognizes addresses of this machine. */
 /* SPDX-License-Identifier: MIT */
 #include "net/loopback.h"
 
@@ -6,7 +6,7 @@
 
 #include "base/str.h"
 
-/* "127.evil.com" is a name like any other. */
+/* True for a complete address 127.x.y.z. "127.evil.com" is an ordinary name. */
 static bool is_number(struct str host)
 {
 	struct str part;
@@ -49,7 +49,7 @@ bool loopback_url(struct str url)
 	       is_number(host);
 }
 
-/* The host of an authority: no user, no port, no brackets. */
+/* The host of an authority, without user, port and brackets. */
 static struct str host_of(struct str authority)
 {
 	struct str host = authority;

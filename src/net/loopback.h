@@ -1,4 +1,4 @@
-/* loopback.h - tells addresses of this machine from others. */
+/* loopback.h - recognizes addresses of this machine. */
 /* SPDX-License-Identifier: MIT */
 #ifndef NET_LOOPBACK_H
 #define NET_LOOPBACK_H
@@ -7,11 +7,11 @@
 
 #include "base/buf.h"
 
-/* The host of a URL is localhost, ::1 or a whole address 127.x.y.z. Anything
- * that could be read in two ways (a user, odd characters) is not. */
+/* True if the URL's host is localhost, ::1 or a complete address 127.x.y.z.
+ * False if it is ambiguous (a user, unusual characters). */
 bool loopback_url(struct str url);
-/* May a key be sent there? https, or http to an address of this machine, with
- * nothing after the path. */
+/* True if a key may be sent to this address: https, or http on this machine,
+ * without a query or fragment. */
 bool loopback_or_https(struct str url);
 
 #endif

@@ -1,4 +1,4 @@
-/* resolve.c - looks a host up once, cancellable. */
+/* resolve.c - resolves a host name, can be cancelled. */
 /* SPDX-License-Identifier: MIT */
 #include "net/resolve.h"
 
@@ -16,9 +16,9 @@
 
 #include "base/mem.h"
 
-struct lookup { /* shared by the caller and the thread: the last one frees it */
+struct lookup { /* shared by caller and thread; the last owner frees it */
 	atomic_int owners;
-	int done_fd; /* eventfd: readable once rc and found are there */
+	int done_fd; /* eventfd: readable once rc and found are set */
 	int rc;
 	struct resolved found;
 	char host[256];
@@ -32,7 +32,7 @@ static void lookup_leave(struct lookup *l)
 	free(l);
 }
 
-/* The thread: getaddrinfo() cannot be interrupted. */
+/* Thread: calls getaddrinfo(), which cannot be interrupted. */
 static void *look_up(void *arg)
 {
 	struct addrinfo hints = { .ai_socktype = SOCK_STREAM };
@@ -54,7 +54,7 @@ static void *look_up(void *arg)
 	return NULL;
 }
 
-/* All signals are blocked in the thread: the main thread handles them. */
+/* Starts the thread with all signals blocked: the main thread handles them. */
 static int start_lookup(struct lookup *l, struct error *err)
 {
 	pthread_attr_t attr;
@@ -88,7 +88,7 @@ static int await_lookup(struct lookup *l, const struct stop *stop,
 		if (stop_check(stop, err) < 0)
 			return -1;
 		poll(fds, 2, stop_poll_ms(stop, -1));
-		/* reading the eventfd orders it after the thread's writes */
+		/* reading the eventfd makes the thread's writes visible */
 		if (fds[0].revents &&
 		    eventfd_read(l->done_fd, &(eventfd_t){ 0 }) == 0)
 			return 0;
@@ -111,7 +111,7 @@ int resolve_host(const char *host, struct resolved *found,
 	}
 	rc = start_lookup(l, err);
 	if (rc < 0)
-		atomic_fetch_sub(&l->owners, 1); /* that of the thread */
+		atomic_fetch_sub(&l->owners, 1); /* the thread's reference */
 	else
 		rc = await_lookup(l, stop, err);
 	if (rc == 0 && (l->rc || !l->found.n))

@@ -1,4 +1,4 @@
-/* resolve.h - looks a host up once, cancellable. */
+/* resolve.h - resolves a host name, can be cancelled. */
 /* SPDX-License-Identifier: MIT */
 #ifndef NET_RESOLVE_H
 #define NET_RESOLVE_H
@@ -8,16 +8,16 @@
 #include "base/error.h"
 #include "base/stop.h"
 
-enum { RESOLVE_MAX = 8 }; /* addresses of a host */
+enum { RESOLVE_MAX = 8 }; /* addresses per host */
 
 struct resolved {
 	struct sockaddr_storage list[RESOLVE_MAX];
 	size_t n;
 };
 
-/* The addresses of a name by the system's resolver, in its order; at least
- * one. ERR_NETWORK when there is none, or what stop says: the lookup then ends
- * on a thread of its own. */
+/* Resolves a name with the system's resolver; at least one address, in the
+ * resolver's order. ERR_NETWORK if there is none, or the error of stop: the
+ * lookup then finishes on its own thread. */
 int resolve_host(const char *host, struct resolved *found,
 		 const struct stop *stop, struct error *err);
 

@@ -1,4 +1,4 @@
-/* retry.c - which failures repeat, and how long to wait before. */
+/* retry.c - which failures to retry, and how long to wait. */
 /* SPDX-License-Identifier: MIT */
 #include "net/retry.h"
 
@@ -15,14 +15,14 @@
 enum {
 	FIRST_MS = 500,
 	LONGEST_MS = 30000,
-	WISH_MAX_MS = 600000, /* longer ones are not waited for */
+	WISH_MAX_MS = 600000, /* do not wait if the server asks for more */
 	PATIENCE_MS = 5000,
-	WISH_JITTER_MS = 250, /* so that many clients do not come at once */
+	WISH_JITTER_MS = 250, /* spreads the retries of many clients */
 };
 
-/* OpenAI answers 429 as well when the account has no money left; waiting does
- * not help (learn.microsoft.com, Dev Proxy, "OpenAI insufficient_quota", read
- * 2026-11-20). */
+/* True if the account has no money left. OpenAI answers 429 for that too, and
+ * waiting does not help (learn.microsoft.com, Dev Proxy, "OpenAI
+ * insufficient_quota", read 2026-11-20). */
 static bool is_quota(const struct http_response *res)
 {
 	static const char *const keys[] = { "code", "type" };
@@ -54,7 +54,8 @@ bool retry_worthy(int rc, const struct http_response *res,
 	return is_passing_http(res->status);
 }
 
-/* "17", "1.5" off the front of *s, in thousandths; -1 when there is none. */
+/* Parses a decimal number ("17", "1.5") at the start of *s and skips it.
+ * Returns it in thousandths, or -1 if *s does not start with a digit. */
 static int64_t take_number(struct str *s)
 {
 	int64_t whole = 0;
@@ -83,7 +84,7 @@ static const struct {
 	const char *word;
 	int64_t ms;
 } units[] = {
-	/* Longer ones before those that they begin with. */
+	/* Longer units come before their prefixes. */
 	{ "milliseconds", 1 }, { "millisecond", 1 }, { "ms", 1 },
 	{ "minutes", 60000 },  { "minute", 60000 },  { "min", 60000 },
 	{ "m", 60000 },        { "seconds", 1000 },  { "second", 1000 },
@@ -96,7 +97,8 @@ static bool starts_nocase(struct str s, const char *word, size_t len)
 	return s.len >= len && strncasecmp(s.ptr, word, len) == 0;
 }
 
-/* A unit off the front of *s, in ms; 0 when there is none. */
+/* Parses a unit of time at the start of *s and skips it. Returns it in ms, or 0
+ * if there is none. */
 static int64_t take_unit(struct str *s)
 {
 	for (size_t i = 0; i < sizeof(units) / sizeof(*units); i++) {
@@ -117,7 +119,8 @@ static struct str skip_spaces(struct str s)
 	return s;
 }
 
-/* "1m30.5s", "17 seconds"; -1 when there is no time here. */
+/* Parses a duration ("1m30.5s", "17 seconds"). Returns ms, or -1 if there is
+ * none. */
 static int64_t take_time(struct str s)
 {
 	int64_t total = -1;
@@ -138,6 +141,8 @@ static int64_t take_time(struct str s)
 	}
 }
 
+/* Finds the pause that the server asks for in its error text, in ms; -1 if
+ * none. */
 static int64_t wish_in_text(struct str text)
 {
 	static const char *const leads[] = { "again in ", "retry in ",
@@ -261,7 +266,8 @@ bool retry_was_refused(const struct error *err)
 	default:
 		return false;
 	}
-	/* 408, 425, 499: it may have begun; 409: by an earlier request. */
+	/* 408, 425, 499: the request may have been executed; 409: an earlier
+	 * attempt may have been. */
 	return status >= 400 && status < 499 && status != 408 &&
 	       status != 409 && status != 425;
 }

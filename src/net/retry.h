@@ -1,4 +1,4 @@
-/* retry.h - which failures repeat, and how long to wait before. */
+/* retry.h - which failures to retry, and how long to wait. */
 /* SPDX-License-Identifier: MIT */
 #ifndef NET_RETRY_H
 #define NET_RETRY_H
@@ -7,53 +7,49 @@
 
 struct retry {
 	int attempt;     /* failures so far */
-	int max;         /* retries allowed after the first try */
+	int max;         /* retries after the first attempt */
 	int64_t base_ms; /* first backoff; 0: 500 ms. Doubles, capped at 30 s,
 			    full jitter on the upper half */
-	int64_t wait_ms; /* before the next try; 0: not chosen yet */
-	int64_t most_ms; /* a longer wish is not waited for; 0: 10 minutes */
-	/* There will be many tries: one waits longer than the server wishes,
-	 * by up to 5 s, where that wishes for little again and again. */
+	int64_t wait_ms; /* before the next attempt; 0: not chosen yet */
+	int64_t most_ms; /* do not wait if the server asks for more; 0: 10
+			  * minutes */
+	/* Many attempts are expected: if the server asks for short pauses again
+	 * and again, wait up to 5 s longer than it asks. */
 	bool patient;
 };
 
-/*
- * True when what failed so may succeed when it is repeated, by the codes of the
- * error alone: a cut or damaged answer, HTTP 408, 425, 429 and 5xx but 501 and
- * 505, gRPC CANCELLED, UNKNOWN, DEADLINE_EXCEEDED, INTERNAL and UNAVAILABLE.
- * Not when it is exhausted.
- */
+/* True if a retry may succeed, judged by the error's codes: a broken or damaged
+ * answer; HTTP 408, 425, 429 and 5xx except 501 and 505; gRPC CANCELLED,
+ * UNKNOWN, DEADLINE_EXCEEDED, INTERNAL and UNAVAILABLE. False if the error is
+ * marked exhausted. */
 bool retry_is_transient(const struct error *err);
-/* True when a server read the request and declined it: nothing was done. */
+/* True if the server read the request and declined it: nothing was executed. */
 bool retry_was_refused(const struct error *err);
-/*
- * Between two tries: sleeps ms, or as long as the server asks in why where
- * that is longer. -1 with stop's error, or with why when the server asks for
- * more than 10 minutes or than stop has left, which its message then says: it
- * is exhausted.
- */
+/* Waits between two attempts: ms, or as long as the server asks in why if that
+ * is longer. -1 with stop's error. Also -1, with why marked exhausted and
+ * extended by the reason, if the server asks for more than 10 minutes or more
+ * than stop allows. */
 int retry_sleep(const struct error *why, int64_t ms, const struct stop *stop,
 		struct error *err);
-/* The same by r, for the failure in err: true after waiting; false when the
- * retries are used up (err is exhausted then) or as retry_sleep() says. */
+/* Like retry_sleep(), with the wait chosen by r for the failure in err. True
+ * after waiting. False if no retries are left (err is then exhausted) or
+ * retry_sleep() failed. */
 bool retry_after(struct retry *r, const struct stop *stop, struct error *err);
 
-/* For models, whose servers may say "try again in 17s" in words. True when
- * this outcome may be repeated at all. rc and err as http_do() left them. */
+/* For model servers, which may say "try again in 17s" in the text. True if this
+ * outcome may be retried. rc and err are those of http_do(). */
 bool retry_worthy(int rc, const struct http_response *res,
 		  const struct error *err);
-/* The server's own wish in ms: Retry-After, or "try again in 17s", "in 1.5
- * seconds", "in 250ms", "in 2m" in the body; -1 when it has none. */
+/* The pause that the server asks for, in ms: Retry-After, or "try again in
+ * 17s", "in 1.5 seconds", "in 250ms", "in 2m" in the body. -1 if none. */
 int64_t retry_wish(const struct http_response *res);
-/* True when retries are left, and the server's pause ends soon enough. */
+/* True if retries are left and the server's pause is not too long. */
 bool retry_possible(const struct retry *r, const struct http_response *res);
-/* How long the next retry_wait() waits; the failure as there. */
+/* Returns how long the next retry_wait() for this failure will wait. */
 int64_t retry_next_ms(struct retry *r, const struct http_response *res);
-/*
- * True after waiting, when the caller shall try again; false when retries are
- * used up (err stays as it was) or stop ended the wait (err says so). A wish
- * of more than most_ms is not waited for.
- */
+/* Waits. True if the caller should try again. False if no retries are left or
+ * the server asks for more than most_ms (err unchanged), or if stop ended the
+ * wait (err set). */
 bool retry_wait(struct retry *r, const struct http_response *res,
 		const struct stop *stop, struct error *err);
 

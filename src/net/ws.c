@@ -1,12 +1,10 @@
-/* ws.c - a WebSocket client (RFC 6455) over a raw connection of libcurl. */
+/* ws.c - a WebSocket client (RFC 6455) over a raw libcurl connection. */
 /* SPDX-License-Identifier: MIT */
-/*
- * The first half is the opening: SHA-1, the request and the checks of its
- * answer as pure text (§4), then ws_connect(), which sends and reads it over
- * conn.c. The second half is the open connection: ws_send(), ws_receive() and
- * ws_close() are the doors, step() moves bytes in both directions for all of
- * them. Frames are made and taken apart in ws_frame.c.
- */
+/* The first half is the opening handshake: SHA-1, the request and the checks of
+ * the answer as pure functions (§4), then ws_connect(), which uses conn.c. The
+ * second half is the open connection: ws_send(), ws_receive() and ws_close()
+ * all use step(), which moves bytes in both directions. ws_frame.c encodes and
+ * parses frames. */
 #include "net/ws.h"
 
 #include <stdlib.h>
@@ -20,21 +18,21 @@
 #include "net/handles.h"
 #include "net/http.h"
 
-/* A connection that has just been opened. */
+/* A connection after the handshake. */
 struct ws_link {
 	struct conn *conn;
-	struct buf rest; /* bytes that came after the head */
+	struct buf rest; /* bytes received after the headers */
 	char protocol[WS_PROTOCOL_SIZE];
 };
 
-enum { BLOCK = 64, ROUNDS = 80 }; /* of SHA-1: bytes, rounds */
+enum { BLOCK = 64, ROUNDS = 80 }; /* SHA-1: block size in bytes, rounds */
 
 static uint32_t rotate(uint32_t x, int n)
 {
 	return x << n | x >> (32 - n);
 }
 
-/* RFC 3174 §5: the function and the constant of a round. */
+/* The function and constant of a round (RFC 3174 §5). */
 static uint32_t round_value(int round, const uint32_t v[5])
 {
 	if (round < 20)
@@ -47,6 +45,7 @@ static uint32_t round_value(int round, const uint32_t v[5])
 	return (v[1] ^ v[2] ^ v[3]) + 0xca62c1d6u;
 }
 
+/* Adds one block to the SHA-1 state. */
 static void add_block(uint32_t h[5], const unsigned char *p)
 {
 	uint32_t w[ROUNDS];
@@ -112,8 +111,8 @@ void ws_accept(const char *key, char accept[WS_ACCEPT_SIZE])
 	buf_release(&text);
 }
 
-/* The rest of an address behind its scheme, which sets *secure. Empty for an
- * unknown scheme. */
+/* Returns the part of an address after its scheme and sets *secure. Empty for
+ * an unknown scheme. */
 static struct str after_scheme(const char *url, bool *secure)
 {
 	static const struct {
@@ -182,8 +181,8 @@ static bool is_ours(struct str name)
 	       strncasecmp(name.ptr, prefix, sizeof(prefix) - 1) == 0;
 }
 
-/* False for line ends and other control characters, for example in a token that
- * was pasted. */
+/* False for line ends and other control characters, for example in a pasted
+ * token. */
 static bool is_value(struct str value)
 {
 	for (size_t i = 0; i < value.len; i++) {
@@ -271,14 +270,14 @@ bool ws_head_line(struct str *rest, struct str *line)
 	return line->len > 0;
 }
 
-/* The number of headers of that name; *value is the last one. */
+/* Counts the headers of that name; *value is the last one. */
 static int find_field(struct str head, const char *name, struct str *value)
 {
 	struct str line;
 	int n = 0;
 
 	*value = (struct str){ 0 };
-	(void)ws_head_line(&head, &line); /* the status */
+	(void)ws_head_line(&head, &line); /* skip the status line */
 	while (ws_head_line(&head, &line)) {
 		struct str before = { line.ptr, str_find(line, ':') };
 
@@ -290,7 +289,7 @@ static int find_field(struct str head, const char *name, struct str *value)
 	return n;
 }
 
-/* True if item is one of the values, which commas separate. */
+/* True if item is in a comma-separated list. */
 static bool list_has(struct str values, struct str item, bool any_case)
 {
 	struct str one;
@@ -306,7 +305,7 @@ static bool list_has(struct str values, struct str item, bool any_case)
 	return false;
 }
 
-/* The same in all headers of that name. */
+/* True if item is listed in any header of that name. */
 static bool field_lists(struct str head, const char *name, struct str item)
 {
 	struct str line;
@@ -363,7 +362,7 @@ int ws_head_check(struct str head, const char *key, const char *offered,
 	return 0;
 }
 
-/* A chunk's size in hexadecimal; false on garbage. */
+/* Parses a chunk's size in hexadecimal; false if it is invalid. */
 static bool chunk_size(struct str line, size_t *size)
 {
 	static const char digits[] = "0123456789abcdef";
@@ -386,7 +385,7 @@ static bool chunk_size(struct str line, size_t *size)
 	return true;
 }
 
-/* Decodes chunks (RFC 9112 §7.1) as far as raw has them. True: that is all. */
+/* Decodes the chunks (RFC 9112 §7.1) in raw. True if the body is complete. */
 static bool unchunk(struct str raw, struct buf *body)
 {
 	for (;;) {
@@ -428,10 +427,11 @@ bool ws_head_body(struct str head, struct str raw, struct buf *body)
 
 enum {
 	OPEN_MS = 60000,
-	REFUSED_MS = 5000,   /* for the body of an answer that refuses */
+	REFUSED_MS = 5000,   /* limit for reading the body of a refusal */
 	REQUEST_MAX = 65536, /* bytes */
-	HEAD_MAX = 65536,    /* of all heads of the answer */
-	BODY_MAX = 65536,    /* of what is read of an answer that refuses */
+	HEAD_MAX = 65536,    /* bytes: the response headers, interim (1xx)
+			      * responses included */
+	BODY_MAX = 65536,    /* bytes read of a refusal's body */
 	PIECE = 4096,
 };
 
@@ -439,10 +439,11 @@ struct opening {
 	struct ws_link *link;
 	struct http *http;
 	const struct ws_request *req;
-	struct http_response *answer; /* the caller's or our own */
+	struct http_response *answer; /* the caller's, or local */
 	char key[WS_KEY_SIZE];
 };
 
+/* Connects and sends the handshake's request. */
 static int send_request(struct opening *o, const struct stop *stop,
 			struct error *err)
 {
@@ -464,7 +465,7 @@ static int send_request(struct opening *o, const struct stop *stop,
 	return rc;
 }
 
-/* Appends what comes: 1, 0 at the end of the stream, or -1. */
+/* Reads more of the answer: 1, 0 at the end of the stream, or -1. */
 static int more(struct opening *o, size_t max, const struct stop *stop,
 		struct error *err)
 {
@@ -481,6 +482,7 @@ static int more(struct opening *o, size_t max, const struct stop *stop,
 	return n > 0 ? 1 : (int)n;
 }
 
+/* Reads until the headers are complete; *size is their length. */
 static int read_head(struct opening *o, size_t *size, const struct stop *stop,
 		     struct error *err)
 {
@@ -514,7 +516,7 @@ static void note_head(struct opening *o, struct str head,
 	}
 }
 
-/* The server's words are worth a moment, not more. */
+/* Reads the body of a refusal for a short time and makes an error of it. */
 static int refused(struct opening *o, size_t head, const struct stop *stop,
 		   struct error *err)
 {
@@ -558,7 +560,8 @@ static int shake_hands(struct opening *o, const struct stop *stop,
 		status = ws_head_status(text);
 		if (status < 100 || status >= 200 || status == 101)
 			break;
-		buf_consume(in, head); /* 103 Early Hints and the like */
+		buf_consume(in, head); /* skip an interim answer, such as 103
+					* Early Hints */
 	}
 	if (!status)
 		return error_set(err, ERR_PROTOCOL,
@@ -574,7 +577,8 @@ static int shake_hands(struct opening *o, const struct stop *stop,
 	return 0;
 }
 
-/* As ws_open() says; the caller owns what is in *link after 0. */
+/* Opens the connection as ws_open() says. After 0 the caller owns what is in
+ * *link. */
 static int ws_connect(struct ws_link *link, struct http *h,
 		      const struct ws_request *req, const struct stop *stop,
 		      struct error *err)
@@ -601,7 +605,8 @@ static int ws_connect(struct ws_link *link, struct http *h,
 	conn_close(link->conn);
 	buf_release(&link->rest);
 	*link = (struct ws_link){ 0 };
-	/* Our own limit: the caller still has time and may try again. */
+	/* The limit for the opening expired, not the caller's: a retry may
+	 * work. */
 	if (err->code == ERR_TIMEOUT && clock_ms() < stop->deadline)
 		return error_set(
 			err, ERR_NETWORK,
@@ -611,8 +616,8 @@ static int ws_connect(struct ws_link *link, struct http *h,
 }
 
 enum {
-	/* Largest payload of a frame: pongs can be sent between two. The
-	 * vendors' own clients do not fragment, so that it is rarely needed. */
+	/* Largest payload of a frame sent, so that pongs fit between frames.
+	 * Rarely reached: the vendors' own clients do not fragment. */
 	FRAGMENT = 256 << 10,
 	CONTROL = 6 + WS_CONTROL_MAX, /* bytes of the largest control frame */
 	OUT_MAX = WS_HEAD_MAX + FRAGMENT + 4 * CONTROL,
@@ -623,7 +628,7 @@ enum {
 	CLOSE_MS = 5000,
 };
 
-/* A message that waits to be received. */
+/* A received message that waits for ws_receive(). */
 struct ws_message {
 	struct buf bytes;
 	enum ws_kind kind;
@@ -635,30 +640,31 @@ struct ws {
 	struct ws_parser parser;
 	struct ws_message *first;
 	struct ws_message **last;
-	size_t queued;  /* bytes that they take */
-	uint64_t total; /* bytes received */
+	size_t queued;  /* their bytes */
+	uint64_t total; /* bytes received on this connection */
 	uint64_t total_max;
-	/* Whole frames. Bytes never move while some are unsent: TLS must be
-	 * offered the same ones again. */
+	/* Complete frames to send. Bytes must not move while some are unsent:
+	 * TLS must be given the same buffer again. */
 	unsigned char *out; /* owned: OUT_MAX bytes */
 	size_t out_at, out_len;
 	char *in;        /* owned: IN_MAX bytes */
-	struct buf pong; /* to send as soon as there is room */
+	struct buf pong; /* payload of a pong, sent when there is room */
 	bool pong_due;
-	bool unfinished; /* sending a message was cancelled halfway */
+	bool unfinished; /* sending a message was cancelled midway */
 	bool unsendable; /* the connection accepts no more bytes */
 	bool close_sent;
-	bool closed;   /* the server's close frame came */
-	bool ended;    /* the end of the stream came */
-	bool awaiting; /* a ping was sent, and nothing has arrived since */
+	bool closed;   /* the server's close frame was received */
+	bool ended;    /* the end of the stream was reached */
+	bool awaiting; /* a ping was sent and nothing received since */
 	int64_t ping_ms, pong_ms, idle_ms;
 	int64_t pinged_at; /* clock_ms() */
-	int64_t moved_at;  /* the last byte; stands still between calls */
-	int64_t seen_at;   /* end of the last wait */
+	int64_t moved_at;  /* clock_ms() of the last byte; time between calls
+			    * is not counted */
+	int64_t seen_at;   /* clock_ms() at the end of the last wait */
 	int code;
 	char reason[WS_CONTROL_MAX + 1];
 	char protocol[WS_PROTOCOL_SIZE];
-	struct error failed; /* what every later call says */
+	struct error failed; /* the error of every later call */
 };
 
 static int fail(struct ws *ws, enum err code, const char *why)
@@ -679,7 +685,8 @@ static void put_frame(struct ws *ws, unsigned first, struct str payload)
 {
 	unsigned char key[4];
 
-	randombytes_buf(key, sizeof(key)); /* RFC 6455 §5.3: fresh each time */
+	randombytes_buf(key, sizeof(key)); /* RFC 6455 §5.3: a new key for
+					    * each frame */
 	ws->out_len +=
 		ws_frame_write(ws->out + ws->out_len, first, payload, key);
 }
@@ -704,8 +711,8 @@ static void put_close(struct ws *ws, int code, struct str reason)
 	put_frame(ws, WS_FIN | WS_CLOSE, payload);
 }
 
-/* Sends what can be sent without waiting. True if something was sent. A failure
- * is not an error yet: the connection may still have bytes to read. */
+/* Sends what fits without waiting. True if something was sent. A failure is not
+ * reported yet: there may still be data to read. */
 static bool send_pending(struct ws *ws)
 {
 	struct error ignored = { 0 };
@@ -786,6 +793,7 @@ static void on_close(struct ws *ws)
 	put_close(ws, p->code, (struct str){ 0 });
 }
 
+/* Parses received bytes: queues messages, notes pings and the close frame. */
 static int parse(struct ws *ws, struct str data)
 {
 	struct ws_parser *p = &ws->parser;
@@ -798,13 +806,14 @@ static int parse(struct ws *ws, struct str data)
 			enqueue(ws);
 			break;
 		case WS_PINGED:
-			/* RFC 6455 §5.5.3: the latest one will do. */
+			/* RFC 6455 §5.5.3: only the latest ping needs an
+			 * answer. */
 			buf_clear(&ws->pong);
 			buf_add(&ws->pong, p->control, p->control_len);
 			ws->pong_due = !ws->close_sent;
 			break;
 		case WS_PONGED:
-			break; /* that it came is enough */
+			break; /* any data counts as the answer to a ping */
 		case WS_CLOSED:
 			on_close(ws);
 			break;
@@ -816,7 +825,7 @@ static int parse(struct ws *ws, struct str data)
 	}
 }
 
-/* Parses at most what total_max leaves; more than that is an error. */
+/* Parses up to total_max bytes per connection; more is an error. */
 static int parse_within_limit(struct ws *ws, struct str data)
 {
 	uint64_t left = ws->total_max - ws->total;
@@ -834,8 +843,8 @@ static int parse_within_limit(struct ws *ws, struct str data)
 	return fail(ws, ERR_LIMIT, "the server sends too much");
 }
 
-/* Reads what has arrived: 1 if there was something, 0, or -1 with ws->failed.
- */
+/* Reads available data: 1 if there was some, 0 if not, or -1 with
+ * ws->failed. */
 static int read_bytes(struct ws *ws)
 {
 	struct error why = { 0 };
@@ -870,9 +879,8 @@ static int64_t nearer(int64_t ms, int64_t at, int64_t now)
 	return ms < 0 || left < ms ? left : ms;
 }
 
-/* ms until the next of the clocks (-1: none runs); 0 also if ws->failed is set.
- * reading: the server's bytes are being read, so that a pong may be expected.
- */
+/* Returns the ms until the next timer expires (-1: none); 0 also if ws->failed
+ * is set. reading: incoming data is being read, so a pong can arrive. */
 static int64_t check_clocks(struct ws *ws, bool reading)
 {
 	int64_t now = clock_ms();
@@ -899,8 +907,8 @@ static int64_t check_clocks(struct ws *ws, bool reading)
 	return nearer(ms, ws->pinged_at + ws->ping_ms, now);
 }
 
-/* Moves bytes, or waits until some can be moved. -1 only for what stop says:
- * all else is in ws->failed, closed and unsendable. */
+/* Moves bytes, or waits until some can be moved. -1 only if stopped: other
+ * outcomes are in ws->failed, closed and unsendable. */
 static int step(struct ws *ws, const struct stop *stop, struct error *err)
 {
 	bool moved = send_pending(ws);
@@ -938,7 +946,7 @@ static int sendable(struct ws *ws, struct error *err)
 	return 0;
 }
 
-/* Waits until the system has taken everything. */
+/* Waits until all queued bytes are sent. */
 static int drain(struct ws *ws, const struct stop *stop, struct error *err)
 {
 	while (unsent(ws)) {
@@ -952,7 +960,7 @@ static int drain(struct ws *ws, const struct stop *stop, struct error *err)
 	return 0;
 }
 
-/* The clock of idle_ms runs while somebody waits. */
+/* Starts a call. The idle timer runs only during calls. */
 static int begin(struct ws *ws, const struct stop *stop, struct error *err)
 {
 	int64_t now = clock_ms();
@@ -1005,13 +1013,13 @@ int ws_receive(struct ws *ws, struct buf *message, enum ws_kind *kind,
 			return -1;
 		}
 		if (ws->closed) {
-			(void)send_pending(ws); /* our own close frame */
+			(void)send_pending(ws); /* the answering close frame */
 			return 0;
 		}
 		if (step(ws, stop, err) < 0)
 			return -1;
 	}
-	(void)send_pending(ws); /* a pong should not wait for the next call */
+	(void)send_pending(ws); /* do not delay a pong until the next call */
 	return 1;
 }
 
@@ -1060,7 +1068,7 @@ int ws_open(struct ws **out, struct http *h, const struct ws_request *req,
 	ws->idle_ms = req->idle_ms;
 	ws->pinged_at = ws->moved_at = ws->seen_at = clock_ms();
 	memcpy(ws->protocol, link.protocol, sizeof(ws->protocol));
-	/* What came with the answer; a failure is told by the first call. */
+	/* Data that came with the answer; the first call reports a failure. */
 	(void)parse_within_limit(ws, buf_str(&link.rest));
 	buf_release(&link.rest);
 	*out = ws;

@@ -1,4 +1,4 @@
-/* ws_frame.c - frames of WebSocket (RFC 6455 §5): pure, without a socket. */
+/* ws_frame.c - WebSocket frames (RFC 6455 §5): no I/O. */
 /* SPDX-License-Identifier: MIT */
 #include "net/ws_frame.h"
 
@@ -32,7 +32,8 @@ bool ws_utf8_feed(struct ws_utf8 *u, struct str piece)
 			continue;
 		if (c < 0xc2 || c > 0xf4)
 			return false;
-		/* No overlong form, no surrogate, nothing past U+10FFFF. */
+		/* Excludes overlong forms, surrogates and code points above
+		 * U+10FFFF. */
 		u->left = c < 0xe0 ? 1 : c < 0xf0 ? 2 : 3;
 		u->low = c == 0xe0 ? 0xa0 : c == 0xf0 ? 0x90 : 0x80;
 		u->high = c == 0xed ? 0x9f : c == 0xf4 ? 0x8f : 0xbf;
@@ -83,7 +84,7 @@ static bool is_control(const struct ws_parser *p)
 	return opcode(p) >= WS_CLOSE;
 }
 
-/* The first two bytes say nearly everything. */
+/* Checks the first two bytes of a frame. */
 static int check_head(struct ws_parser *p, struct error *err)
 {
 	unsigned op = opcode(p);
@@ -112,6 +113,7 @@ static size_t head_size(const struct ws_parser *p)
 	return len == LENGTH_64 ? 10 : len == LENGTH_16 ? 4 : 2;
 }
 
+/* Parses the frame's length after its header is complete. */
 static int begin_payload(struct ws_parser *p, struct error *err)
 {
 	size_t at = head_size(p);
@@ -141,7 +143,8 @@ static int begin_payload(struct ws_parser *p, struct error *err)
 	return 0;
 }
 
-/* 1 once the head is whole, 0 for more bytes. */
+/* Reads the frame's header: 1 once it is complete, 0 if more bytes are
+ * needed. */
 static int read_head(struct ws_parser *p, struct str *data, struct error *err)
 {
 	while (p->head_len < 2 || p->head_len < head_size(p)) {
@@ -155,6 +158,7 @@ static int read_head(struct ws_parser *p, struct str *data, struct error *err)
 	return begin_payload(p, err) < 0 ? -1 : 1;
 }
 
+/* Checks a close frame and stores its code and reason. */
 static int closed(struct ws_parser *p, struct error *err)
 {
 	struct ws_utf8 utf8 = { 0 };

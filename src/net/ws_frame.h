@@ -1,4 +1,4 @@
-/* ws_frame.h - frames of WebSocket (RFC 6455 §5): pure, without a socket. */
+/* ws_frame.h - WebSocket frames (RFC 6455 §5): no I/O. */
 /* SPDX-License-Identifier: MIT */
 #ifndef NET_WS_FRAME_H
 #define NET_WS_FRAME_H
@@ -19,69 +19,68 @@ enum {
 	WS_CONTROL_MAX = 125,
 };
 
-/* RFC 6455 §7.4.1. Those without a frame of their own are never sent. */
+/* RFC 6455 §7.4.1. Codes 1005 and 1006 are never sent in a frame. */
 enum ws_code {
 	WS_CODE_NORMAL = 1000,
 	WS_CODE_AWAY = 1001,
 	WS_CODE_PROTOCOL = 1002,
-	WS_CODE_NONE = 1005,     /* the close frame had none */
-	WS_CODE_ABNORMAL = 1006, /* there was no close frame */
-	WS_CODE_INVALID = 1007,  /* text that is no UTF-8 */
+	WS_CODE_NONE = 1005,     /* the close frame had no code */
+	WS_CODE_ABNORMAL = 1006, /* no close frame was received */
+	WS_CODE_INVALID = 1007,  /* text that is not UTF-8 */
 	WS_CODE_TOO_BIG = 1009,
 };
 
-/* UTF-8 in pieces. Zero-initialise. */
+/* Checks UTF-8 in pieces. Initialize to zero. */
 struct ws_utf8 {
-	unsigned char left;      /* continuation bytes still to come */
-	unsigned char low, high; /* what the next of them may be */
+	unsigned char left;      /* continuation bytes still expected */
+	unsigned char low, high; /* allowed range of the next one */
 };
-/* False at the first byte that no UTF-8 has there (RFC 3629). */
+/* False at the first invalid byte (RFC 3629). */
 bool ws_utf8_feed(struct ws_utf8 *u, struct str piece);
 
 enum ws_event {
-	WS_MORE = 0, /* all bytes are used up, nothing is whole */
-	WS_MESSAGE,  /* message and kind: take them before going on */
-	WS_PINGED,   /* control is what to send back */
+	WS_MORE = 0, /* all bytes are used; more are needed */
+	WS_MESSAGE,  /* take message and kind before the next call */
+	WS_PINGED,   /* control is the payload for the pong */
 	WS_PONGED,   /* control */
-	WS_CLOSED,   /* code and, in control, the reason; what follows is
-			dropped */
+	WS_CLOSED,   /* code is set, control is the reason; later data is
+		      * discarded */
 };
 
-/* Reads what a server sends. */
+/* Parses what a server sends. */
 struct ws_parser {
-	struct buf message; /* so far; its ceiling is that of a message */
-	int kind;           /* of that message, 0: none has begun */
+	struct buf message; /* current message; its max limits a message */
+	int kind;           /* kind of that message; 0: none has begun */
 	unsigned char control[WS_CONTROL_MAX];
 	size_t control_len;
-	int code; /* received, or to send after -1 */
+	int code; /* received; after -1: the code to send */
 	/* Private from here on. */
 	unsigned char head[WS_HEAD_MAX];
 	size_t head_len;
-	uint64_t left; /* of the frame's payload */
+	uint64_t left; /* bytes of the frame's payload still expected */
 	struct ws_utf8 utf8;
-	bool payload; /* the head is whole */
-	bool whole;   /* the message has been announced */
-	bool ended;   /* by a close frame */
+	bool payload; /* the header is complete */
+	bool whole;   /* the message was returned to the caller */
+	bool ended;   /* a close frame was received */
 };
 
 void ws_parser_init(struct ws_parser *p, size_t message_max);
 void ws_parser_release(struct ws_parser *p);
-/*
- * Takes bytes off the front of *data until something is whole: an enum
- * ws_event. -1: what came breaks the protocol (ERR_PROTOCOL) or is too large
- * (ERR_LIMIT), code says how to close, and nothing more may be fed. Memory
- * grows with the bytes that came, never with the length that was announced.
- */
+/* Consumes bytes at the start of *data until an event occurs (enum ws_event).
+ * -1: the data violates the protocol (ERR_PROTOCOL) or is too large
+ * (ERR_LIMIT); code is the code to close with, and no more data may be fed.
+ * Memory grows with the bytes received, not with the announced length. */
 int ws_parser_next(struct ws_parser *p, struct str *data, struct error *err);
-/* After WS_MESSAGE: moves it to *message, whose memory is used for the next
- * one and whose ceiling stays. Returns its kind. */
+/* After WS_MESSAGE: swaps the message into *message, whose memory is reused;
+ * both keep their limits. Returns its kind. */
 enum ws_kind ws_parser_take(struct ws_parser *p, struct buf *message);
 
-/* True when this code may stand in a close frame (RFC 6455 §7.4, IANA's
- * registry as of 2026-11). */
+/* True if a close frame may have this code (RFC 6455 §7.4, IANA's registry as
+ * of 2026-11). */
 bool ws_code_valid(int code);
-/* Writes one masked frame (WS_HEAD_MAX + payload.len bytes fit) and returns
- * its size. first: WS_FIN or not, and the opcode; key: fresh random bytes. */
+/* Writes one masked frame (at most WS_HEAD_MAX + payload.len bytes) and returns
+ * its size. first: the opcode, with WS_FIN on the last frame. key: new random
+ * bytes. */
 size_t ws_frame_write(unsigned char *out, unsigned first, struct str payload,
 		      const unsigned char key[4]);
 
