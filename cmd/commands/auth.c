@@ -20,7 +20,7 @@ enum {
 
 struct key_rows {
 	struct app *app;
-	const char *only; /* or NULL */
+	const char *only; /* show only this provider; NULL: all */
 	struct buf json;
 };
 

@@ -232,9 +232,7 @@ static int run(struct app *app, const struct args *args)
 	if (rc == 0 && !app->json) {
 		if (!d.review.n)
 			fputs("Nothing has changed in the sandbox.\n", stderr);
-		loud_print(
-			app,
-			&d.review); /* at the end, where it is not overlooked */
+		loud_print(app, &d.review); /* last, so that it is read */
 		tree_report(app, &d.fetch, tree_is_gone(&d.tree));
 	}
 	if (rc == 0 && d.review.n && args_flag(args, "exit-code"))

@@ -160,7 +160,7 @@ static void add_model(struct model_rows *l, const char *provider,
 static void on_row(void *arg, const char *provider, const char *model,
 		   const struct model_facts *facts)
 {
-	(void)facts; /* facts may be unused, if a profile adds to them */
+	(void)facts; /* add_model() looks them up again, with a profile */
 	add_model(arg, provider, model);
 }
 

@@ -1,4 +1,4 @@
-/* eventq.c - agent events on their way from its thread to a screen's. */
+/* eventq.c - passes agent events from the agent's thread to the screen's. */
 /* SPDX-License-Identifier: MIT */
 #include "ui/eventq.h"
 
@@ -14,8 +14,9 @@
 #include "tool/result.h"
 
 enum {
-	MAX_QUEUED = 1 << 20, /* bytes of text; one event may be longer */
-	MAX_JOINED = 1 << 16, /* bytes of text in one event */
+	MAX_QUEUED = 1 << 20, /* bytes of text in the queue; a single event may
+				 be longer */
+	MAX_JOINED = 1 << 16, /* bytes of text in one joined event */
 	MAX_TEXT = 64 << 20,
 };
 
@@ -23,9 +24,9 @@ struct eventq {
 	pthread_mutex_t lock;
 	pthread_cond_t room;
 	struct queued *first, *last;
-	size_t bytes; /* of text in all of them */
+	size_t bytes; /* bytes of text of all queued events */
 	bool closed;
-	int fd; /* eventfd: above zero while there is an item */
+	int fd; /* eventfd; above zero while the queue is not empty */
 };
 
 struct eventq *eventq_new(struct error *err)
@@ -83,7 +84,7 @@ static bool same_call(const struct part *a, const struct part *b)
 	return a == b || (a && b && str_eq(str_of(a->id), str_of(b->id)));
 }
 
-/* Bytes that an item holds. */
+/* Returns the bytes of text that an event occupies in the queue. */
 static size_t weight_of(const struct agent_event *ev)
 {
 	const struct tool_change *c = ev->change;
@@ -92,7 +93,8 @@ static size_t weight_of(const struct agent_event *ev)
 	       (c ? c->before.len + c->after.len : 0);
 }
 
-/* Delta after delta is one for the reader. */
+/* Appends a text delta to the previous event if both belong together, so that
+ * the reader gets one event. */
 static bool join(struct eventq *q, const struct agent_event *ev)
 {
 	struct queued *last = q->last;
@@ -136,8 +138,8 @@ static struct queued *copy_event(const struct agent_event *ev)
 			.kind = ev->call->kind,
 			.id = copy_of(ev->call->id),
 			.name = copy_of(ev->call->name),
-			/* They may be long, and output comes in many pieces.
-			 */
+			/* arguments may be long, and output arrives in many
+			   pieces */
 			.args = ev->kind == EVENT_TOOL_OUTPUT ||
 						ev->kind == EVENT_SUBAGENT
 					? NULL
@@ -160,7 +162,7 @@ static struct queued *copy_event(const struct agent_event *ev)
 	return item;
 }
 
-/* Under the lock. */
+/* Appends an item. Call with the lock held. */
 static void append(struct eventq *q, struct queued *item)
 {
 	static const uint64_t one = 1;

@@ -1,17 +1,17 @@
-/* eventq.h - agent events on their way from its thread to a screen's. */
+/* eventq.h - passes agent events from the agent's thread to the screen's. */
 /* SPDX-License-Identifier: MIT */
 #ifndef UI_EVENTQ_H
 #define UI_EVENTQ_H
 
 #include "agent/agent.h"
 
-/* What comes out: a copy of an event, or a notice of the caller's. The call of
- * an EVENT_TOOL_OUTPUT comes without its arguments. */
+/* A queued item: the copy of an event, or a notice of the caller. The call of
+ * an EVENT_TOOL_OUTPUT has no arguments. */
 struct queued {
-	struct agent_event event; /* kind 0: it is a notice */
+	struct agent_event event; /* kind 0: the item is a notice */
 	int notice;
-	void *arg; /* of the notice; borrowed */
-	/* its own: what event points to */
+	void *arg; /* argument of the notice; borrowed */
+	/* private: storage for what event points to */
 	struct buf text, end;
 	struct part call;
 	struct usage usage;
@@ -19,24 +19,24 @@ struct queued {
 	struct queued *next;
 };
 
-/* Made for any number of writers and one reader. */
+/* A queue for any number of writers and one reader. */
 struct eventq;
 
 struct eventq *eventq_new(struct error *err); /* NULL with err */
 void eventq_free(struct eventq *q);
-/* Readable while there is something to take. */
+/* Returns a descriptor that is readable while the queue is not empty. */
 int eventq_fd(const struct eventq *q);
-/* Copies the event. Text that follows text of the same kind and call is joined
- * to it. Waits while the queue holds its 1 MiB, until the reader takes some or
- * calls eventq_close(). */
+/* Copies the event. Text is appended to the previous event if that has the same
+ * kind and call. While the queue holds 1 MiB, waits until the reader takes an
+ * item or calls eventq_close(). */
 void eventq_push(struct eventq *q, const struct agent_event *ev);
-/* A notice takes its turn behind the events, and never waits. */
+/* Appends a notice. Never waits. */
 void eventq_notify(struct eventq *q, int notice, void *arg);
-/* The oldest, or NULL; released by the caller with queued_free(). */
+/* Returns the oldest item, or NULL. The caller frees it with queued_free(). */
 struct queued *eventq_take(struct eventq *q);
 void queued_free(struct queued *item);
-/* The reader takes events no longer: they are dropped from now on, and nobody
- * waits. Notices still arrive. */
+/* Call when the reader takes no more events: from now on they are dropped and
+ * no writer waits. Notices still arrive. */
 void eventq_close(struct eventq *q);
 
 #endif

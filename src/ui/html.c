@@ -1,4 +1,4 @@
-/* html.c - a conversation as a page of HTML that nobody has to trust. */
+/* html.c - a conversation as an HTML page that is safe to open. */
 /* SPDX-License-Identifier: MIT */
 /*
  * From top to bottom: escaping, diffs, Markdown, the page. Begin reading at
@@ -34,7 +34,7 @@ static void flush_full(struct html *h)
 		flush(h);
 }
 
-/* Markup of our own, as it is. */
+/* Appends dcode's own markup without escaping. */
 static void html_markup(struct html *h, const char *markup)
 {
 	buf_adds(&h->out, markup);
@@ -53,7 +53,7 @@ html_markupf(struct html *h, const char *fmt, ...)
 	html_markup(h, line);
 }
 
-/* Bytes at the front that stand for themselves. */
+/* Returns the number of bytes at the front that need no escaping. */
 static size_t plain_bytes(struct str s)
 {
 	size_t n = 0;
@@ -87,7 +87,8 @@ static const char *reference(unsigned char c)
 	}
 }
 
-/* Unicode has a picture of each control of ASCII: U+2400 and so on. */
+/* Appends a visible name for a control character. Unicode has a picture for
+ * each ASCII control, from U+2400 on. */
 static void add_invisible(struct buf *out, utf8proc_int32_t c)
 {
 	buf_adds(out, "<span class=\"c\">");
@@ -100,7 +101,8 @@ static void add_invisible(struct buf *out, utf8proc_int32_t c)
 	buf_adds(out, "</span>");
 }
 
-/* The first character, one that plain_bytes() stopped at; returns its bytes. */
+/* Escapes the first character, at which plain_bytes() stopped, and returns its
+ * length in bytes. */
 static size_t add_character(struct buf *out, struct str s)
 {
 	const char *escaped = reference((unsigned char)s.ptr[0]);
@@ -127,7 +129,7 @@ static size_t add_character(struct buf *out, struct str s)
 	return (size_t)n;
 }
 
-/* The same for what is masked already. */
+/* Escapes text that has already been masked. */
 static void html_escape(struct html *h, struct str text)
 {
 	while (text.len && !h->failed) {
@@ -151,8 +153,8 @@ void html_text(struct html *h, struct str text)
 	buf_release(&masked);
 }
 
-/* An address for the value of an attribute: what is not in the characters of
- * RFC 3986 as %XX. */
+/* Appends an address as an attribute's value. Characters outside RFC 3986
+ * become %XX. */
 static void html_address(struct html *h, struct str address)
 {
 	for (size_t i = 0; i < address.len; i++) {
@@ -181,7 +183,7 @@ int html_end(struct html *h, struct error *err)
 	return -1;
 }
 
-enum { CONTEXT = 3 }; /* lines around an edit */
+enum { CONTEXT = 3 }; /* unchanged lines shown around an edit */
 
 static const char *const classes[] = {
 	[DIFF_CONTEXT] = NULL, [DIFF_ADDED] = "add", [DIFF_REMOVED] = "del",
@@ -216,7 +218,7 @@ void html_diff(struct html *h, struct str text)
 	buf_release(&masked);
 }
 
-/* Lines that both texts have: those next to a change. */
+/* Skips n lines common to both texts and shows those next to a change. */
 static void add_same(struct html *h, struct str *old_rest, struct str *new_rest,
 		     size_t n, bool begin, bool end)
 {
@@ -267,18 +269,21 @@ void html_diff_edit(struct html *h, struct str before, struct str after)
 }
 
 enum {
-	INPUT_MAX = 128 << 10,  /* bytes: some of its loops are quadratic */
-	OUTPUT_MAX = 2 << 20,   /* bytes: definitions can be used often */
-	DEPTH_MAX = 64,         /* elements within each other */
+	INPUT_MAX =
+		128 << 10, /* bytes; some loops of the parser are quadratic */
+	OUTPUT_MAX =
+		2 << 20, /* bytes; a link definition can be used many times */
+	DEPTH_MAX = 64,  /* nested elements */
 	ADDRESS_MAX = 16 << 10, /* bytes of one address */
 	TEXT_MAX = OUTPUT_MAX,
 };
 
 struct html_blocks {
-	struct html page; /* of this text alone: nothing is written yet */
-	struct buf text;  /* of the element at hand, not escaped yet */
+	struct html
+		page;    /* output for this text only; nothing is written yet */
+	struct buf text; /* text of the current element, not yet escaped */
 	int depth;
-	bool in_diff; /* text is a code block of a diff */
+	bool in_diff; /* text is a code block with a diff */
 };
 
 static const char *const blocks[] = {
@@ -308,8 +313,8 @@ int html_markdown_load(struct html *h, struct error *err)
 	return h->markdown ? 0 : -1;
 }
 
-/* A key may be cut by marks of Markdown and be whole again without them, so
- * what is left of the text is masked once more. */
+/* Markdown marks can split a secret that is complete again without them. The
+ * remaining text is therefore masked once more. */
 static void flush_text(struct html_blocks *m)
 {
 	if (m->in_diff)
@@ -319,7 +324,7 @@ static void flush_text(struct html_blocks *m)
 	buf_clear(&m->text);
 }
 
-/* One that nothing runs from, and that holds no secret. */
+/* True for an address that runs no code and contains no secret. */
 static bool may_link(const struct html_blocks *m, const struct buf *address)
 {
 	static const char *const schemes[] = { "https://", "http://",
@@ -357,7 +362,7 @@ static void enter_link(struct html_blocks *m, const MD_ATTRIBUTE *href)
 	buf_release(&address);
 }
 
-/* shown: an image, whose address is never followed. */
+/* Ends a link. shown: an image, whose address is never a link. */
 static void leave_link(struct html_blocks *m, const MD_ATTRIBUTE *href,
 		       bool shown)
 {
@@ -386,13 +391,14 @@ static bool is_diff_block(const MD_BLOCK_CODE_DETAIL *code)
 	return is_diff;
 }
 
-/* The page's own headings are the first two. */
+/* Levels 1 and 2 are the page's own headings. */
 static unsigned heading_level(const MD_BLOCK_H_DETAIL *heading)
 {
 	return heading->level < 4 ? heading->level + 2 : 6;
 }
 
-/* Depth counts what is open; past the limits the parser is told to end. */
+/* Adjusts the nesting depth. Nonzero stops the parser because a limit is
+ * exceeded. */
 static int go_on(struct html_blocks *m, int deeper)
 {
 	m->depth += deeper;
@@ -526,7 +532,8 @@ void html_markdown(struct html *h, struct str text)
 	buf_release(&m.page.out);
 }
 
-/* The policy in the page has the hash of these very bytes. */
+/* The page's content security policy contains the hash of exactly these bytes.
+ */
 static const char style[] =
 	":root{color-scheme:light dark;--fg:#1f2328;--dim:#59636e;"
 	"--bg:#fff;--box:#f6f8fa;--line:#d1d9e0;--user:#eef4ff;"
@@ -587,7 +594,8 @@ static void add_policy(struct html *h)
 	html_markup(h, "'\">\n");
 }
 
-/* Text on one line, without what a terminal or a title bar would obey. */
+/* Appends text on one line, without control characters that a terminal or title
+ * bar would obey. */
 static void add_text_line(struct html *h, const char *text)
 {
 	struct buf line = BUF_INIT(64 << 10);
@@ -663,13 +671,13 @@ static void add_pre(struct html *h, struct str text)
 		html_diff(h, text);
 		return;
 	}
-	/* The parser drops a line end right behind the tag. */
+	/* The HTML parser drops a line end right after the tag. */
 	html_markup(h, "<pre>\n");
 	html_text(h, text);
 	html_markup(h, "</pre>\n");
 }
 
-/* One argument: its text, or the JSON of what is none. */
+/* Adds one argument: a string as text, any other value as JSON. */
 static void add_argument(struct html *h, const cJSON *item)
 {
 	struct buf json = BUF_INIT(SIZE_MAX / 4);
@@ -706,7 +714,7 @@ static void add_arguments(struct html *h, const cJSON *args)
 		html_diff_edit(h, (struct str){ 0 }, str_of(content));
 }
 
-/* The list of steps that a call sets; false: it sets none. */
+/* Adds the todo list that a call sets. Returns false if it sets none. */
 static bool add_todos(struct html *h, const struct part *call)
 {
 	static const char *const marks[] = {
@@ -793,7 +801,7 @@ static void add_part(struct html *h, enum role role, const struct part *p)
 	case PART_TOOL_RESULT:
 		add_result(h, p);
 		return;
-	case PART_MEDIA: /* a page that loads and runs nothing */
+	case PART_MEDIA: /* the page must not load anything */
 		add_plain(h, text);
 		return;
 	}
@@ -808,7 +816,7 @@ void html_page_message(struct html *h, const struct message *message)
 	};
 	struct message masked;
 
-	/* All at once and first: a summary may cut a secret in two. */
+	/* Mask the whole message first: a summary may cut a secret in two. */
 	message_mask(h->mask, message, &masked);
 	html_markup(h, heads[message->role]);
 	for (size_t i = 0; i < masked.n; i++)

@@ -1,10 +1,10 @@
-/* html.h - a conversation as a page of HTML that nobody has to trust. */
+/* html.h - a conversation as an HTML page that is safe to open. */
 /* SPDX-License-Identifier: MIT */
 #ifndef UI_HTML_H
 #define UI_HTML_H
 
 /*
- * What `dcode threads export` writes. All text of the conversation is masked
+ * The output of `dcode threads export`. All text of the conversation is masked
  * and escaped here; the page runs no script and loads nothing. Begin reading at
  * html_page_begin().
  */
@@ -14,16 +14,16 @@
 #include "model/message.h"
 
 /*
- * A page on its way out. Start from HTML_INIT(); what was added is written in
- * pieces, so that a page of any length takes little memory. The first failure
- * stays, and all that follows is dropped.
+ * A page being written. Initialise with HTML_INIT(). Output is written in
+ * pieces, so that a page of any length needs little memory. After the first
+ * failure, everything else is dropped.
  */
 struct html {
 	struct buf out;          /* not written yet */
 	const struct mask *mask; /* borrowed, or NULL */
 	int (*write)(void *arg, struct str piece, struct error *err);
 	void *arg;
-	md4c_parse *markdown; /* html_markdown_load() */
+	md4c_parse *markdown; /* set by html_markdown_load() */
 	bool failed;
 	struct error err; /* when failed */
 };
@@ -34,48 +34,52 @@ enum { HTML_PIECE = 64 << 10 /* bytes gathered before they are written */ };
 			.mask = (masked),                                      \
 			.write = (writer),                                     \
 			.arg = (argument) })
-/* Text, with known secrets masked, escaped for an element's content. Controls
- * and what reorders or hides text are shown by their name; bytes that are no
- * UTF-8 become U+FFFD; CR before LF is dropped. */
+/* Appends text, with known secrets masked, escaped for an element's content.
+ * Control characters and characters that reorder or hide text are shown by
+ * name. Bytes that are not UTF-8 become U+FFFD; CR before LF is dropped. */
 void html_text(struct html *h, struct str text);
-/* Writes what is left and releases the memory; 0, or -1 with the first failure
- * of all. */
+/* Writes the remaining output and frees the memory. Returns 0, or -1 with the
+ * first failure. */
 int html_end(struct html *h, struct error *err);
 
-/* Loads libmd4c, once before html_markdown(). -1 with what to install. */
+/* Loads libmd4c; call once before html_markdown(). On failure returns -1 with
+ * what to install. */
 int html_markdown_load(struct html *h, struct error *err);
 /*
- * CommonMark with tables, struck text and task lists. Raw HTML is shown as
- * text. Only http, https and mailto addresses become links; of any other
- * link, and of every image, the text and the address are shown. What is too
- * large, too deep or grows too much is shown as it was written.
+ * Renders CommonMark with tables, strikethrough and task lists. Raw HTML is
+ * shown as text. Only http, https and mailto addresses become links; for other
+ * links and for images, the text and the address are shown. Text that is too
+ * large, too deeply nested or expands too much is shown as it was written.
  */
 void html_markdown(struct html *h, struct str text);
 
-/* A unified diff, masked. */
+/* Appends a unified diff, masked. */
 void html_diff(struct html *h, struct str text);
-/* What replaces one text by another; lines that both begin or end with are
- * shown as context, three at most. */
+/* Appends the difference between two texts. At most three common lines before
+ * and after are shown as context. */
 void html_diff_edit(struct html *h, struct str before, struct str after);
 
-struct html_page { /* what its head says; strings borrowed, NULL: unknown */
+struct html_page { /* facts for the page's head; strings borrowed, NULL: unknown
+		    */
 	const char *title;
 	const char *model;
 	int64_t created, updated; /* Unix ms; 0: unknown */
 	int64_t messages;
-	int64_t input, output; /* tokens; input counts the cached ones too */
+	int64_t input, output; /* tokens; input includes the cached ones */
 };
 
 /*
- * A page without scripts that loads nothing: a policy within it (CSP) forbids
- * both, and names the only style by its hash. Call html_markdown_load() first,
- * then these in order, and html_end() last.
+ * A page without scripts that loads nothing: its content security policy
+ * forbids both and allows only the style with its hash. Call
+ * html_markdown_load() first, then these functions in order, and html_end()
+ * last.
  */
 void html_page_begin(struct html *h, const struct html_page *page);
 void html_page_message(struct html *h, const struct message *message);
-/* The messages so far gave way to a summary; created: Unix ms, 0: unknown. */
+/* Marks where the messages so far were replaced by a summary; created: Unix ms,
+ * 0: unknown. */
 void html_page_compaction(struct html *h, int64_t created);
-/* The patch of a thread, masked like all else. */
+/* Appends the patch of a thread, masked. */
 void html_page_patch(struct html *h, const char *name, struct str patch);
 void html_page_end(struct html *h);
 

@@ -1,4 +1,4 @@
-/* question.c - a tool call as the user sees it before it may run. */
+/* question.c - shows a tool call to the user before it may run. */
 /* SPDX-License-Identifier: MIT */
 #include "ui/question.h"
 
@@ -12,11 +12,12 @@
 #include "base/str.h"
 
 enum {
-	BLANKS_SHOWN = 16,     /* columns of a run of blanks within a line */
-	BLANK_LINES_SHOWN = 3, /* in a row */
-	MARKS_SHOWN = 3,       /* combining marks on one letter */
+	BLANKS_SHOWN = 16, /* columns shown of a run of blanks within a line */
+	BLANK_LINES_SHOWN = 3, /* consecutive blank lines shown */
+	MARKS_SHOWN = 3,       /* combining marks shown on one letter */
 	LEAST_COLUMNS = 10,
-	LEAST_ROWS = 3, /* of an item: beginning, number, end */
+	LEAST_ROWS = 3, /* rows of an item: its beginning, the number of hidden
+			   rows, its end */
 	TAB = 8,
 	STEP = 256, /* rows allocated at once */
 };
@@ -24,19 +25,20 @@ enum {
 static const char wrapped[] = "    ";
 static const char next_line[] = "  | ";
 
-struct question_rows { /* of one item */
+struct question_rows { /* the rows of one item */
 	struct buf text;
-	size_t *begin; /* of each row in text */
+	size_t *begin; /* offset in text where each row begins */
 	size_t n;
 };
 
 struct pen {
 	struct question_rows *rows;
 	size_t column;
-	size_t limit;     /* columns of a row */
+	size_t limit;     /* columns in a row */
 	bool line_begins; /* only blanks so far in this line of the text */
-	bool on_letter;   /* combining marks may follow */
-	unsigned marks;   /* that did */
+	bool on_letter;   /* the last character was one that combining marks may
+			     follow */
+	unsigned marks;   /* number of combining marks since then */
 };
 
 static void begin_row(struct pen *p, const char *prefix)
@@ -88,7 +90,8 @@ static void put_counts(struct pen *p, size_t spaces, size_t tabs)
 	buf_release(&text);
 }
 
-/* Takes a run of blanks. Long ones would push what follows off the screen. */
+/* Writes a run of blanks. A long run is shortened, because it would push the
+ * text after it off the screen. */
 static size_t put_blanks(struct pen *p, struct str text)
 {
 	size_t shown = p->line_begins ? p->limit / 2 : BLANKS_SHOWN;
@@ -110,8 +113,8 @@ static size_t put_blanks(struct pen *p, struct str text)
 	return n;
 }
 
-/* Bytes up to the end of the blank lines that text begins with, and how many
- * they are. The last line of the text is none of them. */
+/* Returns the length of the blank lines at the front and stores their number in
+ * *n. The last line of the text does not count. */
 static size_t blank_lines(struct str text, size_t *n)
 {
 	size_t end = 0;
@@ -128,7 +131,8 @@ static size_t blank_lines(struct str text, size_t *n)
 	return end;
 }
 
-/* Takes the line break, and the blank lines after it where they are many. */
+/* Writes a line break. Many blank lines after it are replaced by their number.
+ */
 static size_t put_line_end(struct pen *p, struct str text)
 {
 	char number[48];
@@ -164,8 +168,8 @@ static void spell_char(struct pen *p, unsigned code)
 	p->line_begins = false;
 }
 
-/* Characters without a glyph of their own: controls, formats, all spaces but
- * the ASCII one, unassigned and private ones, fillers. */
+/* True for characters without a visible glyph: controls, format characters, all
+ * spaces except the ASCII one, unassigned and private characters, fillers. */
 static bool is_invisible(utf8proc_int32_t c)
 {
 	switch (utf8proc_category(c)) {
@@ -202,8 +206,8 @@ static bool is_letter(utf8proc_int32_t c)
 	       category <= UTF8PROC_CATEGORY_LO;
 }
 
-/* A few accents on a letter are writing; many, or strokes through a character
- * (combining class 1) and what encloses it, cover text. */
+/* A few accents on a letter are normal text. Many of them, strokes through a
+ * character (combining class 1) and enclosing marks can hide text. */
 static bool mark_fits(const struct pen *p, utf8proc_int32_t c)
 {
 	return p->on_letter && p->marks < MARKS_SHOWN &&
@@ -211,7 +215,7 @@ static bool mark_fits(const struct pen *p, utf8proc_int32_t c)
 	       utf8proc_get_property(c)->combining_class != 1;
 }
 
-/* Takes one character. */
+/* Writes one character and returns its length in bytes. */
 static size_t put_char(struct pen *p, struct str text)
 {
 	utf8proc_int32_t c;
@@ -247,7 +251,7 @@ static void lay_out(struct question_rows *r, const struct question_item *item,
 
 	if (columns < LEAST_COLUMNS)
 		columns = LEAST_COLUMNS;
-	p.limit = columns - 1; /* a full row may wrap by itself */
+	p.limit = columns - 1; /* a terminal may wrap a full row by itself */
 	*r = (struct question_rows){ .text = BUF_INIT(max) };
 	begin_row(&p, "  ");
 	put_ascii(&p, item->label);
@@ -279,7 +283,8 @@ static void add_rows(const struct question_rows *r, size_t from, size_t to,
 		out->over = true;
 }
 
-/* The beginning and the end, in so many rows; returns how many are left out. */
+/* Adds the beginning and the end of an item in `share` rows. Returns the number
+ * of rows left out. */
 static size_t add_ends(const struct question_rows *r, size_t share,
 		       struct buf *out)
 {
@@ -298,8 +303,8 @@ static size_t add_ends(const struct question_rows *r, size_t share,
 	return hidden;
 }
 
-/* The rows that an item may have where all together have so many: short ones
- * are whole, long ones share what is left. */
+/* Returns the maximum number of rows for an item if all together have `rows`.
+ * Short items are shown in full; long ones share the rest. */
 static size_t fair_share(const struct question_rows *r, size_t n, size_t rows)
 {
 	size_t share = LEAST_ROWS;

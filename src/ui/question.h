@@ -1,4 +1,4 @@
-/* question.h - a tool call as the user sees it before it may run. */
+/* question.h - shows a tool call to the user before it may run. */
 /* SPDX-License-Identifier: MIT */
 #ifndef UI_QUESTION_H
 #define UI_QUESTION_H
@@ -6,30 +6,30 @@
 #include "base/buf.h"
 
 struct question_item {     /* one labelled text, all borrowed */
-	const char *label; /* printable ASCII, as "command" */
+	const char *label; /* printable ASCII, for example "command" */
 	struct str text;   /* any bytes */
 };
 
 struct question_screen {
-	size_t rows;    /* that the items may fill; 0: any number */
-	size_t columns; /* of the terminal */
+	size_t rows;    /* rows available for the items; 0: no limit */
+	size_t columns; /* width of the terminal */
 };
 
 /*
- * Appends the items, each "  label: text", in rows that fit the screen: a row
- * here is a row there, counted by display width. Where they are too long, each
- * keeps its beginning and its end, and the number of rows between stands in
- * their place. Returns how many rows were left out.
+ * Appends the items, each " label: text", in rows that fit the screen: each row
+ * occupies exactly one row of the terminal, measured by display width. If the
+ * items are too long, each shows its beginning and its end, with the number of
+ * hidden rows between them. Returns the number of hidden rows.
  *
- * Nothing is dropped silently: runs of blanks become "[3000 spaces]", runs of
- * blank lines "[40 blank lines]"; controls, bytes that are no UTF-8 and
- * characters that are invisible, reorder or cover text are spelled out (\x1b,
- * \u{202e}). A line of the text begins with "  | ", a wrapped one with four
- * spaces, so that none can pass for one of ours.
+ * Nothing is dropped silently. Runs of blanks become "[3000 spaces]", runs of
+ * blank lines "[40 blank lines]". Control characters, bytes that are not UTF-8,
+ * and characters that are invisible, reorder or cover text are spelled out
+ * (\x1b, \u{202e}). A line of the text begins with " | ", a wrapped one with
+ * four spaces, so that neither can pass for one of dcode's own lines.
  */
 size_t question_render(const struct question_item *items, size_t n,
 		       struct question_screen screen, struct buf *out);
-/* Rows that one line of printable ASCII fills. */
+/* Returns the number of rows that a line of printable ASCII fills. */
 size_t question_rows(const char *line, size_t columns);
 
 #endif

@@ -13,8 +13,8 @@ enum { MOST_PARTS = 10, PART_BYTES = 256, SOON_S = 300, HOUR_S = 3600 };
 
 struct status_part {
 	char text[PART_BYTES];
-	char brief[PART_BYTES]; /* where room is short; "": there is none */
-	int weight;             /* the lowest goes first */
+	char brief[PART_BYTES]; /* short form for narrow terminals; "": none */
+	int weight; /* parts with a lower weight are shortened first */
 	uint8_t role;
 };
 
@@ -47,7 +47,7 @@ static void add_part(struct status_line *l, int weight, uint8_t role,
 	l->n++;
 }
 
-/* What follows the last sign of a kind, or NULL. */
+/* Returns the text after the last `sign`, or NULL if there is none. */
 static const char *after_last(const char *text, char sign)
 {
 	const char *last = text ? strrchr(text, sign) : NULL;
@@ -140,8 +140,8 @@ static size_t cells_of(const struct status_line *l, const char *dot)
 	return cells;
 }
 
-/* Shortens the part that matters least of those that can be; false: none is
- * left. */
+/* Shortens the least important part that has a short form. Returns false if
+ * there is none. */
 static bool shorten_least(struct status_line *l)
 {
 	struct status_part *least = NULL;

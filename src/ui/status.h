@@ -6,30 +6,31 @@
 #include "term/rows.h"
 #include "term/theme.h"
 
-struct status { /* texts are borrowed, or NULL: left out */
+struct status { /* texts are borrowed; a NULL text is left out */
 	const char *model;
 	const char *sandbox;   /* "daytona 3f2a91c0", "this machine" */
-	const char *state;     /* "stopped"; NULL: it runs */
-	const char *mode;      /* what is asked about: "manual" */
+	const char *state;     /* "stopped"; NULL: running */
+	const char *mode;      /* approval mode: "manual" */
 	const char *directory; /* "~/src/dcode" */
-	const char *branch;    /* of it */
-	const char *cost;      /* of the run: "$0.42" */
-	const char *hint;      /* takes precedence over all others */
-	int64_t left_s;        /* until the sandbox ends; -1: not known */
+	const char *branch;    /* git branch of the directory */
+	const char *cost;      /* cost of the run: "$0.42" */
+	const char *hint;      /* shown in preference to everything else */
+	int64_t left_s;        /* seconds until the sandbox ends; -1: unknown */
 	int64_t context;       /* tokens of the last request and its answer */
-	int64_t window;        /* of the model; 0: not known */
-	int64_t input;         /* tokens of the thread, the cached ones too */
+	int64_t window; /* the model's context window in tokens; 0: unknown */
+	int64_t input;  /* tokens of the thread, cached ones included */
 	int64_t output;
-	size_t queued; /* messages */
+	size_t queued; /* messages in the queue */
 };
 
-/* One row of at most columns cells. What does not fit is shortened first (a
- * model's provider, all but the last name of a directory, the words around a
- * number), then left out, what matters least first. */
+/* Renders one row of at most columns cells. If not everything fits, parts are
+ * first shortened (a model's provider, all but the last name of a directory,
+ * the words around a number), then left out; the least important ones first. */
 void status_render(const struct status *s, const struct theme *theme,
 		   size_t columns, struct rows *out);
 
-/* When the text of left_s changes next, in seconds; left_s: 0 or more. */
+/* Returns in how many seconds the text of left_s changes; left_s is 0 or more.
+ */
 int64_t status_left_changes(int64_t left_s);
 
 #endif

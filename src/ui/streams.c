@@ -1,8 +1,9 @@
 /* streams.c - agent events on stdout and stderr: as text, or as JSON lines. */
 /* SPDX-License-Identifier: MIT */
 /*
- * First the writer, for streams that nobody may be reading. Then two readers of
- * events: begin at events_event() for --json, at plain_event() for text.
+ * The first part writes to streams that may have no reader. The rest are two
+ * consumers of events: begin at events_event() for --json, at plain_event() for
+ * text.
  */
 #include "ui/streams.h"
 
@@ -23,7 +24,8 @@
 
 enum { GRACE_MS = 1000 };
 
-/* 1 when fd takes something, 0 after an interruption, -1 with errno. */
+/* Waits until fd is writable. Returns 1 then, 0 after an interruption, -1 with
+ * errno. */
 static int wait_room(int fd, const struct stop *stop)
 {
 	struct error ignored = { 0 };
@@ -48,7 +50,7 @@ static int wait_room(int fd, const struct stop *stop)
 int output_write(int fd, struct str data, const struct stop *stop)
 {
 	while (data.len) {
-		/* What a pipe takes without blocking once it takes anything. */
+		/* A writable pipe accepts PIPE_BUF bytes without blocking. */
 		size_t most = data.len < PIPE_BUF ? data.len : PIPE_BUF;
 		int rc = wait_room(fd, stop);
 		ssize_t n;
@@ -117,7 +119,7 @@ enum { MAX_LINES = 256 << 20, JSON_WRITE_AT = 16 << 10 };
 static void flush_json(struct events *e)
 {
 	if (!e->started)
-		return; /* the first line is still to come */
+		return; /* the start line must be written first */
 	if (!e->failed &&
 	    output_write(STDOUT_FILENO, buf_str(&e->out), e->stop) < 0)
 		e->failed = errno;
@@ -183,7 +185,8 @@ void events_start(struct events *e, const char *thread, const char *model,
 	flush_json(e);
 }
 
-/* The arguments printed anew: what the model wrote may hold line ends. */
+/* Adds the arguments as newly printed JSON, because the model's text may
+ * contain line ends. */
 static void add_args(struct buf *out, const struct part *call)
 {
 	struct str raw = str_of(call->args);
@@ -211,7 +214,7 @@ static void tool_call_line(struct events *e, const struct part *call)
 	flush_json(e);
 }
 
-/* Behind the result of a call that has set the list of steps. */
+/* Writes the todo list after the result of the call that set it. */
 static void todos_line(struct events *e, const struct part *call)
 {
 	struct todos t = { 0 };
@@ -274,11 +277,13 @@ static void compaction_line(struct events *e, const struct agent_event *ev)
 	flush_json(e);
 }
 
-/* What a subagent does, as the line that the agent's own would be, without its
- * end. */
+/* Adds a subagent's event as a nested object, in the form of the agent's own
+ * line without its end. */
 static void add_step(struct events *e, const struct agent_event *ev)
 {
-	struct events inner = { .stop = e->stop }; /* never written */
+	struct events inner = {
+		.stop = e->stop
+	}; /* only used as a buffer; never written */
 
 	events_event(&inner, ev);
 	if (inner.out.len > 1 && inner.out.len < MAX_LINES / 2) {
@@ -408,7 +413,7 @@ void events_release(struct events *e)
 
 enum {
 	MAX_HELD = 64 << 20, /* bytes of one answer */
-	WRITE_AT = 16 << 10, /* bytes gathered before a write is forced */
+	WRITE_AT = 16 << 10, /* bytes collected before a write is forced */
 };
 
 void plain_break(struct plain *p)
@@ -418,7 +423,7 @@ void plain_break(struct plain *p)
 	p->log_mid_line = false;
 }
 
-/* What of out may be written now. */
+/* Returns the part of out that may be written now. */
 static struct str due(const struct plain *p)
 {
 	struct str text = buf_str(&p->out);
@@ -436,7 +441,7 @@ static void flush(struct plain *p)
 
 	p->out.max = p->log.max = MAX_HELD;
 	if (text.len) {
-		/* On a terminal both streams share a line. */
+		/* On a terminal, both streams share a line. */
 		plain_break(p);
 		p->mid_line = text.ptr[text.len - 1] != '\n';
 		if (!p->failed &&
@@ -456,7 +461,7 @@ static bool at_line_start(const struct plain *p)
 {
 	if (p->out.len)
 		return p->out.ptr[p->out.len - 1] == '\n';
-	/* Something else on the same terminal has ended the line meanwhile. */
+	/* Other output on the same terminal may have ended the line. */
 	if (p->guard && p->guard->shared)
 		return !p->guard->mid_line;
 	return !p->mid_line;
@@ -469,7 +474,7 @@ static void end_line(struct plain *p)
 		buf_addc(&p->out, '\n');
 }
 
-/* A line of ours for stderr. */
+/* Prints a line of dcode's own on stderr. */
 static void note(struct plain *p, const char *prefix, struct str text)
 {
 	struct buf line = BUF_INIT(1 << 16);
@@ -486,7 +491,8 @@ static void note(struct plain *p, const char *prefix, struct str text)
 	flush(p);
 }
 
-/* The same behind a sign; the text of it may end in one, which is ours too. */
+/* Prints a line after a glyph. In ASCII mode, a glyph at the end of text is
+ * replaced, too. */
 static void note_sign(struct plain *p, const char *indent, enum glyph sign,
 		      struct buf *text)
 {
@@ -500,8 +506,8 @@ static void note_sign(struct plain *p, const char *indent, enum glyph sign,
 	note(p, prefix, buf_str(text));
 }
 
-/* What is on the screen cannot be taken back: the new answer is printed from
- * its start. */
+/* Printed text cannot be taken back. Says so and prints the new answer from its
+ * start. */
 static void print_again(struct plain *p)
 {
 	end_line(p);
@@ -515,8 +521,8 @@ static void print_again(struct plain *p)
 }
 
 /*
- * A retry repeats the answer from its start. As long as the new text equals the
- * old nothing is printed; where it differs, it is printed whole on a new line.
+ * A retry repeats the answer from its start. While the new text equals the old
+ * one, nothing is printed. If it differs, it is printed in full on a new line.
  */
 static struct str replay(struct plain *p, struct str delta)
 {
@@ -542,7 +548,7 @@ static void on_text(struct plain *p, struct str delta)
 {
 	p->out.max = p->shown.max = MAX_HELD;
 	if (p->last_only && !p->shown.len) {
-		buf_clear(&p->out); /* that was not the last one */
+		buf_clear(&p->out); /* that answer was not the last one */
 		p->kept = 0;
 	}
 	if (p->replaying)
@@ -563,7 +569,7 @@ static void on_restart(struct plain *p, struct str why)
 	p->match = 0;
 	p->replaying = !p->no_stream && p->shown.len > 0;
 	if (p->no_stream && p->out.len >= p->kept) {
-		/* Nothing of it is on the screen yet: take it back. */
+		/* None of it has been printed yet: discard it. */
 		p->out.len = p->kept;
 		p->text_clean = (struct sanitizer){ 0 };
 		buf_clear(&p->shown);
@@ -574,7 +580,7 @@ static void end_answer(struct plain *p)
 {
 	p->out.max = MAX_HELD;
 	if (p->replaying)
-		print_again(p); /* the repetition was shorter */
+		print_again(p); /* the repeated answer was shorter */
 	sanitize_end(&p->text_clean, &p->out);
 	if (p->shown.len)
 		end_line(p);
@@ -604,7 +610,7 @@ static void on_output(struct plain *p, struct str delta)
 	flush(p);
 }
 
-/* Each step below the line of its call. */
+/* Prints each step of the todo list below the line of its call. */
 static void print_todos(struct plain *p, const struct part *call)
 {
 	struct buf text = BUF_INIT(1 << 20);

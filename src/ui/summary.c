@@ -1,4 +1,4 @@
-/* summary.c - a tool call in one line, and the steps of a task in a few. */
+/* summary.c - a tool call in one line, and a todo list in a few. */
 /* SPDX-License-Identifier: MIT */
 #include "ui/summary.h"
 
@@ -11,7 +11,7 @@
 #include "term/rows.h"
 
 static const struct {
-	const char *text; /* in plain text */
+	const char *text; /* in plain text output */
 	enum glyph glyph;
 	struct style style;
 } marks[N_TODO] = {
@@ -38,7 +38,7 @@ bool todo_view_sum(const struct part *call, struct buf *out)
 	return true;
 }
 
-/* The text of a step on one line. */
+/* Appends the text of a step on one line. */
 static void add_content(const struct todo *item, struct buf *out)
 {
 	struct str text = str_trim(str_of(item->content));
@@ -93,8 +93,8 @@ static void add_note(size_t n, const char *what, struct rows *out)
 	buf_release(&note);
 }
 
-/* Where the part of a long list that is shown begins: what is at work, or is
- * the next, stands below the last step that is done. */
+/* Returns the index of the first step shown of a long list. The current or next
+ * step is shown right after the last completed one. */
 static size_t first_shown(const struct todos *t)
 {
 	size_t i = 0;
@@ -162,11 +162,11 @@ void todo_view_live(const struct todos *t, const struct theme *theme,
 }
 
 enum {
-	MOST_CHARS = 200, /* of a value */
+	MOST_CHARS = 200, /* of one value */
 	NAME_MAX_BYTES = 64,
 };
 
-/* The first line of text, cut. */
+/* Appends the first line of text, cut to MOST_CHARS. */
 static void add_value(struct str text, struct buf *out)
 {
 	struct str line = str_trim(text);
@@ -179,8 +179,8 @@ static void add_value(struct str text, struct buf *out)
 		buf_adds(out, " \xE2\x80\xA6");
 }
 
-/* Appends the argument of this name, nothing for true; false: the call has
- * none, or that is false. */
+/* Appends the named argument; for true, appends nothing. Returns false if the
+ * argument is missing or false. */
 static bool add_argument(const cJSON *args, struct str name, struct buf *out)
 {
 	char key[NAME_MAX_BYTES + 1] = "";
@@ -198,7 +198,8 @@ static bool add_argument(const cJSON *args, struct str name, struct buf *out)
 	       cJSON_IsTrue(item);
 }
 
-/* Appends a part with its "{argument}"s replaced; false when one is missing. */
+/* Appends a part with each "{argument}" replaced. Returns false if an argument
+ * is missing. */
 static bool add_part(struct str part, const cJSON *args, struct buf *out)
 {
 	bool whole = true;
@@ -217,7 +218,8 @@ static bool add_part(struct str part, const cJSON *args, struct buf *out)
 	return whole;
 }
 
-/* "[...]" is left out where an argument within it is missing. */
+/* Appends the summary. A part in "[...]" is left out if an argument in it is
+ * missing. */
 static void add_summary(struct str summary, const cJSON *args, struct buf *out)
 {
 	while (summary.len) {
@@ -247,7 +249,7 @@ void tool_summary_add(const struct tool *tool, const cJSON *args,
 
 enum { MOST_LINE_CHARS = 200 };
 
-/* The first line of text, cut. */
+/* Appends the first line of text, cut to MOST_LINE_CHARS. */
 static void add_line(struct buf *out, struct str text)
 {
 	size_t end = str_find(text, '\n');

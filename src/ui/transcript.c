@@ -1,8 +1,9 @@
-/* transcript.c - agent events as rows: finished ones, and those that move. */
+/* transcript.c - agent events as rows: finished ones and live ones. */
 /* SPDX-License-Identifier: MIT */
 /*
- * First one call of a tool (struct toolview), while it runs and when it is
- * done; then the transcript of a thread. Begin reading at transcript_event().
+ * The first part shows one tool call (struct toolview) while it runs and when
+ * it is done. The second is the transcript of a thread. Begin reading at
+ * transcript_event().
  */
 #include "ui/transcript.h"
 
@@ -19,8 +20,8 @@
 #include "ui/summary.h"
 
 enum {
-	EDIT_MAX = 1 << 20, /* bytes of a text that is compared */
-	ROW_BYTES = 16,     /* of the output that are looked at for a cell */
+	EDIT_MAX = 1 << 20, /* bytes of a text that is compared for a diff */
+	ROW_BYTES = 16,     /* bytes of output examined per cell */
 };
 
 static const struct style muted = { .role = STYLE_MUTED };
@@ -33,7 +34,8 @@ static cJSON *read_args(const struct part *call)
 					     : NULL;
 }
 
-/* What a call takes out of a file and puts into it; false: it is no edit. */
+/* Returns the text that a call removes from a file and the text that it
+ * inserts. False: the call is not an edit. */
 static bool read_edit(const struct tool *tool, const cJSON *args,
 		      struct str *old_text, struct str *new_text)
 {
@@ -84,7 +86,8 @@ static void view_begin(struct toolview *v, const struct part *call, int64_t now)
 	cJSON_Delete(args);
 }
 
-/* rest: in the place of what was the rest so far. */
+/* Appends text to the output. rest replaces the unfinished end from the
+ * previous call. */
 static void view_output(struct toolview *v, struct str text, struct str rest)
 {
 	size_t keep;
@@ -100,13 +103,14 @@ static void view_output(struct toolview *v, struct str text, struct str rest)
 	if (text.len > TOOLVIEW_TAIL)
 		text = str_skip(text, text.len - TOOLVIEW_TAIL);
 	keep = TOOLVIEW_TAIL - text.len;
-	/* At twice the size, so that each byte is moved once. */
+	/* The tail may grow to twice its size, so that each byte is moved at
+	 * most once. */
 	if (v->tail.len + text.len > 2 * TOOLVIEW_TAIL && v->tail.len > keep)
 		buf_consume(&v->tail, v->tail.len - keep);
 	buf_addstr(&v->tail, text);
 }
 
-/* The line alone. */
+/* Adds the call's line without its output. */
 static void view_line(const struct toolview *v,
 		      const struct toolview_look *look, struct rows *out)
 {
@@ -134,7 +138,7 @@ static void view_line(const struct toolview *v,
 	rows_release(&line);
 }
 
-/* A row of our own below the line of the call. */
+/* Adds a row of dcode's own below the call's line. */
 static void add_call_note(const struct toolview_look *look, struct style style,
 			  struct str text, struct rows *out)
 {
@@ -175,7 +179,7 @@ static size_t count_output(const struct toolview *v)
 	return n + (rest.len ? rest.ptr[rest.len - 1] != '\n' : v->mid_line);
 }
 
-/* The last rows of the output, indented. */
+/* Adds the last rows of the output, indented. */
 static void add_window(const struct toolview *v,
 		       const struct toolview_look *look, struct rows *out)
 {
@@ -204,7 +208,7 @@ static void add_window(const struct toolview *v,
 	rows_release(&rows);
 }
 
-/* The line of the call and the end of its output. */
+/* Adds the call's line and the end of its output so far. */
 static void view_live(const struct toolview *v,
 		      const struct toolview_look *look, int64_t now,
 		      struct rows *out)
@@ -220,7 +224,8 @@ static void view_live(const struct toolview *v,
 	buf_release(&note);
 }
 
-/* Text of the status that a command's result ends in: "exit code 1". */
+/* Returns the exit status named at the end of a command's result ("exit code
+ * 1"), or an empty text. */
 static struct str find_status(struct str result)
 {
 	static const char word[] = "exit code ";
@@ -247,7 +252,7 @@ static size_t count_lines(struct str text)
 	return n;
 }
 
-/* "231 lines, exit 0, 2.1 s". */
+/* Adds "231 lines, exit 0, 2.1 s" below the call. */
 static void add_call_end(const struct toolview *v, const struct agent_event *ev,
 			 const struct toolview_look *look, int64_t now,
 			 struct rows *out)
@@ -263,13 +268,14 @@ static void add_call_end(const struct toolview *v, const struct agent_event *ev,
 	if (status.len && status.len < 8)
 		buf_addf(&note, "exit %.*s, ", (int)status.len, status.ptr);
 	add_time(now - v->started, &note);
-	if (bad && v->lines && !ev->end.len) /* else all of it follows */
+	if (bad && v->lines &&
+	    !ev->end.len) /* if end is set, the full output follows anyway */
 		add_window(v, look, out);
 	add_call_note(look, bad ? failed : muted, buf_str(&note), out);
 	buf_release(&note);
 }
 
-/* An edit that was made, its first rows. */
+/* Adds the first rows of an edit that was made. */
 static bool add_edit(const struct agent_event *ev,
 		     const struct toolview_look *look, struct rows *out)
 {
@@ -292,7 +298,7 @@ static bool add_edit(const struct agent_event *ev,
 	return true;
 }
 
-/* What the user has answered, whole. */
+/* Adds the user's answers in full. */
 static bool add_answers(const struct toolview *v, const struct agent_event *ev,
 			const struct toolview_look *look, struct rows *out)
 {
@@ -311,7 +317,8 @@ static bool add_answers(const struct toolview *v, const struct agent_event *ev,
 	return true;
 }
 
-/* The words for the model are not for the user, whose own these are. */
+/* Shows the user's own reason, without the words that dcode added for the
+ * model. */
 static void add_declined(const struct agent_event *ev,
 			 const struct toolview_look *look, struct rows *out)
 {
@@ -322,8 +329,8 @@ static void add_declined(const struct agent_event *ev,
 	buf_release(&note);
 }
 
-/* The line of the call and how it ended; ev: EVENT_TOOL_RESULT, or NULL: it was
- * stopped. */
+/* Adds the call's line and its result. ev: EVENT_TOOL_RESULT, or NULL if the
+ * call was stopped. */
 static void view_done(const struct toolview *v, const struct agent_event *ev,
 		      const struct toolview_look *look, int64_t now,
 		      struct rows *out)
@@ -375,9 +382,10 @@ static void view_release(struct toolview *v)
 }
 
 enum {
-	FIRST_WORDS = 60,  /* characters of thinking that stay */
-	THINKING_ROWS = 3, /* of it that are seen while it comes */
-	MOST_SAID = 4096,  /* bytes of a message of the user's that are shown */
+	FIRST_WORDS =
+		60, /* characters of the thinking shown when it is complete */
+	THINKING_ROWS = 3, /* rows of the thinking shown while it arrives */
+	MOST_SAID = 4096,  /* bytes shown of a message of the user */
 	MOST_LINES = 40,
 };
 
@@ -386,7 +394,7 @@ static const struct style thought = { ATTR_DIM | ATTR_ITALIC, STYLE_MUTED };
 void transcript_init(struct transcript *t, const struct theme *theme,
 		     size_t columns)
 {
-	struct error ignored = { 0 }; /* text is shown as written then */
+	struct error ignored = { 0 }; /* on failure, text is shown as written */
 
 	*t = (struct transcript){
 		.look = { theme, columns },
@@ -404,7 +412,8 @@ void transcript_width(struct transcript *t, size_t columns)
 	t->look.columns = t->markdown.look.columns = columns;
 }
 
-/* An empty row between parts; calls of tools stand together. */
+/* Starts a new part, after an empty row. Consecutive tool calls are not
+ * separated. */
 static void begin_part(struct transcript *t, enum transcript_part part)
 {
 	rows_close(&t->done);
@@ -413,7 +422,7 @@ static void begin_part(struct transcript *t, enum transcript_part part)
 	t->last = part;
 }
 
-/* Wraps text behind a sign. */
+/* Adds wrapped text after a sign. */
 static void add_text(const struct transcript *t, const char *sign,
 		     struct style style, struct str text, struct rows *out)
 {
@@ -432,8 +441,8 @@ static void add_text(const struct transcript *t, const char *sign,
 	rows_release(&lines);
 }
 
-/* What of a message is shown: its user has it, and what he pasted may be more
- * than any screen. */
+/* Returns the shown part of a user's message. A paste may be larger than any
+ * screen. */
 static struct str shorten(struct str text)
 {
 	size_t lines = 0;
@@ -483,7 +492,8 @@ static size_t count_words(struct str text)
 	return n;
 }
 
-/* "Thinking: I should first look at ... (231 words)" */
+/* Adds one row for finished thinking: "Thinking: I should first look at ...
+ * (231 words)". */
 static void fold_thinking(const struct transcript *t, struct rows *out)
 {
 	struct str text = str_trim(buf_str(&t->thinking));
@@ -517,7 +527,7 @@ static void end_thinking(struct transcript *t)
 	t->thought = 0;
 }
 
-/* Moves the blocks of the answer that are done. */
+/* Moves the finished blocks of the answer to the transcript. */
 static void move_answer(struct transcript *t)
 {
 	struct rows *from = &t->markdown.done;
@@ -544,8 +554,8 @@ static void end_answer(struct transcript *t)
 	t->last = TRANSCRIPT_END;
 }
 
-/* One line of dcode's own, with what it is about in front: "Retrying: ". Only
- * what went wrong has the sign and the colour of a warning. */
+/* Adds a line of dcode's own, with a prefix such as "Retrying: ". Only problems
+ * have the sign and colour of a warning. */
 static void add_signed(struct transcript *t, enum glyph glyph,
 		       enum style_role role, const char *what, struct str text)
 {
@@ -602,7 +612,7 @@ static void on_text(struct transcript *t, struct str text)
 	move_answer(t);
 }
 
-/* The call that an event is about, or NULL. */
+/* Returns the view of the call, or NULL. */
 static struct toolview *find_view(struct transcript *t, const struct part *call)
 {
 	for (size_t i = 0; i < t->n_views; i++)
@@ -690,7 +700,8 @@ static void on_result(struct transcript *t, const struct agent_event *ev,
 	begin_part(t, TRANSCRIPT_TOOL);
 	view_done(v, ev, &t->look, now, &t->done);
 	todo_view_follow(&t->todos, ev);
-	/* What came live is all of it; a result may be cut for the model. */
+	/* Live output is complete; the result may have been cut for the model.
+	 */
 	if (is_newest(t, ev->call) && !t->newest_output.len)
 		keep_output(t, ev->text);
 	if (is_newest(t, ev->call) && ev->change)
@@ -699,7 +710,7 @@ static void on_result(struct transcript *t, const struct agent_event *ev,
 	drop_view(t, v);
 }
 
-/* A call that the user has changed stands in the place of the model's. */
+/* Replaces the model's call by the one that the user has changed. */
 static void on_edited(struct transcript *t, const struct part *call,
 		      int64_t now)
 {
@@ -776,7 +787,7 @@ void transcript_end_turn(struct transcript *t, int64_t now)
 	todos_release(&t->todos);
 }
 
-/* The last rows of the thinking so far. */
+/* Adds the last rows of the thinking so far. */
 static void add_live_thinking(const struct transcript *t, struct rows *out)
 {
 	struct str text = buf_str(&t->thinking);
@@ -815,7 +826,7 @@ void transcript_live(struct transcript *t, size_t max, int64_t now,
 	rows_release(&live);
 }
 
-/* The arguments as the model wrote them, by name. */
+/* Adds each argument by name, as the model wrote it. */
 static void add_arguments(const struct transcript *t, struct rows *out)
 {
 	struct str raw = str_of(t->newest_call.args);
