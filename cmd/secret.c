@@ -1,4 +1,4 @@
-/* secret.c - reads a secret from a terminal without echo, or a pipe. */
+/* secret.c - reads secrets and yes/no answers from a terminal or a pipe. */
 /* SPDX-License-Identifier: MIT */
 #include "cmd/secret.h"
 
@@ -27,7 +27,7 @@ enum {
 	ESCAPE = 0x1B,
 	ESCAPE_MS = 50,
 	RUBOUT = 0x7F,
-	ANSWER_MAX = 256, /* bytes of a yes or no */
+	ANSWER_MAX = 256, /* bytes of an answer to a yes/no question */
 };
 
 char *secret_room(size_t size)
@@ -50,7 +50,7 @@ bool secret_terminal(const struct app *app)
 	       (app->terminal || isatty(STDERR_FILENO));
 }
 
-/* One byte: 1, 0 at the end, -1 with err. */
+/* Reads one byte. Returns 1, 0 at end of input, -1 with err. */
 static int next_byte(struct app *app, int fd, char *c, struct error *err)
 {
 	struct stop stop = app_stop(app);
@@ -75,7 +75,7 @@ static int next_byte(struct app *app, int fd, char *c, struct error *err)
 	}
 }
 
-/* Moves what is left without white space to the front. */
+/* Moves the trimmed text to the front of room and returns its length. */
 static int trim(char *room, size_t len)
 {
 	struct str s = str_trim((struct str){ room, len });
@@ -91,8 +91,10 @@ static int too_long(size_t size, struct error *err)
 			 size);
 }
 
-/* Behind an Esc: a sequence of the terminal's, which is passed over, or nothing
- * (true): the key itself. */
+/*
+ * Call after an ESC byte. True if nothing follows: the user pressed Esc.
+ * Otherwise skips the terminal's escape sequence and returns false.
+ */
 static bool is_escape_key(int fd)
 {
 	struct pollfd p = { .fd = fd, .events = POLLIN };
@@ -108,7 +110,10 @@ static bool is_escape_key(int fd)
 	return false;
 }
 
-/* The terminal's own editing is off: it would cut a line at 4095 bytes. */
+/*
+ * Reads a line in raw mode, because the terminal's line editing cuts a line at
+ * 4095 bytes. leaves: Esc and Ctrl+D return SECRET_LEFT.
+ */
 static int read_hidden(struct app *app, int fd, bool leaves, char *room,
 		       size_t size, struct error *err)
 {
@@ -136,10 +141,11 @@ static int read_hidden(struct app *app, int fd, bool leaves, char *room,
 			room[len++] = c;
 	}
 	if (leaves && rc == 0 && !len)
-		return SECRET_LEFT; /* the terminal has gone */
+		return SECRET_LEFT; /* the terminal is closed */
 	return rc < 0 ? -1 : trim(room, len);
 }
 
+/* Switches echo off on /dev/tty while reading, then restores the terminal. */
 static int ask_hidden(struct app *app, const char *prompt, bool leaves,
 		      char *room, size_t size, struct error *err)
 {
@@ -158,7 +164,7 @@ static int ask_hidden(struct app *app, const char *prompt, bool leaves,
 	hidden.c_iflag |= ICRNL;
 	hidden.c_cc[VMIN] = 1;
 	hidden.c_cc[VTIME] = 0;
-	/* A shell would show what is typed after "fg". */
+	/* After Ctrl+Z and "fg" a shell may have turned echo on again. */
 	hidden.c_cc[VSUSP] = _POSIX_VDISABLE;
 	if (tcsetattr(fd, TCSAFLUSH, &hidden) < 0) {
 		rc = error_errno(err, "hiding the input");
@@ -209,8 +215,10 @@ int secret_read(struct app *app, char *room, size_t size, struct error *err)
 	return rc < 0 ? -1 : trim(room, len);
 }
 
-/* A terminal's late answer to what a screen has asked it may stand before the
- * user's: that is no part of it. */
+/*
+ * True for y or yes. Ignores escape sequences: a terminal's late answer to a
+ * query of the screen may come before the user's.
+ */
 static bool is_yes(struct str answer)
 {
 	struct buf clean = BUF_INIT(4 * ANSWER_MAX);
@@ -224,6 +232,7 @@ static bool is_yes(struct str answer)
 	return yes;
 }
 
+/* Asks on stderr and reads the answer from stdin. */
 static int confirm(struct app *app, const char *question, struct error *err)
 {
 	char answer[ANSWER_MAX];
@@ -244,6 +253,7 @@ static int confirm(struct app *app, const char *question, struct error *err)
 	return is_yes((struct str){ answer, len });
 }
 
+/* Asks through the chat, which shows its own " [y/N] ". */
 static int confirm_in_chat(const struct app *app, const char *question,
 			   bool drafts, struct error *err)
 {
@@ -282,7 +292,8 @@ int secret_confirm(struct app *app, const char *question, struct error *err)
 	if (app->asker)
 		return confirm_in_chat(app, question, false, err);
 	app_borrow_terminal(app);
-	tcflush(STDIN_FILENO, TCIFLUSH); /* typed before the question */
+	tcflush(STDIN_FILENO, TCIFLUSH); /* drops keys typed before the
+					    question */
 	rc = confirm(app, question, err);
 	app_return_terminal(app);
 	return rc;

@@ -1,13 +1,13 @@
-/* copy.c - copies into and out of a sandbox: from where and to where. */
+/* copy.c - copies files and directories into and out of a sandbox. */
 /* SPDX-License-Identifier: MIT */
 
 /*
- * dcode sandbox cp, --upload and --download, /upload and /download all come
- * here. The first part finds the two ends: what is at the path in the sandbox,
- * standard input or output, the name that a copy gets. A file then goes through
- * copy_file.c, a tree through copy_tree.c. The second part, upload_*(), asks
- * the sandbox first what is at the targets, so that nothing is replaced without
- * --force. Begin reading at copy_up(), copy_down() and upload_stat().
+ * Used by dcode sandbox cp, --upload and --download, /upload and /download. The
+ * first part finds both ends: what is at the path in the sandbox, standard
+ * input or output, and the name of the copy. copy_file.c then copies a file,
+ * copy_tree.c a tree. The second part, upload_*(), first asks the sandbox what
+ * is at the targets, so that nothing is replaced without --force. Begin reading
+ * at copy_up(), copy_down() and upload_stat().
  */
 #include "cmd/session/copy.h"
 
@@ -33,7 +33,7 @@
 #include "ui/streams.h"
 #include "worktree/treefile.h"
 
-enum { TREE_MODE = 0755 }; /* of a directory that is made for a stream */
+enum { TREE_MODE = 0755 }; /* mode of a directory created for a tar stream */
 
 static int check_stdout(struct copy *c, struct error *err)
 {
@@ -50,8 +50,10 @@ static int check_stdout(struct copy *c, struct error *err)
 	return 0;
 }
 
-/* From standard input and to standard output: a file's bytes, or a tar stream
- * of what is in a directory. */
+/*
+ * Standard input and output carry the bytes of a file, or a tar stream of a
+ * directory's content.
+ */
 static int check_stdin(struct error *err)
 {
 	if (!isatty(STDIN_FILENO))
@@ -61,7 +63,7 @@ static int check_stdin(struct error *err)
 			  "Pipe something into it, or read a file (< FILE).");
 }
 
-/* A reader that has gone is no error of the copy: c->unread says so. */
+/* Writes to standard output. If the reader is gone, sets c->unread. */
 static int write_stdout(struct copy *c, struct str data, struct error *err)
 {
 	if (output_write(STDOUT_FILENO, data, c->stop) == 0)
@@ -99,7 +101,10 @@ static int stream_tree_out(struct copy *c, const char *remote,
 	return copy_archive_out(c, remote, to_stdout, c, err);
 }
 
-/* archive_pull, and the source of a command's input. */
+/*
+ * Reads from standard input: archive_pull callback, also used as a command's
+ * input.
+ */
 static int64_t read_stdin(void *arg, char *room, size_t len, struct error *err)
 {
 	struct copy *c = arg;
@@ -129,8 +134,10 @@ static int stream_tree_in(struct copy *c, const char *remote, struct error *err)
 	return copy_archive_in(c, remote, TREE_MODE, read_stdin, c, err);
 }
 
-/* A transfer says its size first, so the whole input is stored before it is
- * sent. */
+/*
+ * A transfer must state its size first, so all of standard input is spooled
+ * before it is sent.
+ */
 static int stream_file_in(struct copy *c, const char *remote, struct error *err)
 {
 	int fd = copy_spool(c, read_stdin, c, err);
@@ -144,7 +151,7 @@ static int stream_file_in(struct copy *c, const char *remote, struct error *err)
 	return rc;
 }
 
-/* Directory and name as one path. Owned. */
+/* Joins directory and name with one slash. Owned. */
 static char *join_path(const char *directory, const char *name)
 {
 	size_t len = strlen(directory);
@@ -155,8 +162,10 @@ static char *join_path(const char *directory, const char *name)
 			 len && directory[len - 1] == '/' ? "" : "/", name);
 }
 
-/* 'd' directory, 'f' anything else that exists, 'n' nothing. Also looks for a
- * tar there. */
+/*
+ * Asks the sandbox what is at path: *kind is 'd' for a directory, 'f' for
+ * anything else that exists, 'n' for nothing. Also finds out which tar it has.
+ */
 static int remote_kind(struct copy *c, const char *path, char *kind,
 		       struct error *err)
 {
@@ -181,7 +190,7 @@ static int remote_kind(struct copy *c, const char *path, char *kind,
 	return rc;
 }
 
-/* The last component, "" for "/", "." and "..". Owned. */
+/* Returns the last component of path, or "" for "/", "." and "..". Owned. */
 static char *last_name(const char *path)
 {
 	size_t end = strlen(path);
@@ -218,8 +227,7 @@ char *copy_join(const char *target, bool is_directory, const char *source)
 	return path;
 }
 
-/* An absolute path for one that may be of the working directory there. Owned.
- */
+/* Returns path, resolved against the sandbox's working directory. Owned. */
 static char *copy_remote_path(const struct copy *c, const char *path)
 {
 	const char *workdir = c->sb->workdir ? c->sb->workdir : "/";
@@ -227,8 +235,10 @@ static char *copy_remote_path(const struct copy *c, const char *path)
 	return path[0] == '/' ? xstrdup(path) : join_path(workdir, path);
 }
 
-/* A tar stream is unpacked into a directory that exists or that a slash at the
- * end asks for; otherwise the bytes become a file. */
+/*
+ * If remote is an existing directory or ends in a slash, standard input is
+ * unpacked as a tar stream. Otherwise it becomes a file.
+ */
 static int copy_stdin_up(struct copy *c, const char *remote, struct error *err)
 {
 	char *path = copy_remote_path(c, remote);
@@ -246,7 +256,9 @@ static int copy_stdin_up(struct copy *c, const char *remote, struct error *err)
 	return rc;
 }
 
-/* A file or directory that can be read: its descriptor, or -1. */
+/*
+ * Opens a local file or directory for reading. Returns the descriptor, or -1.
+ */
 static int open_local(const char *local, struct stat *st, struct error *err)
 {
 	int fd = open(local, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
@@ -273,7 +285,7 @@ int copy_check_local(const char *local, struct error *err)
 	return fd < 0 ? -1 : 0;
 }
 
-/* A local file or directory to this very path, which is absolute. */
+/* Copies a local file or directory to exactly this absolute path. */
 static int copy_up_to(struct copy *c, const char *local, const char *target,
 		      struct error *err)
 {
@@ -291,8 +303,10 @@ static int copy_up_to(struct copy *c, const char *local, const char *target,
 	return rc;
 }
 
-/* As cp does it: into an existing directory under its own name. Relative remote
- * paths are of the working directory there. */
+/*
+ * Works like cp: into an existing directory under the source's name. A relative
+ * remote path is resolved against the sandbox's working directory.
+ */
 int copy_up(struct copy *c, const char *local, const char *remote,
 	    struct error *err)
 {
@@ -334,8 +348,10 @@ int copy_check_free(const char *target, struct error *err)
 		"Choose another destination, or use --force to replace files.");
 }
 
-/* kind is of the remote path. Nothing is written to a path that struct incoming
- * refuses. */
+/*
+ * Copies what was found at remote; kind as in remote_kind(). Does not write to
+ * a path that struct incoming refuses.
+ */
 static int copy_found_down(struct copy *c, char kind, const char *remote,
 			   const char *local, struct error *err)
 {
@@ -352,7 +368,10 @@ static int copy_found_down(struct copy *c, char kind, const char *remote,
 	return rc;
 }
 
-/* remote is absolute; what is there decides how it is copied. */
+/*
+ * remote is absolute. Copies a file or a directory, depending on what the
+ * sandbox has there.
+ */
 static int find_and_copy_down(struct copy *c, const char *remote,
 			      const char *local, struct error *err)
 {
@@ -410,7 +429,8 @@ enum {
 	SCRIPT_BYTES = 16 << 20,
 	ANSWER_BYTES = 64 << 20,
 	LIST_BYTES = 64 << 20,
-	INLINE_BYTES = 32 << 10, /* longer lists go there as a file */
+	INLINE_BYTES = 32 << 10, /* bytes: a longer list of names is sent as
+				    a file */
 	NAMES_MAX = 1000000,
 	HEX = 2 * TREEFILE_HASH,
 };
@@ -420,8 +440,8 @@ static const unsigned char upload_stat_sh[] = {
 };
 
 struct upload_entry {
-	char *name; /* owned; below the tree */
-	char kind;  /* of what is there; 'n': nothing */
+	char *name; /* owned; relative to the tree */
+	char kind;  /* kind of the file in the sandbox; 'n': none */
 	char hash[HEX + 1];
 };
 
@@ -436,7 +456,7 @@ static const char no_directory[] =
 
 struct name_list {
 	struct upload_target *upload;
-	struct buf *text; /* what the sandbox is asked for */
+	struct buf *text; /* list of names sent to the sandbox */
 	bool too_many;
 };
 
@@ -453,7 +473,7 @@ static void add_target(struct copy *c, const struct upload_target *u,
 	char *outer = copy_join(path, str_ends(str_of(path), "/"), u->local);
 	char *inner = copy_join(path, true, u->local);
 
-	/* With a slash at its end the path is a directory, there or not. */
+	/* The path is a directory if it ends in a slash. */
 	buf_adds(script, "target ");
 	quote_word(script, str_of(outer));
 	buf_addc(script, ' ');
@@ -482,7 +502,10 @@ static bool same_bytes(const char *local, struct str hash)
 	return same && str_is(hash, hex);
 }
 
-/* "d f HASH": PATH is a directory, the target a file. */
+/*
+ * Parses one line of upload_stat.sh, "d f HASH": the type of the remote path,
+ * the type of the target, and the target's hash.
+ */
 static int read_target(struct copy *c, struct upload_target *u, struct str line,
 		       struct error *err)
 {
@@ -504,6 +527,7 @@ static int read_target(struct copy *c, struct upload_target *u, struct str line,
 	return 0;
 }
 
+/* Asks for all targets with one command. */
 static int stat_targets(struct copy *c, struct upload_target *list, size_t n,
 			struct error *err)
 {
@@ -534,7 +558,7 @@ static int stat_targets(struct copy *c, struct upload_target *list, size_t n,
 	return rc;
 }
 
-/* "a//b/./c/" becomes "a/b/c". Owned. */
+/* Normalizes a path: "a//b/./c/" becomes "/a/b/c". Owned. */
 static char *clean_path(const char *path)
 {
 	struct buf out = BUF_INIT(1 << 16);
@@ -550,7 +574,7 @@ static char *clean_path(const char *path)
 	return buf_detach(&out);
 }
 
-/* Whether what goes to outer has something at inner's target. */
+/* True if uploading outer would also write to path. */
 static bool holds(const struct upload_target *outer, const char *top,
 		  const char *path)
 {
@@ -588,7 +612,10 @@ static int check_two(const struct upload_target *a,
 		     : 0;
 }
 
-/* Hears of each entry of a local tree, and keeps the bytes of files out. */
+/*
+ * archive_log.refuse callback: records the name of each entry of a local tree
+ * and skips the content of files.
+ */
 static const char *note_name(void *arg, struct str name, mode_t type)
 {
 	struct name_list *l = arg;
@@ -620,7 +647,7 @@ static void ignore_skipped(void *arg, struct str name, const char *why)
 	(void)why;
 }
 
-/* The names of a local tree, as they will be sent. */
+/* Lists the names of a local tree as they will be sent. */
 static int list_names(struct upload_target *u, struct buf *text,
 		      struct error *err)
 {
@@ -652,7 +679,7 @@ static int list_names(struct upload_target *u, struct buf *text,
 	return n < 0 ? -1 : 0;
 }
 
-/* A list that is too long for a command goes there as a file. */
+/* Sends a list that is too long for a command line as a temporary file. */
 static int send_list(struct copy *c, struct str list, struct buf *script,
 		     struct error *err)
 {
@@ -676,13 +703,13 @@ static int send_list(struct copy *c, struct str list, struct buf *script,
 	return rc;
 }
 
-/* A directory that meets one. */
+/* True if a local directory will be merged into an existing one. */
 static bool is_asked(const struct upload_target *u)
 {
 	return u->tree && u->kind == 'd';
 }
 
-/* "LINE KIND HASH", the lines counted over all of them from 1 on. */
+/* Parses lines "LINE KIND HASH". LINE counts the names of all trees from 1. */
 static void read_entries(struct upload_target *list, size_t n, struct str out)
 {
 	struct str line;
@@ -717,8 +744,10 @@ static int compare_entries(const void *a, const void *b)
 		      ((const struct upload_entry *)b)->name);
 }
 
-/* Finds out what stands in the places of the trees whose targets are
- * directories already. */
+/*
+ * Asks the sandbox about the files of those trees whose target directory
+ * exists.
+ */
 static int stat_trees(struct copy *c, struct upload_target *list, size_t n,
 		      struct error *err)
 {
@@ -786,7 +815,7 @@ static bool is_same(const struct upload_target *u, const struct upload_entry *e)
 	return !strcmp(hex, e->hash);
 }
 
-/* An entry of a tree that is on its way: as copy.refuse. */
+/* copy.refuse callback: decides whether an entry of a tree may be sent. */
 static const char *refuse_entry(void *arg, struct str name, mode_t type)
 {
 	struct upload_target *u = arg;
@@ -810,7 +839,7 @@ static const char *refuse_entry(void *arg, struct str name, mode_t type)
 	return why;
 }
 
-/* Why nothing of it may go there, or NULL. */
+/* Returns why the upload is refused as a whole, or NULL. */
 static const char *refuse_target(const struct upload_target *u)
 {
 	if (u->kind == 'n')

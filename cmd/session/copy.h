@@ -1,4 +1,4 @@
-/* copy.h - copies into and out of a sandbox: from where and to where. */
+/* copy.h - copies files and directories into and out of a sandbox. */
 /* SPDX-License-Identifier: MIT */
 #ifndef CMD_SESSION_COPY_H
 #define CMD_SESSION_COPY_H
@@ -13,172 +13,219 @@
 
 /*
  * The config and hooks of a git repository run commands as soon as git is
- * started in it. So a .git, at any depth and in any spelling of it
- * (worktree/name.h), and what makes a directory a repository without one
- * (worktree/name.h), come in only when --bring names them.
+ * started in it. Therefore a .git at any depth and in any spelling
+ * (worktree/name.h), and files that make a directory a bare repository, are
+ * copied only if --bring names them.
  */
-struct incoming {                 /* start from { 0 }, with bring */
-	const char *const *bring; /* names that are asked for; borrowed */
+struct incoming {                 /* filter for names; start with { 0 } and
+				     bring */
+	const char *const *bring; /* names allowed by --bring; borrowed */
 	size_t n_bring;
-	struct bare_repos made; /* what came of repositories without .git */
-	struct tree_dir disk;   /* the directory that a tree goes to */
+	struct bare_repos made; /* bare repositories that would be created so
+				   far */
+	struct tree_dir disk;   /* the directory that the tree is copied to */
 	bool opened;
-	bool follows;    /* who writes there may follow its links */
-	char *directory; /* owned: that directory's path */
-	char *told;      /* owned: the last name that was left out */
+	bool follows;    /* whoever writes there may follow its links */
+	char *directory; /* owned: path of that directory */
+	char *told;      /* owned: the last name that was reported as left
+			    out */
 };
 
-/* A tree goes to this directory, which is there. incoming_close() in any case.
+/*
+ * Prepares for a tree that goes to this existing directory. Always call
+ * incoming_close() afterwards.
  */
 int incoming_open(struct incoming *in, const char *directory,
 		  struct error *err);
-/* A tree goes to nobody knows where: to the working directory, as far as what
- * is there already counts, by a tar that follows the links there. source: the
- * directory that it comes from. */
+/*
+ * Prepares for a tree that goes to standard output. Its destination is unknown:
+ * assumes the working directory and a tar that follows links there. source is
+ * the directory that the tree comes from.
+ */
 int incoming_open_stream(struct incoming *in, const char *source,
 			 struct error *err);
-/* Whether this entry of the tree is left out. *told: name and reason, the
- * first time that something below the name is left out; else NULL. */
+/*
+ * True if this entry is left out. *name and *why say what and why. *why is NULL
+ * if that name was already reported.
+ */
 bool incoming_leaves_out(struct incoming *in, const struct archive_item *item,
 			 struct str *name, const char **why);
-/* Whether a copy may go to this path of the user's; ERR_POLICY. */
+/* Checks that a copy may go to this local path. ERR_POLICY if not. */
 int incoming_check(struct incoming *in, const char *target, struct error *err);
 void incoming_close(struct incoming *in);
 
 struct copy {
 	struct sandbox *sb;      /* borrowed */
 	const struct stop *stop; /* borrowed */
-	const char *tar;         /* how to call it there; NULL: it has none */
+	const char *tar;         /* the sandbox's tar command; NULL: it has
+				    no tar */
 	int64_t files, directories, links;
-	int64_t skipped; /* neither, unsafe, or failed: each had a warning */
-	int told;        /* warnings about them so far */
-	const struct archive_log *log; /* hears of a tree's files; or NULL */
-	/* A sandbox may send without end. */
-	int64_t limit;    /* bytes that may come: sandboxes.copy_limit */
-	int64_t received; /* of them */
-	int disk;         /* open file or directory on the disk that they go
-			     to; -1: to a pipe */
-	/* What of a tree that goes up is left out; as archive_log.refuse. */
+	int64_t skipped; /* entries of unsupported type, unsafe or failed;
+			    each had a warning */
+	int told;        /* number of warnings about them */
+	const struct archive_log *log; /* receives the names of a tree's
+					  files; or NULL */
+	/* limits, because a sandbox could send without end */
+	int64_t limit;    /* maximum bytes received: sandboxes.copy_limit */
+	int64_t received; /* bytes received so far */
+	int disk;         /* an open file or directory on the disk that
+			     receives the data; -1 for a pipe */
+	/* Filter for uploads of trees; see archive_log.refuse. */
 	const char *(*refuse)(void *arg, struct str name, mode_t type);
 	void *refuse_arg;
-	struct incoming incoming; /* which names come in */
-	bool no_replace; /* a local file, nor add to a local directory */
-	char *target;    /* where it goes, once known; the caller frees it */
-	bool unread;     /* nobody reads standard output any more */
-	/* Why nothing more may come, once code is set: a transfer that was
-	 * refused for it keeps its first words only. */
+	struct incoming incoming; /* filter for names of downloads */
+	bool no_replace; /* do not replace a local file or add to a local
+			    directory */
+	char *target;    /* destination, once known; the caller frees it */
+	bool unread;     /* the reader of standard output is gone */
+	/*
+	 * The limit that was hit, if code is set. A failed transfer only keeps
+	 * the start of its message, so the whole error is stored here.
+	 */
 	struct error full;
 };
 
-/* What takes a remote file's bytes: -1 (err filled) ends the transfer. */
+/* Receives the bytes of a remote file. -1 with err aborts the transfer. */
 typedef int copy_write(void *arg, struct str chunk, struct error *err);
 
-/* Sets limit from the settings. */
+/* Sets c->limit from the settings. */
 int copy_read_limit(struct copy *c, struct app *app, struct error *err);
-/* As cp does it: into an existing directory under its own name. local "-":
- * standard input. Sets c->target. */
+/*
+ * Copies into the sandbox like cp: into an existing directory under the
+ * source's name. local "-" is standard input. Sets c->target.
+ */
 int copy_up(struct copy *c, const char *local, const char *remote,
 	    struct error *err);
-/* Where a copy of source goes: into the directory target under its own name, or
- * to target. Owned. */
+/*
+ * Returns the destination of a copy of source: target, or target plus source's
+ * name if target is a directory. Owned.
+ */
 char *copy_join(const char *target, bool is_directory, const char *source);
-/* The other way; local "-": standard output. */
+/* Copies out of the sandbox in the same way. local "-" is standard output. */
 int copy_down(struct copy *c, const char *remote, const char *local,
 	      struct error *err);
-/* Whether copy_up_to() can read it: a file or a directory. */
+/* Checks that local is a readable file or directory. */
 int copy_check_local(const char *local, struct error *err);
-/* The path where copy_down() would put it. Owned. */
+/* Returns the path to which copy_down() would copy remote. Owned. */
 char *copy_local_target(const char *local, const char *remote);
-/* -1 with ERR_USAGE where something is there already. */
+/* Returns -1 with ERR_USAGE if target exists. */
 int copy_check_free(const char *target, struct error *err);
 
-/* Uploads that replace nothing unless they may. */
+/* Uploads that do not replace files without permission. */
 
-struct upload_entry; /* of a tree: what is at its place in the sandbox */
+struct upload_entry; /* one name of a tree, and what the sandbox has there */
 
-struct upload_target {      /* set the first three, the rest is { 0 } */
+struct upload_target {      /* set the first three members, the rest is { 0 } */
 	const char *local;  /* borrowed */
 	const char *remote; /* borrowed; "": the working directory */
 	bool force;         /* replace files */
-	const char *tar; /* as copy.tar; after upload_stat(), as what follows */
-	char *target;    /* owned: where it goes */
-	char kind;       /* of what is there, as upload_stat.sh says it */
-	bool same;       /* a file with the same bytes */
-	bool tree;       /* the local one is a directory */
+	const char *tar;    /* like copy.tar; set by upload_stat(), with the
+			       members below */
+	char *target;       /* owned: destination path */
+	char kind; /* type of the existing target, as in upload_stat.sh */
+	bool same; /* the target is a file with the same bytes */
+	bool tree; /* local is a directory */
 	struct upload_entry *entries; /* owned, sorted by name */
 	size_t n;
-	int64_t refused; /* files of a tree that were not sent, since there
-			    are others in their places */
-	int top;         /* open while a tree is sent */
+	int64_t refused; /* files of a tree not sent, because other files are
+			    in their place */
+	int top;         /* descriptor, open while a tree is sent */
 };
 
 /*
- * Finds out what is at the targets of them all: one command, and a second one
- * where a directory meets one that is there. ERR_USAGE when two have the same
- * target. upload_release() each in any case.
+ * Asks the sandbox what is at all targets: one command, and a second one if a
+ * directory is merged into an existing one. ERR_USAGE if two uploads have the
+ * same target. Call upload_release() for each in any case.
  */
 int upload_stat(struct copy *c, struct upload_target *list, size_t n,
 		struct error *err);
-/* Sends one of them; counts in c and u->refused. ERR_USAGE when something else
- * is at its target. */
+/*
+ * Sends one upload and counts in c and u->refused. ERR_USAGE if something else
+ * is at its target.
+ */
 int upload_run(struct copy *c, struct upload_target *u, struct error *err);
 void upload_release(struct upload_target *u);
 
 /* copy_tree.c */
 
 /*
- * Trees are tar streams that the sandbox's own tar packs and unpacks: through
- * its standard input and output, or, where there are none, through a file in
+ * Trees are tar streams, packed and unpacked by the sandbox's own tar: through
+ * its standard input and output or, if the provider has none, through a file in
  * its /tmp.
  */
-/* What is in the local directory (borrowed), into the remote one, which is
- * made. */
+/*
+ * Copies the content of the local directory (borrowed) into the remote one,
+ * which is created if needed.
+ */
 int copy_tree_up(struct copy *c, int dir, const char *remote,
 		 struct error *err);
-/* What is in the remote directory, into the local one, which is made. Never
- * follows a link below it nor leaves it, whatever the sandbox says. */
+/*
+ * Copies the content of the remote directory into the local one, which is
+ * created if needed. Never follows a link below it and never leaves it, even if
+ * the sandbox is malicious.
+ */
 int copy_tree_down(struct copy *c, const char *remote, const char *local,
 		   struct error *err);
-/* An archive that pull gives, into the remote directory, which is made. */
+/*
+ * Unpacks the archive that pull returns into the remote directory, which is
+ * created if needed.
+ */
 int copy_archive_in(struct copy *c, const char *remote, mode_t mode,
 		    archive_pull *pull, void *arg, struct error *err);
-/* What is in the remote directory, as an archive to write(), without the names
- * that nobody asked for (struct incoming). write() is called on another thread.
+/*
+ * Passes the content of the remote directory as a tar archive to write(),
+ * without the names that struct incoming leaves out. write() is called on
+ * another thread.
  */
 int copy_archive_out(struct copy *c, const char *remote, copy_write *write,
 		     void *arg, struct error *err);
 
 /* copy_file.c */
 
-/* Says that something is left out, and why; not without end. */
+/*
+ * Warns that something is left out, and why. Stops after LEFT_OUT_MOST
+ * warnings.
+ */
 void copy_tell_left_out(struct copy *c, struct str name, const char *why);
-/* -1 with ERR_LIMIT where so many bytes more than before pass the limit. */
+/* Returns -1 with ERR_LIMIT if before plus bytes is above the limit. */
 int copy_check_size(struct copy *c, int64_t before, int64_t bytes,
 		    struct error *err);
-/* Counts what came from the sandbox; -1 with ERR_LIMIT past the limit. */
+/* Counts bytes from the sandbox. -1 with ERR_LIMIT above the limit. */
 int copy_receive(struct copy *c, size_t bytes, struct error *err);
-/* Checks that there is room for so many more on the disk, of which 5 %, 1 GiB
- * at most, stay free: -1 with ERR_LIMIT. */
+/*
+ * Checks that the disk has room for bytes more while 5 % of it (at most 1 GiB)
+ * stay free. -1 with ERR_LIMIT.
+ */
 int copy_store(struct copy *c, int64_t bytes, struct error *err);
 
-/* Runs a script in the sandbox and appends its output to out. -1 also
- * when its exit status is not 0: ERR_REMOTE with what. */
+/*
+ * Runs a script in the sandbox and appends its output to out. -1 also if its
+ * exit status is not 0: ERR_REMOTE, naming what.
+ */
 int copy_script(struct copy *c, struct str script, struct buf *out,
 		const char *what, struct error *err);
 
-/* A remote file to write(). */
+/* Passes the content of a remote file to write(). */
 int copy_download(struct copy *c, const char *remote, copy_write *write,
 		  void *arg, struct error *err);
-/* One regular file, open at fd, from its beginning; mode 0: 0644, or what the
- * file there has. */
+/*
+ * Sends one regular file, open at fd, from its beginning. mode 0: 0644, or the
+ * mode of the existing file.
+ */
 int copy_file_up(struct copy *c, int fd, int mode, const char *remote,
 		 struct error *err);
-/* Into a temporary file beside local, which it replaces when it is whole. */
+/*
+ * Downloads to a temporary file next to local, then renames it to local once
+ * complete.
+ */
 int copy_file_down(struct copy *c, const char *remote, const char *local,
 		   struct error *err);
-/* Sets how the sandbox's tar is called: 't' tar, 'b' busybox. */
+/* Sets the sandbox's tar command: 't' tar, 'b' busybox tar. */
 void copy_set_tar(struct copy *c, char kind);
-/* What pull gives, in a file without a name: its descriptor, or -1. */
+/*
+ * Stores what pull returns in an unnamed temporary file. Returns its
+ * descriptor, or -1.
+ */
 int copy_spool(struct copy *c, archive_pull *pull, void *arg,
 	       struct error *err);
 

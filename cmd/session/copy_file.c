@@ -1,13 +1,14 @@
-/* copy_file.c - limits, names and disk of every copy, and one regular file. */
+/* copy_file.c - name filter and limits of all copies; copies one regular file.
+ */
 /* SPDX-License-Identifier: MIT */
 
 /*
  * Everything from a sandbox is untrusted. struct incoming decides which names
- * may come to the user's disk: a .git, or what makes a directory a repository,
- * runs commands as soon as git is started there. copy_receive() and
- * copy_store() keep a sandbox from filling the disk. copy_script() and
- * copy_download() talk to the sandbox, copy_file_up() and copy_file_down() copy
- * one regular file. copy_tree.c and copy.c are built on these.
+ * may come to the user's disk: git runs commands from a .git, or from files
+ * that make a directory a repository. copy_receive() and copy_store() keep a
+ * sandbox from filling the disk. copy_script() and copy_download() talk to the
+ * sandbox; copy_file_up() and copy_file_down() copy one regular file.
+ * copy_tree.c and copy.c use these functions.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -48,7 +49,7 @@ static const char leads_to_git[] = "it is a link into .git";
 static const char is_behind_link[] =
 	"a link that is here already leads from its path into .git";
 
-/* The last name of a path, a slash at its end not counted. */
+/* Returns the last component of a path, ignoring slashes at its end. */
 static struct str last_of(struct str path)
 {
 	size_t start;
@@ -93,7 +94,10 @@ int incoming_open_stream(struct incoming *in, const char *source,
 	return 0;
 }
 
-/* The length of path up to a .git that nobody asked for, or 0. */
+/*
+ * Returns the length of path up to the first .git that --bring does not name,
+ * or 0.
+ */
 static size_t find_git(const struct incoming *in, struct str path)
 {
 	size_t end = 0;
@@ -103,19 +107,19 @@ static size_t find_git(const struct incoming *in, struct str path)
 		end += more;
 		if (!is_asked_for(in, last_of((struct str){ path.ptr, end })))
 			return end;
-		end += end < path.len; /* the slash */
+		end += end < path.len; /* skip the slash */
 	}
 	return 0;
 }
 
-/* Whether path would be part of a repository without .git. */
+/* True if path would become part of a bare repository. */
 static bool is_in_bare(struct incoming *in, struct str path)
 {
 	char *plain;
 	int len;
 	struct str directory;
 
-	/* The .git that was asked for is one. */
+	/* A .git allowed by --bring looks like a bare repository inside. */
 	if (name_find_git(path))
 		return false;
 	bare_repo_add(&in->made, path);
@@ -129,7 +133,7 @@ static bool is_in_bare(struct incoming *in, struct str path)
 	return len >= 0;
 }
 
-/* Whether who writes path follows a link that is there already into a .git. */
+/* True if writing path would follow an existing link into a .git. */
 static bool is_led_to_git(struct incoming *in, struct str path)
 {
 	char *plain = xstrndup(path.ptr, path.len);
@@ -140,7 +144,7 @@ static bool is_led_to_git(struct incoming *in, struct str path)
 
 	if (tree_dir_parent(&in->disk, plain, &name) < 0 &&
 	    (errno == ELOOP || errno == ENOTDIR))
-		/* Directories behind the link may be missing yet. */
+		/* Directories behind the link may not exist yet. */
 		while (!real && (slash = strrchr(plain, '/'))) {
 			*slash = '\0';
 			real = realpath(plain, NULL);
@@ -151,6 +155,7 @@ static bool is_led_to_git(struct incoming *in, struct str path)
 	return led;
 }
 
+/* Checks the name, link targets, bare repositories and existing links. */
 bool incoming_leaves_out(struct incoming *in, const struct archive_item *item,
 			 struct str *name, const char **why)
 {
@@ -182,6 +187,7 @@ static int refuse_path(const char *target, const char *why, struct error *err)
 	return error_set(err, ERR_POLICY, "%s is not written: %s", target, why);
 }
 
+/* Also checks the real path of target's directory. */
 int incoming_check(struct incoming *in, const char *target, struct error *err)
 {
 	struct str path = str_of(target);
@@ -215,8 +221,9 @@ void incoming_close(struct incoming *in)
 
 enum {
 	SCRIPT_MS = 120000,
-	LEAST_FILES = 1000,  /* that can still be made on the disk */
-	LEFT_OUT_MOST = 200, /* warnings about names; the others are counted */
+	LEAST_FILES = 1000,  /* minimum of free inodes on the disk */
+	LEFT_OUT_MOST = 200, /* maximum of warnings about names; the rest
+				gets one line */
 	CHUNK = 64 << 10,
 };
 
@@ -244,7 +251,7 @@ int copy_receive(struct copy *c, size_t bytes, struct error *err)
 	return 0;
 }
 
-/* What a sandbox sends must not fill the user's disk: others need it. */
+/* A sandbox must not fill the user's disk: other programs need it. */
 int copy_store(struct copy *c, int64_t bytes, struct error *err)
 {
 	struct statvfs disk;
@@ -271,7 +278,7 @@ int copy_store(struct copy *c, int64_t bytes, struct error *err)
 	return -1;
 }
 
-/* exec_request.output; out may be NULL: the output is dropped. */
+/* exec_request.output callback. If out is NULL, drops the output. */
 static int collect_output(void *arg, enum exec_stream stream, struct str chunk,
 			  struct buf *reply, struct error *err)
 {
@@ -303,7 +310,7 @@ int copy_script(struct copy *c, struct str script, struct buf *out,
 	return 0;
 }
 
-/* -1, err says why this transfer failed. */
+/* Sets err to why this transfer failed. Returns -1. */
 static int copy_failed(const struct copy *c, const struct transfer *t,
 		       struct error *err)
 {
@@ -349,7 +356,7 @@ static const char *temporary_dir(void)
 	return dir && dir[0] == '/' ? dir : "/tmp";
 }
 
-/* The spool counts as what goes to the disk. */
+/* The spool file counts as the copy's disk for the limit. */
 static int write_spool(struct copy *c, int fd, archive_pull *pull, void *arg,
 		       struct error *err)
 {
@@ -386,23 +393,23 @@ int copy_spool(struct copy *c, archive_pull *pull, void *arg, struct error *err)
 	return -1;
 }
 
-struct local_source { /* the file that is being sent */
+struct local_source { /* a file being sent */
 	int fd;
 	int64_t left;
 	const char *remote;
 };
 
-enum { TEMPORARY = 24 }; /* characters of a temporary name, with NUL */
+enum { TEMPORARY = 24 }; /* bytes of a temporary name, including NUL */
 
-struct file_sink { /* the file that is being received */
+struct file_sink { /* a file being received */
 	struct copy *copy;
-	int dir; /* where it goes */
+	int dir; /* descriptor of the destination directory */
 	const char *name;
 	char temporary[TEMPORARY];
 	int fd; /* -1 until the first byte */
 };
 
-/* Exactly as many bytes as were promised, or an error. */
+/* Returns exactly the announced number of bytes, or an error. */
 static int64_t read_source(void *arg, char *room, size_t len, struct error *err)
 {
 	struct local_source *s = arg;
@@ -472,6 +479,7 @@ static int sink_open(struct file_sink *s, struct error *err)
 	return s->fd < 0 ? error_errno(err, "creating %s", s->name) : 0;
 }
 
+/* Creates the temporary file on the first write. */
 static int write_sink(void *arg, struct str chunk, struct error *err)
 {
 	struct file_sink *s = arg;
@@ -499,17 +507,20 @@ static int rename_temporary(const struct file_sink *s)
 	if (renameat2(s->dir, s->temporary, s->dir, s->name,
 		      RENAME_NOREPLACE) == 0)
 		return 0;
-	/* A file system that cannot, such as NFS. */
+	/* Fallback for file systems without RENAME_NOREPLACE, such as NFS. */
 	if (errno != EINVAL ||
 	    linkat(s->dir, s->temporary, s->dir, s->name, 0) < 0)
 		return -1;
 	return unlinkat(s->dir, s->temporary, 0);
 }
 
-/* whole: gives it its name; else it is removed. */
+/*
+ * Closes the file. whole: renames it to its final name; otherwise deletes it.
+ */
 static int sink_close(struct file_sink *s, bool whole, struct error *err)
 {
-	int rc = whole ? sink_open(s, err) : 0; /* it may be empty */
+	/* an empty file was never opened */
+	int rc = whole ? sink_open(s, err) : 0;
 	mode_t mask = umask(0);
 
 	umask(mask);
@@ -524,6 +535,7 @@ static int sink_close(struct file_sink *s, bool whole, struct error *err)
 	return rc;
 }
 
+/* Keeps the old file if the download fails. */
 int copy_file_down(struct copy *c, const char *remote, const char *local,
 		   struct error *err)
 {

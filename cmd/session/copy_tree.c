@@ -1,14 +1,14 @@
-/* copy_tree.c - trees into and out of a sandbox, as tar streams. */
+/* copy_tree.c - copies trees into and out of a sandbox as tar streams. */
 /* SPDX-License-Identifier: MIT */
 
 /*
  * The sandbox's own tar packs and unpacks, through its standard input and
- * output, or, if a provider has none, through a file in its /tmp. Here
- * libarchive writes the tree (copy_tree_down()), or struct sieve passes the
- * stream on without the names that nobody asked for (copy_archive_out()). The
- * download of a provider and libarchive each want to be the one that calls:
- * struct tar_relay puts libarchive on a thread and connects both by a socket.
- * Begin reading at copy_tree_up() and copy_tree_down().
+ * output or, if a provider has none, through a file in its /tmp. On this
+ * machine libarchive writes the tree (copy_tree_down()), or struct sieve
+ * filters the stream (copy_archive_out()). Both the provider's download and
+ * libarchive must be the caller, so struct tar_relay runs libarchive on a
+ * thread and connects the two with a socket. Begin reading at copy_tree_up()
+ * and copy_tree_down().
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -34,31 +34,33 @@
 #include "sandbox/quote.h"
 
 enum {
-	FLUSH = 64 << 10,      /* bytes that are written at once */
+	FLUSH = 64 << 10,      /* bytes buffered before a write */
 	SET_FIRST = 1 << 8,    /* slots */
-	SET_MOST = 1 << 20,    /* paths; each has four slots at most */
-	NAME_BYTES = PATH_MAX, /* of a path in the archive, with NUL */
+	SET_MOST = 1 << 20,    /* maximum number of paths */
+	NAME_BYTES = PATH_MAX, /* maximum length of a path in the archive,
+				  with NUL */
 };
 
-/* Paths that were seen, as keyed hashes of them: whoever names the entries
- * cannot choose where they fall. */
+/*
+ * Set of paths, stored as keyed hashes. The key is random, so that a sandbox
+ * cannot choose names that collide.
+ */
 struct path_set {
-	uint64_t *slots; /* owned; 0: free */
+	uint64_t *slots; /* owned; 0 means free */
 	size_t n;
-	size_t size; /* slots: a power of two */
+	size_t size; /* number of slots, a power of two */
 	unsigned char key[crypto_shorthash_KEYBYTES];
 };
 
 /*
- * A tar stream out of a sandbox, on its way to standard output. What passes is
- * written anew: names, links, permission bits, times and bytes; owners and
- * setuid bits are left out. Whoever unpacks the stream must not be led around
- * the judgement of struct incoming: paths that leave the stream's directory or
- * go through one of its links, hard links whose original did not pass, devices
- * and pipes are left out, too. It is not known where the stream is unpacked:
- * the working directory is looked at for what is already there. Memory does not
- * grow with the tree, except for 32 bytes at most for a symbolic link, and the
- * number of those is limited.
+ * Filters a tar stream from a sandbox on its way to standard output. Entries
+ * are rewritten with names, links, permission bits, times and content, but
+ * without owners and setuid bits. The stream must not trick whoever unpacks it
+ * into bypassing struct incoming. So these are left out, too: paths that leave
+ * the stream's directory or pass through one of its links, hard links to
+ * entries that were left out, devices and pipes. The destination is unknown, so
+ * the working directory stands for it. Memory use is at most 32 bytes for each
+ * symbolic link, and the number of links is limited.
  */
 struct sieve {
 	struct copy *copy; /* borrowed */
@@ -67,12 +69,12 @@ struct sieve {
 	void *arg;
 	archive_pull *pull;
 	void *from;
-	struct path_set
-		links; /* what passed as a link; may lead to a directory */
-	struct path_set gone; /* did not pass; those below .git are not in it */
-	int64_t bytes;        /* of all files that passed */
+	struct path_set links; /* entries passed as links; a link may point to a
+				  directory */
+	struct path_set gone;  /* entries left out, except those below .git */
+	int64_t bytes;         /* total size of all passed files */
 	int64_t skipped;
-	struct buf path; /* of the entry at hand, plain */
+	struct buf path; /* normalized path of the current entry */
 	struct buf original;
 };
 
@@ -88,7 +90,7 @@ static uint64_t hash_of(const struct path_set *s, struct str path)
 	return hash ? hash : 1;
 }
 
-/* Where hash is, or would be. */
+/* Returns the slot of hash, or the free slot where it would go. */
 static uint64_t *slot_of(const struct path_set *s, uint64_t hash)
 {
 	size_t i = (size_t)hash & (s->size - 1);
@@ -136,7 +138,7 @@ static int path_set_add(struct path_set *s, struct str path, struct error *err)
 	return 0;
 }
 
-/* Whether a directory that path lies in was seen. */
+/* True if the set has a directory above path. */
 static bool path_set_above(const struct path_set *s, struct str path)
 {
 	for (size_t i = 0; s->n && i < path.len; i++)
@@ -155,14 +157,14 @@ static int flush_output(struct sieve *s, struct error *err)
 	return rc;
 }
 
-/* Keeps the buffer small without a write for each header. */
+/* Writes out the buffer once it is large, instead of after each header. */
 static int flush_if_large(struct sieve *s, struct error *err)
 {
 	return archive_stream_out(s->out)->len < FLUSH ? 0
 						       : flush_output(s, err);
 }
 
-/* Why an entry does not pass; NULL if it does. */
+/* Returns why an entry is left out, or NULL. */
 static const char *find_objection(struct sieve *s,
 				  const struct archive_item *item)
 {
@@ -196,7 +198,10 @@ static const char *find_objection(struct sieve *s,
 	return NULL;
 }
 
-/* 1: it does not pass, and was told; 0: it does. */
+/*
+ * Returns 1 if the entry is left out (after a warning), 0 if it passes, -1 with
+ * err.
+ */
 static int leave_out(struct sieve *s, const struct archive_item *item,
 		     struct error *err)
 {
@@ -217,14 +222,19 @@ static int leave_out(struct sieve *s, const struct archive_item *item,
 	} else {
 		if (why)
 			copy_tell_left_out(s->copy, name, why);
-		/* A link to what is in it names it itself. */
+		/*
+		 * Below .git: link targets name the .git itself, so no need to
+		 * record it.
+		 */
 		if (name.len < path.len)
 			return 1;
 	}
 	return path.len && path_set_add(&s->gone, path, err) < 0 ? -1 : 1;
 }
 
-/* As it was named, for those who pick one: with the "./" that tar begins with.
+/*
+ * Restores the "./" prefix if tar used one, so that users can select entries by
+ * name.
  */
 static const char *find_spelling(const char *raw, const struct buf *plain,
 				 char room[NAME_BYTES + 2])
@@ -237,6 +247,7 @@ static const char *find_spelling(const char *raw, const struct buf *plain,
 	return room;
 }
 
+/* archive_visitor callback: filters an entry and writes its header. */
 static int on_entry(void *arg, const struct archive_item *item,
 		    struct error *err)
 {
@@ -255,7 +266,7 @@ static int on_entry(void *arg, const struct archive_item *item,
 
 	if (left)
 		return left < 0 ? -1 : 0;
-	/* A sparse file may say that it is larger than all that comes. */
+	/* A sparse file may claim to be larger than the data that follows. */
 	if (copy_check_size(s->copy, s->bytes, item->size, err) < 0)
 		return -1;
 	s->bytes += item->size;
@@ -283,7 +294,7 @@ static int on_data(void *arg, struct str bytes, struct error *err)
 		       : flush_if_large(s, err);
 }
 
-/* counts in the copy; NULL is fine */
+/* Adds the counts to the copy, then frees. s may be NULL. */
 static void sieve_close(struct sieve *s)
 {
 	if (!s)
@@ -298,8 +309,10 @@ static void sieve_close(struct sieve *s)
 	free(s);
 }
 
-/* source: the directory in the sandbox, whose last name --bring may have. The
- * copy is borrowed. NULL with err. */
+/*
+ * source is the directory in the sandbox; --bring may name its last component.
+ * The copy is borrowed. NULL with err.
+ */
 static struct sieve *sieve_open(struct copy *c, const char *source,
 				copy_write *write, void *arg, struct error *err)
 {
@@ -324,8 +337,10 @@ static int64_t on_pull(void *arg, char *room, size_t len, struct error *err)
 	return s->pull(s->from, room, len, err);
 }
 
-/* Reads the stream to its end; on any thread, and write() is called there. -1:
- * the stream is broken, or an error of pull or write. */
+/*
+ * Reads the whole stream. Any thread; write() is called on it. -1 if the stream
+ * is broken, or with the error of pull or write.
+ */
 static int sieve_run(struct sieve *s, archive_pull *pull, void *arg,
 		     struct error *err)
 {
@@ -336,50 +351,60 @@ static int sieve_run(struct sieve *s, archive_pull *pull, void *arg,
 	return archive_visit(&v, err);
 }
 
-/* Writes the archive's end, without which no tar takes it for whole. */
+/*
+ * Writes the end-of-archive marker; without it tar reports a truncated archive.
+ */
 static int sieve_end(struct sieve *s, struct error *err)
 {
 	return archive_stream_end(s->out, err) < 0 ? -1 : flush_output(s, err);
 }
 
 enum {
-	LINE_BYTES = 4096,      /* bytes of one line of tar's complaints */
-	TOLD_MAX = 200,         /* of a kind shown; the others are counted */
-	SCRIPT_BYTES = 1 << 16, /* of the command */
+	LINE_BYTES = 4096,      /* maximum bytes of one line of tar's errors */
+	TOLD_MAX = 200,         /* warnings shown per kind; the rest gets one
+				   line */
+	SCRIPT_BYTES = 1 << 16, /* maximum bytes of the command */
 	CLEANUP_MS = 10000,
 };
 
-/* What tar there says on its standard error: a line per file. */
+/* The error messages of the sandbox's tar: one line per file. */
 struct complaints {
 	struct buf line;
 	int64_t n;
-	bool whole; /* it says that it went on after the first */
+	bool whole; /* tar reported that it continued after errors */
 };
 
 struct tar_download {
 	copy_write *write;
 	void *arg;
 	struct complaints said;
-	bool by_file; /* all that the command prints is a complaint */
+	bool by_file; /* the archive goes to a file, so all output is error
+			 messages */
 };
 
-/* tar's output comes on one thread and is unpacked or sieved on another, which
- * reads when it needs more; between them is a socket. */
+/*
+ * Connects tar's output, which arrives on one thread, to a second thread that
+ * unpacks or filters it. A socket between them gives flow control.
+ */
 struct tar_relay {
 	struct copy *copy;
 	pthread_t thread;
-	int in;     /* we write here; -1 when closed */
-	int out;    /* the other thread reads here */
-	bool ended; /* the other thread has, before the output */
-	int (*use)(struct tar_relay *r, struct error *err); /* over there */
-	int root;            /* unpacks below it, */
-	struct sieve *sieve; /* or this one takes it */
+	int in;     /* socket end for writing; -1 when closed */
+	int out;    /* socket end for the second thread */
+	bool ended; /* the second thread stopped before the end of the output */
+	/* runs on the second thread */
+	int (*use)(struct tar_relay *r, struct error *err);
+	int root;            /* directory to unpack into, ... */
+	struct sieve *sieve; /* ... or the filter that receives the stream */
 	struct archive_counts counts;
 	struct error err;
 	int rc;
 };
 
-/* The last line of GNU's and of busybox's tar says that there were others. */
+/*
+ * True for the last line of GNU tar or busybox tar, which says that there were
+ * errors.
+ */
 static bool is_summary(struct str line)
 {
 	return str_search(line, STR("xiting with failure")) < line.len ||
@@ -402,7 +427,7 @@ static void end_complaint(struct complaints *c)
 	buf_clear(&c->line);
 }
 
-/* A line per file that the sandbox's tar could not read. */
+/* Collects lines: one per file that the sandbox's tar could not read. */
 static void add_complaints(struct complaints *c, struct str chunk)
 {
 	while (buf_add_line(&c->line, &chunk))
@@ -414,7 +439,7 @@ static void on_skipped(void *arg, struct str name, const char *why)
 	copy_tell_left_out(arg, name, why);
 }
 
-/* archive_log.carried: passes it on to the caller's log. */
+/* archive_log.carried callback: forwards to the caller's log. */
 static void on_carried(void *arg, struct str name)
 {
 	const struct copy *c = arg;
@@ -423,7 +448,7 @@ static void on_carried(void *arg, struct str name)
 		c->log->carried(c->log->arg, name);
 }
 
-/* archive_log.refuse: the caller's, if it has one. */
+/* archive_log.refuse callback: forwards to the caller's filter, if any. */
 static const char *refuse_name(void *arg, struct str name, mode_t type)
 {
 	const struct copy *c = arg;
@@ -451,8 +476,10 @@ static void add_counts(struct copy *c, const struct archive_counts *n)
 	c->skipped += n->skipped;
 }
 
-/* Whether tar failed, and what it complained of then. With must_go_on it has to
- * have gone on after that: busybox's does not when it unpacks. */
+/*
+ * Checks tar's exit status against its messages. must_go_on: tar must have
+ * continued after the first error; busybox tar does not when unpacking.
+ */
 static int check_status(struct copy *c, struct complaints *said,
 			const struct exec_result *res, bool must_go_on,
 			struct error *err)
@@ -475,14 +502,14 @@ static int check_status(struct copy *c, struct complaints *said,
 static int on_complaint(void *arg, enum exec_stream stream, struct str chunk,
 			struct buf *reply, struct error *err)
 {
-	(void)stream; /* tar prints nothing else here */
+	(void)stream; /* tar prints only errors here */
 	(void)reply;
 	(void)err;
 	add_complaints(arg, chunk);
 	return 0;
 }
 
-/* Without it the archive goes through a file in the sandbox. */
+/* Without standard input the archive goes through a file in the sandbox. */
 static bool has_stdin(const struct copy *c)
 {
 	return c->sb->client->provider->flags & SANDBOX_STDIN;
@@ -496,8 +523,10 @@ static int check_tar(const struct copy *c, struct error *err)
 	return error_hint(err, "Install it there, or copy one file at a time.");
 }
 
-/* The directory's bits are set last, and only when it is new. busybox asks
- * for the variable before it makes links that lead up or are absolute. */
+/*
+ * Sets the directory's mode last, and only if it is new. busybox tar needs
+ * EXTRACT_UNSAFE_SYMLINKS for links that are absolute or contain "..".
+ */
 static void upload_script(struct copy *c, const char *remote, mode_t mode,
 			  struct buf *script)
 {
@@ -513,7 +542,10 @@ static void upload_script(struct copy *c, const char *remote, mode_t mode,
 		 (unsigned)(mode & 0777), c->tar);
 }
 
-/* The beginning of a command that reads a file of the sandbox as input. */
+/*
+ * Adds the start of a command that reads a file of the sandbox as its input and
+ * deletes it.
+ */
 static void add_input(struct buf *script, const char *file)
 {
 	buf_adds(script, "exec <");
@@ -523,6 +555,7 @@ static void add_input(struct buf *script, const char *file)
 	buf_adds(script, "\n");
 }
 
+/* Runs the unpack command with the archive from pull as its input. */
 static int run_upload(struct copy *c, struct buf *script, archive_pull *pull,
 		      void *arg, struct error *err)
 {
@@ -553,7 +586,9 @@ static char *new_file(void)
 	return xasprintf("/tmp/.dcode-cp-%s", random);
 }
 
-/* Removes it, if it is there, also when the copy was cancelled. */
+/*
+ * Deletes a temporary file in the sandbox, also after the copy was cancelled.
+ */
 static void remove_file(struct copy *c, const char *file)
 {
 	struct buf script = BUF_INIT(SCRIPT_BYTES);
@@ -569,6 +604,7 @@ static void remove_file(struct copy *c, const char *file)
 	buf_release(&script);
 }
 
+/* Without standard input, first uploads the archive as a file. */
 int copy_archive_in(struct copy *c, const char *remote, mode_t mode,
 		    archive_pull *pull, void *arg, struct error *err)
 {
@@ -597,6 +633,7 @@ int copy_archive_in(struct copy *c, const char *remote, mode_t mode,
 	return rc;
 }
 
+/* Packs the directory while sending it. */
 int copy_tree_up(struct copy *c, int dir, const char *remote, struct error *err)
 {
 	struct archive_log to_user = { on_skipped, on_carried, refuse_name, c,
@@ -640,6 +677,7 @@ static int on_download(void *arg, enum exec_stream stream, struct str chunk,
 	return 0;
 }
 
+/* Runs tar in the sandbox and passes the archive to write(). */
 static int pack_there(struct copy *c, const char *remote, copy_write *write,
 		      void *arg, struct error *err)
 {
@@ -708,7 +746,7 @@ static int sift_stream(struct tar_relay *r, struct error *err)
 	return sieve_run(r->sieve, relay_pull, r, err);
 }
 
-/* libarchive, or the sieve, reading from the socket. */
+/* Second thread: runs libarchive or the filter on the socket. */
 static void *relay_thread(void *arg)
 {
 	struct tar_relay *r = arg;
@@ -718,7 +756,7 @@ static void *relay_thread(void *arg)
 	return NULL;
 }
 
-/* The provider's download, writing to the socket. */
+/* Writes the provider's download to the socket. */
 static int relay_write(void *arg, struct str data, struct error *err)
 {
 	struct tar_relay *r = arg;
@@ -738,7 +776,8 @@ static int relay_write(void *arg, struct str data, struct error *err)
 		n = send(r->in, data.ptr, data.len,
 			 MSG_DONTWAIT | MSG_NOSIGNAL);
 		if (n < 0 && errno != EAGAIN && errno != EINTR) {
-			r->ended = true; /* its own error says why */
+			r->ended = true; /* the second thread's error is
+					    reported instead */
 			return error_errno(err, "passing the stream on");
 		}
 		data = str_skip(data, n > 0 ? (size_t)n : 0);
@@ -746,6 +785,7 @@ static int relay_write(void *arg, struct str data, struct error *err)
 	return 0;
 }
 
+/* Creates the socket pair and the second thread. */
 static int relay_start(struct tar_relay *r, struct error *err)
 {
 	sigset_t all;
@@ -757,7 +797,7 @@ static int relay_start(struct tar_relay *r, struct error *err)
 		return error_errno(err, "passing the stream on");
 	r->in = pair[0];
 	r->out = pair[1];
-	sigfillset(&all); /* signals are for the other threads */
+	sigfillset(&all); /* signals are handled by other threads */
 	pthread_sigmask(SIG_SETMASK, &all, &before);
 	rc = pthread_create(&r->thread, NULL, relay_thread, r);
 	pthread_sigmask(SIG_SETMASK, &before, NULL);
@@ -769,6 +809,7 @@ static int relay_start(struct tar_relay *r, struct error *err)
 	return error_errno(err, "starting a thread");
 }
 
+/* Runs both sides and reports the error that happened first. */
 static int relay(struct tar_relay *r, const char *remote, struct error *err)
 {
 	struct error why = { 0 };
@@ -789,6 +830,7 @@ static int relay(struct tar_relay *r, const char *remote, struct error *err)
 	return rc < 0 ? rc : r->rc;
 }
 
+/* Unpacks below an open directory, so that paths cannot escape it. */
 int copy_tree_down(struct copy *c, const char *remote, const char *local,
 		   struct error *err)
 {

@@ -1,11 +1,11 @@
-/* grants.c - calls that the user has allowed beforehand. */
+/* grants.c - calls that the user has approved in advance. */
 /* SPDX-License-Identifier: MIT */
 
 /*
- * "Allow always" and "allow for this conversation": a grant is the whole call
- * with the place where it acts, as JSON, so that nothing but the same call
- * matches. Stored ones are in approvals.allow of config.toml, without the id of
- * a sandbox.
+ * "Allow always" and "allow for this conversation". A grant is the whole call
+ * and the place where it acts, as JSON, so that only an identical call matches.
+ * "Allow always" stores the grant in approvals.allow of config.toml, without
+ * the sandbox's id.
  */
 #include "cmd/session/grants.h"
 
@@ -22,14 +22,16 @@ enum { MAX_CONFIG = 64 << 20 };
 
 static const char key[] = "approvals.allow";
 
-/* Owned text goes to the list. */
+/* Adds the member if text is not NULL. */
 static void add_text(cJSON *object, const char *name, const char *text)
 {
 	if (text)
 		cJSON_AddStringToObject(object, name, text);
 }
 
-/* In any sandbox of its kind: sandbox NULL. Owned by the caller: cJSON_free().
+/*
+ * Returns the call as JSON. sandbox NULL: matches any sandbox of this provider.
+ * Free with cJSON_free().
  */
 static char *describe_call(const struct approval *a, const char *sandbox,
 			   const char *id)
@@ -77,7 +79,7 @@ static void remove_grant(struct grants *g, size_t i)
 	memmove(grant, grant + 1, (--g->n - i) * sizeof(*grant));
 }
 
-/* Used up: the next call is asked about again. */
+/* Removes the grant: the next call needs approval again. */
 bool grants_take(struct grants *g, const struct approval *a, const char *id)
 {
 	char *call = g->n ? describe_call(a, a->sandbox, id) : NULL;
@@ -123,7 +125,7 @@ void grants_clear(struct grants *g)
 	*g = (struct grants){ 0 };
 }
 
-/* Warnings only: a broken grant must not keep dcode from starting. */
+/* Only warns about errors: a broken grant must not keep dcode from starting. */
 void grants_load(struct grants *g, const struct settings *set)
 {
 	const char *const *list = NULL;
@@ -146,7 +148,10 @@ struct grant_edit {
 	bool adds;
 };
 
-/* The file with the call in its list, or without. */
+/*
+ * Config edit: adds the call to [approvals] allow, or removes it (adds is
+ * false).
+ */
 static int edit_text(void *arg, const char *name, struct str text,
 		     struct buf *out, struct error *err)
 {
@@ -166,7 +171,9 @@ static int edit_config(struct app *app, const char *call, bool adds,
 	return config_file_edit(app, edit_text, &edit, err);
 }
 
-/* A secret would be written to config.toml in clear text. */
+/*
+ * True if the call contains a secret, which must not be written to config.toml.
+ */
 static bool has_secret(const struct app *app, const char *call)
 {
 	struct buf masked = BUF_INIT(MAX_CONFIG);
@@ -187,6 +194,7 @@ static int refuse_policy(const struct app *app, struct error *err)
 			 key, SETTINGS_POLICY_FILE);
 }
 
+/* Adds the grant to config.toml, then to the list. */
 int grants_store(struct grants *g, const struct approval *a, struct app *app,
 		 struct error *err)
 {

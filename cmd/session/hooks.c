@@ -1,12 +1,12 @@
-/* hooks.c - the user's hooks of a run, and a project's once trusted. */
+/* hooks.c - runs the user's hooks, and a project's once trusted, for a run. */
 /* SPDX-License-Identifier: MIT */
 
 /*
- * Hooks belong to the app, since one chat runs several conversations with them,
- * and are told which run they watch: run_hooks_follow(). A file of the project
- * needs the user's consent first (project_trust_open()). run_hooks_start() and
- * run_hooks_end() are the events SessionStart and SessionEnd; those of calls
- * and messages come from src/agent/hooked.c.
+ * The app owns the hooks, because one chat runs several conversations with
+ * them. run_hooks_follow() tells them which run to watch. A project's hooks
+ * file needs the user's consent first (project_trust_open()). run_hooks_start()
+ * and run_hooks_end() send SessionStart and SessionEnd; the events of calls and
+ * messages come from src/agent/hooked.c.
  */
 #include "cmd/session/hooks.h"
 
@@ -22,9 +22,9 @@
 #include "session/thread_transcript.h"
 #include "worktree/user_repo.h"
 
-enum { END_MS = 5000 /* of SessionEnd, once dcode was told to end */ };
+enum { END_MS = 5000 /* time limit of SessionEnd after a signal */ };
 
-/* The word that a hook gets for the run's mode. */
+/* Returns the permission mode that hooks receive. */
 static const char *permission_mode(void *arg)
 {
 	const struct run *r = arg;
@@ -34,7 +34,10 @@ static const char *permission_mode(void *arg)
 	return r->mode == RUN_AUTO_EDIT ? "acceptEdits" : "default";
 }
 
-/* The path of a file with the whole thread; NULL: there is none. Owned. */
+/*
+ * Writes the whole thread to a file for hooks and returns its path. NULL if
+ * there is none. Owned.
+ */
 static char *write_transcript(void *arg, const char *session)
 {
 	struct app *app = arg;
@@ -44,7 +47,10 @@ static char *write_transcript(void *arg, const char *session)
 		       : NULL;
 }
 
-/* A connection of its own: hooks run on other threads. */
+/*
+ * Opens the transcript with a separate database connection, because hooks run
+ * on other threads.
+ */
 static void open_transcript(struct run *r)
 {
 	struct app *app = r->app;
@@ -67,7 +73,7 @@ static int go_on_without(void *arg, const struct error *why, struct error *err)
 	return policy_go_on_without(arg, why, err);
 }
 
-/* The user's file, then the project's. */
+/* Loads the user's hooks file, then the project's. */
 static int load_hooks(struct app *app, struct error *err)
 {
 	const struct settings *set = app->settings;
@@ -105,7 +111,7 @@ int run_hooks_open(struct run *r, struct error *err)
 	return r->app->hooks_read ? 0 : load_hooks(r->app, err);
 }
 
-/* If reading fails, the hooks that are there stay. */
+/* On failure the current hooks stay in use. */
 int run_hooks_reload(struct run *r, struct error *err)
 {
 	struct hooks *old = r->app->hooks;
@@ -136,11 +142,11 @@ const char *run_hooks_cause(const struct run *r)
 int run_hooks_start(struct run *r, const char *cause, const struct stop *stop,
 		    struct error *err)
 {
-	run_hooks_follow(r); /* /clear has ended those of the thread before */
+	run_hooks_follow(r); /* /clear has ended the hooks' previous session */
 	return hooked_session_start(&r->agent, cause, stop, err);
 }
 
-/* Once dcode was told to end, the hooks have 5 s. */
+/* After a signal, the hooks have END_MS to finish. */
 void run_hooks_end(struct run *r, const char *cause)
 {
 	struct stop stop = app_stop(r->app);
@@ -153,7 +159,7 @@ void run_hooks_end(struct run *r, const char *cause)
 	r->agent.hooks = NULL;
 }
 
-/* Runs in the background. */
+/* Sends the event in the background. */
 void run_hooks_notify(struct run *r, const char *type, const char *tool)
 {
 	cJSON *fields;

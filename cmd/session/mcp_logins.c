@@ -1,4 +1,4 @@
-/* mcp_logins.c - the OAuth tokens of MCP servers: stored and renewed. */
+/* mcp_logins.c - stores and renews the OAuth tokens of MCP servers. */
 /* SPDX-License-Identifier: MIT */
 #include "cmd/session/mcp_logins.h"
 
@@ -16,23 +16,24 @@
 #include "mcp/expand.h"
 
 enum {
-	DIGITS = 16,           /* hex, of the address's hash */
-	RENEW_MS = 20000,      /* for another process that renews it */
-	RENEW_AGAIN_MS = 5000, /* one that is as new is not renewed once more */
-	REFRESH_MS = 8000,     /* for the request that renews it, */
-	STORE_MS = 5000,       /* and to store what it brought */
-	REVOKE_MS = 5000,      /* to give tokens back */
+	DIGITS = 16,           /* hex digits of the hash of the server's
+				  address */
+	RENEW_MS = 20000,      /* wait for another process that is renewing */
+	RENEW_AGAIN_MS = 5000, /* do not renew again within this time */
+	REFRESH_MS = 8000,     /* time limit of the renewal request */
+	STORE_MS = 5000,       /* time limit for storing the new tokens */
+	REVOKE_MS = 5000,      /* time limit for revoking tokens */
 	RECORD_MAX = VAULT_KEY_MAX / 4 * 3,
 };
 
 struct login {
-	char *key; /* that it is stored under */
+	char *key; /* name of the entry in the key store */
 	char *url;
-	pthread_mutex_t lock; /* of all that follows */
+	pthread_mutex_t lock; /* guards all fields below */
 	bool there;
 	struct oauth_grant grant;
-	char *stored;    /* the access token of the store, as last seen */
-	int64_t renewed; /* clock_ms() */
+	char *stored;    /* the access token last seen in the store */
+	int64_t renewed; /* clock_ms() of the last renewal */
 	struct login *next;
 };
 
@@ -58,7 +59,7 @@ static struct login *find(struct app *app, const char *name, const char *url)
 	return l;
 }
 
-/* The list grows on the main thread alone, before servers start. */
+/* The list only grows on the main thread, before servers start. */
 static struct login *find_or_add(struct app *app, const char *name,
 				 const char *url)
 {
@@ -102,7 +103,7 @@ struct oauth_net logins_net(struct app *app, const char *url)
 				   .ms = seconds * 1000 };
 }
 
-/* ---- the store ---- */
+/* ---- the key store ---- */
 
 static void hide(struct app *app, const char *key, const struct oauth_grant *g)
 {
@@ -116,7 +117,7 @@ static void hide(struct app *app, const char *key, const struct oauth_grant *g)
 	free(name);
 }
 
-/* The address that it was stored for has to be the one that is asked. */
+/* Decodes a stored login. False if it was stored for another address. */
 static bool decode(const struct vault_entry *e, const char *url,
 		   struct oauth_grant *g)
 {
@@ -129,13 +130,14 @@ static bool decode(const struct vault_entry *e, const char *url,
 	return good;
 }
 
-/* Reads what the store has now. */
+/* Remembers the token that the store has now. */
 static void note_stored(struct login *l, const struct oauth_grant *g)
 {
 	mem_wipe(l->stored);
 	l->stored = xstrdup(g->access);
 }
 
+/* Writes the tokens to the key store. */
 static int store(struct app *app, struct login *l, const struct vault_ask *ask,
 		 const struct stop *stop, struct error *err)
 {
@@ -167,7 +169,10 @@ static bool has_own_key(const struct mcp_entry *e)
 	return false;
 }
 
-/* Owned; NULL: it has none, or one that cannot be told now. */
+/*
+ * Returns the server's address. Owned. NULL if there is none, or if its
+ * variables cannot be expanded now.
+ */
 static char *address_of(struct app *app, const struct mcp_entry *e)
 {
 	struct buf url = BUF_INIT(MCP_VALUE_MAX);
@@ -181,6 +186,7 @@ static char *address_of(struct app *app, const struct mcp_entry *e)
 	return NULL;
 }
 
+/* Skips servers with their own Authorization header. */
 void logins_recall(struct app *app, const struct mcp_entry *e)
 {
 	char *url = has_own_key(e) ? NULL : address_of(app, e);
@@ -217,18 +223,21 @@ bool logins_has(struct app *app, const struct mcp_entry *e)
 	return there;
 }
 
-/* ---- renewing ---- */
+/* ---- renewal ---- */
 
-/* With the lock held: its tokens are not in memory any more. */
+/* Forgets the tokens in memory. Call with the lock held. */
 static void drop(struct login *l)
 {
 	l->there = false;
 	oauth_grant_release(&l->grant);
 }
 
-/* Another dcode may have renewed it: a refresh token is good for once. Or the
- * user has logged out there, which must not be undone here: *gone. What this
- * one has renewed and could not store is newer than what it found there. */
+/*
+ * Reads the store before renewing. Another dcode may have renewed the login,
+ * and a refresh token works only once. If the user logged out there, sets
+ * *gone. If the store still has the token last seen, ours is at least as new
+ * and stays. True if a fresh token was found.
+ */
 static bool adopt(struct login *l, const char *dir, const struct vault_ask *ask,
 		  bool *gone)
 {
@@ -256,8 +265,11 @@ static bool adopt(struct login *l, const char *dir, const struct vault_ask *ask,
 	return newer && !oauth_grant_is_stale(&l->grant);
 }
 
-/* A refresh token is good for once: an Esc between the server's answer and the
- * store would lose the login. So it has a time of its own. */
+/*
+ * Renews the tokens. A refresh token works only once, so cancelling between the
+ * server's answer and the store would lose the login. Therefore uses time
+ * limits of its own instead of the caller's stop.
+ */
 static int renew_locked(struct app *app, struct login *l, const char *dir,
 			struct error *err)
 {
@@ -300,6 +312,7 @@ static int renew(struct app *app, struct login *l, const struct stop *stop,
 	return rc;
 }
 
+/* Renews a stale token first. If the login was rejected, appends nothing. */
 int logins_token(void *arg, const struct mcp_token_ask *ask, struct buf *out,
 		 const struct stop *stop, struct error *err)
 {
@@ -398,7 +411,7 @@ static void forget(struct app *app, const char *prefix)
 	}
 }
 
-/* They are forgotten here by now, whatever the server says. */
+/* Revokes tokens that are already deleted here. A failure is only a warning. */
 static void give_back(struct app *app, const struct vault_entry *e)
 {
 	struct oauth_net net = logins_net(app, e->url);
@@ -417,13 +430,17 @@ static void give_back(struct app *app, const struct vault_entry *e)
 	oauth_grant_release(&g);
 }
 
-/* Of this server, not of one whose name goes on behind a dot. */
+/*
+ * True if key belongs to the server of prefix, not to one with a longer name
+ * that contains a dot.
+ */
 static bool is_key_of(const char *key, const char *prefix)
 {
 	return str_starts(str_of(key), prefix) &&
 	       strlen(key) == strlen(prefix) + DIGITS;
 }
 
+/* Deletes each stored login of this name, then revokes it. */
 int logins_remove(struct app *app, const char *name, struct error *err)
 {
 	struct settings_store keys = credential_store(app);

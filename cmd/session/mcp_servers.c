@@ -1,5 +1,4 @@
-/* mcp_servers.c - the MCP servers that files name: found, asked about, shown.
- */
+/* mcp_servers.c - finds, approves and shows the configured MCP servers. */
 /* SPDX-License-Identifier: MIT */
 #include "cmd/session/mcp_servers.h"
 
@@ -35,8 +34,10 @@ static void add_variable(void *arg, struct str name)
 		xstrndup(name.ptr ? name.ptr : "", name.len);
 }
 
-/* The command line, and the values of env: either may name a file of the
- * project. */
+/*
+ * Collects the words that may name a file of the project: the command line and
+ * the values of env.
+ */
 static size_t copy_words(struct servers_claim *c, const struct mcp_entry *e)
 {
 	size_t n = 0;
@@ -55,6 +56,7 @@ static size_t copy_words(struct servers_claim *c, const struct mcp_entry *e)
 	return n;
 }
 
+/* Fills the question for the trust store. */
 void servers_claim(struct servers_claim *c, const struct mcp_entry *e,
 		   const struct settings *set)
 {
@@ -90,14 +92,14 @@ enum { LINE_BYTES = 1 << 12 };
 struct servers_reading {
 	struct mcp_entries *out;
 	const char *config;
-	uid_t owner; /* of the working directory */
+	uid_t owner; /* owner of the working directory */
 	struct error *err;
 	int rc;
 };
 
 struct servers_opening {
 	struct app *app;
-	struct trust *trust; /* NULL until an entry of the project is met */
+	struct trust *trust; /* NULL until the first entry of the project */
 	bool asks;
 	struct buf why;
 	struct error *err;
@@ -113,7 +115,7 @@ static bool is_same_directory(const char *a, const char *b)
 	       one.st_dev == other.st_dev && one.st_ino == other.st_ino;
 }
 
-/* Both names in one directory. */
+/* Calls each for both file names in one directory. */
 static bool each_in(const char *dir, const char *root, bool project,
 		    bool (*each)(void *arg, const struct mcp_place *p),
 		    void *arg)
@@ -131,6 +133,7 @@ static bool each_in(const char *dir, const char *root, bool project,
 	return goes_on;
 }
 
+/* Order of precedence, lowest first. */
 void servers_each_place(struct app *app, const char *config,
 			bool (*each)(void *arg, const struct mcp_place *p),
 			void *arg)
@@ -143,7 +146,7 @@ void servers_each_place(struct app *app, const char *config,
 	struct mcp_place last = { config, "", false };
 	bool goes_on = each_in(own, "", false, each, arg);
 
-	/* In the home directory both are one. */
+	/* In the home directory both paths are the same directory. */
 	if (goes_on && access(dir, F_OK) == 0 && !is_same_directory(dir, own))
 		goes_on = each_in(dir, root, true, each, arg);
 	if (goes_on)
@@ -154,6 +157,7 @@ void servers_each_place(struct app *app, const char *config,
 	free(root);
 }
 
+/* Reads one file. Only a missing or broken --mcp-config is an error. */
 static bool read_place(void *arg, const struct mcp_place *p)
 {
 	struct servers_reading *r = arg;
@@ -169,7 +173,7 @@ static bool read_place(void *arg, const struct mcp_place *p)
 					  p->file);
 		return !asked_for;
 	}
-	/* The user's may be a pipe: --mcp-config <(...) */
+	/* The file of --mcp-config may be a pipe: <(...) */
 	if (asked_for)
 		rc = path_read(p->file, &text, &err);
 	else if (p->project)
@@ -211,7 +215,8 @@ static bool is_listed(struct app *app, const char *key, const char *name)
 
 	if (settings_list(app->settings, NULL, key, &list, &n, &err) < 0) {
 		app_warn("%s", err.message);
-		return true; /* of a list that cannot be read all are on it */
+		return true; /* if the list is unreadable, treat every server
+				as disabled */
 	}
 	for (size_t i = 0; i < n; i++)
 		if (!strcmp(list[i], name))
@@ -219,7 +224,7 @@ static bool is_listed(struct app *app, const char *key, const char *name)
 	return false;
 }
 
-/* Why an entry is not used, by the settings or its own word; or NULL. */
+/* Returns why the settings or the entry itself disable it, or NULL. */
 static const char *find_off(struct app *app, const struct mcp_entry *e)
 {
 	if (e->off)
@@ -232,7 +237,7 @@ static const char *find_off(struct app *app, const struct mcp_entry *e)
 	return NULL;
 }
 
-/* Right before each start: see trust.h. Any thread. */
+/* Checked right before each start: see trust.h. Any thread. */
 static bool may_start(void *arg, const struct settings *set,
 		      const struct mcp_entry *e)
 {
@@ -249,7 +254,10 @@ static bool may_start(void *arg, const struct settings *set,
 	return allowed;
 }
 
-/* Asks, or looks whether that was done before; NULL: it is allowed. */
+/*
+ * Asks the user, or looks up the earlier answer. Returns NULL if the entry is
+ * allowed, otherwise why not.
+ */
 static const char *judge_project(struct servers_opening *o,
 				 const struct mcp_entry *e)
 {
@@ -286,7 +294,7 @@ static void judge(struct servers_opening *o, struct mcp_entry *e)
 		e->refused = xstrdup(why);
 }
 
-/* Keys that stand in an entry itself are masked as those of variables are. */
+/* Adds secrets written directly in an entry to the mask. */
 static void mask_pairs(struct app *app, const struct mcp_pair *pairs, size_t n)
 {
 	for (size_t i = 0; i < n; i++) {
@@ -335,6 +343,7 @@ static int read_times(struct app *app, struct mcp_host *host, struct error *err)
 	return 0;
 }
 
+/* Reads all files, decides about each server, then creates the host. */
 int servers_open(struct app *app, const char *config, bool asks, struct mcp **m,
 		 struct error *err)
 {
@@ -375,7 +384,7 @@ int servers_open(struct app *app, const char *config, bool asks, struct mcp **m,
 
 enum {
 	SAID_MAX = 64 << 10,
-	SAID_LINES = 5, /* the last ones of its standard error */
+	SAID_LINES = 5, /* last lines of stderr that are shown */
 	NAMES_MAX = 2 << 20,
 };
 
@@ -418,7 +427,7 @@ static void add_tools(const struct mcp_status *st, struct buf *out)
 			 st->left_out > 5 ? " ..." : "");
 }
 
-/* The last lines that it wrote to its standard error. */
+/* Appends the last lines of the server's standard error. */
 static void add_said(const struct app *app, struct mcp_server *s,
 		     struct buf *out)
 {
@@ -462,6 +471,7 @@ static void add_error(const struct app *app, const struct mcp_status *st,
 		buf_addf(out, "    %s\n", st->why.hint);
 }
 
+/* State, command, file, error, output and tools. */
 void mcp_show(const struct app *app, struct mcp_server *s, bool names,
 	      struct buf *out)
 {

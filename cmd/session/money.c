@@ -1,12 +1,12 @@
-/* money.c - what a run may cost, has cost, and says about it. */
+/* money.c - counts and limits the cost of a run, and prints it. */
 /* SPDX-License-Identifier: MIT */
 
 /*
- * One meter (src/model/money.h) counts everything that dcode costs: each model
- * by its account, each sandbox by the second. run_money_begin() makes it with
- * the cap; run_money_model() and run_money_sandbox() add what a run uses, and
- * refuse it if its price is unknown while there is a cap. The second half
- * prints what was spent.
+ * One meter (src/model/money.h) counts all costs: each model by its account,
+ * each sandbox by the second. run_money_begin() creates it with the cap.
+ * run_money_model() and run_money_sandbox() register what a run uses; with a
+ * cap, an unknown price is refused or warned about. The second half prints the
+ * costs.
  */
 #include "cmd/session/money.h"
 
@@ -24,10 +24,10 @@
 
 enum {
 	MOST_DOLLARS = 1000000,
-	ASK_MS = 60000, /* for an answer, before a sandbox ends the chat */
+	ASK_MS = 60000, /* time to answer before a sandbox ends the chat */
 };
 
-/* 5, 0.5 or "0.50" */
+/* Reads an amount: 5, 0.5 or "0.50". */
 static bool read_amount(const struct toml_value *v, int64_t *amount)
 {
 	if (v->kind == TOML_STRING)
@@ -44,7 +44,7 @@ static bool read_amount(const struct toml_value *v, int64_t *amount)
 	return *amount > 0;
 }
 
-/* Names the line, since TOML has many ways to write a number. */
+/* Reports the line, because TOML has many spellings of a number. */
 static int refuse_setting(const struct toml_value *v, const char *name,
 			  struct error *err)
 {
@@ -54,7 +54,7 @@ static int refuse_setting(const struct toml_value *v, const char *name,
 			 name, v->line);
 }
 
-/* *cap stays if there is no such setting. */
+/* Leaves *cap unchanged if the setting is missing. */
 static int read_cap(const struct toml_value *v, int64_t *cap, struct error *err)
 {
 	int64_t amount;
@@ -67,7 +67,7 @@ static int read_cap(const struct toml_value *v, int64_t *cap, struct error *err)
 	return 0;
 }
 
-/* warn_usd: one amount, or a list. */
+/* Reads warn_usd: one amount or a list. */
 static int add_thresholds(struct meter *m, const struct toml_value *limits,
 			  struct error *err)
 {
@@ -88,7 +88,7 @@ static int add_thresholds(struct meter *m, const struct toml_value *limits,
 	return 0;
 }
 
-/* The first run makes the meter; the next ones in a chat go on with it. */
+/* The first run of a chat creates the meter; later runs share it. */
 int run_money_begin(struct run *r, struct error *err)
 {
 	const struct toml_value *limits;
@@ -107,7 +107,7 @@ int run_money_begin(struct run *r, struct error *err)
 			return -1;
 		*err = (struct error){ 0 };
 	}
-	/* the machine's cap is not to be passed by a flag, nor by an answer */
+	/* The machine's cap overrides flags and answers. */
 	if (read_cap(settings_policy(set, "limits.max_usd"), &most, err) < 0) {
 		err->code = ERR_POLICY;
 		return -1;
@@ -125,7 +125,7 @@ int run_money_begin(struct run *r, struct error *err)
 	return 0;
 }
 
-/* Says which lines of config.toml would give the price. */
+/* Explains which lines in config.toml set the price. */
 static int refuse_unpriced(const struct run *r, struct error *err)
 {
 	char *name = run_model_name(r);
@@ -142,7 +142,7 @@ static int refuse_unpriced(const struct run *r, struct error *err)
 			  r->choice.provider, r->choice.model);
 }
 
-/* A cap needs to know what the parameter costs. */
+/* Refuses a parameter of unknown cost under a cap. */
 static int refuse_param(const struct costly_param *p, struct error *err)
 {
 	(void)error_set(err, ERR_USAGE,
@@ -158,7 +158,10 @@ static int refuse_param(const struct costly_param *p, struct error *err)
 				  : "");
 }
 
-/* A parameter can make the known price wrong; then there is none. */
+/*
+ * Some parameters change the price of a request. The model then counts as
+ * unpriced.
+ */
 int run_money_model(struct run *r, struct meter_model **account,
 		    struct error *err)
 {
@@ -170,7 +173,7 @@ int run_money_model(struct run *r, struct meter_model **account,
 
 	(void)model_facts(r->app->settings, r->choice.provider, r->choice.model,
 			  &facts);
-	/* the user's own price is that of what he asks for */
+	/* A price set by the user already includes the tier. */
 	if (costly && param.kind == COSTLY_TIER && facts.own_price)
 		costly = false;
 	meter_total(r->app->meter, &total);
@@ -186,7 +189,7 @@ int run_money_model(struct run *r, struct meter_model **account,
 	return 0;
 }
 
-/* Without a cap an unknown price is only counted as unknown. */
+/* Without a cap, an unknown price is only marked as unknown. */
 int run_money_sandbox(struct run *r, struct error *err)
 {
 	const struct sandbox_provider *p = r->client.provider;
@@ -226,7 +229,7 @@ struct stop run_money_stop(const struct run *r, const struct stop *stop)
 	return ms == INT64_MAX ? *stop : stop_within(stop, ms);
 }
 
-/* clock_ms() at that time; INT64_MAX: never. */
+/* Converts a duration to a clock_ms() time; INT64_MAX means never. */
 static int64_t later(int64_t ms)
 {
 	return ms == INT64_MAX ? ms : clock_ms() + ms;
@@ -270,7 +273,7 @@ struct printing {
 	bool priced;
 };
 
-/* "1 min 5 s" of milliseconds. */
+/* Appends a duration, such as "1 min 5 s". */
 static void add_time(struct buf *out, int64_t ms)
 {
 	int64_t s = ms / 1000;
@@ -284,7 +287,7 @@ static void add_time(struct buf *out, int64_t ms)
 		buf_addf(out, "%" PRId64 " s", s);
 }
 
-/* Sums are cut to cents; the JSON result has all digits. */
+/* Amounts are cut to cents; the JSON result has all digits. */
 void run_money_line(const struct run *r, struct buf *out)
 {
 	struct meter_total t = { 0 };
@@ -347,7 +350,7 @@ void run_money_json(const struct run *r, struct buf *out)
 	buf_addf(out, ",\"sandbox_seconds\":%" PRId64, t.sandbox_ms / 1000);
 }
 
-/* Also used for what the database has of earlier runs. */
+/* meter_each() and spend_each() callback: prints one model or sandbox. */
 static void print_line(void *arg, const struct meter_line *l)
 {
 	struct printing *p = arg;
@@ -380,7 +383,7 @@ static void print_line(void *arg, const struct meter_line *l)
 	buf_addc(p->out, '\n');
 }
 
-/* Adds what the database has of the thread, earlier runs included. */
+/* Prints the thread's costs from the database, including earlier runs. */
 static void print_thread(struct run *r, struct buf *out)
 {
 	struct printing p = { out, 0, true };

@@ -1,38 +1,50 @@
-/* money.h - what a run may cost, has cost, and says about it. */
+/* money.h - counts and limits the cost of a run, and prints it. */
 /* SPDX-License-Identifier: MIT */
 #ifndef CMD_SESSION_MONEY_H
 #define CMD_SESSION_MONEY_H
 
 #include "cmd/session/run.h"
 
-/* What dcode costs is counted in r->app->meter: made by the first run, with the
- * cap of --max-usd or [limits]. ERR_USAGE, ERR_CONFIG. */
+/*
+ * Creates r->app->meter with the cap of --max-usd or [limits], unless an
+ * earlier run did. ERR_USAGE, ERR_CONFIG.
+ */
 int run_money_begin(struct run *r, struct error *err);
-/* The account of the model of r->choice. ERR_USAGE if there is a cap and the
- * price of its requests is unknown. */
+/*
+ * Returns the account of the model of r->choice. ERR_USAGE if there is a cap
+ * and the price of its requests is unknown.
+ */
 int run_money_model(struct run *r, struct meter_model **account,
 		    struct error *err);
-/* The sandbox of r->client costs from now on; no more once its end is
- * confirmed, or it is left. Says once where a cap cannot count it. ERR_CONFIG.
+/*
+ * Starts counting the cost of r->client's sandbox. Warns if a cap cannot count
+ * it. run_money_sandbox_end() stops counting, once the sandbox is deleted or
+ * left. ERR_CONFIG.
  */
 int run_money_sandbox(struct run *r, struct error *err);
 void run_money_sandbox_end(struct run *r);
-/* The same stop, which ends before the sandbox alone has used up the cap. */
+/* Returns stop with a deadline before the sandbox alone uses up the cap. */
 struct stop run_money_stop(const struct run *r, const struct stop *stop);
-/* Before a sandbox that is kept running is left: what it costs until it is used
- * again, or deleted, counts for its thread. */
+/*
+ * Call before leaving a sandbox that keeps running: its cost until it is used
+ * again or deleted counts for its thread.
+ */
 void run_money_keep(struct run *r);
-/* Stores what the thread has cost since the last time. */
+/* Stores the thread's costs since the last call. */
 void run_money_store(struct run *r);
-/* "Cost: $0.42 (...)": one line without its end, "" when nothing was used. */
+/*
+ * Appends "Cost: $0.42 (...)" without a newline; nothing if nothing was used.
+ */
 void run_money_line(const struct run *r, struct buf *out);
-/* Members of the JSON result: ,"cost_usd":0.42,... */
+/* Appends members of the JSON result: ,"cost_usd":0.42,... */
 void run_money_json(const struct run *r, struct buf *out);
-/* Everything by model, and what the thread has cost before. */
+/* Appends the costs by model, and those of the thread's earlier runs. */
 void run_money_print(struct run *r, struct buf *out);
-/* Of a chat, clock_ms() or INT64_MAX for never: when the user is asked whether
- * its sandbox, which costs although nothing happens, may pass the cap; and when
- * the chat ends, and the sandbox with it, unless he allowed it. */
+/*
+ * In a chat, the sandbox costs money even while idle. These return when the
+ * user is asked whether it may exceed the cap, and when the chat ends with the
+ * sandbox otherwise. clock_ms(), or INT64_MAX for never.
+ */
 int64_t run_money_asks_at(const struct run *r);
 int64_t run_money_ends_at(const struct run *r);
 

@@ -1,12 +1,12 @@
-/* next.c - another run that takes the place of a chat's, sandbox and all. */
+/* next.c - replaces a chat's run by another one, including its sandbox. */
 /* SPDX-License-Identifier: MIT */
 
 /*
- * /resume and /sandbox switch in a chat continue with another run:
- * next_open() writes the command line that would open it, opens it while the
- * old run still lives, and moves over what belongs to both: the thread, the
- * permissions, MCP servers, hooks. If anything fails, the old run is as it was
- * (undo_open()). The caller then ends the old run with next_leave().
+ * In a chat, /resume and /sandbox switch continue with another run. next_open()
+ * builds the command line that would open it, opens it while the old run still
+ * exists, and moves what both share: thread, permissions, MCP servers, hooks.
+ * On failure the old run is restored (undo_open()). The caller then ends the
+ * old run with next_leave().
  */
 #include "cmd/session/next.h"
 
@@ -27,7 +27,7 @@
 enum { MOST_WORDS = NEXT_WORDS + 24 };
 
 struct next {
-	struct run run; /* first: next_free() has its address */
+	struct run run; /* first member: next_free() casts from it */
 	struct args args;
 	char *words[MOST_WORDS + 1]; /* owned */
 	int n;
@@ -39,7 +39,7 @@ static void add_word(struct next *next, const char *word)
 		next->words[next->n++] = xstrdup(word);
 }
 
-/* As it was given on the command line of r. */
+/* Repeats a flag of r's command line. */
 static void add_flag(struct next *next, const struct run *r, const char *name)
 {
 	const char *value = args_value(r->args, name);
@@ -54,7 +54,10 @@ static void add_flag(struct next *next, const struct run *r, const char *name)
 		add_word(next, value);
 }
 
-/* A new sandbox of the thread is made as the first one was. */
+/*
+ * Repeats flags of r. makes: also those for creating a sandbox, so that the
+ * thread's new sandbox is like the first one.
+ */
 static void add_flags(struct next *next, const struct run *r, bool makes)
 {
 	static const char *const always[] = {
@@ -87,7 +90,9 @@ static bool has_word(const char *const *words, size_t n, const char *word)
 	return false;
 }
 
-/* The words of the slash command first: they win over the flags of r. */
+/*
+ * The slash command's words come first, so they take precedence over r's flags.
+ */
 static int read_words(struct next *next, const struct run *r,
 		      const char *const *words, size_t n, struct error *err)
 {
@@ -116,8 +121,10 @@ static int read_words(struct next *next, const struct run *r,
 	return run_read_flags(&next->run, &next->args, err);
 }
 
-/* A permission for a sandbox does not hold on this machine, nor in a sandbox
- * for which the user has just declined it. */
+/*
+ * Copies the permissions of r, except from a sandbox to this machine, or to a
+ * sandbox for which the user just declined them.
+ */
 static void take_permissions(struct run *n, const struct run *r)
 {
 	bool comes_out = run_allows_all(r) &&
@@ -137,7 +144,7 @@ static void take_permissions(struct run *n, const struct run *r)
 	      stderr);
 }
 
-/* The thread goes on: what is counted and numbered in it does, too. */
+/* Moves the thread to n, with its counters. */
 static void take_thread(struct run *n, struct run *r)
 {
 	r->thread = (struct thread){ 0 };
@@ -148,12 +155,12 @@ static void take_thread(struct run *n, struct run *r)
 	buf_addstr(&n->agent.answer, buf_str(&r->agent.answer));
 }
 
-/* A run with the same thread still has to hand the history to its model. */
+/* Opens n. If it keeps r's thread, loads the history into the new model. */
 static int open_run(struct run *n, struct run *r, struct error *err)
 {
 	struct stop stop = app_stop(r->app);
 
-	n->mcp = r->mcp; /* they run on */
+	n->mcp = r->mcp; /* the servers keep running */
 	if (run_open(n, &stop, err) < 0)
 		return -1;
 	if (n->session != r->session)
@@ -162,7 +169,10 @@ static int open_run(struct run *n, struct run *r, struct error *err)
 	return conversation_load(n, err);
 }
 
-/* A thread that goes on elsewhere neither ends nor begins. */
+/*
+ * If the thread only changes its sandbox, no session ends or starts for the
+ * hooks.
+ */
 static int follow_hooks(struct run *n, struct run *r, bool same_thread,
 			struct error *err)
 {
@@ -177,7 +187,7 @@ static int follow_hooks(struct run *n, struct run *r, bool same_thread,
 	return run_hooks_start(n, "resume", &stop, err);
 }
 
-/* Both have the thread still: it is r's. */
+/* Gives the shared thread back to r and closes n. */
 static void undo_open(struct run *n, struct run *r)
 {
 	struct error ignored = { 0 };
@@ -188,7 +198,7 @@ static void undo_open(struct run *n, struct run *r)
 		n->thread = (struct thread){ 0 };
 	}
 	n->mcp = r->mcp ? NULL : n->mcp;
-	run_hooks_follow(r); /* n may have had them */
+	run_hooks_follow(r); /* n may have taken them */
 	if (n->box.ending) {
 		n->leaving = r->leaving;
 		r->leaving = n;
@@ -198,7 +208,7 @@ static void undo_open(struct run *n, struct run *r)
 	next_free(n);
 }
 
-/* One sandbox after the other. */
+/* Waits until sandboxes of interrupted attempts are deleted. */
 static int await_leaving(struct run *r, struct error *err)
 {
 	struct stop stop = app_stop(r->app);
@@ -222,8 +232,10 @@ void next_finish(struct run *r)
 	}
 }
 
-/* One sandbox at a time: an interrupted one is deleted before the next is
- * made. */
+/*
+ * Only one sandbox at a time: that of an interrupted attempt is deleted before
+ * the next is created.
+ */
 int next_open(struct run *r, const char *const *words, size_t n_words,
 	      bool same_thread, struct error *err)
 {
@@ -261,12 +273,13 @@ int next_open(struct run *r, const char *const *words, size_t n_words,
 		return -1;
 	}
 	take_permissions(n, r);
-	grants_inherit(&n->grants, &r->grants); /* each names its sandbox */
+	/* safe: each grant names its sandbox */
+	grants_inherit(&n->grants, &r->grants);
 	n->switched = r->switched + !same_thread;
 	n->began = r->began;
 	if (same_thread)
 		take_thread(n, r);
-	r->mcp = NULL; /* n's now */
+	r->mcp = NULL; /* moved to n */
 	r->next = n;
 	return 0;
 }

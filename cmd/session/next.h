@@ -1,25 +1,25 @@
-/* next.h - another run that takes the place of a chat's, sandbox and all. */
+/* next.h - replaces a chat's run by another one, including its sandbox. */
 /* SPDX-License-Identifier: MIT */
 #ifndef CMD_SESSION_NEXT_H
 #define CMD_SESSION_NEXT_H
 
 #include "cmd/session/run.h"
 
-enum { NEXT_WORDS = 8 }; /* of next_open() */
+enum { NEXT_WORDS = 8 }; /* maximum number of words for next_open() */
 
 /*
- * Opens a run as a command line of these words would, with the flags of r's
- * own that are about any sandbox, and makes it r->next. same_thread: r's thread
- * and model go over to it, else the words name a thread. -1: r is as it was.
+ * Opens a run as for a command line of these words plus r's own flags about
+ * sandboxes, and stores it in r->next. same_thread: the run continues r's
+ * thread and model; otherwise the words name a thread. On -1 r is unchanged.
  * The caller ends r with next_leave().
  */
 int next_open(struct run *r, const char *const *words, size_t n,
 	      bool same_thread, struct error *err);
-/* The downloads of r, then what its on_exit says of its sandbox. */
+/* Runs r's downloads, then deletes, stops or keeps its sandbox by on_exit. */
 void next_leave(struct run *r);
-/* Waits until what an interrupted next_open() had made for r is deleted. */
+/* Waits until the sandboxes of interrupted next_open() calls are deleted. */
 void next_finish(struct run *r);
-/* Frees a closed run that next_open() has made; any other stays. */
+/* Frees a closed run created by next_open(); does nothing for others. */
 void next_free(struct run *r);
 
 #endif

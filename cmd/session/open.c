@@ -1,12 +1,12 @@
-/* open.c - a conversation with everything it needs, opened and closed. */
+/* open.c - opens and closes a conversation with everything it needs. */
 /* SPDX-License-Identifier: MIT */
 
 /*
- * run_read_flags() settles what was asked for, run_open() opens it in the order
- * in which each step needs the one before: money, thread, model, provider, MCP
- * servers, sandbox, conversation. With a sandbox that is promised the
- * conversation comes first, and open_rest() follows once the sandbox is there.
- * run_undo() closes in the opposite order and may be called after any failure.
+ * run_read_flags() reads flags and settings. run_open() then opens the parts in
+ * order of dependency: money, thread, model, provider, MCP servers, sandbox,
+ * conversation. If the sandbox is created in the background, the conversation
+ * comes first and open_rest() runs when the sandbox is ready. run_undo() closes
+ * in reverse order and may be called after any failure.
  */
 #include "cmd/session/open.h"
 
@@ -37,9 +37,11 @@
 #include "hooks/hooks.h"
 #include "sandbox/sandbox.h"
 
-enum { RUN_MAX_S = 24 * 3600 }; /* without --timeout */
+enum { RUN_MAX_S = 24 * 3600 }; /* time limit of a run without --timeout */
 
-/* agent.update_tools: MCP tools that changed go with the next request. */
+/*
+ * agent.update_tools callback: offers changed MCP tools with the next request.
+ */
 static int update_tools(void *arg, const struct stop *stop, struct error *err)
 {
 	struct run *r = arg;
@@ -48,8 +50,10 @@ static int update_tools(void *arg, const struct stop *stop, struct error *err)
 	return run_mcp_update(r) ? run_offer_tools(r, err) : 0;
 }
 
-/* Everything that guards the agent or adds to it, whichever way the run was
- * started: before its first request, so that none goes out without. */
+/*
+ * Attaches hooks, subagents, web access and MCP to the agent. Runs before the
+ * first request, so that no request bypasses them.
+ */
 static void attach(struct run *r)
 {
 	run_hooks_follow(r);
@@ -60,7 +64,7 @@ static void attach(struct run *r)
 		r->agent.update_tools = update_tools;
 }
 
-/* The model with its prompt and history, the session, the agent. */
+/* Opens the model with prompt and history, the session and the agent. */
 static int open_conversation(struct run *r, const struct stop *stop,
 			     struct error *err)
 {
@@ -99,7 +103,7 @@ static int open_conversation(struct run *r, const struct stop *stop,
 	return 0;
 }
 
-/* The part of run_open() that needs the sandbox. */
+/* Does the part of run_open() that needs the sandbox. */
 static int open_rest(struct run *r, struct error *err)
 {
 	if (run_jobs_open(r, err) < 0 || run_asks_attached(r, err) < 0)
@@ -115,7 +119,7 @@ static int open_rest(struct run *r, struct error *err)
 	return 0;
 }
 
-/* The sandbox first, unless the model need not wait for it. */
+/* Opens the sandbox first, unless it can be created in the background. */
 static int open_both(struct run *r, const struct stop *stop, struct error *err)
 {
 	if (run_promise_can(r))
@@ -128,8 +132,10 @@ static int open_both(struct run *r, const struct stop *stop, struct error *err)
 		       : open_rest(r, err);
 }
 
-/* Beside the model's key, in err, the sandbox's may be missing: who has to get
- * both is told of both at once. */
+/*
+ * The model's key is missing (err). Also checks the sandbox provider's key, so
+ * that the user learns about both at once.
+ */
 static void tell_sandbox_too(struct run *r, struct error *err)
 {
 	struct app plain = { .mask = r->app->mask };
@@ -144,6 +150,7 @@ static void tell_sandbox_too(struct run *r, struct error *err)
 		(void)app_fail(&plain, &why);
 }
 
+/* Prints the model if dcode chose it. */
 int run_open(struct run *r, const struct stop *stop, struct error *err)
 {
 	struct settings *set;
@@ -158,7 +165,10 @@ int run_open(struct run *r, const struct stop *stop, struct error *err)
 		return -1;
 	}
 	if (r->choice.by_key && !r->made) {
-		/* Nobody chose it: the user may not know which one it is. */
+		/*
+		 * The user did not choose the model and may not know which it
+		 * is.
+		 */
 		name = run_model_name(r);
 		print_line(r->app,
 			   "Model: %s (the default; -M chooses another)", name);
@@ -170,14 +180,16 @@ int run_open(struct run *r, const struct stop *stop, struct error *err)
 	return open_both(r, stop, err);
 }
 
-/* Whatever was opened, in an order that stops what costs money first. */
+/* Closes whatever was opened, starting with what costs money. */
 void run_undo(struct run *r)
 {
 	struct error ignored = { 0 };
 
 	run_promise_end(r);
-	/* The sandbox first, since it costs money; a failure has been warned
-	 * about. */
+	/*
+	 * The sandbox comes first because it costs money. A failure was already
+	 * reported.
+	 */
 	r->lost = run_end_sandbox(r, &ignored) < 0 && ignored.code == ERR_GONE;
 	run_mcp_end(r);
 	if (r->opened_client)
@@ -220,6 +232,7 @@ void run_close(struct run *r)
 	thread_release(&r->thread);
 }
 
+/* The order matters: later steps use the sandbox and agent found earlier. */
 int run_read_flags(struct run *r, const struct args *args, struct error *err)
 {
 	struct run_options *o = &r->options;

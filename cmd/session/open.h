@@ -1,16 +1,19 @@
-/* open.h - a conversation with everything it needs, opened and closed. */
+/* open.h - opens and closes a conversation with everything it needs. */
 /* SPDX-License-Identifier: MIT */
 #ifndef CMD_SESSION_OPEN_H
 #define CMD_SESSION_OPEN_H
 
 #include "cmd/session/run.h"
 
-/* All of it, but for a sandbox that is promised. On -1 run_close() has to be
- * called: it deletes what was made. */
+/*
+ * Opens everything, except a sandbox created in the background. After -1 call
+ * run_close(), which deletes what was created.
+ */
 int run_open(struct run *r, const struct stop *stop, struct error *err);
-void run_undo(struct run *r); /* after it failed: it may be called again */
+void run_undo(struct run *r); /* releases a failed or open run; may be called
+				 twice */
 void run_close(struct run *r);
-/* The flags of r->options, with what the settings say of the same. */
+/* Reads the flags and the corresponding settings into r->options. */
 int run_read_flags(struct run *r, const struct args *args, struct error *err);
 
 #endif

@@ -1,15 +1,15 @@
-/* options.c - what the command line and the settings ask of a run. */
+/* options.c - reads the options of a run from the command line and settings. */
 /* SPDX-License-Identifier: MIT */
 
 /*
- * Nothing here needs a sandbox, a model or a key. run_options_read() takes the
- * flags from the command line and checks each by itself; the *_resolve()
- * functions add what the settings and the provider say, in the order in which
- * run_read_flags() (open.c) calls them; run_policy_apply() enforces the
- * machine's policy file. Begin reading at run_options_read().
+ * This file does not need a sandbox, a model or a key. run_options_read() reads
+ * the flags and checks each one. The *_resolve() functions add settings and
+ * provider defaults, in the order in which run_read_flags() (open.c) calls
+ * them. run_policy_apply() enforces the machine's policy file. Begin reading at
+ * run_options_read().
  *
- * fs_tools_parse() and run_sandbox_resolve() keep the reference program's words
- * in their usage errors, since they are about the same flags.
+ * fs_tools_parse() and run_sandbox_resolve() use the reference program's
+ * wording for usage errors, because the flags are the same.
  */
 #include "cmd/session/options.h"
 
@@ -34,7 +34,7 @@
 
 enum { FS_TOOLS_ALL = 0, FS_NAMES_BYTES = 200 };
 
-/* Bit n + 1 stands for the nth. */
+/* The nth name has bit n + 1. */
 static const char *const fs_tool_names[] = { "ls",         "read_file",
 					     "write_file", "edit_file",
 					     "delete",     "glob",
@@ -42,7 +42,7 @@ static const char *const fs_tool_names[] = { "ls",         "read_file",
 
 enum { N_FS_TOOLS = sizeof(fs_tool_names) / sizeof(*fs_tool_names) };
 
-/* 0 for a name that --allow-fs-tools does not know. */
+/* Returns the bit of a tool name, 0 if --allow-fs-tools does not know it. */
 static unsigned fs_tool_bit(struct str name)
 {
 	for (unsigned i = 0; i < N_FS_TOOLS; i++)
@@ -65,7 +65,10 @@ static int refuse_unknown(const struct buf *refuse_provider, struct error *err)
 	return -1;
 }
 
-/* Reads the names; *n: how many, *all: "all" is one of them. */
+/*
+ * Parses the list of names. *n is their number, *all is set if "all" is in the
+ * list. Unknown names are appended to the buffer.
+ */
 static unsigned read_names(const char *text, size_t *n, bool *all,
 			   struct buf *refuse_provider)
 {
@@ -90,8 +93,10 @@ static unsigned read_names(const char *text, size_t *n, bool *all,
 	return bits;
 }
 
-/* "all" or names between commas, in any case; text NULL: all. ERR_USAGE with
- * the words of the reference (its flag --allow-fs-tools). */
+/*
+ * Parses "all" or a comma-separated list, ignoring case. text NULL means all.
+ * Errors use the reference's wording for --allow-fs-tools (ERR_USAGE).
+ */
 static int fs_tools_parse(const char *text, unsigned *bits, struct error *err)
 {
 	struct buf refuse_provider = BUF_INIT(FS_NAMES_BYTES);
@@ -139,6 +144,7 @@ static void add_pattern(const char ***all, size_t *n, const char *pattern)
 	(*all)[(*n)++] = pattern;
 }
 
+/* The flags' patterns come last. */
 const char **include_read(struct app *app, const struct args *args, size_t *n,
 			  struct error *err)
 {
@@ -164,7 +170,7 @@ const char **include_read(struct app *app, const struct args *args, size_t *n,
 	return all;
 }
 
-/* [workspace]: sizes of what comes back, and of the patches that are kept. */
+/* [workspace]: size limits of fetches and of saved patches. */
 static const struct limit {
 	const char *key;
 	const char *name;
@@ -175,8 +181,7 @@ static const struct limit {
   patches_days = { "workspace.patches_days", "patches_days", "days", 0 },
   patches_mb = { "workspace.patches_mb", "patches_mb", "MiB", 0 };
 
-/* *value is the setting, or its default after -1: err then says what to write
- * instead. */
+/* Reads a setting. On -1 *value is its default, and err suggests that value. */
 static int read_limit(const struct settings *set, const struct limit *l,
 		      int64_t *value, struct error *err)
 {
@@ -195,7 +200,7 @@ static int read_limit(const struct settings *set, const struct limit *l,
 			  l->name, normal);
 }
 
-/* Checks every row above, before a run that may use any of them. */
+/* Checks all rows above before a run, which may use any of them. */
 static int limits_check(const struct settings *set, struct error *err)
 {
 	int64_t ignored;
@@ -220,8 +225,10 @@ int limits_read(const struct settings *set, struct fetch_request *r,
 	return 0;
 }
 
-/* In bytes. Before a sandbox is deleted its work has to be saved even with a
- * wrong setting. */
+/*
+ * Returns bytes. An invalid setting must not prevent saving the work of a
+ * sandbox that is about to be deleted.
+ */
 static int64_t read_or_default(const struct settings *set,
 			       const struct limit *l)
 {
@@ -241,8 +248,10 @@ void limits_read_or_default(const struct settings *set, struct fetch_request *r)
 
 enum { SPEC_BYTES = 1 << 16, ENTRY_BYTES = 64 << 20 };
 
-/* Cuts LOCAL or REMOTE off *text, up to the first colon, which is skipped. "\:"
- * is a colon of the name itself. */
+/*
+ * Cuts LOCAL or REMOTE off *text, up to the first colon, which is skipped. "\:"
+ * is a literal colon.
+ */
 static char *split_side(const char **text)
 {
 	struct buf side = BUF_INIT(SPEC_BYTES);
@@ -285,7 +294,7 @@ void transfer_option_release(struct transfer_option *t)
 	buf_release(&t->entries);
 }
 
-/* Adds every use of one option; name is "--upload" or "--download". */
+/* Reads all uses of one option: "--upload" or "--download". */
 static int add_all(struct transfer_options *t, const struct args *args,
 		   const char *name, struct error *err)
 {
@@ -307,7 +316,9 @@ static int add_all(struct transfer_options *t, const struct args *args,
 	return rc;
 }
 
-/* Reads --upload, --download and --force: ERR_USAGE. Release it also after -1.
+/*
+ * Reads --upload, --download, --bring and --force. ERR_USAGE. Release it even
+ * after -1.
  */
 static int transfer_options_read(struct transfer_options *t,
 				 const struct args *args, struct error *err)
@@ -334,7 +345,7 @@ static int transfer_options_read(struct transfer_options *t,
 	return add_all(t, args, "--download", err);
 }
 
-/* A download does not create the directory that it goes into. */
+/* The directory of a download's destination must exist. */
 static int check_parent(const char *target, struct error *err)
 {
 	const char *slash = strrchr(target, '/');
@@ -351,8 +362,10 @@ static int check_parent(const char *target, struct error *err)
 	return rc;
 }
 
-/* What can be known before the sandbox exists: that the source is there, or
- * that the destination is free. */
+/*
+ * Checks before the sandbox exists: the source is readable, or the destination
+ * is free.
+ */
 static int check_transfer(const struct transfer_option *t, bool force,
 			  struct error *err)
 {
@@ -372,8 +385,9 @@ static int check_transfer(const struct transfer_option *t, bool force,
 	return rc;
 }
 
-/* A name of the destination that is equal for equal places, as far as they
- * exist. Owned. */
+/*
+ * Returns a canonical name of the destination, to compare two of them. Owned.
+ */
 static char *place_of(const struct transfer_option *t)
 {
 	char *target = t->uploads ? copy_join(t->remote, true, t->local)
@@ -391,7 +405,7 @@ static char *place_of(const struct transfer_option *t)
 	return place;
 }
 
-/* Two transfers in one direction must not have the same destination. */
+/* Refuses two uploads or two downloads with the same destination. */
 static int check_two(const struct transfer_option *a,
 		     const struct transfer_option *b, struct error *err)
 {
@@ -411,9 +425,10 @@ static int check_two(const struct transfer_option *a,
 	return rc;
 }
 
-/* Errors that can be found before there is a sandbox: the source of an upload
- * is missing, the destination of a download is taken, or two transfers have one
- * destination. */
+/*
+ * Finds errors before a sandbox is created: a missing source, a taken
+ * destination, or two transfers to one destination.
+ */
 static int transfer_options_check(const struct transfer_options *t,
 				  struct error *err)
 {
@@ -442,8 +457,10 @@ static void transfer_options_release(struct transfer_options *t)
 	*t = (struct transfer_options){ 0 };
 }
 
-/* True for a linked worktree, whose files name the repository by its absolute
- * path. */
+/*
+ * True for a linked worktree, whose files contain the repository's absolute
+ * path.
+ */
 static bool is_worktree(const struct settings *set, const char *root)
 {
 	struct bind_git git;
@@ -454,7 +471,7 @@ static bool is_worktree(const struct settings *set, const char *root)
 	return is;
 }
 
-/* Sets a parameter of the chosen provider as a flag would. */
+/* Sets a parameter of the chosen provider, like a flag would. */
 static int set_param(const struct run_options *o, struct settings *set,
 		     const char *key, const char *value, struct error *err)
 {
@@ -466,8 +483,10 @@ static int set_param(const struct run_options *o, struct settings *set,
 	return rc;
 }
 
-/* For a provider whose new sandboxes mount the directory by its path. A
- * worktree keeps that path inside, or git would not find its repository. */
+/*
+ * Mounts the directory in a new sandbox. A worktree is mounted at the same
+ * path, because git finds its repository by that path.
+ */
 static int bind_new(struct run_options *o, const struct sandbox_binding *b,
 		    struct settings *set, struct error *err)
 {
@@ -490,8 +509,10 @@ static int bind_new(struct run_options *o, const struct sandbox_binding *b,
 	return rc;
 }
 
-/* Turns --workspace bind (by_flag) or the setting into the provider's own
- * setting, so that the provider's checks and warnings apply. */
+/*
+ * Turns --workspace bind (by_flag) or the setting into the provider's own
+ * setting, so that the provider checks it.
+ */
 static int run_bind_resolve(struct run_options *o, struct settings *set,
 			    bool by_flag, struct error *err)
 {
@@ -503,7 +524,7 @@ static int run_bind_resolve(struct run_options *o, struct settings *set,
 	if (b && (by_flag || !o->sandbox_id))
 		return bind_new(o, b, set, err);
 	if (!by_flag) {
-		/* The setting is meant for providers that can do it. */
+		/* The setting only applies to providers that can bind. */
 		o->workspace = NULL;
 		return 0;
 	}
@@ -521,7 +542,7 @@ static bool is_mode(const char *word)
 	       !strcmp(word, "bind");
 }
 
-/* The patterns of the setting, then those of the flags. */
+/* Collects the patterns of the setting, then those of the flags. */
 static int read_include(struct run_options *o, const struct settings *set,
 			const struct args *args, struct error *err)
 {
@@ -539,7 +560,7 @@ static int read_include(struct run_options *o, const struct settings *set,
 	return 0;
 }
 
-/* --history, else the setting, in commits. */
+/* Reads --history or the setting; number of commits. */
 static int read_history(struct run_options *o, const struct settings *set,
 			const struct args *args, struct error *err)
 {
@@ -562,7 +583,7 @@ static int read_history(struct run_options *o, const struct settings *set,
 	return 0;
 }
 
-/* The flag that only makes sense with a tree in the sandbox, or NULL. */
+/* Returns the given flag that needs a tree in the sandbox, or NULL. */
 static const char *tree_flag(const struct run_options *o,
 			     const struct args *args, bool unattended)
 {
@@ -575,8 +596,10 @@ static const char *tree_flag(const struct run_options *o,
 	return args_value(args, "history") && o->history ? "--history" : NULL;
 }
 
-/* A flag about the tree is an error unless the tree is sent, may be sent after
- * a question, or was sent before. */
+/*
+ * Refuses a flag about the tree unless the tree is sent, may be sent after a
+ * question, or was sent earlier.
+ */
 static int check_tree(const struct run_options *o, const struct args *args,
 		      bool unattended, struct error *err)
 {
@@ -592,6 +615,7 @@ static int check_tree(const struct run_options *o, const struct args *args,
 			 flag);
 }
 
+/* Without a sandbox, no workspace is used. */
 int run_workspace_resolve(struct run_options *o, struct app *app,
 			  const struct args *args, struct error *err)
 {
@@ -634,7 +658,7 @@ int run_workspace_resolve(struct run_options *o, struct app *app,
 
 enum { NAMES_SHOWN = 200 };
 
-/* least is 0 or 1. *value stays if the flag was not given. */
+/* least is 0 or 1. Leaves *value unchanged without the flag. */
 static int read_integer(const struct args *args, const char *name,
 			int64_t least, int64_t *value, struct error *err)
 {
@@ -658,7 +682,7 @@ static int read_integer(const struct args *args, const char *name,
 	return 0;
 }
 
-/* US dollars, in trillionths. */
+/* Reads an amount in trillionths of a US dollar. */
 static int read_amount(const struct args *args, const char *name,
 		       int64_t *value, struct error *err)
 {
@@ -689,7 +713,7 @@ static int read_network(struct run_options *o, const char *text,
 	return 0;
 }
 
-/* Flags that exclude each other. */
+/* Refuses flags that exclude each other. */
 static int check_together(const struct run_options *o, struct error *err)
 {
 	if (o->apply && o->branch)
@@ -722,7 +746,10 @@ static int check_together(const struct run_options *o, struct error *err)
 	return 0;
 }
 
-/* The kinds of trust.h that --trust-project... accepts without a question. */
+/*
+ * Returns the kinds of trust.h that the --trust-project flags accept without
+ * asking.
+ */
 static unsigned trusted_kinds(const struct args *args)
 {
 	unsigned kinds = 0;
@@ -736,7 +763,7 @@ static unsigned trusted_kinds(const struct args *args)
 	return kinds;
 }
 
-/* Texts that are empty or have no use. */
+/* Refuses empty values and flags without effect. */
 static int check_words(const struct run_options *o, struct error *err)
 {
 	if (o->task && !str_trim(str_of(o->task)).len)
@@ -759,6 +786,7 @@ static int check_words(const struct run_options *o, struct error *err)
 	return 0;
 }
 
+/* Reads every flag of a run; the first error wins. */
 int run_options_read(struct run_options *o, const struct args *args,
 		     struct error *err)
 {
@@ -835,8 +863,10 @@ void run_options_release(struct run_options *o)
 	o->n_include = 0;
 }
 
-/* A provider or a default may be missing because config.toml could not be read:
- * says so, as far as the message has room. */
+/*
+ * The provider or default may be missing because config.toml could not be read.
+ * Appends that to the message if it fits.
+ */
 static void add_broken(const struct settings *set, struct error *err)
 {
 	size_t used = strlen(err->message);
@@ -854,7 +884,7 @@ static void add_broken(const struct settings *set, struct error *err)
 	buf_release(&note);
 }
 
-/* Appends the names of all providers, as many as fit. */
+/* Appends the names of all providers, up to NAMES_SHOWN bytes. */
 static void add_names(struct registry *registry, struct buf *names)
 {
 	const struct sandbox_provider *const *all = registry_list(registry);
@@ -876,7 +906,7 @@ static void add_names(struct registry *registry, struct buf *names)
 	}
 }
 
-/* Names the providers that exist, and the most similar one. */
+/* Lists the known providers and suggests the most similar one. */
 static int refuse_provider(struct app *app, struct registry *registry,
 			   const char *name, struct error *err)
 {
@@ -900,7 +930,7 @@ static int refuse_provider(struct app *app, struct registry *registry,
 	return -1;
 }
 
-/* Tools act on this machine: flags about a sandbox have no meaning. */
+/* Refuses flags about a sandbox if tools run on this machine. */
 static int refuse_without_sandbox(const struct run_options *o,
 				  struct error *err)
 {
@@ -922,7 +952,7 @@ static int refuse_without_sandbox(const struct run_options *o,
 	return 0;
 }
 
-/* Refuses flags that the chosen provider cannot follow. */
+/* Refuses flags that the chosen provider does not support. */
 static int check_flags(const struct run_options *o,
 		       const struct sandbox_provider *p, struct error *err)
 {
@@ -941,6 +971,7 @@ static int check_flags(const struct run_options *o,
 	return 0;
 }
 
+/* Without a flag, tools run on this machine. */
 int run_sandbox_resolve(struct run_options *o, struct app *app,
 			const char *flag, struct error *err)
 {
@@ -986,6 +1017,7 @@ int run_sandbox_resolve(struct run_options *o, struct app *app,
 	return check_flags(o, p, err);
 }
 
+/* Reads the setting shell.allow_list. */
 int run_allow_resolve(struct run_options *o, const struct settings *set,
 		      struct error *err)
 {
@@ -1009,7 +1041,9 @@ int run_allow_resolve(struct run_options *o, const struct settings *set,
 	return rc;
 }
 
-/* Reads a setting that is one of two words; *second: it is the second one. */
+/*
+ * Reads a setting with two possible words. *second is set for the second one.
+ */
 static int read_word(const struct settings *set, const char *key,
 		     const char *const words[2], bool *second,
 		     struct error *err)
@@ -1053,7 +1087,7 @@ static int refuse_by_policy(const char *flag, const char *key,
 			 flag, SETTINGS_POLICY_FILE, v->line, key);
 }
 
-/* -y would bypass each of these settings of the machine's policy. */
+/* Refuses -y or yolo if it would bypass one of these policy settings. */
 int run_options_check_yes(const struct settings *set, const char *what,
 			  struct error *err)
 {
@@ -1080,6 +1114,7 @@ int run_options_check_yes(const struct settings *set, const char *what,
 	return 0;
 }
 
+/* Flags may only be stricter than the policy. */
 int run_policy_apply(struct run_options *o, const struct settings *set,
 		     struct error *err)
 {
@@ -1096,7 +1131,7 @@ int run_policy_apply(struct run_options *o, const struct settings *set,
 	if (list && o->allow.given)
 		return refuse_by_policy("--shell-allow-list (-S)",
 					"shell.allow_list", list, err);
-	/* A turn is two steps: the model's answer, and its tools. */
+	/* One turn is two steps: the model's answer and its tool calls. */
 	if (steps && (!o->max_turns || o->max_turns > steps->integer / 2))
 		o->max_turns = steps->integer / 2;
 	return 0;
@@ -1146,7 +1181,7 @@ static int parse_exit(const char *word, enum lifecycle_exit *on_exit)
 	return -1;
 }
 
-/* --keep and --on-exit. Without either o->exit_given is false. */
+/* Reads --keep and --on-exit. Sets o->exit_given if either was given. */
 static int exit_of_flags(struct run_options *o, const struct args *args,
 			 struct error *err)
 {
@@ -1171,6 +1206,7 @@ static int exit_of_flags(struct run_options *o, const struct args *args,
 			 keep ? "--keep" : "--on-exit");
 }
 
+/* --sandbox-id always keeps its sandbox. */
 int run_exit_resolve(struct run_options *o, struct app *app,
 		     const struct args *args, struct error *err)
 {

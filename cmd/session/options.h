@@ -1,4 +1,4 @@
-/* options.h - what the command line and the settings ask of a run. */
+/* options.h - reads the options of a run from the command line and settings. */
 /* SPDX-License-Identifier: MIT */
 #ifndef CMD_SESSION_OPTIONS_H
 #define CMD_SESSION_OPTIONS_H
@@ -10,132 +10,151 @@
 #include "lifecycle/lifecycle.h"
 #include "worktree/fetch.h"
 
-/* One --upload or --download, and what became of it. */
+/* One --upload or --download, and its result. */
 struct transfer_option {
 	bool uploads;
 	char *local;        /* owned */
 	char *remote;       /* owned; "": the sandbox's working directory */
-	bool force;         /* replace files that are there */
-	const char **bring; /* names that a download leaves out unless they
-			       are asked for (cmd/session/copy.h);
-			       borrowed */
+	bool force;         /* replace existing files */
+	const char **bring; /* names that a download skips by default
+			       (cmd/session/copy.h), such as .git; borrowed */
 	size_t n_bring;
 	bool tried;
-	bool refused;       /* all or a part: something else is in its place */
-	int rc;             /* -1: it failed, err says why */
-	char *target;       /* owned: where it went, or NULL */
-	int64_t files;      /* that were copied, */
-	int64_t links;      /* and links */
-	int64_t skipped;    /* not copied: each had a warning */
-	struct buf entries; /* JSON: what is in a tree, one object each */
-	int64_t listed;     /* how many they are, */
-	int64_t unlisted;   /* and those beyond the most */
+	bool refused;       /* something was not copied because another file
+			       is in its place */
+	int rc;             /* -1: failed, see err */
+	char *target;       /* owned: destination, or NULL */
+	int64_t files;      /* copied files */
+	int64_t links;      /* copied links */
+	int64_t skipped;    /* not copied; each had a warning */
+	struct buf entries; /* JSON: one object per entry of a tree */
+	int64_t listed;     /* number of objects in entries */
+	int64_t unlisted;   /* number of entries beyond the limit */
 	struct error err;
 };
 
 struct transfer_options { /* zeroed, or filled by transfer_options_read() */
 	struct transfer_option *list; /* owned */
 	size_t n;
-	bool force;         /* files may be replaced, there and here */
-	const char **bring; /* of --bring, owned */
+	bool force;         /* existing files may be replaced, in the sandbox
+			       and here */
+	const char **bring; /* names of --bring; owned array */
 	size_t n_bring;
 };
 
-/* What the command line asks for, checked. Strings are borrowed from argv. */
+/* The checked options of the command line. Strings are borrowed from argv. */
 struct run_options {
 	const char *task;    /* -n, or NULL */
 	const char *message; /* -m, or NULL */
-	const char *resume;  /* -r: what names the thread, args_bare; or NULL */
-	bool fork;           /* go on in a copy of it */
-	const char *skill;   /* -s: to begin with, or NULL */
+	const char *resume;  /* -r: id of the thread, args_bare, or NULL */
+	bool fork;           /* --fork: continue in a copy of the thread */
+	const char *skill;   /* -s: skill to start with, or NULL */
 	const char *startup; /* --startup-cmd, or NULL */
-	unsigned fs_tools;   /* fs_tools_permit() */
-	char *agent;         /* whose memory and skills: "agent"; owned */
+	unsigned fs_tools;   /* bits for fs_tools_permit() */
+	char *agent;         /* agent whose memory and skills are used; owned */
 	const char *model, *model_params;
-	const char *sandbox;    /* provider's name after resolution; "none" */
-	const char *sandbox_as; /* as it was given: "podman" of docker */
+	const char *sandbox;    /* resolved name of the provider; "none" */
+	const char *sandbox_as; /* name as given, such as "podman" for docker */
 	const char *sandbox_id, *snapshot, *setup;
 	enum sandbox_network network;
 	enum lifecycle_exit on_exit;
-	bool exit_given; /* by flag or setting: nobody is asked */
+	bool exit_given; /* set by flag or setting, so the user is not asked */
 	int64_t keep_s;
 	struct allow_list allow;
 	bool apply;         /* --apply */
 	const char *branch; /* --branch NAME, or NULL */
-	bool yolo; /* --yolo: -y, but a chat asks once whether that is meant */
-	bool asks_in_sandbox; /* approvals.sandbox, or the user when asked */
-	bool asks_given;      /* the former says it */
-	bool reviews_all;     /* approvals.review: calls that only read, too */
+	bool yolo; /* --yolo: like -y, but a chat asks for confirmation once */
+	bool asks_in_sandbox; /* approvals.sandbox, or the user's answer */
+	bool asks_given;      /* the setting approvals.sandbox was given */
+	bool reviews_all;     /* approvals.review: also ask about calls that
+				 only read */
 	bool yes, quiet, no_stream, read_stdin, trust_project;
 	const char *mcp_config; /* --mcp-config, or NULL */
 	bool no_mcp;
-	unsigned trusted;   /* kinds of trust.h, by --trust-project... */
-	bool plain;         /* --plain: a chat of lines, without a screen */
+	unsigned trusted;   /* kinds of trust.h, from the --trust-project
+			       flags */
+	bool plain;         /* --plain: a chat without a screen */
 	int64_t max_turns;  /* 0: no cap */
-	const char *effort; /* --effort or /effort; NULL: the setting's */
+	const char *effort; /* --effort or /effort; NULL: use the setting */
 	int64_t max_usd;    /* trillionths of a US dollar; 0: not given */
 	const char *max_retries; /* checked, or NULL */
 	int64_t timeout_s;       /* 0: not given */
 	struct transfer_options transfers;
-	const char *workspace; /* --workspace or the setting; NULL: neither */
+	const char *workspace; /* --workspace or the setting; NULL if neither
+				  is given */
 	const char **include;  /* patterns; the array is owned */
 	size_t n_include;
-	int64_t history; /* commits that are sent with the tree */
+	int64_t history; /* number of commits sent with the tree */
 };
 
 /* Reads approvals.sandbox and approvals.review: ERR_CONFIG. */
 int run_asks_resolve(struct run_options *o, const struct settings *set,
 		     struct error *err);
-/* Flags, just read, that the policy forbids are an error; what it limits is
- * limited. */
+/*
+ * Applies the machine's policy: a forbidden flag is an error, a limit is
+ * lowered to the policy's.
+ */
 int run_policy_apply(struct run_options *o, const struct settings *set,
 		     struct error *err);
-/* ERR_POLICY if the machine's policy forbids what, a flag like -y. */
+/*
+ * ERR_POLICY if the machine's policy forbids what, the name of a flag like -y.
+ */
 int run_options_check_yes(const struct settings *set, const char *what,
 			  struct error *err);
-/* A warning where the policy's sandbox was not asked for. */
+/* Warns if the policy's default sandbox is not used. */
 void run_policy_remark(const struct run_options *o, const struct settings *set);
-/* True also for a tool that is none of these. */
+/* Also true for a tool that the option does not cover. */
 bool fs_tools_permit(unsigned tools, const char *name);
-/* [workspace] include, then --include of the chat that a command was typed in,
- * then of args, which may be NULL. The array is owned, its strings are not;
- * NULL with err. */
+/*
+ * Collects [workspace] include, then --include of the current chat, then of
+ * args (may be NULL). The array is owned, the strings are borrowed. NULL with
+ * err.
+ */
 const char **include_read(struct app *app, const struct args *args, size_t *n,
 			  struct error *err);
-/* Sets file_max and total_max. */
+/* Sets r->file_max and r->total_max. */
 int limits_read(const struct settings *set, struct fetch_request *r,
 		struct error *err);
-/* The same before a sandbox is deleted: where a value cannot be used, its
- * default counts, which is said on stderr. */
+/*
+ * Same, for use before a sandbox is deleted: an invalid value is replaced by
+ * its default, with a warning.
+ */
 void limits_read_or_default(const struct settings *set,
 			    struct fetch_request *r);
-/* Reads and checks the flags that need no file: ERR_USAGE. */
+/* Reads the flags and checks them without opening files: ERR_USAGE. */
 int run_options_read(struct run_options *o, const struct args *args,
 		     struct error *err);
-/* Settles o->sandbox by flag and configuration, with the messages of the
- * reference (spec/cli.md §2.1). */
+/*
+ * Sets o->sandbox from the flag and the settings. Errors use the reference's
+ * wording (spec/cli.md §2.1).
+ */
 int run_sandbox_resolve(struct run_options *o, struct app *app,
 			const char *flag, struct error *err);
-/* What becomes of the sandbox at the end: by --keep, --on-exit, else the
- * setting. After run_sandbox_resolve(). */
+/*
+ * Decides what happens to the sandbox at the end, from --keep, --on-exit or the
+ * setting. Call after run_sandbox_resolve().
+ */
 int run_exit_resolve(struct run_options *o, struct app *app,
 		     const struct args *args, struct error *err);
-/* Reads --workspace, --include and their settings: ERR_USAGE, ERR_CONFIG. After
- * run_sandbox_resolve(). */
+/*
+ * Reads --workspace, --include, --history and their settings. ERR_USAGE,
+ * ERR_CONFIG. Call after run_sandbox_resolve().
+ */
 int run_workspace_resolve(struct run_options *o, struct app *app,
 			  const struct args *args, struct error *err);
-/* [sandboxes] keep_for. */
+/* Reads [sandboxes] keep_for, in seconds. */
 int run_keep_time(struct app *app, int64_t *seconds, struct error *err);
-/* o->allow of shell.allow_list, for where no flag gave one. */
+/* Sets o->allow from shell.allow_list. Call only if no flag was given. */
 int run_allow_resolve(struct run_options *o, const struct settings *set,
 		      struct error *err);
-/* What else can be wrong without asking for a key: the files and texts that
- * flags name. */
+/* Checks the files and texts that flags name, before a key is needed. */
 int run_options_check(const struct run_options *o, struct error *err);
 void run_options_release(struct run_options *o);
-/* Sets what is copied from where to where; "" as second is the directory there,
- * the current one or the sandbox's. option is for errors. Release it also after
- * -1. */
+/*
+ * Sets source and destination. An empty second means the current directory,
+ * here or in the sandbox. option is for error messages. Release it even after
+ * -1.
+ */
 int transfer_option_set(struct transfer_option *t, const char *option,
 			const char *first, const char *second,
 			struct error *err);
