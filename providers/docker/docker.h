@@ -1,4 +1,4 @@
-/* docker.h - what the rooms of the docker provider share. */
+/* docker.h - declarations shared by the files of the docker provider. */
 /* SPDX-License-Identifier: MIT */
 #ifndef PROVIDERS_DOCKER_DOCKER_H
 #define PROVIDERS_DOCKER_DOCKER_H
@@ -18,44 +18,61 @@ struct docker { /* sandbox_client.priv */
 };
 extern const struct setting docker_settings[];
 
-/* container.c: what new containers are like. */
+/* container.c: describes new containers. */
 
-/* Limits by default, which the user did not ask for. An engine that cannot keep
- * them (rootless, without control groups) makes the container without. */
+/*
+ * Default limits, which the user did not ask for. If the engine cannot apply
+ * them (rootless, without control groups), the container is created without
+ * them.
+ */
 struct docker_limits {
 	bool wanted;
-	int64_t memory; /* bytes, three quarters of the engine's; 0: none */
-	char user[48];  /* with "bind": whose files are the user's; or "" */
+	int64_t memory; /* bytes: 3/4 of the engine's memory; 0: no limit */
+	char user[48];  /* "bind": docker_bind_user(); or "" */
 };
-/* GET /info, unless the user has set the memory. */
+/* Fills limits. Asks GET /info, unless the user has set the memory. */
 int docker_limits_init(struct docker *d, struct docker_limits *limits,
 		       const struct stop *stop, struct error *err);
-/* How well new containers are isolated, by the runtime that is set. */
+/*
+ * How strongly new containers are isolated, according to the runtime in the
+ * settings.
+ */
 enum sandbox_isolation docker_isolation(const struct settings *set);
-/* The same for the name of a runtime. */
+/* The isolation of a runtime, by its name. */
 enum sandbox_isolation docker_runtime_isolation(const char *runtime);
-/* Call after the engine refused a container. True if it has no runtime of the
- * name that is set; err then lists those that it has. */
+/*
+ * Call after the engine refused a container. True if the engine does not have
+ * the configured runtime; err then lists the runtimes that it has.
+ */
 bool docker_lacks_runtime(struct docker *d, const struct stop *stop,
 			  struct error *err);
-/* -1 if the container does not run in the runtime that is set: Podman 4.3
- * silently ignores it. */
+/*
+ * Returns -1 if the container does not use the configured runtime: Podman 4.3
+ * silently ignores that setting.
+ */
 int docker_check_runtime(const struct docker *d, const cJSON *inspected,
 			 struct error *err);
-/* The body of POST /containers/create. */
+/* Writes the body of POST /containers/create. */
 int docker_create_body(const struct docker *d, const struct sandbox_spec *spec,
 		       const char *image, const struct docker_limits *limits,
 		       struct buf *body, struct error *err);
-/* The image of the snapshot, or the one of the settings. Owned. */
+/*
+ * Sets *image (owned by the caller) to the snapshot's image, or to that of the
+ * settings.
+ */
 int docker_image(const struct docker *d, const struct sandbox_spec *spec,
 		 char **image, struct error *err);
-/* Whether new containers get directories of this machine, or volumes. */
+/* True if new containers mount directories of this machine, or volumes. */
 bool docker_has_mounts(const struct settings *set);
-/* "UID:GID" in the container whose files belong to our user on this machine.
- * info: the answer to GET /info. */
+/*
+ * Writes "UID:GID" of the user in the container whose files belong to our user
+ * on this machine. info: the answer to GET /info.
+ */
 void docker_bind_user(const cJSON *info, char *user, size_t size);
-/* True if the working directory is a directory of the user's, mounted: its
- * owner must not change. */
+/*
+ * True if the working directory is a mounted directory of the user. Its owner
+ * must not change.
+ */
 bool docker_is_bound(const struct sandbox *sb);
 /* exec.c: struct sandbox_ops.execute. */
 int docker_execute(struct sandbox *sb, const struct exec_request *req,
@@ -64,42 +81,47 @@ int docker_execute(struct sandbox *sb, const struct exec_request *req,
 
 extern const struct sandbox_provider docker_provider;
 
-/* kill.c: sandbox.priv, which the threads that run commands share. */
+/* kill.c: sandbox.priv, shared by the threads that run commands. */
 struct docker_box {
 	struct docker *docker; /* borrowed */
-	bool created;          /* by us: the container may be restarted */
+	bool created; /* dcode created the container and may restart it */
 	pthread_mutex_t restarting;
-	pthread_mutex_t lock; /* for the rest */
+	pthread_mutex_t lock; /* guards the fields below */
 	unsigned restarts;
 	int64_t init; /* pid of the first process on the engine's machine */
-	char notice[SANDBOX_NOTICE]; /* what no result has told yet */
+	/* a notice that no result has reported yet */
+	char notice[SANDBOX_NOTICE];
 };
 struct docker_box *docker_box_new(struct docker *docker, bool created);
 void docker_box_free(struct docker_box *box);
 void docker_box_set_init(struct docker_box *box, const cJSON *inspected);
-/* Moves what no result has told yet to the end of notice. */
+/*
+ * Appends the notice that no result has reported yet to notice, and clears it.
+ */
 void docker_box_take_notice(struct docker_box *box,
 			    char notice[SANDBOX_NOTICE]);
 unsigned docker_box_restarts(struct docker_box *box);
-/* Whether the container has been restarted since restarts was read, by us or,
- * as GET /containers/ID/json says, by somebody else. */
+/*
+ * True if the container was restarted since the caller read restarts: by dcode,
+ * or by somebody else according to GET /containers/ID/json.
+ */
 bool docker_box_restarted(struct docker_box *box, const char *container,
 			  unsigned restarts);
 
-struct docker_call { /* borrowed: one command that was started */
+struct docker_call { /* one started command; all borrowed */
 	const char *container;
-	const char *exec;  /* its id */
-	const char *token; /* DCODE_EXEC in its environment */
-	int64_t sent_ms;   /* when it was sent (clock_ms) */
+	const char *exec;  /* the exec's id */
+	const char *token; /* value of DCODE_EXEC in its environment */
+	int64_t sent_ms;   /* clock_ms() when it was sent */
 };
 
 /*
- * Ends every process of a call with no more rights than the container gives its
- * commands. A program in the container is asked to kill them; whether it did is
- * read from the engine, since a command may have replaced every program there.
- * What still lives after 2 s is ended by a restart if dcode made the container;
- * else it is named. Appends to notice what the user and the model have to know;
- * NULL: the box keeps it for docker_box_take_notice().
+ * Ends all processes of a call, with no more rights than the container's
+ * commands have. A program in the container kills them. Whether that worked is
+ * read from the engine, since a command may have replaced every program in the
+ * container. If processes live after 2 s, dcode restarts the container if it
+ * created it; else it reports their names. Appends what the user and the model
+ * must know to notice; NULL: stored for docker_box_take_notice().
  */
 void docker_kill(struct docker_box *box, const struct docker_call *call,
 		 char notice[SANDBOX_NOTICE]);

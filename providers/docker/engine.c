@@ -1,4 +1,4 @@
-/* engine.c - where the engine is, and every kind of request to it. */
+/* engine.c - finds the Docker or Podman engine and sends requests to it. */
 /* SPDX-License-Identifier: MIT */
 /*
  * Docker and Podman listen on a unix socket, sometimes on TCP, and speak the
@@ -30,14 +30,17 @@
 enum {
 	ANSWER_MAX = 8 << 20, /* bytes of an answer */
 	CONNECT_MS = 10000,
-	IDLE_MS = 120000, /* a slow disk takes its time to create */
+	IDLE_MS = 120000, /* a slow disk can delay a create */
 };
 
 static const char docker_socket[] = "/var/run/docker.sock";
 
 static const char root_socket[] = "/run/podman/podman.sock";
 
-/* HTTP needs a host in the URL, whichever: the socket decides. */
+/*
+ * Uses a unix socket. HTTP needs some host in the URL, but the socket decides
+ * where requests go.
+ */
 static void use_socket(struct engine *e, const char *path)
 {
 	e->socket = xstrdup(path);
@@ -45,7 +48,7 @@ static void use_socket(struct engine *e, const char *path)
 	e->shown = xasprintf("unix://%s", path);
 }
 
-/* The socket of the user's own Podman. Owned. */
+/* Path of the user's own Podman socket, owned by the caller. */
 static char *user_socket(const struct settings *set)
 {
 	const char *runtime = settings_env_plain(set, "XDG_RUNTIME_DIR");
@@ -55,7 +58,10 @@ static char *user_socket(const struct settings *set)
 	return xasprintf("/run/user/%u/podman/podman.sock", geteuid());
 }
 
-/* The user's Podman before root's. False: neither has a socket. */
+/*
+ * Looks for the socket of the user's Podman, then for root's. False if neither
+ * exists.
+ */
 static bool find_podman(struct engine *e, const struct settings *set)
 {
 	char *user = user_socket(set);
@@ -79,7 +85,7 @@ static int no_podman(const struct settings *set, struct error *err)
 			       "(or set DOCKER_HOST).");
 }
 
-/* Takes the address of DOCKER_HOST after its scheme: host and port, no path. */
+/* Parses the part of DOCKER_HOST after the scheme: host and port, no path. */
 static int use_address(struct engine *e, const char *scheme, const char *rest,
 		       struct error *err)
 {
@@ -93,8 +99,10 @@ static int use_address(struct engine *e, const char *scheme, const char *rest,
 	return 0;
 }
 
-/* Says in an error of the network which engine did not answer, and how to start
- * it. Other errors stay as they are. Always -1. */
+/*
+ * Adds to a network error which engine did not answer and how to start it.
+ * Other errors are not changed. Always returns -1.
+ */
 static int name_engine(const struct engine *e, struct error *err)
 {
 	if (err->code != ERR_NETWORK && err->code != ERR_UNREACHABLE)
@@ -107,7 +115,7 @@ static int name_engine(const struct engine *e, struct error *err)
 			       "start podman.socket), or set DOCKER_HOST.");
 }
 
-/* A socket that is not there needs no connection to be noticed. */
+/* Fails at once if the socket does not exist. */
 static int check_socket(const struct engine *e, struct error *err)
 {
 	if (access(e->socket, F_OK) == 0)
@@ -117,8 +125,11 @@ static int check_socket(const struct engine *e, struct error *err)
 	return name_engine(e, err);
 }
 
-/* Fills base, socket and shown. The order is the one of the docker and podman
- * commands: what was asked for by name, DOCKER_HOST, then the usual sockets. */
+/*
+ * Fills base, socket and shown. The order is that of the docker and podman
+ * commands: the explicitly requested engine, DOCKER_HOST, then the usual
+ * sockets.
+ */
 static int find_engine(struct engine *e, const struct settings *set,
 		       struct error *err)
 {
@@ -130,8 +141,10 @@ static int find_engine(struct engine *e, const struct settings *set,
 	if (!host && e->is_podman)
 		return no_podman(set, err);
 	if (!host) {
-		/* The first socket that exists. Without any it is Docker's own,
-		 * so that the message names that one. */
+		/*
+		 * Use the first socket that exists. If none does, use Docker's,
+		 * so that the message names it.
+		 */
 		if (access(docker_socket, F_OK) == 0 || !find_podman(e, set))
 			use_socket(e, docker_socket);
 		return check_socket(e, err);
@@ -267,12 +280,14 @@ int engine_inspect(struct engine *e, const char *id, cJSON **answer,
 }
 
 enum {
-	HEAD_MAX = 32 << 10, /* bytes of an answer's head or error */
-	REFUSAL_MS = 1000,   /* longest wait for the words of a refusal */
+	HEAD_MAX = 32 << 10, /* bytes of an answer's headers or error */
+	REFUSAL_MS = 1000,   /* longest wait for the text of a refusal */
 };
 
-/* Engines differ in how they refuse a container that does not run, so its
- * state is asked for. */
+/*
+ * True if the container has ended. Engines report that differently when they
+ * refuse an exec, so its state is requested.
+ */
 static bool has_ended(struct engine *e, const char *container,
 		      const struct stop *stop)
 {
@@ -287,7 +302,10 @@ static bool has_ended(struct engine *e, const char *container,
 	return ended;
 }
 
-/* Why POST /containers/ID/exec failed: ERR_GONE if the container has ended. */
+/*
+ * Reports why POST /containers/ID/exec failed. ERR_GONE: the container has
+ * ended.
+ */
 static int refuse_exec(struct engine *e, const char *container,
 		       const struct http_response *res, const struct stop *stop,
 		       struct error *err)
@@ -328,8 +346,11 @@ int exec_create(struct engine *e, const char *container, struct str body,
 	return rc;
 }
 
-/* The engine switches to raw bytes when it is asked to upgrade to "tcp"
- * (docs.docker.com/reference/api/engine, "Attach to a container", 2026-11). */
+/*
+ * Sends POST /exec/ID/start. The engine switches to raw bytes when it is asked
+ * to upgrade to "tcp" (docs.docker.com/reference/api/engine, "Attach to a
+ * container", 2026-11).
+ */
 static int send_start(struct engine *e, struct conn *c, const char *id,
 		      const struct stop *stop, struct error *err)
 {
@@ -349,7 +370,7 @@ static int send_start(struct engine *e, struct conn *c, const char *id,
 	return rc;
 }
 
-/* Receives some more of the answer. */
+/* Receives more bytes of the answer. */
 static int receive_more(struct conn *c, struct buf *in, const struct stop *stop,
 			struct error *err)
 {
@@ -368,8 +389,10 @@ static int receive_more(struct conn *c, struct buf *in, const struct stop *stop,
 	return n < 0 ? -1 : 0;
 }
 
-/* Reports why the engine did not start the command. in has the whole head of
- * the answer and the beginning of its body, which has the words. */
+/*
+ * Reports why the engine did not start the command. in holds the answer's
+ * headers and the beginning of its body, which contains the text.
+ */
 static int parse_refusal(struct conn *c, int status, struct buf *in,
 			 const struct stop *stop, struct error *err)
 {
@@ -390,8 +413,10 @@ static int parse_refusal(struct conn *c, int status, struct buf *in,
 	return -1;
 }
 
-/* The engine, or a proxy before it, answered with another address. dcode does
- * not follow: it reports where it was sent. */
+/*
+ * The engine, or a proxy in front of it, redirects. dcode does not follow: it
+ * reports the new address.
+ */
 static int report_redirect(int status, struct str head, struct error *err)
 {
 	struct http_response res = { .status = status, .retry_after_ms = -1 };
@@ -459,7 +484,7 @@ int exec_inspect(struct engine *e, const char *id, struct exec_state *state,
 	const cJSON *code;
 
 	if (rc < 0 && err->code == ERR_NOT_FOUND)
-		err->code = ERR_GONE; /* the exec goes with its container */
+		err->code = ERR_GONE; /* an exec ends with its container */
 	if (rc == 0) {
 		code = json_get(answer, "ExitCode");
 		state->running = json_bool(answer, "Running", false);
@@ -473,11 +498,11 @@ int exec_inspect(struct engine *e, const char *id, struct exec_state *state,
 enum {
 	LINE_MAX_LEN = 1 << 20, /* bytes of one message */
 	LAYERS_MAX = 256,
-	STEP = 5, /* percent between two lines */
+	STEP = 5, /* percent between two progress lines */
 	PULL_IDLE_MS = 300000,
 };
 
-/* How much of each layer of an image has arrived. */
+/* Download progress of one image layer. */
 struct layer {
 	char id[80];
 	int64_t current, total; /* bytes */
@@ -489,11 +514,11 @@ struct pull {
 	struct buf line; /* an unfinished message */
 	struct layer layers[LAYERS_MAX];
 	size_t n_layers;
-	int shown; /* percent of the last line, -1 none */
+	int shown; /* percent in the last line; -1: none printed */
 	struct error refused;
 };
 
-/* percent below 0: nothing is known yet. */
+/* Prints a progress line. percent is negative while nothing is known. */
 static void report_progress(struct pull *p, int percent)
 {
 	char *line;
@@ -506,7 +531,10 @@ static void report_progress(struct pull *p, int percent)
 	free(line);
 }
 
-/* NULL when there are too many layers, whose bytes then do not count. */
+/*
+ * Finds or adds a layer. NULL if there are too many layers; the bytes of that
+ * layer are not counted.
+ */
 static struct layer *find_layer(struct pull *p, const char *id)
 {
 	struct layer *l;
@@ -521,8 +549,10 @@ static struct layer *find_layer(struct pull *p, const char *id)
 	return l;
 }
 
-/* A layer has more bytes: prints a line once the sum of all layers has grown by
- * STEP percent. Sizes are the registry's word, hence the limits. */
+/*
+ * Updates a layer's bytes, and prints a line when the total has grown by STEP
+ * percent. The registry chooses the sizes, so they are limited.
+ */
 static void on_progress(struct pull *p, const cJSON *message)
 {
 	const cJSON *detail = json_get(message, "progressDetail");
@@ -548,7 +578,7 @@ static void on_progress(struct pull *p, const cJSON *message)
 	report_progress(p, percent);
 }
 
-/* Keeps the first error of a pull. Its words are the registry's. */
+/* Stores the first error of a pull. The text comes from the registry. */
 static void set_refused(struct pull *p, const char *words)
 {
 	struct buf text = BUF_INIT(300);
@@ -561,8 +591,10 @@ static void set_refused(struct pull *p, const char *words)
 	buf_release(&text);
 }
 
-/* One line of the answer: {"status":...}, or {"error":...}. A pull that fails
- * has HTTP status 200 all the same. */
+/*
+ * Handles one line of the answer: {"status":...}, or {"error":...}. The HTTP
+ * status is 200 even if the pull fails.
+ */
 static void on_message(struct pull *p, struct str line)
 {
 	cJSON *message = json_parse(str_trim(line));
@@ -596,8 +628,10 @@ static int on_data(void *arg, struct str chunk, struct error *err)
 	}
 }
 
-/* /images/create?fromImage=NAME&tag=TAG; without a tag the engine would fetch
- * them all. */
+/*
+ * Returns /images/create?fromImage=NAME&tag=TAG, owned by the caller. Without a
+ * tag the engine would pull all tags.
+ */
 static char *pull_path(const char *image)
 {
 	struct buf path = BUF_INIT(4096);

@@ -31,35 +31,44 @@
 #include "sandbox/setup/setup.h"
 
 enum {
-	HEAD = 8,             /* bytes before a frame, of which the first is */
-	LAST_STREAM = 3,      /* a stream, at most this */
+	HEAD = 8,             /* bytes of a frame's header; the first is */
+	LAST_STREAM = 3,      /* the stream, at most this */
 	BODY_MAX = 16 << 20,  /* bytes of the exec's description */
-	REPLY_MAX = 16 << 20, /* bytes that a dialog may leave unsent */
-	SOURCE = 64 << 10,    /* bytes asked of a source at once */
+	REPLY_MAX = 16 << 20, /* bytes of a dialog's unsent replies */
+	SOURCE = 64 << 10,    /* bytes read from a source at once */
 	TOKEN = 16,
-	SILENT_MS = 1000, /* then the engine is asked whether it ended */
+	/* after this silence, ask the engine whether it ended */
+	SILENT_MS = 1000,
 	SILENT_MAX_MS = 15000,
-	LOUD_MS = 10000,     /* the same while output comes */
-	DRAIN_QUIET_MS = 50, /* after the end: so long without a byte, */
-	DRAIN_MS = 1000,     /* or so long at all */
+	LOUD_MS = 10000, /* the same while output arrives */
+	/* after the end: stop reading after this silence, */
+	DRAIN_QUIET_MS = 50,
+	DRAIN_MS = 1000, /* or after this time in total */
 	ENDED_POLL_MS = 500,
-	PART_MAX = 120000,   /* Linux, MAX_ARG_STRLEN: 128 KiB an argument, */
-	ARGS_MAX = 15 << 17, /* and a quarter of the stack, 2 MiB, in all */
+	/* Linux (MAX_ARG_STRLEN) allows 128 KiB per argument, */
+	PART_MAX = 120000,
+	ARGS_MAX = 15 << 17, /* and a quarter of the stack, 2 MiB, for all */
 };
 
-/* Enters the command's directory and runs it. The exec itself starts in /, so
- * that a deleted working directory is an ordinary failure of cd. */
+/*
+ * Changes to the command's directory and runs it. The exec itself starts in /,
+ * so a deleted working directory is an ordinary failure of cd.
+ */
 static const char docker_exec[] = {
 #include "scripts/sandbox/docker_exec.sh.inc"
 	0
 };
 
-/* COMMAND of docker_exec.sh for a command in several arguments. It leaves $0
- * and
- * $# as they are after sh -c. */
+/*
+ * COMMAND of docker_exec.sh for a command that is split into several arguments.
+ * $0 and $# are the same as with sh -c.
+ */
 static const char join[] = "shift 2;IFS=;eval \"shift $#;unset IFS;$*\"";
 
-/* The same for parts with bytes that JSON cannot carry, as octal escapes. */
+/*
+ * Like join, for parts with bytes that JSON cannot represent. They are octal
+ * escapes.
+ */
 static const char join_escaped[] =
 	"shift 2;__dcode=$(printf %b \"$@\";echo x);"
 	"eval \"shift $#;unset __dcode;${__dcode%x}\"";
@@ -70,7 +79,10 @@ static void add_word(struct buf *body, struct str word)
 	json_quote(body, word);
 }
 
-/* Splits a long command between characters: each part is a JSON string. */
+/*
+ * Appends a long command in parts, split between characters: each part is a
+ * JSON string.
+ */
 static void add_parts(struct str text, struct buf *words)
 {
 	while (text.len) {
@@ -85,8 +97,10 @@ static void add_parts(struct str text, struct buf *words)
 	}
 }
 
-/* The same with each byte that is not UTF-8 as an escape. Returns the length of
- * all parts. */
+/*
+ * Like add_parts(), but escapes each byte that is not UTF-8. Returns the total
+ * length of the parts.
+ */
 static size_t add_escaped_parts(struct str text, struct buf *words)
 {
 	struct buf part = BUF_INIT(PART_MAX + 8);
@@ -114,7 +128,7 @@ static size_t add_escaped_parts(struct str text, struct buf *words)
 	return total;
 }
 
-/* The last arguments of docker_exec.sh: COMMAND [PART...]. */
+/* Appends the last arguments of docker_exec.sh: COMMAND [PART...]. */
 static int add_command(struct str command, struct buf *words, struct error *err)
 {
 	if (!str_is_utf8(command)) {
@@ -134,8 +148,10 @@ static int add_command(struct str command, struct buf *words, struct error *err)
 	return 0;
 }
 
-/* Writes the body of POST /containers/ID/exec. token becomes DCODE_EXEC in the
- * command's environment, by which its processes are found again. */
+/*
+ * Writes the body of POST /containers/ID/exec. token becomes DCODE_EXEC in the
+ * command's environment and identifies its processes later.
+ */
 static int describe_exec(const struct exec_request *req, const char *workdir,
 			 const char *token, struct buf *body, struct error *err)
 {
@@ -175,19 +191,21 @@ static int describe_exec(const struct exec_request *req, const char *workdir,
 }
 
 /*
- * Without a terminal the engine sends frames: one byte stream (0 standard
- * input, 1 output, 2 errors, 3 the engine's own error), three zero bytes,
- * four bytes length, big-endian, then so many bytes
+ * Parser of the engine's frames, which it sends if there is no terminal: one
+ * byte stream (0 standard input, 1 output, 2 errors, 3 the engine's own error),
+ * three zero bytes, four bytes length, big-endian, then that many bytes
  * (docs.docker.com/reference/api/engine, "Attach to a container", 2026-11).
  * Zero-initialise.
  */
 struct frames {
 	unsigned char head[8];
-	size_t head_len; /* bytes of the header so far */
-	uint32_t left;   /* bytes of the payload still to come */
+	size_t head_len; /* bytes of the header received so far */
+	uint32_t left;   /* bytes of the payload still missing */
 };
 
-/* Takes the next bytes of a frame's header off *chunk. 1 once it is complete.
+/*
+ * Moves bytes of a frame's header from *chunk to f. Returns 1 when the header
+ * is complete.
  */
 static int read_frame_head(struct frames *f, struct str *chunk,
 			   struct error *err)
@@ -210,9 +228,11 @@ static int read_frame_head(struct frames *f, struct str *chunk,
 	return 1;
 }
 
-/* Calls each for every piece of payload, in order, as soon as it is there;
- * stream is 1, 2 or 3. The chunks may be cut anywhere. -1 with ERR_PROTOCOL, or
- * when each fails. */
+/*
+ * Calls each with every piece of payload as soon as it arrives, in order.
+ * stream is 1, 2 or 3. Chunks may be split anywhere. -1 with ERR_PROTOCOL, or
+ * when each fails.
+ */
 static int feed_frames(struct frames *f, struct str chunk,
 		       int (*each)(void *arg, int stream, struct str chunk,
 				   struct error *err),
@@ -244,7 +264,7 @@ static bool is_between_frames(const struct frames *f)
 	return f->head_len == 0;
 }
 
-/* One command from its start to its end. */
+/* State of one command from start to end. */
 struct exec_session {
 	struct sandbox *sb;
 	struct engine *engine;
@@ -253,23 +273,28 @@ struct exec_session {
 	char *id; /* owned: the exec's */
 	struct exec_link link;
 	struct frames frames;
-	struct str input; /* still to send */
-	struct buf reply; /* dialog, or from the source: to send after it */
-	bool dry;         /* the source has no more, or there is none */
-	bool finished;    /* our side of the connection is closed */
-	bool closed;      /* theirs */
-	bool ended;       /* exit_code is known */
+	struct str input; /* not yet sent */
+	/* replies of the dialog or data of the source, sent after input */
+	struct buf reply;
+	bool dry;      /* the source is at its end, or there is none */
+	bool finished; /* dcode closed its side of the connection */
+	bool closed;   /* the engine closed its side */
+	bool ended;    /* exit_code is known */
 	int exit_code;
-	int64_t sent_ms;   /* when the command was sent */
-	unsigned restarts; /* of the container until then */
-	/* Between two questions whether it has ended; both grow. */
+	int64_t sent_ms;   /* clock_ms() when the command was sent */
+	unsigned restarts; /* the container's restarts before that */
+	/*
+	 * Pauses between two checks whether the command has ended. Both grow.
+	 */
 	struct pause {
 		int64_t ms;
-		int64_t end; /* by clock_ms() */
+		int64_t end; /* in terms of clock_ms() */
 	} silent, loud;
 };
 
-/* Passes output on. What the engine itself reports counts as errors. */
+/*
+ * Passes output to the caller. The engine's own messages count as error output.
+ */
 static int on_frame(void *arg, int stream, struct str chunk, struct error *err)
 {
 	struct exec_session *r = arg;
@@ -279,7 +304,7 @@ static int on_frame(void *arg, int stream, struct str chunk, struct error *err)
 			      r->req->dialog ? &r->reply : NULL, err);
 }
 
-/* Reads the next piece of the source once the previous one is sent. */
+/* Reads the next piece of the source when the previous one is sent. */
 static int read_source(struct exec_session *r, struct error *err)
 {
 	char *room;
@@ -301,9 +326,11 @@ static bool wants_input(const struct exec_session *r)
 	return r->input.len || r->reply.len || !r->dry;
 }
 
-/* Sends as much as the connection takes: input, then replies, then the end of
- * the input. 1 if something was sent. A command that closed its standard input
- * is not an error. */
+/*
+ * Sends as much as the connection accepts: input, then replies, then the end of
+ * the input. Returns 1 if something was sent. A command that has closed its
+ * standard input is not an error.
+ */
 static int send_input(struct exec_session *r, struct error *err)
 {
 	struct error ignored = { 0 };
@@ -328,7 +355,7 @@ static int send_input(struct exec_session *r, struct error *err)
 	return n > 0;
 }
 
-/* 1 if something came. */
+/* Reads available output. Returns 1 if there was some. */
 static int receive_output(struct exec_session *r, struct error *err)
 {
 	char room[65536];
@@ -346,8 +373,10 @@ static int receive_output(struct exec_session *r, struct error *err)
 		       : 1;
 }
 
-/* Asks the engine: a process in the background can keep the stream open after
- * the command has ended. */
+/*
+ * Asks the engine whether the command has ended: a background process can keep
+ * the stream open after that.
+ */
 static int check_ended(struct exec_session *r, const struct stop *stop,
 		       struct error *err)
 {
@@ -366,8 +395,10 @@ static void begin_pause(struct pause *p, int64_t ms)
 	p->end = clock_ms() + ms;
 }
 
-/* Asks whether the command has ended: after a second of silence, then at
- * growing intervals, and also now and then while there is output. */
+/*
+ * Calls check_ended() after a second of silence, then at growing intervals, and
+ * less often while there is output.
+ */
 static int check_if_due(struct exec_session *r, bool moved,
 			const struct stop *stop, struct error *err)
 {
@@ -386,7 +417,10 @@ static int check_if_due(struct exec_session *r, bool moved,
 	return silent || loud ? check_ended(r, stop, err) : 0;
 }
 
-/* Moves bytes until the stream ends or the engine says that the command has. */
+/*
+ * Transfers bytes until the stream ends or the engine reports the command's
+ * end.
+ */
 static int pump(struct exec_session *r, const struct stop *stop,
 		struct error *err)
 {
@@ -412,7 +446,7 @@ static int pump(struct exec_session *r, const struct stop *stop,
 	return 0;
 }
 
-/* Reads what was printed just before the end, which may still be on its way. */
+/* Reads output that was printed just before the end and has not arrived yet. */
 static void drain(struct exec_session *r, int64_t quiet_ms, struct error *err)
 {
 	struct stop stop = stop_cleanup(DRAIN_MS);
@@ -433,8 +467,10 @@ static void drain(struct exec_session *r, int64_t quiet_ms, struct error *err)
 	}
 }
 
-/* The stream has ended. Nearly always the command has, too; the exit status
- * takes the engine some milliseconds. */
+/*
+ * Waits for the exit status after the stream has ended. The command has usually
+ * ended too, but the engine needs some milliseconds to know it.
+ */
 static int wait_end(struct exec_session *r, const struct stop *stop,
 		    struct error *err)
 {
@@ -442,7 +478,7 @@ static int wait_end(struct exec_session *r, const struct stop *stop,
 
 	if (!is_between_frames(&r->frames) && r->closed) {
 		if (!r->ended && check_ended(r, stop, err) < 0)
-			return -1; /* the container has gone */
+			return -1; /* the container no longer exists */
 		return error_set(err, ERR_NETWORK,
 				 "the connection broke before the command's "
 				 "output was complete");
@@ -459,7 +495,10 @@ static int wait_end(struct exec_session *r, const struct stop *stop,
 	return 0;
 }
 
-/* Describes and starts it; the first output may come with the answer's head. */
+/*
+ * Creates and starts the exec. The first output may arrive with the answer's
+ * headers.
+ */
 static int start_exec(struct exec_session *r, const struct stop *stop,
 		      struct error *err)
 {
@@ -481,7 +520,7 @@ static int start_exec(struct exec_session *r, const struct stop *stop,
 	return rc;
 }
 
-/* Ends whatever the command has started. notice: of docker_kill(). */
+/* Kills all processes of the command. notice: see docker_kill(). */
 static void kill_tree(struct exec_session *r, char *notice)
 {
 	struct docker_call call = { r->sb->id, r->id, r->token, r->sent_ms };
@@ -490,7 +529,7 @@ static void kill_tree(struct exec_session *r, char *notice)
 		docker_kill(r->sb->priv, &call, notice);
 }
 
-/* Its own time limit has passed: kills it and keeps what it printed. */
+/* Kills a command that exceeded its time limit. Its output so far is kept. */
 static int time_out(struct exec_session *r, struct exec_result *res,
 		    struct error *err)
 {
@@ -505,7 +544,10 @@ static int time_out(struct exec_session *r, struct exec_result *res,
 	return 0;
 }
 
-/* True if a restart of the container ended it. 137 is a death by SIGKILL. */
+/*
+ * True if a restart of the container ended the command. Exit status 137 is a
+ * death by SIGKILL.
+ */
 static bool ended_by_restart(const struct exec_session *r, int rc,
 			     const struct error *why)
 {
@@ -522,7 +564,7 @@ static int report_restart(const struct exec_session *r, struct exec_result *res,
 	static const char text[] =
 		"the container was restarted, which ended this command";
 
-	if (r->req->plain) /* our own helper: its caller expects an error */
+	if (r->req->plain) /* dcode's own helper: the caller expects an error */
 		return error_set(err, ERR_REMOTE, "%s", text);
 	snprintf(res->notice, sizeof(res->notice),
 		 "The container was restarted to end what another command left "
@@ -546,8 +588,10 @@ static int run_command(struct exec_session *r, const struct stop *stop,
 	return rc;
 }
 
-/* Fills in the result of a command that has ended, or kills one that is given
- * up. late: its own time limit has passed. */
+/*
+ * Fills in the result of a command that has ended, or kills it. late: the
+ * command's time limit has passed.
+ */
 static int finish_result(struct exec_session *r, int rc, bool late,
 			 struct exec_result *res, struct error *why)
 {
@@ -559,7 +603,7 @@ static int finish_result(struct exec_session *r, int rc, bool late,
 		return report_restart(r, res, why);
 	if (rc == 0)
 		res->exit_code = r->exit_code;
-	else /* of a cancelled command the result is not read */
+	else /* nobody reads a cancelled command's result */
 		kill_tree(r, cancelled ? NULL : res->notice);
 	return rc;
 }

@@ -37,41 +37,48 @@
 #include "providers/docker/docker.h"
 #include "providers/docker/engine.h"
 
-/* One process, as the engine sees it. Nothing here is the word of a program in
- * the container, except the command's text, which a process can set itself. */
+/*
+ * One process in the engine's list. A program in the container can change only
+ * the command's text.
+ */
 struct top_process {
-	int64_t pid, parent; /* in the numbering that the engine uses */
-	int64_t host_pid;    /* the same process on the engine's machine */
-	int64_t age_ms;      /* to two seconds; -1 unknown */
+	int64_t pid, parent; /* as numbered in the engine's answer */
+	int64_t host_pid; /* pid of the same process on the engine's machine */
+	int64_t age_ms;   /* accurate to two seconds; -1 unknown */
 	bool zombie;
-	const char *command; /* borrowed from the answer */
+	const char *command; /* borrowed from top.answer */
 };
 
 struct top {
 	cJSON *answer;
-	struct top_process *list; /* owned, by pid */
+	struct top_process *list; /* owned, sorted by pid */
 	size_t n;
 };
 
-/* The call whose processes are looked for. Its pids are those of the engine's
- * machine; 0 unknown. */
+/*
+ * The call whose processes are searched. Pids are those of the engine's
+ * machine; 0 unknown.
+ */
 struct top_call {
 	int64_t init;    /* the container's first process */
 	int64_t root;    /* the first process of the call's exec */
-	int64_t killer;  /* our killer's, when it does not end */
+	int64_t killer;  /* pid of our killer if it does not end */
 	int64_t age_ms;  /* since the call was sent */
-	bool init_reaps; /* every orphan, as soon as it has ended */
+	bool init_reaps; /* init reaps every orphan as soon as it has ended */
 };
 
 enum {
 	KILL_MS = 2000, /* then the container is restarted, */
 	RESTART_MS = 30000,
-	STAYS_MS = 100, /* and is inspected after this */
-	ASK_MS = 5000,  /* for one question to the engine */
+	STAYS_MS = 100, /* and inspected after this time */
+	ASK_MS = 5000,  /* for one request to the engine */
 	COUNT_PAUSE_MS = 100,
-	NAMES_BYTES = 400, /* bytes */
+	NAMES_BYTES = 400, /* bytes of names in a notice */
 	PROCESSES_MAX = 1 << 16,
-	/* Podman 4.3 shows up to two seconds too many, ps one more or less. */
+	/*
+	 * Ages are inexact: Podman 4.3 shows up to two seconds too many, ps one
+	 * more or less.
+	 */
 	AGE_MORE_MS = 2500,
 	AGE_LESS_MS = 1500,
 	DEPTH_MAX = 64,
@@ -80,16 +87,16 @@ enum {
 };
 
 /*
- * Docker hands the words to the ps of its machine. Podman has words of its own,
- * and for all others runs the container's ps, so its own are tried first (20.10
- * and 4.3, 2026-11).
+ * Docker passes the words to ps on its machine. Podman has its own words, and
+ * runs the container's ps for all others, so Podman's words are tried first
+ * (20.10 and 4.3, 2026-11).
  */
 static const char *const queries[] = {
 	"/top?ps_args=hpid,pid,ppid,state,etime,args", /* Podman */
 	"/top?ps_args=-o%20pid,ppid,stat,etime,args",  /* Docker, any ps */
 };
 
-/* "[[DD-]HH:]MM:SS", what ps prints. */
+/* Parses "[[DD-]HH:]MM:SS", the format of ps. Returns milliseconds, or -1. */
 static int64_t clock_age(struct str text)
 {
 	struct str days = { text.ptr, str_find(text, '-') };
@@ -112,7 +119,10 @@ static int64_t clock_age(struct str text)
 	return n < 0 || n > 100000 ? -1 : (n * 86400 + total) * 1000;
 }
 
-/* "1h2m3.5s", "812.1ms": a duration as Go prints it. */
+/*
+ * Parses a duration as Go prints it: "1h2m3.5s", "812.1ms". Returns
+ * milliseconds, or -1.
+ */
 static int64_t go_age(const char *text)
 {
 	static const struct {
@@ -140,7 +150,7 @@ static int64_t go_age(const char *text)
 	return (int64_t)total;
 }
 
-/* Milliseconds; -1 unknown. */
+/* Parses an age in either format. Returns milliseconds; -1 unknown. */
 static int64_t parse_age(const char *text)
 {
 	if (!*text)
@@ -161,7 +171,9 @@ static int find_title(const cJSON *titles, const char *name)
 	return -1;
 }
 
-/* The text of the row in the first column that has one of these titles, or "".
+/*
+ * Returns the row's text in the first column that has one of these titles, or
+ * "".
  */
 static const char *find_cell(const cJSON *titles, const cJSON *row,
 			     const char *const *names)
@@ -178,13 +190,16 @@ static const char *find_cell(const cJSON *titles, const cJSON *row,
 	return "";
 }
 
-/* "Zl" is not dead: its first thread has ended, others run. */
+/*
+ * True for a dead process. "Zl" is not one: its first thread has ended, others
+ * run.
+ */
 static bool is_zombie(const char *state)
 {
 	return (state[0] == 'Z' || state[0] == 'X') && !strchr(state, 'l');
 }
 
-/* One row. False: it has no numbers where they must be. */
+/* Parses one row. False if a number is missing. */
 static bool parse_process(const cJSON *titles, const cJSON *row,
 			  struct top_process *p)
 {
@@ -219,7 +234,7 @@ static int no_list(struct error *err)
 			 "the engine's list of processes is invalid");
 }
 
-/* Frees a list; an empty one is left. */
+/* Frees the list and leaves it empty. */
 static void top_release(struct top *top)
 {
 	cJSON_Delete(top->answer);
@@ -228,8 +243,10 @@ static void top_release(struct top *top)
 	*top = (struct top){ 0 };
 }
 
-/* Parses the engine's answer, which top then owns. ERR_PROTOCOL: it cannot be
- * used; a container that runs has at least one process. */
+/*
+ * Parses the engine's answer, which top then owns. ERR_PROTOCOL if it is
+ * unusable or empty: a running container has at least one process.
+ */
 static int top_parse(struct top *top, cJSON *answer, struct error *err)
 {
 	const cJSON *rows = json_get(answer, "Processes");
@@ -256,7 +273,9 @@ static int top_parse(struct top *top, cJSON *answer, struct error *err)
 	return no_list(err);
 }
 
-/* GET /containers/ID/top. The query that the engine understood is remembered.
+/*
+ * Reads GET /containers/ID/top. The query that worked is stored for the next
+ * call.
  */
 static int top_read(struct engine *e, const char *container, struct top *top,
 		    const struct stop *stop, struct error *err)
@@ -295,8 +314,10 @@ static const struct top_process *find_process(const struct top *top,
 	return bsearch(&key, top->list, top->n, sizeof(key), by_pid);
 }
 
-/* Began after the call's first process. Process numbers grow, but one day they
- * start again at the bottom, so the age decides where it is clear. */
+/*
+ * True if the process began after the call's first process. Process numbers
+ * grow but wrap around some day, so the age decides if it is clear.
+ */
 static bool is_younger(const struct top_process *p, const struct top_call *call)
 {
 	if (p->age_ms >= 0 && p->age_ms - AGE_MORE_MS > call->age_ms)
@@ -306,15 +327,20 @@ static bool is_younger(const struct top_process *p, const struct top_call *call)
 	return call->root && p->host_pid > call->root;
 }
 
-/* Without a pid from the engine, the process with the lowest number is init. */
+/*
+ * True for the container's first process. If its pid is unknown, the process
+ * with the lowest number is taken.
+ */
 static bool is_init(const struct top *top, const struct top_process *p,
 		    const struct top_call *call)
 {
 	return call->init ? p->host_pid == call->init : p == top->list;
 }
 
-/* Podman does not say whether a zombie still has threads. One that should have
- * been reaped by now has some: the engine reaps the first process of an exec.
+/*
+ * True for a zombie without threads. Podman does not say whether a zombie still
+ * has threads. A zombie that should have been reaped by now still has some: the
+ * engine reaps the first process of an exec.
  */
 static bool has_ended(const struct top *top, const struct top_process *p,
 		      const struct top_call *call)
@@ -326,10 +352,10 @@ static bool has_ended(const struct top *top, const struct top_process *p,
 }
 
 /*
- * Does list[i] belong to the call? It does when it descends from root or
- * killer, or when its parent left it behind and it began after root: then it is
- * a child of init. The trees of other commands that run do not belong to it,
- * nor does what earlier commands left running.
+ * True if list[i] belongs to the call: it descends from root or killer, or it
+ * is a child of init that began after root, because its parent has ended.
+ * Processes of other running commands, and those that earlier commands left
+ * running, do not belong to the call.
  */
 static bool top_belongs(const struct top *top, size_t i,
 			const struct top_call *call)
@@ -347,12 +373,18 @@ static bool top_belongs(const struct top *top, size_t i,
 		below = p;
 		p = p->parent == p->pid ? NULL : find_process(top, p->parent);
 	}
-	/* It descends from another exec, or deeper than any honest tree. */
+	/*
+	 * p NULL: a process of another exec, or nested deeper than any normal
+	 * tree.
+	 */
 	return p && is_younger(&top->list[i], call);
 }
 
-/* Left behind by an earlier command. The oldest child of the first process does
- * not count: it is the sleep that the first process waits for. */
+/*
+ * True if an earlier command left the process running. The oldest child of the
+ * first process does not count: it is the sleep that the first process waits
+ * for.
+ */
 static bool is_background(const struct top *top, size_t i,
 			  const struct top_call *call)
 {
@@ -374,7 +406,7 @@ static bool is_background(const struct top *top, size_t i,
 	return false;
 }
 
-/* Appends "12 sleep 60", sanitized and cut. */
+/* Appends the process as "12 sleep 60", sanitized and shortened. */
 static void add_name(const struct top_process *p, struct buf *out)
 {
 	struct buf name = BUF_INIT(1 << 20);
@@ -393,9 +425,10 @@ static void add_name(const struct top_process *p, struct buf *out)
 	buf_release(&name);
 }
 
-/* Appends "12 sleep 60, 14 x and 3 more": the processes that belong to the
- * call, or (background) those that earlier commands left behind. Returns how
- * many. */
+/*
+ * Appends "12 sleep 60, 14 x and 3 more": the processes of the call or, with
+ * background, those that earlier commands left running. Returns their number.
+ */
 static size_t top_names(const struct top *top, const struct top_call *call,
 			bool background, struct buf *out)
 {
@@ -416,14 +449,14 @@ static size_t top_names(const struct top *top, const struct top_call *call,
 	return found;
 }
 
-/* The supervisor's way to end a job, as a script: $1 is the job's name. */
+/* The script by which the supervisor kills a job. $1 is the job's name. */
 static const char kill_tree[] = {
 #include "scripts/sandbox/supervise_kill.sh.inc"
 #include "scripts/sandbox/supervise_kill_tree.sh.inc"
 	0
 };
 
-/* The end of one command. */
+/* State while one command's processes are ended. */
 struct kill_job {
 	struct docker_box *box;
 	const struct docker_call *call;
@@ -442,10 +475,10 @@ static void add_notice(char notice[SANDBOX_NOTICE], const char *text)
 }
 
 /*
- * The container's own sh, whatever a command has made of it: so it gets the
- * user and the rights that commands have, never "Privileged" or another user
- * (a replaced /bin/sh would get all capabilities at the next timeout), and
- * what it says is not believed.
+ * Describes the exec of the killer. It runs the container's own sh, which a
+ * command may have replaced. So it gets only the user and rights of commands,
+ * never "Privileged" or another user: a replaced /bin/sh would get all
+ * capabilities at the next timeout. Its output is not trusted.
  */
 static void describe_killer(const char *token, struct buf *body)
 {
@@ -457,8 +490,10 @@ static void describe_killer(const char *token, struct buf *body)
 	buf_adds(body, "]}");
 }
 
-/* Runs the killer until its output ends. If it takes too long, asks for its
- * pid, so that it is counted as a process of the command. */
+/*
+ * Runs the killer until its output ends. If that takes too long, reads the
+ * killer's pid, so that it counts as a process of the command.
+ */
 static void run_killer(struct kill_job *job, const struct stop *stop)
 {
 	struct engine *e = &job->box->docker->engine;
@@ -486,7 +521,9 @@ static void run_killer(struct kill_job *job, const struct stop *stop)
 	free(id);
 }
 
-/* For engines without a list of processes: whether the call's first one runs.
+/*
+ * For engines without a list of processes: returns 1 if the call's first
+ * process runs.
  */
 static size_t count_exec(struct kill_job *job, const struct stop *stop,
 			 struct buf *names)
@@ -502,8 +539,11 @@ static size_t count_exec(struct kill_job *job, const struct stop *stop,
 	return 1;
 }
 
-/* How many processes of the call live, as the engine sees it. names gets
- * theirs, others those of processes that earlier commands left running. */
+/*
+ * Returns how many processes of the call live according to the engine. names
+ * receives their names, others the names of processes that earlier commands
+ * left running.
+ */
 static size_t count_living(struct kill_job *job, struct buf *names,
 			   struct buf *others)
 {
@@ -526,7 +566,7 @@ static size_t count_living(struct kill_job *job, struct buf *names,
 	job->seen.init = json_int(state, "Pid", 0);
 	job->seen.age_ms = clock_ms() - job->call->sent_ms;
 	if (!json_bool(state, "Running", true)) {
-		; /* every process ends with the first */
+		; /* all processes end with the first one */
 	} else if (top_read(e, job->call->container, &top, &stop, &why) < 0) {
 		n = count_exec(job, &stop, names);
 	} else {
@@ -538,7 +578,7 @@ static size_t count_living(struct kill_job *job, struct buf *names,
 	return n;
 }
 
-/* 0 when the container runs again, with another first process. */
+/* Restarts the container. 0 when it runs again with another first process. */
 static int restart(struct kill_job *job, struct error *err)
 {
 	struct engine *e = &job->box->docker->engine;
@@ -567,7 +607,7 @@ static int restart(struct kill_job *job, struct error *err)
 	return rc;
 }
 
-/* Restarts the container, and tells what ended with it. */
+/* Restarts the container and adds a notice that names the ended processes. */
 static void end_by_restart(struct kill_job *job, const struct buf *names,
 			   const struct buf *others)
 {
@@ -593,7 +633,10 @@ static void end_by_restart(struct kill_job *job, const struct buf *names,
 	free(text);
 }
 
-/* An attached container belongs to somebody else: it is not restarted. */
+/*
+ * Adds a notice about living processes. An attached container may be in use by
+ * somebody else, so it is not restarted.
+ */
 static void report_living(struct kill_job *job, const struct buf *names)
 {
 	char *text = xasprintf(
@@ -605,7 +648,10 @@ static void report_living(struct kill_job *job, const struct buf *names)
 	free(text);
 }
 
-/* See the top of the file. */
+/*
+ * Ends all processes of one command, in the steps described at the top of the
+ * file.
+ */
 static void end_call(struct kill_job *job)
 {
 	struct stop limit = stop_cleanup(KILL_MS);
@@ -629,7 +675,7 @@ static void end_call(struct kill_job *job)
 		report_living(job, &names);
 		goto done;
 	}
-	/* Another thread may have restarted it meanwhile. */
+	/* Another thread may have restarted the container meanwhile. */
 	pthread_mutex_lock(&job->box->restarting);
 	if (count_living(job, &names, &others))
 		end_by_restart(job, &names, &others);
@@ -699,8 +745,10 @@ unsigned docker_box_restarts(struct docker_box *box)
 	return restarts;
 }
 
-/* The pid of the first process, for which a restart may have to be waited for;
- * 0 if the container does not run within ms. */
+/*
+ * Returns the pid of the first process, and waits for a restart in progress. 0
+ * if the container does not run within ms.
+ */
 static int64_t running_init(struct docker *d, const char *container, int64_t ms)
 {
 	struct stop stop = stop_cleanup(ms);

@@ -28,21 +28,21 @@
 #include "providers/kit/vendor.h"
 
 enum {
-	PORT = 49983, /* envd's, inside every sandbox */
+	PORT = 49983, /* envd's port in every sandbox */
 	COMMAND_MAX = 512 << 10,
 	LIFETIME_S = 1800,
 	WAIT_MS = 180000,
 	CREATE_MS = 120000,
 	SNAPSHOT_MS = 300000,
 	NAME_MAX_BYTES = 128,
-	/* Of commands. */
+	/* for commands */
 	BODY_MAX = 4 << 20,
-	SLACK_MS = 8000, /* beyond the time that a request is held */
+	SLACK_MS = 8000, /* added to the time that a request is held */
 	USER_MAX = 256,
-	/* Versions of envd: 0.4.0 is 400. */
-	STDIN_SINCE = 300,   /* knows the field */
+	/* First versions of envd with a feature; 0.4.0 is 400. */
+	STDIN_SINCE = 300,   /* has the field "stdin" */
 	USER_OPTIONAL = 400, /* has a default user */
-	RAW_SINCE = 507,     /* accepts a body that is the file */
+	RAW_SINCE = 507,     /* accepts the file itself as the body */
 };
 
 /*
@@ -54,15 +54,16 @@ enum {
 struct e2b { /* sandbox_client.priv */
 	struct vendor_client kit;
 	char *domain;     /* owned */
-	char *envd;       /* owned: one address for all, or NULL */
-	const char *user; /* borrowed; NULL: the template's */
+	char *envd;       /* owned: one address for all sandboxes, or NULL */
+	const char *user; /* borrowed; NULL: the template's user */
 };
 
 struct e2b_box { /* sandbox.priv */
 	struct vendor_box kit;
-	char *domain; /* owned; NULL: the account's. These under kit.lock */
-	char *token;  /* owned, or NULL */
-	int version;  /* of envd: 0.6.4 is 604; 0 unknown */
+	/* owned; NULL: the account's domain. kit.lock guards these fields */
+	char *domain;
+	char *token; /* owned, or NULL */
+	int version; /* envd's version: 0.6.4 is 604; 0 unknown */
 };
 
 static const struct setting settings[] = {
@@ -118,7 +119,7 @@ static const struct setting settings[] = {
 	{ 0 },
 };
 
-/* The account. */
+/* Settings of the account: domain and addresses. */
 
 static bool is_domain(const char *domain)
 {
@@ -190,7 +191,7 @@ static void free_box(struct sandbox *sb)
 	free(b->token);
 }
 
-/* Create, and what brings a sandbox to running. */
+/* Creating a sandbox, and making it run. */
 
 static int describe(struct vendor_client *c, const struct sandbox_spec *spec,
 		    cJSON *body, const struct stop *stop, struct error *err)
@@ -212,7 +213,10 @@ static int describe(struct vendor_client *c, const struct sandbox_spec *spec,
 	return 0;
 }
 
-/* If the server does not know the new path (404, 405), the old one is used. */
+/*
+ * Creates the sandbox. The old path is used if the server does not know the new
+ * one (404, 405).
+ */
 static int post_create(struct sandbox *sb, const struct sandbox_spec *spec,
 		       cJSON *body, cJSON **answer, const struct stop *stop,
 		       struct error *err)
@@ -238,7 +242,7 @@ static int post_create(struct sandbox *sb, const struct sandbox_spec *spec,
 	return rc;
 }
 
-/* Names of the public service, whose sandboxes share one host. */
+/* True for domains of the public service, whose sandboxes share one host. */
 static bool is_shared(const char *domain)
 {
 	static const char *const shared[] = { "e2b.app", "e2b.dev", "e2b.pro",
@@ -260,7 +264,7 @@ static char *envd_address(const struct e2b *e, const char *id,
 	return xasprintf("https://%d-%s.%s", PORT, id, domain);
 }
 
-/* "0.6.4" is 604; 0 for another form. */
+/* Parses "0.6.4" as 604. Returns 0 for another format. */
 static int parse_version(const char *text)
 {
 	struct str rest = str_of(text);
@@ -287,8 +291,10 @@ static void replace_text(char **text, const char *value)
 	}
 }
 
-/* Reads what an answer says about envd; a missing member leaves the value as it
- * was. Then sets envd's address and headers. */
+/*
+ * Reads envd's data from an answer; missing members leave their value
+ * unchanged. Then sets envd's address and headers.
+ */
 static int set_endpoint(struct sandbox *sb, const cJSON *answer,
 			const struct stop *stop, struct error *err)
 {
@@ -324,7 +330,7 @@ static int set_endpoint(struct sandbox *sb, const cJSON *answer,
 	return rc;
 }
 
-/* Each request about a sandbox's life carries how long it shall live. */
+/* Sends a request about a sandbox's life, with its new lifetime in the body. */
 static int post_timeout(struct sandbox *sb, struct rest_ask *ask,
 			int64_t lifetime_s, cJSON **answer,
 			const struct stop *stop, struct error *err)
@@ -340,7 +346,10 @@ static int post_timeout(struct sandbox *sb, struct rest_ask *ask,
 	return rc;
 }
 
-/* Resumes a paused one. Older self-hosted servers know only the second path. */
+/*
+ * Resumes a paused sandbox. Older self-hosted servers know only the second
+ * path.
+ */
 static int resume_sandbox(struct sandbox *sb, const char *id, cJSON **answer,
 			  const struct stop *stop, struct error *err)
 {
@@ -376,7 +385,7 @@ static int extend_life(struct sandbox *sb, int64_t lifetime_s,
 	return rc;
 }
 
-/* The version of the sandbox's envd; 0: unknown. */
+/* Returns the version of the sandbox's envd; 0 if unknown. */
 static int envd_version(struct sandbox *sb)
 {
 	struct e2b_box *b = (struct e2b_box *)vendor_box(sb);
@@ -388,7 +397,7 @@ static int envd_version(struct sandbox *sb)
 	return version;
 }
 
-/* The user that requests to envd name, or NULL. */
+/* Returns the user to name in requests to envd, or NULL. */
 static const char *envd_user(struct sandbox *sb)
 {
 	const struct e2b *e = sb->client->priv;
@@ -398,7 +407,7 @@ static const char *envd_user(struct sandbox *sb)
 							       : "user";
 }
 
-/* Makes the configured directory, unless it is the usual one. */
+/* Creates the configured directory, unless it is the default one. */
 static int make_workdir(struct sandbox *sb, const struct stop *stop,
 			struct error *err)
 {
@@ -424,7 +433,7 @@ static int make_workdir(struct sandbox *sb, const struct stop *stop,
 	rc = rest_json(vendor_server(sb), &ask, &ignored, NULL, stop, &why);
 	cJSON_Delete(ignored);
 	buf_release(&body);
-	/* 409: it is there. */
+	/* 409: the directory exists. */
 	if (rc < 0 && why.http_status == 409)
 		return 0;
 	if (rc < 0)
@@ -432,14 +441,17 @@ static int make_workdir(struct sandbox *sb, const struct stop *stop,
 	return rc;
 }
 
-/* Commands: one process of envd, whose output is a stream of events. */
+/* Commands: each is one process of envd, whose output is a stream of events. */
 
-/* The stream of process.Process/Start; start from { .out = ... }. */
+/*
+ * Parser of the stream of process.Process/Start. Initialise with { .out = ...
+ * }.
+ */
 struct e2b_events {
 	struct envelope stream;
 	struct buf *out; /* borrowed: receives standard output */
-	bool started;    /* the process has a number */
-	bool exited;     /* it has ended, and all its output is there */
+	bool started;    /* the process has an id */
+	bool exited;     /* it has ended, and all its output has arrived */
 	char code[32];   /* the error's name at the stream's end, or "" */
 	char message[200];
 };
@@ -475,7 +487,7 @@ static int on_event(struct e2b_events *e, const cJSON *event, struct error *err)
 	return text ? add_base64(e->out, text, err) : 0;
 }
 
-/* How the stream ended. */
+/* Reads the last message of the stream, which may hold an error. */
 static void on_last(struct e2b_events *e, const cJSON *tree)
 {
 	const cJSON *error = json_get(tree, "error");
@@ -510,7 +522,10 @@ static int on_message(void *arg, struct str json, bool is_last,
 	return rc;
 }
 
-/* ERR_PROTOCOL if this is not such a stream, ERR_LIMIT when out is full. */
+/*
+ * Feeds bytes of the answer. ERR_PROTOCOL if they are not such a stream,
+ * ERR_LIMIT if out is full.
+ */
 static int feed_events(struct e2b_events *e, struct str chunk,
 		       struct error *err)
 {
@@ -518,7 +533,10 @@ static int feed_events(struct e2b_events *e, struct str chunk,
 	return envelope_feed(&e->stream, chunk, on_message, e, err);
 }
 
-/* At the end of the answer: 0 when all of it has come. */
+/*
+ * Call at the end of the answer. Returns 0 if it was complete and without an
+ * error.
+ */
 static int end_events(const struct e2b_events *e, struct error *err)
 {
 	if (!e->stream.ended)
@@ -558,7 +576,9 @@ static int compose_request(struct sandbox *sb, struct str command,
 	return rc < 0 ? -1 : buf_check(out, "the command", err);
 }
 
-/* "Authorization: Basic BASE64(user:)", owned, or NULL. */
+/*
+ * Returns "Authorization: Basic BASE64(user:)", owned by the caller, or NULL.
+ */
 static char *user_header(struct sandbox *sb)
 {
 	const char *user = envd_user(sb);
@@ -581,7 +601,7 @@ static int on_data(void *arg, struct str chunk, struct error *err)
 	return feed_events(arg, chunk, err);
 }
 
-/* Names of errors that may go away by themselves, or with a living sandbox. */
+/* True for error names that a repetition may overcome. */
 static bool is_passing(const char *code)
 {
 	static const char *const names[] = {
@@ -602,7 +622,10 @@ static bool may_be_gone(const char *code)
 	       !strcmp(code, "unauthenticated") || !strcmp(code, "not_found");
 }
 
-/* struct supervisor.call: one process, its output to the end. */
+/*
+ * Implements supervisor.call: runs one process and reads its output until it
+ * ends.
+ */
 static int run_script(void *arg, struct str command, int64_t wait_ms,
 		      struct buf *out, const struct stop *stop,
 		      struct error *err)
@@ -652,7 +675,7 @@ static int run_script(void *arg, struct str command, int64_t wait_ms,
 	return rc;
 }
 
-/* Files, by envd. */
+/* Files, transferred by envd. */
 
 static void fill_get(struct sandbox *sb, const char *file,
 		     struct file_request *req)
@@ -667,7 +690,7 @@ static void fill_get(struct sandbox *sb, const char *file,
 	}
 }
 
-/* A server ignores the form's file name: the path is in the query. */
+/* The server ignores the file name in the form: the path is in the query. */
 static void fill_put(struct sandbox *sb, const char *file,
 		     struct file_request *req)
 {
@@ -680,7 +703,10 @@ static void fill_put(struct sandbox *sb, const char *file,
 	req->file_name = "file";
 }
 
-/* The proxy's words when the sandbox does not exist, or does not answer. */
+/*
+ * Recognises the proxy's texts for a sandbox that does not exist or does not
+ * answer.
+ */
 static enum file_retry classify_failure(const struct http_response *res)
 {
 	struct str body = buf_str(&res->body);
@@ -701,9 +727,12 @@ static const struct http_files files = {
 	.touch = vendor_touch,
 };
 
-/* Snapshots. The sandbox goes on afterwards. */
+/* Snapshots. The sandbox continues to run afterwards. */
 
-/* "team/name:tag". Without them, any team and the tag "default" are meant. */
+/*
+ * True if two template names "team/name:tag" are the same. A missing team
+ * matches any; a missing tag means "default".
+ */
 static bool same_name(const char *listed, const char *name)
 {
 	struct str a = str_of(listed);
@@ -758,7 +787,7 @@ static int e2b_find_snapshot(struct sandbox_client *client, const char *name,
 	return vendor_pages(client->priv, &q, stop, err) < 0 ? -1 : s.found;
 }
 
-/* The snapshot's name is a template's from then on. */
+/* Makes a snapshot. Its name can then be used as that of a template. */
 static int e2b_snapshot(struct sandbox *sb, const char *name, bool replace,
 			const struct stop *stop, struct error *err)
 {
@@ -770,7 +799,7 @@ static int e2b_snapshot(struct sandbox *sb, const char *name, bool replace,
 	cJSON *tree = NULL;
 	int rc;
 
-	(void)replace; /* the name is given to the new one in any case */
+	(void)replace; /* the API always moves the name to the new snapshot */
 	if (!*name || strlen(name) > NAME_MAX_BYTES)
 		return error_set(err, ERR_USAGE, "not a snapshot name");
 	buf_addc(&body, '{');
@@ -786,15 +815,16 @@ static int e2b_snapshot(struct sandbox *sb, const char *name, bool replace,
 	return rc;
 }
 
-/* CPU and memory are billed by what a sandbox has, whether or not it is used;
- * disk is not billed (e2b.dev/docs/faq/calculate-sandbox-price.md, read
- * 2026-11-23). */
+/*
+ * CPU and memory are billed by the sandbox's size, used or not; disk is not
+ * billed (e2b.dev/docs/faq/calculate-sandbox-price.md, read 2026-11-23).
+ */
 static const struct rates rates = {
 	.vcpu = RATES_HOUR(0.0504),
 	.gib = RATES_HOUR(0.0162),
 };
 
-/* Of the template "base" (same page); others have sizes of their own. */
+/* Size of the template "base" (same page); others have their own sizes. */
 static const struct rates_size base = { .milli_vcpu = 2000, .mib = 512 };
 
 static int e2b_price(const struct settings *set, const char *snapshot,
@@ -809,8 +839,11 @@ static int e2b_price(const struct settings *set, const char *snapshot,
 	return 0;
 }
 
-/* As the SDK does: names and values are encoded, the pairs made from them once
- * more, and the whole as a query's value. */
+/*
+ * Builds the path of the list like the SDK: names and values are encoded, each
+ * pair is encoded again, and the result becomes the value of one query
+ * parameter.
+ */
 static void list_path(const struct vendor_client *c, struct buf *path,
 		      const char *label, const char *value)
 {
@@ -834,14 +867,14 @@ static void list_path(const struct vendor_client *c, struct buf *path,
 	buf_release(&pair);
 }
 
-/* A paused one does not end at endAt. */
+/* Sets the end, unless the sandbox is paused: then it does not end at endAt. */
 static void add_end(const cJSON *item, struct sandbox_info *info)
 {
 	if (info->state != STATE_STOPPED)
 		info->ends = json_time(item, "endAt");
 }
 
-/* The answers to a create and a connect have no state. */
+/* Answers to create and connect contain no state. */
 static const struct vendor_state states[] = {
 	{ "running", STATE_RUNNING, STEP_READY, false },
 	{ "paused", STATE_STOPPED, STEP_START, false },
@@ -876,7 +909,7 @@ static const struct vendor vendor = {
 	.info = add_end,
 	.list_path = list_path,
 	.call = run_script,
-	.max_command = 1 << 20, /* of all arguments; Linux takes 2 MiB */
+	.max_command = 1 << 20, /* bytes of all arguments; Linux allows 2 MiB */
 	.max_answer = 4 << 20,
 	.may_be_gone = (const int[]){ 401, 404, 502, 503, 0 },
 	.files = &files,
@@ -915,7 +948,7 @@ const struct sandbox_provider e2b_provider = {
 	.url_env = (const char *const[]){ "E2B_API_URL", "E2B_DOMAIN", NULL },
 	.ops = &ops,
 	.price = e2b_price,
-	/* "Each sandbox is powered by Firecracker" */
+	/* The page says: "Each sandbox is powered by Firecracker" */
 	.isolation = ISOLATION_MICROVM,
 	.isolation_source = "e2b.dev, 2026-11-23",
 };

@@ -1,8 +1,8 @@
-/* http_config.c - the description of a REST service: read, and filled in. */
+/* http_config.c - reads the description of a REST service and fills it in. */
 /* SPDX-License-Identifier: MIT */
 /*
  * Three parts: JSON pointers, by which a description names parts of an answer;
- * texts with values, written so that each value stays a value
+ * texts with placeholders, where a value cannot change the text around it
  * (http_text_expand); and the keys of [sandboxes.providers.NAME.http], read by
  * the table keys[] (http_config_read).
  */
@@ -33,7 +33,7 @@ enum {
 	STRING_MAX = 4 << 20, /* bytes */
 	EVERY = BIT(VALUE_WORKDIR),
 	OF_ONE = EVERY | BIT(VALUE_ID),
-	ALL = BIT(OP_COUNT) - 1, /* operations */
+	ALL = BIT(OP_COUNT) - 1, /* a bit for each operation */
 	TIMEOUT_MAX = 3600,
 };
 
@@ -61,6 +61,10 @@ static char *unescape(struct str token)
 	return out;
 }
 
+/*
+ * Follows the pointer segment by segment; "~0" and "~1" are escapes for "~" and
+ * "/".
+ */
 const cJSON *json_pointer_get(const cJSON *tree, const char *pointer)
 {
 	struct str rest = str_of(pointer);
@@ -117,16 +121,16 @@ enum piece_kind {
 	PIECE_PARAM,
 	PIECE_VARIABLE,
 	PIECE_END,
-	PIECE_BAD, /* the braces are not well formed */
+	PIECE_BAD, /* malformed braces */
 };
 
 struct piece {
 	enum piece_kind kind;
-	struct str text;             /* of PIECE_TEXT */
-	char name[NAME_LONGEST + 1]; /* of the others */
+	struct str text;             /* for PIECE_TEXT */
+	char name[NAME_LONGEST + 1]; /* for the other kinds */
 };
 
-/* Cuts the next piece off *rest. */
+/* Removes the next piece from *rest and returns its kind. */
 static enum piece_kind next_piece(struct str *rest, struct piece *p)
 {
 	struct str s = *rest;
@@ -221,8 +225,10 @@ int http_text_check(const char *text, unsigned allowed, struct error *err)
 	return 0;
 }
 
-/* Follows a shell's quoting through text: *q is the open quote, or 0. -1 for
- * constructs whose quoting this cannot follow. */
+/*
+ * Follows the shell quoting through text. *q is the open quote, or 0. Returns
+ * -1 for constructs that this function cannot follow.
+ */
 static int follow_quotes(struct str text, char *q, bool *escaped)
 {
 	char before = ' ';
@@ -248,6 +254,10 @@ static int follow_quotes(struct str text, char *q, bool *escaped)
 	return 0;
 }
 
+/*
+ * A value is quoted as one word, which works only outside of quotes and similar
+ * constructs.
+ */
 int http_text_check_shell(const char *text, unsigned allowed, struct error *err)
 {
 	struct str rest = str_of(text);
@@ -270,7 +280,7 @@ int http_text_check_shell(const char *text, unsigned allowed, struct error *err)
 	return rc;
 }
 
-/* Printable ASCII: a line end would end the header. */
+/* True for printable ASCII: a line break would end the header. */
 static bool header_ok(struct str value)
 {
 	for (size_t i = 0; i < value.len; i++)
@@ -335,8 +345,10 @@ static int add_variable(struct buf *out, const char *name,
 {
 	const char *value = NULL;
 
-	/* Only a header's variable is a credential: what chooses the address,
-	 * the image or the account never comes from a project's .env. */
+	/*
+	 * Only variables in headers are credentials. Variables that choose the
+	 * address, the image or the account never come from a project's .env.
+	 */
 	if (v->settings)
 		value = context == CONTEXT_HEADER
 				? settings_credential(v->settings, name,
@@ -378,7 +390,10 @@ int http_text_expand(struct buf *out, const char *text,
 	return rc;
 }
 
-/* "." and "..", also as "%2e": the path would lead out of its folder. */
+/*
+ * True for "." and "..", also as "%2e": such a segment would leave the path's
+ * directory.
+ */
 static bool is_dots(struct str segment)
 {
 	size_t n = 0;
@@ -406,7 +421,8 @@ int http_text_path(struct buf *out, const char *text,
 	if (http_text_expand(out, text, CONTEXT_PATH, v, err) < 0)
 		return -1;
 	path = buf_str(out);
-	path.len = str_find(path, '?'); /* values hold none: they are encoded */
+	/* values contain none: they are encoded */
+	path.len = str_find(path, '?');
 	while (str_split(&path, '/', &segment))
 		if (is_dots(segment))
 			return error_set(
@@ -415,7 +431,7 @@ int http_text_path(struct buf *out, const char *text,
 	return buf_check(out, "the address", err);
 }
 
-/* Reads a string that is one piece and nothing else. */
+/* True if the text is one piece and nothing else; stored in *p. */
 static bool is_lone(const char *text, struct piece *p)
 {
 	struct str rest = str_of(text);
@@ -423,7 +439,10 @@ static bool is_lone(const char *text, struct piece *p)
 	return next_piece(&rest, p) < PIECE_END && !rest.len;
 }
 
-/* struct params_strings.omit: true for a lone value that is absent. */
+/*
+ * Implements params_strings.omit: true if the text is only a value, and that
+ * value is absent.
+ */
 static bool is_absent(const void *arg, const char *text)
 {
 	const struct http_values *v = arg;
@@ -438,7 +457,10 @@ static bool is_absent(const void *arg, const char *text)
 	return value >= 0 && !v->is[value].ptr;
 }
 
-/* struct params_strings.add: a lone number is written as a number. */
+/*
+ * Implements params_strings.add: a text that is only a number is written as a
+ * number.
+ */
 static int add_string(const void *arg, const char *text, struct buf *out,
 		      struct error *err)
 {
@@ -471,7 +493,7 @@ int http_text_body(struct buf *out, const struct toml_value *table,
 static const struct {
 	const char *name;
 	const char *method;
-	unsigned values; /* that its strings may have */
+	unsigned values; /* values that its strings may contain */
 	int64_t timeout_s;
 } operations[OP_COUNT] = {
 	[OP_CREATE] = { "create", "POST",
@@ -490,12 +512,14 @@ static const struct {
 struct config_reader {
 	const char *operation; /* "create", or NULL */
 	unsigned values;
-	const struct toml_value *at; /* what is being read */
+	const struct toml_value *at; /* the value that is being read */
 	struct error why;
 };
 
-/* The functions that follow return what is wrong with r->at ("must be a
- * string"), or NULL. */
+/*
+ * The following functions return what is wrong with r->at ("must be a string"),
+ * or NULL.
+ */
 
 static const char *read_string(struct config_reader *r, void *field)
 {
@@ -515,7 +539,10 @@ static const char *read_text(struct config_reader *r, void *field)
 	return wrong;
 }
 
-/* A shell string makes the command: only it may have {command}. */
+/*
+ * Reads a shell string, which builds {command} and so is the only one that may
+ * contain it.
+ */
 static const char *read_shell(struct config_reader *r, void *field)
 {
 	const char *wrong = read_string(r, field);
@@ -617,7 +644,9 @@ static const char *read_body(struct config_reader *r, void *field)
 	return check_body(r, 0);
 }
 
-/* Hosts, each with those below it: "boxes.example.org". */
+/*
+ * Reads a list of hosts like "boxes.example.org". Each includes its subdomains.
+ */
 static const char *read_hosts(struct config_reader *r, void *field)
 {
 	static const char host[] = "abcdefghijklmnopqrstuvwxyz0123456789.-:[]";
@@ -707,7 +736,7 @@ static const char *read_headers(struct config_reader *r, void *field)
 
 static const struct {
 	const char *key;
-	unsigned operations; /* bits: those that have it */
+	unsigned operations; /* bits: the operations that have this key */
 	size_t field;
 	const char *(*read)(struct config_reader *r, void *field);
 } keys[] = {
@@ -807,7 +836,9 @@ static const char *find_missing(const struct http_provider *p)
 	return NULL;
 }
 
-/* "FILE:3:5: sandboxes.providers.acme.http.create.path WHAT" */
+/*
+ * Errors look like "FILE:3:5: sandboxes.providers.acme.http.create.path WHAT".
+ */
 int http_config_read(struct http_provider *p, const char *file,
 		     struct error *err)
 {

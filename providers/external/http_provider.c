@@ -38,20 +38,20 @@ enum {
 	BODY_MAX = 4 << 20,
 	IDLE_MS = 60000,
 	HEADER_MAX = 16 << 10,
-	POLL_MS = 500, /* at first; doubled each time */
+	POLL_MS = 500, /* first pause; doubled each time */
 	POLL_MOST_MS = 4000,
 	READY_MS = 30000, /* for one answer */
 	LIFETIME_S = 3600,
-	USER_COMMAND_MAX = 32 << 10, /* 80 KiB once encoded */
-	/* Of commands. */
-	COMMAND_MAX = 96 << 10, /* Linux takes 128 KiB in one argument */
+	USER_COMMAND_MAX = 32 << 10, /* bytes; 80 KiB when encoded */
+	/* for commands */
+	COMMAND_MAX = 96 << 10, /* Linux allows 128 KiB in one argument */
 	ANSWER_MAX = 1 << 20,
 	HELD_MAX = 8 << 20, /* bytes of a held command's output */
 	SLACK_MS = 10000,
-	MEMORY_MAX = 1 << 20, /* services.json */
+	MEMORY_MAX = 1 << 20, /* bytes of services.json */
 	MEMORY_S = 7 * 24 * 3600,
-	/* Of files. */
-	SMALL = 48 << 10, /* bytes that go faster within a command */
+	/* for files */
+	SMALL = 48 << 10, /* bytes; up to here a command is faster */
 	LONGEST_MS = 3600000,
 };
 
@@ -60,29 +60,34 @@ struct http_service { /* sandbox_client.priv */
 	const struct settings *settings; /* borrowed */
 	struct rest rest;
 	int64_t start_ms; /* as in struct sandbox_client */
-	bool held; /* nothing outlives an execute: see supervise_probe() */
+	bool held; /* processes end with their execute: see supervise_probe() */
 };
 
-struct http_box {         /* sandbox.priv, where it has a server of its own */
-	struct rest rest; /* execute, read and write go there */
-	/* It was attached to without a question: the first command finds out
-	 * whether it runs. */
+struct http_box {         /* sandbox.priv, if it has its own server */
+	struct rest rest; /* server for execute, read and write */
+	/*
+	 * The attach sent no request: the first command finds out whether the
+	 * sandbox runs.
+	 */
 	bool unsure;
 };
 
 struct http_call { /* one request */
 	const struct http_service *service;
-	const struct http_box *box; /* whose it is, or NULL */
+	const struct http_box *box; /* the call's sandbox, or NULL */
 	enum http_op op;
 	struct http_values values;
-	/* flags, source, data and arg are the caller's, and timeout_ms where
-	 * the operation's own does not count; the description fills the rest.
+	/*
+	 * The caller sets flags, source, data, arg and, to override the
+	 * operation's, timeout_ms. The description fills the rest.
 	 */
 	struct rest_ask ask;
 };
 
-/* The server for an operation: commands and files go to the sandbox's own, if
- * it has one. */
+/*
+ * Returns the server for an operation: commands and files use the sandbox's own
+ * server, if it has one.
+ */
 static const struct rest *server_of(const struct http_call *c)
 {
 	const struct http_box *box = c->box;
@@ -91,7 +96,10 @@ static const struct rest *server_of(const struct http_call *c)
 	return own && box && box->rest.base ? &box->rest : &c->service->rest;
 }
 
-/* With the values that every request of this sandbox has; sb may be NULL. */
+/*
+ * Makes a call with the values that all requests of this sandbox have. sb may
+ * be NULL.
+ */
 static struct http_call make_call(const struct sandbox_client *client,
 				  const struct sandbox *sb, enum http_op op)
 {
@@ -109,7 +117,7 @@ static struct http_call make_call(const struct sandbox_client *client,
 	return c;
 }
 
-/* Writes the path and the body into their buffers, and both into c->ask. */
+/* Writes path and body into their buffers and refers to both in c->ask. */
 static int compose_request(const struct http_operation *op, struct http_call *c,
 			   struct buf *path, struct buf *body,
 			   struct error *err)
@@ -143,7 +151,7 @@ static int compose_request(const struct http_operation *op, struct http_call *c,
 	return rc;
 }
 
-/* As rest_call() if res is given, else as rest_json(). */
+/* Sends the call: like rest_call() if res is given, else like rest_json(). */
 static int send_call(struct http_call *c, struct http_response *res,
 		     cJSON **tree, const struct stop *stop, struct error *err)
 {
@@ -266,7 +274,7 @@ static bool is_listed(const struct toml_value *list_sandboxes,
 	return false;
 }
 
-/* 1 ready, 0 not yet, -1 never. */
+/* Returns 1 when the sandbox is ready, 0 if not yet, -1 if it never will be. */
 static int parse_state(const struct http_operation *op, const cJSON *tree,
 		       struct error *err)
 {
@@ -285,7 +293,7 @@ static int parse_state(const struct http_operation *op, const cJSON *tree,
 	return rc;
 }
 
-/* The host name of a URL that loopback_or_https() accepts. */
+/* Returns the host name of a URL that loopback_or_https() accepts. */
 static struct str host_of(struct str url)
 {
 	struct str host = str_skip(url, str_search(url, STR("://")) + 3);
@@ -313,8 +321,10 @@ static bool is_within(struct str host, const struct toml_value *within)
 	return false;
 }
 
-/* The headers of the description. If the sandbox has a token, it replaces
- * Authorization. */
+/*
+ * Copies the description's headers. If the sandbox has a token, it replaces
+ * Authorization.
+ */
 static int copy_headers(struct rest *to, const struct rest *from,
 			const char *token, struct error *err)
 {
@@ -343,10 +353,10 @@ static int copy_headers(struct rest *to, const struct rest *from,
 }
 
 /*
- * The sandbox's own server, as the answer of create or ready names it. The
- * attack: a service, or whoever answers in its place, names a foreign host,
- * which would get the key and answer for the sandbox. Only hosts of the
- * description's within are accepted, and the key is never sent in cleartext.
+ * Sets the sandbox's own server from the answer of create or ready. An attacker
+ * who can answer for the service could name a foreign host, which would receive
+ * the key and act as the sandbox. So only hosts in the description's "within"
+ * are accepted, and the key is never sent in cleartext.
  */
 static int set_server(struct sandbox *sb, const cJSON *answer,
 		      struct error *err)
@@ -404,8 +414,11 @@ static int check_server(const struct sandbox *sb, struct error *err)
 			 op->server ? op->server : op->token);
 }
 
-/* Waits as ready describes, and reads the sandbox's own server from the answer.
- * Returns at once without a ready. ERR_REMOTE: it will never be ready. */
+/*
+ * Polls "ready" until the sandbox is ready, and reads its own server from the
+ * answer. Returns at once if the description has no "ready". ERR_REMOTE: it
+ * will never be ready.
+ */
 static int wait_ready(struct sandbox *sb, const struct stop *stop,
 		      struct error *err)
 {
@@ -440,8 +453,10 @@ static int wait_ready(struct sandbox *sb, const struct stop *stop,
 	return state < 0 ? -1 : 0;
 }
 
-/* Appends the text of an answer. Other bytes are the service's own framing: the
- * supervisor's answers are ASCII. */
+/*
+ * Appends the ASCII text of an answer. Other bytes are the service's framing:
+ * the supervisor's answers are ASCII.
+ */
 static void add_text(struct buf *out, struct str body)
 {
 	for (size_t i = 0; i < body.len; i++) {
@@ -452,13 +467,13 @@ static void add_text(struct buf *out, struct str body)
 	}
 }
 
-struct event_reader { /* of a streamed answer */
+struct event_reader { /* parser of a streamed answer */
 	const struct http_operation *op;
 	struct buf *out;
-	bool ended; /* an event had the exit status */
+	bool ended; /* an event contained the exit status */
 };
 
-/* One event's document. It may have no output. */
+/* Reads one event's JSON document, which may have no output. */
 static int parse_event(struct event_reader *r, struct str document,
 		       struct error *err)
 {
@@ -487,7 +502,7 @@ static int on_event(void *arg, struct str event, struct str data,
 	return parse_event(arg, data, err);
 }
 
-/* An answer of events, which may have been cut off at any of them. */
+/* Reads an answer of events, which may be cut off after any of them. */
 static int parse_stream(const struct http_operation *op, struct str body,
 			struct buf *out, struct error *err)
 {
@@ -499,7 +514,7 @@ static int parse_stream(const struct http_operation *op, struct str body,
 	if (op->stream == STREAM_SSE) {
 		sse_init(&sse);
 		rc = sse_feed(&sse, body, on_event, &r, err);
-		if (rc == 0) /* the last one may lack its empty line */
+		if (rc == 0) /* the last event may lack its empty line */
 			rc = sse_feed(&sse, STR("\n\n"), on_event, &r, err);
 		sse_release(&sse);
 	} else {
@@ -513,7 +528,7 @@ static int parse_stream(const struct http_operation *op, struct str body,
 	return rc < 0 ? rc : buf_check(out, "the answer", err);
 }
 
-/* Appends the output in an answer of execute. */
+/* Appends the output from an answer of execute. */
 static int parse_output(const struct http_operation *op, struct str body,
 			struct buf *out, struct error *err)
 {
@@ -547,8 +562,10 @@ static int parse_output(const struct http_operation *op, struct str body,
 	return rc < 0 ? rc : buf_check(out, "the answer", err);
 }
 
-/* Gives err the code by which the supervisor asks again: when the service was
- * busy, or its own time limit came. */
+/*
+ * Sets the error code by which the supervisor retries: the service was busy, or
+ * its own time limit passed.
+ */
 static void classify_failure(int status, struct error *err)
 {
 	if (err->code == ERR_CANCELLED)
@@ -587,9 +604,11 @@ static int call_once(struct sandbox *sb, struct str command, int64_t wait_ms,
 	return rc;
 }
 
-/* struct supervisor.call. The first call after an attach that asked nothing may
- * find that the sandbox does not run yet. Repeating it is safe: the supervisor
- * starts a job once, however often it is asked to. */
+/*
+ * Implements supervisor.call. After an attach without a request, the first call
+ * may find that the sandbox does not run yet. Repeating the call is safe: the
+ * supervisor starts a job only once.
+ */
 static int run_script(void *arg, struct str command, int64_t wait_ms,
 		      struct buf *out, const struct stop *stop,
 		      struct error *err)
@@ -625,9 +644,11 @@ static struct supervisor supervisor_of(struct sandbox *sb)
 	};
 }
 
-/* What earlier runs found out, in ~/.deepagents/.state/services.json:
- * {"acme https://boxes.example.org/v1":{"held":false,"at":1795687200}}. Owned;
- * NULL if the file does not exist. */
+/*
+ * Reads what earlier runs found out from ~/.deepagents/.state/services.json:
+ * {"acme https://boxes.example.org/v1":{"held":false,"at":1795687200}}. The
+ * caller frees the result; NULL if the file does not exist.
+ */
 static cJSON *read_memory(const struct sandbox_client *client, char **file)
 {
 	const struct http_service *t = client->priv;
@@ -651,7 +672,7 @@ static char *memory_key(const struct sandbox_client *client)
 	return xasprintf("%s %s", client->provider->name, client->endpoint);
 }
 
-/* 1 held, 0 not, -1 unknown. */
+/* Returns the stored value of held as 1 or 0, or -1 if unknown. */
 static int recall_held(const struct sandbox_client *client)
 {
 	const struct http_service *t = client->priv;
@@ -678,7 +699,7 @@ static int recall_held(const struct sandbox_client *client)
 	return held;
 }
 
-/* If this cannot be stored, the next run asks again. */
+/* Stores held for later runs. If that fails, the next run asks again. */
 static void remember_held(const struct sandbox_client *client, bool held)
 {
 	char *file;
@@ -704,8 +725,10 @@ static void remember_held(const struct sandbox_client *client, bool held)
 	free(key);
 }
 
-/* Sets http_service.held, if the description does not say it and no earlier run
- * found it out within a week: two requests. */
+/*
+ * Finds out http_service.held with two requests, unless the description says it
+ * or a run of the last week has stored it.
+ */
 static void probe_held(struct sandbox *sb, const struct stop *stop)
 {
 	struct http_service *t = sb->client->priv;
@@ -722,7 +745,7 @@ static void probe_held(struct sandbox *sb, const struct stop *stop)
 		sb->client->lacks |= SANDBOX_LIVE;
 }
 
-/* As in sandbox_ops. */
+/* Implements sandbox_ops.execute. */
 static int execute(struct sandbox *sb, const struct exec_request *req,
 		   struct exec_result *res, const struct stop *stop,
 		   struct error *err)
@@ -786,8 +809,10 @@ static int on_output(void *arg, enum exec_stream stream, struct str chunk,
 	return 0;
 }
 
-/* The size of a file that can be read; -1: a download by commands will say what
- * is wrong with it. */
+/*
+ * Returns the size of a readable file, or -1: a download by commands then
+ * reports the error.
+ */
 static int64_t get_size(struct sandbox *sb, const char *path,
 			const struct stop *stop)
 {
@@ -891,6 +916,7 @@ static void discard_box(struct sandbox *sb)
 	sb->priv = NULL;
 }
 
+/* Creates the sandbox and waits until it is ready. */
 static int create_sandbox(struct sandbox *sb, const struct sandbox_spec *spec,
 			  const struct stop *stop, struct error *err)
 {
@@ -907,14 +933,16 @@ static int create_sandbox(struct sandbox *sb, const struct sandbox_spec *spec,
 	c.values.is[VALUE_SNAPSHOT] = str_of(spec->snapshot);
 	c.values.is[VALUE_LIFETIME] = str_of(lifetime);
 	rc = send_call(&c, NULL, &tree, stop, err);
-	/* A value is missing: nothing was sent. */
+	/* A value was missing, so no request was sent. */
 	if (rc < 0 && !err->http_status &&
 	    (err->code == ERR_AUTH || err->code == ERR_CONFIG))
 		err->nothing_made = true;
 	if (rc == 0)
 		rc = parse_id(sb, tree, err);
-	/* A create that was refused may be sent again without making a second
-	 * sandbox; any other only when config.toml says so. */
+	/*
+	 * Retry a create only if it was refused, so that no second sandbox is
+	 * created, or if config.toml allows it.
+	 */
 	if (rc < 0 && !t->p->operations[OP_CREATE].repeats &&
 	    !retry_was_refused(err))
 		err->exhausted = true;
@@ -984,7 +1012,7 @@ static int remove_sandbox(struct sandbox_client *client, const char *id,
 	return rc;
 }
 
-/* Reports the sandbox of an item of a list, if it has a label of ours. */
+/* Reports one sandbox of a list, if it has one of dcode's labels. */
 static void emit_item(const struct http_operation *op, const cJSON *item,
 		      const char *owner, const struct info_sink *sink)
 {
@@ -1043,7 +1071,7 @@ struct made_provider *http_provider_new(struct provider_config *d,
 					struct error *err)
 {
 	struct http_provider *p = xcalloc(1, sizeof(*p));
-	const char *colon = strrchr(d->origin, ':'); /* "FILE:3" */
+	const char *colon = strrchr(d->origin, ':'); /* origin is "FILE:3" */
 	char *file = xstrndup(d->origin, colon ? (size_t)(colon - d->origin)
 					       : strlen(d->origin));
 	int rc;

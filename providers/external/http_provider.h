@@ -8,14 +8,14 @@
 
 /*
  * [sandboxes.providers.NAME.http] holds base, headers and one table for each
- * operation. In their strings {name} stands for a value, ${NAME} for a
- * variable, {{ and }} for braces. A value is written for its context:
- * percent-encoded in a path, as one word in a "shell" string, as part of one
- * string in a body; in a header, a value that would end it is refused. So no
- * value becomes anything but itself.
+ * operation. In their strings {name} is a placeholder for a value, ${NAME} for
+ * a variable; {{ and }} are braces. A value is encoded for its context:
+ * percent-encoded in a path, one quoted word in a "shell" string, part of one
+ * string in a body. In a header, a value that would end it is refused. So no
+ * value can change the text around it.
  *
- * http_config.c reads the description and writes values into its texts;
- * http_provider.c sends what it describes.
+ * http_config.c reads the description and fills values into its texts;
+ * http_provider.c sends the requests.
  */
 enum http_op {
 	OP_CREATE,
@@ -28,7 +28,7 @@ enum http_op {
 	OP_COUNT
 };
 
-/* The values that {name} can stand for. */
+/* The values that {name} can name. */
 enum http_value {
 	VALUE_ID,
 	VALUE_LABEL,
@@ -43,36 +43,37 @@ enum http_value {
 };
 
 enum http_context {
-	CONTEXT_RAW, /* the caller checks or escapes the whole */
+	CONTEXT_RAW, /* the caller checks or escapes the result */
 	CONTEXT_PATH,
-	CONTEXT_HEADER, /* the only one whose variables a project may set */
+	CONTEXT_HEADER, /* only here may a project's .env set variables */
 	CONTEXT_SHELL,
 };
 
-/* The values of one request; an absent one has a NULL pointer. */
+/* The values of one request. An absent value has a NULL pointer. */
 struct http_values {
 	struct str is[VALUES];
-	const struct toml_value *params; /* {param.NAME}, or NULL */
-	const struct settings *settings; /* ${NAME} */
-	const char **project_key; /* as settings_credential() has it, or NULL */
+	const struct toml_value *params; /* for {param.NAME}; or NULL */
+	const struct settings *settings; /* for ${NAME} */
+	const char **project_key; /* see settings_credential(); or NULL */
 };
 
-/* How the answer of execute comes. */
+/* Format of the answer of execute. */
 enum http_stream {
 	STREAM_NONE,   /* one document, or the output itself */
 	STREAM_SSE,    /* text/event-stream: each event's data is JSON */
 	STREAM_NDJSON, /* a JSON document per line */
 };
 
-/* One operation's table; strings borrowed from config.toml. */
+/* One operation's table. Strings are borrowed from config.toml. */
 struct http_operation {
 	bool given;
 	const char *method;
 	const char *path;
-	const char *shell; /* makes {command}; NULL: it is the command */
-	const struct toml_value *body; /* a table, a string as it is, or NULL */
-	const char *type; /* Content-Type of a string; NULL: text/plain */
-	/* JSON pointers into the answer; NULL: not given. */
+	/* command that becomes {command}; NULL: the plain command */
+	const char *shell;
+	const struct toml_value *body; /* a table, a literal string, or NULL */
+	const char *type; /* Content-Type of a string body; NULL: text/plain */
+	/* JSON pointers into the answer; NULL if not given. */
 	const char *id;
 	const char *output; /* NULL: the whole body */
 	const char *exit_code;
@@ -80,19 +81,24 @@ struct http_operation {
 	const char *items;
 	const char *label;
 	const char *item_owner;
-	const struct toml_value *is;     /* states that mean ready */
-	const struct toml_value *failed; /* that mean it never will be */
-	/* Of create: where its answer, and that of ready, has the address of
-	 * the sandbox's own server, and the bearer token for it; NULL: it has
-	 * none. Hosts outside of within are refused. */
+	const struct toml_value *is; /* states that mean: ready */
+	/* states that mean: will never be ready */
+	const struct toml_value *failed;
+	/*
+	 * Only for create: pointers to the address of the sandbox's own server
+	 * and to its bearer token, in the answer of create or ready. NULL: no
+	 * own server. Hosts outside of within are refused.
+	 */
 	const char *server;
 	const char *token;
 	const struct toml_value *within;
 	enum http_stream stream;
-	bool base64;  /* output is */
-	bool repeats; /* create may be sent again */
-	/* Of execute, whether a process outlives its call; unset: two calls
-	 * find out. */
+	bool base64;  /* output is base64 */
+	bool repeats; /* a create may be sent again */
+	/*
+	 * Only for execute: whether processes continue after their call. If
+	 * unset, two calls find out.
+	 */
 	enum { OUTLIVES_UNKNOWN, OUTLIVES_YES, OUTLIVES_NO } outlives;
 	int64_t timeout_s;
 };
@@ -107,35 +113,53 @@ struct http_provider { /* what sandbox_client.provider points to */
 };
 
 /* http_config.c */
-/* Reads config.http, each key checked. ERR_CONFIG: "FILE:3:5: ..."; file is
- * the one that contains it. */
+/*
+ * Reads and checks config.http. ERR_CONFIG: "FILE:3:5: ...", where file is the
+ * one that contains it.
+ */
 int http_config_read(struct http_provider *p, const char *file,
 		     struct error *err);
-/* 0 when text is well formed and has no names but allowed (bits of enum
- * http_value), parameters and variables. ERR_CONFIG: what is wrong, without
- * the key. */
+/*
+ * Returns 0 if text is well formed and names only allowed values (bits of enum
+ * http_value), parameters and variables. ERR_CONFIG: what is wrong, without the
+ * key.
+ */
 int http_text_check(const char *text, unsigned allowed, struct error *err);
-/* The same for a "shell" string: values must stand where words do, outside of
- * quotes, comments, backquotes and here-documents. */
+/*
+ * The same for a "shell" string. Values must be words, outside of quotes,
+ * comments, backquotes and here-documents.
+ */
 int http_text_check_shell(const char *text, unsigned allowed,
 			  struct error *err);
-/* Appends text with its values. ERR_AUTH: a variable is not set; ERR_CONFIG: a
- * value cannot stand there. */
+/*
+ * Appends text with its values filled in. ERR_AUTH: a variable is not set.
+ * ERR_CONFIG: a value is not possible in that place.
+ */
 int http_text_expand(struct buf *out, const char *text,
 		     enum http_context context, const struct http_values *v,
 		     struct error *err);
-/* A path and query: each segment's values stay in it, and none is "..". */
+/*
+ * Appends a path and query. Values stay within their segment, and no segment is
+ * "..".
+ */
 int http_text_path(struct buf *out, const char *text,
 		   const struct http_values *v, struct error *err);
-/* A table as a JSON document. A member that is only an absent value is left
- * out; one that is only a number is written as a number. */
+/*
+ * Appends a table as a JSON document. A member that consists of an absent value
+ * is left out; one that consists of a number is written as a number.
+ */
 int http_text_body(struct buf *out, const struct toml_value *table,
 		   const struct http_values *v, struct error *err);
 
-/* The value that a pointer (RFC 6901) like "/data/0/id" names; borrowed, or
- * NULL. */
+/*
+ * Returns the value at a pointer (RFC 6901) like "/data/0/id"; borrowed, or
+ * NULL.
+ */
 const cJSON *json_pointer_get(const cJSON *tree, const char *pointer);
-/* Its text; a number or a boolean as JSON writes it. Owned, or NULL. */
+/*
+ * Returns that value as text, numbers and booleans as in JSON. Owned by the
+ * caller; NULL if there is none.
+ */
 char *json_pointer_text(const cJSON *tree, const char *pointer);
 bool json_pointer_ok(const char *pointer);
 

@@ -1,9 +1,9 @@
-/* process.c - a provider that is a child process: what it can do. */
+/* process.c - the operations of a provider that is a child process. */
 /* SPDX-License-Identifier: MIT */
 /*
- * The operations of PROTOCOL.md: sandboxes created, attached, listed and
- * deleted; commands as supervised jobs over the child's plain execute
- * (run_script); files in one message each, or else by commands. Begin with
+ * The operations of PROTOCOL.md: creating, attaching, listing and deleting
+ * sandboxes; commands as supervised jobs over the child's plain execute
+ * (run_script); files, each in one message or else by commands. Begin with
  * create_sandbox(); all_ops and process_provider_new() are at the end.
  */
 #include "providers/external/process.h"
@@ -31,8 +31,9 @@ enum {
 	PROGRESS_MAX = 200,
 	ANSWER_MAX = 1 << 20,
 	OUTPUT_MAX = 8 << 20,
-	PATH_LONGEST = 4096,      /* bytes */
-	STAGED_LEAST = 128 << 10, /* bytes: less is as fast by commands */
+	PATH_LONGEST = 4096, /* bytes */
+	/* bytes; smaller files are as fast by commands */
+	STAGED_LEAST = 128 << 10,
 };
 
 /* Appends the "text" and the base64 "data" of an answer or notification. */
@@ -61,14 +62,14 @@ static int on_output(void *arg, const char *method, const cJSON *params,
 	return add_output(params, arg, err);
 }
 
-/* Gives err the code by which the supervisor asks again, or does not. */
+/* Sets the error code by which the supervisor decides about a retry. */
 static void classify_failure(struct process_client *c, struct error *err)
 {
 	bool dead;
 
 	if (err->code == ERR_NOT_FOUND)
 		err->code = ERR_GONE;
-	/* A repeated request would get the same wrong type. */
+	/* A retry would get the same wrong type. */
 	if (err->code == ERR_PROTOCOL)
 		err->code = ERR_REMOTE;
 	if (err->code != ERR_NETWORK)
@@ -80,7 +81,7 @@ static void classify_failure(struct process_client *c, struct error *err)
 		err->code = ERR_REMOTE;
 }
 
-/* struct supervisor.call */
+/* Implements supervisor.call: runs one script in the child's sandbox. */
 static int run_script(void *arg, struct str command, int64_t wait_ms,
 		      struct buf *out, const struct stop *stop,
 		      struct error *err)
@@ -113,7 +114,10 @@ static int run_script(void *arg, struct str command, int64_t wait_ms,
 	return rc;
 }
 
-/* The PATH of "@dcode-at:PATH:@" somewhere in text; owned, or NULL. */
+/*
+ * Returns PATH of "@dcode-at:PATH:@" somewhere in text, owned by the caller, or
+ * NULL.
+ */
 static char *parse_workdir(struct str text)
 {
 	static const char head[] = "@dcode-at:";
@@ -127,8 +131,10 @@ static char *parse_workdir(struct str text)
 	return xstrndup(rest.ptr, end);
 }
 
-/* Changes sb->workdir to the directory that commands start in when the
- * intended one cannot be entered. */
+/*
+ * If commands cannot enter sb->workdir, changes it to the directory in which
+ * they start.
+ */
 static void resolve_workdir(struct sandbox *sb, const struct stop *stop)
 {
 	const struct process_provider *p =
@@ -171,7 +177,7 @@ static struct supervisor supervisor_of(struct sandbox *sb)
 	};
 }
 
-/* Sets process_client.held: two requests. */
+/* Finds out process_client.held with two requests. */
 static void probe_held(struct sandbox *sb, const struct stop *stop)
 {
 	struct process_client *c = sb->client->priv;
@@ -207,7 +213,10 @@ static enum file_error file_error_of(int code)
 	}
 }
 
-/* 0 when only this file failed; -1 when the other files will fail too. */
+/*
+ * Sets the error of one file. Returns 0 if only this file failed, -1 if the
+ * others will fail too.
+ */
 static int set_file_error(struct transfer *f, int code, const struct error *why,
 			  struct error *err)
 {
@@ -221,11 +230,11 @@ static int set_file_error(struct transfer *f, int code, const struct error *why,
 	return -1;
 }
 
-struct whole_file { /* to be written to a path of the child's sandbox */
+struct whole_file { /* a file to write to a path in the child's sandbox */
 	const char *path;
 	int mode;
 	struct str data;
-	int error_code; /* out: as of struct jsonrpc_ask */
+	int error_code; /* out: see struct jsonrpc_ask */
 };
 
 static int send_file(struct sandbox *sb, struct whole_file *file,
@@ -247,8 +256,11 @@ static int send_file(struct sandbox *sb, struct whole_file *file,
 	return rc;
 }
 
-/* A class's own upload is fast, but its interface does not cover modes, links
- * and folders: it only moves the bytes. If it fails, commands move them. */
+/*
+ * Uploads to a temporary path, then moves the file by commands. A class's own
+ * upload is fast, but its interface does not cover modes, links and
+ * directories. If it fails, commands transfer the bytes.
+ */
 static int upload_staged(struct sandbox *sb, struct transfer *f,
 			 struct file_source *source, const struct stop *stop,
 			 struct error *err)
@@ -388,7 +400,7 @@ static enum sandbox_state parse_state(const char *word)
 	return STATE_UNKNOWN;
 }
 
-/* Reports one sandbox, unless it is another owner's. */
+/* Reports one sandbox, unless it belongs to another owner. */
 static int emit_item(const cJSON *item, const char *owner,
 		     const struct info_sink *sink, struct error *err)
 {
@@ -457,7 +469,7 @@ static int process_info(struct sandbox_client *client, const char *id,
 	return rc;
 }
 
-/* "progress" of a create. */
+/* Handles the notification "progress" of a create. */
 static int on_progress(void *arg, const char *method, const cJSON *params,
 		       struct error *err)
 {
@@ -477,8 +489,11 @@ static int on_progress(void *arg, const char *method, const cJSON *params,
 	return 0;
 }
 
-/* The first that is known: config.toml's, the child's for this sandbox (dir) or
- * for all, the directory that its commands start in. */
+/*
+ * Sets sb->workdir to the first that is known: that of config.toml, the child's
+ * for this sandbox (dir), the child's for all, the directory in which commands
+ * start.
+ */
 static void set_workdir(struct sandbox *sb, const char *dir,
 			const struct stop *stop)
 {
@@ -495,7 +510,7 @@ static void set_workdir(struct sandbox *sb, const char *dir,
 	probe_held(sb, stop);
 }
 
-/* Reads an answer about one sandbox: {"id":..., "workdir":...}. */
+/* Reads an answer about one sandbox, {"id":..., "workdir":...}. */
 static int parse_sandbox(struct sandbox *sb, const cJSON *result,
 			 const struct jsonrpc_ask *ask, const struct stop *stop,
 			 struct error *err)
@@ -517,7 +532,7 @@ static int parse_sandbox(struct sandbox *sb, const cJSON *result,
 	return 0;
 }
 
-/* Codes of a create that has made nothing. */
+/* True for error codes that mean: the create made nothing. */
 static bool is_refusal(int code)
 {
 	return code == CHILD_BAD_PARAMS || code == CHILD_AUTH ||
@@ -531,8 +546,10 @@ static int start_provider(struct sandbox_client *client,
 	return process_start(client->priv, stop, err);
 }
 
-/* Starts the child, and checks that it can do what spec (NULL: an attach) asks
- * for. */
+/*
+ * Starts the child and checks that it supports what spec requests (NULL: an
+ * attach).
+ */
 static int check_spec(struct sandbox *sb, const struct sandbox_spec *spec,
 		      const struct stop *stop, struct error *err)
 {
@@ -579,15 +596,17 @@ static int create_sandbox(struct sandbox *sb, const struct sandbox_spec *spec,
 	if (rc == 0) {
 		rc = parse_sandbox(sb, result, &ask, stop, err);
 	} else if (ask.error_code == CHILD_NO_METHOD) {
-		/* A child that only executes has one sandbox, so any id
-		 * identifies it. */
+		/*
+		 * A child that can only execute has a single sandbox, so any id
+		 * works.
+		 */
 		sb->id = xstrdup(spec->label);
 		set_workdir(sb, NULL, stop);
 		rc = 0;
 	} else {
 		err->nothing_made = is_refusal(ask.error_code);
 	}
-	/* A create is not repeated: it need not be idempotent. */
+	/* A create is not repeated, because it may make a second sandbox. */
 	if (rc < 0 && err->code == ERR_NETWORK)
 		err->code = ERR_REMOTE;
 	err->exhausted = rc < 0;

@@ -9,13 +9,13 @@
 #include "rpc/jsonrpc.h"
 
 /*
- * The client of PROTOCOL.md. The child starts with the first request, is
- * initialized once, and is started again when it died, at most CHILD_STARTS
- * times. Its abilities are certain only once it has answered initialize; until
- * then the provider's flags are what its configuration says.
+ * The client of PROTOCOL.md. The first request starts the child and initializes
+ * it. If it dies, it is started again, at most CHILD_STARTS times. Its
+ * abilities are certain only after its answer to initialize; until then the
+ * provider's flags are those of its configuration.
  *
- * process_child.c starts the child and asks it; over it process.c has the
- * operations of the provider.
+ * process_child.c starts the child and sends requests; process.c implements the
+ * provider's operations with them.
  */
 enum {
 	CHILD_PROTOCOL = 1,
@@ -23,7 +23,7 @@ enum {
 	CHILD_FILE = 16 << 20, /* bytes of a file in one message */
 };
 
-/* Codes of errors, as in PROTOCOL.md. */
+/* Error codes of PROTOCOL.md. */
 enum {
 	CHILD_NO_METHOD = -32601,
 	CHILD_BAD_PARAMS = -32602,
@@ -43,20 +43,20 @@ enum {
 	CHILD_FILE_TOO_LARGE = -32024,
 };
 
-struct process_limits {   /* ms */
-	int64_t start;    /* until it has answered initialize */
+struct process_limits {   /* in milliseconds */
+	int64_t start;    /* until initialize is answered */
 	int64_t create;   /* create, attach, snapshot */
-	int64_t call;     /* the others, but execute */
-	int64_t held;     /* execute: for which one is held at most */
-	int64_t slack;    /* execute: on top of that */
-	int64_t patience; /* execute: without any answer */
-	int64_t grace;    /* to end by itself */
+	int64_t call;     /* all others except execute */
+	int64_t held;     /* execute: longest time that one request is held */
+	int64_t slack;    /* execute: added to that */
+	int64_t patience; /* execute: longest time without any answer */
+	int64_t grace;    /* after close, until it is killed */
 };
 
 struct process_provider { /* what sandbox_client.provider points to */
 	struct made_provider made;
 	struct provider_config config;
-	struct sandbox_ops ops; /* from initialize on only what it can do */
+	struct sandbox_ops ops; /* after initialize only supported operations */
 	struct process_limits limits;
 };
 
@@ -65,39 +65,41 @@ struct process_client { /* sandbox_client.priv */
 	const struct settings *settings; /* borrowed */
 	char *program;                   /* owned, absolute */
 	pthread_mutex_t lock;
-	struct jsonrpc *wire; /* NULL before the start, and after the end */
-	unsigned users;       /* calls under way in it */
+	struct jsonrpc *wire; /* NULL while no child runs */
+	unsigned users;       /* running calls that use it */
 	unsigned starts;
-	struct error last; /* why the last one ended */
-	char *workdir;     /* owned: of its answer to initialize, or NULL */
+	struct error last; /* why the last child ended */
+	char *workdir;     /* owned: from the answer to initialize, or NULL */
 	bool uploads, downloads;
 	size_t max_command, max_file;
-	/* supervise_probe() said that nothing outlives an execute. */
+	/* supervise_probe() found that processes end with their execute. */
 	bool held;
 };
 
 /* process_child.c */
 extern const struct jsonrpc_peer process_peer; /* PROTOCOL.md */
-/* Finds the program; sandbox_ops.open. */
+/* Implements sandbox_ops.open: finds the program. */
 int process_open(struct sandbox_client *client, const struct settings *set,
 		 struct error *err);
-/* Starts the child if it does not run. */
+/* Starts the child unless it runs. */
 int process_start(struct process_client *c, const struct stop *stop,
 		  struct error *err);
-/* The beginning of an object of parameters: {"key":"value", or { if value is
- * NULL. process_request() ends and frees it. */
+/*
+ * Returns the beginning of a parameter object: {"key":"value", or { if value is
+ * NULL. process_request() completes and frees it.
+ */
 struct buf process_params(const char *key, const char *value);
-/* Adds ,"key":"value" to it. */
+/* Adds ,"key":"value" to params. */
 void process_add_param(struct buf *params, const char *key, struct str value);
 /*
- * jsonrpc_call() at a child that is started when it does not run. The codes of
- * its errors become ours. ask needs no params, and without a timeout_ms it has
- * limits.call. result NULL: only success counts.
+ * Like jsonrpc_call(), but starts the child if it does not run, and translates
+ * its error codes. ask needs no params; without timeout_ms it gets limits.call.
+ * result may be NULL if only success matters.
  */
 int process_request(struct process_client *c, struct jsonrpc_ask *ask,
 		    struct buf *params, cJSON **result, const struct stop *stop,
 		    struct error *err);
-/* jsonrpc_bad_answer() with ask's description before it. */
+/* Like jsonrpc_bad_answer(), with ask's description in front. */
 int process_bad_answer(const struct jsonrpc_ask *ask, const char *detail,
 		       struct error *err);
 

@@ -1,4 +1,7 @@
-/* process_child.c - the child of an external provider: started and asked. */
+/*
+ * process_child.c - starts the child of an external provider and sends
+ * requests.
+ */
 /* SPDX-License-Identifier: MIT */
 /*
  * process_request() sends one request and starts the child first if it does not
@@ -32,9 +35,12 @@ static bool is_bare(const char *name)
 	return !strchr(name, '/') && name[0] != '~';
 }
 
-/* The program of a command: on PATH, absolute, from the home, or relative to
- * the directory of the config.toml that names it. A path relative to the
- * current directory would be a repository's. */
+/*
+ * Finds the program of a command: on PATH, an absolute path, below the home
+ * directory, or relative to the directory of the config.toml that names it.
+ * Paths relative to the current directory are not used: a repository could
+ * supply the program.
+ */
 static char *find_program(const struct settings *set, const char *name)
 {
 	char *expanded;
@@ -92,7 +98,7 @@ static char **copy_argv(const struct process_client *c)
 	while (from[n])
 		n++;
 	argv = xcalloc(n + 1, sizeof(*argv));
-	/* With the directory: a program may look for its files there. */
+	/* Keep the directory: a program may look for its files there. */
 	argv[0] = xstrdup(is_bare(from[0]) ? from[0] : c->program);
 	for (size_t i = 1; i < n; i++)
 		argv[i] = xstrdup(from[i]);
@@ -159,8 +165,10 @@ static bool has_word(const cJSON *list, const char *word)
 	return false;
 }
 
-/* Makes the provider's flags and operations certain. An ability that
- * config.toml denied stays denied. */
+/*
+ * Sets the provider's flags and operations from the child's answer. Abilities
+ * that config.toml denies remain denied.
+ */
 static void set_abilities(struct process_client *c, const cJSON *result)
 {
 	const cJSON *list = json_get(result, "capabilities");
@@ -170,8 +178,10 @@ static void set_abilities(struct process_client *c, const cJSON *result)
 	for (size_t i = 0; i < sizeof(abilities) / sizeof(*abilities); i++)
 		if (has_word(list, abilities[i].name))
 			flags |= abilities[i].flag;
-	/* Nobody but config.toml knows what a class can do, unless it has a
-	 * method for it. */
+	/*
+	 * Only config.toml knows what a class can do, except for abilities that
+	 * need a method.
+	 */
 	if (p->config.certain && p->config.class_path)
 		flags = (p->config.flags &
 			 (SANDBOX_ATTACH | SANDBOX_SNAPSHOT)) |
@@ -195,7 +205,10 @@ static void set_abilities(struct process_client *c, const cJSON *result)
 	c->downloads = has_word(list, "download");
 }
 
-/* What is wrong with the sizes in the answer to initialize, or NULL. */
+/*
+ * Sets the sizes from the answer to initialize. Returns what is wrong with
+ * them, or NULL.
+ */
 static const char *set_sizes(struct process_client *c, const cJSON *result)
 {
 	int64_t command = json_int(result, "max_command", 0);
@@ -207,7 +220,7 @@ static const char *set_sizes(struct process_client *c, const cJSON *result)
 		return "max_file is not between 0 and 16777216";
 	c->max_command = (size_t)command;
 	c->max_file = (size_t)file;
-	/* The rest is for the script around the user's command. */
+	/* The rest is left for the script around the user's command. */
 	if (command)
 		c->p->made.base.max_command = (size_t)command * 2 / 5;
 	return NULL;
@@ -218,7 +231,7 @@ static enum sandbox_isolation isolation_of(const cJSON *result)
 	return isolation_parse(str_of(json_string(result, "isolation", "")));
 }
 
-/* What is wrong in the answer to initialize, or NULL. */
+/* Returns what is wrong in the answer to initialize, or NULL. */
 static const char *find_fault(const cJSON *result)
 {
 	const cJSON *workdir = json_get(result, "workdir");
@@ -269,7 +282,7 @@ static int parse_initialized(struct process_client *c, const cJSON *result,
 	return 0;
 }
 
-/* Sets err's code and hint by the code that the child answered with. */
+/* Sets code and hint of err from the child's error code. */
 static void process_translate_error(const struct process_client *c, int code,
 				    struct error *err)
 {
@@ -333,7 +346,7 @@ static int process_initialize(struct process_client *c, struct jsonrpc *w,
 	return rc;
 }
 
-/* With the lock held. */
+/* Starts and initializes a child. Called with the lock held. */
 static int start_child(struct process_client *c, const struct stop *stop,
 		       struct error *err)
 {
@@ -362,7 +375,7 @@ static int start_child(struct process_client *c, const struct stop *stop,
 		c->wire = w;
 		return 0;
 	}
-	/* A child that cannot start once is not tried again. */
+	/* A child that failed to start is not started again. */
 	if (err->code == ERR_NETWORK)
 		err->code = ERR_REMOTE;
 	c->last = *err;
@@ -370,7 +383,10 @@ static int start_child(struct process_client *c, const struct stop *stop,
 	return -1;
 }
 
-/* Starts a child if none runs. It is not replaced before release_child(). */
+/*
+ * Starts a child unless one runs. The child is not replaced until
+ * release_child().
+ */
 static int acquire_child(struct process_client *c, const struct stop *stop,
 			 struct error *err)
 {
