@@ -1,13 +1,13 @@
-/* files.c - files in a sandbox: read, written, edited, deleted. */
+/* files.c - reads, writes, edits and deletes files in a sandbox. */
 /* SPDX-License-Identifier: MIT */
 
 /*
- * Each function is one helper in the sandbox (sandbox/helper.h), one round
- * trip. The helper moves bytes and refuses what is not a file; what a page, an
- * edit or a line end means is decided here, by files/text.h. An edit reads and
- * writes in one command where the provider carries a dialog; else it writes
- * only if the file still looks as it did when it was read, and tries again
- * otherwise. Begin reading at files_read() and files_edit().
+ * Each function runs one helper in the sandbox (sandbox/helper.h): one round
+ * trip. The helper moves bytes and refuses what is not a regular file. Pages,
+ * edits and line ends are handled here, with files/text.h. If the provider
+ * supports a dialog, an edit reads and writes in one command. Otherwise it
+ * writes only if the file has not changed since it was read, and tries again if
+ * it has. Begin reading at files_read() and files_edit().
  */
 #include "sandbox/files/files.h"
 
@@ -24,26 +24,30 @@
 #include "sandbox/files/text.h"
 #include "sandbox/helper.h"
 
-/* A file's first head bytes, content, its last tail bytes. */
+/* The new file: the old file's first head bytes, content, and the old file's
+ * last tail bytes. */
 struct files_change {
 	int64_t head;
 	int64_t tail;
 	struct str content;
-	const char *mark; /* what the file must still look like, or "" */
-	bool exact;       /* the path is real: see files_resolve() */
-	/* NULL: what the file held is not asked for. */
+	/* expected state of the file, as the helper printed it; or "" */
+	const char *mark;
+	bool exact; /* the path has no links: see files_resolve() */
+	/* NULL: the previous content is not needed. */
 	struct files_before *before;
-	/* NULL, or what a file that put.sh calls special held: then nothing was
-	 * written, is_special is set, and mark_now is what it looks like. */
+	/* NULL, or receives the content of a file whose form must be preserved
+	 * ("special" in put.sh). Then nothing was written, is_special is set,
+	 * and mark_now is the file's state. */
 	struct buf *special;
 	bool is_special;
 	char mark_now[64];
 };
 
 enum {
-	SAID_BYTES = 400,                 /* of what rm says */
+	SAID_BYTES = 400,                 /* bytes of rm's error message */
 	SPECIAL_BYTES = (8 << 20) + 4096, /* as put.sh prints */
-	TRIES = 2, /* if the file changes between reading and writing */
+	/* attempts if the file changes between reading and writing */
+	TRIES = 2,
 };
 
 struct content_source {
@@ -51,7 +55,7 @@ struct content_source {
 	struct str rest;
 };
 
-/* Without the control characters and line ends of a program's last words. */
+/* Appends text as one line without control characters. */
 static void add_as_line(struct str text, struct buf *out)
 {
 	sanitize_text(str_trim(text), out);
@@ -121,8 +125,8 @@ static int rewind_content(void *arg, struct error *err)
 	return 0;
 }
 
-/* Leaves the content in a new file beside the target, or in /tmp. Returns its
- * name, owned, or NULL. */
+/* Uploads the content to a new file next to the target, or in /tmp. Returns its
+ * path, owned, or NULL. */
 static char *stage_content(struct sandbox *sb, const char *path,
 			   struct str content, const struct stop *stop,
 			   struct error *err)
@@ -162,7 +166,7 @@ static char *stage_content(struct sandbox *sb, const char *path,
 	return NULL;
 }
 
-/* A retry without base64 is the only reason to ask twice. */
+/* Runs the helper, and again without base64 if the sandbox has none. */
 static int run_put(struct sandbox *sb, struct helper *h,
 		   const struct stop *stop, struct error *err)
 {
@@ -177,7 +181,7 @@ static int run_put(struct sandbox *sb, struct helper *h,
 	return files_answered(h, err);
 }
 
-/* The sandbox says how much it was; it may say anything. */
+/* Checks the number of bytes that the sandbox reports: it is untrusted. */
 static void read_before(struct helper *h, struct files_before *b)
 {
 	const char *rest = h->status + strlen("ok");
@@ -208,7 +212,8 @@ static int read_special(const struct helper *h, struct files_change *change,
 	return buf_check(change->special, "the file that is replaced", err);
 }
 
-/* As files_write(); -1 "changed" when mark does not fit any more. */
+/* Like files_write(). -1 with "changed" if the file is not in the state
+ * mark. */
 static int put_content(struct sandbox *sb, const char *path,
 		       struct files_change *change, const struct stop *stop,
 		       struct error *err)
@@ -237,7 +242,8 @@ static int put_content(struct sandbox *sb, const char *path,
 	if (change->special) {
 		h.args[6] =
 			str_ends(change->content, "\n") ? STR("1") : STR("0");
-		/* With CR in the text the file's line ends always matter. */
+		/* If the text contains CR, the file's line ends always
+		 * matter. */
 		if (str_find(change->content, '\r') < change->content.len)
 			h.args[6] = STR("CR");
 		h.n_args = 7;
@@ -245,7 +251,7 @@ static int put_content(struct sandbox *sb, const char *path,
 	}
 	if (helper_fits(sb, change->content, true)) {
 		rc = run_put(sb, &h, stop, err);
-		/* Without base64 it may be too large: then upload it. */
+		/* Without base64 the content may not fit: then upload it. */
 		if (!rc || strcmp(h.status, "no_base64") != 0)
 			goto out;
 	}
@@ -265,8 +271,8 @@ out:
 	return rc;
 }
 
-/* The content in the form of what the file held, as bytes; tells the caller
- * what was kept, and what the file holds as text. */
+/* Converts the content to the old file's form. out: the bytes to write. Also
+ * sets w->written, the same as text, and w->kept. */
 static int keep_line_ends(struct files_writing *w, struct str held,
 			  struct buf *out, struct error *err)
 {
@@ -280,7 +286,7 @@ static int keep_line_ends(struct files_writing *w, struct str held,
 	buf_clear(&w->kept);
 	if (encoding_detect(held, false, &e, &ignored) ||
 	    encoding_decode(&e, held, &old, &ignored)) {
-		/* No text: there is no form to keep. */
+		/* The old file is not text: nothing to preserve. */
 		buf_addstr(out, w->content);
 		buf_release(&old);
 		return buf_check(out, "the file", err);
@@ -307,7 +313,7 @@ static int keep_line_ends(struct files_writing *w, struct str held,
 	return rc;
 }
 
-/* Writes over a file whose form is to stay: sees it, then puts it back. */
+/* Overwrites a file and preserves its form. Its content was read before. */
 static int overwrite_special(struct sandbox *sb, struct files_writing *w,
 			     struct files_change *seen, const struct stop *stop,
 			     struct error *err)
@@ -364,20 +370,23 @@ int files_write(struct sandbox *sb, const char *path, bool exact,
 }
 
 enum {
-	WHOLE_TEXT = 96 << 10, /* file bytes that cross a slow wire whole */
-	SLACK = 64,            /* more than the page, to see that it is cut */
+	/* files up to this size are read completely on slow connections */
+	WHOLE_TEXT = 96 << 10,
+	/* additional bytes that show whether the page was cut */
+	SLACK = 64,
 };
 
-static const int64_t most_lines = 2000000000; /* busybox head and tail */
+/* limit of busybox head and tail */
+static const int64_t most_lines = 2000000000;
 
 struct read_window {
 	int64_t offset;
 	int64_t limit;
 	bool binary;
-	int64_t most; /* bytes of a binary one */
+	int64_t most; /* maximum bytes of a binary file */
 };
 
-/* Asks for one line more than wanted, to know whether there is one. */
+/* Requests one line more than wanted, to know whether one follows. */
 static int ask_window(struct sandbox *sb, const char *path,
 		      const struct read_window *w, struct helper *h,
 		      const struct stop *stop, struct error *err)
@@ -398,7 +407,7 @@ static int ask_window(struct sandbox *sb, const char *path,
 	h->args[4] = helper_decimal(w->binary ? w->most : whole, numbers[2]);
 	h->args[5] = helper_decimal(FILES_PAGE_BYTES + SLACK, numbers[3]);
 	h->args[6] = helper_decimal(FILES_COUNT_BYTES, numbers[4]);
-	/* A file that grows meanwhile is cut by this, with an error. */
+	/* If the file grows while it is read, this limit gives an error. */
 	h->out.max = FILES_COUNT_BYTES + FILES_PAGE_BYTES;
 	if (w->binary)
 		h->out.max += (size_t)w->most;
@@ -495,7 +504,8 @@ int files_read(struct sandbox *sb, const struct files_window *window,
 }
 
 enum {
-	EDIT_BYTES = 32 << 20, /* of a file that is edited, before and after */
+	/* maximum size of an edited file, before and after */
+	EDIT_BYTES = 32 << 20,
 	NEAR_BYTES = 8 << 10,
 };
 
@@ -506,14 +516,14 @@ struct edit {
 	struct str old;
 	struct str new;
 	bool all;
-	struct edit_change change; /* of text */
-	size_t head;               /* the same of the file's bytes */
+	struct edit_change change; /* change of text */
+	size_t head;               /* the same change in the file's own bytes */
 	size_t tail;
 	struct buf middle;
-	struct error refusal; /* why nothing is changed */
+	struct error refusal; /* why the edit was refused */
 };
 
-/* A mark that the model repeats from the file's beginning. */
+/* Returns s without a byte order mark that the model copied from the file. */
 static struct str without_mark(const struct edit *e, struct str s)
 {
 	return e->encoding.mark && str_starts(s, "\xEF\xBB\xBF")
@@ -521,7 +531,8 @@ static struct str without_mark(const struct edit *e, struct str s)
 		       : s;
 }
 
-/* Matches in the file as UTF-8, and says what that is in its own bytes. */
+/* Applies the edit to the file's text and converts the change to the file's own
+ * bytes. */
 static int match_edit(struct edit *e, struct str file)
 {
 	struct str text;
@@ -545,7 +556,7 @@ static int match_edit(struct edit *e, struct str file)
 	return 0;
 }
 
-/* Decides on what is in helper.out; -1 with the refusal kept. */
+/* Computes the edit from the content in helper.out. -1: e->refusal says why. */
 static int decide_edit(struct edit *e)
 {
 	const char *status = e->helper.status;
@@ -565,7 +576,7 @@ static int reply_to_edit(void *arg, struct buf *out, struct error *err)
 {
 	struct edit *e = arg;
 
-	(void)err; /* a refusal still has to end the dialog in order */
+	(void)err; /* After a refusal the dialog must still be ended properly */
 	if (decide_edit(e)) {
 		buf_adds(out, "end\n");
 		return 0;
@@ -590,7 +601,7 @@ static int edit_by_dialog(struct sandbox *sb, struct edit *e,
 	return files_answered(&e->helper, err);
 }
 
-/* Sees the file, then writes it if it still looks the same. */
+/* Reads the file, then writes it if it has not changed. */
 static int edit_by_mark(struct sandbox *sb, const char *path, struct edit *e,
 			const struct stop *stop, struct error *err)
 {
@@ -644,7 +655,7 @@ int files_load(struct sandbox *sb, const char *path, bool exact,
 	return rc < 0 ? -1 : buf_check(out, "the file", err);
 }
 
-/* Hands on the file as it was seen, and as it was put back. */
+/* Passes the text before and after the edit to the caller. */
 static void report_change(const struct files_replacement *change,
 			  const struct edit *e)
 {
@@ -722,9 +733,9 @@ void files_target_release(struct files_target *target)
 	*target = (struct files_target){ 0 };
 }
 
-/* Takes "/a//b/./c" off the body; NULL for what is no such path. A part that
- * does not exist yet may come from a link and hold "..": nothing can be said
- * of where that leads. */
+/* Parses a path such as "/a//b/./c" from the body; owned. NULL if it is not a
+ * valid path. A part that does not exist yet may come from a link and contain
+ * "..": then the target is unknown. */
 static char *take_path(struct str *body)
 {
 	struct buf path = BUF_INIT(1 << 16);

@@ -1,11 +1,11 @@
-/* find.c - a sandbox's files listed and searched: ls, glob and grep. */
+/* find.c - lists and searches a sandbox's files: ls, glob and grep. */
 /* SPDX-License-Identifier: MIT */
 
 /*
- * For glob and grep the sandbox lists what could match, leaving out what git
- * ignores (scripts/sandbox/search.sh), and the patterns are matched here: they
- * mean the same in every sandbox. Answers arrive in pieces and are taken apart
- * by sandbox/frame.h. Everything is cut at a limit, and the result says so.
+ * For glob and grep the sandbox lists candidates, without those that git
+ * ignores (scripts/sandbox/search.sh). The patterns are matched here, so that
+ * they mean the same in every sandbox. sandbox/frame.h parses answers as they
+ * arrive. Everything has a limit, and the result says if it was reached.
  */
 #include <stdint.h>
 #include <stdio.h>
@@ -40,16 +40,17 @@ static int by_bytes(const void *a, const void *b)
 enum {
 	GLOB_MS = 5000,
 	GLOB_MATCHES = 10000,
-	GLOB_BYTES = 64 << 20,     /* of names, where they stream */
-	GLOB_BYTES_TEXT = 4 << 20, /* where they come at the end */
+	GLOB_BYTES = 64 << 20,     /* bytes of names if output is streamed */
+	GLOB_BYTES_TEXT = 4 << 20, /* if output comes at the end */
 	GREP_MS = 30000,
 	GREP_BYTES = 8 << 20,
 	TEXT_CHARS = 5000,
-	BEFORE_CHARS = 2000,   /* of a long line, before its match */
-	AFTER_CHARS = 200,     /* at least, behind it */
-	LINE_BYTES = 24300,    /* of one that grep.sh sends, at most */
-	LINE_CUT = 23900,      /* one of so many may have been cut */
-	LIST_BYTES = 16 << 20, /* of a directory's names */
+	BEFORE_CHARS = 2000, /* of a long line, shown before its match */
+	/* of a long line, shown after its match at least */
+	AFTER_CHARS = 200,
+	LINE_BYTES = 24300,    /* maximum length of a line from grep.sh */
+	LINE_CUT = 23900,      /* a line of this length may have been cut */
+	LIST_BYTES = 16 << 20, /* bytes of a directory's names */
 	NAMES_STEP = 256,      /* names allocated at once */
 	STEP = 64,
 };
@@ -89,7 +90,8 @@ int files_ls(struct sandbox *sb, const char *path, struct files_names *list,
 	if (helper_run(sb, &h, stop, err)) {
 		if (!h.out.over)
 			goto out;
-		list->incomplete = true; /* too many: the last is cut */
+		/* too many: the last one is incomplete */
+		list->incomplete = true;
 		while (h.out.len && h.out.ptr[h.out.len - 1])
 			h.out.len--;
 	} else if (files_answered(&h, err)) {
@@ -106,7 +108,8 @@ out:
 	return rc;
 }
 
-/* The first line of an answer: how many files were left out, and by what. */
+/* The first line of an answer: the number of skipped files, and how it was
+ * determined. */
 struct answer_head {
 	char text[40];
 	size_t len;
@@ -131,7 +134,8 @@ struct lines {
 	bool full;
 };
 
-/* Takes the head off the front of bytes, which come in pieces. */
+/* Consumes the head at the front of the answer, which arrives in pieces.
+ * Returns the remaining bytes. */
 static struct str take_head(struct answer_head *head, struct str bytes)
 {
 	while (!head->whole && bytes.len) {
@@ -143,7 +147,7 @@ static struct str take_head(struct answer_head *head, struct str bytes)
 	return bytes;
 }
 
-/* False: not all of the tree was looked at. */
+/* Parses the head. False: a part of the tree was not searched. */
 static bool read_head(const struct answer_head *head, bool exact,
 		      struct files_left *left)
 {
@@ -194,7 +198,7 @@ static void filter_args(struct helper *h, size_t at,
 	h->args[at + 2] = f->prune ? STR("1") : STR("");
 }
 
-/* The last two arguments of both scripts. */
+/* Appends the last two arguments of both scripts. */
 static void place_args(struct helper *h, const struct sandbox *sb,
 		       const struct files_search *what)
 {
@@ -228,7 +232,7 @@ int files_glob(struct sandbox *sb, const struct files_search *what,
 	place_args(&h, sb, what);
 	rc = helper_run(sb, &h, stop, err);
 	if (s.full)
-		rc = 0; /* we ended it ourselves */
+		rc = 0; /* this function stopped it */
 	else if (!rc && !h.timed_out)
 		rc = files_answered(&h, err);
 	path_records_end(&s.records, !h.timed_out && !s.full, on_path, &s);
@@ -261,7 +265,7 @@ static int by_place(const void *a, const void *b)
 	return order ? order : (x->line > y->line) - (x->line < y->line);
 }
 
-/* Makes what is not UTF-8 so, as json_quote() would. */
+/* Appends text with invalid UTF-8 replaced, like json_quote(). */
 static void make_readable(struct str text, struct buf *out)
 {
 	while (text.len && !out->over) {
@@ -274,14 +278,14 @@ static void make_readable(struct str text, struct buf *out)
 		buf_adds(out, "\xef\xbf\xbd");
 		text = str_skip(text, 1);
 	}
-	/* A NUL would end the string that this becomes. */
+	/* The result becomes a C string, so it must not contain NUL. */
 	for (size_t i = 0; i < out->len; i++)
 		if (!out->ptr[i])
 			out->ptr[i] = ' ';
 }
 
-/* What is shown of a line: all, its beginning, or what is around its first
- * match where the beginning would not show that. */
+/* Returns the shown part of a line, owned: all, its beginning, or the
+ * surroundings of its first match if the beginning does not include it. */
 static char *cut_line(struct str line, bool from_start, const char *pattern)
 {
 	struct buf out = BUF_INIT(4 * TEXT_CHARS + 16);
@@ -307,6 +311,7 @@ static char *cut_line(struct str line, bool from_start, const char *pattern)
 	return buf_detach(&out);
 }
 
+/* Appends a match, with its line cleaned and cut. */
 static void add_match(struct files_matches *list,
 		      const struct files_search *what,
 		      const struct match_record *m)
@@ -370,7 +375,8 @@ static int on_lines(void *arg, struct str bytes, struct error *err)
 	for (size_t i = 0; i < bytes.len; i++)
 		l->seen += bytes.ptr[i] == '\n';
 	buf_addstr(&l->out, bytes);
-	/* A name with a newline makes more lines than matches. */
+	/* If a file name contains a newline, there are more lines than
+	 * matches. */
 	if (l->out.len >= GREP_BYTES || (l->most && l->seen >= l->most)) {
 		l->full = true;
 		return error_set(err, ERR_LIMIT, "enough");
@@ -378,7 +384,8 @@ static int on_lines(void *arg, struct str bytes, struct error *err)
 	return 0;
 }
 
-/* Lines are only counted where the sandbox finds nothing too much. */
+/* Limits the lines only if the sandbox's filter is exact; otherwise some of
+ * them will not match. */
 static int64_t line_limit(int64_t cap, bool exact)
 {
 	return exact && cap < INT32_MAX ? cap + 1 : 0;
@@ -397,7 +404,7 @@ static int search_files(struct sandbox *sb, struct helper *h,
 	h->args[1] = buf_str(&text);
 	rc = helper_run(sb, h, stop, err);
 	if (l->full)
-		rc = 0; /* we ended it ourselves */
+		rc = 0; /* this function stopped it */
 	else if (!rc && !h->timed_out)
 		rc = files_answered(h, err);
 	buf_release(&text);

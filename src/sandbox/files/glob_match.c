@@ -1,10 +1,11 @@
-/* glob_match.c - file name patterns of glob and grep, pure. */
+/* glob_match.c - file name patterns of glob and grep; no I/O. */
 /* SPDX-License-Identifier: MIT */
 
 /*
- * A pattern is expanded into alternatives without braces, and each of these cut
- * into segments, which are matched from the front. glob_filter() at the end is
- * the part of a pattern that find(1) can check, so that less is sent.
+ * A pattern is expanded into alternatives without braces. Each alternative is
+ * split into segments, which are matched from the front. glob_filter() at the
+ * end extracts the part of a pattern that find(1) can check, so that the
+ * sandbox sends fewer names.
  */
 #include "sandbox/files/glob_match.h"
 
@@ -17,13 +18,13 @@
 
 enum {
 	ALTERNATIVES = 1000,
-	PATTERN_MAX = 2048, /* bytes, before and after expansion */
+	PATTERN_MAX = 2048, /* bytes before and after expansion */
 	NESTING = 64,       /* of braces; deeper ones are literal */
 };
 
 struct alternative {
 	char *text;           /* owned */
-	struct str *segments; /* into text; owned array */
+	struct str *segments; /* slices of text; array owned */
 	size_t n;
 };
 
@@ -32,15 +33,15 @@ struct glob {
 	bool hidden;
 	struct alternative *alternatives;
 	size_t n;
-	bool *now; /* states of the segment automaton: scratch */
+	bool *now; /* scratch: states of the segment automaton */
 	bool *next;
 };
 
 static int expand_group(struct glob *g, struct str s, size_t open, size_t close,
 			int depth, struct error *err);
 
-/* Index of the "}" that closes the "{" at from, or s.len; *commas counts its
- * own ones. */
+/* Returns the index of the "}" that closes the "{" at from, or s.len. *commas:
+ * number of commas at this level. */
 static size_t closing(struct str s, size_t from, int *commas)
 {
 	int depth = 0;
@@ -69,8 +70,8 @@ static int add(struct glob *g, struct str text, struct error *err)
 	return 0;
 }
 
-/* The next character; a byte that is no UTF-8 stands for itself, apart from
- * every code point. */
+/* Takes the next character. A byte that is not UTF-8 becomes a value outside of
+ * Unicode. */
 static uint32_t take(struct str *s)
 {
 	unsigned char lead = (unsigned char)s->ptr[0];
@@ -90,7 +91,8 @@ static uint32_t take(struct str *s)
 	return c;
 }
 
-/* s starts after "[". True if it is a class; *rest: what follows it. */
+/* s starts after "[". True if it is a character class: *hit tells whether c is
+ * in it, *rest is the pattern after it. */
 static bool class_match(struct str s, uint32_t c, struct str *rest, bool *hit)
 {
 	bool negated = s.len && (s.ptr[0] == '!' || s.ptr[0] == '^');
@@ -111,13 +113,13 @@ static bool class_match(struct str s, uint32_t c, struct str *rest, bool *hit)
 			*hit = true;
 	}
 	if (!s.len)
-		return false; /* never closed: an ordinary "[" */
+		return false; /* not closed: "[" is literal */
 	*hit = *hit != negated;
 	*rest = str_skip(s, 1);
 	return true;
 }
 
-/* Matches one character of name against the front of pattern. */
+/* Matches one character of name with the front of pattern and skips both. */
 static bool one(struct str *pattern, struct str *name)
 {
 	struct str p = *pattern;
@@ -148,7 +150,7 @@ static int expand(struct glob *g, struct str s, size_t from, int depth,
 			continue;
 		close = closing(s, i, &commas);
 		if (close == s.len || !commas)
-			continue; /* literal, and so is a group of one */
+			continue; /* braces without a comma are literal */
 		if (depth >= NESTING)
 			return error_set(err, ERR_USAGE, "pattern_too_broad");
 		return expand_group(g, s, i, close, depth, err);
@@ -156,7 +158,7 @@ static int expand(struct glob *g, struct str s, size_t from, int depth,
 	return add(g, s, err);
 }
 
-/* Replaces s[open..close] by each of its parts in turn. */
+/* Replaces s[open..close] by each of its alternatives and expands the rest. */
 static int expand_group(struct glob *g, struct str s, size_t open, size_t close,
 			int depth, struct error *err)
 {
@@ -183,6 +185,7 @@ static int expand_group(struct glob *g, struct str s, size_t open, size_t close,
 	return rc;
 }
 
+/* Splits an alternative at "/". */
 static int split(struct glob *g, struct alternative *a, struct error *err)
 {
 	struct str rest = str_of(a->text);
@@ -196,7 +199,7 @@ static int split(struct glob *g, struct alternative *a, struct error *err)
 		if (segment.len)
 			a->segments[a->n++] = segment;
 	}
-	/* Only directories end in "/", and only files are matched. */
+	/* Only files are matched, and no file's path ends in "/". */
 	if (g->by_path && directory)
 		a->n = 0;
 	return 0;
@@ -229,7 +232,7 @@ int glob_new(struct glob **out, struct str pattern, unsigned flags,
 		rc = error_set(err, ERR_USAGE, "pattern_too_broad");
 	else
 		rc = expand(g, pattern, 0, 0, err);
-	/* Braces, too, may be part of a name. */
+	/* Braces may also be part of a file name. */
 	if (!rc && g->n > 1 && g->n < ALTERNATIVES)
 		rc = add(g, pattern, err);
 	for (size_t i = 0; i < g->n && !rc; i++) {
@@ -247,8 +250,8 @@ int glob_new(struct glob **out, struct str pattern, unsigned flags,
 	return 0;
 }
 
-/* One segment against one name: "*" goes back to the last star only, which is
- * enough, and keeps the cost at length times length. */
+/* Matches one segment with one name. On a mismatch only the last "*" is
+ * retried, which is sufficient and limits the cost to length times length. */
 static bool segment_match(struct str pattern, struct str name, bool hidden)
 {
 	struct str star = { 0 };
@@ -256,7 +259,7 @@ static bool segment_match(struct str pattern, struct str name, bool hidden)
 	bool starred = false;
 
 	if (str_eq(pattern, name))
-		return true; /* although it holds "[" or "*" */
+		return true; /* even if it contains "[" or "*" */
 	if (!hidden && name.len && name.ptr[0] == '.' &&
 	    (!pattern.len || pattern.ptr[0] != '.'))
 		return false;
@@ -284,7 +287,8 @@ static bool crosses(struct str segment)
 	return str_is(segment, "**");
 }
 
-/* now[i]: the segments before i may have matched the names so far. */
+/* Advances the automaton by one name. now[i]: the segments before i may have
+ * matched the names so far. False: no match is possible any more. */
 static bool step(struct glob *g, const struct alternative *a, struct str name)
 {
 	bool alive = false;
@@ -294,7 +298,7 @@ static bool step(struct glob *g, const struct alternative *a, struct str name)
 	for (size_t i = 0; i < a->n; i++) {
 		bool deep = crosses(a->segments[i]);
 
-		/* "**" may stand for no directory at all. */
+		/* "**" may match no directory at all. */
 		if (deep && g->now[i] && i + 1 < a->n)
 			g->now[i + 1] = true;
 		if (!g->now[i])
@@ -325,7 +329,8 @@ static bool path_match(struct glob *g, const struct alternative *a,
 	memset(g->now, 0, (a->n + 1) * sizeof(*g->now));
 	g->now[0] = true;
 	while (str_split(&path, '/', &name)) {
-		/* Names go on: what had matched all is no match. */
+		/* More names follow, so a complete match so far is not a
+		 * match. */
 		g->now[a->n] = false;
 		if (!step(g, a, name))
 			return false;
@@ -355,14 +360,15 @@ bool glob_match(struct glob *g, struct str path)
 	return false;
 }
 
-/* A comma only means something inside braces, but losing it is harmless. */
+/* True for characters with a special meaning. A comma has one only inside
+ * braces, but treating it as special elsewhere is harmless. */
 static bool is_special(char c)
 {
 	return c && strchr("*?[]{},\\", c);
 }
 
-/* False when it is sure that no name that starts with "." matches unless its
- * directory's name does. */
+/* False if certainly no name that starts with "." matches, so that hidden
+ * directories can be skipped. */
 static bool may_be_hidden(struct str pattern)
 {
 	for (size_t i = 0; i < pattern.len; i++)
@@ -372,7 +378,7 @@ static bool may_be_hidden(struct str pattern)
 	return false;
 }
 
-/* Empty segments mean nothing. */
+/* Appends the pattern without empty segments, which are ignored. */
 static void drop_empty_segments(struct str pattern, struct buf *out)
 {
 	struct str segment;
@@ -417,7 +423,7 @@ void glob_filter(struct str pattern, struct glob_filter *filter)
 	buf_add(&filter->like, clean.ptr ? clean.ptr : "", from);
 	if (from < clean.len) {
 		buf_addc(&filter->like, '*');
-		/* "**" and its "/" may stand for nothing. */
+		/* "**" and the "/" after it may match nothing. */
 		to += clean.ptr[to] == '/';
 		buf_add(&filter->like, clean.ptr + to, clean.len - to);
 	}

@@ -1,4 +1,4 @@
-/* glob_match.h - file name patterns of glob and grep, pure. */
+/* glob_match.h - file name patterns of glob and grep; no I/O. */
 /* SPDX-License-Identifier: MIT */
 #ifndef SANDBOX_FILES_GLOB_MATCH_H
 #define SANDBOX_FILES_GLOB_MATCH_H
@@ -8,11 +8,12 @@
 #include "base/buf.h"
 
 /*
- * spec/agent.md §2.7. Without "/" a pattern matches the last name of a path at
- * any depth, with it the whole path below the root. "*", "?", "[a-z]", "[!a]",
- * "[^a]", "{a,b}" (nested), "**" as a whole segment crosses directories. A name
- * that starts with "." needs a segment that does. Backslash is ordinary. A
- * segment also matches a name of the same bytes ("[id]", "{a,b}").
+ * spec/agent.md §2.7. A pattern without "/" matches the last name of a path at
+ * any depth; with "/" it matches the whole path below the root. Supported are
+ * "*", "?", "[a-z]", "[!a]", "[^a]" and "{a,b}" (nested); "**" as a whole
+ * segment matches any number of directories. A name that starts with "." is
+ * only matched by a segment that does. A backslash is an ordinary character. A
+ * segment also matches a name with the same bytes ("[id]", "{a,b}").
  */
 struct glob;
 
@@ -21,21 +22,22 @@ enum {
 			       */
 };
 
-/* -1: ERR_USAGE "invalid_pattern" (a ".." segment) or "pattern_too_broad"
- * (more than 1000 alternatives). */
+/* Compiles a pattern. -1: ERR_USAGE "invalid_pattern" (a ".." segment) or
+ * "pattern_too_broad" (more than 1000 alternatives). */
 int glob_new(struct glob **g, struct str pattern, unsigned flags,
 	     struct error *err);
 void glob_free(struct glob *g);
-/* path: relative, of a file that is not a directory. Not for two threads at
- * once on the same glob. */
+/* path: relative, not of a directory. A glob must not be used by two threads at
+ * once. */
 bool glob_match(struct glob *g, struct str path);
 
-/* For find: finds too much rather than too little. */
+/* A test for find(1) that matches at least all names that the pattern does. */
 struct glob_filter {
 	const char *test; /* "-name", "-path" */
 	struct buf like;  /* its operand; the caller releases */
-	bool prune;       /* hidden directories cannot matter */
-	bool exact;       /* finds the same as GLOB_HIDDEN would */
+	bool prune;       /* hidden directories can be skipped */
+	/* matches exactly the same names as with GLOB_HIDDEN */
+	bool exact;
 };
 void glob_filter(struct str pattern, struct glob_filter *filter);
 

@@ -2,10 +2,10 @@
 /* SPDX-License-Identifier: MIT */
 
 /*
- * Pure functions on untrusted bytes, in this order: what encoding a file has,
- * and there and back without loss; a page of lines; line ends that survive when
- * a file is replaced; what an edit meant when its text is not found; what an
- * edit changes. All of them are fuzzed.
+ * Functions on untrusted bytes without I/O, in this order: detecting a file's
+ * encoding and converting it without loss; a page of lines; preserving line
+ * ends when a file is replaced; explaining why an edit's text is not found;
+ * applying an edit. All of them are fuzzed.
  */
 #include "sandbox/files/text.h"
 
@@ -30,7 +30,7 @@ static const struct {
 	[CR] = { "\r", "CR" },
 };
 
-/* The line end that a text begins with; KINDS for none. */
+/* Returns the kind of line end with which s begins; KINDS if none. */
 static int kind_of(struct str s)
 {
 	if (str_starts(s, "\r\n"))
@@ -40,8 +40,8 @@ static int kind_of(struct str s)
 	return str_starts(s, "\r") ? CR : KINDS;
 }
 
-/* Those that most lines have; KINDS where there are none. A CR alone counts
- * only in a text that has no other line ends. */
+/* Returns the kind of line end that most lines have; KINDS if there are none.
+ * CR counts only if the text has no other line ends. */
 static int most_used_ends(struct str s)
 {
 	size_t n[KINDS] = { 0 };
@@ -58,7 +58,7 @@ static int most_used_ends(struct str s)
 	return n[CR] ? CR : KINDS;
 }
 
-/* A text without the line end at its end; false: it has none. */
+/* Removes a line end at the end of the text; false if it has none. */
 static bool strip_end(struct str *s)
 {
 	if (str_ends(*s, "\r\n"))
@@ -90,7 +90,7 @@ void line_ends_keep(struct str old, struct str text, struct buf *out,
 		int now = kind_of(rest);
 		size_t len = now == CRLF ? 2 : 1;
 
-		/* A CR that ends no line of such a file is a character. */
+		/* In a file with other line ends a single CR is a character. */
 		if (now == KINDS || kind == KINDS ||
 		    (now == CR && kind != CR)) {
 			buf_add(out, rest.ptr, len);
@@ -111,8 +111,8 @@ void line_ends_keep(struct str old, struct str text, struct buf *out,
 			 kept->len ? ", " : "", had ? "a" : "no");
 }
 
-/* What bytes 0x80 to 0x9f are in windows-1252 (WHATWG Encoding, read 2026-11);
- * 0: it leaves the byte open. */
+/* Characters for bytes 0x80 to 0x9f in windows-1252 (WHATWG Encoding, read
+ * 2026-11). 0: undefined. */
 static const uint16_t high_controls[32] = {
 	0x20AC, 0,      0x201A, 0x0192, 0x201E, 0x2026, 0x2020, 0x2021,
 	0x02C6, 0x2030, 0x0160, 0x2039, 0x0152, 0,      0x017D, 0,
@@ -125,8 +125,8 @@ static int refuse_binary(struct error *err)
 	return error_reason(err, ERR_REMOTE, "not_a_text_file");
 }
 
-/* Whether raw could be text of one byte a character. Bytes that form UTF-8
- * together say that it is broken UTF-8 instead. */
+/* True if raw may be text with one byte per character. If it contains valid
+ * multi-byte UTF-8 it is more likely damaged UTF-8. */
 static bool is_latin1(struct str raw)
 {
 	size_t single = 0;
@@ -192,6 +192,7 @@ static uint32_t unit_at(const struct encoding *e, struct str raw, size_t i)
 	return e->name == ENCODING_UTF16LE ? b << 8 | a : a << 8 | b;
 }
 
+/* Decodes UTF-16. Fails on an odd byte or an unpaired surrogate. */
 static int decode_utf16(const struct encoding *e, struct str raw,
 			struct buf *out, struct error *err)
 {
@@ -249,7 +250,7 @@ static uint32_t take_character(struct str *text)
 	return n > 0 ? (uint32_t)c : 0xFFFD;
 }
 
-/* The byte of a character, or -1. */
+/* Returns the byte that encodes a character, or -1. */
 static int latin1_byte(uint32_t c)
 {
 	if (c < 0x80 || (c >= 0xa0 && c < 0x100))
@@ -335,7 +336,8 @@ static const char clipped_marker[] =
 	"result exceeded the sandbox stdout limit. Continue reading with a "
 	"larger offset or smaller limit to inspect the rest of the file.]";
 
-/* Takes a line off *rest; false at the end. */
+/* Takes the next line of *rest, without its CR, LF or CR LF; false at the
+ * end. */
 static bool take_line(struct str *rest, struct str *line)
 {
 	size_t len;
@@ -356,7 +358,8 @@ static bool take_line(struct str *rest, struct str *line)
 	return true;
 }
 
-/* A character that the end of the prefix cuts is looked at whole. */
+/* True if the first PREFIX bytes are UTF-8. A character that crosses their end
+ * is checked completely. */
 static bool prefix_is_text(struct str raw)
 {
 	size_t len = raw.len < PREFIX ? raw.len : PREFIX;
@@ -367,7 +370,7 @@ static bool prefix_is_text(struct str raw)
 	return str_utf8_prefix((struct str){ raw.ptr, look }) >= len;
 }
 
-/* False when the line did not fit whole. */
+/* Appends a line; false if it did not fit completely. */
 static bool add_line(struct buf *text, struct str line, bool first)
 {
 	if (!first)
@@ -376,8 +379,9 @@ static bool add_line(struct buf *text, struct str line, bool first)
 	return !text->over;
 }
 
-/* Cuts at the cap, between characters. Returns the lines shown whole; a first
- * line that is too long counts, so that paging goes on. -1: not UTF-8. */
+/* Cuts the page at its maximum size, between characters. Returns the number of
+ * complete lines shown; an overlong first line counts as one, so that paging
+ * continues. -1: not UTF-8. */
 static int64_t clip_page(struct files_page *page)
 {
 	struct buf *text = &page->text;
@@ -458,8 +462,8 @@ int page_cut(const struct page_source *src, int64_t offset, int64_t limit,
 	struct buf text = BUF_INIT(4 * src->raw.len + 1);
 	int rc;
 
-	/* What is no text at all, here or further down, is cut_lines() to find.
-	 */
+	/* Ignore errors here: cut_lines() reports text that cannot be
+	 * decoded. */
 	if (encoding_detect(src->raw, !src->at_end, &e, &ignored) == 0 &&
 	    e.name != ENCODING_UTF8 &&
 	    encoding_decode(&e, src->raw, &text, &ignored) == 0) {
@@ -472,23 +476,26 @@ int page_cut(const struct page_source *src, int64_t offset, int64_t limit,
 }
 
 enum {
-	FILE_BYTES = 8 << 20,  /* of a file that is looked through */
-	TEXT_LINES = 1000,     /* of the text that is looked for */
-	LINE_BYTES = 16 << 10, /* of a line that are compared */
+	FILE_BYTES = 8 << 20, /* maximum size of the file that is searched */
+	/* maximum lines of the text that is searched for */
+	TEXT_LINES = 1000,
+	LINE_BYTES = 16 << 10, /* compared bytes of a line */
 	SHOWN_LINES = 10,
-	SHOWN_CHARS = 1000, /* of each of them */
-	PARTS = 18,         /* of one character, decomposed: Unicode's most */
-	FOLD_COST = 64,     /* bytes: what folding an empty line costs */
-	WORK_BYTES = 128 << 20, /* folded for one edit, about a second */
+	SHOWN_CHARS = 1000, /* of each shown line */
+	/* maximum decomposition of a character in Unicode */
+	PARTS = 18,
+	FOLD_COST = 64,         /* bytes: cost of folding an empty line */
+	WORK_BYTES = 128 << 20, /* bytes folded for one edit: about a second */
 };
 
-/* A line without what is taken for equal; from[i] is where byte i was. */
+/* A line in which characters that count as equal are the same; from[i] is the
+ * original offset of byte i. */
 struct folded {
 	struct buf text;
 	size_t *from;
 };
 
-/* What looks like one of these is the first of its string. */
+/* The characters of each string count as its first one. */
 static const char *const alike[] = {
 	"'\u2018\u2019\u201a\u201b\u2032\u00b4`",
 	"\"\u201c\u201d\u201e\u201f\u2033\u00ab\u00bb",
@@ -500,7 +507,7 @@ struct wanted {
 	struct str raw[TEXT_LINES];
 	struct folded lines[TEXT_LINES];
 	size_t n;
-	size_t work; /* of WORK_BYTES: what is left */
+	size_t work; /* rest of WORK_BYTES */
 };
 
 static bool is_space(uint32_t c)
@@ -510,8 +517,8 @@ static bool is_space(uint32_t c)
 		utf8proc_category((utf8proc_int32_t)c) == UTF8PROC_CATEGORY_ZS);
 }
 
-/* Shown as nothing: zero-width space and joiners, soft hyphen, mark of byte
- * order. */
+/* True for characters without width: zero-width space and joiners, soft hyphen,
+ * byte order mark. */
 static bool is_invisible(uint32_t c)
 {
 	return c == 0x200B || c == 0x200C || c == 0x200D || c == 0x2060 ||
@@ -600,9 +607,9 @@ static void unfold(struct folded *f)
 	free(f->from);
 }
 
-/* Attack: a file that repeats the first lines of the text makes each of its
- * lines the start of a long comparison, hours of them for 8 MB. False: give up,
- * the edit fails without the hint. */
+/* Charges the work for folding a line. Attack: if a file repeats the first
+ * lines of the text, each of its lines starts a long comparison: hours for 8
+ * MB. False: give up; the edit fails without the hint. */
 static bool may_fold(struct wanted *w, struct str line)
 {
 	size_t cost = FOLD_COST + line.len;
@@ -613,8 +620,9 @@ static bool may_fold(struct wanted *w, struct str line)
 	return true;
 }
 
-/* Where in a line of the file line i of the text is, or SIZE_MAX: the first
- * must end the line, the last begin it, others be all of it. */
+/* Returns where line i of the text is in a line of the file, or SIZE_MAX. The
+ * first line must match the end, the last the beginning, others the whole
+ * line. */
 static size_t find_line(const struct wanted *w, size_t i,
 			const struct folded *line)
 {
@@ -643,8 +651,8 @@ static bool begins_with(struct str s, struct str with)
 	       str_eq((struct str){ s.ptr, with.len }, with);
 }
 
-/* True where all lines of the text are at rest. Fills the first line that is
- * not the same byte for byte: what the file has there, and its number. */
+/* True if all lines of the text match at rest. *have and *which are the first
+ * line that differs in bytes: the file's version and its number. */
 static bool matches_here(struct wanted *w, struct str rest, struct str *have,
 			 size_t *which)
 {
@@ -676,7 +684,8 @@ static bool matches_here(struct wanted *w, struct str rest, struct str *have,
 	return differs;
 }
 
-/* "a tab", "4 spaces", "a no-break space (U+00A0)", "'x' (U+0078)" */
+/* Appends "a tab", "4 spaces", "a no-break space (U+00A0)" or "'x'
+ * (U+0078)". */
 static void describe_text(struct str s, struct buf *out)
 {
 	struct str from = s;
@@ -706,10 +715,12 @@ static bool starts_with_space(struct str s)
 	return s.len && is_space(take_character(&s));
 }
 
+/* Describes the first difference between the file's line and the text's. */
 static void explain_difference(struct str have, struct str want,
 			       struct buf *out)
 {
-	/* Where white space begins, in both: its amount may be what differs. */
+	/* Start of the white space in both: its amount may be the
+	 * difference. */
 	struct str spaces[2] = { have, want };
 
 	while (have.len && want.len) {
@@ -779,7 +790,7 @@ bool near_miss(struct str file, struct str text, struct buf *out)
 	bool any = false;
 
 	w->work = WORK_BYTES;
-	/* A line break at the end is one more line, an empty one. */
+	/* A line break at the end adds an empty last line. */
 	while (text.len && file.len <= FILE_BYTES && w->n < TEXT_LINES &&
 	       str_split(&text, '\n', &w->raw[w->n])) {
 		fold_line(w->raw[w->n], &w->lines[w->n]);
@@ -796,10 +807,10 @@ bool near_miss(struct str file, struct str text, struct buf *out)
 
 enum { AS_SENT, WITH_CRLF, WITH_LF, WITH_CR, FORMS };
 
-/* What goes in, with each kind of line ends. */
+/* The new text in each kind of line ends. */
 struct insertion {
 	struct buf forms[FORMS];
-	bool exact; /* as it was sent: the text that it replaces said how */
+	bool exact; /* insert as sent: the old text specified its line ends */
 };
 
 static void convert_line_ends(struct buf *out, struct str s, int form)
@@ -817,9 +828,9 @@ static void convert_line_ends(struct buf *out, struct str s, int form)
 	}
 }
 
-/* The line ends at a place of a file: those of the line there, of the one
- * before it where that is the last and has none. AS_SENT: the file has no line
- * end. */
+/* Returns the kind of line ends at a place of a file: that of its line, or of
+ * the line before if it is the last line without a line end. AS_SENT: the file
+ * has no line ends. */
 static int line_ends_at(struct str file, size_t at)
 {
 	size_t end = at + str_find(str_skip(file, at), '\n');
@@ -835,7 +846,7 @@ static int line_ends_at(struct str file, size_t at)
 	return end && file.ptr[end - 1] == '\r' ? WITH_CRLF : WITH_LF;
 }
 
-/* Occurrences that do not overlap, from the left. */
+/* Counts occurrences from the left without overlap. */
 static int64_t count_occurrences(struct str file, struct str old)
 {
 	int64_t n = 0;
@@ -865,8 +876,8 @@ static void replace_all(struct str file, struct str old,
 
 	for (int64_t i = 0; i < change->count; i++) {
 		size_t at = from + str_search(str_skip(file, from), old);
-		/* A line break that was sent as LF and is the second half of
-		 * one: the first half belongs to it. */
+		/* The old text starts with LF but the file has CR LF there:
+		 * replace the CR too. */
 		size_t half = !new->exact &&old.ptr[0] == '\n' &&
 			      at > from &&file.ptr[at - 1] == '\r';
 
@@ -881,7 +892,7 @@ static void replace_all(struct str file, struct str old,
 	change->tail = file.len - from;
 }
 
-/* Before every character, and at the end. */
+/* Inserts before every character and at the end. */
 static void insert_between(struct str file, const struct insertion *new,
 			   struct edit_change *change)
 {
@@ -902,8 +913,8 @@ static bool ends_with(struct str s, struct str with)
 	return s.len >= with.len && str_eq(str_skip(s, s.len - with.len), with);
 }
 
-/* A newline too many at the end of old, where the file has none: the most
- * common reason why a text is not found. */
+/* Sets a hint if old is found without its final newline: the most common reason
+ * why a text is not found. */
 static int suggest_form(struct str file, struct str old, struct error *err)
 {
 	struct str stripped = old;
@@ -954,6 +965,7 @@ static bool may_match(struct str file, int form)
 	return form != WITH_CR || str_find(file, '\n') == file.len;
 }
 
+/* Finds old with the first form of line ends that occurs, and replaces it. */
 static int apply_form(struct str file, const struct buf olds[FORMS],
 		      struct str new, bool all, struct edit_change *change,
 		      struct error *err)
