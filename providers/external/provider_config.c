@@ -1,4 +1,4 @@
-/* provider_config.c - how an external provider is found and started. */
+/* provider_config.c - finds an external provider and reads how to start it. */
 /* SPDX-License-Identifier: MIT */
 /*
  * Three parts: an entry [sandboxes.providers.NAME] of config.toml, read by the
@@ -29,7 +29,7 @@
 #include "providers/kit/rest.h"
 
 enum {
-	VARIABLE_MAX = 60, /* bytes of a variable's name */
+	VARIABLE_MAX = 60, /* bytes of an environment variable's name */
 	FILE_MAX = 256 << 10,
 };
 
@@ -62,7 +62,7 @@ static bool is_word_byte(char c)
 	       (c >= '0' && c <= '9') || c == '_' || (unsigned char)c >= 0x80;
 }
 
-/* "a.b_c": names with dots between them. */
+/* True for names with dots between them, like "a.b_c". */
 static bool is_dotted(struct str s)
 {
 	bool fresh = true;
@@ -88,8 +88,10 @@ bool class_path_ok(struct str s)
 	       is_dotted(str_skip(s, colon + 1));
 }
 
-/* The functions that follow return what is wrong with v ("must be a string"),
- * or NULL. */
+/*
+ * The following functions return what is wrong with v ("must be a string"), or
+ * NULL.
+ */
 
 static const char *read_string(const struct toml_value *v, void *field,
 			       unsigned flag)
@@ -189,7 +191,7 @@ static bool is_variable(const struct toml_value *v)
 	       !(v->text[0] >= '0' && v->text[0] <= '9');
 }
 
-/* config/settings_env.c reads the value. */
+/* Only checks the value; config/settings_env.c reads it. */
 static const char *check_credentials(const struct toml_value *v, void *field,
 				     unsigned flag)
 {
@@ -204,7 +206,7 @@ static const char *check_credentials(const struct toml_value *v, void *field,
 		      "[\"ACME_API_KEY\"]";
 }
 
-/* providers/price.c reads the value. */
+/* Only checks the value; providers/price.c reads it. */
 static const char *check_price(const struct toml_value *v, void *field,
 			       unsigned flag)
 {
@@ -215,7 +217,7 @@ static const char *check_price(const struct toml_value *v, void *field,
 		       : "must be an amount in US dollars, such as 0.11";
 }
 
-/* sandbox_client_open() reads the value. */
+/* Only checks the value; sandbox_client_open() reads it. */
 static const char *check_start(const struct toml_value *v, void *field,
 			       unsigned flag)
 {
@@ -312,7 +314,7 @@ static int add_value(const struct toml_value *v,
 		     const struct params_strings *strings, struct buf *out,
 		     struct error *err);
 
-/* The members of a table, or the items of an array. */
+/* Appends the members of a table, or the items of an array. */
 static int add_items(const struct toml_value *v,
 		     const struct params_strings *strings, struct buf *out,
 		     struct error *err)
@@ -421,7 +423,7 @@ int params_check(const struct toml_value *table, const cJSON *known,
 	return 0;
 }
 
-/* "[ group ]" */
+/* True for the line "[ group ]". */
 static bool is_section(struct str line, const char *group)
 {
 	size_t end = str_find(line, ']');
@@ -430,6 +432,7 @@ static bool is_section(struct str line, const char *group)
 	       str_is(str_trim((struct str){ line.ptr + 1, end - 1 }), group);
 }
 
+/* Reads the lines "NAME = OBJECT" of the group's section. */
 void entry_points_parse(struct str text, const char *group, const char *package,
 			void (*each)(void *arg, const struct entry_point *e),
 			void *arg)
@@ -453,7 +456,7 @@ void entry_points_parse(struct str text, const char *group, const char *package,
 			continue;
 		e.name = str_trim((struct str){ line.ptr, n });
 		e.object = str_skip(line, n + 1);
-		e.object.len = str_find(e.object, '['); /* extras */
+		e.object.len = str_find(e.object, '['); /* without extras */
 		e.object = str_trim(e.object);
 		each(arg, &e);
 	}
@@ -479,7 +482,7 @@ void entry_points_read(const char *dir, const char *group,
 		struct buf text = BUF_INIT(FILE_MAX);
 		struct error ignored = { 0 };
 
-		/* "acme-1.2" of "acme-1.2.dist-info" */
+		/* "acme-1.2.dist-info" becomes "acme-1.2". */
 		*strrchr(package, '.') = '\0';
 		if (path_read(path, &text, &ignored) == 0)
 			entry_points_parse(buf_str(&text), group, package, each,
@@ -545,7 +548,7 @@ int python_script(struct error *err)
 struct sites {
 	void (*each)(void *arg, const char *dir);
 	void *arg;
-	bool missing_too; /* not only directories that exist */
+	bool missing_too; /* also directories that do not exist */
 };
 
 static bool is_directory(const char *path)
@@ -561,7 +564,7 @@ static void emit_site(const struct sites *s, const char *path)
 		s->each(s->arg, path);
 }
 
-/* PREFIX/lib/python3.N/site-packages, and PREFIX/site-packages. */
+/* Calls s for PREFIX/lib/python3.N/site-packages and PREFIX/site-packages. */
 static void each_site_in(const char *prefix, const struct sites *s)
 {
 	char *lib = path_join(prefix, "lib");
@@ -585,8 +588,10 @@ static void each_site_in(const char *prefix, const struct sites *s)
 	free(lib);
 }
 
-/* Each absolute entry of PYTHONPATH. A relative one would be in the directory
- * that dcode was started in, so a repository could choose it. */
+/*
+ * Calls s for each absolute entry of PYTHONPATH. A relative one would be below
+ * the directory in which dcode was started, where a repository could supply it.
+ */
 static void each_pythonpath(const struct settings *set, const struct sites *s)
 {
 	struct str rest = str_of(settings_exported(set, "PYTHONPATH"));
@@ -630,9 +635,9 @@ static void add_argument(void *arg, const char *word)
 }
 
 /*
- * -I ignores the current directory and all PYTHON* variables. The arguments
- * replace those that the user exported: PYTHONPATH's entries up to "--", then
- * the directories of packages.
+ * Builds the interpreter's arguments. -I ignores the current directory and all
+ * PYTHON* variables, so the entries of the user's PYTHONPATH are passed as
+ * arguments up to "--", then the package directories.
  */
 char **python_argv(const struct settings *set, const char *program,
 		   const char *class_path)

@@ -1,14 +1,16 @@
-/* held.c - requests to a loop of ours, which one program's streams carry. */
+/*
+ * held.c - requests to dcode's loop, over the streams of one running program.
+ */
 /* SPDX-License-Identifier: MIT */
 /*
  * A link is one run of the program. Its thread (run_link) starts the program,
- * moves the bytes and reaps it. feed_bytes() picks the answers out of the
- * output: lines "@held:ID:begin" and "@held:ID:end" surround each one. held is
- * what survives links: it gives a caller the working link, or a new one
+ * transfers the bytes and reaps it. feed_bytes() finds the answers in the
+ * output: each is surrounded by the lines "@held:ID:begin" and "@held:ID:end".
+ * struct held outlives links: it gives a caller the working link, or a new one
  * (acquire_link), and explains why one broke. Begin with call_loop().
  *
- * Locks: held's before a link's. A caller waits on an eventfd of its call, so
- * that a cancel can wake it too.
+ * Lock order: held's before a link's. A caller waits on an eventfd of its call,
+ * so that a cancel can wake it, too.
  */
 #include "providers/held/held.h"
 
@@ -40,39 +42,42 @@ enum {
 	START_MS = 30000,
 	LEAVE_MS = 1000,
 	SCRIPTS_MAX = 128 << 10,
-	SAID = 320, /* bytes quoted in an error */
+	SAID = 320, /* bytes of program output quoted in an error */
 	LONGEST_MS = 20000,
 	FIRST_MS = 5000,
-	/* Of a link. */
-	LINK_ID = 16,           /* characters of a request's name */
+	/* for links */
+	LINK_ID = 16,           /* characters of a request's id */
 	LINK_REQUEST = 4 << 20, /* bytes of a request */
-	LINK_QUEUE = 64 << 20,  /* of requests that the loop has not read */
-	LINK_NOISE = 1 << 20,   /* outside of answers, before an answer */
-	LINK_TAIL = 2048,       /* of error output, and of output, for errors */
-	MARK_MAX = 64, /* bytes of a line that begins or ends an answer */
+	/* bytes of requests that the loop has not read */
+	LINK_QUEUE = 64 << 20,
+	/* bytes of output outside of answers, until the next answer */
+	LINK_NOISE = 1 << 20,
+	/* last bytes of output and error output, for errors */
+	LINK_TAIL = 2048,
+	MARK_MAX = 64, /* bytes of a line that marks an answer's begin or end */
 	CHUNK = 64 << 10,
-	STATUS_MS = 500, /* for an exit status, once the output is closed */
+	/* wait for the exit status after the output is closed */
+	STATUS_MS = 500,
 	KILL_MS = 2000,
 };
 
-/* Places in the set that a link polls. */
+/* Indexes of the descriptors that a link polls. */
 enum { AT_WAKE, AT_END, AT_OUT, AT_ERR, AT_IN, AT_COUNT };
 
 enum link_state { LINK_STARTING, LINK_READY, LINK_BROKEN };
 
-/* A request under way. */
+/* A request that has no complete answer yet. */
 struct link_call {
 	char id[LINK_ID + 1];
-	struct buf *out; /* the caller's */
-	bool over;       /* the answer was larger than out takes */
+	struct buf *out; /* the caller's buffer */
+	bool over;       /* the answer did not fit into out */
 	bool done;
-	int event;         /* readable once it is done, or the link broken */
-	size_t from, size; /* its bytes in what waits for the start */
+	int event; /* readable when the call is done or the link broken */
+	size_t from, size; /* the request's bytes in link.waiting */
 	struct link_call *next;
 };
 
-/* All but program, pid and the descriptors of the streams with the lock held.
- */
+/* The lock guards all fields except program, pid and the stream descriptors. */
 struct link {
 	const struct held_program *program;
 	pthread_mutex_t lock;
@@ -80,25 +85,25 @@ struct link {
 	enum link_state state;
 	bool was_ready;
 	bool leaving;
-	unsigned users; /* calls that hold it; held.c's, under its lock */
+	unsigned users; /* calls that use it; guarded by held's lock */
 	pid_t pid;
-	int status; /* how the program ended: an exit code, or -1 */
+	int status; /* exit status of the program, or -1 */
 	bool spawned;
-	struct error why; /* where it did not start, or was cut */
-	bool refused;     /* what came from over there is why */
+	struct error why; /* why it did not start or was cut */
+	bool refused;     /* why describes bad output of the program */
 	int in, out, err, wake;
 	char nonce[LINK_ID + 1];
-	struct buf queue;   /* to be written */
-	struct buf waiting; /* the same, once it is ready */
-	struct buf held;    /* read, not understood yet */
-	bool body;          /* between a begin and its end */
+	struct buf queue;   /* bytes to write */
+	struct buf waiting; /* bytes to write once the loop is ready */
+	struct buf held;    /* bytes read but not parsed yet */
+	bool body;          /* inside an answer */
 	char body_id[LINK_ID + 1];
-	int64_t body_began; /* clock_ms() */
+	int64_t body_began; /* clock_ms() when that answer began */
 	size_t noise;
 	struct buf tail;
-	struct buf prelude; /* the last output before the loop's first word */
-	int64_t began;      /* clock_ms() */
-	int64_t heard;      /* the same, of the last byte of output */
+	struct buf prelude; /* last output before the loop's first line */
+	int64_t began;      /* clock_ms() of the start */
+	int64_t heard;      /* clock_ms() of the last output byte */
 	struct link_call *calls;
 };
 
@@ -119,7 +124,9 @@ static void wake_event(int event)
 	(void)!io_write(event, &one, sizeof(one));
 }
 
-/* Appends to what is kept for errors: the last LINK_TAIL bytes. */
+/*
+ * Appends to the output kept for errors, which holds the last LINK_TAIL bytes.
+ */
 static void keep_tail(struct buf *tail, struct str bytes)
 {
 	if (bytes.len > LINK_TAIL)
@@ -136,8 +143,10 @@ static void close_fd(int *fd)
 	*fd = -1;
 }
 
-/* Ends the link, with the reason for its calls. With the lock held, as the
- * functions that follow. */
+/*
+ * Breaks the link and fails its calls with reason. Called with the lock held,
+ * like the following functions.
+ */
 static void break_link(struct link *l, const char *reason)
 {
 	if (l->state == LINK_BROKEN)
@@ -170,7 +179,7 @@ static void add_body(struct link *l, struct str bytes)
 	c->over = c->over || c->out->over;
 }
 
-/* Splits the line "@held:ID:WORD"; false if it is another line. */
+/* Parses the line "@held:ID:WORD". False for any other line. */
 static bool parse_mark(struct link *l, struct str line, struct str *id,
 		       struct str *word)
 {
@@ -182,7 +191,7 @@ static bool parse_mark(struct link *l, struct str line, struct str *id,
 	       str_split(&line, ':', word) && !line.len;
 }
 
-/* Breaks the link because of what arrived. False. */
+/* Breaks the link because of bad output. Always returns false. */
 static bool refuse(struct link *l, enum err code, const char *reason)
 {
 	l->refused = true;
@@ -192,14 +201,17 @@ static bool refuse(struct link *l, enum err code, const char *reason)
 	return false;
 }
 
-/* A login that prints without end will do so the next time, too. */
+/*
+ * Breaks the link because of too much output. During a login this is
+ * ERR_CONFIG: the next login would print it, too.
+ */
 static bool refuse_noise(struct link *l)
 {
 	return refuse(l, l->state == LINK_STARTING ? ERR_CONFIG : ERR_NETWORK,
 		      "it writes something that is not an answer");
 }
 
-/* The loop said another word than "ready". */
+/* Breaks the link because the loop's first word was not "ready". */
 static bool refuse_loop(struct link *l, struct str word)
 {
 	char reason[MARK_MAX + 32];
@@ -213,7 +225,7 @@ static bool refuse_loop(struct link *l, struct str word)
 	return refuse(l, ERR_CONFIG, reason);
 }
 
-/* A line outside of answers. */
+/* Handles a line outside of answers. */
 static bool feed_line(struct link *l, struct str line)
 {
 	struct str id = { 0 };
@@ -226,7 +238,7 @@ static bool feed_line(struct link *l, struct str line)
 		l->state = LINK_READY;
 		l->was_ready = true;
 		l->noise = 0;
-		buf_clear(&l->tail); /* output of the login */
+		buf_clear(&l->tail); /* drop what the login printed */
 		buf_addstr(&l->queue, buf_str(&l->waiting));
 		buf_clear(&l->waiting);
 		return true;
@@ -252,8 +264,10 @@ static bool feed_line(struct link *l, struct str line)
 	return refuse_noise(l);
 }
 
-/* Between begin and end: passes on what cannot be the end. True when the end
- * has come. */
+/*
+ * Inside an answer: passes on all bytes that cannot be part of the end line.
+ * True if the end line was found.
+ */
 static bool feed_body(struct link *l)
 {
 	char end[MARK_MAX];
@@ -283,7 +297,7 @@ static bool feed_body(struct link *l)
 	return true;
 }
 
-/* Output of the program. False: the rest cannot be understood. */
+/* Parses output of the program. False if the rest cannot be parsed. */
 static bool feed_bytes(struct link *l, struct str bytes)
 {
 	buf_addstr(&l->held, bytes);
@@ -303,13 +317,16 @@ static bool feed_bytes(struct link *l, struct str bytes)
 			return false;
 		buf_consume(&l->held, n + 1);
 	}
-	/* A line of noise without an end. */
+	/* A line outside of answers is too long. */
 	if (l->held.len > LINK_NOISE)
 		return refuse_noise(l);
 	return true;
 }
 
-/* On the link's own thread: the program dies with that thread. */
+/*
+ * Starts the program. Must run on the link's own thread: the program is killed
+ * when that thread ends.
+ */
 static int start_program(struct link *l, struct error *err)
 {
 	int theirs[3] = { -1, -1, -1 };
@@ -333,7 +350,7 @@ static int start_program(struct link *l, struct error *err)
 	return rc;
 }
 
-/* False when nothing was read. */
+/* Reads from one of the streams. False if nothing was read. */
 static bool read_chunk(struct link *l, int *fd)
 {
 	char room[CHUNK];
@@ -347,8 +364,10 @@ static bool read_chunk(struct link *l, int *fd)
 		return false;
 	}
 	pthread_mutex_lock(&l->lock);
-	/* Error output is no sign of life: a shell whose input was damaged
-	 * may complain. */
+	/*
+	 * Error output does not prove that the loop works: a shell with damaged
+	 * input may print errors.
+	 */
 	if (fd == &l->out)
 		l->heard = clock_ms();
 	if (fd == &l->err) {
@@ -374,7 +393,10 @@ static void write_queue(struct link *l)
 	pthread_mutex_unlock(&l->lock);
 }
 
-/* Kills the rest of the group while its number cannot be reused. */
+/*
+ * Reaps the program. The rest of its process group is killed before that, while
+ * its number cannot be reused.
+ */
 static void reap(struct link *l, bool wait)
 {
 	struct error ignored = { 0 };
@@ -396,7 +418,10 @@ static void reap(struct link *l, bool wait)
 	pthread_mutex_unlock(&l->lock);
 }
 
-/* Waits for one event of the streams. False at the program's end. */
+/*
+ * Waits for one event of the streams and handles it. False when the program has
+ * ended.
+ */
 static bool move_bytes(struct link *l, int end)
 {
 	struct pollfd set[AT_COUNT] = {
@@ -433,6 +458,10 @@ static bool move_bytes(struct link *l, int end)
 	return false;
 }
 
+/*
+ * Thread of a link: starts the program, transfers bytes until it ends, and
+ * reaps it.
+ */
 static void *run_link(void *arg)
 {
 	struct link *l = arg;
@@ -481,7 +510,10 @@ static void destroy_link(struct link *l)
 	free(l);
 }
 
-/* Starts a thread that starts the program; the program's script comes first. */
+/*
+ * Starts the link's thread, which starts the program. The program's script is
+ * queued first.
+ */
 static struct link *new_link(const struct held_program *program,
 			     struct error *err)
 {
@@ -506,7 +538,10 @@ static struct link *new_link(const struct held_program *program,
 		buf_adds(&l->queue, program->script);
 	} else {
 		held_add_loop(&l->queue);
-		/* Read whole before it runs: its input is the stream's. */
+		/*
+		 * The shell must read the whole script before running it: the
+		 * loop's input is the same stream.
+		 */
 		buf_adds(&l->queue, "held_loop; exit\n");
 	}
 	l->wake = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
@@ -518,8 +553,10 @@ static struct link *new_link(const struct held_program *program,
 	return NULL;
 }
 
-/* Queues a request: kind as in held.sh. With c NULL there is no answer. A
- * broken link accepts it too: its state says why no answer comes. */
+/*
+ * Queues a request; kind as in held.sh. With c NULL no answer is expected. A
+ * broken link accepts requests, too: its state explains why there is no answer.
+ */
 static int queue_request(struct link *l, struct link_call *c, char kind,
 			 struct str text, struct error *err)
 {
@@ -549,7 +586,7 @@ static int queue_request(struct link *l, struct link_call *c, char kind,
 	return 0;
 }
 
-/* Removes a request that the loop has not been sent. */
+/* Removes a request that was not sent to the loop yet. */
 static void remove_request(struct link *l, const struct link_call *c)
 {
 	struct buf *b = &l->waiting;
@@ -562,8 +599,10 @@ static void remove_request(struct link *l, const struct link_call *c)
 			o->from -= c->size;
 }
 
-/* Removes c from the list: what arrives for it is dropped. True: the loop has
- * not begun, so the request was not sent, and never will be. */
+/*
+ * Removes c from the list, so that its answer is dropped. True if the loop has
+ * not begun: then the request will never be sent.
+ */
 static bool forget_call(struct link *l, struct link_call *c)
 {
 	struct link_call **at = &l->calls;
@@ -578,7 +617,7 @@ static bool forget_call(struct link *l, struct link_call *c)
 	return waits;
 }
 
-/* Lets the program end by itself for grace_ms, then kills it; frees. */
+/* Waits grace_ms for the program to end by itself, then kills it. Frees l. */
 static void free_link(struct link *l, int64_t grace_ms)
 {
 	int64_t end = clock_ms() + grace_ms;
@@ -605,10 +644,10 @@ static void free_link(struct link *l, int64_t grace_ms)
 }
 
 struct held {
-	struct held_program program; /* its strings are owned */
-	pthread_mutex_t lock;        /* before a link's */
-	struct link *link;           /* the newest, or NULL */
-	bool reached;                /* the loop has answered once */
+	struct held_program program; /* copy; owns its strings */
+	pthread_mutex_t lock;        /* taken before a link's lock */
+	struct link *link;           /* the newest one, or NULL */
+	bool reached;                /* the loop has answered at least once */
 };
 
 static char **copy_strings(char *const *from)
@@ -663,7 +702,7 @@ void held_free(struct held *h)
 	free(h);
 }
 
-/* The scripts of the supervisor, for the requests that follow. */
+/* Sends the supervisor's scripts, which later requests use. */
 static int send_scripts(struct link *l, struct error *err)
 {
 	struct buf text = BUF_INIT(SCRIPTS_MAX);
@@ -687,8 +726,10 @@ static bool is_broken(struct link *l)
 	return broken;
 }
 
-/* With the lock held: the link that works, or a new one. NULL without an error:
- * the broken one still has users, which are about to leave it. */
+/*
+ * Returns the working link, or a new one. Called with the lock held. NULL
+ * without an error: calls still use the broken link, and will soon release it.
+ */
 static struct link *get_link(struct held *h, struct error *err)
 {
 	if (h->link && is_broken(h->link)) {
@@ -736,8 +777,11 @@ static void release_link(struct held *h, struct link *l)
 	pthread_mutex_unlock(&h->lock);
 }
 
-/* The last two lines of the program's error output, printable. If there is
- * none and no loop began, those of its output: a menu, say. */
+/*
+ * Appends the last two lines of the program's error output, made printable. If
+ * there is none and the loop has not begun, those of its output, for example a
+ * menu.
+ */
 static void last_said(struct link *l, struct buf *said)
 {
 	struct str rest = str_trim(buf_str(&l->tail));
@@ -760,7 +804,10 @@ static void last_said(struct link *l, struct buf *said)
 		said->len = str_utf8_prefix((struct str){ said->ptr, SAID });
 }
 
-/* Why a link broke, or never worked. With its lock held. */
+/*
+ * Sets err to why the link broke or never worked. Called with the link's lock
+ * held.
+ */
 static int explain_break(const struct held *h, struct link *l,
 			 struct error *err)
 {
@@ -778,7 +825,7 @@ static int explain_break(const struct held *h, struct link *l,
 			  p->name, (int)line.len, line.ptr);
 	} else if (p->failed) {
 		p->failed(p->arg, l->status, line, err);
-		/* It was there before: worth asking for longer. */
+		/* The other end worked before, so retries make sense. */
 		if (h->reached && err->code == ERR_UNREACHABLE)
 			err->code = ERR_NETWORK;
 	} else {
@@ -789,8 +836,10 @@ static int explain_break(const struct held *h, struct link *l,
 	return -1;
 }
 
-/* 1: no answer yet, and *start is when the program must have answered, or
- * INT64_MAX. */
+/*
+ * Returns 1 while there is no answer. *start is then when the program must have
+ * answered, or INT64_MAX.
+ */
 static int check_call(struct held *h, struct link *l, const struct link_call *c,
 		      int64_t *start, struct error *err)
 {
@@ -809,8 +858,9 @@ static int check_call(struct held *h, struct link *l, const struct link_call *c,
 	return rc;
 }
 
-/* True if a request sent at that time cannot be answered on this link: nothing
- * has arrived since, or an answer with a damaged end swallows all that comes.
+/*
+ * True if a request sent at begun cannot be answered on this link: nothing has
+ * arrived since, or an answer with a damaged end swallows all output.
  */
 static bool is_stuck(const struct link *l, const struct link_call *c,
 		     int64_t begun)
@@ -819,6 +869,7 @@ static bool is_stuck(const struct link *l, const struct link_call *c,
 						 !strcmp(l->body_id, c->id)));
 }
 
+/* Waits for the call's answer, the link's failure, or stop. */
 static int await_answer(struct held *h, struct link *l,
 			const struct link_call *c, const struct stop *stop,
 			struct error *err)
@@ -847,7 +898,7 @@ static int await_answer(struct held *h, struct link *l,
 	if (rc == 0 || err->code != ERR_TIMEOUT)
 		return rc;
 	pthread_mutex_lock(&l->lock);
-	/* A slow login goes on for the next request. */
+	/* If the login is only slow, the next request can use the link. */
 	if (l->state == LINK_READY && is_stuck(l, c, begun))
 		break_link(l, "it is silent");
 	pthread_mutex_unlock(&l->lock);

@@ -1,4 +1,6 @@
-/* held.h - requests to a loop of ours, which one program's streams carry. */
+/*
+ * held.h - requests to dcode's loop, over the streams of one running program.
+ */
 /* SPDX-License-Identifier: MIT */
 #ifndef PROVIDERS_HELD_HELD_H
 #define PROVIDERS_HELD_HELD_H
@@ -6,39 +8,42 @@
 #include "sandbox/supervise/supervise.h"
 
 /*
- * A held stream: a program such as ssh or srun runs a POSIX sh elsewhere, and
- * its standard streams carry scripts/sandbox/held.sh, a loop that answers
- * requests. A request is one round trip of the wire, however many are under
- * way at once. The first request starts the program. After it ended or fell
- * silent, the next request starts it again. Jobs survive that: their keeper
- * (src/sandbox/supervise) does not depend on the stream.
+ * A program such as ssh or srun runs a POSIX sh on another machine. Its
+ * standard streams stay open and carry scripts/sandbox/held.sh, a loop that
+ * answers requests. A request takes one round trip, even if many run at once.
+ * The first request starts the program. If the program has ended or is silent,
+ * the next request starts it again. Jobs are not affected: the process that
+ * watches them (src/sandbox/supervise) does not depend on the stream.
  *
- * The program gets this environment and these arguments, no shell and no
- * terminal. It dies with dcode, also after SIGKILL. Its output is not trusted:
- * every size has a limit, and text outside of answers is dropped, or quoted in
- * an error (without escapes).
+ * The program gets the environment and arguments below, no shell and no
+ * terminal. It dies with dcode, even after SIGKILL. Its output is not trusted:
+ * every size has a limit. Text outside of answers is dropped, or quoted in an
+ * error (without escapes).
  */
 struct held_program {
-	const char *path;  /* absolute */
-	char *const *argv; /* "ssh", ..., "exec sh": it must end in a sh that
-			      reads its script from standard input, without a
-			      terminal */
-	char *const *env;
-	const char *name; /* of the other end, for errors: "me@build" */
-	int64_t start_ms; /* until the loop's first word; 0: 30 s */
+	const char *path; /* absolute */
 	/*
-	 * Replaces the loop: a script that ends in one whose input and output
-	 * are the stream's. For example, it starts held_loop() in a process
-	 * that outlives it, with held_nonce unchanged. NULL: the loop.
+	 * "ssh", ..., "exec sh": must end in a sh that reads its script from
+	 * standard input, without a terminal
+	 */
+	char *const *argv;
+	char *const *env;
+	const char *name; /* name of the other end, for errors: "me@build" */
+	int64_t start_ms; /* limit until the loop's first line; 0: 30 s */
+	/*
+	 * Runs instead of the loop; NULL: the loop. A script that ends in a
+	 * loop which uses the stream's input and output. For example, it starts
+	 * held_loop() in a process that outlives the stream, with held_nonce
+	 * unchanged.
 	 */
 	const char *script;
 	/*
-	 * Called when the program ended, or was silent for start_ms, before the
-	 * loop's first word. Fills err (code, message, hint) from its exit code
-	 * (128 + n by a signal, -1: it had to be killed) and from what it said:
-	 * the last two lines of its error output, or of its output if the
-	 * former is empty, as one printable line of at most 320 bytes. NULL:
-	 * ERR_NETWORK. On the caller's thread.
+	 * Called on the caller's thread when the program ended, or was silent
+	 * for start_ms, before the loop's first line. Fills err (code, message,
+	 * hint). status is the exit code (128 + n by a signal, -1: dcode killed
+	 * it). said is the last two lines of its error output, or of its output
+	 * if the former is empty, as one printable line of at most 320 bytes.
+	 * NULL: ERR_NETWORK.
 	 */
 	void (*failed)(void *arg, int status, struct str said,
 		       struct error *err);
@@ -46,33 +51,43 @@ struct held_program {
 };
 
 struct held;
-/* Starts nothing. Copies all of p, except what arg points to. */
+/*
+ * Creates the state but starts no program. Copies all of p, except what arg
+ * points to.
+ */
 struct held *held_new(const struct held_program *p);
-/* Ends the program: 1 s to leave by itself, then a kill. No request may be
- * under way. NULL is allowed. */
+/*
+ * Ends the program, and kills it after 1 s. No request may be running. NULL is
+ * allowed.
+ */
 void held_free(struct held *h);
 /*
- * Runs text, POSIX sh in printable ASCII, in a subshell of the loop, and
- * appends its output to out, error output too, without line feeds at the end.
- * As struct supervisor.call, with a struct held as arg; any thread. Request and
- * answer have at most 4 MiB. -1: ERR_NETWORK, the stream broke (the text may
- * have run, or not); ERR_TIMEOUT, the deadline of stop: if nothing at all has
- * arrived since the request was sent, the next request starts the program
- * again; what failed() says; ERR_CANCELLED. A request that was given up before
- * the loop began never runs, and the error says so (nothing_made).
+ * Runs text, POSIX sh in printable ASCII, in a subshell of the loop. Appends
+ * its output and error output to out, without line feeds at the end. Can serve
+ * as supervisor.call, with a struct held as arg; any thread. Request and answer
+ * are limited to 4 MiB. -1: ERR_NETWORK, the stream broke (the text may have
+ * run or not); ERR_TIMEOUT, the deadline of stop passed (if nothing has arrived
+ * since the request, the next one starts the program again); the error of
+ * failed(); ERR_CANCELLED. A request that was cancelled before the loop began
+ * never runs; the error says so (nothing_made).
  */
 int held_call(void *held, struct str text, int64_t wait_ms, struct buf *out,
 	      const struct stop *stop, struct error *err);
-/* The same for a request of the supervisor's, which answers by itself. */
+/*
+ * Like held_call(), for a request of the supervisor, whose job writes the
+ * answer itself.
+ */
 int held_call_job(void *held, struct str text, int64_t wait_ms, struct buf *out,
 		  const struct stop *stop, struct error *err);
-/* A supervisor over it, for supervise_execute(). The supervisor's scripts
- * travel once per stream, not with each command. */
+/*
+ * Returns a supervisor that uses h, for supervise_execute(). Its scripts are
+ * sent once per stream, not with each command.
+ */
 struct supervisor held_supervisor(struct held *h);
 /*
- * Appends the loop as a shell function held_loop, for a script in which the
- * loop runs in another process than the stream's. It answers on standard output
- * what it reads from standard input, until that ends. Its first line holds
+ * Appends the loop as a shell function held_loop, for scripts that run it in
+ * another process than the stream's. It reads requests from standard input
+ * until that ends, and answers on standard output. Its first line contains
  * $held_nonce.
  */
 void held_add_loop(struct buf *out);

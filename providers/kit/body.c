@@ -1,8 +1,8 @@
-/* body.c - settings and commands as JSON of a request. */
+/* body.c - converts settings and commands to the JSON of a request. */
 /* SPDX-License-Identifier: MIT */
 /*
- * A row of settings names in .field the member of the create request that it
- * becomes: body_add_settings(). Lists of NAME=value become objects:
+ * A setting's row names in .field the member of the create request for its
+ * value: body_add_settings(). Lists of NAME=value become objects:
  * env_list_add(). Long shell commands become several strings:
  * shell_argument_add().
  */
@@ -146,7 +146,10 @@ static int read_list(const struct settings *set, const char *group,
 	return 0;
 }
 
-/* *value (owned by the caller) stays NULL if the setting has no value. */
+/*
+ * Reads one setting. *value is owned by the caller, and NULL if the setting has
+ * no value.
+ */
 static int read_setting(const struct settings *set, const char *group,
 			const struct setting *row, cJSON **value,
 			struct error *err)

@@ -1,10 +1,10 @@
-/* files.c - files in and out through a vendor's file API. */
+/* files.c - uploads and downloads through a vendor's file API. */
 /* SPDX-License-Identifier: MIT */
 /*
- * Three parts: a file's bytes on their way up, held while the file is small
- * (file_source); what only the shell can tell or do (stat_files); and the move
- * itself over a vendor's struct http_files, with its retries (send_part,
- * download_one). classify_failure() decides what is tried again.
+ * Three parts: the source of an upload, in memory while the file is small
+ * (file_source); what only the shell can check or do (stat_files); and the
+ * transfer through a vendor's struct http_files, with its retries (send_part,
+ * download_one). classify_failure() decides what is retried.
  */
 #include "providers/kit/files.h"
 
@@ -33,7 +33,7 @@ enum {
 	LONGEST_MS = 24 * 3600 * 1000,
 	IDLE_MS = 60000,
 	HEAD_MAX = 64 << 10,
-	/* Of stat_files(). */
+	/* for stat_files() */
 	COMMAND_MAX = 48 << 10,
 	WORD_MAX = 12 << 10,
 	STAT_MS = 60000,
@@ -82,8 +82,10 @@ void file_source_release(struct file_source *s)
 	buf_release(&s->held);
 }
 
-/* Each prints one letter for a file: k good, d a directory, p not allowed, i a
- * parent that is not a directory. */
+/*
+ * Each script prints one letter per file: k good, d a directory, p not allowed,
+ * i a parent is not a directory.
+ */
 static const char upload_sh[] =
 	"c(){ d=${1%/*} d=${d:-/}\n"
 	"[ -d \"$d\" ]||mkdir -p -- \"$d\" 2>/dev/null\n"
@@ -142,7 +144,9 @@ static int set_error(struct transfer *f, char letter, struct error *err)
 	}
 }
 
-/* As many of the files as fit into one command: how many, or -1. */
+/*
+ * Checks as many of the files as fit into one command. Returns how many, or -1.
+ */
 static ssize_t stat_some(struct sandbox *sb, enum stat_purpose what,
 			 struct transfer *files, size_t n,
 			 const struct stop *stop, struct error *err)
@@ -205,7 +209,7 @@ int stat_files(struct sandbox *sb, enum stat_purpose what,
 	return 0;
 }
 
-/* True for a path that JSON, a form and a query can hold. */
+/* True for a path that is possible in JSON, a form and a query. */
 static bool is_plain(const char *path)
 {
 	for (const char *c = path; *c; c++)
@@ -224,7 +228,7 @@ static enum file_retry classify_answer(const struct http_files *v,
 
 	if (said != FILE_RETRY_NEVER)
 		return said;
-	/* 507: the disk is full. */
+	/* Do not retry 507: the disk is full. */
 	if (res->status == 408 || res->status == 429 ||
 	    (res->status >= 500 && res->status != 507 && !denied))
 		return FILE_RETRY;
@@ -232,8 +236,8 @@ static enum file_retry classify_answer(const struct http_files *v,
 }
 
 /*
- * After a request that failed with why: 0 to try again, 1 when the file is
- * refused, -1 (err filled) when nothing more can be done.
+ * Classifies a request that failed with why. 0: retry. 1: only this file fails.
+ * -1 (err filled): all files fail.
  */
 static int classify_error(struct sandbox *sb, const struct http_files *v,
 			  const struct http_response *res,
@@ -255,15 +259,17 @@ static int classify_error(struct sandbox *sb, const struct http_files *v,
 	return said == FILE_RETRY_UNSURE;
 }
 
-struct file_job { /* what one file's move has to do with */
+struct file_job { /* what the transfer of one file needs */
 	struct sandbox *sb;
 	const struct http_files *v;
 	struct transfer *file;
 	const struct stop *stop;
 };
 
-/* As classify_error(), with the limit of tries and the pause before the next
- * one. err is filled when this returns -1. */
+/*
+ * Like classify_error(), but limits the number of tries and pauses before a
+ * retry. err is filled when this returns -1.
+ */
 static int classify_failure(const struct file_job *j,
 			    const struct http_response *res, int tries,
 			    const struct error *why, struct error *err)
@@ -293,7 +299,7 @@ static struct file_request new_request(void)
 struct file_upload {
 	struct http_files_put put;
 	int64_t sent;
-	struct buf head; /* of a form */
+	struct buf head; /* the form's bytes before the file */
 	struct buf tail;
 };
 
@@ -314,7 +320,9 @@ static int64_t read_file(struct file_upload *u, char *room, size_t len,
 	return n;
 }
 
-/* The request's body: the form's head, the file, the form's tail. */
+/*
+ * Supplies the request's body: the form's beginning, the file, the form's end.
+ */
 static int64_t body_source(void *arg, char *room, size_t len, struct error *err)
 {
 	struct file_upload *u = arg;
@@ -326,7 +334,10 @@ static int64_t body_source(void *arg, char *room, size_t len, struct error *err)
 	return buf_take(&u->tail, room, len);
 }
 
-/* A field with the path comes before the file's: servers read as a stream. */
+/*
+ * Builds the form around the file. The field with the path comes first, since
+ * servers read the form as a stream.
+ */
 static void wrap_in_form(struct file_upload *u, const struct file_request *req,
 			 char *type, size_t room)
 {
@@ -345,7 +356,7 @@ static void wrap_in_form(struct file_upload *u, const struct file_request *req,
 	buf_addf(&u->tail, "\r\n--%s--\r\n", boundary);
 }
 
-/* Sends the whole file, once. */
+/* Sends the whole file in one request. */
 static int send_file(const struct file_job *j, struct file_upload *u,
 		     struct http_response *res, struct error *err)
 {
@@ -378,8 +389,10 @@ static int send_file(const struct file_job *j, struct file_upload *u,
 	return rc;
 }
 
-/* One part: 0 when the file is done, with or without an error; 1 to try again
- * with why; -1. */
+/*
+ * Uploads to a temporary part once. 0: the file is done, with or without an
+ * error. 1: retry, why is set. -1: all files fail.
+ */
 static int send_part(const struct file_job *j, int tries, struct error *why,
 		     struct error *err)
 {
@@ -454,7 +467,7 @@ int http_files_upload(struct sandbox *sb, const struct http_files *v,
 	return transfer_each(sb, files, n, &m, stop, err);
 }
 
-/* "Content-Range: bytes 100-199/200" */
+/* Reads a header like "Content-Range: bytes 100-199/200". */
 static void on_header(void *arg, struct str line)
 {
 	struct transfer_sink *d = arg;
@@ -472,7 +485,10 @@ static void on_header(void *arg, struct str line)
 		d->skip = d->got - start;
 }
 
-/* After a cut, asks for the rest. A server without ranges sends all again. */
+/*
+ * Downloads the file, or its rest after an interruption. A server without
+ * ranges sends everything again.
+ */
 static int get_once(const struct file_job *j, struct transfer_sink *d,
 		    struct http_response *res, struct error *err)
 {
@@ -507,7 +523,10 @@ static int get_once(const struct file_job *j, struct transfer_sink *d,
 	return rc;
 }
 
-/* After a refusal: the sandbox's shell says why, or sends the file. */
+/*
+ * Call after the API refused the file: downloads it with the sandbox's shell,
+ * or lets the shell report the error.
+ */
 static int download_else(struct sandbox *sb, const struct transfer_sink *d,
 			 const struct error *why, const struct stop *stop,
 			 struct error *err)
@@ -542,7 +561,7 @@ static int download_one(const void *arg, struct sandbox *sb, struct transfer *f,
 			transfer_fail(f, FILE_OTHER, why.message);
 			rc = 0;
 		} else if (rc < 0 && res.status == 416 && d.got) {
-			rc = 0; /* it was cut at its very end */
+			rc = 0; /* the connection broke after the last byte */
 		} else if (rc < 0) {
 			rc = classify_failure(&j, &res, i, &why, err);
 			if (rc > 0)

@@ -1,4 +1,4 @@
-/* files.h - files in and out through a vendor's file API. */
+/* files.h - uploads and downloads through a vendor's file API. */
 /* SPDX-License-Identifier: MIT */
 #ifndef PROVIDERS_KIT_FILES_H
 #define PROVIDERS_KIT_FILES_H
@@ -7,64 +7,79 @@
 #include "sandbox/provider.h"
 #include "sandbox/sandbox.h"
 
-/* What the answer to a failed request means. */
+/* What to do after a failed request. */
 enum file_retry {
-	FILE_RETRY,         /* a passing trouble */
-	FILE_RETRY_STARTED, /* the sandbox may be asleep or gone; then again */
-	FILE_RETRY_UNSURE,  /* the same, but if it is there, it was the file */
-	FILE_RETRY_NEVER,   /* this file */
-	FILE_RETRY_FATAL,   /* everything: the key is bad */
+	FILE_RETRY, /* temporary failure: retry */
+	/* the sandbox may be stopped or gone: start it, then retry */
+	FILE_RETRY_STARTED,
+	FILE_RETRY_UNSURE, /* the same; if it runs, the file is the cause */
+	FILE_RETRY_NEVER,  /* give up this file */
+	FILE_RETRY_FATAL,  /* give up all files: the key is invalid */
 };
 
-/* The request for a file (GET, or POST with a body) or with one (POST; another
- * method needs http_files.send); the vendor fills it in. */
+/*
+ * The request that downloads a file (GET, or POST with a body) or uploads one
+ * (POST; another method needs http_files.send). The vendor fills it in.
+ */
 struct file_request {
-	struct buf path; /* of the request, with its query */
-	struct buf body; /* download: JSON for a POST; empty: a GET */
-	/* Upload: the form's field with the path, or NULL. */
+	struct buf path; /* of the URL, with its query */
+	struct buf body; /* download: JSON of a POST; empty: a GET */
+	/* Upload: name of the form field with the path, or NULL. */
 	const char *path_field;
-	const char *file_field; /* its field with the bytes; NULL: no form, the
-				   body is the file */
-	const char *file_name;  /* in the form */
+	/* its field with the bytes; NULL: no form, the body is the file */
+	const char *file_field;
+	const char *file_name; /* file name in the form */
 };
 
-/* A file to be written to another path than its own. */
+/* A file and the path to which it is written, which may differ from its own. */
 struct http_files_put {
 	const struct transfer *file;
 	const char *path;
-	bool own; /* out: it is the file itself that cannot be read */
+	bool own; /* out: the local file cannot be read */
 };
 
-/* A vendor's, const. All may be called from several threads at once. */
+/*
+ * A vendor's file API, const. All functions may be called from several threads
+ * at once.
+ */
 struct http_files {
-	/* rest_call() at the server that has the files. */
+	/* rest_call() to the server that has the files. */
 	int (*call)(struct sandbox *sb, const struct rest_ask *ask,
 		    struct http_response *res, const struct stop *stop,
 		    struct error *err);
 	void (*get)(struct sandbox *sb, const char *file,
 		    struct file_request *req);
-	/* One of the two. send() does all of it, as rest_call() into res. */
+	/*
+	 * A vendor sets one of these. put() fills in the request; send()
+	 * performs it, like rest_call() into res.
+	 */
 	void (*put)(struct sandbox *sb, const char *file,
 		    struct file_request *req);
 	int (*send)(struct sandbox *sb, struct http_files_put *put,
 		    struct http_response *res, const struct stop *stop,
 		    struct error *err);
-	/* What an answer of 400 or more means that files.c does not
-	 * settle; NULL: it was the file. */
+	/*
+	 * Classifies an answer of 400 or more that files.c does not know. NULL:
+	 * the file is the cause.
+	 */
 	enum file_retry (*classify)(const struct http_response *res);
-	/* As vendor_ensure_running(). */
+	/* Like vendor_ensure_running(). */
 	int (*ensure_running)(struct sandbox *sb, const struct stop *stop,
 			      struct error *err);
-	/* Before each file: the sandbox is in use. NULL: it knows. */
+	/*
+	 * Called before each file to report that the sandbox is in use. NULL:
+	 * not needed.
+	 */
 	void (*touch)(struct sandbox *sb, const struct stop *stop);
 };
 
 /*
- * struct sandbox_ops.upload and .download, in constant memory. A small file is
- * sent in a command. Others go through the API to a part that a command puts in
- * place; after a cut they are sent again to another part, if they can be
- * rewound. A download that was cut continues where it was. If the API refuses a
- * file, the sandbox's own shell is asked: its answer is exact.
+ * Implements struct sandbox_ops.upload and .download in constant memory. A
+ * small file is sent in a command. A larger one goes through the API to a
+ * temporary file, which a command renames. After an interruption it is sent
+ * again to another temporary file, if it can be rewound. An interrupted
+ * download continues at the same offset. If the API refuses a file, the
+ * sandbox's own shell is asked, because its error is exact.
  */
 int http_files_upload(struct sandbox *sb, const struct http_files *v,
 		      struct transfer *files, size_t n, const struct stop *stop,
@@ -73,33 +88,39 @@ int http_files_download(struct sandbox *sb, const struct http_files *v,
 			struct transfer *files, size_t n,
 			const struct stop *stop, struct error *err);
 
-/* The bytes of a file on its way up, held in memory while it is small. */
+/* Source of an upload, held in memory if the file is small. */
 struct file_source {
 	struct transfer *file; /* borrowed */
-	struct buf held;       /* all of a small file */
+	struct buf held;       /* the whole content of a small file */
 	bool is_held;          /* it can be sent again: set sent to 0 */
-	int64_t sent;          /* bytes that file_source_read() gave */
-	bool failed;           /* the file itself cannot be read, see why */
+	int64_t sent;          /* bytes returned by file_source_read() */
+	bool failed;           /* the local file cannot be read, see why */
 	struct error why;
 };
 
-/* Reads all of a file of at most held_max bytes into memory. -1 when that
- * failed; release it in any case. */
+/*
+ * Reads a file of at most held_max bytes into memory. -1 if that failed. The
+ * caller releases s, even on failure.
+ */
 int file_source_open(struct file_source *s, struct transfer *f,
 		     int64_t held_max, struct error *err);
-/* At most len bytes into room; 0 at the end, -1 as the file says. arg is the
- * struct file_source. */
+/*
+ * Reads at most len bytes into room. 0 at the end, -1 with the file's error.
+ * arg is the struct file_source.
+ */
 int64_t file_source_read(void *arg, char *room, size_t len, struct error *err);
 void file_source_release(struct file_source *s);
 
 enum stat_purpose {
-	STAT_FOR_UPLOAD, /* makes parents, checks that it can be written */
-	STAT_SET_MODES,  /* sets the modes that are wanted */
+	STAT_FOR_UPLOAD, /* creates parents, checks that files can be written */
+	STAT_SET_MODES,  /* sets the requested modes */
 };
 
-/* Does by the shell what a vendor's file API cannot. Sets error of those files
- * that have none, by one command for all of them (several, when there are very
- * many). */
+/*
+ * Does with the shell what a vendor's file API cannot. Sets the error of files
+ * that have none yet. Uses one command for all files (several if there are very
+ * many).
+ */
 int stat_files(struct sandbox *sb, enum stat_purpose what,
 	       struct transfer *files, size_t n, const struct stop *stop,
 	       struct error *err);

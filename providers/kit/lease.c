@@ -1,9 +1,9 @@
-/* lease.c - a sandbox's creation, life and price, as vendors count them. */
+/* lease.c - duplicate creates, lifetimes and prices. */
 /* SPDX-License-Identifier: MIT */
 /*
- * Three small parts that wires of their own use too: a create that was sent
- * twice, and which sandbox stays (duplicate_create_resolve); when to ask for
- * more of a sandbox's life (lease_due); what a size costs (rates_price).
+ * Three small parts, also used by providers without struct vendor: after a
+ * create that was sent twice, which sandbox to use (duplicate_create_resolve);
+ * when to extend a sandbox's life (lease_due); what a size costs (rates_price).
  */
 #include "providers/kit/lease.h"
 
@@ -22,7 +22,7 @@
 
 enum {
 	DUPLICATE_MAX = 8,
-	MOST = 1 << 24, /* of each size: settings may say anything */
+	MOST = 1 << 24, /* limit of each size, which settings may exceed */
 };
 
 void create_log_init(struct create_log *t)
@@ -52,7 +52,7 @@ bool create_log_add(struct create_log *t, const char *label)
 
 struct duplicates {
 	const char *label;
-	char *id; /* owned: the one that stays; the first that is found */
+	char *id; /* owned: the sandbox to use, the first one found */
 	char *others[DUPLICATE_MAX];
 	size_t n;
 };

@@ -1,4 +1,4 @@
-/* lease.h - a sandbox's creation, life and price, as vendors count them. */
+/* lease.h - duplicate creates, lifetimes and prices. */
 /* SPDX-License-Identifier: MIT */
 #ifndef PROVIDERS_KIT_LEASE_H
 #define PROVIDERS_KIT_LEASE_H
@@ -9,11 +9,13 @@
 #include "sandbox/provider.h"
 #include "sandbox/sandbox.h"
 
-/* For vendors that make a second sandbox of the same label when asked again.
+/*
+ * For vendors that make a second sandbox when a create with the same label is
+ * repeated.
  */
 enum { CREATE_LOG_MAX = 16 };
 
-/* The last labels that a create was sent for. Any thread. */
+/* The most recent labels for which a create was sent. Any thread. */
 struct create_log {
 	pthread_mutex_t lock;
 	char labels[CREATE_LOG_MAX][16];
@@ -21,10 +23,10 @@ struct create_log {
 };
 void create_log_init(struct create_log *t);
 void create_log_release(struct create_log *t);
-/* Was a request sent for this label before? Remembers it. */
+/* True if a create was sent for this label before. Stores the label. */
 bool create_log_add(struct create_log *t, const char *label);
 
-/* How a vendor lists the sandboxes that may carry a label. */
+/* How to list the sandboxes that may have a label. */
 struct duplicate_query {
 	const char *label;
 	int (*list)(struct sandbox_client *client, const char *key,
@@ -32,32 +34,40 @@ struct duplicate_query {
 		    struct error *err);
 	const char *key; /* for list(): the label or an owner */
 };
-/* Lists the sandboxes of the label and deletes all but *id. If *id is NULL the
- * first one stays, and *id becomes its id, owned by the caller. */
+/*
+ * Lists the sandboxes of the label and deletes all but *id. If *id is NULL, the
+ * first one is used, and *id becomes its id, owned by the caller.
+ */
 int duplicate_create_resolve(struct sandbox_client *client,
 			     const struct duplicate_query *query, char **id,
 			     const struct stop *stop, struct error *err);
 
 /*
- * Has half of the life passed (ends: by clock_ms()), and is it long enough
- * since *asked (0: never): pause_ms, or a fifth of the lifetime? Then *asked
- * becomes now. The caller holds the lock that guards them.
+ * True if half of the life is over and the last request to extend is old
+ * enough: pause_ms, or a fifth of the lifetime. ends and *asked are clock_ms()
+ * times, *asked 0: never. Sets *asked to now. The caller holds the lock that
+ * guards them.
  */
 bool lease_due(int64_t ends, int64_t lifetime_s, int64_t pause_ms,
 	       int64_t *asked);
 
-/* US dollars an hour as trillionths of a dollar a second, rounded up. */
+/*
+ * Converts US dollars an hour to trillionths of a dollar a second, rounded up.
+ */
 #define RATES_HOUR(usd) ((int64_t)((usd)*1e12 / 3600 + 0.999))
 
-struct rates { /* RATES_HOUR() of one; 0: it is not billed */
+struct rates { /* each from RATES_HOUR(); 0: not billed */
 	int64_t vcpu, gib, disk_gib;
 };
 struct rates_size {
 	int64_t milli_vcpu, mib, disk_gib;
 };
-/* Trillionths of a US dollar for each second. */
+/* Returns trillionths of a US dollar per second. */
 int64_t rates_price(const struct rates *rates, const struct rates_size *size);
-/* sandbox_provider.price of a sandbox on the user's own machine: nothing. */
+/*
+ * Implements sandbox_provider.price for sandboxes on the user's machine, which
+ * cost nothing.
+ */
 int rates_nothing(const struct settings *set, const char *snapshot,
 		  struct sandbox_price *price, struct error *err);
 

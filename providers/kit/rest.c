@@ -1,10 +1,10 @@
-/* rest.c - a vendor's JSON over HTTP: address, headers, errors, repeats. */
+/* rest.c - JSON over HTTP: address, headers, errors, retries. */
 /* SPDX-License-Identifier: MIT */
 /*
- * rest_call() sends one request with the server's headers and decides whether
- * a failed one is repeated; rest_json() parses the answer as well. Settings
- * choose the server's address (rest_address), and a key goes only to https or
- * to this machine.
+ * rest_call() sends one request with the server's headers and decides whether a
+ * failed one is repeated; rest_json() also parses the answer. Settings choose
+ * the server's address (rest_address). A key is sent only to https or to this
+ * machine.
  */
 #include "providers/kit/rest.h"
 
@@ -25,8 +25,8 @@
 
 enum {
 	TRIES_AGAIN = 4,
-	TRIES_REACH = 2, /* of a server that never accepted a connection, */
-	REACH_MS = 3000, /* unless the tries take that long */
+	TRIES_REACH = 2, /* for a server that accepts no connection, */
+	REACH_MS = 3000, /* if both tries fit into this time */
 	CALL_MS = 60000,
 	ANSWER_MAX = 16 << 20, /* bytes of a JSON answer */
 	CLAIMS_MAX = 16 << 10,
@@ -94,8 +94,10 @@ void rest_encode(struct buf *out, struct str text)
 	percent_encode(out, text, "");
 }
 
-/* The server's headers, the type and the caller's in one list; type is the
- * caller's room. */
+/*
+ * Gathers the server's headers, the type and the caller's headers in one list.
+ * type is a buffer of the caller.
+ */
 static void gather_headers(const struct rest *r, const struct rest_ask *ask,
 			   const char **list, const char *type)
 {
@@ -139,7 +141,7 @@ static int send_once(const struct rest *r, const struct rest_ask *ask,
 
 	gather_headers(r, ask, list, type);
 	rc = http_do(r->http, &req, res, &limit, err);
-	/* Our own time limit for one try is a failure of the network. */
+	/* The time limit of a single try counts as a network failure. */
 	if (rc < 0 && err->code == ERR_TIMEOUT && clock_ms() < stop->deadline) {
 		error_set(err, ERR_NETWORK, "no answer within %lld s",
 			  (long long)(ms / 1000));
@@ -149,7 +151,10 @@ static int send_once(const struct rest *r, const struct rest_ask *ask,
 	return rc;
 }
 
-/* May it be tried again? Without a connection, nothing has been sent. */
+/*
+ * True if the request may be tried again. If there was no connection, nothing
+ * was sent.
+ */
 static bool is_repeatable(const struct rest_ask *ask, const struct retry *retry,
 			  int64_t began, const struct error *err)
 {

@@ -1,4 +1,4 @@
-/* rest.h - a vendor's JSON over HTTP: address, headers, errors, repeats. */
+/* rest.h - JSON over HTTP: address, headers, errors, retries. */
 /* SPDX-License-Identifier: MIT */
 #ifndef PROVIDERS_KIT_REST_H
 #define PROVIDERS_KIT_REST_H
@@ -10,7 +10,9 @@
 
 enum { REST_HEADERS = 12 };
 
-/* One server of a vendor. Read-only once set up: any thread may call. */
+/*
+ * One server of a vendor. Read-only after the setup, so any thread may use it.
+ */
 struct rest {
 	struct http *http;               /* borrowed */
 	char *base;                      /* owned, without a slash at the end */
@@ -18,68 +20,81 @@ struct rest {
 };
 
 /*
- * The first of these variables that is set (settings_env() rules), else
- * fallback. ERR_CONFIG unless it is https, or http to a loopback address, with
- * nothing after the path. *base is owned by the caller.
+ * Reads the address from the first of these variables that is set
+ * (settings_env() rules), else uses fallback. ERR_CONFIG unless it is https, or
+ * http to a loopback address, with nothing after the path. *base is owned by
+ * the caller.
  */
 int rest_address(char **base, const struct settings *set,
 		 const char *const *variables, const char *fallback,
 		 struct error *err);
-/* Adds "Name: value"; a value with a control character is ERR_CONFIG. */
+/*
+ * Adds the header "Name: value". ERR_CONFIG if the value has a control
+ * character.
+ */
 int rest_header(struct rest *r, const char *name, const char *value,
 		struct error *err);
 void rest_release(struct rest *r);
 
 enum {
-	REST_AGAIN = 1 << 0,      /* may be repeated: GET, or the vendor knows a
-				     repetition from a second request */
+	/*
+	 * may be repeated: a GET, or the vendor recognises a repeated request
+	 */
+	REST_AGAIN = 1 << 0,
 	REST_MISSING_OK = 1 << 1, /* 404 is an answer, not an error */
-	REST_ONCE = 1 << 2,       /* for agentcore_call(): not even after 429 */
+	/* for agentcore_call(): do not retry even after 429 */
+	REST_ONCE = 1 << 2,
 };
 
 struct rest_ask { /* one request; all borrowed */
 	const char *method;
-	const char *path; /* with its query, after base */
+	const char *path; /* appended to base, with its query */
 	struct str body;  /* JSON unless type says otherwise; may be empty */
 	const char *type; /* Content-Type of body; NULL: application/json */
 	const char
-		*what; /* the operation, for messages: "creating the sandbox" */
+		*what; /* *what: for messages, such as "creating the sandbox" */
 	unsigned flags;
 	int64_t timeout_ms; /* for one try; 0: 60 s */
-	int64_t idle_ms;    /* without a byte, then it is cut; 0: never */
-	/* As in http_request; an upload by source is never repeated. */
+	int64_t idle_ms;    /* timeout without a byte; 0: none */
+	/* Like in http_request. An upload by source is never repeated. */
 	int64_t (*source)(void *arg, char *room, size_t len, struct error *err);
 	int64_t source_size;
 	int (*data)(void *arg, struct str chunk, struct error *err);
 	void (*header)(void *arg, struct str line);
 	void *arg;
-	const char *const *headers; /* more of them, NULL-terminated, or NULL */
+	const char *const *headers; /* more headers, NULL-terminated, or NULL */
 };
 
 /*
- * 0 with an answer below 400 (or 404 with REST_MISSING_OK) in res, which the
- * caller releases in any case; -1 else, the error begun with ask->what (the
- * provider's name is put before it by sandbox.h's wrappers). Repeats what
- * REST_AGAIN allows, up to four times, obeying Retry-After, after which the
- * error is exhausted; and anything twice when no connection was made
+ * Sends a request. 0 if the status is below 400 (or 404 with REST_MISSING_OK).
+ * Otherwise -1, with an error that begins with ask->what (sandbox.h's functions
+ * put the provider's name in front). The caller releases res, even on failure.
+ * With REST_AGAIN a request is sent up to four times, obeying Retry-After; then
+ * the error is exhausted. Any request is tried twice if no connection was made
  * (ERR_UNREACHABLE). Never use REST_AGAIN to create or remove a sandbox: only
  * sandbox_create() and sandbox_remove() repeat these.
  */
 int rest_call(const struct rest *r, const struct rest_ask *ask,
 	      struct http_response *res, const struct stop *stop,
 	      struct error *err);
-/* The same with the body parsed: *tree is owned by the caller, NULL for an
- * empty body. ERR_PROTOCOL if the body is not JSON. *status may be NULL. */
+/*
+ * Like rest_call(), but parses the body. *tree is owned by the caller; NULL for
+ * an empty body. ERR_PROTOCOL if the body is not JSON. *status may be NULL.
+ */
 int rest_json(const struct rest *r, const struct rest_ask *ask, cJSON **tree,
 	      int *status, const struct stop *stop, struct error *err);
-/* Appends text percent-encoded for one path segment or query value
- * (RFC 3986 §2.3: only unreserved characters stay). */
+/*
+ * Appends text percent-encoded for one path segment or query value (RFC 3986
+ * §2.3: all but unreserved characters are encoded).
+ */
 void rest_encode(struct buf *out, struct str text);
 
-/* The claims of a JSON web token, not verified; NULL if it is not one. The
- * caller deletes them. */
+/*
+ * Returns the claims of a JSON web token without verifying it; NULL if it is
+ * not one. The caller deletes them.
+ */
 cJSON *jwt_claims(const char *token);
-/* When the token expires, in Unix seconds; 0 when it does not say. */
+/* Returns when the token expires, in Unix seconds; 0 if it does not say. */
 int64_t jwt_expires(const char *token);
 
 #endif

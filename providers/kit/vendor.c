@@ -1,9 +1,10 @@
-/* vendor.c - a vendor's account: its requests, and its sandboxes as a list. */
+/* vendor.c - requests to a vendor's API, and lists of its sandboxes. */
 /* SPDX-License-Identifier: MIT */
 /*
  * The client and a sandbox's state (vendor_open, vendor_box), JSON requests
- * (vendor_api), every item of all pages of a list (vendor_pages), and which of
- * them are ours (vendor_search). vendor_life.c stands on this.
+ * (vendor_api), all items of a list with several pages (vendor_pages), and the
+ * selection of dcode's sandboxes (vendor_search). vendor_life.c builds on this
+ * file.
  */
 #include "providers/kit/vendor.h"
 
@@ -29,8 +30,11 @@ enum {
 	TOKEN_MAX = 8192,
 };
 
-/* Other threads may still use an older server, so it stays until the sandbox
- * is released. A new one comes only with a new address or token. */
+/*
+ * A server of a sandbox. Other threads may still use an older one, so older
+ * servers exist until the sandbox is released. A new one is added only for a
+ * new address or token.
+ */
 struct vendor_server {
 	struct rest rest;
 	struct vendor_server *older; /* owned, or NULL */
@@ -318,13 +322,14 @@ const struct vendor_state *vendor_state(const struct vendor *v,
 
 	while (s->word && strcmp(s->word, word) != 0)
 		s++;
-	return s; /* the one that ends the table is a row of zeros */
+	return s; /* the row of zeros at the table's end */
 }
 
 struct pager {
 	const struct vendor_pages *row;
-	char *token; /* owned: of the next page, or its path, or NULL */
-	char *first; /* owned, for .next: id of the last page's first item */
+	char *token; /* owned: token or path of the next page, or NULL */
+	/* owned, for .next: id of the previous page's first item */
+	char *first;
 	int64_t seen;
 };
 
@@ -342,7 +347,9 @@ static void on_header(void *arg, struct str line)
 	p->token = value.len ? xstrndup(value.ptr, value.len) : NULL;
 }
 
-/* The page's array, in one of the three places where vendors put it. */
+/*
+ * Returns the page's array from one of the three places where vendors put it.
+ */
 static const cJSON *items_of(const struct vendor_pages *row, const cJSON *page)
 {
 	const cJSON *list = row->items ? json_get(page, row->items) : page;
@@ -352,7 +359,10 @@ static const cJSON *items_of(const struct vendor_pages *row, const cJSON *page)
 	return cJSON_IsArray(list) ? list : NULL;
 }
 
-/* A server that does not know offsets sends the first page again. */
+/*
+ * Sets the path of the next page. A server that ignores offsets repeats the
+ * first page, which ends the list.
+ */
 static void make_path(struct pager *p, const struct vendor_query *q,
 		      const cJSON *page)
 {
@@ -368,7 +378,7 @@ static void make_path(struct pager *p, const struct vendor_query *q,
 	p->token = path.len ? buf_detach(&path) : NULL;
 }
 
-/* Reads where the next page is, if the body says it. */
+/* Reads the token of the next page from the body, if it is there. */
 static int read_token(struct pager *p, const struct vendor_query *q,
 		      const cJSON *page, struct error *err)
 {
@@ -457,12 +467,12 @@ static int64_t time_of(const cJSON *item, const char *field)
 }
 
 struct vendor_search {     /* arg of an info_sink that filters */
-	const char *owner; /* NULL: any */
-	const char *label; /* the same */
+	const char *owner; /* NULL: any owner */
+	const char *label; /* NULL: any label */
 	const struct info_sink *sink;
 };
 
-/* struct info_sink.emit */
+/* Implements info_sink.emit: passes on sandboxes of the owner and label. */
 static void emit_ours(void *arg, const struct sandbox_info *info)
 {
 	const struct vendor_search *s = arg;
@@ -473,7 +483,7 @@ static void emit_ours(void *arg, const struct sandbox_info *info)
 		info_emit(s->sink, info);
 }
 
-/* One item of the vendor's list, also another owner's. */
+/* Reports one item of the vendor's list, which may be another owner's. */
 static void emit_item(const struct vendor *v, const cJSON *item,
 		      const struct info_sink *sink)
 {
@@ -509,6 +519,9 @@ static bool on_item(void *arg, const cJSON *item)
 	return true;
 }
 
+/*
+ * Lists the sandboxes, filtered again here: the vendor may ignore the filter.
+ */
 int vendor_search(struct vendor_client *c, const char *label, const char *value,
 		  const struct info_sink *sink, const struct stop *stop,
 		  struct error *err)

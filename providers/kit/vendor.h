@@ -12,54 +12,61 @@
 
 /*
  * A vendor is a const struct vendor: its paths, the names of its JSON fields,
- * its states, and functions for what is particular about it. The functions
- * below serve as the rows of its struct sandbox_ops. providers/README.md shows
- * how a vendor is put together. vendor.c has the account, its requests and
- * lists; vendor_life.c a sandbox from its create to its end.
+ * its states, and functions for its special cases. The functions below serve as
+ * the rows of its struct sandbox_ops. providers/README.md shows how to write a
+ * vendor. vendor.c has requests and lists; vendor_life.c has a sandbox's life
+ * from create to removal.
  */
 enum { VENDOR_ID_MAX = 128, VENDOR_HEADER = 64 };
 
-/* What to do about a sandbox in this state that shall run. */
+/* What to do with a sandbox in this state if it must run. */
 enum vendor_step {
-	STEP_WAIT, /* it is on its way; also for words that are not listed */
+	STEP_WAIT, /* wait for the next state; also for unknown words */
 	STEP_READY,
-	STEP_START,  /* struct vendor.start() */
+	STEP_START,  /* call struct vendor.start() */
 	STEP_FAIL,   /* it will never run */
-	STEP_ENDING, /* its end is coming */
+	STEP_ENDING, /* it is being deleted */
 	STEP_ENDED,
 };
 
 struct vendor_state {
-	const char *word; /* the vendor's; NULL ends the table */
+	const char *word; /* the vendor's state; NULL ends the table */
 	enum sandbox_state state;
 	enum vendor_step step;
-	bool slow; /* an image is built or moved: may last half an hour */
+	bool slow; /* an image is built or copied, up to 30 minutes */
 };
 
-/* Members of the vendor's JSON about a sandbox. */
+/* Names of the members in the vendor's JSON about a sandbox. */
 struct vendor_fields {
 	const char *id;
-	const char *alias;  /* accepted in a path instead of the id, or NULL */
-	const char *labels; /* an object of text, with ours; or NULL */
+	const char *alias; /* works in a path like the id; or NULL */
+	/* an object of strings that includes dcode's labels; or NULL */
+	const char *labels;
 	const char *state;
 	const char *reason;   /* why it failed; may be NULL */
-	const char *created;  /* RFC 3339, or milliseconds */
-	const char *image[2]; /* the first one that has text; NULL: none */
+	const char *created;  /* RFC 3339 text, or milliseconds */
+	const char *image[2]; /* the first with text counts; NULL: none */
 };
 
 struct vendor_client;
 
-/* How a list continues. One of the first two names where the next page's token
- * is, or both are NULL and the token is the last item's id, if has_more. */
+/*
+ * How a list continues. member or header names where the next page's token is.
+ * If both are NULL, the token is the last item's id, if has_more is set.
+ */
 struct vendor_pages {
-	const char *member; /* of the answer */
+	const char *member; /* of the answer's body */
 	const char *header; /* of the answer */
-	const char *query;  /* the parameter that takes it: "cursor" */
-	const char *items;  /* the member with the array; if it is missing,
-			       "items", or the answer is the array */
-	/* For lists that continue in another way: appends the path of the next
-	 * page, or nothing at the end. first: the path of the first page; seen:
-	 * items so far. A page that begins like the one before ends the list.
+	const char *query;  /* the query parameter for the token: "cursor" */
+	/*
+	 * the member with the array; if missing, "items", or the answer is the
+	 * array
+	 */
+	const char *items;
+	/*
+	 * For other kinds of lists: appends the path of the next page, or
+	 * nothing at the end. first: path of the first page; seen: number of
+	 * items so far. A page that begins like the previous one ends the list.
 	 */
 	void (*next)(struct buf *path, const char *first, const cJSON *page,
 		     int64_t seen);
@@ -67,88 +74,116 @@ struct vendor_pages {
 
 struct vendor {
 	const char *noun;      /* for messages: "sandbox" */
-	const char *auth_hint; /* the hint when the key was refused */
-	size_t client_size;    /* of what begins with a struct vendor_client */
-	size_t box_size;       /* of what begins with a struct vendor_box */
-	const char *path;      /* before an id: "/sandboxes/" */
+	const char *auth_hint; /* hint if the key is refused */
+	/* of a struct that begins with a struct vendor_client */
+	size_t client_size;
+	size_t box_size;  /* of a struct that begins with a struct vendor_box */
+	const char *path; /* in front of an id: "/sandboxes/" */
 	struct vendor_fields fields;
 	const struct vendor_state *states;
 	const struct vendor_pages *pages;
-	int64_t wait_ms; /* how long one state may last before it runs */
-	/* A second sandbox of the same name, our label, is refused with 409,
-	 * and a GET by the name finds the first. Else list_path() finds it. */
+	int64_t wait_ms; /* longest time in one state before it runs */
+	/*
+	 * The API refuses a second sandbox with the same name (our label) with
+	 * 409, and a GET by the name finds the first. If false, list_path()
+	 * finds it.
+	 */
 	bool unique_names;
-	bool name_is_id;      /* with them; unless the vendor chose another */
-	bool attach_starts;   /* attach sends start(), not a GET */
-	bool awaits_end;      /* a deleted one still exists for a while */
-	const char *end_path; /* a POST to it deletes one; NULL: DELETE does */
+	/* with unique_names; the vendor may choose another name */
+	bool name_is_id;
+	bool attach_starts;   /* attach calls start() instead of a GET */
+	bool awaits_end;      /* a deleted sandbox still exists for a while */
+	const char *end_path; /* a POST to it deletes a sandbox; NULL: DELETE */
 
-	/* "Name: value", new for each request except GET; may be NULL. */
+	/*
+	 * Writes "Name: value", new for each request except GET; may be NULL.
+	 */
 	void (*header)(char line[VENDOR_HEADER]);
-	/* Fills the body of the create request, but for fields.labels. */
+	/* Fills the body of the create request, except fields.labels. */
 	int (*describe)(struct vendor_client *c,
 			const struct sandbox_spec *spec, cJSON *body,
 			const struct stop *stop, struct error *err);
-	/* Replace the usual GET and DELETE if path and end_path are not enough;
-	 * may be NULL. */
+	/*
+	 * Replace the default GET and DELETE if path and end_path are not
+	 * enough; may be NULL.
+	 */
 	int (*get)(struct vendor_client *c, const char *id, cJSON **answer,
 		   const struct stop *stop, struct error *err);
 	int (*end)(struct vendor_client *c, const char *id, cJSON **answer,
 		   const struct stop *stop, struct error *err);
-	/* Sends it once; *answer is about the new sandbox. */
+	/* Sends the create request once. *answer describes the new sandbox. */
 	int (*post)(struct sandbox *sb, const struct sandbox_spec *spec,
 		    cJSON *body, cJSON **answer, const struct stop *stop,
 		    struct error *err);
-	/* Starts or resumes one; *answer is about it, or NULL. The error has
-	 * the status 409 while its state is changing. May be NULL if no state
-	 * has STEP_START. */
+	/*
+	 * Starts or resumes a sandbox. *answer describes it, or is NULL. The
+	 * error has status 409 while the state is changing. May be NULL if no
+	 * state has STEP_START.
+	 */
 	int (*start)(struct sandbox *sb, const char *id, cJSON **answer,
 		     const struct stop *stop, struct error *err);
-	/* Waits until the state is another than the one named; *answer is about
-	 * it. NULL: a GET after a pause. */
+	/*
+	 * Waits until the sandbox leaves this state. *answer describes it.
+	 * NULL: a GET after a pause.
+	 */
 	int (*poll)(struct sandbox *sb, const char *state, cJSON **answer,
 		    const struct stop *stop, struct error *err);
-	/* It runs: reads what requests to it need; may be NULL. */
+	/*
+	 * Called when the sandbox runs: reads the address and token for
+	 * requests to it; may be NULL.
+	 */
 	int (*set_endpoint)(struct sandbox *sb, const cJSON *answer,
 			    const struct stop *stop, struct error *err);
-	/* After create and attach; may be NULL. */
+	/* Called after create and attach; may be NULL. */
 	int (*prepare)(struct sandbox *sb, const struct stop *stop,
 		       struct error *err);
-	/* vendor_stop(): a POST to this path with this body stops it, or
-	 * halt() does, which gets its description. hold() asks the vendor to
-	 * keep a stopped one for *keep_s seconds, and sets how long it will.
-	 * NULL: the vendor has no such limit. */
+	/*
+	 * For vendor_stop(): a POST of stop_body to stop_path stops a sandbox,
+	 * or halt() does, which gets its description. hold() asks the vendor to
+	 * keep a stopped sandbox for *keep_s seconds, and sets the time
+	 * granted. NULL: the vendor has no such limit.
+	 */
 	const char *stop_path, *stop_body;
 	int (*halt)(struct vendor_client *c, const char *id,
 		    const cJSON *sandbox, const struct stop *stop,
 		    struct error *err);
 	int (*hold)(struct vendor_client *c, const char *id, int64_t *keep_s,
 		    const struct stop *stop, struct error *err);
-	/* It ends lifetime_s from now. NULL: cannot; then sandbox_ops has no
-	 * extend either. */
+	/*
+	 * Makes the sandbox end lifetime_s from now. NULL: not supported; then
+	 * sandbox_ops has no extend either.
+	 */
 	int (*extend)(struct sandbox *sb, int64_t lifetime_s,
 		      const struct stop *stop, struct error *err);
-	/* Tells that it is in use; NULL: extend() does. */
+	/* Reports that the sandbox is in use. NULL: extend() is used. */
 	int (*touch)(struct sandbox *sb, const struct stop *stop,
 		     struct error *err);
-	/* Sets what is not in fields, such as info->ends; or NULL. */
+	/*
+	 * Sets members of info that fields does not cover, such as info->ends;
+	 * or NULL.
+	 */
 	void (*info)(const cJSON *item, struct sandbox_info *info);
-	/* The path, with a query, of the list of sandboxes whose label has
-	 * this value; label NULL: of all. */
+	/*
+	 * Appends the path, with a query, of the list of sandboxes whose label
+	 * has this value. label NULL: all sandboxes.
+	 */
 	void (*list_path)(const struct vendor_client *c, struct buf *path,
 			  const char *label, const char *value);
-	/* Replaces pages and list_path(): the list without a filter. */
+	/*
+	 * Replaces pages and list_path(): lists all sandboxes without a filter.
+	 */
 	int (*items)(struct vendor_client *c,
 		     bool (*each)(void *arg, const cJSON *item), void *arg,
 		     const struct stop *stop, struct error *err);
-	/* As struct supervisor.call, for a struct sandbox. */
+	/* Implements supervisor.call for a struct sandbox. */
 	int (*call)(void *sb, struct str command, int64_t wait_ms,
 		    struct buf *out, const struct stop *stop,
 		    struct error *err);
-	size_t max_command;     /* as in struct supervisor */
-	size_t max_answer;      /* the same */
-	const int *may_be_gone; /* statuses of call(); 0 ends them */
-	/* NULL if sandbox_ops has no upload and download. */
+	size_t max_command; /* see struct supervisor */
+	size_t max_answer;  /* see struct supervisor */
+	/* HTTP statuses of call() that may mean: gone; ends with 0 */
+	const int *may_be_gone;
+	/* NULL if sandbox_ops has neither upload nor download. */
 	const struct http_files *files;
 	void (*close)(struct vendor_client *c); /* may be NULL */
 	void (*discard)(struct sandbox *sb);    /* may be NULL */
@@ -158,54 +193,63 @@ struct vendor_client { /* sandbox_client.priv begins with it */
 	const struct vendor *vendor;
 	struct sandbox_client *client; /* borrowed */
 	struct rest api;
-	struct create_log created; /* labels */
+	struct create_log created; /* labels of sent creates */
 };
 
 struct vendor_box {           /* sandbox.priv begins with it */
-	pthread_mutex_t lock; /* of all below */
+	pthread_mutex_t lock; /* guards the fields below */
 	struct vendor_server *server;
 	int64_t lifetime_s;
-	int64_t ends;  /* clock_ms() when it dies unless extended */
-	int64_t asked; /* clock_ms() of the last try to extend */
+	int64_t ends;  /* clock_ms() when it ends unless extended */
+	int64_t asked; /* clock_ms() of the last request to extend */
 };
 
-/* For struct sandbox_ops.open: a client whose api has no address and no
- * headers yet. It is released by vendor_close() in any case. */
+/*
+ * For struct sandbox_ops.open: creates the client, whose api has no address and
+ * headers yet. vendor_close() releases it, also if open fails.
+ */
 struct vendor_client *vendor_open(struct sandbox_client *client,
 				  const struct vendor *vendor);
-/* "Authorization: Bearer TOKEN". */
+/* Adds "Authorization: Bearer TOKEN". */
 int vendor_bearer(struct rest *r, const char *token, struct error *err);
 struct vendor_client *vendor_of(const struct sandbox_client *client);
-struct vendor_box *vendor_box(struct sandbox *sb); /* made when missing */
-/* Letters, digits, -, _ and, not first, dots: safe in a path. */
+/* created by the first call */
+struct vendor_box *vendor_box(struct sandbox *sb);
+/* True for letters, digits, -, _ and dots (not first): safe in a path. */
 bool vendor_id_ok(const char *id);
-/* The same, or ERR_USAGE. */
+/* Like vendor_id_ok(), but reports ERR_USAGE. */
 int vendor_check_id(const struct vendor *v, const char *id, struct error *err);
 
 /*
- * The server that runs commands and moves files, with its headers: the last
- * one given to vendor_set_server(), else the client's api. Valid until the
- * sandbox is released.
+ * Returns the server that runs commands and transfers files, with its headers:
+ * the last one given to vendor_set_server(), else the client's api. Valid until
+ * the sandbox is released.
  */
 const struct rest *vendor_server(struct sandbox *sb);
-/* Owns what server holds from now on. */
+/* Sets that server, and takes ownership of what it holds. */
 void vendor_set_server(struct sandbox *sb, struct rest *server);
-/* The address of another server that an answer names, without a slash at its
- * end, owned. NULL with ERR_PROTOCOL when the key must not be sent there. */
+/*
+ * Checks the address of a server that an answer names. Returns it without a
+ * slash at its end, owned by the caller. NULL with ERR_PROTOCOL if the key must
+ * not be sent there.
+ */
 char *vendor_server_url(const struct vendor_client *c, const char *url,
 			struct error *err);
-/* It ends lifetime_s from now. */
+/* Records that the sandbox ends lifetime_s from now. */
 void vendor_set_lease(struct sandbox *sb, int64_t lifetime_s);
 int64_t vendor_lifetime(struct sandbox *sb);
 
-/* rest_json() on the API; 1 for 404 with REST_MISSING_OK. tree may be NULL. */
+/*
+ * rest_json() to the API. Returns 1 for 404 with REST_MISSING_OK. tree may be
+ * NULL.
+ */
 int vendor_api(struct vendor_client *c, const struct rest_ask *ask,
 	       cJSON **tree, const struct stop *stop, struct error *err);
-/* The same about the sandbox of this id: ask->path is what follows the id. */
+/* vendor_api() about the sandbox with this id. ask->path follows the id. */
 int vendor_ask(struct vendor_client *c, const char *id,
 	       const struct rest_ask *ask, cJSON **tree,
 	       const struct stop *stop, struct error *err);
-/* The same by GET; 1 when it does not exist. */
+/* GET of the sandbox with this id. Returns 1 if it does not exist. */
 int vendor_get(struct vendor_client *c, const char *id, cJSON **tree,
 	       const struct stop *stop, struct error *err);
 /* vendor_api() with a tree as its body. */
@@ -217,11 +261,11 @@ int vendor_send(struct sandbox *sb, const struct rest_ask *ask,
 		struct http_response *res, const struct stop *stop,
 		struct error *err);
 
-/* Every item of all pages of a list. */
+/* A list with several pages, and a function for each item. */
 struct vendor_query {
 	const struct vendor_pages *pages;
-	const char *path; /* of the first page, with a query */
-	bool (*each)(void *arg, const cJSON *item); /* false: no more */
+	const char *path; /* path of the first page, with a query */
+	bool (*each)(void *arg, const cJSON *item); /* false: stop */
 	void *arg;
 };
 int vendor_pages(struct vendor_client *c, const struct vendor_query *q,
@@ -234,20 +278,28 @@ int vendor_search(struct vendor_client *c, const char *label, const char *value,
 		  struct error *err);
 
 /* vendor_life.c */
-/* After a request to the sandbox failed: 0 to try again, a stopped one was
- * started; -1 with ERR_GONE, or with the reason that this cannot be told. */
+/*
+ * Call after a request to the sandbox failed. 0: try again, a stopped sandbox
+ * was started. -1 with ERR_GONE, or with the error of the request that checks
+ * it.
+ */
 int vendor_ensure_running(struct sandbox *sb, const struct stop *stop,
 			  struct error *err);
-/* Before a request to it: extends its life when half of it has passed. If that
- * fails, the request goes on. */
+/*
+ * Call before a request to the sandbox: extends its life when half of it is
+ * over. Errors are ignored.
+ */
 void vendor_touch(struct sandbox *sb, const struct stop *stop);
-/* Sets err->code after a failed request of a command: the supervisor asks again
- * after ERR_NETWORK, and gives up after others. status: of the answer, or 0.
- * may_be_gone: in addition to the vendor's statuses. Returns -1. */
+/*
+ * Sets err->code after a request of a command failed: the supervisor retries
+ * after ERR_NETWORK and gives up after others. status: of the answer, or 0.
+ * may_be_gone: the sandbox may be gone, in addition to the vendor's statuses.
+ * Returns -1.
+ */
 int vendor_exec_failed(struct sandbox *sb, int status, bool may_be_gone,
 		       const struct stop *stop, struct error *err);
 
-/* Rows of a vendor's struct sandbox_ops. */
+/* Functions for a vendor's struct sandbox_ops. */
 void vendor_close(struct sandbox_client *client);
 int vendor_create(struct sandbox *sb, const struct sandbox_spec *spec,
 		  const struct stop *stop, struct error *err);

@@ -1,10 +1,10 @@
-/* vendor_life.c - a vendor's sandbox from its create to its confirmed end. */
+/* vendor_life.c - a vendor's sandbox from create to confirmed removal. */
 /* SPDX-License-Identifier: MIT */
 /*
- * do_step() brings a sandbox to running, by the table of the vendor's states:
- * await_running(). vendor_create() sends one create request, whatever gets
- * lost, and finds what an earlier one made. Stop and remove wait until the
- * vendor shows the new state. Commands are supervised jobs, whose failures
+ * do_step() makes a sandbox run, by the table of the vendor's states:
+ * await_running(). vendor_create() sends one create request, and finds the
+ * sandbox of an earlier one if an answer was lost. Stop and remove wait until
+ * the vendor shows the new state. Commands are supervised jobs, whose failures
  * vendor_exec_failed() classifies.
  */
 #include <pthread.h>
@@ -34,26 +34,28 @@ enum {
 	KEEP_MS = 10000,
 	KEEP_PAUSE_MS = 15000,
 	WORD_MAX = 40,
-	/* Of stop and remove. */
-	STOP_MS = 120000,    /* to save its memory, if a vendor does */
-	REQUEST_MS = 110000, /* some vendors answer when it has stopped */
-	RUNNING_LOOKS = 8,   /* that see it still running: about 2 s */
+	/* for stop and remove */
+	STOP_MS = 120000,    /* some vendors save the memory to disk */
+	REQUEST_MS = 110000, /* some vendors answer only when it has stopped */
+	/* checks that show it running before giving up: about 2 s */
+	RUNNING_LOOKS = 8,
 	END_MS = 120000,
-	ENDING_LOOKS = 4, /* that see no end coming: about 0.4 s */
+	/* checks without a sign of deletion before giving up: about 0.4 s */
+	ENDING_LOOKS = 4,
 };
 
 struct wait {
 	struct sandbox *sb;
 	const struct vendor *v;
 	const struct sandbox_spec *spec; /* or NULL */
-	cJSON *answer;                   /* owned: the last one */
-	char word[WORD_MAX];             /* its state */
-	int64_t until;                   /* it may last */
-	int64_t pause;                   /* ms before the next request */
-	bool started; /* once: one that falls back does not start */
+	cJSON *answer;                   /* owned: the last answer */
+	char word[WORD_MAX];             /* state in that answer */
+	int64_t until; /* clock_ms() until which that state may last */
+	int64_t pause; /* ms before the next request */
+	bool started;  /* start() was called; it is called only once */
 };
 
-/* Sets sb->id; ERR_PROTOCOL for an answer about another sandbox. */
+/* Sets sb->id. ERR_PROTOCOL if the answer is about another sandbox. */
 static int check_id(const struct wait *w, const char *want, struct error *err)
 {
 	const char *id = json_string(w->answer, w->v->fields.id, "");
@@ -74,7 +76,9 @@ static int check_id(const struct wait *w, const char *want, struct error *err)
 	return 0;
 }
 
-/* A new state may last for its own time. Shows it as progress. */
+/*
+ * Notes a new state, which restarts the time limit, and shows it as progress.
+ */
 static void note_state(struct wait *w, const struct vendor_state *s)
 {
 	const char *word = json_string(w->answer, w->v->fields.state, "");
@@ -106,7 +110,7 @@ static int fail_state(const struct wait *w, enum vendor_step step,
 			 w->sb->id, w->word);
 }
 
-/* Pauses before the next request; *pause grows. */
+/* Sleeps before the next request and increases *pause. */
 static int sleep_longer(int64_t *pause, const struct stop *stop,
 			struct error *err)
 {
@@ -117,7 +121,10 @@ static int sleep_longer(int64_t *pause, const struct stop *stop,
 	return 0;
 }
 
-/* Calls check(), which may count in *looks, until it is not 0: 0, or -1. */
+/*
+ * Calls check() until it returns something other than 0. check() may count in
+ * *looks. Returns 0, or -1.
+ */
 static int
 poll_until(struct vendor_client *c, const char *id, int64_t within_ms,
 	   int (*check)(struct vendor_client *c, const char *id, int *looks,
@@ -164,7 +171,7 @@ static int await_change(struct wait *w, const struct stop *stop,
 	return rc;
 }
 
-/* 409: its state is changing. */
+/* Starts the sandbox. 409: its state is changing, so poll again. */
 static int start_sandbox(struct wait *w, const struct stop *stop,
 			 struct error *err)
 {
@@ -179,7 +186,10 @@ static int start_sandbox(struct wait *w, const struct stop *stop,
 	return w->answer ? 0 : await_change(w, stop, err);
 }
 
-/* 1 when it runs, 0 to go on with another answer. */
+/*
+ * Does what the current state requires. Returns 1 if the sandbox runs, 0 to
+ * continue with another answer.
+ */
 static int do_step(struct wait *w, const char *want, const struct stop *stop,
 		   struct error *err)
 {
@@ -204,8 +214,10 @@ static int do_step(struct wait *w, const char *want, const struct stop *stop,
 		       : await_change(w, stop, err);
 }
 
-/* Waits until the sandbox that answer is about runs; frees answer. want: the id
- * that it must have, or NULL. spec: for progress, or NULL. */
+/*
+ * Waits until the sandbox that answer describes runs; frees answer. want: the
+ * id that it must have, or NULL. spec: for progress, or NULL.
+ */
 static int await_running(struct sandbox *sb, cJSON *answer, const char *want,
 			 const struct sandbox_spec *spec,
 			 const struct stop *stop, struct error *err)
@@ -276,7 +288,7 @@ int vendor_extend(struct sandbox *sb, int64_t lifetime_s,
 	return 0;
 }
 
-/* Sets the user's working directory for the sandbox to come. */
+/* Sets the working directory from the settings, before the sandbox exists. */
 static int set_workdir(struct sandbox *sb, struct error *err)
 {
 	const char *dir = NULL;
@@ -289,8 +301,10 @@ static int set_workdir(struct sandbox *sb, struct error *err)
 	return 0;
 }
 
-/* The body of the create request. Fails before the vendor was asked to make
- * anything. */
+/*
+ * Builds the body of the create request. If it fails, the vendor has not been
+ * asked to make anything.
+ */
 static int describe_sandbox(struct sandbox *sb, const struct sandbox_spec *spec,
 			    cJSON *body, const struct stop *stop,
 			    struct error *err)
@@ -318,9 +332,9 @@ static int describe_sandbox(struct sandbox *sb, const struct sandbox_spec *spec,
 }
 
 /*
- * With unique names: after a failure, a GET by the name tells whether the
- * sandbox was made all the same. A refusal can leave one that failed to start,
- * whose id the caller needs to delete it.
+ * For unique names: after a failure, a GET by the name tells whether the
+ * sandbox was created. A refusal can leave a sandbox that failed to start; the
+ * caller needs its id to delete it.
  */
 static int find_by_name(struct sandbox *sb, const char *label, cJSON **answer,
 			const struct stop *stop, struct error *err)
@@ -336,7 +350,7 @@ static int find_by_name(struct sandbox *sb, const char *label, cJSON **answer,
 		return -1;
 	rc = vendor_get(c, label, answer, stop, &other);
 	if (rc < 0 && err->http_status == 409) {
-		/* The name is taken, so the create may have worked. */
+		/* The name is used, so the create may have worked. */
 		*err = other;
 		err->http_status = 0;
 	}
@@ -365,8 +379,10 @@ static int list_label(struct sandbox_client *client, const char *label,
 			     stop, err);
 }
 
-/* Starts the sandbox that an earlier request for this label has made, deletes
- * the others. 1: found, 0: none. */
+/*
+ * Finds the sandbox that an earlier request for this label made, starts it, and
+ * deletes duplicates. 1: found, 0: none.
+ */
 static int find_by_label(struct sandbox *sb,
 			 const struct duplicate_query *query, cJSON **answer,
 			 const struct stop *stop, struct error *err)
@@ -385,9 +401,11 @@ static int find_by_label(struct sandbox *sb,
 	return rc;
 }
 
-/* For vendors whose name is the id. If the answer is about another id, a GET by
- * our name replaces it. If that finds nothing, the vendor has chosen the name
- * itself. */
+/*
+ * For vendors whose sandbox name is the id. If the answer has another id, a GET
+ * by our name replaces it. If that finds nothing, the vendor chose the name
+ * itself.
+ */
 static int check_name(struct sandbox *sb, const char *label, cJSON **answer,
 		      const struct stop *stop, struct error *err)
 {
@@ -417,7 +435,10 @@ static int send_create(struct sandbox *sb, const struct sandbox_spec *spec,
 
 	if (v->post(sb, spec, body, answer, stop, &why) == 0 && *answer) {
 		if (check_name(sb, spec->label, answer, stop, err) < 0) {
-			/* It was made, so this failure is not the create's. */
+			/*
+			 * The sandbox was created, so this is not a failure of
+			 * the create.
+			 */
 			sb->id = xstrdup(spec->label);
 			return -1;
 		}
@@ -466,7 +487,9 @@ int vendor_create(struct sandbox *sb, const struct sandbox_spec *spec,
 		err->code = ERR_REMOTE;
 		error_wrap(err, "it did not boot");
 	}
-	/* A second request was sent; the first may have been done late. */
+	/*
+	 * A second request was sent, so the first may have been executed late.
+	 */
 	if (rc == 0 && again)
 		(void)duplicate_create_resolve(sb->client, &labelled, &sb->id,
 					       stop, &ignored);
@@ -480,8 +503,10 @@ static bool is_uuid(const char *id)
 	return strlen(id) == 36 && strspn(id, "0123456789abcdefABCDEF-") == 36;
 }
 
-/* It was asked for by its alias, a name for a UUID or the reverse. An answer
- * with another UUID than the one asked for is wrong. */
+/*
+ * Sets sb->id if the sandbox was requested by its alias: a name for a UUID or
+ * vice versa. An answer with another UUID than the requested one is wrong.
+ */
 static void set_id_of_alias(struct sandbox *sb, const char *asked,
 			    const cJSON *answer)
 {
@@ -540,7 +565,7 @@ static int ask_stop(struct vendor_client *c, const char *id,
 		       : vendor_ask(c, id, &ask, NULL, stop, err);
 }
 
-/* 1 when it has stopped, 0 to look again. */
+/* Returns 1 when the sandbox has stopped, 0 to poll again. */
 static int check_stopped(struct vendor_client *c, const char *id, int *looks,
 			 const struct stop *stop, struct error *err)
 {
@@ -564,7 +589,10 @@ static int check_stopped(struct vendor_client *c, const char *id, int *looks,
 			 c->vendor->noun, id);
 }
 
-/* Refused because its state is changing, or is already stopped. */
+/*
+ * True if the stop may have been refused because the state is changing, or the
+ * sandbox is already stopped.
+ */
 static bool may_be_stopping(const struct error *why)
 {
 	return why->http_status == 400 || why->http_status == 409 ||
@@ -587,6 +615,10 @@ static int stop_running(struct vendor_client *c, const char *id,
 	return -1;
 }
 
+/*
+ * Asks the vendor to keep the sandbox, stops it, and waits until it has
+ * stopped.
+ */
 int vendor_stop(struct sandbox_client *client, const char *id, int64_t *keep_s,
 		const struct stop *stop, struct error *err)
 {
@@ -612,8 +644,11 @@ int vendor_stop(struct sandbox_client *client, const char *id, int64_t *keep_s,
 	return rc;
 }
 
-/* 1 when it is gone, 0 when its end is coming. ERR_BUSY: nothing happens, so
- * the request has to be sent again (an answer of 200 may come from a proxy). */
+/*
+ * Returns 1 when the sandbox is gone, 0 while it is being deleted. ERR_BUSY:
+ * nothing happens, so the request must be sent again (a status of 200 may come
+ * from a proxy).
+ */
 static int check_ended(struct vendor_client *c, const char *id, int *looks,
 		       const struct stop *stop, struct error *err)
 {
@@ -634,7 +669,7 @@ static int check_ended(struct vendor_client *c, const char *id, int *looks,
 	return 0;
 }
 
-/* Whether the answer to the request says so. */
+/* True if the answer to the request says that the sandbox has ended. */
 static bool has_ended(const struct vendor *v, const char *id,
 		      const cJSON *answer)
 {
@@ -642,7 +677,7 @@ static bool has_ended(const struct vendor *v, const char *id,
 	       vendor_state(v, answer)->step == STEP_ENDED;
 }
 
-/* After a refusal (400) that may mean that it had ended. */
+/* Call after a refusal (400) that may mean that the sandbox had ended. */
 static int confirm_ended(struct vendor_client *c, const char *id,
 			 const struct error *why, const struct stop *stop,
 			 struct error *err)
@@ -655,7 +690,10 @@ static int confirm_ended(struct vendor_client *c, const char *id,
 	return rc > 0 ? 0 : -1;
 }
 
-/* 409: its state is changing, maybe by an earlier request of ours. */
+/*
+ * Deletes the sandbox. 409: its state is changing, perhaps by an earlier
+ * request.
+ */
 int vendor_remove(struct sandbox_client *client, const char *id,
 		  const struct stop *stop, struct error *err)
 {

@@ -1,9 +1,11 @@
-/* langsmith.c - the account at LangSmith: sandboxes and snapshots. */
+/*
+ * langsmith.c - LangSmith: creates, lists and deletes sandboxes and snapshots.
+ */
 /* SPDX-License-Identifier: MIT */
 /*
- * A sandbox starts from a snapshot, which is found by its name or built from an
- * image (resolve_snapshot). The tables at the end say what else is particular
- * about LangSmith; providers/kit does the rest.
+ * A sandbox starts from a snapshot, which is found by name or built from an
+ * image (resolve_snapshot). The tables at the end contain the other special
+ * cases of LangSmith; providers/kit does the rest.
  */
 #include "providers/langsmith/langsmith.h"
 
@@ -20,30 +22,32 @@
 #include "sandbox/sandbox.h"
 
 /*
- * Two servers: the API at LANGSMITH_ENDPOINT, which makes and ends sandboxes
- * and keeps snapshots, and the data plane, whose address is in each sandbox's
- * description. A sandbox's name is its id in every path; ours is the label, so
- * that no label can be used twice. Wire: what the SDKs of Python at bc8dd672
- * and JavaScript 0.10.5 were seen to send, and the source of npm langsmith
- * 0.12.0 (2026-11-26), whose control plane is below /api/v2/sandboxes.
+ * Two servers: the API at LANGSMITH_ENDPOINT, which creates and deletes
+ * sandboxes and stores snapshots, and the data plane, whose address is in each
+ * sandbox's description. A sandbox's name is its id in every path. dcode uses
+ * the label as the name, so a label cannot be used twice. Wire: what the SDKs
+ * of Python at bc8dd672 and JavaScript 0.10.5 were seen to send, and the source
+ * of npm langsmith 0.12.0 (2026-11-26), whose control plane is below
+ * /api/v2/sandboxes.
  */
 #define LANGSMITH_API "/api/v2/sandboxes"
 #define SNAPSHOTS LANGSMITH_API "/snapshots"
 #define ACCESS "proxy_config.access_control"
 
 enum {
-	USER_COMMAND_MAX = 80 << 10, /* one argument, 128 KiB, once encoded */
+	/* bytes; encoded it must fit in one argument (128 KiB) */
+	USER_COMMAND_MAX = 80 << 10,
 	LIFETIME_S = 1800,
 	WAIT_MS = 180000,
-	READY_MS = 180000, /* for which the server waits */
+	READY_MS = 180000, /* how long the server may wait for the start */
 	CREATE_SLACK_MS = 30000,
 	MEMORY_MAX = 1 << 20, /* GiB */
 	DISK_MAX = 1 << 20,   /* GiB */
-	MOST_GIB_EACH = 6,    /* memory for each vCPU, by the server's rule */
+	MOST_GIB_EACH = 6,    /* memory per vCPU, the server's limit */
 	PAGE = 500,
-	/* Of snapshots. */
+	/* for snapshots */
 	POLL_MS = 2000,
-	BUILD_MS = 900000, /* python:3 may need more than the SDK's 60 s */
+	BUILD_MS = 900000, /* python:3 may take longer than the SDK's 60 s */
 	PROGRESS_MS = 10000,
 	NAME_MAX_BYTES = 128,
 	TRIES = 4,
@@ -158,8 +162,10 @@ static const char *find_key(const struct settings *set, const char **project)
 	bool stored = settings_env_source(set, names[0]) == SOURCE_STORED;
 	const char *key = NULL;
 
-	/* A stored key stands for the first name; a variable that is set for
-	 * dcode alone takes precedence over it, whichever of them. */
+	/*
+	 * A stored key replaces the first name. A variable that is set only for
+	 * dcode takes precedence over it, whatever its name.
+	 */
 	for (size_t i = 0; stored && i < sizeof(own) / sizeof(*own); i++) {
 		key = settings_env_plain(set, own[i]);
 		if (key && key[0])
@@ -171,8 +177,11 @@ static const char *find_key(const struct settings *set, const char **project)
 	return key;
 }
 
-/* Paths below are /api/v2/sandboxes/...; the vendor's SDK removes /api/v1 or
- * /api from the end of an endpoint (npm langsmith 0.12.0, 2026-11-26). */
+/*
+ * Sets the API's address. Paths are /api/v2/sandboxes/..., so an /api/v1 or
+ * /api at the end of the endpoint is removed, as the vendor's SDK does (npm
+ * langsmith 0.12.0, 2026-11-26).
+ */
 static int set_address(struct rest *api, const struct settings *set,
 		       struct error *err)
 {
@@ -220,16 +229,21 @@ static int langsmith_open(struct sandbox_client *client,
 	return 0;
 }
 
-/* Appends the path of a list's first page; filter is encoded: "label=a%3Db". */
+/*
+ * Appends the path of a list's first page. filter is URL-encoded:
+ * "label=a%3Db".
+ */
 static void add_list_path(struct buf *path, const char *list,
 			  const char *filter)
 {
 	buf_addf(path, "%s?page_size=%d&%s", list, PAGE, filter);
 }
 
-/* struct vendor_pages.next. Newer servers answer {"items":[...],
- * "next_cursor":C}. Older ones do not know page_size, send a page of their own
- * size, and want an offset. */
+/*
+ * Implements vendor_pages.next. Newer servers answer {"items":[...],
+ * "next_cursor":C}. Older ones ignore page_size, choose their own page size,
+ * and need an offset.
+ */
 static void next_path(struct buf *path, const char *first, const cJSON *page,
 		      int64_t seen)
 {
@@ -255,8 +269,8 @@ static void next_path(struct buf *path, const char *first, const cJSON *page,
 
 struct snapshot_search {
 	const char *name;
-	char *id;        /* owned: of one that is ready, else of any */
-	char status[32]; /* of that */
+	char *id; /* owned: id of a snapshot that is ready, else of any */
+	char status[32]; /* status of that snapshot */
 	char message[160];
 };
 
@@ -269,7 +283,7 @@ static bool on_snapshot(void *arg, const cJSON *item)
 	if (strcmp(json_string(item, "name", ""), f->name) != 0 ||
 	    !vendor_id_ok(id))
 		return true;
-	/* A snapshot that is being built is preferred to a failed one. */
+	/* Prefer a snapshot that is being built to a failed one. */
 	if (f->id && strcmp(f->status, "building") == 0 &&
 	    strcmp(status, "ready") != 0)
 		return true;
@@ -372,7 +386,7 @@ static int poll_ready(struct vendor_client *c, const char *id, const char *name,
 	return rc > 0 ? 0 : -1;
 }
 
-/* The id (owned) of the snapshot that an answer is about, or NULL. */
+/* Returns the id of the snapshot in an answer, owned by the caller, or NULL. */
 static char *parse_id(const cJSON *answer, struct error *err)
 {
 	const char *text = json_string(answer, "id", "");
@@ -415,8 +429,10 @@ static int post_build(struct vendor_client *c, const char *name, char **id,
 	return *id ? 0 : -1;
 }
 
-/* Another client may build the same snapshot, so a refused build looks for it
- * again. */
+/*
+ * Finds the snapshot or builds it. If the build is refused, it searches again,
+ * since another client may build the same snapshot.
+ */
 static int find_or_build(struct vendor_client *c, struct snapshot_search *f,
 			 const struct stop *stop, struct error *err)
 {
@@ -432,7 +448,7 @@ static int find_or_build(struct vendor_client *c, struct snapshot_search *f,
 		snprintf(f->status, sizeof(f->status), "building");
 		if (rc == 0)
 			return 0;
-		/* 409: one of this name is being built. */
+		/* 409: a snapshot of this name is being built. */
 		if ((!retry_is_transient(&why) && why.http_status != 409) ||
 		    i == TRIES) {
 			*err = why;
@@ -444,8 +460,10 @@ static int find_or_build(struct vendor_client *c, struct snapshot_search *f,
 	}
 }
 
-/* The id of the snapshot to start from, owned: looked up by name, built if it
- * does not exist. */
+/*
+ * Sets *id (owned by the caller) to the snapshot to start from: found by name,
+ * or built if it does not exist.
+ */
 static int resolve_snapshot(struct vendor_client *c,
 			    const struct sandbox_spec *spec, char **id,
 			    const struct stop *stop, struct error *err)
@@ -494,7 +512,7 @@ static int langsmith_find_snapshot(struct sandbox_client *client,
 	return rc;
 }
 
-/* The sandbox runs on meanwhile. */
+/* Makes a snapshot while the sandbox continues to run. */
 static int langsmith_snapshot(struct sandbox *sb, const char *name,
 			      bool replace, const struct stop *stop,
 			      struct error *err)
@@ -508,7 +526,8 @@ static int langsmith_snapshot(struct sandbox *sb, const char *name,
 	char *id = NULL;
 	int rc;
 
-	(void)replace; /* names are not unique there: the newest is used */
+	/* names are not unique at this vendor: the newest counts */
+	(void)replace;
 	if (!*name || strlen(name) > NAME_MAX_BYTES)
 		return error_set(err, ERR_USAGE, "not a snapshot name");
 	buf_addc(&body, '{');
@@ -525,8 +544,10 @@ static int langsmith_snapshot(struct sandbox *sb, const char *name,
 	return rc;
 }
 
-/* The server accepts one of the two lists. If one allows something, everything
- * else is blocked. */
+/*
+ * Adds the network rules. The server accepts only one of the two lists. If a
+ * list allows something, everything else is blocked.
+ */
 static int add_network(const struct vendor_client *c,
 		       const struct sandbox_spec *spec, cJSON *body,
 		       struct error *err)
@@ -568,7 +589,7 @@ static int add_resources(const struct vendor_client *c, cJSON *body,
 	return 0;
 }
 
-/* The server wants whole minutes. */
+/* Rounds up to whole minutes, as the server requires. */
 static double whole_minutes(int64_t seconds)
 {
 	int64_t whole = (seconds + 59) / 60;
@@ -576,7 +597,10 @@ static double whole_minutes(int64_t seconds)
 	return (double)(whole * 60);
 }
 
-/* It stops when it was idle for its lifetime, and is deleted after that. */
+/*
+ * Sets the lifetime. The sandbox stops after being idle for its lifetime, and
+ * is deleted later.
+ */
 static int add_life(const struct vendor_client *c,
 		    const struct sandbox_spec *spec, cJSON *body,
 		    struct error *err)
@@ -632,7 +656,7 @@ static int post_create(struct sandbox *sb, const struct sandbox_spec *spec,
 	return vendor_post(sb->client->priv, &ask, body, answer, stop, err);
 }
 
-/* Sets the address of its data plane. */
+/* Sets the address of the sandbox's data plane. */
 static int set_endpoint(struct sandbox *sb, const cJSON *answer,
 			const struct stop *stop, struct error *err)
 {
@@ -664,7 +688,10 @@ static int start_sandbox(struct sandbox *sb, const char *id, cJSON **answer,
 	return vendor_ask(sb->client->priv, id, &ask, NULL, stop, err);
 }
 
-/* The server wants whole minutes. */
+/*
+ * Changes a time of the sandbox, rounded up to whole minutes as the server
+ * requires.
+ */
 static int set_seconds(struct vendor_client *c, const char *id,
 		       const char *member, int64_t seconds,
 		       const struct stop *stop, struct error *err)
@@ -689,8 +716,10 @@ static int hold_stopped(struct vendor_client *c, const char *id,
 			   err);
 }
 
-/* 1 when it runs, else 0: a request to the data plane would wake one that
- * somebody has stopped. */
+/*
+ * Returns 1 if the sandbox runs, else 0. Checked first, because a request to
+ * the data plane would wake a sandbox that somebody has stopped.
+ */
 static int is_ready(struct sandbox *sb, const struct stop *stop,
 		    struct error *err)
 {
@@ -707,7 +736,7 @@ static int is_ready(struct sandbox *sb, const struct stop *stop,
 	return rc;
 }
 
-/* Any request to the data plane starts the idle time again. */
+/* Restarts the idle time: any request to the data plane does. */
 static int touch_activity(struct sandbox *sb, const struct stop *stop,
 			  struct error *err)
 {
@@ -744,14 +773,17 @@ static int extend_life(struct sandbox *sb, int64_t lifetime_s,
 	return rc;
 }
 
-/* "dcode-" and 8 characters. */
+/* True for "dcode-" and 8 characters. */
 static bool is_label(const char *name)
 {
 	return strlen(name) == 14 && strncmp(name, "dcode-", 6) == 0 &&
 	       strspn(name + 6, "abcdefghijklmnopqrstuvwxyz234567") == 8;
 }
 
-/* An older server reports no labels; the name is our label. */
+/*
+ * Sets the label for older servers, which report no labels. The name is the
+ * label.
+ */
 static void add_label(const cJSON *item, struct sandbox_info *info)
 {
 	(void)item;
@@ -759,8 +791,11 @@ static void add_label(const cJSON *item, struct sandbox_info *info)
 		info->label = info->id;
 }
 
-/* By label, "key" or "key=value" (npm langsmith 0.12.0, BoxListParams). An
- * older server ignores the filter: the kit compares labels again. */
+/*
+ * Builds the path of the list. The filter is a label, "key" or "key=value" (npm
+ * langsmith 0.12.0, BoxListParams). Older servers ignore it, so the kit
+ * compares labels again.
+ */
 static void list_path(const struct vendor_client *c, struct buf *path,
 		      const char *label, const char *value)
 {
@@ -777,16 +812,19 @@ static void list_path(const struct vendor_client *c, struct buf *path,
 	buf_release(&filter);
 }
 
-/* 0.0384 LCU for a vCPU, 0.0123 LCU and 0.000123 LSU for a GiB of memory and of
- * disk, each an hour; an LCU is $1.50, an LSU $1.00 (www.langchain.com/pricing,
- * as of 2026-09-28). What the account includes is not subtracted. */
+/*
+ * Per hour: 0.0384 LCU for a vCPU, 0.0123 LCU for a GiB of memory, 0.000123 LSU
+ * for a GiB of disk. An LCU costs $1.50, an LSU $1.00
+ * (www.langchain.com/pricing, as of 2026-09-28). What the account includes is
+ * not subtracted.
+ */
 static const struct rates rates = {
 	.vcpu = RATES_HOUR(0.0384 * 1.5),
 	.gib = RATES_HOUR(0.0123 * 1.5),
 	.disk_gib = RATES_HOUR(0.000123),
 };
 
-/* Without a number of CPUs the server chooses the size. */
+/* Computes the price. Without a number of CPUs the server chooses the size. */
 static int langsmith_price(const struct settings *set, const char *snapshot,
 			   struct sandbox_price *price, struct error *err)
 {
@@ -891,6 +929,6 @@ const struct sandbox_provider langsmith_provider = {
 			{ 0 } },
 	.ops = &ops,
 	.price = langsmith_price,
-	.isolation = ISOLATION_MICROVM, /* "microVM isolation" */
+	.isolation = ISOLATION_MICROVM, /* docs: "microVM isolation" */
 	.isolation_source = "langchain.com/langsmith/sandboxes, 2026-11-23",
 };

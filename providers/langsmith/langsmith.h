@@ -1,4 +1,4 @@
-/* langsmith.h - the doors between the rooms of the LangSmith provider. */
+/* langsmith.h - declarations shared by the files of the LangSmith provider. */
 /* SPDX-License-Identifier: MIT */
 #ifndef PROVIDERS_LANGSMITH_LANGSMITH_H
 #define PROVIDERS_LANGSMITH_LANGSMITH_H
@@ -7,17 +7,18 @@
 #include "providers/kit/vendor.h"
 
 /*
- * Two servers: the API at LANGSMITH_ENDPOINT, which makes and ends sandboxes
- * and keeps snapshots (langsmith.c), and the data plane, whose address is in
- * each sandbox's description (plane.c). A sandbox's name is its id in every
- * path; ours is the label, so no label can be used twice. Wire: what the SDKs
- * of Python at bc8dd672 and JavaScript 0.10.5 were seen to send, and the source
- * of npm langsmith 0.12.0 (2026-11-26), whose control plane is below
- * /api/v2/sandboxes.
+ * Two servers: the API at LANGSMITH_ENDPOINT, which creates and deletes
+ * sandboxes and stores snapshots (langsmith.c), and the data plane, whose
+ * address is in each sandbox's description (plane.c). A sandbox's name is its
+ * id in every path. dcode uses the label as the name, so a label cannot be used
+ * twice. Wire: what the SDKs of Python at bc8dd672 and JavaScript 0.10.5 were
+ * seen to send, and the source of npm langsmith 0.12.0 (2026-11-26), whose
+ * control plane is below /api/v2/sandboxes.
  */
 struct langsmith_box { /* sandbox.priv */
 	struct vendor_box kit;
-	bool no_ws; /* the data plane refused a WebSocket; under kit.lock */
+	/* the data plane refused a WebSocket; guarded by kit.lock */
+	bool no_ws;
 };
 
 /* plane.c */
