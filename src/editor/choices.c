@@ -1,4 +1,4 @@
-/* choices.c - what a few typed letters choose: completion, and lists. */
+/* choices.c - choosing with a few typed letters: completion and lists. */
 /* SPDX-License-Identifier: MIT */
 #include "editor/choices.h"
 
@@ -12,11 +12,11 @@
 
 enum {
 	TEXT_MAX = 512,
-	SCORE_FOUND = 100000, /* more than all that is taken off */
-	SCORE_BESIDE = 40,    /* the letter before is the one before */
-	SCORE_WORD = 30,      /* the letter begins a word */
-	SCORE_WHOLE = 50000,  /* the text is the letters */
-	SCORE_BEGIN = 20000,  /* it begins with them */
+	SCORE_FOUND = 100000, /* larger than all deductions together */
+	SCORE_BESIDE = 40, /* bonus for a letter right after the previous one */
+	SCORE_WORD = 30,   /* bonus for a letter that begins a word */
+	SCORE_WHOLE = 50000, /* bonus if the letters are the whole text */
+	SCORE_BEGIN = 20000, /* bonus if the text begins with the letters */
 };
 
 static char lower(char c)
@@ -29,7 +29,8 @@ static bool begins_word(struct str text, size_t i)
 	return !i || strchr("/_-. :", text.ptr[i - 1]);
 }
 
-/* The letters from the first one, which is at start, on; 0: they are not. */
+/* Scores the letters if the first one is at start; 0 if they do not all follow.
+ */
 static int score_from(struct str letters, struct str text, size_t start)
 {
 	int score = SCORE_FOUND;
@@ -69,7 +70,7 @@ int fuzzy_score(struct str letters, struct str text)
 		if (lower(text.ptr[i]) != lower(letters.ptr[0]))
 			continue;
 		score = score_from(letters, text, i);
-		if (!score) /* nor from any later place */
+		if (!score) /* then a later start fails as well */
 			break;
 		best = score > best ? score : best;
 	}
@@ -141,7 +142,8 @@ void selection_list_open(struct selection_list *l, struct str title,
 	l->filter = BUF_INIT(SELECTION_FILTER);
 	rank_items(l);
 	if (selected < l->n)
-		l->selected = selected; /* unfiltered, all keep their order */
+		l->selected = selected; /* without a filter, order equals the
+					   items' order */
 }
 
 static enum selection_result move(struct selection_list *l, size_t to)
@@ -214,7 +216,7 @@ static enum selection_result press(struct selection_list *l, struct key key)
 	}
 }
 
-/* What was typed or pasted, up to the end of its line. */
+/* Appends typed or pasted text to the filter, up to its first line end. */
 static bool add_text(struct selection_list *l, struct str text)
 {
 	text.len = str_find(text, '\n');
@@ -267,7 +269,7 @@ static void add_head(const struct selection_list *l, size_t columns,
 
 	cut_text_add(rows, bold, l->title, columns);
 	rows_end(rows);
-	/* The end of a filter that is too long. */
+	/* If the filter is too long, show only its end. */
 	while (width_cells(filter) + 10 > columns && filter.len) {
 		size_t cells;
 
@@ -320,7 +322,7 @@ static bool is_blank(char c)
 	return c == ' ' || c == '\t' || c == '\n' || c == PASTES_LEAD;
 }
 
-/* Whether an odd number of backslashes stands before the byte. */
+/* True if an odd number of backslashes precedes the byte. */
 static bool is_escaped(struct str s, size_t at)
 {
 	size_t n = 0;
@@ -330,7 +332,8 @@ static bool is_escaped(struct str s, size_t at)
 	return n % 2;
 }
 
-/* The word before the caret; in a path a backslash goes before a blank. */
+/* Returns the word before the caret. A space after a backslash does not end it.
+ */
 static struct str last_word(struct str before)
 {
 	size_t i = before.len;
@@ -340,8 +343,8 @@ static struct str last_word(struct str before)
 	return str_skip(before, i);
 }
 
-/* What a name of a file needs a backslash for, so that a mention is read to its
- * end (cmd/chat/message.c) and people see where it ends. */
+/* True for characters of a file name that get a backslash, so that the mention
+ * is read completely (cmd/chat/message.c) and people see where it ends. */
 static bool needs_backslash(struct str name, size_t at)
 {
 	unsigned char c = (unsigned char)name.ptr[at];
@@ -391,8 +394,8 @@ static enum complete_kind kind_of(const struct editor *e, struct str word)
 	return word.ptr[0] == '@' ? COMPLETE_FILE : COMPLETE_NONE;
 }
 
-/* The command at the begin of a draft of one line, and what stands behind it:
- * false when the caret is not there. */
+/* Splits a one-line draft into its slash command and the rest. Returns false if
+ * the text before the caret does not begin with a command. */
 static bool split_command(const struct editor *e, struct str before,
 			  struct str *command, struct str *rest)
 {
@@ -412,7 +415,8 @@ static bool split_command(const struct editor *e, struct str before,
 	return true;
 }
 
-/* True when the draft is a command whose argument is being typed. */
+/* Returns true if the argument of a command is being typed, and updates its
+ * choices. */
 static bool update_argument(struct completer *c, struct editor *e)
 {
 	struct str rest;
@@ -436,7 +440,7 @@ static bool update_argument(struct completer *c, struct editor *e)
 	c->token = rest.len;
 	rank_tokens(c, rest);
 	if (c->n == 1 && str_eq(items_of(c)[c->order[0]].name, rest))
-		close_popup(c); /* it stands there */
+		close_popup(c); /* the argument is already complete */
 	return true;
 }
 
@@ -454,7 +458,7 @@ void complete_update(struct completer *c, struct editor *e)
 		close_popup(c);
 		return;
 	}
-	/* The answer may come at once. */
+	/* list_files() may answer at once. */
 	if (kind == COMPLETE_FILE && !c->asked && c->list_files) {
 		c->asked = true;
 		c->list_files(c->context);
@@ -462,7 +466,7 @@ void complete_update(struct completer *c, struct editor *e)
 	c->kind = kind;
 	c->token = word.len;
 	if (kind == COMPLETE_COMMAND) {
-		/* The slash alone is no letter: all in their order. */
+		/* After the slash alone, show all commands in their order. */
 		rank_tokens(c, word.len > 1 ? word : (struct str){ 0 });
 		return;
 	}
@@ -508,7 +512,7 @@ void complete_set_arguments(struct completer *c, struct str command,
 	struct str line;
 
 	if (!str_eq(command, buf_str(&c->command)))
-		return; /* another one is being typed now */
+		return; /* the user is now typing another command */
 	forget_arguments(c);
 	c->texts = BUF_INIT(COMPLETE_BYTES);
 	buf_addstr(&c->texts, lines);
@@ -556,7 +560,7 @@ void complete_set_files(struct completer *c, struct str paths)
 	}
 }
 
-/* A command, or what stands behind one. */
+/* Inserts a command or an argument. */
 static void take_word(struct completer *c, struct editor *e)
 {
 	struct buf text = BUF_INIT(TOKEN_MAX);
@@ -580,7 +584,7 @@ static void take_file(struct completer *c, struct editor *e)
 	}
 	if (!str_ends(name, "/"))
 		buf_addc(&text, ' ');
-	/* A name with controls is shown as it will be read. */
+	/* Do not insert a name with control characters. */
 	if (pastes_is_clean(buf_str(&text)))
 		editor_replace_before(e, c->token, buf_str(&text));
 	buf_release(&text);
@@ -595,7 +599,8 @@ static void take(struct completer *c, struct editor *e)
 	complete_update(c, e);
 }
 
-/* The command stands there in full, by either name: Enter sends it. */
+/* True if a command is completely typed, by name or alias, so that Enter sends
+ * it. */
 static bool is_complete(const struct completer *c, struct editor *e)
 {
 	const struct fuzzy_item *item = &items_of(c)[c->order[c->selected]];
@@ -604,7 +609,8 @@ static bool is_complete(const struct completer *c, struct editor *e)
 	struct str alias;
 
 	if (c->kind == COMPLETE_ARGUMENT)
-		return !c->moved; /* it may be one that is not known here */
+		return !c->moved; /* it may be an argument that is not in the
+				     list */
 	if (c->kind != COMPLETE_COMMAND)
 		return false;
 	while (str_split(&rest, ' ', &alias))
@@ -663,7 +669,8 @@ static size_t left_cells(const struct fuzzy_item *item)
 	       (item->args.len ? 1 + width_cells(item->args) : 0);
 }
 
-/* All texts cut to the row; the left ones get the same room in all. */
+/* Adds a row with all its texts cut to the width. The left column has the same
+ * width in all rows. */
 static void add_choice(const struct fuzzy_item *item, bool selected,
 		       size_t name_cells, size_t columns, struct rows *rows)
 {

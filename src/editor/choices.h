@@ -1,14 +1,14 @@
-/* choices.h - what a few typed letters choose: completion, and lists. */
+/* choices.h - choosing with a few typed letters: completion and lists. */
 /* SPDX-License-Identifier: MIT */
 #ifndef EDITOR_CHOICES_H
 #define EDITOR_CHOICES_H
 
 /*
  * fuzzy_*() ranks items by typed letters. selection_list_*() is a list with a
- * filter above it, such as that of /model or of threads. complete_*() is the
- * popup below a draft that has a slash command, its argument or an @file
- * before the caret. Both draw rows and take keys; neither does any I/O: the
- * caller brings the items. Begin reading at complete_update().
+ * filter above it, for example that of /model or of threads. complete_*() is
+ * the popup below a draft with a slash command, its argument or an @file before
+ * the caret. Both draw rows and handle keys. Neither does I/O: the caller
+ * supplies the items. Begin reading at complete_update().
  */
 #include <stdbool.h>
 
@@ -17,30 +17,31 @@
 #include "term/keys.h"
 #include "term/rows.h"
 
-/* Something to choose; the texts are borrowed. */
+/* An item of a list; the texts are borrowed. */
 struct fuzzy_item {
 	struct str name;
-	struct str alias;   /* other names, between blanks; may be empty */
-	struct str args;    /* shown behind the name; neither is searched */
-	struct str summary; /* shown beside */
+	struct str alias;   /* other names, separated by spaces; may be empty */
+	struct str args;    /* shown after the name; not searched */
+	struct str summary; /* shown next to the name */
 };
 
 /*
- * How well the letters, in their order but not side by side, are found in a
- * text: 0 not at all, more is better. Side by side, at the begin of words and
- * of the text they count more, and a short text more than a long one. Case is
- * ignored. Looks at the first 512 bytes.
+ * Rates how well text contains the letters in their order, with gaps allowed.
+ * 0: it does not; higher is better. Adjacent letters and letters at the
+ * beginning of a word or of the text score higher; so does a short text.
+ * Ignores case. Only the first 512 bytes are examined.
  */
 int fuzzy_score(struct str letters, struct str text);
-/* Writes the indexes of the best items, at most max, and returns how many.
- * Equal ones, and all without letters, keep their order. */
+/* Writes the indexes of the best items, at most max, and returns their number.
+ * Items with equal scores keep their order; so do all items if letters is
+ * empty. */
 size_t fuzzy_rank(struct str letters, const struct fuzzy_item *items, size_t n,
 		  size_t *order, size_t max);
 
 enum selection_result {
 	SELECTION_NOTHING,
-	SELECTION_CHANGED,   /* draw anew */
-	SELECTION_CHOSEN,    /* Enter: selection_list_chosen() is it */
+	SELECTION_CHANGED,   /* redraw the list */
+	SELECTION_CHOSEN,    /* Enter: see selection_list_chosen() */
 	SELECTION_CANCELLED, /* Esc, Ctrl+C */
 };
 
@@ -48,28 +49,30 @@ enum { SELECTION_MAX = 1000, SELECTION_FILTER = 200 };
 
 /* Zero-initialise, then selection_list_open(). */
 struct selection_list {
-	struct str title;               /* borrowed */
-	const struct fuzzy_item *items; /* borrowed; SELECTION_MAX are seen */
+	struct str title; /* borrowed */
+	const struct fuzzy_item
+		*items; /* borrowed; only the first SELECTION_MAX are used */
 	size_t n_items;
 	struct buf filter;
-	size_t order[SELECTION_MAX]; /* those that match, best first */
+	size_t order[SELECTION_MAX]; /* indexes of matching items, best first */
 	size_t n;
-	size_t selected; /* in order */
-	size_t top;      /* the first one that is drawn */
-	size_t page;     /* rows drawn last */
+	size_t selected; /* index into order */
+	size_t top;      /* index into order of the first row drawn */
+	size_t page;     /* rows that were drawn last */
 };
 
-/* selected: the index of the item to begin at, or n. */
+/* selected: index of the initially selected item, or n for none. */
 void selection_list_open(struct selection_list *l, struct str title,
 			 const struct fuzzy_item *items, size_t n,
 			 size_t selected);
-/* Typed text filters; up, down, page up and down, home, end and Tab move. */
+/* Typed text changes the filter; Up, Down, Page Up, Page Down, Home, End and
+ * Tab move the selection. */
 enum selection_result selection_list_event(struct selection_list *l,
 					   const struct key_event *event);
-/* The index of the chosen item. */
+/* Returns the index of the chosen item. */
 size_t selection_list_chosen(const struct selection_list *l);
-/* Appends title, filter, the rows that fit into max_rows, and the keys; the
- * caret is in the filter. */
+/* Appends the title, the filter, the rows that fit into max_rows, and the keys.
+ * The caret is in the filter. */
 void selection_list_render(struct selection_list *l, size_t columns,
 			   size_t max_rows, struct rows *rows,
 			   size_t *caret_row, size_t *caret_column);
@@ -78,65 +81,68 @@ void selection_list_release(struct selection_list *l);
 enum {
 	COMPLETE_ROWS = 10,
 	COMPLETE_FILES = 20000,
-	COMPLETE_BYTES = 4 << 20, /* of the names of files */
+	COMPLETE_BYTES = 4 << 20, /* bytes of all file names */
 };
 
 enum complete_kind {
 	COMPLETE_NONE,
 	COMPLETE_COMMAND,
 	COMPLETE_FILE,
-	COMPLETE_ARGUMENT, /* all that stands behind a command */
+	COMPLETE_ARGUMENT, /* an argument of a command */
 };
 
 struct completer {
-	/* Set by the caller, borrowed: the names with their slash. */
+	/* Set by the caller; borrowed. The names include the slash. */
 	const struct fuzzy_item *commands;
 	size_t n_commands;
-	/* Asks for the files; the answer is complete_set_files(), at once or
-	 * when there is one. NULL: there are none. */
+	/* Requests the list of files. The caller answers with
+	 * complete_set_files(), now or later. NULL: no files. */
 	void (*list_files)(void *context);
-	/* Asks for what may stand behind a command ("/model"); the answer is
-	 * complete_set_arguments(), or none. May be NULL. */
+	/* Requests the arguments of a command ("/model"). The caller may answer
+	 * with complete_set_arguments(). May be NULL. */
 	void (*list_arguments)(void *context, struct str command);
 	void *context;
 
-	enum complete_kind kind; /* of what is shown */
-	size_t token;            /* bytes of it before the caret */
+	enum complete_kind kind; /* kind of the choices shown */
+	size_t token; /* length in bytes of the text before the caret that a
+			 choice replaces */
 	size_t order[COMPLETE_ROWS];
 	size_t n;
 	size_t selected;
-	bool dismissed; /* by Esc, until another token is begun */
-	bool asked;     /* for the files */
-	bool moved;     /* up or down was pressed: Enter takes the choice */
+	bool dismissed; /* Esc was pressed; stays closed until another token
+			   begins */
+	bool asked;     /* the files were requested */
+	bool moved;     /* Up or Down was pressed, so Enter takes the choice */
 	struct buf paths;
 	struct fuzzy_item *files;
 	size_t n_files;
-	struct buf command; /* whose arguments were asked for */
-	struct buf texts;   /* of them */
+	struct buf command; /* the command whose arguments were requested */
+	struct buf texts;   /* texts of the arguments */
 	struct fuzzy_item *arguments;
 	size_t n_arguments;
 };
 
-/* Looks what stands before the caret: after each change of the draft. */
+/* Updates the choices from the text before the caret. Call after every change
+ * of the draft. */
 void complete_update(struct completer *c, struct editor *e);
-/* The files that there are now, in place of those before: a path each, ended by
- * LF or NUL. What is more than the limits is dropped. Then complete_update().
- */
+/* Replaces the list of files: paths, each ended by LF or NUL. Excess entries
+ * are dropped. Calls complete_update(). */
 void complete_set_files(struct completer *c, struct str paths);
-/* What may stand behind a command: a line each, the text to take, a tab, and
- * what is shown beside it. Then complete_update(). */
+/* Sets the arguments of a command. Each line is the text to insert, a tab, and
+ * a description. Calls complete_update(). */
 void complete_set_arguments(struct completer *c, struct str command,
 			    struct str lines);
-/* Forgets both, so that they are asked for when needed next. */
+/* Discards files and arguments; they are requested again when needed. */
 void complete_forget(struct completer *c);
 /*
- * A key while something is shown: up and down choose, Tab and Enter take it
- * into the draft, Esc closes. False: the key is the editor's, also Enter after
- * a command that is typed in full, and behind one when nothing was chosen.
+ * Handles a key while choices are shown: Up and Down select, Tab and Enter
+ * insert the choice, Esc closes. Returns false if the editor must handle the
+ * key. That includes Enter after a completely typed command, and after an
+ * argument if Up and Down were not used.
  */
 bool complete_key(struct completer *c, struct editor *e, struct key key);
-/* Appends a row for each choice, at most COMPLETE_ROWS, none when nothing is
- * shown. */
+/* Appends one row for each choice, at most COMPLETE_ROWS; none if no choices
+ * are shown. */
 void complete_render(const struct completer *c, size_t columns, size_t max_rows,
 		     struct rows *rows);
 void complete_release(struct completer *c);

@@ -1,4 +1,4 @@
-/* draft_text.c - the bytes of a draft: a gap buffer, and pastes as markers. */
+/* draft_text.c - the text of a draft: a gap buffer, with markers for pastes. */
 /* SPDX-License-Identifier: MIT */
 #include "editor/draft_text.h"
 
@@ -99,15 +99,15 @@ void gap_release(struct gap *g)
 	*g = (struct gap){ 0 };
 }
 
-/* Eight bytes of printable ASCII. */
+/* True if all of the eight bytes are printable ASCII. */
 static bool is_plain_word(const char *p)
 {
 	const uint64_t ones = UINT64_MAX / 255;
 	uint64_t w;
 
 	memcpy(&w, p, sizeof(w));
-	/* Of bytes below 0x80 these borrow or carry into the top bit where one
-	 * is below 0x20, or 0x7F. */
+	/* For bytes below 0x80, the subtraction or addition changes the top bit
+	 * if one of them is below 0x20, or is 0x7F. */
 	return !((w | (w - ones * 0x20) | (w + ones)) & ones * 0x80);
 }
 

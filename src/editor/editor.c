@@ -1,10 +1,10 @@
-/* editor.c - a draft of several lines: keys in, rows and a caret out. */
+/* editor.c - edits a draft of several lines: keys in, rows and a caret out. */
 /* SPDX-License-Identifier: MIT */
 /*
- * From top to bottom: the cut texts that Ctrl+Y puts back; clusters and display
- * rows, which say where things are; drawing; undo; changes and pastes; the
- * keys. Begin reading at bindings[], the table of what each key does, and at
- * editor_render(). The bytes themselves are in draft_text.h.
+ * From top to bottom: the cut texts that Ctrl+Y inserts; clusters and display
+ * rows, which map positions to rows and columns; drawing; undo; changes and
+ * pastes; the keys. Begin reading at bindings[], the table of key functions,
+ * and at editor_render(). The bytes themselves are in draft_text.h.
  */
 #include "editor/editor.h"
 
@@ -21,17 +21,17 @@
 
 enum kill_how {
 	KILL_NEW,
-	KILL_AFTER,  /* goes on behind the newest */
-	KILL_BEFORE, /* in front of it */
+	KILL_AFTER,  /* append to the newest text */
+	KILL_BEFORE, /* prepend to the newest text */
 };
 
-/* A row as it is drawn: bytes start..end; the next begins at next, which is end
- * where it was cut and one more after a line end. */
+/* A row as drawn: bytes start..end. The next row begins at `next`, which equals
+ * end if the line was wrapped and is one more after a line end. */
 struct draft_row {
 	size_t start;
 	size_t end;
 	size_t next;
-	bool last; /* of the text */
+	bool last; /* the last row of the text */
 };
 
 enum cluster_kind { CLUSTER_PLAIN, CLUSTER_TAB, CLUSTER_PASTE, CLUSTER_HIDDEN };
@@ -74,7 +74,7 @@ static void kills_add(struct kills *k, struct str text, enum kill_how how)
 	k->n++;
 }
 
-/* Drops those that hold the byte. */
+/* Drops the texts that contain the byte. */
 static void kills_drop_with(struct kills *k, char byte)
 {
 	for (size_t i = k->n; i-- > 0;) {
@@ -87,10 +87,9 @@ static void kills_drop_with(struct kills *k, char byte)
 }
 
 /*
- * Where a row begins depends on all of its line before it. So that a line may
- * be of any length, a row also ends at the first cluster that begins at or
- * after each multiple of SEGMENT bytes of the text: no more than that is ever
- * read to find a row.
+ * The beginning of a row depends on the whole line before it. To allow lines of
+ * any length, a row also ends at the first cluster at or after each multiple of
+ * SEGMENT bytes. Finding a row never reads more than that.
  */
 enum { SEGMENT = 16384, CLUSTER_MAX = 256, TAB = 8, UNDRAWN_WIDTH = 80 };
 
@@ -132,7 +131,8 @@ static bool has_hidden(struct str s)
 	return false;
 }
 
-/* What a cluster that is not plain is shown as, at most width cells. */
+/* Appends the display text of a cluster that is not shown as typed: a paste's
+ * label, or control characters made visible. Cut at the row's width. */
 static void add_label(struct editor *e, size_t at, struct cluster c,
 		      struct buf *out)
 {
@@ -146,7 +146,7 @@ static void add_label(struct editor *e, size_t at, struct cluster c,
 	out->len = width_prefix(buf_str(out), cells);
 }
 
-/* Marks upon marks: more than this is no cluster of any script. */
+/* Limits a run of combining marks: no script has longer clusters. */
 static struct str cut_cluster(struct str s)
 {
 	size_t n = CLUSTER_MAX;
@@ -188,20 +188,21 @@ static struct cluster cluster_of(struct editor *e, size_t at, struct str s,
 	return c;
 }
 
-/* The cluster at a place that is not the end, in this column of its row. */
+/* Returns the cluster at a position before the end; column is its column in the
+ * row. */
 static struct cluster cluster_at(struct editor *e, size_t at, size_t column)
 {
 	return cluster_of(e, at, view(e, at, CLUSTER_MAX + 4), column);
 }
 
-/* Where the cluster after a place begins. */
+/* Returns the beginning of the next cluster. */
 static size_t right_of(struct editor *e, size_t at)
 {
 	return at < text_len(e) ? at + cluster_at(e, at, 0).len : at;
 }
 
-/* The nearest place at or before, within CLUSTER_MAX, at which a cluster surely
- * begins: that of a character of ASCII or of a paste. */
+/* Returns the nearest position at or before `at`, at most CLUSTER_MAX bytes
+ * back, where a cluster certainly begins: at an ASCII character or a paste. */
 static size_t sure_before(struct editor *e, size_t at)
 {
 	size_t least = at > CLUSTER_MAX ? at - CLUSTER_MAX : 0;
@@ -215,7 +216,7 @@ static size_t sure_before(struct editor *e, size_t at)
 	return at;
 }
 
-/* Where the cluster before a place begins. */
+/* Returns the beginning of the previous cluster. */
 static size_t left_of(struct editor *e, size_t at)
 {
 	size_t from;
@@ -231,7 +232,8 @@ static size_t left_of(struct editor *e, size_t at)
 	return from;
 }
 
-/* The first place at or after a multiple of SEGMENT where a cluster begins. */
+/* Returns the first position at or after `at`, a multiple of SEGMENT, where a
+ * cluster begins. */
 static size_t segment_boundary(struct editor *e, size_t at)
 {
 	size_t from;
@@ -274,14 +276,14 @@ static struct draft_row row_until(struct editor *e, size_t start, size_t limit)
 	return row;
 }
 
-/* The row that begins here. */
+/* Returns the row that begins at start. */
 static struct draft_row row_from(struct editor *e, size_t start)
 {
 	return row_until(e, start,
 			 segment_boundary(e, (start / SEGMENT + 1) * SEGMENT));
 }
 
-/* The row that holds a place. */
+/* Returns the row that contains a position. */
 static struct draft_row row_at(struct editor *e, size_t at)
 {
 	size_t start = segment_start(e, at);
@@ -294,7 +296,7 @@ static struct draft_row row_at(struct editor *e, size_t at)
 	return row;
 }
 
-/* Column of a place in its row, and the place at a column. */
+/* Returns the column of a position in its row. */
 static size_t column_of(struct editor *e, struct draft_row row, size_t at)
 {
 	size_t column = 0;
@@ -317,7 +319,7 @@ static size_t place_at(struct editor *e, struct draft_row row, size_t column)
 		struct cluster c = cluster_at(e, at, cells);
 
 		cells += c.cells;
-		/* The end of a row that was cut is the next one's begin. */
+		/* The end of a wrapped row is the beginning of the next one. */
 		if (cells > column ||
 		    (at + c.len == row.end && row.next == row.end && !row.last))
 			break;
@@ -381,7 +383,8 @@ static size_t row_before(struct editor *e, size_t start)
 	return start ? row_at(e, start - 1).start : 0;
 }
 
-/* Rows from one place to the row that begins at another, at most max. */
+/* Counts the rows from one position up to the row that begins at another, at
+ * most max. */
 static size_t count_rows(struct editor *e, size_t from, size_t to, size_t max)
 {
 	size_t n = 0;
@@ -397,8 +400,8 @@ static size_t count_rows(struct editor *e, size_t from, size_t to, size_t max)
 	return n;
 }
 
-/* Moves the view so that the caret's row is in it, and as much text as there
- * is room for. */
+/* Scrolls the view so that it contains the caret's row and as much text as
+ * fits. */
 static void scroll(struct editor *e, size_t caret_row, size_t max)
 {
 	struct draft_row row;
@@ -419,7 +422,7 @@ static void scroll(struct editor *e, size_t caret_row, size_t max)
 		e->top = row_before(e, e->top);
 }
 
-/* The prompt is left out where it would leave too little room. */
+/* Returns the width of the prompt, or 0 if it would leave too little room. */
 static size_t fit_prompt(struct editor *e, size_t columns)
 {
 	size_t prompt = width_cells(e->prompt);
@@ -471,8 +474,7 @@ static void undo_forget_oldest(struct undo *u)
 	memmove(u->changes, u->changes + 1, u->n * sizeof(*u->changes));
 }
 
-/* Records a change. typed: it continues a change of typing before it, so that
- * both are taken back as one. */
+/* Records a change that undo can revert. */
 static void undo_record(struct undo *u, size_t at, size_t caret,
 			struct str removed, struct str inserted)
 {
@@ -503,7 +505,7 @@ static void undo_record_typed(struct undo *u, size_t at, struct str inserted)
 {
 	struct undo_change *c = u->done ? &u->changes[u->done - 1] : NULL;
 
-	/* A word with the blanks after it is one change. */
+	/* A word with the spaces after it is one change. */
 	if (!c || u->done < u->n || !c->inserted.len ||
 	    c->at + c->inserted.len != at ||
 	    (is_blank(c->inserted.ptr[c->inserted.len - 1]) &&
@@ -523,7 +525,7 @@ static void undo_clear(struct undo *u)
 	*u = (struct undo){ 0 };
 }
 
-enum { SPLIT = 3 }; /* most bytes of a character whose rest is missing */
+enum { SPLIT = 3 }; /* bytes of a character whose rest is missing, at most */
 
 static void change_text(struct editor *e, size_t at, size_t len,
 			struct str text)
@@ -531,12 +533,13 @@ static void change_text(struct editor *e, size_t at, size_t len,
 	gap_replace(&e->text, at, len, text);
 	e->caret = at + text.len;
 	e->has_goal = false;
-	/* The rows above stay where they are. */
+	/* Rows above the change do not move. */
 	if (e->top > at)
 		e->top = at;
 }
 
-/* Replaces len bytes at a place and moves the caret behind; undo knows it. */
+/* Replaces len bytes, moves the caret after them and records the change for
+ * undo. */
 static void replace_text(struct editor *e, size_t at, size_t len,
 			 struct str text)
 {
@@ -565,7 +568,7 @@ void editor_paste_begin(struct editor *e)
 	e->had_lf = false;
 }
 
-/* Whether there was one to replace. */
+/* Replaces all old bytes. Returns true if there was one. */
 static bool replace_byte(char *at, size_t len, char old, char new)
 {
 	char *end = at + len;
@@ -578,8 +581,8 @@ static bool replace_byte(char *at, size_t len, char old, char new)
 	return found;
 }
 
-/* CRs from the byte at on become LFs; with the first LF that arrives those of
- * all the paste, which had no other LF, become CRs again. */
+/* Changes CRs from byte `at` on to LFs. When the first real LF arrives, the LFs
+ * before it were CRs and are changed back. */
 static void mend_line_ends(struct editor *e, size_t at)
 {
 	struct buf *paste = &e->pasting;
@@ -599,7 +602,8 @@ static void mend_line_ends(struct editor *e, size_t at)
 void editor_paste_feed(struct editor *e, struct str bytes)
 {
 	size_t at = e->pasting.len;
-	/* While the rest arrives; not again behind what is not clean. */
+	/* Check the bytes as they arrive, but stop after the first ones that
+	 * are not clean. */
 	bool clean = at - e->clean <= SPLIT;
 
 	buf_addstr(&e->pasting, bytes);
@@ -610,7 +614,7 @@ void editor_paste_feed(struct editor *e, struct str bytes)
 			str_skip(buf_str(&e->pasting), e->clean));
 }
 
-/* Where the marker of this paste stands, or the text's length. */
+/* Returns the position of the paste's marker, or the text's length. */
 static size_t find_mark(struct editor *e, size_t number)
 {
 	char mark[PASTES_MARK];
@@ -633,7 +637,7 @@ static bool is_long(struct str text)
 	return lines > PASTES_LINES;
 }
 
-/* Puts a marker of the bytes, which it takes over, in place of len bytes. */
+/* Replaces len bytes by a marker for the paste. Takes ownership of bytes. */
 static void put_mark(struct editor *e, size_t at, size_t len, struct buf *bytes,
 		     bool clean)
 {
@@ -828,7 +832,8 @@ static enum editor_result move_last(struct editor *e)
 	return move_to(e, text_len(e));
 }
 
-/* Letters, digits and all beyond ASCII make words; a paste is one. */
+/* Letters, digits and all characters beyond ASCII form words; a paste is a
+ * word. */
 static int class_of(const struct editor *e, size_t at)
 {
 	unsigned char c = gap_byte(&e->text, at);
@@ -863,7 +868,8 @@ static size_t word_right(struct editor *e)
 	return at;
 }
 
-/* To the blank before, as a shell's Ctrl+W. */
+/* Returns the beginning of the word, which only blanks separate, as for Ctrl+W
+ * in a shell. */
 static size_t blank_left(struct editor *e)
 {
 	size_t at = e->caret;
@@ -903,7 +909,7 @@ static enum editor_result delete_right(struct editor *e)
 	return delete_range(e, e->caret, right_of(e, e->caret));
 }
 
-/* Cuts; kills one after the other are one text. */
+/* Cuts a range. Consecutive cuts form one text. */
 static enum editor_result kill_range(struct editor *e, size_t from, size_t to)
 {
 	enum kill_how how = e->before != EDITOR_LAST_KILL ? KILL_NEW
@@ -971,7 +977,8 @@ static enum editor_result yank_older(struct editor *e)
 
 	if (e->before != EDITOR_LAST_YANK)
 		return EDITOR_NOTHING;
-	k->at = k->n ? (k->at + 1) % k->n : 0; /* round and round */
+	k->at = k->n ? (k->at + 1) % k->n
+		     : 0; /* starts over after the oldest */
 	return yank_text(e, e->yanked, buf_str(&k->texts[k->at]));
 }
 
@@ -1019,7 +1026,7 @@ static enum editor_result delete_or_leave(struct editor *e)
 	return editor_is_empty(e) ? EDITOR_EOF : delete_right(e);
 }
 
-/* A row has a function, or the result that the caller gets. */
+/* A key either runs a function or returns a result to the caller. */
 static const struct binding {
 	enum key_name name;
 	uint32_t c;
@@ -1094,7 +1101,8 @@ static const struct binding {
 
 enum editor_result editor_key(struct editor *e, struct key key)
 {
-	/* Kitty's Ctrl+M is Enter, as its byte is elsewhere. */
+	/* Kitty's Ctrl+M means Enter, as the byte 0x0D does in other terminals.
+	 */
 	if (key.name == KEY_CHAR && key.c == 'm' && key.mods == KEY_CTRL)
 		key = (struct key){ KEY_ENTER, 0, 0 };
 	for (size_t i = 0; i < sizeof(bindings) / sizeof(*bindings); i++) {

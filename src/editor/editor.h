@@ -1,11 +1,11 @@
-/* editor.h - a draft of several lines: keys in, rows and a caret out. */
+/* editor.h - edits a draft of several lines: keys in, rows and a caret out. */
 /* SPDX-License-Identifier: MIT */
 #ifndef EDITOR_EDITOR_H
 #define EDITOR_EDITOR_H
 
 /*
- * The line editor of the chat: editor_event() takes what was typed and says
- * what the caller has to do, editor_render() draws. It does no I/O.
+ * The line editor of the chat. editor_event() handles input and returns what
+ * the caller has to do; editor_render() draws. It does no I/O.
  */
 #include <stdbool.h>
 
@@ -13,10 +13,10 @@
 #include "term/keys.h"
 #include "term/rows.h"
 
-/* What a key asks of the caller; the editor has done the rest. */
+/* What the caller has to do after a key. */
 enum editor_result {
-	EDITOR_NOTHING,   /* the key has no meaning here */
-	EDITOR_CHANGED,   /* text or caret: draw anew */
+	EDITOR_NOTHING,   /* the key has no function */
+	EDITOR_CHANGED,   /* text or caret changed: redraw */
 	EDITOR_SUBMIT,    /* Enter */
 	EDITOR_OLDER,     /* Up in the first row */
 	EDITOR_NEWER,     /* Down in the last row */
@@ -32,97 +32,102 @@ enum editor_result {
 	EDITOR_MODE,      /* Shift+Tab, Ctrl+T: the next approval mode */
 };
 
-/* How the last key left things, for keys that go on with it. */
+/* The kind of the last key, for keys whose effect depends on it. */
 enum editor_last { EDITOR_LAST_OTHER, EDITOR_LAST_KILL, EDITOR_LAST_YANK };
 
 enum { KILLS_MAX = 16 };
 
-/* What was cut from drafts, to put back. */
+/* Texts cut from drafts, for inserting again. */
 struct kills {
 	struct buf texts[KILLS_MAX]; /* the newest first */
 	size_t n;
-	size_t at; /* the one that was put back last */
+	size_t at; /* index of the text that was inserted last */
 };
 
-/* At a place, removed was replaced by inserted. */
+/* At a position, removed was replaced by inserted. */
 struct undo_change {
 	size_t at;
-	size_t caret; /* before it */
+	size_t caret; /* position before the change */
 	struct buf removed;
 	struct buf inserted;
 };
 
 enum { UNDO_CHANGES = 500, UNDO_BYTES = 64 << 20 };
 
-/* The changes of a text. The oldest are forgotten beyond either limit; the
- * newest is always there. */
+/* The changes of a text. If either limit is exceeded, the oldest are dropped,
+ * but never the newest. */
 struct undo {
 	struct undo_change *changes; /* owned */
 	size_t n;
-	size_t done; /* changes[done..n) have been taken back */
+	size_t done; /* changes[done..n) have been undone */
 	size_t bytes;
 };
 
 /*
- * The text is UTF-8 without controls but LF and tab, and has markers of pastes
- * (draft_text.h). Work of a key does not grow with the text. Zero-initialise.
+ * The text is UTF-8 without control characters except LF and tab, and contains
+ * markers for pastes (draft_text.h). The time for a key does not depend on the
+ * text's length. Zero-initialise.
  */
 struct editor {
 	struct gap text;
-	size_t caret; /* byte */
-	size_t top;   /* where the first row that is seen begins */
-	size_t width; /* cells of a row, as drawn last; 0: never drawn */
-	size_t goal;  /* column that Up and Down keep to */
+	size_t caret; /* byte offset */
+	size_t top;   /* offset of the first visible row */
+	size_t width; /* cells in a row when last drawn; 0: never drawn */
+	size_t goal;  /* column that Up and Down try to return to */
 	bool has_goal;
-	enum editor_last last;   /* what the last key did */
-	enum editor_last before; /* and the one before it */
-	size_t yanked;           /* bytes of the last yank before the caret */
-	struct str prompt;       /* borrowed, before the first row */
+	enum editor_last last;   /* kind of the last key */
+	enum editor_last before; /* kind of the key before it */
+	size_t yanked; /* bytes before the caret that the last yank inserted */
+	struct str prompt; /* borrowed; shown before the first row */
 	struct style prompt_style;
 	struct pastes pastes;
 	struct buf pasting; /* the paste that is arriving */
-	size_t clean;       /* bytes at its front that were found clean */
-	bool had_cr;        /* each CR of it has become LF */
-	bool had_lf;        /* an LF has come: its CRs stay */
+	size_t clean;       /* bytes at its front known to be clean */
+	bool had_cr;        /* CRs have been changed to LFs */
+	bool had_lf;        /* an LF has arrived, so CRs are not changed */
 	struct undo undo;
 	struct kills kills;
 };
 
 enum editor_result editor_key(struct editor *e, struct key key);
-/* Typed text goes to the caret. */
+/* Inserts typed text at the caret. */
 void editor_type(struct editor *e, struct str text);
 /*
- * A bracketed paste of any bytes. Long ones, and those with controls or bytes
- * that are no UTF-8, become a marker; pasting the same again while its marker
- * is in the text puts the text there, unless it has controls. Terminals send CR
- * for LF: in a paste without LF each CR becomes one.
+ * A bracketed paste of any bytes. A long paste, or one with control characters
+ * or invalid UTF-8, becomes a marker. Pasting the same again while its marker
+ * is in the text replaces the marker by the text, unless it has control
+ * characters. Terminals send CR for LF: in a paste without LF, each CR becomes
+ * LF.
  */
 void editor_paste_begin(struct editor *e);
 void editor_paste_feed(struct editor *e, struct str bytes);
 void editor_paste_end(struct editor *e);
-/* Any of those four by the event; others give EDITOR_NOTHING. */
+/* Calls the function above that matches the event; others return
+ * EDITOR_NOTHING. */
 enum editor_result editor_event(struct editor *e,
 				const struct key_event *event);
 
 bool editor_is_empty(const struct editor *e);
-/* Appends the draft with the pastes in their places: UTF-8, with the controls
- * that were pasted. */
+/* Appends the draft with its pastes: UTF-8, including pasted control
+ * characters. */
 void editor_text(struct editor *e, struct buf *out);
-/* Replaces the draft, which undo brings back; the caret goes to its end. */
+/* Replaces the draft and moves the caret to its end. Undo restores the old
+ * draft. */
 void editor_set(struct editor *e, struct str text);
-/* Begins a new draft: forgets text, pastes and undo. What was cut stays. */
+/* Begins a new draft: clears the text, pastes and undo, but not the cut texts.
+ */
 void editor_reset(struct editor *e);
 void editor_release(struct editor *e);
 
-/* Up to max bytes before the caret, valid until the next call. */
+/* Returns up to max bytes before the caret, valid until the next call. */
 struct str editor_before(struct editor *e, size_t max);
-/* Replaces len bytes before the caret, as a completion does. */
+/* Replaces len bytes before the caret, for a completion. */
 void editor_replace_before(struct editor *e, size_t len, struct str text);
 
 /*
- * Appends the rows that are seen, at most max_rows of them, none wider than
- * columns less one cell for the caret, which is among them: *caret_row counts
- * from the first row appended.
+ * Appends the visible rows, at most max_rows, each narrower than columns by at
+ * least one cell, which is for the caret. The caret's row is always visible:
+ * *caret_row counts from the first appended row.
  */
 void editor_render(struct editor *e, size_t columns, size_t max_rows,
 		   struct rows *rows, size_t *caret_row, size_t *caret_column);

@@ -57,7 +57,8 @@ static int open_file(const char *path, int flags, struct error *err)
 	return fd;
 }
 
-/* The last PROMPT_HISTORY_FILE bytes; what is cut there is no line. */
+/* Reads the last PROMPT_HISTORY_FILE bytes. A line cut at the front is invalid
+ * and will be skipped. */
 static int read_tail(const char *path, struct buf *out, struct error *err)
 {
 	int fd = open_file(path, O_RDONLY, err);
@@ -146,7 +147,8 @@ static void add_line(struct buf *out, struct str text)
 	buf_addc(out, '\n');
 }
 
-/* One write() of a whole line; the last one may have been cut by a crash. */
+/* Appends a complete line with one write(). If a crash cut the file's last
+ * line, ends that first. */
 static int append(const char *path, struct str text, struct error *err)
 {
 	struct buf line = BUF_INIT(SIZE_MAX);
@@ -162,7 +164,7 @@ static int append(const char *path, struct str text, struct error *err)
 		buf_addc(&line, '\n');
 	add_line(&line, text);
 	put = io_write(fd, line.ptr, line.len);
-	/* Made by others with more rights than it should have. */
+	/* Another program may have created it with wider permissions. */
 	if (fchmod(fd, 0600) < 0)
 		put = -1;
 	close(fd);
@@ -170,7 +172,8 @@ static int append(const char *path, struct str text, struct error *err)
 	return put < 0 ? error_errno(err, "cannot write %s", path) : 0;
 }
 
-/* Replaces the file by its newest prompts, those of other processes too. */
+/* Rewrites the file with its newest prompts, including those of other
+ * processes. */
 static int compact(struct prompt_history *h, struct error *err)
 {
 	struct prompt_history *fresh = xcalloc(1, sizeof(*fresh));
@@ -190,8 +193,8 @@ static int compact(struct prompt_history *h, struct error *err)
 	return rc;
 }
 
-/* Under the lock nothing that another process adds is lost; one that waits too
- * long for it only appends. */
+/* Takes a lock so that prompts of other processes are not lost. If the lock is
+ * not available in time, only appends. */
 static int store(struct prompt_history *h, struct str text, struct error *err)
 {
 	struct stop stop = stop_cleanup(LOCK_WAIT_MS);
@@ -228,7 +231,8 @@ int prompt_history_add(struct prompt_history *h, struct str prompt,
 	return store(h, prompt, err);
 }
 
-/* Begins anew when the draft is not what was shown last. */
+/* Stores the draft and starts over, unless the draft is the prompt that was
+ * shown last. */
 static void keep_draft(struct prompt_history *h, struct str draft)
 {
 	if (h->at < h->n && str_eq(draft, item(h, h->at)))
@@ -307,7 +311,7 @@ static bool starts_with(struct str s, struct str query, bool exact)
 		     : strncasecmp(s.ptr, query.ptr, query.len) == 0;
 }
 
-/* Where the query is in a prompt, or its length. */
+/* Returns the position of the query in a prompt, or the prompt's length. */
 static size_t find_query(const struct history_search *s, struct str text)
 {
 	struct str query = buf_str(&s->query);
@@ -326,7 +330,7 @@ static struct str searched_item(const struct history_search *s, size_t i)
 	return buf_str(&s->history->items[i]);
 }
 
-/* Shows prompt i, with the caret where the query is. */
+/* Shows prompt i with the caret at the query. */
 static void show(struct history_search *s, size_t i)
 {
 	struct str text = searched_item(s, i);
@@ -336,7 +340,7 @@ static void show(struct history_search *s, size_t i)
 	s->failed = false;
 	editor_reset(&s->view);
 	editor_set(&s->view, text);
-	if (pastes_is_clean(text)) /* else a marker stands for it */
+	if (pastes_is_clean(text)) /* otherwise it is shown as a marker */
 		s->view.caret = at;
 }
 
@@ -351,7 +355,7 @@ static bool has_query(const struct history_search *s, size_t i)
 	return find_query(s, searched_item(s, i)) < searched_item(s, i).len;
 }
 
-/* The newest of the prompts before `before` that has the query. */
+/* Shows the newest prompt before `before` that contains the query. */
 static void find_older(struct history_search *s, size_t before, bool other)
 {
 	for (size_t i = before; i-- > 0;) {
@@ -390,7 +394,7 @@ void history_search_begin(struct history_search *s,
 	find_older(s, history->n, false);
 }
 
-/* What was typed or pasted, up to the end of its line. */
+/* Appends typed or pasted text to the query, up to its first line end. */
 static void add_text(struct history_search *s, struct str text)
 {
 	text.len = str_find(text, '\n');
@@ -414,7 +418,8 @@ static void drop_last(struct history_search *s)
 	find_older(s, s->at, false);
 }
 
-/* Again, with what was looked for the last time when nothing was typed. */
+/* Ctrl+R again: searches further back. With an empty query, repeats the last
+ * query. */
 static void go_older(struct history_search *s)
 {
 	if (!s->query.len && s->last.len) {
@@ -478,7 +483,7 @@ void history_search_render(struct history_search *s, size_t columns,
 	size_t row;
 	size_t column;
 
-	/* The end of the query is what is typed at. */
+	/* If the query is too long, show its end, where the caret is. */
 	label.len = width_prefix(label, columns / 2);
 	while (query.len &&
 	       width_cells(label) + width_cells(query) + 1 > columns)

@@ -4,9 +4,9 @@
 #define EDITOR_PROMPT_HISTORY_H
 
 /*
- * prompt_history_*() keeps the prompts, in memory and in a file, and walks
- * through them with Up and Down. history_search_*() is what Ctrl+R shows: a
- * query, and the newest prompt that has it.
+ * prompt_history_*() stores the prompts in memory and in a file; Up and Down
+ * step through them. history_search_*() is the search of Ctrl+R: a query, and
+ * the newest prompt that contains it.
  */
 #include <stdbool.h>
 
@@ -16,43 +16,46 @@
 #include "editor/editor.h"
 
 enum {
-	PROMPT_HISTORY_KEEP = 100,      /* prompts, in memory and in the file */
-	PROMPT_HISTORY_COMPACT = 200,   /* lines that make the file shrink */
-	PROMPT_HISTORY_TEXT = 32768,    /* bytes of a prompt that are stored */
-	PROMPT_HISTORY_FILE = 16 << 20, /* bytes read, from the file's end */
+	PROMPT_HISTORY_KEEP = 100, /* prompts, in memory and in the file */
+	PROMPT_HISTORY_COMPACT =
+		200, /* lines in the file that cause it to be rewritten */
+	PROMPT_HISTORY_TEXT =
+		32768, /* bytes of the longest prompt that is stored */
+	PROMPT_HISTORY_FILE = 16
+			      << 20, /* bytes read from the end of the file */
 };
 
 /*
- * The file has a JSON string on each line, as the Python dcode writes it.
- * Several processes append to it; lines that are none are skipped.
+ * Each line of the file is a JSON string, as the Python dcode writes it.
+ * Several processes append to the file. Invalid lines are skipped.
  */
 struct prompt_history {
-	char *path;              /* owned; NULL: nothing is stored */
+	char *path;              /* owned; NULL: no file is used */
 	const struct mask *mask; /* borrowed */
 	struct buf items[PROMPT_HISTORY_KEEP]; /* the oldest first */
 	size_t n;
-	size_t at;         /* what is shown; n: the draft */
-	struct buf draft;  /* what was typed before walking, */
-	struct buf filter; /* which prompts must contain */
-	size_t lines;      /* in the file, as far as known */
+	size_t at;        /* index of the prompt shown; n: the draft */
+	struct buf draft; /* the user's draft before stepping through prompts */
+	struct buf filter; /* only prompts that contain this are shown */
+	size_t lines;      /* lines in the file when last read or written */
 };
 
-/* Reads the file; a missing one is fine. mask may be NULL. On failure there is
- * no history, and adding works all the same. */
+/* Reads the file, which may be missing. mask may be NULL. After a failure the
+ * history is empty, but adding still works. */
 int prompt_history_open(struct prompt_history *h, const char *path,
 			const struct mask *mask, struct error *err);
 /*
- * Adds a prompt that was sent. Blank ones, one like the last, and slash
- * commands but /skill: are left out; one that has a secret of the mask is kept
- * in memory only. The file is made with mode 0600.
+ * Adds a sent prompt. Blank prompts, repetitions of the last one, and slash
+ * commands except /skill: are not added. A prompt with a masked secret is
+ * stored in memory only. The file is created with mode 0600.
  */
 int prompt_history_add(struct prompt_history *h, struct str prompt,
 		       struct error *err);
 /*
- * Up and Down: what to show instead of the draft as it is; false: nothing, it
- * is the oldest or the newest. The first Up keeps the draft and looks for
- * prompts that contain it; Down brings it back at last. A prompt that was
- * edited is a draft. *text is valid until the next call.
+ * Up and Down: return the text that replaces the draft. False: there is no
+ * older or newer prompt. The first Up saves the draft and selects the prompts
+ * that contain it; the last Down restores it. An edited prompt counts as a
+ * draft. *text is valid until the next call.
  */
 bool prompt_history_older(struct prompt_history *h, struct str draft,
 			  struct str *text);
@@ -62,38 +65,41 @@ void prompt_history_release(struct prompt_history *h);
 
 enum history_search_result {
 	HISTORY_SEARCH_GOES_ON,
-	HISTORY_SEARCH_TAKEN,     /* by Enter or Tab */
-	HISTORY_SEARCH_LEFT,      /* taken, by a key that the editor gets now */
-	HISTORY_SEARCH_CANCELLED, /* the draft is wanted again */
+	HISTORY_SEARCH_TAKEN, /* accepted with Enter or Tab */
+	HISTORY_SEARCH_LEFT, /* accepted with another key, which the editor must
+				handle now */
+	HISTORY_SEARCH_CANCELLED, /* cancelled: the draft is shown again */
 };
 
-/* Zero-initialise; history_search_release(). The draft of the editor is not
- * touched while it looks. */
+/* Zero-initialise; free with history_search_release(). The search does not
+ * change the editor's draft. */
 struct history_search {
 	bool on;
-	/* its own */
-	const struct prompt_history *history; /* borrowed while on */
-	struct buf query;                     /* UTF-8, of one line */
-	struct buf last;                      /* the query of the last time */
-	size_t at;                            /* what is shown; n: nothing */
-	bool failed;                          /* nothing (more) has the query */
-	struct editor view;                   /* shows it */
+	/* private */
+	const struct prompt_history
+		*history;   /* borrowed while the search is on */
+	struct buf query;   /* one line of UTF-8 */
+	struct buf last;    /* the query of the previous search */
+	size_t at;          /* index of the prompt shown; n: none */
+	bool failed;        /* no (further) prompt contains the query */
+	struct editor view; /* displays the prompt */
 };
 
 void history_search_begin(struct history_search *s,
 			  const struct prompt_history *history);
 /*
- * Text makes the query longer, Backspace shorter; Ctrl+R goes to an older
- * prompt that has it, Ctrl+S to a newer one; Esc, Ctrl+G and Ctrl+C give up. A
- * query without capitals finds those in any case (ASCII). It is off with each
- * result but HISTORY_SEARCH_GOES_ON.
+ * Text extends the query, Backspace shortens it. Ctrl+R finds an older match,
+ * Ctrl+S a newer one. Esc, Ctrl+G and Ctrl+C cancel. A query without capital
+ * letters ignores ASCII case. Every result except HISTORY_SEARCH_GOES_ON ends
+ * the search.
  */
 enum history_search_result history_search_event(struct history_search *s,
 						const struct key_event *event);
-/* What was taken; false: nothing was found. Valid until the history changes. */
+/* Returns the accepted prompt. False: no match. Valid until the history
+ * changes. */
 bool history_search_text(const struct history_search *s, struct str *text);
-/* A row of the query, where the caret is, and what is found below it; at most
- * max_rows. */
+/* Appends a row with the query and the caret, and the match below it; at most
+ * max_rows rows. */
 void history_search_render(struct history_search *s, size_t columns,
 			   size_t max_rows, struct rows *rows,
 			   size_t *caret_row, size_t *caret_column);

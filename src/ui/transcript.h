@@ -1,11 +1,11 @@
-/* transcript.h - agent events as rows: finished ones, and those that move. */
+/* transcript.h - agent events as rows: finished ones and live ones. */
 /* SPDX-License-Identifier: MIT */
 #ifndef UI_TRANSCRIPT_H
 #define UI_TRANSCRIPT_H
 
 /*
- * The chat with a screen feeds it the events of the agent, prints the rows that
- * are done, and draws what transcript_live() adds. Begin reading at
+ * The chat with a screen feeds it the agent's events, prints the finished rows,
+ * and draws the rows that transcript_live() appends. Begin reading at
  * transcript_event().
  */
 #include "agent/agent.h"
@@ -14,23 +14,25 @@
 #include "term/theme.h"
 #include "tool/todos.h"
 
-/* A call of a tool that is shown. */
+/* The display of one tool call. */
 struct toolview {
 	char *id; /* owned */
 	char *name;
-	const struct tool *tool; /* NULL: the model made it up */
-	struct buf summary;      /* what matters of the arguments */
-	int64_t started;         /* ms, of the caller's clock */
-	struct buf tail;         /* the last output */
-	struct buf rest;         /* what follows it, and may still change */
-	size_t lines;            /* ended lines of output */
+	const struct tool
+		*tool; /* NULL: the model named a tool that does not exist */
+	struct buf summary; /* the most important arguments */
+	int64_t started;    /* ms, of the caller's clock */
+	struct buf tail;    /* the end of the output */
+	struct buf
+		rest; /* the unfinished end of the output, which may change */
+	size_t lines; /* complete lines of output */
 	size_t bytes;
 	bool mid_line;
 };
 
 enum {
-	TOOLVIEW_TAIL = 64 << 10, /* bytes of output that are kept */
-	TOOLVIEW_ROWS = 5,        /* rows of it that are seen */
+	TOOLVIEW_TAIL = 64 << 10, /* bytes of output that are stored */
+	TOOLVIEW_ROWS = 5,        /* rows of output shown while the call runs */
 	TOOLVIEW_DIFF = 40,       /* rows of an edit that are shown */
 };
 
@@ -45,62 +47,65 @@ enum transcript_part {
 	TRANSCRIPT_TEXT,
 	TRANSCRIPT_TOOL,
 	TRANSCRIPT_NOTE,
-	TRANSCRIPT_END, /* of an answer */
+	TRANSCRIPT_END, /* end of an answer */
 };
 
-/* One thread's. Times are ms of the caller's clock. */
-struct transcript { /* transcript_init() */
+/* The transcript of one thread. Times are in ms of the caller's clock. */
+struct transcript { /* initialise with transcript_init() */
 	struct toolview_look look;
 	struct rows done;   /* the caller prints these and clears them */
-	bool show_thinking; /* in full; else only how it begins */
-	/* its own */
+	bool show_thinking; /* show all of the thinking; otherwise only its
+			       beginning */
+	/* private */
 	struct markdown markdown;
-	bool answering;         /* text of this answer has come */
-	struct buf thinking;    /* of this answer, its beginning */
-	size_t thought;         /* bytes of it */
-	struct toolview *views; /* calls that are not done */
-	struct todos todos;     /* as this turn set them, or none */
+	bool answering;         /* this answer has begun to arrive */
+	struct buf thinking;    /* the beginning of this answer's thinking */
+	size_t thought;         /* bytes of this answer's thinking */
+	struct toolview *views; /* unfinished calls */
+	struct todos todos;     /* as set in this turn, or empty */
 	size_t n_views;
-	enum transcript_part last; /* what done ends in */
-	/* The newest call. */
+	enum transcript_part last; /* kind of the last part in done */
+	/* The newest call, for transcript_newest(). */
 	struct toolview newest;   /* its line */
 	struct part newest_call;  /* id, name and args: copies */
-	struct buf newest_output; /* its beginning */
-	struct buf newest_rest;   /* what follows it for now */
+	struct buf newest_output; /* beginning of its output */
+	struct buf newest_rest;   /* the unfinished end of its output, which may
+				     change */
 	struct tool_change newest_change;
-	size_t newest_cut; /* bytes that found no room */
+	size_t newest_cut; /* bytes of output that were dropped */
 };
 
 enum {
-	TRANSCRIPT_FULL = 1 << 20,      /* bytes of a call's output kept */
-	TRANSCRIPT_THINKING = 64 << 10, /* bytes of thinking kept */
+	TRANSCRIPT_FULL = 1 << 20,      /* bytes stored of a call's output */
+	TRANSCRIPT_THINKING = 64 << 10, /* bytes stored of the thinking */
 };
 
 void transcript_init(struct transcript *t, const struct theme *theme,
 		     size_t columns);
-/* For what comes from now on. */
+/* Sets the width for everything that follows. */
 void transcript_width(struct transcript *t, size_t columns);
-/* What the user has sent. */
+/* Adds a message of the user. */
 void transcript_user(struct transcript *t, struct str text);
 void transcript_event(struct transcript *t, const struct agent_event *ev,
 		      int64_t now);
-/* Calls that are not done have waited for the user so long, ms: it is no part
- * of the time that they take. None runs while one is asked about. */
+/* Subtracts ms from the duration of all unfinished calls, because the user was
+ * being asked. No call runs during a question. */
 void transcript_waited(struct transcript *t, int64_t ms);
-/* The turn is over, whether by its end, an error or the user: all is done. */
+/* Ends the turn, also after an error or an interrupt, and finishes all parts.
+ */
 void transcript_end_turn(struct transcript *t, int64_t now);
-/* Appends what is not done yet, at most the last max rows of it. */
+/* Appends the unfinished parts, at most their last max rows. */
 void transcript_live(struct transcript *t, size_t max, int64_t now,
 		     struct rows *out);
-/* Appends the newest call in full: arguments, or what it changes, and output;
- * false: there was none. */
+/* Appends the newest call in full: its arguments or its edit, and its output.
+ * Returns false if there was no call. */
 bool transcript_newest(const struct transcript *t, struct rows *out);
 void transcript_release(struct transcript *t);
 
 /*
- * Appends what a call changes in a file; false: it is no such tool. change:
- * what it did there, whose lines are numbered then; NULL: it is not known, and
- * the arguments tell.
+ * Appends the edit that a call makes in a file. Returns false if the tool does
+ * not edit. change: the edit that was made, shown with line numbers; NULL:
+ * unknown, so it is derived from the arguments.
  */
 bool toolview_diff(const struct part *call, const struct tool_change *change,
 		   const struct toolview_look *look, struct rows *out);
