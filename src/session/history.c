@@ -1,10 +1,10 @@
-/* history.c - a conversation rebuilt from stored messages, for any vendor. */
+/* history.c - rebuilds a conversation from stored messages, for any vendor. */
 /* SPDX-License-Identifier: MIT */
 
 /*
- * A stored thread may end in the middle of a turn. Here it becomes a history
- * that every vendor accepts again: calls without a result get one that says so,
- * and what a compaction has replaced is left out.
+ * A stored thread may end in the middle of a turn. This turns it into a history
+ * that every vendor accepts: calls without a result get one that says so, and
+ * messages that a compaction has replaced are left out.
  */
 #include "session/history.h"
 
@@ -26,18 +26,18 @@ enum { NEW_ID = 9 }; /* characters: see call_id() of model/draft.c */
 	"was stored. It may have run in part or in full."
 
 struct open_call {
-	const char *stored; /* its id as it was; in ids */
-	const char *id;     /* and as it is now */
+	const char *stored; /* its stored id; owned by ids */
+	const char *id;     /* its id in the repaired history */
 	const char *name;
 	bool answered;
 };
 
-/* What the repair remembers while it goes through the messages. */
+/* State of the repair while it walks through the messages. */
 struct repair {
 	struct conversation out;
-	char **ids; /* owned: every id that was used, stored ones too */
+	char **ids; /* owned: all ids in use, stored ones too */
 	size_t n_ids;
-	struct open_call *calls; /* owned: of the last answer */
+	struct open_call *calls; /* owned: calls of the last answer */
 	size_t n_calls;
 };
 
@@ -51,7 +51,7 @@ void history_release(struct conversation *c)
 
 void history_add(struct conversation *c, struct message *m)
 {
-	/* grows at powers of two, so that no capacity need be kept */
+	/* Grow at powers of two, so that no capacity has to be stored. */
 	if (!(c->n & (c->n - 1)))
 		c->list = xrealloc(c->list, c->n ? c->n * 2 : 1,
 				   sizeof(*c->list));
@@ -81,7 +81,8 @@ static bool fits_role(enum role role, enum part_kind kind)
 	return kind != PART_TOOL_RESULT && kind != PART_MEDIA;
 }
 
-/* Both are spliced into requests as they are. */
+/* Replaces invalid JSON in arguments and replays: both are inserted into
+ * requests unchanged. */
 static void check_json(struct part *p)
 {
 	struct buf args = BUF_INIT(SIZE_MAX / 2);
@@ -111,7 +112,8 @@ static void part_drop(struct part *p)
 	message_release(&gone);
 }
 
-/* Parts that such a message cannot have go; the rest is made sound. */
+/* Drops the parts that a message of this role cannot have and repairs the
+ * rest. */
 static void clean_parts(struct message *m)
 {
 	size_t n = 0;
@@ -143,7 +145,8 @@ static bool is_used(const struct repair *r, const char *id)
 	return false;
 }
 
-/* Two calls of one id could not be told apart by their results. */
+/* Records a call without a result. It gets a new id if its own is missing or
+ * already used, because results refer to calls by id. */
 static void open_call(struct repair *r, struct part *p)
 {
 	struct open_call *call;
@@ -166,7 +169,8 @@ static void open_call(struct repair *r, struct part *p)
 	call->id = remember_id(r, p->id);
 }
 
-/* Gives a result to each call that has none; none is open afterwards. */
+/* Adds a failed result for each call without one. No call is open
+ * afterwards. */
 static void close_calls(struct repair *r)
 {
 	struct message none = { .role = ROLE_TOOL };
@@ -196,9 +200,11 @@ static struct open_call *find_call(struct repair *r, const char *id)
 	return NULL;
 }
 
+/* Adds the results of open calls; a result without a call is dropped, together
+ * with its files. */
 static void add_results(struct repair *r, struct message *m)
 {
-	bool kept = false; /* the last result: its files go with it */
+	bool kept = false; /* the last result was kept; its files follow it */
 	size_t n = 0;
 
 	for (size_t i = 0; i < m->n; i++) {
@@ -228,7 +234,8 @@ static void add_results(struct repair *r, struct message *m)
 		message_release(m);
 }
 
-/* As model_forget_prompt(). */
+/* Removes the last prompt and everything after it, like
+ * model_forget_prompt(). */
 static void forget_prompt(struct repair *r)
 {
 	struct conversation *c = &r->out;
@@ -241,7 +248,8 @@ static void forget_prompt(struct repair *r)
 	r->n_calls = 0;
 }
 
-/* Thinking without its signature, and calls without an end, fit no wire. */
+/* Keeps only the text: no vendor accepts thinking without its signature or
+ * incomplete calls. */
 bool history_trim_cut(struct message *m)
 {
 	struct buf text = BUF_INIT(SIZE_MAX / 2);
@@ -343,7 +351,8 @@ static bool add_item(struct conversation *c, const cJSON *item)
 	return ok;
 }
 
-/* Whole or not at all: the messages that it stands for are still there. */
+/* Loads a compaction. If any part is invalid, nothing is loaded: the messages
+ * that it replaces are still stored. */
 static void from_json(void *arg, struct str json, int64_t after)
 {
 	struct conversation *c = arg;
@@ -400,7 +409,7 @@ void history_send(const struct conversation *c, const char *origin,
 		  void (*push)(void *arg, const struct message *m), void *arg)
 {
 	struct conversation bridge = { 0 };
-	bool foreign = false; /* the last answer */
+	bool foreign = false; /* the last answer came from another vendor */
 
 	add_text(&bridge, ROLE_ASSISTANT, "(interrupted)");
 	for (size_t i = 0; i < c->n; i++) {

@@ -1,4 +1,4 @@
-/* history.h - a conversation rebuilt from stored messages, for any vendor. */
+/* history.h - rebuilds a conversation from stored messages, for any vendor. */
 /* SPDX-License-Identifier: MIT */
 #ifndef SESSION_HISTORY_H
 #define SESSION_HISTORY_H
@@ -11,43 +11,45 @@
 
 struct store; /* session/session.h */
 
-struct conversation {         /* start from { 0 }; history_release() after */
+/* initialise with { 0 }; call history_release() at the end */
+struct conversation {
 	struct message *list; /* owned */
 	size_t n;
-	size_t damaged; /* stored messages that could not be read */
+	size_t damaged; /* stored messages that could not be parsed */
 	/* Filled by history_load(): */
-	size_t stored;  /* messages of the thread, */
-	size_t after;   /* of which a compaction replaced the first; 0: none */
-	size_t results; /* of tools, in the whole thread */
-	/* Tokens that the vendor counted for the last answer and all before it;
-	 * 0: unknown. */
+	size_t stored;  /* messages of the thread */
+	size_t after;   /* of these, how many a compaction has replaced */
+	size_t results; /* tool results in the whole thread */
+	/* Tokens of the last answer and everything before it, as counted by the
+	 * vendor; 0: unknown. */
 	int64_t tokens;
 };
-/* Reads what a model is to go on with in the thread no: its messages as they
- * are stored, or what the last compaction left and those after it; repaired. */
+/* Loads and repairs the conversation with which a model continues thread no:
+ * all messages, or the last compaction and the messages after it. */
 int history_load(struct conversation *c, struct store *s, int64_t no,
 		 struct error *err);
-/* As session_compact() stores it: {"results":N,"messages":[...]}. */
+/* Appends {"results":N,"messages":[...]}, the format of session_compact(). */
 void history_to_json(const struct conversation *c, struct buf *out);
-/* Appends one; takes *m over. */
+/* Appends a message and takes ownership of its contents; *m becomes empty. */
 void history_add(struct conversation *c, struct message *m);
 /*
- * Makes a valid conversation of what a crash, a damaged row or another program
- * has left: every call gets its one result (a failed one that says that the
- * outcome is unknown), results without a call go, ids of calls are unique,
- * arguments and replays are JSON, and a refused prompt goes with all that came
- * of it, as model_forget_prompt() did. Any prompt may follow.
+ * Repairs a conversation after a crash, a damaged row or an import, so that any
+ * prompt may follow: every call has exactly one result (if it was missing, a
+ * failed one that says that the outcome is unknown), results without a call are
+ * dropped, ids of calls are unique, and arguments and replays are JSON. A
+ * refused prompt is removed with everything that followed it, like
+ * model_forget_prompt().
  */
 void history_repair(struct conversation *c);
-/* Makes of an answer that was cut what a model may go on with: its text, and
- * that it ended there. False: it has none. */
+/* Reduces an interrupted answer to its text and a note that it was interrupted.
+ * False: it has no text. */
 bool history_trim_cut(struct message *m);
 /*
- * Hands the conversation on, message by message, to a model of this origin.
- * After results of calls that another vendor's model made comes a short answer:
- * Anthropic takes results without signed thinking before the calls for an
- * error, unless an answer ends them
- * (platform.claude.com/docs "Extended thinking", read 2026-11-20).
+ * Passes the conversation to a model of this origin, message by message. After
+ * results of calls made by another vendor's model it inserts a short answer:
+ * Anthropic rejects results without signed thinking before the calls, unless an
+ * answer follows them (platform.claude.com/docs "Extended thinking", read
+ * 2026-11-20).
  */
 void history_send(const struct conversation *c, const char *origin,
 		  void (*push)(void *arg, const struct message *m), void *arg);

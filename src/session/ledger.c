@@ -1,4 +1,4 @@
-/* ledger.c - every sandbox from intent to confirmed deletion. */
+/* ledger.c - records every sandbox from intent to confirmed deletion. */
 /* SPDX-License-Identifier: MIT */
 #include "session/ledger.h"
 
@@ -153,7 +153,7 @@ int ledger_note(struct store *s, const char *label, const char *note,
 	return change(s, st, label, err);
 }
 
-/* The columns in the order of LEDGER_COLUMNS. */
+/* Reads the columns in the order of LEDGER_COLUMNS. */
 static void read_row(sqlite3_stmt *st, const struct process *self,
 		     struct ledger_row *row)
 {
@@ -202,8 +202,8 @@ int ledger_each(struct store *s, bool all,
 	return store_finish(s, st, rc, err);
 }
 
-/* Whether the next row fits as well as the first did: then which one is meant
- * is not clear. Ids of the gone are used again by some providers. */
+/* True if the next row matches as well as the first, so that the name is
+ * ambiguous. Deleted sandboxes do not count: some providers reuse their ids. */
 static bool ambiguous(sqlite3_stmt *st, bool whole, bool gone)
 {
 	if (sqlite3_step(st) != SQLITE_ROW || gone)
@@ -239,12 +239,12 @@ int ledger_find(struct store *s, const char *name,
 	if (rc == SQLITE_ROW && !several) {
 		struct ledger_row row;
 
-		sqlite3_reset(st); /* keeps what is bound */
+		sqlite3_reset(st); /* bindings are kept */
 		rc = sqlite3_step(st);
 		process_self(&self);
 		if (rc == SQLITE_ROW) {
 			read_row(st, &self, &row);
-			(void)each(arg, &row); /* there is no second one */
+			(void)each(arg, &row); /* there is only one row */
 		}
 	}
 	if (store_finish(s, st, rc, err) < 0)
@@ -305,7 +305,7 @@ static bool copy_row(void *arg, const struct ledger_row *row)
 {
 	struct ledger_row *copy = arg;
 
-	*copy = *row; /* but for its strings */
+	*copy = *row; /* except its strings */
 	copy->id = row->id[0] ? "known" : "";
 	return false;
 }
@@ -319,7 +319,8 @@ static int in_use(const char *label, const struct ledger_row *row,
 	return error_hint(err, "Quit that dcode first.");
 }
 
-/* A change that only the row as it was read allows. */
+/* Applies a change that requires the row as it was read. ERR_BUSY if another
+ * dcode has changed it since. */
 static int change_as_read(struct store *s, sqlite3_stmt *st, const char *label,
 			  struct error *err)
 {
@@ -422,6 +423,8 @@ static bool same_column(sqlite3_stmt *st, int column, const char *text)
 	return strcmp(store_text(st, column), text) == 0;
 }
 
+/* Finds a sandbox that was attached to. Fails if several different ones match
+ * the name equally well. */
 int ledger_find_attached(struct store *s, const char *name,
 			 void (*found)(void *arg,
 				       const struct ledger_attached *row),

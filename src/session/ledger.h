@@ -1,4 +1,4 @@
-/* ledger.h - every sandbox from intent to confirmed deletion. */
+/* ledger.h - records every sandbox from intent to confirmed deletion. */
 /* SPDX-License-Identifier: MIT */
 #ifndef SESSION_LEDGER_H
 #define SESSION_LEDGER_H
@@ -11,43 +11,47 @@
 struct store; /* session/session.h */
 
 enum ledger_state {
-	LEDGER_INTENT = 1, /* create was, or will be, asked for */
+	LEDGER_INTENT = 1, /* creation is about to be requested, or was */
 	LEDGER_LIVE,       /* id known */
-	LEDGER_REMOVING,   /* deletion asked for, not confirmed */
-	LEDGER_GONE,       /* the provider confirmed its end */
-	LEDGER_STOPPING,   /* its stop was asked for, not confirmed */
-	LEDGER_STOPPED,    /* kept without running */
+	LEDGER_REMOVING,   /* deletion was requested, not confirmed */
+	LEDGER_GONE,       /* the provider has confirmed its deletion */
+	LEDGER_STOPPING,   /* stopping was requested, not confirmed */
+	LEDGER_STOPPED,    /* stopped, its files are kept */
 };
-/* "creating", "live", "removing", "gone", "stopping", "stopped". Static. */
+/* Returns a static name: "creating", "live", "removing", "gone", "stopping",
+ * "stopped". */
 const char *ledger_state_name(enum ledger_state state);
 struct ledger_row {           /* strings borrowed for the callback */
 	const char *label;    /* "dcode-abcd2345"; its last 8 characters are
 				 the short name */
 	const char *provider; /* "docker" */
 	const char *id;       /* "" until known */
-	const char *endpoint; /* which engine or account, "" when there is one
-				 only: DOCKER_HOST's value */
+	/* engine or account, such as the value of DOCKER_HOST; "" if there is
+	 * only one */
+	const char *endpoint;
 	enum ledger_state state;
 	int64_t created, ends; /* Unix seconds */
-	int64_t pid;           /* of the dcode that owns it; 0: nobody does */
-	bool owned_by_live;    /* that process still runs (pid, start time and
-				  boot id compared) */
-	bool kept;             /* the user wanted it to outlive its dcode */
-	bool held;             /* kept, and its end has not come: only he
-				  deletes it */
-	const char *thread;    /* whose sandbox it is, or "" */
-	const char *note;      /* why it was left, or "" */
+	int64_t pid;           /* of the dcode that owns it; 0: no owner */
+	/* the owner is still running (pid, start time and boot id are
+	 * compared) */
+	bool owned_by_live;
+	bool kept; /* the user wants it to outlive its dcode */
+	/* kept, and its end is not reached: only the user deletes it */
+	bool held;
+	const char *thread; /* thread that it belongs to, or "" */
+	const char *note;   /* why it was not deleted, or "" */
 };
 
-/* Every change is on disk (fsync) on return. */
+/* All changes are on disk (fsync) when these functions return. */
 int ledger_intend(struct store *s, const char *provider, const char *endpoint,
 		  int64_t lifetime_s, char label[16], struct error *err);
 int ledger_created(struct store *s, const char *label, const char *id,
 		   struct error *err);
 int ledger_removing(struct store *s, const char *label, struct error *err);
 int ledger_gone(struct store *s, const char *label, struct error *err);
-/* Where the tools of this sandbox begin, whoever made it, if its setup script
- * ended elsewhere: forgotten once it is gone. dir: owned; NULL: not known. */
+/* Stores the directory in which the tools of a sandbox start, whoever created
+ * it, if its setup script changed it. It is forgotten when the sandbox is gone.
+ * *dir: owned; NULL: unknown. */
 int ledger_set_start_dir(struct store *s, const char *provider, const char *id,
 			 const char *dir, struct error *err);
 int ledger_start_dir(struct store *s, const char *provider, const char *id,
@@ -56,61 +60,63 @@ int ledger_note(struct store *s, const char *label, const char *note,
 		struct error *err);
 
 /*
- * A sandbox that stays when its dcode ends, until ends (above 0). First the
- * intent, state LEDGER_LIVE or LEDGER_STOPPING, while this process owns it;
- * from then on it is held. Then what came of it, LEDGER_LIVE, LEDGER_STOPPING
- * or LEDGER_STOPPED: with that nobody owns it. thread: or NULL, as before.
+ * For a sandbox that outlives its dcode until ends (greater than 0). First call
+ * ledger_keep() with LEDGER_LIVE or LEDGER_STOPPING, while this process owns
+ * it: from then on it is held. Afterwards call ledger_kept() with the result
+ * LEDGER_LIVE, LEDGER_STOPPING or LEDGER_STOPPED: from then on it has no owner.
+ * thread NULL: unchanged.
  */
 int ledger_keep(struct store *s, const char *label, enum ledger_state state,
 		int64_t ends, const char *thread, struct error *err);
 int ledger_kept(struct store *s, const char *label, enum ledger_state state,
 		int64_t ends, struct error *err);
-/* What it costs while it is kept running: trillionths of a US dollar a second,
- * -1: not known. Whatever takes it over, stops or removes it then adds the time
- * since, until its end at the longest, to what its thread has cost (records.h);
- * one that is stopped costs nothing. */
+/* Sets the price while the sandbox is kept running: trillionths of a US dollar
+ * per second, -1: unknown. When it is taken over, stopped or removed, the time
+ * since then, at most until its end, is added to the costs of its thread
+ * (records.h). A stopped sandbox costs nothing. */
 int ledger_price(struct store *s, const char *label, int64_t usd_s,
 		 struct error *err);
 /*
- * This process takes over a sandbox that no living one owns, as LEDGER_LIVE;
- * *before is its state until now. ends: the earliest one that it may have.
- * ERR_BUSY: a living dcode owns it. ERR_GONE: it has been deleted, or is being
- * deleted, or its id is not known.
+ * Makes this process the owner of a sandbox without a running owner, with state
+ * LEDGER_LIVE; *before is its previous state. ends: its end is set to this time
+ * at least. ERR_BUSY: a running dcode owns it. ERR_GONE: it has been or is
+ * being deleted, or its id is unknown.
  */
 int ledger_claim(struct store *s, const char *label, int64_t ends,
 		 enum ledger_state *before, struct error *err);
-enum ledger_spared {                    /* which a removal leaves alone */
-		     LEDGER_SPARE_NONE, /* the user said --force */
-		     LEDGER_SPARE_USED, /* those that a living dcode owns */
-		     LEDGER_SPARE_HELD, /* those, and what is held */
+enum ledger_spared {                    /* which sandboxes a removal spares */
+		     LEDGER_SPARE_NONE, /* none: the user typed --force */
+		     LEDGER_SPARE_USED, /* those with a running owner */
+		     LEDGER_SPARE_HELD, /* the same, and those that are held */
 };
 /*
- * Makes it LEDGER_REMOVING before anything is done to it: from then on nobody
- * can take it over. ERR_BUSY: it is spared, or another dcode has changed its
- * row meanwhile; the row is as it was.
+ * Sets LEDGER_REMOVING before anything is done to the sandbox: from then on
+ * nobody can take it over. ERR_BUSY: it is spared, or another dcode has changed
+ * its row since; the row stays unchanged.
  */
 int ledger_claim_removal(struct store *s, const char *label,
 			 enum ledger_spared spared, struct error *err);
-/* Newest first; all: also those that are gone. each returns false to stop. */
+/* Calls each, newest first; all: also for deleted ones. each returns false to
+ * stop. */
 int ledger_each(struct store *s, bool all,
 		bool (*each)(void *arg, const struct ledger_row *row),
 		void *arg, struct error *err);
-/* By label, short name, id or an unambiguous prefix (4 characters at least)
- * of an id. ERR_NOT_FOUND, or ERR_USAGE when several match. */
+/* Finds by label, short name, id or an unambiguous prefix of an id (at least 4
+ * characters). ERR_NOT_FOUND, or ERR_USAGE if several match. */
 int ledger_find(struct store *s, const char *name,
 		bool (*each)(void *arg, const struct ledger_row *row),
 		void *arg, struct error *err);
 
-/* This process uses a sandbox that it did not make; name is what the user
- * called it. */
+/* Records that this process uses a sandbox that it did not create. name: what
+ * the user typed. */
 int ledger_attached(struct store *s, const char *provider, const char *endpoint,
 		    const char *id, const char *name, struct error *err);
 struct ledger_attached { /* strings borrowed for the callback */
 	const char *provider, *id, *endpoint;
-	int64_t user; /* pid of another living dcode that uses it, or 0 */
+	int64_t user; /* pid of another running dcode that uses it, or 0 */
 };
-/* By id, name or an unambiguous prefix of an id. ERR_NOT_FOUND, or ERR_USAGE
- * when several match. */
+/* Finds by id, name or an unambiguous prefix of an id. ERR_NOT_FOUND, or
+ * ERR_USAGE if several match. */
 int ledger_find_attached(struct store *s, const char *name,
 			 void (*found)(void *arg,
 				       const struct ledger_attached *row),

@@ -1,10 +1,10 @@
-/* records.c - what is stored beside threads: spend, jobs, labels, consents. */
+/* records.c - tables next to the threads: spend, jobs, labels, consents. */
 /* SPDX-License-Identifier: MIT */
 
 /*
- * Small tables that other parts of the program use: what the requests of a
- * thread have cost, its jobs in sandboxes, the sandboxes that it had (by the
- * label of their ledger row), and what the user allowed once for a directory.
+ * Small tables for other parts of the program: the costs of a thread's
+ * requests, its jobs in sandboxes, the sandboxes that it used (by ledger
+ * label), and the user's consents for a directory.
  */
 #include "session/records.h"
 
@@ -90,8 +90,8 @@ int spend_each(struct store *s, int64_t thread,
 }
 
 enum {
-	TOLD_S = 14 * 86400, /* rows that were told are kept so long, */
-	MOST_S = 90 * 86400, /* all others so long */
+	TOLD_S = 14 * 86400, /* rows whose end was told are kept this long, */
+	MOST_S = 90 * 86400, /* all others this long */
 };
 
 static int trim(struct store *s, int64_t now, struct error *err)

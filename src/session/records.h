@@ -1,4 +1,4 @@
-/* records.h - what is stored beside threads: spend, jobs, labels, consents. */
+/* records.h - tables next to the threads: spend, jobs, labels, consents. */
 /* SPDX-License-Identifier: MIT */
 #ifndef SESSION_RECORDS_H
 #define SESSION_RECORDS_H
@@ -12,11 +12,11 @@
 struct session; /* session/session.h */
 struct store;
 
-/* Adds what the meter has counted since the last call to the thread. Does
- * nothing, and the meter goes on, while nothing of the thread is stored. -1:
- * what was not stored is tried again by the next call. */
+/* Adds what the meter has counted since the last call to the thread's costs.
+ * Does nothing while the thread is not stored: the meter goes on counting. -1:
+ * the next call tries again. */
 int spend_store(struct session *s, struct meter *m, struct error *err);
-/* Every model and sandbox of a thread, the dearest first. */
+/* Calls each for every model and sandbox of a thread, most expensive first. */
 int spend_each(struct store *s, int64_t thread,
 	       void (*each)(void *arg, const struct meter_line *line),
 	       void *arg, struct error *err);
@@ -24,26 +24,29 @@ int spend_each(struct store *s, int64_t thread,
 struct store; /* session/session.h */
 
 struct job_row {              /* strings borrowed */
-	int64_t no;           /* of the row */
-	const char *thread;   /* its id */
+	int64_t no;           /* row ID */
+	const char *thread;   /* ID of the thread */
 	const char *provider; /* "docker" */
-	const char *sandbox;  /* its id; "" without a name there */
-	const char *job;      /* its name there; "": it ended with its dcode */
-	const char *command;  /* masked, on one line */
-	unsigned number;      /* as the model knows it */
-	int64_t read;         /* bytes of output that the model has */
-	bool started;         /* the sandbox has said so */
-	bool told;            /* the model knows of its end */
-	bool in_use; /* of each: another living process has the thread */
+	const char *sandbox;  /* ID of the sandbox; "": it has no name there */
+	/* name in the sandbox; "": it ended with its dcode */
+	const char *job;
+	const char *command; /* masked, on one line */
+	unsigned number;     /* number shown to the model */
+	int64_t read;        /* bytes of output that the model has read */
+	bool started;        /* confirmed by the sandbox */
+	bool told;           /* the model has been told of its end */
+	/* job_log_each(): another running process uses the thread */
+	bool in_use;
 };
-/* On return it survives SIGKILL: call it before the job is started. Sets no,
- * and number to one above all of this sandbox and of this thread, at least to
- * what it is. */
+/* Adds a row; it survives SIGKILL, so call it before the job starts. Sets
+ * row->no, and raises row->number above all others of this sandbox and of this
+ * thread. */
 int job_log_add(struct store *s, struct job_row *row, struct error *err);
-/* read, started and told, of the row no. */
+/* Updates read, started and told of row->no. */
 int job_log_update(struct store *s, const struct job_row *row,
 		   struct error *err);
-/* Those of a sandbox, and those of a thread that were not told, by number. */
+/* Calls each, by number, for the jobs of a sandbox and for those jobs of a
+ * thread whose end was not told. */
 int job_log_each(struct store *s, const struct job_row *of,
 		 void (*each)(void *arg, const struct job_row *row), void *arg,
 		 struct error *err);
@@ -53,21 +56,22 @@ struct store; /* session/session.h */
 struct thread_label { /* strings borrowed for the callback */
 	const char *label;
 	const char *provider;
-	const char *cwd;    /* where the thread was when it last used it */
-	const char *branch; /* git's there, or "" */
-	const char *thread; /* its id */
+	/* directory of the thread when it last used the sandbox */
+	const char *cwd;
+	const char *branch; /* git branch in cwd, or "" */
+	const char *thread; /* ID of the thread */
 };
-/* Those of the thread no (0: of any), or one with this label (NULL: all), the
- * last one first. each returns false to stop. A thread keeps them when it goes
- * on with another sandbox. */
+/* Calls each for the labels of thread no (0: all threads), or only for this
+ * label (NULL: all), most recent first. each returns false to stop. A thread
+ * keeps its labels when it continues in another sandbox. */
 int thread_label_each(struct store *s, int64_t no, const char *label,
 		      bool (*each)(void *arg, const struct thread_label *l),
 		      void *arg, struct error *err);
 
 struct store; /* session/session.h */
 
-/* 1: he allowed it for this root, 0: he did not, -1 with err; *asked is false
- * when he was never asked. */
+/* Returns 1 if the user allowed this provider for this root, 0 if not, -1 with
+ * err. *asked is false if the user was never asked. */
 int consent_get(struct store *s, const char *root, const char *provider,
 		bool *asked, struct error *err);
 int consent_set(struct store *s, const char *root, const char *provider,

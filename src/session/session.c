@@ -1,10 +1,10 @@
-/* session.c - one stored conversation while it is used. */
+/* session.c - a stored conversation that is in use. */
 /* SPDX-License-Identifier: MIT */
 
 /*
- * A session is a thread that this process has locked: it stores messages as
- * they come, the draft of an answer while it streams, and what sandbox the work
- * is in. A thread without a message is not stored at all. Begin reading at the
+ * A session is a thread that this process has locked. It stores messages as
+ * they arrive, the draft of an answer while it streams, and which sandbox the
+ * thread uses. A thread without messages is not stored. Begin reading at the
  * first message, session_append().
  */
 #include "session/session.h"
@@ -29,7 +29,7 @@
 
 enum { LINE_MOST = 4096 };
 
-/* The first line of a small file; false when it cannot be read. */
+/* Reads the first line of a small file; false if that fails. */
 static bool read_line(const char *path, char line[LINE_MOST])
 {
 	int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
@@ -53,8 +53,8 @@ static bool read_head(const char *path, char line[LINE_MOST])
 	return ok;
 }
 
-/* .git is a directory, or a file that names it: "gitdir: ../.git/worktrees/x"
- * (gitrepository-layout(5)). */
+/* Reads HEAD. .git is a directory, or a file that names one: "gitdir:
+ * ../.git/worktrees/x" (gitrepository-layout(5)). */
 static bool read_git(const char *directory, char line[LINE_MOST])
 {
 	char *git = path_join(directory, ".git");
@@ -90,8 +90,9 @@ void branch_read(const char *directory, char out[BRANCH_SIZE])
 }
 
 enum {
-	BODY_MAX = 256 << 20,  /* bytes of one stored message */
-	BODY_KEPT = 256 << 10, /* bytes of buffer kept for the next one */
+	BODY_MAX = 256 << 20, /* bytes of one stored message */
+	/* bytes of the buffer that stay allocated between messages */
+	BODY_KEPT = 256 << 10,
 };
 
 struct session {
@@ -99,11 +100,13 @@ struct session {
 	char id[37];
 	char *model, *cwd, *provider, *sandbox, *label, *agent;
 	char *title;
-	sqlite3_int64 no;      /* 0: not in the database yet */
-	sqlite3_int64 copy_of; /* its messages come first; 0: none */
-	bool outdated;         /* what is stored differs from the above */
-	sqlite3_int64 draft;   /* row of the answer that arrives; 0: none */
-	sqlite3_int64 last;    /* row of the last message that was appended */
+	sqlite3_int64 no; /* 0: not stored yet */
+	/* thread whose messages are copied first; 0: none */
+	sqlite3_int64 copy_of;
+	bool outdated; /* the stored columns differ from these fields */
+	/* row of the answer that is streaming; 0: none */
+	sqlite3_int64 draft;
+	sqlite3_int64 last; /* row of the last appended message */
 	struct buf body;
 };
 
@@ -283,7 +286,7 @@ static int copy_rows(struct session *s, enum statement which, struct error *err)
 	return store_run(s->store, st, err);
 }
 
-/* Of a message, or of a compaction: the columns are the same. */
+/* Adds a message or a compaction, whose columns are the same. */
 static int add_body(struct session *s, enum statement which,
 		    const struct usage *u, struct error *err)
 {
@@ -314,7 +317,7 @@ static int add_copied(struct session *s, struct error *err)
 		       : -1;
 }
 
-/* The thread appears together with its first message, or not at all. */
+/* Adds the thread together with its first message, in one transaction. */
 static int add_first(struct session *s, const struct usage *u,
 		     struct error *err)
 {
@@ -372,8 +375,8 @@ int session_drop_last(struct session *s, struct error *err)
 	return session_drop_draft(s, err);
 }
 
-/* The row is the one that is there, so that readers that count messages find
- * the answer where its beginning was. */
+/* Updates the draft's row in place, so that readers that count messages find
+ * the answer at the same position. */
 static int update_draft(struct session *s, struct error *err)
 {
 	sqlite3_stmt *st = store_sql(s->store, SQL_DRAFT_SET, err);

@@ -1,4 +1,4 @@
-/* session.h - one stored conversation while it is used, and its database. */
+/* session.h - a stored conversation that is in use. */
 /* SPDX-License-Identifier: MIT */
 #ifndef SESSION_SESSION_H
 #define SESSION_SESSION_H
@@ -9,76 +9,78 @@
 #include "session/store.h"
 
 struct session;            /* one thread in the store */
-struct session_info {      /* copied; NULL counts as "" */
+struct session_info {      /* copied; NULL is treated as "" */
 	const char *model; /* "anthropic:claude-opus-5" */
 	const char *cwd;
-	const char *provider; /* of the sandbox, "none" on this machine */
+	const char *provider; /* of the sandbox; "none" on this machine */
 	const char *sandbox;  /* its id */
-	const char *label;    /* in the ledger, when dcode made it for us */
-	const char *agent;    /* whose memory and skills it has */
+	/* in the ledger, if dcode created the sandbox for this thread */
+	const char *label;
+	const char *agent; /* the agent whose memory and skills it uses */
 };
-/* A new thread; its id is a UUIDv7. Nothing is written before the first
+/* Creates a thread with a UUIDv7 as its id. Nothing is stored before the first
  * append. */
 struct session *session_new(struct store *s, const struct session_info *info);
 struct thread; /* session/thread.h */
 /*
- * Goes on with a stored thread, which this process then uses until
- * session_free(). ERR_BUSY when another living dcode uses it, *pid says which.
- * info takes the place of what is stored with the next append.
+ * Continues a stored thread, which this process locks until session_free().
+ * ERR_BUSY when another running dcode uses it; *pid is that process. info
+ * replaces the stored one with the next append.
  */
 int session_resume(struct session **out, struct store *s,
 		   const struct thread *t, const struct session_info *info,
 		   int64_t *pid, struct error *err);
-/* A new thread that begins with the messages of t as they are when it is first
- * appended to. */
+/* Creates a thread that starts with the messages of t, copied at the first
+ * append. */
 struct session *session_copy(struct store *s, const struct thread *t,
 			     const struct session_info *info);
-/* It goes on over another connection to the same database. */
+/* Switches to another connection to the same database. */
 void session_set_store(struct session *s, struct store *store);
-/* Replaces what is told of it, with the next append. */
+/* Replaces the thread's info; stored with the next append. */
 void session_set_info(struct session *s, const struct session_info *info);
-/* Of a thread that another connection writes to: its sandbox is there. A thread
- * that is not stored yet stays so. */
+/* Stores the sandbox of a thread that another connection writes to. Does
+ * nothing if the thread is not stored yet. */
 int session_place_thread(struct store *s, const char *id,
 			 const struct session_info *info, struct error *err);
-/* Stores that now, where anything of the thread is stored: so that a crash
- * leaves the thread with its sandbox. */
+/* Stores changed info now, if the thread is stored, so that it survives a
+ * crash. */
 int session_store_info(struct session *s, struct error *err);
 const char *session_id(const struct session *s);
-/* Whether anything of it is in the database. */
+/* True if the thread is in the database. */
 bool session_is_stored(const struct session *s);
-/* On return the message survives SIGKILL. */
+/* Stores a message, which survives SIGKILL when this returns. */
 int session_append(struct session *s, const struct message *m,
 		   const struct usage *u, struct error *err);
-/* The same for the answer that arrives: each call stores more of it in place of
- * what the last one stored, so that a thread whose dcode was killed has it.
- * session_append() replaces it by what it appends. m->cut is set. */
+/* Stores an answer while it streams: each call replaces what the last one
+ * stored, so that the answer survives if dcode is killed. session_append()
+ * replaces the draft. m->cut must be set. */
 int session_draft(struct session *s, const struct message *m,
 		  struct error *err);
-/* The answer so far is void: nothing of it stays. */
+/* Deletes the draft: the answer is void. */
 int session_drop_draft(struct session *s, struct error *err);
-/* The same of what session_append() has just stored. */
+/* Deletes the message that session_append() has just stored. */
 int session_drop_last(struct session *s, struct error *err);
-/* No more of it will come: it stays as it is. */
+/* The answer ends here: the draft stays as it is. */
 void session_keep_draft(struct session *s);
-/* What is stored between the two is stored at once, or not at all. */
+/* A transaction: everything stored in between is stored, or nothing is. */
 int session_begin(struct session *s, struct error *err);
 int session_commit(struct session *s, struct error *err);
 void session_rollback(struct session *s);
-/* From now on a model that goes on with the thread begins with body, which is
- * history_to_json() of a conversation, in place of all that is stored so far;
- * that stays. u (or NULL): what making it took. */
+/* Stores a compaction: a model that continues the thread starts with body, made
+ * by history_to_json(), instead of the messages stored so far, which are kept.
+ * u: tokens used to make it, or NULL. */
 int session_compact(struct session *s, struct str body, const struct usage *u,
 		    struct error *err);
-/* The thread in its database, as history_load() wants it: of a copy that has
- * not been appended to, the one whose messages it has. *no is 0 while nothing
- * is stored of it. */
+/* Returns the database, with the thread for history_load() in *no. For a copy
+ * without its own messages that is the original thread. *no is 0 if nothing is
+ * stored. */
 struct store *session_store(const struct session *s, int64_t *no);
 void session_free(struct session *s);
 
 enum { BRANCH_SIZE = 256 };
-/* Reads HEAD of the repository that directory is in, without git. "" when there
- * is none, or no branch is checked out. For display: names are cut. */
+/* Reads HEAD of the repository that contains directory, without running git. ""
+ * if there is none, or no branch is checked out. For display only: long names
+ * are cut. */
 void branch_read(const char *directory, char out[BRANCH_SIZE]);
 
 #endif

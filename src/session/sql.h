@@ -14,21 +14,21 @@
 struct process {
 	int64_t pid;
 	int64_t started; /* clock ticks after boot; proc_pid_stat(5) field 22 */
-	/* Boot id, PID namespace and machine id, separated by blanks; "-" for
-	 * what cannot be read. */
+	/* Boot id, PID namespace and machine id, separated by blanks; "-" if
+	 * unreadable. */
 	char place[160];
 };
 
-/* The calling process. */
+/* Describes the calling process. */
 void process_self(struct process *p);
 /*
- * Whether p still runs, as far as self can tell. Another boot of this machine
- * is over. In another PID namespace or on another machine nothing can be seen,
- * so it counts as running.
+ * True if p is still running, as far as self can tell. Processes of an earlier
+ * boot of this machine are not. Those in another PID namespace or on another
+ * machine cannot be checked and count as running.
  */
 bool process_lives(const struct process *p, const struct process *self);
 
-enum statement { /* prepared when first used, kept until store_close() */
+enum statement { /* prepared on first use, kept until store_close() */
 		 SQL_BEGIN,
 		 SQL_COMMIT,
 		 SQL_ROLLBACK,
@@ -91,49 +91,54 @@ struct store {
 	sqlite3 *db;
 	sqlite3_stmt *statements[SQL_COUNT];
 	char owner[40];
-	int code; /* sqlite's, of the last failure */
+	int code; /* sqlite's code of the last failure */
 	char *path;
 	void (*warn)(const char *line);
-	int64_t capacity;    /* bytes, 0: no cap */
-	int64_t unread_room; /* bytes that may come before the size is read */
-	bool prunes;         /* old threads are deleted where it is reached */
+	int64_t capacity; /* bytes, 0: unlimited */
+	/* bytes that may be added before the size is read again */
+	int64_t unread_room;
+	/* delete old threads when the capacity is reached */
+	bool prunes;
 	bool warned_of_size, warned_of_pruning;
-	int depth; /* of store_begin() */
+	int depth; /* nesting of store_begin() */
 };
 
 extern const char *const store_texts[SQL_COUNT];
 
 struct session;
 
-/* Ready to bind; NULL with err filled when it cannot be prepared. */
+/* Returns a statement that is ready to bind; NULL with err if it cannot be
+ * prepared. */
 sqlite3_stmt *store_sql(struct store *s, enum statement which,
 			struct error *err);
-/* Steps a statement that gives no rows, and resets it. */
+/* Executes a statement that returns no rows, and resets it. */
 int store_run(struct store *s, sqlite3_stmt *st, struct error *err);
-/* The same, and on return it is on the disk, fsync and all. */
+/* Like store_run(), but the change is on disk (fsync) on return. */
 int store_run_durably(struct store *s, sqlite3_stmt *st, struct error *err);
-/* Runs a statement without parameters. */
+/* Executes a statement without parameters. */
 int store_run_plain(struct store *s, enum statement which, struct error *err);
-/* A transaction; within another one it is part of that. */
+/* Begins a transaction, or joins the one that is open. */
 int store_begin(struct store *s, struct error *err);
-/* -1 also where a part of it has failed: nothing of it is stored then. */
+/* Commits. -1 also if a part of the transaction has failed: then nothing is
+ * stored. */
 int store_commit(struct store *s, struct error *err);
-/* Ends a transaction that failed, if one is open. */
+/* Rolls back the open transaction, if any. */
 void store_rollback(struct store *s);
-/* Resets a statement that gave rows. rc: of the last sqlite3_step(). */
+/* Resets a statement that returned rows. rc: result of the last
+ * sqlite3_step(). */
 int store_finish(struct store *s, sqlite3_stmt *st, int rc, struct error *err);
-/* Binds a text that outlives the step; NULL as "". */
+/* Binds a string, which must stay valid until the step; NULL as "". */
 void store_bind(sqlite3_stmt *st, int at, const char *text);
-/* Text of a column; "" for NULL. Borrowed until the next step. */
+/* Returns the text of a column; "" for NULL. Borrowed until the next step. */
 const char *store_text(sqlite3_stmt *st, int column);
 
-/* session.c: the row of a stored thread, and where it is. */
+/* session.c: returns the row of a stored thread, 0 if it is not stored. */
 int64_t session_row(const struct session *s, struct store **store);
-/* capacity.c: ERR_LIMIT where so many bytes more are too many; a warning from
- * 80 % on, once. */
+/* thread.c: ERR_LIMIT if more bytes would exceed the capacity. Warns once above
+ * 80 %. */
 int store_check_capacity(struct store *s, size_t more, struct error *err);
-/* thread_lock.c: the thread no belongs to this process from now on. ERR_BUSY
- * when a living one has it, *pid then says which. */
+/* thread.c: locks thread no for this process. ERR_BUSY if a running process has
+ * locked it; *pid is that process. */
 int thread_lock(struct store *s, int64_t no, int64_t *pid, struct error *err);
 void thread_unlock(struct store *s, int64_t no);
 

@@ -1,15 +1,14 @@
-/* store.c - the database under threads and ledger. */
+/* store.c - the database of threads and ledger. */
 /* SPDX-License-Identifier: MIT */
 
 /*
- * One sqlite database has the threads and the ledger. This file opens it,
- * brings an older one up to date (migrations[], of which each runs once), moves
- * a damaged one aside, and has every statement of the folder (store_texts[]),
- * so that what is asked of the tables stands in one place. The others bind and
- * step statements by store_sql() and store_run(). A message may get lost with
- * the machine's power; what store_run_durably() writes may not: the ledger uses
- * that. The end of the file tells a living process from one whose number was
- * used again.
+ * One sqlite database contains the threads and the ledger. This file opens it,
+ * upgrades an older one (migrations[], each applied once), moves a damaged one
+ * aside, and contains all SQL statements of this directory (store_texts[]). The
+ * other files bind and step them with store_sql() and store_run(). A power
+ * failure may lose a message, but not what store_run_durably() writes; the
+ * ledger uses that. The end of the file distinguishes a running process from
+ * one that reuses its process id.
  */
 #include "session/store.h"
 
@@ -32,7 +31,7 @@
 #include "base/str.h"
 #include "session/sql.h"
 
-/* PRAGMA user_version is the number of these that were applied. */
+/* PRAGMA user_version is the number of migrations that were applied. */
 static const char *const migrations[] = {
 	"CREATE TABLE meta ("
 	" key TEXT PRIMARY KEY,"
@@ -48,7 +47,7 @@ static const char *const migrations[] = {
 	" cwd TEXT NOT NULL"
 	");"
 
-	/* Appended only: within a thread, no gives the order. */
+	/* Append only: rows of a thread are ordered by no. */
 	"CREATE TABLE message ("
 	" no INTEGER PRIMARY KEY,"
 	" thread INTEGER NOT NULL REFERENCES thread(no),"
@@ -72,27 +71,28 @@ static const char *const migrations[] = {
 	" ends INTEGER NOT NULL,"    /* the same, 0: unknown */
 	" changed INTEGER NOT NULL," /* the same */
 	" pid INTEGER NOT NULL,"
-	" started INTEGER NOT NULL," /* of pid: proc_pid_stat(5) 22 */
-	" place TEXT NOT NULL,"      /* struct process */
+	/* start time of pid: proc_pid_stat(5) 22 */
+	" started INTEGER NOT NULL,"
+	" place TEXT NOT NULL," /* struct process */
 	" note TEXT NOT NULL DEFAULT ''"
 	");"
 	"CREATE INDEX ledger_state ON ledger(state);",
 
-	/* A row each time that a sandbox of somebody else was used. */
+	/* One row for each use of a sandbox that dcode did not create. */
 	"CREATE TABLE attached ("
 	" no INTEGER PRIMARY KEY,"
 	" provider TEXT NOT NULL,"
 	" endpoint TEXT NOT NULL,"
 	" id TEXT NOT NULL,"
-	" name TEXT NOT NULL," /* what the user called it */
+	" name TEXT NOT NULL," /* what the user typed */
 	" pid INTEGER NOT NULL,"
 	" started INTEGER NOT NULL,"
 	" place TEXT NOT NULL"
 	");",
 
-	/* sandbox is the id, label the ledger's name of one that dcode made for
-	 * the thread. pid, started, place: who is using it (struct process).
-	 */
+	/* sandbox is the id. label is the ledger's label if dcode created the
+	 * sandbox for the thread. pid, started and place describe the process
+	 * that uses the thread (struct process). */
 	"ALTER TABLE thread ADD COLUMN title TEXT NOT NULL DEFAULT '';"
 	"ALTER TABLE thread ADD COLUMN updated INTEGER NOT NULL DEFAULT 0;"
 	"ALTER TABLE thread ADD COLUMN provider TEXT NOT NULL DEFAULT '';"
@@ -125,14 +125,14 @@ static const char *const migrations[] = {
 	"  output = output + NEW.output WHERE no = NEW.thread;"
 	"END;",
 
-	/* Sandboxes that outlive the process that made them. */
+	/* Sandboxes that outlive the process that created them. */
 	("ALTER TABLE ledger ADD COLUMN kept INTEGER NOT NULL DEFAULT 0;"
 	 "ALTER TABLE ledger ADD COLUMN thread TEXT NOT NULL DEFAULT '';"),
 
-	/* Of an imported thread: the id that it had where it was exported. */
+	/* origin: the id of an imported thread where it was exported. */
 	"ALTER TABLE thread ADD COLUMN origin TEXT NOT NULL DEFAULT '';",
 
-	/* Whether the tree at root may go to sandboxes of provider. */
+	/* allowed: files below root may be sent to sandboxes of provider. */
 	"CREATE TABLE consent ("
 	" root TEXT NOT NULL,"
 	" provider TEXT NOT NULL,"
@@ -140,8 +140,8 @@ static const char *const migrations[] = {
 	" PRIMARY KEY (root, provider)"
 	") WITHOUT ROWID;",
 
-	/* Every sandbox that dcode made for a thread; the highest no is that
-	 * of the last one. Work is kept by its label. */
+	/* Every sandbox that dcode created for a thread; the highest no is the
+	 * last one. Saved work is filed under its label. */
 	("CREATE TABLE thread_label ("
 	 " no INTEGER PRIMARY KEY,"
 	 " thread INTEGER NOT NULL REFERENCES thread(no),"
@@ -171,13 +171,13 @@ static const char *const migrations[] = {
 	 " DELETE FROM thread_label WHERE thread=OLD.no;"
 	 "END;"),
 
-	/* What a thread has cost, at the prices of its time: a row for each
-	 * model and sandbox (struct meter_line). A copy begins without. */
+	/* The costs of a thread at the prices of that time: one row per model
+	 * and sandbox (struct meter_line). A copied thread starts without. */
 	("CREATE TABLE spend ("
 	 " thread INTEGER NOT NULL REFERENCES thread(no),"
 	 " name TEXT NOT NULL," /* "anthropic:claude-opus-5", "e2b" */
 	 " sandbox INTEGER NOT NULL,"
-	 " priced INTEGER NOT NULL," /* 0: some of it has no price */
+	 " priced INTEGER NOT NULL," /* 0: a part has no price */
 	 " input INTEGER NOT NULL,"  /* tokens: struct usage */
 	 " output INTEGER NOT NULL,"
 	 " cache_read INTEGER NOT NULL,"
@@ -193,14 +193,14 @@ static const char *const migrations[] = {
 	 " DELETE FROM spend WHERE thread=OLD.no;"
 	 "END;"),
 
-	/* What a model goes on with in place of the first messages of a thread,
-	 * which stay; the highest no counts, older ones lose their body. */
+	/* What a model reads instead of the first messages of a thread, which
+	 * are kept. The highest no is used; older rows lose their body. */
 	("CREATE TABLE compaction ("
 	 " no INTEGER PRIMARY KEY,"
 	 " thread INTEGER NOT NULL REFERENCES thread(no),"
 	 " created INTEGER NOT NULL," /* Unix ms */
-	 " after INTEGER NOT NULL,"   /* so many messages */
-	 " input INTEGER NOT NULL,"   /* tokens of making it: struct usage */
+	 " after INTEGER NOT NULL,"   /* number of messages replaced */
+	 " input INTEGER NOT NULL,"   /* tokens used to make it: struct usage */
 	 " output INTEGER NOT NULL,"
 	 " cache_read INTEGER NOT NULL,"
 	 " cache_write INTEGER NOT NULL,"
@@ -216,10 +216,10 @@ static const char *const migrations[] = {
 	 " DELETE FROM compaction WHERE thread=OLD.no;"
 	 "END;"),
 
-	/* usd_s: trillionths of a US dollar a second, of a sandbox that is kept
-	 * running; -1: not known. When such a row changes while nobody uses it
-	 * (pid), the time since, until its end at the longest, counts for its
-	 * thread. 2 and 5: LEDGER_LIVE, LEDGER_STOPPING. */
+	/* usd_s: price of a sandbox that is kept running, in trillionths of a
+	 * US dollar per second; -1: unknown. When such a row changes while no
+	 * process uses it (pid), the time since then, at most until its end, is
+	 * charged to its thread. 2 and 5: LEDGER_LIVE, LEDGER_STOPPING. */
 	("ALTER TABLE ledger ADD COLUMN usd_s INTEGER NOT NULL DEFAULT -1;"
 	 "CREATE TRIGGER ledger_kept_cost BEFORE UPDATE OF changed ON ledger"
 	 " WHEN OLD.kept AND OLD.pid=0 AND OLD.state IN (2, 5) BEGIN"
@@ -235,13 +235,13 @@ static const char *const migrations[] = {
 	 "  cost=cost+excluded.cost;"
 	 "END;"),
 
-	/* Whose memory it began with, and goes on with. */
+	/* agent: whose memory the thread uses. */
 	"ALTER TABLE thread ADD COLUMN agent TEXT NOT NULL DEFAULT '';",
 
 	/* Commands in the background: struct job_row. */
 	("CREATE TABLE job ("
 	 " no INTEGER PRIMARY KEY,"
-	 " thread TEXT NOT NULL," /* its id; it may not be stored yet */
+	 " thread TEXT NOT NULL," /* its id; the thread may not be stored yet */
 	 " provider TEXT NOT NULL,"
 	 " sandbox TEXT NOT NULL,"
 	 " job TEXT NOT NULL,"
@@ -285,7 +285,7 @@ static int set_owner(sqlite3 *db)
 	return rc;
 }
 
-/* Inside a transaction of the caller's, so that it happens whole or not. */
+/* The caller has opened a transaction, so that the upgrade is atomic. */
 static int schema_migrate(sqlite3 *db, int version)
 {
 	int rc = SQLITE_OK;
@@ -296,15 +296,18 @@ static int schema_migrate(sqlite3 *db, int version)
 }
 
 enum {
-	BUSY_MS = 5000,    /* another dcode is writing */
+	/* how long to wait for another dcode that is writing */
+	BUSY_MS = 5000,
 	OPEN_ATTEMPTS = 3, /* a damaged file is replaced once or twice */
 };
 
-#define CACHE_KIB "64" /* pages sqlite keeps in memory: a session appends */
+/* memory for sqlite's page cache: sessions mostly append */
+#define CACHE_KIB "64"
 
-/* Whether files beside the database can be locked. sqlite calls it busy where
- * they cannot (ENOLCK of a network file system). The database itself is not
- * touched: closing it here would drop sqlite's own locks. */
+/* Returns the errno of a lock on a file next to the database, or 0. If locks do
+ * not work (ENOLCK of a network file system), sqlite reports only that it is
+ * busy. The database itself must not be used: closing it here would drop
+ * sqlite's locks. */
 static int probe_lock(const char *database)
 {
 	char *name = xasprintf("%s.lock-%d", database, (int)getpid());
@@ -323,7 +326,8 @@ static int probe_lock(const char *database)
 	return why;
 }
 
-/* What the system said, 0 for nothing. sqlite drops it for a full disk. */
+/* Returns the system's errno behind a sqlite error, or 0. sqlite does not
+ * report it for a full disk. */
 static int system_reason(struct store *s, int code, const char *name)
 {
 	if (code == SQLITE_FULL)
@@ -335,7 +339,7 @@ static int system_reason(struct store *s, int code, const char *name)
 	return 0;
 }
 
-/* Fills err from the connection; -1. */
+/* Fills err from the connection; returns -1. */
 static int fill_error(struct store *s, struct error *err)
 {
 	int code = sqlite3_errcode(s->db);
@@ -362,8 +366,9 @@ static int fill_error(struct store *s, struct error *err)
 	return -1;
 }
 
-/* 0600 whatever the umask. Never opens a file that exists: closing it would
- * drop the locks of another connection of this process (fcntl(2)). */
+/* Creates the file with mode 0600, whatever the umask. Never opens an existing
+ * file: closing it would drop the locks of another connection of this process
+ * (fcntl(2)). */
 static int prepare_file(const char *path, struct error *err)
 {
 	struct stat st;
@@ -401,7 +406,8 @@ static int exec(struct store *s, const char *text)
 	return sqlite3_exec(s->db, text, NULL, NULL, NULL);
 }
 
-/* user_version, or -1. The first read of the file: damage shows here. */
+/* Returns user_version, or -1. This is the first read of the file, so it
+ * detects damage. */
 static int read_version(struct store *s)
 {
 	sqlite3_stmt *st = NULL;
@@ -415,7 +421,8 @@ static int read_version(struct store *s)
 	return version;
 }
 
-/* sqlite does not wait by itself when two programs switch to WAL at once. */
+/* Retries while busy: sqlite itself does not wait when two programs switch to
+ * WAL at once. */
 static int enter_wal(struct store *s)
 {
 	struct stop limit = stop_cleanup(BUSY_MS);
@@ -428,7 +435,7 @@ static int enter_wal(struct store *s)
 	return rc;
 }
 
-/* Of several programs that do this at once, one makes the tables. */
+/* If several programs do this at once, only one creates the tables. */
 static int migrate(struct store *s, struct error *err)
 {
 	int version;
@@ -470,7 +477,7 @@ static int read_owner(struct store *s, struct error *err)
 	return 0;
 }
 
-/* *damaged: what is there is no database, or one that cannot be read. */
+/* *damaged: the file is not a database or cannot be read. */
 static int try_open(struct store *s, const char *path, bool *damaged,
 		    struct error *err)
 {
@@ -512,8 +519,9 @@ static void shut(struct store *s)
 	s->db = NULL;
 }
 
-/* Renames file, -wal and -shm. The lock and the comparison keep a second
- * program from moving away what the first has just begun anew. */
+/* Renames the file with its -wal and -shm. A lock and a comparison make sure
+ * that a second program does not move away the database that the first has just
+ * created. */
 static int move_aside(const char *path, void (*warn)(const char *line),
 		      struct error *err)
 {
@@ -528,7 +536,7 @@ static int move_aside(const char *path, void (*warn)(const char *line),
 		rc = error_errno(err, "reading %s", path);
 	else if (stat(path, &now) < 0 || now.st_ino != mine.st_ino ||
 		 now.st_dev != mine.st_dev)
-		goto out; /* somebody else has done it */
+		goto out; /* another program has done it */
 	for (size_t i = 0; rc == 0 && i < sizeof(parts) / sizeof(*parts); i++) {
 		char *from = xasprintf("%s%s", path, parts[i]);
 		char *to = xasprintf("%s%s", aside, parts[i]);
@@ -663,7 +671,7 @@ int store_run_durably(struct store *s, sqlite3_stmt *st, struct error *err)
 		return fill_error(s, err);
 	}
 	rc = store_run(s, st, err);
-	(void)exec(s, "PRAGMA synchronous=NORMAL"); /* else only slower */
+	(void)exec(s, "PRAGMA synchronous=NORMAL"); /* on failure only slower */
 	return rc;
 }
 
@@ -808,7 +816,8 @@ const char *const store_texts[SQL_COUNT] = {
 			    " WHERE label=?1",
 	[SQL_LEDGER_KEPT] = "UPDATE ledger SET state=?2, changed=?3, ends=?4,"
 			    " kept=1, pid=0, note='' WHERE label=?1",
-	/* Only as it was when it was read: another may be claiming it. */
+	/* Only if unchanged since it was read: another process may be claiming
+	 * it. */
 	[SQL_LEDGER_CLAIM] = "UPDATE ledger SET state=?2, changed=?3,"
 			     " ends=max(ends, ?4), pid=?5, started=?6,"
 			     " place=?7, note='' WHERE label=?1 AND"
@@ -818,8 +827,8 @@ const char *const store_texts[SQL_COUNT] = {
 				     " pid=?5",
 	[SQL_LEDGER_EACH] = "SELECT " LEDGER_COLUMNS " FROM ledger"
 			    " WHERE ?1 OR state<>?2 ORDER BY no DESC",
-	/* Best first: whole names before prefixes, the living before the
-	 * gone, the newest before the old. */
+	/* Best match first: exact before prefix, existing before deleted,
+	 * newest before older. */
 	[SQL_LEDGER_FIND] = "SELECT " LEDGER_COLUMNS ","
 			    " label=?1 OR label='dcode-'||?1 OR id=?1 AS whole"
 			    " FROM ledger WHERE whole OR"
@@ -881,7 +890,7 @@ const char *const store_texts[SQL_COUNT] = {
 
 enum { STARTED_FIELD = 22 };
 
-/* The first line of a small file without its end, or "-". */
+/* Reads the first line of a small file without its newline, or "-". */
 static void first_line(const char *path, char *out, size_t size)
 {
 	int fd = open(path, O_RDONLY | O_CLOEXEC);
@@ -897,8 +906,8 @@ static void first_line(const char *path, char *out, size_t size)
 		snprintf(out, size, "-");
 }
 
-/* 0 when there is no such process, or only its exit status, which a parent
- * that does not ask for it may leave there for ever. */
+/* Returns the start time of a process. 0 if it does not exist or is a zombie: a
+ * parent that does not wait for it can leave a zombie for ever. */
 static int64_t started(int64_t pid)
 {
 	char path[64];
@@ -917,7 +926,7 @@ static int64_t started(int64_t pid)
 	n = io_read(fd, text, sizeof(text) - 1);
 	close(fd);
 	text[n > 0 ? n : 0] = '\0';
-	after = strrchr(text, ')'); /* ends field 2, which may hold blanks */
+	after = strrchr(text, ')'); /* ends field 2, which may contain blanks */
 	if (!after || after[1] != ' ' || strchr("ZX", after[2]))
 		return 0;
 	rest = str_of(after + 2);

@@ -1,11 +1,11 @@
-/* thread.c - stored conversations: listed, found, locked, deleted. */
+/* thread.c - lists, finds, locks and deletes stored conversations. */
 /* SPDX-License-Identifier: MIT */
 
 /*
- * The rows of threads. A thread that a process works on is locked by its number
- * and start time, so that a crash leaves no lock. When the database reaches its
- * cap, the oldest threads that nobody uses are deleted, if the user allowed
- * that. session.c has the thread that this process works on.
+ * The rows of threads. A thread in use is locked with the id and start time of
+ * its process, so that a crash leaves no lock. When the database reaches its
+ * capacity, the oldest unused threads are deleted, if the user allowed that.
+ * session.c handles the thread that this process uses.
  */
 #include "session/thread.h"
 
@@ -110,16 +110,18 @@ void thread_unlock(struct store *s, int64_t no)
 	sqlite3_bind_int64(st, 1, no);
 	sqlite3_bind_int64(st, 2, self.pid);
 	sqlite3_bind_int64(st, 3, self.started);
-	(void)store_run(s, st, &ignored); /* else it ends with the process */
+	/* if it fails: the lock ends with the process */
+	(void)store_run(s, st, &ignored);
 }
 
 enum {
 	TITLE_MOST = 72,  /* characters */
-	TITLE_READ = 512, /* bytes of a prompt that a title is made of */
-	PREFIX_LEAST = 4, /* of an id; all begin with the time */
-	NEAR_AMONG = 500, /* newest threads that a mistyped id may mean */
-	NEAR_MOST = 3,    /* letters that may be wrong in an id ... */
-	NEAR_EACH = 4,    /* ... and one in so many of its beginning */
+	TITLE_READ = 512, /* bytes of a prompt used to make a title */
+	/* minimum length of an id's prefix; all ids begin with the time */
+	PREFIX_LEAST = 4,
+	NEAR_AMONG = 500, /* newest threads compared with a mistyped id */
+	NEAR_MOST = 3,    /* maximum number of wrong letters in an id ... */
+	NEAR_EACH = 4,    /* ... and one per this many of its letters */
 };
 
 struct near {
@@ -150,7 +152,7 @@ void thread_release(struct thread *t)
 	*t = (struct thread){ 0 };
 }
 
-/* The columns in the order of THREAD_COLUMNS. */
+/* Reads the columns in the order of THREAD_COLUMNS. */
 static void read_thread(sqlite3_stmt *st, const struct process *self,
 			struct thread *t)
 {
@@ -233,6 +235,7 @@ static bool add_near(void *arg, struct thread *t)
 	return true;
 }
 
+/* Reports an unknown thread, with similar ids as the hint. */
 static int fail_unknown(struct store *s, const char *name, struct error *err)
 {
 	const struct thread_filter newest = { .limit = NEAR_AMONG };
@@ -257,7 +260,8 @@ static int fail_unknown(struct store *s, const char *name, struct error *err)
 	return error_hint(err, "`dcode threads list` shows all.");
 }
 
-/* One step of st; 1 with *t filled, 0 without a row, -1. */
+/* Steps st once. 1 with *t filled, 0 without a row, -1. *several: there is
+ * another row. */
 static int read_one(struct store *s, sqlite3_stmt *st, struct thread *t,
 		    bool *several, struct error *err)
 {
@@ -451,7 +455,8 @@ int thread_delete(struct store *s, const struct thread *t, struct error *err)
 	return err->code == ERR_NOT_FOUND ? fail_deleted(t, err) : -1;
 }
 
-/* Lists what is to go; rows are deleted once the list has been read. */
+/* Lists the threads to delete; rows are deleted after the list has been
+ * read. */
 static bool add_pruned(void *arg, struct thread *t)
 {
 	struct pruning *p = arg;
@@ -460,7 +465,7 @@ static bool add_pruned(void *arg, struct thread *t)
 	p->seen++;
 	if (t->pid || (spare && t->updated >= p->what->before))
 		return true;
-	/* grows at powers of two, so that no capacity need be kept */
+	/* Grow at powers of two, so that no capacity has to be stored. */
 	if (!(p->n & (p->n - 1)))
 		p->list = xrealloc(p->list, p->n ? p->n * 2 : 1,
 				   sizeof(*p->list));
@@ -469,7 +474,7 @@ static bool add_pruned(void *arg, struct thread *t)
 	return true;
 }
 
-/* 1 deleted, 0 taken up or deleted by another meanwhile, -1. */
+/* 1 deleted; 0 another process uses or has deleted it; -1. */
 static int delete_pruned(struct store *s, const struct thread *t,
 			 struct error *err)
 {
@@ -509,9 +514,11 @@ int thread_prune(struct store *s, const struct thread_prune *what,
 enum {
 	MIB = 1 << 20,
 	WARN_PERCENT = 80,
-	/* Other processes store, too, and a row takes more than its text. */
+	/* Other processes store messages too, and a row needs more space than
+	 * its text. */
 	SHARERS = 16,
-	PRUNED_PERCENT = 90, /* of the cap, once old threads were deleted */
+	/* of the capacity, after old threads were deleted */
+	PRUNED_PERCENT = 90,
 };
 
 void store_set_capacity(struct store *s, int64_t max_mib, bool prune)
@@ -521,7 +528,7 @@ void store_set_capacity(struct store *s, int64_t max_mib, bool prune)
 	s->prunes = prune;
 }
 
-/* Bytes in use; what deleted rows have left is room for new ones. */
+/* Reads the bytes in use. Free space of deleted rows is not counted. */
 static int read_size(struct store *s, int64_t *size, struct error *err)
 {
 	sqlite3_stmt *st = store_sql(s, SQL_SIZE, err);
@@ -541,7 +548,7 @@ static int64_t size_of(const char *path)
 	return stat(path, &st) == 0 ? st.st_size : 0;
 }
 
-/* At least as much as read_size() would say, without a statement. */
+/* An upper bound of read_size() that needs no statement. */
 static int64_t file_size(const struct store *s)
 {
 	char *wal = xasprintf("%s-wal", s->path);
@@ -564,8 +571,8 @@ static void count_pruned(void *arg, const struct thread *t)
 	++*(int64_t *)arg;
 }
 
-/* Deletes the oldest tenth until there is room for more bytes, or nothing more
- * can go. */
+/* Deletes a tenth of the threads, oldest first, until more bytes fit or no
+ * thread can be deleted. */
 static int make_room(struct store *s, int64_t more, int64_t *size,
 		     int64_t *deleted, struct error *err)
 {
@@ -591,13 +598,13 @@ static int make_room(struct store *s, int64_t more, int64_t *size,
 	return 0;
 }
 
-/* Rounded up: a small cap is not "0 MiB" long before it is reached. */
+/* Rounds up, so that a small capacity is not shown as "0 MiB". */
 static int64_t in_mib(int64_t bytes)
 {
 	return (bytes + MIB - 1) / MIB;
 }
 
-/* said: whether this has been said. line is freed. */
+/* Warns unless *said. Frees line. */
 static void warn_once(struct store *s, bool *said, char *line)
 {
 	if (s->warn && !*said)
@@ -613,8 +620,8 @@ int store_check_capacity(struct store *s, size_t more, struct error *err)
 
 	if (!s->capacity)
 		return 0;
-	/* Far below the cap the size is not read for each message, which costs
-	 * as much as storing it. */
+	/* Do not read the size for each message while it is far below the
+	 * capacity: that costs as much as storing the message. */
 	if (s->unread_room <= 0)
 		s->unread_room =
 			(s->capacity / 100 * WARN_PERCENT - file_size(s)) /
@@ -690,7 +697,8 @@ int compaction_list(struct store *s, int64_t no, struct compaction_marks *out,
 		return -1;
 	sqlite3_bind_int64(st, 1, no);
 	while ((rc = sqlite3_step(st)) == SQLITE_ROW) {
-		/* grows at powers of two, so that no capacity need be kept */
+		/* Grow at powers of two, so that no capacity has to be
+		 * stored. */
 		if (!(out->n & (out->n - 1)))
 			out->list = xrealloc(out->list, out->n ? out->n * 2 : 1,
 					     sizeof(*out->list));

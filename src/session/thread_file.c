@@ -1,12 +1,11 @@
-/* thread_file.c - a thread as a file: written, read, stored again. */
+/* thread_file.c - exports a thread to a file and imports it. */
 /* SPDX-License-Identifier: MIT */
 
 /*
- * The first functions write such a file. The reader takes it apart while it
- * arrives, and trusts none of it: sizes, depth and numbers have limits, and
- * parts that only one vendor can read are dropped. An import at the end stores
- * what it tells under a new id, in one transaction that other processes wait
- * for.
+ * The first functions write such a file. The reader parses it as it arrives and
+ * does not trust it: sizes, depth and numbers are limited, and parts that only
+ * one vendor can read are dropped. The import at the end stores the thread
+ * under a new id, in one transaction that blocks other writers.
  */
 #include "session/thread_file.h"
 
@@ -90,7 +89,7 @@ enum {
 	OTHER_MAX = 128 << 10,  /* bytes of any other value */
 	MESSAGES_MAX = 200000,
 	PATCH_MAX = 256 << 20, /* bytes */
-	NAME_LEN_MAX = 128,    /* bytes: a tool, a provider, a sandbox */
+	NAME_LEN_MAX = 128,    /* bytes: name of a tool, provider or sandbox */
 	CALL_ID_MAX = 512,     /* bytes */
 	DAY_MS = 86400000,
 };
@@ -165,7 +164,8 @@ static int64_t sane_time(int64_t ms)
 	return ms > 0 && ms < clock_unix_ms() + DAY_MS ? ms : 0;
 }
 
-/* The name of a provider or a sandbox, which goes into requests. */
+/* True for a valid name of a provider or sandbox: it becomes part of
+ * requests. */
 static bool is_name(const char *text)
 {
 	size_t len = text ? strlen(text) : 0;
@@ -186,7 +186,7 @@ static int take_sandbox(struct thread_reader *r, const cJSON *tree,
 	return fail(r, err, "\"sandbox\" is not a provider's name and an id");
 }
 
-/* why is what the message has or is. */
+/* why: completes "message N ...". */
 static int fail_message(const struct thread_reader *r, struct error *err,
 			const char *why)
 {
@@ -236,16 +236,17 @@ static char *copy_text(const char *text)
 	return xstrdup(text ? text : "");
 }
 
-/* Takes over what a part of its kind has; all else is left behind, above all
- * what only a vendor can read: it may be bound to an account, and nobody can
- * tell what it says. */
+/* Takes the fields that a part of this kind has. Everything else is dropped,
+ * above all data that only a vendor can read: it may be tied to an account, and
+ * nobody can check its content. */
 static void take_part(struct message *to, struct part *from)
 {
 	struct part *p;
 	bool call = from->kind == PART_TOOL_CALL;
 	bool result = from->kind == PART_TOOL_RESULT;
 
-	if (from->kind == PART_MEDIA) { /* read from its own bytes */
+	/* checked: it is decoded from its bytes */
+	if (from->kind == PART_MEDIA) {
 		message_move(to, from);
 		return;
 	}
@@ -401,7 +402,7 @@ int thread_reader_end(struct thread_reader *r, struct thread_file *head,
 
 enum { BODY_MAX = 64 << 20 }; /* bytes of one stored message */
 
-/* An id is 36 characters of hex and dashes; anything else is not noted. */
+/* Returns the id if it is 36 characters of hex digits and dashes, else "". */
 static const char *clean_origin(const char *id)
 {
 	if (!id || strlen(id) != 36 ||
@@ -410,7 +411,8 @@ static const char *clean_origin(const char *id)
 	return id;
 }
 
-/* A date to come would keep the thread the latest until then. */
+/* Returns a date that is not in the future: otherwise the thread would stay the
+ * latest until then. */
 static int64_t past(const struct thread_import *in, int64_t created)
 {
 	return created > 0 && created < in->now ? created : in->now;
@@ -446,7 +448,7 @@ int thread_import_begin(struct thread_import *in, struct store *s,
 {
 	*in = (struct thread_import){ .store = s, .now = clock_unix_ms() };
 	ids_uuid7(in->id);
-	/* Before the transaction: making room has its own. */
+	/* Before the transaction, because making room uses its own. */
 	if (store_check_capacity(s, bytes, err) < 0 ||
 	    store_run_plain(s, SQL_BEGIN, err) < 0)
 		return -1;

@@ -1,4 +1,4 @@
-/* thread_file.h - a thread as a file: written, read, stored again. */
+/* thread_file.h - exports a thread to a file and imports it. */
 /* SPDX-License-Identifier: MIT */
 #ifndef SESSION_THREAD_FILE_H
 #define SESSION_THREAD_FILE_H
@@ -30,16 +30,18 @@ enum {
 };
 
 struct thread_file {    /* strings borrowed, NULL or "": none */
-	const char *id; /* where it was written */
+	const char *id; /* id in the exporting installation */
 	const char *title;
 	const char *provider, *sandbox;
-	const char *patch; /* its file's name, without a folder */
+	const char *patch; /* its file name without a directory */
 	int64_t created;   /* Unix ms, 0: unknown */
-	const struct compaction_marks *compactions; /* or NULL; not read */
+	/* or NULL; not filled by the reader */
+	const struct compaction_marks *compactions;
 };
 
-/* Writing: begin, each message (masked by the caller), each chunk of the patch
- * where head->patch is set, end. They append to out. */
+/* To write a file, call begin, message for each message (masked by the caller),
+ * patch for each chunk of the patch if head->patch is set, and end. They append
+ * to out. */
 void thread_file_begin(const struct thread_file *head, struct buf *out);
 void thread_file_message(const struct message *m, int64_t created, bool first,
 			 struct buf *out);
@@ -47,14 +49,14 @@ void thread_file_patch(struct str chunk, bool first, struct buf *out);
 void thread_file_end(struct buf *out);
 
 /*
- * Reading: bytes nobody vouches for are fed as they come, cut anywhere. What
- * was read is told as it becomes whole: messages and chunks of the patch before
- * all is known to be right. Sizes, depth and numbers are capped; parts that
- * only a vendor can read are dropped. Errors name the line.
+ * Parses untrusted bytes, fed in chunks of any size. Messages and chunks of the
+ * patch are passed to the sink when they are complete, before the whole file is
+ * known to be valid. Sizes, depth and numbers are limited. Parts that only a
+ * vendor can read are dropped. Errors name the line.
  */
 struct thread_reader;
-struct thread_reader_sink { /* each may be NULL; -1 ends the reading */
-	/* m is the sink's to take; whatever it leaves is released. */
+struct thread_reader_sink { /* each may be NULL; -1 stops the reading */
+	/* The sink may take m over; what it leaves is released. */
 	int (*message)(void *arg, struct message *m, int64_t created,
 		       struct error *err);
 	int (*patch)(void *arg, struct str bytes, struct error *err);
@@ -62,33 +64,33 @@ struct thread_reader_sink { /* each may be NULL; -1 ends the reading */
 };
 struct thread_reader *thread_reader_new(const struct thread_reader_sink *sink);
 void thread_reader_free(struct thread_reader *r);
-/* ERR_USAGE for what is no such file, ERR_LIMIT for what is too large. */
+/* ERR_USAGE if it is not such a file, ERR_LIMIT if it is too large. */
 int thread_reader_feed(struct thread_reader *r, struct str bytes,
 		       struct error *err);
-/* The end of the file. *head is borrowed from the reader. */
+/* Call at the end of the file. *head is borrowed from the reader. */
 int thread_reader_end(struct thread_reader *r, struct thread_file *head,
 		      struct error *err);
 
 struct thread_import {
 	struct store *store; /* borrowed */
-	char id[37];         /* the new one */
+	char id[37];         /* id of the new thread */
 	int64_t no;
 	int64_t now; /* Unix ms */
 };
 
 /*
- * Begins a thread with an id of its own: of head only the title, the date, the
- * original id and the sandbox on offer are kept. Other processes cannot write
- * until thread_import_end(), which alone makes it last. ERR_LIMIT where there
- * is no room for so many bytes of messages.
+ * Starts a thread with a new id. Of head only title, date, original id and the
+ * claimed sandbox are stored. Other processes cannot write until
+ * thread_import_end(), which commits. ERR_LIMIT if there is no room for this
+ * many bytes of messages.
  */
 int thread_import_begin(struct thread_import *in, struct store *s,
 			const struct thread_file *head, const char *cwd,
 			size_t bytes, struct error *err);
-/* created: Unix ms, 0: now. */
+/* Adds a message. created: Unix ms, 0: now. */
 int thread_import_add(struct thread_import *in, const struct message *m,
 		      int64_t created, struct error *err);
-/* whole: keeps it; else nothing of it is left. */
+/* whole: commits; otherwise everything is rolled back. */
 int thread_import_end(struct thread_import *in, bool whole, struct error *err);
 
 #endif

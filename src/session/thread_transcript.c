@@ -1,4 +1,4 @@
-/* thread_transcript.c - a thread as a file of lines, for hooks to read. */
+/* thread_transcript.c - writes a thread as lines of JSON, for hooks to read. */
 /* SPDX-License-Identifier: MIT */
 #include "session/thread_transcript.h"
 
@@ -23,10 +23,10 @@ struct thread_transcript {
 	struct store *store; /* owned */
 	const struct mask *mask;
 	char *dir;        /* owned */
-	char *thread;     /* what is written is of this one; owned, or NULL */
-	int64_t messages; /* that are in the file */
-	int64_t sequence; /* of the next line */
-	/* While it is written: */
+	char *thread;     /* the thread in the file; owned, or NULL */
+	int64_t messages; /* number of messages in the file */
+	int64_t sequence; /* sequence number of the next line */
+	/* Only while writing: */
 	int fd;
 	struct buf text;
 	bool failed;
@@ -99,7 +99,8 @@ static void add_result(struct thread_transcript *t, const struct part *p,
 	buf_adds(&t->text, "}\n");
 }
 
-/* Arguments stand as the model wrote them, over several lines if it did. */
+/* Appends arguments as the model wrote them, with newlines removed: a record is
+ * one line. */
 static void add_args(struct thread_transcript *t, const char *args)
 {
 	bool quoted = false;
@@ -134,7 +135,7 @@ static void add_block(struct thread_transcript *t, const struct part *p)
 	buf_addc(&t->text, '}');
 }
 
-/* What a model has thought is its own. */
+/* Appends an answer without thinking, which is not for others. */
 static void add_said(struct thread_transcript *t, const struct message *m,
 		     int64_t created)
 {
@@ -205,7 +206,7 @@ static int add_new(struct thread_transcript *t, const char *path,
 	return t->failed ? -1 : rc;
 }
 
-/* Another thread, or one that has lost messages, begins anew. */
+/* Starts the file again if the thread is another one or has lost messages. */
 static void follow(struct thread_transcript *t, const char *id,
 		   const struct thread *thread)
 {
@@ -225,7 +226,7 @@ char *thread_transcript_write(struct thread_transcript *t, const char *thread)
 	char *path = path_join(t->dir, name);
 	int rc = path_mkdirs(t->dir, 0700, &err);
 
-	/* Nothing is stored of it before its first prompt. */
+	/* A thread is not stored before its first prompt. */
 	if (rc == 0 && thread_find(t->store, thread, NULL, &found, &err) < 0 &&
 	    err.code != ERR_NOT_FOUND)
 		rc = -1;

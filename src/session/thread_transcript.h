@@ -1,4 +1,4 @@
-/* thread_transcript.h - a thread as a file of lines, for hooks to read. */
+/* thread_transcript.h - writes a thread as lines of JSON, for hooks to read. */
 /* SPDX-License-Identifier: MIT */
 #ifndef SESSION_THREAD_TRANSCRIPT_H
 #define SESSION_THREAD_TRANSCRIPT_H
@@ -7,23 +7,24 @@
 #include "session/session.h"
 
 /*
- * One JSON object a line, as the Python program's transcript_path has them
+ * One JSON object per line, like the Python program's transcript_path
  * (deepagents_code/hooks/transcript.py, read 2026-11-23): schema_version 1,
  * sequence from 0, record_id, timestamp, thread_id, role (user, assistant,
- * tool), content, and name and tool_call_id of a tool's result. content is a
- * text, or of an answer with calls a list of {"type":"text"} and
- * {"type":"tool_use"}. Secrets are masked; pictures are named only. The file
+ * tool), content, and for a tool's result name and tool_call_id. content is a
+ * string or, for an answer with calls, a list of {"type":"text"} and
+ * {"type":"tool_use"}. Secrets are masked. Pictures are only named. The file
  * may lag behind the conversation.
  */
 struct thread_transcript;
 
-/* store is taken over, for this alone; dir is copied, mask borrowed. */
+/* Takes over store, which must not be used elsewhere. Copies dir, borrows
+ * mask. */
 struct thread_transcript *thread_transcript_new(struct store *store,
 						const struct mask *mask,
 						const char *dir);
 void thread_transcript_free(struct thread_transcript *t);
-/* Brings DIR/THREAD.jsonl (0600) up to date: its path, owned; NULL where it
- * cannot be written. One thread at a time. */
+/* Updates DIR/THREAD.jsonl (0600) and returns its path, owned; NULL if it
+ * cannot be written. May be called by one thread at a time. */
 char *thread_transcript_write(struct thread_transcript *t, const char *thread);
 
 #endif
