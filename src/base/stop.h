@@ -16,7 +16,9 @@ struct cancel {
 struct stop {
 	const struct cancel *cancel; /* borrowed; NULL: cannot be cancelled */
 	int64_t deadline;            /* CLOCK_MONOTONIC ms; INT64_MAX: none */
-	int64_t held; /* until then an answer is not late; 0: at once */
+	/* silence of a server is measured from this clock_ms() time on at the
+	 * earliest; 0: not set */
+	int64_t held;
 };
 
 int64_t clock_ms(void);      /* CLOCK_MONOTONIC, ms */

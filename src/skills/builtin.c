@@ -1,4 +1,4 @@
-/* builtin.c - skills that come with dcode, called by their names alone. */
+/* builtin.c - skills that are built into dcode; the user calls them by name. */
 /* SPDX-License-Identifier: MIT */
 #include <stddef.h>
 

@@ -1,10 +1,10 @@
-/* front_matter.c - the YAML that a file begins with, as fields. */
+/* front_matter.c - parses the YAML front matter of a file into fields. */
 /* SPDX-License-Identifier: MIT */
 /*
- * libyaml is loaded when the first file with YAML is read; its events become a
- * flat tree of nodes, and the nodes of the top mapping the fields that
- * front_matter_read() returns. Attack: aliases that grow a small file into
- * gigabytes: both nodes and texts have a limit.
+ * libyaml is loaded when the first front matter is read. Its events become a
+ * flat tree of nodes, and the nodes of the top-level mapping become the fields
+ * that front_matter_read() returns. The attack: aliases that expand a small
+ * file to gigabytes. Nodes and texts therefore have limits.
  */
 #include "skills/front_matter.h"
 
@@ -20,7 +20,7 @@
 #include "base/sanitize.h"
 #include "base/str.h"
 
-/* The functions of yaml.h without their prefix. */
+/* Functions of yaml.h without the yaml_ prefix. */
 struct yaml_api {
 	int (*parser_initialize)(yaml_parser_t *parser);
 	void (*parser_delete)(yaml_parser_t *parser);
@@ -35,15 +35,17 @@ enum yaml_kind { YAML_TEXT, YAML_LIST, YAML_MAP, YAML_ALIAS };
 
 struct yaml_node {
 	enum yaml_kind kind;
-	bool plain;    /* a text without quotes: it may stand for a number */
-	char *text;    /* of a text: with U+0001 for NUL */
-	char *anchor;  /* the name behind its "&", or NULL */
-	size_t target; /* of an alias: the number of what it stands for */
-	size_t end;    /* the number of the node that follows what is in it */
+	/* unquoted text, which may be a number, a boolean or null */
+	bool plain;
+	char *text;    /* for YAML_TEXT; NUL is stored as U+0001 */
+	char *anchor;  /* name after "&", or NULL */
+	size_t target; /* for YAML_ALIAS: index of the node it refers to */
+	size_t end;    /* index of the node after this one and its children */
 };
 
-struct yaml_tree {               /* start from { 0 } */
-	struct yaml_node *nodes; /* each before what is in it */
+struct yaml_tree { /* start from { 0 } */
+	/* in preorder: each node before its children */
+	struct yaml_node *nodes;
 	size_t n;
 };
 
@@ -67,7 +69,8 @@ static const struct library_symbol symbols[] = {
 #undef SYMBOL
 };
 
-/* -1 with what to install. Any thread; the library stays. */
+/* Loads libyaml. On -1 err says what to install. Any thread; the library stays
+ * loaded. */
 static int yaml_load(struct yaml_api *api, struct error *err)
 {
 	return library_load(&library, symbols,
@@ -78,7 +81,8 @@ enum { MOST_NODES = 4000, MOST_DEEP = 32 };
 
 struct tree_reader {
 	struct yaml_tree *tree;
-	size_t open[MOST_DEEP]; /* lists and maps that have not ended */
+	/* indexes of lists and maps that have not ended */
+	size_t open[MOST_DEEP];
 	size_t deep;
 	struct error *err;
 };
@@ -183,7 +187,7 @@ static int read_events(struct tree_reader *r, const struct yaml_api *api,
 	while (more && rc == 0) {
 		yaml_event_t e;
 
-		/* libyaml does not count the line of "---". */
+		/* libyaml's line numbers do not include the "---" line */
 		if (!api->parser_parse(parser, &e))
 			return error_set(
 				r->err, ERR_CONFIG,
@@ -197,9 +201,10 @@ static int read_events(struct tree_reader *r, const struct yaml_api *api,
 	return rc;
 }
 
-/* -1 with ERR_CONFIG: no YAML, more than 4000 nodes, nested more than 32 deep,
- * or an alias without an anchor before it; with ERR_SYSTEM: no libyaml. What
- * is there by then has to be released all the same. Any thread. */
+/* Parses YAML into a tree. Fails with ERR_CONFIG on a syntax error, more than
+ * 4000 nodes, more than 32 levels, or an alias without an earlier anchor; with
+ * ERR_SYSTEM if libyaml is missing. Release the tree even on failure. Any
+ * thread. */
 static int yaml_tree_read(struct yaml_tree *t, struct str yaml,
 			  struct error *err)
 {
@@ -219,7 +224,7 @@ static int yaml_tree_read(struct yaml_tree *t, struct str yaml,
 	return rc;
 }
 
-/* Node number i, or what it stands for: never an alias. */
+/* Returns i, or the node that it is an alias for. */
 static size_t yaml_tree_resolve(const struct yaml_tree *t, size_t i)
 {
 	return t->nodes[i].kind == YAML_ALIAS ? t->nodes[i].target : i;
@@ -238,12 +243,13 @@ static void yaml_tree_release(struct yaml_tree *t)
 enum {
 	MOST_FIELDS = 64,
 	MOST_ITEMS = 256,
-	MOST_MERGED = 256,    /* maps, counted each time that one is merged */
-	MOST_MERGES_DEEP = 8, /* maps that merge others that merge others */
-	MOST_BYTES = 4 * FRONT_MATTER_MAX, /* of texts, aliases written out */
+	MOST_MERGED = 256,    /* merged maps, counted at each merge */
+	MOST_MERGES_DEEP = 8, /* levels of maps that merge other maps */
+	/* bytes of all texts, with YAML aliases expanded */
+	MOST_BYTES = 4 * FRONT_MATTER_MAX,
 };
 
-/* Editors of Windows begin a file with it. */
+/* Windows editors put a byte order mark at the start of a file. */
 #define BYTE_ORDER_MARK "\xEF\xBB\xBF"
 
 struct reader {
@@ -264,8 +270,8 @@ static bool is_one_of(const char *s, const char *const *names)
 	return false;
 }
 
-/* YAML 1.1 as PyYAML reads it: what is written without quotes may be no text.
- */
+/* Returns the kind of a text by the rules of YAML 1.1 as in PyYAML: unquoted
+ * text may be a number, a boolean or null. */
 static enum front_kind kind_of(const struct yaml_node *node)
 {
 	static const char *const nulls[] = { "", "~", "null", NULL };
@@ -324,7 +330,8 @@ static void release_items(struct front_field *field)
 	field->n = 0;
 }
 
-/* The field of this name without its value, or a new one; NULL: too many. */
+/* Returns the field with its value cleared, or a new field; NULL if there are
+ * too many. */
 static struct front_field *reset_field(struct front_matter *f, const char *key)
 {
 	struct front_field *field = NULL;
@@ -378,7 +385,8 @@ static bool is_merge(const struct yaml_node *key)
 	return key->kind == YAML_TEXT && key->plain && !strcmp(key->text, "<<");
 }
 
-/* What is behind a "<<": a map, or a list of maps whose first one counts. */
+/* Merges the value of a "<<" key: a map, or a list of maps in which the first
+ * has precedence. */
 static int merge_map(struct reader *r, size_t value, int deep)
 {
 	const struct yaml_node *nodes = r->tree.nodes;
@@ -406,8 +414,8 @@ static int merge_map(struct reader *r, size_t value, int deep)
 	return 0;
 }
 
-/* What is merged comes first: the last value of a key is the one that counts.
- */
+/* Reads the fields of a map. Merged maps come first because a later value of a
+ * key replaces an earlier one. */
 static int read_map(struct reader *r, size_t map, int deep)
 {
 	const struct yaml_node *nodes = r->tree.nodes;
@@ -425,7 +433,8 @@ static int read_map(struct reader *r, size_t map, int deep)
 	return 0;
 }
 
-/* A line of "---", with or without blanks behind it, off the front of text. */
+/* True if text starts with a line "---", which may have trailing blanks. *len
+ * gets the line's length. */
 static bool take_marker(struct str text, size_t *len)
 {
 	size_t end = str_find(text, '\n');
@@ -435,7 +444,8 @@ static bool take_marker(struct str text, size_t *len)
 	       str_trim((struct str){ text.ptr, end }).len == 3;
 }
 
-/* The YAML, and where the text behind it begins. */
+/* Finds the YAML between the two "---" lines. *body gets the offset of the text
+ * after it. */
 static int find_yaml(struct str text, struct str *yaml, size_t *body,
 		     struct error *err)
 {
@@ -509,7 +519,8 @@ void front_matter_release(struct front_matter *f)
 
 enum { TEXT_MAX = 16 << 10 };
 
-/* One clean line of at most so many characters; NULL if it is empty. */
+/* Returns text as one line without control characters, of at most chars
+ * characters; NULL if it is empty. */
 static char *clean_line(const char *text, size_t chars)
 {
 	struct buf line = BUF_INIT(TEXT_MAX);

@@ -1,5 +1,4 @@
-/* front_matter.h - the YAML between two lines of "---" that a file begins with.
- */
+/* front_matter.h - parses the YAML front matter of a file into fields. */
 /* SPDX-License-Identifier: MIT */
 #ifndef SKILLS_FRONT_MATTER_H
 #define SKILLS_FRONT_MATTER_H
@@ -8,50 +7,52 @@
 
 #include "base/buf.h"
 
-enum { FRONT_MATTER_MAX = 64 << 10 }; /* bytes up to its end */
+/* maximum bytes up to the end of the front matter */
+enum { FRONT_MATTER_MAX = 64 << 10 };
 
 enum front_kind {
 	FRONT_TEXT = 1,
 	FRONT_NULL,
-	FRONT_NUMBER, /* or a boolean: its text as it is written */
+	FRONT_NUMBER, /* or a boolean; items has its text as written */
 	FRONT_LIST,
 	FRONT_MAP,
 };
 
-/* Texts are as they were written: not clean, and with U+0001 for NUL. */
+/* Texts are not sanitised, and have U+0001 in place of NUL. */
 struct front_field {
 	char *key;
 	enum front_kind kind;
-	/* One text or number, or the texts of a list; of a map nothing. */
+	/* One text or number, or the texts of a list; empty for a map. */
 	char **items;
 	size_t n;
 };
 
 struct front_matter { /* start from { 0 } */
-	/* Each key once: of two values the last, of merged ones ("<<") the
-	 * first, behind those that are written out. */
+	/* Keys are unique. Of duplicate keys the last value counts, of merged
+	 * maps ("<<") the first, and explicit keys override merged ones. */
 	struct front_field *fields;
 	size_t n;
-	size_t body; /* where the text behind it begins */
+	size_t body; /* offset of the text after the front matter */
 };
 
 /*
- * text is a file, or so much of its beginning. -1 with ERR_CONFIG: it has
- * none, or it is larger than FRONT_MATTER_MAX, no YAML, or no mapping; with
- * ERR_SYSTEM where libyaml is missing. Aliases are written out, to 256 KiB of
- * texts and 256 merged maps at most. Any thread.
+ * Parses the front matter of text, which is a file or its beginning. Fails with
+ * ERR_CONFIG if there is none, or if it is larger than FRONT_MATTER_MAX, not
+ * YAML or not a mapping; with ERR_SYSTEM if libyaml is missing. Aliases are
+ * expanded, up to 256 KiB of text and 256 merged maps. Any thread.
  */
 int front_matter_read(struct front_matter *f, struct str text,
 		      struct error *err);
-/* NULL: there is none of this name. */
+/* Returns the field, or NULL. */
 const struct front_field *front_matter_field(const struct front_matter *f,
 					     const char *key);
 void front_matter_release(struct front_matter *f);
 
-/* A text or number as one line without controls, of at most so many
- * characters; NULL where there is none, or it is empty. Owned. */
+/* Returns a text or number as one line without control characters, of at most
+ * chars characters; NULL if it is missing or empty. Owned. */
 char *front_text(const struct front_matter *f, const char *key, size_t chars);
-/* The same of words between blanks and commas, or of a list: "a, b". */
+/* Like front_text(), for words separated by blanks or commas, or a list: "a,
+ * b". */
 char *front_words(const struct front_matter *f, const char *key, size_t chars);
 
 #endif

@@ -1,10 +1,11 @@
-/* skills.c - SKILL.md folders: found, checked and told to the model. */
+/* skills.c - finds and checks SKILL.md folders, and describes them to the
+ * model. */
 /* SPDX-License-Identifier: MIT */
 /*
- * Two parts: what a skill is called, and what the model is told of it; then
- * the places where skills are, and the checks of a SKILL.md. Begin reading at
- * skills_read(). A project's skills are data of a repository: their links may
- * not lead out of it.
+ * First, a skill's name and its description for the model; then the directories
+ * with skills and the checks of a SKILL.md. Begin reading at skills_read(). A
+ * project's skills are untrusted data of a repository: their links must not
+ * lead out of it.
  */
 #include "skills/skills.h"
 
@@ -45,7 +46,7 @@ static const char rules[] =
 static void skills_add_problem(struct skills *s, const char *fmt, ...)
 	__attribute__((format(printf, 2, 3)));
 
-/* For problems and for those who read more: appends a line. */
+/* Appends a formatted line to the list of problems. */
 static void skills_add_problem(struct skills *s, const char *fmt, ...)
 {
 	struct buf line = BUF_INIT(LINE_MAX_BYTES);
@@ -108,7 +109,7 @@ static bool is_name_character(utf8proc_int32_t c)
 	return kind == UTF8PROC_CATEGORY_LL || kind == UTF8PROC_CATEGORY_ND;
 }
 
-/* Of a word in any script, or one of "-_. ". */
+/* True for word characters of any script and for "-_. ". */
 static bool is_usable_character(utf8proc_int32_t c)
 {
 	utf8proc_category_t kind = utf8proc_category(c);
@@ -119,7 +120,7 @@ static bool is_usable_character(utf8proc_int32_t c)
 
 static bool is_name(struct str name)
 {
-	bool hyphen = true; /* or the beginning */
+	bool hyphen = true; /* after a hyphen, or at the start */
 
 	while (name.len) {
 		utf8proc_int32_t c;
@@ -135,9 +136,9 @@ static bool is_name(struct str name)
 	return !hyphen;
 }
 
-/* Whether a skill that is there may have it all the same, as in the reference:
- * a file name without separators, of letters and digits of any script and
- * "-_. ". */
+/* True if an existing skill may have this name although new ones may not: a
+ * file name without separators that consists of letters and digits of any
+ * script and "-_. ". The Python program accepts it too. */
 static bool skill_name_is_usable(const char *name)
 {
 	struct str rest = str_of(name);
@@ -203,14 +204,15 @@ int skill_open(const struct skill *s, struct error *err)
 		return fd;
 	if (fd >= 0)
 		close(fd);
-	/* Attack: what runs in a sandbox that the project is bound into puts a
-	 * link where the skill, or a directory above it, was. */
+	/* The attack: a program in a sandbox that mounts the project replaces
+	 * the skill, or a directory above it, by a link. */
 	return error_set(err, ERR_NOT_FOUND,
 			 "skill %s: %s no longer exists, or has become a link",
 			 s->name, s->dir);
 }
 
-/* The file itself is no link, or was one that stays within the skill. */
+/* Opens SKILL.md. Fails if it is a link that leads out of the skill's
+ * directory. */
 static int open_text(const struct skill *s, int dir)
 {
 	int fd = openat(dir, "SKILL.md", O_RDONLY | O_NONBLOCK | O_CLOEXEC);
@@ -331,18 +333,20 @@ size_t skills_add_prompt(const struct skills *s, const char *root,
 }
 
 enum {
-	MOST_ENTRIES = 1000, /* of one place */
+	MOST_ENTRIES = 1000, /* entries read per directory */
 	MOST_SKILLS = 500,
 	DESCRIPTION_CHARS = 1024,
-	OTHER_CHARS = 500, /* license, compatibility, allowed-tools */
-	NAME_CHARS = 1000, /* enough to see that it is too long */
+	/* limit for license, compatibility and allowed-tools */
+	OTHER_CHARS = 500,
+	NAME_CHARS = 1000, /* long enough to report that a name is too long */
 	N_PLACES = 6,
 };
 
 struct place {
 	char *path; /* owned */
 	enum skill_scope scope;
-	char *real; /* owned: without links, once it was opened; or NULL */
+	/* real path, set when the directory was opened; owned, or NULL */
+	char *real;
 	dev_t device;
 	ino_t number;
 };
@@ -352,9 +356,9 @@ struct skill_scan {
 	const struct skills_request *request;
 	struct place places[N_PLACES];
 	size_t n;
-	char *project; /* the root, no link in it; or NULL */
+	char *project; /* real path of the project's root; or NULL */
 	uid_t owner;   /* of the working directory */
-	char *head;    /* room for FRONT_MATTER_MAX bytes */
+	char *head;    /* buffer of FRONT_MATTER_MAX bytes */
 };
 
 static const char *const project_names[] = { ".deepagents/skills",
@@ -380,7 +384,7 @@ static void add_place(struct skill_scan *s, enum skill_scope scope,
 		(struct place){ .path = path_join(dir, name), .scope = scope };
 }
 
-/* In the order of their strength, the weakest first. */
+/* Lists the directories in order of precedence, lowest first. */
 static void list_places(struct skill_scan *s)
 {
 	const struct skills_request *r = s->request;
@@ -431,8 +435,9 @@ static bool is_allowed(const struct skill_scan *s, const char *real)
 	return found;
 }
 
-/* A repository's links stay in the repository. Attack: .claude/skills/x that
- * links to ~/.ssh, or to notes of the user's, which would then be sent. */
+/* True if a link may lead to this path. A repository's links must stay in the
+ * repository: otherwise .claude/skills/x could link to ~/.ssh or to the user's
+ * notes, which would then be sent to a model. */
 static bool may_lead_to(const struct skill_scan *s, const struct place *p,
 			const char *real)
 {
@@ -440,8 +445,8 @@ static bool may_lead_to(const struct skill_scan *s, const struct place *p,
 					 : is_allowed(s, real);
 }
 
-/* What is opened through a link has to be where links may lead: its real path,
- * owned; else NULL, and fd is closed. */
+/* Checks the real path of what was opened through a link. Returns it (owned),
+ * or NULL if it is not allowed; fd is then closed. */
 static char *check_link(struct skill_scan *s, const struct place *p, int fd,
 			const char *shown)
 {
@@ -469,7 +474,7 @@ static void drop(struct skill *k)
 	skills_release(&one);
 }
 
-/* The later one takes the place of one that has its name. */
+/* Adds a skill. It replaces an earlier one of the same name. */
 static void put(struct skill_scan *s, struct skill *k)
 {
 	struct skills *out = s->out;
@@ -507,7 +512,8 @@ static int check(const struct skill *k, const struct front_matter *f,
 
 	if (!k->name)
 		return error_set(err, ERR_CONFIG, "it has no name");
-	/* As it was written: no escape is taken out of it first. */
+	/* Checks the name as written, before control characters were
+	 * removed. */
 	written = str_trim(str_of(name->items[0])).len == strlen(k->name)
 			  ? k->name
 			  : name->items[0];
@@ -547,7 +553,7 @@ static void add_skill(struct skill_scan *s, const struct place *p,
 	put(s, &k);
 }
 
-/* As much of the file as its front matter may have; -1 with err. */
+/* Reads up to FRONT_MATTER_MAX bytes of the file into s->head. -1 with err. */
 static ssize_t read_head(struct skill_scan *s, const struct place *p, int fd,
 			 struct error *err)
 {
@@ -583,7 +589,8 @@ static void read_skill(struct skill_scan *s, const struct place *p,
 	front_matter_release(&f);
 }
 
-/* Whether entry of a place counts, or, without one, the place itself. */
+/* True if the directory, or the SKILL.md of one of its entries, is trusted (see
+ * base/project.h). */
 static bool counts(struct skill_scan *s, const struct place *p,
 		   const char *entry)
 {
@@ -601,7 +608,7 @@ static bool counts(struct skill_scan *s, const struct place *p,
 	return rc >= 0;
 }
 
-/* SKILL.md in an open directory, whose real path is dir. */
+/* Reads SKILL.md in the open directory `at`, whose real path is dir. */
 static void look_into(struct skill_scan *s, const struct place *p, int at,
 		      const char *dir, const char *entry)
 {
@@ -665,7 +672,8 @@ static int compare_names(const void *a, const void *b)
 	return strcmp(*(char *const *)a, *(char *const *)b);
 }
 
-/* The names of a place, sorted, so that what is said has an order. */
+/* Lists the names in a directory. They are sorted later, so that problems are
+ * reported in a fixed order. */
 static size_t list_entries(struct skill_scan *s, const struct place *p, int top,
 			   char **names)
 {
@@ -697,8 +705,8 @@ static size_t list_entries(struct skill_scan *s, const struct place *p, int top,
 	return n;
 }
 
-/* The same directory by two names, as where the home is a repository: the
- * first one has it. */
+/* True if an earlier entry is the same directory, for example when the home
+ * directory is a repository. */
 static bool is_known(const struct skill_scan *s, const struct place *p)
 {
 	for (const struct place *q = s->places; q < p; q++)
@@ -707,7 +715,8 @@ static bool is_known(const struct skill_scan *s, const struct place *p)
 	return false;
 }
 
-/* The place itself may be a link of the user's; a project's stays inside. */
+/* Opens a directory with skills. The user's may be a link; a project's link
+ * must stay inside the project. */
 static int open_place(struct skill_scan *s, struct place *p)
 {
 	int top = open(p->path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);

@@ -1,4 +1,5 @@
-/* skills.h - SKILL.md folders: instructions that the model reads on demand. */
+/* skills.h - SKILL.md folders: instructions that the model reads when
+ * needed. */
 /* SPDX-License-Identifier: MIT */
 #ifndef SKILLS_SKILLS_H
 #define SKILLS_SKILLS_H
@@ -14,23 +15,26 @@ enum {
 
 enum skill_scope { SKILL_USER = 1, SKILL_PROJECT = 2 };
 
-/* Texts are owned, one clean line each. */
+/* Texts are owned. Each is one line without control characters. */
 struct skill {
 	char *name;
 	char *description;
 	char *license;       /* or NULL */
 	char *compatibility; /* or NULL */
-	char *tools;         /* "Bash, Read": only told; or NULL */
-	char *dir;           /* absolute, on this machine, no link in it */
-	char *source;        /* the directory that it was found in */
+	/* "Bash, Read": shown to the model, not enforced; or NULL */
+	char *tools;
+	char *dir;    /* real path on this machine */
+	char *source; /* the directory where it was found */
 	enum skill_scope scope;
-	bool hides_user; /* a skill of the user's of the same name */
+	/* it replaced a skill of the user with the same name */
+	bool hides_user;
 };
 
 struct skills {             /* start from { 0 } */
-	struct skill *list; /* by name */
+	struct skill *list; /* sorted by name */
 	size_t n;
-	char **problems; /* a line each: what was left out, and why */
+	/* one line for each skill that was left out, with the reason */
+	char **problems;
 	size_t n_problems;
 };
 
@@ -39,51 +43,55 @@ struct skills_request {         /* all borrowed */
 	const char *agent;      /* "agent" */
 	const char *home;       /* or NULL */
 	const char *cwd;
-	/* skills.extra_allowed_dirs: where links of the user's may lead. */
+	/* skills.extra_allowed_dirs: directories that the user's links may lead
+	 * to. */
 	const char *const *allowed;
 	size_t n_allowed;
 };
 
 /*
- * Reads the front matter of each SKILL.md. Places, the later ones take
+ * Reads the front matter of each SKILL.md. Directories, in order of rising
  * precedence: CONFIG_DIR/AGENT/skills, ~/.agents/skills, .deepagents/skills and
  * .agents/skills of the project's root, ~/.claude/skills, .claude/skills of the
- * project. What cannot be used becomes a problem, never an error. Links are
- * followed within the project, and for the user's own to these places of the
- * user's and to allowed. Any thread.
+ * project. An unusable skill is added to problems and is not an error. A
+ * project's links may lead only into the project; the user's links only to the
+ * user's skill directories and to allowed. Any thread.
  */
 void skills_read(struct skills *s, const struct skills_request *r);
 void skills_release(struct skills *s);
 const struct skill *skills_find(const struct skills *s, struct str name);
-/* The skill that holds this file of this machine; path has no link. Or NULL. */
+/* Returns the skill that contains this local file, or NULL. path must be a real
+ * path. */
 const struct skill *skills_holding(const struct skills *s, const char *path);
-/* ERR_USAGE with the reference's words (spec of names: lower-case letters of
- * any script, digits, single hyphens within). */
+/* Checks the name of a new skill: lower-case letters of any script, digits,
+ * single hyphens between them. ERR_USAGE with the Python program's message. */
 int skill_check_name(const char *name, struct error *err);
-/* The first place of the scope, where new ones are made. Owned. */
+/* Returns the first directory of the scope, where new skills are created.
+ * Owned. */
 char *skills_new_place(const struct skills_request *r, enum skill_scope scope);
 
-/* An open descriptor of the skill's directory: -1 with ERR_NOT_FOUND where it
- * is not what it was when the skills were read. */
+/* Opens the skill's directory. Fails with ERR_NOT_FOUND if it was moved,
+ * deleted or replaced since the skills were read. */
 int skill_open(const struct skill *s, struct error *err);
-/* Appends the whole SKILL.md, UTF-8; *body is where its instructions begin. */
+/* Appends the whole SKILL.md, which is UTF-8. *body is the offset of the
+ * instructions. */
 int skill_read_text(const struct skill *s, struct buf *text, size_t *body,
 		    struct error *err);
-/* The real path of an open descriptor, or NULL. Owned. */
+/* Returns the real path of an open descriptor, or NULL. Owned. */
 char *skill_real_path(int fd);
 
 /*
- * Appends what the system prompt says of them: the same bytes for the same
- * skills. root: where they are in the sandbox; NULL: this machine, at their
- * own places. Those that do not fit are left out, by name from the last on:
- * how many.
+ * Appends the list of skills for the system prompt. The same skills give the
+ * same bytes. root: the directory of the skills in the sandbox; NULL: they are
+ * used where they are on this machine. Returns how many did not fit and were
+ * left out, the last names first.
  */
 size_t skills_add_prompt(const struct skills *s, const char *root,
 			 struct buf *out);
 
-/* Those of the Python program that make sense here. They have no files, and
- * the model is not told of them before they are called; a skill of the user's
- * or the project's of the same name takes precedence. */
+/* The built-in skills of the Python program that are useful here. They have no
+ * files, and the model learns of them only when they are called. A skill of the
+ * user or the project with the same name takes precedence. */
 struct skill_builtin {
 	const char *name; /* NULL ends the list */
 	const char *description;

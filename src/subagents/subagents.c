@@ -1,9 +1,9 @@
-/* subagents.c - AGENTS.md files of subagents: who can be given work. */
+/* subagents.c - reads AGENTS.md files that define subagents. */
 /* SPDX-License-Identifier: MIT */
 /*
- * Begin reading at subagents_read(). A file that cannot be used becomes a line
- * of problems, never an error; one whose list of tools cannot be understood is
- * left out, because it must not have all tools.
+ * Begin reading at subagents_read(). An unusable file is reported in problems
+ * and is not an error. A file whose list of tools is invalid is left out,
+ * because its subagent would otherwise have all tools.
  */
 #include "subagents/subagents.h"
 
@@ -29,7 +29,7 @@
 #include "skills/skills.h"
 
 enum {
-	LIST_MAX = 48 << 10, /* bytes of what the model is told */
+	LIST_MAX = 48 << 10, /* bytes of the list for the model */
 	PATTERN_MAX = 256,
 };
 
@@ -82,7 +82,8 @@ void subagents_describe(const struct subagents *s, struct buf *out)
 	}
 }
 
-/* Our name of a tool that Claude Code's files call by its name, or NULL. */
+/* Returns dcode's name of a tool that has another name in Claude Code's files,
+ * or NULL. */
 static const char *own_name(struct str word)
 {
 	static const char *const names[][2] = {
@@ -107,7 +108,7 @@ static const char *own_name(struct str word)
 	return NULL;
 }
 
-/* "mcp__SERVER" stands for all tools of that server. */
+/* True if word is "mcp__SERVER" and the tool belongs to that server. */
 static bool is_server_of(struct str word, const char *hook_name)
 {
 	struct str name = str_of(hook_name);
@@ -155,7 +156,7 @@ bool subagent_has_tool(const struct subagent *k, const char *tool,
 }
 
 enum {
-	MOST_ENTRIES = 200, /* of one place */
+	MOST_ENTRIES = 200, /* entries read per directory */
 	MOST_SUBAGENTS = 200,
 	DESCRIPTION_CHARS = 1024,
 	WORDS_CHARS = 2000,
@@ -167,7 +168,8 @@ enum {
 struct subagent_scan {
 	struct subagents *out;
 	const char *place;
-	char *root; /* of the project, no link in it; NULL: the user's place */
+	/* real path of the project's root; NULL for the user's directory */
+	char *root;
 	uid_t owner;
 };
 
@@ -201,7 +203,8 @@ static void release_subagent(struct subagent *k)
 	subagents_release(&one);
 }
 
-/* Adds it; a later one replaces the one of the same name. Takes k over. */
+/* Adds a subagent. It replaces an earlier one of the same name. Takes ownership
+ * of k's content. */
 static void add_subagent(struct subagent_scan *s, struct subagent *k)
 {
 	struct subagents *out = s->out;
@@ -267,7 +270,7 @@ static int read_name(struct subagent *k, const struct front_matter *f,
 	return 0;
 }
 
-/* max_turns and max_usd; absent ones stay 0. */
+/* Reads max_turns and max_usd. Missing ones stay 0. */
 static int read_limits(struct subagent *k, const struct front_matter *f,
 		       struct error *err)
 {
@@ -291,8 +294,8 @@ static int read_limits(struct subagent *k, const struct front_matter *f,
 	return rc;
 }
 
-/* "" if the list is empty. A list that cannot be understood is an error: the
- * subagent must not have all tools. */
+/* Reads a list of names; "" if it is empty. An invalid list is an error:
+ * ignoring it would give the subagent all tools. */
 static int read_words(char **words, const struct front_matter *f,
 		      const char *key, struct error *err)
 {
@@ -371,8 +374,9 @@ static int parse_file(struct subagent_scan *s, const char *entry,
 }
 
 /*
- * A repository's links stay in the repository. Attack: agents/x/AGENTS.md that
- * links to notes of the user's, which would then be sent to a model.
+ * Checks an opened file. A repository's links must stay in the repository:
+ * otherwise agents/x/AGENTS.md could link to the user's notes, which would then
+ * be sent to a model.
  */
 static int check_place(const struct subagent_scan *s, int fd, struct error *err)
 {

@@ -1,10 +1,9 @@
-/* args.c - the arguments of a tool: their JSON Schema, and what a model sent.
- */
+/* args.c - JSON Schema of a tool's arguments, and checks of a model's call. */
 /* SPDX-License-Identifier: MIT */
 /*
- * The rows of a tool's .args become the schema that the model is sent
- * (tool_schema()), and decide what a call may have (args_read()). Complaints
- * are worded as Python's pydantic words them, which models know.
+ * tool_schema() turns the rows of a tool's .args into the schema for the model,
+ * and args_read() checks a call against them. Error messages are worded like
+ * those of Python's pydantic, which models know.
  */
 #include "tool/args.h"
 
@@ -88,12 +87,13 @@ char *tool_schema(const struct tool *tool)
 	return buf_detach(&out);
 }
 
-enum { KWARGS_CHARS = 2000 }; /* of the arguments repeated in an error */
+/* characters of the arguments that an error repeats */
+enum { KWARGS_CHARS = 2000 };
 
-/* Beyond this not every integer has a double of its own. */
+/* Larger integers are not exact as a double. */
 static const double max_integer = 9007199254740992.0;
 
-/* True for \u0000, which would end our strings early. */
+/* True if the JSON contains \u0000, which would end a C string early. */
 static bool has_nul(struct str json)
 {
 	for (size_t i = 0; i + 1 < json.len; i++) {
@@ -106,7 +106,7 @@ static bool has_nul(struct str json)
 	return memchr(json.ptr, '\0', json.len) != NULL;
 }
 
-/* A string that is an integer counts as one: some models quote numbers. */
+/* Accepts a string that contains an integer: some models quote numbers. */
 static const char *check_int_text(const char *text, double *value)
 {
 	int64_t whole;
@@ -119,8 +119,8 @@ static const char *check_int_text(const char *text, double *value)
 	return NULL;
 }
 
-/* Each check_ function returns what is wrong, or NULL; it replaces the item by
- * one of the right type. */
+/* Each check_ function returns an error message, or NULL. It converts an
+ * accepted value to the right type. */
 static const char *check_int(const struct tool_arg *arg, cJSON *args,
 			     const cJSON *item)
 {
@@ -193,7 +193,8 @@ static void add_choices(const struct tool_arg *arg, struct buf *out)
 	}
 }
 
-/* Appends " {loc}: {msg}" and a line break for a wrong one. */
+/* Checks one argument. Appends " NAME: message" and a line break if it is
+ * wrong. */
 static void check_arg(const struct tool_arg *arg, cJSON *args,
 		      struct buf *wrong)
 {
@@ -228,7 +229,8 @@ static void check_arg(const struct tool_arg *arg, cJSON *args,
 	buf_addc(wrong, '\n');
 }
 
-/* The result for a call with wrong arguments, which it repeats, shortened. */
+/* Appends the result of a call with wrong arguments. It repeats the arguments,
+ * shortened. */
 static void add_complaint(const char *tool, const cJSON *args, struct str wrong,
 			  struct buf *out)
 {

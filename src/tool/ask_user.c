@@ -1,4 +1,4 @@
-/* ask_user.c - the tool with which the model asks the user. */
+/* ask_user.c - the tool that lets the model ask the user questions. */
 /* SPDX-License-Identifier: MIT */
 #include <stdlib.h>
 #include <string.h>
@@ -102,7 +102,7 @@ static void check_questions(const cJSON *value, struct buf *wrong)
 		check_item(i++, item, wrong);
 }
 
-/* Borrows the texts of args, which have been checked. */
+/* Fills q from args, which must have been checked. Borrows their texts. */
 static void read_questions(const cJSON *args, struct inquiry *q)
 {
 	const cJSON *item;
@@ -121,7 +121,7 @@ static void read_questions(const cJSON *args, struct inquiry *q)
 	}
 }
 
-/* What was chosen of several, and typed, as a JSON array. */
+/* Appends the chosen items and the typed text as a JSON array. */
 static void add_list(const struct inquiry_item *item, struct buf *out)
 {
 	bool any = false;

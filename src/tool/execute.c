@@ -1,10 +1,10 @@
 /* execute.c - the tool that runs a shell command. */
 /* SPDX-License-Identifier: MIT */
 /*
- * A command's output goes two ways: to the reader, as it arrives, up to
- * LIVE_MAX; and into a capture, which keeps the beginning and the end for the
- * model. Both are masked and without what a terminal would overwrite
- * (base/mask/redact_screen.h). Begin reading at receive_chunk().
+ * A command's output goes to the user as it arrives, up to LIVE_MAX bytes, and
+ * into a capture for the model, which keeps the beginning and the end. Both are
+ * masked and show what a terminal would show at the end (base/mask/mask.h).
+ * Begin reading at receive_chunk().
  */
 #include <inttypes.h>
 #include <stdio.h>
@@ -19,17 +19,17 @@
 #include "tool/result.h"
 #include "tool/table.h"
 
-enum { CAPTURE_HALF = 5 << 20 }; /* bytes kept of each end */
+enum { CAPTURE_HALF = 5 << 20 }; /* bytes kept at each end */
 
 struct capture {
 	struct buf head;
-	char *ring;   /* owned; the last bytes, once head is full */
-	size_t half;  /* bytes of each end */
-	size_t at;    /* where the next byte goes in ring */
-	int64_t past; /* bytes that came after head was full */
+	char *ring;   /* owned; holds the last bytes after head is full */
+	size_t half;  /* maximum bytes of each end */
+	size_t at;    /* position of the next byte in ring */
+	int64_t past; /* bytes received after head was full */
 };
 
-/* half: CAPTURE_HALF, smaller in tests; at least 8. */
+/* half is CAPTURE_HALF, or smaller in tests; at least 8. */
 static void capture_init(struct capture *c, size_t half)
 {
 	*c = (struct capture){ .head = BUF_INIT(half), .half = half };
@@ -68,7 +68,7 @@ static void capture_add(struct capture *c, struct str chunk)
 	}
 }
 
-/* The ring's bytes in order: two slices. */
+/* Returns the ring's bytes in order, as two slices. */
 static void unroll(const struct capture *c, struct str *first,
 		   struct str *second)
 {
@@ -84,7 +84,7 @@ static void unroll(const struct capture *c, struct str *first,
 	}
 }
 
-/* Off the rest of a sequence whose beginning was dropped. */
+/* Skips the rest of a UTF-8 sequence whose beginning was dropped. */
 static struct str skip_partial(struct str s)
 {
 	for (int i = 0; i < 3 && s.len; i++) {
@@ -95,7 +95,8 @@ static struct str skip_partial(struct str s)
 	return s;
 }
 
-/* Without a copy where out is empty: it may be megabytes. */
+/* Moves the head to out. If out is empty, no bytes are copied: they may be
+ * megabytes. */
 static void move_head(struct capture *c, size_t len, struct buf *out)
 {
 	size_t max = out->max;
@@ -112,7 +113,7 @@ static void move_head(struct capture *c, size_t len, struct buf *out)
 	c->head = BUF_INIT(c->half);
 }
 
-/* Keeps less of what has been added: half bytes of each end. */
+/* Reduces the capture to half bytes of each end. */
 static void capture_shrink(struct capture *c, size_t half)
 {
 	struct capture small;
@@ -132,8 +133,9 @@ static void capture_shrink(struct capture *c, size_t half)
 	*c = small;
 }
 
-/* Appends what was kept, with a line in the place of what was not, never
- * cutting a UTF-8 sequence; true when bytes were dropped. Empties c. */
+/* Appends the captured output to out, with a line in place of the dropped
+ * bytes. Does not split UTF-8 sequences. True if bytes were dropped. Empties
+ * c. */
 static bool capture_finish(struct capture *c, struct buf *out)
 {
 	int64_t total = (int64_t)c->head.len + c->past;
@@ -163,35 +165,39 @@ static bool capture_finish(struct capture *c, struct buf *out)
 
 enum {
 	MAX_TIMEOUT_S = 3600,
-	SANDBOX_TIMEOUT_S = 1800, /* unless the model says otherwise */
+	SANDBOX_TIMEOUT_S = 1800, /* default timeout in a sandbox */
 	HOST_TIMEOUT_S = 120,
-	NO_LIMIT_S = 24 * 3600, /* what a timeout of 0 means */
+	NO_LIMIT_S = 24 * 3600, /* used for a timeout of 0 */
 	LIVE_MAX = 1 << 20,     /* bytes of a command's output shown live */
-	REST_MAX = 16 << 10,    /* bytes of its newest rows, which may change */
-	SLICE = 64 << 10,       /* bytes filtered at a time */
-	CANCELLED_HALF = RESULT_CHARS / 2 - 1000 /* bytes of each end */
+	/* bytes of the newest rows, which may still change */
+	REST_MAX = 16 << 10,
+	SLICE = 64 << 10, /* bytes filtered at a time */
+	/* bytes kept at each end of a cancelled command's output */
+	CANCELLED_HALF = RESULT_CHARS / 2 - 1000
 };
 
 struct running {
 	const struct tool_env *env;
-	struct redact_screen kept; /* for the model */
-	/* For readers that only append, unless env->redraw takes its place. */
+	struct redact_screen kept; /* feeds capture, for the model */
+	/* For readers that only append; not used if env->redraw is set. */
 	struct redact_screen shown;
-	struct capture capture; /* of kept: both streams, in order of arrival */
-	struct buf text;        /* scratch */
-	struct buf rest;        /* the same */
-	int64_t live;           /* bytes that were to be shown */
+	/* output of kept: both streams, in order of arrival */
+	struct capture capture;
+	struct buf text; /* scratch */
+	struct buf rest; /* scratch */
+	/* bytes of live output so far, including those not shown */
+	int64_t live;
 };
 
-/* A program that is nowhere: whoever starts an editor, by a shell or without
- * one, with its words split or not, fails at once and prints this name. */
+/* The path of a program that does not exist. A command that starts an editor,
+ * with or without a shell, fails at once and prints this name. */
 #define NO_EDITOR                                                              \
 	"No-editor-can-be-opened-here,give-the-text-as-an-argument-as-in-git-" \
 	"commit--m-TEXT"
 
-/* Nobody can answer an editor, a pager or a question for a password: each would
- * wait until the time limit. They stand over the user's own, and over those of
- * a setup script's start files (setup_env.sh leaves them out). */
+/* Nobody can use an editor or a pager or answer a password prompt, so each
+ * would wait until the time limit. These values override the user's own and
+ * those that a setup script exports (setup_env.sh skips them). */
 static const char *const environment[] = {
 	"TERM=dumb",
 	"EDITOR=" NO_EDITOR,
@@ -214,8 +220,8 @@ static void emit_live(const struct running *r, struct str text, struct str rest)
 		r->env->output(r->env->arg, text);
 }
 
-/* Shows at most LIVE_MAX bytes: a terminal, or a log, is for people, and "yes"
- * prints 90 MB a second. What goes to the model has a limit of its own. */
+/* Shows at most LIVE_MAX bytes of live output: it is for people, and "yes"
+ * prints 90 MB a second. Output for the model has its own limit. */
 static void show_live(struct running *r, struct str text, struct str rest)
 {
 	static const char note[] =
@@ -246,7 +252,8 @@ static void show_end(struct running *r)
 	emit_live(r, str_of(note), (struct str){ 0 });
 }
 
-/* The newest rows, which may still change; the end of them if they are long. */
+/* Returns the newest rows, which may still change; only their end if they are
+ * long. */
 static struct str find_rest(struct running *r)
 {
 	struct str rest;
@@ -262,7 +269,7 @@ static struct str find_rest(struct running *r)
 	return rest;
 }
 
-/* For readers that cannot redraw: only what no longer changes. */
+/* Shows output to readers that cannot redraw: only text that is final. */
 static void show_appended(struct running *r, struct str slice)
 {
 	if (!r->env->output || r->env->redraw)
@@ -337,8 +344,8 @@ static void add_status(const struct exec_result *res, bool cut, struct buf *out)
 		buf_adds(out, "\n[Output was truncated due to size limits]");
 }
 
-/* Appends a notice of the sandbox. It may name processes, so it is filtered as
- * output is. */
+/* Appends a notice from the sandbox. It may contain process names, so it is
+ * filtered like output. */
 static void add_notice(struct running *r, const char *notice, struct buf *out)
 {
 	struct buf line = BUF_INIT(2 * SANDBOX_NOTICE);
@@ -404,7 +411,7 @@ static void add_output(struct running *r, bool *cut, struct buf *out)
 		out->ptr[--out->len] = '\0';
 }
 
-/* Starts a job instead; its output is read by job_output. */
+/* Starts the command as a background job. job_output reads its output. */
 static int run_background(const struct tool_env *env, const cJSON *args,
 			  struct buf *out, struct error *err)
 {
@@ -435,8 +442,8 @@ static int run_background(const struct tool_env *env, const cJSON *args,
 	return 0;
 }
 
-/* A cancelled call keeps less of its output: its result may not be saved as a
- * file, and would be cut. */
+/* Runs the command and adds its output and end to the result. A cancelled call
+ * keeps less output: its result is not saved to a file and must fit. */
 static int execute_command(const struct tool_env *env, const cJSON *args,
 			   struct buf *out, struct error *err)
 {
@@ -456,7 +463,8 @@ static int execute_command(const struct tool_env *env, const cJSON *args,
 		.arg = &r,
 	};
 	struct exec_result res = { .exit_code = -1 };
-	size_t output; /* bytes of out before its end */
+	/* bytes of out before the text about the command's end */
+	size_t output;
 	bool cut;
 	int rc;
 
@@ -469,8 +477,9 @@ static int execute_command(const struct tool_env *env, const cJSON *args,
 	if (env->exit_code)
 		*env->exit_code = rc ? 0 : res.exit_code;
 	finish_output(&r);
-	/* The prompt waits for all that is done with it, and a result that is
-	 * longer would be cut for the model: the call may not save it. */
+	/* After a cancel the prompt waits for this call, so it must not take
+	 * the time to save a long result to a file, and the result must fit as
+	 * it is. */
 	if (rc && err->code == ERR_CANCELLED)
 		capture_shrink(&r.capture, CANCELLED_HALF);
 	add_output(&r, &cut, out);

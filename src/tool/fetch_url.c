@@ -1,4 +1,4 @@
-/* fetch_url.c - the tool that reads a page of the web. */
+/* fetch_url.c - the tool that fetches a web page. */
 /* SPDX-License-Identifier: MIT */
 #include "tool/result.h"
 #include "tool/table.h"
@@ -17,7 +17,7 @@ static int execute_fetch_url(const struct tool_env *env, const cJSON *args,
 				 "fetch_url is not available in this run");
 	if (s > FETCH_MS_MAX / 1000)
 		s = FETCH_MS_MAX / 1000;
-	/* A page that the model read may ask it to send a key along. */
+	/* a malicious page may ask the model to put a key into a URL */
 	if (result_holds_secret(env->mask, url))
 		rc = error_set(&why, ERR_USAGE,
 			       "the URL contains a secret of the user, which "

@@ -1,4 +1,4 @@
-/* job_kill.c - the tool that ends a background command. */
+/* job_kill.c - the tool that kills a background command. */
 /* SPDX-License-Identifier: MIT */
 #include "sandbox/jobs/jobs.h"
 #include "tool/result.h"

@@ -1,4 +1,4 @@
-/* job_output.c - the tool that reads what a background command has printed. */
+/* job_output.c - the tool that reads the output of a background command. */
 /* SPDX-License-Identifier: MIT */
 #include <inttypes.h>
 
@@ -8,7 +8,8 @@
 
 enum { MAX_WAIT_S = 600, MOST_BYTES = 60000 };
 
-/* Appends the job's state, which bytes these are, and what to ask for next. */
+/* Appends the job's state, the range of bytes returned, and how to get the
+ * rest. */
 static void add_state(const struct job_state *s, int64_t asked, struct buf *out)
 {
 	int64_t left = s->bytes - s->read;

@@ -1,9 +1,9 @@
-/* paths.c - the file names that a model writes, and files it never sees. */
+/* paths.c - resolves paths given by the model, and protects secret files. */
 /* SPDX-License-Identifier: MIT */
 /*
- * Not a confinement: a model that has a shell can name any file. Wrong paths
- * are refused because a model can correct them; secret_files_hold() keeps
- * stored keys out of what the reading tools show.
+ * This is not a security boundary: a model with a shell can access any file.
+ * Invalid paths are refused because a model can correct them.
+ * secret_files_hold() hides stored keys from the tools that read files.
  */
 #include "tool/paths.h"
 
@@ -34,7 +34,7 @@ static bool has_drive(const char *path)
 	       path[1] == ':';
 }
 
-/* Appends the components, without "." and empty ones. */
+/* Appends the components of path, without empty ones and ".". */
 static void add_parts(struct buf *out, const char *path)
 {
 	struct str rest = str_of(path);

@@ -1,40 +1,43 @@
-/* paths.h - the file names that a model writes, and files it never sees. */
+/* paths.h - resolves paths given by the model, and protects secret files. */
 /* SPDX-License-Identifier: MIT */
 #ifndef TOOL_PATHS_H
 #define TOOL_PATHS_H
 
 #include "base/buf.h"
 
-enum { PATHS_BYTES = 4095 }; /* Linux: PATH_MAX without the NUL */
+enum { PATHS_BYTES = 4095 }; /* Linux's PATH_MAX without the NUL */
 
 /*
- * The absolute path of what was written, relative ones below workdir; "." and
- * empty components are dropped, every other byte is kept (a backslash is an
- * ordinary character). Owned in *path, NULL on failure. ERR_USAGE with the
- * whole result text for a component "..", a leading "~", a drive letter, and
- * a path beyond PATHS_BYTES: not to confine the model, which has a shell, but
- * because those are mistakes that it can correct.
+ * Resolves a path given by the model to an absolute one; relative paths are
+ * below workdir. Empty components and "." are removed; all other bytes are kept
+ * (a backslash is an ordinary character). *path is owned, NULL on failure.
+ * Fails with ERR_USAGE, and the complete result in err->message, for a
+ * component "..", a leading "~", a drive letter and a path longer than
+ * PATHS_BYTES. This does not confine the model, which has a shell: these are
+ * mistakes that it can correct.
  */
 int paths_resolve(const char *workdir, const char *written, char **path,
 		  struct error *err);
-/* Whether inner is outer or lies below it; both from paths_resolve(). */
+/* True if inner is outer or below it. Both must come from paths_resolve(). */
 bool paths_contain(const char *outer, const char *inner);
 
 /*
- * On the user's machine: ~/.deepagents/.state, which has stored keys and
- * threads, and the .env files under ~/.deepagents. Not what a shell command
- * reads: that is approved by itself.
+ * Files on the user's machine that the model must not read:
+ * ~/.deepagents/.state, which has stored keys and threads, and the .env files
+ * under ~/.deepagents. Shell commands are not covered: they need approval.
  */
 struct secret_files { /* from { 0 } */
-	char *dir;    /* owned; ~/.deepagents without links, or NULL */
-	char *state;  /* owned; its .state, or NULL */
+	char *dir;    /* real path of ~/.deepagents, or NULL; owned */
+	char *state;  /* real path of its .state, or NULL; owned */
 };
 
 void secret_files_open(struct secret_files *s, const char *config_dir);
 void secret_files_release(struct secret_files *s);
-/* By its name alone; real has no links. s may be NULL. */
+/* True if the real path is one of the secret files, by name only. s may be
+ * NULL. */
 bool secret_files_name(const struct secret_files *s, const char *real);
-/* The same, and also under another name: a mount elsewhere, a hard link. */
+/* Like secret_files_name(), but also recognises the file under another name: a
+ * bind mount or a hard link. */
 bool secret_files_hold(const struct secret_files *s, const char *real);
 
 #endif

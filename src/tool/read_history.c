@@ -1,4 +1,4 @@
-/* read_history.c - the tool that reads what was taken out of the history. */
+/* read_history.c - the tool that reads messages removed by a compaction. */
 /* SPDX-License-Identifier: MIT */
 #include "tool/table.h"
 

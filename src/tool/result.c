@@ -1,10 +1,11 @@
-/* result.c - the text that a tool returns: limits, lists, numbers, files. */
+/* result.c - helpers for tool results: limits, lists, numbering, large
+ * results. */
 /* SPDX-License-Identifier: MIT */
 /*
- * Every tool returns text for the model. Here is what several of them share:
- * limits and words; the change of a file; values as Python prints them;
- * numbered lines; and results too large for the model, which become a file of
- * the sandbox (evict_apply()).
+ * Every tool returns text for the model. The parts, in order: limits and
+ * messages; the change of a file; values as Python prints them; numbered lines;
+ * and results that are too large, which are saved as a file in the sandbox
+ * (evict_apply()).
  */
 #include "tool/result.h"
 
@@ -161,9 +162,9 @@ void tool_change_mask(struct tool_change *c, const struct mask *m)
 enum { MAX_DEPTH = 8 }; /* nesting shown of a JSON value */
 
 /*
- * What str.isprintable() denies (Python 3, library reference, "str"): general
- * categories Cc, Cf, Co, Zl, Zp and Zs but the space (Unicode 15.0), and
- * ranges where nothing is assigned.
+ * Characters for which Python's str.isprintable() is false (Python 3, library
+ * reference, "str"): general categories Cc, Cf, Co, Zl, Zp and Zs except the
+ * space (Unicode 15.0), and unassigned ranges.
  */
 static const struct {
 	uint32_t first;
@@ -190,8 +191,8 @@ static bool is_printable(uint32_t c)
 	return true;
 }
 
-/* The code point of a well-formed sequence. A broken one gives its first byte
- * and *broken. */
+/* Decodes a UTF-8 sequence. For an invalid one returns its first byte and sets
+ * *broken. */
 static uint32_t decode_char(struct str sequence, bool *broken)
 {
 	const unsigned char *p = (const unsigned char *)sequence.ptr;
@@ -205,7 +206,7 @@ static uint32_t decode_char(struct str sequence, bool *broken)
 	return c;
 }
 
-/* As Python's repr() escapes what it does not print. */
+/* Appends an escape as Python's repr() does for unprintable characters. */
 static void add_escape(struct buf *out, uint32_t c)
 {
 	if (c == '\n')
@@ -269,7 +270,7 @@ void pylist_names(struct buf *out, char *const *names, size_t n)
 	buf_addc(out, ']');
 }
 
-/* A string cut to max code points, in quotes. */
+/* Appends a quoted string, cut to max code points. */
 static void add_string(struct buf *out, const char *text, size_t max)
 {
 	struct buf cut = BUF_INIT(RESULT_RAW_BYTES);
@@ -321,8 +322,9 @@ void pylist_value(struct buf *out, const cJSON *value, size_t max)
 }
 
 enum {
-	MAX_TEXT = 64 << 20, /* bytes; a page of empty lines grows ninefold */
-	MARKER = 48          /* bytes: two int64_t, a dot and NUL */
+	/* bytes; numbering a page of empty lines multiplies its size by nine */
+	MAX_TEXT = 64 << 20,
+	MARKER = 48 /* bytes: two int64_t, a dot and NUL */
 };
 
 size_t numbering_count(struct str text)
@@ -344,7 +346,8 @@ static struct str next_line(struct str *rest)
 	return line;
 }
 
-/* The marker of one row; part 0 is the line's first. Returns its length. */
+/* Formats the marker of one row. part 0 is the line's first row. Returns the
+ * marker's length. */
 static int format_marker(char out[MARKER], int64_t line, size_t part)
 {
 	if (!part)
@@ -352,7 +355,7 @@ static int format_marker(char out[MARKER], int64_t line, size_t part)
 	return snprintf(out, MARKER, "%" PRId64 ".%zu", line, part);
 }
 
-/* Parts beyond the first that this line needs. */
+/* Returns how many rows after the first this line needs. */
 static size_t further_parts(struct str line)
 {
 	size_t chars;
@@ -373,7 +376,7 @@ static int widest_marker(struct str text, int64_t first, size_t n)
 		int width;
 
 		if (!part && i + 1 < n)
-			continue; /* a later line is as wide */
+			continue; /* a later line has the widest marker */
 		width = format_marker(room, first + (int64_t)i, part);
 		if (width > widest)
 			widest = width;
@@ -425,10 +428,10 @@ void numbering_release(struct numbering *nb)
 }
 
 enum {
-	FIND_MS = 20000,    /* for the directory's script */
-	DIR_BYTES = 1024,   /* of its answer */
-	NAME_BYTES = 64,    /* of a file in it */
-	ALL_MAX = 32 << 20, /* bytes of the files in it */
+	FIND_MS = 20000, /* time limit of the script that finds the directory */
+	DIR_BYTES = 1024,   /* bytes of the script's output */
+	NAME_BYTES = 64,    /* bytes of a file name in the directory */
+	ALL_MAX = 32 << 20, /* total bytes of the files in the directory */
 	SCRIPT_MAX = 16 << 10,
 	CLIP_EDGE = RESULT_CHARS / 2 - 1000,
 	PREVIEW_BYTES = 64 << 10
@@ -457,7 +460,7 @@ void evict_name(const char *thread, unsigned n, struct buf *out)
 	buf_adds(out, id);
 }
 
-/* scripts/sandbox/results_dir.sh names the directory. */
+/* The directory's name is defined in scripts/sandbox/results_dir.sh. */
 bool evict_is_own(const char *thread, const char *real)
 {
 	const char *name = strrchr(real, '/');
@@ -469,14 +472,14 @@ bool evict_is_own(const char *thread, const char *real)
 		   name[2 + len] &&
 		   !name[2 + len + strspn(name + 2 + len, "0123456789")];
 
-	/* On a shared machine anybody can make such a name in /tmp. */
+	/* on a shared machine any user can create such a name in /tmp */
 	own = own && lstat(dir, &st) == 0 && S_ISDIR(st.st_mode) &&
 	      st.st_uid == geteuid() && !(st.st_mode & 077);
 	free(dir);
 	return own;
 }
 
-/* Appends n lines off the front of *text, each cut. */
+/* Moves n lines from the front of *text to out, each cut. */
 static void cut_lines(struct str *text, size_t n, struct buf *out)
 {
 	while (n--) {
@@ -488,8 +491,7 @@ static void cut_lines(struct str *text, size_t n, struct buf *out)
 	}
 }
 
-/* Appends n numbered lines off the front of *text; the first has this
- * number. */
+/* Moves n lines from the front of *text to out, cut and numbered from first. */
 static void add_numbered(struct str *text, size_t first, size_t n,
 			 struct buf *out)
 {
@@ -521,8 +523,7 @@ void evict_preview(struct str text, struct buf *out)
 		     out);
 }
 
-/* Appends what the model gets instead of the text: the file's name and a
- * preview. */
+/* Appends the replacement for a saved result: the file's path and a preview. */
 static void add_reference(const char *id, const char *path, struct str text,
 			  struct buf *out)
 {
@@ -566,8 +567,8 @@ static int read_dir(void *arg, enum exec_stream stream, struct str chunk,
 	return 0;
 }
 
-/* True for one line, absolute, without control characters: what a sandbox
- * prints is not trusted. */
+/* True for an absolute path of one line without control characters. The output
+ * of a sandbox is not trusted. */
 static bool is_sane_dir(struct str dir)
 {
 	if (!str_starts(dir, "/") || !str_is_utf8(dir))
@@ -578,8 +579,8 @@ static bool is_sane_dir(struct str dir)
 	return true;
 }
 
-/* Finds, or makes, the directory in the sandbox. It deletes the oldest files
- * of it if they are too many. */
+/* Finds or creates the directory in the sandbox. The script deletes its oldest
+ * files if they take too much room. */
 static int find_dir(const struct tool_env *env, struct buf *dir,
 		    struct error *err)
 {
@@ -611,7 +612,7 @@ static int find_dir(const struct tool_env *env, struct buf *dir,
 	return 0;
 }
 
-/* Writes the text to a file of the sandbox; path is its name. */
+/* Saves the text as a file in the sandbox; path gets its name. */
 static int save_file(const struct tool_env *env, struct str text,
 		     struct buf *path, struct error *err)
 {

@@ -1,4 +1,4 @@
-/* table.c - the tools as one list, for those that go through all of them. */
+/* table.c - the list of all tools. */
 /* SPDX-License-Identifier: MIT */
 #include "tool/table.h"
 

@@ -1,11 +1,11 @@
-/* table.h - the tools, each a file of its own. */
+/* table.h - the list of all tools; each is defined in its own file. */
 /* SPDX-License-Identifier: MIT */
 #ifndef TOOL_TABLE_H
 #define TOOL_TABLE_H
 
 #include "tool/tool.h"
 
-/* A row for each tool, in the order in which the model sees them; tool_NAME is
+/* One row per tool, in the order in which the model sees them. tool_NAME is
  * defined in NAME.c. */
 #define TOOLS(ROW)                                                             \
 	ROW(ls)                                                                \

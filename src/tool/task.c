@@ -1,9 +1,9 @@
-/* task.c - the tool that hands work to a subagent. */
+/* task.c - the tool that delegates work to a subagent. */
 /* SPDX-License-Identifier: MIT */
 #include "base/str.h"
 #include "tool/table.h"
 
-/* In place of the list where there is none to add: see subagents_describe(). */
+/* Runs the subagent and returns its last text as the result. */
 static int execute_task(const struct tool_env *env, const cJSON *args,
 			struct buf *out, struct error *err)
 {

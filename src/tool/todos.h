@@ -1,4 +1,4 @@
-/* todos.h - the list of steps that the model keeps with write_todos. */
+/* todos.h - the list of tasks that the model maintains with write_todos. */
 /* SPDX-License-Identifier: MIT */
 #ifndef TOOL_TODOS_H
 #define TOOL_TODOS_H
@@ -8,32 +8,32 @@
 #define TODOS_TOOL "write_todos" /* the name that models call it by */
 
 enum {
-	TODOS_MOST = 100,         /* items of a list */
-	TODOS_CONTENT_CHARS = 500 /* of an item */
+	TODOS_MOST = 100,         /* items per list */
+	TODOS_CONTENT_CHARS = 500 /* characters per item */
 };
 
 enum todo_status { TODO_PENDING, TODO_IN_PROGRESS, TODO_COMPLETED, N_TODO };
 
 struct todo {
-	char *content; /* owned: UTF-8 as the model wrote it, not blank */
+	char *content; /* owned; UTF-8 as written by the model, not blank */
 	enum todo_status status;
 };
 
-struct todos { /* start from { 0 }; todos_release() after */
+struct todos { /* start from { 0 }; free with todos_release() */
 	struct todo *list;
 	size_t n;
 };
 
-/* The list that a call sets, in place of what *t held; false, and *t as it
- * was: it is no call of write_todos, or one that the tool refuses. */
+/* Replaces *t by the list in a call. False, with *t unchanged, if the call is
+ * not write_todos or has arguments that the tool refuses. */
 bool todos_read(struct todos *t, const struct part *call);
 /*
- * The newest call of write_todos that succeeded, among messages in their order,
- * or NULL: the list of a thread is that of this call, for todos_read().
- * Borrowed from the messages.
+ * Returns the newest successful call of write_todos among messages in
+ * chronological order, or NULL. This call has the thread's current list; read
+ * it with todos_read(). Borrowed from the messages.
  */
 const struct part *todos_latest(const struct message *list, size_t n);
-/* "pending", "in_progress", "completed" */
+/* Returns "pending", "in_progress" or "completed". */
 const char *todos_status(enum todo_status status);
 size_t todos_count(const struct todos *t, enum todo_status status);
 void todos_release(struct todos *t);

@@ -1,8 +1,8 @@
-/* tool_call.c - one call of a tool, from its name to the text for the model. */
+/* tool_call.c - runs one call of a tool and returns the text for the model. */
 /* SPDX-License-Identifier: MIT */
 /*
- * Begin reading at tool_call(). A result is masked here, once, before it is
- * stored, shown or sent; tools that change it by lines or stream it mask
+ * Begin reading at tool_call(). It masks every result before it is stored,
+ * shown or sent. Tools that split results into lines or stream them mask
  * earlier.
  */
 #include <string.h>
@@ -31,7 +31,7 @@ const struct tool *tool_find_among(const struct tool *const *more,
 	return found;
 }
 
-/* Appends the names of one list that this conversation is offered. */
+/* Appends the names of a list's tools that this conversation is offered. */
 static void add_offered(const struct tool_env *env,
 			const struct tool *const *list, size_t *n,
 			struct buf *out)
@@ -46,7 +46,8 @@ static void add_offered(const struct tool_env *env,
 	}
 }
 
-/* Names the tools that there are: models correct themselves. */
+/* Fails with a result that names the available tools, so that the model can
+ * correct itself. */
 static int refuse_unknown(const struct tool_env *env, const char *name,
 			  struct buf *out, struct error *err)
 {
@@ -66,7 +67,7 @@ static bool ends_turn(const struct error *err)
 	return err->code == ERR_CANCELLED || err->code == ERR_GONE;
 }
 
-/* If the tool left no text, the error's message is the result. */
+/* Uses the error's message as the result if the tool returned no text. */
 static void explain_failure(const struct part *call, const struct error *err,
 			    struct buf *out)
 {
@@ -115,8 +116,7 @@ static void mask_result(const struct mask *m, struct buf *text)
 	*text = out;
 }
 
-/* Replaces what is not UTF-8, and NUL, which would end the string, by
- * U+FFFD. */
+/* Replaces invalid UTF-8 and NUL, which would end the string, by U+FFFD. */
 static void repair_result(struct buf *text)
 {
 	struct buf out = BUF_INIT(RESULT_RAW_BYTES);

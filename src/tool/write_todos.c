@@ -1,4 +1,4 @@
-/* write_todos.c - the tool with which the model keeps a list of steps. */
+/* write_todos.c - the tool that lets the model maintain a list of tasks. */
 /* SPDX-License-Identifier: MIT */
 #include <stdlib.h>
 #include <string.h>
@@ -117,7 +117,7 @@ size_t todos_count(const struct todos *t, enum todo_status status)
 	return n;
 }
 
-/* The call that a result belongs to: in the nearest message before it. */
+/* Returns the call of a result: in the nearest message before it. */
 static const struct part *find_call(const struct message *list, size_t n,
 				    const char *id)
 {
@@ -156,8 +156,9 @@ const struct part *todos_latest(const struct message *list, size_t n)
 	return NULL;
 }
 
-/* The list itself is nowhere but in the conversation: the newest call holds
- * it, for screens, for a thread that goes on, and for what is kept of it. */
+/* Returns the list as text. It is not stored: the newest call in the
+ * conversation is the list, for the screen, a resumed thread and a
+ * compaction. */
 static int execute_write_todos(const struct tool_env *env, const cJSON *args,
 			       struct buf *out, struct error *err)
 {
@@ -206,7 +207,7 @@ const struct tool tool_write_todos = {
 			"At most one call in an answer.",
 	},
 	.args = args,
-	.summary = "", /* ui/summary.h has it */
+	.summary = "", /* see ui/summary.h */
 	.flags = TOOL_SESSION | TOOL_SINGLE,
 	.run = execute_write_todos,
 };

@@ -1,4 +1,4 @@
-/* delete.c - the tool that removes a file or a tree. */
+/* delete.c - the tool that deletes a file or a tree. */
 /* SPDX-License-Identifier: MIT */
 #include <stdlib.h>
 #include <string.h>
@@ -8,7 +8,8 @@
 #include "tool/result.h"
 #include "tool/table.h"
 
-/* A command has to run somewhere. */
+/* True if path contains the working directory, which must not be deleted:
+ * commands need it. */
 static bool holds_workdir(const struct tool_env *env, const char *path)
 {
 	struct error ignored = { 0 };

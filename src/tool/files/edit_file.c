@@ -9,7 +9,7 @@
 #include "tool/result.h"
 #include "tool/table.h"
 
-/* Appends 'text', shortened: it came from the model, which has the whole. */
+/* Appends text in quotes, shortened: the model has the full text. */
 static void add_quoted(struct str text, struct buf *out)
 {
 	buf_addc(out, '\'');
@@ -50,9 +50,9 @@ static void explain_several(struct str old, int64_t count, struct buf *out)
 }
 
 static const struct {
-	const char *code; /* of sandbox/files/files.h */
+	const char *code; /* one of sandbox/files/files.h */
 	const char *before;
-	const char *after; /* the path in quotes stands between */
+	const char *after; /* follows the quoted path */
 } texts[] = {
 	{ "file_not_found", "Error: File ", " not found" },
 	{ "permission_denied", "Error: Permission denied editing file ", "" },

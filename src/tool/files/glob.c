@@ -23,7 +23,8 @@ static void render_result(const struct files_names *list, struct buf *out)
 	result_note_left(&list->left, out);
 }
 
-/* A search from above must not list what may not be read. */
+/* Removes files that the model must not read, which a search from a directory
+ * above finds too. */
 static void remove_secret_files(const struct secret_files *secrets,
 				struct files_names *list)
 {

@@ -15,7 +15,7 @@ enum matches_mode {
 	MATCHES_COUNT,     /* "path: 3" */
 };
 
-/* The index of the next file's first match. */
+/* Returns the index of the next file's first match. */
 static size_t next_file(const struct files_matches *list, size_t i)
 {
 	size_t n = i + 1;
@@ -42,7 +42,8 @@ static void add_file(const struct files_match *items, size_t n,
 	}
 }
 
-/* list is sorted; at most RESULT_CHARS code points and one more line. */
+/* Appends the matches of a sorted list: at most RESULT_CHARS code points, and a
+ * note if they were cut. */
 static void render_matches(const struct files_matches *list,
 			   enum matches_mode mode, struct buf *out)
 {
@@ -112,8 +113,8 @@ static void render_result(const struct files_matches *list, const cJSON *args,
 	result_note_left(&list->left, out);
 }
 
-/* Masks a line. One that was cut on its way may end in the middle of a secret:
- * what could begin one there is dropped. */
+/* Masks a line. If it was cut in transit, its end may be the beginning of a
+ * secret and is dropped. */
 static void mask_line(void *arg, struct str line, bool whole, struct buf *out)
 {
 	const struct mask *const *m = arg;
@@ -144,7 +145,8 @@ static void explain_failure(const struct files_matches *list, const cJSON *args,
 	render_matches(list, mode_of(args), out);
 }
 
-/* A search from above must not show what may not be read. */
+/* Removes matches in files that the model must not read, which a search from a
+ * directory above finds too. */
 static void remove_secret_files(const struct secret_files *secrets,
 				struct files_matches *list)
 {

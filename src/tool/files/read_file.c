@@ -1,9 +1,9 @@
 /* read_file.c - the tool that reads lines of a file. */
 /* SPDX-License-Identifier: MIT */
 /*
- * read_text_render() makes a page of numbered lines that fits a result, with
- * notices about what is left out. A file that is not text is attached, where
- * the model takes its kind, or described.
+ * read_text_render() makes a page of numbered lines that fits into a result,
+ * with notices about what is left out. A file that is not text is attached if
+ * the model accepts its type, otherwise described.
  */
 #include "tool/files/read_file.h"
 
@@ -17,13 +17,13 @@
 #include "tool/result.h"
 #include "tool/table.h"
 
-enum { NOTICE_BYTES = 8192 }; /* with a path of PATHS_BYTES twice in it */
+enum { NOTICE_BYTES = 8192 }; /* enough for a path of PATHS_BYTES twice */
 
 struct text_window {
 	int64_t first; /* 1-based, inclusive */
 	int64_t last;
 	int64_t total; /* -1 unknown */
-	bool more;     /* lines follow */
+	bool more;     /* more lines follow */
 };
 
 /* Extensions of spec/agent.md 1.2; types as registered with IANA, or as file
@@ -60,7 +60,7 @@ static const struct read_text_media media[] = {
 	{ 0 },
 };
 
-/* How much of the file was read, and at which offset to go on. */
+/* Appends which lines were read and the offset to continue at. */
 static void add_window(struct buf *out, const struct text_window *w)
 {
 	int64_t n = w->last - w->first + 1;
@@ -95,7 +95,7 @@ static void add_too_large(struct buf *out, const char *path)
 		path);
 }
 
-/* The notices after the first n lines of a page cut to fit. */
+/* Appends the notices for a page that is cut after n lines. */
 static void add_cut_notices(struct buf *out, const struct text_window *w,
 			    size_t n, const char *path)
 {
@@ -107,7 +107,8 @@ static void add_cut_notices(struct buf *out, const struct text_window *w,
 	add_window(out, &cut);
 }
 
-/* The most whole lines that fit with their notices; 0 when not even one. */
+/* Returns how many whole lines fit together with their notices; 0 if none
+ * does. */
 static size_t lines_that_fit(const struct numbering *nb,
 			     const struct text_window *w, const char *path)
 {
@@ -130,8 +131,7 @@ static size_t lines_that_fit(const struct numbering *nb,
 	return fit;
 }
 
-/* The page is cut to whole lines; a single line that is too long is cut
- * within. */
+/* Appends as many whole lines as fit. If the first one is too long, cuts it. */
 static void add_cut(struct buf *out, const struct numbering *nb,
 		    const struct text_window *w, const char *path)
 {
@@ -155,7 +155,7 @@ static bool is_blank(struct str text)
 	return !str_trim(text).len;
 }
 
-/* Whether the page shows all of the file. */
+/* True if the page is the complete file. */
 static bool is_whole(const struct files_page *page)
 {
 	return page->start_line <= 1 && page->next_offset < 0 && !page->clipped;
@@ -233,7 +233,8 @@ bool read_text_is_shown(const char *path)
 	return false;
 }
 
-/* The reference attaches video and audio where the model takes them. */
+/* dcode attaches neither video nor audio; the Python program does so if the
+ * model accepts them. */
 void read_text_binary(const struct files_page *page, const char *path,
 		      struct buf *out)
 {

@@ -1,4 +1,4 @@
-/* read_file.h - a page of a file as the model reads it. */
+/* read_file.h - renders a page of a file for the model. */
 /* SPDX-License-Identifier: MIT */
 #ifndef TOOL_FILES_READ_FILE_H
 #define TOOL_FILES_READ_FILE_H
@@ -9,11 +9,12 @@
 
 struct read_text_request { /* all borrowed */
 	const char *path;  /* absolute */
-	int64_t offset;    /* as the model asked */
+	int64_t offset;    /* as given by the model */
 	int64_t limit;
 };
 
-/* The numbered page, its notices, or a reminder. Not for binary pages. */
+/* Appends the numbered page and its notices, or a reminder if it is empty. Not
+ * for binary pages. */
 void read_text_render(const struct files_page *page,
 		      const struct read_text_request *req, struct buf *out);
 
@@ -22,12 +23,13 @@ struct read_text_media {
 	const char *kind;      /* image, video, audio or file */
 	const char *mime;
 };
-/* By the extension, in any case; NULL for what is read as text. */
+/* Looks up the type by the file's extension, in any case. NULL: read as
+ * text. */
 const struct read_text_media *read_text_media(const char *path);
-/* Whether it is called like a file that models are shown as it is: PNG, JPEG,
- * GIF, WebP, PDF. What it is its bytes decide, media_type(). */
+/* True if the extension is of a type that models can see: PNG, JPEG, GIF, WebP,
+ * PDF. The actual type is determined from the bytes by media_type(). */
 bool read_text_is_shown(const char *path);
-/* The note that stands for a file which is no text. */
+/* Appends the note that replaces the content of a file that is not text. */
 void read_text_binary(const struct files_page *page, const char *path,
 		      struct buf *out);
 

@@ -9,9 +9,10 @@
 #include "tool/result.h"
 #include "tool/table.h"
 
-enum { BEFORE_BYTES = 256 << 10 }; /* fits in one answer of each vendor */
+enum { BEFORE_BYTES = 256 << 10 }; /* fits into one response of every vendor */
 
-/* What the file held is not known from a question, and may be shown. */
+/* True if the change is displayed, was not computed during approval, and the
+ * file may be read. */
 static bool is_shown(const struct tool_env *env, const char *path)
 {
 	return env->change && !env->change->known &&
