@@ -1,9 +1,9 @@
-/* keys.c - what a terminal sends, as text, keys, pastes and replies. */
+/* keys.c - parses a terminal's input into text, keys, pastes and replies. */
 /* SPDX-License-Identifier: MIT */
 /*
- * Characters first, then what finished sequences mean, then the machine that
- * finds their ends. Begin reading at keys_feed(), which takes each byte to the
- * function of the reader's state.
+ * First characters, then the meaning of complete sequences, then the state
+ * machine that finds their ends. Begin reading at keys_feed(), which passes
+ * each byte to the function of the reader's state.
  */
 #include "term/keys.h"
 
@@ -13,29 +13,29 @@
 
 enum { /* struct key_reader.state */
        GROUND = 0,
-       ESCAPE,        /* after ESC; alt: after two */
-       CSI,           /* ECMA-48 5.4: until 0x40..0x7E */
-       SS3,           /* until a letter */
-       STRING,        /* OSC, DCS, SOS, PM, APC: until BEL or ST */
+       ESCAPE,        /* after ESC; with alt set, after two */
+       CSI,           /* ECMA-48 5.4: ends at 0x40..0x7E */
+       SS3,           /* ends at a letter */
+       STRING,        /* OSC, DCS, SOS, PM, APC: ends at BEL or ST */
        STRING_ESCAPE, /* ESC within such a string */
-       MOUSE,         /* the bytes of an X10 mouse report */
-       LATE,          /* a lone ESC has acted; a rest may follow */
+       MOUSE,         /* bytes of an X10 mouse report */
+       LATE, /* a lone ESC was reported; the rest of a sequence may follow */
        PASTE,
 };
 
-/* What a sequence is, beyond its events. */
+/* The kind of a sequence, besides the events that it causes. */
 enum key_sequence {
 	KEY_SEQUENCE_UNKNOWN,
 	KEY_SEQUENCE_KNOWN,
 	KEY_SEQUENCE_PASTE, /* begins a paste */
-	KEY_SEQUENCE_MOUSE, /* three bytes follow */
+	KEY_SEQUENCE_MOUSE, /* three more bytes follow */
 };
 
 static size_t late(struct key_reader *k, unsigned char b, int next,
 		   struct key_sink sink);
 
-/* Bytes of the character at p, which becomes *c; 0: it is none, n + 1: its end
- * is missing. */
+/* Decodes the character at p into *c and returns its length in bytes. 0:
+ * invalid; n + 1: incomplete. */
 static size_t next_char(const unsigned char *p, size_t n, uint32_t *c)
 {
 	static const unsigned char bits[] = { 0, 0x7F, 0x1F, 0x0F, 0x07 };
@@ -55,7 +55,7 @@ static size_t next_char(const unsigned char *p, size_t n, uint32_t *c)
 		if ((p[i] & 0xC0) != 0x80)
 			return 0;
 		*c = *c << 6 | (p[i] & 0x3F);
-		/* Overlong, surrogate, beyond U+10FFFF. */
+		/* Overlong form, surrogate, or above U+10FFFF. */
 		if (i == 1 && ((p[0] == 0xE0 && p[1] < 0xA0) ||
 			       (p[0] == 0xED && p[1] > 0x9F) ||
 			       (p[0] == 0xF0 && p[1] < 0x90) ||
@@ -65,7 +65,8 @@ static size_t next_char(const unsigned char *p, size_t n, uint32_t *c)
 	return want;
 }
 
-/* Of a broken character: the bytes that could have begun one, or its first. */
+/* Returns the length of an invalid character: the bytes that could begin a
+ * valid one, at least one. */
 static size_t broken_length(const unsigned char *p, size_t n)
 {
 	size_t len = n < 3 ? n : 3;
@@ -76,7 +77,7 @@ static size_t broken_length(const unsigned char *p, size_t n)
 	return len;
 }
 
-/* Writes c as UTF-8 to out and returns its bytes; 0: it is no character. */
+/* Writes c as UTF-8 and returns its length; 0: not a character. */
 static size_t encode_utf8(uint32_t c, char out[4])
 {
 	if (c < 0x80) {
@@ -199,7 +200,7 @@ enum { PARAMS = 4, SUBS = 3, PARAM_MAX = 0x1FFFFF };
 
 struct params {
 	uint32_t value[PARAMS][SUBS];
-	size_t n; /* parameters that are there */
+	size_t n; /* number of parameters */
 	char prefix;
 	char intermediate;
 };
@@ -237,7 +238,8 @@ static bool is_upper(uint32_t c)
 	return c >= 'A' && c <= 'Z';
 }
 
-/* A character that came with modifiers, as Ctrl+Shift+Z or as text. */
+/* Emits a character with modifiers, as a key such as Ctrl+Shift+Z or as text.
+ */
 static void emit_char(struct key_sink sink, uint32_t c, unsigned mods)
 {
 	char bytes[4];
@@ -290,8 +292,8 @@ static void parse_params(struct str body, struct params *p)
 	}
 }
 
-/* [x] and [k]: 1 and the sum of Shift 1, Alt 2, Ctrl 4, Super 8, Hyper 16,
- * Meta 32; Caps Lock 64 and Num Lock 128 say nothing here. */
+/* [x] and [k]: the value is 1 plus Shift 1, Alt 2, Ctrl 4, Super 8, Hyper 16,
+ * Meta 32. Caps Lock 64 and Num Lock 128 are ignored. */
 static unsigned parse_mods(uint32_t value)
 {
 	unsigned bits = value ? value - 1 : 0;
@@ -308,8 +310,8 @@ static enum key_sequence emit_found(const struct sequence *s, unsigned mods,
 	return KEY_SEQUENCE_KNOWN;
 }
 
-/* [k] code:shifted:base ; modifiers:event ; text. Of a character outside
- * ASCII the key's place on the standard layout counts for shortcuts. */
+/* [k] code:shifted:base ; modifiers:event ; text. For a character outside
+ * ASCII, shortcuts use the key's position on the standard layout. */
 static enum key_sequence decode_kitty(const uint32_t code[SUBS], unsigned mods,
 				      uint32_t text, struct key_sink sink)
 {
@@ -321,7 +323,7 @@ static enum key_sequence decode_kitty(const uint32_t code[SUBS], unsigned mods,
 	if (c >= 57399 && c <= 57416)
 		c = (unsigned char)kitty_keypad[c - 57399];
 	else if (c >= 57344 && c <= 63743)
-		return KEY_SEQUENCE_KNOWN; /* a key that has no use here */
+		return KEY_SEQUENCE_KNOWN; /* a key without a function here */
 	else if (mods & ~(unsigned)KEY_SHIFT)
 		c = c > 0x7F && code[2] ? code[2] : c;
 	else if (text)
@@ -361,7 +363,8 @@ static enum key_sequence decode_reply(const struct params *p, char final,
 	return KEY_SEQUENCE_KNOWN;
 }
 
-/* [r] CSI n and ^ Ctrl, $ Shift, @ both. */
+/* [r] A CSI sequence with a number ends in ^ for Ctrl, $ for Shift, @ for both.
+ */
 static unsigned rxvt_mods(char final)
 {
 	return final == '^'   ? KEY_CTRL
@@ -370,8 +373,8 @@ static unsigned rxvt_mods(char final)
 			      : 0;
 }
 
-/* body: what stands between CSI and final. extra: mods of a leading ESC. A
- * sink without a function only learns what it is. */
+/* body: the bytes between CSI and final. extra: modifiers from a leading ESC.
+ * With an empty sink, only the sequence's kind is determined. */
 static enum key_sequence decode_csi(struct str body, char final, unsigned extra,
 				    struct key_sink sink)
 {
@@ -414,7 +417,7 @@ static enum key_sequence decode_ss3(struct str body, char final, unsigned extra,
 	struct params p;
 	unsigned mods;
 
-	/* Old xterm and Konsole: SS3 5 P for Ctrl+F1. */
+	/* Old xterm and Konsole send SS3 5 P for Ctrl+F1. */
 	parse_params(body, &p);
 	mods = parse_mods(p.value[p.n ? p.n - 1 : 0][0]) | extra;
 	if (final >= 'j' && final <= 'y')
@@ -427,7 +430,7 @@ static enum key_sequence decode_ss3(struct str body, char final, unsigned extra,
 	return KEY_SEQUENCE_KNOWN;
 }
 
-/* One to four hexadecimal digits, scaled to eight bits. */
+/* Parses one to four hexadecimal digits and scales them to eight bits. */
 static bool parse_channel(struct str s, uint32_t *value)
 {
 	uint32_t v = 0;
@@ -446,7 +449,8 @@ static bool parse_channel(struct str s, uint32_t *value)
 	return true;
 }
 
-/* [x] OSC 11: "11;rgb:RRRR/GGGG/BBBB", or rgba: with a fourth. */
+/* [x] Reply to OSC 11: "11;rgb:RRRR/GGGG/BBBB", or rgba: with a fourth channel.
+ */
 static void decode_osc(struct str body, struct key_sink sink)
 {
 	uint32_t channel[3];
@@ -468,9 +472,10 @@ static void decode_osc(struct str body, struct key_sink sink)
 }
 
 enum {
-	LONE_BRACKET_MS = 100, /* nobody types Esc and [ as fast as this */
-	STALE_MS = 1000,       /* so long the rest of ESC and one byte, or of
-				  a string, is waited for and swallowed */
+	LONE_BRACKET_MS =
+		100,     /* Esc and [ within this time were not typed by hand */
+	STALE_MS = 1000, /* so long the rest of ESC and one byte, or of
+			    a string, is waited for and swallowed */
 	ESC = 0x1B,
 };
 
@@ -515,7 +520,7 @@ static void begin_paste(struct key_reader *k, struct key_sink sink)
 	emit_text(sink, KEY_EVENT_PASTE_BEGIN, (struct str){ 0 });
 }
 
-/* 8-bit C1, raw or as UTF-8. */
+/* Handles an 8-bit C1 control, raw or as UTF-8. */
 static void begin_c1(struct key_reader *k, uint32_t c)
 {
 	k->alt = false;
@@ -552,7 +557,8 @@ static bool is_control(uint32_t c)
 	return c < 0x20 || (c >= 0x7F && c < 0xA0);
 }
 
-/* One character that is none of a run of text: a control, a broken one. */
+/* Handles a character that is not ordinary text: a control or an invalid one.
+ */
 static void ground_char(struct key_reader *k, struct str bytes, uint32_t c,
 			struct key_sink sink)
 {
@@ -569,8 +575,8 @@ static void ground_char(struct key_reader *k, struct str bytes, uint32_t c,
 		emit_text(sink, KEY_EVENT_TEXT, bytes);
 }
 
-/* Completes a character whose first bytes came before. Returns the bytes that
- * it took. */
+/* Completes a character that began in the previous input. Returns the number of
+ * bytes used. */
 static size_t ground_part(struct key_reader *k, struct str bytes,
 			  struct key_sink sink)
 {
@@ -596,7 +602,7 @@ static size_t ground_part(struct key_reader *k, struct str bytes,
 	return 0;
 }
 
-/* Text and controls; returns the bytes that it took. */
+/* Handles text and controls. Returns the number of bytes used. */
 static size_t ground(struct key_reader *k, struct str bytes,
 		     struct key_sink sink)
 {
@@ -653,7 +659,7 @@ static size_t escape(struct key_reader *k, unsigned char b,
 			emit_key(sink, KEY_ESCAPE, 0, 0);
 		k->alt = true;
 	} else {
-		/* Legacy Alt: the key with ESC before it. */
+		/* Legacy encoding of Alt: ESC before the key. */
 		if (k->alt)
 			emit_key(sink, KEY_ESCAPE, 0, 0);
 		k->alt = true;
@@ -669,8 +675,8 @@ static void finish(struct key_reader *k, unsigned char final,
 	unsigned extra = k->alt ? KEY_ALT : 0;
 	struct str body = { k->sequence, k->len };
 	enum key_sequence what = KEY_SEQUENCE_UNKNOWN;
-	/* Of a sequence that came too late only the begin of a paste counts:
-	 * what follows is no typing. */
+	/* A sequence that arrived too late has no effect, unless it begins a
+	 * paste: what follows is not typed. */
 	struct key_sink to = k->stale ? (struct key_sink){ 0 } : sink;
 
 	if (!k->over)
@@ -687,7 +693,8 @@ static void finish(struct key_reader *k, unsigned char final,
 		begin_paste(k, sink);
 }
 
-/* A control or a byte beyond ASCII ends any sequence, and is read anew. */
+/* True for a control or a byte beyond ASCII: it aborts the sequence and is then
+ * handled as ordinary input. */
 static bool abandons(unsigned char b)
 {
 	return b < 0x20 || b >= 0x7F;
@@ -706,8 +713,8 @@ static size_t control_sequence(struct key_reader *k, unsigned char b,
 	}
 	if (k->state == SS3)
 		final = b < '0' || b > ';';
-	/* Linux: CSI [ A. rxvt: CSI 3 $, where $ ends it; in an answer to
-	 * DECRQM it does not. */
+	/* Linux sends CSI [ A. rxvt sends CSI 3 $, which ends at $; in a reply
+	 * to DECRQM, $ does not end the sequence. */
 	else if (b == '[' && first && !k->stale)
 		final = false;
 	else if (b == '$' && !first && k->sequence[0] >= '0' &&
@@ -721,7 +728,8 @@ static size_t control_sequence(struct key_reader *k, unsigned char b,
 	return 1;
 }
 
-/* After a pause only what an answer of a terminal can be is swallowed. */
+/* After a pause, only bytes that a terminal's reply can contain are discarded.
+ */
 static bool may_continue(const struct key_reader *k, unsigned char b)
 {
 	if (!k->stale || k->len)
@@ -758,7 +766,8 @@ static size_t control_string(struct key_reader *k, unsigned char b,
 	return 1;
 }
 
-/* What was held back was typed after all. */
+/* The bytes held as a possible escape sequence were ordinary keys: emit them.
+ */
 static void release_late(struct key_reader *k, struct key_sink sink)
 {
 	struct str text = { k->sequence, k->len };
@@ -768,7 +777,8 @@ static void release_late(struct key_reader *k, struct key_sink sink)
 		emit_text(sink, KEY_EVENT_TEXT, text);
 }
 
-/* "[A" and "OA" may be typed; they are a rest only when nothing follows. */
+/* "[A" and "OA" may have been typed. They count as the rest of a sequence only
+ * if no further byte follows. */
 static void finish_late(struct key_reader *k, unsigned char b, bool last,
 			struct key_sink sink)
 {
@@ -788,8 +798,8 @@ static void finish_late(struct key_reader *k, unsigned char b, bool last,
 	}
 }
 
-/* After a lone ESC has acted: b is part of the rest of a sequence that was cut
- * there, or it was typed. next: the byte after it, or -1. */
+/* Handles a byte after a lone ESC was reported: it was typed, or it belongs to
+ * a sequence that was split after ESC. next: the following byte, or -1. */
 static size_t late(struct key_reader *k, unsigned char b, int next,
 		   struct key_sink sink)
 {
@@ -831,7 +841,8 @@ static size_t paste(struct key_reader *k, struct str bytes,
 
 	while (k->matched && bytes.len) {
 		if (bytes.ptr[0] != PASTE_END[k->matched]) {
-			/* Only its first byte can begin the mark anew. */
+			/* Only the first byte of the end mark can begin it
+			 * again. */
 			emit_text(sink, KEY_EVENT_PASTE,
 				  (struct str){ PASTE_END, k->matched });
 			k->matched = 0;
@@ -890,7 +901,8 @@ void keys_feed(struct key_reader *k, struct str bytes, int64_t now_ms,
 	if (!bytes.len)
 		return;
 	keys_timeout(k, now_ms, sink);
-	/* Parameters are no typing, however late the rest comes. */
+	/* Parameters of a sequence are never typed text, however late they
+	 * arrive. */
 	if (k->stale && now_ms - k->last_ms > STALE_MS &&
 	    !(k->state == CSI && k->len))
 		begin(k, GROUND, 0);

@@ -1,11 +1,11 @@
-/* keys.h - what a terminal sends, as text, keys, pastes and replies. */
+/* keys.h - parses a terminal's input into text, keys, pastes and replies. */
 /* SPDX-License-Identifier: MIT */
 #ifndef TERM_KEYS_H
 #define TERM_KEYS_H
 
 /*
- * Bytes of the terminal, cut anywhere, become events. What the keys mean
- * is in the table of editor.c. Begin reading at keys_feed().
+ * Turns bytes from the terminal, split at any position, into events. The table
+ * in editor.c defines what keys do. Begin reading at keys_feed().
  */
 #include <stdbool.h>
 #include <stdint.h>
@@ -37,7 +37,7 @@ enum { KEY_SHIFT = 1, KEY_ALT = 2, KEY_CTRL = 4, KEY_SUPER = 8 };
 
 struct key {
 	enum key_name name;
-	uint32_t c;    /* of KEY_CHAR; letters of ASCII in lower case */
+	uint32_t c;    /* character of KEY_CHAR; ASCII letters in lower case */
 	unsigned mods; /* KEY_SHIFT ... */
 };
 
@@ -45,14 +45,15 @@ enum key_event_kind {
 	KEY_EVENT_TEXT,        /* text: printable UTF-8 that was typed */
 	KEY_EVENT_KEY,         /* key */
 	KEY_EVENT_PASTE_BEGIN, /* bracketed paste */
-	KEY_EVENT_PASTE,       /* text: any bytes of it */
+	KEY_EVENT_PASTE,       /* text: any bytes of the paste */
 	KEY_EVENT_PASTE_END,
-	KEY_EVENT_BACKGROUND,  /* value: 0xRRGGBB, the answer to OSC 11 */
-	KEY_EVENT_KITTY_FLAGS, /* value: the answer to CSI ? u */
-	KEY_EVENT_DEVICE, /* the answer to CSI c; every terminal gives it */
-	KEY_EVENT_MODE,   /* value: a private mode's number, state: of
+	KEY_EVENT_BACKGROUND,  /* value: 0xRRGGBB, from the reply to OSC 11 */
+	KEY_EVENT_KITTY_FLAGS, /* value: from the reply to CSI ? u */
+	KEY_EVENT_DEVICE, /* the reply to CSI c, which every terminal sends */
+	KEY_EVENT_MODE,   /* value: the number of a private mode; state: from
 			     DECRPM (1 set, 2 reset, 0 unknown) */
-	KEY_EVENT_FOCUS,  /* value: 1 the window has it, 0 it lost it */
+	KEY_EVENT_FOCUS,  /* value: 1 if the window got the focus, 0 if it lost
+			     it */
 };
 
 struct key_event {
@@ -68,45 +69,49 @@ struct key_sink {
 	void *context;
 };
 
-/* KEYS_WAIT_MS after the last byte of an unfinished sequence nothing more is
- * expected: a lone ESC is the key then. Whole milliseconds are cut off, so it
- * acts 25 to 26 ms after its byte. */
+/* An unfinished sequence is given up KEYS_WAIT_MS after its last byte; a lone
+ * ESC then counts as the key. Times are rounded down to milliseconds, so it is
+ * reported 25 to 26 ms after its byte. */
 enum { KEYS_WAIT_MS = 26, KEYS_SEQUENCE_MAX = 96 };
 
-/* The state between two reads; bounded. Zero-initialise. */
+/* The state between two reads, of fixed size. Zero-initialise. */
 struct key_reader {
 	bool erase_is_bs; /* set by the caller: the Backspace key sends 0x08
-			     (termios VERASE), so it is not Ctrl+Backspace */
+			     (termios VERASE), so 0x08 does not mean
+			     Ctrl+Backspace */
 
 	unsigned char state;
-	bool alt;   /* ESC stood before the introducer */
-	bool stale; /* the wait ended: the rest is swallowed */
-	bool late;  /* a lone ESC has acted, nothing came since */
-	bool over;  /* the sequence is longer than kept: it means nothing */
+	bool alt;   /* ESC preceded the introducer */
+	bool stale; /* the wait has ended: the rest of the sequence is discarded
+		     */
+	bool late;  /* a lone ESC was reported and nothing has arrived since */
+	bool over;  /* the sequence is too long to be stored and is ignored */
 	unsigned char introducer; /* '[', 'O', ']', 'P', 'X', '^', '_' */
 	unsigned char len;        /* bytes in sequence */
-	unsigned char skip;       /* bytes of an X10 mouse report to come */
-	unsigned char matched;    /* bytes of the end mark of a paste */
+	unsigned char skip;       /* missing bytes of an X10 mouse report */
+	unsigned char
+		matched; /* bytes of a paste's end mark that were matched */
 	unsigned char part_len;
 	unsigned char part[4]; /* an unfinished UTF-8 sequence */
 	char sequence[KEYS_SEQUENCE_MAX];
-	int64_t last_ms; /* when the last byte came */
-	int64_t late_ms; /* when a lone ESC acted */
+	int64_t last_ms; /* time of the last byte */
+	int64_t late_ms; /* time when a lone ESC was reported */
 };
 
 /*
- * Turns bytes that were read at now_ms (any steady clock) into events, which
- * the sink gets before this returns. Pieces of one sequence may be as far
- * apart as KEYS_WAIT_MS; the rest of one that comes later is swallowed and
- * never becomes text. Work is linear in the bytes.
+ * Turns bytes read at now_ms (any steady clock) into events, which the sink
+ * gets before this returns. The parts of a sequence may arrive up to
+ * KEYS_WAIT_MS apart. If the rest arrives later, it is discarded and never
+ * becomes text. Runs in linear time.
  */
 void keys_feed(struct key_reader *k, struct str bytes, int64_t now_ms,
 	       struct key_sink sink);
-/* The end of a paste has not come. */
+/* True until the end of a paste has arrived. */
 bool keys_in_paste(const struct key_reader *k);
-/* When keys_timeout() has to be called; INT64_MAX: nothing is awaited. */
+/* Returns when keys_timeout() must be called; INT64_MAX: not needed. */
 int64_t keys_deadline(const struct key_reader *k);
-/* Acts on what was awaited in vain; nothing before the deadline. */
+/* Handles a sequence whose rest did not arrive; does nothing before the
+ * deadline. */
 void keys_timeout(struct key_reader *k, int64_t now_ms, struct key_sink sink);
 
 #endif

@@ -30,9 +30,9 @@ static bool is_spacing(utf8proc_int32_t c)
 	       property(c)->boundclass == UTF8PROC_BOUNDCLASS_SPACINGMARK;
 }
 
-/* Cells of one character alone. utf8proc gives 0 to spacing marks and to the
- * signs that stand before Arabic and other numbers; tmux 3.3a and xterm.js
- * 6.0.0 give them one. */
+/* Returns the cells of a single character. utf8proc returns 0 for spacing marks
+ * and for the signs before Arabic and other numbers; tmux 3.3a and
+ * xterm.js 6.0.0 use one cell. */
 static size_t width_char(utf8proc_int32_t c)
 {
 	size_t cells = property(c)->charwidth;
@@ -45,7 +45,7 @@ static bool is_regional(utf8proc_int32_t c)
 	return c >= 0x1F1E6 && c <= 0x1F1FF;
 }
 
-/* Bytes of the first character; *c becomes -1 when they are no UTF-8. */
+/* Returns the length of the first character; *c is -1 if it is not UTF-8. */
 static size_t next_char(struct str s, utf8proc_int32_t *c)
 {
 	utf8proc_ssize_t n;
@@ -58,7 +58,7 @@ static size_t next_char(struct str s, utf8proc_int32_t *c)
 	return 1;
 }
 
-/* Adds to a cluster of *cells the width that its next character brings. */
+/* Adds to a cluster's width the width that its next character contributes. */
 static void widen(size_t *cells, utf8proc_int32_t before, utf8proc_int32_t c)
 {
 	if (c == VARIATION_SELECTOR_16 && *cells)
@@ -138,7 +138,7 @@ void width_drop_last(struct buf *text)
 	text->len = last;
 }
 
-/* Room for one more of count elements; they double. */
+/* Makes room for one more of count elements by doubling the array. */
 static void *grow(void *array, size_t count, size_t *cap, size_t size)
 {
 	if (count < *cap)
@@ -173,8 +173,8 @@ static bool same_look(const struct span *a, const struct span *b)
 	       a->style.role == b->style.role && a->link == b->link;
 }
 
-/* Appends clean bytes to the open row; joined to the span before when they
- * look the same. */
+/* Appends clean bytes to the open row. They join the previous span if that has
+ * the same look. */
 static void add_bytes(struct rows *r, struct span look, struct str text)
 {
 	size_t before = r->bytes.len;
@@ -193,8 +193,8 @@ static void add_bytes(struct rows *r, struct span look, struct str text)
 	r->spans[r->n_spans++] = look;
 }
 
-/* A mark without a base would change the cell before the row: it gets a space
- * as its base. */
+/* A combining mark without a base would change the cell before the row, so it
+ * gets a space as its base. */
 static void add_base(struct rows *r, struct span look, struct str text)
 {
 	size_t cells;
@@ -205,8 +205,8 @@ static void add_base(struct rows *r, struct span look, struct str text)
 		add_bytes(r, look, STR(" "));
 }
 
-/* Cells of the open row behind its last tab stop: of a row of tabs each cell is
- * measured once. */
+/* Returns the cells in the open row after its last tab stop, so that a row of
+ * tabs is measured only once. */
 static size_t cells_behind_stop(const struct rows *r)
 {
 	size_t from = r->rows[r->n - 1].byte;
@@ -216,7 +216,7 @@ static size_t cells_behind_stop(const struct rows *r)
 	return width_cells(str_skip(buf_str(&r->bytes), from));
 }
 
-/* Text without LF. */
+/* Appends text without LF. */
 static void add_piece(struct rows *r, struct span look, struct str text)
 {
 	static const char blanks[ROWS_TAB + 1] = "        ";
@@ -289,7 +289,7 @@ bool rows_address_is_safe(struct str address)
 	return false;
 }
 
-/* Puts a safe address into links and returns what span.link is of it. */
+/* Stores a safe address in links and returns its value for span.link. */
 static size_t add_address(struct rows *r, struct str address)
 {
 	size_t at = r->links.len;
@@ -325,7 +325,7 @@ void rows_add_span(struct rows *r, const struct rows *from,
 	struct span look = { .style = span->style };
 
 	open_row(r);
-	/* Pieces of one link stay one: the last address is used again. */
+	/* Consecutive pieces of one link share the stored address. */
 	if (span->link) {
 		const struct span *last =
 			r->n_spans ? &r->spans[r->n_spans - 1] : NULL;
@@ -437,16 +437,16 @@ bool rows_equal(const struct rows *a, size_t i, const struct rows *b, size_t j)
 	return true;
 }
 
-/* A row that is being cut: what is left of it. */
+/* The rest of a row that is being wrapped. */
 struct remainder {
 	const struct rows *in;
 	struct str bytes;
 	const struct span *span;
-	size_t used; /* bytes of *span that are out */
+	size_t used; /* bytes of *span already output */
 };
 
-/* Bytes for the next row of so many cells; *skip: the blanks after them that
- * the cut takes the place of. */
+/* Returns the bytes for the next row of at most `cells` cells. *skip: the
+ * spaces after them, which are dropped. */
 static size_t find_cut(struct str s, size_t cells, bool words, size_t *skip)
 {
 	size_t most = width_prefix(s, cells);
@@ -454,13 +454,13 @@ static size_t find_cut(struct str s, size_t cells, bool words, size_t *skip)
 	size_t wide;
 
 	*skip = 0;
-	if (!most) /* one cluster that is wider than the row */
+	if (!most) /* a single cluster is wider than the row */
 		return width_next(s, &wide);
 	if (most == s.len || !words)
 		return most;
 	for (cut = most; cut && s.ptr[cut] != ' ';)
 		cut--;
-	/* Blanks that the text begins with are its indentation, no gap. */
+	/* Spaces at the beginning are indentation, not a place to wrap. */
 	while (cut && s.ptr[cut - 1] == ' ')
 		cut--;
 	if (!cut)
@@ -470,7 +470,7 @@ static size_t find_cut(struct str s, size_t cells, bool words, size_t *skip)
 	return cut;
 }
 
-/* Moves n bytes to out, or drops them when it is NULL. */
+/* Moves n bytes to out, or drops them if out is NULL. */
 static void take_bytes(struct remainder *r, size_t n, struct rows *out)
 {
 	while (n) {
@@ -534,7 +534,7 @@ size_t cut_text_add(struct rows *rows, struct style style, struct str text,
 	struct str cut;
 	size_t used;
 
-	/* Of a long text only what a screen can show is looked at. */
+	/* Only examine as much of a long text as a screen can show. */
 	if (text.len > CUT_TEXT_MAX)
 		text.len = CUT_TEXT_MAX;
 	sanitize_line(text, &line);

@@ -1,4 +1,4 @@
-/* screen.c - a transcript that scrolls, and a live part below it. */
+/* screen.c - a transcript that scrolls, with a live part below it. */
 /* SPDX-License-Identifier: MIT */
 #include "term/screen.h"
 
@@ -9,12 +9,13 @@
 #include "base/str.h"
 
 enum {
-	MAX_FRAME = 256 << 10, /* bytes; more is printed with the next one */
+	MAX_FRAME =
+		256 << 10, /* bytes; the rest is printed with the next frame */
 	CLOSE_MS = 2000,
-	/* Frames wait until sizes stop changing: what is drawn while a terminal
-	 * wraps its rows anew could stand anywhere. tmux wraps at once and
-	 * tells 250 ms later when it has just told another size
-	 * (server_client_resize_timer). */
+	/* Delay of frames after a resize, until the size stops changing: while
+	   a terminal rewraps its rows, the cursor's position is unknown. tmux
+	   rewraps at once and reports it 250 ms later if it has just reported
+	   another size (server_client_resize_timer). */
 	SETTLE_MS = 40,
 	SETTLE_TMUX_MS = 300,
 };
@@ -25,8 +26,9 @@ enum {
 #define CARET_SHOW "\x1b[?25h"
 #define AUTOWRAP_OFF "\x1b[?7l"
 #define AUTOWRAP_ON "\x1b[?7h"
-/* From the first column. tmux moves the whole screen to its history when it is
- * erased from its first cell on; so the first cell is erased apart. */
+/* Erases everything from the first column on. If it is erased from its first
+ * cell on, tmux moves the whole screen into its history; so the first cell is
+ * erased separately. */
 #define ERASE_BELOW "\x1b[K\x1b[C\x1b[J\r"
 
 static bool env_starts(const char *name, const char *prefix)
@@ -104,20 +106,19 @@ size_t screen_live_rows(const struct screen *s)
 	return s->lines > 1 ? s->lines - 1 : 1;
 }
 
-/* Appends row i from the first column of a row of the screen, over whatever is
- * there, cut to so many cells (SIZE_MAX: whole). The cursor is left behind it.
- */
+/* Draws row i over the current screen row, cut to `cells` cells (SIZE_MAX:
+ * whole). The cursor must be in the first column and ends after the text. */
 static void draw_row(struct screen *s, const struct rows *rows, size_t i,
 		     size_t cells)
 {
-	/* Erased first: behind a row that fills the screen the cursor stands
-	 * on its last cell, and erasing there would take that. */
+	/* Erase first: after a row of full width, the cursor is on the last
+	 * cell, and erasing would remove that cell. */
 	buf_adds(&s->frame, "\x1b[K");
 	theme_row(s->theme, rows, i, cells, &s->frame);
 }
 
-/* The row, from 0, of a text that a terminal wraps, in which a cursor is that
- * stood before cell number cell. */
+/* Returns the row, counted from 0, that the cursor is in after a terminal has
+ * wrapped the text; the cursor was before cell number `cell`. */
 static size_t wrapped_row_of(struct str text, size_t cell, size_t columns)
 {
 	size_t column = 0;
@@ -134,14 +135,14 @@ static size_t wrapped_row_of(struct str text, size_t cell, size_t columns)
 		cell -= cells < cell ? cells : cell;
 		text = str_skip(text, n);
 	}
-	/* Behind the last cell of a full row: before the next one's first, if
-	 * there is more text. */
+	/* After the last cell of a full row, the position belongs to the next
+	 * row if there is more text. */
 	if (text.len && column >= columns)
 		row++;
 	return row;
 }
 
-/* What of live is shown: its first row and how many. */
+/* Returns the first row of live that is shown, and the number of rows shown. */
 static size_t find_shown(const struct screen *s, size_t *n)
 {
 	size_t most = screen_live_rows(s);
@@ -153,16 +154,17 @@ static size_t find_shown(const struct screen *s, size_t *n)
 	return first;
 }
 
-/* Rows that drawn row i takes beyond its first when the terminal wraps it. */
+/* Returns how many more rows drawn row i occupies when the terminal wraps it.
+ */
 static size_t count_wraps(const struct screen *s, size_t i)
 {
 	return wrapped_row_of(rows_view(&s->drawn, i).bytes, SIZE_MAX,
 			      s->columns);
 }
 
-/* xterm.js (Buffer.ts, resize() and _reflowSmaller(), 6.0.0): what other
- * lines do to the rows from the first of the live part down. Below the cursor
- * rows are added while there are some, and dropped first. */
+/* Follows what xterm.js (Buffer.ts, resize() and _reflowSmaller(), 6.0.0) does
+ * to the rows of the live part when the number of lines changes: rows are added
+ * below the cursor if any are there, and removed there first. */
 static void resize_room(struct screen *s)
 {
 	size_t below = s->room - s->at_row - 1;
@@ -175,8 +177,9 @@ static void resize_room(struct screen *s)
 		s->room -= s->drawn_lines - s->lines;
 }
 
-/* Then it wraps from the last row up, moves the cursor down by all rows that
- * this adds, and leaves out the row that the cursor has come to by then. */
+/* Then xterm.js wraps rows from the last one upwards, moves the cursor down by
+ * the number of added rows, and skips the row that the cursor is in at that
+ * point. */
 static size_t count_above_xtermjs(struct screen *s)
 {
 	size_t above = s->at_row;
@@ -191,8 +194,8 @@ static size_t count_above_xtermjs(struct screen *s)
 	return above;
 }
 
-/* Rows from the cursor up to the first of the live part, after the terminal
- * may have wrapped them anew. */
+/* Returns the number of rows from the cursor up to the first of the live part,
+ * after the terminal may have rewrapped them. */
 static size_t count_above(struct screen *s)
 {
 	size_t above = s->at_row;
@@ -208,7 +211,7 @@ static size_t count_above(struct screen *s)
 				      s->at_column, s->columns);
 }
 
-/* The cursor goes to the first column of row i of the live part. */
+/* Moves the cursor to the first column of row i of the live part. */
 static void go_to(struct screen *s, size_t row)
 {
 	long down = (long)row - (long)s->at_row;
@@ -220,8 +223,8 @@ static void go_to(struct screen *s, size_t row)
 	s->at_row = row;
 }
 
-/* From the first row of the live part on: as many of the printed rows as a
- * frame takes. */
+/* Draws as many printed rows as fit into a frame, beginning at the live part's
+ * first row. Returns their number. */
 static size_t draw_printed(struct screen *s)
 {
 	size_t i;
@@ -234,8 +237,8 @@ static size_t draw_printed(struct screen *s)
 	return i;
 }
 
-/* All rows of the live part, from its first one; old: rows of the screen that
- * the former one took from there on. */
+/* Draws the whole live part from its first row. old: screen rows that the
+ * previous one occupied. */
 static void draw_whole(struct screen *s, size_t first, size_t n, size_t old)
 {
 	for (size_t i = 0; i < n; i++) {
@@ -279,7 +282,7 @@ static size_t clamp_column(const struct screen *s)
 	return s->caret_column < s->columns ? s->caret_column : s->columns - 1;
 }
 
-/* The cursor goes to the caret, or to the last row when that is hidden. */
+/* Moves the cursor to the caret, or to the last row if the caret is hidden. */
 static void draw_caret(struct screen *s, size_t first, size_t n)
 {
 	bool shown = s->caret_row != SIZE_MAX;
@@ -320,8 +323,8 @@ static void build_frame(struct screen *s, size_t first, size_t n)
 	if (whole) {
 		s->at_row = count_above(s);
 		go_to(s, 0);
-		/* The terminal has marked rows that it wrapped: all of them are
-		 * erased before they are used again. */
+		/* The terminal marked the rows that it wrapped. Erase them all
+		 * before they are used again. */
 		if (s->fresh) {
 			buf_adds(&s->frame, ERASE_BELOW);
 			old = 0;
@@ -358,7 +361,7 @@ static void note_resize(struct screen *s, bool *resized)
 		*resized = true;
 }
 
-/* Nothing of ours is on the screen any more. */
+/* Call when the screen no longer shows anything that was drawn. */
 static void forget_drawn(struct screen *s)
 {
 	rows_clear(&s->drawn);
@@ -422,8 +425,8 @@ int64_t screen_wait(const struct screen *s, struct pollfd fds[2])
 	return s->printed.n && !s->tty.unsent.len ? 0 : INT64_MAX;
 }
 
-/* Prints what is left and erases the live part, which is wanted again after a
- * resume. */
+/* Prints the remaining rows and erases the live part, which is drawn again
+ * after a resume. */
 static void finish_frames(struct screen *s)
 {
 	int64_t end = clock_ms() + CLOSE_MS;

@@ -1,4 +1,4 @@
-/* theme.c - what rows look like: colours, glyphs, and the bytes of a row. */
+/* theme.c - the look of rows: colours, glyphs, and the bytes of a row. */
 /* SPDX-License-Identifier: MIT */
 #include "term/theme.h"
 
@@ -9,8 +9,9 @@
 
 static const char *const names[N_THEMES] = { "auto", "dark", "light", "none" };
 
-/* SGR parameters: of the 16 colours that users set in their palette, so that
- * theirs rule. Attributes that are part of a role stay without colours. */
+/* SGR parameters. Only the 16 colours of the user's palette are used, so that
+ * the user's settings apply. A role's attributes are used without colours, too.
+ */
 struct appearance {
 	const char *dark, *light;
 	uint8_t attrs;
@@ -77,8 +78,7 @@ static bool locale_is_utf8(void)
 	       (strcasestr(value, "utf-8") || strcasestr(value, "utf8"));
 }
 
-/* COLORFGBG ends in the number of the background's colour: 7 and 15 are the
- * white ones. */
+/* COLORFGBG ends in the number of the background colour; 7 and 15 are white. */
 static bool background_is_light(void)
 {
 	const char *value = getenv("COLORFGBG");
@@ -126,7 +126,7 @@ const char *theme_name(enum theme_name name)
 
 void theme_background(struct theme *t, uint32_t rgb)
 {
-	/* Luminance as ITU-R BT.709 weighs the colours, in ten-thousandths. */
+	/* Luminance by the weights of ITU-R BT.709, in ten-thousandths. */
 	uint32_t light = 2126 * (rgb >> 16 & 0xFF) + 7152 * (rgb >> 8 & 0xFF) +
 			 722 * (rgb & 0xFF);
 
@@ -137,7 +137,7 @@ void theme_background(struct theme *t, uint32_t rgb)
 
 void theme_style(const struct theme *t, struct style style, struct buf *out)
 {
-	/* By bit of ATTR_..., lowest first. */
+	/* Indexed by the bit of ATTR_..., lowest first. */
 	static const char *const codes[] = {
 		";1", ";2", ";3", ";4", ";9", ";7"
 	};

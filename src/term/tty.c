@@ -1,7 +1,7 @@
-/* tty.c - the terminal as a device: raw mode, its way back, bounded writes. */
+/* tty.c - the terminal as a device: raw mode, restoring it, bounded writes. */
 /* SPDX-License-Identifier: MIT */
 /*
- * What signal handlers need is in one static struct, guard. Begin reading at
+ * The static struct guard contains what signal handlers need. Begin reading at
  * tty_open() and tty_restore(), which exit() and fatal signals call.
  */
 #include "term/tty.h"
@@ -27,7 +27,7 @@ enum { RESTORE_TRIES = 5, RESTORE_WAIT_MS = 100, MOST_STOPS = 100 };
 
 #define PASTE_ON "\x1b[?2004h"
 #define PASTE_OFF "\x1b[?2004l"
-/* Reports of the window's focus: xterm, ctlseqs, "FocusIn/FocusOut". */
+/* Focus reports: xterm, ctlseqs, "FocusIn/FocusOut". */
 #define FOCUS_ON "\x1b[?1004h"
 #define FOCUS_OFF "\x1b[?1004l"
 /* https://sw.kovidgoyal.net/kitty/keyboard-protocol/: push flag 1, pop. */
@@ -35,17 +35,18 @@ enum { RESTORE_TRIES = 5, RESTORE_WAIT_MS = 100, MOST_STOPS = 100 };
 #define KITTY_OFF "\x1b[<u"
 #define OTHER_KEYS_ON "\x1b[>4;2m"
 #define OTHER_KEYS_OFF "\x1b[>4m"
-/* Kitty flags, background colour (OSC 11), device attributes. */
+/* Query the kitty flags, the background colour (OSC 11) and the device
+ * attributes. */
 #define QUERIES "\x1b[?u\x1b]11;?\x1b\\\x1b[c"
-/* Ends a sequence that was cut, links, synchronized updates, looks; autowrap
- * on, cursor visible. */
+/* Ends an unfinished sequence, links, synchronized updates and styles; turns on
+ * autowrap and shows the cursor. */
 #define SANE "\x1b\\\x1b]8;;\x1b\\\x1b[?2026l\x1b[0m\x1b[?7h\x1b[?25h"
 #define SANE_PLAIN "\x1b[0m\x1b[?7h\x1b[?25h"
 
-/* What signal handlers need. Written while no handler of ours is installed, or
- * of types that a handler may read at any time. */
+/* State for the signal handlers. Written only while no handler is installed, or
+ * in fields whose type a handler may read at any time. */
 static struct {
-	volatile sig_atomic_t active; /* raw, modes on */
+	volatile sig_atomic_t active; /* raw mode is set */
 	volatile sig_atomic_t open;   /* between tty_open() and tty_close(),
 					 not left to somebody else */
 	volatile sig_atomic_t stopped;
@@ -82,7 +83,7 @@ static void emit(const char *text, size_t len)
 
 #define EMIT(literal) emit(literal, sizeof(literal) - 1)
 
-/* A process in the background leaves the terminal to who is in front. */
+/* A background process must not change the terminal's modes. */
 static bool in_background(void)
 {
 	pid_t front = tcgetpgrp(guard.in);
@@ -90,8 +91,9 @@ static bool in_background(void)
 	return front > 0 && front != getpgrp();
 }
 
-/* After a shell's bg the process stops again, until fg: what it reads and draws
- * would be the shell's. One whose shell is gone cannot be stopped so. */
+/* After the shell's bg, stops the process again until fg: otherwise it would
+ * use the terminal at the same time as the shell. Without a shell, the process
+ * cannot be stopped like this. */
 static void wait_for_front(void)
 {
 	for (int i = 0; i < MOST_STOPS && in_background(); i++)
@@ -108,7 +110,7 @@ static void erase_live_part(void)
 	}
 	while (above-- > 0)
 		EMIT("\x1b[A");
-	EMIT("\r\x1b[K\x1b[C\x1b[J\r"); /* as screen.c does */
+	EMIT("\r\x1b[K\x1b[C\x1b[J\r"); /* see ERASE_BELOW in screen.c */
 }
 
 void tty_restore(void)
@@ -126,7 +128,7 @@ void tty_restore(void)
 		if (guard.other_keys)
 			EMIT(OTHER_KEYS_OFF);
 		erase_live_part();
-		/* TCSANOW: draining would wait for a terminal that is stuck. */
+		/* TCSANOW, because draining could wait for a stuck terminal. */
 		(void)tcsetattr(guard.in, TCSANOW, &guard.cooked);
 	}
 	guard.above = 0;
@@ -153,7 +155,7 @@ static void wake(void)
 		(void)!io_write(guard.wake, &one, sizeof(one));
 }
 
-/* Puts the terminal back, then does what the signal did before. */
+/* Restores the terminal, then runs the signal's previous action. */
 static void on_fatal(int number)
 {
 	tty_restore();
@@ -176,14 +178,14 @@ static void on_stop(int number)
 	sigaddset(&set, number);
 	(void)sigaction(number, &stop, &ours);
 	(void)raise(number);
-	/* It stops here, until SIGCONT. */
+	/* The process stops here until SIGCONT. */
 	(void)sigprocmask(SIG_UNBLOCK, &set, NULL);
 	(void)sigaction(number, &ours, NULL);
 	errno = saved;
 }
 
-/* The shell has made the terminal its own while we were stopped, whether by
- * SIGTSTP or by SIGSTOP. */
+/* While the process was stopped (SIGTSTP or SIGSTOP), the shell changed the
+ * terminal's modes. */
 static void on_continue(int number)
 {
 	int saved = errno;
@@ -217,9 +219,9 @@ static void handle(int number, void (*handler)(int))
 	(void)sigaction(number, &act, NULL);
 }
 
-/* Once in a process. Handlers that others installed for SIGTERM and the like
- * stay: they lead to exit(). Those of SIGSEGV and the like are called after
- * ours. */
+/* Runs once per process. Existing handlers of SIGTERM and similar signals are
+ * not replaced, because they lead to exit(). Those of SIGSEGV and similar
+ * signals are called after ours. */
 static void install_handlers(void)
 {
 	static bool done;
@@ -256,8 +258,8 @@ static bool is_plain(void)
 	return false;
 }
 
-/* O_NONBLOCK belongs to the open description, which the shell shares: so the
- * terminal is opened once more. */
+/* O_NONBLOCK belongs to the open file description, which the shell shares. So
+ * the terminal is opened a second time. */
 static void open_own(struct tty *t, int out)
 {
 	char path[64];
@@ -413,7 +415,7 @@ void tty_set_above(int rows)
 #define QUESTION "a question waits"
 #define OSC_9(text) "\x1b]9;dcode: " text "\x1b\\"
 #define OSC_777(text) "\x1b]777;notify;dcode;" text "\x1b\\"
-/* tmux(1), allow-passthrough: ESC is doubled. */
+/* tmux(1), allow-passthrough: ESC must be doubled. */
 #define TMUX_9(text) "\a\x1bPtmux;\x1b\x1b]9;dcode: " text "\a\x1b\\"
 
 bool notify_parse(struct str name, enum notify_way *found)

@@ -1,24 +1,23 @@
-/* tty.h - the terminal as a device: raw mode, its way back, bounded writes. */
+/* tty.h - the terminal as a device: raw mode, restoring it, bounded writes. */
 /* SPDX-License-Identifier: MIT */
 #ifndef TERM_TTY_H
 #define TERM_TTY_H
 
 /*
- * For the chat with a screen: changes the modes of the terminal, and puts them
- * back whatever ends the program. screen.h draws on it. Begin reading at
- * tty_open().
+ * For the chat with a screen: changes the terminal's modes and restores them,
+ * however the program ends. screen.h draws on it. Begin reading at tty_open().
  */
 #include <stdbool.h>
 #include <stdint.h>
 
 #include "base/buf.h"
 
-/* One terminal of the process can be open at a time: signal handlers put it
- * back. */
+/* Only one terminal can be open at a time, because signal handlers restore it.
+ */
 struct tty {
-	int out;    /* own non-blocking description of the terminal */
-	bool owned; /* out was opened here, it is not the caller's */
-	bool plain; /* knows ECMA-48 only: no queries, no modes of xterm */
+	int out;    /* separate non-blocking descriptor of the terminal */
+	bool owned; /* out was opened here and must be closed */
+	bool plain; /* supports only ECMA-48: no queries, no xterm modes */
 	int wake;   /* readable after SIGWINCH and SIGCONT */
 	struct buf unsent;
 };
@@ -26,53 +25,56 @@ struct tty {
 enum { TTY_MAX_UNSENT = 16 << 20 };
 
 /*
- * Makes the terminal of in raw and turns on bracketed paste, reports of the
- * focus and the kitty keyboard's flag 1. Asks for the kitty flags, the
- * background colour and, last, the device attributes: the answers come as
- * input. From here on exit(), fatal signals, abort() and SIGTSTP put the
- * terminal back, SIGCONT takes it again; signals that somebody handles already
- * stay theirs. -1 when in or out is no terminal.
+ * Sets raw mode on the terminal of in and turns on bracketed paste, focus
+ * reports and flag 1 of the kitty keyboard protocol. Queries the kitty flags,
+ * the background colour and, last, the device attributes; the replies arrive as
+ * input. From now on exit(), fatal signals, abort() and SIGTSTP restore the
+ * terminal, and SIGCONT sets the modes again. Signals that already have a
+ * handler are not changed. -1 if in or out is not a terminal.
  */
 int tty_open(struct tty *t, int in, int out, struct error *err);
-/* Back as it was before tty_open(); the handlers stay and do nothing. */
+/* Restores the state before tty_open(). The signal handlers remain but do
+ * nothing. */
 void tty_close(struct tty *t);
-/* Cooked mode for somebody else, and ours again. */
+/* tty_leave() sets cooked mode for another program; tty_enter() sets raw mode
+ * again. */
 void tty_leave(struct tty *t);
 void tty_enter(struct tty *t);
-/* False when the terminal does not tell; 80 and 24 then. */
+/* Returns false, with 80 and 24, if the terminal does not report its size. */
 bool tty_size(const struct tty *t, size_t *columns, size_t *lines);
 /*
- * Sends what is left of earlier frames, then this one, as far as the terminal
- * takes it without blocking; the rest is kept. 0 all is out; 1 not yet: again
- * when out is writable; -1 the terminal is gone.
+ * Sends the rest of earlier frames and then this one, as far as possible
+ * without blocking; stores the remainder. Returns 0 if everything was sent; 1
+ * if not: call again when out is writable; -1 if the terminal is gone.
  */
 int tty_write(struct tty *t, struct str frame);
-/* The same until all is out or so many milliseconds have passed. */
+/* Sends until everything is out or ms have passed. Returns as tty_write(). */
 int tty_drain(struct tty *t, int ms);
-/* For a terminal that answered CSI c but not CSI ? u: modifyOtherKeys 2. */
+/* Sets modifyOtherKeys 2. For a terminal that answered CSI c but not CSI ? u.
+ */
 void tty_use_modify_other_keys(struct tty *t);
-/* True once after the process was stopped and the terminal is ours again. What
- * was on the screen is unknown then. */
+/* Returns true once after the process was stopped and has the terminal again.
+ * The screen's contents are unknown then. */
 bool tty_was_stopped(void);
-/* Empties wake. */
+/* Drains wake. */
 void tty_woken(const struct tty *t);
-/* How many rows the cursor is below the first of what tty_restore() erases;
- * negative: unknown, nothing is erased. */
+/* Sets how many rows the cursor is below the first row that tty_restore()
+ * erases. Negative: unknown, so nothing is erased. */
 void tty_set_above(int rows);
-/* Puts the terminal back; does nothing when it is. Async-signal-safe, takes at
+/* Restores the terminal, if that has not been done. Async-signal-safe; takes at
  * most half a second. */
 void tty_restore(void);
 
 enum notify_way { NOTIFY_OFF, NOTIFY_BELL, NOTIFY_DESKTOP, N_NOTIFY_WAYS };
 enum notify_event { NOTIFY_TURN, NOTIFY_QUESTION };
 
-/* "off", "bell", "desktop"; false when it is none. */
+/* Parses "off", "bell" or "desktop". Returns false for any other name. */
 bool notify_parse(struct str name, enum notify_way *found);
 /*
- * What to send to the terminal: constants. NOTIFY_DESKTOP is OSC 777 of rxvt
- * where TERM or VTE_VERSION say that it is known, else OSC 9 of iTerm2, which
- * most others have; in tmux both are passed through, where its
- * allow-passthrough lets them, behind a bell.
+ * Returns the constant bytes to send to the terminal. NOTIFY_DESKTOP is OSC 777
+ * of rxvt if TERM or VTE_VERSION indicate support, else OSC 9 of iTerm2, which
+ * most terminals support. In tmux both follow a bell and are passed through, if
+ * allow-passthrough is on.
  */
 struct str notify_text(enum notify_way way, enum notify_event event);
 
