@@ -1,11 +1,9 @@
-/* credentials.c - whose key signs requests to AWS, and where it comes from. */
+/* credentials.c - finds the key that signs requests to AWS. */
 /* SPDX-License-Identifier: MIT */
-/*
- * aws_open(), in the last part, decides which of the places has the key, and is
- * the place to begin reading; aws_get() fetches it when it is needed. Before
- * them the places: a program that prints a key, a profile in AWS's files, and
- * the endpoints of containers and instances.
- */
+/* Begin reading at aws_open(), in the last part: it decides which source has
+ * the key. aws_get() fetches it when needed. Above them are the sources: a
+ * program that prints a key, a profile in AWS's files, and the endpoints of
+ * containers and instances. */
 #include "aws/credentials.h"
 
 #include <stdio.h>
@@ -40,7 +38,7 @@ void aws_credentials_release(struct aws_credentials *c)
 	*c = (struct aws_credentials){ 0 };
 }
 
-/* Owned; NULL when it is missing or empty. */
+/* Copies a text member; owned. NULL if it is missing or empty. */
 static char *member(const cJSON *tree, const char *name)
 {
 	const char *text = json_string(tree, name, "");
@@ -75,7 +73,7 @@ int aws_take_json(struct str text, const char *token, const char *what,
 	return rc;
 }
 
-/* One short request; the answer's body goes to out. */
+/* Sends one short request. The answer's body goes to out. */
 /* NOLINTNEXTLINE(readability-function-size): parameters to be gathered */
 static int ask(struct aws *a, const char *method, const char *url,
 	       const char *header, int64_t ms, struct buf *out,
@@ -94,7 +92,8 @@ static int ask(struct aws *a, const char *method, const char *url,
 	if (rc < 0 && err->code == ERR_UNREACHABLE)
 		err->code = ERR_NETWORK;
 	if (rc < 0)
-		err->hint[0] = '\0'; /* what to do is said by who wants a key */
+		err->hint[0] = '\0'; /* the caller that needs a key adds the
+				      * hint */
 	if (rc < 0 && err->code == ERR_TIMEOUT && stop_check(stop, err) == 0)
 		error_set(err, ERR_NETWORK, "no answer within %lld s",
 			  (long long)ms / 1000);
@@ -107,14 +106,15 @@ static int ask(struct aws *a, const char *method, const char *url,
 	return rc;
 }
 
-/* aws_remote.c: the endpoints of a container and of an instance. */
+/* True if the environment names a container's endpoint. */
 static bool aws_container_set(const struct aws_env *env)
 {
 	return env->get(env->arg, "AWS_CONTAINER_CREDENTIALS_RELATIVE_URI") ||
 	       env->get(env->arg, "AWS_CONTAINER_CREDENTIALS_FULL_URI");
 }
 
-/* https, this machine, or one of the two addresses that ECS and EKS use. */
+/* True if the address may be asked for a key: https, this machine, or one of
+ * the addresses that ECS and EKS use. */
 static bool full_ok(struct str url)
 {
 	static const char *const hosts[] = { "http://169.254.170.2",
@@ -159,7 +159,8 @@ static char *container_url(struct aws *a, struct error *err)
 	return NULL;
 }
 
-/* "Authorization: TOKEN", owned, or NULL; the file's content comes first. */
+/* Sets *header to "Authorization: TOKEN" (owned), or NULL without a token. The
+ * token file takes precedence. */
 static int container_header(struct aws *a, char **header, struct error *err)
 {
 	const char *file =
@@ -186,6 +187,7 @@ static int container_header(struct aws *a, char **header, struct error *err)
 	return rc;
 }
 
+/* Fetches the key from a container's endpoint. */
 static int aws_container(struct aws *a, struct aws_credentials *c,
 			 const struct stop *stop, struct error *err)
 {
@@ -230,7 +232,8 @@ static bool file_has(const char *path, const char *word)
 	return has;
 }
 
-/* Elsewhere nobody answers, and asking only takes time. */
+/* True if this looks like an EC2 instance. Elsewhere no metadata service
+ * answers, and trying only costs time. */
 static bool aws_instance_likely(const struct aws_env *env)
 {
 	const char *off = env->get(env->arg, "AWS_EC2_METADATA_DISABLED");
@@ -242,7 +245,8 @@ static bool aws_instance_likely(const struct aws_env *env)
 	       file_has("/sys/hypervisor/uuid", "ec2");
 }
 
-/* The usual one, https, this machine, or what is link-local. */
+/* Returns the metadata service's address: the default, or a configured one that
+ * is https, on this machine or the service's IPv6 address. */
 static int instance_base(struct aws *a, char **base, struct error *err)
 {
 	const char *own = variable(a, "AWS_EC2_METADATA_SERVICE_ENDPOINT");
@@ -259,7 +263,8 @@ static int instance_base(struct aws *a, char **base, struct error *err)
 	return 0;
 }
 
-/* The first line; a role's name has no odd characters. */
+/* Takes the role's name from the first line. Names with unusual characters are
+ * refused: they go into a URL. */
 static int take_role(const struct buf *text, char **role, struct error *err)
 {
 	struct str line = buf_str(text);
@@ -301,6 +306,7 @@ static int ask_role(struct aws *a, const char *base, const char *header,
 	return rc;
 }
 
+/* Fetches the key of an instance's role (IMDSv2). */
 static int aws_instance(struct aws *a, struct aws_credentials *c,
 			const struct stop *stop, struct error *err)
 {
@@ -340,7 +346,7 @@ enum {
 struct word_scan {
 	struct str rest;
 	struct buf word;
-	bool open; /* a quote is */
+	bool open; /* inside quotes */
 };
 
 struct program {
@@ -348,7 +354,7 @@ struct program {
 	char *const *env; /* borrowed */
 };
 
-/* Takes a quoted part, whose quote has been taken. */
+/* Copies a quoted part; the opening quote was already consumed. */
 static void take_quoted(struct word_scan *s, char quote)
 {
 	s->open = true;
@@ -375,7 +381,7 @@ static bool is_space(char c)
 	return c == ' ' || c == '\t' || c == '\n' || c == '\r';
 }
 
-/* The next word into s->word; false when there is none. */
+/* Reads the next word into s->word; false at the end. */
 static bool take_word(struct word_scan *s)
 {
 	bool any = false;
@@ -469,7 +475,7 @@ int aws_process(const char *line, char *const *env, struct aws_credentials *c,
 	return rc;
 }
 
-/* Those that need STS, a login or a browser. */
+/* Settings that need STS, a login or a browser. */
 static const char *const unsupported[] = {
 	"role_arn",          "sso_session",   "sso_start_url",
 	"sso_account_id",    "login_session", "web_identity_token_file",
@@ -484,8 +490,8 @@ static struct str unquote(struct str s)
 	return s;
 }
 
-/* "[profile name]" in a config file, "[name]" in the other; "[default]" in
- * both. */
+/* True if the line starts the profile's section: "[profile name]" in a config
+ * file, "[name]" in a credentials file, "[default]" in both. */
 static bool is_section(struct str line, const char *name, bool config)
 {
 	struct str inner = str_skip(line, 1);
@@ -511,6 +517,7 @@ static void set(char **member, struct str value)
 			  : NULL;
 }
 
+/* Stores a profile's setting if dcode uses it. */
 static void keep(struct aws_profile *p, struct str key, struct str value)
 {
 	const struct {
@@ -541,7 +548,7 @@ void aws_profile_read(struct str text, const char *name, bool config,
 	if (str_starts(text, "\xef\xbb\xbf"))
 		text = str_skip(text, 3);
 	while (str_split(&text, '\n', &line)) {
-		/* An indented line belongs to the key above it. */
+		/* An indented line belongs to the previous key. */
 		bool nested =
 			line.len && (line.ptr[0] == ' ' || line.ptr[0] == '\t');
 		size_t eq;
@@ -575,7 +582,7 @@ void aws_profile_release(struct aws_profile *p)
 
 enum {
 	FILE_MAX = 1 << 20,
-	EARLY_S = 300, /* before its end a key is replaced */
+	EARLY_S = 300, /* how long before it expires a key is replaced */
 };
 
 static int advise(struct error *err)
@@ -593,7 +600,8 @@ static int none(struct error *err)
 	return advise(err);
 }
 
-/* The user's variables; with project, those of the project's .env. */
+/* Reads the key from environment variables. project non-NULL: also from the
+ * project's .env. 1: found. */
 static int from_env(struct aws *a, const char **project, struct error *err)
 {
 	static const char *const names[] = { "AWS_ACCESS_KEY_ID",
@@ -636,7 +644,8 @@ static int read_file(struct aws *a, const char *variable, const char *usual,
 	struct error why = { 0 };
 	int rc;
 
-	/* A profile may name a program: it must not be a repository's. */
+	/* A profile may name a program, so it must not come from a
+	 * repository. */
 	if (path[0] != '/') {
 		free(path);
 		return error_set(err, ERR_CONFIG,
@@ -677,7 +686,8 @@ static int cannot(const char *name, const char *what, struct error *err)
 		name);
 }
 
-/* 1: there is a key or a process; 0: nothing here. */
+/* Chooses between the profile's sections in both files. 1: a key or process was
+ * found, 0: nothing. */
 static int choose(struct aws *a, const char *name, struct aws_profile *first,
 		  struct aws_profile *second, struct error *err)
 {
@@ -732,14 +742,15 @@ static int from_profile(struct aws *a, struct error *err)
 	}
 	if (rc == 0)
 		rc = choose(a, name, &first, &second, err);
-	/* the config file is the place for it */
+	/* the config file takes precedence for the region */
 	a->region = xstrdup(second.region ? second.region : first.region);
 	aws_profile_release(&first);
 	aws_profile_release(&second);
 	return rc;
 }
 
-/* Of the profile, for keys that stand in variables; no failure is one here. */
+/* Reads only the profile's region, for keys set in variables. Errors are
+ * ignored. */
 static void find_profile_region(struct aws *a)
 {
 	const char *name = a->env.get(a->env.arg, "AWS_DEFAULT_PROFILE");
@@ -772,7 +783,7 @@ int aws_open(struct aws *a, const struct aws_env *env, struct http *http,
 		a->source = AWS_CONTAINER;
 	else if (aws_instance_likely(env))
 		a->source = AWS_INSTANCE;
-	else /* a project's key comes after all of the user's */
+	else /* a project's key is used only if the user has none */
 		rc = from_env(a, &a->project_key, err);
 	if (rc < 0)
 		return -1;
@@ -796,6 +807,7 @@ static bool fresh(const struct aws_credentials *c)
 	       (!c->expires || c->expires - clock_unix_ms() / 1000 > EARLY_S);
 }
 
+/* Fetches a new key from the source. */
 static int renew(struct aws *a, const struct stop *stop, struct error *err)
 {
 	struct aws_credentials c = { 0 };
@@ -832,7 +844,7 @@ int aws_get(struct aws *a, struct aws_credentials *copy,
 	pthread_mutex_lock(&a->lock);
 	if (!fresh(&a->now))
 		rc = renew(a, stop, &why);
-	/* An old one does as long as it has not ended. */
+	/* The old key is still usable until it expires. */
 	if (rc < 0 && a->now.id && a->now.expires > now)
 		rc = 0;
 	if (rc == 0) {

@@ -1,4 +1,4 @@
-/* credentials.h - whose key signs requests to AWS, and where it comes from. */
+/* credentials.h - finds the key that signs requests to AWS. */
 /* SPDX-License-Identifier: MIT */
 #ifndef AWS_CREDENTIALS_H
 #define AWS_CREDENTIALS_H
@@ -10,15 +10,13 @@
 #include "base/stop.h"
 #include "net/http.h"
 
-/*
- * The order is botocore's (1.43.67, read 2026-11): the environment; the
- * profile of AWS_DEFAULT_PROFILE or AWS_PROFILE, else "default", with its keys
- * in the credentials file, its credential_process, its keys in the config
- * file; a container's endpoint; the instance's metadata. dcode adds a project's
- * .env as the last. A key that needs STS or a login (roles, SSO, web identity)
- * is refused by name: credential_process with "aws configure
- * export-credentials" covers it.
- */
+/* The order is botocore's (1.43.67, read 2026-11): the environment; the profile
+ * AWS_DEFAULT_PROFILE, AWS_PROFILE or "default" (its keys in the credentials
+ * file, its credential_process, its keys in the config file); a container's
+ * endpoint; the instance's metadata. dcode adds a project's .env as the last
+ * source. Profiles that need STS or a login (roles, SSO, web identity) are
+ * refused with the setting's name: use credential_process with "aws configure
+ * export-credentials". */
 struct aws_credentials { /* all owned */
 	char *id;
 	char *secret;
@@ -34,16 +32,16 @@ enum aws_source {
 	AWS_INSTANCE,
 };
 
-/* The user's environment, handed in by who reads it; arg outlives struct
- * aws. Values are borrowed, NULL when a variable is not set. */
+/* Access to the user's environment, provided by the caller. arg must outlive
+ * struct aws. Values are borrowed, NULL if not set. */
 struct aws_env {
 	const void *arg;
 	const char *(*get)(const void *arg, const char *name);
-	/* A project's .env, too: *project is then its name, see
+	/* Also reads the project's .env; *project is then its name, see
 	 * settings_credential(). */
 	const char *(*get_any)(const void *arg, const char *name,
 			       const char **project);
-	/* For credential_process: NAME=value, NULL-terminated. */
+	/* Environment for credential_process: NAME=value, NULL-terminated. */
 	char **(*program_env)(const void *arg);
 	void (*free_env)(char **env);
 	const char *home;
@@ -53,27 +51,27 @@ struct aws {
 	struct aws_env env;
 	struct http *http; /* borrowed */
 	enum aws_source source;
-	char *process; /* owned: the credential_process' command line */
-	char *region;  /* owned: what the profile says, or NULL */
+	char *process; /* owned: command line of credential_process */
+	char *region;  /* owned: the profile's region, or NULL */
 	pthread_mutex_t lock;
 	struct aws_credentials now; /* id NULL until known */
 	const char *project_key;    /* as in struct sandbox_client */
 };
 
-/* Decides where the key comes from; sends nothing. ERR_AUTH if no place has
- * one, ERR_CONFIG for a profile that contradicts itself. */
+/* Decides where the key comes from. Sends nothing. ERR_AUTH if no source has a
+ * key, ERR_CONFIG if the profile is contradictory. */
 int aws_open(struct aws *a, const struct aws_env *env, struct http *http,
 	     struct error *err);
 void aws_close(struct aws *a);
-/* A copy of a key that is valid for some more minutes; fetches a new one if
- * needed. One thread fetches, others wait. */
+/* Copies a key that stays valid for some minutes; fetches a new one if needed.
+ * One thread fetches while others wait. */
 int aws_get(struct aws *a, struct aws_credentials *copy,
 	    const struct stop *stop, struct error *err);
-/* Call when the server says that this key has expired. False if no new one can
- * be fetched. */
+/* Call when the server says that this key has expired. False if the source
+ * cannot give a new one. */
 bool aws_forget(struct aws *a, const char *id);
 
-/* What one profile says; members are owned, or NULL. */
+/* Settings of one profile; members are owned, or NULL. */
 struct aws_profile {
 	bool found;
 	char *id;
@@ -81,24 +79,24 @@ struct aws_profile {
 	char *token;
 	char *process;
 	char *region;
-	char *unsupported; /* a key that needs something dcode cannot do */
+	char *unsupported; /* a setting that dcode does not support */
 };
-/* Pure, for any bytes: the profile's section of a credentials file or, with
- * config, of a config file, added to what p holds. */
+/* Adds the profile's settings in a credentials file (config: in a config file)
+ * to p. No I/O; accepts any bytes. */
 void aws_profile_read(struct str text, const char *name, bool config,
 		      struct aws_profile *p);
 void aws_profile_release(struct aws_profile *p);
 
-/* Pure. A command line's words, with quotes and backslashes as
- * a shell has them and nothing else of it: NULL-terminated and owned, each
- * too; NULL when a quote is open or there is no word. */
+/* Splits a command line into words; quotes and backslashes work as in a shell,
+ * nothing else does. No I/O. Returns a NULL-terminated array, owned, as are the
+ * words. NULL if a quote is not closed or there is no word. */
 char **aws_words(struct str line);
 void aws_words_free(char **words);
-/* Runs it, without a shell, and takes the key out of what it prints. env: its
- * environment, in whose PATH it is looked for. */
+/* Runs the command without a shell and parses the key that it prints. env: its
+ * environment, whose PATH is used to find the program. */
 int aws_process(const char *line, char *const *env, struct aws_credentials *c,
 		const struct stop *stop, struct error *err);
-/* Takes the key out of a JSON object; token is the token's name in it. */
+/* Parses a key from a JSON object. token: the member with the session token. */
 int aws_take_json(struct str text, const char *token, const char *what,
 		  struct aws_credentials *c, struct error *err);
 

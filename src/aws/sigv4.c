@@ -1,4 +1,4 @@
-/* sigv4.c - signs a request the way AWS asks for: Signature Version 4. */
+/* sigv4.c - signs requests to AWS: Signature Version 4. */
 /* SPDX-License-Identifier: MIT */
 #include "aws/sigv4.h"
 
@@ -46,7 +46,7 @@ static void encode_all(struct buf *out, struct str s, const char *but)
 	}
 }
 
-/* Takes the last part off the path in out. */
+/* Removes the last segment of the path in out. */
 static void go_up(struct buf *out, size_t start)
 {
 	while (out->len > start && out->ptr[out->len - 1] != '/')
@@ -94,7 +94,7 @@ static int hex(char c)
 	return c >= 'a' && c <= 'f' ? c - 'a' + 10 : -1;
 }
 
-/* What is encoded stays so, in capitals; what is not becomes so. */
+/* Percent-encodes s. Existing escapes stay, with upper-case digits. */
 static void recode(struct buf *out, struct str s)
 {
 	for (size_t i = 0; i < s.len; i++) {
@@ -110,12 +110,12 @@ static void recode(struct buf *out, struct str s)
 	}
 }
 
-/* A parameter or a header: places in one buffer, for it may move. */
+/* A query parameter or header, as offsets into a buffer that may be moved. */
 struct field {
 	size_t name;
 	size_t value;
 	size_t end;
-	size_t n; /* which one it was */
+	size_t n; /* original position */
 	const struct buf *text;
 };
 
@@ -229,7 +229,7 @@ static size_t read_headers(const struct sigv4_request *r, struct buf *text,
 	return n;
 }
 
-/* Headers of one name become one line. */
+/* Appends a header. Headers of the same name are joined into one line. */
 static void add_header(const struct field *f, bool first, struct buf *out,
 		       struct buf *names)
 {
@@ -265,7 +265,7 @@ static void add_headers(const struct sigv4_request *r, struct buf *out,
 		add_header(&fields[i], i == 0, out, names);
 	buf_adds(out, n ? "\n\n" : "\n");
 	free(fields);
-	buf_wipe(&text); /* it has the session token */
+	buf_wipe(&text); /* contains the session token */
 }
 
 static void hash(struct str text, char out[HEX])
@@ -305,7 +305,7 @@ static void mac(unsigned char out[HASH], const void *key, size_t len,
 	sodium_memzero(&state, sizeof(state));
 }
 
-/* date: "20261120", the first bytes of the time. */
+/* Computes the signature. date: "20261120", the start of the time. */
 static void sign(const struct sigv4_request *r, const char *secret,
 		 struct str date, struct str text, char out[HEX])
 {
@@ -349,6 +349,6 @@ void sigv4_authorize(const struct sigv4_request *r, const struct sigv4_key *key,
 	buf_addf(out, ", Signature=%s", digest);
 	free(text);
 	free(scope);
-	buf_wipe(&canonical); /* it has the session token */
+	buf_wipe(&canonical); /* contains the session token */
 	buf_release(&names);
 }

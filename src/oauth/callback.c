@@ -1,4 +1,4 @@
-/* callback.c - where a browser brings the answer of a login. */
+/* callback.c - receives the answer of a login that the browser delivers. */
 /* SPDX-License-Identifier: MIT */
 #include "oauth/callback.h"
 
@@ -16,8 +16,9 @@
 #include "base/str.h"
 
 enum {
-	VISITORS = 8,        /* connections at once; browsers open spare ones */
-	VISIT_MS = 5000,     /* until its request is whole */
+	VISITORS = 8,        /* concurrent connections; browsers open spare
+			      * ones */
+	VISIT_MS = 5000,     /* limit until a request is complete */
 	HEAD_MAX = 16 << 10, /* bytes of a request, and of a line of input */
 	CODE_MAX = 8192,
 	WORDS_MAX = 200,
@@ -26,16 +27,16 @@ enum {
 enum answer { ANSWER_NONE, ANSWER_CODE, ANSWER_REFUSED };
 
 struct visitor {
-	int fd; /* -1: nobody */
+	int fd; /* -1: unused */
 	int64_t until;
 	struct buf head;
 };
 
-struct reception { /* one oauth_callback_wait() */
+struct reception { /* state of one oauth_callback_wait() */
 	const struct oauth_callback *callback;
 	const struct oauth_expected *expected;
 	int input;
-	struct buf line; /* of input */
+	struct buf line; /* current line of input */
 	struct visitor visitors[VISITORS];
 	struct buf *code;
 	struct error *err;
@@ -72,7 +73,7 @@ void oauth_callback_close(struct oauth_callback *c)
 
 /* ---- what the answer says ---- */
 
-/* Appends the value of a field of a query; false: there is none. */
+/* Appends the decoded value of a query parameter. False if it is missing. */
 static bool query_value(struct str query, const char *name, struct buf *out)
 {
 	struct str field;
@@ -88,7 +89,7 @@ static bool query_value(struct str query, const char *name, struct buf *out)
 	return false;
 }
 
-/* In the time that it takes for any. */
+/* Compares in constant time. */
 static bool same_secret(struct str a, const char *b)
 {
 	return a.len == strlen(b) && sodium_memcmp(a.ptr, b, a.len) == 0;
@@ -177,7 +178,8 @@ static void leave(struct visitor *v)
 	buf_wipe(&v->head);
 }
 
-/* Attack: a page whose name was made to mean 127.0.0.1 reads what it gets. */
+/* True if the Host header is this listener's. Attack (DNS rebinding): a page
+ * whose name was made to resolve to 127.0.0.1 could read the answers. */
 static bool is_for_us(const struct reception *r, struct str head)
 {
 	char host[64];
@@ -193,6 +195,8 @@ static bool is_for_us(const struct reception *r, struct str head)
 	return false;
 }
 
+/* Answers a complete request. Only GET /callback? with this login's state
+ * counts. */
 static enum answer read_request(struct reception *r, struct visitor *v)
 {
 	static const char path[] = "GET /callback?";
@@ -237,7 +241,7 @@ static enum answer hear(struct reception *r, struct visitor *v)
 	return answer;
 }
 
-/* The one that has waited longest goes when there is no room. */
+/* Accepts a connection. If all slots are used, closes the oldest one. */
 static void admit(struct reception *r)
 {
 	int fd = accept4(r->callback->fd, NULL, NULL,
@@ -255,6 +259,7 @@ static void admit(struct reception *r)
 
 /* ---- input ---- */
 
+/* Reads a pasted line: the address that the browser ended at, or the code. */
 static enum answer read_pasted(struct reception *r, struct str line)
 {
 	size_t at;
@@ -314,6 +319,7 @@ static int wait_ms(const struct reception *r, const struct stop *stop)
 	return ms > 0 ? (int)ms : 0;
 }
 
+/* Waits for one event and handles it. */
 static enum answer step(struct reception *r, const struct stop *stop)
 {
 	struct pollfd set[VISITORS + 3];

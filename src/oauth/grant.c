@@ -1,13 +1,10 @@
-/* grant.c - a login: its authorization server, and the tokens that it brings.
- */
+/* grant.c - OAuth logins: finds the authorization server and gets tokens. */
 /* SPDX-License-Identifier: MIT */
-/*
- * oauth_discover() finds the authorization server of a protected server,
- * oauth_register() makes this program known to it, oauth_authorize_url() is
- * what the user opens, and oauth_exchange() gets the tokens. Tokens are renewed
- * and given back by oauth_refresh() and oauth_revoke(). All requests go through
- * net.c, which checks the addresses that a server names.
- */
+/* oauth_discover() finds the authorization server of a protected server.
+ * oauth_register() registers this program there. The user opens
+ * oauth_authorize_url(), and oauth_exchange() gets the tokens. oauth_refresh()
+ * renews and oauth_revoke() revokes them. All requests use net.c, which checks
+ * the addresses that a server names. */
 #include "oauth/grant.h"
 
 #include <stdio.h>
@@ -39,7 +36,7 @@ void oauth_issuer_release(struct oauth_issuer *i)
 
 /* ---- well-known paths ---- */
 
-/* Length of "https://host:port" of an address as web_url_parse() gives it. */
+/* Length of "https://host:port" in an address parsed by web_url_parse(). */
 static size_t origin_of(const struct web_url *url)
 {
 	size_t scheme = url->tls ? 8 : 7;
@@ -47,7 +44,7 @@ static size_t origin_of(const struct web_url *url)
 	return scheme + str_find(str_skip(str_of(url->text), scheme), '/');
 }
 
-/* The path without a query and a slash at its end. */
+/* The path without the query and without trailing slashes. */
 static struct str path_of(const struct web_url *url)
 {
 	struct str path = str_skip(str_of(url->text), origin_of(url));
@@ -58,7 +55,7 @@ static struct str path_of(const struct web_url *url)
 	return path;
 }
 
-/* ORIGIN/.well-known/NAME/PATH; without the path where bare. Owned. */
+/* Returns ORIGIN/.well-known/NAME/PATH; bare: without the path. Owned. */
 static char *well_known(const struct web_url *url, const char *name, bool bare)
 {
 	struct str path = path_of(url);
@@ -68,7 +65,7 @@ static char *well_known(const struct web_url *url, const char *name, bool bare)
 			 path.len ? path.ptr : "");
 }
 
-/* 1 with the document, 0 where there is none; -1: see err. */
+/* Fetches a metadata document. 1: found, 0: does not exist, -1 with err. */
 static int get_document(const struct oauth_net *n, const char *what,
 			const char *url, cJSON **tree, const struct stop *stop,
 			struct error *err)
@@ -99,11 +96,9 @@ static bool same_origin(const struct web_url *a, const struct web_url *b)
 	       !strcmp(a->host, b->host);
 }
 
-/*
- * Attack: a server's metadata names another resource, to be given a token for
- * that one (RFC 9728 §3.3). It has to be the server that was asked, or what is
- * above it.
- */
+/* Checks the "resource" of a server's metadata: it must be the server itself or
+ * a parent of its path. Attack: the metadata names another server, to receive a
+ * token for that one (RFC 9728 §3.3). */
 static int check_resource(const struct oauth_net *n, const char *resource,
 			  struct error *err)
 {
@@ -129,7 +124,7 @@ static int check_resource(const struct oauth_net *n, const char *resource,
 		n->server, resource);
 }
 
-/* The names of a list with spaces between them, owned; NULL: none. */
+/* Joins a list of names with spaces, owned. NULL if it is empty. */
 static char *join_names(const cJSON *list)
 {
 	struct buf out = BUF_INIT(SCOPE_MAX);
@@ -156,7 +151,7 @@ static bool has_name(const cJSON *list, const char *name)
 	return false;
 }
 
-/* 1: read, 0: there is none. */
+/* Reads the resource metadata. 1: done, 0: does not exist, -1 with err. */
 static int read_resource(const struct oauth_net *n, const char *url,
 			 struct oauth_issuer *out, const struct stop *stop,
 			 struct error *err)
@@ -187,6 +182,8 @@ static int read_resource(const struct oauth_net *n, const char *url,
 	return rc;
 }
 
+/* Finds the resource metadata: at the address in the challenge, or at the
+ * well-known paths. */
 static int find_resource(const struct oauth_net *n, struct str challenge,
 			 struct oauth_issuer *out, const struct stop *stop,
 			 struct error *err)
@@ -227,7 +224,8 @@ static bool same_issuer(const char *a, const char *b)
 	struct str one = str_of(a);
 	struct str other = str_of(b);
 
-	/* "https://host" and "https://host/" are one; nothing else is. */
+	/* "https://host" and "https://host/" are equal; no other variants
+	 * are. */
 	if (str_ends(one, "/"))
 		one.len--;
 	if (str_ends(other, "/"))
@@ -246,7 +244,8 @@ static int copy_url(const cJSON *tree, const char *member, char **out,
 	return oauth_check_url(member, url, err);
 }
 
-/* Without one that is told, the list is [client_secret_basic] (RFC 8414). */
+/* Which client authentication the server accepts. The default of the list is
+ * [client_secret_basic] (RFC 8414). */
 static void read_client_auth(const cJSON *tree, struct oauth_issuer *out)
 {
 	const cJSON *list =
@@ -256,12 +255,13 @@ static void read_client_auth(const cJSON *tree, struct oauth_issuer *out)
 	out->post = has_name(list, "client_secret_post");
 }
 
+/* Reads the metadata of the authorization server into out. */
 static int read_issuer(const cJSON *tree, struct oauth_issuer *out,
 		       struct error *err)
 {
 	const char *issuer = json_string(tree, "issuer", "");
 
-	/* Attack: one server poses as another (mix-up, RFC 9207). */
+	/* Attack: a server poses as another one (mix-up, RFC 9207). */
 	if (!same_issuer(issuer, out->issuer))
 		return error_set(err, ERR_PROTOCOL,
 				 "the metadata of the authorization server "
@@ -279,7 +279,8 @@ static int read_issuer(const cJSON *tree, struct oauth_issuer *out,
 				 "the metadata of %.120s has no "
 				 "authorization_endpoint or token_endpoint",
 				 out->issuer);
-	/* The specification of MCP: without it a code could be stolen. */
+	/* PKCE is required by the MCP specification: without it a code could be
+	 * stolen. */
 	if (!has_name(json_get(tree, "code_challenge_methods_supported"),
 		      "S256"))
 		return error_set(err, ERR_PROTOCOL,
@@ -289,7 +290,7 @@ static int read_issuer(const cJSON *tree, struct oauth_issuer *out,
 	out->names_itself = json_bool(
 		tree, "authorization_response_iss_parameter_supported", false);
 	read_client_auth(tree, out);
-	/* Without it some servers give no token to renew the login with. */
+	/* Without this scope some servers issue no refresh token. */
 	if (out->scope &&
 	    has_name(json_get(tree, "scopes_supported"), "offline_access")) {
 		char *scope = xasprintf("%s offline_access", out->scope);
@@ -300,6 +301,7 @@ static int read_issuer(const cJSON *tree, struct oauth_issuer *out,
 	return 0;
 }
 
+/* Finds the metadata of the authorization server at its well-known paths. */
 static int find_issuer(const struct oauth_net *n, struct oauth_issuer *out,
 		       const struct stop *stop, struct error *err)
 {
@@ -319,7 +321,7 @@ static int find_issuer(const struct oauth_net *n, struct oauth_issuer *out,
 			      url.text, (int)path_of(&url).len,
 			      path_of(&url).len ? path_of(&url).ptr : "", oidc);
 	for (int i = 0; i < 3; i++) {
-		/* Without a path the last two are one. */
+		/* Without a path, the last two addresses are the same. */
 		if (rc == 0 && (i < 2 || path_of(&url).len))
 			rc = get_document(n,
 					  "the metadata of the authorization "
@@ -349,12 +351,12 @@ int oauth_discover(const struct oauth_net *n, struct str challenge,
 }
 
 enum {
-	RANDOM = 32,        /* bytes of a state, and of a verifier */
+	RANDOM = 32,        /* bytes of a state and of a verifier */
 	TOKEN_MAX = 8192,   /* bytes of one token */
 	BODY_MAX = 1 << 16, /* bytes of a request */
-	EARLY_S = 30,       /* a token is renewed so long before its end */
+	EARLY_S = 30,       /* how long before it expires a token is renewed */
 	FOREVER_S = 10 * 365 * 86400,
-	WORDS_MAX = 200, /* bytes quoted of a server's words */
+	WORDS_MAX = 200, /* bytes quoted of a server's message */
 };
 
 /* ---- requests ---- */
@@ -494,7 +496,8 @@ void oauth_authorize_url(const struct oauth_issuer *i,
 	oauth_add_field(&query, "resource", str_of(i->resource));
 	if (g->scope)
 		oauth_add_field(&query, "scope", str_of(g->scope));
-	/* OpenID Connect gives a refresh token only after a question. */
+	/* OpenID Connect issues a refresh token only after the user
+	 * consents. */
 	if (g->scope && strstr(g->scope, "offline_access"))
 		oauth_add_field(&query, "prompt", STR("consent"));
 	buf_addf(out, "%s%c", i->authorize_url,
@@ -505,7 +508,7 @@ void oauth_authorize_url(const struct oauth_issuer *i,
 
 /* ---- answers ---- */
 
-/* -1 with the error of RFC 6749 §5.2 or RFC 7591 §3.2.2. */
+/* Makes an error of a refusal (RFC 6749 §5.2, RFC 7591 §3.2.2). Returns -1. */
 static int refused(const char *what, int status, const cJSON *tree,
 		   struct error *err)
 {
@@ -527,8 +530,8 @@ static int refused(const char *what, int status, const cJSON *tree,
 	return -1;
 }
 
-/* A header is made of it: printable ASCII without spaces. NULL: there is
- * none, or it is too long. Owned. */
+/* Copies a value that goes into a header: printable ASCII without spaces. NULL
+ * if it is missing, invalid or too long. Owned. */
 static char *copy_token(const cJSON *tree, const char *name)
 {
 	struct str s = str_of(json_string(tree, name, ""));
@@ -570,7 +573,8 @@ static int read_tokens(const cJSON *tree, struct oauth_grant *g,
 	return 0;
 }
 
-/* "Authorization: Basic ...", of a client with a secret (RFC 6749 §2.3.1). */
+/* Appends "Authorization: Basic ..." for a client with a secret (RFC 6749
+ * §2.3.1). */
 static void add_basic(const struct oauth_grant *g, struct buf *out)
 {
 	struct buf pair = BUF_INIT(BODY_MAX);
@@ -583,8 +587,8 @@ static void add_basic(const struct oauth_grant *g, struct buf *out)
 	buf_wipe(&pair);
 }
 
-/* Adds the client to the form, sends it, and wipes it. 0 with the answer, if it
- * is a JSON object: owned. */
+/* Adds the client's identity to the form, sends it and wipes it. 0 with *tree
+ * (owned) if the answer is a JSON object. */
 static int send_form(const struct oauth_net *n, struct oauth_request *q,
 		     struct buf *form, const struct oauth_grant *g,
 		     cJSON **tree, struct form_end *end)
@@ -669,7 +673,8 @@ int oauth_revoke(const struct oauth_net *n, const struct oauth_grant *g,
 
 	if (!g->revoke_url)
 		return 0;
-	/* With it go the access tokens that it gave (RFC 7009 §2.1). */
+	/* Revoking the refresh token also revokes its access tokens (RFC 7009
+	 * §2.1). */
 	oauth_add_field(&form, "token",
 			str_of(g->refresh ? g->refresh : g->access));
 	oauth_add_field(&form, "token_type_hint",

@@ -1,4 +1,4 @@
-/* net.c - requests to addresses that a server has named. */
+/* net.c - requests to addresses that a server named. */
 /* SPDX-License-Identifier: MIT */
 #include "oauth/net.h"
 
@@ -14,14 +14,14 @@
 
 enum { CONNECT_TO = URL_HOST + 96, HEADERS_MAX = 4 };
 
-struct oauth_visit { /* one request, on its way */
+struct oauth_visit { /* one request in progress */
 	const struct oauth_net *net;
 	const struct oauth_request *request;
 	struct web_url url;
 	struct http_response *res;
 };
 
-enum nearness { /* of an address, the farthest first */
+enum nearness { /* how near an address is, the farthest first */
 		FAR_AWAY,
 		PRIVATE_NETWORK,
 		THIS_MACHINE,
@@ -65,8 +65,9 @@ static enum nearness nth(const struct resolved *found, size_t i)
 	return nearness_of((const struct sockaddr *)&found->list[i]);
 }
 
-/* Attack: the name of a server of the Internet has one of this machine's
- * addresses, too, so that what it names may be as near. */
+/* Returns the farthest of the server's addresses; others it names must not be
+ * nearer. Attack: a public server's name also resolves to an address of this
+ * machine. Taking the nearest would let it name local addresses. */
 static enum nearness farthest(const struct resolved *found)
 {
 	enum nearness farthest = FORBIDDEN;
@@ -77,7 +78,8 @@ static enum nearness farthest(const struct resolved *found)
 	return farthest;
 }
 
-/* Those that are nearer are not connected to: the nearest of these. */
+/* Removes the addresses that are nearer than most. Returns the nearest of
+ * those. */
 static enum nearness leave_out(struct resolved *found, enum nearness most)
 {
 	enum nearness nearest = FAR_AWAY;
@@ -95,6 +97,7 @@ static enum nearness leave_out(struct resolved *found, enum nearness most)
 	return nearest;
 }
 
+/* Parses an address from metadata and refuses unusual characters. */
 static int parse_url(const char *text, struct web_url *url, struct error *err)
 {
 	struct str s = str_of(text);
@@ -124,6 +127,7 @@ int oauth_check_url(const char *what, const char *text, struct error *err)
 	return error_wrap(err, "%s", what);
 }
 
+/* Resolves the address and keeps those of its IPs that the server may name. */
 static int check_reach(const struct oauth_net *n, const struct web_url *url,
 		       struct resolved *found, const struct stop *stop,
 		       struct error *err)
@@ -148,7 +152,8 @@ static int check_reach(const struct oauth_net *n, const struct web_url *url,
 				 : "link-local, metadata or reserved kind");
 }
 
-/* By its name for TLS, but connected to the address that was checked. */
+/* Sends the request to the checked address. TLS still verifies the host
+ * name. */
 static int send_to(const struct oauth_visit *v, const struct sockaddr *a,
 		   const struct stop *stop, struct error *err)
 {

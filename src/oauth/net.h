@@ -1,4 +1,4 @@
-/* net.h - requests to addresses that a server has named. */
+/* net.h - requests to addresses that a server named. */
 /* SPDX-License-Identifier: MIT */
 #ifndef OAUTH_NET_H
 #define OAUTH_NET_H
@@ -13,36 +13,34 @@ enum {
 
 struct oauth_net { /* all borrowed */
 	struct http *http;
-	const char *server; /* the address that the user's entry names */
-	int64_t ms;         /* for one request */
+	const char *server; /* the address in the user's entry */
+	int64_t ms;         /* limit per request */
 };
 
 struct oauth_request {
 	const char *what; /* "the token endpoint", for errors */
 	const char *url;
-	const char *type; /* of the body; NULL: GET */
+	const char *type; /* Content-Type of the body; NULL: GET */
 	struct str body;
 	const char *secret; /* a header line, or NULL */
 };
 
-/*
- * Attack: a server that the user named once names further addresses, in
- * WWW-Authenticate and metadata, to have this machine ask what only it can
- * reach, or to get a token over plain http. So: https, or http to this machine;
- * never a redirect; no address of the host is connected to that is nearer than
- * the farthest of the server itself: a public server names public ones, one of
- * a private network private ones, one of this machine any; link-local and
- * metadata addresses nobody.
- *
- * 0 with the status and, where the body is a JSON object, *tree (owned). -1
- * for everything else, redirects too; the error begins with what.
- */
+/* Attack: a server names further addresses in WWW-Authenticate and metadata, to
+ * make dcode query hosts that only this machine can reach, or to receive a
+ * token over plain HTTP. Hence the rules: https, or http to this machine; no
+ * redirects; no address nearer than the farthest one of the server itself. So a
+ * public server can name only public addresses, a server on a private network
+ * also private ones, a local server any. Link-local and metadata addresses are
+ * never used.  0 with the status and, if the body is a JSON object, *tree
+ * (owned). -1 for everything else, redirects included; the error begins with
+ * what. */
 int oauth_ask(const struct oauth_net *n, const struct oauth_request *q,
 	      int *status, cJSON **tree, const struct stop *stop,
 	      struct error *err);
-/* The first two rules, for an address that only a browser is sent to. */
+/* Checks the scheme (https, or http to this machine), for an address that only
+ * a browser opens. */
 int oauth_check_url(const char *what, const char *url, struct error *err);
-/* "name=value", percent-encoded, after a "&" where something is before. */
+/* Appends "name=value", percent-encoded, after a "&" if out is not empty. */
 void oauth_add_field(struct buf *out, const char *name, struct str value);
 
 #endif

@@ -1,4 +1,4 @@
-/* fetch.c - a page of the web as text. */
+/* fetch.c - fetches a web page as text. */
 /* SPDX-License-Identifier: MIT */
 #include "web/fetch.h"
 
@@ -17,15 +17,15 @@
 #define PRIVATE_HINT "the user can set allow_private of [web] in config.toml"
 
 enum {
-	CONNECT_MS = 10000, /* to each of a host's addresses */
+	CONNECT_MS = 10000, /* for each address of a host */
 	CONNECT_TO = URL_HOST + 96,
 	LOCATION_BYTES = URL_BYTES,
 };
 
-struct page_visit { /* one page, on its way */
+struct page_visit { /* one page being fetched */
 	const struct web *web;
 	const struct stop *stop;
-	struct web_url url; /* what is asked for now */
+	struct web_url url; /* the current address, after redirects */
 	char first[URL_HOST];
 	struct http_response res;
 	struct buf body;
@@ -67,8 +67,8 @@ static void on_header(void *arg, struct str line)
 	buf_addstr(&f->location, str_trim(str_skip(line, 9)));
 }
 
-/* The rule on addresses: each of a host's has to be right, since which one is
- * connected to is not ours to choose for good. */
+/* Refuses an address that is not allowed. Every address of a host must pass,
+ * because libcurl may connect to any of them. */
 static int check_address(const struct web *w, const char *host,
 			 const struct sockaddr *a, struct error *err)
 {
@@ -86,8 +86,8 @@ static int check_address(const struct web *w, const char *host,
 	return reach == ADDRESS_PRIVATE ? error_hint(err, PRIVATE_HINT) : -1;
 }
 
-/* "localhost" and what is below it mean this machine (RFC 6761, 6.3), whatever
- * a name server says. */
+/* True for "localhost" and its subdomains, which mean this machine (RFC 6761,
+ * 6.3) whatever DNS says. */
 static bool is_localhost(struct str host)
 {
 	static const char name[] = "localhost";
@@ -99,7 +99,7 @@ static bool is_localhost(struct str host)
 	       (end.len == host.len || end.ptr[-1] == '.');
 }
 
-/* What is certain before any name is looked up. */
+/* Checks that need no DNS lookup. */
 static int check_url(const struct web *w, const struct web_url *u,
 		     struct error *err)
 {
@@ -184,7 +184,8 @@ static bool is_redirect(int status)
 	       status == 308;
 }
 
-/* 0 with an answer in f->res, which may be a redirect. */
+/* Fetches the current address. 0 with an answer in f->res, possibly a
+ * redirect. */
 static int ask(struct page_visit *f, struct error *err)
 {
 	struct resolved found;
@@ -203,6 +204,7 @@ static int ask(struct page_visit *f, struct error *err)
 	return rc;
 }
 
+/* Replaces the current address by the target of the redirect. */
 static int follow(struct page_visit *f, struct error *err)
 {
 	struct buf next = BUF_INIT(URL_BYTES);

@@ -1,4 +1,4 @@
-/* fetch.h - a page of the web as text. */
+/* fetch.h - fetches a web page as text. */
 /* SPDX-License-Identifier: MIT */
 #ifndef WEB_FETCH_H
 #define WEB_FETCH_H
@@ -6,9 +6,10 @@
 #include "net/http.h"
 
 enum {
-	FETCH_BYTES = 5 << 20, /* of a body, decompressed; the rest is left */
+	FETCH_BYTES = 5 << 20, /* of a body, decompressed; the rest is not
+				* read */
 	FETCH_REDIRECTS = 5,
-	FETCH_MS = 30000, /* all of it, unless said */
+	FETCH_MS = 30000, /* default limit for the whole fetch */
 	FETCH_MS_MAX = 120000,
 };
 
@@ -16,13 +17,14 @@ struct resolved; /* net/resolve.h */
 
 struct web_query; /* web/search.h */
 
-struct web { /* what may be read of the web; all borrowed */
+struct web { /* how the web may be used; all borrowed */
 	struct http *http;
-	/* The user lets this host be fetched from without a question. */
+	/* True if the user allows this host without being asked. */
 	bool (*allows_host)(void *arg, const char *host);
-	/* The user lets addresses of this machine and its networks be. */
+	/* True if the user allows addresses of this machine and private
+	 * networks. */
 	bool (*allows_private)(void *arg);
-	/* See search_web(): appends what was found, not cleaned. */
+	/* See search_web(). Appends the results, not sanitized. */
 	int (*search)(void *arg, const struct web_query *q, struct buf *out,
 		      const struct stop *stop, struct error *err);
 	void *arg;
@@ -31,19 +33,18 @@ struct web { /* what may be read of the web; all borrowed */
 		       const struct stop *stop, struct error *err);
 };
 
-/* Whether the host of this URL is one that the user lets be fetched from. */
+/* True if the URL's host is allowed without asking the user. */
 bool fetch_is_allowed(const struct web *w, const char *url);
-/* Whether fetch_page() refuses this URL in any case, without asking a name
- * server: nobody has to be asked for leave. */
+/* True if fetch_page() would refuse this URL in any case, decided without a DNS
+ * lookup: then the user need not be asked. */
 bool fetch_is_refused(const struct web *w, const char *url);
-/*
- * Appends the page as text, after lines that say its address, its kind, and
- * that it is nobody's instruction. Each address on the way is looked up once,
- * checked (web/url.h), and connected to as checked, through a proxy as
- * well; another host than the first one has to be allowed. -1 for a status of
- * 400 or more and what is no text, too: the words are for the model. No
- * ERR_TIMEOUT for ms, which is ERR_NETWORK; ERR_CANCELLED by stop.
- */
+/* Appends the page as text, after lines with its address, its type and a
+ * warning that it contains no instructions of the user. Each host on the way is
+ * resolved once, its addresses are checked (web/url.h), and the connection is
+ * made to a checked address, through a proxy too. A redirect to another host
+ * needs that host to be allowed. -1 also for a status of 400 or more and for
+ * content that is not text; the message is for the model. Exceeding ms is
+ * ERR_NETWORK, not ERR_TIMEOUT. ERR_CANCELLED by stop. */
 int fetch_page(const struct web *w, const char *url, int64_t ms,
 	       struct buf *out, const struct stop *stop, struct error *err);
 

@@ -1,10 +1,8 @@
-/* page.c - the bytes of a page as text that a model can read. */
+/* page.c - converts a page to text that a model can read. */
 /* SPDX-License-Identifier: MIT */
-/*
- * page_read(), at the end, is the place to begin reading: it decodes the
- * charset and makes Markdown of HTML. All of this reads bytes from strangers,
- * through libxml2, so that it runs in a process of its own: page_reader.c.
- */
+/* Begin reading at page_read(), at the end: it decodes the charset and converts
+ * HTML to Markdown. The input is untrusted and parsed with libxml2, so this
+ * runs in a separate process: page_reader.c. */
 #include "web/page.h"
 
 #include <ctype.h>
@@ -23,7 +21,8 @@
 #include "base/library.h"
 #include "base/str.h"
 
-/* It brings ICU along, which costs more than the rest of a start. */
+/* libxml2 is loaded at run time: it depends on ICU, and loading both takes
+ * longer than the rest of start-up. */
 struct xml_api {
 	void (*init_parser)(void);
 	htmlDocPtr (*html_read_memory)(const char *text, int len,
@@ -33,7 +32,7 @@ struct xml_api {
 	void (*free_doc)(xmlDocPtr doc);
 };
 
-/* libxml2 2.14 changed its ABI, but none of what is used here. */
+/* libxml2 2.14 changed its ABI, but not for the functions used here. */
 static const struct library library = {
 	.name = "libxml2",
 	.files = { "libxml2.so.2", "libxml2.so.16" },
@@ -50,7 +49,7 @@ static const struct library_symbol symbols[] = {
 
 static struct xml_api loaded;
 
-static struct error why; /* code is set: it is not loaded */
+static struct error why; /* why loading failed, if code is set */
 
 static void load(void)
 {
@@ -59,7 +58,8 @@ static void load(void)
 		loaded.init_parser();
 }
 
-/* NULL with what to install. Any thread; the library stays. */
+/* Returns libxml2's functions, or NULL with err: what to install. Any thread.
+ * The library stays loaded. */
 static const struct xml_api *xml_api_get(struct error *err)
 {
 	static pthread_once_t once = PTHREAD_ONCE_INIT;
@@ -73,8 +73,8 @@ static const struct xml_api *xml_api_get(struct error *err)
 
 enum { META_BYTES = 1024 };
 
-/* The server names the charset. Only these are handed on: the C library has
- * some hundred converters, and had bugs in odd ones (CVE-2024-2961). */
+/* The server names the charset. Only these are passed to iconv: the C library
+ * has about a hundred converters, and rare ones had bugs (CVE-2024-2961). */
 static const char *const known[][2] = {
 	{ "utf-8", "UTF-8" },
 	{ "utf8", "UTF-8" },
@@ -125,7 +125,7 @@ static const char *find_known(struct str name)
 	return NULL;
 }
 
-/* The word behind "charset=" in text, with or without quotes. */
+/* Finds the name after "charset=" in text, with or without quotes. */
 static const char *find_named(struct str text)
 {
 	static const char key[] = "charset";
@@ -171,7 +171,8 @@ static const char *find_charset(struct str *text, const char *type)
 	name = find_named(str_of(type));
 	if (!name && strcasestr(type, "html")) {
 		name = find_named(head);
-		/* It was read as ASCII: it cannot be that. */
+		/* The meta element was readable as ASCII, so this is not
+		 * UTF-16. */
 		if (name && !strncmp(name, "UTF-16", 6))
 			name = "UTF-8";
 	}
@@ -202,18 +203,16 @@ static void convert(iconv_t cd, struct str text, struct buf *out)
 	}
 }
 
-/*
- * Appends text as UTF-8; what cannot be read becomes U+FFFD. The charset is
- * that of a byte order mark, else of type ("text/html; charset=x"), else of a
- * meta element in the first 1024 bytes; else UTF-8 where all of it is that, and
- * windows-1252 (WHATWG Encoding, read 2026-11). One that is not known: as if
- * none was named.
- */
+/* Appends text as UTF-8; invalid bytes become U+FFFD. The charset comes from a
+ * byte order mark, else from type ("text/html; charset=x"), else from a meta
+ * element in the first 1024 bytes. Otherwise it is UTF-8 if all of text is
+ * valid, else windows-1252 (WHATWG Encoding, read 2026-11). An unknown charset
+ * is ignored. */
 static void charset_decode(struct str text, const char *type, struct buf *out)
 {
 	const char *name = find_charset(&text, type);
-	/* From UTF-8, too: libxml2 takes all of a page for Latin-1 where one
-	 * byte is wrong. */
+	/* UTF-8 is converted too: libxml2 would read the whole page as Latin-1
+	 * because of one invalid byte. */
 	iconv_t cd = iconv_open("UTF-8", name);
 
 	if (cd == (iconv_t)-1)
@@ -226,25 +225,27 @@ static void charset_decode(struct str text, const char *type, struct buf *out)
 
 enum { QUOTES_MAX = 8, LISTS_MAX = 16 };
 
-struct writer { /* of the Markdown */
+struct writer { /* state of the Markdown output */
 	struct buf *out;
 	const struct web_url *url;
-	int breaks;            /* line ends that go before the next text */
-	bool space;            /* white space goes before the next text */
+	int breaks;            /* line breaks to write before the next text */
+	bool space;            /* a space is due before the next text */
 	bool begun;            /* something was written */
-	bool in_line;          /* the line has text: else a prefix goes first */
-	int pre;               /* depth of elements whose white space counts */
+	bool in_line;          /* the current line has text; otherwise its
+				* prefix is due */
+	int pre;               /* depth of elements that preserve white space */
 	unsigned quotes;       /* depth of block quotes */
 	unsigned lists;        /* depth of lists */
-	int number[LISTS_MAX]; /* of the next item; 0: not numbered */
-	const char *mark;      /* goes before the next text: "## " */
+	int number[LISTS_MAX]; /* number of the next item, per list; 0:
+				* unordered */
+	const char *mark;      /* prefix of the next text: "## " */
 };
 
 enum kind {
 	KIND_INLINE = 1,
-	KIND_SKIP,  /* with all that is within */
-	KIND_LINE,  /* begins and ends a line */
-	KIND_BLOCK, /* the same, with empty lines around it */
+	KIND_SKIP,  /* omitted with all its content */
+	KIND_LINE,  /* starts and ends a line */
+	KIND_BLOCK, /* starts and ends a line, with empty lines around */
 	KIND_HEADING,
 	KIND_LIST,
 	KIND_ITEM,
@@ -356,7 +357,8 @@ static void begin_line(struct writer *w)
 	w->in_line = true;
 }
 
-/* Everything that is written comes through here: what is due before it. */
+/* Writes what is due before text: line breaks, prefix, space and mark. Call
+ * before every output. */
 static void begin_text(struct writer *w)
 {
 	for (; w->begun && w->breaks > 0; w->breaks--) {
@@ -459,7 +461,7 @@ static void put_image(struct writer *w, const xmlNode *node)
 	buf_adds(w->out, "]");
 }
 
-/* Of the links only those that fetch_url could follow. */
+/* True for links that fetch_url could follow. */
 static bool has_address(const xmlNode *node)
 {
 	struct str href = str_trim(attribute(node, "href"));
@@ -541,7 +543,7 @@ static void enter(struct writer *w, const xmlNode *node, enum kind kind)
 	}
 }
 
-/* A mark that ends what was just written: no space before it. */
+/* Appends a closing mark directly after the text, before a pending space. */
 static void close_mark(struct writer *w, const char *mark)
 {
 	bool space = w->space;
@@ -551,6 +553,7 @@ static void close_mark(struct writer *w, const char *mark)
 	w->space = space;
 }
 
+/* Ends an element: writes what follows its content. */
 static void leave(struct writer *w, const xmlNode *node, enum kind kind)
 {
 	switch (kind) {
@@ -595,7 +598,8 @@ static void leave(struct writer *w, const xmlNode *node, enum kind kind)
 	}
 }
 
-/* The next node in the order of the text; leaves the elements that end. */
+/* Returns the next node in document order and ends the elements left on the
+ * way. */
 static const xmlNode *next_node(struct writer *w, const xmlNode *node,
 				const xmlNode *root)
 {
@@ -631,7 +635,7 @@ static void walk(struct writer *w, const xmlNode *root)
 	}
 }
 
-/* The first title of the head, which is not shown in the page. */
+/* Writes the title of the head, which is not part of the visible page. */
 static void put_title(struct writer *w, const xmlNode *root)
 {
 	for (const xmlNode *n = root->children; n; n = n->next) {
@@ -651,13 +655,11 @@ static void put_title(struct writer *w, const xmlNode *root)
 	}
 }
 
-/*
- * Appends what a reader of the page sees: headings, paragraphs, lists, code,
- * tables and links, whose addresses are made absolute. Scripts, styles, forms'
- * values, frames and what is marked hidden are left out. text is UTF-8. Never
- * loads anything that the page names. ERR_SYSTEM where libxml2 is missing,
- * ERR_PROTOCOL for what it cannot read.
- */
+/* Appends what a reader of the page sees, as Markdown: headings, paragraphs,
+ * lists, code, tables and links with absolute addresses. Omits scripts, styles,
+ * form values, frames and hidden elements. text is UTF-8. Loads nothing that
+ * the page refers to. ERR_SYSTEM if libxml2 is missing, ERR_PROTOCOL if it
+ * cannot parse the page. */
 static int html_read(const struct web_url *url, struct str text,
 		     struct buf *out, struct error *err)
 {
@@ -742,7 +744,8 @@ bool page_is_html(const char *type, struct str body)
 	       (body.len > 5 && !strncasecmp(body.ptr, "<html", 5));
 }
 
-/* A NUL near the beginning: not text, whatever its type says. */
+/* True if there is a NUL near the beginning: not text, whatever the type
+ * says. */
 static bool is_binary(struct str text)
 {
 	text.len = text.len < SNIFF_BYTES ? text.len : SNIFF_BYTES;

@@ -1,4 +1,4 @@
-/* page.h - what a server sends, as text for a model. */
+/* page.h - converts what a server sends to text for a model. */
 /* SPDX-License-Identifier: MIT */
 #ifndef WEB_PAGE_H
 #define WEB_PAGE_H
@@ -7,12 +7,12 @@
 
 #include "web/url.h"
 
-/* Whether a Content-Type is one of text; an empty one is. */
+/* True for the Content-Type of a text, or an empty one. */
 bool page_is_text(const char *type);
-/* Whether page_read() takes body for HTML. */
+/* True if page_read() treats body as HTML. */
 bool page_is_html(const char *type, struct str body);
-/* Appends body as text: HTML as Markdown, all else as it is, in UTF-8. Links
- * are relative to url. ERR_USAGE for bytes that are no text, ERR_SYSTEM where
+/* Appends body as UTF-8 text: HTML as Markdown, anything else unchanged. Links
+ * are resolved against url. ERR_USAGE if body is not text, ERR_SYSTEM if
  * libxml2 is missing. */
 int page_read(const struct web_url *url, const char *type, struct str body,
 	      struct buf *out, struct error *err);

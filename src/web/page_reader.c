@@ -1,4 +1,4 @@
-/* page_reader.c - reads a page in a process of its own, which can be killed. */
+/* page_reader.c - reads a page in a separate process that can be killed. */
 /* SPDX-License-Identifier: MIT */
 #include "web/page_reader.h"
 
@@ -15,13 +15,15 @@
 
 enum {
 	TYPE_BYTES = 4096,
-	BODY_BYTES = 8 << 20,  /* of a page, which fetch.c cuts before */
+	BODY_BYTES = 8 << 20,  /* of a page; fetch.c cuts it earlier */
 	TEXT_BYTES = 40 << 20, /* of the page as text */
-	CPU_SECONDS = 60,      /* in case that nobody is left to kill it */
+	CPU_SECONDS = 60,      /* in case the parent is gone and cannot kill
+				* it */
 	FAILED = 3, /* exit status: the reason is on standard error */
 };
 
-/* Its input: the URL and the type, a line each, then the body. */
+/* Writes the process's input: the URL and the type, each on a line, then the
+ * body. */
 static void write_input(const struct web_url *url, const char *type,
 			struct str body, struct buf *input)
 {
@@ -35,7 +37,7 @@ static void write_input(const struct web_url *url, const char *type,
 	buf_addstr(input, body);
 }
 
-/* What the process left. */
+/* Turns the process's output and exit status into the result. */
 static int take_answer(const struct proc_run *run, const struct web_url *url,
 		       struct buf *out, struct error *err)
 {
@@ -71,7 +73,7 @@ int page_reader_read(const struct web_url *url, const char *type,
 	const char *libraries = getenv("LD_LIBRARY_PATH");
 	char *path =
 		xasprintf("LD_LIBRARY_PATH=%s", libraries ? libraries : "");
-	/* Nothing of the user's: the process reads what anybody wrote. */
+	/* No variables of the user: the process parses untrusted input. */
 	char *const env[] = { (char *)"PATH=/usr/bin:/bin",
 			      libraries ? path : NULL, NULL };
 	struct buf input = BUF_INIT(body.len + URL_BYTES + TYPE_BYTES + 2);
@@ -132,6 +134,7 @@ static int read_page(struct str input, struct buf *out, struct error *err)
 	return rc;
 }
 
+/* Limits its own CPU time first, in case nobody kills it. */
 int page_reader_main(void)
 {
 	const struct rlimit cpu = { CPU_SECONDS, CPU_SECONDS };

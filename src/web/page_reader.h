@@ -1,4 +1,4 @@
-/* page_reader.h - reads a page in a process of its own, which can be killed. */
+/* page_reader.h - reads a page in a separate process that can be killed. */
 /* SPDX-License-Identifier: MIT */
 #ifndef WEB_PAGE_READER_H
 #define WEB_PAGE_READER_H
@@ -6,22 +6,20 @@
 #include "base/stop.h"
 #include "web/url.h"
 
-/* The first argument of dcode as such a process. */
+/* The first argument of dcode in that process. */
 #define PAGE_READER_ARGUMENT "--page-reader"
 
 enum { PAGE_READER_MS = 10000 };
 
-/*
- * As page_read(), but no page holds the caller up: libxml2 takes minutes for
- * an element with 400,000 attributes (2.9.14, seen 2026-11) and knows no stop.
+/* Like page_read(), but with a time limit: libxml2 takes minutes for an element
+ * with 400,000 attributes (2.9.14, seen 2026-11) and cannot be cancelled.
  * ERR_LIMIT after PAGE_READER_MS; ERR_CANCELLED and ERR_TIMEOUT by stop. Plain
- * text is read here, without a process. Any thread.
- */
+ * text is read without a process. Any thread. */
 int page_reader_read(const struct web_url *url, const char *type,
 		     struct str body, struct buf *out, const struct stop *stop,
 		     struct error *err);
-/* The process: reads from standard input, writes to standard output. Returns
- * its exit status. */
+/* Main function of the process: reads standard input, writes standard output.
+ * Returns the exit status. */
 int page_reader_main(void);
 
 #endif

@@ -1,9 +1,7 @@
-/* search.c - a search of the web, by a service or a command of the user's. */
+/* search.c - web search, by a service or a command of the user's. */
 /* SPDX-License-Identifier: MIT */
-/*
- * search_web() is the place to begin reading: it calls what the user has chosen
- * and marks what comes back as words of strangers. Tavily's API comes first.
- */
+/* Begin reading at search_web(): it calls the configured search and marks the
+ * results as untrusted. Tavily's API comes first. */
 #include "web/search.h"
 
 #include <stdlib.h>
@@ -18,9 +16,9 @@
 #include "base/str.h"
 #include "net/loopback.h"
 
-/* POST /search with a bearer token; {"results": [{"title", "url", "content",
- * "raw_content", "published_date"}]}, {"detail": {"error"}} when it fails (the
- * official Python client tavily/tavily.py, read 2026-11-23). */
+/* POST /search with a bearer token. Answer: {"results": [{"title", "url",
+ * "content", "raw_content", "published_date"}]}, or {"detail": {"error"}} on
+ * failure (official Python client, tavily/tavily.py, read 2026-11-23). */
 #define TAVILY "https://api.tavily.com"
 
 enum { TAVILY_CONNECT_MS = 10000, BODY_BYTES = 16 << 10 };

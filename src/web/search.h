@@ -1,4 +1,4 @@
-/* search.h - a search of the web, by a service or a command of the user's. */
+/* search.h - web search, by a service or a command of the user's. */
 /* SPDX-License-Identifier: MIT */
 #ifndef WEB_SEARCH_H
 #define WEB_SEARCH_H
@@ -10,33 +10,32 @@
 enum {
 	SEARCH_RESULTS = 5,
 	SEARCH_RESULTS_MAX = 20,
-	SEARCH_BYTES = 4 << 20, /* of an answer */
-	SEARCH_MS = 60000,      /* all of it */
+	SEARCH_BYTES = 4 << 20, /* bytes of an answer */
+	SEARCH_MS = 60000,      /* limit for the whole search */
 };
 
 struct web_query {         /* borrowed */
 	const char *text;  /* UTF-8, not empty */
-	int64_t results;   /* at most so many */
+	int64_t results;   /* maximum number */
 	const char *topic; /* "general", "news", "finance" */
-	bool raw;          /* the pages' text, too */
+	bool raw;          /* include the text of the pages */
 };
 
-/*
- * Appends what w->search found, after lines that say by what and that it is
- * nobody's instruction; plain text without escapes. -1 with words for the
- * model; no ERR_TIMEOUT for SEARCH_MS, which is ERR_NETWORK; ERR_CANCELLED by
- * stop.
- */
+/* Appends the results of w->search as plain text without escape sequences,
+ * after lines that name the query and warn that the results contain no
+ * instructions of the user. -1 with a message for the model. Exceeding
+ * SEARCH_MS is ERR_NETWORK, not ERR_TIMEOUT. ERR_CANCELLED by stop. */
 int search_web(const struct web *w, const struct web_query *q, struct buf *out,
 	       const struct stop *stop, struct error *err);
 
 struct tavily { /* borrowed */
 	struct http *http;
-	const char *base; /* "https://host"; NULL: its own */
+	const char *base; /* "https://host"; NULL: Tavily's */
 	const char *key;
 };
-/* Tavily's API, or that of a server which speaks it. Appends a numbered list,
- * not cleaned. ERR_CONFIG for an address that the key may not be sent to. */
+/* Searches with Tavily's API, or a server that implements it. Appends a
+ * numbered list, not sanitized. ERR_CONFIG if the key must not be sent to
+ * base. */
 int search_tavily(const struct tavily *t, const struct web_query *q,
 		  struct buf *out, const struct stop *stop, struct error *err);
 
@@ -45,14 +44,12 @@ struct search_command {      /* borrowed */
 	char *const *argv;
 	char *const *env;
 };
-/*
- * The query is written to its standard input as a line of JSON, never into an
- * argument, which a shell or an option of the program could take for more:
+/* Writes the query to the command's standard input as a line of JSON. It is not
+ * passed as an argument, which a shell or the program's options could misread:
  * {"query":"...","max_results":5,"topic":"general","include_raw_content":false}
- * Appends what it prints, at most SEARCH_BYTES, not cleaned. It runs in / and
- * is killed, with all that it has started, when stop ends it. An exit status
- * above 0 is ERR_REMOTE with what it wrote to its standard error.
- */
+ * Appends the command's output, up to SEARCH_BYTES, not sanitized. The command
+ * runs in / and is killed with its descendants when stop ends it. A non-zero
+ * exit status is ERR_REMOTE with its standard error output. */
 int search_command(const struct search_command *c, const struct web_query *q,
 		   struct buf *out, const struct stop *stop, struct error *err);
 

@@ -1,9 +1,7 @@
-/* url.c - addresses of the web: parsed, joined, and which may be visited. */
+/* url.c - parses and joins web addresses, and decides which are public. */
 /* SPDX-License-Identifier: MIT */
-/*
- * The first half says which addresses of hosts are public; the second parses a
- * URL and resolves links of a page.
- */
+/* The first half classifies host addresses; the second parses URLs and resolves
+ * the links of a page. */
 #include "web/url.h"
 
 #include <arpa/inet.h>
@@ -54,6 +52,8 @@ static uint32_t word(const unsigned char *p)
 	       (uint32_t)p[2] << 8 | p[3];
 }
 
+/* Classifies an IPv6 address. One that embeds an IPv4 address counts as
+ * that. */
 static enum address_reach reach6(const unsigned char *a)
 {
 	static const unsigned char mapped[12] = { [10] = 0xFF, [11] = 0xFF };
@@ -218,7 +218,7 @@ static int parse_host(struct web_url *url, struct str host, struct error *err)
 			return error_set(err, ERR_USAGE,
 					 "the URL's host has a character that "
 					 "is not allowed in hosts");
-		/* "a..b", ".a", "a.." */
+		/* an empty label: "a..b", ".a", "a.." */
 		if (c == '.' &&
 		    (i == 0 || i + 1 == host.len || host.ptr[i + 1] == '.'))
 			return error_set(err, ERR_USAGE,
@@ -230,7 +230,7 @@ static int parse_host(struct web_url *url, struct str host, struct error *err)
 	return check_host(url, brackets, err);
 }
 
-/* Spaces and what is no ASCII are escaped, as browsers do. */
+/* Appends the path. Spaces and non-ASCII bytes are escaped, as browsers do. */
 static int add_path(struct buf *out, struct str path, struct error *err)
 {
 	path.len = str_find(path, '#');
