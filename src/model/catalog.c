@@ -1,14 +1,11 @@
-/* catalog.c - what is known of a model: window, limits, prices, abilities. */
+/* catalog.c - facts about models: window, limits, prices, abilities. */
 /* SPDX-License-Identifier: MIT */
-/*
- * Facts of a model come from the table of catalog_rows.c. The profile in
- * config.toml overwrites them. model_facts() finds both and is the place to
- * begin reading. A model that neither has is allowed: dcode then assumes a
- * window, knows no price, and lets the server decide about everything else.
- *
- * The last part writes the level of reasoning effort into the parameters of a
- * request, because the facts say which of the vendors' ways a model supports.
- */
+/* Begin reading at model_facts(): facts come from the table in catalog_rows.c,
+ * and the profile in config.toml overrides them. A model in neither is allowed:
+ * dcode then assumes a window, knows no price and leaves everything else to the
+ * server.  The last part writes the reasoning effort into a request's
+ * parameters, because the facts say which of the vendors' forms a model
+ * supports. */
 #include "model/catalog.h"
 
 #include <stddef.h>
@@ -24,8 +21,8 @@ enum kind { TOKENS, ABILITY, LACK, DOLLARS };
 static const struct {
 	const char *key;
 	enum kind kind;
-	/* in model_facts or (DOLLARS) model_price; for ABILITY the bit that
-	 * true sets, for LACK the bit that false sets */
+	/* offset in model_facts, or for DOLLARS in model_price. ABILITY: the
+	 * bit that true sets; LACK: the bit that false sets. */
 	size_t offset;
 } profile_rows[] = {
 	{ "max_input_tokens", TOKENS, offsetof(struct model_facts, context) },
@@ -75,6 +72,7 @@ static int read_dollars(int64_t *to, const struct toml_value *v,
 	return 0;
 }
 
+/* Reads one profile member into facts or price. */
 static int read_row(struct model_facts *facts, struct model_price *price,
 		    const struct toml_value *v, size_t i, struct error *err)
 {
@@ -114,9 +112,9 @@ static int read_table(struct model_facts *facts, struct model_price *price,
 	return 0;
 }
 
-/* A model without a known price gets one only if the profile has both input and
- * output. Cached tokens then cost what input costs, unless the profile has
- * their price, too. */
+/* Applies the profile's prices. A model without a known price gets one only if
+ * the profile has both input and output. Cached tokens then cost as much as
+ * input unless the profile has their price. */
 static void set_price(struct model_facts *facts, const struct model_price *p)
 {
 	bool input = p->input >= 0;
@@ -175,9 +173,9 @@ static bool is_digit(char c)
 	return c >= '0' && c <= '9';
 }
 
-/* True for the end of a name that names a version of the same model:
- * "-20250929", "-2024-08-06", "-001", "@20251001", "@default", "-latest". "-5"
- * makes it another model. */
+/* True if rest is a version suffix of the same model: "-20250929",
+ * "-2024-08-06", "-001", "@20251001", "@default", "-latest". "-5" makes it
+ * another model. */
 static bool is_version(const char *rest)
 {
 	size_t n = 1;
@@ -195,7 +193,7 @@ static bool is_version(const char *rest)
 	return !rest[n + strspn(rest + n, "-0123456789")];
 }
 
-/* The exact name wins over one that needs is_version(). */
+/* Prefers an exact match to one with a version suffix. */
 static const struct catalog_row *find_row(const char *provider,
 					  const char *model)
 {
@@ -226,8 +224,8 @@ static void scale_price(struct model_price *p, int percent)
 	p->cache_write = p->cache_write * percent / 100;
 }
 
-/* "us.anthropic.claude-opus-4-6-v1", "...-20250929-v1:0": the vendor's rows.
- * Endpoints of a region cost a tenth more than "global."
+/* Finds a Bedrock id ("us.anthropic.claude-opus-4-6-v1", "...-20250929-v1:0")
+ * in the vendor's rows. Regional endpoints cost 10 % more than "global."
  * (platform.claude.com/docs, "Pricing", third-party platforms; read
  * 2026-11-23). */
 static bool find_bedrock(const char *model, struct model_facts *facts)
@@ -256,9 +254,9 @@ static bool find_bedrock(const char *model, struct model_facts *facts)
 	return true;
 }
 
-/* A router's name of a model begins with its vendor. Routers write
- * "claude-opus-4.8" for the vendor's "claude-opus-4-8". Prices are the
- * vendor's: OpenRouter passes them on (models.dev 2026-07-02). */
+/* Finds a router's name, which begins with the vendor. Routers write
+ * "claude-opus-4.8" for the vendor's "claude-opus-4-8". OpenRouter charges the
+ * vendor's prices (models.dev 2026-07-02). */
 static bool find_routed(const char *model, struct model_facts *facts)
 {
 	static const struct {
@@ -314,7 +312,7 @@ static bool find_built_in(const char *provider, const char *model,
 	return false;
 }
 
-/* A profile with a fault is ignored as a whole. */
+/* A profile with an error is ignored completely. */
 bool model_facts(const struct settings *set, const char *provider,
 		 const char *model, struct model_facts *facts)
 {
@@ -344,7 +342,7 @@ void model_facts_each(const char *provider,
 				each(arg, v->provider, r->model, &r->facts);
 }
 
-/* Saturates: counts come from a server, prices may come from the user. */
+/* Saturates: counts come from a server, and prices may come from the user. */
 static int64_t add_cost(int64_t sum, int64_t tokens, int64_t price)
 {
 	if (tokens <= 0 || price <= 0)
@@ -366,14 +364,15 @@ int64_t model_cost(const struct model_facts *facts, const struct usage *usage)
 			usage->cache_write, p->cache_write);
 }
 
-/* platform.claude.com/docs, "Effort" and "Extended thinking": output_config
- * .effort; Claude 4.6 to 4.8 think only with thinking.type "adaptive"; older
- * ones by thinking.budget_tokens, less than max_tokens. ai.google.dev, "Gemini
- * thinking": thinkingLevel, for 2.5 thinkingBudget (0: off). OpenAI:
- * reasoning.effort, in Chat Completions reasoning_effort. Bedrock takes the
- * vendor's members in additionalModelRequestFields. Read 2026-11-23. */
+/* Sources, read 2026-11-23. platform.claude.com/docs, "Effort" and "Extended
+ * thinking": output_config.effort; Claude 4.6 to 4.8 think only with
+ * thinking.type "adaptive", older models with thinking.budget_tokens, less than
+ * max_tokens. ai.google.dev, "Gemini thinking": thinkingLevel, for 2.5
+ * thinkingBudget (0: off). OpenAI: reasoning.effort, in Chat Completions
+ * reasoning_effort. Bedrock expects the vendor's members in
+ * additionalModelRequestFields. */
 
-/* dcode's own budgets, within what every model with EFFORT_BUDGET accepts. */
+/* dcode's own budgets, accepted by every model with EFFORT_BUDGET. */
 static const struct {
 	const char *name;
 	unsigned level;
@@ -424,7 +423,7 @@ int effort_unknown(const char *setting, const char *value, struct error *err)
 	return -1;
 }
 
-/* True if the user's own parameters say how the model thinks. */
+/* True if the user's own parameters control thinking. */
 static bool sets_thinking(const cJSON *params)
 {
 	static const char *const members[] = {
@@ -454,7 +453,8 @@ static bool sets_thinking(const cJSON *params)
 	return false;
 }
 
-/* A budget replaces the effort, "adaptive" comes with it. */
+/* Older models take a budget instead of an effort; "adaptive" is sent together
+ * with the effort. */
 static void add_claude(const struct model_facts *facts, size_t i, cJSON *params)
 {
 	cJSON *thinking;

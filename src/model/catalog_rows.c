@@ -1,16 +1,13 @@
 /* catalog_rows.c - the built-in table of models. */
 /* SPDX-License-Identifier: MIT */
-/*
- * Rows only: catalog.c looks them up. Each group names its source and the day
- * on which it was read. Prices are those of an ordinary request, without
- * discounts for batches and surcharges for priority. A number that no source
- * gives is left out.
- */
+/* Only rows; catalog.c looks them up. Each group names its source and the day
+ * on which it was read. Prices are for ordinary requests, without batch
+ * discounts or priority surcharges. A number without a source is left out. */
 #include <stddef.h>
 
 #include "model/catalog.h"
 
-/* Dollars for a million tokens are millionths of one for each. */
+/* Converts dollars per million tokens to trillionths of a dollar per token. */
 #define USD(x) ((int64_t)((x)*1e6 + 0.5))
 #define PRICE(in, out, read, write)                                            \
 	{                                                                      \
@@ -19,8 +16,8 @@
 #define LIMITS(window, output, abilities, levels)                              \
 	.context = (window), .max_output = (output), .priced = true,           \
 	.takes = (abilities), .efforts = (levels)
-/* Dollars for a million tokens: input, output, cache read, cache write. A
- * vendor without a price for the cache bills such tokens as input. */
+/* Prices in dollars per million tokens: input, output, cache read, cache write.
+ * If a vendor has no cache price, such tokens cost as much as input. */
 #define ROW(name, window, output, abilities, levels, ...)                      \
 	{                                                                      \
 		name,                                                          \
@@ -62,11 +59,11 @@ enum {
 
 /* clang-format off */
 
-/* platform.claude.com/docs, "Pricing" and the overview page of each model; for
- * 4.x also models.dev (2026-07-02); fable-5-2: docs.laozhang.ai, "Claude Fable
- * 5.2"; sonnet-5-5's reads since 2026-10-07: release notes of kurofune/claudit
- * 1.9.2. Read 2026-11-23. Writes are those kept for 5 minutes, the only ones
- * that the wire asks for. */
+/* platform.claude.com/docs, "Pricing" and each model's overview page; for 4.x
+ * also models.dev (2026-07-02). fable-5-2: docs.laozhang.ai, "Claude Fable
+ * 5.2". sonnet-5-5's cache reads since 2026-10-07: release notes of
+ * kurofune/claudit 1.9.2. Read 2026-11-23. Cache writes are for 5 minutes, the
+ * only ones that dcode requests. */
 static const struct catalog_row anthropic[] = {
 	ROW("claude-fable-5-2", 1000000, 128000, IPT, LXM, 8, 40, 0.20, 10),
 	ROW("claude-fable-5-1", 1000000, 128000, IPT, LXM, 10, 50, 0.25, 12.50),
@@ -89,8 +86,8 @@ static const struct catalog_row anthropic[] = {
 	END
 };
 
-/* Above 272,000 tokens of input the whole request costs twice for input, one
- * and a half times for output. */
+/* Above 272,000 input tokens the whole request costs twice as much for input
+ * and one and a half times as much for output. */
 #define OPENAI_LONG(in, out, read, write) .long_from = 272000, \
 	.long_price = PRICE(2 * (in), 1.5 * (out), 2 * (read), 2 * (write))
 #define LONG_ROW(name, abilities, levels, in, out, read, write) \
@@ -148,7 +145,7 @@ static const struct catalog_row openai[] = {
 
 #define GEMINI(name, levels, in, out, read) \
 	ROW(name, 1048576, 65536, IPT, levels, in, out, read, in)
-/* Above 200,000 tokens of input. */
+/* Two prices: up to 200,000 input tokens and above. */
 #define GEMINI_PRO(name, levels, in, out, read, in2, out2, read2) \
 	{ name, { LIMITS(1048576, 65536, IPT, levels), \
 		.price = PRICE(in, out, read, in), .long_from = 200000, \
@@ -181,7 +178,7 @@ static const struct catalog_row bedrock[] = {
 	END
 };
 
-/* The rest: models.dev (2026-07-02), read 2026-11-23. */
+/* Remaining vendors: models.dev (2026-07-02), read 2026-11-23. */
 static const struct catalog_row deepseek[] = {
 	ROW("deepseek-v4-pro", 1000000, 384000, T, HM, 0.435, 0.87, 0.003625,
 	    0.435),

@@ -1,15 +1,12 @@
-/* choose.c - which model, where it is, and with what key. */
+/* choose.c - chooses the model, its address and its key. */
 /* SPDX-License-Identifier: MIT */
-/*
- * model_choose(), at the end, is the place to begin reading. It takes the words
- * of the user ("anthropic:claude-opus-5", a bare name, nothing), and fills a
- * model_choice from flags, config.toml, the environment and stored keys. The
- * first half is the endpoint of one provider: its wire, its address, its key.
- *
- * Two rules are behind most of this code: a repository's .env must not decide
- * which account reads the conversation, and a key goes only to the address that
- * it was meant for.
- */
+/* Begin reading at model_choose(), at the end. It parses what the user gave
+ * ("anthropic:claude-opus-5", a bare name, nothing) and fills a model_choice
+ * from flags, config.toml, the environment and stored keys. The first half
+ * finds the endpoint of one provider: its wire, address and key.  Two rules
+ * explain most of this code. A repository's .env must not decide which account
+ * reads the conversation. A key is sent only to the address that it was meant
+ * for. */
 #include "model/choose.h"
 
 #include <stdio.h>
@@ -32,15 +29,15 @@ static const struct wire *own_wire(struct model_choice *c,
 				   const struct provider *p,
 				   const struct wire *wire);
 
-/* A member of its table, or NULL. */
+/* Returns a member of the provider's table, or NULL. */
 static const struct toml_value *endpoint_member(const struct provider *p,
 						const char *key)
 {
 	return p->config ? toml_get(p->config, key) : NULL;
 }
 
-/* Reads a string of the provider's table; *value stays as it was if there is
- * none or it is empty. ERR_CONFIG if it is not a string. */
+/* Reads a string of the provider's table. *value is unchanged if it is missing
+ * or empty. ERR_CONFIG if it is not a string. */
 static int endpoint_text(const struct provider *p, const char *key,
 			 const char **value, struct error *err)
 {
@@ -106,6 +103,7 @@ static void refuse_vendor(const struct provider *p, struct error *err)
 			"[models.providers.NAME] base_url");
 }
 
+/* Returns the wire that config.toml or the preset sets. NULL with err. */
 static const struct wire *endpoint_wire(const struct provider *p,
 					struct error *err)
 {
@@ -155,8 +153,8 @@ bool endpoint_disabled(const struct provider *p)
 	return v && v->kind == TOML_BOOL && !v->integer;
 }
 
-/* The variable of a preset's key, or of its token if only that is set; NULL:
- * the preset needs none. */
+/* Returns the variable of the preset's key, or of its token if only that is
+ * set. NULL: the preset needs no key. */
 static const char *usual_env(const struct provider *p,
 			     const struct settings *set)
 {
@@ -168,7 +166,7 @@ static const char *usual_env(const struct provider *p,
 		       : key;
 }
 
-/* The variable of the provider's key, or NULL if it needs none. */
+/* Returns the variable of the provider's key, or NULL if it needs none. */
 static const char *key_env_of(const struct provider *p,
 			      const struct settings *set)
 {
@@ -180,9 +178,9 @@ static const char *key_env_of(const struct provider *p,
 	return env;
 }
 
-/* The provider's key, or NULL; *project as in settings_credential(). A preset
- * with its own api_key_env is still the same vendor: if the usual variable is
- * set, a project's .env must not replace the key. */
+/* Returns the provider's key, or NULL; *project as in settings_credential(). A
+ * preset with its own api_key_env is still the same vendor: if the usual
+ * variable is set, a project's .env must not replace the key. */
 static const char *key_value(const struct provider *p,
 			     const struct settings *set, const char *env,
 			     const char **project)
@@ -218,8 +216,8 @@ static struct str url_path(struct str url)
 	return str_skip(rest, str_find(rest, '/'));
 }
 
-/* The URL of an address to listen at: "h", "h:1", ":1" or "0.0.0.0:1"; port is
- * added if there is none. Owned. */
+/* Converts a listening address ("h", "h:1", ":1", "0.0.0.0:1") to a URL. Adds
+ * the default port if there is none. Owned. */
 static char *listen_to_url(const char *host, const char *port)
 {
 	const char *name = host;
@@ -237,7 +235,7 @@ static char *listen_to_url(const char *host, const char *port)
 			 strchr(name, ':') ? "" : port);
 }
 
-/* The vendor's own address for this wire, or NULL. */
+/* Returns the vendor's own address for this wire, or NULL. */
 static const char *preset_url(const struct provider *p, const struct wire *wire)
 {
 	const struct preset *preset = p->preset;
@@ -248,7 +246,8 @@ static const char *preset_url(const struct provider *p, const struct wire *wire)
 	return preset ? preset->base_url : NULL;
 }
 
-/* Checks an address and adds the path if it has none. Owned; NULL with err. */
+/* Checks an address and adds the default path if it has none. Owned; NULL with
+ * err. */
 static char *finish_url(const struct provider *p, const struct wire *wire,
 			const char *raw, struct error *err)
 {
@@ -283,8 +282,8 @@ static char *finish_url(const struct provider *p, const struct wire *wire,
 			 path.ptr ? path.ptr : "");
 }
 
-/* The value of DEEPAGENTS_CODE_NAME, which only dcode reads, or NULL; sets
- * *hides if the variable exists, even empty. */
+/* Returns DEEPAGENTS_CODE_NAME, which only dcode reads, or NULL. Sets *hides if
+ * the variable exists, even if empty. */
 static const char *read_prefixed(const struct settings *set, const char *name,
 				 bool *hides)
 {
@@ -296,12 +295,10 @@ static const char *read_prefixed(const struct settings *set, const char *name,
 	return value && value[0] ? value : NULL;
 }
 
-/*
- * Where a stored key may go, apart from config.toml: to the address of a
- * prefixed variable, else to the one stored with it, else to the vendor's own.
- * OPENAI_BASE_URL and similar variables are set for other programs, with other
- * keys: a personal key must not go to somebody's proxy.
- */
+/* Returns the address that a stored key may be sent to, apart from config.toml:
+ * that of a prefixed variable, else the one stored with the key, else the
+ * vendor's. OPENAI_BASE_URL and the like are set for other programs with other
+ * keys: a personal key must not go to their proxy. */
 static const char *stored_key_url(const struct provider *p,
 				  const struct settings *set, const char *named)
 {
@@ -329,7 +326,7 @@ static const char *stored_key_url(const struct provider *p,
 	return e && e->url[0] ? e->url : NULL;
 }
 
-/* Names the setting, file and line of base_url, for messages. Owned. */
+/* Returns the setting, file and line of base_url for messages. Owned. */
 static char *config_place(const struct provider *p, const struct settings *set)
 {
 	char *key = xasprintf("models.providers.%s.base_url", p->config->key);
@@ -342,8 +339,8 @@ static char *config_place(const struct provider *p, const struct settings *set)
 			 endpoint_member(p, "base_url")->line);
 }
 
-/* Finds the user's own address: config.toml, then the environment; *url NULL if
- * there is none. *from names the place, owned. */
+/* Finds the user's own address in config.toml, then in the environment. *url is
+ * NULL if there is none. *from names its place, owned. */
 static int own_url(const struct provider *p, const struct settings *set,
 		   const char **url, char **from, struct error *err)
 {
@@ -373,7 +370,8 @@ static int own_url(const struct provider *p, const struct settings *set,
 	return 0;
 }
 
-/* A bearer token in a variable, else a key from AWS's usual places. */
+/* Finds credentials for AWS: a bearer token in a variable, else a key from
+ * AWS's usual sources. */
 static int find_aws(struct model_choice *c, const struct provider *p,
 		    const struct settings *set, struct error *err)
 {
@@ -395,8 +393,9 @@ static int find_aws(struct model_choice *c, const struct provider *p,
 	return bedrock_account_open(c, set, region, err);
 }
 
-/* A token in a variable, else from gcloud. A token in a project's .env is never
- * used: the repository would choose whose account reads the conversation. */
+/* Finds a token for Vertex AI: from a variable, else from gcloud. A token in a
+ * project's .env is never used: the repository would choose whose account reads
+ * the conversation. */
 static int find_vertex(struct model_choice *c, const struct provider *p,
 		       const struct settings *set, struct error *err)
 {
@@ -419,7 +418,7 @@ static int find_vertex(struct model_choice *c, const struct provider *p,
 	return vertex_account_open(c, set, &place, err);
 }
 
-/* The version of a dated API that the user has set, or NULL. */
+/* Returns the version of a dated API that the user has set, or NULL. */
 static const char *dated_version(const struct provider *p,
 				 const struct settings *set)
 {
@@ -431,8 +430,8 @@ static const char *dated_version(const struct provider *p,
 	return version;
 }
 
-/* The address of a dated API, owned. NULL if it is not one: no version is set,
- * or the address already has a path. */
+/* Returns the address of a dated API, owned. NULL if it is not one: no version
+ * is set, or the address already has a path. */
 static char *dated_url(struct model_choice *c, const struct provider *p,
 		       const struct settings *set, const char *raw)
 {
@@ -448,6 +447,7 @@ static char *dated_url(struct model_choice *c, const struct provider *p,
 			 p->preset->dated_path);
 }
 
+/* Sets c->base_url. *own: the address is the user's, not the vendor's. */
 static int find_url(struct model_choice *c, const struct provider *p,
 		    const struct wire *wire, const struct settings *set,
 		    bool *own, struct error *err)
@@ -483,8 +483,8 @@ static int find_url(struct model_choice *c, const struct provider *p,
 	return c->base_url ? 0 : -1;
 }
 
-/* A missing key is an error, except for presets without keys, and for the
- * user's own address on this machine without api_key_env. */
+/* Sets c->api_key. A missing key is an error, except for presets without keys
+ * and for the user's own address on this machine without api_key_env. */
 static int find_key(struct model_choice *c, const struct provider *p,
 		    const struct settings *set, bool own, struct error *err)
 {
@@ -521,7 +521,8 @@ static int find_key(struct model_choice *c, const struct provider *p,
 			  env, p->name);
 }
 
-/* Refuses to send a key by http: everybody on the way could read it. */
+/* Refuses to send a key over plain HTTP, where anyone on the network could read
+ * it. */
 static int check_http(const struct model_choice *c, const struct provider *p,
 		      struct error *err)
 {
@@ -549,8 +550,8 @@ static int check_http(const struct model_choice *c, const struct provider *p,
 		p->name);
 }
 
-/* Some vendors have a second wire, which is the better one, at their own
- * address: take it unless the user has named a wire. */
+/* Some vendors offer a second, better wire at their own address. Uses it unless
+ * the user has chosen a wire or address. */
 static const struct wire *own_wire(struct model_choice *c,
 				   const struct provider *p,
 				   const struct wire *wire)
@@ -568,8 +569,7 @@ static const struct wire *own_wire(struct model_choice *c,
 	return wire_find(preset->own_wire);
 }
 
-/* On Vertex AI, Claude is served over Anthropic's wire, all others over
- * Gemini's. */
+/* On Vertex AI, Claude models use Anthropic's wire and all others Gemini's. */
 static const struct wire *vertex_wire(const struct model_choice *c,
 				      const struct provider *p,
 				      const struct wire *wire,
@@ -644,7 +644,8 @@ static bool lists_model(const struct toml_value *config, const char *model)
 	return false;
 }
 
-/* The enabled provider of config.toml whose models list has it, or NULL. */
+/* Returns the enabled provider in config.toml whose models list contains the
+ * model, or NULL. */
 static const char *listed_by(const struct settings *set, const char *model)
 {
 	const struct toml_value *all = settings_toml(set, "models.providers");
@@ -662,8 +663,8 @@ static const char *listed_by(const struct settings *set, const char *model)
 	return NULL;
 }
 
-/* A bare "gemini-2.5-pro" or "claude-opus-5" means the vendor's own API, or
- * Vertex AI if only that is configured. */
+/* Returns the provider of a bare name such as "gemini-2.5-pro": the vendor's
+ * own API, or Vertex AI if only that is configured. */
 static const char *infer_vendor(const struct settings *set, const char *model)
 {
 	const char *name = preset_infer(model);
@@ -725,7 +726,7 @@ static int refuse_empty_name(const char *spec, struct error *err)
 		"Write provider:model, for example anthropic:claude-opus-5.");
 }
 
-/* "provider:model", ":model" or "model". */
+/* Splits "provider:model", ":model" or "model". */
 static int split_spec(const struct settings *set, const char *spec,
 		      char **provider, const char **model_name,
 		      struct error *err)
@@ -786,7 +787,7 @@ static bool is_own_model_key(void *arg, const struct settings_credential *c)
 }
 
 /* True if the user has a key of any model vendor. A key in a repository's .env
- * must then not decide the vendor by being earlier in the list. */
+ * must then not choose the vendor by coming first in the list. */
 static bool has_own_key(const struct settings *set)
 {
 	const struct settings *unless = set;
@@ -795,7 +796,7 @@ static bool has_own_key(const struct settings *set)
 	return !unless;
 }
 
-/* The usual model of the first provider that has a key, or NULL. */
+/* Returns the usual model of the first provider with a key, or NULL. */
 static const char *first_with_key(const struct settings *set, bool by_project,
 				  const char **provider)
 {
@@ -819,6 +820,7 @@ static const char *first_with_key(const struct settings *set, bool by_project,
 	return NULL;
 }
 
+/* Chooses by the keys that exist; the user's own come before a project's. */
 static int choose_by_key(struct model_choice *c, const struct settings *set,
 			 struct error *err)
 {
@@ -855,8 +857,8 @@ static int choose_spec(struct model_choice *c, const struct settings *set,
 	return resolve_spec(c, set, spec, err);
 }
 
-/* The profile's output limit is sent unless a parameter sets another one. Each
- * wire gives max_tokens its own name. */
+/* Adds the profile's output limit unless a parameter sets one. Each wire
+ * renames max_tokens as its vendor needs. */
 static int add_output_limit(const struct model_choice *c,
 			    const struct settings *set, cJSON *params,
 			    struct error *err)
@@ -872,7 +874,8 @@ static int add_output_limit(const struct model_choice *c,
 	return 0;
 }
 
-/* --max-retries, then retries.PROVIDER, then retries, then params. */
+/* Finds the number of retries: --max-retries, then retries.PROVIDER, then
+ * retries, then params. */
 static int find_retries(struct model_choice *c, const struct settings *set,
 			const cJSON *params, struct error *err)
 {
@@ -901,7 +904,7 @@ static int find_retries(struct model_choice *c, const struct settings *set,
 				 "retries.busy_seconds must be from 0 to %d, "
 				 "not %lld",
 				 MAX_BUSY, (long long)busy);
-	/* a user who sets the number of retries does not want more of them */
+	/* a user who sets the number of retries wants no more than that */
 	if (json_get(params, "max_retries") || own ||
 	    settings_source(set, NULL, "retries.max_retries") > SOURCE_DEFAULT)
 		busy = 0;
@@ -909,7 +912,7 @@ static int find_retries(struct model_choice *c, const struct settings *set,
 	return 0;
 }
 
-/* Reads DEEPAGENTS_CODE_STREAM_IDLE_SECONDS, which may have a fraction. */
+/* Reads DEEPAGENTS_CODE_STREAM_IDLE_SECONDS, which may be a fraction. */
 static int find_idle(struct model_choice *c, const struct settings *set,
 		     struct error *err)
 {
@@ -930,7 +933,8 @@ static int find_idle(struct model_choice *c, const struct settings *set,
 	return 0;
 }
 
-/* use_responses_api of Python's client chooses between OpenAI's two wires. */
+/* use_responses_api (of the Python client) chooses between OpenAI's two
+ * wires. */
 static void find_api(struct model_choice *c, const cJSON *params)
 {
 	const cJSON *responses = json_get(params, "use_responses_api");
@@ -944,8 +948,9 @@ static void find_api(struct model_choice *c, const cJSON *params)
 	c->wire = xstrdup(cJSON_IsTrue(responses) ? name : chat);
 }
 
-/* --effort and /effort are for this model, so that it is an error if it does
- * not support the level; [models] effort is for the models that do. */
+/* Adds the reasoning effort. --effort and /effort are for this model: it is an
+ * error if the model does not support the level. [models] effort applies only
+ * to models that support it. */
 static int add_effort(struct model_choice *c, const struct settings *set,
 		      cJSON *params, struct error *err)
 {
@@ -990,7 +995,7 @@ static int find_params(struct model_choice *c, const struct settings *set,
 	return find_idle(c, set, err);
 }
 
-/* Checks models.allowed: whole names, or "provider:*"; an empty list allows
+/* Checks models.allowed: full names, or "provider:*". An empty list allows
  * none. */
 static int check_allowed(const struct model_choice *c,
 			 const struct settings *set, struct error *err)
@@ -1019,8 +1024,8 @@ static int check_allowed(const struct model_choice *c,
 	return n ? error_hint(err, "%s is allowed, for example.", list[0]) : -1;
 }
 
-/* A model that is not in the table is assumed to accept all files, unless its
- * profile says otherwise. */
+/* Returns the file types that the model cannot read. A model that is not in the
+ * table is assumed to accept all, unless its profile says otherwise. */
 static unsigned known_lacks(const struct model_choice *c,
 			    const struct settings *set)
 {
@@ -1034,7 +1039,8 @@ static unsigned known_lacks(const struct model_choice *c,
 	return ~facts.takes & (MODEL_TAKES_IMAGES | MODEL_TAKES_PDF);
 }
 
-/* An agent needs tools: refuse a model whose profile says that it has none. */
+/* Refuses a model whose profile says that it does not support tools: an agent
+ * needs them. */
 static int check_tools(const struct model_choice *c, const struct settings *set,
 		       struct error *err)
 {

@@ -1,4 +1,4 @@
-/* choose.h - a provider of models: its preset, its table, its key. */
+/* choose.h - a model provider: its preset, its configuration, its key. */
 /* SPDX-License-Identifier: MIT */
 #ifndef MODEL_CHOOSE_H
 #define MODEL_CHOOSE_H
@@ -12,11 +12,11 @@ struct provider { /* all borrowed */
 	const struct toml_value *config; /* [models.providers.NAME] or NULL */
 };
 
-/* Finds preset and table of a provider's name. False if it has neither. */
+/* Finds the preset and the table of a provider. False if it has neither. */
 bool endpoint_find(struct provider *p, const struct settings *set,
 		   const char *name);
 bool endpoint_disabled(const struct provider *p);
-/* by_project: true when a key from a project's .env counts. */
+/* by_project: a key in a project's .env counts too. */
 bool endpoint_has_key(const struct provider *p, const struct settings *set,
 		      bool by_project);
 

@@ -1,17 +1,13 @@
 /* conversation.c - a conversation with one model: its requests and answers. */
 /* SPDX-License-Identifier: MIT */
-/*
- * model_stream() is the place to begin reading: it sends the conversation, and
- * sends it again for as long as a failure allows that. exchange.c handles one
- * request, a wire writes its bytes and reads its answer.
- *
- * A request is sent as pieces without copying: the head (system prompt, tools,
- * parameters), which is written once; the history, to which model_push()
- * appends each message once; and a tail. model_reset() and model_set_tools()
- * write another head. Errors that a changed request avoids are repaired here
- * and sent again: an expired key, a wrong clock, an option or a tool that the
- * server refuses.
- */
+/* Begin reading at model_stream(): it sends the conversation and retries while
+ * a failure allows it. exchange.c handles one request; a wire writes its bytes
+ * and reads its answer.  A request is sent in pieces, without copying: the head
+ * (system prompt, tools, parameters), which is written once; the history, to
+ * which model_push() appends each message once; and a tail. model_reset() and
+ * model_set_tools() write a new head. Some errors are repaired here and the
+ * request is sent again: an expired key, a wrong clock, an option or a tool
+ * that the server refuses. */
 #include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -31,8 +27,9 @@
 #include "model/wires/vertex_account.h"
 #include "net/retry.h"
 
-/* For /v1/messages the base may be https://h, https://h/v1 or the whole
- * address: what it already has of the path is not added again. Owned. */
+/* Joins base and path. For /v1/messages the base may be https://h, https://h/v1
+ * or the whole address: the part of the path that it already has is not added
+ * again. Owned. */
 static char *join_url(const char *base, const char *path)
 {
 	struct str b = str_of(base);
@@ -45,7 +42,7 @@ static char *join_url(const char *base, const char *path)
 	return xasprintf("%s%s", base, path);
 }
 
-/* Adds the path of a dated API: wire->path, with the user's version. */
+/* Appends the path of a dated API: wire->path and the user's version. */
 static void add_dated(struct buf *url, const struct wire *wire,
 		      const struct model_choice *c)
 {
@@ -57,9 +54,9 @@ static void add_dated(struct buf *url, const struct wire *wire,
 	wire_escape(url, c->version, "");
 }
 
-/* The whole address of requests; owned. A choice with a version has Azure's
- * form, BASE/deployments/MODEL/chat/completions?api-version=VERSION, without
- * deployments if the wire has none (AzureOpenAI of openai-node 6.49.0,
+/* Returns the full address of requests; owned. A choice with a version uses
+ * Azure's form, BASE/deployments/MODEL/chat/completions?api-version=VERSION,
+ * without deployments if the wire has none (AzureOpenAI of openai-node 6.49.0,
  * azure.js, read 2026-11-23). */
 static char *request_url(const struct wire *wire, const struct model_choice *c)
 {
@@ -79,9 +76,9 @@ static char *request_url(const struct wire *wire, const struct model_choice *c)
 	return buf_detach(&url);
 }
 
-/* The text in front of the key: the header of the provider's preset, or the
- * wire's ("Authorization: Bearer ") if the key is from the preset's variable
- * for tokens or the wire has its own header. Static. */
+/* Returns the header text before the key: from the provider's preset, or the
+ * wire's ("Authorization: Bearer ") if the key is a token or the wire has its
+ * own header. Static. */
 static const char *request_key_header(const struct wire *wire,
 				      const struct model_choice *c)
 {
@@ -97,7 +94,7 @@ static const char *request_key_header(const struct wire *wire,
 		       : wire->auth;
 }
 
-enum { IDLE_MS = 120000 /* where the choice has no idle_ms */ };
+enum { IDLE_MS = 120000 /* if the choice has no idle_ms */ };
 
 static char *copy(const char *s)
 {
@@ -132,8 +129,9 @@ static void add_header(struct model *m, const char *name, const char *value)
 		m->headers[m->n_headers++] = xasprintf("%s%s", name, value);
 }
 
-/* Gateways pass on what the vendor behind them has signed, so that the origin
- * of "anthropic/claude-opus-5" includes "anthropic". Owned. */
+/* Returns the origin of answers, owned. Gateways pass on data that the vendor
+ * behind them has signed, so the origin of "anthropic/claude-opus-5" includes
+ * "anthropic". */
 static char *make_origin(const struct wire *wire, const struct model_choice *c)
 {
 	const char *slash = c->model ? strrchr(c->model, '/') : NULL;
@@ -143,7 +141,7 @@ static char *make_origin(const struct wire *wire, const struct model_choice *c)
 			 slash ? (int)(slash - c->model) : 0, c->model);
 }
 
-/* A value that would end its line must not begin another header. */
+/* False if s has control characters: a line end could inject another header. */
 static bool one_line(const char *s)
 {
 	for (; *s; s++)
@@ -152,7 +150,8 @@ static bool one_line(const char *s)
 	return true;
 }
 
-/* Headers from params: default_headers and betas, as in Python's clients. */
+/* Adds the headers in params: default_headers and betas, as in Python's
+ * clients. */
 static int param_headers(struct model *m, const cJSON *params,
 			 struct error *err)
 {
@@ -197,7 +196,7 @@ static int make_headers(struct model *m, const cJSON *params, struct error *err)
 	return param_headers(m, params, err);
 }
 
-/* Stores the names of the tools in requests, for model_offers(). */
+/* Stores the names of the offered tools for model_offers(). */
 static void note_offered(struct model *m, const struct tool_spec *tools,
 			 size_t n)
 {
@@ -207,14 +206,15 @@ static void note_offered(struct model *m, const struct tool_spec *tools,
 		buf_add(&m->offered, tools[i].name, strlen(tools[i].name) + 1);
 }
 
-/* The fixed front of the requests, and what is derived from the same params. */
+/* The fixed start of all requests, with what is derived from the same
+ * params. */
 struct request_head {
 	struct buf text;
 	struct account account;
 	struct params_options options;
 };
 
-/* Writes a head for these tools; nothing has to be released on -1. */
+/* Writes a head for these tools. On -1 nothing must be released. */
 static int write_head(const struct model *m, struct meter_model *meter,
 		      const struct tool_spec *tools, size_t n_tools,
 		      struct request_head *to, struct error *err)
@@ -361,9 +361,9 @@ bool model_offers(const struct model *m, const char *tool)
 	return false;
 }
 
-/* Puts a head with these tools in place. What was counted of the history stays,
- * except the size of the last request, which another head makes another; so do
- * the options that the server's refusals have changed. */
+/* Replaces the head by one for these tools. What is known about the history
+ * stays, but the size of the last request and the options that the server
+ * refused are reset. */
 static int replace_head(struct model *m, const struct tool_spec *tools,
 			size_t n_tools, struct error *err)
 {
@@ -380,7 +380,7 @@ static int replace_head(struct model *m, const struct tool_spec *tools,
 	return 0;
 }
 
-/* Replaces the head after m->tools has changed. On -1 (ERR_LIMIT) nothing has
+/* Rewrites the head after m->tools has changed. On -1 (ERR_LIMIT) nothing has
  * changed. */
 static int rewrite_head(struct model *m, struct error *err)
 {
@@ -444,7 +444,7 @@ size_t model_size(const struct model *m)
 {
 	size_t history = m->history.bytes.len;
 
-	/* the history may be shorter: a wire may have left a file out */
+	/* the history may be shorter: a wire may have left out a file */
 	history -= m->media.bytes < history ? m->media.bytes : history;
 	return m->head.len + history + m->media.weight;
 }
@@ -476,17 +476,17 @@ const char *model_system(const struct model *m)
 
 enum {
 	CONNECT_MS = 30000,
-	THINKING_MS = 16000, /* of silence before the user is told */
-	QUIET_FACTOR = 5,    /* times idle_ms of heartbeats only: a stall */
+	THINKING_MS = 16000, /* silence before the user is told */
+	QUIET_FACTOR = 5,    /* times idle_ms with only heartbeats: a stall */
 	MAX_ERROR_BODY = 256 << 10,
 };
 
 enum { MAX_SEGMENTS = 12 };
 
-struct tries { /* of one answer */
+struct tries { /* the attempts for one answer */
 	struct retry usual;
-	struct retry busy; /* while the server is: by time */
-	int64_t since;     /* the first such refusal, clock_ms(); 0: none */
+	struct retry busy; /* while the server is busy: limited by time */
+	int64_t since;     /* clock_ms() of the first such refusal; 0: none */
 };
 
 static void weigh_media(struct model *m, const struct part *p)
@@ -554,9 +554,10 @@ static struct str slice(const struct buf *b, size_t from, size_t to)
 	return (struct str){ b->ptr + from, to - from };
 }
 
-/* The request as pieces: head, history with cache marks, tail. One mark is at
- * the end, one where the last request had it: the vendor searches only 20
- * blocks before a mark for what it has cached. Returns the number of pieces. */
+/* Lists the request's pieces: head, history with cache marks, tail. One mark is
+ * at the end, one where the previous request had its mark: the vendor searches
+ * only 20 blocks before a mark for cached content. Returns the number of
+ * pieces. */
 static size_t list_segments(const struct model *m, struct str out[MAX_SEGMENTS])
 {
 	const struct history *h = &m->history;
@@ -589,8 +590,8 @@ void model_dial(struct model *m, const struct stop *stop)
 	http_dial(m->http, m->url, stop);
 }
 
-/* Signs and sends the request. It becomes one piece: the signature covers all
- * of the body. */
+/* Signs and sends the request, as one piece: the signature covers the whole
+ * body. */
 static int send_signed(struct model *m, struct http_request *req,
 		       struct exchange *x, const struct stop *stop,
 		       struct error *err)
@@ -658,8 +659,8 @@ static int reserve_cost(struct model *m, const struct http_request *req,
 	return account_reserve(&m->account, &m->head, bytes, stop, err);
 }
 
-/* Sends one request and reads its answer into x->draft. On -1 x says whether a
- * retry may help. */
+/* Sends one request and reads its answer into x->draft. On -1, x->again says
+ * whether a retry may help. */
 static int send_request(struct model *m, struct exchange *x,
 			const struct stop *stop, struct error *err)
 {
@@ -701,7 +702,7 @@ void model_note_cost(struct model *m)
 		account_note(&m->account, m->running);
 }
 
-/* Turns an option that the server's refusal names. True: send again. */
+/* Changes an option that the server's refusal names. True: send again. */
 static bool flip_option(struct model *m, const struct exchange *x,
 			const struct model_sink *sink)
 {
@@ -726,7 +727,7 @@ static bool flip_option(struct model *m, const struct exchange *x,
 	return false;
 }
 
-/* Replaces an expired AWS key or a refused Google token, once in a turn. */
+/* Replaces an expired AWS key or a refused Google token, once per turn. */
 static bool renew_key(struct model *m, const struct exchange *x)
 {
 	bool aws = m->aws && !strncmp(x->error_type, "ExpiredToken", 12);
@@ -739,8 +740,8 @@ static bool renew_key(struct model *m, const struct exchange *x)
 		   : vertex_account_renew(m->choice.vertex);
 }
 
-/* Corrects the time of signatures if AWS says that it is wrong, once in a turn.
- */
+/* Corrects the clock used for signatures if AWS says that it is wrong, once per
+ * turn. */
 static bool correct_clock(struct model *m, const struct exchange *x)
 {
 	if (!m->aws || m->choice.api_key || m->corrected ||
@@ -763,8 +764,8 @@ static void report_notes(struct model *m, const struct model_sink *sink)
 	}
 }
 
-/* Leaves out the servers' tools that a refusal names; they would stop every
- * turn. True: send again. */
+/* Leaves out the MCP tools that a refusal names; otherwise every turn would
+ * fail. True: send again. */
 static bool leave_out_tools(struct model *m, const struct exchange *x,
 			    const struct model_sink *sink,
 			    const struct error *why)
@@ -781,8 +782,8 @@ static bool leave_out_tools(struct model *m, const struct exchange *x,
 	return true;
 }
 
-/* True for too many requests or an overloaded server, before or in the stream.
- */
+/* True for too many requests or an overloaded server, as a status or an error
+ * in the stream. */
 static bool is_busy(const struct exchange *x)
 {
 	int status =
@@ -828,7 +829,8 @@ static int hint_later(struct error *err, int64_t wish)
 		wish < 120000 ? "seconds" : "minutes");
 }
 
-/* True if the next try comes within choice.busy_ms of the first refusal. */
+/* True if the next attempt starts within choice.busy_ms of the first
+ * refusal. */
 static bool has_busy_time(const struct model *m, struct tries *t,
 			  const struct http_response *res, struct error *err)
 {
@@ -850,14 +852,14 @@ static bool has_busy_time(const struct model *m, struct tries *t,
 			     "model (-M), or raise busy_seconds in [retries].");
 		return false;
 	}
-	/* the last try comes at the end of that time */
+	/* the last attempt is at the end of that time */
 	if (retry_next_ms(&t->busy, res) > left)
 		t->busy.wait_ms = left;
 	return true;
 }
 
-/* True, with ERR_TIMEOUT, if the wait that the server asks for would end behind
- * the deadline: do not begin it. */
+/* True, with ERR_TIMEOUT, if the wait that the server asks for would end after
+ * the deadline. */
 static bool is_too_late(const struct stop *stop, int64_t ms, int64_t wish,
 			struct error *err)
 {
@@ -873,7 +875,7 @@ static bool is_too_late(const struct stop *stop, int64_t ms, int64_t wish,
 	return true;
 }
 
-/* Waits for the next try. False: do not send again, err says why. */
+/* Waits for the next attempt. False: do not send again, err says why. */
 static bool wait_for_retry(struct model *m, const struct model_sink *sink,
 			   struct tries *t, const struct exchange *x,
 			   const struct stop *stop, struct error *err)
@@ -892,7 +894,7 @@ static bool wait_for_retry(struct model *m, const struct model_sink *sink,
 	}
 	if (is_too_late(stop, retry_next_ms(r, res), retry_wish(res), err))
 		return false;
-	if (m->account.meter) { /* the sandbox costs meanwhile */
+	if (m->account.meter) { /* the sandbox costs money meanwhile */
 		int64_t ms = meter_model_time_left(m->account.meter);
 
 		if (ms != INT64_MAX)

@@ -1,13 +1,10 @@
-/* draft.c - a reply while it arrives. */
+/* draft.c - an answer while it arrives. */
 /* SPDX-License-Identifier: MIT */
-/*
- * A wire adds each piece of an answer to a draft: draft_part() opens a part of
- * text, thinking or a call, draft_add() appends to it, draft_finish() makes a
- * message of all parts. So everything that a server may do wrong in the content
- * of an answer is handled here, for all vendors: too much of it, thinking
- * within the text (struct think_tags), arguments that are not JSON
- * (args_repair()), ids that were used before.
- */
+/* A wire adds each piece of an answer to a draft: draft_part() starts a part
+ * (text, thinking or a call), draft_add() appends to it, draft_finish() makes a
+ * message of all parts. So faults in the content of an answer are handled here
+ * for all vendors: too much data, thinking inside the text (struct think_tags),
+ * arguments that are not JSON (args_repair()), ids that were used before. */
 #include "model/draft.h"
 
 #include <stdint.h>
@@ -21,13 +18,13 @@
 #include "base/str.h"
 #include "model/wire.h"
 
-enum { MAX_DEPTH = 200 }; /* of arrays and objects in arguments */
+enum { MAX_DEPTH = 200 }; /* nesting of arrays and objects in arguments */
 
 struct args_scan {
 	const unsigned char *at, *end;
 };
 
-/* Each scan_...() moves s->at behind what it names, or returns false. */
+/* Each scan_...() moves s->at past what it names, or returns false. */
 static bool scan_value(struct args_scan *s, int depth);
 
 static void skip_blanks(struct args_scan *s)
@@ -78,7 +75,7 @@ static bool scan_number(struct args_scan *s)
 	return scan_digits(s);
 }
 
-/* The four digits after \u; -1 when they are not there. */
+/* Parses the four hex digits after \u; -1 if they are missing. */
 static int hex4(struct args_scan *s)
 {
 	int code = 0;
@@ -208,9 +205,8 @@ static void print_anew(struct buf *args, const cJSON *tree)
 	buf_release(&out);
 }
 
-/* Writes anew what cJSON accepts, also inside a string. True if it is an
- * object.
- */
+/* Reparses arguments with cJSON, which is more tolerant, also if they are
+ * inside a string, and prints them again. True if it is an object. */
 static bool parse_lenient(struct buf *args)
 {
 	cJSON *tree = json_parse(buf_str(args));
@@ -243,7 +239,7 @@ bool args_repair(struct buf *args)
 		return true;
 	if (parse_lenient(args))
 		return true;
-	/* some servers end a streamed call by sending all of it again */
+	/* some servers end a streamed call by repeating it completely */
 	if (text.len % 2 == 0 && text.ptr[0] == '{' &&
 	    memcmp(text.ptr, text.ptr + half, half) == 0 &&
 	    args_strict((struct str){ text.ptr, half })) {
@@ -254,10 +250,10 @@ bool args_repair(struct buf *args)
 	return false;
 }
 
-/* <think>: DeepSeek-R1, Qwen3, QwQ, GLM, MiniMax (their chat templates on
- * Hugging Face; Aider-AI/aider issue 5397); <thinking>: Claude 3 Opus before it
- * calls tools; [THINK]: Mistral's Magistral (its model card). Read 2026-11-26.
- */
+/* Sources, read 2026-11-26. <think>: DeepSeek-R1, Qwen3, QwQ, GLM, MiniMax
+ * (their chat templates on Hugging Face; Aider-AI/aider issue 5397).
+ * <thinking>: Claude 3 Opus before tool calls. [THINK]: Mistral's Magistral
+ * (model card). */
 
 static const struct {
 	const char *open, *close;
@@ -276,7 +272,7 @@ static struct str skip_space(struct str s)
 	return s;
 }
 
-/* True if s may be the beginning of an opening tag. */
+/* True if s may be the start of an opening tag. */
 static bool may_open(struct str s)
 {
 	for (size_t i = 0; i < N_TAGS; i++)
@@ -286,7 +282,7 @@ static bool may_open(struct str s)
 	return false;
 }
 
-/* Removes an opening tag from the front of s. */
+/* Removes an opening tag from the start of s. */
 static bool take_open(struct think_tags *t, struct str *s)
 {
 	for (size_t i = 0; i < N_TAGS; i++) {
@@ -299,7 +295,8 @@ static bool take_open(struct think_tags *t, struct str *s)
 	return false;
 }
 
-/* Bytes at the end of s that may begin the closing tag. */
+/* Returns how many bytes at the end of s may be the start of the closing
+ * tag. */
 static size_t half_close(struct str s, const char *close)
 {
 	size_t n = strlen(close) - 1;
@@ -322,7 +319,7 @@ static void show_delta(const struct draft *d, enum part_kind kind,
 		sink->thinking(sink->arg, delta);
 }
 
-/* Adds text that was inside or outside of tags. */
+/* Adds text from inside or outside the tags. */
 static void add_tagged(struct draft *d, struct draft_part *p, bool thinking,
 		       struct str text)
 {
@@ -331,7 +328,7 @@ static void add_tagged(struct draft *d, struct draft_part *p, bool thinking,
 	show_delta(d, thinking ? PART_THINKING : PART_TEXT, text);
 }
 
-/* At the beginning, or behind a closing tag. */
+/* Handles text at the beginning of the answer or after a closing tag. */
 static void feed_outside(struct draft *d, struct draft_part *p,
 			 struct str *rest)
 {
@@ -374,8 +371,8 @@ static void feed_inside(struct draft *d, struct draft_part *p, struct str *rest)
 		add_tagged(d, p, true, words);
 }
 
-/* Adds what is known to be thinking or text, in order; holds back the end of
- * the delta if it may be the beginning of a tag. */
+/* Adds thinking and text in order. Holds back the end of the delta if it may be
+ * the start of a tag. */
 static void feed_tags(struct draft *d, struct draft_part *p, struct str delta)
 {
 	struct buf all = d->tags.held;
@@ -475,7 +472,7 @@ struct draft_part *draft_open(struct draft *d, enum part_kind kind, int64_t key,
 	return p ? p : draft_part(d, kind, key, err);
 }
 
-/* A server that separates thinking leaves none in the text. */
+/* True if the server sends thinking separately: then the text has no tags. */
 static bool tells_thinking(const struct draft *d)
 {
 	for (size_t i = 0; i < d->n; i++)
@@ -511,7 +508,7 @@ int draft_add(struct draft *d, struct draft_part *p, struct str delta,
 	return 0;
 }
 
-/* The answer is complete: held bytes are not the beginning of a tag. */
+/* Ends tag detection when the answer is complete: held bytes are not a tag. */
 static void end_tags(struct draft *d)
 {
 	bool inside = d->tags.at == THINK_INSIDE;
@@ -557,9 +554,9 @@ void call_ids_release(struct call_ids *ids)
 	*ids = (struct call_ids){ 0 };
 }
 
-/* Vendors refuse a conversation in which two calls have the same id, because
- * results name their call by it. Servers that number their calls start again
- * with each message. */
+/* True if a call of the conversation already has this id. Vendors refuse
+ * duplicates, because results refer to calls by id. Some servers restart their
+ * numbering with each message. */
 static bool id_used(const struct message *m, const struct call_ids *earlier,
 		    const char *id)
 {
@@ -572,9 +569,10 @@ static bool id_used(const struct message *m, const struct call_ids *earlier,
 	return false;
 }
 
-/* Mistral's servers and templates refuse ids that are not nine letters and
- * digits; all others accept those (langchain pull request 24668, mlx-lm issue
- * 1375; read 2026-11-20). */
+/* Returns the call's id, or a new one if it is missing or used. Mistral's
+ * servers and templates accept only nine letters and digits, and all others
+ * accept that too (langchain pull request 24668, mlx-lm issue 1375; read
+ * 2026-11-20). */
 static char *call_id(const struct message *m, const struct call_ids *earlier,
 		     struct draft_part *p)
 {
@@ -604,8 +602,8 @@ void draft_stopped(struct draft *d, const char *reason,
 	}
 }
 
-/* The output limit cut the last call: its arguments must not be repaired, half
- * of them could do something else. */
+/* True if the output limit cut the last call. Its arguments must not be
+ * repaired: half of a call could do something else. */
 static bool is_cut(const struct draft *d, const struct draft_part *p)
 {
 	return p == &d->parts[d->n - 1] && p->kind == PART_TOOL_CALL &&
@@ -613,6 +611,7 @@ static bool is_cut(const struct draft *d, const struct draft_part *p)
 	       !args_strict(str_trim(buf_str(&p->text)));
 }
 
+/* Adds the part to the message, unless it is empty. */
 static void convert_part(struct message *m, struct draft_part *p,
 			 const struct call_ids *earlier, bool cut,
 			 void (*replay)(const struct draft_part *p,

@@ -1,11 +1,9 @@
-/* exchange.c - one request to a model: its stream, and what it costs. */
+/* exchange.c - one request to a model: its stream and its cost. */
 /* SPDX-License-Identifier: MIT */
-/*
- * The first half is what http_do() calls while a request runs: bytes become
- * events, the wire adds them to the draft, exchange_end() says what came of it.
- * The second half, struct account, is how the meter sees the requests of one
- * conversation: account_reserve() before each, account_settle() after it.
- */
+/* The first half has the callbacks of http_do(): bytes become events, the wire
+ * adds them to the draft, and exchange_end() decides the outcome. The second
+ * half, struct account, connects the requests of one conversation to the meter:
+ * account_reserve() before each, account_settle() after it. */
 #include "model/exchange.h"
 
 #include <inttypes.h>
@@ -20,7 +18,8 @@
 #include "net/retry.h"
 
 enum {
-	END_MS = 250, /* after the vendor's end mark, for the transfer's own */
+	END_MS = 250, /* wait for the transfer's end after the vendor's end
+		       * mark */
 };
 
 void exchange_init(struct exchange *x, const struct wire *wire,
@@ -55,14 +54,15 @@ static int on_event(void *arg, struct str event, struct str data,
 	struct exchange *x = arg;
 
 	x->events++;
-	/* ignore what follows the vendor's end mark */
+	/* ignore data after the vendor's end mark */
 	if (!data.len || x->draft.done)
 		return 0;
 	return x->wire->event(&x->draft, event, data, err);
 }
 
-/* A frame of AWS's stream other than an event is an error: it becomes the event
- * "exception" with the JSON that the other vendors send. */
+/* Handles a frame of AWS's stream. A frame that is not an event is an error: it
+ * is converted to an event "exception" with the JSON form of the other
+ * vendors. */
 static int on_frame(void *arg, const struct event_message *m, struct error *err)
 {
 	struct exchange *x = arg;
@@ -87,8 +87,8 @@ static int on_frame(void *arg, const struct event_message *m, struct error *err)
 	return rc;
 }
 
-/* True in the middle of an event, which may arrive slowly. Comments do not
- * count: they are heartbeats. */
+/* True inside an event, which may arrive slowly. Comments do not count: they
+ * are heartbeats. */
 static bool within_event(const struct exchange *x)
 {
 	const struct sse *s = &x->sse;
@@ -151,7 +151,8 @@ void exchange_header(void *arg, struct str line)
 			 value.ptr ? value.ptr : "");
 }
 
-/* Everything that has arrived was handed to the sink: let it write that out. */
+/* http_request.idle: all received data was passed to the sink. Lets the sink
+ * write it out. */
 int64_t exchange_idle(void *arg)
 {
 	struct exchange *x = arg;
@@ -188,8 +189,9 @@ int exchange_data(void *arg, struct str chunk, struct error *err)
 	return 0;
 }
 
-/* At the end of the stream: finishes a last event that has no empty line after
- * it. Without any event the server did not stream: its whole answer is one. */
+/* Handles the end of the stream: completes a last event without an empty line
+ * after it. If there was no event, the server did not stream, and its whole
+ * answer is one event. */
 static int last_event(struct exchange *x, struct error *err)
 {
 	struct str lead;
@@ -204,7 +206,7 @@ static int last_event(struct exchange *x, struct error *err)
 	return on_event(x, (struct str){ 0 }, lead, err);
 }
 
-/* True for the name of a field; cut: also for the beginning of one. */
+/* True for the name of an SSE field; cut: also for the start of one. */
 static bool is_field(struct str name, bool cut)
 {
 	static const char *const fields[] = { "event", "data", "id", "retry" };
@@ -229,8 +231,8 @@ static size_t line_end(struct str s)
 	return lf < cr ? lf : cr;
 }
 
-/* True for a stream that ended before its first event: comments, empty lines
- * and fields, of which the last may be cut. */
+/* True for an event stream that ended before its first event: comments, empty
+ * lines and fields, the last of them possibly incomplete. */
 static bool is_stream(struct str lead)
 {
 	if (str_starts(lead, "\xEF\xBB\xBF"))
@@ -249,7 +251,8 @@ static bool is_stream(struct str lead)
 	return true;
 }
 
-/* The answer is not a stream; a retry would bring the same. */
+/* Makes the error for an answer that is not a stream. A retry would not
+ * help. */
 static int refuse_no_stream(struct exchange *x, struct error *err)
 {
 	struct str type = str_of(x->response.content_type);
@@ -293,7 +296,7 @@ int exchange_end(struct exchange *x, int rc, struct error *err)
 		x->refused = true;
 		rc = -1;
 	}
-	/* the answer is complete even if the connection broke after its end */
+	/* the answer is complete even if the connection broke after it */
 	if (x->wire->complete(&x->draft) && (rc == 0 || x->draft.done))
 		return 0;
 	if (rc == 0)
@@ -321,14 +324,15 @@ int exchange_end(struct exchange *x, int rc, struct error *err)
 }
 
 enum {
-	LIMIT_DIGITS = 15,    /* a JSON number that no reader rounds */
-	LIMIT_WISHED = 32000, /* tokens, where the user names no limit */
+	LIMIT_DIGITS = 15,    /* digits of a JSON number that no parser
+			       * rounds */
+	LIMIT_WISHED = 32000, /* tokens, if the user sets no limit */
 	ROOM_AFTER_THINKING = 8192,
 };
 
-/* Random digits that mark the place of the output limit in the head. They must
- * not occur anywhere else in it, not even in a file of the repository that is
- * part of the system prompt. */
+/* Returns a random number that marks the place of the output limit in the head.
+ * It must not occur elsewhere in the head, not even in a repository's file that
+ * is part of the system prompt. */
 static int64_t make_mark(void)
 {
 	char random[LIMIT_DIGITS + 1];
@@ -348,6 +352,7 @@ void account_begin(struct account *a, struct meter_model *meter,
 		options->mark = make_mark();
 }
 
+/* Finds the marked place of the output limit and the limits of an answer. */
 int account_find_limit(struct account *a, const struct params_options *options,
 		       const cJSON *params, struct buf *head, struct error *err)
 {
@@ -379,7 +384,7 @@ int account_find_limit(struct account *a, const struct params_options *options,
 	return 0;
 }
 
-/* Overwrites the mark with the limit; JSON allows spaces behind a number. */
+/* Overwrites the mark with the limit, padded with spaces, which JSON allows. */
 static void write_limit(struct account *a, struct buf *head)
 {
 	char text[LIMIT_DIGITS + 1];
@@ -418,7 +423,7 @@ void account_add(struct account *a, const struct model_choice *choice,
 		added.bytes += (int64_t)p->n_bytes / 3 * 4;
 	}
 	if (added.bytes > (int64_t)growth)
-		added.bytes = 0; /* not all of them went along */
+		added.bytes = 0; /* some of the files were left out */
 	a->media.bytes += added.bytes;
 	a->media.tokens += added.tokens;
 }
@@ -426,12 +431,12 @@ void account_add(struct account *a, const struct model_choice *choice,
 void account_forget(struct account *a)
 {
 	a->tokens = 0;
-	a->media.bytes = 0; /* nobody knows which of them are left */
+	a->media.bytes = 0; /* unknown: some files may be gone */
 }
 
-/* Tokens that a request has at most. The vendor has counted those of the last
- * one; the history only grows at its end, by at most a token for each byte, and
- * for files by what the vendor's documents say. */
+/* Returns the maximum of input tokens of a request. The vendor counted the last
+ * one, and the history only grows at its end: at most one token per byte, and
+ * for files what the vendor documents. */
 static int64_t most_input(const struct account *a, size_t bytes)
 {
 	if (a->tokens && bytes >= a->bytes)
@@ -475,7 +480,7 @@ static enum meter_end find_end(const struct exchange *x, int rc,
 	return METER_CUT;
 }
 
-/* Bytes of the answer so far, with thinking and its signatures. */
+/* Returns the bytes of the answer so far, with thinking and signatures. */
 static int64_t count_arrived(const struct draft *d)
 {
 	size_t n = d->thought.len;

@@ -1,16 +1,11 @@
-/* failure.c - what a vendor's refusal means for the user, and for a retry. */
+/* failure.c - explains a vendor's refusal and decides whether to retry. */
 /* SPDX-License-Identifier: MIT */
-/*
- * A refusal comes as an HTTP status with a body, as an error object within a
- * stream, or as a page of some proxy. The table meanings[] is the place to
- * begin reading: its first row whose statuses and words match says what
- * happened. The row has what the user can do about it, the code and the reason
- * that dcode acts on, and whether to send the request again. The server's own
- * words stay in the message.
- *
- * Vendors change their words: a refusal that matches no row keeps the code of
- * its status, and is retried by its status alone.
- */
+/* A refusal comes as an HTTP status with a body, as an error object in a
+ * stream, or as a proxy's web page. Begin reading at the table meanings[]: the
+ * first row whose status and words match explains it. The row has advice for
+ * the user, the code and reason that dcode acts on, and whether to retry. The
+ * message keeps the server's own words.  Vendors change their wording: a
+ * refusal that matches no row is handled by its status alone. */
 #include "model/failure.h"
 
 #include <stdio.h>
@@ -24,7 +19,8 @@
 #include "model/model.h"
 #include "net/retry.h"
 
-/* Some proxies send a page without its Content-Type. */
+/* True if the answer is an HTML page. Some proxies send one without
+ * Content-Type. */
 bool failure_is_page(struct str type, struct str body)
 {
 	static const char *const starts[] = { "<!doctype html", "<html" };
@@ -41,7 +37,7 @@ bool failure_is_page(struct str type, struct str body)
 	return false;
 }
 
-/* Appends the title of a page, one clean line in quotation marks. */
+/* Appends the title of a page in quotation marks, as one sanitized line. */
 static void add_title(struct str page, struct buf *out)
 {
 	struct buf line = BUF_INIT(160);
@@ -89,7 +85,7 @@ struct nearest_model {
 	size_t distance;
 };
 
-/* What to do about a refusal whose advice is always the same. */
+/* Advice for refusals where it is always the same. */
 struct advice {
 	enum err code;      /* ERR_NONE: keep the code of the status */
 	const char *reason; /* or NULL */
@@ -139,7 +135,7 @@ static const struct advice sealed_reasoning = {
 	"The reasoning in this conversation belongs to another account. Use "
 	"the key that it started with, or start a new conversation.",
 };
-/* The agent repeats the turn without the files of the conversation. */
+/* The agent repeats the turn without the conversation's files. */
 static const struct advice refused_file = {
 	ERR_NONE,
 	MODEL_FILE_REFUSED,
@@ -183,7 +179,7 @@ static int hint_aws(struct error *err)
 		"model and region.");
 }
 
-/* Puts the name of the key's variable in front of the server's words. */
+/* Puts the name of the key's variable before the server's message. */
 static void blame_key(const struct model_choice *c, const char *what,
 		      struct error *err)
 {
@@ -216,7 +212,7 @@ static int hint_refused_key(const struct model_choice *c, struct error *err)
 		c->key_env);
 }
 
-/* The key is valid, but its account may not use this model. */
+/* Explains a valid key whose account may not use this model. */
 static int hint_denied_access(const struct model_choice *c, struct error *err)
 {
 	if (signs_requests(c) || !c->api_key || !c->key_env)
@@ -243,8 +239,8 @@ static void compare_model(void *arg, const char *provider, const char *model,
 	n->found = model;
 }
 
-/* The nearest name in the catalog, if it is near enough to be a typing error;
- * NULL also if the name itself is there. */
+/* Returns the most similar name in the catalog if it is near enough to be a
+ * typing error. NULL also if the name itself is there. */
 static const char *nearest_model(const struct model_choice *c)
 {
 	struct nearest_model n = { .name = str_of(c->model),
@@ -282,11 +278,12 @@ static int hint_needs_profile(const struct model_choice *c, struct error *err)
 }
 
 enum {
-	SOON_MS = 120000, /* by then a quota of one minute is free again */
+	SOON_MS = 120000, /* within this time a per-minute quota is available
+			   * again */
 	MAX_DETAILS = 64 << 10,
 };
 
-/* The words of Anthropic ("prompt is too long: 2 tokens > 1 maximum"), OpenAI
+/* Wording of Anthropic ("prompt is too long: 2 tokens > 1 maximum"), OpenAI
  * ("maximum context length"), llama.cpp, vLLM, Mistral and Gemini. */
 static const char *const overflow_words[] = {
 	"prompt is too long", "context_length_exceeded",
@@ -297,10 +294,11 @@ static const char *const overflow_words[] = {
 	"input is too long",  NULL,
 };
 
-/* Only codes and whole phrases: Gemini speaks of "plan and billing" where it
- * means "wait 17 s". OpenAI's four codes, all of type insufficient_quota:
- * learn.microsoft.com, Dev Proxy, "OpenAI insufficient_quota"; Anthropic's
- * billing_error: its SDK 0.121; read 2026-11-20. */
+/* No money left. Only codes and whole phrases: Gemini mentions "plan and
+ * billing" where it means "wait 17 s". OpenAI's four codes, all of type
+ * insufficient_quota: learn.microsoft.com, Dev Proxy, "OpenAI
+ * insufficient_quota"; Anthropic's billing_error: its SDK 0.121; read
+ * 2026-11-20. */
 static const char *const money_words[] = {
 	"insufficient_quota",
 	"credit_balance_exhausted",
@@ -313,18 +311,17 @@ static const char *const money_words[] = {
 	NULL,
 };
 
-/* A single request above the tokens that the account has per minute; waiting
- * does not make it smaller (Groq as 413, OpenAI as 429). */
+/* A single request exceeds the account's tokens per minute. Waiting does not
+ * help (Groq sends 413, OpenAI 429). */
 static const char *const rate_words[] = { "request too large for", NULL };
 
-/* The model's call was malformed; another try may be better (Groq:
- * pydantic-ai pull request 4354, opencode issue 1018; read 2026-11-20). */
+/* The model's tool call was malformed; a retry may succeed (Groq: pydantic-ai
+ * pull request 4354, opencode issue 1018; read 2026-11-20). */
 static const char *const blunder_words[] = { "tool_use_failed",
 					     "failed to call a function",
 					     NULL };
 
-/* Bedrock's answer to the plain id of a model that needs an inference profile.
- */
+/* Bedrock: the model's plain id was used, but it needs an inference profile. */
 static const char *const profile_words[] = { "on-demand throughput", NULL };
 
 /* Google refuses a key with status 400 (google-gemini/gemini-cli issue 25198;
@@ -335,11 +332,11 @@ static const char *const key_words[] = { "API_KEY_INVALID", NULL };
  * read 2026-11-22). */
 static const char *const sealed_words[] = { "invalid_encrypted_content", NULL };
 
-/* AWS answers with 403 also if a key has expired or a signature is wrong:
+/* AWS also answers 403 if a key has expired or a signature is wrong:
  * ExpiredTokenException, "The security token included in the request is
- * expired", and its errors about invalid tokens and signatures
- * (docs.aws.amazon.com, Bedrock AgentCore, "Common Errors", read 2026-11-23).
- */
+ * expired", and errors about invalid tokens and signatures
+ * (docs.aws.amazon.com, Bedrock AgentCore, "Common Errors", read
+ * 2026-11-23). */
 static const char *const ended_words[] = { "security token", "expired",
 					   "signature", NULL };
 
@@ -353,19 +350,20 @@ static const char *const model_words[] = { "model identifier is invalid",
 					   "unknown model",
 					   NULL };
 
-/* Gemini's quota of a day has the quotaId
+/* Gemini's daily quota has the quotaId
  * GenerateRequestsPerDayPerProjectPerModel-FreeTier, although the answer asks
- * to wait for less than a minute (googleapis/python-genai issue 2044, read
+ * to wait less than a minute (googleapis/python-genai issue 2044, read
  * 2026-11-23). */
 static const char *const day_words[] = { "PerDay", NULL };
 
-/* Gemini may list the quotas of the day and of the minute together
+/* Gemini may report the daily and the per-minute quota together
  * (google-gemini/gemini-cli issue 8437, read 2026-11-23). */
 static const char *const minute_words[] = { "PerMinute", NULL };
 
 /* A file was refused: Anthropic (anthropics/claude-code issues 25592 and
  * 13480), Gemini (google-gemini/gemini-cli issues 5064 and 14838), models
- * without eyes ("image_url"; OpenRouter with status 404); read 2026-11-23. */
+ * without image input ("image_url"; OpenRouter with status 404); read
+ * 2026-11-23. */
 static const char *const file_words[] = {
 	/* Anthropic, Bedrock (claude-code issues 8647, 56511) */
 	"process image",
@@ -381,7 +379,7 @@ static const char *const file_words[] = {
 	"pdf cannot be",
 	"support the image content",
 	"support the document content",
-	/* OpenAI and who speaks its wire (vercel/ai issue 1544, STranslate
+	/* OpenAI and servers with its API (vercel/ai issue 1544, STranslate
 	 * issue 277, awesome-openai-vision-api-experiments issue 11, dify issue
 	 * 11527) */
 	"image_url",
@@ -395,8 +393,8 @@ static const char *const file_words[] = {
 	"support image",
 	"support pdf",
 	"support file input",
-	/* Gemini; the last one is all that it says about some files (js-genai
-	 * issue 862, crush issue 995, Open-Interface issue 64) */
+	/* Gemini; for some files it says only the last of these (js-genai issue
+	 * 862, crush issue 995, Open-Interface issue 64) */
 	"process input image",
 	"image is not valid",
 	"document has no pages",
@@ -408,11 +406,11 @@ static const char *const file_words[] = {
 
 static const char *const blind_words[] = { "image input", "file input", NULL };
 
-/* llama.cpp with status 500 (its issues 13566, 12947; read 2026-11-23). */
+/* llama.cpp with status 500 (issues 13566, 12947; read 2026-11-23). */
 static const char *const no_eyes_words[] = { "image input is not",
 					     "unsupported content part", NULL };
 
-/* Errors in a stream that come again if the request is repeated. */
+/* Errors in a stream that would occur again on a retry. */
 static const char *const final_words[] = {
 	"invalid_request",     "authentication",     "permission",
 	"not_found",           "invalid_api_key",    "content_policy",
@@ -423,13 +421,14 @@ static const char *const final_words[] = {
 
 enum retries { BY_STATUS, NEVER, AGAIN };
 
-/* The first row that matches says what a refusal means. */
+/* How to explain a refusal; the first matching row applies. */
 struct meaning {
-	int first, last;          /* statuses; 0: an error within a stream */
+	int first, last;          /* range of statuses; 0: an error in a
+				   * stream */
 	const char *const *words; /* one must be in the body; NULL: any body */
 	enum retries retries;
-	const struct advice *advice; /* or explain, or neither */
-	/* Always -1; err has the server's words. */
+	const struct advice *advice; /* advice, explain, or neither is set */
+	/* Completes err, which has the server's message. Always returns -1. */
 	int (*explain)(const struct model_choice *c, struct error *err);
 };
 
@@ -458,7 +457,7 @@ static const struct meaning meanings[] = {
 	{ 500, 500, no_eyes_words, NEVER, &refused_file, NULL },
 	{ 503, 503, NULL, BY_STATUS, &overloaded, NULL },
 	{ 529, 529, NULL, BY_STATUS, &overloaded, NULL },
-	/* an error in a stream whose kind has no status */
+	/* errors in a stream whose kind maps to no status */
 	{ 0, 0, rate_words, NEVER, &too_large, NULL },
 	{ 0, 0, overflow_words, NEVER, &overflow, NULL },
 	{ 0, 0, money_words, NEVER, &no_money, NULL },
@@ -477,8 +476,8 @@ static bool has_any(struct str text, const char *const *words)
 	return false;
 }
 
-/* Prints what an error object says of its kind, with a space behind each word.
- * Some servers write an HTTP status instead of words. */
+/* Appends type, code and status of an error object, each followed by a space.
+ * Some servers put an HTTP status there. */
 static void print_kind(const cJSON *error, struct buf *kind)
 {
 	static const char *const keys[] = { "type", "code", "status" };
@@ -493,8 +492,8 @@ static void print_kind(const cJSON *error, struct buf *kind)
 	}
 }
 
-/* A quota of the day is not meant if the answer asks for a short wait and also
- * names the quota of the minute. */
+/* True if the row matches. A daily quota does not match if the answer asks for
+ * a short wait and also names the per-minute quota. */
 static bool is_meant(const struct meaning *m, const struct http_response *res)
 {
 	struct str body = buf_str(&res->body);
@@ -507,7 +506,7 @@ static bool is_meant(const struct meaning *m, const struct http_response *res)
 	return wish < 0 || wish > SOON_MS || !has_any(body, minute_words);
 }
 
-/* Applies the first row that matches; false if none does. */
+/* Applies the first matching row; false if there is none. */
 static bool explain_refusal(const struct model_choice *c,
 			    const struct http_response *res, bool *again,
 			    struct error *err)
@@ -528,8 +527,8 @@ static bool explain_refusal(const struct model_choice *c,
 	return false;
 }
 
-/* The status that a vendor would send for an error of this kind before a
- * stream. Anthropic's types: platform.claude.com/docs, "Errors"; Google's:
+/* Maps an error's kind to the HTTP status that the vendor uses for it.
+ * Anthropic's types: platform.claude.com/docs, "Errors"; Google's:
  * google.rpc.Code; Bedrock's: ConverseStream's exceptions; read 2026-11-23. */
 static int status_of(struct str kind)
 {
@@ -576,7 +575,7 @@ static enum err code_of(int status)
 	}
 }
 
-/* True if a repeated request would fail again; meanings[] may overrule it. */
+/* True if a retry would fail again. meanings[] may override this. */
 static bool is_final(struct str kind, int status)
 {
 	static const int refused[] = { 400, 401, 402, 403, 404, 413, 422 };
@@ -587,7 +586,7 @@ static bool is_final(struct str kind, int status)
 	return has_any(kind, final_words);
 }
 
-/* "the model's server reported KIND: MESSAGE", cleaned. */
+/* Sets the error "the model's server reported KIND: MESSAGE", sanitized. */
 static void name_error(const cJSON *error, struct str kind, struct error *err)
 {
 	struct buf message = BUF_INIT(320);

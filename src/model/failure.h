@@ -1,4 +1,4 @@
-/* failure.h - what a vendor's refusal means for the user, and for a retry. */
+/* failure.h - explains a vendor's refusal and decides whether to retry. */
 /* SPDX-License-Identifier: MIT */
 #ifndef MODEL_FAILURE_FAILURE_H
 #define MODEL_FAILURE_FAILURE_H
@@ -8,24 +8,20 @@
 #include "model/draft.h"
 #include "net/http.h"
 
-/*
- * An error object inside a stream, {"error":{...}} or {"type":"error",...}.
- * Always -1; d->fatal is set when asking again cannot help. The message has no
- * prefix yet.
- */
+/* Handles an error object in a stream, {"error":{...}} or {"type":"error",...}.
+ * Always returns -1. d->fatal is set if a retry cannot help. The message has no
+ * prefix yet. */
 int failure_in_stream(struct draft *d, const cJSON *tree, struct error *err);
-/*
- * -1 with the error for an answer of status 400 or more: names the variable of
- * a refused key, hints at a full context window or an unknown model. *again
- * says whether a retry may help.
- */
+/* Fills err for an answer with status 400 or more and returns -1. Names the
+ * variable of a refused key, and gives hints about a full context window or an
+ * unknown model. *again says whether a retry may help. */
 int failure_of_status(const struct model_choice *choice,
 		      const struct http_response *res, bool *again,
 		      struct error *err);
-/* Whether an answer of this Content-Type is a page for people. */
+/* True if an answer of this Content-Type and body is an HTML page. */
 bool failure_is_page(struct str type, struct str body);
-/* -1 with ERR_PROTOCOL that has the title of a page which came in place of the
- * model's answer. */
+/* Returns -1 with ERR_PROTOCOL: a web page was sent instead of an answer. The
+ * message has its title. */
 int failure_of_page(const struct model_choice *choice, int status,
 		    struct str page, struct error *err);
 
