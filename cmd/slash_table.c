@@ -1,4 +1,4 @@
-/* slash_table.c - the commands of the chat, a row each. */
+/* slash_table.c - the table of the chat's slash commands. */
 /* SPDX-License-Identifier: MIT */
 #include "cmd/chat/slash_cmd.h"
 

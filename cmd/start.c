@@ -1,11 +1,11 @@
-/* start.c - a command line without a command becomes a chat or a task. */
+/* start.c - starts a chat or a task for a command line without a command. */
 /* SPDX-License-Identifier: MIT */
 
 /*
- * prepare() reads the flags and the piped text and decides between chat and
- * task; a chat needs somebody at a terminal. What is missing for a chat (a
- * sandbox that cannot be had, a model) is said before the screen opens
- * (prepare_chat()). Then run_chat() or run_task() opens the run and closes it.
+ * prepare() reads the flags and piped text and chooses between chat and task; a
+ * chat needs a user at a terminal. prepare_chat() reports a missing sandbox
+ * provider or model before the screen opens. Then run_chat() or run_task()
+ * opens the run and closes it.
  */
 #include "cmd/start.h"
 
@@ -32,15 +32,16 @@
 #include "cmd/subagents/run_subagents.h"
 #include "cmd/task.h"
 
-enum { RUN_MAX_S = 24 * 3600 }; /* without --timeout */
+enum { RUN_MAX_S = 24 * 3600 }; /* time limit of a task without --timeout */
 enum {
 	MAX_CHARS = 10 << 20,
 	MAX_BYTES = 4 * MAX_CHARS,
-	FIRST_BYTE_MS = 10000, /* a silent pipe next to -n is left alone */
+	FIRST_BYTE_MS = 10000, /* a silent pipe next to -n is ignored after
+				  this time */
 	NOTICE_MS = 3000,
 };
 
-/* 1 when it can be read, 0 after ms of silence, -1. */
+/* Returns 1 if stdin is readable, 0 after ms of silence, -1 with err. */
 static int wait_readable(int64_t ms, const struct stop *stop, struct error *err)
 {
 	struct pollfd p[2] = { { .fd = STDIN_FILENO, .events = POLLIN },
@@ -55,7 +56,7 @@ static int wait_readable(int64_t ms, const struct stop *stop, struct error *err)
 	return n > 0 && p[0].revents ? 1 : 0;
 }
 
-/* 1 when there is something to read (or its end), 0 to leave it alone. */
+/* Returns 1 if there is input (or its end), 0 if stdin is to be ignored. */
 static int wait_first(bool forever, bool quiet, const struct stop *stop,
 		      struct error *err)
 {
@@ -84,7 +85,10 @@ static int wait_first(bool forever, bool quiet, const struct stop *stop,
 	}
 }
 
-/* The prompt ends at a NUL, and vendors refuse what is not UTF-8. */
+/*
+ * Refuses text with a NUL, which would end the prompt, and invalid UTF-8, which
+ * vendors refuse.
+ */
 static int check_text(const struct buf *text, struct error *err)
 {
 	if (text->over || str_chars(buf_str(text)) > MAX_CHARS)
@@ -92,7 +96,6 @@ static int check_text(const struct buf *text, struct error *err)
 				 "Piped input exceeds 10 MiB limit. Consider "
 				 "writing the content to a file and "
 				 "referencing it instead.");
-	/* A NUL would end the prompt right there. */
 	if (!str_is_utf8(buf_str(text)) ||
 	    str_find(buf_str(text), '\0') < text->len)
 		return error_set(err, ERR_REMOTE,
@@ -101,8 +104,10 @@ static int check_text(const struct buf *text, struct error *err)
 	return 0;
 }
 
-/* *text is owned; NULL: nothing was piped, or a silent pipe next to -n was left
- * alone. */
+/*
+ * Reads piped text. *text is owned; NULL if nothing was piped, or a silent pipe
+ * was ignored.
+ */
 static int run_read_stdin(char **text, const struct run_options *o,
 			  const struct stop *stop, struct error *err)
 {
@@ -147,14 +152,17 @@ out:
 	return rc;
 }
 
-/* Before a chat has its screen: a sandbox that cannot be had, and a model. */
+/*
+ * Checks before the chat's screen opens that there is a sandbox provider and a
+ * model.
+ */
 static int prepare_chat(struct run *r, struct error *err)
 {
 	struct sandbox_client client = { 0 };
 	struct model_choice c = { 0 };
 	struct error why = { 0 };
 
-	if (!r->thread.id) { /* which may have its sandbox elsewhere */
+	if (!r->thread.id) { /* a resumed thread may use another endpoint */
 		if (app_client_check(r->app, r->options.sandbox_as, &client,
 				     err) < 0) {
 			if (run_find_model(r, &c, &why) == 0)
@@ -168,7 +176,7 @@ static int prepare_chat(struct run *r, struct error *err)
 	return run_first_start(r, err);
 }
 
-/* The piped text first, then the task. Takes piped over. */
+/* Joins piped text and task, in this order. Takes ownership of piped. */
 static char *join_prompt(char *piped, const char *task)
 {
 	char *whole;
@@ -180,7 +188,7 @@ static char *join_prompt(char *piped, const char *task)
 	return whole;
 }
 
-/* Answers come from the terminal once a pipe has been read to its end. */
+/* Reopens the terminal as stdin after piped text was read. */
 static bool back_to_terminal(void)
 {
 	int fd = open("/dev/tty", O_RDWR | O_CLOEXEC);
@@ -191,7 +199,7 @@ static bool back_to_terminal(void)
 	return ok;
 }
 
-/* Flags that mean something only without a user at the terminal. */
+/* Refuses flags that only apply to a run without a user. */
 static int check_unattended(const struct run *r, struct error *err)
 {
 	static const char text[] =
@@ -219,8 +227,10 @@ static int check_unattended(const struct run *r, struct error *err)
 	return 0;
 }
 
-/* A chat needs somebody who types: at standard input, or at the controlling
- * terminal when that is a pipe or empty. */
+/*
+ * Chooses a chat if a user can type: on standard input or, if that is a pipe or
+ * empty, on the controlling terminal.
+ */
 static int choose_mode(struct run *r, const char *piped, struct error *err)
 {
 	const struct run_options *o = &r->options;
@@ -238,7 +248,10 @@ static int choose_mode(struct run *r, const char *piped, struct error *err)
 	return error_hint(err, "Give the task with -n \"...\", or pipe it in.");
 }
 
-/* The flags, then the piped text; *prompt is owned, NULL without any. */
+/*
+ * Reads the flags, then the piped text. *prompt is owned; NULL if there is
+ * none.
+ */
 static int prepare(struct run *r, const struct args *args, char **prompt,
 		   struct error *err)
 {
@@ -271,6 +284,7 @@ static int prepare(struct run *r, const struct args *args, char **prompt,
 	return o->skill ? run_skills_begin(r, prompt, err) : 0;
 }
 
+/* Releases everything and packs dcode's repository at the end. */
 int run_chat_or_task(struct app *app, const struct args *args)
 {
 	struct run r = { .app = app, .stop = app_stop(app), .args = args };
@@ -281,7 +295,7 @@ int run_chat_or_task(struct app *app, const struct args *args)
 
 	app->unattended =
 		args_value(args, "non-interactive") || !isatty(STDIN_FILENO);
-	(void)app_http(app); /* libcurl loads while the rest gets ready */
+	(void)app_http(app); /* loads libcurl in the background */
 	if (prepare(&r, args, &prompt, &err) < 0)
 		status = err.code == ERR_USAGE && !app->json
 				 ? command_refuse(NULL, NULL, &err)

@@ -1,4 +1,4 @@
-/* start.h - a command line without a command becomes a chat or a task. */
+/* start.h - starts a chat or a task for a command line without a command. */
 /* SPDX-License-Identifier: MIT */
 #ifndef CMD_START_H
 #define CMD_START_H
@@ -6,8 +6,10 @@
 #include "cmd/args.h"
 #include "cmd/session/run.h"
 
-/* dcode, dcode -n, dcode -r: opens the conversation that the flags ask for.
- * Exit status. */
+/*
+ * Runs the chat or task that the flags ask for (dcode, dcode -n, dcode -r).
+ * Returns the exit status.
+ */
 int run_chat_or_task(struct app *app, const struct args *args);
 
 #endif

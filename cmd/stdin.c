@@ -1,4 +1,4 @@
-/* stdin.c - all of standard input. */
+/* stdin.c - reads all of standard input. */
 /* SPDX-License-Identifier: MIT */
 #include "cmd/stdin.h"
 
@@ -6,6 +6,7 @@
 #include <poll.h>
 #include <unistd.h>
 
+/* Polls, so that a signal or timeout ends the wait. */
 int stdin_read(struct buf *text, const struct stop *stop, struct error *err)
 {
 	char chunk[65536];

@@ -1,4 +1,4 @@
-/* stdin.h - all of standard input. */
+/* stdin.h - reads all of standard input. */
 /* SPDX-License-Identifier: MIT */
 #ifndef CMD_STDIN_H
 #define CMD_STDIN_H
@@ -6,8 +6,10 @@
 #include "base/buf.h"
 #include "base/stop.h"
 
-/* Appends what comes up to its end, or until text is full (text->over). -1 with
- * ERR_CANCELLED, ERR_TIMEOUT, or why it cannot be read. */
+/*
+ * Appends standard input until its end, or until text is full (text->over). -1
+ * with ERR_CANCELLED, ERR_TIMEOUT, or a read error.
+ */
 int stdin_read(struct buf *text, const struct stop *stop, struct error *err);
 
 #endif

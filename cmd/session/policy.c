@@ -1,17 +1,17 @@
-/* policy.c - which calls run, are refused, or are asked about. */
+/* policy.c - decides which tool calls run, are refused, or need approval. */
 /* SPDX-License-Identifier: MIT */
 
 /*
- * Who decides about a call: the user's flags and settings, the allow-list, the
- * grants of earlier answers, the hooks, and above all of them the machine's
- * policy file. run_decide() puts them together for one call; run_offers() says
- * earlier which tools the model gets at all. On the user's own machine paths
- * decide too (decide_reading(), decide_writing()): with all links resolved,
- * inside the working directory, and not protected.
+ * A call is decided by the user's flags and settings, the allow-list, grants of
+ * earlier answers, the hooks and, above all, the machine's policy file.
+ * run_decide() combines them for one call. run_offers() decides which tools the
+ * model gets at all. On the user's own machine paths count too
+ * (decide_reading(), decide_writing()): with all links resolved, a path must be
+ * inside the working directory and not protected.
  *
  * The chat asks the user (cmd/chat). Two questions are asked here: about a
- * sandbox that somebody else may use (run_asks_attached()), and before a user's
- * first yolo (run_set_mode()).
+ * sandbox that others may use (run_asks_attached()), and before a user's first
+ * yolo (run_set_mode()).
  */
 #include "cmd/session/policy.h"
 
@@ -39,7 +39,7 @@
 #include "tool/paths.h"
 #include "tool/result.h"
 
-/* The user's own file, which says that he knows what yolo is. */
+/* Returns the file that records the user's yolo confirmation. */
 static char *yolo_file(struct app *app)
 {
 	struct error ignored = { 0 };
@@ -47,8 +47,7 @@ static char *yolo_file(struct app *app)
 	return app_state_path(app, "yolo-acknowledged", &ignored);
 }
 
-/* The first yolo of a user needs one confirmation, ever: a file remembers
- * it. */
+/* yolo needs one confirmation per user, remembered in a file. */
 bool yolo_acknowledged(struct app *app)
 {
 	char *name = yolo_file(app);
@@ -71,8 +70,9 @@ void yolo_acknowledge(struct app *app)
 	free(name);
 }
 
-/* The path that the tool will resolve in the same way; NULL for one that it
- * refuses itself. */
+/*
+ * Resolves the path like the tool will. NULL for a path that the tool refuses.
+ */
 static char *written_path(const struct approval *a)
 {
 	struct error ignored = { 0 };
@@ -83,8 +83,10 @@ static char *written_path(const struct approval *a)
 	return path;
 }
 
-/* Every link of path resolved, on this machine; of what does not exist the
- * part that does. NULL when that cannot be told. */
+/*
+ * Resolves every link of path on this machine. If path does not exist, resolves
+ * its existing part. NULL if that fails.
+ */
 static char *real_path(const char *path)
 {
 	char *real = realpath(path, NULL);
@@ -105,8 +107,10 @@ static char *real_path(const char *path)
 	return whole;
 }
 
-/* A file on the user's own machine. Sets a->real_path if a link leads
- * elsewhere. */
+/*
+ * Decides about reading a file on the user's machine. Sets a->real_path if the
+ * path contains links.
+ */
 static enum run_verdict decide_reading(const struct run *r, struct approval *a)
 {
 	char *path = written_path(a);
@@ -147,7 +151,10 @@ static enum run_verdict decide_reading(const struct run *r, struct approval *a)
 	return verdict;
 }
 
-/* Also what a directory holds, when all of it goes. */
+/*
+ * Finds a protected name in the path or, if a directory is deleted, in its
+ * content.
+ */
 static struct str protected_name(const struct protect *p,
 				 const struct files_target *t)
 {
@@ -165,7 +172,7 @@ static struct str protected_name(const struct protect *p,
 	return name;
 }
 
-/* Why a run without a user may not write there; nothing when it may. */
+/* Appends why an unattended run may not write there; nothing if it may. */
 static void find_objection(const struct protect *p, const char *own,
 			   const struct files_target *t, struct buf *why)
 {
@@ -194,8 +201,11 @@ static void find_objection(const struct protect *p, const char *own,
 	}
 }
 
-/* "/home/ann/.bashrc (outside the working directory)", where the path that
- * was written does not say it. */
+/*
+ * Appends the real target for the question, for example "/home/ann/.bashrc
+ * (outside the working directory)". Appends nothing if the path as written
+ * already shows it.
+ */
 static void describe_target(const struct run *r, const char *path,
 			    const struct files_target *t, struct str why,
 			    struct buf *place)
@@ -216,21 +226,26 @@ static void describe_target(const struct run *r, const char *path,
 		buf_addf(place, " (%.*s)", (int)why.len, why.ptr);
 }
 
-/* A deletion is never automatic: nobody looks through the directory while a
- * user can be asked. */
+/*
+ * False for deletions, which always need approval in a chat: the content of the
+ * directory has not been checked.
+ */
 static bool is_plain_edit(const struct approval *a, struct str why)
 {
 	return !why.len && !(a->tool->flags & TOOL_DELETES);
 }
 
-/* Sets a->place, a->auto_edit and a->real_path from what the sandbox says of
- * the path. */
+/*
+ * Sets a->place, a->auto_edit and a->real_path from the path as the sandbox
+ * resolved it.
+ */
 static int decide_target(struct run *r, struct approval *a, const char *path,
 			 struct files_target *t, enum run_verdict *verdict,
 			 struct error *err)
 {
 	struct protect protect;
-	char *own; /* wherever DEEPAGENTS_HOME has put it */
+	char *own; /* dcode's own directory; DEEPAGENTS_HOME may have moved
+		      it */
 	struct buf why = BUF_INIT(1 << 12);
 
 	if (protect_load(&protect, r->app->settings, err) < 0)
@@ -251,8 +266,9 @@ static int decide_target(struct run *r, struct approval *a, const char *path,
 	return 0;
 }
 
-/* The sandbox resolves the path, in one round trip, since only it knows its
- * links. */
+/*
+ * Only the sandbox knows its links, so it resolves the path, in one round trip.
+ */
 static int decide_writing(struct run *r, struct approval *a,
 			  enum run_verdict *verdict, const struct stop *stop,
 			  struct error *err)
@@ -280,7 +296,7 @@ static int decide_writing(struct run *r, struct approval *a,
 	return rc;
 }
 
-/* True if this chat asks about calls at all, apart from its mode. */
+/* True if this chat asks for approval in principle, regardless of its mode. */
 bool run_asks(const struct run *r)
 {
 	return r->interactive &&
@@ -288,7 +304,7 @@ bool run_asks(const struct run *r)
 		r->options.asks_in_sandbox || r->options.reviews_all);
 }
 
-/* ledger_find(): one of this provider is enough. */
+/* ledger_find() callback: notes whether one row is of this provider. */
 static bool note_known(void *arg, const struct ledger_row *row)
 {
 	struct run *r = arg;
@@ -298,7 +314,7 @@ static bool note_known(void *arg, const struct ledger_row *row)
 	return true;
 }
 
-/* Whether a sandbox that was attached to was once made here. */
+/* Sets r->box_known if dcode once created the attached sandbox. */
 static int find_in_ledger(struct run *r, struct error *err)
 {
 	struct store *store;
@@ -312,7 +328,7 @@ static int find_in_ledger(struct run *r, struct error *err)
 	return 0;
 }
 
-/* Somebody else may work in a sandbox that this user did not make. */
+/* Others may be working in a sandbox that this user did not create. */
 int run_asks_attached(struct run *r, struct error *err)
 {
 	struct buf line = BUF_INIT(1 << 12);
@@ -340,7 +356,7 @@ int run_asks_attached(struct run *r, struct error *err)
 	return rc < 0 ? -1 : 0;
 }
 
-/* 0 also if the user says no: the mode stays. */
+/* Returns 0 also if the user says no; the mode then stays. */
 int run_set_mode(struct run *r, enum run_mode mode, struct error *err)
 {
 	int rc = 1;
@@ -365,8 +381,9 @@ static bool on_host(const struct run *r)
 	return sandbox_acts_on_host(&r->box.sandbox);
 }
 
-/* In a run without anybody to ask, on the user's own files, the model is
- * offered only what it may use. */
+/*
+ * An unattended run on the user's own files offers only tools that it may use.
+ */
 bool run_offers(const struct run *r, const struct tool *tool)
 {
 	if ((tool->flags & TOOL_INTERACTIVE && !r->interactive) ||
@@ -383,7 +400,7 @@ bool run_offers(const struct run *r, const struct tool *tool)
 	       !(tool->flags & TOOL_ASKS) || r->options.allow.given;
 }
 
-/* Words for the model, which may try another command. */
+/* Tells the model why a command was refused, so that it can try another. */
 static void refuse_command(const struct run *r, const char *command,
 			   struct buf *reason)
 {
@@ -401,7 +418,7 @@ static bool runs_command(const struct approval *a)
 	return a->tool->flags & TOOL_RUNS;
 }
 
-/* Tells the model why the call may not run, although the tool is offered. */
+/* Tells the model why the call was refused although the tool is offered. */
 static void explain_refusal(const struct run *r, struct approval *a)
 {
 	if (runs_command(a) && r->options.allow.given)
@@ -441,8 +458,10 @@ static void explain_refusal(const struct run *r, struct approval *a)
 			 a->tool->spec.name);
 }
 
-/* Acts on the user's machine whatever the sandbox is, which therefore allows
- * nothing: only what the user has said of this tool, or of all, does. */
+/*
+ * Decides about tools that act on the user's machine regardless of the sandbox.
+ * Only explicit permission for the tool, or for everything, allows them.
+ */
 static enum run_verdict decide_foreign(const struct run *r,
 				       const struct approval *a)
 {
@@ -457,7 +476,7 @@ static enum run_verdict decide_foreign(const struct run *r,
 	return RUN_ASK;
 }
 
-/* Decides without asking anybody: allowed, refused, or to be asked about. */
+/* Decides without asking: allowed, refused, or approval needed. */
 static int decide_call(struct run *r, struct approval *a,
 		       enum run_verdict *verdict, const struct stop *stop,
 		       struct error *err)
@@ -466,7 +485,7 @@ static int decide_call(struct run *r, struct approval *a,
 	bool listed = runs_command(a) && r->options.allow.given;
 	bool reviews = r->interactive && r->options.reviews_all;
 
-	/* A model may call what it was not offered. */
+	/* A model may call a tool that was not offered. */
 	if (!fs_tools_permit(r->options.fs_tools, a->tool->spec.name)) {
 		buf_addf(&a->reason,
 			 "%s is not available in this run (--allow-fs-tools).",
@@ -494,7 +513,7 @@ static int decide_call(struct run *r, struct approval *a,
 	    allow_list_permits(&r->options.allow,
 			       str_of(json_string(a->args, "command", ""))))
 		return 0;
-	/* Unattended, the list also limits commands in a sandbox. */
+	/* In an unattended run, the list also limits commands in a sandbox. */
 	if (!on_host(r) && !run_asks(r) && (!listed || r->interactive))
 		return 0;
 	*verdict = RUN_ASK;
@@ -503,7 +522,10 @@ static int decide_call(struct run *r, struct approval *a,
 	return 0;
 }
 
-/* A grant of such a call holds in every sandbox: it acts in none. */
+/*
+ * Sets the place of a call outside the sandbox. Its grants apply with every
+ * sandbox.
+ */
 static void set_foreign_place(const struct run *r, struct approval *a)
 {
 	const struct mcp_entry *e;
@@ -523,8 +545,10 @@ static void set_foreign_place(const struct run *r, struct approval *a)
 	mcp_show_command(r->app, e, &a->place);
 }
 
-/* A hook's word counts as the user's, whose it is; but what the machine's
- * policy wants to be asked about is asked about. */
+/*
+ * Applies the hooks' decision, which counts like the user's. Approval required
+ * by the machine's policy still applies.
+ */
 static void judge_by_hooks(struct run *r, struct approval *a,
 			   enum run_verdict *verdict)
 {
@@ -542,14 +566,14 @@ static void judge_by_hooks(struct run *r, struct approval *a,
 	}
 }
 
-/* Without a user, what would be asked about is refused. */
+/* If there is no user, a call that needs approval is refused. */
 int run_decide(struct run *r, struct approval *a, enum run_verdict *verdict,
 	       const struct stop *stop, struct error *err)
 {
 	if (!a->acts_in)
 		a->acts_in = &r->box.sandbox;
 	a->machine = on_host(r) ? "this machine" : r->client.provider->name;
-	/* A grant holds on that machine alone. */
+	/* A grant is valid on that machine only. */
 	if (sandbox_is_shared(a->acts_in))
 		a->machine = sandbox_called(a->acts_in, a->called,
 					    sizeof(a->called));
@@ -565,14 +589,14 @@ int run_decide(struct run *r, struct approval *a, enum run_verdict *verdict,
 	if (*verdict == RUN_ASK && !r->interactive)
 		*verdict = RUN_REFUSE;
 	if (*verdict == RUN_ASK)
-		buf_clear(&a->reason); /* that is for the user to say */
+		buf_clear(&a->reason); /* the reason is only for the model */
 	if (*verdict == RUN_REFUSE && !a->reason.len)
 		explain_refusal(r, a);
 	a->allowed = *verdict == RUN_ALLOW;
 	return 0;
 }
 
-/* For the first line of a run without a user. */
+/* Printed at the start of an unattended run. */
 void run_limits(const struct run *r, struct buf *out)
 {
 	const struct allow_list *allow = &r->options.allow;

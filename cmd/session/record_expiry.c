@@ -1,13 +1,13 @@
-/* record_expiry.c - deletes the records of deleted sandboxes after a time. */
+/* record_expiry.c - expires the records of deleted sandboxes. */
 /* SPDX-License-Identifier: MIT */
 
 /*
- * dcode remembers for each sandbox what was sent and last seen (LABEL.listing,
- * LABEL.unsent, refs). These records outlive the sandbox, because work may
- * still come back from them. Once a day records_sweep() deletes those of
- * sandboxes that are gone, whose work has come back, or that are very old.
- * records_pack() and records_tidy() make dcode's git repositories smaller.
- * Begin reading at sweep_old().
+ * For each sandbox dcode records what was sent and last seen (LABEL.listing,
+ * LABEL.unsent, refs). The records outlive the sandbox, because its work may
+ * still be needed. Once a day records_sweep() deletes records of sandboxes that
+ * are gone, if their work has been fetched or they are very old. records_pack()
+ * and records_tidy() compact dcode's git repositories. Begin reading at
+ * sweep_old().
  */
 #include "cmd/session/record_expiry.h"
 
@@ -37,13 +37,13 @@
 #define STAMP "swept"
 
 enum {
-	LABELS_MOST = 8, /* of one sweep: each starts git */
+	LABELS_MOST = 8, /* labels per sweep: each one starts git */
 	SWEEP_MS = 5000,
 	PACK_MS = 30000,
-	TREE_MS = 100000, /* of one tree, when all are tidied; less than another
-			     dcode waits for it */
-	LOST_TIMES = 12,  /* as long are records kept of work that is only
-			     there */
+	TREE_MS = 100000, /* for one tree when all are tidied; shorter than
+			     another dcode waits for it */
+	LOST_TIMES = 12,  /* work that was never fetched is kept this many
+			     times as long */
 	DAY_S = 86400,
 	DAYS_MOST = 100000,
 };
@@ -54,7 +54,10 @@ static bool note_existing(void *arg, const struct ledger_row *row)
 	return false;
 }
 
-/* True when the ledger says so, not when it cannot be read. */
+/*
+ * True if the ledger has no live sandbox of this label. False if the ledger
+ * cannot be read.
+ */
 static bool is_gone(struct store *s, const char *label)
 {
 	struct error why = { 0 };
@@ -71,8 +74,10 @@ static bool note_gone(void *arg, const struct ledger_row *row)
 	return false;
 }
 
-/* A ledger that does not know the label has been lost, with what it said of
- * sandboxes that are kept. */
+/*
+ * True only if the ledger has a row that says gone. An unknown label may mean
+ * that the ledger was lost, along with its rows of kept sandboxes.
+ */
 static bool is_known_gone(struct store *s, const char *label)
 {
 	struct error ignored = { 0 };
@@ -81,8 +86,7 @@ static bool is_known_gone(struct store *s, const char *label)
 	return ledger_find(s, label, note_gone, &gone, &ignored) == 0 && gone;
 }
 
-/* The list of files that were not sent is of no use once the sandbox is
- * gone. */
+/* Deletes the lists of unsent files whose sandbox is gone. */
 static void sweep_directory(struct store *s, const char *directory)
 {
 	DIR *d = opendir(directory);
@@ -106,6 +110,7 @@ static void sweep_directory(struct store *s, const char *directory)
 		closedir(d);
 }
 
+/* Visits the workspace directory of every tree. */
 void unsent_sweep(struct app *app)
 {
 	struct error ignored = { 0 };
@@ -129,14 +134,17 @@ void unsent_sweep(struct app *app)
 
 struct old_labels {
 	struct store *store;
-	int64_t before; /* Unix seconds */
-	int64_t lost;   /* the same of those whose work has not come back */
+	int64_t before; /* Unix seconds: older listings expire */
+	int64_t lost;   /* Unix seconds: same for work that was never fetched */
 	char *labels[LABELS_MOST];
 	size_t n;
-	uint32_t seen; /* of which these were drawn */
+	uint32_t seen; /* number of candidates seen so far */
 };
 
-/* A listing is written again whenever its sandbox is used. */
+/*
+ * True if the listing was not rewritten since before. Each use of the sandbox
+ * rewrites it.
+ */
 static bool is_old(int dir, const char *listing, int64_t before)
 {
 	struct stat st;
@@ -145,8 +153,10 @@ static bool is_old(int dir, const char *listing, int64_t before)
 	       st.st_mtime < before;
 }
 
-/* Each has the same chance: those whose work has not come back stay, and must
- * not keep the others from being swept. */
+/*
+ * Reservoir sampling: every label has the same chance. Records of unfetched
+ * work stay and must not block the others.
+ */
 static void add_label(struct old_labels *o, char *label)
 {
 	size_t at =
@@ -164,7 +174,7 @@ static void add_label(struct old_labels *o, char *label)
 	o->labels[at] = label;
 }
 
-/* Draws a few labels of sandboxes that are certainly gone. */
+/* Selects a few old labels whose sandbox is certainly gone. */
 static void find_old(struct old_labels *o, const char *directory)
 {
 	DIR *d = opendir(directory);
@@ -196,8 +206,11 @@ static bool has_file(const struct workspace *w, const char *ending)
 	return has;
 }
 
-/* What was last seen there is here: or nobody ever looked. Where the list of
- * what was seen has no commit, that was lost: nothing can be told. */
+/*
+ * True if the work last seen in the sandbox is in the user's tree, or nobody
+ * ever looked. False if the list of seen work exists without its commit: the
+ * commit was lost.
+ */
 static bool has_come_back(const struct workspace *w, const struct stop *stop)
 {
 	char theirs[GIT_OID] = "";
@@ -208,7 +221,9 @@ static bool has_come_back(const struct workspace *w, const struct stop *stop)
 	return !strcmp(theirs, w->base);
 }
 
-/* The base goes last: without it the rest is not found again. */
+/*
+ * Deletes the base last: without it the other records would not be found again.
+ */
 static void remove_records(const struct workspace *w, const struct stop *stop)
 {
 	struct str label = str_of(w->label);
@@ -229,7 +244,10 @@ static void remove_records(const struct workspace *w, const struct stop *stop)
 		closedir(d);
 }
 
-/* An apply or its undo that moves the base meanwhile is waited for. */
+/*
+ * Expires one label. Takes the base's lock, so it waits for an apply or undo
+ * that moves the base.
+ */
 static void sweep_label(const struct workspace *w, const char *label,
 			int64_t lost, const struct stop *stop)
 {
@@ -253,7 +271,7 @@ static void sweep_label(const struct workspace *w, const char *label,
 	free(listing);
 }
 
-/* The file's time is that of the last sweep. True once a day. */
+/* True once a day. The stamp file's time is that of the last sweep. */
 static bool is_due(const struct workspace *w)
 {
 	char *file = path_join(w->directory, STAMP);
@@ -269,7 +287,7 @@ static bool is_due(const struct workspace *w)
 	return due;
 }
 
-/* patches_days 0 or a wrong setting: nothing expires. */
+/* Nothing expires if patches_days is 0 or invalid. */
 static void sweep_old(struct app *app, const struct workspace *w)
 {
 	struct old_labels o = { 0 };
@@ -297,6 +315,9 @@ void records_sweep(struct app *app, const struct workspace *w)
 		sweep_old(app, w);
 }
 
+/*
+ * Runs at the end of a command, so it is limited in time and silent on errors.
+ */
 void records_pack(struct app *app)
 {
 	struct stop signals = app_stop(app);
@@ -320,8 +341,10 @@ void records_pack(struct app *app)
 	free(state);
 }
 
-/* One tree, within a time after which another dcode would stop waiting for
- * it. */
+/*
+ * Sweeps and packs one tree, within a time that another dcode is willing to
+ * wait.
+ */
 static void tidy_one(struct app *app, const char *state, const char *key,
 		     const struct stop *stop)
 {

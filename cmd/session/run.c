@@ -1,11 +1,11 @@
-/* run.c - what is known of a run, asked without changing it. */
+/* run.c - read-only questions about a run. */
 /* SPDX-License-Identifier: MIT */
 
 /*
- * What other rooms and screens ask about a run without changing it: its name
- * for the model, the user's files that it can reach, its mode, how its last
- * answer ended (run_remark_*()), and what its tools may have written
- * (run_note_event(), run_report_lost()).
+ * Answers questions of other modules and screens: the run's model name, the
+ * user's files that it can reach, its mode, how its last answer ended
+ * (run_remark_*()), and what its tools may have written (run_note_event(),
+ * run_report_lost()).
  */
 #include "cmd/session/run.h"
 
@@ -26,7 +26,7 @@ char *run_model_name(const struct run *r)
 	return xasprintf("%s:%s", r->choice.provider, r->choice.model);
 }
 
-/* Mounts, then, for a host that others use too, whose rights commands have. */
+/* Appends the mounts and, for a shared host, whose rights commands have. */
 void run_mounts(const struct run *r, struct buf *out)
 {
 	const struct sandbox *sb = &r->box.sandbox;
@@ -64,7 +64,7 @@ const char *run_mode_name(enum run_mode mode)
 	return names[mode];
 }
 
-/* NULL if the sandbox has a copy, or nothing, of the user's tree. */
+/* Returns NULL if the sandbox only has a copy of the user's tree, or none. */
 const char *run_bound_directory(const struct sandbox *sb)
 {
 	for (size_t i = 0; i < sb->mounts.n; i++)
@@ -83,8 +83,10 @@ static bool is_named(const struct run_wrote *w, const char *path)
 	return false;
 }
 
-/* Keeps the first names; the model's own spelling of the path is good enough
- * for a report. */
+/*
+ * Records the first few names as the model wrote them, which is enough for a
+ * report.
+ */
 static void note_file(struct run_wrote *w, const struct tool *tool,
 		      const struct part *call)
 {
@@ -103,7 +105,10 @@ static void note_file(struct run_wrote *w, const struct tool *tool,
 	buf_release(&ignored);
 }
 
-/* A call may have written something; a result says that a file was written. */
+/*
+ * Any call of a writing tool counts as a possible change; only successful
+ * results name files.
+ */
 void run_note_event(struct run *r, const struct agent_event *ev)
 {
 	const struct tool *tool = ev->call ? tool_find(ev->call->name) : NULL;
@@ -126,7 +131,7 @@ void run_wrote_release(struct run_wrote *w)
 	*w = (struct run_wrote){ 0 };
 }
 
-/* Nothing if no tool wrote anything. */
+/* Prints nothing if no tool wrote anything. */
 void run_report_lost(const struct run *r, bool has_tree)
 {
 	const struct run_wrote *w = &r->wrote;
@@ -153,13 +158,13 @@ void run_report_lost(const struct run *r, bool has_tree)
 	buf_release(&lost);
 }
 
-/* Blank text is not an answer. */
+/* False for blank text. */
 static bool has_answer(const struct run *r)
 {
 	return str_trim(buf_str(&r->agent.answer)).len > 0;
 }
 
-/* The filter's own reason goes in if the vendor gave one. */
+/* Includes the vendor filter's own reason, if given. */
 bool run_remark_add(const struct run *r, struct buf *out)
 {
 	static const char *const words[] = {
@@ -197,7 +202,7 @@ void run_remark(const struct run *r)
 	buf_release(&line);
 }
 
-/* Refused calls count only if all of them were refused. */
+/* Refusals only count if every call was refused. */
 int run_remark_outcome(const struct run *r, const char **status,
 		       struct error *why)
 {
@@ -231,6 +236,7 @@ int run_remark_outcome(const struct run *r, const char **status,
 	return STATUS_NO_ANSWER;
 }
 
+/* Appends null for finish after a failure. */
 void run_remark_json(const struct run *r, bool failed, const char *reason,
 		     struct buf *out)
 {

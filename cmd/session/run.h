@@ -1,4 +1,4 @@
-/* run.h - what is known of a run, asked without changing it. */
+/* run.h - a running conversation, and read-only questions about it. */
 /* SPDX-License-Identifier: MIT */
 #ifndef CMD_SESSION_RUN_H
 #define CMD_SESSION_RUN_H
@@ -14,30 +14,32 @@
 #include "term/theme.h"
 #include "web/fetch.h"
 
-/* Which calls need the user's approval on the user's own machine. */
+/* Which calls on the user's own machine need approval. */
 enum run_mode {
-	RUN_MANUAL,    /* each call that acts there */
-	RUN_AUTO_EDIT, /* but not unprotected edits in its directory */
-	RUN_YOLO,      /* nothing, as with -y */
+	RUN_MANUAL,    /* every call that changes something */
+	RUN_AUTO_EDIT, /* same, except unprotected edits in the working
+			  directory */
+	RUN_YOLO,      /* none, as with -y */
 	N_RUN_MODES,
 };
 
 enum { RUN_WROTE_NAMED = 5 };
 struct run_wrote {
-	bool any;      /* a tool was called that does not only read */
-	bool commands; /* ... that runs commands */
-	char *files[RUN_WROTE_NAMED]; /* owned: as the tools were told */
+	bool any;      /* a tool that can change something was called */
+	bool commands; /* ... and it runs commands */
+	char *files[RUN_WROTE_NAMED]; /* owned; paths as the model wrote them */
 	size_t n;
-	bool more; /* files than have room */
+	bool more; /* more files than fit into files */
 };
 
-struct saved_work {     /* start from { 0 } */
-	bool looked;    /* there is a tree, and the sandbox was asked */
-	size_t files;   /* changed there since they were shared */
-	size_t refused; /* names that nothing here may have */
-	size_t left;    /* files that do not come */
-	char *patch;    /* owned: where they were saved; or NULL */
-	char *failed;   /* owned: why they were not; or NULL */
+struct saved_work {     /* start with { 0 } */
+	bool looked;    /* there is a tree, and the sandbox was asked for
+			   changes */
+	size_t files;   /* number of files changed in the sandbox */
+	size_t refused; /* number of files refused because of their names */
+	size_t left;    /* number of files left in the sandbox */
+	char *patch;    /* owned; path of the saved patch, or NULL */
+	char *failed;   /* owned; why saving failed, or NULL */
 };
 
 struct mcp;           /* mcp/mcp.h */
@@ -46,102 +48,130 @@ struct promise;       /* sandbox.c */
 struct run_skills;    /* cmd/session/skills.h */
 struct run_subagents; /* cmd/subagents/run_subagents.h */
 
-/* A running conversation. Zero it, set app and options, then run_open(). */
+/*
+ * A running conversation. Zero it, set app and options, then call run_open().
+ */
 struct run {
 	struct app *app;
 	struct run_options options;
 	bool interactive;
-	bool box_known;   /* the sandbox that is attached to was made here */
-	bool declined;    /* the user, to run calls in it without asking */
-	_Atomic int mode; /* enum run_mode; any thread */
-	struct stop stop; /* the signals, and --timeout from the start on */
-	/* Of the chat's screen; NULL: there is none. */
+	bool box_known;   /* dcode created the attached sandbox earlier */
+	bool declined;    /* the user declined to run calls in it without
+			     asking */
+	_Atomic int mode; /* enum run_mode; may be read on any thread */
+	struct stop stop; /* signals and --timeout */
+	/* Settings of the chat's screen; NULL without one. */
 	struct theme *theme;
 	bool *show_thinking;
-	struct agent_ui ui; /* what agent_run() calls; set before run_open() */
-	/* Lets the user choose, in a chat: the index, or -1; arg of ui. */
+	struct agent_ui ui; /* callbacks of agent_run(); set before
+			       run_open() */
+	/*
+	 * Lets the user choose in a chat. Returns the index, or -1. arg is that
+	 * of ui.
+	 */
 	int (*pick)(void *arg, const struct pick *p);
-	/* agent.raise, with the run as its arg; NULL: nobody is asked. */
+	/* agent.raise callback with the run as arg; NULL: never ask. */
 	bool (*raise)(void *arg);
-	/* agent.go_on, the same. */
+	/* agent.go_on callback with the run as arg. */
 	bool (*go_on)(void *arg, const struct error *why);
-	/* run_open() may return before the sandbox is there: run_agent() or
-	 * run_await() waits for it. With it, arg of ui: opened is called on
-	 * their thread once it is there, before any tool runs; came on another
-	 * one when the making has ended, well or not. Both may be NULL. */
+	/*
+	 * If set, run_open() may return before the sandbox is ready, and
+	 * run_agent() or run_await() waits for it. opened is called on the
+	 * waiting thread once it is ready, before any tool runs. came is called
+	 * on another thread when the creation has ended, successful or not.
+	 * Both get ui's arg and may be NULL.
+	 */
 	bool promises;
 	int (*opened)(void *arg, struct error *err);
 	void (*came)(void *arg);
-	void (*on_job_end)(void *arg); /* jobs_set_end(), arg of ui; or NULL */
-	struct promise *promise; /* the sandbox that is being made; or NULL */
-	struct store *store;     /* of the session: app's own other one; NULL */
+	void (*on_job_end)(void *arg); /* callback for jobs_set_end(), with
+					  arg of ui; or NULL */
+	struct promise *promise;       /* the sandbox being created; or NULL */
+	struct store *store;     /* separate store for the session, or NULL */
 	const struct args *args; /* the command line */
-	/* The thread that is resumed; id NULL: a new one is begun. */
+	/* The resumed thread; id is NULL for a new one. */
 	struct thread thread;
-	/* made by run_open() */
+	/* set by run_open() */
 	struct model_choice choice;
 	struct sandbox_client client;
 	struct managed_sandbox box;
 	struct session *session;
 	struct model *model;
-	struct meter_model *account; /* of the model */
+	struct meter_model *account; /* account of the model */
 	struct agent agent;
 	struct secret_files secrets;
-	unsigned stored_results; /* of tools, in the resumed thread */
+	unsigned stored_results; /* results stored by tools in the resumed
+				    thread */
 	char *history_dir;       /* for agent.history_dir; owned, or NULL */
 	bool opened_client;
-	struct mcp *mcp; /* its servers, or NULL */
-	struct web web;  /* which pages may be fetched */
+	struct mcp *mcp; /* the MCP servers, or NULL */
+	struct web web;  /* limits for web access */
 	bool recalls;    /* the model is offered read_history */
 	struct run_wrote wrote;
 	struct run_subagents *subagents; /* owned, or NULL */
-	struct run_skills *skills; /* owned: cmd/session/skills.h; or NULL */
-	struct grants grants;    /* for as long as it lives, and stored ones */
-	struct buf applied;      /* of --apply: the member of the result */
-	struct saved_work saved; /* what was in the sandbox at its end */
-	bool unsaved;            /* that of one that has gone was lost */
-	struct app_chat here;    /* of a chat, for its commands */
-	int metered;       /* its sandbox's number in the meter, from 1 on */
-	int64_t usd_s;     /* what that costs, -1: unknown */
-	int64_t cap_step;  /* by which the cap is raised; 0: never was */
-	unsigned switched; /* how often it has gone on with another thread */
-	bool lost;         /* its sandbox was gone when it was left */
-	struct run *next;  /* takes its place in the chat; owned: next.h */
-	/* Opened in place of this one, and interrupted: their sandboxes are
-	 * being deleted. Owned; a list by its own `leaving`. */
+	struct run_skills *skills; /* owned, or NULL: cmd/session/skills.h */
+	struct grants grants;      /* grants of this run, and the stored ones */
+	struct buf applied;        /* JSON member of the result for --apply */
+	struct saved_work saved;   /* what was saved when the sandbox ended */
+	bool unsaved;              /* work of an earlier sandbox could not be
+				      saved */
+	struct app_chat here;      /* the chat, for commands typed in it */
+	int metered;       /* number of the sandbox in the meter, from 1; 0:
+			      none */
+	int64_t usd_s;     /* price of the sandbox; -1: unknown */
+	int64_t cap_step;  /* step for raising the cap; 0: never raised */
+	unsigned switched; /* number of switches to another thread */
+	bool lost;         /* its sandbox was already gone when it was left */
+	struct run *next;  /* the run that replaces this one in the chat;
+			      owned: next.h */
+	/*
+	 * Runs of interrupted switches whose sandboxes are being deleted. Owned
+	 * list, linked by `leaving`.
+	 */
 	struct run *leaving;
-	bool made;     /* by next_open() */
+	bool made;     /* created by next_open() */
 	int64_t began; /* clock_ms() at the start of the chat */
 };
 
-/* The user's own directory that is the working directory, or NULL. */
+/*
+ * Returns the user's directory that is mounted as the working directory, or
+ * NULL.
+ */
 const char *run_bound_directory(const struct sandbox *sb);
-/* Notes in r->wrote what an event of the agent says of changes. */
+/* Records changes reported by an agent event in r->wrote. */
 void run_note_event(struct run *r, const struct agent_event *ev);
-/* Says on stderr what of r->wrote goes with the sandbox, and what would have
- * kept it; has_tree: it could have been saved, but the settings forbid it. */
+/*
+ * Prints what of r->wrote is lost with the sandbox, and how to keep it next
+ * time. has_tree: it could have been saved, but the settings disable that.
+ */
 void run_report_lost(const struct run *r, bool has_tree);
 char *run_model_name(const struct run *r); /* "openai:gpt-5"; owned */
-/* Appends " (/workspace = /home/ann/x on this machine)" when tools can change
- * files of the user's machine through the sandbox. */
+/*
+ * Appends " (/workspace = /home/ann/x on this machine)" if tools can change the
+ * user's files through the sandbox.
+ */
 void run_mounts(const struct run *r, struct buf *out);
-bool run_allows_all(const struct run *r); /* -y, or a mode chosen later */
-/* "manual", "auto-edit", "yolo" */
+bool run_allows_all(const struct run *r); /* -y, or yolo chosen later */
+/* Returns "manual", "auto-edit" or "yolo". */
 const char *run_mode_name(enum run_mode mode);
-void run_remark(const struct run *r); /* of the last answer's end, a warning */
-/* Appends the sentence of run_remark(); false: there is none. */
+void run_remark(const struct run *r); /* warns if the last answer is
+					 incomplete */
+/* Appends the text of run_remark(). False if there is none. */
 bool run_remark_add(const struct run *r, struct buf *out);
 /*
- * What a task that ended without an error came to: 0; STATUS_NO_ANSWER where
- * the model gave none (nothing, thinking alone, a refusal); STATUS_REFUSED
- * where all calls that would write or run something were refused. Then *status
- * is the word of the JSON result, and why has a sentence for the user.
+ * Returns the outcome of a task that ended without an error: 0,
+ * STATUS_NO_ANSWER (empty, thinking only, or a refusal), or STATUS_REFUSED
+ * (every call that would change something was refused). If not 0, sets *status
+ * to the word for the JSON result and why to a message.
  */
 int run_remark_outcome(const struct run *r, const char **status,
 		       struct error *why);
-/* Members of the JSON result: ,"finish":"length","finish_reason":"MAX_TOKENS"
- * of the last answer, null after a failure; refused: how many calls, or
- * answers, were refused; reason: why the task did not end well, or NULL. */
+/*
+ * Appends members of the JSON result:
+ * ,"finish":"length","finish_reason":"MAX_TOKENS" describe the last answer
+ * (null after a failure), refused counts refused calls and answers, and reason
+ * says why the task failed, or is NULL.
+ */
 void run_remark_json(const struct run *r, bool failed, const char *reason,
 		     struct buf *out);
 void run_wrote_release(struct run_wrote *w);

@@ -1,17 +1,16 @@
-/* sandbox.c - the sandbox of a run: chosen, made in the background, ended. */
+/* sandbox.c - chooses, creates and ends the sandbox of a run. */
 /* SPDX-License-Identifier: MIT */
 
 /*
- * Three questions in the order in which run_open() (open.c) asks them. Which
- * sandbox: the one that a resumed thread has of its own (find_own()), one that
- * an imported thread names (run_offer_sandbox()), one of --sandbox-id, else a
- * new one. When: run_open_sandbox() makes it at once, or run_promise_begin()
- * makes it on a thread while the model is already asked. What happens at the
- * end: run_end_sandbox(), with src/lifecycle, which also guarantees that a
- * sandbox is deleted.
+ * Which sandbox is used: the one that a resumed thread owns (find_own()), the
+ * one that an imported thread names (run_offer_sandbox()), that of
+ * --sandbox-id, or a new one. When it is created: run_open_sandbox() does it at
+ * once, run_promise_begin() on a thread while the model already works. At the
+ * end, run_end_sandbox() uses src/lifecycle, which guarantees that a sandbox is
+ * deleted.
  *
- * Commands in the background outlive a run: run_jobs_open() finds those of the
- * thread again.
+ * Background commands outlive a run: run_jobs_open() finds those of the thread
+ * again.
  */
 #include "cmd/session/sandbox.h"
 
@@ -50,12 +49,12 @@
 struct own_search {
 	struct run *run;
 	struct store *store;
-	bool takes;  /* the run will continue in the one that is found */
-	bool other;  /* the thread had sandboxes of another provider */
-	bool exists; /* the ledger says that label's may be there */
-	char *label; /* owned: the newest of this provider that may be there,
-			else the newest */
-	char *left;  /* owned: the newest of any provider that may be there */
+	bool takes;  /* the run will continue in the sandbox that is found */
+	bool other;  /* the thread had a sandbox of another provider */
+	bool exists; /* the sandbox of label may still exist, by the ledger */
+	char *label; /* owned: newest sandbox of this provider that may
+			exist; if none does, the newest one */
+	char *left;  /* owned: newest sandbox of any provider that may exist */
 };
 
 struct own_place {
@@ -70,7 +69,9 @@ static bool note_existing(void *arg, const struct ledger_row *row)
 	return false;
 }
 
-/* thread_label_each(): the newest comes first. False ends the search. */
+/*
+ * thread_label_each() callback, newest first. Returns false to end the search.
+ */
 static bool note_own(void *arg, const struct thread_label *l)
 {
 	struct error ignored = { 0 };
@@ -93,7 +94,7 @@ static bool note_own(void *arg, const struct thread_label *l)
 	return !own->exists;
 }
 
-/* What the run does, if it does not continue in the thread's own sandbox. */
+/* Describes what the run uses instead of the thread's own sandbox. */
 static const char *what_instead(const struct run *r)
 {
 	if (r->client.provider->flags & SANDBOX_UNISOLATED)
@@ -103,8 +104,10 @@ static const char *what_instead(const struct run *r)
 	return "a new one is made, without its files";
 }
 
-/* ledger_find(): the thread has a sandbox that this run does not use. Names it,
- * and the command that continues in it. */
+/*
+ * ledger_find() callback: reports that the thread has a sandbox which this run
+ * does not use, with the command to continue in it.
+ */
 static bool tell_unused(void *arg, const struct ledger_row *row)
 {
 	struct run *r = arg;
@@ -142,9 +145,10 @@ static bool tell_unused(void *arg, const struct ledger_row *row)
 	return false;
 }
 
-/* The label of a sandbox that the thread has of its own: owned, or NULL. If
- * something asks not to use it, names it on stderr, with the command that
- * does. */
+/*
+ * Returns the label of the thread's own sandbox; owned, or NULL. If the run
+ * must not use it, prints its name and the command that continues in it.
+ */
 static char *find_own(struct run *r, struct store *store)
 {
 	const struct run_options *o = &r->options;
@@ -182,7 +186,7 @@ static bool note_endpoint(void *arg, const struct ledger_row *row)
 	return false;
 }
 
-/* Stops at the first sandbox of the provider that still exists. */
+/* Ends the search at the first sandbox of the provider that may exist. */
 static bool find_endpoint(void *arg, const struct thread_label *l)
 {
 	struct own_place *own = arg;
@@ -192,8 +196,10 @@ static bool find_endpoint(void *arg, const struct thread_label *l)
 	return !own->endpoint;
 }
 
-/* Where the newest sandbox of the resumed thread is: owned, or NULL. An ssh
- * host or a Docker endpoint may have changed in the settings since. */
+/*
+ * Returns the endpoint of the resumed thread's newest sandbox; owned, or NULL.
+ * The settings may name another ssh host or Docker endpoint by now.
+ */
 static char *find_own_endpoint(struct run *r)
 {
 	struct own_place own = { .provider = r->options.sandbox };
@@ -215,7 +221,10 @@ static void add_flag(const struct run *r, const char *flag, const char *name,
 	print_add_line(r->app, out, name);
 }
 
-/* Nobody can be asked: says which flags use it. given: --sandbox, or NULL. */
+/*
+ * Without a user to ask: prints the flags that use the offered sandbox. given
+ * is --sandbox, or NULL.
+ */
 static void print_offer_flags(const struct run *r, const char *given)
 {
 	struct buf line = BUF_INIT(1 << 12);
@@ -232,7 +241,7 @@ static void print_offer_flags(const struct run *r, const char *given)
 	buf_release(&line);
 }
 
-/* 1 yes, 0 no, -1. */
+/* Returns 1 for yes, 0 for no, -1 with err. */
 static int ask_about_offer(struct run *r, struct error *err)
 {
 	struct buf line = BUF_INIT(1 << 12);
@@ -250,6 +259,7 @@ static int ask_about_offer(struct run *r, struct error *err)
 	return rc;
 }
 
+/* Only an imported thread that has not run here needs a question. */
 int run_offer_sandbox(struct run *r, const struct args *args, const char **name,
 		      struct error *err)
 {
@@ -261,15 +271,19 @@ int run_offer_sandbox(struct run *r, const struct args *args, const char **name,
 	*name = given;
 	if (!r->thread.id)
 		return 0;
-	/* An imported thread that has not run here has no model yet, and its
-	 * sandbox is only what somebody wrote into a file: it needs consent. */
+	/*
+	 * An imported thread that has not run here has no model yet. Its
+	 * sandbox comes from a file written by someone else, so using it needs
+	 * consent.
+	 */
 	if (!t->imported || t->model[0] || !t->sandbox[0]) {
 		if (!given && r->thread.model[0] && r->thread.provider[0])
 			*name = r->thread.provider;
 		return 0;
 	}
 	if (o->sandbox_id || o->snapshot)
-		return 0; /* an error without --sandbox */
+		return 0; /* run_sandbox_resolve() reports an error without
+			     --sandbox */
 	if (!r->app->unattended && secret_terminal(r->app) &&
 	    (!given || !strcmp(given, r->thread.provider)))
 		rc = ask_about_offer(r, err);
@@ -287,10 +301,13 @@ enum { ASK_MS = 10000 };
 struct finding {
 	struct run *run;
 	struct store *store;
-	size_t asked; /* jobs that the sandbox is asked about */
+	size_t asked; /* number of jobs to ask the sandbox about */
 };
 
-/* jobs_log.add: fills in the row and the number that the database gives. */
+/*
+ * jobs_log.add callback: stores a job. Sets its row and number from the
+ * database.
+ */
 static int store_job(void *arg, struct job_record *record, struct error *err)
 {
 	const struct run *r = arg;
@@ -311,7 +328,9 @@ static int store_job(void *arg, struct job_record *record, struct error *err)
 	return 0;
 }
 
-/* jobs_log.update. If that fails, the model may be told something twice. */
+/*
+ * jobs_log.update callback. If it fails, the model may be told something twice.
+ */
 static void update_job(void *arg, const struct job_record *record)
 {
 	const struct run *r = arg;
@@ -332,15 +351,19 @@ static bool note_gone(void *arg, const struct ledger_row *row)
 	return false;
 }
 
-/* job_log_each(): a job of this thread, or of this sandbox, from an earlier
- * run. */
+/*
+ * job_log_each() callback: adopts a job of this thread or sandbox from an
+ * earlier run.
+ */
 static void adopt_job(void *arg, const struct job_row *row)
 {
 	struct finding *f = arg;
 	struct run *r = f->run;
 	bool own = !strcmp(row->thread, session_id(r->session));
-	/* Nothing is stored about a job of another thread: how far its
-	 * output was read belongs to that thread. */
+	/*
+	 * Do not store changes for a job of another thread: the read position
+	 * of its output belongs to that thread.
+	 */
 	struct job_record record = { .row = own ? row->no : 0,
 				     .number = row->number,
 				     .job = row->job,
@@ -358,7 +381,7 @@ static void adopt_job(void *arg, const struct job_row *row)
 		record.lost = "ended with dcode";
 	} else if (strcmp(row->provider, r->client.provider->name) != 0 ||
 		   strcmp(row->sandbox, r->box.sandbox.id) != 0) {
-		/* It may run on in a sandbox that this run does not use. */
+		/* It may still run in a sandbox that this run does not use. */
 		(void)ledger_find(f->store, row->sandbox, note_gone, &gone,
 				  &ignored);
 		if (!gone)
@@ -388,7 +411,9 @@ static void note_untold(void *arg, const struct job_row *row)
 	*(bool *)arg = *(bool *)arg || !row->told;
 }
 
-/* True if the end of a job has to be told first, when a thread is resumed. */
+/*
+ * True if the resumed thread has a job whose end the model does not know yet.
+ */
 static bool run_jobs_pending(struct run *r)
 {
 	const struct job_row of = { .thread = r->thread.id };
@@ -401,6 +426,7 @@ static bool run_jobs_pending(struct run *r)
 	return any;
 }
 
+/* Adopts jobs of earlier runs and asks the sandbox about them. */
 int run_jobs_open(struct run *r, struct error *err)
 {
 	const struct jobs_log log = { store_job, update_job, r };
@@ -426,6 +452,7 @@ int run_jobs_open(struct run *r, struct error *err)
 
 enum { STARTUP_MS = 60000 };
 
+/* A failure is only a warning, except cancellation and a lost sandbox. */
 int startup_run(struct run *r, const struct stop *stop, struct error *err)
 {
 	struct stop soon = stop_within(stop, STARTUP_MS);
@@ -476,7 +503,7 @@ static void on_setup_output(void *arg, enum exec_stream stream,
 		fwrite(chunk.ptr, 1, chunk.len, stderr);
 }
 
-/* lifecycle_ui.confirm: 1 yes, 0 no. Without a user the answer is no. */
+/* lifecycle_ui.confirm callback: 1 for yes, 0 for no or without a user. */
 static int on_confirm(void *arg, const char *sentence, struct error *err)
 {
 	const struct run *r = arg;
@@ -487,7 +514,7 @@ static int on_confirm(void *arg, const char *sentence, struct error *err)
 	return secret_confirm(r->app, "Continue? [y/N] ", err);
 }
 
-/* The sandbox's state changed, and dcode did not do it. */
+/* Reports a state change of the sandbox that dcode did not cause. */
 static void on_changed(void *arg, enum sandbox_state state)
 {
 	(void)arg;
@@ -499,8 +526,10 @@ static void on_changed(void *arg, enum sandbox_state state)
 			 "deleted from outside");
 }
 
-/* Without the directory that dcode was started in, tools would act in some
- * other one. */
+/*
+ * Refuses to run if the start directory was deleted: tools would act in another
+ * one.
+ */
 static int check_directory(struct error *err)
 {
 	char *cwd = getcwd(NULL, 0);
@@ -513,7 +542,10 @@ static int check_directory(struct error *err)
 	return 0;
 }
 
-/* Names the last saved patch, which may be all that is left of the sandbox. */
+/*
+ * Reports that the sandbox is gone and names its last saved patch, which may be
+ * all that is left of it.
+ */
 static void say_gone(struct run *r, const struct error *why)
 {
 	char *patch = saved_patch_find(r->app, r->thread.id);
@@ -529,8 +561,10 @@ static void say_gone(struct run *r, const struct error *why)
 	free(patch);
 }
 
-/* A sandbox that was kept or stopped before is again, unless a flag or a
- * setting says what happens to it. */
+/*
+ * A sandbox that was kept or stopped before is kept or stopped again, unless a
+ * flag or setting decides.
+ */
 static void keep_earlier_end(struct run *r)
 {
 	bool stopped = r->box.before == LEDGER_STOPPED ||
@@ -541,7 +575,7 @@ static void keep_earlier_end(struct run *r)
 			stopped ? LIFECYCLE_STOP : LIFECYCLE_KEEP;
 }
 
-/* 0, -1, or 1 if the sandbox no longer exists. */
+/* Returns 0, -1, or 1 if the sandbox no longer exists. */
 static int resume_own(struct run *r, const struct lifecycle_request *request,
 		      const char *label, const struct stop *stop,
 		      struct error *err)
@@ -594,32 +628,33 @@ int run_open_client(struct run *r, struct error *err)
 }
 
 /*
- * The sandbox as a promise: if the prompt is known to be the same once the
- * sandbox is there, run_open() leaves the making to a thread and returns as
- * soon as the user has no question left to answer. The agent asks the model as
- * always; agent.await, which it calls before the tools of the first answer run,
- * is await_sandbox() below. Begin reading at run_promise_begin().
+ * Background creation of the sandbox (the promise). If the prompt does not
+ * depend on the sandbox, run_open() starts a thread that creates it, and
+ * returns once there is no question left for the user. The agent asks the model
+ * as usual. Before the first tool runs, it calls agent.await, which is
+ * await_sandbox() below. Begin reading at run_promise_begin().
  */
 
 struct promise {
-	struct cancel_chain makes; /* ends the making */
-	struct cancel_chain asks;  /* ends the request, where that has failed */
-	struct stop stop;          /* of the making */
+	struct cancel_chain makes; /* cancels the creation */
+	struct cancel_chain asks;  /* cancels the model request if the
+				      creation fails */
+	struct stop stop;          /* of the creation */
 	int (*open_rest)(struct run *r, struct error *err);
-	char *expected; /* the directory, as the model was told; owned */
+	char *expected; /* the working directory told to the model; owned */
 	pthread_t thread;
-	bool joined; /* the agent's: it has ended */
-	/* Under the lock: */
+	bool joined; /* the thread was joined; only used by the agent's
+			thread */
+	/* Guarded by lock: */
 	pthread_mutex_t lock;
 	pthread_cond_t changed;
-	bool asked; /* the user has answered what there was to ask_about_offer
-		     */
+	bool asked; /* no question is left for the user */
 	bool ended;
 	int rc;
 	struct error err;
 };
 
-/* True if the user will be asked whether the tree may be sent. */
+/* True if the user will be asked whether to send the tree. */
 static bool asks_about_tree(const struct run *r)
 {
 	struct error ignored = { 0 };
@@ -642,8 +677,10 @@ static bool asks_about_tree(const struct run *r)
 	return is_repository && !asked;
 }
 
-/* No question about the tree is left: run_promise_begin() may return. Any
- * thread. */
+/*
+ * Marks that no question about the tree is left, so that run_promise_begin()
+ * may return. Any thread.
+ */
 static void set_answered(struct run *r)
 {
 	struct promise *p = r->promise;
@@ -656,7 +693,7 @@ static void set_answered(struct run *r)
 	pthread_mutex_unlock(&p->lock);
 }
 
-/* lifecycle_request.begins: no question comes before the making. */
+/* lifecycle_request.begins callback: the creation starts now. */
 static void on_begins(void *arg)
 {
 	struct run *r = arg;
@@ -665,7 +702,10 @@ static void on_begins(void *arg)
 		set_answered(r);
 }
 
-/* lifecycle_request.fill: what the sandbox has before its setup script runs. */
+/*
+ * lifecycle_request.fill callback: sends the tree and uploads before the setup
+ * script runs.
+ */
 static int fill_sandbox(void *arg, struct sandbox *sb, const struct stop *stop,
 			struct error *err)
 {
@@ -676,6 +716,7 @@ static int fill_sandbox(void *arg, struct sandbox *sb, const struct stop *stop,
 		       : run_upload(r, sb, stop, err);
 }
 
+/* Resumes the thread's own sandbox, or creates or attaches one. */
 int run_open_sandbox(struct run *r, const struct stop *stop, struct error *err)
 {
 	int rc = 1;
@@ -706,7 +747,7 @@ int run_open_sandbox(struct run *r, const struct stop *stop, struct error *err)
 		return -1;
 	if (run_money_sandbox(r, err) < 0)
 		return -1;
-	limit = run_money_stop(r, stop); /* uploads and setup cost, too */
+	limit = run_money_stop(r, stop); /* uploads and setup cost money, too */
 	label = find_own(r, request.store);
 	if (label)
 		rc = resume_own(r, &request, label, &limit, err);
@@ -719,7 +760,7 @@ int run_open_sandbox(struct run *r, const struct stop *stop, struct error *err)
 	return rc;
 }
 
-/* True if the prompt, or something before it, needs the sandbox. */
+/* True if the prompt, or a step before it, needs the sandbox. */
 static bool needs_sandbox(const struct run *r)
 {
 	const struct run_options *o = &r->options;
@@ -730,7 +771,7 @@ static bool needs_sandbox(const struct run *r)
 	       ((o->apply || o->branch) && !has_tree);
 }
 
-/* True if the user is asked something once the sandbox is there. */
+/* True if the user must be asked something once the sandbox is ready. */
 static bool asks_later(const struct run *r)
 {
 	const struct run_options *o = &r->options;
@@ -739,8 +780,7 @@ static bool asks_later(const struct run *r)
 				  (o->yolo && !yolo_acknowledged(r->app)));
 }
 
-/* True if an MCP server has not named its tools yet: they belong to the
- * prompt. */
+/* True if an MCP server has not listed its tools yet; the prompt needs them. */
 static bool waits_for_tools(const struct run *r)
 {
 	struct mcp_status st;
@@ -753,6 +793,7 @@ static bool waits_for_tools(const struct run *r)
 	return false;
 }
 
+/* Also reserves a second database connection for the session. */
 bool run_promise_can(struct run *r)
 {
 	bool attaches = r->options.sandbox_id || r->thread.id;
@@ -767,12 +808,15 @@ bool run_promise_can(struct run *r)
 	    !overlaps || needs_sandbox(r) || asks_later(r) ||
 	    waits_for_tools(r) || run_jobs_pending(r))
 		return false;
-	/* the sandbox of a thread may be gone: then a new one is made */
+	/*
+	 * If the thread's sandbox is gone, a new one is created, so the
+	 * directory must be known for both cases.
+	 */
 	dir = place_expect(&r->client, attaches);
 	if (!dir || (r->thread.id && !place_expect(&r->client, false)) ||
 	    app_store_beside(r->app, &store, &err) < 0)
 		return false;
-	/* the making has the other connection for itself */
+	/* The creating thread uses the other connection alone. */
 	r->store = store;
 	if (r->session)
 		session_set_store(r->session, store);
@@ -781,9 +825,11 @@ bool run_promise_can(struct run *r)
 	return true;
 }
 
-/* Stores the sandbox with the thread now, so that after a kill before the end
- * of the first answer -r finds it. The session's own connection may be writing;
- * this one belongs to the making. */
+/*
+ * Stores the sandbox with the thread right away, so that -r finds it if dcode
+ * is killed during the first answer. Uses the creating thread's database
+ * connection, because the session's own may be in use.
+ */
 static void place_thread(struct run *r)
 {
 	const struct session_info info = {
@@ -799,7 +845,10 @@ static void place_thread(struct run *r)
 					   &ignored);
 }
 
-/* The thread. It holds the lock only to publish the result. */
+/*
+ * Thread function: creates the sandbox. Holds the lock only to publish the
+ * result.
+ */
 static void *make_sandbox(void *arg)
 {
 	struct run *r = arg;
@@ -835,14 +884,14 @@ static void free_promise(struct run *r)
 	free(p);
 }
 
-/* All signals are for the other threads. */
+/* Starts the thread with all signals blocked. */
 static int start_making(struct run *r, struct error *err)
 {
 	sigset_t all;
 	sigset_t before;
 	int rc;
 
-	sigfillset(&all); /* signals are for the other threads */
+	sigfillset(&all); /* signals are handled by other threads */
 	pthread_sigmask(SIG_SETMASK, &all, &before);
 	rc = pthread_create(&r->promise->thread, NULL, make_sandbox, r);
 	pthread_sigmask(SIG_SETMASK, &before, NULL);
@@ -882,7 +931,7 @@ bool run_promise_ended(const struct run *r)
 	return ended;
 }
 
-/* From here on the result is read without the lock. */
+/* After this, the result may be read without the lock. */
 static void join_making(struct run *r)
 {
 	pthread_join(r->promise->thread, NULL);
@@ -890,8 +939,10 @@ static void join_making(struct run *r)
 	r->agent.await = NULL;
 }
 
-/* The sandbox is elsewhere than the model was told: its answer is of no use, so
- * it is dropped and the request is sent again. 1, or -1. */
+/*
+ * The sandbox has another directory than the model was told. Drops the model's
+ * answer and sends the request again. Returns 1, or -1.
+ */
 static int reopen_model(struct run *r, struct error *err)
 {
 	if (r->agent.has_answer && r->session &&
@@ -906,7 +957,7 @@ static int reopen_model(struct run *r, struct error *err)
 	return conversation_load(r, err) < 0 ? -1 : 1;
 }
 
-/* agent.await: before the first tool runs. 1: ask the model again. */
+/* agent.await callback, before the first tool runs. 1: ask the model again. */
 static int await_sandbox(void *arg, struct error *err)
 {
 	struct run *r = arg;
@@ -920,7 +971,8 @@ static int await_sandbox(void *arg, struct error *err)
 	}
 	if (run_name_session(r, err) < 0)
 		return -1;
-	(void)session_store_info(r->session, &ignored); /* the next one will */
+	/* on failure the next store does it */
+	(void)session_store_info(r->session, &ignored);
 	if (p->open_rest(r, err) < 0 ||
 	    (r->opened && r->opened(r->ui.arg, err) < 0))
 		return -1;
@@ -930,6 +982,7 @@ static int await_sandbox(void *arg, struct error *err)
 	return 0;
 }
 
+/* Waits until the user has no question left, or the creation has failed. */
 int run_promise_begin(struct run *r,
 		      int (*open_rest)(struct run *r, struct error *err),
 		      const struct stop *stop, struct error *err)
@@ -980,8 +1033,10 @@ void run_promise_end(struct run *r)
 	free_promise(r);
 }
 
-/* The agent ended, with rc and err, before a tool ran. A run without a user
- * ends then, and the making with it; a chat goes on in its sandbox. */
+/*
+ * The agent ended with rc and err before a tool ran. On failure an unattended
+ * run cancels the creation; a chat waits and continues in the sandbox.
+ */
 static int settle_promise(struct run *r, int rc, const struct stop *stop,
 			  struct error *err)
 {
@@ -992,7 +1047,9 @@ static int settle_promise(struct run *r, int rc, const struct stop *stop,
 	if (rc < 0 && !r->interactive) {
 		cancel_trigger(&p->makes.cancel);
 		join_making(r);
-		/* why the request was cut, where that was not the user */
+		/*
+		 * If the failed creation cut the request, report that instead.
+		 */
 		if (p->rc < 0 && err->code == ERR_CANCELLED &&
 		    stop_check(stop, &ignored) == 0)
 			*err = p->err;

@@ -1,12 +1,12 @@
-/* save.c - what a sandbox changed, applied or saved before it is deleted. */
+/* save.c - applies or saves a sandbox's changes before it is deleted. */
 /* SPDX-License-Identifier: MIT */
 
 /*
- * What a sandbox changed must not be lost with it. run_save() is called by
- * src/lifecycle before a sandbox is deleted: it fetches the changes and writes
- * them as a patch. run_apply_changes() is --apply and --branch of dcode -n,
- * while the sandbox still lives. save_removed() does the same as run_save() for
- * a sandbox without a run (dcode sandbox rm, gc). Begin reading at save_work().
+ * Changes must not be lost with their sandbox. src/lifecycle calls run_save()
+ * before it deletes a sandbox: it fetches the changes and writes them as a
+ * patch. run_apply_changes() implements --apply and --branch of dcode -n, while
+ * the sandbox still exists. save_removed() is run_save() for a sandbox without
+ * a run (dcode sandbox rm, gc). Begin reading at save_work().
  */
 #include "cmd/session/save.h"
 
@@ -26,7 +26,7 @@
 #include "worktree/patch.h"
 #include "worktree/user_repo.h"
 
-enum { WRITE_MS = 8000 }; /* of the time of saving: for the last patch */
+enum { WRITE_MS = 8000 }; /* reserved at the end, to write the last patch */
 
 struct saving {
 	struct saved_work *work;
@@ -40,7 +40,7 @@ struct saving {
 
 struct owner { /* the thread of a label */
 	const char *label;
-	char *id, *cwd; /* owned; NULL: not found */
+	char *id, *cwd; /* owned; NULL if not found */
 };
 
 void saved_work_release(struct saved_work *s)
@@ -60,7 +60,7 @@ bool save_is_on(struct app *app)
 	return on;
 }
 
-/* Old ones go when a new one has come. */
+/* Deletes old patches after a new one was written. */
 static void sweep_patches(struct app *app, const char *directory)
 {
 	struct error ignored = { 0 };
@@ -75,7 +75,7 @@ static void sweep_patches(struct app *app, const char *directory)
 		(void)patch_sweep(directory, days, mib << 20);
 }
 
-/* Replaces the patch of an earlier attempt, if there was one. */
+/* Writes the patch. Replaces that of an earlier attempt. */
 static int write_patch(struct saving *v, struct error *err)
 {
 	char *directory = app_state_path(v->app, "patches", err);
@@ -106,8 +106,10 @@ static int write_patch(struct saving *v, struct error *err)
 	return rc;
 }
 
-/* Large files are fetched once everything else is saved, as far as the time
- * allows; the patch with them replaces the one without. */
+/*
+ * Fetches large files once everything else is saved, if time allows, and writes
+ * a new patch that includes them.
+ */
 static void save_later(struct saving *v)
 {
 	struct error err = { 0 };
@@ -123,8 +125,10 @@ static void save_later(struct saving *v)
 		app_warn("large files are not in the patch: %s", err.message);
 }
 
-/* Fills in s; a failure goes to s->failed, since the sandbox is deleted all the
- * same. */
+/*
+ * Fills in s. A failure is stored in s->failed, because the sandbox is deleted
+ * anyway.
+ */
 static void save_work(struct saved_work *s, struct app *app,
 		      struct workspace *w, struct sandbox *sb,
 		      const struct save_terms *terms)
@@ -143,7 +147,7 @@ static void save_work(struct saved_work *s, struct app *app,
 	bool branched;
 	int rc;
 
-	free(s->failed); /* of an earlier attempt */
+	free(s->failed); /* from an earlier attempt */
 	s->failed = NULL;
 	limits_read_or_default(app->settings, &v.with);
 	rc = tree_fetch_from(w, app, &v.with, &v.fetch, v.stop, &err);
@@ -163,7 +167,7 @@ static void save_work(struct saved_work *s, struct app *app,
 	fetch_release(&v.fetch);
 }
 
-/* On stderr, with the command that brings the patch back. */
+/* Prints where the patch is and the command that applies it. */
 static void report_saved(const struct saved_work *s,
 			 const struct save_terms *terms)
 {
@@ -194,7 +198,7 @@ void save_sandbox(struct saved_work *s, struct app *app, struct workspace *w,
 	report_saved(s, terms);
 }
 
-/* thread_label_each(): the newest thread that names the label. */
+/* thread_label_each() callback: takes the newest thread of the label. */
 static bool note_owner(void *arg, const struct thread_label *l)
 {
 	struct owner *o = arg;
@@ -204,7 +208,10 @@ static bool note_owner(void *arg, const struct thread_label *l)
 	return false;
 }
 
-/* The thread that the ledger knows: none names the label any more. */
+/*
+ * Uses the thread in the ledger, because no stored thread names the label any
+ * more.
+ */
 static bool note_thread(void *arg, const struct ledger_row *row)
 {
 	struct owner *o = arg;
@@ -221,7 +228,7 @@ int save_check(const struct saved_work *s, struct error *err)
 			 "cannot save a patch of the sandbox's changes");
 }
 
-/* 0 also if there is nothing to save. */
+/* Returns 0 also if there is nothing to save. */
 static int save_owned(struct app *app, struct sandbox_client *client,
 		      const char *id, const struct owner *o, struct error *lost)
 {
@@ -257,7 +264,7 @@ done:
 	return saved;
 }
 
-/* The thread may have been deleted: then the label stands for it. */
+/* If the thread was deleted, uses the label as its id. */
 int save_removed(struct app *app, struct sandbox_client *client, const char *id,
 		 const char *label, struct error *err)
 {
@@ -301,7 +308,7 @@ void save_json(const struct saved_work *s, struct buf *out)
 
 enum { CHECK_MS = 30000 };
 
-/* lifecycle_request.before_remove. */
+/* lifecycle_request.before_remove callback. */
 void run_save(void *arg, struct sandbox *sb, const struct stop *stop)
 {
 	struct run *r = arg;
@@ -313,7 +320,7 @@ void run_save(void *arg, struct sandbox *sb, const struct stop *stop)
 				    .quiet = r->options.quiet };
 	int rc;
 
-	/* A setup script can fail before there is a thread. */
+	/* If the setup script failed, there is no thread yet. */
 	terms.thread = r->session ? session_id(r->session) : r->box.label;
 	terms.name = r->session ? terms.thread : tree_short_name(r->box.label);
 	rc = tree_find(&w, r->app, settings_cwd(r->app->settings), r->box.label,
@@ -338,7 +345,7 @@ void run_save(void *arg, struct sandbox *sb, const struct stop *stop)
 	workspace_close(&w);
 }
 
-/* Of those that came; 0 where it cannot be told. */
+/* Returns the number of changed files, or 0 if unknown. */
 static size_t count_files(const struct workspace *w, const struct fetch *f,
 			  const struct stop *stop)
 {
@@ -353,7 +360,7 @@ static size_t count_files(const struct workspace *w, const struct fetch *f,
 	return n;
 }
 
-/* Asks the sandbox only if something may have been written there. */
+/* Asks the sandbox only if something may have been written in it. */
 bool run_has_unreturned_work(struct run *r, size_t *files)
 {
 	struct stop limit = stop_cleanup(CHECK_MS);
@@ -379,7 +386,7 @@ bool run_has_unreturned_work(struct run *r, size_t *files)
 		*files = count_files(&w, &f, &limit);
 	fetch_release(&f);
 	workspace_close(&w);
-	if (same) /* all of it has come back */
+	if (same) /* all changes are in the user's tree */
 		run_wrote_release(&r->wrote);
 	return !same;
 }
@@ -396,7 +403,7 @@ static bool wants_changes(const struct run *r)
 	return r->options.apply || r->options.branch;
 }
 
-/* 0, or -1 where the sandbox has no tree. */
+/* Opens the workspace. -1 if the sandbox has no tree. */
 static int open_tree(struct run *r, struct workspace *w,
 		     const struct stop *stop, struct error *err)
 {
@@ -411,7 +418,7 @@ static int open_tree(struct run *r, struct workspace *w,
 	return error_hint(err, "Add --workspace repo to send it.");
 }
 
-/* What can be said of the branch before there is a sandbox. */
+/* Checks the branch before the sandbox exists. */
 static int check_branch(struct run *r, struct workspace *w, struct error *err)
 {
 	struct change_set ch = { .app = r->app,
@@ -451,7 +458,7 @@ int run_apply_check(struct run *r, struct error *err)
 	return rc;
 }
 
-/* What keeps the changes from coming: the run has failed then. */
+/* Fails the run if some changes were not applied. */
 static int check_result(const struct run *r, const struct change_set *ch,
 			struct error *err)
 {
@@ -464,8 +471,7 @@ static int check_result(const struct run *r, const struct change_set *ch,
 			  ch->thread);
 }
 
-/* Fetches, asks about refused names, merges, and reports in the run's own
- * format. */
+/* Fetches the changes, asks about refused names, merges, and reports. */
 static int bring_back(struct run *r, struct change_set *ch,
 		      const struct stop *stop, struct error *err)
 {
@@ -495,6 +501,7 @@ static int bring_back(struct run *r, struct change_set *ch,
 	return rc;
 }
 
+/* Runs before the sandbox is closed, within APPLY_MS. */
 int run_apply_changes(struct run *r, struct error *err)
 {
 	struct stop signals = app_stop(r->app);
@@ -516,12 +523,15 @@ int run_apply_changes(struct run *r, struct error *err)
 	r->applied = BUF_INIT(64 << 20);
 	branch = changes_came_from(r->app, ch.thread, &title);
 	ch.from_branch = branch;
-	if (!ch.task || !ch.task[0]) /* it came through a pipe */
+	if (!ch.task || !ch.task[0]) /* the task came through a pipe */
 		ch.task = title;
 	rc = open_tree(r, &w, &stop, err);
 	if (rc == 0)
 		rc = bring_back(r, &ch, &stop, err);
-	/* It was possible when the run began. */
+	/*
+	 * The branch was valid when the run began, so this is not a usage
+	 * error.
+	 */
 	if (rc < 0 && r->options.branch && err->code == ERR_USAGE) {
 		err->code = ERR_BUSY;
 		error_hint(err,

@@ -1,4 +1,4 @@
-/* save.h - what a sandbox changed, applied or saved before it is deleted. */
+/* save.h - applies or saves a sandbox's changes before it is deleted. */
 /* SPDX-License-Identifier: MIT */
 #ifndef CMD_SESSION_SAVE_H
 #define CMD_SESSION_SAVE_H
@@ -7,40 +7,52 @@
 
 struct save_terms { /* all borrowed */
 	const char *thread;
-	const char *name; /* that `dcode apply` takes for this sandbox */
+	const char *name; /* name of this sandbox for `dcode apply` */
 	const struct stop *stop;
-	const char *const *include; /* patterns of what git ignores */
+	const char *const *include; /* patterns of --include for ignored
+				       files */
 	size_t n_include;
-	bool quiet;     /* only what failed is said */
-	bool elsewhere; /* the thread does not lead to this tree */
+	bool quiet;     /* print only failures */
+	bool elsewhere; /* the thread belongs to another tree */
 };
 
-/* True when the sandbox, which is about to be left, may hold work that has not
- * come back; *files: so many, 0 where that is not known. */
+/*
+ * True if the sandbox, which is about to be left, may have changes that were
+ * not fetched. *files is their number, 0 if unknown.
+ */
 bool run_has_unreturned_work(struct run *r, size_t *files);
-/* lifecycle_request.before_remove; arg is the run: saves that work, or says
- * what goes with the sandbox. */
+/*
+ * lifecycle_request.before_remove callback; arg is the run. Saves the changes,
+ * or reports what is lost.
+ */
 void run_save(void *arg, struct sandbox *sb, const struct stop *stop);
-/* --branch NAME of -n: whether a commit can be made there. */
+/* Checks --branch NAME of -n before the sandbox exists. */
 int run_branch_check(struct run *r, struct error *err);
-/* --apply and --branch NAME of -n: whether they can be, known before the first
- * request; and what the sandbox changed, brought back while it still lives. */
+/*
+ * run_apply_check() checks before the first request that --apply or --branch is
+ * possible. run_apply_changes() applies the sandbox's changes while it still
+ * exists.
+ */
 int run_apply_check(struct run *r, struct error *err);
 int run_apply_changes(struct run *r, struct error *err);
 void saved_work_release(struct saved_work *s);
-/* [workspace] save, which the callers of save_sandbox() ask first. */
+/* True if [workspace] save is on. Check it before save_sandbox(). */
 bool save_is_on(struct app *app);
-/* Asks the sandbox, saves what changed there since w's base, and says on stderr
- * where, or why not. */
+/*
+ * Fetches the changes since w's base, saves them as a patch, and prints where,
+ * or why that failed.
+ */
 void save_sandbox(struct saved_work *s, struct app *app, struct workspace *w,
 		  struct sandbox *sb, const struct save_terms *terms);
-/* -1 with err when it could not be saved. */
+/* Returns -1 with err if saving failed. */
 int save_check(const struct saved_work *s, struct error *err);
-/* The same, before gc or sandbox rm deletes the sandbox of a label. -1 with
- * err: it could not be saved, which was said. */
+/*
+ * Same, before gc or sandbox rm deletes a sandbox. -1 with err if saving
+ * failed, which was already reported.
+ */
 int save_removed(struct app *app, struct sandbox_client *client, const char *id,
 		 const char *label, struct error *err);
-/* The member "changes" of the result event; nothing without a tree. */
+/* Appends the member "changes" of the result event; nothing without a tree. */
 void save_json(const struct saved_work *s, struct buf *out);
 
 #endif

@@ -1,4 +1,4 @@
-/* saved_patch.c - the patch that is saved of a thread. */
+/* saved_patch.c - finds and reads the patches saved for a thread. */
 /* SPDX-License-Identifier: MIT */
 #include "cmd/session/saved_patch.h"
 
@@ -43,7 +43,7 @@ char *saved_patch_find(const struct app *app, const char *id)
 	return NULL;
 }
 
-/* The lines before the first empty one. */
+/* Calls each for the lines before the first empty line. */
 static void read_head(const char *path,
 		      void (*each)(void *arg, struct str line), void *arg)
 {

@@ -1,4 +1,4 @@
-/* skills.c - the skills of a run: named to the model, sent when used. */
+/* skills.c - lists a run's skills to the model and sends them when used. */
 /* SPDX-License-Identifier: MIT */
 #include "cmd/session/skills.h"
 
@@ -30,11 +30,13 @@
 
 enum {
 	WARNINGS = 20,
-	NAMES_SHOWN = 160, /* bytes */
+	NAMES_SHOWN = 160, /* bytes of names in an error's hint */
 	CALL_BYTES = sizeof("/skill:") - 1,
-	ROOT_DIGITS = 16, /* of 32: 80 bits */
+	ROOT_DIGITS = 16, /* hex digits of ids_random(): 80 bits of
+			     randomness are enough */
 };
 
+/* Reads where user, project and settings keep skills. */
 int run_skills_places(struct app *app, const char *agent,
 		      struct skills_request *request, const char ***allowed,
 		      struct error *err)
@@ -73,6 +75,7 @@ static void warn(const struct skills *s)
 			 s->n_problems - WARNINGS);
 }
 
+/* Loads the skills once per run and chooses the random directory. */
 int run_skills_open(struct run *r, struct error *err)
 {
 	struct skills_request request;
@@ -126,6 +129,7 @@ bool run_skills_may_read(const struct run *r, const char *real)
 	return s && !select_secret(real + strlen(s->dir), 0, STR(""));
 }
 
+/* Lists the available skills in the error's hint. */
 static int refuse_unknown(const struct skills *s, struct str name,
 			  struct error *err)
 {
@@ -150,7 +154,7 @@ static int refuse_unknown(const struct skills *s, struct str name,
 	return -1;
 }
 
-/* place: where its files are, or NULL: it has none. */
+/* place is the directory of the skill's files, or NULL if it has none. */
 static void add_call(const char *name, const char *place,
 		     struct str instructions, bool has_request, struct buf *out)
 {
@@ -176,6 +180,7 @@ static void add_file_call(const struct run *r, const struct skill *s,
 	free(place);
 }
 
+/* A skill of the user or project hides a built-in one. */
 int run_skills_invoke(struct run *r, struct str name, bool has_request,
 		      struct buf *out, struct error *err)
 {
@@ -216,7 +221,7 @@ int run_skills_invoke(struct run *r, struct str name, bool has_request,
 	return rc;
 }
 
-/* "/remember ..." is "/skill:remember ...". */
+/* Accepts "/remember ..." for "/skill:remember ...". */
 static bool is_builtin_call(struct str text, struct str *name,
 			    struct str *request)
 {
@@ -266,12 +271,12 @@ int run_skills_begin(struct run *r, char **prompt, struct error *err)
 }
 
 enum {
-	MOST_FILES = 1000, /* of one skill */
-	MOST_DEEP = 16,    /* directories within one another */
+	MOST_FILES = 1000, /* files of one skill */
+	MOST_DEEP = 16,    /* maximum directory depth */
 	FILE_BYTES = 16 << 20,
-	ALL_BYTES = 64 << 20, /* of one skill */
+	ALL_BYTES = 64 << 20, /* total size of one skill */
 	TAR_BYTES = 256 << 20,
-	TOLD = 20, /* files that were left out, a line each */
+	TOLD = 20, /* skipped files that get a line each */
 	SAID_BYTES = 4096,
 	SEND_MS = 300000,
 	LEAVE_MS = 10000,
@@ -285,7 +290,7 @@ struct packing {
 	const struct skill *skill;
 	struct archive_stream *tar;
 	struct buf *out;
-	struct buf bytes; /* of the file at hand */
+	struct buf bytes; /* content of the current file */
 	size_t files;
 	int64_t size;
 	int told;
@@ -294,11 +299,13 @@ struct packing {
 static int add_directory(struct packing *p, int fd, const char *below, int deep,
 			 struct error *err);
 
-/* A call may name the root of the system text or, where that has a random name,
- * also the fixed one, as an older thread has it. */
+/*
+ * A call may name the directory from the system prompt or, if that has a random
+ * name, also the fixed one, which older threads know.
+ */
 enum place { PLACE_TOLD, PLACE_FIXED, N_PLACES };
 
-struct sent_text { /* of what an upload reads */
+struct sent_text { /* source of an upload */
 	struct str all, left;
 };
 
@@ -322,7 +329,7 @@ static int move_out(struct packing *p, struct error *err)
 	return buf_check(p->out, "what is sent of skills", err);
 }
 
-/* 1 when all of it is in p->bytes; 0: it is left out. */
+/* Reads a file into p->bytes. Returns 1, or 0 if the file is skipped. */
 static int read_file(struct packing *p, int fd, const char *name,
 		     const struct stat *st)
 {
@@ -381,8 +388,10 @@ static int add_file(struct packing *p, int fd, const char *name,
 	return rc;
 }
 
-/* Attack: a link in a skill of a repository that leads to a file of the user's,
- * which would be sent. Only a file of the skill itself is. */
+/*
+ * True if the open file is inside the skill's directory. Attack: a link in a
+ * repository's skill points to a file of the user, which would be sent.
+ */
 static bool stays_inside(const struct packing *p, int fd)
 {
 	char *real = skill_real_path(fd);
@@ -394,7 +403,7 @@ static bool stays_inside(const struct packing *p, int fd)
 	return inside;
 }
 
-/* Takes fd over. */
+/* Takes ownership of fd. */
 static int add_open(struct packing *p, int fd, const char *name, bool link,
 		    int deep, struct error *err)
 {
@@ -420,6 +429,7 @@ static int add_open(struct packing *p, int fd, const char *name, bool link,
 	return rc;
 }
 
+/* Opens a link only as a second step, so that it can be checked. */
 static int add_entry(struct packing *p, int dir, const char *below,
 		     const char *entry, int deep, struct error *err)
 {
@@ -446,7 +456,7 @@ static int compare_names(const void *a, const void *b)
 	return strcmp(*(char *const *)a, *(char *const *)b);
 }
 
-/* Takes fd over. */
+/* Takes ownership of fd. */
 static int add_directory(struct packing *p, int fd, const char *below, int deep,
 			 struct error *err)
 {
@@ -523,7 +533,7 @@ static int rewind_piece(void *arg, struct error *err)
 	return 0;
 }
 
-/* As one file by the provider's own way; *path is owned. */
+/* Uploads the archive as one file. *path is owned. */
 static int stage(struct sandbox *sb, struct str tar, char **path,
 		 const struct stop *stop, struct error *err)
 {
@@ -547,7 +557,7 @@ static int stage(struct sandbox *sb, struct str tar, char **path,
 				 : file_error_name(t.error));
 }
 
-/* In one request where it fits into a command, else by way of a file. */
+/* Sends the archive within the command if it fits, otherwise as a file. */
 static int deliver(struct sandbox *sb, struct str tar, bool base64,
 		   struct helper *h, const struct stop *stop, struct error *err)
 {
@@ -568,7 +578,10 @@ static int deliver(struct sandbox *sb, struct str tar, bool base64,
 	return rc;
 }
 
-/* ERR_CONFIG: somebody else has the directory. */
+/*
+ * Unpacks the archive into root. ERR_CONFIG: the directory belongs to another
+ * user.
+ */
 static int unpack(struct sandbox *sb, const char *root, struct str tar,
 		  const struct stop *stop, struct error *err)
 {
@@ -600,7 +613,7 @@ static int unpack(struct sandbox *sb, const char *root, struct str tar,
 	return rc;
 }
 
-/* Those that wanted names, in one stream, into a root. */
+/* Sends the wanted skills as one archive into a root directory. */
 static int send(struct run *r, enum place place, const bool *wanted,
 		const struct stop *stop, struct error *err)
 {
@@ -636,8 +649,9 @@ static int send(struct run *r, enum place place, const bool *wanted,
 	return rc;
 }
 
-/* Bytes of a name that a path goes on with; characters beyond ASCII may be
- * letters. */
+/*
+ * True if the name continues at this byte. Bytes beyond ASCII may be letters.
+ */
 static bool goes_on(struct str text, size_t at)
 {
 	return at < text.len &&
@@ -645,15 +659,17 @@ static bool goes_on(struct str text, size_t at)
 		(unsigned char)text.ptr[at] >= 0x80);
 }
 
-/* What stands behind the root in a call: a skill's name, the name of none
- * (nothing is wanted), or anything else, as for a listing: all of them. */
+/*
+ * Marks the skills that a path in a call refers to. If rest names a skill, only
+ * that one; an unknown name, none; no name, as in a listing, all.
+ */
 static void want(const struct run *r, enum place place, struct str rest,
 		 bool *wanted)
 {
 	const struct skills *all = &r->skills->all;
 	bool named;
 
-	/* A call's arguments are JSON, where "/" may be written as "\/". */
+	/* Arguments are JSON, which may write "/" as "\/". */
 	while (rest.len && (rest.ptr[0] == '/' || rest.ptr[0] == '\\'))
 		rest = str_skip(rest, 1);
 	named = goes_on(rest, 0);
@@ -669,7 +685,7 @@ static void want(const struct run *r, enum place place, struct str rest,
 	}
 }
 
-/* False: a root is named that is neither of ours. */
+/* Returns false if the arguments name a skills directory that is not ours. */
 static bool find_wanted(const struct run *r, struct str args, bool *wanted)
 {
 	struct str name = str_of(root_name);
@@ -700,8 +716,7 @@ static bool has_any(const bool *wanted, size_t n)
 	return false;
 }
 
-/* Whatever is at the path that a call names may be another user's: the call
- * must not run. */
+/* The path in the call may belong to another user, so the call must not run. */
 static int refuse(const struct run *r, const char *why, struct buf *remark)
 {
 	buf_addf(remark, "Not run: %s. The skills are in %s.", why,
@@ -709,6 +724,7 @@ static int refuse(const struct run *r, const char *why, struct buf *remark)
 	return 1;
 }
 
+/* Sends the skills that these calls refer to. */
 int run_skills_prepare(void *arg, const struct part *const *calls, size_t n,
 		       struct buf *remark, const struct stop *stop,
 		       struct error *err)
@@ -753,7 +769,7 @@ static void add_removal(const struct run *r, enum place place, struct buf *out)
 
 	if (!has_any(sent, r->skills->all.n))
 		return;
-	/* Another dcode may have its own there, where the name is fixed. */
+	/* The fixed directory may also hold skills of another dcode. */
 	buf_addf(out, "[ -O %s ] && cd -P %s && rm -rf .of", root, root);
 	for (size_t i = 0; i < r->skills->all.n; i++)
 		if (sent[i])
@@ -761,7 +777,9 @@ static void add_removal(const struct run *r, enum place place, struct buf *out)
 	buf_addf(out, "; cd / && rmdir %s\n", root);
 }
 
-/* Results of this run that were too large for the model (results_dir.sh). */
+/*
+ * Adds a command that deletes this run's stored tool results (results_dir.sh).
+ */
 static void add_results(const struct run *r, struct buf *out)
 {
 	if (r->agent.saved_results <= r->stored_results || !r->session)
@@ -774,6 +792,7 @@ static void add_results(const struct run *r, struct buf *out)
 		 session_id(r->session));
 }
 
+/* Deletes with one command; errors are ignored. */
 void run_skills_leave(struct run *r)
 {
 	struct stop stop = stop_cleanup(LEAVE_MS);

@@ -1,10 +1,10 @@
-/* target.c - a sandbox that is named on the command line. */
+/* target.c - finds the sandbox named on a command line. */
 /* SPDX-License-Identifier: MIT */
 /*
- * A name is a label, a short name, an id or the beginning of one in the ledger,
- * or with --sandbox any id of that provider. Commands open a target, attach to
- * its sandbox when they use it, and stop it again if that has started it. Begin
- * reading at target_open().
+ * A name is a label, short name, id or unique prefix from the ledger or, with
+ * --sandbox, any id of that provider. A command opens a target, attaches to its
+ * sandbox, and afterwards stops it again if that started it. Begin reading at
+ * target_open().
  */
 #include "cmd/session/target.h"
 
@@ -22,7 +22,7 @@
 #include "providers/built_in.h"
 
 enum {
-	INTERRUPTED_MS = 10000, /* for stopping a sandbox after Ctrl-C */
+	INTERRUPTED_MS = 10000, /* time for stopping a sandbox after Ctrl-C */
 	LEAST_KEPT_S = 60,
 };
 
@@ -81,7 +81,7 @@ static bool fill_target(void *arg, const struct ledger_row *row)
 	return false;
 }
 
-/* The provider that --sandbox names, or NULL. */
+/* Returns the provider that --sandbox names, or NULL. */
 static const char *named_provider(const struct args *args)
 {
 	const char *name = args_value(args, "sandbox");
@@ -89,7 +89,7 @@ static const char *named_provider(const struct args *args)
 	return name && name[0] && strcmp(name, "none") != 0 ? name : NULL;
 }
 
-/* A sandbox that --sandbox-id named in an earlier run. */
+/* Handles a sandbox that --sandbox-id named in an earlier run. */
 static void fill_attached(void *arg, const struct ledger_attached *row)
 {
 	struct found *f = arg;
@@ -107,7 +107,10 @@ static void fill_attached(void *arg, const struct ledger_attached *row)
 	}
 }
 
-/* Looks in both lists: the second also has the users of our sandboxes. */
+/*
+ * Searches both lists of the ledger. The list of attached sandboxes also has
+ * the users of our own ones.
+ */
 static int find_known(struct found *f, struct store *store, const char *name,
 		      struct error *err)
 {
@@ -130,6 +133,7 @@ static bool is_provider(const char *provider, const char *name)
 	       (p && p->also && !strcmp(p->also, name));
 }
 
+/* An unknown name is taken as an id of the given provider. */
 static int find_target(struct found *f, struct app *app, const char *name,
 		       const char *provider, struct error *err)
 {
@@ -176,8 +180,10 @@ bool target_is_known(struct app *app, const char *name)
 	return known;
 }
 
-/* The provider is configured for another engine, host or account than the
- * sandbox is at, or for none any more. */
+/*
+ * Sets the error: the sandbox is at another endpoint than the provider is
+ * configured for.
+ */
 static int is_elsewhere(const struct sandbox_client *client, const char *name,
 			const char *endpoint, struct error *err)
 {
@@ -193,7 +199,7 @@ static int is_elsewhere(const struct sandbox_client *client, const char *name,
 			  "sandbox %s is at %s, but %s is no longer configured "
 			  "for that",
 			  name, endpoint, p->name);
-	/* slurm without a login node is known by its file. */
+	/* Without a login node, slurm's endpoint is the path of a file. */
 	if (p->url_key && endpoint[0] != '/')
 		return error_hint(err,
 				  "Set %s = \"%s\" in "
@@ -235,7 +241,9 @@ void target_close(struct target *t)
 	*t = (struct target){ 0 };
 }
 
-/* Another dcode that has started it is not to stop it meanwhile. */
+/*
+ * Records the use, so that another dcode does not stop the sandbox meanwhile.
+ */
 static void note_use(const struct target *t)
 {
 	struct error ignored = { 0 };
@@ -246,6 +254,7 @@ static void note_use(const struct target *t)
 				      t->label, &ignored);
 }
 
+/* Starts a stopped sandbox. */
 int target_attach(struct target *t, struct sandbox *sb, const struct stop *stop,
 		  struct error *err)
 {
@@ -273,7 +282,10 @@ int target_attach(struct target *t, struct sandbox *sb, const struct stop *stop,
 	return -1;
 }
 
-/* After Ctrl-C the user waits, and another one is not needed. */
+/*
+ * After Ctrl-C the user is waiting, so the time is shorter, and no second
+ * Ctrl-C is needed.
+ */
 static struct stop stop_for_stopping(struct app *app)
 {
 	struct stop signals = app_stop(app);
@@ -291,6 +303,7 @@ static bool was_stopped(const struct target *t)
 	       !(t->client.provider->flags & SANDBOX_BOUND);
 }
 
+/* Looks the sandbox up again, because another dcode may use it by now. */
 void target_stop_again(const struct target *t, struct app *app)
 {
 	struct stop stop = stop_for_stopping(app);
@@ -327,7 +340,7 @@ static void note_label(void *arg, const struct sandbox_info *info)
 	*ours = *ours || strncmp(info->label, "dcode-", 6) == 0;
 }
 
-/* An id that is not in the ledger may be anything of that provider's. */
+/* An id that is not in the ledger may be any sandbox of that provider. */
 int target_check_ours(struct target *t, bool stops, const struct stop *stop,
 		      struct error *err)
 {
@@ -347,7 +360,7 @@ int target_check_ours(struct target *t, bool stops, const struct stop *stop,
 			  stops ? "Stop" : "Delete", t->client.provider->name);
 }
 
-/* Its work would end under another process, or another user's hands. */
+/* Deleting or stopping it would interrupt another process or user. */
 int target_check_unused(const struct target *t, const struct args *args,
 			const char *verb, const char *name, struct error *err)
 {

@@ -1,4 +1,4 @@
-/* target.h - a sandbox that is named on the command line. */
+/* target.h - finds the sandbox named on a command line. */
 /* SPDX-License-Identifier: MIT */
 #ifndef CMD_SESSION_TARGET_H
 #define CMD_SESSION_TARGET_H
@@ -7,51 +7,58 @@
 #include "cmd/args.h"
 #include "lifecycle/lifecycle.h"
 
-/* A sandbox that was named on the command line. */
-struct target { /* start from { 0 } */
+/* The sandbox that a command line names. */
+struct target { /* start with { 0 } */
 	struct sandbox_client client;
-	bool open;           /* host is */
+	bool open;           /* client is open */
 	struct store *store; /* borrowed */
-	char *id;            /* owned; NULL while only the ledger knows it */
-	char label[16];      /* "" when it is not in the ledger */
+	char *id;            /* owned; NULL if the ledger has no id for it */
+	char label[16];      /* "" if it is not in the ledger */
 	enum ledger_state state;
 	int64_t pid;
-	bool owner_runs; /* or another dcode uses it; its pid is in pid */
+	bool owner_runs; /* its owner or another dcode uses it; see pid */
 	char *note;      /* owned, or NULL */
-	bool held;       /* kept, and its end has not come */
+	bool held;       /* kept, and not yet expired */
 	int64_t ends;    /* as in struct ledger_row */
 };
 
 /*
- * Finds name in the ledger (label, short name, id or the beginning of one);
- * with --sandbox NAME it is else taken for an id of that provider. Opens the
- * provider. ERR_NOT_FOUND with advice.
+ * Finds name in the ledger (label, short name, id, or unique prefix). With
+ * --sandbox NAME an unknown name is taken as an id of that provider. Opens the
+ * provider. ERR_NOT_FOUND with a hint.
  */
 int target_open(struct target *t, struct app *app, const struct args *args,
 		const char *name, struct error *err);
 void target_close(struct target *t);
-/* Whether the ledger has a sandbox of that name, as target_open() takes it. */
+/* True if the ledger has a sandbox of that name, as in target_open(). */
 bool target_is_known(struct app *app, const char *name);
-/* The running sandbox behind it; started when it was stopped. Until dcode ends
- * it is in use. */
+/*
+ * Attaches to the sandbox, and starts it if it was stopped. It counts as in use
+ * until dcode exits.
+ */
 int target_attach(struct target *t, struct sandbox *sb, const struct stop *stop,
 		  struct error *err);
 
-/* After target_attach(): stops it again where that has started it, so that it
- * costs what it did before, and as long as before; not where another dcode uses
- * it by now. Said on stderr; what fails is warned about. */
+/*
+ * Call after target_attach(). Stops the sandbox again if that started it, with
+ * its previous expiry, so that it costs no more than before. Keeps it running
+ * if another dcode uses it. Reported on stderr; a failure is a warning.
+ */
 void target_stop_again(const struct target *t, struct app *app);
 
-/* ERR_USAGE for one that no dcode made; stops: else it is to be deleted. */
+/*
+ * ERR_USAGE if no dcode created the sandbox. stops: it is to be stopped,
+ * otherwise deleted.
+ */
 int target_check_ours(struct target *t, bool stops, const struct stop *stop,
 		      struct error *err);
-/* ERR_USAGE for one that another dcode uses, without --force. */
+/* ERR_USAGE if another dcode uses the sandbox and --force is not given. */
 int target_check_unused(const struct target *t, const struct args *args,
 			const char *verb, const char *name, struct error *err);
 
-/* Prints a cell of a table, cleaned, at least so wide. */
+/* Prints a table cell without control characters, padded to width. */
 void sandbox_cell(const char *text, int width);
-/* "2026-11-20 11:47", local time, or "-". */
+/* Formats Unix seconds as local time, "2026-11-20 11:47", or "-". */
 const char *sandbox_time(int64_t seconds, char room[20]);
 const char *sandbox_state_name(enum sandbox_state state);
 

@@ -1,4 +1,4 @@
-/* thread_info.c - a stored thread: found by name, and where it ran. */
+/* thread_info.c - finds a stored thread and describes where it ran. */
 /* SPDX-License-Identifier: MIT */
 #include "cmd/session/thread_info.h"
 

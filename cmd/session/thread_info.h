@@ -1,4 +1,4 @@
-/* thread_info.h - a stored thread: found by name, and where it ran. */
+/* thread_info.h - finds a stored thread and describes where it ran. */
 /* SPDX-License-Identifier: MIT */
 #ifndef CMD_SESSION_THREAD_INFO_H
 #define CMD_SESSION_THREAD_INFO_H
@@ -7,19 +7,20 @@
 #include "session/thread.h"
 
 enum { THREADS_SHORT = 24 };
-/* As thread_find() with the directory of this run; opens the database. */
+/* Like thread_find() with this run's directory; opens the database. */
 int threads_find(struct app *app, const char *name, struct store **store,
 		 struct thread *t, struct error *err);
-struct thread_sandbox {    /* as the ledger knows it: no vendor is asked */
-	const char *state; /* "live", "gone" ...; "" when it is not ours */
-	bool exists;       /* it may still cost money */
-	char name[16];     /* the short one of dcode sandbox */
+struct thread_sandbox {    /* from the ledger, without asking the vendor */
+	const char *state; /* "live", "gone" ...; "" if dcode did not create
+			      it */
+	bool exists;       /* it may still exist and cost money */
+	char name[16];     /* short name, as in dcode sandbox list */
 };
 void threads_read_sandbox(struct store *s, const char *label,
 			  struct thread_sandbox *box);
-/* "~/x" for what is in the home directory. Owned. */
+/* Returns the path with the home directory as "~". Owned. */
 char *threads_short_path(const struct app *app, const char *path);
-/* "docker live", "docker", "none" */
+/* Formats the provider and state: "docker live", "docker", "none". */
 const char *threads_place(const struct thread *t,
 			  const struct thread_sandbox *box,
 			  char room[2 * THREADS_SHORT]);

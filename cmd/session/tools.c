@@ -1,13 +1,13 @@
-/* tools.c - tools that do not act in the sandbox: MCP servers, web. */
+/* tools.c - tools that act outside the sandbox: MCP servers and web. */
 /* SPDX-License-Identifier: MIT */
 
 /*
- * The web tools and MCP servers act on the user's machine, whatever the sandbox
- * is, so each has its own question: run_web_allows() and run_mcp_allows() say
- * which calls [web] and [mcp] of config.toml let run without asking (policy.c).
- * MCP servers start in three steps: run_mcp_begin() before the model is chosen,
- * run_mcp_wait() before its prompt is built, and, if their tools were known
- * from before, only after the first request (on_request_sent()).
+ * Web tools and MCP servers act on the user's machine, regardless of the
+ * sandbox. run_web_allows() and run_mcp_allows() tell which calls [web] and
+ * [mcp] of config.toml allow without asking (policy.c). MCP servers start in
+ * three steps: run_mcp_begin() before the model is chosen, run_mcp_wait()
+ * before its prompt is built, and on_request_sent() after the first request for
+ * servers whose tools are cached.
  */
 #include "cmd/session/tools.h"
 
@@ -26,19 +26,21 @@
 #include "web/search.h"
 #include "web/url.h"
 
-struct command_words { /* the user's own; n 0: none */
+struct command_words { /* the user's search command; n is 0 without one */
 	const char *const *list;
 	size_t n;
 };
 
-/* A key of the user's alone: with one of a repository's .env its owner would
- * see what is searched for. */
+/*
+ * Ignores a key from the repository's .env: the key's owner could see the
+ * searches.
+ */
 static const char *tavily_key(const struct run *r)
 {
 	return settings_env_unasked(r->app->settings, "TAVILY_API_KEY");
 }
 
-/* -1 if the setting cannot be read. */
+/* Returns -1 if the setting cannot be read. */
 static int read_command(const struct run *r, struct command_words *words,
 			struct error *err)
 {
@@ -47,19 +49,24 @@ static int read_command(const struct run *r, struct command_words *words,
 			     &words->list, &words->n, err);
 }
 
-/* Whether there is a command, or a key of Tavily's: else web_search is not
- * offered. The key may be in the store, which this opens. */
+/*
+ * True if there is a search command or a Tavily key; otherwise web_search is
+ * not offered. May open the key store.
+ */
 static bool search_is_set(const struct run *r)
 {
 	struct command_words words;
 	struct error ignored = { 0 };
 
-	/* A command that cannot be read counts: its error is for the model. */
+	/*
+	 * A command that cannot be read counts, so that the model sees its
+	 * error.
+	 */
 	return read_command(r, &words, &ignored) < 0 || words.n > 0 ||
 	       tavily_key(r);
 }
 
-/* Whether [web] allow_search lets searches run without a question. */
+/* True if [web] allow_search lets searches run without approval. */
 static bool search_is_allowed(const struct run *r)
 {
 	struct error ignored = { 0 };
@@ -70,7 +77,7 @@ static bool search_is_allowed(const struct run *r)
 	       allowed;
 }
 
-/* What a search goes to, for a question: "Tavily", "the command x". */
+/* Appends what a search uses, for a question: "Tavily" or "the command x". */
 static void add_search_name(const struct run *r, struct buf *out)
 {
 	struct command_words words;
@@ -84,7 +91,10 @@ static void add_search_name(const struct run *r, struct buf *out)
 	sanitize_line(str_of(words.list[0]), out);
 }
 
-/* Absolute, or NULL. A relative path would be looked for in the repository. */
+/*
+ * Returns an absolute path, or NULL. Refuses a relative path, which would be
+ * resolved in the repository.
+ */
 static char *find_program(const struct settings *set, const char *word)
 {
 	if (word[0] == '~' && word[1] == '/')
@@ -96,8 +106,10 @@ static char *find_program(const struct settings *set, const char *word)
 		       : proc_find(word, settings_exported(set, "PATH"));
 }
 
-/* The program gets the environment that the user exported, nothing of the
- * repository's. */
+/*
+ * Runs the search command with the user's exported environment, without
+ * variables from the repository.
+ */
 static int run_command(const struct run *r, const struct command_words *words,
 		       const struct web_query *q, struct buf *out,
 		       const struct stop *stop, struct error *err)
@@ -125,7 +137,7 @@ static int run_command(const struct run *r, const struct command_words *words,
 	return rc;
 }
 
-/* For struct web; arg is the run. */
+/* web.search callback; arg is the run. */
 static int answer_query(void *arg, const struct web_query *q, struct buf *out,
 			const struct stop *stop, struct error *err)
 {
@@ -179,7 +191,9 @@ static bool allows_private(void *arg)
 	       allowed;
 }
 
-/* The callbacks read the settings each time: /reload changes them. */
+/*
+ * The callbacks read the settings on each call, because /reload changes them.
+ */
 void run_web_attach(struct run *r)
 {
 	r->web = (struct web){ .http = app_http(r->app),
@@ -210,7 +224,7 @@ bool run_web_offers(const struct run *r, const struct tool *tool)
 	return n > 0;
 }
 
-/* What would be refused anyway needs no question either. */
+/* A call that will be refused anyway needs no approval. */
 bool run_web_allows(const struct run *r, const struct approval *a)
 {
 	const char *url;
@@ -218,7 +232,7 @@ bool run_web_allows(const struct run *r, const struct approval *a)
 	if (a->tool == &tool_web_search)
 		return search_is_allowed(r);
 	url = json_string(a->args, "url", "");
-	/* The tool itself says why it does not fetch it. */
+	/* The tool itself explains why it refuses the address. */
 	return fetch_is_allowed(&r->web, url) || fetch_is_refused(&r->web, url);
 }
 
@@ -246,8 +260,10 @@ void run_web_refuse(const struct approval *a, struct buf *reason)
 
 enum { LINES_MAX = 1 << 14 };
 
-/* What a server may run of the project beside the files that its entry names,
- * which is all that the question about it has covered. */
+/*
+ * Warns about project code that a server may run and that its entry does not
+ * name, so that the user's approval did not cover it.
+ */
 static void warn_project_code(const struct run *r, const struct mcp_entry *e)
 {
 	struct buf line = BUF_INIT(LINES_MAX);
@@ -276,7 +292,7 @@ static void warn_project_code(const struct run *r, const struct mcp_entry *e)
 	buf_release(&line);
 }
 
-/* What a user should know of an entry before its server starts. */
+/* Warns about entries before their servers start. */
 static void warn_entries(const struct run *r)
 {
 	for (size_t i = 0; i < mcp_count(r->mcp); i++) {
@@ -295,7 +311,7 @@ static void warn_entries(const struct run *r)
 	}
 }
 
-/* Patterns of before that would be a guess now. */
+/* Warns about [mcp] allow patterns that match none of the servers. */
 static void warn_unmeant(const struct run *r)
 {
 	const char *const *list = NULL;
@@ -328,7 +344,7 @@ int run_mcp_begin(struct run *r, struct error *err)
 	return 0;
 }
 
-/* A line for each server whose start has failed since the last time. */
+/* Appends a line for each server that failed to start since the last call. */
 static void add_failed(const struct run *r, struct buf *out)
 {
 	for (size_t i = 0; i < mcp_count(r->mcp); i++) {
@@ -359,20 +375,20 @@ static void warn_failed(const struct run *r)
 	buf_release(&lines);
 }
 
-/* With -q failures are not shown. */
+/* With -q, failures are not printed. */
 int run_mcp_wait(struct run *r, const struct stop *stop, struct error *err)
 {
 	if (!r->mcp)
 		return 0;
 	if (mcp_wait(r->mcp, stop, err) < 0)
 		return -1;
-	/* Of servers that came from the run before the rows are in use. */
+	/* Servers taken over from the previous run are already in use. */
 	if (!mcp_rows(r->mcp) && mcp_update(r->mcp, NULL) && !r->options.quiet)
 		warn_failed(r);
 	return 0;
 }
 
-/* As events, so that every screen shows them in its own way. */
+/* Sends the warnings as events, so that every screen can show them. */
 static void show_warnings(struct run *r, const struct buf *lines)
 {
 	struct str rest = buf_str(lines);
@@ -384,7 +400,7 @@ static void show_warnings(struct run *r, const struct buf *lines)
 							 .text = line });
 }
 
-/* What mcp.c has to say of tools that it left out. */
+/* Appends notes about tools that mcp.c left out. */
 static void add_notes(struct run *r, struct buf *out)
 {
 	char *line;
@@ -410,8 +426,10 @@ bool run_mcp_update(struct run *r)
 	return changed;
 }
 
-/* Servers whose tools were known start only now: the first request has not
- * waited for them. */
+/*
+ * Starts servers whose tools are cached: the first request did not wait for
+ * them.
+ */
 static void on_request_sent(void *arg)
 {
 	struct run *r = arg;

@@ -2,11 +2,11 @@
 /* SPDX-License-Identifier: MIT */
 
 /*
- * run_upload() is part of what fills a new sandbox, run_download() comes after
- * the last answer. Both copy with cmd/session/copy.h and remember for the
- * result event what became of each file (struct transfer_option). A file that
- * is uploaded into the tree of the run is not the agent's work: note_uploads()
- * adds it to what the sandbox got from here, or dcode diff would show it.
+ * run_upload() is part of filling a new sandbox; run_download() runs after the
+ * last answer. Both copy with cmd/session/copy.h and record the result of each
+ * transfer for the result event (struct transfer_option). A file uploaded into
+ * the run's tree is not the agent's work: note_uploads() records it as sent,
+ * otherwise dcode diff would show it.
  */
 #include "cmd/session/transfer.h"
 
@@ -34,7 +34,10 @@
 
 enum { NOTE_MS = 30000 };
 
-/* "a/b" of "/workspace//a/./b": below the working directory. Owned, or NULL. */
+/*
+ * Returns the path below the working directory: "a/b" for "/workspace//a/./b".
+ * Owned, or NULL.
+ */
 static char *path_in_tree(const struct sandbox *sb, const char *target)
 {
 	struct buf path = BUF_INIT(1 << 16);
@@ -60,7 +63,7 @@ static char *path_in_tree(const struct sandbox *sb, const char *target)
 	return NULL;
 }
 
-/* A link that cannot be read is not listed. */
+/* Skips a link that cannot be read. */
 static void add_link(struct listing *l, const char *path, const char *local)
 {
 	char target[PATH_MAX];
@@ -73,7 +76,7 @@ static void add_link(struct listing *l, const char *path, const char *local)
 	listing_add(l, LISTING_LINK, hash, str_of(path));
 }
 
-/* With its hash, by which a later change is noticed. */
+/* Adds a file with its hash, so that a later change is noticed. */
 static void add_file(struct listing *l, const char *path, const char *local)
 {
 	unsigned char hash[TREEFILE_HASH];
@@ -93,9 +96,11 @@ static void add_file(struct listing *l, const char *path, const char *local)
 		close(fd);
 }
 
-/* Adds a file that was uploaded to target, an absolute path there, where that
- * is below the working directory. in_tree: of a directory, where a link is
- * uploaded as a link. */
+/*
+ * Adds an uploaded file if target, an absolute path in the sandbox, is below
+ * the working directory. in_tree: it belongs to an uploaded directory, in which
+ * links stay links.
+ */
 static void add_uploaded(struct listing *l, const struct sandbox *sb,
 			 const char *local, const char *target, bool in_tree)
 {
@@ -109,8 +114,10 @@ static void add_uploaded(struct listing *l, const struct sandbox *sb,
 	free(path);
 }
 
-/* Puts all into the records of the run's sandbox, if it has a tree, and empties
- * l. What fails is warned about. */
+/*
+ * Records the files as sent, if the run's sandbox has a tree, and empties l. A
+ * failure is a warning.
+ */
 static void note_uploads(struct run *r, struct listing *l)
 {
 	struct stop stop = stop_cleanup(NOTE_MS);
@@ -133,20 +140,20 @@ static void note_uploads(struct run *r, struct listing *l)
 }
 
 enum {
-	SHOWN_MOST = 20,          /* files of a tree that get a line */
-	LISTED_MOST = 1000,       /* and that the result event names */
-	NAME_BYTES = 1 << 16,     /* of a line */
-	DOWNLOAD_MS = 30 * 60000, /* all of them, after a run that went well, */
-	INTERRUPTED_MS = 60 * 1000 /* and after one that was ended */
+	SHOWN_MOST = 20,          /* files of a tree that are printed */
+	LISTED_MOST = 1000,       /* files of a tree in the result event */
+	NAME_BYTES = 1 << 16,     /* bytes of one line */
+	DOWNLOAD_MS = 30 * 60000, /* for all downloads after a successful run */
+	INTERRUPTED_MS = 60 * 1000 /* same, after an interrupted run */
 };
 
-/* Who hears of the files of a tree. */
+/* Receives the names of a tree's files. */
 struct tree_log {
 	const struct run *run;
 	struct transfer_option *transfer;
-	const struct upload_target *upload; /* or NULL */
+	const struct upload_target *upload; /* NULL for downloads */
 	struct listing uploaded;
-	int64_t shown; /* that got a line, or would have */
+	int64_t shown; /* files printed, or skipped by the limit */
 };
 
 static void add_member(const struct run *r, struct buf *out, const char *key,
@@ -159,7 +166,9 @@ static void add_member(const struct run *r, struct buf *out, const char *key,
 	buf_release(&masked);
 }
 
-/* The result event has a limit; what is beyond is counted. */
+/*
+ * Lists at most LISTED_MOST entries in the result event, and counts the others.
+ */
 static void list_entry(struct tree_log *log, struct str name, const char *why)
 {
 	struct transfer_option *t = log->transfer;
@@ -177,14 +186,16 @@ static void list_entry(struct tree_log *log, struct str name, const char *why)
 	buf_addc(&t->entries, '}');
 }
 
-/* The copy warns of it. */
+/* Only records it: the copy itself prints a warning. */
 static void on_skipped(void *arg, struct str name, const char *why)
 {
 	list_entry(arg, name, why);
 }
 
-/* archive_log.carried: the file was copied. One that went into the run's tree
- * is remembered. */
+/*
+ * archive_log.carried callback: a file was copied. Files uploaded into the
+ * run's tree are recorded.
+ */
 static void on_carried(void *arg, struct str name)
 {
 	struct tree_log *log = arg;
@@ -217,7 +228,7 @@ static void report_copied(const struct run *r, const struct transfer_option *t)
 		   n == 1 ? "" : "s", t->skipped ? ", incomplete" : "");
 }
 
-/* upload: where it goes, for one that goes up. */
+/* upload is the destination of an upload, NULL for a download. */
 static void copy_one(struct run *r, struct sandbox *sb,
 		     struct transfer_option *t, struct upload_target *upload,
 		     const struct stop *stop)
@@ -250,7 +261,7 @@ static void copy_one(struct run *r, struct sandbox *sb,
 	note_uploads(r, &to.uploaded);
 }
 
-/* Masked: a path may contain a secret. */
+/* Masks secrets: a path may contain one. */
 static void warn_failed(const struct run *r, const struct transfer_option *t)
 {
 	struct buf line = BUF_INIT(NAME_BYTES);
@@ -264,7 +275,7 @@ static void warn_failed(const struct run *r, const struct transfer_option *t)
 	buf_release(&masked);
 }
 
-/* One that is refused does not hold up the others. */
+/* A refused upload does not stop the others. */
 static int upload_all(struct run *r, struct sandbox *sb, struct copy *c,
 		      struct upload_target *uploads, size_t n,
 		      struct error *err)
@@ -296,7 +307,7 @@ static int upload_all(struct run *r, struct sandbox *sb, struct copy *c,
 		"Choose another destination, or use --force to replace files.");
 }
 
-/* The uploads stand first in the list. */
+/* Uploads come first in the list. */
 int run_upload(struct run *r, struct sandbox *sb, const struct stop *stop,
 	       struct error *err)
 {
@@ -332,7 +343,10 @@ static size_t count_downloads(const struct transfer_options *all)
 	return n;
 }
 
-/* A run that was ended has the user waiting; Ctrl-C was heard already. */
+/*
+ * After an interrupted run the user is waiting, so the time is shorter, and
+ * Ctrl-C counts as handled.
+ */
 static struct stop download_stop(const struct run *r, size_t n)
 {
 	struct error why = { 0 };
@@ -345,6 +359,7 @@ static struct stop download_stop(const struct run *r, size_t n)
 	return stop_cleanup(INTERRUPTED_MS);
 }
 
+/* Tries each download and counts the failures. */
 int run_download(struct run *r, struct error *err)
 {
 	struct transfer_options *all = &r->options.transfers;
@@ -383,6 +398,7 @@ static const char *status_of(const struct transfer_option *t)
 	return t->skipped ? "partial" : "ok";
 }
 
+/* Appends one transfer as a JSON object. */
 static void add_transfer(const struct run *r, const struct transfer_option *t,
 			 struct buf *out)
 {
@@ -422,7 +438,7 @@ void run_transfers_json(const struct run *r, struct buf *out)
 	buf_adds(out, all->n ? "]" : "");
 }
 
-/* Finds options and the two sides among the words. */
+/* Splits the words into options and the two sides. */
 static int read_words(struct transfer_option *t, const char *sides[2], int n,
 		      char **words, struct error *err)
 {
@@ -448,6 +464,7 @@ static int read_words(struct transfer_option *t, const char *sides[2], int n,
 					   "REMOTE [LOCAL]");
 }
 
+/* Copies one file or directory and reports errors in err. */
 static int copy_words(struct run *r, struct transfer_option *t,
 		      const struct stop *stop, struct error *err)
 {
@@ -469,6 +486,7 @@ static int copy_words(struct run *r, struct transfer_option *t,
 	return rc;
 }
 
+/* Implements /upload and /download. */
 static int parse_and_copy(struct run *r, bool uploads, int n, char **words,
 			  struct error *err)
 {
@@ -506,6 +524,6 @@ void run_transfer_words(struct run *r, bool uploads, int n, char **words)
 		fputs("Interrupted\n", stderr);
 	else if (rc < 0)
 		(void)app_fail(r->app, &err);
-	if (app_signal() == SIGINT) /* others end the chat */
+	if (app_signal() == SIGINT) /* other signals end the chat */
 		app_signal_clear(r->app);
 }

@@ -1,11 +1,12 @@
-/* tree.c - the copy of the user's tree in a sandbox: found, asked, reported. */
+/* tree.c - the copy of the user's tree in a sandbox: opens, fetches, reports.
+ */
 /* SPDX-License-Identifier: MIT */
 
 /*
- * A tree that was sent to a sandbox is a workspace (src/worktree) by the
- * sandbox's label. tree_find*() open it, for this directory or wherever the
- * tree is; tree_fetch_from() asks the sandbox what changed; the rest reports
- * what came, what did not, and what deserves a look.
+ * A tree that was sent to a sandbox has a workspace (src/worktree) with the
+ * sandbox's label. tree_find*() open it, for this directory or any other.
+ * tree_fetch_from() asks the sandbox what changed. The rest reports what was
+ * fetched, what was not, and which changes need a check.
  */
 #include "cmd/session/tree.h"
 
@@ -25,12 +26,14 @@
 
 enum {
 	EXCLUDE_MAX = 1 << 20,
-	TOLD_MAX = 20,     /* names of one kind */
-	IGNORED_MOST = 12, /* names in one line */
+	TOLD_MAX = 20,     /* names printed of each kind */
+	IGNORED_MOST = 12, /* names of ignored files in one line */
 };
 
-/* An apply that was killed is finished first. A workspace without a base was
- * never sent. */
+/*
+ * First finishes an apply that was killed. A workspace without a base was never
+ * sent, so it counts as missing.
+ */
 int tree_find(struct workspace *w, struct app *app, const char *cwd,
 	      const char *label, const struct stop *stop, struct error *err)
 {
@@ -56,7 +59,7 @@ int tree_find(struct workspace *w, struct app *app, const char *cwd,
 	return rc;
 }
 
-/* Without the tree itself: w->root is "". */
+/* Opens only dcode's records; w->root is "". */
 int tree_find_label(struct workspace *w, struct app *app, const char *label,
 		    const struct stop *stop, struct error *err)
 {
@@ -80,14 +83,14 @@ int tree_find_any(struct workspace *w, struct app *app,
 	*w = (struct workspace){ 0 };
 	if (p->cwd)
 		rc = tree_find(w, app, p->cwd, p->label, stop, err);
-	if (rc > 0) /* or it went on elsewhere since, and this is the one */
+	if (rc > 0) /* the thread may have continued in this directory since */
 		rc = tree_find(w, app, settings_cwd(app->settings), p->label,
 			       stop, err);
 	*elsewhere = rc > 0;
 	return rc > 0 ? tree_find_label(w, app, p->label, stop, err) : rc;
 }
 
-/* A caller that has set the limits keeps them. */
+/* Keeps limits that the caller has set. */
 static int set_limits(struct app *app, struct fetch_request *r,
 		      struct error *err)
 {
@@ -98,7 +101,7 @@ static int set_limits(struct app *app, struct fetch_request *r,
 	return app_settings(app, &set, err) < 0 ? -1 : limits_read(set, r, err);
 }
 
-/* The patterns of .git/info/exclude count there, too. */
+/* The user's .git/info/exclude applies in the sandbox, too. */
 int tree_fetch_from(struct workspace *w, struct app *app,
 		    const struct fetch_request *with, struct fetch *f,
 		    const struct stop *stop, struct error *err)
@@ -127,7 +130,7 @@ int tree_fetch_later(struct workspace *w, struct app *app,
 					    : fetch_later(w, &r, f, stop, err);
 }
 
-/* The first ones, with size and reason. */
+/* Prints the first items with size and reason. */
 static void report_items(struct app *app, const char *what,
 			 const struct fetch_item *items, size_t n)
 {
@@ -147,7 +150,10 @@ static void report_items(struct app *app, const char *what,
 		fprintf(stderr, "%s: %zu more\n", what, n - TOLD_MAX);
 }
 
-/* "Left in the sandbox: 8 new files that git ignores: dist/ (7 files), .env" */
+/*
+ * Prints for example "Left in the sandbox: 8 new files that git ignores: dist/
+ * (7 files), .env".
+ */
 static void report_ignored(struct app *app, const char *what,
 			   const struct fetch *f)
 {
@@ -186,8 +192,9 @@ void tree_report(struct app *app, const struct fetch *f, bool deleted)
 	report_ignored(app, left, f);
 }
 
-/* Names that cannot be used here are never written; the question is about the
- * rest. */
+/*
+ * Files with refused names are never written; the question is about the others.
+ */
 int tree_confirm(struct app *app, const struct fetch *f, bool partial,
 		 struct error *err)
 {
@@ -207,7 +214,7 @@ int tree_confirm(struct app *app, const struct fetch *f, bool partial,
 	return error_hint(err, "`dcode apply --partial` applies the rest.");
 }
 
-/* All of them: a program reads this. */
+/* Appends all items, because a program reads them. */
 static void items_json(struct app *app, const char *key,
 		       const struct fetch_item *items, size_t n,
 		       struct buf *out)

@@ -1,13 +1,12 @@
-/* workspace.c - the user's tree in the sandbox of a run. */
+/* workspace.c - sends the user's tree into the sandbox of a run. */
 /* SPDX-License-Identifier: MIT */
 
 /*
- * The user's tree in the sandbox: run_workspace_fill() runs before the setup
- * script. A tree that was sent before gets only what changed (sync_tree());
- * otherwise the user may have to answer whether it may be sent at all
- * (ask_consent()), once for each tree and provider. With --workspace bind
- * nothing is sent, since the sandbox has the directory itself
- * (run_bind_begin()).
+ * run_workspace_fill() runs before the setup script. If the tree was sent
+ * before, only changes are sent (sync_tree()). Otherwise the user may be asked
+ * whether to send it (ask_consent()), once per tree and provider. With
+ * --workspace bind nothing is sent, because the sandbox has the directory
+ * itself (run_bind_begin()).
  */
 #include "cmd/session/workspace.h"
 
@@ -38,7 +37,10 @@
 
 enum { PROBE_MS = 30000 };
 
-/* Makes the file name in the working directory. 1: it cannot be written. */
+/*
+ * Creates the file name in the working directory. Returns 1 if it cannot be
+ * written.
+ */
 static int make_probe(struct sandbox *sb, const char *name,
 		      const struct stop *stop, struct error *err)
 {
@@ -53,8 +55,11 @@ static int make_probe(struct sandbox *sb, const char *name,
 	return rc < 0 ? -1 : res.exit_code != 0;
 }
 
-/* An engine may be in a virtual machine, or map users in ways that its answers
- * do not tell: a file that is made there shows both. */
+/*
+ * Creates a file to find out whether the mounted directory is this machine's,
+ * and who owns new files. The engine's own answers do not tell if it runs in a
+ * virtual machine or maps users.
+ */
 static int try_mounted(struct sandbox *sb, const char *dir,
 		       const struct stop *stop, struct error *err)
 {
@@ -89,7 +94,10 @@ static int try_mounted(struct sandbox *sb, const char *dir,
 	return rc;
 }
 
-/* Whether git works on what is bound, and what of the user's it reads. */
+/*
+ * Warns if git does not work in the mounted directory, or reads files outside
+ * it.
+ */
 static void say_git(const struct sandbox *sb, const char *dir)
 {
 	struct bind_git git;
@@ -115,9 +123,10 @@ static void say_git(const struct sandbox *sb, const char *dir)
 	bind_git_release(&git);
 }
 
-/* Of a sandbox that has the directory: notes it, for those who ask_consent for
- * what changed there. Where an engine has mounted it, checks that it is this
- * machine's, and says whose the files are that are made there. */
+/*
+ * Records that the sandbox has the directory itself. If an engine mounted it,
+ * checks that it is this machine's directory and warns who owns new files.
+ */
 static int run_bind_begin(struct run *r, struct sandbox *sb,
 			  const struct stop *stop, struct error *err)
 {
@@ -145,32 +154,31 @@ static int run_bind_begin(struct run *r, struct sandbox *sb,
 }
 
 enum {
-	NAMES_SHOWN = 10,     /* of what is not sent, in one line */
-	NAMES_LISTED = 1000,  /* ... and with a line each */
-	RATE_LEAST = 1 << 20, /* bytes from which a rate says anything */
+	NAMES_SHOWN = 10,     /* names of unsent files in one line */
+	NAMES_LISTED = 1000,  /* ... and printed one per line */
+	RATE_LEAST = 1 << 20, /* bytes below which a rate is meaningless */
 	LINE_MAX_BYTES = 8192,
 	UNSENT_MAX = 256 << 20,
 	REDRAW_MS = 200,
 };
 
-/* One filling: what is known of the tree, and the line of progress. */
+/* State of one run_workspace_fill(): the tree and the progress line. */
 struct filling {
 	struct run *r;
-	void (*decided)(struct run *r); /* as run_workspace_fill() */
+	void (*decided)(struct run *r); /* callback of run_workspace_fill() */
 	struct workspace w;
 	struct selection s;
-	const char *name; /* of the tree: the last part of its root */
-	int64_t began;    /* ms */
+	const char *name; /* last component of the tree's path */
+	int64_t began;    /* clock_ms() */
 	int64_t drawn;
 	bool draws;
-	bool told_left; /* what is not sent */
+	bool told_left; /* the list of unsent files was printed */
 };
 
-/* 1: a tree that nobody has decided about is to be asked for; 0: nothing is
- * sent; else the tree is. */
+/* SEND_ASKED: ask the user first. */
 enum decision { SEND_NOTHING, SEND_ASKED, SEND_TREE };
 
-/* MB/s since the sending began. */
+/* Returns MB/s since sending began. */
 static double rate_of(const struct filling *f, int64_t bytes)
 {
 	int64_t ms = clock_ms() - f->began;
@@ -178,7 +186,7 @@ static double rate_of(const struct filling *f, int64_t bytes)
 	return (double)bytes / 1e3 / (double)(ms > 0 ? ms : 1);
 }
 
-/* Redraws one line, a few times a second. */
+/* Redraws the progress line every REDRAW_MS. */
 static void on_progress(void *arg, size_t files, int64_t bytes)
 {
 	struct filling *f = arg;
@@ -193,14 +201,17 @@ static void on_progress(void *arg, size_t files, int64_t bytes)
 		files, f->s.n, size, rate_of(f, bytes));
 }
 
-/* LABEL.unsent in the workspace's directory names all that is not sent. */
+/*
+ * Writes the names of all unsent files to LABEL.unsent in the workspace's
+ * directory.
+ */
 static void list_in_file(const struct filling *f)
 {
 	char *file = xasprintf("%s/%s.unsent", f->w.directory, f->w.label);
 	struct buf text = BUF_INIT(UNSENT_MAX);
 	struct error err = { 0 };
 
-	unsent_sweep(f->r->app); /* those of earlier runs */
+	unsent_sweep(f->r->app); /* deletes files of earlier runs */
 	for (size_t i = 0; i < f->s.n_left; i++) {
 		sanitize_line(str_of(f->s.left[i].path), &text);
 		buf_addf(&text, " (%s)\n", f->s.left[i].why);
@@ -215,7 +226,7 @@ static void list_in_file(const struct filling *f)
 	free(file);
 }
 
-/* What the line of names has no room for. */
+/* Lists the names that did not fit into the line. */
 static void list_left(const struct filling *f)
 {
 	for (size_t i = NAMES_SHOWN; i < f->s.n_left && i < NAMES_LISTED; i++)
@@ -225,7 +236,7 @@ static void list_left(const struct filling *f)
 		list_in_file(f);
 }
 
-/* What only --include has brought along. */
+/* Prints the files that were sent only because of --include. */
 static void report_asked(const struct filling *f)
 {
 	struct buf names = BUF_INIT(LINE_MAX_BYTES / 2);
@@ -241,7 +252,7 @@ static void report_asked(const struct filling *f)
 	buf_release(&names);
 }
 
-/* "3 not sent: .env (a file of secrets), ..." */
+/* Prints for example "3 not sent: .env (a file of secrets), ...". */
 static void report_left(const struct filling *f)
 {
 	struct buf names = BUF_INIT(LINE_MAX_BYTES / 2);
@@ -276,7 +287,7 @@ static void report_left(const struct filling *f)
 	buf_release(&names);
 }
 
-/* With --history: how much came along, or why nothing did. */
+/* With --history: prints how many commits were sent, or why none. */
 static void report_history(const struct filling *f,
 			   const struct send_result *res)
 {
@@ -309,6 +320,7 @@ static void report_history(const struct filling *f,
 			   h->missing);
 }
 
+/* Prints the result, with everything that was not sent. */
 static void report_sent(const struct filling *f, const struct send_result *res)
 {
 	char rate[32] = "";
@@ -338,6 +350,7 @@ static void report_sent(const struct filling *f, const struct send_result *res)
 			 "the tree");
 }
 
+/* Sends the whole tree. */
 static int send_tree(struct filling *f, struct sandbox *sb,
 		     const struct stop *stop, struct error *err)
 {
@@ -366,7 +379,7 @@ static int send_tree(struct filling *f, struct sandbox *sb,
 	return 0;
 }
 
-/* What a later run sent, and what the sandbox kept. */
+/* Prints what a later run sent and what the sandbox kept. */
 static void report_kept(struct run *r, const struct sync_result *result)
 {
 	char size[32];
@@ -419,7 +432,7 @@ static int sync_tree(struct filling *f, struct sandbox *sb,
 		      : 0;
 }
 
-/* "2,005 files" */
+/* Appends for example "2,005 files". */
 static void add_count(size_t n, struct buf *out)
 {
 	char digits[32];
@@ -433,7 +446,7 @@ static void add_count(size_t n, struct buf *out)
 	buf_adds(out, n == 1 ? " file" : " files");
 }
 
-/* "59 kB" */
+/* Appends for example "59 kB". */
 static void add_size(int64_t bytes, struct buf *out)
 {
 	if (bytes < 1000)
@@ -449,7 +462,7 @@ static void add_size(int64_t bytes, struct buf *out)
 		buf_addf(out, "%" PRId64 " MB", bytes / 1000000);
 }
 
-/* The answer is stored, so say where and how to change it. */
+/* Prints where the answer is stored and how to change it. */
 static void tell_remembered(const struct run *r, const char *root,
 			    bool is_copied)
 {
@@ -466,7 +479,7 @@ static void tell_remembered(const struct run *r, const char *root,
 		   below ? dir + n : dir);
 }
 
-/* 1: it may be sent. Asked once for each tree and provider. */
+/* Returns 1 if the tree may be sent. Asks once per tree and provider. */
 static int ask_consent(struct filling *f, struct error *err)
 {
 	struct run *r = f->r;
@@ -502,7 +515,10 @@ static int ask_consent(struct filling *f, struct error *err)
 	return rc;
 }
 
-/* The flag in a chat: a user who has answered once has changed his mind. */
+/*
+ * A user who gives --workspace in a chat has changed an earlier answer: stores
+ * the new one.
+ */
 static void remember_flag(const struct run *r, const char *root)
 {
 	const char *provider = r->client.provider->name;
@@ -523,7 +539,10 @@ static void remember_flag(const struct run *r, const char *root)
 	tell_remembered(r, root, copied);
 }
 
-/* Finishes an apply that was killed, before the tree is read. */
+/*
+ * Opens the workspace. Finishes an apply that was killed before the tree is
+ * read.
+ */
 static int open_tree(struct filling *f, const char *root,
 		     const struct stop *stop, struct error *err)
 {
@@ -552,15 +571,16 @@ static void print_empty(const struct run *r, const char *root)
 		   strrchr(root, '/') + 1);
 }
 
-/* A run that cannot ask_consent, whose sandbox is certainly a new one. */
+/* True if the sandbox is certainly new and there is no user to ask. */
 static bool begins_anew(const struct run *r)
 {
 	return !r->thread.id && !r->options.sandbox_id &&
 	       !(r->interactive && secret_terminal(r->app));
 }
 
-/* Only if it is certain that the sandbox is new; otherwise the tree may be
- * there. */
+/*
+ * Prints only if the sandbox is certainly new; otherwise it may have the tree.
+ */
 void run_workspace_remark(const struct run *r)
 {
 	bool is_repository = false;
@@ -577,7 +597,7 @@ void run_workspace_remark(const struct run *r)
 	free(root);
 }
 
-/* Without a mode, a repository is asked about and anything else stays here. */
+/* Without --workspace, asks about a repository, and sends nothing else. */
 static enum decision choose_what_to_send(const struct run *r,
 					 bool is_repository, const char *root)
 {
@@ -599,7 +619,7 @@ static enum decision choose_what_to_send(const struct run *r,
 	return SEND_NOTHING;
 }
 
-/* 1, 0 or -1: whether a tree was sent. */
+/* Returns 1 if the tree was sent, 0 if not, -1 with err. */
 static int fill_tree(struct filling *f, struct sandbox *sb, const char *root,
 		     enum decision decision, const struct stop *stop,
 		     struct error *err)
@@ -620,7 +640,9 @@ static int fill_tree(struct filling *f, struct sandbox *sb, const char *root,
 	return rc;
 }
 
-/* What the setup script sees is whole. */
+/*
+ * Starts the first commit. The setup script waits until the tree is complete.
+ */
 static int commit_tree(struct filling *f, struct sandbox *sb,
 		       const struct stop *stop, struct error *err)
 {
@@ -631,8 +653,10 @@ static int commit_tree(struct filling *f, struct sandbox *sb,
 	return rc;
 }
 
-/* A sandbox that was kept has the tree, and gets what has changed since, but
- * with --workspace none. */
+/*
+ * True if a kept sandbox already has the tree: it then gets the changes, except
+ * with --workspace none.
+ */
 static bool was_sent(const struct run *r, const char *root)
 {
 	const char *mode = r->options.workspace;
@@ -647,7 +671,7 @@ static bool was_sent(const struct run *r, const char *root)
 	return sent;
 }
 
-/* A home directory is sent only as a repository that somebody made of it. */
+/* Refuses a home or system directory unless it is a git repository. */
 static int check_project(const struct run *r, const char *root,
 			 struct error *err)
 {
@@ -684,6 +708,7 @@ int run_workspace_check(const struct run *r, struct error *err)
 	return rc;
 }
 
+/* Chooses between mounting, sending, asking and an empty sandbox. */
 int run_workspace_fill(struct run *r, struct sandbox *sb,
 		       void (*decided)(struct run *r), const struct stop *stop,
 		       struct error *err)

@@ -1,20 +1,24 @@
-/* workspace.h - the user's tree in the sandbox of a run. */
+/* workspace.h - sends the user's tree into the sandbox of a run. */
 /* SPDX-License-Identifier: MIT */
 #ifndef CMD_SESSION_WORKSPACE_H
 #define CMD_SESSION_WORKSPACE_H
 
 #include "cmd/session/run.h"
 
-/* The user's tree into the sandbox, as o->workspace, or the user when asked,
- * says; or what changed in it since, if it was sent before. decided is called
- * once the user has no question left to answer. */
+/*
+ * Sends the user's tree into the sandbox, if --workspace or the user's answer
+ * says so, or its changes if it was sent before. Calls decided once the user
+ * has no question left.
+ */
 int run_workspace_fill(struct run *r, struct sandbox *sb,
 		       void (*decided)(struct run *r), const struct stop *stop,
 		       struct error *err);
-/* Says before the first request, where nobody can be asked, that the sandbox
- * has nothing of the repository, and what sends it. */
+/*
+ * Prints before the first request of an unattended run that the sandbox starts
+ * empty, and how to send the repository.
+ */
 void run_workspace_remark(const struct run *r);
-/* Errors of --workspace repo that can be found before. */
+/* Finds errors of --workspace repo before the sandbox exists. */
 int run_workspace_check(const struct run *r, struct error *err);
 
 #endif
