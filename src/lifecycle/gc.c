@@ -1,11 +1,12 @@
-/* gc.c - deletes what dead processes of this installation left. */
+/* gc.c - deletes sandboxes left by dead processes of this installation. */
 /* SPDX-License-Identifier: MIT */
 
 /*
- * Two lists are compared: the ledger's rows without a living owner, and what
- * each provider lists under our owner id. A sandbox in either goes, unless it
- * is kept and within its time. A create that was cut before its id came is
- * found by listing only. Begin reading at lifecycle_gc(), then
+ * Two lists are compared: ledger rows without a running owner, and the
+ * sandboxes that each provider lists under this installation's owner id. A
+ * sandbox in either list is deleted, unless it is kept and its end is not
+ * reached. If a create was interrupted before it returned an id, its sandbox is
+ * found only in the provider's list. Begin reading at lifecycle_gc(), then
  * clean_provider().
  */
 #include <stdio.h>
@@ -16,18 +17,18 @@
 #include "lifecycle/lifecycle.h"
 #include "session/session.h"
 
-enum { /* an engine may still be making what a dead process asked it for */
+enum { /* an engine may still be creating a sandbox for a dead process */
        YOUNG_S = 120,
        LATE_MS = 3000,
        LATE_POLL_MS = 200,
 };
 
-struct left { /* a ledger row without a living owner, copied; owned */
+struct left { /* a copied ledger row without a running owner; owned */
 	char *label, *provider, *id, *endpoint;
 	int64_t created; /* Unix seconds */
 	bool handled;
 };
-struct listed { /* what a provider says is ours, copied */
+struct listed { /* a copied entry of a provider's list */
 	char *id, *label;
 };
 struct gc {
@@ -61,7 +62,7 @@ static void take_listed(void *arg, const struct sandbox_info *info)
 {
 	struct gc *gc = arg;
 
-	/* The provider has filtered by owner: check it again. */
+	/* The provider should have filtered by owner: check it again. */
 	if (strcmp(info->owner, store_owner(gc->request->store)) != 0 ||
 	    strncmp(info->label, "dcode-", 6) != 0 || info->state == STATE_GONE)
 		return;
@@ -111,8 +112,8 @@ static struct left *find_row(struct gc *gc, const char *label)
 
 struct label_owner {
 	bool known; /* the ledger has this label */
-	bool alive; /* or held for the user */
-	bool gone;  /* its end was confirmed, maybe since it was listed */
+	bool alive; /* running owner, or held for the user */
+	bool gone;  /* deletion confirmed, possibly after the list was made */
 };
 
 static bool see_owner(void *arg, const struct ledger_row *row)
@@ -125,8 +126,9 @@ static bool see_owner(void *arg, const struct ledger_row *row)
 	return false;
 }
 
-/* Reads the ledger again, after the provider has listed: a process may have
- * written its row and made its sandbox since gc began. */
+/* Reads the ledger again after the provider has listed, because a process may
+ * have written its row and created its sandbox since gc started. True if the
+ * sandbox must not be deleted. */
 static bool is_alive(struct gc *gc, const char *label,
 		     struct label_owner *owner)
 {
@@ -134,7 +136,8 @@ static bool is_alive(struct gc *gc, const char *label,
 
 	*owner = (struct label_owner){ 0 };
 	if (ledger_find(gc->request->store, label, see_owner, owner, &err) < 0)
-		return err.code != ERR_NOT_FOUND; /* unknown: leave it */
+		/* unknown: do not delete it */
+		return err.code != ERR_NOT_FOUND;
 	return owner->alive;
 }
 
@@ -144,12 +147,12 @@ static void remove_one(struct gc *gc, struct sandbox_client *client,
 	struct gc_item done = *item;
 	struct error err = { 0 };
 
-	/* A machine is deleted even if the ledger cannot be written. */
+	/* Delete the sandbox even if the ledger cannot be written. */
 	if (in_ledger && !gc->request->dry_run &&
 	    ledger_claim_removal(gc->request->store, item->label,
 				 LEDGER_SPARE_HELD, &err) < 0 &&
 	    err.code == ERR_BUSY)
-		return; /* taken over since its row was read */
+		return; /* another process has taken it over since */
 	err = (struct error){ 0 };
 	done.outcome = GC_REMOVED;
 	if (!gc->request->dry_run && gc->request->before_remove && item->id[0])
@@ -199,8 +202,8 @@ static void clean_listed(struct gc *gc, struct sandbox_client *client)
 struct strangers { /* arg of note_stranger() */
 	struct gc *gc;
 	const char *provider;
-	struct buf ids; /* ", "-separated, of sandboxes that no row has */
-	const char *id; /* the one being looked for */
+	struct buf ids; /* separated by ", ": sandboxes without a ledger row */
+	const char *id; /* the id being looked up */
 	bool known;
 };
 
@@ -226,8 +229,9 @@ static void note_stranger(void *arg, const struct sandbox_info *info)
 	buf_addf(&s->ids, "%s%.60s", s->ids.len ? ", " : "", info->id);
 }
 
-/* Why a row stays whose create was cut before its id came. A list without
- * labels cannot show which sandbox is ours: the user has to look. */
+/* Explains why a row stays if its create was interrupted before it returned an
+ * id. A list without labels does not show which sandbox belongs to the row, so
+ * the user has to check. */
 static void explain_unknown_id(struct gc *gc, struct sandbox_client *client,
 			       char *reason, size_t room)
 {
@@ -248,7 +252,8 @@ static void explain_unknown_id(struct gc *gc, struct sandbox_client *client,
 	buf_release(&s.ids);
 }
 
-/* A row that the provider did not list; listing: it can list, and did. */
+/* Handles a ledger row that was not in the provider's list. listing: the
+ * provider can list, so a missing sandbox is really gone. */
 static void clean_row(struct gc *gc, struct sandbox_client *client,
 		      const struct left *row, bool listing)
 {
@@ -278,8 +283,8 @@ static void clean_row(struct gc *gc, struct sandbox_client *client,
 	report(gc, &item);
 }
 
-/* A row that cannot be checked: the provider does not answer, or it is another
- * engine. */
+/* Reports a row that cannot be checked: the provider does not answer, or the
+ * sandbox belongs to another engine. */
 static void report_left(struct gc *gc, const struct left *row,
 			const char *reason)
 {
@@ -317,7 +322,8 @@ static void clean_rows(struct gc *gc, struct sandbox_client *client,
 			continue;
 		}
 		if (client->also)
-			continue; /* the provider's own turn comes */
+			/* handled when the provider's main name is processed */
+			continue;
 		snprintf(reason, sizeof(reason),
 			 "it belongs to %s: configure the provider for that "
 			 "first",
@@ -342,7 +348,7 @@ static bool is_listed(const struct gc *gc, const char *label)
 	return false;
 }
 
-/* True when a sandbox was asked for just now and is not listed yet. */
+/* True if a sandbox was requested a moment ago and is not listed yet. */
 static bool awaits(const struct gc *gc, const struct sandbox_client *client)
 {
 	int64_t now = clock_unix_ms() / 1000;
@@ -378,16 +384,16 @@ static int list_ours(struct gc *gc, struct sandbox_client *client,
 	}
 }
 
-/* True when it is known to list, even before it was started. */
+/* True if the provider can list, as known without starting it. */
 static bool lists(const struct sandbox_client *client)
 {
 	return client->provider->flags & SANDBOX_LIST &&
 	       sandbox_can_list(client);
 }
 
-/* A provider without rows that does not answer is not in use here: it is not
- * reported, unless the user named it. External programs without rows are not
- * even started, unless they are known to list. */
+/* Cleans up one provider. A provider that does not answer and has no rows is
+ * not in use: it is reported only if the user named it. External programs
+ * without rows are started only if they are known to list. */
 static void clean_provider(struct gc *gc, const struct sandbox_provider *p)
 {
 	const struct gc_request *r = gc->request;
@@ -402,7 +408,7 @@ static void clean_provider(struct gc *gc, const struct sandbox_provider *p)
 		leave_all(gc, p->name, err.message);
 		return;
 	}
-	/* What a create that was cut made can be found by listing only. */
+	/* Only a list finds the sandbox of an interrupted create. */
 	if (sandbox_probe(&client, gc->stop, &err) < 0) {
 		leave_all(gc, p->name, err.message);
 		sandbox_client_close(&client);
@@ -419,8 +425,8 @@ static void clean_provider(struct gc *gc, const struct sandbox_provider *p)
 	sandbox_client_close(&client);
 }
 
-/* True when rows of this provider belong to the engine of its second name (as
- * podman for docker), and its first name means another engine. */
+/* True if rows of this provider belong to the engine of its second name (such
+ * as podman for docker) and its first name uses another engine. */
 static bool has_rows_also(const struct gc *gc,
 			  const struct sandbox_client *also)
 {
@@ -441,7 +447,8 @@ static bool has_rows_also(const struct gc *gc,
 	return found;
 }
 
-/* The second name's engine. Before clean_provider(), which reports the rest. */
+/* Cleans up the engine of the second name. Call before clean_provider(), which
+ * reports the remaining rows. */
 static void clean_also(struct gc *gc, const struct sandbox_provider *p)
 {
 	const struct gc_request *r = gc->request;

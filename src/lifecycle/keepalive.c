@@ -1,11 +1,12 @@
-/* keepalive.c - a sandbox stays alive while nobody runs anything in it. */
+/* keepalive.c - extends a sandbox's lifetime while no command runs in it. */
 /* SPDX-License-Identifier: MIT */
 
 /*
- * Vendors delete a sandbox that nobody extends. A thread does it every third of
- * the lifetime, from the opening to lifecycle_keepalive_stop(), so that neither
- * a long answer of the model nor a user who thinks ends it. What the answers
- * say of the sandbox's state goes to box->seen and ui.changed.
+ * Vendors delete a sandbox that nobody extends. A thread extends it three times
+ * per lifetime, from the opening until lifecycle_keepalive_stop(), so that it
+ * survives a long answer of the model and a pause of the user. The sandbox's
+ * state, as far as the answers report it, is stored in box->seen and passed to
+ * ui.changed.
  */
 #include <stdatomic.h>
 #include <stdlib.h>
@@ -15,15 +16,17 @@
 #include "lifecycle/lifecycle.h"
 
 enum {
-	SHARE = 3,       /* extensions in a lifetime */
-	CALL_MS = 30000, /* for one extension */
-	GONE_MAX = 2,    /* after so many answers "gone" it stops asking */
+	SHARE = 3,       /* extensions per lifetime */
+	CALL_MS = 30000, /* time limit of an extension */
+	/* stop after this many failures that say the sandbox is gone */
+	GONE_MAX = 2,
 	LEAST_MS = 1000,
 };
 
 struct lifecycle_keepalive {
 	struct managed_sandbox *box; /* borrowed */
-	struct lifecycle_ui ui;      /* copied: box may change hands */
+	/* copied: box may be used by another thread */
+	struct lifecycle_ui ui;
 	int64_t lifetime_s;
 	struct cancel cancel;
 	pthread_t thread;
@@ -41,7 +44,7 @@ static void read_state(void *arg, const struct sandbox_info *info)
 	*(enum sandbox_state *)arg = info->state;
 }
 
-/* An extension failed: ask the vendor what became of the sandbox. */
+/* After a failed extension: asks the vendor for the sandbox's state. */
 static void look(struct lifecycle_keepalive *k, bool gone,
 		 const struct stop *stop)
 {
@@ -58,7 +61,7 @@ static void look(struct lifecycle_keepalive *k, bool gone,
 		note_state(k, state);
 }
 
-/* A failure does not end the session: the next command reports it. */
+/* A failed extension does not end the session: the next command reports it. */
 static void *extend(void *arg)
 {
 	struct lifecycle_keepalive *k = arg;

@@ -1,17 +1,18 @@
-/* lifecycle.c - a sandbox from intent to confirmed end, whatever happens. */
+/* lifecycle.c - a sandbox from intent to confirmed end, with all failures. */
 /* SPDX-License-Identifier: MIT */
 
 /*
  * A managed sandbox is one that this process opened: created, taken over from
  * its thread, or attached to by id. lifecycle_open() writes the intent into the
- * ledger, creates the sandbox, fills it and runs the setup script; whatever
- * fails, what was made is deleted, or the ledger has a row for gc.
- * lifecycle_close() ends what runs there, then keeps, stops or deletes it.
- * A create that the user interrupts is deleted on a thread of its own, so that
- * he has his prompt back at once. Begin reading at lifecycle_open().
+ * ledger, creates the sandbox, fills it and runs the setup script. After any
+ * failure what was created is deleted, or the ledger has a row for gc.
+ * lifecycle_close() ends running jobs, then keeps, stops or deletes the
+ * sandbox. If the user interrupts a create, the deletion runs on its own
+ * thread, so that the prompt returns at once. Begin reading at
+ * lifecycle_open().
  *
- * remove.c has what acts on a sandbox by its id alone, gc.c what dead processes
- * left, keepalive.c the thread that extends a sandbox's life.
+ * remove.c deletes and stops a sandbox by its id, gc.c deletes what dead
+ * processes left, keepalive.c extends a sandbox's lifetime.
  */
 #include "lifecycle/lifecycle.h"
 
@@ -33,6 +34,7 @@
 #include "sandbox/supervise/supervise.h"
 #include "session/session.h"
 
+/* True if lifecycle_close() will stop the sandbox and keep its files. */
 static bool is_stopped(const struct managed_sandbox *box)
 {
 	return box->ours && box->request.on_exit == LIFECYCLE_STOP &&
@@ -117,7 +119,7 @@ static void tell_job(void *arg, const struct job_state *job)
 			     job->number, job->command);
 }
 
-/* Says what becomes of the commands in the background, and ends those that may
+/* Tells the user what happens to background commands, and ends those that must
  * not outlive this process. */
 static void end_jobs(struct managed_sandbox *box)
 {
@@ -125,7 +127,8 @@ static void end_jobs(struct managed_sandbox *box)
 	(void)jobs_end(&box->sandbox.jobs);
 }
 
-/* A deletion failed. A refused key needs another hint: gc would fail, too. */
+/* Warns that a deletion failed. If the key was refused, the hint is different:
+ * gc would fail too. */
 static void warn_left(const struct managed_sandbox *box,
 		      const struct error *why)
 {
@@ -153,7 +156,7 @@ static void warn_left(const struct managed_sandbox *box,
 	buf_release(&names);
 }
 
-struct kept_until { /* Unix seconds, as the ledger or the vendor has it */
+struct kept_until { /* Unix seconds, from the ledger or the vendor */
 	int64_t ends;
 };
 
@@ -163,8 +166,8 @@ static bool note_row_end(void *arg, const struct ledger_row *row)
 	return false;
 }
 
-/* A sandbox that was taken over and could not be used gets the ledger row that
- * it had before, so that the next attempt finds it. */
+/* If a sandbox was taken over but could not be used, restores its ledger row,
+ * so that the next attempt finds it. */
 static void put_back(struct managed_sandbox *box, const struct error *why)
 {
 	struct store *store = box->request.store;
@@ -180,8 +183,9 @@ static void put_back(struct managed_sandbox *box, const struct error *why)
 			  row.ends, &ignored);
 }
 
-/* Deletes what is ours, or puts back what was taken over; warns when that
- * failed. why: the error that ended its use; code 0: it was used as planned. */
+/* Deletes a sandbox that this process created, or restores one that was taken
+ * over; warns if that fails. why: the error that ended its use; code 0:
+ * none. */
 static int dispose_sandbox(struct managed_sandbox *box, const struct error *why,
 			   struct error *err)
 {
@@ -213,22 +217,23 @@ static int dispose_sandbox(struct managed_sandbox *box, const struct error *why,
 }
 
 enum {
-	PROMPT_MS = 10,      /* for a deletion that is over at once */
-	SHOWN_MS = 300,      /* a wait that is longer is named */
-	LINES_MAX = 1 << 20, /* bytes of its lines */
+	PROMPT_MS = 10,      /* a deletion that is faster is awaited */
+	SHOWN_MS = 300,      /* longer waits are announced */
+	LINES_MAX = 1 << 20, /* bytes of buffered messages */
 };
 
 struct lifecycle_ending {
-	/* The thread's own until `ended` is triggered. Store, mask and screen
-	 * may not be used from two threads: the three of the caller wait here
-	 * meanwhile. */
+	/* Used only by the thread until `ended` is triggered. Store, mask and
+	 * screen must not be used by two threads, so the caller's are saved
+	 * here meanwhile. */
 	struct managed_sandbox *box;
 	struct error why;
 	struct store *store;   /* the thread's own connection; owned */
-	struct store *callers; /* borrowed */
+	struct store *callers; /* the caller's; borrowed */
 	struct mask *mask;
 	struct lifecycle_ui ui;
-	struct buf lines;    /* not printed yet: 'p' or 'w', text, NUL */
+	/* messages not printed yet: 'p' or 'w', text, NUL */
+	struct buf lines;
 	struct cancel ended; /* triggered when the thread is done */
 	pthread_t thread;
 };
@@ -249,8 +254,8 @@ static void keep_warning(void *arg, const char *line)
 	add_line(arg, 'w', line);
 }
 
-/* Where the sandbox stays, its uploads in the background may finish; else they
- * are cancelled. */
+/* Waits for background uploads if the sandbox continues to exist; otherwise
+ * cancels them. */
 static void end_background(struct managed_sandbox *box, bool stays)
 {
 	struct error why = { 0 };
@@ -261,8 +266,7 @@ static void end_background(struct managed_sandbox *box, bool stays)
 		say_warning(box, "%s", why.message);
 }
 
-/* Gives the caller a last chance to fetch work from a sandbox that will be
- * deleted. */
+/* Lets the caller fetch work from a sandbox that is about to be deleted. */
 static void save_work(struct managed_sandbox *box)
 {
 	const struct lifecycle_request *r = &box->request;
@@ -272,7 +276,7 @@ static void save_work(struct managed_sandbox *box)
 		r->before_remove(r->before_remove_arg, &box->sandbox, &limit);
 }
 
-/* The provider's name as a line begins with it: "Docker". */
+/* Returns the provider's name with a capital letter: "Docker". */
 static const char *title_of(const struct managed_sandbox *box, char room[64])
 {
 	snprintf(room, 64, "%s", sandbox_client_name(box->request.client));
@@ -281,8 +285,8 @@ static const char *title_of(const struct managed_sandbox *box, char room[64])
 	return room;
 }
 
-/* After an opening that failed: deletes what it made, or leaves its row to gc.
- * saves: request.before_remove is called first. */
+/* After a failed opening: deletes what it created, or leaves the row to gc.
+ * saves: call request.before_remove first. */
 static void abandon(struct managed_sandbox *box, bool saves,
 		    const struct error *why)
 {
@@ -301,7 +305,7 @@ static void abandon(struct managed_sandbox *box, bool saves,
 		say_progress(box, "Terminating %s sandbox %s...",
 			     title_of(box, room),
 			     ids_shown(box->sandbox.id, id));
-	/* It warns when it fails. */
+	/* It warns if it fails. */
 	if (dispose_sandbox(box, why, &ignored) == 0 && deletes)
 		say_progress(box, "✓ %s sandbox terminated",
 			     title_of(box, room));
@@ -313,13 +317,13 @@ static void *delete_on_thread(void *arg)
 	struct lifecycle_ending *e = arg;
 	struct error ignored = { 0 };
 
-	(void)store_ready(e->store, &ignored); /* each use tries again */
+	(void)store_ready(e->store, &ignored); /* each later use retries */
 	abandon(e->box, false, &e->why);
 	cancel_trigger(&e->ended);
 	return NULL;
 }
 
-/* The caller's store, mask and screen are for the caller's thread again. */
+/* Returns store, mask and screen to the caller's thread. */
 static void give_back(struct lifecycle_ending *e)
 {
 	e->box->request.store = e->callers;
@@ -355,7 +359,7 @@ int lifecycle_await_ending(const struct managed_sandbox *box,
 	return cancel_await(&e->ended, stop, err);
 }
 
-/* Waits for the thread, prints what it had to say, and zeroes box. */
+/* Waits for the thread, prints its messages, and zeroes box. */
 static void finish_ending(struct managed_sandbox *box)
 {
 	struct lifecycle_ending *e = box->ending;
@@ -382,8 +386,8 @@ static void finish_ending(struct managed_sandbox *box)
 	*box = (struct managed_sandbox){ .none_made = box->none_made };
 }
 
-/* Abandons box on a thread, without saving: no agent has worked there yet.
- * What is printed meanwhile is kept for finish_ending(), which the caller's
+/* Calls abandon() on a thread, without saving: no agent has worked in the
+ * sandbox yet. Messages are buffered for finish_ending(), which the caller's
  * thread calls. False: no thread could be started, and nothing was done. */
 static bool start_ending(struct managed_sandbox *box, const struct error *why)
 {
@@ -419,19 +423,20 @@ static bool start_ending(struct managed_sandbox *box, const struct error *why)
 }
 
 enum {
-	TAIL_MAX = 64 << 10, /* bytes held of the output, unless it is shown */
+	TAIL_MAX = 64 << 10, /* bytes of output held if it is not shown */
 	TAIL_KEPT = 8 << 10,
 };
 
 struct script_values {
 	struct managed_sandbox *box;
-	struct buf names; /* variables whose values are the user's: "A, B" */
+	/* variables whose values come from the user: "A, B" */
+	struct buf names;
 };
 
-struct script_sink { /* the script's output, on its way to the screen */
+struct script_sink { /* shows the script's output as it arrives */
 	const struct managed_sandbox *box;
 	struct redact_screen shown;
-	struct buf text; /* of one chunk */
+	struct buf text; /* text of one chunk */
 	struct buf tail;
 };
 
@@ -472,8 +477,9 @@ static void warn_about_script(void *arg, const char *line)
 	say_warning(r->box, "%s", line);
 }
 
-/* A repository that brings a vendor's key along owns the account in which the
- * script runs, and can read there what the script was given. */
+/* Asks before the script gets the user's values in an account that the project
+ * chose: if a repository supplies the vendor's key, it owns the account and can
+ * read those values there. */
 static int check_account(const struct script_values *r, struct error *err)
 {
 	const struct lifecycle_request *request = &r->box->request;
@@ -506,10 +512,10 @@ static int check_account(const struct script_values *r, struct error *err)
 	return rc < 0 ? -1 : 0;
 }
 
-/* Reads and expands request.setup; what it receives is masked from then on.
- * Where a project's .env decides in whose account the script runs, the user is
- * asked before a value of his own is put in: ERR_USAGE when he does not agree.
- */
+/* Reads and expands request.setup. Values that the script gets are masked from
+ * then on. If the project's .env chooses the account in which the script runs,
+ * the user is asked before a value is inserted: ERR_USAGE if the user
+ * refuses. */
 static int read_setup(struct managed_sandbox *box, struct setup_script *script,
 		      struct error *err)
 {
@@ -572,8 +578,8 @@ static int report_failed_script(const struct script_sink *s, int exit_code,
 	return error_set(err, ERR_REMOTE, "Setup failed - aborting");
 }
 
-/* A script that changed the directory moves the tools there. The ledger has it
- * for those who attach to the sandbox later. */
+/* Reports that tools now start in the directory where the script ended, and
+ * records it in the ledger for processes that attach later. */
 static void report_start_dir(struct managed_sandbox *box)
 {
 	struct error err = { 0 };
@@ -635,7 +641,8 @@ static void forward_progress(void *arg, const char *line)
 	say_progress(arg, "%s", line);
 }
 
-/* The request's, else the configured one, else the provider's. */
+/* Returns the request's lifetime, else the configured one, else the provider's
+ * default. */
 static int choose_lifetime(const struct lifecycle_request *r, int64_t *seconds,
 			   struct error *err)
 {
@@ -655,8 +662,8 @@ static int choose_lifetime(const struct lifecycle_request *r, int64_t *seconds,
 	return 0;
 }
 
-/* The ledger row comes before the request and gets the id after it: a crash in
- * between leaves a row that gc looks for by its label. */
+/* The ledger row is written before the request and gets the id afterwards:
+ * after a crash in between, gc searches for the row's label. */
 static int create(struct managed_sandbox *box, int64_t lifetime_s,
 		  const struct stop *stop, struct error *err)
 {
@@ -713,7 +720,8 @@ static int attach(struct managed_sandbox *box, const struct stop *stop,
 	    0)
 		return -1;
 	lifecycle_restore_start(&box->sandbox, r->store);
-	/* For later commands that name it by its id; not needed to go on. */
+	/* For later commands that name the sandbox by its id; a failure does
+	 * not matter. */
 	if (r->store &&
 	    ledger_attached(r->store, r->client->provider->name,
 			    lifecycle_endpoint(r->client), box->sandbox.id,
@@ -725,7 +733,7 @@ static int attach(struct managed_sandbox *box, const struct stop *stop,
 	return 0;
 }
 
-/* Can this provider do what --on-exit asks for? */
+/* Fails if the provider does not support the chosen --on-exit. */
 static int check_keeping(const struct lifecycle_request *r, struct error *err)
 {
 	const struct sandbox_provider *p = r->client->provider;
@@ -735,7 +743,8 @@ static int check_keeping(const struct lifecycle_request *r, struct error *err)
 				 "a sandbox of %s cannot be kept, because "
 				 "dcode cannot attach to it again",
 				 p->name);
-	/* The abilities of an external provider are known once it runs. */
+	/* What an external provider supports is known only after it was
+	 * started. */
 	if (r->on_exit != LIFECYCLE_STOP || sandbox_needs_probe(r->client) ||
 	    sandbox_can_stop(r->client))
 		return 0;
@@ -744,7 +753,7 @@ static int check_keeping(const struct lifecycle_request *r, struct error *err)
 	return error_hint(err, "Keep it running: --on-exit keep");
 }
 
-/* Errors that can be found without calling the vendor. */
+/* Reports errors that can be found without calling the vendor. */
 static int check(const struct lifecycle_request *r, struct error *err)
 {
 	const struct sandbox_provider *p = r->client->provider;
@@ -773,10 +782,10 @@ static int check(const struct lifecycle_request *r, struct error *err)
 	return 0;
 }
 
-struct own { /* the ledger row of a thread's own sandbox, copied */
+struct own { /* a copied ledger row of a thread's own sandbox */
 	char *id, *provider, *endpoint;
 	bool kept;
-	int64_t user; /* pid of a dcode that uses it by --sandbox-id, or 0 */
+	int64_t user; /* pid of a dcode that uses it with --sandbox-id, or 0 */
 };
 
 static bool copy_own(void *arg, const struct ledger_row *row)
@@ -824,6 +833,7 @@ static int64_t unix_now(void)
 	return clock_unix_ms() / 1000;
 }
 
+/* Attaches to the thread's sandbox, and starts it if it was stopped. */
 static int attach_own(struct managed_sandbox *box, const char *id,
 		      const struct stop *stop, struct error *err)
 {
@@ -882,6 +892,7 @@ static int take_over(struct managed_sandbox *box, int64_t lifetime_s,
 	return rc;
 }
 
+/* Creates, takes over or attaches to the sandbox, as the request says. */
 static int begin_sandbox(struct managed_sandbox *box, int64_t lifetime_s,
 			 const struct stop *stop, struct error *err)
 {
@@ -948,9 +959,9 @@ int lifecycle_open(struct managed_sandbox *box,
 	return -1;
 }
 
-/* True when processes would survive the sandbox's deletion, because it is a
- * directory on a machine that stays. Where nothing outlives a request, no
- * process does. */
+/* True if processes can outlive the sandbox because it is a directory on a
+ * machine that continues to exist. With SANDBOX_LEAVES in lacks no process
+ * outlives its request. */
 static bool shares_machine(const struct managed_sandbox *box)
 {
 	const struct sandbox_client *client = box->request.client;
@@ -960,8 +971,8 @@ static bool shares_machine(const struct managed_sandbox *box)
 	       sandbox_isolation(client) <= ISOLATION_NONE;
 }
 
-/* Waits until every cancelled command is dead, for as long as its kill may
- * take. A wait that the user would notice is explained. */
+/* Waits until every cancelled command has been killed or its kill has given up.
+ * Longer waits are announced. */
 static void await_kills(struct managed_sandbox *box)
 {
 	struct stop soon = stop_cleanup(SHOWN_MS);
@@ -985,7 +996,8 @@ static const char *shown_time(int64_t seconds, char room[20])
 	return room;
 }
 
-/* The last lines of a run: what was kept, until when, and what to type. */
+/* Prints the last lines of a run: what was kept, until when, and how to
+ * continue. */
 static void say_kept(const struct managed_sandbox *box, bool stopped,
 		     const struct lifecycle_stopping *s)
 {
@@ -1031,8 +1043,8 @@ static int stop_and_keep(struct managed_sandbox *box, const struct stop *stop,
 	return 0;
 }
 
-/* Seconds for which a running sandbox is kept. One that costs money and is not
- * extended by anybody is asked for a day at most. */
+/* Returns how many seconds to keep a running sandbox. If it costs money and
+ * nobody extends it, at most a day. */
 static int64_t wanted_time(const struct managed_sandbox *box)
 {
 	const struct lifecycle_request *r = &box->request;
@@ -1052,8 +1064,8 @@ static void note_end(void *arg, const struct sandbox_info *info)
 	((struct kept_until *)arg)->ends = info->ends;
 }
 
-/* Extends its life as far as the vendor allows without a dcode. Returns the
- * Unix second at which it will end; ends: what is known now. */
+/* Extends its lifetime as far as the vendor allows. Returns the Unix second at
+ * which it ends. ends: the currently known end. */
 static int64_t extend_far(struct managed_sandbox *box, int64_t ends,
 			  int64_t wanted, const struct stop *stop)
 {
@@ -1078,8 +1090,8 @@ static int64_t extend_far(struct managed_sandbox *box, int64_t ends,
 	return ends;
 }
 
-/* The row is written before and after the vendor is asked: a crash in between
- * leaves the longer time. */
+/* Writes the ledger row before and after asking the vendor: after a crash in
+ * between, the row has the longer time. */
 static int keep_running(struct managed_sandbox *box, const struct stop *stop,
 			struct error *err)
 {
@@ -1105,7 +1117,7 @@ static int keep_running(struct managed_sandbox *box, const struct stop *stop,
 	return 0;
 }
 
-/* Keeps or stops it, as on_exit says. */
+/* Keeps or stops the sandbox, as on_exit says. */
 static int leave_kept(struct managed_sandbox *box, struct error *err)
 {
 	const struct sandbox_client *client = box->request.client;

@@ -1,11 +1,11 @@
-/* remove.c - one sandbox by its id: deleted or stopped, with its ledger row. */
+/* remove.c - deletes or stops a sandbox by its id, with its ledger row. */
 /* SPDX-License-Identifier: MIT */
 
 /*
- * What needs a provider's client, the store and an id, but no open sandbox:
- * gc, `dcode sandbox rm, stop, start` and lifecycle.c use it. Each step is in
- * the ledger before the vendor is asked, and confirmed after it: whoever
- * crashes in between leaves a row that gc finishes.
+ * Functions that need a provider's client, the store and an id, but no open
+ * sandbox. They are used by gc, `dcode sandbox rm, stop, start` and
+ * lifecycle.c. Each step is written to the ledger before the vendor is asked
+ * and confirmed afterwards: after a crash in between, gc completes it.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -17,8 +17,8 @@
 #include "session/session.h"
 
 enum {
-	/* An engine may still be making what an interrupted create asked for.
-	 * The pauses double: 4.65 s in all. */
+	/* An engine may still be creating the sandbox of an interrupted
+	 * request. The pauses double: 4.65 s in total. */
 	SEARCH_MS = 150,
 	SEARCH_TRIES = 6,
 };
@@ -38,8 +38,8 @@ static void match(void *arg, const struct sandbox_info *info)
 	search->id = xstrdup(info->id);
 }
 
-/* Deletes what is listed under our label. A list may be late, and a proxy may
- * say 404 to a DELETE: where the provider still describes it, it is there. */
+/* Deletes a listed sandbox. A list may be outdated, and a proxy may answer a
+ * DELETE with 404: if the provider still describes the sandbox, it exists. */
 static int remove_listed(struct sandbox_client *client, const char *id,
 			 const struct stop *stop, struct error *err)
 {
@@ -56,7 +56,7 @@ static int remove_listed(struct sandbox_client *client, const char *id,
 }
 
 /* The provider does not know the id. The create may have returned a wrong one,
- * so look for our label before the row is closed. */
+ * so search for the label before closing the row. */
 static int remove_labelled(struct sandbox_client *client, struct store *store,
 			   const char *label, const struct stop *stop,
 			   struct error *err)
@@ -82,7 +82,7 @@ int lifecycle_remove(struct sandbox_client *client, struct store *store,
 	struct error ignored = { 0 };
 	int rc;
 
-	/* A machine is deleted even if the ledger cannot be written. */
+	/* Delete the sandbox even if the ledger cannot be written. */
 	if (label)
 		(void)ledger_removing(store, label, &ignored);
 	rc = sandbox_remove(client, id, stop, err);
@@ -140,7 +140,7 @@ static int64_t unix_now(void)
 	return clock_unix_ms() / 1000;
 }
 
-/* The row gets the state that the vendor's answer, in err, leaves. */
+/* Sets the row's state according to the vendor's answer in err. Returns -1. */
 static int note_failure(struct store *store, const struct lifecycle_stopping *s,
 			struct error *err)
 {

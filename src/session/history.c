@@ -81,8 +81,8 @@ static bool fits_role(enum role role, enum part_kind kind)
 	return kind != PART_TOOL_RESULT && kind != PART_MEDIA;
 }
 
-/* Replaces invalid JSON in arguments and replays: both are inserted into
- * requests unchanged. */
+/* Drops an invalid replay and repairs arguments, or marks them as bad: both are
+ * inserted into requests unchanged. */
 static void check_json(struct part *p)
 {
 	struct buf args = BUF_INIT(SIZE_MAX / 2);
