@@ -126,10 +126,10 @@ struct completer {
  * of the draft. */
 void complete_update(struct completer *c, struct editor *e);
 /* Replaces the list of files: paths, each ended by LF or NUL. Excess entries
- * are dropped. Call complete_update() then. */
+ * are dropped. Call complete_update() afterwards. */
 void complete_set_files(struct completer *c, struct str paths);
 /* Sets the arguments of a command. Each line is the text to insert, a tab, and
- * a description. Call complete_update() then. */
+ * a description. Call complete_update() afterwards. */
 void complete_set_arguments(struct completer *c, struct str command,
 			    struct str lines);
 /* Discards files and arguments; they are requested again when needed. */

@@ -1,9 +1,9 @@
-/* diff.c - in which lines two texts differ, as text and as coloured rows. */
+/* diff.c - compares two texts by line; draws diffs as text or coloured rows. */
 /* SPDX-License-Identifier: MIT */
 /*
- * Begin reading at diff_lines(), the search for the shortest way from one text
- * to the other (Myers, "An O(ND) Difference Algorithm"). diff_text() writes
- * what it found, diffview_render() draws it.
+ * Begin reading at diff_lines(), which searches the shortest edit script
+ * (Myers, "An O(ND) Difference Algorithm"). diff_text() writes the result as
+ * text, diffview_render() draws it.
  */
 #include "markup/diff.h"
 
@@ -21,11 +21,12 @@ struct diff_text {
 };
 
 /* Myers 1986, "An O(ND) Difference Algorithm": how far each diagonal reaches
- * after each number of edits, kept for the way back. */
+ * after each number of edits. The values are stored to find the way back. */
 struct diff_search {
 	struct diff_text a;
 	struct diff_text b;
-	long *reach; /* a row of 2 * DIFF_EDITS + 3 for each number of edits */
+	long *reach; /* one row of 2 * DIFF_EDITS + 3 values for each number of
+			edits */
 };
 
 enum { WIDTH = 2 * DIFF_EDITS + 3 };
@@ -92,13 +93,14 @@ static long *reach_of(struct diff_search *s, long edits)
 	return s->reach + edits * WIDTH + DIFF_EDITS + 1;
 }
 
-/* Whether the best way to diagonal k at this number of edits adds a line. */
+/* True if the best path to diagonal k with this number of edits ends with an
+ * added line. */
 static bool comes_by_adding(const long *before, long k, long edits)
 {
 	return k == -edits || (k != edits && before[k - 1] < before[k + 1]);
 }
 
-/* Fills a row; true when the end was reached on it. */
+/* Computes one row. Returns true if it reaches the end of both texts. */
 static bool search_row(struct diff_search *s, long edits)
 {
 	long *now = reach_of(s, edits);
@@ -123,7 +125,7 @@ static bool search_row(struct diff_search *s, long edits)
 	return false;
 }
 
-/* Marks the lines that change, from the end back. */
+/* Marks the changed lines, from the end to the beginning. */
 static void mark_changes(struct diff_search *s, long edits, bool *removed,
 			 bool *added)
 {
@@ -145,7 +147,8 @@ static void mark_changes(struct diff_search *s, long edits, bool *removed,
 	}
 }
 
-/* Sets what changes between a and b; all of it when that is too much. */
+/* Marks the lines that differ between a and b; all of them if there are too
+ * many edits. */
 static void find_changes(struct diff_search *s, bool *removed, bool *added)
 {
 	size_t most =
@@ -238,9 +241,9 @@ void diff_steps_release(struct diff_steps *steps)
 }
 
 struct writing {
-	struct str old_rest; /* from the next line on */
+	struct str old_rest; /* begins at the next line */
 	struct str new_rest;
-	size_t line; /* of the new text, from 1 */
+	size_t line; /* number of the next line in the new text, from 1 */
 	struct buf *out;
 };
 
@@ -259,7 +262,7 @@ static void write_hunk(struct writing *w)
 	buf_addf(w->out, "@@ line %zu @@", w->line);
 }
 
-/* Lines that both have: those next to a change. */
+/* Skips n common lines and writes those next to a change. */
 static void write_same(struct writing *w, size_t n, bool begin, bool end)
 {
 	size_t head = begin ? 0 : DIFFVIEW_CONTEXT;
@@ -323,7 +326,7 @@ void diff_text(struct str old_text, struct str new_text, struct buf *out)
 
 struct drawing {
 	const struct diffview *d;
-	struct str old_rest; /* from the next line on */
+	struct str old_rest; /* begins at the next line */
 	struct str new_rest;
 	size_t old_line; /* number of the next line, from 1 */
 	size_t new_line;
@@ -331,8 +334,7 @@ struct drawing {
 	struct rows *out;
 };
 
-/* Where two lines differ: bytes that both begin and end with, cut between
- * words. */
+/* The common beginning and end of two lines in bytes, cut between words. */
 struct difference {
 	size_t head;
 	size_t tail;
@@ -352,7 +354,7 @@ static bool is_word(char c)
 	       (c >= 'A' && c <= 'Z') || c == '_' || (unsigned char)c >= 0x80;
 }
 
-/* Whether a cut at i goes through a word. */
+/* True if position i is inside a word. */
 static bool in_word(struct str s, size_t i)
 {
 	return i > 0 && i < s.len && is_word(s.ptr[i - 1]) && is_word(s.ptr[i]);
@@ -384,7 +386,7 @@ static struct str next_line(struct str *rest)
 	return line;
 }
 
-/* Appends one line behind its number and sign. */
+/* Appends a line after its number and sign. */
 static void draw_line(struct drawing *p, size_t number, char sign,
 		      struct style style, const struct rows *text)
 {
@@ -416,7 +418,7 @@ static void draw_plain_line(struct drawing *p, size_t number, char sign,
 	rows_release(&text);
 }
 
-/* The same of a line with another in its place. */
+/* Draws a changed line; the words that differ are bold. */
 static void draw_changed_line(struct drawing *p, size_t number, char sign,
 			      struct str line, struct difference d)
 {
@@ -447,7 +449,8 @@ static void draw_fold(struct drawing *p, size_t lines)
 	rows_release(&text);
 }
 
-/* Lines that both have: those next to a change, the others folded. */
+/* Draws n common lines: those next to a change, with a note in place of the
+ * others. */
 static void draw_same(struct drawing *p, size_t n, bool begin, bool end)
 {
 	size_t head = begin ? 0 : DIFFVIEW_CONTEXT;
@@ -467,7 +470,7 @@ static void draw_same(struct drawing *p, size_t n, bool begin, bool end)
 	}
 }
 
-/* Lines in the place of as many others are compared one by one. */
+/* If as many lines were added as removed, compares them in pairs. */
 static void draw_change(struct drawing *p, const struct diff_step *step)
 {
 	bool pairs = step->n_old == step->n_new;

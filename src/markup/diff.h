@@ -1,12 +1,12 @@
-/* diff.h - in which lines two texts differ, as text and as coloured rows. */
+/* diff.h - compares two texts by line; draws diffs as text or coloured rows. */
 /* SPDX-License-Identifier: MIT */
 #ifndef MARKUP_DIFF_H
 #define MARKUP_DIFF_H
 
 /*
- * diff_lines() compares two texts. diff_text() is what a model or a plain
- * terminal reads, diffview_*() what the chat draws; it draws unified diffs of
- * others, too.
+ * diff_lines() compares two texts. diff_text() writes a diff for a model or a
+ * plain terminal; diffview_*() draws one for the chat, including unified diffs
+ * of other programs.
  */
 #include "base/str.h"
 #include "term/rows.h"
@@ -17,18 +17,20 @@ enum diff_kind {
 	DIFF_ADDED,
 	DIFF_REMOVED,
 	DIFF_HUNK, /* "@@ -1,3 +1,4 @@" */
-	DIFF_HEAD, /* what names the files */
+	DIFF_HEAD, /* line that names a file */
 };
 
-/* What a line of a unified diff is. A hunk's own lines may look like a head
- * ("--- "): *in_hunk is false before the first line, then kept by it. */
+/* Returns the kind of a line in a unified diff. Within a hunk, a line may look
+ * like a head ("--- "), so *in_hunk keeps track: set it to false before the
+ * first line. */
 enum diff_kind diff_line_kind(struct str line, bool *in_hunk);
 
-/* Whether text holds a unified diff: lines of ---, +++ and @@ in this order. */
+/* True if text contains a unified diff: lines with ---, +++ and @@ in this
+ * order. */
 bool diff_lines_are_unified(struct str text);
 
-/* Lines of old_text, then of new_text: n_old removed, n_new added, after `same`
- * lines that both have. The last step has neither. */
+/* One step: `same` common lines, then n_old removed and n_new added lines. The
+ * last step removes and adds none. */
 struct diff_step {
 	size_t same;
 	size_t n_old;
@@ -41,10 +43,10 @@ struct diff_steps {
 };
 
 /*
- * How old_text becomes new_text, line by line. The shortest way where at most
- * DIFF_EDITS lines differ after the lines that both begin and end with; else
- * everything between these is removed and added, so time and memory are
- * bounded.
+ * Computes how to change old_text into new_text by lines. Finds the shortest
+ * edit script if, apart from the common beginning and end, at most DIFF_EDITS
+ * lines differ. Otherwise everything between is removed and added, to limit
+ * time and memory.
  */
 enum { DIFF_EDITS = 500 };
 void diff_lines(struct str old_text, struct str new_text,
@@ -54,29 +56,30 @@ void diff_steps_release(struct diff_steps *steps);
 struct diffview {
 	const struct theme *theme; /* borrowed */
 	size_t columns;
-	bool numbers; /* of lines: the texts are whole files */
+	bool numbers; /* show line numbers: the texts are whole files */
 };
 
-enum { DIFFVIEW_CONTEXT = 3 /* lines around a change */ };
+enum { DIFFVIEW_CONTEXT = 3 /* unchanged lines around a change */ };
 
 /*
- * Appends how old_text becomes new_text: removed and added lines with the
- * lines around them, the others folded. In a line that replaces another the
- * words that differ are bold.
+ * Appends the difference between two texts: removed and added lines with some
+ * lines around them; the others are folded. In a replaced line, the words that
+ * differ are bold.
  */
 void diffview_render(const struct diffview *d, struct str old_text,
 		     struct str new_text, struct rows *out);
 /* Appends a unified diff. */
 void diffview_unified(const struct diffview *d, struct str text,
 		      struct rows *out);
-/* Counts the lines that are added and removed. */
+/* Counts the added and removed lines. */
 void diffview_count(struct str old_text, struct str new_text, size_t *added,
 		    size_t *removed);
 
 /*
- * Appends how old_text becomes new_text: "@@ line 12 @@", and lines that begin
- * with ' ', '-' or '+', as many around a change as DIFFVIEW_CONTEXT. No line
- * end behind the last. Nothing when both are the same.
+ * Appends the difference between two texts: "@@ line 12 @@", and lines
+ * beginning with ' ', '-' or '+', with DIFFVIEW_CONTEXT unchanged lines around
+ * a change. The last line has no line end. Appends nothing if the texts are
+ * equal.
  */
 void diff_text(struct str old_text, struct str new_text, struct buf *out);
 

@@ -1,7 +1,7 @@
-/* highlight.c - keywords, strings, comments and numbers of code, by line. */
+/* highlight.c - highlights keywords, strings, comments and numbers, by line. */
 /* SPDX-License-Identifier: MIT */
 /*
- * languages[] says what the lines of a language are made of; begin reading at
+ * languages[] describes the syntax of each language. Begin reading at
  * highlight_line().
  */
 #include "markup/highlight.h"
@@ -13,16 +13,19 @@
 #include "markup/diff.h"
 
 struct language {
-	const char *names;    /* separated by blanks, lower case: of fences and
-				 the suffixes of files */
-	const char *keywords; /* separated by blanks */
-	const char *line[2];  /* what begins a comment up to the line's end */
-	const char *block[2]; /* what begins and what ends a longer one */
-	const char *quotes;   /* each ends a string that it begins */
-	const char *across;   /* those of them whose strings hold line ends */
-	bool triple;          /* a quote written three times does so, too */
-	bool any_case;        /* keywords in lower and upper case */
-	bool raw;             /* a backslash is a character like others */
+	const char *names;    /* names in fences and file suffixes; lower case,
+				 separated by spaces */
+	const char *keywords; /* separated by spaces */
+	const char *line[2];  /* strings that begin a comment up to the end of
+				 the line */
+	const char *block[2]; /* begin and end of a block comment */
+	const char *quotes;   /* quote characters, each of which ends its own
+				 string */
+	const char *across;   /* quotes whose strings may contain line ends */
+	bool triple;   /* a tripled quote begins a string that may contain line
+			  ends */
+	bool any_case; /* keywords ignore case */
+	bool raw;      /* a backslash is an ordinary character */
 };
 
 #define C_COMMENTS .line = { "//" }, .block = { "/*", "*/" }
@@ -38,7 +41,7 @@ struct language {
 	"unsigned void volatile while "
 
 static const struct language languages[] = {
-	/* ends where names is NULL */
+	/* the last row has no names */
 	{ .names = "c h",
 	  .keywords = C_WORDS "restrict _Bool _Static_assert size_t",
 	  C_COMMENTS,
@@ -81,7 +84,7 @@ static const struct language languages[] = {
 	  C_COMMENTS,
 	  .quotes = "\"'`",
 	  .across = "`" },
-	/* A ' also begins a lifetime, so it begins no string here. */
+	/* ' is not a quote here, because it also begins a lifetime. */
 	{ .names = "rust rs",
 	  .keywords = "as async await break const continue crate dyn else enum "
 		      "extern false fn for if impl in let loop match mod move "
@@ -199,7 +202,7 @@ static const struct language languages[] = {
 	{ 0 },
 };
 
-enum { LONGEST_WORD = 32 }; /* bytes of a keyword, and of a name */
+enum { LONGEST_WORD = 32 }; /* bytes of a keyword or of a name */
 
 static bool is_letter(char c)
 {
@@ -212,7 +215,7 @@ static bool is_digit(char c)
 	return c >= '0' && c <= '9';
 }
 
-/* Whether word is one of those in list, which blanks separate. */
+/* True if list, separated by spaces, contains word. */
 static bool has_word(const char *list, struct str word, bool any_case)
 {
 	struct str rest = str_of(list);
@@ -251,7 +254,8 @@ static void add(struct rows *out, enum style_role role, struct str text)
 	rows_add(out, (struct style){ .role = (uint8_t)role }, text);
 }
 
-/* Bytes of a quoted string, its end included where this line has it. */
+/* Returns the length of a quoted string up to its end or the end of the line.
+ */
 static size_t string_length(const struct language *l, struct str text,
 			    struct str end, bool *closed)
 {
@@ -271,7 +275,8 @@ static size_t string_length(const struct language *l, struct str text,
 	return text.len;
 }
 
-/* Adds what is left of an open comment or string; bytes of it. */
+/* Adds the rest of an open comment or string and returns its length in bytes.
+ */
 static size_t add_open(struct highlight *h, struct str text, struct rows *out)
 {
 	struct str end = str_of(h->until);
@@ -292,7 +297,7 @@ static size_t add_open(struct highlight *h, struct str text, struct rows *out)
 	return n;
 }
 
-/* A quote three times, as what ends it. */
+/* Returns the tripled quote, which ends the string. */
 static const char *triple_quote(char c)
 {
 	return c == '"' ? "\"\"\"" : "'''";
@@ -303,8 +308,8 @@ static const char *one_quote(char c)
 	return c == '"' ? "\"" : c == '`' ? "`" : "'";
 }
 
-/* A string from its quote on; one without an end on its line goes on in the
- * next where the language has such. */
+/* Adds a string from its quote on. If the line does not end it, it may continue
+ * on the next, depending on the language. */
 static size_t add_string(struct highlight *h, struct str text, struct rows *out)
 {
 	const struct language *l = h->language;
@@ -354,7 +359,7 @@ static bool begins_with(struct str text, const char *what)
 	return what && str_starts(text, what);
 }
 
-/* "#" within a word is none of the shell's: ${#x}, a#b. */
+/* "#" within a word does not begin a shell comment: ${#x}, a#b. */
 static bool begins_comment(const struct language *l, struct str text,
 			   bool after_blank)
 {
@@ -365,7 +370,7 @@ static bool begins_comment(const struct language *l, struct str text,
 	return false;
 }
 
-/* Adds what begins text; bytes of it. */
+/* Adds the first token of text and returns its length in bytes. */
 static size_t add_token(struct highlight *h, struct str text, bool after_blank,
 			struct rows *out)
 {

@@ -1,4 +1,4 @@
-/* highlight.h - keywords, strings, comments and numbers of code, by line. */
+/* highlight.h - highlights keywords, strings, comments and numbers, by line. */
 /* SPDX-License-Identifier: MIT */
 #ifndef MARKUP_HIGHLIGHT_H
 #define MARKUP_HIGHLIGHT_H
@@ -8,20 +8,19 @@
 
 struct language;
 
-/* Where a text of code stands between two lines. Zero-initialise: plain. */
+/* The state of the highlighter between two lines. Zero-initialise: plain. */
 struct highlight {
 	const struct language *language; /* NULL: plain */
-	const char
-		*until; /* ends what is open (a comment, a string), or NULL */
-	bool comment;   /* until ends a comment */
-	bool diff;      /* its lines are those of a diff */
+	const char *until; /* end of an open comment or string, or NULL */
+	bool comment;      /* the open part is a comment */
+	bool diff;         /* the lines are those of a diff */
 	bool in_hunk;
 };
 
-/* name: of a fence ("c", "py title=x") or a file's suffix, any case; unknown
- * ones are plain. */
+/* name: a fence's language ("c", "py title=x") or a file's suffix, in any case.
+ * Text in an unknown language is plain. */
 void highlight_begin(struct highlight *h, struct str name);
-/* Adds the next line, without its LF, to the open row of out. */
+/* Appends the next line, without its LF, to the open row of out. */
 void highlight_line(struct highlight *h, struct str line, struct rows *out);
 
 #endif

@@ -1,9 +1,9 @@
-/* markdown.c - Markdown as rows, while it arrives. */
+/* markdown.c - renders Markdown as rows while it arrives. */
 /* SPDX-License-Identifier: MIT */
 /*
- * First the reader of blocks: line by line it finds where a top-level block
- * ends, so that no line is parsed twice. Then the stream: begin reading at
- * markdown_feed(). What a whole block looks like is in markdown_render.c.
+ * First the block parser: line by line it finds where a top-level block ends,
+ * so that no line is parsed twice. Then the stream: begin reading at
+ * markdown_feed(). markdown_render.c renders a complete block.
  */
 #include "markup/markdown.h"
 
@@ -13,24 +13,25 @@
 #include "term/rows.h"
 
 enum {
-	BLOCKS_BEFORE = 1, /* what was open ended before this line */
-	BLOCKS_AFTER = 2,  /* this line ends its own block */
+	BLOCKS_BEFORE = 1, /* the open block ended before this line */
+	BLOCKS_AFTER = 2,  /* this line ends its block */
 };
 
 enum {
-	CODE_INDENT = 4,     /* columns, also of a tab */
-	MOST_DIGITS = 9,     /* of an item's number */
-	UNDERLINE_LEAST = 3, /* "---", ":--": what md4c 0.4 asks for */
-	MOST_MARKS = 16, /* containers that one line may open, looked through */
+	CODE_INDENT = 4, /* columns of indented code, and of a tab */
+	MOST_DIGITS = 9, /* digits of a list item's number */
+	UNDERLINE_LEAST =
+		3,       /* md4c 0.4 needs this many characters: "---", ":--" */
+	MOST_MARKS = 16, /* containers examined that one line opens */
 };
 
 struct mark {
-	char c; /* as in struct blocks, '>', or 0: none */
+	char c; /* as in struct blocks, or '>'; 0: no mark */
 	size_t len;
 	size_t number;
 };
 
-/* The columns before the text of a line, which is left in *line. */
+/* Skips the indentation of *line and returns its width in columns. */
 static size_t skip_indent(struct str *line, size_t column)
 {
 	size_t from = column;
@@ -50,7 +51,7 @@ static bool is_blank(struct str text)
 	return !str_trim(text).len;
 }
 
-/* How often text begins with c. */
+/* Returns how many times text begins with c. */
 static size_t count_run(struct str text, char c)
 {
 	size_t n = 0;
@@ -92,7 +93,7 @@ static bool is_underline(struct str text)
 	       is_blank(str_skip(text, count_run(text, c)));
 }
 
-/* The length of the fence that text begins with, or 0. */
+/* Returns the length of the fence at the beginning of text, or 0. */
 static size_t fence_length(struct str text)
 {
 	char c = text.len ? text.ptr[0] : '\0';
@@ -119,7 +120,7 @@ static void skip_char(struct str *text, char c)
 		*text = str_skip(*text, 1);
 }
 
-/* "| :-- | --: |": the second line of a table. */
+/* True for the second line of a table: "| :-- | --: |". */
 static bool is_table_line(struct str text)
 {
 	bool pipe = str_find(text, '|') < text.len;
@@ -167,7 +168,8 @@ static struct mark read_mark(struct str text)
 	return m;
 }
 
-/* An empty item, or one that is not the first, interrupts no paragraph. */
+/* False for an empty list item and for one whose number is not 1: they cannot
+ * interrupt a paragraph. */
 static bool may_interrupt(struct mark m, struct str text)
 {
 	bool ordered = m.c == '.' || m.c == ')';
@@ -176,8 +178,8 @@ static bool may_interrupt(struct mark m, struct str text)
 			      (!ordered || m.number == 1));
 }
 
-/* What is left of a line behind the marks of the containers that it opens;
- * empty when that is indented code. */
+/* Returns the text after the marks of the containers that it opens; empty if it
+ * is indented code. */
 static struct str skip_marks(struct str text, bool paragraph)
 {
 	for (int i = 0; i < MOST_MARKS && !is_rule(text); i++) {
@@ -193,8 +195,8 @@ static struct str skip_marks(struct str text, bool paragraph)
 	return text;
 }
 
-/* Follows the code blocks and paragraphs within a quote or an item; indent: of
- * text within it. */
+/* Tracks code blocks and paragraphs within a quote or list item. indent: the
+ * indentation of text within it. */
 static void follow_inside(struct blocks *b, struct str text, size_t indent)
 {
 	bool paragraph = b->lazy && !b->blank;
@@ -216,7 +218,7 @@ static void follow_inside(struct blocks *b, struct str text, size_t indent)
 		b->lazy = false;
 }
 
-/* The same behind the mark of a quote. */
+/* Tracks the text after a quote's mark in the same way. */
 static void follow_quote(struct blocks *b, struct str text)
 {
 	size_t indent;
@@ -245,7 +247,7 @@ static unsigned begin_item(struct blocks *b, struct str text, size_t indent,
 	return BLOCKS_BEFORE;
 }
 
-/* A line that no open block takes. */
+/* Begins a new block with a line that does not belong to the open one. */
 static unsigned begin_block(struct blocks *b, struct str text, size_t indent)
 {
 	struct mark m = read_mark(text);
@@ -287,7 +289,7 @@ static unsigned end_block(struct blocks *b)
 	return BLOCKS_AFTER;
 }
 
-/* What begins a block even where a paragraph might go on. */
+/* True if text begins a block that can interrupt a paragraph. */
 static bool interrupts(struct str text)
 {
 	return is_rule(text) || is_heading(text) || fence_length(text) ||
@@ -312,12 +314,13 @@ static unsigned text_line(struct blocks *b, struct str text, size_t indent)
 	return 0;
 }
 
-/* A line at the left of what is in a quote or an item. */
+/* Handles a line that is indented less than the content of the quote or item.
+ */
 static unsigned outside_line(struct blocks *b, struct str text, size_t indent)
 {
 	bool inner = b->fence;
 
-	/* md4c lets a fence close a code block that is deeper. */
+	/* md4c lets a fence close a code block that is nested deeper. */
 	if (inner && indent < CODE_INDENT && closes_fence(b, text))
 		return end_block(b);
 	if (inner || b->blank || !b->lazy ||
@@ -349,8 +352,8 @@ static unsigned blank_line(struct blocks *b)
 	return 0;
 }
 
-/* Takes the next line, without its LF. Flags of BLOCKS_; kind then tells the
- * block that the line belongs to, unless BLOCKS_AFTER is set. */
+/* Handles the next line, without its LF. Returns BLOCKS_ flags. Unless
+ * BLOCKS_AFTER is set, kind is that of the line's block. */
 static unsigned blocks_line(struct blocks *b, struct str line)
 {
 	struct str text = line;
@@ -378,8 +381,8 @@ static unsigned blocks_line(struct blocks *b, struct str line)
 	return flags;
 }
 
-/* Appends a line of a FENCE without the columns that its fence stands after;
- * the tabs that it begins with become spaces. */
+/* Appends a line of a FENCE without the fence's indentation. Tabs at its
+ * beginning become spaces. */
 static void blocks_fence_text(const struct blocks *b, struct str line,
 			      struct buf *out)
 {
@@ -390,7 +393,7 @@ static void blocks_fence_text(const struct blocks *b, struct str line,
 	buf_addstr(out, line);
 }
 
-/* What follows the fence that opens a block: the language. */
+/* Returns the text after an opening fence: the language. */
 static struct str blocks_fence_info(struct str line)
 {
 	line = str_trim(line);
@@ -400,7 +403,8 @@ static struct str blocks_fence_info(struct str line)
 
 static const struct style muted = { .role = STYLE_MUTED };
 
-/* Room for an empty row between what is done and what follows. */
+/* Adds an empty row before the next block, if wanted and if it is not the
+ * first. */
 static void add_gap(struct markdown *m, bool wanted)
 {
 	rows_close(&m->done);
@@ -459,7 +463,7 @@ static void take_code_line(struct markdown *m, struct str line, unsigned flags)
 	add_code(m, &m->highlight, line, &m->done);
 }
 
-/* What a line that begins a block changes. */
+/* Updates the state for a line that begins a block. */
 static void keep_block(struct markdown *m, const struct blocks *before)
 {
 	const struct blocks *b = &m->blocks;
@@ -496,7 +500,8 @@ static void take_line(struct markdown *m, struct str line)
 	}
 }
 
-/* Takes text up to its line's end, or up to the cap; bytes of it. */
+/* Takes text up to the end of the line or the cap and returns the bytes taken.
+ */
 static size_t take_piece(struct markdown *m, struct str text)
 {
 	size_t n = str_find(text, '\n');
@@ -504,7 +509,8 @@ static size_t take_piece(struct markdown *m, struct str text)
 
 	if (n > MARKDOWN_BLOCK - m->line.len) {
 		n = MARKDOWN_BLOCK - m->line.len;
-		/* Not within a character: it began less than 4 bytes ago. */
+		/* Do not cut within a character, which is at most 4 bytes long.
+		 */
 		while (n && ((unsigned char)text.ptr[n] & 0xC0) == 0x80)
 			n--;
 		ended = false;
@@ -552,7 +558,7 @@ static void add_table_length(const struct markdown *m, struct rows *out)
 	markdown_render_plain(&m->look, str_of(text), muted, out);
 }
 
-/* The last part of a long block, as it was written. */
+/* Adds the end of a long block as plain text. */
 static void add_end(const struct markdown *m, struct str text, struct rows *out)
 {
 	text = str_skip(text, text.len - MARKDOWN_TAIL);

@@ -1,11 +1,11 @@
-/* markdown.h - Markdown as rows, while it arrives. */
+/* markdown.h - renders Markdown as rows while it arrives. */
 /* SPDX-License-Identifier: MIT */
 #ifndef MARKUP_MARKDOWN_H
 #define MARKUP_MARKDOWN_H
 
 /*
- * markdown_feed() takes an answer as it arrives; rows that will not change any
- * more go to done, markdown_tail() shows the rest as it looks so far.
+ * markdown_feed() takes an answer as it arrives. Rows that are final go to
+ * done; markdown_tail() shows the rest in its current form.
  */
 #include "base/sanitize.h"
 #include "markup/highlight.h"
@@ -13,68 +13,70 @@
 
 enum block_kind {
 	BLOCK_NONE = 0,
-	BLOCK_TEXT, /* a paragraph, a heading over its underline, a table */
+	BLOCK_TEXT, /* a paragraph, a heading with its underline, or a table */
 	BLOCK_QUOTE,
-	BLOCK_ITEM, /* of a list, with all that is in it */
+	BLOCK_ITEM, /* a list item with everything in it */
 	BLOCK_INDENTED,
 	BLOCK_FENCE,
 };
 
 /*
- * Where a document stands between two lines. Zero-initialise. Reads as md4c
- * does (CommonMark 0.30 and tables), without a second look at a line, so the
- * lines of one block, parsed alone, give what they give in the document; but
- * for reference links, which md4c resolves within what it is given.
+ * The state of the block parser between two lines. Zero-initialise. It follows
+ * md4c (CommonMark 0.30 and tables) and examines each line only once. A block's
+ * lines parsed separately give the same result as within the document, except
+ * for reference links, which md4c resolves within its input.
  */
 struct blocks {
 	enum block_kind kind;
-	size_t lines;  /* of the open block */
-	bool blank;    /* the line before was blank */
-	bool table;    /* TEXT: its second line makes it a table */
-	bool empty;    /* ITEM: its first line holds only the mark */
-	bool lazy;     /* QUOTE, ITEM: its last line ends in a paragraph */
-	bool deep;     /* the same: in a container within it */
-	size_t indent; /* ITEM: columns before its content; FENCE: before it */
-	/* ITEM: '-', '*', '+', '.' or ')', as long as a list may go on */
+	size_t lines;  /* lines of the open block */
+	bool blank;    /* the previous line was blank */
+	bool table;    /* TEXT: the second line makes it a table */
+	bool empty;    /* ITEM: the first line has only the mark */
+	bool lazy;     /* QUOTE, ITEM: the last line ends in a paragraph */
+	bool deep;     /* the same, in a nested container */
+	size_t indent; /* ITEM: columns before its content; FENCE: before the
+			  fence */
+	/* ITEM: '-', '*', '+', '.' or ')'; kept while a list may continue */
 	char mark;
-	size_t number; /* ITEM: what an ordered item shows */
-	bool first;    /* ITEM: of its list */
-	char fence;    /* FENCE, and in a QUOTE or ITEM: the open one, or 0 */
+	size_t number; /* ITEM: the number that an ordered item shows */
+	bool first;    /* ITEM: the first of its list */
+	char fence;    /* FENCE, and in a QUOTE or ITEM: character of the open
+			  fence, or 0 */
 	size_t fence_len;
 };
 
 /*
- * An answer on its way. A block, an item of a list and a line of code become
- * rows when they are complete, and never change then; each byte is parsed once
- * for that. What is longer than MARKDOWN_BLOCK is cut. For any division of a
- * text into pieces the rows at the end are the same.
+ * An answer being received. A block, a list item or a line of code becomes rows
+ * when it is complete, and these are final, so that each byte is parsed only
+ * once for them. Anything longer than MARKDOWN_BLOCK is split. The final rows
+ * do not depend on how the text was divided into pieces.
  */
-struct markdown {                  /* zeroed, then the first set */
-	struct markdown_look look; /* the width counts for what follows */
+struct markdown {                  /* zeroed, then the first field set */
+	struct markdown_look look; /* its width applies to what follows */
 	struct rows done;          /* the caller prints these and clears them */
-	size_t work; /* bytes that were parsed, those of tails too */
-	/* its own */
+	size_t work; /* bytes parsed so far, including those for tails */
+	/* private */
 	struct blocks blocks;
 	struct sanitizer clean;
 	struct buf fresh;   /* scratch */
-	struct buf line;    /* without its end yet */
+	struct buf line;    /* the last, unfinished line */
 	struct buf pending; /* lines of the open block */
 	struct highlight highlight;
-	size_t item; /* number of the ordered item in pending, or 0 */
-	bool begun;  /* something is done */
-	bool gap;    /* an empty row belongs before what is pending */
+	size_t item; /* number of the ordered list item in pending, or 0 */
+	bool begun;  /* done is not empty, or was not */
+	bool gap;    /* an empty row goes before the pending block */
 };
 
 enum {
-	MARKDOWN_BLOCK = 32 << 10, /* bytes of one block, or of one line */
-	MARKDOWN_TAIL = 4 << 10,   /* bytes that are parsed for a tail */
+	MARKDOWN_BLOCK = 32 << 10, /* bytes of a block or a line, at most */
+	MARKDOWN_TAIL = 4 << 10,   /* bytes parsed for a tail, at most */
 };
 
 void markdown_feed(struct markdown *m, struct str text);
-/* The text is over: all of it is done. The next one may be fed. */
+/* Ends the text and finishes all rows. Another text may be fed then. */
 void markdown_end(struct markdown *m);
-/* Appends what is not done yet, as it looks so far; of much the last part, and
- * of a table how long it is. */
+/* Appends the unfinished rest in its current form. Of a long rest only the last
+ * part is shown, of a table its length. */
 void markdown_tail(struct markdown *m, struct rows *out);
 void markdown_release(struct markdown *m);
 

@@ -1,10 +1,10 @@
-/* markdown_render.c - blocks of Markdown as rows. */
+/* markdown_render.c - renders blocks of Markdown as rows. */
 /* SPDX-License-Identifier: MIT */
 /*
- * md4c parses; it is loaded when first needed. From top to bottom: letters,
- * which tell whether something was lost; levels, the quotes and lists around a
- * block; tables; the parser's library; and the callbacks that make rows. Begin
- * reading at markdown_render().
+ * md4c, loaded when first needed, parses the text. From top to bottom: counting
+ * letters to detect lost text; levels, the quotes and lists around a block;
+ * tables; loading the parser; and the callbacks that make rows. Begin reading
+ * at markdown_render().
  */
 #include "markup/markdown_render.h"
 
@@ -21,22 +21,23 @@
 
 enum { LEVELS_MOST = 24 };
 
-/* A quote, a list, or an item of a list. */
+/* A quote, a list, or a list item. */
 struct level {
-	char mark[48]; /* before its first row; empty once it is used */
-	char rest[48]; /* before the others */
-	bool tight;    /* a list: no empty rows between its items */
-	bool begun;    /* a list: it has an item */
-	size_t number; /* a list: of its next item, or LEVELS_UNORDERED */
+	char mark[48]; /* before the first row; empty after use */
+	char rest[48]; /* before the other rows */
+	bool tight;    /* list: no empty rows between its items */
+	bool begun;    /* list: has an item */
+	size_t number; /* list: number of the next item, or LEVELS_UNORDERED */
 };
 
 #define LEVELS_UNORDERED SIZE_MAX
 
-/* Zero-initialise. The caller opens none beyond LEVELS_MOST. */
+/* The open levels. Zero-initialise. The caller must not open more than
+ * LEVELS_MOST. */
 struct levels {
 	struct level items[LEVELS_MOST];
 	size_t n;
-	struct buf first; /* prefixes, joined */
+	struct buf first; /* prefixes of all levels, joined */
 	struct buf rest;
 	bool gap; /* an empty row belongs before the next block */
 };
@@ -45,12 +46,12 @@ enum table_align { TABLE_LEFT = 0, TABLE_CENTRE, TABLE_RIGHT };
 
 enum { TABLE_COLUMNS = 64, TABLE_CELLS = 20000 /* at most */ };
 
-/* Zero-initialise. */
+/* A parsed table. Zero-initialise. */
 struct table {
 	size_t columns; /* at most TABLE_COLUMNS: set by the caller */
 	enum table_align align[TABLE_COLUMNS];
-	/* A row for each cell, line by line; the first line is the heads. The
-	 * caller adds to it. */
+	/* One row for each cell, line by line, beginning with the header line.
+	 * The caller appends to it. */
 	struct rows cells;
 };
 
@@ -167,8 +168,9 @@ static void join_prefixes(struct levels *l)
 	}
 }
 
-/* Where the next block goes: ends the open row, adds the empty one that
- * belongs before it. Marks of new items are used up. Valid until the next. */
+/* Begins a block: ends the open row and adds an empty one if needed. Returns
+ * the prefixes and the width, valid until the next call. The marks of new items
+ * are used up. */
 static struct wrap levels_begin(struct levels *l, size_t columns,
 				struct rows *out)
 {
@@ -194,7 +196,7 @@ static struct wrap levels_begin(struct levels *l, size_t columns,
 	return w;
 }
 
-/* Closes the innermost; an item without content shows its mark in out. */
+/* Closes the innermost level. An empty item's mark is added to out. */
 static void levels_close(struct levels *l, size_t columns, struct rows *out)
 {
 	const struct level *level = &l->items[l->n - 1];
@@ -211,7 +213,7 @@ static void levels_close(struct levels *l, size_t columns, struct rows *out)
 
 enum {
 	BETWEEN = 3, /* cells between two columns: " | " */
-	NARROW = 6,  /* no column is made smaller than this */
+	NARROW = 6,  /* minimum width of a column in cells */
 };
 
 struct layout {
@@ -219,7 +221,7 @@ struct layout {
 	const struct theme *theme;
 	const struct wrap *place;
 	size_t width[TABLE_COLUMNS]; /* cells of each column */
-	bool begun;                  /* place.first is used */
+	bool begun;                  /* place.first has been used */
 	struct rows *out;
 };
 
@@ -262,7 +264,7 @@ static size_t width_under(const struct layout *l, size_t most)
 	return sum;
 }
 
-/* Makes the widest columns smaller; false when the table is no table then. */
+/* Narrows the widest columns. Returns false if the table still does not fit. */
 static bool fit(struct layout *l)
 {
 	size_t room = place_cells(l->place);
@@ -292,7 +294,7 @@ static void add_blanks(struct rows *out, size_t n)
 	}
 }
 
-/* Adds the text of a row to the open row of out. */
+/* Appends the text of a row to the open row of out. */
 static void add_row(struct rows *out, const struct rows *from, size_t i)
 {
 	struct row_view v = rows_view(from, i);
@@ -304,7 +306,7 @@ static void add_row(struct rows *out, const struct rows *from, size_t i)
 	}
 }
 
-/* Adds a row of a wrapped cell, with blanks up to the column's width. */
+/* Adds one row of a wrapped cell, padded to the column's width. */
 static void add_cell(struct layout *l, const struct rows *text, size_t row,
 		     size_t column)
 {
@@ -324,7 +326,7 @@ static void add_cell(struct layout *l, const struct rows *text, size_t row,
 		add_blanks(l->out, space - left);
 }
 
-/* One row of a line: that of each of its wrapped cells. */
+/* Adds one row of a table line, made of one row of each wrapped cell. */
 static void add_cells(struct layout *l, const struct rows *cells, size_t row)
 {
 	add_prefix(l);
@@ -340,7 +342,7 @@ static void add_cells(struct layout *l, const struct rows *cells, size_t row)
 	rows_end(l->out);
 }
 
-/* One line of the table: as many rows as its highest cell. */
+/* Adds one line of the table, which has as many rows as its tallest cell. */
 static void add_line(struct layout *l, size_t first)
 {
 	struct rows cells[TABLE_COLUMNS] = { 0 };
@@ -360,7 +362,7 @@ static void add_line(struct layout *l, size_t first)
 		rows_release(&cells[c]);
 }
 
-/* The line between the heads and the rest. */
+/* Adds the rule between the header and the other lines. */
 static void add_table_rule(struct layout *l)
 {
 	const char *bar = theme_glyph(l->theme, GLYPH_BOX_H);
@@ -379,7 +381,7 @@ static void add_table_rule(struct layout *l)
 	rows_end(l->out);
 }
 
-/* "head: cell", for what does not fit side by side. */
+/* Adds "head: cell", for a table that does not fit. */
 static void add_entry(struct layout *l, size_t i, size_t column)
 {
 	const struct table *t = l->t;
@@ -416,10 +418,9 @@ static void add_list(struct layout *l)
 }
 
 /*
- * Appends the table within place (its prefixes and columns). Where the cells
- * do not fit side by side the widest columns are made smaller and their texts
- * wrapped; where even that leaves too little, each line becomes a list of
- * "head: cell".
+ * Appends the table within place (its prefixes and columns). If the cells do
+ * not fit side by side, the widest columns are narrowed and their texts
+ * wrapped. If that is not enough, each line becomes a list of "head: cell".
  */
 static void table_render(const struct table *t, const struct theme *theme,
 			 const struct wrap *place, struct rows *out)
@@ -481,7 +482,8 @@ static void add_code_point(struct buf *out, long c)
 		buf_adds(out, "\xEF\xBF\xBD");
 }
 
-/* "&#38;" or "&#x26;": at most seven digits, so that a long holds them. */
+/* Adds the character of "&#38;" or "&#x26;". It has at most seven digits, so a
+ * long is sufficient. */
 static void add_numeric(struct buf *out, struct str entity)
 {
 	bool hex = entity.len > 2 && (entity.ptr[2] | 0x20) == 'x';
@@ -496,7 +498,7 @@ static void add_numeric(struct buf *out, struct str entity)
 	add_code_point(out, c < 0x110000 ? c : 0);
 }
 
-/* The names that are met in prose; any other is shown as it was written. */
+/* Resolves the common names; any other entity is shown as written. */
 static void add_entity(struct buf *out, struct str entity)
 {
 	static const struct {
@@ -558,8 +560,8 @@ void md4c_add_attribute(struct buf *out, const MD_ATTRIBUTE *a)
 
 enum {
 	TEXT_MAX = 1 << 20, /* bytes of one code block, address or link text */
-	ROWS_MOST = 50000,  /* of one text: much more than it can need */
-	RULE = 40,          /* cells of a rule */
+	ROWS_MOST = 50000,  /* rows of one text, far more than needed */
+	RULE = 40,          /* width of a rule in cells */
 };
 
 /* Breaks up "]:", so that no definition of a reference swallows its line; as a
@@ -570,22 +572,22 @@ struct render {
 	const struct markdown_look *look;
 	struct rows *out;
 	struct levels levels;
-	struct rows line; /* text of the block at hand, not wrapped yet */
+	struct rows line; /* text of the current block, not yet wrapped */
 	struct rows *into;
 	struct table table;
 	struct buf code;
 	struct highlight highlight;
 	struct buf link_text;
 	struct buf address;
-	int links; /* links and images within each other */
+	int links; /* nested links and images */
 	int bold, italic, strike, mono;
 	unsigned heading; /* 1 to 6, or 0 */
 	bool in_code;
-	size_t item;    /* number of the first item, or 0 */
-	size_t letters; /* of the source, that were shown */
+	size_t item;    /* number of the first ordered item, or 0 */
+	size_t letters; /* letters of the source shown so far */
 };
 
-/* Wraps the rows of line into place. */
+/* Wraps the rows of line into the current place. */
 static void flush_line(struct render *r)
 {
 	struct wrap w;
@@ -638,7 +640,7 @@ static void begin_link(struct render *r, const MD_ATTRIBUTE *address)
 	md4c_add_attribute(&r->address, address);
 }
 
-/* Whether what is shown of a link tells where it leads. */
+/* True if the shown text of a link is its address. */
 static bool shows_address(struct str text, struct str address)
 {
 	return str_eq(text, address) ||
@@ -766,7 +768,8 @@ static void begin_cell(struct render *r, const MD_BLOCK_TD_DETAIL *cell,
 	r->bold += head;
 }
 
-/* Not 0 ends the parser: what there is so far is dropped. */
+/* Returns nonzero to stop the parser because a limit is exceeded; its rows are
+ * discarded. */
 static int check(const struct render *r)
 {
 	return r->levels.n >= LEVELS_MOST || r->out->n > ROWS_MOST ||
@@ -891,7 +894,8 @@ static int on_text(MD_TEXTTYPE type, const MD_CHAR *text, MD_SIZE size,
 	return check(r);
 }
 
-/* The source with its definitions of references broken up. */
+/* Copies the source with NO_REFERENCE inserted in each "]:", so that it has no
+ * reference definitions. */
 static void prepare(struct str text, struct buf *out)
 {
 	size_t at;

@@ -37,10 +37,10 @@ enum glyph {
 	GLYPH_BOX_BOTTOM_LEFT,
 	GLYPH_BOX_BOTTOM_RIGHT,
 	GLYPH_BOX_CROSS,
-	GLYPH_BOX_LEFT,   /* end of a line that goes right */
-	GLYPH_BOX_RIGHT,  /* end of a line that goes left */
-	GLYPH_BOX_TOP,    /* end of a line that goes down */
-	GLYPH_BOX_BOTTOM, /* end of a line that goes up */
+	GLYPH_BOX_LEFT,   /* left end of a horizontal line */
+	GLYPH_BOX_RIGHT,  /* right end of a horizontal line */
+	GLYPH_BOX_TOP,    /* top end of a vertical line */
+	GLYPH_BOX_BOTTOM, /* bottom end of a vertical line */
 	GLYPH_TASK_OPEN,  /* task not yet begun */
 	GLYPH_TASK_DONE,  /* completed task */
 	GLYPH_TASK_NOW,   /* task in progress */
