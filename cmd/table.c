@@ -1,4 +1,4 @@
-/* table.c - all commands. */
+/* table.c - the table of all commands. */
 /* SPDX-License-Identifier: MIT */
 #include "cmd/command.h"
 

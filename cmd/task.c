@@ -24,13 +24,16 @@
 #include "ui/streams.h"
 
 enum {
-	MAX_PROMPT = 128 << 20, /* bytes */
-	HELD_MAX = 64 << 20,    /* bytes of the first answer */
+	MAX_PROMPT = 128 << 20, /* bytes of the prompt with its attached
+				   files */
+	HELD_MAX = 64 << 20,    /* bytes of the first answer while it is held
+				   back */
 };
 
 enum {
 	STATUS_LIMIT = 124,
-	RETURN_FAILED = -2, /* the run went well, its results did not come */
+	RETURN_FAILED = -2, /* the run succeeded, but a download or --apply
+			       failed */
 };
 
 struct task {
@@ -38,9 +41,12 @@ struct task {
 	struct plain plain;
 	struct events events;
 	bool json;
-	bool begun; /* the first lines are out: the sandbox is there */
-	/* Of the first answer, in a pipe: it waits for its sandbox, so that a
-	 * run that cannot have it prints no answer. */
+	bool begun; /* the sandbox is ready and the first lines are printed */
+	/*
+	 * If output goes to a pipe, the first answer is held back until the
+	 * sandbox is ready, so that a run that fails to get one prints no
+	 * answer.
+	 */
 	bool holds;
 	struct buf held;
 };
@@ -49,7 +55,7 @@ static int output_failed(const struct task *t)
 {
 	int number = t->json ? t->events.failed : t->plain.failed;
 
-	return number == ECANCELED ? 0 : number; /* the run was to end */
+	return number == ECANCELED ? 0 : number; /* the run was cancelled */
 }
 
 static void show(struct task *t, const struct agent_event *ev)
@@ -75,7 +81,7 @@ static void on_event(void *arg, const struct agent_event *ev)
 		buf_addstr(&t->held, ev->text);
 	else
 		show(t, ev);
-	/* Nobody reads any more: stop paying for answers. */
+	/* The reader is gone: stop paying for answers. */
 	if (output_failed(t))
 		cancel_trigger(&t->run->app->cancel);
 }
@@ -89,6 +95,7 @@ static int on_approve(void *arg, struct approval *a, const struct stop *stop,
 	return run_decide(t->run, a, &verdict, stop, err);
 }
 
+/* Prints the first lines: model, place, thread and what the run may do. */
 static void print_start(struct task *t)
 {
 	struct run *r = t->run;
@@ -121,7 +128,7 @@ static void print_start(struct task *t)
 	free(model);
 }
 
-/* The sandbox is there: the first lines, and what waited for them. */
+/* The sandbox is ready: prints the first lines and the held answer. */
 static void begin(struct task *t)
 {
 	struct buf held = t->held;
@@ -170,7 +177,7 @@ static int output_error(const struct task *t, struct error *err)
 	return output_failed(t) == EPIPE ? STATUS_PIPE : 1;
 }
 
-/* Words, exit status and JSON status of what went wrong. */
+/* Sets err and *status for a failed run and returns the exit status. */
 static int verdict(struct task *t, const struct stop *stop, struct error *err,
 		   const char **status)
 {
@@ -220,7 +227,7 @@ static int verdict(struct task *t, const struct stop *stop, struct error *err,
 	return app_exit_status(err);
 }
 
-/* The first line of a run that has no sandbox, with what is known of it. */
+/* Emits the first event of a run without a sandbox, with what is known. */
 static void start_without(struct task *t)
 {
 	struct run *r = t->run;
@@ -245,7 +252,7 @@ static void report(struct task *t, const struct error *err)
 			     buf_str(&message), str_of(err->hint));
 		buf_release(&message);
 	}
-	t->run->app->json = false; /* app_fail(): stderr only */
+	t->run->app->json = false; /* app_fail() then prints to stderr only */
 	if (err->code == ERR_CANCELLED)
 		fputs("\nInterrupted\n", stderr);
 	else
@@ -271,7 +278,7 @@ static void emit_remark(struct task *t)
 	buf_release(&line);
 }
 
-/* The last lines on both streams, once the sandbox has gone. */
+/* Prints the last lines on both streams, after the sandbox was ended. */
 static int print_end(struct task *t, int rc, int code, const char *status,
 		     struct error *err)
 {
@@ -281,7 +288,7 @@ static int print_end(struct task *t, int rc, int code, const char *status,
 	struct run *r = t->run;
 
 	if (!t->json && plain_end(&t->plain) < 0 && rc == 0) {
-		/* The reader may have made room only now. */
+		/* Late output may have failed only now. */
 		(void)stop_check(&r->stop, err);
 		code = verdict(t, &r->stop, err, &status);
 		rc = -1;
@@ -355,6 +362,7 @@ static int ask_model(struct run *r, const char *prompt, struct error *err)
 	return rc;
 }
 
+/* The order at the end matters: downloads and --apply need the sandbox. */
 int run_task(struct run *r, const char *prompt)
 {
 	struct task t = { .run = r };
@@ -386,7 +394,8 @@ int run_task(struct run *r, const char *prompt)
 	}
 	if (rc == 0)
 		rc = ask_model(r, prompt, &err);
-	run_promise_end(r); /* hooks may have ended it before */
+	run_promise_end(r); /* hooks may have ended the run before the
+			       sandbox was ready */
 	if (rc < 0)
 		code = verdict(&t, &r->stop, &err, &status);
 	plain_break(&t.plain);
@@ -402,7 +411,7 @@ int run_task(struct run *r, const char *prompt)
 		err = lost;
 		code = verdict(&t, &signals, &err, &status);
 	}
-	(void)run_end_sandbox(r, &ignored); /* it warned already */
+	(void)run_end_sandbox(r, &ignored); /* failures were already reported */
 	if (rc == 0 && save_check(&r->saved, &err) < 0) {
 		rc = -1;
 		code = verdict(&t, &r->stop, &err, &status);

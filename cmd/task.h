@@ -5,9 +5,12 @@
 
 #include "cmd/session/run.h"
 
-/* Runs the task to its end and closes the run. Exit status. */
+/* Runs the task to its end and closes the run. Returns the exit status. */
 int run_task(struct run *r, const char *prompt);
-/* Reports, in the form of run_task(), a run that never began. Exit status. */
+/*
+ * Reports a run that failed before it began, in the same format. Returns the
+ * exit status.
+ */
 int run_fail(struct run *r, struct error *err);
 
 #endif

@@ -1,12 +1,11 @@
-/* run_subagents.c - the subagents of a run: opened, shown, asked about, merged.
- */
+/* run_subagents.c - runs a run's subagents: starts, shows and ends them. */
 /* SPDX-License-Identifier: MIT */
 /*
- * A call of task becomes a child: an agent with a model, a prompt and tools of
- * its own, which works on the thread of that call. Begin reading at
- * delegate(). First come the events and questions of all children, one at a
- * time, then what a child is made of, then its end. subagent_sandbox.c gives
- * it a sandbox, src/subagents reads the files that describe it.
+ * A call of the task tool becomes a child: an agent with its own model, prompt
+ * and tools, which works on the thread of that call. Begin reading at
+ * delegate(). The first part forwards events and questions of all children, one
+ * at a time. Then follow the parts of a child and its end. subagent_sandbox.c
+ * gives it a sandbox; src/subagents reads the files that describe it.
  */
 #include "cmd/subagents/run_subagents.h"
 
@@ -39,7 +38,7 @@ static int end_child(struct child *c, int rc, const struct error *failed,
 
 enum { LINE_BYTES = 1 << 14, TURN_MS = 50 };
 
-/* An event of the run's own agent, or of a child: never two at once. */
+/* Forwards an event of the run's own agent or of a child, one at a time. */
 static void forward_event(void *arg, const struct agent_event *ev)
 {
 	struct run_subagents *s = arg;
@@ -49,8 +48,10 @@ static void forward_event(void *arg, const struct agent_event *ev)
 	pthread_mutex_unlock(&s->events);
 }
 
-/* Waits until another child's question is answered, which may take hours; stop
- * ends the wait: -1. */
+/*
+ * Waits until no other child asks a question, which may take hours. Returns -1
+ * if stop ends the wait.
+ */
 static int wait_for_turn(struct run_subagents *s, const struct stop *stop,
 			 struct error *err)
 {
@@ -62,7 +63,7 @@ static int wait_for_turn(struct run_subagents *s, const struct stop *stop,
 	return 0;
 }
 
-/* After wait_for_turn(). */
+/* Ends what wait_for_turn() began. */
 static void end_turn(struct run_subagents *s)
 {
 	if (!s->ui.apart)
@@ -70,8 +71,10 @@ static void end_turn(struct run_subagents *s)
 	pthread_mutex_unlock(&s->questions);
 }
 
-/* Checks stop again: others may have waited for their turn when the user
- * stopped all. */
+/*
+ * Checks stop again, because the user may have stopped all agents while this
+ * one waited for its turn.
+ */
 static int forward_approval(void *arg, struct approval *a,
 			    const struct stop *stop, struct error *err)
 {
@@ -100,7 +103,7 @@ static int forward_question(void *arg, struct inquiry *q, enum inquiry_end *end,
 	return rc;
 }
 
-/* The cap of the run, in the meter's units. */
+/* Returns the run's cap, in the meter's units. */
 static int64_t cap_of(const struct run *r)
 {
 	struct meter_total total;
@@ -109,8 +112,10 @@ static int64_t cap_of(const struct run *r)
 	return total.cap;
 }
 
-/* Many children may reach the cap at once: the first one asks the user, for
- * all of them. */
+/*
+ * Several children may reach the cap at once. The first one asks the user, and
+ * the answer applies to all.
+ */
 static bool raise_cap(void *arg)
 {
 	struct child *c = arg;
@@ -133,7 +138,7 @@ static bool raise_cap(void *arg)
 	return raised;
 }
 
-/* Emits a step of c's to all readers; text is its line. */
+/* Sends a step of the child to all readers, with text as its line. */
 static void emit_step(struct child *c, const struct agent_event *inner,
 		      bool over, const char *end, const char *text)
 {
@@ -183,6 +188,7 @@ static void on_text(struct child *c, const struct agent_event *ev)
 	buf_release(&line);
 }
 
+/* Translates the child's events into steps and its row in the list. */
 static void on_event(void *arg, const struct agent_event *ev)
 {
 	struct child *c = arg;
@@ -219,7 +225,10 @@ static void on_event(void *arg, const struct agent_event *ev)
 	}
 }
 
-/* A model calls what it was not offered: its file counts all the same. */
+/*
+ * A model may call a tool that it was not offered, so the list in its file is
+ * checked again.
+ */
 static bool is_permitted(const struct child *c, struct approval *a)
 {
 	const char *name = a->tool->spec.name;
@@ -245,7 +254,7 @@ static int on_approve(void *arg, struct approval *a, const struct stop *stop,
 	return forward_approval(c->all, a, stop, err);
 }
 
-/* Where what c does goes. */
+/* Returns the callbacks of the child's agent. */
 static struct agent_ui child_ui(struct child *c)
 {
 	return (struct agent_ui){ .event = on_event,
@@ -261,7 +270,7 @@ enum {
 };
 
 struct child_tools {
-	struct tool_spec specs[MOST_TOOLS]; /* with schemas of their own */
+	struct tool_spec specs[MOST_TOOLS]; /* each with an owned schema */
 	size_t n;
 	bool runs_commands;
 };
@@ -287,12 +296,13 @@ static void add_tools(struct child_tools *t, const struct child *c,
 	}
 }
 
-/* Where a model of this name has one: said when the session began. */
+/* Drops warnings about the memory: the run already printed them. */
 static void ignore_line(const char *line)
 {
 	(void)line;
 }
 
+/* Opens the child's model with a system prompt for its sandbox. */
 static int open_model(struct child *c, struct meter_model *account,
 		      struct error *err)
 {
@@ -328,7 +338,7 @@ static int open_model(struct child *c, struct meter_model *account,
 	return rc;
 }
 
-/* Said once of each kind. */
+/* Prints each remark once per kind of subagent. */
 __attribute__((format(printf, 3, 4))) static void
 warn_once(struct child *c, enum subagent_remark which, const char *fmt, ...)
 {
@@ -359,7 +369,10 @@ static bool is_tool_among(struct str word, const struct tool *const *list)
 	return false;
 }
 
-/* Those of MCP servers are known by now, or their server does not run. */
+/*
+ * Appends unknown tool names. The tools of all running MCP servers are known by
+ * now.
+ */
 static void add_unknown(const struct child *c, const char *words,
 			struct buf *out)
 {
@@ -391,10 +404,10 @@ static void warn_of_unknown_tools(struct child *c)
 }
 
 /*
- * The attack: a repository's file that has the work done by a model, and so by
- * an address, of its choice, or that makes sandboxes, which cost. So what it
- * wants of both holds only once the user has allowed just this; else it works
- * with the model and in the sandbox of its caller.
+ * Attack: a repository's file makes a model of its choice, and so an address of
+ * its choice, do the work, or creates sandboxes that cost money. So model and
+ * sandbox from a project's file apply only after the user has allowed exactly
+ * this file. Otherwise the subagent uses those of its caller.
  */
 static int check_trust(struct child *c, struct error *err)
 {
@@ -450,7 +463,7 @@ static void set_window(struct child *c)
 	window_init(&c->agent.window, &facts, at);
 }
 
-/* The model of its file, with an account of its own. */
+/* Chooses the model named in the subagent's file, with its own account. */
 static int choose_model(struct child *c, struct meter_model **account,
 			struct error *err)
 {
@@ -471,6 +484,7 @@ static int choose_model(struct child *c, struct meter_model **account,
 	return rc;
 }
 
+/* Creates a separate cap if the subagent's file has max_usd. */
 static int limit_money(struct child *c, struct meter_model **account,
 		       struct error *err)
 {
@@ -505,8 +519,11 @@ static int prepare(void *arg, const struct part *const *calls, size_t n,
 	return rc;
 }
 
-/* The prompt names the sandbox, so that comes first. Where only its file wants
- * one, and there is nothing to copy, it works like others. */
+/*
+ * Opens the sandbox before the model, because the prompt names it. If only the
+ * subagent's file wants a sandbox and there is no tree to copy, it works in its
+ * caller's.
+ */
 static int open_sandbox(struct child *c, struct error *err)
 {
 	bool called = c->order->what->apart;
@@ -539,7 +556,7 @@ static int open_parts(struct child *c, struct error *err)
 	return open_model(c, account, err);
 }
 
-/* Gives c->agent a model and a prompt of its own. */
+/* Sets up c->agent with its own model and prompt. */
 static int open_child(struct child *c, struct error *err)
 {
 	const struct agent *parent = c->order->parent;
@@ -596,7 +613,7 @@ static void close_child(struct child *c)
 
 enum { LAST_BYTES = 1 << 20, HOOK_MS = 5000 };
 
-/* The words of the Python program, which models know. */
+/* Uses the Python program's wording, which models know. */
 static void refuse_unknown(const struct subagents *s, const char *type,
 			   struct buf *out)
 {
@@ -608,7 +625,7 @@ static void refuse_unknown(const struct subagents *s, const char *type,
 		buf_addf(out, "%s`%s`", i ? ", " : "", s->list[i].name);
 }
 
-/* Why it ended, as a word for scripts. */
+/* Returns why the child ended, as a word for scripts. */
 static const char *end_word(const struct child *c, int rc,
 			    const struct error *err)
 {
@@ -642,7 +659,7 @@ static void add_answer(const struct child *c, struct buf *out)
 	buf_addstr(out, text);
 }
 
-/* Appends the result that the caller's model reads. */
+/* Appends the result for the caller's model. */
 static void add_result(const struct child *c, int rc, const struct error *err,
 		       struct buf *out)
 {
@@ -670,7 +687,7 @@ static void add_result(const struct child *c, int rc, const struct error *err,
 		buf_adds(out, "The subagent ended without an answer.");
 }
 
-/* Opens the child and runs its only prompt. */
+/* Opens the child and runs its one prompt. */
 static int run_child(struct child *c, struct error *err)
 {
 	const struct hooked_subagent begins = { .id = c->hook_id,
@@ -683,7 +700,7 @@ static int run_child(struct child *c, struct error *err)
 	return agent_run(&c->agent, c->order->what->order, &c->stop, err);
 }
 
-/* What the hooks of SubagentStop say is for the caller. */
+/* Runs the SubagentStop hooks. Their text goes to the caller. */
 static void tell_hooks(struct child *c, struct buf *out)
 {
 	struct stop stop = *c->order->stop;
@@ -702,8 +719,10 @@ static void tell_hooks(struct child *c, struct buf *out)
 	(void)hooked_subagent(&c->agent, &ends, &stop, &ignored);
 }
 
-/* Appends the result. -1 ends the caller's turn: the user stopped all, or the
- * sandbox that both work in is gone. Any other failure is a result. */
+/*
+ * Appends the result. -1 ends the caller's turn: the user stopped everything,
+ * or the shared sandbox is gone. Any other failure is just a result.
+ */
 static int end_child(struct child *c, int rc, const struct error *failed,
 		     struct buf *out, struct error *err)
 {
@@ -728,13 +747,14 @@ static int end_child(struct child *c, int rc, const struct error *failed,
 	if (failed->code == ERR_CANCELLED &&
 	    (stop_check(c->order->stop, &stopped) == 0 ||
 	     stopped.code != ERR_CANCELLED))
-		err->code = ERR_REMOTE; /* this one alone was cancelled */
+		err->code = ERR_REMOTE; /* only this child was cancelled */
 	if (failed->code == ERR_GONE && c->apart)
-		err->code = ERR_REMOTE; /* its own sandbox is, no other */
+		err->code = ERR_REMOTE; /* only the child's own sandbox is
+					   gone */
 	return -1;
 }
 
-/* Gives the child its number and a way to be cancelled alone. */
+/* Numbers the child and makes it cancellable on its own. */
 static int start_child(struct child *c, struct error *err)
 {
 	const struct stop *outer = c->order->stop;
@@ -754,7 +774,7 @@ static int start_child(struct child *c, struct error *err)
 	return 0;
 }
 
-/* What a child uses counts as its caller's. */
+/* Adds the child's tokens to its caller's. */
 static void add_usage(struct child *c)
 {
 	pthread_mutex_lock(&c->all->events);
@@ -762,7 +782,7 @@ static void add_usage(struct child *c)
 	pthread_mutex_unlock(&c->all->events);
 }
 
-/* agent.delegate; arg is the run. */
+/* agent.delegate callback; arg is the run. */
 static int delegate(void *arg, const struct delegation *d, struct buf *out,
 		    struct error *err)
 {
@@ -789,6 +809,7 @@ static int delegate(void *arg, const struct delegation *d, struct buf *out,
 
 enum { DESCRIPTION_MAX = 64 << 10 };
 
+/* Reads the subagents on the first call. */
 void run_subagents_open(struct run *r)
 {
 	struct run_subagents *s = r->subagents;

@@ -1,4 +1,4 @@
-/* run_subagents.h - the subagents of a run: who there are, and who works. */
+/* run_subagents.h - runs a run's subagents: starts, shows and ends them. */
 /* SPDX-License-Identifier: MIT */
 #ifndef CMD_SUBAGENTS_RUN_SUBAGENTS_H
 #define CMD_SUBAGENTS_RUN_SUBAGENTS_H
@@ -8,20 +8,31 @@
 
 struct run; /* cmd/session/run.h */
 
-/* Fills r->subagents where that was not done yet; says what was left out, but
- * not with -q. Reads nothing but two directories where there are none. */
+/*
+ * Reads the subagents' files into r->subagents on the first call, and warns
+ * about skipped ones (not with -q).
+ */
 void run_subagents_open(struct run *r);
 void run_subagents_close(struct run *r);
-/* The description of task, with their names; owned by the caller. */
+/*
+ * Returns the description of the task tool with the names of all subagents;
+ * owned by the caller.
+ */
 char *run_subagents_task(const struct run *r, const struct tool *task);
-/* r->agent may have them work; its events and questions are never two at once
- * from then on. */
+/*
+ * Lets r->agent call subagents. From then on events and questions of all agents
+ * are delivered one at a time.
+ */
 void run_subagents_attach(struct run *r);
-/* Appends a line for each that works, or has worked; then who there are. Any
- * thread. */
+/*
+ * Appends a line for each running or finished subagent, then the available
+ * ones. Any thread.
+ */
 void run_subagents_list(const struct run *r, struct buf *out);
-/* Ends the work of one, by its number, and of no other: false where none of
- * this number works. Any thread. */
+/*
+ * Cancels the subagent with this number only. False if it is not running. Any
+ * thread.
+ */
 bool run_subagents_cancel(struct run *r, unsigned number);
 
 #endif

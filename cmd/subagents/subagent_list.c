@@ -1,4 +1,5 @@
-/* subagent_list.c - which subagents work, and what each does: for a screen. */
+/* subagent_list.c - the running subagents and what each is doing, for a screen.
+ */
 /* SPDX-License-Identifier: MIT */
 #include "cmd/subagents/subagent_list.h"
 
@@ -36,7 +37,9 @@ void subagent_list_release(struct subagent_list *r)
 	pthread_mutex_destroy(&r->lock);
 }
 
-/* The first line of what it was told, cut, clean. */
+/*
+ * Returns the start of the first line of its order, without control characters.
+ */
 static char *first_words(const char *order)
 {
 	struct buf line = BUF_INIT(LINE_BYTES);
@@ -51,7 +54,7 @@ static char *first_words(const char *order)
 	return line.len ? buf_detach(&line) : xstrdup("");
 }
 
-/* Room for a new one: those that have ended go, the oldest first. */
+/* Makes room for a new row by dropping the oldest finished ones. */
 static void forget_old(struct subagent_list *r)
 {
 	size_t ended = 0;
@@ -67,6 +70,7 @@ static void forget_old(struct subagent_list *r)
 		}
 }
 
+/* Adds a row and returns its number. */
 unsigned subagent_list_begin(struct subagent_list *r, const char *type,
 			     const char *order, const struct cancel *cancel)
 {
@@ -88,7 +92,7 @@ unsigned subagent_list_begin(struct subagent_list *r, const char *type,
 	return number;
 }
 
-/* With the lock held. */
+/* Call with the lock held. */
 static struct subagent_row *find_row(struct subagent_list *r, unsigned number)
 {
 	for (size_t i = 0; i < r->n; i++)

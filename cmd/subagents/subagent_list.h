@@ -1,4 +1,5 @@
-/* subagent_list.h - which subagents work, and what each does: for a screen. */
+/* subagent_list.h - the running subagents and what each is doing, for a screen.
+ */
 /* SPDX-License-Identifier: MIT */
 #ifndef CMD_SUBAGENTS_SUBAGENT_LIST_H
 #define CMD_SUBAGENTS_SUBAGENT_LIST_H
@@ -9,33 +10,34 @@
 #include "base/stop.h"
 #include "model/model.h"
 
-enum { SUBAGENT_LIST_KEPT = 50 /* that have ended */ };
+enum { SUBAGENT_LIST_KEPT = 50 /* finished subagents kept in the list */ };
 
-struct subagent_row { /* its own */
+struct subagent_row { /* one subagent */
 	unsigned number;
 	char *type;  /* owned */
-	char *order; /* owned: the first words of it */
+	char *order; /* owned: the start of its order */
 	char doing[120];
 	struct usage usage;
 	int64_t turns;
-	int64_t began, ended;        /* ms; ended 0: it works */
-	const struct cancel *cancel; /* borrowed while it works */
+	int64_t began, ended;        /* clock_ms(); ended is 0 while it is
+					running */
+	const struct cancel *cancel; /* borrowed while it is running */
 };
 
-/* Any thread, several at once. */
-struct subagent_list { /* subagent_list_init() */
+/* May be used by several threads at once. */
+struct subagent_list { /* start with subagent_list_init() */
 	pthread_mutex_t lock;
-	struct subagent_row *rows; /* owned; the newest last */
+	struct subagent_row *rows; /* owned; newest last */
 	size_t n;
 	unsigned numbers;
 };
 
 void subagent_list_init(struct subagent_list *r);
 void subagent_list_release(struct subagent_list *r);
-/* Its number, from 1 on. */
+/* Adds a subagent and returns its number, starting with 1. */
 unsigned subagent_list_begin(struct subagent_list *r, const char *type,
 			     const char *order, const struct cancel *cancel);
-/* What it does now: one clean line. */
+/* Sets what it is doing, one line without control characters. */
 void subagent_list_note(struct subagent_list *r, unsigned number,
 			const char *doing);
 void subagent_list_add_usage(struct subagent_list *r, unsigned number,
@@ -43,7 +45,7 @@ void subagent_list_add_usage(struct subagent_list *r, unsigned number,
 void subagent_list_end(struct subagent_list *r, unsigned number,
 		       const char *how);
 bool subagent_list_cancel(struct subagent_list *r, unsigned number);
-/* A line for each; now: clock_ms(). */
+/* Appends the rows as text. now is clock_ms(). */
 void subagent_list_print(struct subagent_list *r, int64_t now, struct buf *out);
 
 #endif

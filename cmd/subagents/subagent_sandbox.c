@@ -1,11 +1,11 @@
-/* subagent_sandbox.c - a subagent's own sandbox: its files sent, its changes
- * merged. */
+/* subagent_sandbox.c - a subagent's own sandbox: sends its files and merges its
+ * changes. */
 /* SPDX-License-Identifier: MIT */
 /*
- * Two parts. write_tree() makes the files of a sandbox those of a commit, with
- * the sandbox's own commands. The rest opens a sandbox for a child, fills it
- * with its caller's files, and at the end merges three ways: what the caller
- * had then, what it has now, what the child has.
+ * write_tree() changes the files of a sandbox from one commit to another, with
+ * commands that run in the sandbox. The rest opens a sandbox for a child, fills
+ * it with its caller's files, and at the end does a three-way merge of the
+ * caller's files at the start, the caller's files now, and the child's.
  */
 #include "cmd/subagents/subagent_sandbox.h"
 
@@ -28,14 +28,16 @@
 #include "worktree/select.h"
 #include "worktree/send.h"
 
-struct write_tree { /* borrowed, but for the counts */
+struct write_tree { /* borrowed, except the counts */
 	const struct git *git;
-	const char *before; /* what is there now: a commit or tree */
+	const char *before; /* commit or tree that the sandbox has now */
 	const char *after;
-	const struct merge *skip; /* paths of its conflicts stay; or NULL */
+	const struct merge *skip; /* leave its conflicting paths unchanged;
+				     or NULL */
 	struct sandbox *sandbox;
-	struct buf *names;       /* gets "M path\n" of each; or NULL */
-	size_t changed, deleted; /* out */
+	struct buf *names;       /* receives "M path\n" for each file; or
+				    NULL */
+	size_t changed, deleted; /* results */
 };
 
 static int write_tree(struct write_tree *w, const struct stop *stop,
@@ -52,23 +54,23 @@ enum {
 struct tree_file {
 	char *path; /* owned */
 	char oid[GIT_OID];
-	unsigned mode; /* 0: deleted */
+	unsigned mode; /* new mode; 0: deleted */
 	bool is_new;
-	bool replaces; /* one of another kind is there */
-	bool remodes;  /* the same kind, with other permissions */
+	bool replaces; /* a file of another kind (link or not) is there */
+	bool remodes;  /* only the permissions change */
 	struct buf bytes;
-	struct str left; /* while it goes up */
+	struct str left; /* rest of bytes during the upload */
 };
 
 struct tree_writing {
 	struct write_tree *w;
 	struct tree_file *files;
 	size_t n;
-	size_t at; /* that bytes come for */
+	size_t at; /* index of the file whose bytes are being read */
 	size_t bytes;
 };
 
-/* A path with a conflict stays as it is. */
+/* True for a path with a conflict, which stays unchanged. */
 static bool is_skipped(const struct write_tree *w, const char *path)
 {
 	for (size_t i = 0; w->skip && i < w->skip->n; i++)
@@ -87,6 +89,7 @@ static void add_name(struct write_tree *w, const struct odb_record *r)
 			 r->path);
 }
 
+/* odb_tree_diff() callback: records one change. */
 static int add_file(void *arg, const struct odb_record *r, struct error *err)
 {
 	struct tree_writing *t = arg;
@@ -174,7 +177,10 @@ static int run_command(struct tree_writing *t, struct buf *command,
 	return 0;
 }
 
-/* A path below the working directory: never an option, never elsewhere. */
+/*
+ * Appends the path as "./path", quoted, so that it cannot be taken for an
+ * option.
+ */
 static void add_path(struct buf *out, const char *path)
 {
 	char *here = xasprintf("./%s", path);
@@ -183,8 +189,10 @@ static void add_path(struct buf *out, const char *path)
 	free(here);
 }
 
-/* A file that comes where a directory was finds nothing of it there, unless git
- * ignores that. */
+/*
+ * True if path is in a directory that a new file replaces: the directory must
+ * be removed, unless it still has ignored files.
+ */
 static bool leaves_directory(const struct tree_writing *t, const char *path)
 {
 	for (size_t i = 0; i < t->n; i++) {
@@ -208,8 +216,10 @@ static void add_rmdir(struct buf *out, const char *path)
 	free(dir);
 }
 
-/* Deletes what the new commit does not have, and directories that are empty
- * then. */
+/*
+ * Deletes files that the new commit does not have, and directories that become
+ * empty.
+ */
 static int delete_files(struct tree_writing *t, const struct stop *stop,
 			struct error *err)
 {
@@ -251,7 +261,7 @@ static void add_link(const struct tree_file *f, struct buf *command)
 	free(dir);
 }
 
-/* An upload keeps the permissions of a file that is there. */
+/* Sets the mode, because an upload keeps that of an existing file. */
 static void add_mode(const struct tree_file *f, struct buf *command)
 {
 	buf_adds(command, f->mode == MODE_EXECUTABLE ? "chmod a+x -- "
@@ -259,7 +269,7 @@ static void add_mode(const struct tree_file *f, struct buf *command)
 	add_path(command, f->path);
 }
 
-/* Links and modes, which a transfer does not set. */
+/* Creates links and sets modes, which an upload does not do. */
 static int finish_files(struct tree_writing *t, const struct stop *stop,
 			struct error *err)
 {
@@ -319,7 +329,7 @@ static int check_sent(const struct transfer *list, size_t n, struct error *err)
 	return 0;
 }
 
-/* Sends the blobs that differ. */
+/* Uploads the changed files. */
 static int send_files(struct tree_writing *t, const struct stop *stop,
 		      struct error *err)
 {
@@ -356,7 +366,7 @@ static int send_files(struct tree_writing *t, const struct stop *stop,
 	return rc;
 }
 
-/* Deletes what after has not, then writes what differs; links last. */
+/* Deletes, then uploads, then creates links and sets modes. */
 static int write_tree(struct write_tree *w, const struct stop *stop,
 		      struct error *err)
 {
@@ -382,24 +392,28 @@ static int write_tree(struct write_tree *w, const struct stop *stop,
 }
 
 enum {
-	NAMES_BYTES = 8 << 10,  /* of changed files, in a result */
-	PATCH_BYTES = 40 << 10, /* of what could not be merged */
+	NAMES_BYTES = 8 << 10,  /* bytes of file names in a result */
+	PATCH_BYTES = 40 << 10, /* bytes of a patch in a result */
 	BRING_MS = 120000,
 	SAVE_MS = 30000,
-	STOPPED_MS = 15000,      /* for all, once all were stopped, */
-	STOPPED_SAVE_MS = 15000, /* and then for patches */
+	STOPPED_MS = 15000,      /* for all merges after the user stopped
+				    everything */
+	STOPPED_SAVE_MS = 15000, /* same, for saving patches afterwards */
 };
 
 struct apart {
-	struct run run; /* its host, its sandbox, what that costs */
+	struct run run; /* its client, its sandbox and their cost */
 	struct store *store;
-	struct workspace theirs; /* of the parent's sandbox */
-	struct workspace own;    /* of this one: in the same repository */
-	char before[GIT_OID];    /* what both had at the beginning */
+	struct workspace theirs; /* workspace of the caller's sandbox */
+	struct workspace own;    /* workspace of this sandbox, in the same
+				    repository */
+	char before[GIT_OID];    /* commit that both had at the start */
 	bool has_client;
 };
 
-/* Finds the workspace of the caller's sandbox, which dcode must have sent. */
+/*
+ * Finds the workspace of the caller's sandbox, whose tree dcode must have sent.
+ */
 static int find_tree(struct child *c, struct apart *a, struct error *err)
 {
 	struct run *r = c->run;
@@ -417,7 +431,7 @@ static int find_tree(struct child *c, struct apart *a, struct error *err)
 			 "--workspace repo");
 }
 
-/* Commits what a sandbox has now. */
+/* Commits the current files of a sandbox and returns the commit. */
 static int fetch_tree(struct child *c, struct workspace *w, struct sandbox *sb,
 		      char oid[GIT_OID], const struct stop *stop,
 		      struct error *err)
@@ -434,7 +448,10 @@ static int fetch_tree(struct child *c, struct workspace *w, struct sandbox *sb,
 	return rc;
 }
 
-/* Sends the user's tree, then what differs from it in the caller's sandbox. */
+/*
+ * Sends the user's tree, then applies the changes of the caller's sandbox to
+ * it.
+ */
 static int fill_sandbox(void *arg, struct sandbox *sb, const struct stop *stop,
 			struct error *err)
 {
@@ -483,6 +500,7 @@ static void on_warning(void *arg, const char *line)
 	app_warn_line(line);
 }
 
+/* Creates a sandbox like the caller's, which is always deleted at the end. */
 static int create_sandbox(struct child *c, struct error *err)
 {
 	struct run *r = c->run;
@@ -523,6 +541,7 @@ static int open_client(struct child *c, struct error *err)
 	return run_money_sandbox(&a->run, err);
 }
 
+/* Commits the caller's files first: they are the base of the merge. */
 int subagent_sandbox_open(struct child *c, struct error *err)
 {
 	struct apart *a = c->apart = xcalloc(1, sizeof(*a));
@@ -555,8 +574,10 @@ static int on_patch(void *arg, struct str chunk, struct error *err)
 	return 0;
 }
 
-/* A file that both sides changed stays as the caller has it. Appends their
- * names and the whole patch of the child. */
+/*
+ * Lists files that both sides changed, which keep the caller's version. Appends
+ * the child's changes as a patch.
+ */
 static void add_conflicts(struct apart *a, const struct merge *m,
 			  const char *mine, const struct stop *stop,
 			  struct buf *out)
@@ -576,8 +597,10 @@ static void add_conflicts(struct apart *a, const struct merge *m,
 	buf_release(&patch);
 }
 
-/* Saves the child's changes as for any sandbox that is deleted before they were
- * merged. out gets the file's name, which is printed if out is NULL. */
+/*
+ * Saves the child's changes as a patch before its sandbox is deleted. Appends
+ * the patch's path to out; if out is NULL, prints it.
+ */
 static void save_patch(struct child *c, const struct stop *stop,
 		       struct buf *out)
 {
@@ -597,6 +620,7 @@ static void save_patch(struct child *c, const struct stop *stop,
 	saved_work_release(&saved);
 }
 
+/* Writes the merge into the caller's sandbox and reports conflicts. */
 static int merge_trees(struct child *c, const char *mine, const char *yours,
 		       const struct stop *stop, struct buf *out,
 		       struct error *err)
@@ -636,8 +660,10 @@ static int merge_trees(struct child *c, const char *mine, const char *yours,
 	return rc;
 }
 
-/* The user, who has stopped all, waits for the last one: the first begins the
- * time of all. */
+/*
+ * After the user stopped everything, all children share one deadline, set by
+ * the first. more_ms is added to it.
+ */
 static struct stop common_stop(struct child *c, int64_t more_ms)
 {
 	int64_t until = 0;
@@ -665,6 +691,7 @@ static int merge_changes(struct child *c, const struct stop *stop,
 	return merge_trees(c, mine, yours, stop, out, err);
 }
 
+/* Tries once more within a short time if the user stopped everything. */
 void subagent_sandbox_merge(struct child *c, struct buf *out)
 {
 	const struct stop *all = c->order->stop;
@@ -699,7 +726,8 @@ void subagent_sandbox_close(struct child *c)
 
 	if (!a)
 		return;
-	(void)lifecycle_close(&a->run.box, &ignored); /* it warned already */
+	/* failures were already reported */
+	(void)lifecycle_close(&a->run.box, &ignored);
 	run_money_sandbox_end(&a->run);
 	if (a->has_client)
 		sandbox_client_close(&a->run.client);

@@ -1,4 +1,5 @@
-/* subagent_sandbox.h - a subagent at work, and a sandbox of its own for it. */
+/* subagent_sandbox.h - a running subagent, and its own sandbox if it has one.
+ */
 /* SPDX-License-Identifier: MIT */
 #ifndef CMD_SUBAGENTS_SUBAGENT_SANDBOX_H
 #define CMD_SUBAGENTS_SUBAGENT_SANDBOX_H
@@ -10,31 +11,41 @@
 #include "session/history.h"
 #include "subagents/subagents.h"
 
-enum subagent_remark { /* what is said once of a kind */
-		       REMARK_WISHES =
-			       1 << 0, /* why it has not what its file wants */
-		       REMARK_TOOLS = 1 << 1, /* which tools are not there */
+enum subagent_remark { /* warnings printed once per kind of subagent */
+		       REMARK_WISHES = 1 << 0, /* why it did not get the model
+						  or sandbox of its file */
+		       /* which of its tools are unknown */
+		       REMARK_TOOLS = 1 << 1,
 };
 
 struct run_subagents {
 	struct subagents all;
-	unsigned *told; /* owned; of each: enum subagent_remark */
+	unsigned *told; /* owned; bits of enum subagent_remark per subagent */
 	struct subagent_list list;
-	struct agent_ui ui;        /* of the run */
-	pthread_mutex_t events;    /* so that no two events overlap */
-	pthread_mutex_t questions; /* nor two questions */
-	pthread_mutex_t opening;   /* settings, skills, trust: one thread */
-	pthread_mutex_t merging;   /* the trees of sandboxes, too */
-	/* Of the cap of money: what was said no to, so that the user is asked
-	 * once for all that reach it. */
+	struct agent_ui ui;        /* the run's own callbacks */
+	pthread_mutex_t events;    /* held while an event is delivered */
+	pthread_mutex_t questions; /* held while a question is asked */
+	pthread_mutex_t opening;   /* serializes access to settings, skills
+				      and trust */
+	pthread_mutex_t merging;   /* serializes access to the sandboxes'
+				      trees */
+	/*
+	 * Cap that the user refused to raise, so that the other children at
+	 * this cap do not ask again.
+	 */
 	int64_t declined;
-	/* clock_ms(): for what is brought back once all were stopped; or 0 */
+	/*
+	 * Deadline (clock_ms()) for merges after the user stopped everything; 0
+	 * before.
+	 */
 	_Atomic int64_t brings_until;
 };
 
 struct apart;
 
-/* A subagent that works for a call of task, on the thread of that call. */
+/*
+ * A subagent that works for one call of the task tool, on that call's thread.
+ */
 struct child {
 	struct run *run;
 	struct run_subagents *all;
@@ -45,21 +56,27 @@ struct child {
 	char hook_id[32];                   /* "subagent-2" */
 	struct cancel_chain cancel;
 	struct stop stop;
-	bool follows; /* its model and sandbox are as its file says */
+	bool follows; /* model and sandbox from its file may be used */
 	struct model_choice own_choice;
-	const struct model_choice *choice; /* own_choice, or the run's */
+	const struct model_choice *choice; /* points to own_choice or to the
+					      run's */
 	struct apart *apart;               /* its own sandbox; owned, or NULL */
-	struct meter_model *part;          /* with a cap of its own, or NULL */
+	struct meter_model *part;          /* account with a separate cap, or
+					      NULL */
 	struct model *model;
 	struct agent agent;
 	struct conversation memory;
 };
 
-/* Makes c a sandbox of its own with the files of its caller's, which c->agent
- * then works in. Call subagent_sandbox_close() in any case. */
+/*
+ * Creates a sandbox for c with its caller's files; c->agent then works in it.
+ * Always call subagent_sandbox_close() afterwards.
+ */
 int subagent_sandbox_open(struct child *c, struct error *err);
-/* Merges what changed there into the caller's sandbox, if that still exists.
- * Appends to out what was merged and what was not. */
+/*
+ * Merges the changes into the caller's sandbox. Appends to out what was merged
+ * and what was not. If merging fails, saves a patch.
+ */
 void subagent_sandbox_merge(struct child *c, struct buf *out);
 void subagent_sandbox_close(struct child *c);
 
