@@ -1,4 +1,4 @@
-/* api.c - libarchive as a table of functions, loaded at run time. */
+/* api.c - loads libarchive at run time, as a table of functions. */
 /* SPDX-License-Identifier: MIT */
 #include "archive/api.h"
 

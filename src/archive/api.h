@@ -1,4 +1,4 @@
-/* api.h - libarchive as a table of functions, loaded at run time. */
+/* api.h - loads libarchive at run time, as a table of functions. */
 /* SPDX-License-Identifier: MIT */
 #ifndef ARCHIVE_API_H
 #define ARCHIVE_API_H
@@ -9,9 +9,9 @@
 #include "base/error.h"
 
 /*
- * It brings libxml2 and ICU along, which costs more than the rest of a start:
- * only what moves an archive loads it. The members are its functions without
- * their "archive_" prefix.
+ * libarchive needs libxml2 and ICU, which take longer to load than the rest of
+ * dcode's start. So it is loaded only when an archive is used. The members are
+ * its functions without their "archive_" prefix.
  */
 struct archive_api {
 	struct archive *(*write_new)(void);
@@ -61,7 +61,8 @@ struct archive_api {
 	int (*entry_mtime_is_set)(struct archive_entry *e);
 };
 
-/* Fills the table: -1 with what to install. Any thread; it stays loaded. */
+/* Fills the table. -1: the error says what to install. Thread-safe. The library
+ * stays loaded. */
 int archive_api_load(struct archive_api *api, struct error *err);
 
 #endif

@@ -1,4 +1,4 @@
-/* read.c - a tar stream that nobody vouches for, unpacked. */
+/* read.c - unpacks an untrusted tar stream. */
 /* SPDX-License-Identifier: MIT */
 #include <errno.h>
 #include <fcntl.h>
@@ -19,21 +19,21 @@
 enum {
 	CHUNK = 64 << 10, /* bytes pulled at once */
 	TEMPORARY = 24,   /* characters of a temporary name, with NUL */
-	ENTRY = 4096,     /* bytes that an entry takes besides its content */
+	ENTRY = 4096,     /* disk bytes of an entry besides its content */
 	DEEPEST = 1000,   /* parts of a path */
 };
 
 struct unpack {
 	struct archive_api api;
 	struct archive *a;
-	struct archive_entry *entry; /* at hand; libarchive's */
+	struct archive_entry *entry; /* current entry; owned by libarchive */
 	const struct archive_input *from;
 	const struct archive_log *log;
 	struct archive_counts *counts;
-	struct error pull; /* why no more comes, when its code is set */
+	struct error pull; /* why the stream stopped, if its code is set */
 	bool dry;          /* the stream has been read to its end */
 	int root;
-	struct buf path; /* of the entry, below root, without "." */
+	struct buf path; /* path of the entry below root, normalised */
 	char chunk[CHUNK];
 };
 
@@ -62,7 +62,7 @@ static int broken(struct unpack *u, struct error *err)
 			 why ? why : "invalid data");
 }
 
-/* Goes on with the next entry: 0. */
+/* Reports the entry as skipped. Returns 0: continue with the next one. */
 static int skip(struct unpack *u, const char *why)
 {
 	struct str name = str_of(u->api.entry_pathname(u->entry));
@@ -100,9 +100,9 @@ const char *archive_plain_path(const char *name, struct buf *out)
 }
 
 /*
- * True when a link stays inside: first up, no higher than the top, then down.
- * Links that it leads through obey the same rule, so it stays. ".."
- * behind a name could leave through the link of that name.
+ * True if a link stays inside the tree: first up, not above the root, then
+ * down. Links on its way obey the same rule. A ".." after a name is refused,
+ * because that name may be a link.
  */
 static bool link_stays(struct str path, struct str target)
 {
@@ -125,7 +125,7 @@ static bool link_stays(struct str path, struct str target)
 	return true;
 }
 
-/* A directory as it is, never through a link; made when it is missing. */
+/* Opens a directory, creating it if it is missing. Does not follow a link. */
 static int open_directory(int dir, const char *name, mode_t mode)
 {
 	enum { FLAGS = O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC };
@@ -138,8 +138,8 @@ static int open_directory(int dir, const char *name, mode_t mode)
 	return openat(dir, name, FLAGS);
 }
 
-/* Opens the directory that path lies in, made with what is missing. *name:
- * its last component, within path. -1 with errno. Writes NULs into path. */
+/* Opens the parent directory of path and creates missing directories. *name:
+ * the last component, within path. -1 with errno. Writes NULs into path. */
 static int open_parent(int root, char *path, char **name)
 {
 	int dir = dup(root);
@@ -227,13 +227,14 @@ static void name_temporary(char name[TEMPORARY])
 	snprintf(name, TEMPORARY, ".dcode-%s", random);
 }
 
-/* Gives what is whole its name, in place of what had it. */
+/* Renames the completed file to its final name, replacing what was there. */
 static int take_place(struct unpack *u, int dir, const char *temporary,
 		      const char *name, struct error *err)
 {
 	int rc = renameat(dir, temporary, dir, name) < 0 ? refused(u, err) : 1;
 
-	/* Also where both were the same file: rename leaves them. */
+	/* Rename does nothing if both are the same file, so remove the
+	 * temporary name. */
 	(void)unlinkat(dir, temporary, 0);
 	return rc;
 }
@@ -283,8 +284,8 @@ static int put_symlink(struct unpack *u, int dir, const char *name,
 	return rc;
 }
 
-/* To a regular file below us, reached through no link: a symbolic link given
- * a second name elsewhere could lead out. */
+/* Links only to a regular file below root that is reached without links: a
+ * second name of a symbolic link elsewhere could lead out. */
 static int put_hard_link(struct unpack *u, int dir, const char *name,
 			 struct error *err)
 {
@@ -352,8 +353,8 @@ static int put(struct unpack *u, mode_t type, struct error *err)
 	return rc;
 }
 
-/* A sparse file may say that it is larger than all that comes: its size
- * counts, not what is written. */
+/* Reserves disk space. The declared size counts, because a sparse file may be
+ * larger than the bytes in the stream. */
 static int reserve(struct unpack *u, mode_t type, struct error *err)
 {
 	int64_t size = type == S_IFREG ? u->api.entry_size(u->entry) : 0;
@@ -421,7 +422,8 @@ static int unpack_all(struct unpack *u, struct error *err)
 		if (unpack_entry(u, err) < 0)
 			return -1;
 	}
-	while (!u->dry) { /* who pads it must not write to nobody */
+	/* the writer of the padding must not get a broken pipe */
+	while (!u->dry) {
 		const void *ignored;
 
 		(void)on_read(u->a, u, &ignored);

@@ -1,4 +1,4 @@
-/* single.c - archives of one entry. */
+/* single.c - reads and writes archives of one entry. */
 /* SPDX-License-Identifier: MIT */
 #include <stdlib.h>
 #include <sys/stat.h>

@@ -1,4 +1,4 @@
-/* stream.c - a tar stream that its user writes entry by entry. */
+/* stream.c - builds a tar stream entry by entry. */
 /* SPDX-License-Identifier: MIT */
 #include <stdlib.h>
 #include <string.h>
@@ -9,7 +9,7 @@
 #include "base/mem.h"
 #include "base/str.h"
 
-enum { OUT_MAX = 4 << 20 }; /* what one entry's header or chunk becomes */
+enum { OUT_MAX = 4 << 20 }; /* bytes that a header or chunk can add */
 
 struct archive_stream {
 	struct archive_api api;
@@ -36,7 +36,7 @@ static int broken(struct archive_stream *s, struct error *err)
 			 why ? why : "it failed");
 }
 
-/* level: of gzip's compression; NULL: none. */
+/* level: gzip's compression level; NULL: no gzip. */
 static int begin(struct archive_stream *s, bool pax, const char *level,
 		 struct error *err)
 {

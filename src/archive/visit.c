@@ -1,4 +1,4 @@
-/* visit.c - a tar stream that nobody vouches for, told entry by entry. */
+/* visit.c - reads an untrusted tar stream entry by entry. */
 /* SPDX-License-Identifier: MIT */
 #include <stdlib.h>
 #include <sys/stat.h>
@@ -13,9 +13,9 @@ enum { CHUNK = 64 << 10 };
 struct visit {
 	struct archive_api api;
 	struct archive *a;
-	struct archive_entry *entry; /* at hand; libarchive's */
+	struct archive_entry *entry; /* current entry; owned by libarchive */
 	const struct archive_visitor *v;
-	struct error pull; /* why no more comes, when its code is set */
+	struct error pull; /* why the stream stopped, if its code is set */
 	char chunk[CHUNK];
 };
 
@@ -40,7 +40,7 @@ static int broken(struct visit *t, struct error *err)
 			 why ? why : "invalid data");
 }
 
-/* Bytes that a sparse file leaves out. */
+/* Passes zeros for a hole of a sparse file. */
 static int give_zeros(struct visit *t, int64_t n, struct error *err)
 {
 	static const char zeros[4096];

@@ -1,4 +1,4 @@
-/* write.c - a tree of this machine as a tar stream, pulled. */
+/* write.c - packs a directory of this machine as a tar stream. */
 /* SPDX-License-Identifier: MIT */
 #include <dirent.h>
 #include <errno.h>
@@ -15,17 +15,19 @@
 #include "base/mem.h"
 
 enum {
-	DEEPEST = 200,     /* directories within each other: one is open each */
-	CHUNK = 64 << 10,  /* bytes of a file read at once */
-	OUT_MAX = 1 << 20, /* what one step writes: a chunk, or a long name */
+	/* nested directories: each keeps one descriptor open */
+	DEEPEST = 200,
+	CHUNK = 64 << 10, /* bytes of a file read at once */
+	/* bytes written by one step: a chunk or a long name */
+	OUT_MAX = 1 << 20,
 	PATH_BYTES = DEEPEST * (NAME_MAX + 1),
 };
 
-#define TIME_MAX INT64_C(077777777777) /* what every tar can read */
+#define TIME_MAX INT64_C(077777777777) /* maximum that every tar can read */
 
 struct archive_frame {
 	DIR *entries;
-	size_t path; /* bytes of the path that name it, with its slash */
+	size_t path; /* length of the directory's path, with its slash */
 	mode_t mode;
 	int64_t mtime;
 };
@@ -38,11 +40,11 @@ struct archive_writer {
 	struct archive_counts counts;
 	struct archive_frame stack[DEEPEST];
 	int depth;
-	struct buf path; /* of the entry at hand, below the top */
-	struct buf out;  /* not yet pulled */
-	int file;        /* being read, or -1 */
-	int64_t left;    /* bytes of it that were promised */
-	bool filling;    /* with zeros: it has no more */
+	struct buf path; /* path of the current entry, relative to the top */
+	struct buf out;  /* bytes not yet pulled */
+	int file;        /* descriptor of the file being read, or -1 */
+	int64_t left;    /* bytes of it still to write */
+	bool filling;    /* the file became shorter: write zeros */
 	bool ended;
 	char chunk[CHUNK];
 };
@@ -77,7 +79,7 @@ static void carried(struct archive_writer *w)
 		w->log.carried(w->log.arg, buf_str(&w->path));
 }
 
-/* 1: it is in; 0: it was skipped. */
+/* Returns 1 if the entry was written, 0 if it was skipped. */
 static int put_header(struct archive_writer *w, struct error *err)
 {
 	int rc = w->api.write_header(w->a, w->entry);
@@ -137,7 +139,8 @@ static int open_file(struct archive_writer *w, int dir, const char *name,
 	return 0;
 }
 
-/* A file that became shorter is filled up, so that what follows it counts. */
+/* Reads the next chunk. If the file became shorter, fills up with zeros, so
+ * that the stream stays valid. */
 static ssize_t read_chunk(struct archive_writer *w, size_t want)
 {
 	ssize_t n = 0;
@@ -197,7 +200,7 @@ static int put_link(struct archive_writer *w, int dir, const char *name,
 	return rc < 0 ? -1 : 0;
 }
 
-/* Takes the descriptor over. */
+/* Opens a directory of the tree. Takes over the descriptor. */
 static int enter(struct archive_writer *w, int fd, const struct stat *st)
 {
 	struct archive_frame *f = &w->stack[w->depth];
@@ -239,7 +242,8 @@ static int put_directory(struct archive_writer *w, int dir, const char *name,
 				    : 0;
 }
 
-/* One that its owner may not write to says so once it is full. */
+/* Leaves a directory. Its mode is written again at the end if the owner may not
+ * write to it. */
 static int leave(struct archive_writer *w, struct error *err)
 {
 	struct archive_frame *f = &w->stack[--w->depth];

@@ -1,4 +1,4 @@
-/* contract.c - checks that a provider keeps its promises, one by one. */
+/* contract.c - tests one by one that a provider does what it promises. */
 /* SPDX-License-Identifier: MIT */
 #include "contract/contract.h"
 
@@ -13,7 +13,7 @@
 #include "contract/contract_impl.h"
 
 enum {
-	CHECK_MS = 180000, /* a check that hangs has failed */
+	CHECK_MS = 180000, /* a check that takes longer has failed */
 	LONG_MS = 900000,  /* create, and the largest sizes */
 	OUTPUT_MAX = 4 << 20,
 };
@@ -90,7 +90,7 @@ int contract_exec(struct contract *c, const struct exec_request *req,
 	r->rc = sandbox_execute(c->sb, &mine, &r->res, stop ? stop : &c->stop,
 				&r->error);
 	r->ms = clock_ms() - r->began;
-	/* So that both are strings. */
+	/* Terminates both with NUL. */
 	buf_adds(&r->out, "");
 	buf_adds(&r->err, "");
 	return r->rc;
@@ -162,7 +162,7 @@ enum contract_verdict contract_with_another(
 	return verdict;
 }
 
-/* The directory is at hand: a sandbox without one is of no use. */
+/* Makes a new directory in the sandbox. On failure the sandbox is unusable. */
 static enum contract_verdict make_dir(struct contract *c)
 {
 	bool host = contract_can(c, SANDBOX_UNISOLATED);
@@ -175,7 +175,7 @@ static enum contract_verdict make_dir(struct contract *c)
 			   host ? "/tmp" : c->sb->workdir, random);
 	command = xasprintf("mkdir -m 700 '%s'", c->dir);
 	verdict = contract_expect(c, command, 0, "", "");
-	c->n_commands = 0; /* the first may be slower */
+	c->n_commands = 0; /* not counted: the first command may be slower */
 	free(command);
 	return verdict;
 }
@@ -199,7 +199,7 @@ static enum contract_verdict check_create(struct contract *c)
 	return make_dir(c);
 }
 
-/* On the user's own machine only the directory is ours. */
+/* Removes the directory. On the user's own machine nothing else was created. */
 static void tidy(struct contract *c)
 {
 	struct stop limit = stop_cleanup(LIFECYCLE_CLEANUP_MS);
@@ -306,7 +306,7 @@ static enum contract_verdict run_check(struct contract *c,
 	return check->run(c);
 }
 
-/* True when the request asks for this check. */
+/* True if the request selects this check. */
 static bool wanted(const struct contract_request *r,
 		   const struct contract_check *check)
 {
@@ -353,7 +353,7 @@ static void end(struct contract *c)
 
 	if (c->sb && contract_can(c, SANDBOX_UNISOLATED) && c->dir)
 		tidy(c);
-	(void)lifecycle_close(&c->box, &ignored); /* it warned already */
+	(void)lifecycle_close(&c->box, &ignored); /* it has printed a warning */
 	if (c->n_commands) {
 		qsort(c->commands, c->n_commands, sizeof(*c->commands),
 		      by_size);

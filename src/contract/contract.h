@@ -1,4 +1,4 @@
-/* contract.h - checks that a provider keeps its promises, one by one. */
+/* contract.h - tests one by one that a provider does what it promises. */
 /* SPDX-License-Identifier: MIT */
 #ifndef CONTRACT_CONTRACT_H
 #define CONTRACT_CONTRACT_H
@@ -8,25 +8,25 @@
 enum contract_verdict {
 	CONTRACT_OK = 1,
 	CONTRACT_FAIL,
-	CONTRACT_NA, /* not promised, or not tried: the reason says which */
+	CONTRACT_NA, /* not promised or not tested: see reason */
 };
 struct contract_result { /* borrowed for the call */
 	const char *name;
 	enum contract_verdict verdict;
 	int64_t ms;
-	const char *reason; /* or ""; may hold the sandbox's words, not clean */
+	const char *reason; /* or ""; may contain raw output of the sandbox */
 };
 struct contract_request { /* all borrowed for the call */
 	struct sandbox_client *client;
 	struct store *store; /* may be NULL with SANDBOX_UNISOLATED */
 	struct mask *mask;
-	/* A snapshot is made under this name, and stays: there is no way to
-	 * delete one. NULL: the check is left out. */
+	/* A snapshot with this name is created and stays: it cannot be deleted.
+	 * NULL: no snapshot check. */
 	const char *snapshot;
-	bool quick; /* leave out what takes more than a second by itself */
+	bool quick; /* skip checks that take more than a second by design */
 	bool large; /* add the largest sizes: 100 MB of output, 1 GiB files */
-	/* Of the checks in the sandbox, only those whose name has this in it;
-	 * NULL: all. */
+	/* Of the checks inside the sandbox, run only those whose name contains
+	 * this text; NULL: all. */
 	const char *only;
 	struct lifecycle_ui ui;
 	void (*each)(void *arg, const struct contract_result *result);
@@ -34,22 +34,22 @@ struct contract_request { /* all borrowed for the call */
 };
 struct contract_summary {
 	size_t passed, failed, absent;
-	int64_t create_ms;    /* -1 unknown, as are the others */
+	int64_t create_ms;    /* -1 unknown, like the others */
 	int64_t command_ms;   /* median of quick commands */
 	int64_t remove_ms;    /* until confirmed */
 	int64_t upload_kib_s; /* of the largest file */
 	int64_t download_kib_s;
 };
 /*
- * Makes a sandbox through the lifecycle (ledger and all), runs every check in
- * it, and deletes it whatever happens. -1 only when stop ended it: a broken
- * promise, even of create, is a check that failed.
+ * Creates a sandbox with lifecycle_open(), so it is in the ledger, runs every
+ * check in it, and deletes it in any case. -1 only if stop ended it: a broken
+ * promise, even of create, is a failed check.
  */
 int contract_run(const struct contract_request *request,
 		 struct contract_summary *summary, const struct stop *stop,
 		 struct error *err);
 
-/* True when this text leaves at least one check to run. */
+/* True if at least one check has this text in its name. */
 bool contract_knows(const char *only);
 
 #endif

@@ -1,4 +1,4 @@
-/* contract_impl.h - what the checks of the contract share. */
+/* contract_impl.h - shared by the contract's checks. */
 /* SPDX-License-Identifier: MIT */
 #ifndef CONTRACT_CONTRACT_IMPL_H
 #define CONTRACT_CONTRACT_IMPL_H
@@ -9,42 +9,43 @@ enum { CONTRACT_COMMANDS = 16, CONTRACT_COMMAND_MS = 60000 };
 
 struct contract {
 	const struct contract_request *request;
-	const struct contract_check *check; /* the one that runs */
+	const struct contract_check *check; /* the current one */
 	struct managed_sandbox box;
 	struct sandbox *sb;
-	char *id;       /* owned, outlives the box */
+	char *id;       /* owned; used after the box is closed */
 	char label[16]; /* the box's, or "" */
-	char *dir;      /* owned: a directory of ours in the sandbox */
+	char *dir;      /* owned: the test directory in the sandbox */
 	struct stop stop;
 	char reason[512];
-	int64_t commands[CONTRACT_COMMANDS]; /* ms of quick ones */
+	int64_t commands[CONTRACT_COMMANDS]; /* ms of quick commands */
 	size_t n_commands;
 	struct contract_summary *summary;
 };
 
 enum {
-	CHECK_SLOW = 1 << 0,  /* not with quick */
+	CHECK_SLOW = 1 << 0,  /* skipped with quick */
 	CHECK_BOX = 1 << 1,   /* needs the sandbox */
-	CHECK_AFTER = 1 << 2, /* about one that has been deleted */
-	CHECK_LARGE = 1 << 3, /* only with large; may take its time */
-	CHECK_SURE = 1 << 4,  /* whatever only says */
+	CHECK_AFTER = 1 << 2, /* runs after the sandbox has been deleted */
+	CHECK_LARGE = 1 << 3, /* only with large; may take long */
+	CHECK_SURE = 1 << 4,  /* always runs, whatever only says */
 };
 struct contract_check {
 	const char *name;
 	unsigned flags;
 	enum contract_verdict (*run)(struct contract *c);
-	const char *arg; /* the check's own, or NULL */
+	const char *arg; /* argument of the check, or NULL */
 };
 
-/* One command and what came of it. */
+/* A command and its result. */
 struct ran {
 	int rc;
 	struct error error;
 	struct exec_result res;
 	struct buf out, err;
-	int64_t first_ms; /* from its start to the first output; -1 none */
+	int64_t first_ms; /* time until the first output; -1 none */
 	int64_t ms;
-	const struct cancel *trigger; /* by the first output; NULL: none */
+	/* triggered by the first output; NULL: none */
+	const struct cancel *trigger;
 	int64_t began;
 };
 
@@ -54,26 +55,27 @@ enum contract_verdict contract_fail(struct contract *c, const char *fmt, ...)
 enum contract_verdict contract_na(struct contract *c, const char *fmt, ...)
 	__attribute__((format(printf, 2, 3)));
 bool contract_can(const struct contract *c, unsigned flag);
-/* Runs it; rc is also returned. Release r whatever it says. */
+/* Runs a command and returns r->rc. The caller releases r in any case. */
 int contract_exec(struct contract *c, const struct exec_request *req,
 		  struct ran *r, const struct stop *stop);
 void ran_release(struct ran *r);
-/* Runs a line and compares; out NULL: any. err: what is on standard error, or
- * behind out where a provider merges the two; NULL: any. */
+/* Runs a command and compares the result; out NULL: any. err: expected standard
+ * error, or, if the provider merges both streams, the output after out; NULL:
+ * any. */
 enum contract_verdict contract_expect(struct contract *c, const char *command,
 				      int code, const char *out,
 				      const char *err);
-/* A second sandbox: what is different about it. */
+/* How a second sandbox differs from the first. */
 struct contract_another {
 	const char *snapshot; /* or NULL */
 	enum sandbox_network network;
 };
-/* Makes it, runs the function with c->sb being it, and deletes it. */
+/* Creates it, runs the function with it as c->sb, and deletes it. */
 enum contract_verdict contract_with_another(
 	struct contract *c, const struct contract_another *other,
 	enum contract_verdict (*run)(struct contract *c, void *arg), void *arg);
 int64_t contract_speed(int64_t bytes, int64_t began); /* KiB a second */
-/* "DIR/NAME", owned. */
+/* Returns "DIR/NAME", owned. */
 char *contract_path(const struct contract *c, const char *name);
 
 enum contract_verdict check_exit(struct contract *c);

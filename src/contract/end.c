@@ -1,4 +1,4 @@
-/* end.c - checks of how commands end, and of several at once. */
+/* end.c - checks how commands end, and several commands at once. */
 /* SPDX-License-Identifier: MIT */
 #include <pthread.h>
 #include <stdio.h>
@@ -13,14 +13,14 @@
 enum {
 	LIVE_S = 3,
 	TIMEOUT_MS = 2000,
-	SLACK_MS = 20000, /* a vendor's, to end what has to end */
+	SLACK_MS = 20000, /* time for the vendor to end a command */
 	THREADS = 8,
 	CALM_TRIES = 8,
 	CALM_MS = 250,
-	FAMILY = 3, /* processes that sleep */
+	FAMILY = 3, /* sleeping processes */
 };
 
-/* How many processes have "9" and this as an argument; not grep itself. */
+/* Counts processes with "9" and this as an argument, without grep itself. */
 #define COUNT                                                                  \
 	"cat /proc/[0-9]*/cmdline 2>/dev/null | tr '\\0' '\\n' |"              \
 	" grep -c -x '[9]%s'"
@@ -50,8 +50,9 @@ enum contract_verdict check_live(struct contract *c)
 	return verdict;
 }
 
-/* Processes that stay and one that left for a session of its own; says how
- * many of them it sees itself. Each sleeps for a time that no other does. */
+/* Returns a command that starts several sleeping processes, one of them in its
+ * own session, and prints how many it sees. mark is part of their sleep time,
+ * which no other process uses. */
 static char *family(char mark[16])
 {
 	snprintf(mark, 16, "97.%06u", (unsigned)ids_below(1000000));
@@ -80,7 +81,7 @@ static enum contract_verdict left_running(struct contract *c, const char *mark)
 	return verdict;
 }
 
-/* The beginning that every run of a family has. */
+/* Checks the first output of a family. */
 static enum contract_verdict began(struct contract *c, const struct ran *r)
 {
 	struct str rest = str_skip(buf_str(&r->out), sizeof("begun ") - 1);
@@ -137,7 +138,7 @@ enum contract_verdict check_cancel(struct contract *c)
 	}
 	stop = stop_on(&cancel);
 	if (!contract_can(c, SANDBOX_LIVE)) {
-		/* Nothing is seen of it: by the clock. */
+		/* No output is seen before the end: cancel after a time. */
 		r.trigger = NULL;
 		stop = stop_within(&stop, TIMEOUT_MS);
 	}
@@ -156,7 +157,7 @@ enum contract_verdict check_cancel(struct contract *c)
 	return verdict == CONTRACT_OK ? left_running(c, mark) : verdict;
 }
 
-struct one { /* of those in parallel */
+struct one { /* one of several parallel commands */
 	struct contract *c;
 	char *command;
 	pthread_t thread;
@@ -195,7 +196,7 @@ static enum contract_verdict check_one(struct contract *c, struct one *o)
 	return CONTRACT_OK;
 }
 
-/* Each waits until it has seen all the others. */
+/* Starts several commands at once. Each waits until it has seen all others. */
 enum contract_verdict check_parallel(struct contract *c)
 {
 	enum contract_verdict verdict = CONTRACT_OK;

@@ -1,4 +1,4 @@
-/* exec.c - checks of commands: exit status, bytes, surroundings. */
+/* exec.c - checks of commands: exit status, bytes, environment. */
 /* SPDX-License-Identifier: MIT */
 #include <stdio.h>
 #include <stdlib.h>
@@ -114,10 +114,11 @@ enum contract_verdict check_megabyte(struct contract *c)
 	return verdict;
 }
 
-/* Numbers of eight digits, one a line: as they come, nothing is kept. */
+/* The expected output: numbers of eight digits, one per line. It is compared as
+ * it arrives and not stored. */
 struct flood {
 	char line[10];
-	size_t at; /* in it */
+	size_t at; /* offset in line */
 	int64_t got, wanted;
 	bool wrong;
 };

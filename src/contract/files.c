@@ -1,4 +1,4 @@
-/* files.c - checks of files up and down, and of the tools. */
+/* files.c - checks of uploads and downloads, and of the tools. */
 /* SPDX-License-Identifier: MIT */
 #include <stdio.h>
 #include <stdlib.h>
@@ -14,7 +14,7 @@
 
 enum { NAME_MAX_BYTES = 4096 };
 
-struct stuff { /* bytes that look random, and their hash both ways */
+struct stuff { /* pseudorandom bytes, and their hashes both ways */
 	uint64_t state;
 	int64_t left, got;
 	crypto_hash_sha256_state up, down;
@@ -58,7 +58,7 @@ static enum contract_verdict file_failed(struct contract *c, const char *way,
 			     rc == 0 ? t->detail : "");
 }
 
-/* There and back; the size is also looked at from inside. */
+/* Uploads and downloads a file. Its size is also checked in the sandbox. */
 static enum contract_verdict round_trip(struct contract *c, const char *path,
 					int64_t size)
 {
@@ -158,7 +158,7 @@ static const char *const names[] = {
 };
 enum { NAMES = sizeof(names) / sizeof(names[0]) };
 
-/* All of them in one call each way: errors and order are per file. */
+/* Transfers all files in one call each way: errors and order are per file. */
 enum contract_verdict check_names(struct contract *c)
 {
 	struct transfer t[NAMES];
@@ -219,7 +219,7 @@ static enum contract_verdict fails_with(struct contract *c, const char *path,
 			     file_error_name(want));
 }
 
-/* What cannot be written: with the same words. */
+/* Checks that an upload to this path fails with this error. */
 static enum contract_verdict refuses(struct contract *c, const char *path,
 				     enum file_error want)
 {
@@ -237,7 +237,8 @@ static enum contract_verdict refuses(struct contract *c, const char *path,
 			     file_error_name(want));
 }
 
-/* An error is a file's own: the good one between bad ones comes. */
+/* Checks that errors are per file: a valid file between invalid ones
+ * arrives. */
 static enum contract_verdict good_among_bad(struct contract *c,
 					    const char *missing)
 {
@@ -313,7 +314,7 @@ enum contract_verdict check_file_errors(struct contract *c)
 	return verdict;
 }
 
-/* In the order of the checks; @ is the directory. */
+/* In the order of the checks; @ is replaced by the directory. */
 static const struct {
 	const char *tool, *args, *want;
 } calls[] = {
@@ -341,7 +342,7 @@ static char *with_dir(const struct contract *c, const char *args)
 
 	json_quote(&quoted, str_of(c->dir));
 	for (; *args; args++) {
-		if (*args == '@') /* without its quotes */
+		if (*args == '@') /* without the quotes */
 			buf_add(&out, quoted.ptr + 1, quoted.len - 2);
 		else
 			buf_addc(&out, *args);

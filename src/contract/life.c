@@ -1,4 +1,4 @@
-/* life.c - checks of a sandbox's life: found, entered, gone. */
+/* life.c - checks of a sandbox's life: list, attach, extend, stop, delete. */
 /* SPDX-License-Identifier: MIT */
 #include <stdio.h>
 #include <stdlib.h>
@@ -10,9 +10,9 @@
 #include "contract/contract_impl.h"
 #include "session/session.h"
 
-enum { LATEST_S = 7 * 86400 }; /* whatever a user may have set */
+enum { LATEST_S = 7 * 86400 }; /* longest lifetime that a user may have set */
 
-struct look { /* for one sandbox among those listed */
+struct look { /* search for one sandbox in a list */
 	const char *id, *label;
 	int by_id, by_label, both;
 	enum sandbox_state state;
@@ -57,7 +57,7 @@ enum contract_verdict check_id(struct contract *c)
 		       : contract_fail(c, "its id belongs to another sandbox");
 }
 
-/* True when the file is there that an earlier command wrote. */
+/* Checks that the file of an earlier command still exists. */
 static enum contract_verdict same_file(struct contract *c, void *path)
 {
 	char *command = xasprintf("cat '%s'", (const char *)path);
@@ -89,7 +89,7 @@ static enum contract_verdict leave_file(struct contract *c, const char *path)
 	return verdict;
 }
 
-/* An id that nobody has; of the same shape. */
+/* Attaching to an id of the same form that does not exist must fail. */
 static enum contract_verdict attach_to_nothing(struct contract *c)
 {
 	struct sandbox other = { 0 };
@@ -172,7 +172,7 @@ enum contract_verdict check_info(struct contract *c)
 	return CONTRACT_OK;
 }
 
-/* True when it must end by itself, neither now nor far too late. */
+/* Checks that the sandbox will end by itself, neither now nor far too late. */
 enum contract_verdict check_lifetime(struct contract *c)
 {
 	struct look look = { .id = c->id, .label = c->label };
@@ -233,7 +233,8 @@ static enum contract_verdict stopped(struct contract *c)
 		       : contract_fail(c, "it is not reported as stopped");
 }
 
-/* The last look at it: its processes have ended, or it has another server. */
+/* The last check that uses the sandbox: afterwards its processes have ended, or
+ * it runs on another server. */
 enum contract_verdict check_stop(struct contract *c)
 {
 	struct sandbox other = { 0 };
@@ -246,7 +247,7 @@ enum contract_verdict check_stop(struct contract *c)
 	path = contract_path(c, "kept");
 	verdict = leave_file(c, path);
 	for (int i = 0; i < 2 && verdict == CONTRACT_OK; i++)
-		verdict = stopped(c); /* the second time it is stopped */
+		verdict = stopped(c); /* the second call finds it stopped */
 	if (verdict != CONTRACT_OK)
 		;
 	else if (sandbox_attach(&other, c->request->client, c->id, &c->stop,

@@ -1,4 +1,4 @@
-/* listener.c - a server of ours that a sandbox may try to reach. */
+/* listener.c - a test server of dcode that a sandbox tries to reach. */
 /* SPDX-License-Identifier: MIT */
 #include "contract/listener.h"
 
@@ -14,7 +14,7 @@
 
 enum { BACKLOG = 16, CLIENT_MS = 2000, REQUEST_MAX = 4096 };
 
-/* A client that says nothing is answered, too, after a while. */
+/* Answers a client. One that sends nothing gets an answer after a while. */
 static void answer(const struct listener *l, int client)
 {
 	struct pollfd both[] = { { .fd = client, .events = POLLIN },

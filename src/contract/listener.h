@@ -1,4 +1,4 @@
-/* listener.h - a server of ours that a sandbox may try to reach. */
+/* listener.h - a test server of dcode that a sandbox tries to reach. */
 /* SPDX-License-Identifier: MIT */
 #ifndef CONTRACT_LISTENER_H
 #define CONTRACT_LISTENER_H
@@ -9,8 +9,8 @@
 #include "base/stop.h"
 
 enum { LISTENER_TOKEN = 24 };
-struct listener {                       /* start from { 0 } */
-	char token[LISTENER_TOKEN + 1]; /* what it answers to everyone */
+struct listener {                       /* initialise with { 0 } */
+	char token[LISTENER_TOKEN + 1]; /* its answer to every request */
 	uint16_t port;
 	int fd;
 	bool runs;
@@ -18,8 +18,8 @@ struct listener {                       /* start from { 0 } */
 	pthread_t thread;
 };
 
-/* Answers HTTP on every IPv4 address of this machine, on a thread, until
- * listener_stop(): whoever asks gets the token, and may send nothing. */
+/* Answers HTTP on all IPv4 addresses of this machine, on a thread, until
+ * listener_stop(). Every client gets the token, even if it sends nothing. */
 int listener_start(struct listener *l, struct error *err);
 void listener_stop(struct listener *l);
 

@@ -16,22 +16,22 @@
 
 enum { TARGETS = 8, REACH_MS = 25000, NO_CLIENT = 127 };
 
-struct reach_target { /* a server that listens */
+struct reach_target { /* a listening server */
 	char host[254];
 	unsigned port;
 	char *url; /* owned */
-	bool ours; /* it answers the token */
+	bool ours; /* dcode's test server, which answers the token */
 };
 
 struct reach {
 	struct listener listener;
 	struct reach_target targets[TARGETS];
 	size_t n;
-	const struct reach_target *reached; /* with full */
+	const struct reach_target *reached; /* the target reached with full */
 };
 
-/* Prints "tried", what the server says, and "reached". The first program that
- * there is: with none the same one is used as with full. */
+/* Prints "tried", the server's answer, and "reached". Uses the first program
+ * that exists, so none uses the same one as full. */
 static const char script[] =
 	"echo tried\n"
 	"if command -v curl >/dev/null; then"
@@ -67,8 +67,8 @@ static void add_target(struct reach *r, const char *host, unsigned port,
 	r->n++;
 }
 
-/* This machine's own addresses, for a sandbox beside it; that of the loopback
- * device first, for one that shares its network. */
+/* Adds this machine's own addresses, for sandboxes on this machine. The
+ * loopback address is first, for a sandbox that shares its network. */
 static void add_own(struct reach *r)
 {
 	struct ifaddrs *all = NULL;
@@ -89,7 +89,7 @@ static void add_own(struct reach *r)
 	freeifaddrs(all);
 }
 
-/* The vendor's own API, for a sandbox that is elsewhere. */
+/* Adds the vendor's API, for sandboxes on other machines. */
 static bool add_endpoint(struct reach *r, const struct sandbox_client *client)
 {
 	struct str s = str_of(client->endpoint ? client->endpoint : "");
@@ -111,7 +111,7 @@ static bool add_endpoint(struct reach *r, const struct sandbox_client *client)
 	return true;
 }
 
-/* 1 reached, 0 not; -1 with the verdict. */
+/* Returns 1 if reached, 0 if not, -1 with the verdict. */
 static int try_target(struct contract *c, const struct reach *r,
 		      const struct reach_target *t,
 		      enum contract_verdict *verdict)
@@ -158,7 +158,7 @@ static enum contract_verdict with_full(struct contract *c, void *arg)
 	return verdict;
 }
 
-/* Nothing of what listens is reached, whatever full reached first. */
+/* With none, no listening target may be reached. */
 static enum contract_verdict with_none(struct contract *c, void *arg)
 {
 	enum contract_verdict verdict = CONTRACT_OK;
@@ -188,7 +188,7 @@ static enum contract_verdict compare(struct contract *c, struct reach *r)
 		with_full, r);
 	if (verdict != CONTRACT_OK)
 		return verdict;
-	/* An engine's network may be walled off from its own machine. */
+	/* A firewall may separate an engine's network from its own machine. */
 	if (!r->reached && !elsewhere)
 		return contract_na(c, "with full it does not reach this "
 				      "machine: is a firewall in the way?");
