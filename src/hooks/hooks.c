@@ -1,11 +1,11 @@
-/* hooks.c - commands of the user's that run at events. */
+/* hooks.c - runs the user's commands at events. */
 /* SPDX-License-Identifier: MIT */
 /*
- * Four parts. The wire: tools and their arguments as hooks written for Claude
- * Code know them. Answers: what a hook printed, checked, masked and added to
- * the outcome of its event. Loading: the two files, and whether a project's
- * was allowed. Running: begin reading at hooks_run(). hooks_file.c parses
- * hooks.json.
+ * Four parts. The wire format: tools and arguments as hooks for Claude Code
+ * expect them. Answers: checks and masks what a hook printed, and adds it to
+ * the event's outcome. Loading: reads the two files, and asks whether a
+ * project's is allowed. Running: begin reading at hooks_run(). hooks_file.c
+ * parses hooks.json.
  */
 #include "hooks/hooks.h"
 
@@ -31,20 +31,22 @@ struct hooks {
 	struct hooks_source src;
 	char *user_file, *project_file, *root, *cwd; /* owned */
 	struct hook_list handlers;
-	bool *told; /* of each handler: that it cannot run; owned */
-	struct buf project_text; /* of the whole file, as it was allowed */
+	/* owned; per handler: the user was warned that it cannot run */
+	bool *told;
+	struct buf project_text; /* the whole project file, as it was allowed */
 	char **user_env, **project_env; /* owned */
 	char *session;                  /* owned, or NULL */
 	const char *(*mode)(void *arg);
 	void *mode_arg;
-	struct cancel cancel; /* of notifications */
-	pthread_mutex_t lock; /* guards session, mode, notifying, told and the
-				 two environments while they are made */
-	pthread_cond_t idle;  /* notifying is less */
-	size_t notifying;     /* threads */
+	struct cancel cancel; /* cancels notifications */
+	/* guards session, mode, notifying, told and the creation of the two
+	 * environments */
+	pthread_mutex_t lock;
+	pthread_cond_t idle; /* signalled when notifying decreases */
+	size_t notifying;    /* number of notification threads */
 };
 
-/* One hook of an event, as it runs. */
+/* One hook of an event while it runs. */
 struct hook_process {
 	const struct hook_handler *handler;
 	struct proc_run run;
@@ -52,7 +54,7 @@ struct hook_process {
 	char *shell[4];
 };
 
-/* A field of a tool, and how its value differs. */
+/* How the value of an argument differs between dcode and the wire. */
 enum conversion { AS_IT_IS, MILLISECONDS, FROM_ONE, PATTERN };
 
 struct wire_field {
@@ -116,7 +118,8 @@ const char *hook_tool_name(const char *tool)
 	return t ? t->wire : tool;
 }
 
-/* grep searches for a text; Claude Code's Grep takes a regular expression. */
+/* Escapes a literal text: dcode's grep searches for text, Claude Code's Grep
+ * takes a regular expression. */
 static cJSON *escape_pattern(const char *text)
 {
 	struct buf out = BUF_INIT(1 << 20);
@@ -148,7 +151,7 @@ static cJSON *unescape_pattern(const char *text)
 	return item;
 }
 
-/* One argument to the wire's unit, or back. */
+/* Converts one argument's value to the wire's unit, or back. */
 static cJSON *convert_value(const cJSON *value, enum conversion how,
 			    bool to_wire)
 {
@@ -204,18 +207,18 @@ cJSON *hook_tool_args(const char *tool, const cJSON *args, const cJSON *input)
 }
 
 enum {
-	SHOWN = 60,       /* bytes of a command */
-	SAID_SHOWN = 400, /* of what it wrote to its standard error */
+	SHOWN = 60,       /* bytes of a command in messages */
+	SAID_SHOWN = 400, /* bytes of a hook's standard error in messages */
 	LINE_MAX = 4096,
 	MASKED_MAX = 4 * HOOK_OUTPUT_MAX,
 };
 
-/* Statuses of a shell, and of env(1), for a program that cannot be executed or
- * is not there (POSIX.1-2017, XCU 2.8.2). */
+/* Exit statuses of a shell and of env(1) for a program that cannot be executed
+ * or was not found (POSIX.1-2017, XCU 2.8.2). */
 enum { NOT_EXECUTABLE = 126, NOT_FOUND = 127 };
 
-/* Appends at most that many bytes. They are masked before they are cut: else
- * the beginning of a secret that lies across the cut would be shown. */
+/* Appends at most that many bytes of the masked text. It is masked before it is
+ * cut, since half of a secret at the cut would not be masked. */
 static void add_masked_prefix(const struct hooks *h, struct str text,
 			      size_t most, struct buf *out)
 {
@@ -232,7 +235,7 @@ static void add_masked_prefix(const struct hooks *h, struct str text,
 	buf_release(&masked);
 }
 
-/* A line for the user, masked and clean. */
+/* Shows a formatted line to the user, masked and without control characters. */
 __attribute__((format(printf, 3, 4))) static void
 show_notice(struct hooks *h, const struct hook_call *call, const char *fmt, ...)
 {
@@ -255,8 +258,8 @@ show_notice(struct hooks *h, const struct hook_call *call, const char *fmt, ...)
 	free(line);
 }
 
-/* Appends foreign text for the model or the user, masked and without escapes,
- * on a line of its own. */
+/* Appends untrusted text for the model or the user on a new line, masked and
+ * without escape sequences. */
 static void add_clean(const struct hooks *h, struct str text, struct buf *out)
 {
 	struct buf clean = BUF_INIT(2 * HOOK_OUTPUT_MAX);
@@ -268,7 +271,7 @@ static void add_clean(const struct hooks *h, struct str text, struct buf *out)
 	buf_release(&clean);
 }
 
-/* "hook PreToolUse (check.sh) of /home/me/.deepagents/hooks.json" */
+/* Appends "hook PreToolUse (check.sh) of /home/me/.deepagents/hooks.json". */
 static void describe_hook(const struct hooks *h, const struct hook_call *call,
 			  const struct hook_process *p, struct buf *out)
 {
@@ -282,7 +285,7 @@ static void describe_hook(const struct hooks *h, const struct hook_call *call,
 	buf_addf(out, ") of %s", x->project ? h->project_file : h->user_file);
 }
 
-/* Shows a notice that names the hook. */
+/* Shows a notice that starts with the hook's description. */
 static void report_hook(struct hooks *h, const struct hook_call *call,
 			const struct hook_process *p, const char *what)
 {
@@ -293,7 +296,7 @@ static void report_hook(struct hooks *h, const struct hook_call *call,
 	buf_release(&name);
 }
 
-/* "exit status 3: no such file" */
+/* Appends the reason of a failure: "exit status 3: no such file". */
 static void describe_failure(const struct hooks *h,
 			     const struct hook_process *p, struct buf *out)
 {
@@ -322,7 +325,8 @@ static void report_failure(struct hooks *h, const struct hook_call *call,
 	buf_release(&what);
 }
 
-/* The strictest answer of all hooks counts, with its reason. */
+/* Sets the permission and its reason if it is stricter than that of earlier
+ * hooks. */
 static void set_permission(struct hooks *h, struct hook_outcome *out,
 			   enum hook_permission permission, struct str reason)
 {
@@ -333,9 +337,8 @@ static void set_permission(struct hooks *h, struct hook_outcome *out,
 	add_clean(h, reason, &out->reason);
 }
 
-/* What exit status 2, or the decision "block", means for this event. p: the
- * hook that decided; NULL: dcode decides in place of a hook that may not
- * run. */
+/* Applies exit status 2 or the decision "block" to the event. p: the hook that
+ * decided; NULL: dcode decides in place of a hook that may not run. */
 static void block_event(struct hooks *h, const struct hook_call *call,
 			const struct hook_process *p, struct str reason,
 			struct hook_outcome *out)
@@ -362,8 +365,8 @@ static void block_event(struct hooks *h, const struct hook_call *call,
 	}
 }
 
-/* True if the hook never judged: not started, or the shell did not find its
- * program. */
+/* True if the hook did not start or the shell did not find its program, so it
+ * made no decision. */
 static bool could_not_run(const struct hook_process *p)
 {
 	return p->run.failed.code ||
@@ -371,7 +374,7 @@ static bool could_not_run(const struct hook_process *p)
 				      p->run.status == NOT_FOUND));
 }
 
-/* True at the first call for this handler. */
+/* True on the first call for this handler. */
 static bool tell_once(struct hooks *h, const struct hook_handler *x)
 {
 	bool first = true;
@@ -387,7 +390,8 @@ static bool tell_once(struct hooks *h, const struct hook_handler *x)
 	return first;
 }
 
-/* Warns once. A guard that could not judge has not agreed, so it refuses. */
+/* Warns once. A guard that could not run has not allowed the event, so the
+ * event is refused. */
 static void handle_not_run(struct hooks *h, const struct hook_call *call,
 			   const struct hook_process *p,
 			   struct hook_outcome *out)
@@ -414,8 +418,8 @@ static enum hook_permission permission_of(const char *word)
 	return !strcmp(word, "deny") ? HOOK_DENY : HOOK_NO_OPINION;
 }
 
-/* Adds the members of "hookSpecificOutput". The first hook that changes
- * arguments or the output wins; they are not merged. */
+/* Adds the members of "hookSpecificOutput". Only the first hook that changes
+ * arguments or output counts; changes are not merged. */
 static void add_specific(struct hooks *h, const struct hook_call *call,
 			 const struct hook_process *p, const cJSON *own,
 			 const char *reason, struct hook_outcome *out)
@@ -451,8 +455,8 @@ static void add_specific(struct hooks *h, const struct hook_call *call,
 	}
 }
 
-/* C1 controls, which UTF-8 has as two bytes, would end the sequence and begin
- * another one in terminals that know them. */
+/* True if s has no control characters. C1 controls are two bytes in UTF-8; some
+ * terminals would end the sequence at one and begin another. */
 static bool all_printable(struct str s)
 {
 	struct buf clean = BUF_INIT(MASKED_MAX);
@@ -464,8 +468,8 @@ static bool all_printable(struct str s)
 	return same;
 }
 
-/* Only what sets a title, notifies or rings: nothing that could draw, answer
- * for the user, or read the clipboard. */
+/* True for BEL and for sequences that only set a title or notify. They cannot
+ * draw, type for the user or read the clipboard. */
 static bool is_harmless_sequence(struct str s)
 {
 	static const char *const numbers[] = { "0;", "1;",  "2;",
@@ -488,7 +492,7 @@ static bool is_harmless_sequence(struct str s)
 	return false;
 }
 
-/* Forwards "terminalSequence" if it cannot harm the terminal. */
+/* Forwards "terminalSequence" if it is harmless. */
 static void add_terminal(struct hooks *h, const struct hook_call *call,
 			 const struct hook_process *p, const char *sequence)
 {
@@ -503,7 +507,7 @@ static void add_terminal(struct hooks *h, const struct hook_call *call,
 		call->terminal(call->arg, sequence);
 }
 
-/* "continue": false ends the agent; the first reason is kept. */
+/* Handles "continue": false, which ends the run. The first reason is kept. */
 static void add_stop(struct hooks *h, const struct hook_call *call,
 		     const struct hook_process *p, const cJSON *said,
 		     struct hook_outcome *out)
@@ -522,7 +526,7 @@ static void add_stop(struct hooks *h, const struct hook_call *call,
 	out->stop = true;
 }
 
-/* The members that every event has, then those of its own. */
+/* Adds the members common to all events, then the event's own. */
 static void add_json_answer(struct hooks *h, const struct hook_call *call,
 			    const struct hook_process *p, const cJSON *said,
 			    struct hook_outcome *out)
@@ -543,8 +547,8 @@ static void add_json_answer(struct hooks *h, const struct hook_call *call,
 		     out);
 }
 
-/* What a hook with exit status 0 printed: a JSON object, or plain text for the
- * two events whose text the model gets. */
+/* Parses the output of a hook with exit status 0: a JSON object, or plain text
+ * for the two events that pass it to the model. */
 static void parse_answer(struct hooks *h, const struct hook_call *call,
 			 const struct hook_process *p, struct hook_outcome *out)
 {
@@ -564,8 +568,9 @@ static void parse_answer(struct hooks *h, const struct hook_call *call,
 	cJSON_Delete(said);
 }
 
-/* Attack: a call is so long that the guard's reason, which repeats it, exceeds
- * what dcode reads, so that nobody sees its verdict. */
+/* True if a guard's JSON answer was cut. The attack: a call so long that the
+ * guard's reason, which repeats it, exceeds what dcode reads, and the verdict
+ * is lost. */
 static bool is_cut_verdict(const struct hook_call *call,
 			   const struct hook_process *p)
 {
@@ -573,7 +578,7 @@ static bool is_cut_verdict(const struct hook_call *call,
 	       str_starts(str_trim(buf_str(&p->run.out)), "{");
 }
 
-/* Adds what one hook said to what those before it said. */
+/* Adds one hook's answer to the outcome of the event. */
 static void add_answer(struct hooks *h, const struct hook_call *call,
 		       const struct hook_process *p, struct hook_outcome *out)
 {
@@ -601,7 +606,7 @@ static void add_answer(struct hooks *h, const struct hook_call *call,
 enum {
 	INPUT_MAX = 64 << 20,
 	OUTCOME_MAX = 1 << 20,
-	MOST_NOTIFICATIONS = 16, /* that run at a time */
+	MOST_NOTIFICATIONS = 16, /* running at the same time */
 	NOTIFY_MS = 600000,
 };
 
@@ -612,8 +617,8 @@ struct notification {
 	char *match;
 };
 
-/* 1 when the file was read; 0 where there is none; -1 with err. A link that
- * leads nowhere is a file that cannot be read. */
+/* Reads a file. Returns 1 when it was read, 0 if it does not exist, -1 with
+ * err. A dangling link is an error. */
 static int read_file(const struct hooks_source *src, bool project,
 		     struct buf *text, struct error *err)
 {
@@ -627,7 +632,8 @@ static int read_file(const struct hooks_source *src, bool project,
 		return errno == ENOENT || errno == ENOTDIR
 			       ? 0
 			       : error_errno(err, "reading %s", path);
-	/* Another user's is as good as none: it restricts nobody. */
+	/* Ignored like a missing file: another user's file restricts
+	 * nothing. */
 	if (project &&
 	    project_check(src->root, path, project_owner(src->cwd), err) < 0) {
 		src->warn(err->message);
@@ -643,8 +649,8 @@ static int read_file(const struct hooks_source *src, bool project,
 	return rc < 0 ? -1 : 1;
 }
 
-/* Collects the words of all commands of the project's file, which trust
- * remembers with it; words NULL: only counts. Returns how many. */
+/* Collects the words of all commands of the project's file, for its fingerprint
+ * in trust. words NULL: only counts. Returns the number of words. */
 static size_t add_words(const struct hook_list *list, const char **words)
 {
 	size_t n = 0;
@@ -664,7 +670,8 @@ static size_t add_words(const struct hook_list *list, const char **words)
 	return n;
 }
 
-/* The project's file as trust knows it, without words. Borrowed from h. */
+/* Returns the trust entry of the project's file, without words. Borrowed from
+ * h. */
 static struct trust_entry project_entry(const struct hooks *h)
 {
 	return (struct trust_entry){ .kind = TRUST_HOOK,
@@ -675,7 +682,7 @@ static struct trust_entry project_entry(const struct hooks *h)
 				     .text = buf_str(&h->project_text) };
 }
 
-/* Sets the words of one hook: its shell's command, or its argv. */
+/* Sets the words of one hook: the shell command, or its argv. */
 static void set_words(struct trust_entry *e, const struct hook_handler *x)
 {
 	e->words = x->argv ? (const char *const *)x->argv
@@ -685,8 +692,8 @@ static void set_words(struct trust_entry *e, const struct hook_handler *x)
 		e->n_words++;
 }
 
-/* True if a hook of the project names none of its files, so that trust cannot
- * notice a change. */
+/* True if a hook of the project names none of the project's files, so that
+ * trust cannot detect changes of what it runs. */
 static bool has_unnamed(const struct hooks *h, const char *path)
 {
 	for (size_t i = 0; i < h->handlers.n; i++) {
@@ -701,8 +708,9 @@ static bool has_unnamed(const struct hooks *h, const char *path)
 	return false;
 }
 
-/* The whole file is one entry: a question for each hook of it would be answered
- * without being read. *verdict is TRUST_ALLOWED or not; ask: may put it. */
+/* Checks the whole file as one entry: with one question per hook the user would
+ * stop reading them. *verdict becomes TRUST_ALLOWED or another value. ask: the
+ * user may be asked. */
 static int check_project(struct hooks *h, bool ask, enum trust_verdict *verdict,
 			 struct buf *why, struct error *err)
 {
@@ -744,8 +752,8 @@ static void drop_project(struct hook_list *list)
 	hook_list_release(&project);
 }
 
-/* Tells the user which code the hooks of a file may run beside the files that
- * they name. */
+/* Tells the user what code the hooks of a file may run besides the files they
+ * name. */
 static void tell_project_code(const struct hooks *h, const char *file,
 			      bool project)
 {
@@ -782,8 +790,8 @@ static void tell_project_code(const struct hooks *h, const char *file,
 	buf_release(&line);
 }
 
-/* Parses the project's file, asks about it, and compiles its patterns only
- * when it was allowed. */
+/* Parses the project's file and asks the user about it. Compiles its patterns
+ * only if it is allowed. */
 static int load_project(struct hooks *h, struct error *err)
 {
 	const struct hook_file file = { h->project_file, true, h->src.warn };
@@ -807,7 +815,7 @@ static int load_project(struct hooks *h, struct error *err)
 	return rc;
 }
 
-/* The user's own file needs no permission. */
+/* Loads the user's own file, which needs no permission. */
 static int load_user(struct hooks *h, struct str text, struct error *err)
 {
 	const struct hook_file file = { h->user_file, false, h->src.warn };
@@ -820,8 +828,8 @@ static int load_user(struct hooks *h, struct str text, struct error *err)
 	return 0;
 }
 
-/* Decides about a file that cannot be used: 0 to go on, -1 with err. A
- * repository that the user only looks at must not keep him from starting. */
+/* Handles a file that cannot be used. Returns 0 to continue, -1 with err. A
+ * repository that is only viewed must not keep dcode from starting. */
 static int handle_unusable_file(const struct hooks_source *src, bool project,
 				struct error *err)
 {
@@ -854,7 +862,8 @@ static struct hooks *make_hooks(const struct hooks_source *src)
 	return h;
 }
 
-/* Reads one file: 1 when it was read, 0 without it, -1 with err. */
+/* Reads one file. Returns 1 when it was read, 0 to continue without it, -1 with
+ * err. */
 static int read_or_do_without(const struct hooks_source *src, bool project,
 			      struct buf *text, struct error *err)
 {
@@ -955,8 +964,7 @@ bool hooks_have(const struct hooks *h, enum hook_event event)
 	return false;
 }
 
-/* The JSON object that a hook reads from standard input. Owned by the
- * caller. */
+/* Returns the JSON object for a hook's standard input. The caller owns it. */
 static cJSON *make_input(struct hooks *h, const struct hook_call *call)
 {
 	cJSON *input = cJSON_CreateObject();
@@ -982,8 +990,8 @@ static cJSON *make_input(struct hooks *h, const struct hook_call *call)
 	return input;
 }
 
-/* A project's hooks get no keys; the user's get what he exported. Made once,
- * at the first use. */
+/* Returns the environment of a hook, created at first use. A project's hooks
+ * get no keys; the user's get what he exported. */
 static char *const *environ_of(struct hooks *h, bool project)
 {
 	char ***env = project ? &h->project_env : &h->user_env;
@@ -996,8 +1004,9 @@ static char *const *environ_of(struct hooks *h, bool project)
 	return *env;
 }
 
-/* Absolute, or NULL if it is not found. A name with a slash in the user's own
- * file is absolute: see runs_relative() in hooks_file.c. */
+/* Returns the absolute path of a program, or NULL if it is not found. In the
+ * user's own file a name with a slash is always absolute: see runs_relative()
+ * in hooks_file.c. */
 static char *find_program(const struct hooks *h, const char *name)
 {
 	if (strchr(name, '/'))
@@ -1005,7 +1014,7 @@ static char *find_program(const struct hooks *h, const char *name)
 	return proc_find(name, settings_exported(h->src.settings, "PATH"));
 }
 
-/* Describes the process. If it cannot be started, run.failed says why, and
+/* Prepares the process. If it cannot be started, sets run.failed, and
  * proc_run_all() skips it. */
 static void prepare_process(struct hooks *h, const struct hook_handler *x,
 			    struct str input, struct hook_process *p)
@@ -1031,8 +1040,8 @@ static void prepare_process(struct hooks *h, const struct hook_handler *x,
 			  x->argv[0]);
 }
 
-/* Chooses the handlers that match and may run; returns how many. Appends to
- * why the reason that a project's may not. */
+/* Selects the handlers that match and may run. Returns their number. Appends to
+ * why the reason if a project's may not run. */
 static size_t select_handlers(struct hooks *h, const struct hook_call *call,
 			      const struct hook_handler **chosen,
 			      struct buf *why)
@@ -1046,7 +1055,8 @@ static size_t select_handlers(struct hooks *h, const struct hook_call *call,
 
 		if (x->event != call->event || !hook_matches(x, call->match))
 			continue;
-		/* The files may have changed since they were allowed. */
+		/* the project's files may have changed since they were
+		 * allowed */
 		if (x->project && verdict == TRUST_ASK)
 			(void)check_project(h, false, &verdict, why, &ignored);
 		if (x->project && verdict != TRUST_ALLOWED) {
@@ -1059,8 +1069,8 @@ static size_t select_handlers(struct hooks *h, const struct hook_call *call,
 	return n;
 }
 
-/* Runs them side by side and adds their answers in the order of the files.
- * chosen ends in NULL. */
+/* Runs the chosen handlers (NULL-terminated) in parallel and adds their answers
+ * in the order of the files. */
 static int run_chosen(struct hooks *h, const struct hook_call *call,
 		      const struct hook_handler **chosen,
 		      struct hook_outcome *out, const struct stop *stop,
@@ -1116,7 +1126,7 @@ int hooks_run(struct hooks *h, const struct hook_call *call,
 	chosen = xcalloc(h->handlers.n + 1, sizeof(struct hook_handler *));
 	if (select_handlers(h, call, chosen, &why))
 		rc = run_chosen(h, call, chosen, out, stop, err);
-	/* Attack: the model edits the script that is to judge its calls. */
+	/* The attack: the model edits the script that is to judge its calls. */
 	if (rc == 0 && why.len && hook_event_guards(call->event))
 		block_event(h, call, NULL, buf_str(&why), out);
 	buf_release(&why);
@@ -1141,7 +1151,8 @@ static void free_notification(struct notification *n)
 	free(n);
 }
 
-/* A thread of its own: a slow command must not delay the agent. */
+/* Runs a notification on its own thread, so that a slow command does not delay
+ * the agent. */
 static void *run_notification(void *arg)
 {
 	struct notification *n = arg;
@@ -1161,7 +1172,8 @@ static void *run_notification(void *arg)
 	return NULL;
 }
 
-/* False: too many run already, or no thread could be started. */
+/* Starts the notification's thread. False: too many are running, or the thread
+ * could not be started. */
 static bool start_notification(struct notification *n)
 {
 	struct hooks *h = n->hooks;

@@ -1,4 +1,4 @@
-/* hooks.h - commands of the user's (hooks.json) that run at events. */
+/* hooks.h - runs the user's commands (hooks.json) at events. */
 /* SPDX-License-Identifier: MIT */
 #ifndef HOOKS_HOOKS_H
 #define HOOKS_HOOKS_H
@@ -11,108 +11,112 @@
 #include "trust/trust.h"
 
 /*
- * The format and the wire are those of the Python program, which are Claude
- * Code's: JSON on standard input, exit status 0, 2 (block) or another, and a
- * JSON object on standard output. Hooks run on the user's machine, with his
- * rights, wherever the tools run: at once all that match, each with its time
- * limit, at which its process group is killed.
+ * The file and the wire format are those of the Python program and of Claude
+ * Code: JSON on standard input; exit status 0, 2 (block) or another; a JSON
+ * object on standard output. Hooks run on the user's machine with his rights,
+ * wherever the tools run. All matching hooks run in parallel. Each has a time
+ * limit, after which its process group is killed.
  */
 struct hooks_source {                    /* borrowed until hooks_free() */
-	const struct settings *settings; /* for environments */
-	const struct mask *mask;         /* for what is shown and sent on */
+	const struct settings *settings; /* provides the environments */
+	const struct mask *mask;         /* masks text that is shown or sent */
 	const char *user_file;
-	const char *project_file; /* below root, or NULL */
-	const char *root;         /* of the project */
-	const char *cwd;          /* that hooks start in */
+	const char *project_file; /* inside root, or NULL */
+	const char *root;         /* the project's root directory */
+	const char *cwd;          /* directory in which hooks start */
 	struct trust *trust;
 	void (*warn)(const char *line);
-	/* What the user should know and nobody has to mend; may be NULL. */
+	/* Shows information that needs no action; may be NULL. */
 	void (*tell)(const char *line);
-	/* The user's file, or that of a project that was allowed, cannot be
-	 * used at all: 0 to go on without it, -1 with err. */
+	/* Called if the user's file, or that of an allowed project, cannot be
+	 * used. Returns 0 to continue without it, -1 with err. */
 	int (*without)(void *arg, const struct error *why, struct error *err);
-	/* The file of a conversation, up to date, for transcript_path: owned by
-	 * the caller, or NULL. Any thread, never two at once. May be NULL. */
+	/* Returns the up-to-date file of a conversation, for transcript_path:
+	 * owned by the caller, or NULL. Called from any thread, never twice at
+	 * once. May be NULL. */
 	char *(*transcript)(void *arg, const char *session);
 	void *arg;
 };
 
-/* Immutable once loaded. Any thread, but for trust's question, which
- * hooks_load() asks. */
+/* Immutable once loaded. Any thread, except that hooks_load() may ask trust's
+ * question. */
 struct hooks;
 
 /*
- * NULL when there are none: nothing is read then, no thread started. What is
- * wrong with one hook is a warning, and that hook is left out; where it is a
- * guard (PreToolUse, PermissionRequest, UserPromptSubmit) it refuses what it
- * was to judge. A project's that are not trusted are left out, too. -1 when a
- * question was cancelled, or without() says so.
+ * Loads the hooks. *h is NULL if there are none; events then cost nothing. An
+ * invalid hook is reported as a warning and left out; if it is a guard
+ * (PreToolUse, PermissionRequest, UserPromptSubmit), it refuses what it should
+ * have judged. Untrusted hooks of a project are left out. Returns -1 if a
+ * question was cancelled or without() failed.
  */
 int hooks_load(struct hooks **h, const struct hooks_source *src,
 	       struct error *err);
-/* Ends notifications that still run. */
+/* Ends running notifications and frees h. */
 void hooks_free(struct hooks *h);
-/* Of which conversation the hooks are told; session may be NULL. mode: one of
- * the wire's permission modes, asked for at each event. */
+/* Sets the conversation that hooks are told; session may be NULL. mode is
+ * called at each event and returns one of the wire's permission modes. */
 void hooks_set_session(struct hooks *h, const char *session,
 		       const char *(*mode)(void *arg), void *arg);
 /* Forgets a mode's arg before that goes, unless another one took its place. */
 void hooks_end_session(struct hooks *h, const void *arg);
-/* Whether any hook waits for this event. NULL h: none. */
+/* True if there is a hook for this event. h may be NULL. */
 bool hooks_have(const struct hooks *h, enum hook_event event);
 
 struct hook_call {
 	enum hook_event event;
-	/* What matchers are compared with: a tool's name on the wire, a cause,
-	 * a trigger, a type; NULL where the event has none. */
+	/* The text that matchers are compared with: a tool's name on the wire,
+	 * a cause, a trigger or a type; NULL if the event has none. */
 	const char *match;
-	const cJSON *fields; /* of the event: an object; borrowed */
-	/* Lines for the user: failures, and systemMessage. May be NULL. */
+	const cJSON *fields; /* fields of the event, an object; borrowed */
+	/* Receives lines for the user: failures and systemMessage. May be
+	 * NULL. */
 	void (*notice)(void *arg, const char *line);
-	/* terminalSequence: a title, a notification or a bell. May be NULL. */
+	/* Receives terminalSequence: a title, a notification or a bell. May be
+	 * NULL. */
 	void (*terminal)(void *arg, const char *sequence);
 	void *arg;
 };
 
-enum hook_permission { /* the higher one wins */
+enum hook_permission { /* ordered: the highest wins */
 		       HOOK_NO_OPINION,
 		       HOOK_ALLOW,
 		       HOOK_ASK,
 		       HOOK_DENY,
 };
 
-/* What all hooks of an event said together. Masked, without escapes. */
+/* Combined answers of all hooks of an event. Masked, without escape
+ * sequences. */
 struct hook_outcome {
 	enum hook_permission permission;
-	bool blocked;       /* what the event allows to block */
-	struct buf reason;  /* of blocked or permission */
+	bool blocked;       /* for events that can be blocked */
+	struct buf reason;  /* reason of blocked or permission */
 	struct buf context; /* for the model, or empty */
-	cJSON *input;       /* changed arguments as on the wire; or NULL */
+	cJSON *input;       /* changed arguments in wire format, or NULL */
 	bool has_output;
-	struct buf output; /* in place of the tool's result */
-	bool stop;         /* the agent is to end: stop_reason */
+	struct buf output; /* replaces the tool's result */
+	bool stop;         /* the run must end, for stop_reason */
 	struct buf stop_reason;
 };
 
-/* Runs those that match. -1 only when stop ended it: ERR_CANCELLED or
- * ERR_TIMEOUT; everything they left has been killed. Failures of hooks are
- * notices, but that a guard could not run at all (its program is missing, its
- * project has changed) refuses the call or the prompt. out is released by the
- * caller in any case. */
+/* Runs the matching hooks. Returns -1 only if stop ended them (ERR_CANCELLED or
+ * ERR_TIMEOUT); all their processes have then been killed. Failures are
+ * reported as notices. But a guard that could not run (its program is missing,
+ * or its project has changed) refuses the call or the prompt. The caller
+ * releases out in any case. */
 int hooks_run(struct hooks *h, const struct hook_call *call,
 	      struct hook_outcome *out, const struct stop *stop,
 	      struct error *err);
 void hook_outcome_release(struct hook_outcome *out);
-/* The same on a thread of its own, for events that only tell. Takes fields
- * over; nothing is shown of it. */
+/* Runs the hooks of an event that only informs, on a separate thread. Takes
+ * ownership of fields. Shows nothing. */
 void hooks_notify(struct hooks *h, enum hook_event event, const char *match,
 		  cJSON *fields);
 
-/* wire.c: a tool as the wire calls it ("Bash"); its own name where there is no
+/* Returns a tool's name on the wire ("Bash"), or its own name if it has no
  * other. */
 const char *hook_tool_name(const char *tool);
-/* Arguments as on the wire; and back: the arguments with what a hook changed.
- * Owned by the caller. */
+/* Convert arguments to wire format, and back with a hook's changes. The caller
+ * owns the result. */
 cJSON *hook_tool_input(const char *tool, const cJSON *args);
 cJSON *hook_tool_args(const char *tool, const cJSON *args, const cJSON *input);
 

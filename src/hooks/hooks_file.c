@@ -1,9 +1,9 @@
-/* hooks_file.c - hooks.json: its events, matchers and commands. */
+/* hooks_file.c - parses hooks.json: events, matchers and commands. */
 /* SPDX-License-Identifier: MIT */
 /*
- * A guard (an event whose hooks may refuse) that cannot be read must not let
- * everything through: its place takes a handler that refuses. Begin reading at
- * hook_file_parse(); the matchers, names or a regular expression, come first.
+ * If a guard (an event whose hooks may refuse) cannot be parsed, it must not
+ * let everything through: a handler that refuses replaces it. Begin reading at
+ * hook_file_parse(). The matchers, names or a regular expression, come first.
  */
 #include "hooks/hooks_file.h"
 
@@ -19,8 +19,9 @@
 
 enum { LONGEST_VALUE = 1024 /* bytes that a pattern is tried on */ };
 
-/* Claude Code's rule: a matcher of letters, digits, "_", "-", "|" and "," is a
- * list of names, anything else a regular expression. */
+/* True if a matcher is a list of names. Claude Code's rule: one with only
+ * letters, digits, "_", "-", "|" and "," is a list, anything else a regular
+ * expression. */
 static bool is_list_of_names(const char *matcher)
 {
 	for (; *matcher; matcher++)
@@ -30,7 +31,8 @@ static bool is_list_of_names(const char *matcher)
 	return true;
 }
 
-/* POSIX knows neither \d nor (?:...), which patterns for Python have. */
+/* Converts a pattern to POSIX, which lacks \d and (?:...) of Python's
+ * patterns. */
 static char *to_posix(const char *pattern)
 {
 	struct buf out = BUF_INIT(1 << 16);
@@ -54,8 +56,8 @@ static char *to_posix(const char *pattern)
 	return buf_detach(&out);
 }
 
-/* Stores the matcher as names or as a pattern, which is not compiled yet.
- * False with *why: no hook can wait for what it says. */
+/* Stores the matcher as names or as a pattern to be compiled later. False with
+ * *why if the event does not support matchers. */
 static bool parse_matcher(struct hook_handler *h, const char *matcher,
 			  const char **why)
 {
@@ -74,7 +76,7 @@ static bool parse_matcher(struct hook_handler *h, const char *matcher,
 	return true;
 }
 
-/* False if the pattern is not a regular expression. */
+/* Compiles the pattern. False if it is not a regular expression. */
 static bool compile_pattern(struct hook_handler *h)
 {
 	if (h->pattern && !h->has_regex)
@@ -90,11 +92,13 @@ bool hook_matches(const struct hook_handler *h, const char *value)
 	if (!h->names && !h->pattern)
 		return true;
 	if (h->pattern && !h->has_regex)
-		return h->broken != NULL; /* a guard: of everything */
+		/* a broken guard matches everything */
+		return h->broken != NULL;
 	if (!value)
 		return false;
-	/* Attack: an MCP server gives a tool a name that is so long that the
-	 * hook which was to refuse it does not see it. */
+	/* A value too long for the pattern counts as a match. The attack: an
+	 * MCP server gives a tool such a long name that the hook that should
+	 * refuse it does not match. */
 	if (h->has_regex)
 		return strlen(value) > LONGEST_VALUE ||
 		       regexec(&h->regex, value, 0, NULL, 0) == 0;
@@ -112,10 +116,11 @@ bool hook_matches(const struct hook_handler *h, const char *value)
 
 enum {
 	USUAL_S = 600,
-	PROMPT_S = 30, /* of UserPromptSubmit: a user waits */
+	PROMPT_S = 30, /* default of UserPromptSubmit: the user is waiting */
 	LONGEST_S = 86400,
-	MOST_COMPLAINTS = 20, /* about one file */
-	MISSPELLED = 2,       /* letters */
+	MOST_COMPLAINTS = 20, /* warnings per file */
+	/* maximum distance in letters to a known event's name */
+	MISSPELLED = 2,
 };
 
 static const char *const names[N_HOOK_EVENTS] = {
@@ -136,9 +141,11 @@ static const char *const names[N_HOOK_EVENTS] = {
 struct hooks_reader {
 	struct hook_list *list;
 	const struct hook_file *file;
-	size_t n; /* of this file */
+	size_t n; /* number of hooks in this file */
 	size_t complaints;
-	bool has_broken[N_HOOK_EVENTS]; /* one for each guard is enough */
+	/* per guard event: a broken handler that matches everything was
+	 * added */
+	bool has_broken[N_HOOK_EVENTS];
 };
 
 static const char bad_matcher[] = "its matcher is not a regular expression";
@@ -154,8 +161,8 @@ bool hook_event_guards(enum hook_event event)
 	       event == HOOK_USER_PROMPT_SUBMIT;
 }
 
-/* Reports a fault, but not more than a few: a file of a repository may have a
- * hundred thousand. */
+/* Reports a fault. Limited, since a repository's file may have a hundred
+ * thousand. */
 __attribute__((format(printf, 2, 3))) static void
 complain(struct hooks_reader *r, const char *fmt, ...)
 {
@@ -212,7 +219,8 @@ void hook_list_compile(struct hook_list *list, const struct hook_file *file)
 	}
 }
 
-/* False unless it is a list of strings with a program. */
+/* Reads argv. False unless it is a list of strings whose first one is not
+ * empty. */
 static bool read_argv(struct hook_handler *h, const cJSON *argv)
 {
 	int n = cJSON_GetArraySize(argv);
@@ -230,7 +238,8 @@ static bool read_argv(struct hook_handler *h, const cJSON *argv)
 	return h->argv[0][0] != '\0';
 }
 
-/* Seconds, fractions allowed. False: not a positive number. */
+/* Reads the timeout in seconds; fractions are allowed. False if it is not a
+ * positive number. */
 static bool read_timeout(struct hook_handler *h, const cJSON *timeout)
 {
 	double seconds =
@@ -249,7 +258,7 @@ static bool read_timeout(struct hook_handler *h, const cJSON *timeout)
 	return true;
 }
 
-/* A word of a shell that assigns ("A=b") comes before the command. */
+/* True for an assignment ("A=b"), which may precede a shell command. */
 static bool is_assignment(struct str word)
 {
 	size_t equals = str_find(word, '=');
@@ -262,7 +271,7 @@ static bool is_assignment(struct str word)
 	return true;
 }
 
-/* Words that may stand before the command that they run. */
+/* True for words that may precede the command they run. */
 static bool is_prefix(struct str word)
 {
 	static const char *const words[] = { "exec", "command", "env",  "time",
@@ -275,7 +284,7 @@ static bool is_prefix(struct str word)
 	return false;
 }
 
-/* Appends "$(...)" from its dollar sign on; returns its length in bytes. */
+/* Appends a "$(...)" at the start of text. Returns its length in bytes. */
 static size_t add_substitution(struct str text, struct buf *word)
 {
 	size_t depth = 0;
@@ -289,7 +298,7 @@ static size_t add_substitution(struct str text, struct buf *word)
 	return i;
 }
 
-/* Cuts a word off the front and appends it without its quotes. */
+/* Removes a word from the front and appends it without its quotes. */
 static void cut_word(struct str *rest, struct buf *word)
 {
 	char quote = 0;
@@ -313,7 +322,7 @@ static void cut_word(struct str *rest, struct buf *word)
 	}
 }
 
-/* Finds the program of a shell's command behind assignments and prefixes. */
+/* Finds the program in a shell command, after assignments and prefixes. */
 static void find_program_word(const char *command, struct buf *word)
 {
 	struct str rest = str_of(command);
@@ -326,8 +335,9 @@ static void find_program_word(const char *command, struct buf *word)
 		 (is_assignment(buf_str(word)) || is_prefix(buf_str(word))));
 }
 
-/* Hooks start in the session's directory, where a relative path is a file of
- * the repository, which the user's own hooks.json never means. */
+/* True if a word of the user's own hooks.json is a relative path. Hooks start
+ * in the session's directory, so it would name a file of the repository, which
+ * the user does not intend. */
 static bool is_relative(struct str word)
 {
 	static const char *const absolute[] = { "/", "~", "$HOME/",
@@ -341,8 +351,8 @@ static bool is_relative(struct str word)
 	return true;
 }
 
-/* True if the program is a relative path. Only the first command of a shell's
- * line is looked at. */
+/* True if the program is a relative path. Checks only the first command of a
+ * shell line. */
 static bool runs_relative(const struct hook_handler *h)
 {
 	struct buf word = BUF_INIT(HOOK_FILE_MAX);
@@ -359,7 +369,7 @@ static bool runs_relative(const struct hook_handler *h)
 	return relative;
 }
 
-/* Reads one hook into h. Returns NULL, or why it cannot be used. */
+/* Reads one hook into h. Returns NULL, or the reason why it is invalid. */
 static const char *read_handler(struct hook_handler *h, const char *matcher,
 				const cJSON *hook)
 {
@@ -393,10 +403,9 @@ static void append_handler(struct hook_list *list, struct hook_handler h)
 	list->list[list->n++] = h;
 }
 
-/* Reports that something of this event cannot be used. A guard gets a handler
- * that refuses instead; once one of them matches everything, no more are
- * added. h: what was read of it, ownership passes; NULL: it could have matched
- * anything. */
+/* Reports a fault in a hook of this event. For a guard it also adds a handler
+ * that refuses, unless one already refuses everything. h is the part that was
+ * read (ownership passes); NULL: the hook could have matched anything. */
 static void add_fault(struct hooks_reader *r, enum hook_event event,
 		      struct hook_handler *h, const char *why)
 {
@@ -461,9 +470,9 @@ static void add_event(struct hooks_reader *r, enum hook_event event,
 	}
 }
 
-/* Adds the groups of one event. Unknown events are reported: another
- * program may have more than dcode. Attack: "PreToolUes", whose guard would
- * never run. */
+/* Adds the groups of one event. Unknown events are only reported, since other
+ * programs may have more events. But a misspelled guard ("PreToolUes") refuses:
+ * otherwise it would never run. */
 static void add_groups(struct hooks_reader *r, const cJSON *groups)
 {
 	for (int i = 0; i < N_HOOK_EVENTS; i++)

@@ -1,4 +1,4 @@
-/* hooks_file.h - hooks.json as a list of commands and what they wait for. */
+/* hooks_file.h - parses hooks.json: events, matchers and commands. */
 /* SPDX-License-Identifier: MIT */
 #ifndef HOOKS_HOOKS_FILE_H
 #define HOOKS_HOOKS_FILE_H
@@ -28,29 +28,29 @@ enum hook_event {
 };
 
 enum {
-	HOOK_OUTPUT_MAX = 100000, /* bytes of each stream */
+	HOOK_OUTPUT_MAX = 100000, /* bytes read of each output stream */
 	HOOK_FILE_MAX = 1 << 20,
-	HOOK_MOST = 200, /* in one file */
+	HOOK_MOST = 200, /* hooks per file */
 };
 
 struct hook_handler { /* one command of hooks.json */
 	enum hook_event event;
 	bool project;
-	char *names;   /* exact ones, between '|' or ','; or NULL; owned */
-	char *pattern; /* of regex; or NULL; owned */
-	regex_t regex; /* when has_regex: pattern, compiled */
+	char *names; /* exact names, separated by '|' or ','; or NULL; owned */
+	char *pattern; /* source of regex, or NULL; owned */
+	regex_t regex; /* the compiled pattern, if has_regex */
 	bool has_regex;
-	char *command; /* for sh -c; or NULL */
+	char *command; /* command line for sh -c, or NULL */
 	char **argv;   /* owned, NULL-terminated; or NULL */
 	int64_t timeout_ms;
 	char *status; /* or NULL */
-	/* Why it cannot run; or NULL. Only of guards: they refuse what they
-	 * were to judge. Owned. */
+	/* Only for guards: why it cannot run, so that it refuses; or NULL.
+	 * Owned. */
 	char *broken;
 };
 
 struct hook_list {
-	struct hook_handler *list; /* owned: the project's first */
+	struct hook_handler *list; /* owned; the project's come first */
 	size_t n;
 };
 
@@ -61,23 +61,24 @@ struct hook_file { /* borrowed */
 };
 
 const char *hook_event_name(enum hook_event event);
-/* True for events whose hooks may refuse: without an answer of such a hook the
- * call or the prompt does not go ahead. */
+/* True for events whose hooks may refuse. If such a hook gives no answer, the
+ * call or the prompt is refused. */
 bool hook_event_guards(enum hook_event event);
 /*
- * Adds the handlers of a file's text. A faulty one is reported to warn and left
- * out; a faulty guard is kept as broken, which refuses. ERR_CONFIG: nothing of
- * the file can be used.
+ * Adds the handlers in a file's text. A faulty handler is reported through warn
+ * and left out; a faulty guard is added as broken, which refuses. ERR_CONFIG if
+ * nothing in the file can be used.
  */
 int hook_file_parse(struct hook_list *list, struct str text,
 		    const struct hook_file *file, struct error *err);
-/* Compiles the patterns of this file's handlers. One with a faulty pattern is
- * reported to warn and never matches; a guard with one is broken. Attack: a
- * pattern that takes all memory, or hours, in a file of a repository that the
- * user only looks at. So a project's are compiled once it is allowed. */
+/* Compiles the patterns of this file's handlers. A handler with a faulty
+ * pattern is reported through warn and never matches; a guard becomes broken. A
+ * project's patterns must be compiled only after the user allowed it: the
+ * attack is a pattern that takes all memory or hours, in a repository that the
+ * user only views. */
 void hook_list_compile(struct hook_list *list, const struct hook_file *file);
 void hook_list_release(struct hook_list *list);
-/* Whether the handler waits for value: a tool, a cause, a trigger; NULL for an
+/* True if the handler matches value: a tool, a cause or a trigger; NULL for an
  * event without one. */
 bool hook_matches(const struct hook_handler *h, const char *value);
 

@@ -1,11 +1,11 @@
-/* trust.c - whether the user allowed what a repository wants to run here. */
+/* trust.c - checks whether the user allowed what a repository wants to run. */
 /* SPDX-License-Identifier: MIT */
 /*
- * The parts, from below: the words of a command line become paths that they
- * may name; the fingerprint hashes an entry with the content of those files;
- * the store keeps the hashes of what was allowed in one JSON file;
- * trust_check() and trust_ask() decide. Begin reading at trust_ask(). trust.h
- * describes the attack.
+ * From top to bottom: words of a command line become the paths they may name;
+ * the fingerprint hashes an entry with the content of those files; the store
+ * has the hashes of allowed entries in one JSON file; trust_check() and
+ * trust_ask() decide. Begin reading at trust_ask(). trust.h describes the
+ * attack.
  */
 #include "trust/trust.h"
 
@@ -27,21 +27,21 @@
 #include "base/stop.h"
 #include "base/str.h"
 
-enum { TRUST_HEX = 65 }; /* of a SHA-256, with its NUL */
+enum { TRUST_HEX = 65 }; /* characters of a SHA-256 in hex, and NUL */
 
-/* Paths that a word of a command line may mean. */
+/* Paths that a word of a command line may refer to. */
 struct word_list {
 	char **list; /* owned, unique */
 	size_t n;
-	bool over; /* there were too many */
+	bool over; /* there were more than MOST_WORDS */
 };
 
 static void release_words(struct word_list *w);
 
 enum { MOST_WORDS = 2000, LONGEST = 4095 };
 
-/* Adds a path once. A text that no path can have (empty, too long) is
- * ignored. */
+/* Adds a path unless it is in the list. Ignores text that cannot be a path:
+ * empty or too long. */
 static void add_unique(struct word_list *w, const char *text, size_t len)
 {
 	if (!len || len > LONGEST)
@@ -57,8 +57,8 @@ static void add_unique(struct word_list *w, const char *text, size_t len)
 	w->list[w->n++] = xstrndup(text, len);
 }
 
-/* "$PWD/run.sh" starts where the program does, and so does what is left of
- * $(pwd)/run.sh without its parentheses: "/run.sh". */
+/* Adds a path and its variants. "$PWD/run.sh" refers to the start directory; so
+ * does "/run.sh", which remains of $(pwd)/run.sh without the parentheses. */
 static void add_candidate(struct word_list *w, const char *text, size_t len)
 {
 	const char *slash = len ? memchr(text, '/', len) : NULL;
@@ -73,7 +73,7 @@ static void add_candidate(struct word_list *w, const char *text, size_t len)
 		add_unique(w, slash + 1, len - (size_t)(slash + 1 - text));
 }
 
-/* "--config=a", "-ra", "a:b": each part may be a path. */
+/* Adds each part of a word that may be a path: "--config=a", "-ra", "a:b". */
 static void add_parts(struct word_list *w, const char *text, size_t len)
 {
 	static const char between[] = " \t\r\n=:,;@|&<>()'\"`";
@@ -90,7 +90,7 @@ static void add_parts(struct word_list *w, const char *text, size_t len)
 	}
 }
 
-/* A word of a shell without its quotes and backslashes; where it ends. */
+/* Appends a shell word without its quotes and backslashes. Returns its end. */
 static const char *read_word(const char *at, struct buf *word)
 {
 	char quote = 0;
@@ -121,7 +121,7 @@ static void parse_words(struct word_list *w, const char *word)
 	buf_release(&part);
 }
 
-/* The last component of a path; borrowed. */
+/* Returns the last component of a path. Borrowed. */
 static const char *base_name(const char *path)
 {
 	const char *slash = strrchr(path, '/');
@@ -129,7 +129,7 @@ static const char *base_name(const char *path)
 	return slash ? slash + 1 : path;
 }
 
-/* Programs that look in their directory for what they run. */
+/* True for programs that find the code they run in the current directory. */
 static bool is_runner(const char *name)
 {
 	static const char *const names[] = {
@@ -151,7 +151,7 @@ static bool is_runner(const char *name)
 	return false;
 }
 
-/* "python3 -m NAME" and "python3 -Im NAME", but not "python3 file.py". */
+/* True for the option in "python3 -m NAME" or "python3 -Im NAME". */
 static bool takes_module(const char *word)
 {
 	size_t n = strlen(word);
@@ -160,7 +160,7 @@ static bool takes_module(const char *word)
 	       (word[1] == 'm' || word[n - 1] == 'm');
 }
 
-/* "python", "python3", "python3.11", "pypy3" */
+/* True for "python", "python3", "python3.11", "pypy3". */
 static bool is_python(const char *name)
 {
 	static const char *const stems[] = { "python", "pypy" };
@@ -175,7 +175,7 @@ static bool is_python(const char *name)
 	return false;
 }
 
-/* Adds a runner once. */
+/* Adds a runner unless it is in the list. */
 static void add_runner(struct buf *out, const char *name, const char *how)
 {
 	char *runner = xasprintf("%s%s", name, how);
@@ -202,7 +202,8 @@ void trust_add_runners(const char *const *words, size_t n, struct buf *out)
 	for (size_t i = 0; i < parts.n; i++) {
 		const char *name = base_name(parts.list[i]);
 
-		/* "/a/npx" is two parts, of which one is "a/npx". */
+		/* parts of "/a/npx" include "a/npx", which is not the
+		 * program */
 		if (name != parts.list[i] && parts.list[i][0] != '/')
 			continue;
 		if (is_runner(name))
@@ -222,24 +223,25 @@ static void release_words(struct word_list *w)
 }
 
 enum {
-	MOST_BYTES = 256 << 20, /* of all files together */
-	MOST_DIRS = 32,         /* that "cd DIR" may mean */
+	MOST_BYTES = 256 << 20, /* bytes of all hashed files */
+	MOST_DIRS = 32,         /* directories that "cd DIR" may enter */
 	CHUNK = 64 << 10,
 };
 
 struct hashing {
 	const struct trust_entry *entry;
-	char *root; /* links resolved; owned */
-	char *dir;  /* the same */
+	char *root; /* real path; owned */
+	char *dir;  /* real path; owned */
 	crypto_hash_sha256_state sum;
 	int64_t bytes;
 	struct buf *files;
-	char *dirs[MOST_DIRS]; /* owned: of the repository */
+	char *dirs[MOST_DIRS]; /* directories in the repository; owned */
 	size_t n_dirs;
-	bool too_many; /* there are more */
+	bool too_many; /* there are more than MOST_DIRS */
 };
 
-/* Framed by its length, so that no two lists of texts give the same bytes. */
+/* Hashes a text with its length, so that different lists of texts never give
+ * the same bytes. */
 static void hash_text(struct hashing *p, struct str text)
 {
 	char frame[32];
@@ -260,8 +262,8 @@ static bool is_below(const char *path, const char *dir)
 	return !strncmp(path, dir, len) && (!path[len] || path[len] == '/');
 }
 
-/* Hashes a whole file and counts its bytes; a read error ends the content
- * there, so that the hash differs from that of the whole file. */
+/* Hashes a whole file and counts its bytes. A read error ends the content
+ * early, so the hash differs from that of the whole file. */
 static int hash_content(struct hashing *p, int fd, struct error *err)
 {
 	unsigned char *chunk = xcalloc(1, CHUNK);
@@ -287,8 +289,8 @@ static int hash_content(struct hashing *p, int fd, struct error *err)
 	return rc;
 }
 
-/* Remembers a directory of the repository that "cd DIR" of the same command
- * line may enter. */
+/* Records a directory of the repository that a "cd DIR" in the command line may
+ * enter. */
 static void note_dir(struct hashing *p, const char *real)
 {
 	for (size_t i = 0; i < p->n_dirs; i++)
@@ -302,7 +304,7 @@ static void note_dir(struct hashing *p, const char *real)
 		p->too_many = true;
 }
 
-/* O_NONBLOCK: a FIFO in the repository must not block the check. */
+/* Opens with O_NONBLOCK, since a FIFO in the repository must not block. */
 static int hash_file(struct hashing *p, const char *real, struct error *err)
 {
 	int fd = open(real, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOFOLLOW);
@@ -319,8 +321,8 @@ static int hash_file(struct hashing *p, const char *real, struct error *err)
 	return rc;
 }
 
-/* What is at a path, real being where its links lead. A device is not opened:
- * that alone may do something. */
+/* Hashes what is at a path; real is its real path. Devices are not opened,
+ * because opening one may have an effect. */
 static int hash_target(struct hashing *p, const char *real, struct error *err)
 {
 	struct stat st;
@@ -334,8 +336,8 @@ static int hash_target(struct hashing *p, const char *real, struct error *err)
 	return 0;
 }
 
-/* Of a path that is not in the repository, neither by its name nor by where its
- * links lead, the entry's own text says all that is remembered. */
+/* Hashes a path if it, or the target of its links, is in the repository. Other
+ * paths are covered only by the entry's text. */
 static int hash_path(struct hashing *p, const char *path, struct error *err)
 {
 	char *real = realpath(path, NULL);
@@ -364,8 +366,8 @@ static int hash_below(struct hashing *p, const char *dir, const char *word,
 	return rc;
 }
 
-/* A program without a slash comes from $PATH, which direnv and the like lead
- * into the repository. */
+/* Hashes the files that a program without a slash may refer to: direnv and
+ * similar tools add directories of the repository to $PATH. */
 static int hash_programs(struct hashing *p, const char *word, struct error *err)
 {
 	struct str rest = str_of(p->entry->path);
@@ -384,8 +386,8 @@ static int hash_programs(struct hashing *p, const char *word, struct error *err)
 	return rc;
 }
 
-/* A relative word may be meant from the directory that the entry starts in,
- * from the repository's root, or be a program of $PATH. */
+/* Hashes what a word may refer to. A relative word may be relative to the start
+ * directory or to the repository's root, or be a program in $PATH. */
 static int hash_word(struct hashing *p, const char *word, struct error *err)
 {
 	int rc;
@@ -400,8 +402,8 @@ static int hash_word(struct hashing *p, const char *word, struct error *err)
 	return rc;
 }
 
-/* Every word and part of a word is tried: a path too many costs a question,
- * one too few would let a changed file run. */
+/* Hashes every word and part of a word. One path too many costs a question; one
+ * too few would let a changed file run. */
 static int hash_words(struct hashing *p, struct error *err)
 {
 	const struct trust_entry *e = p->entry;
@@ -430,8 +432,8 @@ static int hash_words(struct hashing *p, struct error *err)
 	return rc;
 }
 
-/* The order of what is hashed is part of the stored format: after a change
- * every entry is asked about again. */
+/* Hashes the entry. The order is part of the stored format: if it changes, the
+ * user is asked about every entry again. */
 static int hash_entry(struct hashing *p, struct error *err)
 {
 	const struct trust_entry *e = p->entry;
@@ -452,8 +454,8 @@ static int hash_entry(struct hashing *p, struct error *err)
 	return hash_words(p, err);
 }
 
-/* The hash that an answer is remembered by. files gets a line
- * for each file that is covered by content. ERR_LIMIT: too much to read. */
+/* Computes the hash under which an answer is stored. files gets a line for each
+ * file whose content is included. ERR_LIMIT if there is too much to read. */
 static int fingerprint(const struct trust_entry *e, char hex[TRUST_HEX],
 		       struct buf *files, struct error *err)
 {
@@ -483,7 +485,8 @@ static cJSON *empty_store(void)
 	return store;
 }
 
-/* 0, 1: there is no file, -1 with err. */
+/* Returns 0 if only the user can write the file, 1 if it does not exist, -1
+ * with err. */
 static int check_owner(const char *path, struct error *err)
 {
 	struct stat st;
@@ -500,9 +503,9 @@ static int check_owner(const char *path, struct error *err)
 	return 0;
 }
 
-/* {"version":1,"allowed":[{...}]}. Records without a file: an empty
- * list. A file that others can write to is ERR_CONFIG: they could allow
- * anything. Owned by the caller. */
+/* Reads {"version":1,"allowed":[{...}]}. A missing file gives an empty list.
+ * ERR_CONFIG if others can write to the file, since they could allow anything.
+ * The caller owns the result. */
 static cJSON *read_store(const char *path, struct error *err)
 {
 	struct buf text = BUF_INIT(FILE_MAX);
@@ -525,7 +528,7 @@ static cJSON *read_store(const char *path, struct error *err)
 	return store;
 }
 
-/* Replaces the file with mode 0600. */
+/* Replaces the file, with mode 0600. */
 static int write_store(const char *path, const cJSON *store, struct error *err)
 {
 	struct buf text = BUF_INIT(FILE_MAX);
@@ -540,8 +543,8 @@ static int write_store(const char *path, const cJSON *store, struct error *err)
 	return rc;
 }
 
-/* No other dcode changes the store until the descriptor, which this returns,
- * is closed. */
+/* Locks the store against other dcode processes. Returns a descriptor; closing
+ * it unlocks. */
 static int lock_store(const char *path, struct error *err)
 {
 	char *dir = xstrndup(path, (size_t)(strrchr(path, '/') - path));
@@ -556,7 +559,8 @@ static int lock_store(const char *path, struct error *err)
 	return fd;
 }
 
-/* Only "sha256" decides; the other fields are for "dcode config trust". */
+/* Returns a record. Only "sha256" is compared; the other fields are shown by
+ * "dcode config trust". */
 static cJSON *make_record(const struct trust_entry *e, const char *hex)
 {
 	cJSON *record = cJSON_CreateObject();
@@ -573,8 +577,8 @@ static cJSON *make_record(const struct trust_entry *e, const char *hex)
 	return record;
 }
 
-/* Adds a record to what is in the file now: it is read again with the lock
- * held, so that answers of two runs at once are both kept. */
+/* Adds a record to the current content of the file. Reads the file again under
+ * the lock, so that answers of two concurrent runs are both kept. */
 static int store_record(const char *path, const struct trust_entry *e,
 			const char *hex, struct error *err)
 {
@@ -599,18 +603,18 @@ static int store_record(const char *path, const struct trust_entry *e,
 
 enum { FILES_MAX = 1 << 20 };
 
-struct answer { /* of this run */
+struct answer { /* an answer known in this run */
 	char hex[TRUST_HEX];
 	bool allowed;
 };
 
 struct trust {
 	char *path;             /* owned */
-	unsigned allowed_kinds; /* by flags */
+	unsigned allowed_kinds; /* kinds allowed by flags */
 	struct trust_ui ui;
-	pthread_mutex_t lock; /* guards what follows */
+	pthread_mutex_t lock; /* guards the fields below */
 	bool loaded;
-	struct answer *answers; /* owned; the stored ones too */
+	struct answer *answers; /* owned; includes the stored ones */
 	size_t n;
 };
 
@@ -655,8 +659,8 @@ static const char *flag_of(enum trust_kind kind)
 	return kind == TRUST_HOOK ? "--trust-project-hooks" : "--trust-project";
 }
 
-/* The newest first: a later answer for the same hash counts. Call with the
- * lock held. */
+/* Returns the newest answer for a hash, which overrides earlier ones. Call with
+ * the lock held. */
 static const struct answer *find_answer(const struct trust *t, const char *hex)
 {
 	for (size_t i = t->n; i > 0; i--)
@@ -665,7 +669,8 @@ static const struct answer *find_answer(const struct trust *t, const char *hex)
 	return NULL;
 }
 
-/* Call with the lock held. A damaged hash of the store is ignored. */
+/* Adds an answer. Ignores a damaged hash from the store. Call with the lock
+ * held. */
 static void add_answer(struct trust *t, const char *hex, bool allowed)
 {
 	struct answer a = { .allowed = allowed };
@@ -677,7 +682,7 @@ static void add_answer(struct trust *t, const char *hex, bool allowed)
 	t->answers[t->n++] = a;
 }
 
-/* Reads the store once; call with the lock held. */
+/* Reads the store once. Call with the lock held. */
 static void load_store(struct trust *t)
 {
 	struct error err = { 0 };
@@ -700,7 +705,7 @@ static bool can_ask(const struct trust *t)
 	return t->ui.ask && (!t->ui.can_ask || t->ui.can_ask(t->ui.arg));
 }
 
-/* The verdict for a hash, without asking. */
+/* Returns the verdict for a hash without asking. */
 static enum trust_verdict look_up(struct trust *t, const char *hex)
 {
 	const struct answer *a;
@@ -732,7 +737,7 @@ enum trust_verdict trust_check(struct trust *t, const struct trust_entry *e)
 	return verdict;
 }
 
-/* Both answers count for this run; only a yes is stored. */
+/* Records an answer for this run. Only a yes is also stored. */
 static void remember(struct trust *t, const struct trust_entry *e,
 		     const char *hex, bool allowed)
 {
