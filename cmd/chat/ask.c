@@ -52,6 +52,8 @@ static int edit(const struct approval *a, struct str before, struct buf *after)
 	return rc < 0 || after->over ? -1 : 0;
 }
 
+/* Computes what a call would change in its file, or notes why no diff is shown.
+ */
 static void compare(struct approval *a, struct str file)
 {
 	struct buf after = BUF_INIT(TOOL_CHANGE_BYTES);
@@ -93,6 +95,8 @@ static void explain_failure(struct approval *a, const struct error *err)
 				text_arg(a, a->tool->new_arg));
 }
 
+/* Reads the file that the call would edit and sets a->change or a->file_note.
+ * Only a stop is an error. */
 static int preview_read(struct run *r, struct approval *a,
 			const struct stop *stop, struct error *err)
 {
@@ -313,8 +317,7 @@ int ask_approval(struct asker *k, struct approval *a, const struct stop *stop,
 	bool asks;
 	int rc;
 
-	if (a->number <=
-	    k->last) { /* the call belongs to another model answer */
+	if (a->number <= k->last) { /* a new model answer */
 		grants_clear(&k->batch);
 		grants_clear(&k->refused);
 	}

@@ -8,8 +8,7 @@
 #include "ui/question.h"
 
 enum {
-	CALL_VIEW_ITEMS =
-		12, /* arguments of a tool and lines that dcode adds */
+	CALL_VIEW_ITEMS = 12, /* a tool's arguments and dcode's own lines */
 	CALL_VIEW_BYTES = 16 << 20, /* of the displayed text */
 };
 

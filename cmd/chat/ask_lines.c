@@ -415,6 +415,8 @@ static void go_on(const struct question *q, enum dialog_answer said,
 		(void)show_question(q, now);
 }
 
+/* Shows the question and reads lines until one of them decides. A call that is
+ * too long to show is declined. */
 static enum dialog_answer ask(struct approve *p, struct question *q,
 			      struct buf *early)
 {

@@ -166,6 +166,7 @@ void dialog_close(struct dialog *d)
 	*d = (struct dialog){ 0 };
 }
 
+/* Handles a key while the reason for a no is typed. */
 static enum dialog_answer type_reason(struct dialog *d,
 				      const struct key_event *ev)
 {
@@ -225,6 +226,7 @@ static enum dialog_answer edit(struct dialog *d, const struct key_event *ev)
 	}
 }
 
+/* Handles an answer letter. A yes is ignored until the whole call was shown. */
 static enum dialog_answer on_letter(struct dialog *d, char letter)
 {
 	bool alone = d->asked->n == 1;
@@ -261,6 +263,8 @@ static enum dialog_answer on_letter(struct dialog *d, char letter)
 	}
 }
 
+/* Handles a key that is not a letter. Enter and the arrows count only while the
+ * row of answers has the focus. */
 static enum dialog_answer on_named_key(struct dialog *d, const struct key *key)
 {
 	bool ctrl = key->name == KEY_CHAR && key->mods == KEY_CTRL;
@@ -376,6 +380,7 @@ static void add_choice(struct rows *out, size_t columns, bool more, bool edits)
 	add_line(out, strong, str_of(text), columns);
 }
 
+/* Draws the last row: the answers, the reason being typed, or a note. */
 static void add_answers(const struct dialog *d, size_t columns,
 			struct rows *out)
 {
@@ -544,6 +549,8 @@ static int submit(struct choice_dialog *d)
 	return answer;
 }
 
+/* Handles a key at a question of dcode itself. Returns an answer's index or a
+ * CHOICE_ value. */
 static int on_key(struct choice_dialog *d, const struct key *key)
 {
 	bool ctrl = key->name == KEY_CHAR && key->mods == KEY_CTRL;
@@ -639,10 +646,9 @@ void choice_render(const struct choice_dialog *d, size_t columns,
 
 enum {
 	EDITOR_ROWS = 6,
-	QUESTION_ROWS =
-		8, /* of a long question; the whole text is printed above */
-	CHOICE_ROWS = 4,  /* of the selected choice */
-	INQUIRY_ROWS = 3, /* title, note, keys */
+	QUESTION_ROWS = 8, /* of a long question, printed in full above */
+	CHOICE_ROWS = 4,   /* of the selected choice */
+	INQUIRY_ROWS = 3,  /* title, note, keys */
 };
 
 static struct inquiry_item *current(const struct inquiry_dialog *d)
@@ -929,6 +935,8 @@ static void add_text(struct str sign, struct style style, struct str text,
 	rows_release(&wrapped);
 }
 
+/* Draws one choice of the model's question. Index n_choices is the user's own
+ * words. */
 static void add_inquiry_choice(const struct inquiry_dialog *d, size_t i,
 			       const struct theme *theme, size_t columns,
 			       struct rows *out)

@@ -367,6 +367,8 @@ static int run_conversation(struct chat *c, struct str next)
 	return status;
 }
 
+/* Runs the chat without a screen from opening to end. Returns the exit status.
+ */
 static int chat_in_lines(struct run *r, const char *first)
 {
 	struct chat c = { .run = r,

@@ -178,6 +178,7 @@ static void read_sandbox(struct run *r, struct parting *p)
 		p->unreturned = run_has_unreturned_work(r, &p->files);
 }
 
+/* Prints whether the sandbox remains, and how to get its unapplied changes. */
 static void print_sandbox(const struct run *r, const struct parting *p)
 {
 	if (r->lost)
@@ -210,6 +211,7 @@ static void print_cost(const struct run *r)
 	buf_release(&line);
 }
 
+/* Prints the tokens and the time that the run used. */
 static void print_usage(const struct parting *p)
 {
 	const struct usage *u = &p->usage;

@@ -99,6 +99,8 @@ static void follow(struct live *l, const struct agent_event *ev)
 	}
 }
 
+/* Handles a notice of the worker. While a job is being stopped, its questions
+ * are answered at once. */
 static void on_notice(struct live *l, const struct queued *item)
 {
 	switch ((enum worker_notice)item->notice) {
@@ -300,6 +302,7 @@ static void draw(struct live *l)
 	}
 }
 
+/* One round of the loop: waits, handles keys, events and timers, and draws. */
 static void step(struct live *l, bool *drawn, int64_t *frame)
 {
 	const struct key_sink sink = { live_on_key, l };
@@ -351,6 +354,8 @@ static void run_loop(struct live *l)
 		step(l, &drawn, &frame);
 }
 
+/* Opens the screen, the output pipe and the worker. On failure nothing stays
+ * open except the event queue. */
 static int open_live(struct live *l, struct error *err)
 {
 	appearance_load(l->run->app, &l->theme);
@@ -383,6 +388,7 @@ static int open_live(struct live *l, struct error *err)
 	return 0;
 }
 
+/* Ends the worker, restores the terminal and frees the state. */
 static void close_live(struct live *l)
 {
 	worker_stop(&l->worker);

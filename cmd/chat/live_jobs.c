@@ -639,6 +639,8 @@ static void stay_unopened(struct live *l)
 	app_signal_clear(l->run->app);
 }
 
+/* Handles the end of the opening job: the chat is open, still unopened, or
+ * over. */
 static void end_opening(struct live *l, int rc)
 {
 	bool stopped = l->stopping && !l->over && !chat_ends(l->err.code);
@@ -668,6 +670,8 @@ static void end_opening(struct live *l, int rc)
 		app_signal_clear(l->run->app);
 }
 
+/* Handles the end of any other job: reports it, refreshes the status and
+ * decides whether the chat is over. */
 static void end_work(struct live *l, int rc)
 {
 	const struct style warn = { 0, STYLE_WARN };

@@ -264,6 +264,8 @@ static bool answer_yolo(struct live *l, const struct key_event *ev)
 	return yes || no || changes_mode(ev);
 }
 
+/* Sends the draft and adds it to the history. With an empty draft, starts the
+ * queued messages. */
 static void send_draft(struct live *l)
 {
 	struct buf text = BUF_INIT(MAX_MESSAGE);
@@ -320,6 +322,8 @@ static void take_pictures(struct live *l)
 	buf_release(&marks);
 }
 
+/* Passes a key to the completions and the editor, and performs the editor's
+ * request. */
 static void on_editor(struct live *l, const struct key_event *ev)
 {
 	enum editor_result result;
@@ -401,6 +405,8 @@ static void on_draft(struct live *l, const struct key_event *ev)
 		on_editor(l, ev);
 }
 
+/* Handles a key while a question is open: key_is_for() decides whether the
+ * message or the question gets it. */
 static void on_question(struct live *l, const struct key_event *ev)
 {
 	enum live_key whose;

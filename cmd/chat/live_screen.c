@@ -479,6 +479,7 @@ static const char *cost_of(const struct live *l, char room[MONEY_SIZE])
 				       : NULL;
 }
 
+/* Draws the status line. */
 static void add_status(const struct live *l, struct rows *out)
 {
 	char cost[MONEY_SIZE];
@@ -639,13 +640,13 @@ static size_t less(size_t a, size_t b)
 	return a > b ? a - b : 0;
 }
 
+/* Draws the queued messages, one row each, in at most `most` rows. */
 static void add_queue(const struct live *l, size_t most, struct rows *out)
 {
 	size_t n = l->n_queue;
 
 	if (n > MOST_QUEUED)
-		n = MOST_QUEUED +
-		    1; /* one more row for the number of hidden messages */
+		n = MOST_QUEUED + 1; /* one row shows that there are more */
 	if (n > most)
 		n = most;
 	for (size_t i = 0; i < n; i++) {
@@ -903,6 +904,7 @@ bool elsewhere_edit_text(struct live *l, struct buf *text)
 	return changed;
 }
 
+/* Shows rows in the user's pager, which gets the terminal until it exits. */
 static void page_rows(struct live *l, const struct rows *rows)
 {
 	struct buf text = BUF_INIT(ROWS_MAX_BYTES);

@@ -149,14 +149,15 @@ static char *find_image(struct str text, const char *home)
 	return NULL;
 }
 
+/* Finds the images in a paste. Returns 0 unless every word is the path of an
+ * image. */
 static size_t find_images(struct str text, const char *home,
 			  char *found[MOST_AT_ONCE])
 {
 	size_t n = 0;
 	char *word;
 
-	found[0] = find_image(
-		text, home); /* a single path may contain unquoted spaces */
+	found[0] = find_image(text, home); /* spaces need no quotes here */
 	if (found[0])
 		return 1;
 	while ((word = words_take(&text))) {
@@ -472,6 +473,8 @@ static void add_picture(void *arg, const char *path)
 	buf_release(&bytes);
 }
 
+/* Appends the prompt and the contents of the files that it names. Images and
+ * PDF files are attached instead. */
 static int expand(struct run *r, const struct mention_text *text,
 		  struct buf *out, const struct stop *stop, struct error *err)
 {

@@ -131,6 +131,8 @@ static bool add_used(void *arg, struct thread *t)
 	return true;
 }
 
+/* Collects models for the list: the current one, those of config.toml, recently
+ * used ones and a few built-in ones. */
 static struct model_names *list_models(struct run *r)
 {
 	static const char *const usual[] = {
@@ -196,6 +198,8 @@ static void fail(struct run *r, struct error *err)
 	free(current);
 }
 
+/* Changes the model and prints what the change costs: a lost cache, dropped
+ * thinking, ignored parameters. */
 static void change(struct run *r, const char *spec, const char *params)
 {
 	char *was = run_model_name(r);
@@ -329,6 +333,8 @@ static void show(const struct run *r)
 	buf_release(&names);
 }
 
+/* Sets the effort level. If the model refuses it, the previous level is
+ * restored. */
 static int change_effort(struct run *r, const char *level, struct error *err)
 {
 	struct settings *set = r->app->settings;
@@ -386,6 +392,8 @@ static int64_t next_cap(struct run *r, const struct meter_total *t)
 	return t->cap < t->most ? t->most : 0;
 }
 
+/* Asks whether to raise the cap. Returns true if the user agreed and the cap
+ * was raised. */
 static bool ask(struct run *r, const char *title, const char *no,
 		size_t selected)
 {
@@ -598,6 +606,7 @@ static void print(const struct run *r, const char *name, size_t bytes)
 			name);
 }
 
+/* Prints how many tokens each part of the next request takes. */
 static void print_all(const struct run *r, const struct conversation *c)
 {
 	const struct window *w = &r->agent.window;

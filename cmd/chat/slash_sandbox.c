@@ -165,6 +165,8 @@ static bool add_kept(void *arg, const struct ledger_row *row)
 	return true;
 }
 
+/* Lists the places that the thread can move to: this machine, kept sandboxes,
+ * and a new sandbox of each provider. */
 static struct place_choice *list_places(struct run *r)
 {
 	struct place_choice *c = xcalloc(1, sizeof(*c));
@@ -227,6 +229,7 @@ void slash_list_sandbox_words(struct run *r, struct buf *out)
 	release_places(c);
 }
 
+/* Opens a run with the other sandbox, then leaves the current one. */
 static int move_to(struct run *r, const char *provider, const char *id,
 		   struct error *err)
 {
@@ -327,6 +330,7 @@ static void add_job(void *arg, const struct job_state *s)
 		 s->command);
 }
 
+/* Kills a background job and reports its state. */
 static void kill_job(struct run *r, const char *word, struct buf *out)
 {
 	struct stop stop = stop_on(NULL);

@@ -256,6 +256,7 @@ bool approvals_mode(struct run *r, int n, char **words)
 
 enum { OUTPUT_MAX = 16 << 20 };
 
+/* Shows one MCP server, or all of them. */
 static void show(struct run *r, const char *name)
 {
 	struct buf out = BUF_INIT(OUTPUT_MAX);
@@ -293,6 +294,7 @@ static void reconnect_one(struct run *r, struct mcp_server *s)
 		show(r, name);
 }
 
+/* Reconnects the named MCP server, or all that have failed. */
 static void reconnect(struct run *r, const char *name)
 {
 	bool found = false;

@@ -59,6 +59,8 @@ static bool is_open(const struct thread_choice *c, const struct thread *t)
 	return !strcmp(t->id, session_id(c->run->session));
 }
 
+/* Adds a stored thread to the list. Its id, model and directory can be
+ * searched, too. */
 static bool add_choice(void *arg, struct thread *t)
 {
 	struct thread_choice *c = arg;
@@ -270,6 +272,7 @@ static void resume(struct run *r, const char *name)
 		(void)app_fail(r->app, &err);
 }
 
+/* Lets the user choose a stored thread and resumes it. */
 static void choose_thread(struct run *r)
 {
 	struct error err = { 0 };
@@ -441,6 +444,8 @@ static int wait_for_end(pid_t pid)
 	return proc_exit_code(status);
 }
 
+/* Runs a clipboard program with text as its input. Returns 0 if it exited with
+ * status 0. */
 static int run_program(const char *path, const struct clip_program *program,
 		       struct str text)
 {
@@ -518,6 +523,7 @@ static int copy_by_terminal(struct run *r, struct str text, struct error *err)
 	return rc;
 }
 
+/* Copies text with a clipboard program, else with the terminal. */
 static int copy(struct run *r, struct str text, struct error *err)
 {
 	const char *taken =

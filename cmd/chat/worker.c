@@ -12,6 +12,7 @@ enum {
 			 stopped */
 };
 
+/* The worker's thread: runs one job after the other. */
 static void *work(void *arg)
 {
 	struct worker *w = arg;

@@ -52,6 +52,7 @@ static void print_agent(const struct app *app, const char *name,
 	free(dir);
 }
 
+/* Prints every agent that has an AGENTS.md and returns their number. */
 static size_t print_agents(const struct app *app, const char *chosen,
 			   struct buf *json)
 {
@@ -89,8 +90,7 @@ static int list_agents(struct app *app, const struct args *args)
 	found = print_agents(app, chosen, &json);
 	buf_addc(&json, ']');
 	if (app->json)
-		app_envelope("list", &json); /* the Python program names the
-						command "list" */
+		app_envelope("list", &json); /* as in the Python program */
 	else if (!found)
 		puts("No agents found.");
 	buf_release(&json);
@@ -181,6 +181,7 @@ static int reset_checked(struct app *app, const struct args *args,
 	return rc > 0 && reset(dir, text, err) < 0 ? -1 : rc;
 }
 
+/* Prints what was done, or with dry what would be done. */
 static void report(const struct app *app, const char *name, const char *dir,
 		   bool was_there, bool dry)
 {
@@ -203,6 +204,7 @@ static void report(const struct app *app, const char *name, const char *dir,
 	buf_release(&json);
 }
 
+/* Deletes the agent's directory and creates it again with a new AGENTS.md. */
 static int reset_agent(struct app *app, const struct args *args)
 {
 	const char *name = args_value(args, "agent");

@@ -38,6 +38,7 @@ static const struct arg_row apply_options[] = {
 	{ 0 },
 };
 
+/* Refuses combinations of options that contradict each other. */
 static int check_options(const struct args *args, struct error *err)
 {
 	static const char *const alone[] = { "conflicts", "index", "branch",
@@ -102,6 +103,7 @@ static int check_root(struct change_set *ch, struct error *err)
 	return rc;
 }
 
+/* Fetches a thread's changes and applies them to the user's tree. */
 static int apply_thread(struct change_set *ch, const struct args *args,
 			const struct stop *stop, struct error *err)
 {

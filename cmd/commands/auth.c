@@ -24,6 +24,7 @@ struct key_rows {
 	struct buf json;
 };
 
+/* Prints one credential: where its key comes from, or that it is missing. */
 static bool print_credential(void *arg, const struct settings_credential *c)
 {
 	struct key_rows *r = arg;
@@ -92,6 +93,7 @@ static int print_status(struct app *app, const struct args *args)
 	return rc;
 }
 
+/* Prints the paths of the credential files. */
 static int print_paths(struct app *app, const struct args *args)
 {
 	static const char *const names[] = { "path", "key_file", "auth_json" };
@@ -344,6 +346,7 @@ static void print_outcome(struct app *app, const char *command,
 	buf_release(&data);
 }
 
+/* Stores the keys of a provider and names those that are still missing. */
 static int set_key(struct app *app, const struct args *args)
 {
 	struct keys k = { .n = 1 };

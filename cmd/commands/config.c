@@ -43,6 +43,8 @@ static void print_catalog(const struct setting *row)
 	puts(")");
 }
 
+/* Prints a setting with its value and source on one line, and its error on
+ * another. */
 static void print_entry(const struct config_entry *entry, bool verbose)
 {
 	fputs("  ", stdout);
@@ -64,6 +66,8 @@ static void print_entry(const struct config_entry *entry, bool verbose)
 		print_catalog(entry->row);
 }
 
+/* Appends a setting as a JSON object; verbose adds what the catalog says about
+ * it. */
 static void add_json(struct buf *out, const struct config_entry *entry,
 		     bool verbose)
 {
@@ -143,6 +147,8 @@ static void show_json(const struct config_entries *e, const char *key,
 	buf_release(&data);
 }
 
+/* Prints settings by group. Without a key and without -v, unset ones are
+ * hidden. */
 static void show_text(const struct config_entries *e, const char *key,
 		      bool verbose)
 {
@@ -221,6 +227,7 @@ static int show_settings(struct app *app, const struct args *args)
 	return status;
 }
 
+/* Prints the path and state of every settings file. */
 static int show_paths(struct app *app, const struct args *args)
 {
 	static const char *const states[] = {

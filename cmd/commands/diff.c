@@ -60,6 +60,8 @@ static void print_visible(struct diff *d, struct str line)
 	buf_release(&shown);
 }
 
+/* Prints the complete lines of the masked patch; last: also the unfinished one.
+ */
 static int print_lines(struct diff *d, bool last, struct error *err)
 {
 	struct str rest = buf_str(&d->masked);
@@ -110,6 +112,8 @@ static int print_form(struct diff *d, const char *form, const struct stop *stop,
 	return git_run(&t->workspace.git, &r, stop, err);
 }
 
+/* Prints the patch in the requested form. Without a terminal it is neither
+ * masked nor coloured, so that it can be applied. */
 static int print_diff(struct diff *d, const struct stop *stop,
 		      struct error *err)
 {
@@ -173,6 +177,7 @@ static void print_json(struct diff *d)
 	buf_release(&out);
 }
 
+/* Fetches the sandbox's state and lists the changed files. */
 static int read_changes(struct diff *d, const struct stop *stop,
 			struct error *err)
 {

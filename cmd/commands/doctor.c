@@ -103,6 +103,7 @@ static void check_program(struct report *r)
 	doctor_add(r, "program", "platform", FINE, platform);
 }
 
+/* Checks the data directory, the managed config and config.toml. */
 static void check_configuration(struct report *r, const struct settings *set)
 {
 	const char *dir = settings_dir(set);
@@ -132,8 +133,8 @@ static void check_configuration(struct report *r, const struct settings *set)
 	else
 		doctor_add(r, "configuration", "config.toml", FINE,
 			   "readable, or does not exist");
-	for (size_t i = 0; i < n && r->app->json;
-	     i++) /* without --json these are on stderr */
+	/* Without --json, these warnings are on stderr. */
+	for (size_t i = 0; i < n && r->app->json; i++)
 		doctor_add(r, "configuration", "warning", REMARK, warnings[i]);
 	if (settings_foreign(set) && r->app->json)
 		doctor_add(r, "configuration", "warning", REMARK,
@@ -210,6 +211,8 @@ static void describe_limits(struct report *r,
 	buf_release(&text);
 }
 
+/* Checks every provider. Those that are not ready share one row, unless -v is
+ * given. */
 static void check_sandboxes(struct report *r, struct registry *registry,
 			    bool verbose)
 {
@@ -353,6 +356,7 @@ static void report_keys(struct report *r, const struct told *t)
 			   "a new line");
 }
 
+/* Reports the theme and what it is based on, links and the locale. */
 static void report_colours(struct report *r, const struct told *t)
 {
 	struct theme theme;
@@ -443,6 +447,7 @@ static int run_tmux(const char *path, struct buf *out)
 	return whole && status == 0 ? 0 : -1;
 }
 
+/* Reports whether tmux passes on keys such as Shift+Enter. */
 static void check_tmux(struct report *r)
 {
 	struct buf value = BUF_INIT(MOST_ANSWER);

@@ -256,6 +256,8 @@ static void report_json(const struct check *c, struct buf *out)
 	buf_addc(out, '}');
 }
 
+/* Prints the result of the check and, if the provider is not ready, what to do.
+ */
 static void report(const struct check *c)
 {
 	const char *at = c->endpoint.len ? c->endpoint.ptr : c->name;
@@ -343,6 +345,7 @@ static int install_builtin(const struct install *in,
 	return status;
 }
 
+/* Checks all sandbox providers. Returns 0 only if all are ready. */
 static int install_all(const struct install *in)
 {
 	struct buf data = BUF_INIT(1 << 20);

@@ -282,6 +282,8 @@ static void kill_all(pid_t pid)
 		poll(NULL, 0, 10);
 }
 
+/* Waits until the program exits and returns its status. Kills it when stop ends
+ * the wait. */
 static int wait_end(pid_t pid, const struct stop *stop, struct error *err)
 {
 	int fd = proc_fd(pid, err);
@@ -604,6 +606,8 @@ static bool requirement_ok(const char *name)
 	       strlen(name) <= 200 && !strchr("-_.[],<>=!~", name[0]);
 }
 
+/* Determines what the argument names: a package, a Python archive or directory,
+ * or an executable provider. */
 static int find_out(struct install_job *j, struct error *err)
 {
 	const char *name = j->in->name;
@@ -690,6 +694,8 @@ static char *find_pip(struct install_job *j, struct error *err)
 	return python;
 }
 
+/* Lets pip install the package into site. With --offline, pip may use no index.
+ */
 static int run_pip(struct install_job *j, const char *site, struct error *err)
 {
 	char *python = find_pip(j, err);
@@ -817,6 +823,7 @@ static size_t print_gained(struct str before, struct str after)
 	return n;
 }
 
+/* Reports a failed installation with the end of its log. */
 static int failed(const struct install_job *j, const struct error *err,
 		  const char *shown)
 {
@@ -839,6 +846,7 @@ static int failed(const struct install_job *j, const struct error *err,
 	return 1;
 }
 
+/* Installs the package and names the providers that it added. */
 static int install_now(struct install_job *j, const char *shown)
 {
 	struct buf before = BUF_INIT(NAMES_MAX);

@@ -66,6 +66,7 @@ static char *find_browser(const struct settings *set)
 	return proc_find("xdg-open", path);
 }
 
+/* Starts the browser with the login page, unless --no-browser was given. */
 static void open_browser(struct login_visit *v, char *url)
 {
 	char *program = args_flag(v->args, "no-browser")
@@ -200,6 +201,8 @@ static void show_address(struct login_visit *v, const char *url)
 			"the browser and\npaste it here.\n");
 }
 
+/* Shows the login page's address and waits for the code, from the redirect or
+ * pasted by the user. */
 static int wait_answer(struct login_visit *v, struct buf *code,
 		       struct error *err)
 {
@@ -233,6 +236,7 @@ static int wait_answer(struct login_visit *v, struct buf *code,
 	return rc;
 }
 
+/* Performs the OAuth login and stores its tokens. */
 static int log_in(struct login_visit *v, struct error *err)
 {
 	struct oauth_net net = logins_net(v->app, v->challenge.url);
@@ -282,6 +286,7 @@ static int run_login(struct login_visit *v, struct error *err)
 
 /* ---- the commands ---- */
 
+/* Finds a server that a login is possible for. */
 static int find_entry(const struct mcp *m, const char *name,
 		      const struct mcp_entry **e, struct error *err)
 {
@@ -415,6 +420,7 @@ static int check_names(const struct mcp *m, const struct args *args,
 	return 0;
 }
 
+/* Prints the servers that the command line names; names: with their tools. */
 static void print_servers(struct app *app, struct mcp *m,
 			  const struct args *args, const char *command,
 			  bool names)
@@ -475,6 +481,7 @@ static bool all_ready(struct mcp *m, const struct args *args)
 	return true;
 }
 
+/* Starts the servers and reports which of them work. */
 static int test(struct app *app, const struct args *args)
 {
 	struct stop stop = app_stop(app);

@@ -343,6 +343,7 @@ static int check_thinking(struct trial *t, struct error *err)
 	return rc < 0 ? -1 : yes;
 }
 
+/* Checks image input: the model must name the colour of a red square. */
 static int check_images(struct trial *t, struct error *err)
 {
 	struct message m = { .role = ROLE_USER };
@@ -396,6 +397,7 @@ static const struct ability checks[] = {
 	{ "caching", check_caching, true },
 };
 
+/* Runs one check with a new model connection. */
 static int run_check(struct trial *t, const struct ability *c,
 		     struct error *err)
 {
@@ -427,6 +429,7 @@ static int run_check(struct trial *t, const struct ability *c,
 	return rc;
 }
 
+/* Prints the result of one check. */
 static void report(struct trial *t, const char *name, int rc,
 		   const struct error *err)
 {
@@ -453,6 +456,7 @@ static void report(struct trial *t, const char *name, int rc,
 	buf_release(&why);
 }
 
+/* Prints the cost of all checks; with --json the whole document. */
 static void print_end(struct trial *t, const struct settings *set)
 {
 	struct buf data = BUF_INIT(1 << 20);

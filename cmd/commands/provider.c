@@ -167,6 +167,7 @@ static void print_ready(const struct listed_provider *e)
 	buf_release(&shown);
 }
 
+/* Prints a provider with its working directory, isolation and capabilities. */
 static void print(const struct listed_provider *e)
 {
 	const struct sandbox_provider *p = e->p;
@@ -206,6 +207,8 @@ static void print_rest(const struct buf *names, size_t n)
 	buf_release(&text);
 }
 
+/* Adds a provider to the list. One that is not ready is only named, unless -v
+ * is given. */
 static void add_row(struct provider_table *t, const struct sandbox_provider *p,
 		    bool also)
 {
@@ -395,6 +398,8 @@ static void print_summary_json(struct test *t,
 	buf_release(&data);
 }
 
+/* Runs the contract's checks and prints the summary. Returns the exit status,
+ * or -1 with err. */
 static int test(struct test *t, struct sandbox_client *client,
 		const struct args *args, struct error *err)
 {

@@ -152,6 +152,8 @@ static void head(void)
 	       "STATE", "CREATED", "OWNER");
 }
 
+/* Adds a ledger row to the list, unless its sandbox is gone or of another
+ * provider. */
 static bool add_row(void *arg, const struct ledger_row *row)
 {
 	struct sandbox_table *l = arg;
@@ -403,6 +405,7 @@ static void print_facts(struct app *app, const struct target *t,
 	}
 }
 
+/* Shows what the provider and the ledger know about a sandbox. */
 static int sandbox_cmd_info(struct app *app, const struct args *args)
 {
 	struct stop stop = app_stop(app);
@@ -471,6 +474,8 @@ static int claim_removal(const struct target *t, const struct args *args,
 	return 0;
 }
 
+/* Saves the work of a sandbox, then deletes it. A failure to save is reported
+ * only after the deletion. */
 static int delete_one(struct app *app, const struct args *args,
 		      const char *name, struct error *err)
 {
@@ -510,6 +515,7 @@ static int delete_one(struct app *app, const struct args *args,
 	return rc;
 }
 
+/* Deletes all named sandboxes, even if one of them fails. */
 static int sandbox_cmd_delete(struct app *app, const struct args *args)
 {
 	struct buf data = BUF_INIT(1 << 20);
@@ -608,6 +614,7 @@ static void before_remove(void *arg, struct sandbox_client *client,
 		save_removed(c->app, client, item->id, item->label, &said) < 0;
 }
 
+/* Prints what gc did with one sandbox. */
 static void each(void *arg, const struct gc_item *item)
 {
 	struct collection *c = arg;
@@ -722,6 +729,8 @@ static void print_summary(struct app *app, const struct copy *c)
 	buf_release(&data);
 }
 
+/* Copies between this machine and a sandbox: from the sandbox if from is set,
+ * else to it. */
 static int copy_sides(struct app *app, const struct args *args, const char *id,
 		      const char *from, const char *to, struct error *err)
 {

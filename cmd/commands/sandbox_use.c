@@ -227,6 +227,7 @@ static void begin_commit(struct app *app, const struct target *t,
 	workspace_close(&w);
 }
 
+/* Runs the command in the sandbox and prints its notices. */
 static int execute(struct exec_run *run, struct target *t,
 		   const struct args *args, struct exec_result *res,
 		   struct error *err)
@@ -358,6 +359,7 @@ static int read_lifetime(const struct args *args, int64_t *seconds,
 			 text);
 }
 
+/* Creates a sandbox that remains when dcode exits. */
 static int make(struct app *app, const struct args *args, struct made *made,
 		struct error *err)
 {
@@ -452,6 +454,7 @@ static void say_until(const char *what, const char *name, int64_t ends)
 	printf("until %s\n", sandbox_time(ends, room));
 }
 
+/* Stops a sandbox, if its provider can preserve its files. */
 static int stop_target(struct app *app, struct target *t,
 		       struct lifecycle_stopping *s, struct error *err)
 {
@@ -519,6 +522,8 @@ static bool copy_end(void *arg, const struct ledger_row *row)
 	return false;
 }
 
+/* Starts a stopped sandbox. A provider's sandboxes that need a running dcode
+ * are refused. */
 static int start_one(struct app *app, const struct args *args, const char *name,
 		     struct error *err)
 {

@@ -135,6 +135,7 @@ static void skills_cmd_print(const struct app *app, const char *before,
 	buf_release(&line);
 }
 
+/* Prints the skills of one source, with a title before the first. */
 static void print_source(const struct skills_line *l, const char *source)
 {
 	bool first = true;

@@ -37,6 +37,7 @@ static void print_sum(const struct app *app, const struct sync_result *r)
 		fputs("; none differ in the sandbox\n", stderr);
 }
 
+/* Prints which files were sent, and why the others were not. */
 static void print_result(const struct app *app, const struct sync_result *r,
 			 bool force)
 {
@@ -82,6 +83,8 @@ static void add_bytes(const struct app *app, struct buf *out,
 	}
 }
 
+/* Adds a list of names; if one of them is not UTF-8, also a list with their
+ * bytes in base64. */
 static void add_names(const struct app *app, struct buf *out, const char *key,
 		      char *const *names, size_t n)
 {
@@ -126,6 +129,7 @@ static void print_json(const struct app *app, const struct sync_result *r)
 	buf_release(&data);
 }
 
+/* Opens the tree and sends its changes into the sandbox. */
 static int sync_tree(struct tree_session *t, struct app *app,
 		     const struct args *args, struct sync_result *result,
 		     struct error *err)

@@ -106,6 +106,7 @@ static bool is_gone(struct store *s, const char *id)
 	return why.code == ERR_NOT_FOUND;
 }
 
+/* Deletes the files in folder whose thread no longer exists. */
 static void sweep(struct app *app, const char *folder, const char *ending)
 {
 	struct error ignored = { 0 };
@@ -283,6 +284,7 @@ static bool count_alive(void *arg, const struct ledger_row *row)
 	return true;
 }
 
+/* Reports a pruned thread and counts the sandboxes and patches that remain. */
 static void report_pruned(void *arg, const struct thread *t)
 {
 	struct pruned *p = arg;
@@ -695,6 +697,7 @@ static void print_none(const struct thread_filter *f)
 	puts(".");
 }
 
+/* Reads --limit, else DA_CLI_RECENT_THREADS, else the default. */
 static int read_limit(const struct args *args, int64_t *limit,
 		      struct error *err)
 {
@@ -1017,6 +1020,7 @@ static void add_patch_missing(struct app *app, const char *id, struct buf *out)
 	free(path);
 }
 
+/* Adds one of the thread's sandboxes to the output. */
 static bool add_sandbox(void *arg, const struct thread_label *l)
 {
 	struct past_sandboxes *p = arg;
@@ -1040,6 +1044,7 @@ static bool add_sandbox(void *arg, const struct thread_label *l)
 	return true;
 }
 
+/* Prints what is stored about a thread, except its messages. */
 static void print_facts(struct app *app, struct store *s,
 			const struct thread *t)
 {

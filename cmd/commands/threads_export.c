@@ -261,6 +261,7 @@ static void add_marks(struct exporting *e)
 		html_page_compaction(&e->page, mark->created);
 }
 
+/* Writes one message, masked. Damaged messages are only counted. */
 static bool add_message(void *arg, struct thread_message *m)
 {
 	struct exporting *e = arg;
@@ -302,6 +303,7 @@ static bool offers_sandbox(struct store *s, const struct thread *t)
 	return strcmp(t->provider, "none") != 0 && (!t->label[0] || box.exists);
 }
 
+/* Writes the head of a JSON lines file. */
 static int begin_file(struct exporting *e, struct store *store)
 {
 	const struct thread *t = e->thread;
@@ -417,6 +419,7 @@ static int add_patch_page(struct exporting *e)
 	return rc;
 }
 
+/* Writes the whole export: head, messages, patch and end. */
 static int write_all(struct exporting *e, struct store *store)
 {
 	struct error ignored = { 0 };
@@ -445,6 +448,8 @@ static int write_all(struct exporting *e, struct store *store)
 	return rc;
 }
 
+/* Prints what was written, and warns about damaged messages and secrets in the
+ * patch. */
 static void report(const struct exporting *e, const char *path)
 {
 	struct buf json = BUF_INIT(1 << 16);
@@ -763,6 +768,7 @@ static void report_patch(const char *path)
 	buf_release(&quoted);
 }
 
+/* Prints the new thread's id and what to do next. */
 static void report_import(const struct importing *i,
 			  const struct thread_file *head)
 {
@@ -788,6 +794,7 @@ static void report_import(const struct importing *i,
 	free(patch);
 }
 
+/* Imports a file: the first pass checks and counts, the second stores. */
 static int import_file(struct importing *i, struct error *err)
 {
 	const struct thread_reader_sink counting = { count_message, NULL, i };
@@ -799,8 +806,7 @@ static int import_file(struct importing *i, struct error *err)
 	if (rc == 0)
 		rc = read_file(i, &counting, &r, &head, err);
 	if (rc == 0 && head.provider && !strcmp(head.provider, "none"))
-		head.provider = head.sandbox =
-			NULL; /* the imported thread has no sandbox */
+		head.provider = head.sandbox = NULL; /* no sandbox to offer */
 	if (rc == 0)
 		rc = app_store(i->app, &store, err);
 	if (rc == 0 && (!head.title || !head.title[0]))

@@ -303,6 +303,8 @@ static int search_here(struct search *s, const char *cwd, struct error *err)
 	return rc;
 }
 
+/* Finds the tree that the command line names and reports why if there is none.
+ */
 static int tree_search(struct tree_session *t, struct app *app,
 		       const char *name, const struct stop *stop,
 		       struct error *err)
@@ -337,6 +339,7 @@ static int tree_search(struct tree_session *t, struct app *app,
 	return rc;
 }
 
+/* Names older sandboxes of the chat's thread that still have changes. */
 static void tree_name_older(struct app *app, const char *thread,
 			    const char *label, const struct stop *stop)
 {

@@ -184,6 +184,7 @@ static enum selection_result ctrl(struct selection_list *l, uint32_t c)
 	}
 }
 
+/* Handles a key that is not text. */
 static enum selection_result press(struct selection_list *l, struct key key)
 {
 	size_t page = l->page ? l->page : 1;

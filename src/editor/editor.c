@@ -51,6 +51,7 @@ static void kills_drop(struct kills *k, size_t i)
 	k->texts[k->n] = (struct buf){ 0 };
 }
 
+/* Adds a cut text to the list, or joins it to the newest one. */
 static void kills_add(struct kills *k, struct str text, enum kill_how how)
 {
 	struct buf new = BUF_INIT(SIZE_MAX);
@@ -158,6 +159,8 @@ static struct str cut_cluster(struct str s)
 	return (struct str){ s.ptr, n };
 }
 
+/* Measures the cluster at the front of s, which begins at offset `at`; a tab's
+ * width depends on the column. */
 static struct cluster cluster_of(struct editor *e, size_t at, struct str s,
 				 size_t column)
 {
@@ -255,6 +258,7 @@ static size_t segment_start(struct editor *e, size_t at)
 	return start;
 }
 
+/* Returns the row that begins at start and ends at limit at the latest. */
 static struct draft_row row_until(struct editor *e, size_t start, size_t limit)
 {
 	struct str s = view(e, start, limit - start + CLUSTER_MAX + 4);
@@ -348,6 +352,7 @@ static void add_plain(struct editor *e, size_t from, size_t to,
 		rows_add(rows, plain, gap_view(&e->text, from, to));
 }
 
+/* Draws a row; pastes and hidden characters are shown as labels. */
 static void add_row(struct editor *e, struct draft_row row, struct rows *rows)
 {
 	size_t column = 0;

@@ -429,6 +429,7 @@ static void go_older(struct history_search *s)
 	find_older(s, s->at, true);
 }
 
+/* Handles a key that is not text. */
 static enum history_search_result on_key(struct history_search *s,
 					 struct key key)
 {

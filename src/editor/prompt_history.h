@@ -16,11 +16,9 @@
 #include "editor/editor.h"
 
 enum {
-	PROMPT_HISTORY_KEEP = 100, /* prompts, in memory and in the file */
-	PROMPT_HISTORY_COMPACT =
-		200, /* lines in the file that cause it to be rewritten */
-	PROMPT_HISTORY_TEXT =
-		32768, /* bytes of the longest prompt that is stored */
+	PROMPT_HISTORY_KEEP = 100,    /* prompts, in memory and in the file */
+	PROMPT_HISTORY_COMPACT = 200, /* lines: then the file is rewritten */
+	PROMPT_HISTORY_TEXT = 32768,  /* bytes of a stored prompt, at most */
 	PROMPT_HISTORY_FILE = 16
 			      << 20, /* bytes read from the end of the file */
 };

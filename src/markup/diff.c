@@ -185,6 +185,7 @@ static size_t same_tail(struct diff_text a, struct diff_text b)
 	return n;
 }
 
+/* Converts the marked lines to steps; head: common lines before them. */
 static void add_steps(const struct diff_search *s, const bool *removed,
 		      const bool *added, size_t head, struct diff_steps *steps)
 {

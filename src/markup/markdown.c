@@ -18,11 +18,10 @@ enum {
 };
 
 enum {
-	CODE_INDENT = 4, /* columns of indented code, and of a tab */
-	MOST_DIGITS = 9, /* digits of a list item's number */
-	UNDERLINE_LEAST =
-		3,       /* md4c 0.4 needs this many characters: "---", ":--" */
-	MOST_MARKS = 16, /* containers examined that one line opens */
+	CODE_INDENT = 4,     /* columns of indented code, and of a tab */
+	MOST_DIGITS = 9,     /* digits of a list item's number */
+	UNDERLINE_LEAST = 3, /* characters that md4c 0.4 needs: "---" */
+	MOST_MARKS = 16,     /* containers examined that one line opens */
 };
 
 struct mark {
@@ -144,6 +143,8 @@ static bool is_table_line(struct str text)
 	return pipe;
 }
 
+/* Reads the mark of a quote or list item at the front of text; c is 0 if there
+ * is none. */
 static struct mark read_mark(struct str text)
 {
 	struct mark m = { .len = 1 };
@@ -475,6 +476,8 @@ static void keep_block(struct markdown *m, const struct blocks *before)
 		m->item = b->number;
 }
 
+/* Passes a complete line to the block parser and renders the blocks that it
+ * ends. */
 static void take_line(struct markdown *m, struct str line)
 {
 	struct blocks before = m->blocks;

@@ -121,6 +121,7 @@ static void levels_list(struct levels *l, bool tight, size_t number)
 	list->number = number;
 }
 
+/* Opens a list item with its bullet, number or task mark. */
 static void levels_item(struct levels *l, const MD_BLOCK_LI_DETAIL *item,
 			const struct theme *theme)
 {
@@ -648,6 +649,7 @@ static bool shows_address(struct str text, struct str address)
 		str_eq(text, str_skip(address, sizeof("mailto:") - 1)));
 }
 
+/* Ends a link and adds its address, unless the text already shows it. */
 static void end_link(struct render *r, const MD_ATTRIBUTE *address,
 		     const MD_ATTRIBUTE *title)
 {
@@ -687,6 +689,7 @@ static void begin_item(struct render *r, const MD_BLOCK_LI_DETAIL *item)
 	levels_item(&r->levels, item, r->look->theme);
 }
 
+/* Begins a code block, after a row that names its language. */
 static void begin_code(struct render *r, const MD_BLOCK_CODE_DETAIL *code)
 {
 	struct buf info = BUF_INIT(TEXT_MAX);
@@ -778,6 +781,7 @@ static int check(const struct render *r)
 	       r->link_text.over;
 }
 
+/* md4c callback for the beginning of a block. Nonzero stops the parser. */
 static int enter_block(MD_BLOCKTYPE type, void *detail, void *arg)
 {
 	struct render *r = arg;
@@ -808,6 +812,7 @@ static int enter_block(MD_BLOCKTYPE type, void *detail, void *arg)
 	return check(r);
 }
 
+/* md4c callback for the end of a block. Nonzero stops the parser. */
 static int leave_block(MD_BLOCKTYPE type, void *detail, void *arg)
 {
 	struct render *r = arg;
@@ -869,6 +874,7 @@ static int leave_span(MD_SPANTYPE type, void *detail, void *arg)
 	return check(r);
 }
 
+/* md4c callback for text: collects code, or appends to the current row. */
 static int on_text(MD_TEXTTYPE type, const MD_CHAR *text, MD_SIZE size,
 		   void *arg)
 {

@@ -262,6 +262,8 @@ static void emit_char(struct key_sink sink, uint32_t c, unsigned mods)
 						.text = { bytes, len } });
 }
 
+/* Parses the parameters of a CSI sequence: numbers separated by ";", each with
+ * subparameters after ":". */
 static void parse_params(struct str body, struct params *p)
 {
 	size_t sub = 0;
@@ -472,10 +474,9 @@ static void decode_osc(struct str body, struct key_sink sink)
 }
 
 enum {
-	LONE_BRACKET_MS =
-		100,     /* Esc and [ within this time were not typed by hand */
-	STALE_MS = 1000, /* so long the rest of ESC and one byte, or of
-			    a string, is waited for and swallowed */
+	LONE_BRACKET_MS = 100, /* Esc and [ are not typed this fast */
+	STALE_MS = 1000,       /* how long the rest of a string, or of ESC and
+				  one byte, is awaited and discarded */
 	ESC = 0x1B,
 };
 
@@ -642,6 +643,7 @@ static size_t ground(struct key_reader *k, struct str bytes,
 	return len ? len : broken_length(p, bytes.len);
 }
 
+/* Handles the byte after ESC. Returns the number of bytes used. */
 static size_t escape(struct key_reader *k, unsigned char b,
 		     struct key_sink sink)
 {
@@ -669,6 +671,7 @@ static size_t escape(struct key_reader *k, unsigned char b,
 	return 1;
 }
 
+/* Decodes a complete sequence and emits its events. */
 static void finish(struct key_reader *k, unsigned char final,
 		   struct key_sink sink)
 {
@@ -700,6 +703,7 @@ static bool abandons(unsigned char b)
 	return b < 0x20 || b >= 0x7F;
 }
 
+/* Handles a byte of a CSI or SS3 sequence. Returns the number of bytes used. */
 static size_t control_sequence(struct key_reader *k, unsigned char b,
 			       struct key_sink sink)
 {
@@ -739,6 +743,8 @@ static bool may_continue(const struct key_reader *k, unsigned char b)
 	return k->introducer == 'P' && strchr("01>!", b) && b;
 }
 
+/* Handles a byte of a control string, which ends at BEL or ST. Returns the
+ * number of bytes used. */
 static size_t control_string(struct key_reader *k, unsigned char b,
 			     struct key_sink sink)
 {
@@ -833,6 +839,8 @@ static size_t late(struct key_reader *k, unsigned char b, int next,
 	return 1;
 }
 
+/* Passes on pasted bytes until the end mark. Returns the number of bytes used.
+ */
 static size_t paste(struct key_reader *k, struct str bytes,
 		    struct key_sink sink)
 {
@@ -867,6 +875,8 @@ static bool may_be_late(unsigned char b)
 	return b == '[' || b == 'O' || b == ']' || b == 'P';
 }
 
+/* Passes the next bytes to the function of the current state. Returns the
+ * number of bytes used. */
 static size_t step(struct key_reader *k, struct str bytes, struct key_sink sink)
 {
 	unsigned char b = (unsigned char)bytes.ptr[0];

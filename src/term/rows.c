@@ -239,6 +239,7 @@ static void add_piece(struct rows *r, struct span look, struct str text)
 	}
 }
 
+/* Cleans text and appends it; each LF ends a row. */
 static void add_text(struct rows *r, struct span look, struct str text)
 {
 	struct str rest;

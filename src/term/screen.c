@@ -9,8 +9,7 @@
 #include "base/str.h"
 
 enum {
-	MAX_FRAME =
-		256 << 10, /* bytes; the rest is printed with the next frame */
+	MAX_FRAME = 256 << 10, /* bytes; the rest is in the next frame */
 	CLOSE_MS = 2000,
 	/* Delay of frames after a resize, until the size stops changing: while
 	   a terminal rewraps its rows, the cursor's position is unknown. tmux
@@ -254,6 +253,7 @@ static void draw_whole(struct screen *s, size_t first, size_t n, size_t old)
 	buf_adds(&s->frame, ERASE_BELOW);
 }
 
+/* Draws only the rows of the live part that have changed. */
 static void draw_differences(struct screen *s, size_t first, size_t n)
 {
 	size_t old = s->drawn.n;
@@ -313,6 +313,7 @@ static bool is_drawn(const struct screen *s, size_t first, size_t n)
 	return true;
 }
 
+/* Composes a frame: printed rows, the live part and the caret. */
 static void build_frame(struct screen *s, size_t first, size_t n)
 {
 	size_t old = s->drawn.n;
@@ -373,6 +374,7 @@ static void forget_drawn(struct screen *s)
 	s->fresh = true;
 }
 
+/* Sends a frame if something has changed. Returns as tty_write(). */
 static int send_frame(struct screen *s)
 {
 	size_t n;

@@ -122,6 +122,7 @@ static char *copy_of(const char *s)
 	return s ? xstrdup(s) : NULL;
 }
 
+/* Copies an event with everything that it points to. */
 static struct queued *copy_event(const struct agent_event *ev)
 {
 	struct queued *item = xcalloc(1, sizeof(*item));

@@ -269,11 +269,9 @@ void html_diff_edit(struct html *h, struct str before, struct str after)
 }
 
 enum {
-	INPUT_MAX =
-		128 << 10, /* bytes; some loops of the parser are quadratic */
-	OUTPUT_MAX =
-		2 << 20, /* bytes; a link definition can be used many times */
-	DEPTH_MAX = 64,  /* nested elements */
+	INPUT_MAX = 128 << 10,  /* bytes; md4c has some quadratic loops */
+	OUTPUT_MAX = 2 << 20,   /* bytes; links may repeat a definition */
+	DEPTH_MAX = 64,         /* nested elements */
 	ADDRESS_MAX = 16 << 10, /* bytes of one address */
 	TEXT_MAX = OUTPUT_MAX,
 };
@@ -405,6 +403,7 @@ static int go_on(struct html_blocks *m, int deeper)
 	return m->depth > DEPTH_MAX || m->page.out.over || m->text.over;
 }
 
+/* md4c callback: writes a block's opening tag. Nonzero stops the parser. */
 static int enter_block(MD_BLOCKTYPE type, void *detail, void *arg)
 {
 	struct html_blocks *m = arg;
@@ -692,6 +691,8 @@ static void add_argument(struct html *h, const cJSON *item)
 	buf_release(&json);
 }
 
+/* Adds a call's arguments. Old and new text of an edit, and a file's content,
+ * are shown as a diff. */
 static void add_arguments(struct html *h, const cJSON *args)
 {
 	const char *old = json_string(args, "old_string", NULL);
@@ -738,6 +739,7 @@ static bool add_todos(struct html *h, const struct part *call)
 	return true;
 }
 
+/* Adds a tool call as a closed fold, its summary visible. */
 static void add_call(struct html *h, const struct part *call)
 {
 	struct buf summary = BUF_INIT(4 << 10);
@@ -776,6 +778,8 @@ static void add_plain(struct html *h, struct str text)
 	html_markup(h, "</div>\n");
 }
 
+/* Adds a part of a message. Only the model's own text is rendered as Markdown.
+ */
 static void add_part(struct html *h, enum role role, const struct part *p)
 {
 	struct str text = str_of(p->text);

@@ -243,6 +243,7 @@ static size_t put_char(struct pen *p, struct str text)
 	return bytes.len;
 }
 
+/* Splits an item's text into rows of the given width. */
 static void lay_out(struct question_rows *r, const struct question_item *item,
 		    size_t columns, size_t max)
 {

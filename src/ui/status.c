@@ -60,6 +60,8 @@ int64_t status_left_changes(int64_t left_s)
 	return left_s % (left_s >= HOUR_S ? HOUR_S : 60) + 1;
 }
 
+/* Adds the sandbox with its state and remaining time; highlighted if it ends
+ * soon. */
 static void add_sandbox(struct status_line *l, const struct status *s)
 {
 	bool soon = s->left_s >= 0 && s->left_s < SOON_S;
@@ -83,6 +85,7 @@ static void add_sandbox(struct status_line *l, const struct status *s)
 	add_part(l, soon ? 8 : 6, soon ? STYLE_WARN : STYLE_MUTED, text, brief);
 }
 
+/* Adds the size of the context and the thread's tokens. */
 static void add_tokens(struct status_line *l, const struct status *s)
 {
 	char text[PART_BYTES];

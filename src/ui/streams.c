@@ -293,6 +293,7 @@ static void add_step(struct events *e, const struct agent_event *ev)
 	events_release(&inner);
 }
 
+/* Writes an event line about a subagent's state or step. */
 static void subagent_line(struct events *e, const struct agent_event *ev)
 {
 	const struct subagent_step *s = ev->subagent;
@@ -435,6 +436,7 @@ static struct str due(const struct plain *p)
 	return text;
 }
 
+/* Writes the output that is due: first stdout, then stderr. */
 static void flush(struct plain *p)
 {
 	struct str text = due(p);

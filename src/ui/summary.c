@@ -58,6 +58,7 @@ void todo_view_text(const struct todos *t, struct buf *out)
 	}
 }
 
+/* Adds a step of the todo list, wrapped after its mark. */
 static void add_row(const struct todo *item, const struct theme *theme,
 		    size_t columns, struct rows *out)
 {

@@ -66,6 +66,7 @@ static void add_edit_size(struct toolview *v, const cJSON *args)
 		buf_addf(&v->summary, " -%zu", removed);
 }
 
+/* Initialises the view of a call that begins now. */
 static void view_begin(struct toolview *v, const struct part *call, int64_t now)
 {
 	cJSON *args = read_args(call);
@@ -382,8 +383,7 @@ static void view_release(struct toolview *v)
 }
 
 enum {
-	FIRST_WORDS =
-		60, /* characters of the thinking shown when it is complete */
+	FIRST_WORDS = 60,  /* characters shown of finished thinking */
 	THINKING_ROWS = 3, /* rows of the thinking shown while it arrives */
 	MOST_SAID = 4096,  /* bytes shown of a message of the user */
 	MOST_LINES = 40,
