@@ -28,10 +28,8 @@
 #include "term/tty.h"
 #include "trust/trust.h"
 
-/*
- * The signal handler's only state: the cancel pipe to trigger, the output for
- * its last message, and the signals so far.
- */
+/* The signal handler's only state: the cancel pipe to trigger, the output for
+ * its last message, and the signals so far. */
 static const struct cancel *signal_cancel;
 static volatile sig_atomic_t signal_output = STDERR_FILENO;
 static volatile sig_atomic_t signal_number;
@@ -54,20 +52,16 @@ static int64_t now_ms(void)
 	return (int64_t)t.tv_sec * 1000 + t.tv_nsec / 1000000;
 }
 
-/*
- * Cancels the work on the first signal. A second Ctrl-C, or the third signal of
- * any kind, exits at once.
- */
+/* Cancels the work on the first signal. A second Ctrl-C, or the third signal of
+ * any kind, exits at once. */
 static void on_signal(int number)
 {
 	static const char bye[] =
 		"\ndcode: stopped without cleaning up; \"dcode sandbox list\" "
 		"shows what is left, and \"dcode sandbox gc\" deletes it\n";
 
-	/*
-	 * A second Ctrl-C exits at once, even during cleanup. Other signals do
-	 * not count here: a closing terminal may send several.
-	 */
+	/* A second Ctrl-C exits at once, even during cleanup. Other signals do
+	 * not count here: a closing terminal may send several. */
 	if (number == SIGINT && signal_number == SIGINT) {
 		if (now_ms() - signal_ms < SAME_PRESS)
 			return;
@@ -110,10 +104,8 @@ static void catch_signals(void)
 
 	sigemptyset(&act.sa_mask);
 	for (size_t i = 0; i < sizeof(caught) / sizeof(*caught); i++) {
-		/*
-		 * nohup and "&" in a shell ignore signals on purpose: keep
-		 * that.
-		 */
+		/* nohup and "&" in a shell ignore signals on purpose: keep
+		 * that. */
 		if (sigaction(caught[i], NULL, &was) == 0 &&
 		    was.sa_handler == SIG_IGN)
 			continue;
@@ -326,10 +318,8 @@ int app_client_check(struct app *app, const char *provider,
 
 	if (app_settings(app, &set, err) < 0)
 		return -1;
-	/*
-	 * "none" is always this machine: a configured provider cannot use that
-	 * name.
-	 */
+	/* "none" is always this machine: a configured provider cannot use that
+	 * name. */
 	if (!strcmp(provider, "none"))
 		p = sandbox_provider_find(provider);
 	else if (app_providers(app, &registry, err) < 0)
@@ -429,11 +419,9 @@ struct stop app_stop(const struct app *app)
 	return stop_on(&app->cancel);
 }
 
-/*
- * Masks secrets and removes control characters from a line that may contain
+/* Masks secrets and removes control characters from a line that may contain
  * untrusted bytes. Masks again at the end: an escape sequence may have split a
- * secret.
- */
+ * secret. */
 static void mask_and_clean(const struct app *app, const char *text,
 			   struct buf *out)
 {
@@ -459,9 +447,8 @@ int app_exit_status(const struct error *err)
 	return 1;
 }
 
-/*
- * True if the chat has a slash command of the same name as this shell command.
- */
+/* True if the chat has a slash command of the same name as this shell
+ * command. */
 static bool is_in_chat(struct str rest)
 {
 	static const char *const names[] = { "apply",   "diff",    "sync",

@@ -33,10 +33,8 @@ struct app_chat {           /* the chat in which a command is typed; borrowed */
 	size_t n_include;
 };
 
-/*
- * The screen that draws on the terminal. Code that asks the user directly calls
- * app_borrow_terminal() first and app_return_terminal() afterwards.
- */
+/* The screen that draws on the terminal. Code that asks the user directly calls
+ * app_borrow_terminal() first and app_return_terminal() afterwards. */
 struct app_terminal {
 	void (*borrow)(void *arg);
 	void (*give_back)(void *arg);
@@ -60,19 +58,15 @@ struct app_question {
 
 /* Asks such a question in a chat, where a message may be half written. */
 struct app_asker {
-	/*
-	 * Returns the index of the answer, or -1 with err (ERR_CANCELLED also
-	 * at end of input). Call on the thread that does the chat's work.
-	 */
+	/* Returns the index of the answer, or -1 with err (ERR_CANCELLED also
+	 * at end of input). Call on the thread that does the chat's work. */
 	int (*choose)(void *arg, const struct app_question *q,
 		      struct error *err);
 	void *arg;
 };
 
-/*
- * Objects replaced by a reload. Kept until the end, because others still borrow
- * from them.
- */
+/* Objects replaced by a reload. Kept until the end, because others still borrow
+ * from them. */
 struct app_retired {
 	struct settings *settings;
 	struct registry *providers; /* or NULL */
@@ -85,12 +79,10 @@ struct slash_command;
 struct app {
 	/* All commands, NULL-terminated; set by main(). */
 	const struct command *const *commands;
-	/*
-	 * Triggered by SIGINT, SIGTERM, SIGQUIT and SIGHUP (terminal closed).
+	/* Triggered by SIGINT, SIGTERM, SIGQUIT and SIGHUP (terminal closed).
 	 * The current work ends, and lifecycle_close() deletes the sandbox or
 	 * keeps it if the user chose so. A second Ctrl-C, or a third signal of
-	 * any kind, exits at once.
-	 */
+	 * any kind, exits at once. */
 	struct cancel cancel;
 	bool json;                           /* --json */
 	bool quiet;                          /* -q */
@@ -130,10 +122,8 @@ struct app {
 	struct hooks *hooks; /* created by run_hooks_open(); NULL: none are
 				configured */
 	bool hooks_read;
-	/*
-	 * The transcript file for hooks, created by run_hooks_follow(); or
-	 * NULL.
-	 */
+	/* The transcript file for hooks, created by run_hooks_follow(); or
+	 * NULL. */
 	struct thread_transcript *transcript;
 	struct app_retired *retired;
 	struct settings_store keys; /* how stored keys are decrypted; set by
@@ -143,19 +133,14 @@ struct app {
 int app_init(struct app *app, struct error *err);
 void app_release(struct app *app);
 
-/*
- * Returns the settings of this user and directory. Warnings go to stderr once.
- */
+/* Returns the settings of this user and directory. Warnings go to stderr
+ * once. */
 int app_settings(struct app *app, struct settings **set, struct error *err);
-/*
- * Call after app_settings(). Prints settings_foreign() even if an earlier run
- * has printed it.
- */
+/* Call after app_settings(). Prints settings_foreign() even if an earlier run
+ * has printed it. */
 void app_tell_foreign(struct app *app);
-/*
- * Reads the settings again with the environment that dcode was started with. On
- * -1 the current settings stay. Pointers into the old settings stay valid.
- */
+/* Reads the settings again with the environment that dcode was started with. On
+ * -1 the current settings stay. Pointers into the old settings stay valid. */
 int app_settings_reload(struct app *app, struct error *err);
 /* Called by app_release() only. */
 void app_settings_release(struct app *app);
@@ -166,92 +151,66 @@ struct http *app_http(struct app *app);
 int app_store(struct app *app, struct store **store, struct error *err);
 /* Like app_store(), but opens the database on first use. */
 int app_store_later(struct app *app, struct store **store, struct error *err);
-/*
- * Like app_store_later(), but with a separate connection, for a thread that
- * runs in parallel with the user of app_store().
- */
+/* Like app_store_later(), but with a separate connection, for a thread that
+ * runs in parallel with the user of app_store(). */
 int app_store_beside(struct app *app, struct store **store, struct error *err);
-/*
- * Returns the path of name in dcode's state directory, or the directory itself
- * for "". Owned; NULL with err.
- */
+/* Returns the path of name in dcode's state directory, or the directory itself
+ * for "". Owned; NULL with err. */
 char *app_state_path(struct app *app, const char *name, struct error *err);
-/*
- * Opens a provider by name with the settings and HTTP client above. Prints a
- * warning if the credential comes from a project's .env.
- */
+/* Opens a provider by name with the settings and HTTP client above. Prints a
+ * warning if the credential comes from a project's .env. */
 int app_client(struct app *app, const char *provider,
 	       struct sandbox_client *client, struct error *err);
-/*
- * Like app_client() without the warning, to check whether the provider can be
- * opened.
- */
+/* Like app_client() without the warning, to check whether the provider can be
+ * opened. */
 int app_client_check(struct app *app, const char *provider,
 		     struct sandbox_client *client, struct error *err);
-/*
- * Like app_client() for a sandbox at endpoint. If the provider is configured
- * for another endpoint, tries the provider's second name.
- */
+/* Like app_client() for a sandbox at endpoint. If the provider is configured
+ * for another endpoint, tries the provider's second name. */
 int app_client_at(struct app *app, const char *provider, const char *endpoint,
 		  struct sandbox_client *client, struct error *err);
 /* Warns that name is used with a key from the project's .env: variable. */
 void app_warn_project_key(const struct app *app, const char *variable,
 			  const char *name);
-/*
- * Adds the model's keys to the mask, and warns if a key comes from the project.
- */
+/* Adds the model's keys to the mask, and warns if a key comes from the
+ * project. */
 void app_mask_model_key(struct app *app, const struct model_choice *c);
 /* Sets ERR_USAGE, suggests a similar provider name and says how to list all. */
 int app_unknown_provider(struct app *app, const char *name, struct error *err);
-/*
- * Returns a provider name that differs from name by at most two letters, or
- * NULL. Never suggests a provider without isolation.
- */
+/* Returns a provider name that differs from name by at most two letters, or
+ * NULL. Never suggests a provider without isolation. */
 const char *app_similar_provider(struct app *app, const char *name);
-/*
- * Suspend and resume the screen; no-ops without a screen. May be nested. Call
- * on the thread that does the chat's work.
- */
+/* Suspend and resume the screen; no-ops without a screen. May be nested. Call
+ * on the thread that does the chat's work. */
 void app_borrow_terminal(const struct app *app);
 void app_return_terminal(const struct app *app);
 /* Returns the stop that a signal triggers. */
 struct stop app_stop(const struct app *app);
-/*
- * Sets the descriptor for the message printed when a second Ctrl-C exits at
- * once. Default: stderr.
- */
+/* Sets the descriptor for the message printed when a second Ctrl-C exits at
+ * once. Default: stderr. */
 void app_signal_output(int fd);
 /* Returns the signal that triggered cancel, or 0. */
 int app_signal(void);
-/*
- * Resets the signal state, so that a chat can continue after a cancelled turn.
- */
+/* Resets the signal state, so that a chat can continue after a cancelled
+ * turn. */
 void app_signal_clear(struct app *app);
 
-/*
- * Returns 2 for ERR_USAGE and ERR_UNGUARDED, STATUS_POLICY for ERR_POLICY, 130
- * or 128 + signal for ERR_CANCELLED, otherwise 1.
- */
+/* Returns 2 for ERR_USAGE and ERR_UNGUARDED, STATUS_POLICY for ERR_POLICY, 130
+ * or 128 + signal for ERR_CANCELLED, otherwise 1. */
 int app_exit_status(const struct error *err);
-/*
- * Appends text. In a chat, shell commands become slash commands where one
- * exists: "dcode apply" becomes "/apply".
- */
+/* Appends text. In a chat, shell commands become slash commands where one
+ * exists: "dcode apply" becomes "/apply". */
 void app_add_advice(const struct app *app, const char *text, struct buf *out);
 /* Prints the same text and a newline on stderr. */
 void app_print_advice(const struct app *app, const char *text);
-/*
- * Prints "Error: message" and the hint on stderr, masked and cleaned. With
- * app->json also prints a JSON object on stdout. Returns app_exit_status().
- */
+/* Prints "Error: message" and the hint on stderr, masked and cleaned. With
+ * app->json also prints a JSON object on stdout. Returns app_exit_status(). */
 int app_fail(struct app *app, const struct error *err);
 /* Prints "Warning: ..." on stderr without control characters. */
 void app_warn(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
 void app_warn_line(const char *line);
-/*
- * Prints {"schema_version":1,"command":NAME,"data":DATA} and a newline on
- * stdout.
- */
+/* Prints {"schema_version":1,"command":NAME,"data":DATA} and a newline on
+ * stdout. */
 void app_envelope(const char *command, const struct buf *data);
 
 #endif

@@ -36,10 +36,8 @@ static struct setting_group *list_groups(void)
 
 enum { TOLD_MAX = 8192 /* bytes */ };
 
-/*
- * Stores the last warning about ignored settings. If that fails, the next run
- * prints the warning again.
- */
+/* Stores the last warning about ignored settings. If that fails, the next run
+ * prints the warning again. */
 static void keep_told(const char *dir, const char *file, const char *line)
 {
 	struct error ignored = { 0 };
@@ -48,10 +46,8 @@ static void keep_told(const char *dir, const char *file, const char *line)
 		(void)path_write(file, str_of(line), 0600, &ignored);
 }
 
-/*
- * A config.toml of the Python program may have settings that dcode ignores.
- * Warns once, and again when the list changes.
- */
+/* A config.toml of the Python program may have settings that dcode ignores.
+ * Warns once, and again when the list changes. */
 static void tell_foreign(struct app *app, const struct settings *set)
 {
 	const char *line = settings_foreign(set);
@@ -80,9 +76,8 @@ void app_tell_foreign(struct app *app)
 	app->told_foreign = true;
 }
 
-/*
- * Completes in with the members that are the same for every load, then loads.
- */
+/* Completes in with the members that are the same for every load, then
+ * loads. */
 static int load_settings(struct app *app, struct settings_input in,
 			 struct settings **set, struct error *err)
 {
@@ -137,10 +132,8 @@ int app_settings(struct app *app, struct settings **set, struct error *err)
 	return 0;
 }
 
-/*
- * Refuses a reload that would drop restrictions, for example because
- * config.toml was saved half edited.
- */
+/* Refuses a reload that would drop restrictions, for example because
+ * config.toml was saved half edited. */
 static int check_reloaded(const struct settings *set, struct error *err)
 {
 	const char *policy = settings_policy_error(set);

@@ -33,10 +33,8 @@ static const struct arg_row *by_letter(const struct arg_row *rows, char letter)
 	return NULL;
 }
 
-/*
- * Finds a row by exact name or unambiguous prefix. *several is set if the
- * prefix matches more than one name.
- */
+/* Finds a row by exact name or unambiguous prefix. *several is set if the
+ * prefix matches more than one name. */
 static const struct arg_row *by_name(const struct arg_row *const tables[2],
 				     const char *name, size_t len,
 				     bool *several)
@@ -76,10 +74,8 @@ static int name_candidates(const struct arg_row *const tables[2],
 	return -1;
 }
 
-/*
- * Returns the row of the table nearest to name if its distance is below *least,
- * otherwise best.
- */
+/* Returns the row of the table nearest to name if its distance is below *least,
+ * otherwise best. */
 static const struct arg_row *nearest_row(const struct arg_row *rows,
 					 struct str name,
 					 const struct arg_row *best,
@@ -126,10 +122,8 @@ static int add_found(struct args *a, const struct arg_row *row,
 	return 0;
 }
 
-/*
- * Consumes the next argument as the option's value. NULL if there is none, or
- * if the value is optional and the next argument is an option.
- */
+/* Consumes the next argument as the option's value. NULL if there is none, or
+ * if the value is optional and the next argument is an option. */
 static const char *next_value(const struct arg_row *row, int argc, char **argv,
 			      int *i)
 {
@@ -267,10 +261,8 @@ static int left_column(FILE *out, const struct arg_row *r)
 	return n;
 }
 
-/*
- * Returns the length of the first word. A bracket such as "[--only TEXT]"
- * counts as one word.
- */
+/* Returns the length of the first word. A bracket such as "[--only TEXT]"
+ * counts as one word. */
 static int word_len(const char *text)
 {
 	size_t n = strcspn(text, " ");

@@ -35,45 +35,33 @@ struct args {
 	int argc;    /* positional arguments without the command's name */
 	char **argv; /* owned array of borrowed strings, NULL-terminated */
 	bool dashes; /* the line had a "--" */
-	/*
-	 * The option that args_parse() refused as unknown, truncated if too
-	 * long. "" if there was none.
-	 */
+	/* The option that args_parse() refused as unknown, truncated if too
+	 * long. "" if there was none. */
 	char unknown[64];
 };
 
-/*
- * Parses argv (without the program's name) with two tables, each of which may
+/* Parses argv (without the program's name) with two tables, each of which may
  * be NULL. If both have a name, own wins. A long option may be abbreviated
- * while unambiguous. ERR_USAGE names the option and the problem.
- */
+ * while unambiguous. ERR_USAGE names the option and the problem. */
 int args_parse(struct args *a, const struct arg_row *global,
 	       const struct arg_row *own, int argc, char **argv,
 	       struct error *err);
 void args_release(struct args *a);
-/*
- * The value of an option given without a value. It equals "", so compare the
- * pointer to tell it from an explicit empty value.
- */
+/* The value of an option given without a value. It equals "", so compare the
+ * pointer to tell it from an explicit empty value. */
 extern const char args_bare[];
-/*
- * Returns the last value given, args_bare for a bare ARG_OPTIONAL, or NULL if
- * the option is absent.
- */
+/* Returns the last value given, args_bare for a bare ARG_OPTIONAL, or NULL if
+ * the option is absent. */
 const char *args_value(const struct args *a, const char *name);
-/*
- * For an option that may be repeated: returns the next value at or after *at (0
- * at first) in command-line order, or NULL at the end.
- */
+/* For an option that may be repeated: returns the next value at or after *at (0
+ * at first) in command-line order, or NULL at the end. */
 const char *args_next(const struct args *a, const char *name, size_t *at);
 bool args_flag(const struct args *a, const char *name);
 /* Returns the row with exactly this name, or NULL. rows may be NULL. */
 const struct arg_row *args_row(const struct arg_row *rows, const char *name);
-/*
- * Prints text from column indent on, wrapped at 80 columns but never inside
+/* Prints text from column indent on, wrapped at 80 columns but never inside
  * brackets, with a newline. at is the number of columns already used on this
- * line.
- */
+ * line. */
 void args_text(FILE *out, const char *text, int at, int indent);
 /* Prints the help of all visible rows, aligned and wrapped at 80 columns. */
 void args_help(FILE *out, const struct arg_row *rows);

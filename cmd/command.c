@@ -48,10 +48,8 @@ const struct command *command_find(const struct command *const *all,
 	return NULL;
 }
 
-/*
- * Counts the words of a line that are neither options nor option values.
- * Returns -1 if the line does not parse with these options.
- */
+/* Counts the words of a line that are neither options nor option values.
+ * Returns -1 if the line does not parse with these options. */
 static int count_words(int argc, char **argv, const struct arg_row *own)
 {
 	struct args args;
@@ -63,10 +61,8 @@ static int count_words(int argc, char **argv, const struct arg_row *own)
 	return rc < 0 ? -1 : n;
 }
 
-/*
- * True if the last word of the line is its nth positional word under the
- * options of at least one subcommand of c.
- */
+/* True if the last word of the line is its nth positional word under the
+ * options of at least one subcommand of c. */
 static bool is_nth_word(const struct command *c, int n, int argc, char **argv)
 {
 	for (const struct subcommand *s = c->subs; s->name; s++)
@@ -75,10 +71,8 @@ static bool is_nth_word(const struct command *c, int n, int argc, char **argv)
 	return false;
 }
 
-/*
- * Returns the subcommand named by the nth word of a line, or the bare
- * subcommand, or NULL.
- */
+/* Returns the subcommand named by the nth word of a line, or the bare
+ * subcommand, or NULL. */
 static const struct subcommand *find_sub(const struct command *c, int n,
 					 int argc, char **argv)
 {
@@ -142,9 +136,8 @@ static void print_subcommand(const struct command *c,
 	}
 }
 
-/*
- * Prints the usage of all subcommands, the summary, then the options of each.
- */
+/* Prints the usage of all subcommands, the summary, then the options of
+ * each. */
 int command_help(const struct command *c, const struct subcommand *sub)
 {
 	const char *lead = "usage:";
@@ -246,9 +239,8 @@ static void add_option_usage(struct buf *out, const struct arg_row *rows)
 	}
 }
 
-/*
- * Options go before the "--" of "ID -- COMMAND", because parsing stops there.
- */
+/* Options go before the "--" of "ID -- COMMAND", because parsing stops
+ * there. */
 void command_usage(struct buf *out, const struct command *c,
 		   const struct subcommand *sub)
 {
@@ -265,10 +257,8 @@ void command_usage(struct buf *out, const struct command *c,
 		buf_addf(out, " %s", args.ptr + dashes);
 }
 
-/*
- * Appends the usage of this subcommand, or the names of all subcommands if name
- * is unknown.
- */
+/* Appends the usage of this subcommand, or the names of all subcommands if name
+ * is unknown. */
 static void add_usage(struct buf *out, const struct command *c,
 		      const char *name)
 {

@@ -20,10 +20,8 @@ enum { /* flags of a subcommand */
        SUB_SECRET = 2, /* an extra argument may be a secret: never print it */
 };
 
-/*
- * One subcommand. Usage, help, completion and argument checks come from this
- * row.
- */
+/* One subcommand. Usage, help, completion and argument checks come from this
+ * row. */
 struct subcommand {
 	const char *name;    /* "list"; "" for the bare command */
 	const char *aliases; /* other names, "ls" or "rm delete"; or NULL */
@@ -33,10 +31,8 @@ struct subcommand {
 	int least, most;               /* number of arguments; most -1: no
 					  limit */
 	unsigned flags;                /* SUB_ */
-	/*
-	 * args exclude the subcommand's name. Returns the exit status: 0, 1, 2
-	 * for wrong use, 130 for cancelled.
-	 */
+	/* args exclude the subcommand's name. Returns the exit status: 0, 1, 2
+	 * for wrong use, 130 for cancelled. */
 	int (*run)(struct app *app, const struct args *args);
 };
 
@@ -59,15 +55,11 @@ extern const struct command *const commands[];
 /* Returns the command with this name, or NULL. */
 const struct command *command_find(const struct command *const *all,
 				   const char *name);
-/*
- * Returns the subcommand with this name or alias; name NULL: the bare one. NULL
- * if there is none.
- */
+/* Returns the subcommand with this name or alias; name NULL: the bare one. NULL
+ * if there is none. */
 const struct subcommand *command_sub(const struct command *c, const char *name);
-/*
- * Finds the command and subcommand that a line (without the program's name)
- * names; NULL where there is none. Options and their values are skipped.
- */
+/* Finds the command and subcommand that a line (without the program's name)
+ * names; NULL where there is none. Options and their values are skipped. */
 void command_resolve(const struct command *const *all, int argc, char **argv,
 		     const struct command **c, const struct subcommand **sub);
 /* Checks the number of arguments and runs sub. args begin with sub's name. */
@@ -79,10 +71,8 @@ int command_run_words(struct app *app, const struct command *c, int argc,
 /* Appends the usage line: "sandbox rm ID... [--force]". */
 void command_usage(struct buf *out, const struct command *c,
 		   const struct subcommand *sub);
-/*
- * Prints one line of usage, then the error and its hint, on stderr, and returns
- * 2. sub NULL: no subcommand was given. c NULL: prints dcode's own usage.
- */
+/* Prints one line of usage, then the error and its hint, on stderr, and returns
+ * 2. sub NULL: no subcommand was given. c NULL: prints dcode's own usage. */
 int command_refuse(const struct command *c, const char *sub,
 		   const struct error *err);
 int command_misuse(const struct command *c, const char *sub, const char *fmt,

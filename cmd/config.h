@@ -24,10 +24,8 @@ struct config_entries {
 	size_t n;
 };
 
-/*
- * Collects every row of groups and everything in config.toml below their
- * tables. Start with { 0 }.
- */
+/* Collects every row of groups and everything in config.toml below their
+ * tables. Start with { 0 }. */
 void config_collect(struct config_entries *e, const struct settings *set,
 		    const struct setting_group *groups);
 void config_release(struct config_entries *e);

@@ -5,16 +5,12 @@
 
 #include "cmd/app.h"
 
-/*
- * Appends the new text of the file to out. name is the file's path, for
- * messages.
- */
+/* Appends the new text of the file to out. name is the file's path, for
+ * messages. */
 typedef int config_edit(void *arg, const char *name, struct str text,
 			struct buf *out, struct error *err);
-/*
- * Edits the file atomically, one process at a time. A missing file counts as
- * empty. If the file is a symbolic link, its target is rewritten.
- */
+/* Edits the file atomically, one process at a time. A missing file counts as
+ * empty. If the file is a symbolic link, its target is rewritten. */
 int config_file_edit(struct app *app, config_edit *edit, void *arg,
 		     struct error *err);
 

@@ -20,10 +20,8 @@ enum { LOCK_MS = 30000 };
 
 static const char phrase_env[] = "DEEPAGENTS_CODE_AUTH_PASSPHRASE";
 
-/*
- * Returns the provider whose stored address this variable overrides: the
- * provider that lists the variable first.
- */
+/* Returns the provider whose stored address this variable overrides: the
+ * provider that lists the variable first. */
 static const char *url_owner(const char *variable)
 {
 	if (!strcmp(variable, "TAVILY_BASE_URL"))
@@ -41,10 +39,8 @@ static const char *url_owner(const char *variable)
 	return NULL;
 }
 
-/*
- * Copies the passphrase known from the environment or typed earlier, on the
- * first attempt only. Returns its length, or 0.
- */
+/* Copies the passphrase known from the environment or typed earlier, on the
+ * first attempt only. Returns its length, or 0. */
 static int known_passphrase(struct app *app, int attempt, char *room,
 			    size_t size)
 {
@@ -58,10 +54,8 @@ static int known_passphrase(struct app *app, int attempt, char *room,
 	return (int)strlen(value);
 }
 
-/*
- * Keeps the passphrase: a login that is renewed hours later must be stored with
- * it again.
- */
+/* Keeps the passphrase: a login that is renewed hours later must be stored with
+ * it again. */
 static void remember_passphrase(struct app *app, const char *room, int n)
 {
 	secret_free(app->passphrase);
@@ -218,10 +212,8 @@ static bool in_auth_json(const struct settings *set, const char *name)
 	return e && e->plain;
 }
 
-/*
- * Vertex AI can get its tokens from gcloud (vertex_account.h). Appends that to
- * label if gcloud is installed.
- */
+/* Vertex AI can get its tokens from gcloud (vertex_account.h). Appends that to
+ * label if gcloud is installed. */
 static bool add_gcloud(const struct settings *set, const struct preset *p,
 		       struct buf *label)
 {

@@ -7,10 +7,8 @@
 
 /* Returns how app's settings decrypt stored keys. arg is the app. */
 struct settings_store credential_store(struct app *app);
-/*
- * Returns a source of the passphrase that never asks: it uses the environment
- * or what was typed before. Any thread.
- */
+/* Returns a source of the passphrase that never asks: it uses the environment
+ * or what was typed before. Any thread. */
 struct vault_ask credential_ask_nobody(struct app *app);
 /* Returns ~/.deepagents/.state. Owned. */
 char *credential_dir(const struct settings *set);
@@ -22,18 +20,14 @@ struct credential {
 	char *group; /* the sandbox provider it belongs to, or NULL */
 	bool required;
 };
-/*
- * Finds a credential by its name, its variable, or a model provider's second
+/* Finds a credential by its name, its variable, or a model provider's second
  * name. If the provider needs no key, ERR_CONFIG says so; otherwise it lists
- * the known names.
- */
+ * the known names. */
 int credential_find(struct credential *c, struct app *app, const char *name,
 		    struct error *err);
 void credential_release(struct credential *c);
-/*
- * Checks the value of --base-url: an address, or the name of a region of the
- * provider, which is replaced by its address. given may be NULL.
- */
+/* Checks the value of --base-url: an address, or the name of a region of the
+ * provider, which is replaced by its address. given may be NULL. */
 int credential_base_url(const struct credential *c, const char *given,
 			const char **url, struct error *err);
 
@@ -45,19 +39,15 @@ enum credential_state {
 	CREDENTIAL_PLAIN,    /* in the Python program's auth.json */
 	CREDENTIAL_ENV,
 };
-/*
- * Returns where the key comes from and appends it to label: "stored", "env:
- * DEEPAGENTS_CODE_X", "missing", ...
- */
+/* Returns where the key comes from and appends it to label: "stored", "env:
+ * DEEPAGENTS_CODE_X", "missing", ... */
 enum credential_state credential_state(const struct settings *set,
 				       const char *name, const char *variable,
 				       struct buf *label);
 /* Asks for the key with hidden input, and stores it. */
 int credential_ask(struct app *app, const char *name, struct error *err);
-/*
- * Stores the key, or removes it if change has an empty key. changed may be
- * NULL.
- */
+/* Stores the key, or removes it if change has an empty key. changed may be
+ * NULL. */
 int credential_store_key(struct app *app, const struct vault_change *change,
 			 bool *changed, struct error *err);
 

@@ -51,10 +51,8 @@ int models_default_store(struct app *app, const char *spec, struct error *err)
 	return config_file_edit(app, edit, (void *)spec, err);
 }
 
-/*
- * Sets or clears the default and prints the result. Fails if the policy sets
- * it.
- */
+/* Sets or clears the default and prints the result. Fails if the policy sets
+ * it. */
 static int store(struct app *app, const char *spec, struct error *err)
 {
 	char *full = NULL;

@@ -7,10 +7,8 @@
 #include "cmd/args.h"
 
 bool models_default_is_asked(const struct args *args);
-/*
- * Shows, sets or clears [models].default in config.toml. Returns the exit
- * status.
- */
+/* Shows, sets or clears [models].default in config.toml. Returns the exit
+ * status. */
 int models_default(struct app *app, const struct args *args);
 
 /* Sets the default to "provider:model" and prints nothing. */

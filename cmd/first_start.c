@@ -179,10 +179,8 @@ static int try_key(struct run *r, const char *provider, struct error *err)
 	return rc;
 }
 
-/*
- * Returns NULL for an unknown prefix: other vendors may use similar keys, so
- * such a key must not be sent to a guessed vendor.
- */
+/* Returns NULL for an unknown prefix: other vendors may use similar keys, so
+ * such a key must not be sent to a guessed vendor. */
 static const struct key_vendor *vendor_of_key(struct str key)
 {
 	for (size_t i = 0; i < N_VENDORS; i++)
@@ -211,10 +209,8 @@ static int take_key(struct run *r, const char *provider, struct str key,
 	return try_key(r, provider, err);
 }
 
-/*
- * Asks until the vendor accepts a key. An empty line returns to the menu
- * (AGAIN).
- */
+/* Asks until the vendor accepts a key. An empty line returns to the menu
+ * (AGAIN). */
 static int ask_key(struct first *f, const char *provider, struct error *err)
 {
 	char *prompt = xasprintf("Paste the key of %s (not shown): ", provider);
@@ -434,10 +430,8 @@ static int ask_menu(struct first *f, struct error *err)
 	return rc;
 }
 
-/*
- * Returns the provider of -M or of the default model, by the name its key is
- * stored under. Owned. NULL if that provider has no key to store.
- */
+/* Returns the provider of -M or of the default model, by the name its key is
+ * stored under. Owned. NULL if that provider has no key to store. */
 static char *named_provider(const struct run *r)
 {
 	const char *spec = run_given_model(r);

@@ -182,10 +182,8 @@ static size_t page_columns(void)
 	return size.ws_col < COLUMNS_MOST ? size.ws_col : COLUMNS_MOST;
 }
 
-/*
- * Renders one page for the terminal width, with colours if the pager shows
- * them.
- */
+/* Renders one page for the terminal width, with colours if the pager shows
+ * them. */
 static void print_page(struct app *app, const struct manual_page *page,
 		       size_t columns, bool colours)
 {
@@ -215,10 +213,8 @@ static void print_page(struct app *app, const struct manual_page *page,
 	rows_release(&rows);
 }
 
-/*
- * Shows the page, preceded by the usage of a command of the same name. Prints
- * directly if the pager fails.
- */
+/* Shows the page, preceded by the usage of a command of the same name. Prints
+ * directly if the pager fails. */
 static int show_page(struct app *app, const struct command *c,
 		     const struct manual_page *page)
 {

@@ -26,10 +26,8 @@
 #include "providers/local/jail.h"
 #include "web/page_reader.h"
 
-/*
- * If the caller closed a standard stream, our first pipe or the database would
- * get its number. Opens /dev/null instead: input is empty and output fails.
- */
+/* If the caller closed a standard stream, our first pipe or the database would
+ * get its number. Opens /dev/null instead: input is empty and output fails. */
 static int fill_standard_streams(void)
 {
 	static const int modes[] = { O_RDONLY, O_RDONLY, O_WRONLY };
@@ -47,10 +45,8 @@ struct line {
 	struct args args;             /* the first word is the command's name */
 };
 
-/*
- * A line without a command is parsed twice: first with the options of dcode
- * install, for --install NAME, then as a run.
- */
+/* A line without a command is parsed twice: first with the options of dcode
+ * install, for --install NAME, then as a run. */
 static int parse_line(struct line *l, int argc, char **argv, struct error *err)
 {
 	const struct arg_row *own = NULL;
@@ -126,9 +122,8 @@ static int refuse_line(const struct line *l, struct error *err)
 	return command_refuse(l->c, l->sub ? l->sub->name : NULL, err);
 }
 
-/*
- * Returns -1 if the line of a command has an option that only applies to a run.
- */
+/* Returns -1 if the line of a command has an option that only applies to a
+ * run. */
 static int check_options(const struct line *l, struct error *err)
 {
 	const struct args *args = &l->args;
@@ -150,9 +145,8 @@ static int check_options(const struct line *l, struct error *err)
 	return 0;
 }
 
-/*
- * Handles global options and the policy, then runs the command, chat or task.
- */
+/* Handles global options and the policy, then runs the command, chat or
+ * task. */
 static int dispatch(struct app *app, struct line *l)
 {
 	struct args *args = &l->args;
@@ -192,10 +186,8 @@ static int dispatch(struct app *app, struct line *l)
 	return command_run(app, l->c, l->sub, args);
 }
 
-/*
- * True if the reader of stdout is gone. errno does not tell if an earlier write
- * failed.
- */
+/* True if the reader of stdout is gone. errno does not tell if an earlier write
+ * failed. */
 static bool reader_left(void)
 {
 	struct pollfd p = { .fd = STDOUT_FILENO, .events = POLLOUT };
@@ -219,9 +211,8 @@ static int end_output(int status)
 	return 1;
 }
 
-/*
- * dcode also starts itself as a helper process; the first argument says which.
- */
+/* dcode also starts itself as a helper process; the first argument says
+ * which. */
 int main(int argc, char **argv)
 {
 	struct app app;

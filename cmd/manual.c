@@ -80,10 +80,8 @@ static bool is_name_of(struct str text, struct str topic)
 	return str_eq(text, topic);
 }
 
-/*
- * Parses a link target such as "models.md)" or "models.md#keys)". Sets the
- * topic and the number of bytes used.
- */
+/* Parses a link target such as "models.md)" or "models.md#keys)". Sets the
+ * topic and the number of bytes used. */
 static bool read_target(struct str s, struct str *topic, size_t *len)
 {
 	size_t end = str_find(s, ')');
@@ -112,9 +110,8 @@ static void add_link(struct str shown, struct str topic, const char *command,
 		 (int)topic.len, topic.ptr);
 }
 
-/*
- * Appends text; "[models](models.md)" becomes "models (`dcode help models`)".
- */
+/* Appends text; "[models](models.md)" becomes "models (`dcode help
+ * models`)". */
 static void add_prose(struct str text, const char *command, bool listed,
 		      struct buf *out)
 {

@@ -6,10 +6,8 @@
 #include "term/rows.h"
 #include "term/theme.h"
 
-/*
- * One page, from cmd/manual/NAME.md. Its first line is "# dcode-NAME(SECTION):
- * SUMMARY".
- */
+/* One page, from cmd/manual/NAME.md. Its first line is "# dcode-NAME(SECTION):
+ * SUMMARY". */
 struct command;
 
 struct manual_page {
@@ -21,14 +19,11 @@ struct manual_page {
 /* sorted by name; ends in { 0 } */
 extern const struct manual_page manual_pages[];
 
-/*
- * Returns the page of a topic, also if it is spelled like a man page: "models",
- * "dcode-models", "dcode-models(7)", "config.toml". NULL if there is none.
- */
+/* Returns the page of a topic, also if it is spelled like a man page: "models",
+ * "dcode-models", "dcode-models(7)", "config.toml". NULL if there is none. */
 const struct manual_page *manual_find(const char *topic);
-/*
- * Returns SECTION of the first line: 1, 5 or 7. 0 if the line has no section.
- */
+/* Returns SECTION of the first line: 1, 5 or 7. 0 if the line has no
+ * section. */
 int manual_section(const struct manual_page *page);
 /* Returns SUMMARY of the first line. */
 struct str manual_summary(const struct manual_page *page);
@@ -39,16 +34,13 @@ struct manual_look {
 	const char *command; /* command that opens another page: "dcode help" */
 };
 
-/*
- * Renders the page like Markdown in the chat and appends its rows. Links to
+/* Renders the page like Markdown in the chat and appends its rows. Links to
  * other pages become commands; code is indented. Without libmd4c the page is
- * shown as written.
- */
+ * shown as written. */
 void manual_render(const struct manual_page *page,
 		   const struct manual_look *look, struct rows *out);
-/*
- * Sets ERR_USAGE for an unknown command or topic and suggests the nearest name.
- */
+/* Sets ERR_USAGE for an unknown command or topic and suggests the nearest
+ * name. */
 void manual_unknown(const char *topic, const struct command *const *all,
 		    struct error *err);
 /* Appends the names of all topics: "agents, approvals, ...". */

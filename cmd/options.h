@@ -8,10 +8,8 @@
 extern const struct arg_row options_global[];
 /* True for the global options that every command accepts, too. */
 bool options_is_everywhere(const char *name);
-/*
- * Options that only a line without a command accepts. Not in the global table,
- * because some commands have options of the same name.
- */
+/* Options that only a line without a command accepts. Not in the global table,
+ * because some commands have options of the same name. */
 extern const struct arg_row options_run[];
 
 #endif

@@ -40,10 +40,8 @@ char *pager_line(const char *usual, bool *colours)
 	return own && *colours ? xasprintf("%s -R", own) : xstrdup(line);
 }
 
-/*
- * Returns the pager command for this terminal, or NULL. Without $PAGER it is
- * less, if that is installed.
- */
+/* Returns the pager command for this terminal, or NULL. Without $PAGER it is
+ * less, if that is installed. */
 static char *choose_line(bool *colours)
 {
 	const char *term = getenv("TERM");

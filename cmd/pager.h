@@ -15,21 +15,15 @@ struct pager_output {
 				       left to the pager */
 };
 
-/*
- * Returns the shell command that runs $PAGER, or usual if PAGER is not set.
- * NULL if PAGER is empty. *colours: the program can show colours. Owned.
- */
+/* Returns the shell command that runs $PAGER, or usual if PAGER is not set.
+ * NULL if PAGER is empty. *colours: the program can show colours. Owned. */
 char *pager_line(const char *usual, bool *colours);
-/*
- * Redirects standard output to $PAGER or less -FR until pager_end(). Does
+/* Redirects standard output to $PAGER or less -FR until pager_end(). Does
  * nothing if output is not a terminal, no pager is available, PAGER is empty,
- * or wanted is false.
- */
+ * or wanted is false. */
 void pager_begin(struct pager_output *p, bool wanted);
-/*
- * Waits until the user quits the pager. False: the pager program was not found
- * and nothing was shown.
- */
+/* Waits until the user quits the pager. False: the pager program was not found
+ * and nothing was shown. */
 bool pager_end(struct pager_output *p);
 
 #endif

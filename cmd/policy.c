@@ -7,10 +7,8 @@
 
 #include "cmd/secret.h"
 
-/*
- * Handles a config.toml that fails to apply a restriction: refuses, or asks
- * whether to continue.
- */
+/* Handles a config.toml that fails to apply a restriction: refuses, or asks
+ * whether to continue. */
 static int check_config(struct app *app, const struct subcommand *sub,
 			const struct settings *set, struct error *err)
 {

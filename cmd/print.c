@@ -81,10 +81,8 @@ const char *print_sign(const struct app *app, enum glyph sign)
 	return theme_glyph(&t, sign);
 }
 
-/*
- * If line begins with a check mark, skips it and returns the mark to print
- * (ASCII if so configured). Otherwise returns "".
- */
+/* If line begins with a check mark, skips it and returns the mark to print
+ * (ASCII if so configured). Otherwise returns "". */
 static const char *take_sign(const struct app *app, const char **line)
 {
 	const struct theme t = { .ascii = false };

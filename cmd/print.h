@@ -8,16 +8,12 @@
 
 /* Appends text as one line, without secrets and control characters. */
 void print_add_line(const struct app *app, struct buf *out, const char *text);
-/*
- * Appends a name that a sandbox or repository chose, with secrets masked.
+/* Appends a name that a sandbox or repository chose, with secrets masked.
  * Invisible characters are made visible, so that a name cannot pass for
- * another.
- */
+ * another. */
 void print_add_name(const struct app *app, struct buf *out, const char *name);
-/*
- * Appends "key":"text" with secrets masked. Text that is not UTF-8 becomes
- * "key_base64".
- */
+/* Appends "key":"text" with secrets masked. Text that is not UTF-8 becomes
+ * "key_base64". */
 void print_add_member(const struct app *app, struct buf *out, const char *key,
 		      const char *text);
 /* Prints a line on stderr. before and after are trusted, text is not. */
@@ -26,10 +22,8 @@ void print_text(const struct app *app, const char *before, const char *text,
 /* Same, with a name in the middle. */
 void print_name(const struct app *app, const char *before, const char *name,
 		const char *after);
-/*
- * Prints a line on stderr, any part of which may be untrusted. Prints nothing
- * with -q.
- */
+/* Prints a line on stderr, any part of which may be untrusted. Prints nothing
+ * with -q. */
 void print_line(const struct app *app, const char *fmt, ...)
 	__attribute__((format(printf, 2, 3)));
 
@@ -37,10 +31,8 @@ void print_line(const struct app *app, const char *fmt, ...)
 const char *print_sign(const struct app *app, enum glyph sign);
 /* True if [ui] glyphs = "ascii". */
 bool print_is_ascii(const struct app *app);
-/*
- * Prints a line of progress on stderr without control characters. A check mark
- * at its start follows [ui] glyphs.
- */
+/* Prints a line of progress on stderr without control characters. A check mark
+ * at its start follows [ui] glyphs. */
 void print_progress(const struct app *app, const char *line);
 
 enum { PRINT_AGE = 24 };

@@ -7,11 +7,9 @@
 #include "cmd/app.h"
 #include "trust/trust.h"
 
-/*
- * Returns app->trust, created on the first call: the user's store of decisions,
+/* Returns app->trust, created on the first call: the user's store of decisions,
  * with a question for new entries. Kinds in app->trusted are allowed without
- * asking. If there is no user to ask, everything not yet allowed is refused.
- */
+ * asking. If there is no user to ask, everything not yet allowed is refused. */
 int project_trust_open(struct app *app, struct trust **t, struct error *err);
 
 #endif

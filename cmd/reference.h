@@ -8,11 +8,9 @@
 
 #include "base/error.h"
 
-/*
- * True if the Python program has the flag --NAME (or exactly one flag with that
+/* True if the Python program has the flag --NAME (or exactly one flag with that
  * prefix), or -letter if letter is not 0. err then says that dcode does not
- * have it and what to use instead.
- */
+ * have it and what to use instead. */
 bool reference_flag(const char *name, size_t len, char letter,
 		    struct error *err);
 /* Same, for a command's name. */

@@ -91,10 +91,8 @@ static int too_long(size_t size, struct error *err)
 			 size);
 }
 
-/*
- * Call after an ESC byte. True if nothing follows: the user pressed Esc.
- * Otherwise skips the terminal's escape sequence and returns false.
- */
+/* Call after an ESC byte. True if nothing follows: the user pressed Esc.
+ * Otherwise skips the terminal's escape sequence and returns false. */
 static bool is_escape_key(int fd)
 {
 	struct pollfd p = { .fd = fd, .events = POLLIN };
@@ -110,10 +108,8 @@ static bool is_escape_key(int fd)
 	return false;
 }
 
-/*
- * Reads a line in raw mode, because the terminal's line editing cuts a line at
- * 4095 bytes. leaves: Esc and Ctrl+D return SECRET_LEFT.
- */
+/* Reads a line in raw mode, because the terminal's line editing cuts a line at
+ * 4095 bytes. leaves: Esc and Ctrl+D return SECRET_LEFT. */
 static int read_hidden(struct app *app, int fd, bool leaves, char *room,
 		       size_t size, struct error *err)
 {
@@ -215,10 +211,8 @@ int secret_read(struct app *app, char *room, size_t size, struct error *err)
 	return rc < 0 ? -1 : trim(room, len);
 }
 
-/*
- * True for y or yes. Ignores escape sequences: a terminal's late answer to a
- * query of the screen may come before the user's.
- */
+/* True for y or yes. Ignores escape sequences: a terminal's late answer to a
+ * query of the screen may come before the user's. */
 static bool is_yes(struct str answer)
 {
 	struct buf clean = BUF_INIT(4 * ANSWER_MAX);

@@ -11,33 +11,25 @@ void secret_free(char *room);
 
 /* True if there is a user at a terminal to ask. */
 bool secret_terminal(const struct app *app);
-/*
- * Shows prompt and reads a line with echo off, trimmed. Returns its length, or
+/* Shows prompt and reads a line with echo off, trimmed. Returns its length, or
  * -1: ERR_USAGE without a terminal, ERR_CANCELLED, ERR_LIMIT. room is not
- * NUL-terminated.
- */
+ * NUL-terminated. */
 int secret_ask(struct app *app, const char *prompt, char *room, size_t size,
 	       struct error *err);
-/*
- * Same, but Esc and Ctrl+D return SECRET_LEFT, and the escape sequences around
- * a paste are skipped.
- */
+/* Same, but Esc and Ctrl+D return SECRET_LEFT, and the escape sequences around
+ * a paste are skipped. */
 enum { SECRET_LEFT = -2 };
 int secret_ask_or_leave(struct app *app, const char *prompt, char *room,
 			size_t size, struct error *err);
 /* Reads all of standard input, trimmed. Returns its length, or -1 with err. */
 int secret_read(struct app *app, char *room, size_t size, struct error *err);
-/*
- * Asks a question that ends in " [y/N] ". Returns 1 for y or yes, otherwise 0.
+/* Asks a question that ends in " [y/N] ". Returns 1 for y or yes, otherwise 0.
  * Keys typed before the question do not count. In a chat it is shown next to
- * the message draft. -1 with ERR_CANCELLED also at end of input.
- */
+ * the message draft. -1 with ERR_CANCELLED also at end of input. */
 int secret_confirm(struct app *app, const char *question, struct error *err);
-/*
- * Same for a question before the first prompt, when the user may already type a
+/* Same for a question before the first prompt, when the user may already type a
  * message: in a chat, text that is not an answer goes into the draft, and the
- * question stays open.
- */
+ * question stays open. */
 int secret_confirm_first(struct app *app, const char *question,
 			 struct error *err);
 

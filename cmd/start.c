@@ -85,10 +85,8 @@ static int wait_first(bool forever, bool quiet, const struct stop *stop,
 	}
 }
 
-/*
- * Refuses text with a NUL, which would end the prompt, and invalid UTF-8, which
- * vendors refuse.
- */
+/* Refuses text with a NUL, which would end the prompt, and invalid UTF-8, which
+ * vendors refuse. */
 static int check_text(const struct buf *text, struct error *err)
 {
 	if (text->over || str_chars(buf_str(text)) > MAX_CHARS)
@@ -104,10 +102,8 @@ static int check_text(const struct buf *text, struct error *err)
 	return 0;
 }
 
-/*
- * Reads piped text. *text is owned; NULL if nothing was piped, or a silent pipe
- * was ignored.
- */
+/* Reads piped text. *text is owned; NULL if nothing was piped, or a silent pipe
+ * was ignored. */
 static int run_read_stdin(char **text, const struct run_options *o,
 			  const struct stop *stop, struct error *err)
 {
@@ -152,10 +148,8 @@ out:
 	return rc;
 }
 
-/*
- * Checks before the chat's screen opens that there is a sandbox provider and a
- * model.
- */
+/* Checks before the chat's screen opens that there is a sandbox provider and a
+ * model. */
 static int prepare_chat(struct run *r, struct error *err)
 {
 	struct sandbox_client client = { 0 };
@@ -227,10 +221,8 @@ static int check_unattended(const struct run *r, struct error *err)
 	return 0;
 }
 
-/*
- * Chooses a chat if a user can type: on standard input or, if that is a pipe or
- * empty, on the controlling terminal.
- */
+/* Chooses a chat if a user can type: on standard input or, if that is a pipe or
+ * empty, on the controlling terminal. */
 static int choose_mode(struct run *r, const char *piped, struct error *err)
 {
 	const struct run_options *o = &r->options;
@@ -248,10 +240,8 @@ static int choose_mode(struct run *r, const char *piped, struct error *err)
 	return error_hint(err, "Give the task with -n \"...\", or pipe it in.");
 }
 
-/*
- * Reads the flags, then the piped text. *prompt is owned; NULL if there is
- * none.
- */
+/* Reads the flags, then the piped text. *prompt is owned; NULL if there is
+ * none. */
 static int prepare(struct run *r, const struct args *args, char **prompt,
 		   struct error *err)
 {

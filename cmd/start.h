@@ -6,10 +6,8 @@
 #include "cmd/args.h"
 #include "cmd/session/run.h"
 
-/*
- * Runs the chat or task that the flags ask for (dcode, dcode -n, dcode -r).
- * Returns the exit status.
- */
+/* Runs the chat or task that the flags ask for (dcode, dcode -n, dcode -r).
+ * Returns the exit status. */
 int run_chat_or_task(struct app *app, const struct args *args);
 
 #endif

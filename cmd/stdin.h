@@ -6,10 +6,8 @@
 #include "base/buf.h"
 #include "base/stop.h"
 
-/*
- * Appends standard input until its end, or until text is full (text->over). -1
- * with ERR_CANCELLED, ERR_TIMEOUT, or a read error.
- */
+/* Appends standard input until its end, or until text is full (text->over). -1
+ * with ERR_CANCELLED, ERR_TIMEOUT, or a read error. */
 int stdin_read(struct buf *text, const struct stop *stop, struct error *err);
 
 #endif

@@ -42,11 +42,9 @@ struct task {
 	struct events events;
 	bool json;
 	bool begun; /* the sandbox is ready and the first lines are printed */
-	/*
-	 * If output goes to a pipe, the first answer is held back until the
+	/* If output goes to a pipe, the first answer is held back until the
 	 * sandbox is ready, so that a run that fails to get one prints no
-	 * answer.
-	 */
+	 * answer. */
 	bool holds;
 	struct buf held;
 };

@@ -8,31 +8,23 @@
 /* The agent used if no other is named. */
 #define AGENT_DEFAULT "agent"
 
-/*
- * Allows letters, digits, "-", "_" and inner spaces. ERR_USAGE otherwise, and
- * for names of other directories in ~/.deepagents.
- */
+/* Allows letters, digits, "-", "_" and inner spaces. ERR_USAGE otherwise, and
+ * for names of other directories in ~/.deepagents. */
 int agent_check_name(const char *name, struct error *err);
 /* Returns ~/.deepagents/NAME. Owned. */
 char *agent_dir(const struct settings *set, const char *name);
 /* True if the agent's directory exists and is not a symbolic link. */
 bool agent_exists(const struct settings *set, const char *name);
-/*
- * Sets *name (owned) to the first of these: flag (--agent, checked), the
+/* Sets *name (owned) to the first of these: flag (--agent, checked), the
  * thread's agent, [agents].default, [agents].recent, AGENT_DEFAULT. All except
- * the flag are used only if the agent exists.
- */
+ * the flag are used only if the agent exists. */
 int agent_choose(struct app *app, const char *flag, const char *thread,
 		 char **name, struct error *err);
-/*
- * Creates the directory and AGENTS.md of a new agent and reports that on stderr
- * (not with -q). Does nothing if the agent exists.
- */
+/* Creates the directory and AGENTS.md of a new agent and reports that on stderr
+ * (not with -q). Does nothing if the agent exists. */
 int agent_make(struct app *app, const char *name, struct error *err);
-/*
- * Stores a chat's --agent as [agents].recent, unless [agents].default is set.
- * Only warns if config.toml cannot be changed.
- */
+/* Stores a chat's --agent as [agents].recent, unless [agents].default is set.
+ * Only warns if config.toml cannot be changed. */
 void agent_remember(struct app *app, const char *name);
 /* Content of a new agent's AGENTS.md. */
 extern const char agent_template[];

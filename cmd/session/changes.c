@@ -34,10 +34,8 @@
 #include "worktree/user_repo.h"
 #include "worktree/workspace.h"
 
-/*
- * Combines two moves of the base: another dcode moved it away from `from`, and
- * this apply moves it from `from` to `to`.
- */
+/* Combines two moves of the base: another dcode moved it away from `from`, and
+ * this apply moves it from `from` to `to`. */
 struct joining {
 	const char *from, *to;
 	char **moved; /* paths moved by the other dcode; sorted */
@@ -45,9 +43,8 @@ struct joining {
 	struct odb_commit *commit;
 };
 
-/*
- * Records a path that another dcode moved; it wins. The list grows by doubling.
- */
+/* Records a path that another dcode moved; it wins. The list grows by
+ * doubling. */
 static int add_moved(void *arg, const struct odb_record *d, struct error *err)
 {
 	struct joining *j = arg;
@@ -79,10 +76,8 @@ static int add_change(void *arg, const struct odb_record *d, struct error *err)
 			       d->new_oid, err);
 }
 
-/*
- * Commits the combined base. Its ref is temporary, until the base names the
- * commit.
- */
+/* Commits the combined base. Its ref is temporary, until the base names the
+ * commit. */
 static int write_joined(struct joining *j, struct workspace *w,
 			char oid[GIT_OID], const struct stop *stop,
 			struct error *err)
@@ -108,10 +103,8 @@ static int write_joined(struct joining *j, struct workspace *w,
 	return rc;
 }
 
-/*
- * Sets oid to the base as another dcode left it plus the paths that this apply
- * changed.
- */
+/* Sets oid to the base as another dcode left it plus the paths that this apply
+ * changed. */
 static int join_bases(struct workspace *w, const char *from, const char *to,
 		      char oid[GIT_OID], const struct stop *stop,
 		      struct error *err)
@@ -147,10 +140,8 @@ static int set_base(struct workspace *w, const char *commit,
 	return rc;
 }
 
-/*
- * Moves the base under its lock. Joins the change of another dcode that moved
- * the base meanwhile.
- */
+/* Moves the base under its lock. Joins the change of another dcode that moved
+ * the base meanwhile. */
 static int move_base(struct workspace *w, const char *from, const char *to,
 		     const struct stop *stop, struct error *err)
 {
@@ -170,11 +161,9 @@ static int move_base(struct workspace *w, const char *from, const char *to,
 	return rc;
 }
 
-/*
- * Moves the base of label, and its listing, from one commit to another. label
+/* Moves the base of label, and its listing, from one commit to another. label
  * may belong to another sandbox than w. If another dcode moved that base
- * meanwhile, its changes stay and ours are added. Safe to repeat.
- */
+ * meanwhile, its changes stay and ours are added. Safe to repeat. */
 static int move_shared_base(struct workspace *w, const char *label,
 			    const char *from, const char *to,
 			    const struct stop *stop, struct error *err)
@@ -205,10 +194,8 @@ static int read_branched(const struct workspace *w, char oid[GIT_OID],
 	return rc;
 }
 
-/*
- * Remembers that theirs was committed to a branch. A branch does not move the
- * base.
- */
+/* Remembers that theirs was committed to a branch. A branch does not move the
+ * base. */
 static int set_branched(const struct workspace *w, const char *theirs,
 			const struct stop *stop, struct error *err)
 {
@@ -266,10 +253,8 @@ static void on_line(void *arg, const char *text)
 	app_warn("%s", text);
 }
 
-/*
- * Moves the base after the tree was written. Not cancellable: tree and base
- * must match.
- */
+/* Moves the base after the tree was written. Not cancellable: tree and base
+ * must match. */
 static int on_base(void *arg, const struct apply_plan *p, struct error *err)
 {
 	struct change_set *ch = arg;
@@ -279,10 +264,8 @@ static int on_base(void *arg, const struct apply_plan *p, struct error *err)
 				p->base_after, &stop, err);
 }
 
-/*
- * Opens the journal. Waits up to 10 s for another dcode that applies to this
- * tree.
- */
+/* Opens the journal. Waits up to 10 s for another dcode that applies to this
+ * tree. */
 static int open_journal(struct change_set *ch, struct journal *j,
 			const struct stop *stop, struct error *err)
 {
@@ -325,10 +308,8 @@ static int add_touched(void *arg, const struct odb_record *d, struct error *err)
 	return 0;
 }
 
-/*
- * Commits the current local tree, including each path that the sandbox changed.
- * base NULL (for --patch): only the usual files.
- */
+/* Commits the current local tree, including each path that the sandbox changed.
+ * base NULL (for --patch): only the usual files. */
 static int snapshot_tree(struct change_set *ch, const char *base,
 			 char ours[GIT_OID], const struct stop *stop,
 			 struct error *err)
@@ -381,9 +362,8 @@ static int ask_branch(struct change_set *ch, const char *now, struct error *err)
 	return rc < 0 ? -1 : 0;
 }
 
-/*
- * Asks or refuses if another branch is checked out than when the tree was sent.
- */
+/* Asks or refuses if another branch is checked out than when the tree was
+ * sent. */
 static int check_branch(struct change_set *ch, const struct user_repo *u,
 			struct error *err)
 {
@@ -393,10 +373,8 @@ static int check_branch(struct change_set *ch, const struct user_repo *u,
 	return ask_branch(ch, u->branch, err);
 }
 
-/*
- * Merges into the working tree and, with --index, into the index. --partial may
- * need several rounds, because each merge can find more files in the way.
- */
+/* Merges into the working tree and, with --index, into the index. --partial may
+ * need several rounds, because each merge can find more files in the way. */
 static int merge_tree(struct change_set *ch, struct journal *j,
 		      const struct user_repo *u, const struct stop *stop,
 		      struct error *err)
@@ -468,10 +446,8 @@ static int branch_off(struct change_set *ch, const struct stop *stop,
 	return rc;
 }
 
-/*
- * The journal stays locked until the end, also for --branch, so that nobody
- * moves the base meanwhile.
- */
+/* The journal stays locked until the end, also for --branch, so that nobody
+ * moves the base meanwhile. */
 int changes_apply(struct change_set *ch, const struct stop *stop,
 		  struct error *err)
 {
@@ -620,10 +596,8 @@ static void print_hint(const struct change_set *ch)
 		app_print_advice(ch->app, line);
 }
 
-/*
- * Reports an undo, which may be partial: files that the user changed since are
- * kept.
- */
+/* Reports an undo, which may be partial: files that the user changed since are
+ * kept. */
 static void print_undo(const struct change_set *ch)
 {
 	const struct apply_result *r = &ch->result;
@@ -651,10 +625,8 @@ static void print_undo(const struct change_set *ch)
 	}
 }
 
-/*
- * Lists files not merged: with --branch those in submodules, with --partial
- * those in the way.
- */
+/* Lists files not merged: with --branch those in submodules, with --partial
+ * those in the way. */
 static void print_left_out(const struct change_set *ch)
 {
 	if (!ch->n_left_out)
@@ -737,9 +709,8 @@ static void add_paths(const struct change_set *ch, struct buf *out,
 	buf_addc(out, ']');
 }
 
-/*
- * Returns the "status" of the JSON result. Part of the interface for scripts.
- */
+/* Returns the "status" of the JSON result. Part of the interface for
+ * scripts. */
 static const char *status_of(const struct change_set *ch, bool undo)
 {
 	const struct apply_result *r = &ch->result;

@@ -9,13 +9,11 @@
 #include "worktree/git.h"
 #include "worktree/workspace.h"
 
-/*
- * dcode apply is one three-way merge. The base is the tree as it was sent, ours
+/* dcode apply is one three-way merge. The base is the tree as it was sent, ours
  * is the user's tree, theirs is the sandbox's commit. --patch, --interactive
  * and --partial change what the merge reads (changes_select.c). --branch and
  * --index change where the result goes (changes_git.c); the default is the
- * working tree (src/worktree).
- */
+ * working tree (src/worktree). */
 struct changes_options {    /* all borrowed */
 	bool conflicts;     /* write conflicts with markers */
 	bool index;         /* stage the written files */
@@ -43,35 +41,27 @@ struct change_set { /* start with { .app = ..., ... } */
 	/* results */
 	struct apply_result result;
 	char commit[GIT_OID]; /* with --branch: the commit made */
-	/*
-	 * Files not merged: with --branch those in submodules, with --partial
-	 * those that meet a file or directory of the user.
-	 */
+	/* Files not merged: with --branch those in submodules, with --partial
+	 * those that meet a file or directory of the user. */
 	char **left_out;
 	size_t n_left_out;
 	bool nothing;     /* nothing to apply: the sandbox has no changes ... */
 	bool none_picked; /* ... or the user chose none with --interactive */
 };
 
-/*
- * Finishes or undoes an apply to this tree that was killed. Cheap if there was
- * none. Call before the tree is read.
- */
+/* Finishes or undoes an apply to this tree that was killed. Cheap if there was
+ * none. Call before the tree is read. */
 int changes_recover(struct app *app, struct workspace *w,
 		    const struct stop *stop, struct error *err);
-/*
- * Recovers from a crash, then merges and writes. Returns 0 also if nothing was
- * written: see result.
- */
+/* Recovers from a crash, then merges and writes. Returns 0 also if nothing was
+ * written: see result. */
 int changes_apply(struct change_set *ch, const struct stop *stop,
 		  struct error *err);
 /* Implements dcode apply --undo. */
 int changes_undo(struct change_set *ch, const struct stop *stop,
 		 struct error *err);
-/*
- * Returns the branch that a thread's tree was sent from; owned, or NULL. If
- * title is not NULL, it receives the thread's title; owned.
- */
+/* Returns the branch that a thread's tree was sent from; owned, or NULL. If
+ * title is not NULL, it receives the thread's title; owned. */
 char *changes_came_from(struct app *app, const char *thread, char **title);
 /* Returns the exit status: 0 if all changes were applied, otherwise 1. */
 int changes_status(const struct change_set *ch);
@@ -81,10 +71,8 @@ void changes_print(const struct change_set *ch, bool undo);
 void changes_json(const struct change_set *ch, bool undo, struct buf *out);
 void changes_release(struct change_set *ch);
 
-/*
- * True if changes of this sandbox were committed to a branch. That does not
- * move the base, because the files are not in the user's tree.
- */
+/* True if changes of this sandbox were committed to a branch. That does not
+ * move the base, because the files are not in the user's tree. */
 bool changes_have_branched(const struct workspace *w, const struct stop *stop);
 /* True if the commit on the branch contains all of theirs. */
 bool changes_are_branched(const struct workspace *w, const char *theirs,
@@ -92,10 +80,8 @@ bool changes_are_branched(const struct workspace *w, const char *theirs,
 
 /* changes_select.c: chooses what the merge reads. */
 
-/*
- * --interactive: asks for each change and sets theirs to the base plus the
- * chosen ones.
- */
+/* --interactive: asks for each change and sets theirs to the base plus the
+ * chosen ones. */
 int changes_pick(struct change_set *ch, const struct stop *stop,
 		 struct error *err);
 /* --patch: sets base and theirs by applying the patch to ours. */
@@ -108,11 +94,9 @@ struct changes_sides {
 				    contain */
 	size_t n_blocked;
 };
-/*
- * --partial: removes from theirs the files that meet a file, link or directory
+/* --partial: removes from theirs the files that meet a file, link or directory
  * of the user, and the files in blocked. 1: theirs has changed. 0: nothing to
- * remove. -1 with err.
- */
+ * remove. -1 with err. */
 int changes_leave_out(struct change_set *ch, const struct changes_sides *q,
 		      const struct stop *stop, struct error *err);
 
@@ -143,19 +127,15 @@ int tree_index_write(struct tree_index *t, char tree[GIT_OID],
 /* --branch: commits the merge of HEAD and theirs. */
 int changes_commit(struct change_set *ch, const struct stop *stop,
 		   struct error *err);
-/*
- * Checks that a commit on this branch would be possible. Used before there are
- * changes.
- */
+/* Checks that a commit on this branch would be possible. Used before there are
+ * changes. */
 int changes_check_branch(struct change_set *ch, const struct stop *stop,
 			 struct error *err);
 /* --index: implements apply_request.stage. arg is the struct change_set. */
 int changes_stage(void *arg, const char *before, const char *after,
 		  struct apply_file *files, size_t n, struct error *err);
-/*
- * --undo after --index: implements apply_undo_request.unstage and restores the
- * index. arg is the struct change_set.
- */
+/* --undo after --index: implements apply_undo_request.unstage and restores the
+ * index. arg is the struct change_set. */
 int changes_unstage(void *arg, const struct apply_unstage *q,
 		    struct error *err);
 

@@ -43,10 +43,8 @@ struct gitlinks {
 	size_t n;
 };
 
-/*
- * Collects the submodules from records "MODE OID STAGE\tPATH"
- * (git-ls-files(1)).
- */
+/* Collects the submodules from records "MODE OID STAGE\tPATH"
+ * (git-ls-files(1)). */
 static int gitlinks_read(struct gitlinks *l, const struct git *g,
 			 const struct stop *stop, struct error *err)
 {
@@ -78,10 +76,8 @@ static bool holds(const char *a, const char *b)
 	return !strncmp(a, b, len) && (!b[len] || b[len] == '/');
 }
 
-/*
- * True if path is a submodule, is inside one, or is a directory above one.
- * Adding such a path to an index would remove the submodule from it.
- */
+/* True if path is a submodule, is inside one, or is a directory above one.
+ * Adding such a path to an index would remove the submodule from it. */
 static bool gitlinks_touch(const struct gitlinks *l, const char *path)
 {
 	for (size_t i = 0; i < l->n; i++)
@@ -98,13 +94,11 @@ static void gitlinks_release(struct gitlinks *l)
 	*l = (struct gitlinks){ 0 };
 }
 
-/*
- * A git repository whose GIT_DIR is a temporary directory of dcode. It has
+/* A git repository whose GIT_DIR is a temporary directory of dcode. It has
  * links to the user's refs, packed-refs and logs, and uses the user's objects.
  * So git locks and writes branches as usual, but never reads the repository's
  * configuration or hooks. Only the identity and line ending settings are read,
- * as data. Attributes are those of the working tree.
- */
+ * as data. Attributes are those of the working tree. */
 struct user_git {
 	struct user_repo repo;
 	struct git git;
@@ -144,10 +138,8 @@ static void name_config(const char *home, char *files[2])
 					: path_join(home, ".config/git/config");
 }
 
-/*
- * Reads a line ending setting from the repository, else from the user's files.
- * Accepts only the words that git knows.
- */
+/* Reads a line ending setting from the repository, else from the user's files.
+ * Accepts only the words that git knows. */
 static void read_line_ends(struct user_git *u, const char *key, char *setting,
 			   size_t size, const struct stop *stop)
 {
@@ -196,10 +188,8 @@ static int check_format(struct user_git *u, const struct stop *stop,
 	return rc < 0 ? -1 : 0;
 }
 
-/*
- * Links one part of the user's git directory into dcode's. A missing part is
- * skipped; a link, pipe or device is refused.
- */
+/* Links one part of the user's git directory into dcode's. A missing part is
+ * skipped; a link, pipe or device is refused. */
 static int link_part(const struct user_git *u, const char *name,
 		     struct error *err)
 {
@@ -223,10 +213,8 @@ static int link_part(const struct user_git *u, const char *name,
 	return rc;
 }
 
-/*
- * Recreates the directory, so that nothing from an earlier run or another
- * program is trusted.
- */
+/* Recreates the directory, so that nothing from an earlier run or another
+ * program is trusted. */
 static int make_dir(struct user_git *u, const struct stop *stop,
 		    struct error *err)
 {
@@ -308,10 +296,8 @@ static int user_git_open(struct user_git *u, const struct workspace *w,
 	return 0;
 }
 
-/*
- * Appends a name or address without the characters that git removes inside and
- * at the ends (ident.c, crud()).
- */
+/* Appends a name or address without the characters that git removes inside and
+ * at the ends (ident.c, crud()). */
 static void add_half(struct buf *out, struct str value)
 {
 	static const char at_ends[] = ".,:;<>\"\\'";
@@ -354,12 +340,10 @@ static bool read_half(const struct user_git *u, const char *home, bool email,
 	return out->len > 0;
 }
 
-/*
- * Returns the author as git would: "Ann <ann@example.org>". Uses
+/* Returns the author as git would: "Ann <ann@example.org>". Uses
  * GIT_AUTHOR_NAME and GIT_AUTHOR_EMAIL, else user.name and user.email of the
  * repository's config (without includes), else of the user's config. Owned.
- * ERR_CONFIG if there is none.
- */
+ * ERR_CONFIG if there is none. */
 static int user_git_identity(const struct user_git *u, const char *home,
 			     char **identity, const struct stop *stop,
 			     struct error *err)
@@ -412,10 +396,8 @@ static void leave_unstaged(struct apply_file *files, size_t n, struct str path)
 			files[i].unstaged = true;
 }
 
-/*
- * Excludes paths in submodules: adding one would remove the submodule from the
- * index.
- */
+/* Excludes paths in submodules: adding one would remove the submodule from the
+ * index. */
 static int leave_submodules(const struct git *g, struct apply_file *files,
 			    size_t n, const struct stop *stop,
 			    struct error *err)
@@ -430,10 +412,8 @@ static int leave_submodules(const struct git *g, struct apply_file *files,
 	return rc;
 }
 
-/*
- * Excludes paths with an unfinished merge of the user: git add would mark it as
- * resolved.
- */
+/* Excludes paths with an unfinished merge of the user: git add would mark it as
+ * resolved. */
 static int leave_unmerged(const struct git *g, struct apply_file *files,
 			  size_t n, const struct stop *stop, struct error *err)
 {
@@ -497,10 +477,8 @@ static int update_index(const struct git *g, const struct user_git *u,
 	return rc;
 }
 
-/*
- * Writes to a copy of the index. The journal then replaces the user's index by
- * it.
- */
+/* Writes to a copy of the index. The journal then replaces the user's index by
+ * it. */
 int changes_stage(void *arg, const char *before, const char *after,
 		  struct apply_file *files, size_t n, struct error *err)
 {
@@ -532,10 +510,8 @@ int changes_stage(void *arg, const char *before, const char *after,
 	return rc;
 }
 
-/*
- * Iterator over the entries of an index: "MODE OID STAGE\tPATH" records, sorted
- * by path, each NUL-terminated (git-ls-files(1)).
- */
+/* Iterator over the entries of an index: "MODE OID STAGE\tPATH" records, sorted
+ * by path, each NUL-terminated (git-ls-files(1)). */
 struct entries {
 	struct buf text;
 	struct str rest; /* from the next entry on */
@@ -584,10 +560,8 @@ static int compare_names(struct str a, struct str b)
 	return c ? c : (a.len > b.len) - (a.len < b.len);
 }
 
-/*
- * Consumes and returns all stages of path if it is next, otherwise an empty
- * string.
- */
+/* Consumes and returns all stages of path if it is next, otherwise an empty
+ * string. */
 static struct str take_path(struct entries *e, struct str path)
 {
 	struct str taken = { e->rest.ptr, 0 };
@@ -601,10 +575,8 @@ static struct str take_path(struct entries *e, struct str path)
 	return taken;
 }
 
-/*
- * Collects input for git update-index --index-info: restores the old entry of
- * each path that is still as it was staged.
- */
+/* Collects input for git update-index --index-info: restores the old entry of
+ * each path that is still as it was staged. */
 static void find_changes(struct entries *before, struct entries *applied,
 			 struct entries *now, struct buf *changes)
 {
@@ -645,10 +617,8 @@ static int change_index(const struct git *g, const char *index,
 	return git_run(&own, &r, stop, err);
 }
 
-/*
- * Returns 1 if the new index was written to q->to, 0 if the index changed since
- * and force is false, -1 with err.
- */
+/* Returns 1 if the new index was written to q->to, 0 if the index changed since
+ * and force is false, -1 with err. */
 static int unstage(const struct git *g, const struct apply_unstage *q,
 		   bool force, const struct stop *stop, struct error *err)
 {
@@ -707,11 +677,9 @@ struct branching {
 /* Two indexes for the merge, built from HEAD and the sandbox's commit. */
 struct sides {
 	const struct branching *k;
-	/*
-	 * HEAD's tree, plus those base files changed by the sandbox that no
+	/* HEAD's tree, plus those base files changed by the sandbox that no
 	 * commit of the user has. The merge then sees the sandbox's change to
-	 * them.
-	 */
+	 * them. */
 	struct tree_index ours;
 	struct buf known; /* "path\0" of every path in HEAD's tree */
 	/* The sandbox's tree, with files of submodules reset to the base. */
@@ -754,10 +722,8 @@ static bool is_checked_out(const struct branching *k)
 	return found;
 }
 
-/*
- * Refuses links, which git would write through, and pipes, on which it would
- * block.
- */
+/* Refuses links, which git would write through, and pipes, on which it would
+ * block. */
 static int check_writable(const struct branching *k, const char *name,
 			  struct error *err)
 {
@@ -798,10 +764,8 @@ static int check_files(const struct branching *k, struct error *err)
 	return rc;
 }
 
-/*
- * Sets k->old. Fails if the branch is checked out anywhere, or exists and
- * --force is not given.
- */
+/* Sets k->old. Fails if the branch is checked out anywhere, or exists and
+ * --force is not given. */
 static int check_name(struct branching *k, struct error *err)
 {
 	const char *name = k->changes->options.branch;
@@ -925,10 +889,8 @@ static int read_sides(struct sides *s, struct error *err)
 	return rc;
 }
 
-/*
- * Builds two trees, because the merge reads trees and the sandbox has files
- * that are in no commit.
- */
+/* Builds two trees, because the merge reads trees and the sandbox has files
+ * that are in no commit. */
 static int make_sides(struct branching *k, char ours[GIT_OID],
 		      char theirs[GIT_OID], struct error *err)
 {
@@ -970,10 +932,8 @@ static void add_message(const struct change_set *ch, struct buf *out)
 	free(title);
 }
 
-/*
- * Writes the commit with git hash-object: dcode runs git with its own author,
- * and this commit needs the user's.
- */
+/* Writes the commit with git hash-object: dcode runs git with its own author,
+ * and this commit needs the user's. */
 static int make_commit(struct branching *k, const char *identity,
 		       struct error *err)
 {
@@ -1042,10 +1002,8 @@ static int copy_objects(struct branching *k, struct error *err)
 	return rc;
 }
 
-/*
- * Passes the old commit to git update-ref, so that git refuses if the branch
- * moved meanwhile.
- */
+/* Passes the old commit to git update-ref, so that git refuses if the branch
+ * moved meanwhile. */
 static int set_branch(struct branching *k, struct error *err)
 {
 	const char *old = k->old[0] ? k->old : NO_OID;
@@ -1079,10 +1037,8 @@ static int add_file(void *arg, const struct odb_record *d, struct error *err)
 	return 0;
 }
 
-/*
- * Refuses the same file names as in the working tree, because a checkout would
- * create them there.
- */
+/* Refuses the same file names as in the working tree, because a checkout would
+ * create them there. */
 static int check_names(const struct branching *k, struct error *err)
 {
 	const struct apply_result *r = &k->changes->result;

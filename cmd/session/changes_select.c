@@ -111,10 +111,8 @@ int tree_index_write(struct tree_index *t, char tree[GIT_OID],
 	return rc;
 }
 
-/*
- * Sets theirs to the tree of the index: as a commit on the base or, for a
- * patch, which has no base, as a bare tree.
- */
+/* Sets theirs to the tree of the index: as a commit on the base or, for a
+ * patch, which has no base, as a bare tree. */
 static int set_theirs(struct change_set *ch, struct tree_index *index,
 		      const struct stop *stop, struct error *err)
 {
@@ -136,10 +134,8 @@ static int set_theirs(struct change_set *ch, struct tree_index *index,
 	return rc;
 }
 
-/*
- * Prepares paths that git apply could not merge: base gets stage 1 and theirs
- * stage 3, so that the final merge finds the same conflicts.
- */
+/* Prepares paths that git apply could not merge: base gets stage 1 and theirs
+ * stage 3, so that the final merge finds the same conflicts. */
 static int split_conflicts(struct tree_index *base, struct tree_index *theirs,
 			   struct str unmerged, const struct stop *stop,
 			   struct error *err)
@@ -181,10 +177,8 @@ static bool is_empty(const struct git *g, struct str patch,
 	return empty;
 }
 
-/*
- * Applies the patch to the index. left receives the unmerged entries (git
- * ls-files -u), which become conflicts.
- */
+/* Applies the patch to the index. left receives the unmerged entries (git
+ * ls-files -u), which become conflicts. */
 static int apply_patch(const struct git *g, struct str patch, struct buf *left,
 		       const struct stop *stop, struct error *err)
 {
@@ -240,10 +234,8 @@ static int read_stdin(struct buf *patch, const struct stop *stop,
 	}
 }
 
-/*
- * Sets base to the user's tree as the patch expects it, and theirs to the same
- * tree with the patch applied.
- */
+/* Sets base to the user's tree as the patch expects it, and theirs to the same
+ * tree with the patch applied. */
 int changes_read_patch(struct change_set *ch, const char *ours,
 		       char base[GIT_OID], const struct stop *stop,
 		       struct error *err)
@@ -297,10 +289,8 @@ static void add_mine_path(struct partial *p, const char *path)
 	p->mine[p->n_mine++] = xstrdup(path);
 }
 
-/*
- * Records a path that the user created or changed. Deleted paths cannot be in
- * the way.
- */
+/* Records a path that the user created or changed. Deleted paths cannot be in
+ * the way. */
 static int add_mine(void *arg, const struct odb_record *d, struct error *err)
 {
 	struct partial *p = arg;
@@ -359,10 +349,8 @@ static bool is_blocked(const struct partial *p, const char *path)
 	return false;
 }
 
-/*
- * True if path is below a file that was left out, so that the user's directory
- * stays as it was. git lists the file first.
- */
+/* True if path is below a file that was left out, so that the user's directory
+ * stays as it was. git lists the file first. */
 static bool is_below_left_out(const struct partial *p, const char *path)
 {
 	const struct change_set *ch = p->changes;
@@ -452,10 +440,8 @@ struct picking {
 	bool quit; /* the user quit: accept nothing more */
 };
 
-/*
- * Cuts text from rest up to the next line that begins with begins. The first
- * line is never that line.
- */
+/* Cuts text from rest up to the next line that begins with begins. The first
+ * line is never that line. */
 static struct str cut_before(struct str *rest, const char *begins)
 {
 	struct str piece = { rest->ptr, rest->len };
@@ -476,10 +462,8 @@ static struct str cut_before(struct str *rest, const char *begins)
 	return piece;
 }
 
-/*
- * Prints text from the sandbox with secrets masked and control characters
- * visible.
- */
+/* Prints text from the sandbox with secrets masked and control characters
+ * visible. */
 static void show_text(const struct picking *p, struct str text)
 {
 	struct buf masked = BUF_INIT(PICKED_MAX);
@@ -546,10 +530,8 @@ static int ask_about(struct picking *p, const char *what, char *answer,
 	}
 }
 
-/*
- * Adds a hunk, "@@ -5,3 +6,4 @@". Recomputes its new start from the hunks
- * accepted so far.
- */
+/* Adds a hunk, "@@ -5,3 +6,4 @@". Recomputes its new start from the hunks
+ * accepted so far. */
 static void add_hunk(struct picking *p, struct str hunk, long *shift)
 {
 	size_t end = str_find(hunk, '\n');
@@ -571,10 +553,8 @@ static void add_hunk(struct picking *p, struct str hunk, long *shift)
 	p->taken++;
 }
 
-/*
- * True for changes that cannot be split: binary files, modes, and new or
- * deleted files.
- */
+/* True for changes that cannot be split: binary files, modes, and new or
+ * deleted files. */
 static bool is_whole(struct str header, struct str hunks)
 {
 	return !hunks.len ||
@@ -587,11 +567,9 @@ static bool is_taken(char answer)
 	return answer == 'y' || answer == 'a';
 }
 
-/*
- * Asks for each hunk of a file. The file's header is added before the first
+/* Asks for each hunk of a file. The file's header is added before the first
  * accepted hunk. answer is the answer for an earlier part of this file: 'a' and
- * 'd' apply to all hunks.
- */
+ * 'd' apply to all hunks. */
 static int pick_hunks(struct picking *p, struct str hunks, char answer,
 		      struct str *header, struct error *err)
 {
@@ -641,10 +619,8 @@ static int pick_parts(struct picking *p, struct str header, struct str hunks,
 	return pick_hunks(p, hunks, answer, parts, err);
 }
 
-/*
- * Asks once for changes that only work together, such as a file replaced by a
- * link or by a directory with its files.
- */
+/* Asks once for changes that only work together, such as a file replaced by a
+ * link or by a directory with its files. */
 static int pick_whole(struct picking *p, size_t from, size_t n,
 		      struct error *err)
 {
@@ -682,10 +658,8 @@ static int pick_file(struct picking *p, size_t at, struct error *err)
 		       : pick_parts(p, header, rest, err);
 }
 
-/*
- * Returns NAME of "diff --git a/NAME b/NAME", with git's quoting but without
- * the closing quote.
- */
+/* Returns NAME of "diff --git a/NAME b/NAME", with git's quoting but without
+ * the closing quote. */
 static struct str read_name(struct str text)
 {
 	struct str line = { text.ptr, str_find(text, '\n') };
@@ -696,10 +670,8 @@ static struct str read_name(struct str text)
 	return str_skip(both, strlen("a/") + quoted);
 }
 
-/*
- * Adds a file of the patch. A file that became a link appears as a deletion and
- * an addition of the same name: one group.
- */
+/* Adds a file of the patch. A file that became a link appears as a deletion and
+ * an addition of the same name: one group. */
 static void add_file(struct picking *p, struct str text)
 {
 	struct picked_file *last, *f;
@@ -715,10 +687,8 @@ static void add_file(struct picking *p, struct str text)
 		f->group = last->group;
 }
 
-/*
- * Names are not NUL-terminated. If one is a prefix of the other, the shorter is
- * first.
- */
+/* Names are not NUL-terminated. If one is a prefix of the other, the shorter is
+ * first. */
 static int by_name(const void *a, const void *b)
 {
 	const struct picked_file *x = *(const struct picked_file *const *)a;
@@ -731,10 +701,8 @@ static int by_name(const void *a, const void *b)
 			       (x->name.len < y->name.len);
 }
 
-/*
- * Groups files with a changed file whose path is a directory above them: the
- * file replaces the directory, or the reverse.
- */
+/* Groups files with a changed file whose path is a directory above them: the
+ * file replaces the directory, or the reverse. */
 static void group_files(struct picking *p)
 {
 	const struct picked_file **order =

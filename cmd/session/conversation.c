@@ -218,10 +218,8 @@ int run_choose_model(struct run *r, struct error *err)
 
 enum { SMALL = 8000 }; /* tokens; warn about smaller windows */
 
-/*
- * If the window size is unknown, uses limits that the server reported earlier
- * and learns from its next answers.
- */
+/* If the window size is unknown, uses limits that the server reported earlier
+ * and learns from its next answers. */
 static void open_probe(struct run *r)
 {
 	struct window *w = &r->agent.window;
@@ -243,10 +241,8 @@ static void open_probe(struct run *r)
 	free(path);
 }
 
-/*
- * Also called if only the tools changed, because they take up room in the
- * window.
- */
+/* Also called if only the tools changed, because they take up room in the
+ * window. */
 void run_set_window(struct run *r)
 {
 	const struct settings *set = r->app->settings;
@@ -345,10 +341,8 @@ static int confirm_or_no(const struct run *r, const char *question,
 	return secret_confirm(r->app, question, err);
 }
 
-/*
- * Handles a thread from another directory, whose files are not here: a chat
- * asks, -n only warns.
- */
+/* Handles a thread from another directory, whose files are not here: a chat
+ * asks, -n only warns. */
 static int check_directory(struct run *r, struct error *err)
 {
 	const char *here = settings_cwd(r->app->settings);
@@ -377,10 +371,8 @@ static int check_directory(struct run *r, struct error *err)
 	return rc;
 }
 
-/*
- * Asks whether to continue in a copy, because another dcode uses the thread.
- * Returns 0 for yes.
- */
+/* Asks whether to continue in a copy, because another dcode uses the thread.
+ * Returns 0 for yes. */
 static int offer_copy(struct run *r, int64_t pid, struct error *err)
 {
 	struct error ignored = { 0 };
@@ -425,10 +417,8 @@ int run_resume_begin(struct run *r, struct error *err)
 	return 0;
 }
 
-/*
- * Returns the last message of this role that is not a compaction summary, or
- * NULL.
- */
+/* Returns the last message of this role that is not a compaction summary, or
+ * NULL. */
 static const struct message *find_last(const struct conversation *c,
 				       enum role role)
 {
@@ -438,9 +428,8 @@ static const struct message *find_last(const struct conversation *c,
 	return NULL;
 }
 
-/*
- * Appends a message's text with secrets masked and without control characters.
- */
+/* Appends a message's text with secrets masked and without control
+ * characters. */
 static void clean_text(const struct run *r, const struct message *m,
 		       struct buf *out)
 {
@@ -539,9 +528,8 @@ int run_resume_load(struct run *r, struct error *err)
 	return rc;
 }
 
-/*
- * The members of a run that belong to its conversation, saved while switching.
- */
+/* The members of a run that belong to its conversation, saved while
+ * switching. */
 struct thread_state {
 	struct session *session;
 	struct model *model;
@@ -561,10 +549,8 @@ bool conversation_is_stored(const struct run *r, struct error *err)
 	return false;
 }
 
-/*
- * Sets *no to the thread whose messages apply, 0 if there is none. A copy
- * without new messages uses the original thread.
- */
+/* Sets *no to the thread whose messages apply, 0 if there is none. A copy
+ * without new messages uses the original thread. */
 static int find_number(const struct run *r, struct store *store, int64_t *no,
 		       struct error *err)
 {
@@ -580,10 +566,8 @@ static int find_number(const struct run *r, struct store *store, int64_t *no,
 	return 0;
 }
 
-/*
- * Ignores the stored token count: it was measured by another model, so the
- * window is estimated again.
- */
+/* Ignores the stored token count: it was measured by another model, so the
+ * window is estimated again. */
 int conversation_load(struct run *r, struct error *err)
 {
 	struct conversation c = { 0 };

@@ -6,16 +6,12 @@
 #include "cmd/session/run.h"
 #include "tool/todos.h"
 
-/*
- * Fills r->thread if -r was given. Opens the database only in that case. If a
+/* Fills r->thread if -r was given. Opens the database only in that case. If a
  * chat asks for the latest thread and there is none, prints that and starts a
- * new thread.
- */
+ * new thread. */
 int run_resume_find(struct run *r, struct error *err);
-/*
- * Asks or warns before resuming a thread that belongs to another directory or
- * is in use. Creates r->session, which owns the thread from then on.
- */
+/* Asks or warns before resuming a thread that belongs to another directory or
+ * is in use. Creates r->session, which owns the thread from then on. */
 int run_resume_begin(struct run *r, struct error *err);
 /* Loads the stored messages into r->model. A chat shows the last ones. */
 int run_resume_load(struct run *r, struct error *err);
@@ -51,17 +47,13 @@ int conversation_set_model(struct run *r, const char *spec, const char *params,
 			   struct error *err);
 /* Starts a new, empty thread. */
 int conversation_begin(struct run *r, struct error *err);
-/*
- * Switches to a stored thread and its model; asks like -r. Takes ownership of
- * *t, also on -1.
- */
+/* Switches to a stored thread and its model; asks like -r. Takes ownership of
+ * *t, also on -1. */
 int conversation_resume(struct run *r, struct thread *t, struct error *err);
 /* Loads the stored messages of the run's thread into its model. */
 int conversation_load(struct run *r, struct error *err);
-/*
- * Returns the thread's current todo list from the stored messages; t->n is 0 if
- * there is none. Call between two prompts.
- */
+/* Returns the thread's current todo list from the stored messages; t->n is 0 if
+ * there is none. Call between two prompts. */
 int conversation_todos(struct run *r, struct todos *t, struct error *err);
 /* True if the database has the whole thread. */
 bool conversation_is_stored(const struct run *r, struct error *err);

@@ -50,10 +50,8 @@ static int check_stdout(struct copy *c, struct error *err)
 	return 0;
 }
 
-/*
- * Standard input and output carry the bytes of a file, or a tar stream of a
- * directory's content.
- */
+/* Standard input and output carry the bytes of a file, or a tar stream of a
+ * directory's content. */
 static int check_stdin(struct error *err)
 {
 	if (!isatty(STDIN_FILENO))
@@ -101,10 +99,8 @@ static int stream_tree_out(struct copy *c, const char *remote,
 	return copy_archive_out(c, remote, to_stdout, c, err);
 }
 
-/*
- * Reads from standard input: archive_pull callback, also used as a command's
- * input.
- */
+/* Reads from standard input: archive_pull callback, also used as a command's
+ * input. */
 static int64_t read_stdin(void *arg, char *room, size_t len, struct error *err)
 {
 	struct copy *c = arg;
@@ -134,10 +130,8 @@ static int stream_tree_in(struct copy *c, const char *remote, struct error *err)
 	return copy_archive_in(c, remote, TREE_MODE, read_stdin, c, err);
 }
 
-/*
- * A transfer must state its size first, so all of standard input is spooled
- * before it is sent.
- */
+/* A transfer must state its size first, so all of standard input is spooled
+ * before it is sent. */
 static int stream_file_in(struct copy *c, const char *remote, struct error *err)
 {
 	int fd = copy_spool(c, read_stdin, c, err);
@@ -162,10 +156,9 @@ static char *join_path(const char *directory, const char *name)
 			 len && directory[len - 1] == '/' ? "" : "/", name);
 }
 
-/*
- * Asks the sandbox what is at path: *kind is 'd' for a directory, 'f' for
- * anything else that exists, 'n' for nothing. Also finds out which tar it has.
- */
+/* Asks the sandbox what is at path: *kind is 'd' for a directory, 'f' for
+ * anything else that exists, 'n' for nothing. Also finds out which tar it
+ * has. */
 static int remote_kind(struct copy *c, const char *path, char *kind,
 		       struct error *err)
 {
@@ -235,10 +228,8 @@ static char *copy_remote_path(const struct copy *c, const char *path)
 	return path[0] == '/' ? xstrdup(path) : join_path(workdir, path);
 }
 
-/*
- * If remote is an existing directory or ends in a slash, standard input is
- * unpacked as a tar stream. Otherwise it becomes a file.
- */
+/* If remote is an existing directory or ends in a slash, standard input is
+ * unpacked as a tar stream. Otherwise it becomes a file. */
 static int copy_stdin_up(struct copy *c, const char *remote, struct error *err)
 {
 	char *path = copy_remote_path(c, remote);
@@ -256,9 +247,8 @@ static int copy_stdin_up(struct copy *c, const char *remote, struct error *err)
 	return rc;
 }
 
-/*
- * Opens a local file or directory for reading. Returns the descriptor, or -1.
- */
+/* Opens a local file or directory for reading. Returns the descriptor, or
+ * -1. */
 static int open_local(const char *local, struct stat *st, struct error *err)
 {
 	int fd = open(local, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
@@ -303,10 +293,8 @@ static int copy_up_to(struct copy *c, const char *local, const char *target,
 	return rc;
 }
 
-/*
- * Works like cp: into an existing directory under the source's name. A relative
- * remote path is resolved against the sandbox's working directory.
- */
+/* Works like cp: into an existing directory under the source's name. A relative
+ * remote path is resolved against the sandbox's working directory. */
 int copy_up(struct copy *c, const char *local, const char *remote,
 	    struct error *err)
 {
@@ -348,10 +336,8 @@ int copy_check_free(const char *target, struct error *err)
 		"Choose another destination, or use --force to replace files.");
 }
 
-/*
- * Copies what was found at remote; kind as in remote_kind(). Does not write to
- * a path that struct incoming refuses.
- */
+/* Copies what was found at remote; kind as in remote_kind(). Does not write to
+ * a path that struct incoming refuses. */
 static int copy_found_down(struct copy *c, char kind, const char *remote,
 			   const char *local, struct error *err)
 {
@@ -368,10 +354,8 @@ static int copy_found_down(struct copy *c, char kind, const char *remote,
 	return rc;
 }
 
-/*
- * remote is absolute. Copies a file or a directory, depending on what the
- * sandbox has there.
- */
+/* remote is absolute. Copies a file or a directory, depending on what the
+ * sandbox has there. */
 static int find_and_copy_down(struct copy *c, const char *remote,
 			      const char *local, struct error *err)
 {
@@ -502,10 +486,8 @@ static bool same_bytes(const char *local, struct str hash)
 	return same && str_is(hash, hex);
 }
 
-/*
- * Parses one line of upload_stat.sh, "d f HASH": the type of the remote path,
- * the type of the target, and the target's hash.
- */
+/* Parses one line of upload_stat.sh, "d f HASH": the type of the remote path,
+ * the type of the target, and the target's hash. */
 static int read_target(struct copy *c, struct upload_target *u, struct str line,
 		       struct error *err)
 {
@@ -612,10 +594,8 @@ static int check_two(const struct upload_target *a,
 		     : 0;
 }
 
-/*
- * archive_log.refuse callback: records the name of each entry of a local tree
- * and skips the content of files.
- */
+/* archive_log.refuse callback: records the name of each entry of a local tree
+ * and skips the content of files. */
 static const char *note_name(void *arg, struct str name, mode_t type)
 {
 	struct name_list *l = arg;
@@ -744,10 +724,8 @@ static int compare_entries(const void *a, const void *b)
 		      ((const struct upload_entry *)b)->name);
 }
 
-/*
- * Asks the sandbox about the files of those trees whose target directory
- * exists.
- */
+/* Asks the sandbox about the files of those trees whose target directory
+ * exists. */
 static int stat_trees(struct copy *c, struct upload_target *list, size_t n,
 		      struct error *err)
 {

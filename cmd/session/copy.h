@@ -11,12 +11,10 @@
 #include "worktree/name.h"
 #include "worktree/treefile.h"
 
-/*
- * The config and hooks of a git repository run commands as soon as git is
+/* The config and hooks of a git repository run commands as soon as git is
  * started in it. Therefore a .git at any depth and in any spelling
  * (worktree/name.h), and files that make a directory a bare repository, are
- * copied only if --bring names them.
- */
+ * copied only if --bring names them. */
 struct incoming {                 /* filter for names; start with { 0 } and
 				     bring */
 	const char *const *bring; /* names allowed by --bring; borrowed */
@@ -31,23 +29,17 @@ struct incoming {                 /* filter for names; start with { 0 } and
 			    out */
 };
 
-/*
- * Prepares for a tree that goes to this existing directory. Always call
- * incoming_close() afterwards.
- */
+/* Prepares for a tree that goes to this existing directory. Always call
+ * incoming_close() afterwards. */
 int incoming_open(struct incoming *in, const char *directory,
 		  struct error *err);
-/*
- * Prepares for a tree that goes to standard output. Its destination is unknown:
+/* Prepares for a tree that goes to standard output. Its destination is unknown:
  * assumes the working directory and a tar that follows links there. source is
- * the directory that the tree comes from.
- */
+ * the directory that the tree comes from. */
 int incoming_open_stream(struct incoming *in, const char *source,
 			 struct error *err);
-/*
- * True if this entry is left out. *name and *why say what and why. *why is NULL
- * if that name was already reported.
- */
+/* True if this entry is left out. *name and *why say what and why. *why is NULL
+ * if that name was already reported. */
 bool incoming_leaves_out(struct incoming *in, const struct archive_item *item,
 			 struct str *name, const char **why);
 /* Checks that a copy may go to this local path. ERR_POLICY if not. */
@@ -78,10 +70,8 @@ struct copy {
 			    directory */
 	char *target;    /* destination, once known; the caller frees it */
 	bool unread;     /* the reader of standard output is gone */
-	/*
-	 * The limit that was hit, if code is set. A failed transfer only keeps
-	 * the start of its message, so the whole error is stored here.
-	 */
+	/* The limit that was hit, if code is set. A failed transfer only keeps
+	 * the start of its message, so the whole error is stored here. */
 	struct error full;
 };
 
@@ -90,16 +80,12 @@ typedef int copy_write(void *arg, struct str chunk, struct error *err);
 
 /* Sets c->limit from the settings. */
 int copy_read_limit(struct copy *c, struct app *app, struct error *err);
-/*
- * Copies into the sandbox like cp: into an existing directory under the
- * source's name. local "-" is standard input. Sets c->target.
- */
+/* Copies into the sandbox like cp: into an existing directory under the
+ * source's name. local "-" is standard input. Sets c->target. */
 int copy_up(struct copy *c, const char *local, const char *remote,
 	    struct error *err);
-/*
- * Returns the destination of a copy of source: target, or target plus source's
- * name if target is a directory. Owned.
- */
+/* Returns the destination of a copy of source: target, or target plus source's
+ * name if target is a directory. Owned. */
 char *copy_join(const char *target, bool is_directory, const char *source);
 /* Copies out of the sandbox in the same way. local "-" is standard output. */
 int copy_down(struct copy *c, const char *remote, const char *local,
@@ -132,100 +118,74 @@ struct upload_target {      /* set the first three members, the rest is { 0 } */
 	int top;         /* descriptor, open while a tree is sent */
 };
 
-/*
- * Asks the sandbox what is at all targets: one command, and a second one if a
+/* Asks the sandbox what is at all targets: one command, and a second one if a
  * directory is merged into an existing one. ERR_USAGE if two uploads have the
- * same target. Call upload_release() for each in any case.
- */
+ * same target. Call upload_release() for each in any case. */
 int upload_stat(struct copy *c, struct upload_target *list, size_t n,
 		struct error *err);
-/*
- * Sends one upload and counts in c and u->refused. ERR_USAGE if something else
- * is at its target.
- */
+/* Sends one upload and counts in c and u->refused. ERR_USAGE if something else
+ * is at its target. */
 int upload_run(struct copy *c, struct upload_target *u, struct error *err);
 void upload_release(struct upload_target *u);
 
 /* copy_tree.c */
 
-/*
- * Trees are tar streams, packed and unpacked by the sandbox's own tar: through
+/* Trees are tar streams, packed and unpacked by the sandbox's own tar: through
  * its standard input and output or, if the provider has none, through a file in
- * its /tmp.
- */
-/*
- * Copies the content of the local directory (borrowed) into the remote one,
- * which is created if needed.
- */
+ * its /tmp. */
+/* Copies the content of the local directory (borrowed) into the remote one,
+ * which is created if needed. */
 int copy_tree_up(struct copy *c, int dir, const char *remote,
 		 struct error *err);
-/*
- * Copies the content of the remote directory into the local one, which is
+/* Copies the content of the remote directory into the local one, which is
  * created if needed. Never follows a link below it and never leaves it, even if
- * the sandbox is malicious.
- */
+ * the sandbox is malicious. */
 int copy_tree_down(struct copy *c, const char *remote, const char *local,
 		   struct error *err);
-/*
- * Unpacks the archive that pull returns into the remote directory, which is
- * created if needed.
- */
+/* Unpacks the archive that pull returns into the remote directory, which is
+ * created if needed. */
 int copy_archive_in(struct copy *c, const char *remote, mode_t mode,
 		    archive_pull *pull, void *arg, struct error *err);
-/*
- * Passes the content of the remote directory as a tar archive to write(),
+/* Passes the content of the remote directory as a tar archive to write(),
  * without the names that struct incoming leaves out. write() is called on
- * another thread.
- */
+ * another thread. */
 int copy_archive_out(struct copy *c, const char *remote, copy_write *write,
 		     void *arg, struct error *err);
 
 /* copy_file.c */
 
-/*
- * Warns that something is left out, and why. Stops after LEFT_OUT_MOST
- * warnings.
- */
+/* Warns that something is left out, and why. Stops after LEFT_OUT_MOST
+ * warnings. */
 void copy_tell_left_out(struct copy *c, struct str name, const char *why);
 /* Returns -1 with ERR_LIMIT if before plus bytes is above the limit. */
 int copy_check_size(struct copy *c, int64_t before, int64_t bytes,
 		    struct error *err);
 /* Counts bytes from the sandbox. -1 with ERR_LIMIT above the limit. */
 int copy_receive(struct copy *c, size_t bytes, struct error *err);
-/*
- * Checks that the disk has room for bytes more while 5 % of it (at most 1 GiB)
- * stay free. -1 with ERR_LIMIT.
- */
+/* Checks that the disk has room for bytes more while 5 % of it (at most 1 GiB)
+ * stay free. -1 with ERR_LIMIT. */
 int copy_store(struct copy *c, int64_t bytes, struct error *err);
 
-/*
- * Runs a script in the sandbox and appends its output to out. -1 also if its
- * exit status is not 0: ERR_REMOTE, naming what.
- */
+/* Runs a script in the sandbox and appends its output to out. -1 also if its
+ * exit status is not 0: ERR_REMOTE, naming what. */
 int copy_script(struct copy *c, struct str script, struct buf *out,
 		const char *what, struct error *err);
 
 /* Passes the content of a remote file to write(). */
 int copy_download(struct copy *c, const char *remote, copy_write *write,
 		  void *arg, struct error *err);
-/*
- * Sends one regular file, open at fd, from its beginning. mode 0: 0644, or the
- * mode of the existing file.
- */
+/* Sends one regular file, open at fd, from its beginning. mode 0: 0644, or the
+ * mode of the existing file. */
 int copy_file_up(struct copy *c, int fd, int mode, const char *remote,
 		 struct error *err);
-/*
- * Downloads to a temporary file next to local, then renames it to local once
- * complete.
- */
+/* Downloads to a temporary file next to local, then renames it to local once
+ * complete. */
 int copy_file_down(struct copy *c, const char *remote, const char *local,
 		   struct error *err);
 /* Sets the sandbox's tar command: 't' tar, 'b' busybox tar. */
 void copy_set_tar(struct copy *c, char kind);
-/*
- * Stores what pull returns in an unnamed temporary file. Returns its
- * descriptor, or -1.
- */
+/* Stores what pull returns in an unnamed temporary file. Returns its
+ * descriptor, or -1. */
 int copy_spool(struct copy *c, archive_pull *pull, void *arg,
 	       struct error *err);
 

@@ -94,10 +94,8 @@ int incoming_open_stream(struct incoming *in, const char *source,
 	return 0;
 }
 
-/*
- * Returns the length of path up to the first .git that --bring does not name,
- * or 0.
- */
+/* Returns the length of path up to the first .git that --bring does not name,
+ * or 0. */
 static size_t find_git(const struct incoming *in, struct str path)
 {
 	size_t end = 0;
@@ -514,9 +512,8 @@ static int rename_temporary(const struct file_sink *s)
 	return unlinkat(s->dir, s->temporary, 0);
 }
 
-/*
- * Closes the file. whole: renames it to its final name; otherwise deletes it.
- */
+/* Closes the file. whole: renames it to its final name; otherwise deletes
+ * it. */
 static int sink_close(struct file_sink *s, bool whole, struct error *err)
 {
 	/* an empty file was never opened */

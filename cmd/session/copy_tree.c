@@ -41,10 +41,8 @@ enum {
 				  with NUL */
 };
 
-/*
- * Set of paths, stored as keyed hashes. The key is random, so that a sandbox
- * cannot choose names that collide.
- */
+/* Set of paths, stored as keyed hashes. The key is random, so that a sandbox
+ * cannot choose names that collide. */
 struct path_set {
 	uint64_t *slots; /* owned; 0 means free */
 	size_t n;
@@ -198,10 +196,8 @@ static const char *find_objection(struct sieve *s,
 	return NULL;
 }
 
-/*
- * Returns 1 if the entry is left out (after a warning), 0 if it passes, -1 with
- * err.
- */
+/* Returns 1 if the entry is left out (after a warning), 0 if it passes, -1 with
+ * err. */
 static int leave_out(struct sieve *s, const struct archive_item *item,
 		     struct error *err)
 {
@@ -222,20 +218,16 @@ static int leave_out(struct sieve *s, const struct archive_item *item,
 	} else {
 		if (why)
 			copy_tell_left_out(s->copy, name, why);
-		/*
-		 * Below .git: link targets name the .git itself, so no need to
-		 * record it.
-		 */
+		/* Below .git: link targets name the .git itself, so no need to
+		 * record it. */
 		if (name.len < path.len)
 			return 1;
 	}
 	return path.len && path_set_add(&s->gone, path, err) < 0 ? -1 : 1;
 }
 
-/*
- * Restores the "./" prefix if tar used one, so that users can select entries by
- * name.
- */
+/* Restores the "./" prefix if tar used one, so that users can select entries by
+ * name. */
 static const char *find_spelling(const char *raw, const struct buf *plain,
 				 char room[NAME_BYTES + 2])
 {
@@ -309,10 +301,8 @@ static void sieve_close(struct sieve *s)
 	free(s);
 }
 
-/*
- * source is the directory in the sandbox; --bring may name its last component.
- * The copy is borrowed. NULL with err.
- */
+/* source is the directory in the sandbox; --bring may name its last component.
+ * The copy is borrowed. NULL with err. */
 static struct sieve *sieve_open(struct copy *c, const char *source,
 				copy_write *write, void *arg, struct error *err)
 {
@@ -337,10 +327,8 @@ static int64_t on_pull(void *arg, char *room, size_t len, struct error *err)
 	return s->pull(s->from, room, len, err);
 }
 
-/*
- * Reads the whole stream. Any thread; write() is called on it. -1 if the stream
- * is broken, or with the error of pull or write.
- */
+/* Reads the whole stream. Any thread; write() is called on it. -1 if the stream
+ * is broken, or with the error of pull or write. */
 static int sieve_run(struct sieve *s, archive_pull *pull, void *arg,
 		     struct error *err)
 {
@@ -351,9 +339,8 @@ static int sieve_run(struct sieve *s, archive_pull *pull, void *arg,
 	return archive_visit(&v, err);
 }
 
-/*
- * Writes the end-of-archive marker; without it tar reports a truncated archive.
- */
+/* Writes the end-of-archive marker; without it tar reports a truncated
+ * archive. */
 static int sieve_end(struct sieve *s, struct error *err)
 {
 	return archive_stream_end(s->out, err) < 0 ? -1 : flush_output(s, err);
@@ -382,10 +369,8 @@ struct tar_download {
 			 messages */
 };
 
-/*
- * Connects tar's output, which arrives on one thread, to a second thread that
- * unpacks or filters it. A socket between them gives flow control.
- */
+/* Connects tar's output, which arrives on one thread, to a second thread that
+ * unpacks or filters it. A socket between them gives flow control. */
 struct tar_relay {
 	struct copy *copy;
 	pthread_t thread;
@@ -401,10 +386,8 @@ struct tar_relay {
 	int rc;
 };
 
-/*
- * True for the last line of GNU tar or busybox tar, which says that there were
- * errors.
- */
+/* True for the last line of GNU tar or busybox tar, which says that there were
+ * errors. */
 static bool is_summary(struct str line)
 {
 	return str_search(line, STR("xiting with failure")) < line.len ||
@@ -476,10 +459,8 @@ static void add_counts(struct copy *c, const struct archive_counts *n)
 	c->skipped += n->skipped;
 }
 
-/*
- * Checks tar's exit status against its messages. must_go_on: tar must have
- * continued after the first error; busybox tar does not when unpacking.
- */
+/* Checks tar's exit status against its messages. must_go_on: tar must have
+ * continued after the first error; busybox tar does not when unpacking. */
 static int check_status(struct copy *c, struct complaints *said,
 			const struct exec_result *res, bool must_go_on,
 			struct error *err)
@@ -523,10 +504,8 @@ static int check_tar(const struct copy *c, struct error *err)
 	return error_hint(err, "Install it there, or copy one file at a time.");
 }
 
-/*
- * Sets the directory's mode last, and only if it is new. busybox tar needs
- * EXTRACT_UNSAFE_SYMLINKS for links that are absolute or contain "..".
- */
+/* Sets the directory's mode last, and only if it is new. busybox tar needs
+ * EXTRACT_UNSAFE_SYMLINKS for links that are absolute or contain "..". */
 static void upload_script(struct copy *c, const char *remote, mode_t mode,
 			  struct buf *script)
 {
@@ -542,10 +521,8 @@ static void upload_script(struct copy *c, const char *remote, mode_t mode,
 		 (unsigned)(mode & 0777), c->tar);
 }
 
-/*
- * Adds the start of a command that reads a file of the sandbox as its input and
- * deletes it.
- */
+/* Adds the start of a command that reads a file of the sandbox as its input and
+ * deletes it. */
 static void add_input(struct buf *script, const char *file)
 {
 	buf_adds(script, "exec <");
@@ -586,9 +563,8 @@ static char *new_file(void)
 	return xasprintf("/tmp/.dcode-cp-%s", random);
 }
 
-/*
- * Deletes a temporary file in the sandbox, also after the copy was cancelled.
- */
+/* Deletes a temporary file in the sandbox, also after the copy was
+ * cancelled. */
 static void remove_file(struct copy *c, const char *file)
 {
 	struct buf script = BUF_INIT(SCRIPT_BYTES);

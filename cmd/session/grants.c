@@ -29,10 +29,8 @@ static void add_text(cJSON *object, const char *name, const char *text)
 		cJSON_AddStringToObject(object, name, text);
 }
 
-/*
- * Returns the call as JSON. sandbox NULL: matches any sandbox of this provider.
- * Free with cJSON_free().
- */
+/* Returns the call as JSON. sandbox NULL: matches any sandbox of this provider.
+ * Free with cJSON_free(). */
 static char *describe_call(const struct approval *a, const char *sandbox,
 			   const char *id)
 {
@@ -148,10 +146,8 @@ struct grant_edit {
 	bool adds;
 };
 
-/*
- * Config edit: adds the call to [approvals] allow, or removes it (adds is
- * false).
- */
+/* Config edit: adds the call to [approvals] allow, or removes it (adds is
+ * false). */
 static int edit_text(void *arg, const char *name, struct str text,
 		     struct buf *out, struct error *err)
 {
@@ -171,9 +167,8 @@ static int edit_config(struct app *app, const char *call, bool adds,
 	return config_file_edit(app, edit_text, &edit, err);
 }
 
-/*
- * True if the call contains a secret, which must not be written to config.toml.
- */
+/* True if the call contains a secret, which must not be written to
+ * config.toml. */
 static bool has_secret(const struct app *app, const char *call)
 {
 	struct buf masked = BUF_INIT(MAX_CONFIG);

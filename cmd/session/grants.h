@@ -11,21 +11,17 @@ struct grant {
 	bool stored; /* it is in the user's config.toml */
 };
 
-/*
- * The list of grants; start with { 0 }. A call matches if tool, all arguments,
+/* The list of grants; start with { 0 }. A call matches if tool, all arguments,
  * machine, sandbox, working directory, mounted directory and target file are
  * equal. A stored grant matches every sandbox of its provider, because a new
- * sandbox has another id. Use on one thread.
- */
+ * sandbox has another id. Use on one thread. */
 struct grants {
 	struct grant *list; /* owned */
 	size_t n;
 };
 
-/*
- * Adds a grant. id: valid only for the call with this id, and removed by
- * grants_take(); or NULL.
- */
+/* Adds a grant. id: valid only for the call with this id, and removed by
+ * grants_take(); or NULL. */
 void grants_add(struct grants *g, const struct approval *a, const char *id);
 bool grants_have(const struct grants *g, const struct approval *a);
 bool grants_take(struct grants *g, const struct approval *a, const char *id);
@@ -34,11 +30,9 @@ void grants_clear(struct grants *g);
 void grants_inherit(struct grants *g, const struct grants *from);
 /* Adds the grants of approvals.allow. Only warns if the value is invalid. */
 void grants_load(struct grants *g, const struct settings *set);
-/*
- * Like grants_add(), and writes the grant to the user's config.toml. ERR_CONFIG
+/* Like grants_add(), and writes the grant to the user's config.toml. ERR_CONFIG
  * if the file cannot be changed, ERR_POLICY, ERR_USAGE if the call contains a
- * secret.
- */
+ * secret. */
 int grants_store(struct grants *g, const struct approval *a, struct app *app,
 		 struct error *err);
 /* Removes the i-th grant, also from config.toml. */

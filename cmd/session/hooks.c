@@ -34,10 +34,8 @@ static const char *permission_mode(void *arg)
 	return r->mode == RUN_AUTO_EDIT ? "acceptEdits" : "default";
 }
 
-/*
- * Writes the whole thread to a file for hooks and returns its path. NULL if
- * there is none. Owned.
- */
+/* Writes the whole thread to a file for hooks and returns its path. NULL if
+ * there is none. Owned. */
 static char *write_transcript(void *arg, const char *session)
 {
 	struct app *app = arg;
@@ -47,10 +45,8 @@ static char *write_transcript(void *arg, const char *session)
 		       : NULL;
 }
 
-/*
- * Opens the transcript with a separate database connection, because hooks run
- * on other threads.
- */
+/* Opens the transcript with a separate database connection, because hooks run
+ * on other threads. */
 static void open_transcript(struct run *r)
 {
 	struct app *app = r->app;

@@ -169,10 +169,8 @@ static bool has_own_key(const struct mcp_entry *e)
 	return false;
 }
 
-/*
- * Returns the server's address. Owned. NULL if there is none, or if its
- * variables cannot be expanded now.
- */
+/* Returns the server's address. Owned. NULL if there is none, or if its
+ * variables cannot be expanded now. */
 static char *address_of(struct app *app, const struct mcp_entry *e)
 {
 	struct buf url = BUF_INIT(MCP_VALUE_MAX);
@@ -232,12 +230,10 @@ static void drop(struct login *l)
 	oauth_grant_release(&l->grant);
 }
 
-/*
- * Reads the store before renewing. Another dcode may have renewed the login,
+/* Reads the store before renewing. Another dcode may have renewed the login,
  * and a refresh token works only once. If the user logged out there, sets
  * *gone. If the store still has the token last seen, ours is at least as new
- * and stays. True if a fresh token was found.
- */
+ * and stays. True if a fresh token was found. */
 static bool adopt(struct login *l, const char *dir, const struct vault_ask *ask,
 		  bool *gone)
 {
@@ -265,11 +261,9 @@ static bool adopt(struct login *l, const char *dir, const struct vault_ask *ask,
 	return newer && !oauth_grant_is_stale(&l->grant);
 }
 
-/*
- * Renews the tokens. A refresh token works only once, so cancelling between the
+/* Renews the tokens. A refresh token works only once, so cancelling between the
  * server's answer and the store would lose the login. Therefore uses time
- * limits of its own instead of the caller's stop.
- */
+ * limits of its own instead of the caller's stop. */
 static int renew_locked(struct app *app, struct login *l, const char *dir,
 			struct error *err)
 {
@@ -430,10 +424,8 @@ static void give_back(struct app *app, const struct vault_entry *e)
 	oauth_grant_release(&g);
 }
 
-/*
- * True if key belongs to the server of prefix, not to one with a longer name
- * that contains a dot.
- */
+/* True if key belongs to the server of prefix, not to one with a longer name
+ * that contains a dot. */
 static bool is_key_of(const char *key, const char *prefix)
 {
 	return str_starts(str_of(key), prefix) &&

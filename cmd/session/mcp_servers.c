@@ -34,10 +34,8 @@ static void add_variable(void *arg, struct str name)
 		xstrndup(name.ptr ? name.ptr : "", name.len);
 }
 
-/*
- * Collects the words that may name a file of the project: the command line and
- * the values of env.
- */
+/* Collects the words that may name a file of the project: the command line and
+ * the values of env. */
 static size_t copy_words(struct servers_claim *c, const struct mcp_entry *e)
 {
 	size_t n = 0;
@@ -254,10 +252,8 @@ static bool may_start(void *arg, const struct settings *set,
 	return allowed;
 }
 
-/*
- * Asks the user, or looks up the earlier answer. Returns NULL if the entry is
- * allowed, otherwise why not.
- */
+/* Asks the user, or looks up the earlier answer. Returns NULL if the entry is
+ * allowed, otherwise why not. */
 static const char *judge_project(struct servers_opening *o,
 				 const struct mcp_entry *e)
 {

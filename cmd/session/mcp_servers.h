@@ -7,22 +7,18 @@
 #include "mcp/mcp.h"
 #include "trust/trust.h"
 
-/*
- * Calls each for every file that may name servers, until it returns false.
+/* Calls each for every file that may name servers, until it returns false.
  * Later files take precedence: the user's ~/.deepagents, the project's
  * .deepagents, the project's root (the nearest directory upwards with a .git,
  * else the current one), and the file of --mcp-config. In each directory
- * mcp.json comes before .mcp.json.
- */
+ * mcp.json comes before .mcp.json. */
 void servers_each_place(struct app *app, const char *config,
 			bool (*each)(void *arg, const struct mcp_place *p),
 			void *arg);
-/*
- * Prepares the configured servers; none is started yet. asks: asks the user
+/* Prepares the configured servers; none is started yet. asks: asks the user
  * once about the project's servers, and reports each refused one on stderr. A
  * broken file is a warning, except config (which may be NULL). *m is NULL if
- * there are no servers. -1: the user cancelled, or config cannot be used.
- */
+ * there are no servers. -1: the user cancelled, or config cannot be used. */
 int servers_open(struct app *app, const char *config, bool asks, struct mcp **m,
 		 struct error *err);
 
@@ -38,10 +34,8 @@ void servers_claim(struct servers_claim *c, const struct mcp_entry *e,
 		   const struct settings *set);
 void servers_claim_release(struct servers_claim *c);
 
-/*
- * Appends lines about a server: state, start time, output. tools: also the
- * names of its tools.
- */
+/* Appends lines about a server: state, start time, output. tools: also the
+ * names of its tools. */
 void mcp_show(const struct app *app, struct mcp_server *s, bool tools,
 	      struct buf *out);
 /* Appends the same as a JSON object. */

@@ -158,10 +158,8 @@ static int refuse_param(const struct costly_param *p, struct error *err)
 				  : "");
 }
 
-/*
- * Some parameters change the price of a request. The model then counts as
- * unpriced.
- */
+/* Some parameters change the price of a request. The model then counts as
+ * unpriced. */
 int run_money_model(struct run *r, struct meter_model **account,
 		    struct error *err)
 {

@@ -5,46 +5,35 @@
 
 #include "cmd/session/run.h"
 
-/*
- * Creates r->app->meter with the cap of --max-usd or [limits], unless an
- * earlier run did. ERR_USAGE, ERR_CONFIG.
- */
+/* Creates r->app->meter with the cap of --max-usd or [limits], unless an
+ * earlier run did. ERR_USAGE, ERR_CONFIG. */
 int run_money_begin(struct run *r, struct error *err);
-/*
- * Returns the account of the model of r->choice. ERR_USAGE if there is a cap
- * and the price of its requests is unknown.
- */
+/* Returns the account of the model of r->choice. ERR_USAGE if there is a cap
+ * and the price of its requests is unknown. */
 int run_money_model(struct run *r, struct meter_model **account,
 		    struct error *err);
-/*
- * Starts counting the cost of r->client's sandbox. Warns if a cap cannot count
+/* Starts counting the cost of r->client's sandbox. Warns if a cap cannot count
  * it. run_money_sandbox_end() stops counting, once the sandbox is deleted or
- * left. ERR_CONFIG.
- */
+ * left. ERR_CONFIG. */
 int run_money_sandbox(struct run *r, struct error *err);
 void run_money_sandbox_end(struct run *r);
 /* Returns stop with a deadline before the sandbox alone uses up the cap. */
 struct stop run_money_stop(const struct run *r, const struct stop *stop);
-/*
- * Call before leaving a sandbox that keeps running: its cost until it is used
- * again or deleted counts for its thread.
- */
+/* Call before leaving a sandbox that keeps running: its cost until it is used
+ * again or deleted counts for its thread. */
 void run_money_keep(struct run *r);
 /* Stores the thread's costs since the last call. */
 void run_money_store(struct run *r);
-/*
- * Appends "Cost: $0.42 (...)" without a newline; nothing if nothing was used.
- */
+/* Appends "Cost: $0.42 (...)" without a newline; nothing if nothing was
+ * used. */
 void run_money_line(const struct run *r, struct buf *out);
 /* Appends members of the JSON result: ,"cost_usd":0.42,... */
 void run_money_json(const struct run *r, struct buf *out);
 /* Appends the costs by model, and those of the thread's earlier runs. */
 void run_money_print(struct run *r, struct buf *out);
-/*
- * In a chat, the sandbox costs money even while idle. These return when the
+/* In a chat, the sandbox costs money even while idle. These return when the
  * user is asked whether it may exceed the cap, and when the chat ends with the
- * sandbox otherwise. clock_ms(), or INT64_MAX for never.
- */
+ * sandbox otherwise. clock_ms(), or INT64_MAX for never. */
 int64_t run_money_asks_at(const struct run *r);
 int64_t run_money_ends_at(const struct run *r);
 

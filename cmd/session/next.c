@@ -54,10 +54,8 @@ static void add_flag(struct next *next, const struct run *r, const char *name)
 		add_word(next, value);
 }
 
-/*
- * Repeats flags of r. makes: also those for creating a sandbox, so that the
- * thread's new sandbox is like the first one.
- */
+/* Repeats flags of r. makes: also those for creating a sandbox, so that the
+ * thread's new sandbox is like the first one. */
 static void add_flags(struct next *next, const struct run *r, bool makes)
 {
 	static const char *const always[] = {
@@ -90,9 +88,8 @@ static bool has_word(const char *const *words, size_t n, const char *word)
 	return false;
 }
 
-/*
- * The slash command's words come first, so they take precedence over r's flags.
- */
+/* The slash command's words come first, so they take precedence over r's
+ * flags. */
 static int read_words(struct next *next, const struct run *r,
 		      const char *const *words, size_t n, struct error *err)
 {
@@ -121,10 +118,8 @@ static int read_words(struct next *next, const struct run *r,
 	return run_read_flags(&next->run, &next->args, err);
 }
 
-/*
- * Copies the permissions of r, except from a sandbox to this machine, or to a
- * sandbox for which the user just declined them.
- */
+/* Copies the permissions of r, except from a sandbox to this machine, or to a
+ * sandbox for which the user just declined them. */
 static void take_permissions(struct run *n, const struct run *r)
 {
 	bool comes_out = run_allows_all(r) &&
@@ -169,10 +164,8 @@ static int open_run(struct run *n, struct run *r, struct error *err)
 	return conversation_load(n, err);
 }
 
-/*
- * If the thread only changes its sandbox, no session ends or starts for the
- * hooks.
- */
+/* If the thread only changes its sandbox, no session ends or starts for the
+ * hooks. */
 static int follow_hooks(struct run *n, struct run *r, bool same_thread,
 			struct error *err)
 {
@@ -232,10 +225,8 @@ void next_finish(struct run *r)
 	}
 }
 
-/*
- * Only one sandbox at a time: that of an interrupted attempt is deleted before
- * the next is created.
- */
+/* Only one sandbox at a time: that of an interrupted attempt is deleted before
+ * the next is created. */
 int next_open(struct run *r, const char *const *words, size_t n_words,
 	      bool same_thread, struct error *err)
 {

@@ -39,9 +39,8 @@
 
 enum { RUN_MAX_S = 24 * 3600 }; /* time limit of a run without --timeout */
 
-/*
- * agent.update_tools callback: offers changed MCP tools with the next request.
- */
+/* agent.update_tools callback: offers changed MCP tools with the next
+ * request. */
 static int update_tools(void *arg, const struct stop *stop, struct error *err)
 {
 	struct run *r = arg;
@@ -50,10 +49,8 @@ static int update_tools(void *arg, const struct stop *stop, struct error *err)
 	return run_mcp_update(r) ? run_offer_tools(r, err) : 0;
 }
 
-/*
- * Attaches hooks, subagents, web access and MCP to the agent. Runs before the
- * first request, so that no request bypasses them.
- */
+/* Attaches hooks, subagents, web access and MCP to the agent. Runs before the
+ * first request, so that no request bypasses them. */
 static void attach(struct run *r)
 {
 	run_hooks_follow(r);
@@ -132,10 +129,8 @@ static int open_both(struct run *r, const struct stop *stop, struct error *err)
 		       : open_rest(r, err);
 }
 
-/*
- * The model's key is missing (err). Also checks the sandbox provider's key, so
- * that the user learns about both at once.
- */
+/* The model's key is missing (err). Also checks the sandbox provider's key, so
+ * that the user learns about both at once. */
 static void tell_sandbox_too(struct run *r, struct error *err)
 {
 	struct app plain = { .mask = r->app->mask };
@@ -165,10 +160,8 @@ int run_open(struct run *r, const struct stop *stop, struct error *err)
 		return -1;
 	}
 	if (r->choice.by_key && !r->made) {
-		/*
-		 * The user did not choose the model and may not know which it
-		 * is.
-		 */
+		/* The user did not choose the model and may not know which it
+		 * is. */
 		name = run_model_name(r);
 		print_line(r->app,
 			   "Model: %s (the default; -M chooses another)", name);
@@ -186,10 +179,8 @@ void run_undo(struct run *r)
 	struct error ignored = { 0 };
 
 	run_promise_end(r);
-	/*
-	 * The sandbox comes first because it costs money. A failure was already
-	 * reported.
-	 */
+	/* The sandbox comes first because it costs money. A failure was already
+	 * reported. */
 	r->lost = run_end_sandbox(r, &ignored) < 0 && ignored.code == ERR_GONE;
 	run_mcp_end(r);
 	if (r->opened_client)

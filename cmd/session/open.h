@@ -5,10 +5,8 @@
 
 #include "cmd/session/run.h"
 
-/*
- * Opens everything, except a sandbox created in the background. After -1 call
- * run_close(), which deletes what was created.
- */
+/* Opens everything, except a sandbox created in the background. After -1 call
+ * run_close(), which deletes what was created. */
 int run_open(struct run *r, const struct stop *stop, struct error *err);
 void run_undo(struct run *r); /* releases a failed or open run; may be called
 				 twice */

@@ -65,10 +65,8 @@ static int refuse_unknown(const struct buf *refuse_provider, struct error *err)
 	return -1;
 }
 
-/*
- * Parses the list of names. *n is their number, *all is set if "all" is in the
- * list. Unknown names are appended to the buffer.
- */
+/* Parses the list of names. *n is their number, *all is set if "all" is in the
+ * list. Unknown names are appended to the buffer. */
 static unsigned read_names(const char *text, size_t *n, bool *all,
 			   struct buf *refuse_provider)
 {
@@ -93,10 +91,8 @@ static unsigned read_names(const char *text, size_t *n, bool *all,
 	return bits;
 }
 
-/*
- * Parses "all" or a comma-separated list, ignoring case. text NULL means all.
- * Errors use the reference's wording for --allow-fs-tools (ERR_USAGE).
- */
+/* Parses "all" or a comma-separated list, ignoring case. text NULL means all.
+ * Errors use the reference's wording for --allow-fs-tools (ERR_USAGE). */
 static int fs_tools_parse(const char *text, unsigned *bits, struct error *err)
 {
 	struct buf refuse_provider = BUF_INIT(FS_NAMES_BYTES);
@@ -144,7 +140,6 @@ static void add_pattern(const char ***all, size_t *n, const char *pattern)
 	(*all)[(*n)++] = pattern;
 }
 
-/* The flags' patterns come last. */
 const char **include_read(struct app *app, const struct args *args, size_t *n,
 			  struct error *err)
 {
@@ -225,10 +220,8 @@ int limits_read(const struct settings *set, struct fetch_request *r,
 	return 0;
 }
 
-/*
- * Returns bytes. An invalid setting must not prevent saving the work of a
- * sandbox that is about to be deleted.
- */
+/* Returns bytes. An invalid setting must not prevent saving the work of a
+ * sandbox that is about to be deleted. */
 static int64_t read_or_default(const struct settings *set,
 			       const struct limit *l)
 {
@@ -248,10 +241,8 @@ void limits_read_or_default(const struct settings *set, struct fetch_request *r)
 
 enum { SPEC_BYTES = 1 << 16, ENTRY_BYTES = 64 << 20 };
 
-/*
- * Cuts LOCAL or REMOTE off *text, up to the first colon, which is skipped. "\:"
- * is a literal colon.
- */
+/* Cuts LOCAL or REMOTE off *text, up to the first colon, which is skipped. "\:"
+ * is a literal colon. */
 static char *split_side(const char **text)
 {
 	struct buf side = BUF_INIT(SPEC_BYTES);
@@ -316,10 +307,7 @@ static int add_all(struct transfer_options *t, const struct args *args,
 	return rc;
 }
 
-/*
- * Reads --upload, --download, --bring and --force. ERR_USAGE. Release it even
- * after -1.
- */
+/* Reads the flags of transfers. ERR_USAGE. Release it even after -1. */
 static int transfer_options_read(struct transfer_options *t,
 				 const struct args *args, struct error *err)
 {
@@ -362,10 +350,7 @@ static int check_parent(const char *target, struct error *err)
 	return rc;
 }
 
-/*
- * Checks before the sandbox exists: the source is readable, or the destination
- * is free.
- */
+/* Checks in advance that the source is readable or the target is free. */
 static int check_transfer(const struct transfer_option *t, bool force,
 			  struct error *err)
 {
@@ -385,9 +370,7 @@ static int check_transfer(const struct transfer_option *t, bool force,
 	return rc;
 }
 
-/*
- * Returns a canonical name of the destination, to compare two of them. Owned.
- */
+/* Returns the canonical destination, to compare two of them. Owned. */
 static char *place_of(const struct transfer_option *t)
 {
 	char *target = t->uploads ? copy_join(t->remote, true, t->local)
@@ -425,10 +408,8 @@ static int check_two(const struct transfer_option *a,
 	return rc;
 }
 
-/*
- * Finds errors before a sandbox is created: a missing source, a taken
- * destination, or two transfers to one destination.
- */
+/* Finds errors before a sandbox is created: a missing source, a taken
+ * destination, or two transfers to one destination. */
 static int transfer_options_check(const struct transfer_options *t,
 				  struct error *err)
 {
@@ -457,10 +438,7 @@ static void transfer_options_release(struct transfer_options *t)
 	*t = (struct transfer_options){ 0 };
 }
 
-/*
- * True for a linked worktree, whose files contain the repository's absolute
- * path.
- */
+/* True for a linked worktree: its files hold the repository's full path. */
 static bool is_worktree(const struct settings *set, const char *root)
 {
 	struct bind_git git;
@@ -483,10 +461,8 @@ static int set_param(const struct run_options *o, struct settings *set,
 	return rc;
 }
 
-/*
- * Mounts the directory in a new sandbox. A worktree is mounted at the same
- * path, because git finds its repository by that path.
- */
+/* Mounts the directory in a new sandbox. A worktree is mounted at the same
+ * path, because git finds its repository by that path. */
 static int bind_new(struct run_options *o, const struct sandbox_binding *b,
 		    struct settings *set, struct error *err)
 {
@@ -509,10 +485,8 @@ static int bind_new(struct run_options *o, const struct sandbox_binding *b,
 	return rc;
 }
 
-/*
- * Turns --workspace bind (by_flag) or the setting into the provider's own
- * setting, so that the provider checks it.
- */
+/* Turns --workspace bind (by_flag) or the setting into the provider's own
+ * setting, so that the provider checks it. */
 static int run_bind_resolve(struct run_options *o, struct settings *set,
 			    bool by_flag, struct error *err)
 {
@@ -596,10 +570,8 @@ static const char *tree_flag(const struct run_options *o,
 	return args_value(args, "history") && o->history ? "--history" : NULL;
 }
 
-/*
- * Refuses a flag about the tree unless the tree is sent, may be sent after a
- * question, or was sent earlier.
- */
+/* Refuses a flag about the tree unless the tree is sent, may be sent after a
+ * question, or was sent earlier. */
 static int check_tree(const struct run_options *o, const struct args *args,
 		      bool unattended, struct error *err)
 {
@@ -615,7 +587,6 @@ static int check_tree(const struct run_options *o, const struct args *args,
 			 flag);
 }
 
-/* Without a sandbox, no workspace is used. */
 int run_workspace_resolve(struct run_options *o, struct app *app,
 			  const struct args *args, struct error *err)
 {
@@ -746,10 +717,7 @@ static int check_together(const struct run_options *o, struct error *err)
 	return 0;
 }
 
-/*
- * Returns the kinds of trust.h that the --trust-project flags accept without
- * asking.
- */
+/* Returns the kinds (trust.h) that --trust-project... allows without asking. */
 static unsigned trusted_kinds(const struct args *args)
 {
 	unsigned kinds = 0;
@@ -786,7 +754,6 @@ static int check_words(const struct run_options *o, struct error *err)
 	return 0;
 }
 
-/* Reads every flag of a run; the first error wins. */
 int run_options_read(struct run_options *o, const struct args *args,
 		     struct error *err)
 {
@@ -863,10 +830,8 @@ void run_options_release(struct run_options *o)
 	o->n_include = 0;
 }
 
-/*
- * The provider or default may be missing because config.toml could not be read.
- * Appends that to the message if it fits.
- */
+/* The provider or default may be missing because config.toml could not be read.
+ * Appends that to the message if it fits. */
 static void add_broken(const struct settings *set, struct error *err)
 {
 	size_t used = strlen(err->message);
@@ -1017,7 +982,6 @@ int run_sandbox_resolve(struct run_options *o, struct app *app,
 	return check_flags(o, p, err);
 }
 
-/* Reads the setting shell.allow_list. */
 int run_allow_resolve(struct run_options *o, const struct settings *set,
 		      struct error *err)
 {
@@ -1041,9 +1005,7 @@ int run_allow_resolve(struct run_options *o, const struct settings *set,
 	return rc;
 }
 
-/*
- * Reads a setting with two possible words. *second is set for the second one.
- */
+/* Reads a setting with two possible words. *second: it is the second. */
 static int read_word(const struct settings *set, const char *key,
 		     const char *const words[2], bool *second,
 		     struct error *err)

@@ -90,56 +90,43 @@ struct run_options {
 /* Reads approvals.sandbox and approvals.review: ERR_CONFIG. */
 int run_asks_resolve(struct run_options *o, const struct settings *set,
 		     struct error *err);
-/*
- * Applies the machine's policy: a forbidden flag is an error, a limit is
- * lowered to the policy's.
- */
+/* Applies the machine's policy: a forbidden flag is an error, a limit is
+ * lowered to the policy's. */
 int run_policy_apply(struct run_options *o, const struct settings *set,
 		     struct error *err);
-/*
- * ERR_POLICY if the machine's policy forbids what, the name of a flag like -y.
- */
+/* ERR_POLICY if the machine's policy forbids what, the name of a flag like
+ * -y. */
 int run_options_check_yes(const struct settings *set, const char *what,
 			  struct error *err);
 /* Warns if the policy's default sandbox is not used. */
 void run_policy_remark(const struct run_options *o, const struct settings *set);
 /* Also true for a tool that the option does not cover. */
 bool fs_tools_permit(unsigned tools, const char *name);
-/*
- * Collects [workspace] include, then --include of the current chat, then of
+/* Collects [workspace] include, then --include of the current chat, then of
  * args (may be NULL). The array is owned, the strings are borrowed. NULL with
- * err.
- */
+ * err. */
 const char **include_read(struct app *app, const struct args *args, size_t *n,
 			  struct error *err);
 /* Sets r->file_max and r->total_max. */
 int limits_read(const struct settings *set, struct fetch_request *r,
 		struct error *err);
-/*
- * Same, for use before a sandbox is deleted: an invalid value is replaced by
- * its default, with a warning.
- */
+/* Same, for use before a sandbox is deleted: an invalid value is replaced by
+ * its default, with a warning. */
 void limits_read_or_default(const struct settings *set,
 			    struct fetch_request *r);
 /* Reads the flags and checks them without opening files: ERR_USAGE. */
 int run_options_read(struct run_options *o, const struct args *args,
 		     struct error *err);
-/*
- * Sets o->sandbox from the flag and the settings. Errors use the reference's
- * wording (spec/cli.md §2.1).
- */
+/* Sets o->sandbox from the flag and the settings. Errors use the reference's
+ * wording (spec/cli.md §2.1). */
 int run_sandbox_resolve(struct run_options *o, struct app *app,
 			const char *flag, struct error *err);
-/*
- * Decides what happens to the sandbox at the end, from --keep, --on-exit or the
- * setting. Call after run_sandbox_resolve().
- */
+/* Decides what happens to the sandbox at the end, from --keep, --on-exit or the
+ * setting. Call after run_sandbox_resolve(). */
 int run_exit_resolve(struct run_options *o, struct app *app,
 		     const struct args *args, struct error *err);
-/*
- * Reads --workspace, --include, --history and their settings. ERR_USAGE,
- * ERR_CONFIG. Call after run_sandbox_resolve().
- */
+/* Reads --workspace, --include, --history and their settings. ERR_USAGE,
+ * ERR_CONFIG. Call after run_sandbox_resolve(). */
 int run_workspace_resolve(struct run_options *o, struct app *app,
 			  const struct args *args, struct error *err);
 /* Reads [sandboxes] keep_for, in seconds. */
@@ -150,11 +137,9 @@ int run_allow_resolve(struct run_options *o, const struct settings *set,
 /* Checks the files and texts that flags name, before a key is needed. */
 int run_options_check(const struct run_options *o, struct error *err);
 void run_options_release(struct run_options *o);
-/*
- * Sets source and destination. An empty second means the current directory,
+/* Sets source and destination. An empty second means the current directory,
  * here or in the sandbox. option is for error messages. Release it even after
- * -1.
- */
+ * -1. */
 int transfer_option_set(struct transfer_option *t, const char *option,
 			const char *first, const char *second,
 			struct error *err);

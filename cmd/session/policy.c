@@ -70,9 +70,8 @@ void yolo_acknowledge(struct app *app)
 	free(name);
 }
 
-/*
- * Resolves the path like the tool will. NULL for a path that the tool refuses.
- */
+/* Resolves the path like the tool will. NULL for a path that the tool
+ * refuses. */
 static char *written_path(const struct approval *a)
 {
 	struct error ignored = { 0 };
@@ -83,10 +82,8 @@ static char *written_path(const struct approval *a)
 	return path;
 }
 
-/*
- * Resolves every link of path on this machine. If path does not exist, resolves
- * its existing part. NULL if that fails.
- */
+/* Resolves every link of path on this machine. If path does not exist, resolves
+ * its existing part. NULL if that fails. */
 static char *real_path(const char *path)
 {
 	char *real = realpath(path, NULL);
@@ -107,10 +104,8 @@ static char *real_path(const char *path)
 	return whole;
 }
 
-/*
- * Decides about reading a file on the user's machine. Sets a->real_path if the
- * path contains links.
- */
+/* Decides about reading a file on the user's machine. Sets a->real_path if the
+ * path contains links. */
 static enum run_verdict decide_reading(const struct run *r, struct approval *a)
 {
 	char *path = written_path(a);
@@ -151,10 +146,8 @@ static enum run_verdict decide_reading(const struct run *r, struct approval *a)
 	return verdict;
 }
 
-/*
- * Finds a protected name in the path or, if a directory is deleted, in its
- * content.
- */
+/* Finds a protected name in the path or, if a directory is deleted, in its
+ * content. */
 static struct str protected_name(const struct protect *p,
 				 const struct files_target *t)
 {
@@ -201,11 +194,9 @@ static void find_objection(const struct protect *p, const char *own,
 	}
 }
 
-/*
- * Appends the real target for the question, for example "/home/ann/.bashrc
+/* Appends the real target for the question, for example "/home/ann/.bashrc
  * (outside the working directory)". Appends nothing if the path as written
- * already shows it.
- */
+ * already shows it. */
 static void describe_target(const struct run *r, const char *path,
 			    const struct files_target *t, struct str why,
 			    struct buf *place)
@@ -226,19 +217,15 @@ static void describe_target(const struct run *r, const char *path,
 		buf_addf(place, " (%.*s)", (int)why.len, why.ptr);
 }
 
-/*
- * False for deletions, which always need approval in a chat: the content of the
- * directory has not been checked.
- */
+/* False for deletions, which always need approval in a chat: the content of the
+ * directory has not been checked. */
 static bool is_plain_edit(const struct approval *a, struct str why)
 {
 	return !why.len && !(a->tool->flags & TOOL_DELETES);
 }
 
-/*
- * Sets a->place, a->auto_edit and a->real_path from the path as the sandbox
- * resolved it.
- */
+/* Sets a->place, a->auto_edit and a->real_path from the path as the sandbox
+ * resolved it. */
 static int decide_target(struct run *r, struct approval *a, const char *path,
 			 struct files_target *t, enum run_verdict *verdict,
 			 struct error *err)
@@ -266,9 +253,8 @@ static int decide_target(struct run *r, struct approval *a, const char *path,
 	return 0;
 }
 
-/*
- * Only the sandbox knows its links, so it resolves the path, in one round trip.
- */
+/* Only the sandbox knows its links, so it resolves the path, in one round
+ * trip. */
 static int decide_writing(struct run *r, struct approval *a,
 			  enum run_verdict *verdict, const struct stop *stop,
 			  struct error *err)
@@ -381,9 +367,8 @@ static bool on_host(const struct run *r)
 	return sandbox_acts_on_host(&r->box.sandbox);
 }
 
-/*
- * An unattended run on the user's own files offers only tools that it may use.
- */
+/* An unattended run on the user's own files offers only tools that it may
+ * use. */
 bool run_offers(const struct run *r, const struct tool *tool)
 {
 	if ((tool->flags & TOOL_INTERACTIVE && !r->interactive) ||
@@ -458,10 +443,8 @@ static void explain_refusal(const struct run *r, struct approval *a)
 			 a->tool->spec.name);
 }
 
-/*
- * Decides about tools that act on the user's machine regardless of the sandbox.
- * Only explicit permission for the tool, or for everything, allows them.
- */
+/* Decides about tools that act on the user's machine regardless of the sandbox.
+ * Only explicit permission for the tool, or for everything, allows them. */
 static enum run_verdict decide_foreign(const struct run *r,
 				       const struct approval *a)
 {
@@ -522,10 +505,8 @@ static int decide_call(struct run *r, struct approval *a,
 	return 0;
 }
 
-/*
- * Sets the place of a call outside the sandbox. Its grants apply with every
- * sandbox.
- */
+/* Sets the place of a call outside the sandbox. Its grants apply with every
+ * sandbox. */
 static void set_foreign_place(const struct run *r, struct approval *a)
 {
 	const struct mcp_entry *e;
@@ -545,10 +526,8 @@ static void set_foreign_place(const struct run *r, struct approval *a)
 	mcp_show_command(r->app, e, &a->place);
 }
 
-/*
- * Applies the hooks' decision, which counts like the user's. Approval required
- * by the machine's policy still applies.
- */
+/* Applies the hooks' decision, which counts like the user's. Approval required
+ * by the machine's policy still applies. */
 static void judge_by_hooks(struct run *r, struct approval *a,
 			   enum run_verdict *verdict)
 {

@@ -54,10 +54,8 @@ static bool note_existing(void *arg, const struct ledger_row *row)
 	return false;
 }
 
-/*
- * True if the ledger has no live sandbox of this label. False if the ledger
- * cannot be read.
- */
+/* True if the ledger has no live sandbox of this label. False if the ledger
+ * cannot be read. */
 static bool is_gone(struct store *s, const char *label)
 {
 	struct error why = { 0 };
@@ -74,10 +72,8 @@ static bool note_gone(void *arg, const struct ledger_row *row)
 	return false;
 }
 
-/*
- * True only if the ledger has a row that says gone. An unknown label may mean
- * that the ledger was lost, along with its rows of kept sandboxes.
- */
+/* True only if the ledger has a row that says gone. An unknown label may mean
+ * that the ledger was lost, along with its rows of kept sandboxes. */
 static bool is_known_gone(struct store *s, const char *label)
 {
 	struct error ignored = { 0 };
@@ -141,10 +137,8 @@ struct old_labels {
 	uint32_t seen; /* number of candidates seen so far */
 };
 
-/*
- * True if the listing was not rewritten since before. Each use of the sandbox
- * rewrites it.
- */
+/* True if the listing was not rewritten since before. Each use of the sandbox
+ * rewrites it. */
 static bool is_old(int dir, const char *listing, int64_t before)
 {
 	struct stat st;
@@ -153,10 +147,8 @@ static bool is_old(int dir, const char *listing, int64_t before)
 	       st.st_mtime < before;
 }
 
-/*
- * Reservoir sampling: every label has the same chance. Records of unfetched
- * work stay and must not block the others.
- */
+/* Reservoir sampling: every label has the same chance. Records of unfetched
+ * work stay and must not block the others. */
 static void add_label(struct old_labels *o, char *label)
 {
 	size_t at =
@@ -206,11 +198,9 @@ static bool has_file(const struct workspace *w, const char *ending)
 	return has;
 }
 
-/*
- * True if the work last seen in the sandbox is in the user's tree, or nobody
+/* True if the work last seen in the sandbox is in the user's tree, or nobody
  * ever looked. False if the list of seen work exists without its commit: the
- * commit was lost.
- */
+ * commit was lost. */
 static bool has_come_back(const struct workspace *w, const struct stop *stop)
 {
 	char theirs[GIT_OID] = "";
@@ -221,9 +211,8 @@ static bool has_come_back(const struct workspace *w, const struct stop *stop)
 	return !strcmp(theirs, w->base);
 }
 
-/*
- * Deletes the base last: without it the other records would not be found again.
- */
+/* Deletes the base last: without it the other records would not be found
+ * again. */
 static void remove_records(const struct workspace *w, const struct stop *stop)
 {
 	struct str label = str_of(w->label);
@@ -244,10 +233,8 @@ static void remove_records(const struct workspace *w, const struct stop *stop)
 		closedir(d);
 }
 
-/*
- * Expires one label. Takes the base's lock, so it waits for an apply or undo
- * that moves the base.
- */
+/* Expires one label. Takes the base's lock, so it waits for an apply or undo
+ * that moves the base. */
 static void sweep_label(const struct workspace *w, const char *label,
 			int64_t lost, const struct stop *stop)
 {
@@ -315,9 +302,8 @@ void records_sweep(struct app *app, const struct workspace *w)
 		sweep_old(app, w);
 }
 
-/*
- * Runs at the end of a command, so it is limited in time and silent on errors.
- */
+/* Runs at the end of a command, so it is limited in time and silent on
+ * errors. */
 void records_pack(struct app *app)
 {
 	struct stop signals = app_stop(app);
@@ -341,10 +327,8 @@ void records_pack(struct app *app)
 	free(state);
 }
 
-/*
- * Sweeps and packs one tree, within a time that another dcode is willing to
- * wait.
- */
+/* Sweeps and packs one tree, within a time that another dcode is willing to
+ * wait. */
 static void tidy_one(struct app *app, const char *state, const char *key,
 		     const struct stop *stop)
 {

@@ -83,10 +83,8 @@ static bool is_named(const struct run_wrote *w, const char *path)
 	return false;
 }
 
-/*
- * Records the first few names as the model wrote them, which is enough for a
- * report.
- */
+/* Records the first few names as the model wrote them, which is enough for a
+ * report. */
 static void note_file(struct run_wrote *w, const struct tool *tool,
 		      const struct part *call)
 {
@@ -105,10 +103,8 @@ static void note_file(struct run_wrote *w, const struct tool *tool,
 	buf_release(&ignored);
 }
 
-/*
- * Any call of a writing tool counts as a possible change; only successful
- * results name files.
- */
+/* Any call of a writing tool counts as a possible change; only successful
+ * results name files. */
 void run_note_event(struct run *r, const struct agent_event *ev)
 {
 	const struct tool *tool = ev->call ? tool_find(ev->call->name) : NULL;

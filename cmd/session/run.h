@@ -48,9 +48,8 @@ struct promise;       /* sandbox.c */
 struct run_skills;    /* cmd/session/skills.h */
 struct run_subagents; /* cmd/subagents/run_subagents.h */
 
-/*
- * A running conversation. Zero it, set app and options, then call run_open().
- */
+/* A running conversation. Zero it, set app and options, then call
+ * run_open(). */
 struct run {
 	struct app *app;
 	struct run_options options;
@@ -65,22 +64,18 @@ struct run {
 	bool *show_thinking;
 	struct agent_ui ui; /* callbacks of agent_run(); set before
 			       run_open() */
-	/*
-	 * Lets the user choose in a chat. Returns the index, or -1. arg is that
-	 * of ui.
-	 */
+	/* Lets the user choose in a chat. Returns the index, or -1. arg is that
+	 * of ui. */
 	int (*pick)(void *arg, const struct pick *p);
 	/* agent.raise callback with the run as arg; NULL: never ask. */
 	bool (*raise)(void *arg);
 	/* agent.go_on callback with the run as arg. */
 	bool (*go_on)(void *arg, const struct error *why);
-	/*
-	 * If set, run_open() may return before the sandbox is ready, and
+	/* If set, run_open() may return before the sandbox is ready, and
 	 * run_agent() or run_await() waits for it. opened is called on the
 	 * waiting thread once it is ready, before any tool runs. came is called
 	 * on another thread when the creation has ended, successful or not.
-	 * Both get ui's arg and may be NULL.
-	 */
+	 * Both get ui's arg and may be NULL. */
 	bool promises;
 	int (*opened)(void *arg, struct error *err);
 	void (*came)(void *arg);
@@ -124,32 +119,24 @@ struct run {
 	bool lost;         /* its sandbox was already gone when it was left */
 	struct run *next;  /* the run that replaces this one in the chat;
 			      owned: next.h */
-	/*
-	 * Runs of interrupted switches whose sandboxes are being deleted. Owned
-	 * list, linked by `leaving`.
-	 */
+	/* Runs of interrupted switches whose sandboxes are being deleted. Owned
+	 * list, linked by `leaving`. */
 	struct run *leaving;
 	bool made;     /* created by next_open() */
 	int64_t began; /* clock_ms() at the start of the chat */
 };
 
-/*
- * Returns the user's directory that is mounted as the working directory, or
- * NULL.
- */
+/* Returns the user's directory that is mounted as the working directory, or
+ * NULL. */
 const char *run_bound_directory(const struct sandbox *sb);
 /* Records changes reported by an agent event in r->wrote. */
 void run_note_event(struct run *r, const struct agent_event *ev);
-/*
- * Prints what of r->wrote is lost with the sandbox, and how to keep it next
- * time. has_tree: it could have been saved, but the settings disable that.
- */
+/* Prints what of r->wrote is lost with the sandbox, and how to keep it next
+ * time. has_tree: it could have been saved, but the settings disable that. */
 void run_report_lost(const struct run *r, bool has_tree);
 char *run_model_name(const struct run *r); /* "openai:gpt-5"; owned */
-/*
- * Appends " (/workspace = /home/ann/x on this machine)" if tools can change the
- * user's files through the sandbox.
- */
+/* Appends " (/workspace = /home/ann/x on this machine)" if tools can change the
+ * user's files through the sandbox. */
 void run_mounts(const struct run *r, struct buf *out);
 bool run_allows_all(const struct run *r); /* -y, or yolo chosen later */
 /* Returns "manual", "auto-edit" or "yolo". */
@@ -158,20 +145,16 @@ void run_remark(const struct run *r); /* warns if the last answer is
 					 incomplete */
 /* Appends the text of run_remark(). False if there is none. */
 bool run_remark_add(const struct run *r, struct buf *out);
-/*
- * Returns the outcome of a task that ended without an error: 0,
+/* Returns the outcome of a task that ended without an error: 0,
  * STATUS_NO_ANSWER (empty, thinking only, or a refusal), or STATUS_REFUSED
  * (every call that would change something was refused). If not 0, sets *status
- * to the word for the JSON result and why to a message.
- */
+ * to the word for the JSON result and why to a message. */
 int run_remark_outcome(const struct run *r, const char **status,
 		       struct error *why);
-/*
- * Appends members of the JSON result:
+/* Appends members of the JSON result:
  * ,"finish":"length","finish_reason":"MAX_TOKENS" describe the last answer
  * (null after a failure), refused counts refused calls and answers, and reason
- * says why the task failed, or is NULL.
- */
+ * says why the task failed, or is NULL. */
 void run_remark_json(const struct run *r, bool failed, const char *reason,
 		     struct buf *out);
 void run_wrote_release(struct run_wrote *w);

@@ -69,9 +69,8 @@ static bool note_existing(void *arg, const struct ledger_row *row)
 	return false;
 }
 
-/*
- * thread_label_each() callback, newest first. Returns false to end the search.
- */
+/* thread_label_each() callback, newest first. Returns false to end the
+ * search. */
 static bool note_own(void *arg, const struct thread_label *l)
 {
 	struct error ignored = { 0 };
@@ -104,10 +103,8 @@ static const char *what_instead(const struct run *r)
 	return "a new one is made, without its files";
 }
 
-/*
- * ledger_find() callback: reports that the thread has a sandbox which this run
- * does not use, with the command to continue in it.
- */
+/* ledger_find() callback: reports that the thread has a sandbox which this run
+ * does not use, with the command to continue in it. */
 static bool tell_unused(void *arg, const struct ledger_row *row)
 {
 	struct run *r = arg;
@@ -145,10 +142,8 @@ static bool tell_unused(void *arg, const struct ledger_row *row)
 	return false;
 }
 
-/*
- * Returns the label of the thread's own sandbox; owned, or NULL. If the run
- * must not use it, prints its name and the command that continues in it.
- */
+/* Returns the label of the thread's own sandbox; owned, or NULL. If the run
+ * must not use it, prints its name and the command that continues in it. */
 static char *find_own(struct run *r, struct store *store)
 {
 	const struct run_options *o = &r->options;
@@ -196,10 +191,8 @@ static bool find_endpoint(void *arg, const struct thread_label *l)
 	return !own->endpoint;
 }
 
-/*
- * Returns the endpoint of the resumed thread's newest sandbox; owned, or NULL.
- * The settings may name another ssh host or Docker endpoint by now.
- */
+/* Returns the endpoint of the resumed thread's newest sandbox; owned, or NULL.
+ * The settings may name another ssh host or Docker endpoint by now. */
 static char *find_own_endpoint(struct run *r)
 {
 	struct own_place own = { .provider = r->options.sandbox };
@@ -221,10 +214,8 @@ static void add_flag(const struct run *r, const char *flag, const char *name,
 	print_add_line(r->app, out, name);
 }
 
-/*
- * Without a user to ask: prints the flags that use the offered sandbox. given
- * is --sandbox, or NULL.
- */
+/* Without a user to ask: prints the flags that use the offered sandbox. given
+ * is --sandbox, or NULL. */
 static void print_offer_flags(const struct run *r, const char *given)
 {
 	struct buf line = BUF_INIT(1 << 12);
@@ -271,11 +262,9 @@ int run_offer_sandbox(struct run *r, const struct args *args, const char **name,
 	*name = given;
 	if (!r->thread.id)
 		return 0;
-	/*
-	 * An imported thread that has not run here has no model yet. Its
+	/* An imported thread that has not run here has no model yet. Its
 	 * sandbox comes from a file written by someone else, so using it needs
-	 * consent.
-	 */
+	 * consent. */
 	if (!t->imported || t->model[0] || !t->sandbox[0]) {
 		if (!given && r->thread.model[0] && r->thread.provider[0])
 			*name = r->thread.provider;
@@ -304,10 +293,8 @@ struct finding {
 	size_t asked; /* number of jobs to ask the sandbox about */
 };
 
-/*
- * jobs_log.add callback: stores a job. Sets its row and number from the
- * database.
- */
+/* jobs_log.add callback: stores a job. Sets its row and number from the
+ * database. */
 static int store_job(void *arg, struct job_record *record, struct error *err)
 {
 	const struct run *r = arg;
@@ -328,9 +315,8 @@ static int store_job(void *arg, struct job_record *record, struct error *err)
 	return 0;
 }
 
-/*
- * jobs_log.update callback. If it fails, the model may be told something twice.
- */
+/* jobs_log.update callback. If it fails, the model may be told something
+ * twice. */
 static void update_job(void *arg, const struct job_record *record)
 {
 	const struct run *r = arg;
@@ -351,19 +337,15 @@ static bool note_gone(void *arg, const struct ledger_row *row)
 	return false;
 }
 
-/*
- * job_log_each() callback: adopts a job of this thread or sandbox from an
- * earlier run.
- */
+/* job_log_each() callback: adopts a job of this thread or sandbox from an
+ * earlier run. */
 static void adopt_job(void *arg, const struct job_row *row)
 {
 	struct finding *f = arg;
 	struct run *r = f->run;
 	bool own = !strcmp(row->thread, session_id(r->session));
-	/*
-	 * Do not store changes for a job of another thread: the read position
-	 * of its output belongs to that thread.
-	 */
+	/* Do not store changes for a job of another thread: the read position
+	 * of its output belongs to that thread. */
 	struct job_record record = { .row = own ? row->no : 0,
 				     .number = row->number,
 				     .job = row->job,
@@ -411,9 +393,8 @@ static void note_untold(void *arg, const struct job_row *row)
 	*(bool *)arg = *(bool *)arg || !row->told;
 }
 
-/*
- * True if the resumed thread has a job whose end the model does not know yet.
- */
+/* True if the resumed thread has a job whose end the model does not know
+ * yet. */
 static bool run_jobs_pending(struct run *r)
 {
 	const struct job_row of = { .thread = r->thread.id };
@@ -526,10 +507,8 @@ static void on_changed(void *arg, enum sandbox_state state)
 			 "deleted from outside");
 }
 
-/*
- * Refuses to run if the start directory was deleted: tools would act in another
- * one.
- */
+/* Refuses to run if the start directory was deleted: tools would act in another
+ * one. */
 static int check_directory(struct error *err)
 {
 	char *cwd = getcwd(NULL, 0);
@@ -542,10 +521,8 @@ static int check_directory(struct error *err)
 	return 0;
 }
 
-/*
- * Reports that the sandbox is gone and names its last saved patch, which may be
- * all that is left of it.
- */
+/* Reports that the sandbox is gone and names its last saved patch, which may be
+ * all that is left of it. */
 static void say_gone(struct run *r, const struct error *why)
 {
 	char *patch = saved_patch_find(r->app, r->thread.id);
@@ -561,10 +538,8 @@ static void say_gone(struct run *r, const struct error *why)
 	free(patch);
 }
 
-/*
- * A sandbox that was kept or stopped before is kept or stopped again, unless a
- * flag or setting decides.
- */
+/* A sandbox that was kept or stopped before is kept or stopped again, unless a
+ * flag or setting decides. */
 static void keep_earlier_end(struct run *r)
 {
 	bool stopped = r->box.before == LEDGER_STOPPED ||
@@ -627,13 +602,11 @@ int run_open_client(struct run *r, struct error *err)
 					       : app_store(r->app, &store, err);
 }
 
-/*
- * Background creation of the sandbox (the promise). If the prompt does not
+/* Background creation of the sandbox (the promise). If the prompt does not
  * depend on the sandbox, run_open() starts a thread that creates it, and
  * returns once there is no question left for the user. The agent asks the model
  * as usual. Before the first tool runs, it calls agent.await, which is
- * await_sandbox() below. Begin reading at run_promise_begin().
- */
+ * await_sandbox() below. Begin reading at run_promise_begin(). */
 
 struct promise {
 	struct cancel_chain makes; /* cancels the creation */
@@ -677,10 +650,8 @@ static bool asks_about_tree(const struct run *r)
 	return is_repository && !asked;
 }
 
-/*
- * Marks that no question about the tree is left, so that run_promise_begin()
- * may return. Any thread.
- */
+/* Marks that no question about the tree is left, so that run_promise_begin()
+ * may return. Any thread. */
 static void set_answered(struct run *r)
 {
 	struct promise *p = r->promise;
@@ -702,10 +673,8 @@ static void on_begins(void *arg)
 		set_answered(r);
 }
 
-/*
- * lifecycle_request.fill callback: sends the tree and uploads before the setup
- * script runs.
- */
+/* lifecycle_request.fill callback: sends the tree and uploads before the setup
+ * script runs. */
 static int fill_sandbox(void *arg, struct sandbox *sb, const struct stop *stop,
 			struct error *err)
 {
@@ -808,10 +777,8 @@ bool run_promise_can(struct run *r)
 	    !overlaps || needs_sandbox(r) || asks_later(r) ||
 	    waits_for_tools(r) || run_jobs_pending(r))
 		return false;
-	/*
-	 * If the thread's sandbox is gone, a new one is created, so the
-	 * directory must be known for both cases.
-	 */
+	/* If the thread's sandbox is gone, a new one is created, so the
+	 * directory must be known for both cases. */
 	dir = place_expect(&r->client, attaches);
 	if (!dir || (r->thread.id && !place_expect(&r->client, false)) ||
 	    app_store_beside(r->app, &store, &err) < 0)
@@ -825,11 +792,9 @@ bool run_promise_can(struct run *r)
 	return true;
 }
 
-/*
- * Stores the sandbox with the thread right away, so that -r finds it if dcode
+/* Stores the sandbox with the thread right away, so that -r finds it if dcode
  * is killed during the first answer. Uses the creating thread's database
- * connection, because the session's own may be in use.
- */
+ * connection, because the session's own may be in use. */
 static void place_thread(struct run *r)
 {
 	const struct session_info info = {
@@ -845,10 +810,8 @@ static void place_thread(struct run *r)
 					   &ignored);
 }
 
-/*
- * Thread function: creates the sandbox. Holds the lock only to publish the
- * result.
- */
+/* Thread function: creates the sandbox. Holds the lock only to publish the
+ * result. */
 static void *make_sandbox(void *arg)
 {
 	struct run *r = arg;
@@ -939,10 +902,8 @@ static void join_making(struct run *r)
 	r->agent.await = NULL;
 }
 
-/*
- * The sandbox has another directory than the model was told. Drops the model's
- * answer and sends the request again. Returns 1, or -1.
- */
+/* The sandbox has another directory than the model was told. Drops the model's
+ * answer and sends the request again. Returns 1, or -1. */
 static int reopen_model(struct run *r, struct error *err)
 {
 	if (r->agent.has_answer && r->session &&
@@ -1033,10 +994,8 @@ void run_promise_end(struct run *r)
 	free_promise(r);
 }
 
-/*
- * The agent ended with rc and err before a tool ran. On failure an unattended
- * run cancels the creation; a chat waits and continues in the sandbox.
- */
+/* The agent ended with rc and err before a tool ran. On failure an unattended
+ * run cancels the creation; a chat waits and continues in the sandbox. */
 static int settle_promise(struct run *r, int rc, const struct stop *stop,
 			  struct error *err)
 {
@@ -1047,9 +1006,8 @@ static int settle_promise(struct run *r, int rc, const struct stop *stop,
 	if (rc < 0 && !r->interactive) {
 		cancel_trigger(&p->makes.cancel);
 		join_making(r);
-		/*
-		 * If the failed creation cut the request, report that instead.
-		 */
+		/* If the failed creation cut the request, report that
+		 * instead. */
 		if (p->rc < 0 && err->code == ERR_CANCELLED &&
 		    stop_check(stop, &ignored) == 0)
 			*err = p->err;

@@ -106,10 +106,8 @@ static int write_patch(struct saving *v, struct error *err)
 	return rc;
 }
 
-/*
- * Fetches large files once everything else is saved, if time allows, and writes
- * a new patch that includes them.
- */
+/* Fetches large files once everything else is saved, if time allows, and writes
+ * a new patch that includes them. */
 static void save_later(struct saving *v)
 {
 	struct error err = { 0 };
@@ -125,10 +123,8 @@ static void save_later(struct saving *v)
 		app_warn("large files are not in the patch: %s", err.message);
 }
 
-/*
- * Fills in s. A failure is stored in s->failed, because the sandbox is deleted
- * anyway.
- */
+/* Fills in s. A failure is stored in s->failed, because the sandbox is deleted
+ * anyway. */
 static void save_work(struct saved_work *s, struct app *app,
 		      struct workspace *w, struct sandbox *sb,
 		      const struct save_terms *terms)
@@ -208,10 +204,8 @@ static bool note_owner(void *arg, const struct thread_label *l)
 	return false;
 }
 
-/*
- * Uses the thread in the ledger, because no stored thread names the label any
- * more.
- */
+/* Uses the thread in the ledger, because no stored thread names the label any
+ * more. */
 static bool note_thread(void *arg, const struct ledger_row *row)
 {
 	struct owner *o = arg;
@@ -528,10 +522,8 @@ int run_apply_changes(struct run *r, struct error *err)
 	rc = open_tree(r, &w, &stop, err);
 	if (rc == 0)
 		rc = bring_back(r, &ch, &stop, err);
-	/*
-	 * The branch was valid when the run began, so this is not a usage
-	 * error.
-	 */
+	/* The branch was valid when the run began, so this is not a usage
+	 * error. */
 	if (rc < 0 && r->options.branch && err->code == ERR_USAGE) {
 		err->code = ERR_BUSY;
 		error_hint(err,

@@ -16,40 +16,30 @@ struct save_terms { /* all borrowed */
 	bool elsewhere; /* the thread belongs to another tree */
 };
 
-/*
- * True if the sandbox, which is about to be left, may have changes that were
- * not fetched. *files is their number, 0 if unknown.
- */
+/* True if the sandbox, which is about to be left, may have changes that were
+ * not fetched. *files is their number, 0 if unknown. */
 bool run_has_unreturned_work(struct run *r, size_t *files);
-/*
- * lifecycle_request.before_remove callback; arg is the run. Saves the changes,
- * or reports what is lost.
- */
+/* lifecycle_request.before_remove callback; arg is the run. Saves the changes,
+ * or reports what is lost. */
 void run_save(void *arg, struct sandbox *sb, const struct stop *stop);
 /* Checks --branch NAME of -n before the sandbox exists. */
 int run_branch_check(struct run *r, struct error *err);
-/*
- * run_apply_check() checks before the first request that --apply or --branch is
+/* run_apply_check() checks before the first request that --apply or --branch is
  * possible. run_apply_changes() applies the sandbox's changes while it still
- * exists.
- */
+ * exists. */
 int run_apply_check(struct run *r, struct error *err);
 int run_apply_changes(struct run *r, struct error *err);
 void saved_work_release(struct saved_work *s);
 /* True if [workspace] save is on. Check it before save_sandbox(). */
 bool save_is_on(struct app *app);
-/*
- * Fetches the changes since w's base, saves them as a patch, and prints where,
- * or why that failed.
- */
+/* Fetches the changes since w's base, saves them as a patch, and prints where,
+ * or why that failed. */
 void save_sandbox(struct saved_work *s, struct app *app, struct workspace *w,
 		  struct sandbox *sb, const struct save_terms *terms);
 /* Returns -1 with err if saving failed. */
 int save_check(const struct saved_work *s, struct error *err);
-/*
- * Same, before gc or sandbox rm deletes a sandbox. -1 with err if saving
- * failed, which was already reported.
- */
+/* Same, before gc or sandbox rm deletes a sandbox. -1 with err if saving
+ * failed, which was already reported. */
 int save_removed(struct app *app, struct sandbox_client *client, const char *id,
 		 const char *label, struct error *err);
 /* Appends the member "changes" of the result event; nothing without a tree. */

@@ -299,10 +299,8 @@ struct packing {
 static int add_directory(struct packing *p, int fd, const char *below, int deep,
 			 struct error *err);
 
-/*
- * A call may name the directory from the system prompt or, if that has a random
- * name, also the fixed one, which older threads know.
- */
+/* A call may name the directory from the system prompt or, if that has a random
+ * name, also the fixed one, which older threads know. */
 enum place { PLACE_TOLD, PLACE_FIXED, N_PLACES };
 
 struct sent_text { /* source of an upload */
@@ -388,10 +386,8 @@ static int add_file(struct packing *p, int fd, const char *name,
 	return rc;
 }
 
-/*
- * True if the open file is inside the skill's directory. Attack: a link in a
- * repository's skill points to a file of the user, which would be sent.
- */
+/* True if the open file is inside the skill's directory. Attack: a link in a
+ * repository's skill points to a file of the user, which would be sent. */
 static bool stays_inside(const struct packing *p, int fd)
 {
 	char *real = skill_real_path(fd);
@@ -578,10 +574,8 @@ static int deliver(struct sandbox *sb, struct str tar, bool base64,
 	return rc;
 }
 
-/*
- * Unpacks the archive into root. ERR_CONFIG: the directory belongs to another
- * user.
- */
+/* Unpacks the archive into root. ERR_CONFIG: the directory belongs to another
+ * user. */
 static int unpack(struct sandbox *sb, const char *root, struct str tar,
 		  const struct stop *stop, struct error *err)
 {
@@ -649,9 +643,8 @@ static int send(struct run *r, enum place place, const bool *wanted,
 	return rc;
 }
 
-/*
- * True if the name continues at this byte. Bytes beyond ASCII may be letters.
- */
+/* True if the name continues at this byte. Bytes beyond ASCII may be
+ * letters. */
 static bool goes_on(struct str text, size_t at)
 {
 	return at < text.len &&
@@ -659,10 +652,8 @@ static bool goes_on(struct str text, size_t at)
 		(unsigned char)text.ptr[at] >= 0x80);
 }
 
-/*
- * Marks the skills that a path in a call refers to. If rest names a skill, only
- * that one; an unknown name, none; no name, as in a listing, all.
- */
+/* Marks the skills that a path in a call refers to. If rest names a skill, only
+ * that one; an unknown name, none; no name, as in a listing, all. */
 static void want(const struct run *r, enum place place, struct str rest,
 		 bool *wanted)
 {
@@ -777,9 +768,8 @@ static void add_removal(const struct run *r, enum place place, struct buf *out)
 	buf_addf(out, "; cd / && rmdir %s\n", root);
 }
 
-/*
- * Adds a command that deletes this run's stored tool results (results_dir.sh).
- */
+/* Adds a command that deletes this run's stored tool results
+ * (results_dir.sh). */
 static void add_results(const struct run *r, struct buf *out)
 {
 	if (r->agent.saved_results <= r->stored_results || !r->session)

@@ -107,10 +107,8 @@ static void fill_attached(void *arg, const struct ledger_attached *row)
 	}
 }
 
-/*
- * Searches both lists of the ledger. The list of attached sandboxes also has
- * the users of our own ones.
- */
+/* Searches both lists of the ledger. The list of attached sandboxes also has
+ * the users of our own ones. */
 static int find_known(struct found *f, struct store *store, const char *name,
 		      struct error *err)
 {
@@ -180,10 +178,8 @@ bool target_is_known(struct app *app, const char *name)
 	return known;
 }
 
-/*
- * Sets the error: the sandbox is at another endpoint than the provider is
- * configured for.
- */
+/* Sets the error: the sandbox is at another endpoint than the provider is
+ * configured for. */
 static int is_elsewhere(const struct sandbox_client *client, const char *name,
 			const char *endpoint, struct error *err)
 {
@@ -241,9 +237,8 @@ void target_close(struct target *t)
 	*t = (struct target){ 0 };
 }
 
-/*
- * Records the use, so that another dcode does not stop the sandbox meanwhile.
- */
+/* Records the use, so that another dcode does not stop the sandbox
+ * meanwhile. */
 static void note_use(const struct target *t)
 {
 	struct error ignored = { 0 };
@@ -282,10 +277,8 @@ int target_attach(struct target *t, struct sandbox *sb, const struct stop *stop,
 	return -1;
 }
 
-/*
- * After Ctrl-C the user is waiting, so the time is shorter, and no second
- * Ctrl-C is needed.
- */
+/* After Ctrl-C the user is waiting, so the time is shorter, and no second
+ * Ctrl-C is needed. */
 static struct stop stop_for_stopping(struct app *app)
 {
 	struct stop signals = app_stop(app);

@@ -22,34 +22,26 @@ struct target { /* start with { 0 } */
 	int64_t ends;    /* as in struct ledger_row */
 };
 
-/*
- * Finds name in the ledger (label, short name, id, or unique prefix). With
+/* Finds name in the ledger (label, short name, id, or unique prefix). With
  * --sandbox NAME an unknown name is taken as an id of that provider. Opens the
- * provider. ERR_NOT_FOUND with a hint.
- */
+ * provider. ERR_NOT_FOUND with a hint. */
 int target_open(struct target *t, struct app *app, const struct args *args,
 		const char *name, struct error *err);
 void target_close(struct target *t);
 /* True if the ledger has a sandbox of that name, as in target_open(). */
 bool target_is_known(struct app *app, const char *name);
-/*
- * Attaches to the sandbox, and starts it if it was stopped. It counts as in use
- * until dcode exits.
- */
+/* Attaches to the sandbox, and starts it if it was stopped. It counts as in use
+ * until dcode exits. */
 int target_attach(struct target *t, struct sandbox *sb, const struct stop *stop,
 		  struct error *err);
 
-/*
- * Call after target_attach(). Stops the sandbox again if that started it, with
+/* Call after target_attach(). Stops the sandbox again if that started it, with
  * its previous expiry, so that it costs no more than before. Keeps it running
- * if another dcode uses it. Reported on stderr; a failure is a warning.
- */
+ * if another dcode uses it. Reported on stderr; a failure is a warning. */
 void target_stop_again(const struct target *t, struct app *app);
 
-/*
- * ERR_USAGE if no dcode created the sandbox. stops: it is to be stopped,
- * otherwise deleted.
- */
+/* ERR_USAGE if no dcode created the sandbox. stops: it is to be stopped,
+ * otherwise deleted. */
 int target_check_ours(struct target *t, bool stops, const struct stop *stop,
 		      struct error *err);
 /* ERR_USAGE if another dcode uses the sandbox and --force is not given. */

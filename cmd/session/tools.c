@@ -31,10 +31,8 @@ struct command_words { /* the user's search command; n is 0 without one */
 	size_t n;
 };
 
-/*
- * Ignores a key from the repository's .env: the key's owner could see the
- * searches.
- */
+/* Ignores a key from the repository's .env: the key's owner could see the
+ * searches. */
 static const char *tavily_key(const struct run *r)
 {
 	return settings_env_unasked(r->app->settings, "TAVILY_API_KEY");
@@ -49,19 +47,15 @@ static int read_command(const struct run *r, struct command_words *words,
 			     &words->list, &words->n, err);
 }
 
-/*
- * True if there is a search command or a Tavily key; otherwise web_search is
- * not offered. May open the key store.
- */
+/* True if there is a search command or a Tavily key; otherwise web_search is
+ * not offered. May open the key store. */
 static bool search_is_set(const struct run *r)
 {
 	struct command_words words;
 	struct error ignored = { 0 };
 
-	/*
-	 * A command that cannot be read counts, so that the model sees its
-	 * error.
-	 */
+	/* A command that cannot be read counts, so that the model sees its
+	 * error. */
 	return read_command(r, &words, &ignored) < 0 || words.n > 0 ||
 	       tavily_key(r);
 }
@@ -91,10 +85,8 @@ static void add_search_name(const struct run *r, struct buf *out)
 	sanitize_line(str_of(words.list[0]), out);
 }
 
-/*
- * Returns an absolute path, or NULL. Refuses a relative path, which would be
- * resolved in the repository.
- */
+/* Returns an absolute path, or NULL. Refuses a relative path, which would be
+ * resolved in the repository. */
 static char *find_program(const struct settings *set, const char *word)
 {
 	if (word[0] == '~' && word[1] == '/')
@@ -106,10 +98,8 @@ static char *find_program(const struct settings *set, const char *word)
 		       : proc_find(word, settings_exported(set, "PATH"));
 }
 
-/*
- * Runs the search command with the user's exported environment, without
- * variables from the repository.
- */
+/* Runs the search command with the user's exported environment, without
+ * variables from the repository. */
 static int run_command(const struct run *r, const struct command_words *words,
 		       const struct web_query *q, struct buf *out,
 		       const struct stop *stop, struct error *err)
@@ -191,9 +181,8 @@ static bool allows_private(void *arg)
 	       allowed;
 }
 
-/*
- * The callbacks read the settings on each call, because /reload changes them.
- */
+/* The callbacks read the settings on each call, because /reload changes
+ * them. */
 void run_web_attach(struct run *r)
 {
 	r->web = (struct web){ .http = app_http(r->app),
@@ -260,10 +249,8 @@ void run_web_refuse(const struct approval *a, struct buf *reason)
 
 enum { LINES_MAX = 1 << 14 };
 
-/*
- * Warns about project code that a server may run and that its entry does not
- * name, so that the user's approval did not cover it.
- */
+/* Warns about project code that a server may run and that its entry does not
+ * name, so that the user's approval did not cover it. */
 static void warn_project_code(const struct run *r, const struct mcp_entry *e)
 {
 	struct buf line = BUF_INIT(LINES_MAX);
@@ -426,10 +413,8 @@ bool run_mcp_update(struct run *r)
 	return changed;
 }
 
-/*
- * Starts servers whose tools are cached: the first request did not wait for
- * them.
- */
+/* Starts servers whose tools are cached: the first request did not wait for
+ * them. */
 static void on_request_sent(void *arg)
 {
 	struct run *r = arg;

@@ -34,10 +34,8 @@
 
 enum { NOTE_MS = 30000 };
 
-/*
- * Returns the path below the working directory: "a/b" for "/workspace//a/./b".
- * Owned, or NULL.
- */
+/* Returns the path below the working directory: "a/b" for "/workspace//a/./b".
+ * Owned, or NULL. */
 static char *path_in_tree(const struct sandbox *sb, const char *target)
 {
 	struct buf path = BUF_INIT(1 << 16);
@@ -96,11 +94,9 @@ static void add_file(struct listing *l, const char *path, const char *local)
 		close(fd);
 }
 
-/*
- * Adds an uploaded file if target, an absolute path in the sandbox, is below
+/* Adds an uploaded file if target, an absolute path in the sandbox, is below
  * the working directory. in_tree: it belongs to an uploaded directory, in which
- * links stay links.
- */
+ * links stay links. */
 static void add_uploaded(struct listing *l, const struct sandbox *sb,
 			 const char *local, const char *target, bool in_tree)
 {
@@ -114,10 +110,8 @@ static void add_uploaded(struct listing *l, const struct sandbox *sb,
 	free(path);
 }
 
-/*
- * Records the files as sent, if the run's sandbox has a tree, and empties l. A
- * failure is a warning.
- */
+/* Records the files as sent, if the run's sandbox has a tree, and empties l. A
+ * failure is a warning. */
 static void note_uploads(struct run *r, struct listing *l)
 {
 	struct stop stop = stop_cleanup(NOTE_MS);
@@ -166,9 +160,8 @@ static void add_member(const struct run *r, struct buf *out, const char *key,
 	buf_release(&masked);
 }
 
-/*
- * Lists at most LISTED_MOST entries in the result event, and counts the others.
- */
+/* Lists at most LISTED_MOST entries in the result event, and counts the
+ * others. */
 static void list_entry(struct tree_log *log, struct str name, const char *why)
 {
 	struct transfer_option *t = log->transfer;
@@ -192,10 +185,8 @@ static void on_skipped(void *arg, struct str name, const char *why)
 	list_entry(arg, name, why);
 }
 
-/*
- * archive_log.carried callback: a file was copied. Files uploaded into the
- * run's tree are recorded.
- */
+/* archive_log.carried callback: a file was copied. Files uploaded into the
+ * run's tree are recorded. */
 static void on_carried(void *arg, struct str name)
 {
 	struct tree_log *log = arg;
@@ -343,10 +334,8 @@ static size_t count_downloads(const struct transfer_options *all)
 	return n;
 }
 
-/*
- * After an interrupted run the user is waiting, so the time is shorter, and
- * Ctrl-C counts as handled.
- */
+/* After an interrupted run the user is waiting, so the time is shorter, and
+ * Ctrl-C counts as handled. */
 static struct stop download_stop(const struct run *r, size_t n)
 {
 	struct error why = { 0 };

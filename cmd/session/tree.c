@@ -30,10 +30,8 @@ enum {
 	IGNORED_MOST = 12, /* names of ignored files in one line */
 };
 
-/*
- * First finishes an apply that was killed. A workspace without a base was never
- * sent, so it counts as missing.
- */
+/* First finishes an apply that was killed. A workspace without a base was never
+ * sent, so it counts as missing. */
 int tree_find(struct workspace *w, struct app *app, const char *cwd,
 	      const char *label, const struct stop *stop, struct error *err)
 {
@@ -150,10 +148,8 @@ static void report_items(struct app *app, const char *what,
 		fprintf(stderr, "%s: %zu more\n", what, n - TOLD_MAX);
 }
 
-/*
- * Prints for example "Left in the sandbox: 8 new files that git ignores: dist/
- * (7 files), .env".
- */
+/* Prints for example "Left in the sandbox: 8 new files that git ignores: dist/
+ * (7 files), .env". */
 static void report_ignored(struct app *app, const char *what,
 			   const struct fetch *f)
 {
@@ -192,9 +188,8 @@ void tree_report(struct app *app, const struct fetch *f, bool deleted)
 	report_ignored(app, left, f);
 }
 
-/*
- * Files with refused names are never written; the question is about the others.
- */
+/* Files with refused names are never written; the question is about the
+ * others. */
 int tree_confirm(struct app *app, const struct fetch *f, bool partial,
 		 struct error *err)
 {

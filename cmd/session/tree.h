@@ -15,30 +15,22 @@ struct tree_place {        /* borrowed */
 			      NULL: unknown */
 	const char *label; /* label of the sandbox */
 };
-/*
- * Opens the workspace of a label, for a thread started in cwd. 1: there is
- * none; -1 with err.
- */
+/* Opens the workspace of a label, for a thread started in cwd. 1: there is
+ * none; -1 with err. */
 int tree_find(struct workspace *w, struct app *app, const char *cwd,
 	      const char *label, const struct stop *stop, struct error *err);
-/*
- * Same, wherever the tree is or was, to save the sandbox's changes. w->root is
- * "".
- */
+/* Same, wherever the tree is or was, to save the sandbox's changes. w->root is
+ * "". */
 int tree_find_label(struct workspace *w, struct app *app, const char *label,
 		    const struct stop *stop, struct error *err);
 
-/*
- * Tries tree_find() for cwd, then for this run's directory, then
- * tree_find_label(), which sets *elsewhere.
- */
+/* Tries tree_find() for cwd, then for this run's directory, then
+ * tree_find_label(), which sets *elsewhere. */
 int tree_find_any(struct workspace *w, struct app *app,
 		  const struct tree_place *p, bool *elsewhere,
 		  const struct stop *stop, struct error *err);
-/*
- * Fetches the changes from with->sandbox, which must be running. Uses the
- * limits in with if set, otherwise the settings.
- */
+/* Fetches the changes from with->sandbox, which must be running. Uses the
+ * limits in with if set, otherwise the settings. */
 int tree_fetch_from(struct workspace *w, struct app *app,
 		    const struct fetch_request *with, struct fetch *f,
 		    const struct stop *stop, struct error *err);
@@ -46,21 +38,15 @@ int tree_fetch_from(struct workspace *w, struct app *app,
 int tree_fetch_later(struct workspace *w, struct app *app,
 		     const struct fetch_request *with, struct fetch *f,
 		     const struct stop *stop, struct error *err);
-/*
- * Prints on stderr which files were refused or left, and why. deleted: the
- * sandbox is deleted, or about to be.
- */
+/* Prints on stderr which files were refused or left, and why. deleted: the
+ * sandbox is deleted, or about to be. */
 void tree_report(struct app *app, const struct fetch *f, bool deleted);
-/*
- * If names were refused, decides whether to take the other files: yes with
- * partial, otherwise the user is asked. 0 to continue, -1 if not.
- */
+/* If names were refused, decides whether to take the other files: yes with
+ * partial, otherwise the user is asked. 0 to continue, -1 if not. */
 int tree_confirm(struct app *app, const struct fetch *f, bool partial,
 		 struct error *err);
-/*
- * Appends members of a JSON object:
- * "refused":[...],"left":[...],"ignored":N,...
- */
+/* Appends members of a JSON object:
+ * "refused":[...],"left":[...],"ignored":N,... */
 void tree_json(struct app *app, const struct fetch *f, struct buf *out);
 /* Prints changed files that make programs run, such as hooks. */
 void loud_print(const struct app *app, const struct review *v);

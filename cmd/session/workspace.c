@@ -37,10 +37,8 @@
 
 enum { PROBE_MS = 30000 };
 
-/*
- * Creates the file name in the working directory. Returns 1 if it cannot be
- * written.
- */
+/* Creates the file name in the working directory. Returns 1 if it cannot be
+ * written. */
 static int make_probe(struct sandbox *sb, const char *name,
 		      const struct stop *stop, struct error *err)
 {
@@ -55,11 +53,9 @@ static int make_probe(struct sandbox *sb, const char *name,
 	return rc < 0 ? -1 : res.exit_code != 0;
 }
 
-/*
- * Creates a file to find out whether the mounted directory is this machine's,
+/* Creates a file to find out whether the mounted directory is this machine's,
  * and who owns new files. The engine's own answers do not tell if it runs in a
- * virtual machine or maps users.
- */
+ * virtual machine or maps users. */
 static int try_mounted(struct sandbox *sb, const char *dir,
 		       const struct stop *stop, struct error *err)
 {
@@ -94,10 +90,8 @@ static int try_mounted(struct sandbox *sb, const char *dir,
 	return rc;
 }
 
-/*
- * Warns if git does not work in the mounted directory, or reads files outside
- * it.
- */
+/* Warns if git does not work in the mounted directory, or reads files outside
+ * it. */
 static void say_git(const struct sandbox *sb, const char *dir)
 {
 	struct bind_git git;
@@ -123,10 +117,8 @@ static void say_git(const struct sandbox *sb, const char *dir)
 	bind_git_release(&git);
 }
 
-/*
- * Records that the sandbox has the directory itself. If an engine mounted it,
- * checks that it is this machine's directory and warns who owns new files.
- */
+/* Records that the sandbox has the directory itself. If an engine mounted it,
+ * checks that it is this machine's directory and warns who owns new files. */
 static int run_bind_begin(struct run *r, struct sandbox *sb,
 			  const struct stop *stop, struct error *err)
 {
@@ -201,10 +193,8 @@ static void on_progress(void *arg, size_t files, int64_t bytes)
 		files, f->s.n, size, rate_of(f, bytes));
 }
 
-/*
- * Writes the names of all unsent files to LABEL.unsent in the workspace's
- * directory.
- */
+/* Writes the names of all unsent files to LABEL.unsent in the workspace's
+ * directory. */
 static void list_in_file(const struct filling *f)
 {
 	char *file = xasprintf("%s/%s.unsent", f->w.directory, f->w.label);
@@ -515,10 +505,8 @@ static int ask_consent(struct filling *f, struct error *err)
 	return rc;
 }
 
-/*
- * A user who gives --workspace in a chat has changed an earlier answer: stores
- * the new one.
- */
+/* A user who gives --workspace in a chat has changed an earlier answer: stores
+ * the new one. */
 static void remember_flag(const struct run *r, const char *root)
 {
 	const char *provider = r->client.provider->name;
@@ -539,10 +527,8 @@ static void remember_flag(const struct run *r, const char *root)
 	tell_remembered(r, root, copied);
 }
 
-/*
- * Opens the workspace. Finishes an apply that was killed before the tree is
- * read.
- */
+/* Opens the workspace. Finishes an apply that was killed before the tree is
+ * read. */
 static int open_tree(struct filling *f, const char *root,
 		     const struct stop *stop, struct error *err)
 {
@@ -578,9 +564,8 @@ static bool begins_anew(const struct run *r)
 	       !(r->interactive && secret_terminal(r->app));
 }
 
-/*
- * Prints only if the sandbox is certainly new; otherwise it may have the tree.
- */
+/* Prints only if the sandbox is certainly new; otherwise it may have the
+ * tree. */
 void run_workspace_remark(const struct run *r)
 {
 	bool is_repository = false;
@@ -640,9 +625,8 @@ static int fill_tree(struct filling *f, struct sandbox *sb, const char *root,
 	return rc;
 }
 
-/*
- * Starts the first commit. The setup script waits until the tree is complete.
- */
+/* Starts the first commit. The setup script waits until the tree is
+ * complete. */
 static int commit_tree(struct filling *f, struct sandbox *sb,
 		       const struct stop *stop, struct error *err)
 {
@@ -653,10 +637,8 @@ static int commit_tree(struct filling *f, struct sandbox *sb,
 	return rc;
 }
 
-/*
- * True if a kept sandbox already has the tree: it then gets the changes, except
- * with --workspace none.
- */
+/* True if a kept sandbox already has the tree: it then gets the changes, except
+ * with --workspace none. */
 static bool was_sent(const struct run *r, const char *root)
 {
 	const char *mode = r->options.workspace;

@@ -48,10 +48,8 @@ static void forward_event(void *arg, const struct agent_event *ev)
 	pthread_mutex_unlock(&s->events);
 }
 
-/*
- * Waits until no other child asks a question, which may take hours. Returns -1
- * if stop ends the wait.
- */
+/* Waits until no other child asks a question, which may take hours. Returns -1
+ * if stop ends the wait. */
 static int wait_for_turn(struct run_subagents *s, const struct stop *stop,
 			 struct error *err)
 {
@@ -71,10 +69,8 @@ static void end_turn(struct run_subagents *s)
 	pthread_mutex_unlock(&s->questions);
 }
 
-/*
- * Checks stop again, because the user may have stopped all agents while this
- * one waited for its turn.
- */
+/* Checks stop again, because the user may have stopped all agents while this
+ * one waited for its turn. */
 static int forward_approval(void *arg, struct approval *a,
 			    const struct stop *stop, struct error *err)
 {
@@ -112,10 +108,8 @@ static int64_t cap_of(const struct run *r)
 	return total.cap;
 }
 
-/*
- * Several children may reach the cap at once. The first one asks the user, and
- * the answer applies to all.
- */
+/* Several children may reach the cap at once. The first one asks the user, and
+ * the answer applies to all. */
 static bool raise_cap(void *arg)
 {
 	struct child *c = arg;
@@ -225,10 +219,8 @@ static void on_event(void *arg, const struct agent_event *ev)
 	}
 }
 
-/*
- * A model may call a tool that it was not offered, so the list in its file is
- * checked again.
- */
+/* A model may call a tool that it was not offered, so the list in its file is
+ * checked again. */
 static bool is_permitted(const struct child *c, struct approval *a)
 {
 	const char *name = a->tool->spec.name;
@@ -369,10 +361,8 @@ static bool is_tool_among(struct str word, const struct tool *const *list)
 	return false;
 }
 
-/*
- * Appends unknown tool names. The tools of all running MCP servers are known by
- * now.
- */
+/* Appends unknown tool names. The tools of all running MCP servers are known by
+ * now. */
 static void add_unknown(const struct child *c, const char *words,
 			struct buf *out)
 {
@@ -403,12 +393,10 @@ static void warn_of_unknown_tools(struct child *c)
 	buf_release(&names);
 }
 
-/*
- * Attack: a repository's file makes a model of its choice, and so an address of
+/* Attack: a repository's file makes a model of its choice, and so an address of
  * its choice, do the work, or creates sandboxes that cost money. So model and
  * sandbox from a project's file apply only after the user has allowed exactly
- * this file. Otherwise the subagent uses those of its caller.
- */
+ * this file. Otherwise the subagent uses those of its caller. */
 static int check_trust(struct child *c, struct error *err)
 {
 	const struct subagent *k = c->kind;
@@ -519,11 +507,9 @@ static int prepare(void *arg, const struct part *const *calls, size_t n,
 	return rc;
 }
 
-/*
- * Opens the sandbox before the model, because the prompt names it. If only the
+/* Opens the sandbox before the model, because the prompt names it. If only the
  * subagent's file wants a sandbox and there is no tree to copy, it works in its
- * caller's.
- */
+ * caller's. */
 static int open_sandbox(struct child *c, struct error *err)
 {
 	bool called = c->order->what->apart;
@@ -719,10 +705,8 @@ static void tell_hooks(struct child *c, struct buf *out)
 	(void)hooked_subagent(&c->agent, &ends, &stop, &ignored);
 }
 
-/*
- * Appends the result. -1 ends the caller's turn: the user stopped everything,
- * or the shared sandbox is gone. Any other failure is just a result.
- */
+/* Appends the result. -1 ends the caller's turn: the user stopped everything,
+ * or the shared sandbox is gone. Any other failure is just a result. */
 static int end_child(struct child *c, int rc, const struct error *failed,
 		     struct buf *out, struct error *err)
 {

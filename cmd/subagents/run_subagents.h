@@ -8,31 +8,21 @@
 
 struct run; /* cmd/session/run.h */
 
-/*
- * Reads the subagents' files into r->subagents on the first call, and warns
- * about skipped ones (not with -q).
- */
+/* Reads the subagents' files into r->subagents on the first call, and warns
+ * about skipped ones (not with -q). */
 void run_subagents_open(struct run *r);
 void run_subagents_close(struct run *r);
-/*
- * Returns the description of the task tool with the names of all subagents;
- * owned by the caller.
- */
+/* Returns the description of the task tool with the names of all subagents;
+ * owned by the caller. */
 char *run_subagents_task(const struct run *r, const struct tool *task);
-/*
- * Lets r->agent call subagents. From then on events and questions of all agents
- * are delivered one at a time.
- */
+/* Lets r->agent call subagents. From then on events and questions of all agents
+ * are delivered one at a time. */
 void run_subagents_attach(struct run *r);
-/*
- * Appends a line for each running or finished subagent, then the available
- * ones. Any thread.
- */
+/* Appends a line for each running or finished subagent, then the available
+ * ones. Any thread. */
 void run_subagents_list(const struct run *r, struct buf *out);
-/*
- * Cancels the subagent with this number only. False if it is not running. Any
- * thread.
- */
+/* Cancels the subagent with this number only. False if it is not running. Any
+ * thread. */
 bool run_subagents_cancel(struct run *r, unsigned number);
 
 #endif

@@ -37,9 +37,8 @@ void subagent_list_release(struct subagent_list *r)
 	pthread_mutex_destroy(&r->lock);
 }
 
-/*
- * Returns the start of the first line of its order, without control characters.
- */
+/* Returns the start of the first line of its order, without control
+ * characters. */
 static char *first_words(const char *order)
 {
 	struct buf line = BUF_INIT(LINE_BYTES);

@@ -177,10 +177,8 @@ static int run_command(struct tree_writing *t, struct buf *command,
 	return 0;
 }
 
-/*
- * Appends the path as "./path", quoted, so that it cannot be taken for an
- * option.
- */
+/* Appends the path as "./path", quoted, so that it cannot be taken for an
+ * option. */
 static void add_path(struct buf *out, const char *path)
 {
 	char *here = xasprintf("./%s", path);
@@ -189,10 +187,8 @@ static void add_path(struct buf *out, const char *path)
 	free(here);
 }
 
-/*
- * True if path is in a directory that a new file replaces: the directory must
- * be removed, unless it still has ignored files.
- */
+/* True if path is in a directory that a new file replaces: the directory must
+ * be removed, unless it still has ignored files. */
 static bool leaves_directory(const struct tree_writing *t, const char *path)
 {
 	for (size_t i = 0; i < t->n; i++) {
@@ -216,10 +212,8 @@ static void add_rmdir(struct buf *out, const char *path)
 	free(dir);
 }
 
-/*
- * Deletes files that the new commit does not have, and directories that become
- * empty.
- */
+/* Deletes files that the new commit does not have, and directories that become
+ * empty. */
 static int delete_files(struct tree_writing *t, const struct stop *stop,
 			struct error *err)
 {
@@ -411,9 +405,8 @@ struct apart {
 	bool has_client;
 };
 
-/*
- * Finds the workspace of the caller's sandbox, whose tree dcode must have sent.
- */
+/* Finds the workspace of the caller's sandbox, whose tree dcode must have
+ * sent. */
 static int find_tree(struct child *c, struct apart *a, struct error *err)
 {
 	struct run *r = c->run;
@@ -448,10 +441,8 @@ static int fetch_tree(struct child *c, struct workspace *w, struct sandbox *sb,
 	return rc;
 }
 
-/*
- * Sends the user's tree, then applies the changes of the caller's sandbox to
- * it.
- */
+/* Sends the user's tree, then applies the changes of the caller's sandbox to
+ * it. */
 static int fill_sandbox(void *arg, struct sandbox *sb, const struct stop *stop,
 			struct error *err)
 {
@@ -574,10 +565,8 @@ static int on_patch(void *arg, struct str chunk, struct error *err)
 	return 0;
 }
 
-/*
- * Lists files that both sides changed, which keep the caller's version. Appends
- * the child's changes as a patch.
- */
+/* Lists files that both sides changed, which keep the caller's version. Appends
+ * the child's changes as a patch. */
 static void add_conflicts(struct apart *a, const struct merge *m,
 			  const char *mine, const struct stop *stop,
 			  struct buf *out)
@@ -597,10 +586,8 @@ static void add_conflicts(struct apart *a, const struct merge *m,
 	buf_release(&patch);
 }
 
-/*
- * Saves the child's changes as a patch before its sandbox is deleted. Appends
- * the patch's path to out; if out is NULL, prints it.
- */
+/* Saves the child's changes as a patch before its sandbox is deleted. Appends
+ * the patch's path to out; if out is NULL, prints it. */
 static void save_patch(struct child *c, const struct stop *stop,
 		       struct buf *out)
 {
@@ -660,10 +647,8 @@ static int merge_trees(struct child *c, const char *mine, const char *yours,
 	return rc;
 }
 
-/*
- * After the user stopped everything, all children share one deadline, set by
- * the first. more_ms is added to it.
- */
+/* After the user stopped everything, all children share one deadline, set by
+ * the first. more_ms is added to it. */
 static struct stop common_stop(struct child *c, int64_t more_ms)
 {
 	int64_t until = 0;

@@ -29,23 +29,18 @@ struct run_subagents {
 				      and trust */
 	pthread_mutex_t merging;   /* serializes access to the sandboxes'
 				      trees */
-	/*
-	 * Cap that the user refused to raise, so that the other children at
-	 * this cap do not ask again.
-	 */
+	/* Cap that the user refused to raise, so that the other children at
+	 * this cap do not ask again. */
 	int64_t declined;
-	/*
-	 * Deadline (clock_ms()) for merges after the user stopped everything; 0
-	 * before.
-	 */
+	/* Deadline (clock_ms()) for merges after the user stopped everything; 0
+	 * before. */
 	_Atomic int64_t brings_until;
 };
 
 struct apart;
 
-/*
- * A subagent that works for one call of the task tool, on that call's thread.
- */
+/* A subagent that works for one call of the task tool, on that call's
+ * thread. */
 struct child {
 	struct run *run;
 	struct run_subagents *all;
@@ -68,15 +63,11 @@ struct child {
 	struct conversation memory;
 };
 
-/*
- * Creates a sandbox for c with its caller's files; c->agent then works in it.
- * Always call subagent_sandbox_close() afterwards.
- */
+/* Creates a sandbox for c with its caller's files; c->agent then works in it.
+ * Always call subagent_sandbox_close() afterwards. */
 int subagent_sandbox_open(struct child *c, struct error *err);
-/*
- * Merges the changes into the caller's sandbox. Appends to out what was merged
- * and what was not. If merging fails, saves a patch.
- */
+/* Merges the changes into the caller's sandbox. Appends to out what was merged
+ * and what was not. If merging fails, saves a patch. */
 void subagent_sandbox_merge(struct child *c, struct buf *out);
 void subagent_sandbox_close(struct child *c);
 
