@@ -1,12 +1,10 @@
-/* media.c - images and PDF files: what their bytes say of them. */
+/* media.c - images and PDF files: type, size and token counts. */
 /* SPDX-License-Identifier: MIT */
-/*
- * media_type() decides by the first bytes whether a file can be shown to a
- * model. The second half is how many tokens a vendor counts for a file: an
- * upper bound for the cap on money (media_max_tokens()), an estimate for the
- * window (media_usual_tokens()). Headers of files are read, pixels never
- * decoded.
- */
+/* media_type() decides by the first bytes whether a file can be shown to a
+ * model. The second half computes how many tokens a vendor counts for a file:
+ * an upper bound for the spending cap (media_max_tokens()) and an estimate for
+ * the window (media_usual_tokens()). Only file headers are read; pixels are
+ * never decoded. */
 #include "model/media.h"
 
 #include <string.h>
@@ -70,7 +68,8 @@ static uint32_t little24(struct str b, size_t at)
 	return byte_at(b, at + 2) << 16 | little16(b, at);
 }
 
-/* SOF0 to SOF15, without DHT, JPG and DAC, which are in the same range. */
+/* True for SOF0 to SOF15, without DHT, JPG and DAC, which are in the same
+ * range. */
 static bool is_frame(uint32_t marker)
 {
 	return marker >= 0xC0 && marker <= 0xCF && marker != 0xC4 &&
@@ -84,7 +83,7 @@ static bool jpeg_dimensions(struct str b, uint32_t *width, uint32_t *height)
 	while (at + 9 <= b.len && byte_at(b, at) == 0xFF) {
 		uint32_t marker = byte_at(b, at + 1);
 
-		if (marker == 0xFF) { /* a byte that fills */
+		if (marker == 0xFF) { /* a fill byte */
 			at++;
 			continue;
 		}
@@ -100,8 +99,9 @@ static bool jpeg_dimensions(struct str b, uint32_t *width, uint32_t *height)
 	return false;
 }
 
-/* developers.google.com/speed/webp/docs/riff_container, RFC 6386 section 9.1,
- * RFC 9649 section 3.4; read 2026-11-23. */
+/* Reads the size of a WebP image
+ * (developers.google.com/speed/webp/docs/riff_container, RFC 6386 section 9.1,
+ * RFC 9649 section 3.4; read 2026-11-23). */
 static bool webp_dimensions(struct str b, uint32_t *width, uint32_t *height)
 {
 	if (has_at(b, 12, STR("VP8X")) && b.len >= 30) {
@@ -161,40 +161,39 @@ void media_describe(const char *name, struct str bytes, const char *note,
 	buf_addf(out, " %s%s%s]", size, note ? ", " : "", note ? note : "");
 }
 
-/* Upper bounds. Those without a source are dcode's own, on the safe side;
- * sources were read on 2026-11-23. */
+/* Upper bounds. Those without a source are dcode's own, chosen high; sources
+ * were read on 2026-11-23. */
 
 enum {
-	MOST_PAGES = 1000, /* of all of them */
+	MOST_PAGES = 1000, /* pages in all PDF files together */
 	HIDDEN_SHARE =
 		32, /* bytes for a token, of a PDF that hides its pages */
 };
 
-/* How many tokens a file counts. A row is for wires whose name begins so, and
- * for models whose name contains this part. */
+/* How many tokens a vendor counts for a file. A row is for wires whose name
+ * starts with wire and models whose name contains model. */
 struct media_rates {
 	const char *wire, *model;
-	int64_t side;        /* pixels of a patch or tile */
-	int64_t hundred;     /* of a hundred of them */
-	int64_t least, most; /* of an image, at most; most 0: no bound */
-	int64_t usual;       /* of a large one, as it mostly is */
-	int64_t page, pages; /* of a PDF's page at most, with its text; and
-				how many a request may have */
+	int64_t side;        /* pixels: side of a patch or tile */
+	int64_t hundred;     /* tokens per hundred of them */
+	int64_t least, most; /* bounds of an image's maximum; most 0: no
+			      * bound */
+	int64_t usual;       /* typical tokens of a large image */
+	int64_t page, pages; /* maximum per PDF page, text included, and
+			      * pages per request */
 	int64_t page_usual;
 };
 
-/*
- * Claude: a patch of 28x28 pixels is a token, and larger images are made
- * smaller (platform.claude.com/docs, "Images and vision"), mostly to some
- * 1,600; 4784 is our bound, for 2576 pixels. OpenAI: patches of 32x32 pixels,
- * times up to 2.46, or tiles, 85 and 170 for each (community.openai.com, topic
- * 1344040, quotes the vendor's page); the least, what gpt-4o-mini counts and
- * what servers of Llama do are bounds. Gemini: generation 3 counts 1120 for an
- * image unless asked for more, and takes 1000 pages a file
- * (docs.cloud.google.com, "Image understanding", "Document understanding");
- * its tiles are a bound. Pages have up to 3000 of text besides an image of the
- * page; these, and what is usual of pages, are ours.
- */
+/* Claude: a patch of 28x28 pixels is a token, and larger images are scaled down
+ * (platform.claude.com/docs, "Images and vision"), usually to some 1,600
+ * tokens; the bound of 4784, for 2576 pixels, is dcode's. OpenAI: patches of
+ * 32x32 pixels, times up to 2.46, or tiles, 85 and 170 tokens each
+ * (community.openai.com, topic 1344040, quotes the vendor's page); the minimum,
+ * and the values for gpt-4o-mini and Llama servers, are bounds. Gemini:
+ * generation 3 counts 1120 for an image unless asked for more, and accepts 1000
+ * pages per file (docs.cloud.google.com, "Image understanding", "Document
+ * understanding"); its tiles are a bound. A page has up to 3000 tokens of text
+ * besides its image. That and the typical values of pages are dcode's. */
 static const struct media_rates rates[] = {
 	{ "openai-", "4o-mini", 32, 246, 2833 + 8 * 5667, 2833 + 8 * 5667,
 	  25501, 3000 + 2833 + 8 * 5667, 1000, 25501 + 1000 },
@@ -203,7 +202,7 @@ static const struct media_rates rates[] = {
 	{ "", "", 28, 100, 0, 4784, 1600, 3000 + 4784, 600, 3100 },
 };
 
-struct kids { /* objects that lists of pages name */
+struct kids { /* objects that the page lists of a PDF refer to */
 	int64_t list[MOST_PAGES];
 	int64_t n;
 };
@@ -217,7 +216,8 @@ static const struct media_rates *find_rates(const char *wire, const char *model)
 	return r;
 }
 
-/* Tokens of an image by its pixels; the row's most if those are unknown. */
+/* Returns the tokens of an image by its size in pixels, or unknown if it has no
+ * readable size. */
 static int64_t count_tiles(const struct media_rates *r, struct str bytes,
 			   int64_t unknown)
 {
@@ -227,7 +227,7 @@ static int64_t count_tiles(const struct media_rates *r, struct str bytes,
 
 	if (!media_dimensions(bytes, &width, &height))
 		return unknown;
-	/* below 2^55 for each row: times hundred nothing overflows */
+	/* below 2^55 in each row: no overflow when multiplied by a hundred */
 	return (((width + side - 1) / side) * ((height + side - 1) / side) *
 			r->hundred +
 		99) /
@@ -239,7 +239,7 @@ static int64_t least(int64_t a, int64_t b)
 	return a < b ? a : b;
 }
 
-/* Skips PDF's white space, but not comments. */
+/* Skips PDF white space, but not comments. */
 static struct str skip_space(struct str s)
 {
 	while (s.len && memchr(" \t\r\n\f", s.ptr[0], 6))
@@ -260,9 +260,8 @@ static bool take_number(struct str *s, int64_t *n)
 	return true;
 }
 
-/* Adds the objects behind "/Kids": [1 0 R 2 0 R]. False if it is something
- * else, has more objects than fit, or lists one twice: that page may be shown
- * twice. */
+/* Adds the objects in "/Kids [1 0 R 2 0 R]". False if it has another form, more
+ * objects than fit, or one twice: that page may be shown twice. */
 static bool add_kids(struct kids *k, struct str s)
 {
 	int64_t object;
@@ -285,12 +284,10 @@ static bool add_kids(struct kids *k, struct str s)
 	return s.len > 0;
 }
 
-/*
- * At least as many pages as the PDF has: the page objects in plain sight, or
- * the objects that the lists of pages name, if those are more. Returns most if
- * there may be others (in an object stream, or a page that is shown several
- * times), or if no page is seen. Older versions of a page count, too.
- */
+/* Returns at least the number of pages: the visible page objects, or the
+ * objects that page lists refer to if those are more. Older versions of a page
+ * count too. Returns most if pages may be hidden (in an object stream, or shown
+ * several times) or if no page is found. */
 static int64_t count_pages(struct str bytes, int64_t most)
 {
 	struct kids kids = { .n = 0 };
@@ -345,7 +342,7 @@ static int64_t usual_of_pdf(const struct media_rates *r, struct str bytes)
 	int64_t pages = count_pages(bytes, r->pages);
 	int64_t n = (int64_t)bytes.len / HIDDEN_SHARE;
 
-	/* the upper bound means that pages may be hidden */
+	/* the upper bound: pages may be hidden */
 	if (pages == r->pages)
 		return n > r->page_usual ? n : r->page_usual;
 	return pages * r->page_usual;

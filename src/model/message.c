@@ -1,10 +1,9 @@
-/* message.c - a message of the conversation, independent of vendors. */
+/* message.c - a message of the conversation, in vendor-neutral form. */
 /* SPDX-License-Identifier: MIT */
-/*
- * A message is a list of parts. Wires write them into requests, a draft makes
- * them of answers; message_to_json() and message_from_json() are the form in
- * which threads are stored. message_mask() makes the copy that leaves dcode.
- */
+/* A message is a list of parts. Wires write messages into requests, and a draft
+ * makes one of an answer. message_to_json() and message_from_json() convert the
+ * form in which threads are stored. message_mask() makes the copy that leaves
+ * dcode. */
 #include "model/message.h"
 
 #include <stdlib.h>
@@ -311,7 +310,8 @@ static char *masked_args(const struct mask *mask, const struct part *call)
 	return buf_detach(&out);
 }
 
-/* Masks only the name: changed bytes would break the file. */
+/* Copies a file with its name masked. Its bytes are not: changing them would
+ * break the file. */
 static void mask_media(const struct mask *mask, const struct part *from,
 		       struct message *out)
 {

@@ -1,4 +1,4 @@
-/* message.h - a message of the conversation, independent of vendors. */
+/* message.h - a message of the conversation, in vendor-neutral form. */
 /* SPDX-License-Identifier: MIT */
 #ifndef MODEL_MESSAGE_H
 #define MODEL_MESSAGE_H
@@ -16,7 +16,7 @@ enum part_kind {
 	PART_THINKING,
 	PART_TOOL_CALL,
 	PART_TOOL_RESULT,
-	/* An image or a PDF file of the user's, or of the result before it. */
+	/* An image or PDF file of the user, or of the tool result before it. */
 	PART_MEDIA,
 };
 
@@ -24,16 +24,17 @@ struct part { /* every pointer is owned by the part; unused ones are NULL */
 	enum part_kind kind;
 	char *text;    /* text, thinking, or the result of the tool; of media:
 			  the line that stands for it, media_describe() */
-	char *id;      /* of the call, on calls and results */
-	char *name;    /* of the tool, on calls and results; of the file */
+	char *id;      /* on calls and results: the call's id */
+	char *name;    /* on calls and results: the tool's name; on media:
+			* the file's */
 	char *args;    /* on calls: the arguments as the model wrote them; valid
 			  JSON of an object unless bad_args */
 	char *replay;  /* JSON that the vendor wants back unchanged (a whole
 			  thinking block), or NULL */
 	bool bad_args; /* on calls: args is not a JSON object */
-	bool failed;   /* on results */
-	/* On media: */
-	const char *type; /* of media_type(), static */
+	bool failed;   /* on results: the tool failed */
+	/* For media only: */
+	const char *type; /* from media_type(), static */
 	char *bytes;
 	size_t n_bytes;
 };
@@ -42,45 +43,45 @@ struct message {
 	enum role role;
 	struct part *parts; /* owned */
 	size_t n;
-	/* On answers: which wire and vendor made it (model_origin()); its
-	 * replay members go to no other. Owned, or NULL: unknown. */
+	/* On answers: the wire and vendor that made it (model_origin()). Its
+	 * replay members are sent only there. Owned, or NULL: unknown. */
 	char *origin;
-	bool refused; /* on answers: the model refused the prompt before it */
-	bool cut;     /* on answers: its end never came; it has no calls */
-	bool summary; /* dcode's, in place of older messages */
+	bool refused; /* on answers: the model refused the prompt */
+	bool cut;     /* on answers: incomplete; it has no calls */
+	bool summary; /* written by dcode, replaces older messages */
 };
 
-/* Appends a zeroed part of this kind and returns it (valid until the next). */
+/* Appends a zeroed part of this kind. The pointer is valid until the next one
+ * is added. */
 struct part *message_add(struct message *m, enum part_kind kind);
-/* Appends a file with these bytes, which it takes over. NULL, and nothing is
- * appended, for a type that media_type() does not know. */
+/* Appends a file and takes ownership of its bytes. NULL, with nothing appended,
+ * if media_type() does not know its type. */
 struct part *message_add_media(struct message *m, const char *name,
 			       struct buf *bytes);
-/* Moves a part from another message, leaving a zeroed one behind. */
+/* Moves a part from another message and zeroes it there. */
 void message_move(struct message *to, struct part *from);
-/* How many of the parts that follow the result parts[i] are its files. */
+/* Counts the files that belong to the result parts[i]. */
 size_t message_count_media(const struct message *m, size_t i);
 void message_release(struct message *m);
 struct message message_copy(const struct message *m);
-/* All text parts joined; owned. */
+/* All text parts, joined; owned. */
 char *message_text(const struct message *m);
-/* What dcode adds to a prompt: a note on a line before its words, and the files
- * that it names behind them. */
+/* What dcode adds to a prompt: a note on a line before the user's text, and the
+ * referenced files after it. */
 #define MESSAGE_NOTE_MOVED                                                     \
 	"The tools act on another machine or sandbox than before, as the "     \
 	"system prompt says: files that were written there are not here.\n"
 #define MESSAGE_FILES "\n\n## Referenced Files\n"
-/* The words of a prompt alone, as they were typed; owned. */
+/* The user's text in a prompt as it was typed; owned. */
 char *message_typed(const struct message *m);
-/* The stored form: {"role":"assistant","parts":[{"kind":"text",...}]}. */
+/* Convert to and from the stored form:
+ * {"role":"assistant","parts":[{"kind":"text",...}]}. */
 void message_to_json(const struct message *m, struct buf *out);
 int message_from_json(struct message *m, struct str json, struct error *err);
 
-/*
- * Fills *out with a copy of m, secrets masked; arguments of calls stay valid
- * JSON. replay and origin are left out: only the vendor can read a replay, so
- * that it cannot be masked. The caller releases it.
- */
+/* Sets *out to a copy of m with secrets masked; arguments of calls stay valid
+ * JSON. replay and origin are omitted: only the vendor can read a replay, so it
+ * cannot be masked. The caller releases *out. */
 void message_mask(const struct mask *mask, const struct message *m,
 		  struct message *out);
 

@@ -19,31 +19,33 @@ enum {
 struct model {
 	struct http *http; /* borrowed */
 	const struct wire *wire;
-	struct model_choice choice; /* own copies */
+	struct model_choice choice; /* copies */
 	char *origin;               /* see model_origin() */
 	char *url;
-	char *system;                   /* of the brief */
-	char *cache_key;                /* the same, or NULL */
+	char *system;                   /* from the brief */
+	char *cache_key;                /* from the brief, or NULL */
 	char *headers[MAX_HEADERS + 1]; /* owned, NULL-terminated */
 	size_t n_headers;
-	struct tool_set *tools; /* NULL: all are dcode's own */
-	struct buf offered;     /* their names, a NUL behind each */
+	struct tool_set *tools; /* NULL: all tools are dcode's own */
+	struct buf offered;     /* names of the offered tools, each followed
+				 * by a NUL */
 	struct buf head;
 	struct history history;
-	struct history_point prompt; /* before the last one */
-	/* Bytes of files in the history, and what stands for them when tokens
-	 * are estimated; the same of the history before the last prompt. */
+	struct history_point prompt; /* the history before the last prompt */
+	/* Bytes of files in the history and their weight in token estimates;
+	 * now, and before the last prompt. */
 	struct model_media {
 		size_t bytes, weight;
 	} media, prompt_media;
 	struct call_ids call_ids;
-	size_t marked; /* block_end of the last request that was answered */
+	size_t marked; /* block_end of the last answered request */
 	struct params_options options;
 	struct account account;
-	struct exchange *running;    /* borrowed, while a request runs */
+	struct exchange *running;    /* borrowed, during a request */
 	struct bedrock_account *aws; /* borrowed from the choice, or NULL */
-	bool renewed;                /* key or token, in this turn */
-	bool corrected;              /* the clock of signatures, the same */
+	bool renewed;                /* key or token was renewed in this turn */
+	bool corrected;              /* the signature clock was corrected in
+				      * this turn */
 };
 
 #endif

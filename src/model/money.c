@@ -1,20 +1,15 @@
-/* money.c - what a run has cost so far, and what it may still cost. */
+/* money.c - what a run has cost and may still cost. */
 /* SPDX-License-Identifier: MIT */
-/*
- * Four things that only make sense together: amounts of money, counts of
- * tokens, the parameters whose cost no list of prices shows, and the meter.
- *
- * The meter is one object a run. It has an account for each model and a line
- * for each sandbox. Before a request meter_reserve() holds back the most that
- * the request may cost, or refuses it because of the cap; after it
- * meter_settle() replaces that by what was billed. An answer that was cut stays
- * counted as "unclear" at its worst case: a vendor bills what it has generated,
- * and dcode cannot know how much that was. Sums that would overflow stay at the
- * largest number, so that a server's numbers cannot make the cap wrap around.
- *
- * Begin with meter_reserve(). All of struct meter, and of the accounts in it,
- * is under meter.lock: requests of subagents run on several threads.
- */
+/* Four things that belong together: amounts of money, token counts, parameters
+ * whose cost is not in the price list, and the meter.  There is one meter per
+ * run. It has an account for each model and a line for each sandbox. Before a
+ * request, meter_reserve() reserves the most that it may cost, or refuses it
+ * because of the cap. After it, meter_settle() replaces the reservation by what
+ * was billed. A cut answer stays counted as "unclear" at its worst case: the
+ * vendor bills what it generated, and dcode cannot know how much. Sums
+ * saturate, so that numbers from a server cannot make the cap wrap around.
+ * Begin reading at meter_reserve(). meter.lock guards struct meter and its
+ * accounts: subagents send requests on several threads. */
 #include "model/money.h"
 
 #include <inttypes.h>
@@ -38,19 +33,21 @@ struct meter_model {
 	struct meter_model *next;
 	struct model_facts facts;
 	struct meter_line line;   /* its name is owned, except in a part */
-	struct meter_line told;   /* what meter_each_new() has reported */
-	struct meter_noted noted; /* of the running requests */
-	struct meter_model *of;   /* in a part: the whole account; else NULL */
-	int64_t cap, held;        /* of a part; held by running requests */
+	struct meter_line told;   /* what meter_each_new() last reported */
+	struct meter_noted noted; /* noted for running requests */
+	struct meter_model *of;   /* for a part: the account it belongs to;
+				   * else NULL */
+	int64_t cap, held;        /* a part's cap; reserved by running
+				   * requests */
 };
 
 struct sandbox_line {
 	struct sandbox_line *next;
 	struct meter_line line; /* its name is owned */
-	struct meter_line told; /* what meter_each_new() has reported */
+	struct meter_line told; /* what meter_each_new() last reported */
 	int64_t usd_s;
-	int64_t begin, end; /* ms of the clock; end 0: it runs */
-	bool dropped;       /* none was made: it is not reported */
+	int64_t begin, end; /* clock in ms; end 0: still running */
+	bool dropped;       /* never created: not reported */
 };
 
 struct meter {
@@ -59,21 +56,22 @@ struct meter {
 	struct meter_model *models;
 	struct sandbox_line *sandboxes;
 	int64_t cap, held;
-	int sharers;    /* subagents that may send requests meanwhile */
-	int64_t most;   /* highest cap that may be set; 0: any */
+	int sharers;    /* subagents that may send requests at the same time */
+	int64_t most;   /* highest cap allowed; 0: any */
 	int64_t ask_ms; /* reserved for a question to the user */
 	int64_t thresholds[METER_THRESHOLDS];
 	size_t n_thresholds;
-	int64_t warned; /* the highest one that was reported */
+	int64_t warned; /* highest threshold reported so far */
 };
 
 enum {
-	MOST_DEPTH = 4,   /* of parameters in param_groups in param_groups */
+	MOST_DEPTH = 4,   /* nesting of parameters in param_groups */
 	SHOWN_VALUE = 40, /* bytes of a parameter's value in a message */
 };
 
-/* What the tiers cost: platform.openai.com/docs/guides/priority-processing and
- * flex-processing, console.groq.com/docs/service-tiers,
+/* Values of service tiers that cost no more than the list price. Sources:
+ * platform.openai.com/docs/guides/priority-processing and flex-processing,
+ * console.groq.com/docs/service-tiers,
  * docs.aws.amazon.com/bedrock/latest/userguide/service-tiers-inference.html,
  * ai.google.dev/gemini-api/docs/priority-inference,
  * platform.claude.com/docs/en/build-with-claude/fast-mode; read 2026-11. */
@@ -85,8 +83,8 @@ static const char *const plain_tiers[] = { "auto",     "default",
 static const struct {
 	const char *name; /* compared without case and without "_" */
 	enum costly_kind kind;
-	/* Values that cost nothing more; of an object its member "type" or
-	 * "latency" is compared. NULL: every value costs more. */
+	/* Values that cost nothing extra; of an object, its member "type" or
+	 * "latency" is compared. NULL: every value costs extra. */
 	const char *const *plain;
 } costly_rows[] = {
 	{ "n", COSTLY_ANSWERS, NULL },
@@ -98,7 +96,8 @@ static const struct {
 	{ "performanceconfig", COSTLY_TIER, plain_tiers },
 	{ "inferencegeo", COSTLY_TIER,
 	  (const char *const[]){ "global", NULL } },
-	{ "models", COSTLY_UNSEEN, NULL }, /* OpenRouter: goes on to others */
+	{ "models", COSTLY_UNSEEN, NULL }, /* OpenRouter: falls back to other
+					    * models */
 	{ "plugins", COSTLY_UNSEEN, NULL },
 	{ "websearchoptions", COSTLY_UNSEEN, NULL },
 	{ "searchparameters", COSTLY_UNSEEN, NULL },
@@ -112,13 +111,13 @@ static const struct {
 	{ "responsemodalities", COSTLY_UNSEEN, NULL },
 };
 
-/* Objects whose members dcode sends like params, or the vendor reads so. */
+/* Objects whose members dcode, or the vendor, treats as parameters. */
 static const char *const param_groups[] = { "extrabody", "modelkwargs",
 					    "generationconfig",
 					    "inferenceconfig",
 					    "additionalmodelrequestfields" };
 
-/* True if key is plain but for case and "_": "best_of", "bestOf". */
+/* True if key equals plain, ignoring case and "_": "best_of", "bestOf". */
 static bool is_named(const char *key, const char *plain)
 {
 	for (; *key; key++) {
@@ -147,7 +146,7 @@ static bool is_text_only(const cJSON *list)
 	return true;
 }
 
-/* A value that is not understood counts as costly. */
+/* True if the value costs extra. An unknown value counts as costly. */
 static bool costs_more(size_t row, const cJSON *value)
 {
 	const char *word;
@@ -170,8 +169,8 @@ static bool costs_more(size_t row, const cJSON *value)
 	return true;
 }
 
-/* Writes "name = value" for a message; the text may come from a repository's
- * configuration, so it is cleaned. */
+/* Writes "name = value" for a message, sanitized: it may come from a
+ * repository's configuration. */
 static void show_param(const cJSON *item, char *out, size_t size)
 {
 	char *text = cJSON_PrintUnformatted(item);
@@ -244,7 +243,7 @@ void usage_to_json(const struct usage *u, struct buf *out)
 	buf_addc(out, '}');
 }
 
-/* Counts come from servers and may be anything. */
+/* Adds a count unless it is negative or overflows: counts come from servers. */
 static void add_count(int64_t *total, int64_t n)
 {
 	if (n > 0 && *total <= INT64_MAX - n)
@@ -260,9 +259,9 @@ void usage_sum(struct usage *total, const struct usage *u)
 	add_count(&total->reasoning, u->reasoning);
 }
 
-enum { MOST_DOLLARS = 1000000 }; /* that money_read() accepts */
+enum { MOST_DOLLARS = 1000000 }; /* largest amount that money_read() accepts */
 
-/* Halves round up, except that an amount is never shown as zero. */
+/* Rounds halves up, but never shows an amount as zero. */
 const char *money_short(int64_t amount, char room[MONEY_SIZE])
 {
 	int64_t cents = amount / (METER_DOLLAR / 100) +
@@ -292,7 +291,7 @@ const char *money_exact(int64_t amount, char room[MONEY_SIZE])
 	return room;
 }
 
-/* Twelve digits after the point are exact: they are trillionths. */
+/* Amounts are trillionths, so twelve decimal places are exact. */
 const char *money_json(int64_t amount, char room[MONEY_SIZE])
 {
 	int len = snprintf(room, MONEY_SIZE, "%" PRId64 ".%012" PRId64,
@@ -305,7 +304,7 @@ const char *money_json(int64_t amount, char room[MONEY_SIZE])
 	return room;
 }
 
-/* No floating point: 0.1 dollars must be exactly that. */
+/* Uses no floating point, so that 0.1 dollars is exact. */
 bool money_read(struct str text, int64_t *amount)
 {
 	int64_t whole = 0;
@@ -337,7 +336,7 @@ bool money_read(struct str text, int64_t *amount)
 	return true;
 }
 
-/* A part is not in the meter's list: what it spends is entered in `of`, too. */
+/* A part is not in the meter's list: its spending is also entered in `of`. */
 struct meter_model *meter_part(struct meter_model *of, int64_t cap)
 {
 	struct meter_model *part = xcalloc(1, sizeof(*part));
@@ -365,12 +364,14 @@ void meter_share(struct meter *m, int change)
 }
 
 enum {
-	MOST_TOKENS = 1000000000, /* of one answer; servers report anything */
-	STOPPING_MS = 45000,      /* of METER_END_S, for saving and deleting */
-	CALL_S = 600, /* a sandbox may run so long while an answer arrives */
+	MOST_TOKENS = 1000000000, /* per answer; servers may report anything */
+	STOPPING_MS = 45000,      /* part of METER_END_S, for saving and
+				   * deleting */
+	CALL_S = 600, /* seconds that sandboxes may run during an answer */
 };
 
-/* Sandboxes keep running, and cost, while a laptop sleeps. */
+/* Counts suspended time: sandboxes keep running and costing while a laptop
+ * sleeps. */
 static int64_t clock_boot_ms(void)
 {
 	struct timespec t;
@@ -410,13 +411,13 @@ void meter_free(struct meter *m)
 	free(m);
 }
 
-/* A server's count of tokens, made small enough to be multiplied. */
+/* Limits a server's token count so that it can be multiplied. */
 static int64_t clamp(int64_t n)
 {
 	return n < 0 ? 0 : n > MOST_TOKENS ? MOST_TOKENS : n;
 }
 
-/* Saturating, as times(): b >= 0. */
+/* Saturating addition; b >= 0. */
 static int64_t plus(int64_t a, int64_t b)
 {
 	return a > INT64_MAX - b ? INT64_MAX : a + b;
@@ -521,9 +522,9 @@ static int64_t larger(int64_t a, int64_t b)
 	return a > b ? a : b;
 }
 
-/* The highest prices of a request with at most so much input. Which part of the
- * input the vendor finds in its cache is unknown, so that p.input is the
- * highest of the three kinds of input. */
+/* Returns the highest prices of a request with up to this much input. It is
+ * unknown which part of the input the vendor finds in its cache, so p.input is
+ * the highest of the three input prices. */
 static struct model_price dearest(const struct model_facts *f, int64_t input)
 {
 	struct model_price p = f->price;
@@ -539,7 +540,7 @@ static struct model_price dearest(const struct model_facts *f, int64_t input)
 	return p;
 }
 
-/* With the lock held. */
+/* Call with the lock held. */
 static int64_t sandbox_ms(const struct meter *m, const struct sandbox_line *s)
 {
 	int64_t ms = (s->end ? s->end : m->clock()) - s->begin;
@@ -552,7 +553,7 @@ static int64_t sandbox_cost(const struct meter *m, const struct sandbox_line *s)
 	return s->usd_s > 0 ? times(sandbox_ms(m, s), s->usd_s) / 1000 : 0;
 }
 
-/* What all running sandboxes cost together for each second. */
+/* Returns what all running sandboxes cost per second. */
 static int64_t sandbox_rate(const struct meter *m)
 {
 	int64_t rate = 0;
@@ -585,13 +586,13 @@ static void sum_locked(struct meter *m, struct meter_total *t)
 		t->sandbox_at_most |= s->line.at_most;
 		t->used = true;
 	}
-	/* so that the sum of the two cannot overflow */
+	/* prevents an overflow of their sum */
 	t->model = smaller(t->model, INT64_MAX / 2);
 	t->sandbox = smaller(t->sandbox, INT64_MAX / 2);
 }
 
-/* Money that is spent, or reserved for what already runs: unclear answers, held
- * requests, and the end of each sandbox. The cap leaves the rest. */
+/* Returns the money spent or reserved: unclear answers, running requests and
+ * the end of each sandbox. The rest of the cap is free. */
 static int64_t committed_amount(struct meter *m)
 {
 	struct meter_total t;
@@ -626,8 +627,9 @@ static int refuse_request(struct meter *m, int64_t need, struct error *err)
 	return -1;
 }
 
-/* The output limit that `left` pays for after CALL_S of running sandboxes. A
- * limit of call->least is taken even if the sandboxes' time does not fit. */
+/* Returns the output limit that `left` can pay for after CALL_S of running
+ * sandboxes. Never below call->least, even if the sandboxes' time then does not
+ * fit. */
 static int64_t affordable_output(const struct meter *m, int64_t left,
 				 const struct model_price *p,
 				 const struct meter_call *call)
@@ -713,8 +715,8 @@ static bool says_input(const struct usage *u)
 	return u->input || u->cache_read || u->cache_write;
 }
 
-/* What a cut answer may have cost beyond the tokens in u: all of its input if u
- * does not have it, and the output that the vendor may have generated. */
+/* Returns what a cut answer may have cost beyond the tokens in u: all input if
+ * u does not have it, and the output that the vendor may have generated. */
 static int64_t unreported_cost(const struct meter_model *mm,
 			       const struct meter_call *call,
 			       const struct usage *u)
@@ -746,8 +748,8 @@ static void add_noted(struct meter_noted *sum, const struct meter_noted *n,
 	sum->unclear += sign * n->unclear;
 }
 
-/* Notes are stored by thread, which has one account of a model: those of a part
- * go to the whole account. */
+/* Returns the account in which notes are stored: a part's notes go to the whole
+ * account, because threads are stored by model. */
 static struct meter_model *whole_account(struct meter_model *mm)
 {
 	return mm->of ? mm->of : mm;
@@ -759,7 +761,7 @@ void meter_note(struct meter_model *mm, struct meter_call *call,
 	struct usage u = clean_usage(usage);
 
 	pthread_mutex_lock(&mm->meter->lock);
-	/* the previous note of this request is replaced */
+	/* replaces the previous note of this request */
 	add_noted(&whole_account(mm)->noted, &call->noted, -1);
 	call->noted = (struct meter_noted){
 		.calls = 1,
@@ -771,8 +773,8 @@ void meter_note(struct meter_model *mm, struct meter_call *call,
 	pthread_mutex_unlock(&mm->meter->lock);
 }
 
-/* Enters the end of a request. An answer without a count of its input is
- * treated as one that was cut: nobody knows what was billed. */
+/* Enters the end of a request. An answer without an input count is treated as
+ * cut: what was billed is unknown. */
 static void add_call(struct meter_model *mm, const struct meter_call *call,
 		     enum meter_end end, const struct usage *u)
 {
@@ -802,7 +804,8 @@ void meter_settle(struct meter_model *mm, const struct meter_call *call,
 	add_noted(&whole_account(mm)->noted, &call->noted, -1);
 	add_call(mm, call, end, &u);
 	if (mm->of) {
-		/* only the part held it: add_call() subtracts it again */
+		/* only the part had reserved it: add_call() subtracts it
+		 * again */
 		mm->of->held += call->held;
 		add_call(mm->of, call, end, &u);
 	}
@@ -847,7 +850,8 @@ int meter_sandbox_begin(struct meter *m, const char *name, int64_t usd_s,
 	return number;
 }
 
-/* A time of 0 means that it runs, so that the clock's 0 becomes 1. */
+/* Ends a sandbox's line. An end of 0 means running, so a clock value of 0
+ * becomes 1. */
 static void end_sandbox(struct meter *m, int number, bool drop)
 {
 	struct sandbox_line *s;
@@ -875,8 +879,8 @@ void meter_sandbox_drop(struct meter *m, int number)
 	end_sandbox(m, number, true);
 }
 
-/* committed_amount() has METER_END_S of each sandbox: that is added again here,
- * because STOPPING_MS is what this subtracts for their end. */
+/* committed_amount() includes METER_END_S of each sandbox. That is added back
+ * here, because STOPPING_MS already accounts for their end. */
 static int64_t time_left(struct meter *m, bool works)
 {
 	int64_t ms = INT64_MAX;
@@ -909,8 +913,8 @@ int64_t meter_model_time_left(const struct meter_model *mm)
 	return meter_time_left(mm->meter);
 }
 
-/* A request that the cap has ended returns so long before the meter's own clock
- * says that no time is left: two clocks, and the return through the callers. */
+/* A request that the cap has ended may return this long before
+ * meter_time_left() is 0: two clocks are involved, and returning takes time. */
 enum { NEAR_MS = 1000 };
 
 int meter_name_cap(struct meter *m, const struct stop *stop, int rc,
@@ -942,7 +946,7 @@ void meter_each(struct meter *m,
 	pthread_mutex_unlock(&m->lock);
 }
 
-/* The growth of a line. */
+/* Returns how much a line has grown. */
 static struct meter_line subtract(const struct meter_line *now,
 				  const struct meter_line *then)
 {
@@ -962,7 +966,7 @@ static struct meter_line subtract(const struct meter_line *now,
 	return d;
 }
 
-/* The line as it would be if the running requests were cut now. */
+/* Returns the line as if the running requests were cut now. */
 static struct meter_line with_noted(const struct meter_model *mm)
 {
 	struct meter_line l = mm->line;

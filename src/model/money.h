@@ -1,4 +1,4 @@
-/* money.h - what a run has cost so far, and what it may still cost. */
+/* money.h - what a run has cost and may still cost. */
 /* SPDX-License-Identifier: MIT */
 #ifndef MODEL_MONEY_H
 #define MODEL_MONEY_H
@@ -11,187 +11,188 @@
 #include "base/str.h"
 #include "model/catalog.h"
 
-/* Amounts: trillionths of a US dollar, read and shown. */
+/* Amounts are trillionths of a US dollar. */
 #define METER_DOLLAR INT64_C(1000000000000)
 
 enum { MONEY_SIZE = 32 };
 
-/* "$12.40", "<$0.01", "$0.00". Returns room. */
+/* Writes "$12.40", "<$0.01" or "$0.00". Returns room. */
 const char *money_short(int64_t amount, char room[MONEY_SIZE]);
-/* The same with four digits after the point below one dollar: "$0.0042". */
+/* Like money_short(), but with four decimal places below one dollar:
+ * "$0.0042". */
 const char *money_exact(int64_t amount, char room[MONEY_SIZE]);
-/* A JSON number of dollars: "12.4", "0.000001". */
+/* Writes a JSON number of dollars: "12.4", "0.000001". */
 const char *money_json(int64_t amount, char room[MONEY_SIZE]);
-/* "2", "0.5", "$1.25". False unless text is an amount above zero and of at most
- * a million dollars. */
+/* Parses "2", "0.5" or "$1.25". False unless it is an amount above zero and at
+ * most a million dollars. */
 bool money_read(struct str text, int64_t *amount);
 
-/* The JSON of usage for events: {"input_tokens":1,...}. */
+/* Appends usage as JSON for events: {"input_tokens":1,...}. */
 void usage_to_json(const struct usage *u, struct buf *out);
-/* Adds u to total. A count that would overflow stays as it was. */
+/* Adds u to total. A count that would overflow is not changed. */
 void usage_sum(struct usage *total, const struct usage *u);
 
-/* Parameters by which a request costs more than its tokens show. */
+/* A parameter that makes a request cost more than its tokens show. */
 struct costly_param {
 	enum costly_kind {
 		COSTLY_ANSWERS, /* several answers to one request */
-		COSTLY_TIER,    /* other prices than the list's */
-		COSTLY_UNSEEN,  /* input, tools or models at the server's */
+		COSTLY_TIER,    /* prices other than the list prices */
+		COSTLY_UNSEEN,  /* input, tools or models on the server's
+				 * side */
 	} kind;
-	char shown[100]; /* "service_tier = \"priority\"", one clean line */
+	char shown[100]; /* "service_tier = \"priority\"", one sanitized line */
 };
-/* Finds the first such parameter of params, the JSON object of model_choice, or
- * NULL. The worst case of a request with it, or its price, is unknown. Values
- * that cost the list's price or less by the vendor's documents do not count. */
+/* Finds the first costly parameter in params (model_choice.params, a JSON
+ * object, or NULL). With it, the worst case of a request or its price is
+ * unknown. Values that cost at most the list price, by the vendor's
+ * documentation, are ignored. */
 bool costly_param_find(const char *params, struct costly_param *found);
 
 enum {
-	METER_END_S = 60,   /* of a sandbox, reserved for its end */
-	METER_LEAST = 1024, /* tokens: a lower output limit is of no use */
-	/* Tokens a second that a model thinks at most without showing them.
-	 * Faster servers (Cerebras, Groq) show all tokens, as bytes. */
+	METER_END_S = 60,   /* seconds of a sandbox's cost, reserved for its
+			     * end */
+	METER_LEAST = 1024, /* tokens: the lowest useful output limit */
+	/* Most hidden thinking tokens per second. Faster servers (Cerebras,
+	 * Groq) send all tokens, so their bytes are counted. */
 	METER_SPEED = 500,
 	METER_LATE_MS = 1000, /* until a vendor notices a closed connection */
 };
 
-/*
- * One for each run of dcode. Models, sandboxes and the cap enter it. Every
- * request to a model goes through it (model_brief.meter), also those of
- * compaction and subagents. Any thread, several at once.
- */
+/* One per run of dcode, for models, sandboxes and the cap. Every request to a
+ * model goes through it (model_brief.meter), including those of compaction and
+ * subagents. Any thread, several at once. */
 struct meter;
-/* clock: milliseconds that also count while the machine is suspended; NULL: the
- * system's. */
+/* clock: milliseconds that include suspended time; NULL: the system's clock. */
 struct meter *meter_new(int64_t (*clock)(void));
 void meter_free(struct meter *m);
-/* 0: no cap, which is the initial state. */
+/* 0: no cap, the initial state. */
 void meter_set_cap(struct meter *m, int64_t cap);
-/* Sets a cap, and refuses any above most from now on; 0 lifts that. */
+/* Sets a cap and refuses a higher one than most from now on; 0 removes that
+ * limit. */
 void meter_limit_cap(struct meter *m, int64_t most);
-/* Reserves so many ms before sandboxes have used up the cap, for a question to
- * the user: work ends before them. */
+/* Reserves ms for a question to the user: work ends that long before the
+ * sandboxes have used up the cap. */
 void meter_keep_time(struct meter *m, int64_t ms);
-/* Adds a threshold to warn at, in any order. At most 16. */
+/* Adds a threshold for warnings, in any order. At most 16. */
 void meter_warn_at(struct meter *m, int64_t amount);
-/* The highest threshold that has been passed since the last call, or 0. */
+/* Returns the highest threshold passed since the last call, or 0. */
 int64_t meter_passed(struct meter *m);
 
-/* A model's account: one for each name, "anthropic:claude-opus-5". Lives as
- * long as the meter. facts are copied. */
+/* Returns the account of a model name such as "anthropic:claude-opus-5";
+ * creates it if needed. Lives as long as the meter. facts are copied. */
 struct meter_model;
 struct meter_model *meter_model(struct meter *m, const char *name,
 				const struct model_facts *facts);
-/* Part of an account, with its own cap beside the meter's: what it spends
- * counts in both. Freed by the caller, after its models. */
+/* Creates a part of an account with an additional cap of its own: its spending
+ * counts in both. The caller frees it after its models. */
 struct meter_model *meter_part(struct meter_model *of, int64_t cap);
 void meter_part_free(struct meter_model *part);
-/* The catalog's limit of one answer, in tokens; 0: unknown. */
+/* The catalog's limit of tokens per answer; 0: unknown. */
 int64_t meter_most_output(const struct meter_model *mm);
-/* Tokens of its context window; 0: unknown. */
+/* Tokens of the context window; 0: unknown. */
 int64_t meter_window(const struct meter_model *mm);
-/* True if there is a cap: requests must then limit their answer. */
+/* True if there is a cap: requests must then limit their output. */
 bool meter_limits(const struct meter_model *mm);
 
-struct meter_noted { /* of a running request, as if it were cut now */
+struct meter_noted { /* cost of a running request as if it were cut now */
 	int64_t calls;
 	struct usage usage;
 	int64_t cost, unclear;
 };
-struct meter_call {               /* one request; a retry is another one */
-	int64_t input;            /* tokens that it has at most */
-	int64_t output;           /* its output limit; 0: none is sent */
-	int64_t least;            /* a lower limit than this is of no use */
-	int64_t held;             /* set by meter_reserve() */
-	int64_t begun;            /* the same, by the meter's clock */
-	int64_t arrived;          /* bytes of the answer so far */
-	struct meter_noted noted; /* by meter_note() */
+struct meter_call {               /* one request; each retry is a new one */
+	int64_t input;            /* most tokens that it may have */
+	int64_t output;           /* output limit; 0: none is sent */
+	int64_t least;            /* the lowest useful output limit */
+	int64_t held;             /* reserved; set by meter_reserve() */
+	int64_t begun;            /* meter's clock; set by meter_reserve() */
+	int64_t arrived;          /* bytes of the answer received so far */
+	struct meter_noted noted; /* set by meter_note() */
 };
-/*
- * Call before a request is sent. Reserves what it costs at most: input at the
- * highest of the input prices, and output. With a cap, lowers call->output to
- * what the cap still pays for, at least call->least. If not even that fits,
- * fails with ERR_BUDGET and reserves nothing. The sum that the cap is compared
- * with has what was spent, what other requests hold, answers that were cut, and
- * the sandboxes' time so far and METER_END_S more.
- */
+/* Call before sending a request. Reserves the most that it can cost: input at
+ * the highest input price, and output. With a cap, lowers call->output to what
+ * the cap can pay for, but not below call->least. If even that does not fit:
+ * ERR_BUDGET, and nothing is reserved. Counted against the cap: money spent,
+ * reservations of other requests, cut answers, and the sandboxes' time so far
+ * plus METER_END_S. */
 int meter_reserve(struct meter_model *mm, struct meter_call *call,
 		  struct error *err);
-/* So many more (or fewer) subagents send requests at the same time. The answer
- * to one request may reserve at most its share of what the cap leaves. */
+/* Changes the number of subagents that send requests at the same time. The
+ * output of one request may reserve at most its share of what the cap
+ * leaves. */
 void meter_share(struct meter *m, int change);
 /* error.reason of that ERR_BUDGET if running requests hold the missing money:
- * it may be there once they are settled. */
+ * it may be free after they are settled. */
 #define METER_HELD "budget_held"
 enum meter_end {
-	METER_DONE,    /* usage is what the answer cost */
-	METER_CUT,     /* the vendor may bill it; usage is what arrived of it */
-	METER_REFUSED, /* no answer: the vendor bills nothing */
+	METER_DONE,    /* complete: usage is what was billed */
+	METER_CUT,     /* cut: may be billed; usage is what was reported */
+	METER_REFUSED, /* no answer: nothing is billed */
 };
-/* While a request runs: meter_each_new() reports it as an answer that was cut
- * here, until meter_settle() corrects that. usage is what the vendor has
+/* Call during a request: meter_each_new() then reports it as an answer cut at
+ * this point, until meter_settle() corrects it. usage is what the vendor has
  * reported so far. */
 void meter_note(struct meter_model *mm, struct meter_call *call,
 		const struct usage *usage);
-/* After a request. If usage does not say what was billed, what the answer may
- * have cost stays counted as unclear: its input, and as many tokens as bytes
- * arrived or METER_SPEED allows for its time, whichever is more, within its
- * output limit. */
+/* Call after a request. If usage lacks what was billed, the possible cost is
+ * counted as unclear: the input, and output tokens up to the limit: one per
+ * byte received or METER_SPEED times its duration, whichever is more. */
 void meter_settle(struct meter_model *mm, const struct meter_call *call,
 		  enum meter_end end, const struct usage *usage);
 
-/* A sandbox costs from now on. usd_s: money for each second, -1: unknown;
- * at_most: its vendor may bill less. Returns its number. */
+/* Starts counting a sandbox. usd_s: its cost per second, -1: unknown. at_most:
+ * the vendor may bill less. Returns its number. */
 int meter_sandbox_begin(struct meter *m, const char *name, int64_t usd_s,
 			bool at_most);
-/* Its end is confirmed, or it is left running: stop counting it. */
+/* Stops counting a sandbox that has ended or is left running. */
 void meter_sandbox_end(struct meter *m, int number);
-/* Instead of the above: none was made, and the vendor bills nothing. */
+/* Call instead of meter_sandbox_end() if no sandbox was created and nothing is
+ * billed. */
 void meter_sandbox_drop(struct meter *m, int number);
-/* ms until sandboxes alone have used up the cap, minus the time that their end
- * takes. INT64_MAX: there is no cap, or they cost nothing. */
+/* ms until the sandboxes alone use up the cap, minus the time to end them.
+ * INT64_MAX: no cap, or they cost nothing. */
 int64_t meter_time_to_end(struct meter *m);
-/* The same for work: without the time that meter_keep_time() reserves. */
+/* Like meter_time_to_end(), minus the time that meter_keep_time() reserves. */
 int64_t meter_time_left(struct meter *m);
 int64_t meter_model_time_left(const struct meter_model *mm);
 
-/* Takes rc and err of work that meter_time_left() may have ended. If it did,
- * and stop did not, err becomes an ERR_BUDGET that names the cap. m may be
- * NULL. Returns rc. */
+/* Call with rc and err of work limited by meter_time_left(). If that ended the
+ * work, and stop did not, err becomes an ERR_BUDGET that names the cap. m may
+ * be NULL. Returns rc. */
 int meter_name_cap(struct meter *m, const struct stop *stop, int rc,
 		   struct error *err);
 
-struct meter_line { /* of a model or a sandbox; name borrowed */
+struct meter_line { /* for a model or a sandbox; name borrowed */
 	const char *name;
 	bool sandbox;
 	bool priced;
-	bool at_most;       /* of a sandbox: it may have cost less */
-	struct usage usage; /* of a model */
-	int64_t calls, cut; /* answers, and how many of them were cut */
-	int64_t ms;         /* of a sandbox */
-	int64_t cost;       /* money that was surely spent */
-	int64_t unclear;    /* that cut answers may have cost besides */
+	bool at_most;       /* for a sandbox: may have cost less */
+	struct usage usage; /* for a model */
+	int64_t calls, cut; /* number of answers; how many were cut */
+	int64_t ms;         /* for a sandbox */
+	int64_t cost;       /* money certainly spent */
+	int64_t unclear;    /* possible additional cost of cut answers */
 };
-/* All lines, in the order in which they were added. */
+/* Calls each for all lines, in the order in which they were added. */
 void meter_each(struct meter *m,
 		void (*each)(void *arg, const struct meter_line *line),
 		void *arg);
-/* Each line's growth since it was last reported, if there is any. each returns
- * 0 once it has stored the line. Anything else ends the walk and is returned;
+/* Calls each with every line's growth since it was last reported. each returns
+ * 0 once it has stored the line. Any other value ends the loop and is returned;
  * the next call reports that line again. */
 int meter_each_new(struct meter *m,
 		   int (*each)(void *arg, const struct meter_line *added),
 		   void *arg);
 struct meter_total {
-	int64_t model, sandbox; /* money that was surely spent */
-	int64_t unclear;        /* that cut answers may have cost besides */
-	int64_t cut;            /* how many answers those are */
-	int64_t held;           /* for running requests */
+	int64_t model, sandbox; /* money certainly spent */
+	int64_t unclear;        /* possible additional cost of cut answers */
+	int64_t cut;            /* number of cut answers */
+	int64_t held;           /* reserved for running requests */
 	int64_t cap;            /* 0: none */
-	int64_t most;           /* that it may be raised to; 0: any */
+	int64_t most;           /* highest cap allowed; 0: any */
 	int64_t sandbox_ms;
 	bool model_unpriced, sandbox_unpriced; /* something is not counted */
 	bool sandbox_at_most; /* some of it may be billed lower */
-	bool used;            /* a model has answered, or a sandbox run */
+	bool used;            /* a model has answered, or a sandbox has run */
 };
 void meter_total(struct meter *m, struct meter_total *t);
 

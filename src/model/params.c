@@ -1,4 +1,4 @@
-/* params.c - what the user wants in every request, from all layers. */
+/* params.c - merges the user's request parameters from all layers. */
 /* SPDX-License-Identifier: MIT */
 #include "model/params.h"
 
@@ -69,6 +69,7 @@ static void add_table(cJSON *out, const struct toml_value *table,
 	}
 }
 
+/* Merges the JSON of --model-params into out. */
 static int add_json(cJSON *out, const char *json, struct error *err)
 {
 	cJSON *tree = json_parse(str_of(json));
@@ -120,7 +121,7 @@ int params_merge(cJSON **out, const struct toml_value *table, const char *model,
 	return -1;
 }
 
-/* Not sent: dcode's parameters, and those of Python's clients themselves. */
+/* Not sent: parameters of dcode and of the Python clients. */
 static const char *const not_sent[] = {
 	"model",           "messages",
 	"stream",          "tools",
@@ -136,6 +137,7 @@ static const char *const not_sent[] = {
 	"rate_limiter",
 };
 
+/* Moves the members of an inner object up into params. */
 static void merge_inner(cJSON *params, const char *key)
 {
 	cJSON *inner = cJSON_DetachItemFromObjectCaseSensitive(params, key);
@@ -152,7 +154,7 @@ static void merge_inner(cJSON *params, const char *key)
 	cJSON_Delete(inner);
 }
 
-/* Names of the output limit, of users, Python's clients and vendors. */
+/* Names of the output limit used by users, Python's clients and vendors. */
 static const char *const limit_names[] = {
 	"max_tokens", "max_completion_tokens", "max_output_tokens",
 	"maxTokens",  "maxOutputTokens",       NULL
@@ -200,8 +202,8 @@ bool params_have_limit(const cJSON *params)
 	return false;
 }
 
-/* Leaves one limit, under the name that the user has used, with the mark as its
- * value. */
+/* Keeps one output limit, under the name that the user used, with the mark as
+ * its value. */
 static void mark_limit(cJSON *params, struct params_options *options)
 {
 	static const char *const groups[] = { "generationConfig",
@@ -231,7 +233,7 @@ void params_clean(const struct wire *wire, const struct model_choice *choice,
 
 	merge_inner(params, "model_kwargs");
 	merge_inner(params, "extra_body");
-	/* dcode's own marks are already as many as a request may have */
+	/* dcode already uses all cache marks that a request may have */
 	if (wire->mark)
 		cJSON_DeleteItemFromObjectCaseSensitive(params,
 							"cache_control");

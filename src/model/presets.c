@@ -1,18 +1,14 @@
-/* presets.c - vendors that need no configuration but a key. */
+/* presets.c - vendors that need only a key and no configuration. */
 /* SPDX-License-Identifier: MIT */
-/*
- * The table is the place to begin reading, preset_find() looks a row up, and
- * model_config() finds the user's table of the same provider.
- *
- * Variables of addresses: the tables of langchain-ai/deepagents, libs/code,
- * model_config.py (PROVIDER_API_KEY_ENV, PROVIDER_BASE_URL_ENV), read
- * 2026-11-20; those of cerebras, lmstudio and moonshot, and second names, are
- * ours. Addresses, read the same day unless another source is named: the
- * vendors' own pages on OpenAI compatibility (openai-python 2026-08-21,
- * anthropic-sdk-python 0.121, docs.baseten.co, inference-docs.cerebras.ai,
- * docs.cohere.com, docs.together.ai, docs.ollama.com, ai.google.dev,
- * openrouter.ai).
- */
+/* Begin reading at the table. preset_find() looks a row up, and model_config()
+ * finds the user's table of the same provider.  Variables of addresses: the
+ * tables of langchain-ai/deepagents, libs/code, model_config.py
+ * (PROVIDER_API_KEY_ENV, PROVIDER_BASE_URL_ENV), read 2026-11-20; those of
+ * cerebras, lmstudio and moonshot, and the second names, are dcode's.
+ * Addresses, read the same day unless another source is named: the vendors' own
+ * pages on OpenAI compatibility (openai-python 2026-08-21, anthropic-sdk-python
+ * 0.121, docs.baseten.co, inference-docs.cerebras.ai, docs.cohere.com,
+ * docs.together.ai, docs.ollama.com, ai.google.dev, openrouter.ai). */
 #include "model/presets.h"
 
 #include <stddef.h>
@@ -32,7 +28,7 @@ const struct preset presets[] = {
 	  .base_url = "https://api.anthropic.com",
 	  .url_env = { "ANTHROPIC_BASE_URL", "ANTHROPIC_API_URL" } },
 	{ .name = "openai",
-	  .wire = CHAT, /* what others speak who are put in its place */
+	  .wire = CHAT, /* for compatible servers at another address */
 	  .own_wire = RESPONSES,
 	  .base_url = "https://api.openai.com/v1",
 	  .url_env = { "OPENAI_BASE_URL", "OPENAI_API_BASE" } },
@@ -95,8 +91,8 @@ const struct preset presets[] = {
 	  .keyless = true },
 	{ .name = "meta",
 	  .wire = CHAT,
-	  /* the Model API (Muse), not the older Llama API: docs.litellm.ai
-	   * and docs.openclaw.ai, read 2026-11-20 */
+	  /* the Model API (Muse), not the older Llama API: docs.litellm.ai and
+	   * docs.openclaw.ai, read 2026-11-20 */
 	  .base_url = "https://api.meta.ai/v1",
 	  .url_env = { "MODEL_API_BASE" } },
 	{ .name = "mistralai",
@@ -134,9 +130,9 @@ const struct preset presets[] = {
 	  .wire = CHAT,
 	  .base_url = "https://openrouter.ai/api/v1",
 	  .url_env = { "OPENROUTER_API_BASE", "OPENROUTER_BASE_URL" } },
-	/* Chat Completions ended there on 2026-09-27; what took its place
-	 * speaks Responses (vercel/ai release @ai-sdk/perplexity 3.1.0, Fabric
-	 * release 1.4.528; read 2026-11-20) */
+	/* Chat Completions ended on 2026-09-27; its replacement uses Responses
+	 * (vercel/ai release @ai-sdk/perplexity 3.1.0, Fabric release 1.4.528;
+	 * read 2026-11-20) */
 	{ .name = "perplexity", .url_env = { "PERPLEXITY_BASE_URL" } },
 	{ .name = "together",
 	  .wire = CHAT,
@@ -147,12 +143,12 @@ const struct preset presets[] = {
 	  .base_url = "https://api.x.ai/v1",
 	  .url_env = { "XAI_API_BASE" } },
 	{ .name = "bedrock",
-	  .wire = "bedrock", /* its address has the region in it */
+	  .wire = "bedrock", /* the address contains the region */
 	  .url_env = { "AWS_ENDPOINT_URL_BEDROCK_RUNTIME",
 		       "AWS_ENDPOINT_URL" } },
 	{ .name = "google_vertexai",
 	  .alias = "vertex",
-	  .wire = GEMINI, /* Claude's: see endpoint_fill() */
+	  .wire = GEMINI, /* for Claude: see endpoint_fill() */
 	  .base_path = "/v1",
 	  .url_env = { "GOOGLE_VERTEX_BASE_URL" },
 	  .google_cloud = true },

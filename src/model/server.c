@@ -1,22 +1,17 @@
-/* server.c - what a model's server says of its models: names, windows. */
+/* server.c - asks a model's server for model names and window sizes. */
 /* SPDX-License-Identifier: MIT */
-/*
- * Two questions to a server, both beside a conversation: how large is the
- * window of this model (server_query_limits()), and which names does the server
- * list (server_query_names()). server_query_limits() is the place to begin
- * reading: OpenAI's list of models has no windows, so that each server adds its
- * own member or its own path.
- *
- * The window is asked on a thread, after the first answer (struct
- * window_probe), and kept in a file for the next runs. Names are asked after a
- * server refused a model's name, to suggest the nearest one.
- *
- * Members and paths, read 2026-11-23: platform.claude.com/docs, "Models";
+/* Two queries, both outside the conversation: the window of this model
+ * (server_query_limits()) and the names that the server lists
+ * (server_query_names()). Begin reading at server_query_limits(): OpenAI's list
+ * of models has no windows, so each server adds a member or a path of its own.
+ * The window is queried on a thread after the first answer (struct
+ * window_probe) and cached in a file for later runs. Names are queried after a
+ * server refused a model's name, to suggest the nearest one.  Members and
+ * paths, read 2026-11-23: platform.claude.com/docs, "Models";
  * ai.google.dev/api/models; openrouter.ai/docs, "Models"; vLLM's
  * entrypoints/openai/protocol.py (ModelCard); llama.cpp,
  * tools/server/README.md; lmstudio.ai/docs/app/api/endpoints/rest; ollama,
- * docs/api.md; console.groq.com and docs.mistral.ai, "Models".
- */
+ * docs/api.md; console.groq.com and docs.mistral.ai, "Models". */
 #include "model/server.h"
 
 #include <pthread.h>
@@ -42,15 +37,15 @@ enum {
 	MAX_ANSWER = 4 << 20, /* bytes of an answer about one model */
 };
 
-/* All that a question needs, in copies: it may outlive the model. */
+/* Everything that a query needs, as copies: it may outlive the model. */
 struct server_query {
 	struct http *http; /* borrowed */
 	const struct wire *wire;
-	char *name; /* the key of its answer in the file */
-	char *base; /* address of the API, without a slash at its end */
+	char *name; /* key of the answer in the file */
+	char *base; /* address of the API, without a trailing slash */
 	char *model;
 	char *headers[MAX_HEADERS + 3]; /* owned, NULL-terminated */
-	bool mute;                      /* this server has no usable list */
+	bool mute;                      /* the server has no usable list */
 };
 
 struct model_list {
@@ -61,10 +56,12 @@ struct model_list {
 
 struct limits_search {
 	const char *model;
-	struct server_limits exact, any; /* of its entry, and of the last one */
-	size_t n;                        /* entries */
+	struct server_limits exact, any; /* limits in the model's entry, and
+					  * in the last entry */
+	size_t n;                        /* number of entries */
 	bool found;
-	char owner[32]; /* owned_by of the last one: tells the server's make */
+	char owner[32]; /* owned_by of the last entry: identifies the server
+			 * software */
 };
 
 struct name_sink {
@@ -72,7 +69,7 @@ struct name_sink {
 	void *arg;
 };
 
-/* The base of url, which may be the whole address of requests. Owned. */
+/* Returns url without path and trailing slashes. Owned. */
 static char *cut_path(const char *url, const char *path)
 {
 	struct str base = str_of(url);
@@ -95,8 +92,8 @@ static struct server_query *server_query_new(const struct model *m)
 	q->base = cut_path(c->base_url, m->wire->path);
 	q->model = xstrdup(c->model);
 	q->name = xasprintf("%s %s %s", m->wire->name, c->base_url, c->model);
-	/* Bedrock and Vertex list models at another host; Azure's list has
-	 * models, but requests name deployments. */
+	/* Bedrock and Vertex list models at another host. Azure lists models,
+	 * but requests name deployments. */
 	q->mute = m->wire->aws || c->vertex || c->version ||
 		  (c->provider && strcmp(c->provider, "azure_openai") == 0);
 	for (size_t i = 0; i < m->n_headers; i++)
@@ -146,8 +143,7 @@ static int send_query(const struct server_query *q, struct http_request *req,
 	return rc;
 }
 
-/* Reads an answer that is one JSON object, or NULL with err. The caller deletes
- * it. */
+/* Requests one JSON object; NULL with err. The caller deletes it. */
 static cJSON *get_object(const struct server_query *q, const char *url,
 			 const char *body, const struct stop *stop,
 			 struct error *err)
@@ -216,7 +212,7 @@ static int get_list(const struct server_query *q, const char *url,
 	return rc;
 }
 
-/* The id of an entry; Gemini's are "models/gemini-...". */
+/* Returns the id of an entry, without Gemini's prefix "models/". */
 static const char *entry_name(const cJSON *model)
 {
 	const char *id = json_string(model, "id", NULL);
@@ -226,7 +222,7 @@ static const char *entry_name(const cJSON *model)
 	return strncmp(id, "models/", 7) == 0 ? id + 7 : id;
 }
 
-/* The first of these members that is a number above 0. */
+/* Returns the first of these members that is a number above 0, or 0. */
 static int64_t first_number(const cJSON *model, const char *const *names)
 {
 	int64_t found = 0;
@@ -246,8 +242,8 @@ static int64_t first_number(const cJSON *model, const char *const *names)
 	return found > 0 ? found : 0;
 }
 
-/* The window that the server has loaded comes before the one that the model
- * supports. */
+/* Reads the limits of an entry. The window that the server has loaded takes
+ * precedence over what the model supports. */
 static struct server_limits read_limits(const cJSON *model)
 {
 	static const char *const contexts[] = {
@@ -277,7 +273,7 @@ static struct server_limits read_limits(const cJSON *model)
 				       first_number(model, outputs) };
 }
 
-/* Ollama's "qwen3" is "qwen3:latest". */
+/* True if name is the model; Ollama's "qwen3" is "qwen3:latest". */
 static bool is_model(const char *name, const char *model)
 {
 	size_t n = strlen(model);
@@ -300,7 +296,7 @@ static void compare_entry(void *arg, const cJSON *model)
 	s->found = true;
 }
 
-/* The window that the user has set (num_ctx), or that of the model itself. */
+/* Returns the window that the user has set (num_ctx), or the model's own. */
 static int64_t ollama_context(const cJSON *shown)
 {
 	const char *given = json_string(shown, "parameters", "");
@@ -368,8 +364,8 @@ static void ask_llama(const struct server_query *q, const char *root,
 	free(url);
 }
 
-/* Local servers have an API of their own beside OpenAI's, at the same host,
- * which says more. */
+/* Asks a local server through its own API, which is at the same host as
+ * OpenAI's and says more. */
 static void ask_beside(const struct server_query *q,
 		       const struct limits_search *s, struct server_limits *out,
 		       const struct stop *stop)
@@ -394,13 +390,14 @@ static void ask_beside(const struct server_query *q,
 	for (size_t i = 0; i < sizeof(servers) / sizeof(servers[0]); i++)
 		if (strcmp(s->owner, servers[i].owner) == 0)
 			servers[i].ask(q, root, out, stop, &ignored);
-	/* models that the user made with Ollama have any owner */
+	/* models created with Ollama may have any owner */
 	if (!out->context && s->found && !stop_check(stop, &ignored))
 		ask_ollama(q, root, out, stop, &ignored);
 	free(root);
 }
 
-/* Anthropic's base has no "/v1"; that of OpenAI's wire ends with it. */
+/* Returns the address of the list. Anthropic's base has no "/v1"; with OpenAI's
+ * wire it ends with it. */
 static char *list_url(const struct server_query *q, const char *query)
 {
 	bool claude = q->wire == &wire_anthropic;
@@ -422,15 +419,15 @@ static int limits_in_list(const struct server_query *q,
 	free(url);
 	if (rc < 0)
 		return -1;
-	/* a server of one model may list it under any name */
+	/* a server with one model may list it under any name */
 	*out = s.found || s.n != 1 ? s.exact : s.any;
 	if (!out->context || strcmp(s.owner, "llamacpp") == 0)
 		ask_beside(q, &s, out, stop);
 	return 0;
 }
 
-/* What the server says of this model, in up to four requests. -1 with err if it
- * says nothing. Never writes to the terminal. One thread at a time. */
+/* Asks the server for the limits of this model, in up to four requests. -1 with
+ * err if it does not say. Never writes to the terminal. Not thread-safe. */
 static int server_query_limits(const struct server_query *q,
 			       struct server_limits *out,
 			       const struct stop *stop, struct error *err)
@@ -470,7 +467,7 @@ static void on_entry(void *arg, const cJSON *model)
 	n->each(n->arg, entry_name(model));
 }
 
-/* Calls each for every name in the server's list, before it is cleaned. */
+/* Calls each for every name in the server's list, not sanitized. */
 static int server_query_names(const struct server_query *q,
 			      void (*each)(void *arg, const char *name),
 			      void *arg, const struct stop *stop,
@@ -492,19 +489,20 @@ static int server_query_names(const struct server_query *q,
 
 enum {
 	LIST_MS = 5000,
-	FEW = 4, /* a list of at most so many is named in the hint as a whole */
+	FEW = 4, /* a list of up to this many is shown in the hint completely */
 	MAX_NAME = 80,
 };
 
 struct candidates {
 	struct str wanted;
 	size_t n, distance;
-	bool listed;         /* the wanted name itself is in the list */
-	char best[MAX_NAME]; /* the nearest, or "" */
-	struct buf few;      /* the first ones, with commas */
+	bool listed;         /* the wanted name is in the list */
+	char best[MAX_NAME]; /* the nearest name, or "" */
+	struct buf few;      /* the first names, with commas */
 };
 
-/* A router's "openai/gpt-5.5" may be wanted as "gpt-5.5". */
+/* Returns the distance to a listed name. A router's "openai/gpt-5.5" also
+ * matches "gpt-5.5". */
 static size_t distance_to(struct str wanted, const char *name)
 {
 	const char *slash = strrchr(name, '/');
@@ -567,7 +565,7 @@ void server_suggest(const struct model *m, const struct stop *stop,
 		.few = BUF_INIT(FEW * (MAX_NAME + 2)),
 	};
 
-	/* a list that breaks off may already have named the nearest */
+	/* a list that breaks off may already contain the nearest name */
 	(void)server_query_names(q, compare_name, &c, &within, &ignored);
 	write_hint(&m->choice, &c, err);
 	buf_release(&c.few);
@@ -580,8 +578,8 @@ enum {
 	FRESH_S = 24 * 3600,
 };
 
-/* The file's entries by name, or NULL; the caller deletes it. A file that is
- * missing, damaged or too large counts as empty and is replaced. */
+/* Returns the file's entries by name, or NULL; the caller deletes it. A file
+ * that is missing, damaged or too large counts as empty and is replaced. */
 static cJSON *read_file(const char *path)
 {
 	struct buf text = BUF_INIT(MAX_FILE);
@@ -596,7 +594,7 @@ static cJSON *read_file(const char *path)
 }
 
 /* True if the file has an answer for name, even one without a window. *fresh:
- * it is so new that the server need not be asked again. */
+ * it is so recent that the server need not be asked. */
 static bool window_file_read(const char *path, const char *name,
 			     struct server_limits *limits, bool *fresh)
 {
@@ -624,8 +622,8 @@ static void drop_oldest(cJSON *tree)
 	cJSON_Delete(cJSON_DetachItemViaPointer(tree, (cJSON *)oldest));
 }
 
-/* Adds an answer, removing the oldest beyond MAX_ENTRIES. A failure to write is
- * not reported: the server is asked again in the next run. */
+/* Stores an answer and removes the oldest ones above MAX_ENTRIES. Write errors
+ * are ignored: the next run asks again. */
 static void window_file_add(const char *path, const char *name,
 			    const struct server_limits *limits)
 {
@@ -657,12 +655,12 @@ enum { PROBE_MS = 10000 };
 struct window_probe {
 	struct server_query *query;
 	char *path;
-	struct server_limits before; /* in the file */
+	struct server_limits before; /* from the file */
 	bool known, fresh;
 	bool began;
 	pthread_t thread;
 	struct cancel cancel;
-	/* written by the thread, before answered */
+	/* Written by the thread before it sets answered. */
 	struct server_limits limits;
 	atomic_bool answered;
 	bool taken;
@@ -709,7 +707,7 @@ static void *ask_window(void *arg)
 	struct error err = { 0 };
 	int rc = server_query_limits(p->query, &p->limits, &within, &err);
 
-	/* store no answer of a server that could not be reached */
+	/* do not store an answer if the server was not reached */
 	if (rc < 0 && err.code != ERR_NOT_FOUND && !err.http_status)
 		return NULL;
 	window_file_add(p->path, server_query_name(p->query), &p->limits);
@@ -731,7 +729,7 @@ void window_probe_start(struct window_probe *p)
 	pthread_sigmask(SIG_SETMASK, &before, NULL);
 	if (!p->began)
 		cancel_release(&p->cancel);
-	p->fresh = true; /* once */
+	p->fresh = true; /* only one attempt */
 }
 
 bool window_probe_take(struct window_probe *p, struct server_limits *limits)
