@@ -37,10 +37,8 @@ int rest_header(struct rest *r, const char *name, const char *value,
 void rest_release(struct rest *r);
 
 enum {
-	/*
-	 * may be repeated: a GET, or the vendor recognises a repeated request
-	 */
-	REST_AGAIN = 1 << 0,
+	REST_AGAIN = 1 << 0,      /* may be repeated: GET, or the vendor knows a
+				     repetition from a second request */
 	REST_MISSING_OK = 1 << 1, /* 404 is an answer, not an error */
 	/* for agentcore_call(): do not retry even after 429 */
 	REST_ONCE = 1 << 2,
@@ -52,7 +50,7 @@ struct rest_ask { /* one request; all borrowed */
 	struct str body;  /* JSON unless type says otherwise; may be empty */
 	const char *type; /* Content-Type of body; NULL: application/json */
 	const char
-		*what; /* *what: for messages, such as "creating the sandbox" */
+		*what; /* the operation, for messages: "creating the sandbox" */
 	unsigned flags;
 	int64_t timeout_ms; /* for one try; 0: 60 s */
 	int64_t idle_ms;    /* timeout without a byte; 0: none */

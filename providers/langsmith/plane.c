@@ -1,14 +1,15 @@
 /* plane.c - commands and files on a LangSmith sandbox's data plane. */
 /* SPDX-License-Identifier: MIT */
 /*
- * Commands are supervised jobs (run_script). Short ones use a plain request;
- * a long one is followed over a WebSocket, which survives proxies that cut
- * silent requests. A message of the WebSocket becomes a struct by
- * parse_frame(), and advance_stream() finds what of its output is new.
+ * Commands are supervised jobs (run_script). Short ones use a plain request. A
+ * long one is followed over a WebSocket, which also works through proxies that
+ * cut silent requests. parse_frame() parses a message of the WebSocket, and
+ * advance_stream() finds which of its output is new.
  *
- * The command's id is ours. Until the server says that the command has started,
- * the same "execute" is sent again after a cut (the server knows the id). After
- * that, "reconnect" asks for the output from where we are.
+ * dcode chooses the command's id. Until the server says that the command has
+ * started, the same "execute" is sent again after an interruption (the server
+ * recognises the id). After that, "reconnect" requests the output from the
+ * current offset.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -26,44 +27,45 @@
 
 enum {
 	BODY_MAX = 1 << 20,
-	COMMAND_MAX = 120000, /* an argument; Linux takes 128 KiB */
+	COMMAND_MAX = 120000, /* bytes of an argument; Linux allows 128 KiB */
 	ANSWER_MAX = 1 << 20, /* bytes of a job's answer */
-	SLACK_MS = 8000,      /* beyond the time that a request is held */
+	SLACK_MS = 8000,      /* added to the time that a request is held */
 	LONG_MS = 2000,
-	/* Of the WebSocket. */
+	/* for the WebSocket */
 	START_MAX = 1 << 20,
 	MESSAGE_MAX = 16 << 20,
 	OPEN_MS = 30000,
 	PING_MS = 15000,
 	PONG_MS = 30000,
-	PATIENCE_MS = 60000, /* without any message, then we give up */
-	PAUSE_MS = 500,      /* after a failure, doubled for the next */
+	PATIENCE_MS = 60000, /* without any message for this long, give up */
+	PAUSE_MS = 500,      /* pause after a failure; doubled each time */
 	PAUSE_MAX_MS = 8000,
-	OPENS_MAX = 3, /* that fail at first: plain requests then */
+	/* failed first connections before plain requests are used */
+	OPENS_MAX = 3,
 	KILL_MS = 2000,
 	CLOSE_MS = 500,
-	LATER_S = 10,     /* the server's time limit, after ours */
-	ABANDONED_S = 60, /* without a connection, then the server kills it */
-	KEPT_S = 600,     /* how long the server keeps the output */
+	LATER_S = 10, /* how much later than ours the server's limit is */
+	/* without a connection for this long, the server kills it */
+	ABANDONED_S = 60,
+	KEPT_S = 600, /* how long the server keeps the output */
 };
 
 enum langsmith_kind {
-	LANGSMITH_OTHER, /* an unknown kind: to be ignored */
+	LANGSMITH_OTHER, /* unknown kind, ignored */
 	LANGSMITH_STARTED,
 	LANGSMITH_OUTPUT,
 	LANGSMITH_EXIT,
-	LANGSMITH_TIMEOUT, /* the server has killed it */
-	LANGSMITH_UNKNOWN, /* the server does not know the command, or forgot it
-			    */
+	LANGSMITH_TIMEOUT, /* the server killed the command */
+	LANGSMITH_UNKNOWN, /* the server does not know the command (any more) */
 	LANGSMITH_FAILED,
 };
 
 struct langsmith_frame {
-	cJSON *tree; /* owned; what follows points into it */
+	cJSON *tree; /* owned; the fields below point into it */
 	enum langsmith_kind kind;
 	enum exec_stream stream;
 	struct str data; /* UTF-8 */
-	int64_t offset;  /* of data in its stream; -1: not given */
+	int64_t offset;  /* position of data in its stream; -1: not given */
 	int exit_code;
 	const char *message;
 };
@@ -106,8 +108,10 @@ static int parse_exit(struct langsmith_frame *f, struct error *err)
 	return 0;
 }
 
-/* One message, which may be any bytes. ERR_PROTOCOL if it is not a message of
- * this protocol. The caller releases f in any case. */
+/*
+ * Parses one message, which may be any bytes. ERR_PROTOCOL if it is not a
+ * message of this protocol. The caller releases f, even on failure.
+ */
 static int parse_frame(struct langsmith_frame *f, struct str text,
 		       struct error *err)
 {
@@ -140,16 +144,17 @@ static void release_frame(struct langsmith_frame *f)
 	*f = (struct langsmith_frame){ 0 };
 }
 
-/* How far one stream has come. Zero-initialise. */
+/* Position in one output stream. Zero-initialise. */
 struct langsmith_stream {
-	int64_t at;    /* bytes delivered, as the server counts */
-	bool replaced; /* bytes that were no UTF-8 make our count differ */
+	int64_t at; /* bytes delivered, in the server's count */
+	/* invalid UTF-8 made our count differ from the server's */
+	bool replaced;
 };
 
 /*
- * Sets *part to the frame's data that was not delivered before, and advances s.
- * -1, with s unchanged, when bytes before the frame are missing: the caller
- * asks for them again.
+ * Sets *part to the data of the frame that was not delivered before, and
+ * advances s. -1, with s unchanged, if bytes before the frame are missing: the
+ * caller requests them again.
  */
 static int advance_stream(struct langsmith_stream *s,
 			  const struct langsmith_frame *f, struct str *part)
@@ -157,7 +162,7 @@ static int advance_stream(struct langsmith_stream *s,
 	int64_t len = (int64_t)f->data.len;
 	int64_t skip = f->offset < 0 ? 0 : s->at - f->offset;
 
-	/* Once a byte became U+FFFD, counts of bytes differ. */
+	/* After a byte became U+FFFD, the counts of bytes differ. */
 	if (s->replaced)
 		skip = 0;
 	if (skip < 0)
@@ -176,25 +181,25 @@ struct ws_command {
 	struct sandbox *sb;
 	struct str command;
 	int64_t timeout_ms;
-	struct buf *out; /* standard output; borrowed */
+	struct buf *out; /* borrowed: receives standard output */
 	char id[37];
 	struct buf start; /* the first message */
 	struct ws *ws;    /* NULL: not connected */
 	struct buf message;
 	struct langsmith_stream streams[2];
-	bool sent; /* the start, at least once */
+	bool sent; /* the first message was sent at least once */
 	bool started;
 	bool ended;
 	bool timed_out;
 	bool killing;
 	bool killed;
-	unsigned failures; /* in a row */
-	unsigned gaps;     /* in a row */
-	int64_t last_ms;   /* when a message last came */
-	int64_t limit;     /* clock_ms() when its time is over */
+	unsigned failures; /* failed connections in a row */
+	unsigned gaps;     /* frames in a row with missing bytes before them */
+	int64_t last_ms;   /* clock_ms() of the last message */
+	int64_t limit;     /* clock_ms() when the command's time is over */
 };
 
-/* Writes the first message. */
+/* Writes the first message, "execute". */
 static int write_start(struct ws_command *r, struct error *err)
 {
 	r->start.max = START_MAX;
@@ -217,7 +222,7 @@ static void disconnect(struct ws_command *r)
 	r->ws = NULL;
 }
 
-/* The first message of a connection: the start, or a reconnect. */
+/* Sends the first message of a connection: "execute", or "reconnect". */
 static int send_first(struct ws_command *r, const struct stop *stop,
 		      struct error *err)
 {
@@ -235,7 +240,7 @@ static int send_first(struct ws_command *r, const struct stop *stop,
 	return ws_send(r->ws, WS_TEXT, str_of(text), stop, err);
 }
 
-/* One try. *answer is released by the caller. */
+/* Tries to connect once. The caller releases *answer. */
 static int connect_once(struct ws_command *r, struct http_response *answer,
 			const struct stop *stop, struct error *err)
 {
@@ -259,7 +264,7 @@ static int connect_once(struct ws_command *r, struct http_response *answer,
 	return rc;
 }
 
-/* True for an answer that means: no WebSocket here. */
+/* True if the status means that the server has no WebSocket. */
 static bool refuses_ws(int status)
 {
 	return status >= 200 && status < 500 && status != 401 &&
@@ -285,7 +290,10 @@ static int64_t pause_of(const struct ws_command *r,
 			       : (int64_t)PAUSE_MS << (r->failures - 1);
 }
 
-/* After a connection that failed: 0 to try again, 1 for plain requests, -1. */
+/*
+ * Call after a failed connection. 0: try again. 1: use plain requests. -1:
+ * fail.
+ */
 static int decide_retry(struct ws_command *r,
 			const struct http_response *answer,
 			const struct error *why, const struct stop *stop,
@@ -345,7 +353,8 @@ static int on_output(struct ws_command *r, const struct langsmith_frame *f,
 			return error_set(err, ERR_PROTOCOL,
 					 "unexpected server response: a part "
 					 "of the output is missing");
-		disconnect(r); /* the next connection asks from where we are */
+		/* the next connection requests the missing bytes */
+		disconnect(r);
 		return 0;
 	}
 	if (part.len)
@@ -355,7 +364,10 @@ static int on_output(struct ws_command *r, const struct langsmith_frame *f,
 	return buf_check(r->out, "the command's output", err);
 }
 
-/* 0 to go on or, with r->ended, at the end; 1 for plain requests; -1. */
+/*
+ * Handles a frame. 0: continue or, with r->ended, the command has ended. 1: use
+ * plain requests. -1: fail.
+ */
 static int on_frame(struct ws_command *r, const struct langsmith_frame *f,
 		    struct error *err)
 {
@@ -376,7 +388,10 @@ static int on_frame(struct ws_command *r, const struct langsmith_frame *f,
 	case LANGSMITH_UNKNOWN:
 	case LANGSMITH_FAILED:
 		r->ended = true;
-		/* It could not be started: a plain request tells why. */
+		/*
+		 * The command could not be started: a plain request shows the
+		 * reason.
+		 */
 		if (!r->started && !r->failures && !r->killing)
 			return 1;
 		if (f->kind == LANGSMITH_UNKNOWN)
@@ -389,8 +404,10 @@ static int on_frame(struct ws_command *r, const struct langsmith_frame *f,
 	}
 }
 
-/* Waits for a message and applies it: 0, 1, -1 as on_frame(). A broken
- * connection is closed. */
+/*
+ * Waits for a message and handles it. Returns like on_frame(). Closes a broken
+ * connection.
+ */
 static int receive_frame(struct ws_command *r, const struct stop *stop,
 			 struct error *err)
 {
@@ -413,7 +430,10 @@ static int receive_frame(struct ws_command *r, const struct stop *stop,
 		*err = why;
 		return -1;
 	}
-	/* Cut, or closed before the end; 1001: the server reloads. */
+	/*
+	 * Count a broken connection as a failure, but not code 1001: the server
+	 * restarts.
+	 */
 	if (rc < 0 || ws_code(r->ws) != WS_CODE_AWAY)
 		r->failures++;
 	disconnect(r);
@@ -422,7 +442,10 @@ static int receive_frame(struct ws_command *r, const struct stop *stop,
 	return 0;
 }
 
-/* Follows the command to its end: 0, 1, -1. ERR_TIMEOUT may be its own. */
+/*
+ * Follows the command until it ends. Returns 0, 1 or -1 like on_frame().
+ * ERR_TIMEOUT may be the command's own limit.
+ */
 static int follow_command(struct ws_command *r, const struct stop *stop,
 			  struct error *err)
 {
@@ -443,7 +466,7 @@ static int follow_command(struct ws_command *r, const struct stop *stop,
 	return rc;
 }
 
-/* Kills the command, also when it is unknown whether it has started. */
+/* Kills the command, even if it is unknown whether it has started. */
 static void kill_command(struct ws_command *r)
 {
 	struct stop stop = stop_cleanup(KILL_MS);
@@ -452,7 +475,8 @@ static void kill_command(struct ws_command *r)
 
 	r->last_ms = clock_ms();
 	r->failures = 0;
-	r->killing = true; /* a command that has not started must not start */
+	/* a command that has not started must not start now */
+	r->killing = true;
 	while (rc == 0 && !r->ended) {
 		if (!r->ws)
 			r->killed = false;
@@ -468,9 +492,11 @@ static void kill_command(struct ws_command *r)
 	}
 }
 
-/* Runs the command over a WebSocket and appends its standard output, as UTF-8,
- * to out. 1: no WebSocket is possible, and nothing was started. ERR_TIMEOUT
- * when it did not end in time. */
+/*
+ * Runs the command over a WebSocket and appends its standard output, as UTF-8,
+ * to out. 1: a WebSocket is not possible, and nothing was started. ERR_TIMEOUT
+ * if the command did not end in time.
+ */
 static int call_by_ws(struct sandbox *sb, struct str command,
 		      int64_t timeout_ms, struct buf *out,
 		      const struct stop *stop, struct error *err)
@@ -506,7 +532,7 @@ static int call_by_ws(struct sandbox *sb, struct str command,
 	return rc;
 }
 
-/* The output out of {"stdout":...,"stderr":...,"exit_code":n}. */
+/* Appends the output from {"stdout":...,"stderr":...,"exit_code":n}. */
 static int parse_output(struct str body, struct buf *out, struct error *err)
 {
 	cJSON *tree = json_parse(body);
@@ -524,14 +550,14 @@ static int parse_output(struct str body, struct buf *out, struct error *err)
 
 struct ws_job { /* struct supervisor.arg */
 	struct sandbox *sb;
-	bool try_ws; /* once */
+	bool try_ws; /* try a WebSocket once */
 	int64_t began;
 };
 
 /*
- * Plain request: its output comes at the end. The supervisor's answers are
- * ASCII, which both kinds of requests carry unchanged; a command's own bytes
- * they would not.
+ * Runs the command with a plain request, which returns the output at the end.
+ * The supervisor's answers are ASCII, which both kinds of requests transmit
+ * unchanged. Arbitrary bytes of a command would be changed.
  */
 static int call_by_request(struct sandbox *sb, struct str command,
 			   int64_t wait_ms, struct buf *out,
@@ -577,9 +603,9 @@ static bool has_ws(struct sandbox *sb)
 }
 
 /*
- * struct supervisor.call. A WebSocket carries one command and costs a
- * connection of its own, so a short command uses the warm connection. If the
- * WebSocket ends, plain requests continue.
+ * Implements supervisor.call. A WebSocket serves one command and needs a new
+ * connection, so a short command uses the existing connection. If the WebSocket
+ * breaks, plain requests continue.
  */
 static int run_script(void *arg, struct str command, int64_t wait_ms,
 		      struct buf *out, const struct stop *stop,
@@ -613,7 +639,7 @@ int langsmith_execute(struct sandbox *sb, const struct exec_request *req,
 	if (settings_bool(sb->client->settings, "langsmith", "websocket",
 			  &job.try_ws, err) < 0)
 		return -1;
-	/* Our own helpers end at once. */
+	/* dcode's own helpers are short: use plain requests. */
 	job.try_ws = job.try_ws && !req->plain;
 	return supervise_execute(sb, req, res, &s, stop, err);
 }
@@ -626,7 +652,7 @@ static void fill_get(struct sandbox *sb, const char *file,
 	rest_encode(&req->path, str_of(file));
 }
 
-/* A server ignores the form's file name: the path is in the query. */
+/* The server ignores the file name in the form: the path is in the query. */
 static void fill_put(struct sandbox *sb, const char *file,
 		     struct file_request *req)
 {
@@ -644,7 +670,7 @@ static bool has_words(const struct http_response *res, const char *word)
 	return str_search(body, str_of(word)) < body.len;
 }
 
-/* A 404 may still be the file's: then the sandbox exists. */
+/* A 404 may also mean the file, if the sandbox exists. */
 static enum file_retry classify_failure(const struct http_response *res)
 {
 	if (res->status == 502 || res->status == 503 ||

@@ -1,5 +1,4 @@
-/* box.c - one running bubblewrap: its view, its limits, its commands, its end.
- */
+/* box.c - one running bubblewrap: mounts, limits, commands, end. */
 /* SPDX-License-Identifier: MIT */
 /*
  * A sandbox is a bubblewrap whose process 1 is dcode itself (jail.c), reached
@@ -42,31 +41,34 @@
 #include "providers/local/local.h"
 
 enum {
-	FIRST_MS = 300, /* a quick command is not measured at all */
+	/* first measurement; shorter commands are not measured */
+	FIRST_MS = 300,
 	PAUSE_MS = 300,
 	PAUSE_MAX_MS = 30000,
-	SHARE = 10, /* of the time is spent measuring, at most one part */
+	SHARE = 10, /* at most 1/SHARE of the time is spent measuring */
 	RELEASE_TRIES = 50,
-	DEEP = 8,        /* of processes between bubblewrap and the sandbox */
-	ORPHAN_S = 3600, /* a group that a killed dcode left */
-	BASE_MS = 200,   /* to measure a tree, else it is done later */
+	DEEP = 8, /* levels of processes between bubblewrap and the sandbox */
+	/* age in s of a group that a killed dcode left behind */
+	ORPHAN_S = 3600,
+	/* limit to measure a tree; after that it is measured later */
+	BASE_MS = 200,
 	STOP_MS = 3000,
-	AT_SOCK = 3, /* descriptors inside: 0 to 2, then these */
+	AT_SOCK = 3, /* first descriptors in the sandbox after 0 to 2 */
 	AT_EXE,
 	AT_GUARD,
 	AT_GIT,
 	AT_ETC,
 	MESSAGE_MAX = 4096, /* bytes of bubblewrap's message */
 	KILL_MS = 2500,     /* the runner's own deadline is 2000 */
-	NOTICE_MS = 200,    /* until a dead supervisor shows */
-	ETC_MAX = 8,        /* made-up files in /etc */
+	NOTICE_MS = 200,    /* wait for the sign that the supervisor is dead */
+	ETC_MAX = 8,        /* generated files in /etc */
 };
 
 struct words { /* an array of owned strings, NULL-terminated */
 	char **v;
 	size_t n;
 };
-/* Appends copies of the words; NULL ends them. */
+/* Appends copies of the words. The last argument is NULL. */
 static void words_add(struct words *w, ...)
 {
 	const char *word;
@@ -96,8 +98,10 @@ static bool exists(const char *path)
 	return stat(path, &st) == 0;
 }
 
-/* /usr, and /bin, /lib and so on: links into it on merged systems, else
- * directories. */
+/*
+ * Adds /usr, and /bin, /lib and so on: as links on systems with a merged /usr,
+ * else as directories.
+ */
 static void add_root(struct words *w)
 {
 	static const char *const names[] = { "/bin",   "/sbin",  "/lib",
@@ -118,11 +122,11 @@ static void add_root(struct words *w)
 }
 
 /*
- * Started by root, the sandbox's user is the host's root without capabilities,
- * and much of /proc checks nothing but the file's owner: bubblewrap 0.8 leaves
- * /proc/sys writable then, and with kernel.core_pattern the host is lost (seen
- * 2026-11; local_test.c tries it). So nothing there stays writable, and what
- * only root may read is hidden.
+ * Adds /proc. If root starts dcode, the sandbox's user is the host's root
+ * without capabilities, and much of /proc checks only the owner. bubblewrap 0.8
+ * then leaves /proc/sys writable, and kernel.core_pattern runs programs on the
+ * host (seen 2026-11; local_test.c tries it). So all of it becomes read-only,
+ * and files that only root may read are hidden.
  */
 static void add_proc(struct words *w)
 {
@@ -167,8 +171,11 @@ static void add_tmpfs(struct words *w, const char *path, uint64_t size)
 	words_add(w, "--tmpfs", path, NULL);
 }
 
-/* Namespaces, privileges, system directories, /proc, /dev, /tmp; each of the
- * latter's two file systems in memory holds half of memory (0: no limit). */
+/*
+ * Adds namespaces, privileges, system directories, /proc, /dev and /tmp. /dev
+ * and /tmp are file systems in memory; each is limited to half of memory (0: no
+ * limit).
+ */
 static void args_system(struct words *w, bool network, uint64_t memory)
 {
 	words_add(w, "--unshare-all", "--unshare-user", NULL);
@@ -186,7 +193,7 @@ static void args_system(struct words *w, bool network, uint64_t memory)
 	words_add(w, "--dir", "/run", "--dir", "/var", NULL);
 }
 
-/* For mounts below /var/tmp, which is a link else. */
+/* Adds /var/tmp as a directory, for mounts below it. Otherwise it is a link. */
 static void args_var_tmp(struct words *w, uint64_t memory)
 {
 	add_tmpfs(w, "/var/tmp", memory / 2);
@@ -197,7 +204,7 @@ struct etc_file {
 	const char *text;
 };
 
-/* The rest of its /etc is made up. */
+/* Generated files of the sandbox's /etc. */
 static const struct etc_file etc_files[] = {
 	{ "/etc/passwd",
 	  "root:x:0:0:root:/root:/bin/sh\n"
@@ -212,8 +219,10 @@ static const struct etc_file etc_files[] = {
 	  "services: files\nprotocols: files\n" },
 };
 
-/* What it sees of this machine's /etc: no secrets (not /etc/ssl/private), no
- * users. */
+/*
+ * Parts of this machine's /etc that the sandbox sees: no secrets (not
+ * /etc/ssl/private), no users.
+ */
 static const char *const host_etc[] = {
 	"/etc/alternatives",
 	"/etc/ca-certificates",
@@ -235,7 +244,7 @@ static const char *const host_etc[] = {
 	"/etc/ssl/openssl.cnf",
 };
 
-/* A descriptor to read this text from, or -1. */
+/* Returns a descriptor from which text can be read, or -1. */
 static int args_fd(const char *text, size_t len, struct error *err)
 {
 	int fd = memfd_create("text", MFD_CLOEXEC);
@@ -274,7 +283,10 @@ static int args_etc(struct words *w, bool network, int *fds, size_t *n,
 	return 0;
 }
 
-/* False: the file is not there, or refuses the text. */
+/*
+ * Writes text to an existing file. False if it does not exist or cannot be
+ * written.
+ */
 static bool write_file(const char *dir, const char *name, const char *text)
 {
 	char *path = path_join(dir, name);
@@ -298,8 +310,10 @@ static bool has_word(struct str words, char sep, const char *word)
 	return false;
 }
 
-/* The directory in which groups with this controller can be made. Owned, or
- * NULL. */
+/*
+ * Returns the directory in which groups with this controller can be created,
+ * owned by the caller, or NULL.
+ */
 static char *parent_of(const char *controller)
 {
 	struct buf text = BUF_INIT(1 << 16);
@@ -321,8 +335,10 @@ static char *parent_of(const char *controller)
 					  (int)path.len, path.ptr);
 		else if (!list.len &&
 			 access("/sys/fs/cgroup/cgroup.procs", F_OK) == 0)
-			/* Beside ours, not below: cgroup 2 allows no groups
-			 * below one that has processes. */
+			/*
+			 * Next to dcode's own group, not below it: cgroup 2
+			 * does not allow groups below one that has processes.
+			 */
 			found = xasprintf("/sys/fs/cgroup%.*s/..",
 					  (int)path.len, path.ptr);
 	}
@@ -330,7 +346,10 @@ static char *parent_of(const char *controller)
 	return found;
 }
 
-/* Removes groups that killed dcodes left. The kernel refuses those in use. */
+/*
+ * Removes groups that killed dcodes left behind. The kernel refuses to remove
+ * those in use.
+ */
 static void remove_orphans(const char *parent)
 {
 	DIR *dir = opendir(parent);
@@ -346,8 +365,10 @@ static void remove_orphans(const char *parent)
 		closedir(dir);
 }
 
-/* Makes a group and writes its limit into file (cgroup 2) or old_file (cgroup
- * 1). Owned; NULL if there can be no limit. */
+/*
+ * Creates a group and writes the limit to file (cgroup 2) or old_file (cgroup
+ * 1). Returns its path, owned by the caller; NULL if no limit is possible.
+ */
 static char *make_group(const char *controller, const char *file,
 			const char *old_file, uint64_t limit)
 {
@@ -386,13 +407,16 @@ static void cgroup_open(struct cgroup *c, const struct jail_limits *limits)
 		(void)write_file(c->memory, "memory.memsw.limit_in_bytes",
 				 text);
 	}
-	/* For root RLIMIT_NPROC does not count. */
+	/* RLIMIT_NPROC does not apply to root. */
 	if (limits->processes && geteuid() == 0)
 		c->pids = make_group("pids", "pids.max", "pids.max",
 				     limits->processes);
 }
 
-/* The process and its children, which bubblewrap has already started. */
+/*
+ * Adds the process and its descendants, since bubblewrap has already started
+ * some.
+ */
 static void add_tree(const struct cgroup *c, pid_t pid, int depth)
 {
 	char text[64];
@@ -417,14 +441,14 @@ static void add_tree(const struct cgroup *c, pid_t pid, int depth)
 	buf_release(&list);
 }
 
-/* The process and all below it. */
+/* Adds the process and its descendants to the groups. */
 static void cgroup_add(const struct cgroup *c, pid_t pid)
 {
 	if (c->memory || c->pids)
 		add_tree(c, pid, 0);
 }
 
-/* Waits for the last process to go. */
+/* Removes the group, after waiting up to 1 s for its last process to end. */
 static void remove_group(char **dir)
 {
 	struct stop limit = stop_cleanup(1000);
@@ -480,20 +504,21 @@ void local_describe_limits(const struct sandbox_client *client, struct buf *out)
 	cgroup_release(&c);
 }
 
-/* Watches, on a thread, how much a sandbox's directories hold. */
+/* A thread that measures how much a sandbox's directories hold. */
 struct disk_watch {
 	const char *dirs[3]; /* borrowed, NULL-terminated */
 	uint64_t limit;      /* bytes; 0: not watched */
-	uint64_t last;       /* measured before, UINT64_MAX: not yet */
-	uint64_t base;       /* does not count; set when last was not */
-	int control;         /* shut down to kill the command */
+	uint64_t last; /* bytes of the last measurement; UINT64_MAX: none */
+	/* bytes that do not count; set by the first measurement */
+	uint64_t base;
+	int control; /* shut down to kill the command */
 	bool hit;
 	bool running;
 	struct cancel ended; /* the command has ended */
 	pthread_t thread;
 };
 
-/* Bytes in all directories; UINT64_MAX if stop ended it. */
+/* Returns the bytes in all directories; UINT64_MAX if stop interrupted it. */
 static uint64_t measure_dirs(const char *const *dirs, const struct stop *stop)
 {
 	FTS *fts = fts_open((char *const *)dirs,
@@ -524,7 +549,10 @@ static uint64_t disk_measure(const char *dir, const char *other, int64_t ms)
 	return measure_dirs(dirs, &limit);
 }
 
-/* Over the limit and growing: a command that deletes files may go on. */
+/*
+ * True if the usage is over the limit and growing. A command that deletes files
+ * is not killed.
+ */
 static bool is_over(struct disk_watch *d, const struct stop *stop)
 {
 	uint64_t now = measure_dirs(d->dirs, stop);
@@ -538,7 +566,7 @@ static bool is_over(struct disk_watch *d, const struct stop *stop)
 	return now > before && now > d->base && now - d->base > d->limit;
 }
 
-/* The thread. The more there is to measure, the rarer it does so. */
+/* Main function of the thread. Larger trees are measured less often. */
 static void *watch_disk(void *arg)
 {
 	struct disk_watch *d = arg;
@@ -551,7 +579,8 @@ static void *watch_disk(void *arg)
 
 		d->hit = is_over(d, &stop) && !cancel_triggered(&d->ended);
 		if (d->hit) {
-			shutdown(d->control, SHUT_WR); /* the runner kills it */
+			/* the runner then kills the command */
+			shutdown(d->control, SHUT_WR);
 			break;
 		}
 		pause = (clock_ms() - began) * SHARE;
@@ -572,7 +601,7 @@ static void disk_watch_start(struct disk_watch *d)
 		cancel_release(&d->ended);
 }
 
-/* True when the command was killed for it. */
+/* Stops the thread. True if the command was killed because of the limit. */
 static bool disk_watch_end(struct disk_watch *d)
 {
 	if (!d->running)
@@ -583,7 +612,7 @@ static bool disk_watch_end(struct disk_watch *d)
 	return d->hit;
 }
 
-static char *const no_env[] = { NULL }; /* it shows in /proc/1/environ */
+static char *const no_env[] = { NULL }; /* visible in /proc/1/environ */
 
 /* Sets the error to bubblewrap's message. Adds a hint if the cause is known. */
 static int set_failure(struct str said, struct error *err)
@@ -611,7 +640,7 @@ static int set_failure(struct str said, struct error *err)
 	return -1;
 }
 
-/* Reads what bubblewrap said before it ended. */
+/* Reads what bubblewrap printed before it ended. */
 static void read_message(int fd, struct buf *message)
 {
 	struct pollfd set = { .fd = fd, .events = POLLIN };
@@ -623,8 +652,10 @@ static void read_message(int fd, struct buf *message)
 		buf_add(message, room, (size_t)n);
 }
 
-/* One message of this length from the supervisor or a runner; 1, 0 when that
- * has ended, -1. */
+/*
+ * Receives one message of this length from the supervisor or a runner. Returns
+ * 1, 0 if the other side has ended, or -1.
+ */
 static int box_receive(int fd, void *message, size_t len,
 		       const struct stop *stop, struct error *err)
 {
@@ -649,7 +680,7 @@ static int box_receive(int fd, void *message, size_t len,
 	return error_errno(err, "hearing from the sandbox");
 }
 
-/* Waits for the jail's first message; else says why bubblewrap failed. */
+/* Waits for the jail's first message. If bubblewrap failed, reports why. */
 static int wait_started(const struct box *b, int messages, int64_t start_ms,
 			const struct stop *stop, struct error *err)
 {
@@ -670,7 +701,7 @@ static int wait_started(const struct box *b, int messages, int64_t start_ms,
 	return -1;
 }
 
-/* The mounts of this sandbox, and the program to run in it. */
+/* Adds this sandbox's mounts, and the program to run in it. */
 static void add_box(struct words *w, const struct box *b)
 {
 	char program[32];
@@ -683,8 +714,10 @@ static void add_box(struct words *w, const struct box *b)
 	snprintf(guard, sizeof(guard), "%d", AT_GUARD);
 	snprintf(git, sizeof(git), "%d", AT_GIT);
 	words_add(w, "--bind", b->home, "/home/user", NULL);
-	/* The bound directory may be in the tree, and that around the
-	 * repository. */
+	/*
+	 * First the mounts that may contain the bound directory or the
+	 * repository.
+	 */
 	if (b->tree)
 		words_add(w, "--ro-bind", b->tree, b->tree, NULL);
 	if (b->git)
@@ -698,7 +731,7 @@ static void add_box(struct words *w, const struct box *b)
 		  "--", program, JAIL_ARGUMENT, sock, NULL);
 }
 
-/* A descriptor to read the guard's arguments from, or -1. */
+/* Returns a descriptor from which the guard's arguments can be read, or -1. */
 static int guard_fd(const struct guard *g, struct error *err)
 {
 	struct str text = guard_arguments(g);
@@ -706,7 +739,9 @@ static int guard_fd(const struct guard *g, struct error *err)
 	return args_fd(text.ptr, text.len, err);
 }
 
-/* /var/tmp is a link to /tmp unless something is mounted below it. */
+/*
+ * True if something is mounted below /var/tmp. Otherwise it is a link to /tmp.
+ */
 static bool needs_var_tmp(const struct box *b)
 {
 	static const char place[] = "/var/tmp/";
@@ -720,9 +755,9 @@ static bool needs_var_tmp(const struct box *b)
 }
 
 /*
- * No --die-with-parent: that is about the thread which started it, and ours
- * may end long before the sandbox. The supervisor ends with its socket
- * instead, which the kernel closes however dcode ends.
+ * Starts bubblewrap. --die-with-parent is not used: it applies to the starting
+ * thread, which may end long before the sandbox. Instead the supervisor ends
+ * with its socket, which the kernel closes however dcode ends.
  */
 static int spawn_box(struct box *b, const struct local *l, bool network,
 		     int sock, int messages, struct error *err)
@@ -762,7 +797,7 @@ static int spawn_box(struct box *b, const struct local *l, bool network,
 	return rc;
 }
 
-/* By this file any dcode can end the sandbox. */
+/* Writes the file by which any dcode can end the sandbox. */
 static int write_mark(struct box *b, const char *dir, struct error *err)
 {
 	int fd;
@@ -776,8 +811,10 @@ static int write_mark(struct box *b, const char *dir, struct error *err)
 	return 0;
 }
 
-/* Notes what is there before the first command. A bound directory is the user's
- * own, of which only what comes later counts. */
+/*
+ * Measures the disk usage before the first command. A bound directory is the
+ * user's, so only what is added later counts.
+ */
 static void measure_start(struct box *b, const struct local *l, bool is_bound)
 {
 	uint64_t used =
@@ -824,7 +861,7 @@ int box_start(struct box *b, const struct local *l, const char *dir,
 	return rc;
 }
 
-/* Hands an order and n descriptors to the supervisor. */
+/* Sends an order and n descriptors to the supervisor. */
 static int box_order(const struct box *b, const struct jail_order *order,
 		     const int *fds, size_t n, struct error *err)
 {
@@ -864,7 +901,7 @@ int box_lifetime(const struct box *b, int64_t ms, struct error *err)
 	return box_order(b, &order, NULL, 0, err);
 }
 
-/* Waits this long for the sign that the supervisor has ended. */
+/* True if the supervisor has ended. Waits up to ms for that. */
 static bool box_ended(const struct box *b, int ms)
 {
 	struct pollfd set = { .fd = b->sock, .events = POLLIN };
@@ -881,7 +918,7 @@ void box_stop(struct box *b)
 			      .events = POLLIN };
 
 	if (b->sock >= 0)
-		shutdown(b->sock, SHUT_RDWR); /* the supervisor ends then */
+		shutdown(b->sock, SHUT_RDWR); /* makes the supervisor end */
 	while (set.fd >= 0 && io_poll(&set, 1, 100) == 0 &&
 	       stop_check(&limit, &ignored) == 0)
 		(void)proc_tree_kill(&tree);
@@ -890,8 +927,10 @@ void box_stop(struct box *b)
 
 void box_free(struct box *b, struct pipe_reaper *reaper)
 {
-	/* While something runs, it could take the name of a placeholder that
-	 * is removed. */
+	/*
+	 * Stop it first: a running command could take the name of a removed
+	 * placeholder.
+	 */
 	if (b->guard || b->group.memory || b->group.pids)
 		box_stop(b);
 	guard_free(b->git);
@@ -910,7 +949,7 @@ void box_free(struct box *b, struct pipe_reaper *reaper)
 	free(b);
 }
 
-/* struct exec_request.output: what cp says. */
+/* Implements exec_request.output: collects the messages of cp. */
 static int add_message(void *arg, enum exec_stream stream, struct str chunk,
 		       struct buf *reply, struct error *err)
 {
@@ -954,14 +993,14 @@ int box_copy(struct local *l, const char *from, const char *workspace,
 	return rc;
 }
 
-/* Appends a string and the NUL that ends it. */
+/* Appends a string with its terminating NUL. */
 static void add_string(struct buf *b, struct str s)
 {
 	buf_addstr(b, s);
 	buf_addc(b, '\0');
 }
 
-/* Whether the list has a NAME=value of the same NAME. */
+/* True if the list has a NAME=value with the NAME of variable. */
 static bool has_name(const char *variable, const char *const *list, size_t n)
 {
 	size_t len = strcspn(variable, "=") + 1;
@@ -972,8 +1011,10 @@ static bool has_name(const char *variable, const char *const *list, size_t n)
 	return false;
 }
 
-/* Directory, command, environment: nothing of the user's is in it but what
- * the configuration lists. */
+/*
+ * Appends directory, command and environment. The environment contains no
+ * variables of the user, except those that the settings list.
+ */
 static int add_strings(const struct sandbox *sb, const struct exec_request *req,
 		       struct buf *b, struct error *err)
 {
@@ -1004,8 +1045,11 @@ static int add_strings(const struct sandbox *sb, const struct exec_request *req,
 	return buf_check(b, "the command with its environment", err);
 }
 
-/* Waits ms for the runner's reply. Without one, either a command has killed the
- * runner, which counts as death by SIGKILL, or the whole sandbox has ended. */
+/*
+ * Waits up to ms for the runner's reply. If there is none, either a command has
+ * killed the runner, which counts as death by SIGKILL, or the whole sandbox has
+ * ended.
+ */
 static int receive_reply(const struct box *b, int control, int ms,
 			 struct jail_reply *reply, struct error *err)
 {
@@ -1022,8 +1066,10 @@ static int receive_reply(const struct box *b, int control, int ms,
 	return 0;
 }
 
-/* Has the runner kill its tree. A tree that forks faster than it can be killed
- * ends with the whole sandbox. */
+/*
+ * Makes the runner kill the command's processes. If they fork faster than they
+ * can be killed, the whole sandbox is stopped.
+ */
 static void cancel_command(const struct box *b, int control)
 {
 	struct jail_reply reply = { 0 };
@@ -1035,7 +1081,10 @@ static void cancel_command(const struct box *b, int control)
 		shutdown(b->sock, SHUT_RDWR);
 }
 
-/* The sandbox may have been taken over: the reply is checked. */
+/*
+ * Reads the runner's reply. It is checked, because a command may control the
+ * sandbox.
+ */
 static int parse_reply(const struct jail_reply *reply, const char *cwd,
 		       struct exec_result *res, struct error *err)
 {
@@ -1053,7 +1102,7 @@ static int parse_reply(const struct jail_reply *reply, const char *cwd,
 			 "the sandbox sent an invalid answer");
 }
 
-/* Pumps until the command ends or has to be killed. */
+/* Transfers input and output until the command ends or must be killed. */
 static int follow_command(struct sandbox *sb, struct pump *pump, int control,
 			  struct exec_result *res, const struct stop *stop,
 			  struct error *err)
@@ -1080,8 +1129,10 @@ static int follow_command(struct sandbox *sb, struct pump *pump, int control,
 	return pump_rest(pump, err);
 }
 
-/* The same under the watch of the disk: nothing else limits the size of all
- * files together. */
+/*
+ * Like follow_command(), while the disk usage is watched: there is no other
+ * limit for the total size of files.
+ */
 static int follow_watched(struct sandbox *sb, struct pump *pump, int control,
 			  struct exec_result *res, const struct stop *stop,
 			  struct error *err)

@@ -1,4 +1,4 @@
-/* guard.c - keeps a bound directory from running programs on the host. */
+/* guard.c - prevents that a bound directory runs programs on the host. */
 /* SPDX-License-Identifier: MIT */
 /*
  * With "workspace" = "bind" the model writes a directory of the user's. What it
@@ -35,79 +35,88 @@
 #include "config/protect.h"
 #include "providers/local/local.h"
 
-/* What a directory of the tree means to git, and so which names count. */
+/*
+ * What a directory of the tree is to git. This decides which names in it are
+ * relevant.
+ */
 enum node_kind {
-	NODE_TREE,      /* an ordinary directory */
-	NODE_GIT,       /* .git, or one of .git/modules */
-	NODE_MODULES,   /* .git/modules and directories between */
+	NODE_TREE, /* an ordinary directory */
+	NODE_GIT,  /* .git, or one of .git/modules */
+	/* .git/modules and the directories inside, above repositories */
+	NODE_MODULES,
 	NODE_WORKTREES, /* .git/worktrees */
 	NODE_WORKTREE,  /* .git/worktrees/NAME */
-	NODE_LOGS,      /* .git/logs and directories in it */
-	NODE_LEAF,      /* a name that counts; it is never listed */
-	NODE_NAMED,     /* reported when it is new, never made read-only */
+	NODE_LOGS,      /* .git/logs and its subdirectories */
+	NODE_LEAF,      /* a relevant name; never listed */
+	NODE_NAMED,     /* reported if new, never read-only */
 };
 
-/* A directory, or a name that counts. */
+/* A directory, or a relevant name. */
 struct node {
 	char *path; /* owned, relative to the root; "" is the root */
 	enum node_kind kind;
 	uint64_t dev, ino;
-	int64_t born;    /* ns, if the file system tells: inodes are reused */
-	int64_t changed; /* ctime in ns when it was listed; 0: list it again */
-	bool bare;       /* a git repository without a .git */
+	int64_t born; /* creation time in ns, or 0: inode numbers are reused */
+	int64_t changed; /* ctime in ns when last listed; 0: must be listed */
+	bool bare;       /* a git repository without .git */
 };
 
 /*
- * The tree is walked once, without following links; afterwards only
- * directories whose ctime changed are listed again. Directories come in the
- * order of their depth.
+ * The known directories. The tree is walked once, without following links.
+ * Later only directories with a changed ctime are listed again. Directories are
+ * ordered by depth.
  */
-struct watch { /* from { 0 } */
+struct watch { /* zero-initialise */
 	int root;
-	char *root_path; /* owned, absolute, no link in it */
+	char *root_path; /* owned, absolute, without links */
 	struct protect names;
 	struct node *nodes;
 	size_t n;
-	size_t *slots; /* hash of paths: index + 1 */
+	size_t *slots; /* hash table of paths: index + 1 */
 	size_t n_slots;
 	bool learning;
-	bool over; /* too large: not all of it is known */
-	/* A name that counts and was not there, or was another file. */
+	bool over; /* too large: part of it is unknown */
+	/* Called for a relevant name that is new, or names another file. */
 	void (*found)(void *arg, const char *path);
 	void *arg;
 };
 
 /*
- * core.hooksPath, include.path and the keys that name programs, as far as they
- * lie in root: the user pointed git to a place that the model may write. All
- * paths are relative to root, without "." and "..". Included files count, too.
+ * Paths in root that a git config names: core.hooksPath, include.path and the
+ * keys of programs. The user pointed git to a place that the model may write.
+ * All paths are relative to root, without "." and "..". Included files are
+ * read, too.
  */
 enum named_kind {
-	NAMED_PROGRAM, /* may be a command that is no file */
-	NAMED_CONFIG,  /* read like the config, as soon as it is there */
+	NAMED_PROGRAM, /* the value may be a command, not a file */
+	NAMED_CONFIG,  /* a config, read by git as soon as it exists */
 	NAMED_HOOKS,   /* a directory of hooks */
 };
 
 enum {
-	/* bubblewrap reads the mount table anew for each: 300 take 0.2 s,
-	 * 1000 take 2.6 s (0.8.0 on one core). */
+	/*
+	 * bubblewrap reads the mount table again for each mount: 300 take 0.2
+	 * s, 1000 take 2.6 s (0.8.0 on one core).
+	 */
 	MOUNTS_MAX = 400,
-	NAMES_MAX = 20, /* in one message */
+	NAMES_MAX = 20, /* names listed in one message */
 	NODES_MAX = 100000,
 	ENTRIES_MAX = 2000000, /* names read in the first walk */
 	GITFILE_MAX = 4096,
 	CONFIG_MAX = 1 << 20, /* bytes of a git config */
-	INCLUDES_MAX = 4,     /* configs that include each other */
-	/* Kernels keep ctime in steps of up to 10 ms: a directory that changed
-	 * just before it was listed may change again in the same step. */
+	INCLUDES_MAX = 4,     /* depth of configs that include each other */
+	/*
+	 * Kernels update ctime in steps of up to 10 ms: a directory that
+	 * changed just before it was listed may change again in the same step.
+	 */
 	STEP_NS = 100000000,
 };
 
 /*
- * What counts in git's directories; the first row that fits. Git writes
- * through links: with .git/COMMIT_EDITMSG or .git/logs/HEAD a link to
- * ~/.bashrc, the user's next commit writes a text of the model's there. Of a
- * rebase that was begun, git runs the lines `exec ...`.
+ * Relevant names in git's directories; the first matching row counts. Git
+ * writes through links: if .git/COMMIT_EDITMSG or .git/logs/HEAD is a link to
+ * ~/.bashrc, the user's next commit writes the model's text there. During a
+ * rebase, git runs its lines `exec ...`.
  */
 static const struct git_rule {
 	enum node_kind in;
@@ -136,7 +145,7 @@ static const struct git_rule {
 	{ NODE_LOGS, S_IFDIR, NULL, NODE_LOGS },
 };
 
-/* Paths are looked up for each entry of the tree, hence a table. */
+/* Hashes a path. Every entry of the tree is looked up by path. */
 static size_t hash_of(const char *path)
 {
 	size_t h = 14695981039346656037u; /* FNV-1a */
@@ -148,7 +157,7 @@ static size_t hash_of(const char *path)
 
 /* NOLINTBEGIN(clang-analyzer-core.NullDereference): grow_table() made the slots
  * and the nodes */
-/* The slot of this path, or the empty one where it would go. */
+/* Returns the slot of this path, or the empty one where it belongs. */
 static size_t *slot_of(const struct watch *w, const char *path)
 {
 	size_t at = hash_of(path) & (w->n_slots - 1);
@@ -158,7 +167,7 @@ static size_t *slot_of(const struct watch *w, const char *path)
 	return &w->slots[at];
 }
 
-/* Doubles the table. */
+/* Creates or doubles the table. */
 static void grow_table(struct watch *w)
 {
 	w->n_slots = w->n_slots ? 2 * w->n_slots : 256;
@@ -169,7 +178,7 @@ static void grow_table(struct watch *w)
 	w->nodes = xrealloc(w->nodes, w->n_slots / 2, sizeof(*w->nodes));
 }
 
-/* NULL: the path is not known. */
+/* Returns NULL if the path is not known. */
 static struct node *find_node(const struct watch *w, const char *path)
 {
 	size_t at = w->n_slots ? *slot_of(w, path) : 0;
@@ -177,7 +186,7 @@ static struct node *find_node(const struct watch *w, const char *path)
 	return at ? &w->nodes[at - 1] : NULL;
 }
 
-/* When a file was made, and its type; 0 unknown. */
+/* Returns a file's creation time combined with its type; 0 if unknown. */
 static int64_t birth_time(const struct watch *w, const char *path)
 {
 	struct statx x = { 0 };
@@ -189,7 +198,7 @@ static int64_t birth_time(const struct watch *w, const char *path)
 	       (x.stx_mode & S_IFMT);
 }
 
-/* True while the path still names the file that was recorded. */
+/* True if the path still names the recorded file. */
 static bool is_same(const struct watch *w, const struct node *node,
 		    const struct stat *st)
 {
@@ -198,7 +207,7 @@ static bool is_same(const struct watch *w, const struct node *node,
 		node->born == birth_time(w, node->path));
 }
 
-/* Records which file is at the path now. */
+/* Records which file the path names now. */
 static void set_node(struct watch *w, const char *path, enum node_kind kind,
 		     const struct stat *st)
 {
@@ -224,7 +233,9 @@ static void set_node(struct watch *w, const char *path, enum node_kind kind,
 
 /* NOLINTEND(clang-analyzer-core.NullDereference) */
 
-/* Where a link leads, relative to the root, if it stays inside. Owned, or NULL.
+/*
+ * Resolves a link. Returns its target relative to the root if that is inside,
+ * owned by the caller, or NULL.
  */
 static char *watch_resolve(const struct watch *w, const char *path)
 {
@@ -240,7 +251,10 @@ static char *watch_resolve(const struct watch *w, const char *path)
 	return inside;
 }
 
-/* The path in a .git that is a file, "gitdir: ../x". Owned, or NULL. */
+/*
+ * Returns the path in a .git that is a file ("gitdir: ../x"), owned by the
+ * caller, or NULL.
+ */
 static char *read_gitfile(const struct watch *w, const char *path)
 {
 	const char *slash = strrchr(path, '/');
@@ -260,8 +274,10 @@ static char *read_gitfile(const struct watch *w, const char *path)
 	return xasprintf("%.*s%s", dir, path, text + 8);
 }
 
-/* A .git can be a link, or a file that names a directory. If that directory is
- * in the tree, it counts as a .git, too. */
+/*
+ * Follows a .git that is a link, or a file that names a directory. If that
+ * directory is in the tree, it is treated as a .git, too.
+ */
 static void follow_git(struct watch *w, const char *path)
 {
 	const char *slash = strrchr(path, '/');
@@ -285,7 +301,7 @@ static void follow_git(struct watch *w, const char *path)
 	free(target);
 }
 
-/* Records a name; reports it if it is new or names another file. */
+/* Records a name, and reports it if it is new or names another file. */
 static void add_name(struct watch *w, const char *path, enum node_kind kind,
 		     const struct stat *st)
 {
@@ -296,13 +312,16 @@ static void add_name(struct watch *w, const char *path, enum node_kind kind,
 	}
 }
 
-/* A name that is read-only in the sandbox. */
+/* Records a name that is read-only in the sandbox. */
 static void add_leaf(struct watch *w, const char *path, const struct stat *st)
 {
 	add_name(w, path, NODE_LEAF, st);
 }
 
-/* A directory to list. A new one of git's is reported itself. */
+/*
+ * Records a directory to list. A new one that belongs to git is reported
+ * itself.
+ */
 static void add_directory(struct watch *w, const char *path,
 			  enum node_kind kind, const struct stat *st)
 {
@@ -314,7 +333,7 @@ static void add_directory(struct watch *w, const char *path,
 		add_leaf(w, path, st);
 }
 
-/* An entry of an ordinary directory. */
+/* Checks an entry of an ordinary directory. */
 static void check_in_tree(struct watch *w, const char *path, const char *name,
 			  const struct stat *st)
 {
@@ -329,7 +348,10 @@ static void check_in_tree(struct watch *w, const char *path, const char *name,
 	}
 }
 
-/* A pattern is a name, or the beginning of one before a "*". */
+/*
+ * True if the rule matches. A pattern is a whole name, or a prefix followed by
+ * "*".
+ */
 static bool rule_fits(const struct git_rule *r, enum node_kind in,
 		      const char *name, const struct stat *st)
 {
@@ -340,7 +362,7 @@ static bool rule_fits(const struct git_rule *r, enum node_kind in,
 				(r->pattern[n] || !name[n])));
 }
 
-/* An entry of a directory of git's. False: no rule fits. */
+/* Checks an entry of one of git's directories. False if no rule matches. */
 static bool check_in_git(struct watch *w, enum node_kind in, const char *path,
 			 const char *name, const struct stat *st)
 {
@@ -358,7 +380,7 @@ static bool check_in_git(struct watch *w, enum node_kind in, const char *path,
 	return false;
 }
 
-/* An entry of .git/modules: with a HEAD it is a repository. */
+/* Checks an entry of .git/modules. With a HEAD it is a repository. */
 static void check_in_modules(struct watch *w, const char *path,
 			     const struct stat *st)
 {
@@ -373,7 +395,7 @@ static void check_in_modules(struct watch *w, const char *path,
 		add_leaf(w, path, st);
 }
 
-/* An entry of the directory with this index. */
+/* Checks an entry of the directory with index at. */
 static void check_entry(struct watch *w, size_t at, const char *path,
 			const char *name, const struct stat *st)
 {
@@ -388,7 +410,7 @@ static void check_entry(struct watch *w, size_t at, const char *path,
 		check_in_tree(w, path, name, st);
 }
 
-/* Saves a stat for most files, whose names do not matter. */
+/* False for files whose names are not relevant: they need no stat. */
 static bool may_matter(const struct watch *w, const struct node *node,
 		       const struct dirent *e)
 {
@@ -406,9 +428,11 @@ static bool has_entry(int dir, const char *name)
 	return fstatat(dir, name, &st, AT_SYMLINK_NOFOLLOW) == 0;
 }
 
-/* HEAD, objects and refs make any directory a repository, whose config git
- * obeys for whoever stands in it; HEAD and commondir do so, too, with the
- * config of the directory that commondir names. */
+/*
+ * Detects a bare repository. Any directory with HEAD, objects and refs is one,
+ * and git obeys its config if it is the working directory. The same is true of
+ * HEAD and commondir, with the config of the directory that commondir names.
+ */
 static void note_bare(struct watch *w, size_t at, int dir)
 {
 	struct node *node = &w->nodes[at];
@@ -422,7 +446,7 @@ static void note_bare(struct watch *w, size_t at, int dir)
 		w->found(w->arg, node->path[0] ? node->path : ".");
 }
 
-/* Returns how many names it read. */
+/* Lists a directory. Returns how many names it read. */
 static size_t list_directory(struct watch *w, size_t at)
 {
 	char *dir = xstrdup(w->nodes[at].path);
@@ -476,7 +500,7 @@ static size_t visit_directory(struct watch *w, size_t at)
 	    !S_ISDIR(st.st_mode) || st.st_ino != w->nodes[at].ino ||
 	    st.st_dev != w->nodes[at].dev ||
 	    ns_of(st.st_ctim) == w->nodes[at].changed)
-		return 0; /* its parent lists what took its place */
+		return 0; /* the parent lists what replaced it */
 	clock_gettime(CLOCK_REALTIME, &now);
 	n = list_directory(w, at);
 	w->nodes[at].changed = ns_of(now) - ns_of(st.st_ctim) > STEP_NS
@@ -485,7 +509,7 @@ static size_t visit_directory(struct watch *w, size_t at)
 	return n;
 }
 
-/* Lists the directories from this index on, and those found meanwhile. */
+/* Lists the directories from this index on, including those that it finds. */
 static int list_new(struct watch *w, size_t from, const struct stop *stop,
 		    struct error *err)
 {
@@ -502,7 +526,7 @@ static int list_new(struct watch *w, size_t from, const struct stop *stop,
 	return 0;
 }
 
-/* Walks the tree. */
+/* Walks the tree for the first time. */
 static int watch_open(struct watch *w, const char *root,
 		      const struct protect *names, const struct stop *stop,
 		      struct error *err)
@@ -538,7 +562,7 @@ static void watch_scan(struct watch *w,
 		visit_directory(w, i);
 }
 
-/* The file that is at this path now is ours: do not report it. */
+/* Marks the file at this path as dcode's own, so that it is not reported. */
 static void watch_set_known(struct watch *w, const char *path)
 {
 	struct stat st;
@@ -561,13 +585,16 @@ static void watch_release(struct watch *w)
 
 struct gitconfig_reader {
 	const char *root;
-	char *top; /* owned: where the hooks run */
+	char *top; /* owned: working directory of hooks */
 	void (*each)(void *arg, const char *path, enum named_kind kind);
 	void *arg;
 	int depth;
 };
 
-/* "a/c" from "a/b" and "../c"; NULL when it leaves the root. Owned. */
+/*
+ * Joins paths: "a/c" from "a/b" and "../c". Owned by the caller; NULL if the
+ * result is outside of the root.
+ */
 static char *join_inside(const char *root, const char *base, const char *name)
 {
 	size_t len = strlen(root);
@@ -600,7 +627,10 @@ static char *join_inside(const char *root, const char *base, const char *name)
 	return whole;
 }
 
-/* Owned; "" for a path without a slash. */
+/*
+ * Returns the directory part, owned by the caller; "" for a path without a
+ * slash.
+ */
 static char *directory_of(const char *path)
 {
 	const char *slash = strrchr(path, '/');
@@ -610,7 +640,9 @@ static char *directory_of(const char *path)
 
 static void read_config(struct gitconfig_reader *r, const char *path);
 
-/* A value that names a file: passes it on, reads a config that is included. */
+/*
+ * Reports a value that names a file, and reads it if it is an included config.
+ */
 static void name_file(struct gitconfig_reader *r, const char *base,
 		      const char *value, enum named_kind kind)
 {
@@ -624,7 +656,7 @@ static void name_file(struct gitconfig_reader *r, const char *base,
 	free(path);
 }
 
-/* Keys whose value is a command, in whatever section (git-config(1)). */
+/* True for keys whose value is a command, in any section (git-config(1)). */
 static bool names_program(struct str key)
 {
 	static const char *const keys[] = {
@@ -639,7 +671,7 @@ static bool names_program(struct str key)
 	return false;
 }
 
-/* A key with its value, which has neither quotes nor a comment. */
+/* Handles a key and its value, which is without quotes and comment. */
 static void read_key(struct gitconfig_reader *r, const char *dir,
 		     struct str key, char *value)
 {
@@ -658,8 +690,10 @@ static void read_key(struct gitconfig_reader *r, const char *dir,
 	}
 }
 
-/* One line "key = value" of a config. A value is not
- * continued on the next line. */
+/*
+ * Parses one line "key = value" of a config. Values that continue on the next
+ * line are not supported.
+ */
 static void read_line(struct gitconfig_reader *r, const char *dir,
 		      struct str line)
 {
@@ -669,7 +703,8 @@ static void read_line(struct gitconfig_reader *r, const char *dir,
 	bool quoted = false;
 
 	line = str_trim(line);
-	if (line.len && line.ptr[0] == '[') /* [include] path = x */
+	/* a key may follow: [include] path = x */
+	if (line.len && line.ptr[0] == '[')
 		line = str_trim(str_skip(line, str_find(line, ']') + 1));
 	at = str_find(line, '=');
 	if (at >= line.len)
@@ -692,7 +727,7 @@ static void read_line(struct gitconfig_reader *r, const char *dir,
 	free(value);
 }
 
-/* A config and those that it includes. */
+/* Reads a config and those that it includes. */
 static void read_config(struct gitconfig_reader *r, const char *path)
 {
 	struct buf text = BUF_INIT(CONFIG_MAX);
@@ -704,7 +739,7 @@ static void read_config(struct gitconfig_reader *r, const char *path)
 	struct str line;
 
 	r->depth++;
-	/* A FIFO that the model made would be waited for. */
+	/* Only regular files: reading a FIFO of the model would block. */
 	if (stat(whole, &st) == 0 && S_ISREG(st.st_mode) &&
 	    path_read(whole, &text, &ignored) == 0) {
 		left = (struct str){ text.ptr, text.len };
@@ -717,7 +752,7 @@ static void read_config(struct gitconfig_reader *r, const char *path)
 	free(whole);
 }
 
-/* Calls each for every file that the repository's config names in root. */
+/* Calls each for every file in root that the repository's config names. */
 static void gitconfig_each(const char *root, const char *git_dir,
 			   void (*each)(void *arg, const char *path,
 					enum named_kind kind),
@@ -740,16 +775,16 @@ static void gitconfig_each(const char *root, const char *git_dir,
 struct guard { /* from { .record.fd = -1, .record.lock = -1 } */
 	struct watch watch;
 	struct record record;
-	char *inside;    /* owned: where the directory is in the sandbox */
-	char *arguments; /* owned: bubblewrap's, NUL after each */
+	char *inside;    /* owned: path of the directory in the sandbox */
+	char *arguments; /* owned: bubblewrap's arguments, each with NUL */
 	size_t arguments_len;
-	size_t left_out; /* names without a mount: there are too many */
-	char **found;    /* owned; relative paths, reported already */
+	size_t left_out; /* names without a mount, because of MOUNTS_MAX */
+	char **found;    /* owned; relative paths already reported */
 	size_t n_found;
-	int reported; /* what is not covered: 1 mounts, 2 the tree, too */
+	int reported; /* reported limits: 1 mounts, 2 also the tree */
 };
 
-/* A name that gets a mount of its own. */
+/* A path that gets a separate mount. */
 struct mount {
 	char *path; /* owned, relative to the root */
 	bool writable;
@@ -757,12 +792,13 @@ struct mount {
 
 struct plan {
 	struct guard *g;
-	const char *base; /* bubblewrap's option for the root itself; or NULL */
+	/* bubblewrap's option to mount the root itself, or NULL */
+	const char *base;
 	struct mount *list;
 	size_t n;
 };
 
-/* Each path once; those above the limit are counted. */
+/* Adds a path once. Paths above the limit are only counted. */
 static void add_mount(struct plan *p, const char *path, bool writable)
 {
 	char *whole;
@@ -781,8 +817,11 @@ static void add_mount(struct plan *p, const char *path, bool writable)
 	free(whole);
 }
 
-/* A mount on a link would cover what it points to, so the target becomes
- * read-only. The link itself can be replaced, which guard_check() reports. */
+/*
+ * Makes an existing name read-only. A mount on a link would cover its target,
+ * so the target becomes read-only. The link itself can be replaced, which
+ * guard_check() reports.
+ */
 static void protect(struct plan *p, const char *path, const struct stat *st)
 {
 	char *target;
@@ -805,7 +844,7 @@ static void protect_existing(struct plan *p, const char *path)
 		protect(p, path, &st);
 }
 
-/* Makes a name read-only. A missing one gets a placeholder first. */
+/* Makes a name read-only. If it is missing, a placeholder is planned first. */
 static void protect_name(struct plan *p, const char *dir, const char *name,
 			 bool directory)
 {
@@ -825,8 +864,10 @@ static void protect_name(struct plan *p, const char *dir, const char *name,
 	free(path);
 }
 
-/* A file that git's config names, a hooksPath or an include.path. A missing one
- * can get a placeholder only if its directory exists. */
+/*
+ * Protects a file that git's config names, a hooksPath or an include.path. If
+ * it is missing, it can only get a placeholder if its directory exists.
+ */
 static void add_named(void *arg, const char *path, enum named_kind kind)
 {
 	struct plan *p = arg;
@@ -841,8 +882,10 @@ static void add_named(void *arg, const char *path, enum named_kind kind)
 	free(dir);
 }
 
-/* All names for which git runs programs. commondir is among them because it
- * moves the others to a place of the model's choice. */
+/*
+ * Protects all names for which git runs programs. commondir is among them,
+ * because it moves the others to a place that the model chooses.
+ */
 static void add_git(struct plan *p, const char *path)
 {
 	if (path[0])
@@ -855,7 +898,7 @@ static void add_git(struct plan *p, const char *path)
 	gitconfig_each(p->g->watch.root_path, path, add_named, p);
 }
 
-/* What the sandbox may write of a directory that the walk has found. */
+/* Plans the mounts of a directory that the walk has found. */
 static void add_node(struct plan *p, const struct node *node)
 {
 	switch (node->kind) {
@@ -883,7 +926,7 @@ static void add_node(struct plan *p, const struct node *node)
 	}
 }
 
-/* A name without a wildcard is protected even while it does not exist. */
+/* Protects the names without a wildcard, even if they do not exist. */
 static void add_plain(struct plan *p)
 {
 	const struct protect *names = &p->g->watch.names;
@@ -899,7 +942,7 @@ static int by_path(const void *a, const void *b)
 		      ((const struct mount *)b)->path);
 }
 
-/* One option of bubblewrap with its two arguments. */
+/* Appends one option of bubblewrap and its two arguments. */
 static void add_words(struct buf *out, const char *option, const char *from,
 		      const char *to)
 {
@@ -908,7 +951,10 @@ static void add_words(struct buf *out, const char *option, const char *from,
 	buf_add(out, to, strlen(to) + 1);
 }
 
-/* Sorted by path, so that a directory's mount comes before those inside it. */
+/*
+ * Writes the arguments sorted by path, so that a directory's mount comes before
+ * those inside it.
+ */
 static int write_arguments(struct plan *p, struct error *err)
 {
 	struct guard *g = p->g;
@@ -924,8 +970,10 @@ static int write_arguments(struct plan *p, struct error *err)
 		char *to = path_join(g->inside, p->list[i].path);
 		struct stat st;
 
-		/* dcode could not make some placeholders. The sandbox, which
-		 * is the same user, cannot make these names either. */
+		/*
+		 * Some placeholders could not be made. The sandbox runs as the
+		 * same user, so it cannot make these names either.
+		 */
 		if (lstat(from, &st) == 0)
 			add_words(&out,
 				  p->list[i].writable ? "--bind-try"
@@ -941,7 +989,7 @@ static int write_arguments(struct plan *p, struct error *err)
 	return rc;
 }
 
-/* Files after the directories that they are in. */
+/* Plans all mounts: directories first, then files, which are inside them. */
 static void plan_tree(struct guard *g, struct plan *p)
 {
 	add_plain(p);
@@ -953,7 +1001,7 @@ static void plan_tree(struct guard *g, struct plan *p)
 			add_node(p, &g->watch.nodes[i]);
 }
 
-/* Makes the placeholders, writes the arguments, releases the plan. */
+/* Makes the placeholders, writes the arguments and releases the plan. */
 static int apply_plan(struct guard *g, struct plan *p, struct error *err)
 {
 	int rc = record_make(&g->record, err);
@@ -969,8 +1017,10 @@ static int apply_plan(struct guard *g, struct plan *p, struct error *err)
 	return rc;
 }
 
-/* Reads the tree and begins the record of placeholders, whose lock is held
- * until apply_plan(). */
+/*
+ * Walks the tree and begins the record of placeholders, whose lock is held
+ * until apply_plan().
+ */
 static int open_parts(struct guard **opened, const struct guard_request *r,
 		      const struct stop *stop, struct error *err)
 {
@@ -999,7 +1049,7 @@ int guard_open(struct guard **g, const struct guard_request *r,
 	return apply_plan(*g, &p, err);
 }
 
-/* One name of a repository outside of the bound directory. */
+/* Plans one name of a repository outside of the bound directory. */
 static void add_use(void *arg, const char *path, enum bind_git_use use)
 {
 	struct plan *p = arg;
@@ -1040,7 +1090,7 @@ static void add_found(void *arg, const char *path)
 	g->found[g->n_found++] = xstrdup(path);
 }
 
-/* Says once what the guard does not cover. */
+/* Reports once what the guard does not cover. */
 static void report_limits(struct guard *g,
 			  void (*each)(void *arg, const char *line), void *arg)
 {
@@ -1064,7 +1114,7 @@ static void report_limits(struct guard *g,
 	g->reported = w->over ? 2 : 1;
 }
 
-/* Appends "a, b and 3 more": what was found and still exists. */
+/* Appends the found names that still exist: "a, b and 3 more". */
 static void add_names(struct guard *g, size_t from, struct buf *out)
 {
 	size_t n = 0;

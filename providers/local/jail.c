@@ -1,14 +1,14 @@
-/* jail.c - process 1 of a local sandbox: starts commands, kills their trees. */
+/* jail.c - process 1 of a local sandbox: starts and kills commands. */
 /* SPDX-License-Identifier: MIT */
 /*
- * This runs inside the sandbox, as the same binary: jail_main() is where
- * `dcode --jail-supervisor` begins. It seals itself off (seal_process(), with
- * the seccomp filter that all commands inherit), then serve_orders() forks a
- * runner for each command. The runner waits for its command and for the end of
- * its socket, whichever comes first, and kills the command's whole tree at the
- * latter. jail.h has the messages.
+ * This runs inside the sandbox, in the same binary: jail_main() is called for
+ * `dcode --jail-supervisor`. seal_process() isolates the process, and installs
+ * the seccomp filter that all commands inherit. serve_orders() then forks a
+ * runner for each command. The runner waits for its command, or for its socket
+ * to be closed. In the latter case it kills all processes of the command.
+ * jail.h documents the messages.
  *
- * The other end is box.c. Nothing here decides what the sandbox sees.
+ * The other end is box.c. Nothing in this file decides what the sandbox sees.
  */
 #include "providers/local/jail.h"
 
@@ -43,7 +43,7 @@
 #include "base/str.h"
 #include "sandbox/setup/setup.h"
 
-/* The architecture whose numbers the filter knows; 0: there is no filter. */
+/* The architecture whose call numbers the filter knows; 0: no filter. */
 #if defined(__x86_64__)
 enum { OURS = (int)AUDIT_ARCH_X86_64, X32 = 0x40000000 };
 
@@ -56,9 +56,9 @@ enum { OURS = 0, X32 = 0 };
 #endif
 /*
  * System calls that no ordinary program needs and that namespaces do not
- * restrict. Keyrings belong to users, the others have a history of holes, and
- * io_uring would also open files past this filter. libuv and glibc fall back
- * when these fail.
+ * restrict. Keyrings belong to users, the others had many vulnerabilities, and
+ * io_uring could open files without this filter. libuv and glibc have fallbacks
+ * if these calls fail.
  */
 static const int denied[] = {
 	SYS_add_key,         SYS_bpf,
@@ -70,14 +70,15 @@ static const int denied[] = {
 };
 
 /*
- * A file with the setuid or setgid bit that a command leaves in a directory of
- * the user's gives his rights, or root's, to whoever runs it on the host. The
- * filter sees numbers, not what a path names, so directories do not get the
- * bits either (mkdir() ignores them; those of a setgid parent are inherited).
+ * A file with the setuid or setgid bit in a directory of the user gives the
+ * rights of its owner to anybody who runs it on the host. So commands cannot
+ * set these bits. The filter sees numbers, not what a path names, so
+ * directories cannot get the bits either (mkdir() ignores them; those of a
+ * setgid parent are inherited).
  */
 enum {
 	SUPERVISOR_FD = 3,
-	KILL_MS = 2000, /* for a whole tree of processes */
+	KILL_MS = 2000, /* to kill all processes of a command */
 	SET_ID = 06000,
 	NO_FLAGS = -1,
 	TMPFILE = O_TMPFILE & ~O_DIRECTORY,
@@ -88,8 +89,9 @@ enum {
 /* Calls that set the mode of a file. */
 static const struct {
 	int number;
-	int mode;  /* which argument */
-	int flags; /* which one: the mode counts when a file is made */
+	int mode; /* index of the mode argument */
+	/* index of the flags; the mode counts only if a file is created */
+	int flags;
 } modes[] = {
 #ifdef SYS_chmod
 	{ SYS_chmod, 1, NO_FLAGS },  { SYS_creat, 1, NO_FLAGS },
@@ -112,8 +114,10 @@ static const struct {
 			 (unsigned)(i) * sizeof(uint64_t))
 #define ANY_BIT(bits, yes, no)                                                 \
 	BPF_JUMP(BPF_JMP | BPF_JSET | BPF_K, (unsigned)(bits), yes, no)
-/* Calls of another architecture, i386's on x86_64 among them, have numbers of
- * their own: refuse them all. */
+/*
+ * Refuse calls of another architecture, such as i386 on x86_64: their numbers
+ * differ.
+ */
 static const struct sock_filter head[] = {
 	LOAD(arch),
 	EQUAL(OURS, 1, 0),
@@ -123,8 +127,10 @@ static const struct sock_filter head[] = {
 	FAIL(ENOSYS),
 };
 
-/* No typing into a terminal, no sockets that a network namespace does not
- * restrict. AF_VSOCK leads out of a virtual machine. */
+/*
+ * Refuses to type into a terminal, and sockets that a network namespace does
+ * not restrict. AF_VSOCK leads out of a virtual machine.
+ */
 static const struct sock_filter tail[] = {
 	EQUAL(SYS_ioctl, 0, 5),
 	LOAD(args[1]), /* little-endian: the low half comes first */
@@ -151,11 +157,11 @@ enum {
 };
 
 /*
- * Abstract sockets belong to the network namespace: with the host's network
- * those of its services are in reach, and some of them start programs
- * (containerd's, CVE-2020-15257). Landlock since ABI 6 (Linux 6.12,
- * include/uapi/linux/landlock.h, 2026-11) keeps them apart; without it
- * network = "full" means these too.
+ * Blocks abstract sockets of other processes. They belong to the network
+ * namespace, so with the host's network those of the host's services can be
+ * reached, and some of these start programs (containerd, CVE-2020-15257).
+ * Landlock since ABI 6 (Linux 6.12, include/uapi/linux/landlock.h, 2026-11) can
+ * block them. Without it, network = "full" includes them.
  */
 static void keep_apart(void)
 {
@@ -173,8 +179,10 @@ static void keep_apart(void)
 	close(fd);
 }
 
-/* Appends MODE_STEPS instructions: EPERM for this call with one of the bits.
- * They leave the call's number loaded. */
+/*
+ * Appends MODE_STEPS instructions that return EPERM if this call sets one of
+ * the bits. They leave the call's number loaded.
+ */
 static size_t add_mode(struct sock_filter *code, int number, int mode,
 		       int flags)
 {
@@ -193,7 +201,10 @@ static size_t add_mode(struct sock_filter *code, int number, int mode,
 	return MODE_STEPS;
 }
 
-/* Filters the system calls of this process and its children. 0 or -1. */
+/*
+ * Installs the filter for the system calls of this process and its children.
+ * Returns 0 or -1.
+ */
 static int jail_filter(void)
 {
 	struct sock_filter
@@ -202,7 +213,7 @@ static int jail_filter(void)
 
 	keep_apart();
 	if (!OURS)
-		return 0; /* the namespaces isolate without it */
+		return 0; /* continue: the namespaces isolate without it */
 	for (size_t i = 0; i < HEAD; i++)
 		code[program.len++] = head[i];
 	for (size_t i = 0; i < DENIED; i++) {
@@ -210,8 +221,10 @@ static int jail_filter(void)
 			(struct sock_filter)EQUAL(denied[i], 0, 1);
 		code[program.len++] = (struct sock_filter)FAIL(EPERM);
 	}
-	/* openat2() has its mode in memory, where no filter sees it. Its
-	 * callers fall back to openat(). */
+	/*
+	 * The mode of openat2() is in memory, which a filter cannot read. Its
+	 * callers fall back to openat().
+	 */
 	code[program.len++] = (struct sock_filter)EQUAL(OPENAT2, 0, 1);
 	code[program.len++] = (struct sock_filter)FAIL(ENOSYS);
 	for (size_t i = 0; i < MODES; i++)
@@ -223,7 +236,7 @@ static int jail_filter(void)
 	return prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &program);
 }
 
-/* The only word of a runner. */
+/* Sends the only message of a runner. */
 static void send_reply(int control, uint32_t kind, int32_t value)
 {
 	struct jail_reply r = { .kind = kind, .value = value };
@@ -240,7 +253,7 @@ static void set_limit(int which, uint64_t value)
 		(void)setrlimit((__rlimit_resource_t)which, &l);
 }
 
-/* For the command, which inherits them. */
+/* Applies the limits to this process, from which the command inherits them. */
 static void apply_limits(const struct jail_limits *limits)
 {
 	struct rlimit none = { 0 };
@@ -251,8 +264,10 @@ static void apply_limits(const struct jail_limits *limits)
 	set_limit(RLIMIT_NPROC, limits->processes);
 }
 
-/* Waits for the command's end (its exit status), or until dcode withdraws the
- * order (-1). */
+/*
+ * Waits until the command exits and returns its exit status. Returns -1 when
+ * the control socket becomes readable or closes: dcode cancelled the command.
+ */
 static int wait_command(pid_t child, int control, int children)
 {
 	struct pollfd set[2] = { { .fd = control, .events = POLLIN },
@@ -273,7 +288,7 @@ static int wait_command(pid_t child, int control, int children)
 	}
 }
 
-/* True when a setup script left variables: see SETUP_ENV_FILE. */
+/* True if a setup script wrote a file of variables: see SETUP_ENV_FILE. */
 static bool has_setup_env(char *const *env)
 {
 	static const char name[] = SETUP_ENV_FILE;
@@ -289,8 +304,10 @@ static bool has_setup_env(char *const *env)
 	return stat(path, &st) == 0 && st.st_uid == geteuid();
 }
 
-/* Starts a command and replies once it has ended. strings: directory, command,
- * environment, NULL. */
+/*
+ * Runs a command and replies when it has ended. strings: directory, command,
+ * environment, NULL.
+ */
 static void run_command(const struct jail_order *order, char **strings,
 			const int fds[JAIL_FDS])
 {
@@ -306,7 +323,7 @@ static void run_command(const struct jail_order *order, char **strings,
 		.path = reads ? "/bin/sh" : shell,
 		.argv = reads ? argv : argv + 4,
 		.env = strings + 2,
-		.cwd = ".", /* entered below */
+		.cwd = ".", /* the directory is entered below */
 		.fds = theirs,
 		.nfds = 3,
 		.session = true,
@@ -341,8 +358,10 @@ static void run_command(const struct jail_order *order, char **strings,
 		send_reply(control, REPLY_KILLED, proc_kill_below(KILL_MS));
 }
 
-/* The strings as a NULL-terminated array, never freed: the runner needs them to
- * its end. NULL if there are fewer than two. */
+/*
+ * Reads the strings as a NULL-terminated array, which is never freed: the
+ * runner needs them until it ends. NULL if there are fewer than two.
+ */
 static char **read_strings(int fd)
 {
 	struct stat st;
@@ -370,7 +389,10 @@ static char **read_strings(int fd)
 	return list;
 }
 
-/* Forks the process that runs one command. Closes the descriptors here. */
+/*
+ * Forks the process that runs one command, and closes the descriptors in this
+ * one.
+ */
 static void start_runner(const struct jail_order *order, int fds[JAIL_FDS])
 {
 	pid_t pid = fork();
@@ -380,7 +402,8 @@ static void start_runner(const struct jail_order *order, int fds[JAIL_FDS])
 		close(SUPERVISOR_FD);
 		(void)signal(SIGCHLD, SIG_DFL);
 		(void)signal(SIGXFSZ,
-			     SIG_IGN); /* EFBIG says it; see proc_spawn */
+			     /* write then fails with EFBIG; see proc_spawn */
+			     SIG_IGN);
 		prctl(PR_SET_CHILD_SUBREAPER, 1);
 		strings = read_strings(fds[JAIL_STRINGS]);
 		if (strings)
@@ -396,7 +419,10 @@ static void start_runner(const struct jail_order *order, int fds[JAIL_FDS])
 			close(fds[i]);
 }
 
-/* 1 an order, 0 none yet, -1 dcode has closed the socket. */
+/*
+ * Returns 1 for an order, 0 if there is none yet, -1 if dcode closed the
+ * socket.
+ */
 static int receive_order(struct jail_order *order, int fds[JAIL_FDS])
 {
 	union {
@@ -425,7 +451,7 @@ static int receive_order(struct jail_order *order, int fds[JAIL_FDS])
 	return n == sizeof(*order);
 }
 
-/* Runs until dcode closes the socket, or the lifetime ends. */
+/* Serves orders until dcode closes the socket or the lifetime ends. */
 static int serve_orders(void)
 {
 	struct stop lifetime = { .deadline = INT64_MAX };
@@ -439,7 +465,7 @@ static int serve_orders(void)
 
 		poll(&set, 1, stop_poll_ms(&lifetime, -1));
 		if (stop_check(&lifetime, &err) < 0)
-			return 0; /* the end of the lifetime */
+			return 0; /* the lifetime is over */
 		got = receive_order(&order, fds);
 		if (got < 0)
 			return 0;
@@ -453,8 +479,10 @@ static int serve_orders(void)
 	}
 }
 
-/* Closes what this process has from outside, descriptors, keyring and ptrace,
- * so that a command cannot reach it. */
+/*
+ * Closes what this process inherited (descriptors, keyring) and forbids ptrace,
+ * so that a command cannot reach it.
+ */
 static int seal_process(int fd)
 {
 	int null = open("/dev/null", O_RDWR);
@@ -472,11 +500,12 @@ static int seal_process(int fd)
 		return -1;
 	umask(022);
 	prctl(PR_SET_NAME, "supervisor");
-	prctl(PR_SET_PDEATHSIG, SIGKILL); /* with bubblewrap's own process */
+	/* end with bubblewrap's own process */
+	prctl(PR_SET_PDEATHSIG, SIGKILL);
 	prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0);
 	prctl(PR_SET_DUMPABLE, 0);
 	(void)syscall(SYS_keyctl, KEYCTL_JOIN_SESSION_KEYRING, NULL);
-	(void)signal(SIGCHLD, SIG_IGN); /* orphans need no reaping then */
+	(void)signal(SIGCHLD, SIG_IGN); /* the kernel then reaps orphans */
 	return jail_filter();
 }
 
@@ -487,7 +516,7 @@ int jail_main(int argc, char **argv)
 
 	if (argc != 3 || !str_to_int(str_of(argv[2]), &fd) || fd < 0 ||
 	    fd > 1000 || getpid() != 1)
-		return 2; /* only bubblewrap starts this */
+		return 2; /* only bubblewrap starts this program */
 	if (seal_process((int)fd) < 0)
 		return 1;
 	while (send(SUPERVISOR_FD, &magic, sizeof(magic), MSG_NOSIGNAL) < 0)

@@ -1,4 +1,4 @@
-/* jail.h - the supervisor inside a local sandbox, and the words it knows. */
+/* jail.h - the supervisor inside a local sandbox, and its messages. */
 /* SPDX-License-Identifier: MIT */
 #ifndef PROVIDERS_LOCAL_JAIL_H
 #define PROVIDERS_LOCAL_JAIL_H
@@ -34,33 +34,33 @@ enum jail_order_kind { JAIL_RUN = 1, JAIL_LIFETIME };
 
 enum jail_fd {
 	JAIL_CONTROL,
-	JAIL_STRINGS, /* a file: directory, command, environment; a NUL after
-			 each */
+	/* a file: directory, command, environment, each with NUL */
+	JAIL_STRINGS,
 	JAIL_STDOUT,
 	JAIL_STDERR,
-	JAIL_STDIN, /* may be missing: /dev/null */
+	JAIL_STDIN, /* may be missing: then /dev/null */
 	JAIL_FDS
 };
 
-/* Per process, 0: no limit. */
+/* Limits per process; 0: no limit. */
 struct jail_limits {
 	uint64_t memory;    /* bytes of writable memory */
 	uint64_t file_size; /* bytes */
-	uint64_t processes; /* of the whole sandbox */
+	uint64_t processes; /* for the whole sandbox */
 };
 
 struct jail_order {
 	uint32_t kind;
-	uint32_t plain;      /* JAIL_RUN: sh even where bash exists */
-	int64_t lifetime_ms; /* JAIL_LIFETIME: from now on */
+	uint32_t plain;      /* JAIL_RUN: use sh even if bash exists */
+	int64_t lifetime_ms; /* JAIL_LIFETIME: ms from now */
 	struct jail_limits limits;
 };
 
 enum jail_reply_kind {
 	REPLY_DONE = 1, /* value: exit code */
-	REPLY_ERRNO,    /* value: why the command could not be started */
-	REPLY_CWD,      /* value: errno of the directory */
-	REPLY_KILLED    /* value: processes that could not be killed */
+	REPLY_ERRNO,    /* value: errno of starting the command */
+	REPLY_CWD,      /* value: errno of entering the directory */
+	REPLY_KILLED /* value: number of processes that could not be killed */
 };
 
 struct jail_reply {
@@ -68,7 +68,7 @@ struct jail_reply {
 	int32_t value;
 };
 
-/* Never returns to the caller's program: its result is the exit status. */
+/* Main function of the supervisor. The result is its exit status. */
 int jail_main(int argc, char **argv);
 
 #endif

@@ -89,7 +89,7 @@ static const struct setting local_settings[] = {
 	{ 0 },
 };
 
-/* In bytes. Without a setting *size stays. */
+/* Reads a size in bytes. If the setting is missing, *size does not change. */
 static int read_size(const struct settings *set, const char *key,
 		     uint64_t *size, struct error *err)
 {
@@ -111,7 +111,7 @@ static int read_size(const struct settings *set, const char *key,
 	return 0;
 }
 
-/* The setting is one of two words; *second: the other one. */
+/* Reads a setting with two possible words. *second: it is the second one. */
 static int read_choice(const struct settings *set, const char *key,
 		       const char *first, const char *other, bool *second,
 		       struct error *err)
@@ -141,7 +141,7 @@ static int read_env(struct local *l, const struct settings *set,
 	return 0;
 }
 
-/* Fills l from the parameters. */
+/* Fills l from the settings. */
 static int local_settings_read(struct local *l, const struct settings *set,
 			       struct error *err)
 {
@@ -161,7 +161,7 @@ static int local_settings_read(struct local *l, const struct settings *set,
 	return 0;
 }
 
-/* True if an id or a snapshot's name can be part of a path. */
+/* True if an id or a snapshot's name is safe in a path. */
 static bool local_id_ok(const char *id)
 {
 	size_t n = 0;
@@ -175,7 +175,7 @@ static bool local_id_ok(const char *id)
 	return n > 0;
 }
 
-/* ~/.deepagents/DIR/NAME. Owned. */
+/* Returns the path ~/.deepagents/DIR/NAME, owned by the caller. */
 static char *settings_path(const struct sandbox_client *client, const char *dir,
 			   const char *name)
 {
@@ -183,7 +183,7 @@ static char *settings_path(const struct sandbox_client *client, const char *dir,
 			 name ? "/" : "", name ? name : "");
 }
 
-/* owned */
+/* Returns the sandbox's directory, owned by the caller. */
 static char *local_dir(const struct sandbox_client *client, const char *id)
 {
 	return settings_path(client, "sandboxes", id);
@@ -195,7 +195,7 @@ static char *local_snapshot_dir(const struct sandbox_client *client,
 	return settings_path(client, "snapshots", name);
 }
 
-/* sandbox.json */
+/* Writes sandbox.json. */
 static int local_meta_write(const char *dir, const struct local_meta *m,
 			    struct error *err)
 {
@@ -256,7 +256,10 @@ static void local_meta_release(struct local_meta *m)
 	m->bind = NULL;
 }
 
-/* The process of a run.PID.START file; 0 when it has ended. */
+/*
+ * Returns the process id in the name of a run.PID.START file, or 0 if that
+ * process has ended.
+ */
 static pid_t parse_mark(const char *name)
 {
 	unsigned long long started;
@@ -269,8 +272,8 @@ static pid_t parse_mark(const char *name)
 	return proc_started(pid) == started ? pid : 0;
 }
 
-/* How many bubblewraps run from dir. */
-/* How many bubblewraps run from dir. */
+/* Counting and ending the bubblewraps of a sandbox. */
+/* Returns how many bubblewraps run from dir. */
 static int local_running(const char *dir)
 {
 	DIR *d = opendir(dir);
@@ -284,8 +287,10 @@ static int local_running(const char *dir)
 	return n;
 }
 
-/* Kills what is in the sandbox, then bubblewrap's own process, which ends by
- * itself once the sandbox is empty. */
+/*
+ * Kills all processes in the sandbox. bubblewrap's own process then ends by
+ * itself.
+ */
 static int end_one(pid_t pid, const struct stop *stop, struct error *err)
 {
 	struct proc_tree tree = { .root = pid, .spare_root = true };
@@ -296,7 +301,7 @@ static int end_one(pid_t pid, const struct stop *stop, struct error *err)
 
 	set.fd = proc_fd(pid, &ignored);
 	if (set.fd < 0)
-		return 0; /* gone meanwhile */
+		return 0; /* it has ended meanwhile */
 	while (rc < 0 && stop_check(&limit, err) == 0) {
 		(void)proc_tree_kill(&tree);
 		if (poll(&set, 1, 20) > 0)
@@ -307,7 +312,6 @@ static int end_one(pid_t pid, const struct stop *stop, struct error *err)
 	return rc;
 }
 
-/* Ends them. */
 /* Ends all bubblewraps that run from dir. */
 static int local_end(const char *dir, const struct stop *stop,
 		     struct error *err)
@@ -333,7 +337,7 @@ static int local_not_found(const char *id, struct error *err)
 	return error_set(err, ERR_NOT_FOUND, "unknown sandbox %s", id);
 }
 
-/* Reports a sandbox if it is the owner's; NULL: anybody's. */
+/* Reports a sandbox if it belongs to owner (NULL: any owner). */
 static void report_one(struct sandbox_client *client, const char *id,
 		       const char *owner, const struct info_sink *sink)
 {
@@ -342,8 +346,10 @@ static void report_one(struct sandbox_client *client, const char *id,
 	struct local_meta m = { 0 };
 	struct sandbox_info info = { .id = id, .label = id, .image = "" };
 
-	/* Without sandbox.json (dcode was killed while it made or removed the
-	 * sandbox) it belongs to whoever may write here. */
+	/*
+	 * There is no sandbox.json if dcode was killed while it made or removed
+	 * the sandbox. Then anybody who may write here counts as the owner.
+	 */
 	if (local_meta_read(dir, &m, &ignored) < 0)
 		snprintf(m.owner, sizeof(m.owner), "%s", owner ? owner : "");
 	info.owner = m.owner;
@@ -399,7 +405,7 @@ static int local_info(struct sandbox_client *client, const char *id,
 
 static int find_bwrap(struct local *l, struct error *err)
 {
-	/* Never from a project's .env, which settings_env() would include. */
+	/* Not settings_env(): a project's .env must not choose the program. */
 	l->bwrap = proc_find("bwrap", getenv("PATH"));
 	if (l->bwrap)
 		return 0;
@@ -444,8 +450,10 @@ static int64_t lifetime_of(const struct local *l,
 	return l->lifetime_s > 0 ? l->lifetime_s : LIFETIME_S;
 }
 
-/* Guards the user's directory. If its repository is outside of it, that one is
- * mounted and guarded, too, and both are at their own paths, which git needs.
+/*
+ * Guards the user's directory. If its repository is outside of it, the
+ * repository is mounted and guarded, too. Both then have their own paths in the
+ * sandbox, which git needs.
  */
 static int guard_bound(struct box *b, const struct settings *set,
 		       const char *dir, const char *label,
@@ -473,7 +481,7 @@ static int guard_bound(struct box *b, const struct settings *set,
 	return rc;
 }
 
-/* Starts bubblewrap on an existing directory and fills sb. */
+/* Starts bubblewrap for an existing directory and fills sb. */
 static int start_box(struct sandbox *sb, const char *dir, struct local_meta *m,
 		     int64_t lifetime_s, const struct stop *stop,
 		     struct error *err)
@@ -494,7 +502,7 @@ static int start_box(struct sandbox *sb, const char *dir, struct local_meta *m,
 		box_free(b, &l->reaper);
 		return -1;
 	}
-	if (sb->priv) /* attached again, after that one ended */
+	if (sb->priv) /* attached again after the previous one ended */
 		box_free(sb->priv, &l->reaper);
 	sb->priv = b;
 	if (!sb->workdir)
@@ -504,7 +512,7 @@ static int start_box(struct sandbox *sb, const char *dir, struct local_meta *m,
 	return 0;
 }
 
-/* Makes home/ and workspace/, empty or as in the snapshot. */
+/* Creates home/ and workspace/, empty or as copies of the snapshot. */
 static int fill_dirs(const struct sandbox_client *client, const char *dir,
 		     const char *snapshot, const struct stop *stop,
 		     struct error *err)
@@ -575,8 +583,10 @@ out:
 	return rc;
 }
 
-/* The bound directory must be the one of the first time: another sandbox that
- * may write its parent could have put a link there. */
+/*
+ * Checks that the bound directory is still the same: another sandbox that may
+ * write its parent could have replaced it by a link.
+ */
 static int check_bind(const struct sandbox *sb, const char *dir,
 		      struct error *err)
 {
@@ -655,11 +665,12 @@ static int local_find_snapshot(struct sandbox_client *client, const char *name,
 	return rc;
 }
 
-/* The old snapshot stays until the new one is complete. */
+/* Moves a complete new snapshot to its name. The old one exists until then. */
 static int replace_snapshot(const char *part, const char *to, bool replace,
 			    struct error *err)
 {
-	char *old = xasprintf("%s.old", to); /* local_id_ok() refuses the dot */
+	/* an id cannot contain the dot: local_id_ok() */
+	char *old = xasprintf("%s.old", to);
 	struct error ignored = { 0 };
 	int rc = replace ? path_remove_tree(old, err) : 0;
 
@@ -682,7 +693,8 @@ static int local_snapshot(struct sandbox *sb, const char *name, bool replace,
 	struct local *l = sb->client->priv;
 	char *to = local_snapshot_dir(sb->client, name);
 	char *part =
-		xasprintf("%s.part", to); /* local_id_ok() refuses the dot */
+		/* an id cannot contain the dot: local_id_ok() */
+		xasprintf("%s.part", to);
 	char *dir = local_dir(sb->client, sb->id);
 	struct local_meta m = { 0 };
 	struct error ignored = { 0 };
@@ -703,7 +715,7 @@ static int local_snapshot(struct sandbox *sb, const char *name, bool replace,
 	return rc;
 }
 
-/* Ends its processes. Its directory stays. */
+/* Ends the sandbox's processes. Its directory remains. */
 static int local_stop(struct sandbox_client *client, const char *id,
 		      int64_t *keep_s, const struct stop *stop,
 		      struct error *err)
@@ -739,7 +751,7 @@ static int local_remove(struct sandbox_client *client, const char *id,
 		return local_not_found(id, err);
 	dir = local_dir(client, id);
 	rc = local_end(dir, stop, err);
-	/* A second dcode may just be starting in it: try for a second. */
+	/* A second dcode may be starting it: try again for a second. */
 	for (int i = 1; rc == 0; i++) {
 		struct error why = { 0 };
 
@@ -781,7 +793,7 @@ static void local_discard(struct sandbox *sb)
 	sb->priv = NULL;
 }
 
-/* The jail has the machine's own shell and system: args_system() of box.c. */
+/* The jail has this machine's shell and system: see args_system() in box.c. */
 static void local_facts(const struct sandbox_client *client,
 			struct sandbox_facts *f)
 {

@@ -1,4 +1,4 @@
-/* local.h - what the rooms of the providers local and none share. */
+/* local.h - declarations shared by the providers local and none. */
 /* SPDX-License-Identifier: MIT */
 #ifndef PROVIDERS_LOCAL_LOCAL_H
 #define PROVIDERS_LOCAL_LOCAL_H
@@ -15,16 +15,17 @@
 
 /*
  * local.c is the provider, box.c one running bubblewrap, jail.c the process in
- * it. guard.c and record.c protect a directory of the user's that is bound.
- * none.c is the provider without a sandbox; pipes.c serves both.
+ * it. guard.c and record.c protect a bound directory of the user. none.c is the
+ * provider without a sandbox; pipes.c serves both.
  */
 
 /* pipes.c */
 
 /*
- * A thread, started when first needed, for what outlives a call: it reads and
- * drops what background children still print (else they would block, or die of
- * SIGPIPE), and reaps processes that end later. Any thread may add.
+ * A thread for what remains after a call. It reads and drops what background
+ * children still print (else they would block, or die of SIGPIPE), and reaps
+ * processes that end later. Started when first needed. Any thread may add to
+ * it.
  */
 struct pipe_reaper {
 	pthread_mutex_t lock;
@@ -34,60 +35,75 @@ struct pipe_reaper {
 	int wake[2];
 	struct left_behind {
 		int fd;    /* a pipe's read end or a process descriptor */
-		pid_t pid; /* 0 for a pipe */
+		pid_t pid; /* 0: fd is a pipe */
 	} * items;
 	size_t n;
 };
 void pipe_reaper_init(struct pipe_reaper *r);
 /* Reaps the child, now or when it ends. */
 void pipe_reaper_reap(struct pipe_reaper *r, pid_t pid);
-/* Ends the thread and closes what it holds. */
+/* Ends the thread and closes its descriptors. */
 void pipe_reaper_release(struct pipe_reaper *r);
 
 struct pump {
-	/* Filled by pump_open(): ours are non-blocking and close-on-exec. */
+	/*
+	 * Filled by pump_open(). Our ends are non-blocking and close-on-exec.
+	 */
 	int theirs[3]; /* the command's stdin, stdout, stderr; -1: /dev/null */
 	int in;        /* our ends; -1 when closed */
-	int out[2];    /* stdout, stderr; of a merged one the first has both */
+	int out[2];    /* stdout, stderr; if merged, the first has both */
 	const struct exec_request *req; /* borrowed */
-	struct buf pending; /* replies, or from the source, not yet written */
-	size_t sent;        /* bytes of req->input written */
-	bool dry;           /* req->source has no more, or there is none */
+	/* replies, or data of the source, not yet written */
+	struct buf pending;
+	size_t sent; /* bytes of req->input written */
+	bool dry;    /* req->source is at its end, or there is none */
 };
 
 enum pump_end {
 	PUMP_ENDED,   /* the main process has ended */
 	PUMP_TIMEOUT, /* req->timeout_ms has passed */
-	PUMP_FAILED   /* err says: stopped, the callback's refusal, ... */
+	PUMP_FAILED   /* err says why: cancelled, the callback failed, ... */
 };
 
-/* Refuses a command with a NUL byte. Release it in any case. */
+/*
+ * Opens the pipes. Fails for a command with a NUL byte. The caller releases p,
+ * even on failure.
+ */
 int pump_open(struct pump *p, const struct exec_request *req,
 	      struct error *err);
-/* Once the command has been started. */
+/* Call when the command has been started. */
 void pump_close_theirs(struct pump *p);
-/* Moves bytes until done is readable (or hung up), or there is a reason to
- * kill the command. */
+/*
+ * Transfers bytes until done is readable (or hung up), or the command must be
+ * killed.
+ */
 enum pump_end pump_run(struct pump *p, int done, const struct stop *stop,
 		       struct error *err);
-/* Delivers what the ended command left in its pipes, not waiting for
- * processes that still hold them. */
+/*
+ * Delivers what the ended command left in its pipes, without waiting for
+ * processes that still have them open.
+ */
 int pump_rest(struct pump *p, struct error *err);
-/* Closes; pipes that somebody still writes to go to the reaper. */
+/*
+ * Closes the pipes. Those that a process still writes to are handed to the
+ * reaper.
+ */
 void pump_release(struct pump *p, struct pipe_reaper *reaper);
 
 struct pump_program {          /* all borrowed */
-	struct proc_spec spec; /* without fds */
-	const char *marker;    /* as in struct proc_tree */
+	struct proc_spec spec; /* fds are not set */
+	const char *marker;    /* see struct proc_tree */
 	struct pipe_reaper *reaper;
 };
-/* Runs a program on this machine as req says. When it is stopped, or its time
- * is up, all processes that came of it are killed. */
+/*
+ * Runs a program on this machine as req says. If it is cancelled or times out,
+ * all processes that it started are killed.
+ */
 int pump_program(const struct pump_program *program,
 		 const struct exec_request *req, struct exec_result *res,
 		 const struct stop *stop, struct error *err);
 
-/* Closes it unless it is -1, and sets it to -1. */
+/* Closes *fd unless it is -1, and sets it to -1. */
 void close_fd(int *fd);
 
 /*
@@ -103,23 +119,27 @@ struct local_meta {
 	int64_t created; /* Unix seconds */
 	int64_t ends;
 	bool network;
-	char *bind; /* owned; the user's directory on /workspace, or NULL */
+	/* owned; the user's directory mounted on /workspace, or NULL */
+	char *bind;
 };
 
 struct local { /* sandbox_client.priv */
 	struct pipe_reaper reaper;
-	int64_t start_ms; /* for a jail to start */
+	int64_t start_ms; /* limit for the start of a jail */
 	char *bwrap;      /* owned; absolute */
 	struct jail_limits limits;
-	uint64_t disk;          /* bytes of home and workspace, 0: no limit */
+	uint64_t disk; /* limit for home and workspace in bytes; 0: none */
 	const char *const *env; /* borrowed from settings */
 	size_t nenv;
-	int64_t lifetime_s; /* 0: the provider's */
+	int64_t lifetime_s; /* 0: the provider's default */
 	bool network;
 	bool bind;
 };
 
-/* box.c: one line for doctor, which limits bind on this machine. */
+/*
+ * box.c: appends one line for doctor that says which limits this machine can
+ * enforce.
+ */
 void local_describe_limits(const struct sandbox_client *client,
 			   struct buf *out);
 
@@ -127,17 +147,17 @@ void local_describe_limits(const struct sandbox_client *client,
 
 /*
  * A name that must not be created in a bound directory is occupied by a
- * placeholder: an empty directory or a file. Each running sandbox has a record
- * ~/.deepagents/sandboxes/.placeholders/LABEL.RANDOM of those that it relies
- * on, written to the disk before they are made. The process that owns a record
- * holds a lock on it; a record without one is of a process that was killed,
- * and the next dcode removes what it names. A placeholder that another living
- * record names stays.
+ * placeholder: an empty directory or file. Each running sandbox has a record
+ * ~/.deepagents/sandboxes/.placeholders/LABEL.RANDOM of the placeholders that
+ * it relies on. The record is written to the disk before they are made. The
+ * process that owns a record holds a lock on it. A record without a lock
+ * belongs to a process that was killed; the next dcode removes the placeholders
+ * in it, except those that the record of a running process contains.
  */
 struct placeholder {
 	char *path; /* owned, absolute */
 	bool directory;
-	uint64_t dev, ino; /* 0: was about to be made */
+	uint64_t dev, ino; /* 0: not made yet */
 };
 
 struct placeholders {
@@ -147,110 +167,133 @@ struct placeholders {
 
 struct record { /* from { .fd = -1, .lock = -1 } */
 	int fd;
-	int lock;   /* while it is being made */
+	int lock;   /* held while placeholders are made */
 	char *dir;  /* owned; .placeholders */
-	char *path; /* owned; of the record itself */
+	char *path; /* owned; path of this record */
 	struct placeholders own;
-	struct placeholders living; /* of all other processes that run */
+	struct placeholders living; /* of all other running processes */
 };
 
-/* Removes what killed processes left. */
+/* Removes the placeholders and records of killed processes. */
 void record_sweep_all(const char *settings_dir);
-/* Sweeps, and begins a record. One process at a time changes records and
- * placeholders: the lock is held until record_make(). */
+/*
+ * Does record_sweep_all(), then begins a record. Only one process at a time
+ * changes records and placeholders: the lock is held until record_make().
+ */
 int record_open(struct record *r, const char *settings_dir, const char *label,
 		const struct stop *stop, struct error *err);
-/* Notes in ours what a living one names, so that it stays for us, too. */
+/*
+ * Adds a placeholder that a running process has recorded to our record, so that
+ * it also remains for us.
+ */
 void record_share(struct record *r, const char *path);
-/* Announces a placeholder. */
+/* Plans a placeholder. */
 void record_plan(struct record *r, const char *path, bool directory);
-/* Writes the plan to the disk and makes all of it; files called commondir hold
- * a text. Skips what exists and what nobody may make. */
+/*
+ * Writes the plan to the disk and makes all placeholders; files named commondir
+ * contain a text. Skips names that exist or that nobody may make.
+ */
 int record_make(struct record *r, struct error *err);
-/* Removes what nobody else relies on, and the record; frees. */
+/*
+ * Removes the placeholders that nobody else relies on, and the record. Frees r.
+ */
 void record_release(struct record *r);
 
 /* guard.c */
 
 /*
- * A model that may write a directory of the user's could leave there what
- * makes git, an editor or a shell of the user run a program: a hook, a
- * core.fsmonitor, a task of .vscode, an .envrc. So, inside the sandbox,
- *   - .git is a mount of its own: it cannot be renamed or replaced;
- *   - names in it for which git runs programs are read-only; a placeholder
- *     occupies those that are missing;
- *   - names of the setting `protect` are read-only, also missing ones at the
- *     root if they have no wildcard.
+ * A model that may write a directory of the user could create files there that
+ * make the user's git, editor or shell run a program: a hook, a core.fsmonitor,
+ * a task of .vscode, an .envrc. So in the sandbox
+ *
+ * - .git is a separate mount: it cannot be renamed or replaced;
+ *
+ * - names in it for which git runs programs are read-only; missing ones are
+ * occupied by a placeholder;
+ *
+ * - names of the setting `protect` are read-only, and so are missing ones at
+ * the root if they have no wildcard.
+ *
  * Mounts cannot prevent new names elsewhere: guard_check() reports those.
  */
 struct guard;
 struct guard_request { /* all borrowed */
 	const struct settings *settings;
-	const char *root; /* the directory */
+	const char *root; /* the bound directory */
 	const char *inside;
 	const char *label; /* of the sandbox */
 };
-/* *g is set also when it fails; the caller frees it. */
+/* *g is set even on failure; the caller frees it. */
 int guard_open(struct guard **g, const struct guard_request *r,
 	       const struct stop *stop, struct error *err);
 /*
- * The same for a repository that lies outside of the bound directory: root and
- * inside are git->common. All of it is read-only but what a commit writes: the
- * objects, branches (those that are there only where the checkout is on them)
- * with their logs, and what the checkout itself has. The arguments begin with
- * the mount of root.
+ * Like guard_open(), for a repository outside of the bound directory: root and
+ * inside are git->common. All of it is read-only except what a commit writes:
+ * objects, branches (those that exist only in the bound checkout) with their
+ * logs, and the checkout's own files. The arguments begin with the mount of
+ * root.
  */
 int guard_open_git(struct guard **g, const struct guard_request *r,
 		   const struct bind_git *git, const struct stop *stop,
 		   struct error *err);
-/* Reports what was found since the last call; last: all of it once more. */
+/*
+ * Reports what was found since the last call. last: reports everything again.
+ */
 void guard_check(struct guard *g, bool last,
 		 void (*each)(void *arg, const char *line), void *arg);
-/* bubblewrap's arguments, a NUL after each; borrowed. */
+/* Returns bubblewrap's arguments, each with NUL; borrowed. */
 struct str guard_arguments(const struct guard *g);
-/* Where the directory is in the sandbox; borrowed. */
+/* Returns the directory's path in the sandbox; borrowed. */
 const char *guard_inside(const struct guard *g);
-/* Removes the placeholders: the sandbox must have ended. NULL is allowed. */
+/* Removes the placeholders. The sandbox must have ended. NULL is allowed. */
 void guard_free(struct guard *g);
 
 /* box.c */
 
-/* Control groups that hold a sandbox. Not every machine allows them. */
-struct cgroup {       /* from { 0 } */
-	char *memory; /* owned; a directory, or NULL: not limited by it */
+/* Control groups of a sandbox. Not every machine allows them. */
+struct cgroup {       /* zero-initialise */
+	char *memory; /* owned; a directory, or NULL: no limit */
 	char *pids;   /* owned; may be the same directory (cgroup 2) */
 };
 /* One running bubblewrap. */
 struct box {      /* from { .sock = -1 } */
-	int sock; /* to the supervisor; -1 when not running */
+	int sock; /* socket to the supervisor; -1 when not running */
 	pid_t pid;
 	char *mark;          /* owned; path of run.PID.START */
 	struct guard *guard; /* owned; NULL without a bound directory */
-	struct guard *git;   /* owned: of a repository outside; or NULL */
-	char *tree;          /* owned: its working tree, read-only; or NULL */
+	struct guard *git;   /* owned: guard of a repository outside, or NULL */
+	/* owned: that repository's working tree, read-only; or NULL */
+	char *tree;
 	struct cgroup group;
-	char *home, *workspace; /* owned; on this machine */
-	char *inside;           /* owned: the latter in the sandbox */
-	/* When last measured (UINT64_MAX: never); what was there before us.
-	 * Several commands may run at once. */
+	char *home, *workspace; /* owned; paths on this machine */
+	char *inside;           /* owned: path of workspace in the sandbox */
+	/*
+	 * Bytes of the last measurement (UINT64_MAX: none), and bytes that
+	 * existed before. Several commands may run at once.
+	 */
 	_Atomic uint64_t disk_used, disk_base;
 };
-/* Set guard, git, tree and inside before. Free the box in any case. */
+/*
+ * Starts bubblewrap. Set guard, git, tree and inside before. The caller frees
+ * the box, even on failure.
+ */
 int box_start(struct box *b, const struct local *l, const char *dir,
 	      const struct local_meta *m, const struct stop *stop,
 	      struct error *err);
-/* The supervisor exits this many ms from now. */
+/* Makes the supervisor exit in ms. */
 int box_lifetime(const struct box *b, int64_t ms, struct error *err);
-/* Ends it and waits until nothing in it runs any more. */
+/* Ends the box and waits until no process in it runs. */
 void box_stop(struct box *b);
 void box_free(struct box *b, struct pipe_reaper *reaper);
-/* Copies trees with cp inside a sandbox of its own, which sees nothing but
- * the two directories: from/home and from/workspace (workspace: another place
- * for the latter, or NULL) into to. */
+/*
+ * Copies trees with cp in a separate sandbox that sees only the two
+ * directories: from/home and from/workspace to to. workspace: copied instead of
+ * from/workspace, or NULL.
+ */
 int box_copy(struct local *l, const char *from, const char *workspace,
 	     const char *to, const struct stop *stop, struct error *err);
 
-/* struct sandbox_ops.execute */
+/* Implements struct sandbox_ops.execute. */
 int local_execute(struct sandbox *sb, const struct exec_request *req,
 		  struct exec_result *res, const struct stop *stop,
 		  struct error *err);

@@ -1,13 +1,14 @@
 /* none.c - no sandbox: commands run on the user's own machine. */
 /* SPDX-License-Identifier: MIT */
 /*
- * A command is a process of the user's, with the user's environment except
- * dcode's own credentials (build_env()). Whether it may run at all is decided
- * above, by approval. Begin with none_execute().
+ * A command is a process of the user, with the user's environment except
+ * dcode's own credentials (build_env()). Approval has decided before whether it
+ * may run. Begin with none_execute().
  *
- * Nothing here is a jail. What is promised: a command ends when it is cancelled
- * or out of time, with all that it started, which is found by a mark in the
- * environment; and no command outlives a dcode that is killed (struct orphans).
+ * Commands are not isolated. The provider guarantees: if a command is cancelled
+ * or times out, it is killed with all processes that it started, which are
+ * found by a mark in their environment; and no command outlives a dcode that is
+ * killed (struct orphans).
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -34,23 +35,25 @@
 enum {
 	COMMAND_MAX = (128 << 10) - 1, /* Linux, MAX_ARG_STRLEN, without NUL */
 	TOKEN = 16,                    /* characters */
-	END_MS = 500,                  /* for the guard process to end */
+	END_MS = 500,                  /* wait for the guard process to end */
 };
 
 /*
  * A small process (scripts/sandbox/none_guard.sh), started with the first
- * command. It is told when a command begins and ends. When dcode's end of its
- * pipe closes, it kills those that still run. What a command left in the
- * background lives on, as it does after an orderly end of dcode.
+ * command. dcode reports each command's begin and end to it. When dcode's end
+ * of the pipe closes, it kills the commands that still run. Processes that a
+ * finished command left in the background are not killed.
  */
 struct orphans {
 	pthread_mutex_t lock;
-	int fd;    /* our end; -1: not started, or it cannot be */
-	pid_t pid; /* 0: not started yet; -1: it cannot be */
+	int fd;    /* dcode's end; -1: not started, or the start failed */
+	pid_t pid; /* 0: not started yet; -1: the start failed */
 };
 
-/* Scripts travel in the environment: as arguments they would fill the lists of
- * processes. */
+/*
+ * Scripts are passed in the environment: as arguments they would fill the
+ * output of ps.
+ */
 static const char guard_sh[] = { 'G', 'U', 'A', 'R', 'D', '=',
 #include "scripts/sandbox/none_guard.sh.inc"
 				 0 };
@@ -65,8 +68,10 @@ static void orphans_init(struct orphans *o)
 	pthread_mutex_init(&o->lock, NULL);
 }
 
-/* With the lock held. It gets a session of its own, so that a signal to dcode's
- * process group spares it. */
+/*
+ * Starts the guard in a new session, so that a signal to dcode's process group
+ * does not reach it. Called with the lock held.
+ */
 static void start_guard(struct orphans *o, const char *token)
 {
 	char *argv[] = { "sh",          "-c",          "eval \"$GUARD\"",
@@ -96,7 +101,10 @@ static void start_guard(struct orphans *o, const char *token)
 	close(fd[0]);
 }
 
-/* An error means that the guard was killed: commands run all the same. */
+/*
+ * Writes to the guard. Errors are ignored: if the guard was killed, commands
+ * still run.
+ */
 static void tell_guard(const struct orphans *o, char what, const char *number)
 {
 	char line[32];
@@ -124,7 +132,7 @@ static void orphans_end(struct orphans *o, const char *number)
 	pthread_mutex_unlock(&o->lock);
 }
 
-/* All have ended: so does the process. */
+/* Ends the guard process. No command may be running. */
 static void orphans_release(struct orphans *o)
 {
 	struct error ignored = { 0 };
@@ -144,10 +152,10 @@ static void orphans_release(struct orphans *o)
 }
 
 /*
- * The credentials of dcode itself stay out of what the model runs: variables
- * whose names end like this, these very ones, and all DEEPAGENTS_CODE_*.
- * Everything else of the user's (GITHUB_TOKEN, AWS_*, SSH_AUTH_SOCK, ...)
- * belongs to the user's own tools and is passed on.
+ * Commands of the model do not get dcode's own credentials: variables whose
+ * names end as in secret_endings, those in secret_names, and all
+ * DEEPAGENTS_CODE_*. All other variables (GITHUB_TOKEN, AWS_*, SSH_AUTH_SOCK,
+ * ...) belong to the user's own tools and are passed on.
  */
 static const char *const secret_endings[] = {
 	"_API_KEY",    "_API_TOKEN",   "_TOKEN_ID",   "_TOKEN_SECRET",
@@ -155,7 +163,7 @@ static const char *const secret_endings[] = {
 };
 
 static const char *const secret_names[] = {
-	"DCODE_EXEC", /* the marker of a dcode around us */
+	"DCODE_EXEC", /* the marker of an outer dcode */
 	"DENO_DEPLOY_TOKEN",
 	"VERCEL_TOKEN",
 	NULL,
@@ -163,7 +171,7 @@ static const char *const secret_names[] = {
 
 static const char own_prefix[] = "DEEPAGENTS_CODE_";
 
-/* Variables that win over EDITOR, which the tool sets. */
+/* Variables that take precedence over EDITOR, which the tool sets. */
 static const char *const editor_names[] = {
 	"CVSEDITOR", "FCEDIT",      "HGEDITOR",   "JJ_EDITOR", "KUBE_EDITOR",
 	"P4EDITOR",  "SUDO_EDITOR", "SVN_EDITOR", NULL,
@@ -172,14 +180,14 @@ static const char *const editor_names[] = {
 struct none {
 	struct pipe_reaper reaper;
 	struct orphans orphans;
-	char *bash; /* owned; NULL: there is none */
+	char *bash; /* owned; NULL: not installed */
 	char token[TOKEN + 1];
 	atomic_uint count;
-	pthread_mutex_t lock; /* for env */
+	pthread_mutex_t lock; /* guards env */
 	char **env;           /* owned; NULL until the first command */
 };
 
-/* NAME of NAME=value. */
+/* Returns NAME of NAME=value. */
 static struct str name_of(const char *variable)
 {
 	struct str s = str_of(variable);
@@ -204,7 +212,10 @@ static bool is_secret(struct str name)
 	return is_among(name, secret_names) || str_starts(name, own_prefix);
 }
 
-/* /bin/bash, as in sandboxes, else the user's. Owned, or NULL. */
+/*
+ * Returns /bin/bash, as in sandboxes, else the bash on the user's PATH. Owned
+ * by the caller, or NULL.
+ */
 static char *find_bash(const struct settings *set)
 {
 	if (access("/bin/bash", X_OK) == 0)
@@ -281,8 +292,10 @@ static bool is_overridden(const char *variable, const char *const *env)
 	return false;
 }
 
-/* The exported variables without dcode's own keys. Made once, since they do not
- * change while dcode runs; owned by n. */
+/*
+ * Returns the exported variables without dcode's credentials. Built once, since
+ * they do not change while dcode runs; owned by n.
+ */
 static char **user_env(struct none *n, const struct settings *set)
 {
 	size_t kept = 0;
@@ -304,8 +317,11 @@ static char **user_env(struct none *n, const struct settings *set)
 	return n->env;
 }
 
-/* The user's variables; those of more win. The marker comes first, where a
- * search finds it soonest. The caller frees the array, not its strings. */
+/*
+ * Returns the user's variables, overridden by those of more. The marker comes
+ * first, where a search finds it soonest. The caller frees the array, not its
+ * strings.
+ */
 static char **build_env(struct none *n, const struct settings *set,
 			char *marker, const char *const *more)
 {
@@ -328,8 +344,10 @@ static char **build_env(struct none *n, const struct settings *set,
 		if (!is_overridden(all[i], more) &&
 		    (edits || !is_among(name_of(all[i]), editor_names)))
 			env[count++] = all[i];
-	/* Without SHLVL, a bash that finds SSH_CLIENT believes that sshd
-	 * started it, and reads ~/.bashrc (an option of Debian's build). */
+	/*
+	 * Without SHLVL, a bash that finds SSH_CLIENT assumes that sshd started
+	 * it, and reads ~/.bashrc (an option of Debian's build).
+	 */
 	if (!settings_exported(set, "SHLVL"))
 		env[count++] = level;
 	return env;
@@ -340,7 +358,7 @@ static int none_execute(struct sandbox *sb, const struct exec_request *req,
 			struct error *err)
 {
 	struct none *n = sb->client->priv;
-	char marker[64]; /* in the environment of all that it starts */
+	char marker[64]; /* in the environment of all its processes */
 	char number[16];
 	char *command = xstrndup(req->command.ptr, req->command.len);
 	bool bash = !req->plain && n->bash;
@@ -348,7 +366,10 @@ static int none_execute(struct sandbox *sb, const struct exec_request *req,
 	char **env;
 	int rc;
 
-	/* All of one length, so that no mark begins with another one. */
+	/*
+	 * All numbers have the same length, so that no mark is the prefix of
+	 * another.
+	 */
 	snprintf(number, sizeof(number), "%010u",
 		 atomic_fetch_add(&n->count, 1));
 	snprintf(marker, sizeof(marker), "DCODE_EXEC=%s-%s", n->token, number);
@@ -371,7 +392,7 @@ static int none_execute(struct sandbox *sb, const struct exec_request *req,
 	return rc;
 }
 
-/* --sandbox-id names nothing here: there is only one machine. */
+/* The id of --sandbox-id is ignored: there is only one machine. */
 static int none_attach(struct sandbox *sb, const char *id,
 		       const struct stop *stop, struct error *err)
 {

@@ -1,14 +1,14 @@
-/* pipes.c - moves a local command's input and output until it ends. */
+/* pipes.c - transfers a local command's input and output until it ends. */
 /* SPDX-License-Identifier: MIT */
 /*
  * Both local providers run a command as a process with three pipes. struct pump
- * moves bytes between them and an exec_request, without a thread: begin with
- * pump_run(). pump_program() is the whole of it for a program of this machine;
- * box.c pumps for a command that runs in a jail.
+ * transfers bytes between them and an exec_request, without a thread: begin
+ * with pump_run(). pump_program() does all of it for a program of this machine;
+ * box.c uses the pump for a command in a jail.
  *
- * A command may leave processes behind that still print. Nobody reads that any
- * more, but a full pipe would stop them, so the pipe reaper, a thread, reads
- * and drops it (the first part of the file).
+ * A command may leave processes behind that still print. Nobody reads that, but
+ * a full pipe would block them, so a thread, the pipe reaper, reads and drops
+ * it (the first part of the file).
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -31,7 +31,7 @@ void pipe_reaper_init(struct pipe_reaper *r)
 	pthread_mutex_init(&r->lock, NULL);
 }
 
-/* Reads and drops what is there. False at the end of the file. */
+/* Reads and drops the available bytes. False at the end of the file. */
 static bool drain_pipe(int fd)
 {
 	char drop[16384];
@@ -43,7 +43,10 @@ static bool drain_pipe(int fd)
 	return n < 0 && errno == EAGAIN;
 }
 
-/* False: the item is done and has to be closed. */
+/*
+ * Handles an item whose descriptor is ready. False if it is done and must be
+ * closed.
+ */
 static bool handle_item(const struct left_behind *item)
 {
 	if (!item->pid)
@@ -51,7 +54,10 @@ static bool handle_item(const struct left_behind *item)
 	return waitpid(item->pid, NULL, WNOHANG) == 0;
 }
 
-/* Call with the lock held. Entry 0 is the wake-up pipe, the items follow. */
+/*
+ * Fills the poll set: entry 0 is the wake-up pipe, the items follow. Called
+ * with the lock held.
+ */
 static struct pollfd *poll_set(const struct pipe_reaper *r, struct pollfd *set)
 {
 	set = xrealloc(set, r->n + 1, sizeof(*set));
@@ -62,7 +68,10 @@ static struct pollfd *poll_set(const struct pipe_reaper *r, struct pollfd *set)
 	return set;
 }
 
-/* The thread. Others only append items, so it removes from the end. */
+/*
+ * Main function of the thread. Other threads only append items, so it removes
+ * from the end.
+ */
 static void *reap_items(void *arg)
 {
 	struct pipe_reaper *r = arg;
@@ -79,7 +88,7 @@ static void *reap_items(void *arg)
 		while (io_read(r->wake[0], drop, sizeof(drop)) > 0)
 			;
 		pthread_mutex_lock(&r->lock);
-		for (size_t i = n; i-- > 0;) { /* others only append */
+		for (size_t i = n; i-- > 0;) { /* other threads only append */
 			if (!set[i + 1].revents || handle_item(&r->items[i]))
 				continue;
 			close(r->items[i].fd);
@@ -91,7 +100,10 @@ static void *reap_items(void *arg)
 	return NULL;
 }
 
-/* Call with the lock held. The main thread alone handles signals. */
+/*
+ * Starts the thread with all signals blocked: only the main thread handles
+ * them. Called with the lock held.
+ */
 static bool start_thread(struct pipe_reaper *r)
 {
 	sigset_t all;
@@ -109,7 +121,10 @@ static bool start_thread(struct pipe_reaper *r)
 	return r->running;
 }
 
-/* Without a thread, SIGPIPE ends the processes that still print. */
+/*
+ * Adds an item for the thread. If there is no thread, the descriptor is closed,
+ * and SIGPIPE ends processes that still print.
+ */
 static void add_item(struct pipe_reaper *r, struct left_behind item)
 {
 	pthread_mutex_lock(&r->lock);
@@ -123,7 +138,7 @@ static void add_item(struct pipe_reaper *r, struct left_behind item)
 	pthread_mutex_unlock(&r->lock);
 }
 
-/* Takes the descriptor over. */
+/* Takes ownership of the descriptor. */
 static void pipe_reaper_drain(struct pipe_reaper *r, int fd)
 {
 	add_item(r, (struct left_behind){ .fd = fd });
@@ -163,15 +178,15 @@ void pipe_reaper_release(struct pipe_reaper *r)
 
 enum {
 	CHUNK = 32 << 10,       /* bytes per read */
-	SOURCE = 64 << 10,      /* bytes asked of a source at once */
+	SOURCE = 64 << 10,      /* bytes read from a source at once */
 	PENDING_MAX = 64 << 20, /* bytes of replies not yet written */
 	KILL_MS = 2000,
 };
 
-/* Indices of the poll set. */
+/* Indexes of the poll set. */
 enum { AT_STOP, AT_DONE, AT_OUT, AT_ERR, AT_IN, AT_COUNT };
 
-/* A pipe whose end fd[ours] does not block. */
+/* Creates a pipe whose end fd[ours] is non-blocking. */
 static int open_pipe(int fd[2], int ours, struct error *err)
 {
 	if (pipe2(fd, O_CLOEXEC) < 0)
@@ -225,14 +240,14 @@ void pump_close_theirs(struct pump *p)
 		close_fd(&p->theirs[i]);
 }
 
-/* Whether there is, or may be, input to write. */
+/* True if there is input to write, or there may be later. */
 static bool wants_in(const struct pump *p)
 {
 	return p->in >= 0 &&
 	       (p->sent < p->req->input.len || p->pending.len > 0 || !p->dry);
 }
 
-/* Reads the next piece of the source once the previous one is written. */
+/* Reads the next piece of the source when the previous one is written. */
 static int read_source(struct pump *p, struct error *err)
 {
 	char *room;
@@ -249,8 +264,10 @@ static int read_source(struct pump *p, struct error *err)
 	return 0;
 }
 
-/* One write of what is pending. EPIPE means that the command reads no more;
- * dcode ignores SIGPIPE. */
+/*
+ * Writes some of the pending input. EPIPE means that the command no longer
+ * reads; dcode ignores SIGPIPE.
+ */
 static int write_input(struct pump *p, struct error *err)
 {
 	bool input = p->sent < p->req->input.len;
@@ -277,7 +294,7 @@ static int write_input(struct pump *p, struct error *err)
 	return 0;
 }
 
-/* Passes output i (0: stdout, 1: stderr) on. */
+/* Passes on output i (0: stdout, 1: stderr). */
 static int deliver(struct pump *p, int i, struct str chunk, struct error *err)
 {
 	const struct exec_request *req = p->req;
@@ -290,7 +307,7 @@ static int deliver(struct pump *p, int i, struct str chunk, struct error *err)
 	return buf_check(&p->pending, "unread input of the command", err);
 }
 
-/* Reads at most max bytes. *got: how many; 0 if there are none now. */
+/* Reads at most max bytes. *got: how many; 0 if none are available. */
 static int read_output(struct pump *p, int i, size_t max, size_t *got,
 		       struct error *err)
 {
@@ -308,8 +325,10 @@ static int read_output(struct pump *p, int i, size_t max, size_t *got,
 	return deliver(p, i, (struct str){ room, (size_t)n }, err);
 }
 
-/* One poll, and what it says. Output is read before the end is reported, and a
- * stop counts before a time limit. *more: call again. */
+/*
+ * Polls once and handles the events. Output is read before the end is reported,
+ * and a cancel takes precedence over the time limit. *more: call again.
+ */
 static enum pump_end move_bytes(struct pump *p, int done,
 				const struct stop *stop,
 				const struct stop *limit, bool *more,
@@ -368,8 +387,10 @@ int pump_rest(struct pump *p, struct error *err)
 
 		if (p->out[i] < 0)
 			continue;
-		/* Only what is in the pipe now: what a process in the
-		 * background prints later is not the command's. */
+		/*
+		 * Read only what is in the pipe now: later output comes from
+		 * background processes.
+		 */
 		if (ioctl(p->out[i], FIONREAD, &left) < 0)
 			left = 0;
 		while (left > 0 && got > 0 && p->out[i] >= 0) {
@@ -400,7 +421,7 @@ void pump_release(struct pump *p, struct pipe_reaper *reaper)
 	buf_release(&p->pending);
 }
 
-/* Kills until no process of it is left, for 2 s at most. */
+/* Kills the program's processes until none is left, for at most 2 s. */
 static void kill_program(const struct pump_program *program, pid_t pid)
 {
 	struct proc_tree tree = { .root = pid, .marker = program->marker };
@@ -411,8 +432,10 @@ static void kill_program(const struct pump_program *program, pid_t pid)
 		;
 }
 
-/* The exit status. -1 if SIGKILL did not end it (it hangs in the kernel): then
- * the reaper waits for it. */
+/*
+ * Returns the exit status. -1 if SIGKILL did not end the program (it hangs in
+ * the kernel): then the reaper waits for it.
+ */
 static int reap_program(struct pipe_reaper *reaper, pid_t pid, int fd)
 {
 	struct pollfd set = { .fd = fd, .events = POLLIN };
@@ -427,7 +450,7 @@ static int reap_program(struct pipe_reaper *reaper, pid_t pid, int fd)
 	return proc_exit_code(status);
 }
 
-/* Pumps until it ends or has to be killed. */
+/* Transfers input and output until the program ends or must be killed. */
 static int follow_program(struct pump *p, const struct pump_program *program,
 			  pid_t pid, struct exec_result *res,
 			  const struct stop *stop, struct error *err)

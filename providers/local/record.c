@@ -1,11 +1,11 @@
-/* record.c - the placeholders that dcode made in directories of the user's. */
+/* record.c - placeholders that dcode made in the user's directories. */
 /* SPDX-License-Identifier: MIT */
 /*
  * A placeholder is an empty file or directory at a name that a sandbox must not
- * take (guard.c). It has to go when the sandbox has ended, also if dcode was
- * killed, and only if no other sandbox relies on it and the user has not put
- * something of his own there. So each is written into a record before it is
- * made: record_open(), record_plan() for each, record_make(), and at the end
+ * create (guard.c). It must be removed when the sandbox has ended, even if
+ * dcode was killed, but only if no other sandbox relies on it and the user has
+ * not replaced it. So each is written to a record before it is made:
+ * record_open(), record_plan() for each, record_make(), and at the end
  * record_release(). local.h says who may read and remove which record.
  */
 #include <dirent.h>
@@ -31,14 +31,16 @@ enum {
 	LOCK_MS = 10000,
 };
 
-/* Owned. */
+/* Returns the directory of records, owned by the caller. */
 static char *records_dir(const char *settings_dir)
 {
 	return path_join(settings_dir, "sandboxes/.placeholders");
 }
 
-/* One process at a time changes records and placeholders. Returns the lock's
- * descriptor, or -1. */
+/*
+ * Locks the records: only one process at a time changes records and
+ * placeholders. Returns the lock's descriptor, or -1.
+ */
 static int lock_records(const char *dir, const struct stop *stop,
 			struct error *err)
 {
@@ -63,7 +65,10 @@ static struct placeholder *find_placeholder(const struct placeholders *all,
 	return NULL;
 }
 
-/* The one of this path, a new one with these members if need be. */
+/*
+ * Returns the placeholder with this path. If it is new, it is added with the
+ * members of like.
+ */
 static struct placeholder *add_placeholder(struct placeholders *all,
 					   const char *path,
 					   const struct placeholder *like)
@@ -86,7 +91,10 @@ static void release_list(struct placeholders *all)
 	free(all->list);
 }
 
-/* Lines "d DEV INO /path", a NUL after each. The last line of a path counts. */
+/*
+ * Parses lines "d DEV INO /path", each with NUL. The last line of a path
+ * counts.
+ */
 static void parse_lines(struct str text, struct placeholders *out)
 {
 	struct str line;
@@ -110,7 +118,7 @@ static void parse_lines(struct str text, struct placeholders *out)
 	}
 }
 
-/* Appends a line; errors show at sync_record(). */
+/* Appends a line to the record. sync_record() detects errors. */
 static void write_line(struct record *r, const struct placeholder *p)
 {
 	char *line =
@@ -129,7 +137,10 @@ void record_plan(struct record *r, const char *path, bool directory)
 			      &(struct placeholder){ .directory = directory }));
 }
 
-/* Fails if a line is missing, because the disk is full, or not on the disk. */
+/*
+ * Fails if a line is missing, for example because the disk is full, or if the
+ * record cannot be written to the disk.
+ */
 static int sync_record(const struct record *r, struct error *err)
 {
 	struct stat st;
@@ -142,14 +153,16 @@ static int sync_record(const struct record *r, struct error *err)
 	return 0;
 }
 
-/* To git an empty commondir is a broken repository, and "." the directory
- * itself, as if there were no commondir. */
+/*
+ * Returns a placeholder's content. Git treats an empty commondir as a broken
+ * repository, and "." like no commondir.
+ */
 static const char *text_of(const char *path)
 {
 	return str_ends(str_of(path), "/commondir") ? "." : "";
 }
 
-/* Makes a file which nobody sees without its text. */
+/* Creates a file that is visible only with its complete text. */
 static int make_file(const char *path)
 {
 	struct str text = str_of(text_of(path));
@@ -181,17 +194,23 @@ static int make_file(const char *path)
 	return rc;
 }
 
-/* Makes it and notes which file it is. 0 also where nobody may write. */
+/*
+ * Makes a placeholder and stores which file it is. Returns 0 also if nobody may
+ * write there.
+ */
 static int make_placeholder(struct placeholder *p, struct error *err)
 {
 	struct stat st;
 
 	if ((p->directory ? mkdir(p->path, 0755) : make_file(p->path)) < 0) {
-		/* Then the sandbox cannot either: it is the same user. */
+		/*
+		 * The sandbox runs as the same user, so it cannot create the
+		 * name either.
+		 */
 		if (errno != EROFS && errno != EACCES && errno != EPERM &&
 		    errno != EEXIST)
 			return error_errno(err, "making %s", p->path);
-		p->dev = p->ino = UINT64_MAX; /* not ours */
+		p->dev = p->ino = UINT64_MAX; /* not made by dcode */
 	} else if (lstat(p->path, &st) == 0) {
 		p->dev = st.st_dev;
 		p->ino = st.st_ino;
@@ -219,8 +238,8 @@ int record_make(struct record *r, struct error *err)
 	return rc;
 }
 
-/* Opens the directory of path without following a link; *last is the name in
- * it.
+/*
+ * Opens the directory of path without following links. *last is the name in it.
  */
 static int open_parent(const char *path, const char **last)
 {
@@ -244,7 +263,7 @@ static int open_parent(const char *path, const char **last)
 	return at;
 }
 
-/* Whether the file has just the text that we wrote. */
+/* True if the file contains only the text that dcode wrote. */
 static bool is_untouched(int parent, const char *name,
 			 const struct placeholder *p)
 {
@@ -261,7 +280,8 @@ static bool is_untouched(int parent, const char *name,
 	return n == (ssize_t)strlen(text) && !strcmp(have, text);
 }
 
-/* Removes it if it is still ours: the user may have put something in its place.
+/*
+ * Removes a placeholder if it is still dcode's: the user may have replaced it.
  */
 static void remove_one(const struct placeholder *p)
 {
@@ -282,7 +302,7 @@ static void remove_one(const struct placeholder *p)
 	close(parent);
 }
 
-/* Except those that a living process relies on. */
+/* Removes the placeholders, except those that a running process relies on. */
 static void remove_all(const struct placeholders *all,
 		       const struct placeholders *living)
 {
@@ -291,8 +311,10 @@ static void remove_all(const struct placeholders *all,
 			remove_one(&all->list[i]);
 }
 
-/* Adds what a record names. False if its process has ended, and so nobody holds
- * its lock. */
+/*
+ * Adds the placeholders of a record. False if its process has ended, so that
+ * nobody holds its lock.
+ */
 static bool read_record(const char *path, struct placeholders *out)
 {
 	struct buf text = BUF_INIT(RECORD_MAX);
@@ -310,7 +332,7 @@ static bool read_record(const char *path, struct placeholders *out)
 	return living;
 }
 
-/* The path of the next record, owned; NULL at the end. */
+/* Returns the path of the next record, owned by the caller; NULL at the end. */
 static char *next_record(DIR *dir, const char *path)
 {
 	struct dirent *e;
@@ -321,8 +343,11 @@ static char *next_record(DIR *dir, const char *path)
 	return NULL;
 }
 
-/* Adds what a living record names. dead: removes a dead one, and what only that
- * one names. */
+/*
+ * Adds the placeholders of a running process's record. With dead: removes the
+ * record of an ended process, and the placeholders that only this record
+ * contains.
+ */
 static void sweep_record(const char *name, bool dead,
 			 struct placeholders *living)
 {
@@ -339,8 +364,10 @@ static void sweep_record(const char *name, bool dead,
 	release_list(&named);
 }
 
-/* With the lock held. Reads the living records except ours, then removes the
- * dead ones. */
+/*
+ * Reads the records of running processes except ours, then removes those of
+ * ended ones. Called with the lock held.
+ */
 static void sweep_records(const char *path, const char *ours,
 			  struct placeholders *living)
 {
@@ -422,7 +449,7 @@ void record_release(struct record *r)
 	r->living = (struct placeholders){ 0 };
 	if (r->path && r->lock < 0)
 		r->lock = lock_records(r->dir, &limit, &ignored);
-	if (r->path && r->lock >= 0) { /* else the next dcode does it */
+	if (r->path && r->lock >= 0) { /* otherwise the next dcode cleans up */
 		sweep_records(r->dir, r->path, &r->living);
 		remove_all(&r->own, &r->living);
 		unlink(r->path);
