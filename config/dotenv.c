@@ -1,9 +1,10 @@
-/* dotenv.c - .env files and exported variables, in locked memory. */
+/* dotenv.c - reads .env files and exported variables into locked memory. */
 /* SPDX-License-Identifier: MIT */
 /*
- * Three parts. Names that a .env file may never set (dotenv_denied()). The
- * reader of a file: begin reading at dotenv_parse(). struct env: the variables
- * of all sources, the first source wins; values lie in locked memory.
+ * Three parts. Names that a .env file must not set (dotenv_denied()). The
+ * parser of a file: begin reading at dotenv_parse(). struct env: the variables
+ * of all sources, of which the first source wins; the values are in locked
+ * memory.
  */
 #include "config/dotenv.h"
 
@@ -18,9 +19,10 @@
 #include "base/mem.h"
 #include "base/str.h"
 
-/* All tables are sorted and upper case; names are compared in upper case. */
+/* All tables are sorted and in upper case. Names are compared in upper case. */
 
-/* They make a shell, loader or interpreter run or load something else. */
+/* Variables that make a shell, loader or interpreter run or load other code. No
+ * .env file may set them. */
 static const char *const nobody[] = {
 	"BASHOPTS",
 	"BASH_ENV",
@@ -92,7 +94,8 @@ static const char *const nobody_starts[] = {
 	"BASH_FUNC_", "DYLD_", "GIT_CONFIG", "GIT_TRACE", "LD_",
 };
 
-/* They steer where dcode looks, whom it asks, or what it lets pass. */
+/* Variables that decide where dcode looks, which servers it contacts or what it
+ * permits. A project's .env file must not set them. */
 static const char *const no_project[] = {
 	"AUTO_CLASSIFIER_MODEL",
 	"AUTO_CLASSIFIER_TIMEOUT",
@@ -164,7 +167,7 @@ static const char *const no_project_ends[] = {
 	"_HOST", "_KEY_ENV",   "_PROXY",  "_URL",
 };
 
-/* Where a vendor puts the word in the middle: AWS_ENDPOINT_URL_S3. */
+/* For names with this part in the middle, such as AWS_ENDPOINT_URL_S3. */
 static const char *const no_project_holds[] = {
 	"_BASE_URL_",
 	"_ENDPOINT_",
@@ -217,7 +220,7 @@ bool dotenv_denied(struct str name, enum dotenv_owner owner)
 
 	if (is_listed(name, nobody, COUNT(nobody)))
 		return true;
-	/* The prefixed names come before everything else of the user's. */
+	/* Names with the prefix override all of the user's other values. */
 	if (owner == DOTENV_PROJECT && starts_with_any(name, prefix, 1))
 		return true;
 	while (starts_with_any(name, prefix, 1))
@@ -237,10 +240,10 @@ bool dotenv_denied(struct str name, enum dotenv_owner owner)
 struct dotenv_reader {
 	const struct dotenv_input *in;
 	struct dotenv *out;
-	const char *at; /* the next byte */
+	const char *at; /* next byte to read */
 	const char *end;
-	int line;         /* of at */
-	struct buf value; /* the one being read */
+	int line;         /* line number of at */
+	struct buf value; /* the value being parsed */
 };
 
 static void warn(struct dotenv_reader *r, int line, const char *fmt, ...)
@@ -298,7 +301,7 @@ static void skip_line(struct dotenv_reader *r)
 		r->at++;
 }
 
-/* Blank lines and comments; at the first byte of a statement, or the end. */
+/* Skips blank lines and comments, up to the next statement or the end. */
 static void skip_gap(struct dotenv_reader *r)
 {
 	for (; r->at < r->end; r->at++) {
@@ -336,8 +339,9 @@ const char *dotenv_get(const struct dotenv *d, struct str name)
 	return NULL;
 }
 
-/* ${NAME} in a project's file means that file alone: otherwise a line such as
- * RUNLOOP_API_KEY=${GITHUB_TOKEN} would send the user's token to a vendor. */
+/* Returns the value of ${NAME}. In a project's file only that file's own
+ * variables are used: otherwise a line such as RUNLOOP_API_KEY=${GITHUB_TOKEN}
+ * would send the user's token to a vendor. */
 static const char *find_value(const struct dotenv_reader *r, struct str name)
 {
 	char *text = xstrndup(name.ptr, name.len);
@@ -349,7 +353,8 @@ static const char *find_value(const struct dotenv_reader *r, struct str name)
 	return value ? value : dotenv_get(r->out, name);
 }
 
-/* A reference that a project's file cannot resolve stays in the value. */
+/* Copies an unresolved reference of a project's file into the value, with a
+ * warning. */
 static void keep_reference(struct dotenv_reader *r, struct str name,
 			   const char *end)
 {
@@ -360,7 +365,8 @@ static void keep_reference(struct dotenv_reader *r, struct str name,
 	buf_add(&r->value, r->at, (size_t)(end - r->at));
 }
 
-/* At "${": replaces it, or false when it is no reference. end bounds it. */
+/* Expands the reference at "${". False if it is not a reference. end is the
+ * limit of the search. */
 static bool expand_reference(struct dotenv_reader *r, const char *end)
 {
 	const char *name = r->at + 2;
@@ -401,7 +407,7 @@ static void add_plain(struct dotenv_reader *r, const char *end)
 	buf_addc(&r->value, *r->at++);
 }
 
-/* At a backslash inside quotes. */
+/* Handles a backslash inside quotes. */
 static void add_escape(struct dotenv_reader *r, char quote)
 {
 	static const char letters[] = "abfnrtv\\\"'$";
@@ -417,7 +423,7 @@ static void add_escape(struct dotenv_reader *r, char quote)
 	}
 }
 
-/* The quote that closes the one at r->at, or NULL. */
+/* Returns the closing quote for the one at r->at, or NULL. */
 static const char *closing_quote(const struct dotenv_reader *r)
 {
 	for (const char *p = r->at + 1; p < r->end; p++) {
@@ -496,7 +502,8 @@ static void store_value(struct dotenv_reader *r, struct str name, int line)
 					       value, line };
 }
 
-/* Everything counts, kept or not: references can multiply a small file. */
+/* Stops at a file whose values are too large in total. Discarded values count
+ * too, since references can multiply a small file. */
 static void warn_too_large(struct dotenv_reader *r, int line)
 {
 	warn(r, line,
@@ -603,8 +610,8 @@ void dotenv_release(struct dotenv *d)
 	*d = (struct dotenv){ 0 };
 }
 
-/* The least size of a block: with its head and the 16 bytes that
- * sodium_malloc() adds, one page. */
+/* Minimum block size: one page including the block's header and the 16 bytes
+ * that sodium_malloc() adds. */
 enum { BLOCK = 4096 - 3 * 8 - 16 };
 
 struct env_block {
@@ -613,7 +620,7 @@ struct env_block {
 	char bytes[];
 };
 
-/* Makes room for size bytes in one block. */
+/* Ensures that one block has room for size bytes. */
 static void reserve_room(struct env *e, size_t size)
 {
 	struct env_block *b = e->blocks;
@@ -621,7 +628,8 @@ static void reserve_room(struct env *e, size_t size)
 
 	if (b && size <= b->size - b->used)
 		return;
-	/* sodium_malloc() aligns the end: round up for the start. */
+	/* Rounded up, since sodium_malloc() aligns the end of a block, and the
+	 * start must be aligned too. */
 	room = ((sizeof(*b) + room + 15) & ~(size_t)15) - sizeof(*b);
 	b = sodium_init() < 0 ? NULL : sodium_malloc(sizeof(*b) + room);
 	if (!b)
@@ -684,7 +692,7 @@ void env_add_all(struct env *e, char **entries)
 {
 	size_t size = 0;
 
-	/* Each block costs system calls: one for all. */
+	/* One block for all entries, since each block costs system calls. */
 	for (char **entry = entries; entry && *entry; entry++)
 		size += strlen(*entry) + 1;
 	reserve_room(e, size);
@@ -709,7 +717,7 @@ const struct env_var *env_prefixed(const struct env *e, const char *name)
 {
 	static const char prefix[] = "DEEPAGENTS_CODE_";
 	size_t size = sizeof(prefix) + strlen(name);
-	/* Asked several times for each setting: mostly not on the heap. */
+	/* This runs several times per setting, so it avoids the heap. */
 	char room[128];
 	char *full = size <= sizeof(room) ? room : xcalloc(1, size);
 	const struct env_var *v;
@@ -735,7 +743,7 @@ void env_release(struct env *e)
 		struct env_block *b = e->blocks;
 
 		e->blocks = b->next;
-		sodium_free(b); /* zeroes it */
+		sodium_free(b); /* also zeroes it */
 	}
 	free(e->vars);
 	free(e->shadowed);

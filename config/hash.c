@@ -1,4 +1,4 @@
-/* hash.c - an index from names to numbers; the names live elsewhere. */
+/* hash.c - a hash table from names to numbers; the caller stores the names. */
 /* SPDX-License-Identifier: MIT */
 #include "config/hash.h"
 
@@ -8,7 +8,7 @@
 
 enum { SMALLEST = 64 };
 
-/* FNV-1a, 64 bits, with the finishing steps of MurmurHash3. */
+/* FNV-1a with 64 bits, followed by the final mixing steps of MurmurHash3. */
 uint64_t hash_code(struct str name, uint32_t scope)
 {
 	uint64_t code = UINT64_C(0xcbf29ce484222325) ^ scope;

@@ -1,4 +1,4 @@
-/* hash.h - an index from names to numbers; the names live elsewhere. */
+/* hash.h - a hash table from names to numbers; the caller stores the names. */
 /* SPDX-License-Identifier: MIT */
 #ifndef CONFIG_HASH_H
 #define CONFIG_HASH_H
@@ -9,18 +9,19 @@
 #include "base/buf.h"
 
 struct hash_slot {
-	uint64_t code;   /* of the name; 0 marks a free slot */
-	uint32_t number; /* what the caller knows the name by */
+	uint64_t code;   /* of the name; 0: the slot is free */
+	uint32_t number; /* the caller's number for the name */
 };
 
 /* Start from { 0 }. */
 struct hash {
 	struct hash_slot *slots; /* owned */
-	size_t n;                /* used */
+	size_t n;                /* used slots */
 	size_t cap;              /* a power of two, or 0 */
 };
 
-/* Names of different scopes get different codes. Never 0. */
+/* Returns the hash of a name, never 0. The same name in another scope gets a
+ * different hash. */
 uint64_t hash_code(struct str name, uint32_t scope);
 void hash_add(struct hash *h, uint64_t code, uint32_t number);
 /*

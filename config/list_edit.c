@@ -1,4 +1,4 @@
-/* list_edit.c - changes a list of strings, or a string, of a TOML text. */
+/* list_edit.c - edits a list of strings, or a string, in a TOML text. */
 /* SPDX-License-Identifier: MIT */
 #include "config/list_edit.h"
 
@@ -10,7 +10,7 @@
 
 enum { LARGEST = 64 << 20 };
 
-/* A literal string where that can say it, else an escaped one. */
+/* Appends a literal string if s allows it, else an escaped one. */
 static void add_string(struct buf *out, struct str s)
 {
 	bool literal = true;
@@ -33,7 +33,8 @@ static void add_string(struct buf *out, struct str s)
 	buf_addc(out, literal ? '\'' : '"');
 }
 
-/* Where a line begins, from 1; text.len behind the last. */
+/* Returns the offset of a line, counted from 1; text.len after the last
+ * line. */
 static size_t line_begin(struct str text, int line)
 {
 	size_t at = 0;
@@ -52,7 +53,8 @@ static size_t offset_of(struct str text, const struct toml_value *v)
 	return at + str_char_offset(str_skip(text, at), (size_t)v->column - 1);
 }
 
-/* Behind the line of [table]; SIZE_MAX: there is none of its own. */
+/* Returns the offset of the end of the "[table]" line; SIZE_MAX if there is
+ * none. */
 static size_t find_header(const struct list_edit *e, struct str text)
 {
 	struct str rest = text;
@@ -91,7 +93,8 @@ static bool has_item(const struct toml_value *list, struct str item)
 	return false;
 }
 
-/* Whether the text is TOML whose list has so many items, this one or not. */
+/* Returns 0 if the text is TOML, its list has n items, and the list contains
+ * item exactly if has is true; else -1. */
 static int check(const struct list_edit *e, struct str text, struct str item,
 		 size_t n, bool has)
 {
@@ -118,7 +121,7 @@ static int refuse(const struct list_edit *e, struct error *err)
 			 e->name, e->table, e->key);
 }
 
-/* The text, cut in two at offset at, with what is put between. */
+/* Appends the text with middle inserted at offset at. */
 static void put(struct str text, size_t at, struct str middle, struct buf *out)
 {
 	buf_add(out, text.ptr, at);
@@ -126,7 +129,8 @@ static void put(struct str text, size_t at, struct str middle, struct buf *out)
 	buf_addstr(out, str_skip(text, at));
 }
 
-/* Where the item goes, and what goes there. False: nowhere. */
+/* Finds the offset where the item must be inserted, and the text to insert.
+ * False if the key exists but is not a list. */
 static bool place_item(const struct list_edit *e, struct str text,
 		       const struct toml_value *list, struct str item,
 		       size_t *at, struct buf *middle)
@@ -215,7 +219,8 @@ int list_edit_remove(const struct list_edit *e, struct str text,
 	return rc;
 }
 
-/* Whether the text is TOML that says value, or nothing where that is NULL. */
+/* True if the text is TOML in which the key has this value, or is missing if
+ * value is NULL. */
 static bool says(const struct list_edit *e, struct str text, const char *value)
 {
 	struct toml_value root = { 0 };
@@ -233,7 +238,8 @@ static bool says(const struct list_edit *e, struct str text, const char *value)
 	return ok;
 }
 
-/* A line of its own behind the header, which is made where it is missing. */
+/* Adds "key = value" on its own line after the table's header. Adds the header
+ * if it is missing. */
 static void add_string_line(const struct list_edit *e, struct str text,
 			    const char *value, struct buf *out)
 {

@@ -1,4 +1,5 @@
-/* protect.c - names of files that make programs run on the user's machine. */
+/* protect.c - names of files that can make programs run on the user's
+ * machine. */
 /* SPDX-License-Identifier: MIT */
 #include "config/protect.h"
 
@@ -33,8 +34,8 @@ int protect_load(struct protect *p, const struct settings *set,
 	return 0;
 }
 
-/* Bytes of the UTF-8 sequence at p, *c its character; a broken one is a
- * byte, which equals no character. */
+/* Decodes a UTF-8 sequence into *c and returns its length. An invalid byte is a
+ * sequence of one, with a value that equals no character. */
 static size_t decode(const unsigned char *p, size_t len, uint32_t *c)
 {
 	size_t n = p[0] < 0x80   ? 1
@@ -56,8 +57,9 @@ static size_t decode(const unsigned char *p, size_t len, uint32_t *c)
 	return n ? n : 1;
 }
 
-/* Left out in comparisons by HFS+ (git's list) and by case-folding ext4 and
- * f2fs (Default_Ignorable_Code_Point of Unicode). */
+/* True for characters that file systems ignore in comparisons: HFS+ (git's
+ * list), and ext4 and f2fs with case folding (Unicode's
+ * Default_Ignorable_Code_Point). */
 static bool is_ignored(uint32_t c)
 {
 	static const struct {
@@ -81,17 +83,19 @@ static bool is_ignored(uint32_t c)
 	return false;
 }
 
-/* Of all other characters, only these have the case of an ASCII letter. */
+/* Returns c in lower case. Outside ASCII, only these two characters fold to an
+ * ASCII letter. */
 static uint32_t fold_case(uint32_t c)
 {
 	if (c >= 'A' && c <= 'Z')
 		return c + ('a' - 'A');
 	if (c == 0x17F) /* long s */
 		return 's';
-	return c == 0x212A ? 'k' : c; /* the sign of kelvin */
+	return c == 0x212A ? 'k' : c; /* KELVIN SIGN */
 }
 
-/* The name in ASCII lower case; what is no ASCII stays as it is. */
+/* Returns the name with its letters in ASCII lower case, other characters
+ * unchanged, as a file system would compare it. */
 static struct str fold(struct str name, char room[NAME_BYTES])
 {
 	const unsigned char *p = (const unsigned char *)name.ptr;
@@ -102,7 +106,8 @@ static struct str fold(struct str name, char room[NAME_BYTES])
 		size_t step = decode(p + i, name.len - i, &c);
 		uint32_t low = fold_case(c);
 
-		if (low == ':') /* NTFS: the name of a stream follows */
+		/* NTFS: the name of an alternate stream follows */
+		if (low == ':')
 			break;
 		if (n + step > NAME_BYTES)
 			break;
@@ -119,7 +124,8 @@ static struct str fold(struct str name, char room[NAME_BYTES])
 	return (struct str){ room, n };
 }
 
-/* Both folded. Linear: only the last star is ever tried again. */
+/* Matches a pattern with "*". Both arguments must be folded. Backtracks only to
+ * the last star, so that the time is bounded. */
 static bool wildcard(struct str pattern, struct str name)
 {
 	size_t star = SIZE_MAX;
@@ -146,7 +152,8 @@ static bool wildcard(struct str pattern, struct str name)
 	return p == pattern.len;
 }
 
-/* ".vscode" is VSCODE~1 to FAT and NTFS, where they make short names. */
+/* True if name may be the pattern's short name on FAT or NTFS: VSCODE~1 for
+ * ".vscode". */
 static bool is_short_name(struct str pattern, struct str name)
 {
 	size_t tilde = str_find(name, '~');

@@ -1,4 +1,4 @@
-/* schema.c - the rows of all settings, and of the keys within tables. */
+/* schema.c - defines all settings, and the keys inside table settings. */
 /* SPDX-License-Identifier: MIT */
 
 #include "config/settings.h"
@@ -384,8 +384,8 @@ const struct setting settings_core[] = {
 	  .flags = CREDENTIAL,
 	  .env = "LITELLM_API_KEY",
 	  .help = "LiteLLM API key" },
-	/* The variable of llama-server itself (tools/server/README.md of
-	 * llama.cpp; read 2026-11-26) */
+	/* llama-server's own variable (tools/server/README.md of llama.cpp;
+	 * read 2026-11-26) */
 	{ .key = "credentials.llamacpp",
 	  .flags = CREDENTIAL,
 	  .env = "LLAMA_API_KEY",

@@ -1,11 +1,11 @@
-/* settings.c - every option's value, resolved once, with its source. */
+/* settings.c - resolves the value of every setting, with its source. */
 /* SPDX-License-Identifier: MIT */
 /*
- * A slot is one row of the schema with the strongest layer that sets it:
- * machine's policy, flag, exported variable, stored key, .env files,
- * config.toml, default. Begin reading at settings_load(). settings_files.c
- * reads the layers, settings_stored.c finds keys, settings_env.c makes the
- * environments of programs.
+ * A slot is one row of the schema with the value that has precedence. Sources
+ * in this order: the machine's policy, flag, exported variable, stored key,
+ * .env files, config.toml, default. Begin reading at settings_load().
+ * settings_files.c reads the files, settings_stored.c finds keys,
+ * settings_env.c makes the environments of programs.
  */
 #include "config/settings.h"
 
@@ -21,7 +21,7 @@
 #include "config/settings_impl.h"
 #include "config/toml.h"
 
-/* Groups are compared by their text; NULL is the core. */
+/* Compares groups by their text. NULL is the core. */
 static bool same_group(const char *a, const char *b)
 {
 	return a == b || (a && b && !strcmp(a, b));
@@ -151,7 +151,8 @@ static void resolve_slot(struct settings *s, struct setting_slot *slot)
 		fill_list(slot);
 }
 
-/* "DEEPAGENTS_CODE_X", "file:3:5: models.default": what to look at. */
+/* Sets the error for a value of the wrong type. The message starts with where
+ * to look: "DEEPAGENTS_CODE_X" or "file:3:5: models.default". */
 static int set_type_error(const struct settings *s,
 			  const struct setting_slot *slot, const char *wanted,
 			  struct error *err)
@@ -180,7 +181,7 @@ static int set_type_error(const struct settings *s,
 		secret ? "" : "'");
 }
 
-/* The slot, or NULL with err: a key that no row has is a fault of ours. */
+/* Returns the slot, or NULL with err. An unknown key is a bug in dcode. */
 static struct setting_slot *require_slot(const struct settings *s,
 					 const char *group, const char *key,
 					 struct error *err)
@@ -292,7 +293,7 @@ int setting_slot_check(const struct settings *s,
 	return 0;
 }
 
-/* The stored key of a row, which load() did not look for. */
+/* Returns the stored key of a row, which settings_load() does not look up. */
 static const char *slot_stored(const struct settings *s,
 			       const struct setting_slot *slot)
 {
@@ -411,14 +412,16 @@ const char *setting_source_name(enum setting_source source)
 	return names[source];
 }
 
-/* HOME, else what the system knows of this user. Owned, or NULL. */
+/* Returns HOME if it is absolute, else the home in the user database. Owned, or
+ * NULL. */
 static char *find_home(const char *home)
 {
 	struct passwd entry;
 	struct passwd *found = NULL;
 	char room[4096];
 
-	if (home && home[0] == '/') /* else it would be a repository's */
+	/* a relative one would be inside a repository */
+	if (home && home[0] == '/')
 		return xstrdup(home);
 	if (getpwuid_r(getuid(), &entry, room, sizeof(room), &found) != 0 ||
 	    !found || !found->pw_dir || !found->pw_dir[0])
@@ -426,8 +429,8 @@ static char *find_home(const char *home)
 	return xstrdup(found->pw_dir);
 }
 
-/* DEEPAGENTS_HOME as it was exported, else ~/.deepagents. No .env file can set
- * it: they are read later. */
+/* Sets s->dir to the exported DEEPAGENTS_HOME, else ~/.deepagents. A .env file
+ * cannot set it, since those are read later. */
 static int find_dir(struct settings *s, struct error *err)
 {
 	const struct env_var *given = env_get(&s->env, "DEEPAGENTS_HOME");
@@ -440,7 +443,7 @@ static int find_dir(struct settings *s, struct error *err)
 	s->dir = path_expand(given->value, s->home);
 	for (len = strlen(s->dir); len > 1 && s->dir[len - 1] == '/'; len--)
 		s->dir[len - 1] = '\0';
-	if (s->dir[0] == '/') /* else it would be a repository's */
+	if (s->dir[0] == '/') /* a relative one would be inside a repository */
 		return 0;
 	return error_set(err, ERR_CONFIG,
 			 "DEEPAGENTS_HOME = \"%.200s\" is not an absolute path",
@@ -459,8 +462,8 @@ static void name_files(struct settings *s)
 	s->files[FILE_USER_ENV].path = path_join(s->dir, ".env");
 }
 
-/* Put together by hand: xasprintf() for each of 160 rows was a tenth of what
- * reading the settings costs. Owned. */
+/* Returns the key of a provider's parameter. Built by hand: xasprintf() for
+ * each of 160 rows took a tenth of the time to load the settings. Owned. */
 static char *param_path(const char *provider, const char *key)
 {
 	static const char before[] = "sandboxes.providers.";
@@ -506,7 +509,8 @@ static void make_slots(struct settings *s, const struct setting_group *groups)
 		add_slots(s, g);
 }
 
-/* When the answer cannot be read, the project's file stays unread. */
+/* True if the project's .env file must be read. False if the setting is
+ * invalid. */
 static bool wants_project(struct settings *s)
 {
 	static const char key[] = "startup.read_project_dotenv";
@@ -532,7 +536,7 @@ static const struct toml_value *not_a_table(const struct settings *s,
 	return v && v->kind != TOML_TABLE ? v : NULL;
 }
 
-/* What is written where only a table makes sense. */
+/* Warns about values where a table is required. */
 static void check_tables(struct settings *s)
 {
 	const char *file = s->files[FILE_CONFIG].path;
@@ -555,7 +559,7 @@ static void check_tables(struct settings *s)
 				      v->items[i].column, v->items[i].key);
 }
 
-/* Values that no reader could use are told here, once, with their place. */
+/* Warns once about each value of the wrong type, with its place. */
 static void check_values(struct settings *s)
 {
 	for (size_t i = 0; i < s->n_slots; i++) {
@@ -568,7 +572,8 @@ static void check_values(struct settings *s)
 	}
 }
 
-/* Whoever expects another root of the project has to be told. */
+/* Warns if an untrusted .git is ignored, since the project's root is then not
+ * where the user expects it. */
 static void warn_about_git(struct settings *s)
 {
 	char *line = project_ignored_git(s->cwd);
@@ -578,7 +583,7 @@ static void warn_about_git(struct settings *s)
 	free(line);
 }
 
-/* The last warning makes room for how many there are beside it. */
+/* Replaces the last warning by the number of warnings that were left out. */
 static void warn_of_rest(struct settings *s)
 {
 	char **last;
@@ -707,7 +712,7 @@ const char *settings_env_plain(const struct settings *s, const char *name)
 	return v ? v->value : NULL;
 }
 
-/* The slot of a whole key of config.toml. */
+/* Returns the slot with this full key in config.toml. */
 static struct setting_slot *slot_by_path(const struct settings *s,
 					 const char *path)
 {

@@ -1,9 +1,9 @@
-/* settings_env.c - the environment of a program, and what in it is secret. */
+/* settings_env.c - environments of programs, and which variables are secret. */
 /* SPDX-License-Identifier: MIT */
 /*
- * First which variables are secret, by their rows, by what config.toml names,
- * or by their look; then the four environments that programs get; at the end
- * the wiping of our own.
+ * First, which variables are secret: by their rows, because config.toml names
+ * them, or by their name. Then the four environments for programs. At the end,
+ * wiping of dcode's own environment.
  */
 #include "config/settings_env.h"
 
@@ -17,7 +17,7 @@
 #include "base/str.h"
 #include "config/settings_impl.h"
 
-enum { SHORTEST = 8 }; /* bytes of a variable that only looks secret */
+enum { SHORTEST = 8 }; /* minimum bytes of a variable that only looks secret */
 
 struct each {
 	void (*call)(void *arg, const char *name, const char *value);
@@ -62,8 +62,8 @@ static void report_var(const struct env_var *v, size_t shortest,
 		each->call(each->arg, v->name, v->value);
 }
 
-/* The user's values and a project's: not only the one that counts, for those
- * behind it are secrets as well. */
+/* Reports all values of a variable, the user's and the project's: overridden
+ * ones are secret too. */
 static void each_of_name(const struct settings *s, const char *name,
 			 size_t shortest, const struct each *each)
 {
@@ -133,7 +133,7 @@ static void each_variable(const struct settings *s, const struct each *each)
 	}
 }
 
-/* ${NAME} within a string of config.toml. */
+/* Reports each ${NAME} in a string of config.toml. */
 static void each_named(const struct settings *s, const char *text,
 		       const struct each *each)
 {
@@ -149,8 +149,9 @@ static void each_named(const struct settings *s, const char *text,
 	}
 }
 
-/* A member is secret by its name or by that of a table around it; one named
- * ..._env or credentials names variables that hold secrets. */
+/* Reports the secrets in a table of config.toml. A member is secret by its own
+ * name or that of a table around it. Members named ..._env or credentials
+ * contain names of secret variables. */
 static void each_member(const struct settings *s, const struct toml_value *v,
 			bool secret, const struct each *each)
 {
@@ -166,7 +167,7 @@ static void each_member(const struct settings *s, const struct toml_value *v,
 		} else if (item->kind == TOML_STRING && name &&
 			   (ends_nocase(str_of(name), "_env") ||
 			    !strcmp(name, "credentials"))) {
-			/* A stored one is told when the store is opened. */
+			/* stored keys are reported when the store is opened */
 			each_of_name(s, item->text, 1, each);
 		} else if (item->kind == TOML_STRING && hidden && name) {
 			each->call(each->arg, name, item->text);
@@ -174,7 +175,7 @@ static void each_member(const struct settings *s, const struct toml_value *v,
 	}
 }
 
-/* As settings_each_secret(), but for what only looks secret. */
+/* Like settings_each_secret(), but without variables that only look secret. */
 static void settings_each_key(const struct settings *s,
 			      void (*each)(void *arg, const char *name,
 					   const char *value),
@@ -208,7 +209,7 @@ static void wipe_line(char *line)
 	free(line);
 }
 
-/* Instead of what there was of this name; without a value only away. */
+/* Replaces the variable of this name; without a value removes it. */
 static void set_var(struct list *l, const char *name, const char *value)
 {
 	size_t len = strlen(name);

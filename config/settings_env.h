@@ -1,4 +1,4 @@
-/* settings_env.h - the environment that a program of the user's is given. */
+/* settings_env.h - makes the environments of programs that dcode starts. */
 /* SPDX-License-Identifier: MIT */
 #ifndef CONFIG_SETTINGS_ENV_H
 #define CONFIG_SETTINGS_ENV_H
@@ -6,36 +6,37 @@
 struct settings;
 
 /*
- * Environments for programs, from what was exported alone: NAME=value,
- * NULL-terminated, owned. No variable of a .env file is in them. A list of
- * names that are dangerous there cannot be complete: KUBECONFIG,
- * DOTNET_STARTUP_HOOKS, LUA_INIT and PYTHONPLATLIBDIR all run code.
+ * Environments for programs: NAME=value strings, NULL-terminated, owned. They
+ * contain only exported variables and none of .env files, since no list of
+ * dangerous names could be complete: KUBECONFIG, DOTNET_STARTUP_HOOKS, LUA_INIT
+ * and PYTHONPLATLIBDIR all run code.
  */
 /*
- * For programs that dcode starts by itself (a provider's, Python, pip, bwrap,
- * credential_process): PATH has no empty or relative entry. For a sandbox
- * provider's program (else NULL) there are also the keys, stored ones too, that
- * its entry in config.toml names as credentials, or that the built-in provider
- * of this name takes; no other stored key.
+ * For programs that dcode starts itself (a provider's, Python, pip, bwrap,
+ * credential_process). PATH has no empty or relative entries. provider: for a
+ * sandbox provider's program, adds the keys, including stored ones, that its
+ * entry in config.toml names as credentials or that the built-in provider of
+ * this name uses; NULL for other programs. Other stored keys are never added.
  */
 char **settings_environ(const struct settings *s, const char *provider);
-/* The same without the keys that dcode itself takes or config.toml names: for a
- * program that passes on to others what its own configuration tells it to
+/* Like settings_environ(), but without keys that dcode uses or config.toml
+ * names: for a program whose own configuration may pass variables on to others
  * (SendEnv of ssh). */
 char **settings_environ_keyless(const struct settings *s);
-/* For commands of the user's and of the model on this machine: as exported. */
+/* For commands of the user and of the model on this machine: all exported
+ * variables. */
 char **settings_environ_exported(const struct settings *s);
-/* Zeroes before it frees: some are secret. */
-/* For what a repository brings and the user allowed (hooks, MCP servers): HOME,
- * LOGNAME, PATH (absolute entries), SHELL, TERM, USER, LANG, LC_* and TMPDIR.
- * Keys that were exported are no business of such a program. */
+/* For programs of a repository that the user allowed (hooks, MCP servers): only
+ * HOME, LOGNAME, PATH (absolute entries), SHELL, TERM, USER, LANG, LC_* and
+ * TMPDIR. Such programs must not get exported keys. */
 char **settings_environ_project(const struct settings *s);
+/* Zeroes the strings before it frees them, since some are secret. */
 void settings_environ_free(char **env);
-/* The value of a variable that was exported, else NULL. Borrowed. */
+/* Returns the value of an exported variable, else NULL. Borrowed. */
 const char *settings_exported(const struct settings *s, const char *name);
 
-/* Once the settings are loaded: overwrites in the process's own environment,
- * which /proc and every library can read, what must never be shown. */
+/* Call after the settings are loaded. Overwrites secrets in the process's own
+ * environment, which /proc and every library can read. */
 void settings_wipe_environ(const struct settings *s, char **environ);
 
 #endif

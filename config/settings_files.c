@@ -1,9 +1,9 @@
-/* settings_files.c - config.toml, the machine's policy, .env files. */
+/* settings_files.c - reads config.toml, the machine's policy and .env files. */
 /* SPDX-License-Identifier: MIT */
 /*
- * In order: config.toml and the .env files; settings of the Python program
- * that dcode does not have; unknown keys; the guard, which refuses to run if
- * something that restricts cannot be read; the machine's policy.
+ * In order: config.toml and the .env files; settings that only the Python
+ * program has; unknown keys; the guard, which prevents a run if a restriction
+ * cannot be read; the machine's policy.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -25,8 +25,8 @@
 
 struct foreign_key {
 	const char *path; /* "interpreter.enable_interpreter" */
-	unsigned kinds;   /* bits of 1 << toml_kind that it may have; 0: any */
-	bool part;        /* a table: stands for everything in it */
+	unsigned kinds; /* bit set of allowed kinds (1 << toml_kind); 0: any */
+	bool part;      /* a table: matches every key in it */
 };
 
 enum {
@@ -54,8 +54,9 @@ void settings_warn(struct settings *s, const char *fmt, ...)
 	s->warnings[s->n_warnings++] = xstrdup(line);
 }
 
-/* Opens a regular file; never waits (a .env may be a FIFO). -1 with errno,
- * ENOENT also for /dev/null and its like, EINVAL for what is no file. */
+/* Opens a regular file without blocking (a .env may be a FIFO). Returns -1 with
+ * errno: ENOENT also for character devices like /dev/null, EINVAL for anything
+ * else that is not a file. */
 static int open_file(const char *path, struct stat *st)
 {
 	int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
@@ -69,10 +70,11 @@ static int open_file(const char *path, struct stat *st)
 	return -1;
 }
 
-/* Closes fd. -1 with errno; EFBIG when the file does not fit. */
+/* Reads the file and closes fd. -1 with errno; EFBIG if it does not fit. */
 static int read_file(int fd, const struct stat *st, struct buf *out)
 {
-	size_t size = (size_t)st->st_size + 1; /* one more to see the end */
+	/* one extra byte to detect the end */
+	size_t size = (size_t)st->st_size + 1;
 	ssize_t n = 0;
 	char *room;
 
@@ -110,7 +112,8 @@ static void break_config(struct settings *s, const char *why,
 	settings_warn(s, "%s (the file is not used)", detail);
 }
 
-/* The user has a file, elsewhere, which is not there now. */
+/* True for a link whose target does not exist: the user meant to have a
+ * file. */
 static bool is_dangling(const char *path)
 {
 	struct stat st;
@@ -119,8 +122,8 @@ static bool is_dangling(const char *path)
 	       stat(path, &st) < 0;
 }
 
-/* An empty table when there is no file. -1: ERR_SYSTEM, or what toml_parse()
- * says. */
+/* Parses a TOML file. A missing file gives an empty table. Fails with
+ * ERR_SYSTEM or an error of toml_parse(). */
 static int read_toml(struct settings_file *file, struct toml_value *root,
 		     struct error *err)
 {
@@ -160,8 +163,8 @@ static bool describes_own(const struct toml_value *v)
 	       toml_get(v, "command") || toml_get(v, "http");
 }
 
-/* [sandboxes.providers.podman] becomes the table of docker, which is the same
- * provider, unless it describes one of its own. */
+/* Renames the table [sandboxes.providers.podman] to docker, the same provider,
+ * unless it describes a provider of its own. */
 static void join_names(struct settings *s, const struct settings_file *file,
 		       struct toml_value *root)
 {
@@ -205,7 +208,8 @@ void settings_read_config(struct settings *s)
 		join_names(s, &s->files[FILE_CONFIG], &s->config);
 }
 
-/* Also EACCES when a folder above cannot be searched: that says nothing. */
+/* True if the file exists but cannot be opened. Not for EACCES of a directory
+ * above, which does not tell whether the file exists. */
 static bool there_but_closed(const char *path)
 {
 	struct stat st;
@@ -213,7 +217,8 @@ static bool there_but_closed(const char *path)
 	return errno == EACCES && stat(path, &st) == 0 && S_ISREG(st.st_mode);
 }
 
-/* A file that somebody else put above us, in /tmp perhaps, is not ours. */
+/* True if the file is trusted: another user may have put one into a directory
+ * above, such as /tmp. */
 static bool is_counted(struct settings *s, const char *dir, const char *path,
 		       uid_t owner)
 {
@@ -225,8 +230,8 @@ static bool is_counted(struct settings *s, const char *dir, const char *path,
 	return rc == 0;
 }
 
-/* The nearest .env that counts from cwd upwards, its path owned, or NULL; *fd
- * is -1 when it is there but cannot be read. */
+/* Finds the nearest trusted .env from cwd upwards. Returns its path (owned), or
+ * NULL. *fd is -1 if it exists but cannot be read. */
 static char *find_project(struct settings *s, int *fd, struct stat *st)
 {
 	uid_t owner = project_owner(s->cwd);
@@ -297,7 +302,7 @@ static void read_project(struct settings *s, const struct stat *user_file)
 		return;
 	if (fd >= 0 && st.st_dev == user_file->st_dev &&
 	    st.st_ino == user_file->st_ino) {
-		close(fd); /* below ~/.deepagents: it is the user's own */
+		close(fd); /* below ~/.deepagents, so it is the user's own */
 		free(path);
 		return;
 	}
@@ -343,8 +348,9 @@ enum {
 	LIST = 1 << TOML_ARRAY,
 };
 
-/* Its documentation, "Configuration", version 0.1.59 and later. A row before
- * the one of the table that it is in. */
+/* Keys of the Python program that dcode does not have, from its documentation
+ * ("Configuration", version 0.1.59 and later). The row of a key precedes that
+ * of its table. */
 static const struct foreign_key keys[] = {
 	{ "agents", ANY, true },
 	{ "async_subagents", ANY, true },
@@ -380,7 +386,8 @@ static const struct foreign_key keys[] = {
 	{ "warnings", ANY, true },
 };
 
-/* Those that have no key in config.toml, or another one here. */
+/* Variables of the Python program that have no key in config.toml or a
+ * different one in dcode. */
 static const char *const variables[] = {
 	"AUTO_CLASSIFIER_MODEL",
 	"AUTO_CLASSIFIER_TIMEOUT",
@@ -438,7 +445,7 @@ static const char *const variables[] = {
 	"YOLO_SWITCHER",
 };
 
-/* The row of this key or of the table that it is in, or NULL. */
+/* Returns the row of this key or of a table around it, or NULL. */
 static const struct foreign_key *foreign_key_find(const char *path)
 {
 	for (size_t i = 0; i < sizeof(keys) / sizeof(keys[0]); i++) {
@@ -456,8 +463,7 @@ static int compare(const void *name, const void *row)
 	return strcmp(name, *(const char *const *)row);
 }
 
-/* Whether it is a variable of the Python program, DEEPAGENTS_CODE_X, that dcode
- * does not read. */
+/* True for a DEEPAGENTS_CODE_X variable that only the Python program reads. */
 static bool foreign_variable(const char *name)
 {
 	static const char prefix[] = "DEEPAGENTS_CODE_";
@@ -468,7 +474,7 @@ static bool foreign_variable(const char *name)
 		       sizeof(variables[0]), compare);
 }
 
-/* Of [models.providers.NAME]: those that only the Python program reads. */
+/* Keys of [models.providers.NAME] that only the Python program reads. */
 static const char *const model_keys[] = { "api_key_url", "class_path",
 					  "display_name", "short_name" };
 
@@ -478,31 +484,32 @@ static const char providers[] = "sandboxes.providers.";
 
 enum {
 	FOREIGN_BYTES = 300,
-	MOST_UNKNOWN = 10, /* lines */
+	MOST_UNKNOWN = 10, /* warning lines */
 };
 
 struct names {
-	const char **list; /* owned array of borrowed or kept strings */
-	char **kept;       /* owned */
+	/* borrowed strings, or those in kept; the array is owned */
+	const char **list;
+	char **kept; /* owned */
 	size_t n;
 };
 
-/* What is met while keys are looked at. */
+/* Found while the keys are checked. */
 struct unknown {
-	struct buf foreign; /* names of the Python program's */
-	size_t n;           /* unknown ones */
+	struct buf foreign; /* names of the Python program's settings */
+	size_t n;           /* number of unknown keys */
 };
 
 static void check_table(struct settings *s, const struct toml_value *table,
 			const char *prefix, struct unknown *u);
 
-struct key_level { /* one table */
+struct key_level { /* a table during the check */
 	const char *prefix;
-	struct names names; /* collected for the first unknown key */
+	struct names names; /* filled at the first unknown key */
 };
 
-/* The part of a known path that stands below prefix: "default" of
- * "models.default" below "models". */
+/* Adds the part of a known path directly below prefix: "default" of
+ * "models.default" for "models". */
 static void add_part(struct names *names, const char *path, const char *prefix)
 {
 	size_t len = strlen(prefix);
@@ -517,7 +524,7 @@ static void add_part(struct names *names, const char *path, const char *prefix)
 	names->n++;
 }
 
-/* The keys of a table among settings_keys. */
+/* Adds the keys of a table in settings_keys. */
 static void add_table(struct names *names, const char *table)
 {
 	for (const struct setting_key *k = settings_keys; k->key; k++)
@@ -557,7 +564,7 @@ static void warn_unknown(struct settings *s, const struct toml_value *v,
 	const char *near;
 	size_t far = key.len / 3 + 1;
 
-	/* The line after the last one says how many more there are. */
+	/* One more is counted: the last line gives the number of the others. */
 	if (++u->n >= MOST_UNKNOWN + 1)
 		return;
 	near = nearest_name(key, names->list, names->n);
@@ -569,7 +576,7 @@ static void warn_unknown(struct settings *s, const struct toml_value *v,
 		      near ? near : "", near ? "?)" : ")");
 }
 
-/* True for a row, and for a table on the way to one. */
+/* True if path is a setting or a table that contains one. */
 static bool leads_somewhere(const struct settings *s, const char *path)
 {
 	size_t len = strlen(path);
@@ -589,7 +596,7 @@ static bool is_row(const struct settings *s, const char *path)
 	return false;
 }
 
-/* The entries of one table, whose name is path. */
+/* Warns about unknown keys in one table, whose name is path. */
 static void check_entries(struct settings *s, const struct toml_value *table,
 			  const char *path, const struct names *names,
 			  struct unknown *u)
@@ -626,7 +633,8 @@ static void check_model_providers(struct settings *s,
 	names_release(&names);
 }
 
-/* A misspelt cap is none. */
+/* Warns about unknown names in [limits]: a misspelt cap would silently not
+ * apply. */
 static void check_limits(struct settings *s, const struct toml_value *limits,
 			 struct unknown *u)
 {
@@ -637,14 +645,16 @@ static void check_limits(struct settings *s, const struct toml_value *limits,
 	names_release(&names);
 }
 
-/* A program or a service of the user's: its params are its own. */
+/* True if the entry is a program or a service of the user, which defines its
+ * own params. */
 static bool runs_itself(const struct toml_value *entry)
 {
 	return toml_get(entry, "command") || toml_get(entry, "class_path") ||
 	       toml_get(entry, "http");
 }
 
-/* Below this path names are the user's own, or read by somebody else. */
+/* True if the names below this path are chosen by the user, or checked by other
+ * code. */
 static bool is_free(const struct settings *s, const char *path,
 		    const struct toml_value *v)
 {
@@ -654,12 +664,12 @@ static bool is_free(const struct settings *s, const char *path,
 		return !leads_somewhere(s, path);
 	if (str_starts(p, "retries.") && v->kind == TOML_TABLE)
 		return true;
-	/* the other keys of an entry are checked where it is read */
+	/* other keys of an entry are checked where they are read */
 	return str_starts(p, providers) && v->kind != TOML_TABLE &&
 	       !strstr(path, ".params.");
 }
 
-/* True when the keys of the table at this path are checked, too. */
+/* True if the keys of the table at this path must be checked too. */
 static bool leads_on(const struct settings *s, const struct toml_value *v,
 		     const char *path, bool entry)
 {
@@ -683,7 +693,7 @@ static void add_foreign(struct buf *names, const char *path)
 		names->ptr[names->len = before] = '\0';
 }
 
-/* Names those of the Python program that dcode does not have, in one line. */
+/* Stores one line that names the Python program's settings. */
 static void note_foreign(struct settings *s, const struct buf *names)
 {
 	if (names->len)
@@ -741,7 +751,7 @@ void settings_check_unknown(struct settings *s)
 	buf_release(&u.foreign);
 	if (u.n <= MOST_UNKNOWN)
 		return;
-	/* The place of the last line. */
+	/* replaces the last line */
 	free(s->warnings[--s->n_warnings]);
 	settings_warn(s, "%s: and %zu more unknown settings; ignored",
 		      s->files[FILE_CONFIG].path, u.n - MOST_UNKNOWN + 1);
@@ -768,14 +778,14 @@ void settings_check_variables(struct settings *s)
 }
 
 /*
- * A file that does not parse, or a key of the wrong type, is like no setting.
- * Where that setting is a cap, a list of what may run or an isolation, a run
- * without it does more than its user allowed, and in a script nobody reads the
- * warning. settings_unguarded() names the first such fault; cmd/policy.c ends
- * the run, or asks.
+ * An invalid file or a key of the wrong type has the effect of a missing
+ * setting. If that setting is a cap, a list of allowed commands or an
+ * isolation, the run would be allowed more than the user intended, and nobody
+ * reads warnings of scripts. settings_unguarded() returns the first such fault;
+ * cmd/policy.c then ends the run or asks.
  */
 
-/* Settings that restrict. A name that ends in a dot stands for its section. */
+/* Settings that restrict. A name with a final dot stands for its section. */
 static const char *const core_keys[] = {
 	"approvals.",
 	"limits",
@@ -797,7 +807,8 @@ static const char *const core_keys[] = {
 	"workspace.",
 };
 
-/* The same of sandboxes.providers.NAME.params: network, isolation, and caps. */
+/* Restricting keys of sandboxes.providers.NAME.params: network, isolation and
+ * caps. */
 static const char *const params[] = {
 	"auto_delete",
 	"bind",
@@ -858,7 +869,7 @@ static bool restricts(const struct setting_slot *slot)
 	return false;
 }
 
-/* The first fault stays. */
+/* Sets *fault unless it is set. */
 static void note_fault(char **fault, const struct settings *s, int file,
 		       const struct toml_value *v, const char *path,
 		       const char *wanted)
@@ -872,7 +883,7 @@ static void note_fault(char **fault, const struct settings *s, int file,
 				   strchr("ai", kind[0]) ? "an" : "a", kind);
 }
 
-/* "5 or 0.50", as the reader of the cap takes it. */
+/* True for an amount that the cap accepts: "5 or 0.50". */
 static bool is_amount(const struct toml_value *v)
 {
 	char *end = NULL;
@@ -883,7 +894,7 @@ static bool is_amount(const struct toml_value *v)
 	       (v->kind == TOML_FLOAT && isfinite(v->real) && v->real > 0);
 }
 
-/* Parts of rows that are tables, which their readers take apart. */
+/* Checks [limits], a row that is a table whose members its users parse. */
 static void guard_limits(char **fault, const struct settings *s, int file,
 			 const struct toml_value *root)
 {
@@ -926,8 +937,8 @@ static void guard_models(char **fault, const struct settings *s, int file,
 		}
 }
 
-/* A section that is not one hides all that was written into it. section: bytes
- * of path. */
+/* Reports the section, or a table around it, if it is not a table, since its
+ * settings then have no effect. section is a part of path. */
 static void guard_section(char **fault, const struct settings *s, int file,
 			  const struct toml_value *root, struct str section)
 {
@@ -961,7 +972,7 @@ void settings_guard_tables(const struct settings *s, int file,
 		struct str section = { slot->path,
 				       dot ? (size_t)(dot - slot->path) : 0 };
 
-		/* Rows of one section follow each other. */
+		/* rows of one section are adjacent */
 		if ((slot->group && !sandboxes) || str_eq(section, before) ||
 		    !restricts(slot))
 			continue;
@@ -1000,7 +1011,7 @@ static void refuse_key(struct settings *s, const struct toml_value *v,
 				  v->line, v->column, path, why);
 }
 
-/* A row's key, or something inside a row that is a table. */
+/* Returns the slot of a key, or of the table setting that contains it. */
 static const struct setting_slot *slot_of(const struct settings *s,
 					  const char *path)
 {
@@ -1022,8 +1033,9 @@ static bool is_text(const struct toml_value *v, const char *text)
 }
 
 /*
- * The file is the Python program's too. What it says of parts that dcode does
- * not have holds by itself; what demands such a part cannot be honoured.
+ * The Python program uses the same file. What it sets for features that dcode
+ * lacks needs no enforcement; but what requires such a feature cannot be
+ * honoured.
  */
 static void check_foreign(struct settings *s, const struct toml_value *v,
 			  const char *path)
@@ -1067,7 +1079,8 @@ static void check_keys(struct settings *s, const struct toml_value *table,
 	}
 }
 
-/* Tables grow into each other, anything else is replaced. Empties from. */
+/* Merges from into `into`: tables are merged, other values are replaced.
+ * Empties from. */
 static void merge_tables(struct toml_value *into, struct toml_value *from)
 {
 	for (size_t i = 0; i < from->n_items; i++) {
@@ -1090,7 +1103,8 @@ static void merge_tables(struct toml_value *into, struct toml_value *from)
 	toml_release(from);
 }
 
-/* After the user's file, before anything is resolved. */
+/* Reads the policy. Call after the user's file and before settings are
+ * resolved. */
 void settings_read_policy(struct settings *s)
 {
 	struct settings_file *file = &s->files[FILE_POLICY];
@@ -1109,7 +1123,7 @@ void settings_read_policy(struct settings *s)
 	merge_tables(&s->config, &copy);
 }
 
-/* Once every row is resolved. */
+/* Checks the policy. Call after all rows are resolved. */
 void settings_check_policy(struct settings *s)
 {
 	check_keys(s, &s->policy, "");

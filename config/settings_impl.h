@@ -1,4 +1,4 @@
-/* settings_impl.h - what the parts of settings share; not for others. */
+/* settings_impl.h - shared by the files of settings; not for other code. */
 /* SPDX-License-Identifier: MIT */
 #ifndef CONFIG_SETTINGS_IMPL_H
 #define CONFIG_SETTINGS_IMPL_H
@@ -9,17 +9,17 @@
 #include "config/hash.h"
 #include "config/settings.h"
 
-/* One row and the strongest layer that sets it. */
+/* One row of the schema with its value of highest precedence. */
 struct setting_slot {
 	const struct setting *row;
 	const char *group; /* borrowed; NULL for the core */
-	char *path;        /* owned; the whole key in config.toml */
+	char *path;        /* full key in config.toml; owned */
 	enum setting_source source;
-	const char *text;              /* of a flag or variable; borrowed */
-	const struct toml_value *toml; /* of config.toml or the default */
+	const char *text; /* value of a flag or variable; borrowed */
+	const struct toml_value *toml; /* value in config.toml, or fallback */
 	char *flag;                    /* owned */
 	struct toml_value fallback;    /* owned */
-	char **list;                   /* owned: SETTING_LIST's strings */
+	char **list; /* owned: the strings of a SETTING_LIST */
 	size_t n_list;
 };
 
@@ -30,33 +30,35 @@ struct old_vault {
 };
 
 struct settings {
-	char *home; /* owned, as the next two */
+	char *home; /* owned, like the next two */
 	char *cwd;
 	char *dir;
-	struct env env; /* exported, and the user's .env */
-	/* The project's .env, apart from env so that no other look-up finds
-	 * it: see settings_stored.c. */
+	struct env env; /* exported variables and the user's .env */
+	/* The project's .env. Separate from env, so that other look-ups do not
+	 * find it: see settings_stored.c. */
 	struct dotenv project;
-	struct toml_value config; /* an empty table when missing or broken */
+	struct toml_value config; /* empty table if missing or invalid */
 	char *broken;             /* owned, or NULL */
 	char *unguarded;          /* owned, or NULL: settings_unguarded() */
-	struct toml_value policy; /* the machine's; what it sets is in config,
-				     too */
-	char *policy_error;       /* owned, or NULL */
-	char **warnings;          /* owned */
+	/* the machine's policy; its values are in config, too */
+	struct toml_value policy;
+	char *policy_error; /* owned, or NULL */
+	char **warnings;    /* owned */
 	size_t n_warnings;
-	size_t untold; /* warnings beyond the most that are told */
+	size_t untold; /* number of warnings left out */
 	char *foreign; /* owned, or NULL: see settings_foreign() */
-	struct settings_file files[FILES];  /* paths owned */
-	const struct setting_group *groups; /* borrowed while it is loaded */
-	struct setting_slot *slots;         /* owned */
+	struct settings_file files[FILES]; /* paths owned */
+	/* borrowed; used only while loading */
+	const struct setting_group *groups;
+	struct setting_slot *slots; /* owned */
 	size_t n_slots;
-	struct hash slot_index; /* a row's key: its numbers in slots */
+	struct hash slot_index; /* from a row's key to indexes of slots */
 	const struct settings_store *store; /* borrowed, or NULL */
-	pthread_mutex_t vault_lock;         /* guards the next two */
+	pthread_mutex_t vault_lock;         /* guards the next two fields */
 	bool vault_tried;
-	struct vault *vault;          /* owned; NULL when it cannot be opened */
-	struct old_vault *old_vaults; /* owned; before changes of our own */
+	struct vault *vault; /* owned; NULL if it is not open */
+	/* owned; from before dcode changed the store: values are borrowed */
+	struct old_vault *old_vaults;
 	size_t n_old_vaults;
 };
 
@@ -66,35 +68,36 @@ void settings_warn(struct settings *s, const char *fmt, ...)
 void settings_read_config(struct settings *s);
 void settings_read_dotenv(struct settings *s, bool project);
 
-/* *fault, where it is still NULL, becomes (owned) the first
- * section of root that restricts and is not a table, or part of a table that
- * has the wrong type. file: FILE_CONFIG or FILE_POLICY. */
+/* Sets *fault, unless it is set, to the first restricting section of root that
+ * is not a table, or to the first part of such a table with the wrong type. The
+ * caller owns it. file: FILE_CONFIG or FILE_POLICY. */
 void settings_guard_tables(const struct settings *s, int file,
 			   const struct toml_value *root, char **fault);
-/* Once every row is resolved: the same of rows that config.toml sets. */
+/* Like settings_guard_tables(), for the values set by config.toml. Call after
+ * all rows are resolved. */
 void settings_guard_values(struct settings *s);
 
-/* Warns about keys of the user's file. */
+/* Warns about unknown keys in config.toml. */
 void settings_check_unknown(struct settings *s);
-/* Adds variables of the Python program to the line about its settings. */
+/* Adds the Python program's variables to the line about its settings. */
 void settings_check_variables(struct settings *s);
 
 void settings_read_policy(struct settings *s);
 void settings_check_policy(struct settings *s);
-/* 0 when text can be read as the row's type. */
+/* Returns 0 if the slot's value has the row's type. */
 int setting_slot_check(const struct settings *s,
 		       const struct setting_slot *slot, struct error *err);
 
-/* settings_stored.c: where the user has no credential of that vendor, the
- * project's value of this row; else NULL. */
+/* In settings_stored.c. Returns the project's value of this row if the user has
+ * no credential of that vendor; else NULL. */
 const char *setting_slot_project(const struct settings *s,
 				 const struct setting_slot *slot);
 
-/* Of dcode auth set, for this variable; NULL where a
- * prefixed one overrules it. Borrowed. */
+/* Returns the key or address stored by dcode auth set for this variable; NULL
+ * if DEEPAGENTS_CODE_variable overrides it. Borrowed. */
 const char *settings_stored(const struct settings *s, const char *variable);
-/* The array of variables that an entry of sandboxes.providers wants handed
- * over, or NULL. */
+/* Returns the array of variables that an entry of sandboxes.providers requests
+ * as credentials, or NULL. */
 const struct toml_value *settings_credentials(const struct toml_value *entry);
 void settings_store_close(struct settings *s);
 

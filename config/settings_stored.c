@@ -1,10 +1,10 @@
-/* settings_stored.c - keys: stored, exported, or of a project. */
+/* settings_stored.c - finds keys: stored, exported, or in a project's .env. */
 /* SPDX-License-Identifier: MIT */
 /*
- * Begin reading at settings_env(). The user's own keys win; a project's key
- * (setting_slot_project()) is used only where the user has none for the same
- * vendor. The vault is opened when a key is first looked for, since it may ask
- * for a passphrase.
+ * Begin reading at settings_env(). The user's own keys have precedence. A
+ * project's key (setting_slot_project()) is used only if the user has none for
+ * the same vendor. The vault is opened when a key is first needed, since that
+ * may ask for a passphrase.
  */
 #include <pthread.h>
 #include <stdlib.h>
@@ -22,7 +22,7 @@ typedef bool each_fn(void *arg, const struct settings_credential *c);
 
 struct stored_search {
 	const char *name;
-	char *variable; /* owned; of its key */
+	char *variable; /* of the stored key; owned */
 };
 
 struct naming {
@@ -30,7 +30,7 @@ struct naming {
 	char *name; /* owned */
 };
 
-/* The name that the key of this row is stored under, or NULL. Owned. */
+/* Returns the name under which this row's key is stored, or NULL. Owned. */
 static char *row_name(const struct settings *s, const struct setting_slot *slot)
 {
 	const char *group = slot->group;
@@ -43,7 +43,8 @@ static char *row_name(const struct settings *s, const struct setting_slot *slot)
 			       ? NULL
 			       : xstrdup(slot->row->key + sizeof(core_names) -
 					 1);
-	/* A provider's first secret has its name alone. */
+	/* A provider's first secret is stored under the provider's name
+	 * alone. */
 	for (size_t i = 0; i < s->n_slots; i++)
 		if (s->slots[i].group && s->slots[i].row->env &&
 		    s->slots[i].row->flags & SETTING_SECRET &&
@@ -54,7 +55,8 @@ static char *row_name(const struct settings *s, const struct setting_slot *slot)
 	return NULL;
 }
 
-/* [models.providers.NAME] api_key_env = "..." */
+/* Returns the variable in [models.providers.NAME] api_key_env = "...", or
+ * NULL. */
 static const char *named_env(const struct toml_value *provider)
 {
 	const struct toml_value *v = provider->kind == TOML_TABLE
@@ -73,8 +75,8 @@ const struct toml_value *settings_credentials(const struct toml_value *entry)
 	return v && v->kind == TOML_ARRAY ? v : NULL;
 }
 
-/* The next ${NAME} in the headers of [sandboxes.providers.X.http]; *item and
- * *at, from 0, are where. Owned, or NULL. */
+/* Returns the next ${NAME} in the headers of [sandboxes.providers.X.http].
+ * *item and *at, initially 0, are the position. Owned, or NULL. */
 static char *next_header_env(const struct toml_value *provider, size_t *item,
 			     size_t *at)
 {
@@ -108,8 +110,9 @@ static char *header_env(const struct toml_value *provider)
 	return next_header_env(provider, &item, &at);
 }
 
-/* With a key of the user's in another header, a project's variable would
- * choose what that key is used for: X-Organization. */
+/* True if the user has a key for one of the headers. Then the project must not
+ * set the others: a variable in a header such as X-Organization could decide
+ * what the user's key is used for. */
 static bool user_has_header(const struct settings *s,
 			    const struct toml_value *provider)
 {
@@ -125,8 +128,8 @@ static bool user_has_header(const struct settings *s,
 	return found;
 }
 
-/* The i-th variable that an entry of sandboxes.providers takes a key from: that
- * of its headers, then its credentials. Owned, or NULL. */
+/* Returns the i-th variable with a key of an entry of sandboxes.providers:
+ * first that of its headers, then those in credentials. Owned, or NULL. */
 static char *service_variable(const struct toml_value *entry, size_t i)
 {
 	const struct toml_value *list = settings_credentials(entry);
@@ -141,7 +144,7 @@ static char *service_variable(const struct toml_value *entry, size_t i)
 	return xstrdup(list->items[i].text);
 }
 
-/* A model vendor's name: its key is no sandbox's. */
+/* True for the name of a model vendor, whose key is not a sandbox's. */
 static bool is_of_models(const struct settings *s, const char *name)
 {
 	const struct toml_value *own = settings_toml(s, "models.providers");
@@ -157,7 +160,8 @@ static bool is_of_models(const struct settings *s, const char *name)
 	return found;
 }
 
-/* The first has the provider's name alone. Owned. */
+/* Returns the name for storing a service's key. The first one is the provider's
+ * name alone. Owned. */
 static char *service_name(const struct settings *s, const char *key, size_t i,
 			  const char *variable)
 {
@@ -216,7 +220,7 @@ static bool each_of_entry(const struct settings *s,
 	return on;
 }
 
-/* What config.toml's own sandbox services need. */
+/* Calls each for the keys of the sandbox services that config.toml defines. */
 static bool each_service(const struct settings *s, each_fn *each, void *arg)
 {
 	const struct toml_value *all = settings_toml(s, "sandboxes.providers");
@@ -294,7 +298,7 @@ static void open_vault(struct settings *s)
 	free(dir);
 }
 
-/* Opened by the first look-up that needs it, on any thread. */
+/* Returns a stored entry. The first call, on any thread, opens the vault. */
 static const struct vault_entry *find_entry(const struct settings *set,
 					    const char *name)
 {
@@ -311,7 +315,8 @@ static const struct vault_entry *find_entry(const struct settings *set,
 	return e;
 }
 
-/* A passphrase takes the place of the file with the key. */
+/* True if opening the stored keys would ask for a passphrase: there is no key
+ * file. */
 static bool would_ask(const struct settings *set)
 {
 	struct settings *s = (struct settings *)set;
@@ -338,7 +343,7 @@ const char *settings_env_unasked(const struct settings *s, const char *name)
 	return v && v->value[0] ? v->value : NULL;
 }
 
-/* True when the prefixed variable is set, even to nothing. */
+/* True if DEEPAGENTS_CODE_variable is set, even if empty. */
 static bool overruled(const struct settings *s, const char *variable)
 {
 	return env_prefixed(&s->env, variable) != NULL;
@@ -353,7 +358,8 @@ static bool match_variable(void *arg, const struct settings_credential *c)
 	return !s->name;
 }
 
-/* The name that this variable's key is stored under, or NULL. Owned. */
+/* Returns the name under which this variable's key is stored, or NULL.
+ * Owned. */
 static char *name_of(const struct settings *s, const char *variable)
 {
 	const struct toml_value *own = settings_toml(s, "models.providers");
@@ -394,7 +400,7 @@ const char *settings_stored(const struct settings *s, const char *variable)
 	return e ? e->key : NULL;
 }
 
-/* There are stored keys that could not be opened when one was looked for. */
+/* True if there are stored keys that could not be opened. */
 static bool store_failed(const struct settings *set)
 {
 	struct settings *s = (struct settings *)set;
@@ -406,8 +412,8 @@ static bool store_failed(const struct settings *set)
 	return failed;
 }
 
-/* True when config.toml names this variable as the key of a model vendor, or
- * of a service that dcode itself asks. */
+/* True if config.toml names this variable as the key of a model vendor or of a
+ * service that dcode itself contacts. */
 static bool names_key(const struct settings *s, const char *variable)
 {
 	const struct toml_value *own = settings_toml(s, "models.providers");
@@ -443,7 +449,7 @@ static const char *find_stored_url(const struct settings *s,
 	if (!name || overruled(s, variable))
 		return NULL;
 	settings_each_credential(s, match_name, &search);
-	/* An address belongs to its key: not to another one's. */
+	/* A stored address is used only together with its stored key. */
 	if (search.variable && !overruled(s, search.variable))
 		e = find_entry(s, name);
 	free(search.variable);
@@ -510,11 +516,11 @@ const struct toml_value *settings_toml(const struct settings *s,
 }
 
 /*
- * The file comes with a repository, which must not decide whose account is
- * used: with an attacker's RUNLOOP_API_KEY the user's files and tokens would go
- * to the attacker's sandbox. So it supplies a credential only where the user
- * has none of that vendor's, and otherwise only what a setup script names.
- * Nothing else in the program can read it.
+ * The project's .env is part of a repository, which must not decide whose
+ * account is used: with an attacker's RUNLOOP_API_KEY the user's files and
+ * tokens would go into the attacker's sandbox. So the file supplies a
+ * credential only if the user has none of that vendor, and otherwise only
+ * variables that a setup script names. No other code can read it.
  */
 
 static const char *find_project_value(const struct settings *s,
@@ -523,7 +529,8 @@ static const char *find_project_value(const struct settings *s,
 	return dotenv_get(&s->project, str_of(name));
 }
 
-/* Even an empty one: that is how a user turns a credential off. */
+/* True if the user has this variable, even if empty: that is how users turn a
+ * credential off. */
 static bool user_has(const struct settings *s, const char *variable)
 {
 	return env_resolve(&s->env, variable) || settings_stored(s, variable);
@@ -535,8 +542,9 @@ static bool same_vendor(const struct setting_slot *a,
 	return a == b || (a->group && b->group && !strcmp(a->group, b->group));
 }
 
-/* A vendor takes one of several variables: VERCEL_OIDC_TOKEN of a project would
- * come before the user's VERCEL_TOKEN. */
+/* True if the user has any credential of the slot's vendor. A vendor may accept
+ * one of several variables: a project's VERCEL_OIDC_TOKEN would override the
+ * user's VERCEL_TOKEN. */
 static bool user_has_vendor(const struct settings *s,
 			    const struct setting_slot *slot)
 {
@@ -577,7 +585,7 @@ const char *settings_credential(const struct settings *s, const char *variable,
 		 : user_has(s, variable) || !names_key(s, variable))
 		return NULL;
 	if (store_failed(s))
-		return NULL; /* the user may well have one */
+		return NULL; /* the user may have one */
 	if (project && !*project)
 		*project = slot ? slot->row->env : variable;
 	return other;

@@ -1,10 +1,10 @@
-/* toml.c - TOML 1.0: tables, arrays and the document that they make. */
+/* toml.c - parses TOML 1.0: tables, arrays and whole documents. */
 /* SPDX-License-Identifier: MIT */
 /*
- * Begin reading at read_document(): lines are headers or assignments. Which
- * tables may be extended is the difficult part of TOML: the flags of
- * toml_scan.h say how a table came to be. Members are found by one hash of all
- * tables, so that a document with many keys takes linear time.
+ * Begin reading at read_document(): lines are headers or assignments. The
+ * difficult part of TOML is which tables may be extended: the flags in
+ * toml_scan.h record how a table was created. All members are in one hash
+ * table, so that a document with many keys takes linear time.
  */
 #include "config/toml.h"
 
@@ -25,7 +25,7 @@ static void begin_table(struct toml_reader *r, struct toml_value *v,
 	v->flags = ++r->tables << TOML_ID_SHIFT | flags;
 }
 
-/* Room doubles whenever the count is a power of two. */
+/* The capacity doubles whenever the count is a power of two. */
 struct toml_value *toml_append(struct toml_value *holder)
 {
 	size_t n = holder->n_items;
@@ -39,7 +39,7 @@ struct toml_value *toml_append(struct toml_value *holder)
 	return item;
 }
 
-/* The hash of a member: its key, salted by its table's number. */
+/* Returns the hash of a member: its key, with the table's number as scope. */
 static uint64_t code_of(const struct toml_value *table,
 			const struct toml_key *key)
 {
@@ -56,7 +56,8 @@ static struct toml_value *find_item(const struct toml_reader *r,
 	size_t cursor = 0;
 	uint32_t i;
 
-	/* Another table's member may share the code: hence the bound. */
+	/* A member of another table may have the same code, so the index is
+	 * checked. */
 	while (hash_next(&r->names, code, &cursor, &i)) {
 		struct toml_value *item;
 
@@ -85,13 +86,13 @@ add_item(struct toml_reader *r, struct toml_value *table, struct toml_key *key)
 	return item;
 }
 
-/* True if a header or a dotted key may extend it. */
+/* True if a header or a dotted key may extend the table. */
 static bool is_open(const struct toml_value *v)
 {
 	return v->kind == TOML_TABLE && !(v->flags & TOML_CLOSED);
 }
 
-/* With its article. */
+/* Returns the kind of v with its article, for messages. */
 static const char *describe(const struct toml_value *v)
 {
 	if (v->kind == TOML_ARRAY)
@@ -115,7 +116,7 @@ static struct toml_value *refuse(struct toml_reader *r,
 	return NULL;
 }
 
-/* The key before a dot in "a.b = 1". */
+/* Enters, or creates, the table of a key before a dot in "a.b = 1". */
 static struct toml_value *enter_dotted(struct toml_reader *r,
 				       struct toml_value *table,
 				       struct toml_key *key)
@@ -157,7 +158,7 @@ static struct toml_value *find_member(struct toml_reader *r,
 	return NULL;
 }
 
-/* The key before a dot in "[a.b]". */
+/* Enters, or creates, the table of a key before a dot in "[a.b]". */
 static struct toml_value *enter_header(struct toml_reader *r,
 				       struct toml_value *table,
 				       struct toml_key *key, int *depth)
@@ -276,7 +277,7 @@ void toml_release(struct toml_value *root)
 	*root = (struct toml_value){ 0 };
 }
 
-/* key = value, without what follows. */
+/* Parses "key = value", but not the rest of the line. */
 static int read_assignment(struct toml_reader *r, struct toml_value *table,
 			   int depth)
 {
@@ -382,7 +383,7 @@ static int read_array(struct toml_reader *r, struct toml_value *v, int depth)
 	return 0;
 }
 
-/* depth: the level of v, the root being 0. */
+/* Parses a value. depth is its level; the root is at 0. */
 static int read_value(struct toml_reader *r, struct toml_value *v, int depth)
 {
 	struct toml_place at = toml_here(r);
@@ -404,7 +405,7 @@ static int read_value(struct toml_reader *r, struct toml_value *v, int depth)
 	}
 }
 
-/* At '[': opens the table that the lines below belong to. */
+/* Parses a header, at '[', and returns the table for the lines below it. */
 static struct toml_value *read_header(struct toml_reader *r,
 				      struct toml_value *root, int *depth)
 {
@@ -456,7 +457,7 @@ static int read_document(struct toml_reader *r, struct toml_value *root)
 	}
 }
 
-/* Everything else may then rely on well-formed UTF-8. */
+/* Checks for valid UTF-8, which all other functions rely on. */
 static int check_encoding(struct toml_reader *r, struct str text)
 {
 	size_t good = str_utf8_prefix(text);
@@ -568,7 +569,7 @@ const struct toml_value *toml_get(const struct toml_value *table,
 	return member(table, str_of(key));
 }
 
-/* Takes "a" or "\"a.b\"" and the dot behind it off the front. */
+/* Removes a segment, "a" or "\"a.b\"", and the dot after it from the front. */
 static bool next_segment(struct str *rest, struct str *segment)
 {
 	bool quoted = rest->len && rest->ptr[0] == '"';

@@ -1,9 +1,9 @@
-/* toml_scan.c - the tokens of TOML: keys, strings, numbers, dates. */
+/* toml_scan.c - scans TOML tokens: keys, strings, numbers, dates. */
 /* SPDX-License-Identifier: MIT */
 /*
- * Order: places and messages; dates; numbers; strings and keys. Each function
- * leaves the reader behind what it read, or returns -1 with the line and
- * column. Source: toml.io/en/v1.0.0. toml.c makes tables of it.
+ * In order: positions and messages; dates; numbers; strings and keys. Each
+ * function moves the reader past what it read, or returns -1 with the line and
+ * column. Source: toml.io/en/v1.0.0. toml.c builds tables from the tokens.
  */
 #include "config/toml_scan.h"
 
@@ -18,8 +18,8 @@
 #include "base/sanitize.h"
 #include "base/str.h"
 
-/* Counts on from the last place asked for, so that a long line costs its
- * length once. */
+/* Returns the current line and column. Counting continues from the previous
+ * call, so a long line is scanned only once. */
 struct toml_place toml_here(struct toml_reader *r)
 {
 	for (; r->mark < r->at; r->mark++)
@@ -40,7 +40,7 @@ int toml_fail(struct toml_reader *r, struct toml_place at, const char *fmt, ...)
 			 at.column, what);
 }
 
-/* The code point at at; U+FFFD for a broken sequence. */
+/* Returns the code point at `at`; U+FFFD for invalid UTF-8. */
 static unsigned code_point(const char *at, const char *end)
 {
 	size_t len = str_char_offset((struct str){ at, (size_t)(end - at) }, 1);
@@ -73,7 +73,7 @@ const char *toml_found(const struct toml_reader *r, char out[32])
 	return out;
 }
 
-/* may stand in a key without quotes */
+/* True for characters allowed in an unquoted key. */
 static bool is_bare_char(char c)
 {
 	return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') ||
@@ -114,7 +114,7 @@ bool toml_at_newline(const struct toml_reader *r)
 	       (*r->at == '\r' && r->end - r->at > 1 && r->at[1] == '\n');
 }
 
-/* steps over one */
+/* Skips a newline. */
 static void skip_newline(struct toml_reader *r)
 {
 	r->at += *r->at == '\r' ? 2 : 1;
@@ -129,7 +129,7 @@ void toml_blanks(struct toml_reader *r)
 		r->at++;
 }
 
-/* If one stands here. */
+/* Skips a comment, if there is one. */
 static int skip_comment(struct toml_reader *r)
 {
 	char found[32];
@@ -181,7 +181,8 @@ static bool is_digit(char c)
 	return c >= '0' && c <= '9';
 }
 
-/* Two digits at the front, taken off; -1 if they are not there. */
+/* Removes two digits from the front and returns their value; -1 if there are
+ * none. */
 static int read_two_digits(struct str *s)
 {
 	int value;
@@ -210,7 +211,8 @@ static int month_days(int year, int month)
 	return days[month - 1] + (month == 2 && leap);
 }
 
-/* These take their part off the front; NULL, or what is wrong with it. */
+/* The parse_ functions remove their part from the front. They return NULL, or
+ * what is wrong. */
 static const char *parse_date(struct str *s)
 {
 	int high = read_two_digits(s);
@@ -264,7 +266,7 @@ static const char *parse_offset(struct str *s)
 
 	if (skip_char(s, 'Z') || skip_char(s, 'z'))
 		return NULL;
-	*s = str_skip(*s, 1); /* + or - */
+	*s = str_skip(*s, 1); /* skips + or - */
 	hour = read_two_digits(s);
 	minute = hour < 0 || !skip_char(s, ':') ? -1 : read_two_digits(s);
 	if (minute < 0)
@@ -284,7 +286,7 @@ static bool looks_dated(struct str word)
 	       (n == 2 && n < word.len && word.ptr[n] == ':');
 }
 
-/* A time may follow its date after a single space. */
+/* Extends the word if a time follows the date after a single space. */
 static struct str with_time(const struct toml_reader *r, struct str word)
 {
 	const char *p = word.ptr + word.len;
@@ -355,8 +357,8 @@ static bool is_letter(char c)
 	return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z');
 }
 
-/* All bytes that a number, a date or a boolean may have; what it is, is
- * decided later. */
+/* Returns all bytes that can belong to a number, a date or a boolean. The kind
+ * is determined later. */
 static struct str bare_word(const struct toml_reader *r)
 {
 	const char *p = r->at;
@@ -378,7 +380,7 @@ static int digit_value(char c)
 	return 99;
 }
 
-/* Digits of the base with single underscores between them; their value. */
+/* Parses digits of the base with single underscores between them. */
 static enum outcome read_digits(struct str s, unsigned base, uint64_t limit,
 				uint64_t *value)
 {
@@ -428,7 +430,8 @@ static enum outcome read_integer(struct str s, int64_t *value)
 	return got;
 }
 
-/* Takes decimal digits with underscores off the front. */
+/* Removes decimal digits, with underscores, from the front. False if they are
+ * invalid. */
 static bool skip_digits(struct str *s, bool leading_zeros)
 {
 	uint64_t ignored;
@@ -475,7 +478,7 @@ static bool float_shape(struct str s)
 	return !s.len && (fraction || exponent);
 }
 
-/* Whatever locale the program runs in: a point is a point. */
+/* Converts to double with '.' as the decimal point in any locale. */
 static double to_double(struct str s)
 {
 	locale_t plain = newlocale(LC_ALL_MASK, "C", (locale_t)0);
@@ -509,7 +512,7 @@ static bool read_float(struct str s, double *value)
 	return true;
 }
 
-/* Why the word is no value at all. */
+/* Returns why the word is not a value. */
 static const char *complaint(struct str w)
 {
 	struct str number = w;
@@ -568,10 +571,10 @@ int toml_bare(struct toml_reader *r, struct toml_value *v)
 	return 0;
 }
 
-/* One string being read. */
+/* State of parsing one string. */
 struct quoted {
 	char quote; /* " or ' */
-	bool lines; /* opened by three of them */
+	bool lines; /* multi-line: opened by three quotes */
 	struct toml_place at;
 };
 
@@ -615,7 +618,8 @@ static void add_code_point(struct buf *out, unsigned long code)
 	buf_addc(out, (char)(0x80 | (code & 0x3F)));
 }
 
-/* At the digits of \uXXXX or \UXXXXXXXX; at is the backslash's place. */
+/* Parses the digits of \uXXXX or \UXXXXXXXX. at is the position of the
+ * backslash. */
 static int unicode_escape(struct toml_reader *r, int digits,
 			  struct toml_place at)
 {
@@ -640,7 +644,8 @@ static int unicode_escape(struct toml_reader *r, int digits,
 	return 0;
 }
 
-/* A backslash at the end of a line: drops white space up to the next text. */
+/* Handles a backslash at the end of a line: skips white space up to the next
+ * text. False if text follows on the line. */
 static bool line_joined(struct toml_reader *r)
 {
 	const char *start = r->at;
@@ -683,7 +688,7 @@ static int read_escape(struct toml_reader *r, const struct quoted *q)
 	return 0;
 }
 
-/* At the quote character: 1 when it closed the string. */
+/* Handles the quote character. Returns 1 if it closed the string. */
 static int read_closing(struct toml_reader *r, const struct quoted *q)
 {
 	size_t run = 0;

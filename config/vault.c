@@ -1,10 +1,9 @@
-/* vault.c - stored keys, sealed in one file. */
+/* vault.c - stores keys encrypted in one file. */
 /* SPDX-License-Identifier: MIT */
 /*
- * Begin reading at vault_change(). Three parts: how a file is sealed, by a
- * passphrase (Argon2id) or a key file; the records in it; the file itself,
- * which is replaced whole, under a lock. Whatever was opened lies in locked
- * memory and is zeroed.
+ * Begin reading at vault_change(). Three parts: encryption with a passphrase
+ * (Argon2id) or a key file; the records; the file, which is replaced as a whole
+ * under a lock. Decrypted data is in locked memory and zeroed afterwards.
  */
 #include "config/vault.h"
 
@@ -27,21 +26,20 @@
 
 enum { VAULT_FILE_MAX = 4 << 20, VAULT_SECRET = 32 };
 
-/* How a file is sealed; its first line says so. */
+/* How a file is encrypted, as its first line says. */
 struct vault_seal {
 	bool phrase;
-	unsigned long long ops; /* Argon2id's */
+	unsigned long long ops; /* Argon2id's opslimit */
 	size_t mem;
 	unsigned char salt[16];
-	unsigned char *secret; /* VAULT_SECRET bytes of locked memory, owned */
+	unsigned char *secret; /* VAULT_SECRET bytes of locked memory; owned */
 };
 
-/* What is inside is NAME NUL KEY NUL URL NUL WHEN NUL, again
- * and again. */
+/* The decrypted text is a sequence of NAME NUL KEY NUL URL NUL WHEN NUL. */
 struct vault {
 	char *text; /* locked, owned */
 	size_t text_len;
-	char *plain; /* the same, of auth.json */
+	char *plain; /* the same format, made from auth.json */
 	struct vault_entry *entries;
 	size_t n;
 };
@@ -49,7 +47,8 @@ struct vault {
 enum {
 	LINE_MAX_ = 200, /* bytes of the first line */
 	OPS_MAX = 10,
-	MEM_MAX = 1 << 30, /* bytes: a damaged file must not take more */
+	/* bytes for Argon2id: a damaged file must not request more */
+	MEM_MAX = 1 << 30,
 	NONCE = crypto_aead_xchacha20poly1305_ietf_NPUBBYTES,
 	TAG = crypto_aead_xchacha20poly1305_ietf_ABYTES,
 };
@@ -58,7 +57,8 @@ static const char by_file[] = "dcode-credentials 1 key-file";
 
 static const char by_phrase[] = "dcode-credentials 1 argon2id";
 
-/* Locked memory, zeroed by sodium_free(). Aborts when there is none. */
+/* Allocates zeroed locked memory, to be freed with sodium_free(). Aborts if
+ * there is none. */
 static void *alloc_locked(size_t size)
 {
 	void *p;
@@ -72,7 +72,7 @@ static void *alloc_locked(size_t size)
 	return p;
 }
 
-/* A seal begins as { 0 } and is released. */
+/* Seals start from { 0 }. */
 static void release_seal(struct vault_seal *s)
 {
 	sodium_free(s->secret);
@@ -96,7 +96,7 @@ static int read_salt(struct vault_seal *s, struct str hex)
 	return len == sizeof(s->salt) ? 0 : -1;
 }
 
-/* The seal of a sealed file's first line, without its secret. */
+/* Parses the first line of an encrypted file, without its secret. */
 static int read_seal(struct vault_seal *s, struct str file, struct error *err)
 {
 	struct str line = { file.ptr, str_find(file, '\n') };
@@ -135,7 +135,7 @@ static int derive_secret(struct vault_seal *s, struct str phrase,
 	return 0;
 }
 
-/* A new one for a passphrase, with its secret. */
+/* Makes a new seal with a secret derived from the passphrase. */
 static int make_seal(struct vault_seal *s, struct str phrase, struct error *err)
 {
 	release_seal(s);
@@ -166,7 +166,8 @@ static int read_secret(struct vault_seal *s, int fd, const char *path,
 	return 0;
 }
 
-/* The secret of a key file; made anew with create where there is none. */
+/* Reads the secret from a key file. With create, makes a new file if there is
+ * none. */
 static int read_key_file(struct vault_seal *s, const char *path, bool create,
 			 struct error *err)
 {
@@ -187,8 +188,8 @@ static int read_key_file(struct vault_seal *s, const char *path, bool create,
 			  0600, err);
 }
 
-/* Opens file into locked memory (owned by the caller): 0, or -1 when it was
- * not sealed like this. */
+/* Decrypts the file into locked memory, which the caller owns. Returns -1 if it
+ * was not encrypted with this seal. */
 static int unseal_file(const struct vault_seal *s, struct str file, char **text,
 		       size_t *len)
 {
@@ -229,7 +230,7 @@ static void seal_text(const struct vault_seal *s, struct str text,
 	head = file->len;
 	nonce = (unsigned char *)buf_room(file, NONCE + text.len + TAG);
 	if (!nonce)
-		return; /* the caller's buf_check() tells */
+		return; /* the caller's buf_check() reports it */
 	randombytes_buf(nonce, NONCE);
 	crypto_aead_xchacha20poly1305_ietf_encrypt(
 		nonce + NONCE, NULL, (const unsigned char *)text.ptr, text.len,
@@ -239,7 +240,7 @@ static void seal_text(const struct vault_seal *s, struct str text,
 
 enum { FIELDS = 4 };
 
-/* Locked memory of a size known before: adds never overrun it. */
+/* Locked memory of fixed size. Appending never writes beyond it. */
 struct text {
 	char *ptr;
 	size_t len;
@@ -268,7 +269,7 @@ static void add_entry(struct vault *v, const char *const *field, bool plain)
 	};
 }
 
-/* Adds what text holds; -1 when it is no list of records. */
+/* Adds the records in text. -1 if it is not a list of records. */
 static int read_records(struct vault *v, char *text, size_t len, bool plain)
 {
 	struct str rest = { text, len };
@@ -314,8 +315,8 @@ static void put_entry(struct text *t, const struct vault_entry *e)
 	put_text(t, e->when, strlen(e->when));
 }
 
-/* The sealed entries with one change, in locked memory; *changed as in
- * vault_change(). */
+/* Returns the encrypted file's records with one change applied, in locked
+ * memory. *changed as in vault_change(). */
 static char *write_records(const struct vault *v, const struct vault_change *c,
 			   size_t *len, bool *changed)
 {
@@ -356,7 +357,7 @@ static void wipe_tree(cJSON *tree)
 	}
 }
 
-/* "added_at" is text there, and only shown. */
+/* True if the entry of auth.json can be used. Its "added_at" is only shown. */
 static bool is_usable(const cJSON *item)
 {
 	const char *key = json_string(item, "key", "");
@@ -389,7 +390,7 @@ static void read_tree(struct vault *v, const cJSON *all, size_t size)
 	(void)read_records(v, t.ptr, t.len, true);
 }
 
-/* Reads auth.json; what it cannot use is left out. */
+/* Reads auth.json and skips entries that cannot be used. */
 static void read_auth_json(struct vault *v, const char *path)
 {
 	struct buf text = BUF_INIT(VAULT_FILE_MAX);
@@ -400,7 +401,8 @@ static void read_auth_json(struct vault *v, const char *path)
 	if (path_read(path, &text, &ignored) == 0)
 		tree = json_parse(buf_str(&text));
 	all = json_get(tree, "credentials");
-	/* Escapes only shorten: what is parsed fits in the file's size. */
+	/* Unescaping only shortens strings, so the result fits into the file's
+	 * size. */
 	if (cJSON_IsObject(all))
 		read_tree(v, all, text.len + 1);
 	wipe_tree(tree);
@@ -434,7 +436,7 @@ const struct vault_entry *vault_find(const struct vault *v, const char *name)
 	return NULL;
 }
 
-/* Asks for the passphrase until it is right or the user gives up. */
+/* Asks for the passphrase until it is correct or the user gives up. */
 static int open_by_phrase(struct vault_seal *seal, struct str file,
 			  const struct vault_ask *ask, char **text, size_t *len,
 			  struct error *err)
@@ -480,7 +482,7 @@ static int open_by_file(struct vault_seal *seal, struct str file,
 	return rc;
 }
 
-/* The sealed part; leaves its seal, secret and all, to the caller. */
+/* Reads the encrypted file. The caller gets its seal including the secret. */
 static int read_sealed(struct vault *v, struct vault_seal *seal,
 		       const char *dir, const struct vault_ask *ask,
 		       struct error *err)
@@ -539,7 +541,7 @@ int vault_open(struct vault **v, const char *dir, const struct vault_ask *ask,
 	return rc;
 }
 
-/* Returns the locked file, -1 on failure. */
+/* Locks the vault. Returns the descriptor of the lock, -1 on failure. */
 static int lock_vault(const char *dir, const struct stop *stop,
 		      struct error *err)
 {
@@ -553,7 +555,8 @@ static int lock_vault(const char *dir, const struct stop *stop,
 	return fd;
 }
 
-/* What writers that were killed left: NAME and a dot and six characters. */
+/* Removes temporary files of writers that were killed: NAME, a dot and six
+ * characters. */
 static void sweep_temporary(const char *dir)
 {
 	static const char *const names[] = { "credentials.",
@@ -573,7 +576,7 @@ static void sweep_temporary(const char *dir)
 		closedir(entries);
 }
 
-/* The seal of the file to write: the one it had, or a new one. */
+/* Chooses the seal of the file to write: the existing one, or a new one. */
 static int choose_seal(struct vault_seal *seal, const char *key,
 		       const struct vault_change *change, struct error *err)
 {
