@@ -167,7 +167,7 @@ void media_describe(const char *name, struct str bytes, const char *note,
 enum {
 	MOST_PAGES = 1000, /* pages in all PDF files together */
 	HIDDEN_SHARE =
-		32, /* bytes for a token, of a PDF that hides its pages */
+		32, /* bytes per token of a PDF whose page count is hidden */
 };
 
 /* How many tokens a vendor counts for a file. A row is for wires whose name

@@ -37,8 +37,7 @@ struct costly_param {
 	enum costly_kind {
 		COSTLY_ANSWERS, /* several answers to one request */
 		COSTLY_TIER,    /* prices other than the list prices */
-		COSTLY_UNSEEN,  /* input, tools or models on the server's
-				 * side */
+		COSTLY_UNSEEN,  /* input, tools or models of the server */
 	} kind;
 	char shown[100]; /* "service_tier = \"priority\"", one sanitized line */
 };

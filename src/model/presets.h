@@ -23,8 +23,8 @@ struct preset {
 	const char *auth;
 	/* Variable of a token, which is sent in the wire's header; or NULL. */
 	const char *token_env;
-	/* If one of these is set: an API of that version, below dated_path of
-	 * an address without a path. */
+	/* If one of these variables is set: an API of that version, below
+	 * dated_path of an address without a path. */
 	const char *version_env[2];
 	const char *dated_path;
 	bool keyless; /* works without a key */

@@ -1,11 +1,9 @@
-/* tool_fit.c - a tool's schema in the form that a vendor accepts. */
+/* tool_fit.c - converts a tool's schema to a form that a vendor accepts. */
 /* SPDX-License-Identifier: MIT */
-/*
- * tool_fit(), at the end, is the place to begin reading. Its steps, in this
- * order: references are resolved, unions on top become properties, each schema
- * is corrected for the vendor, properties get names that it accepts. A server
- * wrote the schema, so that every step is bounded.
- */
+/* Begin reading at tool_fit(), at the end. Its steps, in order: references are
+ * resolved, top-level unions become properties, each schema is corrected for
+ * the vendor, and properties get names that it accepts. The schema comes from a
+ * server and is untrusted, so every step is bounded. */
 #include "model/tool_fit.h"
 
 #include <stdio.h>
@@ -19,11 +17,12 @@
 #include "model/tool_schema.h"
 
 enum {
-	MOST_NODES = 20000,      /* JSON values of one fitted schema */
-	MOST_CHAIN = 32,         /* references within each other */
-	MOST_DEPTH = 40,         /* schemas within each other */
-	MOST_UNIONS = 8,         /* unions within each other, on top */
-	MOST_RULE = 400,         /* bytes of JSON that is described */
+	MOST_NODES = 20000,      /* JSON values in a fitted schema */
+	MOST_CHAIN = 32,         /* depth of references */
+	MOST_DEPTH = 40,         /* depth of schemas */
+	MOST_UNIONS = 8,         /* depth of top-level unions */
+	MOST_RULE = 400,         /* bytes of JSON that is moved into a
+				  * description */
 	MOST_NOTES = 4000,       /* bytes added to a tool's description */
 	MOST_SCHEMA = 512 << 10, /* bytes */
 	MOST_TEXT = 64 << 10,    /* bytes of a description */
@@ -31,10 +30,10 @@ enum {
 
 struct fit {
 	const struct tool_rules *rules;
-	const cJSON *root; /* as the server wrote it: references lead there */
+	const cJSON *root; /* the server's original, to resolve references */
 	size_t nodes;
-	struct buf notes;       /* sentences for the tool's description */
-	const struct chain *up; /* references that led to where it is */
+	struct buf notes;       /* text for the tool's description */
+	const struct chain *up; /* references followed to the current schema */
 };
 
 /* ---- small helpers ---- */
@@ -87,7 +86,7 @@ static size_t count_nodes(const cJSON *tree)
 	return n;
 }
 
-/* Adds words to the description of a schema, behind what it has. */
+/* Appends words to the description of a schema. */
 static void describe(cJSON *schema, struct str words)
 {
 	const char *old = json_string(schema, "description", "");
@@ -98,8 +97,8 @@ static void describe(cJSON *schema, struct str words)
 	free(text);
 }
 
-/* Describes a keyword that the vendor refuses: "pattern: "^a$"". Long values
- * are left out. */
+/* Moves a keyword that the vendor refuses into the description: "(pattern:
+ * "^a$")". Long values are dropped. */
 static void describe_member(cJSON *schema, const cJSON *item)
 {
 	struct buf words = BUF_INIT(MOST_RULE);
@@ -126,7 +125,8 @@ static cJSON *object_of(cJSON *schema, const char *key)
 	return member(schema, key);
 }
 
-/* If the property is already there, a value may have either form. */
+/* Adds a property. If it exists with another schema, a value may match
+ * either. */
 static void merge_property(cJSON *properties, const cJSON *from)
 {
 	cJSON *there = member(properties, from->string);
@@ -156,7 +156,8 @@ static void merge_property(cJSON *properties, const cJSON *from)
 	cJSON_ReplaceItemInObjectCaseSensitive(properties, from->string, both);
 }
 
-/* Adds another schema of the same value; members that are there win. */
+/* Adds the members of another schema for the same value; existing members
+ * stay. */
 static void merge_rest(cJSON *schema, const cJSON *other)
 {
 	const cJSON *item;
@@ -185,7 +186,7 @@ static bool is_in_chain(const struct chain *c, const char *ref)
 	return false;
 }
 
-/* True for the name of a definition that needs no escaping in a reference. */
+/* True if the definition's name needs no escaping in a reference. */
 static bool is_plain(const char *name)
 {
 	return name[0] && strspn(name, "abcdefghijklmnopqrstuvwxyz"
@@ -207,7 +208,7 @@ static bool stays(const struct fit *f, const char *ref)
 	return false;
 }
 
-/* Replaces a reference by the members of the schema that it leads to. */
+/* Replaces a reference by the members of its target. */
 static void insert_target(struct fit *f, cJSON *schema, const char *ref,
 			  const struct chain *up)
 {
@@ -226,7 +227,8 @@ static void insert_target(struct fit *f, cJSON *schema, const char *ref,
 	merge_rest(schema, target);
 }
 
-/* Cuts schemas that are deeper than any vendor accepts. */
+/* Resolves references in a schema and its parts. Schemas nested deeper than any
+ * vendor accepts are emptied. */
 static void resolve_refs(void *arg, cJSON *schema, unsigned depth)
 {
 	struct fit *f = arg;
@@ -249,7 +251,7 @@ static void resolve_refs(void *arg, cJSON *schema, unsigned depth)
 		insert_target(f, schema, text, before);
 		link.ref = text;
 		f->up = &link;
-		/* it may be a reference again */
+		/* the inserted schema may be a reference too */
 		resolve_refs(f, schema, depth);
 	} else {
 		tool_schema_each(schema, depth, resolve_refs, f);
@@ -277,7 +279,7 @@ static void resolve_here(struct fit *f, cJSON *schema)
 
 /* ---- unions on top ---- */
 
-/* A value that says which branch it is: "kind": {"const": "page"}. */
+/* Describes a constant that identifies a branch: "kind": {"const": "page"}. */
 static void note_constants(struct fit *f, const cJSON *properties)
 {
 	const cJSON *item;
@@ -296,7 +298,8 @@ static void note_constants(struct fit *f, const cJSON *properties)
 	}
 }
 
-/* "page_id, kind"; of a branch without properties, its JSON. */
+/* Describes a branch by its properties ("page_id, kind"), or by its JSON if it
+ * has none. */
 static void note_branch(struct fit *f, const cJSON *branch)
 {
 	const cJSON *required = json_get(branch, "required");
@@ -352,7 +355,7 @@ static void note_rule(struct fit *f, const cJSON *item)
 	buf_release(&json);
 }
 
-/* Names that every branch requires. */
+/* Requires the names that every branch requires. */
 static void require_common(cJSON *schema, const cJSON *list)
 {
 	const cJSON *first = json_get(list->child, "required");
@@ -371,7 +374,7 @@ static void require_common(cJSON *schema, const cJSON *list)
 	}
 }
 
-/* Keywords about a whole object other than properties and required. */
+/* Keywords for a whole object, other than properties and required. */
 static const char *const conditions[] = { "not",
 					  "if",
 					  "then",
@@ -385,6 +388,8 @@ static const char *const conditions[] = { "not",
 
 static void flatten(struct fit *f, cJSON *schema, int level);
 
+/* Merges the properties of a branch into schema. all: the value must match
+ * every branch, so its required names count too. */
 static void merge_branch(struct fit *f, cJSON *schema, cJSON *branch, bool all,
 			 int level)
 {
@@ -421,7 +426,7 @@ static void merge_union(struct fit *f, cJSON *schema,
 	cJSON_Delete(list);
 }
 
-/* Makes one object's schema of the branches of a union. */
+/* Turns the branches of unions into one object schema. */
 static void flatten(struct fit *f, cJSON *schema, int level)
 {
 	for (const struct tool_union *u = tool_unions; u->name; u++)
@@ -470,7 +475,8 @@ static const char *type_named(const cJSON *item)
 	return NULL;
 }
 
-/* All types of a schema, none twice; nullable adds "null". An owned array. */
+/* Returns all types of a schema without duplicates; nullable adds "null". Owned
+ * array. */
 static cJSON *take_types(cJSON *schema)
 {
 	cJSON *type = cJSON_DetachItemFromObjectCaseSensitive(schema, "type");
@@ -503,7 +509,7 @@ static bool has_any_form(const cJSON *schema)
 	return false;
 }
 
-/* The only type that a schema without a type can have; NULL: any. */
+/* Returns the only type that a schema without a type can have; NULL: any. */
 static const char *guess_type(const cJSON *schema)
 {
 	const cJSON *list = json_get(schema, "enum");
@@ -519,7 +525,8 @@ static const char *guess_type(const cJSON *schema)
 	return texts ? "string" : NULL;
 }
 
-/* "one of 1, 2", for vendors that accept only lists of strings. */
+/* Describes an enum ("one of 1, 2") if the vendor accepts only lists of
+ * strings. */
 static void fit_enum(const struct fit *f, cJSON *schema, cJSON *list)
 {
 	cJSON *item = member(schema, "enum");
@@ -567,7 +574,7 @@ static void fit_enum(const struct fit *f, cJSON *schema, cJSON *list)
 	drop(schema, "enum");
 }
 
-/* Drafts before 2020 have a list of schemas, one for each place. */
+/* Before draft 2020-12, items may be a list with one schema per position. */
 static void fit_items(const struct fit *f, cJSON *schema, bool is_array)
 {
 	cJSON *items = member(schema, "items");
@@ -602,13 +609,14 @@ static const char *const counts[] = { "minimum",          "maximum",
 static const char *const texts[] = { "description", "title", "format",
 				     "pattern", NULL };
 
-/* Keywords without a meaning here, or that would void the whole schema. */
+/* Keywords without meaning here, or that would make the schema invalid. */
 static const char *const noise[] = { "$schema",          "$id",
 				     "$anchor",          "$comment",
 				     "$vocabulary",      "$dynamicAnchor",
 				     "$dynamicRef",      "$recursiveRef",
 				     "$recursiveAnchor", NULL };
 
+/* Corrects number limits and flags of older drafts. */
 static void fit_values(cJSON *schema)
 {
 	static const struct {
@@ -642,8 +650,8 @@ static void fit_values(cJSON *schema)
 	}
 }
 
-/* Draft 3 has "required": true in a property; later drafts list it in the
- * object. */
+/* In draft 3, "required": true is in the property; later drafts have a list in
+ * the object. */
 static void fit_required(cJSON *schema)
 {
 	cJSON *properties = member(schema, "properties");
@@ -680,7 +688,7 @@ static void fit_required(cJSON *schema)
 	}
 }
 
-/* Some vendors refuse a required name that is not a property. */
+/* Removes required names that are not properties: some vendors refuse them. */
 static void keep_known(cJSON *schema)
 {
 	const cJSON *properties = member(schema, "properties");
@@ -698,7 +706,7 @@ static void keep_known(cJSON *schema)
 		drop(schema, "required");
 }
 
-/* Keywords for values of one type only. */
+/* Keywords that apply to one type only. */
 static const struct {
 	const char *type, *name;
 } of_type[] = {
@@ -727,8 +735,8 @@ static const struct {
 	{ "number", "exclusiveMaximum" },
 };
 
-/* {"anyOf": [{"type": "string", ...}, {"type": "null"}]} for a list of types.
- */
+/* Converts a list of types to {"anyOf": [{"type": "string", ...}, {"type":
+ * "null"}]}. */
 static void split_types(cJSON *schema, const cJSON *list)
 {
 	cJSON *either = cJSON_CreateArray();
@@ -769,7 +777,7 @@ static void put_types(const struct fit *f, cJSON *schema, const cJSON *list)
 		cJSON_AddItemToObject(schema, "type",
 				      cJSON_Duplicate(list, true));
 	else if (member(schema, "anyOf"))
-		return; /* that says it already */
+		return; /* anyOf already has the types */
 	else
 		split_types(schema, list);
 }
@@ -784,6 +792,7 @@ static bool is_taken(const struct tool_rules *r, const char *keyword)
 	return !r->keywords;
 }
 
+/* Removes keywords that the vendor refuses and describes them instead. */
 static void drop_keywords(const struct fit *f, cJSON *schema)
 {
 	cJSON *item;
@@ -802,7 +811,7 @@ static void drop_keywords(const struct fit *f, cJSON *schema)
 	}
 }
 
-/* A value of any type, for vendors that need each type named. */
+/* Allows a value of any type, for vendors that require types. */
 static void put_any_type(cJSON *schema)
 {
 	static const char *const any[] = { "string", "number", "boolean" };
@@ -816,6 +825,7 @@ static void put_any_type(cJSON *schema)
 	}
 }
 
+/* Corrects one schema and its parts for the vendor. */
 static void put_right(void *arg, cJSON *schema, unsigned depth)
 {
 	struct fit *f = arg;
@@ -854,7 +864,7 @@ static void put_right(void *arg, cJSON *schema, unsigned depth)
 
 static const char *const definitions[] = { "$defs", "definitions", NULL };
 
-/* A required name without a schema becomes a property of any type. */
+/* Adds a property of any type for each required name without a schema. */
 static void add_required(cJSON *top)
 {
 	cJSON *properties = object_of(top, "properties");
@@ -866,7 +876,7 @@ static void add_required(cJSON *top)
 			cJSON_AddObjectToObject(properties, item->valuestring);
 }
 
-/* Removes definitions that no reference may lead to: see stays(). */
+/* Removes definitions that no reference may use: see stays(). */
 static void drop_definitions(const struct fit *f, cJSON *top, const char *key)
 {
 	cJSON *map = member(top, key);
@@ -902,7 +912,7 @@ static void keep_plain(cJSON *schema)
 	}
 }
 
-/* The longest prefix of so many characters. */
+/* Length of the longest prefix with at most this many characters. */
 static size_t prefix_chars(struct str s, size_t chars)
 {
 	size_t at = str_char_offset(s, chars);
@@ -910,8 +920,8 @@ static size_t prefix_chars(struct str s, size_t chars)
 	return at < s.len ? at : s.len;
 }
 
-/* Words that do not fit into the tool's description go into the schema's, which
- * has no limit. */
+/* Returns the tool's description, cut to the vendor's limit; owned. The full
+ * text then goes into the schema's description, which has no limit. */
 static char *fit_description(const struct fit *f, const char *own, cJSON *top)
 {
 	struct buf all = BUF_INIT(MOST_TEXT);

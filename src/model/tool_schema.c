@@ -1,12 +1,11 @@
-/* tool_schema.c - JSON Schemas of tools: vendors' limits, and their parts. */
+/* tool_schema.c - JSON Schemas of tools: vendors' limits, traversal,
+ * renaming. */
 /* SPDX-License-Identifier: MIT */
-/*
- * Servers write schemas that vendors refuse. Three things that tool_fit.c,
- * which makes them fit, is built on: the limits of each vendor, as data
- * (tool_rules_find()); a walk over the parts of a schema (tool_schema_each());
- * and other names for properties whose own names a vendor refuses, in the
- * schema (tool_keys_fit()) and in the arguments of calls (tool_keys_args()).
- */
+/* Servers write schemas that vendors refuse, and tool_fit.c converts them. It
+ * is built on three things here: the limits of each vendor as data
+ * (tool_rules_find()); a traversal of a schema's parts (tool_schema_each());
+ * and the renaming of properties whose names a vendor refuses, in the schema
+ * (tool_keys_fit()) and in the arguments of calls (tool_keys_args()). */
 #include "model/tool_schema.h"
 
 #include <stdbool.h>
@@ -88,7 +87,7 @@ static const struct tool_rules vendor_rules[] = {
 	{ .wire = "openai-responses", OPENAI },
 	{ .wire = "openai-chat", .provider = "openai", OPENAI },
 	{ .wire = "openai-chat", .provider = "azure_openai", OPENAI },
-	/* Servers of all kinds, and gateways to all the vendors above. */
+	/* Servers of all kinds, and gateways to any vendor. */
 	{ .wire = "openai-chat",
 	  .tools = 128,
 	  .name = 64,
@@ -98,7 +97,7 @@ static const struct tool_rules vendor_rules[] = {
 	  .untyped = true,
 	  .additional = true,
 	  .depth = 32 },
-	/* A wire that has no row: what all of them take. */
+	/* Default row: limits that all vendors accept. */
 	{ .tools = 128,
 	  .name = 64,
 	  .name_letter = true,
@@ -196,8 +195,8 @@ void tool_schema_each(cJSON *schema, unsigned depth, tool_schema_visit *visit,
 	}
 }
 
-/* A JSON pointer: each part is a member of what the parts before it lead to;
- * "~1" is "/", "~0" is "~" (RFC 6901). */
+/* Resolves a JSON pointer (RFC 6901): each part names a member of what the
+ * parts before it refer to; "~1" is "/", "~0" is "~". */
 const cJSON *tool_schema_resolve(const cJSON *root, const char *ref)
 {
 	struct str rest = str_of(ref);
@@ -236,8 +235,8 @@ const cJSON *tool_schema_resolve(const cJSON *root, const char *ref)
 }
 
 enum {
-	MOST_KEYS = 512,  /* properties that get another name */
-	MOST_LEVELS = 16, /* unions and references within each other */
+	MOST_KEYS = 512,  /* properties that may be renamed */
+	MOST_LEVELS = 16, /* depth of unions and references */
 	MOST_STEPS = 100000,
 	MOST_NAME = 400, /* bytes of a server's name in a description */
 	HASH_DIGITS = 8,
@@ -247,7 +246,7 @@ struct key_naming {
 	const struct tool_rules *rules;
 	struct tool_keys *keys;
 	cJSON *top;
-	bool lost; /* there are more than MOST_KEYS */
+	bool lost; /* more than MOST_KEYS names are refused */
 };
 
 struct key_search {
@@ -255,11 +254,12 @@ struct key_search {
 	bool found;
 };
 
-struct renaming { /* of the arguments of one call */
+struct renaming { /* state while one call's arguments are renamed */
 	const struct tool_keys *keys;
 	const cJSON *top;
 	bool to_own;
-	int steps; /* so far; bounded, because schemas may lead to each other */
+	int steps; /* steps so far; limited, because schemas may refer to
+		    * each other */
 };
 
 static bool is_key_char(const struct tool_rules *r, char c)
@@ -315,8 +315,8 @@ static uint32_t hash_text(const char *text)
 	return hash;
 }
 
-/* "filter[a]" becomes "filter_a"; with a hash if that name is in use or was
- * cut. Owned. */
+/* Makes an accepted name: "filter[a]" becomes "filter_a". Adds a hash if that
+ * name is in use or was cut. Owned. */
 static char *make_sent(const struct key_naming *n, const char *own)
 {
 	const struct tool_rules *r = n->rules;
@@ -348,7 +348,7 @@ static char *make_sent(const struct key_naming *n, const char *own)
 	return buf_detach(&name);
 }
 
-/* Finds all properties whose names are refused, before any is renamed. */
+/* Collects all properties with refused names, before any is renamed. */
 static void name_keys(void *arg, cJSON *schema, unsigned depth)
 {
 	struct key_naming *n = arg;
@@ -374,7 +374,7 @@ static void name_keys(void *arg, cJSON *schema, unsigned depth)
 	tool_schema_each(schema, depth, name_keys, n);
 }
 
-/* Puts the server's name in front of the description. */
+/* Puts the server's own name at the start of the description. */
 static void describe_key(cJSON *property, const char *own)
 {
 	const char *old = json_string(property, "description", "");
@@ -390,7 +390,7 @@ static void describe_key(cJSON *property, const char *own)
 	buf_release(&clean);
 }
 
-/* A copy of a list of names with the names that are sent; owned. */
+/* Copies a list of names, with the names used in requests; owned. */
 static cJSON *rename_list(const struct tool_keys *keys, const cJSON *list)
 {
 	cJSON *names = cJSON_CreateArray();
@@ -407,7 +407,7 @@ static cJSON *rename_list(const struct tool_keys *keys, const cJSON *list)
 	return names;
 }
 
-/* The members of an object in their order, each under its new name. */
+/* Renames the members of an object and keeps their order. */
 static void rename_map(const struct tool_keys *keys, cJSON *schema,
 		       const char *keyword)
 {
@@ -474,8 +474,8 @@ void tool_keys_release(struct tool_keys *keys)
 	*keys = (struct tool_keys){ 0 };
 }
 
-/* The schema of a property, by the name that is sent; also in the branches of
- * unions and behind references. */
+/* Finds a property's schema by its name in requests, also in branches of unions
+ * and through references. */
 static const cJSON *find_property(struct renaming *r, const cJSON *schema,
 				  const char *key, int level)
 {
@@ -500,8 +500,8 @@ static const cJSON *find_property(struct renaming *r, const cJSON *schema,
 	return found;
 }
 
-/* The schema of a list's items (keyword "items"), or of members that no
- * property names ("additionalProperties"). */
+/* Finds the schema of a list's items (keyword "items"), or of unnamed members
+ * ("additionalProperties"). */
 static const cJSON *find_inner(struct renaming *r, const cJSON *schema,
 			       const char *keyword, int level)
 {
@@ -529,7 +529,7 @@ static const cJSON *find_inner(struct renaming *r, const cJSON *schema,
 
 static bool rename_value(struct renaming *r, const cJSON *schema, cJSON *value);
 
-/* Keeps the order of the members. True if one was renamed. */
+/* Renames members and keeps their order. True if one was renamed. */
 static bool rename_members(struct renaming *r, const cJSON *schema,
 			   cJSON *value)
 {

@@ -1,4 +1,5 @@
-/* tool_schema.h - JSON Schemas of tools: vendors' limits, and their parts. */
+/* tool_schema.h - JSON Schemas of tools: vendors' limits, traversal,
+ * renaming. */
 /* SPDX-License-Identifier: MIT */
 #ifndef MODEL_TOOL_SCHEMA_H
 #define MODEL_TOOL_SCHEMA_H
@@ -11,65 +12,71 @@
 
 typedef void tool_schema_visit(void *arg, cJSON *schema, unsigned depth);
 
-/* Calls visit with each schema that is a direct part of this one, which is
- * itself at depth. visit may change the schema that it gets, and no other. */
+/* Calls visit for each schema that is a direct part of this one, which is at
+ * depth. visit may change the schema that it receives, but no other. */
 void tool_schema_each(cJSON *schema, unsigned depth, tool_schema_visit *visit,
 		      void *arg);
-/* What a reference within root leads to ("#/$defs/Page"), or NULL. */
+/* Returns the target of a reference within root ("#/$defs/Page"), or NULL. */
 const cJSON *tool_schema_resolve(const cJSON *root, const char *ref);
 
-/* The keywords of lists of schemas that a value has to match. */
+/* Keywords with a list of schemas that a value must match. */
 struct tool_union {
 	const char *name, *how;
-	bool all; /* the value has to match every schema of the list */
+	bool all; /* the value must match every schema in the list */
 };
-extern const struct tool_union tool_unions[]; /* a NULL name ends */
+extern const struct tool_union tool_unions[]; /* ends with a NULL name */
 
-/* A request with one tool outside these limits is refused as a whole. */
+/* Limits of a vendor. One tool outside them makes it refuse the whole
+ * request. */
 struct tool_rules {
-	/* Which requests the row is for: of this wire, of this provider, of
-	 * models whose name contains this text; NULL: any. */
+	/* The row applies to this wire, this provider and models whose name
+	 * contains this text; NULL: any. */
 	const char *wire, *provider, *model;
-	size_t tools;       /* most in one request; 0: no known limit */
-	size_t name;        /* most characters of a tool's name, which has only
-			       letters, digits, "_" and "-" */
-	bool name_letter;   /* it must begin with a letter or "_" */
-	size_t description; /* most characters of a tool's; 0: no limit */
-	const char *key;    /* characters of a property's name, beside letters,
-			       digits and "_" */
-	size_t key_max;     /* most characters of it */
-	bool key_letter;    /* it must begin with a letter or "_" */
-	bool top_unions;    /* oneOf, anyOf, allOf, not, enum, if on top */
-	bool top_plain;     /* on top only type, properties and required */
-	bool bare_arrays;   /* arrays without "items" */
-	bool refs;          /* $ref to an entry of $defs */
-	bool type_lists;    /* "type": ["string", "null"] */
-	bool any_enum;      /* enum of values that are not strings, and const */
-	bool untyped;       /* a schema that has no type */
-	bool additional;    /* additionalProperties */
-	unsigned depth;     /* most schemas within each other */
+	size_t tools;       /* maximum per request; 0: no known limit */
+	size_t name;        /* maximum length of a tool's name, of letters,
+			     * digits, "_" and "-" */
+	bool name_letter;   /* a name must begin with a letter or "_" */
+	size_t description; /* maximum characters of a tool's description; 0:
+			     * no limit */
+	const char *key;    /* characters allowed in a property's name
+			     * besides letters, digits and "_" */
+	size_t key_max;     /* maximum length of a property's name */
+	bool key_letter;    /* a property's name must begin with a letter or
+			     * "_" */
+	bool top_unions;    /* allows oneOf, anyOf, allOf, not, enum, if at
+			     * the top level */
+	bool top_plain;     /* allows only type, properties and required at
+			     * the top level */
+	bool bare_arrays;   /* allows arrays without "items" */
+	bool refs;          /* allows $ref to an entry of $defs */
+	bool type_lists;    /* allows "type": ["string", "null"] */
+	bool any_enum;      /* allows const, and enum with values that are
+			     * not strings */
+	bool untyped;       /* allows a schema without a type */
+	bool additional;    /* allows additionalProperties */
+	unsigned depth;     /* maximum nesting of schemas */
 	/* The only accepted keywords, NULL-terminated; NULL: any. */
 	const char *const *keywords;
 };
 
-/* The first row that matches; every wire has one. */
+/* Returns the first row that matches; every wire has one. */
 const struct tool_rules *tool_rules_find(const struct model_choice *c);
 
 struct tool_keys {                /* from { 0 }; tool_keys_release() */
-	struct tool_key {         /* a property's name */
-		char *own, *sent; /* the server's, and the one in requests */
+	struct tool_key {         /* a renamed property */
+		char *own, *sent; /* the server's name, and the one in
+				   * requests */
 	} * list;
 	size_t n;
 };
 
-/* Gives the properties of a schema, at any depth, names that the vendor
- * accepts: "filter[a]" is sent as "filter_a". -1: there are too many of them.
- */
+/* Renames properties at any depth to names that the vendor accepts: "filter[a]"
+ * is sent as "filter_a". -1: there are too many. */
 int tool_keys_fit(const struct tool_rules *rules, cJSON *schema,
 		  struct tool_keys *keys);
-/* Translates arguments from the sent names to the server's, or (to_own false)
- * back. schema is the fitted one; members that it does not name stay. Owned;
- * NULL: nothing changes. */
+/* Translates argument names from those in requests to the server's, or back
+ * (to_own false). schema is the fitted one; members that it does not name are
+ * unchanged. Owned; NULL: no change. */
 char *tool_keys_args(const struct tool_keys *keys, const cJSON *schema,
 		     const char *args, bool to_own);
 void tool_keys_release(struct tool_keys *keys);

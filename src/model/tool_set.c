@@ -1,16 +1,12 @@
-/* tool_set.c - the tools of one conversation, as its vendor accepts them. */
+/* tool_set.c - a conversation's tools, adapted to its vendor. */
 /* SPDX-License-Identifier: MIT */
-/*
- * dcode's own tools fit every vendor. Tools of MCP servers may not: this room
- * gives each the name and the schema that requests have (tool_set_new(), with
- * tool_fit.c), leaves out the ones that the vendor would refuse or has refused
+/* dcode's own tools work with every vendor, but tools of MCP servers may not.
+ * This file gives each a name and a schema for requests (tool_set_new(), with
+ * tool_fit.c), leaves out those that the vendor would refuse or has refused
  * (tool_set_refuse()), and translates calls in both directions
- * (tool_set_translate(), tool_set_restore()). One tool that a vendor refuses
- * would otherwise stop every turn.
- *
- * The first part is the notes for the user about tools that are left out, one
- * list for all conversations of a run.
- */
+ * (tool_set_translate(), tool_set_restore()). Otherwise one refused tool would
+ * make every turn fail.  The first part stores notes for the user about tools
+ * that are left out: one list for all conversations of a run. */
 #include "model/tool_set.h"
 
 #include <ctype.h>
@@ -28,14 +24,14 @@ enum { MOST_NOTES = 2000 };
 
 struct note {
 	char *key;
-	char *line; /* NULL once it was taken */
+	char *line; /* NULL after it was taken */
 };
 
 struct tool_notes {
 	pthread_mutex_t lock;
 	struct note *list;
 	size_t n;
-	size_t told; /* so many lines were taken */
+	size_t told; /* number of lines taken */
 };
 
 struct tool_notes *tool_notes_new(void)
@@ -101,17 +97,18 @@ char *tool_notes_take(struct tool_notes *n)
 }
 
 enum {
-	MOST_REFUSALS = 12, /* of single tools in a row */
-	MOST_NAMES = 5,     /* of tools that a line names */
+	MOST_REFUSALS = 12, /* refusals of single tools in a row */
+	MOST_NAMES = 5,     /* tools named in a line */
 	MOST_LINE = 2000,   /* bytes */
-	MOST_WHY = 300,     /* bytes of the vendor's words */
-	LEAST_TOOLS = 16,   /* a lower number is not a limit of tools */
+	MOST_WHY = 300,     /* bytes quoted of the vendor's message */
+	LEAST_TOOLS = 16,   /* a lower number in a refusal is not a limit of
+			     * tools */
 };
 
 struct offered_tool {
-	struct tool_spec own; /* strings owned where own.server is set */
+	struct tool_spec own; /* strings are owned if own.server is set */
 	struct tool_fit fit;
-	char *sent; /* its name in requests, if that is another; owned */
+	char *sent; /* name in requests if it differs; owned */
 	char *server;
 	bool out;
 };
@@ -122,21 +119,21 @@ struct tool_set {
 	struct tool_notes *notes; /* borrowed */
 	struct offered_tool *rows;
 	size_t n;
-	size_t most; /* tools in a request; 0: any number */
+	size_t most; /* maximum tools in a request; 0: no limit */
 	struct tool_spec *list;
-	size_t *index; /* of list, in rows */
+	size_t *index; /* for each entry of list, its index in rows */
 	size_t n_list;
 	size_t refusals;
 };
 
-struct surplus { /* tools of one server that are too many */
+struct surplus { /* tools of one server above the limit */
 	const char *server;
 	size_t n;
 	struct buf names;
 };
 
-/* Vendors name a tool by its place in the request: "tools.14.custom" and
- * "tools.15.member" (Anthropic, Bedrock, whose "member" counts from 1),
+/* Vendors identify a tool by its position in the request: "tools.14.custom" and
+ * "tools.15.member" (Anthropic; Bedrock, whose "member" counts from 1),
  * "tools[14].function" (OpenAI), "tools[0].function_declarations[14]"
  * (Gemini). */
 static const char *const places[] = { "function_declarations",
@@ -147,8 +144,8 @@ static bool is_foreign(const struct offered_tool *r)
 	return r->own.server != NULL;
 }
 
-/* A refusal is remembered for this schema: a changed tool is sent again. Owned.
- */
+/* Returns the key under which a refusal is remembered, owned. It includes the
+ * schema, so a changed tool is tried again. */
 static char *refusal_key(const struct tool_set *s, const struct offered_tool *r)
 {
 	uint32_t hash = 0x811C9DC5u; /* FNV-1a */
@@ -170,8 +167,8 @@ static void add_note(const struct tool_set *s, const char *key, struct str line)
 	buf_release(&clean);
 }
 
-/* Leaves a tool out, and notes why. The note's key also remembers the refusal.
- */
+/* Leaves a tool out and notes why. The note's key also remembers the
+ * refusal. */
 static void leave_out(struct tool_set *s, struct offered_tool *r,
 		      const char *why)
 {
@@ -213,7 +210,8 @@ static bool is_name(const struct tool_rules *r, const char *name)
 		name[0] == '_');
 }
 
-/* "3d_cube" becomes "_3d_cube" if a name has to begin with a letter. */
+/* Makes the tool's name acceptable: "3d_cube" becomes "_3d_cube" if a name must
+ * begin with a letter. */
 static void fit_name(struct tool_set *s, struct offered_tool *r)
 {
 	struct buf name = BUF_INIT(s->rules->name);
@@ -269,7 +267,8 @@ static void add_surplus(const struct tool_set *s, struct surplus *x,
 			 r->own.name);
 }
 
-/* dcode's own tools come first, whatever their number. */
+/* Lists the tools for requests. dcode's own come first and are never
+ * dropped. */
 static void make_list(struct tool_set *s)
 {
 	struct surplus surplus = { 0 };
@@ -388,7 +387,8 @@ char *tool_set_take_note(struct tool_set *s)
 	return tool_notes_take(s->notes);
 }
 
-/* Removes a number of at most five digits from the front of s; -1: none. */
+/* Parses a number of at most five digits at the start of s and skips it; -1:
+ * none. */
 static int64_t read_number(struct str *s)
 {
 	int64_t number = -1;
@@ -413,7 +413,7 @@ static int64_t index_after(struct str rest)
 	return index;
 }
 
-/* Leaves out the tools whose places the body names. */
+/* Leaves out the tools whose positions the body names. */
 static bool refuse_places(struct tool_set *s, struct str body, const char *why)
 {
 	bool any = false;
@@ -470,8 +470,8 @@ static bool refuse_names(struct tool_set *s, struct str body, const char *why)
 	bool is_about = false;
 	bool any = false;
 
-	/* a tool may have the name of another member of the request that is
-	 * the real fault: "messages" */
+	/* The refusal must be about tools: a tool may have the same name as
+	 * another member of the request, such as "messages". */
 	for (size_t i = 0; i < sizeof(about) / sizeof(*about); i++)
 		is_about |= str_search(body, str_of(about[i])) < body.len;
 	for (size_t i = 0; is_about && i < s->n_list; i++) {
@@ -485,8 +485,9 @@ static bool refuse_names(struct tool_set *s, struct str body, const char *why)
 	return any;
 }
 
-/* "Expected an array with maximum length 128" (OpenAI), "maximum number of
- * items is 128" (Groq), "At most 512 function declarations" (Gemini). */
+/* Lowers the limit of tools if the refusal names one: "Expected an array with
+ * maximum length 128" (OpenAI), "maximum number of items is 128" (Groq), "At
+ * most 512 function declarations" (Gemini). */
 static bool refuse_number(struct tool_set *s, struct str body)
 {
 	static const char *const leads[] = {
@@ -512,7 +513,7 @@ static bool refuse_number(struct tool_set *s, struct str body)
 	return false;
 }
 
-/* Leaves out all tools of servers, after one after the other was refused. */
+/* Leaves out all MCP tools, after several were refused one by one. */
 static void refuse_rest(struct tool_set *s, const char *why)
 {
 	for (size_t i = 0; i < s->n; i++)

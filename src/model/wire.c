@@ -1,12 +1,10 @@
-/* wire.c - what the vendors' protocols have in common. */
+/* wire.c - code shared by the wires of all vendors. */
 /* SPDX-License-Identifier: MIT */
-/*
- * The files of wires/ write requests and read answers, one protocol each; this
- * one has what several of them need. wire_push() is the place to begin reading:
- * every message of a conversation goes through it on its way into a request. It
- * takes out what only another vendor understands and files that the model does
- * not accept, and then calls the wire's own push().
- */
+/* Each file in wires/ writes requests and reads answers of one protocol; this
+ * one has what several of them share. Begin reading at wire_push(): every
+ * message passes through it on its way into a request. It removes data of other
+ * vendors and files that the model does not accept, then calls the wire's
+ * push(). */
 #include "model/wire.h"
 
 #include <ctype.h>
@@ -43,8 +41,8 @@ static bool all_taken(const struct wire *w, const struct history *h,
 	return true;
 }
 
-/* The line that stands for the file: of its own, or at the end of the result
- * that it came with. */
+/* Adds the line that replaces a file: as text of its own, or at the end of the
+ * tool result that it belongs to. */
 static void add_note(struct message *to, enum role role,
 		     const struct part *media)
 {
@@ -181,7 +179,7 @@ void wire_args(struct buf *out, const struct part *call)
 		buf_adds(out, call->args);
 		return;
 	}
-	/* Shown to the model as it wrote them, but as valid JSON. */
+	/* show the model what it wrote, as valid JSON */
 	buf_addc(out, '{');
 	json_member(out, "invalid_arguments", str_of(call->args));
 	buf_addc(out, '}');
@@ -197,7 +195,7 @@ int64_t wire_tokens(const cJSON *usage, const char *key, int64_t fallback)
 enum {
 	NAME_MAX_LEN = 64,
 	ID_MAX_LEN = 64,
-	ID_FRONT = ID_MAX_LEN - 17, /* "_" and 16 digits follow */
+	ID_FRONT = ID_MAX_LEN - 17, /* followed by "_" and 16 digits */
 };
 
 static char plain_char(char c)
@@ -230,7 +228,7 @@ void wire_id(struct buf *out, const char *id)
 	put_plain(out, id, SIZE_MAX, "call");
 }
 
-/* FNV-1a, 64 bits, of what wire_id() writes. */
+/* FNV-1a, 64 bits, of the id as wire_id() writes it. */
 static uint64_t hash_id(const char *id)
 {
 	uint64_t hash = 0xCBF29CE484222325u;
@@ -269,7 +267,7 @@ static bool is_sendable(const struct part *p, const struct wire_blocks *f)
 {
 	if (p->kind == PART_TEXT)
 		return !wire_is_blank(p->text);
-	if (p->kind == PART_THINKING) /* not another vendor's thoughts */
+	if (p->kind == PART_THINKING) /* not another vendor's thinking */
 		return p->replay && str_starts(str_of(p->replay), f->thinking);
 	return true;
 }
@@ -298,14 +296,15 @@ static void put_part(struct buf *out, const struct message *m, size_t i,
 	}
 }
 
-/* Opens the next block of this role: a new message, or one more block. */
+/* Starts the next block of this role: in a new message, or in the last one. */
 static void open_block(struct history *h, enum role role)
 {
 	wire_open_block(h, role, role == ROLE_USER ? "user" : "assistant",
 			"content");
 }
 
-/* How many parts are left when those at the end go that may not be there. */
+/* Returns the number of parts without those at the end that must not be
+ * last. */
 static size_t find_end(const struct message *m, const struct wire_blocks *f)
 {
 	size_t n = m->n;

@@ -1,25 +1,21 @@
-/* anthropic.c - the Messages API: requests, and the stream of an answer. */
+/* anthropic.c - the Messages API: requests and streamed answers. */
 /* SPDX-License-Identifier: MIT */
-/*
- * Requests first: write_head() makes the fixed front of a request,
- * push_message() appends one message. Then the events of an answer:
- * parse_event() is called for each. wire_anthropic, at the end, lists the
- * functions, and is the example for another wire.
- *
- * Requests: anthropic-sdk-python 0.121 (types/, _client.py) and
- * platform.claude.com/docs (api/versioning, models/opus-5/overview), read
- * 2026-11-20. The older of the two API versions is used: imitators know it, and
- * 2026-10-21 refuses "temperature" even for models that support it. A request
- * may have four cache marks, and the vendor finds what is cached up to 20
- * blocks before a mark (microsoft/vscode pull request 315505;
- * startdebugging.net on caching; the same day): one mark is on the tools, one
- * on the system prompt, two are in the history.
- *
- * Answers: types/raw_*.py, stop_reason.py, refusal_stop_details.py of the same
- * SDK. Any version may bring new kinds of events, blocks and deltas
- * (platform.claude.com/docs/en/api/versioning), which are skipped. pause_turn
- * comes only with the vendor's own tools, which dcode does not use.
- */
+/* Requests first: write_head() writes the fixed start of a request,
+ * push_message() appends one message. Then answers: parse_event() is called for
+ * each event. wire_anthropic, at the end, lists the functions; use it as the
+ * example for a new wire.  Requests: anthropic-sdk-python 0.121 (types/,
+ * _client.py) and platform.claude.com/docs (api/versioning,
+ * models/opus-5/overview), read 2026-11-20. dcode uses the older of the two API
+ * versions: compatible servers know it, and 2026-10-21 refuses "temperature"
+ * even for models that support it. A request may have four cache marks, and the
+ * vendor looks for cached content up to 20 blocks before a mark
+ * (microsoft/vscode pull request 315505; startdebugging.net on caching; the
+ * same day). One mark is on the tools, one on the system prompt, two are in the
+ * history.  Answers: types/raw_*.py, stop_reason.py, refusal_stop_details.py of
+ * the same SDK. New kinds of events, blocks and deltas may appear in any
+ * version (platform.claude.com/docs/en/api/versioning) and are skipped.
+ * pause_turn comes only with the vendor's own tools, which dcode does not
+ * use. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -32,14 +28,15 @@
 
 #define MARK ",\"cache_control\":{\"type\":\"ephemeral\"}"
 
-enum { /* max_tokens is required; dcode sends these, in tokens */
+enum { /* max_tokens is required; dcode's defaults, in tokens */
        MAX_TOKENS = 32000,
-       MAX_TOKENS_OTHER = 8192, /* claude-3-5, and models of others */
+       MAX_TOKENS_OTHER = 8192, /* claude-3-5, and other vendors' models */
        MAX_TOKENS_OLD = 4096,   /* claude-3-opus, claude-3-haiku, claude-2 */
        ROOM_AFTER_THINKING = 8192,
 };
 
-/* model: "claude-opus-4-5", "anthropic/claude-3-haiku-20240307". */
+/* Returns dcode's max_tokens for a model such as "claude-opus-4-5" or
+ * "anthropic/claude-3-haiku-20240307". */
 static int64_t default_max_tokens(const char *model)
 {
 	const char *slash = strrchr(model, '/');
@@ -114,7 +111,7 @@ static void put_text(struct buf *out, const char *text)
 	buf_addc(out, '}');
 }
 
-/* types/image_block_param.py and document_block_param.py of the SDK. */
+/* See types/image_block_param.py and document_block_param.py of the SDK. */
 static void put_media(struct buf *out, const struct part *p)
 {
 	buf_addf(out,
@@ -174,7 +171,8 @@ static const struct wire_blocks form = {
 	.put_empty = put_empty,
 };
 
-/* A cache mark goes into the last block: before its closing brace. */
+/* Adds a message and records where a cache mark can go: before the closing
+ * brace of the last block. */
 static void push_message(struct history *h, const struct message *m)
 {
 	wire_push_blocks(h, m, &form);
@@ -182,7 +180,7 @@ static void push_message(struct history *h, const struct message *m)
 		h->block_end = h->bytes.len - 1;
 }
 
-/* Writes a block of thinking as it came: the vendor checks its signature. */
+/* Writes a thinking block unchanged: the vendor checks its signature. */
 static void write_replay(const struct draft_part *p, struct buf *out)
 {
 	if (p->kind != PART_THINKING || (!p->extra.len && !p->text.len))
@@ -199,7 +197,7 @@ static void write_replay(const struct draft_part *p, struct buf *out)
 	buf_addc(out, '}');
 }
 
-enum { KEY_DETAILS = -1 }; /* key of a part without an index in the stream */
+enum { KEY_DETAILS = -1 }; /* key of a part that has no index in the stream */
 
 static int add_text(struct draft *d, struct draft_part *p, const char *text,
 		    struct error *err)
@@ -249,7 +247,7 @@ static int start_call(struct draft *d, const cJSON *block, int64_t key,
 		return -1;
 	draft_name(&p->id, json_string(block, "id", NULL));
 	draft_name(&p->name, json_string(block, "name", NULL));
-	/* imitators may send the whole input here; the vendor sends {} */
+	/* some servers send the whole input here; the vendor sends {} */
 	if (cJSON_IsObject(input) && input->child)
 		json_print(&p->text, input);
 	return 0;
@@ -301,7 +299,7 @@ static const struct draft_reason reasons[] = {
 	{ 0 },
 };
 
-/* A refusal may have no text: its explanation becomes the answer's text. */
+/* Uses a refusal's explanation as text, because a refusal may have no text. */
 static int parse_details(struct draft *d, const cJSON *details,
 			 struct error *err)
 {
@@ -326,7 +324,7 @@ static int parse_message_delta(struct draft *d, const cJSON *tree,
 	return parse_details(d, json_get(delta, "stop_details"), err);
 }
 
-/* The whole answer at once, from a server that does not stream. */
+/* Parses a complete answer of a server that does not stream. */
 static int parse_message(struct draft *d, const cJSON *tree, struct error *err)
 {
 	const cJSON *block;
@@ -365,7 +363,8 @@ static int parse_typed(struct draft *d, const char *type, const cJSON *tree,
 	return 0;
 }
 
-/* Some imitators name the type only in the event's field, not in the data. */
+/* Some compatible servers send the type only in the event field, not in the
+ * data. */
 static int parse_event(struct draft *d, struct str event, struct str data,
 		       struct error *err)
 {
@@ -397,7 +396,7 @@ static bool is_complete(const struct draft *d)
 const struct wire wire_anthropic = {
 	.name = "anthropic",
 	.path = "/v1/messages",
-	.idle_ms = 120000, /* the vendor pings every few seconds */
+	.idle_ms = 120000, /* the vendor sends a ping every few seconds */
 	.betas = "anthropic-beta: ",
 	.auth = "x-api-key: ",
 	.version = "anthropic-version: 2023-06-01",

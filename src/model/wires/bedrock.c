@@ -1,18 +1,14 @@
-/* bedrock.c - AWS Bedrock's ConverseStream: requests and answers. */
+/* bedrock.c - AWS Bedrock's ConverseStream: requests and streamed answers. */
 /* SPDX-License-Identifier: MIT */
-/*
- * Requests first: write_head() makes the fixed front of a request,
- * push_message() appends one message. Then the events of an answer:
- * parse_event() is called for each. wire_bedrock, at the end, lists the
- * functions. bedrock_account.c signs the requests; exchange.c takes the events
- * out of AWS's frames.
- *
- * Facts: @aws-sdk/client-bedrock-runtime 3.1164.0 (models/models_0.d.ts,
+/* Requests first: write_head() writes the fixed start of a request,
+ * push_message() appends one message. Then answers: parse_event() is called for
+ * each event. wire_bedrock, at the end, lists the functions. bedrock_account.c
+ * signs the requests; exchange.c extracts the events from AWS's frames.
+ * Source: @aws-sdk/client-bedrock-runtime 3.1164.0 (models/models_0.d.ts,
  * enums.d.ts) and docs.aws.amazon.com/bedrock (API_runtime_ConverseStream,
  * prompt-caching), read 2026-11-22. A request may have four cache points: one
  * is after the tools, one after the system prompt, two are in the history. The
- * event "metadata", with the counts of tokens, comes last.
- */
+ * last event, "metadata", has the token counts. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -38,8 +34,8 @@ static bool is_claude(const char *model)
 	return strstr(model, "anthropic.claude-") != NULL;
 }
 
-/* Claude from 3.7 on, and Nova. The ARN of an inference profile does not name
- * its model: no cache then. */
+/* True for Claude 3.7 and later, and Nova. The ARN of an inference profile does
+ * not name its model, so no cache is used. */
 static bool has_cache(const char *model)
 {
 	static const char *const old[] = { "claude-v",
@@ -64,7 +60,7 @@ static void init_history(const struct model_choice *c, struct history *h)
 static const struct {
 	const char *from, *group, *to;
 } places[] = {
-	/* the names of Python's client, and the vendor's */
+	/* the Python client's names, and the vendor's */
 	{ "max_tokens", "inferenceConfig", "maxTokens" },
 	{ "maxTokens", "inferenceConfig", "maxTokens" },
 	{ "temperature", "inferenceConfig", "temperature" },
@@ -79,6 +75,7 @@ static const struct {
 	  "reasoning_effort" },
 };
 
+/* Moves the user's parameters to where the vendor expects them. */
 static void fit_params(const struct model_choice *c, cJSON *params)
 {
 	static const char *const not_sent[] = { "toolConfig", "region_name",
@@ -150,10 +147,10 @@ static void put_call(struct buf *out, const struct part *p)
 	buf_adds(out, "}}");
 }
 
-/* The name of a document must be unique in the request, and of letters, digits,
- * spaces, "-", "()" and "[]" (API_runtime_DocumentBlock, read 2026-11-23). The
- * file's own name is not sent: it could contain instructions, as that page
- * warns. */
+/* A document's name must be unique in the request and have only letters,
+ * digits, spaces, "-", "()" and "[]" (API_runtime_DocumentBlock, read
+ * 2026-11-23). The file's own name is not sent: it could contain instructions,
+ * as that page warns. */
 static void put_media(struct buf *out, const struct part *p)
 {
 	if (media_is_pdf(p->type))
@@ -324,7 +321,7 @@ static bool is_complete(const struct draft *d)
 	return d->finish != 0;
 }
 
-/* The vendor accepts only signed reasoning. */
+/* Writes reasoning to send back. The vendor accepts only signed reasoning. */
 static void write_replay(const struct draft_part *p, struct buf *out)
 {
 	if (p->kind != PART_THINKING || !p->extra.len)

@@ -1,13 +1,10 @@
-/* bedrock_account.c - whose AWS key signs requests to Bedrock, and when. */
+/* bedrock_account.c - signs requests to Bedrock: AWS key, region and time. */
 /* SPDX-License-Identifier: MIT */
-/*
- * bedrock_account_open() finds the key and the region, bedrock_account_sign()
- * makes the headers of one request. The first part corrects the time that is
- * signed, because AWS refuses signatures of a clock that is minutes wrong:
- * codes and texts from @smithy/service-error-classification
- * (CLOCK_SKEW_ERROR_CODES); aws/aws-sdk-go issue 859, aws/aws-sdk-js issue
- * 2565; read 2026-11-23.
- */
+/* bedrock_account_open() finds the key and the region; bedrock_account_sign()
+ * makes the headers of a request. The first part corrects the time used for
+ * signatures, because AWS refuses them if the clock is minutes off. Codes and
+ * texts: @smithy/service-error-classification (CLOCK_SKEW_ERROR_CODES);
+ * aws/aws-sdk-go issue 859, aws/aws-sdk-js issue 2565; read 2026-11-23. */
 #include "model/wires/bedrock_account.h"
 
 #include <stdatomic.h>
@@ -27,7 +24,7 @@ enum {
 	MOST_S = 24 * 3600,
 };
 
-/* By how many seconds AWS's clock is ahead of this machine's: one value for all
+/* Seconds that AWS's clock is ahead of this machine's. One value for all
  * accounts, because the machine's clock is wrong. */
 static atomic_llong ahead_s;
 
@@ -36,7 +33,7 @@ static int64_t machine_now(void)
 	return clock_unix_ms() / 1000;
 }
 
-/* Unix seconds to sign with: this machine's time, corrected. Any thread. */
+/* Returns the corrected Unix time for signatures. Any thread. */
 static int64_t bedrock_clock_now(void)
 {
 	return machine_now() + atomic_load(&ahead_s);
@@ -56,7 +53,7 @@ static bool blames_clock(const char *error_type)
 	return false;
 }
 
-/* Unix seconds; 0 if text does not have that format. */
+/* Returns Unix seconds, or 0 if text does not have that format. */
 static int64_t read_time(const char *text, const char *format)
 {
 	struct tm tm = { 0 };
@@ -64,14 +61,15 @@ static int64_t read_time(const char *text, const char *format)
 	return strptime(text, format, &tm) ? timegm(&tm) : 0;
 }
 
-/* "Mon, 23 Nov 2026 07:58:35 GMT" */
+/* Parses a Date header: "Mon, 23 Nov 2026 07:58:35 GMT". */
 static int64_t read_date(const char *date)
 {
 	return read_time(date, "%a, %d %b %Y %H:%M:%S GMT");
 }
 
-/* "Signature expired: A is now earlier than B (20261123T075835Z - 5 min.)",
- * "Signature not yet current: A is still later than B (... + 15 min.)" */
+/* Finds AWS's time in the error text: "Signature expired: A is now earlier than
+ * B (20261123T075835Z - 5 min.)", "Signature not yet current: A is still later
+ * than B (... + 15 min.)". */
 static int64_t read_words(struct str body)
 {
 	enum { LEN = 16 };
@@ -109,9 +107,9 @@ bool bedrock_clock_correct(const char *error_type, const char *date,
 }
 
 struct bedrock_account {
-	struct aws aws; /* zeroed where a key is sent instead */
+	struct aws aws; /* zeroed if a key is sent instead */
 	char *region;
-	char *key_id; /* the last that signed, or NULL */
+	char *key_id; /* the id of the last key used, or NULL */
 };
 
 static const char *get_env(const void *arg, const char *name)
@@ -130,8 +128,8 @@ static char **program_env(const void *arg)
 	return settings_environ(arg, NULL);
 }
 
-/* "us-west-2". It becomes part of a host's name, so that nothing else passes.
- */
+/* True for a region such as "us-west-2". Strict, because it becomes part of a
+ * host name. */
 static bool region_ok(const char *region)
 {
 	size_t len = strlen(region);
@@ -223,8 +221,8 @@ static void add_own(struct signed_request *r, const char *name,
 		r->own[r->n_own++] = xasprintf("%s: %s", name, value);
 }
 
-/* Splits an address into the host with its port (owned) and the path, which are
- * both signed. */
+/* Splits an address into the host with its port (owned) and the path. Both are
+ * signed. */
 static struct str split_url(const char *url, char **host)
 {
 	struct str rest = str_of(url);

@@ -1,16 +1,12 @@
-/* gemini.c - Gemini's generateContent: requests, and the answer's stream. */
+/* gemini.c - Gemini's generateContent: requests and streamed answers. */
 /* SPDX-License-Identifier: MIT */
-/*
- * Requests first: write_head() makes the fixed front of a request,
- * push_message() appends one message. Then the chunks of an answer:
- * parse_event() is called for each. wire_gemini, at the end, lists the
- * functions.
- *
- * Facts: @google/genai 2.32.0 (dist/genai.d.ts) and ai.google.dev/gemini-api
- * /docs (thought-signatures, function-calling, thinking), read 2026-11-22. A
- * thought signature goes back in the part that it came in, even if that part
- * has no text; parts with a signature are never joined with others.
- */
+/* Requests first: write_head() writes the fixed start of a request,
+ * push_message() appends one message. Then answers: parse_event() is called for
+ * each chunk. wire_gemini, at the end, lists the functions.  Source:
+ * @google/genai 2.32.0 (dist/genai.d.ts) and ai.google.dev/gemini-api/docs
+ * (thought-signatures, function-calling, thinking), read 2026-11-22. A thought
+ * signature is sent back in the part that it came in, even if that part has no
+ * text. Parts with a signature are never joined with others. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -22,7 +18,7 @@
 #include "model/wire.h"
 #include "model/wires/vertex_account.h"
 
-/* Accepted in place of a signature, for calls that another model has made. */
+/* Accepted in place of a signature, for calls made by another model. */
 #define UNSIGNED "skip_thought_signature_validator"
 
 static void put_url(const struct model_choice *c, struct buf *out)
@@ -38,8 +34,8 @@ static void put_url(const struct model_choice *c, struct buf *out)
 
 enum { NEWEST = 9 };
 
-/* 2 for "gemini-2.5-pro", NEWEST for "gemini-flash-latest", 0 for a model that
- * is not a Gemini. */
+/* Returns 2 for "gemini-2.5-pro", NEWEST for "gemini-flash-latest", 0 for a
+ * model that is not a Gemini. */
 static int generation(const char *model)
 {
 	struct str name = str_of(model);
@@ -54,18 +50,19 @@ static int generation(const char *model)
 		       : NEWEST;
 }
 
-/* "Function call is missing a thought_signature" is what generation 3 says
- * of calls that other models made (jeremychone/rust-genai pull request 115,
- * read 2026-11-22). */
+/* Generation 3 refuses unsigned calls of other models: "Function call is
+ * missing a thought_signature" (jeremychone/rust-genai pull request 115, read
+ * 2026-11-22). */
 static void init_history(const struct model_choice *c, struct history *h)
 {
 	h->sign_calls = generation(c->model) >= 3;
-	/* Older ones have files in a content behind the results
-	 * (FunctionResponse .parts of the SDK; badlogic/pi-mono,
+	/* For older models, files are sent in a content after the results
+	 * (FunctionResponse.parts of the SDK; badlogic/pi-mono,
 	 * google-shared.ts; read 2026-11-23). */
 	h->result_media = h->sign_calls;
-	/* "Unknown name "id" at ... function_call" (vercel/ai issue 15664,
-	 * charmbracelet/fantasy issue 265; read 2026-11-23) */
+	/* Vertex AI refuses ids: "Unknown name "id" at ... function_call"
+	 * (vercel/ai issue 15664, charmbracelet/fantasy issue 265; read
+	 * 2026-11-23) */
 	h->no_ids = c->vertex != NULL;
 }
 
@@ -83,7 +80,7 @@ static bool never_thinks(const char *model)
 static const struct {
 	const char *from, *group, *to;
 } places[] = {
-	/* the names of Python's client, and the vendor's */
+	/* the Python client's names, and the vendor's */
 	{ "reasoning_effort", "thinkingConfig", "thinkingLevel" },
 	{ "thinking_level", "thinkingConfig", "thinkingLevel" },
 	{ "thinking_budget", "thinkingConfig", "thinkingBudget" },
@@ -102,8 +99,8 @@ static const struct {
 	{ "seed", "generationConfig", "seed" },
 };
 
-/* A setting says "low"; the enumeration ThinkingLevel has LOW (npm
- * @google/genai 2.32.0, read 2026-11-23). */
+/* Converts a level to upper case: settings say "low", ThinkingLevel has LOW
+ * (npm @google/genai 2.32.0, read 2026-11-23). */
 static void capitalize(cJSON *level)
 {
 	if (!cJSON_IsString(level))
@@ -187,7 +184,7 @@ static void put_signature(struct buf *out, const struct part *p)
 	buf_add(out, p->replay + 1, len - 2);
 }
 
-/* If ids are refused, results are matched to calls by their order. */
+/* Adds the id. If ids are refused, results are matched to calls by order. */
 static void put_id(const struct history *h, struct buf *out, const char *id)
 {
 	if (h->no_ids)
@@ -222,7 +219,7 @@ static void put_media(struct buf *out, const struct part *p)
 	buf_adds(out, "}}");
 }
 
-/* n files follow the result p and are part of it. */
+/* Adds a result. The n files after p are part of it. */
 static void put_result(struct history *h, const struct part *p, size_t n)
 {
 	struct buf *out = &h->bytes;
@@ -268,7 +265,7 @@ static bool is_sendable(const struct part *p)
 	return p->kind != PART_THINKING || p->replay;
 }
 
-/* Opens the next part of this role, in a new content if the role changes. */
+/* Starts a part of this role, in a new content if the role changes. */
 static void open_part(struct history *h, enum role role)
 {
 	wire_open_block(h, role, role == ROLE_ASSISTANT ? "model" : "user",
@@ -324,8 +321,8 @@ static void push_message(struct history *h, const struct message *m)
 }
 
 static const struct wire_option options[] = {
-	/* models that cannot think refuse with different words, which have
-	 * this in common */
+	/* this text is common to the different refusals of models that cannot
+	 * think */
 	{ .name = "generationConfig",
 	  .member = ",\"generationConfig\":{\"thinkingConfig\":{"
 		    "\"includeThoughts\":true}}",
@@ -334,9 +331,10 @@ static const struct wire_option options[] = {
 	{ 0 },
 };
 
-enum { KEY_OPEN = 0, KEY_SIGNED = -1 }; /* of parts; signed: never joined */
+enum { KEY_OPEN = 0, KEY_SIGNED = -1 }; /* keys; never join signed */
 
-/* The last part, if text of this kind may be appended to it. */
+/* Returns the last part if text of this kind may be appended to it, else
+ * NULL. */
 static struct draft_part *open_text(struct draft *d, enum part_kind kind)
 {
 	struct draft_part *p = d->n ? &d->parts[d->n - 1] : NULL;
@@ -419,7 +417,7 @@ static const struct draft_reason reasons[] = {
 	{ 0 },
 };
 
-/* The model's mistakes: a retry may bring a good answer. */
+/* Mistakes of the model; a retry may succeed. */
 static const char *const blunders[] = { "MALFORMED_FUNCTION_CALL",
 					"UNEXPECTED_TOOL_CALL",
 					"TOO_MANY_TOOL_CALLS" };
@@ -441,7 +439,7 @@ static int parse_reason(struct draft *d, const cJSON *candidate,
 	return 0;
 }
 
-/* The answer to a refused prompt has no candidates, but a reason. */
+/* Handles a refused prompt: the answer has a reason and no candidates. */
 static int parse_block(struct draft *d, const cJSON *feedback,
 		       struct error *err)
 {
@@ -457,7 +455,7 @@ static int parse_block(struct draft *d, const cJSON *feedback,
 	return p ? draft_add(d, p, str_of(words), err) : -1;
 }
 
-/* Each chunk has the counts of the answer so far. */
+/* Each chunk has the token counts of the whole answer so far. */
 static void parse_usage(struct draft *d, const cJSON *usage)
 {
 	struct usage *u = &d->usage;
@@ -513,7 +511,7 @@ static int parse_event(struct draft *d, struct str event, struct str data,
 	return rc;
 }
 
-/* The stream has no end mark: the finish reason is the end. */
+/* The stream has no end mark: the finish reason marks the end. */
 static bool is_complete(const struct draft *d)
 {
 	return d->finish != 0;

@@ -1,16 +1,13 @@
-/* openai_chat.c - Chat Completions and its imitators: requests, answers. */
+/* openai_chat.c - Chat Completions: requests and streamed answers. */
 /* SPDX-License-Identifier: MIT */
-/*
- * Requests first: write_head() makes the fixed front of a request,
- * push_message() appends one message. Then OpenRouter's reasoning_details, then
- * the chunks of an answer: parse_event() is called for each. wire_openai_chat,
- * at the end, lists the functions. Many servers speak this protocol, each a
- * little differently; the comments name the server that needs each exception.
- *
- * Facts: openai-python of 2026-08-21 (types/chat/completion_create_params.py:
+/* Requests first: write_head() writes the fixed start of a request,
+ * push_message() appends one message. Then OpenRouter's reasoning_details. Then
+ * answers: parse_event() is called for each chunk. wire_openai_chat, at the
+ * end, lists the functions. Many servers implement this protocol with small
+ * differences; comments name the server that needs an exception.  Source:
+ * openai-python of 2026-08-21 (types/chat/completion_create_params.py:
  * max_tokens is deprecated and refused by the o-series, prompt_cache_key,
- * stream_options; types/chat/chat_completion_chunk.py), read 2026-11-20.
- */
+ * stream_options; types/chat/chat_completion_chunk.py), read 2026-11-20. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -31,7 +28,8 @@ static void put_tools(const struct wire_head *in, struct buf *out)
 	}
 }
 
-/* OpenAI's own models refuse the old name of the limit. */
+/* Writes the parameters. OpenAI's own models refuse the old name of the
+ * limit. */
 static void put_params(const struct wire_head *in, struct buf *out)
 {
 	bool openai = str_starts(str_of(in->choice->base_url),
@@ -63,21 +61,20 @@ static void write_head(const struct wire_head *in, struct buf *out)
 		put_tools(in, out);
 		buf_adds(out, "],");
 	}
-	/* always there, so that every later message begins with a comma */
+	/* always present, so that every later message begins with a comma */
 	buf_adds(out, "\"messages\":[{\"role\":\"system\",");
 	json_member(out, "content", str_of(in->brief->system));
 	buf_addc(out, '}');
 }
 
-/* An id goes back as it came: Kimi's models want their own form of it, with
- * dots and colons (MoonshotAI/Kimi-K2 docs/tool_call_guidance.md, read
- * 2026-11-20). */
+/* Writes an id unchanged: Kimi's models need their own form, with dots and
+ * colons (MoonshotAI/Kimi-K2 docs/tool_call_guidance.md, read 2026-11-20). */
 static void put_id(struct buf *out, const char *id)
 {
 	json_quote(out, str_of(id && id[0] ? id : "call"));
 }
 
-/* Adds a comma and the members of a replay object that begins so. */
+/* Adds a comma and the members of a replay object if it starts with begins. */
 static void put_replay(struct buf *out, const char *replay, const char *begins)
 {
 	size_t len = replay ? strlen(replay) : 0;
@@ -120,10 +117,11 @@ static size_t put_calls(struct buf *out, const struct message *m)
 	return n;
 }
 
-/* DeepSeek wants the thoughts of every answer back once it has used tools, at
- * least as an empty member (api-docs.deepseek.com/guides/thinking_mode.md,
- * openclaw issue 73417, kimi-cli issue 2141; read 2026-11-20); Kimi and
- * OpenRouter want those that led to calls, and ignore others. */
+/* Sends thoughts back. DeepSeek requires those of every answer once it has used
+ * tools, at least as an empty member
+ * (api-docs.deepseek.com/guides/thinking_mode.md, openclaw issue 73417,
+ * kimi-cli issue 2141; read 2026-11-20). Kimi and OpenRouter need those that
+ * led to calls and ignore others. */
 static void put_thoughts(struct history *h, const struct message *m)
 {
 	static const char begins[] = "{\"reasoning_content\":";
@@ -142,9 +140,10 @@ static void put_thoughts(struct history *h, const struct message *m)
 		buf_adds(&h->bytes, ",\"reasoning_content\":\"\"");
 }
 
-/* A run that ended after its tools left no answer, and Mistral's servers and
- * templates refuse a question right after results (code 3230,
- * "invalid_request_message_order": litellm issue 17761, read 2026-11-20). */
+/* Adds an assistant message if a run ended after tool results without an
+ * answer. Mistral's servers and templates refuse a user message right after
+ * results (code 3230, "invalid_request_message_order": litellm issue 17761,
+ * read 2026-11-20). */
 static void bridge_results(struct history *h, const char *words)
 {
 	if (h->last != ROLE_TOOL)
@@ -163,7 +162,7 @@ static bool has_media(const struct message *m)
 	return false;
 }
 
-/* chat_completion_content_part_image_param.py and _param.py (File) of the
+/* See chat_completion_content_part_image_param.py and _param.py (File) of the
  * SDK. */
 static void put_media(struct buf *out, const struct part *p)
 {
@@ -179,8 +178,8 @@ static void put_media(struct buf *out, const struct part *p)
 	buf_adds(out, "}}");
 }
 
-/* Adds a message of several parts, or grows the user's last one. Of results
- * only the files: their own messages may have text alone. */
+/* Adds a message with several parts, or extends the user's last one. For
+ * results, adds only the files: tool messages allow only text. */
 static void put_parts(struct history *h, const struct message *m)
 {
 	struct buf *out = &h->bytes;
@@ -220,7 +219,8 @@ static void put_user(struct history *h, const struct message *m)
 	bridge_results(h, "(interrupted)");
 	json_quote(&quoted, str_of(text));
 	if (h->last == ROLE_USER) {
-		/* many chat templates want strict turns: one message grows */
+		/* many chat templates require strict turns: extend the last
+		 * message */
 		out->len -= strlen("\"}");
 		buf_adds(out, "\\n\\n");
 		buf_addstr(out, str_skip(buf_str(&quoted), 1));
@@ -294,8 +294,8 @@ static const struct wire_option options[] = {
 	  .member = ",\"stream_options\":{\"include_usage\":true}",
 	  .at_first = true,
 	  .complaint = "stream_options" },
-	/* From gpt-5.4 on, tools go with reasoning in /v1/responses only; from
-	 * gpt-5.5 on that holds for the default effort too (openai-openapi
+	/* From gpt-5.4 on, tools with reasoning work only in /v1/responses;
+	 * from gpt-5.5 on that includes the default effort (openai-openapi
 	 * issue 541, litellm pull request 34569; read 2026-11-20). */
 	{ .name = "reasoning_effort",
 	  .member = ",\"reasoning_effort\":\"none\"",
@@ -305,9 +305,9 @@ static const struct wire_option options[] = {
 	{ 0 },
 };
 
-/* OpenRouter streams reasoning_details in pieces and wants the sequence of
- * whole blocks back (RooCodeInc/Roo-Code pull request 9506, read 2026-11-20).
- * This is the member that grows from piece to piece, or NULL. */
+/* Returns the member that grows from piece to piece, or NULL. OpenRouter
+ * streams reasoning_details in pieces and needs the complete blocks back
+ * (RooCodeInc/Roo-Code pull request 9506, read 2026-11-20). */
 static const char *find_growing(const cJSON *item)
 {
 	const char *type = json_string(item, "type", "");
@@ -332,7 +332,7 @@ static void set_member(cJSON *object, const char *key, cJSON *value)
 	cJSON_AddItemToObject(object, key, value);
 }
 
-/* Copies all members of a later piece: a signature comes with the last. */
+/* Copies all members of a later piece: the last one has the signature. */
 static void merge_members(cJSON *into, const cJSON *piece)
 {
 	const cJSON *item;
@@ -343,7 +343,7 @@ static void merge_members(cJSON *into, const cJSON *piece)
 				   cJSON_Duplicate(item, true));
 }
 
-/* Joins first with the pieces of the same block that follow it. */
+/* Joins first with the following pieces of the same block. */
 static void join_pieces(cJSON *list, cJSON *first)
 {
 	const char *key = find_growing(first);
@@ -376,8 +376,8 @@ static void add_pieces(struct buf *pieces, const cJSON *list)
 	}
 }
 
-/* Writes {"reasoning_details":[...]} with the pieces joined; nothing if they
- * are not JSON. */
+/* Writes {"reasoning_details":[...]} with the pieces joined. Writes nothing if
+ * they are not JSON. */
 static void print_pieces(const struct buf *pieces, struct buf *out)
 {
 	struct buf whole = BUF_INIT(SIZE_MAX / 2);
@@ -398,7 +398,7 @@ static void print_pieces(const struct buf *pieces, struct buf *out)
 	buf_release(&whole);
 }
 
-enum { KEY_OVER = -1, KEY_NONE = -2 }; /* of calls: complete; without index */
+enum { KEY_OVER = -1, KEY_NONE = -2 }; /* keys: complete; without index */
 
 static int add_text(struct draft *d, enum part_kind kind, const char *text,
 		    struct error *err)
@@ -411,7 +411,8 @@ static int add_text(struct draft *d, enum part_kind kind, const char *text,
 	return p ? draft_add(d, p, str_of(text), err) : -1;
 }
 
-/* Mistral's reasoning models send content as a list of parts. */
+/* Parses content that is a list of parts, as Mistral's reasoning models send
+ * it. */
 static int parse_content_list(struct draft *d, const cJSON *list,
 			      struct error *err)
 {
@@ -438,8 +439,8 @@ static int parse_content_list(struct draft *d, const cJSON *list,
 	return 0;
 }
 
-/* OpenRouter sends these beside "reasoning": the vendor behind it wants them
- * back. */
+/* Stores OpenRouter's details, sent beside "reasoning": the vendor behind it
+ * needs them back. */
 static int add_details(struct draft *d, const cJSON *list, struct error *err)
 {
 	struct draft_part *p;
@@ -454,8 +455,9 @@ static int add_details(struct draft *d, const cJSON *list, struct error *err)
 	return buf_check(&p->extra, "the model's reasoning", err);
 }
 
-/* "reasoning_content": DeepSeek, Kimi, xAI, llama.cpp. "reasoning":
- * OpenRouter, Groq, Cerebras, newer vLLM; some send both. */
+/* Servers use different names. "reasoning_content": DeepSeek, Kimi, xAI,
+ * llama.cpp. "reasoning": OpenRouter, Groq, Cerebras, newer vLLM. Some send
+ * both. */
 static int parse_thinking(struct draft *d, const cJSON *delta,
 			  struct error *err)
 {
@@ -492,20 +494,19 @@ static struct draft_part *call_by_id(struct draft *d, const char *id)
 	return NULL;
 }
 
-/* The arguments are complete: a delta with a name is then another call. */
+/* True if the arguments are complete: a delta with a name is then a new
+ * call. */
 static bool is_whole(const struct draft_part *p)
 {
 	return p->text.len && p->text.ptr[p->text.len - 1] == '}' &&
 	       args_strict(buf_str(&p->text));
 }
 
-/*
- * The call that a delta belongs to, or NULL for a new one. In OpenAI's protocol
- * index decides. Other servers send every call with index 0 and different ids
- * (Gemini's compatible endpoint), no index (old Ollama, Mistral's first
- * versions), whole calls with neither index nor id, or an index only from the
- * second delta on.
- */
+/* Returns the call that a delta belongs to, or NULL for a new call. In OpenAI's
+ * protocol the index decides. Other servers send every call with index 0 and
+ * different ids (Gemini's compatible endpoint), no index (old Ollama, Mistral's
+ * first versions), whole calls with neither index nor id, or an index only from
+ * the second delta on. */
 static struct draft_part *find_call(struct draft *d, int64_t key,
 				    const char *id, const char *name)
 {
@@ -544,7 +545,7 @@ static int add_call_args(struct draft *d, struct draft_part *p,
 		return draft_add(d, p, str_of(args->valuestring), err);
 	if (!cJSON_IsObject(args))
 		return 0;
-	/* Ollama's form: an object instead of its text */
+	/* Ollama sends an object instead of text */
 	json_print(&text, args);
 	rc = draft_add(d, p, buf_str(&text), err);
 	buf_release(&text);
@@ -566,7 +567,7 @@ static int parse_call(struct draft *d, const cJSON *call, struct error *err)
 		return -1;
 	draft_name(&p->id, id);
 	draft_name(&p->name, name);
-	/* Gemini's thought signatures travel here and must come back
+	/* Gemini's thought signatures are sent here and must be sent back
 	 * (discuss.ai.google.dev topic 109823, read 2026-11-20) */
 	if (cJSON_IsObject(extra)) {
 		buf_clear(&p->extra);
@@ -589,7 +590,8 @@ static int parse_calls(struct draft *d, const cJSON *calls, struct error *err)
 	return 0;
 }
 
-/* OpenAI's models may refuse with finish_reason "stop". */
+/* Adds a refusal's text. OpenAI's models may send finish_reason "stop" with
+ * it. */
 static int add_refusal(struct draft *d, const char *words, struct error *err)
 {
 	d->refuses |= words[0] != '\0';
@@ -633,12 +635,12 @@ static int parse_choice(struct draft *d, const cJSON *choice, struct error *err)
 	const cJSON *delta = json_get(choice, "delta");
 	const char *reason = filled_string(choice, "finish_reason");
 
-	/* a server that does not stream, or ends with the whole message */
+	/* the server does not stream, or ends with the whole message */
 	if (!cJSON_IsObject(delta) && !d->n)
 		delta = json_get(choice, "message");
 	if (parse_delta(d, delta, err) < 0)
 		return -1;
-	/* from OpenRouter, when the vendor behind it broke off */
+	/* OpenRouter: the vendor behind it broke off */
 	if (reason && strcmp(reason, "error") == 0)
 		return error_set(err, ERR_REMOTE,
 				 "the model's server broke off the answer");
@@ -646,8 +648,8 @@ static int parse_choice(struct draft *d, const cJSON *choice, struct error *err)
 	return 0;
 }
 
-/* Counts are of the whole answer; they may come in any chunk, and repeatedly.
- */
+/* Reads the token counts of the whole answer. They may be in any chunk, also
+ * repeatedly. */
 static void parse_usage(struct draft *d, const cJSON *usage)
 {
 	const cJSON *details = json_get(usage, "prompt_tokens_details");
@@ -657,7 +659,7 @@ static void parse_usage(struct draft *d, const cJSON *usage)
 	if (!cJSON_IsObject(usage))
 		return;
 	input = wire_tokens(usage, "prompt_tokens", 0);
-	/* DeepSeek's name for it is the fallback */
+	/* fallback: DeepSeek's name */
 	cached = wire_tokens(details, "cached_tokens",
 			     wire_tokens(usage, "prompt_cache_hit_tokens", 0));
 	if (cached > input)
@@ -706,7 +708,8 @@ static int parse_event(struct draft *d, struct str event, struct str data,
 	return rc;
 }
 
-/* [DONE] is not enough: it does not say that the answer is complete. */
+/* True if there is a finish reason. [DONE] alone does not mean that the answer
+ * is complete. */
 static bool is_complete(const struct draft *d)
 {
 	return d->finish != 0;
@@ -735,8 +738,8 @@ const struct wire wire_openai_chat = {
 	.path = "/chat/completions",
 	.deployments = true,
 	.base_path = "/v1",
-	/* models may think without sending anything, and a local server may
-	 * load one first */
+	/* Models may think without sending anything, and a local server may
+	 * first load one. */
 	.idle_ms = 300000,
 	.betas = "anthropic-beta: ", /* a gateway may pass it on */
 	.auth = "Authorization: Bearer ",

@@ -1,19 +1,14 @@
-/* openai_responses.c - the Responses API: requests, and the answer's stream. */
+/* openai_responses.c - the Responses API: requests and streamed answers. */
 /* SPDX-License-Identifier: MIT */
-/*
- * Requests first: write_head() makes the fixed front of a request,
- * push_message() appends one message. Then the events of an answer:
- * parse_event() is called for each. wire_openai_responses, at the end, lists
- * the functions.
- *
- * Facts: openai-node 6.49.0 (resources/responses/responses.d.ts: strict is
- * required of a function, phase goes back with each answer), read 2026-11-22.
- * The vendor stores nothing: reasoning comes encrypted and goes back with the
- * answer that it belongs to. Each item of an answer has an output_index. What
- * the deltas did not bring is taken from the whole item at its end, and from
- * the whole response if a server does not stream. Unknown kinds of events are
- * skipped.
- */
+/* Requests first: write_head() writes the fixed start of a request,
+ * push_message() appends one message. Then answers: parse_event() is called for
+ * each event. wire_openai_responses, at the end, lists the functions.  Source:
+ * openai-node 6.49.0 (resources/responses/responses.d.ts: a function needs
+ * strict, phase is sent back with each answer), read 2026-11-22. The vendor
+ * stores nothing: reasoning arrives encrypted and is sent back with its answer.
+ * Each item of an answer has an output_index. What the deltas lacked is taken
+ * from the complete item at its end, or from the complete response if a server
+ * does not stream. Unknown events are skipped. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -31,13 +26,13 @@ static void put_tools(const struct wire_head *in, struct buf *out)
 		buf_adds(out, i ? "," : "");
 		buf_adds(out, "{\"type\":\"function\",");
 		wire_tool(out, &in->brief->tools[i], ",\"parameters\":");
-		/* the default is true, which requires every member */
+		/* the default, true, requires every member */
 		buf_adds(out, ",\"strict\":false}");
 	}
 }
 
-/* Models that do not reason refuse the parameters of reasoning. For a name that
- * this list lacks one request is refused and sent again without them. */
+/* True for models that do not reason and refuse parameters about it. For a name
+ * missing here, the first request is refused and sent again without them. */
 static bool never_reasons(const char *model)
 {
 	static const char *const names[] = { "gpt-3",    "gpt-4",    "chatgpt",
@@ -120,7 +115,7 @@ static void put_call(struct buf *out, const struct part *p)
 	buf_release(&args);
 }
 
-/* ResponseInputImage and ResponseInputFile of the SDK. */
+/* See ResponseInputImage and ResponseInputFile of the SDK. */
 static void put_media(struct buf *out, const struct part *p)
 {
 	if (media_is_pdf(p->type)) {
@@ -135,7 +130,7 @@ static void put_media(struct buf *out, const struct part *p)
 	buf_addc(out, '}');
 }
 
-/* n files follow the result p and are part of it. */
+/* Adds a result. The n files after p are part of it. */
 static void put_result(struct buf *out, const struct part *p, size_t n)
 {
 	buf_adds(out, "{\"type\":\"function_call_output\",\"call_id\":");
@@ -158,7 +153,7 @@ static void put_result(struct buf *out, const struct part *p, size_t n)
 
 static bool is_sendable(const struct part *p, enum role role)
 {
-	if (p->kind == PART_MEDIA) /* put_result() sends those of results */
+	if (p->kind == PART_MEDIA) /* put_result() sends files of results */
 		return role == ROLE_USER;
 	if (p->kind == PART_THINKING)
 		return p->replay &&
@@ -200,9 +195,9 @@ static void push_message(struct history *h, const struct message *m)
 {
 	size_t n = m->n;
 
-	/* reasoning must be followed by what it led to: "provided without its
-	 * required following item" (continuedev/continue issue 8933, read
-	 * 2026-11-22) */
+	/* Reasoning must be followed by the item that it led to: "provided
+	 * without its required following item" (continuedev/continue issue
+	 * 8933, read 2026-11-22). */
 	while (n && (!is_sendable(&m->parts[n - 1], m->role) ||
 		     m->parts[n - 1].kind == PART_THINKING))
 		n--;
@@ -213,13 +208,13 @@ static void push_message(struct history *h, const struct message *m)
 }
 
 static const struct wire_option options[] = {
-	/* "Encrypted content is not supported with this model." */
+	/* refusal: "Encrypted content is not supported with this model." */
 	{ .name = "include",
 	  .member = ",\"include\":[\"reasoning.encrypted_content\"]",
 	  .at_first = true,
 	  .complaint = "ncrypted content is not supported" },
-	/* Refused to organizations that are not verified (continuedev/continue
-	 * issue 12031, read 2026-11-22), and by models without reasoning. */
+	/* Refused for organizations that are not verified (continuedev/continue
+	 * issue 12031, read 2026-11-22) and by models without reasoning. */
 	{ .name = "reasoning",
 	  .member = ",\"reasoning\":{\"summary\":\"auto\"}",
 	  .at_first = true,
@@ -253,7 +248,7 @@ static int on_thinking(struct draft *d, const cJSON *tree, struct error *err)
 	return add_delta(d, PART_THINKING, tree, "delta", err);
 }
 
-/* A new part of a summary is a new paragraph. */
+/* Starts a new paragraph for a new part of a summary. */
 static int on_summary_part(struct draft *d, const cJSON *tree,
 			   struct error *err)
 {
@@ -286,7 +281,7 @@ static int parse_call(struct draft *d, const cJSON *item, int64_t key,
 	return draft_add(d, p, str_of(json_string(item, "arguments", "")), err);
 }
 
-/* The text of the parts of an item, if none came as deltas. */
+/* Adds the text of an item's parts if no deltas brought it. */
 static int parse_texts(struct draft *d, struct draft_part *p, const cJSON *list,
 		       struct error *err)
 {
@@ -337,10 +332,10 @@ static void put_member(const cJSON *item, const char *key, struct buf *out)
 	json_print(out, value);
 }
 
-/* Copies the members of a reasoning item that go back to the vendor. An id
- * would name an item that the vendor did not store, and bind it to the ids of
- * the items around it (OpenHands/software-agent-sdk pull request 1754, read
- * 2026-11-22); vLLM, which does not encrypt, needs one. "status" is refused in
+/* Stores the members of a reasoning item that are sent back. An id would refer
+ * to an item that the vendor did not store, and tie it to the ids of
+ * neighboring items (OpenHands/software-agent-sdk pull request 1754, read
+ * 2026-11-22). vLLM does not encrypt and needs an id. "status" is refused in
  * requests. */
 static void keep_reasoning(struct draft_part *p, const cJSON *item)
 {
@@ -426,8 +421,8 @@ static void parse_usage(struct draft *d, const cJSON *usage)
 	u->reasoning = wire_tokens(out, "reasoning_tokens", 0);
 }
 
-/* The event's "type" is only "error": without it, the error's own type counts.
- */
+/* Removes the event's type, which is only "error", so that the error's own type
+ * is reported. */
 static int report_failure(struct draft *d, const cJSON *tree, struct error *err)
 {
 	cJSON *copy = cJSON_Duplicate(tree, true);
@@ -445,7 +440,8 @@ static const struct draft_reason reasons[] = {
 	{ 0 },
 };
 
-/* The last event has the whole response: completed, incomplete or failed. */
+/* Parses the complete response in the last event: completed, incomplete or
+ * failed. */
 static int parse_response(struct draft *d, const cJSON *response,
 			  struct error *err)
 {
@@ -501,7 +497,7 @@ static int parse_typed(struct draft *d, const cJSON *tree, struct error *err)
 			return events[i].parse(d, tree, err);
 	if (strcmp(json_string(tree, "object", ""), "response") == 0)
 		return parse_response(d, tree, err);
-	/* from a gateway */
+	/* an error from a gateway */
 	if (!type[0] && (cJSON_IsObject(error) || cJSON_IsString(error)))
 		return failure_in_stream(d, tree, err);
 	return 0;
@@ -514,7 +510,7 @@ static int parse_event(struct draft *d, struct str event, struct str data,
 	int rc;
 
 	(void)event;                          /* the data repeats it */
-	if (str_is(str_trim(data), "[DONE]")) /* from imitators */
+	if (str_is(str_trim(data), "[DONE]")) /* from compatible servers */
 		return 0;
 	tree = wire_parse(data, err);
 	if (!tree)

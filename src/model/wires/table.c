@@ -1,9 +1,7 @@
 /* table.c - the list of all wires. */
 /* SPDX-License-Identifier: MIT */
-/*
- * Rows only, so that no wire's file depends on the others: WIRES of wire.h
- * lists them, wire_NAME is defined in NAME.c.
- */
+/* Only the table, so that the wires' files do not depend on each other: WIRES
+ * in wire.h lists them, wire_NAME is defined in NAME.c. */
 #include <string.h>
 
 #include "model/wire.h"

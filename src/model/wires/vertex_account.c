@@ -1,14 +1,11 @@
-/* vertex_account.c - the project, place and token of requests to Vertex AI. */
+/* vertex_account.c - project, location and token of requests to Vertex AI. */
 /* SPDX-License-Identifier: MIT */
-/*
- * vertex_account_open() finds project, location and the program gcloud,
- * vertex_account_header() makes the header of one request. A token of gcloud's
- * is kept for all requests of the account, under its lock.
- *
- * Variables, addresses and paths: @google/genai 2.32.0 (dist/node/index.mjs:
- * GoogleGenAI, ApiClient, tModel) and google-auth-library (getProjectId); names
- * of regions: @anthropic-ai/vertex-sdk; read 2026-11-23.
- */
+/* vertex_account_open() finds the project, the location and the program gcloud;
+ * vertex_account_header() makes the header of a request. A token from gcloud is
+ * kept for all requests of the account, guarded by its lock.  Variables,
+ * addresses and paths: @google/genai 2.32.0 (dist/node/index.mjs: GoogleGenAI,
+ * ApiClient, tModel) and google-auth-library (getProjectId). Names of regions:
+ * @anthropic-ai/vertex-sdk. Read 2026-11-23. */
 #include "model/wires/vertex_account.h"
 
 #include <pthread.h>
@@ -23,8 +20,8 @@
 
 enum {
 	GCLOUD_MS = 60000,
-	/* gcloud's tokens live for an hour (cloud.google.com/sdk, "gcloud auth
-	 * print-access-token", read 2026-11-23) */
+	/* gcloud's tokens are valid for an hour (cloud.google.com/sdk, "gcloud
+	 * auth print-access-token", read 2026-11-23) */
 	LIFE_MS = 50 * 60 * 1000,
 	MAX_TOKEN = 16 << 10,
 };
@@ -32,14 +29,14 @@ enum {
 struct vertex_account {
 	const struct settings *set; /* borrowed */
 	char *project, *location;
-	char *program; /* gcloud's path, or NULL: the user gave a token */
+	char *program; /* path of gcloud, or NULL: the user gave a token */
 	pthread_mutex_t lock;
-	char *token;        /* the last of gcloud's, or NULL */
+	char *token;        /* the last token from gcloud, or NULL */
 	int64_t good_until; /* CLOCK_MONOTONIC ms */
 };
 
-/* A project's id, which becomes part of a path: "my-app", "example.com:my-app".
- */
+/* True for a valid project id: "my-app", "example.com:my-app". Strict, because
+ * it becomes part of a path. */
 static bool is_name(const char *s)
 {
 	static const char letters[] = "abcdefghijklmnopqrstuvwxyz"
@@ -152,7 +149,7 @@ char *vertex_account_url(const struct vertex_account *a)
 
 	if (strcmp(a->location, "global") == 0)
 		return xasprintf("https://aiplatform.%s", host);
-	/* the two multi-regions have another host */
+	/* the two multi-regions use another host */
 	if (strcmp(a->location, "us") == 0 || strcmp(a->location, "eu") == 0)
 		return xasprintf("https://aiplatform.%s.rep.%s", a->location,
 				 host);
@@ -194,7 +191,7 @@ static int hint_login(struct error *err)
 			       "into GOOGLE_OAUTH_ACCESS_TOKEN.");
 }
 
-/* Stores what gcloud has printed, if it can be a token. */
+/* Stores gcloud's output if it can be a token. */
 static int parse_token(struct vertex_account *a, struct str printed,
 		       struct error *err)
 {
