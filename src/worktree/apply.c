@@ -1,14 +1,14 @@
-/* apply.c - brings what a sandbox changed onto the user's tree, and undoes it.
- */
+/* apply.c - applies a sandbox's changes to the user's tree, and undoes that. */
 /* SPDX-License-Identifier: MIT */
 /*
- * apply_merge() merges three ways, makes a plan of the difference between the
- * user's tree and the merged one, checks every name, link and repository in
- * it, computes the base that both sides share afterwards, and has the journal
- * write it. Nothing is written before all of that has succeeded.
+ * apply_merge() does a three-way merge and makes a plan of the difference
+ * between the user's tree and the result. It checks every name, link and
+ * repository in the plan, computes the base that both sides share afterwards,
+ * and has the journal write the plan. Nothing is written before all of that has
+ * succeeded.
  *
- * apply_undo() reads the last plan, turns it round, drops what the user changed
- * since, and goes the same way through the journal.
+ * apply_undo() reads the last plan, reverses it, drops what the user has
+ * changed since, and writes it through the journal in the same way.
  */
 #include "worktree/apply.h"
 
@@ -28,17 +28,17 @@
 #include "worktree/user_repo.h"
 
 enum {
-	SECRET_FILE_MAX = 16 << 20, /* larger ones are not searched */
+	SECRET_FILE_MAX = 16 << 20, /* larger files are not searched */
 	TARGET_MAX = 4096,
 	GITLINK = 0160000, /* the mode of a submodule */
 };
 
-struct apply_work { /* all borrowed, but blobs */
+struct apply_work { /* all borrowed, except blobs */
 	struct apply_result *result;
 	struct journal *journal;
 	const struct apply_request *request;
 	const struct stop *stop;
-	struct odb_file *blobs; /* before and after of the changes */
+	struct odb_file *blobs; /* contents before and after the changes */
 	size_t n_blobs;
 };
 
@@ -80,7 +80,8 @@ static void list_change(struct apply_result *r, const struct plan_change *c,
 	};
 }
 
-/* Has odb_write_files() write an object to a side's file, and hash it. */
+/* Requests a blob: odb_write_files() will write it to a side's file and hash
+ * it. */
 static void add_blob(struct apply_work *w, const char *side, unsigned id,
 		     const char *oid)
 {
@@ -92,8 +93,8 @@ static void add_blob(struct apply_work *w, const char *side, unsigned id,
 	snprintf(f->oid, sizeof(f->oid), "%s", oid);
 }
 
-/* ERR_PROTOCOL, unlike what a policy of the user's forbids: the sandbox has
- * sent something that is never written. */
+/* Sets ERR_PROTOCOL, not the ERR_POLICY of a user's policy: the sandbox sent
+ * something that is never allowed. */
 static int refuse_path(const char *path, const char *why, struct error *err)
 {
 	error_set(err, ERR_POLICY, "%s %s: nothing was written", path, why);
@@ -101,7 +102,8 @@ static int refuse_path(const char *path, const char *why, struct error *err)
 	return -1;
 }
 
-/* One difference between the local tree and the merged one: an odb_sink. */
+/* An odb_sink: handles a difference between the local tree and the merged
+ * one. */
 static int add_change(void *arg, const struct odb_record *d, struct error *err)
 {
 	struct apply_work *w = arg;
@@ -109,7 +111,7 @@ static int add_change(void *arg, const struct odb_record *d, struct error *err)
 				      d->new_mode ? d->new_mode : d->old_mode);
 	struct plan_change *c;
 
-	/* A file that git has lost is listed with the conflicts. */
+	/* A file that git lost in the merge is reported as a conflict. */
 	if (w->result->merge.unwritable && d->new_mode == GITLINK)
 		return 0;
 	if (why)
@@ -124,7 +126,8 @@ static int add_change(void *arg, const struct odb_record *d, struct error *err)
 	return 0;
 }
 
-/* The hashes of the bytes, in the order of add_change(). */
+/* Copies the hashes of the blobs into the plan. They are in the order in which
+ * add_change() requested them. */
 static void set_hashes(struct apply_work *w)
 {
 	struct apply_plan *p = &w->journal->plan;
@@ -142,8 +145,8 @@ static void set_hashes(struct apply_work *w)
 	}
 }
 
-/* A patch of any origin may bring a bare repository, or the part that one lacks
- * here. */
+/* Refuses a patch that would create a bare repository or complete one that
+ * exists. */
 static int check_repositories(const struct journal *j, struct error *err)
 {
 	struct bare_repos made = { 0 };
@@ -164,8 +167,8 @@ static int check_repositories(const struct journal *j, struct error *err)
 	return rc;
 }
 
-/* Refuses links that lead out of the tree or into .git. Their targets are
- * known only now, from the journal's files. */
+/* Refuses links that lead out of the tree or into .git. Their targets are known
+ * only after the journal's files were written. */
 static int check_links(const struct journal *j, struct error *err)
 {
 	for (size_t i = 0; i < j->plan.n; i++) {
@@ -192,7 +195,8 @@ static int check_links(const struct journal *j, struct error *err)
 	return 0;
 }
 
-/* True if masking would change the new bytes. */
+/* True if the new bytes contain a secret, that is, masking would change
+ * them. */
 static bool holds_secret(const struct apply_work *w,
 			 const struct plan_change *c)
 {
@@ -226,8 +230,8 @@ static void on_changed(void *arg, const char *path)
 	apply_add_path(&w->result->changed, &w->result->n_changed, path);
 }
 
-/* The permissions of a new program. Another thread could notice a change of the
- * umask, and there is no other way to read it, so a file is made. */
+/* Determines the permissions of a new executable by creating a file: umask()
+ * can only be read by changing it, which other threads could notice. */
 static int program_perm(const struct journal *j, mode_t *perm,
 			struct error *err)
 {
@@ -247,8 +251,9 @@ static int program_perm(const struct journal *j, mode_t *perm,
 	return rc;
 }
 
-/* The user's own link in place of a directory has a name of git's in the merge,
- * where it may lead out: a conflict that cannot be written. */
+/* If the user replaced a directory by a link, git invents a name for that link,
+ * at which it may lead out of the tree. Reports a conflict that cannot be
+ * written instead of an error. */
 static int check_merged_links(struct apply_work *w, struct error *err)
 {
 	struct merge *m = &w->result->merge;
@@ -301,34 +306,38 @@ static int make_plan(struct apply_work *w, struct error *err)
 	return 0;
 }
 
-/* A path on both sides of a comparison; mode 0: it is not there. */
+/* A path on both sides of a comparison; mode 0: absent. */
 struct path_sides {
 	char *path; /* owned */
 	unsigned before, after;
 	char before_oid[GIT_OID], after_oid[GIT_OID];
 };
 
-struct side_list { /* by path */
+struct side_list { /* sorted by path */
 	struct path_sides *list;
 	size_t n;
 };
 
 /*
- * The base once the merge's tree is written: what both sides share from then
- * on. The base of a path moves only if that tree holds the sandbox's content of
- * it: as it is, merged, or between conflict markers. Elsewhere (a binary file,
- * a link, a deletion here or there) the user's version stays in the tree, and
- * the base stays as it was: the sandbox's version remains a change of the
- * sandbox, which diff shows and the next apply brings.
+ * Computes the base after the merge's tree is written, that is, what both sides
+ * share then. The base of a path is updated only if the written tree contains
+ * the sandbox's content: unchanged, merged, or between conflict markers.
+ * Otherwise (a binary file, a link, a deletion on one side) the user's version
+ * stays in the tree and the base stays unchanged. So the sandbox's version is
+ * still a change of the sandbox, which diff shows and the next apply offers
+ * again.
  */
 struct shared_base {
 	const struct apply_request *request;
-	struct apply_result *result; /* its merge; kept is filled */
-	struct side_list changes;    /* from the base to the sandbox's tree */
-	struct side_list written; /* from the sandbox's tree to the merge's */
-	const char **paths;       /* of the merge's stages, sorted */
-	const char **oids;        /* of the same, sorted */
-	bool *kept;               /* for each of changes: its base stays */
+	struct apply_result *result; /* has the merge; kept is filled */
+	/* changes from the base to the sandbox's tree */
+	struct side_list changes;
+	/* changes from the sandbox's tree to the merged tree */
+	struct side_list written;
+	const char **paths; /* paths of the merge's stages, sorted */
+	const char **oids;  /* object ids of the merge's stages, sorted */
+	/* for each of changes: its base stays unchanged */
+	bool *kept;
 	size_t n_kept;
 };
 
@@ -418,7 +427,7 @@ static void sort_stages(struct shared_base *b)
 	}
 }
 
-/* True if path is in the merge as the sandbox has it in c. */
+/* True if path in the merged tree is the sandbox's version in c. */
 static bool is_theirs(const struct shared_base *b, const char *path,
 		      const struct path_sides *c)
 {
@@ -430,8 +439,9 @@ static bool is_theirs(const struct shared_base *b, const char *path,
 	       (!w->after || !strcmp(w->after_oid, c->after_oid));
 }
 
-/* True if path holds both sides in the merge. Only a merge of lines makes bytes
- * that neither side has; where git cannot merge lines, it takes one side's. */
+/* True if path contains both sides in the merged tree. Only a merge of lines
+ * creates content that neither side has; where git cannot merge lines, it takes
+ * one side. */
 static bool is_marked(const struct shared_base *b, const char *path,
 		      const struct path_sides *c)
 {
@@ -441,7 +451,8 @@ static bool is_marked(const struct shared_base *b, const char *path,
 	       !has_text(b->oids, b->result->merge.n_stages, w->after_oid);
 }
 
-/* True for "d~sandbox" and "d~sandbox_1" beside "d". */
+/* True for the names that git invents next to "d": "d~sandbox",
+ * "d~sandbox_1". */
 static bool is_beside(const char *path, const char *invented)
 {
 	size_t len = strlen(path);
@@ -449,8 +460,8 @@ static bool is_beside(const char *path, const char *invented)
 	return !strncmp(path, invented, len) && invented[len] == '~';
 }
 
-/* The unmerged path of another name that has the sandbox's version of c: the
- * user has renamed the file, or git has. Else NULL. */
+/* Returns the unmerged path with another name that has the sandbox's version of
+ * c, because the user or git has renamed the file. Else NULL. */
 static const char *find_renamed(const struct shared_base *b,
 				const struct path_sides *c)
 {
@@ -481,8 +492,8 @@ static bool has_renames(const struct merge *m)
 	return false;
 }
 
-/* True if the sandbox's version of c is not in the tree that is written. If
- * that cannot be told, it is true: the change stays one of the sandbox. */
+/* True if the written tree does not contain the sandbox's version of c. Also
+ * true if that is unknown: the change then remains a change of the sandbox. */
 static bool stays_there(const struct shared_base *b, const struct path_sides *c)
 {
 	const struct path_sides *w = find_sides(&b->written, c->path);
@@ -493,7 +504,7 @@ static bool stays_there(const struct shared_base *b, const struct path_sides *c)
 		return false;
 	if (has_text(b->paths, m->n_stages, c->path))
 		return !is_marked(b, c->path, c);
-	if (w && w->after) /* merged without a conflict, when both are files */
+	if (w && w->after) /* both are files: merged without a conflict */
 		return !is_regular(w->after) || !is_regular(c->after);
 	renamed = find_renamed(b, c);
 	if (renamed)
@@ -502,6 +513,7 @@ static bool stays_there(const struct shared_base *b, const struct path_sides *c)
 	return has_renames(m);
 }
 
+/* Decides for each changed path whether its base stays unchanged. */
 static void choose_kept(struct shared_base *b)
 {
 	struct apply_result *r = b->result;
@@ -519,8 +531,8 @@ static void choose_kept(struct shared_base *b)
 	}
 }
 
-/* Puts the base's version of the kept paths into the commit. Deletions first: a
- * file may take a directory's place, or the reverse. */
+/* Restores the base's version of the kept paths in the commit. Deletions come
+ * first: a file may replace a directory, or the reverse. */
 static int put_back(const struct shared_base *b, struct odb_commit *to,
 		    struct error *err)
 {
@@ -540,7 +552,8 @@ static int put_back(const struct shared_base *b, struct odb_commit *to,
 	return rc;
 }
 
-/* A commit of the sandbox's tree, with the kept paths as the base has them. */
+/* Makes a commit of the sandbox's tree with the base's version of the kept
+ * paths. */
 static int commit_base(const struct shared_base *b, char after[GIT_OID],
 		       const struct stop *stop, struct error *err)
 {
@@ -559,15 +572,16 @@ static int commit_base(const struct shared_base *b, char after[GIT_OID],
 	} else if (rc == 0) {
 		rc = odb_commit_end(c, after, err);
 	}
-	/* Objects without a reference stay for two weeks (worktree/git.h). */
+	/* Objects without a reference are kept for two weeks
+	 * (worktree/git.h). */
 	if (rc == 0)
 		(void)odb_ref_set(q->git, ref, NULL, stop, &ignored);
 	free(ref);
 	return rc;
 }
 
-/* Sets the plan's base_after: the sandbox's commit if all of it is written,
- * the old base if none is. */
+/* Sets the plan's base_after: the sandbox's commit if all of it is written, the
+ * old base if nothing is. */
 static int set_base_after(struct apply_work *w, struct error *err)
 {
 	const struct apply_request *q = w->request;
@@ -597,7 +611,7 @@ static int set_base_after(struct apply_work *w, struct error *err)
 	return rc;
 }
 
-/* Has the caller make the new index, then puts it in the user's place. */
+/* Lets the caller make the new index, then replaces the user's index by it. */
 static int write_staged_index(struct apply_work *w, struct error *err)
 {
 	const struct apply_request *q = w->request;
@@ -613,8 +627,8 @@ static int write_staged_index(struct apply_work *w, struct error *err)
 	return rc;
 }
 
-/* Seals the plan, writes it and finishes. The next dcode undoes what a crash
- * leaves half done. */
+/* Seals the plan, writes it and finishes it. After a crash in between, the next
+ * dcode undoes it. */
 static int write_merge(struct apply_work *w, struct error *err)
 {
 	struct journal *j = w->journal;
@@ -660,7 +674,7 @@ int apply_merge(struct apply_result *r, struct journal *j,
 	return rc;
 }
 
-/* The bytes of a record's side become a side of the new journal. */
+/* Links the bytes of one side of a record to one side of the new journal. */
 static int link_side(const struct journal *j, const char *record,
 		     const char *from, const char *to, unsigned id,
 		     struct error *err)
@@ -684,7 +698,8 @@ static int copy_link_target(int dir, const char *name, int to)
 	return n < 0 || io_write_all(to, target, (size_t)n) < 0 ? -1 : 0;
 }
 
-/* Keeps the current file, which force will overwrite: a crash restores it. */
+/* Saves the current file, which force will overwrite, so that a crash restores
+ * it. */
 static int copy_current(const struct journal *j, struct plan_change *c,
 			struct error *err)
 {
@@ -713,15 +728,16 @@ static int copy_current(const struct journal *j, struct plan_change *c,
 	return rc;
 }
 
-/* False for directories and devices: force does not remove these. */
+/* False for directories and devices, which force does not remove. */
 static bool is_plain(const struct treefile *t)
 {
 	return t->mode == 0 || t->mode == NAME_FILE ||
 	       t->mode == NAME_PROGRAM || t->mode == NAME_LINK;
 }
 
-/* Prepares a reversed change: its bytes become files of the new journal. With
- * force it undoes a change that the user made since, too; else *stays. */
+/* Prepares a reversed change: links its bytes into the new journal. If the user
+ * has changed the file since, it is overwritten with force, else *stays is
+ * set. */
 static int prepare_change(struct journal *j, const char *record,
 			  struct plan_change *c, bool force, bool *stays,
 			  struct error *err)
@@ -732,7 +748,7 @@ static int prepare_change(struct journal *j, const char *record,
 	*stays = false;
 	if (treefile_stat(j->root, c->path, &now, err) < 0)
 		return -1;
-	/* check_directories() looks at what is in it. */
+	/* check_directories() checks its contents. */
 	if (!c->before.mode && now.mode == TREEFILE_DIR)
 		now.mode = 0;
 	if (now.mode == TREEFILE_BLOCKED)
@@ -757,8 +773,8 @@ static void add_blocked_change(void *arg, const char *path)
 	apply_add_path(&r->changed, &r->n_changed, path);
 }
 
-/* A directory in the place of a file that comes back stays if the user has put
- * something into it. */
+/* If a directory is in the place of a file to restore and the user has put
+ * something into it, the change is dropped. */
 static int check_directories(struct apply_result *r, struct journal *j,
 			     struct error *err)
 {
@@ -783,7 +799,8 @@ static int check_directories(struct apply_result *r, struct journal *j,
 	return 0;
 }
 
-/* Prepares each change of the reversed plan. Those that stay leave it. */
+/* Prepares each change of the reversed plan. Changes that stay are removed from
+ * the plan. */
 static int prepare_changes(struct apply_result *r, struct journal *j,
 			   const char *record, bool force, struct error *err)
 {
@@ -807,11 +824,11 @@ struct undo_work {
 	struct apply_result *result;
 	struct journal *journal;
 	const struct apply_undo_request *request;
-	char *record; /* owned: the directory of the apply that is undone */
+	char *record; /* owned: directory of the apply that is undone */
 };
 
-/* Makes index.after, which takes the place of the user's index. 1: it is there;
- * 0: the index changed since, and stays. */
+/* Makes index.after, which will replace the user's index. 1: made; 0: the user
+ * has changed the index since, so it stays. */
 static int make_index(const struct undo_work *w, struct error *err)
 {
 	const struct journal *j = w->journal;
@@ -831,7 +848,7 @@ static int make_index(const struct undo_work *w, struct error *err)
 	return rc;
 }
 
-/* An index that the user changed since leaves the plan. */
+/* Removes the index from the plan if the user has changed it since. */
 static int prepare_index(struct undo_work *w, struct error *err)
 {
 	struct journal *j = w->journal;
@@ -857,7 +874,7 @@ static int write_undone_index(const struct undo_work *w, struct error *err)
 	return rc < 0 ? -1 : journal_write_index(w->journal, err);
 }
 
-/* The same steps as write_merge(). */
+/* Follows the same steps as write_merge(). */
 static int write_undo(const struct undo_work *w, struct error *err)
 {
 	struct journal *j = w->journal;
@@ -876,7 +893,7 @@ static int write_undo(const struct undo_work *w, struct error *err)
 	return 0;
 }
 
-/* Makes p backwards the journal's plan, under a token of its own. */
+/* Makes the reverse of p the journal's plan, with a new token. */
 static int prepare_undo(struct undo_work *w, struct apply_plan *p,
 			struct error *err)
 {

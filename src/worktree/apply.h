@@ -1,5 +1,4 @@
-/* apply.h - brings what a sandbox changed onto the user's tree, and undoes it.
- */
+/* apply.h - applies a sandbox's changes to the user's tree, and undoes that. */
 /* SPDX-License-Identifier: MIT */
 #ifndef WORKTREE_APPLY_H
 #define WORKTREE_APPLY_H
@@ -11,76 +10,82 @@
 struct apply_file {
 	char *path;    /* owned */
 	char letter;   /* 'A', 'M' or 'D' */
-	bool secret;   /* it holds a value that is masked */
-	bool unstaged; /* --index left it out */
+	bool secret;   /* it contains a known secret */
+	bool unstaged; /* left out of the index with --index */
 };
 
 struct apply_request {
-	const struct git *git; /* with base, ours and theirs */
-	const char *label;     /* of the sandbox; NULL: no base changes */
+	const struct git *git; /* repository with base, ours and theirs */
+	const char *label;     /* the sandbox's; NULL: no base is updated */
 	const char *base;      /* commits or trees */
-	const char *ours;      /* of the tree as it is now */
-	const char *theirs;    /* the sandbox's */
+	const char *ours;      /* the tree's current state */
+	const char *theirs;    /* the sandbox's state */
 	struct merge_attributes attributes;
-	const char *base_before; /* what label's base is; with label */
+	const char *base_before; /* current base of label; only with label */
 	const struct mask *mask; /* known secrets, or NULL */
-	bool conflicts;          /* write them with markers */
-	/* With --index: the user's index (absolute), and a function that makes
-	 * the new one, in the file after, from it and the written tree. It may
-	 * mark files as unstaged. Else NULL. */
+	bool conflicts;          /* write conflicts with markers */
+	/* For --index: the user's index (absolute path), and a function that
+	 * makes the new index in the file after, from before and the written
+	 * tree. It may mark files as unstaged. Else NULL. */
 	const char *index;
 	int (*stage)(void *arg, const char *before, const char *after,
 		     struct apply_file *files, size_t n, struct error *err);
 	void *stage_arg;
 };
 
-struct apply_result {       /* start from { 0 }; apply_result_release() */
-	bool applied;       /* the tree is now as merged */
+/* initialise with { 0 }; call apply_result_release() at the end */
+struct apply_result {
+	bool applied;       /* the merged tree was written */
 	struct merge merge; /* its conflicts */
-	char **blocked;     /* files that are in the way, not in the merge */
+	/* files in the way that are not part of the merge */
+	char **blocked;
 	size_t n_blocked;
-	char **changed; /* since ours was read */
+	char **changed; /* files changed since ours was read */
 	size_t n_changed;
-	char **kept; /* the sandbox's version is not in the written tree:
-			the base does not move there */
+	/* paths whose sandbox version was not written: their base stays
+	 * unchanged */
+	char **kept;
 	size_t n_kept;
-	bool index_changed;       /* so that it was not restored */
-	bool unstaged;            /* an undo has replaced the index */
-	struct apply_file *files; /* written, or what would have been */
+	/* the index was changed since, so it was not restored */
+	bool index_changed;
+	bool unstaged;            /* an undo replaced the index */
+	struct apply_file *files; /* written, or would have been */
 	size_t n;
 };
 
 /*
- * Merges, and writes the result through the open journal j. Nothing is written
- * if there are conflicts (unless asked for), files in the way, or files that
- * changed meanwhile: the result is 0, without r->applied. On -1 everything is
- * undone.
+ * Merges, and writes the result through the open journal j. If there are
+ * conflicts (without q->conflicts), files in the way, or files that changed
+ * meanwhile, nothing is written: the result is 0 without r->applied. On -1
+ * everything is undone.
  */
 int apply_merge(struct apply_result *r, struct journal *j,
 		const struct apply_request *q, const struct stop *stop,
 		struct error *err);
 
-/* Three indexes, for an apply with --index whose index has changed since. */
+/* Three indexes, to undo an apply with --index whose index has changed
+ * since. */
 struct apply_unstage {
-	const char *before;  /* the index before that apply; may be missing */
-	const char *applied; /* as it wrote it */
-	const char *to;      /* the new one, to be made of the user's */
+	const char *before;  /* index before that apply; may not exist */
+	const char *applied; /* index written by that apply */
+	const char *to;      /* new index, to be made from the user's */
 };
 
 struct apply_undo_request { /* all borrowed */
 	bool force;
-	/* 1: it made q->to; 0: the index stays unchanged; -1. */
+	/* Makes q->to. 1: made; 0: the index stays unchanged; -1. */
 	int (*unstage)(void *arg, const struct apply_unstage *q,
 		       struct error *err);
 	void *arg;
 };
 
 /*
- * Undoes the last apply: bytes, permissions, times, the index. Files that the
- * user changed since are listed in r->changed and left; with force they are
- * restored, too. An index that changed since stays (r->index_changed). Another
- * undo can undo what was left. The base becomes what it was before that apply,
- * so that the next apply brings the changes again.
+ * Undoes the last apply: contents, permissions, times, the index. Files that
+ * the user has changed since are listed in r->changed and stay; with force they
+ * are restored too. If the index was changed since, it stays
+ * (r->index_changed). Another undo can undo what was left. The base is reset to
+ * what it was before that apply, so that the next apply offers the changes
+ * again.
  */
 int apply_undo(struct apply_result *r, struct journal *j,
 	       const struct apply_undo_request *q, struct error *err);

@@ -1,16 +1,17 @@
-/* fetch.c - brings what changed in a sandbox into dcode's own repository. */
+/* fetch.c - fetches a sandbox's changes into dcode's own repository. */
 /* SPDX-License-Identifier: MIT */
 /*
- * A fetch asks the sandbox what differs from the base (scan.h), makes a commit
- * of the answer (fetch_commit.h), and remembers what did not come in
- * LABEL.seen, so that fetch_recall() can tell when the sandbox is gone.
+ * A fetch asks the sandbox for the differences from the base (scan.h), makes a
+ * commit of the answer (fetch_commit.h), and stores in LABEL.seen which files
+ * did not come, so that fetch_recall() can report them when the sandbox is
+ * gone.
  *
- * A sandbox without git cannot say which new files are ignored. Then it sends
- * their names first, the git here decides, and a second command gets the
- * bytes. With small_first large files are only listed at first, and
- * fetch_later() gets them in batches, the smallest first.
+ * A sandbox without git cannot say which new files are ignored. It then sends
+ * their names first, git on this machine decides, and a second command gets the
+ * contents. With small_first, large files are only listed at first, and
+ * fetch_later() gets them in batches, smallest first.
  *
- * Begin reading at fetch_once(): it is one fetch from beginning to end.
+ * Begin reading at fetch_once(): it is one complete fetch.
  */
 #include "worktree/fetch.h"
 
@@ -32,27 +33,27 @@
 
 enum {
 	FIRST_BYTES = 16 << 20, /* of a first answer */
-	BATCH_BYTES = 16 << 20, /* of the files of one command of a later one */
-	PATTERNS_MAX = 1 << 20, /* bytes of those to include */
+	BATCH_BYTES = 16 << 20, /* files of one later command */
+	PATTERNS_MAX = 1 << 20, /* bytes of the include patterns */
 	NAMES_MAX = 256 << 20,
 	SEEN_MAX = 256 << 20,
-	RESET_MS = 5000, /* to set theirs back, also after a cancel */
+	RESET_MS = 5000, /* time to reset theirs, also after a cancel */
 };
 
 /* Ref of the temporary commit that holds the .gitignore files. */
 #define PATTERNS_REF "refs/dcode-fetch/patterns"
 
 /*
- * LABEL.seen: "commit OID\n", "ignored N\n", then for each item "refused",
- * "left" or "ignored", its size, why and the path, each with a byte 0 behind
- * it. Owned.
+ * Returns the path of LABEL.seen, owned. Its contents: "commit OID\n", "ignored
+ * N\n", then for each item "refused", "left" or "ignored", its size, the reason
+ * and the path, each terminated by NUL.
  */
 static char *seen_file(const struct workspace *w)
 {
 	return xasprintf("%s/%s.seen", w->directory, w->label);
 }
 
-/* The ignored files, refused and left ones all have the same four fields. */
+/* Appends refused, left or ignored items, with the same four fields each. */
 static void add_items(struct buf *out, const char *kind,
 		      const struct fetch_item *items, size_t n)
 {
@@ -63,7 +64,7 @@ static void add_items(struct buf *out, const char *kind,
 	}
 }
 
-/* For fetch_recall(). */
+/* Writes LABEL.seen, for fetch_recall(). */
 static int save_seen(const struct workspace *w, const struct fetch *f,
 		     struct error *err)
 {
@@ -85,7 +86,7 @@ static int save_seen(const struct workspace *w, const struct fetch *f,
 	return rc;
 }
 
-/* The next field, with its byte 0; NULL at the end. */
+/* Returns the next field, terminated by NUL; NULL at the end. */
 static char *next_field(struct str *rest)
 {
 	char *field = (char *)rest->ptr;
@@ -97,7 +98,7 @@ static char *next_field(struct str *rest)
 	return field;
 }
 
-/* The texts stay in the buffer that f->recalled keeps. */
+/* The reasons point into the buffer that f->recalled owns. */
 static void read_items(struct fetch *f, struct str rest)
 {
 	char *kind;
@@ -135,7 +136,7 @@ static void release_fetching(struct fetching *g)
 	free(g->names);
 }
 
-/* Refuses what an earlier dcode still let in. */
+/* Refuses bare repositories that an earlier version of dcode accepted. */
 static int refuse_recalled(struct workspace *w, struct fetch *f,
 			   const struct stop *stop, struct error *err)
 {
@@ -172,7 +173,7 @@ int fetch_recall(struct workspace *w, struct fetch *f, const struct stop *stop,
 	    str_starts(ignored, "ignored ")) {
 		(void)str_to_int(str_skip(ignored, 8), &f->ignored);
 		read_items(f, rest);
-		f->recalled = text.ptr; /* the items point into it */
+		f->recalled = text.ptr; /* the items' reasons point into it */
 		text.ptr = NULL;
 	}
 	buf_release(&text);
@@ -180,7 +181,7 @@ int fetch_recall(struct workspace *w, struct fetch *f, const struct stop *stop,
 	return rc == 0 ? refuse_recalled(w, f, stop, err) : -1;
 }
 
-/* Gets the bytes of g->names with one more command, as a commit on top of
+/* Gets the contents of g->names with another command, as a commit on top of
  * parent. */
 static int fetch_names(struct fetching *g, const struct scan_request *r,
 		       const char *parent, struct error *err)
@@ -211,7 +212,7 @@ static bool is_refused(const char *path)
 	return name_refuse(str_of(path), NAME_FILE) != NULL;
 }
 
-/* Writes the user's include patterns, the only ones in scratch. */
+/* Writes the user's include patterns to scratch/.gitignore. */
 static int write_include(struct fetching *g, const char *scratch,
 			 struct error *err)
 {
@@ -274,9 +275,9 @@ static int match_names(struct fetching *g, const char *scratch, bool *matched,
 	return rc;
 }
 
-/* Matches the names in a directory of their own: against the .gitignore files
- * of theirs, with the user's excludes before those of the root; or, with
- * include, against the user's include patterns alone. */
+/* Matches the names in a scratch directory: against the .gitignore files of
+ * theirs, with the user's excludes before those of the root; or, with include,
+ * only against the user's include patterns. */
 static int match_in(struct fetching *g, bool include, bool *matched,
 		    struct error *err)
 {
@@ -317,7 +318,7 @@ static bool is_in_repository(const struct fetching *g, const char *path)
 	return false;
 }
 
-/* False for a name that is refused or that is in another repository. */
+/* False for a name that is refused or lies in another repository. */
 static bool may_come(struct fetching *g, const char *path)
 {
 	const char *why = name_refuse(str_of(path), NAME_FILE);
@@ -327,7 +328,7 @@ static bool may_come(struct fetching *g, const char *path)
 	return !why && !is_in_repository(g, path);
 }
 
-/* Paths that stay behind, borrowed of the scan's records. */
+/* Paths that are not fetched, borrowed from the scan's records. */
 struct path_list {
 	const char **list;
 	size_t n;
@@ -341,7 +342,7 @@ static void add_path(struct path_list *l, const char *path)
 	l->list[l->n++] = path;
 }
 
-/* Moves the names that git ignores, and no include names, to dropped. */
+/* Moves names that git ignores and no include matches to dropped. */
 static int drop_matched(struct fetching *g, struct path_list *dropped,
 			struct error *err)
 {
@@ -364,8 +365,8 @@ static int drop_matched(struct fetching *g, struct path_list *dropped,
 	return rc;
 }
 
-/* New .gitignore files decide about the other names, and about themselves:
- * gets them into a commit that is only read. */
+/* New .gitignore files apply to the other names and to themselves: gets them
+ * into a temporary commit. */
 static int fetch_patterns(struct fetching *g, const struct scan_request *r,
 			  struct path_list *dropped, struct error *err)
 {
@@ -401,10 +402,10 @@ static int compare_paths(const void *a, const void *b)
 	return strcmp(*(const char *const *)a, *(const char *const *)b);
 }
 
-/* Takes out of g->names what git ignores here, what is in another repository,
- * and what name_refuse() does not allow; what include names stays. New
- * .gitignore files count: with one among the names, they come first, r being
- * the request of the scan. */
+/* Removes names from g->names that git ignores here, that lie in another
+ * repository, or that name_refuse() refuses. Names that match include stay. New
+ * .gitignore files among the names are fetched first; r is the request of the
+ * scan. */
 static int drop_ignored(struct fetching *g, const struct scan_request *r,
 			struct error *err)
 {
@@ -430,8 +431,8 @@ static int drop_ignored(struct fetching *g, const struct scan_request *r,
 	return rc;
 }
 
-/* The second command, if the sandbox could not say what is ignored: gets those
- * of the new names that are not. */
+/* Sends the second command, if the sandbox could not say what is ignored: gets
+ * the new files that are not ignored. */
 static int fetch_undecided(struct fetching *g, const struct scan_request *r,
 			   struct error *err)
 {
@@ -487,7 +488,8 @@ static int see_difference(void *arg, const struct odb_record *r,
 	return 0;
 }
 
-/* small: bytes of one file of a first answer; 0: all come at once. */
+/* small: maximum size of a file in the first answer; 0: all files come at
+ * once. */
 static int fetch_once(struct workspace *w, const struct fetch_request *r,
 		      int64_t small, struct fetch *f, const struct stop *stop,
 		      struct error *err)
@@ -579,7 +581,7 @@ static int compare_item_paths(const void *a, const void *b)
 	return strcmp(x->path, y->path);
 }
 
-/* How many of the files from at on come with the next command. */
+/* Returns how many files, starting at at, are fetched with the next command. */
 static size_t count_batch(const struct fetch *f, size_t at, int64_t total_max)
 {
 	int64_t bytes = 0;
@@ -596,7 +598,7 @@ static size_t count_batch(const struct fetch *f, size_t at, int64_t total_max)
 	return n;
 }
 
-/* Applies the corrections to a batch. If one fails, theirs is parent again:
+/* Applies the corrections to a batch. If one fails, theirs is reset to parent:
  * unchecked files must not stay. */
 static int refuse_or_reset(struct fetching *g, const char *parent,
 			   struct error *err)
@@ -620,7 +622,7 @@ static int fetch_batch(struct fetching *g, struct fetch_item *items, size_t n,
 	const struct scan_request request = {
 		.sandbox = r->sandbox,
 		.file_max = r->file_max,
-		/* The archive's own heads take some room, too. */
+		/* The archive's headers need some space too. */
 		.total_max = r->total_max - g->bytes + BATCH_BYTES,
 		.scratch = g->w->directory,
 	};
@@ -640,7 +642,7 @@ static int fetch_batch(struct fetching *g, struct fetch_item *items, size_t n,
 	return rc;
 }
 
-/* Moves the files that did not come to f->left. */
+/* Moves the files that were not fetched to f->left. */
 static void leave_rest(struct fetch *f, size_t at, const char *why)
 {
 	for (size_t i = at; i < f->n_later; i++) {
@@ -681,7 +683,7 @@ int fetch_later(struct workspace *w, const struct fetch_request *r,
 		   rc == 0 ? "does not fit into [workspace] fetch_mb"
 			   : FETCH_NO_TIME);
 	release_fetching(&g);
-	/* Without the list the commit itself still tells what came. */
+	/* Without LABEL.seen the commit still shows what was fetched. */
 	(void)save_seen(w, f, &ignored);
 	return rc;
 }

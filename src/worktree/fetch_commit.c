@@ -1,16 +1,16 @@
-/* fetch_commit.c - the files that a sandbox sent, checked, as a commit. */
+/* fetch_commit.c - checks the files that a sandbox sent and commits them. */
 /* SPDX-License-Identifier: MIT */
 /*
- * The sandbox names the paths that differ (struct scan) and sends an archive
- * of their bytes. Nothing of it is trusted: a file must have been announced,
- * its name and target must be harmless, and the sizes are counted here. What
- * passes becomes a commit on top of the base in dcode's own repository. What
- * does not is noted in struct fetch with a reason.
+ * The sandbox names the paths that differ (struct scan) and sends an archive of
+ * their contents. Nothing in it is trusted: a file must have been announced,
+ * its name and link target must be harmless, and sizes are counted here.
+ * Accepted files become a commit on top of the base in dcode's own repository.
+ * The others are noted in struct fetch with a reason.
  *
  * Three corrections follow, each as another commit on top: hard links get the
- * bytes of their files, files that the user uploaded himself are not the
- * agent's work, and a bare repository must not come (git would read its
- * configuration). Begin reading at fetch_commit_archive().
+ * contents of their files; files that the user uploaded are removed, since they
+ * are not the agent's work; and bare repositories are refused, because git
+ * would read their configuration. Begin reading at fetch_commit_archive().
  */
 #include "worktree/fetch_commit.h"
 
@@ -30,13 +30,15 @@
 #include "worktree/odb.h"
 
 enum {
-	IGNORED_NAMES_MAX = 1000,     /* that are kept; the rest is counted */
-	CHECK_COMMAND_MAX = 48 << 10, /* bytes: of names that are asked about */
+	/* that are stored; further ones are only counted */
+	IGNORED_NAMES_MAX = 1000,
+	/* bytes of the names in a check command */
+	CHECK_COMMAND_MAX = 48 << 10,
 	CHECK_ANSWER_MAX = 1 << 18,
 	CHECK_MS = 60000,
 };
 
-struct fetch_entry { /* of a tree */
+struct fetch_entry { /* entry of a tree */
 	unsigned mode;
 	char oid[GIT_OID];
 };
@@ -68,8 +70,8 @@ static void note_left(struct fetching *g, const char *path, const char *why)
 	fetch_note(&g->f->left, &g->f->n_left, path, why);
 }
 
-/* Notes a path that git ignores there. "dir/" stands for its n files; the
- * empty path gives the number of all, n. */
+/* Notes a path that git ignores in the sandbox. "dir/" stands for n files; the
+ * empty path stands for all: n is the total. */
 static void note_ignored(struct fetch *f, const char *path, int64_t n)
 {
 	if (!path[0]) {
@@ -83,7 +85,9 @@ static void note_ignored(struct fetch *f, const char *path, int64_t n)
 		f->ignored_names[f->n_ignored_names - 1].size = n;
 }
 
-/* Lists a file for fetch_later() that is too large only for a first answer. */
+/* With small_first: records a file that was left out of the first fetch only
+ * because of its size, so that fetch_later() can get it. False if it is above
+ * file_max. */
 static bool note_later(struct fetching *g, const struct scan_record *r)
 {
 	const struct fetch_request *q = g->request;
@@ -156,7 +160,7 @@ void fetch_announce_all(struct fetching *g, char kind, char other)
 	g->n = kept;
 }
 
-/* The index of path, or of the first announced name after it. */
+/* Returns the index of path, or of the first announced name after it. */
 static size_t seek_name(const struct fetching *g, const char *path)
 {
 	size_t low = 0;
@@ -181,7 +185,7 @@ static struct announced *find_name(const struct fetching *g, const char *path)
 							     : NULL;
 }
 
-/* True if the base has something in the directory ("dir/"). Its listing is
+/* True if the base has files in the directory ("dir/"). Its listing is
  * sorted. */
 static bool base_has(struct fetching *g, const char *directory)
 {
@@ -209,8 +213,8 @@ static bool comes_from(struct fetching *g, const char *directory)
 	       !strncmp(g->names[at].path, directory, strlen(directory));
 }
 
-/* The topmost directory above path that the base does not have and that
- * nothing comes from, as "dir/"; else path. Owned. */
+/* Returns the topmost directory above path, as "dir/", that is not in the base
+ * and of which nothing is fetched; else path. Owned. */
 static char *topmost_absent(struct fetching *g, const char *path)
 {
 	for (const char *slash = strchr(path, '/'); slash;
@@ -248,7 +252,7 @@ void fetch_collapse_ignored(struct fetching *g, const char *const *paths,
 	f->ignored += (int64_t)n;
 }
 
-/* A commit on top of parent, g->commit. */
+/* Begins g->commit, a commit on top of parent. */
 static int begin_commit(struct fetching *g, const char *parent,
 			struct error *err)
 {
@@ -261,8 +265,8 @@ static int begin_commit(struct fetching *g, const char *parent,
 	return odb_commit_begin(&g->commit, &g->w->git, &info, g->stop, err);
 }
 
-/* Ends g->commit: it becomes g->f->theirs if rc is 0, else it is dropped.
- * Returns -1 then. */
+/* Ends g->commit: if rc is 0 it becomes g->f->theirs, else it is dropped and -1
+ * is returned. */
 static int end_commit(struct fetching *g, int rc, struct error *err)
 {
 	struct odb_commit *c = g->commit;
@@ -274,7 +278,7 @@ static int end_commit(struct fetching *g, int rc, struct error *err)
 	return -1;
 }
 
-/* True if a file is announced above path or below it, and came: the archive
+/* True if a file above or below path was announced and accepted: the archive
  * would write through a file, or replace a directory by one. */
 static bool is_in_the_way(const struct fetching *g, const char *path)
 {
@@ -298,7 +302,7 @@ static bool is_in_the_way(const struct fetching *g, const char *path)
 	return found;
 }
 
-/* Git's mode for a file's own; 1 for one that git cannot store. */
+/* Converts a file's mode to git's; 1 if git cannot store it. */
 static unsigned git_mode(unsigned mode)
 {
 	if (S_ISLNK(mode))
@@ -308,7 +312,7 @@ static unsigned git_mode(unsigned mode)
 	return mode & 0100 ? NAME_PROGRAM : NAME_FILE;
 }
 
-/* Archives name files as "./path". */
+/* Skips "./", with which archives begin names. */
 static const char *skip_here(const char *path)
 {
 	while (str_starts(str_of(path), "./"))
@@ -316,8 +320,8 @@ static const char *skip_here(const char *path)
 	return path;
 }
 
-/* NULL if the file that a hard link names came before it: its size is also
- * the link's. */
+/* Returns NULL if the hard link's target came before it, and sets the link's
+ * size to the target's. Else the reason to refuse it. */
 static const char *check_link(const struct fetching *g, const char *original,
 			      int64_t *size)
 {
@@ -330,7 +334,7 @@ static const char *check_link(const struct fetching *g, const char *original,
 	return NULL;
 }
 
-/* NULL, or why an entry of the archive is refused. */
+/* Returns NULL, or the reason to refuse an entry of the archive. */
 static const char *check_entry(const struct fetching *g,
 			       const struct archive_item *item,
 			       const char *path, unsigned mode)
@@ -348,8 +352,8 @@ static const char *check_entry(const struct fetching *g,
 	return why;
 }
 
-/* 1: the archive's bytes are to be read; 0: there are none; -1. Hard links
- * wait for commit_links(). */
+/* 1: read the entry's bytes; 0: it has none; -1. Hard links are added later by
+ * commit_links(). */
 static int put_entry(struct fetching *g, const struct archive_item *item,
 		     const char *path, unsigned mode, struct error *err)
 {
@@ -371,8 +375,8 @@ static int put_entry(struct fetching *g, const struct archive_item *item,
 	return item->size > 0;
 }
 
-/* True if a link still leads where the user uploaded it to: it is neither
- * taken nor refused, wherever that is. */
+/* True if a link still has the target with which the user uploaded it: then it
+ * is neither accepted nor refused, wherever it leads. */
 static bool is_uploaded_link(struct fetching *g, const char *path,
 			     const char *target)
 {
@@ -385,7 +389,7 @@ static bool is_uploaded_link(struct fetching *g, const char *path,
 	return !strcmp(hash, e->hash);
 }
 
-/* One entry of the archive: an archive_visitor, like the two that follow. */
+/* Part of an archive_visitor, like the next two functions: handles an entry. */
 static int on_entry(void *arg, const struct archive_item *item,
 		    struct error *err)
 {
@@ -400,7 +404,7 @@ static int on_entry(void *arg, const struct archive_item *item,
 		path = str_skip(path, 2);
 	name = path.len ? find_name(g, path.ptr) : NULL;
 	if (S_ISDIR(item->mode) && !item->original)
-		return 0; /* it took a file's place meanwhile */
+		return 0; /* it has replaced a file meanwhile */
 	if (!path.len || !name) {
 		note_refused(g, path.len ? path.ptr : "(no name)",
 			     "was not in the list of changes");
@@ -448,7 +452,7 @@ static int64_t on_pull(void *arg, char *room, size_t len, struct error *err)
 	return scan_pull(&g->scan, room, len, err);
 }
 
-/* Makes a commit of the archive. gone: and of the deletions. */
+/* Makes a commit of the archive; gone: also of the deletions. */
 static int commit_archive(struct fetching *g, const char *parent, bool gone,
 			  struct error *err)
 {
@@ -484,7 +488,7 @@ static int note_entry(void *arg, const struct odb_record *r, struct error *err)
 	return 0;
 }
 
-/* Refuses the link if its file is not in the commit. */
+/* Adds a hard link, or refuses it if its file is not in the commit. */
 static int put_link(struct fetching *g, size_t i, struct error *err)
 {
 	const struct announced *name = find_name(g, g->originals[i].path);
@@ -497,8 +501,8 @@ static int put_link(struct fetching *g, size_t i, struct error *err)
 	return 0;
 }
 
-/* Gives hard links the bytes of their files, in a second commit: only then is
- * it known under which object a file was stored. One look-up for all. */
+/* Gives hard links the contents of their files, in a second commit: the files'
+ * object ids are known only after the first. One lookup finds all of them. */
 static int commit_links(struct fetching *g, struct error *err)
 {
 	char parent[GIT_OID];
@@ -524,7 +528,8 @@ static int commit_links(struct fetching *g, struct error *err)
 int fetch_commit_archive(struct fetching *g, const char *parent, bool gone,
 			 struct error *err)
 {
-	/* A path that a record explains is not missing in the archive. */
+	/* If another record explains a path, it is not missing in the
+	 * archive. */
 	for (size_t i = 0; i < g->scan.n; i++) {
 		const struct scan_record *r = &g->scan.records[i];
 		struct announced *name = find_name(g, r->path);
@@ -537,23 +542,23 @@ int fetch_commit_archive(struct fetching *g, const char *parent, bool gone,
 	return commit_links(g, err);
 }
 
-struct candidate { /* a path that was uploaded and differs from the base */
+struct candidate { /* an uploaded path that differs from the base */
 	char *path;
-	char hash[LISTING_HASH]; /* of the bytes that were uploaded */
-	unsigned sent_mode;      /* ... and its mode */
-	unsigned new_mode;       /* in the sandbox now */
-	unsigned mode;           /* the base's; 0: it has none */
-	char oid[GIT_OID];       /* the base's */
+	char hash[LISTING_HASH]; /* of the uploaded bytes */
+	unsigned sent_mode;      /* of the uploaded file */
+	unsigned new_mode;       /* current mode in the sandbox */
+	unsigned mode;           /* of the base; 0: not in the base */
+	char oid[GIT_OID];       /* of the base */
 };
 
 struct uploads {
 	struct listing *sent; /* borrowed */
 	struct candidate *list;
-	struct odb_file *blobs; /* what is there now */
+	struct odb_file *blobs; /* current contents in the sandbox */
 	size_t n;
 };
 
-/* An odb_sink of a tree_diff from the base to theirs. */
+/* An odb_sink for odb_tree_diff() from the base to theirs. */
 static int add_candidate(void *arg, const struct odb_record *r,
 			 struct error *err)
 {
@@ -583,7 +588,7 @@ static int add_candidate(void *arg, const struct odb_record *r,
 	return 0;
 }
 
-/* True if the sandbox's file i still has the bytes that were uploaded. */
+/* True if the sandbox's file i still has the uploaded bytes. */
 static bool has_uploaded_bytes(const struct uploads *u, size_t i)
 {
 	char hex[LISTING_HASH];
@@ -592,9 +597,9 @@ static bool has_uploaded_bytes(const struct uploads *u, size_t i)
 	return !strcmp(hex, u->list[i].hash);
 }
 
-/* Puts the base's file back, or removes the path if the base has none. A chmod
- * in the sandbox is work of the agent and stays; on a new file it needs the
- * bytes, so that the file stays, too. */
+/* Restores the base's file, or removes the path if it is not in the base. A
+ * chmod in the sandbox is the agent's work and stays; on a new file this
+ * requires the contents, so the file stays too. */
 static int restore_base(struct fetching *g, const struct candidate *c,
 			struct error *err)
 {
@@ -609,7 +614,8 @@ static int restore_base(struct fetching *g, const struct candidate *c,
 			       c->oid, err);
 }
 
-/* One commit on top of theirs; paths with other bytes stay. */
+/* Restores the base's version of unchanged uploads in a commit on top of
+ * theirs. */
 static int restore_uploaded(struct fetching *g, const struct uploads *u,
 			    struct error *err)
 {
@@ -652,12 +658,12 @@ static const char hash_script[] =
 	"; do sha256sum <\"$f\" 2>/dev/null || echo missing; done";
 
 struct upload_check {
-	size_t *list; /* indices of the listing of uploads; owned */
+	size_t *list; /* indices into the listing of uploads; owned */
 	size_t n;
 	struct buf command, answer;
 };
 
-/* An item that is left because of its size. */
+/* Finds an item that was left because of its size. */
 static struct fetch_item *find_left(const struct fetch *f, const char *path)
 {
 	for (size_t i = 0; i < f->n_left; i++)
@@ -666,7 +672,8 @@ static struct fetch_item *find_left(const struct fetch *f, const char *path)
 	return NULL;
 }
 
-/* An item that git ignores, or the directory above path that stands for it. */
+/* Finds an item that git ignores, or a directory above path that stands for
+ * it. */
 static struct fetch_item *find_ignored(const struct fetch *f, const char *path)
 {
 	for (size_t i = 0; i < f->n_ignored_names; i++) {
@@ -680,7 +687,7 @@ static struct fetch_item *find_ignored(const struct fetch *f, const char *path)
 	return NULL;
 }
 
-/* Asks only about uploads that are on a list of files that stay behind. */
+/* Checks only uploads that are on a list of files that were not fetched. */
 static void write_hash_command(struct fetching *g, struct upload_check *check)
 {
 	const struct fetch *f = g->f;
@@ -773,9 +780,9 @@ void fetch_forget_unchanged(struct fetching *g)
 	buf_release(&check.answer);
 }
 
-struct base_change { /* of a path since the base */
+struct base_change { /* a change of a path since the base */
 	char *path;
-	unsigned mode; /* the base's; 0: it is new */
+	unsigned mode; /* of the base; 0: the path is new */
 	char oid[GIT_OID];
 };
 
@@ -788,7 +795,7 @@ struct repo_search {
 	bool has_disk;
 };
 
-/* An odb_sink of a tree_diff from the base to theirs. */
+/* An odb_sink for odb_tree_diff() from the base to theirs. */
 static int add_base_change(void *arg, const struct odb_record *r,
 			   struct error *err)
 {
@@ -807,7 +814,7 @@ static int add_base_change(void *arg, const struct odb_record *r,
 	return 0;
 }
 
-/* Drops the changes that are not in a bare repository from the list. */
+/* Keeps only the changes inside a bare repository. */
 static void keep_changes_inside(struct repo_search *s)
 {
 	struct tree_dir *disk = s->has_disk ? &s->disk : NULL;
@@ -821,7 +828,7 @@ static void keep_changes_inside(struct repo_search *s)
 	s->n = kept;
 }
 
-/* Refuses these changes: puts the base's files back in one more commit. */
+/* Refuses these changes: restores the base's files in another commit. */
 static int restore_repositories(struct repo_search *s, struct error *err)
 {
 	struct fetching *g = s->g;
@@ -844,8 +851,8 @@ static int restore_repositories(struct repo_search *s, struct error *err)
 	return end_commit(g, rc, err);
 }
 
-/* Paths that the sandbox has besides the changes. Those that were refused
- * before are among them: the rest of a repository must not come alone. */
+/* Adds the sandbox's unchanged paths. Refused paths are included: other parts
+ * of the same repository must not be accepted without them. */
 static void add_known_paths(struct repo_search *s)
 {
 	const struct fetching *g = s->g;
@@ -865,7 +872,7 @@ int fetch_refuse_repositories(struct fetching *g, struct error *err)
 
 	if (!strcmp(g->w->base, g->f->theirs))
 		return 0;
-	/* If the user's tree is gone, only the commits are looked at. */
+	/* If the user's tree no longer exists, only the commits are checked. */
 	s.has_disk = g->w->root[0] &&
 		     tree_dir_open(&s.disk, g->w->root, &ignored) == 0;
 	rc = odb_tree_diff(&g->w->git, g->w->base, g->f->theirs, &sink, g->stop,

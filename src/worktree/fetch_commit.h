@@ -1,4 +1,4 @@
-/* fetch_commit.h - the files that a sandbox sent, checked, as a commit. */
+/* fetch_commit.h - checks the files that a sandbox sent and commits them. */
 /* SPDX-License-Identifier: MIT */
 #ifndef WORKTREE_FETCH_COMMIT_H
 #define WORKTREE_FETCH_COMMIT_H
@@ -6,67 +6,69 @@
 #include "worktree/fetched.h"
 #include "worktree/scan.h"
 
-struct announced { /* a path whose bytes the sandbox says that it sends */
-	const char *path; /* a record's */
-	bool seen;        /* it came, or why it does not is known */
+struct announced {        /* a path whose contents the sandbox announced */
+	const char *path; /* borrowed from a record */
+	bool seen;        /* it came, or the reason why not is known */
 	bool taken;       /* it is in the commit */
-	bool is_file;     /* its own bytes came, size of them */
+	bool is_file;     /* a file with its own content of size bytes came */
 	bool is_linked;   /* hard links to it came */
 	int64_t size;
-	struct fetch_entry *entry; /* owned; set only while links are made */
+	/* owned; set only while hard links are added */
+	struct fetch_entry *entry;
 };
 
-struct fetching { /* one fetch at work; the first five are borrowed */
+struct fetching { /* state of a fetch; the first five are borrowed */
 	struct workspace *w;
 	const struct fetch_request *request;
 	struct fetch *f;
 	const struct stop *stop;
-	const char *ref; /* that the commits go to */
+	const char *ref; /* ref to which the commits are written */
 	struct scan scan;
 	struct listing base, uploaded;
-	struct odb_commit *commit; /* NULL between two */
+	struct odb_commit *commit; /* NULL between two commits */
 	struct announced *names;   /* sorted by path; owned */
 	size_t n;
-	int64_t bytes; /* that came */
-	/* Hard links and, under the same index, what they are links to. */
+	int64_t bytes; /* bytes received */
+	/* Hard links and, at the same index, their targets. */
 	struct fetch_item *links, *originals;
 	size_t n_links, n_originals;
 };
 
-/* path is copied; why is static. */
+/* Adds an item. path is copied; why is static. */
 void fetch_note(struct fetch_item **list, size_t *n, const char *path,
 		const char *why);
 void fetch_items_release(struct fetch_item **items, size_t *n);
 
-/* Notes the files of g->scan that the sandbox names but does not send, with
- * the reason. */
+/* Notes the files of g->scan that the sandbox names but does not send, with the
+ * reason. */
 void fetch_note_records(struct fetching *g);
 /* Replaces g->names by the paths of the records of these two kinds, sorted,
  * each once. */
 void fetch_announce_all(struct fetching *g, char kind, char other);
-/* Adds a path behind all others, so in order; it is borrowed. */
+/* Appends a path, which must sort after all others; it is borrowed. */
 void fetch_announce(struct fetching *g, const char *path);
-/* Notes ignored files that stay behind, sorted paths. A directory is one item
- * if the base has nothing in it and nothing of g->names comes from it. */
+/* Notes ignored files that are not fetched. paths are sorted. A directory is
+ * noted as one item if the base has no files in it and none of g->names lies in
+ * it. */
 void fetch_collapse_ignored(struct fetching *g, const char *const *paths,
 			    size_t n);
 
-/* Makes a commit on top of parent of the files in the archive of g->scan that
- * are announced and harmless; the rest is refused or left. gone: also of the
- * deletions that it reports. f->theirs is the commit then. */
+/* Makes a commit on top of parent of the files in g->scan's archive that are
+ * announced and harmless; the others are refused or left. gone: also applies
+ * the reported deletions. f->theirs is then that commit. */
 int fetch_commit_archive(struct fetching *g, const char *parent, bool gone,
 			 struct error *err);
 
-/* Takes files that still have the bytes and the mode that the user uploaded
- * out of theirs: the base's file is there then, or none. */
+/* Removes files from theirs that still have the contents and mode with which
+ * the user uploaded them: the base's version is restored. */
 int fetch_drop_uploaded(struct fetching *g, struct error *err);
-/* Takes uploads whose bytes the sandbox has not changed off the lists of files
- * that stay behind: the user has them. One command, if there is such a name;
- * without an answer all of them stay listed. */
+/* Removes unchanged uploads from the lists of files that were not fetched: the
+ * user has them. Sends one command if there is such a name; without an answer
+ * all of them stay listed. */
 void fetch_forget_unchanged(struct fetching *g);
-/* Takes what differs from the base and is in a bare repository out of theirs
- * again, and refuses it. The files of a repository may be spread over the
- * base, theirs and the user's tree: all three are looked at together. */
+/* Removes changes inside a bare repository from theirs and refuses them. The
+ * parts of a repository may be spread over the base, theirs and the user's
+ * tree, so all three are searched together. */
 int fetch_refuse_repositories(struct fetching *g, struct error *err);
 
 #endif

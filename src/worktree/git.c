@@ -1,11 +1,11 @@
-/* git.c - the one place that starts git, where no repository steers it. */
+/* git.c - starts git, protected from the configuration of repositories. */
 /* SPDX-License-Identifier: MIT */
 /*
- * Everything that dcode asks of git goes through git_run(): one git process
- * with a fixed environment and fixed settings (below), in a repository that
- * dcode made. A git that is fed piece by piece is git_start() to git_finish().
- * Here is also what keeps such a repository usable: locks that a killed git
- * left, and packing once in a while. odb.h has commits and objects.
+ * All git commands of dcode go through git_run(): one git process with a fixed
+ * environment and fixed settings, in a repository that dcode made. git_start()
+ * to git_finish() run a git that is fed piece by piece. This file also
+ * maintains such a repository: it removes locks of a killed git and packs it
+ * from time to time. odb.h handles commits and objects.
  */
 #include "worktree/git.h"
 
@@ -35,11 +35,11 @@ enum {
 	SAID_MAX = 64 << 10, /* bytes of standard error kept */
 	ARGS_MAX = 256,
 	ENV_MAX = 64,
-	RECORD_MAX = 1 << 20, /* bytes of what git prints with -z */
+	RECORD_MAX = 1 << 20, /* bytes of a record printed with -z */
 };
 
 enum {                       /* locks */
-       LOCK_STALE_MS = 5000, /* git holds one for milliseconds */
+       LOCK_STALE_MS = 5000, /* git holds a lock for milliseconds */
        LOCK_PAUSE_MS = 100,
        LOCK_DEPTH_MAX = 4, /* refs/dcode/LABEL/base.lock */
 };
@@ -47,13 +47,14 @@ enum {                       /* locks */
 enum { /* packing */
        DAY_S = 86400,
        PACKS_MAX = 20,
-       LOOSE_MAX = 8, /* in one of the 256 directories: some 2000 in all */
+       LOOSE_MAX = 8, /* in one of the 256 directories: about 2000 in total */
        GROWTH_MIN = 64 << 20, /* bytes */
        PACK_MS = 3600000,
 };
 
-/* Settings that could make git start a program, ask a server or rewrite bytes,
- * and those that would make its answers depend on the user's. */
+/* Overrides settings that could make git start a program, contact a server or
+ * change bytes, and those that would make its output depend on the user's
+ * settings. */
 static const char *const settings[] = {
 	"core.fsmonitor=false",
 	"core.hooksPath=/dev/null",
@@ -67,11 +68,12 @@ static const char *const settings[] = {
 	"core.symlinks=true",
 	"core.ignoreCase=false",
 	"core.precomposeUnicode=false",
-	"core.commitGraph=false", /* the user's may say what is not so */
+	"core.commitGraph=false", /* the user's file may be wrong */
 	"core.multiPackIndex=false",
 	"core.quotePath=true",
 	"core.compression=1",
-	"pack.compression=0", /* fast-import is slower than networks else */
+	/* otherwise fast-import is slower than networks */
+	"pack.compression=0",
 	"core.pager=cat",
 	"core.editor=false",
 	"core.sshCommand=false",
@@ -120,9 +122,8 @@ static const char *const fixed_env[] = {
 	NULL,
 };
 
-/* info/attributes has the highest precedence of all attribute files: what a
- * .gitattributes of the tree says of filters, line ends or drivers does not
- * count. */
+/* info/attributes overrides all other attribute files, so that filters, line
+ * ends and drivers of a .gitattributes in the tree have no effect. */
 static const char attributes[] =
 	"* -text -eol -ident -filter -working-tree-encoding !merge !diff"
 	" !conflict-marker-size\n";
@@ -135,13 +136,13 @@ struct git_process {
 	pid_t pid;
 	int in, out, said_fd; /* -1 when closed */
 	struct buf said;
-	git_sink *sink; /* NULL: printed is dropped */
+	git_sink *sink; /* NULL: output is dropped */
 	void *sink_arg;
 	struct stop stop;
-	bool deaf; /* it reads no more */
+	bool deaf; /* it does not read its input any more */
 };
 
-/* These subcommands can start external programs. */
+/* True for subcommands that can start external programs. */
 static bool is_diff(const char *name)
 {
 	return !strcmp(name, "diff") || !strcmp(name, "log") ||
@@ -149,7 +150,8 @@ static bool is_diff(const char *name)
 	       !strcmp(name, "diff-index") || !strcmp(name, "diff-files");
 }
 
-/* "git" with its settings, and argv; ends in NULL. free_list(). */
+/* Returns "git" with its settings and argv, NULL-terminated; free with
+ * free_list(). */
 static char **make_args(const struct git *g, const char *const *argv)
 {
 	char **all = xcalloc(ARGS_MAX, sizeof(*all));
@@ -171,7 +173,7 @@ static char **make_args(const struct git *g, const char *const *argv)
 	return all;
 }
 
-/* In quotes, since ":" separates one directory from the next. */
+/* The path is quoted, because ":" separates directories. */
 static char *alternates_value(const char *objects)
 {
 	struct buf out = BUF_INIT(1 << 20);
@@ -189,7 +191,7 @@ static char *alternates_value(const char *objects)
 	return value;
 }
 
-/* The whole environment of git. free_list(). */
+/* Returns git's complete environment; free with free_list(). */
 static char **make_env(const struct git *g)
 {
 	char **all = xcalloc(ENV_MAX, sizeof(*all));
@@ -254,8 +256,9 @@ static void close_fd(int *fd)
 	*fd = -1;
 }
 
-/* Makes git's three streams. They are sockets: writing to one whose reader has
- * gone is an error, not a signal. ours[i] is dcode's end of the child's i. */
+/* Makes git's three streams. They are sockets, because writing to a closed
+ * socket can return an error instead of raising a signal. ours[i] is dcode's
+ * end of the child's descriptor i. */
 static int make_streams(int ours[3], int theirs[3], struct error *err)
 {
 	for (int i = 0; i < 3; i++) {
@@ -271,7 +274,7 @@ static int make_streams(int ours[3], int theirs[3], struct error *err)
 	return 0;
 }
 
-/* Starts git in a session of its own, so that all of it can be killed. */
+/* Starts git in its own session, so that all its processes can be killed. */
 static int spawn(struct git_process *p, const struct git *g,
 		 const struct git_request *r, struct error *err)
 {
@@ -322,7 +325,7 @@ int git_start(struct git_process **out, const struct git *g,
 	return -1;
 }
 
-/* Reads one of git's streams, and closes it at its end. */
+/* Reads from one of git's streams, and closes it at its end. */
 static int read_stream(struct git_process *p, int *fd, struct error *err)
 {
 	char room[CHUNK];
@@ -343,8 +346,8 @@ static int read_stream(struct git_process *p, int *fd, struct error *err)
 	return 0;
 }
 
-/* Waits until git prints or, with writing, takes input. *ready: it takes some.
- */
+/* Waits until git prints or, with writing, accepts input. *ready: it accepts
+ * input. */
 static int wait_for(struct git_process *p, bool writing, bool *ready,
 		    struct error *err)
 {
@@ -379,14 +382,15 @@ int git_write(struct git_process *p, struct str bytes, struct error *err)
 			continue;
 		}
 		if (n < 0 && errno != EAGAIN && errno != EINTR)
-			p->deaf = true; /* its end says why */
+			p->deaf = true; /* its exit status will say why */
 		else if (wait_for(p, true, &ready, err) < 0)
 			return -1;
 	}
 	return 0;
 }
 
-/* Waits for the process, after the end of its output. Its exit code, or -1. */
+/* Waits for the process after the end of its output. Returns its exit code, or
+ * -1. */
 static int reap(struct git_process *p, struct error *err)
 {
 	struct error ignored = { 0 };
@@ -412,7 +416,7 @@ static int reap(struct git_process *p, struct error *err)
 	return proc_exit_code(status);
 }
 
-/* The last line with an error that git said, else its last line. */
+/* Returns the last line with an error that git printed, else its last line. */
 static struct str find_failure(struct str said)
 {
 	struct str found = { 0 };
@@ -424,7 +428,7 @@ static struct str find_failure(struct str said)
 	return found.len ? found : last;
 }
 
-/* Returns -1. */
+/* Sets err from git's output and exit status. Returns -1. */
 static int say_failure(const struct git_process *p, int status,
 		       struct error *err)
 {
@@ -437,7 +441,8 @@ static int say_failure(const struct git_process *p, int status,
 	return -1;
 }
 
-/* The exit code, or -1. */
+/* Closes git's input and reads its output to the end. Returns the exit code, or
+ * -1. */
 static int end_input(struct git_process *p, struct error *err)
 {
 	bool ready;
@@ -473,7 +478,7 @@ void git_abort(struct git_process *p)
 	free(p);
 }
 
-/* r may be NULL. Frees p. */
+/* Ends git and fills in the results of r, which may be NULL. Frees p. */
 static int finish(struct git_process *p, const struct git_request *r,
 		  struct error *err)
 {
@@ -496,7 +501,7 @@ int git_finish(struct git_process *p, struct error *err)
 	return finish(p, NULL, err);
 }
 
-/* Writes the input, or pulls it piece by piece. */
+/* Writes the input, or pulls it piece by piece from the source. */
 static int feed(struct git_process *p, const struct git_request *r,
 		struct error *err)
 {
@@ -597,8 +602,8 @@ int git_run_records(const struct git *g, const char *const *argv,
 	return rc;
 }
 
-/* Removes the stale locks below the directory name. How many may still be held.
- */
+/* Removes stale locks below the directory name. Returns how many locks may
+ * still be held. */
 static size_t drop_locks_below(int parent, const char *name, int depth)
 {
 	int fd = openat(parent, name,
@@ -624,7 +629,7 @@ static size_t drop_locks_below(int parent, const char *name, int depth)
 			continue;
 		age = clock_unix_ms() - (int64_t)st.st_mtim.tv_sec * 1000 -
 		      st.st_mtim.tv_nsec / 1000000;
-		/* A lock from the future has a time that says nothing. */
+		/* A time in the future is not reliable. */
 		if ((age < LOCK_STALE_MS && age >= -LOCK_STALE_MS) ||
 		    unlinkat(dirfd(d), e->d_name, 0) < 0)
 			held++;
@@ -634,8 +639,8 @@ static size_t drop_locks_below(int parent, const char *name, int depth)
 	return held;
 }
 
-/* Removes locks of references in the repository dir that a killed git left, so
- * that they can be written again. Waits for locks that may be held. */
+/* Removes reference locks of a killed git in the repository dir, so that the
+ * references can be written again. Waits for locks that may be held. */
 static void drop_locks(const char *dir, const struct stop *stop)
 {
 	struct stop limit = stop_within(stop, 2 * LOCK_STALE_MS);
@@ -655,7 +660,8 @@ int git_init(const struct git *g, const struct stop *stop, struct error *err)
 			       "--template=", g->dir, NULL };
 	struct git_request r = { .argv = argv };
 	struct git bare = { .program = g->program, .dir = g->dir };
-	/* git makes this last: if it is missing, a first init was killed. */
+	/* git creates this last: if it is missing, the first init was
+	 * killed. */
 	char *last = path_join(g->dir, "objects/info");
 	char *info = path_join(g->dir, "info");
 	char *file = path_join(info, "attributes");
@@ -708,7 +714,7 @@ static struct pack_sizes read_packs(const char *dir)
 	return s;
 }
 
-/* One of the 256 directories stands for all. */
+/* Estimates from one of the 256 directories. */
 static size_t count_loose(const char *dir)
 {
 	DIR *d = open_below(dir, "objects/17");
@@ -722,7 +728,7 @@ static size_t count_loose(const char *dir)
 	return n;
 }
 
-/* *bytes is 0 if it was never packed. */
+/* *bytes is 0 if the repository was never packed. */
 static bool was_packed_today(const char *dir, int64_t *bytes)
 {
 	char *file = path_join(dir, PACK_STAMP);
@@ -753,7 +759,8 @@ bool git_pack_is_due(const char *dir)
 	       (before && s.bytes > GROWTH_MIN + 2 * before);
 }
 
-/* Notes the size of the packs now, and the time by the file's own. */
+/* Records the current size of the packs; the file's time is the time of
+ * packing. */
 static int write_stamp(const char *dir, struct error *err)
 {
 	char *file = path_join(dir, PACK_STAMP);
@@ -769,8 +776,8 @@ static int write_stamp(const char *dir, struct error *err)
 
 int git_pack(const struct git *g, const struct stop *stop, struct error *err)
 {
-	/* Without a search for deltas it takes the time of a copy. What is
-	 * loose is compressed, and stays so. */
+	/* Without a search for deltas, repacking is as fast as a copy. Loose
+	 * objects are already compressed. */
 	static const char *const repack[] = {
 		"-c",         "pack.compression=1",
 		"repack",     "-d",
@@ -778,7 +785,7 @@ int git_pack(const struct git *g, const struct stop *stop, struct error *err)
 		"--cruft",    "--cruft-expiration=2.weeks.ago",
 		"--window=0", NULL
 	};
-	/* Also deletes half written files of a git that was killed. */
+	/* Also deletes incomplete files of a killed git. */
 	static const char *const prune[] = { "prune", "--expire=2.weeks.ago",
 					     NULL };
 	static const char *const refs[] = { "pack-refs", "--all", "--prune",
@@ -786,7 +793,8 @@ int git_pack(const struct git *g, const struct stop *stop, struct error *err)
 	static const char *const *const steps[] = { repack, prune, refs };
 	struct error ignored = { 0 };
 
-	/* First: if it fails, it is tried again in a day, not at once. */
+	/* Written first: if packing fails, it is tried again in a day, not at
+	 * once. */
 	if (write_stamp(g->dir, err) < 0)
 		return -1;
 	for (size_t i = 0; i < sizeof(steps) / sizeof(*steps); i++) {
