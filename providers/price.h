@@ -8,10 +8,10 @@
 #include "sandbox/sandbox.h"
 
 /*
- * usd_per_hour of [sandboxes.providers.NAME], a file of the user's own, takes
- * precedence; then what the provider's row knows of the sandbox that is made
- * with these settings: snapshot, or NULL, names another one. ERR_CONFIG where
- * usd_per_hour is no amount.
+ * Computes the price. usd_per_hour of [sandboxes.providers.NAME] in the user's
+ * configuration takes precedence. Otherwise the provider computes it for a
+ * sandbox with these settings; snapshot, if not NULL, replaces the configured
+ * one. ERR_CONFIG if usd_per_hour is not an amount.
  */
 int price_of_sandbox(const struct settings *set,
 		     const struct sandbox_provider *provider,

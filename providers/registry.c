@@ -1,4 +1,4 @@
-/* registry.c - every provider of this user: which one a name means. */
+/* registry.c - finds all providers of the user, by name. */
 /* SPDX-License-Identifier: MIT */
 #include "providers/registry.h"
 
@@ -22,7 +22,7 @@ enum { NAME_LONGEST = 64, FOUND_MAX = 1000 };
 
 struct registry_entry {
 	const struct sandbox_provider *provider;
-	struct made_provider *made; /* owned; NULL: built in */
+	struct made_provider *made; /* owned; NULL: a built-in provider */
 	char *origin;               /* owned */
 };
 
@@ -31,8 +31,9 @@ struct registry {
 	void (*warn)(const char *line);
 	struct registry_entry *entries;
 	size_t n;
-	const struct sandbox_provider **list; /* of the last registry_list() */
-	bool scanned;                         /* PATH was looked through */
+	/* result of the last registry_list() */
+	const struct sandbox_provider **list;
+	bool scanned; /* the directories of PATH have been searched */
 };
 
 bool registry_name_ok(const char *name)
@@ -76,7 +77,7 @@ static void warn_skipped(const struct registry *r, const char *why)
 	free(text);
 }
 
-/* Adds the provider that d describes; d is empty after that. */
+/* Adds the provider that d describes, and leaves d empty. */
 static int add_external(struct registry *r, struct provider_config *d,
 			struct error *err)
 {
@@ -91,7 +92,8 @@ static int add_external(struct registry *r, struct provider_config *d,
 	return made ? 0 : -1;
 }
 
-/* "none" is the user's own machine: no name may be mistaken for it. */
+/* True for names that a provider must not have. "none" is the user's own
+ * machine. */
 static bool is_reserved(const struct registry *r, const char *name,
 			const char *origin)
 {
@@ -117,8 +119,8 @@ static const char *config_file(const struct settings *set)
 	return "config.toml";
 }
 
-/* Adds a provider that was found, unless another one has its name; takes over
- * what d holds. */
+/* Adds a provider that was found, unless its name is already used. Takes
+ * ownership of what d holds. */
 static void add_found(struct registry *r, struct provider_config *d)
 {
 	struct error err = { 0 };
@@ -162,8 +164,8 @@ static void add_program(struct registry *r, const char *name, const char *path)
 	add_found(r, &d);
 }
 
-/* DIR/FILE, or DIR/FILE/FILE for one that is a folder: a program's path,
- * owned, or NULL. */
+/* Returns the path of a program, DIR/FILE, or DIR/FILE/FILE if FILE is a
+ * directory. Owned by the caller; NULL if there is none. */
 static char *program_in(const char *dir, const char *file)
 {
 	char *path = path_join(dir, file);
@@ -204,12 +206,11 @@ static void add_programs(struct registry *r, const char *dir)
 	free(list);
 }
 
-/* Applies an entry without a class, a command or http to a provider that is
- * already there. */
+/* Applies an entry without class, command and http to an existing provider. */
 static int overlay(struct registry *r, struct provider_config *d,
 		   struct error *err)
 {
-	/* registry_find() also finds programs on PATH. */
+	/* Called for its effect: it also finds programs on PATH. */
 	struct registry_entry *e =
 		registry_find(r, d->name) ? find_entry(r, d->name) : NULL;
 	char *key;
@@ -238,8 +239,8 @@ static int overlay(struct registry *r, struct provider_config *d,
 	return rc;
 }
 
-/* First the entries that are providers, which nothing overrides; at the end
- * those that change others (overlays). */
+/* Adds entries of config.toml. Called first for those that are providers, which
+ * nothing overrides, and at the end for those that change others (overlays). */
 static void add_config(struct registry *r, bool overlays)
 {
 	const char *file = config_file(r->set);
@@ -254,7 +255,7 @@ static void add_config(struct registry *r, bool overlays)
 		int rc;
 
 		if (v->kind != TOML_TABLE)
-			continue; /* reading the file has warned of it */
+			continue; /* already reported when the file was read */
 		rc = provider_config_read(&d, v, file,
 					  sandbox_provider_find(v->key), &err);
 		if (rc < 0 && !overlays)

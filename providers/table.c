@@ -2,8 +2,8 @@
 /* SPDX-License-Identifier: MIT */
 #include "providers/built_in.h"
 
-/* A row for each, by name; NAME_provider is defined in the folder NAME, that of
- * none in local. */
+/* A row for each provider, sorted by name. NAME_provider is defined in the
+ * directory NAME; none is in local. */
 #define PROVIDERS(ROW)                                                         \
 	ROW(agentcore)                                                         \
 	ROW(daytona)                                                           \
@@ -25,5 +25,5 @@ PROVIDERS(DECLARE)
 #define POINTER(name) &name##_provider,
 
 const struct sandbox_provider *const sandbox_providers[] = {
-	PROVIDERS(POINTER) NULL, /* the end */
+	PROVIDERS(POINTER) NULL, /* end of the table */
 };

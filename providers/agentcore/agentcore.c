@@ -88,10 +88,8 @@ static bool is_id(const char *id)
 	return is_made_of(id, LETTERS DIGITS, ID_MAX);
 }
 
-/*
- * True for text like "us-west-2": letters and hyphens with a number at the end.
- * The region becomes part of a host name.
- */
+/* True for text like "us-west-2": letters and hyphens with a number at the end.
+ * The region becomes part of a host name. */
 static bool is_region(const char *region)
 {
 	const char *last = strrchr(region, '-');
@@ -141,10 +139,8 @@ static int set_address(struct agentcore *a, struct error *err)
 	return rc;
 }
 
-/*
- * Sets the Host header with its port, and the path. Both are part of the
- * signature.
- */
+/* Sets the Host header with its port, and the path. Both are part of the
+ * signature. */
 static void set_host(struct agentcore *a)
 {
 	bool secure = strncmp(a->api.base, "https://", 8) == 0;
@@ -156,10 +152,8 @@ static void set_host(struct agentcore *a)
 	a->prefix = xstrndup(path.ptr ? path.ptr : "", path.len);
 }
 
-/*
- * Reads the interpreter's id from the settings. It is part of each request's
- * path and of the endpoint's name.
- */
+/* Reads the interpreter's id from the settings. It is part of each request's
+ * path and of the endpoint's name. */
 static int set_interpreter(struct agentcore *a, struct error *err)
 {
 	struct buf path = BUF_INIT(4096);
@@ -270,10 +264,8 @@ static bool has_status(const cJSON *session, const char *status)
 	return strcmp(json_string(session, "status", ""), status) == 0;
 }
 
-/*
- * Fills info, which borrows from session and label. False if the session has no
- * usable id.
- */
+/* Fills info, which borrows from session and label. False if the session has no
+ * usable id. */
 static bool parse_info(const cJSON *session, char label[LABEL + 1],
 		       struct sandbox_info *info)
 {
@@ -299,10 +291,8 @@ static bool parse_info(const cJSON *session, char label[LABEL + 1],
 	return is_id(info->id);
 }
 
-/*
- * Requests one page of the list. *next is the token of this page and becomes
- * that of the next one; owned by the caller.
- */
+/* Requests one page of the list. *next is the token of this page and becomes
+ * that of the next one; owned by the caller. */
 static int get_page(struct sandbox_client *client, char **next, cJSON **page,
 		    const struct stop *stop, struct error *err)
 {
@@ -542,11 +532,9 @@ static int agentcore_attach(struct sandbox *sb, const char *id,
 	return make_workdir(sb, dir, stop, err);
 }
 
-/*
- * Returns 0 if the session has ended or is unknown, which the API reports in
+/* Returns 0 if the session has ended or is unknown, which the API reports in
  * several ways. Otherwise returns -1 with why, or with the error of the
- * request.
- */
+ * request. */
 static int check_ended(struct sandbox_client *client, const char *id,
 		       const struct error *why, const struct stop *stop,
 		       struct error *err)
@@ -616,10 +604,8 @@ static const struct rates rates = {
 	.gib = RATES_HOUR(0.00945),
 };
 
-/*
- * The largest size of a session (docs.aws.amazon.com, "Quotas for Amazon
- * Bedrock AgentCore", read 2026-11-23).
- */
+/* The largest size of a session (docs.aws.amazon.com, "Quotas for Amazon
+ * Bedrock AgentCore", read 2026-11-23). */
 static const struct rates_size most = { .milli_vcpu = 2000, .mib = 8 << 10 };
 
 static int agentcore_price(const struct settings *set, const char *snapshot,

@@ -46,10 +46,8 @@ static void copy_text(char *out, size_t room, struct str s)
 	snprintf(out, room, "%.*s", (int)s.len, s.ptr ? s.ptr : "");
 }
 
-/*
- * Cuts the error's name out of "ValidationException:http://..." or
- * "x#ValidationException".
- */
+/* Cuts the error's name out of "ValidationException:http://..." or
+ * "x#ValidationException". */
 static struct str parse_type(struct str type)
 {
 	size_t mark = str_find(type, '#');
@@ -141,10 +139,8 @@ static void sign_request(struct agentcore *a, const struct agentcore_ask *ask,
 	free(target);
 }
 
-/*
- * Reads the error's name from the body, for answers that have no header with
- * it.
- */
+/* Reads the error's name from the body, for answers that have no header with
+ * it. */
 static void parse_error_name(struct agentcore_ask *ask, struct str body)
 {
 	cJSON *tree = ask->type[0] ? NULL : json_parse(body);
@@ -205,10 +201,8 @@ static bool is_type(const struct agentcore_ask *ask, const char *type)
 	return strcasecmp(ask->type, type) == 0;
 }
 
-/*
- * True if the request failed because this machine's clock is wrong. Corrects
- * later signatures by the server's Date header.
- */
+/* True if the request failed because this machine's clock is wrong. Corrects
+ * later signatures by the server's Date header. */
 static bool adjust_clock(struct agentcore *a, const struct agentcore_ask *ask,
 			 int64_t date)
 {
@@ -353,10 +347,8 @@ struct result_stream { /* the answer to one tool call */
 	bool missing;   /* 404, although the session is READY */
 };
 
-/*
- * Names of exceptions, as in a header (ValidationException) or in a stream
- * (validationException).
- */
+/* Names of exceptions, as in a header (ValidationException) or in a stream
+ * (validationException). */
 static const struct {
 	const char *name;
 	enum err code;
@@ -441,10 +433,8 @@ static int on_data(void *arg, struct str chunk, struct error *err)
 	return event_stream_feed(&r->events, chunk, on_message, r, err);
 }
 
-/*
- * Call after a tool call failed. 0: the session is READY. -1: ERR_GONE, or the
- * error of the request.
- */
+/* Call after a tool call failed. 0: the session is READY. -1: ERR_GONE, or the
+ * error of the request. */
 static int check_alive(struct sandbox *sb, const struct stop *stop,
 		       struct error *err)
 {
@@ -531,10 +521,8 @@ int agentcore_invoke(struct sandbox *sb, const struct agentcore_invoke *call,
 
 		if (invoke_once(sb, call, buf_str(&body), &r, stop, &why) == 0)
 			break;
-		/*
-		 * The call was throttled or the tool was not found: it did not
-		 * run.
-		 */
+		/* The call was throttled or the tool was not found: it did not
+		 * run. */
 		if ((r.throttled || r.missing) && i < INVOKE_TRIES &&
 		    retry_sleep(&why, 250 << i, stop, &why) == 0)
 			continue;

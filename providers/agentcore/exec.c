@@ -56,10 +56,8 @@ enum {
 	APPEND_MS = 120000,
 };
 
-/*
- * Returns the interpreter's directory, or NULL while it is unknown. Valid as
- * long as sb.
- */
+/* Returns the interpreter's directory, or NULL while it is unknown. Valid as
+ * long as sb. */
 static const char *known_cwd(struct sandbox *sb)
 {
 	struct agentcore_box *b = sb->priv;
@@ -71,10 +69,8 @@ static const char *known_cwd(struct sandbox *sb)
 	return cwd;
 }
 
-/*
- * Sets the directory from the first line of the output of "pwd". False if that
- * line is not a path.
- */
+/* Sets the directory from the first line of the output of "pwd". False if that
+ * line is not a path. */
 static bool parse_cwd(struct sandbox *sb, struct str text)
 {
 	struct agentcore_box *b = sb->priv;
@@ -161,10 +157,8 @@ static bool is_running(const struct agentcore_task *t)
 	       strcmp(t->status, "working") == 0;
 }
 
-/*
- * Like agentcore_run(), but starts a task and polls it, so no request stays
- * open for long. ERR_USAGE: the service rejects tasks.
- */
+/* Like agentcore_run(), but starts a task and polls it, so no request stays
+ * open for long. ERR_USAGE: the service rejects tasks. */
 static int run_task(struct sandbox *sb, struct str command, struct buf *out,
 		    const struct stop *stop, struct error *err)
 {
@@ -218,11 +212,9 @@ struct execution {
 	bool silent; /* the last request waited in full without output */
 };
 
-/*
- * Implements supervisor.call. The first request is executeCommand, so a short
+/* Implements supervisor.call. The first request is executeCommand, so a short
  * command needs one round trip. If that request returns without output, the
- * next is polled as a task, so that no request is open for long.
- */
+ * next is polled as a task, so that no request is open for long. */
 static int run_script(void *arg, struct str command, int64_t wait_ms,
 		      struct buf *out, const struct stop *stop,
 		      struct error *err)
@@ -280,10 +272,8 @@ static bool is_plain(struct str path)
 	return true;
 }
 
-/*
- * Returns the path relative to the interpreter's directory (owned by the
- * caller), or NULL if the file tools cannot reach it.
- */
+/* Returns the path relative to the interpreter's directory (owned by the
+ * caller), or NULL if the file tools cannot reach it. */
 static char *relative_path(struct sandbox *sb, const char *path)
 {
 	const char *cwd = known_cwd(sb);
@@ -336,10 +326,8 @@ static void add_path(struct buf *out, struct str uri, bool decode)
 	}
 }
 
-/*
- * True if the URI got names this path. The service answers with "file:///" and
- * either the requested path or the absolute one.
- */
+/* True if the URI got names this path. The service answers with "file:///" and
+ * either the requested path or the absolute one. */
 static bool is_path(struct str got, const struct read_batch *b,
 		    const char *path)
 {
@@ -379,19 +367,15 @@ static void write_data(struct wanted_file *w, struct str data)
 		transfer_fail(w->file, FILE_OTHER, why.message);
 }
 
-/*
- * True if the text contains U+FFFD. It may replace bytes that are not UTF-8, so
- * the content cannot be used.
- */
+/* True if the text contains U+FFFD. It may replace bytes that are not UTF-8, so
+ * the content cannot be used. */
 static bool is_lossy(struct str text)
 {
 	return str_search(text, STR("\xef\xbf\xbd")) < text.len;
 }
 
-/*
- * Passes the bytes of one returned resource to the file of the batch that it
- * belongs to.
- */
+/* Passes the bytes of one returned resource to the file of the batch that it
+ * belongs to. */
 static void parse_resource(struct read_batch *b, const cJSON *resource)
 {
 	const char *blob = json_string(resource, "blob", NULL);
@@ -461,11 +445,9 @@ static int read_files(struct sandbox *sb, struct read_batch *b,
 	return rc;
 }
 
-/*
- * Reads the batch's files in one request and empties the batch. Files that did
+/* Reads the batch's files in one request and empties the batch. Files that did
  * not arrive are read by the shell, which has no size limit and says what is
- * wrong with a path.
- */
+ * wrong with a path. */
 static int read_batch(struct sandbox *sb, struct read_batch *b,
 		      const struct stop *stop, struct error *err)
 {
@@ -542,10 +524,8 @@ static int on_written(void *arg, const cJSON *result, struct str raw,
 	return 0;
 }
 
-/*
- * Sends one request of files. Sets *failed if the tool reports that a file was
- * not written; which one is not documented.
- */
+/* Sends one request of files. Sets *failed if the tool reports that a file was
+ * not written; which one is not documented. */
 static int write_files(struct sandbox *sb, const struct buf *files,
 		       bool *failed, const struct stop *stop, struct error *err)
 {
@@ -571,10 +551,8 @@ struct write_batch { /* files for one request, held in memory */
 	size_t bytes;
 };
 
-/*
- * Uploads a file from memory with the shell, which says what is wrong with a
- * path. The upload can be repeated.
- */
+/* Uploads a file from memory with the shell, which says what is wrong with a
+ * path. The upload can be repeated. */
 static int write_by_shell(struct sandbox *sb, struct file_source *s,
 			  const struct stop *stop, struct error *err)
 {
@@ -630,10 +608,8 @@ static int write_batch(struct sandbox *sb, struct write_batch *b,
 	return rc;
 }
 
-/*
- * Adds a file to the batch and writes the batch when it is full. Takes
- * ownership of path.
- */
+/* Adds a file to the batch and writes the batch when it is full. Takes
+ * ownership of path. */
 static int add_to_batch(struct sandbox *sb, struct write_batch *b,
 			struct transfer *f, char *path, const struct stop *stop,
 			struct error *err)
@@ -660,11 +636,9 @@ static int add_to_batch(struct sandbox *sb, struct write_batch *b,
 	return 0;
 }
 
-/*
- * A file that is too large for one request. Each piece is uploaded to a file
+/* A file that is too large for one request. Each piece is uploaded to a file
  * below the interpreter's directory and then appended to a temporary file next
- * to the target. At the end that file is renamed to the target.
- */
+ * to the target. At the end that file is renamed to the target. */
 struct large_file {
 	struct transfer *file;
 	/* temporary file of one piece, below the interpreter's directory */
@@ -724,10 +698,8 @@ static int send_piece(struct sandbox *sb, struct large_file *l, struct str data,
 	return run_line(sb, &line, stop, err);
 }
 
-/*
- * Renames the complete temporary file to the target. An existing file keeps its
- * mode.
- */
+/* Renames the complete temporary file to the target. An existing file keeps its
+ * mode. */
 static int replace_target(struct sandbox *sb, struct large_file *l,
 			  const struct stop *stop, struct error *err)
 {
@@ -806,10 +778,8 @@ static int upload_large(struct sandbox *sb, struct transfer *f,
 	return rc;
 }
 
-/*
- * Uploads one file in a batch, in pieces or by the shell, depending on its size
- * and path.
- */
+/* Uploads one file in a batch, in pieces or by the shell, depending on its size
+ * and path. */
 static int upload_one(struct sandbox *sb, struct write_batch *b,
 		      struct transfer *f, const struct stop *stop,
 		      struct error *err)

@@ -39,10 +39,8 @@ enum {
 	WORK_MS = 1800000,
 };
 
-/*
- * Version that dcode reports. From 0.167.0 on the server separates standard
- * output and error output, and answers in JSON.
- */
+/* Version that dcode reports. From 0.167.0 on the server separates standard
+ * output and error output, and answers in JSON. */
 static const char version[] = "0.190.0";
 
 static const struct setting settings[] = {
@@ -241,10 +239,8 @@ static int add_network(const struct settings *set,
 	return add_joined(set, "domain_allow", "domainAllowList", body, err);
 }
 
-/*
- * Adds the snapshot, or the image to build and its resources. The API accepts
- * resources only with an image.
- */
+/* Adds the snapshot, or the image to build and its resources. The API accepts
+ * resources only with an image. */
 static int add_source(const struct sandbox_client *client,
 		      const struct sandbox_spec *spec, cJSON *body,
 		      struct error *err)
@@ -304,10 +300,8 @@ static int post_create(struct sandbox *sb, const struct sandbox_spec *spec,
 	return vendor_post(sb->client->priv, &ask, body, answer, stop, err);
 }
 
-/*
- * Requests the toolbox's address from servers that are too old to have
- * toolboxProxyUrl. The caller frees it; NULL on error.
- */
+/* Requests the toolbox's address from servers that are too old to have
+ * toolboxProxyUrl. The caller frees it; NULL on error. */
 static char *ask_url(struct sandbox *sb, const struct stop *stop,
 		     struct error *err)
 {
@@ -397,10 +391,8 @@ static int extend_life(struct sandbox *sb, int64_t lifetime_s,
 	return 0;
 }
 
-/*
- * Sets the time from stop to deletion, in minutes. With 0, the default of
- * create, a sandbox is deleted when it stops.
- */
+/* Sets the time from stop to deletion, in minutes. With 0, the default of
+ * create, a sandbox is deleted when it stops. */
 static int set_auto_delete(struct vendor_client *c, const char *id,
 			   int64_t *keep_s, const struct stop *stop,
 			   struct error *err)
@@ -417,14 +409,12 @@ static int set_auto_delete(struct vendor_client *c, const char *id,
 	return rc;
 }
 
-/*
- * Wraps a command for the daemon. Daemons from 0.160 on feed the text to a
+/* Wraps a command for the daemon. Daemons from 0.160 on feed the text to a
  * shell's input. Older ones split it into words and run them without a shell.
  * Base64 in the form that SDKs up to 0.155 sent works on both, but a command
  * that is too long for one word needs a new daemon. The braces make the inner
  * shell read the whole script before it runs, so a program that reads its input
- * cannot swallow the rest.
- */
+ * cannot swallow the rest. */
 static void wrap_command(struct buf *out, struct str command)
 {
 	struct buf script = BUF_INIT(BODY_MAX);
@@ -538,10 +528,8 @@ static bool has_words(const struct http_response *res, const char *words)
 	return str_search(body, str_of(words)) < body.len;
 }
 
-/*
- * Recognises the proxy's texts for a sandbox that does not exist or does not
- * answer.
- */
+/* Recognises the proxy's texts for a sandbox that does not exist or does not
+ * answer. */
 static enum file_retry classify_failure(const struct http_response *res)
 {
 	int status = res->status;
@@ -581,10 +569,8 @@ static int post_snapshot(struct sandbox *sb, const char *name,
 	return rc;
 }
 
-/*
- * Returns 1 when the snapshot can be used, 0 to poll again. Sets *known once
- * the API knows the snapshot.
- */
+/* Returns 1 when the snapshot can be used, 0 to poll again. Sets *known once
+ * the API knows the snapshot. */
 static int poll_snapshot(struct sandbox_client *client, const char *name,
 			 bool *known, const struct stop *stop,
 			 struct error *err)
@@ -656,22 +642,18 @@ static int daytona_snapshot(struct sandbox *sb, const char *name, bool replace,
 	return rc < 0 ? -1 : 0;
 }
 
-/*
- * A sandbox is billed for its size, used or not. The account's 5 GiB of free
+/* A sandbox is billed for its size, used or not. The account's 5 GiB of free
  * disk are not subtracted (www.daytona.io/pricing, as of 2026-05-25; a GPU's
- * price depends on its kind).
- */
+ * price depends on its kind). */
 static const struct rates rates = {
 	.vcpu = RATES_HOUR(0.0504),
 	.gib = RATES_HOUR(0.0162),
 	.disk_gib = RATES_HOUR(0.000108),
 };
 
-/*
- * Computes the price from the sizes in the settings. Without an image, or with
+/* Computes the price from the sizes in the settings. Without an image, or with
  * an image and no sizes, a sandbox has the vendor's default size
- * (www.daytona.io/docs, "Sandboxes", resources, read 2026-11).
- */
+ * (www.daytona.io/docs, "Sandboxes", resources, read 2026-11). */
 static int daytona_price(const struct settings *set, const char *snapshot,
 			 struct sandbox_price *price, struct error *err)
 {

@@ -1,11 +1,9 @@
 /* deno.c - creates, lists and deletes sandboxes at Deno Deploy. */
 /* SPDX-License-Identifier: MIT */
-/*
- * A sandbox is created by opening a WebSocket with its description in a header
+/* A sandbox is created by opening a WebSocket with its description in a header
  * (open_new). The API does not refuse a second sandbox with the same label. So
  * if a create is repeated, create_once() searches the console's list for the
- * first one. Begin with deno_create(); the provider's table is at the end.
- */
+ * first one. Begin with deno_create(); the provider's table is at the end. */
 #include "providers/deno/deno.h"
 
 #include <poll.h>
@@ -238,9 +236,8 @@ static int add_labels(const struct deno *d, const struct sandbox_spec *spec,
 	return 0;
 }
 
-/*
- * Adds the allowed hosts. An empty list blocks all traffic, no list allows all.
- */
+/* Adds the allowed hosts. An empty list blocks all traffic, no list allows all.
+ * */
 static int add_network(const struct deno *d, const struct sandbox_spec *spec,
 		       cJSON *config, struct error *err)
 {
@@ -294,10 +291,8 @@ static int add_config(const struct deno *d, const struct sandbox_spec *spec,
 	return add_network(d, spec, config, err);
 }
 
-/*
- * Returns "x-deno-sandbox-config: BASE64", owned by the caller; NULL if it is
- * too large.
- */
+/* Returns "x-deno-sandbox-config: BASE64", owned by the caller; NULL if it is
+ * too large. */
 static char *config_header(cJSON *config, int64_t lifetime_s, struct error *err)
 {
 	struct buf json = BUF_INIT(CONFIG_MAX);
@@ -371,11 +366,9 @@ static int open_new(struct sandbox *sb, cJSON *config, int64_t lifetime_s,
 	return rc;
 }
 
-/*
- * Reads the next page's cursor from the header Link:
+/* Reads the next page's cursor from the header Link:
  * <https://.../sandboxes?cursor=abc>; rel="next", <...>; rel="prev". The SDK
- * does so for other lists (client.js) and does not paginate this one.
- */
+ * does so for other lists (client.js) and does not paginate this one. */
 static void on_page_header(void *arg, struct str line)
 {
 	char **cursor = arg;
@@ -414,10 +407,8 @@ struct deno_selection {    /* which sandboxes are passed to sink */
 	bool found;
 };
 
-/*
- * Requests one page. *cursor is that of the page, URL-encoded (NULL: first
- * page), and becomes that of the next one; owned by the caller.
- */
+/* Requests one page. *cursor is that of the page, URL-encoded (NULL: first
+ * page), and becomes that of the next one; owned by the caller. */
 static int get_page(struct deno *d, const struct deno_selection *s,
 		    char **cursor, cJSON **page, const struct stop *stop,
 		    struct error *err)
@@ -456,10 +447,8 @@ static int get_page(struct deno *d, const struct deno_selection *s,
 	return rc;
 }
 
-/*
- * True if the sandbox is wanted. A stopped one counts as gone, because it
- * cannot be started again.
- */
+/* True if the sandbox is wanted. A stopped one counts as gone, because it
+ * cannot be started again. */
 static bool is_selected(const struct deno_selection *s,
 			const struct sandbox_info *info)
 {
@@ -549,11 +538,9 @@ static int deno_info(struct sandbox_client *client, const char *id,
 	return 0;
 }
 
-/*
- * Creates a sandbox. If the label was requested before, the sandbox of the
+/* Creates a sandbox. If the label was requested before, the sandbox of the
  * first request is used, or deleted if it appears after another one was
- * created.
- */
+ * created. */
 static int create_once(struct sandbox *sb, const struct sandbox_spec *spec,
 		       cJSON *config, const struct stop *stop,
 		       struct error *err)
@@ -663,10 +650,8 @@ static void deno_discard(struct sandbox *sb)
 	sb->priv = NULL;
 }
 
-/*
- * Memory is billed as allocated, CPU as used. What the account's plan includes
- * is not subtracted (deno.com/deploy/pricing, as of 2026-09-28).
- */
+/* Memory is billed as allocated, CPU as used. What the account's plan includes
+ * is not subtracted (deno.com/deploy/pricing, as of 2026-09-28). */
 static const struct rates rates = {
 	.vcpu = RATES_HOUR(0.10),
 	.gib = RATES_HOUR(0.025),

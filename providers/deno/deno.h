@@ -22,10 +22,8 @@
  */
 enum {
 	DENO_LIFETIME_S = 1800,
-	/*
-	 * Longest extension that dcode requests: the server allows 30 minutes
-	 * by its own clock, which may differ.
-	 */
+	/* Longest extension that dcode requests: the server allows 30 minutes
+	 * by its own clock, which may differ. */
 	DENO_LONGEST_S = 1780,
 	DENO_REGION = 4,
 	DENO_MESSAGE_MAX = 32 << 20,
@@ -57,12 +55,10 @@ struct deno_box { /* sandbox.priv */
 };
 
 /* rpc.c */
-/*
- * One WebSocket with many concurrent calls. A thread owns the socket: it sends
+/* One WebSocket with many concurrent calls. A thread owns the socket: it sends
  * queued messages, delivers received ones, and sends "ping" every two seconds
  * like the SDK. Any thread may call. When the socket ends, all calls fail with
- * ERR_NETWORK, and so do later ones until deno_rpc_set_socket().
- */
+ * ERR_NETWORK, and so do later ones until deno_rpc_set_socket(). */
 struct deno_rpc;
 
 struct deno_call { /* one request and its answer; owned by the caller */
@@ -72,23 +68,17 @@ struct deno_call { /* one request and its answer; owned by the caller */
 	 * stream's number is added
 	 */
 	struct str params;
-	/*
-	 * For "spawn": the call ends when the process has closed its output,
+	/* For "spawn": the call ends when the process has closed its output,
 	 * which is appended to out (up to out->max). NULL: the call ends with
-	 * the reply.
-	 */
+	 * the reply. */
 	struct buf *out;
-	/*
-	 * If set, receives the output as it arrives, on the calling thread. out
+	/* If set, receives the output as it arrives, on the calling thread. out
 	 * is then the buffer and must hold DENO_FULL + DENO_MESSAGE_MAX. -1
-	 * (err filled) ends the call.
-	 */
+	 * (err filled) ends the call. */
 	int (*sink)(void *arg, struct str chunk, struct error *err);
-	/*
-	 * If set, its data is sent as a stream after the request. Writes at
+	/* If set, its data is sent as a stream after the request. Writes at
 	 * most len bytes into room and returns their number: 0 at the end, -1
-	 * (err filled) to fail the call. Runs on the calling thread.
-	 */
+	 * (err filled) to fail the call. Runs on the calling thread. */
 	int64_t (*source)(void *arg, char *room, size_t len, struct error *err);
 	void *arg;
 	/* ERR_NETWORK after this time without answer or output; 0: no limit */
@@ -101,21 +91,15 @@ struct deno_rpc *deno_rpc_new(void);
 /* Ends the socket and the thread; never blocks for long. */
 void deno_rpc_free(struct deno_rpc *r);
 bool deno_rpc_alive(struct deno_rpc *r);
-/*
- * Ends the socket. Only one thread may call this or deno_rpc_set_socket() at a
- * time.
- */
+/* Ends the socket. Only one thread may call this or deno_rpc_set_socket() at a
+ * time. */
 void deno_rpc_end(struct deno_rpc *r);
-/*
- * Takes ownership of ws, even on failure. Only one thread at a time, and only
- * while there is no socket.
- */
+/* Takes ownership of ws, even on failure. Only one thread at a time, and only
+ * while there is no socket. */
 int deno_rpc_set_socket(struct deno_rpc *r, struct ws *ws, struct error *err);
-/*
- * Returns 0 with out filled, or -1: ERR_NETWORK (the socket ended; the request
+/* Returns 0 with out filled, or -1: ERR_NETWORK (the socket ended; the request
  * may have run), ERR_PROTOCOL, ERR_REMOTE (refused, see code), ERR_LIMIT (more
- * output than out holds), or the error of stop or source.
- */
+ * output than out holds), or the error of stop or source. */
 int deno_rpc_call(struct deno_rpc *r, struct deno_call *c,
 		  const struct stop *stop, struct error *err);
 
@@ -126,16 +110,12 @@ struct deno_box *deno_box(struct sandbox *sb);
 int deno_add_headers(const struct deno *d, struct rest *r, struct error *err);
 /* Adds a hint about a refused token to err. */
 void deno_add_hint(struct error *err);
-/*
- * Sets r to the server of a region, or of the region in an id. The caller
- * releases r.
- */
+/* Sets r to the server of a region, or of the region in an id. The caller
+ * releases r. */
 int deno_server(const struct deno *d, const char *region, struct rest *r,
 		struct error *err);
-/*
- * Sends a request about the sandbox to the server of its region. Sets
- * ask->path. The caller releases res.
- */
+/* Sends a request about the sandbox to the server of its region. Sets
+ * ask->path. The caller releases res. */
 int deno_call_server(struct sandbox_client *client, const char *id,
 		     struct rest_ask *ask, struct http_response *res,
 		     const struct stop *stop, struct error *err);
@@ -149,10 +129,8 @@ struct deno_opening { /* how to open a sandbox's WebSocket */
 /* Opens a WebSocket and uses it for the sandbox. */
 int deno_open_socket(struct sandbox *sb, const struct deno_opening *o,
 		     const struct stop *stop, struct error *err);
-/*
- * Sets sb->workdir once: the configured directory, created if missing, or the
- * directory in which the sandbox starts.
- */
+/* Sets sb->workdir once: the configured directory, created if missing, or the
+ * directory in which the sandbox starts. */
 int deno_set_workdir(struct sandbox *sb, const struct stop *stop,
 		     struct error *err);
 int deno_extend(struct sandbox *sb, int64_t lifetime_s, const struct stop *stop,

@@ -128,12 +128,10 @@ int deno_call_server(struct sandbox_client *client, const char *id,
 	return rc;
 }
 
-/*
- * Returns the seconds from now to request. The end of an attached sandbox is
+/* Returns the seconds from now to request. The end of an attached sandbox is
  * unknown, and may be as late as the server allows: in 30 minutes. So the first
  * requests ask for 30 minutes. After 30 s our usual maximum cannot shorten its
- * life any more.
- */
+ * life any more. */
 static int64_t extension(const struct deno_box *b, int64_t lifetime_s)
 {
 	if (b->attached && clock_ms() - b->attached < UNKNOWN_MS)
@@ -143,10 +141,8 @@ static int64_t extension(const struct deno_box *b, int64_t lifetime_s)
 	return lifetime_s;
 }
 
-/*
- * Extends the sandbox's life. Request and answer are {"stop_at_ms":N}; the
- * server may grant less (sandbox.js of @deno/sandbox 0.13.2).
- */
+/* Extends the sandbox's life. Request and answer are {"stop_at_ms":N}; the
+ * server may grant less (sandbox.js of @deno/sandbox 0.13.2). */
 int deno_extend(struct sandbox *sb, int64_t lifetime_s, const struct stop *stop,
 		struct error *err)
 {
@@ -285,10 +281,8 @@ static int ensure_connected(struct sandbox *sb, const struct stop *stop,
 	return rc;
 }
 
-/*
- * Like deno_rpc_call(), but opens a new socket if the old one has ended. what
- * is the beginning of messages. ERR_GONE: the sandbox does not exist.
- */
+/* Like deno_rpc_call(), but opens a new socket if the old one has ended. what
+ * is the beginning of messages. ERR_GONE: the sandbox does not exist. */
 static int call_sandbox(struct sandbox *sb, struct deno_call *c,
 			const char *what, const struct stop *stop,
 			struct error *err)
@@ -315,10 +309,8 @@ static int add_env(struct sandbox *sb, struct buf *out, struct error *err)
 	return rc;
 }
 
-/*
- * Runs a command in sh and reads its output until it ends. Error output is
- * dropped.
- */
+/* Runs a command in sh and reads its output until it ends. Error output is
+ * dropped. */
 static int run_shell(struct sandbox *sb, struct str command, struct buf *out,
 		     const struct stop *stop, struct error *err)
 {
@@ -340,10 +332,8 @@ static int run_shell(struct sandbox *sb, struct str command, struct buf *out,
 	return rc;
 }
 
-/*
- * Extends the sandbox's life when half of it is over. Errors are ignored, so
- * the command still runs.
- */
+/* Extends the sandbox's life when half of it is over. Errors are ignored, so
+ * the command still runs. */
 static void extend_when_due(struct sandbox *sb, const struct stop *stop)
 {
 	struct deno_box *b = deno_box(sb);
@@ -434,10 +424,8 @@ int deno_set_workdir(struct sandbox *sb, const struct stop *stop,
 	return rc;
 }
 
-/*
- * Maps names of system errors, and Deno's error classes for errors without such
- * a name.
- */
+/* Maps names of system errors, and Deno's error classes for errors without such
+ * a name. */
 static enum file_error file_error_of(const char *code)
 {
 	static const struct {
@@ -466,11 +454,9 @@ static enum file_error file_error_of(const char *code)
 	return FILE_OTHER;
 }
 
-/*
- * Appends the parameters of a write. A file held in memory is part of the
+/* Appends the parameters of a write. A file held in memory is part of the
  * message. Any other content follows as a stream, and the object is left
- * without its "}".
- */
+ * without its "}". */
 static void add_params(const struct file_source *s, struct buf *params)
 {
 	buf_addc(params, '{');
@@ -525,11 +511,9 @@ static int make_parent(struct sandbox *sb, const char *path, char *code,
 	return rc;
 }
 
-/*
- * Writes a file. One held in memory is sent first, and its directory is created
+/* Writes a file. One held in memory is sent first, and its directory is created
  * only if missing. A stream cannot be sent again, so its directory is created
- * before.
- */
+ * before. */
 static int write_with_parent(struct sandbox *sb, struct file_source *s,
 			     char *code, const struct stop *stop,
 			     struct error *err)
@@ -627,9 +611,8 @@ static int parse_head(struct deno_download *d, struct error *err)
 	return 0;
 }
 
-/*
- * Parses the first line of the output, then passes the rest to the file's sink.
- */
+/* Parses the first line of the output, then passes the rest to the file's sink.
+ * */
 static int on_output(void *arg, struct str chunk, struct error *err)
 {
 	struct deno_download *d = arg;
@@ -653,10 +636,8 @@ static int on_output(void *arg, struct str chunk, struct error *err)
 	return fail_file(d, err);
 }
 
-/*
- * Reads the rest of the file from offset d->got. 0 with d->size -1: this method
- * cannot read the file.
- */
+/* Reads the rest of the file from offset d->got. 0 with d->size -1: this method
+ * cannot read the file. */
 static int read_once(struct sandbox *sb, struct deno_download *d,
 		     const struct stop *stop, struct error *err)
 {
@@ -691,10 +672,8 @@ static int read_once(struct sandbox *sb, struct deno_download *d,
 	return rc;
 }
 
-/*
- * Returns 1 if the file was not read: the helper script must read it or report
- * the error.
- */
+/* Returns 1 if the file was not read: the helper script must read it or report
+ * the error. */
 static int download_one(struct sandbox *sb, struct transfer *f,
 			const struct stop *stop, struct error *err)
 {
@@ -728,10 +707,8 @@ static int download_one(struct sandbox *sb, struct transfer *f,
 	}
 }
 
-/*
- * JSON must be UTF-8, but file names need not be. The helper scripts transfer
- * files with such names.
- */
+/* JSON must be UTF-8, but file names need not be. The helper scripts transfer
+ * files with such names. */
 static int put_file(const void *arg, struct sandbox *sb, struct transfer *f,
 		    const struct stop *stop, struct error *err)
 {

@@ -50,10 +50,8 @@ enum deno_kind {
 	DENO_CANCEL, /* the server no longer reads our stream id */
 };
 
-/*
- * One message. Schema of @deno/sandbox 0.13.2 (proto.js, schema.js; read
- * 2026-11).
- */
+/* One message. Schema of @deno/sandbox 0.13.2 (proto.js, schema.js; read
+ * 2026-11). */
 struct deno_frame {
 	cJSON *tree; /* owned; the pointers below point into it */
 	enum deno_kind kind;
@@ -125,10 +123,8 @@ static int parse_reply(struct deno_frame *f, struct error *err)
 	return 0;
 }
 
-/*
- * Parses a notification about a stream. event is the part of the method's name
- * after "$sandbox.stream.".
- */
+/* Parses a notification about a stream. event is the part of the method's name
+ * after "$sandbox.stream.". */
 static int parse_stream(struct deno_frame *f, const char *event, size_t max,
 			struct error *err)
 {
@@ -152,11 +148,9 @@ static int parse_stream(struct deno_frame *f, const char *event, size_t max,
 	return 0;
 }
 
-/*
- * Parses one message, which may be any bytes. The text "pong" becomes
+/* Parses one message, which may be any bytes. The text "pong" becomes
  * DENO_OTHER. ERR_PROTOCOL if it is not a message of this protocol, ERR_LIMIT
- * if it holds more data than max. The caller releases f even on error.
- */
+ * if it holds more data than max. The caller releases f even on error. */
 static int parse_frame(struct deno_frame *f, struct str text, size_t max,
 		       struct error *err)
 {
@@ -184,10 +178,8 @@ static void release_frame(struct deno_frame *f)
 	*f = (struct deno_frame){ 0 };
 }
 
-/*
- * Appends {"jsonrpc":"2.0","id":N,"method":M,"params":P}. id -1 makes a
- * notification. params is JSON.
- */
+/* Appends {"jsonrpc":"2.0","id":N,"method":M,"params":P}. id -1 makes a
+ * notification. params is JSON. */
 static void add_request(struct buf *out, int64_t id, const char *method,
 			struct str params)
 {
@@ -287,10 +279,8 @@ static void free_stream(struct deno_stream *s)
 	free(s);
 }
 
-/*
- * True while a reply is due that may name a stream. Unknown streams are stored
- * only then.
- */
+/* True while a reply is due that may name a stream. Unknown streams are stored
+ * only then. */
 static bool is_naming(const struct deno_calls *c)
 {
 	for (const struct deno_waiting *w = c->list; w; w = w->next)
@@ -319,10 +309,8 @@ static void deliver(struct deno_waiting *w, const struct buf *data)
 		cancel_trigger(&w->ready);
 }
 
-/*
- * True if a live call has at least DENO_FULL bytes of unread output. The socket
- * is then not read.
- */
+/* True if a live call has at least DENO_FULL bytes of unread output. The socket
+ * is then not read. */
 static bool is_full(const struct deno_calls *c)
 {
 	for (const struct deno_waiting *w = c->list; w; w = w->next)
@@ -371,9 +359,8 @@ static void set_failure(struct deno_waiting *w, const struct deno_frame *f)
 	buf_release(&words);
 }
 
-/*
- * Applies a reply: it ends the call, or names the output stream of a process.
- */
+/* Applies a reply: it ends the call, or names the output stream of a process.
+ * */
 static void apply_reply(struct deno_calls *c, const struct deno_frame *f)
 {
 	struct deno_waiting *w = c->list;
@@ -425,10 +412,8 @@ static struct deno_stream *early_stream(struct deno_calls *c, int64_t id,
 	return s;
 }
 
-/*
- * Applies data or the end of a server's stream. Dropped if no request can want
- * it.
- */
+/* Applies data or the end of a server's stream. Dropped if no request can want
+ * it. */
 static int apply_stream(struct deno_calls *c, const struct deno_frame *f,
 			struct error *err)
 {
@@ -488,10 +473,8 @@ static void fail_calls(struct deno_calls *c, const struct error *why)
 	drop_early(c);
 }
 
-/*
- * Waits until w is done or live output has arrived. ERR_NETWORK after idle_ms
- * without either (0: no limit). Called without the lock.
- */
+/* Waits until w is done or live output has arrived. ERR_NETWORK after idle_ms
+ * without either (0: no limit). Called without the lock. */
 static int wait_call(struct deno_waiting *w, int64_t idle_ms,
 		     const struct stop *stop, struct error *err)
 {
@@ -576,10 +559,8 @@ static void queue_message(struct deno_rpc *r, int64_t id, const char *method,
 	cancel_trigger(&r->wake);
 }
 
-/*
- * Moves the oldest message to *text, which the caller releases. False if the
- * queue is empty. Takes the lock.
- */
+/* Moves the oldest message to *text, which the caller releases. False if the
+ * queue is empty. Takes the lock. */
 static bool unqueue_message(struct deno_rpc *r, struct buf *text)
 {
 	struct deno_message *m = r->first;
@@ -603,10 +584,8 @@ static int send_text(struct deno_rpc *r, struct str text, struct error *err)
 	return ws_send(r->ws, WS_TEXT, text, &stop, err);
 }
 
-/*
- * Sends the oldest message. Returns 1 if one was sent, 0 if the queue was
- * empty, -1 on error.
- */
+/* Sends the oldest message. Returns 1 if one was sent, 0 if the queue was
+ * empty, -1 on error. */
 static int send_next(struct deno_rpc *r, struct error *err)
 {
 	struct buf text = { 0 };
@@ -629,10 +608,8 @@ static int send_next(struct deno_rpc *r, struct error *err)
 	return rc < 0 ? -1 : 1;
 }
 
-/*
- * Waits shortly and returns 1 if output arrives faster than the caller reads
- * it.
- */
+/* Waits shortly and returns 1 if output arrives faster than the caller reads
+ * it. */
 static int pause_when_full(struct deno_rpc *r)
 {
 	const struct stop stop = stop_on(&r->wake);
@@ -647,9 +624,8 @@ static int pause_when_full(struct deno_rpc *r)
 	return full;
 }
 
-/*
- * Waits for a message until the next ping is due or there is something to send.
- */
+/* Waits for a message until the next ping is due or there is something to send.
+ * */
 static int receive_message(struct deno_rpc *r, struct buf *text, int64_t ping,
 			   struct error *err)
 {
@@ -680,11 +656,9 @@ static int receive_message(struct deno_rpc *r, struct buf *text, int64_t ping,
 	return rc;
 }
 
-/*
- * Counts connections in a row that the server closed with the same code and
+/* Counts connections in a row that the server closed with the same code and
  * without a message. After several of them the next will fail, too: ERR_REMOTE,
- * which is not retried.
- */
+ * which is not retried. */
 static void note_close(struct deno_rpc *r, int code, struct error *why)
 {
 	if (!code || code == WS_CODE_ABNORMAL)
@@ -715,9 +689,8 @@ static void fail_all(struct deno_rpc *r, struct error *why)
 	pthread_mutex_unlock(&r->lock);
 }
 
-/*
- * Main function of the thread: sends, pings and receives until the socket ends.
- */
+/* Main function of the thread: sends, pings and receives until the socket ends.
+ * */
 static void *serve_socket(void *arg)
 {
 	struct deno_rpc *r = arg;
@@ -813,10 +786,8 @@ void deno_rpc_free(struct deno_rpc *r)
 	"\"message\":\"no more\",\"code\":null,\"stack\":\"\",\"cause\":null," \
 	"\"errors\":null,\"suppressed\":null,\"error\":null}"
 
-/*
- * Queues a stream event. more is JSON that follows "streamId". Called with the
- * lock.
- */
+/* Queues a stream event. more is JSON that follows "streamId". Called with the
+ * lock. */
 static void queue_stream_event(struct deno_rpc *r, const char *event,
 			       int64_t stream, const char *more)
 {
@@ -860,10 +831,8 @@ queue_call(struct deno_rpc *r, const struct deno_call *c, struct error *err)
 	return w;
 }
 
-/*
- * Waits until the queue has room. Returns 1 if the server no longer reads the
- * stream.
- */
+/* Waits until the queue has room. Returns 1 if the server no longer reads the
+ * stream. */
 static int wait_queue(struct deno_rpc *r, const struct deno_waiting *w,
 		      const struct stop *stop, struct error *err)
 {
@@ -920,10 +889,8 @@ static int send_stream(struct deno_rpc *r, const struct deno_call *c,
 	return rc < 0 ? -1 : 0;
 }
 
-/*
- * Passes the output to the sink as it arrives, until the call is done. The two
- * buffers are swapped, so the sink runs without the lock.
- */
+/* Passes the output to the sink as it arrives, until the call is done. The two
+ * buffers are swapped, so the sink runs without the lock. */
 static int pass_output(struct deno_rpc *r, const struct deno_call *c,
 		       struct deno_waiting *w, const struct stop *stop,
 		       struct error *err)
@@ -954,10 +921,8 @@ static int pass_output(struct deno_rpc *r, const struct deno_call *c,
 	return rc;
 }
 
-/*
- * Sends "processWait" for a process that still runs, like the SDK. The answer
- * is ignored.
- */
+/* Sends "processWait" for a process that still runs, like the SDK. The answer
+ * is ignored. */
 static void send_process_wait(struct deno_rpc *r, const struct deno_waiting *w)
 {
 	struct error ignored = { 0 };

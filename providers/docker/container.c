@@ -98,10 +98,8 @@ const struct setting docker_settings[] = {
 	{ 0 },
 };
 
-/*
- * The container's first process. It ends after the lifetime, or on a signal.
- * While it waits it reaps orphans: a shell's wait collects every child.
- */
+/* The container's first process. It ends after the lifetime, or on a signal.
+ * While it waits it reaps orphans: a shell's wait collects every child. */
 static const char first_process[] =
 	"trap 'exit 0' TERM INT; sleep \"$0\" & wait \"$!\"";
 
@@ -118,10 +116,8 @@ struct git_mounts {
 	cJSON *mounts;
 };
 
-/*
- * Adds an entry to "Mounts". Unlike in "Binds", the source may contain a colon,
- * and a missing source is an error instead of being created.
- */
+/* Adds an entry to "Mounts". Unlike in "Binds", the source may contain a colon,
+ * and a missing source is an error instead of being created. */
 static void add_bind_mount(cJSON *mounts, const char *source,
 			   const char *target, bool writable)
 {
@@ -135,12 +131,10 @@ static void add_bind_mount(cJSON *mounts, const char *source,
 	cJSON_AddItemToArray(mounts, mount);
 }
 
-/*
- * Mounts one file or directory of the repository separately, so that it can be
+/* Mounts one file or directory of the repository separately, so that it can be
  * read-only. A mount needs an existing path. Only two of the missing paths
  * would be obeyed by git, so those two are created empty. The engine sorts
- * mounts by target.
- */
+ * mounts by target. */
 static void add_git_mount(void *arg, const char *name, enum bind_git_use use)
 {
 	struct git_mounts *m = arg;
@@ -162,11 +156,10 @@ static void add_git_mount(void *arg, const char *name, enum bind_git_use use)
 	free(path);
 }
 
-/*
- * Mounts the repository of a linked worktree, read-only except for what git
+/* Mounts the repository of a linked worktree, read-only except for what git
  * must write. A submodule's repository is not mounted: the container could
  * write a file commondir there, and only the local provider can prevent that.
- */
+ * */
 static void add_git(cJSON *mounts, const struct settings *set, const char *dir)
 {
 	struct bind_git git;
@@ -192,9 +185,8 @@ bool docker_has_mounts(const struct settings *set)
 	return dir || n > 0;
 }
 
-/*
- * Adds the mount of the setting "bind". Fails for an engine on another machine.
- */
+/* Adds the mount of the setting "bind". Fails for an engine on another machine.
+ * */
 static int add_bind(const struct docker *d, cJSON *config, struct error *err)
 {
 	const char *workdir = NULL;
@@ -228,10 +220,8 @@ static int add_bind(const struct docker *d, cJSON *config, struct error *err)
 	return rc;
 }
 
-/*
- * True if the engine is rootless. Root in the container is then the user of
- * this machine.
- */
+/* True if the engine is rootless. Root in the container is then the user of
+ * this machine. */
 static bool is_rootless(const cJSON *info)
 {
 	const cJSON *option;
@@ -266,12 +256,10 @@ bool docker_is_bound(const struct sandbox *sb)
 	return false;
 }
 
-/*
- * Capabilities that package managers, servers on low ports and su need. Engines
+/* Capabilities that package managers, servers on low ports and su need. Engines
  * also give these by default, which dcode drops: NET_RAW (forged packets),
  * MKNOD, AUDIT_WRITE, SETFCAP and SETPCAP (programs and processes with more
- * capabilities).
- */
+ * capabilities). */
 static const char *const capabilities[] = {
 	"CHOWN",  "DAC_OVERRIDE", "FOWNER",           "FSETID",     "KILL",
 	"SETGID", "SETUID",       "NET_BIND_SERVICE", "SYS_CHROOT",
@@ -417,10 +405,8 @@ static int add_limits(const struct docker *d, cJSON *config, struct error *err)
 	return 0;
 }
 
-/*
- * Adds a mount "src:dst[:ro]". A src that begins with a slash, a dot or a tilde
- * is a path on this machine; anything else is the name of a volume.
- */
+/* Adds a mount "src:dst[:ro]". A src that begins with a slash, a dot or a tilde
+ * is a path on this machine; anything else is the name of a volume. */
 static int add_mount(const struct docker *d, cJSON *binds, const char *mount,
 		     struct error *err)
 {
@@ -462,10 +448,8 @@ static int add_mounts(const struct docker *d, cJSON *config, struct error *err)
 	return 0;
 }
 
-/*
- * Adds HostConfig. spec->network comes from the command line and overrides the
- * setting.
- */
+/* Adds HostConfig. spec->network comes from the command line and overrides the
+ * setting. */
 static int add_host_config(const struct docker *d,
 			   const struct sandbox_spec *spec,
 			   const struct docker_limits *limits, cJSON *body,
@@ -489,10 +473,8 @@ static int add_host_config(const struct docker *d,
 	return add_bind(d, config, err);
 }
 
-/*
- * Adds the environment. A user whom the image does not know gets HOME=/tmp: the
- * engine would set it to "/", where that user cannot write.
- */
+/* Adds the environment. A user whom the image does not know gets HOME=/tmp: the
+ * engine would set it to "/", where that user cannot write. */
 static int add_env(const struct docker *d, const struct docker_limits *limits,
 		   cJSON *body, struct error *err)
 {
@@ -582,12 +564,10 @@ int docker_create_body(const struct docker *d, const struct sandbox_spec *spec,
 	return rc < 0 ? rc : buf_check(out, "the container's description", err);
 }
 
-/*
- * Prefixes of runtime names, as the projects register themselves (docs:
+/* Prefixes of runtime names, as the projects register themselves (docs:
  * gvisor.dev/docs/user_guide/quick_start/docker, docs.docker.com/engine/
  * daemon/alternative-runtimes, github.com/containers/crun/krun.1.md,
- * 2026-11-23). "oci" is Podman's name for its runtime.
- */
+ * 2026-11-23). "oci" is Podman's name for its runtime. */
 static const struct {
 	const char *begins;
 	enum sandbox_isolation isolation;
@@ -631,10 +611,8 @@ enum sandbox_isolation docker_isolation(const struct settings *set)
 		       : ISOLATION_CONTAINER;
 }
 
-/*
- * Appends a list like "runc, runsc". Sanitized, since the text comes from the
- * engine.
- */
+/* Appends a list like "runc, runsc". Sanitized, since the text comes from the
+ * engine. */
 static void list_names(const cJSON *runtimes, struct buf *out)
 {
 	const cJSON *item;
@@ -681,10 +659,8 @@ bool docker_lacks_runtime(struct docker *d, const struct stop *stop,
 	    engine_json(&d->engine, &ask, &info, &limit, &ignored) < 0)
 		return false;
 	all = json_get(info, "Runtimes");
-	/*
-	 * Newer engines accept the name of a shim that no list contains. Their
-	 * own message then says what is wrong.
-	 */
+	/* Newer engines accept the name of a shim that no list contains. Their
+	 * own message then says what is wrong. */
 	if (cJSON_IsObject(all) && !json_get(all, runtime)) {
 		list_names(all, &names);
 		lacks = true;

@@ -1,6 +1,5 @@
-/*
- * docker.c - creates, lists, stops and removes containers of Docker or Podman.
- */
+/* docker.c - creates, lists, stops and removes containers of Docker or Podman.
+ * */
 /* SPDX-License-Identifier: MIT */
 /*
  * The provider's row is at the end of the file. Begin with docker_create(): it
@@ -106,10 +105,8 @@ static enum sandbox_state state_of(const char *word)
 	return STATE_UNKNOWN;
 }
 
-/*
- * Fills info from the labels that dcode set at creation. info->created must be
- * set before, since the end is computed from it.
- */
+/* Fills info from the labels that dcode set at creation. info->created must be
+ * set before, since the end is computed from it. */
 static void fill_labels(struct sandbox_info *info, const cJSON *labels)
 {
 	int64_t lifetime;
@@ -123,10 +120,8 @@ static void fill_labels(struct sandbox_info *info, const cJSON *labels)
 		info->ends = info->created + lifetime;
 }
 
-/*
- * True if the container has the name of the label. A container made from a
- * snapshot inherits the label of the original, but not its name.
- */
+/* True if the container has the name of the label. A container made from a
+ * snapshot inherits the label of the original, but not its name. */
 static bool is_named(const cJSON *item, const char *label)
 {
 	const cJSON *name;
@@ -141,10 +136,8 @@ static bool is_named(const cJSON *item, const char *label)
 	return false;
 }
 
-/*
- * Builds the path of GET /containers/json with a filter, owned by the caller.
- * owner NULL: containers of every dcode.
- */
+/* Builds the path of GET /containers/json with a filter, owned by the caller.
+ * owner NULL: containers of every dcode. */
 static char *list_path(const char *owner)
 {
 	struct buf filter = BUF_INIT(1024);
@@ -221,10 +214,8 @@ static int docker_info(struct sandbox_client *client, const char *id,
 	return 0;
 }
 
-/*
- * Returns 0 when removed, 1 if there is no such container, 2 if the engine is
- * still removing it.
- */
+/* Returns 0 when removed, 1 if there is no such container, 2 if the engine is
+ * still removing it. */
 static int remove_once(struct engine *e, const char *id,
 		       const struct stop *stop, struct error *err)
 {
@@ -262,10 +253,8 @@ static int docker_remove(struct sandbox_client *client, const char *id,
 	return rc == 1 && was_there ? 0 : rc;
 }
 
-/*
- * Stops the container. POST /containers/ID/stop answers 304 if it does not run.
- * A paused container is resumed first, so that its processes see the signal.
- */
+/* Stops the container. POST /containers/ID/stop answers 304 if it does not run.
+ * A paused container is resumed first, so that its processes see the signal. */
 static int docker_stop(struct sandbox_client *client, const char *id,
 		       int64_t *keep_s, const struct stop *stop,
 		       struct error *err)
@@ -344,11 +333,9 @@ static int commit_image(struct sandbox *sb, const char *name, bool pause,
 	return rc;
 }
 
-/*
- * Commits the container while it is paused, so that the files are consistent.
+/* Commits the container while it is paused, so that the files are consistent.
  * An engine without control groups cannot pause (rootless Podman without
- * systemd) and copies while the container runs.
- */
+ * systemd) and copies while the container runs. */
 static int docker_snapshot(struct sandbox *sb, const char *name, bool replace,
 			   const struct stop *stop, struct error *err)
 {
@@ -366,12 +353,10 @@ static int docker_snapshot(struct sandbox *sb, const char *name, bool replace,
 	return -1;
 }
 
-/*
- * The engine creates the working directory, and root owns it. dcode changes the
+/* The engine creates the working directory, and root owns it. dcode changes the
  * owner with the engine's archive requests. A chown in the container would have
  * to run as root, and dcode starts no program of an image as root if the
- * container's user is somebody else.
- */
+ * container's user is somebody else. */
 struct file_owner {
 	int64_t uid;
 	int64_t gid; /* -1: unchanged */
@@ -432,10 +417,8 @@ static int64_t find_account(struct str rest, struct str name)
 	return -1;
 }
 
-/*
- * Returns the number of a user or group, given as a number or as a name in file
- * (/etc/passwd, /etc/group); -1 if unknown.
- */
+/* Returns the number of a user or group, given as a number or as a name in file
+ * (/etc/passwd, /etc/group); -1 if unknown. */
 static int64_t find_account_id(struct engine *e, const char *id,
 			       struct str name, const char *file,
 			       const struct stop *stop)
@@ -456,10 +439,8 @@ static int64_t find_account_id(struct engine *e, const char *id,
 	return n;
 }
 
-/*
- * Reads owner and mode of a directory. Follows links, including those of the
- * image: *dir (owned) becomes the final path.
- */
+/* Reads owner and mode of a directory. Follows links, including those of the
+ * image: *dir (owned) becomes the final path. */
 static int read_directory(struct engine *e, const char *id, char **dir,
 			  struct archive_single *found, const struct stop *stop,
 			  struct error *err)
@@ -487,10 +468,8 @@ static int read_directory(struct engine *e, const char *id, char **dir,
 	return error_set(err, ERR_REMOTE, "%s: too many links", *dir);
 }
 
-/*
- * Unpacks an archive into parent. copyUIDGID=0 makes the engine use the owner
- * in the archive, not that of the directory.
- */
+/* Unpacks an archive into parent. copyUIDGID=0 makes the engine use the owner
+ * in the archive, not that of the directory. */
 static int write_archive(struct engine *e, const char *id, const char *parent,
 			 struct str archive, const struct stop *stop,
 			 struct error *err)
@@ -528,10 +507,8 @@ static void split_path(const char *dir, char **parent, char **name)
 			       : xstrndup(dir, (size_t)(slash - dir));
 }
 
-/*
- * Writes the directory's own entry back with another owner. Its files are
- * unchanged.
- */
+/* Writes the directory's own entry back with another owner. Its files are
+ * unchanged. */
 static int change_owner(struct engine *e, const char *id, const char *workdir,
 			struct file_owner owner, const struct stop *stop,
 			struct error *err)
@@ -595,12 +572,10 @@ static const char *label_of(const cJSON *inspected, const char *name)
 			   name, "");
 }
 
-/*
- * Records the directories of this machine that the container may write. Volumes
+/* Records the directories of this machine that the container may write. Volumes
  * do not count, because the engine stores them. A socket can be used through a
  * read-only mount, too, and the engine's own socket gives access to the whole
- * machine.
- */
+ * machine. */
 static void add_mounts(struct sandbox *sb, const cJSON *inspected)
 {
 	const cJSON *mount;
@@ -650,10 +625,8 @@ static int set_id(struct sandbox *sb, const cJSON *answer, struct error *err)
 	return 0;
 }
 
-/*
- * Finds the container with our label, which an earlier try created.
- * ERR_NOT_FOUND if there is none.
- */
+/* Finds the container with our label, which an earlier try created.
+ * ERR_NOT_FOUND if there is none. */
 static int find_labelled(struct engine *e, const char *label, cJSON **found,
 			 const struct stop *stop, struct error *err)
 {
@@ -678,12 +651,10 @@ static int no_snapshot(const char *name, struct error *err)
 	return error_hint(err, "Make one: dcode sandbox snapshot ID %s", name);
 }
 
-/*
- * Waits for a container that an earlier try created. An engine reserves the
+/* Waits for a container that an earlier try created. An engine reserves the
  * name before the container can be inspected. Until then it refuses the name
  * (taken): Docker with status 409, Podman 4.3 with 500. *err changes only if
- * stop ended the wait.
- */
+ * stop ended the wait. */
 static int find_created(struct engine *e, const char *label, bool taken,
 			cJSON **answer, const struct stop *stop,
 			struct error *err)
@@ -702,11 +673,9 @@ static int find_created(struct engine *e, const char *label, bool taken,
 	return -1;
 }
 
-/*
- * Sends POST /containers/create. Returns 0 with *answer, or 1 if the image is
+/* Sends POST /containers/create. Returns 0 with *answer, or 1 if the image is
  * missing. A used name is not a failure if the container is ours: an earlier
- * try created it, and its answer was lost.
- */
+ * try created it, and its answer was lost. */
 static int post_create(struct engine *e, const char *label, struct str body,
 		       cJSON **answer, const struct stop *stop,
 		       struct error *err)
@@ -735,9 +704,8 @@ static int post_create(struct engine *e, const char *label, struct str body,
 	return rc;
 }
 
-/*
- * Pulls the image if the policy says so. Returns 0 when the image should exist.
- */
+/* Pulls the image if the policy says so. Returns 0 when the image should exist.
+ * */
 static int fetch_image(struct docker *d, const struct sandbox_spec *spec,
 		       const char *image, bool missing, const struct stop *stop,
 		       struct error *err)
@@ -778,10 +746,8 @@ static int start_container(struct engine *e, const char *id,
 	return -1;
 }
 
-/*
- * Creates the container without starting it, and sets sb->id. If the image is
- * missing, it is pulled and the create repeated.
- */
+/* Creates the container without starting it, and sets sb->id. If the image is
+ * missing, it is pulled and the create repeated. */
 static int create_container(struct sandbox *sb, const struct sandbox_spec *spec,
 			    const char *image,
 			    const struct docker_limits *limits,
@@ -813,10 +779,8 @@ static int create_container(struct sandbox *sb, const struct sandbox_spec *spec,
 	return rc;
 }
 
-/*
- * Creates and starts the container: some engines refuse a limit only at the
- * start.
- */
+/* Creates and starts the container: some engines refuse a limit only at the
+ * start. */
 static int create_started(struct sandbox *sb, const struct sandbox_spec *spec,
 			  const char *image, const struct docker_limits *limits,
 			  const struct stop *stop, struct error *err)
@@ -828,11 +792,9 @@ static int create_started(struct sandbox *sb, const struct sandbox_spec *spec,
 	return start_container(&d->engine, sb->id, stop, err);
 }
 
-/*
- * Creates the container with limits. Engines that cannot limit memory or
+/* Creates the container with limits. Engines that cannot limit memory or
  * processes have no common error for it. So after any refusal that the limits
- * may have caused, dcode tries once without them.
- */
+ * may have caused, dcode tries once without them. */
 static int create_limited(struct sandbox *sb, const struct sandbox_spec *spec,
 			  const char *image, const struct stop *stop,
 			  struct error *err)
@@ -842,9 +804,8 @@ static int create_limited(struct sandbox *sb, const struct sandbox_spec *spec,
 	struct error again = { 0 };
 	char *line;
 
-	/*
-	 * Ask before the create: Podman needs 0.1 s to say what it can limit.
-	 */
+	/* Ask before the create: Podman needs 0.1 s to say what it can limit.
+	 * */
 	if (docker_limits_init(docker_of(sb->client), &limits, stop, err) < 0) {
 		err->nothing_made = true;
 		return -1;
@@ -910,10 +871,8 @@ static int docker_create(struct sandbox *sb, const struct sandbox_spec *spec,
 	return rc;
 }
 
-/*
- * Starts a stopped container or resumes a paused one. A started container is
- * inspected again, since some end as soon as they start.
- */
+/* Starts a stopped container or resumes a paused one. A started container is
+ * inspected again, since some end as soon as they start. */
 static int ensure_running(struct sandbox *sb, cJSON **inspected,
 			  const struct stop *stop, struct error *err)
 {

@@ -20,11 +20,9 @@ extern const struct setting docker_settings[];
 
 /* container.c: describes new containers. */
 
-/*
- * Default limits, which the user did not ask for. If the engine cannot apply
+/* Default limits, which the user did not ask for. If the engine cannot apply
  * them (rootless, without control groups), the container is created without
- * them.
- */
+ * them. */
 struct docker_limits {
 	bool wanted;
 	int64_t memory; /* bytes: 3/4 of the engine's memory; 0: no limit */
@@ -33,46 +31,34 @@ struct docker_limits {
 /* Fills limits. Asks GET /info, unless the user has set the memory. */
 int docker_limits_init(struct docker *d, struct docker_limits *limits,
 		       const struct stop *stop, struct error *err);
-/*
- * How strongly new containers are isolated, according to the runtime in the
- * settings.
- */
+/* How strongly new containers are isolated, according to the runtime in the
+ * settings. */
 enum sandbox_isolation docker_isolation(const struct settings *set);
 /* The isolation of a runtime, by its name. */
 enum sandbox_isolation docker_runtime_isolation(const char *runtime);
-/*
- * Call after the engine refused a container. True if the engine does not have
- * the configured runtime; err then lists the runtimes that it has.
- */
+/* Call after the engine refused a container. True if the engine does not have
+ * the configured runtime; err then lists the runtimes that it has. */
 bool docker_lacks_runtime(struct docker *d, const struct stop *stop,
 			  struct error *err);
-/*
- * Returns -1 if the container does not use the configured runtime: Podman 4.3
- * silently ignores that setting.
- */
+/* Returns -1 if the container does not use the configured runtime: Podman 4.3
+ * silently ignores that setting. */
 int docker_check_runtime(const struct docker *d, const cJSON *inspected,
 			 struct error *err);
 /* Writes the body of POST /containers/create. */
 int docker_create_body(const struct docker *d, const struct sandbox_spec *spec,
 		       const char *image, const struct docker_limits *limits,
 		       struct buf *body, struct error *err);
-/*
- * Sets *image (owned by the caller) to the snapshot's image, or to that of the
- * settings.
- */
+/* Sets *image (owned by the caller) to the snapshot's image, or to that of the
+ * settings. */
 int docker_image(const struct docker *d, const struct sandbox_spec *spec,
 		 char **image, struct error *err);
 /* True if new containers mount directories of this machine, or volumes. */
 bool docker_has_mounts(const struct settings *set);
-/*
- * Writes "UID:GID" of the user in the container whose files belong to our user
- * on this machine. info: the answer to GET /info.
- */
+/* Writes "UID:GID" of the user in the container whose files belong to our user
+ * on this machine. info: the answer to GET /info. */
 void docker_bind_user(const cJSON *info, char *user, size_t size);
-/*
- * True if the working directory is a mounted directory of the user. Its owner
- * must not change.
- */
+/* True if the working directory is a mounted directory of the user. Its owner
+ * must not change. */
 bool docker_is_bound(const struct sandbox *sb);
 /* exec.c: struct sandbox_ops.execute. */
 int docker_execute(struct sandbox *sb, const struct exec_request *req,
@@ -95,16 +81,13 @@ struct docker_box {
 struct docker_box *docker_box_new(struct docker *docker, bool created);
 void docker_box_free(struct docker_box *box);
 void docker_box_set_init(struct docker_box *box, const cJSON *inspected);
-/*
- * Appends the notice that no result has reported yet to notice, and clears it.
- */
+/* Appends the notice that no result has reported yet to notice, and clears it.
+ * */
 void docker_box_take_notice(struct docker_box *box,
 			    char notice[SANDBOX_NOTICE]);
 unsigned docker_box_restarts(struct docker_box *box);
-/*
- * True if the container was restarted since the caller read restarts: by dcode,
- * or by somebody else according to GET /containers/ID/json.
- */
+/* True if the container was restarted since the caller read restarts: by dcode,
+ * or by somebody else according to GET /containers/ID/json. */
 bool docker_box_restarted(struct docker_box *box, const char *container,
 			  unsigned restarts);
 
@@ -115,14 +98,12 @@ struct docker_call { /* one started command; all borrowed */
 	int64_t sent_ms;   /* clock_ms() when it was sent */
 };
 
-/*
- * Ends all processes of a call, with no more rights than the container's
+/* Ends all processes of a call, with no more rights than the container's
  * commands have. A program in the container kills them. Whether that worked is
  * read from the engine, since a command may have replaced every program in the
  * container. If processes live after 2 s, dcode restarts the container if it
  * created it; else it reports their names. Appends what the user and the model
- * must know to notice; NULL: stored for docker_box_take_notice().
- */
+ * must know to notice; NULL: stored for docker_box_take_notice(). */
 void docker_kill(struct docker_box *box, const struct docker_call *call,
 		 char notice[SANDBOX_NOTICE]);
 #endif

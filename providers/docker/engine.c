@@ -37,10 +37,8 @@ static const char docker_socket[] = "/var/run/docker.sock";
 
 static const char root_socket[] = "/run/podman/podman.sock";
 
-/*
- * Uses a unix socket. HTTP needs some host in the URL, but the socket decides
- * where requests go.
- */
+/* Uses a unix socket. HTTP needs some host in the URL, but the socket decides
+ * where requests go. */
 static void use_socket(struct engine *e, const char *path)
 {
 	e->socket = xstrdup(path);
@@ -58,10 +56,8 @@ static char *user_socket(const struct settings *set)
 	return xasprintf("/run/user/%u/podman/podman.sock", geteuid());
 }
 
-/*
- * Looks for the socket of the user's Podman, then for root's. False if neither
- * exists.
- */
+/* Looks for the socket of the user's Podman, then for root's. False if neither
+ * exists. */
 static bool find_podman(struct engine *e, const struct settings *set)
 {
 	char *user = user_socket(set);
@@ -99,10 +95,8 @@ static int use_address(struct engine *e, const char *scheme, const char *rest,
 	return 0;
 }
 
-/*
- * Adds to a network error which engine did not answer and how to start it.
- * Other errors are not changed. Always returns -1.
- */
+/* Adds to a network error which engine did not answer and how to start it.
+ * Other errors are not changed. Always returns -1. */
 static int name_engine(const struct engine *e, struct error *err)
 {
 	if (err->code != ERR_NETWORK && err->code != ERR_UNREACHABLE)
@@ -125,11 +119,9 @@ static int check_socket(const struct engine *e, struct error *err)
 	return name_engine(e, err);
 }
 
-/*
- * Fills base, socket and shown. The order is that of the docker and podman
+/* Fills base, socket and shown. The order is that of the docker and podman
  * commands: the explicitly requested engine, DOCKER_HOST, then the usual
- * sockets.
- */
+ * sockets. */
 static int find_engine(struct engine *e, const struct settings *set,
 		       struct error *err)
 {
@@ -141,10 +133,8 @@ static int find_engine(struct engine *e, const struct settings *set,
 	if (!host && e->is_podman)
 		return no_podman(set, err);
 	if (!host) {
-		/*
-		 * Use the first socket that exists. If none does, use Docker's,
-		 * so that the message names it.
-		 */
+		/* Use the first socket that exists. If none does, use Docker's,
+		 * so that the message names it. */
 		if (access(docker_socket, F_OK) == 0 || !find_podman(e, set))
 			use_socket(e, docker_socket);
 		return check_socket(e, err);
@@ -284,10 +274,8 @@ enum {
 	REFUSAL_MS = 1000,   /* longest wait for the text of a refusal */
 };
 
-/*
- * True if the container has ended. Engines report that differently when they
- * refuse an exec, so its state is requested.
- */
+/* True if the container has ended. Engines report that differently when they
+ * refuse an exec, so its state is requested. */
 static bool has_ended(struct engine *e, const char *container,
 		      const struct stop *stop)
 {
@@ -302,10 +290,8 @@ static bool has_ended(struct engine *e, const char *container,
 	return ended;
 }
 
-/*
- * Reports why POST /containers/ID/exec failed. ERR_GONE: the container has
- * ended.
- */
+/* Reports why POST /containers/ID/exec failed. ERR_GONE: the container has
+ * ended. */
 static int refuse_exec(struct engine *e, const char *container,
 		       const struct http_response *res, const struct stop *stop,
 		       struct error *err)
@@ -346,11 +332,9 @@ int exec_create(struct engine *e, const char *container, struct str body,
 	return rc;
 }
 
-/*
- * Sends POST /exec/ID/start. The engine switches to raw bytes when it is asked
+/* Sends POST /exec/ID/start. The engine switches to raw bytes when it is asked
  * to upgrade to "tcp" (docs.docker.com/reference/api/engine, "Attach to a
- * container", 2026-11).
- */
+ * container", 2026-11). */
 static int send_start(struct engine *e, struct conn *c, const char *id,
 		      const struct stop *stop, struct error *err)
 {
@@ -389,10 +373,8 @@ static int receive_more(struct conn *c, struct buf *in, const struct stop *stop,
 	return n < 0 ? -1 : 0;
 }
 
-/*
- * Reports why the engine did not start the command. in holds the answer's
- * headers and the beginning of its body, which contains the text.
- */
+/* Reports why the engine did not start the command. in holds the answer's
+ * headers and the beginning of its body, which contains the text. */
 static int parse_refusal(struct conn *c, int status, struct buf *in,
 			 const struct stop *stop, struct error *err)
 {
@@ -413,10 +395,8 @@ static int parse_refusal(struct conn *c, int status, struct buf *in,
 	return -1;
 }
 
-/*
- * The engine, or a proxy in front of it, redirects. dcode does not follow: it
- * reports the new address.
- */
+/* The engine, or a proxy in front of it, redirects. dcode does not follow: it
+ * reports the new address. */
 static int report_redirect(int status, struct str head, struct error *err)
 {
 	struct http_response res = { .status = status, .retry_after_ms = -1 };
@@ -531,10 +511,8 @@ static void report_progress(struct pull *p, int percent)
 	free(line);
 }
 
-/*
- * Finds or adds a layer. NULL if there are too many layers; the bytes of that
- * layer are not counted.
- */
+/* Finds or adds a layer. NULL if there are too many layers; the bytes of that
+ * layer are not counted. */
 static struct layer *find_layer(struct pull *p, const char *id)
 {
 	struct layer *l;
@@ -549,10 +527,8 @@ static struct layer *find_layer(struct pull *p, const char *id)
 	return l;
 }
 
-/*
- * Updates a layer's bytes, and prints a line when the total has grown by STEP
- * percent. The registry chooses the sizes, so they are limited.
- */
+/* Updates a layer's bytes, and prints a line when the total has grown by STEP
+ * percent. The registry chooses the sizes, so they are limited. */
 static void on_progress(struct pull *p, const cJSON *message)
 {
 	const cJSON *detail = json_get(message, "progressDetail");
@@ -591,10 +567,8 @@ static void set_refused(struct pull *p, const char *words)
 	buf_release(&text);
 }
 
-/*
- * Handles one line of the answer: {"status":...}, or {"error":...}. The HTTP
- * status is 200 even if the pull fails.
- */
+/* Handles one line of the answer: {"status":...}, or {"error":...}. The HTTP
+ * status is 200 even if the pull fails. */
 static void on_message(struct pull *p, struct str line)
 {
 	cJSON *message = json_parse(str_trim(line));
@@ -628,10 +602,8 @@ static int on_data(void *arg, struct str chunk, struct error *err)
 	}
 }
 
-/*
- * Returns /images/create?fromImage=NAME&tag=TAG, owned by the caller. Without a
- * tag the engine would pull all tags.
- */
+/* Returns /images/create?fromImage=NAME&tag=TAG, owned by the caller. Without a
+ * tag the engine would pull all tags. */
 static char *pull_path(const char *image)
 {
 	struct buf path = BUF_INIT(4096);

@@ -10,11 +10,9 @@
 #include "net/http.h"
 #include "sandbox/sandbox.h"
 
-/*
- * Paths contain no API version: the engine then uses its newest one, and new
+/* Paths contain no API version: the engine then uses its newest one, and new
  * engines refuse old versions (Docker 29 refuses all below 1.44). The requests
- * used here have not changed since 1.24 and work with Podman.
- */
+ * used here have not changed since 1.24 and work with Podman. */
 struct engine {
 	struct http *http; /* borrowed */
 	char *base;        /* owned: "http://docker", "https://host:2376" */
@@ -25,10 +23,8 @@ struct engine {
 	atomic_int top_words;
 };
 
-/*
- * Chooses the engine without connecting: DOCKER_HOST, else Docker's socket,
- * else Podman's. With is_podman: Podman's socket, else DOCKER_HOST.
- */
+/* Chooses the engine without connecting: DOCKER_HOST, else Docker's socket,
+ * else Podman's. With is_podman: Podman's socket, else DOCKER_HOST. */
 int engine_init(struct engine *e, struct http *http, const struct settings *set,
 		bool is_podman, struct error *err);
 void engine_release(struct engine *e);
@@ -49,10 +45,8 @@ struct engine_ask { /* one request; all borrowed */
 int engine_call(struct engine *e, const struct engine_ask *ask,
 		struct http_response *res, const struct stop *stop,
 		struct error *err);
-/*
- * Sends a request and requires a status below 400. *answer is the parsed body,
- * owned by the caller; answer may be NULL.
- */
+/* Sends a request and requires a status below 400. *answer is the parsed body,
+ * owned by the caller; answer may be NULL. */
 int engine_json(struct engine *e, const struct engine_ask *ask, cJSON **answer,
 		const struct stop *stop, struct error *err);
 
@@ -70,21 +64,15 @@ int engine_inspect(struct engine *e, const char *id, cJSON **answer,
 int engine_pull(struct engine *e, const char *image,
 		const struct sandbox_spec *spec, const struct stop *stop,
 		struct error *err);
-/*
- * A command needs exec_create(), exec_start(), the transfer of bytes, then
- * exec_inspect().
- */
+/* A command needs exec_create(), exec_start(), the transfer of bytes, then
+ * exec_inspect(). */
 
-/*
- * Sends POST /containers/ID/exec. The caller owns *id. ERR_GONE: the container
- * has ended.
- */
+/* Sends POST /containers/ID/exec. The caller owns *id. ERR_GONE: the container
+ * has ended. */
 int exec_create(struct engine *e, const char *container, struct str body,
 		char **id, const struct stop *stop, struct error *err);
-/*
- * The connection of a started exec. It carries the command's input, and its
- * output in frames.
- */
+/* The connection of a started exec. It carries the command's input, and its
+ * output in frames. */
 struct exec_link {
 	struct conn *conn; /* owned */
 	struct buf rest; /* owned: bytes received after the answer's headers */

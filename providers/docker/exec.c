@@ -50,25 +50,19 @@ enum {
 	ARGS_MAX = 15 << 17, /* and a quarter of the stack, 2 MiB, for all */
 };
 
-/*
- * Changes to the command's directory and runs it. The exec itself starts in /,
- * so a deleted working directory is an ordinary failure of cd.
- */
+/* Changes to the command's directory and runs it. The exec itself starts in /,
+ * so a deleted working directory is an ordinary failure of cd. */
 static const char docker_exec[] = {
 #include "scripts/sandbox/docker_exec.sh.inc"
 	0
 };
 
-/*
- * COMMAND of docker_exec.sh for a command that is split into several arguments.
- * $0 and $# are the same as with sh -c.
- */
+/* COMMAND of docker_exec.sh for a command that is split into several arguments.
+ * $0 and $# are the same as with sh -c. */
 static const char join[] = "shift 2;IFS=;eval \"shift $#;unset IFS;$*\"";
 
-/*
- * Like join, for parts with bytes that JSON cannot represent. They are octal
- * escapes.
- */
+/* Like join, for parts with bytes that JSON cannot represent. They are octal
+ * escapes. */
 static const char join_escaped[] =
 	"shift 2;__dcode=$(printf %b \"$@\";echo x);"
 	"eval \"shift $#;unset __dcode;${__dcode%x}\"";
@@ -79,10 +73,8 @@ static void add_word(struct buf *body, struct str word)
 	json_quote(body, word);
 }
 
-/*
- * Appends a long command in parts, split between characters: each part is a
- * JSON string.
- */
+/* Appends a long command in parts, split between characters: each part is a
+ * JSON string. */
 static void add_parts(struct str text, struct buf *words)
 {
 	while (text.len) {
@@ -97,10 +89,8 @@ static void add_parts(struct str text, struct buf *words)
 	}
 }
 
-/*
- * Like add_parts(), but escapes each byte that is not UTF-8. Returns the total
- * length of the parts.
- */
+/* Like add_parts(), but escapes each byte that is not UTF-8. Returns the total
+ * length of the parts. */
 static size_t add_escaped_parts(struct str text, struct buf *words)
 {
 	struct buf part = BUF_INIT(PART_MAX + 8);
@@ -148,10 +138,8 @@ static int add_command(struct str command, struct buf *words, struct error *err)
 	return 0;
 }
 
-/*
- * Writes the body of POST /containers/ID/exec. token becomes DCODE_EXEC in the
- * command's environment and identifies its processes later.
- */
+/* Writes the body of POST /containers/ID/exec. token becomes DCODE_EXEC in the
+ * command's environment and identifies its processes later. */
 static int describe_exec(const struct exec_request *req, const char *workdir,
 			 const char *token, struct buf *body, struct error *err)
 {
@@ -190,23 +178,19 @@ static int describe_exec(const struct exec_request *req, const char *workdir,
 	return buf_check(body, "the command", err);
 }
 
-/*
- * Parser of the engine's frames, which it sends if there is no terminal: one
+/* Parser of the engine's frames, which it sends if there is no terminal: one
  * byte stream (0 standard input, 1 output, 2 errors, 3 the engine's own error),
  * three zero bytes, four bytes length, big-endian, then that many bytes
  * (docs.docker.com/reference/api/engine, "Attach to a container", 2026-11).
- * Zero-initialise.
- */
+ * Zero-initialise. */
 struct frames {
 	unsigned char head[8];
 	size_t head_len; /* bytes of the header received so far */
 	uint32_t left;   /* bytes of the payload still missing */
 };
 
-/*
- * Moves bytes of a frame's header from *chunk to f. Returns 1 when the header
- * is complete.
- */
+/* Moves bytes of a frame's header from *chunk to f. Returns 1 when the header
+ * is complete. */
 static int read_frame_head(struct frames *f, struct str *chunk,
 			   struct error *err)
 {
@@ -228,11 +212,9 @@ static int read_frame_head(struct frames *f, struct str *chunk,
 	return 1;
 }
 
-/*
- * Calls each with every piece of payload as soon as it arrives, in order.
+/* Calls each with every piece of payload as soon as it arrives, in order.
  * stream is 1, 2 or 3. Chunks may be split anywhere. -1 with ERR_PROTOCOL, or
- * when each fails.
- */
+ * when each fails. */
 static int feed_frames(struct frames *f, struct str chunk,
 		       int (*each)(void *arg, int stream, struct str chunk,
 				   struct error *err),
@@ -283,18 +265,16 @@ struct exec_session {
 	int exit_code;
 	int64_t sent_ms;   /* clock_ms() when the command was sent */
 	unsigned restarts; /* the container's restarts before that */
-	/*
-	 * Pauses between two checks whether the command has ended. Both grow.
-	 */
+	/* Pauses between two checks whether the command has ended. Both grow.
+	 * */
 	struct pause {
 		int64_t ms;
 		int64_t end; /* in terms of clock_ms() */
 	} silent, loud;
 };
 
-/*
- * Passes output to the caller. The engine's own messages count as error output.
- */
+/* Passes output to the caller. The engine's own messages count as error output.
+ * */
 static int on_frame(void *arg, int stream, struct str chunk, struct error *err)
 {
 	struct exec_session *r = arg;
@@ -326,11 +306,9 @@ static bool wants_input(const struct exec_session *r)
 	return r->input.len || r->reply.len || !r->dry;
 }
 
-/*
- * Sends as much as the connection accepts: input, then replies, then the end of
+/* Sends as much as the connection accepts: input, then replies, then the end of
  * the input. Returns 1 if something was sent. A command that has closed its
- * standard input is not an error.
- */
+ * standard input is not an error. */
 static int send_input(struct exec_session *r, struct error *err)
 {
 	struct error ignored = { 0 };
@@ -373,10 +351,8 @@ static int receive_output(struct exec_session *r, struct error *err)
 		       : 1;
 }
 
-/*
- * Asks the engine whether the command has ended: a background process can keep
- * the stream open after that.
- */
+/* Asks the engine whether the command has ended: a background process can keep
+ * the stream open after that. */
 static int check_ended(struct exec_session *r, const struct stop *stop,
 		       struct error *err)
 {
@@ -395,10 +371,8 @@ static void begin_pause(struct pause *p, int64_t ms)
 	p->end = clock_ms() + ms;
 }
 
-/*
- * Calls check_ended() after a second of silence, then at growing intervals, and
- * less often while there is output.
- */
+/* Calls check_ended() after a second of silence, then at growing intervals, and
+ * less often while there is output. */
 static int check_if_due(struct exec_session *r, bool moved,
 			const struct stop *stop, struct error *err)
 {
@@ -417,10 +391,8 @@ static int check_if_due(struct exec_session *r, bool moved,
 	return silent || loud ? check_ended(r, stop, err) : 0;
 }
 
-/*
- * Transfers bytes until the stream ends or the engine reports the command's
- * end.
- */
+/* Transfers bytes until the stream ends or the engine reports the command's
+ * end. */
 static int pump(struct exec_session *r, const struct stop *stop,
 		struct error *err)
 {
@@ -467,10 +439,8 @@ static void drain(struct exec_session *r, int64_t quiet_ms, struct error *err)
 	}
 }
 
-/*
- * Waits for the exit status after the stream has ended. The command has usually
- * ended too, but the engine needs some milliseconds to know it.
- */
+/* Waits for the exit status after the stream has ended. The command has usually
+ * ended too, but the engine needs some milliseconds to know it. */
 static int wait_end(struct exec_session *r, const struct stop *stop,
 		    struct error *err)
 {
@@ -495,10 +465,8 @@ static int wait_end(struct exec_session *r, const struct stop *stop,
 	return 0;
 }
 
-/*
- * Creates and starts the exec. The first output may arrive with the answer's
- * headers.
- */
+/* Creates and starts the exec. The first output may arrive with the answer's
+ * headers. */
 static int start_exec(struct exec_session *r, const struct stop *stop,
 		      struct error *err)
 {
@@ -544,10 +512,8 @@ static int time_out(struct exec_session *r, struct exec_result *res,
 	return 0;
 }
 
-/*
- * True if a restart of the container ended the command. Exit status 137 is a
- * death by SIGKILL.
- */
+/* True if a restart of the container ended the command. Exit status 137 is a
+ * death by SIGKILL. */
 static bool ended_by_restart(const struct exec_session *r, int rc,
 			     const struct error *why)
 {
@@ -588,10 +554,8 @@ static int run_command(struct exec_session *r, const struct stop *stop,
 	return rc;
 }
 
-/*
- * Fills in the result of a command that has ended, or kills it. late: the
- * command's time limit has passed.
- */
+/* Fills in the result of a command that has ended, or kills it. late: the
+ * command's time limit has passed. */
 static int finish_result(struct exec_session *r, int rc, bool late,
 			 struct exec_result *res, struct error *why)
 {

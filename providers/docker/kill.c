@@ -37,10 +37,8 @@
 #include "providers/docker/docker.h"
 #include "providers/docker/engine.h"
 
-/*
- * One process in the engine's list. A program in the container can change only
- * the command's text.
- */
+/* One process in the engine's list. A program in the container can change only
+ * the command's text. */
 struct top_process {
 	int64_t pid, parent; /* as numbered in the engine's answer */
 	int64_t host_pid; /* pid of the same process on the engine's machine */
@@ -55,10 +53,8 @@ struct top {
 	size_t n;
 };
 
-/*
- * The call whose processes are searched. Pids are those of the engine's
- * machine; 0 unknown.
- */
+/* The call whose processes are searched. Pids are those of the engine's
+ * machine; 0 unknown. */
 struct top_call {
 	int64_t init;    /* the container's first process */
 	int64_t root;    /* the first process of the call's exec */
@@ -75,10 +71,8 @@ enum {
 	COUNT_PAUSE_MS = 100,
 	NAMES_BYTES = 400, /* bytes of names in a notice */
 	PROCESSES_MAX = 1 << 16,
-	/*
-	 * Ages are inexact: Podman 4.3 shows up to two seconds too many, ps one
-	 * more or less.
-	 */
+	/* Ages are inexact: Podman 4.3 shows up to two seconds too many, ps one
+	 * more or less. */
 	AGE_MORE_MS = 2500,
 	AGE_LESS_MS = 1500,
 	DEPTH_MAX = 64,
@@ -86,11 +80,9 @@ enum {
 	NAME_MAX_BYTES = 60,
 };
 
-/*
- * Docker passes the words to ps on its machine. Podman has its own words, and
+/* Docker passes the words to ps on its machine. Podman has its own words, and
  * runs the container's ps for all others, so Podman's words are tried first
- * (20.10 and 4.3, 2026-11).
- */
+ * (20.10 and 4.3, 2026-11). */
 static const char *const queries[] = {
 	"/top?ps_args=hpid,pid,ppid,state,etime,args", /* Podman */
 	"/top?ps_args=-o%20pid,ppid,stat,etime,args",  /* Docker, any ps */
@@ -119,10 +111,8 @@ static int64_t clock_age(struct str text)
 	return n < 0 || n > 100000 ? -1 : (n * 86400 + total) * 1000;
 }
 
-/*
- * Parses a duration as Go prints it: "1h2m3.5s", "812.1ms". Returns
- * milliseconds, or -1.
- */
+/* Parses a duration as Go prints it: "1h2m3.5s", "812.1ms". Returns
+ * milliseconds, or -1. */
 static int64_t go_age(const char *text)
 {
 	static const struct {
@@ -171,10 +161,8 @@ static int find_title(const cJSON *titles, const char *name)
 	return -1;
 }
 
-/*
- * Returns the row's text in the first column that has one of these titles, or
- * "".
- */
+/* Returns the row's text in the first column that has one of these titles, or
+ * "". */
 static const char *find_cell(const cJSON *titles, const cJSON *row,
 			     const char *const *names)
 {
@@ -190,10 +178,8 @@ static const char *find_cell(const cJSON *titles, const cJSON *row,
 	return "";
 }
 
-/*
- * True for a dead process. "Zl" is not one: its first thread has ended, others
- * run.
- */
+/* True for a dead process. "Zl" is not one: its first thread has ended, others
+ * run. */
 static bool is_zombie(const char *state)
 {
 	return (state[0] == 'Z' || state[0] == 'X') && !strchr(state, 'l');
@@ -243,10 +229,8 @@ static void top_release(struct top *top)
 	*top = (struct top){ 0 };
 }
 
-/*
- * Parses the engine's answer, which top then owns. ERR_PROTOCOL if it is
- * unusable or empty: a running container has at least one process.
- */
+/* Parses the engine's answer, which top then owns. ERR_PROTOCOL if it is
+ * unusable or empty: a running container has at least one process. */
 static int top_parse(struct top *top, cJSON *answer, struct error *err)
 {
 	const cJSON *rows = json_get(answer, "Processes");
@@ -273,10 +257,8 @@ static int top_parse(struct top *top, cJSON *answer, struct error *err)
 	return no_list(err);
 }
 
-/*
- * Reads GET /containers/ID/top. The query that worked is stored for the next
- * call.
- */
+/* Reads GET /containers/ID/top. The query that worked is stored for the next
+ * call. */
 static int top_read(struct engine *e, const char *container, struct top *top,
 		    const struct stop *stop, struct error *err)
 {
@@ -314,10 +296,8 @@ static const struct top_process *find_process(const struct top *top,
 	return bsearch(&key, top->list, top->n, sizeof(key), by_pid);
 }
 
-/*
- * True if the process began after the call's first process. Process numbers
- * grow but wrap around some day, so the age decides if it is clear.
- */
+/* True if the process began after the call's first process. Process numbers
+ * grow but wrap around some day, so the age decides if it is clear. */
 static bool is_younger(const struct top_process *p, const struct top_call *call)
 {
 	if (p->age_ms >= 0 && p->age_ms - AGE_MORE_MS > call->age_ms)
@@ -327,21 +307,17 @@ static bool is_younger(const struct top_process *p, const struct top_call *call)
 	return call->root && p->host_pid > call->root;
 }
 
-/*
- * True for the container's first process. If its pid is unknown, the process
- * with the lowest number is taken.
- */
+/* True for the container's first process. If its pid is unknown, the process
+ * with the lowest number is taken. */
 static bool is_init(const struct top *top, const struct top_process *p,
 		    const struct top_call *call)
 {
 	return call->init ? p->host_pid == call->init : p == top->list;
 }
 
-/*
- * True for a zombie without threads. Podman does not say whether a zombie still
+/* True for a zombie without threads. Podman does not say whether a zombie still
  * has threads. A zombie that should have been reaped by now still has some: the
- * engine reaps the first process of an exec.
- */
+ * engine reaps the first process of an exec. */
 static bool has_ended(const struct top *top, const struct top_process *p,
 		      const struct top_call *call)
 {
@@ -351,12 +327,10 @@ static bool has_ended(const struct top *top, const struct top_process *p,
 	       !(call->init_reaps && is_init(top, parent, call));
 }
 
-/*
- * True if list[i] belongs to the call: it descends from root or killer, or it
+/* True if list[i] belongs to the call: it descends from root or killer, or it
  * is a child of init that began after root, because its parent has ended.
  * Processes of other running commands, and those that earlier commands left
- * running, do not belong to the call.
- */
+ * running, do not belong to the call. */
 static bool top_belongs(const struct top *top, size_t i,
 			const struct top_call *call)
 {
@@ -373,18 +347,14 @@ static bool top_belongs(const struct top *top, size_t i,
 		below = p;
 		p = p->parent == p->pid ? NULL : find_process(top, p->parent);
 	}
-	/*
-	 * p NULL: a process of another exec, or nested deeper than any normal
-	 * tree.
-	 */
+	/* p NULL: a process of another exec, or nested deeper than any normal
+	 * tree. */
 	return p && is_younger(&top->list[i], call);
 }
 
-/*
- * True if an earlier command left the process running. The oldest child of the
+/* True if an earlier command left the process running. The oldest child of the
  * first process does not count: it is the sleep that the first process waits
- * for.
- */
+ * for. */
 static bool is_background(const struct top *top, size_t i,
 			  const struct top_call *call)
 {
@@ -425,10 +395,9 @@ static void add_name(const struct top_process *p, struct buf *out)
 	buf_release(&name);
 }
 
-/*
- * Appends "12 sleep 60, 14 x and 3 more": the processes of the call or, with
+/* Appends "12 sleep 60, 14 x and 3 more": the processes of the call or, with
  * background, those that earlier commands left running. Returns their number.
- */
+ * */
 static size_t top_names(const struct top *top, const struct top_call *call,
 			bool background, struct buf *out)
 {
@@ -474,12 +443,10 @@ static void add_notice(char notice[SANDBOX_NOTICE], const char *text)
 			 len ? " " : "", text);
 }
 
-/*
- * Describes the exec of the killer. It runs the container's own sh, which a
+/* Describes the exec of the killer. It runs the container's own sh, which a
  * command may have replaced. So it gets only the user and rights of commands,
  * never "Privileged" or another user: a replaced /bin/sh would get all
- * capabilities at the next timeout. Its output is not trusted.
- */
+ * capabilities at the next timeout. Its output is not trusted. */
 static void describe_killer(const char *token, struct buf *body)
 {
 	buf_adds(body, "{\"AttachStdout\":true,\"AttachStderr\":true,"
@@ -490,10 +457,8 @@ static void describe_killer(const char *token, struct buf *body)
 	buf_adds(body, "]}");
 }
 
-/*
- * Runs the killer until its output ends. If that takes too long, reads the
- * killer's pid, so that it counts as a process of the command.
- */
+/* Runs the killer until its output ends. If that takes too long, reads the
+ * killer's pid, so that it counts as a process of the command. */
 static void run_killer(struct kill_job *job, const struct stop *stop)
 {
 	struct engine *e = &job->box->docker->engine;
@@ -521,10 +486,8 @@ static void run_killer(struct kill_job *job, const struct stop *stop)
 	free(id);
 }
 
-/*
- * For engines without a list of processes: returns 1 if the call's first
- * process runs.
- */
+/* For engines without a list of processes: returns 1 if the call's first
+ * process runs. */
 static size_t count_exec(struct kill_job *job, const struct stop *stop,
 			 struct buf *names)
 {
@@ -539,11 +502,9 @@ static size_t count_exec(struct kill_job *job, const struct stop *stop,
 	return 1;
 }
 
-/*
- * Returns how many processes of the call live according to the engine. names
+/* Returns how many processes of the call live according to the engine. names
  * receives their names, others the names of processes that earlier commands
- * left running.
- */
+ * left running. */
 static size_t count_living(struct kill_job *job, struct buf *names,
 			   struct buf *others)
 {
@@ -633,10 +594,8 @@ static void end_by_restart(struct kill_job *job, const struct buf *names,
 	free(text);
 }
 
-/*
- * Adds a notice about living processes. An attached container may be in use by
- * somebody else, so it is not restarted.
- */
+/* Adds a notice about living processes. An attached container may be in use by
+ * somebody else, so it is not restarted. */
 static void report_living(struct kill_job *job, const struct buf *names)
 {
 	char *text = xasprintf(
@@ -648,10 +607,8 @@ static void report_living(struct kill_job *job, const struct buf *names)
 	free(text);
 }
 
-/*
- * Ends all processes of one command, in the steps described at the top of the
- * file.
- */
+/* Ends all processes of one command, in the steps described at the top of the
+ * file. */
 static void end_call(struct kill_job *job)
 {
 	struct stop limit = stop_cleanup(KILL_MS);
@@ -745,10 +702,8 @@ unsigned docker_box_restarts(struct docker_box *box)
 	return restarts;
 }
 
-/*
- * Returns the pid of the first process, and waits for a restart in progress. 0
- * if the container does not run within ms.
- */
+/* Returns the pid of the first process, and waits for a restart in progress. 0
+ * if the container does not run within ms. */
 static int64_t running_init(struct docker *d, const char *container, int64_t ms)
 {
 	struct stop stop = stop_cleanup(ms);

@@ -213,10 +213,8 @@ static int describe(struct vendor_client *c, const struct sandbox_spec *spec,
 	return 0;
 }
 
-/*
- * Creates the sandbox. The old path is used if the server does not know the new
- * one (404, 405).
- */
+/* Creates the sandbox. The old path is used if the server does not know the new
+ * one (404, 405). */
 static int post_create(struct sandbox *sb, const struct sandbox_spec *spec,
 		       cJSON *body, cJSON **answer, const struct stop *stop,
 		       struct error *err)
@@ -291,10 +289,8 @@ static void replace_text(char **text, const char *value)
 	}
 }
 
-/*
- * Reads envd's data from an answer; missing members leave their value
- * unchanged. Then sets envd's address and headers.
- */
+/* Reads envd's data from an answer; missing members leave their value
+ * unchanged. Then sets envd's address and headers. */
 static int set_endpoint(struct sandbox *sb, const cJSON *answer,
 			const struct stop *stop, struct error *err)
 {
@@ -346,10 +342,8 @@ static int post_timeout(struct sandbox *sb, struct rest_ask *ask,
 	return rc;
 }
 
-/*
- * Resumes a paused sandbox. Older self-hosted servers know only the second
- * path.
- */
+/* Resumes a paused sandbox. Older self-hosted servers know only the second
+ * path. */
 static int resume_sandbox(struct sandbox *sb, const char *id, cJSON **answer,
 			  const struct stop *stop, struct error *err)
 {
@@ -443,10 +437,8 @@ static int make_workdir(struct sandbox *sb, const struct stop *stop,
 
 /* Commands: each is one process of envd, whose output is a stream of events. */
 
-/*
- * Parser of the stream of process.Process/Start. Initialise with { .out = ...
- * }.
- */
+/* Parser of the stream of process.Process/Start. Initialise with { .out = ...
+ * }. */
 struct e2b_events {
 	struct envelope stream;
 	struct buf *out; /* borrowed: receives standard output */
@@ -522,10 +514,8 @@ static int on_message(void *arg, struct str json, bool is_last,
 	return rc;
 }
 
-/*
- * Feeds bytes of the answer. ERR_PROTOCOL if they are not such a stream,
- * ERR_LIMIT if out is full.
- */
+/* Feeds bytes of the answer. ERR_PROTOCOL if they are not such a stream,
+ * ERR_LIMIT if out is full. */
 static int feed_events(struct e2b_events *e, struct str chunk,
 		       struct error *err)
 {
@@ -533,10 +523,8 @@ static int feed_events(struct e2b_events *e, struct str chunk,
 	return envelope_feed(&e->stream, chunk, on_message, e, err);
 }
 
-/*
- * Call at the end of the answer. Returns 0 if it was complete and without an
- * error.
- */
+/* Call at the end of the answer. Returns 0 if it was complete and without an
+ * error. */
 static int end_events(const struct e2b_events *e, struct error *err)
 {
 	if (!e->stream.ended)
@@ -576,9 +564,8 @@ static int compose_request(struct sandbox *sb, struct str command,
 	return rc < 0 ? -1 : buf_check(out, "the command", err);
 }
 
-/*
- * Returns "Authorization: Basic BASE64(user:)", owned by the caller, or NULL.
- */
+/* Returns "Authorization: Basic BASE64(user:)", owned by the caller, or NULL.
+ * */
 static char *user_header(struct sandbox *sb)
 {
 	const char *user = envd_user(sb);
@@ -622,10 +609,8 @@ static bool may_be_gone(const char *code)
 	       !strcmp(code, "unauthenticated") || !strcmp(code, "not_found");
 }
 
-/*
- * Implements supervisor.call: runs one process and reads its output until it
- * ends.
- */
+/* Implements supervisor.call: runs one process and reads its output until it
+ * ends. */
 static int run_script(void *arg, struct str command, int64_t wait_ms,
 		      struct buf *out, const struct stop *stop,
 		      struct error *err)
@@ -703,10 +688,8 @@ static void fill_put(struct sandbox *sb, const char *file,
 	req->file_name = "file";
 }
 
-/*
- * Recognises the proxy's texts for a sandbox that does not exist or does not
- * answer.
- */
+/* Recognises the proxy's texts for a sandbox that does not exist or does not
+ * answer. */
 static enum file_retry classify_failure(const struct http_response *res)
 {
 	struct str body = buf_str(&res->body);
@@ -729,10 +712,8 @@ static const struct http_files files = {
 
 /* Snapshots. The sandbox continues to run afterwards. */
 
-/*
- * True if two template names "team/name:tag" are the same. A missing team
- * matches any; a missing tag means "default".
- */
+/* True if two template names "team/name:tag" are the same. A missing team
+ * matches any; a missing tag means "default". */
 static bool same_name(const char *listed, const char *name)
 {
 	struct str a = str_of(listed);
@@ -815,10 +796,8 @@ static int e2b_snapshot(struct sandbox *sb, const char *name, bool replace,
 	return rc;
 }
 
-/*
- * CPU and memory are billed by the sandbox's size, used or not; disk is not
- * billed (e2b.dev/docs/faq/calculate-sandbox-price.md, read 2026-11-23).
- */
+/* CPU and memory are billed by the sandbox's size, used or not; disk is not
+ * billed (e2b.dev/docs/faq/calculate-sandbox-price.md, read 2026-11-23). */
 static const struct rates rates = {
 	.vcpu = RATES_HOUR(0.0504),
 	.gib = RATES_HOUR(0.0162),
@@ -839,11 +818,9 @@ static int e2b_price(const struct settings *set, const char *snapshot,
 	return 0;
 }
 
-/*
- * Builds the path of the list like the SDK: names and values are encoded, each
+/* Builds the path of the list like the SDK: names and values are encoded, each
  * pair is encoded again, and the result becomes the value of one query
- * parameter.
- */
+ * parameter. */
 static void list_path(const struct vendor_client *c, struct buf *path,
 		      const char *label, const char *value)
 {

@@ -1,11 +1,9 @@
 /* http_config.c - reads the description of a REST service and fills it in. */
 /* SPDX-License-Identifier: MIT */
-/*
- * Three parts: JSON pointers, by which a description names parts of an answer;
+/* Three parts: JSON pointers, by which a description names parts of an answer;
  * texts with placeholders, where a value cannot change the text around it
  * (http_text_expand); and the keys of [sandboxes.providers.NAME.http], read by
- * the table keys[] (http_config_read).
- */
+ * the table keys[] (http_config_read). */
 #include <dirent.h>
 #include <errno.h>
 #include <inttypes.h>
@@ -61,10 +59,8 @@ static char *unescape(struct str token)
 	return out;
 }
 
-/*
- * Follows the pointer segment by segment; "~0" and "~1" are escapes for "~" and
- * "/".
- */
+/* Follows the pointer segment by segment; "~0" and "~1" are escapes for "~" and
+ * "/". */
 const cJSON *json_pointer_get(const cJSON *tree, const char *pointer)
 {
 	struct str rest = str_of(pointer);
@@ -225,10 +221,8 @@ int http_text_check(const char *text, unsigned allowed, struct error *err)
 	return 0;
 }
 
-/*
- * Follows the shell quoting through text. *q is the open quote, or 0. Returns
- * -1 for constructs that this function cannot follow.
- */
+/* Follows the shell quoting through text. *q is the open quote, or 0. Returns
+ * -1 for constructs that this function cannot follow. */
 static int follow_quotes(struct str text, char *q, bool *escaped)
 {
 	char before = ' ';
@@ -254,10 +248,8 @@ static int follow_quotes(struct str text, char *q, bool *escaped)
 	return 0;
 }
 
-/*
- * A value is quoted as one word, which works only outside of quotes and similar
- * constructs.
- */
+/* A value is quoted as one word, which works only outside of quotes and similar
+ * constructs. */
 int http_text_check_shell(const char *text, unsigned allowed, struct error *err)
 {
 	struct str rest = str_of(text);
@@ -345,10 +337,9 @@ static int add_variable(struct buf *out, const char *name,
 {
 	const char *value = NULL;
 
-	/*
-	 * Only variables in headers are credentials. Variables that choose the
+	/* Only variables in headers are credentials. Variables that choose the
 	 * address, the image or the account never come from a project's .env.
-	 */
+	 * */
 	if (v->settings)
 		value = context == CONTEXT_HEADER
 				? settings_credential(v->settings, name,
@@ -390,10 +381,8 @@ int http_text_expand(struct buf *out, const char *text,
 	return rc;
 }
 
-/*
- * True for "." and "..", also as "%2e": such a segment would leave the path's
- * directory.
- */
+/* True for "." and "..", also as "%2e": such a segment would leave the path's
+ * directory. */
 static bool is_dots(struct str segment)
 {
 	size_t n = 0;
@@ -439,10 +428,8 @@ static bool is_lone(const char *text, struct piece *p)
 	return next_piece(&rest, p) < PIECE_END && !rest.len;
 }
 
-/*
- * Implements params_strings.omit: true if the text is only a value, and that
- * value is absent.
- */
+/* Implements params_strings.omit: true if the text is only a value, and that
+ * value is absent. */
 static bool is_absent(const void *arg, const char *text)
 {
 	const struct http_values *v = arg;
@@ -457,10 +444,8 @@ static bool is_absent(const void *arg, const char *text)
 	return value >= 0 && !v->is[value].ptr;
 }
 
-/*
- * Implements params_strings.add: a text that is only a number is written as a
- * number.
- */
+/* Implements params_strings.add: a text that is only a number is written as a
+ * number. */
 static int add_string(const void *arg, const char *text, struct buf *out,
 		      struct error *err)
 {
@@ -516,10 +501,8 @@ struct config_reader {
 	struct error why;
 };
 
-/*
- * The following functions return what is wrong with r->at ("must be a string"),
- * or NULL.
- */
+/* The following functions return what is wrong with r->at ("must be a string"),
+ * or NULL. */
 
 static const char *read_string(struct config_reader *r, void *field)
 {
@@ -539,10 +522,8 @@ static const char *read_text(struct config_reader *r, void *field)
 	return wrong;
 }
 
-/*
- * Reads a shell string, which builds {command} and so is the only one that may
- * contain it.
- */
+/* Reads a shell string, which builds {command} and so is the only one that may
+ * contain it. */
 static const char *read_shell(struct config_reader *r, void *field)
 {
 	const char *wrong = read_string(r, field);
@@ -644,9 +625,8 @@ static const char *read_body(struct config_reader *r, void *field)
 	return check_body(r, 0);
 }
 
-/*
- * Reads a list of hosts like "boxes.example.org". Each includes its subdomains.
- */
+/* Reads a list of hosts like "boxes.example.org". Each includes its subdomains.
+ * */
 static const char *read_hosts(struct config_reader *r, void *field)
 {
 	static const char host[] = "abcdefghijklmnopqrstuvwxyz0123456789.-:[]";
@@ -836,9 +816,8 @@ static const char *find_missing(const struct http_provider *p)
 	return NULL;
 }
 
-/*
- * Errors look like "FILE:3:5: sandboxes.providers.acme.http.create.path WHAT".
- */
+/* Errors look like "FILE:3:5: sandboxes.providers.acme.http.create.path WHAT".
+ * */
 int http_config_read(struct http_provider *p, const char *file,
 		     struct error *err)
 {

@@ -65,10 +65,8 @@ struct http_service { /* sandbox_client.priv */
 
 struct http_box {         /* sandbox.priv, if it has its own server */
 	struct rest rest; /* server for execute, read and write */
-	/*
-	 * The attach sent no request: the first command finds out whether the
-	 * sandbox runs.
-	 */
+	/* The attach sent no request: the first command finds out whether the
+	 * sandbox runs. */
 	bool unsure;
 };
 
@@ -77,17 +75,13 @@ struct http_call { /* one request */
 	const struct http_box *box; /* the call's sandbox, or NULL */
 	enum http_op op;
 	struct http_values values;
-	/*
-	 * The caller sets flags, source, data, arg and, to override the
-	 * operation's, timeout_ms. The description fills the rest.
-	 */
+	/* The caller sets flags, source, data, arg and, to override the
+	 * operation's, timeout_ms. The description fills the rest. */
 	struct rest_ask ask;
 };
 
-/*
- * Returns the server for an operation: commands and files use the sandbox's own
- * server, if it has one.
- */
+/* Returns the server for an operation: commands and files use the sandbox's own
+ * server, if it has one. */
 static const struct rest *server_of(const struct http_call *c)
 {
 	const struct http_box *box = c->box;
@@ -96,10 +90,8 @@ static const struct rest *server_of(const struct http_call *c)
 	return own && box && box->rest.base ? &box->rest : &c->service->rest;
 }
 
-/*
- * Makes a call with the values that all requests of this sandbox have. sb may
- * be NULL.
- */
+/* Makes a call with the values that all requests of this sandbox have. sb may
+ * be NULL. */
 static struct http_call make_call(const struct sandbox_client *client,
 				  const struct sandbox *sb, enum http_op op)
 {
@@ -321,10 +313,8 @@ static bool is_within(struct str host, const struct toml_value *within)
 	return false;
 }
 
-/*
- * Copies the description's headers. If the sandbox has a token, it replaces
- * Authorization.
- */
+/* Copies the description's headers. If the sandbox has a token, it replaces
+ * Authorization. */
 static int copy_headers(struct rest *to, const struct rest *from,
 			const char *token, struct error *err)
 {
@@ -352,12 +342,10 @@ static int copy_headers(struct rest *to, const struct rest *from,
 	return rc;
 }
 
-/*
- * Sets the sandbox's own server from the answer of create or ready. An attacker
+/* Sets the sandbox's own server from the answer of create or ready. An attacker
  * who can answer for the service could name a foreign host, which would receive
  * the key and act as the sandbox. So only hosts in the description's "within"
- * are accepted, and the key is never sent in cleartext.
- */
+ * are accepted, and the key is never sent in cleartext. */
 static int set_server(struct sandbox *sb, const cJSON *answer,
 		      struct error *err)
 {
@@ -414,11 +402,9 @@ static int check_server(const struct sandbox *sb, struct error *err)
 			 op->server ? op->server : op->token);
 }
 
-/*
- * Polls "ready" until the sandbox is ready, and reads its own server from the
+/* Polls "ready" until the sandbox is ready, and reads its own server from the
  * answer. Returns at once if the description has no "ready". ERR_REMOTE: it
- * will never be ready.
- */
+ * will never be ready. */
 static int wait_ready(struct sandbox *sb, const struct stop *stop,
 		      struct error *err)
 {
@@ -453,10 +439,8 @@ static int wait_ready(struct sandbox *sb, const struct stop *stop,
 	return state < 0 ? -1 : 0;
 }
 
-/*
- * Appends the ASCII text of an answer. Other bytes are the service's framing:
- * the supervisor's answers are ASCII.
- */
+/* Appends the ASCII text of an answer. Other bytes are the service's framing:
+ * the supervisor's answers are ASCII. */
 static void add_text(struct buf *out, struct str body)
 {
 	for (size_t i = 0; i < body.len; i++) {
@@ -562,10 +546,8 @@ static int parse_output(const struct http_operation *op, struct str body,
 	return rc < 0 ? rc : buf_check(out, "the answer", err);
 }
 
-/*
- * Sets the error code by which the supervisor retries: the service was busy, or
- * its own time limit passed.
- */
+/* Sets the error code by which the supervisor retries: the service was busy, or
+ * its own time limit passed. */
 static void classify_failure(int status, struct error *err)
 {
 	if (err->code == ERR_CANCELLED)
@@ -604,11 +586,9 @@ static int call_once(struct sandbox *sb, struct str command, int64_t wait_ms,
 	return rc;
 }
 
-/*
- * Implements supervisor.call. After an attach without a request, the first call
+/* Implements supervisor.call. After an attach without a request, the first call
  * may find that the sandbox does not run yet. Repeating the call is safe: the
- * supervisor starts a job only once.
- */
+ * supervisor starts a job only once. */
 static int run_script(void *arg, struct str command, int64_t wait_ms,
 		      struct buf *out, const struct stop *stop,
 		      struct error *err)
@@ -644,11 +624,9 @@ static struct supervisor supervisor_of(struct sandbox *sb)
 	};
 }
 
-/*
- * Reads what earlier runs found out from ~/.deepagents/.state/services.json:
+/* Reads what earlier runs found out from ~/.deepagents/.state/services.json:
  * {"acme https://boxes.example.org/v1":{"held":false,"at":1795687200}}. The
- * caller frees the result; NULL if the file does not exist.
- */
+ * caller frees the result; NULL if the file does not exist. */
 static cJSON *read_memory(const struct sandbox_client *client, char **file)
 {
 	const struct http_service *t = client->priv;
@@ -725,10 +703,8 @@ static void remember_held(const struct sandbox_client *client, bool held)
 	free(key);
 }
 
-/*
- * Finds out http_service.held with two requests, unless the description says it
- * or a run of the last week has stored it.
- */
+/* Finds out http_service.held with two requests, unless the description says it
+ * or a run of the last week has stored it. */
 static void probe_held(struct sandbox *sb, const struct stop *stop)
 {
 	struct http_service *t = sb->client->priv;
@@ -809,10 +785,8 @@ static int on_output(void *arg, enum exec_stream stream, struct str chunk,
 	return 0;
 }
 
-/*
- * Returns the size of a readable file, or -1: a download by commands then
- * reports the error.
- */
+/* Returns the size of a readable file, or -1: a download by commands then
+ * reports the error. */
 static int64_t get_size(struct sandbox *sb, const char *path,
 			const struct stop *stop)
 {
@@ -939,10 +913,8 @@ static int create_sandbox(struct sandbox *sb, const struct sandbox_spec *spec,
 		err->nothing_made = true;
 	if (rc == 0)
 		rc = parse_id(sb, tree, err);
-	/*
-	 * Retry a create only if it was refused, so that no second sandbox is
-	 * created, or if config.toml allows it.
-	 */
+	/* Retry a create only if it was refused, so that no second sandbox is
+	 * created, or if config.toml allows it. */
 	if (rc < 0 && !t->p->operations[OP_CREATE].repeats &&
 	    !retry_was_refused(err))
 		err->exhausted = true;

@@ -84,21 +84,17 @@ struct http_operation {
 	const struct toml_value *is; /* states that mean: ready */
 	/* states that mean: will never be ready */
 	const struct toml_value *failed;
-	/*
-	 * Only for create: pointers to the address of the sandbox's own server
+	/* Only for create: pointers to the address of the sandbox's own server
 	 * and to its bearer token, in the answer of create or ready. NULL: no
-	 * own server. Hosts outside of within are refused.
-	 */
+	 * own server. Hosts outside of within are refused. */
 	const char *server;
 	const char *token;
 	const struct toml_value *within;
 	enum http_stream stream;
 	bool base64;  /* output is base64 */
 	bool repeats; /* a create may be sent again */
-	/*
-	 * Only for execute: whether processes continue after their call. If
-	 * unset, two calls find out.
-	 */
+	/* Only for execute: whether processes continue after their call. If
+	 * unset, two calls find out. */
 	enum { OUTLIVES_UNKNOWN, OUTLIVES_YES, OUTLIVES_NO } outlives;
 	int64_t timeout_s;
 };
@@ -113,53 +109,37 @@ struct http_provider { /* what sandbox_client.provider points to */
 };
 
 /* http_config.c */
-/*
- * Reads and checks config.http. ERR_CONFIG: "FILE:3:5: ...", where file is the
- * one that contains it.
- */
+/* Reads and checks config.http. ERR_CONFIG: "FILE:3:5: ...", where file is the
+ * one that contains it. */
 int http_config_read(struct http_provider *p, const char *file,
 		     struct error *err);
-/*
- * Returns 0 if text is well formed and names only allowed values (bits of enum
+/* Returns 0 if text is well formed and names only allowed values (bits of enum
  * http_value), parameters and variables. ERR_CONFIG: what is wrong, without the
- * key.
- */
+ * key. */
 int http_text_check(const char *text, unsigned allowed, struct error *err);
-/*
- * The same for a "shell" string. Values must be words, outside of quotes,
- * comments, backquotes and here-documents.
- */
+/* The same for a "shell" string. Values must be words, outside of quotes,
+ * comments, backquotes and here-documents. */
 int http_text_check_shell(const char *text, unsigned allowed,
 			  struct error *err);
-/*
- * Appends text with its values filled in. ERR_AUTH: a variable is not set.
- * ERR_CONFIG: a value is not possible in that place.
- */
+/* Appends text with its values filled in. ERR_AUTH: a variable is not set.
+ * ERR_CONFIG: a value is not possible in that place. */
 int http_text_expand(struct buf *out, const char *text,
 		     enum http_context context, const struct http_values *v,
 		     struct error *err);
-/*
- * Appends a path and query. Values stay within their segment, and no segment is
- * "..".
- */
+/* Appends a path and query. Values stay within their segment, and no segment is
+ * "..". */
 int http_text_path(struct buf *out, const char *text,
 		   const struct http_values *v, struct error *err);
-/*
- * Appends a table as a JSON document. A member that consists of an absent value
- * is left out; one that consists of a number is written as a number.
- */
+/* Appends a table as a JSON document. A member that consists of an absent value
+ * is left out; one that consists of a number is written as a number. */
 int http_text_body(struct buf *out, const struct toml_value *table,
 		   const struct http_values *v, struct error *err);
 
-/*
- * Returns the value at a pointer (RFC 6901) like "/data/0/id"; borrowed, or
- * NULL.
- */
+/* Returns the value at a pointer (RFC 6901) like "/data/0/id"; borrowed, or
+ * NULL. */
 const cJSON *json_pointer_get(const cJSON *tree, const char *pointer);
-/*
- * Returns that value as text, numbers and booleans as in JSON. Owned by the
- * caller; NULL if there is none.
- */
+/* Returns that value as text, numbers and booleans as in JSON. Owned by the
+ * caller; NULL if there is none. */
 char *json_pointer_text(const cJSON *tree, const char *pointer);
 bool json_pointer_ok(const char *pointer);
 

@@ -1,11 +1,9 @@
 /* process.c - the operations of a provider that is a child process. */
 /* SPDX-License-Identifier: MIT */
-/*
- * The operations of PROTOCOL.md: creating, attaching, listing and deleting
+/* The operations of PROTOCOL.md: creating, attaching, listing and deleting
  * sandboxes; commands as supervised jobs over the child's plain execute
  * (run_script); files, each in one message or else by commands. Begin with
- * create_sandbox(); all_ops and process_provider_new() are at the end.
- */
+ * create_sandbox(); all_ops and process_provider_new() are at the end. */
 #include "providers/external/process.h"
 
 #include <dirent.h>
@@ -114,10 +112,8 @@ static int run_script(void *arg, struct str command, int64_t wait_ms,
 	return rc;
 }
 
-/*
- * Returns PATH of "@dcode-at:PATH:@" somewhere in text, owned by the caller, or
- * NULL.
- */
+/* Returns PATH of "@dcode-at:PATH:@" somewhere in text, owned by the caller, or
+ * NULL. */
 static char *parse_workdir(struct str text)
 {
 	static const char head[] = "@dcode-at:";
@@ -131,10 +127,8 @@ static char *parse_workdir(struct str text)
 	return xstrndup(rest.ptr, end);
 }
 
-/*
- * If commands cannot enter sb->workdir, changes it to the directory in which
- * they start.
- */
+/* If commands cannot enter sb->workdir, changes it to the directory in which
+ * they start. */
 static void resolve_workdir(struct sandbox *sb, const struct stop *stop)
 {
 	const struct process_provider *p =
@@ -213,10 +207,8 @@ static enum file_error file_error_of(int code)
 	}
 }
 
-/*
- * Sets the error of one file. Returns 0 if only this file failed, -1 if the
- * others will fail too.
- */
+/* Sets the error of one file. Returns 0 if only this file failed, -1 if the
+ * others will fail too. */
 static int set_file_error(struct transfer *f, int code, const struct error *why,
 			  struct error *err)
 {
@@ -256,11 +248,9 @@ static int send_file(struct sandbox *sb, struct whole_file *file,
 	return rc;
 }
 
-/*
- * Uploads to a temporary path, then moves the file by commands. A class's own
+/* Uploads to a temporary path, then moves the file by commands. A class's own
  * upload is fast, but its interface does not cover modes, links and
- * directories. If it fails, commands transfer the bytes.
- */
+ * directories. If it fails, commands transfer the bytes. */
 static int upload_staged(struct sandbox *sb, struct transfer *f,
 			 struct file_source *source, const struct stop *stop,
 			 struct error *err)
@@ -489,11 +479,9 @@ static int on_progress(void *arg, const char *method, const cJSON *params,
 	return 0;
 }
 
-/*
- * Sets sb->workdir to the first that is known: that of config.toml, the child's
+/* Sets sb->workdir to the first that is known: that of config.toml, the child's
  * for this sandbox (dir), the child's for all, the directory in which commands
- * start.
- */
+ * start. */
 static void set_workdir(struct sandbox *sb, const char *dir,
 			const struct stop *stop)
 {
@@ -546,10 +534,8 @@ static int start_provider(struct sandbox_client *client,
 	return process_start(client->priv, stop, err);
 }
 
-/*
- * Starts the child and checks that it supports what spec requests (NULL: an
- * attach).
- */
+/* Starts the child and checks that it supports what spec requests (NULL: an
+ * attach). */
 static int check_spec(struct sandbox *sb, const struct sandbox_spec *spec,
 		      const struct stop *stop, struct error *err)
 {
@@ -596,10 +582,8 @@ static int create_sandbox(struct sandbox *sb, const struct sandbox_spec *spec,
 	if (rc == 0) {
 		rc = parse_sandbox(sb, result, &ask, stop, err);
 	} else if (ask.error_code == CHILD_NO_METHOD) {
-		/*
-		 * A child that can only execute has a single sandbox, so any id
-		 * works.
-		 */
+		/* A child that can only execute has a single sandbox, so any id
+		 * works. */
 		sb->id = xstrdup(spec->label);
 		set_workdir(sb, NULL, stop);
 		rc = 0;

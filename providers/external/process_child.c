@@ -1,7 +1,5 @@
-/*
- * process_child.c - starts the child of an external provider and sends
- * requests.
- */
+/* process_child.c - starts the child of an external provider and sends
+ * requests. */
 /* SPDX-License-Identifier: MIT */
 /*
  * process_request() sends one request and starts the child first if it does not
@@ -35,12 +33,10 @@ static bool is_bare(const char *name)
 	return !strchr(name, '/') && name[0] != '~';
 }
 
-/*
- * Finds the program of a command: on PATH, an absolute path, below the home
+/* Finds the program of a command: on PATH, an absolute path, below the home
  * directory, or relative to the directory of the config.toml that names it.
  * Paths relative to the current directory are not used: a repository could
- * supply the program.
- */
+ * supply the program. */
 static char *find_program(const struct settings *set, const char *name)
 {
 	char *expanded;
@@ -165,10 +161,8 @@ static bool has_word(const cJSON *list, const char *word)
 	return false;
 }
 
-/*
- * Sets the provider's flags and operations from the child's answer. Abilities
- * that config.toml denies remain denied.
- */
+/* Sets the provider's flags and operations from the child's answer. Abilities
+ * that config.toml denies remain denied. */
 static void set_abilities(struct process_client *c, const cJSON *result)
 {
 	const cJSON *list = json_get(result, "capabilities");
@@ -178,10 +172,8 @@ static void set_abilities(struct process_client *c, const cJSON *result)
 	for (size_t i = 0; i < sizeof(abilities) / sizeof(*abilities); i++)
 		if (has_word(list, abilities[i].name))
 			flags |= abilities[i].flag;
-	/*
-	 * Only config.toml knows what a class can do, except for abilities that
-	 * need a method.
-	 */
+	/* Only config.toml knows what a class can do, except for abilities that
+	 * need a method. */
 	if (p->config.certain && p->config.class_path)
 		flags = (p->config.flags &
 			 (SANDBOX_ATTACH | SANDBOX_SNAPSHOT)) |
@@ -205,10 +197,8 @@ static void set_abilities(struct process_client *c, const cJSON *result)
 	c->downloads = has_word(list, "download");
 }
 
-/*
- * Sets the sizes from the answer to initialize. Returns what is wrong with
- * them, or NULL.
- */
+/* Sets the sizes from the answer to initialize. Returns what is wrong with
+ * them, or NULL. */
 static const char *set_sizes(struct process_client *c, const cJSON *result)
 {
 	int64_t command = json_int(result, "max_command", 0);
@@ -383,10 +373,8 @@ static int start_child(struct process_client *c, const struct stop *stop,
 	return -1;
 }
 
-/*
- * Starts a child unless one runs. The child is not replaced until
- * release_child().
- */
+/* Starts a child unless one runs. The child is not replaced until
+ * release_child(). */
 static int acquire_child(struct process_client *c, const struct stop *stop,
 			 struct error *err)
 {

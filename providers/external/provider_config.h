@@ -9,10 +9,8 @@
 #include "config/toml.h"
 #include "sandbox/sandbox.h"
 
-/*
- * Describes a provider from config.toml, a package's entry points or a
- * program's name.
- */
+/* Describes a provider from config.toml, a package's entry points or a
+ * program's name. */
 struct provider_config {
 	char *name;       /* all owned, except the tables */
 	char *workdir;    /* absolute; NULL: the provider chooses it */
@@ -26,11 +24,9 @@ struct provider_config {
 	const struct toml_value *http;    /* from config.toml, or NULL */
 	enum sandbox_isolation isolation; /* from config.toml */
 };
-/*
- * Reads and checks [sandboxes.providers.NAME] of file. base: the built-in
+/* Reads and checks [sandboxes.providers.NAME] of file. base: the built-in
  * provider of that name, whose abilities are the default, or NULL. ERR_CONFIG:
- * "FILE:3:5: KEY must be ...". The caller releases d, even on failure.
- */
+ * "FILE:3:5: KEY must be ...". The caller releases d, even on failure. */
 int provider_config_read(struct provider_config *d,
 			 const struct toml_value *entry, const char *file,
 			 const struct sandbox_provider *base,
@@ -48,10 +44,8 @@ struct made_provider {
 	void (*free)(struct made_provider *made);
 };
 
-/*
- * Creates a provider and takes ownership of what d holds. NULL with ERR_CONFIG,
- * which names the key, if d is invalid; then the caller still releases d.
- */
+/* Creates a provider and takes ownership of what d holds. NULL with ERR_CONFIG,
+ * which names the key, if d is invalid; then the caller still releases d. */
 struct made_provider *process_provider_new(struct provider_config *d,
 					   struct error *err);
 struct made_provider *http_provider_new(struct provider_config *d,
@@ -70,66 +64,48 @@ struct params_strings {
 		   struct error *err);
 	const void *arg;
 };
-/*
- * Appends a table as an object (NULL: an empty one). ERR_CONFIG for values that
- * JSON cannot represent: a string with NUL, a number that is not finite.
- */
+/* Appends a table as an object (NULL: an empty one). ERR_CONFIG for values that
+ * JSON cannot represent: a string with NUL, a number that is not finite. */
 int params_json(const struct toml_value *table,
 		const struct params_strings *strings, struct buf *out,
 		struct error *err);
-/*
- * Checks that the provider knows all params. known maps each name to "string",
+/* Checks that the provider knows all params. known maps each name to "string",
  * "integer", "number", "boolean", "array" or "object". ERR_CONFIG names line
- * and key.
- */
+ * and key. */
 int params_check(const struct toml_value *table, const cJSON *known,
 		 const char *provider, struct error *err);
 
-/*
- * Python: the interpreter and host script that run provider classes, and the
- * entry points by which installed packages name such classes.
- */
+/* Python: the interpreter and host script that run provider classes, and the
+ * entry points by which installed packages name such classes. */
 
-/*
- * Name below ~/.deepagents of a virtual environment, with bin/python3 and
+/* Name below ~/.deepagents of a virtual environment, with bin/python3 and
  * packages in lib/python3.N/site-packages, or of a directory with only packages
- * in site-packages.
- */
+ * in site-packages. */
 #define PYTHON_HOME "python"
 
 /* Returns the absolute path of PYTHON_HOME, owned by the caller. */
 char *python_home(const struct settings *set);
-/*
- * Returns the interpreter's absolute path, owned by the caller: that of
+/* Returns the interpreter's absolute path, owned by the caller: that of
  * python_home(), of the active virtual environment, or python3 on PATH. NULL if
- * python3 is not installed.
- */
+ * python3 is not installed. */
 char *python_program(const struct settings *set);
-/*
- * Returns a descriptor from which the host script can be read, owned by the
- * caller; -1 with err.
- */
+/* Returns a descriptor from which the host script can be read, owned by the
+ * caller; -1 with err. */
 int python_script(struct error *err);
-/*
- * Returns arguments that make an interpreter read the script from descriptor 3
- * and serve this class. NULL-terminated, owned by the caller.
- */
+/* Returns arguments that make an interpreter read the script from descriptor 3
+ * and serve this class. NULL-terminated, owned by the caller. */
 char **python_argv(const struct settings *set, const char *program,
 		   const char *class_path);
-/*
- * Calls each for every directory that may contain the user's Python packages:
+/* Calls each for every directory that may contain the user's Python packages:
  * those of python_home(), PYTHONPATH and the active virtual environment. dir is
- * borrowed.
- */
+ * borrowed. */
 void python_each_site(const struct settings *set,
 		      void (*each)(void *arg, const char *dir), void *arg);
 
-/*
- * An entry of "*.dist-info/entry_points.txt" (and "*.egg-info/..."), as the
+/* An entry of "*.dist-info/entry_points.txt" (and "*.egg-info/..."), as the
  * Python packaging guide specifies it (packaging.python.org, entry points
  * specification, read 2026-11). dcode reads these files itself, without
- * starting Python.
- */
+ * starting Python. */
 struct entry_point { /* valid during the call */
 	struct str name;
 	struct str object; /* "module.path:Class", without extras */
@@ -139,9 +115,8 @@ struct entry_point { /* valid during the call */
 void entry_points_parse(struct str text, const char *group, const char *package,
 			void (*each)(void *arg, const struct entry_point *e),
 			void *arg);
-/*
- * Calls each for every entry point of a group, in all packages of a directory.
- */
+/* Calls each for every entry point of a group, in all packages of a directory.
+ * */
 void entry_points_read(const char *dir, const char *group,
 		       void (*each)(void *arg, const struct entry_point *e),
 		       void *arg);

@@ -1,6 +1,5 @@
-/*
- * held.c - requests to dcode's loop, over the streams of one running program.
- */
+/* held.c - requests to dcode's loop, over the streams of one running program.
+ * */
 /* SPDX-License-Identifier: MIT */
 /*
  * A link is one run of the program. Its thread (run_link) starts the program,
@@ -124,9 +123,8 @@ static void wake_event(int event)
 	(void)!io_write(event, &one, sizeof(one));
 }
 
-/*
- * Appends to the output kept for errors, which holds the last LINK_TAIL bytes.
- */
+/* Appends to the output kept for errors, which holds the last LINK_TAIL bytes.
+ * */
 static void keep_tail(struct buf *tail, struct str bytes)
 {
 	if (bytes.len > LINK_TAIL)
@@ -143,10 +141,8 @@ static void close_fd(int *fd)
 	*fd = -1;
 }
 
-/*
- * Breaks the link and fails its calls with reason. Called with the lock held,
- * like the following functions.
- */
+/* Breaks the link and fails its calls with reason. Called with the lock held,
+ * like the following functions. */
 static void break_link(struct link *l, const char *reason)
 {
 	if (l->state == LINK_BROKEN)
@@ -201,10 +197,8 @@ static bool refuse(struct link *l, enum err code, const char *reason)
 	return false;
 }
 
-/*
- * Breaks the link because of too much output. During a login this is
- * ERR_CONFIG: the next login would print it, too.
- */
+/* Breaks the link because of too much output. During a login this is
+ * ERR_CONFIG: the next login would print it, too. */
 static bool refuse_noise(struct link *l)
 {
 	return refuse(l, l->state == LINK_STARTING ? ERR_CONFIG : ERR_NETWORK,
@@ -264,10 +258,8 @@ static bool feed_line(struct link *l, struct str line)
 	return refuse_noise(l);
 }
 
-/*
- * Inside an answer: passes on all bytes that cannot be part of the end line.
- * True if the end line was found.
- */
+/* Inside an answer: passes on all bytes that cannot be part of the end line.
+ * True if the end line was found. */
 static bool feed_body(struct link *l)
 {
 	char end[MARK_MAX];
@@ -323,10 +315,8 @@ static bool feed_bytes(struct link *l, struct str bytes)
 	return true;
 }
 
-/*
- * Starts the program. Must run on the link's own thread: the program is killed
- * when that thread ends.
- */
+/* Starts the program. Must run on the link's own thread: the program is killed
+ * when that thread ends. */
 static int start_program(struct link *l, struct error *err)
 {
 	int theirs[3] = { -1, -1, -1 };
@@ -364,10 +354,8 @@ static bool read_chunk(struct link *l, int *fd)
 		return false;
 	}
 	pthread_mutex_lock(&l->lock);
-	/*
-	 * Error output does not prove that the loop works: a shell with damaged
-	 * input may print errors.
-	 */
+	/* Error output does not prove that the loop works: a shell with damaged
+	 * input may print errors. */
 	if (fd == &l->out)
 		l->heard = clock_ms();
 	if (fd == &l->err) {
@@ -393,10 +381,8 @@ static void write_queue(struct link *l)
 	pthread_mutex_unlock(&l->lock);
 }
 
-/*
- * Reaps the program. The rest of its process group is killed before that, while
- * its number cannot be reused.
- */
+/* Reaps the program. The rest of its process group is killed before that, while
+ * its number cannot be reused. */
 static void reap(struct link *l, bool wait)
 {
 	struct error ignored = { 0 };
@@ -418,10 +404,8 @@ static void reap(struct link *l, bool wait)
 	pthread_mutex_unlock(&l->lock);
 }
 
-/*
- * Waits for one event of the streams and handles it. False when the program has
- * ended.
- */
+/* Waits for one event of the streams and handles it. False when the program has
+ * ended. */
 static bool move_bytes(struct link *l, int end)
 {
 	struct pollfd set[AT_COUNT] = {
@@ -458,10 +442,8 @@ static bool move_bytes(struct link *l, int end)
 	return false;
 }
 
-/*
- * Thread of a link: starts the program, transfers bytes until it ends, and
- * reaps it.
- */
+/* Thread of a link: starts the program, transfers bytes until it ends, and
+ * reaps it. */
 static void *run_link(void *arg)
 {
 	struct link *l = arg;
@@ -510,10 +492,8 @@ static void destroy_link(struct link *l)
 	free(l);
 }
 
-/*
- * Starts the link's thread, which starts the program. The program's script is
- * queued first.
- */
+/* Starts the link's thread, which starts the program. The program's script is
+ * queued first. */
 static struct link *new_link(const struct held_program *program,
 			     struct error *err)
 {
@@ -538,10 +518,8 @@ static struct link *new_link(const struct held_program *program,
 		buf_adds(&l->queue, program->script);
 	} else {
 		held_add_loop(&l->queue);
-		/*
-		 * The shell must read the whole script before running it: the
-		 * loop's input is the same stream.
-		 */
+		/* The shell must read the whole script before running it: the
+		 * loop's input is the same stream. */
 		buf_adds(&l->queue, "held_loop; exit\n");
 	}
 	l->wake = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
@@ -553,10 +531,9 @@ static struct link *new_link(const struct held_program *program,
 	return NULL;
 }
 
-/*
- * Queues a request; kind as in held.sh. With c NULL no answer is expected. A
+/* Queues a request; kind as in held.sh. With c NULL no answer is expected. A
  * broken link accepts requests, too: its state explains why there is no answer.
- */
+ * */
 static int queue_request(struct link *l, struct link_call *c, char kind,
 			 struct str text, struct error *err)
 {
@@ -599,10 +576,8 @@ static void remove_request(struct link *l, const struct link_call *c)
 			o->from -= c->size;
 }
 
-/*
- * Removes c from the list, so that its answer is dropped. True if the loop has
- * not begun: then the request will never be sent.
- */
+/* Removes c from the list, so that its answer is dropped. True if the loop has
+ * not begun: then the request will never be sent. */
 static bool forget_call(struct link *l, struct link_call *c)
 {
 	struct link_call **at = &l->calls;
@@ -726,10 +701,9 @@ static bool is_broken(struct link *l)
 	return broken;
 }
 
-/*
- * Returns the working link, or a new one. Called with the lock held. NULL
+/* Returns the working link, or a new one. Called with the lock held. NULL
  * without an error: calls still use the broken link, and will soon release it.
- */
+ * */
 static struct link *get_link(struct held *h, struct error *err)
 {
 	if (h->link && is_broken(h->link)) {
@@ -777,11 +751,9 @@ static void release_link(struct held *h, struct link *l)
 	pthread_mutex_unlock(&h->lock);
 }
 
-/*
- * Appends the last two lines of the program's error output, made printable. If
+/* Appends the last two lines of the program's error output, made printable. If
  * there is none and the loop has not begun, those of its output, for example a
- * menu.
- */
+ * menu. */
 static void last_said(struct link *l, struct buf *said)
 {
 	struct str rest = str_trim(buf_str(&l->tail));
@@ -804,10 +776,8 @@ static void last_said(struct link *l, struct buf *said)
 		said->len = str_utf8_prefix((struct str){ said->ptr, SAID });
 }
 
-/*
- * Sets err to why the link broke or never worked. Called with the link's lock
- * held.
- */
+/* Sets err to why the link broke or never worked. Called with the link's lock
+ * held. */
 static int explain_break(const struct held *h, struct link *l,
 			 struct error *err)
 {
@@ -836,10 +806,8 @@ static int explain_break(const struct held *h, struct link *l,
 	return -1;
 }
 
-/*
- * Returns 1 while there is no answer. *start is then when the program must have
- * answered, or INT64_MAX.
- */
+/* Returns 1 while there is no answer. *start is then when the program must have
+ * answered, or INT64_MAX. */
 static int check_call(struct held *h, struct link *l, const struct link_call *c,
 		      int64_t *start, struct error *err)
 {
@@ -858,10 +826,8 @@ static int check_call(struct held *h, struct link *l, const struct link_call *c,
 	return rc;
 }
 
-/*
- * True if a request sent at begun cannot be answered on this link: nothing has
- * arrived since, or an answer with a damaged end swallows all output.
- */
+/* True if a request sent at begun cannot be answered on this link: nothing has
+ * arrived since, or an answer with a damaged end swallows all output. */
 static bool is_stuck(const struct link *l, const struct link_call *c,
 		     int64_t begun)
 {

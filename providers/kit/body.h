@@ -7,51 +7,38 @@
 #include "config/settings.h"
 #include "sandbox/sandbox.h"
 
-/*
- * Adds the provider's settings that are named in keys ("user region", in this
+/* Adds the provider's settings that are named in keys ("user region", in this
  * order) and have a value to body. The row's .field names the member
  * ("resources.vcpus" also creates the object). Values are text, numbers from
  * .least on, true, arrays of text, and objects for SETTING_PAIRS. ERR_CONFIG
- * for a value out of range.
- */
+ * for a value out of range. */
 int body_add_settings(const struct sandbox_client *client, const char *keys,
 		      cJSON *body, struct error *err);
-/*
- * Returns the object at a path of members like "a.b", created if it is missing.
- */
+/* Returns the object at a path of members like "a.b", created if it is missing.
+ * */
 cJSON *body_object(cJSON *body, const char *path);
 
-/*
- * Reads a setting that is a list of NAME=value; borrowed. ERR_CONFIG for any
- * other entry.
- */
+/* Reads a setting that is a list of NAME=value; borrowed. ERR_CONFIG for any
+ * other entry. */
 int env_list_get(const struct settings *set, const char *group, const char *key,
 		 const char *const **list, size_t *n, struct error *err);
-/*
- * Returns the n entries followed by those of more, NULL-terminated. more may be
- * NULL. The caller owns only the array.
- */
+/* Returns the n entries followed by those of more, NULL-terminated. more may be
+ * NULL. The caller owns only the array. */
 const char **env_list_join(const char *const *list, size_t n,
 			   const char *const *more);
-/*
- * Adds the list's pairs as members. If a name occurs twice, the last pair
- * counts. ERR_CONFIG for an entry that is not NAME=value.
- */
+/* Adds the list's pairs as members. If a name occurs twice, the last pair
+ * counts. ERR_CONFIG for an entry that is not NAME=value. */
 int env_list_add(const struct settings *set, const char *group, const char *key,
 		 cJSON *object, struct error *err);
-/*
- * Adds the pairs of the key "labels", then dcode's labels, which a setting
- * cannot replace: dcode.label and dcode.owner.
- */
+/* Adds the pairs of the key "labels", then dcode's labels, which a setting
+ * cannot replace: dcode.label and dcode.owner. */
 int env_list_labels(const struct settings *set, const char *group,
 		    const struct sandbox_spec *spec, cJSON *labels,
 		    struct error *err);
 
-/*
- * Appends the strings that follow "-c" in an array of arguments of sh: the
+/* Appends the strings that follow "-c" in an array of arguments of sh: the
  * command itself. If it is too long for one argument (Linux allows 128 KiB), a
- * script that joins the pieces after it.
- */
+ * script that joins the pieces after it. */
 void shell_argument_add(struct buf *json, struct str command);
 
 #endif

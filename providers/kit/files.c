@@ -1,11 +1,9 @@
 /* files.c - uploads and downloads through a vendor's file API. */
 /* SPDX-License-Identifier: MIT */
-/*
- * Three parts: the source of an upload, in memory while the file is small
+/* Three parts: the source of an upload, in memory while the file is small
  * (file_source); what only the shell can check or do (stat_files); and the
  * transfer through a vendor's struct http_files, with its retries (send_part,
- * download_one). classify_failure() decides what is retried.
- */
+ * download_one). classify_failure() decides what is retried. */
 #include "providers/kit/files.h"
 
 #include <inttypes.h>
@@ -82,10 +80,8 @@ void file_source_release(struct file_source *s)
 	buf_release(&s->held);
 }
 
-/*
- * Each script prints one letter per file: k good, d a directory, p not allowed,
- * i a parent is not a directory.
- */
+/* Each script prints one letter per file: k good, d a directory, p not allowed,
+ * i a parent is not a directory. */
 static const char upload_sh[] =
 	"c(){ d=${1%/*} d=${d:-/}\n"
 	"[ -d \"$d\" ]||mkdir -p -- \"$d\" 2>/dev/null\n"
@@ -144,9 +140,8 @@ static int set_error(struct transfer *f, char letter, struct error *err)
 	}
 }
 
-/*
- * Checks as many of the files as fit into one command. Returns how many, or -1.
- */
+/* Checks as many of the files as fit into one command. Returns how many, or -1.
+ * */
 static ssize_t stat_some(struct sandbox *sb, enum stat_purpose what,
 			 struct transfer *files, size_t n,
 			 const struct stop *stop, struct error *err)
@@ -235,10 +230,8 @@ static enum file_retry classify_answer(const struct http_files *v,
 	return FILE_RETRY_NEVER;
 }
 
-/*
- * Classifies a request that failed with why. 0: retry. 1: only this file fails.
- * -1 (err filled): all files fail.
- */
+/* Classifies a request that failed with why. 0: retry. 1: only this file fails.
+ * -1 (err filled): all files fail. */
 static int classify_error(struct sandbox *sb, const struct http_files *v,
 			  const struct http_response *res,
 			  const struct error *why, const struct stop *stop,
@@ -266,10 +259,8 @@ struct file_job { /* what the transfer of one file needs */
 	const struct stop *stop;
 };
 
-/*
- * Like classify_error(), but limits the number of tries and pauses before a
- * retry. err is filled when this returns -1.
- */
+/* Like classify_error(), but limits the number of tries and pauses before a
+ * retry. err is filled when this returns -1. */
 static int classify_failure(const struct file_job *j,
 			    const struct http_response *res, int tries,
 			    const struct error *why, struct error *err)
@@ -320,9 +311,8 @@ static int64_t read_file(struct file_upload *u, char *room, size_t len,
 	return n;
 }
 
-/*
- * Supplies the request's body: the form's beginning, the file, the form's end.
- */
+/* Supplies the request's body: the form's beginning, the file, the form's end.
+ * */
 static int64_t body_source(void *arg, char *room, size_t len, struct error *err)
 {
 	struct file_upload *u = arg;
@@ -334,10 +324,8 @@ static int64_t body_source(void *arg, char *room, size_t len, struct error *err)
 	return buf_take(&u->tail, room, len);
 }
 
-/*
- * Builds the form around the file. The field with the path comes first, since
- * servers read the form as a stream.
- */
+/* Builds the form around the file. The field with the path comes first, since
+ * servers read the form as a stream. */
 static void wrap_in_form(struct file_upload *u, const struct file_request *req,
 			 char *type, size_t room)
 {
@@ -389,10 +377,8 @@ static int send_file(const struct file_job *j, struct file_upload *u,
 	return rc;
 }
 
-/*
- * Uploads to a temporary part once. 0: the file is done, with or without an
- * error. 1: retry, why is set. -1: all files fail.
- */
+/* Uploads to a temporary part once. 0: the file is done, with or without an
+ * error. 1: retry, why is set. -1: all files fail. */
 static int send_part(const struct file_job *j, int tries, struct error *why,
 		     struct error *err)
 {
@@ -485,10 +471,8 @@ static void on_header(void *arg, struct str line)
 		d->skip = d->got - start;
 }
 
-/*
- * Downloads the file, or its rest after an interruption. A server without
- * ranges sends everything again.
- */
+/* Downloads the file, or its rest after an interruption. A server without
+ * ranges sends everything again. */
 static int get_once(const struct file_job *j, struct transfer_sink *d,
 		    struct http_response *res, struct error *err)
 {
@@ -523,10 +507,8 @@ static int get_once(const struct file_job *j, struct transfer_sink *d,
 	return rc;
 }
 
-/*
- * Call after the API refused the file: downloads it with the sandbox's shell,
- * or lets the shell report the error.
- */
+/* Call after the API refused the file: downloads it with the sandbox's shell,
+ * or lets the shell report the error. */
 static int download_else(struct sandbox *sb, const struct transfer_sink *d,
 			 const struct error *why, const struct stop *stop,
 			 struct error *err)

@@ -17,10 +17,8 @@ enum file_retry {
 	FILE_RETRY_FATAL,  /* give up all files: the key is invalid */
 };
 
-/*
- * The request that downloads a file (GET, or POST with a body) or uploads one
- * (POST; another method needs http_files.send). The vendor fills it in.
- */
+/* The request that downloads a file (GET, or POST with a body) or uploads one
+ * (POST; another method needs http_files.send). The vendor fills it in. */
 struct file_request {
 	struct buf path; /* of the URL, with its query */
 	struct buf body; /* download: JSON of a POST; empty: a GET */
@@ -38,10 +36,8 @@ struct http_files_put {
 	bool own; /* out: the local file cannot be read */
 };
 
-/*
- * A vendor's file API, const. All functions may be called from several threads
- * at once.
- */
+/* A vendor's file API, const. All functions may be called from several threads
+ * at once. */
 struct http_files {
 	/* rest_call() to the server that has the files. */
 	int (*call)(struct sandbox *sb, const struct rest_ask *ask,
@@ -49,38 +45,30 @@ struct http_files {
 		    struct error *err);
 	void (*get)(struct sandbox *sb, const char *file,
 		    struct file_request *req);
-	/*
-	 * A vendor sets one of these. put() fills in the request; send()
-	 * performs it, like rest_call() into res.
-	 */
+	/* A vendor sets one of these. put() fills in the request; send()
+	 * performs it, like rest_call() into res. */
 	void (*put)(struct sandbox *sb, const char *file,
 		    struct file_request *req);
 	int (*send)(struct sandbox *sb, struct http_files_put *put,
 		    struct http_response *res, const struct stop *stop,
 		    struct error *err);
-	/*
-	 * Classifies an answer of 400 or more that files.c does not know. NULL:
-	 * the file is the cause.
-	 */
+	/* Classifies an answer of 400 or more that files.c does not know. NULL:
+	 * the file is the cause. */
 	enum file_retry (*classify)(const struct http_response *res);
 	/* Like vendor_ensure_running(). */
 	int (*ensure_running)(struct sandbox *sb, const struct stop *stop,
 			      struct error *err);
-	/*
-	 * Called before each file to report that the sandbox is in use. NULL:
-	 * not needed.
-	 */
+	/* Called before each file to report that the sandbox is in use. NULL:
+	 * not needed. */
 	void (*touch)(struct sandbox *sb, const struct stop *stop);
 };
 
-/*
- * Implements struct sandbox_ops.upload and .download in constant memory. A
+/* Implements struct sandbox_ops.upload and .download in constant memory. A
  * small file is sent in a command. A larger one goes through the API to a
  * temporary file, which a command renames. After an interruption it is sent
  * again to another temporary file, if it can be rewound. An interrupted
  * download continues at the same offset. If the API refuses a file, the
- * sandbox's own shell is asked, because its error is exact.
- */
+ * sandbox's own shell is asked, because its error is exact. */
 int http_files_upload(struct sandbox *sb, const struct http_files *v,
 		      struct transfer *files, size_t n, const struct stop *stop,
 		      struct error *err);
@@ -98,16 +86,12 @@ struct file_source {
 	struct error why;
 };
 
-/*
- * Reads a file of at most held_max bytes into memory. -1 if that failed. The
- * caller releases s, even on failure.
- */
+/* Reads a file of at most held_max bytes into memory. -1 if that failed. The
+ * caller releases s, even on failure. */
 int file_source_open(struct file_source *s, struct transfer *f,
 		     int64_t held_max, struct error *err);
-/*
- * Reads at most len bytes into room. 0 at the end, -1 with the file's error.
- * arg is the struct file_source.
- */
+/* Reads at most len bytes into room. 0 at the end, -1 with the file's error.
+ * arg is the struct file_source. */
 int64_t file_source_read(void *arg, char *room, size_t len, struct error *err);
 void file_source_release(struct file_source *s);
 
@@ -116,11 +100,9 @@ enum stat_purpose {
 	STAT_SET_MODES,  /* sets the requested modes */
 };
 
-/*
- * Does with the shell what a vendor's file API cannot. Sets the error of files
+/* Does with the shell what a vendor's file API cannot. Sets the error of files
  * that have none yet. Uses one command for all files (several if there are very
- * many).
- */
+ * many). */
 int stat_files(struct sandbox *sb, enum stat_purpose what,
 	       struct transfer *files, size_t n, const struct stop *stop,
 	       struct error *err);

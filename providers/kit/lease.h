@@ -9,10 +9,8 @@
 #include "sandbox/provider.h"
 #include "sandbox/sandbox.h"
 
-/*
- * For vendors that make a second sandbox when a create with the same label is
- * repeated.
- */
+/* For vendors that make a second sandbox when a create with the same label is
+ * repeated. */
 enum { CREATE_LOG_MAX = 16 };
 
 /* The most recent labels for which a create was sent. Any thread. */
@@ -34,26 +32,21 @@ struct duplicate_query {
 		    struct error *err);
 	const char *key; /* for list(): the label or an owner */
 };
-/*
- * Lists the sandboxes of the label and deletes all but *id. If *id is NULL, the
- * first one is used, and *id becomes its id, owned by the caller.
- */
+/* Lists the sandboxes of the label and deletes all but *id. If *id is NULL, the
+ * first one is used, and *id becomes its id, owned by the caller. */
 int duplicate_create_resolve(struct sandbox_client *client,
 			     const struct duplicate_query *query, char **id,
 			     const struct stop *stop, struct error *err);
 
-/*
- * True if half of the life is over and the last request to extend is old
+/* True if half of the life is over and the last request to extend is old
  * enough: pause_ms, or a fifth of the lifetime. ends and *asked are clock_ms()
  * times, *asked 0: never. Sets *asked to now. The caller holds the lock that
- * guards them.
- */
+ * guards them. */
 bool lease_due(int64_t ends, int64_t lifetime_s, int64_t pause_ms,
 	       int64_t *asked);
 
-/*
- * Converts US dollars an hour to trillionths of a dollar a second, rounded up.
- */
+/* Converts US dollars an hour to trillionths of a dollar a second, rounded up.
+ * */
 #define RATES_HOUR(usd) ((int64_t)((usd)*1e12 / 3600 + 0.999))
 
 struct rates { /* each from RATES_HOUR(); 0: not billed */
@@ -64,10 +57,8 @@ struct rates_size {
 };
 /* Returns trillionths of a US dollar per second. */
 int64_t rates_price(const struct rates *rates, const struct rates_size *size);
-/*
- * Implements sandbox_provider.price for sandboxes on the user's machine, which
- * cost nothing.
- */
+/* Implements sandbox_provider.price for sandboxes on the user's machine, which
+ * cost nothing. */
 int rates_nothing(const struct settings *set, const char *snapshot,
 		  struct sandbox_price *price, struct error *err);
 

@@ -10,28 +10,23 @@
 
 enum { REST_HEADERS = 12 };
 
-/*
- * One server of a vendor. Read-only after the setup, so any thread may use it.
- */
+/* One server of a vendor. Read-only after the setup, so any thread may use it.
+ * */
 struct rest {
 	struct http *http;               /* borrowed */
 	char *base;                      /* owned, without a slash at the end */
 	char *headers[REST_HEADERS + 1]; /* owned, NULL-terminated */
 };
 
-/*
- * Reads the address from the first of these variables that is set
+/* Reads the address from the first of these variables that is set
  * (settings_env() rules), else uses fallback. ERR_CONFIG unless it is https, or
  * http to a loopback address, with nothing after the path. *base is owned by
- * the caller.
- */
+ * the caller. */
 int rest_address(char **base, const struct settings *set,
 		 const char *const *variables, const char *fallback,
 		 struct error *err);
-/*
- * Adds the header "Name: value". ERR_CONFIG if the value has a control
- * character.
- */
+/* Adds the header "Name: value". ERR_CONFIG if the value has a control
+ * character. */
 int rest_header(struct rest *r, const char *name, const char *value,
 		struct error *err);
 void rest_release(struct rest *r);
@@ -63,34 +58,26 @@ struct rest_ask { /* one request; all borrowed */
 	const char *const *headers; /* more headers, NULL-terminated, or NULL */
 };
 
-/*
- * Sends a request. 0 if the status is below 400 (or 404 with REST_MISSING_OK).
+/* Sends a request. 0 if the status is below 400 (or 404 with REST_MISSING_OK).
  * Otherwise -1, with an error that begins with ask->what (sandbox.h's functions
  * put the provider's name in front). The caller releases res, even on failure.
  * With REST_AGAIN a request is sent up to four times, obeying Retry-After; then
  * the error is exhausted. Any request is tried twice if no connection was made
  * (ERR_UNREACHABLE). Never use REST_AGAIN to create or remove a sandbox: only
- * sandbox_create() and sandbox_remove() repeat these.
- */
+ * sandbox_create() and sandbox_remove() repeat these. */
 int rest_call(const struct rest *r, const struct rest_ask *ask,
 	      struct http_response *res, const struct stop *stop,
 	      struct error *err);
-/*
- * Like rest_call(), but parses the body. *tree is owned by the caller; NULL for
- * an empty body. ERR_PROTOCOL if the body is not JSON. *status may be NULL.
- */
+/* Like rest_call(), but parses the body. *tree is owned by the caller; NULL for
+ * an empty body. ERR_PROTOCOL if the body is not JSON. *status may be NULL. */
 int rest_json(const struct rest *r, const struct rest_ask *ask, cJSON **tree,
 	      int *status, const struct stop *stop, struct error *err);
-/*
- * Appends text percent-encoded for one path segment or query value (RFC 3986
- * §2.3: all but unreserved characters are encoded).
- */
+/* Appends text percent-encoded for one path segment or query value (RFC 3986
+ * §2.3: all but unreserved characters are encoded). */
 void rest_encode(struct buf *out, struct str text);
 
-/*
- * Returns the claims of a JSON web token without verifying it; NULL if it is
- * not one. The caller deletes them.
- */
+/* Returns the claims of a JSON web token without verifying it; NULL if it is
+ * not one. The caller deletes them. */
 cJSON *jwt_claims(const char *token);
 /* Returns when the token expires, in Unix seconds; 0 if it does not say. */
 int64_t jwt_expires(const char *token);

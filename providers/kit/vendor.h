@@ -10,13 +10,11 @@
 #include "providers/kit/rest.h"
 #include "sandbox/sandbox.h"
 
-/*
- * A vendor is a const struct vendor: its paths, the names of its JSON fields,
+/* A vendor is a const struct vendor: its paths, the names of its JSON fields,
  * its states, and functions for its special cases. The functions below serve as
  * the rows of its struct sandbox_ops. providers/README.md shows how to write a
  * vendor. vendor.c has requests and lists; vendor_life.c has a sandbox's life
- * from create to removal.
- */
+ * from create to removal. */
 enum { VENDOR_ID_MAX = 128, VENDOR_HEADER = 64 };
 
 /* What to do with a sandbox in this state if it must run. */
@@ -50,10 +48,8 @@ struct vendor_fields {
 
 struct vendor_client;
 
-/*
- * How a list continues. member or header names where the next page's token is.
- * If both are NULL, the token is the last item's id, if has_more is set.
- */
+/* How a list continues. member or header names where the next page's token is.
+ * If both are NULL, the token is the last item's id, if has_more is set. */
 struct vendor_pages {
 	const char *member; /* of the answer's body */
 	const char *header; /* of the answer */
@@ -63,11 +59,10 @@ struct vendor_pages {
 	 * array
 	 */
 	const char *items;
-	/*
-	 * For other kinds of lists: appends the path of the next page, or
+	/* For other kinds of lists: appends the path of the next page, or
 	 * nothing at the end. first: path of the first page; seen: number of
 	 * items so far. A page that begins like the previous one ends the list.
-	 */
+	 * */
 	void (*next)(struct buf *path, const char *first, const cJSON *page,
 		     int64_t seen);
 };
@@ -83,11 +78,9 @@ struct vendor {
 	const struct vendor_state *states;
 	const struct vendor_pages *pages;
 	int64_t wait_ms; /* longest time in one state before it runs */
-	/*
-	 * The API refuses a second sandbox with the same name (our label) with
+	/* The API refuses a second sandbox with the same name (our label) with
 	 * 409, and a GET by the name finds the first. If false, list_path()
-	 * finds it.
-	 */
+	 * finds it. */
 	bool unique_names;
 	/* with unique_names; the vendor may choose another name */
 	bool name_is_id;
@@ -95,18 +88,15 @@ struct vendor {
 	bool awaits_end;      /* a deleted sandbox still exists for a while */
 	const char *end_path; /* a POST to it deletes a sandbox; NULL: DELETE */
 
-	/*
-	 * Writes "Name: value", new for each request except GET; may be NULL.
-	 */
+	/* Writes "Name: value", new for each request except GET; may be NULL.
+	 * */
 	void (*header)(char line[VENDOR_HEADER]);
 	/* Fills the body of the create request, except fields.labels. */
 	int (*describe)(struct vendor_client *c,
 			const struct sandbox_spec *spec, cJSON *body,
 			const struct stop *stop, struct error *err);
-	/*
-	 * Replace the default GET and DELETE if path and end_path are not
-	 * enough; may be NULL.
-	 */
+	/* Replace the default GET and DELETE if path and end_path are not
+	 * enough; may be NULL. */
 	int (*get)(struct vendor_client *c, const char *id, cJSON **answer,
 		   const struct stop *stop, struct error *err);
 	int (*end)(struct vendor_client *c, const char *id, cJSON **answer,
@@ -115,63 +105,48 @@ struct vendor {
 	int (*post)(struct sandbox *sb, const struct sandbox_spec *spec,
 		    cJSON *body, cJSON **answer, const struct stop *stop,
 		    struct error *err);
-	/*
-	 * Starts or resumes a sandbox. *answer describes it, or is NULL. The
+	/* Starts or resumes a sandbox. *answer describes it, or is NULL. The
 	 * error has status 409 while the state is changing. May be NULL if no
-	 * state has STEP_START.
-	 */
+	 * state has STEP_START. */
 	int (*start)(struct sandbox *sb, const char *id, cJSON **answer,
 		     const struct stop *stop, struct error *err);
-	/*
-	 * Waits until the sandbox leaves this state. *answer describes it.
-	 * NULL: a GET after a pause.
-	 */
+	/* Waits until the sandbox leaves this state. *answer describes it.
+	 * NULL: a GET after a pause. */
 	int (*poll)(struct sandbox *sb, const char *state, cJSON **answer,
 		    const struct stop *stop, struct error *err);
-	/*
-	 * Called when the sandbox runs: reads the address and token for
-	 * requests to it; may be NULL.
-	 */
+	/* Called when the sandbox runs: reads the address and token for
+	 * requests to it; may be NULL. */
 	int (*set_endpoint)(struct sandbox *sb, const cJSON *answer,
 			    const struct stop *stop, struct error *err);
 	/* Called after create and attach; may be NULL. */
 	int (*prepare)(struct sandbox *sb, const struct stop *stop,
 		       struct error *err);
-	/*
-	 * For vendor_stop(): a POST of stop_body to stop_path stops a sandbox,
+	/* For vendor_stop(): a POST of stop_body to stop_path stops a sandbox,
 	 * or halt() does, which gets its description. hold() asks the vendor to
 	 * keep a stopped sandbox for *keep_s seconds, and sets the time
-	 * granted. NULL: the vendor has no such limit.
-	 */
+	 * granted. NULL: the vendor has no such limit. */
 	const char *stop_path, *stop_body;
 	int (*halt)(struct vendor_client *c, const char *id,
 		    const cJSON *sandbox, const struct stop *stop,
 		    struct error *err);
 	int (*hold)(struct vendor_client *c, const char *id, int64_t *keep_s,
 		    const struct stop *stop, struct error *err);
-	/*
-	 * Makes the sandbox end lifetime_s from now. NULL: not supported; then
-	 * sandbox_ops has no extend either.
-	 */
+	/* Makes the sandbox end lifetime_s from now. NULL: not supported; then
+	 * sandbox_ops has no extend either. */
 	int (*extend)(struct sandbox *sb, int64_t lifetime_s,
 		      const struct stop *stop, struct error *err);
 	/* Reports that the sandbox is in use. NULL: extend() is used. */
 	int (*touch)(struct sandbox *sb, const struct stop *stop,
 		     struct error *err);
-	/*
-	 * Sets members of info that fields does not cover, such as info->ends;
-	 * or NULL.
-	 */
+	/* Sets members of info that fields does not cover, such as info->ends;
+	 * or NULL. */
 	void (*info)(const cJSON *item, struct sandbox_info *info);
-	/*
-	 * Appends the path, with a query, of the list of sandboxes whose label
-	 * has this value. label NULL: all sandboxes.
-	 */
+	/* Appends the path, with a query, of the list of sandboxes whose label
+	 * has this value. label NULL: all sandboxes. */
 	void (*list_path)(const struct vendor_client *c, struct buf *path,
 			  const char *label, const char *value);
-	/*
-	 * Replaces pages and list_path(): lists all sandboxes without a filter.
-	 */
+	/* Replaces pages and list_path(): lists all sandboxes without a filter.
+	 * */
 	int (*items)(struct vendor_client *c,
 		     bool (*each)(void *arg, const cJSON *item), void *arg,
 		     const struct stop *stop, struct error *err);
@@ -204,10 +179,8 @@ struct vendor_box {           /* sandbox.priv begins with it */
 	int64_t asked; /* clock_ms() of the last request to extend */
 };
 
-/*
- * For struct sandbox_ops.open: creates the client, whose api has no address and
- * headers yet. vendor_close() releases it, also if open fails.
- */
+/* For struct sandbox_ops.open: creates the client, whose api has no address and
+ * headers yet. vendor_close() releases it, also if open fails. */
 struct vendor_client *vendor_open(struct sandbox_client *client,
 				  const struct vendor *vendor);
 /* Adds "Authorization: Bearer TOKEN". */
@@ -220,29 +193,23 @@ bool vendor_id_ok(const char *id);
 /* Like vendor_id_ok(), but reports ERR_USAGE. */
 int vendor_check_id(const struct vendor *v, const char *id, struct error *err);
 
-/*
- * Returns the server that runs commands and transfers files, with its headers:
+/* Returns the server that runs commands and transfers files, with its headers:
  * the last one given to vendor_set_server(), else the client's api. Valid until
- * the sandbox is released.
- */
+ * the sandbox is released. */
 const struct rest *vendor_server(struct sandbox *sb);
 /* Sets that server, and takes ownership of what it holds. */
 void vendor_set_server(struct sandbox *sb, struct rest *server);
-/*
- * Checks the address of a server that an answer names. Returns it without a
+/* Checks the address of a server that an answer names. Returns it without a
  * slash at its end, owned by the caller. NULL with ERR_PROTOCOL if the key must
- * not be sent there.
- */
+ * not be sent there. */
 char *vendor_server_url(const struct vendor_client *c, const char *url,
 			struct error *err);
 /* Records that the sandbox ends lifetime_s from now. */
 void vendor_set_lease(struct sandbox *sb, int64_t lifetime_s);
 int64_t vendor_lifetime(struct sandbox *sb);
 
-/*
- * rest_json() to the API. Returns 1 for 404 with REST_MISSING_OK. tree may be
- * NULL.
- */
+/* rest_json() to the API. Returns 1 for 404 with REST_MISSING_OK. tree may be
+ * NULL. */
 int vendor_api(struct vendor_client *c, const struct rest_ask *ask,
 	       cJSON **tree, const struct stop *stop, struct error *err);
 /* vendor_api() about the sandbox with this id. ask->path follows the id. */
@@ -278,24 +245,18 @@ int vendor_search(struct vendor_client *c, const char *label, const char *value,
 		  struct error *err);
 
 /* vendor_life.c */
-/*
- * Call after a request to the sandbox failed. 0: try again, a stopped sandbox
+/* Call after a request to the sandbox failed. 0: try again, a stopped sandbox
  * was started. -1 with ERR_GONE, or with the error of the request that checks
- * it.
- */
+ * it. */
 int vendor_ensure_running(struct sandbox *sb, const struct stop *stop,
 			  struct error *err);
-/*
- * Call before a request to the sandbox: extends its life when half of it is
- * over. Errors are ignored.
- */
+/* Call before a request to the sandbox: extends its life when half of it is
+ * over. Errors are ignored. */
 void vendor_touch(struct sandbox *sb, const struct stop *stop);
-/*
- * Sets err->code after a request of a command failed: the supervisor retries
+/* Sets err->code after a request of a command failed: the supervisor retries
  * after ERR_NETWORK and gives up after others. status: of the answer, or 0.
  * may_be_gone: the sandbox may be gone, in addition to the vendor's statuses.
- * Returns -1.
- */
+ * Returns -1. */
 int vendor_exec_failed(struct sandbox *sb, int status, bool may_be_gone,
 		       const struct stop *stop, struct error *err);
 

@@ -1,12 +1,10 @@
 /* vendor_life.c - a vendor's sandbox from create to confirmed removal. */
 /* SPDX-License-Identifier: MIT */
-/*
- * do_step() makes a sandbox run, by the table of the vendor's states:
+/* do_step() makes a sandbox run, by the table of the vendor's states:
  * await_running(). vendor_create() sends one create request, and finds the
  * sandbox of an earlier one if an answer was lost. Stop and remove wait until
  * the vendor shows the new state. Commands are supervised jobs, whose failures
- * vendor_exec_failed() classifies.
- */
+ * vendor_exec_failed() classifies. */
 #include <pthread.h>
 #include <stdarg.h>
 #include <stdbool.h>
@@ -76,9 +74,8 @@ static int check_id(const struct wait *w, const char *want, struct error *err)
 	return 0;
 }
 
-/*
- * Notes a new state, which restarts the time limit, and shows it as progress.
- */
+/* Notes a new state, which restarts the time limit, and shows it as progress.
+ * */
 static void note_state(struct wait *w, const struct vendor_state *s)
 {
 	const char *word = json_string(w->answer, w->v->fields.state, "");
@@ -121,10 +118,8 @@ static int sleep_longer(int64_t *pause, const struct stop *stop,
 	return 0;
 }
 
-/*
- * Calls check() until it returns something other than 0. check() may count in
- * *looks. Returns 0, or -1.
- */
+/* Calls check() until it returns something other than 0. check() may count in
+ * *looks. Returns 0, or -1. */
 static int
 poll_until(struct vendor_client *c, const char *id, int64_t within_ms,
 	   int (*check)(struct vendor_client *c, const char *id, int *looks,
@@ -186,10 +181,8 @@ static int start_sandbox(struct wait *w, const struct stop *stop,
 	return w->answer ? 0 : await_change(w, stop, err);
 }
 
-/*
- * Does what the current state requires. Returns 1 if the sandbox runs, 0 to
- * continue with another answer.
- */
+/* Does what the current state requires. Returns 1 if the sandbox runs, 0 to
+ * continue with another answer. */
 static int do_step(struct wait *w, const char *want, const struct stop *stop,
 		   struct error *err)
 {
@@ -214,10 +207,8 @@ static int do_step(struct wait *w, const char *want, const struct stop *stop,
 		       : await_change(w, stop, err);
 }
 
-/*
- * Waits until the sandbox that answer describes runs; frees answer. want: the
- * id that it must have, or NULL. spec: for progress, or NULL.
- */
+/* Waits until the sandbox that answer describes runs; frees answer. want: the
+ * id that it must have, or NULL. spec: for progress, or NULL. */
 static int await_running(struct sandbox *sb, cJSON *answer, const char *want,
 			 const struct sandbox_spec *spec,
 			 const struct stop *stop, struct error *err)
@@ -301,10 +292,8 @@ static int set_workdir(struct sandbox *sb, struct error *err)
 	return 0;
 }
 
-/*
- * Builds the body of the create request. If it fails, the vendor has not been
- * asked to make anything.
- */
+/* Builds the body of the create request. If it fails, the vendor has not been
+ * asked to make anything. */
 static int describe_sandbox(struct sandbox *sb, const struct sandbox_spec *spec,
 			    cJSON *body, const struct stop *stop,
 			    struct error *err)
@@ -331,11 +320,9 @@ static int describe_sandbox(struct sandbox *sb, const struct sandbox_spec *spec,
 	return -1;
 }
 
-/*
- * For unique names: after a failure, a GET by the name tells whether the
+/* For unique names: after a failure, a GET by the name tells whether the
  * sandbox was created. A refusal can leave a sandbox that failed to start; the
- * caller needs its id to delete it.
- */
+ * caller needs its id to delete it. */
 static int find_by_name(struct sandbox *sb, const char *label, cJSON **answer,
 			const struct stop *stop, struct error *err)
 {
@@ -379,10 +366,8 @@ static int list_label(struct sandbox_client *client, const char *label,
 			     stop, err);
 }
 
-/*
- * Finds the sandbox that an earlier request for this label made, starts it, and
- * deletes duplicates. 1: found, 0: none.
- */
+/* Finds the sandbox that an earlier request for this label made, starts it, and
+ * deletes duplicates. 1: found, 0: none. */
 static int find_by_label(struct sandbox *sb,
 			 const struct duplicate_query *query, cJSON **answer,
 			 const struct stop *stop, struct error *err)
@@ -401,11 +386,9 @@ static int find_by_label(struct sandbox *sb,
 	return rc;
 }
 
-/*
- * For vendors whose sandbox name is the id. If the answer has another id, a GET
+/* For vendors whose sandbox name is the id. If the answer has another id, a GET
  * by our name replaces it. If that finds nothing, the vendor chose the name
- * itself.
- */
+ * itself. */
 static int check_name(struct sandbox *sb, const char *label, cJSON **answer,
 		      const struct stop *stop, struct error *err)
 {
@@ -435,10 +418,8 @@ static int send_create(struct sandbox *sb, const struct sandbox_spec *spec,
 
 	if (v->post(sb, spec, body, answer, stop, &why) == 0 && *answer) {
 		if (check_name(sb, spec->label, answer, stop, err) < 0) {
-			/*
-			 * The sandbox was created, so this is not a failure of
-			 * the create.
-			 */
+			/* The sandbox was created, so this is not a failure of
+			 * the create. */
 			sb->id = xstrdup(spec->label);
 			return -1;
 		}
@@ -487,9 +468,8 @@ int vendor_create(struct sandbox *sb, const struct sandbox_spec *spec,
 		err->code = ERR_REMOTE;
 		error_wrap(err, "it did not boot");
 	}
-	/*
-	 * A second request was sent, so the first may have been executed late.
-	 */
+	/* A second request was sent, so the first may have been executed late.
+	 * */
 	if (rc == 0 && again)
 		(void)duplicate_create_resolve(sb->client, &labelled, &sb->id,
 					       stop, &ignored);
@@ -503,10 +483,8 @@ static bool is_uuid(const char *id)
 	return strlen(id) == 36 && strspn(id, "0123456789abcdefABCDEF-") == 36;
 }
 
-/*
- * Sets sb->id if the sandbox was requested by its alias: a name for a UUID or
- * vice versa. An answer with another UUID than the requested one is wrong.
- */
+/* Sets sb->id if the sandbox was requested by its alias: a name for a UUID or
+ * vice versa. An answer with another UUID than the requested one is wrong. */
 static void set_id_of_alias(struct sandbox *sb, const char *asked,
 			    const cJSON *answer)
 {
@@ -589,10 +567,8 @@ static int check_stopped(struct vendor_client *c, const char *id, int *looks,
 			 c->vendor->noun, id);
 }
 
-/*
- * True if the stop may have been refused because the state is changing, or the
- * sandbox is already stopped.
- */
+/* True if the stop may have been refused because the state is changing, or the
+ * sandbox is already stopped. */
 static bool may_be_stopping(const struct error *why)
 {
 	return why->http_status == 400 || why->http_status == 409 ||
@@ -615,10 +591,8 @@ static int stop_running(struct vendor_client *c, const char *id,
 	return -1;
 }
 
-/*
- * Asks the vendor to keep the sandbox, stops it, and waits until it has
- * stopped.
- */
+/* Asks the vendor to keep the sandbox, stops it, and waits until it has
+ * stopped. */
 int vendor_stop(struct sandbox_client *client, const char *id, int64_t *keep_s,
 		const struct stop *stop, struct error *err)
 {
@@ -644,11 +618,9 @@ int vendor_stop(struct sandbox_client *client, const char *id, int64_t *keep_s,
 	return rc;
 }
 
-/*
- * Returns 1 when the sandbox is gone, 0 while it is being deleted. ERR_BUSY:
+/* Returns 1 when the sandbox is gone, 0 while it is being deleted. ERR_BUSY:
  * nothing happens, so the request must be sent again (a status of 200 may come
- * from a proxy).
- */
+ * from a proxy). */
 static int check_ended(struct vendor_client *c, const char *id, int *looks,
 		       const struct stop *stop, struct error *err)
 {
@@ -690,10 +662,8 @@ static int confirm_ended(struct vendor_client *c, const char *id,
 	return rc > 0 ? 0 : -1;
 }
 
-/*
- * Deletes the sandbox. 409: its state is changing, perhaps by an earlier
- * request.
- */
+/* Deletes the sandbox. 409: its state is changing, perhaps by an earlier
+ * request. */
 int vendor_remove(struct sandbox_client *client, const char *id,
 		  const struct stop *stop, struct error *err)
 {

@@ -1,12 +1,9 @@
-/*
- * langsmith.c - LangSmith: creates, lists and deletes sandboxes and snapshots.
- */
+/* langsmith.c - LangSmith: creates, lists and deletes sandboxes and snapshots.
+ * */
 /* SPDX-License-Identifier: MIT */
-/*
- * A sandbox starts from a snapshot, which is found by name or built from an
+/* A sandbox starts from a snapshot, which is found by name or built from an
  * image (resolve_snapshot). The tables at the end contain the other special
- * cases of LangSmith; providers/kit does the rest.
- */
+ * cases of LangSmith; providers/kit does the rest. */
 #include "providers/langsmith/langsmith.h"
 
 #include <stdio.h>
@@ -21,15 +18,13 @@
 #include "providers/kit/lease.h"
 #include "sandbox/sandbox.h"
 
-/*
- * Two servers: the API at LANGSMITH_ENDPOINT, which creates and deletes
+/* Two servers: the API at LANGSMITH_ENDPOINT, which creates and deletes
  * sandboxes and stores snapshots, and the data plane, whose address is in each
  * sandbox's description. A sandbox's name is its id in every path. dcode uses
  * the label as the name, so a label cannot be used twice. Wire: what the SDKs
  * of Python at bc8dd672 and JavaScript 0.10.5 were seen to send, and the source
  * of npm langsmith 0.12.0 (2026-11-26), whose control plane is below
- * /api/v2/sandboxes.
- */
+ * /api/v2/sandboxes. */
 #define LANGSMITH_API "/api/v2/sandboxes"
 #define SNAPSHOTS LANGSMITH_API "/snapshots"
 #define ACCESS "proxy_config.access_control"
@@ -162,10 +157,8 @@ static const char *find_key(const struct settings *set, const char **project)
 	bool stored = settings_env_source(set, names[0]) == SOURCE_STORED;
 	const char *key = NULL;
 
-	/*
-	 * A stored key replaces the first name. A variable that is set only for
-	 * dcode takes precedence over it, whatever its name.
-	 */
+	/* A stored key replaces the first name. A variable that is set only for
+	 * dcode takes precedence over it, whatever its name. */
 	for (size_t i = 0; stored && i < sizeof(own) / sizeof(*own); i++) {
 		key = settings_env_plain(set, own[i]);
 		if (key && key[0])
@@ -177,11 +170,9 @@ static const char *find_key(const struct settings *set, const char **project)
 	return key;
 }
 
-/*
- * Sets the API's address. Paths are /api/v2/sandboxes/..., so an /api/v1 or
+/* Sets the API's address. Paths are /api/v2/sandboxes/..., so an /api/v1 or
  * /api at the end of the endpoint is removed, as the vendor's SDK does (npm
- * langsmith 0.12.0, 2026-11-26).
- */
+ * langsmith 0.12.0, 2026-11-26). */
 static int set_address(struct rest *api, const struct settings *set,
 		       struct error *err)
 {
@@ -229,21 +220,17 @@ static int langsmith_open(struct sandbox_client *client,
 	return 0;
 }
 
-/*
- * Appends the path of a list's first page. filter is URL-encoded:
- * "label=a%3Db".
- */
+/* Appends the path of a list's first page. filter is URL-encoded:
+ * "label=a%3Db". */
 static void add_list_path(struct buf *path, const char *list,
 			  const char *filter)
 {
 	buf_addf(path, "%s?page_size=%d&%s", list, PAGE, filter);
 }
 
-/*
- * Implements vendor_pages.next. Newer servers answer {"items":[...],
+/* Implements vendor_pages.next. Newer servers answer {"items":[...],
  * "next_cursor":C}. Older ones ignore page_size, choose their own page size,
- * and need an offset.
- */
+ * and need an offset. */
 static void next_path(struct buf *path, const char *first, const cJSON *page,
 		      int64_t seen)
 {
@@ -429,10 +416,8 @@ static int post_build(struct vendor_client *c, const char *name, char **id,
 	return *id ? 0 : -1;
 }
 
-/*
- * Finds the snapshot or builds it. If the build is refused, it searches again,
- * since another client may build the same snapshot.
- */
+/* Finds the snapshot or builds it. If the build is refused, it searches again,
+ * since another client may build the same snapshot. */
 static int find_or_build(struct vendor_client *c, struct snapshot_search *f,
 			 const struct stop *stop, struct error *err)
 {
@@ -460,10 +445,8 @@ static int find_or_build(struct vendor_client *c, struct snapshot_search *f,
 	}
 }
 
-/*
- * Sets *id (owned by the caller) to the snapshot to start from: found by name,
- * or built if it does not exist.
- */
+/* Sets *id (owned by the caller) to the snapshot to start from: found by name,
+ * or built if it does not exist. */
 static int resolve_snapshot(struct vendor_client *c,
 			    const struct sandbox_spec *spec, char **id,
 			    const struct stop *stop, struct error *err)
@@ -544,10 +527,8 @@ static int langsmith_snapshot(struct sandbox *sb, const char *name,
 	return rc;
 }
 
-/*
- * Adds the network rules. The server accepts only one of the two lists. If a
- * list allows something, everything else is blocked.
- */
+/* Adds the network rules. The server accepts only one of the two lists. If a
+ * list allows something, everything else is blocked. */
 static int add_network(const struct vendor_client *c,
 		       const struct sandbox_spec *spec, cJSON *body,
 		       struct error *err)
@@ -597,10 +578,8 @@ static double whole_minutes(int64_t seconds)
 	return (double)(whole * 60);
 }
 
-/*
- * Sets the lifetime. The sandbox stops after being idle for its lifetime, and
- * is deleted later.
- */
+/* Sets the lifetime. The sandbox stops after being idle for its lifetime, and
+ * is deleted later. */
 static int add_life(const struct vendor_client *c,
 		    const struct sandbox_spec *spec, cJSON *body,
 		    struct error *err)
@@ -688,10 +667,8 @@ static int start_sandbox(struct sandbox *sb, const char *id, cJSON **answer,
 	return vendor_ask(sb->client->priv, id, &ask, NULL, stop, err);
 }
 
-/*
- * Changes a time of the sandbox, rounded up to whole minutes as the server
- * requires.
- */
+/* Changes a time of the sandbox, rounded up to whole minutes as the server
+ * requires. */
 static int set_seconds(struct vendor_client *c, const char *id,
 		       const char *member, int64_t seconds,
 		       const struct stop *stop, struct error *err)
@@ -716,10 +693,8 @@ static int hold_stopped(struct vendor_client *c, const char *id,
 			   err);
 }
 
-/*
- * Returns 1 if the sandbox runs, else 0. Checked first, because a request to
- * the data plane would wake a sandbox that somebody has stopped.
- */
+/* Returns 1 if the sandbox runs, else 0. Checked first, because a request to
+ * the data plane would wake a sandbox that somebody has stopped. */
 static int is_ready(struct sandbox *sb, const struct stop *stop,
 		    struct error *err)
 {
@@ -780,10 +755,8 @@ static bool is_label(const char *name)
 	       strspn(name + 6, "abcdefghijklmnopqrstuvwxyz234567") == 8;
 }
 
-/*
- * Sets the label for older servers, which report no labels. The name is the
- * label.
- */
+/* Sets the label for older servers, which report no labels. The name is the
+ * label. */
 static void add_label(const cJSON *item, struct sandbox_info *info)
 {
 	(void)item;
@@ -791,11 +764,9 @@ static void add_label(const cJSON *item, struct sandbox_info *info)
 		info->label = info->id;
 }
 
-/*
- * Builds the path of the list. The filter is a label, "key" or "key=value" (npm
+/* Builds the path of the list. The filter is a label, "key" or "key=value" (npm
  * langsmith 0.12.0, BoxListParams). Older servers ignore it, so the kit
- * compares labels again.
- */
+ * compares labels again. */
 static void list_path(const struct vendor_client *c, struct buf *path,
 		      const char *label, const char *value)
 {
@@ -812,12 +783,10 @@ static void list_path(const struct vendor_client *c, struct buf *path,
 	buf_release(&filter);
 }
 
-/*
- * Per hour: 0.0384 LCU for a vCPU, 0.0123 LCU for a GiB of memory, 0.000123 LSU
+/* Per hour: 0.0384 LCU for a vCPU, 0.0123 LCU for a GiB of memory, 0.000123 LSU
  * for a GiB of disk. An LCU costs $1.50, an LSU $1.00
  * (www.langchain.com/pricing, as of 2026-09-28). What the account includes is
- * not subtracted.
- */
+ * not subtracted. */
 static const struct rates rates = {
 	.vcpu = RATES_HOUR(0.0384 * 1.5),
 	.gib = RATES_HOUR(0.0123 * 1.5),

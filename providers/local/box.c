@@ -98,10 +98,8 @@ static bool exists(const char *path)
 	return stat(path, &st) == 0;
 }
 
-/*
- * Adds /usr, and /bin, /lib and so on: as links on systems with a merged /usr,
- * else as directories.
- */
+/* Adds /usr, and /bin, /lib and so on: as links on systems with a merged /usr,
+ * else as directories. */
 static void add_root(struct words *w)
 {
 	static const char *const names[] = { "/bin",   "/sbin",  "/lib",
@@ -121,13 +119,11 @@ static void add_root(struct words *w)
 	}
 }
 
-/*
- * Adds /proc. If root starts dcode, the sandbox's user is the host's root
+/* Adds /proc. If root starts dcode, the sandbox's user is the host's root
  * without capabilities, and much of /proc checks only the owner. bubblewrap 0.8
  * then leaves /proc/sys writable, and kernel.core_pattern runs programs on the
  * host (seen 2026-11; local_test.c tries it). So all of it becomes read-only,
- * and files that only root may read are hidden.
- */
+ * and files that only root may read are hidden. */
 static void add_proc(struct words *w)
 {
 	static const char *const hidden[] = { "kallsyms", "keys", "key-users",
@@ -171,11 +167,9 @@ static void add_tmpfs(struct words *w, const char *path, uint64_t size)
 	words_add(w, "--tmpfs", path, NULL);
 }
 
-/*
- * Adds namespaces, privileges, system directories, /proc, /dev and /tmp. /dev
+/* Adds namespaces, privileges, system directories, /proc, /dev and /tmp. /dev
  * and /tmp are file systems in memory; each is limited to half of memory (0: no
- * limit).
- */
+ * limit). */
 static void args_system(struct words *w, bool network, uint64_t memory)
 {
 	words_add(w, "--unshare-all", "--unshare-user", NULL);
@@ -219,10 +213,8 @@ static const struct etc_file etc_files[] = {
 	  "services: files\nprotocols: files\n" },
 };
 
-/*
- * Parts of this machine's /etc that the sandbox sees: no secrets (not
- * /etc/ssl/private), no users.
- */
+/* Parts of this machine's /etc that the sandbox sees: no secrets (not
+ * /etc/ssl/private), no users. */
 static const char *const host_etc[] = {
 	"/etc/alternatives",
 	"/etc/ca-certificates",
@@ -283,10 +275,8 @@ static int args_etc(struct words *w, bool network, int *fds, size_t *n,
 	return 0;
 }
 
-/*
- * Writes text to an existing file. False if it does not exist or cannot be
- * written.
- */
+/* Writes text to an existing file. False if it does not exist or cannot be
+ * written. */
 static bool write_file(const char *dir, const char *name, const char *text)
 {
 	char *path = path_join(dir, name);
@@ -310,10 +300,8 @@ static bool has_word(struct str words, char sep, const char *word)
 	return false;
 }
 
-/*
- * Returns the directory in which groups with this controller can be created,
- * owned by the caller, or NULL.
- */
+/* Returns the directory in which groups with this controller can be created,
+ * owned by the caller, or NULL. */
 static char *parent_of(const char *controller)
 {
 	struct buf text = BUF_INIT(1 << 16);
@@ -335,10 +323,9 @@ static char *parent_of(const char *controller)
 					  (int)path.len, path.ptr);
 		else if (!list.len &&
 			 access("/sys/fs/cgroup/cgroup.procs", F_OK) == 0)
-			/*
-			 * Next to dcode's own group, not below it: cgroup 2
+			/* Next to dcode's own group, not below it: cgroup 2
 			 * does not allow groups below one that has processes.
-			 */
+			 * */
 			found = xasprintf("/sys/fs/cgroup%.*s/..",
 					  (int)path.len, path.ptr);
 	}
@@ -346,10 +333,8 @@ static char *parent_of(const char *controller)
 	return found;
 }
 
-/*
- * Removes groups that killed dcodes left behind. The kernel refuses to remove
- * those in use.
- */
+/* Removes groups that killed dcodes left behind. The kernel refuses to remove
+ * those in use. */
 static void remove_orphans(const char *parent)
 {
 	DIR *dir = opendir(parent);
@@ -365,10 +350,8 @@ static void remove_orphans(const char *parent)
 		closedir(dir);
 }
 
-/*
- * Creates a group and writes the limit to file (cgroup 2) or old_file (cgroup
- * 1). Returns its path, owned by the caller; NULL if no limit is possible.
- */
+/* Creates a group and writes the limit to file (cgroup 2) or old_file (cgroup
+ * 1). Returns its path, owned by the caller; NULL if no limit is possible. */
 static char *make_group(const char *controller, const char *file,
 			const char *old_file, uint64_t limit)
 {
@@ -413,10 +396,8 @@ static void cgroup_open(struct cgroup *c, const struct jail_limits *limits)
 				     limits->processes);
 }
 
-/*
- * Adds the process and its descendants, since bubblewrap has already started
- * some.
- */
+/* Adds the process and its descendants, since bubblewrap has already started
+ * some. */
 static void add_tree(const struct cgroup *c, pid_t pid, int depth)
 {
 	char text[64];
@@ -549,10 +530,8 @@ static uint64_t disk_measure(const char *dir, const char *other, int64_t ms)
 	return measure_dirs(dirs, &limit);
 }
 
-/*
- * True if the usage is over the limit and growing. A command that deletes files
- * is not killed.
- */
+/* True if the usage is over the limit and growing. A command that deletes files
+ * is not killed. */
 static bool is_over(struct disk_watch *d, const struct stop *stop)
 {
 	uint64_t now = measure_dirs(d->dirs, stop);
@@ -652,10 +631,8 @@ static void read_message(int fd, struct buf *message)
 		buf_add(message, room, (size_t)n);
 }
 
-/*
- * Receives one message of this length from the supervisor or a runner. Returns
- * 1, 0 if the other side has ended, or -1.
- */
+/* Receives one message of this length from the supervisor or a runner. Returns
+ * 1, 0 if the other side has ended, or -1. */
 static int box_receive(int fd, void *message, size_t len,
 		       const struct stop *stop, struct error *err)
 {
@@ -714,10 +691,8 @@ static void add_box(struct words *w, const struct box *b)
 	snprintf(guard, sizeof(guard), "%d", AT_GUARD);
 	snprintf(git, sizeof(git), "%d", AT_GIT);
 	words_add(w, "--bind", b->home, "/home/user", NULL);
-	/*
-	 * First the mounts that may contain the bound directory or the
-	 * repository.
-	 */
+	/* First the mounts that may contain the bound directory or the
+	 * repository. */
 	if (b->tree)
 		words_add(w, "--ro-bind", b->tree, b->tree, NULL);
 	if (b->git)
@@ -739,9 +714,8 @@ static int guard_fd(const struct guard *g, struct error *err)
 	return args_fd(text.ptr, text.len, err);
 }
 
-/*
- * True if something is mounted below /var/tmp. Otherwise it is a link to /tmp.
- */
+/* True if something is mounted below /var/tmp. Otherwise it is a link to /tmp.
+ * */
 static bool needs_var_tmp(const struct box *b)
 {
 	static const char place[] = "/var/tmp/";
@@ -754,11 +728,9 @@ static bool needs_var_tmp(const struct box *b)
 	return false;
 }
 
-/*
- * Starts bubblewrap. --die-with-parent is not used: it applies to the starting
+/* Starts bubblewrap. --die-with-parent is not used: it applies to the starting
  * thread, which may end long before the sandbox. Instead the supervisor ends
- * with its socket, which the kernel closes however dcode ends.
- */
+ * with its socket, which the kernel closes however dcode ends. */
 static int spawn_box(struct box *b, const struct local *l, bool network,
 		     int sock, int messages, struct error *err)
 {
@@ -811,10 +783,8 @@ static int write_mark(struct box *b, const char *dir, struct error *err)
 	return 0;
 }
 
-/*
- * Measures the disk usage before the first command. A bound directory is the
- * user's, so only what is added later counts.
- */
+/* Measures the disk usage before the first command. A bound directory is the
+ * user's, so only what is added later counts. */
 static void measure_start(struct box *b, const struct local *l, bool is_bound)
 {
 	uint64_t used =
@@ -927,10 +897,8 @@ void box_stop(struct box *b)
 
 void box_free(struct box *b, struct pipe_reaper *reaper)
 {
-	/*
-	 * Stop it first: a running command could take the name of a removed
-	 * placeholder.
-	 */
+	/* Stop it first: a running command could take the name of a removed
+	 * placeholder. */
 	if (b->guard || b->group.memory || b->group.pids)
 		box_stop(b);
 	guard_free(b->git);
@@ -1011,10 +979,8 @@ static bool has_name(const char *variable, const char *const *list, size_t n)
 	return false;
 }
 
-/*
- * Appends directory, command and environment. The environment contains no
- * variables of the user, except those that the settings list.
- */
+/* Appends directory, command and environment. The environment contains no
+ * variables of the user, except those that the settings list. */
 static int add_strings(const struct sandbox *sb, const struct exec_request *req,
 		       struct buf *b, struct error *err)
 {
@@ -1045,11 +1011,9 @@ static int add_strings(const struct sandbox *sb, const struct exec_request *req,
 	return buf_check(b, "the command with its environment", err);
 }
 
-/*
- * Waits up to ms for the runner's reply. If there is none, either a command has
+/* Waits up to ms for the runner's reply. If there is none, either a command has
  * killed the runner, which counts as death by SIGKILL, or the whole sandbox has
- * ended.
- */
+ * ended. */
 static int receive_reply(const struct box *b, int control, int ms,
 			 struct jail_reply *reply, struct error *err)
 {
@@ -1066,10 +1030,8 @@ static int receive_reply(const struct box *b, int control, int ms,
 	return 0;
 }
 
-/*
- * Makes the runner kill the command's processes. If they fork faster than they
- * can be killed, the whole sandbox is stopped.
- */
+/* Makes the runner kill the command's processes. If they fork faster than they
+ * can be killed, the whole sandbox is stopped. */
 static void cancel_command(const struct box *b, int control)
 {
 	struct jail_reply reply = { 0 };
@@ -1081,10 +1043,8 @@ static void cancel_command(const struct box *b, int control)
 		shutdown(b->sock, SHUT_RDWR);
 }
 
-/*
- * Reads the runner's reply. It is checked, because a command may control the
- * sandbox.
- */
+/* Reads the runner's reply. It is checked, because a command may control the
+ * sandbox. */
 static int parse_reply(const struct jail_reply *reply, const char *cwd,
 		       struct exec_result *res, struct error *err)
 {
@@ -1129,10 +1089,8 @@ static int follow_command(struct sandbox *sb, struct pump *pump, int control,
 	return pump_rest(pump, err);
 }
 
-/*
- * Like follow_command(), while the disk usage is watched: there is no other
- * limit for the total size of files.
- */
+/* Like follow_command(), while the disk usage is watched: there is no other
+ * limit for the total size of files. */
 static int follow_watched(struct sandbox *sb, struct pump *pump, int control,
 			  struct exec_result *res, const struct stop *stop,
 			  struct error *err)

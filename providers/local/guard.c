@@ -35,10 +35,8 @@
 #include "config/protect.h"
 #include "providers/local/local.h"
 
-/*
- * What a directory of the tree is to git. This decides which names in it are
- * relevant.
- */
+/* What a directory of the tree is to git. This decides which names in it are
+ * relevant. */
 enum node_kind {
 	NODE_TREE, /* an ordinary directory */
 	NODE_GIT,  /* .git, or one of .git/modules */
@@ -61,11 +59,9 @@ struct node {
 	bool bare;       /* a git repository without .git */
 };
 
-/*
- * The known directories. The tree is walked once, without following links.
+/* The known directories. The tree is walked once, without following links.
  * Later only directories with a changed ctime are listed again. Directories are
- * ordered by depth.
- */
+ * ordered by depth. */
 struct watch { /* zero-initialise */
 	int root;
 	char *root_path; /* owned, absolute, without links */
@@ -81,12 +77,10 @@ struct watch { /* zero-initialise */
 	void *arg;
 };
 
-/*
- * Paths in root that a git config names: core.hooksPath, include.path and the
+/* Paths in root that a git config names: core.hooksPath, include.path and the
  * keys of programs. The user pointed git to a place that the model may write.
  * All paths are relative to root, without "." and "..". Included files are
- * read, too.
- */
+ * read, too. */
 enum named_kind {
 	NAMED_PROGRAM, /* the value may be a command, not a file */
 	NAMED_CONFIG,  /* a config, read by git as soon as it exists */
@@ -94,10 +88,8 @@ enum named_kind {
 };
 
 enum {
-	/*
-	 * bubblewrap reads the mount table again for each mount: 300 take 0.2
-	 * s, 1000 take 2.6 s (0.8.0 on one core).
-	 */
+	/* bubblewrap reads the mount table again for each mount: 300 take 0.2
+	 * s, 1000 take 2.6 s (0.8.0 on one core). */
 	MOUNTS_MAX = 400,
 	NAMES_MAX = 20, /* names listed in one message */
 	NODES_MAX = 100000,
@@ -105,19 +97,16 @@ enum {
 	GITFILE_MAX = 4096,
 	CONFIG_MAX = 1 << 20, /* bytes of a git config */
 	INCLUDES_MAX = 4,     /* depth of configs that include each other */
-	/*
-	 * Kernels update ctime in steps of up to 10 ms: a directory that
+	/* Kernels update ctime in steps of up to 10 ms: a directory that
 	 * changed just before it was listed may change again in the same step.
-	 */
+	 * */
 	STEP_NS = 100000000,
 };
 
-/*
- * Relevant names in git's directories; the first matching row counts. Git
+/* Relevant names in git's directories; the first matching row counts. Git
  * writes through links: if .git/COMMIT_EDITMSG or .git/logs/HEAD is a link to
  * ~/.bashrc, the user's next commit writes the model's text there. During a
- * rebase, git runs its lines `exec ...`.
- */
+ * rebase, git runs its lines `exec ...`. */
 static const struct git_rule {
 	enum node_kind in;
 	mode_t type;         /* S_IFDIR, S_IFLNK, or 0: any */
@@ -233,10 +222,8 @@ static void set_node(struct watch *w, const char *path, enum node_kind kind,
 
 /* NOLINTEND(clang-analyzer-core.NullDereference) */
 
-/*
- * Resolves a link. Returns its target relative to the root if that is inside,
- * owned by the caller, or NULL.
- */
+/* Resolves a link. Returns its target relative to the root if that is inside,
+ * owned by the caller, or NULL. */
 static char *watch_resolve(const struct watch *w, const char *path)
 {
 	char *whole = path_join(w->root_path, path);
@@ -251,10 +238,8 @@ static char *watch_resolve(const struct watch *w, const char *path)
 	return inside;
 }
 
-/*
- * Returns the path in a .git that is a file ("gitdir: ../x"), owned by the
- * caller, or NULL.
- */
+/* Returns the path in a .git that is a file ("gitdir: ../x"), owned by the
+ * caller, or NULL. */
 static char *read_gitfile(const struct watch *w, const char *path)
 {
 	const char *slash = strrchr(path, '/');
@@ -274,10 +259,8 @@ static char *read_gitfile(const struct watch *w, const char *path)
 	return xasprintf("%.*s%s", dir, path, text + 8);
 }
 
-/*
- * Follows a .git that is a link, or a file that names a directory. If that
- * directory is in the tree, it is treated as a .git, too.
- */
+/* Follows a .git that is a link, or a file that names a directory. If that
+ * directory is in the tree, it is treated as a .git, too. */
 static void follow_git(struct watch *w, const char *path)
 {
 	const char *slash = strrchr(path, '/');
@@ -318,10 +301,8 @@ static void add_leaf(struct watch *w, const char *path, const struct stat *st)
 	add_name(w, path, NODE_LEAF, st);
 }
 
-/*
- * Records a directory to list. A new one that belongs to git is reported
- * itself.
- */
+/* Records a directory to list. A new one that belongs to git is reported
+ * itself. */
 static void add_directory(struct watch *w, const char *path,
 			  enum node_kind kind, const struct stat *st)
 {
@@ -348,10 +329,8 @@ static void check_in_tree(struct watch *w, const char *path, const char *name,
 	}
 }
 
-/*
- * True if the rule matches. A pattern is a whole name, or a prefix followed by
- * "*".
- */
+/* True if the rule matches. A pattern is a whole name, or a prefix followed by
+ * "*". */
 static bool rule_fits(const struct git_rule *r, enum node_kind in,
 		      const char *name, const struct stat *st)
 {
@@ -428,11 +407,9 @@ static bool has_entry(int dir, const char *name)
 	return fstatat(dir, name, &st, AT_SYMLINK_NOFOLLOW) == 0;
 }
 
-/*
- * Detects a bare repository. Any directory with HEAD, objects and refs is one,
+/* Detects a bare repository. Any directory with HEAD, objects and refs is one,
  * and git obeys its config if it is the working directory. The same is true of
- * HEAD and commondir, with the config of the directory that commondir names.
- */
+ * HEAD and commondir, with the config of the directory that commondir names. */
 static void note_bare(struct watch *w, size_t at, int dir)
 {
 	struct node *node = &w->nodes[at];
@@ -591,10 +568,8 @@ struct gitconfig_reader {
 	int depth;
 };
 
-/*
- * Joins paths: "a/c" from "a/b" and "../c". Owned by the caller; NULL if the
- * result is outside of the root.
- */
+/* Joins paths: "a/c" from "a/b" and "../c". Owned by the caller; NULL if the
+ * result is outside of the root. */
 static char *join_inside(const char *root, const char *base, const char *name)
 {
 	size_t len = strlen(root);
@@ -627,10 +602,8 @@ static char *join_inside(const char *root, const char *base, const char *name)
 	return whole;
 }
 
-/*
- * Returns the directory part, owned by the caller; "" for a path without a
- * slash.
- */
+/* Returns the directory part, owned by the caller; "" for a path without a
+ * slash. */
 static char *directory_of(const char *path)
 {
 	const char *slash = strrchr(path, '/');
@@ -640,9 +613,8 @@ static char *directory_of(const char *path)
 
 static void read_config(struct gitconfig_reader *r, const char *path);
 
-/*
- * Reports a value that names a file, and reads it if it is an included config.
- */
+/* Reports a value that names a file, and reads it if it is an included config.
+ * */
 static void name_file(struct gitconfig_reader *r, const char *base,
 		      const char *value, enum named_kind kind)
 {
@@ -690,10 +662,8 @@ static void read_key(struct gitconfig_reader *r, const char *dir,
 	}
 }
 
-/*
- * Parses one line "key = value" of a config. Values that continue on the next
- * line are not supported.
- */
+/* Parses one line "key = value" of a config. Values that continue on the next
+ * line are not supported. */
 static void read_line(struct gitconfig_reader *r, const char *dir,
 		      struct str line)
 {
@@ -817,11 +787,9 @@ static void add_mount(struct plan *p, const char *path, bool writable)
 	free(whole);
 }
 
-/*
- * Makes an existing name read-only. A mount on a link would cover its target,
+/* Makes an existing name read-only. A mount on a link would cover its target,
  * so the target becomes read-only. The link itself can be replaced, which
- * guard_check() reports.
- */
+ * guard_check() reports. */
 static void protect(struct plan *p, const char *path, const struct stat *st)
 {
 	char *target;
@@ -864,10 +832,8 @@ static void protect_name(struct plan *p, const char *dir, const char *name,
 	free(path);
 }
 
-/*
- * Protects a file that git's config names, a hooksPath or an include.path. If
- * it is missing, it can only get a placeholder if its directory exists.
- */
+/* Protects a file that git's config names, a hooksPath or an include.path. If
+ * it is missing, it can only get a placeholder if its directory exists. */
 static void add_named(void *arg, const char *path, enum named_kind kind)
 {
 	struct plan *p = arg;
@@ -882,10 +848,8 @@ static void add_named(void *arg, const char *path, enum named_kind kind)
 	free(dir);
 }
 
-/*
- * Protects all names for which git runs programs. commondir is among them,
- * because it moves the others to a place that the model chooses.
- */
+/* Protects all names for which git runs programs. commondir is among them,
+ * because it moves the others to a place that the model chooses. */
 static void add_git(struct plan *p, const char *path)
 {
 	if (path[0])
@@ -951,10 +915,8 @@ static void add_words(struct buf *out, const char *option, const char *from,
 	buf_add(out, to, strlen(to) + 1);
 }
 
-/*
- * Writes the arguments sorted by path, so that a directory's mount comes before
- * those inside it.
- */
+/* Writes the arguments sorted by path, so that a directory's mount comes before
+ * those inside it. */
 static int write_arguments(struct plan *p, struct error *err)
 {
 	struct guard *g = p->g;
@@ -970,10 +932,8 @@ static int write_arguments(struct plan *p, struct error *err)
 		char *to = path_join(g->inside, p->list[i].path);
 		struct stat st;
 
-		/*
-		 * Some placeholders could not be made. The sandbox runs as the
-		 * same user, so it cannot make these names either.
-		 */
+		/* Some placeholders could not be made. The sandbox runs as the
+		 * same user, so it cannot make these names either. */
 		if (lstat(from, &st) == 0)
 			add_words(&out,
 				  p->list[i].writable ? "--bind-try"
@@ -1017,10 +977,8 @@ static int apply_plan(struct guard *g, struct plan *p, struct error *err)
 	return rc;
 }
 
-/*
- * Walks the tree and begins the record of placeholders, whose lock is held
- * until apply_plan().
- */
+/* Walks the tree and begins the record of placeholders, whose lock is held
+ * until apply_plan(). */
 static int open_parts(struct guard **opened, const struct guard_request *r,
 		      const struct stop *stop, struct error *err)
 {

@@ -54,12 +54,10 @@ enum { OURS = (int)AUDIT_ARCH_AARCH64, X32 = 0x40000000 };
 enum { OURS = 0, X32 = 0 };
 
 #endif
-/*
- * System calls that no ordinary program needs and that namespaces do not
+/* System calls that no ordinary program needs and that namespaces do not
  * restrict. Keyrings belong to users, the others had many vulnerabilities, and
  * io_uring could open files without this filter. libuv and glibc have fallbacks
- * if these calls fail.
- */
+ * if these calls fail. */
 static const int denied[] = {
 	SYS_add_key,         SYS_bpf,
 	SYS_io_uring_enter,  SYS_io_uring_register,
@@ -69,13 +67,11 @@ static const int denied[] = {
 	SYS_userfaultfd,
 };
 
-/*
- * A file with the setuid or setgid bit in a directory of the user gives the
+/* A file with the setuid or setgid bit in a directory of the user gives the
  * rights of its owner to anybody who runs it on the host. So commands cannot
  * set these bits. The filter sees numbers, not what a path names, so
  * directories cannot get the bits either (mkdir() ignores them; those of a
- * setgid parent are inherited).
- */
+ * setgid parent are inherited). */
 enum {
 	SUPERVISOR_FD = 3,
 	KILL_MS = 2000, /* to kill all processes of a command */
@@ -114,10 +110,8 @@ static const struct {
 			 (unsigned)(i) * sizeof(uint64_t))
 #define ANY_BIT(bits, yes, no)                                                 \
 	BPF_JUMP(BPF_JMP | BPF_JSET | BPF_K, (unsigned)(bits), yes, no)
-/*
- * Refuse calls of another architecture, such as i386 on x86_64: their numbers
- * differ.
- */
+/* Refuse calls of another architecture, such as i386 on x86_64: their numbers
+ * differ. */
 static const struct sock_filter head[] = {
 	LOAD(arch),
 	EQUAL(OURS, 1, 0),
@@ -127,10 +121,8 @@ static const struct sock_filter head[] = {
 	FAIL(ENOSYS),
 };
 
-/*
- * Refuses to type into a terminal, and sockets that a network namespace does
- * not restrict. AF_VSOCK leads out of a virtual machine.
- */
+/* Refuses to type into a terminal, and sockets that a network namespace does
+ * not restrict. AF_VSOCK leads out of a virtual machine. */
 static const struct sock_filter tail[] = {
 	EQUAL(SYS_ioctl, 0, 5),
 	LOAD(args[1]), /* little-endian: the low half comes first */
@@ -156,13 +148,11 @@ enum {
 	MODE_STEPS = 7,
 };
 
-/*
- * Blocks abstract sockets of other processes. They belong to the network
+/* Blocks abstract sockets of other processes. They belong to the network
  * namespace, so with the host's network those of the host's services can be
  * reached, and some of these start programs (containerd, CVE-2020-15257).
  * Landlock since ABI 6 (Linux 6.12, include/uapi/linux/landlock.h, 2026-11) can
- * block them. Without it, network = "full" includes them.
- */
+ * block them. Without it, network = "full" includes them. */
 static void keep_apart(void)
 {
 	enum { ABSTRACT_SOCKETS = 1 << 0, CREATE = 444, RESTRICT_SELF = 446 };
@@ -179,10 +169,8 @@ static void keep_apart(void)
 	close(fd);
 }
 
-/*
- * Appends MODE_STEPS instructions that return EPERM if this call sets one of
- * the bits. They leave the call's number loaded.
- */
+/* Appends MODE_STEPS instructions that return EPERM if this call sets one of
+ * the bits. They leave the call's number loaded. */
 static size_t add_mode(struct sock_filter *code, int number, int mode,
 		       int flags)
 {
@@ -201,10 +189,8 @@ static size_t add_mode(struct sock_filter *code, int number, int mode,
 	return MODE_STEPS;
 }
 
-/*
- * Installs the filter for the system calls of this process and its children.
- * Returns 0 or -1.
- */
+/* Installs the filter for the system calls of this process and its children.
+ * Returns 0 or -1. */
 static int jail_filter(void)
 {
 	struct sock_filter
@@ -221,10 +207,8 @@ static int jail_filter(void)
 			(struct sock_filter)EQUAL(denied[i], 0, 1);
 		code[program.len++] = (struct sock_filter)FAIL(EPERM);
 	}
-	/*
-	 * The mode of openat2() is in memory, which a filter cannot read. Its
-	 * callers fall back to openat().
-	 */
+	/* The mode of openat2() is in memory, which a filter cannot read. Its
+	 * callers fall back to openat(). */
 	code[program.len++] = (struct sock_filter)EQUAL(OPENAT2, 0, 1);
 	code[program.len++] = (struct sock_filter)FAIL(ENOSYS);
 	for (size_t i = 0; i < MODES; i++)
@@ -264,10 +248,9 @@ static void apply_limits(const struct jail_limits *limits)
 	set_limit(RLIMIT_NPROC, limits->processes);
 }
 
-/*
- * Waits until the command exits and returns its exit status. Returns -1 when
+/* Waits until the command exits and returns its exit status. Returns -1 when
  * the control socket becomes readable or closes: dcode cancelled the command.
- */
+ * */
 static int wait_command(pid_t child, int control, int children)
 {
 	struct pollfd set[2] = { { .fd = control, .events = POLLIN },
@@ -304,10 +287,8 @@ static bool has_setup_env(char *const *env)
 	return stat(path, &st) == 0 && st.st_uid == geteuid();
 }
 
-/*
- * Runs a command and replies when it has ended. strings: directory, command,
- * environment, NULL.
- */
+/* Runs a command and replies when it has ended. strings: directory, command,
+ * environment, NULL. */
 static void run_command(const struct jail_order *order, char **strings,
 			const int fds[JAIL_FDS])
 {
@@ -358,10 +339,8 @@ static void run_command(const struct jail_order *order, char **strings,
 		send_reply(control, REPLY_KILLED, proc_kill_below(KILL_MS));
 }
 
-/*
- * Reads the strings as a NULL-terminated array, which is never freed: the
- * runner needs them until it ends. NULL if there are fewer than two.
- */
+/* Reads the strings as a NULL-terminated array, which is never freed: the
+ * runner needs them until it ends. NULL if there are fewer than two. */
 static char **read_strings(int fd)
 {
 	struct stat st;
@@ -389,10 +368,8 @@ static char **read_strings(int fd)
 	return list;
 }
 
-/*
- * Forks the process that runs one command, and closes the descriptors in this
- * one.
- */
+/* Forks the process that runs one command, and closes the descriptors in this
+ * one. */
 static void start_runner(const struct jail_order *order, int fds[JAIL_FDS])
 {
 	pid_t pid = fork();
@@ -419,10 +396,8 @@ static void start_runner(const struct jail_order *order, int fds[JAIL_FDS])
 			close(fds[i]);
 }
 
-/*
- * Returns 1 for an order, 0 if there is none yet, -1 if dcode closed the
- * socket.
- */
+/* Returns 1 for an order, 0 if there is none yet, -1 if dcode closed the
+ * socket. */
 static int receive_order(struct jail_order *order, int fds[JAIL_FDS])
 {
 	union {
@@ -479,10 +454,8 @@ static int serve_orders(void)
 	}
 }
 
-/*
- * Closes what this process inherited (descriptors, keyring) and forbids ptrace,
- * so that a command cannot reach it.
- */
+/* Closes what this process inherited (descriptors, keyring) and forbids ptrace,
+ * so that a command cannot reach it. */
 static int seal_process(int fd)
 {
 	int null = open("/dev/null", O_RDWR);

@@ -256,10 +256,8 @@ static void local_meta_release(struct local_meta *m)
 	m->bind = NULL;
 }
 
-/*
- * Returns the process id in the name of a run.PID.START file, or 0 if that
- * process has ended.
- */
+/* Returns the process id in the name of a run.PID.START file, or 0 if that
+ * process has ended. */
 static pid_t parse_mark(const char *name)
 {
 	unsigned long long started;
@@ -272,7 +270,6 @@ static pid_t parse_mark(const char *name)
 	return proc_started(pid) == started ? pid : 0;
 }
 
-/* Counting and ending the bubblewraps of a sandbox. */
 /* Returns how many bubblewraps run from dir. */
 static int local_running(const char *dir)
 {
@@ -287,10 +284,8 @@ static int local_running(const char *dir)
 	return n;
 }
 
-/*
- * Kills all processes in the sandbox. bubblewrap's own process then ends by
- * itself.
- */
+/* Kills all processes in the sandbox. bubblewrap's own process then ends by
+ * itself. */
 static int end_one(pid_t pid, const struct stop *stop, struct error *err)
 {
 	struct proc_tree tree = { .root = pid, .spare_root = true };
@@ -346,10 +341,8 @@ static void report_one(struct sandbox_client *client, const char *id,
 	struct local_meta m = { 0 };
 	struct sandbox_info info = { .id = id, .label = id, .image = "" };
 
-	/*
-	 * There is no sandbox.json if dcode was killed while it made or removed
-	 * the sandbox. Then anybody who may write here counts as the owner.
-	 */
+	/* There is no sandbox.json if dcode was killed while it made or removed
+	 * the sandbox. Then anybody who may write here counts as the owner. */
 	if (local_meta_read(dir, &m, &ignored) < 0)
 		snprintf(m.owner, sizeof(m.owner), "%s", owner ? owner : "");
 	info.owner = m.owner;
@@ -450,11 +443,9 @@ static int64_t lifetime_of(const struct local *l,
 	return l->lifetime_s > 0 ? l->lifetime_s : LIFETIME_S;
 }
 
-/*
- * Guards the user's directory. If its repository is outside of it, the
+/* Guards the user's directory. If its repository is outside of it, the
  * repository is mounted and guarded, too. Both then have their own paths in the
- * sandbox, which git needs.
- */
+ * sandbox, which git needs. */
 static int guard_bound(struct box *b, const struct settings *set,
 		       const char *dir, const char *label,
 		       const struct stop *stop, struct error *err)
@@ -583,10 +574,8 @@ out:
 	return rc;
 }
 
-/*
- * Checks that the bound directory is still the same: another sandbox that may
- * write its parent could have replaced it by a link.
- */
+/* Checks that the bound directory is still the same: another sandbox that may
+ * write its parent could have replaced it by a link. */
 static int check_bind(const struct sandbox *sb, const char *dir,
 		      struct error *err)
 {

@@ -13,20 +13,16 @@
 #include "sandbox/bind.h"
 #include "sandbox/sandbox.h"
 
-/*
- * local.c is the provider, box.c one running bubblewrap, jail.c the process in
+/* local.c is the provider, box.c one running bubblewrap, jail.c the process in
  * it. guard.c and record.c protect a bound directory of the user. none.c is the
- * provider without a sandbox; pipes.c serves both.
- */
+ * provider without a sandbox; pipes.c serves both. */
 
 /* pipes.c */
 
-/*
- * A thread for what remains after a call. It reads and drops what background
+/* A thread for what remains after a call. It reads and drops what background
  * children still print (else they would block, or die of SIGPIPE), and reaps
  * processes that end later. Started when first needed. Any thread may add to
- * it.
- */
+ * it. */
 struct pipe_reaper {
 	pthread_mutex_t lock;
 	pthread_t thread;
@@ -46,9 +42,8 @@ void pipe_reaper_reap(struct pipe_reaper *r, pid_t pid);
 void pipe_reaper_release(struct pipe_reaper *r);
 
 struct pump {
-	/*
-	 * Filled by pump_open(). Our ends are non-blocking and close-on-exec.
-	 */
+	/* Filled by pump_open(). Our ends are non-blocking and close-on-exec.
+	 * */
 	int theirs[3]; /* the command's stdin, stdout, stderr; -1: /dev/null */
 	int in;        /* our ends; -1 when closed */
 	int out[2];    /* stdout, stderr; if merged, the first has both */
@@ -65,29 +60,21 @@ enum pump_end {
 	PUMP_FAILED   /* err says why: cancelled, the callback failed, ... */
 };
 
-/*
- * Opens the pipes. Fails for a command with a NUL byte. The caller releases p,
- * even on failure.
- */
+/* Opens the pipes. Fails for a command with a NUL byte. The caller releases p,
+ * even on failure. */
 int pump_open(struct pump *p, const struct exec_request *req,
 	      struct error *err);
 /* Call when the command has been started. */
 void pump_close_theirs(struct pump *p);
-/*
- * Transfers bytes until done is readable (or hung up), or the command must be
- * killed.
- */
+/* Transfers bytes until done is readable (or hung up), or the command must be
+ * killed. */
 enum pump_end pump_run(struct pump *p, int done, const struct stop *stop,
 		       struct error *err);
-/*
- * Delivers what the ended command left in its pipes, without waiting for
- * processes that still have them open.
- */
+/* Delivers what the ended command left in its pipes, without waiting for
+ * processes that still have them open. */
 int pump_rest(struct pump *p, struct error *err);
-/*
- * Closes the pipes. Those that a process still writes to are handed to the
- * reaper.
- */
+/* Closes the pipes. Those that a process still writes to are handed to the
+ * reaper. */
 void pump_release(struct pump *p, struct pipe_reaper *reaper);
 
 struct pump_program {          /* all borrowed */
@@ -95,10 +82,8 @@ struct pump_program {          /* all borrowed */
 	const char *marker;    /* see struct proc_tree */
 	struct pipe_reaper *reaper;
 };
-/*
- * Runs a program on this machine as req says. If it is cancelled or times out,
- * all processes that it started are killed.
- */
+/* Runs a program on this machine as req says. If it is cancelled or times out,
+ * all processes that it started are killed. */
 int pump_program(const struct pump_program *program,
 		 const struct exec_request *req, struct exec_result *res,
 		 const struct stop *stop, struct error *err);
@@ -136,24 +121,20 @@ struct local { /* sandbox_client.priv */
 	bool bind;
 };
 
-/*
- * box.c: appends one line for doctor that says which limits this machine can
- * enforce.
- */
+/* box.c: appends one line for doctor that says which limits this machine can
+ * enforce. */
 void local_describe_limits(const struct sandbox_client *client,
 			   struct buf *out);
 
 /* record.c */
 
-/*
- * A name that must not be created in a bound directory is occupied by a
+/* A name that must not be created in a bound directory is occupied by a
  * placeholder: an empty directory or file. Each running sandbox has a record
  * ~/.deepagents/sandboxes/.placeholders/LABEL.RANDOM of the placeholders that
  * it relies on. The record is written to the disk before they are made. The
  * process that owns a record holds a lock on it. A record without a lock
  * belongs to a process that was killed; the next dcode removes the placeholders
- * in it, except those that the record of a running process contains.
- */
+ * in it, except those that the record of a running process contains. */
 struct placeholder {
 	char *path; /* owned, absolute */
 	bool directory;
@@ -176,27 +157,20 @@ struct record { /* from { .fd = -1, .lock = -1 } */
 
 /* Removes the placeholders and records of killed processes. */
 void record_sweep_all(const char *settings_dir);
-/*
- * Does record_sweep_all(), then begins a record. Only one process at a time
- * changes records and placeholders: the lock is held until record_make().
- */
+/* Does record_sweep_all(), then begins a record. Only one process at a time
+ * changes records and placeholders: the lock is held until record_make(). */
 int record_open(struct record *r, const char *settings_dir, const char *label,
 		const struct stop *stop, struct error *err);
-/*
- * Adds a placeholder that a running process has recorded to our record, so that
- * it also remains for us.
- */
+/* Adds a placeholder that a running process has recorded to our record, so that
+ * it also remains for us. */
 void record_share(struct record *r, const char *path);
 /* Plans a placeholder. */
 void record_plan(struct record *r, const char *path, bool directory);
-/*
- * Writes the plan to the disk and makes all placeholders; files named commondir
- * contain a text. Skips names that exist or that nobody may make.
- */
+/* Writes the plan to the disk and makes all placeholders; files named commondir
+ * contain a text. Skips names that exist or that nobody may make. */
 int record_make(struct record *r, struct error *err);
-/*
- * Removes the placeholders that nobody else relies on, and the record. Frees r.
- */
+/* Removes the placeholders that nobody else relies on, and the record. Frees r.
+ * */
 void record_release(struct record *r);
 
 /* guard.c */
@@ -226,19 +200,16 @@ struct guard_request { /* all borrowed */
 /* *g is set even on failure; the caller frees it. */
 int guard_open(struct guard **g, const struct guard_request *r,
 	       const struct stop *stop, struct error *err);
-/*
- * Like guard_open(), for a repository outside of the bound directory: root and
+/* Like guard_open(), for a repository outside of the bound directory: root and
  * inside are git->common. All of it is read-only except what a commit writes:
  * objects, branches (those that exist only in the bound checkout) with their
  * logs, and the checkout's own files. The arguments begin with the mount of
- * root.
- */
+ * root. */
 int guard_open_git(struct guard **g, const struct guard_request *r,
 		   const struct bind_git *git, const struct stop *stop,
 		   struct error *err);
-/*
- * Reports what was found since the last call. last: reports everything again.
- */
+/* Reports what was found since the last call. last: reports everything again.
+ * */
 void guard_check(struct guard *g, bool last,
 		 void (*each)(void *arg, const char *line), void *arg);
 /* Returns bubblewrap's arguments, each with NUL; borrowed. */
@@ -267,16 +238,12 @@ struct box {      /* from { .sock = -1 } */
 	struct cgroup group;
 	char *home, *workspace; /* owned; paths on this machine */
 	char *inside;           /* owned: path of workspace in the sandbox */
-	/*
-	 * Bytes of the last measurement (UINT64_MAX: none), and bytes that
-	 * existed before. Several commands may run at once.
-	 */
+	/* Bytes of the last measurement (UINT64_MAX: none), and bytes that
+	 * existed before. Several commands may run at once. */
 	_Atomic uint64_t disk_used, disk_base;
 };
-/*
- * Starts bubblewrap. Set guard, git, tree and inside before. The caller frees
- * the box, even on failure.
- */
+/* Starts bubblewrap. Set guard, git, tree and inside before. The caller frees
+ * the box, even on failure. */
 int box_start(struct box *b, const struct local *l, const char *dir,
 	      const struct local_meta *m, const struct stop *stop,
 	      struct error *err);
@@ -285,11 +252,9 @@ int box_lifetime(const struct box *b, int64_t ms, struct error *err);
 /* Ends the box and waits until no process in it runs. */
 void box_stop(struct box *b);
 void box_free(struct box *b, struct pipe_reaper *reaper);
-/*
- * Copies trees with cp in a separate sandbox that sees only the two
+/* Copies trees with cp in a separate sandbox that sees only the two
  * directories: from/home and from/workspace to to. workspace: copied instead of
- * from/workspace, or NULL.
- */
+ * from/workspace, or NULL. */
 int box_copy(struct local *l, const char *from, const char *workspace,
 	     const char *to, const struct stop *stop, struct error *err);
 

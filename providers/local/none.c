@@ -38,22 +38,18 @@ enum {
 	END_MS = 500,                  /* wait for the guard process to end */
 };
 
-/*
- * A small process (scripts/sandbox/none_guard.sh), started with the first
+/* A small process (scripts/sandbox/none_guard.sh), started with the first
  * command. dcode reports each command's begin and end to it. When dcode's end
  * of the pipe closes, it kills the commands that still run. Processes that a
- * finished command left in the background are not killed.
- */
+ * finished command left in the background are not killed. */
 struct orphans {
 	pthread_mutex_t lock;
 	int fd;    /* dcode's end; -1: not started, or the start failed */
 	pid_t pid; /* 0: not started yet; -1: the start failed */
 };
 
-/*
- * Scripts are passed in the environment: as arguments they would fill the
- * output of ps.
- */
+/* Scripts are passed in the environment: as arguments they would fill the
+ * output of ps. */
 static const char guard_sh[] = { 'G', 'U', 'A', 'R', 'D', '=',
 #include "scripts/sandbox/none_guard.sh.inc"
 				 0 };
@@ -68,10 +64,8 @@ static void orphans_init(struct orphans *o)
 	pthread_mutex_init(&o->lock, NULL);
 }
 
-/*
- * Starts the guard in a new session, so that a signal to dcode's process group
- * does not reach it. Called with the lock held.
- */
+/* Starts the guard in a new session, so that a signal to dcode's process group
+ * does not reach it. Called with the lock held. */
 static void start_guard(struct orphans *o, const char *token)
 {
 	char *argv[] = { "sh",          "-c",          "eval \"$GUARD\"",
@@ -101,10 +95,8 @@ static void start_guard(struct orphans *o, const char *token)
 	close(fd[0]);
 }
 
-/*
- * Writes to the guard. Errors are ignored: if the guard was killed, commands
- * still run.
- */
+/* Writes to the guard. Errors are ignored: if the guard was killed, commands
+ * still run. */
 static void tell_guard(const struct orphans *o, char what, const char *number)
 {
 	char line[32];
@@ -151,12 +143,10 @@ static void orphans_release(struct orphans *o)
 	pthread_mutex_destroy(&o->lock);
 }
 
-/*
- * Commands of the model do not get dcode's own credentials: variables whose
+/* Commands of the model do not get dcode's own credentials: variables whose
  * names end as in secret_endings, those in secret_names, and all
  * DEEPAGENTS_CODE_*. All other variables (GITHUB_TOKEN, AWS_*, SSH_AUTH_SOCK,
- * ...) belong to the user's own tools and are passed on.
- */
+ * ...) belong to the user's own tools and are passed on. */
 static const char *const secret_endings[] = {
 	"_API_KEY",    "_API_TOKEN",   "_TOKEN_ID",   "_TOKEN_SECRET",
 	"_AUTH_TOKEN", "_OAUTH_TOKEN", "_OIDC_TOKEN", NULL,
@@ -212,10 +202,8 @@ static bool is_secret(struct str name)
 	return is_among(name, secret_names) || str_starts(name, own_prefix);
 }
 
-/*
- * Returns /bin/bash, as in sandboxes, else the bash on the user's PATH. Owned
- * by the caller, or NULL.
- */
+/* Returns /bin/bash, as in sandboxes, else the bash on the user's PATH. Owned
+ * by the caller, or NULL. */
 static char *find_bash(const struct settings *set)
 {
 	if (access("/bin/bash", X_OK) == 0)
@@ -292,10 +280,8 @@ static bool is_overridden(const char *variable, const char *const *env)
 	return false;
 }
 
-/*
- * Returns the exported variables without dcode's credentials. Built once, since
- * they do not change while dcode runs; owned by n.
- */
+/* Returns the exported variables without dcode's credentials. Built once, since
+ * they do not change while dcode runs; owned by n. */
 static char **user_env(struct none *n, const struct settings *set)
 {
 	size_t kept = 0;
@@ -317,11 +303,9 @@ static char **user_env(struct none *n, const struct settings *set)
 	return n->env;
 }
 
-/*
- * Returns the user's variables, overridden by those of more. The marker comes
+/* Returns the user's variables, overridden by those of more. The marker comes
  * first, where a search finds it soonest. The caller frees the array, not its
- * strings.
- */
+ * strings. */
 static char **build_env(struct none *n, const struct settings *set,
 			char *marker, const char *const *more)
 {
@@ -344,10 +328,8 @@ static char **build_env(struct none *n, const struct settings *set,
 		if (!is_overridden(all[i], more) &&
 		    (edits || !is_among(name_of(all[i]), editor_names)))
 			env[count++] = all[i];
-	/*
-	 * Without SHLVL, a bash that finds SSH_CLIENT assumes that sshd started
-	 * it, and reads ~/.bashrc (an option of Debian's build).
-	 */
+	/* Without SHLVL, a bash that finds SSH_CLIENT assumes that sshd started
+	 * it, and reads ~/.bashrc (an option of Debian's build). */
 	if (!settings_exported(set, "SHLVL"))
 		env[count++] = level;
 	return env;
@@ -366,10 +348,8 @@ static int none_execute(struct sandbox *sb, const struct exec_request *req,
 	char **env;
 	int rc;
 
-	/*
-	 * All numbers have the same length, so that no mark is the prefix of
-	 * another.
-	 */
+	/* All numbers have the same length, so that no mark is the prefix of
+	 * another. */
 	snprintf(number, sizeof(number), "%010u",
 		 atomic_fetch_add(&n->count, 1));
 	snprintf(marker, sizeof(marker), "DCODE_EXEC=%s-%s", n->token, number);

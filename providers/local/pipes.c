@@ -43,10 +43,8 @@ static bool drain_pipe(int fd)
 	return n < 0 && errno == EAGAIN;
 }
 
-/*
- * Handles an item whose descriptor is ready. False if it is done and must be
- * closed.
- */
+/* Handles an item whose descriptor is ready. False if it is done and must be
+ * closed. */
 static bool handle_item(const struct left_behind *item)
 {
 	if (!item->pid)
@@ -54,10 +52,8 @@ static bool handle_item(const struct left_behind *item)
 	return waitpid(item->pid, NULL, WNOHANG) == 0;
 }
 
-/*
- * Fills the poll set: entry 0 is the wake-up pipe, the items follow. Called
- * with the lock held.
- */
+/* Fills the poll set: entry 0 is the wake-up pipe, the items follow. Called
+ * with the lock held. */
 static struct pollfd *poll_set(const struct pipe_reaper *r, struct pollfd *set)
 {
 	set = xrealloc(set, r->n + 1, sizeof(*set));
@@ -68,10 +64,8 @@ static struct pollfd *poll_set(const struct pipe_reaper *r, struct pollfd *set)
 	return set;
 }
 
-/*
- * Main function of the thread. Other threads only append items, so it removes
- * from the end.
- */
+/* Main function of the thread. Other threads only append items, so it removes
+ * from the end. */
 static void *reap_items(void *arg)
 {
 	struct pipe_reaper *r = arg;
@@ -100,10 +94,8 @@ static void *reap_items(void *arg)
 	return NULL;
 }
 
-/*
- * Starts the thread with all signals blocked: only the main thread handles
- * them. Called with the lock held.
- */
+/* Starts the thread with all signals blocked: only the main thread handles
+ * them. Called with the lock held. */
 static bool start_thread(struct pipe_reaper *r)
 {
 	sigset_t all;
@@ -121,10 +113,8 @@ static bool start_thread(struct pipe_reaper *r)
 	return r->running;
 }
 
-/*
- * Adds an item for the thread. If there is no thread, the descriptor is closed,
- * and SIGPIPE ends processes that still print.
- */
+/* Adds an item for the thread. If there is no thread, the descriptor is closed,
+ * and SIGPIPE ends processes that still print. */
 static void add_item(struct pipe_reaper *r, struct left_behind item)
 {
 	pthread_mutex_lock(&r->lock);
@@ -264,10 +254,8 @@ static int read_source(struct pump *p, struct error *err)
 	return 0;
 }
 
-/*
- * Writes some of the pending input. EPIPE means that the command no longer
- * reads; dcode ignores SIGPIPE.
- */
+/* Writes some of the pending input. EPIPE means that the command no longer
+ * reads; dcode ignores SIGPIPE. */
 static int write_input(struct pump *p, struct error *err)
 {
 	bool input = p->sent < p->req->input.len;
@@ -325,10 +313,8 @@ static int read_output(struct pump *p, int i, size_t max, size_t *got,
 	return deliver(p, i, (struct str){ room, (size_t)n }, err);
 }
 
-/*
- * Polls once and handles the events. Output is read before the end is reported,
- * and a cancel takes precedence over the time limit. *more: call again.
- */
+/* Polls once and handles the events. Output is read before the end is reported,
+ * and a cancel takes precedence over the time limit. *more: call again. */
 static enum pump_end move_bytes(struct pump *p, int done,
 				const struct stop *stop,
 				const struct stop *limit, bool *more,
@@ -387,10 +373,8 @@ int pump_rest(struct pump *p, struct error *err)
 
 		if (p->out[i] < 0)
 			continue;
-		/*
-		 * Read only what is in the pipe now: later output comes from
-		 * background processes.
-		 */
+		/* Read only what is in the pipe now: later output comes from
+		 * background processes. */
 		if (ioctl(p->out[i], FIONREAD, &left) < 0)
 			left = 0;
 		while (left > 0 && got > 0 && p->out[i] >= 0) {
@@ -432,10 +416,8 @@ static void kill_program(const struct pump_program *program, pid_t pid)
 		;
 }
 
-/*
- * Returns the exit status. -1 if SIGKILL did not end the program (it hangs in
- * the kernel): then the reaper waits for it.
- */
+/* Returns the exit status. -1 if SIGKILL did not end the program (it hangs in
+ * the kernel): then the reaper waits for it. */
 static int reap_program(struct pipe_reaper *reaper, pid_t pid, int fd)
 {
 	struct pollfd set = { .fd = fd, .events = POLLIN };

@@ -1,13 +1,11 @@
 /* record.c - placeholders that dcode made in the user's directories. */
 /* SPDX-License-Identifier: MIT */
-/*
- * A placeholder is an empty file or directory at a name that a sandbox must not
+/* A placeholder is an empty file or directory at a name that a sandbox must not
  * create (guard.c). It must be removed when the sandbox has ended, even if
  * dcode was killed, but only if no other sandbox relies on it and the user has
  * not replaced it. So each is written to a record before it is made:
  * record_open(), record_plan() for each, record_make(), and at the end
- * record_release(). local.h says who may read and remove which record.
- */
+ * record_release(). local.h says who may read and remove which record. */
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
@@ -37,10 +35,8 @@ static char *records_dir(const char *settings_dir)
 	return path_join(settings_dir, "sandboxes/.placeholders");
 }
 
-/*
- * Locks the records: only one process at a time changes records and
- * placeholders. Returns the lock's descriptor, or -1.
- */
+/* Locks the records: only one process at a time changes records and
+ * placeholders. Returns the lock's descriptor, or -1. */
 static int lock_records(const char *dir, const struct stop *stop,
 			struct error *err)
 {
@@ -65,10 +61,8 @@ static struct placeholder *find_placeholder(const struct placeholders *all,
 	return NULL;
 }
 
-/*
- * Returns the placeholder with this path. If it is new, it is added with the
- * members of like.
- */
+/* Returns the placeholder with this path. If it is new, it is added with the
+ * members of like. */
 static struct placeholder *add_placeholder(struct placeholders *all,
 					   const char *path,
 					   const struct placeholder *like)
@@ -91,10 +85,8 @@ static void release_list(struct placeholders *all)
 	free(all->list);
 }
 
-/*
- * Parses lines "d DEV INO /path", each with NUL. The last line of a path
- * counts.
- */
+/* Parses lines "d DEV INO /path", each with NUL. The last line of a path
+ * counts. */
 static void parse_lines(struct str text, struct placeholders *out)
 {
 	struct str line;
@@ -137,10 +129,8 @@ void record_plan(struct record *r, const char *path, bool directory)
 			      &(struct placeholder){ .directory = directory }));
 }
 
-/*
- * Fails if a line is missing, for example because the disk is full, or if the
- * record cannot be written to the disk.
- */
+/* Fails if a line is missing, for example because the disk is full, or if the
+ * record cannot be written to the disk. */
 static int sync_record(const struct record *r, struct error *err)
 {
 	struct stat st;
@@ -153,10 +143,8 @@ static int sync_record(const struct record *r, struct error *err)
 	return 0;
 }
 
-/*
- * Returns a placeholder's content. Git treats an empty commondir as a broken
- * repository, and "." like no commondir.
- */
+/* Returns a placeholder's content. Git treats an empty commondir as a broken
+ * repository, and "." like no commondir. */
 static const char *text_of(const char *path)
 {
 	return str_ends(str_of(path), "/commondir") ? "." : "";
@@ -194,19 +182,15 @@ static int make_file(const char *path)
 	return rc;
 }
 
-/*
- * Makes a placeholder and stores which file it is. Returns 0 also if nobody may
- * write there.
- */
+/* Makes a placeholder and stores which file it is. Returns 0 also if nobody may
+ * write there. */
 static int make_placeholder(struct placeholder *p, struct error *err)
 {
 	struct stat st;
 
 	if ((p->directory ? mkdir(p->path, 0755) : make_file(p->path)) < 0) {
-		/*
-		 * The sandbox runs as the same user, so it cannot create the
-		 * name either.
-		 */
+		/* The sandbox runs as the same user, so it cannot create the
+		 * name either. */
 		if (errno != EROFS && errno != EACCES && errno != EPERM &&
 		    errno != EEXIST)
 			return error_errno(err, "making %s", p->path);
@@ -238,9 +222,8 @@ int record_make(struct record *r, struct error *err)
 	return rc;
 }
 
-/*
- * Opens the directory of path without following links. *last is the name in it.
- */
+/* Opens the directory of path without following links. *last is the name in it.
+ * */
 static int open_parent(const char *path, const char **last)
 {
 	struct str rest = { path, (size_t)(strrchr(path, '/') - path) };
@@ -280,9 +263,8 @@ static bool is_untouched(int parent, const char *name,
 	return n == (ssize_t)strlen(text) && !strcmp(have, text);
 }
 
-/*
- * Removes a placeholder if it is still dcode's: the user may have replaced it.
- */
+/* Removes a placeholder if it is still dcode's: the user may have replaced it.
+ * */
 static void remove_one(const struct placeholder *p)
 {
 	const char *name;
@@ -311,10 +293,8 @@ static void remove_all(const struct placeholders *all,
 			remove_one(&all->list[i]);
 }
 
-/*
- * Adds the placeholders of a record. False if its process has ended, so that
- * nobody holds its lock.
- */
+/* Adds the placeholders of a record. False if its process has ended, so that
+ * nobody holds its lock. */
 static bool read_record(const char *path, struct placeholders *out)
 {
 	struct buf text = BUF_INIT(RECORD_MAX);
@@ -343,11 +323,9 @@ static char *next_record(DIR *dir, const char *path)
 	return NULL;
 }
 
-/*
- * Adds the placeholders of a running process's record. With dead: removes the
+/* Adds the placeholders of a running process's record. With dead: removes the
  * record of an ended process, and the placeholders that only this record
- * contains.
- */
+ * contains. */
 static void sweep_record(const char *name, bool dead,
 			 struct placeholders *living)
 {
@@ -364,10 +342,8 @@ static void sweep_record(const char *name, bool dead,
 	release_list(&named);
 }
 
-/*
- * Reads the records of running processes except ours, then removes those of
- * ended ones. Called with the lock held.
- */
+/* Reads the records of running processes except ours, then removes those of
+ * ended ones. Called with the lock held. */
 static void sweep_records(const char *path, const char *ours,
 			  struct placeholders *living)
 {

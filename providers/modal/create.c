@@ -1,12 +1,10 @@
-/* create.c - sandboxes at Modal: image, create, list, snapshot, end. */
+/* create.c - sandboxes at Modal: image, create, list, snapshot, removal. */
 /* SPDX-License-Identifier: MIT */
-/*
- * modal_create() finds the app and the image, builds the image if it has to,
+/* modal_create() finds the app and the image, builds the image if necessary,
  * sends one request and waits until a command runs. The label is the sandbox's
- * name, which is unique in an app: so a repeated create finds the first one.
- * Tags tell which sandboxes are ours, and whose. modal_remove() waits until the
- * server confirms the end.
- */
+ * name, which is unique in an app, so a repeated create finds the first
+ * sandbox. Tags tell which sandboxes are dcode's, and their owner.
+ * modal_remove() waits until the server confirms the end. */
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -25,25 +23,25 @@ enum {
 	READY_MS = 180000,
 	SNAPSHOT_MS = 300000,
 	PAUSE_MS = 2000, /* between tries to run the first command */
-	END_WAIT_S = 10, /* the server may delay an answer by this */
+	END_WAIT_S = 10, /* longest time that the server may delay an answer */
 	END_PAUSE_MS = 100,
-	JOIN_S = 55, /* the server keeps a stream open for this */
+	JOIN_S = 55, /* how long the server keeps a stream open */
 	JOIN_FAILURES = 3,
 	LOG_MAX = 200,
-	PAGES_MAX = 1000, /* of a list */
+	PAGES_MAX = 1000, /* most pages of a list */
 	GPUS_MAX = 64,
-	/* Values of the protocol. */
+	/* Constants of the protocol. */
 	OPEN = 1, /* NetworkAccessType */
 	BLOCKED = 2,
 	ALLOWLIST = 3,
 	FOREVER = -1,          /* ttl_seconds of a snapshot */
 	CREATE_IF_MISSING = 1, /* ObjectCreationType */
-	GLOBAL = 3,            /* DeploymentNamespace: Modal's own images */
+	GLOBAL = 3,            /* DeploymentNamespace of Modal's own images */
 	STATIC_CREDS = 4,      /* RegistryAuthType */
 	SUCCESS = 1,           /* GenericStatus */
 };
 
-/* The same of a sandbox's: ERR_USAGE. */
+/* Reports ERR_USAGE unless id may be a sandbox's id. */
 static int modal_check_id(const char *id, struct error *err)
 {
 	if (modal_id_ok(id))
@@ -51,7 +49,7 @@ static int modal_check_id(const char *id, struct error *err)
 	return error_set(err, ERR_USAGE, "not a sandbox id: '%.100s'", id);
 }
 
-/* The settings that every command needs: directory and variables. */
+/* Reads the settings that every command needs: directory and variables. */
 static int modal_read_settings(struct sandbox *sb, struct error *err)
 {
 	struct modal *m = sb->client->priv;
@@ -68,7 +66,7 @@ static int modal_read_settings(struct sandbox *sb, struct error *err)
 	return 0;
 }
 
-/* Finds m->app, or makes it. */
+/* Sets m->app. The app is created if create is set and it does not exist. */
 static int modal_find_app(struct modal *m, bool create, const struct stop *stop,
 			  struct error *err)
 {
@@ -91,8 +89,8 @@ static int modal_find_app(struct modal *m, bool create, const struct stop *stop,
 	return 0;
 }
 
-/* Sets m->builder, the version of Modal's image builder, which the recipe
- * depends on. */
+/* Sets m->builder, the version of Modal's image builder. The image's recipe
+ * depends on it. */
 static int find_builder(struct modal *m, const struct stop *stop,
 			struct error *err)
 {
@@ -117,10 +115,10 @@ static int find_builder(struct modal *m, const struct stop *stop,
 }
 
 struct image_build {
-	const struct sandbox_spec *spec; /* for progress */
-	char *entry;                     /* owned: the last log entry seen */
-	int status;                      /* GenericStatus; 0: goes on */
-	char *why;                       /* owned */
+	const struct sandbox_spec *spec; /* receives the progress */
+	char *entry; /* owned: id of the last log entry seen */
+	int status;  /* GenericStatus; 0: still building */
+	char *why;   /* owned: why the build failed */
 };
 
 static void set_result(struct image_build *b,
@@ -133,7 +131,7 @@ static void set_result(struct image_build *b,
 	b->why = xstrdup(result->exception);
 }
 
-/* Shows what the build prints, and remembers where the log has come to. */
+/* Shows the build's output and stores the id of the last log entry. */
 static int on_log(void *arg, const ProtobufCMessage *message, struct error *err)
 {
 	const Modal__ImageJoinStreamingResponse *r =
@@ -157,7 +155,7 @@ static int on_log(void *arg, const ProtobufCMessage *message, struct error *err)
 	return 0;
 }
 
-/* Follows the build to its end. */
+/* Follows the build until it ends. */
 static int wait_build(struct modal *m, char *id, struct image_build *b,
 		      const struct stop *stop, struct error *err)
 {
@@ -193,7 +191,7 @@ static int wait_build(struct modal *m, char *id, struct image_build *b,
 			 b->why && b->why[0] ? b->why : "no reason");
 }
 
-/* Finds the image, or has it built; frees its description. */
+/* Finds the image or has it built. Frees image. */
 static int get_image(struct modal *m, const struct sandbox_spec *spec,
 		     cJSON *image, char **id, const struct stop *stop,
 		     struct error *err)
@@ -221,12 +219,10 @@ static int get_image(struct modal *m, const struct sandbox_spec *spec,
 	return rc;
 }
 
-/*
- * Modal's own images are found by their recipe, which must be the same to the
- * byte as that of the Python SDK's debian_slim() with the same builder. The
- * recipe of older builders is longer and comes with a file: an image of the
- * registry replaces theirs.
- */
+/* Recipe of Modal's own image. It is found only if the recipe is identical to
+ * that of the Python SDK's debian_slim() with the same builder. Older builders
+ * have a longer recipe with a file, so dcode uses an image of the registry
+ * instead. */
 static const char debian_slim[] =
 	"{\"dockerfile_commands\":["
 	"\"FROM python:3.13.3-slim-bookworm\","
@@ -267,8 +263,8 @@ static int get_from_registry(struct modal *m, const char *name,
 	return -1;
 }
 
-/* A request that names an image: "name:latest" for "name". A name with a '/'
- * contains its environment. */
+/* Builds a request that names an image: "name:latest" for "name". A name with a
+ * '/' contains its environment. */
 static cJSON *modal_tag(const struct modal *m, const char *name)
 {
 	char *tag = xasprintf("%s%s", name, strchr(name, ':') ? "" : ":latest");
@@ -280,7 +276,7 @@ static cJSON *modal_tag(const struct modal *m, const char *name)
 	return request;
 }
 
-/* The id of a published image, owned. */
+/* Sets *id (owned by the caller) to the id of a published image. */
 static int modal_find_published(struct modal *m, const char *name, char **id,
 				const struct stop *stop, struct error *err)
 {
@@ -291,8 +287,8 @@ static int modal_find_published(struct modal *m, const char *name, char **id,
 	return modal_ask_id(m, &ask, "image_id", id, stop, err);
 }
 
-/* The id of the image to start from, owned. *bare: the image may not have a
- * command that keeps the sandbox running. */
+/* Sets *id (owned by the caller) to the image to start from. *bare: the image
+ * may not have a command that keeps the sandbox running. */
 static int modal_find_image(struct modal *m, const struct sandbox_spec *spec,
 			    char **id, bool *bare, const struct stop *stop,
 			    struct error *err)
@@ -356,7 +352,7 @@ static int add_tags(const struct modal *m, const struct sandbox_spec *spec,
 	return rc;
 }
 
-/* "T4" or "H100:2". */
+/* Adds a GPU like "T4" or "H100:2". */
 static int add_gpu(const char *text, cJSON *resources, struct error *err)
 {
 	const char *colon = strchr(text, ':');
@@ -396,7 +392,8 @@ static int add_resources(const struct modal *m, cJSON *resources,
 	return gpu ? add_gpu(gpu, resources, err) : 0;
 }
 
-/* A network, or an address as one, owned; NULL for a domain. */
+/* Returns a network, or an address as a network, owned by the caller; NULL for
+ * a domain. */
 static char *parse_network(const char *text)
 {
 	if (strchr(text, '/'))
@@ -452,7 +449,7 @@ static int add_times(const struct modal *m, const struct sandbox_spec *spec,
 	return 0;
 }
 
-/* The request of a create. It is sent by send_request(). */
+/* Fills the request of a create, which send_request() sends. */
 static int fill_request(struct sandbox *sb, const struct sandbox_spec *spec,
 			cJSON *request, const struct stop *stop,
 			struct error *err)
@@ -486,7 +483,7 @@ static int fill_request(struct sandbox *sb, const struct sandbox_spec *spec,
 	return rc;
 }
 
-/* Sets the id of the sandbox whose name is our label. */
+/* Sets sb->id to the sandbox whose name is our label. */
 static int find_named(struct sandbox *sb, const char *label,
 		      const struct stop *stop, struct error *err)
 {
@@ -520,8 +517,8 @@ static int send_request(struct sandbox *sb, cJSON *request,
 	return find_named(sb, spec->label, stop, err);
 }
 
-/* Waits until a command runs, and makes the directory. spec, for its progress,
- * may be NULL. */
+/* Waits until a command runs, and creates the working directory. spec receives
+ * progress and may be NULL. */
 static int modal_wait_ready(struct sandbox *sb, const struct sandbox_spec *spec,
 			    const struct stop *stop, struct error *err)
 {
@@ -544,7 +541,8 @@ static int modal_wait_ready(struct sandbox *sb, const struct sandbox_spec *spec,
 					 "cannot make the directory %s",
 					 sb->workdir);
 		}
-		/* A refusal (INVALID_ARGUMENT, UNIMPLEMENTED ...) is final. */
+		/* Do not retry a refusal (INVALID_ARGUMENT, UNIMPLEMENTED ...).
+		 * */
 		if (why.code != ERR_UNREACHABLE &&
 		    (why.code == ERR_PROTOCOL || !retry_is_transient(&why))) {
 			*err = why;
@@ -622,8 +620,8 @@ int modal_remove(struct sandbox_client *client, const char *id,
 	return -1;
 }
 
-/* Publishes the file system as an image. The name then means this image, even
- * if it meant another before. */
+/* Publishes the file system as an image. If the name is already used, it is
+ * moved to this image. */
 int modal_snapshot(struct sandbox *sb, const char *name, bool replace,
 		   const struct stop *stop, struct error *err)
 {
@@ -691,7 +689,7 @@ static enum sandbox_state state_of(const Modal__SandboxInfo *info)
 	return task && task->started_at > 0 ? STATE_RUNNING : STATE_STARTING;
 }
 
-/* The tags of one sandbox; protobuf_free() them. */
+/* Gets the tags of one sandbox. The caller frees them with protobuf_free(). */
 static int get_tags(struct modal *m, const char *id, ProtobufCMessage **tags,
 		    const struct stop *stop, struct error *err)
 {
@@ -704,11 +702,11 @@ static int get_tags(struct modal *m, const char *id, ProtobufCMessage **tags,
 	return modal_ask(m, &ask, tags, stop, err);
 }
 
-struct sandbox_choice { /* which sandboxes of the app go to sink */
+struct sandbox_choice { /* which sandboxes of the app are passed to sink */
 	struct modal *m;
 	const struct stop *stop;
-	const char *owner; /* or NULL */
-	const char *id;    /* this one alone, or NULL */
+	const char *owner; /* only of this owner, or NULL */
+	const char *id;    /* only this sandbox, or NULL */
 	const struct info_sink *sink;
 	bool found;
 };
@@ -718,7 +716,8 @@ static void emit_info(struct sandbox_choice *s, const Modal__SandboxInfo *item,
 {
 	const char *label = get_tag(tags, n_tags, "dcode.label");
 	const char *owner = get_tag(tags, n_tags, "dcode.owner");
-	double created = item->created_at; /* Unix seconds, of any value */
+	/* Unix seconds; any value is possible */
+	double created = item->created_at;
 	struct sandbox_info info = {
 		.id = item->id,
 		.label = label[0] ? label : item->name,
@@ -738,11 +737,9 @@ static void emit_info(struct sandbox_choice *s, const Modal__SandboxInfo *item,
 	info_emit(s->sink, &info);
 }
 
-/*
- * A list may leave the tags out. Then our label is known, for it is the name,
- * and if the list was asked for one owner, so is the owner. Otherwise the tags
- * are asked for, which not every server supports.
- */
+/* Reports one sandbox of the list. If the list contains no tags, the name is
+ * our label, and the owner is known if the list was requested for one owner.
+ * Otherwise the tags are requested, which not every server supports. */
 static void emit_item(struct sandbox_choice *s, const Modal__SandboxInfo *item)
 {
 	bool named = str_starts(str_of(item->name), "dcode-");
@@ -762,7 +759,8 @@ static void emit_item(struct sandbox_choice *s, const Modal__SandboxInfo *item)
 	protobuf_free(answer);
 }
 
-/* The request for a page: sandboxes made before that time, 0: the newest. */
+/* Builds the request for a page: sandboxes created before that time. 0: the
+ * newest. */
 static cJSON *list_request(const struct sandbox_choice *s, double before)
 {
 	cJSON *request = protobuf_texts("app_id", s->m->app, "environment_name",
@@ -781,7 +779,7 @@ static int list_pages(struct sandbox_choice *s, struct error *err)
 {
 	double before = 0;
 
-	/* Without the app there are no sandboxes. Listing does not make it. */
+	/* Without the app there are no sandboxes. A list must not create it. */
 	if (modal_find_app(s->m, false, s->stop, err) < 0) {
 		if (err->code != ERR_NOT_FOUND)
 			return -1;
@@ -809,7 +807,8 @@ static int list_pages(struct sandbox_choice *s, struct error *err)
 		protobuf_free(answer);
 		if (!n)
 			return 0;
-		/* Newest first: each page is older than the one before. */
+		/* The list is sorted newest first: each page must be older than
+		 * the previous one. */
 		if (last > 0 && !(before < last))
 			break;
 	}
@@ -828,8 +827,8 @@ int modal_list(struct sandbox_client *client, const char *owner,
 	return list_pages(&s, err);
 }
 
-/* If the server does not support asking for tags, the list may have the
- * sandbox: its name is our label. */
+/* Finds a sandbox by its tags. If the server cannot return tags, the list is
+ * searched: the sandbox's name is our label. */
 int modal_info(struct sandbox_client *client, const char *id,
 	       const struct info_sink *sink, const struct stop *stop,
 	       struct error *err)

@@ -2,10 +2,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * A command is the supervisor's script, run by a process of the router:
- * run_script() starts it and reads its output to the end. A file goes through
- * Modal's own program in the sandbox, whose input or output is the file's
- * bytes: start_tool() and wait_tool(). Begin with modal_execute() and
- * upload_one().
+ * run_script() starts it and reads its output until it ends. Files are
+ * transferred by Modal's own program in the sandbox, whose input or output is
+ * the file's bytes: start_tool() and wait_tool(). Begin with modal_execute()
+ * and upload_one().
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -21,23 +21,26 @@
 #include "sandbox/transfer.h"
 
 /*
- * The tool takes one request in JSON as its argument, the file's bytes on its
- * input or output, and reports failures in JSON on its error output
- * (modal-client, _utils/sandbox_fs_utils.py; seen 2026-11). It makes parent
- * directories and follows the size of a file, so that memory stays constant.
+ * Modal's program for files. Its argument is a request in JSON, its input or
+ * output is the file's bytes, and it reports failures in JSON on its error
+ * output (modal-client, _utils/sandbox_fs_utils.py; seen 2026-11). It creates
+ * parent directories and streams the file, so that memory stays constant.
  */
 static const char tool[] = "/__modal/.bin/modal-sandbox-fs-tools";
 
 enum {
-	/* All arguments together are at most 64 KiB (the SDKs' limit). A longer
-	 * command goes through the input. */
+	/*
+	 * Limit for all arguments together: 64 KiB (the SDKs' limit). A longer
+	 * command is sent as the input.
+	 */
 	ARGUMENT_MAX = 60000,
 	COMMAND_MAX = 1 << 20,
 	ANSWER_MAX = 4 << 20, /* bytes of a job's answer */
-	REQUEST_MAX = 60000,  /* of the tool */
+	REQUEST_MAX = 60000,  /* bytes of the tool's request */
 	ERRORS_MAX = 64 << 10,
-	SMALL = 1 << 20, /* is held in memory, so that it can be sent again */
-	TRIES = 4,       /* of a file */
+	/* bytes; smaller files are held in memory and can be sent again */
+	SMALL = 1 << 20,
+	TRIES = 4, /* for each file */
 	PAUSE_MS = 200,
 };
 
@@ -53,8 +56,9 @@ static int on_output(void *arg, struct str chunk, struct error *err)
 }
 
 /*
- * struct supervisor.call. Two calls: start, and read to the end; three when the
- * command is long. Our script is printable and has no NUL.
+ * Implements supervisor.call with two calls: start, and read until the end. A
+ * long command needs a third. The supervisor's script is printable and contains
+ * no NUL.
  */
 static int run_script(void *arg, struct str command, int64_t wait_ms,
 		      struct buf *out, const struct stop *stop,
@@ -77,7 +81,7 @@ static int run_script(void *arg, struct str command, int64_t wait_ms,
 	if (rc == 0)
 		rc = modal_read(&x, 0, on_output, out, stop, err);
 	free(text);
-	/* The supervisor repeats requests that failed with ERR_NETWORK. */
+	/* The supervisor retries requests that failed with ERR_NETWORK. */
 	if (rc < 0 && err->code == ERR_REMOTE &&
 	    (!err->grpc_status || retry_is_transient(err)))
 		err->code = ERR_NETWORK;
@@ -126,7 +130,8 @@ static int start_tool(struct modal_exec *x, struct sandbox *sb,
 static int on_errors(void *arg, struct str chunk, struct error *err)
 {
 	(void)err;
-	buf_addstr(arg, chunk); /* the report comes first, so a cut is fine */
+	/* output past max may be dropped: the report comes first */
+	buf_addstr(arg, chunk);
 	return 0;
 }
 
@@ -160,7 +165,7 @@ static void parse_refusal(struct transfer *f, const struct buf *errors,
 	cJSON_Delete(tree);
 }
 
-/* Waits for the tool's end: 0 when all is well or f has the reason. */
+/* Waits for the tool's end. Returns 0 on success, or if f has the error. */
 static int wait_tool(struct modal_exec *x, struct transfer *f,
 		     const struct stop *stop, struct error *err)
 {
@@ -177,7 +182,9 @@ static int wait_tool(struct modal_exec *x, struct transfer *f,
 	return rc;
 }
 
-/* One try. A tool that closes its input early reports why. */
+/*
+ * Sends the file once. If the tool closes its input early, its report says why.
+ */
 static int send_once(struct sandbox *sb, struct file_source *s,
 		     const struct stop *stop, struct error *err)
 {
@@ -196,7 +203,7 @@ static int send_once(struct sandbox *sb, struct file_source *s,
 	return -1;
 }
 
-/* Pauses before the next try; -1 when another try cannot help. */
+/* Pauses before the next try. -1 if a retry is useless. */
 static int pause_before_retry(int attempt, const struct error *why,
 			      const struct stop *stop, struct error *err)
 {
@@ -246,8 +253,10 @@ int modal_upload(struct sandbox *sb, struct transfer *files, size_t n,
 	return stat_files(sb, STAT_SET_MODES, files, n, stop, err);
 }
 
-/* A new process sends the file from its beginning, so a retry skips the bytes
- * that have arrived. */
+/*
+ * Downloads a file. A retry starts a new process, which sends the file from its
+ * beginning, so the bytes that have arrived are skipped.
+ */
 static int download_one(const void *arg, struct sandbox *sb, struct transfer *f,
 			const struct stop *stop, struct error *err)
 {

@@ -1,4 +1,4 @@
-/* modal.c - the account at Modal, and the provider's table. */
+/* modal.c - Modal: credentials and servers, and the provider's table. */
 /* SPDX-License-Identifier: MIT */
 /*
  * Reads token, servers and environment as Modal's own clients do: variables
@@ -118,6 +118,8 @@ static bool is_active(const struct toml_value *profile)
 	return active && active->kind == TOML_BOOL && active->integer;
 }
 
+/* Looks for the named profile, else for the active one, else for the only one.
+ * */
 int modal_profile(const struct toml_value *root, const char *name,
 		  const struct toml_value **profile, struct error *err)
 {
@@ -155,16 +157,14 @@ int modal_profile(const struct toml_value *root, const char *name,
 	return 0;
 }
 
-struct config { /* the file, if there is one */
+struct config { /* ~/.modal.toml, if it exists */
 	struct toml_value root;
 	const struct toml_value *profile;
 };
 
-/*
- * Reads the file, if there is one. If MODAL_PROFILE is not set and both parts
- * of the token are in variables (complete), a file with no clear profile is not
- * an error.
- */
+/* Reads ~/.modal.toml, if it exists. complete: variables contain both parts of
+ * the token. Then, without MODAL_PROFILE, it is not an error if the profile is
+ * unclear. */
 static int load_config(const struct modal *m, bool complete, struct config *c,
 		       struct error *err)
 {
@@ -194,7 +194,7 @@ static int load_config(const struct modal *m, bool complete, struct config *c,
 	return rc;
 }
 
-/* A text of the profile; NULL if it has none. */
+/* Returns a text of the profile, or NULL. */
 static const char *profile_value(const struct config *c, const char *key)
 {
 	const struct toml_value *v =
@@ -206,7 +206,7 @@ static const char *profile_value(const struct config *c, const char *key)
 	return v->text;
 }
 
-/* The variable, else the profile's; NULL. */
+/* Returns the variable's value, else the profile's, or NULL. */
 static const char *config_value(const struct modal *m, const struct config *c,
 				const char *variable, const char *key)
 {
@@ -215,8 +215,8 @@ static const char *config_value(const struct modal *m, const struct config *c,
 	return text ? text : profile_value(c, key);
 }
 
-/* As config_value(). If the profile has no part of a token either, a project's
- * .env may have it. */
+/* Like config_value(), but a project's .env may supply the value if the profile
+ * contains no part of a token. */
 static const char *token_value(struct modal *m, const struct config *c,
 			       const char *variable, const char *key)
 {
@@ -270,7 +270,8 @@ static int set_servers(struct modal *m, const char *list, struct error *err)
 	return 0;
 }
 
-/* Seconds in all that a server may make one call wait; 0: none, NULL: any. */
+/* Sets the total time, in seconds, that a server may delay one call. 0: none.
+ * NULL: no limit. */
 static int set_throttle(struct modal *m, const char *text, struct error *err)
 {
 	char *end = NULL;
@@ -309,7 +310,8 @@ static int set_token(char **header, const char *name, const char *token,
 	return 0;
 }
 
-/* Credentials, servers and environment: variables, then ~/.modal.toml. */
+/* Reads credentials, servers and environment from variables, then from
+ * ~/.modal.toml. */
 static int read_account(struct modal *m, struct error *err)
 {
 	static const char *const names[] = { "MODAL_TOKEN_ID",
@@ -421,13 +423,13 @@ const struct sandbox_provider modal_provider = {
 	.settings = settings,
 	.url_env = (const char *const[]){ "MODAL_SERVER_URL", NULL },
 	.ops = &ops,
-	/* No price: a sandbox is billed by what it was given or by what it
-	 * used, whichever is more, without a ceiling ($0.00003942 for a core
-	 * and $0.00000667 for a GiB a second, more in some regions;
+	/* No price: a sandbox is billed for what it was given or what it used,
+	 * whichever is more, without an upper limit ($0.00003942 for a core and
+	 * $0.00000667 for a GiB a second, more in some regions;
 	 * modal.com/pricing, as of 2026-10-08, and
 	 * modal.com/docs/guide/sandbox-resources, read 2026-11-23). */
-	/* An experimental option makes it a virtual machine. dcode does not
-	 * send that. */
+	/* Modal has an experimental option for virtual machines, which dcode
+	 * does not send. */
 	.isolation = ISOLATION_GVISOR,
 	.isolation_source = "modal.com/docs/guide/vm-sandboxes, 2026-11-23",
 };

@@ -1,4 +1,4 @@
-/* modal.h - the doors between the rooms of the Modal provider. */
+/* modal.h - declarations shared by the files of the Modal provider. */
 /* SPDX-License-Identifier: MIT */
 #ifndef PROVIDERS_MODAL_MODAL_H
 #define PROVIDERS_MODAL_MODAL_H
@@ -26,7 +26,7 @@
  * sandbox, and modal.c the account and the provider's table.
  */
 enum {
-	MODAL_LIFETIME_S = 24 * 3600, /* the longest; cannot be extended */
+	MODAL_LIFETIME_S = 24 * 3600, /* the maximum; cannot be extended */
 	MODAL_SERVERS = 4,
 	MODAL_ID_MAX = 128,
 	MODAL_UUID = 37,
@@ -37,139 +37,145 @@ struct modal {                           /* sandbox_client.priv */
 	const struct settings *settings; /* borrowed */
 	char *id_header;                 /* owned: "x-modal-token-id: ..." */
 	char *secret_header;             /* owned */
-	char *environment;               /* owned; "": the workspace's */
-	char *builder;                   /* owned: image builder, or NULL */
-	char *servers[MODAL_SERVERS];    /* owned; without a slash at the end */
+	char *environment; /* owned; "": the workspace's default */
+	char *builder;     /* owned: version of the image builder, or NULL */
+	char *servers[MODAL_SERVERS]; /* owned; without a slash at the end */
 	size_t n_servers;
-	bool local; /* the servers are on a loopback address, in cleartext */
-	bool near;  /* they are on a loopback address */
-	int64_t throttle_ms; /* most that is waited when a server asks for it;
-				-1: as long as it takes */
-	const char *project_key; /* as in struct sandbox_client */
-	_Atomic size_t server;   /* index: this one answered last */
+	bool local; /* loopback servers without TLS */
+	bool near;  /* loopback servers */
+	/* longest delay that a server may request; -1: no limit */
+	int64_t throttle_ms;
+	const char *project_key; /* see struct sandbox_client */
+	_Atomic size_t server;   /* index of the server that answered last */
 	pthread_mutex_t lock;
-	char *app;          /* owned: the app's id, once known */
-	char *auth;         /* owned: token for calls about V2, once fetched */
-	int64_t auth_until; /* clock_ms() */
+	char *app;          /* owned: the app's id; NULL until known */
+	char *auth;         /* owned: token for V2 calls; NULL until fetched */
+	int64_t auth_until; /* clock_ms() until which auth is used */
 };
 
 struct modal_box { /* sandbox.priv */
 	pthread_mutex_t lock;
-	/* Owned, as are the next two; NULL until asked. Does not change. */
+	/* Owned, like the next two. NULL until requested; never changes after
+	 * that. */
 	char *task;
-	char *router;           /* the router's address */
-	char *bearer;           /* "authorization: Bearer ..." */
-	int64_t expires;        /* Unix seconds of the token's end; 0 unknown */
+	char *router;    /* the router's address */
+	char *bearer;    /* "authorization: Bearer ..." */
+	int64_t expires; /* end of the token, in Unix seconds; 0 unknown */
 	const char *const *env; /* borrowed: NAME=value for every command */
 	size_t n_env;
 };
 
 /* protobuf.c */
-/* Pure: NULL for bytes that are not such a message, or that would take far more
- * memory than their size. protobuf_free() it. */
+/* Unpacks a message. NULL for bytes that are not such a message, or that would
+ * need far more memory than their size. The caller frees it with
+ * protobuf_free(). No side effects. */
 ProtobufCMessage *protobuf_unpack(const ProtobufCMessageDescriptor *type,
 				  struct str bytes);
-/* Pure: the message whose fields have the names and values of the object's
- * members; lists are of texts or messages. protobuf_free() it. */
+/* Builds a message whose fields have the names and values of the object's
+ * members. Lists contain strings or messages. The caller frees it with
+ * protobuf_free(). No side effects. */
 ProtobufCMessage *protobuf_build(const ProtobufCMessageDescriptor *type,
 				 const cJSON *object);
 void protobuf_pack(const ProtobufCMessage *message, struct buf *out);
-void protobuf_free(ProtobufCMessage *message); /* NULL is fine */
-/* The text in the message's field of this name, which its type has. */
+void protobuf_free(ProtobufCMessage *message); /* NULL is allowed */
+/* Returns the string in the field of this name. The message's type must have
+ * it. */
 const char *protobuf_text(const ProtobufCMessage *message, const char *field);
-/* An object of texts: name, value, ... NULL. A NULL value is left out. */
+/* Builds an object of strings from name, value, ... NULL. A NULL value is left
+ * out. */
 cJSON *protobuf_texts(const char *name, ...) __attribute__((sentinel));
 
-struct protobuf_ask {       /* one call; all but request is borrowed */
-	const char *method; /* "SandboxCreate" */
-	const char *what;   /* the request, for messages */
+struct protobuf_ask {       /* one call; all but request are borrowed */
+	const char *method; /* such as "SandboxCreate" */
+	const char *what;   /* what it does, for messages */
 	cJSON *request;     /* owned; NULL: an empty message */
-	/* For streams: each message of the answer; -1 ends the call. */
+	/* For streams: called with each message of the answer. -1 ends the
+	 * call. */
 	int (*each)(void *arg, const ProtobufCMessage *message,
 		    struct error *err);
-	/* For streaming requests, instead of request: see grpc.h. */
+	/* For streamed requests, instead of request: see grpc.h. */
 	int64_t (*source)(void *arg, char *room, size_t len, struct error *err);
 	int64_t source_size;
 	void *arg;
-	int64_t timeout_ms; /* of one try; 0: 60 s */
-	unsigned flags;     /* the vendor's */
+	int64_t timeout_ms; /* for one try; 0: 60 s */
+	unsigned flags;     /* flags of the vendor */
 };
 
-struct protobuf_result {          /* start from { 0 } */
-	ProtobufCMessage *answer; /* the one message; NULL unless it came */
+struct protobuf_result {          /* zero-initialise */
+	ProtobufCMessage *answer; /* the only message of the answer, or NULL */
 	struct grpc_outcome outcome;
 };
 
 struct protobuf_service { /* all borrowed */
 	struct http *http;
 	const char *base;
-	const char *service; /* "modal.client.ModalClient" */
-	const char *suffix;  /* of the method's name in the path, or NULL */
-	const ProtobufCServiceDescriptor *methods; /* its */
+	const char *service; /* such as "modal.client.ModalClient" */
+	/* appended to the method's name in the path, or NULL */
+	const char *suffix;
+	const ProtobufCServiceDescriptor *methods; /* the service's methods */
 	const char *const *headers;
 	int64_t connect_ms;
 };
 
-/* One try. The request stays the caller's, who also releases the result's
- * outcome and answer (protobuf_free()). */
+/* Sends the call once. The caller keeps ownership of the request, and releases
+ * the result's outcome and answer (protobuf_free()). */
 int protobuf_call(const struct protobuf_service *where,
 		  const struct protobuf_ask *ask,
 		  struct protobuf_result *result, const struct stop *stop,
 		  struct error *err);
-/* A message of a source: packed, after its head. */
+/* Appends a message of a source: its length prefix, then the packed message. */
 void protobuf_envelope(const ProtobufCMessage *message, struct buf *out);
 /* Stores the message in *answer, or frees it if answer is NULL. */
 void protobuf_give(ProtobufCMessage *message, ProtobufCMessage **answer);
 
 /* rpc.c */
 enum {                       /* flags of a call */
-       MODAL_V2 = 1 << 0,    /* the method's V2 */
-       MODAL_TOKEN = 1 << 1, /* with the token that all of V2 wants */
+       MODAL_V2 = 1 << 0,    /* use the method's V2 */
+       MODAL_TOKEN = 1 << 1, /* send the token that all V2 methods need */
 };
-/*
- * A call of the control plane, repeated as Modal's own clients do; frees the
- * request. *answer is the answer's only message, which the caller frees with
+/* Calls the control plane, with retries like Modal's own clients. Frees the
+ * request. *answer is the only message, which the caller frees with
  * protobuf_free(); with ask->each there is none. The error begins with
- * ask->what.
- */
+ * ask->what. */
 int modal_ask(struct modal *m, const struct protobuf_ask *ask,
 	      ProtobufCMessage **answer, const struct stop *stop,
 	      struct error *err);
-/* modal_ask() for an answer of which only the id in this field matters. It
+/* Like modal_ask(), but stores only the id in this field of the answer. It
  * replaces *id, which the caller owns. */
 int modal_ask_id(struct modal *m, const struct protobuf_ask *ask,
 		 const char *field, char **id, const struct stop *stop,
 		 struct error *err);
-/* The id in this field of an answer, as modal_ask_id(); frees the answer. */
+/* Stores the id in this field of an answer like modal_ask_id(). Frees the
+ * answer. */
 int modal_answer_id(ProtobufCMessage *answer, const char *field, char **id,
 		    struct error *err);
-/* True when the call may have another outcome when it is repeated. */
+/* True if a retry of the call may succeed. */
 bool modal_is_passing(const struct error *why);
-/* Pure: ms that grpc-status-details-bin asks to wait before the next try; -1:
- * it does not say. */
+/* Returns the delay in ms that grpc-status-details-bin requests before the next
+ * try, or -1. No side effects. */
 int64_t modal_retry_wish(struct str details);
 
 /* True if the id is safe in a path and not longer than MODAL_ID_MAX. */
 bool modal_id_ok(const char *id);
-/* The flags for calls about this sandbox, which depend on its generation. */
+/* Returns the flags for calls about this sandbox, which depend on its
+ * generation. */
 unsigned modal_flags(const char *id);
-/* Sets *field unless it is set already, and returns what it then holds. value
- * is owned, and may be NULL: only read. */
+/* Sets *field to value unless it is already set, and returns its content. Takes
+ * ownership of value, which may be NULL to only read. */
 const char *modal_keep_first(pthread_mutex_t *lock, char **field, char *value);
-/* 1 while the sandbox runs, 0 when it has ended; -1, with ERR_NOT_FOUND if it
- * never existed. The server delays its answer by up to wait_s seconds while
- * the sandbox runs. */
+/* Returns 1 while the sandbox runs, 0 when it has ended, or -1, with
+ * ERR_NOT_FOUND if it never existed. The server delays its answer by up to
+ * wait_s seconds while the sandbox runs. */
 int modal_is_running(struct modal *m, const char *id, float wait_s,
 		     const struct stop *stop, struct error *err);
 
-/* The state of a sandbox, made at the first call. */
+/* Returns the sandbox's state, which the first call creates. */
 struct modal_box *modal_box(struct sandbox *sb);
-/* Asks for the task and the router's address unless known. renew: its token
- * was refused. ERR_GONE when the sandbox has ended. */
+/* Requests the task and the router's address unless they are known. renew: the
+ * router refused the token. ERR_GONE: the sandbox has ended. */
 int modal_ensure_router(struct sandbox *sb, bool renew, const struct stop *stop,
 			struct error *err);
-/* A call of the router; frees the request. ERR_GONE when the sandbox has ended
- * meanwhile. */
+/* Calls the router and frees the request. ERR_GONE: the sandbox has ended. */
 int modal_route(struct sandbox *sb, const struct protobuf_ask *ask,
 		ProtobufCMessage **answer, const struct stop *stop,
 		struct error *err);
@@ -179,20 +185,21 @@ struct modal_exec { /* one process in the sandbox */
 	char *task; /* borrowed */
 	char id[MODAL_UUID];
 };
-/* Starts argv, a list that ends with NULL. errors: keep its error output. */
+/* Starts argv, which ends with NULL. errors: store its error output. */
 int modal_start(struct modal_exec *x, struct sandbox *sb,
 		const char *const *argv, bool errors, const struct stop *stop,
 		struct error *err);
-/* Reads all of a stream (0: output, 1: error output); resumed after cuts. */
+/* Reads a stream (0: output, 1: error output) until its end. Resumes after an
+ * interruption. */
 int modal_read(struct modal_exec *x, int stream,
 	       int (*data)(void *arg, struct str chunk, struct error *err),
 	       void *arg, const struct stop *stop, struct error *err);
-/* Sends the file as the process's input, from its first byte; resumed after
- * cuts. ERR_REMOTE when the process closed its input early. */
+/* Sends the file as the process's input, from its first byte. Resumes after an
+ * interruption. ERR_REMOTE if the process closed its input early. */
 int modal_write(struct modal_exec *x, struct file_source *in,
 		const struct stop *stop, struct error *err);
-/* Waits for its end. *status: exit status, 128 + n when killed by signal n, -1
- * when the server does not say. */
+/* Waits until the process ends. *status: exit status, 128 + n when killed by
+ * signal n, -1 if the server does not say. */
 int modal_wait(struct modal_exec *x, int *status, const struct stop *stop,
 	       struct error *err);
 
@@ -224,11 +231,9 @@ int modal_remove(struct sandbox_client *client, const char *id,
 		 const struct stop *stop, struct error *err);
 
 /* modal.c */
-/*
- * Pure: the profile of a ~/.modal.toml to use. *profile is a table of root, or
- * NULL when the file is empty. ERR_CONFIG when name is not among the profiles,
- * or when it is unclear which one is meant.
- */
+/* Finds the profile of a ~/.modal.toml to use. *profile is a table of root, or
+ * NULL if the file is empty. ERR_CONFIG if no profile has this name, or if it
+ * is unclear which one is meant. No side effects. */
 int modal_profile(const struct toml_value *root, const char *name,
 		  const struct toml_value **profile, struct error *err);
 

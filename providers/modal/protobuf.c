@@ -1,12 +1,10 @@
 /* protobuf.c - protobuf messages from JSON objects, and gRPC calls with them.
  */
 /* SPDX-License-Identifier: MIT */
-/*
- * Requests are written as JSON objects, whose members have the names of the
- * message's fields (protobuf_build). Answers are unpacked within a budget of
- * memory: an empty message of a list takes two bytes on the wire and a hundred
- * in memory. Begin with protobuf_call().
- */
+/* Requests are JSON objects whose members have the names of the message's
+ * fields (protobuf_build). Answers are unpacked with a limit on memory: an
+ * empty message in a list takes two bytes on the wire and a hundred in memory.
+ * Begin with protobuf_call(). */
 #include <stdarg.h>
 #include <stdint.h>
 #include <stdlib.h>
@@ -24,11 +22,11 @@ enum {
 	MEMORY_FACTOR = 8,
 	REQUEST_MAX = 8 << 20,
 	ANSWER_MAX = 4 << 20,  /* bytes of a single message */
-	STREAM_MAX = 32 << 20, /* of one message of a stream */
+	STREAM_MAX = 32 << 20, /* bytes of one message of a stream */
 	CALL_MS = 60000,
 };
 
-/* protobuf-c's allocator: fails when the message takes too much. */
+/* Allocator for protobuf-c that fails if a message needs too much memory. */
 struct budget {
 	size_t left;
 };
@@ -80,8 +78,8 @@ void protobuf_pack(const ProtobufCMessage *message, struct buf *out)
 			  protobuf_c_message_pack(message, (uint8_t *)room));
 }
 
-/* Sets the field at this place: a number, a text, or the message that an object
- * describes. */
+/* Sets the field at this address: a number, a string, or the message that an
+ * object describes. */
 static void set_value(const ProtobufCFieldDescriptor *f, void *at,
 		      const cJSON *value)
 {
@@ -107,7 +105,7 @@ static void set_value(const ProtobufCFieldDescriptor *f, void *at,
 	}
 }
 
-/* Lists are of texts or messages. */
+/* Sets a field that is a list of strings or messages. */
 static void set_list(const ProtobufCFieldDescriptor *f,
 		     ProtobufCMessage *message, const cJSON *list)
 {
@@ -180,7 +178,7 @@ void protobuf_give(ProtobufCMessage *message, ProtobufCMessage **answer)
 		protobuf_free(message);
 }
 
-struct stream_relay { /* between one call and who asked for it */
+struct stream_relay { /* passes the messages of one call to the caller */
 	const struct protobuf_ask *ask;
 	const ProtobufCMessageDescriptor *type; /* of the answer */
 	struct protobuf_result *result;

@@ -1,13 +1,11 @@
-/* rpc.c - calls of Modal's two services, and processes in a sandbox. */
+/* rpc.c - calls to Modal's two services, and processes in a sandbox. */
 /* SPDX-License-Identifier: MIT */
-/*
- * From bottom to top: a call of the control plane (modal_ask), repeated, moved
- * to another server and slowed down as Modal's own clients do; the router of
- * one sandbox (modal_route), whose address and token the control plane gives;
+/* From bottom to top: a call to the control plane (modal_ask), with retries,
+ * other servers and delays like in Modal's own clients; the router of one
+ * sandbox (modal_route), whose address and token come from the control plane;
  * and a process that the router starts, with its output, input and end
  * (modal_start, modal_read, modal_write, modal_wait). Begin with
- * wait_to_repeat() and handle_failure(), which decide what is tried again.
- */
+ * wait_to_repeat() and handle_failure(), which decide what is retried. */
 #include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
@@ -25,29 +23,31 @@
 #define DIGITS "0123456789"
 
 enum {
-	/* The control plane. */
+	/* for the control plane */
 	WISH_MAX_S = 3600,
-	CONNECT_MS = 3000, /* when there is another server to go to */
+	CONNECT_MS = 3000, /* if there is another server to try */
 	TRIES = 4,
 	THROTTLED_MAX = 100,
-	PAUSE_MS = 100, /* doubled each time, at most: */
+	PAUSE_MS = 100, /* doubled each time, up to: */
 	PAUSE_MAX_MS = 1000,
 	AUTH_MS = 5000,
-	AUTH_FOR_S = 1200, /* for a token that does not say when it ends */
-	/* The router. */
+	/* lifetime of a token that does not say when it ends */
+	AUTH_FOR_S = 1200,
+	/* for the router */
 	ROUTE_TRIES = 10,
 	ROUTE_PAUSE_MS = 10, /* doubled each time */
-	TASK_MS = 500,       /* between questions for the task */
-	TASK_S = 10,         /* the server may delay an answer by this */
-	FRESH_S = 30, /* a token valid for longer is not why it was refused */
+	TASK_MS = 500,       /* pause between requests for the task */
+	TASK_S = 10, /* longest time that the server may delay an answer */
+	/* s; a token valid for longer was not refused for its age */
+	FRESH_S = 30,
 	JWT_MAX = 16 << 10,
 	PIPE = 1, /* TaskExecStdoutConfig, TaskExecStderrConfig */
-	/* A process's input. */
+	/* for a process's input */
 	CHUNK = 64 << 10, /* bytes of input in one message */
-	WINDOW = 4 << 20, /* bytes of input kept to be sent again */
+	WINDOW = 4 << 20, /* bytes of input stored to be sent again */
 	FRAME_MAX = 256 << 10,
 	LONG_MS = 24 * 3600 * 1000,
-	RESUMES = 9, /* of input, without any progress */
+	RESUMES = 9, /* resumes of the input without any progress */
 	RESUME_MS = 100,
 };
 
@@ -59,7 +59,8 @@ bool modal_id_ok(const char *id)
 	       strspn(id, LETTERS DIGITS "-_") == len;
 }
 
-/* V1 is "sb-" and exactly 22 letters and digits, everything else V2. */
+/* Returns the flags for V1 if the id is "sb-" and exactly 22 letters and
+ * digits, else those for V2. */
 unsigned modal_flags(const char *id)
 {
 	if (strncmp(id, "sb-", 3) == 0 && strlen(id) == 25 &&
@@ -80,8 +81,8 @@ const char *modal_keep_first(pthread_mutex_t *lock, char **field, char *value)
 	return value;
 }
 
-/* ms that one detail of the status asks to wait; -1: it is another kind of
- * detail. */
+/* Returns the delay in ms that one detail of the status requests; -1 for other
+ * kinds of details. */
 static int64_t policy_ms(const Modal__Any *any)
 {
 	struct str value = { (char *)any->value.data, any->value.len };
@@ -96,7 +97,7 @@ static int64_t policy_ms(const Modal__Any *any)
 		return -1;
 	seconds = ((Modal__RPCRetryPolicy *)policy)->retry_after_secs;
 	protobuf_free(policy);
-	if (!(seconds >= 0.1F)) /* NaN, too */
+	if (!(seconds >= 0.1F)) /* also true for NaN */
 		seconds = 0.1F;
 	return seconds > WISH_MAX_S ? WISH_MAX_S * 1000
 				    : (int64_t)(seconds * 1000);
@@ -132,7 +133,7 @@ int modal_answer_id(ProtobufCMessage *answer, const char *field, char **id,
 	return rc;
 }
 
-/* The server was not reached, or the connection broke. */
+/* True if the server was not reached, or the connection broke. */
 static bool is_cut(const struct error *why)
 {
 	return why->code == ERR_NETWORK || why->code == ERR_UNREACHABLE;
@@ -157,22 +158,22 @@ struct rpc_tries {
 	char key[MODAL_UUID];
 	int attempt;
 	int throttled;
-	int64_t waited_ms; /* because a server asked for it */
+	int64_t waited_ms; /* delays that servers requested */
 	int64_t began;     /* clock_ms() */
-	int64_t began_at;  /* Unix ms */
+	int64_t began_at;  /* the same in Unix ms */
 	int64_t pause_ms;
 	size_t server;
-	size_t moves; /* to other servers */
+	size_t moves; /* changes to another server */
 };
 
-/* "x-retry-delay: 1.250", owned. */
+/* Returns a header like "x-retry-delay: 1.250", owned by the caller. */
 static char *seconds_header(const char *name, int64_t ms)
 {
 	return xasprintf("%s: %lld.%03lld", name, (long long)(ms / 1000),
 			 (long long)(ms % 1000));
 }
 
-/* The header lines of one try. The caller frees those from *own on. */
+/* Fills in the header lines of one try. The caller frees those from *own on. */
 static void add_headers(const struct modal *m, const struct rpc_tries *t,
 			char **list, size_t *own)
 {
@@ -225,7 +226,7 @@ static int call_once(struct modal *m, const struct protobuf_ask *ask,
 	return rc;
 }
 
-/* True if a failed call shall be tried again; waits before that. */
+/* True if a failed call must be tried again. Waits before it returns. */
 static bool wait_to_repeat(struct modal *m, struct rpc_tries *t,
 			   const struct grpc_outcome *outcome,
 			   struct error *why, const struct stop *stop)
@@ -234,7 +235,7 @@ static bool wait_to_repeat(struct modal *m, struct rpc_tries *t,
 			       ? modal_retry_wish(buf_str(&outcome->details))
 			       : -1;
 
-	/* A request that no server has received may go to another one. */
+	/* No server has received the request: it may be sent to another one. */
 	if (is_cut(why) && !outcome->began && ++t->moves < m->n_servers) {
 		t->server = (t->server + 1) % m->n_servers;
 		return true;
@@ -248,8 +249,8 @@ static bool wait_to_repeat(struct modal *m, struct rpc_tries *t,
 	}
 	if (!modal_is_passing(why))
 		return false;
-	/* sandbox_create() must not repeat the create: its new call would
-	 * have another idempotency key. */
+	/* sandbox_create() must not repeat the create, because a new call has
+	 * another idempotency key. */
 	why->exhausted = t->attempt + 1 >= TRIES;
 	if (why->exhausted)
 		return false;
@@ -261,8 +262,8 @@ static bool wait_to_repeat(struct modal *m, struct rpc_tries *t,
 	return true;
 }
 
-/* One call with all its tries. auth, which may be NULL, is the token that calls
- * about V2 carry. */
+/* Sends one call with all its retries. auth is the token of V2 calls, or NULL.
+ * */
 static int call_control(struct modal *m, const struct protobuf_ask *ask,
 			const char *auth, ProtobufCMessage **answer,
 			const struct stop *stop, struct error *err)
@@ -297,8 +298,8 @@ static int call_control(struct modal *m, const struct protobuf_ask *ask,
 	return error_wrap(err, "%s", ask->what);
 }
 
-/* The token for calls about V2 sandboxes, owned. It is fetched again when half
- * of its life has passed. */
+/* Gets the token for V2 calls, owned by the caller. A new one is fetched when
+ * half of its life is over. */
 static int auth_token(struct modal *m, char **token, const struct stop *stop,
 		      struct error *err)
 {
@@ -378,7 +379,7 @@ int modal_is_running(struct modal *m, const char *id, float wait_s,
 	return state;
 }
 
-/* The router of one sandbox. */
+/* From here on: the router of one sandbox. */
 
 struct modal_box *modal_box(struct sandbox *sb)
 {
@@ -397,9 +398,10 @@ static int fail_gone(const struct sandbox *sb, struct error *err)
 	return error_set(err, ERR_GONE, "the sandbox %s has ended", sb->id);
 }
 
-/* The JavaScript SDK 0.11.1 accepts only https:// as a router's address, and
- * speaks cleartext to it all the same when the control plane is on the same
- * machine. The address to use then, owned; NULL: the given one. */
+/* Returns the cleartext address of the router, owned by the caller; NULL: use
+ * the given address. The JavaScript SDK 0.11.1 accepts only https:// as a
+ * router's address, but connects in cleartext if the control plane is on this
+ * machine. dcode does the same. */
 static char *cleartext_url(const struct modal *m, struct str url)
 {
 	if (!m->local || !str_starts(url, "https://") || !loopback_url(url))
@@ -407,7 +409,8 @@ static char *cleartext_url(const struct modal *m, struct str url)
 	return xasprintf("http://%.*s", (int)(url.len - 8), url.ptr + 8);
 }
 
-/* Keeps the router's address and token, if a token may be sent there. */
+/* Stores the router's address and token, if a token may be sent to that
+ * address. */
 static int set_router(struct sandbox *sb, const char *url, const char *jwt,
 		      struct error *err)
 {
@@ -439,7 +442,7 @@ static int set_router(struct sandbox *sb, const char *url, const char *jwt,
 	return 0;
 }
 
-/* Waits until the sandbox has been given a machine. *task is owned. */
+/* Waits until the sandbox has a machine. Sets *task, owned by the caller. */
 static int find_task(struct sandbox *sb, char **task, const struct stop *stop,
 		     struct error *err)
 {
@@ -472,7 +475,7 @@ static int find_task(struct sandbox *sb, char **task, const struct stop *stop,
 	return rc;
 }
 
-/* Asks the control plane for the router's address and a new token. */
+/* Requests the router's address and a new token from the control plane. */
 static int find_router(struct sandbox *sb, const struct stop *stop,
 		       struct error *err)
 {
@@ -517,7 +520,7 @@ int modal_ensure_router(struct sandbox *sb, bool renew, const struct stop *stop,
 	return find_router(sb, stop, err);
 }
 
-/* One try, with the address and the token as they are now. */
+/* Sends one request with the current address and token. */
 static int route_once(struct sandbox *sb, const struct protobuf_ask *ask,
 		      struct protobuf_result *result, const struct stop *stop,
 		      struct error *err)
@@ -547,8 +550,8 @@ static int route_once(struct sandbox *sb, const struct protobuf_ask *ask,
 	return rc;
 }
 
-/* After the router refused the token. As the SDKs do, a young token is tried
- * once more before a new one is asked for. */
+/* Call after the router refused the token. Like in the SDKs, a young token is
+ * tried once more before a new one is requested. */
 static int renew_token(struct sandbox *sb, int attempt, const struct stop *stop,
 		       struct error *err)
 {
@@ -561,8 +564,8 @@ static int renew_token(struct sandbox *sb, int attempt, const struct stop *stop,
 	return young && !attempt ? 0 : modal_ensure_router(sb, true, stop, err);
 }
 
-/* After the router did not know the task: ERR_GONE when the sandbox has ended,
- * else err stays. */
+/* Call after the router did not know the task. ERR_GONE if the sandbox has
+ * ended; else err does not change. */
 static int check_ended(struct sandbox *sb, const struct stop *stop,
 		       struct error *err)
 {
@@ -574,8 +577,8 @@ static int check_ended(struct sandbox *sb, const struct stop *stop,
 	return 0;
 }
 
-/* After a failed try: 1 to try again, 0 when err is the outcome, -1 when this
- * function has set a new one. */
+/* Call after a failed try. 1: try again. 0: err is final. -1: this function has
+ * set another error. */
 static int handle_failure(struct sandbox *sb, const struct protobuf_ask *ask,
 			  int attempt, const struct stop *stop,
 			  struct error *err)
@@ -637,16 +640,16 @@ int modal_route(struct sandbox *sb, const struct protobuf_ask *ask,
 	return rc;
 }
 
-/* A process, by the router. */
+/* From here on: a process, started by the router. */
 
-/* A request that names the process. */
+/* Builds a request that names the process. */
 static cJSON *modal_process(const struct modal_exec *x)
 {
 	return protobuf_texts("task_id", x->task, "exec_id", x->id, NULL);
 }
 
-/* The id is chosen here, so a repeated request does not start a second
- * process. */
+/* Starts a process. dcode chooses its id, so a repeated request does not start
+ * a second one. */
 int modal_start(struct modal_exec *x, struct sandbox *sb,
 		const char *const *argv, bool errors, const struct stop *stop,
 		struct error *err)
@@ -671,12 +674,13 @@ int modal_start(struct modal_exec *x, struct sandbox *sb,
 }
 
 struct output_reader {
-	cJSON *offset; /* of the request */
+	cJSON *offset; /* member of the request */
 	int (*data)(void *arg, struct str chunk, struct error *err);
 	void *arg;
 };
 
-/* Moves the request's offset, so that a repeated one continues here. */
+/* Passes on output, and advances the request's offset so that a retry continues
+ * there. */
 static int on_stdio(void *arg, const ProtobufCMessage *message,
 		    struct error *err)
 {
@@ -735,13 +739,13 @@ int modal_wait(struct modal_exec *x, int *status, const struct stop *stop,
 struct input_writer {
 	struct modal_exec *x;
 	struct file_source *in;
-	char *window; /* the last bytes read from in, by offset % WINDOW */
-	int64_t at;   /* bytes in messages of this stream, and before */
+	char *window; /* the last bytes read from in, at offset % WINDOW */
+	int64_t at;   /* offset of the next byte to send */
 	struct buf out;
 	bool ended;
 };
 
-/* Adds a message with this payload, which is freed. */
+/* Appends a message with this payload, and frees the payload. */
 static void add_payload(struct input_writer *w, const char *name,
 			cJSON *payload)
 {
@@ -757,7 +761,7 @@ static void add_payload(struct input_writer *w, const char *name,
 	cJSON_Delete(object);
 }
 
-/* Reads the input into the window up to this offset. */
+/* Reads the input into the window up to offset end. */
 static int fill_window(struct input_writer *w, int64_t end, struct error *err)
 {
 	while (w->in->sent < end) {
@@ -772,7 +776,7 @@ static int fill_window(struct input_writer *w, int64_t end, struct error *err)
 	return 0;
 }
 
-/* The next message: bytes at w->at, from the window or read anew. */
+/* Appends the next message: bytes at w->at, from the window or newly read. */
 static int add_data(struct input_writer *w, struct error *err)
 {
 	Modal__TaskExecStdinWriteStreamRequest message =
@@ -793,7 +797,7 @@ static int add_data(struct input_writer *w, struct error *err)
 	return 0;
 }
 
-/* Gives the request's body: data messages, then "end". */
+/* Supplies the request's body: data messages, then "end". */
 static int64_t on_source(void *arg, char *room, size_t len, struct error *err)
 {
 	struct input_writer *w = arg;
@@ -827,7 +831,8 @@ static int write_once(struct input_writer *w, const struct stop *stop,
 	return modal_route(w->x->sb, &ask, NULL, stop, err);
 }
 
-/* Asks how much has arrived: 1 when that is all, 0 to continue there. */
+/* Requests how much input has arrived. Returns 1 if all has, 0 to continue at
+ * that offset. */
 static int find_offset(struct input_writer *w, const struct stop *stop,
 		       struct error *err)
 {

@@ -1,9 +1,9 @@
-/* blueprint.c - what a devbox is made with: blueprints, network policies. */
+/* blueprint.c - blueprints and network policies of devboxes. */
 /* SPDX-License-Identifier: MIT */
 /*
- * Both are objects of the account, found by name or made. A blueprint is built,
- * which takes minutes: runloop_blueprint() follows the build. A policy's name
- * is a hash of its rules, so the same rules always have the same policy:
+ * Both are objects of the account, found by name or created. Building a
+ * blueprint takes minutes: runloop_blueprint() waits for it. A policy's name is
+ * a hash of its rules, so that equal rules use the same policy:
  * runloop_policy().
  */
 #include <stdio.h>
@@ -20,17 +20,17 @@
 
 enum {
 	BUILD_MS = 1800000,
-	LOOK_MS = 1000, /* between two looks at a build */
+	LOOK_MS = 1000, /* pause between two requests about a build */
 	TELL_MS = 15000,
 	TRIES = 4,
-	STATUS_ROOM = 32, /* of a status' name */
+	STATUS_ROOM = 32, /* bytes of a status */
 	HASH = 8,
 	NAME_ROOM = 64,
 };
 
 struct build {
 	const char *name;
-	char id[VENDOR_ID_MAX + 1]; /* of the one to wait for, or "" */
+	char id[VENDOR_ID_MAX + 1]; /* id of the build to wait for, or "" */
 	char status[STATUS_ROOM];
 };
 
@@ -40,7 +40,10 @@ static bool is_building(const char *status)
 	       !strcmp(status, "building");
 }
 
-/* Of several with this name, the best: complete, being built, failed. */
+/*
+ * Chooses the best of several blueprints with this name: complete, being built,
+ * failed.
+ */
 static bool on_blueprint(void *arg, const cJSON *item)
 {
 	struct build *b = arg;
@@ -181,8 +184,10 @@ static int await_build(struct vendor_client *c, struct build *b,
 	return 0;
 }
 
-/* A request to build may have arrived although its answer was lost, so look
- * before it is repeated. */
+/*
+ * Starts a build unless there is one. A build request may have arrived although
+ * its answer was lost, so the list is checked before a retry.
+ */
 static int find_or_start(struct vendor_client *c, struct build *b,
 			 const struct stop *stop, struct error *err)
 {
@@ -227,7 +232,10 @@ int runloop_blueprint(struct vendor_client *c, const char *name,
 			       "fix the dockerfile parameter, and try again.");
 }
 
-/* Policies have unique names: the same rules always have the same one. */
+/*
+ * Computes the policy's name from its rules: names are unique, and equal rules
+ * use the same policy.
+ */
 static void name_policy(const struct runloop_rules *rules, char name[NAME_ROOM])
 {
 	unsigned char hash[crypto_generichash_BYTES_MIN];
@@ -325,7 +333,7 @@ int runloop_policy(struct vendor_client *c, const struct runloop_rules *rules,
 		return -1;
 	if (*id || make_policy(c, name, rules, id, stop, &why) == 0)
 		return 0;
-	/* Another client may have made it in the meantime. */
+	/* Another client may have created it meanwhile. */
 	if (find_policy(c, name, id, stop, err) < 0)
 		return -1;
 	if (*id)

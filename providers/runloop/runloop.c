@@ -1,13 +1,13 @@
 /* runloop.c - devboxes of Runloop. */
 /* SPDX-License-Identifier: MIT */
 /*
- * One server makes devboxes, runs commands in them and moves files. Wire: the
- * vendor's OpenAPI document (2026-05) and what its JavaScript SDK 1.32.0 and
- * Python SDK 1.23.3 were seen to send (2026-11). dcode does not rely on what
- * the document leaves open (error bodies, what a second shutdown answers): it
- * asks for the devbox's status instead.
+ * One server creates devboxes, runs commands in them and transfers files. Wire:
+ * the vendor's OpenAPI document (2026-05) and what its JavaScript SDK 1.32.0
+ * and Python SDK 1.23.3 were seen to send (2026-11). dcode does not rely on
+ * what the document leaves open (error bodies, the answer to a second
+ * shutdown): it requests the devbox's status instead.
  *
- * The tables at the end say what is particular about Runloop; providers/kit
+ * The tables at the end contain the special cases of Runloop; providers/kit
  * does the rest. Begin with describe() and run_script().
  */
 #include "providers/runloop/runloop.h"
@@ -30,23 +30,24 @@
 enum {
 	COMMAND_MAX = 64 << 10,
 	LIFETIME_S = 14400,
-	LIFETIME_MAX_S = 172800, /* of keep_alive_time_seconds */
+	LIFETIME_MAX_S = 172800, /* maximum of keep_alive_time_seconds */
 	WAIT_MS = 600000,
-	HOLD_S = 30, /* the longest that the API holds wait_for_status */
+	HOLD_S = 30, /* longest time that the API holds wait_for_status */
 	SLACK_MS = 10000,
 	PAUSE_MS = 500, /* after a failure */
 	FAILURES_MAX = 20,
 	SEEN_MAX = 4096,
-	PAGE = 500, /* devboxes; the API gives 5000 at most */
-	/* Of commands. */
+	PAGE = 500, /* devboxes on a page; the API allows 5000 */
+	/* for commands */
 	BODY_MAX = 1 << 20,
-	LAST_LINES = 50000, /* of an answer's output; the API's own is 100 */
-	HOLD_MAX_S = 25,    /* the API holds a request no longer */
-	SPARE_S = 2,        /* for the shell to start */
+	/* most lines of an answer's output; the API's default is 100 */
+	LAST_LINES = 50000,
+	HOLD_MAX_S = 25, /* longest time that the API holds a request */
+	SPARE_S = 2,     /* for the shell to start */
 	COMMAND_SLACK_MS = 8000,
-	STREAM_MS = 60000, /* of all output, TRIES times */
+	STREAM_MS = 60000, /* to read all output, TRIES times */
 	TRIES = 4,
-	CUSTOM_DISK = 16, /* GiB, if a custom size does not name it */
+	CUSTOM_DISK = 16, /* default in GiB for a custom size */
 };
 
 static const struct setting settings[] = {
@@ -187,7 +188,8 @@ static int runloop_open(struct sandbox_client *client,
 	return vendor_bearer(&c->api, key, err);
 }
 
-/* "x-request-id: UUID", the same for all tries of one request. */
+/* Writes "x-request-id: UUID", which is the same for all tries of one request.
+ * */
 static void add_request_id(char header[VENDOR_HEADER])
 {
 	char id[37];
@@ -244,7 +246,7 @@ static int add_life(const struct settings *set, const struct sandbox_spec *spec,
 		return error_set(err, ERR_CONFIG,
 				 "idle must be seconds, and on_idle shutdown "
 				 "or suspend");
-	/* A lifetime alone could not be extended while it is used. */
+	/* Without an idle limit the lifetime could not be extended. */
 	if (!idle)
 		idle = spec->lifetime_s;
 	after = body_object(launch, "lifecycle.after_idle");
@@ -274,8 +276,8 @@ static int add_network(struct vendor_client *c, const struct sandbox_spec *spec,
 	return 0;
 }
 
-/* The blueprint's id first, which needs no request; then the flag's name, then
- * the settings. */
+/* Adds the source: the blueprint's id, which needs no request, else the name
+ * from the command line, else the settings. */
 static int add_source(struct vendor_client *c, const struct sandbox_spec *spec,
 		      cJSON *body, const struct stop *stop, struct error *err)
 {
@@ -319,7 +321,8 @@ static int describe(struct vendor_client *c, const struct sandbox_spec *spec,
 	return add_source(c, spec, body, stop, err);
 }
 
-/* The request's id is the same in every try for this label. */
+/* Sends the create request. Its id is the same for every try with this label.
+ * */
 static int post_create(struct sandbox *sb, const struct sandbox_spec *spec,
 		       cJSON *body, cJSON **answer, const struct stop *stop,
 		       struct error *err)
@@ -334,13 +337,14 @@ static int post_create(struct sandbox *sb, const struct sandbox_spec *spec,
 
 	snprintf(header, sizeof(header), "x-request-id: %s", spec->label);
 	rc = vendor_post(sb->client->priv, &ask, body, answer, stop, err);
-	/* The SDKs repeat the request after 409, too. */
+	/* The SDKs also retry after 409. */
 	if (rc < 0 && err->http_status == 409)
 		err->code = ERR_NETWORK;
 	return rc;
 }
 
-/* One long poll; *answer stays NULL while the status is another. */
+/* Waits once for one of the wanted statuses. *answer stays NULL if the devbox
+ * has another one. */
 static int poll_once(struct sandbox *sb, const char *wanted, cJSON **answer,
 		     const struct stop *stop, struct error *err)
 {
@@ -389,7 +393,8 @@ static int poll_status(struct sandbox *sb, const char *state, cJSON **answer,
 	return 0;
 }
 
-/* 400, too: it is not suspended any more. The next look tells its state. */
+/* Resumes a devbox. 400: it is no longer suspended; the next poll shows its
+ * state. */
 static int resume_devbox(struct sandbox *sb, const char *id, cJSON **answer,
 			 const struct stop *stop, struct error *err)
 {
@@ -406,7 +411,7 @@ static int resume_devbox(struct sandbox *sb, const char *id, cJSON **answer,
 	return -1;
 }
 
-/* Starts the idle time again. A devbox that was made elsewhere with a fixed
+/* Restarts the idle time. A devbox that another program made with a fixed
  * lifetime cannot be extended. */
 static int extend_life(struct sandbox *sb, int64_t lifetime_s,
 		       const struct stop *stop, struct error *err)
@@ -420,7 +425,7 @@ static int extend_life(struct sandbox *sb, int64_t lifetime_s,
 	return vendor_ask(sb->client->priv, sb->id, &ask, NULL, stop, err);
 }
 
-/* With an idle limit, the description does not tell when it will end. */
+/* Sets the end, which is known only if there is no idle limit. */
 static void add_end(const cJSON *item, struct sandbox_info *info)
 {
 	const cJSON *launch = json_get(item, "launch_parameters");
@@ -442,7 +447,7 @@ static const struct vendor_pages pages = { .items = "devboxes",
 struct seen {
 	bool (*each)(void *arg, const cJSON *item);
 	void *arg;
-	char *ids[SEEN_MAX]; /* owned: already reported */
+	char *ids[SEEN_MAX]; /* owned: devboxes already reported */
 	size_t n;
 };
 
@@ -459,7 +464,7 @@ static bool on_item(void *arg, const cJSON *item)
 	return s->each(s->arg, item);
 }
 
-/* One page of all devboxes: 1 when there are more. */
+/* Lists the first page of all devboxes. Returns 1 if there are more. */
 static int list_first(struct vendor_client *c, struct seen *s,
 		      const struct stop *stop, struct error *err)
 {
@@ -489,8 +494,8 @@ static int list_first(struct vendor_client *c, struct seen *s,
 	return rc;
 }
 
-/* In the order in which a devbox passes through the states, so that none is
- * missed between two requests. */
+/* Lists devboxes by status, in the order in which a devbox passes through them,
+ * so that none is missed between two requests. */
 static int list_living(struct vendor_client *c, struct seen *s,
 		       const struct stop *stop, struct error *err)
 {
@@ -509,7 +514,7 @@ static int list_living(struct vendor_client *c, struct seen *s,
 		struct error why = { 0 };
 
 		rc = vendor_pages(c, &q, stop, &why);
-		/* The document does not have this status, the SDKs do. */
+		/* The API document lacks this status, but the SDKs have it. */
 		if (rc < 0 && i == 0 &&
 		    (why.http_status == 400 || why.http_status == 422))
 			rc = 0;
@@ -520,11 +525,9 @@ static int list_living(struct vendor_client *c, struct seen *s,
 	return rc;
 }
 
-/*
- * The API has no filter by metadata, and its list without a status has every
- * devbox that ever existed. For most accounts that is one page. For others the
- * living ones are listed by their states.
- */
+/* Lists all devboxes. The API cannot filter by metadata, and its list without a
+ * status includes all devboxes that ever existed. For most accounts that is one
+ * page. For others, the existing ones are listed by status. */
 static int list_items(struct vendor_client *c,
 		      bool (*each)(void *arg, const cJSON *item), void *arg,
 		      const struct stop *stop, struct error *err)
@@ -553,7 +556,7 @@ static void add_body(struct buf *body, const char *command_id,
 	buf_addf(body, ",\"optimistic_timeout\":%d}", hold_s);
 }
 
-/* Waits on for an execution that was still running. */
+/* Waits for an execution that was still running. */
 static int await_execution(struct sandbox *sb, const char *execution,
 			   cJSON **tree, const struct stop *stop,
 			   struct error *err)
@@ -595,7 +598,8 @@ static int until_completed(struct sandbox *sb, cJSON **tree,
 
 		if (stop_check(stop, err) < 0)
 			return -1;
-		/* An empty answer has no id; the one before may have it. */
+		/* An empty answer has no id; use that of the previous answer.
+		 * */
 		if (*tree ? !id || !vendor_id_ok(id) : !execution[0])
 			return error_set(err, ERR_PROTOCOL,
 					 "unexpected server response: no "
@@ -616,15 +620,16 @@ static int until_completed(struct sandbox *sb, cJSON **tree,
 	return rc;
 }
 
-/* All that an ended execution wrote to its standard output, from its event
- * stream. The other answers only have the last lines. */
+/* Reads the complete standard output of an ended execution from its event
+ * stream. Other answers contain only the last lines. */
 struct stream {
 	struct sse sse;
 	struct buf *out;
-	size_t start; /* of this stream in out */
+	size_t start; /* offset in out where this stream's output begins */
 };
 
-/* {"offset":N,"output":"..."}: skips what we have already. */
+/* Handles an event {"offset":N,"output":"..."}. Skips output that was already
+ * received. */
 static int on_event(void *arg, struct str event, struct str data,
 		    struct error *err)
 {
@@ -636,7 +641,7 @@ static int on_event(void *arg, struct str event, struct str data,
 	int rc = 0;
 
 	if (str_is(event, "error")) {
-		/* 408: it was silent for too long. */
+		/* 408: the stream was silent for too long. */
 		rc = error_set(err,
 			       json_int(tree, "code", 0) == 408 ? ERR_NETWORK
 								: ERR_REMOTE,
@@ -726,7 +731,7 @@ static int parse_output(struct sandbox *sb, const cJSON *tree, struct buf *out,
 	return buf_check(out, "the answer", err);
 }
 
-/* struct supervisor.call: one execution, its output at the end. */
+/* Implements supervisor.call: one execution, whose output comes at the end. */
 static int run_script(void *arg, struct str command, int64_t wait_ms,
 		      struct buf *out, const struct stop *stop,
 		      struct error *err)
@@ -801,7 +806,7 @@ static void fill_put(struct sandbox *sb, const char *file,
 	req->file_name = "upload";
 }
 
-/* What the API answers about a file is not documented. */
+/* Decides by the status only: error answers about files are not documented. */
 static enum file_retry classify_failure(const struct http_response *res)
 {
 	if (res->status == 401)
@@ -819,15 +824,16 @@ static const struct http_files files = {
 	.ensure_running = vendor_ensure_running,
 };
 
-/* A devbox is billed by what it has, whether or not it is used
- * (www.runloop.ai/pricing, as of 2026-09-28). */
+/* A devbox is billed by its size, used or not (www.runloop.ai/pricing, as of
+ * 2026-09-28). */
 static const struct rates rates = {
 	.vcpu = RATES_HOUR(0.108),
 	.gib = RATES_HOUR(0.0252),
 	.disk_gib = RATES_HOUR(0.00034236),
 };
 
-/* docs.runloop.ai/docs/devboxes/configuration/sizes, as of 2026-09-28 */
+/* Sizes from docs.runloop.ai/docs/devboxes/configuration/sizes, as of
+ * 2026-09-28. */
 static const struct {
 	const char *name;
 	struct rates_size size;
@@ -840,7 +846,8 @@ static const struct {
 	{ "XX_LARGE", { 8000, 32 << 10, 16 } },
 };
 
-/* A blueprint or snapshot may ask for a size of its own. */
+/* Sets *own if the devbox starts from a blueprint or snapshot, which may have
+ * its own size. */
 static int boots_own(const struct settings *set, bool *own, struct error *err)
 {
 	static const char *const keys[] = { "blueprint_id", "blueprint",
@@ -926,7 +933,7 @@ static const struct vendor vendor = {
 	.extend = extend_life,
 	.info = add_end,
 	.call = run_script,
-	.max_command = 120000, /* Linux takes 128 KiB in one argument */
+	.max_command = 120000, /* Linux allows 128 KiB in one argument */
 	.max_answer = 1 << 20,
 	.may_be_gone = (const int[]){ 400, 404, 409, 0 },
 	.files = &files,
@@ -961,7 +968,7 @@ const struct sandbox_provider runloop_provider = {
 	.url_env = (const char *const[]){ "RUNLOOP_BASE_URL", NULL },
 	.ops = &ops,
 	.price = runloop_price,
-	/* "isolated at both the VM and container level" */
+	/* The source says: "isolated at both the VM and container level" */
 	.isolation = ISOLATION_VM,
 	.isolation_source = "README of runloop_api_client 2.0.0, 2026-11-23",
 };

@@ -1,4 +1,4 @@
-/* runloop.h - the doors between the rooms of the Runloop provider. */
+/* runloop.h - declarations shared by the files of the Runloop provider. */
 /* SPDX-License-Identifier: MIT */
 #ifndef PROVIDERS_RUNLOOP_RUNLOOP_H
 #define PROVIDERS_RUNLOOP_RUNLOOP_H
@@ -7,15 +7,15 @@
 
 /* blueprint.c */
 struct runloop_rules {
-	const char *const *hosts; /* that may be reached */
+	const char *const *hosts; /* hosts that may be reached */
 	size_t n;
-	bool all; /* everything may be reached */
+	bool all; /* all hosts may be reached */
 };
-/* The id (owned) of the network policy that allows these host names, or all;
- * made if it does not exist. */
+/* Sets *id (owned by the caller) to the network policy that allows these host
+ * names, or all. Created if it does not exist. */
 int runloop_policy(struct vendor_client *c, const struct runloop_rules *rules,
 		   char **id, const struct stop *stop, struct error *err);
-/* Makes sure that the blueprint is built; spec is for progress. */
+/* Waits until the blueprint is built. spec receives progress. */
 int runloop_blueprint(struct vendor_client *c, const char *name,
 		      const struct sandbox_spec *spec, const struct stop *stop,
 		      struct error *err);

@@ -1,13 +1,14 @@
-/* queue.c - what Slurm's programs are asked, and what they answer. */
+/* queue.c - runs Slurm's programs and reads their output. */
 /* SPDX-License-Identifier: MIT */
 /*
- * slurm_command() runs a line of sh where Slurm's programs are: here, or on the
- * login node of "via". Above it stand the questions: slurm_queue() reads
- * squeue, slurm_remove() uses scancel, slurm_stream() is an srun that stays.
- * The scripts that run in a job are put together at the top of the file.
+ * slurm_command() runs a line of sh where Slurm's programs are: on this
+ * machine, or on the login node of "via". The functions above use it:
+ * slurm_queue() reads squeue, slurm_remove() uses scancel, slurm_stream()
+ * starts an srun that keeps running. The scripts that run in a job are built at
+ * the top of the file.
  *
- * What a program prints is data. A job counts as ours only if its comment has
- * dcode's label, and only its owner's jobs are asked for.
+ * The output of programs is not trusted. A job is dcode's only if its comment
+ * has dcode's label, and only jobs of the owner are listed.
  */
 #include <stdio.h>
 #include <string.h>
@@ -24,7 +25,7 @@ enum {
 	LINE_BYTES = 1 << 20,
 	SCRIPT_FAILED = 3, /* exit status of slurm_step.sh */
 	QUEUE_MAX = 16 << 20,
-	POLL_MS = 30, /* after a scancel; doubled up to */
+	POLL_MS = 30, /* pause after scancel; doubled up to */
 	POLL_MAX_MS = 1000,
 };
 
@@ -94,7 +95,10 @@ void slurm_program(struct buf *line, const char *name)
 	buf_addf(line, " %s", name);
 }
 
-/* Both streams in one, as on the login node. */
+/*
+ * Runs the line on this machine. Output and error output are merged, like on
+ * the login node.
+ */
 static int run_here(struct slurm *s, struct str line, struct buf *out,
 		    const struct stop *stop, struct error *err)
 {
@@ -112,7 +116,10 @@ static int run_here(struct slurm *s, struct str line, struct buf *out,
 	return status;
 }
 
-/* The exit status stands at the end of what the line printed. */
+/*
+ * Moves the line's output to out and returns its exit status, which is printed
+ * at the end.
+ */
 static int take_status(struct buf *said, struct buf *out, struct error *err)
 {
 	static const char mark[] = "\n@status:";
@@ -134,7 +141,7 @@ static int take_status(struct buf *said, struct buf *out, struct error *err)
 			 "the login node's answer is incomplete");
 }
 
-/* The same on the login node. */
+/* Runs the line on the login node. */
 static int run_there(struct slurm *s, struct str line, struct buf *out,
 		     const struct stop *stop, struct error *err)
 {
@@ -164,7 +171,9 @@ int slurm_command(struct slurm *s, struct str line, struct buf *out,
 		      : run_here(s, line, out, stop, err);
 }
 
-/* struct held_program.failed: srun ended before the job's loop said anything.
+/*
+ * Implements held_program.failed: srun ended before the job's loop printed
+ * anything.
  */
 static void explain_step(void *arg, int status, struct str said,
 			 struct error *err)
@@ -194,7 +203,9 @@ struct held *slurm_stream(struct slurm *s, const struct slurm_job *job,
 					.failed = explain_step };
 	struct held *h;
 
-	/* The whole path of sh, since --export=NONE leaves no PATH. */
+	/*
+	 * The full path of sh is needed, since --export=NONE leaves PATH unset.
+	 */
 	buf_adds(&line, "exec ");
 	slurm_program(&line, "srun");
 	buf_addf(&line,
@@ -243,9 +254,9 @@ int slurm_refused(const char *what, int status, struct str printed,
 }
 
 /*
- * Not --json: in 22.05 that ignores --jobs, --name and --me, and prints some
- * kilobytes for each job of every user. The comment is last, since it may
- * contain anything.
+ * Columns of squeue. --json is not used: in 22.05 it ignores --jobs, --name and
+ * --me, and prints some kilobytes for each job of every user. The comment is
+ * last, since it may contain any text.
  */
 static const char fields[] = "JobID:|,State:|,RestartCnt:|,SubmitTime:|,"
 			     "StartTime:|,EndTime:|,Reason:|,NodeList:|,"
@@ -264,13 +275,13 @@ struct job_listing {
 	const struct info_sink *sink;
 };
 
-/* Cut to the size. */
+/* Copies a field, shortened to size. */
 static void copy_field(char *room, size_t size, struct str s)
 {
 	snprintf(room, size, "%.*s", (int)s.len, s.ptr ? s.ptr : "");
 }
 
-/* Unix seconds; 0 for "N/A". */
+/* Parses a time to Unix seconds; 0 for "N/A". */
 static int64_t seconds_of(struct str s)
 {
 	int64_t n = 0;
@@ -278,7 +289,10 @@ static int64_t seconds_of(struct str s)
 	return str_to_int(s, &n) && n > 0 ? n : 0;
 }
 
-/* Strict, because a label becomes part of paths that a shell reads. */
+/*
+ * True for a label. Strict, because a label becomes part of paths that a shell
+ * reads.
+ */
 static bool is_label(struct str s)
 {
 	static const char letters[] = "abcdefghijklmnopqrstuvwxyz0123456789";
@@ -293,7 +307,7 @@ static bool is_label(struct str s)
 	return s.len > 0;
 }
 
-/* "dcode label=LABEL owner=OWNER", as slurm_submit() writes it. */
+/* Parses "dcode label=LABEL owner=OWNER", as slurm_submit() writes it. */
 static void parse_comment(struct str comment, struct slurm_job *job)
 {
 	struct str label;
@@ -357,7 +371,7 @@ int slurm_queue(struct slurm *s, const char *name,
 	status = slurm_command(s, buf_str(&line), &out, stop, err);
 	if (status > 0) {
 		status = slurm_refused("squeue", status, buf_str(&out), err);
-		err->code = ERR_NETWORK; /* it asks for nothing to decline */
+		err->code = ERR_NETWORK; /* there is nothing to decline */
 	}
 	rest = buf_str(&out);
 	while (status == 0 && str_split(&rest, '\n', &item)) {
@@ -371,7 +385,7 @@ int slurm_queue(struct slurm *s, const char *name,
 	return status;
 }
 
-/* For slurm_queue(): keeps our job of this id. */
+/* Callback of slurm_queue(): stores dcode's job with this id. */
 static void keep_found(void *arg, const struct slurm_job *job)
 {
 	struct job_search *search = arg;
@@ -416,7 +430,7 @@ enum sandbox_state slurm_state(const struct slurm_job *job)
 		{ "STAGE_OUT", STATE_RUNNING },
 		{ "SUSPENDED", STATE_STOPPED },
 		{ "STOPPED", STATE_STOPPED },
-		{ "COMPLETING", STATE_UNKNOWN }, /* its end is near */
+		{ "COMPLETING", STATE_UNKNOWN }, /* it is about to end */
 		{ "BOOT_FAIL", STATE_GONE },
 		{ "CANCELLED", STATE_GONE },
 		{ "COMPLETED", STATE_GONE },
@@ -437,7 +451,10 @@ enum sandbox_state slurm_state(const struct slurm_job *job)
 	return STATE_UNKNOWN;
 }
 
-/* Why the sandbox of a job is lost: it ended, or Slurm started it again. */
+/*
+ * Says why the sandbox of a job is lost: the job ended, or Slurm started it
+ * again.
+ */
 static const char *say_why(const struct slurm_job *job)
 {
 	static const struct {
@@ -531,8 +548,10 @@ int slurm_info(struct sandbox_client *client, const char *id,
 	return 0;
 }
 
-/* Only a job that dcode made: the id may belong to another cluster, or have
- * been given to another job since. */
+/*
+ * Cancels a job that dcode made. The id may be that of another cluster's job,
+ * or have been reused, so the job is checked first.
+ */
 int slurm_remove(struct sandbox_client *client, const char *id,
 		 const struct stop *stop, struct error *err)
 {
@@ -542,7 +561,8 @@ int slurm_remove(struct sandbox_client *client, const char *id,
 	struct buf out = BUF_INIT(1 << 16);
 	int64_t pause = POLL_MS;
 	bool was_there = false;
-	int status = -1; /* of scancel: once it took the request, no more */
+	/* exit status of scancel, which is not repeated after success */
+	int status = -1;
 	int rc = slurm_find(s, id, &job, stop, err);
 
 	if (rc < 0 && err->code == ERR_NOT_FOUND)

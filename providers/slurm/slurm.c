@@ -1,12 +1,13 @@
-/* slurm.c - the provider "slurm": sandboxes as jobs of a cluster that wait. */
+/* slurm.c - the provider "slurm": sandboxes are jobs of a cluster. */
 /* SPDX-License-Identifier: MIT */
 /*
- * slurm.h says what a job does and what is where. Begin with slurm_create(): it
- * submits the job once (slurm_submit()), waits in the queue (slurm_wait()), and
- * opens the stream over which all commands go (open_stream()). The parameters
- * that become options of sbatch are rows of slurm_settings with a field.
+ * slurm.h describes what a job does, and its directories. Begin with
+ * slurm_create(): it submits the job once (slurm_submit()), waits in the queue
+ * (slurm_wait()), and opens the stream over which all commands are sent
+ * (open_stream()). Parameters that become options of sbatch are rows of
+ * slurm_settings with a field.
  *
- * What Slurm's programs are asked, and what they answer, is in queue.c.
+ * queue.c runs Slurm's programs and reads their output.
  */
 #include "providers/slurm/slurm.h"
 
@@ -29,19 +30,20 @@ enum {
 	LINE_BYTES = 512 << 10,
 	SBATCH_MAX = 1 << 20,
 	DELIMITER = 16,
-	FIND_MS = 3000, /* for a job whose sbatch did not tell its id */
+	FIND_MS = 3000, /* to find a job if sbatch's answer was lost */
 	FIND_POLL_MS = 200,
-	QUEUE_POLL_MS = 40, /* of the queue, doubled up to */
+	QUEUE_POLL_MS = 40, /* first pause between two polls, doubled up to */
 	POLL_SOON_MS = 2000,
-	SOON_MS = 60000, /* which after so long is */
+	SOON_MS = 60000, /* the larger maximum after this time */
 	POLL_LATE_MS = 10000,
 	CANCEL_MS = 10000,
-	PATIENCE_MS = 120000, /* with a controller that does not answer */
+	/* longest time without an answer of the controller */
+	PATIENCE_MS = 120000,
 	COMMAND_MAX = 1 << 20,
 	LIFETIME_S = 4 * 3600,
 	ANSWER_MAX = 64 << 10,
-	READY_MS = 60000,  /* from a running job to its first word */
-	ENDING_MS = 40000, /* of a job; Slurm's KillWait is 30 s */
+	READY_MS = 60000,  /* from the job's start to its loop's first line */
+	ENDING_MS = 40000, /* for a job to end; Slurm's KillWait is 30 s */
 	POLL_MS = 50,
 	POLL_MAX_MS = 1000,
 };
@@ -126,7 +128,8 @@ static const struct setting slurm_settings[] = {
 	{ 0 },
 };
 
-/* A value for sbatch is one line. It is quoted wherever a shell reads it. */
+/* Checks that a value for sbatch is a single line. It is quoted wherever a
+ * shell reads it. */
 static int check_text(const char *key, const char *value, struct error *err)
 {
 	for (; *value; value++)
@@ -139,7 +142,7 @@ static int check_text(const char *key, const char *value, struct error *err)
 	return 0;
 }
 
-/* NULL if the setting is missing or empty. */
+/* Reads a text. *value is NULL if the setting is missing or empty. */
 static int read_text(const struct settings *set, const char *key,
 		     const char **value, struct error *err)
 {
@@ -151,7 +154,8 @@ static int read_text(const struct settings *set, const char *key,
 	return *value ? check_text(key, *value, err) : 0;
 }
 
-/* "-oProxyCommand=..." would be an option of ssh, which runs it. */
+/* Refuses a login node like "-oProxyCommand=...", which ssh would treat as an
+ * option and run. */
 static int check_login(const char *via, struct error *err)
 {
 	if (via && via[0] == '-')
@@ -173,8 +177,7 @@ static int check_root(const char *root, struct error *err)
 			 root ? root : "");
 }
 
-/* Reads what open() needs and checks the rest. */
-/* Reads what open() needs and checks it. */
+/* Reads and checks the settings that open() needs. */
 static int slurm_settings_read(struct slurm *s, const struct settings *set,
 			       struct error *err)
 {
@@ -193,7 +196,7 @@ static int slurm_settings_read(struct slurm *s, const struct settings *set,
 	return 0;
 }
 
-/* Appends one option, quoted, with a space before it. */
+/* Appends a space and one option, quoted. */
 static void add_word(struct buf *words, const char *option, struct str value)
 {
 	struct buf word = BUF_INIT(1 << 16);
@@ -205,7 +208,7 @@ static void add_word(struct buf *words, const char *option, struct str value)
 	buf_release(&word);
 }
 
-/* The option of sbatch that a row stands for, if it is set. */
+/* Appends the sbatch option of a row, if the setting is set. */
 static int add_row(const struct settings *set, const struct setting *row,
 		   struct buf *words, struct error *err)
 {
@@ -227,8 +230,8 @@ static int add_row(const struct settings *set, const struct setting *row,
 	return 0;
 }
 
-/* With such an option the job is in another cluster than the one that squeue,
- * scancel and srun ask. */
+/* True for options that send the job to another cluster than the one that
+ * squeue, scancel and srun use. */
 static bool names_cluster(const char *option)
 {
 	static const char constraint[] = "--cluster-constraint";
@@ -269,7 +272,7 @@ static int add_options(const struct settings *set, struct buf *words,
 	return 0;
 }
 
-/* The words of sbatch that params ask for, quoted, with a space before each. */
+/* Appends the options of sbatch from the params, quoted, each after a space. */
 static int slurm_settings_words(const struct slurm *s,
 				const struct sandbox_spec *spec,
 				struct buf *words, struct error *err)
@@ -297,12 +300,12 @@ struct label_match {
 	bool found;
 };
 
-struct poll_pace { /* how often the queue is asked */
+struct poll_pace { /* how often the queue is polled */
 	int64_t ms;
-	int64_t answered; /* clock_ms() */
+	int64_t answered; /* clock_ms() of the last answer */
 };
 
-/* The line for the shell: sbatch with its options and the batch script. */
+/* Builds the shell line: sbatch with its options and the batch script. */
 static int describe_job(const struct slurm *s, const struct sandbox_spec *spec,
 			struct buf *line, struct error *err)
 {
@@ -310,15 +313,15 @@ static int describe_job(const struct slurm *s, const struct sandbox_spec *spec,
 	char end[DELIMITER + 1];
 
 	ids_random(end, DELIMITER);
-	/* --export=NONE: the job gets its user's login environment, nothing
-	 * of ours. */
+	/* --export=NONE: the job gets the login environment of its user, not
+	 * dcode's. */
 	slurm_program(line, "sbatch");
 	buf_adds(line, " --parsable --export=NONE --nodes=1 --ntasks=1 "
 		       "--chdir=/ --input=/dev/null --output=/dev/null "
 		       "--error=/dev/null");
 	if (slurm_settings_words(s, spec, line, err) < 0)
 		return -1;
-	/* The last ones count: no option of the user's replaces the label. */
+	/* These options come last, so they override the user's. */
 	buf_addf(line, " --job-name=%s --comment='dcode label=%s owner=%s'",
 		 spec->label, spec->label, spec->owner ? spec->owner : "");
 	slurm_batch_script(s, spec->label, &script);
@@ -329,14 +332,14 @@ static int describe_job(const struct slurm *s, const struct sandbox_spec *spec,
 	return buf_check(line, "the batch script", err);
 }
 
-/* The job's id, owned, from a line "7" or "7;CLUSTER"; plugins of a site may
- * print other lines. *cluster is a part of printed. */
+/* Returns the job's id from a line "7" or "7;CLUSTER", owned by the caller.
+ * Plugins of a site may print other lines. *cluster points into printed. */
 static char *parse_submitted(struct str printed, struct str *cluster)
 {
 	struct str line;
 	char *id = NULL;
 
-	/* Only complete lines: half a number is the id of another job. */
+	/* Use only complete lines: a truncated number is another job's id. */
 	while (str_find(printed, '\n') < printed.len &&
 	       str_split(&printed, '\n', &line)) {
 		struct str number = { line.ptr, str_find(line, ';') };
@@ -351,7 +354,7 @@ static char *parse_submitted(struct str printed, struct str *cluster)
 	return id;
 }
 
-/* For slurm_queue(): keeps the first job of the label. */
+/* Callback of slurm_queue(): stores the first job with the label. */
 static void keep_labelled(void *arg, const struct slurm_job *job)
 {
 	struct label_match *n = arg;
@@ -362,8 +365,8 @@ static void keep_labelled(void *arg, const struct slurm_job *job)
 	n->found = true;
 }
 
-/* Looks for a job of our label: its sbatch worked, and the answer was lost. It
- * may take a while until squeue shows it. */
+/* Looks for a job with our label, in case sbatch worked and its answer was
+ * lost. squeue may need some time to show it. */
 static bool find_submitted(struct slurm *s, const char *label,
 			   struct slurm_job *job, const struct stop *stop)
 {
@@ -383,8 +386,8 @@ static bool find_submitted(struct slurm *s, const char *label,
 	return false;
 }
 
-/* The site has sent the job to a cluster of another name. That is fine if
- * squeue shows it, as in a federation. Otherwise it is cancelled. */
+/* Checks a job that the site sent to another cluster. If squeue shows it, as in
+ * a federation, it can be used. Otherwise it is cancelled. */
 static int check_cluster(struct sandbox *sb, struct str cluster,
 			 const struct stop *stop, struct error *err)
 {
@@ -421,8 +424,8 @@ static int check_cluster(struct sandbox *sb, struct str cluster,
 	return -1;
 }
 
-/* Runs sbatch, once: neither a refusal nor a broken connection proves that the
- * controller has not made the job. */
+/* Runs sbatch once. It is not retried: after a refusal or a broken connection
+ * the controller may still have made the job. */
 static int submit_once(struct sandbox *sb, const struct sandbox_spec *spec,
 		       const struct stop *stop, struct error *err)
 {
@@ -452,8 +455,8 @@ static int submit_once(struct sandbox *sb, const struct sandbox_spec *spec,
 	return status;
 }
 
-/* create.c: submits the job, once per label, or finds it; then waits until it
- * runs. sb->id is set as soon as it is known. */
+/* Submits the job, once per label, or finds it, then waits until it runs.
+ * sb->id is set as soon as it is known. */
 static int slurm_submit(struct sandbox *sb, const struct sandbox_spec *spec,
 			struct slurm_job *job, const struct stop *stop,
 			struct error *err)
@@ -478,7 +481,7 @@ static int slurm_submit(struct sandbox *sb, const struct sandbox_spec *spec,
 	return -1;
 }
 
-/* "job 7 is pending: Resources; it may start at 14:05 (in 20 min)". */
+/* Reports "job 7 is pending: Resources; it may start at 14:05 (in 20 min)". */
 static void report_pending(const struct slurm_job *job,
 			   const struct sandbox_spec *spec,
 			   char last[SLURM_WORD * 2])
@@ -505,7 +508,8 @@ static void report_pending(const struct slurm_job *job,
 	free(line);
 }
 
-/* Reasons that waiting does not remove (squeue(1), JOB REASON CODES). */
+/* True if the job can never start for this reason (squeue(1), JOB REASON
+ * CODES). */
 static bool is_hopeless(const struct slurm_job *job)
 {
 	static const char *const reasons[] = {
@@ -521,7 +525,7 @@ static bool is_hopeless(const struct slurm_job *job)
 	return str_ends(str_of(job->reason), "MaxWallDurationPerJobLimit");
 }
 
-/* Always -1. */
+/* Reports that the job cannot start. Always -1. */
 static int cannot_start(const struct slurm_job *job, struct error *err)
 {
 	error_set(err, ERR_CONFIG, "job %s cannot start: %s", job->id,
@@ -546,8 +550,8 @@ static int waited_too_long(const struct slurm *s, const struct slurm_job *job,
 		(long long)s->wait_s * 4);
 }
 
-/* Asks for the job: 1 if it runs, else 0 after a pause. A controller that does
- * not answer may be starting: it is asked again for a while. */
+/* Polls the job. Returns 1 if it runs, else 0 after a pause. A controller that
+ * does not answer may be starting, so it is polled again for a while. */
 static int wait_once(struct slurm *s, struct slurm_job *job,
 		     struct poll_pace *p, const struct stop *stop,
 		     struct error *err)
@@ -565,14 +569,14 @@ static int wait_once(struct slurm *s, struct slurm_job *job,
 	state = slurm_state(job);
 	if (state == STATE_RUNNING)
 		return 1;
-	if (is_hopeless(job)) /* Slurm ends some of these by itself */
+	if (is_hopeless(job)) /* Slurm itself ends some of these jobs */
 		return cannot_start(job, err);
 	if (state == STATE_GONE || !strcmp(job->state, "COMPLETING"))
 		return slurm_ended(job, err);
 	return stop_sleep(stop, p->ms, err);
 }
 
-/* Waits until the job runs. spec: of a new one, whose user sees the reason. */
+/* Waits until the job runs. spec: set for a new job, to report why it waits. */
 static int slurm_wait(struct slurm *s, struct slurm_job *job,
 		      const struct sandbox_spec *spec, const struct stop *stop,
 		      struct error *err)
@@ -589,7 +593,7 @@ static int slurm_wait(struct slurm *s, struct slurm_job *job,
 							    : POLL_LATE_MS;
 
 		rc = wait_once(s, job, &p, &within, err);
-		/* A job that starts at once needs no line. */
+		/* Report nothing for a job that starts at once. */
 		if (rc == 0 && p.ms > QUEUE_POLL_MS * 8)
 			report_pending(job, spec, last);
 		p.ms = p.ms * 2 < most ? p.ms * 2 : most;
@@ -605,14 +609,13 @@ struct slurm_box {
 	struct sandbox *sb;
 	struct slurm *slurm;
 	struct held *stream;
-	int64_t restarts; /* of the job, when we came */
+	int64_t restarts; /* the job's restarts when dcode opened it */
 	char label[16];
 };
 
-/* The environment of Slurm's programs: where the cluster is, and which account
- * the user works on. The rest stays here: keys are not the cluster's business,
- * and the SLURM_* of a job that dcode runs in would change what srun asks for.
- */
+/* Builds the environment of Slurm's programs: the cluster and the user's
+ * account. Other variables are not passed: the cluster does not need keys, and
+ * the SLURM_* of a job in which dcode runs would change srun's options. */
 static char **make_environ(const struct settings *set)
 {
 	static const char *const names[] = {
@@ -668,14 +671,14 @@ static int slurm_open(struct sandbox_client *client, const struct settings *set,
 	if (s->container)
 		client->isolation = ISOLATION_CONTAINER;
 	s->env = make_environ(set);
-	/* Job ids are a cluster's own. */
+	/* Job ids are unique only within a cluster. */
 	client->endpoint =
 		s->via ? s->via : settings_exported(set, "SLURM_CONF");
 	return 0;
 }
 
-/* Reads the job's state. While it is ending, waits: the state says why only
- * after that. */
+/* Reads the job's state. If the job is ending, waits until it has ended: only
+ * then does the state say why. */
 static int read_job(struct slurm_box *b, struct slurm_job *job,
 		    const struct stop *stop, struct error *err)
 {
@@ -706,15 +709,15 @@ static int check_job(struct slurm_box *b, const struct stop *stop,
 				"the sandbox is lost: job %s has ended, and "
 				"the controller no longer knows it",
 				b->sb->id);
-		return -1; /* as it failed */
+		return -1; /* with the original error */
 	}
 	if (slurm_state(&job) != STATE_RUNNING || job.restarts != b->restarts)
 		return slurm_ended(&job, err);
 	return -1;
 }
 
-/* rc is the result of a request over the stream: did it fail because the job
- * has ended? */
+/* Checks a failed request over the stream (rc < 0): reports if it failed
+ * because the job has ended. */
 static int check_call(struct slurm_box *b, int rc, const struct stop *stop,
 		      struct error *err)
 {
@@ -728,7 +731,7 @@ static int check_call(struct slurm_box *b, int rc, const struct stop *stop,
 	return rc;
 }
 
-/* struct supervisor.call */
+/* Implements supervisor.call over the job's stream. */
 static int call_job(void *arg, struct str text, int64_t wait_ms,
 		    struct buf *out, const struct stop *stop, struct error *err)
 {
@@ -739,7 +742,7 @@ static int call_job(void *arg, struct str text, int64_t wait_ms,
 		stop, err);
 }
 
-/* Starts the stream. The job says what its working directory is. */
+/* Starts the stream and sets the working directory from the job's answer. */
 static int open_stream(struct sandbox *sb, const struct slurm_job *job,
 		       const struct stop *stop, struct error *err)
 {

@@ -1,4 +1,4 @@
-/* slurm.h - what the two rooms of the Slurm provider share. */
+/* slurm.h - declarations shared by the files of the Slurm provider. */
 /* SPDX-License-Identifier: MIT */
 #ifndef PROVIDERS_SLURM_SLURM_H
 #define PROVIDERS_SLURM_SLURM_H
@@ -26,14 +26,14 @@
  */
 struct slurm { /* sandbox_client.priv */
 	const struct settings *settings;
-	char **env;      /* owned: of every program that is started */
-	const char *via; /* user@login, or NULL: this machine */
-	struct sandbox_client login; /* with via: of the ssh provider */
+	char **env; /* owned: environment of all programs that are started */
+	const char *via;             /* user@login, or NULL: this machine */
+	struct sandbox_client login; /* with via: client of the ssh provider */
 	const char *root;
 	const char *container; /* an OCI bundle, or NULL */
-	const char *image;     /* of Apptainer, or NULL */
-	int64_t ready_ms;      /* from a running job to its first word */
-	int64_t wait_s;        /* in the queue at most; 0: no limit */
+	const char *image;     /* an image for Apptainer, or NULL */
+	int64_t ready_ms; /* from the job's start to its loop's first line */
+	int64_t wait_s;   /* longest wait in the queue; 0: no limit */
 	struct create_log sent;
 };
 
@@ -44,28 +44,29 @@ struct slurm { /* sandbox_client.priv */
 enum { SLURM_WORD = 64 };
 struct slurm_job {
 	char id[24];
-	char state[SLURM_WORD];  /* "PENDING" */
-	char reason[SLURM_WORD]; /* "Resources", or "None" */
+	char state[SLURM_WORD];  /* such as "PENDING" */
+	char reason[SLURM_WORD]; /* such as "Resources", or "None" */
 	char nodes[SLURM_WORD];
 	int64_t restarts;
-	/* Unix seconds, 0 unknown; of a pending one start is an estimate. */
+	/* Unix seconds; 0 unknown. The start of a pending job is an estimate.
+	 * */
 	int64_t submitted, start, end;
-	/* "" when it is not ours. */
+	/* "" if the job is not dcode's. */
 	char label[16];
 	char owner[40];
 };
-/* Pure: one line of squeue, as slurm_queue() asks for it. */
+/* Parses one line of squeue, as slurm_queue() requests it. No side effects. */
 bool slurm_job_parse(struct str line, struct slurm_job *job);
-/* The user's jobs: all that the controller still knows, also ended ones.
- * name: only those of this name, or NULL. */
+/* Calls each for all of the user's jobs that the controller knows, including
+ * ended ones. name: only those with this name, or NULL. */
 int slurm_queue(struct slurm *s, const char *name,
 		void (*each)(void *arg, const struct slurm_job *job), void *arg,
 		const struct stop *stop, struct error *err);
-/* One job of ours: ERR_NOT_FOUND when there is none. */
+/* Finds one of dcode's jobs. ERR_NOT_FOUND if there is none. */
 int slurm_find(struct slurm *s, const char *id, struct slurm_job *job,
 	       const struct stop *stop, struct error *err);
 enum sandbox_state slurm_state(const struct slurm_job *job);
-/* "job 7 was ended: TIMEOUT, ...": always ERR_GONE. */
+/* Reports "job 7 was ended: TIMEOUT, ...", always with ERR_GONE. */
 int slurm_ended(const struct slurm_job *job, struct error *err);
 int slurm_list(struct sandbox_client *client, const char *owner,
 	       const struct info_sink *sink, const struct stop *stop,
@@ -76,23 +77,24 @@ int slurm_info(struct sandbox_client *client, const char *id,
 int slurm_remove(struct sandbox_client *client, const char *id,
 		 const struct stop *stop, struct error *err);
 
-/* The batch script of a new job. Nothing in it is secret: the administrators
- * can read it, and sites store it. */
+/* Appends the batch script of a new job. It must not contain secrets:
+ * administrators can read it, and sites store it. */
 void slurm_batch_script(const struct slurm *s, const char *label,
 			struct buf *out);
 
-/* Appends "env -u ... NAME": the program asks the default cluster about all
- * jobs, whatever the environment says. */
+/* Appends "env -u ... NAME". Without these variables, the program uses the
+ * default cluster and shows all jobs. */
 void slurm_program(struct buf *line, const char *name);
-/* Runs a line of sh where Slurm's programs are, here or on the login
- * node, and appends what it prints on either stream. Returns its exit status,
- * or -1. */
+/* Runs a line of sh where Slurm's programs are, on this machine or on the login
+ * node, and appends its output and error output. Returns its exit status, or
+ * -1. */
 int slurm_command(struct slurm *s, struct str line, struct buf *out,
 		  const struct stop *stop, struct error *err);
-/* The stream to a job's loop: starts nothing. The caller's. */
+/* Returns the stream to a job's loop, owned by the caller. Starts nothing yet.
+ * */
 struct held *slurm_stream(struct slurm *s, const struct slurm_job *job,
 			  struct error *err);
-/* ERR_REMOTE with the last line that a program printed. */
+/* Reports ERR_REMOTE with the last line that a program printed. */
 int slurm_refused(const char *what, int status, struct str printed,
 		  struct error *err);
 

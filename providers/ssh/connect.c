@@ -1,11 +1,11 @@
 /* connect.c - one connection to a host, by the user's own ssh. */
 /* SPDX-License-Identifier: MIT */
 /*
- * ssh_held() gives the stream to a host (providers/held), a process of ssh that
- * runs a shell there; all sandboxes of a host share it. Slurm uses the same for
- * its login node. Names are checked first: some of them would make ssh run a
- * program here. When a login fails, ssh's own words decide what is advised
- * (explain_failure()).
+ * ssh_held() returns the stream to a host (providers/held): a process of ssh
+ * that runs a shell there. All sandboxes of a host share it. Slurm uses the
+ * same for its login node. Host names are checked first, because some would
+ * make ssh run a program on this machine. If a login fails, the message of ssh
+ * decides which hint is shown (explain_failure()).
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -17,13 +17,16 @@
 #include "providers/ssh/ssh.h"
 
 enum {
-	ARGS = 40,        /* of a call of ssh, at most */
+	ARGS = 40,        /* most arguments of ssh */
 	SSH_FAILED = 255, /* exit status for its own errors, ssh(1) */
 };
 
-/* A host that begins with "-" would be an option of ssh: -oProxyCommand=...
- * runs a program here. "%h" in the user's ProxyCommand goes to a shell, so a
- * host may have none of its special characters (CVE-2023-51385). */
+/*
+ * Checks a host name. One that begins with "-" would be an option of ssh:
+ * -oProxyCommand=... runs a program on this machine. "%h" in the user's
+ * ProxyCommand is passed to a shell, so a host must not contain a shell's
+ * special characters (CVE-2023-51385).
+ */
 int ssh_check_host(const char *host, struct error *err)
 {
 	static const char allowed[] = "abcdefghijklmnopqrstuvwxyz"
@@ -43,7 +46,7 @@ int ssh_check_host(const char *host, struct error *err)
 	return error_hint(err, "Use user@host, or a Host of ~/.ssh/config.");
 }
 
-/* As struct sandbox_spec has them. */
+/* True for a label as in struct sandbox_spec. */
 static bool is_label(const char *s)
 {
 	return !strncmp(s, "dcode-", 6) && strlen(s) < SSH_LABEL && s[6] &&
@@ -75,11 +78,12 @@ int ssh_parse_id(const struct ssh_client *c, const char *id,
 }
 
 /*
- * These win over the user's configuration. No questions, no terminal, and a
- * silent connection is noticed. No forwards, which are meant for the user's own
- * session: a port that is in use can end it, and with the agent the model's
- * commands could log in wherever the user can. A shared connection
- * (ControlMaster) of the user's is used, but none is started: it would stay.
+ * These options override the user's configuration. ssh asks no questions, uses
+ * no terminal, and detects a dead connection. Forwards are disabled, because
+ * they are meant for the user's own session: a port that is in use can end it,
+ * and with the agent the model's commands could log in wherever the user can.
+ * An existing shared connection (ControlMaster) is used, but none is started,
+ * because it would remain.
  */
 static const char *const options[] = {
 	"BatchMode=yes",         "ClearAllForwardings=yes", "ConnectTimeout=20",
@@ -89,16 +93,16 @@ static const char *const options[] = {
 };
 
 /*
- * ssh ends with 255 whatever went wrong, so its words decide here and nowhere
- * else: on what to type, and on whether trying again would help (a host that
- * refused the key would see many tries as an attack). The messages are
- * OpenSSH's (sshconnect.c, sshconnect2.c, read 2026-11-23), in English only.
- * Any other status is that of what ran over there: the login worked.
+ * ssh exits with 255 for every failure, so its messages decide about the hint,
+ * and about retries (a host that refused the key would see many tries as an
+ * attack). The messages are OpenSSH's (sshconnect.c, sshconnect2.c, read
+ * 2026-11-23), in English only. Any other status is that of the program on the
+ * host: the login worked.
  */
 static const struct {
 	const char *word;
 	enum err code;
-	const char *hint; /* before the host */
+	const char *hint; /* the host's name is appended */
 } failures[] = {
 	{ "REMOTE HOST IDENTIFICATION", ERR_CONFIG,
 	  "Check the new key with its administrator, then: ssh-keygen -R " },
@@ -113,15 +117,17 @@ static const struct {
 	  "Try: ssh " },
 	{ "Bad configuration option", ERR_CONFIG, "Try: ssh " },
 	{ "Bad owner or permissions", ERR_CONFIG, "Try: ssh " },
-	/* A cut: the next try may get there. */
+	/* Broken connections: a retry may succeed. */
 	{ "Connection closed", ERR_NETWORK, "Try: ssh " },
 	{ "closed by remote host", ERR_NETWORK, "Try: ssh " },
 	{ "Connection reset", ERR_NETWORK, "Try: ssh " },
 	{ "Broken pipe", ERR_NETWORK, "Try: ssh " },
 };
 
-/* What let dcode in, or may have, and ran no sh for it: status is -1 when it
- * had to be killed. */
+/*
+ * Reports a login that worked, or may have, but did not start sh. status is -1
+ * if ssh had to be killed.
+ */
 static void explain_login(const struct ssh_host *host, int status,
 			  struct str said, struct error *err)
 {
@@ -161,7 +167,10 @@ static void explain_failure(const struct ssh_host *host, struct str said,
 		hint = failures[i].hint;
 		break;
 	}
-	/* As others write a port, or an IPv6 address. ssh's usage: its end. */
+	/*
+	 * A port or IPv6 address in the notation of other programs. The second
+	 * text is the end of ssh's usage message.
+	 */
 	if (code == ERR_UNREACHABLE && strchr(host->name, ':') &&
 	    (str_search(said, unresolved) < said.len ||
 	     str_search(said, usage) < said.len)) {
@@ -179,7 +188,7 @@ static void explain_failure(const struct ssh_host *host, struct str said,
 	error_hint(err, "%s%s", hint, host->name);
 }
 
-/* struct held_program.failed */
+/* Implements held_program.failed. */
 static void explain_end(void *arg, int status, struct str said,
 			struct error *err)
 {
@@ -192,8 +201,10 @@ static void explain_end(void *arg, int status, struct str said,
 	err->nothing_made = true; /* nothing was sent yet */
 }
 
-/* command is read by the user's login shell there, whichever it is. p has the
- * rest. The caller's. */
+/*
+ * Opens a stream, owned by the caller. command is read by the user's login
+ * shell on the host, whichever it is. p contains the other members.
+ */
 static struct held *open_stream(const struct ssh_client *c, const char *host,
 				const char *command, struct held_program p)
 {

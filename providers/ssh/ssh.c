@@ -1,15 +1,14 @@
-/* ssh.c - the provider "ssh": directories on a host that ssh reaches. */
+/* ssh.c - the provider "ssh": directories on a host that ssh can reach. */
 /* SPDX-License-Identifier: MIT */
 /*
- * A sandbox is a directory ~/dcode/LABEL on the host. All that is done about it
- * there, creating, listing, stopping, removing, is one script
- * (scripts/sandbox/ssh_box.sh), sent over the connection of connect.c; begin
- * with call_script() and ssh_create(). Commands run under the supervisor
- * (src/sandbox/supervise), as on every vendor without something better, and
- * with isolate in a bubblewrap or a Podman on the host (add_wrapped()).
+ * A sandbox is a directory ~/dcode/LABEL on the host. One script
+ * (scripts/sandbox/ssh_box.sh) creates, lists, stops and removes sandboxes; it
+ * is sent over the connection of connect.c. Begin with call_script() and
+ * ssh_create(). Commands run under the supervisor (src/sandbox/supervise). With
+ * isolate they run in bubblewrap or Podman on the host (add_wrapped()).
  *
- * An id without a label is the host as it is: a directory of the user's, in
- * which nothing is made, and nothing stays but what commands do there.
+ * An id without a label is the host itself: dcode uses a directory of the user,
+ * creates nothing in it, and leaves nothing behind except what commands wrote.
  */
 #include "providers/ssh/ssh.h"
 
@@ -31,13 +30,13 @@ enum {
 	LOGIN_MS = 60000,
 	COMMAND_MAX = 1 << 20,
 	WRAPPED_MAX = 8 << 20,
-	ARGUMENT_MAX = 100000, /* Linux takes 128 KiB in one */
-	CHECK_MS = 600000,     /* podman may have to fetch its image */
+	ARGUMENT_MAX = 100000, /* bytes; Linux allows 128 KiB in one argument */
+	CHECK_MS = 600000,     /* podman may have to pull its image */
 	ANSWER_MAX = 1 << 20,
 	SCRIPT_MAX = 256 << 10,
 	REQUEST_MS = 60000,
 	LEAVE_MS = 3000,
-	JOBS_MAX = 64 << 10, /* bytes of their names */
+	JOBS_MAX = 64 << 10, /* bytes of job names */
 };
 
 static const struct setting ssh_settings[] = {
@@ -136,16 +135,17 @@ static int ssh_open(struct sandbox_client *client, const struct settings *set,
 	}
 	client->endpoint = c->host;
 	client->isolation = isolation_of(c);
-	/* Isolated commands need no approval each. */
+	/* Isolated commands do not need individual approval. */
 	client->lacks |=
 		c->isolate ? SANDBOX_SHARED | SANDBOX_LEAVES : SANDBOX_NETWORK;
 	return 0;
 }
 
 /*
- * A command may read the whole host except the home and /run, where keys and
- * sockets are. It may write the working directory, and a home and a /tmp of the
- * sandbox's own. It has no capability and sees only its own processes.
+ * Adds the words of bubblewrap. A command may read the whole host except the
+ * home directory and /run, where keys and sockets are. It may write the working
+ * directory, and a home and /tmp of the sandbox. It has no capabilities and
+ * sees only its own processes.
  */
 static void add_bwrap(const struct sandbox *sb, struct buf *out)
 {
@@ -167,7 +167,10 @@ static void add_bwrap(const struct sandbox *sb, struct buf *out)
 	buf_adds(out, " --chdir \"$PWD\" -- ");
 }
 
-/* Values stay in the environment: only the names of variables are arguments. */
+/*
+ * Adds the words of podman. Only the names of variables are arguments; the
+ * values stay in the environment.
+ */
 static void add_podman(const struct sandbox *sb, const char *const *env,
 		       struct buf *out)
 {
@@ -194,9 +197,11 @@ static void add_podman(const struct sandbox *sb, const char *const *env,
 	buf_addc(out, ' ');
 }
 
-/* The command as the last word. One that is too long for a word comes on
- * standard input. child: sh stays as its parent, since the first process of a
- * container cannot be killed from inside. */
+/*
+ * Adds the command as the last word. A command that is too long for a word is
+ * sent on standard input. child: sh remains as its parent, since the first
+ * process of a container cannot be killed from inside.
+ */
 static void add_command(const struct exec_request *req, bool child,
 			struct buf *out)
 {
@@ -222,7 +227,7 @@ static void add_command(const struct exec_request *req, bool child,
 	buf_release(&text);
 }
 
-/* The words that run req in what isolates it. */
+/* Adds the words that run req in bubblewrap or podman. */
 static void add_wrapped(const struct sandbox *sb,
 			const struct exec_request *req, struct buf *out)
 {
@@ -236,7 +241,7 @@ static void add_wrapped(const struct sandbox *sb,
 	add_command(req, in_podman, out);
 }
 
-/* struct supervisor.call, for a host as it is. */
+/* Implements supervisor.call for the host itself. */
 static int call_box(void *arg, struct str text, int64_t wait_ms,
 		    struct buf *out, const struct stop *stop, struct error *err)
 {
@@ -245,7 +250,10 @@ static int call_box(void *arg, struct str text, int64_t wait_ms,
 	return held_call_job(box->held, text, wait_ms, out, stop, err);
 }
 
-/* struct supervisor.began: ssh_discard() removes what these jobs left. */
+/*
+ * Implements supervisor.began: stores the job, whose files ssh_discard()
+ * removes.
+ */
 static void note_job(void *arg, const char *job)
 {
 	struct ssh_box *box = arg;
@@ -256,7 +264,7 @@ static void note_job(void *arg, const char *job)
 	pthread_mutex_unlock(&box->lock);
 }
 
-/* exec.c */
+/* Runs a command under the supervisor, isolated if that is configured. */
 static int ssh_execute(struct sandbox *sb, const struct exec_request *req,
 		       struct exec_result *res, const struct stop *stop,
 		       struct error *err)
@@ -289,7 +297,7 @@ static int ssh_execute(struct sandbox *sb, const struct exec_request *req,
 	return rc;
 }
 
-/* Whether what isolates commands works on the host. */
+/* Checks that the configured isolation works on the host. */
 static int ssh_check_isolation(const struct sandbox *sb,
 			       const struct stop *stop, struct error *err)
 {
@@ -341,17 +349,17 @@ static const unsigned char box_sh[] = {
 };
 
 #define SCRIPT(array) ((struct str){ (const char *)(array), sizeof(array) })
-/* One call of ssh_box.sh. */
+/* One request to ssh_box.sh. */
 struct box_request {
 	const char *op;
 	struct ssh_name name;
-	const char *owner; /* to list: only theirs; NULL: all */
-	const char *label; /* to list: only this one; NULL: all */
+	const char *owner; /* for list: only this owner's; NULL: all */
+	const char *label; /* for list: only this label; NULL: all */
 	const char *dir;
 	const char *need;
 	const char *jobs;
-	bool offline; /* its commands get no network; take_workdir() reads it,
-			 too */
+	/* commands have no network; take_workdir() reads it, too */
+	bool offline;
 	struct buf answer;
 };
 
@@ -360,7 +368,7 @@ struct found_info {
 	bool found;
 };
 
-/* "fail WORD ..." of the script. Always -1. */
+/* Handles "fail WORD ..." from the script. Always -1. */
 static int explain_failure(const struct box_request *r, struct str rest,
 			   struct error *err)
 {
@@ -398,7 +406,10 @@ static int explain_failure(const struct box_request *r, struct str rest,
 	return rc;
 }
 
-/* Finds the next line "@ssh:WORD rest". What a login prints is skipped. */
+/*
+ * Finds the next line "@ssh:WORD rest". Other lines, which the login may print,
+ * are skipped.
+ */
 static bool next_line(struct str *all, struct str *word, struct str *rest)
 {
 	struct str line;
@@ -414,8 +425,10 @@ static bool next_line(struct str *all, struct str *word, struct str *rest)
 	return false;
 }
 
-/* Runs the script on the host. The caller releases r->answer. -1 also if the
- * script says that it failed. */
+/*
+ * Runs the script on the host. The caller releases r->answer. -1 also if the
+ * script reports a failure.
+ */
 static int call_script(struct ssh_client *c, struct box_request *r,
 		       const struct stop *stop, struct error *err)
 {
@@ -447,7 +460,7 @@ static int call_script(struct ssh_client *c, struct box_request *r,
 	return rc;
 }
 
-/* Takes the working directory from the answer. */
+/* Sets the working directory from the answer. */
 static int take_workdir(struct sandbox *sb, struct box_request *r,
 			struct error *err)
 {
@@ -468,7 +481,7 @@ static int take_workdir(struct sandbox *sb, struct box_request *r,
 	return 0;
 }
 
-/* Makes sandbox.priv, or updates it. */
+/* Creates sandbox.priv, or updates it. */
 static void make_box(struct sandbox *sb, const struct ssh_name *name,
 		     bool offline, struct held *held)
 {
@@ -485,8 +498,10 @@ static void make_box(struct sandbox *sb, const struct ssh_name *name,
 	box->offline = offline;
 }
 
-/* box.c */
-/* Removes what commands that have ended left on a host as it is; frees. */
+/*
+ * Frees sandbox.priv. For a host itself, removes the files that ended commands
+ * left behind.
+ */
 static void ssh_discard(struct sandbox *sb)
 {
 	struct ssh_box *box = sb->priv;
@@ -509,7 +524,7 @@ static void ssh_discard(struct sandbox *sb)
 	sb->priv = NULL;
 }
 
-/* HOST/LABEL, or HOST. */
+/* Sets sb->id to HOST/LABEL, or HOST. */
 static void set_id(struct sandbox *sb, const struct ssh_name *name)
 {
 	free(sb->id);
@@ -517,7 +532,7 @@ static void set_id(struct sandbox *sb, const struct ssh_name *name)
 				: xstrdup(name->host);
 }
 
-/* True if the failure was before the login: nothing can have been made. */
+/* True if it failed before the login, so that nothing was made. */
 static bool was_before(const struct error *err)
 {
 	return err->code == ERR_AUTH || err->code == ERR_CONFIG ||
@@ -562,7 +577,10 @@ static int ssh_create(struct sandbox *sb, const struct sandbox_spec *spec,
 	return rc;
 }
 
-/* A host as it is: works in the directory of the settings, or in the home. */
+/*
+ * Attaches to the host itself. The working directory is that of the settings,
+ * or the home directory.
+ */
 static int attach_host(struct sandbox *sb, struct box_request *r,
 		       const struct stop *stop, struct error *err)
 {
@@ -613,7 +631,7 @@ static int ssh_attach(struct sandbox *sb, const char *id,
 	return rc;
 }
 
-/* Reports a sandbox: "LABEL OWNER SINCE STATE". */
+/* Reports a sandbox from "LABEL OWNER SINCE STATE". */
 static void report_box(const struct box_request *r, struct str rest,
 		       const struct info_sink *sink)
 {
@@ -645,7 +663,7 @@ static void report_box(const struct box_request *r, struct str rest,
 	free(id);
 }
 
-/* Asks for all sandboxes of the host, and reports those that r wants. */
+/* Requests all sandboxes of the host, and reports those that r selects. */
 static int each_box(struct ssh_client *c, struct box_request *r,
 		    const struct info_sink *sink, const struct stop *stop,
 		    struct error *err)
@@ -703,7 +721,7 @@ static int ssh_info(struct sandbox_client *client, const char *id,
 	return rc;
 }
 
-/* Stops or removes one. 1: there is none. */
+/* Stops or removes a sandbox. Returns 1 if there is none. */
 static int end_box(struct sandbox_client *client, const char *op,
 		   const char *id, const struct stop *stop, struct error *err)
 {

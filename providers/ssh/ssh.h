@@ -1,4 +1,4 @@
-/* ssh.h - directories on a host that ssh reaches: what its two rooms share. */
+/* ssh.h - declarations shared by the files of the ssh provider. */
 /* SPDX-License-Identifier: MIT */
 #ifndef PROVIDERS_SSH_SSH_H
 #define PROVIDERS_SSH_SSH_H
@@ -8,23 +8,21 @@
 #include "providers/held/held.h"
 #include "sandbox/sandbox.h"
 
-/*
- * The program ssh is the user's own, with the user's own configuration
- * (ssh(1), ssh_config(5) of OpenSSH, read 2026-11-23). A sandbox is called
- * HOST/LABEL, or HOST for a host that is used as it is: nothing is made there.
- * All of one host share one connection.
- */
+/* dcode runs the user's ssh program with the user's configuration (ssh(1),
+ * ssh_config(5) of OpenSSH, read 2026-11-23). A sandbox's id is HOST/LABEL. The
+ * id HOST means the host itself, on which nothing is created. All sandboxes of
+ * a host share one connection. */
 enum {
-	SSH_HOST = 256, /* bytes with NUL */
+	SSH_HOST = 256, /* bytes, including NUL */
 	SSH_LABEL = 32,
 };
 
 struct ssh_name {
 	char host[SSH_HOST];
-	char label[SSH_LABEL]; /* "" : the host itself */
+	char label[SSH_LABEL]; /* "": the host itself */
 };
 
-struct ssh_host { /* one that was asked for */
+struct ssh_host { /* a host that was requested */
 	char *name;
 	struct held *held;
 	struct ssh_host *next;
@@ -32,24 +30,24 @@ struct ssh_host { /* one that was asked for */
 
 struct ssh_client { /* sandbox_client.priv */
 	const struct settings *settings;
-	const char *host;    /* of the settings, or NULL */
-	const char *workdir; /* the same */
+	const char *host;    /* from the settings, or NULL */
+	const char *workdir; /* from the settings, or NULL */
 	const char *config;
 	const char *isolate; /* "bwrap", "podman", or NULL */
 	const char *image;
 	char *program;
-	int64_t start_ms;     /* for a login */
-	pthread_mutex_t lock; /* for hosts */
+	int64_t start_ms;     /* limit for a login */
+	pthread_mutex_t lock; /* guards hosts */
 	struct ssh_host *hosts;
 };
 
 struct ssh_box { /* sandbox.priv */
 	struct ssh_name name;
-	struct held *held;    /* the client's */
-	bool offline;         /* its commands have no network */
-	pthread_mutex_t lock; /* for jobs */
-	/* Of a host as it is: the names of the commands that ran there, with a
-	 * space before each. */
+	struct held *held;    /* owned by the client */
+	bool offline;         /* commands have no network */
+	pthread_mutex_t lock; /* guards jobs */
+	/* For a host itself: the names of the jobs that ran on it, each after a
+	 * space. */
 	struct buf jobs;
 };
 
@@ -57,16 +55,18 @@ extern const struct sandbox_provider ssh_provider;
 
 /* connect.c */
 
-/* Refuses what ssh could take for an option, or a shell for its own. */
+/* Refuses host names that ssh could take for an option, or that contain special
+ * characters of a shell. */
 int ssh_check_host(const char *host, struct error *err);
-/* "HOST/LABEL", "HOST", or "LABEL" on the configured host. */
+/* Parses "HOST/LABEL", "HOST", or "LABEL" on the configured host. */
 int ssh_parse_id(const struct ssh_client *c, const char *id,
 		 struct ssh_name *name, struct error *err);
-/* The stream to a host. Starts nothing: the first call does. */
+/* Returns the stream to a host. The first call on it starts ssh. */
 struct held *ssh_held(struct ssh_client *c, const char *host,
 		      struct error *err);
-/* The same to a command that ends in another machine's sh: far says of it what
- * it says of a program, but for path, argv, env and name. The caller's. */
+/* Returns a stream, owned by the caller, over a command on the host that ends
+ * in another machine's sh. far describes that sh; its path, argv, env and name
+ * are not used. */
 struct held *ssh_stream(const struct ssh_client *c, const char *host,
 			const char *command, const struct held_program *far,
 			struct error *err);

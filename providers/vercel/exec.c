@@ -2,9 +2,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * A command is one request, whose answer is lines of JSON: feed_lines() and
- * end_lines(). The v1 API has no output in that answer, so run_v1() reads the
- * command's log. A file goes up as a tar stream of one entry. Begin with
- * vercel_call() and send_file().
+ * end_lines(). The v1 API returns no output in that answer, so run_v1() reads
+ * the command's log. A file is uploaded as a tar stream of one entry. Begin
+ * with vercel_call() and send_file().
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -21,11 +21,11 @@
 enum {
 	BODY_MAX = 4 << 20,
 	LINE_MAX_BYTES = 16 << 20,
-	SLACK_MS = 8000, /* beyond the time that a request is held */
-	/* Of files. */
+	SLACK_MS = 8000, /* added to the time that a request is held */
+	/* for files */
 	LONGEST_MS = 24 * 3600 * 1000,
 	IDLE_MS = 60000,
-	CHUNK = 64 << 10, /* bytes of a file that are read at once */
+	CHUNK = 64 << 10, /* bytes read from a file at once */
 };
 
 char *vercel_path(const struct vercel *v, const char *path, const char *more)
@@ -34,16 +34,16 @@ char *vercel_path(const struct vercel *v, const char *path, const char *more)
 }
 
 /*
- * The lines of a command's answer are {"command":{"id":..., "exitCode":null or
- * a number}}, {"stream":"stdout" or "stderr","data":"..."} and
- * {"stream":"error","data":{"code","message"}}. Zero it, set out, feed it, end
- * it, release it.
+ * Parser of a command's answer. Its lines are {"command":{"id":...,
+ * "exitCode":null or a number}}, {"stream":"stdout" or "stderr","data":"..."}
+ * and {"stream":"error","data":{"code","message"}}. Zero-initialise, set out,
+ * then feed, end and release it.
  */
 struct vercel_lines {
-	struct buf *out; /* takes the standard output; borrowed */
-	struct buf line; /* so far */
-	bool ended;      /* the command has */
-	char code[64];   /* of an error line, or "" */
+	struct buf *out; /* borrowed: receives standard output */
+	struct buf line; /* the incomplete line */
+	bool ended;      /* the command has ended */
+	char code[64];   /* code of an error line, or "" */
 	char message[160];
 };
 
@@ -83,7 +83,10 @@ static int on_line(struct vercel_lines *l, struct str line, struct error *err)
 	return buf_check(l->out, "the answer", err);
 }
 
-/* Pure. ERR_PROTOCOL for a line that is not JSON or too long; else 0. */
+/*
+ * Parses a chunk of the answer. ERR_PROTOCOL for a line that is not JSON or too
+ * long; else 0.
+ */
 static int feed_lines(struct vercel_lines *l, struct str chunk,
 		      struct error *err)
 {
@@ -101,8 +104,11 @@ static int feed_lines(struct vercel_lines *l, struct str chunk,
 	}
 }
 
-/* The stream is over. ERR_NETWORK when it was cut: before the command's end
- * (which a log does not contain), within a line, or by an error line. */
+/*
+ * Call at the end of the stream. ERR_NETWORK if it was interrupted: before the
+ * command's end (which a log does not contain), within a line, or by an error
+ * line.
+ */
 static int end_lines(struct vercel_lines *l, bool logs, struct error *err)
 {
 	if (l->code[0])
@@ -140,7 +146,10 @@ static int fail_command(struct command_call *c, struct error *err)
 				  c->stop, err);
 }
 
-/* A request whose answer is lines. logs: they do not tell the command's end. */
+/*
+ * Sends a request whose answer is lines. logs: the lines do not contain the
+ * command's end.
+ */
 static int read_lines(struct command_call *c, struct rest_ask *ask,
 		      const char *tail, bool logs, struct error *err)
 {
@@ -159,7 +168,10 @@ static int read_lines(struct command_call *c, struct rest_ask *ask,
 	return rc < 0 ? fail_command(c, err) : 0;
 }
 
-/* The v1 API gives no output with the command, so its log is read. */
+/*
+ * Runs the command with the v1 API and reads its log, since the answer contains
+ * no output.
+ */
 static int run_v1(struct command_call *c, struct rest_ask *ask,
 		  struct error *err)
 {
@@ -192,7 +204,7 @@ static int run_v1(struct command_call *c, struct rest_ask *ask,
 	return rc;
 }
 
-/* One process, its output to the end. */
+/* Runs one process and reads its output until it ends. */
 int vercel_call(void *arg, struct str command, int64_t wait_ms, struct buf *out,
 		const struct stop *stop, struct error *err)
 {
@@ -223,15 +235,15 @@ int vercel_call(void *arg, struct str command, int64_t wait_ms, struct buf *out,
 	return rc;
 }
 
-struct archived_file { /* an archive of one entry, pulled */
+struct archived_file { /* a tar archive of one file, built while it is sent */
 	struct archive_stream *tar;
 	const struct transfer *file;
-	int64_t left; /* bytes of the file */
+	int64_t left; /* bytes of the file not yet read */
 	bool ended;
 	bool failed; /* the file could not be read */
 };
 
-/* Adds the file's next bytes to the archive. */
+/* Adds the next bytes of the file to the archive. */
 static int add_bytes(struct archived_file *a, struct error *err)
 {
 	char chunk[CHUNK];
@@ -246,7 +258,7 @@ static int add_bytes(struct archived_file *a, struct error *err)
 				   err);
 }
 
-/* The request's body: struct rest_ask.source. */
+/* Implements rest_ask.source: supplies the archive as the request's body. */
 static int64_t pull_archive(void *arg, char *room, size_t len,
 			    struct error *err)
 {
@@ -262,7 +274,7 @@ static int64_t pull_archive(void *arg, char *room, size_t len,
 	return buf_take(out, room, len);
 }
 
-/* The server unpacks it at "/". */
+/* Sends the file as an archive, which the server unpacks at "/". */
 static int send_file(struct sandbox *sb, struct http_files_put *put,
 		     struct http_response *res, const struct stop *stop,
 		     struct error *err)

@@ -1,4 +1,6 @@
-/* vercel.h - the doors between the rooms of the Vercel Sandbox provider. */
+/*
+ * vercel.h - declarations shared by the files of the Vercel Sandbox provider.
+ */
 /* SPDX-License-Identifier: MIT */
 #ifndef PROVIDERS_VERCEL_VERCEL_H
 #define PROVIDERS_VERCEL_VERCEL_H
@@ -7,13 +9,13 @@
 #include "providers/kit/vendor.h"
 
 /*
- * One server. A sandbox of the v2 API has a name (our label, and our id of it)
- * and a session, in which commands run; one of the v1 API has only an id. Wire:
- * what the SDKs @vercel/sandbox 3.5.0 and 1.10.2 and the Python package vercel
- * 0.5.9 were seen to send, and what they accept (2026-11).
+ * There is one server. A sandbox of the v2 API has a name (dcode's label and
+ * id) and a session, in which commands run. A sandbox of the v1 API has only an
+ * id. Wire: what the SDKs @vercel/sandbox 3.5.0 and 1.10.2 and the Python
+ * package vercel 0.5.9 were seen to send, and what they accept (2026-11).
  *
- * exec.c has commands and files of a session; over it vercel.c has the account
- * and its sandboxes.
+ * exec.c has commands and files of a session; vercel.c has the account and its
+ * sandboxes.
  */
 struct vercel { /* sandbox_client.priv */
 	struct vendor_client kit;
@@ -26,9 +28,12 @@ struct vercel { /* sandbox_client.priv */
 
 /* exec.c */
 extern const struct http_files vercel_files;
-/* path with the team, and more of the query ("&a=b" or ""); owned. */
+/*
+ * Returns path with the team and more of the query ("&a=b" or ""); owned by the
+ * caller.
+ */
 char *vercel_path(const struct vercel *v, const char *path, const char *more);
-/* As struct supervisor.call. */
+/* Implements supervisor.call: runs one script in the sandbox. */
 int vercel_call(void *arg, struct str command, int64_t wait_ms, struct buf *out,
 		const struct stop *stop, struct error *err);
 
