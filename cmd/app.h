@@ -51,7 +51,7 @@ struct app_question {
 	size_t usual; /* index: the answer of a bare Enter */
 	size_t safe;  /* index: the answer that does least; preselected for
 			 the arrow keys */
-	bool escapes; /* Esc answers with safe */
+	bool escapes; /* pressing Esc gives the answer `safe` */
 	bool drafts;  /* text that is not an answer goes into the user's
 			 message draft */
 };
@@ -84,8 +84,8 @@ struct app {
 	 * keeps it if the user chose so. A second Ctrl-C, or a third signal of
 	 * any kind, exits at once. */
 	struct cancel cancel;
-	bool json;                           /* --json */
-	bool quiet;                          /* -q */
+	bool json;                           /* --json was given */
+	bool quiet;                          /* -q was given */
 	bool unattended;                     /* there is no user to ask */
 	bool goes_without;                   /* the user agreed to continue
 						despite an error in config.toml

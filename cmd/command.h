@@ -30,7 +30,7 @@ struct subcommand {
 	const struct arg_row *options; /* options of this subcommand, or NULL */
 	int least, most;               /* number of arguments; most -1: no
 					  limit */
-	unsigned flags;                /* SUB_ */
+	unsigned flags;                /* bits: SUB_... */
 	/* args exclude the subcommand's name. Returns the exit status: 0, 1, 2
 	 * for wrong use, 130 for cancelled. */
 	int (*run)(struct app *app, const struct args *args);
@@ -38,7 +38,7 @@ struct subcommand {
 
 struct command {
 	const char *name;    /* "sandbox" */
-	const char *summary; /* for dcode help, one line */
+	const char *summary; /* one line, for the list of dcode help */
 	const char *topic;   /* manual page, if its name differs from the
 				command's */
 	const struct subcommand *subs; /* ends in { 0 } */
@@ -77,7 +77,7 @@ int command_refuse(const struct command *c, const char *sub,
 		   const struct error *err);
 int command_misuse(const struct command *c, const char *sub, const char *fmt,
 		   ...) __attribute__((format(printf, 3, 4)));
-/* Same, for a word that is not a subcommand of c. */
+/* Refuses a word that is not a subcommand of c. */
 int command_no_sub(const struct command *c, const char *word);
 /* Sets the hint to the commands that have this option ("--force"), if any. */
 void command_name_owners(const struct command *const *all, const char *option,

@@ -20,8 +20,8 @@ enum { LOCK_MS = 30000 };
 
 static const char phrase_env[] = "DEEPAGENTS_CODE_AUTH_PASSPHRASE";
 
-/* Returns the provider whose stored address this variable overrides: the
- * provider that lists the variable first. */
+/* Returns the provider whose stored address applies to this variable. It must
+ * be the provider's first address variable. */
 static const char *url_owner(const char *variable)
 {
 	if (!strcmp(variable, "TAVILY_BASE_URL"))

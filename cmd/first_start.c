@@ -36,7 +36,7 @@ enum {
 
 static const struct key_vendor {
 	const char *provider, *name, *keys_at;
-	const char *prefix; /* of this vendor's keys */
+	const char *prefix; /* first characters of this vendor's keys */
 } vendors[] = {
 	{ "anthropic", "Anthropic", "console.anthropic.com/settings/keys",
 	  "sk-ant-" },

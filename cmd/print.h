@@ -19,7 +19,9 @@ void print_add_member(const struct app *app, struct buf *out, const char *key,
 /* Prints a line on stderr. before and after are trusted, text is not. */
 void print_text(const struct app *app, const char *before, const char *text,
 		const char *after);
-/* Same, with a name in the middle. */
+/*
+ * Prints a line on stderr with a name in the middle, as print_add_name() does.
+ */
 void print_name(const struct app *app, const char *before, const char *name,
 		const char *after);
 /* Prints a line on stderr, any part of which may be untrusted. Prints nothing

@@ -13,7 +13,9 @@
  * have it and what to use instead. */
 bool reference_flag(const char *name, size_t len, char letter,
 		    struct error *err);
-/* Same, for a command's name. */
+/*
+ * True if the Python program has this command. Sets err like reference_flag().
+ */
 bool reference_command(const char *name, struct error *err);
 
 #endif

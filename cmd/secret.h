@@ -16,8 +16,10 @@ bool secret_terminal(const struct app *app);
  * NUL-terminated. */
 int secret_ask(struct app *app, const char *prompt, char *room, size_t size,
 	       struct error *err);
-/* Same, but Esc and Ctrl+D return SECRET_LEFT, and the escape sequences around
- * a paste are skipped. */
+/*
+ * Like secret_ask(), but Esc and Ctrl+D return SECRET_LEFT, and the escape
+ * sequences around a paste are skipped.
+ */
 enum { SECRET_LEFT = -2 };
 int secret_ask_or_leave(struct app *app, const char *prompt, char *room,
 			size_t size, struct error *err);
@@ -27,9 +29,11 @@ int secret_read(struct app *app, char *room, size_t size, struct error *err);
  * Keys typed before the question do not count. In a chat it is shown next to
  * the message draft. -1 with ERR_CANCELLED also at end of input. */
 int secret_confirm(struct app *app, const char *question, struct error *err);
-/* Same for a question before the first prompt, when the user may already type a
- * message: in a chat, text that is not an answer goes into the draft, and the
- * question stays open. */
+/*
+ * Like secret_confirm(), for a question before the first prompt, when the user
+ * may already type a message. In a chat, text that is not an answer goes into
+ * the draft, and the question stays open.
+ */
 int secret_confirm_first(struct app *app, const char *question,
 			 struct error *err);
 

@@ -286,7 +286,8 @@ static int print_end(struct task *t, int rc, int code, const char *status,
 	struct run *r = t->run;
 
 	if (!t->json && plain_end(&t->plain) < 0 && rc == 0) {
-		/* Late output may have failed only now. */
+		/* The last write failed, perhaps because the run was stopped.
+		 */
 		(void)stop_check(&r->stop, err);
 		code = verdict(t, &r->stop, err, &status);
 		rc = -1;

@@ -514,7 +514,7 @@ int changes_stage(void *arg, const char *before, const char *after,
  * by path, each NUL-terminated (git-ls-files(1)). */
 struct entries {
 	struct buf text;
-	struct str rest; /* from the next entry on */
+	struct str rest; /* the text from the next entry on */
 	struct str path; /* path of the next entry; ptr NULL at the end */
 };
 

@@ -651,7 +651,7 @@ static int pick_file(struct picking *p, size_t at, struct error *err)
 
 	for (size_t i = at; i < p->n_files; i++)
 		n += p->files[i].group == at;
-	if (!n) /* it belongs to an earlier file */
+	if (!n) /* handled with an earlier file of its group */
 		return 0;
 	return n > 1 || is_whole(header, rest)
 		       ? pick_whole(p, at, n, err)

@@ -218,8 +218,8 @@ static int leave_out(struct sieve *s, const struct archive_item *item,
 	} else {
 		if (why)
 			copy_tell_left_out(s->copy, name, why);
-		/* Below .git: link targets name the .git itself, so no need to
-		 * record it. */
+		/* Below a .git: a hard link to this entry has .git in its
+		 * target. */
 		if (name.len < path.len)
 			return 1;
 	}

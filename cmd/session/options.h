@@ -110,8 +110,10 @@ const char **include_read(struct app *app, const struct args *args, size_t *n,
 /* Sets r->file_max and r->total_max. */
 int limits_read(const struct settings *set, struct fetch_request *r,
 		struct error *err);
-/* Same, for use before a sandbox is deleted: an invalid value is replaced by
- * its default, with a warning. */
+/*
+ * Like limits_read(), before a sandbox is deleted: an invalid value is replaced
+ * by its default, with a warning.
+ */
 void limits_read_or_default(const struct settings *set,
 			    struct fetch_request *r);
 /* Reads the flags and checks them without opening files: ERR_USAGE. */

@@ -17,7 +17,7 @@
 /* Which calls on the user's own machine need approval. */
 enum run_mode {
 	RUN_MANUAL,    /* every call that changes something */
-	RUN_AUTO_EDIT, /* same, except unprotected edits in the working
+	RUN_AUTO_EDIT, /* RUN_MANUAL, except unprotected edits in the working
 			  directory */
 	RUN_YOLO,      /* none, as with -y */
 	N_RUN_MODES,
@@ -42,11 +42,11 @@ struct saved_work {     /* start with { 0 } */
 	char *failed;   /* owned; why saving failed, or NULL */
 };
 
-struct mcp;           /* mcp/mcp.h */
-struct pick;          /* cmd/chat/slash_cmd.h */
-struct promise;       /* sandbox.c */
-struct run_skills;    /* cmd/session/skills.h */
-struct run_subagents; /* cmd/subagents/run_subagents.h */
+struct mcp;           /* declared in mcp/mcp.h */
+struct pick;          /* declared in cmd/chat/slash_cmd.h */
+struct promise;       /* defined in sandbox.c */
+struct run_skills;    /* declared in cmd/session/skills.h */
+struct run_subagents; /* declared in cmd/subagents/run_subagents.h */
 
 /* A running conversation. Zero it, set app and options, then call
  * run_open(). */
@@ -97,7 +97,8 @@ struct run {
 	struct secret_files secrets;
 	unsigned stored_results; /* results stored by tools in the resumed
 				    thread */
-	char *history_dir;       /* for agent.history_dir; owned, or NULL */
+	char *history_dir;       /* path for agent.history_dir; owned, or
+				    NULL */
 	bool opened_client;
 	struct mcp *mcp; /* the MCP servers, or NULL */
 	struct web web;  /* limits for web access */
@@ -116,7 +117,8 @@ struct run {
 	int64_t usd_s;     /* price of the sandbox; -1: unknown */
 	int64_t cap_step;  /* step for raising the cap; 0: never raised */
 	unsigned switched; /* number of switches to another thread */
-	bool lost;         /* its sandbox was already gone when it was left */
+	bool lost;         /* the sandbox was already gone when the run left
+			      it */
 	struct run *next;  /* the run that replaces this one in the chat;
 			      owned: next.h */
 	/* Runs of interrupted switches whose sandboxes are being deleted. Owned

@@ -612,7 +612,7 @@ struct promise {
 	struct cancel_chain makes; /* cancels the creation */
 	struct cancel_chain asks;  /* cancels the model request if the
 				      creation fails */
-	struct stop stop;          /* of the creation */
+	struct stop stop;          /* stops the creation */
 	int (*open_rest)(struct run *r, struct error *err);
 	char *expected; /* the working directory told to the model; owned */
 	pthread_t thread;

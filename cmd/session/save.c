@@ -143,7 +143,7 @@ static void save_work(struct saved_work *s, struct app *app,
 	bool branched;
 	int rc;
 
-	free(s->failed); /* from an earlier attempt */
+	free(s->failed); /* set by an earlier attempt */
 	s->failed = NULL;
 	limits_read_or_default(app->settings, &v.with);
 	rc = tree_fetch_from(w, app, &v.with, &v.fetch, v.stop, &err);

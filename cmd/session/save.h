@@ -38,8 +38,10 @@ void save_sandbox(struct saved_work *s, struct app *app, struct workspace *w,
 		  struct sandbox *sb, const struct save_terms *terms);
 /* Returns -1 with err if saving failed. */
 int save_check(const struct saved_work *s, struct error *err);
-/* Same, before gc or sandbox rm deletes a sandbox. -1 with err if saving
- * failed, which was already reported. */
+/*
+ * Saves the changes before gc or sandbox rm deletes the sandbox of a label. -1
+ * with err if that failed, which was already reported.
+ */
 int save_removed(struct app *app, struct sandbox_client *client, const char *id,
 		 const char *label, struct error *err);
 /* Appends the member "changes" of the result event; nothing without a tree. */

@@ -32,8 +32,7 @@ enum {
 	WARNINGS = 20,
 	NAMES_SHOWN = 160, /* bytes of names in an error's hint */
 	CALL_BYTES = sizeof("/skill:") - 1,
-	ROOT_DIGITS = 16, /* hex digits of ids_random(): 80 bits of
-			     randomness are enough */
+	ROOT_DIGITS = 16, /* each is one of 32 letters: 80 random bits */
 };
 
 /* Reads where user, project and settings keep skills. */

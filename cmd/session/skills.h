@@ -6,8 +6,8 @@
 #include "cmd/app.h"
 #include "skills/skills.h"
 
-struct part; /* model/message.h */
-struct run;  /* cmd/session/run.h */
+struct part; /* declared in model/message.h */
+struct run;  /* declared in cmd/session/run.h */
 
 /* Directory of the skills in a sandbox. It is outside the working directory, so
  * that their files are not fetched as changes. On a shared machine ".RANDOM" is

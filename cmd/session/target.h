@@ -19,7 +19,7 @@ struct target { /* start with { 0 } */
 	bool owner_runs; /* its owner or another dcode uses it; see pid */
 	char *note;      /* owned, or NULL */
 	bool held;       /* kept, and not yet expired */
-	int64_t ends;    /* as in struct ledger_row */
+	int64_t ends;    /* Unix seconds, as in struct ledger_row */
 };
 
 /* Finds name in the ledger (label, short name, id, or unique prefix). With

@@ -10,10 +10,11 @@ enum { THREADS_SHORT = 24 };
 /* Like thread_find() with this run's directory; opens the database. */
 int threads_find(struct app *app, const char *name, struct store **store,
 		 struct thread *t, struct error *err);
-struct thread_sandbox {    /* from the ledger, without asking the vendor */
+struct thread_sandbox {    /* a thread's sandbox by the ledger; the vendor is
+			      not asked */
 	const char *state; /* "live", "gone" ...; "" if dcode did not create
 			      it */
-	bool exists;       /* it may still exist and cost money */
+	bool exists;       /* the sandbox may still exist and cost money */
 	char name[16];     /* short name, as in dcode sandbox list */
 };
 void threads_read_sandbox(struct store *s, const char *label,

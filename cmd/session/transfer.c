@@ -134,11 +134,13 @@ static void note_uploads(struct run *r, struct listing *l)
 }
 
 enum {
-	SHOWN_MOST = 20,          /* files of a tree that are printed */
-	LISTED_MOST = 1000,       /* files of a tree in the result event */
-	NAME_BYTES = 1 << 16,     /* bytes of one line */
-	DOWNLOAD_MS = 30 * 60000, /* for all downloads after a successful run */
-	INTERRUPTED_MS = 60 * 1000 /* same, after an interrupted run */
+	SHOWN_MOST = 20,           /* files of a tree that are printed */
+	LISTED_MOST = 1000,        /* files of a tree in the result event */
+	NAME_BYTES = 1 << 16,      /* bytes of one line */
+	DOWNLOAD_MS = 30 * 60000,  /* limit for all downloads after a
+				      successful run */
+	INTERRUPTED_MS = 60 * 1000 /* limit for all downloads after an
+				      interrupted run */
 };
 
 /* Receives the names of a tree's files. */

@@ -19,8 +19,10 @@ struct tree_place {        /* borrowed */
  * none; -1 with err. */
 int tree_find(struct workspace *w, struct app *app, const char *cwd,
 	      const char *label, const struct stop *stop, struct error *err);
-/* Same, wherever the tree is or was, to save the sandbox's changes. w->root is
- * "". */
+/*
+ * Like tree_find(), but for any tree, even one that was deleted. Used to save
+ * the sandbox's changes. w->root is "".
+ */
 int tree_find_label(struct workspace *w, struct app *app, const char *label,
 		    const struct stop *stop, struct error *err);
 
@@ -50,7 +52,7 @@ int tree_confirm(struct app *app, const struct fetch *f, bool partial,
 void tree_json(struct app *app, const struct fetch *f, struct buf *out);
 /* Prints changed files that make programs run, such as hooks. */
 void loud_print(const struct app *app, const struct review *v);
-/* Same for the difference between w's base and the commit theirs. */
+/* Like loud_print(), for the changes from w's base to the commit theirs. */
 int loud_changes(struct app *app, const struct workspace *w, const char *theirs,
 		 const struct stop *stop, struct error *err);
 

@@ -6,7 +6,7 @@
 #include "base/buf.h"
 #include "tool/tool.h"
 
-struct run; /* cmd/session/run.h */
+struct run; /* declared in cmd/session/run.h */
 
 /* Reads the subagents' files into r->subagents on the first call, and warns
  * about skipped ones (not with -q). */

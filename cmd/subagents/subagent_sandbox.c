@@ -390,9 +390,9 @@ enum {
 	PATCH_BYTES = 40 << 10, /* bytes of a patch in a result */
 	BRING_MS = 120000,
 	SAVE_MS = 30000,
-	STOPPED_MS = 15000,      /* for all merges after the user stopped
-				    everything */
-	STOPPED_SAVE_MS = 15000, /* same, for saving patches afterwards */
+	STOPPED_MS = 15000,      /* limit for all merges after the user
+				    stopped everything */
+	STOPPED_SAVE_MS = 15000, /* limit for saving patches after that */
 };
 
 struct apart {
