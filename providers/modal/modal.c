@@ -118,8 +118,8 @@ static bool is_active(const struct toml_value *profile)
 	return active && active->kind == TOML_BOOL && active->integer;
 }
 
-/* Looks for the named profile, else for the active one, else for the only one.
- * */
+/* Uses the named profile, else the active one, else "default", else the only
+ * one. */
 int modal_profile(const struct toml_value *root, const char *name,
 		  const struct toml_value **profile, struct error *err)
 {

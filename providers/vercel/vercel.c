@@ -1,11 +1,9 @@
-/* vercel.c - the account at Vercel, and its sandboxes. */
+/* vercel.c - Vercel: credentials, and the life of its sandboxes. */
 /* SPDX-License-Identifier: MIT */
-/*
- * Token, project and team come from an OIDC token or from variables
+/* Token, project and team come from an OIDC token or from variables
  * (find_access). The two versions of the API are two tables at the end,
- * vercel_v1 and vercel_v2; unwrap_answer() makes their answers alike. A session
- * ends at its timeout, which each extension moves.
- */
+ * vercel_v1 and vercel_v2; unwrap_answer() converts both kinds of answers to
+ * one form. A session ends at its timeout, which an extension moves. */
 #include "providers/vercel/vercel.h"
 
 #include <stdio.h>
@@ -24,11 +22,11 @@ enum {
 	LIFETIME_S = 1800,
 	WAIT_MS = 180000,
 	CREATE_MS = 120000,
-	EXTEND_LEAST_MS = 1000, /* the vendor's */
-	TAGS_MAX = 5,           /* the vendor's */
+	EXTEND_LEAST_MS = 1000, /* the API's minimum */
+	TAGS_MAX = 5,           /* the API's maximum */
 	SCOPE_MAX = 200,
 	DAY_S = 86400,
-	MIB_EACH = 2048, /* memory for each vCPU (price: same page) */
+	MIB_EACH = 2048, /* memory per vCPU (source: the page of the price) */
 };
 
 static const struct setting settings[] = {
@@ -110,12 +108,12 @@ static const struct setting settings[] = {
 static const struct vendor vercel_v1;
 static const struct vendor vercel_v2;
 
-struct access { /* borrowed but for claims */
+struct access { /* all borrowed except claims */
 	const char *token;
 	const char *project;
 	const char *team;
-	const char *project_key; /* as in struct sandbox_client */
-	cJSON *claims;           /* owned: those of an OIDC token */
+	const char *project_key; /* see struct sandbox_client */
+	cJSON *claims;           /* owned: claims of the OIDC token */
 };
 
 static int use_oidc(struct access *a, const char *token, struct error *err)
@@ -153,8 +151,8 @@ static int fail_missing(const struct access *a, struct error *err)
 			  "pull' and export VERCEL_OIDC_TOKEN.");
 }
 
-/* The OIDC token goes first, as in the SDK, unless a variable of dcode's own
- * asks for the other. */
+/* Chooses the credentials. Like in the SDK, the OIDC token takes precedence,
+ * unless a DEEPAGENTS_CODE_ variable sets the other token. */
 static int find_access(const struct settings *set, struct access *a,
 		       struct error *err)
 {
@@ -163,8 +161,8 @@ static int find_access(const struct settings *set, struct access *a,
 					   "DEEPAGENTS_CODE_VERCEL_TEAM_ID" };
 	const char *oidc =
 		settings_credential(set, "VERCEL_OIDC_TOKEN", &a->project_key);
-	/* A stored token counts as dcode's own, unless a variable of dcode's
-	 * own sets an OIDC token. */
+	/* A stored token counts like such a variable, unless a DEEPAGENTS_CODE_
+	 * variable sets an OIDC token. */
 	bool asked =
 		settings_env_source(set, "VERCEL_TOKEN") == SOURCE_STORED &&
 		!settings_env_plain(set, "DEEPAGENTS_CODE_VERCEL_OIDC_TOKEN");
@@ -238,12 +236,12 @@ static int vercel_open(struct sandbox_client *client,
 	if (rc == 0)
 		client->endpoint = v->endpoint;
 	if (v->v1)
-		/* v1 has no labels, and forgets what has stopped. */
+		/* v1 has no labels, and does not keep stopped sandboxes. */
 		client->lacks = SANDBOX_LIST | SANDBOX_STOP;
 	return rc;
 }
 
-/* "&projectId=P" or, for lists, "&project=P"; owned. */
+/* Returns "&projectId=P" or, for lists, "&project=P"; owned by the caller. */
 static char *project_query(const struct vercel *v, const char *name)
 {
 	struct buf b = BUF_INIT(1024);
@@ -258,15 +256,16 @@ static const char *session_path(const struct vercel *v)
 	return v->v1 ? "/v1/sandboxes/" : "/v2/sandboxes/sessions/";
 }
 
-/* A sandbox of v1 is its own session. */
+/* Returns the session in an answer. In v1 the sandbox is its own session. */
 static const cJSON *session_of(const struct vercel *v, const cJSON *sandbox)
 {
 	return v->v1 ? sandbox : json_get(sandbox, "session");
 }
 
-/* Replaces {"sandbox":{...},"session":{...}} by the sandbox, with the session
- * as its member "session" and the session's status, which is "resumable" for an
- * ended one that can be resumed. ERR_PROTOCOL for another answer. */
+/* Converts {"sandbox":{...},"session":{...}} to the sandbox, with the session
+ * as its member "session" and with the session's status. The status of an ended
+ * session that can be resumed becomes "resumable". ERR_PROTOCOL for any other
+ * answer. */
 static int unwrap_answer(const struct vercel *v, cJSON **answer,
 			 struct error *err)
 {
@@ -300,14 +299,15 @@ static int unwrap_answer(const struct vercel *v, cJSON **answer,
 	return -1;
 }
 
-/* An address or a network, not a domain. */
+/* True for an address or a network, false for a domain. */
 static bool is_network(const char *text)
 {
 	return strchr(text, ':') ||
 	       strspn(text, "0123456789./") == strlen(text);
 }
 
-/* Appends those of the list that are networks, or are not, as key. */
+/* Adds the entries that are networks (or, with networks false, are not) as the
+ * member key. */
 static void add_list(cJSON *object, const char *key, const char *const *list,
 		     size_t n, bool networks)
 {
@@ -382,7 +382,8 @@ static int add_network(struct vercel *v, const struct sandbox_spec *spec,
 	return 0;
 }
 
-/* What runs inside: a snapshot, an image or a runtime, by its size. */
+/* Adds the source of the machine, a snapshot, an image or a runtime, and its
+ * size. */
 static int add_machine(struct vercel *v, const struct sandbox_spec *spec,
 		       cJSON *body, struct error *err)
 {
@@ -415,8 +416,8 @@ static int add_machine(struct vercel *v, const struct sandbox_spec *spec,
 	return 0;
 }
 
-/* Only the v2 API has these. With persistent, each stop would leave a snapshot
- * that costs money. */
+/* Adds members that only the v2 API has. persistent is false: otherwise each
+ * stop would leave a snapshot that costs money. */
 static int add_names(struct vercel *v, const struct sandbox_spec *spec,
 		     cJSON *body, struct error *err)
 {
@@ -452,8 +453,9 @@ static int describe(struct vendor_client *c, const struct sandbox_spec *spec,
 	return add_network(v, spec, body, err);
 }
 
-/* Images and snapshots need the v3 path. Without names (v1), only a refused
- * request may be sent again: another one would make another sandbox. */
+/* Sends the create request. Images and snapshots need the v3 path. v1 has no
+ * unique names, so only a refused request may be repeated: otherwise there
+ * could be two sandboxes. */
 static int post_create(struct sandbox *sb, const struct sandbox_spec *spec,
 		       cJSON *body, cJSON **answer, const struct stop *stop,
 		       struct error *err)
@@ -511,7 +513,7 @@ static int get_state(struct vendor_client *c, const char *id, cJSON **answer,
 	return get_sandbox(c, id, "", answer, stop, err);
 }
 
-/* Boots one that was stopped. */
+/* Resumes a stopped sandbox. */
 static int resume_sandbox(struct sandbox *sb, const char *id, cJSON **answer,
 			  const struct stop *stop, struct error *err)
 {
@@ -524,7 +526,8 @@ static int resume_sandbox(struct sandbox *sb, const char *id, cJSON **answer,
 	return rc;
 }
 
-/* How long the session still has, in ms, by its own times. */
+/* Returns the remaining time of the session in ms, computed from its own times.
+ * */
 static int64_t left_ms(const cJSON *session)
 {
 	int64_t timeout = json_int(session, "timeout", 0);
@@ -539,7 +542,7 @@ static int64_t left_ms(const cJSON *session)
 	return gone < timeout ? timeout - gone : 0;
 }
 
-/* Commands and files go to the session. */
+/* Sets the session's address, to which commands and files are sent. */
 static int set_endpoint(struct sandbox *sb, const cJSON *answer,
 			const struct stop *stop, struct error *err)
 {
@@ -562,7 +565,7 @@ static int set_endpoint(struct sandbox *sb, const cJSON *answer,
 	return rc;
 }
 
-/* An attached sandbox may have little time left. */
+/* Extends an attached sandbox, which may have little time left. */
 static int touch_attached(struct sandbox *sb, const struct stop *stop,
 			  struct error *err)
 {
@@ -600,7 +603,7 @@ static int extend_life(struct sandbox *sb, int64_t lifetime_s,
 	return rc;
 }
 
-/* The path of the sandbox with this name; owned. */
+/* Returns the path of the sandbox with this name; owned by the caller. */
 static char *name_path(const struct vercel *v, const char *id, const char *more)
 {
 	char *project = project_query(v, "projectId");
@@ -633,7 +636,7 @@ static int stop_session(struct vendor_client *c, const cJSON *sandbox,
 	rc = vendor_api(c, &ask, NULL, stop, &why);
 	free(path);
 	free(bare);
-	/* It ends, or has ended. */
+	/* The session is ending, or has ended. */
 	if (rc >= 0 || why.http_status == 409 || why.http_status == 410 ||
 	    why.http_status == 422)
 		return 0;
@@ -649,8 +652,9 @@ static int halt_sandbox(struct vendor_client *c, const char *id,
 	return stop_session(c, sandbox, stop, err);
 }
 
-/* Only a persistent one leaves a snapshot, to resume from, when it stops; a new
- * snapshot replaces the one before. Snapshots last for a day at least. */
+/* Makes a sandbox persistent before a stop: only then the stop leaves a
+ * snapshot to resume from. A new snapshot replaces the previous one. Snapshots
+ * are kept for at least a day. */
 static int make_persistent(struct vendor_client *c, const char *id,
 			   int64_t *keep_s, const struct stop *stop,
 			   struct error *err)
@@ -675,8 +679,8 @@ static int make_persistent(struct vendor_client *c, const char *id,
 	return rc;
 }
 
-/* 409, 422: its state is changing. orphans: delete the snapshots, too, that it
- * left when it stopped. */
+/* Deletes a sandbox. 409, 422: its state is changing. orphans: also delete the
+ * snapshots that its stops have left. */
 static int delete_name(struct vendor_client *c, const char *id, bool orphans,
 		       const struct stop *stop, struct error *err)
 {
@@ -699,8 +703,9 @@ static int delete_name(struct vendor_client *c, const char *id, bool orphans,
 	return -1;
 }
 
-/* v1 cannot delete: a sandbox that has ended is gone. A session that would
- * leave a snapshot is not stopped: it ends with its sandbox. */
+/* Ends a sandbox. v1 cannot delete: an ended sandbox no longer exists. A
+ * session that would leave a snapshot is not stopped: it ends with its sandbox.
+ * */
 static int end_sandbox(struct vendor_client *c, const char *id, cJSON **answer,
 		       const struct stop *stop, struct error *err)
 {
@@ -711,7 +716,8 @@ static int end_sandbox(struct vendor_client *c, const char *id, cJSON **answer,
 	if (rc < 0 && why.http_status == 410)
 		return 1;
 	if (rc < 0 && why.code == ERR_PROTOCOL && c->vendor == &vercel_v2)
-		return delete_name(c, id, false, stop, err); /* no session */
+		/* it has no session */
+		return delete_name(c, id, false, stop, err);
 	if (rc < 0)
 		*err = why;
 	persistent = json_bool(*answer, "persistent", false);
@@ -755,7 +761,7 @@ static void next_path(struct buf *path, const char *first, const cJSON *page,
 static const struct vendor_pages pages = { .items = "sandboxes",
 					   .next = next_path };
 
-/* v1 keeps no labels, so no sandbox is known as ours. */
+/* Lists nothing: v1 has no labels, so dcode cannot recognise its sandboxes. */
 static int list_nothing(struct vendor_client *c,
 			bool (*each)(void *arg, const cJSON *item), void *arg,
 			const struct stop *stop, struct error *err)
@@ -770,7 +776,7 @@ static int list_nothing(struct vendor_client *c,
 
 struct session_search {
 	const char *session;
-	char *name; /* owned: of its sandbox */
+	char *name; /* owned: name of the session's sandbox */
 };
 
 static bool on_sandbox(void *arg, const cJSON *item)
@@ -784,7 +790,8 @@ static bool on_sandbox(void *arg, const cJSON *item)
 	return !s->name;
 }
 
-/* The id may also be that of a session; then the list has its sandbox. */
+/* Attaches a sandbox. The id may also be that of a session; its sandbox is then
+ * searched in the list. */
 static int vercel_attach(struct sandbox *sb, const char *id,
 			 const struct stop *stop, struct error *err)
 {
@@ -833,15 +840,16 @@ static void free_client(struct vendor_client *c)
 	free(v->endpoint);
 }
 
-/* Memory is billed as it is given, CPU as it is used. What is sent and stored,
- * and each creation ($0.60 for a million), is not counted here
+/* Memory is billed as allocated, CPU as used. Traffic, storage and creations
+ * ($0.60 for a million) are not counted here
  * (vercel.com/docs/vercel-sandbox/pricing, as of 2025-11-26). */
 static const struct rates rates = {
 	.vcpu = RATES_HOUR(0.128),
 	.gib = RATES_HOUR(0.0212),
 };
 
-/* Without a number of CPUs the account's plan decides how many it has. */
+/* Computes the price. If the number of CPUs is not set, the account's plan
+ * decides it. */
 static int vercel_price(const struct settings *set, const char *snapshot,
 			struct sandbox_price *price, struct error *err)
 {
@@ -883,7 +891,7 @@ static const struct vendor_state states_v2[] = {
 	{ 0 },
 };
 
-/* Members that are the same for both versions of the API. */
+/* Members with the same value in both versions of the API. */
 #define BOTH_VERSIONS                                                          \
 	.noun = "sandbox",                                                     \
 	.auth_hint = "Check that the token is valid for this team and "        \
@@ -955,7 +963,8 @@ const struct sandbox_provider vercel_provider = {
 	.url_env = (const char *const[]){ "VERCEL_API_URL", NULL },
 	.ops = &ops,
 	.price = vercel_price,
-	.isolation = ISOLATION_MICROVM, /* Firecracker, a kernel for each */
+	/* Firecracker: a separate kernel for each */
+	.isolation = ISOLATION_MICROVM,
 	.isolation_source =
 		"vercel.com/docs/sandbox/concepts/security, 2026-11-23",
 };
