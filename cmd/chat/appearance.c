@@ -47,6 +47,8 @@ static const char *configured(struct app *app)
 	return value && value[0] ? value : NULL;
 }
 
+/* Uses [ui] theme, else the theme that /theme stored. NO_COLOR takes
+ * precedence. */
 static void load_theme(struct app *app, struct theme *t)
 {
 	const char *value = configured(app);

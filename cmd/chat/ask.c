@@ -83,6 +83,8 @@ static void compare(struct approval *a, struct str file)
 	buf_release(&text);
 }
 
+/* Notes why the file could not be read. A file that does not exist yet is
+ * compared with an empty text. */
 static void explain_failure(struct approval *a, const struct error *err)
 {
 	if (err->code == ERR_LIMIT)

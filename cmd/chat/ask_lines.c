@@ -212,6 +212,7 @@ static const char question[] = "Allow it? [y/N] ";
 static const char not_all[] =
 	"This is only a part of it. Answer v to see the rest.\n";
 
+/* Returns the terminal's size, or the usual one if it is unknown. */
 static struct question_screen screen_size(void)
 {
 	struct winsize size = { 0 };
@@ -492,6 +493,7 @@ static void print_text(const char *text, const char *indent)
 	buf_release(&clean);
 }
 
+/* Prints one question of the model and its numbered choices. */
 static void print_item(const struct inquiry *q, size_t at)
 {
 	const struct inquiry_item *item = &q->items[at];

@@ -119,6 +119,8 @@ static const struct {
 
 enum { N_ANSWERS = sizeof(answers) / sizeof(*answers) };
 
+/* True if the answer fits the number of calls and what can be edited or asked
+ * together. */
 static bool has_answer(const struct question *q, size_t i)
 {
 	struct str ignored;
@@ -211,6 +213,7 @@ static enum dialog_answer begin_edit(struct dialog *d)
 	return DIALOG_OPEN;
 }
 
+/* Handles a key while the call's text is edited. */
 static enum dialog_answer edit(struct dialog *d, const struct key_event *ev)
 {
 	switch (editor_event(&d->editor, ev)) {
@@ -572,6 +575,7 @@ static int on_key(struct choice_dialog *d, const struct key *key)
 	return CHOICE_OPEN;
 }
 
+/* True if the reply is the beginning of one of the answers. */
 static bool begins_answer(const struct choice_dialog *d)
 {
 	struct str reply = buf_str(&d->reply);
@@ -743,6 +747,8 @@ static bool take_words(struct inquiry_dialog *d)
 	return !d->note;
 }
 
+/* Stores the typed answer and goes on. Returns true when all questions are
+ * answered. */
 static bool submit_words(struct inquiry_dialog *d)
 {
 	struct inquiry_item *item = current(d);
@@ -760,6 +766,7 @@ static bool submit_words(struct inquiry_dialog *d)
 	return go_on(d);
 }
 
+/* Chooses item i and goes on; the last item begins a free answer. */
 static bool choose(struct inquiry_dialog *d, size_t i)
 {
 	struct inquiry_item *item = current(d);
@@ -786,6 +793,7 @@ static void toggle(struct inquiry_dialog *d, size_t i)
 		item->chosen[i] = !item->chosen[i];
 }
 
+/* Handles Enter in a list. Returns true when all questions are answered. */
 static bool submit_choice(struct inquiry_dialog *d)
 {
 	struct inquiry_item *item = current(d);
@@ -847,6 +855,8 @@ static void move(struct inquiry_dialog *d, const struct key *key)
 		d->selected = (d->selected + n - 1) % n;
 }
 
+/* Tab and Shift+Tab show the next or previous question. Returns false for other
+ * keys. */
 static bool turn_page(struct inquiry_dialog *d, const struct key *key)
 {
 	size_t n = d->asked->n;
@@ -870,6 +880,7 @@ static bool is_way_out(const struct inquiry_dialog *d, const struct key *key)
 	       (eof && (!d->types || editor_is_empty(&d->editor)));
 }
 
+/* Handles a key while a free answer is typed. */
 static bool on_editor(struct inquiry_dialog *d, const struct key_event *ev)
 {
 	switch (editor_event(&d->editor, ev)) {
@@ -983,6 +994,7 @@ static void add_choices(const struct inquiry_dialog *d,
 		add_inquiry_choice(d, i, theme, columns, out);
 }
 
+/* Returns the description of the keys for the last row. */
 static const char *keys_of(const struct inquiry_dialog *d)
 {
 	if (current(d)->kind == INQUIRY_TEXT)

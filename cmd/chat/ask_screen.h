@@ -103,7 +103,7 @@ struct inquiry_dialog {
 
 /* The answers are stored in asked. */
 void inquiry_dialog_open(struct inquiry_dialog *d, struct inquiry *asked);
-/* Selects the free answer, which Enter alone does not give. */
+/* Selects the free answer, so that Enter alone answers nothing. */
 void inquiry_dialog_select_own_words(struct inquiry_dialog *d);
 void inquiry_dialog_close(struct inquiry_dialog *d); /* a zeroed one is fine */
 /* Returns true when finished: *end is INQUIRY_ANSWERED or INQUIRY_DECLINED. */

@@ -77,6 +77,7 @@ static void add_deed(const struct approval *a, struct buf *out)
 	buf_release(&id);
 }
 
+/* Sets the title: who wants to do what, and where. */
 static void set_title(struct call_view *v, const struct approval *a)
 {
 	struct buf deed = BUF_INIT(128);

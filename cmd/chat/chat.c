@@ -203,6 +203,8 @@ static bool edit_message(struct chat *c)
 	return on;
 }
 
+/* Runs a slash command, which may replace the run. Returns false when the chat
+ * is over. */
 static bool run_slash(struct chat *c, struct str line)
 {
 	struct run *was = c->run;
@@ -285,6 +287,7 @@ static int send_first(struct chat *c, const struct stop *stop,
 	return 0;
 }
 
+/* Opens the run and sends the first message, if there is one. */
 static int open_once(struct chat *c, bool again, struct error *err)
 {
 	struct stop stop = app_stop(c->run->app);

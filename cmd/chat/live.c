@@ -169,6 +169,7 @@ static bool takes_events(const struct live *l)
 	return l->gone || screen_backlog(&l->screen) < MAX_BACKLOG;
 }
 
+/* Handles queued events and notices, as long as the terminal keeps up. */
 static void take_events(struct live *l)
 {
 	struct queued *item;
@@ -188,6 +189,8 @@ static void take_events(struct live *l)
 	}
 }
 
+/* Handles a signal: stops the job and, except for Ctrl-C during a job, ends the
+ * chat. */
 static void on_signal(struct live *l)
 {
 	int number = app_signal();
@@ -337,6 +340,7 @@ static void step(struct live *l, bool *drawn, int64_t *frame)
 	*frame = now;
 }
 
+/* Runs until the chat is over, then closes the run on the worker's thread. */
 static void run_loop(struct live *l)
 {
 	bool drawn = false;

@@ -216,6 +216,8 @@ static void on_escape(struct live *l)
 	l->held = l->held && l->n_queue;
 }
 
+/* Chooses an approval mode. Yolo mode must be allowed and, the first time,
+ * confirmed. */
 static void set_mode(struct live *l, enum run_mode mode)
 {
 	struct error err = { 0 };
@@ -270,7 +272,7 @@ static void send_draft(struct live *l)
 {
 	struct buf text = BUF_INIT(MAX_MESSAGE);
 	struct buf kept = BUF_INIT(MAX_MESSAGE);
-	struct error ignored = { 0 }; /* memory has the prompt */
+	struct error ignored = { 0 }; /* it stays in memory */
 
 	editor_text(&l->editor, &text);
 	editor_reset(&l->editor);
@@ -286,6 +288,7 @@ static void send_draft(struct live *l)
 	live_submit(l, buf_detach(&text));
 }
 
+/* Replaces the draft by an older or newer prompt. */
 static void walk_history(struct live *l, bool older)
 {
 	struct buf draft = BUF_INIT(MAX_MESSAGE);
@@ -381,6 +384,7 @@ static void on_editor(struct live *l, const struct key_event *ev)
 	complete_update(&l->completer, &l->editor);
 }
 
+/* Handles a key during the history search. */
 static void on_search(struct live *l, const struct key_event *ev)
 {
 	enum history_search_result result =

@@ -75,6 +75,7 @@ static void leave_answer(struct live *l, enum dialog_answer a)
 	buf_release(&masked);
 }
 
+/* Ends the question about calls and passes the answer to the worker. */
 static void answer_call(struct live *l, enum dialog_answer a)
 {
 	const struct question *q = l->asked;
@@ -221,6 +222,7 @@ static void leave_choice(struct live *l, const char *answer)
 	free(line);
 }
 
+/* Ends a question of dcode itself and passes the answer to the worker. */
 static void answer_choice(struct live *l, int answer)
 {
 	const struct app_question *q = l->asked_choice;

@@ -175,6 +175,8 @@ static void set_step(struct live *l, const char *what)
 		live_set_wait(l, what);
 }
 
+/* Shows a printed line as the current step if it ends in "..."; a check mark
+ * ends the step. */
 static void follow_line(struct live *l, struct str line)
 {
 	struct buf step = BUF_INIT(MOST_LINE);
@@ -434,6 +436,7 @@ static int64_t seconds_left(const struct live *l)
 	return ms > 0 ? ms / 1000 : 0;
 }
 
+/* Returns the sandbox's state for the status line, or NULL if it runs. */
 static const char *state_of(const struct live *l)
 {
 	if (l->state == LIVE_OPENING)
@@ -451,6 +454,7 @@ static const char *state_of(const struct live *l)
 	return NULL;
 }
 
+/* Returns a hint that has priority in the status line, or NULL. */
 static const char *hint_of(const struct live *l)
 {
 	if (l->confirms && !editor_is_empty(&l->editor))

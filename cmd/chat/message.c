@@ -304,6 +304,8 @@ static void warn_picture(const char *path, const char *why)
 	warn_of("", path, why);
 }
 
+/* Appends a file's text, or only its name if the file is too large or binary.
+ */
 static void add_page(const char *path, const struct files_page *page,
 		     struct buf *out)
 {

@@ -134,6 +134,7 @@ static bool has_name(const struct slash_command *s, struct str word)
 	return found;
 }
 
+/* Finds the command that line begins with, by name or alias; or NULL. */
 static const struct slash_command *find_command(const struct app *app,
 						struct str line)
 {
@@ -164,6 +165,8 @@ static size_t count_commands(const struct app *app)
 	return n;
 }
 
+/* Appends a note that the command is unknown, with a suggestion if one is
+ * close. */
 static void add_unknown(const struct app *app, struct str word, struct buf *out)
 {
 	size_t n = count_commands(app);

@@ -577,6 +577,8 @@ static enum kind kind_of(const struct message *m, const struct part *p)
 	return m->summary ? SUMMARY : REQUESTS;
 }
 
+/* Adds up the size of each kind of part in the conversation. Returns the total.
+ */
 static size_t weigh(const struct run *r, const struct conversation *c,
 		    size_t sizes[N_KINDS])
 {
@@ -594,6 +596,7 @@ static size_t weigh(const struct run *r, const struct conversation *c,
 	return all;
 }
 
+/* Prints a part's share of the next request, in tokens estimated from bytes. */
 static void print(const struct run *r, const char *name, size_t bytes)
 {
 	const struct window *w = &r->agent.window;

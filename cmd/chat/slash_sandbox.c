@@ -265,6 +265,7 @@ static int choose_place(struct run *r, struct error *err)
 	return rc;
 }
 
+/* Runs /sandbox switch. Without arguments, the user chooses from a list. */
 static int run_switch(struct run *r, int n, char **words, struct error *err)
 {
 	if (n == 0)

@@ -105,6 +105,7 @@ static void release_choice(struct thread_choice *c)
 	free(c);
 }
 
+/* Lists the newest threads, or returns NULL with err. */
 static struct thread_choice *list_threads(struct run *r, struct error *err)
 {
 	const struct thread_filter all = { .limit = MOST_LISTED };
@@ -254,6 +255,7 @@ static int find_thread(struct run *r, const char *name, struct thread *t,
 		       : find_latest(r, t, err);
 }
 
+/* Continues with the named thread, unless it is the current one. */
 static void resume(struct run *r, const char *name)
 {
 	struct thread t = { 0 };

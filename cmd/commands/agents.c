@@ -126,6 +126,7 @@ static int read_source(const struct app *app, const char *source,
 	return rc;
 }
 
+/* Deletes the directory and creates it with a new AGENTS.md. */
 static int reset(const char *dir, struct str text, struct error *err)
 {
 	char *file = path_join(dir, "AGENTS.md");

@@ -125,6 +125,7 @@ static int print_paths(struct app *app, const struct args *args)
 	return 0;
 }
 
+/* Reads a key from an environment variable. Returns its length. */
 static int read_variable(const struct settings *set, const char *name,
 			 char *room, struct error *err)
 {
@@ -150,6 +151,7 @@ struct keys {
 			*/
 };
 
+/* Adds the other keys of the same provider. */
 static bool add_key(void *arg, const struct settings_credential *c)
 {
 	struct keys *k = arg;

@@ -34,6 +34,8 @@ struct diff {
 	struct buf masked; /* not printed yet */
 };
 
+/* Returns the colour of a patch's line. Hunks are tracked because their lines
+ * may look like headers. */
 static const char *colour_of(struct diff *d, struct str line)
 {
 	char c = line.len ? line.ptr[0] : ' ';
@@ -83,6 +85,8 @@ static int print_lines(struct diff *d, bool last, struct error *err)
 	return ferror(stdout) ? error_errno(err, "writing standard output") : 0;
 }
 
+/* Receives the patch from git. On a terminal it is masked first; otherwise it
+ * is written unchanged. */
 static int on_bytes(void *arg, struct str bytes, struct error *err)
 {
 	struct diff *d = arg;

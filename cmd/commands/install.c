@@ -223,6 +223,7 @@ static bool need_key(void *arg, const struct settings_credential *c)
 	return check->why.code == ERR_NONE;
 }
 
+/* Opens the provider and sends it a request. Returns 0 if it is ready. */
 static int open_and_ask(struct check *c)
 {
 	struct sandbox_client client = { 0 };
@@ -594,6 +595,7 @@ static int refuse_unsupported(const struct install *in, const char *why)
 	return app_fail(in->app, &err);
 }
 
+/* Sets up a model vendor, if dcode supports its protocol. */
 static int install_vendor(const struct install *in, const struct preset *p)
 {
 	struct install model = *in;

@@ -258,6 +258,7 @@ void install_log_close(struct install_log *log)
 	log->path = NULL;
 }
 
+/* Writes the time and the command line to the log. */
 static void write_command(int fd, char *const *argv)
 {
 	time_t now = time(NULL);
@@ -449,6 +450,7 @@ out:
 	return rc;
 }
 
+/* Removes an executable provider. */
 static int remove_program(struct settings *set, const char *name,
 			  struct error *err)
 {
@@ -770,6 +772,7 @@ static int put_python(struct install_job *j, struct error *err)
 	return rc;
 }
 
+/* Copies an executable provider into place, replacing an older one. */
 static int put_program(struct install_job *j, struct error *err)
 {
 	char *place = path_join(j->dir, j->program);
@@ -878,6 +881,7 @@ static int install_now(struct install_job *j, const char *shown)
 	return rc;
 }
 
+/* Determines what to install and where, and opens the log. */
 static int begin(struct install_job *j, struct error *err)
 {
 	struct stop stop = app_stop(j->in->app);

@@ -176,6 +176,8 @@ static int find_client(struct login_visit *v, const struct oauth_net *net,
 		     "put \"oauth\": {\"clientId\": \"ID\"} into its entry.");
 }
 
+/* Chooses the requested scope: --scope, else the configured one, else the
+ * server's. */
 static void choose_scope(struct login_visit *v)
 {
 	const char *scope = args_value(v->args, "scope");
@@ -265,6 +267,8 @@ static int log_in(struct login_visit *v, struct error *err)
 	return rc;
 }
 
+/* Logs in to one server: gets its challenge, listens for the redirect,
+ * exchanges the code. */
 static int run_login(struct login_visit *v, struct error *err)
 {
 	int rc = knock(v, err);
@@ -401,6 +405,7 @@ static bool is_named(const struct args *args, const char *name)
 	return !args->argc;
 }
 
+/* Fails if the command line names an unknown server. */
 static int check_names(const struct mcp *m, const struct args *args,
 		       struct error *err)
 {

@@ -33,6 +33,8 @@ struct model_rows {
 	bool ready;     /* that provider has everything that a request needs */
 };
 
+/* True if a request to the provider could be sent. Consecutive calls for a
+ * provider look it up only once. */
 static bool is_ready(struct model_rows *l, const char *provider,
 		     const char *model)
 {
@@ -140,6 +142,7 @@ static void print_row(struct model_rows *l, const char *provider,
 	buf_release(&name);
 }
 
+/* Prints the model, unless the filter excludes it. */
 static void add_model(struct model_rows *l, const char *provider,
 		      const char *model)
 {
@@ -329,6 +332,7 @@ static int check_parallel(struct trial *t, struct error *err)
 			   2, err);
 }
 
+/* Asks a small puzzle and checks whether the reply contains thinking. */
 static int check_thinking(struct trial *t, struct error *err)
 {
 	struct model_reply r = { 0 };
@@ -488,6 +492,8 @@ static void print_end(struct trial *t, const struct settings *set)
 	buf_release(&data);
 }
 
+/* Adds the provider's keys to the mask, so that no error message prints them.
+ */
 static void hide_keys(struct trial *t)
 {
 	const struct model_choice *c = &t->choice;
@@ -529,6 +535,7 @@ static bool ends_all(const struct error *err)
 	       err->code == ERR_BUDGET;
 }
 
+/* Runs all checks, but stops if the remaining ones would fail, too. */
 static void run_checks(struct trial *t, struct error *err)
 {
 	for (size_t i = 0; i < sizeof(checks) / sizeof(checks[0]); i++) {

@@ -223,6 +223,8 @@ static void add_listed(void *arg, const struct sandbox_info *info)
 	putchar('\n');
 }
 
+/* Completes an id's facts from its ledger row. Returns false once it is found.
+ */
 static bool see_row(void *arg, const struct ledger_row *row)
 {
 	struct known_row *k = arg;
@@ -316,6 +318,7 @@ static int sandbox_cmd_list(struct app *app, const struct args *args)
 	return rc == 0 ? 0 : app_fail(app, &err);
 }
 
+/* Copies the first sandbox that the provider reports. */
 static void keep(void *arg, const struct sandbox_info *info)
 {
 	struct facts *f = arg;

@@ -67,6 +67,8 @@ static int write_all(int fd, struct str data, struct error *err)
 	return 0;
 }
 
+/* Receives the command's output. A terminal and --json get it masked, a pipe or
+ * file unchanged. */
 static int output(void *arg, enum exec_stream stream, struct str chunk,
 		  struct buf *reply, struct error *err)
 {
@@ -428,6 +430,7 @@ int sandbox_cmd_create(struct app *app, const struct args *args)
 	return rc == 0 ? 0 : app_fail(app, &err);
 }
 
+/* Fails if the sandbox was deleted or its id is unknown. */
 static int check_known(const struct target *t, const char *name,
 		       struct error *err)
 {
@@ -479,6 +482,7 @@ static int stop_target(struct app *app, struct target *t,
 	return lifecycle_stop(&t->client, store, s, &limit, err);
 }
 
+/* Stops one sandbox, unless a dcode uses it. */
 static int stop_one(struct app *app, const struct args *args, const char *name,
 		    struct error *err)
 {

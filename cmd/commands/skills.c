@@ -285,6 +285,7 @@ struct skill_files {
 static void list_files(struct skill_files *f, const char *dir,
 		       const char *below, int deep);
 
+/* Adds a file to the list, or descends into a directory. */
 static void list_entry(struct skill_files *f, const char *dir,
 		       const char *below, const char *entry, int deep)
 {

@@ -51,6 +51,7 @@ static int refuse_existing(const char *path, struct error *err)
 	return error_hint(err, "--force replaces it.");
 }
 
+/* Fails if path exists and must not be replaced. */
 static int check_target(const char *path, bool replace, struct error *err)
 {
 	struct stat st;
@@ -101,6 +102,7 @@ static int new_file_write(struct new_file *f, struct str data,
 			   f->path ? f->path : "standard output");
 }
 
+/* Gives the complete file its final name, after writing it to disk. */
 static int name_file(struct new_file *f, struct error *err)
 {
 	if (io_fsync(f->fd) < 0)
@@ -346,6 +348,8 @@ static int begin_page(struct exporting *e)
 	return 0;
 }
 
+/* Hashes a chunk of the patch before and after masking; an empty chunk ends it.
+ */
 static void hash_chunk(const struct exporting *e, struct patch_hashes *h,
 		       struct str chunk)
 {
@@ -484,6 +488,7 @@ static void report(const struct exporting *e, const char *path)
 	buf_release(&json);
 }
 
+/* Writes the export to path, which is complete or does not exist afterwards. */
 static int export_to(struct exporting *e, struct store *store, const char *path,
 		     bool force)
 {
@@ -610,6 +615,7 @@ static int spool(struct importing *i, struct error *err)
 	return rc;
 }
 
+/* Opens the file to import. Input that cannot be read twice is copied first. */
 static int open_file(struct importing *i, struct error *err)
 {
 	struct stat st;
@@ -654,6 +660,8 @@ static int read_file(struct importing *i, const struct thread_reader_sink *sink,
 	return rc;
 }
 
+/* First pass: adds up the stored size and takes the title from the first
+ * prompt. */
 static int count_message(void *arg, struct message *m, int64_t created,
 			 struct error *err)
 {

@@ -139,8 +139,8 @@ static void settle(struct search *s, struct workspace *w,
 }
 
 /* Finds the tree of the directory where the thread was last used, else of the
- * current one. The thread may have been continued elsewhere after the tree was
- * sent. */
+ * current one. The thread may have been continued in another directory after
+ * the tree was sent. */
 static int find_tree(struct search *s, struct workspace *w,
 		     const struct thread_label *l)
 {

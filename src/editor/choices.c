@@ -77,6 +77,7 @@ int fuzzy_score(struct str letters, struct str text)
 	return best;
 }
 
+/* Returns the best score among the item's name and aliases. */
 static int score_item(struct str letters, const struct fuzzy_item *item)
 {
 	int best = fuzzy_score(letters, item->name);
@@ -572,6 +573,7 @@ static void take_word(struct completer *c, struct editor *e)
 	buf_release(&text);
 }
 
+/* Inserts a file as "@path"; a directory can be completed further. */
 static void take_file(struct completer *c, struct editor *e)
 {
 	struct str name = c->files[c->order[c->selected]].name;

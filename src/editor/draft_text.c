@@ -22,6 +22,7 @@ unsigned char gap_byte(const struct gap *g, size_t at)
 		g->bytes[at < g->start ? at : at + g->end - g->start];
 }
 
+/* Moves the gap to position at. */
 static void move_gap(struct gap *g, size_t at)
 {
 	size_t n;
@@ -39,6 +40,7 @@ static void move_gap(struct gap *g, size_t at)
 	}
 }
 
+/* Enlarges the gap to at least need bytes. */
 static void grow_gap(struct gap *g, size_t need)
 {
 	size_t tail = g->cap - g->end;
@@ -111,6 +113,8 @@ static bool is_plain_word(const char *p)
 	return !((w | (w - ones * 0x20) | (w + ones)) & ones * 0x80);
 }
 
+/* True if s has a control character other than LF and tab, including the C1
+ * controls. */
 static bool has_control(struct str s)
 {
 	for (size_t i = 0; i < s.len; i++) {
@@ -220,6 +224,7 @@ void pastes_label(const struct pastes *p, size_t number, struct buf *out)
 	buf_addc(out, ']');
 }
 
+/* Appends a paste; each invalid byte becomes U+FFFD. */
 static void add_utf8(const struct paste *paste, struct buf *out)
 {
 	struct str s = { paste->bytes, paste->len };

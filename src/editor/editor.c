@@ -114,6 +114,7 @@ static struct str view(struct editor *e, size_t at, size_t max)
 	return gap_view(&e->text, at, smaller(text_len(e), at + max));
 }
 
+/* True if s contains an invisible character. */
 static bool has_hidden(struct str s)
 {
 	while (s.len) {
@@ -314,6 +315,7 @@ static size_t column_of(struct editor *e, struct draft_row row, size_t at)
 	return column;
 }
 
+/* Returns the position in a row that is closest to a column. */
 static size_t place_at(struct editor *e, struct draft_row row, size_t column)
 {
 	size_t at = row.start;
@@ -506,6 +508,7 @@ static bool is_blank(char c)
 	return c == ' ' || c == '\n' || c == '\t';
 }
 
+/* Records typed text; it joins the previous change if that ended here. */
 static void undo_record_typed(struct undo *u, size_t at, struct str inserted)
 {
 	struct undo_change *c = u->done ? &u->changes[u->done - 1] : NULL;

@@ -27,6 +27,7 @@ static struct str item(const struct prompt_history *h, size_t i)
 	return buf_str(&h->items[i]);
 }
 
+/* Adds a prompt in memory and drops the oldest one if there are too many. */
 static void remember(struct prompt_history *h, struct str text)
 {
 	if (h->n && str_eq(item(h, h->n - 1), text))
@@ -42,6 +43,7 @@ static void remember(struct prompt_history *h, struct str text)
 	h->at = h->n;
 }
 
+/* Opens the history; anything but a regular file is refused. */
 static int open_file(const char *path, int flags, struct error *err)
 {
 	struct stat st;

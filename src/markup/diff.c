@@ -361,6 +361,7 @@ static bool in_word(struct str s, size_t i)
 	return i > 0 && i < s.len && is_word(s.ptr[i - 1]) && is_word(s.ptr[i]);
 }
 
+/* Finds the common beginning and end of two lines, without splitting words. */
 static struct difference find_difference(struct str a, struct str b)
 {
 	size_t least = a.len < b.len ? a.len : b.len;

@@ -60,6 +60,7 @@ static size_t count_run(struct str text, char c)
 	return n;
 }
 
+/* True for a thematic break: three or more of the same "-", "_" or "*". */
 static bool is_rule(struct str text)
 {
 	size_t n = 0;
@@ -231,6 +232,7 @@ static void follow_quote(struct blocks *b, struct str text)
 	follow_inside(b, text, indent > 0 ? indent - 1 : 0);
 }
 
+/* Begins a list item and notes the indentation of its content. */
 static unsigned begin_item(struct blocks *b, struct str text, size_t indent,
 			   struct mark m)
 {
@@ -297,6 +299,7 @@ static bool interrupts(struct str text)
 	       read_mark(text).c;
 }
 
+/* Handles a line after a line of a paragraph or table. */
 static unsigned text_line(struct blocks *b, struct str text, size_t indent)
 {
 	struct mark m = read_mark(text);
@@ -414,6 +417,7 @@ static void add_gap(struct markdown *m, bool wanted)
 	m->begun = true;
 }
 
+/* Renders the pending block. */
 static void flush_pending(struct markdown *m)
 {
 	struct rows rows = { 0 };

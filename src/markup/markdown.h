@@ -63,7 +63,7 @@ struct markdown {                  /* zeroed, then the first field set */
 	struct buf pending; /* lines of the open block */
 	struct highlight highlight;
 	size_t item; /* number of the ordered list item in pending, or 0 */
-	bool begun;  /* done is not empty, or was not */
+	bool begun;  /* some rows have been finished */
 	bool gap;    /* an empty row goes before the pending block */
 };
 

@@ -155,6 +155,8 @@ static bool is_spaces(struct str text)
 	return true;
 }
 
+/* Joins the prefixes of all levels. The mark of a new item is used only once.
+ */
 static void join_prefixes(struct levels *l)
 {
 	l->first.max = l->rest.max = sizeof(l->items);
@@ -403,6 +405,7 @@ static void add_entry(struct layout *l, size_t i, size_t column)
 	rows_release(&line);
 }
 
+/* Renders the table as a list of "head: cell". */
 static void add_list(struct layout *l)
 {
 	const struct table *t = l->t;
@@ -470,6 +473,7 @@ md4c_parse *md4c_load(struct error *err)
 	return parse;
 }
 
+/* Appends a character as UTF-8; an invalid one becomes U+FFFD. */
 static void add_code_point(struct buf *out, long c)
 {
 	utf8proc_uint8_t bytes[4];
@@ -715,6 +719,7 @@ static void begin_code(struct render *r, const MD_BLOCK_CODE_DETAIL *code)
 	buf_release(&info);
 }
 
+/* Renders the collected code with highlighting. */
 static void end_code(struct render *r)
 {
 	struct wrap w = levels_begin(&r->levels, r->look->columns, r->out);
@@ -924,6 +929,8 @@ static const MD_PARSER parser = {
 	.text = on_text,
 };
 
+/* Renders text with md4c. Returns false if the parser failed or letters were
+ * lost. */
 static bool parse(struct render *r, struct str text)
 {
 	struct buf source = { 0 };

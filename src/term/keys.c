@@ -336,6 +336,7 @@ static enum key_sequence decode_kitty(const uint32_t code[SUBS], unsigned mods,
 	return KEY_SEQUENCE_KNOWN;
 }
 
+/* Decodes CSI n ~: a key, the begin of a paste, or modifyOtherKeys. */
 static enum key_sequence decode_tilde(const struct params *p, unsigned mods,
 				      struct key_sink sink)
 {
@@ -350,6 +351,7 @@ static enum key_sequence decode_tilde(const struct params *p, unsigned mods,
 	return emit_found(find_sequence('~', p->value[0][0]), mods, sink);
 }
 
+/* Decodes a reply of the terminal with the prefix "?". */
 static enum key_sequence decode_reply(const struct params *p, char final,
 				      struct key_sink sink)
 {
@@ -413,6 +415,7 @@ static enum key_sequence decode_csi(struct str body, char final, unsigned extra,
 			  sink);
 }
 
+/* Decodes SS3: function keys and the keypad in application mode. */
 static enum key_sequence decode_ss3(struct str body, char final, unsigned extra,
 				    struct key_sink sink)
 {

@@ -29,7 +29,7 @@ enum key_name {
 	KEY_DELETE,
 	KEY_PAGE_UP,
 	KEY_PAGE_DOWN,
-	KEY_F1, /* to KEY_F1 + 11 */
+	KEY_F1, /* F12 is KEY_F1 + 11 */
 	KEY_F12 = KEY_F1 + 11,
 };
 

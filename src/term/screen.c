@@ -25,9 +25,9 @@ enum {
 #define CARET_SHOW "\x1b[?25h"
 #define AUTOWRAP_OFF "\x1b[?7l"
 #define AUTOWRAP_ON "\x1b[?7h"
-/* Erases everything from the first column on. If it is erased from its first
- * cell on, tmux moves the whole screen into its history; so the first cell is
- * erased separately. */
+/* Erases everything below, from the first column on. tmux moves the whole
+ * screen into its history if it is erased from its very first cell on, so the
+ * first cell is erased separately. */
 #define ERASE_BELOW "\x1b[K\x1b[C\x1b[J\r"
 
 static bool env_starts(const char *name, const char *prefix)
@@ -35,6 +35,8 @@ static bool env_starts(const char *name, const char *prefix)
 	return str_starts(str_of(getenv(name)), prefix);
 }
 
+/* Guesses from the environment what the terminal does with rows that become too
+ * wide. */
 static enum screen_reflow guess_reflow(bool in_tmux)
 {
 	static const char *const cuts[] = { "linux", "vt", "putty", "screen" };
@@ -297,6 +299,7 @@ static void draw_caret(struct screen *s, size_t first, size_t n)
 		buf_adds(&s->frame, CARET_SHOW);
 }
 
+/* True if the screen already shows exactly these rows and this caret. */
 static bool is_drawn(const struct screen *s, size_t first, size_t n)
 {
 	bool shown = s->caret_row != SIZE_MAX;
@@ -346,6 +349,8 @@ static void build_frame(struct screen *s, size_t first, size_t n)
 	buf_adds(&s->frame, FRAME_END);
 }
 
+/* Checks the size. After a change, everything is redrawn once the size has
+ * settled. */
 static void note_resize(struct screen *s, bool *resized)
 {
 	size_t columns;

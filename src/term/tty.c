@@ -50,7 +50,7 @@ static struct {
 		active; /* between tty_open() and tty_close(), and not in cooked
 			   mode for another program */
 	volatile sig_atomic_t open; /* between tty_open() and tty_close(),
-				       not left to somebody else */
+				       and not lent to another program */
 	volatile sig_atomic_t stopped;
 	volatile sig_atomic_t above;
 	volatile sig_atomic_t other_keys;
@@ -64,6 +64,7 @@ static const int fatal[] = { SIGSEGV, SIGBUS, SIGILL, SIGFPE, SIGABRT,
 enum { N_FATAL = sizeof(fatal) / sizeof(*fatal) };
 static struct sigaction before[N_FATAL];
 
+/* Writes to the terminal within a limited time. Async-signal-safe. */
 static void emit(const char *text, size_t len)
 {
 	struct pollfd p = { .fd = guard.out, .events = POLLOUT };
@@ -102,6 +103,8 @@ static void wait_for_front(void)
 		(void)raise(SIGTTOU);
 }
 
+/* Erases the live part, or begins a new line if the cursor's position is
+ * unknown. */
 static void erase_live_part(void)
 {
 	int above = guard.above;
@@ -167,6 +170,7 @@ static void on_fatal(int number)
 	(void)raise(number); /* delivered when this handler returns */
 }
 
+/* Handles SIGTSTP: restores the terminal, then stops the process. */
 static void on_stop(int number)
 {
 	struct sigaction ours;
@@ -246,6 +250,7 @@ static void install_handlers(void)
 	(void)atexit(tty_restore);
 }
 
+/* True if TERM names a terminal without xterm's extensions. */
 static bool is_plain(void)
 {
 	static const char *const names[] = { "linux", "vt", "ansi", "cons",
@@ -346,6 +351,7 @@ bool tty_size(const struct tty *t, size_t *columns, size_t *lines)
 	return known;
 }
 
+/* Sends as much as possible. Returns as tty_write(). */
 static int send(struct tty *t, int ms)
 {
 	struct pollfd p = { .fd = t->out, .events = POLLOUT };

@@ -69,6 +69,7 @@ static size_t plain_bytes(struct str s)
 	return n < HTML_PIECE ? n : HTML_PIECE;
 }
 
+/* Returns the character reference of a special character, or NULL. */
 static const char *reference(unsigned char c)
 {
 	switch (c) {
@@ -346,6 +347,7 @@ static bool may_link(const struct html_blocks *m, const struct buf *address)
 	return known;
 }
 
+/* Begins a link, unless its address is not allowed. */
 static void enter_link(struct html_blocks *m, const MD_ATTRIBUTE *href)
 {
 	struct buf address = BUF_INIT(ADDRESS_MAX);
@@ -435,6 +437,7 @@ static int enter_block(MD_BLOCKTYPE type, void *detail, void *arg)
 	return go_on(m, 1);
 }
 
+/* md4c callback: writes a block's closing tag. Nonzero stops the parser. */
 static int leave_block(MD_BLOCKTYPE type, void *detail, void *arg)
 {
 	struct html_blocks *m = arg;
@@ -580,6 +583,8 @@ static const char style[] =
 	".todos{list-style:none;margin:.3rem 0;padding:0}"
 	"@media print{details pre{max-height:none}}";
 
+/* Adds the content security policy, which allows only the style with this hash.
+ */
 static void add_policy(struct html *h)
 {
 	unsigned char hash[crypto_hash_sha256_BYTES];
@@ -664,6 +669,7 @@ static void begin_fold(struct html *h, const char *class)
 	html_markupf(h, "<details class=\"%s\"><summary>", class);
 }
 
+/* Adds preformatted text; a unified diff is coloured. */
 static void add_pre(struct html *h, struct str text)
 {
 	if (diff_lines_are_unified(text)) {

@@ -41,6 +41,7 @@ struct pen {
 	unsigned marks;   /* number of combining marks since then */
 };
 
+/* Begins a new row with the prefix. */
 static void begin_row(struct pen *p, const char *prefix)
 {
 	struct question_rows *r = p->rows;
@@ -74,6 +75,7 @@ static bool is_blank(char c)
 	return c == ' ' || c == '\t';
 }
 
+/* Writes the number of blanks instead of the blanks: "[3000 spaces]". */
 static void put_counts(struct pen *p, size_t spaces, size_t tabs)
 {
 	struct buf text = BUF_INIT(100);

@@ -114,6 +114,7 @@ static void add_tokens(struct status_line *l, const struct status *s)
 	}
 }
 
+/* Collects the parts of the line from left to right, with their weights. */
 static void collect(struct status_line *l, const struct status *s)
 {
 	char text[PART_BYTES];
@@ -160,6 +161,7 @@ static bool shorten_least(struct status_line *l)
 	return true;
 }
 
+/* Removes the least important part. */
 static void drop_least(struct status_line *l)
 {
 	size_t least = 0;

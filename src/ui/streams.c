@@ -68,6 +68,7 @@ int output_write(int fd, struct str data, const struct stop *stop)
 	return 0;
 }
 
+/* Writes to the real stderr, on a new line if stdout's line is unfinished. */
 static ssize_t write_guarded(void *cookie, const char *text, size_t len)
 {
 	struct output_guard *g = cookie;
@@ -546,6 +547,8 @@ static struct str replay(struct plain *p, struct str delta)
 	return delta;
 }
 
+/* Adds a delta of the answer; during a retry, only what differs from the text
+ * already printed. */
 static void on_text(struct plain *p, struct str delta)
 {
 	p->out.max = p->shown.max = MAX_HELD;
@@ -561,6 +564,7 @@ static void on_text(struct plain *p, struct str delta)
 		flush(p);
 }
 
+/* Prepares for an answer that starts over after a broken connection. */
 static void on_restart(struct plain *p, struct str why)
 {
 	note(p, "Retrying: ", why);
@@ -578,6 +582,7 @@ static void on_restart(struct plain *p, struct str why)
 	}
 }
 
+/* Ends an answer and prints the rest of it. */
 static void end_answer(struct plain *p)
 {
 	p->out.max = MAX_HELD;

@@ -51,6 +51,7 @@ static bool read_edit(const struct tool *tool, const cJSON *args,
 	return new_text->len <= EDIT_MAX && old_text->len <= EDIT_MAX;
 }
 
+/* Adds the number of lines that an edit adds and removes: "+3 -1". */
 static void add_edit_size(struct toolview *v, const cJSON *args)
 {
 	struct str old_text;
@@ -513,6 +514,8 @@ static void fold_thinking(const struct transcript *t, struct rows *out)
 	buf_release(&line);
 }
 
+/* Finishes the thinking; it is folded to one row, unless it is shown in full.
+ */
 static void end_thinking(struct transcript *t)
 {
 	if (str_trim(buf_str(&t->thinking)).len) {
@@ -539,6 +542,7 @@ static void move_answer(struct transcript *t)
 	rows_clear(from);
 }
 
+/* Finishes the answer and starts a new Markdown stream. */
 static void end_answer(struct transcript *t)
 {
 	struct markdown next = { .look = t->markdown.look };
@@ -641,6 +645,7 @@ static void release_newest(struct transcript *t)
 	t->newest_cut = 0;
 }
 
+/* Adds the view of a new call, which also becomes the newest call. */
 static struct toolview *on_call(struct transcript *t, const struct part *call,
 				int64_t now)
 {
@@ -690,6 +695,7 @@ static void on_output(struct transcript *t, const struct agent_event *ev)
 	buf_addstr(&t->newest_rest, ev->end);
 }
 
+/* Replaces the live view of a call by its result. */
 static void on_result(struct transcript *t, const struct agent_event *ev,
 		      int64_t now)
 {

@@ -66,7 +66,7 @@ struct transcript { /* initialise with transcript_init() */
 	size_t n_views;
 	enum transcript_part last; /* kind of the last part in done */
 	/* The newest call, for transcript_newest(). */
-	struct toolview newest;   /* its line */
+	struct toolview newest;   /* its display */
 	struct part newest_call;  /* id, name and args: copies */
 	struct buf newest_output; /* beginning of its output */
 	struct buf newest_rest;   /* the unfinished end of its output, which may
