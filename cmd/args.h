@@ -28,8 +28,7 @@ enum { ARGS_MOST = 64 }; /* options on one command line */
 struct args {
 	struct {
 		const struct arg_row *row;
-		const char
-			*value; /* borrowed from argv; args_bare if missing */
+		const char *value; /* from argv; args_bare if none */
 	} found[ARGS_MOST];
 	size_t n;
 	int argc;    /* positional arguments without the command's name */

@@ -7,10 +7,9 @@
 
 /* One setting with its effective value. Secret values are removed. */
 struct config_entry {
-	char *key; /* owned; as written in config.toml */
-	const struct setting
-		*row; /* NULL for members of config.toml without a row */
-	char *group;  /* owned: the prefix of key under which it is listed */
+	char *key;                 /* owned; as written in config.toml */
+	const struct setting *row; /* NULL: a key without a row */
+	char *group; /* owned: the prefix of key under which it is listed */
 	bool secret;
 	bool set;     /* true if the value is not just the default */
 	char *source; /* owned: "env (DAYTONA_API_KEY)" */
