@@ -435,6 +435,7 @@ static const char *closing_quote(const struct dotenv_reader *r)
 	return NULL;
 }
 
+/* Parses a quoted value into r->value. -1 if the line must be ignored. */
 static int read_quoted(struct dotenv_reader *r)
 {
 	const char *close = closing_quote(r);
@@ -462,6 +463,7 @@ static int read_quoted(struct dotenv_reader *r)
 	return -1;
 }
 
+/* Parses an unquoted value into r->value. */
 static int read_plain(struct dotenv_reader *r)
 {
 	const char *end = r->at;
@@ -478,6 +480,7 @@ static int read_plain(struct dotenv_reader *r)
 	return 0;
 }
 
+/* Stores a variable. A later assignment replaces an earlier one. */
 static void store_value(struct dotenv_reader *r, struct str name, int line)
 {
 	struct dotenv *d = r->out;
@@ -512,6 +515,7 @@ static void warn_too_large(struct dotenv_reader *r, int line)
 	r->at = r->end;
 }
 
+/* Stores the parsed value, or warns why it is refused. */
 static void keep_value(struct dotenv_reader *r, struct str name, int line)
 {
 	const char *owner =
@@ -534,6 +538,7 @@ static void keep_value(struct dotenv_reader *r, struct str name, int line)
 		store_value(r, name, line);
 }
 
+/* Parses one NAME=value line. An invalid line becomes a warning. */
 static void read_statement(struct dotenv_reader *r)
 {
 	int line = r->line;

@@ -25,8 +25,8 @@ struct hash {
 uint64_t hash_code(struct str name, uint32_t scope);
 void hash_add(struct hash *h, uint64_t code, uint32_t number);
 /*
- * Steps through the numbers that were added under code: start with *cursor 0.
- * Different names may share a code, so the caller compares the names.
+ * Steps through the numbers added under code. Start with *cursor 0. Different
+ * names may have the same code, so the caller must compare the names.
  */
 bool hash_next(const struct hash *h, uint64_t code, size_t *cursor,
 	       uint32_t *number);

@@ -73,6 +73,7 @@ static void split_list(struct setting_slot *slot, struct str text)
 		add_item(slot, item);
 }
 
+/* Converts the slot's value to a list of strings. */
 static void fill_list(struct setting_slot *slot)
 {
 	const struct toml_value *v = slot->toml;
@@ -121,6 +122,7 @@ static void use_fallback(struct setting_slot *slot)
 	slot->toml = &slot->fallback;
 }
 
+/* Sets the slot to its value of highest precedence. */
 static void resolve_slot(struct settings *s, struct setting_slot *slot)
 {
 	const struct env_var *v = variable(s, slot->row);
@@ -479,6 +481,7 @@ static char *param_path(const char *provider, const char *key)
 	return path;
 }
 
+/* Adds a slot for each row of the group. */
 static void add_slots(struct settings *s, const struct setting_group *group)
 {
 	const struct setting *row = group->rows;

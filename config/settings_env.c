@@ -75,6 +75,7 @@ static void each_of_name(const struct settings *s, const char *name,
 		each->call(each->arg, name, other);
 }
 
+/* Reports the values of all SETTING_SECRET rows. */
 static void each_row(const struct settings *s, const struct each *each)
 {
 	for (size_t i = 0; i < s->n_slots; i++) {
@@ -107,6 +108,7 @@ static bool is_secret_row(const struct settings *s, const char *name)
 	return false;
 }
 
+/* Reports variables with secret-looking names, including overridden ones. */
 static void each_variable(const struct settings *s, const struct each *each)
 {
 	for (size_t i = 0; i < s->env.n; i++) {
@@ -230,6 +232,7 @@ static void set_var(struct list *l, const char *name, const char *value)
 	l->env[l->n] = NULL;
 }
 
+/* Adds the keys that a sandbox provider's program needs. */
 static void set_keys(const struct settings *s, const char *provider,
 		     struct list *l)
 {
@@ -351,6 +354,8 @@ static void wipe_entry(char *entry)
 		sodium_memzero(value + 1, strlen(value + 1));
 }
 
+/* Overwrites a variable in dcode's own environment, with and without the
+ * prefix. */
 static void wipe_name(void *arg, const char *name, const char *value)
 {
 	static const char prefix[] = "DEEPAGENTS_CODE_";

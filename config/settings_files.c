@@ -263,6 +263,7 @@ static const char *exported(void *arg, const char *name)
 	return v ? v->value : NULL;
 }
 
+/* Parses an open .env file and reports its warnings. Closes fd. */
 static void parse_dotenv(struct settings *s, struct settings_file *file, int fd,
 			 const struct stat *st, struct dotenv *d)
 {
@@ -290,6 +291,7 @@ static void parse_dotenv(struct settings *s, struct settings_file *file, int fd,
 		settings_warn(s, "%s", d->warnings[i]);
 }
 
+/* Reads the project's .env, unless it is the user's own file. */
 static void read_project(struct settings *s, const struct stat *user_file)
 {
 	struct settings_file *file = &s->files[FILE_PROJECT_ENV];
@@ -556,6 +558,7 @@ static void collect_names(const struct settings *s, const char *prefix,
 			add_part(names, s->slots[i].path, prefix);
 }
 
+/* Warns about an unknown key and suggests a similar name. */
 static void warn_unknown(struct settings *s, const struct toml_value *v,
 			 const char *path, const struct names *names,
 			 struct unknown *u)
@@ -613,6 +616,7 @@ static void check_entries(struct settings *s, const struct toml_value *table,
 	}
 }
 
+/* Checks the keys in each table of [models.providers]. */
 static void check_model_providers(struct settings *s,
 				  const struct toml_value *all,
 				  struct unknown *u)
@@ -703,6 +707,7 @@ static void note_foreign(struct settings *s, const struct buf *names)
 				       names->over ? ", ..." : "");
 }
 
+/* Checks one key: descends into tables and warns if the key is unknown. */
 static void check_key(struct settings *s, const struct toml_value *v,
 		      const char *path, struct key_level *l, struct unknown *u)
 {
@@ -916,6 +921,7 @@ static void guard_limits(char **fault, const struct settings *s, int file,
 				   "limits.warn_usd", amount);
 }
 
+/* Checks that enabled and allow_http of each model provider are booleans. */
 static void guard_models(char **fault, const struct settings *s, int file,
 			 const struct toml_value *root)
 {
@@ -1058,6 +1064,7 @@ static void check_foreign(struct settings *s, const struct toml_value *v,
 		refuse_key(s, v, path, "must be from 25 to 100000");
 }
 
+/* Reports the keys in the policy that dcode cannot enforce. */
 static void check_keys(struct settings *s, const struct toml_value *table,
 		       const char *prefix)
 {

@@ -200,6 +200,7 @@ static bool named_before(const struct toml_value *entry, size_t i,
 	return same;
 }
 
+/* Calls each for the keys of one entry of sandboxes.providers. */
 static bool each_of_entry(const struct settings *s,
 			  const struct toml_value *entry, each_fn *each,
 			  void *arg)
@@ -275,6 +276,7 @@ static bool match_name(void *arg, const struct settings_credential *c)
 	return !s->variable;
 }
 
+/* Opens the vault and reports its keys, to be masked. Warns if it fails. */
 static void open_vault(struct settings *s)
 {
 	const struct settings_store *store = s->store;
@@ -437,6 +439,7 @@ static bool names_key(const struct settings *s, const char *variable)
 	return found;
 }
 
+/* Returns the stored address for this variable, or NULL. */
 static const char *find_stored_url(const struct settings *s,
 				   const char *variable)
 {

@@ -47,6 +47,7 @@ static uint64_t code_of(const struct toml_value *table,
 			 table->flags >> TOML_ID_SHIFT);
 }
 
+/* Returns the member of the table with this key, or NULL. */
 static struct toml_value *find_item(const struct toml_reader *r,
 				    const struct toml_value *table,
 				    const struct toml_key *key)
@@ -137,6 +138,8 @@ static struct toml_value *enter_dotted(struct toml_reader *r,
 	return next;
 }
 
+/* Adds the member for the key just read, entering the tables of its dots. Fails
+ * if the key exists. */
 static struct toml_value *find_member(struct toml_reader *r,
 				      struct toml_value *table)
 {
@@ -180,6 +183,7 @@ static struct toml_value *enter_header(struct toml_reader *r,
 	return next;
 }
 
+/* Appends a table to the array of a [[header]]. */
 static struct toml_value *open_element(struct toml_reader *r,
 				       struct toml_value *table,
 				       struct toml_key *key)
@@ -202,6 +206,8 @@ static struct toml_value *open_element(struct toml_reader *r,
 	return element;
 }
 
+/* Creates the table of a [header], or defines one that exists only
+ * implicitly. */
 static struct toml_value *open_table(struct toml_reader *r,
 				     struct toml_value *table,
 				     struct toml_key *key)
@@ -228,6 +234,7 @@ static struct toml_value *open_table(struct toml_reader *r,
 	return old;
 }
 
+/* Returns the table for the header just read. *depth becomes its level. */
 static struct toml_value *find_header(struct toml_reader *r,
 				      struct toml_value *root, bool element,
 				      int *depth)
@@ -306,6 +313,7 @@ static int read_assignment(struct toml_reader *r, struct toml_value *table,
 	return read_value(r, slot, depth + (int)r->n_keys);
 }
 
+/* Parses an inline table. It must end on its line. */
 static int read_inline_table(struct toml_reader *r, struct toml_value *v,
 			     int depth)
 {
@@ -349,6 +357,7 @@ out:
 	return 0;
 }
 
+/* Parses an array, which may span lines. */
 static int read_array(struct toml_reader *r, struct toml_value *v, int depth)
 {
 	struct toml_place at = toml_here(r);
@@ -432,6 +441,7 @@ static struct toml_value *read_header(struct toml_reader *r,
 	return table;
 }
 
+/* Parses all lines of a document into root. */
 static int read_document(struct toml_reader *r, struct toml_value *root)
 {
 	struct toml_value *table = root;
@@ -482,6 +492,7 @@ static int check_encoding(struct toml_reader *r, struct str text)
 			 (unsigned char)text.ptr[good]);
 }
 
+/* Prepares the reader: checks size and encoding and skips a byte order mark. */
 static int start_reader(struct toml_reader *r, struct str text,
 			const char *name, struct error *err)
 {

@@ -300,6 +300,7 @@ static struct str with_time(const struct toml_reader *r, struct str word)
 	return (struct str){ word.ptr, (size_t)(p - word.ptr) };
 }
 
+/* Checks the spelling of a date or time and determines its kind. */
 static const char *read_date(struct str s, enum toml_kind *kind)
 {
 	const char *wrong;
@@ -327,6 +328,7 @@ static const char *read_date(struct str s, enum toml_kind *kind)
 	return wrong || !s.len ? wrong : "text after the offset";
 }
 
+/* Parses a date or time and stores it in RFC 3339 form. */
 static int read_date_value(struct toml_reader *r, struct toml_value *v,
 			   struct str word)
 {
@@ -405,6 +407,7 @@ static enum outcome read_digits(struct str s, unsigned base, uint64_t limit,
 	return large ? TOO_LARGE : IS_VALUE;
 }
 
+/* Parses an integer, decimal or with a 0x, 0o or 0b prefix. */
 static enum outcome read_integer(struct str s, int64_t *value)
 {
 	bool negative = str_starts(s, "-");
@@ -454,6 +457,7 @@ static void skip_sign(struct str *s)
 		*s = str_skip(*s, 1);
 }
 
+/* True if s has the syntax of a float with digits. */
 static bool float_shape(struct str s)
 {
 	bool fraction;
@@ -599,6 +603,7 @@ static int hex_value(char c)
 	return -1;
 }
 
+/* Appends a code point as UTF-8. */
 static void add_code_point(struct buf *out, unsigned long code)
 {
 	if (code < 0x80) {
@@ -662,6 +667,7 @@ static bool line_joined(struct toml_reader *r)
 	return true;
 }
 
+/* Parses an escape sequence, at the backslash. */
 static int read_escape(struct toml_reader *r, const struct quoted *q)
 {
 	static const char letters[] = "btnfr\"\\";
@@ -719,6 +725,7 @@ static size_t ordinary_length(const struct toml_reader *r, char quote)
 	return (size_t)(p - r->at);
 }
 
+/* Parses a string up to its closing quotes. */
 static int read_string_body(struct toml_reader *r, const struct quoted *q)
 {
 	char found[32];
@@ -780,6 +787,7 @@ static int quoted_key(struct toml_reader *r, struct toml_key *key)
 	return 0;
 }
 
+/* Parses one key without dots, bare or quoted. */
 static int one_key(struct toml_reader *r, struct toml_key *key)
 {
 	const char *start = r->at;

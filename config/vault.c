@@ -146,6 +146,7 @@ static int make_seal(struct vault_seal *s, struct str phrase, struct error *err)
 	return derive_secret(s, phrase, err);
 }
 
+/* Reads the secret from an open key file, unless others can read the file. */
 static int read_secret(struct vault_seal *s, int fd, const char *path,
 		       struct error *err)
 {
@@ -214,6 +215,8 @@ static int unseal_file(const struct vault_seal *s, struct str file, char **text,
 	return 0;
 }
 
+/* Encrypts text and appends it to file, after the line that describes the
+ * seal. */
 static void seal_text(const struct vault_seal *s, struct str text,
 		      struct buf *file)
 {
@@ -369,6 +372,7 @@ static bool is_usable(const cJSON *item)
 	       strlen(json_string(item, "base_url", "")) <= VAULT_KEY_MAX;
 }
 
+/* Adds the entries of auth.json as records. */
 static void read_tree(struct vault *v, const cJSON *all, size_t size)
 {
 	struct text t = { alloc_locked(size), 0, size };
@@ -585,6 +589,8 @@ static int choose_seal(struct vault_seal *seal, const char *key,
 	return seal->secret ? 0 : read_key_file(seal, key, true, err);
 }
 
+/* Writes the encrypted file with one change applied. Does nothing if there was
+ * no entry to remove. */
 static int rewrite_file(const char *dir, const struct vault *v,
 			struct vault_seal *seal,
 			const struct vault_change *change, bool *changed,

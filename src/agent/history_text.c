@@ -67,6 +67,7 @@ static const char *title_of(const struct message *m)
 	return m->role == ROLE_ASSISTANT ? "answer" : "results";
 }
 
+/* Appends one part as text. Thinking is left out. */
 static void add_part(const struct part *p, size_t most, struct buf *out)
 {
 	if (p->kind == PART_TOOL_CALL) {
@@ -229,6 +230,8 @@ static int open_file(const char *path, bool *empty, struct error *err)
 	return fd;
 }
 
+/* Appends the messages after c->after to the file, or all messages if it is
+ * empty. */
 static int write_messages(struct agent *a, const struct conversation *c, int fd,
 			  bool empty, struct error *err)
 {
@@ -380,6 +383,8 @@ static bool add_whole(struct recall *r)
 	return false;
 }
 
+/* Callback that appends one message to the result. False if there is no room or
+ * the limit is reached. */
 static bool show_message(void *arg, struct thread_message *m)
 {
 	struct recall *r = arg;
@@ -397,6 +402,7 @@ static bool show_message(void *arg, struct thread_message *m)
 	return needle.len ? add_found(r, needle) : add_whole(r);
 }
 
+/* Appends how to continue, or fails if no message was shown. */
 static int end_recall(struct recall *r, struct error *err)
 {
 	if (!r->shown) {

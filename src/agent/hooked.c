@@ -308,6 +308,7 @@ static void change_result(const struct hook_outcome *out, bool failed,
 	}
 }
 
+/* Runs the hooks after a call and applies their outcome to the result. */
 static int run_after(struct agent *a, const struct part *call,
 		     const struct hooked_result *result, struct hooked_call *c,
 		     const struct stop *stop, struct error *err)

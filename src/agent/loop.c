@@ -36,7 +36,7 @@ static void emit(struct agent *a, enum agent_event_kind kind, struct str text)
 		    &(struct agent_event){ .kind = kind, .text = text });
 }
 
-/* Takes the context window that the background probe learned. */
+/* Uses the context window that the background probe found out. */
 static void learn_window(struct agent *a)
 {
 	struct server_limits limits;
@@ -71,6 +71,8 @@ struct ended {
 	struct buf *out; /* lines for the model */
 };
 
+/* Appends a line about one ended job for the model, and shows it to the
+ * user. */
 static void append_ended_job(void *arg, const struct job_state *job)
 {
 	struct ended *e = arg;

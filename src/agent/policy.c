@@ -205,6 +205,8 @@ static bool scan_escaped(struct command_scan *s)
 	return true;
 }
 
+/* Consumes the next bytes outside quotes. Refuses substitutions, redirections
+ * and subshells. */
 static bool scan_unquoted(struct command_scan *s)
 {
 	char c = peek(s, 0);
@@ -277,7 +279,7 @@ bool allow_list_permits(const struct allow_list *list, struct str command)
 /* Precedes the user's reason in the result for the model. */
 static const char rejected[] = "User rejected the tool call with reason: ";
 
-enum { MOST_REMARK = 8000 /* bytes of what the user put into a call */ };
+enum { MOST_REMARK = 8000 /* bytes of the edited text that are shown */ };
 
 void approval_decline(struct approval *a, struct str why)
 {

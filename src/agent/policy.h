@@ -68,7 +68,7 @@ struct approval { /* a request for approval of one call */
 };
 /* Clears place and change before the user is asked again about changed args. */
 void approval_clear(struct approval *a);
-/* The user says no; why may be empty. */
+/* Records that the user declined; why may be empty. */
 void approval_decline(struct approval *a, struct str why);
 /* Returns the user's reason from the result of a declined call, or empty. */
 struct str approval_why(struct str result);

@@ -21,8 +21,8 @@
 
 enum {
 	MAX_MEMORY = 128 << 10,   /* bytes of one AGENTS.md */
-	MAX_MEMORIES = 256 << 10, /* of all from the repository */
-	MOST_LEVELS = 64,         /* from the root down; the nearest count */
+	MAX_MEMORIES = 256 << 10, /* of all in the repository */
+	MOST_LEVELS = 64,         /* nearest directories that are searched */
 	MOST_FILES = 1 + 2 * MOST_LEVELS,
 };
 
@@ -87,7 +87,7 @@ static const char shell_rules[] =
 	"with their output in a file.\n";
 
 #define MEMORY_BEGIN "\n<agent_memory>\n"
-#define SKILLS_BEGIN "\n# Skills\n" /* of skills_add_prompt() */
+#define SKILLS_BEGIN "\n# Skills\n" /* see skills_add_prompt() */
 
 static const char memory_rules[] =
 	"\nThe text above is what the user keeps about preferences and "
@@ -200,7 +200,7 @@ struct memory {
 struct memories {
 	struct memory list[MOST_FILES];
 	size_t n;
-	uid_t owner; /* of the working directory */
+	uid_t owner; /* owner of cwd */
 	void (*warn)(const char *line);
 };
 

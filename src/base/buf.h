@@ -20,7 +20,7 @@ struct buf {
 	size_t len; /* bytes, without the NUL */
 	size_t cap; /* bytes allocated */
 	size_t max; /* limit of len in bytes */
-	bool over;  /* something was dropped: see buf_check() */
+	bool over;  /* bytes were dropped: see buf_check() */
 };
 
 #define STR(literal) ((struct str){ "" literal, sizeof(literal) - 1 })

@@ -68,6 +68,7 @@ static size_t sound_escape(struct str s)
 	return next >= 0xDC00 && next <= 0xDFFF ? 12 : 0;
 }
 
+/* Copies s and replaces escapes that stand for no character by U+FFFD. */
 static void repair_escapes(struct str s, struct buf *out)
 {
 	while (s.len) {
@@ -398,7 +399,7 @@ struct json_weight { /* parser state within a value */
 struct json_split {
 	const struct json_split_key *keys; /* borrowed */
 	struct json_split_sink sink;
-	const struct json_split_key *key; /* NULL: not wanted */
+	const struct json_split_key *key; /* NULL: skip it */
 	struct buf value; /* bytes of the current value so far */
 	struct json_weight weight;
 	enum place place;
@@ -495,6 +496,7 @@ static int pass_value(struct json_split *s, struct error *err)
 	return rc;
 }
 
+/* Handles the end of a key or a value. */
 static int end_value(struct json_split *s, struct error *err)
 {
 	static const enum place next[] = {
@@ -604,6 +606,7 @@ static void begin_value(struct json_split *s, char c)
 							  : s->key->max);
 }
 
+/* Handles one byte of the document. */
 static int feed_byte(struct json_split *s, char c, struct error *err)
 {
 	bool taken = true;

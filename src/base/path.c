@@ -113,6 +113,8 @@ int path_mkdirs(const char *path, mode_t mode, struct error *err)
 	return rc;
 }
 
+/* Opens, or creates, the file and locks it. Waits until stop ends the wait;
+ * NULL: does not wait. */
 static int lock_file(const char *path, int how, const struct stop *stop,
 		     struct error *err)
 {
@@ -253,6 +255,7 @@ static int move_up(struct removal *r, int dir, const char *name)
 	return rc;
 }
 
+/* Removes one entry of a directory, with everything below it. */
 static int remove_at(struct removal *r, int dir, const char *name, int depth)
 {
 	int fd;

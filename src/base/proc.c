@@ -363,6 +363,8 @@ static void close_others(unsigned from)
 		(void)fcntl(fd, F_SETFD, FD_CLOEXEC);
 }
 
+/* Runs in the child: sets it up and executes the program. Writes errno to
+ * report if that fails. */
 static void run_child(const struct proc_spec *spec, char *const *env,
 		      pid_t parent, int report)
 {
@@ -514,6 +516,7 @@ unsigned long long proc_started(pid_t pid)
 	return p.started;
 }
 
+/* Reads all processes from /proc. The caller frees the list. */
 static struct proc_entry *read_all(size_t *n)
 {
 	DIR *dir = opendir("/proc");
@@ -583,6 +586,8 @@ static void mark_children(struct proc_entry *list, size_t n,
 	}
 }
 
+/* Marks the members of the tree. Processes older than its root cannot be
+ * members. */
 static void mark(struct proc_entry *list, size_t n,
 		 const struct proc_tree *tree)
 {
@@ -680,6 +685,7 @@ static int make_pipe(int ours_end, int fd[2], struct error *err)
 	return 0;
 }
 
+/* Creates the pipes and starts the program. */
 static int start(struct proc_run *p, struct error *err)
 {
 	int in[2] = { -1, -1 };
@@ -819,6 +825,8 @@ static void write_input(struct proc_run *p)
 		close_fd(&p->in_fd);
 }
 
+/* Handles the events of one program: input, output, its end and its
+ * deadline. */
 static void handle(struct proc_run *p, const struct pollfd *fds)
 {
 	if (fds[0].revents)

@@ -148,6 +148,8 @@ static bool go_up_once_more(const char *cwd, size_t *len, uid_t owner,
 	return *len > 0;
 }
 
+/* Returns the line that says why a .git is not trusted and what to type.
+ * Owned. */
 static char *explain(const char *cwd, const char *dir, const struct stat *git,
 		     uid_t owner)
 {

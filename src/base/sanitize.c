@@ -37,6 +37,7 @@ static unsigned char after_escape(uint32_t c)
 	return begin(c);
 }
 
+/* Returns the state after character c. */
 static unsigned char next(unsigned char state, uint32_t c)
 {
 	/* CAN and SUB abort any sequence. A line end does so too here: it never
@@ -140,6 +141,8 @@ static void put_to_sink(struct sanitizer *c, unsigned char old, uint32_t cp,
 	}
 }
 
+/* Handles one character: passes it to the sink or appends it if it is
+ * printable. */
 static void put(struct sanitizer *c, uint32_t cp, struct str bytes,
 		struct buf *out)
 {

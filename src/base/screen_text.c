@@ -427,6 +427,7 @@ static void erase(struct screen_text *s, size_t from, size_t to)
 		r->cells[i] = (struct cell){ .width = 1 };
 }
 
+/* Deletes n columns at the cursor (DCH). */
 static void delete_columns(struct screen_text *s, size_t n)
 {
 	struct screen_row *r = row_at(s, s->row);
@@ -603,6 +604,7 @@ static void go_to_start(struct screen_text *s)
 	s->holds = true;
 }
 
+/* Applies a control character or a sequence. */
 static void on_control(void *arg, enum sanitize_kind kind, unsigned char c,
 		       const int *n)
 {

@@ -57,7 +57,7 @@ void hooks_free(struct hooks *h);
  * called at each event and returns one of the wire's permission modes. */
 void hooks_set_session(struct hooks *h, const char *session,
 		       const char *(*mode)(void *arg), void *arg);
-/* Forgets a mode's arg before that goes, unless another one took its place. */
+/* Removes mode and its arg before arg is freed, unless another arg was set. */
 void hooks_end_session(struct hooks *h, const void *arg);
 /* True if there is a hook for this event. h may be NULL. */
 bool hooks_have(const struct hooks *h, enum hook_event event);

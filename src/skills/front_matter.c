@@ -124,6 +124,7 @@ static int find_anchor(struct tree_reader *r, const char *name, size_t *target)
 			 name, name);
 }
 
+/* Appends a node. The node owns its text. */
 static int add_node(struct tree_reader *r, const struct yaml_node *node,
 		    const yaml_char_t *anchor)
 {
@@ -148,6 +149,7 @@ static int add_node(struct tree_reader *r, const struct yaml_node *node,
 	return 0;
 }
 
+/* Adds a libyaml event to the tree. */
 static int add_event(struct tree_reader *r, const yaml_event_t *e)
 {
 	struct yaml_node node = { 0 };
@@ -178,6 +180,7 @@ static int add_event(struct tree_reader *r, const yaml_event_t *e)
 	}
 }
 
+/* Reads all events of the parser into the tree. */
 static int read_events(struct tree_reader *r, const struct yaml_api *api,
 		       yaml_parser_t *parser)
 {
@@ -351,6 +354,7 @@ static struct front_field *reset_field(struct front_matter *f, const char *key)
 	return field;
 }
 
+/* Sets the field for one key and value of a map. */
 static int read_field(struct reader *r, size_t at)
 {
 	const struct yaml_node *nodes = r->tree.nodes;

@@ -118,6 +118,7 @@ static bool is_usable_character(utf8proc_int32_t c)
 	       c == '-' || c == '_' || c == '.' || c == ' ';
 }
 
+/* True if the name may be given to a new skill. */
 static bool is_name(struct str name)
 {
 	bool hyphen = true; /* after a hyphen, or at the start */
@@ -229,6 +230,7 @@ static int open_text(const struct skill *s, int dir)
 	return -1;
 }
 
+/* Reads to the end of the file. -1 with errno. */
 static int read_all(int fd, struct buf *text)
 {
 	for (;;) {
@@ -283,6 +285,7 @@ int skill_read_text(const struct skill *s, struct buf *text, size_t *body,
 	return rc;
 }
 
+/* Appends the description of one skill for the model. */
 static void add_line(const struct skill *k, const char *root, struct buf *out)
 {
 	buf_addf(out, "- **%s**: %s", k->name, k->description);
@@ -357,7 +360,7 @@ struct skill_scan {
 	struct place places[N_PLACES];
 	size_t n;
 	char *project; /* real path of the project's root; or NULL */
-	uid_t owner;   /* of the working directory */
+	uid_t owner;   /* owner of cwd */
 	char *head;    /* buffer of FRONT_MATTER_MAX bytes */
 };
 
@@ -411,6 +414,8 @@ static bool is_inside(const char *path, const char *dir)
 	       (path[len] == '/' || !path[len] || len == 1);
 }
 
+/* True if a user's link may lead to this path: into one of the user's skill
+ * directories, or into an allowed one. */
 static bool is_allowed(const struct skill_scan *s, const char *real)
 {
 	const struct skills_request *r = s->request;
@@ -504,6 +509,7 @@ static void put(struct skill_scan *s, struct skill *k)
 	out->list[out->n++] = *k;
 }
 
+/* Checks the name and the description of a skill. */
 static int check(const struct skill *k, const struct front_matter *f,
 		 struct error *err)
 {
@@ -525,6 +531,7 @@ static int check(const struct skill *k, const struct front_matter *f,
 	return 0;
 }
 
+/* Adds a skill with this front matter, or reports why it is left out. */
 static void add_skill(struct skill_scan *s, const struct place *p,
 		      const char *dir, const char *entry,
 		      const struct front_matter *f)
@@ -641,6 +648,7 @@ static void look_into(struct skill_scan *s, const struct place *p, int at,
 	close(fd);
 }
 
+/* Reads one entry of a directory with skills, following allowed links. */
 static void look_at(struct skill_scan *s, const struct place *p, int top,
 		    const char *entry)
 {
@@ -743,6 +751,7 @@ static int open_place(struct skill_scan *s, struct place *p)
 	return -1;
 }
 
+/* Reads all skills of one directory. */
 static void read_place(struct skill_scan *s, struct place *p)
 {
 	char *names[MOST_ENTRIES];

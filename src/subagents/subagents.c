@@ -251,6 +251,7 @@ static bool is_text_or_missing(const struct front_matter *f, const char *key)
 	return !field || field->kind == FRONT_TEXT;
 }
 
+/* Reads the name. Without one, the directory's name is used. */
 static int read_name(struct subagent *k, const struct front_matter *f,
 		     const char *entry, struct error *err)
 {
@@ -312,6 +313,7 @@ static int read_words(char **words, const struct front_matter *f,
 	return 0;
 }
 
+/* Reads all fields of the front matter. */
 static int read_fields(struct subagent *k, const struct front_matter *f,
 		       const char *entry, struct error *err)
 {
@@ -348,6 +350,7 @@ static char *copy_text(struct str text)
 	return xasprintf("%.*s", (int)text.len, text.len ? text.ptr : "");
 }
 
+/* Parses an AGENTS.md and adds its subagent. */
 static int parse_file(struct subagent_scan *s, const char *entry,
 		      const char *path, struct str text, struct error *err)
 {
@@ -458,6 +461,7 @@ static int compare_names(const void *a, const void *b)
 	return strcmp(*(char *const *)a, *(char *const *)b);
 }
 
+/* Reads the subagents of one directory, in the order of their names. */
 static void read_place(struct subagent_scan *s)
 {
 	char *names[MOST_ENTRIES];

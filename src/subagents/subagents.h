@@ -29,7 +29,7 @@ struct subagent {
 	/* root of the project that contains the file; NULL: the user's own */
 	char *root;
 	bool apart;        /* always runs in its own sandbox */
-	int64_t max_turns; /* 0: no limit of its own */
+	int64_t max_turns; /* 0: no own limit */
 	double max_usd;    /* 0: no own limit */
 };
 

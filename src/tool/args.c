@@ -19,6 +19,7 @@ static void check_arg(const struct tool_arg *arg, cJSON *args,
 
 enum { SCHEMA_MAX = 64 << 10 };
 
+/* Appends the schema of the argument's type. */
 static void add_type(struct buf *out, const struct tool_arg *arg)
 {
 	static const char *const names[] = { [ARG_STRING] = "string",
@@ -143,6 +144,7 @@ static const char *check_int(const struct tool_arg *arg, cJSON *args,
 	return wrong;
 }
 
+/* Accepts true, false, their names as strings, and 1 and 0. */
 static const char *check_bool(const struct tool_arg *arg, cJSON *args,
 			      const cJSON *item)
 {

@@ -38,6 +38,7 @@ static void check_text(int i, const char *member, const cJSON *text,
 			 member, INQUIRY_TEXT_CHARS);
 }
 
+/* Checks the choices of question i. Appends what is wrong. */
 static void check_choices(int i, const cJSON *item, int kind, struct buf *wrong)
 {
 	const cJSON *choices = json_get(item, "choices");
@@ -65,6 +66,7 @@ static void check_choices(int i, const cJSON *item, int kind, struct buf *wrong)
 				   wrong);
 }
 
+/* Checks question i. Appends what is wrong. */
 static void check_item(int i, const cJSON *item, struct buf *wrong)
 {
 	const cJSON *required = json_get(item, "required");
@@ -169,6 +171,7 @@ static void tell(const struct inquiry *q, enum inquiry_end end, struct buf *out)
 			      "name what you assume, or end your turn.");
 }
 
+/* Asks the user and returns the answers. */
 static int execute_ask_user(const struct tool_env *env, const cJSON *args,
 			    struct buf *out, struct error *err)
 {

@@ -44,6 +44,7 @@ static void capture_release(struct capture *c)
 	c->past = 0;
 }
 
+/* Adds output. Once head is full, the ring has the last bytes. */
 static void capture_add(struct capture *c, struct str chunk)
 {
 	size_t room = c->half - c->head.len;
@@ -283,6 +284,7 @@ static void show_appended(struct running *r, struct str slice)
 	show_live(r, buf_str(&r->text), (struct str){ 0 });
 }
 
+/* Receives output of the command: shows it and adds it to the capture. */
 static int receive_chunk(void *arg, enum exec_stream stream, struct str chunk,
 			 struct buf *reply, struct error *err)
 {
@@ -380,6 +382,8 @@ static int64_t default_timeout_s(const struct sandbox *sb)
 	return SANDBOX_TIMEOUT_S;
 }
 
+/* Refuses invalid time limits, and commands that are too long for the
+ * provider. */
 static int check_request(const struct sandbox *sb, struct str command,
 			 int64_t timeout_s, struct error *err)
 {

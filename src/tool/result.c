@@ -281,6 +281,7 @@ static void add_string(struct buf *out, const char *text, size_t max)
 	buf_release(&cut);
 }
 
+/* Appends an object or a list as Python prints it. */
 static void add_members(struct buf *out, const cJSON *value, size_t max,
 			int depth)
 {
@@ -366,6 +367,7 @@ static size_t further_parts(struct str line)
 	return chars ? (chars - 1) / NUMBERING_WRAP : 0;
 }
 
+/* Returns the width of the widest marker of n lines. */
 static int widest_marker(struct str text, int64_t first, size_t n)
 {
 	char room[MARKER];
@@ -384,6 +386,7 @@ static int widest_marker(struct str text, int64_t first, size_t n)
 	return widest;
 }
 
+/* Appends the rows of one line. */
 static void add_line(struct buf *out, struct str line, int64_t number,
 		     int width)
 {

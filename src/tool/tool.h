@@ -53,7 +53,7 @@ struct tool_delegation {   /* arguments of task; borrowed */
 };
 
 /* The change that a call makes to a text file of the sandbox. */
-enum { TOOL_CHANGE_BYTES = 1 << 20 /* of a file that is compared */ };
+enum { TOOL_CHANGE_BYTES = 1 << 20 /* largest file compared */ };
 
 struct tool_change { /* zero-initialised: unknown */
 	struct buf before, after;

@@ -82,6 +82,7 @@ static void explain_failure(const struct part *call, const struct error *err,
 		buf_adds(out, err->message);
 }
 
+/* Checks the arguments and runs the tool. */
 static int perform_call(const struct tool_env *env, const struct part *call,
 			const struct tool *tool, struct buf *out,
 			struct error *err)

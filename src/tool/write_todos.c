@@ -28,6 +28,7 @@ static bool parse_status(const char *text, enum todo_status *status)
 	return false;
 }
 
+/* Checks item i of the list. Appends what is wrong. */
 static void check_item(const cJSON *item, int i, struct buf *wrong)
 {
 	struct str content = str_of(json_string(item, "content", ""));

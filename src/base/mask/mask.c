@@ -40,7 +40,7 @@ struct block { /* locked memory; the bytes follow the struct */
 };
 
 struct hidden {            /* one byte sequence to hide */
-	const char *bytes; /* in a block */
+	const char *bytes; /* locked */
 	size_t len;
 	char *shown; /* "[masked:NAME]", owned */
 	int next; /* index of the next item with the same first byte, or -1 */
@@ -91,6 +91,7 @@ void mask_free(struct mask *m)
 	free(m);
 }
 
+/* Copies a value into locked memory, which is freed with the mask. */
 static const char *keep_copy(struct mask *m, struct str value)
 {
 	struct block *b = m->blocks;
@@ -119,6 +120,8 @@ static unsigned pair_of(const char *p)
 	return (unsigned)(unsigned char)p[0] << 8 | (unsigned char)p[1];
 }
 
+/* Adds one byte sequence to hide, longest first among those with the same first
+ * byte. */
 static void add_form(struct mask *m, const char *name, struct str value)
 {
 	unsigned pair = pair_of(value.ptr);
@@ -519,6 +522,7 @@ static bool in_number(char c)
 	return c && strchr("0123456789+-.eE", c);
 }
 
+/* Appends the masked form of the next token and returns the token's length. */
 static size_t add_next(const struct mask *m, struct str rest, struct buf *out)
 {
 	struct buf text = BUF_INIT(SIZE_MAX / 4);

@@ -23,6 +23,7 @@ static bool holds_workdir(const struct tool_env *env, const char *path)
 	return holds;
 }
 
+/* Deletes the path, unless it contains the working directory. */
 static int remove_path(const struct tool_env *env, const char *path,
 		       struct buf *out, struct error *err)
 {

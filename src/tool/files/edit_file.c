@@ -79,6 +79,7 @@ static void keep_change(void *arg, struct str before, struct str after)
 	tool_change_set(arg, before, after);
 }
 
+/* Replaces text in a file of the sandbox and records the change. */
 static int execute_edit_file(const struct tool_env *env, const cJSON *args,
 			     struct buf *out, struct error *err)
 {

@@ -92,6 +92,7 @@ static enum matches_mode mode_of(const cJSON *args)
 	return strcmp(name, modes[2]) ? MATCHES_FILES : MATCHES_COUNT;
 }
 
+/* Appends the matches and notes about what is missing. */
 static void render_result(const struct files_matches *list, const cJSON *args,
 			  struct buf *out)
 {
@@ -126,6 +127,7 @@ static void mask_line(void *arg, struct str line, bool whole, struct buf *out)
 	buf_release(&s.held);
 }
 
+/* Appends why the search failed, and the matches found so far. */
 static void explain_failure(const struct files_matches *list, const cJSON *args,
 			    const char *root, const struct error *err,
 			    struct buf *out)

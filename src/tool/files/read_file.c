@@ -22,7 +22,7 @@ enum { NOTICE_BYTES = 8192 }; /* enough for a path of PATHS_BYTES twice */
 struct text_window {
 	int64_t first; /* 1-based, inclusive */
 	int64_t last;
-	int64_t total; /* -1 unknown */
+	int64_t total; /* -1: unknown */
 	bool more;     /* more lines follow */
 };
 
@@ -276,6 +276,8 @@ static const char *base_name(const char *path)
 	return slash && slash[1] ? slash + 1 : path;
 }
 
+/* Attaches a file for the model. Fails if its bytes are not of a supported
+ * type. */
 static int attach(const struct tool_env *env, struct files_page *page,
 		  const char *path, struct buf *out, struct error *err)
 {
