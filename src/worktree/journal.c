@@ -1,16 +1,16 @@
-/* journal.c - writes to the user's tree that a crash cannot leave half done. */
+/* journal.c - writes to the user's tree that survive a crash. */
 /* SPDX-License-Identifier: MIT */
 /*
- * An apply prepares everything in STORE/journal.new: the plan, and the bytes of
- * each file before and after. journal_seal() puts that on the disk and renames
- * it to STORE/journal; from then on a crash is undone by the next
- * journal_open(). journal_write() carries the plan out, and the file "done"
- * turns the meaning round: what follows it (the base, the record for undo) is
- * finished, not undone.
+ * An apply prepares everything in STORE/journal.new: the plan, and the contents
+ * of each file before and after. journal_seal() syncs that to disk and renames
+ * it to STORE/journal. From then on, after a crash, the next journal_open()
+ * undoes the apply. journal_write() carries out the plan. Once the file "done"
+ * exists, a crash no longer undoes the apply: the remaining steps (the base,
+ * the record for undo) are completed instead.
  *
- * Files are written beside their places under a name with the plan's token,
- * synced, and renamed, each step compared with what the plan has seen
- * (worktree/treefile.h). replay_plan() is where the tree is written.
+ * Files are written next to their targets under names with the plan's token,
+ * synced, and renamed. Each step checks that the file is still in the state
+ * that the plan expects (worktree/treefile.h). replay_plan() writes the tree.
  */
 #include "worktree/journal.h"
 
@@ -42,23 +42,23 @@ enum {
 
 struct replay { /* all borrowed */
 	const struct apply_plan *plan;
-	const char *dir; /* the journal's: before/ID, after/ID */
-	int root;        /* the tree's, opened */
+	const char *dir; /* the journal's directory: before/ID, after/ID */
+	int root;        /* descriptor of the tree's root */
 	bool back;       /* from after to before */
-	/* Reports a file that is neither as before nor as after, and stays as
-	 * it is; NULL: such a file is an error, ERR_BUSY. */
+	/* Reports a file that is in neither state and is left unchanged. NULL:
+	 * such a file is an error, ERR_BUSY. */
 	void (*left)(void *arg, const char *path);
 	void *arg;
 };
 
-/* The state that the replay comes from, or goes to. */
+/* Returns the state before (from) or after the replay of a change. */
 static const struct treefile *state_of(const struct replay *r,
 				       const struct plan_change *c, bool from)
 {
 	return from == r->back ? &c->after : &c->before;
 }
 
-/* The bytes that a change puts in place. */
+/* Opens the file with the content that a change writes. */
 static int open_source(const struct replay *r, const struct plan_change *c,
 		       struct error *err)
 {
@@ -72,7 +72,8 @@ static int open_source(const struct replay *r, const struct plan_change *c,
 	return fd;
 }
 
-/* 1: the file has to be written; 0: it is done already, or stays; -1. */
+/* 1: the file must be written; 0: it is already written, or stays unchanged;
+ * -1. */
 static int check_now(const struct replay *r, const struct plan_change *c,
 		     struct error *err)
 {
@@ -90,7 +91,7 @@ static int check_now(const struct replay *r, const struct plan_change *c,
 	return 0;
 }
 
-/* token: room for STAGED_TOKEN. */
+/* token: buffer of STAGED_TOKEN bytes. */
 static struct treefile_write write_of(const struct replay *r,
 				      const struct plan_change *c, char *token)
 {
@@ -103,7 +104,7 @@ static struct treefile_write write_of(const struct replay *r,
 					.token = token };
 }
 
-/* First of all: a file may have to make room for a directory. */
+/* Removals come first: a file may have to make room for a directory. */
 static int remove_files(const struct replay *r, struct error *err)
 {
 	for (size_t i = 0; i < r->plan->n; i++) {
@@ -120,17 +121,17 @@ static int remove_files(const struct replay *r, struct error *err)
 	return 0;
 }
 
-/* Files that are written beside their places, then synced, then put there:
- * changes first to last - 1 of the plan. */
+/* Files that are written next to their targets, synced, then renamed: changes
+ * first to last - 1 of the plan. */
 struct placement {
 	const struct replay *replay;
 	size_t first, last;
-	bool *staged; /* for each change of the plan */
-	size_t n;     /* of them */
+	bool *staged; /* for each change of the plan: it was written */
+	size_t n;     /* number of staged files */
 	int64_t bytes;
 };
 
-/* Writes change i beside its place, if it has to be written. */
+/* Writes change i next to its target, if necessary. */
 static int stage_file(struct placement *b, size_t i, struct error *err)
 {
 	const struct replay *r = b->replay;
@@ -172,8 +173,8 @@ static int each_staged(const struct placement *b,
 	return rc;
 }
 
-/* Syncs each file system that the tree is on, once. 0: each file has to be
- * synced by itself; 1; -1. */
+/* Syncs each file system of the tree once. 0: each file must be synced
+ * separately; 1: done; -1. */
 static int sync_filesystems(const struct placement *b, struct error *err)
 {
 	dev_t seen[FILESYSTEMS];
@@ -208,8 +209,8 @@ static int sync_filesystems(const struct placement *b, struct error *err)
 	return 1;
 }
 
-/* Writes the files in batches: what is written beside its place takes room
- * twice. */
+/* Writes the files in batches, because files next to their targets need disk
+ * space twice. */
 static int put_files(const struct replay *r, struct error *err)
 {
 	struct placement b = { .replay = r,
@@ -239,8 +240,8 @@ static int put_files(const struct replay *r, struct error *err)
 	return rc;
 }
 
-/* Removals first, then directories, then files. Going back, what is done
- * already is fine. */
+/* Removals come first, then directories, then files. When undoing, changes that
+ * are already undone are skipped. */
 static int replay_plan(const struct replay *r, struct error *err)
 {
 	const struct apply_plan *p = r->plan;
@@ -259,8 +260,8 @@ static int replay_plan(const struct replay *r, struct error *err)
 	return put_files(r, err);
 }
 
-/* After a crash, before anything else: removes the files that were written
- * beside their places. */
+/* Call first after a crash: removes the files that were written next to their
+ * targets. */
 static int clean_staged(const struct replay *r, struct error *err)
 {
 	for (size_t i = 0; i < r->plan->n; i++) {
@@ -277,7 +278,7 @@ static int clean_staged(const struct replay *r, struct error *err)
 	return 0;
 }
 
-/* Owned. */
+/* Returns "STORE/NAME", owned. */
 static char *in_store(const struct journal *j, const char *name)
 {
 	return xasprintf("%s/%s", j->store, name);
@@ -355,8 +356,8 @@ static int save_plan(const struct apply_plan *p, const char *dir,
 	return rc;
 }
 
-/* Puts index.before back if the index is still index.after. An index that
- * changed since is the user's. */
+/* Restores index.before if the index is still index.after. If it has changed
+ * since, the user's version stays. */
 static int restore_index(struct journal *j, struct error *err)
 {
 	char *before = path_join(j->dir, "index.before");
@@ -373,7 +374,7 @@ static int restore_index(struct journal *j, struct error *err)
 	return rc;
 }
 
-/* Undoes what was written of a sealed plan, and forgets it. */
+/* Undoes the written part of a sealed plan and removes the journal. */
 static int roll_back(struct journal *j, struct error *err)
 {
 	struct replay r = { .plan = &j->plan,
@@ -389,7 +390,7 @@ static int roll_back(struct journal *j, struct error *err)
 	return remove_dir(j->dir, err);
 }
 
-/* The highest number of a record; 0: there is none. *n: how many. */
+/* Returns the highest number of a record; 0: none. *n: number of records. */
 static unsigned last_record(const struct journal *j, unsigned *lowest,
 			    unsigned *n)
 {
@@ -423,7 +424,7 @@ static char *record_dir(const struct journal *j, unsigned number)
 	return xasprintf("%s/applied/%u", j->store, number);
 }
 
-/* Makes the journal the newest record, instead of the oldest. */
+/* Makes the journal the newest record and removes the oldest. */
 static int keep_record(struct journal *j, struct error *err)
 {
 	char *applied = in_store(j, "applied");
@@ -449,8 +450,8 @@ static void forget_text(char **text)
 	*text = NULL;
 }
 
-/* The record keeps what this undo did not take back: files, the index. The base
- * has been moved, and moves only once. */
+/* Keeps in the record what this undo did not restore: files, the index. The
+ * base is removed from it: it has been reset and must be reset only once. */
 static int shorten_record(struct journal *j, struct error *err)
 {
 	char *dir = record_dir(j, j->plan.undoes);
@@ -471,7 +472,8 @@ static int shorten_record(struct journal *j, struct error *err)
 	return rc;
 }
 
-/* Does all that follows the mark "done"; starts again after a crash. */
+/* Does everything that follows the mark "done"; can be repeated after a
+ * crash. */
 static int record_end(struct journal *j, struct error *err)
 {
 	int rc = 0;
@@ -487,7 +489,7 @@ static int record_end(struct journal *j, struct error *err)
 	return rc == 0 ? remove_dir(j->dir, err) : -1;
 }
 
-/* After a plan is carried out or undone. */
+/* Call after a plan was carried out or undone. */
 static void forget_plan(struct journal *j)
 {
 	plan_release(&j->plan);
@@ -496,7 +498,8 @@ static void forget_plan(struct journal *j)
 	j->sealed = false;
 }
 
-/* What a crash left: finished if it is marked as done, else undone. */
+/* Handles the journal of a crash: completed if it is marked as done, else
+ * undone. */
 static int recover(struct journal *j, struct error *err)
 {
 	int rc = load_plan(&j->plan, j->dir, err);
@@ -582,8 +585,8 @@ static int sync_side(const struct journal *j, const char *side, unsigned id,
 	return rc;
 }
 
-/* Syncs the store's file system, if there are many files. 0: each has to be
- * synced by itself; 1; -1. */
+/* Syncs the store's file system if there are many files. 0: each file must be
+ * synced separately; 1: done; -1. */
 static int sync_store(const struct journal *j, struct error *err)
 {
 	int fd = j->plan.n > DURABLE_FEW
@@ -598,7 +601,7 @@ static int sync_store(const struct journal *j, struct error *err)
 	return rc;
 }
 
-/* Puts all files of before/ and after/ on the disk. */
+/* Syncs all files of before/ and after/. */
 static int sync_sides(const struct journal *j, struct error *err)
 {
 	static const char *const sides[] = { "before", "after" };
@@ -684,7 +687,7 @@ int journal_finish(struct journal *j, struct error *err)
 
 	if (rc == 0)
 		rc = sync_path(j->dir, O_DIRECTORY, err);
-	if (rc < 0) { /* without the mark the next dcode takes it back */
+	if (rc < 0) { /* without the mark the next dcode would undo the apply */
 		(void)unlink(done);
 		rc = journal_fail(j, err);
 	} else if (record_end(j, err) < 0) {

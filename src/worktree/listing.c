@@ -1,11 +1,12 @@
-/* listing.c - what files a tree has: a sorted text that both sides hash. */
+/* listing.c - the list of a tree's files: a sorted text that both sides
+ * hash. */
 /* SPDX-License-Identifier: MIT */
 /*
- * Both sides compute this text of a tree on their own, dcode here and a shell
- * script in the sandbox, and compare one hash. So its order is that of
- * LC_ALL=C sort over whole lines, which is not the order of the paths: entries
- * are kept by path (listing_sort()) and ordered again when they are written.
- * A text from a sandbox is untrusted; listing_parse() checks every line.
+ * dcode and a shell script in the sandbox compute this text separately and
+ * compare its hash. So its order is that of LC_ALL=C sort over whole lines,
+ * which differs from the order of the paths: entries are stored by path
+ * (listing_sort()) and reordered when they are written. A text from a sandbox
+ * is untrusted; listing_parse() checks every line.
  */
 #include "worktree/listing.h"
 
@@ -19,13 +20,13 @@
 #include "base/str.h"
 
 enum {
-	DROPPED = 0, /* the mode of an entry that takes those before it out */
+	DROPPED = 0, /* mode of an entry that removes earlier ones */
 	MODE_DIGITS = 6,
 	HASH_DIGITS = LISTING_HASH - 1,
 	PATH_AT = MODE_DIGITS + 1 + HASH_DIGITS + 1,
 };
 
-#define LINE_END '\1' /* stands for a line end within a path */
+#define LINE_END '\1' /* replaces a newline within a path */
 
 void listing_digest(struct str bytes, char out[LISTING_HASH])
 {
@@ -84,8 +85,8 @@ static int by_path(const void *a, const void *b)
 	return x->mode == y->mode ? 0 : x->mode < y->mode ? -1 : 1;
 }
 
-/* The last of equal paths wins, so the order of addition has to be kept: the
- * mode carries it while they are sorted. */
+/* Of equal paths the last one wins, so the order in which they were added must
+ * be known: the mode stores it while they are sorted. */
 void listing_sort(struct listing *l)
 {
 	unsigned *modes;
@@ -162,7 +163,7 @@ static bool add_line(struct listing *l, struct str line)
 	e = &l->entries[l->n - 1];
 	len = strlen(e->path);
 	swap_bytes(e->path, len, LINE_END, '\n');
-	l->unsorted = true; /* lines come in another order than paths */
+	l->unsorted = true; /* lines are not in the order of the paths */
 	return listing_path_ok((struct str){ e->path, len });
 }
 
@@ -219,7 +220,8 @@ const struct listing_entry *listing_find(struct listing *l, const char *path)
 	return NULL;
 }
 
-/* Compares whole lines as bytes; the byte 1 stands for a line end. */
+/* Compares whole lines as bytes; a newline in a path is written as the byte
+ * 1. */
 static int by_line(const void *a, const void *b)
 {
 	const struct listing_entry *x = *(const struct listing_entry *const *)a;

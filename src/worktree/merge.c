@@ -1,12 +1,12 @@
-/* merge.c - the three-way merge of git, computed in dcode's repository. */
+/* merge.c - git's three-way merge, computed in dcode's repository. */
 /* SPDX-License-Identifier: MIT */
 /*
- * git merge-tree does the merge, without an index or a work tree. Two things
- * are arranged for it: branches, since it names the sides in markers as its
- * arguments are called; and a scratch git directory with the .gitattributes
- * files of the local side, since these say how a file is merged. Its answer
- * lists trees, stages and messages; git's invented names are turned back into
- * the user's. Begin reading at merge_in().
+ * git merge-tree does the merge, without an index or work tree. It needs two
+ * preparations: branches, because it names the sides in conflict markers after
+ * its arguments; and a scratch git directory with the .gitattributes files of
+ * the local side, which control how a file is merged. Its output lists trees,
+ * stages and messages. Names that git invented are replaced by the user's.
+ * Begin reading at merge_in().
  */
 #include "worktree/merge.h"
 
@@ -21,29 +21,29 @@
 
 enum { OUTPUT_MAX = 64 << 20, INFO_MAX = 2 << 20 };
 
-#define MEMORY_MAX ((size_t)4 << 30) /* that git may use */
+#define MEMORY_MAX ((size_t)4 << 30) /* memory limit of git */
 
-/* The last lines of info/attributes win over all others. git has no limit for
- * a marker's size: one of 300 MB, from a hostile tree, fills memory and disk.
- */
+/* The last lines of info/attributes override all others. git does not limit the
+ * size of conflict markers: one of 300 MB, set by a hostile tree, would fill
+ * memory and disk. */
 #define ALWAYS_OFF                                                             \
 	"* -ident -filter -working-tree-encoding !conflict-marker-size\n"
 #define LINE_ENDS_OFF "* -text -eol\n"
 
 /*
- * A git directory below that of g, with g's objects, and a work tree that holds
- * only the .gitattributes files of the local side, which git merges by:
- * merge=union, -merge, binary. Filters and encodings stay off, line ends too
- * unless they are asked for. A driver that git does not have is text, since no
- * configuration defines one.
+ * A git directory below g's, with g's objects, and a work tree that contains
+ * only the .gitattributes files of the local side, which control the merge:
+ * merge=union, -merge, binary. Filters and encodings stay off; so do line ends
+ * unless requested. An unknown merge driver merges as text, because no
+ * configuration defines it.
  */
 struct scratch {
-	struct git git; /* g's own if there are no attributes */
+	struct git git; /* g itself if there are no attributes */
 	char *dir, *git_dir, *tree, *object_env; /* owned, or NULL */
 	const char *env[2];
 };
 
-/* The user's own lines of info/attributes come before those of dcode. */
+/* Writes info/attributes: the user's lines, then those of dcode. */
 static int write_info(const struct scratch *s, const struct merge_sides *sides,
 		      struct error *err)
 {
@@ -66,7 +66,7 @@ static int write_info(const struct scratch *s, const struct merge_sides *sides,
 	return rc;
 }
 
-/* close_scratch() in any case. */
+/* The caller calls close_scratch() in any case. */
 static int open_scratch(struct scratch *s, const struct git *g,
 			const struct merge_sides *sides,
 			const struct stop *stop, struct error *err)
@@ -82,7 +82,7 @@ static int open_scratch(struct scratch *s, const struct git *g,
 	*s = (struct scratch){ .git = *g, .dir = path_join(g->dir, "merge") };
 	s->git_dir = path_join(s->dir, "git");
 	s->tree = path_join(s->dir, "tree");
-	(void)path_remove_tree(s->dir, &ignored); /* of one that was killed */
+	(void)path_remove_tree(s->dir, &ignored); /* left by a killed process */
 	rc = path_mkdirs(s->tree, 0700, err);
 	if (rc == 0)
 		rc = odb_write_named_files(&files, g, s->tree, &n, stop, err);
@@ -138,7 +138,7 @@ void merge_release(struct merge *m)
 	*m = (struct merge){ 0 };
 }
 
-/* A commit whose merge base git finds: it has one parent, or none. */
+/* Makes a commit with one parent or none, so that git finds the merge base. */
 static int commit_on(const struct git *g, const char *tree, const char *parent,
 		     char oid[GIT_OID], const struct stop *stop,
 		     struct error *err)
@@ -159,8 +159,8 @@ static int commit_on(const struct git *g, const char *tree, const char *parent,
 	return rc;
 }
 
-/* merge-tree names the sides in markers and files by its arguments, so branches
- * are made. */
+/* Makes branches, because merge-tree names the sides in markers and files after
+ * its arguments. */
 static int name_sides(const struct git *g, const struct merge_sides *s,
 		      const struct stop *stop, struct error *err)
 {
@@ -184,7 +184,7 @@ static int name_sides(const struct git *g, const struct merge_sides *s,
 	return rc;
 }
 
-/* "CONFLICT (contents)" is the kind "contents". */
+/* Sets kind to "contents" for "CONFLICT (contents)". */
 static bool conflict_kind(struct str type, struct str *kind)
 {
 	static const char prefix[] = "CONFLICT (";
@@ -197,15 +197,16 @@ static bool conflict_kind(struct str type, struct str *kind)
 	return true;
 }
 
-/* True if kind replaces known for the same path: git says "contents" of every
- * file that it could not merge, also beside the kind that says why. */
+/* True if kind replaces known for the same path: git reports "contents" for
+ * every file that it could not merge, in addition to the kind with the
+ * reason. */
 static bool says_more(struct str kind, const char *known)
 {
 	return str_is(kind, MERGE_FILE_DIRECTORY) ||
 	       (!strcmp(known, "contents") && !str_is(kind, known));
 }
 
-/* The kind that says more wins. */
+/* Adds a conflict once per path, with the more specific kind. */
 static void add_once(struct merge *m, struct str path, struct str kind)
 {
 	for (size_t i = 0; i < m->n; i++) {
@@ -222,7 +223,7 @@ static void add_once(struct merge *m, struct str path, struct str kind)
 	add_conflict(m, path, kind);
 }
 
-/* One message: number of paths, paths, type, text. False: malformed. */
+/* Parses a message: number of paths, paths, type, text. False: malformed. */
 static bool parse_message(struct merge *m, struct str count, struct str *rest)
 {
 	struct str paths = *rest;
@@ -273,8 +274,9 @@ static bool has_nested(struct str unmerged)
 	return false;
 }
 
-/* If a rename meets a directory in its way, git 2.39 forgets the file: an
- * unmerged path without a mode, and in the tree a submodule of no commit. */
+/* True if git 2.39 lost a file, because a directory was in the way of a rename:
+ * it prints an unmerged path without a mode, and the tree contains a submodule
+ * without a commit. */
 static bool has_lost(struct str unmerged)
 {
 	struct str field;
@@ -285,7 +287,7 @@ static bool has_lost(struct str unmerged)
 	return false;
 }
 
-/* "MODE OID STAGE\tPATH" */
+/* Parses "MODE OID STAGE\tPATH". */
 static bool add_stage(struct merge *m, struct str field)
 {
 	struct str path = str_skip(field, str_find(field, '\t') + 1);
@@ -310,8 +312,9 @@ static bool add_stage(struct merge *m, struct str field)
 	return true;
 }
 
-/* git merge-tree -z: the tree; "MODE OID STAGE\tPATH" for each unmerged one;
- * an empty field; the messages (git-merge-tree(1), 2.39). */
+/* Parses the output of git merge-tree -z: the tree; "MODE OID STAGE\tPATH" for
+ * each unmerged path; an empty field; the messages (git-merge-tree(1),
+ * 2.39). */
 static int parse_output(struct merge *m, struct str out, struct error *err)
 {
 	struct str field;
@@ -339,8 +342,9 @@ static int parse_output(struct merge *m, struct str out, struct error *err)
 			      "git merge-tree printed unexpected output");
 }
 
-/* git invents "d~local" and "d~sandbox_1" for a file that a directory has the
- * place of. Returns the length of the part before that, or 0. */
+/* git invents names like "d~local" and "d~sandbox_1" for a file whose place a
+ * directory has taken. Returns the length of the part before that suffix, or
+ * 0. */
 static size_t find_suffix(const char *path)
 {
 	static const char *const sides[] = { "~local", "~sandbox" };
@@ -361,7 +365,7 @@ static size_t find_suffix(const char *path)
 	return 0;
 }
 
-/* An odb_sink: some side has a file with the name of a conflict. */
+/* An odb_sink: marks conflicts whose path exists as a file on some side. */
 static int mark_real(void *arg, const struct odb_record *r, struct error *err)
 {
 	struct merge *m = arg;
@@ -373,7 +377,7 @@ static int mark_real(void *arg, const struct odb_record *r, struct error *err)
 	return 0;
 }
 
-/* Lists the file's own name instead, once. */
+/* Replaces invented names by the file's own, each path once. */
 static void rename_conflicts(struct merge *m)
 {
 	struct merge renamed = { 0 };
@@ -392,8 +396,8 @@ static void rename_conflicts(struct merge *m)
 	m->n = renamed.n;
 }
 
-/* Replaces invented names by the file's own, unless a side has a file that is
- * really called so. */
+/* Replaces invented names by the file's own, unless a side has a file with that
+ * name. */
 static int drop_invented(struct merge *m, const struct git *g,
 			 const struct merge_sides *s, const struct stop *stop,
 			 struct error *err)
@@ -412,7 +416,7 @@ static int drop_invented(struct merge *m, const struct git *g,
 	return 0;
 }
 
-/* git's status does not say why it gave up. */
+/* git's exit status does not tell why it gave up. */
 static int too_large(int status, size_t most, struct error *err)
 {
 	error_set(
@@ -424,7 +428,7 @@ static int too_large(int status, size_t most, struct error *err)
 			  "`dcode apply --interactive` applies some of them.");
 }
 
-/* g has the attributes of the local side. */
+/* Merges in g, which has the attributes of the local side. */
 static int merge_in(struct merge *m, const struct git *g,
 		    const struct merge_sides *sides, const struct stop *stop,
 		    struct error *err)
@@ -451,7 +455,7 @@ static int merge_in(struct merge *m, const struct git *g,
 		rc = too_large(status, most, err);
 	if (rc == 0)
 		rc = parse_output(m, buf_str(&out), err);
-	/* A conflict that it does not name a path of. */
+	/* git reported a conflict without a path. */
 	if (rc == 0 && status == 1 && !m->n)
 		add_conflict(m, STR("."), STR("contents"));
 	if (rc == 0)

@@ -1,11 +1,11 @@
-/* name.c - names and directories that git gives power to. */
+/* name.c - refuses paths with which git would run commands. */
 /* SPDX-License-Identifier: MIT */
 /*
- * git runs what the configuration and the hooks of a repository say. So nothing
- * that comes from a sandbox may be called .git, in any spelling that a file
- * system or git takes for it (name_refuse(), name_find_git()), or complete a
- * directory that git takes for a bare repository (bare_repo_find()). And a
- * directory of the tree with a .git of its own is another repository
+ * git runs commands that the configuration and hooks of a repository name. So
+ * nothing from a sandbox may be called .git, in any spelling that a file system
+ * or git treats as .git (name_refuse(), name_find_git()), or complete a
+ * directory that git treats as a bare repository (bare_repo_find()). A
+ * directory of the tree with its own .git is another repository
  * (nested_repo_find()).
  */
 #include "worktree/name.h"
@@ -21,21 +21,21 @@
 #include "base/project.h"
 #include "base/str.h"
 
-enum { /* of a bare repository */
+enum { /* parts of a bare repository */
        PART_HEAD = 1,
        PART_OBJECTS = 2,
        PART_REFS = 4,
        PART_COMMON = 8,
 };
-enum { INSERT_MAX = 64 }; /* new ones that are inserted one by one */
+enum { INSERT_MAX = 64 }; /* new parts that are inserted one by one */
 
 const char bare_repo_refused[] =
 	"is inside a directory that git takes for a repository, whose config "
 	"can run commands";
 
 /* HFS+ ignores these code points in names (git, utf8.c, next_hfs_char()):
- * U+200C-200F, 202A-202E, 206A-206F and FEFF. Returns how many bytes the one
- * at the front takes, 0 if it is another. */
+ * U+200C-200F, 202A-202E, 206A-206F and FEFF. Returns the number of bytes of
+ * such a code point at the start of s, else 0. */
 static size_t ignored_by_hfs(struct str s)
 {
 	const unsigned char *p = (const unsigned char *)s.ptr;
@@ -52,9 +52,9 @@ static size_t ignored_by_hfs(struct str s)
 	return p[1] == 0x81 && p[2] >= 0xaa && p[2] <= 0xaf ? 3 : 0;
 }
 
-/* The name as the laxest file system reads it, in at most size bytes: without
- * what HFS+ ignores, and without NTFS's streams and trailing dots and blanks.
- */
+/* Returns the name as the most tolerant file system reads it, in at most size
+ * bytes: without code points that HFS+ ignores, NTFS streams, and trailing dots
+ * and blanks. */
 static struct str canonical_name(struct str name, char *room, size_t size)
 {
 	size_t n = 0;
@@ -72,7 +72,7 @@ static struct str canonical_name(struct str name, char *room, size_t size)
 	return (struct str){ room, n };
 }
 
-/* "git~1" to "git~4" are the short names that NTFS may give .git. */
+/* "git~1" to "git~4" are short names that NTFS may give to .git. */
 static bool is_dot_git(struct str name)
 {
 	char room[NAME_MAX];
@@ -83,8 +83,8 @@ static bool is_dot_git(struct str name)
 		str_is_nocase((struct str){ s.ptr, 4 }, "git~"));
 }
 
-/* True if some file system takes a name, without slashes, for other: without
- * case, and as .git above. */
+/* True if some file system treats the name (without slashes) as other: ignoring
+ * case, and with the rules of canonical_name(). */
 static bool reads_as(struct str name, const char *other)
 {
 	char room[NAME_MAX];
@@ -101,7 +101,7 @@ static bool is_dot_gitmodules(struct str name)
 	       str_is_nocase(s, "gitmod~1") || str_is_nocase(s, "gi7eba~1");
 }
 
-/* A backslash separates names on NTFS. */
+/* True if a part of the name is .git; NTFS separates names by backslashes. */
 static bool has_dot_git(struct str name)
 {
 	struct str part;
@@ -166,7 +166,8 @@ const char *name_refuse(struct str path, unsigned mode)
 
 const char *name_refuse_target(struct str path, struct str target)
 {
-	size_t above = 0; /* directories above the link, within the tree */
+	/* number of directories above the link, within the tree */
+	size_t above = 0;
 	bool named = false;
 	struct str name;
 
@@ -192,10 +193,12 @@ const char *name_refuse_target(struct str path, struct str target)
 	return NULL;
 }
 
-/* Which part of a repository a name is. last: it is not a directory. */
+/* Returns the part of a repository that a name is. last: it is not a
+ * directory. */
 static unsigned part_of(struct str name, bool last)
 {
-	/* Most names: without the bytes that HFS+ ignores. */
+	/* Fast path for most names; bytes above 0x7f may be code points that
+	 * HFS+ ignores. */
 	if (name.len && !(name.ptr[0] & 0x80) && !strchr("hHcCoOrR", *name.ptr))
 		return 0;
 	if (reads_as(name, "HEAD"))
@@ -250,7 +253,7 @@ static int compare_directories(const void *a, const void *b)
 		      ((const struct bare_repo_part *)b)->directory);
 }
 
-/* Sorts all: each directory once, with all its parts. */
+/* Sorts the list and merges entries of the same directory. */
 static void sort_parts(struct bare_repos *b)
 {
 	size_t kept = 0;
@@ -270,8 +273,8 @@ static void sort_parts(struct bare_repos *b)
 	b->n = kept;
 }
 
-/* Sorts a few new ones: bare_repo_find() after each bare_repo_add() must not
- * sort all of them each time. */
+/* Inserts a few new parts: alternating calls of bare_repo_add() and
+ * bare_repo_find() must not sort the whole list each time. */
 static void insert_new(struct bare_repos *b)
 {
 	size_t end = b->n;

@@ -1,4 +1,4 @@
-/* name.h - names and directories that git gives power to. */
+/* name.h - refuses paths with which git would run commands. */
 /* SPDX-License-Identifier: MIT */
 #ifndef WORKTREE_NAME_H
 #define WORKTREE_NAME_H
@@ -7,70 +7,72 @@
 #include "worktree/treefile.h"
 
 /*
- * Why something of this mode must not be written at path, relative to the
- * tree's root; NULL: it may be. Static text that goes on after the path:
- * "is inside .git". Refused are names that leave the tree, .git in any spelling
- * that HFS+ or NTFS take for it, a link named .gitmodules, other modes than
- * the three above (setuid, devices, submodules), and what no file system or
- * listing can hold.
+ * Returns why a file of this mode must not be written at path, relative to the
+ * tree's root; NULL: allowed. Static text that completes "PATH ...": "is inside
+ * .git". Refused are names that leave the tree, .git in any spelling that HFS+
+ * or NTFS treat as .git, a link named .gitmodules, modes other than those of a
+ * file, program or link (setuid, devices, submodules), and names that no file
+ * system or listing can contain.
  */
 const char *name_refuse(struct str path, unsigned mode);
 /* The same for the target of a link at path: it must stay in the tree and
- * outside .git. Dots after a name are refused, too: behind another link they
- * may lead out. */
+ * outside .git. ".." after a name is refused too, because that name may be
+ * another link. */
 const char *name_refuse_target(struct str path, struct str target);
 /*
- * The names that never come in unasked, whatever brings them (apply, a patch, a
- * copy out of a sandbox): git runs what the config and hooks of a .git say.
- * Returns how many bytes of path end with the first such name, in any spelling
- * that git refuses (".GIT", "git~1", with what HFS+ ignores); 0: none.
+ * Finds names that must never be written without being asked for, whatever the
+ * source (apply, a patch, a copy out of a sandbox): git runs commands that the
+ * config and hooks of a .git name. Returns the number of bytes of path up to
+ * the end of the first such name, in any spelling that git refuses (".GIT",
+ * "git~1", with code points that HFS+ ignores); 0: none.
  */
 size_t name_find_git(struct str path);
 /*
- * git takes any directory with HEAD, objects and refs for a bare repository,
- * and reads its config when it is started there: core.fsmonitor and others of
- * its keys are commands. commondir stands for objects, refs and config. So a
- * sandbox that brings such a directory, or the part of one that is missing,
- * would run its commands on the user's machine, and so would a sandbox that
- * changes files of an existing one. A bare repository on the user's machine is
- * not sent either: its objects are compressed, so that no secret is found.
+ * git treats any directory with HEAD, objects and refs as a bare repository,
+ * and reads its config when it is started there: core.fsmonitor and other keys
+ * are commands. commondir can replace objects, refs and config. So if a sandbox
+ * could write such a directory, a missing part of one, or files of an existing
+ * one, its commands would run on the user's machine. A bare repository on the
+ * user's machine is not sent either: its objects are compressed, so secrets in
+ * them cannot be found.
  */
 struct bare_repo_part {
 	char *directory; /* owned; "" or with a slash at its end */
 	unsigned parts;
 };
 
-struct bare_repos { /* start from { 0 } */
+struct bare_repos { /* initialise with { 0 } */
 	struct bare_repo_part *list;
 	size_t n;
-	size_t sorted; /* so many, from the first: sorted, each once */
+	size_t sorted; /* the first entries that are sorted and unique */
 };
 
-/* Why a path in one is refused, to follow the path: "is inside ...". */
+/* Reason to refuse a path in a bare repository; completes "PATH ...". */
 extern const char bare_repo_refused[];
 
-/* Notes a file or link that is in the tree, or will be. */
+/* Adds a file or link that is in the tree, or will be. */
 void bare_repo_add(struct bare_repos *b, struct str path);
-/* How many bytes of path name the directory of the outermost bare repository
- * that it is in, its slash included (0: the root itself); -1 if it is not in
- * one. b: what was added; disk: what is there now. Either may be NULL. */
+/* Returns the length of the directory of the outermost bare repository that
+ * contains path, with its slash (0: the root itself); -1: none. b: the added
+ * paths; disk: what exists now. Either may be NULL. */
 int bare_repo_find(struct bare_repos *b, struct tree_dir *disk,
 		   const char *path);
-/* True if the directory of this real path, or one above, is one. */
+/* True if this directory (a real path), or one above it, is a bare
+ * repository. */
 bool bare_repo_above(const char *directory);
 void bare_repo_release(struct bare_repos *b);
 
-struct nested_repo { /* start from { 0 } */
-	char *seen;  /* owned: the directory that was looked at last, ... */
-	size_t at;   /* ... and what was found of it */
+struct nested_repo { /* initialise with { 0 } */
+	char *seen;  /* owned: the directory that was checked last, ... */
+	size_t at;   /* ... and its result */
 };
 
 /*
- * The length of the topmost directory above path that has a .git of any kind,
- * also of one that git does not follow now: in a sandbox such a directory is
+ * Returns the length of the topmost directory above path that has a .git of any
+ * kind, even one that git does not follow: in a sandbox such a directory is
  * another repository. Directories within the first from bytes of path, which
- * are "" or end with a slash, do not count. 0 if there is none. It is fast for
- * the files of one directory in a row.
+ * are "" or end with a slash, do not count. 0 if there is none. Consecutive
+ * files of one directory are fast.
  */
 size_t nested_repo_find(struct nested_repo *n, struct tree_dir *disk,
 			const char *path, size_t from);

@@ -1,11 +1,10 @@
-/* odb.c - dcode's own git repository: commits of exact bytes, and what is in
- * them. */
+/* odb.c - dcode's own git repository: writes and reads exact commits. */
 /* SPDX-License-Identifier: MIT */
 /*
  * A commit is written as a stream to git fast-import (odb_commit_begin() to
- * odb_commit_end()), so no filter and no index touches its bytes. It is read
- * again with two gits: diff-tree lists paths (odb_tree_diff()), cat-file prints
- * many objects (odb_read()).
+ * odb_commit_end()), so that no filter or index changes its bytes. It is read
+ * with two git commands: diff-tree lists paths (odb_tree_diff()), cat-file
+ * prints many objects (odb_read()).
  */
 #include "worktree/odb.h"
 
@@ -27,25 +26,26 @@
 #include "worktree/listing.h"
 
 enum {
-	/* One reference takes milliseconds: a git that hangs must not use up
-	 * the time in which changes are saved at the end. */
+	/* Setting a reference takes milliseconds: a git that hangs must not use
+	 * up the time in which changes are saved at the end. */
 	REF_MS = 10000,
-	IMPORT_MS = 24 * 3600000, /* as long as the stream that feeds it */
+	/* fast-import runs as long as the stream that feeds it */
+	IMPORT_MS = 24 * 3600000,
 	RECORD_MAX = LISTING_PATH + 512,
 	CHUNK = 64 << 10,
 	REPLY_MAX = 4096,
 };
 
-enum {                       /* objects that are read */
-       OIDS_MAX = 128 << 20, /* bytes of the names of those to write */
+enum {                       /* reading objects */
+       OIDS_MAX = 128 << 20, /* bytes of the list of objects to write */
        OBJECT_LINE_MAX = 4096,
        READ_MS = 3600000,
        TYPE_MAX = 16,
 };
 
-enum {                             /* files of one name */
-       NAMED_BYTES_MAX = 1 << 20,  /* of one file */
-       NAMED_TOTAL_MAX = 64 << 20, /* that are read */
+enum {                             /* files of one name, such as .gitignore */
+       NAMED_BYTES_MAX = 1 << 20,  /* bytes of one file */
+       NAMED_TOTAL_MAX = 64 << 20, /* bytes of all files */
        NAMED_MAX = 10000,
 };
 
@@ -56,7 +56,7 @@ char *odb_ref_name(const char *label, const char *which)
 	return xasprintf("refs/dcode/%s/%s", label, which);
 }
 
-/* SHA-1 or SHA-256. */
+/* True for a SHA-1 or SHA-256 id. */
 static bool is_oid(struct str s)
 {
 	for (size_t i = 0; i < s.len; i++)
@@ -104,11 +104,12 @@ int odb_ref_set(const struct git *g, const char *ref, const char *oid,
 
 struct odb_commit {
 	struct git_process *import;
-	struct buf reply; /* the commit's id and a line end */
-	struct buf line;  /* of a command */
-	int64_t left;     /* bytes of the file at hand still to come */
+	/* fast-import's output: the commit's id and a newline */
+	struct buf reply;
+	struct buf line; /* the current command */
+	int64_t left;    /* bytes of the current file still to send */
 	bool in_file;
-	bool done; /* nothing more is sent */
+	bool done; /* the end of the stream was sent */
 };
 
 static int collect_reply(void *arg, struct str chunk, struct error *err)
@@ -143,8 +144,8 @@ static int send_line(struct odb_commit *c, struct error *err)
 	return rc;
 }
 
-/* The commit's header for fast-import; "feature done" makes a cut stream an
- * error. */
+/* Sends the commit's header; "feature done" makes fast-import reject a
+ * truncated stream. */
 static int send_header(struct odb_commit *c, const struct odb_commit_info *info,
 		       struct error *err)
 {
@@ -169,7 +170,7 @@ int odb_commit_begin(struct odb_commit **out, const struct git *g,
 {
 	const char *argv[] = { "fast-import", "--quiet", "--force",
 			       "--depth=0",   "--done",  NULL };
-	/* Git before 2.36 does not know it, and syncs. */
+	/* Git before 2.36 ignores this setting, and syncs. */
 	static const char *const unsynced[] = { "GIT_CONFIG_COUNT=1",
 						"GIT_CONFIG_KEY_0=core.fsync",
 						"GIT_CONFIG_VALUE_0=none",
@@ -194,7 +195,8 @@ int odb_commit_begin(struct odb_commit **out, const struct git *g,
 	return -1;
 }
 
-/* fast-import would take the next command for the rest of the file. */
+/* If bytes were missing, fast-import would read the next command as the rest of
+ * the file. */
 static int check_whole(const struct odb_commit *c, struct error *err)
 {
 	if (c->left == 0)
@@ -203,7 +205,7 @@ static int check_whole(const struct odb_commit *c, struct error *err)
 			 "a file ended %" PRId64 " bytes too early", c->left);
 }
 
-/* Ends the file before. */
+/* Ends the previous file, if any. */
 static int next_change(struct odb_commit *c, struct error *err)
 {
 	if (check_whole(c, err) < 0)
@@ -355,11 +357,11 @@ int odb_commit(const struct git *g, const struct odb_commit_info *info,
 }
 
 struct diff_reader {
-	struct buf held; /* not yet a whole record */
+	struct buf held; /* an incomplete record */
 	const struct odb_sink *sink;
 };
 
-/* ":OLDMODE NEWMODE OLDOID NEWOID STATUS" and a path. */
+/* Parses ":OLDMODE NEWMODE OLDOID NEWOID STATUS" and a path. */
 static int read_record(const struct diff_reader *d, char *head,
 		       const char *path, struct error *err)
 {
@@ -436,7 +438,7 @@ int odb_tree_diff(const struct git *g, const char *before, const char *after,
 	return rc;
 }
 
-/* "OID TYPE SIZE", or "NAME missing". */
+/* Parses "OID TYPE SIZE" or "NAME missing". */
 static int begin_object(struct odb_reader *b, struct error *err)
 {
 	struct str line = buf_str(&b->line);
@@ -466,7 +468,7 @@ static int begin_object(struct odb_reader *b, struct error *err)
 	return b->begin(b->arg, &o, err);
 }
 
-/* Bytes of the current object. Its line end is not one of them. */
+/* Passes bytes of the current object, without the newline that follows it. */
 static int pass_data(struct odb_reader *b, struct str *chunk, struct error *err)
 {
 	struct str bytes = *chunk;
@@ -481,7 +483,7 @@ static int pass_data(struct odb_reader *b, struct str *chunk, struct error *err)
 	return bytes.len ? b->data(b->arg, bytes, err) : 0;
 }
 
-/* A git_sink: header lines and bytes in turns. */
+/* A git_sink: reads header lines and contents alternately. */
 static int read_batch(void *arg, struct str chunk, struct error *err)
 {
 	struct odb_reader *b = arg;
@@ -549,7 +551,7 @@ static bool is_wanted(const struct named_files *f, const struct odb_record *r)
 	       S_ISREG(r->new_mode) && !(f->skip && f->skip(r->path));
 }
 
-/* An odb_sink. */
+/* An odb_sink: collects the files to write. */
 static int note_file(void *arg, const struct odb_record *r, struct error *err)
 {
 	struct file_list *files = arg;
@@ -565,7 +567,7 @@ static int note_file(void *arg, const struct odb_record *r, struct error *err)
 	return 0;
 }
 
-/* The directories of path are made. */
+/* Writes a file and creates its parent directories. */
 static int write_below(const char *directory, const char *path, struct str text,
 		       struct error *err)
 {
@@ -589,17 +591,17 @@ static void add_first(const struct named_files *f, struct buf *text)
 		buf_addc(text, '\n');
 }
 
-struct named_reader { /* what one git prints of all files */
+struct named_reader { /* receives the contents of all files from one git */
 	struct file_list *files;
 	const char *directory;
 	int64_t total;
-	size_t n; /* that fit in NAMED_TOTAL_MAX */
+	size_t n; /* number of files that fit in NAMED_TOTAL_MAX */
 	size_t at;
 	int64_t left; /* bytes of the current file */
 	struct buf text;
 };
 
-/* How many files fit in NAMED_TOTAL_MAX together. */
+/* Counts how many files fit in NAMED_TOTAL_MAX together. */
 static int add_size(void *arg, const struct odb_object *o, struct error *err)
 {
 	struct named_reader *r = arg;
@@ -637,7 +639,7 @@ static int add_bytes(void *arg, struct str bytes, struct error *err)
 {
 	struct named_reader *r = arg;
 
-	buf_addstr(&r->text, bytes); /* past its ceiling they do not count */
+	buf_addstr(&r->text, bytes); /* bytes beyond its max are dropped */
 	r->left -= (int64_t)bytes.len;
 	return r->left ? 0 : write_file(r, err);
 }
@@ -701,13 +703,13 @@ int odb_write_named_files(const struct named_files *f, const struct git *g,
 
 struct file_writer {
 	struct odb_file *list;
-	size_t n, at; /* the current one */
-	int64_t left; /* its bytes that are to come */
-	int fd;       /* -1: it is only hashed */
+	size_t n, at; /* at: the current file */
+	int64_t left; /* bytes of it still to come */
+	int fd;       /* -1: only hash */
 	crypto_hash_sha256_state state;
 };
 
-/* After the last byte. */
+/* Call after the last byte of a file. */
 static void end_written_file(struct file_writer *w)
 {
 	if (w->fd >= 0)

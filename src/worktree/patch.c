@@ -1,10 +1,10 @@
-/* patch.c - changes as a git patch, and which of them deserve a look. */
+/* patch.c - writes changes as a git patch; finds those to review. */
 /* SPDX-License-Identifier: MIT */
 /*
- * patch_write() prints the difference of two commits. patch_save() keeps one as
- * a file before a sandbox goes, THREAD-N.patch, and patch_sweep() deletes old
- * ones. review_read() lists the changed files, and says of which a user should
- * know before he takes them: programs run what such a file says.
+ * patch_write() prints the difference of two commits. patch_save() saves it as
+ * THREAD-N.patch before a sandbox is deleted, and patch_sweep() deletes old
+ * patches. review_read() lists the changed files and marks those that a user
+ * should check before taking them, because programs execute their contents.
  */
 #include "worktree/patch.h"
 
@@ -26,10 +26,11 @@
 
 enum {
 	CHUNK = 64 << 10,
-	NUMBERS = 100000, /* names tried for one thread */
+	NUMBERS = 100000, /* numbers tried for a thread's patch */
 	TEMPORARY_S = 86400,
-	NEWEST_TIMES = 12, /* as long is the newest of a thread kept */
-	NAMED_MOST = 500,  /* of one kind in the head */
+	/* the newest patch of a thread is kept this many times longer */
+	NEWEST_TIMES = 12,
+	NAMED_MOST = 500, /* items of one kind in the head */
 	HEAD_MAX = 16 << 20,
 };
 
@@ -58,11 +59,11 @@ int patch_write(const struct git *g, const char *before, const char *after,
 
 struct saved {
 	char *name;
-	size_t thread; /* bytes of the name that are the thread's id */
+	size_t thread; /* length of the thread's id in the name */
 	int64_t number;
 	int64_t size;
 	int64_t changed; /* Unix seconds */
-	bool newest;     /* of its thread */
+	bool newest;     /* newest patch of its thread */
 };
 
 struct saved_list {
@@ -70,7 +71,7 @@ struct saved_list {
 	size_t n;
 };
 
-/* "THREAD-N.patch" */
+/* Parses "THREAD-N.patch". */
 static bool read_name(const char *name, struct saved *s)
 {
 	struct str rest = str_of(name);
@@ -105,7 +106,7 @@ static void mark_newest(struct saved_list *l)
 	}
 }
 
-/* Removes an old file that a crash left before it got its name. */
+/* Removes an old temporary file that a crash has left. */
 static void drop_temporary(int dir, const char *name, const struct stat *st)
 {
 	if (!strncmp(name, ".patch-", 7) &&
@@ -176,9 +177,9 @@ static int compare_ages(const void *a, const void *b)
 	return (x->changed > y->changed) - (x->changed < y->changed);
 }
 
-/* Deletes patches older than oldest, the oldest first, until all have at most
- * bytes. newest: only the newest of threads, else only the others. A deleted
- * one has no name any more. */
+/* Deletes patches older than oldest, and the oldest until *all is at most
+ * bytes. newest: only the newest patch of each thread, else only the others.
+ * The name of a deleted patch is NULL. */
 static size_t sweep_some(struct saved_list *l, const char *directory,
 			 bool newest, int64_t oldest, int64_t *all,
 			 int64_t bytes)
@@ -253,7 +254,7 @@ static void add_names(struct buf *out, const char *what,
 		buf_addf(out, "%s: %zu more\n", what, n - NAMED_MOST);
 }
 
-/* Lines before the first diff, which git apply skips. */
+/* Writes lines before the first diff, which git apply ignores. */
 static void add_head(const struct patch_save *s, struct buf *out)
 {
 	const struct workspace *w = s->workspace;
@@ -290,7 +291,7 @@ static bool same_bytes(int a, const char *path)
 	return same;
 }
 
-/* Gives the finished file a name that no other has. */
+/* Gives the finished file a new, unused name. */
 static int claim_name(const struct patch_save *s, const char *temporary,
 		      const char *newest, char **path, struct error *err)
 {
@@ -374,7 +375,8 @@ static const char in_ci[] = "runs in CI";
 static const char is_hook[] = "is run by git hooks";
 static const char by_git[] = "configures git";
 
-/* A path that ends in "/" stands for all below it. Compared without case. */
+/* A path that ends in "/" matches everything below it. Compared ignoring
+ * case. */
 static const struct {
 	const char *path, *why;
 } reviewed[] = {
@@ -435,7 +437,8 @@ const char *review_path(const struct protect *p, struct str path)
 		       : NULL;
 }
 
-/* ":OLDMODE NEWMODE OLDOID NEWOID STATUS" and one path, two of a rename. */
+/* Parses ":OLDMODE NEWMODE OLDOID NEWOID STATUS" and one path, or two for a
+ * rename. */
 static bool read_change(struct str *rest, struct review_file *f,
 			const struct protect *p)
 {

@@ -1,10 +1,10 @@
-/* plan.c - what one apply or undo changes, known before anything is written. */
+/* plan.c - the changes of an apply or undo, determined before writing. */
 /* SPDX-License-Identifier: MIT */
 /*
- * A plan has each file as it is and as it shall be, and the directories to make
- * and to remove. plan_check() compares it with the tree and completes it, the
- * journal writes it to disk (as JSON; paths in base64, since they may hold any
- * byte) and carries it out. After a crash it is read again.
+ * A plan contains each file's current and future state, and the directories to
+ * create and remove. plan_check() compares it with the tree and completes it.
+ * The journal writes it to disk (as JSON; paths in base64, because they may
+ * contain any byte) and carries it out. After a crash it is read again.
  */
 #include "worktree/plan.h"
 
@@ -46,7 +46,7 @@ static bool has_dir(const struct plan_dirs *d, const char *path)
 	return false;
 }
 
-/* A directory that is listed already keeps its permissions. */
+/* Adds a directory. One that is already listed keeps its permissions. */
 static void add_dir(struct plan_dirs *d, const char *path, mode_t perm)
 {
 	if (has_dir(d, path))
@@ -55,7 +55,7 @@ static void add_dir(struct plan_dirs *d, const char *path, mode_t perm)
 	d->list[d->n++] = (struct plan_dir){ xstrdup(path), perm };
 }
 
-/* Takes the directories that other has, too, out of d. */
+/* Removes the directories from d that are also in other. */
 static void subtract_dirs(struct plan_dirs *d, const struct plan_dirs *other)
 {
 	size_t n = 0;
@@ -133,7 +133,7 @@ static void write_bytes(struct buf *out, const char *key, const char *text)
 	buf_addc(out, '"');
 }
 
-/* [mode, permissions, seconds, nanoseconds, hash] */
+/* Writes [mode, permissions, seconds, nanoseconds, hash]. */
 static void write_file(struct buf *out, const char *key,
 		       const struct treefile *t)
 {
@@ -189,7 +189,7 @@ void plan_write(const struct apply_plan *p, struct buf *out)
 	buf_adds(out, "]}\n");
 }
 
-/* Owned, or NULL. */
+/* Returns the decoded bytes, owned, or NULL. */
 static char *read_bytes(const cJSON *object, const char *key)
 {
 	struct buf out = BUF_INIT(LONGEST_PATH);
@@ -308,7 +308,7 @@ struct plan_walk { /* all borrowed */
 	int root;
 	mode_t perm;
 	const struct plan_report *report;
-	struct plan_dirs *keep; /* directories that new files need */
+	struct plan_dirs *keep; /* parent directories of new files */
 };
 
 /* True if the plan removes the file at path. */
@@ -319,8 +319,9 @@ static bool is_removed(const struct apply_plan *p, const char *path)
 	return c && c->before.mode && !c->after.mode;
 }
 
-/* A file that replaces a file keeps its permissions, and gets or loses those
- * to execute; any other has those of a new one. */
+/* Returns the permissions of a new file: those of the file that it replaces,
+ * with executable bits added or removed; otherwise those of a newly created
+ * file. */
 static mode_t perm_of_new(const struct plan_walk *k,
 			  const struct plan_change *c)
 {
@@ -335,7 +336,7 @@ static mode_t perm_of_new(const struct plan_walk *k,
 	return perm & ~(mode_t)0111;
 }
 
-/* Calls visit with each directory above path, the topmost first. */
+/* Calls visit with each directory above path, topmost first. */
 static int each_parent(const struct plan_walk *k, const char *path,
 		       int (*visit)(const struct plan_walk *k, const char *dir,
 				    struct error *err),
@@ -354,7 +355,7 @@ static int each_parent(const struct plan_walk *k, const char *path,
 	return rc;
 }
 
-/* Reached through no link. */
+/* Stats a directory of the tree without following links. */
 static int stat_dir(const struct plan_walk *k, const char *path,
 		    struct stat *st)
 {
@@ -367,7 +368,8 @@ static int stat_dir(const struct plan_walk *k, const char *path,
 	return rc;
 }
 
-/* A directory to remove if it is empty in the end; an each_parent() visit. */
+/* An each_parent() visit: lists a directory to remove if it is empty at the
+ * end. */
 static int add_drop(const struct plan_walk *k, const char *dir,
 		    struct error *err)
 {
@@ -379,8 +381,8 @@ static int add_drop(const struct plan_walk *k, const char *dir,
 	return 0;
 }
 
-/* A parent of a new file: it is there, or will be made if nothing is in its
- * place after the removals. */
+/* An each_parent() visit: a parent of a new file exists, or will be created if
+ * nothing is in its place after the removals. */
 static int add_make(const struct plan_walk *k, const char *dir,
 		    struct error *err)
 {
@@ -399,8 +401,8 @@ static int add_make(const struct plan_walk *k, const char *dir,
 	return 0;
 }
 
-/* A directory in the place of a future file: the plan has to remove all that is
- * in it. fd is closed. */
+/* A directory is in the place of a future file: the plan must remove all its
+ * contents. Closes fd. */
 static int check_inside(const struct plan_walk *k, int fd, const char *path,
 			struct error *err)
 {
@@ -433,7 +435,7 @@ static int check_inside(const struct plan_walk *k, int fd, const char *path,
 	return rc;
 }
 
-/* path is a directory; all in it has to go. */
+/* path is a directory, whose contents must all be removed by the plan. */
 static int check_directory(const struct plan_walk *k, const char *path,
 			   struct error *err)
 {
@@ -452,11 +454,12 @@ static int check_directory(const struct plan_walk *k, const char *path,
 	return check_inside(k, fd, path, err);
 }
 
-/* A file that the plan adds: nothing may be in its place. */
+/* For a file that the plan adds: nothing may be in its place. */
 static int check_new(const struct plan_walk *k, const struct plan_change *c,
 		     const struct treefile *now, struct error *err)
 {
-	/* Directories above stay, also if the plan removes all else in them. */
+	/* Directories above it stay, even if the plan removes everything else
+	 * in them. */
 	if (now->mode == TREEFILE_DIR)
 		return each_parent(k, c->path, add_make, err) < 0
 			       ? -1
@@ -468,7 +471,7 @@ static int check_new(const struct plan_walk *k, const struct plan_change *c,
 	return 0;
 }
 
-/* *leaves: the tree has the change already. */
+/* *leaves: the tree already has the change, so it leaves the plan. */
 static int check_change(const struct plan_walk *k, struct plan_change *c,
 			bool *leaves, struct error *err)
 {

@@ -1,4 +1,4 @@
-/* plan.h - what one apply or undo changes, known before anything is written. */
+/* plan.h - the changes of an apply or undo, determined before writing. */
 /* SPDX-License-Identifier: MIT */
 #ifndef WORKTREE_PLAN_H
 #define WORKTREE_PLAN_H
@@ -8,7 +8,7 @@
 #include "worktree/treefile.h"
 
 struct plan_change {
-	unsigned id; /* its files are before/ID and after/ID */
+	unsigned id; /* its contents are in before/ID and after/ID */
 	char *path;  /* owned; relative to the root */
 	struct treefile before, after;
 };
@@ -23,53 +23,54 @@ struct plan_dirs {
 	size_t n;
 };
 
-/* Start from { 0 }. Texts are owned, or NULL. */
+/* Initialise with { 0 }. Strings are owned, or NULL. */
 struct apply_plan {
-	char *root;      /* real path of the tree */
-	char *label;     /* of the sandbox whose base changes; NULL: none */
-	char *token;     /* names of temporary files have it */
-	char *index;     /* the user's index, to be replaced; or NULL */
-	unsigned undoes; /* the record that it undoes; 0: none */
-	bool unrecorded; /* the tree has all of it: there is nothing to undo */
+	char *root;  /* real path of the tree */
+	char *label; /* of the sandbox whose base is updated; NULL: none */
+	char *token; /* part of the names of temporary files */
+	/* the user's index, if it is to be replaced; or NULL */
+	char *index;
+	unsigned undoes; /* number of the record that it undoes; 0: none */
+	bool unrecorded; /* the tree already has all changes: nothing to undo */
 	char base_before[GIT_OID], base_after[GIT_OID]; /* or "" */
 	struct plan_change *changes;
 	size_t n, cap;
-	struct plan_dirs make; /* made where missing, parents first */
-	struct plan_dirs drop; /* removed where empty, from the last on */
+	struct plan_dirs make; /* created if missing, parents first */
+	struct plan_dirs drop; /* removed if empty, in reverse order */
 };
 
-/* path is copied. Borrowed until the next addition. */
+/* Adds a change; path is copied. Borrowed until the next addition. */
 struct plan_change *plan_add(struct apply_plan *p, const char *path);
-/* The change of a path, or NULL. */
+/* Returns the change of a path, or NULL. */
 struct plan_change *plan_find(const struct apply_plan *p, const char *path);
 void plan_remove(struct apply_plan *p, size_t i);
-/* Orders both lists of directories, parents first. */
+/* Sorts both lists of directories, parents first. */
 void plan_sort(struct apply_plan *p);
-/* Makes it the plan that undoes it. */
+/* Turns the plan into the one that undoes it. */
 void plan_reverse(struct apply_plan *p);
 void plan_write(const struct apply_plan *p, struct buf *out);
 int plan_read(struct apply_plan *p, struct str text, struct error *err);
 void plan_release(struct apply_plan *p);
 
 struct plan_report {
-	/* At path, where the plan writes, is something that the merge has not
-	 * seen. */
+	/* Called if something unknown to the merge is at a path that the plan
+	 * writes. */
 	void (*blocked)(void *arg, const char *path);
-	/* path changed after the merge has seen it. */
+	/* Called if path has changed since the merge read it. */
 	void (*changed)(void *arg, const char *path);
 	void *arg;
 };
 
 /*
- * Completes the plan from the tree: permissions and times of files,
- * directories to make and to drop. A change that the tree has already leaves
- * the plan. perm: of a new program (0777 without the umask).
+ * Completes the plan from the tree: permissions and times of files, directories
+ * to create and to remove. Removes changes that the tree already has. perm:
+ * permissions of a new executable (0777 without the umask).
  */
 int plan_check(struct apply_plan *p, int root, mode_t perm,
 	       const struct plan_report *r, struct error *err);
 
-/* Reports what is in the directory at path, where a file shall be, and is not
- * removed by the plan. */
+/* Reports everything in the directory at path, where a file will be written,
+ * that the plan does not remove. */
 int plan_check_directory(struct apply_plan *p, int root, const char *path,
 			 const struct plan_report *r, struct error *err);
 
