@@ -138,6 +138,7 @@ static const char *variable(const struct aws *a, const char *name)
 	return a->env.get(a->env.arg, name);
 }
 
+/* Returns the address of the container's endpoint, owned. NULL with err. */
 static char *container_url(struct aws *a, struct error *err)
 {
 	const char *relative =
@@ -281,6 +282,7 @@ static int take_role(const struct buf *text, char **role, struct error *err)
 	return 0;
 }
 
+/* Asks the instance for its role's name, then for the role's key. */
 static int ask_role(struct aws *a, const char *base, const char *header,
 		    struct aws_credentials *c, const struct stop *stop,
 		    struct error *err)
@@ -429,6 +431,8 @@ void aws_words_free(char **words)
 	free(words);
 }
 
+/* Finds the program: an absolute path, or a name on the PATH in its
+ * environment. */
 static int find(const char *name, struct program *p, struct error *err)
 {
 	const char *path = NULL;
@@ -635,6 +639,8 @@ static int from_env(struct aws *a, const char **project, struct error *err)
 	return 1;
 }
 
+/* Reads the profile from a file, if that exists. variable: the setting that
+ * overrides the usual path. */
 static int read_file(struct aws *a, const char *variable, const char *usual,
 		     const char *name, struct aws_profile *p, struct error *err)
 {
@@ -673,6 +679,7 @@ static void take(struct aws *a, struct aws_profile *p)
 	p->id = p->secret = p->token = NULL;
 }
 
+/* Refuses a profile with a setting that dcode does not support. */
 static int cannot(const char *name, const char *what, struct error *err)
 {
 	error_set(
@@ -716,6 +723,7 @@ static int choose(struct aws *a, const char *name, struct aws_profile *first,
 	return 1;
 }
 
+/* Finds the key and the region of the profile in both of AWS's files. */
 static int from_profile(struct aws *a, struct error *err)
 {
 	const char *name = a->env.get(a->env.arg, "AWS_DEFAULT_PROFILE");

@@ -55,6 +55,7 @@ static void go_up(struct buf *out, size_t start)
 		out->len--;
 }
 
+/* Appends the path without ".", ".." and empty segments, encoded. */
 static void add_normal_path(struct buf *out, struct str path)
 {
 	size_t start = out->len;
@@ -154,6 +155,7 @@ static int by_name(const void *a, const void *b)
 	return order ? order : (x->n > y->n) - (x->n < y->n);
 }
 
+/* Appends the query's parameters, encoded and sorted by name and value. */
 static void add_query(struct buf *out, struct str query)
 {
 	struct buf text = BUF_INIT(3 * query.len + 1);
@@ -210,6 +212,7 @@ static void add_lower(struct buf *out, struct str name)
 	}
 }
 
+/* Splits the headers into lower-case names and trimmed values. */
 static size_t read_headers(const struct sigv4_request *r, struct buf *text,
 			   struct field *fields)
 {
@@ -248,6 +251,7 @@ static void add_header(const struct field *f, bool first, struct buf *out,
 	buf_addstr(out, part(f, f->value, f->end));
 }
 
+/* Appends the headers sorted by name, and their names to names. */
 static void add_headers(const struct sigv4_request *r, struct buf *out,
 			struct buf *names)
 {

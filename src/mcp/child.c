@@ -245,6 +245,7 @@ static char *find_own_dir(const struct mcp_link_setup *setup, char *const *env,
 	return dir;
 }
 
+/* Returns the directory in which the server starts. Owned; NULL with err. */
 static char *find_dir(const struct mcp_link_setup *setup, char *const *env,
 		      struct error *err)
 {

@@ -178,6 +178,7 @@ static void ignore_member(struct mcp_entry *e, const char *name)
 	free(before);
 }
 
+/* Reads the working directory. A repository's entry cannot leave its root. */
 static bool read_cwd(struct mcp_entry *e, const cJSON *item)
 {
 	const cJSON *cwd = get_given(item, "cwd");
@@ -211,6 +212,7 @@ static void find_ignored(struct mcp_entry *e, const cJSON *item)
 	}
 }
 
+/* Reads a server that is a program. */
 static bool read_stdio(struct mcp_entry *e, const cJSON *item)
 {
 	const cJSON *args = get_given(item, "args");
@@ -268,6 +270,7 @@ static const char *find_url(const cJSON *item)
 	return url;
 }
 
+/* Reads a server behind an address. */
 static bool read_http(struct mcp_entry *e, const cJSON *item,
 		      enum mcp_kind kind)
 {
@@ -366,6 +369,7 @@ static bool is_plain(struct str text)
 	return same;
 }
 
+/* True if the user sees all of the entry: no hidden or control characters. */
 static bool has_plain_words(const struct mcp_entry *e)
 {
 	bool plain = !e->command || is_plain(str_of(e->command));
@@ -435,6 +439,7 @@ static void keep_own(struct mcp_entry *old, struct mcp_entry *entry)
 	*old = (struct mcp_entry){ 0 };
 }
 
+/* Adds the entry, in place of an earlier one with its name. */
 static void put_entry(struct mcp_entries *e, struct mcp_entry *entry)
 {
 	struct mcp_entry *old = find_entry(e, entry->name);

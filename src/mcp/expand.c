@@ -30,6 +30,8 @@ static bool take_variable(struct str *text, struct str *name,
 	return true;
 }
 
+/* Returns the value of a variable, or NULL. A repository's entry gets only
+ * exported variables. */
 static const char *find_value(const struct mcp_entry *e,
 			      const struct settings *set, struct str name)
 {

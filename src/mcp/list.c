@@ -212,6 +212,7 @@ static const char *find_fault(const struct mcp_list *l, const char *name)
 	return l->n >= MCP_TOOLS_MAX ? "too many tools" : NULL;
 }
 
+/* Adds a tool from the server's list, or records why it is left out. */
 static void add_tool(struct mcp_list *l, const cJSON *item)
 {
 	const char *name = json_string(item, "name", "");

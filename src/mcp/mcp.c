@@ -88,6 +88,7 @@ static void show_progress(void *arg, const cJSON *params)
 	buf_release(&masked);
 }
 
+/* Runs a tool of a server: the function of each row. */
 static int run_tool(const struct tool_env *env, const cJSON *args,
 		    struct buf *out, struct error *err)
 {
@@ -317,6 +318,7 @@ static void add_row(void *arg, const struct mcp_tool *t)
 	m->rows[m->n_rows++] = row;
 }
 
+/* Rebuilds the rows from the tool lists of all servers. */
 static void make_rows(struct mcp *m)
 {
 	free_rows(m);

@@ -328,6 +328,7 @@ static int on_event(void *arg, struct str event, struct str data,
 	return 0;
 }
 
+/* Receives a chunk of the answer: part of an event stream, or of a body. */
 static int on_data(void *arg, struct str chunk, struct error *err)
 {
 	struct mcp_exchange *x = arg;
@@ -708,6 +709,7 @@ static void remote_stop_listening(struct mcp_remote *r)
 
 /* ---- requests of the old transport ---- */
 
+/* Waits until the eventfd is readable. -1: stopped. */
 static int wait_for(int event, const struct stop *stop, struct error *err)
 {
 	struct pollfd set[] = { { .fd = event, .events = POLLIN },
@@ -721,6 +723,7 @@ static int wait_for(int event, const struct stop *stop, struct error *err)
 	return 0;
 }
 
+/* -1 with err if the old transport's stream has ended. */
 static int check_stream(struct mcp_remote *r, struct error *err)
 {
 	int rc = 0;
@@ -746,6 +749,7 @@ static int send_message(struct mcp_exchange *x, const struct stop *stop,
 	return rc;
 }
 
+/* Removes a request that no longer waits for its answer. */
 static void drop_waiter(struct mcp_remote *r, struct mcp_waiter *w)
 {
 	struct mcp_waiter **at = &r->waiters;
@@ -886,6 +890,7 @@ static void cancel_request(struct mcp_remote *r, int64_t id)
 	buf_release(&line);
 }
 
+/* Sends a request and waits for its answer: link.h, request. */
 static int send_request(struct mcp_link *l, struct jsonrpc_ask *ask,
 			cJSON **result, const struct stop *stop,
 			struct error *err)
@@ -967,6 +972,7 @@ static void leave_server(struct mcp_link *l)
 	cancel_trigger(&remote_of(l)->cancel);
 }
 
+/* Tells the server that the session is over. Its answer does not matter. */
 static void end_session(struct mcp_remote *r)
 {
 	struct http_response res = { 0 };

@@ -95,6 +95,7 @@ static void add_link(const cJSON *item, struct buf *out)
 	buf_addc(out, ']');
 }
 
+/* Appends an embedded resource: text, an image, or a note about it. */
 static void add_resource(const cJSON *item, struct message *media,
 			 struct buf *out)
 {
@@ -111,6 +112,7 @@ static void add_resource(const cJSON *item, struct message *media,
 		note_hidden("resource", resource, blob, out);
 }
 
+/* Appends one part of the result, by its type. */
 static void add_item(const cJSON *item, struct message *media, struct buf *out)
 {
 	const char *type = json_string(item, "type", "");

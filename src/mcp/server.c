@@ -87,6 +87,7 @@ void mcp_server_recall(struct mcp_server *s)
 	free(path);
 }
 
+/* Writes the tool list to the cache. Errors are ignored. */
 static void keep_list(const struct mcp_server *s, struct str text)
 {
 	struct error ignored = { 0 };
@@ -190,6 +191,7 @@ static int list_page(struct mcp_server *s, struct mcp_link *l,
 	return rc;
 }
 
+/* Reads all pages of the tool list. */
 static int list_tools(struct mcp_server *s, struct mcp_link *l,
 		      struct mcp_list *list, const struct stop *stop,
 		      struct error *err)
@@ -206,6 +208,7 @@ static int list_tools(struct mcp_server *s, struct mcp_link *l,
 	return rc;
 }
 
+/* True if both lists have the same tools with the same contents. */
 static bool is_same(const struct mcp_list *a, const struct mcp_list *b)
 {
 	struct buf one = BUF_INIT(4 * MCP_LIST_MAX);
@@ -244,6 +247,7 @@ static void put_list(struct mcp_server *s, struct mcp_list *list)
 
 /* ---- its thread ---- */
 
+/* Opens a link to the program or the address of the entry. */
 static struct mcp_link *open_link(struct mcp_server *s, struct error *err)
 {
 	const struct mcp_link_setup setup = {

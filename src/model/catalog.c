@@ -96,6 +96,7 @@ static int read_row(struct model_facts *facts, struct model_price *price,
 	return 0;
 }
 
+/* Applies the known keys of a profile table. */
 static int read_table(struct model_facts *facts, struct model_price *price,
 		      const struct toml_value *table, struct error *err)
 {
@@ -287,6 +288,7 @@ static bool find_routed(const char *model, struct model_facts *facts)
 	return false;
 }
 
+/* Finds the model in the built-in table, also under other providers' names. */
 static bool find_built_in(const char *provider, const char *model,
 			  struct model_facts *facts)
 {
@@ -504,6 +506,7 @@ static void add_level(const struct model_choice *c,
 		add_chat(c, i, params);
 }
 
+/* Refuses a level that the model does not support and lists those it does. */
 static int refuse_effort(const struct model_choice *c,
 			 const struct model_facts *facts, const char *name,
 			 struct error *err)

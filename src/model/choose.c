@@ -56,6 +56,7 @@ static int endpoint_text(const struct provider *p, const char *key,
 	return 0;
 }
 
+/* Explains that a class_path of the Python program is not supported. */
 static void refuse_class(const struct provider *p, const char *class_path,
 			 struct error *err)
 {
@@ -678,6 +679,8 @@ static const char *infer_vendor(const struct settings *set, const char *model)
 	return name;
 }
 
+/* Finds the provider of a bare model name: config.toml first, then the
+ * presets. */
 static int infer_provider(const struct settings *set, const char *model,
 			  const char **provider, struct error *err)
 {
@@ -694,6 +697,7 @@ static int infer_provider(const struct settings *set, const char *model,
 			       "anthropic:claude-opus-5.");
 }
 
+/* Fills the choice for a provider and a model. */
 static int fill_choice(struct model_choice *c, const struct settings *set,
 		       const char *provider, const char *model,
 		       struct error *err)
@@ -841,6 +845,8 @@ static int choose_by_key(struct model_choice *c, const struct settings *set,
 			  "other vendors: dcode help models.");
 }
 
+/* Chooses by spec, else models.default, else the model used last, else by
+ * key. */
 static int choose_spec(struct model_choice *c, const struct settings *set,
 		       const char *spec, struct error *err)
 {
@@ -972,6 +978,8 @@ static int add_effort(struct model_choice *c, const struct settings *set,
 	return effort_apply(c, &facts, effort_level(level), params, err);
 }
 
+/* Merges the parameters and derives retries, wire, limit and effort from
+ * them. */
 static int find_params(struct model_choice *c, const struct settings *set,
 		       const char *json, struct error *err)
 {

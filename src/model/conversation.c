@@ -176,6 +176,7 @@ static int param_headers(struct model *m, const cJSON *params,
 	return 0;
 }
 
+/* Builds the headers that all requests share. */
 static int make_headers(struct model *m, const cJSON *params, struct error *err)
 {
 	const struct model_choice *c = &m->choice;
@@ -328,6 +329,7 @@ void model_close(struct model *m)
 
 enum { BYTES_FOR_TOKEN = 4 };
 
+/* Empties the history and what was counted of it. */
 static void forget_history(struct model *m)
 {
 	struct history *h = &m->history;
@@ -792,6 +794,7 @@ static bool is_busy(const struct exchange *x)
 	return status == 429 || status == 529;
 }
 
+/* Tells the user that a retry follows, why and when. */
 static void announce_retry(const struct model *m, const struct tries *t,
 			   const struct model_sink *sink, struct retry *r,
 			   const struct http_response *res,

@@ -149,6 +149,7 @@ static bool scan_items(struct args_scan *s, char close, int depth)
 	return accept_char(s, close);
 }
 
+/* Checks one JSON value as RFC 8259 defines it. */
 static bool scan_value(struct args_scan *s, int depth)
 {
 	bool ok;
@@ -352,6 +353,7 @@ static void feed_outside(struct draft *d, struct draft_part *p,
 	add_tagged(d, p, false, text);
 }
 
+/* Handles text inside a thinking tag, up to its closing tag. */
 static void feed_inside(struct draft *d, struct draft_part *p, struct str *rest)
 {
 	struct think_tags *t = &d->tags;

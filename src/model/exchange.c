@@ -96,6 +96,7 @@ static bool within_event(const struct exchange *x)
 	return x->frames.frame.len || (s->line.len && s->line.ptr[0] != ':');
 }
 
+/* -1 with err if only heartbeats have arrived for quiet_ms. */
 static int check_quiet(struct exchange *x, struct error *err)
 {
 	int64_t now = clock_ms();
@@ -270,6 +271,8 @@ static int refuse_no_stream(struct exchange *x, struct error *err)
 			  x->choice->base_url);
 }
 
+/* Makes the error for a stream that ended early. A retry may help if it was a
+ * stream at all. */
 static int refuse_cut(struct exchange *x, struct error *err)
 {
 	int status = x->response.status;

@@ -193,6 +193,7 @@ static void blame_key(const struct model_choice *c, const char *what,
 	err->http_status = status;
 }
 
+/* Explains a refused key: names its variable or its source. */
 static int hint_refused_key(const struct model_choice *c, struct error *err)
 {
 	err->code = ERR_AUTH;
@@ -250,6 +251,7 @@ static const char *nearest_model(const struct model_choice *c)
 	return n.distance ? n.found : NULL;
 }
 
+/* Explains an unknown model and suggests the nearest name. */
 static int hint_unknown_model(const struct model_choice *c, struct error *err)
 {
 	const char *meant = nearest_model(c);

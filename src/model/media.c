@@ -76,6 +76,7 @@ static bool is_frame(uint32_t marker)
 	       marker != 0xC8 && marker != 0xCC;
 }
 
+/* Finds the size in the frame header of a JPEG file. */
 static bool jpeg_dimensions(struct str b, uint32_t *width, uint32_t *height)
 {
 	size_t at = 2;

@@ -198,6 +198,7 @@ static bool is_group(const cJSON *item)
 	return false;
 }
 
+/* Finds the first costly parameter in an object and its groups. */
 static bool find_costly(const cJSON *object, int depth,
 			struct costly_param *found)
 {
@@ -564,6 +565,7 @@ static int64_t sandbox_rate(const struct meter *m)
 	return rate;
 }
 
+/* Sums all lines. Call with the lock held. */
 static void sum_locked(struct meter *m, struct meter_total *t)
 {
 	bool answered;
@@ -602,6 +604,7 @@ static int64_t committed_amount(struct meter *m)
 		    times(METER_END_S, sandbox_rate(m)));
 }
 
+/* Explains why the cap does not allow the request. Call with the lock held. */
 static int refuse_request(struct meter *m, int64_t need, struct error *err)
 {
 	struct meter_total t;
@@ -659,6 +662,8 @@ static int refuse_part(const struct meter_model *mm, int64_t need,
 			 money_exact(mm->cap, cap), money_exact(need, most));
 }
 
+/* Reserves the worst case of a request, or refuses it. Call with the lock
+ * held. */
 static int reserve_locked(struct meter_model *mm, struct meter_call *call,
 			  struct error *err)
 {

@@ -81,6 +81,7 @@ static char *cut_path(const char *url, const char *path)
 	return xstrndup(base.ptr, base.len);
 }
 
+/* Copies what queries to the model's server need. */
 static struct server_query *server_query_new(const struct model *m)
 {
 	const struct model_choice *c = &m->choice;
@@ -319,6 +320,7 @@ static int64_t ollama_context(const cJSON *shown)
 	return 0;
 }
 
+/* Asks Ollama for the model's window. */
 static void ask_ollama(const struct server_query *q, const char *root,
 		       struct server_limits *out, const struct stop *stop,
 		       struct error *err)
@@ -408,6 +410,7 @@ static char *list_url(const struct server_query *q, const char *query)
 			 query);
 }
 
+/* Finds the model's limits in the server's list of models. */
 static int limits_in_list(const struct server_query *q,
 			  struct server_limits *out, const struct stop *stop,
 			  struct error *err)
@@ -514,6 +517,7 @@ static size_t distance_to(struct str wanted, const char *name)
 	return part < whole ? part : whole;
 }
 
+/* Compares a listed name to the wanted one and keeps the nearest. */
 static void compare_name(void *arg, const char *name)
 {
 	struct candidates *c = arg;
@@ -533,6 +537,7 @@ static void compare_name(void *arg, const char *name)
 	buf_release(&clean);
 }
 
+/* Writes the hint from what the list contained. */
 static void write_hint(const struct model_choice *m, const struct candidates *c,
 		       struct error *err)
 {
@@ -699,6 +704,7 @@ bool window_probe_known(const struct window_probe *p,
 	return p->known && limits->context > 0;
 }
 
+/* Thread: asks for the window and stores the answer. */
 static void *ask_window(void *arg)
 {
 	struct window_probe *p = arg;

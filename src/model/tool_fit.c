@@ -194,6 +194,8 @@ static bool is_plain(const char *name)
 				       "0123456789_.-") == strlen(name);
 }
 
+/* True if the vendor accepts this reference, so that it need not be
+ * resolved. */
 static bool stays(const struct fit *f, const char *ref)
 {
 	static const char *const places[] = { "#/$defs/", "#/definitions/" };
@@ -327,6 +329,7 @@ static void note_branch(struct fit *f, const cJSON *branch)
 	}
 }
 
+/* Describes the branches of a union: which arguments belong together. */
 static void note_branches(struct fit *f, const cJSON *list, const char *how)
 {
 	const cJSON *branch;
@@ -342,6 +345,7 @@ static void note_branches(struct fit *f, const cJSON *list, const char *how)
 	buf_addc(&f->notes, '.');
 }
 
+/* Describes a keyword about the whole object as JSON Schema. */
 static void note_rule(struct fit *f, const cJSON *item)
 {
 	struct buf json = BUF_INIT(MOST_RULE);
@@ -411,6 +415,7 @@ static void merge_branch(struct fit *f, cJSON *schema, cJSON *branch, bool all,
 	merge_rest(schema, branch);
 }
 
+/* Merges the branches of one kind of union into the schema. */
 static void merge_union(struct fit *f, cJSON *schema,
 			const struct tool_union *u, int level)
 {
@@ -894,6 +899,7 @@ static void drop_definitions(const struct fit *f, cJSON *top, const char *key)
 	}
 }
 
+/* Keeps only the keywords that a strict vendor accepts at the top level. */
 static void keep_plain(cJSON *schema)
 {
 	static const char *const plain[] = { "type", "properties", "required",

@@ -564,6 +564,8 @@ static bool rename_members(struct renaming *r, const cJSON *schema,
 	return changed;
 }
 
+/* Renames the members of a value and of the values in it. True if any
+ * changed. */
 static bool rename_value(struct renaming *r, const cJSON *schema, cJSON *value)
 {
 	bool changed = false;

@@ -234,6 +234,7 @@ static void fit_name(struct tool_set *s, struct offered_tool *r)
 	r->sent = buf_detach(&name);
 }
 
+/* Records a note about tools of one server that exceed the vendor's limit. */
 static void note_surplus(const struct tool_set *s, struct surplus *x)
 {
 	struct buf line = BUF_INIT(MOST_LINE);
@@ -302,6 +303,7 @@ static void make_list(struct tool_set *s)
 		note_surplus(s, &surplus);
 }
 
+/* Adapts one MCP tool to the vendor, or leaves it out. */
 static void fit_row(struct tool_set *s, struct offered_tool *r)
 {
 	char *key;
@@ -400,6 +402,7 @@ static int64_t read_number(struct str *s)
 	return number;
 }
 
+/* Parses a tool's position (".14", "[14]") in a refusal; -1: none. */
 static int64_t index_after(struct str rest)
 {
 	int64_t index;
@@ -443,6 +446,7 @@ static bool refuse_places(struct tool_set *s, struct str body, const char *why)
 	return any;
 }
 
+/* True if the body contains the name as a whole word. */
 static bool names_tool(struct str body, const char *name)
 {
 	struct str word = str_of(name);
@@ -464,6 +468,7 @@ static bool names_tool(struct str body, const char *name)
 	return false;
 }
 
+/* Leaves out the tools that the body names. */
 static bool refuse_names(struct tool_set *s, struct str body, const char *why)
 {
 	static const char *const about[] = { "tool", "function", "schema" };
@@ -554,6 +559,7 @@ const char *tool_set_sent_name(const struct tool_set *s, const char *name)
 	return r && r->sent ? r->sent : name;
 }
 
+/* Translates the name and arguments of a call, or the name of a result. */
 static void rename_part(const struct tool_set *s, struct part *p, bool restore)
 {
 	const struct offered_tool *r = find_row(s, p->name, restore);

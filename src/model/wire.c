@@ -64,6 +64,7 @@ static void add_note(struct message *to, enum role role,
 	last->text = buf_detach(&text);
 }
 
+/* Copies a part; own false: without the vendor's replay data. */
 static void copy_part(struct message *to, const struct part *from, bool own)
 {
 	struct part *p = message_add(to, from->kind);

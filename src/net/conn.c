@@ -67,6 +67,7 @@ static int drive(struct conn *c, const struct stop *stop, struct error *err)
 	}
 }
 
+/* Sets the address, the proxy and the mode of the connection. */
 static void set_target(struct conn *c, const struct conn_target *to)
 {
 	const struct curl_api *api = c->api;

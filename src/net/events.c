@@ -78,6 +78,7 @@ static int value_size(unsigned char type)
 	return type < sizeof(widths) ? widths[type] : -1;
 }
 
+/* Stores the headers that struct event_message has. */
 static void store_header(struct event_message *m, struct str name,
 			 struct str value)
 {

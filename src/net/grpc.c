@@ -279,6 +279,7 @@ static enum grpc_code code_of_http(int status)
 	}
 }
 
+/* Maps a gRPC status to dcode's error codes. */
 static enum err err_of(enum grpc_code code)
 {
 	switch (code) {

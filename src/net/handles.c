@@ -803,6 +803,7 @@ static bool is_plain(const struct resolved *found)
 	       found->list[0].ss_family == AF_INET6;
 }
 
+/* Creates the socket and starts to connect, without waiting. */
 static void begin_connect(struct dial *d, uint16_t port)
 {
 	if (d->to.ss_family == AF_INET6) {
@@ -875,6 +876,7 @@ void dial_begin(struct dial *d, struct http *h, const struct http_request *req,
 		begin_connect(d, port);
 }
 
+/* True if libcurl wants the address to which dcode has connected. */
 static bool is_same(const struct dial *d, const struct curl_sockaddr *a)
 {
 	const struct sockaddr_in *ours = (const void *)&d->to;
@@ -888,6 +890,7 @@ static bool is_same(const struct dial *d, const struct curl_sockaddr *a)
 	return memcmp(&d->to, &a->addr, d->to_len) == 0;
 }
 
+/* libcurl callback: returns the connected socket, or a new one. */
 static curl_socket_t on_socket(void *arg, curlsocktype purpose,
 			       struct curl_sockaddr *a)
 {

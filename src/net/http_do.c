@@ -52,6 +52,7 @@ enum {
 	LOCATION_MAX = 200, /* bytes quoted of a redirect's address */
 };
 
+/* Maps an HTTP status to dcode's error codes. */
 static enum err code_of(int status)
 {
 	switch (status) {
@@ -152,6 +153,7 @@ static void name_redirect(const struct http_response *res, struct error *err)
 	buf_release(&address);
 }
 
+/* Sets the error to the status and the body's message. */
 static void quote_body(const struct http_response *res, const cJSON *tree,
 		       struct error *err)
 {
@@ -437,6 +439,7 @@ static int on_seek(void *arg, curl_off_t offset, int origin)
 	return offset ? CURL_SEEKFUNC_FAIL : CURL_SEEKFUNC_OK;
 }
 
+/* libcurl callback: the connection is made. */
 static int on_connected(void *arg, char *ip, char *local_ip, int port,
 			int local_port)
 {

@@ -76,6 +76,7 @@ static int start_lookup(struct lookup *l, struct error *err)
 		  : 0;
 }
 
+/* Waits for the thread's result. -1: stopped. */
 static int await_lookup(struct lookup *l, const struct stop *stop,
 			struct error *err)
 {

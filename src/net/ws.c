@@ -167,6 +167,7 @@ static bool is_token(char c)
 	       (c >= 'A' && c <= 'Z') || (c && strchr("!#$%&'*+-.^_`|~", c));
 }
 
+/* True for headers that the handshake sets itself. */
 static bool is_ours(struct str name)
 {
 	static const char *const ours[] = { "Host",       "Upgrade",
@@ -194,6 +195,7 @@ static bool is_value(struct str value)
 	return true;
 }
 
+/* Appends a header of the caller after checking it. */
 static int add_header(struct buf *out, const char *header, struct error *err)
 {
 	struct str line = str_of(header);
@@ -502,6 +504,7 @@ static int read_head(struct opening *o, size_t *size, const struct stop *stop,
 	}
 }
 
+/* Passes the answer's headers to the caller. */
 static void note_head(struct opening *o, struct str head,
 		      const struct curl_api *api)
 {
@@ -542,6 +545,7 @@ static int refused(struct opening *o, size_t head, const struct stop *stop,
 	return -1;
 }
 
+/* Does the handshake: sends the request and checks the answer. */
 static int shake_hands(struct opening *o, const struct stop *stop,
 		       struct error *err)
 {
@@ -691,6 +695,7 @@ static void put_frame(struct ws *ws, unsigned first, struct str payload)
 		ws_frame_write(ws->out + ws->out_len, first, payload, key);
 }
 
+/* Queues a close frame, at most once. */
 static void put_close(struct ws *ws, int code, struct str reason)
 {
 	char text[WS_CONTROL_MAX] = { (char)(code >> 8), (char)code };
@@ -753,6 +758,7 @@ static void enqueue(struct ws *ws)
 	ws->last = &m->next;
 }
 
+/* Takes the oldest received message; false if there is none. */
 static bool dequeue(struct ws *ws, struct buf *to, enum ws_kind *kind)
 {
 	struct ws_message *m = ws->first;
@@ -931,6 +937,7 @@ static int step(struct ws *ws, const struct stop *stop, struct error *err)
 	return rc;
 }
 
+/* -1 with err if no message can be sent any more. */
 static int sendable(struct ws *ws, struct error *err)
 {
 	if (ws->failed.code) {

@@ -199,6 +199,7 @@ static struct str cut(struct ws_parser *p, struct str *data)
 	return piece;
 }
 
+/* Reads the payload of a control frame and returns its event. */
 static int read_control(struct ws_parser *p, struct str *data,
 			struct error *err)
 {
@@ -215,6 +216,7 @@ static int read_control(struct ws_parser *p, struct str *data,
 	return opcode(p) == WS_PING ? WS_PINGED : WS_PONGED;
 }
 
+/* Reads payload of a message; text is checked as UTF-8. */
 static int read_payload(struct ws_parser *p, struct str *data,
 			struct error *err)
 {

@@ -95,6 +95,7 @@ static bool same_secret(struct str a, const char *b)
 	return a.len == strlen(b) && sodium_memcmp(a.ptr, b, a.len) == 0;
 }
 
+/* Makes an error of a refusal that the answer reports. */
 static int refused(struct reception *r, struct str query)
 {
 	struct buf text = BUF_INIT(CODE_MAX);
@@ -114,6 +115,7 @@ static int refused(struct reception *r, struct str query)
 	return ANSWER_REFUSED;
 }
 
+/* Checks the answer's issuer (RFC 9207): it must be the one that was asked. */
 static enum answer check_issuer(struct reception *r, struct str query)
 {
 	const struct oauth_expected *e = r->expected;
@@ -132,6 +134,7 @@ static enum answer check_issuer(struct reception *r, struct str query)
 	return ANSWER_REFUSED;
 }
 
+/* Checks an answer's query. One without the right state is ignored. */
 static enum answer read_query(struct reception *r, struct str query)
 {
 	struct buf state = BUF_INIT(HEAD_MAX);
@@ -222,6 +225,7 @@ static enum answer read_request(struct reception *r, struct visitor *v)
 	return answer;
 }
 
+/* Reads from a browser's connection and answers a complete request. */
 static enum answer hear(struct reception *r, struct visitor *v)
 {
 	char *room = buf_room(&v->head, 4096);
@@ -285,6 +289,7 @@ static enum answer read_pasted(struct reception *r, struct str line)
 	return ANSWER_CODE;
 }
 
+/* Reads pasted lines from the input. At its end, stops reading it. */
 static enum answer read_input(struct reception *r)
 {
 	char room[4096];

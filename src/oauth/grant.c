@@ -547,6 +547,8 @@ static void replace(char **old, char *fresh)
 	*old = fresh;
 }
 
+/* Stores the tokens of an answer in g. A missing refresh token keeps the old
+ * one. */
 static int read_tokens(const cJSON *tree, struct oauth_grant *g,
 		       struct error *err)
 {
@@ -617,6 +619,7 @@ static int send_form(const struct oauth_net *n, struct oauth_request *q,
 	return rc;
 }
 
+/* Requests tokens with the form and stores them in g. */
 static int ask_tokens(const struct oauth_net *n, struct buf *form,
 		      struct oauth_grant *g, const struct stop *stop,
 		      struct error *err)
@@ -687,6 +690,7 @@ int oauth_revoke(const struct oauth_net *n, const struct oauth_grant *g,
 
 /* ---- the client ---- */
 
+/* Stores the client id and secret that a registration returned. */
 static int read_client(const cJSON *tree, struct oauth_grant *g,
 		       struct error *err)
 {

@@ -265,6 +265,7 @@ static void on_batch(struct jsonrpc *w, cJSON *batch, struct str line)
 	cJSON_Delete(batch);
 }
 
+/* Handles one line of the child: a message, or a batch if lenient. */
 static void on_line(struct jsonrpc *w, struct str line)
 {
 	cJSON *tree = NULL;
@@ -445,6 +446,7 @@ static bool step(struct jsonrpc *w)
 	return !set[AT_END].revents;
 }
 
+/* Thread: moves data until the child has ended. */
 static void *run_wire(void *arg)
 {
 	struct jsonrpc *w = arg;

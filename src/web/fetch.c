@@ -42,6 +42,7 @@ bool fetch_is_allowed(const struct web *w, const char *url)
 	       w->allows_host(w->arg, u.host);
 }
 
+/* Collects the body, up to FETCH_BYTES. Refuses a type that is not text. */
 static int on_data(void *arg, struct str chunk, struct error *err)
 {
 	struct page_visit *f = arg;
@@ -124,6 +125,7 @@ bool fetch_is_refused(const struct web *w, const char *url)
 	       check_url(w, &u, &ignored) < 0;
 }
 
+/* Resolves the current host and checks every address. */
 static int find_addresses(const struct page_visit *f, struct resolved *found,
 			  struct error *err)
 {
@@ -146,6 +148,7 @@ static int find_addresses(const struct page_visit *f, struct resolved *found,
 	return 0;
 }
 
+/* Sends the request to one checked address of the host. */
 static int request(struct page_visit *f, const struct sockaddr *a,
 		   struct error *err)
 {
@@ -240,6 +243,7 @@ static int check_status(const struct page_visit *f, struct error *err)
 			 f->url.text, f->res.status);
 }
 
+/* Fetches the page and follows redirects. */
 static int go(struct page_visit *f, struct error *err)
 {
 	for (int n = 0;; n++) {
@@ -257,6 +261,7 @@ static int go(struct page_visit *f, struct error *err)
 	}
 }
 
+/* Appends the page as text, with a warning that it is untrusted. */
 static int write_page(struct page_visit *f, struct buf *out, struct error *err)
 {
 	struct buf text = BUF_INIT(8 * FETCH_BYTES);

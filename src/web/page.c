@@ -154,6 +154,8 @@ static const char *find_named(struct str text)
 	return found;
 }
 
+/* Returns iconv's name of the charset, as charset_decode() says. Skips a byte
+ * order mark. */
 static const char *find_charset(struct str *text, const char *type)
 {
 	struct str head = { text->ptr,
@@ -181,6 +183,7 @@ static const char *find_charset(struct str *text, const char *type)
 	return name;
 }
 
+/* Converts text with iconv; an invalid byte becomes U+FFFD. */
 static void convert(iconv_t cd, struct str text, struct buf *out)
 {
 	char *from = (char *)text.ptr;
@@ -313,6 +316,7 @@ static struct str attribute(const xmlNode *node, const char *name)
 	return (struct str){ NULL, 0 };
 }
 
+/* True for elements that a reader does not see: hidden, or display:none. */
 static bool is_hidden(const xmlNode *node)
 {
 	struct str style = attribute(node, "style");
@@ -383,6 +387,7 @@ static void put(struct writer *w, const char *text)
 	buf_adds(w->out, text);
 }
 
+/* Writes text of a <pre> element, line by line. */
 static void put_verbatim(struct writer *w, struct str text)
 {
 	struct str line;
@@ -404,6 +409,7 @@ static bool is_space(char c)
 	return c == ' ' || c == '\t' || c == '\n' || c == '\r' || c == '\f';
 }
 
+/* Writes text and collapses white space, except in a <pre> element. */
 static void put_text(struct writer *w, struct str text)
 {
 	if (w->pre) {
@@ -482,6 +488,7 @@ static void put_address(struct writer *w, const xmlNode *node)
 	buf_release(&address);
 }
 
+/* Starts a block element: line breaks, prefix, heading mark. */
 static void enter_block(struct writer *w, const xmlNode *node, enum kind kind)
 {
 	if (kind == KIND_LIST) {
@@ -504,6 +511,7 @@ static void enter_block(struct writer *w, const xmlNode *node, enum kind kind)
 	}
 }
 
+/* Starts an element: writes what precedes its content. */
 static void enter(struct writer *w, const xmlNode *node, enum kind kind)
 {
 	switch (kind) {
@@ -611,6 +619,7 @@ static const xmlNode *next_node(struct writer *w, const xmlNode *node,
 	return node == root ? NULL : node->next;
 }
 
+/* Converts the tree below root, without recursion: pages may nest deeply. */
 static void walk(struct writer *w, const xmlNode *root)
 {
 	const xmlNode *node = root;

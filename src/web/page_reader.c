@@ -116,6 +116,7 @@ static int read_input(struct buf *in, struct error *err)
 	return buf_check(in, "the page", err);
 }
 
+/* Splits the input into URL, type and body, and converts the body. */
 static int read_page(struct str input, struct buf *out, struct error *err)
 {
 	struct web_url url;

@@ -41,6 +41,7 @@ static void add_line(struct buf *out, const cJSON *item, const char *member)
 		buf_addf(out, "%s\n", text);
 }
 
+/* Writes Tavily's results as a numbered list. */
 static int write_results(const cJSON *tree, struct buf *out, struct error *err)
 {
 	const cJSON *results = json_get(tree, "results");
@@ -62,6 +63,7 @@ static int write_results(const cJSON *tree, struct buf *out, struct error *err)
 	return 0;
 }
 
+/* Sends the query with the key; an error status becomes an error. */
 static int post(const struct tavily *t, const char *url, struct str body,
 		struct http_response *res, const struct stop *stop,
 		struct error *err)
@@ -175,6 +177,7 @@ static void write_query(const struct web_query *q, struct buf *input)
 		 q->raw ? "true" : "false");
 }
 
+/* Makes an error of a command that failed. */
 static int check_end(const struct search_command *c, const struct proc_run *run,
 		     struct error *err)
 {

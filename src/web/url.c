@@ -15,6 +15,7 @@
 
 #include "base/str.h"
 
+/* Classifies an IPv4 address by IANA's registry. */
 static enum address_reach reach4(uint32_t a)
 {
 	static const struct {
@@ -155,6 +156,7 @@ void address_print(const struct sockaddr *a, char room[64])
 	snprintf(room, 64, "[%s]", text);
 }
 
+/* Reads ":port" or nothing; the default depends on the scheme. */
 static int parse_port(struct web_url *url, struct str port, struct error *err)
 {
 	int64_t number;
@@ -174,6 +176,7 @@ static int parse_port(struct web_url *url, struct str port, struct error *err)
 	return 0;
 }
 
+/* Refuses a host that programs could parse in different ways. */
 static int check_host(struct web_url *url, bool brackets, struct error *err)
 {
 	struct sockaddr_storage a;
@@ -195,6 +198,7 @@ static char lower(unsigned char c)
 	return (char)(c >= 'A' && c <= 'Z' ? c - 'A' + 'a' : c);
 }
 
+/* Stores the host in lower case and checks its characters. */
 static int parse_host(struct web_url *url, struct str host, struct error *err)
 {
 	bool brackets = str_starts(host, "[") && str_ends(host, "]");
@@ -250,6 +254,7 @@ static int add_path(struct buf *out, struct str path, struct error *err)
 	return 0;
 }
 
+/* Writes the normalized address to url->text. */
 static int build(struct web_url *url, struct str path, struct error *err)
 {
 	struct buf out = BUF_INIT(URL_BYTES - 1);

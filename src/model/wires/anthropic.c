@@ -77,6 +77,7 @@ static void put_tools(const struct wire_head *in, struct buf *out)
 	}
 }
 
+/* Writes the start of a request, up to the first message. */
 static void write_head(const struct wire_head *in, struct buf *out)
 {
 	buf_addc(out, '{');
@@ -122,6 +123,7 @@ static void put_media(struct buf *out, const struct part *p)
 	buf_adds(out, "}}");
 }
 
+/* Writes a result and the n files that follow it. */
 static void put_result(struct buf *out, const struct part *p, size_t n)
 {
 	bool text = p->text && !wire_is_blank(p->text);
@@ -205,6 +207,7 @@ static int add_text(struct draft *d, struct draft_part *p, const char *text,
 	return draft_add(d, p, str_of(text), err);
 }
 
+/* Adds a delta to the part that it belongs to. */
 static int parse_delta(struct draft *d, const cJSON *tree, struct error *err)
 {
 	const cJSON *delta = json_get(tree, "delta");
@@ -253,6 +256,7 @@ static int start_call(struct draft *d, const cJSON *block, int64_t key,
 	return 0;
 }
 
+/* Starts a part of the answer. */
 static int parse_block(struct draft *d, const cJSON *block, int64_t key,
 		       struct error *err)
 {
@@ -339,6 +343,7 @@ static int parse_message(struct draft *d, const cJSON *tree, struct error *err)
 	return parse_details(d, json_get(tree, "stop_details"), err);
 }
 
+/* Handles an event by its type; unknown types are skipped. */
 static int parse_typed(struct draft *d, const char *type, const cJSON *tree,
 		       struct error *err)
 {

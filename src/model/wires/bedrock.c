@@ -108,6 +108,7 @@ static void put_tools(const struct wire_head *in, struct buf *out)
 		buf_adds(out, CACHE_POINT);
 }
 
+/* Writes the start of a request, up to the first message. */
 static void write_head(const struct wire_head *in, struct buf *out)
 {
 	buf_addc(out, '{');
@@ -233,6 +234,7 @@ static int add_reasoning(struct draft *d, const cJSON *delta, int64_t key,
 	return draft_add(d, p, str_of(json_string(delta, "text", "")), err);
 }
 
+/* Adds a delta to the part that it belongs to. */
 static int on_delta(struct draft *d, const cJSON *tree, struct error *err)
 {
 	const cJSON *delta = json_get(tree, "delta");
@@ -276,6 +278,7 @@ static int on_stop(struct draft *d, const cJSON *tree, struct error *err)
 	return 0;
 }
 
+/* Reads the token counts. This event ends the answer. */
 static int on_metadata(struct draft *d, const cJSON *tree, struct error *err)
 {
 	const cJSON *usage = json_get(tree, "usage");

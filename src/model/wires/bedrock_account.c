@@ -138,6 +138,7 @@ static bool region_ok(const char *region)
 	       strspn(region, "abcdefghijklmnopqrstuvwxyz-0123456789") == len;
 }
 
+/* Finds the region: config.toml, the environment, then the profile. */
 static int find_region(struct bedrock_account *a, const struct settings *set,
 		       const char *region, struct error *err)
 {
@@ -234,6 +235,7 @@ static struct str split_url(const char *url, char **host)
 	return str_skip(rest, name.len);
 }
 
+/* Signs the request and fills r->lines. */
 static void sign_lines(const struct bedrock_account *a,
 		       const struct aws_credentials *c,
 		       struct signed_request *r)

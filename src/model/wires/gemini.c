@@ -155,6 +155,7 @@ static void put_tools(const struct wire_head *in, struct buf *out)
 	}
 }
 
+/* Writes the start of a request, up to the first message. */
 static void write_head(const struct wire_head *in, struct buf *out)
 {
 	buf_addc(out, '{');
@@ -290,6 +291,7 @@ static void follow_results(struct history *h, const struct message *m)
 		}
 }
 
+/* Adds a message. Calls of other models get a marker instead of a signature. */
 static void push_message(struct history *h, const struct message *m)
 {
 	bool sign = h->sign_calls && !has_signed_call(m);
@@ -354,6 +356,7 @@ static int keep_signature(struct draft_part *p, const cJSON *part,
 	return buf_check(&p->extra, "a thought signature", err);
 }
 
+/* Adds text or thinking, with its signature. */
 static int parse_text(struct draft *d, const cJSON *part, struct error *err)
 {
 	bool thought = json_bool(part, "thought", false);
@@ -371,6 +374,7 @@ static int parse_text(struct draft *d, const cJSON *part, struct error *err)
 	return keep_signature(p, part, err);
 }
 
+/* Adds a call; Gemini sends each in one piece. */
 static int parse_call(struct draft *d, const cJSON *part, struct error *err)
 {
 	const cJSON *call = json_get(part, "functionCall");
@@ -422,6 +426,7 @@ static const char *const blunders[] = { "MALFORMED_FUNCTION_CALL",
 					"UNEXPECTED_TOOL_CALL",
 					"TOO_MANY_TOOL_CALLS" };
 
+/* Reads why the answer ended. */
 static int parse_reason(struct draft *d, const cJSON *candidate,
 			struct error *err)
 {
@@ -473,6 +478,7 @@ static void parse_usage(struct draft *d, const cJSON *usage)
 		wire_tokens(usage, "candidatesTokenCount", 0) + u->reasoning;
 }
 
+/* Handles one chunk of the answer. */
 static int parse_chunk(struct draft *d, const cJSON *tree, struct error *err)
 {
 	const cJSON *error = json_get(tree, "error");

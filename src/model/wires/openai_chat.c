@@ -49,6 +49,7 @@ static void put_params(const struct wire_head *in, struct buf *out)
 	wire_put_cache_key(in, out);
 }
 
+/* Writes the start of a request, up to the first message. */
 static void write_head(const struct wire_head *in, struct buf *out)
 {
 	buf_addc(out, '{');
@@ -210,6 +211,7 @@ static void put_parts(struct history *h, const struct message *m)
 	buf_adds(out, "]}");
 }
 
+/* Adds a user message, or extends the last one. */
 static void put_user(struct history *h, const struct message *m)
 {
 	struct buf *out = &h->bytes;
@@ -233,6 +235,7 @@ static void put_user(struct history *h, const struct message *m)
 	free(text);
 }
 
+/* Adds an answer with its calls and thoughts. */
 static void put_assistant(struct history *h, const struct message *m)
 {
 	struct buf *out = &h->bytes;
@@ -535,6 +538,7 @@ static const char *filled_string(const cJSON *object, const char *key)
 	return text && text[0] ? text : NULL;
 }
 
+/* Appends arguments to a call: text, or a whole object. */
 static int add_call_args(struct draft *d, struct draft_part *p,
 			 const cJSON *args, struct error *err)
 {
@@ -552,6 +556,7 @@ static int add_call_args(struct draft *d, struct draft_part *p,
 	return rc;
 }
 
+/* Handles a delta of a call. */
 static int parse_call(struct draft *d, const cJSON *call, struct error *err)
 {
 	const cJSON *function = json_get(call, "function");
@@ -598,6 +603,7 @@ static int add_refusal(struct draft *d, const char *words, struct error *err)
 	return add_text(d, PART_TEXT, words, err);
 }
 
+/* Handles the members of a delta. */
 static int parse_delta(struct draft *d, const cJSON *delta, struct error *err)
 {
 	const cJSON *item;
@@ -715,6 +721,7 @@ static bool is_complete(const struct draft *d)
 	return d->finish != 0;
 }
 
+/* Writes what is sent back with a part, see put_replay(). */
 static void write_replay(const struct draft_part *p, struct buf *out)
 {
 	if (!p->extra.len)

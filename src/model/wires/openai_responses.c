@@ -44,6 +44,7 @@ static bool never_reasons(const char *model)
 	return *n != NULL;
 }
 
+/* Renames the user's parameters, and omits reasoning where it is refused. */
 static void fit_params(const struct model_choice *c, cJSON *params)
 {
 	static const char *const reasoning[] = { "include", "reasoning" };
@@ -66,6 +67,7 @@ static void put_own_params(const struct wire_head *in, struct buf *out)
 	wire_put_cache_key(in, out);
 }
 
+/* Writes the start of a request, up to the first message. */
 static void write_head(const struct wire_head *in, struct buf *out)
 {
 	buf_addc(out, '{');
@@ -162,6 +164,7 @@ static bool is_sendable(const struct part *p, enum role role)
 	       (p->text && p->text[0]);
 }
 
+/* Writes a part of a message as an item. */
 static void put_item(struct buf *out, const struct message *m, size_t i)
 {
 	const struct part *p = &m->parts[i];
@@ -374,6 +377,7 @@ static int parse_reasoning(struct draft *d, const cJSON *item, int64_t key,
 	return parse_texts(d, p, json_get(item, "content"), err);
 }
 
+/* Handles a complete item of the answer. */
 static int parse_item(struct draft *d, const cJSON *item, int64_t key,
 		      struct error *err)
 {

@@ -66,6 +66,7 @@ static const char *first_env(const struct settings *set,
 	return found;
 }
 
+/* Finds project and location and checks both. */
 static int find_place(struct vertex_account *a, const char *project,
 		      const char *location, struct error *err)
 {
@@ -102,6 +103,8 @@ static int find_place(struct vertex_account *a, const char *project,
 	return 0;
 }
 
+/* Finds gcloud, which provides tokens. variable: the token's, for the
+ * message. */
 static int find_gcloud(struct vertex_account *a, const char *variable,
 		       struct error *err)
 {
@@ -209,6 +212,7 @@ static int parse_token(struct vertex_account *a, struct str printed,
 	return 0;
 }
 
+/* Runs gcloud and stores the token that it prints. */
 static int ask_gcloud(struct vertex_account *a, const struct stop *stop,
 		      struct error *err)
 {
