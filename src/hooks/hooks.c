@@ -118,8 +118,7 @@ const char *hook_tool_name(const char *tool)
 	return t ? t->wire : tool;
 }
 
-/* Escapes a literal text: dcode's grep searches for text, Claude Code's Grep
- * takes a regular expression. */
+/* Escapes text for Claude Code's Grep, which takes a regular expression. */
 static cJSON *escape_pattern(const char *text)
 {
 	struct buf out = BUF_INIT(1 << 20);
@@ -258,8 +257,7 @@ show_notice(struct hooks *h, const struct hook_call *call, const char *fmt, ...)
 	free(line);
 }
 
-/* Appends untrusted text for the model or the user on a new line, masked and
- * without escape sequences. */
+/* Appends untrusted text on a new line, masked, without escape sequences. */
 static void add_clean(const struct hooks *h, struct str text, struct buf *out)
 {
 	struct buf clean = BUF_INIT(2 * HOOK_OUTPUT_MAX);
@@ -325,8 +323,7 @@ static void report_failure(struct hooks *h, const struct hook_call *call,
 	buf_release(&what);
 }
 
-/* Sets the permission and its reason if it is stricter than that of earlier
- * hooks. */
+/* Sets the permission and its reason if it is the strictest so far. */
 static void set_permission(struct hooks *h, struct hook_outcome *out,
 			   enum hook_permission permission, struct str reason)
 {
@@ -365,8 +362,7 @@ static void block_event(struct hooks *h, const struct hook_call *call,
 	}
 }
 
-/* True if the hook did not start or the shell did not find its program, so it
- * made no decision. */
+/* True if the hook did not start or its program was not found. */
 static bool could_not_run(const struct hook_process *p)
 {
 	return p->run.failed.code ||
@@ -390,8 +386,7 @@ static bool tell_once(struct hooks *h, const struct hook_handler *x)
 	return first;
 }
 
-/* Warns once. A guard that could not run has not allowed the event, so the
- * event is refused. */
+/* Warns once. A guard that could not run refuses the event. */
 static void handle_not_run(struct hooks *h, const struct hook_call *call,
 			   const struct hook_process *p,
 			   struct hook_outcome *out)
@@ -568,9 +563,8 @@ static void parse_answer(struct hooks *h, const struct hook_call *call,
 	cJSON_Delete(said);
 }
 
-/* True if a guard's JSON answer was cut. The attack: a call so long that the
- * guard's reason, which repeats it, exceeds what dcode reads, and the verdict
- * is lost. */
+/* True if a guard's JSON answer was cut. The attack: a very long call makes the
+ * guard's reason, which repeats it, too long for dcode to read. */
 static bool is_cut_verdict(const struct hook_call *call,
 			   const struct hook_process *p)
 {
@@ -632,8 +626,7 @@ static int read_file(const struct hooks_source *src, bool project,
 		return errno == ENOENT || errno == ENOTDIR
 			       ? 0
 			       : error_errno(err, "reading %s", path);
-	/* Ignored like a missing file: another user's file restricts
-	 * nothing. */
+	/* another user's file restricts nothing, so it is ignored */
 	if (project &&
 	    project_check(src->root, path, project_owner(src->cwd), err) < 0) {
 		src->warn(err->message);
@@ -670,8 +663,7 @@ static size_t add_words(const struct hook_list *list, const char **words)
 	return n;
 }
 
-/* Returns the trust entry of the project's file, without words. Borrowed from
- * h. */
+/* Returns the trust entry of the project's file, without words. Borrowed. */
 static struct trust_entry project_entry(const struct hooks *h)
 {
 	return (struct trust_entry){ .kind = TRUST_HOOK,
@@ -752,8 +744,7 @@ static void drop_project(struct hook_list *list)
 	hook_list_release(&project);
 }
 
-/* Tells the user what code the hooks of a file may run besides the files they
- * name. */
+/* Tells the user what code a file's hooks may run besides named files. */
 static void tell_project_code(const struct hooks *h, const char *file,
 			      bool project)
 {
@@ -862,8 +853,7 @@ static struct hooks *make_hooks(const struct hooks_source *src)
 	return h;
 }
 
-/* Reads one file. Returns 1 when it was read, 0 to continue without it, -1 with
- * err. */
+/* Reads one file: 1 when it was read, 0 to continue without it, -1. */
 static int read_or_do_without(const struct hooks_source *src, bool project,
 			      struct buf *text, struct error *err)
 {
@@ -1004,9 +994,8 @@ static char *const *environ_of(struct hooks *h, bool project)
 	return *env;
 }
 
-/* Returns the absolute path of a program, or NULL if it is not found. In the
- * user's own file a name with a slash is always absolute: see runs_relative()
- * in hooks_file.c. */
+/* Returns the absolute path of a program, or NULL. In the user's own file a
+ * name with a slash is always absolute: see runs_relative() in hooks_file.c. */
 static char *find_program(const struct hooks *h, const char *name)
 {
 	if (strchr(name, '/'))
@@ -1014,8 +1003,7 @@ static char *find_program(const struct hooks *h, const char *name)
 	return proc_find(name, settings_exported(h->src.settings, "PATH"));
 }
 
-/* Prepares the process. If it cannot be started, sets run.failed, and
- * proc_run_all() skips it. */
+/* Prepares a process. If it cannot start, proc_run_all() skips it. */
 static void prepare_process(struct hooks *h, const struct hook_handler *x,
 			    struct str input, struct hook_process *p)
 {
@@ -1055,8 +1043,7 @@ static size_t select_handlers(struct hooks *h, const struct hook_call *call,
 
 		if (x->event != call->event || !hook_matches(x, call->match))
 			continue;
-		/* the project's files may have changed since they were
-		 * allowed */
+		/* the project's files may have changed meanwhile */
 		if (x->project && verdict == TRUST_ASK)
 			(void)check_project(h, false, &verdict, why, &ignored);
 		if (x->project && verdict != TRUST_ALLOWED) {
@@ -1151,8 +1138,7 @@ static void free_notification(struct notification *n)
 	free(n);
 }
 
-/* Runs a notification on its own thread, so that a slow command does not delay
- * the agent. */
+/* Runs a notification on its own thread, which never delays the agent. */
 static void *run_notification(void *arg)
 {
 	struct notification *n = arg;
@@ -1172,8 +1158,7 @@ static void *run_notification(void *arg)
 	return NULL;
 }
 
-/* Starts the notification's thread. False: too many are running, or the thread
- * could not be started. */
+/* Starts a notification. False: too many are running, or no thread. */
 static bool start_notification(struct notification *n)
 {
 	struct hooks *h = n->hooks;
