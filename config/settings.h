@@ -196,9 +196,9 @@ int settings_set_flag(struct settings *s, const char *key, const char *value,
 		      struct error *err);
 
 /*
- * Read a resolved setting: flag, DEEPAGENTS_CODE_X, X, config.toml, default.
- * group is a provider's name for its rows, NULL for the core's. If nothing is
- * set, *value is NULL for strings and unchanged for int and bool;
+ * Read a resolved setting: policy, flag, DEEPAGENTS_CODE_X, X, config.toml,
+ * default. group is a provider's name for its rows, NULL for the core's. If
+ * nothing is set, *value is NULL for strings and unchanged for int and bool;
  * settings_source() tells. Fails with ERR_CONFIG if the value has the wrong
  * type; the message says where it comes from.
  */

@@ -386,7 +386,7 @@ enum { /* percent */
        /* of the limit: above this, results in the kept messages are shortened
 	* too */
        FULL = 90,
-       SUMMARY = 6,       /* of the window: maximum size of the summary */
+       SUMMARY = 6,       /* of the window: largest summary */
        OLD_RESULT = 1500, /* bytes that remain of an old result */
        SUMMARY_MOST = 24 << 10,
        SUMMARY_LEAST = 1200,

@@ -294,7 +294,7 @@ struct recall {
 	size_t skip; /* bytes of that message to skip */
 };
 
-/* Index of the first needle, ASCII case ignored, or s.len. */
+/* Returns the index of the first needle, ignoring ASCII case, or s.len. */
 static size_t find_needle(struct str s, struct str needle)
 {
 	for (size_t i = 0; i + needle.len <= s.len; i++)

@@ -32,7 +32,7 @@ struct hooked_call {
 	struct buf reason;     /* for the permission */
 	struct buf context;    /* appended to the result */
 	char *args;            /* arguments changed by hooks, or NULL; owned */
-	struct hooked_end end; /* set by hooked_before() and hooked_after() */
+	struct hooked_end end; /* set by hooked_after() */
 };
 /* Runs PreToolUse, and PermissionRequest for calls that may need approval. Call
  * on the agent's thread. */

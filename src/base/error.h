@@ -23,7 +23,7 @@ enum err {
 	ERR_GONE,      /* the sandbox ended unexpectedly */
 	ERR_SYSTEM, /* a system call failed; the message ends with strerror() */
 	ERR_BUSY,   /* a resource is changing state: retry later */
-	ERR_POLICY, /* the machine's policy forbids it or is invalid */
+	ERR_POLICY, /* the machine's policy forbids this or is invalid */
 	ERR_BUDGET, /* the next request could exceed the cost cap */
 	ERR_REFUSED,   /* blocked by one of the user's hooks */
 	ERR_UNGUARDED, /* a file that restricts dcode cannot be used */

@@ -44,7 +44,7 @@ struct yaml_node {
 };
 
 struct yaml_tree { /* start from { 0 } */
-	/* in preorder: each node before its children */
+	/* each node comes before its children */
 	struct yaml_node *nodes;
 	size_t n;
 };

@@ -680,8 +680,8 @@ static int compare_names(const void *a, const void *b)
 	return strcmp(*(char *const *)a, *(char *const *)b);
 }
 
-/* Lists the names in a directory. They are sorted later, so that problems are
- * reported in a fixed order. */
+/* Lists the names in a directory, sorted, so that problems are reported in a
+ * fixed order. */
 static size_t list_entries(struct skill_scan *s, const struct place *p, int top,
 			   char **names)
 {

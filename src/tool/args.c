@@ -39,7 +39,7 @@ static void add_type(struct buf *out, const struct tool_arg *arg)
 	buf_adds(out, arg->choices ? "]" : "");
 }
 
-/* One property of the schema. An optional one without a default may also be
+/* Appends one property of the schema. An optional one without a default may be
  * null. */
 static void add_property(struct buf *out, const struct tool_arg *arg)
 {
