@@ -152,8 +152,7 @@ static void set_host(struct agentcore *a)
 	a->prefix = xstrndup(path.ptr ? path.ptr : "", path.len);
 }
 
-/* Reads the interpreter's id from the settings. It is part of each request's
- * path and of the endpoint's name. */
+/* Reads the interpreter from the settings and sets the path of all requests. */
 static int set_interpreter(struct agentcore *a, struct error *err)
 {
 	struct buf path = BUF_INIT(4096);
@@ -551,7 +550,8 @@ static int check_ended(struct sandbox_client *client, const char *id,
 	return rc;
 }
 
-/* Stops the session. A session that has already ended counts as removed. */
+/* Stops the session. Returns 1 if it is unknown, and 0 also if it has already
+ * ended. */
 static int agentcore_remove(struct sandbox_client *client, const char *id,
 			    const struct stop *stop, struct error *err)
 {

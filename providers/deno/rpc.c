@@ -745,7 +745,7 @@ static int start_thread(struct deno_rpc *r)
 	return rc;
 }
 
-/* Joins the thread of the previous socket before it starts a new one. */
+/* Ends the previous socket, then starts a thread for the new one. */
 int deno_rpc_set_socket(struct deno_rpc *r, struct ws *ws, struct error *err)
 {
 	int rc;

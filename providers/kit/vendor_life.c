@@ -50,7 +50,7 @@ struct wait {
 	char word[WORD_MAX];             /* state in that answer */
 	int64_t until; /* clock_ms() until which that state may last */
 	int64_t pause; /* ms before the next request */
-	bool started;  /* start() was called; it is called only once */
+	bool started;  /* start() succeeded; it is not called again */
 };
 
 /* Sets sb->id. ERR_PROTOCOL if the answer is about another sandbox. */

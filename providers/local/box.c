@@ -167,9 +167,9 @@ static void add_tmpfs(struct words *w, const char *path, uint64_t size)
 	words_add(w, "--tmpfs", path, NULL);
 }
 
-/* Adds namespaces, privileges, system directories, /proc, /dev and /tmp. /dev
- * and /tmp are file systems in memory; each is limited to half of memory (0: no
- * limit). */
+/* Adds namespaces, privileges, system directories, /proc, /dev and /tmp. The
+ * file systems in memory at /tmp and /dev/shm are limited to half of memory
+ * each (0: no limit). */
 static void args_system(struct words *w, bool network, uint64_t memory)
 {
 	words_add(w, "--unshare-all", "--unshare-user", NULL);

@@ -371,7 +371,8 @@ int slurm_queue(struct slurm *s, const char *name,
 	status = slurm_command(s, buf_str(&line), &out, stop, err);
 	if (status > 0) {
 		status = slurm_refused("squeue", status, buf_str(&out), err);
-		err->code = ERR_NETWORK; /* there is nothing to decline */
+		/* the controller never refuses a query */
+		err->code = ERR_NETWORK;
 	}
 	rest = buf_str(&out);
 	while (status == 0 && str_split(&rest, '\n', &item)) {
