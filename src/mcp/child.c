@@ -54,7 +54,7 @@ static void set_version(struct mcp_link *l, const char *version)
 
 static void begin_listening(struct mcp_link *l)
 {
-	(void)l; /* its output is all there is */
+	(void)l; /* a child has no other way to send messages */
 }
 
 static bool is_broken(struct mcp_link *l)

@@ -89,14 +89,14 @@ typedef int mcp_token_fn(void *arg, const struct mcp_token_ask *ask,
 typedef void mcp_scope_fn(void *arg, const struct mcp_token_ask *ask,
 			  struct str more, struct buf *out);
 
-struct mcp_entries { /* from { 0 }; mcp_entries_release() */
+struct mcp_entries { /* initialize to { 0 }; mcp_entries_release() */
 	struct mcp_entry *list;
 	size_t n;
 };
 void mcp_entries_release(struct mcp_entries *e);
 
 struct mcp_place {        /* where a configuration file is; borrowed */
-	const char *file; /* its path, for messages */
+	const char *file; /* path of the file, for messages */
 	const char *root;
 	bool project;
 };

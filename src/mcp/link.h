@@ -28,7 +28,7 @@ struct mcp_link_setup { /* borrowed for as long as the link is open */
 	 * link. */
 	void (*notice)(void *arg, const char *method);
 	void *arg;
-	mcp_token_fn *token; /* NULL: there are no logins */
+	mcp_token_fn *token; /* NULL: logins are not supported */
 	mcp_scope_fn *scope;
 	void *token_arg; /* for token and scope */
 };

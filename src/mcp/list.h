@@ -19,7 +19,7 @@ struct mcp_tool {          /* owned */
 	char *schema;      /* JSON schema of an object */
 	bool reads;        /* the server marks it as read-only */
 };
-struct mcp_list { /* from { 0 }; mcp_list_release() */
+struct mcp_list { /* initialize to { 0 }; mcp_list_release() */
 	struct mcp_tool *items;
 	size_t n;
 	size_t left_out; /* number of tools without a name, too large or too

@@ -245,7 +245,7 @@ static void put_list(struct mcp_server *s, struct mcp_list *list)
 	buf_release(&text);
 }
 
-/* ---- its thread ---- */
+/* ---- the thread of the server ---- */
 
 /* Opens a link to the program or the address of the entry. */
 static struct mcp_link *open_link(struct mcp_server *s, struct error *err)

@@ -28,7 +28,7 @@ struct mcp_host {
 	/* Called before each start, on any thread. False: do not start it. */
 	bool (*may_start)(void *arg, const struct settings *set,
 			  const struct mcp_entry *e);
-	mcp_token_fn *token; /* NULL: there are no logins */
+	mcp_token_fn *token; /* NULL: logins are not supported */
 	mcp_scope_fn *scope;
 	void *arg;
 };

@@ -97,10 +97,10 @@ static const struct catalog_row anthropic[] = {
 
 /* gpt-6 and later: docs.litellm.ai ("GPT-6 Sol and Luna", "GPT-6.1 Terra"),
  * docs.apiyi.com ("GPT-6.1 Sol"), release notes of merefield/codexometer 0.18.4
- * and amine123max/Codex-Manager 0.4.7; astra: those of TheKrush/PromptFuel
- * 1.0.19 and prefect12/codex-token-meter 0.2.22, its window as its siblings';
- * gpt-5.6: docs.laozhang.ai (price cut of
- * 2026-07-30), sol's price from docs.apiyi.com/models; others: models.dev
+ * and amine123max/Codex-Manager 0.4.7. astra: release notes of
+ * TheKrush/PromptFuel 1.0.19 and prefect12/codex-token-meter 0.2.22; its window
+ * is assumed to be that of its siblings. gpt-5.6: docs.laozhang.ai (price cut
+ * of 2026-07-30), sol's price from docs.apiyi.com/models. Others: models.dev
  * (2026-07-02). Read 2026-11-23. */
 static const struct catalog_row openai[] = {
 	LONG_ROW("gpt-6-astra", IPT, NXM, 10, 50, 1, 12.50),
@@ -152,8 +152,8 @@ static const struct catalog_row openai[] = {
 		.long_price = PRICE(in2, out2, read2, in2) } }
 
 /* 3.8: github.com/BerriAI/litellm discussion 39357 and docs.apiyi.com (Google's
- * specification of 2026-09-03); its price is the one from 2027-01-01 on, until
- * then the half is asked. Others: models.dev (2026-07-02). Read 2026-11-23. */
+ * specification of 2026-09-03). Its price here is valid from 2027-01-01; until
+ * then it costs half. Others: models.dev (2026-07-02). Read 2026-11-23. */
 static const struct catalog_row google[] = {
 	GEMINI("gemini-3.8-flash", LH, 1.50, 7.50, 0.15),
 	GEMINI("gemini-3.5-flash", MH, 1.50, 9, 0.15),
@@ -168,7 +168,8 @@ static const struct catalog_row google[] = {
 	END
 };
 
-/* models.dev (2026-07-02), read 2026-11-23; Claude: see anthropic. */
+/* models.dev (2026-07-02), read 2026-11-23. Claude models use the rows of
+ * anthropic. */
 static const struct catalog_row bedrock[] = {
 	ROW("amazon.nova-pro-v1:0", 300000, 8192, I, 0, 0.80, 3.20, 0.20, 0.80),
 	ROW("amazon.nova-lite-v1:0", 300000, 8192, I, 0,

@@ -363,9 +363,9 @@ bool model_offers(const struct model *m, const char *tool)
 	return false;
 }
 
-/* Replaces the head by one for these tools. What is known about the history
- * stays, but the size of the last request and the options that the server
- * refused are reset. */
+/* Replaces the head by one for these tools. What was counted about the files in
+ * the history stays, and so do options changed after refusals. The size of the
+ * last request is reset: it depends on the head. */
 static int replace_head(struct model *m, const struct tool_spec *tools,
 			size_t n_tools, struct error *err)
 {

@@ -17,7 +17,7 @@ enum {                            /* per answer; above these: ERR_LIMIT */
  * answer". Sent by servers that do not separate reasoning. Tags count only at
  * the beginning of an answer: elsewhere, for example in a code block, they are
  * text. */
-struct think_tags { /* from { 0 } */
+struct think_tags { /* initialize to { 0 } */
 	enum think_at {
 		THINK_BEGIN, /* only white space so far, or part of a tag */
 		THINK_INSIDE,

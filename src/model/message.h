@@ -22,8 +22,8 @@ enum part_kind {
 
 struct part { /* every pointer is owned by the part; unused ones are NULL */
 	enum part_kind kind;
-	char *text;    /* text, thinking, or the result of the tool; of media:
-			  the line that stands for it, media_describe() */
+	char *text;    /* text, thinking, or the tool's result; for media:
+			* the line of media_describe() that represents it */
 	char *id;      /* on calls and results: the call's id */
 	char *name;    /* on calls and results: the tool's name; on media:
 			* the file's */

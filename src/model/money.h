@@ -48,8 +48,8 @@ struct costly_param {
 bool costly_param_find(const char *params, struct costly_param *found);
 
 enum {
-	METER_END_S = 60,   /* seconds of a sandbox's cost, reserved for its
-			     * end */
+	METER_END_S = 60,   /* seconds of a sandbox's cost, reserved for
+			     * ending it */
 	METER_LEAST = 1024, /* tokens: the lowest useful output limit */
 	/* Most hidden thinking tokens per second. Faster servers (Cerebras,
 	 * Groq) send all tokens, so their bytes are counted. */
@@ -133,8 +133,9 @@ enum meter_end {
 void meter_note(struct meter_model *mm, struct meter_call *call,
 		const struct usage *usage);
 /* Call after a request. If usage lacks what was billed, the possible cost is
- * counted as unclear: the input, and output tokens up to the limit: one per
- * byte received or METER_SPEED times its duration, whichever is more. */
+ * counted as unclear: the input, and as many output tokens as bytes arrived or
+ * as METER_SPEED allows for the duration, whichever is more, but at most the
+ * output limit. */
 void meter_settle(struct meter_model *mm, const struct meter_call *call,
 		  enum meter_end end, const struct usage *usage);
 

@@ -100,7 +100,7 @@ const struct preset presets[] = {
 	  .wire = CHAT,
 	  .base_url = "https://api.mistral.ai/v1",
 	  .url_env = { "MISTRAL_BASE_URL" },
-	  /* "must have either content or tool_calls, but not both"
+	  /* Mistral: "must have either content or tool_calls, but not both"
 	   * (langchain_mistralai chat_models.py, copilot-cli issue 4884; read
 	   * 2026-11-20) */
 	  .calls_alone = true },

@@ -279,7 +279,7 @@ static void resolve_here(struct fit *f, cJSON *schema)
 	drop(schema, "$ref");
 }
 
-/* ---- unions on top ---- */
+/* ---- top-level unions ---- */
 
 /* Describes a constant that identifies a branch: "kind": {"const": "page"}. */
 static void note_constants(struct fit *f, const cJSON *properties)
@@ -446,7 +446,7 @@ static void flatten(struct fit *f, cJSON *schema, int level)
 	}
 }
 
-/* ---- one schema, put right ---- */
+/* ---- correcting one schema ---- */
 
 static const struct {
 	const char *name, *is;
@@ -865,7 +865,7 @@ static void put_right(void *arg, cJSON *schema, unsigned depth)
 	tool_schema_each(schema, depth, put_right, f);
 }
 
-/* ---- the whole ---- */
+/* ---- the whole schema ---- */
 
 static const char *const definitions[] = { "$defs", "definitions", NULL };
 

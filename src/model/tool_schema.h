@@ -62,7 +62,7 @@ struct tool_rules {
 /* Returns the first row that matches; every wire has one. */
 const struct tool_rules *tool_rules_find(const struct model_choice *c);
 
-struct tool_keys {                /* from { 0 }; tool_keys_release() */
+struct tool_keys {                /* initialize to { 0 }; tool_keys_release() */
 	struct tool_key {         /* a renamed property */
 		char *own, *sent; /* the server's name, and the one in
 				   * requests */

@@ -73,15 +73,15 @@ struct http_request {
 	void (*header)(void *arg, struct str line);
 	void *arg;
 	int64_t connect_ms; /* 0: 30 s */
-	int64_t idle_ms;    /* no byte in either direction for so long is
-			       ERR_NETWORK "stalled"; 0: never */
+	int64_t idle_ms;    /* limit without a byte in either direction, then
+			     * ERR_NETWORK "stalled"; 0: none */
 	unsigned flags;
 };
 
 struct http_response {
 	int status;             /* of the final answer */
-	struct buf body;        /* see data; errors' bodies always land here.
-				   Set body.max before; 0 means 1 MiB */
+	struct buf body;        /* body not given to data, and every error's
+				 * body; set body.max before, 0 means 1 MiB */
 	int64_t retry_after_ms; /* from Retry-After (seconds or date), else -1
 				 */
 	bool began;             /* at least one byte of the answer arrived */

@@ -8,8 +8,8 @@
 struct retry {
 	int attempt;     /* failures so far */
 	int max;         /* retries after the first attempt */
-	int64_t base_ms; /* first backoff; 0: 500 ms. Doubles, capped at 30 s,
-			    full jitter on the upper half */
+	int64_t base_ms; /* first backoff; 0: 500 ms. Doubles up to 30 s; each
+			  * wait is random, at least half of it */
 	int64_t wait_ms; /* before the next attempt; 0: not chosen yet */
 	int64_t most_ms; /* do not wait if the server asks for more; 0: 10
 			  * minutes */

@@ -95,7 +95,7 @@ void sha1(struct str data, unsigned char out[SHA1_LEN])
 		out[i] = (unsigned char)(h[i / 4] >> (24 - 8 * (i % 4)));
 }
 
-/* RFC 6455 §1.3 */
+/* Fixed by RFC 6455 §1.3. */
 #define GUID "258EAFA5-E914-47DA-95CA-C5AB0DC85B11"
 
 void ws_accept(const char *key, char accept[WS_ACCEPT_SIZE])

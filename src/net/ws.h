@@ -23,11 +23,12 @@ struct ws_request {
 	uint64_t total_max; /* bytes received on this connection; 0: no limit */
 	int64_t open_ms;    /* limit for the whole opening; 0: 60 s */
 	int64_t ping_ms;    /* between pings; 0: none */
-	int64_t pong_ms;    /* nothing at all comes for so long after a ping:
-			       ERR_NETWORK; 0: 30 s */
-	int64_t idle_ms;    /* calls wait for so long, in all, without a byte in
-			       either direction: ERR_NETWORK; 0: never */
-	unsigned flags;     /* HTTP_NO_PROXY */
+	int64_t pong_ms;    /* limit without any data after a ping: then
+			     * ERR_NETWORK; 0: 30 s */
+	/* limit of waiting in calls, summed, without a byte in either
+	 * direction: then ERR_NETWORK; 0: none */
+	int64_t idle_ms;
+	unsigned flags; /* HTTP_NO_PROXY */
 	/* Receives each header line of the answer, without line end. May be
 	 * NULL. */
 	void (*header)(void *arg, struct str line);

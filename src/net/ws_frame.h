@@ -54,7 +54,7 @@ struct ws_parser {
 	unsigned char control[WS_CONTROL_MAX];
 	size_t control_len;
 	int code; /* received; after -1: the code to send */
-	/* Private from here on. */
+	/* Private fields. */
 	unsigned char head[WS_HEAD_MAX];
 	size_t head_len;
 	uint64_t left; /* bytes of the frame's payload still expected */

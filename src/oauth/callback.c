@@ -71,7 +71,7 @@ void oauth_callback_close(struct oauth_callback *c)
 	close(c->fd);
 }
 
-/* ---- what the answer says ---- */
+/* ---- content of the answer ---- */
 
 /* Appends the decoded value of a query parameter. False if it is missing. */
 static bool query_value(struct str query, const char *name, struct buf *out)

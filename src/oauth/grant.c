@@ -379,7 +379,7 @@ void oauth_grant_release(struct oauth_grant *g)
 	*g = (struct oauth_grant){ 0 };
 }
 
-/* ---- stored ---- */
+/* ---- stored form ---- */
 
 static void add_member(struct buf *out, const char *name, const char *value)
 {
@@ -451,7 +451,7 @@ bool oauth_grant_is_stale(const struct oauth_grant *g)
 	return g->expires && g->expires < (int64_t)time(NULL) + EARLY_S;
 }
 
-/* ---- one login ---- */
+/* ---- one login attempt ---- */
 
 static void add_random(char room[64])
 {
@@ -688,7 +688,7 @@ int oauth_revoke(const struct oauth_net *n, const struct oauth_grant *g,
 	return rc;
 }
 
-/* ---- the client ---- */
+/* ---- the registered client ---- */
 
 /* Stores the client id and secret that a registration returned. */
 static int read_client(const cJSON *tree, struct oauth_grant *g,

@@ -19,7 +19,7 @@ enum {
 	JSONRPC_BEHIND = 8 << 20, /* bytes of undelivered notifications, per
 				   * call */
 	JSONRPC_NOISE =
-		1 << 20, /* that belong to no call, between two answers */
+		1 << 20, /* bytes that belong to no call, between two answers */
 	JSONRPC_NOTICES = 64 << 20, /* the same limit for a lenient peer */
 	JSONRPC_TAIL = 2048, /* bytes of other output, quoted in errors */
 	JSONRPC_NO_ERROR = -100000, /* see jsonrpc_ask.error_code */

@@ -69,7 +69,7 @@ static void on_header(void *arg, struct str line)
 }
 
 /* Refuses an address that is not allowed. Every address of a host must pass,
- * because libcurl may connect to any of them. */
+ * because they are tried in turn. */
 static int check_address(const struct web *w, const char *host,
 			 const struct sockaddr *a, struct error *err)
 {

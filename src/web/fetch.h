@@ -6,8 +6,8 @@
 #include "net/http.h"
 
 enum {
-	FETCH_BYTES = 5 << 20, /* of a body, decompressed; the rest is not
-				* read */
+	FETCH_BYTES = 5 << 20, /* bytes of a body, decompressed; the rest is
+				* not read */
 	FETCH_REDIRECTS = 5,
 	FETCH_MS = 30000, /* default limit for the whole fetch */
 	FETCH_MS_MAX = 120000,
@@ -28,7 +28,7 @@ struct web { /* how the web may be used; all borrowed */
 	int (*search)(void *arg, const struct web_query *q, struct buf *out,
 		      const struct stop *stop, struct error *err);
 	void *arg;
-	/* NULL: resolve_host(). */
+	/* Resolves a host name; NULL: resolve_host(). */
 	int (*resolve)(const char *host, struct resolved *found,
 		       const struct stop *stop, struct error *err);
 };

@@ -15,8 +15,8 @@
 
 enum {
 	TYPE_BYTES = 4096,
-	BODY_BYTES = 8 << 20,  /* of a page; fetch.c cuts it earlier */
-	TEXT_BYTES = 40 << 20, /* of the page as text */
+	BODY_BYTES = 8 << 20,  /* bytes of a page; fetch.c cuts it earlier */
+	TEXT_BYTES = 40 << 20, /* bytes of the page as text */
 	CPU_SECONDS = 60,      /* in case the parent is gone and cannot kill
 				* it */
 	FAILED = 3, /* exit status: the reason is on standard error */

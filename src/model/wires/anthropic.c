@@ -81,9 +81,9 @@ static void put_tools(const struct wire_head *in, struct buf *out)
 static void write_head(const struct wire_head *in, struct buf *out)
 {
 	buf_addc(out, '{');
-	/* the address names the model (@anthropic-ai/vertex-sdk, client.ts;
-	 * docs.cloud.google.com, "Request predictions with Claude"; read
-	 * 2026-11-23) */
+	/* on Vertex AI the address names the model (@anthropic-ai/vertex-sdk,
+	 * client.ts; docs.cloud.google.com, "Request predictions with Claude";
+	 * read 2026-11-23) */
 	if (in->choice->vertex)
 		buf_adds(out, "\"anthropic_version\":\"vertex-2023-10-16\"");
 	else
@@ -347,7 +347,8 @@ static int parse_message(struct draft *d, const cJSON *tree, struct error *err)
 static int parse_typed(struct draft *d, const char *type, const cJSON *tree,
 		       struct error *err)
 {
-	const cJSON *error = json_get(tree, "error"); /* from a gateway */
+	/* an error from a gateway */
+	const cJSON *error = json_get(tree, "error");
 
 	if (strcmp(type, "content_block_delta") == 0)
 		return parse_delta(d, tree, err);

@@ -281,7 +281,7 @@ static bool has_signed_call(const struct message *m)
 	return false;
 }
 
-/* Adds the files of results as a content of the user. */
+/* Adds the files of results in a user content. */
 static void follow_results(struct history *h, const struct message *m)
 {
 	for (size_t i = 0; i < m->n; i++)
@@ -536,8 +536,8 @@ const struct wire wire_gemini = {
 	.name = "gemini",
 	.url = put_url,
 	.base_path = "/v1beta",
-	/* ai.google.dev, "Image understanding", read 2026-11-23: PNG, JPEG,
-	 * WebP, HEIC, HEIF */
+	/* GIF is not supported: PNG, JPEG, WebP, HEIC, HEIF (ai.google.dev,
+	 * "Image understanding", read 2026-11-23) */
 	.refuses = "image/gif",
 	.idle_ms = 300000, /* models may think without sending anything */
 	.betas = "anthropic-beta: ",
