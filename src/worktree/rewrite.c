@@ -1,12 +1,12 @@
-/* rewrite.c - the last commits of the user's repository, without what is never
+/* rewrite.c - copies the user's last commits without files that are never
  * sent. */
 /* SPDX-License-Identifier: MIT */
 /*
- * The user's commits are not sent as they are: their trees and messages may
- * hold secrets. rewrite_read() reads them and decides; here new commits are
- * made of what may go, by git fast-import into a store of their own that
- * borrows the user's objects, and packed together with the names of files that
- * the last commit has and the tree lacks.
+ * The user's commits are not sent unchanged: their trees and messages may
+ * contain secrets. rewrite_read() reads and filters them. Here git fast-import
+ * makes new commits of the filtered contents, in a separate store that uses the
+ * user's objects as alternates. They are packed together with the names of
+ * files that are in the last commit but not in the tree.
  */
 #include "worktree/rewrite.h"
 
@@ -32,11 +32,12 @@
 
 enum {
 	SHALLOW_MAX = 64 << 20,
-	ABSENT_MAX = 256 << 20, /* bytes of names that the tree lacks */
+	/* bytes of names that are missing in the tree */
+	ABSENT_MAX = 256 << 20,
 	PACK_MS = 24 * 3600000,
 	SHA1_DIGITS = 40,
 	IMPORT_MS = 3600000,
-	COMMAND_MAX = 512 << 20, /* bytes of one commit's commands */
+	COMMAND_MAX = 512 << 20, /* bytes of the commands for one commit */
 	MARKS_MAX = 64 << 20,
 	NAMES_MAX = 64 << 20,
 	DATE_DIGITS = 12,
@@ -45,8 +46,8 @@ enum {
 #define BRANCH "refs/heads/rewritten"
 #define NO_MESSAGE "(The message is not sent: it holds a private key.)\n"
 
-/* The commits where the clone ends: git then asks for none of their parents.
- * The file is written anew, of ids alone. */
+/* Copies the list of commits where a shallow clone ends, so that git does not
+ * ask for their parents. The file is rewritten and contains only valid ids. */
 static int copy_shallow(struct rewrite *k, struct error *err)
 {
 	struct buf text = BUF_INIT(SHALLOW_MAX);
@@ -73,13 +74,13 @@ static int copy_shallow(struct rewrite *k, struct error *err)
 	return rc < 0 ? -1 : 0;
 }
 
-/* A repository of its own, with the user's objects as alternates. */
+/* Creates a separate repository, with the user's objects as alternates. */
 static int open_store(struct rewrite *k, struct error *err)
 {
 	struct error ignored = { 0 };
 
 	k->dir = xasprintf("%s/rewrite-%s", k->w->directory, k->w->label);
-	(void)path_remove_tree(k->dir, &ignored); /* of one that was killed */
+	(void)path_remove_tree(k->dir, &ignored); /* left by a killed process */
 	k->git = (struct git){ .program = k->w->program, .dir = k->dir };
 	if (git_init(&k->git, k->stop, err) < 0)
 		return -1;
@@ -99,7 +100,7 @@ static int open_globs(struct rewrite *k, struct error *err)
 	return 0;
 }
 
-/* 1: there are no commits. */
+/* Returns 1 if there are no commits. */
 static int open_rewrite(struct rewrite *k, struct error *err)
 {
 	if (user_repo_open(&k->user, k->w->root, &k->w->git, k->stop, err) < 0)
@@ -138,7 +139,7 @@ static void close_rewrite(struct rewrite *k)
 	free(k);
 }
 
-/* "SECONDS ZONE", as fast-import takes it. */
+/* True for "SECONDS ZONE", as fast-import expects it. */
 static bool is_date(struct str s)
 {
 	size_t n = 0;
@@ -154,7 +155,7 @@ static bool is_date(struct str s)
 	return true;
 }
 
-/* "NAME <MAIL> SECONDS ZONE"; without a name, without the space too. */
+/* True for "NAME <MAIL> SECONDS ZONE", or without the name and its space. */
 static bool is_ident(struct str s)
 {
 	size_t open = str_find(s, '<');
@@ -170,7 +171,7 @@ static bool is_ident(struct str s)
 	       is_date(str_skip(s, close + 2));
 }
 
-/* Makes a valid name of what other tools have written in its place. */
+/* Makes a valid identity from a malformed one, which other tools may write. */
 static void repair_ident(struct str s, struct buf *out)
 {
 	size_t open = str_find(s, '<');
@@ -197,14 +198,14 @@ static void repair_ident(struct str s, struct buf *out)
 		buf_adds(out, "0 +0000");
 }
 
-/* Commands for one commit are gathered here. */
+/* State of the import; collects the commands for one commit. */
 struct import_run {
 	struct rewrite *k;
 	struct git_process *import;
 	struct buf commands;
 };
 
-/* Masked; repaired if git would refuse it. */
+/* Adds an identity, masked, and repaired if git would refuse it. */
 static void add_ident(struct import_run *m, struct old_commit *c,
 		      const char *key, struct str ident)
 {
@@ -225,14 +226,14 @@ static void add_ident(struct import_run *m, struct old_commit *c,
 	buf_release(&masked);
 }
 
-/* Masked. A message with a private key is replaced. */
+/* Adds the message, masked. One with a private key is replaced. */
 static void add_message(struct import_run *m, struct old_commit *c,
 			struct str message)
 {
 	struct buf masked = BUF_INIT(COMMAND_MAX);
 	struct str said;
 
-	/* git shows nothing behind a NUL. */
+	/* git does not show anything after a NUL. */
 	message.len = str_find(message, '\0');
 	mask_text(m->k->r->mask, message, &masked);
 	said = buf_str(&masked);
@@ -245,8 +246,8 @@ static void add_message(struct import_run *m, struct old_commit *c,
 	buf_release(&masked);
 }
 
-/* Author, committer, encoding and message. Every other header, signatures among
- * them, is about the commit as it was. */
+/* Adds author, committer, encoding and message. All other headers, such as
+ * signatures, apply only to the original commit and are dropped. */
 static void add_words(struct import_run *m, struct old_commit *c)
 {
 	struct str rest = { c->text, c->text_len };
@@ -295,7 +296,7 @@ static bool is_sent(const struct rewrite *k, const struct tree_change *t)
 	return b && !b->is_missing && (t->asked || !b->is_secret);
 }
 
-/* Deletions first: a file may make room for a directory of its name. */
+/* Deletions come first: a file may make room for a directory of its name. */
 static void add_changes(struct import_run *m, const struct old_commit *c)
 {
 	const struct rewrite *k = m->k;
@@ -318,13 +319,14 @@ static void add_changes(struct import_run *m, const struct old_commit *c)
 		}
 }
 
-/* Commit i, as commands for fast-import. */
+/* Sends commit i as commands for fast-import. */
 static int import_commit(struct import_run *m, size_t i, struct error *err)
 {
 	struct old_commit *c = &m->k->commits[i];
 	int rc;
 
-	if (!rewrite_parent(m->k, c)) /* else it would follow the one before */
+	/* otherwise fast-import would make it a child of the previous commit */
+	if (!rewrite_parent(m->k, c))
 		buf_adds(&m->commands, "reset " BRANCH "\n\n");
 	buf_addf(&m->commands, "commit " BRANCH "\nmark :%zu\n", i + 1);
 	add_words(m, c);
@@ -338,7 +340,7 @@ static int import_commit(struct import_run *m, size_t i, struct error *err)
 	return rc;
 }
 
-/* ":MARK OID" in each line. The mark is a commit's index plus one. */
+/* Reads lines ":MARK OID". The mark is the commit's index plus one. */
 static int read_marks(struct rewrite *k, const char *file, struct error *err)
 {
 	struct buf text = BUF_INIT(MARKS_MAX);
@@ -363,7 +365,7 @@ static int read_marks(struct rewrite *k, const char *file, struct error *err)
 
 struct compare_run {
 	struct rewrite *k;
-	size_t next; /* commit */
+	size_t next; /* index of a commit */
 };
 
 static int compare_tree(void *arg, const struct odb_object *o,
@@ -382,7 +384,8 @@ static int compare_tree(void *arg, const struct odb_object *o,
 	return 0;
 }
 
-/* A commit that lost something has another tree than it had. */
+/* Counts the commits whose tree differs from the original, that is, from which
+ * something was removed. */
 static int count_changed(struct rewrite *k, struct error *err)
 {
 	struct compare_run c = { .k = k };
@@ -400,7 +403,7 @@ static int count_changed(struct rewrite *k, struct error *err)
 	return rc;
 }
 
-/* All commits, parents first, through one fast-import. */
+/* Sends all commits, parents first, to one fast-import. */
 static int run_import(struct rewrite *k, const char *marks, struct error *err)
 {
 	char *export = xasprintf("--export-marks=%s", marks);
@@ -426,7 +429,7 @@ static int run_import(struct rewrite *k, const char *marks, struct error *err)
 	return rc;
 }
 
-/* Makes the new commits; sets fresh and out->head. */
+/* Makes the new commits; sets their fresh ids and out->head. */
 static int import_commits(struct rewrite *k, struct error *err)
 {
 	char *marks = path_join(k->dir, "marks");
@@ -442,11 +445,13 @@ static int import_commits(struct rewrite *k, struct error *err)
 	return rc;
 }
 
-struct absent_names { /* that the last commit has and the tree lacks */
+/* names that are in the last commit but not in the tree */
+struct absent_names {
 	struct rewrite *k;
 	struct tree_dir dir;
-	struct buf sparse; /* of a sparse checkout, each with NUL, sorted */
-	size_t at;         /* in sparse */
+	/* names left out by a sparse checkout, NUL-terminated, sorted */
+	struct buf sparse;
+	size_t at; /* offset in sparse */
 	struct buf text;
 };
 
@@ -459,7 +464,7 @@ static int note_sparse(void *arg, const char *record, struct error *err)
 	return buf_check(&a->sparse, "what a sparse checkout leaves out", err);
 }
 
-/* Paths must come in order. */
+/* True if a sparse checkout leaves path out. Paths must come in order. */
 static bool is_sparse(struct absent_names *a, const char *path)
 {
 	while (a->at < a->sparse.len) {
@@ -478,7 +483,7 @@ static int compare_path(const void *key, const void *item)
 	return strcmp(key, ((const struct selected *)item)->path);
 }
 
-/* Each path of the last commit: noted if the tree lacks it. */
+/* Called for each path of the last commit: adds it if the tree lacks it. */
 static int note_absent(void *arg, const char *path, struct error *err)
 {
 	struct absent_names *a = arg;
@@ -493,7 +498,7 @@ static int note_absent(void *arg, const char *path, struct error *err)
 	dir = tree_dir_parent(&a->dir, path, &name);
 	if (dir >= 0 && fstatat(dir, name, &st, AT_SYMLINK_NOFOLLOW) == 0 &&
 	    !S_ISDIR(st.st_mode))
-		return 0; /* there, and not sent */
+		return 0; /* it exists, but is not sent */
 	if (is_sparse(a, path))
 		return 0;
 	for (; *path; path++)
@@ -502,7 +507,8 @@ static int note_absent(void *arg, const char *path, struct error *err)
 	return buf_check(&a->text, "the names of deleted files", err);
 }
 
-/* Files that a sparse checkout leaves out are not absent. */
+/* Lists files that a sparse checkout leaves out: they do not count as
+ * absent. */
 static int list_sparse(struct absent_names *a, struct error *err)
 {
 	static const char *const argv[] = { "ls-files", "-z", "-t", NULL };
@@ -551,7 +557,8 @@ static int append_bytes(void *arg, struct str bytes, struct error *err)
 	return 0;
 }
 
-/* Without bitmaps: those of the user's packs would be believed. */
+/* Writes the pack. Bitmaps are not used: those of the user's packs are
+ * untrusted. */
 static int write_pack(struct rewrite *k, struct error *err)
 {
 	const char *argv[] = { "pack-objects",

@@ -1,4 +1,4 @@
-/* rewrite.h - the last commits of the user's repository, without what is never
+/* rewrite.h - copies the user's last commits without files that are never
  * sent. */
 /* SPDX-License-Identifier: MIT */
 #ifndef WORKTREE_REWRITE_H
@@ -8,32 +8,37 @@
 #include "worktree/select.h"
 
 struct rewrite_request { /* all borrowed */
-	int64_t most;    /* commits */
+	int64_t most;    /* maximum number of commits */
 	const char *const *include;
 	size_t n_include;
-	const struct mask *mask;       /* for messages and names; or NULL */
-	const struct selection *files; /* what is sent of the tree */
+	/* secrets to mask in messages and names; or NULL */
+	const struct mask *mask;
+	const struct selection *files; /* files of the tree that are sent */
 };
 
-struct rewritten {          /* start from { 0 }; rewritten_release() after */
-	int fd;             /* a file without a name: names, then a pack */
-	int64_t size;       /* bytes in it; 0: there are no commits */
-	int64_t names_size; /* of the names: what the tree lacks that the last
-			       commit has, one a line as in a listing, sorted */
-	char head[GIT_OID]; /* the last commit, as the pack has it */
+/* initialise with { 0 }; call rewritten_release() at the end */
+struct rewritten {
+	int fd;       /* unnamed file: names, then a pack */
+	int64_t size; /* total bytes; 0: there are no commits */
+	/* bytes of the names: paths that are in the last commit but not in the
+	 * tree, one per line as in a listing, sorted */
+	int64_t names_size;
+	char head[GIT_OID]; /* new id of the last commit */
 	size_t commits;
-	size_t changed;  /* of them: files, links or words were left out */
-	size_t missing;  /* blobs that a partial clone does not have */
-	bool is_shallow; /* it ends where the clone does */
+	/* commits from which files, links or words were removed */
+	size_t changed;
+	size_t missing;  /* blobs that a partial clone does not contain */
+	bool is_shallow; /* the history ends where a shallow clone does */
 };
 
 /*
- * Makes new commits of the last ones that HEAD has. Their trees lack whatever
- * select_files() would not send, by name or by content, and links to
- * submodules. Signatures and tags are dropped, parents beyond the last commit
- * cut off, known secrets in messages and names masked. The pack has all that
- * these commits need, and nothing else. The user's repository is read without
- * its settings, replacements and grafts; nothing is fetched.
+ * Makes new versions of the last commits of HEAD. Their trees do not contain
+ * files that select_files() would not send, by name or by content, or links to
+ * submodules. Signatures and tags are dropped, parents beyond the oldest commit
+ * are cut off, and known secrets in messages and names are masked. The pack
+ * contains exactly the objects that these commits need. The user's repository
+ * is read without its settings, replacements and grafts; nothing is fetched
+ * from the network.
  */
 int rewrite_commits(struct rewritten *out, const struct workspace *w,
 		    const struct rewrite_request *r, const struct stop *stop,

@@ -1,14 +1,14 @@
-/* rewrite_read.c - the last commits of the user's repository, and what of them
- * may be sent. */
+/* rewrite_read.c - reads the user's last commits and filters what is sent. */
 /* SPDX-License-Identifier: MIT */
 /*
- * Four gits read: rev-list the commits and their parents, cat-file their texts
- * (which trees are there), diff-tree what each changes against its first
- * parent, and cat-file the blobs. A path that is never sent leaves the changes,
- * by the rules of select.c; a blob with a secret, or too large, is marked. The
- * commits get an order in which parents come before children.
+ * Four git commands are used: rev-list for the commits and their parents,
+ * cat-file for their texts (and which trees exist), diff-tree for the changes
+ * against the first parent, and cat-file for the blobs. Paths that are never
+ * sent are removed from the changes, with the rules of select.c. Blobs that
+ * contain a secret or are too large are marked. The commits are ordered so that
+ * parents come before children.
  *
- * All counts have limits: a hostile repository has trees without end.
+ * All counts are limited, because a hostile repository may have endless trees.
  */
 #include "worktree/rewrite_read.h"
 
@@ -25,15 +25,15 @@
 
 enum {
 	LIST_MAX = 256 << 20,  /* bytes of ids */
-	TEXT_MAX = 4 << 20,    /* of one commit */
-	TEXTS_MAX = 512 << 20, /* of them all */
+	TEXT_MAX = 4 << 20,    /* bytes of one commit */
+	TEXTS_MAX = 512 << 20, /* bytes of all commits */
 	CHANGES_MAX = 2000000,
 	PATHS_MAX = 256 << 20,
 	HELD_MAX = 1 << 20, /* bytes of one change */
 	NAMES_MAX = 512 << 20,
 	SHA1_DIGITS = 40,
 	DIFF_MS = 3600000,
-	DIFF_DATA = 1 << 30, /* bytes that git may use */
+	DIFF_DATA = 1 << 30, /* memory limit of git in bytes */
 };
 
 static bool copy_oid(char out[GIT_OID], struct str s)
@@ -55,7 +55,8 @@ static int compare_oids(const void *a, const void *b)
 		      ((const struct commit_id *)b)->oid);
 }
 
-/* Parents that are not among the commits are cut off. */
+/* Finds the indexes of a commit's parents. Parents outside of the list are cut
+ * off. */
 static void find_parents(struct rewrite *k, const struct commit_id *sorted,
 			 struct old_commit *c, struct str rest)
 {
@@ -79,7 +80,7 @@ static void find_parents(struct rewrite *k, const struct commit_id *sorted,
 	}
 }
 
-/* One line a commit: its id and those of its parents. */
+/* Parses one line per commit: its id and those of its parents. */
 static int parse_list(struct rewrite *k, struct str text, struct error *err)
 {
 	struct str rest = text;
@@ -111,7 +112,7 @@ static int parse_list(struct rewrite *k, struct str text, struct error *err)
 	return 0;
 }
 
-/* The next parent that was not reached yet, as *p. */
+/* Finds the next parent that was not visited yet: *p. */
 static bool next_parent(struct rewrite *k, struct old_commit *c, size_t *p)
 {
 	while (c->visited < c->n_parents) {
@@ -122,8 +123,8 @@ static bool next_parent(struct rewrite *k, struct old_commit *c, size_t *p)
 	return false;
 }
 
-/* rev-list sorts by date, and a parent may have a later one than its child:
- * depth first, parents come before children. */
+/* Orders commits depth first, so that parents come before children. rev-list
+ * orders by date, and a parent may have a later date than its child. */
 static void sort_commits(struct rewrite *k)
 {
 	size_t *stack = xcalloc(k->n + 1, sizeof(*stack));
@@ -153,7 +154,7 @@ struct text_run {
 	int64_t total;
 };
 
-/* An odb_reader of the commits' texts. */
+/* An odb_reader callback: begins the text of a commit. */
 static int begin_text(void *arg, const struct odb_object *o, struct error *err)
 {
 	struct text_run *r = arg;
@@ -182,7 +183,8 @@ static int add_text(void *arg, struct str bytes, struct error *err)
 	return 0;
 }
 
-/* A commit whose tree a partial clone lacks is cut off. */
+/* An odb_reader callback: if a partial clone lacks a commit's tree, the commit
+ * is cut off. */
 static int note_tree(void *arg, const struct odb_object *o, struct error *err)
 {
 	struct text_run *r = arg;
@@ -192,7 +194,7 @@ static int note_tree(void *arg, const struct odb_object *o, struct error *err)
 	return 0;
 }
 
-/* The texts of all commits, and which of their trees are here. */
+/* Reads the texts of all commits, and checks which of their trees exist. */
 static int read_texts(struct rewrite *k, struct error *err)
 {
 	struct text_run r = { .k = k };
@@ -267,7 +269,7 @@ static bool is_included(const struct rewrite *k, const char *path)
 	return false;
 }
 
-/* Why a path is never sent, whatever its bytes are; else NULL. */
+/* Returns why a path is never sent, whatever its content; else NULL. */
 static const char *refuse_path(const struct rewrite *k, const char *path,
 			       unsigned mode, bool *asked)
 {
@@ -284,7 +286,7 @@ static const char *refuse_path(const struct rewrite *k, const char *path,
 	return why;
 }
 
-/* Old trees have modes such as 0100664: git's mode for them. */
+/* Converts modes of old trees, such as 0100664, to git's current ones. */
 static unsigned plain_mode(unsigned mode)
 {
 	if (S_ISREG(mode))
@@ -292,13 +294,13 @@ static unsigned plain_mode(unsigned mode)
 	return mode;
 }
 
-/* The output of diff-tree --stdin: for each commit a line of two trees, then
- * its changes. */
+/* Parser for diff-tree --stdin: for each commit a line with two trees, then its
+ * changes. */
 struct diff_run {
 	struct rewrite *k;
 	struct buf held;
-	size_t next;           /* in order: whose line is to come */
-	struct old_commit *at; /* whose changes come */
+	size_t next;           /* position in order of the next commit */
+	struct old_commit *at; /* commit whose changes are being read */
 	size_t cap;
 	size_t cap_blobs;
 };
@@ -324,7 +326,7 @@ static bool is_oid(struct str s)
 	return s.len == SHA1_DIGITS;
 }
 
-/* ":OLDMODE NEWMODE OLDOID NEWOID STATUS" and a path. */
+/* Parses ":OLDMODE NEWMODE OLDOID NEWOID STATUS" and a path. */
 static int add_change(struct diff_run *d, const char *head, const char *path,
 		      struct error *err)
 {
@@ -384,7 +386,7 @@ static int begin_commit(struct diff_run *d, struct error *err)
 	return 0;
 }
 
-/* The bytes that the first record takes; 0: it is not complete; -1. */
+/* Parses the first record. Returns its length; 0: incomplete; -1. */
 static int64_t parse_record(struct diff_run *d, char *text, size_t len,
 			    struct error *err)
 {
@@ -464,7 +466,7 @@ static int compare_blobs(const void *a, const void *b)
 		      ((const struct old_blob *)b)->oid);
 }
 
-/* Keeps each blob once. Changes then have the index of theirs. */
+/* Makes the list of blobs unique and updates the indexes in the changes. */
 static void unite_blobs(struct rewrite *k)
 {
 	struct old_blob *all = k->blobs;
@@ -494,13 +496,13 @@ static void unite_blobs(struct rewrite *k)
 
 struct check_run {
 	struct rewrite *k;
-	size_t *which; /* of the blobs that are asked for */
+	size_t *which; /* indexes of the requested blobs */
 	size_t n;
 	size_t at;
 	struct buf head;
 };
 
-/* An odb_reader of sizes alone. */
+/* An odb_reader callback that receives only sizes. */
 static int note_size(void *arg, const struct odb_object *o, struct error *err)
 {
 	struct rewrite *k = arg;
@@ -541,11 +543,11 @@ static int add_content(void *arg, struct str bytes, struct error *err)
 	struct check_run *c = arg;
 
 	(void)err;
-	buf_addstr(&c->head, bytes); /* what is more than its ceiling falls */
+	buf_addstr(&c->head, bytes); /* bytes beyond its max are dropped */
 	return 0;
 }
 
-/* First the sizes, then the contents of the blobs that are small enough. */
+/* Reads all sizes, then the contents of the blobs that are small enough. */
 static int check_blobs(struct rewrite *k, struct error *err)
 {
 	struct check_run c = { .k = k, .head = BUF_INIT(SELECT_HEAD) };
@@ -576,8 +578,8 @@ static int check_blobs(struct rewrite *k, struct error *err)
 	return rc;
 }
 
-/* As in the tree: a bare repository is not sent, unless an include names the
- * file or its directory. Its parts may have come by several commits. */
+/* Removes bare repositories, as in the tree, unless an include names the file
+ * or its directory. Several commits may have added the parts of one. */
 static void leave_repositories(struct rewrite *k)
 {
 	for (size_t i = 0; k->bare.n && i < k->n_changes; i++) {

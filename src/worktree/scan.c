@@ -1,13 +1,13 @@
-/* scan.c - asks a sandbox what differs there from the tree that was sent. */
+/* scan.c - asks a sandbox for the differences from the tree that was sent. */
 /* SPDX-License-Identifier: MIT */
 /*
- * One run of workspace_scan.sh: it compares the tree there with the listing
- * that both sides share, and answers with a report, a line for each path that
- * differs, and an archive of the bytes. A small answer comes in the command's
- * output, a large one as a file by the provider's API. Both land in a spool, a
- * file without a name; read_status() reads the report from it and leaves the
- * archive to scan_pull(). Nothing that the sandbox says is believed here: the
- * report must be complete, and sizes are counted as bytes arrive.
+ * Runs workspace_scan.sh once. It compares the sandbox's tree with the listing
+ * that both sides share, and answers with a report (a line for each path that
+ * differs) and an archive of the contents. A small answer is part of the
+ * command's output; a large one is a file that is downloaded with the
+ * provider's API. Both are written to a spool, an unnamed file. read_status()
+ * reads the report from it, scan_pull() the archive. Nothing in the answer is
+ * trusted: the report must be complete, and sizes are counted as bytes arrive.
  */
 #include "worktree/scan.h"
 
@@ -29,22 +29,24 @@ enum {
 	RECORDS_MAX = 1000000,
 	PATH_BYTES = 4096,
 	SCRIPT_MS = 15 * 60000,
-	/* Larger answers come faster through the vendor's file API. */
+	/* Larger answers are faster through the vendor's file API. */
 	INLINE_BYTES = 256 << 10,
 };
 
 struct call { /* one run of the script */
 	struct scan *scan;
 	const struct scan_request *request;
-	const char *root; /* or "pack" */
+	const char *root; /* root hash of the listing, or "pack" */
 	struct str content;
-	int64_t most;  /* bytes that may still come */
-	int64_t lines; /* that the sandbox compares, or is asked for */
-	char *staged;  /* owned: the content's file in the sandbox, or NULL */
-	char *state;   /* owned: the directory that misses the listing */
+	int64_t most; /* bytes that may still be received */
+	/* lines that the sandbox compares, or paths that it is asked for */
+	int64_t lines;
+	/* owned: file with the content in the sandbox, or NULL */
+	char *staged;
+	char *state; /* owned: directory in which the listing is missing */
 };
 
-/* A file without a name, in directory. */
+/* Opens an unnamed file in directory. */
 static int open_spool(const char *directory, struct error *err)
 {
 	char *name = xasprintf("%s/scan.XXXXXX", directory);
@@ -67,7 +69,8 @@ static int too_large(const struct scan_request *r, struct error *err)
 			       "in ~/.deepagents/config.toml.");
 }
 
-/* Also counts: the sandbox must not send more than was allowed. */
+/* Writes to the spool and counts the bytes: the sandbox must not send more than
+ * allowed. */
 static int write_spool(void *arg, struct str bytes, struct error *err)
 {
 	struct call *c = arg;
@@ -141,7 +144,7 @@ static int get_file(struct call *c, const char *path, const struct stop *stop,
 			 t.detail[0] ? t.detail : file_error_name(t.error));
 }
 
-/* "LETTER [NUMBER] PATH" */
+/* Parses "LETTER [NUMBER] PATH". */
 static int add_record(struct scan *s, struct str line, struct error *err)
 {
 	static const char kinds[] = "cnd?ubsrxi";
@@ -173,7 +176,8 @@ static int add_record(struct scan *s, struct str line, struct error *err)
 	return 0;
 }
 
-/* The report's last line must say how many lines were compared. */
+/* Counts lines; the report's last line must give the number of compared
+ * ones. */
 static int64_t count_lines(struct str text)
 {
 	int64_t n = 0;
@@ -190,8 +194,8 @@ static int not_whole(struct error *err)
 	return error_hint(err, "Its disk may be full: run `df -h` there.");
 }
 
-/* "e LINES RECORDS" is the last line, and both numbers are right: without it
- * a list that a full disk has cut would read as one with fewer changes. */
+/* Checks the last line, "e LINES RECORDS". Without this check a list that was
+ * cut off by a full disk would look like one with fewer changes. */
 static int check_end(const struct call *c, struct str line, struct str rest,
 		     struct error *err)
 {
@@ -202,7 +206,7 @@ static int check_end(const struct call *c, struct str line, struct str rest,
 	return whole ? 0 : not_whole(err);
 }
 
-/* The first report bytes of the spool; the archive follows. */
+/* Parses the first report bytes of the spool; the archive follows. */
 static int read_report(struct call *c, int64_t report, struct error *err)
 {
 	struct scan *s = c->scan;
@@ -231,7 +235,8 @@ static int read_report(struct call *c, int64_t report, struct error *err)
 	return rc;
 }
 
-/* "ok same", "ok nobase STATE", "ok inline|file REPORT ARCHIVE [PATH]" */
+/* Parses "ok same", "ok nobase STATE" or "ok inline|file REPORT ARCHIVE
+ * [PATH]". */
 static int read_status(struct call *c, const char *status,
 		       const struct stop *stop, struct error *err)
 {
@@ -273,7 +278,7 @@ static int read_status(struct call *c, const char *status,
 	return read_report(c, report, err);
 }
 
-/* One command. Sets c->state if the sandbox has lost the listing. */
+/* Sends one command. Sets c->state if the sandbox has lost the listing. */
 static int run_script(struct call *c, const struct stop *stop,
 		      struct error *err)
 {
@@ -311,7 +316,7 @@ static int run_script(struct call *c, const struct stop *stop,
 	return read_status(c, h.status, stop, err);
 }
 
-/* Uploads content that is too large for a command, as a file. */
+/* Uploads content as a file if it is too large for a command. */
 static int stage_content(struct call *c, const struct stop *stop,
 			 struct error *err)
 {
@@ -330,7 +335,7 @@ static int stage_content(struct call *c, const struct stop *stop,
 	return 0;
 }
 
-/* Uploads the listing again, then asks once more. */
+/* Uploads the listing again, then repeats the command. */
 static int restore_listing(struct call *c, const struct stop *stop,
 			   struct error *err)
 {
@@ -350,7 +355,7 @@ static int restore_listing(struct call *c, const struct stop *stop,
 	return rc;
 }
 
-/* The spool is open afterwards, also on failure: scan_release(). */
+/* Opens the spool, which scan_release() closes, also after a failure. */
 static int run_call(struct call *c, const struct stop *stop, struct error *err)
 {
 	int rc;

@@ -1,15 +1,15 @@
-/* select.c - which files of the user's tree a sandbox gets. */
+/* select.c - selects the files of the user's tree that a sandbox gets. */
 /* SPDX-License-Identifier: MIT */
 /*
- * dcode's git lists what is tracked and what is not ignored, in a copy of the
- * user's index (walk_tree(); a submodule is a walk of its own). look() decides
- * about each path: its name, its kind, whether it holds a secret, and whether
- * an include sends it all the same. What stays behind is listed with a reason.
- * Nothing of the user's is written.
+ * dcode's git lists tracked files and files that are not ignored, using a copy
+ * of the user's index (walk_tree(); each submodule is a separate walk). look()
+ * decides about each path: by its name, its kind, whether it contains a secret,
+ * and whether an include sends it nevertheless. Files that are not sent are
+ * listed with a reason. The user's files are not written.
  *
- * Two things of a hostile tree are met here: a pipe named .gitignore, at which
- * git would wait (check_git_files()), and directories that may not be read,
- * over which git passes with a warning (find_unreadable()).
+ * Two attacks by a hostile tree are handled: a pipe named .gitignore, which git
+ * would wait for (check_git_files()), and unreadable directories, which git
+ * skips with a warning (find_unreadable()).
  */
 #include "worktree/select.h"
 
@@ -35,25 +35,25 @@
 #include "worktree/treefile.h"
 
 enum {
-	MODULE_DEPTH = 8, /* submodules within each other */
+	MODULE_DEPTH = 8, /* nested submodules */
 	NAMES_MAX = 1000000,
 	EXCLUDE_MAX = 4 << 20,
 	STATE_DEPTH = 3,        /* of ~/.deepagents/.state/workspaces/KEY */
-	GIT_FILES_MAX = 300000, /* entries in which a pipe is looked for */
+	GIT_FILES_MAX = 300000, /* entries searched for pipes */
 	GIT_FILES_DEPTH = 200,
-	DIRECTORIES_MAX = 200000, /* that are tried to be listed */
+	DIRECTORIES_MAX = 200000, /* maximum number of directories to list */
 };
 
-/* git-lfs's docs/spec.md: a pointer has less than 1024 bytes, and begins with
- * lfs_mark; an object's id alone takes 71. */
+/* docs/spec.md of git-lfs: a pointer has less than 1024 bytes and begins with
+ * lfs_mark; its object id needs 71. */
 enum { POINTER_MIN = 120, POINTER_MAX = 1024 };
 
 static const char lfs_mark[] = "version https://git-lfs.github.com/spec/v1\n";
 
 #define SIZE_MAX_SENT ((int64_t)100 << 20)
 
-/* A name in lower case, since some file systems do not know case; cut to size
- * bytes. */
+/* Returns a name in lower case, because some file systems ignore case; cut to
+ * size bytes. */
 static struct str lower_name(struct str name, char *room, size_t size)
 {
 	size_t n = 0;
@@ -66,7 +66,7 @@ static struct str lower_name(struct str name, char *room, size_t size)
 	return (struct str){ room, n };
 }
 
-/* Examples such as .env.example hold no secrets. */
+/* Examples such as .env.example do not contain secrets. */
 static bool is_env(struct str name)
 {
 	if (str_is(name, ".env"))
@@ -75,7 +75,7 @@ static bool is_env(struct str name)
 	       !str_ends(name, ".sample") && !str_ends(name, ".template");
 }
 
-/* "id_ed25519", not "id_map.c" and not the public half, "id_rsa.pub". */
+/* True for "id_ed25519", not for "id_map.c" or the public key "id_rsa.pub". */
 static bool is_ssh_key(struct str name)
 {
 	return str_starts(name, "id_") && str_find(name, '.') == name.len;
@@ -91,9 +91,9 @@ static bool is_secret_name(struct str name)
 	return false;
 }
 
-/* A line "-----BEGIN ... PRIVATE KEY-----" (RFC 7468; OpenPGP: BLOCK), also
- * indented (YAML), or in a string with "\n" after it (JSON). Source code that
- * only names the marker has neither. */
+/* True for a line "-----BEGIN ... PRIVATE KEY-----" (RFC 7468; OpenPGP: BLOCK),
+ * also if indented (YAML) or in a string followed by "\n" (JSON). Source code
+ * that only mentions the marker does not match. */
 static bool begins_key(struct str line)
 {
 	static const char mark[] = "-----BEGIN ";
@@ -110,7 +110,7 @@ static bool begins_key(struct str line)
 	return name < rest.len;
 }
 
-/* PuTTY's own format: "PuTTY-User-Key-File-3: ssh-ed25519". */
+/* True for PuTTY's format: "PuTTY-User-Key-File-3: ssh-ed25519". */
 static bool begins_putty_key(struct str line)
 {
 	static const char mark[] = "PuTTY-User-Key-File-";
@@ -132,7 +132,8 @@ static bool has_key_line(struct str text)
 	return false;
 }
 
-/* The same in UTF-16 of either byte order, which editors of Windows write. */
+/* Searches for key lines in UTF-16 of either byte order, which Windows editors
+ * write. */
 static bool has_wide_key(struct str head)
 {
 	struct buf text = BUF_INIT(SELECT_HEAD);
@@ -174,7 +175,7 @@ const char *select_secret(const char *path, int64_t size, struct str head)
 							: NULL;
 }
 
-/* The bytes that a file begins with. False: the user may not read it. */
+/* Reads the first bytes of a file. False: the user may not read it. */
 static bool read_head(const struct select_look *l, struct str *head)
 {
 	const char *slash = strrchr(l->path, '/');
@@ -244,7 +245,7 @@ static int compare_left(const void *a, const void *b)
 		      ((const struct select_left *)b)->path);
 }
 
-/* How many are left: each path once. */
+/* Sorts the list and removes duplicates. Returns the new length. */
 static size_t sort_left(struct select_left *list, size_t n)
 {
 	size_t kept = 0;
@@ -260,8 +261,8 @@ static size_t sort_left(struct select_left *list, size_t n)
 	return kept;
 }
 
-/* Sorts all three lists by path, each path once (unmerged paths are in the
- * index three times), and counts the bytes. */
+/* Sorts all three lists by path, without duplicates (the index lists unmerged
+ * paths three times), and counts the bytes. */
 static void sort_selection(struct selection *s)
 {
 	size_t kept = 0;
@@ -296,7 +297,7 @@ void select_release(struct selection *s)
 	*s = (struct selection){ 0 };
 }
 
-/* True if the file begins as a pointer of Git LFS does. */
+/* True if the file starts like a Git LFS pointer. */
 static bool is_pointer(struct tree_dir *dir, const char *path)
 {
 	char head[sizeof(lfs_mark) - 1];
@@ -347,7 +348,8 @@ static bool is_read_by_git(const char *name)
 	return false;
 }
 
-/* git does not follow links to these, and lists a directory. */
+/* Fails for a pipe or device. git does not follow links to these files, and can
+ * list a directory. */
 static int check_git_file(const struct git_files_walk *w, int dir,
 			  const char *path, const char *name)
 {
@@ -361,7 +363,7 @@ static int check_git_file(const struct git_files_walk *w, int dir,
 	return error_hint(w->err, "Remove it: git would wait for it.");
 }
 
-/* Closes fd. */
+/* Checks a directory and those below it. Closes fd. */
 static int walk_git_files(struct git_files_walk *w, int fd, const char *path,
 			  int depth)
 {
@@ -396,9 +398,9 @@ static int walk_git_files(struct git_files_walk *w, int fd, const char *path,
 }
 
 /*
- * Attack: a pipe or a device named .gitignore, at which git waits for somebody
- * who writes. ERR_CONFIG that names the first one. In a tree with more than
- * GIT_FILES_MAX entries only git's own deadline is left.
+ * Attack: git would wait forever for a pipe or device named .gitignore.
+ * ERR_CONFIG names the first one. In a tree with more than GIT_FILES_MAX
+ * entries only git's time limit protects.
  */
 static int check_git_files(const char *root, struct error *err)
 {
@@ -413,21 +415,22 @@ struct directory_names { /* owned */
 	size_t n;
 };
 
-struct unreadable_request {    /* all borrowed */
-	const struct git *git; /* with the work tree that is looked at, ... */
-	struct tree_dir *dir;  /* ... of the root of all, ... */
+struct unreadable_request {    /* borrowed */
+	const struct git *git; /* with the work tree to search, ... */
+	struct tree_dir *dir;  /* ... its outermost root, ... */
 	const char *prefix;    /* ... and its path there: "" or "sub/" */
-	const char *excludes;  /* a file of patterns */
-	bool dcodeignore;      /* .dcodeignore counts, too */
+	const char *excludes;  /* file with ignore patterns */
+	bool dcodeignore;      /* .dcodeignore applies too */
 	int (*each)(void *arg, const char *path, struct error *err);
 	void *arg;
 };
 
 struct unreadable_walk {
 	const struct unreadable_request *request;
-	/* Directories, each with its slash; sorted. */
+	/* Directories, each with a slash at its end; sorted. */
 	struct directory_names ignored;
-	struct directory_names left; /* to be looked at: "" or with a slash */
+	/* still to visit: "" or with a slash at its end */
+	struct directory_names left;
 	size_t seen;
 };
 
@@ -462,7 +465,8 @@ static int on_ignored(void *arg, const char *record, struct error *err)
 	return 0;
 }
 
-/* git knows ignored directories by their patterns, without reading them. */
+/* Lists ignored directories; git knows them by their patterns, without reading
+ * them. */
 static int list_ignored(struct unreadable_walk *s, const char *pattern,
 			const char *excludes, const struct stop *stop,
 			struct error *err)
@@ -507,7 +511,8 @@ static bool is_directory(int dir, const struct dirent *d)
 	       S_ISDIR(st.st_mode);
 }
 
-/* A directory with a .git is another repository: nothing in it is sent. */
+/* True for another repository, that is, a directory with a .git: nothing in it
+ * is sent. */
 static bool is_other_repository(const struct unreadable_walk *s, int dir,
 				const char *path)
 {
@@ -532,7 +537,7 @@ static void add_directory(struct unreadable_walk *s, int dir, const char *path,
 		add_name(&s->left, inner);
 }
 
-/* fd is closed. */
+/* Adds the subdirectories of a directory. Closes fd. */
 static void add_directories(struct unreadable_walk *s, int fd, const char *path)
 {
 	DIR *dir = fdopendir(fd);
@@ -562,15 +567,14 @@ static int look_into(struct unreadable_walk *s, char *path, struct error *err)
 		return 0;
 	}
 	if (errno != EACCES || !path[0])
-		return 0; /* gone, or a link by now */
+		return 0; /* it is gone or has become a link */
 	path[strlen(path) - 1] = '\0';
 	return s->request->each(s->request->arg, path, err);
 }
 
 /*
- * Calls each with the path of every directory that may not be read and that git
- * does not ignore, except in other repositories. Walks all directories of the
- * tree.
+ * Calls each with the path of every unreadable directory that git does not
+ * ignore, except in other repositories. Visits all directories of the tree.
  */
 static int find_unreadable(const struct unreadable_request *r,
 			   const struct stop *stop, struct error *err)
@@ -592,18 +596,18 @@ static int find_unreadable(const struct unreadable_request *r,
 	return rc;
 }
 
-/* One walk: the tree, or a submodule in it. */
+/* State of a walk through the tree or a submodule. */
 struct tree_walk {
 	struct selection *s;
 	const struct workspace *w;
 	const struct select_request *r;
 	const struct stop *stop;
-	struct tree_dir dir; /* of the root of it all */
+	struct tree_dir dir; /* outermost root */
 	struct glob **globs;
-	char *index; /* a file of ours */
+	char *index; /* a temporary file of dcode */
 	char *head;  /* SELECT_HEAD bytes, owned */
-	char *seen;  /* owned: the last directory that was looked at, ... */
-	int bare;    /* ... and bare_repo_find() of it */
+	char *seen;  /* owned: the directory that was checked last, ... */
+	int bare;    /* ... and its bare_repo_find() result */
 };
 
 static void add_one(struct select_left **list, size_t *n, const char *path,
@@ -629,7 +633,8 @@ static bool is_included(struct tree_walk *k, const char *path)
 	return false;
 }
 
-/* True if an include sends what stays here unasked. Noted then. */
+/* True if an include sends a file that would otherwise not be sent; records
+ * that. */
 static bool is_asked(struct tree_walk *k, const char *path, const char *why)
 {
 	const struct select_request *r = k->r;
@@ -645,7 +650,7 @@ static bool is_asked(struct tree_walk *k, const char *path, const char *why)
 	return true;
 }
 
-/* A file that will be sent. */
+/* Adds a file to send. */
 static int add_file(struct tree_walk *k, const char *path,
 		    const struct stat *st, bool keyless, struct error *err)
 {
@@ -672,8 +677,8 @@ static int add_file(struct tree_walk *k, const char *path,
 
 static const char is_bare[] = "is a bare repository";
 
-/* A bare repository below the root is named once, and not sent. Files of one
- * directory come together. */
+/* Lists a bare repository below the root once; it is not sent. Files of the
+ * same directory come consecutively. */
 static bool leave_repository(struct tree_walk *k, const char *path)
 {
 	const struct selection *s = k->s;
@@ -697,8 +702,8 @@ static bool leave_repository(struct tree_walk *k, const char *path)
 	return leave;
 }
 
-/* Decides about one path. anyway: it is sent whatever it holds. 1: there is
- * nothing. */
+/* Decides about one path. anyway: send it whatever its content. Returns 1 if
+ * nothing exists there. */
 static int look(struct tree_walk *k, const char *path, bool anyway,
 		struct error *err)
 {
@@ -737,20 +742,20 @@ static int look(struct tree_walk *k, const char *path, bool anyway,
 	return add_file(k, path, &st, keyless, err);
 }
 
-/* A part of a walk: what git lists below a prefix. */
+/* A part of a walk: the paths that git lists below a prefix. */
 struct walk_part {
 	struct tree_walk *k;
 	const char *prefix; /* "" or "sub/module/" */
 	int depth;
-	char **modules; /* owned: found on the way */
+	char **modules; /* owned: submodules found */
 	size_t n_modules;
-	bool matching;  /* only what --include names */
-	char **dropped; /* owned, sorted: what .dcodeignore names */
+	bool matching;  /* keep only files that --include matches */
+	char **dropped; /* owned, sorted: files that .dcodeignore matches */
 	size_t n_dropped;
 	struct nested_repo nested;
 };
 
-/* A record of git ls-files: what .dcodeignore names. */
+/* Handles a record of git ls-files: a file that .dcodeignore matches. */
 static int on_dropped(void *arg, const char *record, struct error *err)
 {
 	struct walk_part *p = arg;
@@ -763,14 +768,14 @@ static int on_dropped(void *arg, const char *record, struct error *err)
 	return 0;
 }
 
-/* Only without git does .dcodeignore count. */
+/* .dcodeignore applies only in trees without git. */
 static bool is_dropped(const struct walk_part *p, const char *record)
 {
 	return p->n_dropped && bsearch(&record, p->dropped, p->n_dropped,
 				       sizeof(*p->dropped), compare_names);
 }
 
-/* "TAG MODE OID STAGE\tPATH" */
+/* Handles "TAG MODE OID STAGE\tPATH". */
 static int on_tracked(void *arg, const char *record, struct error *err)
 {
 	struct walk_part *p = arg;
@@ -834,8 +839,8 @@ static int on_unreadable(void *arg, const char *path, struct error *err)
 	return 0;
 }
 
-/* Lists untracked files, then, with --include, those of the ignored ones that
- * it names. */
+/* Lists untracked files and, with --include, the ignored ones that it
+ * matches. */
 static int list_others(struct walk_part *p, struct git *g, const char *excludes,
 		       bool is_repository, struct error *err)
 {
@@ -871,7 +876,7 @@ static int list_others(struct walk_part *p, struct git *g, const char *excludes,
 		      compare_names);
 	if (rc == 0)
 		rc = git_run_records(g, plain, &each, p->k->stop, err);
-	if (rc == 0 && each.warned) /* of directories it cannot read */
+	if (rc == 0 && each.warned) /* about directories that it cannot read */
 		rc = find_unreadable(&unreadable, p->k->stop, err);
 	if (rc == 0 && p->k->r->n_include) {
 		p->matching = true;
@@ -882,7 +887,7 @@ static int list_others(struct walk_part *p, struct git *g, const char *excludes,
 	return rc;
 }
 
-/* The user's own patterns, as a file for git. */
+/* Writes the user's ignore patterns to a file for git. */
 static int write_excludes(struct tree_walk *k, const struct user_repo *u,
 			  const char *file, struct error *err)
 {
@@ -919,8 +924,8 @@ static int walk_modules(struct walk_part *p, struct error *err)
 	return rc;
 }
 
-/* Nothing is sent of a submodule without a repository that is read. It is
- * listed, unless the user has deleted it. */
+/* Lists a submodule as not sent if it has no readable repository, unless the
+ * user has deleted it. */
 static void note_module(struct walk_part *p, const char *root,
 			const struct user_repo *u)
 {
@@ -953,7 +958,7 @@ static int list_part(struct walk_part *p, const char *root, struct git *g,
 	int rc = user_repo_open(&u, root, &k->w->git, k->stop, err);
 	char *objects = rc == 0 ? user_repo_objects(&u, &why) : NULL;
 
-	g->objects = objects; /* the trees that a sparse index stands for */
+	g->objects = objects; /* for the trees of a sparse index */
 	note_module(p, root, &u);
 	if (rc == 0 && p->depth == 0 && !u.git_dir && bare_repo_above(root))
 		rc = error_set(err, ERR_USAGE,
@@ -996,7 +1001,8 @@ static int walk_tree(struct tree_walk *k, const char *prefix, int depth,
 		root[--len] = '\0';
 	g.index = k->index;
 	g.work_tree = root;
-	/* A submodule's directory may have become a link that leads out. */
+	/* A submodule's directory may have been replaced by a link that leads
+	 * out. */
 	if (depth == 0 || tree_dir_parent(&k->dir, prefix, &name) >= 0)
 		rc = list_part(&p, root, &g, excludes, err);
 	(void)unlink(excludes);

@@ -1,16 +1,17 @@
-/* send.c - the user's tree into a sandbox, and what changes in it later. */
+/* send.c - sends the user's tree to a sandbox, and later changes. */
 /* SPDX-License-Identifier: MIT */
 /*
  * workspace_send() sends the whole selection once: files, the last commits if
- * they are asked for, and the listing of both. Then the base and its listing
- * are set, so that both sides know what they share. workspace_sync() compares
- * the tree with the base and sends what differs; a script there replaces files
- * that are still as in the base and keeps files that the agent changed, and
- * the base moves for those that were taken over.
+ * requested, and the listing of both. Then the base and its listing are set, so
+ * that both sides know what they share. workspace_sync() sends the files that
+ * differ from the base. In the sandbox a script replaces files that are
+ * unchanged since the base and keeps those that the agent changed. The base is
+ * then updated for the replaced files only.
  *
- * Beside the base, files of LABEL are kept: .exclude (names that were in the
- * sandbox before), .included (what only an include has sent), and .uncommitted
- * (the sandbox's git has yet to commit the tree: commit_begin() does it).
+ * Next to the base these files are stored, named LABEL plus a suffix: .exclude
+ * (names that were in the sandbox before), .included (files that only an
+ * include has sent), and .uncommitted (the sandbox's git has not committed the
+ * tree yet: commit_begin() does it).
  */
 #include "worktree/send.h"
 
@@ -29,23 +30,24 @@
 #include "worktree/stream_files.h"
 
 enum {
-	LISTING_LINE = 6 + 1 + 64 + 1 + 1, /* bytes, but for the path */
+	LISTING_LINE = 6 + 1 + 64 + 1 + 1, /* bytes, without the path */
 	CHANGE_LINE = 2 * (6 + 1 + 64) + 2 + 1,
 	EXCLUDE_MAX = 4 << 20,
 	MESSAGE_MAX = 4096,
-	REASONS_MAX = 64, /* kinds of files that were not sent, in a message */
+	/* reasons for files that were not sent, in a message */
+	REASONS_MAX = 64,
 	CLEANUP_MS = 10000,
-	/* git commits so little in a moment: no need to do it later. */
+	/* git commits this little at once: no need to defer it. */
 	QUICK_BYTES = 8 << 20,
 	QUICK_FILES = 1000,
 	INCLUDED_MAX = 64 << 20, /* bytes of the list */
 	NOTE_MAX = 64 << 10,
-	COMMIT_MS = 600000, /* the longest that a command waits for it */
+	COMMIT_MS = 600000, /* the longest time that a command waits for it */
 	SAID_MAX = 1 << 10,
 };
 
-struct included {     /* start from { 0 }; release it */
-	char **paths; /* sorted; as "asked" of a selection has them; owned */
+struct included {     /* initialise with { 0 } */
+	char **paths; /* sorted; like "asked" of a selection; owned */
 	size_t n;
 };
 
@@ -85,7 +87,7 @@ static void sort_paths(struct included *i)
 		qsort(i->paths, i->n, sizeof(*i->paths), compare_names);
 }
 
-/* Each path has a byte 0 behind it. Empty if nothing was included. */
+/* Each path ends in NUL. Empty if nothing was included. */
 static int read_included(struct included *i, const struct workspace *w,
 			 struct error *err)
 {
@@ -122,7 +124,7 @@ static int write_paths(const struct included *i, const struct workspace *w,
 	return rc;
 }
 
-/* How many were added that the selection asked for. */
+/* Adds the paths that the selection asked for. Returns how many were new. */
 static size_t add_asked(struct included *i, const struct selection *s)
 {
 	size_t old = i->n;
@@ -135,8 +137,8 @@ static size_t add_asked(struct included *i, const struct selection *s)
 	return i->n - old;
 }
 
-/* Adds what the selection s asked for, and what another dcode has added
- * meanwhile, and writes all of them. A later sync sends these again. */
+/* Adds what the selection s asked for and what another dcode has added
+ * meanwhile, and writes the list. A later sync sends these files again. */
 static int note_included(struct included *i, const struct workspace *w,
 			 const struct selection *s, const struct stop *stop,
 			 struct error *err)
@@ -180,9 +182,9 @@ struct commit_terms { /* arguments of workspace_commit.sh; borrowed */
 
 struct commit_job {
 	struct sandbox *sandbox; /* borrowed */
-	char *note; /* owned: the file that says it is to be done */
+	char *note;              /* owned: path of LABEL.uncommitted */
 	struct buf text;
-	struct commit_terms terms; /* in text */
+	struct commit_terms terms; /* slices of text */
 };
 
 static char *note_file(const struct workspace *w)
@@ -190,7 +192,7 @@ static char *note_file(const struct workspace *w)
 	return xasprintf("%s/%s.uncommitted", w->directory, w->label);
 }
 
-/* Notes in LABEL.uncommitted that the sandbox has the tree and no commit. */
+/* Records in LABEL.uncommitted that the sandbox has the tree, but no commit. */
 static int note_commit(const struct workspace *w, const struct commit_terms *t,
 		       struct error *err)
 {
@@ -209,7 +211,7 @@ static int note_commit(const struct workspace *w, const struct commit_terms *t,
 	return rc;
 }
 
-/* A background_work of a commit_job. */
+/* A background_work: lets the sandbox's git commit the tree. */
 static int run_commit(void *arg, const struct stop *stop, struct error *err)
 {
 	const struct commit_job *j = arg;
@@ -251,7 +253,7 @@ static void release_job(void *arg)
 	free(j);
 }
 
-/* Three texts with a byte 0 behind each. */
+/* Reads three NUL-terminated strings. */
 static bool read_terms(struct commit_job *j)
 {
 	const char **to[] = { &j->terms.branch, &j->terms.message,
@@ -323,7 +325,8 @@ static size_t listing_size(const struct selection *s)
 	return size;
 }
 
-/* "2: a private key": how many files were not sent, for each reason. */
+/* Appends lines like "2: a private key": how many files were not sent, for each
+ * reason. */
 static void add_reasons(const struct selection *s, struct buf *out)
 {
 	const char *known[REASONS_MAX];
@@ -345,7 +348,7 @@ static void add_reasons(const struct selection *s, struct buf *out)
 		buf_addf(out, "%zu: %s\n", count[k], known[k]);
 }
 
-/* Says where the tree came from, for whoever reads git log in the sandbox. */
+/* Writes a commit message that says where the tree came from. */
 static void write_message(const struct workspace *w, const struct selection *s,
 			  struct buf *out)
 {
@@ -364,8 +367,8 @@ static void write_message(const struct workspace *w, const struct selection *s,
 	add_reasons(s, out);
 }
 
-/* The branch, if git takes its name and a shell's argument can hold it; else
- * "main". */
+/* Returns the branch if its name is valid for git and safe as a shell argument;
+ * else "main". */
 static const char *branch_name(const struct workspace *w)
 {
 	const char *b = w->branch;
@@ -415,8 +418,9 @@ static bool is_sent(const struct selection *s, struct str name)
 	return false;
 }
 
-/* Names that were in the sandbox before are not the agent's work, unless the
- * tree has a file of this name. said is untrusted; adds one pattern a line. */
+/* Adds names that were in the sandbox before as patterns, one per line: they
+ * are not the agent's work, unless the tree has a file with that name. said is
+ * untrusted. */
 static void add_earlier(struct buf *out, struct str said,
 			const struct selection *s)
 {
@@ -435,7 +439,7 @@ static void add_earlier(struct buf *out, struct str said,
 	}
 }
 
-/* LABEL.exclude: the user's patterns, then earlier names. */
+/* Writes LABEL.exclude: the user's patterns, then earlier names. */
 static int keep_exclude(struct workspace *w, const struct user_repo *u,
 			const char *home, struct str earlier,
 			const struct stop *stop, struct error *err)
@@ -452,7 +456,7 @@ static int keep_exclude(struct workspace *w, const struct user_repo *u,
 	return rc;
 }
 
-/* -1 if the sandbox could not take the tree. */
+/* Returns -1 if the sandbox could not store the tree. */
 static int check_status(const struct stream_result *out,
 			struct send_result *result, struct error *err)
 {
@@ -468,7 +472,7 @@ static int check_status(const struct stream_result *out,
 	return stream_failed(out, "the tree", err);
 }
 
-/* If the history cannot be made, the tree goes without it. */
+/* Makes the history. If that fails, the tree is sent without it. */
 static int make_history(struct workspace *w, const struct selection *s,
 			const struct send_request *r,
 			struct send_result *result, const struct stop *stop,
@@ -488,7 +492,7 @@ static int make_history(struct workspace *w, const struct selection *s,
 	return stop_check(stop, err);
 }
 
-/* True if the sandbox's git can commit at once. */
+/* True if the sandbox's git can commit immediately. */
 static bool is_quick(const struct sending *sending)
 {
 	return !sending->r->may_defer ||
@@ -538,7 +542,7 @@ static int send_files(struct workspace *w, struct sending *sending,
 	return rc;
 }
 
-/* Its numbers stay. */
+/* Frees the history but keeps its numbers. */
 static void close_history(struct rewritten *history)
 {
 	struct rewritten numbers = *history;
@@ -548,8 +552,9 @@ static void close_history(struct rewritten *history)
 	history->fd = -1;
 }
 
-/* Deletes the ref of what was being sent: it is the base now, or not needed. An
- * interrupt waits for this, so it runs only if there may be such a ref. */
+/* Deletes the temporary ref of the commit being sent, which is the base now or
+ * not needed. Called only if the ref may exist, because an interrupt waits for
+ * this. */
 static void drop_sending(const struct workspace *w)
 {
 	struct stop own = stop_cleanup(CLEANUP_MS);
@@ -604,12 +609,12 @@ int workspace_send(struct workspace *w, const struct selection *s,
 	"0000000000000000000000000000000000000000000000000000000000000000"
 #define NOTHING "000000 " NO_HASH
 
-/* One path that differs. */
+/* A path that differs between the tree and the base. */
 struct local_change {
-	const char *path;  /* of a listing */
-	unsigned old_mode; /* 0: the base has none */
+	const char *path;  /* borrowed from a listing */
+	unsigned old_mode; /* 0: not in the base */
 	char old_hash[LISTING_HASH];
-	bool gone; /* there is none now */
+	bool gone; /* it does not exist any more */
 };
 
 struct syncing {
@@ -618,21 +623,21 @@ struct syncing {
 	struct sync_result *result;
 	struct listing base;
 	struct included included;
-	struct listing now;            /* as found when looking for changes */
-	const struct selection *found; /* while they are looked for */
+	struct listing now;            /* state when changes were searched */
+	const struct selection *found; /* valid during the search */
 	struct local_change *changes;
 	size_t n;
-	struct selected *files; /* those to send; paths are the listing's */
+	struct selected *files; /* files to send; paths are the listing's */
 	size_t n_files;
 	const char **gone;
 	size_t n_gone;
-	size_t size; /* of the trailer, at most */
+	size_t size; /* maximum size of the trailer */
 	char local_ref[128];
-	char from[GIT_OID]; /* the base that changes are told against */
+	char from[GIT_OID]; /* base to which the changes refer */
 	struct stream_result out;
 };
 
-/* line is from a listing, which writes a line end as the byte 1. */
+/* Adds the path of a line; a listing writes a newline as the byte 1. */
 static void add_path(char ***list, size_t *n, struct str line)
 {
 	char *path = xstrndup(line.ptr ? line.ptr : "", line.len);
@@ -644,8 +649,7 @@ static void add_path(char ***list, size_t *n, struct str line)
 	(*list)[(*n)++] = path;
 }
 
-/* True for a file that is never sent unasked: it is there, though not among the
- * selected files. */
+/* True for a file that exists but is not sent without an include. */
 static bool is_held(const struct selection *found, const char *path)
 {
 	for (size_t i = 0; i < found->n_left; i++)
@@ -674,8 +678,8 @@ static int add_change(void *arg, const struct listing_entry *before,
 	return 0;
 }
 
-/* Selects all that a send would, and each path of the base, which may be
- * ignored by now. */
+/* Selects everything that a send would, and all paths of the base, which may be
+ * ignored now. */
 static int select_all(struct syncing *s, struct selection *sel,
 		      const struct stop *stop, struct error *err)
 {
@@ -690,14 +694,15 @@ static int select_all(struct syncing *s, struct selection *sel,
 	q.n_extra = s->base.n;
 	q.allowed = (const char *const *)s->included.paths;
 	q.n_allowed = s->included.n;
-	q.guard_extra = true; /* the agent's .env may hold real keys by now */
+	/* the agent's .env may contain real keys by now */
+	q.guard_extra = true;
 	rc = select_files(sel, s->w, &q, stop, err);
 	free(extra);
 	return rc;
 }
 
-/* Splits the changes into files to send and paths that are gone. Both lists
- * are sorted. */
+/* Splits the changes into files to send and deleted paths. Both lists are
+ * sorted. */
 static void choose_files(struct syncing *s, const struct selection *sel)
 {
 	size_t at = 0;
@@ -751,7 +756,7 @@ static int find_changes(struct syncing *s, const struct stop *stop,
 	return rc;
 }
 
-/* A file that is gone since it was found to have changed is not mentioned. */
+/* Writes one change. A file that was deleted after the search is left out. */
 static void write_change(struct listing *read, const struct local_change *c,
 			 struct buf *out)
 {
@@ -774,7 +779,7 @@ static void write_change(struct listing *read, const struct local_change *c,
 	buf_addc(out, '\n');
 }
 
-/* Deletions come first: a file may have taken its directory's place. */
+/* Deletions come first: a file may have replaced its directory. */
 static void write_changes(void *arg, struct listing *read, struct buf *out)
 {
 	const struct syncing *s = arg;
@@ -785,7 +790,7 @@ static void write_changes(void *arg, struct listing *read, struct buf *out)
 				write_change(read, &s->changes[i], out);
 }
 
-/* One command with all changes; the script decides about each. */
+/* Sends all changes with one command; the script decides about each. */
 static int stream_changes(struct syncing *s, const struct stop *stop,
 			  struct error *err)
 {
@@ -850,8 +855,8 @@ static int send_base(struct syncing *s, const char *state,
 	return rc;
 }
 
-/* Reads what the sandbox took and what it kept. It is only believed of paths
- * that were sent. */
+/* Reads which changes the sandbox applied and which it refused. Only paths that
+ * were sent are accepted. */
 static void read_answer(struct syncing *s)
 {
 	struct sync_result *r = s->result;
@@ -868,8 +873,7 @@ static void read_answer(struct syncing *s)
 		qsort(r->taken, r->n_taken, sizeof(*r->taken), compare_names);
 }
 
-/* Splits what was taken over into files that were sent and files that are
- * gone. */
+/* Splits the applied changes into sent files and deleted files. */
 static void split_deleted(struct syncing *s)
 {
 	struct sync_result *r = s->result;
@@ -897,7 +901,7 @@ static bool is_taken(const struct syncing *s, const char *path)
 		       sizeof(*s->result->taken), compare_names);
 }
 
-/* Copies what was taken over from the commit of all changes to another. */
+/* Copies applied changes from the commit of all changes to another. */
 struct taken_copy {
 	const struct syncing *s;
 	struct odb_commit *to;
@@ -915,7 +919,7 @@ static int copy_taken(void *arg, const struct odb_record *r, struct error *err)
 			       err);
 }
 
-/* Adds what was taken over to ref, in a commit on top of parent. */
+/* Adds the applied changes to ref, in a commit on top of parent. */
 static int copy_to_ref(struct syncing *s, const char *ref, const char *parent,
 		       char oid[GIT_OID], const struct stop *stop,
 		       struct error *err)
@@ -952,7 +956,8 @@ static void update_listing(struct syncing *s, struct listing *base)
 	}
 }
 
-/* On top of what the base is by now: an apply may have moved it meanwhile. */
+/* Updates the base on top of its current state: an apply may have changed it
+ * meanwhile. */
 static int move_base(struct syncing *s, const struct stop *stop,
 		     struct error *err)
 {
@@ -977,7 +982,7 @@ static int move_base(struct syncing *s, const struct stop *stop,
 	return rc;
 }
 
-/* Under the lock of the base. */
+/* Updates the base while holding its lock. */
 static int take_over(struct syncing *s, const struct stop *stop,
 		     struct error *err)
 {
@@ -994,7 +999,8 @@ static int take_over(struct syncing *s, const struct stop *stop,
 	return rc;
 }
 
-/* If the sandbox has lost the listing of the base, sends it and tries again. */
+/* Sends the changes. If the sandbox has lost the listing of the base, uploads
+ * it and tries again. */
 static int exchange(struct syncing *s, const struct stop *stop,
 		    struct error *err)
 {

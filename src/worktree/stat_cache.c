@@ -1,10 +1,11 @@
-/* stat_cache.c - hashes of files that need not be read again. */
+/* stat_cache.c - caches file hashes, so that files need not be read again. */
 /* SPDX-License-Identifier: MIT */
 /*
- * The file is a list sorted by path, with a hash of it all at its end: a cut or
- * foreign file counts as empty, and nothing is lost but time. New entries are
- * gathered in memory and merged when the cache is closed. A path that was
- * neither found nor put is dropped then, so files that are gone do not pile up.
+ * The cache file is a list sorted by path, followed by a hash of the list. A
+ * truncated or foreign file counts as empty: that only costs time. New entries
+ * are collected in memory and merged when the cache is closed. Entries that
+ * were neither found nor put are dropped then, so entries of deleted files do
+ * not accumulate.
  */
 #include "worktree/stat_cache.h"
 
@@ -28,11 +29,12 @@ enum {
 	UNSURE_S = 2,
 };
 
-/* Another number with other rules of what a key is: all is read again. */
+/* Increase the number when the rules for finding keys change: all files are
+ * then read again. */
 #define MAGIC "dcode stat 2\n"
 
-/* As it stands in the file, before the path and its NUL: this machine's own
- * byte order, and no gaps. */
+/* An entry in the file, followed by its path and a NUL: in this machine's byte
+ * order, without padding. */
 struct stat_fields {
 	int64_t size;
 	int64_t mtime[2]; /* seconds, nanoseconds */
@@ -45,7 +47,7 @@ struct stat_fields {
 };
 
 struct stat_entry {
-	const char *path; /* in text, or owned */
+	const char *path; /* slice of text, or owned */
 	struct stat_fields fixed;
 	bool used;
 };
@@ -59,9 +61,9 @@ struct stat_entries {
 struct stat_cache {
 	char *file;
 	bool loaded;
-	struct buf text;         /* of the file */
+	struct buf text;         /* contents of the cache file */
 	struct stat_entries old; /* sorted by path */
-	struct stat_entries put; /* their paths are owned */
+	struct stat_entries put; /* new entries; their paths are owned */
 };
 
 struct stat_cache *stat_cache_open(const char *file)
@@ -83,7 +85,7 @@ static struct stat_entry *add_entry(struct stat_entries *all)
 	return &all->list[all->n++];
 }
 
-/* -1 also if it is more than FILE_MAX. */
+/* Returns -1 also if there are more than FILE_MAX bytes. */
 static int read_all(int fd, struct buf *out)
 {
 	char room[64 << 10];
@@ -97,7 +99,8 @@ static int read_all(int fd, struct buf *out)
 	return n < 0 || out->over ? -1 : 0;
 }
 
-/* The file's bytes, if they are whole and nobody else can have written them. */
+/* Reads the cache file. False if it is damaged or other users could have
+ * written it. */
 static bool read_file(struct stat_cache *c)
 {
 	int fd = open(c->file, O_RDONLY | O_NOFOLLOW | O_CLOEXEC | O_NONBLOCK);
@@ -118,7 +121,7 @@ static bool read_file(struct stat_cache *c)
 	return memcmp(hash, text.ptr + text.len, HASH) == 0;
 }
 
-/* Once, when the cache is first asked. */
+/* Loads the file when the cache is first used. */
 static void load(struct stat_cache *c)
 {
 	struct str rest;
@@ -185,7 +188,8 @@ bool stat_cache_get(struct stat_cache *c, const char *path,
 	return true;
 }
 
-/* A time that is too close to the reading may hide a later change. */
+/* False if a time is so close to the reading that it may hide a later
+ * change. */
 static bool is_settled(const struct timespec *t, const struct timespec *began)
 {
 	return t->tv_sec < began->tv_sec - UNSURE_S;
@@ -215,8 +219,8 @@ static void add_bytes(struct buf *out, const struct stat_entry *e)
 	buf_add(out, e->path, strlen(e->path) + 1);
 }
 
-/* Both lists in one, by path; what was put takes precedence. Of two with one
- * path either will do: it is a miss where the file is not like that. */
+/* Merges both lists by path; new entries take precedence. If two entries have
+ * the same path, either may be used: a wrong one does not match the file. */
 static void merge(struct stat_cache *c, struct buf *out)
 {
 	size_t i = 0;
@@ -239,7 +243,7 @@ static void merge(struct stat_cache *c, struct buf *out)
 			add_bytes(out, &c->old.list[i]);
 }
 
-/* Not synced: half a file counts as empty. */
+/* The file is not synced: a damaged one counts as empty. */
 static void write_file(const char *file, struct str text)
 {
 	char *part = xasprintf("%s.XXXXXX", file);

@@ -1,4 +1,4 @@
-/* stat_cache.h - hashes of files that need not be read again. */
+/* stat_cache.h - caches file hashes, so that files need not be read again. */
 /* SPDX-License-Identifier: MIT */
 #ifndef WORKTREE_STAT_CACHE_H
 #define WORKTREE_STAT_CACHE_H
@@ -9,11 +9,11 @@
 #include "worktree/listing.h"
 
 /*
- * A file of dcode's own: for each path of a tree what stat() said of it when it
- * was read, and the SHA-256 of its bytes. As long as size, both times, inode,
- * device and mode are the same, so are the bytes. A file whose times are less
- * than two seconds (FAT's precision) older than its reading is not kept: a
- * later change need not show in them.
+ * A file of dcode's own. For each path of a tree it stores the result of stat()
+ * when the file was read, and the SHA-256 of its content. While size, both
+ * times, inode, device and mode are unchanged, so is the content. A file whose
+ * times are less than two seconds (the precision of FAT) before its reading is
+ * not cached, because a later change may not change them.
  */
 struct stat_cache;
 
@@ -22,19 +22,20 @@ struct stat_cached {
 	bool keyless; /* no private key was found in it */
 };
 
-/* Reads nothing yet; a file that is missing, cut, another user's or not ours
- * in any way is as good as empty. */
+/* Opens a cache without reading the file yet. A file that is missing, damaged
+ * or owned by another user counts as empty. */
 struct stat_cache *stat_cache_open(const char *file);
-/* True, with what is known, when the file at path is as it was. */
+/* Returns true, with the cached values, if the file at path is unchanged. */
 bool stat_cache_get(struct stat_cache *c, const char *path,
 		    const struct stat *st, struct stat_cached *known);
-/* Notes what was read at path: st from before the first byte, reading began at
- * the time began. Whether it is the same afterwards is the caller's to see. */
+/* Stores the values of the file at path. st: from before the first byte was
+ * read; began: when reading began. The caller checks that the file did not
+ * change meanwhile. */
 void stat_cache_put(struct stat_cache *c, const char *path,
 		    const struct stat *st, const struct stat_cached *read,
 		    const struct timespec *began);
-/* Writes the file, mode 0600, when something was put: what was put, and what
- * was asked for and found. Frees c; NULL is fine. */
+/* If something was put, writes the file, mode 0600, with the new entries and
+ * those that were found. Frees c, which may be NULL. */
 void stat_cache_close(struct stat_cache *c);
 
 #endif
