@@ -130,10 +130,7 @@ static int preview_read(struct run *r, struct approval *a,
 	return stop_check(stop, err);
 }
 
-enum {
-	MAX_WORDS = 1 << 16 /* bytes of a reason, or of a path outside the
-			       directory */
-};
+enum { MAX_WORDS = 1 << 16 /* bytes of a reason or a path */ };
 
 /* The calls of one model answer that one question asks about. */
 struct together {

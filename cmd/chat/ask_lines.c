@@ -25,10 +25,7 @@
 
 static void chat_set_aside_now(struct chat_input *in, struct buf *early);
 
-enum {
-	NOTICED_MS = 250 /* after a question is shown, input within this time
-			    cannot be its answer */
-};
+enum { NOTICED_MS = 250 /* earlier input does not answer a question */ };
 
 /* Returns the timeout for poll(2) in milliseconds. */
 static int time_left(const struct chat_input *in)

@@ -36,13 +36,12 @@ struct chat {
 	struct chat_input input;
 	struct approve approve;
 	struct asker asker;
-	struct buf told; /* text that the model gets with the next prompt */
-	bool cut;        /* the terminal dropped the end of a long line */
-	bool left;       /* the user left with /quit */
-	bool armed;      /* Ctrl-C was pressed once at an empty prompt */
-	const char
-		*first; /* unsent first message, from -m or a pipe; else NULL */
-	bool over;      /* the chat ends after the first message */
+	struct buf told;   /* text that the model gets with the next prompt */
+	bool cut;          /* the terminal dropped the end of a long line */
+	bool left;         /* the user left with /quit */
+	bool armed;        /* Ctrl-C was pressed once at an empty prompt */
+	const char *first; /* unsent message of -m or a pipe, or NULL */
+	bool over;         /* the chat ends after the first message */
 };
 
 static void on_event(void *arg, const struct agent_event *ev)

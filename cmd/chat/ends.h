@@ -9,7 +9,7 @@
 #define CHAT_STOPPED "Interrupted. The next message begins anew; Ctrl-D leaves."
 
 /* Opens the model, the sandbox with its setup, and the hooks and commands of
- * the chat. again: an earlier attempt was interrupted; its remains are closed
+ * the chat. again: an earlier attempt was interrupted; its remains are undone
  * first. */
 int chat_open(struct run *r, bool again, const struct stop *stop,
 	      struct error *err);

@@ -464,8 +464,7 @@ static void begin_job(struct live *l, const char *wait)
 {
 	char text[sizeof(l->wait)];
 
-	snprintf(text, sizeof(text), "%s",
-		 wait); /* wait may point to l->wait */
+	snprintf(text, sizeof(text), "%s", wait); /* may be l->wait */
 	l->state = LIVE_WORKING;
 	l->stopping = l->refused = l->armed = false;
 	l->calls = 0;

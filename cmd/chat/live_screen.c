@@ -31,8 +31,7 @@
 #include "term/theme.h"
 
 enum {
-	NOTICED_MS = 250, /* after a question is shown, input within this time
-			     cannot be its answer */
+	NOTICED_MS = 250, /* earlier input does not answer a question */
 	DRAFT_MS = 2000,  /* after the last edit, how long single keys still
 			     count as typing, not as answers */
 };
@@ -141,17 +140,14 @@ void printed_close(struct printed *p)
 enum {
 	MOVES_MS = 120, /* between two frames of the spinner */
 	MOST_LINE = 512,
-	LEAST_WHAT = 24, /* cells for the progress text, which come before the
-			    hint how to stop */
+	LEAST_WHAT = 24, /* cells of the progress text, before any hint */
 };
 
 enum {
-	MOST_QUEUED = 4,  /* rows for queued messages */
-	LEAST_EDITOR = 3, /* rows of the editor */
-	MOST_SHOWN =
-		16
-		<< 10, /* bytes shown of the output of the user's own command */
-	LEAST_AROUND = 16, /* rows below which a question is shown alone */
+	MOST_QUEUED = 4,       /* rows for queued messages */
+	LEAST_EDITOR = 3,      /* rows of the editor */
+	MOST_SHOWN = 16 << 10, /* bytes shown of a user command's output */
+	LEAST_AROUND = 16,     /* rows below which a question is shown alone */
 };
 
 static const struct style muted = { 0, STYLE_MUTED };
@@ -165,8 +161,8 @@ void live_set_wait(struct live *l, const char *what)
 	l->retries_at = 0;
 }
 
-/* Sets the progress line of the sandbox. While a message was sent ahead, the
- * line of the model is separate. */
+/* Sets the progress text of the sandbox. If a message was sent ahead, the model
+ * has its own. */
 static void set_step(struct live *l, const char *what)
 {
 	if (l->ahead.sent)
@@ -888,8 +884,7 @@ void elsewhere_edit(struct live *l)
 	x = leave_screen(l);
 	if (external_edit(&x, ".md", buf_str(&draft), &edited, &err) == 0) {
 		text = buf_str(&edited);
-		text.len -= str_ends(
-			text, "\n"); /* the draft had no line feed at its end */
+		text.len -= str_ends(text, "\n"); /* the draft had none */
 		editor_set(&l->editor, text);
 	}
 	screen_resume(&l->screen);

@@ -30,9 +30,7 @@
 #include "ui/transcript.h"
 
 enum { LIVE_MAX_PRINTED = 16 << 20 }; /* bytes of output not yet shown */
-enum {
-	LIVE_QUIET_MS = 500
-}; /* time without a key before a question is shown */
+enum { LIVE_QUIET_MS = 500 }; /* without a key, before a question opens */
 
 enum live_state {
 	LIVE_OPENING, /* model, sandbox and setup are being prepared */
@@ -104,9 +102,8 @@ struct live {
 	struct prompt_history history;
 	struct history_search search;
 	struct completer completer;
-	struct fuzzy_item
-		*commands;     /* owned: the slash commands, for completion */
-	bool lists_files;      /* completion needs the list of files */
+	struct fuzzy_item *commands; /* owned: the slash commands */
+	bool lists_files;            /* completion needs the list of files */
 	char *lists_arguments; /* owned: completion needs the arguments of this
 				  command; or NULL */
 	struct selection_list picker;
@@ -170,9 +167,8 @@ struct live {
 	/* Private to the worker: while a job runs, no other thread may use
 	 * these. */
 	struct asker asker;
-	struct buf told; /* text that the model gets with the next prompt */
-	struct buf
-		files; /* files of the working directory, one path per line */
+	struct buf told;  /* text that the model gets with the next prompt */
+	struct buf files; /* of the working directory, one path per line */
 	struct error err;
 	bool reopens; /* opening the run has been attempted before */
 	bool left;    /* a slash command ended the chat */
@@ -248,13 +244,11 @@ void live_answer_inquiry(struct live *l, const struct key_event *ev);
 /* Prints all of the calls that are asked about above the live part. */
 void live_show_question(struct live *l);
 void live_open_inquiry(struct live *l, int64_t now);
-void live_withdraw_question(
-	struct live *l); /* the thread that asked was stopped */
+void live_withdraw_question(struct live *l); /* the asker was stopped */
 /* Implements app_asker.choose, on the worker's thread; arg is the struct live.
  */
 int live_choose(void *arg, const struct app_question *q, struct error *err);
-void live_drop_choice(
-	struct live *l); /* cancels the question without an answer */
+void live_drop_choice(struct live *l); /* ends it without an answer */
 /* Implements agent_ui.ask for the model's questions, on the worker's thread. */
 int live_inquire(void *arg, struct inquiry *q, enum inquiry_end *end,
 		 const struct stop *stop, struct error *err);

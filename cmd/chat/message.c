@@ -1,5 +1,4 @@
-/* message.c - messages of the user: text with files and pictures, or commands.
- */
+/* message.c - the user's messages: text, files and pictures, or commands. */
 /* SPDX-License-Identifier: MIT */
 /*
  * A prompt includes the files that it names ("@path"), images that were pasted

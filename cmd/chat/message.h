@@ -1,5 +1,4 @@
-/* message.h - messages of the user: text with files and pictures, or commands.
- */
+/* message.h - the user's messages: text, files and pictures, or commands. */
 /* SPDX-License-Identifier: MIT */
 #ifndef CMD_CHAT_MESSAGE_H
 #define CMD_CHAT_MESSAGE_H

@@ -86,9 +86,7 @@ bool slash_raise_cap(void *arg);
 /* Asks the same while only the idle sandbox costs money. Unless the user
  * continues, returns -1 with ERR_BUDGET and the chat ends. */
 int slash_raise_idle(struct run *r, struct error *err);
-enum {
-	SLASH_CAP_STATUS = 124
-}; /* exit status of a chat that ends at the cap */
+enum { SLASH_CAP_STATUS = 124 }; /* exit status if the cap ends the chat */
 /* Implements run.go_on; arg is the run. Asks whether to continue although the
  * model repeats a failing call. */
 bool slash_go_on(void *arg, const struct error *why);

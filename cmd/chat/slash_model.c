@@ -379,8 +379,8 @@ bool slash_cmd_effort(struct run *r, int n, char **words)
 	return true;
 }
 
-/* Returns the smallest amount that the cap can be raised to; 0: the policy does
- * not allow more. */
+/* Returns the next cap: one step higher, but within the policy's maximum; 0: it
+ * cannot be raised. */
 static int64_t next_cap(struct run *r, const struct meter_total *t)
 {
 	int64_t next = t->cap + (r->cap_step ? r->cap_step : t->cap);

@@ -7,10 +7,7 @@
 #include <stdio.h>
 #include <time.h>
 
-enum {
-	LOOK_MS = 100 /* interval for checking whether the asking thread was
-			 stopped */
-};
+enum { LOOK_MS = 100 /* between checks whether to stop waiting */ };
 
 /* The worker's thread: runs one job after the other. */
 static void *work(void *arg)

@@ -1,5 +1,4 @@
-/* install_package.c - installs, replaces and removes packages with providers.
- */
+/* install_package.c - installs and removes packages with providers. */
 /* SPDX-License-Identifier: MIT */
 /*
  * A package is installed into a new directory, which is then renamed over the

@@ -212,9 +212,7 @@ static int current_patch_save(struct app *app, struct store *s,
 	return 1;
 }
 
-enum {
-	PATCH_SHOWN_MAX = 32 << 20 /* bytes of a patch shown in an HTML page */
-};
+enum { PATCH_SHOWN_MAX = 32 << 20 /* bytes of a patch in a page */ };
 
 struct exporting {
 	struct app *app;
@@ -564,10 +562,8 @@ int threads_cmd_export(struct app *app, const struct args *args)
 }
 
 enum {
-	PIECE = 64 << 10, /* bytes read at a time */
-	SPOOL_MAX =
-		1
-		<< 30, /* bytes read from anything that is not a regular file */
+	PIECE = 64 << 10,    /* bytes read at a time */
+	SPOOL_MAX = 1 << 30, /* bytes copied from a pipe */
 };
 
 struct importing {

@@ -1,5 +1,4 @@
-/* trust.c - dcode trust: lists and revokes what was allowed for repositories.
- */
+/* trust.c - dcode trust: lists and revokes permissions of repositories. */
 /* SPDX-License-Identifier: MIT */
 #include <stdio.h>
 #include <stdlib.h>

@@ -49,9 +49,8 @@ enum { SELECTION_MAX = 1000, SELECTION_FILTER = 200 };
 
 /* Zero-initialise, then selection_list_open(). */
 struct selection_list {
-	struct str title; /* borrowed */
-	const struct fuzzy_item
-		*items; /* borrowed; only the first SELECTION_MAX are used */
+	struct str title;               /* borrowed */
+	const struct fuzzy_item *items; /* borrowed; SELECTION_MAX at most */
 	size_t n_items;
 	struct buf filter;
 	size_t order[SELECTION_MAX]; /* indexes of matching items, best first */

@@ -985,8 +985,7 @@ static enum editor_result yank_older(struct editor *e)
 
 	if (e->before != EDITOR_LAST_YANK)
 		return EDITOR_NOTHING;
-	k->at = k->n ? (k->at + 1) % k->n
-		     : 0; /* starts over after the oldest */
+	k->at = k->n ? (k->at + 1) % k->n : 0; /* the next older one */
 	return yank_text(e, e->yanked, buf_str(&k->texts[k->at]));
 }
 

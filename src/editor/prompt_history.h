@@ -16,11 +16,10 @@
 #include "editor/editor.h"
 
 enum {
-	PROMPT_HISTORY_KEEP = 100,    /* prompts, in memory and in the file */
-	PROMPT_HISTORY_COMPACT = 200, /* lines: then the file is rewritten */
-	PROMPT_HISTORY_TEXT = 32768,  /* bytes of a stored prompt, at most */
-	PROMPT_HISTORY_FILE = 16
-			      << 20, /* bytes read from the end of the file */
+	PROMPT_HISTORY_KEEP = 100,      /* prompts, in memory and in the file */
+	PROMPT_HISTORY_COMPACT = 200,   /* lines: then the file is rewritten */
+	PROMPT_HISTORY_TEXT = 32768,    /* bytes of a stored prompt, at most */
+	PROMPT_HISTORY_FILE = 16 << 20, /* bytes read, at the file's end */
 };
 
 /*
@@ -74,9 +73,8 @@ enum history_search_result {
 struct history_search {
 	bool on;
 	/* private */
-	const struct prompt_history
-		*history;   /* borrowed while the search is on */
-	struct buf query;   /* one line of UTF-8 */
+	const struct prompt_history *history; /* borrowed while on */
+	struct buf query;                     /* one line of UTF-8 */
 	struct buf last;    /* the query of the previous search */
 	size_t at;          /* index of the prompt shown; n: none */
 	bool failed;        /* no (further) prompt contains the query */

@@ -89,8 +89,7 @@ struct key_reader {
 	unsigned char introducer; /* '[', 'O', ']', 'P', 'X', '^', '_' */
 	unsigned char len;        /* bytes in sequence */
 	unsigned char skip;       /* missing bytes of an X10 mouse report */
-	unsigned char
-		matched; /* bytes of a paste's end mark that were matched */
+	unsigned char matched;    /* bytes seen of a paste's end mark */
 	unsigned char part_len;
 	unsigned char part[4]; /* an unfinished UTF-8 sequence */
 	char sequence[KEYS_SEQUENCE_MAX];

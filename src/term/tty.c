@@ -46,11 +46,9 @@ enum { RESTORE_TRIES = 5, RESTORE_WAIT_MS = 100, MOST_STOPS = 100 };
 /* State for the signal handlers. Written only while no handler is installed, or
  * in fields whose type a handler may read at any time. */
 static struct {
-	volatile sig_atomic_t
-		active; /* between tty_open() and tty_close(), and not in cooked
-			   mode for another program */
-	volatile sig_atomic_t open; /* between tty_open() and tty_close(),
-				       and not lent to another program */
+	volatile sig_atomic_t active; /* raw mode is set */
+	volatile sig_atomic_t open;   /* between tty_open() and tty_close(),
+					 and not lent to another program */
 	volatile sig_atomic_t stopped;
 	volatile sig_atomic_t above;
 	volatile sig_atomic_t other_keys;

@@ -278,9 +278,8 @@ enum {
 };
 
 struct html_blocks {
-	struct html
-		page;    /* output for this text only; nothing is written yet */
-	struct buf text; /* text of the current element, not yet escaped */
+	struct html page; /* this text only; not written yet */
+	struct buf text;  /* text of the current element, not yet escaped */
 	int depth;
 	bool in_diff; /* text is a code block with a diff */
 };

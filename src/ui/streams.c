@@ -282,9 +282,7 @@ static void compaction_line(struct events *e, const struct agent_event *ev)
  * line without its end. */
 static void add_step(struct events *e, const struct agent_event *ev)
 {
-	struct events inner = {
-		.stop = e->stop
-	}; /* only used as a buffer; never written */
+	struct events inner = { .stop = e->stop }; /* never written */
 
 	events_event(&inner, ev);
 	if (inner.out.len > 1 && inner.out.len < MAX_LINES / 2) {

@@ -29,9 +29,8 @@ struct output_guard {
 	const struct stop *stop; /* or NULL */
 	bool given_up;
 	bool shared; /* both streams are the same terminal, pipe or file */
-	_Atomic bool
-		mid_line; /* the last line on standard output is unfinished */
-	FILE *plain;      /* the original stderr */
+	_Atomic bool mid_line; /* stdout's last line is unfinished */
+	FILE *plain;           /* the original stderr */
 };
 void output_guard(struct output_guard *g, const struct stop *stop);
 void output_release(struct output_guard *g);

@@ -270,8 +270,7 @@ static void add_call_end(const struct toolview *v, const struct agent_event *ev,
 	if (status.len && status.len < 8)
 		buf_addf(&note, "exit %.*s, ", (int)status.len, status.ptr);
 	add_time(now - v->started, &note);
-	if (bad && v->lines &&
-	    !ev->end.len) /* if end is set, the full output follows anyway */
+	if (bad && v->lines && !ev->end.len) /* else all follows */
 		add_window(v, look, out);
 	add_call_note(look, bad ? failed : muted, buf_str(&note), out);
 	buf_release(&note);

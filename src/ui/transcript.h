@@ -18,14 +18,12 @@
 struct toolview {
 	char *id; /* owned */
 	char *name;
-	const struct tool
-		*tool; /* NULL: the model named a tool that does not exist */
-	struct buf summary; /* the most important arguments */
-	int64_t started;    /* ms, of the caller's clock */
-	struct buf tail;    /* the end of the output */
-	struct buf
-		rest; /* the unfinished end of the output, which may change */
-	size_t lines; /* complete lines of output */
+	const struct tool *tool; /* NULL: a tool that does not exist */
+	struct buf summary;      /* the most important arguments */
+	int64_t started;         /* ms, of the caller's clock */
+	struct buf tail;         /* the end of the output */
+	struct buf rest;         /* unfinished end of the output, may change */
+	size_t lines;            /* complete lines of output */
 	size_t bytes;
 	bool mid_line;
 };
