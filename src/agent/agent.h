@@ -19,10 +19,10 @@ enum agent_event_kind {
 	EVENT_TOOL_OUTPUT, /* call, text: delta, masked */
 	EVENT_TOOL_RESULT, /* call, text: result, failed */
 	EVENT_TURN,        /* usage of one answer */
-	EVENT_FLUSH,       /* nothing more has arrived: show what there is */
+	EVENT_FLUSH,       /* no more data is waiting: draw now */
 	EVENT_WARNING,     /* text: what went wrong without ending the run */
-	EVENT_FILE,        /* text: a file that goes with the prompt */
-	EVENT_COMPACT,     /* text: what happens to the history; compact */
+	EVENT_FILE,        /* text: name of a file attached to the prompt */
+	EVENT_COMPACT,     /* text: line about the compaction; compact */
 	EVENT_TERMINAL,    /* text: a terminal sequence printed by a hook */
 	EVENT_JOB,         /* text: describes a background command that ended */
 	/* call: the task call; text: one line to show; subagent */
@@ -161,7 +161,7 @@ struct agent {
 	struct usage usage; /* out: total */
 	int64_t turns;      /* out: model turns of the last run */
 	struct buf answer;  /* out: text of the last assistant message */
-	enum finish finish; /* out: of the last answer */
+	enum finish finish; /* out: why the last answer ended */
 	char reason[40];    /* out: the vendor's finish reason, or "" */
 	int64_t wait_ms;    /* internal: delay before the next try */
 	/* internal: consecutive answers that were cut inside a call */

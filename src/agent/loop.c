@@ -57,7 +57,7 @@ static void learn_window(struct agent *a)
 }
 
 /* Stores a message before it becomes part of the next request, so that a kill
- * loses nothing that was sent. Takes m over. */
+ * loses nothing that was sent. Takes ownership of m's content. */
 static void store_and_push(struct agent *a, struct message *m)
 {
 	agent_store(a, m, NULL);

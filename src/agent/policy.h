@@ -9,7 +9,7 @@
 
 struct allow_list { /* start from { 0 }; free with allow_list_release() */
 	bool given; /* a list was configured */
-	bool all;   /* everything is allowed */
+	bool all;   /* a list was configured */
 	char **names;
 	size_t n;
 };

@@ -1,9 +1,9 @@
 /* prompt.c - the system prompt, and the AGENTS.md files that join it. */
 /* SPDX-License-Identifier: MIT */
 /*
- * The text must be the same for the same facts, byte for byte: vendors cache a
- * request's beginning. Begin reading at prompt_build(). An AGENTS.md of a
- * repository is data of that repository: add_file() says which ones count.
+ * The same facts must give exactly the same text, because vendors cache the
+ * beginning of a request. Begin reading at prompt_build(). A repository's
+ * AGENTS.md is untrusted: add_file() decides which files are used.
  */
 #include "agent/prompt.h"
 

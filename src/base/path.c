@@ -67,7 +67,8 @@ int durable_filesystem(int fd)
 
 enum { LOCK_PAUSE_MS = 5 };
 
-enum { DEEPEST = 64 }; /* levels path_remove_tree() keeps open at once */
+/* directory levels that path_remove_tree() opens at once */
+enum { DEEPEST = 64 };
 
 struct removal {
 	int top;        /* the root of the tree */

@@ -118,7 +118,7 @@ struct proc_run {
 	char *const *argv;
 	char *const *env;
 	const char *cwd;  /* NULL: / */
-	struct str input; /* for its standard input */
+	struct str input; /* written to its standard input */
 	int64_t ms;     /* time limit, after which it is killed; 0: no limit */
 	bool core;      /* see struct proc_spec */
 	bool ends_over; /* kill it if it prints more than out holds */

@@ -12,7 +12,8 @@ enum state {
 	INTERMEDIATE, /* after ESC and 0x20..0x2F */
 	CSI,          /* ECMA-48 §5.4: up to a byte in 0x40..0x7E */
 	CONTROL_STRING /* OSC, DCS, SOS, PM, APC: until BEL or ST */,
-	STRING_ESCAPE, /* ESC inside such a string: ST or abandoned */
+	/* ESC inside such a string: part of ST, or the string is aborted */
+	STRING_ESCAPE,
 };
 
 static unsigned char begin(uint32_t c)

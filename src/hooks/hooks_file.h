@@ -33,7 +33,7 @@ enum {
 	HOOK_MOST = 200, /* hooks per file */
 };
 
-struct hook_handler { /* one command of hooks.json */
+struct hook_handler { /* one command in hooks.json */
 	enum hook_event event;
 	bool project;
 	char *names; /* exact names, separated by '|' or ','; or NULL; owned */

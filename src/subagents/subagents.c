@@ -426,7 +426,7 @@ static int read_all(int fd, struct buf *text, struct error *err)
 	}
 }
 
-/* Reads one directory's AGENTS.md. */
+/* Reads the AGENTS.md in one directory. */
 static void read_entry(struct subagent_scan *s, int top, const char *entry)
 {
 	char *name = path_join(entry, "AGENTS.md");

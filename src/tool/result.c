@@ -159,7 +159,7 @@ void tool_change_mask(struct tool_change *c, const struct mask *m)
 	}
 }
 
-enum { MAX_DEPTH = 8 }; /* nesting shown of a JSON value */
+enum { MAX_DEPTH = 8 }; /* levels shown of a JSON value */
 
 /*
  * Characters for which Python's str.isprintable() is false (Python 3, library

@@ -113,7 +113,7 @@ struct tool_env {                /* all borrowed for the call */
 	/* id used in file names of saved results, or NULL */
 	const char *thread;
 	_Atomic unsigned
-		*saved; /* how many such files this thread has, or NULL */
+		*saved; /* number of saved results of this thread, or NULL */
 	/* excluded from searches; or NULL */
 	const struct secret_files *secrets;
 	/* Out: the change that a successful call made to a file, if the tool

@@ -414,7 +414,7 @@ static int hash_words(struct hashing *p, struct error *err)
 		parse_words(&words, e->words[i]);
 	for (size_t i = 0; rc == 0 && i < words.n; i++)
 		rc = hash_word(p, words.list[i], err);
-	/* "cd scripts && ./run" */
+	/* words after "cd": "cd scripts && ./run" */
 	for (size_t d = 0; d < p->n_dirs; d++)
 		for (size_t i = 0; rc == 0 && i < words.n; i++)
 			if (words.list[i][0] != '/')

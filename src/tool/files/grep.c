@@ -10,7 +10,7 @@
 #include "tool/table.h"
 
 enum matches_mode {
-	MATCHES_FILES = 1, /* a path per line */
+	MATCHES_FILES = 1, /* one path per line */
 	MATCHES_CONTENT,   /* "path:" and "  12: text" */
 	MATCHES_COUNT,     /* "path: 3" */
 };
@@ -63,7 +63,7 @@ static void render_matches(const struct files_matches *list,
 }
 
 /* True if the pattern looks like a regular expression, which grep does not
- * take. */
+ * support. */
 static bool looks_like_regex(const char *pattern)
 {
 	if (strchr(pattern, '|') || strstr(pattern, ".*") ||
