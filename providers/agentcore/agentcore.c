@@ -1,10 +1,9 @@
 /* agentcore.c - AWS Bedrock AgentCore: the account and its sessions. */
 /* SPDX-License-Identifier: MIT */
-/*
- * A session's name is "LABEL-OWNER", which tells whose it is. One clientToken
- * for a label makes a repeated start harmless: start_session(). Begin with
- * agentcore_create(); the provider's table is at the end.
- */
+/* A session's name is "LABEL-OWNER". All requests to start a session for a
+ * label have the same clientToken, so that a repeated start is harmless:
+ * start_session(). Begin with agentcore_create(); the provider's table is at
+ * the end. */
 #include "providers/agentcore/agentcore.h"
 
 #include <pthread.h>
@@ -248,7 +247,8 @@ static void add_name(struct buf *out, const char *label, const char *owner)
 		buf_addf(out, "-%s", owner);
 }
 
-/* Length of the label that a session's name begins with; 0: not ours. */
+/* Returns the length of the label at the beginning of a session's name; 0 if
+ * dcode did not make the session. */
 static size_t label_length(const char *name)
 {
 	if (strncmp(name, "dcode-", 6) != 0 ||
@@ -388,8 +388,8 @@ static void client_token(const char *kind, const char *id, char out[HASH])
 	free(text);
 }
 
-/* A label always gets the same clientToken, so a repeated request does not
- * start a second session. */
+/* Writes the request. A label always has the same clientToken, so a repeated
+ * request does not start a second session. */
 static void add_request(struct buf *body, const struct sandbox_spec *spec)
 {
 	struct buf name = { 0 };
@@ -408,8 +408,9 @@ static void add_request(struct buf *body, const struct sandbox_spec *spec)
 	buf_release(&name);
 }
 
-/* The vendor promises one session for a clientToken. A second one would cost
- * money until its end, so after a repetition the sessions are listed. */
+/* Starts the session. AWS guarantees one session per clientToken, but a second
+ * one would cost money until its end, so after a repeated request the sessions
+ * are listed. */
 static int start_session(struct sandbox *sb, const struct sandbox_spec *spec,
 			 const struct stop *stop, struct error *err)
 {
@@ -647,8 +648,8 @@ const struct sandbox_provider agentcore_provider = {
 					  "AWS_ENDPOINT_URL", NULL },
 	.ops = &ops,
 	.price = agentcore_price,
-	/* "Each tool session runs in a dedicated microVM" (code interpreter,
-	 * session management) */
+	/* The page says: "Each tool session runs in a dedicated microVM" (code
+	 * interpreter, session management) */
 	.isolation = ISOLATION_MICROVM,
 	.isolation_source = "docs.aws.amazon.com/bedrock-agentcore, 2026-11-23",
 };

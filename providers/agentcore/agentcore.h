@@ -16,11 +16,11 @@
  * JSON; a tool's answer is an event stream. Wire: the service model
  * bedrock-agentcore/2024-02-28 of botocore 1.43.67 and what it and
  * @aws-sdk/client-bedrock-agentcore 3.1141.0 were seen to send (2026-11). dcode
- * does not rely on what the model leaves open (texts, what readFiles does with
- * a path that is not there): it asks the sandbox's shell instead.
+ * does not rely on what the model leaves open (texts, readFiles of a missing
+ * path): it uses the sandbox's shell instead.
  *
- * api.c has signed requests and the calls of a session's tools; over it exec.c
- * has commands and files, and agentcore.c the account and its sessions.
+ * api.c signs requests and calls a session's tools; exec.c has commands and
+ * files, and agentcore.c the account and its sessions.
  */
 enum {
 	AGENTCORE_TYPE = 64, /* room for an error's name */

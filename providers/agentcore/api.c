@@ -1,11 +1,9 @@
 /* api.c - signed requests to AgentCore, and calls of a session's tools. */
 /* SPDX-License-Identifier: MIT */
-/*
- * agentcore_call() signs and sends one request. wait_to_repeat() decides what
- * is sent again: an expired key is fetched anew, and a wrong clock of this
- * machine is corrected by the server's. agentcore_invoke() calls a tool of a
- * session, whose answer is an event stream of results.
- */
+/* agentcore_call() signs and sends one request. wait_to_repeat() decides about
+ * retries: it fetches new credentials when the key has expired, and corrects a
+ * wrong clock of this machine by the server's. agentcore_invoke() calls a tool
+ * of a session, whose answer is an event stream of results. */
 #include <pthread.h>
 #include <stdatomic.h>
 #include <stdio.h>
@@ -32,7 +30,7 @@ enum {
 	/* for tool calls */
 	INVOKE_TRIES = 4,
 	BODY_MAX = 64 << 20,
-	SLACK_MS = 5000, /* how late an answer may be */
+	SLACK_MS = 5000, /* added to a call's time limit */
 };
 
 /* What is read from an answer's headers. */
@@ -344,7 +342,7 @@ struct result_stream { /* the answer to one tool call */
 	struct event_stream events;
 	size_t results;
 	bool throttled; /* an exception came before any result */
-	bool missing;   /* 404, although the session is READY */
+	bool missing;   /* status 404, although the session is READY */
 };
 
 /* Names of exceptions, as in a header (ValidationException) or in a stream

@@ -1,13 +1,11 @@
 /* exec.c - commands in an AgentCore session, and files in and out. */
 /* SPDX-License-Identifier: MIT */
-/*
- * Three parts: commands over the supervisor (run_script), downloads by
- * readFiles and uploads by writeFiles, many files in one request. The file
+/* Three parts: commands with the supervisor (run_script), downloads with
+ * readFiles and uploads with writeFiles, many files in one request. The file
  * tools resolve paths against the interpreter's directory, which is not
- * documented: it is asked for with the first command. Files elsewhere, and
- * files that a tool refused, go through the shell, which also says what is
- * wrong with a path.
- */
+ * documented: the first command also finds it out. Files outside of it, and
+ * files that a tool refused, are transferred by the shell, which also says what
+ * is wrong with a path. */
 #include <pthread.h>
 #include <stdatomic.h>
 #include <stdio.h>
@@ -187,8 +185,9 @@ static int run_task(struct sandbox *sb, struct str command, struct buf *out,
 	return 0;
 }
 
-/* The first executeCommand also asks for the interpreter's directory, which the
- * file tools need. The supervisor ignores output around its answer. */
+/* Runs a command. The first executeCommand also prints the interpreter's
+ * directory, which the file tools need. The supervisor ignores output around
+ * its answer. */
 static int run_with_pwd(struct sandbox *sb, struct str command, int64_t wait_ms,
 			struct buf *out, const struct stop *stop,
 			struct error *err)
@@ -209,7 +208,7 @@ static int run_with_pwd(struct sandbox *sb, struct str command, int64_t wait_ms,
 
 struct execution {
 	struct sandbox *sb;
-	bool silent; /* the last request waited in full without output */
+	bool silent; /* the last request returned no output until its limit */
 };
 
 /* Implements supervisor.call. The first request is executeCommand, so a short

@@ -1,12 +1,13 @@
 /* daytona.c - sandboxes of Daytona. */
 /* SPDX-License-Identifier: MIT */
 /*
- * Two servers with one key: the API, which makes and ends sandboxes, and the
- * toolbox proxy that a sandbox's toolboxProxyUrl names, which runs commands and
- * moves files. Wire: the OpenAPI documents 0.190.0 and what the official
- * JavaScript SDK 0.218.0 and Python SDK 0.190.0 were seen to send (2026-11).
+ * There are two servers with one key: the API, which creates and deletes
+ * sandboxes, and the toolbox proxy at a sandbox's toolboxProxyUrl, which runs
+ * commands and transfers files. Wire: the OpenAPI documents 0.190.0 and what
+ * the official JavaScript SDK 0.218.0 and Python SDK 0.190.0 were seen to send
+ * (2026-11).
  *
- * The tables at the end say what is particular about Daytona; providers/kit
+ * The tables at the end contain the special cases of Daytona; providers/kit
  * does the rest. Begin with describe() and wrap_command().
  */
 #include <stdlib.h>

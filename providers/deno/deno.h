@@ -11,14 +11,14 @@
 #include "sandbox/sandbox.h"
 
 /*
- * Two servers: the sandboxes' own at https://REGION.DOMAIN, where a WebSocket
- * makes a sandbox (or joins one) and then carries everything that is done in
- * it, and the console, which only lists them. Wire: @deno/sandbox 0.13.2, seen
- * and read, and docs.deno.com/sandbox (2026-11).
+ * There are two servers. At the sandboxes' server, https://REGION.DOMAIN, a
+ * WebSocket creates a sandbox (or joins one), and then carries all requests to
+ * it. The console only lists sandboxes. Wire: @deno/sandbox 0.13.2, seen and
+ * read, and docs.deno.com/sandbox (2026-11).
  *
- * rpc.c has the calls over one WebSocket; over it exec.c has one running
- * sandbox (its connection, commands, files, extension), and deno.c the account:
- * settings, create, list, remove, price.
+ * rpc.c has the calls over one WebSocket; exec.c has one running sandbox (its
+ * connection, commands, files, extension), and deno.c the account: settings,
+ * create, list, remove, price.
  */
 enum {
 	DENO_LIFETIME_S = 1800,

@@ -263,7 +263,7 @@ static int connect_again(struct sandbox *sb, const struct stop *stop,
 	return rc;
 }
 
-/* One thread connects, the others wait for it. */
+/* Connects if necessary. One thread connects, the others wait for it. */
 static int ensure_connected(struct sandbox *sb, const struct stop *stop,
 			    struct error *err)
 {

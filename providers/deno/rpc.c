@@ -39,7 +39,7 @@ enum {
 	PARAMS_MAX = DENO_MESSAGE_MAX - 4096,
 	QUEUE_MAX = 1 << 20, /* bytes; above this no source is read */
 	PIECE = 48 << 10,    /* bytes of one message of a stream that we send */
-	QUICK_MS = 3000,     /* most processes end sooner: see wait_output() */
+	QUICK_MS = 3000, /* most processes end within this: see wait_output() */
 };
 
 enum deno_kind {
@@ -780,7 +780,7 @@ void deno_rpc_free(struct deno_rpc *r)
 	free(r);
 }
 
-/* The SDK's error object (schema.js). */
+/* An error object as the SDK sends it (schema.js). */
 #define NO_MORE(name)                                                          \
 	",\"" name "\":{\"constructorName\":\"Error\",\"name\":\"Error\","     \
 	"\"message\":\"no more\",\"code\":null,\"stack\":\"\",\"cause\":null," \

@@ -2,14 +2,13 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * docker_create_body() writes the body of POST /containers/create from the rows
- * of docker_settings: image, user, network, limits, what is mounted. Begin with
- * fill_body(). Nothing is sent from here but GET /info, which says how much
- * memory the engine has, whether it is rootless and which runtimes it knows.
+ * of docker_settings: image, user, network, limits, mounts. Begin with
+ * fill_body(). This file sends only one request: GET /info, which says how much
+ * memory the engine has, whether it is rootless and which runtimes it has.
  *
  * A container gets fewer rights than engines give by default: the capabilities
  * below, no-new-privileges, limits on memory and processes (THREAT_MODEL.md).
- * The user's settings can give some of it back. Nothing that the container says
- * can.
+ * The user's settings can restore some of them; nothing in a container can.
  */
 #include <fcntl.h>
 #include <stdio.h>

@@ -3,14 +3,14 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * The provider's row is at the end of the file. Begin with docker_create(): it
- * asks the engine what it can limit, describes the container (container.c),
- * pulls the image when it is missing (engine.c), creates and starts the
- * container, and makes its user the owner of the working directory.
+ * reads which limits the engine supports, describes the container
+ * (container.c), pulls the image if it is missing (engine.c), creates and
+ * starts the container, and makes its user the owner of the working directory.
  *
- * A container is named after the label that dcode wrote into its ledger before
- * the request was sent. So a create whose answer was lost finds its own
- * container by that name. Labels on the container say whose it is, what its
- * working directory is and for how long it lives; docker_list() reads them.
+ * A container is named after the label that dcode wrote to its ledger before it
+ * sent the request. So if the answer to a create was lost, the container is
+ * found by its name. Labels on the container store its owner, working directory
+ * and lifetime; docker_list() reads them.
  *
  * Commands are in exec.c; how they are ended is in kill.c.
  */

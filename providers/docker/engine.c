@@ -1,18 +1,18 @@
 /* engine.c - finds the Docker or Podman engine and sends requests to it. */
 /* SPDX-License-Identifier: MIT */
 /*
- * Docker and Podman listen on a unix socket, sometimes on TCP, and speak the
- * Docker Engine API: JSON over HTTP, in Podman's case a copy of it with
- * differences, which are noted where they matter. engine_init() decides from
- * the environment and from the sockets that exist which engine it is, without
- * talking to it. engine_call() is one request; engine_json(), engine_post() and
- * engine_inspect() are short ways to ask the usual ones.
+ * Docker and Podman listen on a unix socket, sometimes on TCP, with the Docker
+ * Engine API: JSON over HTTP. Podman's copy of it has differences, which are
+ * noted where they matter. engine_init() chooses the engine from the
+ * environment and the existing sockets, without connecting. engine_call() sends
+ * one request; engine_json(), engine_post() and engine_inspect() are shorter
+ * forms for the usual requests.
  *
- * Two requests are not like the others. POST /exec/ID/start takes the
- * connection over: after the answer's head both sides write bytes of their own,
- * so exec_start() speaks over a bare connection (net/conn.h) and returns it.
- * POST /images/create answers while it works, one JSON object a line, which
- * engine_pull() turns into lines of progress.
+ * Two requests are special. POST /exec/ID/start takes over the connection:
+ * after the answer's headers both sides send raw bytes, so exec_start() uses a
+ * plain connection (net/conn.h) and returns it. POST /images/create answers
+ * while it works, one JSON object per line, which engine_pull() converts to
+ * lines of progress.
  */
 #include "providers/docker/engine.h"
 

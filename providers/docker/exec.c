@@ -1,18 +1,19 @@
 /* exec.c - runs one command in a container, with live output and input. */
 /* SPDX-License-Identifier: MIT */
 /*
- * A command is an exec of the engine: one request describes it
- * (describe_exec()), one starts it and becomes the connection that carries its
- * input and output (engine.c), one asks for the exit status. In between pump()
- * moves bytes both ways as they come. Begin with docker_execute(), at the end.
+ * A command is an exec of the engine. The first request describes it
+ * (describe_exec()). The second starts it and becomes the connection for its
+ * input and output (engine.c). The third returns the exit status. In between
+ * pump() transfers bytes both ways as they arrive. Begin with docker_execute(),
+ * at the end.
  *
- * Why this is not the supervisor of src/sandbox/supervise, which the other
- * vendors use: the engine streams, so output is there when it is printed, input
- * of any length can follow a command (a file that is uploaded), an edit is one
- * round trip (a dialog), and the exit status is the engine's word, which no
- * program in the container can forge.
+ * Unlike those of other vendors, commands do not use the supervisor of
+ * src/sandbox/supervise, because the engine streams. So output arrives when it
+ * is printed, input of any length can follow a command (a file that is
+ * uploaded), an edit is one round trip (a dialog), and the exit status comes
+ * from the engine, so that no program in the container can forge it.
  *
- * A command that is given up is ended by kill.c.
+ * A cancelled command is ended by kill.c.
  */
 #include <stdbool.h>
 #include <stdint.h>

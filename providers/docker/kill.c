@@ -1,30 +1,32 @@
 /* kill.c - ends all processes of a command, and checks that with the engine. */
 /* SPDX-License-Identifier: MIT */
 /*
- * A command that is cancelled or out of time may have started anything. Begin
- * with end_call(), which does three things:
+ * A command that was cancelled or timed out may have started any processes.
+ * Begin with end_call(), which does three things:
  *
- * 1. It asks a shell in the container to kill the command's tree, with the
- * script that ends a supervisor's job on every other provider (run_killer()).
- * The shell has no more rights than the command had, and the command may have
- *    replaced it, so what it reports is not read.
+ * 1. It runs a shell in the container that kills the command's processes, with
+ * the script that ends a supervisor's job on every other provider
+ * (run_killer()). The shell has no more rights than the command had, and the
+ * command may have replaced it, so its output is not read.
+ *
  * 2. It reads from the engine which processes run (GET /containers/ID/top), and
- *    decides which of them belong to the command (top_belongs()): from process
- *    ids, parents and ages, none of which a program in the container chooses.
- * 3. When some still live after two seconds, it restarts the container, if
- * dcode made it. Otherwise it reports their names.
+ * decides which of them belong to the command (top_belongs()), from process
+ * ids, parents and ages. A program in the container cannot choose these.
  *
- * The kill takes the time that it takes, up to 2 seconds and a restart. As on
- * every provider it is src/sandbox/detached.c that lets a cancelled command's
- * caller go on meanwhile, and makes the next command wait.
+ * 3. If some still live after two seconds, it restarts the container, if dcode
+ * made it. Otherwise it reports their names.
  *
- * 2 and 3 are what other providers do not have, and why docker has more to do
- * than to send a supervisor's "kill": a container is the only sandbox whose
- * engine can be asked from outside, and one that was taken over can be
- * restarted. Commands themselves cannot run under the supervisor: see exec.c.
+ * The kill takes up to 2 seconds and a restart. As on every provider,
+ * src/sandbox/detached.c lets the caller of a cancelled command continue
+ * meanwhile, and makes the next command wait.
+ *
+ * Other providers only do step 1. Steps 2 and 3 are possible here because the
+ * engine can be asked from outside of the container, and can restart a
+ * container that a command controls. Commands themselves cannot run under the
+ * supervisor: see exec.c.
  *
  * The first half of the file is the engine's list of processes, the second half
- * what is done about them. THREAT_MODEL.md, 3a, has the attacks.
+ * ends them. THREAT_MODEL.md, 3a, describes the attacks.
  */
 #include <stdio.h>
 #include <stdlib.h>

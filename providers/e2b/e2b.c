@@ -1,15 +1,16 @@
 /* e2b.c - sandboxes of E2B: the example of a vendor with a REST API. */
 /* SPDX-License-Identifier: MIT */
 /*
- * Two servers: the API at https://api.DOMAIN, which makes and ends sandboxes,
- * and envd inside each sandbox, which runs commands and moves files. Wire: the
- * OpenAPI documents and protocol files of e2b-dev/E2B at b8029973a, and what
- * its JavaScript SDK 2.51.0 was seen to send (2026-11).
+ * There are two servers: the API at https://api.DOMAIN, which creates and
+ * deletes sandboxes, and envd in each sandbox, which runs commands and
+ * transfers files. Wire: the OpenAPI documents and protocol files of
+ * e2b-dev/E2B at b8029973a, and what its JavaScript SDK 2.51.0 was seen to send
+ * (2026-11).
  *
- * The tables at the end say what is particular about E2B; providers/kit does
- * the rest. Their functions follow each other in the order of a sandbox's life:
- * account, create, envd's address, commands, files, snapshots. To add a vendor,
- * copy this file and read providers/README.md.
+ * The tables at the end contain the special cases of E2B; providers/kit does
+ * the rest. The functions are in the order of a sandbox's life: account,
+ * create, envd's address, commands, files, snapshots. To add a vendor, copy
+ * this file and read providers/README.md.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -41,16 +42,10 @@ enum {
 	USER_MAX = 256,
 	/* First versions of envd with a feature; 0.4.0 is 400. */
 	STDIN_SINCE = 300,   /* has the field "stdin" */
-	USER_OPTIONAL = 400, /* has a default user */
+	USER_OPTIONAL = 400, /* has a default user, so none need be named */
 	RAW_SINCE = 507,     /* accepts the file itself as the body */
 };
 
-/*
- * Two servers: the API at https://api.DOMAIN, which makes and ends sandboxes,
- * and envd inside each sandbox, which runs commands and moves files. Wire:
- * the OpenAPI documents and protocol files of e2b-dev/E2B at b8029973a, and
- * what its JavaScript SDK 2.51.0 was seen to send (2026-11).
- */
 struct e2b { /* sandbox_client.priv */
 	struct vendor_client kit;
 	char *domain;     /* owned */

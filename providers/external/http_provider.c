@@ -1,12 +1,10 @@
 /* http_provider.c - sandboxes of a REST service that config.toml describes. */
 /* SPDX-License-Identifier: MIT */
-/*
- * send_call() sends one request that the description fills in
- * (compose_request). A service may give each sandbox a server of its own
- * (set_server), which then gets commands and files. Commands are supervised
- * jobs (run_script); large files go by requests and small ones by commands.
- * Begin with create_sandbox(); http_provider_new() is at the end.
- */
+/* send_call() sends one request, filled in from the description
+ * (compose_request). A service may give each sandbox its own server for
+ * commands and files (set_server). Commands are supervised jobs (run_script).
+ * Large files are transferred by requests, small ones by commands. Begin with
+ * create_sandbox(); http_provider_new() is at the end. */
 #include "providers/external/http_provider.h"
 
 #include <dirent.h>
@@ -46,7 +44,7 @@ enum {
 	/* for commands */
 	COMMAND_MAX = 96 << 10, /* Linux allows 128 KiB in one argument */
 	ANSWER_MAX = 1 << 20,
-	HELD_MAX = 8 << 20, /* bytes of a held command's output */
+	HELD_MAX = 8 << 20, /* most bytes of output of one held command */
 	SLACK_MS = 10000,
 	MEMORY_MAX = 1 << 20, /* bytes of services.json */
 	MEMORY_S = 7 * 24 * 3600,
@@ -59,7 +57,7 @@ struct http_service { /* sandbox_client.priv */
 	const struct http_provider *p;
 	const struct settings *settings; /* borrowed */
 	struct rest rest;
-	int64_t start_ms; /* as in struct sandbox_client */
+	int64_t start_ms; /* see struct sandbox_client */
 	bool held; /* processes end with their execute: see supervise_probe() */
 };
 
@@ -387,7 +385,8 @@ static int set_server(struct sandbox *sb, const cJSON *answer,
 	return rc;
 }
 
-/* Call after the last answer that may name the server. */
+/* Fails if the server is still unknown. Call after the last answer that may
+ * name it. */
 static int check_server(const struct sandbox *sb, struct error *err)
 {
 	const struct http_service *t = sb->client->priv;

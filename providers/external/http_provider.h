@@ -99,7 +99,7 @@ struct http_operation {
 	int64_t timeout_s;
 };
 
-struct http_provider { /* what sandbox_client.provider points to */
+struct http_provider { /* sandbox_client.provider points to it */
 	struct made_provider made;
 	struct provider_config config;
 	struct sandbox_ops ops;

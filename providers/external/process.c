@@ -492,7 +492,7 @@ static void set_workdir(struct sandbox *sb, const char *dir,
 		workdir = dir ? dir : c->workdir;
 	if (!sb->workdir && workdir)
 		sb->workdir = xstrdup(workdir);
-	/* A class may name a directory that does not exist: check it. */
+	/* The directory that a class names may not exist: check it. */
 	if (!dir && (!sb->workdir || c->p->config.class_path))
 		resolve_workdir(sb, stop);
 	probe_held(sb, stop);

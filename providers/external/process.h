@@ -53,7 +53,7 @@ struct process_limits {   /* in milliseconds */
 	int64_t grace;    /* after close, until it is killed */
 };
 
-struct process_provider { /* what sandbox_client.provider points to */
+struct process_provider { /* sandbox_client.provider points to it */
 	struct made_provider made;
 	struct provider_config config;
 	struct sandbox_ops ops; /* after initialize only supported operations */

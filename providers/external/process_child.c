@@ -1,12 +1,9 @@
 /* process_child.c - starts the child of an external provider and sends
  * requests. */
 /* SPDX-License-Identifier: MIT */
-/*
- * process_request() sends one request and starts the child first if it does not
- * run. start_child() counts the starts and asks the new child to initialize:
- * its answer makes the provider's flags and operations certain
- * (set_abilities).
- */
+/* process_request() sends one request, and starts the child before if it does
+ * not run. start_child() counts the starts and initializes the new child, whose
+ * answer determines the provider's flags and operations (set_abilities). */
 #include <dirent.h>
 #include <pthread.h>
 #include <stddef.h>

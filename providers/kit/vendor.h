@@ -219,7 +219,7 @@ int vendor_ask(struct vendor_client *c, const char *id,
 /* GET of the sandbox with this id. Returns 1 if it does not exist. */
 int vendor_get(struct vendor_client *c, const char *id, cJSON **tree,
 	       const struct stop *stop, struct error *err);
-/* vendor_api() with a tree as its body. */
+/* vendor_api() with a JSON tree as the request's body. */
 int vendor_post(struct vendor_client *c, const struct rest_ask *ask,
 		const cJSON *body, cJSON **tree, const struct stop *stop,
 		struct error *err);

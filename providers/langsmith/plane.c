@@ -47,7 +47,7 @@ enum {
 	LATER_S = 10, /* how much later than ours the server's limit is */
 	/* without a connection for this long, the server kills it */
 	ABANDONED_S = 60,
-	KEPT_S = 600, /* how long the server keeps the output */
+	KEPT_S = 600, /* how long the server stores the output */
 };
 
 enum langsmith_kind {

@@ -1,16 +1,17 @@
 /* box.c - one running bubblewrap: mounts, limits, commands, end. */
 /* SPDX-License-Identifier: MIT */
 /*
- * A sandbox is a bubblewrap whose process 1 is dcode itself (jail.c), reached
- * over a socket. From top to bottom:
+ * A sandbox is a bubblewrap whose process 1 is dcode itself (jail.c), which
+ * dcode reaches over a socket. From top to bottom:
  *
- * - what it may see: the words of bubblewrap's command line (args_system());
- * - what it may use: control groups, and a thread that measures its files;
- * - box_start() and box_stop(), where the pieces come together: begin there;
- * - local_execute(), which hands a command to the jail and pumps its output.
+ * - what the sandbox can see: bubblewrap's command line (args_system());
+ * - what it can use: control groups, and a thread that measures its files;
+ * - box_start() and box_stop(), which combine these: begin there;
+ * - local_execute(), which sends a command to the jail and transfers its
+ * output.
  *
- * What leaves this machine open to a command is decided in the first part and
- * nowhere else. THREAT_MODEL.md has the attacks.
+ * Only the first part decides which parts of this machine a command can reach.
+ * THREAT_MODEL.md describes the attacks.
  */
 #include <ctype.h>
 #include <dirent.h>
@@ -59,7 +60,7 @@ enum {
 	AT_GIT,
 	AT_ETC,
 	MESSAGE_MAX = 4096, /* bytes of bubblewrap's message */
-	KILL_MS = 2500,     /* the runner's own deadline is 2000 */
+	KILL_MS = 2500,     /* longer than the runner's own deadline of 2000 */
 	NOTICE_MS = 200,    /* wait for the sign that the supervisor is dead */
 	ETC_MAX = 8,        /* generated files in /etc */
 };
@@ -495,7 +496,7 @@ struct disk_watch {
 	int control; /* shut down to kill the command */
 	bool hit;
 	bool running;
-	struct cancel ended; /* the command has ended */
+	struct cancel ended; /* triggered when the command has ended */
 	pthread_t thread;
 };
 

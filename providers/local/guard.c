@@ -1,21 +1,21 @@
 /* guard.c - prevents that a bound directory runs programs on the host. */
 /* SPDX-License-Identifier: MIT */
 /*
- * With "workspace" = "bind" the model writes a directory of the user's. What it
- * leaves there must not run on this machine: local.h says what that could be.
- * The file has three parts, each of which needs the one before:
+ * With "workspace" = "bind" the model writes a directory of the user. Its files
+ * must not run programs on this machine: local.h says which files could. The
+ * file has three parts, each based on the one before:
  *
- * - struct watch walks the tree once and knows every directory of it and every
- *   name that could make a program run. Later it lists again only what changed.
- * - gitconfig_each() reads a repository's config for files that it makes git
- *   use, inside the tree.
- * - struct guard makes a plan of mounts from both: which names are read-only in
- *   the sandbox, and which missing ones a placeholder (record.c) occupies.
+ * - struct watch walks the tree once. It knows every directory and every name
+ *   that could make a program run. Later it lists only what changed.
+ * - gitconfig_each() finds the files in the tree that a repository's config
+ *   makes git use.
+ * - struct guard plans mounts from both: which names are read-only in the
+ *   sandbox, and which missing ones are occupied by a placeholder (record.c).
  *   guard_check() reports what mounts cannot prevent.
  *
  * Begin with guard_open(). The sandbox changes the tree meanwhile, so no path
  * is trusted twice: names are looked up from the root's descriptor, without
- * links.
+ * following links.
  */
 #include <dirent.h>
 #include <fcntl.h>

@@ -8,23 +8,23 @@
 
 /*
  * `dcode --jail-supervisor FD` runs as process 1 of a bubblewrap sandbox. FD is
- * a SOCK_SEQPACKET socket to the dcode outside; when that closes it, however
- * it ends, the supervisor exits and the kernel kills everything in the
- * sandbox. Nothing of the user's is in here: what it may see, bubblewrap has
- * decided before.
+ * a SOCK_SEQPACKET socket to the dcode outside. When dcode ends, however it
+ * does, the socket closes, the supervisor exits, and the kernel kills
+ * everything in the sandbox. bubblewrap has decided before what the supervisor
+ * can see.
  *
- *   supervisor -> dcode  JAIL_MAGIC, once
- *   dcode -> supervisor  struct jail_order; JAIL_RUN carries descriptors, in
- *                        the order of enum jail_fd
+ * supervisor -> dcode  JAIL_MAGIC, once
+ * dcode -> supervisor  struct jail_order; JAIL_RUN carries descriptors, in the
+ *                      order of enum jail_fd
  *
- * The supervisor forks a runner for each command, which speaks on JAIL_CONTROL,
- * a SOCK_SEQPACKET socket, too. When that is closed or shut down, the runner
- * kills the command's whole process tree.
+ * The supervisor forks a runner for each command. Its socket JAIL_CONTROL is
+ * also a SOCK_SEQPACKET. When that is closed or shut down, the runner kills all
+ * processes of the command.
  *
- *   runner -> dcode      struct jail_reply, once
+ * runner -> dcode      struct jail_reply, once
  *
- * Both sides are the same binary, so these are plain structs. dcode checks
- * what comes out all the same.
+ * Both sides are the same binary, so the messages are plain structs. dcode
+ * still checks what it receives.
  */
 #define JAIL_ARGUMENT "--jail-supervisor"
 

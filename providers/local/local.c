@@ -1,13 +1,13 @@
 /* local.c - the provider "local": sandboxes on this machine, by bubblewrap. */
 /* SPDX-License-Identifier: MIT */
 /*
- * A sandbox is a directory in ~/.deepagents/sandboxes (local.h says what is in
- * it), and it runs while a dcode has a bubblewrap on it (box.c). So creating,
- * attaching, listing, stopping and removing are about files: begin with
+ * A sandbox is a directory in ~/.deepagents/sandboxes (local.h describes its
+ * files). It runs while a dcode has started bubblewrap for it (box.c). So
+ * creating, attaching, listing, stopping and removing work on files: begin with
  * local_create(). Snapshots are copies of the directory.
  *
- * With "workspace" = "bind" the user's own directory takes the place of
- * workspace/; guard_bound() then puts the guard around it (guard.c).
+ * With "workspace" = "bind" the user's own directory replaces workspace/, and
+ * guard_bound() protects it (guard.c).
  */
 #include "providers/local/local.h"
 

@@ -45,7 +45,7 @@ struct pump {
 	/* Filled by pump_open(). Our ends are non-blocking and close-on-exec.
 	 * */
 	int theirs[3]; /* the command's stdin, stdout, stderr; -1: /dev/null */
-	int in;        /* our ends; -1 when closed */
+	int in;        /* dcode's ends; -1 when closed */
 	int out[2];    /* stdout, stderr; if merged, the first has both */
 	const struct exec_request *req; /* borrowed */
 	/* replies, or data of the source, not yet written */
@@ -92,12 +92,14 @@ int pump_program(const struct pump_program *program,
 void close_fd(int *fd);
 
 /*
- * ~/.deepagents/sandboxes/LABEL/ (0700) holds one sandbox:
- *   home/ workspace/  what it may write; the only parts it ever sees
- *   sandbox.json      struct local_meta
- *   run.PID.START     one empty file per running bubblewrap: its process id
- *                     and start time (proc_started), so that any dcode can
- *                     end it and none ends somebody else's process
+ * What sandbox.json stores. ~/.deepagents/sandboxes/LABEL/ (0700) contains one
+ * sandbox:
+ *
+ * home/ workspace/  the only parts that it sees, and may write
+ * sandbox.json      struct local_meta
+ * run.PID.START     one empty file per running bubblewrap, named after its
+ *                   process id and start time (proc_started): any dcode can
+ *                   end it, and cannot end another process by mistake
  */
 struct local_meta {
 	char owner[64];

@@ -33,7 +33,7 @@
 #include "providers/local/local.h"
 
 enum {
-	COMMAND_MAX = (128 << 10) - 1, /* Linux, MAX_ARG_STRLEN, without NUL */
+	COMMAND_MAX = (128 << 10) - 1, /* Linux (MAX_ARG_STRLEN), without NUL */
 	TOKEN = 16,                    /* characters */
 	END_MS = 500,                  /* wait for the guard process to end */
 };

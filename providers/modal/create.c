@@ -22,7 +22,7 @@ enum {
 	CREATE_MS = 120000,
 	READY_MS = 180000,
 	SNAPSHOT_MS = 300000,
-	PAUSE_MS = 2000, /* between tries to run the first command */
+	PAUSE_MS = 2000, /* pause between tries to run the first command */
 	END_WAIT_S = 10, /* longest time that the server may delay an answer */
 	END_PAUSE_MS = 100,
 	JOIN_S = 55, /* how long the server keeps a stream open */

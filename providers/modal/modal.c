@@ -1,10 +1,8 @@
 /* modal.c - Modal: credentials and servers, and the provider's table. */
 /* SPDX-License-Identifier: MIT */
-/*
- * Reads token, servers and environment as Modal's own clients do: variables
- * first, then the profile of ~/.modal.toml. The rows of settings and the
- * provider's functions are tables; begin with read_account().
- */
+/* Reads token, servers and environment like Modal's own clients: variables
+ * first, then the profile of ~/.modal.toml. The settings and the provider's
+ * functions are tables; begin with read_account(). */
 #include "providers/modal/modal.h"
 
 #include <errno.h>

@@ -14,16 +14,17 @@
 #include "sandbox/sandbox.h"
 
 /*
- * Two gRPC services: the control plane at api.modal.com, which makes and ends
- * sandboxes, and the task command router, whose address and token the control
- * plane gives for each running sandbox and which runs commands and moves
- * files. Sandboxes come in two generations, told apart by their ids; dcode
- * creates V1. Wire: modal-labs/modal-client at 69519aef, and what its Python
- * SDK 1.5.4 and JavaScript SDK 0.11.1 were seen to send (2026-11).
+ * There are two gRPC services: the control plane at api.modal.com, which
+ * creates and deletes sandboxes, and the task command router, which runs
+ * commands and transfers files. The control plane supplies the router's address
+ * and token for each running sandbox. There are two generations of sandboxes,
+ * which differ in their ids; dcode creates V1. Wire: modal-labs/modal-client at
+ * 69519aef, and what its Python SDK 1.5.4 and JavaScript SDK 0.11.1 were seen
+ * to send (2026-11).
  *
  * protobuf.c packs messages; rpc.c has the calls and the processes of a
- * sandbox; over it exec.c has commands and files, create.c the life of a
- * sandbox, and modal.c the account and the provider's table.
+ * sandbox; exec.c has commands and files, create.c the life of a sandbox, and
+ * modal.c the account and the provider's table.
  */
 enum {
 	MODAL_LIFETIME_S = 24 * 3600, /* the maximum; cannot be extended */

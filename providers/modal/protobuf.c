@@ -180,7 +180,7 @@ void protobuf_give(ProtobufCMessage *message, ProtobufCMessage **answer)
 
 struct stream_relay { /* passes the messages of one call to the caller */
 	const struct protobuf_ask *ask;
-	const ProtobufCMessageDescriptor *type; /* of the answer */
+	const ProtobufCMessageDescriptor *type; /* type of the answer */
 	struct protobuf_result *result;
 };
 

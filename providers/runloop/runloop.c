@@ -34,7 +34,7 @@ enum {
 	WAIT_MS = 600000,
 	HOLD_S = 30, /* longest time that the API holds wait_for_status */
 	SLACK_MS = 10000,
-	PAUSE_MS = 500, /* after a failure */
+	PAUSE_MS = 500, /* pause after a failure */
 	FAILURES_MAX = 20,
 	SEEN_MAX = 4096,
 	PAGE = 500, /* devboxes on a page; the API allows 5000 */

@@ -604,7 +604,7 @@ static int slurm_wait(struct slurm *s, struct slurm_job *job,
 	return rc < 0 ? -1 : 0;
 }
 
-/* One job and the stream to it. */
+/* A job and the stream to it. */
 struct slurm_box {
 	struct sandbox *sb;
 	struct slurm *slurm;

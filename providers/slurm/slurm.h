@@ -8,18 +8,18 @@
 #include "sandbox/sandbox.h"
 
 /*
- * A sandbox is a job of one node. Its batch script (scripts/sandbox/
- * slurm_batch.sh) waits for requests at the FIFO "door" of its control
- * directory and starts a shell for each. At the job's end it kills what those
- * shells started and removes both directories:
+ * A sandbox is a job on one node. Its batch script
+ * (scripts/sandbox/slurm_batch.sh) waits for requests at the FIFO "door" of its
+ * control directory and starts a shell for each. At its end, the job kills the
+ * processes of these shells and removes both directories:
  *
- *   ROOT/LABEL   what the sandbox works in
- *   /tmp/.LABEL  the control directory: door, N.in and N.out, work (the
- *                former's path), failed, jobs of the supervisor
+ * ROOT/LABEL   the working directory
+ * /tmp/.LABEL  the control directory: door, N.in and N.out, work (the path
+ *              of the working directory), failed, jobs of the supervisor
  *
- * dcode reaches the door by "srun --jobid=J --overlap", a step that only moves
- * bytes (slurm_step.sh). So what a command leaves behind belongs to the batch
- * step.
+ * dcode reaches the door by "srun --jobid=J --overlap", a step that only
+ * transfers bytes (slurm_step.sh). So background processes of a command belong
+ * to the batch step.
  *
  * Seen with Slurm 22.05.8 (Debian 12), 2026-11; newer versions by their
  * documentation (slurm.schedmd.com, read 2026-11).
