@@ -65,8 +65,8 @@ static size_t next_char(const unsigned char *p, size_t n, uint32_t *c)
 	return want;
 }
 
-/* Returns the length of an invalid character: the bytes that could begin a
- * valid one, at least one. */
+/* Returns how many bytes to skip at an invalid character: those that could
+ * begin a valid one, but at least one. */
 static size_t broken_length(const unsigned char *p, size_t n)
 {
 	size_t len = n < 3 ? n : 3;
