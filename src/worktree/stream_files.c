@@ -1,15 +1,15 @@
-/* stream_files.c - selected files of the tree, read once: into a commit, a
- * listing, a tar stream. */
+/* stream_files.c - reads selected files once for a commit, a listing and a
+ * tar. */
 /* SPDX-License-Identifier: MIT */
 /*
- * Three rooms of one road. A file_reader reads each selected file once and
- * gives its bytes to a commit of dcode's repository and to a tar stream, so
- * that both have the same bytes even if the file changes meanwhile; its last
- * entry is the listing of what was read. stream_files() sends that stream to a
- * script in the sandbox, by the way that fits the provider. And
- * workspace_snapshot() makes a commit of the tree without a sandbox.
+ * Three layers. A file_reader reads each selected file once and writes its
+ * bytes to a commit of dcode's repository and to a tar stream, so that both are
+ * identical even if the file changes meanwhile; the last entry of the tar is
+ * the listing of what was read. stream_files() sends that stream to a script in
+ * the sandbox, in the way that suits the provider. workspace_snapshot() commits
+ * the tree without a sandbox.
  *
- * Begin reading at step(): it is one file, or one entry behind the files.
+ * Begin reading at step(): it handles one file, or one entry after the files.
  */
 #include "worktree/stream_files.h"
 
@@ -36,33 +36,34 @@
 
 enum {
 	CHUNK = 64 << 10,
-	BLOCK = 512,          /* of a tar stream */
-	PROBE = 4 << 20,      /* bytes of the piece that is measured, */
-	PROBE_FROM = 1 << 20, /* from here on: before, buffers fill */
-	SMALL = 16 << 20,     /* a tree that is gzipped unmeasured */
-	SLOW = 20000,         /* bytes per ms: 20 MB/s */
+	BLOCK = 512,     /* of a tar stream */
+	PROBE = 4 << 20, /* bytes of the piece whose speed is measured, */
+	/* from this offset on: before it, buffers are filled */
+	PROBE_FROM = 1 << 20,
+	SMALL = 16 << 20, /* a smaller tree is gzipped without measuring */
+	SLOW = 20000,     /* bytes per ms: 20 MB/s */
 	UNPACK_MS = 3600000,
 };
 
 struct file_reader {
 	struct file_reader_request r;
 	struct tree_dir dir;
-	struct archive_stream *tar; /* NULL: none */
+	struct archive_stream *tar; /* NULL: no tar stream */
 	struct listing read;
-	size_t next;  /* of the files */
-	int file;     /* at hand; -1: none */
-	int64_t left; /* bytes of it */
+	size_t next;  /* index of the next file */
+	int file;     /* the current file; -1: none */
+	int64_t left; /* bytes of it still to read */
 	crypto_hash_sha256_state hash;
-	bool short_of;         /* it ended early: zeros */
-	struct stat st;        /* as it was before the first byte */
-	struct timespec began; /* before that */
+	bool short_of;         /* the file ended early: write zeros */
+	struct stat st;        /* state before the first byte was read */
+	struct timespec began; /* time before st */
 	size_t changed;
-	int64_t bytes;    /* of files, read */
-	int64_t size;     /* of the whole stream; 0: not asked for */
-	int64_t written;  /* of the stream, given away */
-	struct buf text;  /* of the trailer */
-	struct str rest;  /* of text */
-	int64_t attached; /* of the attachment */
+	int64_t bytes;    /* bytes of files read */
+	int64_t size;     /* bytes of the whole stream; 0: unknown */
+	int64_t written;  /* bytes of the stream handed out */
+	struct buf text;  /* text of the trailer */
+	struct str rest;  /* unsent part of text */
+	int64_t attached; /* sent bytes of the attachment */
 	enum { FILES, ATTACHMENT, TRAILER, PADDING, ENDED } state;
 	char chunk[CHUNK];
 };
@@ -102,7 +103,7 @@ void file_reader_close(struct file_reader *p)
 	free(p);
 }
 
-/* To hash, commit and tar. */
+/* Passes bytes to hash, commit and tar. */
 static int put_bytes(struct file_reader *p, struct str bytes, struct error *err)
 {
 	crypto_hash_sha256_update(&p->hash, (const unsigned char *)bytes.ptr,
@@ -112,7 +113,7 @@ static int put_bytes(struct file_reader *p, struct str bytes, struct error *err)
 	return p->tar ? archive_stream_data(p->tar, bytes, err) : 0;
 }
 
-/* Tells the cache what was read, unless the file changed meanwhile. */
+/* Stores the hash in the cache, unless the file changed meanwhile. */
 static void note_hash(struct file_reader *p, const struct selected *f,
 		      const char *hash)
 {
@@ -131,7 +132,7 @@ static void note_hash(struct file_reader *p, const struct selected *f,
 		       &p->began);
 }
 
-/* Enters the file into the listing. */
+/* Adds the file to the listing. */
 static void end_file(struct file_reader *p)
 {
 	const struct selected *f = &p->r.files[p->next - 1];
@@ -152,7 +153,7 @@ static void end_file(struct file_reader *p)
 		p->r.progress(p->r.arg, p->next, p->bytes);
 }
 
-/* The headers of a file or link of size bytes. */
+/* Writes the headers of a file or link of size bytes. */
 static int begin_entry(struct file_reader *p, const char *link, int64_t size,
 		       int64_t mtime, struct error *err)
 {
@@ -189,7 +190,7 @@ static int read_link(struct file_reader *p, int dir, const char *name,
 	target[n] = '\0';
 	bytes = (struct str){ target, (size_t)n };
 	rc = begin_entry(p, target, n, 0, err);
-	p->tar = NULL; /* its header has the target */
+	p->tar = NULL; /* the tar header contains the target */
 	if (rc == 0)
 		rc = put_bytes(p, bytes, err);
 	p->tar = tar;
@@ -199,7 +200,8 @@ static int read_link(struct file_reader *p, int dir, const char *name,
 	return rc;
 }
 
-/* A file that is gone, or not a file any more, is skipped and counted. */
+/* Opens a file. One that is gone or not a file any more is skipped and
+ * counted. */
 static int open_file(struct file_reader *p, int dir, const char *name,
 		     struct error *err)
 {
@@ -226,7 +228,8 @@ static int open_file(struct file_reader *p, int dir, const char *name,
 	return 0;
 }
 
-/* True if the cache knows the hash of the current file: it need not be read. */
+/* True if the cache knows the hash of the current file, so that it need not be
+ * read. */
 static bool is_known(const struct file_reader *p, int dir, const char *name,
 		     char hash[LISTING_HASH])
 {
@@ -262,7 +265,7 @@ static int begin_file(struct file_reader *p, struct error *err)
 	return open_file(p, dir, name, err);
 }
 
-/* A piece of the current file, at most CHUNK. */
+/* Reads a piece of the current file, at most CHUNK bytes. */
 static int read_piece(struct file_reader *p, struct error *err)
 {
 	size_t want = p->left < CHUNK ? (size_t)p->left : CHUNK;
@@ -322,7 +325,8 @@ static int begin_trailer(struct file_reader *p, struct error *err)
 	return archive_stream_entry(p->tar, &item, err);
 }
 
-/* Piece by piece, since the buffer behind the archive is small. */
+/* Writes a piece of the trailer: the archive's buffer is too small for all of
+ * it. */
 static int put_trailer_piece(struct file_reader *p, struct error *err)
 {
 	struct str one = { p->rest.ptr,
@@ -336,8 +340,8 @@ static int put_trailer_piece(struct file_reader *p, struct error *err)
 	return archive_stream_data(p->tar, one, err);
 }
 
-/* Makes the stream as long as file_reader_size() has said, whatever became of
- * the files. Zeros after the end of an archive are ignored. */
+/* Pads the stream to the length that file_reader_size() returned, even if files
+ * became shorter. Zeros after the end of an archive are ignored. */
 static void put_padding(struct file_reader *p)
 {
 	struct buf *out = archive_stream_out(p->tar);
@@ -398,7 +402,7 @@ int64_t file_reader_pull(void *arg, char *room, size_t len, struct error *err)
 	return (int64_t)len;
 }
 
-/* Adds the bytes that an entry has before its content. */
+/* Adds the number of bytes of an entry's headers. */
 static int add_header(struct archive_stream *tar,
 		      const struct archive_header *item, int64_t *total,
 		      struct error *err)
@@ -417,8 +421,8 @@ static int64_t blocks(int64_t size)
 	return (size + BLOCK - 1) / BLOCK * BLOCK;
 }
 
-/* Writes the headers for a trial, and adds the sizes of the files. A link's
- * header depends on its target: one of the same length stands for it. */
+/* Writes all headers to a test stream, and adds the sizes of the files. A
+ * link's header depends only on the length of its target. */
 int64_t file_reader_size(struct file_reader *p, struct error *err)
 {
 	struct archive_stream *tar = archive_stream_open(false, err);
@@ -469,15 +473,15 @@ struct tree_stream {
 	struct odb_commit *commit;
 	struct file_reader *reader;
 	char trailer[32];
-	int spool;       /* what was pulled so far; -1: it is not kept */
+	int spool;       /* all bytes pulled so far; -1: not stored */
 	int64_t spooled; /* bytes in it */
-	int64_t from;    /* where the current part begins */
-	int64_t at;      /* read of it */
-	int64_t left;    /* of it */
-	int64_t began;   /* ms, when the measured piece began; 0: not yet */
-	int64_t ended;   /* ms, when its last bytes were asked for */
+	int64_t from;    /* offset where the current part begins */
+	int64_t at;      /* bytes of the part that were read */
+	int64_t left;    /* bytes of the part */
+	int64_t began;   /* ms, start of the measured piece; 0: not reached */
+	int64_t ended;   /* ms, when its last bytes were requested */
 	int64_t rate;    /* bytes per ms, measured */
-	char *first;     /* owned: where the parts are in the sandbox */
+	char *first;     /* owned: paths of the parts in the sandbox */
 	char *rest;
 	struct str inline_content;
 	struct stream_result *out;
@@ -505,8 +509,8 @@ static int open_spool(struct tree_stream *s, struct error *err)
 	return 0;
 }
 
-/* Begins the stream from its start: also after a first try. kept: with a
- * spool. */
+/* Starts the stream from its beginning, also after a first attempt. kept: store
+ * the bytes in a spool. */
 static int open_stream(struct tree_stream *s, bool gzip, bool kept,
 		       struct error *err)
 {
@@ -537,7 +541,7 @@ static int open_stream(struct tree_stream *s, bool gzip, bool kept,
 	return kept ? open_spool(s, err) : 0;
 }
 
-/* Keeps the bytes in the spool, so that an upload can begin again. */
+/* Stores the bytes in the spool, so that an upload can be repeated. */
 static int64_t pull_new(struct tree_stream *s, char *room, size_t len,
 			struct error *err)
 {
@@ -549,7 +553,7 @@ static int64_t pull_new(struct tree_stream *s, char *room, size_t len,
 	return n;
 }
 
-/* A part of the stream: from the spool as far as it goes. */
+/* Reads a part of the stream: from the spool first, then new bytes. */
 static int64_t read_part(void *arg, char *room, size_t len, struct error *err)
 {
 	struct tree_stream *s = arg;
@@ -586,7 +590,7 @@ static int rewind_part(void *arg, struct error *err)
 	return 0;
 }
 
-/* Sends size bytes of the stream as a file, and measures the rate. */
+/* Sends size bytes of the stream as a file, and measures the speed. */
 static int upload_part(struct tree_stream *s, int64_t from, int64_t size,
 		       char **path, struct error *err)
 {
@@ -610,7 +614,7 @@ static int upload_part(struct tree_stream *s, int64_t from, int64_t size,
 				 t.error == FILE_OTHER && t.detail[0]
 					 ? t.detail
 					 : file_error_name(t.error));
-	/* Without the wait for the answer: that is latency, not speed. */
+	/* Excludes the wait for the answer, which is latency, not speed. */
 	took = s->began ? s->ended - s->began : 0;
 	s->rate = (size - PROBE_FROM) / (took > 0 ? took : 1);
 	return 0;
@@ -624,8 +628,8 @@ static void drop_part(struct tree_stream *s, char **path)
 	*path = NULL;
 }
 
-/* Puts all of it into the spool, then sends it as one file, or within the
- * command. */
+/* Compresses the whole stream into the spool, then sends it as one file, or
+ * within the command. */
 static int send_gzip(struct tree_stream *s, struct error *err)
 {
 	char *room = xcalloc(1, 64 << 10);
@@ -657,7 +661,8 @@ static int send_gzip(struct tree_stream *s, struct error *err)
 	return upload_part(s, 0, s->spooled, &s->first, err);
 }
 
-/* Measures the first piece: the rest follows, or all goes again, smaller. */
+/* Sends and measures the first piece. Then sends the rest, or, if that was
+ * slow, everything again compressed. */
 static int send_large(struct tree_stream *s, bool *gzip, struct error *err)
 {
 	int64_t size;
@@ -698,7 +703,7 @@ static int collect_said(void *arg, struct str bytes, struct error *err)
 	return buf_check(&s->out->said, "what the sandbox says", err);
 }
 
-/* Has the sandbox unpack what was sent, or what it reads now. */
+/* Lets the sandbox unpack the files that were sent, or its input. */
 static int run_script(struct tree_stream *s, bool gzip, struct error *err)
 {
 	const struct stream_request *c = s->c;
@@ -726,7 +731,7 @@ static int run_script(struct tree_stream *s, bool gzip, struct error *err)
 	return 0;
 }
 
-/* Ends the commit only if the sandbox has the files. */
+/* Completes the commit only if the sandbox has the files. */
 static int take_result(struct tree_stream *s, struct error *err)
 {
 	struct odb_commit *commit = s->commit;
@@ -735,7 +740,7 @@ static int take_result(struct tree_stream *s, struct error *err)
 	s->out->read = *read;
 	*read = (struct listing){ 0 };
 	s->out->changed = s->reader->changed;
-	/* One without the base answers before it has read what comes. */
+	/* A sandbox without the base answers before it has read its input. */
 	if (!str_starts(str_of(s->out->status), "ok ") ||
 	    str_starts(str_of(s->out->status), "ok nobase "))
 		return 0;
@@ -809,16 +814,18 @@ void stream_result_release(struct stream_result *out)
 	listing_release(&out->read);
 }
 
-struct local_tree { /* what a commit on top of the base takes from the tree */
+/* differences between the tree and the base, to be committed */
+struct local_tree {
 	struct workspace *w;
 	struct selection s;
-	struct listing base; /* empty: it is not known */
+	struct listing base; /* empty: unknown */
 	struct listing now;
-	struct selected *files; /* that differ; paths are s's */
+	struct selected *files; /* files that differ; paths are those of s */
 	size_t n;
-	const char **gone; /* paths of base or now: differ, or are not there */
+	/* paths of base or now that differ or do not exist */
+	const char **gone;
 	size_t n_gone;
-	size_t at; /* in s */
+	size_t at; /* index in s */
 };
 
 static int add_change(void *arg, const struct listing_entry *before,
@@ -854,7 +861,7 @@ static int read_selected(const struct file_reader_request *r,
 	return rc;
 }
 
-/* Files that the cache knows are not opened. */
+/* Files that are in the cache are not opened. */
 static int find_changes(struct local_tree *t, const struct stop *stop,
 			struct error *err)
 {
@@ -874,7 +881,7 @@ static int find_changes(struct local_tree *t, const struct stop *stop,
 	return listing_compare(&t->base, &t->now, add_change, t, err);
 }
 
-/* A commit on top of the base of what differs, which is read now. */
+/* Reads the files that differ and commits them on top of the base. */
 static int commit_changes(struct local_tree *t, const char *ref,
 			  struct listing *read, char oid[GIT_OID],
 			  const struct stop *stop, struct error *err)
@@ -902,7 +909,7 @@ static int commit_changes(struct local_tree *t, const char *ref,
 	return -1;
 }
 
-/* Sets the listing of the paths that differed to what went into the commit. */
+/* Updates the listing with the files that were committed. */
 static void update_listing(struct local_tree *t, const struct listing *read)
 {
 	for (size_t i = 0; i < t->n_gone; i++)

@@ -1,11 +1,12 @@
-/* treefile.c - one path below a tree's root, reached through no link. */
+/* treefile.c - accesses a path below a tree's root without following links. */
 /* SPDX-License-Identifier: MIT */
 /*
  * Every component of a path is opened with O_NOFOLLOW, so that a link that
- * somebody puts into the tree meanwhile leads nowhere else. tree_dir opens each
- * directory of a sorted list of paths once. A write (struct treefile_write)
- * goes to a name beside the path, which is then exchanged with it in one step;
- * what was displaced is compared, and put back if it is not what was expected.
+ * appears in the tree meanwhile cannot redirect it. tree_dir opens each
+ * directory of a sorted list of paths only once. A write (struct
+ * treefile_write) creates a file next to the path, then exchanges both names in
+ * one step. The displaced file is checked, and put back if it is not the
+ * expected one.
  */
 #include "worktree/treefile.h"
 
@@ -41,8 +42,8 @@ static void return_to_root(struct tree_dir *t)
 	t->path[0] = '\0';
 }
 
-/* Opens the directories that path names up to len, its last slash. On failure
- * the root is the current one again. */
+/* Opens the directories of path up to len, its last slash. On failure the
+ * current directory is the root again. */
 static int descend(struct tree_dir *t, const char *path, size_t len)
 {
 	size_t at = 0;
@@ -97,7 +98,7 @@ void tree_dir_close(struct tree_dir *t)
 	*t = (struct tree_dir){ .root = -1, .fd = -1 };
 }
 
-/* Nothing can be where a directory above is missing. */
+/* True if nothing exists, also because a directory above is missing. */
 static bool is_absent(const struct treefile *t)
 {
 	return t->mode == 0 || t->mode == TREEFILE_BLOCKED;
@@ -194,7 +195,8 @@ static int read_file(int dir, const char *name, struct treefile *t)
 	return rc;
 }
 
-/* The times are from before the reading, so that a later write is noticed. */
+/* Reads the state of a file. The times are read before the content, so that a
+ * later write is noticed. */
 static int read_at(int dir, const char *name, struct treefile *t)
 {
 	struct stat st;
@@ -234,10 +236,11 @@ int treefile_stat(int root, const char *path, struct treefile *t,
 	return rc;
 }
 
-/* The names beside name while it is written. */
+/* Temporary names next to a path while it is written. */
 struct beside {
-	char new[NAME_MAX + 1];  /* not complete yet */
-	char swap[NAME_MAX + 1]; /* complete, or what stood at the path */
+	char new[NAME_MAX + 1]; /* the incomplete file */
+	/* the complete file, or what was at the path before */
+	char swap[NAME_MAX + 1];
 };
 
 static void name_beside(struct beside *b, const char *token)
@@ -246,13 +249,13 @@ static void name_beside(struct beside *b, const char *token)
 	snprintf(b->swap, sizeof(b->swap), ".dcode-%s.swap", token);
 }
 
-/* Returns -1. */
+/* Sets ERR_BUSY; returns -1. */
 static int set_changed(const struct treefile_write *w, struct error *err)
 {
 	return error_set(err, ERR_BUSY, "%s changed in the meantime", w->path);
 }
 
-/* The target is the source's bytes. */
+/* Creates a link whose target is the content of the source. */
 static int write_link(const struct treefile_write *w, int dir, const char *name)
 {
 	char target[PATH_MAX];
@@ -271,8 +274,8 @@ static int write_link(const struct treefile_write *w, int dir, const char *name)
 	return 0;
 }
 
-/* Gives a new file the owner and group of the file that it replaces, if the
- * user may: root works in trees of others. */
+/* Gives the new file the owner and group of the file that it replaces, if
+ * permitted: root may work in another user's tree. */
 static void keep_owner(const struct treefile_write *w, int dir, int fd)
 {
 	const char *slash = strrchr(w->path, '/');
@@ -288,7 +291,8 @@ static void keep_owner(const struct treefile_write *w, int dir, int fd)
 		errno = 0;
 }
 
-/* -1 with errno; EIO if the source's bytes are not the expected ones. */
+/* Writes the file. -1 with errno; EIO if the source's content is not the
+ * expected one. */
 static int write_file(const struct treefile_write *w, int dir, const char *name)
 {
 	struct timespec times[2] = { { 0, UTIME_OMIT }, w->to->mtime };
@@ -340,7 +344,7 @@ static int sync_at(const struct treefile_write *w, int dir, const char *name,
 	int rc = 0;
 
 	(void)name;
-	if (w->to->mode == NAME_LINK) /* has no bytes of its own */
+	if (w->to->mode == NAME_LINK) /* it has no content to sync */
 		return 0;
 	fd = openat(dir, b->swap, O_RDONLY | O_NOFOLLOW | O_CLOEXEC);
 	if (fd < 0 || io_fsync(fd) < 0)
@@ -350,8 +354,9 @@ static int sync_at(const struct treefile_write *w, int dir, const char *name,
 	return rc;
 }
 
-/* renameat2() also for file systems that do not know flags. There it is not one
- * step; a check right before makes the gap as short as it can be. */
+/* renameat2(), also for file systems that do not support its flags. There the
+ * check and the rename are two steps, with as little time between them as
+ * possible. */
 static int rename_with(int dir, const char *from, const char *to,
 		       unsigned flags)
 {
@@ -369,8 +374,8 @@ static int rename_with(int dir, const char *from, const char *to,
 	return renameat(dir, from, dir, to);
 }
 
-/* Both names have changed places: what was at the path is now at swap. Puts it
- * back if it is not what was expected. */
+/* Call after both names were exchanged: checks the displaced file, which is now
+ * at swap, and puts it back if it is not the expected one. */
 static int check_displaced(const struct treefile_write *w, int dir,
 			   const char *name, const char *swap,
 			   struct error *err)
@@ -390,7 +395,8 @@ static int check_displaced(const struct treefile_write *w, int dir,
 	return set_changed(w, err);
 }
 
-/* If path is not as expected, the staged file is removed. */
+/* Puts the staged file in place. If path is not in the expected state, the
+ * staged file is removed. */
 static int put_at(const struct treefile_write *w, int dir, const char *name,
 		  const struct beside *b, struct error *err)
 {
@@ -427,7 +433,7 @@ static int remove_at(const struct treefile_write *w, int dir, const char *name,
 	return check_displaced(w, dir, name, b->swap, err);
 }
 
-/* Calls act with path's directory and the names beside it. */
+/* Calls act with the path's directory and the temporary names in it. */
 static int at_parent(const struct treefile_write *w,
 		     int (*act)(const struct treefile_write *, int,
 				const char *, const struct beside *,
@@ -467,7 +473,7 @@ int treefile_remove(const struct treefile_write *w, struct error *err)
 	return at_parent(w, remove_at, err);
 }
 
-/* Keeps bytes that somebody wrote while they were displaced. */
+/* Saves bytes that somebody wrote to the file after it was displaced. */
 static int keep_displaced(const struct treefile_write *w, int dir,
 			  const char *name, const struct beside *b, bool *saved)
 {
@@ -529,8 +535,8 @@ int treefile_mkdir(int root, const char *path, mode_t perm, struct error *err)
 	return rc;
 }
 
-/* True for the current directory: a shell, or dcode itself, would be nowhere if
- * it were removed. */
+/* True for the current directory: it must not be removed, because a shell or
+ * dcode itself is in it. */
 static bool is_current(int dir, const char *name)
 {
 	struct stat here, there;

@@ -1,4 +1,4 @@
-/* treefile.h - one path below a tree's root, reached through no link. */
+/* treefile.h - accesses a path below a tree's root without following links. */
 /* SPDX-License-Identifier: MIT */
 #ifndef WORKTREE_TREEFILE_H
 #define WORKTREE_TREEFILE_H
@@ -12,86 +12,89 @@ enum {
 	TREEFILE_HASH = 32, /* bytes of SHA-256 */
 	TREEFILE_DIR = 0040000,
 	TREEFILE_OTHER = 1,   /* a socket, a device */
-	TREEFILE_BLOCKED = 2, /* what should be a directory above is not one */
+	TREEFILE_BLOCKED = 2, /* a component above is not a directory */
 };
 
-enum { /* git's modes of what a tree holds */
+enum { /* git's modes of files in a tree */
        NAME_FILE = 0100644,
        NAME_PROGRAM = 0100755,
        NAME_LINK = 0120000,
 };
 
-/* The state of a path: now, before, or as it shall be. */
+/* The state of a path: current, earlier, or future. */
 struct treefile {
-	unsigned mode;         /* git's, TREEFILE_ or 0: nothing is there */
-	mode_t perm;           /* its permissions, 07777 */
-	struct timespec mtime; /* tv_nsec UTIME_OMIT: the time of writing */
-	unsigned char hash[TREEFILE_HASH]; /* of bytes, or a link's target */
+	unsigned mode;         /* git's, TREEFILE_..., or 0: absent */
+	mode_t perm;           /* permissions, mask 07777 */
+	struct timespec mtime; /* tv_nsec UTIME_OMIT: use the time of writing */
+	/* of the content, or of a link's target */
+	unsigned char hash[TREEFILE_HASH];
 };
 
-/* Same kind, executable bit and bytes; or nothing is at either. */
+/* True if kind, executable bit and content are equal, or both are absent. */
 bool treefile_equal(const struct treefile *a, const struct treefile *b);
-/* The directory that holds path, which is relative to the directory root; no
- * component may be a link. *name is path's last one. -1 with errno: ENOENT,
- * ENOTDIR or ELOOP where there is none. Close it. */
+/* Opens the directory that contains path, which is relative to the directory
+ * root. No component may be a link. *name is the last component of path. -1
+ * with errno: ENOENT, ENOTDIR or ELOOP if the directory does not exist. The
+ * caller closes it. */
 int treefile_parent(int root, const char *path, const char **name);
-/* Reads what is at path, every byte of it. */
+/* Reads the state of path, including its whole content. */
 int treefile_stat(int root, const char *path, struct treefile *t,
 		  struct error *err);
-/* Copies from one descriptor to another, hashing; to may be -1. */
+/* Copies from one descriptor to another and hashes the bytes; to may be -1. */
 int treefile_copy(int from, int to, unsigned char hash[TREEFILE_HASH]);
 
-/* One write; token makes the two names beside the path. */
+/* A write; token is part of the two temporary names next to the path. */
 struct treefile_write {
 	int root;
 	const char *path;
-	const struct treefile *from; /* what has to be there */
-	const struct treefile *to;   /* what shall be there */
-	int source;                  /* to's bytes; -1 for a removal */
+	const struct treefile *from; /* state to write */
+	const struct treefile *to;   /* content of to; -1 for a removal */
+	/* unique per path: ".dcode-TOKEN.new", ".swap" */
+	int source;
 	const char *token; /* unique to the path: ".dcode-TOKEN.new", ".swap" */
 };
 
 /*
- * Writes what to says beside path, in the directory that must exist. It may not
- * be on the disk yet: treefile_sync() waits for that, or one wait for many
- * (base/durable.h). Then treefile_put() gives it its place.
+ * Writes the new file next to path, in a directory that must exist. The file
+ * may not be on disk yet: treefile_sync() waits for that, or one sync for many
+ * files (base/durable.h). Afterwards call treefile_put().
  */
 int treefile_stage(const struct treefile_write *w, struct error *err);
 int treefile_sync(const struct treefile_write *w, struct error *err);
 /*
- * Makes path what was staged, unless it is something else than from: then
- * ERR_BUSY and it stays as it is. What was there is first moved aside in one
- * step with the new taking its place, and compared again, so nothing written
- * meanwhile is lost.
+ * Replaces path by the staged file, if path is in the state from; otherwise
+ * ERR_BUSY and it stays unchanged. Both names are exchanged in one step, then
+ * the displaced file is checked again, so that nothing written meanwhile is
+ * lost.
  */
 int treefile_put(const struct treefile_write *w, struct error *err);
-/* Removes path on the same terms. */
+/* Removes path under the same condition. */
 int treefile_remove(const struct treefile_write *w, struct error *err);
 /*
- * After a crash: removes what w's write left beside path. What it holds is
- * from's or to's bytes; anything else was written by somebody during the write
- * and is put back, or kept as "PATH.saved-TOKEN" (*saved is then true).
+ * Call after a crash: removes the temporary files of w next to path. If one has
+ * neither from's nor to's content, somebody wrote to it during the write: it is
+ * put back, or saved as "PATH.saved-TOKEN" (*saved is then true).
  */
 int treefile_clean(const struct treefile_write *w, bool *saved,
 		   struct error *err);
 
-/* mkdir and rmdir of a directory below root. Existing, or missing, or not
- * empty, is fine, and so is the current directory staying. */
+/* mkdir and rmdir of a directory below root. It is not an error if it exists,
+ * is missing or is not empty. The current directory is not removed. */
 int treefile_mkdir(int root, const char *path, mode_t perm, struct error *err);
 int treefile_rmdir(int root, const char *path, struct error *err);
 
-/* The directories of a tree, one after the other. Paths that come sorted open
- * each directory once. */
+/* Opens the directories of a tree one after another. With sorted paths each
+ * directory is opened only once. */
 struct tree_dir {
 	int root;
-	int fd;     /* of path; the root's own for "" */
+	int fd;     /* descriptor of path; the root's for "" */
 	char *path; /* owned, with a slash at its end, or "" */
 };
 
 int tree_dir_open(struct tree_dir *t, const char *root, struct error *err);
-/* The directory of a path below the root, borrowed until the next call; *name
- * is the last name of the path. -1 with errno: ENOENT, ENOTDIR or ELOOP if a
- * component is missing, not a directory, or a link. */
+/* Returns the directory of a path below the root, borrowed until the next call;
+ * *name is the last component of the path. -1 with errno: ENOENT, ENOTDIR or
+ * ELOOP if a component is missing, not a directory, or a link. */
 int tree_dir_parent(struct tree_dir *t, const char *path, const char **name);
 void tree_dir_close(struct tree_dir *t);
 

@@ -1,12 +1,12 @@
-/* user_repo.c - the user's own repository, read as data. */
+/* user_repo.c - reads the user's own repository without running git in it. */
 /* SPDX-License-Identifier: MIT */
 /*
- * No git is started in the user's repository, since its configuration could
- * make that git run a program. What dcode needs of it is read here, through no
- * link: where its directories are, HEAD, the index, patterns, attributes. The
- * git of dcode reads objects from it as alternates, after a check that nothing
- * in there makes git wait. The one file that is ever written is the index, by
- * user_index_copy() under user_index_lock(), as git itself does it.
+ * git is never started in the user's repository, because its configuration
+ * could make git run a program. dcode reads what it needs here, without
+ * following links: the directories, HEAD, the index, patterns, attributes.
+ * dcode's git reads objects from it as alternates, after a check that nothing
+ * in there makes git wait. The only file that is ever written is the index, by
+ * user_index_copy() under user_index_lock(), in the same way as git does it.
  */
 #include "worktree/user_repo.h"
 
@@ -28,12 +28,12 @@
 
 enum {
 	ATTRIBUTES_MAX = 1 << 20,
-	SMALL_MAX = 64 << 10, /* of a file that names something */
+	SMALL_MAX = 64 << 10, /* bytes of a file that contains one name */
 	CONFIG_MAX = 1 << 20,
 	INDEX_MAX = 512 << 20,
-	SHARED_MAX = 16, /* halves of a split index */
+	SHARED_MAX = 16, /* files of a split index */
 	CHUNK = 64 << 10,
-	ALTERNATES_DEPTH = 5, /* alternates of alternates, as in git */
+	ALTERNATES_DEPTH = 5, /* nested alternates, as in git */
 	ALTERNATES_MAX = 64 << 10,
 	OBJECT_DIRS_MAX = 4096,
 	LOCK_MAX = 200, /* bytes of index.lock */
@@ -51,7 +51,7 @@ char *user_repo_root(const char *path, bool *is_repository, struct error *err)
 	return real;
 }
 
-/* Opens a file below directory through no link. -1 with errno. */
+/* Opens a file below directory without following links. -1 with errno. */
 static int open_below(const char *directory, const char *name)
 {
 	struct tree_dir dir;
@@ -70,7 +70,7 @@ static int open_below(const char *directory, const char *name)
 	return fd;
 }
 
-/* Opens a regular file. 1: there is none. */
+/* Opens a regular file. 1: it does not exist. */
 static int open_file(const char *directory, const char *name, int *fd,
 		     struct error *err)
 {
@@ -137,7 +137,7 @@ int user_repo_config(const char *directory, const char *key,
 	return rc;
 }
 
-/* The first line of a small file, trimmed; or NULL. Owned. */
+/* Returns the first line of a small file, trimmed and owned, or NULL. */
 static char *read_line(const char *directory, const char *name)
 {
 	struct buf text = BUF_INIT(SMALL_MAX);
@@ -163,9 +163,9 @@ static bool same_file(const char *a, const char *b)
 	       x.st_ino == y.st_ino;
 }
 
-/* True if git_dir names the tree that has named it: a worktree's directory has
- * a file gitdir with the path of that tree's .git file, a submodule's a
- * core.worktree. Otherwise a .git file could point at any repository. */
+/* True if git_dir points back to this tree: a worktree's git directory has a
+ * file gitdir with the path of the tree's .git file, a submodule's has
+ * core.worktree. Otherwise a .git file could name any repository. */
 static bool points_back(const char *git_dir, const char *root, const char *dot,
 			const struct git *g, const struct stop *stop)
 {
@@ -195,8 +195,9 @@ static bool points_back(const char *git_dir, const char *root, const char *dot,
 	return is_back;
 }
 
-/* The directory that commondir names, if that has git_dir as worktrees/NAME, as
- * git makes them; else NULL. Without the file, git_dir itself. Owned. */
+/* Returns the directory that commondir names, if it contains git_dir as
+ * worktrees/NAME, as git creates it; else NULL. Without the file commondir:
+ * git_dir itself. Owned. */
 static char *find_common(const char *git_dir)
 {
 	struct stat st;
@@ -212,7 +213,8 @@ static char *find_common(const char *git_dir)
 	if (named && common) {
 		back = xasprintf("%s/worktrees%s", common,
 				 strrchr(git_dir, '/'));
-		/* "." is a placeholder of a sandbox that binds the tree. */
+		/* "." is a placeholder that dcode writes in sandboxes that bind
+		 * the tree. */
 		if (!same_file(common, git_dir) && !same_file(back, git_dir)) {
 			free(common);
 			common = NULL;
@@ -225,8 +227,8 @@ static char *find_common(const char *git_dir)
 	return common;
 }
 
-/* True if a git directory outside of the tree belongs to whom project_trusts()
- * accepts. */
+/* True if project_trusts() accepts the owner of a git directory outside of the
+ * tree. */
 static bool is_trusted(const char *git_dir, const char *root)
 {
 	struct stat st;
@@ -235,7 +237,7 @@ static bool is_trusted(const char *git_dir, const char *root)
 	       project_trusts(&st, project_owner(root));
 }
 
-/* A .git that is a file: "gitdir: PATH". */
+/* Follows a .git that is a file: "gitdir: PATH". */
 static void follow_git_file(struct user_repo *u, const char *root,
 			    const char *dot, const struct git *g,
 			    const struct stop *stop)
@@ -277,8 +279,8 @@ static bool is_oid(const char *s)
 	return !s[n] && (n == 40 || n == 64);
 }
 
-/* The commit of a reference, read without git: git would read the configuration
- * there. A packed reference is looked for in packed-refs. */
+/* Reads the commit of a reference without git, which would read the
+ * configuration there. Packed references are searched in packed-refs. */
 static void find_commit(struct user_repo *u, const char *ref)
 {
 	struct buf text = BUF_INIT(16 << 20);
@@ -306,7 +308,7 @@ static void find_commit(struct user_repo *u, const char *ref)
 	buf_release(&text);
 }
 
-/* A branch without a commit has a name and no head. */
+/* Reads HEAD. A branch without a commit has a name but no head. */
 static void read_head(struct user_repo *u)
 {
 	static const char heads[] = "ref: refs/heads/";
@@ -358,7 +360,7 @@ void user_repo_release(struct user_repo *u)
 	*u = (struct user_repo){ 0 };
 }
 
-/* 1: there is no such file. */
+/* Copies a file. 1: it does not exist. */
 static int copy_file(const char *directory, const char *from, const char *to,
 		     struct error *err)
 {
@@ -392,7 +394,7 @@ static int copy_file(const char *directory, const char *from, const char *to,
 	return rc;
 }
 
-/* A split index names its other half by a hash. */
+/* Copies the shared files of a split index, whose names contain a hash. */
 static int copy_shared(const struct user_repo *u, const struct git *g,
 		       struct error *err)
 {
@@ -434,7 +436,7 @@ static void end_line(struct buf *out)
 		buf_addc(out, '\n');
 }
 
-/* name in the directory of the user's own settings of git. Owned. */
+/* Returns the path of name in the user's git configuration directory. Owned. */
 static char *in_config(const char *home, const char *name)
 {
 	const char *xdg = getenv("XDG_CONFIG_HOME");
@@ -444,7 +446,8 @@ static char *in_config(const char *home, const char *name)
 		       : xasprintf("%s/.config/git/%s", home, name);
 }
 
-/* The file that the user's settings name, else the one git looks for. Owned. */
+/* Returns the file that the user's git settings name, else git's default.
+ * Owned. */
 static char *named_file(const struct git *g, const char *home, const char *key,
 			const char *name, const struct stop *stop)
 {
@@ -469,7 +472,7 @@ static char *named_file(const struct git *g, const char *home, const char *key,
 	return in_config(home, name);
 }
 
-/* A file that cannot be read does not count. */
+/* Appends the file; one that cannot be read is ignored. */
 static void read_named_file(const struct git *g, const char *home,
 			    const char *const names[2], struct buf *out,
 			    const struct stop *stop)
@@ -488,7 +491,8 @@ int user_repo_excludes(const struct user_repo *u, const struct git *g,
 {
 	static const char *const names[] = { "core.excludesFile", "ignore" };
 
-	/* Without its patterns more would be sent than the user expects. */
+	/* Fails on error: without these patterns more would be sent than
+	 * expected. */
 	if (u->common &&
 	    user_repo_read(u->common, "info/exclude", out, err) < 0)
 		return -1;
@@ -510,7 +514,7 @@ void user_repo_attributes(const struct user_repo *u, const struct git *g,
 				       BUF_INIT(ATTRIBUTES_MAX) };
 	if (home)
 		read_named_file(g, home, names, &a->global, stop);
-	/* A file that is not regular, or too large, does not count. */
+	/* A file that is not regular or too large is ignored. */
 	if (u->common && user_repo_read(u->common, "info/attributes", &a->info,
 					&ignored) < 0)
 		buf_clear(&a->info);
@@ -557,7 +561,8 @@ static int check_object_entry(struct object_walk *k, DIR *d,
 	return rc;
 }
 
-/* Checks all in a directory, and below directories below levels more. */
+/* Checks all entries of a directory, and of directories up to below levels
+ * further down. */
 static int check_object_dir(struct object_walk *k, const char *path, int below)
 {
 	DIR *d = opendir(path);
@@ -579,7 +584,7 @@ static int check_object_dir(struct object_walk *k, const char *path, int below)
 
 static int check_objects(struct object_walk *k, const char *objects, int depth);
 
-/* git passes over an alternate that does not exist. */
+/* Checks alternates; git ignores those that do not exist. */
 static int check_alternates(struct object_walk *k, const char *objects,
 			    int depth)
 {
@@ -638,7 +643,7 @@ static void lock_text(const char *token, char text[LOCK_MAX])
 	snprintf(text, LOCK_MAX, "locked by dcode apply %s\n", token);
 }
 
-/* The lock is complete before it gets its name. */
+/* Writes the lock to a temporary file, which is then renamed. */
 static int write_lock(const char *path, const char *text, struct error *err)
 {
 	int fd =
@@ -662,7 +667,7 @@ int user_index_lock(const char *index, const char *token, struct error *err)
 
 	lock_text(token, text);
 	rc = write_lock(temporary, text, err);
-	/* A link appears with all that it holds, or not at all. */
+	/* A hard link makes the complete lock appear at once. */
 	if (rc == 0 && link(temporary, lock) < 0) {
 		bool busy = errno == EEXIST;
 
@@ -702,7 +707,7 @@ void user_index_unlock(const char *index, const char *token)
 	free(copy);
 }
 
-/* The bytes reach the disk under another name before they get theirs. */
+/* Syncs the copy under a temporary name before it gets its final name. */
 int user_index_copy(const char *from, const char *to, struct error *err)
 {
 	unsigned char hash[TREEFILE_HASH];
@@ -733,7 +738,7 @@ done:
 	return rc;
 }
 
-/* False if it is missing. */
+/* Returns false if the file is missing. */
 static bool hash_file(const char *path, unsigned char hash[TREEFILE_HASH])
 {
 	int fd = open(path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW);

@@ -1,4 +1,4 @@
-/* user_repo.h - the user's own repository, read as data. */
+/* user_repo.h - reads the user's own repository without running git in it. */
 /* SPDX-License-Identifier: MIT */
 #ifndef WORKTREE_USER_REPO_H
 #define WORKTREE_USER_REPO_H
@@ -7,73 +7,76 @@
 
 #include "worktree/git.h"
 
-/* The nearest directory from path upwards that has a .git which counts
- * (base/project.h); path itself if none has (*is_repository false). Owned, a
- * real path; NULL with err. */
+/* Returns the nearest directory from path upwards with a trusted .git
+ * (base/project.h), or path itself if there is none (*is_repository is false).
+ * A real path, owned; NULL with err. */
 char *user_repo_root(const char *path, bool *is_repository, struct error *err);
 
-struct user_repo {           /* all owned */
-	char *git_dir;       /* of this working tree; or NULL */
-	char *common;        /* what its working trees share */
-	char *branch;        /* or "" */
-	char head[GIT_OID];  /* "" before the first commit */
-	const char *refused; /* static: why a .git that is there has no git_dir,
-				as "has a .git that is a link"; else NULL */
+struct user_repo {          /* all owned */
+	char *git_dir;      /* of this working tree; or NULL */
+	char *common;       /* shared by its working trees */
+	char *branch;       /* or "" */
+	char head[GIT_OID]; /* "" before the first commit */
+	/* static: why an existing .git is not used, such as "has a .git that is
+	 * a link"; else NULL */
+	const char *refused;
 };
 /*
- * Finds it for the working tree at root. A .git file (a worktree's, a
- * submodule's) is followed only to a directory that points back, and that one's
- * commondir only to the repository that has it as a worktree: else, as for a
- * .git that is a link, git_dir is NULL. g runs git, to read files.
+ * Opens the repository of the working tree at root. A .git file (of a worktree
+ * or submodule) is followed only to a directory that points back to the tree,
+ * and that directory's commondir only to the repository that has it as a
+ * worktree. Otherwise, and if .git is a link, git_dir is NULL. g runs git to
+ * parse files.
  */
 int user_repo_open(struct user_repo *u, const char *root, const struct git *g,
 		   const struct stop *stop, struct error *err);
 void user_repo_release(struct user_repo *u);
-/* Appends a file below directory (a git directory), through no link. 1: there
- * is none. ERR_USAGE if it is not a regular file, ERR_LIMIT. */
+/* Appends a file below directory (a git directory), without following links. 1:
+ * it does not exist. ERR_USAGE if it is not a regular file, ERR_LIMIT if it is
+ * too large. */
 int user_repo_read(const char *directory, const char *name, struct buf *out,
 		   struct error *err);
-/* Appends a value of directory's own file config, without included files. 1:
- * it has none. */
+/* Appends a value of directory's own file config, without included files. 1: it
+ * is not set. */
 int user_repo_config(const char *directory, const char *key,
 		     const struct git *g, struct buf *out,
 		     const struct stop *stop, struct error *err);
-/* Copies the index to a file of ours, and its shared half into g->dir. If the
- * repository has none, there is no file then. */
+/* Copies the index to the file index, and its shared part into g->dir. If the
+ * repository has no index, the file does not exist afterwards. */
 int user_repo_copy_index(const struct user_repo *u, const struct git *g,
 			 const char *index, struct error *err);
-/* Appends the patterns that count beside .gitignore: info/exclude, and the
- * user's own core.excludesFile. home may be NULL. */
+/* Appends the ignore patterns that apply in addition to .gitignore:
+ * info/exclude, and the user's core.excludesFile. home may be NULL. */
 int user_repo_excludes(const struct user_repo *u, const struct git *g,
 		       const char *home, struct buf *out,
 		       const struct stop *stop, struct error *err);
 
-/* Attributes that count beside the .gitattributes files of the tree. */
+/* Attributes that apply in addition to the tree's .gitattributes files. */
 struct user_attributes {
 	struct buf info;   /* info/attributes of the repository */
-	struct buf global; /* core.attributesFile of the user's own settings */
+	struct buf global; /* core.attributesFile of the user's settings */
 };
-/* home as above. What cannot be read does not count. */
+/* home may be NULL. Files that cannot be read are ignored. */
 void user_repo_attributes(const struct user_repo *u, const struct git *g,
 			  const char *home, struct user_attributes *a,
 			  const struct stop *stop);
 void user_repo_attributes_release(struct user_attributes *a);
 
 /*
- * The directory for struct git's objects, owned; NULL without a repository, or
- * with err. It and its alternates hold only regular files: git would wait for
- * good when it opens a pipe.
+ * Returns the directory for struct git's objects, owned; NULL without a
+ * repository, or with err. Checks that it and its alternates contain only
+ * regular files: git would wait forever if it opened a pipe.
  */
 char *user_repo_objects(const struct user_repo *u, struct error *err);
 
-/* Makes INDEX.lock, with the token in it, so that no git writes meanwhile.
- * ERR_BUSY if one does. */
+/* Creates INDEX.lock with the token in it, so that no git writes the index.
+ * ERR_BUSY if one is writing. */
 int user_index_lock(const char *index, const char *token, struct error *err);
-/* Removes the lock that has this token, and what a crash left beside it. */
+/* Removes the lock with this token, and temporary files of a crash. */
 void user_index_unlock(const char *index, const char *token);
-/* Copies a whole index file. If from is missing, to is removed. */
+/* Copies a whole index file. If from does not exist, removes to. */
 int user_index_copy(const char *from, const char *to, struct error *err);
-/* True when both are there with the same bytes, or neither is. */
+/* True if both exist with the same content, or neither exists. */
 bool user_index_same(const char *a, const char *b);
 
 #endif

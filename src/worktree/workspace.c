@@ -1,11 +1,11 @@
-/* workspace.c - a working tree of the user's, and its copy in a sandbox. */
+/* workspace.c - a working tree of the user and its copy in a sandbox. */
 /* SPDX-License-Identifier: MIT */
 /*
- * The store of a tree, STATE/workspaces/KEY, and its base: the commit that the
- * tree and a sandbox share, with its listing. Everything else of this folder
- * gets an open struct workspace. Two dcodes may have the same tree open: the
- * use lock keeps one from packing the repository meanwhile, the base lock keeps
- * them from moving a base at once.
+ * Manages the store of a tree, STATE/workspaces/KEY, and its base: the commit
+ * that the tree and a sandbox share, with its listing. All other code of this
+ * directory gets an open struct workspace. Two dcodes may open the same tree:
+ * the use lock prevents one from packing the repository meanwhile, the base
+ * lock prevents them from updating a base at the same time.
  */
 #include "worktree/workspace.h"
 
@@ -26,13 +26,13 @@
 enum {
 	KEY_DIGITS = 16,
 	LOCK_MS = 10000,
-	PACKED_MS = 120000, /* another dcode may be packing */
+	PACKED_MS = 120000, /* wait while another dcode is packing */
 	SILENT_MS = 1000,   /* ... before the user is told */
 };
 
-#define OF_COMMIT "commit " /* begins the first line of a listing */
+#define OF_COMMIT "commit " /* start of the first line of a listing */
 
-/* STATE/workspaces/KEY. Owned. */
+/* Returns STATE/workspaces/KEY, owned. */
 static char *make_directory(const char *state, const char *root)
 {
 	char hash[LISTING_HASH];
@@ -50,7 +50,7 @@ static struct stat_cache *open_cache(const char *directory)
 	return cache;
 }
 
-/* Holds use.lock, shared, until the workspace is closed. */
+/* Takes a shared lock on use.lock until the workspace is closed. */
 static int lock_use(struct workspace *w, const struct stop *stop,
 		    struct error *err)
 {
@@ -73,7 +73,7 @@ static int lock_use(struct workspace *w, const struct stop *stop,
 	return fd < 0 ? -1 : 0;
 }
 
-/* Opens dcode's repository. No git below avoid is run. */
+/* Opens dcode's repository. Does not run a git from below avoid. */
 static int open_git(struct workspace *w, const char *avoid,
 		    const struct stop *stop, struct error *err)
 {
@@ -96,7 +96,7 @@ static int open_git(struct workspace *w, const char *avoid,
 	return -1;
 }
 
-/* A file of a label. Owned; NULL if root does not exist. */
+/* Returns the path of a label's file, owned; NULL if root does not exist. */
 static char *label_file(const char *state, const char *root, const char *label,
 			const char *kind)
 {
@@ -165,8 +165,8 @@ int workspace_open(struct workspace *w, const char *state, const char *root,
 	return -1;
 }
 
-/* The directory with the newest listing of the label: owned, or NULL. A thread
- * that went on in another directory has two. */
+/* Returns the directory with the newest listing of the label, owned, or NULL.
+ * If a thread was continued in another directory, there are two. */
 static char *find_label(const char *state, const char *label)
 {
 	char *all = path_join(state, "workspaces");
@@ -248,7 +248,7 @@ bool workspace_pack_is_due(const char *state, const char *root)
 	return due;
 }
 
-/* True while an apply has not been finished or undone. */
+/* True if an apply was not completed or undone. */
 static bool has_journal(const struct workspace *w)
 {
 	return has_file(path_join(w->directory, "journal")) ||
@@ -313,13 +313,13 @@ int workspace_set_base(struct workspace *w, const char *commit,
 }
 
 struct relisted {
-	unsigned mode; /* 0: it is gone */
+	unsigned mode; /* 0: deleted */
 	char *path;
 };
 
 struct relist {
 	struct relisted *list;
-	struct odb_file *blobs; /* of those that are not gone */
+	struct odb_file *blobs; /* of the paths that are not deleted */
 	size_t n, n_blobs, cap, cap_blobs;
 };
 
@@ -328,7 +328,7 @@ static size_t grown(size_t cap)
 	return cap ? cap * 2 : 64;
 }
 
-/* An odb_sink. */
+/* An odb_sink: collects the changed paths. */
 static int add_relisted(void *arg, const struct odb_record *d,
 			struct error *err)
 {
@@ -351,7 +351,7 @@ static int add_relisted(void *arg, const struct odb_record *d,
 	return 0;
 }
 
-/* Blobs come in the order of the changes that have one. */
+/* Updates the listing. Blobs are in the order of the changes that have one. */
 static void change_listing(struct listing *l, const struct relist *c)
 {
 	size_t blob = 0;
@@ -395,8 +395,8 @@ static char *listing_file(const struct workspace *w)
 	return xasprintf("%s/%s.listing", w->directory, w->label);
 }
 
-/* Removes the line that says of which commit a listing is. A listing without it
- * is believed. */
+/* True if the listing belongs to w->base. Skips its first line, which names the
+ * commit. A listing without that line is assumed to match. */
 static bool is_of_base(const struct workspace *w, struct str *text)
 {
 	struct str line;
@@ -461,7 +461,7 @@ int workspace_read_uploaded(struct listing *l, const struct workspace *w,
 	return rc;
 }
 
-/* base.lock is held. */
+/* The caller holds base.lock. */
 static int add_uploaded(const struct listing *l, const struct workspace *w,
 			struct error *err)
 {

@@ -1,4 +1,4 @@
-/* workspace.h - a working tree of the user's, and its copy in a sandbox. */
+/* workspace.h - a working tree of the user and its copy in a sandbox. */
 /* SPDX-License-Identifier: MIT */
 #ifndef WORKTREE_WORKSPACE_H
 #define WORKTREE_WORKSPACE_H
@@ -29,95 +29,99 @@
  * LABEL is the sandbox's in the ledger ("dcode-abcd2345").
  */
 struct workspace {
-	char *root;         /* owned: the real path of the tree's root; or "",
-			       if it is not known */
+	/* owned: real path of the tree's root; "" if unknown */
+	char *root;
 	char *directory;    /* owned: .../workspaces/KEY */
 	char *label;        /* owned */
 	char *program;      /* owned: git */
 	char *git_dir;      /* owned */
-	struct git git;     /* of git_dir, without index and work tree */
+	struct git git;     /* for git_dir, without index and work tree */
 	char *base_ref;     /* owned: refs/dcode/LABEL/base */
 	char *theirs_ref;   /* owned: refs/dcode/LABEL/sandbox */
-	char base[GIT_OID]; /* the commit base_ref names; "": there is none */
-	char *branch;       /* owned: the user's when the tree was sent, with
-			       refs/heads/ taken off; "": none, detached */
-	char head[GIT_OID]; /* his HEAD then, or "" */
-	struct stat_cache *cache; /* owned: of the tree's files */
-	int in_use;               /* 1 + the descriptor of use.lock; 0: none */
-	/* Set before it is opened: gets a line if opening has to wait. */
+	char base[GIT_OID]; /* the commit of base_ref; "": none */
+	/* owned: the user's branch when the tree was sent, without refs/heads/;
+	 * "": none or detached */
+	char *branch;
+	char head[GIT_OID];       /* the user's HEAD at that time, or "" */
+	struct stat_cache *cache; /* owned: cache of the tree's files */
+	int in_use;               /* 1 + descriptor of use.lock; 0: none */
+	/* Set before opening: receives a message if opening has to wait. */
 	void (*on_wait)(const char *line);
 };
 
-/* The label of a workspace without a sandbox: the tree here. */
+/* Label of a workspace without a sandbox: the local tree. */
 #define WORKSPACE_NO_SANDBOX "here"
 
-/* state is the directory of dcode's state; root any path of the tree's root.
- * Makes what is missing. ERR_CONFIG if there is no git. w is zeroed before,
- * except on_wait; on -1 it is empty. */
+/* Opens the workspace of a tree and creates what is missing. state: directory
+ * of dcode's state; root: any path of the tree's root. ERR_CONFIG if git is
+ * missing. w must be zeroed, except on_wait; on -1 it is empty. */
 int workspace_open(struct workspace *w, const char *state, const char *root,
 		   const char *label, const struct stop *stop,
 		   struct error *err);
-/* True when a tree was sent to the sandbox of this label: nothing is made. */
+/* True if a tree was sent to the sandbox of this label. Creates nothing. */
 bool workspace_exists(const char *state, const char *root, const char *label);
-/* Notes that the sandbox of this label has the tree itself, and asks. */
+/* Records, or checks, that the sandbox of this label has the tree itself. */
 int workspace_note_bound(const char *state, const char *root, const char *label,
 			 struct error *err);
 bool workspace_is_bound(const char *state, const char *root, const char *label);
 /*
  * Opens the store of a label, wherever its tree is or was: to read the base,
- * and to fetch what the sandbox has. The tree itself is out of reach: root is
- * "". No git below avoid is run. 1: there is none; on -1 and 1 w is empty.
+ * and to fetch the sandbox's changes. The tree itself is not accessible: root
+ * is "". Does not run a git from below avoid. 1: not found; on -1 and 1 w is
+ * empty.
  */
 int workspace_open_label(struct workspace *w, const char *state,
 			 const char *avoid, const char *label,
 			 const struct stop *stop, struct error *err);
-/* Opens one directory of STATE/workspaces by its name, without a label: w has
+/* Opens a directory of STATE/workspaces by its name, without a label: w gets
  * WORKSPACE_NO_SANDBOX. */
 int workspace_open_key(struct workspace *w, const char *state,
 		       const char *avoid, const char *key,
 		       const struct stop *stop, struct error *err);
-void workspace_close(struct workspace *w); /* a zeroed one is fine */
-/* Whether workspace_pack() would have work to do: starts no git. */
+void workspace_close(struct workspace *w); /* w may be zeroed */
+/* True if workspace_pack() would have work to do. Does not start git. */
 bool workspace_pack_is_due(const char *state, const char *root);
-/* Packs git/ and deletes what nothing has named for two weeks, where that is
- * due (worktree/git.h), nobody else has the tree open, and no apply waits to be
- * finished. After it w can only be closed. */
+/* If that is due (worktree/git.h), nobody else has the tree open and no apply
+ * is unfinished: packs git/ and deletes objects that were not referenced for
+ * two weeks. Afterwards w can only be closed. */
 int workspace_pack(struct workspace *w, const struct stop *stop,
 		   struct error *err);
 /*
- * Around each move of the base, so that two dcodes do not undo each other's:
- * locks the base of every label here, and reads w->base again. Held for as long
- * as it takes to write; nothing else is locked meanwhile. A descriptor, to be
+ * Call before updating a base, so that two dcodes do not overwrite each other's
+ * update: locks the bases of all labels and reads w->base again. Hold it only
+ * while writing, and take no other lock meanwhile. Returns a descriptor, to be
  * closed, or -1: ERR_TIMEOUT after ten seconds.
  */
 int workspace_lock_base(struct workspace *w, const struct stop *stop,
 			struct error *err);
-/* That lock alone, to add to a list of a label. */
+/* Takes the same lock without reading the base, to extend a list of a label. */
 int workspace_lock(const struct workspace *w, const struct stop *stop,
 		   struct error *err);
-/* Makes commit the base: what both sides share from now on. */
+/* Makes commit the base: the state that both sides share. */
 int workspace_set_base(struct workspace *w, const char *commit,
 		       const struct stop *stop, struct error *err);
-/* The listing of the base, and its replacement on the disk, which says of which
- * commit it is. If that is not the base, after a crash, the base is read. */
+/* workspace_read_listing() reads the base's listing; workspace_write_listing()
+ * replaces it on disk, with the id of its commit. If that commit is not the
+ * base, after a crash, the listing is made from the base. */
 int workspace_read_listing(const struct workspace *w, struct listing *l,
 			   const struct stop *stop, struct error *err);
 int workspace_write_listing(const struct workspace *w, struct listing *l,
 			    const char *commit, struct error *err);
-/* Makes the listing of before that of after. before NULL: l is empty, and all
- * of after is read. On -1 l has not changed. */
+/* Converts the listing of before into that of after. before NULL: l is empty,
+ * and all files of after are read. On -1 l is unchanged. */
 int workspace_relist(struct listing *l, const struct git *g, const char *before,
 		     const char *after, const struct stop *stop,
 		     struct error *err);
-/* LABEL.uploaded: files that the user put into the sandbox's tree himself, as a
- * listing. A fetch takes them for the agent's work only if they are different.
- * Adds to l, which starts from { 0 }. */
+/* Reads LABEL.uploaded, the listing of files that the user uploaded into the
+ * sandbox's tree. A fetch treats them as the agent's work only if they have
+ * changed. Adds to l, which is initialised with { 0 }. */
 int workspace_read_uploaded(struct listing *l, const struct workspace *w,
 			    struct error *err);
-/* Adds what is in l, or replaces it. Two dcodes may do it at once. */
+/* Adds the entries of l, or replaces them. Several dcodes may do this at
+ * once. */
 int workspace_add_uploaded(const struct listing *l, const struct workspace *w,
 			   const struct stop *stop, struct error *err);
-/* A path below the root that the kernel may be given: owned. */
+/* Returns the absolute path of a name below the root: owned. */
 char *workspace_path(const struct workspace *w, const char *name);
 
 #endif
