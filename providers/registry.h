@@ -24,8 +24,8 @@ const struct sandbox_provider *registry_find(struct registry *r,
 /* Returns all providers sorted by name, including those on PATH.
  * NULL-terminated, valid until the next call. */
 const struct sandbox_provider *const *registry_list(struct registry *r);
-/* Returns where a provider comes from: "built in", "config.toml:12". Borrowed.
- * */
+/* Returns where a provider comes from: "built in", "config.toml:12".
+ * Borrowed. */
 const char *registry_origin(const struct registry *r,
 			    const struct sandbox_provider *provider);
 /* True for letters, digits and, except as the first, - _ . */

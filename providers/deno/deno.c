@@ -236,8 +236,8 @@ static int add_labels(const struct deno *d, const struct sandbox_spec *spec,
 	return 0;
 }
 
-/* Adds the allowed hosts. An empty list blocks all traffic, no list allows all.
- * */
+/* Adds the allowed hosts. An empty list blocks all traffic, no list allows
+ * all. */
 static int add_network(const struct deno *d, const struct sandbox_spec *spec,
 		       cJSON *config, struct error *err)
 {

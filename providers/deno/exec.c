@@ -611,8 +611,8 @@ static int parse_head(struct deno_download *d, struct error *err)
 	return 0;
 }
 
-/* Parses the first line of the output, then passes the rest to the file's sink.
- * */
+/* Parses the first line of the output, then passes the rest to the file's
+ * sink. */
 static int on_output(void *arg, struct str chunk, struct error *err)
 {
 	struct deno_download *d = arg;

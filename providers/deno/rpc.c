@@ -359,8 +359,8 @@ static void set_failure(struct deno_waiting *w, const struct deno_frame *f)
 	buf_release(&words);
 }
 
-/* Applies a reply: it ends the call, or names the output stream of a process.
- * */
+/* Applies a reply: it ends the call, or names the output stream of a
+ * process. */
 static void apply_reply(struct deno_calls *c, const struct deno_frame *f)
 {
 	struct deno_waiting *w = c->list;
@@ -624,8 +624,8 @@ static int pause_when_full(struct deno_rpc *r)
 	return full;
 }
 
-/* Waits for a message until the next ping is due or there is something to send.
- * */
+/* Waits for a message until the next ping is due or there is something to
+ * send. */
 static int receive_message(struct deno_rpc *r, struct buf *text, int64_t ping,
 			   struct error *err)
 {
@@ -689,8 +689,8 @@ static void fail_all(struct deno_rpc *r, struct error *why)
 	pthread_mutex_unlock(&r->lock);
 }
 
-/* Main function of the thread: sends, pings and receives until the socket ends.
- * */
+/* Main function of the thread: sends, pings and receives until the socket
+ * ends. */
 static void *serve_socket(void *arg)
 {
 	struct deno_rpc *r = arg;

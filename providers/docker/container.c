@@ -157,8 +157,8 @@ static void add_git_mount(void *arg, const char *name, enum bind_git_use use)
 
 /* Mounts the repository of a linked worktree, read-only except for what git
  * must write. A submodule's repository is not mounted: the container could
- * write a file commondir there, and only the local provider can prevent that.
- * */
+ * write a file commondir there, and only the local provider can prevent
+ * that. */
 static void add_git(cJSON *mounts, const struct settings *set, const char *dir)
 {
 	struct bind_git git;
@@ -184,8 +184,8 @@ bool docker_has_mounts(const struct settings *set)
 	return dir || n > 0;
 }
 
-/* Adds the mount of the setting "bind". Fails for an engine on another machine.
- * */
+/* Adds the mount of the setting "bind". Fails for an engine on another
+ * machine. */
 static int add_bind(const struct docker *d, cJSON *config, struct error *err)
 {
 	const char *workdir = NULL;

@@ -1,5 +1,5 @@
-/* docker.c - creates, lists, stops and removes containers of Docker or Podman.
- * */
+/* docker.c - creates, lists, stops and removes containers of Docker or
+ * Podman. */
 /* SPDX-License-Identifier: MIT */
 /*
  * The provider's row is at the end of the file. Begin with docker_create(): it
@@ -704,8 +704,8 @@ static int post_create(struct engine *e, const char *label, struct str body,
 	return rc;
 }
 
-/* Pulls the image if the policy says so. Returns 0 when the image should exist.
- * */
+/* Pulls the image if the policy says so. Returns 0 when the image should
+ * exist. */
 static int fetch_image(struct docker *d, const struct sandbox_spec *spec,
 		       const char *image, bool missing, const struct stop *stop,
 		       struct error *err)
@@ -804,8 +804,8 @@ static int create_limited(struct sandbox *sb, const struct sandbox_spec *spec,
 	struct error again = { 0 };
 	char *line;
 
-	/* Ask before the create: Podman needs 0.1 s to say what it can limit.
-	 * */
+	/* Ask before the create: Podman needs 0.1 s to say what it can
+	 * limit. */
 	if (docker_limits_init(docker_of(sb->client), &limits, stop, err) < 0) {
 		err->nothing_made = true;
 		return -1;

@@ -81,8 +81,8 @@ struct docker_box {
 struct docker_box *docker_box_new(struct docker *docker, bool created);
 void docker_box_free(struct docker_box *box);
 void docker_box_set_init(struct docker_box *box, const cJSON *inspected);
-/* Appends the notice that no result has reported yet to notice, and clears it.
- * */
+/* Appends the notice that no result has reported yet to notice, and clears
+ * it. */
 void docker_box_take_notice(struct docker_box *box,
 			    char notice[SANDBOX_NOTICE]);
 unsigned docker_box_restarts(struct docker_box *box);

@@ -266,16 +266,16 @@ struct exec_session {
 	int exit_code;
 	int64_t sent_ms;   /* clock_ms() when the command was sent */
 	unsigned restarts; /* the container's restarts before that */
-	/* Pauses between two checks whether the command has ended. Both grow.
-	 * */
+	/* Pauses between two checks whether the command has ended. Both
+	 * grow. */
 	struct pause {
 		int64_t ms;
 		int64_t end; /* in terms of clock_ms() */
 	} silent, loud;
 };
 
-/* Passes output to the caller. The engine's own messages count as error output.
- * */
+/* Passes output to the caller. The engine's own messages count as error
+ * output. */
 static int on_frame(void *arg, int stream, struct str chunk, struct error *err)
 {
 	struct exec_session *r = arg;

@@ -398,8 +398,8 @@ static void add_name(const struct top_process *p, struct buf *out)
 }
 
 /* Appends "12 sleep 60, 14 x and 3 more": the processes of the call or, with
- * background, those that earlier commands left running. Returns their number.
- * */
+ * background, those that earlier commands left running. Returns their
+ * number. */
 static size_t top_names(const struct top *top, const struct top_call *call,
 			bool background, struct buf *out)
 {

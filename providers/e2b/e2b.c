@@ -559,8 +559,8 @@ static int compose_request(struct sandbox *sb, struct str command,
 	return rc < 0 ? -1 : buf_check(out, "the command", err);
 }
 
-/* Returns "Authorization: Basic BASE64(user:)", owned by the caller, or NULL.
- * */
+/* Returns "Authorization: Basic BASE64(user:)", owned by the caller, or
+ * NULL. */
 static char *user_header(struct sandbox *sb)
 {
 	const char *user = envd_user(sb);

@@ -282,6 +282,7 @@ static bool header_ok(struct str value)
 	return true;
 }
 
+/* Appends a value, encoded for its context. */
 static int add_value(struct buf *out, struct str value,
 		     enum http_context context, struct error *err)
 {
@@ -307,6 +308,7 @@ static const struct toml_value *find_param(const struct http_values *v,
 	return v->params ? toml_get(v->params, name) : NULL;
 }
 
+/* Appends the value of a parameter, encoded for its context. */
 static int add_param(struct buf *out, const char *name,
 		     enum http_context context, const struct http_values *v,
 		     struct error *err)
@@ -331,6 +333,7 @@ static int add_param(struct buf *out, const char *name,
 	return add_value(out, str_of(number), context, err);
 }
 
+/* Appends the value of an environment variable, encoded for its context. */
 static int add_variable(struct buf *out, const char *name,
 			enum http_context context, const struct http_values *v,
 			struct error *err)
@@ -338,8 +341,8 @@ static int add_variable(struct buf *out, const char *name,
 	const char *value = NULL;
 
 	/* Only variables in headers are credentials. Variables that choose the
-	 * address, the image or the account never come from a project's .env.
-	 * */
+	 * address, the image or the account never come from a project's
+	 * .env. */
 	if (v->settings)
 		value = context == CONTEXT_HEADER
 				? settings_credential(v->settings, name,
@@ -598,6 +601,7 @@ static const char *read_path(struct config_reader *r, void *field)
 	return NULL;
 }
 
+/* Checks all texts and numbers of a body. Returns what is wrong, or NULL. */
 static const char *check_body(struct config_reader *r, int depth)
 {
 	const struct toml_value *v = r->at;
@@ -625,8 +629,8 @@ static const char *read_body(struct config_reader *r, void *field)
 	return check_body(r, 0);
 }
 
-/* Reads a list of hosts like "boxes.example.org". Each includes its subdomains.
- * */
+/* Reads a list of hosts like "boxes.example.org". Each includes its
+ * subdomains. */
 static const char *read_hosts(struct config_reader *r, void *field)
 {
 	static const char host[] = "abcdefghijklmnopqrstuvwxyz0123456789.-:[]";
@@ -793,6 +797,7 @@ static const char *read_member(struct config_reader *r, struct http_provider *p)
 	return "is unknown";
 }
 
+/* Returns what the description lacks or contradicts, or NULL. */
 static const char *find_missing(const struct http_provider *p)
 {
 	const struct http_operation *op = p->operations;
@@ -816,8 +821,8 @@ static const char *find_missing(const struct http_provider *p)
 	return NULL;
 }
 
-/* Errors look like "FILE:3:5: sandboxes.providers.acme.http.create.path WHAT".
- * */
+/* Errors look like "FILE:3:5: sandboxes.providers.acme.http.create.path
+ * WHAT". */
 int http_config_read(struct http_provider *p, const char *file,
 		     struct error *err)
 {

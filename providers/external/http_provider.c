@@ -558,6 +558,7 @@ static void classify_failure(int status, struct error *err)
 		err->code = ERR_NETWORK;
 }
 
+/* Runs one request of the supervisor by "execute" and appends its output. */
 static int call_once(struct sandbox *sb, struct str command, int64_t wait_ms,
 		     struct buf *out, const struct stop *stop,
 		     struct error *err)

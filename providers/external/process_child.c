@@ -112,6 +112,7 @@ const struct jsonrpc_peer process_peer = {
 	.bye = "{\"jsonrpc\":\"2.0\",\"method\":\"shutdown\"}\n",
 };
 
+/* Starts the child. A Python child reads the host script from descriptor 3. */
 static struct jsonrpc *process_spawn(struct process_client *c,
 				     struct error *err)
 {
@@ -301,6 +302,8 @@ static void process_translate_error(const struct process_client *c, int code,
 			   c->p->made.base.name, package, package);
 }
 
+/* Sends "initialize" with the provider's params, and reads what the child can
+ * do. */
 static int process_initialize(struct process_client *c, struct jsonrpc *w,
 			      const struct stop *stop, struct error *err)
 {

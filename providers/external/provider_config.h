@@ -115,8 +115,8 @@ struct entry_point { /* valid during the call */
 void entry_points_parse(struct str text, const char *group, const char *package,
 			void (*each)(void *arg, const struct entry_point *e),
 			void *arg);
-/* Calls each for every entry point of a group, in all packages of a directory.
- * */
+/* Calls each for every entry point of a group, in all packages of a
+ * directory. */
 void entry_points_read(const char *dir, const char *group,
 		       void (*each)(void *arg, const struct entry_point *e),
 		       void *arg);

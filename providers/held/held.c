@@ -1,5 +1,5 @@
-/* held.c - requests to dcode's loop, over the streams of one running program.
- * */
+/* held.c - requests to dcode's loop, over the streams of one running
+ * program. */
 /* SPDX-License-Identifier: MIT */
 /*
  * A link is one run of the program. Its thread (run_link) starts the program,
@@ -123,8 +123,8 @@ static void wake_event(int event)
 	(void)!io_write(event, &one, sizeof(one));
 }
 
-/* Appends to the output kept for errors, which holds the last LINK_TAIL bytes.
- * */
+/* Appends to the output kept for errors, which holds the last LINK_TAIL
+ * bytes. */
 static void keep_tail(struct buf *tail, struct str bytes)
 {
 	if (bytes.len > LINK_TAIL)
@@ -532,8 +532,8 @@ static struct link *new_link(const struct held_program *program,
 }
 
 /* Queues a request; kind as in held.sh. With c NULL no answer is expected. A
- * broken link accepts requests, too: its state explains why there is no answer.
- * */
+ * broken link accepts requests, too: its state explains why there is no
+ * answer. */
 static int queue_request(struct link *l, struct link_call *c, char kind,
 			 struct str text, struct error *err)
 {
@@ -702,8 +702,8 @@ static bool is_broken(struct link *l)
 }
 
 /* Returns the working link, or a new one. Called with the lock held. NULL
- * without an error: calls still use the broken link, and will soon release it.
- * */
+ * without an error: calls still use the broken link, and will soon release
+ * it. */
 static struct link *get_link(struct held *h, struct error *err)
 {
 	if (h->link && is_broken(h->link)) {
@@ -722,6 +722,8 @@ static struct link *get_link(struct held *h, struct error *err)
 	return h->link;
 }
 
+/* Returns a link that works, or waits until the users of a broken one have
+ * released it. */
 static struct link *acquire_link(struct held *h, const struct stop *stop,
 				 struct error *err)
 {
@@ -871,6 +873,8 @@ static int await_answer(struct held *h, struct link *l,
 	return rc;
 }
 
+/* Sends one request and waits for its answer. nothing_made: it failed before
+ * the loop could run it. */
 static int call_loop(struct held *h, char kind, struct str text,
 		     struct buf *out, const struct stop *stop,
 		     struct error *err)

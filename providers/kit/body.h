@@ -14,8 +14,8 @@
  * for a value out of range. */
 int body_add_settings(const struct sandbox_client *client, const char *keys,
 		      cJSON *body, struct error *err);
-/* Returns the object at a path of members like "a.b", created if it is missing.
- * */
+/* Returns the object at a path of members like "a.b", created if it is
+ * missing. */
 cJSON *body_object(cJSON *body, const char *path);
 
 /* Reads a setting that is a list of NAME=value; borrowed. ERR_CONFIG for any

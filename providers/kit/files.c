@@ -140,8 +140,8 @@ static int set_error(struct transfer *f, char letter, struct error *err)
 	}
 }
 
-/* Checks as many of the files as fit into one command. Returns how many, or -1.
- * */
+/* Checks as many of the files as fit into one command. Returns how many, or
+ * -1. */
 static ssize_t stat_some(struct sandbox *sb, enum stat_purpose what,
 			 struct transfer *files, size_t n,
 			 const struct stop *stop, struct error *err)
@@ -311,8 +311,8 @@ static int64_t read_file(struct file_upload *u, char *room, size_t len,
 	return n;
 }
 
-/* Supplies the request's body: the form's beginning, the file, the form's end.
- * */
+/* Supplies the request's body: the form's beginning, the file, the form's
+ * end. */
 static int64_t body_source(void *arg, char *room, size_t len, struct error *err)
 {
 	struct file_upload *u = arg;
@@ -417,6 +417,8 @@ out:
 	return rc;
 }
 
+/* Uploads one file with retries, if its source can be rewound. Small files are
+ * sent by a command. */
 static int upload_one(const void *arg, struct sandbox *sb, struct transfer *f,
 		      const struct stop *stop, struct error *err)
 {
@@ -519,6 +521,8 @@ static int download_else(struct sandbox *sb, const struct transfer_sink *d,
 	return 0;
 }
 
+/* Downloads one file with retries, which continue at the bytes already
+ * received. */
 static int download_one(const void *arg, struct sandbox *sb, struct transfer *f,
 			const struct stop *stop, struct error *err)
 {

@@ -45,8 +45,8 @@ int duplicate_create_resolve(struct sandbox_client *client,
 bool lease_due(int64_t ends, int64_t lifetime_s, int64_t pause_ms,
 	       int64_t *asked);
 
-/* Converts US dollars an hour to trillionths of a dollar a second, rounded up.
- * */
+/* Converts US dollars an hour to trillionths of a dollar a second, rounded
+ * up. */
 #define RATES_HOUR(usd) ((int64_t)((usd)*1e12 / 3600 + 0.999))
 
 struct rates { /* each from RATES_HOUR(); 0: not billed */

@@ -10,8 +10,8 @@
 
 enum { REST_HEADERS = 12 };
 
-/* One server of a vendor. Read-only after the setup, so any thread may use it.
- * */
+/* One server of a vendor. Read-only after the setup, so any thread may use
+ * it. */
 struct rest {
 	struct http *http;               /* borrowed */
 	char *base;                      /* owned, without a slash at the end */

@@ -61,8 +61,8 @@ struct vendor_pages {
 	const char *items;
 	/* For other kinds of lists: appends the path of the next page, or
 	 * nothing at the end. first: path of the first page; seen: number of
-	 * items so far. A page that begins like the previous one ends the list.
-	 * */
+	 * items so far. A page that begins like the previous one ends the
+	 * list. */
 	void (*next)(struct buf *path, const char *first, const cJSON *page,
 		     int64_t seen);
 };
@@ -88,8 +88,8 @@ struct vendor {
 	bool awaits_end;      /* a deleted sandbox still exists for a while */
 	const char *end_path; /* a POST to it deletes a sandbox; NULL: DELETE */
 
-	/* Writes "Name: value", new for each request except GET; may be NULL.
-	 * */
+	/* Writes "Name: value", new for each request except GET; may be
+	 * NULL. */
 	void (*header)(char line[VENDOR_HEADER]);
 	/* Fills the body of the create request, except fields.labels. */
 	int (*describe)(struct vendor_client *c,
@@ -145,8 +145,8 @@ struct vendor {
 	 * has this value. label NULL: all sandboxes. */
 	void (*list_path)(const struct vendor_client *c, struct buf *path,
 			  const char *label, const char *value);
-	/* Replaces pages and list_path(): lists all sandboxes without a filter.
-	 * */
+	/* Replaces pages and list_path(): lists all sandboxes without a
+	 * filter. */
 	int (*items)(struct vendor_client *c,
 		     bool (*each)(void *arg, const cJSON *item), void *arg,
 		     const struct stop *stop, struct error *err);

@@ -74,8 +74,8 @@ static int check_id(const struct wait *w, const char *want, struct error *err)
 	return 0;
 }
 
-/* Notes a new state, which restarts the time limit, and shows it as progress.
- * */
+/* Notes a new state, which restarts the time limit, and shows it as
+ * progress. */
 static void note_state(struct wait *w, const struct vendor_state *s)
 {
 	const char *word = json_string(w->answer, w->v->fields.state, "");
@@ -409,6 +409,8 @@ static int check_name(struct sandbox *sb, const char *label, cJSON **answer,
 	return rc < 0 ? -1 : 0;
 }
 
+/* Sends one create request. If the answer was lost, a vendor with unique names
+ * finds the sandbox by its name. */
 static int send_create(struct sandbox *sb, const struct sandbox_spec *spec,
 		       cJSON *body, cJSON **answer, const struct stop *stop,
 		       struct error *err)
@@ -468,8 +470,8 @@ int vendor_create(struct sandbox *sb, const struct sandbox_spec *spec,
 		err->code = ERR_REMOTE;
 		error_wrap(err, "it did not boot");
 	}
-	/* A second request was sent, so the first may have been executed late.
-	 * */
+	/* A second request was sent, so the first may have been executed
+	 * late. */
 	if (rc == 0 && again)
 		(void)duplicate_create_resolve(sb->client, &labelled, &sb->id,
 					       stop, &ignored);

@@ -1,5 +1,5 @@
-/* langsmith.c - LangSmith: creates, lists and deletes sandboxes and snapshots.
- * */
+/* langsmith.c - LangSmith: creates, lists and deletes sandboxes and
+ * snapshots. */
 /* SPDX-License-Identifier: MIT */
 /* A sandbox starts from a snapshot, which is found by name or built from an
  * image (resolve_snapshot). The tables at the end contain the other special
@@ -261,6 +261,8 @@ struct snapshot_search {
 	char message[160];
 };
 
+/* Stores the item if it has the name. Returns false, which ends the list, once
+ * one is ready. */
 static bool on_snapshot(void *arg, const cJSON *item)
 {
 	struct snapshot_search *f = arg;
@@ -384,6 +386,8 @@ static char *parse_id(const cJSON *answer, struct error *err)
 	return NULL;
 }
 
+/* Requests a build of the snapshot from the configured image. Sets *id, owned
+ * by the caller. */
 static int post_build(struct vendor_client *c, const char *name, char **id,
 		      const struct stop *stop, struct error *err)
 {

@@ -325,8 +325,8 @@ static char *parent_of(const char *controller)
 		else if (!list.len &&
 			 access("/sys/fs/cgroup/cgroup.procs", F_OK) == 0)
 			/* Next to dcode's own group, not below it: cgroup 2
-			 * does not allow groups below one that has processes.
-			 * */
+			 * does not allow groups below one that has
+			 * processes. */
 			found = xasprintf("/sys/fs/cgroup%.*s/..",
 					  (int)path.len, path.ptr);
 	}
@@ -715,8 +715,8 @@ static int guard_fd(const struct guard *g, struct error *err)
 	return args_fd(text.ptr, text.len, err);
 }
 
-/* True if something is mounted below /var/tmp. Otherwise it is a link to /tmp.
- * */
+/* True if something is mounted below /var/tmp. Otherwise it is a link to
+ * /tmp. */
 static bool needs_var_tmp(const struct box *b)
 {
 	static const char place[] = "/var/tmp/";

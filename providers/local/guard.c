@@ -98,8 +98,8 @@ enum {
 	CONFIG_MAX = 1 << 20, /* bytes of a git config */
 	INCLUDES_MAX = 4,     /* depth of configs that include each other */
 	/* Kernels update ctime in steps of up to 10 ms: a directory that
-	 * changed just before it was listed may change again in the same step.
-	 * */
+	 * changed just before it was listed may change again in the same
+	 * step. */
 	STEP_NS = 100000000,
 };
 
@@ -613,8 +613,8 @@ static char *directory_of(const char *path)
 
 static void read_config(struct gitconfig_reader *r, const char *path);
 
-/* Reports a value that names a file, and reads it if it is an included config.
- * */
+/* Reports a value that names a file, and reads it if it is an included
+ * config. */
 static void name_file(struct gitconfig_reader *r, const char *base,
 		      const char *value, enum named_kind kind)
 {

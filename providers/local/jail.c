@@ -249,8 +249,8 @@ static void apply_limits(const struct jail_limits *limits)
 }
 
 /* Waits until the command exits and returns its exit status. Returns -1 when
- * the control socket becomes readable or closes: dcode cancelled the command.
- * */
+ * the control socket becomes readable or closes: dcode cancelled the
+ * command. */
 static int wait_command(pid_t child, int control, int children)
 {
 	struct pollfd set[2] = { { .fd = control, .events = POLLIN },

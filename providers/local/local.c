@@ -221,6 +221,7 @@ static int local_meta_write(const char *dir, const struct local_meta *m,
 	return rc;
 }
 
+/* Reads sandbox.json. m->bind is owned by the caller. */
 static int local_meta_read(const char *dir, struct local_meta *m,
 			   struct error *err)
 {

@@ -42,8 +42,8 @@ void pipe_reaper_reap(struct pipe_reaper *r, pid_t pid);
 void pipe_reaper_release(struct pipe_reaper *r);
 
 struct pump {
-	/* Filled by pump_open(). Our ends are non-blocking and close-on-exec.
-	 * */
+	/* Filled by pump_open(). Our ends are non-blocking and
+	 * close-on-exec. */
 	int theirs[3]; /* the command's stdin, stdout, stderr; -1: /dev/null */
 	int in;        /* dcode's ends; -1 when closed */
 	int out[2];    /* stdout, stderr; if merged, the first has both */
@@ -171,8 +171,8 @@ void record_plan(struct record *r, const char *path, bool directory);
 /* Writes the plan to the disk and makes all placeholders; files named commondir
  * contain a text. Skips names that exist or that nobody may make. */
 int record_make(struct record *r, struct error *err);
-/* Removes the placeholders that nobody else relies on, and the record. Frees r.
- * */
+/* Removes the placeholders that nobody else relies on, and the record. Frees
+ * r. */
 void record_release(struct record *r);
 
 /* guard.c */
@@ -210,8 +210,8 @@ int guard_open(struct guard **g, const struct guard_request *r,
 int guard_open_git(struct guard **g, const struct guard_request *r,
 		   const struct bind_git *git, const struct stop *stop,
 		   struct error *err);
-/* Reports what was found since the last call. last: reports everything again.
- * */
+/* Reports what was found since the last call. last: reports everything
+ * again. */
 void guard_check(struct guard *g, bool last,
 		 void (*each)(void *arg, const char *line), void *arg);
 /* Returns bubblewrap's arguments, each with NUL; borrowed. */

@@ -222,8 +222,8 @@ int record_make(struct record *r, struct error *err)
 	return rc;
 }
 
-/* Opens the directory of path without following links. *last is the name in it.
- * */
+/* Opens the directory of path without following links. *last is the name in
+ * it. */
 static int open_parent(const char *path, const char **last)
 {
 	struct str rest = { path, (size_t)(strrchr(path, '/') - path) };
@@ -263,8 +263,8 @@ static bool is_untouched(int parent, const char *name,
 	return n == (ssize_t)strlen(text) && !strcmp(have, text);
 }
 
-/* Removes a placeholder if it is still dcode's: the user may have replaced it.
- * */
+/* Removes a placeholder if it is still dcode's: the user may have replaced
+ * it. */
 static void remove_one(const struct placeholder *p)
 {
 	const char *name;

@@ -541,8 +541,8 @@ static int modal_wait_ready(struct sandbox *sb, const struct sandbox_spec *spec,
 					 "cannot make the directory %s",
 					 sb->workdir);
 		}
-		/* Do not retry a refusal (INVALID_ARGUMENT, UNIMPLEMENTED ...).
-		 * */
+		/* Do not retry a refusal (INVALID_ARGUMENT, UNIMPLEMENTED
+		 * ...). */
 		if (why.code != ERR_UNREACHABLE &&
 		    (why.code == ERR_PROTOCOL || !retry_is_transient(&why))) {
 			*err = why;

@@ -262,8 +262,8 @@ static bool wait_to_repeat(struct modal *m, struct rpc_tries *t,
 	return true;
 }
 
-/* Sends one call with all its retries. auth is the token of V2 calls, or NULL.
- * */
+/* Sends one call with all its retries. auth is the token of V2 calls, or
+ * NULL. */
 static int call_control(struct modal *m, const struct protobuf_ask *ask,
 			const char *auth, ProtobufCMessage **answer,
 			const struct stop *stop, struct error *err)
@@ -812,6 +812,8 @@ static int64_t on_source(void *arg, char *room, size_t len, struct error *err)
 	return buf_take(&w->out, room, len);
 }
 
+/* Opens one stream of input from the current offset and sends all that is
+ * left. */
 static int write_once(struct input_writer *w, const struct stop *stop,
 		      struct error *err)
 {

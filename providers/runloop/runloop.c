@@ -188,8 +188,8 @@ static int runloop_open(struct sandbox_client *client,
 	return vendor_bearer(&c->api, key, err);
 }
 
-/* Writes "x-request-id: UUID", which is the same for all tries of one request.
- * */
+/* Writes "x-request-id: UUID", which is the same for all tries of one
+ * request. */
 static void add_request_id(char header[VENDOR_HEADER])
 {
 	char id[37];
@@ -321,8 +321,8 @@ static int describe(struct vendor_client *c, const struct sandbox_spec *spec,
 	return add_source(c, spec, body, stop, err);
 }
 
-/* Sends the create request. Its id is the same for every try with this label.
- * */
+/* Sends the create request. Its id is the same for every try with this
+ * label. */
 static int post_create(struct sandbox *sb, const struct sandbox_spec *spec,
 		       cJSON *body, cJSON **answer, const struct stop *stop,
 		       struct error *err)
@@ -368,6 +368,8 @@ static int poll_once(struct sandbox *sb, const char *wanted, cJSON **answer,
 	return rc;
 }
 
+/* Waits until the devbox leaves its temporary state. Transient errors are
+ * retried. */
 static int poll_status(struct sandbox *sb, const char *state, cJSON **answer,
 		       const struct stop *stop, struct error *err)
 {
@@ -586,6 +588,8 @@ static bool is_completed(const cJSON *tree)
 	return strcmp(json_string(tree, "status", ""), "completed") == 0;
 }
 
+/* Waits until the execution in *tree has completed; *tree becomes its last
+ * answer. */
 static int until_completed(struct sandbox *sb, cJSON **tree,
 			   const struct stop *stop, struct error *err)
 {
@@ -598,8 +602,8 @@ static int until_completed(struct sandbox *sb, cJSON **tree,
 
 		if (stop_check(stop, err) < 0)
 			return -1;
-		/* An empty answer has no id; use that of the previous answer.
-		 * */
+		/* An empty answer has no id; use that of the previous
+		 * answer. */
 		if (*tree ? !id || !vendor_id_ok(id) : !execution[0])
 			return error_set(err, ERR_PROTOCOL,
 					 "unexpected server response: no "

@@ -48,8 +48,8 @@ struct slurm_job {
 	char reason[SLURM_WORD]; /* such as "Resources", or "None" */
 	char nodes[SLURM_WORD];
 	int64_t restarts;
-	/* Unix seconds; 0 unknown. The start of a pending job is an estimate.
-	 * */
+	/* Unix seconds; 0 unknown. The start of a pending job is an
+	 * estimate. */
 	int64_t submitted, start, end;
 	/* "" if the job is not dcode's. */
 	char label[16];
@@ -90,8 +90,8 @@ void slurm_program(struct buf *line, const char *name);
  * -1. */
 int slurm_command(struct slurm *s, struct str line, struct buf *out,
 		  const struct stop *stop, struct error *err);
-/* Returns the stream to a job's loop, owned by the caller. Starts nothing yet.
- * */
+/* Returns the stream to a job's loop, owned by the caller. Starts nothing
+ * yet. */
 struct held *slurm_stream(struct slurm *s, const struct slurm_job *job,
 			  struct error *err);
 /* Reports ERR_REMOTE with the last line that a program printed. */

@@ -150,6 +150,7 @@ static void explain_login(const struct ssh_host *host, int status,
 		   host->name);
 }
 
+/* Sets the error and hint for a failed login from the message of ssh. */
 static void explain_failure(const struct ssh_host *host, struct str said,
 			    struct error *err)
 {

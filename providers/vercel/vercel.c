@@ -526,8 +526,8 @@ static int resume_sandbox(struct sandbox *sb, const char *id, cJSON **answer,
 	return rc;
 }
 
-/* Returns the remaining time of the session in ms, computed from its own times.
- * */
+/* Returns the remaining time of the session in ms, computed from its own
+ * times. */
 static int64_t left_ms(const cJSON *session)
 {
 	int64_t timeout = json_int(session, "timeout", 0);
@@ -574,6 +574,8 @@ static int touch_attached(struct sandbox *sb, const struct stop *stop,
 	return 0;
 }
 
+/* Moves the session's end to lifetime_s from now. The API adds a duration to
+ * the current end. */
 static int extend_life(struct sandbox *sb, int64_t lifetime_s,
 		       const struct stop *stop, struct error *err)
 {
@@ -617,6 +619,7 @@ static char *name_path(const struct vercel *v, const char *id, const char *more)
 	return path;
 }
 
+/* Stops the sandbox's session. One that has already ended is not an error. */
 static int stop_session(struct vendor_client *c, const cJSON *sandbox,
 			const struct stop *stop, struct error *err)
 {
@@ -704,8 +707,8 @@ static int delete_name(struct vendor_client *c, const char *id, bool orphans,
 }
 
 /* Ends a sandbox. v1 cannot delete: an ended sandbox no longer exists. A
- * session that would leave a snapshot is not stopped: it ends with its sandbox.
- * */
+ * session that would leave a snapshot is not stopped: it ends with its
+ * sandbox. */
 static int end_sandbox(struct vendor_client *c, const char *id, cJSON **answer,
 		       const struct stop *stop, struct error *err)
 {
