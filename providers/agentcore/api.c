@@ -27,7 +27,7 @@ enum {
 	ANSWER_MAX = 4 << 20,
 	SKEW_S = 300, /* AWS accepts a skew of five minutes */
 	HEADERS = 8,
-	/* for tool calls */
+	/* Constants for tool calls: */
 	INVOKE_TRIES = 4,
 	BODY_MAX = 64 << 20,
 	SLACK_MS = 5000, /* added to a call's time limit */

@@ -25,7 +25,7 @@
 #include "sandbox/transfer.h"
 
 enum {
-	/* for commands, which run as supervised jobs */
+	/* Constants for commands, which run as supervised jobs: */
 	COMMAND_MAX = 120000, /* Linux limits one argument to 128 KiB */
 	ANSWER_MAX = 4 << 20,
 	LONGEST_MS = 30000,
@@ -33,18 +33,18 @@ enum {
 	EXEC_SLACK_MS = 8000,
 	CWD_MAX = 4096,
 	PWD_MS = 30000,
-	/* for tasks */
+	/* Constants for tasks: */
 	TASK_ID_MAX = 128,
 	TASK_CALL_MS = 30000,
 	/* first pause between two polls; each is 1.5 times longer */
 	TASK_FIRST_MS = 250,
 	TASK_LAST_MS = 2000,
-	/* for downloads */
+	/* Constants for downloads: */
 	READ_FILES = 32, /* most files in one request */
 	PATHS_MAX = 256 << 10,
 	PATH_BYTES = 16 << 10,
 	READ_MS = 300000,
-	/* for uploads */
+	/* Constants for uploads: */
 	PIECE = 4 << 20,  /* bytes of one file in one request */
 	BATCH = 8 << 20,  /* bytes of all files in one request */
 	WRITE_FILES = 64, /* most files in one request */

@@ -29,11 +29,11 @@ enum {
 	WAIT_MS = 180000,
 	START_MS = 90000, /* the server may hold a start for 30 s */
 	TOUCH_MS = 10000,
-	/* for commands */
+	/* Constants for commands: */
 	BODY_MAX = 4 << 20,
 	ARGUMENT_MAX = 120000, /* bytes of one; Linux allows 128 KiB */
 	SLACK_MS = 8000,       /* added to the time that a request is held */
-	/* for snapshots */
+	/* Constants for snapshots: */
 	NAME_MAX_BYTES = 128,
 	POLL_MS = 1000,
 	NOTICE_MS = 30000, /* how long the API may not know a new snapshot */

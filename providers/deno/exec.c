@@ -46,14 +46,14 @@ enum {
 	WORKDIR_MS = 60000,
 	TRIES = 4,
 	PAUSE_MS = 300,
-	/* for the WebSocket */
+	/* Constants for the WebSocket: */
 	OPEN_MS = 60000,
 	PING_MS = 15000, /* WebSocket pings, besides the SDK's "ping" text */
 	PONG_MS = 30000,
 	/* pause between checks whether another thread has connected */
 	DIAL_MS = 20,
 	HEADERS = REST_HEADERS + 2,
-	/* for files */
+	/* Constants for files: */
 	SMALL = 128 << 10, /* sent in one message, which can be repeated */
 	FILE_PARAMS_MAX = 1 << 20,
 	FILE_TRIES = 5,

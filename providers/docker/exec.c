@@ -32,8 +32,9 @@
 #include "sandbox/setup/setup.h"
 
 enum {
-	HEAD = 8,             /* bytes of a frame's header; the first is */
-	LAST_STREAM = 3,      /* the stream, at most this */
+	HEAD = 8, /* bytes of a frame's header */
+	/* largest number of a stream, the header's first byte */
+	LAST_STREAM = 3,
 	BODY_MAX = 16 << 20,  /* bytes of the exec's description */
 	REPLY_MAX = 16 << 20, /* bytes of a dialog's unsent replies */
 	SOURCE = 64 << 10,    /* bytes read from a source at once */
@@ -41,14 +42,14 @@ enum {
 	/* after this silence, ask the engine whether it ended */
 	SILENT_MS = 1000,
 	SILENT_MAX_MS = 15000,
-	LOUD_MS = 10000, /* the same while output arrives */
-	/* after the end: stop reading after this silence, */
-	DRAIN_QUIET_MS = 50,
-	DRAIN_MS = 1000, /* or after this time in total */
+	LOUD_MS = 10000,     /* the same while output arrives */
+	DRAIN_QUIET_MS = 50, /* at the end, stop reading after this silence */
+	DRAIN_MS = 1000,     /* at the end, stop reading after this time */
 	ENDED_POLL_MS = 500,
-	/* Linux (MAX_ARG_STRLEN) allows 128 KiB per argument, */
+	/* bytes of an argument; Linux (MAX_ARG_STRLEN) allows 128 KiB */
 	PART_MAX = 120000,
-	ARGS_MAX = 15 << 17, /* and a quarter of the stack, 2 MiB, for all */
+	/* bytes of all arguments; Linux allows a quarter of the stack, 2 MiB */
+	ARGS_MAX = 15 << 17,
 };
 
 /* Changes to the command's directory and runs it. The exec itself starts in /,

@@ -66,9 +66,10 @@ struct top_call {
 };
 
 enum {
-	KILL_MS = 2000, /* then the container is restarted, */
+	/* limit for a kill; after it the container is restarted */
+	KILL_MS = 2000,
 	RESTART_MS = 30000,
-	STAYS_MS = 100, /* and inspected after this time */
+	STAYS_MS = 100, /* pause before a restarted container is inspected */
 	ASK_MS = 5000,  /* for one request to the engine */
 	COUNT_PAUSE_MS = 100,
 	NAMES_BYTES = 400, /* bytes of names in a notice */

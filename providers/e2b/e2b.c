@@ -36,7 +36,7 @@ enum {
 	CREATE_MS = 120000,
 	SNAPSHOT_MS = 300000,
 	NAME_MAX_BYTES = 128,
-	/* for commands */
+	/* Constants for commands: */
 	BODY_MAX = 4 << 20,
 	SLACK_MS = 8000, /* added to the time that a request is held */
 	USER_MAX = 256,

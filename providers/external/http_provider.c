@@ -41,14 +41,14 @@ enum {
 	READY_MS = 30000, /* for one answer */
 	LIFETIME_S = 3600,
 	USER_COMMAND_MAX = 32 << 10, /* bytes; 80 KiB when encoded */
-	/* for commands */
+	/* Constants for commands: */
 	COMMAND_MAX = 96 << 10, /* Linux allows 128 KiB in one argument */
 	ANSWER_MAX = 1 << 20,
 	HELD_MAX = 8 << 20, /* most bytes of output of one held command */
 	SLACK_MS = 10000,
 	MEMORY_MAX = 1 << 20, /* bytes of services.json */
 	MEMORY_S = 7 * 24 * 3600,
-	/* for files */
+	/* Constants for files: */
 	SMALL = 48 << 10, /* bytes; up to here a command is faster */
 	LONGEST_MS = 3600000,
 };

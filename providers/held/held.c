@@ -44,7 +44,7 @@ enum {
 	SAID = 320, /* bytes of program output quoted in an error */
 	LONGEST_MS = 20000,
 	FIRST_MS = 5000,
-	/* for links */
+	/* Constants for links: */
 	LINK_ID = 16,           /* characters of a request's id */
 	LINK_REQUEST = 4 << 20, /* bytes of a request */
 	/* bytes of requests that the loop has not read */

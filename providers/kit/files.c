@@ -31,7 +31,7 @@ enum {
 	LONGEST_MS = 24 * 3600 * 1000,
 	IDLE_MS = 60000,
 	HEAD_MAX = 64 << 10,
-	/* for stat_files() */
+	/* Constants for stat_files(): */
 	COMMAND_MAX = 48 << 10,
 	WORD_MAX = 12 << 10,
 	STAT_MS = 60000,

@@ -25,8 +25,8 @@
 
 enum {
 	TRIES_AGAIN = 4,
-	TRIES_REACH = 2, /* for a server that accepts no connection, */
-	REACH_MS = 3000, /* if both tries fit into this time */
+	TRIES_REACH = 2, /* tries if a server accepts no connection */
+	REACH_MS = 3000, /* no second try if the first took longer */
 	CALL_MS = 60000,
 	ANSWER_MAX = 16 << 20, /* bytes of a JSON answer */
 	CLAIMS_MAX = 16 << 10,

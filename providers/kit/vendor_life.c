@@ -32,7 +32,7 @@ enum {
 	KEEP_MS = 10000,
 	KEEP_PAUSE_MS = 15000,
 	WORD_MAX = 40,
-	/* for stop and remove */
+	/* Constants for stop and remove: */
 	STOP_MS = 120000,    /* some vendors save the memory to disk */
 	REQUEST_MS = 110000, /* some vendors answer only when it has stopped */
 	/* checks that show it running before giving up: about 2 s */

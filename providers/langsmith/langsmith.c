@@ -40,7 +40,7 @@ enum {
 	DISK_MAX = 1 << 20,   /* GiB */
 	MOST_GIB_EACH = 6,    /* memory per vCPU, the server's limit */
 	PAGE = 500,
-	/* for snapshots */
+	/* Constants for snapshots: */
 	POLL_MS = 2000,
 	BUILD_MS = 900000, /* python:3 may take longer than the SDK's 60 s */
 	PROGRESS_MS = 10000,

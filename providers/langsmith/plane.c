@@ -31,7 +31,7 @@ enum {
 	ANSWER_MAX = 1 << 20, /* bytes of a job's answer */
 	SLACK_MS = 8000,      /* added to the time that a request is held */
 	LONG_MS = 2000,
-	/* for the WebSocket */
+	/* Constants for the WebSocket: */
 	START_MAX = 1 << 20,
 	MESSAGE_MAX = 16 << 20,
 	OPEN_MS = 30000,

@@ -23,17 +23,17 @@
 #define DIGITS "0123456789"
 
 enum {
-	/* for the control plane */
+	/* Constants for the control plane: */
 	WISH_MAX_S = 3600,
 	CONNECT_MS = 3000, /* if there is another server to try */
 	TRIES = 4,
 	THROTTLED_MAX = 100,
-	PAUSE_MS = 100, /* doubled each time, up to: */
+	PAUSE_MS = 100, /* first pause, doubled each time */
 	PAUSE_MAX_MS = 1000,
 	AUTH_MS = 5000,
 	/* lifetime of a token that does not say when it ends */
 	AUTH_FOR_S = 1200,
-	/* for the router */
+	/* Constants for the router: */
 	ROUTE_TRIES = 10,
 	ROUTE_PAUSE_MS = 10, /* doubled each time */
 	TASK_MS = 500,       /* pause between requests for the task */
@@ -42,7 +42,7 @@ enum {
 	FRESH_S = 30,
 	JWT_MAX = 16 << 10,
 	PIPE = 1, /* TaskExecStdoutConfig, TaskExecStderrConfig */
-	/* for a process's input */
+	/* Constants for a process's input: */
 	CHUNK = 64 << 10, /* bytes of input in one message */
 	WINDOW = 4 << 20, /* bytes of input stored to be sent again */
 	FRAME_MAX = 256 << 10,

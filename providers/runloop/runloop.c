@@ -38,7 +38,7 @@ enum {
 	FAILURES_MAX = 20,
 	SEEN_MAX = 4096,
 	PAGE = 500, /* devboxes on a page; the API allows 5000 */
-	/* for commands */
+	/* Constants for commands: */
 	BODY_MAX = 1 << 20,
 	/* most lines of an answer's output; the API's default is 100 */
 	LAST_LINES = 50000,

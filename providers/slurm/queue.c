@@ -25,7 +25,7 @@ enum {
 	LINE_BYTES = 1 << 20,
 	SCRIPT_FAILED = 3, /* exit status of slurm_step.sh */
 	QUEUE_MAX = 16 << 20,
-	POLL_MS = 30, /* pause after scancel; doubled up to */
+	POLL_MS = 30, /* first pause after scancel, doubled up to POLL_MAX_MS */
 	POLL_MAX_MS = 1000,
 };
 

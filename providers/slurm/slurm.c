@@ -32,9 +32,10 @@ enum {
 	DELIMITER = 16,
 	FIND_MS = 3000, /* to find a job if sbatch's answer was lost */
 	FIND_POLL_MS = 200,
-	QUEUE_POLL_MS = 40, /* first pause between two polls, doubled up to */
+	/* first pause between two polls, doubled up to POLL_SOON_MS */
+	QUEUE_POLL_MS = 40,
 	POLL_SOON_MS = 2000,
-	SOON_MS = 60000, /* the larger maximum after this time */
+	SOON_MS = 60000, /* after this time it is doubled up to POLL_LATE_MS */
 	POLL_LATE_MS = 10000,
 	CANCEL_MS = 10000,
 	/* longest time without an answer of the controller */

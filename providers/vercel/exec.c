@@ -22,7 +22,7 @@ enum {
 	BODY_MAX = 4 << 20,
 	LINE_MAX_BYTES = 16 << 20,
 	SLACK_MS = 8000, /* added to the time that a request is held */
-	/* for files */
+	/* Constants for files: */
 	LONGEST_MS = 24 * 3600 * 1000,
 	IDLE_MS = 60000,
 	CHUNK = 64 << 10, /* bytes read from a file at once */
