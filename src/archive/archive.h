@@ -16,8 +16,8 @@ struct archive_counts {
 
 /* One entry of a stream, borrowed for the call. */
 struct archive_item {
-	struct str path; /* as it stands there */
-	/* with its type, like st_mode; the type is 0 for a hard link */
+	struct str path; /* exactly as in the stream */
+	/* with its type, like st_mode; without a type for a hard link */
 	unsigned mode;
 	int64_t size;         /* file: number of bytes passed to data() */
 	int64_t mtime;        /* Unix seconds; 0 if missing */

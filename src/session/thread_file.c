@@ -111,7 +111,7 @@ struct thread_reader {
 	struct thread_reader_sink sink;
 	struct json_split *json;
 	int64_t bytes, messages, patch_bytes;
-	int64_t line; /* of the value that is looked at */
+	int64_t line; /* of the current value */
 	bool format_seen, version_seen, patch_seen;
 	char *id, *title, *provider, *sandbox, *patch; /* owned, or NULL */
 	int64_t created;

@@ -233,7 +233,7 @@ static int write_include(struct fetching *g, const char *scratch,
 static int match_names(struct fetching *g, const char *scratch, bool *matched,
 		       struct error *err)
 {
-	/* check-ignore refuses to run with literal pathspecs. */
+	/* check-ignore does not run with literal pathspecs. */
 	static const char *const argv[] = { "--no-literal-pathspecs",
 					    "check-ignore",
 					    "-z",

@@ -47,11 +47,10 @@ int treefile_copy(int from, int to, unsigned char hash[TREEFILE_HASH]);
 struct treefile_write {
 	int root;
 	const char *path;
-	const struct treefile *from; /* state to write */
-	const struct treefile *to;   /* content of to; -1 for a removal */
-	/* unique per path: ".dcode-TOKEN.new", ".swap" */
-	int source;
-	const char *token; /* unique to the path: ".dcode-TOKEN.new", ".swap" */
+	const struct treefile *from; /* expected current state */
+	const struct treefile *to;   /* state to write */
+	int source;                  /* content of to; -1 for a removal */
+	const char *token; /* unique per path: ".dcode-TOKEN.new", ".swap" */
 };
 
 /*
