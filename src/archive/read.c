@@ -239,6 +239,8 @@ static int take_place(struct unpack *u, int dir, const char *temporary,
 	return rc;
 }
 
+/* Writes a file under a temporary name, then renames it. Returns 1 if it was
+ * written, 0 if it was skipped. */
 static int put_file(struct unpack *u, int dir, const char *name,
 		    struct error *err)
 {
@@ -328,6 +330,7 @@ static int put_directory(struct unpack *u, int dir, const char *name,
 	return 0;
 }
 
+/* Writes the current entry into its parent directory, according to its type. */
 static int put(struct unpack *u, mode_t type, struct error *err)
 {
 	char *path = xstrndup(u->path.ptr, u->path.len);
@@ -381,6 +384,8 @@ static bool is_left_out(struct unpack *u, mode_t type)
 	return u->log->leaves_out && u->log->leaves_out(u->log->arg, &item);
 }
 
+/* Unpacks the current entry if it is allowed; otherwise reports it as
+ * skipped. */
 static int unpack_entry(struct unpack *u, struct error *err)
 {
 	mode_t type = u->api.entry_mode(u->entry) & S_IFMT;

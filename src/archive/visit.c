@@ -55,6 +55,7 @@ static int give_zeros(struct visit *t, int64_t n, struct error *err)
 	return 0;
 }
 
+/* Passes the content of the current entry, with zeros for holes. */
 static int give_data(struct visit *t, int64_t size, struct error *err)
 {
 	int64_t given = 0;

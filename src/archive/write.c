@@ -112,6 +112,7 @@ static void cut_path(struct archive_writer *w, size_t len)
 		w->path.ptr[len] = '\0';
 }
 
+/* Opens a file and writes its header; put_chunk() then writes its content. */
 static int open_file(struct archive_writer *w, int dir, const char *name,
 		     struct error *err)
 {
@@ -263,6 +264,8 @@ static const char *refusal(const struct archive_writer *w, mode_t mode)
 			     : NULL;
 }
 
+/* Writes the next entry of the current directory, or leaves the directory at
+ * its end. */
 static int put_next(struct archive_writer *w, struct error *err)
 {
 	struct archive_frame *f = &w->stack[w->depth - 1];

@@ -176,6 +176,8 @@ static enum contract_verdict with_none(struct contract *c, void *arg)
 	return CONTRACT_OK;
 }
 
+/* Tests all targets with network full, then the one that was reached with
+ * none. */
 static enum contract_verdict compare(struct contract *c, struct reach *r)
 {
 	bool elsewhere;

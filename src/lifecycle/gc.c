@@ -141,6 +141,8 @@ static bool is_alive(struct gc *gc, const char *label,
 	return owner->alive;
 }
 
+/* Deletes one sandbox, or with dry_run only reports it. in_ledger: its row is
+ * claimed first. */
 static void remove_one(struct gc *gc, struct sandbox_client *client,
 		       const struct gc_item *item, bool in_ledger)
 {
@@ -305,6 +307,8 @@ static void leave_all(struct gc *gc, const char *provider, const char *reason)
 			report_left(gc, &gc->rows[i], reason);
 }
 
+/* Handles the remaining ledger rows of this client's provider and engine. Rows
+ * of another engine are reported as left. */
 static void clean_rows(struct gc *gc, struct sandbox_client *client,
 		       bool listing)
 {

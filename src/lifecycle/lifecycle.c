@@ -91,6 +91,8 @@ say_progress(const struct managed_sandbox *box, const char *fmt, ...)
 	va_end(ap);
 }
 
+/* Tells the user what happens to one running background job when the sandbox is
+ * closed. */
 static void tell_job(void *arg, const struct job_state *job)
 {
 	const struct managed_sandbox *box = arg;
@@ -598,6 +600,8 @@ static void report_start_dir(struct managed_sandbox *box)
 	buf_release(&line);
 }
 
+/* Runs the setup script and shows its output. A script that fails is an
+ * error. */
 static int run_setup(struct managed_sandbox *box,
 		     const struct setup_script *script, const struct stop *stop,
 		     struct error *err)
@@ -704,6 +708,7 @@ static int create(struct managed_sandbox *box, int64_t lifetime_s,
 	return 0;
 }
 
+/* Attaches to the sandbox of --sandbox-id and records that in the ledger. */
 static int attach(struct managed_sandbox *box, const struct stop *stop,
 		  struct error *err)
 {

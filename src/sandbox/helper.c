@@ -135,6 +135,8 @@ static const char *source(const struct sandbox *sb, const struct helper *h)
 	return has_stdin(sb) ? "stdin" : "text";
 }
 
+/* Builds the command: variables, the arguments, the content if it is sent in
+ * the text, and the scripts. */
 static int compose(const struct sandbox *sb, const struct helper *h,
 		   const char *nonce, struct buf *cmd, struct error *err)
 {

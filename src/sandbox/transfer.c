@@ -336,6 +336,8 @@ static int64_t stream(void *arg, char *room, size_t len, struct error *err)
 	return got < 0 ? 0 : got;
 }
 
+/* Sends a piece of len bytes with upload.sh; -1 for len drops the part. status:
+ * the script's answer. */
 static int send_piece(struct upload *u, int64_t len, char *status,
 		      const struct stop *stop, struct error *err)
 {
@@ -383,6 +385,8 @@ static size_t fitting(const struct upload *u)
 	return len;
 }
 
+/* Uploads the file in pieces, each with one command. Switches to octal if the
+ * sandbox has no base64. */
 static int upload_loop(struct upload *u, const struct stop *stop,
 		       struct error *err)
 {
@@ -471,6 +475,8 @@ int transfer_place(struct sandbox *sb, struct transfer *f, const char *staged,
 	return rc;
 }
 
+/* Uploads one file: in one stream if the provider has standard input, else in
+ * pieces. */
 static int upload_one(const void *arg, struct sandbox *sb, struct transfer *f,
 		      const struct stop *stop, struct error *err)
 {

@@ -21,6 +21,8 @@ struct adding {
 	struct error *err;
 };
 
+/* Adds what the meter counted for one model or sandbox to the thread's row in
+ * the table spend. */
 static int add_line(void *arg, const struct meter_line *l)
 {
 	struct adding *a = arg;

@@ -200,6 +200,7 @@ int64_t session_row(const struct session *s, struct store **store)
 	return s->no;
 }
 
+/* Adds the thread's row, owned by this process. */
 static int add_thread(struct session *s, struct error *err)
 {
 	sqlite3_stmt *st = store_sql(s->store, SQL_THREAD_ADD, err);

@@ -264,6 +264,8 @@ static void take_part(struct message *to, struct part *from)
 	p->bad_args = !json_split_is_object(str_of(p->args));
 }
 
+/* Checks a message, keeps only the fields that a file may have, and passes it
+ * to the sink. */
 static int take_message(struct thread_reader *r, struct str text,
 			const cJSON *tree, struct error *err)
 {
@@ -313,6 +315,7 @@ static int take_chunk(struct thread_reader *r, const cJSON *tree,
 	return rc;
 }
 
+/* Called for each value of the file as soon as it is complete. */
 static int take_value(void *arg, const struct json_split_key *key,
 		      struct str text, const cJSON *tree, int64_t line,
 		      struct error *err)

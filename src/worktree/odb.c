@@ -389,6 +389,7 @@ static int read_record(const struct diff_reader *d, char *head,
 	return d->sink->each(d->sink->arg, &r, err);
 }
 
+/* A git_sink: parses the output of diff-tree, whose records may be split. */
 static int read_diff(void *arg, struct str chunk, struct error *err)
 {
 	struct diff_reader *d = arg;

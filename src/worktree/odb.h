@@ -65,9 +65,9 @@ void odb_commit_abort(struct odb_commit *c); /* c may be NULL */
 
 struct odb_change {
 	struct str path;
-	unsigned mode;   /* content in the repository; NULL: see read() */
-	const char *oid; /* bytes returned by read() */
-	int64_t size;    /* bytes that read() gives */
+	unsigned mode;   /* 0: deleted */
+	const char *oid; /* content in the repository; NULL: see read() */
+	int64_t size;    /* bytes returned by read() */
 	int64_t (*read)(void *arg, char *room, size_t len, struct error *err);
 	void *arg;
 };

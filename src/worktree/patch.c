@@ -114,6 +114,7 @@ static void drop_temporary(int dir, const char *name, const struct stat *st)
 		(void)unlinkat(dir, name, 0);
 }
 
+/* Lists the saved patches of a directory and removes old temporary files. */
 static void read_directory(const char *directory, struct saved_list *l)
 {
 	DIR *d = opendir(directory);

@@ -426,6 +426,8 @@ static int parse_diff(void *arg, struct str chunk, struct error *err)
 	return n < 0 ? -1 : 0;
 }
 
+/* Runs diff-tree for all commits, parents first, each against its first
+ * available parent. */
 static int read_changes(struct rewrite *k, struct error *err)
 {
 	const char *argv[] = { "diff-tree",    "--stdin", "-r",

@@ -986,6 +986,7 @@ static int list_part(struct walk_part *p, const char *root, struct git *g,
 	return rc;
 }
 
+/* Lists the repository at prefix, then its submodules. */
 static int walk_tree(struct tree_walk *k, const char *prefix, int depth,
 		     struct error *err)
 {

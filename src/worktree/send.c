@@ -500,6 +500,8 @@ static bool is_quick(const struct sending *sending)
 		sending->s->n < QUICK_FILES);
 }
 
+/* Streams the selected files to the sandbox and commits them in dcode's
+ * repository. */
 static int send_files(struct workspace *w, struct sending *sending,
 		      struct stream_result *out, const struct stop *stop,
 		      struct error *err)
@@ -726,6 +728,7 @@ static void choose_files(struct syncing *s, const struct selection *sel)
 	}
 }
 
+/* Finds the paths that differ between the tree and the base. */
 static int find_changes(struct syncing *s, const struct stop *stop,
 			struct error *err)
 {

@@ -443,6 +443,8 @@ static int text_page(const struct read_window *w, const struct helper *h,
 	return page_cut(&src, w->offset, w->limit, page, err);
 }
 
+/* Fills the page from the helper's answer: its status has the size, the kind of
+ * content and the number of lines. */
 static int read_page(const struct read_window *w, struct helper *h,
 		     struct files_page *page, struct error *err)
 {
@@ -759,6 +761,7 @@ static char *take_path(struct str *body)
 	return buf_detach(&path);
 }
 
+/* Parses the answer of the resolve script into target. */
 static int parse_target(const struct helper *h, struct files_target *target,
 			struct error *err)
 {

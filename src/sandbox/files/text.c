@@ -421,6 +421,7 @@ static void number_lines(const struct page_source *src, int64_t offset,
 		page->next_offset = -1;
 }
 
+/* Copies the requested lines into the page, until it is full. */
 static int cut_lines(const struct page_source *src, int64_t offset,
 		     int64_t limit, struct files_page *page, struct error *err)
 {
@@ -568,6 +569,8 @@ static void add_parts(struct folded *f, uint32_t c, size_t at)
 		add_folded(f, plain_character((uint32_t)parts[i]), at);
 }
 
+/* Folds a line for near_miss(): similar characters become equal, and white
+ * space is reduced. */
 static void fold_line(struct str line, struct folded *f)
 {
 	struct str rest;

@@ -197,6 +197,7 @@ static int on_output(void *arg, enum exec_stream stream, struct str chunk,
 	return 0;
 }
 
+/* Thread of an attached job: runs the command and records its end. */
 static void *run_attached(void *arg)
 {
 	struct background_job *job = arg;
@@ -354,6 +355,8 @@ static int64_t show_data(struct background_job *job, struct watch_ask *a,
 	return end;
 }
 
+/* Reads output of a persistent job from the sandbox and appends it, masked, to
+ * out. */
 static int kept_job_read(struct background_job *job,
 			 const struct job_read *what, const struct stop *stop,
 			 struct buf *out, struct error *err)

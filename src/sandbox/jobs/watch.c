@@ -221,6 +221,7 @@ static bool is_given_up(struct job_watch *w, struct waiting_ask *a)
 	return given_up;
 }
 
+/* Executes a queued request. Returns the result for its caller. */
 static int serve(struct job_watch *w, struct waiting_ask *a)
 {
 	struct stop stop = stop_on(&w->cancel);

@@ -99,6 +99,8 @@ static bool takes_value(struct str option)
 	       strchr("dinNptu", option.ptr[option.len - 1]);
 }
 
+/* Returns how a word affects the meaning of the following words, and whether it
+ * assigns its name. */
 static struct word_effect word_effect(enum expecting now, const struct word *w)
 {
 	struct word_effect e = { .next = now };
@@ -445,6 +447,7 @@ static void redirection(struct lexer *l)
 	l->in_word = false;
 }
 
+/* Handles "(" and ")": arrays, sums, subshells and the patterns of case. */
 static void parenthesis(struct lexer *l)
 {
 	struct context *c = top(l);
@@ -541,6 +544,7 @@ static bool quotation(struct lexer *l)
 	return true;
 }
 
+/* Handles the next token in a list of commands. */
 static void commands_step(struct lexer *l)
 {
 	char c = peek(l, 0);

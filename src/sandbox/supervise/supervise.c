@@ -146,6 +146,7 @@ static int send_request(struct job *j, struct str command, const char *nonce,
 	return rc;
 }
 
+/* Sends one request about the job and parses its answer. */
 static int ask_once(struct job *j, enum supervise_op op,
 		    const struct stop *stop, struct error *err)
 {
@@ -375,6 +376,8 @@ static int follow_job(struct job *j, struct exec_result *res,
 	return rc;
 }
 
+/* Starts the job and follows it to its end. Kills it if it fails, is cancelled
+ * or exceeds its time limit. */
 static int run_job(struct job *j, struct exec_result *res,
 		   const struct stop *stop, struct error *err)
 {
