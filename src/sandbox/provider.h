@@ -56,8 +56,7 @@ struct sandbox_info { /* borrowed for the call */
 	enum sandbox_isolation isolation;
 };
 
-/* Receives the sandboxes of a list, one call each. Where a sink
- * is borrowed it may be NULL: then nobody wants to know. */
+/* Receives the sandboxes of a list, one call each. A NULL sink ignores them. */
 struct info_sink {
 	void (*each)(void *arg, const struct sandbox_info *info);
 	void *arg;
@@ -80,22 +79,23 @@ enum file_error {
 };
 const char *file_error_name(enum file_error e); /* "file_not_found" */
 
-/* One file to move. Directions differ in which callback is used. */
+/* A file to transfer. Uploads use read and rewind, downloads write. */
 struct transfer {
 	const char *path; /* absolute, in the sandbox */
-	int64_t size;     /* upload: bytes that read() will give */
-	int mode;      /* upload: permission bits, 0: 0644, kept if it exists */
-	bool api_only; /* upload: never in a command's text (FILE_NO_API) */
-	/* Upload: at most len bytes into room; 0 at the end, -1 aborts. */
+	int64_t size;     /* upload: bytes that read() returns */
+	int mode;         /* upload: permission bits; 0: 0644, or unchanged */
+	bool api_only;    /* upload: never as command text (FILE_NO_API) */
+	/* Upload: writes at most len bytes into room; 0 at the end, -1
+	 * aborts. */
 	int64_t (*read)(void *arg, char *room, size_t len, struct error *err);
-	/* Upload: read() begins again at the first byte, so that a cut can be
-	 * made good; -1 (err filled) gives up. NULL: it cannot. */
+	/* Upload: restarts read() at the first byte, so that a broken upload
+	 * can be repeated; -1 (err filled) gives up. NULL: not possible. */
 	int (*rewind)(void *arg, struct error *err);
-	/* Download: takes a chunk; -1 aborts. */
+	/* Download: receives a chunk; -1 aborts. */
 	int (*write)(void *arg, struct str chunk, struct error *err);
 	void *arg;
 	enum file_error error; /* out */
-	char detail[160];      /* out: the provider's words for FILE_OTHER */
+	char detail[160];      /* out: message for FILE_OTHER */
 };
 
 struct sandbox_ops; /* sandbox.h */
@@ -107,55 +107,58 @@ struct sandbox_region {
 
 /* How --workspace bind gives a sandbox the user's own directory. */
 struct sandbox_binding {
-	/* The provider's setting that asks for it, and its value; NULL: the
-	 * directory itself, which only a new sandbox can get. */
+	/* The setting of the provider that requests the binding, and its value.
+	 * NULL: the directory itself, which only a new sandbox can get. */
 	const char *key;
 	const char *value;
-	/* The setting of where the directory is in the sandbox. A linked
-	 * worktree has to be at its own path, for git. NULL: the provider sees
-	 * to that. */
+	/* The setting for the path of the directory in the sandbox; a linked
+	 * worktree must be at its original path, for git. NULL: the provider
+	 * chooses that path itself. */
 	const char *path_key;
-	/* Something else mounts it, which may be on another machine or map
-	 * users: a file that is made there shows both. It cannot mount a
-	 * submodule's repository. */
+	/* An engine mounts it, which may run on another machine or map users:
+	 * creating a file there detects both. It cannot mount the repository of
+	 * a submodule. */
 	bool by_engine;
 };
 
-/* Static description; a row of providers/table.c. */
+/* Static description of a provider; a row of providers/table.c. */
 struct sandbox_provider {
 	const char *name; /* "docker" */
-	/* A second name that users may say, or NULL: "podman". It is this
-	 * provider in the ledger, in labels and in config.toml; open() is told
-	 * by sandbox_client.also. */
+	/* A second name for users, such as "podman", or NULL. The ledger,
+	 * labels and config.toml use the first name. sandbox_client.also tells
+	 * open() which one was used. */
 	const char *also;
 	const char *also_summary;
 	const char *summary; /* one line for provider list */
-	const char *noun;    /* of what an id is the number: "job"; or NULL */
-	const char *workdir; /* default inside, absolute; NULL: the user's */
+	const char *noun;    /* what an id numbers: "job"; or NULL */
+	const char *workdir; /* default in the sandbox, absolute; NULL: the
+				user's */
 	unsigned flags;      /* SANDBOX_... */
-	size_t max_command;  /* bytes of exec_request.command it can carry */
-	int64_t lifetime_s;  /* default backstop */
+	size_t max_command;  /* maximum bytes of exec_request.command */
+	int64_t lifetime_s;  /* default lifetime */
 	const struct setting *settings; /* rows, or NULL */
 	const struct sandbox_ops *ops;
-	/* Variables that may name its server, the strongest first, NULL ends;
-	 * or NULL. */
+	/* Variables that can set its server address, highest precedence first,
+	 * NULL-terminated; or NULL. */
 	const char *const *url_env;
-	/* The setting that may name it instead ("host"), or NULL. */
+	/* The setting that can set the address instead ("host"), or NULL. */
 	const char *url_key;
-	/* Names that its address may be given by (dcode auth set --base-url);
-	 * ends in { 0 }, or NULL. */
+	/* Names for its addresses (dcode auth set --base-url); ends in { 0 },
+	 * or NULL. */
 	const struct sandbox_region *regions;
-	/* What its vendor has published for what create() asks for with these
-	 * settings; snapshot: another one than theirs, or NULL. Leaves *price
-	 * alone where nobody knows. NULL: nobody does. */
+	/* Sets *price to the vendor's published price of a sandbox that
+	 * create() would make with these settings. snapshot: used instead of
+	 * the configured one, or NULL. Leaves *price unchanged if it is
+	 * unknown. NULL: always unknown. */
 	int (*price)(const struct settings *set, const char *snapshot,
 		     struct sandbox_price *price, struct error *err);
-	/* What keeps its commands from its host, as the vendor documents it. */
+	/* How its commands are isolated from the host, according to the
+	 * vendor. */
 	enum sandbox_isolation isolation;
-	/* Where its vendor says so, and when that was read; or NULL. */
+	/* Where the vendor documents that, and when it was read; or NULL. */
 	const char *isolation_source;
 	const struct sandbox_binding *binding; /* NULL: not supported */
-	/* Its own page of the manual, or NULL: that of all vendors. */
+	/* Its page in the manual, or NULL: the page for all vendors. */
 	const char *topic;
 };
 
