@@ -142,8 +142,6 @@ void app_tell_foreign(struct app *app);
 /* Reads the settings again with the environment that dcode was started with. On
  * -1 the current settings stay. Pointers into the old settings stay valid. */
 int app_settings_reload(struct app *app, struct error *err);
-/* Called by app_release() only. */
-void app_settings_release(struct app *app);
 /* Returns every provider of this user. Warnings go to stderr once. */
 int app_providers(struct app *app, struct registry **r, struct error *err);
 /* Starts to load libcurl on a thread. Never fails. */

@@ -1,6 +1,4 @@
-/*
- * held.h - requests to dcode's loop, over the streams of one running program.
- */
+/* held.h - requests to dcode's loop over the streams of one program. */
 /* SPDX-License-Identifier: MIT */
 #ifndef PROVIDERS_HELD_HELD_H
 #define PROVIDERS_HELD_HELD_H

@@ -1,6 +1,4 @@
-/*
- * vercel.h - declarations shared by the files of the Vercel Sandbox provider.
- */
+/* vercel.h - what the files of the Vercel Sandbox provider share. */
 /* SPDX-License-Identifier: MIT */
 #ifndef PROVIDERS_VERCEL_VERCEL_H
 #define PROVIDERS_VERCEL_VERCEL_H

@@ -8,7 +8,7 @@
 #include "base/ids.h"
 #include "base/mem.h"
 #include "base/str.h"
-#include "contract/contract_impl.h"
+#include "contract/check.h"
 
 enum {
 	LIVE_S = 3,

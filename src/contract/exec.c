@@ -6,7 +6,7 @@
 
 #include "base/mem.h"
 #include "base/str.h"
-#include "contract/contract_impl.h"
+#include "contract/check.h"
 #include "sandbox/quote.h"
 
 enum { LINES = 150000, FIRST_LINE = 100000 }; /* 7 bytes each */

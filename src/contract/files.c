@@ -9,7 +9,7 @@
 #include "base/json.h"
 #include "base/mem.h"
 #include "base/str.h"
-#include "contract/contract_impl.h"
+#include "contract/check.h"
 #include "tool/tool.h"
 
 enum { NAME_MAX_BYTES = 4096 };

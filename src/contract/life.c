@@ -7,7 +7,7 @@
 
 #include "base/mem.h"
 #include "base/str.h"
-#include "contract/contract_impl.h"
+#include "contract/check.h"
 #include "session/session.h"
 
 enum { LATEST_S = 7 * 86400 }; /* longest lifetime that a user may have set */

@@ -10,7 +10,7 @@
 
 #include "base/mem.h"
 #include "base/str.h"
-#include "contract/contract_impl.h"
+#include "contract/check.h"
 #include "contract/listener.h"
 #include "sandbox/quote.h"
 

@@ -90,7 +90,7 @@ bool todos_read(struct todos *t, const struct part *call)
 	struct buf ignored = BUF_INIT(RESULT_RAW_BYTES);
 	cJSON *args = NULL;
 
-	if (tool_find(call->name) == &tool_write_todos)
+	if (call->name && !strcmp(call->name, tool_write_todos.spec.name))
 		args = args_read(&tool_write_todos, call, &ignored);
 	buf_release(&ignored);
 	if (!args)

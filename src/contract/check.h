@@ -1,7 +1,7 @@
-/* contract_impl.h - shared by the contract's checks. */
+/* check.h - shared by the contract's checks. */
 /* SPDX-License-Identifier: MIT */
-#ifndef CONTRACT_CONTRACT_IMPL_H
-#define CONTRACT_CONTRACT_IMPL_H
+#ifndef CONTRACT_CHECK_H
+#define CONTRACT_CHECK_H
 
 #include "contract/contract.h"
 
