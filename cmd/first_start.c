@@ -166,10 +166,11 @@ static int try_key(struct run *r, const char *provider, struct error *err)
 		}
 	} else if (rc < 0) {
 		tell(r, "The key could not be checked", &why);
-		print("It is stored all the same. dcode auth set replaces it.");
+		print("The key is stored anyway. To replace it: dcode auth "
+		      "set");
 		rc = DONE;
 	} else {
-		line = xasprintf("%s answers. The key is stored, sealed.",
+		line = xasprintf("%s accepted the key. It is stored encrypted.",
 				 name);
 		print(line);
 		free(line);
@@ -200,7 +201,8 @@ static int take_key(struct run *r, const char *provider, struct str key,
 		return AGAIN;
 	}
 	if (v && strcmp(v->provider, provider) != 0) {
-		print("This is a key of another vendor. It was not sent.");
+		print("This key belongs to another vendor, so dcode did not "
+		      "send it.");
 		return AGAIN;
 	}
 	(void)mask_add(r->app->mask, "API key", key);
@@ -314,8 +316,8 @@ static char *menu(const struct first *f)
 	struct buf out = BUF_INIT(1 << 14);
 	size_t n = 0;
 
-	buf_adds(&out, "dcode needs a model. Paste an API key, or type a "
-		       "number (nothing is shown):\n");
+	buf_adds(&out, "Choose a model provider: paste an API key or type a "
+		       "number (input is hidden):\n");
 	for (size_t i = 0; i < N_VENDORS; i++)
 		buf_addf(&out, "  %zu  %-9s  a key from https://%s\n", ++n,
 			 vendors[i].name, vendors[i].keys_at);
@@ -336,9 +338,9 @@ static int take_model(struct first *f, const char *provider, const char *model,
 	struct app *app = f->r->app;
 	struct error why = { 0 };
 	char *spec = xasprintf("%s:%s", provider, model);
-	char *line = xasprintf("The model is %s, from now on (models.default "
-			       "of config.toml).",
-			       spec);
+	char *line = xasprintf(
+		"Default model set to %s (models.default in config.toml).",
+		spec);
 	int rc = settings_set_flag(app->settings, "models.default", spec, err);
 
 	if (rc == 0 && models_default_store(app, spec, &why) < 0)
@@ -409,8 +411,8 @@ static int answer(struct first *f, int n, struct error *err)
 		return ask_key(f, vendors[number - 1].provider, err);
 	print(typed.len < LEAST_KEY
 		      ? "This is not in the list."
-		      : "This does not tell whose key it is: type the number "
-			"of the vendor first.");
+		      : "Cannot tell which vendor this key belongs to. Type "
+			"the vendor's number first.");
 	return AGAIN;
 }
 
@@ -456,7 +458,7 @@ static char *named_provider(const struct run *r)
 
 static int ask_named(struct first *f, const char *provider, struct error *err)
 {
-	char *line = xasprintf("There is no key of %s yet. Enter alone leaves.",
+	char *line = xasprintf("No API key for %s yet. Press Enter to quit.",
 			       provider);
 	int rc;
 

@@ -97,8 +97,7 @@ static int refuse_word(const char *name)
 		error_set(&err, ERR_USAGE, "unknown command '%s'", name);
 		if (manual_find(name))
 			error_hint(&err,
-				   "Its page of the manual: dcode help "
-				   "%s",
+				   "There is a manual page: dcode help %s",
 				   name);
 		else
 			error_hint(&err, "For one task: dcode -n \"...\". All "

@@ -33,8 +33,8 @@ const struct arg_row options_global[] = {
 	{ "max-retries", 0, ARG_VALUE, "N",
 	  "Retry a failed model request this often (default 4)" },
 	{ "sandbox", 0, ARG_OPTIONAL, "TYPE",
-	  "Where tools run: none (this machine, the default) or a name from "
-	  "dcode provider list; without PROVIDER: [sandboxes].default" },
+	  "Run tools in a sandbox: a name from dcode provider list, or none "
+	  "(this machine, the default); without TYPE: [sandboxes].default" },
 	{ "sandbox-id", 0, ARG_VALUE, "ID",
 	  "Use this existing sandbox; dcode never deletes it" },
 	{ "sandbox-snapshot-name", 0, ARG_VALUE, "NAME",
@@ -43,8 +43,8 @@ const struct arg_row options_global[] = {
 	  "Run this local script in the sandbox first; ${NAME} is filled in "
 	  "from your environment" },
 	{ "workspace", 0, ARG_VALUE, "repo|none|bind",
-	  "What the sandbox gets of this directory: a copy of the git working "
-	  "tree, nothing, or the directory itself (local, docker)" },
+	  "Files in the sandbox: repo copies the git working tree, none starts "
+	  "empty, bind mounts this directory (local and docker only)" },
 	{ "include", 0, ARG_VALUE, "PATTERN",
 	  "With --workspace repo: send this secret, ignored or large file too; "
 	  "repeatable" },

@@ -20,8 +20,8 @@ static const char again[] =
 	"match a pattern (*).\n";
 
 static const char unnamed[] =
-	"One of its commands names no file of the project, so changes to the "
-	"project\nrun without another question.\n";
+	"One of its commands does not name a project file, so dcode does not "
+	"ask again\nwhen project files change.\n";
 
 static size_t columns(void)
 {
@@ -35,8 +35,8 @@ static size_t columns(void)
 static const char *purpose(const struct trust_entry *e)
 {
 	if (e->kind == TRUST_SUBAGENT)
-		return "wants to choose a model or a sandbox for a subagent, "
-		       "which costs money and\nreceives your work";
+		return "wants to choose the model or sandbox of a subagent. "
+		       "This may cost money, and\nyour work is sent there";
 	if (!e->n_words)
 		return "wants dcode to connect to an address, which sees what "
 		       "dcode sends there";
@@ -74,7 +74,7 @@ static bool show(const struct app *app, const struct trust_entry *e,
 			"starts in", str_of(e->dir ? e->dir : e->root)
 		};
 	if (variables.len)
-		items[n++] = (struct question_item){ "is given your",
+		items[n++] = (struct question_item){ "receives your",
 						     buf_str(&variables) };
 	if (files[0])
 		items[n++] = (struct question_item){ "files",

@@ -52,7 +52,7 @@ static bool fail(const char *dashes, const struct absent *a, const char *what,
 		 struct error *err)
 {
 	error_set(err, ERR_USAGE,
-		  "%s%s is a %s of the Python program that dcode does not have",
+		  "%s%s: dcode does not have this %s of the Python program",
 		  dashes, a->name, what);
 	if (a->instead)
 		error_hint(err, "Instead: %s.", a->instead);

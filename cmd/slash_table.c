@@ -39,8 +39,7 @@ const struct slash_command slash_commands[] = {
 	  .list = slash_list_threads },
 	{ .name = "/threads",
 	  .args = "[-r ID|list|...]",
-	  .summary =
-		  "The same list; also list, show, rename, delete, export, ...",
+	  .summary = "List, show, rename, delete and export stored threads",
 	  .group = GROUP_TALK,
 	  .command = &command_threads,
 	  .run = slash_cmd_threads,
@@ -53,7 +52,7 @@ const struct slash_command slash_commands[] = {
 	  .raw = true,
 	  .run = slash_cmd_compact },
 	{ .name = "/context",
-	  .summary = "What fills the model's context window",
+	  .summary = "Show what uses the model's context window",
 	  .group = GROUP_TALK,
 	  .run = slash_cmd_context },
 	{ .name = "/skills",
@@ -90,13 +89,14 @@ const struct slash_command slash_commands[] = {
 	  .group = GROUP_TALK,
 	  .run = slash_cmd_tokens },
 	{ .name = "/cost",
-	  .summary = "What this run and this thread have cost",
+	  .summary = "Show the cost of this run and this thread",
 	  .group = GROUP_TALK,
 	  .run = slash_cmd_cost },
 	{ .name = "/sandbox",
 	  .args = "[switch|...]",
-	  .summary = "Where tools run: status, switch [PROVIDER [ID]], on-exit,"
-		     " stop, snapshot NAME, list, info, exec, cp, rm, gc, ...",
+	  .summary = "Show or change where tools run: status, switch [PROVIDER "
+		     "[ID]], on-exit, stop, snapshot NAME, list, info, exec, "
+		     "cp, rm, gc, ...",
 	  .group = GROUP_SANDBOX,
 	  .command = &command_sandbox,
 	  .run = slash_cmd_sandbox,
@@ -121,7 +121,7 @@ const struct slash_command slash_commands[] = {
 	{ .name = "/apply",
 	  .args = "[--undo|...]",
 	  .summary = "Apply the sandbox's changes to the working tree, or undo "
-		     "that",
+		     "the last apply",
 	  .group = GROUP_SANDBOX,
 	  .command = &command_apply },
 	{ .name = "/sync",
@@ -134,7 +134,8 @@ const struct slash_command slash_commands[] = {
 	  .group = GROUP_SETTINGS,
 	  .run = approvals_manual },
 	{ .name = "/auto-edit",
-	  .summary = "The same, but allow edits in the working directory",
+	  .summary = "Ask before calls on this machine, except edits in the "
+		     "working directory",
 	  .group = GROUP_SETTINGS,
 	  .run = approvals_auto_edit },
 	{ .name = "/yolo",

@@ -116,8 +116,8 @@ static int check(const struct list_edit *e, struct str text, struct str item,
 static int refuse(const struct list_edit *e, struct error *err)
 {
 	return error_set(err, ERR_CONFIG,
-			 "%s: dcode cannot change %s.%s as it is written "
-			 "there: change it by hand",
+			 "%s: dcode cannot edit %s.%s automatically in this "
+			 "format. Edit it by hand",
 			 e->name, e->table, e->key);
 }
 

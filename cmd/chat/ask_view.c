@@ -113,7 +113,8 @@ static void add_change(struct call_view *v, const struct approval *a)
 	mask_text(a->mask, buf_str(&diff), &v->change);
 	buf_release(&diff);
 	if (!v->change.len)
-		buf_adds(&v->change, "none: the file already has this text");
+		buf_adds(&v->change,
+			 "no change: the file already has this text");
 }
 
 void call_view_open(struct call_view *v, const struct approval *a)

@@ -191,7 +191,7 @@ static bool edit_message(struct chat *c)
 	if (external_edit(&x, ".md", STR(""), &text, &err) < 0) {
 		(void)app_fail(c->run->app, &err);
 	} else if (!str_trim(buf_str(&text)).len) {
-		fputs("You wrote nothing, so nothing is sent.\n", stderr);
+		fputs("Nothing sent: the message is empty.\n", stderr);
 	} else {
 		sanitize_text(str_trim(buf_str(&text)), &shown);
 		fprintf(stderr, "> %s\n", shown.ptr);

@@ -87,7 +87,8 @@ static void print_work(const struct run *r, size_t files)
 		buf_addf(&line, " has %zu changed file%s not in your tree.",
 			 files, files == 1 ? " that is" : "s that are");
 	else
-		buf_adds(&line, " has work that is only there.");
+		buf_adds(&line,
+			 " has changes that are not saved anywhere else.");
 	fprintf(stderr, "\n%s\n", line.ptr);
 	buf_release(&line);
 }
@@ -184,9 +185,10 @@ static void print_sandbox(const struct run *r, const struct parting *p)
 	if (r->lost)
 		return;
 	if (p->left[0])
-		print_line(r->app,
-			   "Sandbox %s stays: it was not made by dcode.",
-			   p->left);
+		print_line(
+			r->app,
+			"Sandbox %s is not deleted: dcode did not create it.",
+			p->left);
 	if (p->unreturned && p->files) {
 		print_line(r->app,
 			   "%zu changed file%s in the sandbox %s not applied. "

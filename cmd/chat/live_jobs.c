@@ -623,8 +623,8 @@ void live_watch_cap(struct live *l)
 	/* the cap's question was not answered */
 	if (l->now.kind != JOB_CAP)
 		live_say(l, (struct style){ 0, STYLE_WARN },
-			 "The sandbox has reached the cap (--max-usd) and the "
-			 "question was not answered: the chat ends.");
+			 "Chat ended: the cost of the running sandbox reached "
+			 "--max-usd and nobody answered whether to raise it.");
 	end_at_cap(l);
 	live_stop_job(l);
 }

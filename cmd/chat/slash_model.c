@@ -223,9 +223,9 @@ static void change(struct run *r, const char *spec, const char *params)
 			was);
 	if (strcmp(was, is) != 0 && r->agent.usage.cache_read >= LARGE_CACHE)
 		fprintf(stderr,
-			"The next request is billed as new input: the cache of "
-			"%s is of no use to %s.\n",
-			was, is);
+			"The next request is billed without cache discount: %s "
+			"cannot use the cache of %s.\n",
+			is, was);
 	if (had_params)
 		fputs("The new model ignores your --model-params.\n", stderr);
 	free(was);
@@ -328,7 +328,7 @@ static void show(const struct run *r)
 		fprintf(stderr, "%s supports %s.\n", r->choice.model,
 			names.ptr);
 	else
-		fprintf(stderr, "%s supports no effort levels.\n",
+		fprintf(stderr, "%s does not support effort levels.\n",
 			r->choice.model);
 	buf_release(&names);
 }
@@ -419,10 +419,10 @@ static bool ask(struct run *r, const char *title, const char *no,
 			money_exact(t.most, room[0]));
 		return false;
 	}
-	snprintf(line, sizeof(line), "%s %s of %s", title,
+	snprintf(line, sizeof(line), "%s%s of %s spent", title,
 		 money_exact(t.model + t.sandbox, room[0]),
 		 money_exact(t.cap, room[1]));
-	snprintf(go_on, sizeof(go_on), "go on to %s",
+	snprintf(go_on, sizeof(go_on), "raise the cap to %s",
 		 money_exact(next, room[0]));
 	shown[0] = (struct fuzzy_item){ .name = str_of(go_on) };
 	shown[1] = (struct fuzzy_item){ .name = str_of(no) };
@@ -434,7 +434,7 @@ static bool ask(struct run *r, const char *title, const char *no,
 
 bool slash_raise_cap(void *arg)
 {
-	return ask(arg, "Spent", "stop here", 0);
+	return ask(arg, "", "stop here", 0);
 }
 
 int slash_raise_idle(struct run *r, struct error *err)
@@ -445,13 +445,13 @@ int slash_raise_idle(struct run *r, struct error *err)
 
 	/* the safe answer is the default: a key meant for a message must not
 	 * cost money */
-	if (ask(r, "The running sandbox reaches the cap: spent",
+	if (ask(r, "The running sandbox uses up --max-usd: ",
 		"leave the chat and its sandbox", 1))
 		return 0;
 	meter_total(r->app->meter, &t);
 	return error_set(err, ERR_BUDGET,
-			 "spent %s of %s (--max-usd), idle sandbox included: "
-			 "the chat ends",
+			 "chat ended: --max-usd is used up (%s of %s, "
+			 "including the idle sandbox)",
 			 money_exact(t.model + t.sandbox, spent),
 			 money_exact(t.cap, cap));
 }
@@ -474,7 +474,7 @@ bool slash_go_on(void *arg, const struct error *why)
 	struct buf title = BUF_INIT(1 << 12);
 	const struct fuzzy_item shown[] = {
 		{ .name = STR("stop here") },
-		{ .name = STR("let it go on") },
+		{ .name = STR("continue anyway") },
 	};
 	struct pick pick = { .items = shown, .n = 2 };
 	int chosen;

@@ -56,7 +56,7 @@ static const char *exit_words(const struct run *r)
 	};
 
 	return r->box.ours ? words[r->box.request.on_exit]
-			   : "left as it is: dcode did not make it";
+			   : "not changed, because dcode did not create it";
 }
 
 /* Prints where the tools of this chat run. */
@@ -121,14 +121,12 @@ static int set_exit(struct run *r, const char *word, struct error *err)
 					 r->client.provider->name);
 		r->box.request.on_exit = exits[i];
 		r->options.exit_given = true;
-		fprintf(stderr,
-			"When this chat leaves the sandbox, it is "
-			"%s.\n",
+		fprintf(stderr, "At the end of this chat the sandbox is %s.\n",
 			exit_words(r));
 		return 0;
 	}
 	return error_set(err, ERR_USAGE,
-			 "/sandbox on-exit takes delete, stop or keep");
+			 "usage: /sandbox on-exit delete|stop|keep");
 }
 
 /* Adds a place. Takes ownership of name and summary. */
@@ -213,10 +211,9 @@ void slash_list_sandbox_words(struct run *r, struct buf *out)
 {
 	struct place_choice *c = list_places(r);
 
-	buf_adds(out, "status\tof this chat's sandbox\n"
-		      "on-exit delete\twhen this chat leaves it\n"
-		      "on-exit stop\tand keep its files\n"
-		      "on-exit keep\trunning\n");
+	buf_adds(out, "status\tshow where tools run\non-exit delete\tdelete "
+		      "the sandbox at the end\non-exit stop\tstop it, keep its "
+		      "files\non-exit keep\tleave it running\n");
 	for (size_t i = 0; i < c->n; i++) {
 		buf_addf(out, "switch %s", c->provider[i]);
 		if (c->id[i])
@@ -272,7 +269,7 @@ static int run_switch(struct run *r, int n, char **words, struct error *err)
 		return choose_place(r, err);
 	if (n <= 2)
 		return move_to(r, words[0], n == 2 ? words[1] : NULL, err);
-	error_set(err, ERR_USAGE, "/sandbox switch takes a provider and an id");
+	error_set(err, ERR_USAGE, "usage: /sandbox switch [PROVIDER [ID]]");
 	return error_hint(err, "/sandbox switch PROVIDER makes a new sandbox, "
 			       "/sandbox switch PROVIDER ID uses that one, "
 			       "/sandbox switch none uses this machine.");
@@ -350,9 +347,8 @@ static void kill_job(struct run *r, const char *word, struct buf *out)
 		buf_addf(out, "Error: %s; /jobs lists them.\n", err.message);
 		return;
 	}
-	buf_addf(out, "job %u ", s.number);
-	if (s.running)
-		buf_adds(out, "is being killed; it is ");
+	buf_addf(out, s.running ? "Killing job %u, which has been " : "job %u ",
+		 s.number);
 	jobs_describe(&s, out);
 	buf_addc(out, '\n');
 }

@@ -82,8 +82,10 @@ void slash_cmd_thinking(struct run *r, int n, char **words, size_t columns,
 		return;
 	}
 	*r->show_thinking = !*r->show_thinking;
-	buf_addf(out, "Thinking is shown %s.\n",
-		 *r->show_thinking ? "in full" : "by its first words");
+	buf_adds(out, *r->show_thinking
+			      ? "Thinking is shown in full.\n"
+			      : "Only the first words of the model's thinking "
+				"are shown.\n");
 }
 
 void slash_cmd_version(struct run *r, int n, char **words, size_t columns,
@@ -191,7 +193,7 @@ static void remove_grant(struct run *r, const char *word)
 
 	if (!str_to_int(str_of(word), &number) || number < 1 ||
 	    (uint64_t)number > r->grants.n)
-		fprintf(stderr, "Unknown number: /approvals lists %zu.\n",
+		fprintf(stderr, "Unknown number. /approvals lists 1 to %zu.\n",
 			r->grants.n);
 	else if (grants_remove(&r->grants, (size_t)number - 1, r->app, &err) <
 		 0)

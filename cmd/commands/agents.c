@@ -257,8 +257,8 @@ static const struct subcommand subs[] = {
 	  .flags = SUB_UNRESTRICTED,
 	  .run = list_agents },
 	{ .name = "reset",
-	  .summary = "Delete everything an agent has, skills too, and give it "
-		     "a new AGENTS.md",
+	  .summary = "Delete an agent's files, including its skills, and "
+		     "create a new AGENTS.md",
 	  .options = reset_options,
 	  .run = reset_agent },
 	{ 0 },

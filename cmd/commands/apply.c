@@ -24,16 +24,17 @@ static const struct arg_row apply_options[] = {
 	{ "interactive", 0, ARG_FLAG, NULL,
 	  "Ask about each file and hunk, like git add -p" },
 	{ "partial", 0, ARG_FLAG, NULL,
-	  "Apply the rest when some files are refused or have no place here" },
+	  "Apply the other files if some are refused or blocked by local "
+	  "files" },
 	{ "patch", 0, ARG_VALUE, "FILE",
 	  "Apply this git patch instead of a sandbox's changes; - is standard "
 	  "input" },
 	{ "include", 0, ARG_VALUE, "PATTERN",
-	  "Also bring new files of this name that git ignores" },
+	  "Also apply new files that git ignores and that match this pattern" },
 	{ "undo", 0, ARG_FLAG, NULL, "Undo the last apply" },
 	{ "force", 0, ARG_FLAG, NULL,
-	  "Apply on another branch than the tree came from, or replace an "
-	  "existing branch; with --undo: undo later changes too" },
+	  "Apply even if you switched branches since; with --branch: replace "
+	  "an existing branch; with --undo: also undo your later changes" },
 	ARG_JSON,
 	{ 0 },
 };
@@ -229,7 +230,7 @@ static const struct subcommand subs[] = {
 
 const struct command command_apply = {
 	.name = "apply",
-	.summary =
-		"Merge a sandbox's changes into the working tree, or undo that",
+	.summary = "Merge a sandbox's changes into the working tree, or undo "
+		   "the last apply",
 	.subs = subs,
 };

@@ -260,7 +260,7 @@ static const struct arg_row options[] = {
 	{ "name-only", 0, ARG_FLAG, NULL,
 	  "Show only the names of changed files" },
 	{ "include", 0, ARG_VALUE, "PATTERN",
-	  "Also bring new files of this name that git ignores" },
+	  "Also show new files that git ignores and that match this pattern" },
 	{ "exit-code", 0, ARG_FLAG, NULL,
 	  "Exit with status 1 if something changed" },
 	ARG_JSON,

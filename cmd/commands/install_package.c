@@ -873,7 +873,7 @@ static int install_now(struct install_job *j, const char *shown)
 		list_providers(j->set, &after);
 		printf("Installed package '%s'.\n", shown);
 		if (!print_gained(buf_str(&before), buf_str(&after)))
-			puts("It added no sandbox provider.");
+			puts("The package did not add a sandbox provider.");
 	}
 	buf_release(&before);
 	buf_release(&after);

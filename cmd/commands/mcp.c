@@ -387,9 +387,10 @@ static const struct arg_row options[] = { CONFIG_ROW, ARG_JSON, { 0 } };
 static const struct arg_row login_options[] = {
 	CONFIG_ROW,
 	{ "no-browser", 0, ARG_FLAG, NULL,
-	  "Open no browser: print the address and ask for the final one" },
+	  "Do not open a browser: print the login URL, then ask for the URL of "
+	  "the last page" },
 	{ "client-id", 0, ARG_VALUE, "ID",
-	  "Use this client, which is already registered there" },
+	  "OAuth client id that is already registered with the server" },
 	{ "scope", 0, ARG_VALUE, "SCOPE", "Permissions to ask for" },
 	{ 0 }
 };

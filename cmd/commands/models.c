@@ -602,8 +602,7 @@ static const struct subcommand subs[] = {
 	  .run = models_cmd_list },
 	{ .name = "test",
 	  .args = "NAME",
-	  .summary = "Ask a model a few cheap questions to see what it can do "
-		     "here",
+	  .summary = "Test a model's features with a few cheap requests",
 	  .options = test_options,
 	  .least = 1,
 	  .most = 1,

@@ -54,7 +54,7 @@ static const struct arg_row test_options[] = {
 	{ "large", 0, ARG_FLAG, NULL,
 	  "Also test 100 MB of output and a file of 1 GiB" },
 	{ "only", 0, ARG_VALUE, "TEXT",
-	  "Run only the checks with this in their name" },
+	  "Run only checks whose name contains TEXT" },
 	{ "snapshot", 0, ARG_VALUE, "NAME",
 	  "Also make this snapshot (it stays) and start from it" },
 	ARG_JSON,
@@ -461,8 +461,8 @@ static const struct subcommand subs[] = {
 	  .run = list },
 	{ .name = "test",
 	  .args = "TYPE",
-	  .summary = "Create a sandbox, check what the provider promises, "
-		     "delete it",
+	  .summary = "Create a sandbox, test the features that the provider "
+		     "declares, and delete the sandbox",
 	  .options = test_options,
 	  .least = 1,
 	  .most = 1,

@@ -807,8 +807,8 @@ static int sandbox_cmd_copy(struct app *app, const struct args *args)
 #define OF_PROVIDER                                                            \
 	{                                                                      \
 		"sandbox", 0, ARG_VALUE, "TYPE",                               \
-			"Provider of an ID that dcode sandbox list "           \
-			"does not show"                                        \
+			"Provider of the sandbox; needed if dcode sandbox "    \
+			"list does not show the ID"                            \
 	}
 static const struct arg_row list_options[] = {
 	{ "all", 0, ARG_FLAG, NULL, "List deleted ones too" },
@@ -847,7 +847,8 @@ static const struct arg_row snapshot_options[] = {
 };
 
 static const struct arg_row rm_options[] = {
-	{ "force", 0, ARG_FLAG, NULL, "Also if another dcode uses it" },
+	{ "force", 0, ARG_FLAG, NULL,
+	  "Delete the sandbox even if another dcode is using it" },
 	OF_PROVIDER,
 	ARG_JSON,
 	{ 0 },
@@ -859,13 +860,14 @@ static const struct arg_row create_options[] = {
 	{ "snapshot", 0, ARG_VALUE, "NAME", "Start from this snapshot" },
 	{ "setup", 0, ARG_VALUE, "PATH", "Run this local script in it first" },
 	{ "lifetime", 0, ARG_VALUE, "SECONDS",
-	  "Time until it ends by itself; it is kept that long" },
+	  "Lifetime: the sandbox stays that long, then ends by itself" },
 	ARG_JSON,
 	{ 0 },
 };
 
 static const struct arg_row stop_options[] = {
-	{ "force", 0, ARG_FLAG, NULL, "Also if another dcode uses it" },
+	{ "force", 0, ARG_FLAG, NULL,
+	  "Stop the sandbox even if another dcode is using it" },
 	OF_PROVIDER,
 	ARG_JSON,
 	{ 0 },
@@ -882,7 +884,7 @@ static const struct arg_row gc_options[] = {
 static const struct subcommand subs[] = {
 	{ .name = "list",
 	  .aliases = "ls",
-	  .summary = "List the sandboxes that dcode made or was given",
+	  .summary = "List the sandboxes that dcode created or attached to",
 	  .options = list_options,
 	  .flags = SUB_UNRESTRICTED,
 	  .run = sandbox_cmd_list },
@@ -946,8 +948,7 @@ static const struct subcommand subs[] = {
 	  .flags = SUB_UNRESTRICTED,
 	  .run = sandbox_cmd_delete },
 	{ .name = "gc",
-	  .summary = "Delete what crashed runs left behind, and kept sandboxes "
-		     "past their time",
+	  .summary = "Delete expired sandboxes and leftovers of crashed runs",
 	  .options = gc_options,
 	  .flags = SUB_UNRESTRICTED,
 	  .run = sandbox_cmd_gc },

@@ -566,8 +566,7 @@ static int delete_skill(struct app *app, const struct skill *s,
 	int rc = 1;
 
 	if (is_elsewhere(s)) {
-		error_set(err, ERR_CONFIG,
-			  "%s only has a link to the skill, which is in %s",
+		error_set(err, ERR_CONFIG, "%s only links to the skill in %s",
 			  s->source, s->dir);
 		return error_hint(
 			err,

@@ -31,8 +31,10 @@ static void print_sum(const struct app *app, const struct sync_result *r)
 	if (r->n_deleted)
 		fprintf(stderr, ", %zu deleted in the sandbox", r->n_deleted);
 	if (r->n_kept)
-		fprintf(stderr, "; %zu differ%s there, not replaced\n",
-			r->n_kept, r->n_kept == 1 ? "s" : "");
+		fprintf(stderr,
+			"; %zu differ%s in the sandbox and %s not replaced\n",
+			r->n_kept, r->n_kept == 1 ? "s" : "",
+			r->n_kept == 1 ? "was" : "were");
 	else
 		fputs("; none differ in the sandbox\n", stderr);
 }
@@ -58,7 +60,7 @@ static void print_result(const struct app *app, const struct sync_result *r,
 	for (size_t i = 0; i < r->n_held; i++)
 		print_name(app, "  ", r->held[i], held);
 	if (!r->n_taken && !r->n_deleted && !r->n_kept)
-		fputs("Nothing has changed here.\n", stderr);
+		fputs("No local changes to send.\n", stderr);
 	else
 		print_sum(app, r);
 }
@@ -177,9 +179,10 @@ static int run(struct app *app, const struct args *args)
 
 static const struct arg_row options[] = {
 	{ "force", 0, ARG_FLAG, NULL,
-	  "Send the local file where both sides changed it" },
+	  "If both sides changed a file, send the local version" },
 	{ "include", 0, ARG_VALUE, "PATTERN",
-	  "Also send files of this name that are not sent by default" },
+	  "Also send files that match this pattern (secret, ignored or large "
+	  "files)" },
 	ARG_JSON,
 	{ 0 },
 };

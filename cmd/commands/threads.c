@@ -366,9 +366,11 @@ static void print_end(struct pruned *p)
 		puts("Nothing to delete.");
 	}
 	if (p->alive)
-		app_warn("%zu of their sandboxes still exist: dcode sandbox "
-			 "list",
-			 p->alive);
+		app_warn("%zu sandbox%s of these threads still exist%s. `dcode "
+			 "sandbox list` shows %s",
+			 p->alive, p->alive == 1 ? "" : "es",
+			 p->alive == 1 ? "s" : "",
+			 p->alive == 1 ? "it" : "them");
 	if (p->patches)
 		app_warn("%zu of them leave a saved patch in "
 			 "~/.deepagents/.state/patches",
@@ -431,7 +433,7 @@ static const struct arg_row delete_options[] = {
 
 static const struct arg_row prune_options[] = {
 	{ "older-than", 0, ARG_VALUE, "AGE",
-	  "Delete threads that were last used before this: 90d, 8w, 12h" },
+	  "Delete threads not used for this long: 90d, 8w, 12h" },
 	{ "keep", 0, ARG_VALUE, "N", "Delete all but the N last used threads" },
 	{ "dry-run", 0, ARG_FLAG, NULL,
 	  "Show what would be deleted, delete nothing" },

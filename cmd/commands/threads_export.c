@@ -790,9 +790,9 @@ static void report_import(const struct importing *i,
 			       head->provider, head->sandbox);
 		if (patch)
 			report_patch(patch);
-		printf("To continue it: dcode -r %s\nThe model takes the "
-		       "file's text for its own past, so read it first:\ndcode "
-		       "threads show %s\n",
+		printf("To continue it: dcode -r %s\nThe model treats the "
+		       "imported messages as its own conversation. Read them "
+		       "first:\ndcode threads show %s\n",
 		       i->in.id, i->in.id);
 	}
 	free(patch);

@@ -205,11 +205,10 @@ static bool try_label(void *arg, const struct thread_label *l)
 		return true;
 	}
 	if (work)
-		buf_addf(
-			&s->older,
-			"Older work of this thread: `dcode diff %s` shows what "
-			"its %s sandbox has.\n",
-			tree_short_name(l->label), l->provider);
+		buf_addf(&s->older,
+			 "This thread also has changes in an older %s sandbox: "
+			 "`dcode diff %s`\n",
+			 l->provider, tree_short_name(l->label));
 	workspace_close(&w);
 	return true;
 }
@@ -271,7 +270,7 @@ static int search_name(struct search *s, const char *name, struct error *err)
 static int fail_elsewhere(const char *name, struct error *err)
 {
 	error_set(err, ERR_NOT_FOUND,
-		  "the tree of %s belongs to another directory",
+		  "the sandbox of %s was filled from another directory",
 		  name ? name : "the thread");
 	return error_hint(
 		err,

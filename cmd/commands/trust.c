@@ -124,7 +124,7 @@ static const struct subcommand subs[] = {
 
 const struct command command_trust = {
 	.name = "trust",
-	.summary = "List and forget the hooks and servers of repositories that "
-		   "you allowed",
+	.summary = "List or revoke permissions for hooks and MCP servers of "
+		   "repositories",
 	.subs = subs,
 };

@@ -343,14 +343,15 @@ static int ask_branch(struct change_set *ch, const char *now, struct error *err)
 	struct buf line = BUF_INIT(1 << 12);
 	int rc;
 
-	buf_adds(&line, "the tree came from branch ");
+	buf_adds(&line, "the changes are based on branch ");
 	sanitize_line(str_of(ch->from_branch), &line);
-	buf_adds(&line, ", but this is ");
-	sanitize_line(str_of(now[0] ? now : "no branch"), &line);
+	buf_adds(&line, ", but ");
+	sanitize_line(str_of(now[0] ? now : "HEAD"), &line);
+	buf_adds(&line, now[0] ? " is checked out" : " is not on a branch");
 	if (ch->app->unattended || ch->app->json || !secret_terminal(ch->app)) {
 		rc = error_set(err, ERR_USAGE, "%s", line.ptr);
-		error_hint(err, "--force applies it here anyway; --branch NAME "
-				"makes a branch.");
+		error_hint(err, "--force applies them anyway; --branch NAME "
+				"commits them to a new branch.");
 	} else {
 		app_warn("%s", line.ptr);
 		rc = secret_confirm(ch->app, "Apply here? [y/N] ", err);
@@ -582,16 +583,18 @@ static void print_hint(const struct change_set *ch)
 		       "same name. Move one away and apply again; dcode apply "
 		       "--partial applies the rest.";
 	else if (r->n_blocked)
-		line = "Nothing was written. Move them away and apply again; "
-		       "dcode apply --partial applies the rest.";
+		line = "Nothing was written. Move these files away and apply "
+		       "again; dcode apply --partial applies the rest.";
 	else if (r->n_changed)
 		line = "Nothing was written. Apply again.";
 	else if (ch->options.branch && r->merge.n)
-		line = "No commit was made. dcode apply --conflicts writes "
-		       "them to the working tree.";
+		line = "No commit was made because of the conflicts. dcode "
+		       "apply --conflicts writes the files with conflict "
+		       "markers to the working tree.";
 	else if (r->merge.n && !r->applied)
-		line = "Nothing was written. dcode apply --conflicts writes "
-		       "them with markers.";
+		line = "Nothing was written because of the conflicts. dcode "
+		       "apply --conflicts writes the files with conflict "
+		       "markers.";
 	if (line)
 		app_print_advice(ch->app, line);
 }

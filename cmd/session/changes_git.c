@@ -180,8 +180,8 @@ static int check_format(struct user_git *u, const struct stop *stop,
 				      &value, stop, err);
 		if (rc == 0 && !str_is_nocase(buf_str(&value), known[i].value))
 			rc = error_set(err, ERR_USAGE,
-				       "the repository's %s is not %s: dcode "
-				       "cannot write to its working tree",
+				       "dcode cannot apply changes to a "
+				       "repository unless its %s is %s",
 				       known[i].key, known[i].value);
 	}
 	buf_release(&value);
@@ -275,10 +275,10 @@ static int user_git_open(struct user_git *u, const struct workspace *w,
 	u->dir = path_join(w->directory, "user.git");
 	u->git = (struct git){ .program = w->program, .dir = u->dir };
 	if (!u->repo.git_dir || !u->repo.common) {
-		rc = error_set(err, ERR_USAGE,
-			       "there is no git repository in %s that dcode "
-			       "can write to",
-			       w->root);
+		rc = error_set(
+			err, ERR_USAGE,
+			"not a git repository, or not writable by dcode: %s",
+			w->root);
 	} else {
 		rc = make_dir(u, stop, err);
 		if (rc == 0)

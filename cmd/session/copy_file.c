@@ -47,7 +47,7 @@ static const char is_bare[] =
 static const char leads_to_git[] = "it is a link into .git";
 
 static const char is_behind_link[] =
-	"a link that is here already leads from its path into .git";
+	"a symlink on this machine would redirect it into .git";
 
 /* Returns the last component of a path, ignoring slashes at its end. */
 static struct str last_of(struct str path)

@@ -176,7 +176,7 @@ static const char *find_objection(struct sieve *s,
 	    !S_ISDIR(item->mode))
 		return "it is neither a file, a link nor a directory";
 	if (!path.len && !S_ISDIR(item->mode))
-		return "it has no name of its own";
+		return "its path is empty";
 	if (!item->original && S_ISLNK(item->mode) &&
 	    (!item->target || !item->target[0] ||
 	     strlen(item->target) >= PATH_MAX))

@@ -376,8 +376,10 @@ static void print_line(void *arg, const struct meter_line *l)
 			 u->cache_read, u->cache_write, u->output);
 	}
 	if (l->unclear)
-		buf_addf(p->out, "; up to %s more for %" PRId64 " interrupted",
-			 money_exact(l->unclear, room), l->cut);
+		buf_addf(p->out,
+			 "; up to %s more for %" PRId64 " interrupted answer%s",
+			 money_exact(l->unclear, room), l->cut,
+			 l->cut == 1 ? "" : "s");
 	buf_addc(p->out, '\n');
 }
 

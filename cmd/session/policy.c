@@ -330,9 +330,9 @@ int run_asks_attached(struct run *r, struct error *err)
 	buf_adds(&line, "This dcode did not create the sandbox ");
 	print_add_line(r->app, &line, r->options.sandbox_id);
 	fprintf(stderr,
-		"%s\nIf you say no, dcode asks about every call that changes "
-		"something in it.\n([approvals] sandbox = \"auto\" or \"ask\" "
-		"answers this question.)\n",
+		"%s\nIf you answer no, dcode asks before every call that "
+		"changes something in the sandbox.\nTo stop being asked, set "
+		"[approvals] sandbox = \"auto\" or \"ask\".\n",
 		line.ptr);
 	buf_release(&line);
 	rc = secret_confirm(r->app, "Run calls in it without asking? [y/N] ",
@@ -583,9 +583,9 @@ void run_limits(const struct run *r, struct buf *out)
 	if (r->options.yes || (!on_host(r) && !allow->given))
 		return;
 	if (!allow->given) {
-		buf_adds(out,
-			 "only read files in the working directory (-S LIST "
-			 "allows commands and changes there, -y everything)");
+		buf_adds(out, "only read files in the working directory (-S "
+			      "LIST also allows these commands and file "
+			      "changes, -y allows everything)");
 		return;
 	}
 	buf_adds(out,

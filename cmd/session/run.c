@@ -138,15 +138,15 @@ void run_report_lost(const struct run *r, bool has_tree)
 	if (w->more)
 		buf_adds(&lost, " and others");
 	if (w->commands)
-		buf_addf(&lost, "%swhat commands wrote", w->n ? "; " : "");
+		buf_addf(&lost, "%sfiles written by commands",
+			 w->n ? ", and " : "");
 	if (lost.len)
 		print_line(r->app, "Lost with the sandbox%s: %s",
 			   has_tree ? ", if it was not applied" : "", lost.ptr);
 	if (lost.len && has_tree)
-		print_line(
-			r->app,
-			"With [workspace] save = false no patch is saved. To "
-			"keep such work: --apply, --keep, or save = true.");
+		print_line(r->app, "No patch was saved because [workspace] "
+				   "save = false. To keep changes next time: "
+				   "--apply, --keep or save = true.");
 	else if (lost.len)
 		print_line(r->app, "Next time: --keep keeps the sandbox, "
 				   "--download PATH copies a file out, "
@@ -209,9 +209,9 @@ int run_remark_outcome(const struct run *r, const char **status,
 	if (a->finish != FINISH_REFUSAL && acts && a->refused_acts == acts) {
 		*status = "refused";
 		(void)error_set(why, ERR_REFUSED,
-				"%s to write or run something %s refused",
-				acts == 1 ? "the one call" : "all calls",
-				acts == 1 ? "was" : "were");
+				"refused: %s that would write a file or run a "
+				"command",
+				acts == 1 ? "the only call" : "every call");
 		(void)error_hint(why, "-y allows all, -S LIST some commands; "
 				      "--sandbox NAME runs them in a sandbox.");
 		error_topic(why, "approvals");

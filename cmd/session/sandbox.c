@@ -99,8 +99,8 @@ static const char *what_instead(const struct run *r)
 	if (r->client.provider->flags & SANDBOX_UNISOLATED)
 		return "the tools of this run act on this machine";
 	if (r->options.sandbox_id)
-		return "this run uses the one of --sandbox-id";
-	return "a new one is made, without its files";
+		return "this run uses the sandbox given by --sandbox-id";
+	return "dcode creates a new sandbox without those files";
 }
 
 /* ledger_find() callback: reports that the thread has a sandbox which this run
@@ -126,9 +126,9 @@ static bool tell_unused(void *arg, const struct ledger_row *row)
 			   r->thread.id, name, what_instead(r));
 	else
 		print_line(r->app,
-			   "This thread's own sandbox (%s) %sstays as it is:"
-			   " %s.",
-			   name, is_other ? "is of another provider and " : "",
+			   "This thread's sandbox (%s) %sis not used: %s.",
+			   name,
+			   is_other ? "belongs to another provider and " : "",
 			   what_instead(r));
 	if (row->id[0] && o->fork)
 		print_line(r->app,
@@ -223,8 +223,8 @@ static void print_offer_flags(const struct run *r, const char *given)
 	add_flag(r, "--sandbox ", r->thread.provider, &line);
 	add_flag(r, " --sandbox-id ", r->thread.sandbox, &line);
 	fprintf(stderr,
-		"This thread was imported. %s continues in the sandbox that "
-		"the file names, and never deletes it.%s\n",
+		"This thread was imported. To use the sandbox named in the "
+		"imported file, add %s. dcode never deletes that sandbox.%s\n",
 		line.ptr,
 		!given || !strcmp(given, "none")
 			? ""
@@ -360,7 +360,7 @@ static void adopt_job(void *arg, const struct job_row *row)
 	if (!row->job[0]) {
 		if (!own || row->told)
 			return;
-		record.lost = "ended with dcode";
+		record.lost = "stopped when dcode exited";
 	} else if (strcmp(row->provider, r->client.provider->name) != 0 ||
 		   strcmp(row->sandbox, r->box.sandbox.id) != 0) {
 		/* It may still run in a sandbox that this run does not use. */
@@ -368,7 +368,7 @@ static void adopt_job(void *arg, const struct job_row *row)
 				  &ignored);
 		if (!gone)
 			return;
-		record.lost = "ended with its sandbox";
+		record.lost = "stopped with its sandbox";
 	} else {
 		f->asked++;
 	}

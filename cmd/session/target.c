@@ -147,7 +147,8 @@ static int find_target(struct found *f, struct app *app, const char *name,
 		free(f->provider);
 		free(f->endpoint);
 		f->provider = f->endpoint = NULL;
-		rc = error_set(err, ERR_NOT_FOUND, "not of this provider");
+		rc = error_set(err, ERR_NOT_FOUND,
+			       "the sandbox belongs to another provider");
 	}
 	if (rc == 0 || err->code != ERR_NOT_FOUND)
 		return rc;
@@ -192,8 +193,8 @@ static int is_elsewhere(const struct sandbox_client *client, const char *name,
 			  name, endpoint, p->name, now);
 	else
 		error_set(err, ERR_USAGE,
-			  "sandbox %s is at %s, but %s is no longer configured "
-			  "for that",
+			  "sandbox %s is at %s, for which %s is no longer "
+			  "configured",
 			  name, endpoint, p->name);
 	/* Without a login node, slurm's endpoint is the path of a file. */
 	if (p->url_key && endpoint[0] != '/')

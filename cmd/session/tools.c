@@ -269,8 +269,8 @@ static void warn_project_code(const struct run *r, const struct mcp_entry *e)
 			line.len ? "; it runs " : "runs ", runners.ptr);
 	if (e->project && !trust_names_file(&claim.entry))
 		buf_addf(&line,
-			 "%s its command names no file, so changes to the "
-			 "project run without another question",
+			 "%s its command does not name a project file, so "
+			 "dcode does not ask again when project files change",
 			 line.len ? ";" : "is allowed, and");
 	if (line.len)
 		app_warn("MCP server %s %s", e->name, line.ptr);

@@ -171,8 +171,8 @@ static void report_ignored(struct app *app, const char *what,
 	if (rest > 0 && f->n_ignored_names)
 		buf_addf(&line, ", and %" PRId64 " more", rest);
 	fprintf(stderr,
-		"%s: %" PRId64 " new file%s that git ignores%s (--include "
-		"PATTERN brings them)\n",
+		"%s: %" PRId64 " new file%s that git ignores%s (to include "
+		"them: --include PATTERN)\n",
 		what, f->ignored, f->ignored == 1 ? "" : "s",
 		line.len ? line.ptr : "");
 	buf_release(&line);
@@ -203,8 +203,8 @@ int tree_confirm(struct app *app, const struct fetch *f, bool partial,
 	if (rc != 0)
 		return rc < 0 ? -1 : 0;
 	error_set(err, ERR_REMOTE,
-		  "%zu name%s in the sandbox cannot be used here: nothing was "
-		  "written",
+		  "nothing was written: the sandbox has %zu file name%s that "
+		  "cannot be used on this machine",
 		  f->n_refused, f->n_refused == 1 ? "" : "s");
 	return error_hint(err, "`dcode apply --partial` applies the rest.");
 }

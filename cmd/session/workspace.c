@@ -75,7 +75,8 @@ static int try_mounted(struct sandbox *sb, const char *dir,
 	} else if (rc == 0 && lstat(here, &st) < 0) {
 		rc = error_set(
 			err, ERR_CONFIG,
-			"the engine's %s is not the directory of this machine",
+			"the container engine sees a different directory at "
+			"%s: it may run on another machine or in a VM",
 			dir);
 		error_hint(err, "Use --workspace repo, which sends a copy.");
 	} else if (rc == 0 && st.st_uid != geteuid()) {
@@ -100,12 +101,12 @@ static void say_git(const struct sandbox *sb, const char *dir)
 	const char *why = git.limit;
 
 	if (is_outside && strcmp(sb->workdir, dir) != 0)
-		why = "its repository is outside of the directory, and the "
-		      "sandbox has it at another path";
+		why = "the repository is outside this directory, and the "
+		      "directory has another path in the sandbox";
 	else if (is_outside && b && b->by_engine &&
 		 !strcmp(git.git_dir, git.common))
-		why = "a submodule's repository is outside of the directory "
-		      "(this works with local)";
+		why = "the submodule's repository is outside this directory "
+		      "(--sandbox local supports that)";
 	if (why)
 		app_warn("git does not work in %s in this sandbox: %s. "
 			 "--workspace repo sends a copy of the repository",
@@ -461,11 +462,11 @@ static void tell_remembered(const struct run *r, const char *root,
 	size_t n = strlen(home);
 	bool below = !strncmp(dir, home, n) && dir[n] == '/';
 
-	print_line(r->app,
-		   "Remembered for %s: %scopied. --workspace %s changes it.",
-		   strrchr(root, '/') + 1, is_copied ? "" : "not ",
+	print_line(r->app, "Answer saved for %s: %s. To %s: --workspace %s",
+		   strrchr(root, '/') + 1, is_copied ? "copy" : "do not copy",
+		   is_copied ? "start empty" : "copy it after all",
 		   is_copied ? "none" : "repo");
-	print_line(r->app, "  kept in %s%s/.state/dcode.db", below ? "~" : "",
+	print_line(r->app, "  stored in %s%s/.state/dcode.db", below ? "~" : "",
 		   below ? dir + n : dir);
 }
 
@@ -484,8 +485,8 @@ static int ask_consent(struct filling *f, struct error *err)
 	rc = consent_get(store, f->w.root, provider, &asked, err);
 	if (rc == 0 && asked)
 		print_line(r->app,
-			   "The sandbox starts empty, as you answered: "
-			   "--workspace repo copies %s.",
+			   "The sandbox starts empty, because you declined to "
+			   "copy %s earlier. To copy it: --workspace repo",
 			   f->name);
 	if (rc < 0 || asked)
 		return rc;
@@ -596,8 +597,8 @@ static enum decision choose_what_to_send(const struct run *r,
 		return SEND_ASKED;
 	if (r->box.resumed)
 		print_line(r->app,
-			   "The sandbox has nothing of %s: --workspace repo "
-			   "copies it there.",
+			   "%s is not in the sandbox. To copy it: --workspace "
+			   "repo",
 			   strrchr(root, '/') + 1);
 	else if (!begins_anew(r))
 		print_empty(r, root);

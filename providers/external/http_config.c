@@ -417,9 +417,9 @@ int http_text_path(struct buf *out, const char *text,
 	path.len = str_find(path, '?');
 	while (str_split(&path, '/', &segment))
 		if (is_dots(segment))
-			return error_set(
-				err, ERR_CONFIG,
-				"a value changes the host of the address");
+			return error_set(err, ERR_CONFIG,
+					 "a value makes \".\" or \"..\" a "
+					 "segment of the path");
 	return buf_check(out, "the address", err);
 }
 

@@ -529,12 +529,14 @@ static int parse_output(const struct http_operation *op, struct str body,
 	text = json_pointer_get(tree, op->output);
 	if (!cJSON_IsString(text))
 		rc = error_set(err, ERR_PROTOCOL,
-			       "the answer has no output of the command at %s",
+			       "the response has no command output at the JSON "
+			       "pointer execute.output = \"%s\"",
 			       op->output);
 	else if (op->exit_code &&
 		 !cJSON_IsNumber(json_pointer_get(tree, op->exit_code)))
 		rc = error_set(err, ERR_PROTOCOL,
-			       "the answer has no exit status at %s",
+			       "the response has no exit status at the JSON "
+			       "pointer execute.exit_code = \"%s\"",
 			       op->exit_code);
 	else if (!op->base64)
 		buf_adds(out, text->valuestring);

@@ -41,14 +41,20 @@ static int add_output(const cJSON *object, struct buf *out, struct error *err)
 	const cJSON *data = json_get(object, "data");
 
 	if (text && !cJSON_IsString(text))
-		return error_set(err, ERR_PROTOCOL, "text is not a string");
+		return error_set(err, ERR_PROTOCOL,
+				 "invalid reply from the provider: \"text\" "
+				 "must be a string");
 	if (data && !cJSON_IsString(data))
-		return error_set(err, ERR_PROTOCOL, "data is not a string");
+		return error_set(err, ERR_PROTOCOL,
+				 "invalid reply from the provider: \"data\" "
+				 "must be a string");
 	if (text)
 		buf_adds(out, text->valuestring);
 	if (data && !json_decode_base64(out, str_of(data->valuestring)) &&
 	    !out->over)
-		return error_set(err, ERR_PROTOCOL, "data is not base64");
+		return error_set(err, ERR_PROTOCOL,
+				 "invalid reply from the provider: \"data\" "
+				 "must be base64");
 	return buf_check(out, "the output", err);
 }
 

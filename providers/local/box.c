@@ -465,22 +465,22 @@ void local_describe_limits(const struct sandbox_client *client, struct buf *out)
 	if (!limits->memory)
 		buf_adds(out, "memory: no limit set");
 	else if (c.memory)
-		buf_adds(out, "memory: binds each process and, by a control "
-			      "group, all of the sandbox with its shared "
-			      "mappings; /tmp and /dev/shm half of it each");
+		buf_adds(out, "memory: limit per process and, by control "
+			      "group, for the whole sandbox including shared "
+			      "mappings; /tmp and /dev/shm: half of it each");
 	else
 		buf_adds(out,
-			 "memory: binds each process; /tmp and /dev/shm half "
-			 "of it each; no control group can be made here, so "
-			 "not shared mappings and not all processes together");
+			 "memory: limit per process; /tmp and /dev/shm: half "
+			 "of it each; no control group available, so no limit "
+			 "for shared mappings or for all processes together");
 	if (!limits->processes)
 		buf_adds(out, "; max_processes: no limit set");
 	else if (geteuid() != 0 || c.pids)
-		buf_adds(out, "; max_processes: binds");
+		buf_adds(out, "; max_processes: limit set");
 	else
-		buf_adds(out, "; max_processes: does not bind for root, no "
-			      "control group can be made here");
-	buf_adds(out, limits->file_size ? "; max_file_size: binds"
+		buf_adds(out, "; max_processes: not enforced for root, no "
+			      "control group available");
+	buf_adds(out, limits->file_size ? "; max_file_size: limit set"
 					: "; max_file_size: no limit set");
 	buf_adds(out, l->disk ? "; disk: watched" : "; disk: no limit set");
 	cgroup_release(&c);

@@ -495,8 +495,9 @@ int slurm_ended(const struct slurm_job *job, struct error *err)
 		  job->id, word, *text ? ", " : "", text);
 	if (!strcmp(job->state, "NODE_FAIL"))
 		error_hint(err,
-			   "Its directory %s stays on the node until your next "
-			   "sandbox there.",
+			   "The job's directory %s stays on the failed node. "
+			   "dcode deletes it when you next start a sandbox on "
+			   "that node.",
 			   job->label);
 	return -1;
 }

@@ -411,8 +411,8 @@ static int check_cluster(struct sandbox *sb, struct str cluster,
 	why = (struct error){ 0 };
 	status = slurm_command(s, buf_str(&line), &out, &cleanup, &why);
 	error_set(err, ERR_CONFIG,
-		  "job %s was made in the cluster %s, but squeue asks another "
-		  "one: %s",
+		  "job %s was submitted to cluster %s, but squeue queries "
+		  "another one; %s",
 		  sb->id, name.ptr ? name.ptr : "?",
 		  status == 0 ? "it has been cancelled"
 			      : "it could not be cancelled: cancel it there");

@@ -73,7 +73,9 @@ int ssh_parse_id(const struct ssh_client *c, const char *id,
 		snprintf(name->host, sizeof(name->host), "%s", c->host);
 	else
 		return error_set(err, ERR_USAGE,
-				 "%s names no host; HOST/%s would", id, id);
+				 "no host in '%s': write HOST/%s, or set host "
+				 "in [sandboxes.providers.ssh.params]",
+				 id, id);
 	return ssh_check_host(name->host, err);
 }
 

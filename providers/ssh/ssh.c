@@ -313,9 +313,9 @@ static int ssh_check_isolation(const struct sandbox *sb,
 	if (!c->isolate)
 		return 0;
 	if (!box->name.label[0])
-		return error_set(
-			err, ERR_USAGE,
-			"isolate needs a sandbox of its own, not a whole host");
+		return error_set(err, ERR_USAGE,
+				 "isolate works only with a sandbox that dcode "
+				 "creates, not with --sandbox-id HOST");
 	buf_addf(&text,
 		 "(umask 077; mkdir -p \"$HOME/dcode/.home.%s\" "
 		 "\"$HOME/dcode/.tmp.%s/all\") && chmod 1777 "

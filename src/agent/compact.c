@@ -129,11 +129,10 @@ static int check_pinned(const struct agent *a, const struct conversation *c,
 	if (!w->size || window_about(w, all) <= w->most)
 		return 0;
 	error_set(err, ERR_LIMIT,
-		  "%s is too large: about %" PRId64 " tokens of the %" PRId64
-		  " that must be sent, and the model's context window has room "
-		  "for %" PRId64,
-		  largest->name, window_about(w, largest->bytes),
-		  window_about(w, all), w->most);
+		  "request too large: about %" PRId64 " tokens must be sent, "
+		  "%" PRId64 " fit. Largest part: %s (%" PRId64 ")",
+		  window_about(w, all), w->most, largest->name,
+		  window_about(w, largest->bytes));
 	return error_hint(err,
 			  "%s, or choose a model with a larger window (-M)",
 			  largest->remedy);

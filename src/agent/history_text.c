@@ -407,8 +407,8 @@ static int end_recall(struct recall *r, struct error *err)
 {
 	if (!r->shown) {
 		buf_adds(r->out, r->what->pattern && r->what->pattern[0]
-					 ? "No message from there on has this "
-					   "text."
+					 ? "No match in the messages from this "
+					   "offset on."
 					 : "Unknown message.");
 		return error_set(err, ERR_NOT_FOUND, "unknown message");
 	}

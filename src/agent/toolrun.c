@@ -363,8 +363,8 @@ static void adopt_hook_edit(struct tool_job *job)
 	emit_event(job->batch, &(struct agent_event){ .kind = EVENT_TOOL_CALL,
 						      .call = job->call,
 						      .edited = true });
-	buf_adds(&job->remark, "A hook of the user's changed this call before "
-			       "it ran. Its arguments were:\n");
+	buf_adds(&job->remark, "One of the user's hooks changed this call "
+			       "before it ran. Its arguments were:\n");
 	mask_text(job->batch->agent->mask, str_of(job->call->args),
 		  &job->remark);
 	buf_adds(&job->remark, "\n\nThe result of the changed call:\n");
@@ -388,7 +388,7 @@ static int ask_hooks(struct tool_job *job, struct approval *a,
 	a->hook_asks = c->permission == HOOK_ASK;
 	if (c->permission != HOOK_DENY)
 		return 0;
-	buf_addf(&a->reason, "A hook of the user's refused this call%s%.*s",
+	buf_addf(&a->reason, "One of the user's hooks refused this call%s%.*s",
 		 c->reason.len ? ": " : ".", (int)c->reason.len,
 		 c->reason.len ? c->reason.ptr : "");
 	set_refused_result(job, a);

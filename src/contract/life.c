@@ -270,10 +270,11 @@ enum contract_verdict check_snapshot(struct contract *c)
 	char *path;
 
 	if (!sandbox_can_snapshot(c->request->client))
-		return contract_na(c, "cannot be made here");
-	if (!name)
 		return contract_na(c,
-				   "it would stay; --snapshot NAME creates it");
+				   "the provider does not support snapshots");
+	if (!name)
+		return contract_na(c, "skipped: use --snapshot NAME to test "
+				      "(the snapshot is not deleted)");
 	path = contract_path(c, "snapped");
 	verdict = leave_file(c, path);
 	if (verdict == CONTRACT_OK &&

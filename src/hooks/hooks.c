@@ -771,8 +771,8 @@ static void tell_project_code(const struct hooks *h, const char *file,
 	if (project && has_unnamed(h, path)) {
 		buf_clear(&line);
 		buf_addf(&line,
-			 "a hook of %s names no file, so changes to the "
-			 "project run without another question",
+			 "a hook of %s does not name a project file, so dcode "
+			 "does not ask again when project files change",
 			 file);
 		h->src.tell(line.ptr);
 	}

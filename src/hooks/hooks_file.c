@@ -66,7 +66,7 @@ static bool parse_matcher(struct hook_handler *h, const char *matcher,
 	if (any)
 		return true;
 	if (h->event == HOOK_USER_PROMPT_SUBMIT || h->event == HOOK_STOP) {
-		*why = "this event has nothing for a matcher to match";
+		*why = "this event does not support a matcher";
 		return false;
 	}
 	if (is_list_of_names(matcher))
@@ -214,7 +214,7 @@ void hook_list_compile(struct hook_list *list, const struct hook_file *file)
 			continue;
 		if (hook_event_guards(h->event) && !h->broken)
 			h->broken = xstrdup(bad_matcher);
-		complain(&r, "a hook of %s %s: %s", names[h->event],
+		complain(&r, "a %s hook %s: %s", names[h->event],
 			 h->broken ? "cannot run" : "is ignored", bad_matcher);
 	}
 }
@@ -413,8 +413,10 @@ static void add_fault(struct hooks_reader *r, enum hook_event event,
 				    .project = r->file->project };
 	bool guards = hook_event_guards(event);
 
-	complain(r, "a hook of %s %s: %s", names[event],
-		 guards ? "cannot run, so it refuses" : "is ignored", why);
+	complain(r, "a %s hook %s: %s", names[event],
+		 guards ? "is invalid, so every call it guards is refused"
+			: "is ignored",
+		 why);
 	if (h && (!guards || r->has_broken[event]))
 		release_handler(h);
 	if (!guards || r->has_broken[event])

@@ -247,9 +247,10 @@ static void explain_unknown_id(struct gc *gc, struct sandbox_client *client,
 		 "its id is unknown, and the provider cannot list sandboxes");
 	if (sandbox_can_list_ids(client) &&
 	    sandbox_list_ids(client, &sink, gc->stop, &ignored) == 0)
-		snprintf(reason, room,
-			 "its id is unknown; the provider has %s%s%s",
-			 s.ids.len ? "" : "no sandbox that dcode did not make",
+		snprintf(reason, room, "its id is unknown; %s%s%s",
+			 s.ids.len ? "the provider also has "
+				   : "dcode knows all sandboxes that the "
+				     "provider lists",
 			 s.ids.len ? s.ids.ptr : "", s.ids.over ? ", ..." : "");
 	buf_release(&s.ids);
 }

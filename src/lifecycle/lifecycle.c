@@ -494,8 +494,9 @@ static int check_account(const struct script_values *r, struct error *err)
 		return 0;
 	key = settings_credential_name(client->settings, client->project_key);
 	buf_addf(&question,
-		 "The setup script would give %s to a sandbox of %s in the "
-		 "account of %s, which comes with this project.",
+		 "The setup script sends %s to a sandbox of %s. That sandbox "
+		 "runs in the account of the key %s, which comes from this "
+		 "project.",
 		 r->names.ptr, client->provider->name, key);
 	if (request->ui.confirm)
 		rc = request->ui.confirm(request->ui.arg, question.ptr, err);

@@ -49,10 +49,10 @@ static int remove_listed(struct sandbox_client *client, const char *id,
 	if (rc <= 0 || !sandbox_can_get(client) ||
 	    sandbox_get(client, id, NULL, stop, &ignored) < 0)
 		return rc;
-	return error_set(
-		err, ERR_REMOTE,
-		"%s: deleting it was answered with 404, but it still exists",
-		client->provider->name);
+	return error_set(err, ERR_REMOTE,
+			 "%s reports that the sandbox does not exist (HTTP "
+			 "404), but still finds it",
+			 client->provider->name);
 }
 
 /* The provider does not know the id. The create may have returned a wrong one,

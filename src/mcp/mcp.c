@@ -347,8 +347,7 @@ bool mcp_update(struct mcp *m, struct buf *changed)
 		mcp_server_status(m->servers[i], &s);
 		if (changed && m->made)
 			buf_addf(changed,
-				 "the tools of the MCP server %s have changed: "
-				 "it now has %zu\n",
+				 "MCP server %s changed its tools (now %zu)\n",
 				 m->entries.list[i].name, s.tools);
 	}
 	if (any)

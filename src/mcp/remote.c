@@ -478,10 +478,10 @@ static void forbidden(const struct mcp_exchange *x, struct error *err)
 	if (scope.over || !is_plain_scope(buf_str(&scope)))
 		buf_clear(&scope);
 	error_set(err, ERR_AUTH,
-		  "HTTP 403: its login %s not reach that far: dcode mcp login "
-		  "%s%s%s --scope %s%s%s",
-		  scope.len ? "does" : "may", quote, s->entry->name, quote,
-		  scope.len ? "\"" : "SCOPE", scope.len ? scope.ptr : "",
+		  "HTTP 403: the login %s a permission (scope). Log in again: "
+		  "dcode mcp login %s%s%s --scope %s%s%s",
+		  scope.len ? "lacks" : "may lack", quote, s->entry->name,
+		  quote, scope.len ? "\"" : "SCOPE", scope.len ? scope.ptr : "",
 		  scope.len ? "\"" : "");
 	buf_release(&scope);
 	free(code);

@@ -514,7 +514,7 @@ static int refuse_effort(const struct model_choice *c,
 	struct buf names = BUF_INIT(128);
 
 	if (!facts->efforts) {
-		error_set(err, ERR_CONFIG, "%s:%s has no reasoning effort",
+		error_set(err, ERR_CONFIG, "%s:%s does not support --effort",
 			  c->provider, c->model);
 		return error_hint(
 			err, "Leave --effort out, or type /effort default.");

@@ -164,7 +164,8 @@ static int param_headers(struct model *m, const cJSON *params,
 		    !one_line(item->valuestring))
 			return error_set(err, ERR_CONFIG,
 					 "default_headers of provider %s: each "
-					 "header needs one line of text",
+					 "header needs a name without colon or "
+					 "space and a one-line string value",
 					 m->choice.provider);
 		if (m->n_headers < MAX_HEADERS)
 			m->headers[m->n_headers++] = xasprintf(

@@ -380,9 +380,10 @@ int account_find_limit(struct account *a, const struct params_options *options,
 	snprintf(mark, sizeof(mark), "%" PRId64, options->mark);
 	at = str_search(buf_str(head), str_of(mark));
 	if (at == head->len)
-		return error_set(err, ERR_CONFIG,
-				 "--max-usd: this model's parameters leave no "
-				 "place for an output limit");
+		return error_set(
+			err, ERR_CONFIG,
+			"--max-usd cannot be enforced: dcode cannot set an "
+			"output limit with this model's parameters");
 	a->limit_at = at;
 	return 0;
 }

@@ -613,7 +613,7 @@ static int refuse_request(struct meter *m, int64_t need, struct error *err)
 	char most[MONEY_SIZE];
 
 	sum_locked(m, &t);
-	(void)error_set(err, ERR_BUDGET, "spent %s of %s (--max-usd)",
+	(void)error_set(err, ERR_BUDGET, "stopped: spent %s of %s (--max-usd)",
 			money_exact(t.model + t.sandbox, spent),
 			money_exact(m->cap, cap));
 	if (t.unclear)
@@ -930,8 +930,8 @@ int meter_name_cap(struct meter *m, const struct stop *stop, int rc,
 	if (rc < 0 && err->code == ERR_TIMEOUT && m &&
 	    meter_time_left(m) < NEAR_MS && stop_check(stop, &ignored) == 0)
 		return error_set(err, ERR_BUDGET,
-				 "the sandbox has used up --max-usd, except "
-				 "what deleting it costs");
+				 "--max-usd is used up; the rest is reserved "
+				 "for deleting the sandbox");
 	return rc;
 }
 

@@ -242,9 +242,9 @@ static void note_surplus(const struct tool_set *s, struct surplus *x)
 		xasprintf("surplus %s\n%s\n%zu", s->origin, x->server, x->n);
 
 	buf_addf(&line,
-		 "MCP server %s: %zu of its tools %s left out, since a request "
-		 "may have %zu at most: %s",
-		 x->server, x->n, x->n == 1 ? "is" : "are", s->most,
+		 "MCP server %s: %zu tool%s not offered, because the model "
+		 "accepts at most %zu tools: %s",
+		 x->server, x->n, x->n == 1 ? "" : "s", s->most,
 		 x->names.ptr ? x->names.ptr : "");
 	if (x->n > MOST_NAMES)
 		buf_addf(&line, " and %zu more", x->n - MOST_NAMES);

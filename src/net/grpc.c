@@ -30,9 +30,9 @@ static int read_head(struct envelope *e, struct error *err)
 				 h[0]);
 	if (e->size > most)
 		return error_set(err, ERR_PROTOCOL,
-				 "unexpected server response: a message of "
-				 "%zu bytes",
-				 e->size);
+				 "unexpected server response: a message of %zu "
+				 "bytes (limit %zu)",
+				 e->size, most);
 	e->body.max = most;
 	return 0;
 }

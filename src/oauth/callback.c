@@ -127,10 +127,9 @@ static enum answer check_issuer(struct reception *r, struct str query)
 	buf_release(&issuer);
 	if (right)
 		return ANSWER_CODE;
-	error_set(
-		r->err, ERR_PROTOCOL,
-		"the login's answer does not come from %.200s, which was asked",
-		e->issuer);
+	error_set(r->err, ERR_PROTOCOL,
+		  "the login response came from a different issuer than %.200s",
+		  e->issuer);
 	return ANSWER_REFUSED;
 }
 

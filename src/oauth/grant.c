@@ -197,10 +197,11 @@ static int find_resource(const struct oauth_net *n, struct str challenge,
 	if (rc == 0 && told) {
 		rc = read_resource(n, told, out, stop, err);
 		if (rc == 0)
-			rc = error_set(err, ERR_PROTOCOL,
-				       "the server's resource metadata is not "
-				       "at %.200s, as it claims",
-				       told);
+			rc = error_set(
+				err, ERR_PROTOCOL,
+				"the server names %.200s as the address of its "
+				"resource metadata, but there is none",
+				told);
 	}
 	for (int bare = 0; rc == 0 && bare < 2; bare++) {
 		char *url = well_known(&server, name, bare);

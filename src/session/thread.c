@@ -315,8 +315,9 @@ int thread_find(struct store *s, const char *name, const char *cwd,
 		return thread_find_latest(s, cwd, NULL, t, err);
 	if (!name[0]) {
 		error_set(err, ERR_USAGE, "the id of the thread is empty");
-		return error_hint(err, "latest is the last one of this "
-				       "directory.");
+		return error_hint(
+			err, "Use an id from `dcode threads list`, or latest "
+			     "for the last thread of this directory.");
 	}
 	st = store_sql(s, SQL_THREAD_FIND, err);
 	if (!st)

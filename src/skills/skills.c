@@ -459,13 +459,12 @@ static char *check_link(struct skill_scan *s, const struct place *p, int fd,
 
 	if (real && may_lead_to(s, p, real))
 		return real;
-	skills_add_problem(
-		s->out, "%s is left out: it is a link to %s%s", shown,
-		real ? real : "somewhere else",
-		p->scope == SKILL_PROJECT
-			? ", outside of the project"
-			: "; [skills] extra_allowed_dirs names where links "
-			  "may lead");
+	skills_add_problem(s->out, "%s is left out: it links to %s%s", shown,
+			   real ? real : "another directory",
+			   p->scope == SKILL_PROJECT
+				   ? ", outside of the project"
+				   : ". To allow that, add the directory to "
+				     "[skills] extra_allowed_dirs");
 	free(real);
 	close(fd);
 	return NULL;

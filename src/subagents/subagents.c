@@ -215,7 +215,7 @@ static void add_subagent(struct subagent_scan *s, struct subagent *k)
 		if (out->list[i].file && !out->list[i].root == !k->root)
 			add_problem(
 				s,
-				"%s is left out: %s already has its name, %s",
+				"%s is left out: %s already uses the name %s",
 				out->list[i].file, k->file, k->name);
 		release_subagent(&out->list[i]);
 		out->list[i] = *k;

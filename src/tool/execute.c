@@ -436,10 +436,10 @@ static int run_background(const struct tool_env *env, const cJSON *args,
 		"Started as job %u. It runs in the background; job_output with "
 		"job %u gives its output and state, job_kill ends it. %s%s",
 		number, number,
-		env->shares_sandbox ? "Whoever gave you this work is told when "
-				      "it has ended, you are not: job_output "
-				      "with wait waits for that."
-				    : "You are told when it has ended.",
+		env->shares_sandbox
+			? "Your caller is notified when the job ends, you are "
+			  "not. Use job_output with wait."
+			: "You are told when it has ended.",
 		sandbox_keeps_processes(env->sandbox)
 			? ""
 			: " It ends with this session.");

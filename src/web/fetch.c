@@ -214,10 +214,10 @@ static int follow(struct page_visit *f, struct error *err)
 	int rc = 0;
 
 	if (!f->location.len)
-		rc = error_set(
-			err, ERR_PROTOCOL,
-			"HTTP %d of %s without an address to redirect to",
-			f->res.status, f->url.host);
+		rc = error_set(err, ERR_PROTOCOL,
+			       "%s answered HTTP %d (redirect) without a "
+			       "Location header",
+			       f->url.host, f->res.status);
 	else if (!web_url_join(&f->url, buf_str(&f->location), &next))
 		rc = error_set(err, ERR_LIMIT, "the redirect is too long");
 	else if (web_url_parse(&f->url, buf_str(&next), err) < 0)

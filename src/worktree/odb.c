@@ -289,7 +289,7 @@ int odb_commit_end(struct odb_commit *c, char oid[GIT_OID], struct error *err)
 	text = str_trim(buf_str(&c->reply));
 	if (rc == 0 && !is_oid(text))
 		rc = error_set(err, ERR_SYSTEM,
-			       "git fast-import names no commit");
+			       "git fast-import did not return a commit id");
 	if (rc == 0)
 		copy_oid(oid, text);
 	odb_commit_abort(c);

@@ -786,7 +786,7 @@ static int on_tracked(void *arg, const char *record, struct error *err)
 
 	if (!tab || tab - record < 10)
 		return error_set(err, ERR_PROTOCOL,
-				 "git ls-files: a broken record");
+				 "unexpected output of git ls-files");
 	mode = (unsigned)strtoul(record + 2, NULL, 8);
 	path = xasprintf("%s%s", p->prefix, tab + 1);
 	if (mode == 0160000) {

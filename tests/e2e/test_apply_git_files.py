@@ -28,7 +28,7 @@ def apply(run, *args):
     ("index", [], "work/.git/index: it is a link, "),
     ("info/exclude", [], "work/.git/info/exclude: it is a link, "),
     ("config", ["--index"], "work/.git/config: it is a link, "),
-    ("HEAD", [], "this is no branch"),
+    ("HEAD", [], "but HEAD is not on a branch"),
     ("refs/heads/main", ["--branch", "x"], "no commit yet"),
     ("packed-refs", ["--branch", "x"], "work/.git/packed-refs: it is a link, "),
     ("logs/refs/heads/x", ["--branch", "x"],

@@ -167,7 +167,7 @@ def test_a_sync_during_an_apply_stays_in_the_base(both, run, held):
     end = one.wait()
     assert end.status == 0, end.err
     assert changed(run) == []
-    assert "Nothing has changed here" in run("sync").err
+    assert "No local changes to send" in run("sync").err
     assert (both / "src/main.c").read_text() == "agent\n"
     assert (both / "dos").read_text() == "local\n"
 
@@ -181,7 +181,7 @@ def test_an_apply_during_a_sync_stays_in_the_base(both, run, held):
     end = one.wait()
     assert end.status == 0, end.err
     assert changed(run) == []
-    assert "Nothing has changed here" in run("sync").err
+    assert "No local changes to send" in run("sync").err
 
 
 def test_an_undo_takes_no_sync_back_that_came_after_the_apply(both, run):

@@ -197,7 +197,8 @@ def test_an_answer_that_ends_at_the_window_again_is_left_so(long):
 def test_what_alone_is_too_large_is_named_before_any_request(long):
     long.serve([{"text": "no"}])
     r = long.say("anthropic", "word " * 22000, status=1)
-    assert "the last message is too large: about " in r.err
+    assert "request too large: about " in r.err
+    assert "Largest part: the last message (" in r.err
     assert "send less at once" in r.err
     assert long.server.requests == []
 

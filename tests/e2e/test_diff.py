@@ -121,7 +121,7 @@ def test_work_without_a_tree_is_named_before_it_goes(task, work, home):
     for flag in "--keep", "--download PATH", "--workspace repo":
         assert flag in end.err
     end = task([execute("echo x >b"), wrote, wrote, DONE], "-y").wait()
-    assert ("Lost with the sandbox: a; what commands wrote\n"
+    assert ("Lost with the sandbox: a, and files written by commands\n"
             in end.err)
     for options in ("-q",), ("--keep",):
         end = task([wrote, DONE], "-y", *options).wait()
@@ -139,7 +139,7 @@ def test_what_is_not_saved_is_named_before_it_goes(task, work, home, config):
     wrote = {"tool_calls": [call("write_file", file_path="a", content="x")]}
     end = task([wrote, execute("echo 2 >src/main.c"), DONE], *tree).wait()
     assert end.status == 0 and "Saved" not in end.err
-    assert "a; what commands wrote\n" in end.err
+    assert "a, and files written by commands\n" in end.err
     assert "[workspace] save = false" in end.err
     for options in ("--apply",), ("--keep",):
         end = task([wrote, DONE], *tree, *options).wait()

@@ -34,7 +34,7 @@ def test_work_is_found_by_its_thread_after_a_run_without_a_sandbox(
     go_on(run, model, first, "true", "--sandbox", "none")
     end = run("diff", first["thread"])
     assert end.status == 0 and "+int changed;" in end.out, end.err
-    assert "Older work" not in end.err
+    assert "This thread also has" not in end.err
     (work / "local").write_text("here\n")
     end = run("sync", first["thread"])
     assert end.status == 0 and "1 file sent" in end.err, end.err
@@ -49,17 +49,17 @@ def test_of_two_sandboxes_the_newer_work_comes_and_the_older_is_named(
     command = "echo newer >newer"
     end = go_on(run, model, first, command, "--sandbox", "e2b",
                 "--workspace", "repo")
-    assert "of another provider" in end.err
+    assert "belongs to another provider" in end.err
     assert "+newer" in patches(home)[0].read_text()
     end = run("diff")
     assert "+newer" in end.out and "int changed" not in end.out, end.err
-    older = f"`dcode diff {first['name']}` shows what its local sandbox has"
+    older = f"an older local sandbox: `dcode diff {first['name']}`\n"
     assert older in end.err
     end = run("sync")  # only the older one is there
     assert end.status == 0, end.err
     end = run("diff", first["name"])
     assert "+int changed;" in end.out and "newer" not in end.out
-    assert "Older work" not in end.err
+    assert "This thread also has" not in end.err
     assert run("apply").status == 0
     assert (work / "newer").exists()
     end = run("apply", first["id"], "--partial")
@@ -86,8 +86,7 @@ def test_diff_in_the_chat_names_older_work_with_its_own_command(
         said = " ".join(t.until("changed in the sandbox.").split())
     finally:
         t.close()
-    assert f"`/diff {first['name']}` shows what its local sandbox has" \
-        in said
+    assert f"an older local sandbox: `/diff {first['name']}`" in said
 
 
 def test_a_thread_that_went_on_elsewhere_keeps_its_tree(
@@ -101,7 +100,7 @@ def test_a_thread_that_went_on_elsewhere_keeps_its_tree(
     assert end.status == 0 and "+int changed;" in end.out, end.err
     end = start("apply", first["thread"], cwd=tmp_path / "other").wait()
     assert end.status == 1, end.err
-    assert "belongs to another directory" in end.err
+    assert "was filled from another directory" in end.err
     assert "Run this in the directory that it was sent from." in end.err
     end = start("diff", first["thread"], cwd=tmp_path / "other").wait()
     assert end.status == 0 and "+int changed;" in end.out, end.err
@@ -148,7 +147,7 @@ def test_a_copy_starts_with_its_own_sandbox_and_says_so(
                 "--fork", "--sandbox", "local", "--workspace", "repo")
     assert f"Thread {first['thread']} keeps its own sandbox (local " \
         f"{first['name']}, stopped)" in end.err, end.err
-    assert "a new one is made, without its files" in end.err
+    assert "dcode creates a new sandbox without those files" in end.err
     assert take in end.err and "✓ Sent" in end.err
     row, = json.loads(run("sandbox", "list", "--json").out)["data"]
     assert (row["label"], row["state"]) == (first["label"], "stopped")
@@ -156,19 +155,19 @@ def test_a_copy_starts_with_its_own_sandbox_and_says_so(
                 "--sandbox-id", first["id"])
     assert "keeps its own sandbox" not in end.err, end.err
     end = go_on(run, model, first, "true", "--sandbox", "local")
-    assert "own sandbox" not in end.err, end.err
+    assert "This thread's sandbox" not in end.err, end.err
 
 
 def test_a_thread_without_its_own_sandbox_says_where_that_is(
         first, run, model):
-    stays = f"This thread's own sandbox (local {first['name']}, stopped) "
+    stays = f"This thread's sandbox (local {first['name']}, stopped) "
     end = go_on(run, model, first, "true", "--sandbox", "none")
-    assert stays + "stays as it is: the tools of this run act on this " \
+    assert stays + "is not used: the tools of this run act on this " \
         "machine." in end.err, end.err
     assert f"`dcode -r {first['thread']} --sandbox local` continues in it." \
         in end.err
     end = go_on(run, model, first, "true", "--sandbox", "none", "-q")
-    assert "own sandbox" not in end.err
+    assert "This thread's sandbox" not in end.err
 
 
 def test_work_outlives_its_thread_and_its_sandbox(first, run, work, home):
@@ -197,7 +196,7 @@ def test_a_saved_patch_is_named_when_its_thread_goes(first, run, home):
 def test_prune_counts_every_sandbox_that_a_thread_leaves(first, run, model):
     go_on(run, model, first, "true", "--sandbox", "none")
     end = run("threads", "prune", "--keep", "0")
-    assert "1 of their sandboxes still exist" in end.err
+    assert "1 sandbox of these threads still exists" in end.err
     row, = json.loads(run("sandbox", "list", "--json").out)["data"]
     assert row["label"] == first["label"]
 

@@ -383,8 +383,8 @@ def test_a_new_sandbox_in_place_of_the_offered_one_is_said(
     model(JUST_SAY)
     r = run("-n", "look", "-r", "latest", *M, "--sandbox", "local")
     assert r.status == 0, r.err
-    assert (f"--sandbox local --sandbox-id {offered} continues in "
-            f"the sandbox that the file names" in r.err)
+    assert ("To use the sandbox named in the imported file, add "
+            f"--sandbox local --sandbox-id {offered}." in r.err)
     assert "This run makes a new one." in r.err
     assert run("sandbox", "exec", offered, "--", "cat f").out == "offered\n"
     model(JUST_SAY * 2)  # it has one of its own by now

@@ -76,10 +76,10 @@ def test_y_n_and_enter_answer(chat, said, copied):
     s = chat()
     asked(s)
     answer(s, said)
-    s.until(lambda t: f"Remembered for work: "
-            f"{'copied' if copied else 'not copied'}." in one_line(t))
+    s.until(lambda t: "Answer saved for work: "
+            f"{'copy' if copied else 'do not copy'}. To" in one_line(t))
     s.until(lambda t: "--workspace "
-            f"{'none' if copied else 'repo'} changes it. kept in "
+            f"{'none' if copied else 'repo'} stored in "
             "~/.deepagents/.state/dcode.db" in one_line(t))
     answer(s, "look")
     s.until("done.")
@@ -123,13 +123,13 @@ def test_a_message_that_begins_as_an_answer_is_no_answer(chat):
 
 def test_the_flag_changes_the_remembered_answer(chat):
     for args, said, later in (
-            ((), "n", "Remembered for work: not copied"),
-            ((), None, "The sandbox starts empty, as you answered: "
-                       "--workspace repo copies work."),
-            (("--workspace", "repo"), None, "Remembered for work: copied"),
+            ((), "n", "Answer saved for work: do not copy"),
+            ((), None, "The sandbox starts empty, because you declined to "
+                       "copy work earlier. To copy it: --workspace repo"),
+            (("--workspace", "repo"), None, "Answer saved for work: copy."),
             ((), None, "Sent work"),
-            (("--workspace", "none"), None, "Remembered for work: not"),
-            ((), None, "empty, as you answered")):
+            (("--workspace", "none"), None, "Answer saved for work: do not"),
+            ((), None, "empty, because you declined")):
         s = chat(*args)
         if said:
             asked(s)
@@ -152,7 +152,7 @@ def test_escape_and_the_end_of_input_mean_no(chat):
         s.until("tools in")
         leave(s)
     s = chat()
-    asked(s) if chat.lines else s.until("empty, as you answered")
+    asked(s) if chat.lines else s.until("empty, because you declined")
 
 
 @pytest.mark.parametrize("overlap", ["true", "false"])

@@ -55,7 +55,8 @@ def test_a_pasted_key_is_checked_stored_sealed_and_never_shown(
         t.type("1\r")
         t.until("Paste the key of anthropic (not shown): ")
     t.type(f"\x1b[200~{GOOD}\x1b[201~\r")
-    t.until("anthropic:claude-opus-5 answers. The key is stored, sealed.")
+    t.until("anthropic:claude-opus-5 accepted the key. It is stored "
+            "encrypted.")
     assert len(server.requests) == 1
     talk(t)
     assert GOOD not in t.seen and GOOD[:12] not in t.seen
@@ -92,12 +93,12 @@ def test_a_key_goes_to_its_own_vendor_only(vendor, terminal, env):
         t = terminal()
         t.until(MENU)
         t.type("sk-or-v1-0123456789abcdef\r")
-        t.until("This does not tell whose key it is")
+        t.until("Cannot tell which vendor this key belongs to")
         t.until(MENU)
         t.type("2\r")
         t.until("Paste the key of openai (not shown): ")
         t.type(GOOD + "\r")
-        t.until("This is a key of another vendor. It was not sent.")
+        t.until("This key belongs to another vendor")
         t.until("(not shown): ")
         t.type("sk-0123456789abcdef\r")  # the control
         t.until("openai:gpt-5.6-terra answers")
@@ -130,7 +131,7 @@ def test_the_check_has_a_deadline_and_the_chat_begins_all_the_same(
     t.type(GOOD + "\r")
     t.until("The key could not be checked")
     assert 5 < time.monotonic() - began < 15
-    t.until("It is stored all the same.")
+    t.until("The key is stored anyway.")
     talk(t)
     assert len(server.requests) == 2
 
@@ -229,7 +230,7 @@ def test_a_server_of_this_machine_is_offered_and_remembered(
         for word in typed:
             t.type(word + "\r")
             time.sleep(0.5)
-        t.until(f"The model is {model}, from now on")
+        t.until(f"Default model set to {model}")
         talk(t)
         assert f"default = '{model}'" in \
             (home / ".deepagents/config.toml").read_text()
@@ -274,7 +275,7 @@ def test_a_named_model_asks_for_its_own_key(vendor, terminal, config):
     config('[models.providers.anthropic]\n'
            'api_key_env = "ANTHROPIC_API_KEY"\n')
     t = terminal("-M", "anthropic:claude-haiku-4-5")
-    t.until("There is no key of anthropic yet.")
+    t.until("No API key for anthropic yet.")
     t.until("(not shown): ")
     t.type(GOOD + "\r")
     t.until("anthropic:claude-haiku-4-5 answers")
@@ -282,7 +283,7 @@ def test_a_named_model_asks_for_its_own_key(vendor, terminal, config):
     assert {r["body"]["model"] for r in server.requests} == {
         "claude-haiku-4-5"}
     t = terminal("-M", "openai:gpt-5")
-    t.until("There is no key of openai yet.")
+    t.until("No API key for openai yet.")
     t.until("(not shown): ")
     t.type("\r")
     assert t.end() == 1

@@ -313,7 +313,7 @@ def test_an_allowed_hook_that_names_no_file_says_so(write, work, model, run,
     write(True, PostToolUse=[hook(words)])
     model([DONE])
     r = run("-n", "x", *HOW, "--trust-project-hooks")
-    said = "changes to the project run without another question"
+    said = "does not ask again when project files change"
     assert (said in r.err) != named, r.err
     s, _ = live([DONE], args=["--plain"], ready="[y/N]")
     assert (said in " ".join(s.text().split())) != named

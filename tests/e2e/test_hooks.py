@@ -208,7 +208,7 @@ def test_failures_are_told_and_fatal_to_nobody(write, work, model, run):
     assert r.status == 0 and (work / "log").exists()
     for words in ("exit status 3: broken", "Hook output is not valid JSON",
                   "not found: no-such-program", "not a regular expression",
-                  "timeout must be", "nothing for a matcher to match",
+                  "timeout must be", "does not support a matcher",
                   "unknown event 'Nonsense'"):
         assert words in r.err, words
     assert "\x1b" not in r.err

@@ -95,8 +95,8 @@ def test_an_end_while_dcode_was_away_is_shown_when_the_chat_begins(
         thread, = db.execute("SELECT id FROM thread").fetchone()
     s, server = live({"turns": [{"text": "I see."}], "repeat": True,
                       "by": "count"}, (*A, "none", "-r", thread),
-                     ready="job 1 ended with dcode: sleep 86.5")
+                     ready="job 1 stopped when dcode exited: sleep 86.5")
     assert not server.requests
     seen = say(s, "and?", "I see.")
-    assert seen.count("job 1 ended with dcode") == 1, seen
-    assert "[job 1 ended with dcode" in json.dumps(last(server))
+    assert seen.count("job 1 stopped when dcode exited") == 1, seen
+    assert "[job 1 stopped when dcode exited" in json.dumps(last(server))

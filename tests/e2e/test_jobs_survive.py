@@ -138,7 +138,7 @@ def test_on_this_machine_it_ends_with_dcode_which_the_model_is_told(
     r = run("-n", "and?", *A, "-r", thread(home), "--sandbox", "none")
     assert r.status == 0, r.err
     told = json.dumps(server.requests[-1]["body"]["messages"][-1])
-    assert "[job 1 ended with dcode: sleep" in told
+    assert "[job 1 stopped when dcode exited: sleep" in told
 
 
 @pytest.mark.parametrize("talk", ["screen"], indirect=True)

@@ -205,7 +205,7 @@ def test_a_changed_list_is_announced_and_offered(mcp, model, run):
     m = model([{"tool_calls": call}] + [
         {"tool_calls": look, "delay_ms": 300}] * 4 + [{"text": "done"}])
     r = task(run, "-y")
-    assert r.status == 0 and "tools of the MCP server srv have changed" in r.err
+    assert r.status == 0 and "MCP server srv changed its tools" in r.err
     assert "srv_more" not in offered(m, 0)
     assert "srv_more" in offered(m, -1)
 

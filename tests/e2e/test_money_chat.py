@@ -16,7 +16,7 @@ def test_a_chat_asks_at_the_cap_and_goes_on(talk):  # noqa: F811
     chat.say("one", "Hello there.")
     assert len(chat.server.requests) == 1
     chat.say("two")
-    chat.until(lambda t: "of $0.40" in t and "go on to $0.80" in t)
+    chat.until(lambda t: "of $0.40" in t and "raise the cap to $0.80" in t)
     assert len(chat.server.requests) == 1
     if chat.screen:
         chat.keys("Enter")
@@ -31,7 +31,7 @@ def test_a_user_who_stops_at_the_cap_keeps_his_chat(talk):  # noqa: F811
     chat = talk(DEAR, *PRICED, "--max-usd", "0.4")
     chat.say("one", "Hello there.")
     chat.say("two")
-    chat.until(lambda t: "go on to $0.80" in t)
+    chat.until(lambda t: "raise the cap to $0.80" in t)
     chat.keys("Escape") if chat.screen else chat.keys("Enter")
     chat.until(lambda t: "(--max-usd)" in t)
     assert len(chat.server.requests) == 1
@@ -52,8 +52,8 @@ IDLE = (*PRICED, "--max-usd", "2", "--sandbox", "local", "--workspace", "none")
 def begin_idle(talk, monkeypatch, script=HELLO):
     monkeypatch.setattr(slash_chat, "OTHER", COSTS)
     chat = talk(script, *IDLE)
-    chat.until(lambda t: "The running sandbox reaches the cap: spent" in t and
-               "go on to $4.00" in t and "leave the chat" in t)
+    chat.until(lambda t: "The running sandbox uses up --max-usd: " in t and
+               "raise the cap to $4.00" in t and "leave the chat" in t)
     return chat
 
 
@@ -61,7 +61,7 @@ def test_an_idle_chat_asks_before_its_sandbox_passes_the_cap(
         talk, monkeypatch):  # noqa: F811
     chat = begin_idle(talk, monkeypatch)
     chat.keys("Up" if chat.screen else "1", "Enter")
-    chat.until(lambda t: "go on to $4.00" not in t if chat.screen else
+    chat.until(lambda t: "raise the cap to $4.00" not in t if chat.screen else
                t.rstrip().endswith(">"))
     chat.say("hi", "Hello there.")
     chat.say("/cost", "of $4.00")
@@ -72,7 +72,7 @@ def test_a_user_who_leaves_at_the_cap_leaves_no_sandbox(
     chat = begin_idle(talk, monkeypatch)
     chat.keys(*([] if chat.screen else ["2"]), "Enter")
     assert chat.status() == 124
-    assert "the chat ends" in " ".join(chat.text(scrollback=True).split())
+    assert "chat ended: --max-usd" in " ".join(chat.text(scrollback=True).split())
     assert json.loads(run("sandbox", "list", "--json").out)["data"] == []
 
 
@@ -82,5 +82,5 @@ def test_a_question_that_nobody_answers_ends_the_chat(
     chat.type("half a message")
     assert chat.status() == 124
     seen = " ".join(chat.text(scrollback=True).split())
-    assert "the chat ends" in seen and "Cost: $" in seen
+    assert "Chat ended: the cost" in seen and "Cost: $" in seen
     assert json.loads(run("sandbox", "list", "--json").out)["data"] == []

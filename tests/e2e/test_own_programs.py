@@ -134,10 +134,10 @@ def test_a_projects_runner_and_nameless_command_are_said(mcp, model, run,
     model(calls("ls"))
     r = task(run, "-y", "--trust-project-mcp")
     said = [line for line in r.err.splitlines()
-            if "changes to the project run without another question" in line]
+            if "does not ask again when project files change" in line]
     assert len(said) == 1 and "MCP server a runs npx" in said[0], r.err
     model(calls("ls"))
-    assert "without another question" not in task(run, "-y", "-q",
+    assert "does not ask again" not in task(run, "-y", "-q",
                                       "--trust-project-mcp").err
 
 

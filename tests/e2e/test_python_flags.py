@@ -132,8 +132,7 @@ def test_variables_of_the_python_program_are_told_in_the_same_line(
 def test_commands_of_the_python_program_are_named_as_such(run, words):
     r = run(*words.split())
     assert r.status == 2
-    assert "is a command of the Python program that dcode does not have" in \
-        r.err
+    assert "dcode does not have this command of the Python program" in r.err
 
 
 def test_a_project_of_langsmith_is_named_as_such(run):

@@ -97,7 +97,7 @@ def test_a_chat_asks_and_goes_on_or_stops(talk):  # noqa: F811
     chat = talk({"turns": [call(NOPE)] * 6 + [{"text": "Went on."}] +
                  [call(NOPE)] * 6 + [{"text": "Next one."}], "by": "count"})
     chat.say("one")
-    chat.until(lambda t: "6 times" in t and "let it go on" in t)
+    chat.until(lambda t: "6 times" in t and "continue anyway" in t)
     assert len(chat.server.requests) == 6
     if chat.screen:
         chat.keys("Down")
@@ -107,7 +107,7 @@ def test_a_chat_asks_and_goes_on_or_stops(talk):  # noqa: F811
     chat.until(lambda t: "Went on." in t)
     chat.say("two")
     chat.until(lambda t: len(chat.server.requests) == 13 and
-               "let it go on" in "".join(t.rstrip().splitlines()[-7:]))
+               "continue anyway" in "".join(t.rstrip().splitlines()[-7:]))
     chat.keys("Enter") if chat.screen else chat.say("1")  # stop here
     chat.until(lambda t: "Tell it what to do instead" in t)
     chat.say("three", "Next one.")

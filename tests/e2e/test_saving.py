@@ -149,7 +149,7 @@ def test_what_cannot_be_applied_at_the_end_of_a_chat_is_asked_about_again(
 
 @pytest.mark.parametrize("tree, has", [
     ("repo", "has 1 changed file that is not in your tree."),
-    ("none", "has work that is only there.")])
+    ("none", "has changes that are not saved anywhere else.")])
 def test_the_question_names_the_sandbox_and_repeats_for_other_letters(
         talk, work, run, box, tree, has):
     c = begin(talk, {"turns": [execute("mkdir -p src; echo 2 >src/main.c"),

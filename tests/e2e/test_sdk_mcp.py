@@ -129,6 +129,6 @@ def test_streams_of_the_official_sdk(mcp, model, run, bridge):
     assert r.status == 0, r.err
     texts = results(m)
     assert texts[0] == "after the cut" and "listens again" in log.read_text()
-    assert "tools of the MCP server srv have changed" in r.err
+    assert "MCP server srv changed its tools" in r.err
     assert texts[3:] == ["all steps", "grown"]
     assert "2 of 3: step" in r.err and "\x1b" not in r.err

@@ -263,7 +263,7 @@ def test_a_skill_that_is_a_link_is_not_deleted(run, own, home, config):
     config('[skills]\nextra_allowed_dirs = ["~/dev"]\n')
     assert "mine" in run("skills", "list").out
     r = run("skills", "delete", "mine", "--force")
-    assert r.status == 1 and "has a link to the skill" in r.err
+    assert r.status == 1 and "only links to the skill in" in r.err
     assert (home / "dev" / "mine" / "SKILL.md").exists()
 
 

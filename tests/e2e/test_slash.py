@@ -33,7 +33,7 @@ def test_a_change_of_model_says_that_a_large_cache_is_lost(talk):
     assert "billed" not in c.say("/model anthropic:n", "is anthropic:n from")
     c.ask("the first")
     c.until(lambda t: t.count("Hello there.") == 1)
-    c.say("/model anthropic:o", "billed as new input")
+    c.say("/model anthropic:o", "billed without cache discount")
 
 
 def test_the_effort_changes_in_mid_thread(talk):

@@ -27,7 +27,7 @@ def test_a_thread_moves_into_a_sandbox_and_back(talk, tmp_path):
     assert "files that were written there are not here" in asked[1]
     c.until("Made.")
     assert not (tmp_path / "work" / "where").exists()
-    c.say("/sandbox on-exit delete", "it is deleted")
+    c.say("/sandbox on-exit delete", "the sandbox is deleted")
     c.say("/sandbox switch none", "now run on this machine")
     assert c.ask("the third")[-1].endswith("the third")
     c.until("And back.")
@@ -110,7 +110,7 @@ def test_leaving_says_that_an_attached_sandbox_stays(talk, run):
     id = run("sandbox", "create", "--sandbox", "local").out.strip()
     c = begin(talk, HELLO, "--sandbox", "local", "--sandbox-id", id)
     c.say("/quit")
-    c.until("stays: it was not made by dcode")
+    c.until("is not deleted: dcode did not create it")
     assert c.status() == 0
     run("sandbox", "rm", "--force", id)
 
@@ -164,7 +164,7 @@ def test_advice_in_the_chat_names_the_commands_of_the_chat(talk, tmp_path):
               "--workspace", "repo")
     c.say("go", "Done it.")
     (work / "f").write_text("3\n")
-    c.say("/apply", "/apply --conflicts writes them")
+    c.say("/apply", "/apply --conflicts writes the files")
     (work / "f").write_text("1\n")
     assert "dcode apply" not in c.say("/apply", "/apply --undo undoes it")
 

@@ -99,7 +99,7 @@ def test_the_end_of_a_job_is_told_as_what_it_is(slurm, model, start, how,
         r.wait()
         assert r.status != 0
         assert f"the sandbox is lost: job {job} is {state}" in r.err
-        assert (state == "NODE_FAIL") == ("stays on the node" in r.err)
+        assert (state == "NODE_FAIL") == ("stays on the failed node" in r.err)
     finally:
         if state == "NODE_FAIL":
             slurm.rig.set_node("n1", "resume")
@@ -222,7 +222,7 @@ def test_a_job_that_went_to_another_cluster_is_cancelled_there(
     model([DONE])
     r = run(*TASK)
     assert r.status == 1
-    assert "job 4711 was made in the cluster far" in r.err
+    assert "job 4711 was submitted to cluster far" in r.err
     assert "has been cancelled" in r.err and "SLURM_CONF" in r.err
     assert not (far / "jobs").exists()
     assert json.loads(run("sandbox", "list", "--json").out)["data"] == []

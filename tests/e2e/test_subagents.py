@@ -450,7 +450,7 @@ def test_who_shares_a_sandbox_is_promised_no_notice_of_its_jobs(model, run):
         {"text": "b"}]})})
     assert run("-n", "x", *HOW, "-y", "--sandbox", "local").status == 0
     said = json.dumps(talk(server, "job b")[-1]["messages"])
-    assert "Whoever gave you this work is told when it has ended" in said
+    assert "Your caller is notified when the job ends" in said
     assert "You are told" not in said and "ended with exit code 0" in said
 
 

@@ -114,7 +114,7 @@ def play(screen, server, orders):
         time.sleep(0.05)
     for order in stopped:
         cancel(screen, order)
-    seen = screen.until(lambda t: "all done" in t or "go on to" in t,
+    seen = screen.until(lambda t: "all done" in t or "raise the cap to" in t,
                         scrollback=True, seconds=90)
     asked = "all done" not in seen
     if asked:  # those who ended well have spent nearly all of it

@@ -207,7 +207,7 @@ def test_the_chat_asks_before_anything_is_created(
             assert select.select([ours], [], [], 20)[0], seen
             seen += os.read(ours, 4096)
     until(b"Continue? [y/N]")
-    assert b"give GITHUB_TOKEN to a sandbox of e2b" in b" ".join(seen.split())
+    assert b"sends GITHUB_TOKEN to a sandbox of e2b" in b" ".join(seen.split())
     assert cloud.requests == []
     os.write(ours, answer.encode() + b"\n")
     if answer == "y":

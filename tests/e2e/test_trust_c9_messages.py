@@ -5,7 +5,7 @@ import sqlite3
 
 import pytest
 
-ABSENT = "is a {} of the Python program that dcode does not have\n"
+ABSENT = "dcode does not have this {} of the Python program\n"
 
 
 @pytest.mark.parametrize("line, flag, instead", [
@@ -19,7 +19,7 @@ ABSENT = "is a {} of the Python program that dcode does not have\n"
 def test_a_flag_of_the_python_program_is_told_as_such(run, line, flag, instead):
     r = run(*line.split())
     assert r.status == 2 and not r.out
-    assert f"dcode: error: {flag} {ABSENT.format('flag')}" in r.err
+    assert f"dcode: error: {flag}: {ABSENT.format('flag')}" in r.err
     assert instead in r.err
 
 
@@ -27,7 +27,7 @@ def test_a_command_of_the_python_program_is_told_as_such(run):
     for line in (["plugins", "list", "--agent", "x"], ["update"]):
         r = run(*line)
         assert r.status == 2
-        assert f"dcode {line[0]} {ABSENT.format('command')}" in r.err
+        assert f"dcode {line[0]}: {ABSENT.format('command')}" in r.err
     assert "unknown command 'nosuch'" in run("nosuch").err
 
 

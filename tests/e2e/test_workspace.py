@@ -127,7 +127,7 @@ def test_a_sandbox_that_was_kept_does_not_start_empty(task, start, work):
     assert r.status == 0 and "The sandbox starts empty" in r.err, r.err
     r = start("-r", "-n", "go on", "--on-exit", "delete", cwd=work).wait()
     assert r.status == 0 and "starts empty" not in r.err, r.err
-    assert "The sandbox has nothing of work: --workspace repo" in r.err
+    assert "work is not in the sandbox. To copy it: --workspace repo" in r.err
 
 
 @local
@@ -148,7 +148,7 @@ def test_what_was_included_goes_again_without_the_flag_and_is_named(
              "--include", ".env").wait()
     assert r.status == 0, r.err
     assert ".env (a file of secrets)" in r.err and "included: " in r.err
-    assert run("sync").err == "Nothing has changed here.\n"
+    assert run("sync").err == "No local changes to send.\n"
     (work / ".env").write_text("changed\n")
     (work / ".env.local").write_text("never asked for\n")
     r = run("sync", "--json")
@@ -365,7 +365,7 @@ def test_a_chat_says_that_a_tree_is_not_sent_since_the_answer_was_no(
         model, env, work, box, dcode):
     model([DONE])
     command = [str(dcode), "-M", "anthropic:m", "--sandbox", box, "-y"]
-    for text in ("into the sandbox? [y/N]", "empty, as you answered"):
+    for text in ("into the sandbox? [y/N]", "empty, because you declined"):
         t = Terminal(command, env, work)
         t.until(text)
         if "y/N" in text:

@@ -100,7 +100,7 @@ static void test_a_level_that_the_model_does_not_take_is_refused(void **state)
 {
 	static const struct row refused[] = {
 		{ "openai", "gpt-4.1", "openai-responses", "high", NULL,
-		  "openai:gpt-4.1 has no reasoning effort" },
+		  "openai:gpt-4.1 does not support --effort" },
 		{ "anthropic", "claude-haiku-4-5", "anthropic", "max", NULL,
 		  "does not support the reasoning effort max" },
 		{ "google_genai", "gemini-2.5-pro", "gemini", "none", NULL,

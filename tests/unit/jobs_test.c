@@ -414,7 +414,7 @@ static void test_of_many_that_are_found_again_the_newest_stay(void **state)
 {
 	struct job_record r = { .job = "",
 				.command = "x",
-				.lost = "ended with dcode" };
+				.lost = "stopped when dcode exited" };
 	struct place p;
 
 	(void)state;

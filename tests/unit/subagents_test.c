@@ -263,7 +263,7 @@ static void test_a_second_file_of_the_same_name_is_a_line(void **state)
 	assert_int_equal(p->found.n_problems, 1);
 	assert_non_null(strstr(p->found.problems[0], "a/AGENTS.md is left"));
 	assert_non_null(strstr(p->found.problems[0], "b/AGENTS.md already "
-						     "has its"));
+						     "uses the name"));
 }
 
 static void test_the_model_is_told_names_and_descriptions(void **state)

@@ -282,7 +282,8 @@ static int kept_job_start(struct background_job *job, const struct stop *stop,
 	buf_release(&ask.reading.out);
 	if (rc < 0 && err->code != ERR_USAGE && err->code != ERR_LIMIT &&
 	    err->code != ERR_CANCELLED)
-		error_wrap(err, "job %u may still run, which job_output tells",
+		error_wrap(err,
+			   "job %u may still be running; check with job_output",
 			   job->state.number);
 	return rc;
 }
