@@ -624,7 +624,7 @@ void live_watch_cap(struct live *l)
 	if (l->now.kind != JOB_CAP)
 		live_say(l, (struct style){ 0, STYLE_WARN },
 			 "Chat ended: the cost of the running sandbox reached "
-			 "--max-usd and nobody answered whether to raise it.");
+			 "--max-usd while a question waited for an answer.");
 	end_at_cap(l);
 	live_stop_job(l);
 }

@@ -82,5 +82,5 @@ def test_a_question_that_nobody_answers_ends_the_chat(
     chat.type("half a message")
     assert chat.status() == 124
     seen = " ".join(chat.text(scrollback=True).split())
-    assert "Chat ended: the cost" in seen and "Cost: $" in seen
+    assert "chat ended: --max-usd" in seen and "Cost: $" in seen
     assert json.loads(run("sandbox", "list", "--json").out)["data"] == []
