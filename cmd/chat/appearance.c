@@ -111,8 +111,8 @@ int appearance_choose(struct app *app, struct theme *t, const char *name,
 	theme_choose(t, chosen);
 	value = configured(app);
 	if (value && strcmp(value, theme_name(chosen)) != 0)
-		app_warn("config.toml sets [ui] theme = \"%s\", which applies "
-			 "again in the next session",
+		app_warn("[ui] theme = \"%s\" is set and applies again in the "
+			 "next session",
 			 value);
 	return store(app, chosen, err);
 }

@@ -496,8 +496,8 @@ static void doctor_check_terminal(struct report *r)
 	}
 	if (!term || !term[0] || !strcmp(term, "dumb")) {
 		doctor_add(r, section, "screen", REMARK,
-			   "TERM names a terminal without cursor control: the "
-			   "chat runs line by line");
+			   "TERM is not set, or names a terminal without "
+			   "cursor control: the chat runs line by line");
 		return;
 	}
 	if (ask(&told) && !told.device)

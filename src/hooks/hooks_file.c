@@ -414,7 +414,7 @@ static void add_fault(struct hooks_reader *r, enum hook_event event,
 	bool guards = hook_event_guards(event);
 
 	complain(r, "a %s hook %s: %s", names[event],
-		 guards ? "is invalid, so every call it guards is refused"
+		 guards ? "is invalid, so everything that it guards is refused"
 			: "is ignored",
 		 why);
 	if (h && (!guards || r->has_broken[event]))

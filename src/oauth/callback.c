@@ -128,7 +128,7 @@ static enum answer check_issuer(struct reception *r, struct str query)
 	if (right)
 		return ANSWER_CODE;
 	error_set(r->err, ERR_PROTOCOL,
-		  "the login response came from a different issuer than %.200s",
+		  "the login response does not name %.200s as its issuer",
 		  e->issuer);
 	return ANSWER_REFUSED;
 }

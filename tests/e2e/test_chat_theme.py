@@ -58,7 +58,7 @@ def test_the_choice_of_a_session_is_that_of_the_next(chat):
     assert LIGHT + SIGN in seen and DARK + SIGN not in seen
     t, seen = begin(chat, '[ui]\ntheme = "none"\n')
     assert NONE + SIGN in seen
-    assert 'sets [ui] theme = "none", which' in command(t, "/theme dark")
+    assert '[ui] theme = "none" is set and' in command(t, "/theme dark")
     t, seen = begin(chat)
     assert DARK + SIGN in seen
     command(t, "/theme auto")

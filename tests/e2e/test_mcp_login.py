@@ -352,9 +352,9 @@ HOSTILE = {
                   "link-local, metadata"),
     "mix_up": ({"issuer": {"issuer": "https://example.org"}},
                "belongs to another one"),
-    "iss": ({"iss": "https://example.org"}, "from a different issuer"),
+    "iss": ({"iss": "https://example.org"}, "as its issuer"),
     "no_iss": ({"issuer": {"authorization_response_iss_parameter_supported":
-                           True}}, "from a different issuer"),
+                           True}}, "as its issuer"),
     "no_pkce": ({"issuer": {"code_challenge_methods_supported": ["plain"]}},
                 "PKCE"),
     "token_at": ({"issuer": {"token_endpoint": far("token")}},
