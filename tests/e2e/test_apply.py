@@ -165,7 +165,8 @@ def test_another_branch_than_the_tree_came_from_needs_force(
     git(room.root, "checkout", "-q", "-b", "other")
     before = tree(room.root)
     done = run("apply")
-    assert done.status == 2 and "branch main, but other is checked out" in done.err
+    assert done.status == 2
+    assert "branch main, but other is checked out" in done.err
     assert "--force" in done.err and tree(room.root) == before
     assert run("apply", "--force").status == 0
 

@@ -72,7 +72,8 @@ def test_a_user_who_leaves_at_the_cap_leaves_no_sandbox(
     chat = begin_idle(talk, monkeypatch)
     chat.keys(*([] if chat.screen else ["2"]), "Enter")
     assert chat.status() == 124
-    assert "chat ended: --max-usd" in " ".join(chat.text(scrollback=True).split())
+    seen = " ".join(chat.text(scrollback=True).split())
+    assert "chat ended: --max-usd" in seen
     assert json.loads(run("sandbox", "list", "--json").out)["data"] == []
 
 
