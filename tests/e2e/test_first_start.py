@@ -81,7 +81,7 @@ def test_a_refused_key_is_said_forgotten_and_asked_for_again(
     t.until("Paste the key of anthropic (not shown): ")
     assert len(server.requests) == 1
     t.type(GOOD + "\r")
-    t.until("answers")
+    t.until("accepted the key")
     talk(t)
     assert BAD not in t.seen and BAD.encode() not in on_disk(home)
 
@@ -101,7 +101,7 @@ def test_a_key_goes_to_its_own_vendor_only(vendor, terminal, env):
         t.until("This key belongs to another vendor")
         t.until("(not shown): ")
         t.type("sk-0123456789abcdef\r")  # the control
-        t.until("openai:gpt-5.6-terra answers")
+        t.until("openai:gpt-5.6-terra accepted")
         assert len(other.requests) == 1 and not server.requests
 
 
@@ -278,7 +278,7 @@ def test_a_named_model_asks_for_its_own_key(vendor, terminal, config):
     t.until("No API key for anthropic yet.")
     t.until("(not shown): ")
     t.type(GOOD + "\r")
-    t.until("anthropic:claude-haiku-4-5 answers")
+    t.until("anthropic:claude-haiku-4-5 accepted")
     talk(t)
     assert {r["body"]["model"] for r in server.requests} == {
         "claude-haiku-4-5"}

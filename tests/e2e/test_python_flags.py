@@ -137,4 +137,5 @@ def test_commands_of_the_python_program_are_named_as_such(run, words):
 
 def test_a_project_of_langsmith_is_named_as_such(run):
     r = run("auth", "set", "langsmith", "--project", "x", stdin="key")
-    assert r.status == 2 and "--project is a flag of the Python" in r.err
+    assert r.status == 2
+    assert "--project: dcode does not have this flag of the Python" in r.err
