@@ -592,9 +592,8 @@ static void print_hint(const struct change_set *ch)
 		       "apply --conflicts writes the files with conflict "
 		       "markers to the working tree.";
 	else if (r->merge.n && !r->applied)
-		line = "Nothing was written because of the conflicts. dcode "
-		       "apply --conflicts writes the files with conflict "
-		       "markers.";
+		line = "Nothing was written. dcode apply --conflicts writes "
+		       "the files with markers.";
 	if (line)
 		app_print_advice(ch->app, line);
 }
