@@ -17,6 +17,9 @@
 #include "base/mem.h"
 #include "base/str.h"
 
+/* What a guard that cannot be read does. */
+#define REFUSES "is invalid, so everything that it guards is refused"
+
 enum { LONGEST_VALUE = 1024 /* bytes that a pattern is tried on */ };
 
 /* True if a matcher is a list of names. Claude Code's rule: one with only
@@ -215,7 +218,7 @@ void hook_list_compile(struct hook_list *list, const struct hook_file *file)
 		if (hook_event_guards(h->event) && !h->broken)
 			h->broken = xstrdup(bad_matcher);
 		complain(&r, "a %s hook %s: %s", names[h->event],
-			 h->broken ? "cannot run" : "is ignored", bad_matcher);
+			 h->broken ? REFUSES : "is ignored", bad_matcher);
 	}
 }
 
@@ -414,9 +417,7 @@ static void add_fault(struct hooks_reader *r, enum hook_event event,
 	bool guards = hook_event_guards(event);
 
 	complain(r, "a %s hook %s: %s", names[event],
-		 guards ? "is invalid, so everything that it guards is refused"
-			: "is ignored",
-		 why);
+		 guards ? REFUSES : "is ignored", why);
 	if (h && (!guards || r->has_broken[event]))
 		release_handler(h);
 	if (!guards || r->has_broken[event])
