@@ -5,7 +5,8 @@
  * in this order: the machine's policy, flag, exported variable, stored key,
  * .env files, config.toml, default. Begin reading at settings_load().
  * settings_files.c reads the files, settings_stored.c finds keys,
- * settings_env.c makes the environments of programs.
+ * settings_slot.c checks types, settings_env.c makes the environments of
+ * programs.
  */
 #include "config/settings.h"
 
@@ -91,18 +92,6 @@ static void fill_list(struct setting_slot *slot)
 				add_item(slot, str_of(v->items[i].text));
 }
 
-static const struct env_var *variable(const struct settings *s,
-				      const struct setting *row)
-{
-	const struct env_var *v;
-
-	if (!row->env)
-		return NULL;
-	v = row->flags & SETTING_PREFIX_ONLY ? env_prefixed(&s->env, row->env)
-					     : env_resolve(&s->env, row->env);
-	return v && v->value[0] ? v : NULL;
-}
-
 static bool is_empty(const struct toml_value *v)
 {
 	return v->kind == TOML_STRING && !v->text_len;
@@ -125,7 +114,7 @@ static void use_fallback(struct setting_slot *slot)
 /* Sets the slot to its value of highest precedence. */
 static void resolve_slot(struct settings *s, struct setting_slot *slot)
 {
-	const struct env_var *v = variable(s, slot->row);
+	const struct env_var *v = setting_slot_variable(s, slot->row);
 	const struct toml_value *t = NULL;
 	const struct toml_value *p = toml_path(&s->policy, slot->path);
 
@@ -153,36 +142,6 @@ static void resolve_slot(struct settings *s, struct setting_slot *slot)
 		fill_list(slot);
 }
 
-/* Sets the error for a value of the wrong type. The message starts with where
- * to look: "DEEPAGENTS_CODE_X" or "file:3:5: models.default". */
-static int set_type_error(const struct settings *s,
-			  const struct setting_slot *slot, const char *wanted,
-			  struct error *err)
-{
-	const struct setting *row = slot->row;
-	bool secret = row->flags & SETTING_SECRET;
-	const struct env_var *v = slot->text ? variable(s, row) : NULL;
-
-	if (slot->toml)
-		return error_set(
-			err, ERR_CONFIG, "%s:%d:%d: %s must be %s, not %s %s",
-			slot->source == SOURCE_POLICY
-				? s->files[FILE_POLICY].path
-				: s->files[FILE_CONFIG].path,
-			slot->toml->line, slot->toml->column, slot->path,
-			wanted,
-			strchr("ai", toml_kind_name(slot->toml->kind)[0]) ? "an"
-									  : "a",
-			toml_kind_name(slot->toml->kind));
-	return error_set(
-		err, slot->source == SOURCE_FLAG ? ERR_USAGE : ERR_CONFIG,
-		"%s (%s) must be %s%s%s%s",
-		slot->source == SOURCE_FLAG || !v ? slot->path : v->name,
-		setting_source_name(slot->source), wanted,
-		secret ? "" : ", not '", secret ? "" : slot->text,
-		secret ? "" : "'");
-}
-
 /* Returns the slot, or NULL with err. An unknown key is a bug in dcode. */
 static struct setting_slot *require_slot(const struct settings *s,
 					 const char *group, const char *key,
@@ -196,71 +155,6 @@ static struct setting_slot *require_slot(const struct settings *s,
 	return slot;
 }
 
-static int slot_string(const struct settings *s,
-		       const struct setting_slot *slot, const char **value,
-		       struct error *err)
-{
-	*value = slot->text;
-	if (!slot->toml)
-		return 0;
-	if (slot->toml->kind != TOML_STRING)
-		return set_type_error(s, slot, "a string", err);
-	if (strlen(slot->toml->text) != slot->toml->text_len)
-		return set_type_error(s, slot, "a string without NUL", err);
-	*value = slot->toml->text;
-	return 0;
-}
-
-static int slot_int(const struct settings *s, const struct setting_slot *slot,
-		    int64_t *value, struct error *err)
-{
-	int64_t number = 0;
-
-	if (slot->source == SOURCE_NONE)
-		return 0;
-	if (slot->text ? !str_to_int(str_trim(str_of(slot->text)), &number)
-		       : slot->toml->kind != TOML_INT)
-		return set_type_error(s, slot, "an integer", err);
-	*value = slot->text ? number : slot->toml->integer;
-	return 0;
-}
-
-static bool one_of(struct str text, const char *const *words)
-{
-	for (; *words; words++)
-		if (str_is_nocase(text, *words))
-			return true;
-	return false;
-}
-
-static int slot_bool(const struct settings *s, const struct setting_slot *slot,
-		     bool *value, struct error *err)
-{
-	static const char *const yes[] = { "1", "true", "yes", "on", NULL };
-	static const char *const no[] = { "0", "false", "no", "off", NULL };
-	struct str text = str_trim(str_of(slot->text));
-	bool is = slot->text && one_of(text, yes);
-
-	if (slot->source == SOURCE_NONE)
-		return 0;
-	if (slot->text ? !is && !one_of(text, no)
-		       : slot->toml->kind != TOML_BOOL)
-		return set_type_error(s, slot, "true or false", err);
-	*value = slot->text ? is : slot->toml->integer;
-	return 0;
-}
-
-static int slot_list(const struct settings *s, const struct setting_slot *slot,
-		     struct error *err)
-{
-	const struct toml_value *v = slot->toml;
-	bool good = !v || v->kind == TOML_STRING || v->kind == TOML_ARRAY;
-
-	for (size_t i = 0; good && v && i < v->n_items; i++)
-		good = v->items[i].kind == TOML_STRING;
-	return good ? 0 : set_type_error(s, slot, "a list of strings", err);
-}
-
 const char *setting_type_name(enum setting_type type)
 {
 	static const char *const names[] = {
@@ -270,29 +164,6 @@ const char *setting_type_name(enum setting_type type)
 	};
 
 	return names[type];
-}
-
-int setting_slot_check(const struct settings *s,
-		       const struct setting_slot *slot, struct error *err)
-{
-	const char *text;
-	int64_t number;
-	bool is;
-
-	switch (slot->row->type) {
-	case SETTING_STRING:
-		return slot_string(s, slot, &text, err);
-	case SETTING_INT:
-		return slot_int(s, slot, &number, err);
-	case SETTING_BOOL:
-		return slot_bool(s, slot, &is, err);
-	case SETTING_LIST:
-		return slot_list(s, slot, err);
-	case SETTING_TABLE:
-		if (slot->toml && slot->toml->kind != TOML_TABLE)
-			return set_type_error(s, slot, "a table", err);
-	}
-	return 0;
 }
 
 /* Returns the stored key of a row, which settings_load() does not look up. */
@@ -315,7 +186,7 @@ int settings_string(const struct settings *s, const char *group,
 		*value = kept;
 		return 0;
 	}
-	return slot ? slot_string(s, slot, value, err) : -1;
+	return slot ? setting_slot_string(s, slot, value, err) : -1;
 }
 
 int settings_directory(const struct settings *s, const char *group,
@@ -334,7 +205,7 @@ int settings_int(const struct settings *s, const char *group, const char *key,
 {
 	const struct setting_slot *slot = require_slot(s, group, key, err);
 
-	return slot ? slot_int(s, slot, value, err) : -1;
+	return slot ? setting_slot_int(s, slot, value, err) : -1;
 }
 
 int64_t settings_int_default(const struct settings *s, const char *key)
@@ -353,7 +224,7 @@ int settings_bool(const struct settings *s, const char *group, const char *key,
 {
 	const struct setting_slot *slot = require_slot(s, group, key, err);
 
-	return slot ? slot_bool(s, slot, value, err) : -1;
+	return slot ? setting_slot_bool(s, slot, value, err) : -1;
 }
 
 int settings_list(const struct settings *s, const char *group, const char *key,
@@ -363,7 +234,7 @@ int settings_list(const struct settings *s, const char *group, const char *key,
 
 	*list = NULL;
 	*n = 0;
-	if (!slot || slot_list(s, slot, err) < 0)
+	if (!slot || setting_slot_list(s, slot, err) < 0)
 		return -1;
 	*list = (const char *const *)slot->list;
 	*n = slot->n_list;
@@ -393,25 +264,8 @@ const char *settings_variable(const struct settings *s, const char *group,
 	if (!slot || !slot->text || slot->source == SOURCE_FLAG ||
 	    slot_stored(s, slot))
 		return NULL;
-	v = variable(s, slot->row);
+	v = setting_slot_variable(s, slot->row);
 	return v ? v->name : NULL;
-}
-
-const char *setting_source_name(enum setting_source source)
-{
-	static const char *const names[] = {
-		[SOURCE_NONE] = "unset",
-		[SOURCE_DEFAULT] = "default",
-		[SOURCE_CONFIG] = "config.toml",
-		[SOURCE_DOTENV_USER] = "user .env",
-		[SOURCE_DOTENV_PROJECT] = "project .env",
-		[SOURCE_ENV] = "env",
-		[SOURCE_STORED] = "stored",
-		[SOURCE_FLAG] = "flag",
-		[SOURCE_POLICY] = "managed",
-	};
-
-	return names[source];
 }
 
 /* Returns HOME if it is absolute, else the home in the user database. Owned, or

@@ -62,6 +62,25 @@ struct settings {
 	size_t n_old_vaults;
 };
 
+/* settings_slot.c. -1 with err: the value does not have the type; the error
+ * starts with where to look, "DEEPAGENTS_CODE_X" or "file:3:5: models.default".
+ * Where nothing sets the slot, a string is NULL and other values stay. */
+int setting_slot_string(const struct settings *s,
+			const struct setting_slot *slot, const char **value,
+			struct error *err);
+int setting_slot_int(const struct settings *s, const struct setting_slot *slot,
+		     int64_t *value, struct error *err);
+int setting_slot_bool(const struct settings *s, const struct setting_slot *slot,
+		      bool *value, struct error *err);
+int setting_slot_list(const struct settings *s, const struct setting_slot *slot,
+		      struct error *err);
+/* Checks the slot's value against the type of its row. */
+int setting_slot_check(const struct settings *s,
+		       const struct setting_slot *slot, struct error *err);
+/* Returns the exported variable that sets the row, or NULL. Borrowed. */
+const struct env_var *setting_slot_variable(const struct settings *s,
+					    const struct setting *row);
+
 /* settings_files.c */
 void settings_warn(struct settings *s, const char *fmt, ...)
 	__attribute__((format(printf, 2, 3)));
@@ -84,10 +103,6 @@ void settings_check_variables(struct settings *s);
 
 void settings_read_policy(struct settings *s);
 void settings_check_policy(struct settings *s);
-/* Returns 0 if the slot's value has the row's type. */
-int setting_slot_check(const struct settings *s,
-		       const struct setting_slot *slot, struct error *err);
-
 /* In settings_stored.c. Returns the project's value of this row if the user has
  * no credential of that vendor; else NULL. */
 const char *setting_slot_project(const struct settings *s,

@@ -4,12 +4,9 @@
 layers.py reads includes; a file can call up without one, and two files of a
 folder can call each other. So this asks nm which object defines what another
 one needs: a call must be one that layers.py allows, and no file may reach
-itself through others. tests/lint/circles has the files that still do: a file
-may not join them, and one that has left must be taken out, so that the list
-only shrinks. calls.py --circles writes it anew. The release build must be
-there: make first.
+itself through others. The release build must be there: make first.
 
-    calls.py [--circles] [BUILD]        BUILD: build/release unless given
+    calls.py [BUILD]        BUILD: build/release unless given
 """
 # SPDX-License-Identifier: MIT
 import pathlib
@@ -17,8 +14,6 @@ import subprocess
 import sys
 
 import layers
-
-KNOWN = pathlib.Path("tests/lint/circles")
 
 
 def read_symbols(build):
@@ -45,8 +40,7 @@ def read_symbols(build):
 
 
 def main():
-    args = [a for a in sys.argv[1:] if a != "--circles"]
-    build = pathlib.Path(args[0] if args else "build/release")
+    build = pathlib.Path(sys.argv[1] if sys.argv[1:] else "build/release")
     sys.setrecursionlimit(10000)
     defines, needs, missing = read_symbols(build)
     if missing or not defines:
@@ -67,24 +61,12 @@ def main():
                 print(f"{path}: {name}() of {target}: layer "
                       f"{layers.layer_of(path)} may not call it")
     circles = layers.find_circles(edges)
-    inside = {name for group in circles for name in group}
-    if "--circles" in sys.argv:
-        KNOWN.write_text("".join(f"{name}\n" for name in sorted(inside)))
-    known = set(KNOWN.read_text().split()) if KNOWN.is_file() else set()
-    for group in sorted(circles):
-        new = [name for name in group if name not in known]
-        if new:
-            bad += 1
-            print(f"{' '.join(new)}: call and are called by, in a circle: "
-                  + " ".join(group))
-    for name in sorted(known - inside):
-        bad += 1
-        print(f"{name}: no longer in a circle: take it out of {KNOWN}")
+    for group in circles:
+        print("circle: " + " ".join(group))
     both = sum((b, a) in folders for a, b in folders) // 2
-    print(f"{len(defines)} names, {len(circles)} circles with "
-          f"{len(inside)} files, {both} pairs of folders that call each "
-          f"other, {bad} faults")
-    return 1 if bad else 0
+    print(f"{len(defines)} names, {len(circles)} circles, {both} pairs of "
+          f"folders that call each other, {bad} arrows up")
+    return 1 if bad or circles else 0
 
 
 if __name__ == "__main__":
