@@ -575,7 +575,6 @@ static void print_conflicts(const struct change_set *ch)
 static void print_hint(const struct change_set *ch)
 {
 	const struct apply_result *r = &ch->result;
-
 	const char *line = NULL;
 
 	if (r->merge.unwritable)

@@ -11,7 +11,6 @@
  * changes_unstage() for --undo after --index.
  */
 #include <dirent.h>
-#include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>

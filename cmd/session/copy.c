@@ -26,7 +26,6 @@
 
 #include "archive/archive.h"
 #include "base/ids.h"
-#include "base/io.h"
 #include "base/mem.h"
 #include "base/str.h"
 #include "sandbox/quote.h"
@@ -306,7 +305,6 @@ int copy_up(struct copy *c, const char *local, const char *remote,
 		return copy_stdin_up(c, remote, err);
 	path = copy_remote_path(c, remote);
 	rc = copy_check_local(local, err);
-
 	if (rc == 0)
 		rc = remote_kind(c, path, &kind, err);
 	c->target = copy_join(path, kind == 'd' || ends_in_slash(path), local);

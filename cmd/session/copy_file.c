@@ -13,14 +13,9 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <inttypes.h>
-#include <limits.h>
-#include <poll.h>
-#include <pthread.h>
-#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/statvfs.h>
 #include <unistd.h>
@@ -29,11 +24,9 @@
 #include "base/ids.h"
 #include "base/io.h"
 #include "base/mem.h"
-#include "base/path.h"
 #include "base/str.h"
 #include "cmd/app.h"
 #include "cmd/session/copy.h"
-#include "sandbox/quote.h"
 #include "ui/streams.h"
 #include "worktree/name.h"
 

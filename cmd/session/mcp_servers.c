@@ -2,7 +2,6 @@
 /* SPDX-License-Identifier: MIT */
 #include "cmd/session/mcp_servers.h"
 
-#include <errno.h>
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>

@@ -14,7 +14,6 @@
 #include <string.h>
 
 #include "base/mem.h"
-#include "base/str.h"
 #include "cmd/options.h"
 #include "cmd/session/conversation.h"
 #include "cmd/session/grants.h"

@@ -10,16 +10,12 @@
  */
 #include "cmd/session/open.h"
 
-#include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 #include "base/mem.h"
 #include "base/sanitize.h"
-#include "base/str.h"
 #include "cmd/print.h"
-#include "cmd/secret.h"
 #include "cmd/session/agent_choice.h"
 #include "cmd/session/conversation.h"
 #include "cmd/session/grants.h"

@@ -51,7 +51,7 @@ static unsigned fs_tool_bit(struct str name)
 	return 0;
 }
 
-static int refuse_unknown(const struct buf *refuse_provider, struct error *err)
+static int refuse_unknown(const struct buf *unknown, struct error *err)
 {
 	struct buf valid = BUF_INIT(FS_NAMES_BYTES);
 
@@ -60,7 +60,7 @@ static int refuse_unknown(const struct buf *refuse_provider, struct error *err)
 	error_set(err, ERR_USAGE,
 		  "--allow-fs-tools has unknown tool name(s): %s. Valid "
 		  "names: %s",
-		  refuse_provider->ptr, valid.ptr);
+		  unknown->ptr, valid.ptr);
 	buf_release(&valid);
 	return -1;
 }
@@ -68,7 +68,7 @@ static int refuse_unknown(const struct buf *refuse_provider, struct error *err)
 /* Parses the list of names. *n is their number, *all is set if "all" is in the
  * list. Unknown names are appended to the buffer. */
 static unsigned read_names(const char *text, size_t *n, bool *all,
-			   struct buf *refuse_provider)
+			   struct buf *unknown)
 {
 	struct str rest = str_of(text);
 	struct str name;
@@ -82,9 +82,8 @@ static unsigned read_names(const char *text, size_t *n, bool *all,
 		if (str_is_nocase(name, "all")) {
 			*all = true;
 		} else if (!fs_tool_bit(name)) {
-			buf_adds(refuse_provider,
-				 refuse_provider->len ? ", " : "");
-			buf_addstr(refuse_provider, name);
+			buf_adds(unknown, unknown->len ? ", " : "");
+			buf_addstr(unknown, name);
 		}
 		bits |= fs_tool_bit(name);
 	}
@@ -95,7 +94,7 @@ static unsigned read_names(const char *text, size_t *n, bool *all,
  * Errors use the reference's wording for --allow-fs-tools (ERR_USAGE). */
 static int fs_tools_parse(const char *text, unsigned *bits, struct error *err)
 {
-	struct buf refuse_provider = BUF_INIT(FS_NAMES_BYTES);
+	struct buf unknown = BUF_INIT(FS_NAMES_BYTES);
 	bool all = false;
 	size_t n = 0;
 	int rc = 0;
@@ -103,7 +102,7 @@ static int fs_tools_parse(const char *text, unsigned *bits, struct error *err)
 	*bits = FS_TOOLS_ALL;
 	if (!text)
 		return 0;
-	*bits = read_names(text, &n, &all, &refuse_provider);
+	*bits = read_names(text, &n, &all, &unknown);
 	if (!str_trim(str_of(text)).len)
 		rc = error_set(err, ERR_USAGE,
 			       "--allow-fs-tools requires a value");
@@ -115,15 +114,15 @@ static int fs_tools_parse(const char *text, unsigned *bits, struct error *err)
 		rc = error_set(err, ERR_USAGE,
 			       "--allow-fs-tools: 'all' cannot be combined "
 			       "with other tool names");
-	else if (refuse_provider.len)
-		rc = refuse_unknown(&refuse_provider, err);
+	else if (unknown.len)
+		rc = refuse_unknown(&unknown, err);
 	else if (!all && !(*bits & fs_tool_bit(STR("read_file"))))
 		rc = error_set(err, ERR_USAGE,
 			       "--allow-fs-tools must include 'read_file': "
 			       "long results are read with it");
 	if (all)
 		*bits = FS_TOOLS_ALL;
-	buf_release(&refuse_provider);
+	buf_release(&unknown);
 	return rc;
 }
 

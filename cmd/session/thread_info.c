@@ -2,20 +2,14 @@
 /* SPDX-License-Identifier: MIT */
 #include "cmd/session/thread_info.h"
 
-#include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 
 #include "base/json.h"
 #include "base/mem.h"
-#include "base/path.h"
-#include "base/stop.h"
 #include "base/str.h"
-#include "cmd/print.h"
 #include "cmd/session/saved_patch.h"
-#include "cmd/session/target.h"
 #include "model/money.h"
 #include "session/ledger.h"
 

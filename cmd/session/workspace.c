@@ -10,7 +10,6 @@
  */
 #include "cmd/session/workspace.h"
 
-#include <errno.h>
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
