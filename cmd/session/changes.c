@@ -76,8 +76,8 @@ static int add_change(void *arg, const struct odb_record *d, struct error *err)
 			       d->new_oid, err);
 }
 
-/* Commits the combined base. Its ref is temporary, until the base names the
- * commit. */
+/* Commits the combined base and sets oid. A commit needs a ref: it is deleted
+ * again here, before the caller moves the base to the commit. */
 static int write_joined(struct joining *j, struct workspace *w,
 			char oid[GIT_OID], const struct stop *stop,
 			struct error *err)

@@ -1,4 +1,4 @@
-/* held.h - requests to dcode's loop over the streams of one program. */
+/* held.h - requests to a shell loop that ssh, srun or the like starts. */
 /* SPDX-License-Identifier: MIT */
 #ifndef PROVIDERS_HELD_HELD_H
 #define PROVIDERS_HELD_HELD_H

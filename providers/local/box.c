@@ -42,7 +42,7 @@
 #include "providers/local/local.h"
 
 enum {
-	/* first measurement; shorter commands are not measured */
+	/* ms before the first measurement: a shorter command is not measured */
 	FIRST_MS = 300,
 	PAUSE_MS = 300,
 	PAUSE_MAX_MS = 30000,

@@ -85,8 +85,8 @@ static void release_list(struct placeholders *all)
 	free(all->list);
 }
 
-/* Parses lines "d DEV INO /path", each with NUL. The last line of a path
- * counts. */
+/* Parses entries "d DEV INO /path" (f for a file), each ended by NUL. The last
+ * entry for a path sets its device and inode. */
 static void parse_lines(struct str text, struct placeholders *out)
 {
 	struct str line;

@@ -46,7 +46,8 @@ int ssh_check_host(const char *host, struct error *err)
 	return error_hint(err, "Use user@host, or a Host of ~/.ssh/config.");
 }
 
-/* True for a label as in struct sandbox_spec. */
+/* True for "dcode-" and lower-case letters or digits, fewer than SSH_LABEL
+ * bytes in all. This admits every label of struct sandbox_spec. */
 static bool is_label(const char *s)
 {
 	return !strncmp(s, "dcode-", 6) && strlen(s) < SSH_LABEL && s[6] &&

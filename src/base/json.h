@@ -10,8 +10,9 @@
 
 #include "base/buf.h"
 
-/* Parses exactly one document. NULL on a syntax error, trailing bytes or
- * nesting beyond cJSON's limit. Free with cJSON_Delete(). */
+/* Parses exactly one document; white space may follow. NULL on a syntax error,
+ * other trailing bytes, or nesting beyond cJSON's limit. Free with
+ * cJSON_Delete(). */
 cJSON *json_parse(struct str text);
 /* Like json_parse(), but accepts strings that were cut between UTF-16 code
  * units: half a surrogate pair becomes U+FFFD, and so does NUL. */

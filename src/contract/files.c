@@ -14,7 +14,8 @@
 
 enum { NAME_MAX_BYTES = 4096 };
 
-struct stuff { /* pseudorandom bytes, and their hashes both ways */
+/* Pseudorandom bytes, and the hashes of what was uploaded and downloaded. */
+struct stuff {
 	uint64_t state;
 	int64_t left, got;
 	crypto_hash_sha256_state up, down;

@@ -26,7 +26,8 @@ enum lifecycle_exit {
 	LIFECYCLE_KEEP, /* keep it running if possible */
 };
 
-struct lifecycle_ui { /* called on the calling thread; each may be NULL */
+/* Each may be NULL. All but changed are called on the calling thread. */
+struct lifecycle_ui {
 	/* A line of progress, masked, but control characters are not removed:
 	 * "Starting Docker sandbox...". */
 	void (*progress)(void *arg, const char *line);

@@ -263,7 +263,8 @@ static void write_hunk(struct writing *w)
 	buf_addf(w->out, "@@ line %zu @@", w->line);
 }
 
-/* Skips n common lines and writes those next to a change. */
+/* Reads n lines that both texts have. Writes those close enough to a change to
+ * be its context. begin, end: at the beginning or end of the texts. */
 static void write_same(struct writing *w, size_t n, bool begin, bool end)
 {
 	size_t head = begin ? 0 : DIFFVIEW_CONTEXT;

@@ -1,4 +1,4 @@
-/* store.h - the database of threads and the ledger: opened, capped, closed. */
+/* store.h - opens, limits and closes the database of threads and the ledger. */
 /* SPDX-License-Identifier: MIT */
 #ifndef SESSION_STORE_H
 #define SESSION_STORE_H

@@ -1,4 +1,4 @@
-/* name.h - refuses paths with which git would run commands. */
+/* name.h - refuses paths that are unsafe to write, such as .git/config. */
 /* SPDX-License-Identifier: MIT */
 #ifndef WORKTREE_NAME_H
 #define WORKTREE_NAME_H

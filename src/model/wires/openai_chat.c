@@ -401,7 +401,9 @@ static void print_pieces(const struct buf *pieces, struct buf *out)
 	buf_release(&whole);
 }
 
-enum { KEY_OVER = -1, KEY_NONE = -2 }; /* keys: complete; without index */
+/* Values of draft_part.key for a call: complete, so that no delta is added to
+ * it; sent without an index. */
+enum { KEY_OVER = -1, KEY_NONE = -2 };
 
 static int add_text(struct draft *d, enum part_kind kind, const char *text,
 		    struct error *err)

@@ -91,7 +91,7 @@ void line_ends_keep(struct str old, struct str text, struct buf *out,
  * quotes, dashes, white space of any kind and amount, composed characters,
  * ligatures. White space at the ends of lines is ignored. Appends "line 12
  * nearly matches: ..." with the lines of the first such place and the
- * difference. False: no such place.
+ * difference. False: no such place, or file or text is too large to search.
  */
 bool near_miss(struct str file, struct str text, struct buf *out);
 

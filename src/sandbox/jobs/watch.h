@@ -34,7 +34,7 @@ struct background_job {
 	size_t waiting; /* threads that wait for its end */
 	/* clock_ms() at the start; persistent: when state.ms was reported */
 	int64_t began;
-	/* clock_ms() until which it stays JOB_THEIRS */
+	/* clock_ms() after which this process claims a JOB_THEIRS job */
 	int64_t theirs;
 	struct cancel ended; /* triggered when the job has ended */
 	/* filter of the output; used only by the reading thread, attached jobs:
