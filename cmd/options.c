@@ -70,8 +70,9 @@ const struct arg_row options_global[] = {
 	  "Commands that need no approval: a,b,c, recommended (these can read "
 	  "any file) or all" },
 	{ "allow-fs-tools", 0, ARG_VALUE, "LIST",
-	  "File tools of the model: all (default), or a list of ls, read_file, "
-	  "write_file, edit_file, delete, glob, grep, execute" },
+	  "File and command tools that the model gets: all (default), or some "
+	  "of ls, read_file, write_file, edit_file, delete, glob, grep and "
+	  "execute" },
 	{ "startup-cmd", 0, ARG_VALUE, "COMMAND",
 	  "Run this command where the tools run, before the first prompt" },
 	{ "auto-approve", 'y', ARG_FLAG, NULL,

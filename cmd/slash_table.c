@@ -27,7 +27,8 @@ const struct slash_command slash_commands[] = {
 	  .list = slash_list_models },
 	{ .name = "/effort",
 	  .args = "[LEVEL]",
-	  .summary = "Reasoning effort: low, medium, high, ...; default",
+	  .summary = "Show or set the reasoning effort: low, medium, high "
+		     "... or default",
 	  .group = GROUP_TALK,
 	  .run = slash_cmd_effort,
 	  .list = slash_list_efforts },

@@ -434,7 +434,7 @@ static const struct arg_row delete_options[] = {
 static const struct arg_row prune_options[] = {
 	{ "older-than", 0, ARG_VALUE, "AGE",
 	  "Delete threads not used for this long: 90d, 8w, 12h" },
-	{ "keep", 0, ARG_VALUE, "N", "Delete all but the N last used threads" },
+	{ "keep", 0, ARG_VALUE, "N", "Keep the N most recently used threads" },
 	{ "dry-run", 0, ARG_FLAG, NULL,
 	  "Show what would be deleted, delete nothing" },
 	ARG_JSON,
@@ -443,8 +443,7 @@ static const struct arg_row prune_options[] = {
 
 static const struct arg_row export_options[] = {
 	{ "html", 0, ARG_FLAG, NULL,
-	  "Write a page for a browser: no scripts, nothing loaded from "
-	  "outside" },
+	  "Write one HTML page that has no scripts and loads nothing" },
 	{ "with-patch", 0, ARG_FLAG, NULL,
 	  "Include the saved patch of the thread" },
 	{ "force", 0, ARG_FLAG, NULL, "Replace FILE if it exists" },

@@ -405,7 +405,7 @@ static void end_complaint(struct complaints *c)
 			app_warn("in the sandbox: %.*s", (int)line.len,
 				 line.ptr);
 		else if (c->n == TOLD_MAX + 1)
-			app_warn("in the sandbox: more like this");
+			app_warn("in the sandbox: further lines are not shown");
 	}
 	buf_clear(&c->line);
 }

@@ -506,7 +506,7 @@ static int parse_stream(const struct http_operation *op, struct str body,
 	}
 	if (rc == 0 && op->exit_code && !r.ended)
 		rc = error_set(err, ERR_NETWORK,
-			       "the answer ended before an exit status at %s",
+			       "the answer has no exit status at %s",
 			       op->exit_code);
 	return rc < 0 ? rc : buf_check(out, "the answer", err);
 }

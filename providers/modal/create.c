@@ -345,7 +345,8 @@ static int add_tags(const struct modal *m, const struct sandbox_spec *spec,
 		if (str_starts(str_of(label->string), "dcode."))
 			rc = error_set(
 				err, ERR_CONFIG,
-				"labels: names with dcode. are reserved");
+				"labels: names that begin with \"dcode.\" "
+				"are reserved");
 		add_tag(tags, label->string, label->valuestring);
 	}
 	cJSON_Delete(labels);

@@ -232,8 +232,8 @@ static int add_server(struct modal *m, struct str url, struct error *err)
 		url.len--;
 	if (!loopback_or_https(url)) {
 		error_set(err, ERR_CONFIG,
-			  "MODAL_SERVER_URL: %.*s is not an address that a "
-			  "token may be sent to",
+			  "MODAL_SERVER_URL: refusing to send a token to "
+			  "%.*s",
 			  (int)(url.len < 200 ? url.len : 200), url.ptr);
 		return error_hint(err, "Use https://..., or http:// on a "
 				       "loopback address.");

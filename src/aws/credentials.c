@@ -258,8 +258,9 @@ static int instance_base(struct aws *a, char **base, struct error *err)
 	if (!str_is(url, INSTANCE) && !str_is(url, "http://[fd00:ec2::254]") &&
 	    !loopback_or_https(url))
 		return error_set(err, ERR_CONFIG,
-				 "AWS_EC2_METADATA_SERVICE_ENDPOINT is not an "
-				 "address that dcode may ask for a key");
+				 "refusing AWS_EC2_METADATA_SERVICE_ENDPOINT: "
+				 "not https, a loopback address or EC2's own "
+				 "service");
 	*base = xstrndup(url.ptr, url.len);
 	return 0;
 }

@@ -280,8 +280,8 @@ static enum answer read_pasted(struct reception *r, struct str line)
 		return answer;
 	}
 	if (r->expected->names_itself || line.len > CODE_MAX) {
-		fprintf(stderr, "Paste the whole address of the browser's last "
-				"page.\n");
+		fprintf(stderr, "Paste the whole address from the browser's "
+				"address bar.\n");
 		return ANSWER_NONE;
 	}
 	buf_addstr(r->code, line);

@@ -104,8 +104,8 @@ static int parse_url(const char *text, struct web_url *url, struct error *err)
 
 	if (s.len > OAUTH_URL_MAX || !str_is_visible(s))
 		return error_set(err, ERR_PROTOCOL,
-				 "the server names an address that is too long "
-				 "or has odd characters");
+				 "the server sent an address that is too long "
+				 "or has invalid characters");
 	if (web_url_parse(url, s, err) < 0) {
 		err->code = ERR_PROTOCOL;
 		error_set(err, ERR_PROTOCOL,

@@ -192,8 +192,8 @@ int transfer_begin(struct sandbox *sb, struct transfer *f,
 			     !str_ends(buf_str(&h.out), end) ||
 			     memchr(h.out.ptr, 0, h.out.len)))
 		rc = error_set(err, ERR_PROTOCOL,
-			       "unexpected server response: no place for the "
-			       "file");
+			       "unexpected server response: no path for the "
+			       "temporary file");
 	buf_release(&p->path);
 	p->path = h.out;
 	return rc;

@@ -300,8 +300,8 @@ static int add_item(struct reader *r, struct front_field *field,
 	r->bytes += strlen(text);
 	if (r->bytes > MOST_BYTES)
 		return error_set(r->err, ERR_CONFIG,
-				 "the aliases of its front matter stand for "
-				 "more than %d KiB",
+				 "its front matter is larger than %d KiB with "
+				 "its aliases expanded",
 				 MOST_BYTES >> 10);
 	field->items =
 		xrealloc(field->items, field->n + 1, sizeof(*field->items));

@@ -80,7 +80,7 @@ static int check_address(const struct web *w, const char *host,
 	    (reach == ADDRESS_PRIVATE && w->allows_private(w->arg)))
 		return 0;
 	address_print(a, text);
-	error_set(err, ERR_USAGE, "%s is not fetched: %s is %s", host, text,
+	error_set(err, ERR_USAGE, "refusing to fetch %s: %s is %s", host, text,
 		  reach == ADDRESS_PRIVATE
 			  ? "an address of this machine or a private network"
 			  : "a link-local, metadata or reserved address");
@@ -111,7 +111,7 @@ static int check_url(const struct web *w, const struct web_url *u,
 				     err);
 	if (!is_localhost(str_of(u->host)) || w->allows_private(w->arg))
 		return 0;
-	error_set(err, ERR_USAGE, "%s is not fetched: it is this machine",
+	error_set(err, ERR_USAGE, "refusing to fetch %s: it is this machine",
 		  u->host);
 	return error_hint(err, PRIVATE_HINT);
 }

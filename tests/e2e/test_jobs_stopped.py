@@ -41,7 +41,7 @@ def test_a_job_ended_with_its_container_and_says_so(
     r = run("-n", "go on", *A, "-r", thread(home))
     assert r.status == 0, r.err
     said = results(server)[-1]
-    assert "interrupted, for example by a stop of the sandbox" in said, said
+    assert "for example because the sandbox stopped" in said, said
     assert "one" in said
 
 
@@ -55,4 +55,4 @@ def test_a_container_that_is_stopped_meanwhile_ends_its_job(
     act(engine, run, "stop?t=0", "start")
     first.wait()
     said = results(server)
-    assert "interrupted, for example by a stop of the sandbox" in said[-1], said
+    assert "for example because the sandbox stopped" in said[-1], said

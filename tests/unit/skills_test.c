@@ -443,7 +443,7 @@ static void aliases_have_their_limits(void **state)
 	const struct {
 		const char *text, *said;
 	} cases[] = {
-		{ texts, "stand for more than 256 KiB" },
+		{ texts, "is larger than 256 KiB with its aliases" },
 		{ maps, "too many maps" },
 		{ "---\na: &a\n  <<: *a\n  b: c\n<<: *a\n---\n",
 		  "into itself" },

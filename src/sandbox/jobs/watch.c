@@ -82,8 +82,8 @@ static void set_end(struct job_state *s, const struct kept_status *k)
 		(void)error_set(&s->error, ERR_CANCELLED, "killed");
 	else if (k->state == KEPT_ENDED && k->code < 0)
 		(void)error_set(&s->error, ERR_REMOTE,
-				"it was interrupted, for example by a stop of "
-				"the sandbox; how it ended is unknown");
+				"it was interrupted, for example because the "
+				"sandbox stopped; its exit status is unknown");
 	else if (k->state >= KEPT_FULL)
 		(void)error_set(&s->error, ERR_REMOTE, "%s", texts[k->state]);
 }
