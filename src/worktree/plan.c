@@ -9,7 +9,6 @@
 #include "worktree/plan.h"
 
 #include <dirent.h>
-#include <errno.h>
 #include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>

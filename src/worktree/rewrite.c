@@ -11,7 +11,6 @@
 #include "worktree/rewrite.h"
 
 #include <ctype.h>
-#include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -19,7 +18,6 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "base/ids.h"
 #include "base/io.h"
 #include "base/mem.h"
 #include "base/path.h"

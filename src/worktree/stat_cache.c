@@ -18,7 +18,6 @@
 
 #include <sodium.h>
 
-#include "base/ids.h"
 #include "base/io.h"
 #include "base/mem.h"
 #include "base/str.h"

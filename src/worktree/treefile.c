@@ -22,7 +22,6 @@
 
 #include "base/io.h"
 #include "base/mem.h"
-#include "base/str.h"
 
 enum { CHUNK = 1 << 16 };
 

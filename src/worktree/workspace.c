@@ -10,7 +10,6 @@
 #include "worktree/workspace.h"
 
 #include <dirent.h>
-#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
