@@ -233,7 +233,8 @@ static bool file_has(const char *path, const char *word)
 	return has;
 }
 
-/* True if this looks like an EC2 instance. Elsewhere no metadata service
+/* True if this looks like an EC2 instance or the user names the service's
+ * address, unless the user has disabled it. Elsewhere no metadata service
  * answers, and trying only costs time. */
 static bool aws_instance_likely(const struct aws_env *env)
 {
@@ -246,8 +247,9 @@ static bool aws_instance_likely(const struct aws_env *env)
 	       file_has("/sys/hypervisor/uuid", "ec2");
 }
 
-/* Returns the metadata service's address: the default, or a configured one that
- * is https, on this machine or the service's IPv6 address. */
+/* Sets *base (owned) to the metadata service's address: the default, or a
+ * configured one that is https, on this machine or the service's IPv6 address.
+ */
 static int instance_base(struct aws *a, char **base, struct error *err)
 {
 	const char *own = variable(a, "AWS_EC2_METADATA_SERVICE_ENDPOINT");

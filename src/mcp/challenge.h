@@ -7,8 +7,8 @@
 
 struct mcp_challenge { /* owned; from { 0 } */
 	char *url;     /* the entry's url, variables expanded */
-	int status;    /* 401, where it asks for a login */
-	char *header;  /* 401 if the server asks for a login */
+	int status;    /* 401 if the server asks for a login */
+	char *header;  /* values of WWW-Authenticate, or "" */
 	bool has_key;  /* the entry sets its own Authorization header */
 };
 /* Sends initialize without a token (setup.token is NULL) and records the

@@ -27,7 +27,7 @@ struct mcp_child {
 	struct mcp_link link;
 	struct jsonrpc *wire;
 	int life; /* shutting this socket down makes the guard kill the
-		   * program */
+		   * program and its descendants */
 };
 
 static struct mcp_child *child_of(struct mcp_link *l)

@@ -111,8 +111,9 @@ static bool has_line_end(const char *text)
 	return strpbrk(text, "\r\n") != NULL;
 }
 
-/* Copies a JSON object of strings. False if a value contains a line end: it
- * could inject another header. */
+/* Copies a JSON object of strings. False if it is anything else, or if a name
+ * is empty or contains "=" or a line end: it could inject another variable or
+ * header. Line ends in the values of headers are refused by read_headers(). */
 static bool copy_pairs(const cJSON *object, struct mcp_pair **pairs, size_t *n)
 {
 	const cJSON *item;

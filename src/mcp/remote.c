@@ -82,7 +82,8 @@ struct mcp_exchange { /* one HTTP request */
 	/* Handles an event. NULL: treat each event's data as a message. */
 	int (*event)(struct mcp_exchange *x, struct str event, struct str data,
 		     struct error *err);
-	bool ends_with_head; /* do not read the body of an error answer */
+	bool ends_with_head; /* do not read the body of an answer that is an
+			      * event stream */
 	bool reads;          /* parse messages in the answer */
 	bool streams;        /* the answer is an event stream */
 	bool lasts;          /* lasts the whole session: received counts per
@@ -349,7 +350,7 @@ static int on_data(void *arg, struct str chunk, struct error *err)
 }
 
 /* Stops reading once the answer is there: the server may keep the stream open.
- * Returns how long to wait for more data in ms; -1: no limit. */
+ * Returns how many ms to wait for more data; -1: the usual limits. */
 static int64_t on_idle(void *arg)
 {
 	const struct mcp_exchange *x = arg;
@@ -488,8 +489,8 @@ static void forbidden(const struct mcp_exchange *x, struct error *err)
 	free(more);
 }
 
-/* Makes an error of an HTTP refusal; a JSON-RPC error in its body takes
- * precedence. */
+/* Makes an error of an HTTP refusal: its status and the message in its body, or
+ * what the user can do. */
 static int remote_status_error(struct mcp_exchange *x,
 			       const struct http_response *res,
 			       struct error *err)
@@ -645,7 +646,9 @@ static bool follow(struct mcp_remote *r, struct mcp_exchange *x,
 	return (rc == 0 || err->code == ERR_NETWORK) && !is_old(r);
 }
 
-/* Thread: reads the event stream and reconnects until cancelled. */
+/* Thread: reads the event stream and reconnects until cancelled, refused, or
+ * FAILURES_MAX attempts in a row brought no event. With the old transport it
+ * does not reconnect. */
 static void *run_listen(void *arg)
 {
 	struct mcp_remote *r = arg;
@@ -1010,7 +1013,8 @@ static void close_remote(struct mcp_link *l)
 	free_remote(r);
 }
 
-/* Headers contain keys, so plain HTTP is allowed only to this machine. */
+/* The entry's headers contain keys: with headers, plain HTTP is allowed only to
+ * this machine. */
 static int check_url(const struct mcp_remote *r, struct error *err)
 {
 	struct str url = str_of(r->url);

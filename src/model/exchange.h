@@ -61,8 +61,8 @@ struct account {
 	struct meter_call call; /* the running request */
 	size_t call_bytes;      /* size of the running request */
 };
-/* Call before params_clean(). If there is a cap, asks it to put a mark in place
- * of the output limit. */
+/* Call before params_clean(). If there is a cap, makes params_clean() put a
+ * mark in place of the output limit. */
 void account_begin(struct account *a, struct meter_model *meter,
 		   struct params_options *options);
 /* Call after the head was written with the cleaned params. ERR_CONFIG if the

@@ -166,7 +166,7 @@ void media_describe(const char *name, struct str bytes, const char *note,
  * were read on 2026-11-23. */
 
 enum {
-	MOST_PAGES = 1000, /* pages in all PDF files together */
+	MOST_PAGES = 1000, /* largest number of pages in rates[] */
 	HIDDEN_SHARE =
 		32, /* bytes per token of a PDF whose page count is hidden */
 };

@@ -754,7 +754,7 @@ static void add_noted(struct meter_noted *sum, const struct meter_noted *n,
 }
 
 /* Returns the account in which notes are stored: a part's notes go to the whole
- * account, because threads are stored by model. */
+ * account, because a stored thread has one account per model. */
 static struct meter_model *whole_account(struct meter_model *mm)
 {
 	return mm->of ? mm->of : mm;

@@ -69,7 +69,8 @@ struct name_sink {
 	void *arg;
 };
 
-/* Returns url without path and trailing slashes. Owned. */
+/* Returns url without path, if it ends with it, and without trailing slashes.
+ * Owned. */
 static char *cut_path(const char *url, const char *path)
 {
 	struct str base = str_of(url);

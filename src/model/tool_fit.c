@@ -300,8 +300,8 @@ static void note_constants(struct fit *f, const cJSON *properties)
 	}
 }
 
-/* Describes a branch by its properties ("page_id, kind"), or by its JSON if it
- * has none. */
+/* Describes a branch by its required names ("page_id, kind"), else by its
+ * properties, else by its JSON. */
 static void note_branch(struct fit *f, const cJSON *branch)
 {
 	const cJSON *required = json_get(branch, "required");
@@ -530,8 +530,8 @@ static const char *guess_type(const cJSON *schema)
 	return texts ? "string" : NULL;
 }
 
-/* Describes an enum ("one of 1, 2") if the vendor accepts only lists of
- * strings. */
+/* Moves an enum into the description ("(enum: [1,2])") if it has values that
+ * are not strings and the vendor accepts only strings. */
 static void fit_enum(const struct fit *f, cJSON *schema, cJSON *list)
 {
 	cJSON *item = member(schema, "enum");
@@ -621,7 +621,8 @@ static const char *const noise[] = { "$schema",          "$id",
 				     "$dynamicRef",      "$recursiveRef",
 				     "$recursiveAnchor", NULL };
 
-/* Corrects number limits and flags of older drafts. */
+/* Converts the exclusive limits of draft 4. Removes keywords that have a value
+ * of the wrong type or no meaning here. */
 static void fit_values(cJSON *schema)
 {
 	static const struct {

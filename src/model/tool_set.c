@@ -268,8 +268,8 @@ static void add_surplus(const struct tool_set *s, struct surplus *x,
 			 r->own.name);
 }
 
-/* Lists the tools for requests. dcode's own come first and are never
- * dropped. */
+/* Lists the tools for requests. dcode's own are always listed; MCP tools fill
+ * the rest of the limit. */
 static void make_list(struct tool_set *s)
 {
 	struct surplus surplus = { 0 };

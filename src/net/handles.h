@@ -112,7 +112,7 @@ void dial_end(struct dial *d, const struct curl_api *api, CURL *easy);
 enum { NOTICE_MS = 4000 }; /* silence before a notice is shown */
 /* Call after each exchange. A notice is shown for the second consecutive
  * failure (5xx or no answer), or for the first if the server asks for a long
- * pause. None follow until an exchange succeeds. */
+ * pause. None follow until an answer that is not a failure. */
 void notice_result(struct http *h, const struct http_request *req, int rc,
 		   const struct http_response *res, const struct error *err);
 /* Nothing was received for NOTICE_MS. Shown once until data arrives. */

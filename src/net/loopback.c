@@ -49,7 +49,8 @@ bool loopback_url(struct str url)
 	       is_number(host);
 }
 
-/* The host of an authority, without user, port and brackets. */
+/* The host of an authority, without port and brackets. The caller refuses a
+ * user. */
 static struct str host_of(struct str authority)
 {
 	struct str host = authority;

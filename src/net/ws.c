@@ -431,8 +431,7 @@ enum {
 	OPEN_MS = 60000,
 	REFUSED_MS = 5000,   /* limit for reading the body of a refusal */
 	REQUEST_MAX = 65536, /* bytes */
-	HEAD_MAX = 65536,    /* bytes: the response headers, interim (1xx)
-			      * responses included */
+	HEAD_MAX = 65536,    /* bytes of the headers of one response */
 	BODY_MAX = 65536,    /* bytes read of a refusal's body */
 	PIECE = 4096,
 };

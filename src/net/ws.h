@@ -39,7 +39,7 @@ struct ws_request {
 };
 
 /* Connects (with TLS and proxies, see conn.h) and does the handshake. A status
- * of 400 or more gives the error of http_status_error(). ERR_PROTOCOL: any
+ * of 300 or more gives the error of http_status_error(). ERR_PROTOCOL: any
  * other answer that is not a correct 101 for the key. ERR_CONFIG: a header
  * contains a line end, or the address is invalid; nothing is sent. */
 int ws_open(struct ws **ws, struct http *h, const struct ws_request *req,
