@@ -519,7 +519,7 @@ int agentcore_invoke(struct sandbox *sb, const struct agentcore_invoke *call,
 
 		if (invoke_once(sb, call, buf_str(&body), &r, stop, &why) == 0)
 			break;
-		/* The call was throttled or the tool was not found: it did not
+		/* Throttled before any result, or status 404: the tool did not
 		 * run. */
 		if ((r.throttled || r.missing) && i < INVOKE_TRIES &&
 		    retry_sleep(&why, 250 << i, stop, &why) == 0)

@@ -208,12 +208,12 @@ static int run_with_pwd(struct sandbox *sb, struct str command, int64_t wait_ms,
 
 struct execution {
 	struct sandbox *sb;
-	bool silent; /* the last request returned no output until its limit */
+	bool silent; /* the last request waited in full without output */
 };
 
 /* Implements supervisor.call. The first request is executeCommand, so a short
- * command needs one round trip. If that request returns without output, the
- * next is polled as a task, so that no request is open for long. */
+ * command needs one round trip. If that request waits until its limit without
+ * output, the next is polled as a task, so that no request is open for long. */
 static int run_script(void *arg, struct str command, int64_t wait_ms,
 		      struct buf *out, const struct stop *stop,
 		      struct error *err)
@@ -637,7 +637,7 @@ static int add_to_batch(struct sandbox *sb, struct write_batch *b,
 
 /* A file that is too large for one request. Each piece is uploaded to a file
  * below the interpreter's directory and then appended to a temporary file next
- * to the target. At the end that file is renamed to the target. */
+ * to the target. At the end that file replaces the target. */
 struct large_file {
 	struct transfer *file;
 	/* temporary file of one piece, below the interpreter's directory */
@@ -697,8 +697,8 @@ static int send_piece(struct sandbox *sb, struct large_file *l, struct str data,
 	return run_line(sb, &line, stop, err);
 }
 
-/* Renames the complete temporary file to the target. An existing file keeps its
- * mode. */
+/* Replaces the target by the complete temporary file. An existing target is
+ * overwritten in place, so that it keeps its mode. */
 static int replace_target(struct sandbox *sb, struct large_file *l,
 			  const struct stop *stop, struct error *err)
 {

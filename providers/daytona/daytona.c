@@ -610,7 +610,7 @@ static int daytona_find_snapshot(struct sandbox_client *client,
 	struct error failed = { 0 };
 	bool known = false;
 
-	/* A snapshot whose build failed keeps its name, so look first. */
+	/* A snapshot whose build failed still has the name, so it is found. */
 	if (poll_snapshot(client, name, &known, stop, &failed) < 0 && !known) {
 		*err = failed;
 		return -1;
@@ -652,9 +652,10 @@ static const struct rates rates = {
 	.disk_gib = RATES_HOUR(0.000108),
 };
 
-/* Computes the price from the sizes in the settings. Without an image, or with
- * an image and no sizes, a sandbox has the vendor's default size
- * (www.daytona.io/docs, "Sandboxes", resources, read 2026-11). */
+/* Computes the price from the sizes in the settings. With the account's default
+ * snapshot, or with an image and no sizes, a sandbox has the vendor's default
+ * size (www.daytona.io/docs, "Sandboxes", resources, read 2026-11). The size of
+ * any other snapshot is unknown, so it has no price. */
 static int daytona_price(const struct settings *set, const char *snapshot,
 			 struct sandbox_price *price, struct error *err)
 {

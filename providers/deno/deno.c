@@ -35,7 +35,7 @@ enum {
 	LABELS = 5,
 	MEMORY = 1280, /* default in MiB */
 	MEMORY_MIN = 768,
-	MEMORY_MAX = 1 << 20, /* MiB; the server enforces a smaller limit */
+	MEMORY_MAX = 1 << 20, /* MiB; the server enforces its own limit */
 	/* of every sandbox (docs.deno.com/sandbox, read 2026-11) */
 	MILLI_VCPU = 2000,
 };

@@ -7,7 +7,7 @@
  * A process's output stream ends with the socket, and the server does not send
  * it again. So a command runs as a separate job, and the vendor's processes
  * only carry the requests about it. One "spawn" is one round trip: its output
- * is the answer.
+ * arrives without another request, and its end is the answer.
  *
  * "readFile" returns a whole file of any size in one message, so files are read
  * as the output of a process instead.

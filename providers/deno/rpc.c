@@ -560,7 +560,7 @@ static void queue_message(struct deno_rpc *r, int64_t id, const char *method,
 }
 
 /* Moves the oldest message to *text, which the caller releases. False if the
- * queue is empty. Takes the lock. */
+ * queue is empty. Called with the lock. */
 static bool unqueue_message(struct deno_rpc *r, struct buf *text)
 {
 	struct deno_message *m = r->first;

@@ -97,8 +97,9 @@ const struct setting docker_settings[] = {
 	{ 0 },
 };
 
-/* The container's first process. It ends after the lifetime, or on a signal.
- * While it waits it reaps orphans: a shell's wait collects every child. */
+/* The container's first process. It ends after the lifetime, or at once on a
+ * signal. While it waits it reaps orphans, as a shell's wait collects every
+ * child. */
 static const char first_process[] =
 	"trap 'exit 0' TERM INT; sleep \"$0\" & wait \"$!\"";
 
@@ -130,10 +131,10 @@ static void add_bind_mount(cJSON *mounts, const char *source,
 	cJSON_AddItemToArray(mounts, mount);
 }
 
-/* Mounts one file or directory of the repository separately, so that it can be
- * read-only. A mount needs an existing path. Only two of the missing paths
- * would be obeyed by git, so those two are created empty. The engine sorts
- * mounts by target. */
+/* Mounts one file or directory of the repository separately: read-only, unless
+ * git must write it. A mount needs an existing path. Only two of the missing
+ * paths would be obeyed by git, so those two are created empty. The engine
+ * sorts mounts by target. */
 static void add_git_mount(void *arg, const char *name, enum bind_git_use use)
 {
 	struct git_mounts *m = arg;

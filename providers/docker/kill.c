@@ -66,7 +66,7 @@ struct top_call {
 };
 
 enum {
-	/* limit for a kill; after it the container is restarted */
+	/* limit for a kill; after it a container of dcode is restarted */
 	KILL_MS = 2000,
 	RESTART_MS = 30000,
 	STAYS_MS = 100, /* pause before a restarted container is inspected */
@@ -350,8 +350,8 @@ static bool top_belongs(const struct top *top, size_t i,
 		below = p;
 		p = p->parent == p->pid ? NULL : find_process(top, p->parent);
 	}
-	/* p NULL: a process of another exec, or nested deeper than any normal
-	 * tree. */
+	/* p is NULL for a process of another exec, and not NULL for one that is
+	 * nested deeper than any normal tree. */
 	return p && is_younger(&top->list[i], call);
 }
 

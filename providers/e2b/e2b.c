@@ -583,7 +583,8 @@ static int on_data(void *arg, struct str chunk, struct error *err)
 	return feed_events(arg, chunk, err);
 }
 
-/* True for error names that a repetition may overcome. */
+/* True for error names that may disappear in a retry, or when the sandbox runs
+ * again. */
 static bool is_passing(const char *code)
 {
 	static const char *const names[] = {

@@ -525,8 +525,8 @@ static const char *read_text(struct config_reader *r, void *field)
 	return wrong;
 }
 
-/* Reads a shell string, which builds {command} and so is the only one that may
- * contain it. */
+/* Reads a shell string, which becomes {command} of path and body. Each of its
+ * values must be a word. */
 static const char *read_shell(struct config_reader *r, void *field)
 {
 	const char *wrong = read_string(r, field);

@@ -438,8 +438,9 @@ static int wait_ready(struct sandbox *sb, const struct stop *stop,
 	return state < 0 ? -1 : 0;
 }
 
-/* Appends the ASCII text of an answer. Other bytes are the service's framing:
- * the supervisor's answers are ASCII. */
+/* Appends the text of an answer without control characters, except tabs and
+ * line ends. The others are the service's framing: the supervisor's answers are
+ * ASCII. */
 static void add_text(struct buf *out, struct str body)
 {
 	for (size_t i = 0; i < body.len; i++) {

@@ -10,7 +10,7 @@
 
 /*
  * The client of PROTOCOL.md. The first request starts the child and initializes
- * it. If it dies, it is started again, at most CHILD_STARTS times. Its
+ * it. If it dies, it is started again, up to CHILD_STARTS starts in all. Its
  * abilities are certain only after its answer to initialize; until then the
  * provider's flags are those of its configuration.
  *

@@ -365,7 +365,7 @@ static int start_child(struct process_client *c, const struct stop *stop,
 		c->wire = w;
 		return 0;
 	}
-	/* A child that failed to start is not started again. */
+	/* A failed start is not retried. */
 	if (err->code == ERR_NETWORK)
 		err->code = ERR_REMOTE;
 	c->last = *err;

@@ -40,8 +40,8 @@ int duplicate_create_resolve(struct sandbox_client *client,
 
 /* True if half of the life is over and the last request to extend is old
  * enough: pause_ms, or a fifth of the lifetime. ends and *asked are clock_ms()
- * times, *asked 0: never. Sets *asked to now. The caller holds the lock that
- * guards them. */
+ * times, *asked 0: never. If true, *asked becomes now. The caller holds the
+ * lock that guards them. */
 bool lease_due(int64_t ends, int64_t lifetime_s, int64_t pause_ms,
 	       int64_t *asked);
 

@@ -49,7 +49,7 @@ enum {
 	SHARE = 10, /* at most 1/SHARE of the time is spent measuring */
 	RELEASE_TRIES = 50,
 	DEEP = 8, /* levels of processes between bubblewrap and the sandbox */
-	/* age in s of a group that a killed dcode left behind */
+	/* s; an older group was left behind by a killed dcode */
 	ORPHAN_S = 3600,
 	/* limit to measure a tree; after that it is measured later */
 	BASE_MS = 200,

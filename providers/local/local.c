@@ -286,7 +286,7 @@ static int local_running(const char *dir)
 }
 
 /* Kills all processes in the sandbox. bubblewrap's own process then ends by
- * itself. */
+ * itself. If it has not ended after 20 ms, it is killed, too. */
 static int end_one(pid_t pid, const struct stop *stop, struct error *err)
 {
 	struct proc_tree tree = { .root = pid, .spare_root = true };

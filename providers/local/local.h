@@ -106,7 +106,7 @@ struct local_meta {
 	int64_t created; /* Unix seconds */
 	int64_t ends;
 	bool network;
-	/* owned; the user's directory mounted on /workspace, or NULL */
+	/* owned; the user's directory that replaces workspace/, or NULL */
 	char *bind;
 };
 
@@ -204,8 +204,8 @@ int guard_open(struct guard **g, const struct guard_request *r,
 	       const struct stop *stop, struct error *err);
 /* Like guard_open(), for a repository outside of the bound directory: root and
  * inside are git->common. All of it is read-only except what a commit writes:
- * objects, branches (those that exist only in the bound checkout) with their
- * logs, and the checkout's own files. The arguments begin with the mount of
+ * objects, branches with their logs (an existing branch only if the checkout is
+ * on it), and the checkout's own files. The arguments begin with the mount of
  * root. */
 int guard_open_git(struct guard **g, const struct guard_request *r,
 		   const struct bind_git *git, const struct stop *stop,

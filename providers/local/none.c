@@ -41,7 +41,8 @@ enum {
 /* A small process (scripts/sandbox/none_guard.sh), started with the first
  * command. dcode reports each command's begin and end to it. When dcode's end
  * of the pipe closes, it kills the commands that still run. Processes that a
- * finished command left in the background are not killed. */
+ * finished command left in the background are not killed, as after a normal end
+ * of dcode. */
 struct orphans {
 	pthread_mutex_t lock;
 	int fd;    /* dcode's end; -1: not started, or the start failed */

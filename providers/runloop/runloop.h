@@ -15,7 +15,8 @@ struct runloop_rules {
  * names, or all. Created if it does not exist. */
 int runloop_policy(struct vendor_client *c, const struct runloop_rules *rules,
 		   char **id, const struct stop *stop, struct error *err);
-/* Waits until the blueprint is built. spec receives progress. */
+/* Builds the blueprint unless it exists, and waits until it is built. spec
+ * receives progress. */
 int runloop_blueprint(struct vendor_client *c, const char *name,
 		      const struct sandbox_spec *spec, const struct stop *stop,
 		      struct error *err);

@@ -152,7 +152,7 @@ static int fail_missing(const struct access *a, struct error *err)
 }
 
 /* Chooses the credentials. Like in the SDK, the OIDC token takes precedence,
- * unless a DEEPAGENTS_CODE_ variable sets the other token. */
+ * unless a DEEPAGENTS_CODE_ variable sets the token, project or team. */
 static int find_access(const struct settings *set, struct access *a,
 		       struct error *err)
 {
