@@ -130,8 +130,9 @@ int http_text_expand(struct buf *out, const char *text,
  * "..". */
 int http_text_path(struct buf *out, const char *text,
 		   const struct http_values *v, struct error *err);
-/* Appends a table as a JSON document. A member that consists of an absent value
- * is left out; one that consists of a number is written as a number. */
+/* Appends a table as a JSON document. A member that consists only of an absent
+ * value is left out; one that consists only of a number is written as a number.
+ */
 int http_text_body(struct buf *out, const struct toml_value *table,
 		   const struct http_values *v, struct error *err);
 

@@ -155,14 +155,14 @@ int modal_profile(const struct toml_value *root, const char *name,
 	return 0;
 }
 
-struct config { /* ~/.modal.toml, if it exists */
+struct config { /* the file of the profiles, if it exists */
 	struct toml_value root;
 	const struct toml_value *profile;
 };
 
-/* Reads ~/.modal.toml, if it exists. complete: variables contain both parts of
- * the token. Then, without MODAL_PROFILE, it is not an error if the profile is
- * unclear. */
+/* Reads the file of MODAL_CONFIG_PATH, else ~/.modal.toml, if it exists.
+ * complete: variables contain both parts of the token. Then, without
+ * MODAL_PROFILE, it is not an error if the profile is unclear. */
 static int load_config(const struct modal *m, bool complete, struct config *c,
 		       struct error *err)
 {

@@ -44,7 +44,8 @@ struct modal {                           /* sandbox_client.priv */
 	size_t n_servers;
 	bool local; /* loopback servers without TLS */
 	bool near;  /* loopback servers */
-	/* longest delay that a server may request; -1: no limit */
+	/* longest delay in all that servers may request for a call; -1: no
+	 * limit */
 	int64_t throttle_ms;
 	const char *project_key; /* see struct sandbox_client */
 	_Atomic size_t server;   /* index of the server that answered last */
