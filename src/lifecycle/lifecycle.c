@@ -1070,8 +1070,9 @@ static void note_end(void *arg, const struct sandbox_info *info)
 	((struct kept_until *)arg)->ends = info->ends;
 }
 
-/* Extends its lifetime as far as the vendor allows. Returns the Unix second at
- * which it ends. ends: the currently known end. */
+/* Extends the lifetime of a sandbox that dcode is about to leave, as far as the
+ * vendor allows. Returns the Unix second at which it ends. ends: the currently
+ * known end. */
 static int64_t extend_far(struct managed_sandbox *box, int64_t ends,
 			  int64_t wanted, const struct stop *stop)
 {

@@ -19,7 +19,8 @@ enum {
 	LIFECYCLE_KEEP_RUNNING_S = 86400,
 };
 
-/* what lifecycle_close() does with a sandbox of this thread */
+/* what lifecycle_close() does with a sandbox that lifecycle_open() created or
+ * took over */
 enum lifecycle_exit {
 	LIFECYCLE_DELETE = 0,
 	LIFECYCLE_STOP, /* stop it, keep its files */
@@ -108,7 +109,8 @@ struct managed_sandbox { /* initialise with { 0 } */
 /*
  * Reads the setup script, creates the sandbox or attaches to it, fills it and
  * runs the script. On -1 everything that was created has been deleted, with a
- * separate deadline, or is left in the ledger for gc with a warning. Then box
+ * separate deadline that stop does not shorten, or is left in the ledger for gc
+ * with a warning. Then box
  * need not be closed, although that is allowed (exception:
  * request.cancels_at_once). A missing script is ERR_NOT_FOUND before anything
  * is created. A failing one is ERR_REMOTE "Setup failed - aborting" after its
@@ -168,7 +170,7 @@ void lifecycle_mark_started(const struct sandbox_client *client,
 /* Returns the client's engine or account as stored in the ledger. */
 const char *lifecycle_endpoint(const struct sandbox_client *client);
 
-/* The following are for src/lifecycle only. */
+/* The next four functions are for src/lifecycle only. */
 /* True if a request may have been carried out although no answer arrived. */
 bool lifecycle_was_cut(const struct error *err);
 /* After a create that returned no id: deletes a sandbox with this label, and

@@ -32,8 +32,8 @@ static bool contains(const char *a, const char *b)
 }
 
 /* True for directories that would give a sandbox access to the host: kernel and
- * device trees, system files, and world-writable directories where other
- * programs keep their sockets. */
+ * device trees, system files, and directories that all users share (sticky
+ * bit), where other programs keep their sockets. */
 static bool is_systems(const char *real)
 {
 	static const char *const trees[] = { "/proc", "/sys", "/dev", "/boot",
@@ -220,8 +220,9 @@ static bool names_tree(const char *git_dir, const char *root, const char *dot)
 }
 
 /* Returns the common git directory that the file commondir names, if it
- * contains git_dir as worktrees/NAME. Without that file the git directory
- * itself is the common one. Owned; or NULL. */
+ * contains git_dir as worktrees/NAME. Without that file, or if it has ".", the
+ * placeholder that dcode writes, git_dir itself is the common one. Owned; or
+ * NULL. */
 static char *find_common(const char *git_dir)
 {
 	char *file = path_join(git_dir, "commondir");

@@ -22,8 +22,8 @@ int bind_check(const struct settings *set, const char *dir, char **real,
  *
  * The tree is not trusted. Attack: an archive has a .git file that names
  * another repository of the user, so that the sandbox can write to it. So a git
- * directory is accepted only if it points back to the tree and has the same
- * owner (base/project.h).
+ * directory is accepted only if it points back to the tree and belongs to root,
+ * the user or the tree's owner (project_trusts() of base/project.h).
  */
 struct settings;
 

@@ -36,8 +36,9 @@ struct exec_request {
 	/* part of the background work that other commands wait for: see
 	 * background_start() */
 	bool ahead;
-	/* Must be empty without SANDBOX_STDIN. The command's standard input,
-	 * followed by EOF or, with dialog, by the callback's replies. */
+	/* The command's standard input, followed by EOF or, with dialog, by
+	 * the callback's replies. Without SANDBOX_STDIN input, dialog and
+	 * source must all be unset. */
 	struct str input;
 	bool dialog;
 	/* Alternative to input and dialog: called on the calling thread

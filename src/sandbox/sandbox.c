@@ -231,8 +231,8 @@ int sandbox_client_open(struct sandbox_client *client,
 				      http, err);
 }
 
-/* Checks that a sandbox that was created or attached has an id and an absolute
- * workdir. */
+/* Fails if a sandbox that was created or attached has no id. Sets its workdir,
+ * if the provider did not, and the state of its commands. */
 static int finish_made(struct sandbox *sb, const char *what, struct error *err)
 {
 	const struct sandbox_provider *p = sb->client->provider;

@@ -490,9 +490,9 @@ static int upload_one(const void *arg, struct sandbox *sb, struct transfer *f,
 	int rc;
 
 	(void)arg;
-	/* All providers without a file API end here. A setup script's
-	 * credentials must not be sent this way: the command's text is visible
-	 * as a process argument in the sandbox. */
+	/* Every provider without a file API, or whose API failed, ends here. A
+	 * setup script's credentials must not be sent this way: the command's
+	 * text is visible as a process argument in the sandbox. */
 	if (f->api_only) {
 		transfer_fail(f, FILE_NO_API, "");
 		return 0;

@@ -132,7 +132,8 @@ void store_bind(sqlite3_stmt *st, int at, const char *text);
 /* Returns the text of a column; "" for NULL. Borrowed until the next step. */
 const char *store_text(sqlite3_stmt *st, int column);
 
-/* session.c: returns the row of a stored thread, 0 if it is not stored. */
+/* session.c: returns the row of a stored thread, 0 if it is not stored. *store:
+ * the database of the thread. */
 int64_t session_row(const struct session *s, struct store **store);
 /* thread.c: ERR_LIMIT if more bytes would exceed the capacity. Warns once above
  * 80 %. */

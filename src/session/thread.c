@@ -572,8 +572,8 @@ static void count_pruned(void *arg, const struct thread *t)
 	++*(int64_t *)arg;
 }
 
-/* Deletes a tenth of the threads, oldest first, until more bytes fit or no
- * thread can be deleted. */
+/* Deletes the oldest tenth of the threads again and again, until more bytes fit
+ * or no thread can be deleted. */
 static int make_room(struct store *s, int64_t more, int64_t *size,
 		     int64_t *deleted, struct error *err)
 {

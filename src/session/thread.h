@@ -94,8 +94,8 @@ struct thread_prune {
 	int64_t keep;   /* delete all but this many newest threads; -1: off */
 	bool dry_run;
 };
-/* Deletes threads by age or number. Threads in use stay. each is called for
- * every thread that is (or with dry_run would be) deleted. */
+/* Deletes threads by age or number, the oldest last. Threads in use stay. each
+ * is called for every thread that is (or with dry_run would be) deleted. */
 int thread_prune(struct store *s, const struct thread_prune *p,
 		 void (*each)(void *arg, const struct thread *t), void *arg,
 		 struct error *err);

@@ -99,8 +99,8 @@ static void add_result(struct thread_transcript *t, const struct part *p,
 	buf_adds(&t->text, "}\n");
 }
 
-/* Appends arguments as the model wrote them, with newlines removed: a record is
- * one line. */
+/* Appends arguments as the model wrote them, which may be over several lines. A
+ * record is one line, so a newline becomes \n in a string, else a space. */
 static void add_args(struct thread_transcript *t, const char *args)
 {
 	bool quoted = false;

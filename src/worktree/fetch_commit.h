@@ -60,7 +60,7 @@ int fetch_commit_archive(struct fetching *g, const char *parent, bool gone,
 			 struct error *err);
 
 /* Removes files from theirs that still have the contents and mode with which
- * the user uploaded them: the base's version is restored. */
+ * the user uploaded them. The base's version is restored, if there is one. */
 int fetch_drop_uploaded(struct fetching *g, struct error *err);
 /* Removes unchanged uploads from the lists of files that were not fetched: the
  * user has them. Sends one command if there is such a name; without an answer

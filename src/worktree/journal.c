@@ -422,7 +422,8 @@ static char *record_dir(const struct journal *j, unsigned number)
 	return xasprintf("%s/applied/%u", j->store, number);
 }
 
-/* Makes the journal the newest record and removes the oldest. */
+/* Makes the journal the newest record. If there are JOURNAL_RECORDS already,
+ * removes the oldest. */
 static int keep_record(struct journal *j, struct error *err)
 {
 	char *applied = in_store(j, "applied");

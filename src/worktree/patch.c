@@ -178,9 +178,9 @@ static int compare_ages(const void *a, const void *b)
 	return (x->changed > y->changed) - (x->changed < y->changed);
 }
 
-/* Deletes patches older than oldest, and the oldest until *all is at most
- * bytes. newest: only the newest patch of each thread, else only the others.
- * The name of a deleted patch is NULL. */
+/* Deletes patches older than oldest, the oldest first, until *all is at most
+ * bytes; bytes -1: all of these. newest: only the newest patch of each thread,
+ * else only the others. The name of a deleted patch is NULL. */
 static size_t sweep_some(struct saved_list *l, const char *directory,
 			 bool newest, int64_t oldest, int64_t *all,
 			 int64_t bytes)

@@ -341,7 +341,8 @@ static int put_trailer_piece(struct file_reader *p, struct error *err)
 }
 
 /* Pads the stream to the length that file_reader_size() returned, even if files
- * became shorter. Zeros after the end of an archive are ignored. */
+ * have become shorter or are gone. Zeros after the end of an archive are
+ * ignored. */
 static void put_padding(struct file_reader *p)
 {
 	struct buf *out = archive_stream_out(p->tar);

@@ -643,7 +643,8 @@ static void lock_text(const char *token, char text[LOCK_MAX])
 	snprintf(text, LOCK_MAX, "locked by dcode apply %s\n", token);
 }
 
-/* Writes the lock to a temporary file, which is then renamed. */
+/* Writes the lock to a temporary file: it must be complete before a link gives
+ * it its name. */
 static int write_lock(const char *path, const char *text, struct error *err)
 {
 	int fd =

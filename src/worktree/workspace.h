@@ -54,7 +54,8 @@ struct workspace {
 
 /* Opens the workspace of a tree and creates what is missing. state: directory
  * of dcode's state; root: any path of the tree's root. ERR_CONFIG if git is
- * missing. w must be zeroed, except on_wait; on -1 it is empty. */
+ * missing. Sets all of *w except on_wait, which the caller has set; on -1 *w is
+ * empty. */
 int workspace_open(struct workspace *w, const char *state, const char *root,
 		   const char *label, const struct stop *stop,
 		   struct error *err);

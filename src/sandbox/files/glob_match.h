@@ -36,7 +36,8 @@ struct glob_filter {
 	const char *test; /* "-name", "-path" */
 	struct buf like;  /* its operand; the caller releases */
 	bool prune;       /* hidden directories can be skipped */
-	/* matches exactly the same names as with GLOB_HIDDEN */
+	/* it matches exactly the names that the pattern with GLOB_HIDDEN
+	 * matches */
 	bool exact;
 };
 void glob_filter(struct str pattern, struct glob_filter *filter);

@@ -916,8 +916,9 @@ static bool ends_with(struct str s, struct str with)
 	return s.len >= with.len && str_eq(str_skip(s, s.len - with.len), with);
 }
 
-/* Sets a hint if old is found without its final newline: the most common reason
- * why a text is not found. */
+/* Sets a hint if old ends with a newline and, without it, is the end of the
+ * file, which has none there: the most common reason why a text is not
+ * found. */
 static int suggest_form(struct str file, struct str old, struct error *err)
 {
 	struct str stripped = old;

@@ -816,8 +816,8 @@ void jobs_refresh(struct jobs *j, int64_t ms)
 	buf_release(&ask.reading.out);
 }
 
-/* Kills attached jobs and waits for their threads. Returns how many were
- * running. */
+/* Tells the running attached jobs to end, without waiting: job_discard() waits
+ * for their threads. Returns how many were running. */
 static size_t end_attached(struct jobs *j)
 {
 	size_t running = 0;

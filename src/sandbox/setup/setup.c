@@ -219,8 +219,8 @@ static void pass_as_data(struct expansion *x, struct str name, const char *key,
 	free(line);
 }
 
-/* Warns about NAME=$NAME if the script assigns NAME itself: the value is not
- * inserted then. */
+/* Warns once about NAME=$NAME: as the script assigns NAME, the user's value is
+ * not inserted. */
 static void note_own(struct expansion *x, struct str before, const char *key)
 {
 	char *line;
