@@ -170,8 +170,8 @@ static char *copy_schema(const cJSON *item)
 	return NULL;
 }
 
-/* False for an empty name, one that is too long, or one with control
- * characters. */
+/* False for an empty name, one that is too long, or one with characters that
+ * are not visible ASCII. */
 static bool is_name(const char *name)
 {
 	return name[0] && strlen(name) <= MCP_NAME_MAX &&

@@ -22,8 +22,8 @@ struct mcp_tool {          /* owned */
 struct mcp_list { /* initialize to { 0 }; mcp_list_release() */
 	struct mcp_tool *items;
 	size_t n;
-	size_t left_out; /* number of tools without a name, too large or too
-			  * many */
+	size_t left_out; /* tools left out: invalid or repeated name, too
+			  * large or too many */
 	char *lost;      /* names the first of those, with reasons; or NULL */
 	size_t bytes;
 };

@@ -223,7 +223,8 @@ static bool is_same(const struct mcp_list *a, const struct mcp_list *b)
 	return same;
 }
 
-/* Stores the new list (takes ownership) and writes it to the cache. */
+/* Stores the new list (takes ownership). Writes it to the cache if it differs.
+ */
 static void put_list(struct mcp_server *s, struct mcp_list *list)
 {
 	struct buf text = BUF_INIT(4 * MCP_LIST_MAX);

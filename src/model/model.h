@@ -117,13 +117,13 @@ struct model_choice {   /* strings are owned; model_choice_release() */
 			     * as long with only heartbeats */
 	int64_t backoff_ms; /* before the first retry; 0: as in net/retry.h */
 };
-/* spec: --model or NULL. params: --model-params or NULL. ERR_USAGE for an
- * invalid spec, ERR_AUTH for missing credentials; messages as in spec/cli.md
- * §8. */
 /* Sets *name to "provider:model" of a spec, owned. Does not look for a key.
  * ERR_CONFIG, ERR_POLICY. */
 int model_full_name(const struct settings *set, const char *spec, char **name,
 		    struct error *err);
+/* spec: --model or NULL. params: --model-params or NULL. ERR_CONFIG for an
+ * invalid spec or params, ERR_USAGE for an unknown effort, ERR_AUTH for missing
+ * credentials; messages as in spec/cli.md §8. */
 int model_choose(struct model_choice *c, const struct settings *set,
 		 const char *spec, const char *params, struct error *err);
 void model_choice_release(struct model_choice *c);

@@ -66,8 +66,8 @@ struct meter *meter_new(int64_t (*clock)(void));
 void meter_free(struct meter *m);
 /* 0: no cap, the initial state. */
 void meter_set_cap(struct meter *m, int64_t cap);
-/* Sets a cap and refuses a higher one than most from now on; 0 removes that
- * limit. */
+/* Limits the cap to most from now on: a higher cap, or none, becomes most. 0
+ * removes that limit. */
 void meter_limit_cap(struct meter *m, int64_t most);
 /* Reserves ms for a question to the user: work ends that long before the
  * sandboxes have used up the cap. */

@@ -10,10 +10,9 @@
 
 /* Later layers override earlier ones, member by member: the flat keys of the
  * TOML table, its sub-table named after the model, the JSON of --model-params.
- * A sub-table whose name has only letters and "_" is a parameter ("thinking");
- * any other belongs to another model. table or json NULL: no such layer. The
- * caller deletes *out. ERR_USAGE for invalid JSON, ERR_CONFIG for invalid
- * TOML. */
+ * A sub-table whose name has only lower-case letters and "_" is a parameter
+ * ("thinking"); any other belongs to another model. table or json NULL: no such
+ * layer. The caller deletes *out. ERR_CONFIG if one of them is invalid. */
 int params_merge(cJSON **out, const struct toml_value *table, const char *model,
 		 const char *json, struct error *err);
 

@@ -500,8 +500,8 @@ static const cJSON *find_property(struct renaming *r, const cJSON *schema,
 	return found;
 }
 
-/* Finds the schema of a list's items (keyword "items"), or of unnamed members
- * ("additionalProperties"). */
+/* Finds the schema of a list's items (keyword "items"), or of members that no
+ * property names ("additionalProperties"). */
 static const cJSON *find_inner(struct renaming *r, const cJSON *schema,
 			       const char *keyword, int level)
 {

@@ -17,7 +17,8 @@ struct sse {
 	struct buf line;      /* an unfinished line */
 	struct buf data;      /* data lines of the current event */
 	struct buf event;     /* type of the current event */
-	char id[SSE_ID];      /* the last event id received, or "" */
+	char id[SSE_ID];      /* id of the last complete event that had one,
+			       * or "" */
 	char next_id[SSE_ID]; /* id of the current event */
 	int64_t retry_ms;     /* reconnection time set by the server; -1: not
 			       * set */

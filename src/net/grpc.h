@@ -9,9 +9,9 @@
  * length-prefixed messages in both directions. The outcome is in the trailers,
  * or in the headers if there is no message. Debian 12's libcurl 7.88.1 needs
  * three workarounds. Cleartext connections are not reused (http_do.c). A call
- * that dies on a reused TLS connection before any answer is repeated once on a
- * new one. Trailers are read as they arrive, because curl_easy_header() does
- * not find them. */
+ * over TLS that fails before any answer, as on a reused connection that has
+ * died, is repeated once on a new connection. Trailers are read as they arrive,
+ * because curl_easy_header() does not find them. */
 enum grpc_code {                 /* doc/statuscodes.md */
 		 GRPC_NONE = -1, /* no outcome received */
 		 GRPC_OK = 0,

@@ -115,7 +115,8 @@ static int refused(struct reception *r, struct str query)
 	return ANSWER_REFUSED;
 }
 
-/* Checks the answer's issuer (RFC 9207): it must be the one that was asked. */
+/* Checks the answer's issuer (RFC 9207): it must be the one that was asked. It
+ * may be missing, unless that issuer sends it in every answer. */
 static enum answer check_issuer(struct reception *r, struct str query)
 {
 	const struct oauth_expected *e = r->expected;

@@ -42,13 +42,13 @@ struct oauth_grant { /* owned; from { 0 }, oauth_grant_release() wipes it */
 	char *client_secret; /* or NULL */
 	enum oauth_client_auth how;
 	char *token_url;  /* issued the tokens; the refresh token is sent
-			   * only here */
+			   * only here and to revoke_url */
 	char *revoke_url; /* or NULL: cannot be revoked */
 	char *resource;
 	char *scope; /* or NULL */
 };
 void oauth_grant_release(struct oauth_grant *g);
-/* Write a grant as a JSON object, and read it. False if json is not an
+/* Write a grant as a JSON object, and read it. False if json is not such an
  * object. */
 void oauth_grant_write(const struct oauth_grant *g, struct buf *out);
 bool oauth_grant_read(struct oauth_grant *g, struct str json);

@@ -97,7 +97,8 @@ static enum nearness leave_out(struct resolved *found, enum nearness most)
 	return nearest;
 }
 
-/* Parses an address from metadata and refuses unusual characters. */
+/* Parses an address from metadata. Refuses unusual characters, and plain http
+ * except to this machine. */
 static int parse_url(const char *text, struct web_url *url, struct error *err)
 {
 	struct str s = str_of(text);

@@ -387,8 +387,8 @@ static void kill_child(struct jsonrpc *w)
 		(void)kill(-w->pid, SIGKILL);
 }
 
-/* Ends the wire after the child's end. Kills the rest of the process group
- * before its id can be reused. */
+/* Ends the wire after step() returned false. Kills the rest of the process
+ * group before its id can be reused. */
 static void finish(struct jsonrpc *w)
 {
 	struct pollfd end = { .fd = w->end, .events = POLLIN };
@@ -411,7 +411,8 @@ static void finish(struct jsonrpc *w)
 	pthread_mutex_unlock(&w->lock);
 }
 
-/* Waits for one event and handles it. False: the child has ended. */
+/* Waits for one event and handles it. False: the child has ended or closed its
+ * output, or the wire is broken. */
 static bool step(struct jsonrpc *w)
 {
 	struct pollfd set[AT_COUNT] = {
@@ -446,7 +447,7 @@ static bool step(struct jsonrpc *w)
 	return !set[AT_END].revents;
 }
 
-/* Thread: moves data until the child has ended. */
+/* Thread: moves data until step() returns false. */
 static void *run_wire(void *arg)
 {
 	struct jsonrpc *w = arg;
@@ -590,7 +591,8 @@ static int begin_call(struct jsonrpc *w, struct pending *p,
 	return rc;
 }
 
-/* Removes the call from the list. Sends a cancellation if it is unanswered. */
+/* Removes the call from the list. Cancels it in the child if it is unanswered
+ * and the wire still works. */
 static void end_call(struct jsonrpc *w, const struct jsonrpc_ask *ask,
 		     struct pending *p)
 {

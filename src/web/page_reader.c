@@ -73,7 +73,8 @@ int page_reader_read(const struct web_url *url, const char *type,
 	const char *libraries = getenv("LD_LIBRARY_PATH");
 	char *path =
 		xasprintf("LD_LIBRARY_PATH=%s", libraries ? libraries : "");
-	/* No variables of the user: the process parses untrusted input. */
+	/* No variables of the user but LD_LIBRARY_PATH: the process parses
+	 * untrusted input. */
 	char *const env[] = { (char *)"PATH=/usr/bin:/bin",
 			      libraries ? path : NULL, NULL };
 	struct buf input = BUF_INIT(body.len + URL_BYTES + TYPE_BYTES + 2);

@@ -24,9 +24,9 @@ struct web_url {
 };
 
 /* Accepts only addresses that all programs parse the same way: http or https,
- * no user or password, and a host of letters, digits, dots and hyphens that is
- * not an unusual spelling of an IP address. ERR_USAGE with a message for the
- * model. */
+ * no user or password, and a host of letters, digits, dots, hyphens and
+ * underscores that is not an unusual spelling of an IP address. ERR_USAGE with
+ * a message for the model. */
 int web_url_parse(struct web_url *url, struct str text, struct error *err);
 /* Resolves a reference in a page or a Location header against base. False if it
  * is too long. The result is not checked. */

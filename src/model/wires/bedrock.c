@@ -34,8 +34,8 @@ static bool is_claude(const char *model)
 	return strstr(model, "anthropic.claude-") != NULL;
 }
 
-/* True for Claude 3.7 and later, and Nova. The ARN of an inference profile does
- * not name its model, so no cache is used. */
+/* True for Claude 3.5 Haiku, Claude 3.7 and later, and Nova. The ARN of an
+ * inference profile does not name its model, so no cache is used. */
 static bool has_cache(const char *model)
 {
 	static const char *const old[] = { "claude-v",
