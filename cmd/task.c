@@ -98,7 +98,7 @@ static void print_start(struct task *t)
 {
 	struct run *r = t->run;
 	char *model = run_model_name(r);
-	bool host = r->client.provider->flags & SANDBOX_UNISOLATED;
+	bool host = !run_has_sandbox(r);
 	struct buf place = BUF_INIT(1 << 16);
 	char id[IDS_SHOWN];
 

@@ -166,8 +166,8 @@ static void read_sandbox(struct run *r, struct parting *p)
 	bool stays = !r->box.ours || r->box.request.on_exit != LIFECYCLE_DELETE;
 	char id[IDS_SHOWN];
 
-	if (r->box.ending || !r->box.sandbox.id ||
-	    (r->client.provider->flags & SANDBOX_UNISOLATED) || !stays)
+	if (r->box.ending || !r->box.sandbox.id || !run_has_sandbox(r) ||
+	    !stays)
 		return;
 	ids_shown(r->box.sandbox.id, id);
 	snprintf(p->name, sizeof(p->name), "%s",

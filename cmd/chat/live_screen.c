@@ -341,17 +341,17 @@ static bool set_text(char **text, char *fresh)
 static void read_run(struct live *l)
 {
 	const struct run *r = l->run;
-	bool host = r->client.provider->flags & SANDBOX_UNISOLATED;
 	char id[IDS_SHOWN];
 
 	l->asks = run_asks(r);
 	(void)set_text(&l->model, run_model_name(r));
 	l->window = find_window(r);
 	if (set_text(&l->place,
-		     host ? xstrdup("this machine")
-			  : xasprintf("%s %.12s",
-				      sandbox_client_name(&r->client),
-				      ids_shown(r->box.sandbox.id, id))))
+		     run_has_sandbox(r)
+			     ? xasprintf("%s %.12s",
+					 sandbox_client_name(&r->client),
+					 ids_shown(r->box.sandbox.id, id))
+			     : xstrdup("this machine")))
 		l->ends = find_end(r, l->began);
 }
 

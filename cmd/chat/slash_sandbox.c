@@ -31,11 +31,6 @@ struct place_choice {
 	size_t n;
 };
 
-static bool on_host(const struct run *r)
-{
-	return r->client.provider->flags & SANDBOX_UNISOLATED;
-}
-
 static void print_state(void *arg, const struct sandbox_info *info)
 {
 	char room[20];
@@ -68,7 +63,7 @@ static void print_status(struct run *r)
 	struct buf line = BUF_INIT(LINE_MOST);
 	char id[IDS_SHOWN];
 
-	if (on_host(r)) {
+	if (!run_has_sandbox(r)) {
 		fputs("Tools run on this machine, without a sandbox. /sandbox "
 		      "switch PROVIDER\nmoves this thread into one.\n",
 		      stderr);
@@ -105,7 +100,7 @@ static int set_exit(struct run *r, const char *word, struct error *err)
 						     LIFECYCLE_STOP,
 						     LIFECYCLE_KEEP };
 
-	if (on_host(r))
+	if (!run_has_sandbox(r))
 		return refuse(err, "tools run on this machine: there is no "
 				   "sandbox");
 	if (!r->box.ours)
@@ -174,7 +169,7 @@ static struct place_choice *list_places(struct run *r)
 	struct error ignored = { 0 };
 
 	c->run = r;
-	if (!on_host(r))
+	if (run_has_sandbox(r))
 		add_place(c, "none", NULL, xstrdup("none"),
 			  xstrdup("this machine, without a sandbox"));
 	if (app_store(r->app, &store, &ignored) == 0)
@@ -233,7 +228,7 @@ static int move_to(struct run *r, const char *provider, const char *id,
 	const char *words[] = { "--sandbox", provider, "--sandbox-id", id };
 	bool host = !strcmp(provider, "none");
 
-	if (host && on_host(r))
+	if (host && !run_has_sandbox(r))
 		return error_set(err, ERR_USAGE,
 				 "tools already run on this machine");
 	if (next_open(r, words, id ? 4 : 2, true, err) < 0)
@@ -283,9 +278,9 @@ static int run_command(struct run *r, int n, char **words, struct error *err)
 	bool snapshot = !strcmp(words[0], "snapshot") && n == 2;
 	bool means_own = snapshot || (!strcmp(words[0], "info") && n == 1);
 
-	if (means_own && !r->box.label[0] && !on_host(r))
+	if (means_own && !r->box.label[0] && run_has_sandbox(r))
 		own[1] = r->box.sandbox.id;
-	else if (means_own && on_host(r))
+	else if (means_own && !run_has_sandbox(r))
 		return refuse(err, "tools run on this machine: there is no "
 				   "sandbox");
 	app_borrow_terminal(r->app);

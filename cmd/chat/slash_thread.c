@@ -179,7 +179,7 @@ bool slash_cmd_clear(struct run *r, int n, char **words)
 /* True if the thread's tools run in the same place as those of r. */
 static bool is_same_place(const struct run *r, const struct thread *t)
 {
-	if (r->client.provider->flags & SANDBOX_UNISOLATED)
+	if (!run_has_sandbox(r))
 		return !t->label[0] && (!t->provider[0] || t->imported ||
 					!strcmp(t->provider, "none"));
 	if (r->box.ours)

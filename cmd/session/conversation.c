@@ -155,12 +155,11 @@ int run_offer_tools(struct run *r, struct error *err)
 /* On later calls only updates the session's model and sandbox. */
 int run_name_session(struct run *r, struct error *err)
 {
-	bool is_host = r->client.provider->flags & SANDBOX_UNISOLATED;
 	struct store *store;
 	char *name;
 	struct session_info info = {
 		.provider = r->client.provider->name,
-		.sandbox = is_host ? NULL : r->box.sandbox.id,
+		.sandbox = run_has_sandbox(r) ? r->box.sandbox.id : NULL,
 		.label = r->box.ours ? r->box.label : "",
 		.cwd = settings_cwd(r->app->settings),
 		.agent = r->options.agent,

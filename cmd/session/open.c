@@ -107,7 +107,7 @@ static int open_rest(struct run *r, struct error *err)
 	r->box.request.thread = session_id(r->session);
 	if (r->interactive)
 		grants_load(&r->grants, r->app->settings);
-	if (r->client.provider->flags & SANDBOX_UNISOLATED)
+	if (!run_has_sandbox(r))
 		secret_files_open(&r->secrets, settings_dir(r->app->settings));
 	return 0;
 }

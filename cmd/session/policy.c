@@ -237,9 +237,9 @@ static int decide_target(struct run *r, struct approval *a, const char *path,
 
 	if (protect_load(&protect, r->app->settings, err) < 0)
 		return -1;
-	own = r->client.provider->flags & SANDBOX_UNISOLATED
-		      ? realpath(settings_dir(r->app->settings), NULL)
-		      : NULL;
+	own = run_has_sandbox(r)
+		      ? NULL
+		      : realpath(settings_dir(r->app->settings), NULL);
 	find_objection(&protect, own, t, &why);
 	free(own);
 	describe_target(r, path, t, buf_str(&why), &a->place);
@@ -464,7 +464,6 @@ static int decide_call(struct run *r, struct approval *a,
 		       enum run_verdict *verdict, const struct stop *stop,
 		       struct error *err)
 {
-	bool host = r->client.provider->flags & SANDBOX_UNISOLATED;
 	bool listed = runs_command(a) && r->options.allow.given;
 	bool reviews = r->interactive && r->options.reviews_all;
 
@@ -484,7 +483,7 @@ static int decide_call(struct run *r, struct approval *a,
 		return 0;
 	}
 	if (!(a->tool->flags & TOOL_ASKS)) {
-		if (host && a->tool->path_arg)
+		if (!run_has_sandbox(r) && a->tool->path_arg)
 			*verdict = decide_reading(r, a);
 		if (*verdict == RUN_ALLOW && reviews && !run_allows_all(r))
 			*verdict = RUN_ASK;

@@ -26,6 +26,11 @@ char *run_model_name(const struct run *r)
 	return xasprintf("%s:%s", r->choice.provider, r->choice.model);
 }
 
+bool run_has_sandbox(const struct run *r)
+{
+	return !(r->client.provider->flags & SANDBOX_UNISOLATED);
+}
+
 /* Appends the mounts and, for a shared host, whose rights commands have. */
 void run_mounts(const struct run *r, struct buf *out)
 {

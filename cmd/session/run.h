@@ -128,6 +128,8 @@ struct run {
 	int64_t began; /* clock_ms() at the start of the chat */
 };
 
+/* False with --sandbox none: the tools act on this machine. */
+bool run_has_sandbox(const struct run *r);
 /* Returns the user's directory that is mounted as the working directory, or
  * NULL. */
 const char *run_bound_directory(const struct sandbox *sb);

@@ -94,7 +94,7 @@ static bool note_own(void *arg, const struct thread_label *l)
 /* Describes what the run uses instead of the thread's own sandbox. */
 static const char *what_instead(const struct run *r)
 {
-	if (r->client.provider->flags & SANDBOX_UNISOLATED)
+	if (!run_has_sandbox(r))
 		return "the tools of this run act on this machine";
 	if (r->options.sandbox_id)
 		return "this run uses the sandbox given by --sandbox-id";
@@ -107,7 +107,7 @@ static bool tell_unused(void *arg, const struct ledger_row *row)
 {
 	struct run *r = arg;
 	const struct run_options *o = &r->options;
-	bool is_other = !(r->client.provider->flags & SANDBOX_UNISOLATED) &&
+	bool is_other = run_has_sandbox(r) &&
 			strcmp(row->provider, r->client.provider->name) != 0;
 	char *name;
 
@@ -152,7 +152,7 @@ static char *find_own(struct run *r, struct store *store)
 	    (!store && app_store(r->app, &own.store, &ignored) < 0))
 		return NULL;
 	own.takes = !o->fork && !o->sandbox_id && !o->snapshot &&
-		    !(r->client.provider->flags & SANDBOX_UNISOLATED);
+		    run_has_sandbox(r);
 	(void)thread_label_each(own.store, r->thread.no, NULL, note_own, &own,
 				&ignored);
 	if (!own.takes || !own.label) {
@@ -453,11 +453,6 @@ int startup_run(struct run *r, const struct stop *stop, struct error *err)
 	return 0;
 }
 
-static bool on_host(const struct run *r)
-{
-	return r->client.provider->flags & SANDBOX_UNISOLATED;
-}
-
 static void on_line(void *arg, const char *line)
 {
 	const struct run *r = arg;
@@ -592,9 +587,9 @@ int run_open_client(struct run *r, struct error *err)
 	if (rc < 0)
 		return -1;
 	r->opened_client = true;
-	if (on_host(r) && check_directory(err) < 0)
+	if (!run_has_sandbox(r) && check_directory(err) < 0)
 		return -1;
-	if (on_host(r))
+	if (!run_has_sandbox(r))
 		return 0;
 	return run_workspace_check(r, err) < 0 ? -1
 					       : app_store(r->app, &store, err);
@@ -710,7 +705,7 @@ int run_open_sandbox(struct run *r, const struct stop *stop, struct error *err)
 			on_changed, r },
 	};
 
-	if (!on_host(r) && app_store(r->app, &request.store, err) < 0)
+	if (run_has_sandbox(r) && app_store(r->app, &request.store, err) < 0)
 		return -1;
 	if (run_money_sandbox(r, err) < 0)
 		return -1;
@@ -769,7 +764,7 @@ bool run_promise_can(struct run *r)
 	struct store *store;
 	const char *dir;
 
-	if (!r->promises || r->client.provider->flags & SANDBOX_UNISOLATED ||
+	if (!r->promises || !run_has_sandbox(r) ||
 	    settings_bool(r->app->settings, NULL, "sandboxes.overlap",
 			  &overlaps, &err) < 0 ||
 	    !overlaps || needs_sandbox(r) || asks_later(r) ||

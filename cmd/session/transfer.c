@@ -488,7 +488,7 @@ static int parse_and_copy(struct run *r, bool uploads, int n, char **words,
 	const char **bring;
 	int rc;
 
-	if (r->client.provider->flags & SANDBOX_UNISOLATED) {
+	if (!run_has_sandbox(r)) {
 		error_set(err, ERR_USAGE,
 			  "no sandbox: tools work on this machine's files");
 		return error_hint(err, "/sandbox switch PROVIDER moves this "

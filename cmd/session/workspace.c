@@ -572,8 +572,7 @@ void run_workspace_remark(const struct run *r)
 	struct error ignored = { 0 };
 	char *root;
 
-	if (r->options.workspace || !begins_anew(r) ||
-	    r->client.provider->flags & SANDBOX_UNISOLATED)
+	if (r->options.workspace || !begins_anew(r) || !run_has_sandbox(r))
 		return;
 	root = user_repo_root(settings_cwd(r->app->settings), &is_repository,
 			      &ignored);
@@ -702,7 +701,7 @@ int run_workspace_fill(struct run *r, struct sandbox *sb,
 	char *root;
 	int rc = 0;
 
-	if (r->client.provider->flags & SANDBOX_UNISOLATED)
+	if (!run_has_sandbox(r))
 		return 0;
 	if (sb->mounts.n || (mode && !strcmp(mode, "bind")))
 		return run_bind_begin(r, sb, stop, err);

@@ -412,8 +412,7 @@ static int find_tree(struct child *c, struct apart *a, struct error *err)
 	struct run *r = c->run;
 	int rc = 1;
 
-	if (!(r->client.provider->flags & SANDBOX_UNISOLATED) &&
-	    !r->box.sandbox.mounts.n && r->box.label[0])
+	if (run_has_sandbox(r) && !r->box.sandbox.mounts.n && r->box.label[0])
 		rc = tree_find(&a->theirs, r->app,
 			       settings_cwd(r->app->settings), r->box.label,
 			       &c->stop, err);
