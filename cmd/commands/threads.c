@@ -402,11 +402,9 @@ static int threads_cmd_prune(struct app *app, const struct args *args)
 	return rc == 0 ? 0 : app_fail(app, &err);
 }
 
-enum { TIME_MOST = 64 << 20 };
-
 static const struct arg_row list_options[] = {
 	{ "cwd", 0, ARG_OPTIONAL, "PATH",
-	  "Only threads of this directory; without DIR: the current one" },
+	  "Only threads of this directory; without PATH: the current one" },
 	{ "branch", 0, ARG_VALUE, "NAME", "Only threads of this git branch" },
 	{ "agent", 0, ARG_VALUE, "NAME", "Only threads of this agent" },
 	{ "sort", 0, ARG_VALUE, "created|updated",
