@@ -3,7 +3,6 @@
 #include "cmd/app.h"
 
 #include <ctype.h>
-#include <errno.h>
 #include <signal.h>
 #include <stdarg.h>
 #include <stdio.h>

@@ -2,7 +2,6 @@
 /* SPDX-License-Identifier: MIT */
 #include "cmd/credential.h"
 
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 

@@ -9,7 +9,6 @@
 #include "cmd/manual.h"
 
 #include <ctype.h>
-#include <string.h>
 
 #include "base/str.h"
 #include "cmd/command.h"

@@ -3,8 +3,6 @@
 /* SPDX-License-Identifier: MIT */
 #include "cmd/policy.h"
 
-#include <string.h>
-
 #include "cmd/secret.h"
 
 /* Handles a config.toml that fails to apply a restriction: refuses, or asks

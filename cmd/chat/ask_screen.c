@@ -10,7 +10,6 @@
 #include "cmd/chat/ask_screen.h"
 
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 #include <strings.h>
 

@@ -18,7 +18,6 @@
 #include "base/mem.h"
 #include "base/str.h"
 #include "cmd/chat/appearance.h"
-#include "cmd/chat/ends.h"
 #include "cmd/chat/live_state.h"
 #include "cmd/chat/slash.h"
 #include "cmd/session/next.h"

@@ -8,16 +8,12 @@
  * Answers to questions are in live_question.c.
  */
 #include <signal.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 
 #include "base/mem.h"
 #include "base/str.h"
 #include "cmd/chat/live_state.h"
 #include "cmd/chat/message.h"
 #include "cmd/session/policy.h"
-#include "ui/summary.h"
 
 void live_open_question(struct live *l, int64_t now)
 {

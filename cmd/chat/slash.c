@@ -9,7 +9,6 @@
  */
 #include "cmd/chat/slash.h"
 
-#include <ctype.h>
 #include <dirent.h>
 #include <stdio.h>
 #include <stdlib.h>

@@ -1,9 +1,7 @@
 /* diff.c - dcode diff: what changed in the sandbox, as a git patch. */
 /* SPDX-License-Identifier: MIT */
-#include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
 #include <unistd.h>
 
 #include "base/json.h"

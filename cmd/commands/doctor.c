@@ -20,7 +20,6 @@
 #include "base/io.h"
 #include "base/json.h"
 #include "base/mem.h"
-#include "base/path.h"
 #include "base/proc.h"
 #include "base/sanitize.h"
 #include "base/str.h"

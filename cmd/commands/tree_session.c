@@ -10,7 +10,6 @@
  */
 #include "cmd/commands/tree_session.h"
 
-#include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -19,7 +18,6 @@
 #include "base/mem.h"
 #include "base/str.h"
 #include "cmd/print.h"
-#include "cmd/secret.h"
 #include "cmd/session/changes.h"
 #include "cmd/session/options.h"
 #include "session/records.h"

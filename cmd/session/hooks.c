@@ -11,7 +11,6 @@
 #include "cmd/session/hooks.h"
 
 #include <stdlib.h>
-#include <string.h>
 
 #include "agent/hooked.h"
 #include "base/mem.h"

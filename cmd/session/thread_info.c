@@ -3,7 +3,6 @@
 #include "cmd/session/thread_info.h"
 
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "base/json.h"

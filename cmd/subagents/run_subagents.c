@@ -597,7 +597,7 @@ static void close_child(struct child *c)
 	cancel_chain_release(&c->cancel);
 }
 
-enum { LAST_BYTES = 1 << 20, HOOK_MS = 5000 };
+enum { HOOK_MS = 5000 };
 
 /* Uses the Python program's wording, which models know. */
 static void refuse_unknown(const struct subagents *s, const char *type,

@@ -4,7 +4,6 @@
 #include "cmd/subagents/subagent_list.h"
 
 #include <inttypes.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 

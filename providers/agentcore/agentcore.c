@@ -7,7 +7,6 @@
 #include "providers/agentcore/agentcore.h"
 
 #include <pthread.h>
-#include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>

@@ -5,7 +5,6 @@
  * wrong clock of this machine by the server's. agentcore_invoke() calls a tool
  * of a session, whose answer is an event stream of results. */
 #include <pthread.h>
-#include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>

@@ -6,9 +6,7 @@
  * first one. Begin with deno_create(); the provider's table is at the end. */
 #include "providers/deno/deno.h"
 
-#include <poll.h>
 #include <pthread.h>
-#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>

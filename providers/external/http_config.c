@@ -4,7 +4,6 @@
  * texts with placeholders, where a value cannot change the text around it
  * (http_text_expand); and the keys of [sandboxes.providers.NAME.http], read by
  * the table keys[] (http_config_read). */
-#include <dirent.h>
 #include <errno.h>
 #include <inttypes.h>
 #include <math.h>
@@ -12,8 +11,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/mman.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
 #include <sodium.h>

@@ -7,15 +7,12 @@
  * create_sandbox(); http_provider_new() is at the end. */
 #include "providers/external/http_provider.h"
 
-#include <dirent.h>
 #include <inttypes.h>
 #include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <strings.h>
-#include <sys/mman.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
 #include <sodium.h>

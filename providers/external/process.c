@@ -6,14 +6,11 @@
  * create_sandbox(); all_ops and process_provider_new() are at the end. */
 #include "providers/external/process.h"
 
-#include <dirent.h>
 #include <pthread.h>
 #include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/mman.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
 #include <sodium.h>

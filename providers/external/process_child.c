@@ -4,13 +4,10 @@
 /* process_request() sends one request, and starts the child before if it does
  * not run. start_child() counts the starts and initializes the new child, whose
  * answer determines the provider's flags and operations (set_abilities). */
-#include <dirent.h>
 #include <pthread.h>
 #include <stddef.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/mman.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
 #include <sodium.h>

@@ -8,7 +8,6 @@
  */
 #include "providers/kit/body.h"
 
-#include <stdarg.h>
 #include <stdbool.h>
 #include <stdint.h>
 #include <stdlib.h>

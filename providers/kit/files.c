@@ -7,7 +7,6 @@
 #include "providers/kit/files.h"
 
 #include <inttypes.h>
-#include <stdarg.h>
 #include <stdbool.h>
 #include <stdint.h>
 #include <stdio.h>

@@ -8,7 +8,6 @@
 #include "providers/kit/lease.h"
 
 #include <pthread.h>
-#include <stdarg.h>
 #include <stdbool.h>
 #include <stdint.h>
 #include <stdio.h>

@@ -8,7 +8,6 @@
  */
 #include "providers/kit/rest.h"
 
-#include <stdarg.h>
 #include <stdbool.h>
 #include <stdint.h>
 #include <stdlib.h>

@@ -9,7 +9,6 @@
 #include "providers/kit/vendor.h"
 
 #include <pthread.h>
-#include <stdarg.h>
 #include <stdbool.h>
 #include <stdint.h>
 #include <stdlib.h>

@@ -6,7 +6,6 @@
  * the vendor shows the new state. Commands are supervised jobs, whose failures
  * vendor_exec_failed() classifies. */
 #include <pthread.h>
-#include <stdarg.h>
 #include <stdbool.h>
 #include <stdint.h>
 #include <stdio.h>

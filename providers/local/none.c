@@ -10,7 +10,6 @@
  * found by a mark in their environment; and no command outlives a dcode that is
  * killed (struct orphans).
  */
-#include <errno.h>
 #include <fcntl.h>
 #include <poll.h>
 #include <pthread.h>

@@ -8,7 +8,6 @@
  * decides which hint is shown (explain_failure()).
  */
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "base/mem.h"

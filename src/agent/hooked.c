@@ -7,9 +7,6 @@
  */
 #include "agent/hooked.h"
 
-#include <stdlib.h>
-#include <string.h>
-
 #include "base/mem.h"
 #include "base/str.h"
 

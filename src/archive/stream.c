@@ -1,7 +1,6 @@
 /* stream.c - builds a tar stream entry by entry. */
 /* SPDX-License-Identifier: MIT */
 #include <stdlib.h>
-#include <string.h>
 #include <sys/stat.h>
 
 #include "archive/api.h"

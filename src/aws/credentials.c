@@ -6,7 +6,6 @@
  * containers and instances. */
 #include "aws/credentials.h"
 
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 

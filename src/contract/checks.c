@@ -1,6 +1,5 @@
 /* checks.c - tests one by one that a provider does what it promises. */
 /* SPDX-License-Identifier: MIT */
-#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>

@@ -1,7 +1,5 @@
 /* child.c - starts and stops a server that is a program, and talks to it. */
 /* SPDX-License-Identifier: MIT */
-#include <errno.h>
-#include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>

@@ -2,7 +2,6 @@
 /* SPDX-License-Identifier: MIT */
 #include "mcp/expand.h"
 
-#include <stdlib.h>
 #include <string.h>
 
 #include "base/mem.h"

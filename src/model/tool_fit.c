@@ -6,7 +6,6 @@
  * server and is untrusted, so every step is bounded. */
 #include "model/tool_fit.h"
 
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <strings.h>

@@ -7,7 +7,6 @@
  * the addresses that a server names. */
 #include "oauth/grant.h"
 
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>

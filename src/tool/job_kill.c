@@ -1,7 +1,6 @@
 /* job_kill.c - the tool that kills a background command. */
 /* SPDX-License-Identifier: MIT */
 #include "sandbox/jobs/jobs.h"
-#include "tool/result.h"
 #include "tool/table.h"
 
 enum { WAIT_MS = 10000 };

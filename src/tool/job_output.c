@@ -3,7 +3,6 @@
 #include <inttypes.h>
 
 #include "sandbox/jobs/jobs.h"
-#include "tool/result.h"
 #include "tool/table.h"
 
 enum { MAX_WAIT_S = 600, MOST_BYTES = 60000 };

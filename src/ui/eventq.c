@@ -2,7 +2,6 @@
 /* SPDX-License-Identifier: MIT */
 #include "ui/eventq.h"
 
-#include <errno.h>
 #include <pthread.h>
 #include <stdlib.h>
 #include <sys/eventfd.h>

@@ -11,7 +11,6 @@
 #include <limits.h>
 #include <poll.h>
 #include <stdatomic.h>
-#include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
 

@@ -6,7 +6,6 @@
 
 #include "base/ids.h"
 #include "base/mem.h"
-#include "base/path.h"
 #include "session/session.h"
 #include "session/sql.h"
 #include "session/thread.h"

@@ -12,7 +12,6 @@
 #include "unit.h"
 #include "worktree/journal.h"
 #include "worktree/listing.h"
-#include "worktree/name.h"
 
 struct room {
 	char top[64];

@@ -9,7 +9,6 @@
 
 #include "base/ids.h"
 #include "base/mem.h"
-#include "base/path.h"
 #include "base/stop.h"
 #include "session/session.h"
 #include "session/sql.h"

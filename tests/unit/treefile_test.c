@@ -10,7 +10,6 @@
 #include "base/path.h"
 #include "base/str.h"
 #include "unit.h"
-#include "worktree/name.h"
 #include "worktree/treefile.h"
 
 struct room {

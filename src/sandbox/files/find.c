@@ -8,11 +8,9 @@
  * arrive. Everything has a limit, and the result says if it was reached.
  */
 #include <stdint.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/ids.h"
 #include "base/mem.h"
 #include "base/sanitize.h"
 #include "base/str.h"
