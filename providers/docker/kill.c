@@ -17,7 +17,7 @@
  * made it. Otherwise it reports their names.
  *
  * The kill takes up to 2 seconds and a restart. As on every provider,
- * src/sandbox/detached.c lets the caller of a cancelled command continue
+ * src/sandbox/exec.c lets the caller of a cancelled command continue
  * meanwhile, and makes the next command wait.
  *
  * Other providers only do step 1. Steps 2 and 3 are possible here because the
@@ -38,6 +38,7 @@
 #include "base/str.h"
 #include "providers/docker/docker.h"
 #include "providers/docker/engine.h"
+#include "sandbox/quote.h"
 
 /* One process in the engine's list. A program in the container can change only
  * the command's text. */
@@ -421,11 +422,12 @@ static size_t top_names(const struct top *top, const struct top_call *call,
 	return found;
 }
 
-/* The script by which the supervisor kills a job. $1 is the job's name. */
-static const char kill_tree[] = {
+static const unsigned char kill_sh[] = {
 #include "scripts/sandbox/supervise_kill.sh.inc"
+};
+
+static const unsigned char kill_tree_sh[] = {
 #include "scripts/sandbox/supervise_kill_tree.sh.inc"
-	0
 };
 
 /* State while one command's processes are ended. */
@@ -452,9 +454,14 @@ static void add_notice(char notice[SANDBOX_NOTICE], const char *text)
  * capabilities at the next timeout. Its output is not trusted. */
 static void describe_killer(const char *token, struct buf *body)
 {
+	struct buf script = BUF_INIT(16 << 10);
+
+	quote_script(&script, SCRIPT(kill_sh));
+	quote_script(&script, SCRIPT(kill_tree_sh));
 	buf_adds(body, "{\"AttachStdout\":true,\"AttachStderr\":true,"
 		       "\"WorkingDir\":\"/\",\"Cmd\":[\"/bin/sh\",\"-c\",");
-	json_quote(body, str_of(kill_tree));
+	json_quote(body, buf_str(&script));
+	buf_release(&script);
 	buf_adds(body, ",\"sh\",");
 	json_quote(body, str_of(token));
 	buf_adds(body, "]}");

@@ -112,8 +112,7 @@ static const unsigned char loop_sh[] = {
 
 void held_add_loop(struct buf *out)
 {
-	quote_script(out,
-		     (struct str){ (const char *)loop_sh, sizeof(loop_sh) });
+	quote_script(out, SCRIPT(loop_sh));
 }
 
 static void wake_event(int event)

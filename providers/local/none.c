@@ -23,6 +23,7 @@
 
 #include <sodium.h>
 
+#include "base/buf.h"
 #include "base/ids.h"
 #include "base/io.h"
 #include "base/mem.h"
@@ -30,11 +31,13 @@
 #include "base/str.h"
 #include "config/settings_env.h"
 #include "providers/local/local.h"
+#include "sandbox/quote.h"
 
 enum {
 	COMMAND_MAX = (128 << 10) - 1, /* Linux (MAX_ARG_STRLEN), without NUL */
-	TOKEN = 16,                    /* characters */
-	END_MS = 500,                  /* wait for the guard process to end */
+	SCRIPT_MAX = 16 << 10,
+	TOKEN = 16,   /* characters */
+	END_MS = 500, /* wait for the guard process to end */
 };
 
 /* A small process (scripts/sandbox/none_guard.sh), started with the first
@@ -48,15 +51,17 @@ struct orphans {
 	pid_t pid; /* 0: not started yet; -1: the start failed */
 };
 
-/* Scripts are passed in the environment: as arguments they would fill the
- * output of ps. */
-static const char guard_sh[] = { 'G', 'U', 'A', 'R', 'D', '=',
+static const unsigned char guard_sh[] = {
 #include "scripts/sandbox/none_guard.sh.inc"
-				 0 };
-static const char kill_sh[] = { 'K', 'I', 'L', 'L', '=',
+};
+
+static const unsigned char kill_sh[] = {
 #include "scripts/sandbox/supervise_kill.sh.inc"
+};
+
+static const unsigned char kill_tree_sh[] = {
 #include "scripts/sandbox/supervise_kill_tree.sh.inc"
-				0 };
+};
 
 static void orphans_init(struct orphans *o)
 {
@@ -68,10 +73,14 @@ static void orphans_init(struct orphans *o)
  * does not reach it. Called with the lock held. */
 static void start_guard(struct orphans *o, const char *token)
 {
+	/* The scripts are passed in the environment: as arguments they would
+	 * fill the output of ps. */
+	struct buf guard = BUF_INIT(SCRIPT_MAX);
+	struct buf killer = BUF_INIT(SCRIPT_MAX);
 	char *argv[] = { "sh",          "-c",          "eval \"$GUARD\"",
 			 "dcode-guard", (char *)token, NULL };
 	char *env[] = { "PATH=/usr/local/bin:/usr/bin:/bin:/usr/sbin:/sbin",
-			(char *)guard_sh, (char *)kill_sh, NULL };
+			NULL, NULL, NULL };
 	int theirs[3] = { -1, -1, -1 };
 	struct proc_spec spec = { .path = "/bin/sh",
 				  .argv = argv,
@@ -85,6 +94,13 @@ static void start_guard(struct orphans *o, const char *token)
 	o->pid = -1;
 	if (pipe2(fd, O_CLOEXEC) < 0)
 		return;
+	buf_adds(&guard, "GUARD=");
+	quote_script(&guard, SCRIPT(guard_sh));
+	buf_adds(&killer, "KILL=");
+	quote_script(&killer, SCRIPT(kill_sh));
+	quote_script(&killer, SCRIPT(kill_tree_sh));
+	env[1] = guard.ptr;
+	env[2] = killer.ptr;
 	theirs[0] = fd[0];
 	if (proc_spawn(&spec, &o->pid, &ignored) == 0) {
 		o->fd = fd[1];
@@ -93,6 +109,8 @@ static void start_guard(struct orphans *o, const char *token)
 		close(fd[1]);
 	}
 	close(fd[0]);
+	buf_release(&guard);
+	buf_release(&killer);
 }
 
 /* Writes to the guard. Errors are ignored: if the guard was killed, commands

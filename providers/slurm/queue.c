@@ -49,7 +49,6 @@ static const unsigned char kill_sh[] = {
 #include "scripts/sandbox/supervise_kill.sh.inc"
 };
 
-#define SCRIPT(array) ((struct str){ (const char *)(array), sizeof(array) })
 void slurm_batch_script(const struct slurm *s, const char *label,
 			struct buf *out)
 {

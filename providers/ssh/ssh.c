@@ -348,7 +348,6 @@ static const unsigned char box_sh[] = {
 #include "scripts/sandbox/ssh_box.sh.inc"
 };
 
-#define SCRIPT(array) ((struct str){ (const char *)(array), sizeof(array) })
 /* One request to ssh_box.sh. */
 struct box_request {
 	const char *op;

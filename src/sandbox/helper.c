@@ -80,7 +80,7 @@ static const unsigned char workspace_scan_sh[] = {
 #include "scripts/sandbox/workspace_scan.sh.inc"
 };
 
-#define SCRIPT(array)                                                          \
+#define ROW(array)                                                             \
 	{                                                                      \
 		(const char *)(array), sizeof(array)                           \
 	}
@@ -89,31 +89,30 @@ static const struct {
 	struct str text;
 	struct str before[4]; /* libraries it needs besides prelude.sh */
 } scripts[] = {
-	[HELPER_READ] = { SCRIPT(read_sh), { { 0 } } },
-	[HELPER_LS] = { SCRIPT(ls_sh), { { 0 } } },
-	[HELPER_DELETE] = { SCRIPT(delete_sh), { { 0 } } },
-	[HELPER_WRITE] = { SCRIPT(write_sh), { SCRIPT(put_sh) } },
-	[HELPER_EDIT] = { SCRIPT(edit_sh), { SCRIPT(put_sh) } },
-	[HELPER_GLOB] = { SCRIPT(glob_sh), { SCRIPT(search_sh) } },
-	[HELPER_GREP] = { SCRIPT(grep_sh), { SCRIPT(search_sh) } },
-	[HELPER_UPLOAD] = { SCRIPT(upload_sh), { SCRIPT(put_sh) } },
-	[HELPER_DOWNLOAD] = { SCRIPT(download_sh), { { 0 } } },
-	[HELPER_RESOLVE] = { SCRIPT(resolve_sh), { SCRIPT(put_sh) } },
-	[HELPER_SCAN] = { SCRIPT(workspace_scan_sh),
-			  { SCRIPT(put_sh), SCRIPT(private_dir_sh),
-			    SCRIPT(workspace_state_sh) } },
-	[HELPER_SEND] = { SCRIPT(workspace_send_sh),
-			  { SCRIPT(put_sh), SCRIPT(private_dir_sh),
-			    SCRIPT(workspace_state_sh),
-			    SCRIPT(workspace_commit_sh) } },
-	[HELPER_COMMIT] = { SCRIPT(workspace_commit_sh),
-			    { SCRIPT(private_dir_sh),
-			      SCRIPT(workspace_state_sh) } },
-	[HELPER_SYNC] = { SCRIPT(workspace_sync_sh),
-			  { SCRIPT(put_sh), SCRIPT(private_dir_sh),
-			    SCRIPT(workspace_state_sh) } },
-	[HELPER_SKILLS] = { SCRIPT(skills_send_sh),
-			    { SCRIPT(put_sh), SCRIPT(private_dir_sh) } },
+	[HELPER_READ] = { ROW(read_sh), { { 0 } } },
+	[HELPER_LS] = { ROW(ls_sh), { { 0 } } },
+	[HELPER_DELETE] = { ROW(delete_sh), { { 0 } } },
+	[HELPER_WRITE] = { ROW(write_sh), { ROW(put_sh) } },
+	[HELPER_EDIT] = { ROW(edit_sh), { ROW(put_sh) } },
+	[HELPER_GLOB] = { ROW(glob_sh), { ROW(search_sh) } },
+	[HELPER_GREP] = { ROW(grep_sh), { ROW(search_sh) } },
+	[HELPER_UPLOAD] = { ROW(upload_sh), { ROW(put_sh) } },
+	[HELPER_DOWNLOAD] = { ROW(download_sh), { { 0 } } },
+	[HELPER_RESOLVE] = { ROW(resolve_sh), { ROW(put_sh) } },
+	[HELPER_SCAN] = { ROW(workspace_scan_sh),
+			  { ROW(put_sh), ROW(private_dir_sh),
+			    ROW(workspace_state_sh) } },
+	[HELPER_SEND] = { ROW(workspace_send_sh),
+			  { ROW(put_sh), ROW(private_dir_sh),
+			    ROW(workspace_state_sh),
+			    ROW(workspace_commit_sh) } },
+	[HELPER_COMMIT] = { ROW(workspace_commit_sh),
+			    { ROW(private_dir_sh), ROW(workspace_state_sh) } },
+	[HELPER_SYNC] = { ROW(workspace_sync_sh),
+			  { ROW(put_sh), ROW(private_dir_sh),
+			    ROW(workspace_state_sh) } },
+	[HELPER_SKILLS] = { ROW(skills_send_sh),
+			    { ROW(put_sh), ROW(private_dir_sh) } },
 };
 
 enum { BEFORE_MAX = sizeof(scripts[0].before) / sizeof(struct str) };
@@ -157,7 +156,7 @@ static int compose(const struct sandbox *sb, const struct helper *h,
 	}
 	if (text)
 		quote_content(cmd, h->content, !h->no_base64);
-	quote_script(cmd, (struct str)SCRIPT(prelude_sh));
+	quote_script(cmd, SCRIPT(prelude_sh));
 	for (size_t i = 0; i < BEFORE_MAX; i++)
 		quote_script(cmd, scripts[h->script].before[i]);
 	quote_script(cmd, scripts[h->script].text);

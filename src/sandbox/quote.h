@@ -22,5 +22,8 @@ size_t quote_content_size(struct str bytes, bool base64);
 /* Appends a script without indentation and comment lines, to send fewer
  * bytes. */
 void quote_script(struct buf *out, struct str text);
+/* The text of a script of scripts/sandbox that is embedded as an array of
+ * bytes. Each array has a single #include, because clang-format sorts them. */
+#define SCRIPT(array) ((struct str){ (const char *)(array), sizeof(array) })
 
 #endif

@@ -448,7 +448,6 @@ static const unsigned char results_dir[] = {
 #include "scripts/sandbox/results_dir.sh.inc"
 };
 
-#define SCRIPT(array) ((struct str){ (const char *)(array), sizeof(array) })
 static const char dir_name[] = "dcode_large_tool_results";
 
 void evict_name(const char *thread, unsigned n, struct buf *out)

@@ -49,7 +49,6 @@ static const unsigned char keep_sh[] = {
 
 /* Shell expression for ".OWNER", or nothing. */
 #define OF_OWNER "${DCODE_EXEC#\"${DCODE_EXEC%%.*}\"}"
-#define SCRIPT(array) ((struct str){ (const char *)(array), sizeof(array) })
 
 static void assign_script(struct buf *out, const char *name, struct str a,
 			  struct str b)
