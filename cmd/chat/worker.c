@@ -2,10 +2,10 @@
 /* SPDX-License-Identifier: MIT */
 #include "cmd/chat/worker.h"
 
-#include <errno.h>
-#include <signal.h>
 #include <stdio.h>
 #include <time.h>
+
+#include "base/thread.h"
 
 enum { LOOK_MS = 100 /* between checks whether to stop waiting */ };
 
@@ -37,9 +37,6 @@ static void *work(void *arg)
 int worker_start(struct worker *w, struct error *err)
 {
 	pthread_mutexattr_t nested;
-	sigset_t all;
-	sigset_t before;
-	int rc;
 
 	pthread_mutexattr_init(&nested);
 	pthread_mutexattr_settype(&nested, PTHREAD_MUTEX_RECURSIVE);
@@ -47,14 +44,7 @@ int worker_start(struct worker *w, struct error *err)
 	pthread_mutexattr_destroy(&nested);
 	pthread_mutex_init(&w->lock, NULL);
 	pthread_cond_init(&w->changed, NULL);
-	sigfillset(&all);
-	pthread_sigmask(SIG_SETMASK, &all, &before);
-	rc = pthread_create(&w->thread, NULL, work, w);
-	pthread_sigmask(SIG_SETMASK, &before, NULL);
-	if (rc == 0)
-		return 0;
-	errno = rc;
-	return error_errno(err, "starting the agent's thread");
+	return thread_start(&w->thread, work, w, err);
 }
 
 void worker_run(struct worker *w, int (*run)(void *arg), void *arg)

@@ -16,7 +16,6 @@
 #include <limits.h>
 #include <poll.h>
 #include <pthread.h>
-#include <signal.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
@@ -29,6 +28,7 @@
 #include "base/ids.h"
 #include "base/mem.h"
 #include "base/str.h"
+#include "base/thread.h"
 #include "cmd/app.h"
 #include "cmd/session/copy.h"
 #include "sandbox/quote.h"
@@ -764,25 +764,17 @@ static int relay_write(void *arg, struct str data, struct error *err)
 /* Creates the socket pair and the second thread. */
 static int relay_start(struct tar_relay *r, struct error *err)
 {
-	sigset_t all;
-	sigset_t before;
 	int pair[2];
-	int rc;
 
 	if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, pair) < 0)
 		return error_errno(err, "passing the stream on");
 	r->in = pair[0];
 	r->out = pair[1];
-	sigfillset(&all); /* signals are handled by other threads */
-	pthread_sigmask(SIG_SETMASK, &all, &before);
-	rc = pthread_create(&r->thread, NULL, relay_thread, r);
-	pthread_sigmask(SIG_SETMASK, &before, NULL);
-	if (rc == 0)
+	if (thread_start(&r->thread, relay_thread, r, err) == 0)
 		return 0;
 	close(r->in);
 	close(r->out);
-	errno = rc;
-	return error_errno(err, "starting a thread");
+	return -1;
 }
 
 /* Runs both sides and reports the error that happened first. */

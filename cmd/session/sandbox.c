@@ -14,9 +14,7 @@
  */
 #include "cmd/session/sandbox.h"
 
-#include <errno.h>
 #include <pthread.h>
-#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -25,6 +23,7 @@
 #include "agent/agent.h"
 #include "base/mem.h"
 #include "base/sanitize.h"
+#include "base/thread.h"
 #include "cmd/print.h"
 #include "cmd/secret.h"
 #include "cmd/session/conversation.h"
@@ -840,23 +839,6 @@ static void free_promise(struct run *r)
 	free(p);
 }
 
-/* Starts the thread with all signals blocked. */
-static int start_making(struct run *r, struct error *err)
-{
-	sigset_t all;
-	sigset_t before;
-	int rc;
-
-	sigfillset(&all); /* signals are handled by other threads */
-	pthread_sigmask(SIG_SETMASK, &all, &before);
-	rc = pthread_create(&r->promise->thread, NULL, make_sandbox, r);
-	pthread_sigmask(SIG_SETMASK, &before, NULL);
-	if (rc == 0)
-		return 0;
-	errno = rc;
-	return error_errno(err, "starting a thread");
-}
-
 bool run_is_promised(const struct run *r)
 {
 	return r->promise && !r->promise->joined;
@@ -956,7 +938,7 @@ int run_promise_begin(struct run *r,
 	    cancel_chain_init(&p->asks, stop->cancel, err) < 0)
 		goto fail;
 	p->stop.cancel = &p->makes.cancel;
-	if (start_making(r, err) < 0)
+	if (thread_start(&p->thread, make_sandbox, r, err) < 0)
 		goto fail;
 	pthread_mutex_lock(&p->lock);
 	while (!p->asked && !p->ended)

@@ -14,7 +14,6 @@
 #include <inttypes.h>
 #include <poll.h>
 #include <pthread.h>
-#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -26,6 +25,7 @@
 #include "base/sanitize.h"
 #include "base/stop.h"
 #include "base/str.h"
+#include "base/thread.h"
 #include "providers/deno/deno.h"
 
 enum {
@@ -731,20 +731,6 @@ void deno_rpc_end(struct deno_rpc *r)
 	cancel_release(&r->quit);
 }
 
-/* Starts the thread with all signals blocked. Returns 0 or an errno. */
-static int start_thread(struct deno_rpc *r)
-{
-	sigset_t all;
-	sigset_t old;
-	int rc;
-
-	sigfillset(&all);
-	pthread_sigmask(SIG_BLOCK, &all, &old);
-	rc = pthread_create(&r->thread, NULL, serve_socket, r);
-	pthread_sigmask(SIG_SETMASK, &old, NULL);
-	return rc;
-}
-
 /* Ends the previous socket, then starts a thread for the new one. */
 int deno_rpc_set_socket(struct deno_rpc *r, struct ws *ws, struct error *err)
 {
@@ -760,12 +746,11 @@ int deno_rpc_set_socket(struct deno_rpc *r, struct ws *ws, struct error *err)
 		pthread_mutex_lock(&r->lock);
 		r->ending = false;
 		r->ws = ws;
-		errno = start_thread(r);
-		r->started = r->alive = errno == 0;
+		rc = thread_start(&r->thread, serve_socket, r, err);
+		r->started = r->alive = rc == 0;
 		pthread_mutex_unlock(&r->lock);
 		if (r->started)
 			return 0;
-		rc = error_errno(err, "cannot start a thread");
 		cancel_release(&r->wake);
 		cancel_release(&r->quit);
 	}

@@ -13,7 +13,6 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <poll.h>
-#include <signal.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/ioctl.h>
@@ -23,6 +22,7 @@
 #include "base/io.h"
 #include "base/mem.h"
 #include "base/proc.h"
+#include "base/thread.h"
 #include "providers/local/local.h"
 
 void pipe_reaper_init(struct pipe_reaper *r)
@@ -94,19 +94,14 @@ static void *reap_items(void *arg)
 	return NULL;
 }
 
-/* Starts the thread with all signals blocked: only the main thread handles
- * them. Called with the lock held. */
+/* Called with the lock held. */
 static bool start_thread(struct pipe_reaper *r)
 {
-	sigset_t all;
-	sigset_t old;
+	struct error ignored = { 0 };
 
 	if (pipe2(r->wake, O_CLOEXEC | O_NONBLOCK) < 0)
 		return false;
-	sigfillset(&all);
-	pthread_sigmask(SIG_BLOCK, &all, &old);
-	r->running = pthread_create(&r->thread, NULL, reap_items, r) == 0;
-	pthread_sigmask(SIG_SETMASK, &old, NULL);
+	r->running = thread_start(&r->thread, reap_items, r, &ignored) == 0;
 	if (!r->running)
 		for (int i = 0; i < 2; i++)
 			close(r->wake[i]);

@@ -2,6 +2,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "base/thread.h"
 
+#include <errno.h>
 #include <signal.h>
 
 int thread_start(pthread_t *thread, void *(*run)(void *arg), void *arg,
@@ -15,5 +16,6 @@ int thread_start(pthread_t *thread, void *(*run)(void *arg), void *arg,
 	pthread_sigmask(SIG_SETMASK, &all, &before);
 	rc = pthread_create(thread, NULL, run, arg);
 	pthread_sigmask(SIG_SETMASK, &before, NULL);
-	return rc ? error_set(err, ERR_SYSTEM, "cannot start a thread") : 0;
+	errno = rc;
+	return rc ? error_errno(err, "cannot start a thread") : 0;
 }

@@ -15,7 +15,6 @@
 #include "model/server.h"
 
 #include <pthread.h>
-#include <signal.h>
 #include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -28,6 +27,7 @@
 #include "base/sanitize.h"
 #include "base/stop.h"
 #include "base/str.h"
+#include "base/thread.h"
 #include "model/model_state.h"
 #include "net/http.h"
 
@@ -725,15 +725,10 @@ static void *ask_window(void *arg)
 void window_probe_start(struct window_probe *p)
 {
 	struct error ignored = { 0 };
-	sigset_t all;
-	sigset_t before;
 
 	if (p->began || p->fresh || cancel_init(&p->cancel, &ignored) < 0)
 		return;
-	sigfillset(&all); /* the main thread handles signals */
-	pthread_sigmask(SIG_SETMASK, &all, &before);
-	p->began = pthread_create(&p->thread, NULL, ask_window, p) == 0;
-	pthread_sigmask(SIG_SETMASK, &before, NULL);
+	p->began = thread_start(&p->thread, ask_window, p, &ignored) == 0;
 	if (!p->began)
 		cancel_release(&p->cancel);
 	p->fresh = true; /* only one attempt */

@@ -4,7 +4,7 @@
  * by a thread; the notice to the user about a server that does not answer; the
  * list of warm handles (struct http; begin reading at handle_take()); and a
  * connection that is started while libcurl is still loading (dial_begin()).
- * http_do.c, conn.c and ws.c run transfers on these handles.  http.lock guards
+ * http_do.c, conn.c and ws.c run transfers on these handles. http.lock guards
  * the list, the share and the connection made in advance. A handle belongs to
  * one thread from handle_take() to handle_give(). */
 #include "net/handles.h"
@@ -15,7 +15,6 @@
 #include <netinet/in.h>
 #include <poll.h>
 #include <pthread.h>
-#include <signal.h>
 #include <stdatomic.h>
 #include <stddef.h>
 #include <stdio.h>
@@ -32,6 +31,7 @@
 #include "base/sanitize.h"
 #include "base/stop.h"
 #include "base/str.h"
+#include "base/thread.h"
 #include "net/loopback.h"
 #include "net/resolve.h"
 
@@ -115,16 +115,12 @@ static void *load_thread(void *arg)
 static struct curl_loader *curl_loader_new(void)
 {
 	struct curl_loader *l = xcalloc(1, sizeof(*l));
-	sigset_t all;
-	sigset_t before;
+	struct error ignored = { 0 };
 
 	atomic_init(&l->ready, false);
 	l->done_fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
-	sigfillset(&all);
-	pthread_sigmask(SIG_SETMASK, &all, &before);
 	l->threaded = l->done_fd >= 0 &&
-		      pthread_create(&l->thread, NULL, load_thread, l) == 0;
-	pthread_sigmask(SIG_SETMASK, &before, NULL);
+		      thread_start(&l->thread, load_thread, l, &ignored) == 0;
 	if (!l->threaded)
 		load_thread(l); /* without a thread: load now */
 	return l;
