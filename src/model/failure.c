@@ -4,7 +4,7 @@
  * stream, or as a proxy's web page. Begin reading at the table meanings[]: the
  * first row whose status and words match explains it. The row has advice for
  * the user, the code and reason that dcode acts on, and whether to retry. The
- * message keeps the server's own words.  Vendors change their wording: a
+ * message keeps the server's own words. Vendors change their wording: a
  * refusal that matches no row is handled by its status alone. */
 #include "model/failure.h"
 
@@ -78,12 +78,6 @@ int failure_of_page(const struct model_choice *c, int status, struct str page,
 		c->base_url, c->url_from ? ", " : "",
 		c->url_from ? c->url_from : "");
 }
-
-struct nearest_model {
-	struct str name;
-	const char *found;
-	size_t distance;
-};
 
 /* Advice for refusals where it is always the same. */
 struct advice {
@@ -225,6 +219,12 @@ static int hint_denied_access(const struct model_choice *c, struct error *err)
 		"project) at the vendor, or choose another model (-M).",
 		c->key_env, c->model);
 }
+
+struct nearest_model {
+	struct str name;
+	const char *found;
+	size_t distance;
+};
 
 static void compare_model(void *arg, const char *provider, const char *model,
 			  const struct model_facts *facts)

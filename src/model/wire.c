@@ -157,6 +157,18 @@ cJSON *wire_parse(struct str data, struct error *err)
 	return NULL;
 }
 
+int wire_feed(struct draft *d, struct str data,
+	      int (*parse)(struct draft *d, const cJSON *tree,
+			   struct error *err),
+	      struct error *err)
+{
+	cJSON *tree = wire_parse(data, err);
+	int rc = tree ? parse(d, tree, err) : -1;
+
+	cJSON_Delete(tree);
+	return rc;
+}
+
 void wire_params(const cJSON *params, struct buf *out)
 {
 	const cJSON *item;

@@ -180,6 +180,11 @@ bool wire_is_blank(const char *text);
  * else. NUL and unpaired surrogates (from servers that cut text by UTF-16
  * units) become U+FFFD. The caller deletes it. */
 cJSON *wire_parse(struct str data, struct error *err);
+/* Calls parse with the object of an event. */
+int wire_feed(struct draft *d, struct str data,
+	      int (*parse)(struct draft *d, const cJSON *tree,
+			   struct error *err),
+	      struct error *err);
 /* Returns a token count, limited to 0..INT32_MAX; fallback if there is none. */
 int64_t wire_tokens(const cJSON *usage, const char *key, int64_t fallback);
 

@@ -36,8 +36,6 @@ struct word_list {
 	bool over; /* there were more than MOST_WORDS */
 };
 
-static void release_words(struct word_list *w);
-
 enum { MOST_WORDS = 2000, LONGEST = 4095 };
 
 /* Adds a path unless it is in the list. Ignores text that cannot be a path:
@@ -119,6 +117,14 @@ static void parse_words(struct word_list *w, const char *word)
 		at += *at != '\0';
 	}
 	buf_release(&part);
+}
+
+static void release_words(struct word_list *w)
+{
+	for (size_t i = 0; i < w->n; i++)
+		free(w->list[i]);
+	free(w->list);
+	*w = (struct word_list){ 0 };
 }
 
 /* Returns the last component of a path. Borrowed. */
@@ -212,14 +218,6 @@ void trust_add_runners(const char *const *words, size_t n, struct buf *out)
 			add_runner(out, name, " -m");
 	}
 	release_words(&parts);
-}
-
-static void release_words(struct word_list *w)
-{
-	for (size_t i = 0; i < w->n; i++)
-		free(w->list[i]);
-	free(w->list);
-	*w = (struct word_list){ 0 };
 }
 
 enum {
@@ -560,7 +558,7 @@ static int lock_store(const char *path, struct error *err)
 }
 
 /* Returns a record. Only "sha256" is compared; the other fields are shown by
- * "dcode config trust". */
+ * "dcode trust list". */
 static cJSON *make_record(const struct trust_entry *e, const char *hex)
 {
 	cJSON *record = cJSON_CreateObject();

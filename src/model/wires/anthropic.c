@@ -16,7 +16,6 @@
  * version (platform.claude.com/docs/en/api/versioning) and are skipped.
  * pause_turn comes only with the vendor's own tools, which dcode does not
  * use. */
-#include <stdlib.h>
 #include <string.h>
 
 #include "base/json.h"

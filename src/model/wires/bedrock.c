@@ -9,7 +9,6 @@
  * prompt-caching), read 2026-11-22. A request may have four cache points: one
  * is after the tools, one after the system prompt, two are in the history. The
  * last event, "metadata", has the token counts. */
-#include <stdlib.h>
 #include <string.h>
 
 #include "base/json.h"

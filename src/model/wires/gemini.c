@@ -7,7 +7,6 @@
  * (thought-signatures, function-calling, thinking), read 2026-11-22. A thought
  * signature is sent back in the part that it came in, even if that part has no
  * text. Parts with a signature are never joined with others. */
-#include <stdlib.h>
 #include <string.h>
 
 #include "base/json.h"
@@ -484,6 +483,7 @@ static int parse_chunk(struct draft *d, const cJSON *tree, struct error *err)
 	const cJSON *error = json_get(tree, "error");
 	const cJSON *candidate;
 
+	d->progress++;
 	if (error && !cJSON_IsNull(error))
 		return failure_in_stream(d, tree, err);
 	parse_usage(d, json_get(tree, "usageMetadata"));
@@ -504,17 +504,8 @@ static int parse_chunk(struct draft *d, const cJSON *tree, struct error *err)
 static int parse_event(struct draft *d, struct str event, struct str data,
 		       struct error *err)
 {
-	cJSON *tree;
-	int rc;
-
 	(void)event; /* unused by this protocol */
-	tree = wire_parse(data, err);
-	if (!tree)
-		return -1;
-	d->progress++;
-	rc = parse_chunk(d, tree, err);
-	cJSON_Delete(tree);
-	return rc;
+	return wire_feed(d, data, parse_chunk, err);
 }
 
 /* The stream has no end mark: the finish reason marks the end. */

@@ -684,6 +684,7 @@ static int parse_chunk(struct draft *d, const cJSON *tree, struct error *err)
 	const cJSON *error = json_get(tree, "error");
 	const cJSON *choice;
 
+	d->progress++;
 	if ((error && !cJSON_IsNull(error)) ||
 	    strcmp(json_string(tree, "object", ""), "error") == 0)
 		return failure_in_stream(d, tree, err);
@@ -699,21 +700,12 @@ static int parse_chunk(struct draft *d, const cJSON *tree, struct error *err)
 static int parse_event(struct draft *d, struct str event, struct str data,
 		       struct error *err)
 {
-	cJSON *tree;
-	int rc;
-
 	(void)event; /* unused by this protocol */
 	if (str_is(str_trim(data), "[DONE]")) {
 		d->done = true;
 		return 0;
 	}
-	tree = wire_parse(data, err);
-	if (!tree)
-		return -1;
-	d->progress++;
-	rc = parse_chunk(d, tree, err);
-	cJSON_Delete(tree);
-	return rc;
+	return wire_feed(d, data, parse_chunk, err);
 }
 
 /* True if there is a finish reason. [DONE] alone does not mean that the answer

@@ -9,7 +9,6 @@
  * Each item of an answer has an output_index. What the deltas lacked is taken
  * from the complete item at its end, or from the complete response if a server
  * does not stream. Unknown events are skipped. */
-#include <stdlib.h>
 #include <string.h>
 
 #include "base/json.h"
@@ -496,6 +495,7 @@ static int parse_typed(struct draft *d, const cJSON *tree, struct error *err)
 	const char *type = json_string(tree, "type", "");
 	const cJSON *error = json_get(tree, "error");
 
+	d->progress += strcmp(type, "keepalive") != 0;
 	for (size_t i = 0; i < sizeof(events) / sizeof(events[0]); i++)
 		if (strcmp(events[i].type, type) == 0)
 			return events[i].parse(d, tree, err);
@@ -510,19 +510,10 @@ static int parse_typed(struct draft *d, const cJSON *tree, struct error *err)
 static int parse_event(struct draft *d, struct str event, struct str data,
 		       struct error *err)
 {
-	cJSON *tree;
-	int rc;
-
 	(void)event;                          /* the data repeats it */
 	if (str_is(str_trim(data), "[DONE]")) /* from compatible servers */
 		return 0;
-	tree = wire_parse(data, err);
-	if (!tree)
-		return -1;
-	d->progress += strcmp(json_string(tree, "type", ""), "keepalive") != 0;
-	rc = parse_typed(d, tree, err);
-	cJSON_Delete(tree);
-	return rc;
+	return wire_feed(d, data, parse_typed, err);
 }
 
 static bool is_complete(const struct draft *d)
