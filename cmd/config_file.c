@@ -8,7 +8,6 @@
 #include <unistd.h>
 
 #include "base/path.h"
-#include "base/str.h"
 
 enum { MAX_CONFIG = 64 << 20, LOCK_MS = 5000 };
 

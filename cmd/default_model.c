@@ -5,7 +5,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#include "base/str.h"
 #include "cmd/config_file.h"
 #include "cmd/print.h"
 #include "config/list_edit.h"

@@ -9,7 +9,6 @@
 
 #include "base/io.h"
 #include "base/proc.h"
-#include "base/str.h"
 #include "cmd/chat/slash_cmd.h"
 #include "cmd/command.h"
 #include "cmd/credential.h"

@@ -11,7 +11,6 @@
 #include "base/sanitize.h"
 #include "base/str.h"
 #include "cmd/chat/ask_lines.h"
-#include "cmd/chat/ask_screen.h"
 #include "cmd/chat/ends.h"
 #include "cmd/chat/external.h"
 #include "cmd/chat/live.h"

@@ -14,7 +14,6 @@
 #include <unistd.h>
 
 #include "base/ids.h"
-#include "base/str.h"
 #include "cmd/chat/slash_cmd.h"
 #include "cmd/print.h"
 #include "cmd/session/hooks.h"

@@ -4,7 +4,6 @@
 #include <string.h>
 
 #include "base/mem.h"
-#include "base/str.h"
 #include "cmd/command.h"
 #include "cmd/commands/tree_session.h"
 #include "cmd/session/changes.h"

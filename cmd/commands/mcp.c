@@ -13,7 +13,6 @@
 
 #include "base/json.h"
 #include "base/mem.h"
-#include "base/path.h"
 #include "base/proc.h"
 #include "base/str.h"
 #include "cmd/app.h"

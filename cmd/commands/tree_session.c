@@ -16,10 +16,8 @@
 
 #include "base/json.h"
 #include "base/mem.h"
-#include "base/str.h"
 #include "cmd/print.h"
 #include "cmd/session/changes.h"
-#include "cmd/session/options.h"
 #include "session/records.h"
 #include "session/thread.h"
 #include "worktree/send.h"

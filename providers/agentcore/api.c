@@ -11,8 +11,6 @@
 #include <strings.h>
 #include <time.h>
 
-#include <sodium.h>
-
 #include "aws/sigv4.h"
 #include "base/json.h"
 #include "base/mem.h"

@@ -11,8 +11,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include <sodium.h>
-
 #include "base/json.h"
 #include "base/mem.h"
 #include "base/stop.h"

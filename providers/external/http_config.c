@@ -13,8 +13,6 @@
 #include <string.h>
 #include <unistd.h>
 
-#include <sodium.h>
-
 #include "base/mem.h"
 #include "providers/external/http_provider.h"
 #include "providers/external/provider_config.h"

@@ -655,17 +655,16 @@ static int recall_held(const struct sandbox_client *client)
 {
 	const struct http_service *t = client->priv;
 	int64_t now = clock_unix_ms() / 1000;
-	char *key = memory_key(client);
+	char *key;
 	char *file;
 	cJSON *all;
 	const cJSON *entry;
 	int64_t age;
 	int held = -1;
 
-	if (t->p->operations[OP_EXECUTE].outlives) {
-		free(key);
+	if (t->p->operations[OP_EXECUTE].outlives)
 		return t->p->operations[OP_EXECUTE].outlives == OUTLIVES_NO;
-	}
+	key = memory_key(client);
 	all = read_memory(client, &file);
 	entry = json_get(all, key);
 	age = now - json_int(entry, "at", 0);

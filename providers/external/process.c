@@ -13,8 +13,6 @@
 #include <string.h>
 #include <unistd.h>
 
-#include <sodium.h>
-
 #include "base/mem.h"
 #include "providers/kit/files.h"
 #include "providers/kit/rest.h"

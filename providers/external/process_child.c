@@ -10,8 +10,6 @@
 #include <string.h>
 #include <unistd.h>
 
-#include <sodium.h>
-
 #include "base/mem.h"
 #include "base/path.h"
 #include "base/proc.h"

@@ -19,8 +19,6 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include <sodium.h>
-
 #include "base/io.h"
 #include "base/mem.h"
 #include "base/path.h"

@@ -14,7 +14,6 @@
 #include <string.h>
 
 #include <protobuf-c/protobuf-c.h>
-#include <sodium.h>
 
 #include "base/buf.h"
 #include "base/mem.h"

@@ -13,7 +13,6 @@
 #include <string.h>
 
 #include <protobuf-c/protobuf-c.h>
-#include <sodium.h>
 
 #include "base/mem.h"
 #include "base/str.h"

@@ -10,7 +10,6 @@
 #include <stdlib.h>
 
 #include <protobuf-c/protobuf-c.h>
-#include <sodium.h>
 
 #include "base/buf.h"
 #include "base/mem.h"

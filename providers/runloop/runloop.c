@@ -16,8 +16,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include <sodium.h>
-
 #include "base/ids.h"
 #include "base/mem.h"
 #include "base/str.h"

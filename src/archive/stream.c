@@ -6,7 +6,6 @@
 #include "archive/api.h"
 #include "archive/archive.h"
 #include "base/mem.h"
-#include "base/str.h"
 
 enum { OUT_MAX = 4 << 20 }; /* bytes that a header or chunk can add */
 

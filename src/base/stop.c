@@ -6,7 +6,6 @@
 #include <fcntl.h>
 #include <limits.h>
 #include <poll.h>
-#include <stddef.h>
 #include <sys/epoll.h>
 #include <time.h>
 #include <unistd.h>

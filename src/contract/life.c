@@ -6,7 +6,6 @@
 #include <time.h>
 
 #include "base/mem.h"
-#include "base/str.h"
 #include "contract/check.h"
 #include "session/session.h"
 

@@ -5,7 +5,6 @@
 #include <string.h>
 
 #include "base/mem.h"
-#include "base/str.h"
 #include "mcp/mcp.h"
 #include "mcp/name.h"
 

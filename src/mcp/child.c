@@ -9,7 +9,6 @@
 #include "base/mem.h"
 #include "base/path.h"
 #include "base/proc.h"
-#include "base/str.h"
 #include "config/settings_env.h"
 #include "mcp/expand.h"
 #include "mcp/guard.h"

@@ -5,8 +5,6 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "base/str.h"
-
 enum { NO_METHOD = -32601, ID_MAX = 256 };
 
 void mcp_link_cancel(struct buf *out, int64_t id)

@@ -5,7 +5,6 @@
 
 #include "base/mem.h"
 #include "base/str.h"
-#include "tool/table.h"
 #include "tool/tool.h"
 
 static const char *const kinds[] = { "text", "multiple_choice",

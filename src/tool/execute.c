@@ -17,7 +17,6 @@
 #include "sandbox/jobs/jobs.h"
 #include "sandbox/supervise/kept.h"
 #include "tool/result.h"
-#include "tool/table.h"
 
 enum { CAPTURE_HALF = 5 << 20 }; /* bytes kept at each end */
 

@@ -1,7 +1,6 @@
 /* fetch_url.c - the tool that fetches a web page. */
 /* SPDX-License-Identifier: MIT */
 #include "tool/result.h"
-#include "tool/table.h"
 #include "web/fetch.h"
 
 static int execute_fetch_url(const struct tool_env *env, const cJSON *args,

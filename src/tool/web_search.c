@@ -2,7 +2,6 @@
 /* SPDX-License-Identifier: MIT */
 #include "base/str.h"
 #include "tool/result.h"
-#include "tool/table.h"
 #include "web/search.h"
 
 static int execute_web_search(const struct tool_env *env, const cJSON *args,

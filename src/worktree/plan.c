@@ -19,7 +19,6 @@
 #include "base/json.h"
 #include "base/mem.h"
 #include "base/str.h"
-#include "worktree/name.h"
 
 enum { LONGEST_PATH = 4096 };
 

@@ -21,7 +21,6 @@
 #include "base/mem.h"
 #include "base/str.h"
 #include "base/thread.h"
-#include "net/retry.h"
 #include "sandbox/jobs/watch.h"
 
 /* Writes changes of a job's record to the log, one call late: what the model

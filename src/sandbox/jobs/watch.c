@@ -16,7 +16,6 @@
 #include <string.h>
 
 #include "base/mem.h"
-#include "base/str.h"
 #include "base/thread.h"
 
 enum {

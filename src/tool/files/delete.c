@@ -6,7 +6,6 @@
 #include "sandbox/files/files.h"
 #include "tool/paths.h"
 #include "tool/result.h"
-#include "tool/table.h"
 
 /* True if path contains the working directory, which must not be deleted:
  * commands need it. */

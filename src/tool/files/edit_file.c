@@ -7,7 +7,6 @@
 #include "base/str.h"
 #include "sandbox/files/files.h"
 #include "tool/result.h"
-#include "tool/table.h"
 
 /* Appends text in quotes, shortened: the model has the full text. */
 static void add_quoted(struct str text, struct buf *out)

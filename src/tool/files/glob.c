@@ -4,7 +4,6 @@
 
 #include "sandbox/files/files.h"
 #include "tool/result.h"
-#include "tool/table.h"
 
 enum { GLOB_MS = 10000 };
 

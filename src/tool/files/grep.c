@@ -4,10 +4,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/str.h"
 #include "sandbox/files/files.h"
 #include "tool/result.h"
-#include "tool/table.h"
 
 enum matches_mode {
 	MATCHES_FILES = 1, /* one path per line */

@@ -2,10 +2,8 @@
 /* SPDX-License-Identifier: MIT */
 #include <stdlib.h>
 
-#include "base/str.h"
 #include "sandbox/files/files.h"
 #include "tool/result.h"
-#include "tool/table.h"
 
 static void render(const struct files_names *list, struct buf *out)
 {

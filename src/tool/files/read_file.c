@@ -15,7 +15,6 @@
 #include "model/media.h"
 #include "sandbox/files/files.h"
 #include "tool/result.h"
-#include "tool/table.h"
 
 enum { NOTICE_BYTES = 8192 }; /* enough for a path of PATHS_BYTES twice */
 

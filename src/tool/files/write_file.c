@@ -7,7 +7,6 @@
 #include "sandbox/files/files.h"
 #include "tool/paths.h"
 #include "tool/result.h"
-#include "tool/table.h"
 
 enum { BEFORE_BYTES = 256 << 10 }; /* fits into one response of every vendor */
 
