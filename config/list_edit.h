@@ -16,7 +16,7 @@ struct list_edit {
 };
 int list_edit_add(const struct list_edit *e, struct str text, struct str item,
 		  struct buf *out, struct error *err);
-/* Like list_edit_add(), but removes the lines that contain only this item.
+/* Like list_edit_add(), but removes the line that contains only this item.
  * ERR_NOT_FOUND if it is not in the list; ERR_CONFIG if it shares a line. */
 int list_edit_remove(const struct list_edit *e, struct str text,
 		     struct str item, struct buf *out, struct error *err);

@@ -77,7 +77,8 @@ int setting_slot_list(const struct settings *s, const struct setting_slot *slot,
 /* Checks the slot's value against the type of its row. */
 int setting_slot_check(const struct settings *s,
 		       const struct setting_slot *slot, struct error *err);
-/* Returns the exported variable that sets the row, or NULL. Borrowed. */
+/* Returns the variable that sets the row, exported or in the user's .env; NULL
+ * if there is none or it is empty. Borrowed. */
 const struct env_var *setting_slot_variable(const struct settings *s,
 					    const struct setting *row);
 

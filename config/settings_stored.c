@@ -402,7 +402,7 @@ const char *settings_stored(const struct settings *s, const char *variable)
 	return e ? e->key : NULL;
 }
 
-/* True if there are stored keys that could not be opened. */
+/* True if stored keys were needed and could not be opened. */
 static bool store_failed(const struct settings *set)
 {
 	struct settings *s = (struct settings *)set;

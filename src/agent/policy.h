@@ -9,7 +9,7 @@
 
 struct allow_list { /* start from { 0 }; free with allow_list_release() */
 	bool given; /* a list was configured */
-	bool all;   /* a list was configured */
+	bool all;   /* everything is allowed */
 	char **names;
 	size_t n;
 };
@@ -40,7 +40,7 @@ struct approval { /* a request for approval of one call */
 	size_t total;  /* number of calls in the answer */
 	/* name of the calling subagent: "reviewer 2"; or NULL */
 	const char *subagent;
-	/* the subagent's own sandbox; NULL: the run's */
+	/* the sandbox of the calling subagent; NULL: the run's */
 	struct sandbox *acts_in;
 	/* Filled by approve: */
 	const char *machine; /* where the call runs: "this machine"; or NULL */

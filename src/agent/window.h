@@ -61,12 +61,12 @@ void window_refused(struct window *w, size_t bytes, size_t head);
  * window only the vendor's count is used: an estimate on top of a guess would
  * shorten conversations that fit. */
 bool window_is_full(const struct window *w, size_t bytes);
-/* Input tokens of a request of that many bytes: window_at_most() is an upper
- * bound, window_about() the likely value. */
+/* Input tokens of a request of that many bytes: window_at_most() is hardly ever
+ * exceeded, window_about() is the likely value. */
 int64_t window_at_most(const struct window *w, size_t bytes);
 int64_t window_about(const struct window *w, size_t bytes);
-/* Bytes that make that many tokens: window_bytes() is the likely value,
- * window_safe_bytes() a lower bound. */
+/* Bytes that make that many tokens: window_bytes() is the likely value;
+ * window_safe_bytes() bytes hardly ever make more tokens. */
 size_t window_bytes(const struct window *w, int64_t tokens);
 size_t window_safe_bytes(const struct window *w, int64_t tokens);
 

@@ -12,10 +12,11 @@ struct stop;
 
 /* Joins "a" and "b" to "a/b". An absolute b is returned unchanged. Owned. */
 char *path_join(const char *a, const char *b);
-/* Replaces a leading "~" or "~/" by home. Other paths are copied. Owned. */
+/* Replaces the "~" of "~" and "~/x" by home. Other paths, also "~user", are
+ * copied. Owned. */
 char *path_expand(const char *path, const char *home);
 /* True if both names, with links followed, refer to the same file or directory.
- * False if either is NULL or does not exist. */
+ * False if either is NULL or cannot be looked up. */
 bool path_is_same(const char *a, const char *b);
 /* Creates the directory and its parents with this mode. An existing directory
  * is not an error. */

@@ -25,8 +25,8 @@ size_t str_search(struct str s, struct str needle);
 /* Removes the bytes up to the next sep from the front of *rest into *item.
  * False at the end. "a,,b" gives three items, "" none. */
 bool str_split(struct str *rest, char sep, struct str *item);
-/* Parses a decimal number with optional sign. False if anything else follows,
- * or on overflow. */
+/* Parses a decimal number with an optional sign. False for any other text, and
+ * on overflow. */
 bool str_to_int(struct str s, int64_t *value);
 /* Parses a size in bytes: "1048576", "512m", "2gb". The units b, k, m, g, t, in
  * any case, are powers of 1024. False on bad syntax, overflow or a negative

@@ -35,8 +35,7 @@ int result_file_failed(struct buf *out, const char *noun, const char *path,
 /* Masks each line separately, which keeps the number of lines. For text whose
  * lines are wrapped or numbered before the whole result is masked. */
 void result_mask_lines(const struct mask *m, struct buf *text);
-/* True if text contains a secret value and must not be sent to other
- * servers. */
+/* True if text contains a secret value: it must not leave the machine. */
 bool result_holds_secret(const struct mask *m, const char *text);
 /* Appends two line breaks and "Note: 3 files that git ignores were left out
  * ...", or nothing if there are none. */
