@@ -463,7 +463,8 @@ int mcp_server_wait(struct mcp_server *s, const struct stop *stop,
 	return 0;
 }
 
-/* Wait before a failed start is tried again: doubles with each failure. */
+/* Wait before a failed start is tried again: 1, 2, 4 s and so on, at most 60 s.
+ */
 static int64_t backoff_ms(const struct mcp_server *s)
 {
 	unsigned doublings = s->failures ? s->failures - 1 : 0;

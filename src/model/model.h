@@ -56,8 +56,8 @@ struct model_sink { /* called on the calling thread; deltas are borrowed for
 		     * the call */
 	void (*text)(void *arg, struct str delta);
 	void (*thinking)(void *arg, struct str delta);
-	/* Discard what was streamed of this answer: a retry begins after a
-	 * wait. why is one line for the user. */
+	/* Discard what was streamed of this answer (perhaps nothing): a retry
+	 * begins after a wait. why is one line for the user. */
 	void (*restart)(void *arg, const char *why);
 	/* Called before restart if the retry waits this many ms; may be
 	 * NULL. */
@@ -148,7 +148,7 @@ int model_open(struct model **m, struct http *http,
 	       const struct model_choice *choice,
 	       const struct model_brief *brief, struct error *err);
 void model_close(struct model *m);
-/* Appends a message. The caller must alternate user and assistant turns and
+/* Appends a message. The caller must keep user and assistant turns in order and
  * push a result for every call. Consecutive user and tool messages are joined
  * if the vendor needs it. Above 1 GiB model_stream() fails with ERR_LIMIT. */
 void model_push(struct model *m, const struct message *message);

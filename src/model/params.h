@@ -35,7 +35,7 @@ bool params_have_limit(const cJSON *params);
 /* Renames a member, or removes it if the new name exists. */
 void params_rename(cJSON *params, const char *from, const char *to);
 /* Moves a member into an object, which is created if needed: "reasoning_effort"
- * becomes "effort" of "reasoning". */
+ * becomes "effort" of "reasoning". Removes it if the object has that member. */
 void params_nest(cJSON *params, const char *from, const char *group,
 		 const char *to);
 

@@ -29,8 +29,8 @@ bool window_probe_known(const struct window_probe *p,
  * answer is fresh. Later calls do nothing. Call after the model's first answer,
  * so that it delays none. */
 void window_probe_start(struct window_probe *p);
-/* True once the server has answered, then false. Call it only on the thread
- * that called window_probe_start(). */
+/* True once the server has answered, then false. Does not wait. Call it only on
+ * the thread that called window_probe_start(). */
 bool window_probe_take(struct window_probe *p, struct server_limits *limits);
 
 #endif

@@ -926,8 +926,8 @@ static size_t prefix_chars(struct str s, size_t chars)
 	return at < s.len ? at : s.len;
 }
 
-/* Returns the tool's description, cut to the vendor's limit; owned. The full
- * text then goes into the schema's description, which has no limit. */
+/* Returns the tool's description, cut to the vendor's limit; owned. If it is
+ * cut, the full text goes into the schema's description, which has no limit. */
 static char *fit_description(const struct fit *f, const char *own, cJSON *top)
 {
 	struct buf all = BUF_INIT(MOST_TEXT);

@@ -9,7 +9,7 @@
 
 /* For protocols that start as HTTP/1.1 and then take over the connection
  * (Docker's exec stream, WebSocket). A proxy is asked for a tunnel (CONNECT).
- * Not thread-safe. */
+ * One thread at a time. */
 struct conn;
 
 struct conn_target {

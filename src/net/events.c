@@ -69,8 +69,8 @@ static int read_prelude(struct event_stream *s, struct error *err)
 	return 0;
 }
 
-/* Size in bytes of a header value of this type, or of the length field before
- * it for strings and bytes. -1: unknown type. */
+/* Bytes of a header value of this type; for strings and byte arrays, of the
+ * length before the value. -1: unknown type. */
 static int value_size(unsigned char type)
 {
 	static const signed char widths[] = { 0, 0, 1, 2, 4, 8, 2, 2, 8, 16 };

@@ -26,9 +26,9 @@ bool retry_is_transient(const struct error *err);
 /* True if the server read the request and declined it: nothing was executed. */
 bool retry_was_refused(const struct error *err);
 /* Waits between two attempts: ms, or as long as the server asks in why if that
- * is longer. -1 with stop's error. Also -1, with why marked exhausted and
- * extended by the reason, if the server asks for more than 10 minutes or more
- * than stop allows. */
+ * is longer. -1 with stop's error. Also -1 if the server asks for more than 10
+ * minutes or more than stop has left: err is then why, marked exhausted, and
+ * its message gives the limit. */
 int retry_sleep(const struct error *why, int64_t ms, const struct stop *stop,
 		struct error *err);
 /* Like retry_sleep(), with the wait chosen by r for the failure in err. True
