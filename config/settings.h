@@ -114,7 +114,8 @@ const char *settings_policy_error(const struct settings *s);
 /* Returns a value in the policy file itself, or NULL. */
 const struct toml_value *settings_policy(const struct settings *s,
 					 const char *dotted);
-/* The files that were looked for, in order of precedence. */
+/* The files that were looked for: the policy, config.toml, the project's .env,
+ * the user's .env. */
 enum settings_file_state {
 	SETTINGS_FILE_OK,
 	SETTINGS_FILE_MISSING,

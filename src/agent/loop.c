@@ -94,8 +94,8 @@ static void append_ended_job(void *arg, const struct job_state *job)
 	buf_release(&line);
 }
 
-/* Appends a note about each background command that ended. A subagent in its
- * parent's sandbox gets none: the parent does. */
+/* Appends to *text a note about each background command that ended. A subagent
+ * in its parent's sandbox gets none: the parent does. */
 static void append_ended_jobs(struct agent *a, char **text)
 {
 	struct buf out = BUF_INIT(1 << 20);
@@ -114,7 +114,8 @@ static void append_ended_jobs(struct agent *a, char **text)
 	buf_release(&out);
 }
 
-/* Stores and sends the prompt: attached files first, then the text. */
+/* Stores the prompt and adds it to the history: attached files first, then the
+ * text. */
 static void push_prompt(struct agent *a, const char *prompt)
 {
 	struct message m = a->attached;

@@ -282,8 +282,8 @@ static void add_file(struct memories *m, const char *root, const char *dir,
 		free(path);
 }
 
-/* Returns the length of the topmost directory of cwd to search: at most
- * MOST_LEVELS levels up, not above root. */
+/* Returns the length of the topmost directory of cwd to search: not above root,
+ * and at most MOST_LEVELS directories, cwd included. */
 static size_t first_level(const char *cwd, size_t root)
 {
 	size_t levels = 0;

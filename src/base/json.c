@@ -212,8 +212,8 @@ static size_t plain_ascii(struct str s)
 	return n;
 }
 
-/* Appends the front of s up to the first character that is not ASCII or has no
- * short escape. Returns how many bytes of s that was. */
+/* Appends the front of s up to the first byte that is not ASCII or needs
+ * \\uXXXX. Returns how many bytes of s that was. */
 static size_t quote_short(struct buf *out, struct str s)
 {
 	char room[1024];
