@@ -74,7 +74,7 @@ int error_add(struct error *err, const char *fmt, ...)
 /* Puts "prefix: " before the message; nothing else changes. */
 int error_wrap(struct error *err, const char *fmt, ...)
 	__attribute__((format(printf, 2, 3)));
-/* Returns the stable name of a code for machine output: "not_found". */
+/* Returns the stable name of a code for machine output: "not_found". Static. */
 const char *error_name(enum err code);
 
 #endif

@@ -662,7 +662,8 @@ static size_t add_words(const struct hook_list *list, const char **words)
 	return n;
 }
 
-/* Returns the trust entry of the project's file, without words. Borrowed. */
+/* Returns the trust entry of the project's file, without words. Borrowed from
+ * h. */
 static struct trust_entry project_entry(const struct hooks *h)
 {
 	return (struct trust_entry){ .kind = TRUST_HOOK,

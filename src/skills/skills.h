@@ -70,8 +70,9 @@ int skill_check_name(const char *name, struct error *err);
  * Owned. */
 char *skills_new_place(const struct skills_request *r, enum skill_scope scope);
 
-/* Opens the skill's directory. Fails with ERR_NOT_FOUND if it was moved,
- * deleted or replaced since the skills were read. */
+/* Opens the skill's directory and returns the descriptor. Fails with
+ * ERR_NOT_FOUND if it was moved, deleted or replaced since the skills were
+ * read. */
 int skill_open(const struct skill *s, struct error *err);
 /* Appends the whole SKILL.md, which is UTF-8. *body is the offset of the
  * instructions. */
