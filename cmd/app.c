@@ -686,7 +686,8 @@ static int load_settings(struct app *app, struct settings_input in,
 	return 0;
 }
 
-/* Loads the settings on the first call and returns the same object later. */
+/* Loads the settings on the first call. Later calls return the current ones:
+ * those of the last load. */
 int app_settings(struct app *app, struct settings **set, struct error *err)
 {
 	extern char **environ;

@@ -19,8 +19,8 @@ enum {                       /* exit statuses other than 0, 1, 2 and 128 +
 				signal */
        STATUS_POLICY = 78,   /* EX_CONFIG: forbidden by the machine's policy */
        STATUS_NO_ANSWER = 3, /* with -n: the model gave no answer */
-       STATUS_REFUSED = 4,   /* with -n: every call that changes something
-				was refused */
+       STATUS_REFUSED = 4,   /* with -n: every call that writes a file or runs a
+				command was refused */
        STATUS_REPEATS = 5,   /* with -n: one call failed again and again */
        STATUS_PIPE = 141,    /* the reader of stdout is gone */
 };
@@ -84,14 +84,14 @@ struct app {
 	 * keeps it if the user chose so. A second Ctrl-C, or a third signal of
 	 * any kind, exits at once. */
 	struct cancel cancel;
-	bool json;                           /* --json was given */
-	bool quiet;                          /* -q was given */
-	bool unattended;                     /* there is no user to ask */
-	bool goes_without;                   /* the user agreed to continue
-						despite an error in config.toml
-						that affects no restriction */
-	unsigned trusted;                    /* kinds of trust granted by
-						flags: trust.h */
+	bool json;         /* --json was given */
+	bool quiet;        /* -q was given */
+	bool unattended;   /* there is no user to ask */
+	bool goes_without; /* the user agreed to continue although restrictions
+			      of config.toml are not in effect: an invalid
+			      [limits] does not end the run */
+	unsigned trusted;  /* kinds of trust granted by
+			      flags: trust.h */
 	const struct slash_command *slash;   /* the chat's slash commands; set
 						by main(), because their table
 						is in a layer above the chat */

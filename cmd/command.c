@@ -2,9 +2,10 @@
 /* SPDX-License-Identifier: MIT */
 
 /*
- * A command is a row with subcommands (command.h). The functions here work on
- * one such row, except command_resolve(), which finds the row that a command
- * line names. table.c lists all rows. Begin reading at command_run().
+ * A command is a row with subcommands (command.h). Most functions here work on
+ * one such row. command_find(), command_resolve() and command_name_owners()
+ * search all rows, which their caller passes; table.c lists them. Begin reading
+ * at command_run().
  */
 #include "cmd/command.h"
 

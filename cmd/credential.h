@@ -21,8 +21,8 @@ struct credential {
 	bool required;
 };
 /* Finds a credential by its name, its variable, or a model provider's second
- * name. If the provider needs no key, ERR_CONFIG says so; otherwise it lists
- * the known names. */
+ * name. ERR_CONFIG if there is none: says what to do about a provider that has
+ * no credential, or lists the known names. */
 int credential_find(struct credential *c, struct app *app, const char *name,
 		    struct error *err);
 void credential_release(struct credential *c);

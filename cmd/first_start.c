@@ -141,7 +141,8 @@ static void tell(const struct run *r, const char *what, const struct error *err)
 	buf_release(&masked);
 }
 
-/* Tests a key that was just stored. Removes it if the vendor refuses it. */
+/* Tests a key that was just stored. Removes it if the vendor refuses it or the
+ * user cancels. */
 static int try_key(struct run *r, const char *provider, struct error *err)
 {
 	struct error ignored = { 0 };
@@ -477,7 +478,7 @@ static void find_missing(const struct run *r, struct error *why)
 		model_choice_release(&c);
 }
 
-/* Returns 1 without asking if a model is usable or there is no terminal. */
+/* Returns 1 without asking unless a key is missing and there is a terminal. */
 int run_first_start(struct run *r, struct error *err)
 {
 	struct first f = { .r = r };

@@ -6,10 +6,10 @@
 #include "term/rows.h"
 #include "term/theme.h"
 
-/* One page, from cmd/manual/NAME.md. Its first line is "# dcode-NAME(SECTION):
- * SUMMARY". */
 struct command;
 
+/* One page, from cmd/manual/NAME.md. Its first line is "# dcode-NAME(SECTION):
+ * SUMMARY". */
 struct manual_page {
 	const char *name; /* the topic: "models" */
 	const unsigned char *text;

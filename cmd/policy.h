@@ -8,7 +8,7 @@
 /* Checks the machine's policy and config.toml before a command (NULL: a run).
  * -1 with ERR_POLICY if the policy cannot be applied, except for SUB_EXPLAINS.
  * -1 with ERR_UNGUARDED if config.toml fails to apply a restriction, unless the
- * user agrees to continue; not for SUB_UNRESTRICTED. */
+ * user agrees to continue; not for SUB_EXPLAINS or SUB_UNRESTRICTED. */
 int policy_check(struct app *app, const struct subcommand *sub,
 		 struct error *err);
 

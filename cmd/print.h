@@ -12,7 +12,7 @@ void print_add_line(const struct app *app, struct buf *out, const char *text);
  * Invisible characters are made visible, so that a name cannot pass for
  * another. */
 void print_add_name(const struct app *app, struct buf *out, const char *name);
-/* Appends "key":"text" with secrets masked. Text that is not UTF-8 becomes
+/* Appends "key":"text" with secrets masked. If text is not UTF-8, also appends
  * "key_base64". */
 void print_add_member(const struct app *app, struct buf *out, const char *key,
 		      const char *text);

@@ -108,8 +108,9 @@ static bool is_escape_key(int fd)
 	return false;
 }
 
-/* Reads a line in raw mode, because the terminal's line editing cuts a line at
- * 4095 bytes. leaves: Esc and Ctrl+D return SECRET_LEFT. */
+/* Reads a line with the terminal's line editing off, because that would cut a
+ * line at 4095 bytes. leaves: Esc, and Ctrl+D on an empty line, return
+ * SECRET_LEFT. */
 static int read_hidden(struct app *app, int fd, bool leaves, char *room,
 		       size_t size, struct error *err)
 {

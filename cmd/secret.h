@@ -17,8 +17,8 @@ bool secret_terminal(const struct app *app);
 int secret_ask(struct app *app, const char *prompt, char *room, size_t size,
 	       struct error *err);
 /*
- * Like secret_ask(), but Esc and Ctrl+D return SECRET_LEFT, and the escape
- * sequences around a paste are skipped.
+ * Like secret_ask(), but Esc, and Ctrl+D on an empty line, return SECRET_LEFT
+ * at once, and the escape sequences around a paste are skipped.
  */
 enum { SECRET_LEFT = -2 };
 int secret_ask_or_leave(struct app *app, const char *prompt, char *room,

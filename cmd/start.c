@@ -102,7 +102,7 @@ static int check_text(const struct buf *text, struct error *err)
 }
 
 /* Reads piped text. *text is owned; NULL if nothing was piped, or a silent pipe
- * was ignored. */
+ * next to -n was ignored. */
 static int run_read_stdin(char **text, const struct run_options *o,
 			  const struct stop *stop, struct error *err)
 {

@@ -96,7 +96,8 @@ static int read_setting(const struct settings *set, const char *key,
 	return 0;
 }
 
-/* Order: flag, thread, agents.default, agents.recent. */
+/* The settings are only used without a thread. An unknown agent of a thread
+ * becomes AGENT_DEFAULT. */
 int agent_choose(struct app *app, const char *flag, const char *thread,
 		 char **name, struct error *err)
 {

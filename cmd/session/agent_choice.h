@@ -15,13 +15,14 @@ int agent_check_name(const char *name, struct error *err);
 char *agent_dir(const struct settings *set, const char *name);
 /* True if the agent's directory exists and is not a symbolic link. */
 bool agent_exists(const struct settings *set, const char *name);
-/* Sets *name (owned) to the first of these: flag (--agent, checked), the
- * thread's agent, [agents].default, [agents].recent, AGENT_DEFAULT. All except
- * the flag are used only if the agent exists. */
+/* Sets *name (owned): flag (--agent, checked); else, with a thread, the
+ * thread's agent; else [agents].default or [agents].recent. All except the flag
+ * are used only if the agent exists; the last resort is AGENT_DEFAULT. thread
+ * is the name of its agent ("": none), NULL without a thread. */
 int agent_choose(struct app *app, const char *flag, const char *thread,
 		 char **name, struct error *err);
 /* Creates the directory and AGENTS.md of a new agent and reports that on stderr
- * (not with -q). Does nothing if the agent exists. */
+ * (not with -q). Does nothing for AGENT_DEFAULT or if the agent exists. */
 int agent_make(struct app *app, const char *name, struct error *err);
 /* Stores a chat's --agent as [agents].recent, unless [agents].default is set.
  * Only warns if config.toml cannot be changed. */

@@ -93,11 +93,12 @@ static void gitlinks_release(struct gitlinks *l)
 	*l = (struct gitlinks){ 0 };
 }
 
-/* A git repository whose GIT_DIR is a temporary directory of dcode. It has
- * links to the user's refs, packed-refs and logs, and uses the user's objects.
- * So git locks and writes branches as usual, but never reads the repository's
- * configuration or hooks. Only the identity and line ending settings are read,
- * as data. Attributes are those of the working tree. */
+/* A git repository whose GIT_DIR is a directory of dcode, created anew for each
+ * use. It has links to the user's refs, packed-refs and logs, and uses the
+ * user's objects. So git locks and writes branches as usual, but never reads
+ * the repository's configuration or hooks. Only the identity, the line endings
+ * and the format are read, as data. Attributes are those of the working tree.
+ */
 struct user_git {
 	struct user_repo repo;
 	struct git git;

@@ -340,7 +340,8 @@ static bool is_above_mine(const struct partial *p, const char *path)
 	return false;
 }
 
-/* True if an untracked file or directory of the user is at path. */
+/* True if the user has a file or directory at path that the merge does not
+ * know, because it was never sent. */
 static bool is_blocked(const struct partial *p, const char *path)
 {
 	for (size_t i = 0; i < p->request->n_blocked; i++)

@@ -11,7 +11,8 @@
  * new thread. */
 int run_resume_find(struct run *r, struct error *err);
 /* Asks or warns before resuming a thread that belongs to another directory or
- * is in use. Creates r->session, which owns the thread from then on. */
+ * is in use. Creates r->session, which holds the thread from then on: it is
+ * locked, or copied. */
 int run_resume_begin(struct run *r, struct error *err);
 /* Loads the stored messages into r->model. A chat shows the last ones. */
 int run_resume_load(struct run *r, struct error *err);

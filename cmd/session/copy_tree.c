@@ -36,7 +36,8 @@
 enum {
 	FLUSH = 64 << 10,      /* bytes buffered before a write */
 	SET_FIRST = 1 << 8,    /* slots */
-	SET_MOST = 1 << 20,    /* maximum number of paths */
+	SET_MOST = 1 << 20,    /* maximum number of paths; each has at most four
+				  slots */
 	NAME_BYTES = PATH_MAX, /* maximum length of a path in the archive,
 				  with NUL */
 };
@@ -57,8 +58,9 @@ struct path_set {
  * into bypassing struct incoming. So these are left out, too: paths that leave
  * the stream's directory or pass through one of its links, hard links to
  * entries that were left out, devices and pipes. The destination is unknown, so
- * the working directory stands for it. Memory use is at most 32 bytes for each
- * symbolic link, and the number of links is limited.
+ * the working directory stands for it. Memory does not grow with the tree,
+ * except by at most 32 bytes for each symbolic link or entry that is left out;
+ * their number is limited.
  */
 struct sieve {
 	struct copy *copy; /* borrowed */

@@ -34,8 +34,8 @@ void servers_claim(struct servers_claim *c, const struct mcp_entry *e,
 		   const struct settings *set);
 void servers_claim_release(struct servers_claim *c);
 
-/* Appends lines about a server: state, start time, output. tools: also the
- * names of its tools. */
+/* Appends lines about a server: its state, how long the start took, and what it
+ * wrote to stderr. tools: also the names of its tools. */
 void mcp_show(const struct app *app, struct mcp_server *s, bool tools,
 	      struct buf *out);
 /* Appends the same as a JSON object. */

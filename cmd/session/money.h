@@ -6,7 +6,7 @@
 #include "cmd/session/run.h"
 
 /* Creates r->app->meter with the cap of --max-usd or [limits], unless an
- * earlier run did. ERR_USAGE, ERR_CONFIG. */
+ * earlier run did. ERR_USAGE, ERR_CONFIG, ERR_POLICY. */
 int run_money_begin(struct run *r, struct error *err);
 /* Returns the account of the model of r->choice. ERR_USAGE if there is a cap
  * and the price of its requests is unknown. */
@@ -29,7 +29,8 @@ void run_money_store(struct run *r);
 void run_money_line(const struct run *r, struct buf *out);
 /* Appends members of the JSON result: ,"cost_usd":0.42,... */
 void run_money_json(const struct run *r, struct buf *out);
-/* Appends the costs by model, and those of the thread's earlier runs. */
+/* Appends the costs by model and sandbox, then those of all runs of the thread.
+ */
 void run_money_print(struct run *r, struct buf *out);
 /* In a chat, the sandbox costs money even while idle. These return when the
  * user is asked whether it may exceed the cap, and when the chat ends with the

@@ -117,8 +117,9 @@ static int read_words(struct next *next, const struct run *r,
 	return run_read_flags(&next->run, &next->args, err);
 }
 
-/* Copies the permissions of r, except from a sandbox to this machine, or to a
- * sandbox for which the user just declined them. */
+/* Copies the permissions of r. A permission for everything in a sandbox does
+ * not apply on this machine, and none applies in a sandbox for which the user
+ * has just declined it. */
 static void take_permissions(struct run *n, const struct run *r)
 {
 	bool comes_out = run_allows_all(r) &&

@@ -7,10 +7,10 @@
 
 enum { NEXT_WORDS = 8 }; /* maximum number of words for next_open() */
 
-/* Opens a run as for a command line of these words plus r's own flags about
- * sandboxes, and stores it in r->next. same_thread: the run continues r's
- * thread and model; otherwise the words name a thread. On -1 r is unchanged.
- * The caller ends r with next_leave(). */
+/* Opens a run as for a command line of these words plus those flags of r's
+ * command line that hold in any sandbox, and stores it in r->next. same_thread:
+ * the run continues r's thread and model; otherwise the words name a thread. On
+ * -1 r is unchanged. The caller ends r with next_leave(). */
 int next_open(struct run *r, const char *const *words, size_t n,
 	      bool same_thread, struct error *err);
 /* Runs r's downloads, then deletes, stops or keeps its sandbox by on_exit. */

@@ -16,8 +16,9 @@ struct transfer_option {
 	char *local;        /* owned */
 	char *remote;       /* owned; "": the sandbox's working directory */
 	bool force;         /* replace existing files */
-	const char **bring; /* names that a download skips by default
-			       (cmd/session/copy.h), such as .git; borrowed */
+	const char **bring; /* names, such as .git, that a download copies only
+			       if --bring asks for them (cmd/session/copy.h);
+			       borrowed */
 	size_t n_bring;
 	bool tried;
 	bool refused;       /* something was not copied because another file
@@ -46,7 +47,8 @@ struct transfer_options { /* zeroed, or filled by transfer_options_read() */
 struct run_options {
 	const char *task;    /* -n, or NULL */
 	const char *message; /* -m, or NULL */
-	const char *resume;  /* -r: id of the thread, args_bare, or NULL */
+	const char *resume;  /* -r: an id, a prefix of one, "latest" or
+				args_bare; or NULL */
 	bool fork;           /* --fork: continue in a copy of the thread */
 	const char *skill;   /* -s: skill to start with, or NULL */
 	const char *startup; /* --startup-cmd, or NULL */
@@ -98,7 +100,7 @@ int run_policy_apply(struct run_options *o, const struct settings *set,
  * -y. */
 int run_options_check_yes(const struct settings *set, const char *what,
 			  struct error *err);
-/* Warns if the policy's default sandbox is not used. */
+/* Warns if the policy sets a default sandbox, but tools run on this machine. */
 void run_policy_remark(const struct run_options *o, const struct settings *set);
 /* Also true for a tool that the option does not cover. */
 bool fs_tools_permit(unsigned tools, const char *name);

@@ -14,7 +14,8 @@ void unsent_sweep(struct app *app);
 /* Once a day per tree, deletes the records (listings, lists, refs) of a few
  * sandboxes of w's tree that are gone according to the ledger, whose work was
  * fetched, and that were not used for patches_days. Records of unfetched work
- * expire after twelve times as long. Costs one stat() if not due. */
+ * expire after twelve times as long. Reads one directory if it is due;
+ * otherwise costs one stat(). */
 void records_sweep(struct app *app, const struct workspace *w);
 /* Packs dcode's git repository for the current tree if that is due. Takes at
  * most half a minute; does nothing after a signal. */

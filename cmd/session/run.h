@@ -58,7 +58,7 @@ struct run {
 	bool declined;    /* the user declined to run calls in it without
 			     asking */
 	_Atomic int mode; /* enum run_mode; may be read on any thread */
-	struct stop stop; /* signals and --timeout */
+	struct stop stop; /* signals, and --timeout counted from the start */
 	/* Settings of the chat's screen; NULL without one. */
 	struct theme *theme;
 	bool *show_thinking;
@@ -82,7 +82,8 @@ struct run {
 	void (*on_job_end)(void *arg); /* callback for jobs_set_end(), with
 					  arg of ui; or NULL */
 	struct promise *promise;       /* the sandbox being created; or NULL */
-	struct store *store;     /* separate store for the session, or NULL */
+	struct store *store;     /* borrowed: the second store of app, for the
+				    session; or NULL */
 	const struct args *args; /* the command line */
 	/* The resumed thread; id is NULL for a new one. */
 	struct thread thread;
@@ -114,7 +115,7 @@ struct run {
 	struct app_chat here;      /* the chat, for commands typed in it */
 	int metered;       /* number of the sandbox in the meter, from 1; 0:
 			      none */
-	int64_t usd_s;     /* price of the sandbox; -1: unknown */
+	int64_t usd_s;     /* price of the sandbox per second; -1: unknown */
 	int64_t cap_step;  /* step for raising the cap; 0: never raised */
 	unsigned switched; /* number of switches to another thread */
 	bool lost;         /* the sandbox was already gone when the run left
@@ -151,8 +152,8 @@ void run_remark(const struct run *r); /* warns if the last answer is
 bool run_remark_add(const struct run *r, struct buf *out);
 /* Returns the outcome of a task that ended without an error: 0,
  * STATUS_NO_ANSWER (empty, thinking only, or a refusal), or STATUS_REFUSED
- * (every call that would change something was refused). If not 0, sets *status
- * to the word for the JSON result and why to a message. */
+ * (every call that would write a file or run a command was refused). If not 0,
+ * sets *status to the word for the JSON result and why to a message. */
 int run_remark_outcome(const struct run *r, const char **status,
 		       struct error *why);
 /* Appends members of the JSON result:

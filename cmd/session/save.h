@@ -22,7 +22,7 @@ bool run_has_unreturned_work(struct run *r, size_t *files);
 /* lifecycle_request.before_remove callback; arg is the run. Saves the changes,
  * or reports what is lost. */
 void run_save(void *arg, struct sandbox *sb, const struct stop *stop);
-/* Checks --branch NAME of -n before the sandbox exists. */
+/* Checks before the sandbox exists that -n can commit to --branch NAME. */
 int run_branch_check(struct run *r, struct error *err);
 /* run_apply_check() checks before the first request that --apply or --branch is
  * possible. run_apply_changes() applies the sandbox's changes while it still

@@ -180,7 +180,7 @@ bool target_is_known(struct app *app, const char *name)
 }
 
 /* Sets the error: the sandbox is at another endpoint than the provider is
- * configured for. */
+ * configured for, or the provider is no longer configured. */
 static int is_elsewhere(const struct sandbox_client *client, const char *name,
 			const char *endpoint, struct error *err)
 {

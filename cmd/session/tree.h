@@ -50,7 +50,7 @@ int tree_confirm(struct app *app, const struct fetch *f, bool partial,
 /* Appends members of a JSON object:
  * "refused":[...],"left":[...],"ignored":N,... */
 void tree_json(struct app *app, const struct fetch *f, struct buf *out);
-/* Prints changed files that make programs run, such as hooks. */
+/* Prints on stderr the changed files that make programs run, such as hooks. */
 void loud_print(const struct app *app, const struct review *v);
 /* Like loud_print(), for the changes from w's base to the commit theirs. */
 int loud_changes(struct app *app, const struct workspace *w, const char *theirs,

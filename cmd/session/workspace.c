@@ -527,8 +527,8 @@ static void remember_flag(const struct run *r, const char *root)
 	tell_remembered(r, root, copied);
 }
 
-/* Opens the workspace. Finishes an apply that was killed before the tree is
- * read. */
+/* Opens the workspace. An apply that was killed is finished here, before the
+ * tree is read. */
 static int open_tree(struct filling *f, const char *root,
 		     const struct stop *stop, struct error *err)
 {
@@ -581,7 +581,8 @@ void run_workspace_remark(const struct run *r)
 	free(root);
 }
 
-/* Without --workspace, asks about a repository, and sends nothing else. */
+/* If neither --workspace nor the setting is given, asks a user at a terminal
+ * about a repository; otherwise sends nothing. */
 static enum decision choose_what_to_send(const struct run *r,
 					 bool is_repository, const char *root)
 {
@@ -603,7 +604,8 @@ static enum decision choose_what_to_send(const struct run *r,
 	return SEND_NOTHING;
 }
 
-/* Returns 1 if the tree was sent, 0 if not, -1 with err. */
+/* Sends the tree, or what changed in it. Returns 0, also if the user declines,
+ * or -1 with err. */
 static int fill_tree(struct filling *f, struct sandbox *sb, const char *root,
 		     enum decision decision, const struct stop *stop,
 		     struct error *err)

@@ -396,7 +396,8 @@ static void warn_of_unknown_tools(struct child *c)
 /* Attack: a repository's file makes a model of its choice, and so an address of
  * its choice, do the work, or creates sandboxes that cost money. So model and
  * sandbox from a project's file apply only after the user has allowed exactly
- * this file. Otherwise the subagent uses those of its caller. */
+ * what this file's head asks for. Otherwise the subagent uses those of its
+ * caller. */
 static int check_trust(struct child *c, struct error *err)
 {
 	const struct subagent *k = c->kind;

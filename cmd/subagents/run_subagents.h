@@ -9,7 +9,8 @@
 struct run; /* declared in cmd/session/run.h */
 
 /* Reads the subagents' files into r->subagents on the first call, and warns
- * about skipped ones (not with -q). */
+ * about skipped ones (not with -q). If there are none, only two directories are
+ * read. */
 void run_subagents_open(struct run *r);
 void run_subagents_close(struct run *r);
 /* Returns the description of the task tool with the names of all subagents;

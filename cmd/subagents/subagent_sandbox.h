@@ -66,8 +66,9 @@ struct child {
 /* Creates a sandbox for c with its caller's files; c->agent then works in it.
  * Always call subagent_sandbox_close() afterwards. */
 int subagent_sandbox_open(struct child *c, struct error *err);
-/* Merges the changes into the caller's sandbox. Appends to out what was merged
- * and what was not. If merging fails, saves a patch. */
+/* Merges the changes into the caller's sandbox; does nothing if c has no
+ * sandbox of its own. Appends to out what was merged and what was not. Saves a
+ * patch on conflicts or if merging fails. */
 void subagent_sandbox_merge(struct child *c, struct buf *out);
 void subagent_sandbox_close(struct child *c);
 
