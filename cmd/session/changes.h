@@ -89,7 +89,7 @@ int changes_read_patch(struct change_set *ch, const char *ours,
 		       char base[GIT_OID], const struct stop *stop,
 		       struct error *err);
 struct changes_sides {
-	const char *base, *ours; /* commits of the merge */
+	const char *base, *ours; /* commits or trees of the merge */
 	char *const *blocked;    /* paths in the way that ours does not
 				    contain */
 	size_t n_blocked;
@@ -113,7 +113,7 @@ void tree_index_release(struct tree_index *t);
 /* Fills the index from a tree or commit. */
 int tree_index_read(struct tree_index *t, const char *tree,
 		    const struct stop *stop, struct error *err);
-/* Queues one change. It takes effect with tree_index_update(). */
+/* Each queues one change, which takes effect with tree_index_update(). */
 void tree_index_forget(struct tree_index *t, struct str path);
 void tree_index_set(struct tree_index *t, struct str mode, struct str oid,
 		    struct str path);
