@@ -16,7 +16,7 @@ struct archive_counts {
 
 /* One entry of a stream, borrowed for the call. */
 struct archive_item {
-	struct str path; /* exactly as in the stream */
+	struct str path; /* raw; normalised for leaves_out() */
 	/* with its type, like st_mode; without a type for a hard link */
 	unsigned mode;
 	int64_t size;         /* file: number of bytes passed to data() */
@@ -122,8 +122,9 @@ int archive_single_write(const struct archive_single *e, const char *name,
  * go through a link, are links that lead out, devices or pipes. Files are
  * replaced atomically by rename. They get their time and their permission bits
  * under dcode's umask, never setuid; directories always stay writable for the
- * user. Reads the stream to its end. -1: the stream is invalid, or the disk is
- * full; what was unpacked before stays.
+ * user. Reads the stream to its end. -1: the stream is invalid or cannot be
+ * read, the disk cannot be written, or store() refused. What was unpacked
+ * before stays.
  */
 struct archive_input {
 	archive_pull *pull;

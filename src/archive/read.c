@@ -384,8 +384,8 @@ static bool is_left_out(struct unpack *u, mode_t type)
 	return u->log->leaves_out && u->log->leaves_out(u->log->arg, &item);
 }
 
-/* Unpacks the current entry if it is allowed; otherwise reports it as
- * skipped. */
+/* Unpacks the current entry if it is allowed; otherwise reports it as skipped,
+ * except one that leaves_out() leaves out. */
 static int unpack_entry(struct unpack *u, struct error *err)
 {
 	mode_t type = u->api.entry_mode(u->entry) & S_IFMT;

@@ -243,8 +243,8 @@ static int put_directory(struct archive_writer *w, int dir, const char *name,
 				    : 0;
 }
 
-/* Leaves a directory. Its mode is written again at the end if the owner may not
- * write to it. */
+/* Leaves a directory. put_directory() gave its owner all permissions, so that
+ * it can be unpacked: if its mode is another, the header is written again. */
 static int leave(struct archive_writer *w, struct error *err)
 {
 	struct archive_frame *f = &w->stack[--w->depth];

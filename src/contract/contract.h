@@ -49,7 +49,8 @@ int contract_run(const struct contract_request *request,
 		 struct contract_summary *summary, const struct stop *stop,
 		 struct error *err);
 
-/* True if at least one check has this text in its name. */
+/* True if at least one check has this text in its name, apart from those that
+ * always run. */
 bool contract_knows(const char *only);
 
 #endif

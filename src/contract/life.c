@@ -9,7 +9,7 @@
 #include "contract/check.h"
 #include "session/session.h"
 
-enum { LATEST_S = 7 * 86400 }; /* longest lifetime that a user may have set */
+enum { LATEST_S = 7 * 86400 }; /* a later end fails the check */
 
 struct look { /* search for one sandbox in a list */
 	const char *id, *label;

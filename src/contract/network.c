@@ -176,8 +176,8 @@ static enum contract_verdict with_none(struct contract *c, void *arg)
 	return CONTRACT_OK;
 }
 
-/* Tests all targets with network full, then the one that was reached with
- * none. */
+/* With network full tests the targets until one is reached. Then tests that one
+ * with network none. */
 static enum contract_verdict compare(struct contract *c, struct reach *r)
 {
 	bool elsewhere;

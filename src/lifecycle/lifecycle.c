@@ -1,4 +1,4 @@
-/* lifecycle.c - a sandbox from intent to confirmed end, with all failures. */
+/* lifecycle.c - a sandbox from intent to confirmed end, whatever fails. */
 /* SPDX-License-Identifier: MIT */
 
 /*

@@ -1,4 +1,4 @@
-/* lifecycle.h - a sandbox from intent to confirmed end, with all failures. */
+/* lifecycle.h - a sandbox from intent to confirmed end, whatever fails. */
 /* SPDX-License-Identifier: MIT */
 #ifndef LIFECYCLE_LIFECYCLE_H
 #define LIFECYCLE_LIFECYCLE_H
@@ -108,10 +108,9 @@ struct managed_sandbox { /* initialise with { 0 } */
 
 /*
  * Reads the setup script, creates the sandbox or attaches to it, fills it and
- * runs the script. On -1 everything that was created has been deleted, with a
- * separate deadline that stop does not shorten, or is left in the ledger for gc
- * with a warning. Then box
- * need not be closed, although that is allowed (exception:
+ * runs the script. On -1 everything that was created has been deleted, within
+ * a time limit that stop does not shorten, or is left in the ledger for gc with
+ * a warning. Then box need not be closed, although that is allowed (exception:
  * request.cancels_at_once). A missing script is ERR_NOT_FOUND before anything
  * is created. A failing one is ERR_REMOTE "Setup failed - aborting" after its
  * progress line. With resume: ERR_GONE if that sandbox no longer exists, which
@@ -215,9 +214,9 @@ struct gc_request {
 /*
  * Deletes what dead processes of this installation left: by the ledger's id, by
  * label if the id is unknown, and sandboxes that the provider lists under this
- * owner id and whose row has no running owner. A kept sandbox is deleted only
- * after its end. *left is the number of GC_LEFT items. -1 only if the ledger
- * cannot be read or stop ended it.
+ * installation's owner id, unless they have a row with a running owner. A kept
+ * sandbox is deleted only after its end. *left is the number of GC_LEFT items.
+ * -1 only if the ledger cannot be read or stop ended it.
  */
 int lifecycle_gc(const struct gc_request *request, size_t *left,
 		 const struct stop *stop, struct error *err);

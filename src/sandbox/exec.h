@@ -85,7 +85,8 @@ void facts_here(struct sandbox_facts *f, const char *user);
 void facts_add_script(struct buf *out, const char *nonce);
 /* Parses such an aside. The bytes are untrusted and become plain text. */
 void facts_read(struct sandbox_facts *f, struct str aside);
-/* Appends "Commands run in bash on Debian GNU/Linux 12 (bookworm), as root." */
+/* Appends "Commands run in bash on Debian GNU/Linux 12 (bookworm), as the user
+ * root." */
 void facts_describe(const struct sandbox_facts *f, struct buf *out);
 
 enum {

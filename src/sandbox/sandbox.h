@@ -152,7 +152,8 @@ struct sandbox_ops {
 		    int64_t *keep_s, const struct stop *stop,
 		    struct error *err);
 	/* Reports what commands did to files of the user's machine since the
-	 * last call. last: no command follows. Called on the agent's thread. */
+	 * last call; with last, since the sandbox was opened: no command
+	 * follows. Called on the agent's thread. */
 	void (*check)(struct sandbox *sb, bool last,
 		      void (*each)(void *arg, const char *line), void *arg);
 	void (*discard)(struct sandbox *sb); /* frees sb->priv, processes */

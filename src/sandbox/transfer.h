@@ -22,7 +22,8 @@ bool transfer_path_ok(struct transfer *f);
 /* True if trying the next file is pointless after this error. */
 bool transfer_fatal(const struct error *e);
 struct transfer_mover {
-	/* Returns -1 only if it failed for a reason that concerns all files. */
+	/* Moves one file. Returns 0 if it was moved or f's error is set; else
+	 * -1, and the caller sets that error from err. */
 	int (*move)(const void *arg, struct sandbox *sb, struct transfer *f,
 		    const struct stop *stop, struct error *err);
 	const void *arg;

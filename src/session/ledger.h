@@ -42,7 +42,8 @@ struct ledger_row {           /* strings borrowed for the callback */
 	const char *note;   /* why it was not deleted, or "" */
 };
 
-/* All changes are on disk (fsync) when these functions return. */
+/* Changes are on disk (fsync) when these functions return, except those of
+ * ledger_set_start_dir() and ledger_attached(). */
 int ledger_intend(struct store *s, const char *provider, const char *endpoint,
 		  int64_t lifetime_s, char label[16], struct error *err);
 int ledger_created(struct store *s, const char *label, const char *id,

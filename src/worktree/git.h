@@ -35,8 +35,8 @@ enum { GIT_OID = 65 }; /* a hexadecimal object id (also SHA-256) with NUL */
 /* Finds the first git in an absolute directory of PATH that is not below root
  * (may be NULL). ERR_CONFIG if there is none. *program is owned. */
 int git_find(const char *root, char **program, struct error *err);
-/* Creates g->dir if it is missing or incomplete, and always rewrites its
- * attributes. Removes locks that a killed git has left in it. */
+/* Creates g->dir if it is missing or incomplete, and its file of attributes if
+ * that is missing. Removes locks that a killed git has left in it. */
 int git_init(const struct git *g, const struct stop *stop, struct error *err);
 
 /* Receives a chunk of git's output; -1 (err filled) kills git. */
@@ -98,9 +98,9 @@ void git_abort(struct git_process *p);
  * than doubled in size since it was last packed. False until a day after
  * git_pack(). Only reads directories. */
 bool git_pack_is_due(const char *dir);
-/* Makes one pack of all referenced objects, another of objects from the last
- * two weeks, and deletes the rest. g must not be used by others meanwhile. The
- * next call deletes what an interrupted one has left. */
+/* Makes one pack of all referenced objects, another of unreferenced ones from
+ * the last two weeks, and deletes the rest. g must not be used by others
+ * meanwhile. The next call deletes what an interrupted one has left. */
 int git_pack(const struct git *g, const struct stop *stop, struct error *err);
 
 #endif

@@ -42,7 +42,8 @@ void listing_digest(struct str bytes, char out[LISTING_HASH]);
 /* True if a path can be listed: relative, not empty, without empty, "." or ".."
  * components, without NUL and the byte 1. */
 bool listing_path_ok(struct str path);
-/* Adds an entry, or replaces the last one if it has the same path. */
+/* Adds an entry. When the listing is next sorted, it replaces earlier ones of
+ * the same path. */
 void listing_add(struct listing *l, unsigned mode, const char *hash,
 		 struct str path);
 /* Sorts by path; of equal paths the last one is kept. The functions below call

@@ -44,7 +44,7 @@ struct bare_repo_part {
 struct bare_repos { /* initialise with { 0 } */
 	struct bare_repo_part *list;
 	size_t n;
-	size_t sorted; /* the first entries that are sorted and unique */
+	size_t sorted; /* this many first entries are sorted and unique */
 };
 
 /* Reason to refuse a path in a bare repository; completes "PATH ...". */

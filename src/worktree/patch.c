@@ -292,7 +292,8 @@ static bool same_bytes(int a, const char *path)
 	return same;
 }
 
-/* Gives the finished file a new, unused name. */
+/* Gives the finished file a new, unused name, or the name of the patch that it
+ * replaces. */
 static int claim_name(const struct patch_save *s, const char *temporary,
 		      const char *newest, char **path, struct error *err)
 {

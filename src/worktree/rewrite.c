@@ -382,8 +382,8 @@ static int compare_tree(void *arg, const struct odb_object *o,
 	return 0;
 }
 
-/* Counts the commits whose tree differs from the original, that is, from which
- * something was removed. */
+/* Counts the commits that differ from the original: in identity or message, or
+ * in the tree, from which something was removed. */
 static int count_changed(struct rewrite *k, struct error *err)
 {
 	struct compare_run c = { .k = k };

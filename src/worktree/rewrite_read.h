@@ -44,7 +44,7 @@ struct rewrite {
 	size_t n_include;
 	const struct stop *stop;
 	size_t missing; /* out: blobs that a partial clone does not contain */
-	/* Not used by rewrite_read(): */
+	/* r and out: not used by rewrite_read() */
 	const struct rewrite_request *r;
 	struct rewritten *out;
 	struct user_repo user;

@@ -54,7 +54,8 @@ struct scan { /* the sandbox's answer: untrusted */
  */
 int scan_run(struct scan *s, const struct scan_request *r,
 	     const struct stop *stop, struct error *err);
-/* Requests an archive of only these files, which SCAN_UNDECIDED listed. */
+/* Requests an archive of only these files, for example those that
+ * SCAN_UNDECIDED listed. */
 int scan_fetch(struct scan *s, const struct scan_request *r,
 	       const char *const *paths, size_t n, const struct stop *stop,
 	       struct error *err);

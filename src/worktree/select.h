@@ -14,7 +14,7 @@ struct selected {
 	bool keyless;          /* its content was searched: no private key */
 };
 
-struct select_left {     /* a file that is not sent without an include */
+struct select_left {     /* a file that is not sent, or only with an include */
 	char *path;      /* owned */
 	const char *why; /* static: "a file of secrets" */
 	bool asked;      /* --include PATTERN would send it */

@@ -6,7 +6,7 @@
  * that both sides know what they share. workspace_sync() sends the files that
  * differ from the base. In the sandbox a script replaces files that are
  * unchanged since the base and keeps those that the agent changed. The base is
- * then updated for the replaced files only.
+ * then updated for the applied changes only.
  *
  * Next to the base these files are stored, named LABEL plus a suffix: .exclude
  * (names that were in the sandbox before), .included (files that only an
@@ -858,8 +858,8 @@ static int send_base(struct syncing *s, const char *state,
 	return rc;
 }
 
-/* Reads which changes the sandbox applied and which it refused. Only paths that
- * were sent are accepted. */
+/* Reads which changes the sandbox applied and which it refused. The paths are
+ * not checked here: the base is updated only for changes that were sent. */
 static void read_answer(struct syncing *s)
 {
 	struct sync_result *r = s->result;

@@ -29,7 +29,7 @@ struct send_result {
 	bool deferred;            /* the sandbox's git has not run yet */
 	bool has_history;         /* the repository contains these commits: */
 	struct rewritten history; /* released; commits 0: none */
-	/* why no history was sent; code 0: it was sent */
+	/* why the history could not be made; code 0: no error */
 	struct error unwritten;
 };
 

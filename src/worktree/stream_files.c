@@ -823,7 +823,7 @@ struct local_tree {
 	struct listing now;
 	struct selected *files; /* files that differ; paths are those of s */
 	size_t n;
-	/* paths of base or now that differ or do not exist */
+	/* all paths that differ, borrowed from base or now */
 	const char **gone;
 	size_t n_gone;
 	size_t at; /* index in s */

@@ -97,7 +97,8 @@ void tree_dir_close(struct tree_dir *t)
 	*t = (struct tree_dir){ .root = -1, .fd = -1 };
 }
 
-/* True if nothing exists, also because a directory above is missing. */
+/* True if nothing exists, also because a component above is missing or not
+ * a directory. */
 static bool is_absent(const struct treefile *t)
 {
 	return t->mode == 0 || t->mode == TREEFILE_BLOCKED;

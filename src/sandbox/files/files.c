@@ -271,8 +271,9 @@ out:
 	return rc;
 }
 
-/* Converts the content to the old file's form. out: the bytes to write. Also
- * sets w->written, the same as text, and w->kept. */
+/* Converts the content to the old file's form, if that is text. out: the bytes
+ * to write. Then also sets w->written, the same as text, w->kept and
+ * w->before. */
 static int keep_line_ends(struct files_writing *w, struct str held,
 			  struct buf *out, struct error *err)
 {

@@ -125,8 +125,9 @@ static int refuse_binary(struct error *err)
 	return error_reason(err, ERR_REMOTE, "not_a_text_file");
 }
 
-/* True if raw may be text with one byte per character. If it contains valid
- * multi-byte UTF-8 it is more likely damaged UTF-8. */
+/* True if raw may be text with one byte per character. If it has at least as
+ * many valid multi-byte characters of UTF-8 as other bytes from 0x80 on, it is
+ * more likely damaged UTF-8. */
 static bool is_latin1(struct str raw)
 {
 	size_t single = 0;
@@ -192,7 +193,8 @@ static uint32_t unit_at(const struct encoding *e, struct str raw, size_t i)
 	return e->name == ENCODING_UTF16LE ? b << 8 | a : a << 8 | b;
 }
 
-/* Decodes UTF-16. Fails on an odd byte or an unpaired surrogate. */
+/* Decodes UTF-16. Fails on an odd byte, an unpaired surrogate or a NUL
+ * character. */
 static int decode_utf16(const struct encoding *e, struct str raw,
 			struct buf *out, struct error *err)
 {

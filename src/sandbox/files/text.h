@@ -25,15 +25,16 @@ struct encoding {
  * Detects the encoding of a file, or of a part that begins at a line. A byte
  * order mark decides. Otherwise UTF-8 if all bytes are valid (with cut, an
  * incomplete last character is allowed). Otherwise Latin-1 if it looks like
- * text with one byte per character: no control characters except those of text,
- * no 0xff, no byte undefined in windows-1252, and no valid multi-byte UTF-8.
+ * text with one byte per character: outside valid multi-byte characters of
+ * UTF-8 no control characters except those of text, no 0xff, no byte undefined
+ * in windows-1252, and more bytes from 0x80 on than there are such characters.
  * -1: ERR_REMOTE "not_a_text_file".
  */
 int encoding_detect(struct str raw, bool cut, struct encoding *e,
 		    struct error *err);
 /* Appends raw as UTF-8, without its byte order mark. Lossless:
- * encoding_encode() gives the same bytes. -1: an odd byte or an unpaired
- * surrogate in UTF-16. */
+ * encoding_encode() gives the same bytes. -1: an odd byte, an unpaired
+ * surrogate or a NUL character in UTF-16. */
 int encoding_decode(const struct encoding *e, struct str raw, struct buf *out,
 		    struct error *err);
 /* Appends the text in the encoding, without a byte order mark. -1: ERR_USAGE
@@ -42,8 +43,7 @@ int encoding_encode(const struct encoding *e, struct str text, struct buf *out,
 		    struct error *err);
 /* Returns the number of bytes that encoding_encode() would append. */
 size_t encoding_size(const struct encoding *e, struct str text);
-/* Returns "UTF-16 (little-endian) with a byte order mark"; NULL for plain
- * UTF-8. */
+/* Returns "UTF-16 (little-endian)"; NULL for UTF-8. */
 const char *encoding_label(const struct encoding *e);
 
 enum { FILES_PAGE_BYTES = 512000 };
@@ -89,8 +89,8 @@ void line_ends_keep(struct str old, struct str text, struct buf *out,
 /*
  * Searches file for text, both UTF-8, treating similar characters as equal:
  * quotes, dashes, white space of any kind and amount, composed characters,
- * ligatures. White space at the ends of lines is ignored. Appends "line 12
- * nearly matches: ..." with the lines of the first such place and the
+ * ligatures. White space at the beginning and end of lines is ignored. Appends
+ * "line 12 nearly matches: ..." with the lines of the first such place and the
  * difference. False: no such place, or file or text is too large to search.
  */
 bool near_miss(struct str file, struct str text, struct buf *out);

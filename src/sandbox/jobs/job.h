@@ -60,8 +60,8 @@ struct job_record {
 	bool starting;
 	bool told; /* the model has been told of its end */
 };
-/* called on the thread that calls jobs_start(), jobs_read() or jobs_kill() for
- * a tool, jobs_take_ended() or jobs_end() */
+/* called on the thread that calls jobs_start(), jobs_take_ended() or
+ * jobs_end() */
 struct jobs_log {
 	/* Called before the job starts. -1: the job is not started. */
 	int (*add)(void *arg, struct job_record *r, struct error *err);

@@ -305,7 +305,8 @@ static void forget_stream(struct background_job *job)
 }
 
 /* Returns the bytes from *from on that have been read. Moves *from forward if
- * older output was discarded. */
+ * older output was discarded, and back if it is past the end of what was
+ * read. */
 static struct str find_data(struct background_job *job, struct watch_ask *a,
 			    int64_t *from)
 {
@@ -330,7 +331,8 @@ static struct str find_data(struct background_job *job, struct watch_ask *a,
 }
 
 /* Appends the output that was read, starting at *from, to out. Returns the
- * offset where it ends: inside a line only at the end of all output. */
+ * offset where it ends: inside a line only at the end of all output, or if not
+ * even one line fits. */
 static int64_t show_data(struct background_job *job, struct watch_ask *a,
 			 int64_t *from, size_t most, struct buf *out)
 {

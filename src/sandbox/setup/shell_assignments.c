@@ -168,7 +168,7 @@ struct lexer {
 	int n_heredocs;
 };
 
-/* Adds a name to the result; duplicates are removed later. */
+/* Adds a name to the result, which may contain it already. */
 static void add(struct lexer *l, struct str name)
 {
 	struct assigned *a = l->out;

@@ -80,7 +80,8 @@ static bool is_exportable(struct str name)
 }
 
 /* Exports the environment without passing values as arguments: other users of a
- * host can read those. */
+ * host can read those. Exception: values of names that sh cannot export, which
+ * env(1) gets. */
 static int add_env(struct buf *out, const char *const *env, struct error *err)
 {
 	struct buf odd = BUF_INIT(RUN_MAX);

@@ -69,7 +69,7 @@ int supervise_compose(const struct job_request *ask, struct buf *command,
 		      struct error *err);
 
 /* Appends the parts that need not be sent with each request, as a script that
- * only assigns variables. */
+ * only assigns variables and defines functions. */
 void supervise_preload(struct buf *out);
 
 enum job_word {
