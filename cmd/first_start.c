@@ -469,7 +469,7 @@ static int ask_named(struct first *f, const char *provider, struct error *err)
 	return rc == AGAIN ? LEFT : rc;
 }
 
-/* Sets why->reason to what model_choose() misses, or leaves it empty. */
+/* Sets why->exact to what model_choose() misses, or leaves it unset. */
 static void find_missing(const struct run *r, struct error *why)
 {
 	struct model_choice c = { 0 };
@@ -490,8 +490,8 @@ int run_first_start(struct run *r, struct error *err)
 	if (!secret_terminal(r->app) || !isatty(STDOUT_FILENO))
 		return 1;
 	find_missing(r, &why);
-	any = !strcmp(why.reason, MODEL_NO_KEYS);
-	if (!any && strcmp(why.reason, MODEL_NO_KEY) != 0)
+	any = why.exact == CASE_NO_KEYS;
+	if (!any && why.exact != CASE_NO_KEY)
 		return 1;
 	f.room = secret_room(VAULT_KEY_MAX);
 	if (any)

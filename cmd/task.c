@@ -195,7 +195,7 @@ static int verdict(struct task *t, const struct stop *stop, struct error *err,
 			  (long long)r->options.timeout_s);
 		return STATUS_LIMIT;
 	}
-	if (r->options.timeout_s && strcmp(err->reason, MODEL_NO_TIME) == 0) {
+	if (r->options.timeout_s && err->exact == CASE_NO_TIME) {
 		*status = "timeout";
 		return STATUS_LIMIT;
 	}
@@ -203,7 +203,7 @@ static int verdict(struct task *t, const struct stop *stop, struct error *err,
 		*status = "cancelled";
 		return 128 + (app_signal() ? app_signal() : 2);
 	}
-	if (strcmp(err->reason, REPEATS_REASON) == 0) {
+	if (err->exact == CASE_REPEATED_CALLS) {
 		*status = "repeated_calls";
 		return STATUS_REPEATS;
 	}

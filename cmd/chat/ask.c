@@ -89,7 +89,7 @@ static void explain_failure(struct approval *a, const struct error *err)
 {
 	if (err->code == ERR_LIMIT)
 		a->file_note = "too large, so no diff is shown";
-	if (strcmp(err->reason, "file_not_found") != 0)
+	if (err->exact != CASE_FILE_NOT_FOUND)
 		return;
 	a->file_note = "does not exist yet";
 	if (!a->tool->old_arg)

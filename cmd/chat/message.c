@@ -363,8 +363,7 @@ static int attach(struct run *r, const char *path, struct buf *bytes,
 
 static void warn_unread(const char *path, bool media, const struct error *err)
 {
-	if (media && result_is_file_error(err) && err->code == ERR_REMOTE &&
-	    !err->reason[0])
+	if (media && err->exact == CASE_FILE_TOO_LARGE)
 		warn(path, "is too large: the limit for images and PDF files "
 			   "is 3.75 MB");
 	else
@@ -401,7 +400,7 @@ static int add_file(struct run *r, const char *path, struct buf *out,
 		rc = 1;
 	} else if (err->code == ERR_CANCELLED || err->code == ERR_GONE) {
 		rc = -1;
-	} else if (!strcmp(err->reason, "not_a_text_file")) {
+	} else if (err->exact == CASE_NOT_TEXT) {
 		page.binary = true;
 		add_page(path, &page, out);
 		rc = 1;

@@ -196,8 +196,7 @@ int run_find_model(const struct run *r, struct model_choice *c,
 
 bool run_lacks_key(const struct error *err)
 {
-	return !strcmp(err->reason, MODEL_NO_KEYS) ||
-	       !strcmp(err->reason, MODEL_NO_KEY);
+	return err->exact == CASE_NO_KEYS || err->exact == CASE_NO_KEY;
 }
 
 int run_choose_model(struct run *r, struct error *err)

@@ -628,7 +628,7 @@ static const char *end_word(const struct child *c, int rc,
 	case ERR_BUDGET:
 		return "max_usd";
 	case ERR_LIMIT:
-		return strcmp(err->reason, REPEATS_REASON) ? "max_turns"
+		return err->exact != CASE_REPEATED_CALLS ? "max_turns"
 							   : "repeated_calls";
 	case ERR_TIMEOUT:
 		return "timeout";

@@ -103,9 +103,6 @@ enum {
 	REPEATS_KEPT = 16,
 };
 
-/* error.reason when a run ends because of repeated failing calls. */
-#define REPEATS_REASON "repeated_calls"
-
 /* Failing calls since the prompt. Initialise with { 0 }. Used by one thread. */
 struct repeats {
 	struct repeated_call {

@@ -334,9 +334,8 @@ static int load_history(const struct agent *a, struct conversation *c)
  * which is mostly files. */
 static bool is_file_refusal(const struct error *err)
 {
-	return strcmp(err->reason, MODEL_FILE_REFUSED) == 0 ||
-	       (err->http_status == 413 &&
-		strcmp(err->reason, MODEL_TOO_LONG) == 0);
+	return err->exact == CASE_FILE_REFUSED ||
+	       (err->http_status == 413 && err->exact == CASE_TOO_LONG);
 }
 
 int answer_without_files(struct agent *a, const struct error *err)

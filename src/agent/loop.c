@@ -201,7 +201,7 @@ static bool waits_for_others(const struct stop *stop, const struct error *err)
 {
 	struct error ignored = { 0 };
 
-	return !strcmp(err->reason, METER_HELD) &&
+	return err->exact == CASE_BUDGET_HELD &&
 	       stop_sleep(stop, HELD_MS, &ignored) == 0;
 }
 
@@ -238,7 +238,7 @@ static int stream_files(struct agent *a, struct model_reply *reply,
 
 static bool is_too_long(const struct error *err)
 {
-	return strcmp(err->reason, MODEL_TOO_LONG) == 0;
+	return err->exact == CASE_TOO_LONG;
 }
 
 /* Waits for the sandbox on the first call; see agent.await. */

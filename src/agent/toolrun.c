@@ -161,7 +161,7 @@ bool toolrun_repeats(const struct repeats *r, struct error *why)
 		why, ERR_LIMIT,
 		"the model repeats a failing call (%.*s, %u times the same)",
 		(int)name.len, name.ptr ? name.ptr : "", r->worst);
-	snprintf(why->reason, sizeof(why->reason), REPEATS_REASON);
+	(void)error_case(why, CASE_REPEATED_CALLS);
 	(void)error_hint(
 		why,
 		"Tell it what to do instead, or choose another model (-M).");

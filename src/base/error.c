@@ -42,12 +42,12 @@ static void append(char *to, size_t size, const char *text)
 static void begin(struct error *err, enum err code)
 {
 	err->code = code;
+	err->exact = CASE_NONE;
 	err->http_status = 0;
 	err->grpc_status = 0;
 	err->retry_after_ms = 0;
 	err->exhausted = false;
 	err->nothing_made = false;
-	err->reason[0] = '\0';
 	err->hint[0] = '\0';
 	err->topic = NULL;
 }
@@ -63,10 +63,16 @@ int error_set(struct error *err, enum err code, const char *fmt, ...)
 	return -1;
 }
 
-int error_reason(struct error *err, enum err code, const char *reason)
+int error_set_case(struct error *err, enum err code, enum err_case exact,
+		   const char *message)
 {
-	error_set(err, code, "%s", reason);
-	snprintf(err->reason, sizeof(err->reason), "%s", reason);
+	error_set(err, code, "%s", message);
+	return error_case(err, exact);
+}
+
+int error_case(struct error *err, enum err_case exact)
+{
+	err->exact = exact;
 	return -1;
 }
 

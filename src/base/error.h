@@ -29,6 +29,39 @@ enum err {
 	ERR_UNGUARDED, /* a file that restricts dcode cannot be used */
 };
 
+/* The exact case, where a caller acts differently on it. Attack: a server or a
+ * sandbox writes a word that dcode acts on ("budget_held"); so only dcode sets
+ * a case, and a word from outside sets at most one of the file cases
+ * (helper_failed()). */
+enum err_case {
+	CASE_NONE = 0,
+	/* tools on a file of the sandbox */
+	CASE_FILE_NOT_FOUND,
+	CASE_PATH_NOT_FOUND,
+	CASE_PERMISSION_DENIED,
+	CASE_NOT_A_FILE,
+	CASE_IS_DIRECTORY,
+	CASE_NOT_TEXT,
+	CASE_FILE_TOO_LARGE, /* larger than the caller's limit */
+	CASE_STRING_NOT_FOUND,
+	CASE_MULTIPLE_OCCURRENCES,
+	CASE_FILE_OTHER, /* any other word of the helper */
+	/* requests to a model */
+	CASE_FILE_REFUSED, /* the vendor may have refused a file in the history
+			    */
+	CASE_TOO_LONG, /* the conversation does not fit the context window */
+	/* ERR_TIMEOUT: the server asks for a wait longer than stop allows.
+	 * There was no wait. */
+	CASE_NO_TIME,
+	CASE_UNKNOWN_MODEL, /* the server has no model of that name */
+	CASE_NO_KEYS,       /* no vendor has a key */
+	CASE_NO_KEY,        /* the chosen vendor has no key */
+	/* ERR_BUDGET: running requests hold the missing money, so a later try
+	 * may succeed */
+	CASE_BUDGET_HELD,
+	CASE_REPEATED_CALLS, /* the run ends: the same calls fail repeatedly */
+};
+
 /*
  * The callee fills it on failure and leaves it unchanged on success. The caller
  * owns it. It holds no allocated memory. Initialise with { 0 }. Code decides on
@@ -37,6 +70,7 @@ enum err {
  */
 struct error {
 	enum err code;
+	enum err_case exact;
 	int http_status; /* HTTP status of the response; 0: none */
 	int grpc_status; /* gRPC status of the response, an enum grpc_code */
 	/* delay before the next try, as the server asked; 0: not given */
@@ -44,9 +78,6 @@ struct error {
 	bool exhausted; /* all permitted retries were used */
 	/* a failed create left no resource behind; false: one may exist */
 	bool nothing_made;
-	/* machine-readable code in the response's body ("sandbox_stopped"), or
-	 * "" */
-	char reason[64];
 	char message[512]; /* what failed; no full stop, no secrets */
 	char hint[256];    /* what the user can type to fix it, or "" */
 	/* manual page about it ("models"), or NULL; static */
@@ -57,9 +88,11 @@ struct error {
  * ...). error_set() and error_errno() also clear the other fields. */
 int error_set(struct error *err, enum err code, const char *fmt, ...)
 	__attribute__((format(printf, 3, 4)));
-/* Sets an error identified by a word ("not_a_text_file"), which becomes both
- * its reason and its message. */
-int error_reason(struct error *err, enum err code, const char *reason);
+/* Sets an error of a case. */
+int error_set_case(struct error *err, enum err code, enum err_case exact,
+		   const char *message);
+/* Sets the case only. */
+int error_case(struct error *err, enum err_case exact);
 /* Sets "what: No such file or directory" with code ERR_SYSTEM, from errno. */
 int error_errno(struct error *err, const char *fmt, ...)
 	__attribute__((format(printf, 2, 3)));

@@ -515,7 +515,7 @@ static int find_key(struct model_choice *c, const struct provider *p,
 			"No credentials found for provider '%s'. Please set "
 			"the %s environment variable.",
 			p->name, env);
-	snprintf(err->reason, sizeof(err->reason), MODEL_NO_KEY);
+	(void)error_case(err, CASE_NO_KEY);
 	return error_hint(err,
 			  "export %s=…, put it into ~/.deepagents/.env, or run "
 			  "dcode auth set %s",
@@ -837,7 +837,7 @@ static int choose_by_key(struct model_choice *c, const struct settings *set,
 	if (model)
 		return fill_choice(c, set, provider, model, err);
 	(void)error_set(err, ERR_AUTH, "No model key found");
-	snprintf(err->reason, sizeof(err->reason), MODEL_NO_KEYS);
+	(void)error_case(err, CASE_NO_KEYS);
 	return error_hint(err,
 			  "Run dcode auth set anthropic (or openai, "
 			  "google_genai), or export ANTHROPIC_API_KEY, "

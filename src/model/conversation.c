@@ -871,7 +871,7 @@ static bool is_too_late(const struct stop *stop, int64_t ms, int64_t wish,
 	    stop->deadline - clock_ms() > ms)
 		return false;
 	err->code = ERR_TIMEOUT;
-	snprintf(err->reason, sizeof(err->reason), MODEL_NO_TIME);
+	(void)error_case(err, CASE_NO_TIME);
 	(void)error_add(err,
 			" (the server asks to wait %lld s, longer than there "
 			"is time)",
@@ -953,7 +953,7 @@ int model_stream(struct model *m, const struct model_sink *sink,
 		*err = failed;
 		again = wait_for_retry(m, sink, &tries, &x, stop, err);
 		exchange_release(&x);
-		if (!again && strcmp(err->reason, MODEL_UNKNOWN) == 0)
+		if (!again && err->exact == CASE_UNKNOWN_MODEL)
 			server_suggest(m, stop, err);
 		if (!again)
 			return -1;

@@ -81,58 +81,58 @@ int failure_of_page(const struct model_choice *c, int status, struct str page,
 
 /* Advice for refusals where it is always the same. */
 struct advice {
-	enum err code;      /* ERR_NONE: keep the code of the status */
-	const char *reason; /* or NULL */
-	const char *hint;   /* or NULL */
+	enum err code; /* ERR_NONE: keep the code of the status */
+	enum err_case exact;
+	const char *hint; /* or NULL */
 };
 
 static const struct advice overflow = {
 	ERR_LIMIT,
-	MODEL_TOO_LONG,
+	CASE_TOO_LONG,
 	"The conversation no longer fits the model's context window. Start a "
 	"new one, or choose a model with a larger window (-M).",
 };
 static const struct advice too_large = {
 	ERR_LIMIT,
-	NULL,
+	CASE_NONE,
 	"One request is more than the account may send in a minute. Start a "
 	"new conversation, choose another model (-M), or ask the vendor for a "
 	"higher limit.",
 };
 static const struct advice no_money = {
 	ERR_LIMIT,
-	NULL,
+	CASE_NONE,
 	"The account has no credit or quota left: see the vendor's billing "
 	"page.",
 };
 static const struct advice no_quota_today = {
 	ERR_LIMIT,
-	NULL,
+	CASE_NONE,
 	"The account has used up its requests for today. Another model (-M) "
 	"has its own quota, a paid plan has more.",
 };
 static const struct advice too_many_requests = {
 	ERR_NONE,
-	NULL,
+	CASE_NONE,
 	"The account's limit of requests or tokens is reached. Send the "
 	"message again later, or choose another model (-M).",
 };
 static const struct advice overloaded = {
 	ERR_NONE,
-	NULL,
+	CASE_NONE,
 	"The vendor is overloaded. Send the message again later, or choose "
 	"another model (-M).",
 };
 static const struct advice sealed_reasoning = {
 	ERR_NONE,
-	NULL,
+	CASE_NONE,
 	"The reasoning in this conversation belongs to another account. Use "
 	"the key that it started with, or start a new conversation.",
 };
 /* The agent repeats the turn without the conversation's files. */
 static const struct advice refused_file = {
 	ERR_NONE,
-	MODEL_FILE_REFUSED,
+	CASE_FILE_REFUSED,
 	NULL,
 };
 
@@ -140,8 +140,8 @@ static void apply_advice(const struct advice *a, struct error *err)
 {
 	if (a->code != ERR_NONE)
 		err->code = a->code;
-	if (a->reason)
-		snprintf(err->reason, sizeof(err->reason), "%s", a->reason);
+	if (a->exact)
+		(void)error_case(err, a->exact);
 	if (a->hint)
 		(void)error_hint(err, "%s", a->hint);
 }
@@ -257,7 +257,7 @@ static int hint_unknown_model(const struct model_choice *c, struct error *err)
 	const char *meant = nearest_model(c);
 
 	err->code = ERR_NOT_FOUND;
-	snprintf(err->reason, sizeof(err->reason), MODEL_UNKNOWN);
+	(void)error_case(err, CASE_UNKNOWN_MODEL);
 	if (meant)
 		return error_hint(err,
 				  "No model \"%.60s\" for this key. Did you "

@@ -185,19 +185,6 @@ void model_forget_prompt(struct model *m);
 void model_hide_files(struct model *m, bool hidden);
 /* True if the history has files that were not hidden. */
 bool model_has_files(const struct model *m);
-/* error.reason if the vendor may have refused a file in the history. */
-#define MODEL_FILE_REFUSED "file_refused"
-/* error.reason if the conversation does not fit the context window. */
-#define MODEL_TOO_LONG "context_too_long"
-/* error.reason, with ERR_TIMEOUT, if the server asks for a wait longer than
- * stop allows. There was no wait. */
-#define MODEL_NO_TIME "no_time"
-/* error.reason if the server has no model of that name. */
-#define MODEL_UNKNOWN "unknown_model"
-/* error.reason of model_choose(): no vendor has a key, or the chosen one has
- * none. */
-#define MODEL_NO_KEYS "no_keys"
-#define MODEL_NO_KEY "no_key"
 /* Starts to connect to the server before the request is ready: see
  * http_dial(). */
 void model_dial(struct model *m, const struct stop *stop);

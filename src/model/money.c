@@ -626,7 +626,7 @@ static int refuse_request(struct meter *m, int64_t need, struct error *err)
 			"; the next request may cost up to %s and does not fit",
 			money_exact(need, most));
 	if (m->cap - committed_amount(m) + m->held >= need)
-		snprintf(err->reason, sizeof(err->reason), "%s", METER_HELD);
+		(void)error_case(err, CASE_BUDGET_HELD);
 	return -1;
 }
 

@@ -119,9 +119,6 @@ int meter_reserve(struct meter_model *mm, struct meter_call *call,
  * output of one request may reserve at most its share of what the cap
  * leaves. */
 void meter_share(struct meter *m, int change);
-/* error.reason of that ERR_BUDGET if running requests hold the missing money:
- * it may be free after they are settled. */
-#define METER_HELD "budget_held"
 enum meter_end {
 	METER_DONE,    /* complete: usage is what was billed */
 	METER_CUT,     /* cut: may be billed; usage is what was reported */

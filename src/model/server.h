@@ -9,7 +9,7 @@ struct server_limits { /* in tokens, as the server reports; 0: unknown */
 	int64_t context, max_output;
 };
 
-/* Call after a refusal with MODEL_UNKNOWN. Asks the server for its list of
+/* Call after a refusal with CASE_UNKNOWN_MODEL. Asks the server for its list of
  * models, for a few seconds at most, and puts the nearest name into the hint.
  * Without a list the hint is unchanged. Cancelled by stop. */
 void server_suggest(const struct model *m, const struct stop *stop,

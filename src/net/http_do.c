@@ -118,19 +118,6 @@ static void first_line(struct str text, struct buf *out)
 	buf_release(&whole);
 }
 
-/* Finds the error code in {"error":{"code":C}}, {"code":C}, {"error_code":C} or
- * {"__type":C}. */
-static const char *json_reason(const cJSON *tree)
-{
-	const char *found = json_string(json_get(tree, "error"), "code", NULL);
-
-	if (!found)
-		found = json_string(tree, "code", NULL);
-	if (!found)
-		found = json_string(tree, "error_code", NULL);
-	return found ? found : json_string(tree, "__type", "");
-}
-
 /* Makes an error of a redirect. Attack: a proxy or a compromised server
  * redirects. Following would send the key there; treating it as success could
  * forget a sandbox that still runs. */
@@ -185,7 +172,6 @@ int http_status_error(const struct http_response *res, const char *what,
 		error_wrap(err, "%s", what);
 	err->http_status = res->status;
 	err->retry_after_ms = res->retry_after_ms > 0 ? res->retry_after_ms : 0;
-	snprintf(err->reason, sizeof(err->reason), "%s", json_reason(tree));
 	cJSON_Delete(tree);
 	return -1;
 }

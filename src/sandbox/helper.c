@@ -311,12 +311,29 @@ int64_t helper_number(const char **rest)
 
 int helper_failed(const char *status, struct error *err)
 {
-	enum err code = ERR_REMOTE;
+	static const struct {
+		const char *status;
+		enum err_case exact;
+		enum err code;
+	} known[] = {
+		{ "file_not_found", CASE_FILE_NOT_FOUND, ERR_NOT_FOUND },
+		{ "path_not_found", CASE_PATH_NOT_FOUND, ERR_NOT_FOUND },
+		{ "permission_denied", CASE_PERMISSION_DENIED, ERR_REMOTE },
+		{ "not_a_file", CASE_NOT_A_FILE, ERR_REMOTE },
+		{ "is_directory", CASE_IS_DIRECTORY, ERR_REMOTE },
+		{ "not_a_text_file", CASE_NOT_TEXT, ERR_REMOTE },
+		{ "string_not_found", CASE_STRING_NOT_FOUND, ERR_REMOTE },
+		{ "multiple_occurrences", CASE_MULTIPLE_OCCURRENCES,
+		  ERR_REMOTE },
+	};
 
-	if (strcmp(status, "file_not_found") == 0 ||
-	    strcmp(status, "path_not_found") == 0)
-		code = ERR_NOT_FOUND;
-	return error_reason(err, code, status);
+	for (size_t i = 0; i < sizeof(known) / sizeof(known[0]); i++) {
+		if (strcmp(status, known[i].status) != 0)
+			continue;
+		return error_set_case(err, known[i].code, known[i].exact,
+				      status);
+	}
+	return error_set_case(err, ERR_REMOTE, CASE_FILE_OTHER, status);
 }
 
 struct str helper_decimal(int64_t n, char room[24])

@@ -88,8 +88,6 @@ static void test_no_money_is_no_rate_limit(void **state)
 	}
 }
 
-static const char refused_file[] = MODEL_FILE_REFUSED;
-
 static void test_refusals_of_files_are_known(void **state)
 {
 	static const char *const bodies[] = {
@@ -114,7 +112,7 @@ static void test_refusals_of_files_are_known(void **state)
 		struct error err =
 			refusal("a", "m", "openai-chat", 400, bodies[i]);
 
-		if (strcmp(err.reason, refused_file) != 0)
+		if (err.exact != CASE_FILE_REFUSED)
 			fail_msg("%s", bodies[i]);
 	}
 }
@@ -139,7 +137,7 @@ static void test_other_refusals_that_name_files_are_none_of_them(void **state)
 		struct error err =
 			refusal("a", "m", "anthropic", 400, bodies[i]);
 
-		if (strcmp(err.reason, refused_file) == 0)
+		if (err.exact == CASE_FILE_REFUSED)
 			fail_msg("%s", bodies[i]);
 	}
 }

@@ -377,11 +377,11 @@ static void test_no_request_takes_the_share_of_others(void **state)
 	assert_int_equal(meter_reserve(mm, &calls[0], &err), 0);
 	calls[1].output = 64000;
 	assert_int_equal(meter_reserve(mm, &calls[1], &err), -1);
-	assert_string_equal(err.reason, METER_HELD);
+	assert_int_equal(err.exact, CASE_BUDGET_HELD);
 	meter_settle(mm, &calls[0], METER_REFUSED, NULL);
 	calls[1].input = 100000000; /* costs more than the cap */
 	assert_int_equal(meter_reserve(mm, &calls[1], &err), -1);
-	assert_string_equal(err.reason, "");
+	assert_int_equal(err.exact, CASE_NONE);
 	meter_free(m);
 }
 

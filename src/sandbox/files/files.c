@@ -462,11 +462,13 @@ static int read_page(const struct read_window *w, struct helper *h,
 	if (size < 0)
 		return error_set(err, ERR_PROTOCOL,
 				 "unexpected server response: no size");
-	if (str_is(kind, "large"))
-		return error_set(err, ERR_REMOTE,
-				 "Binary file exceeds maximum preview size of "
-				 "%" PRId64 " bytes",
-				 w->most);
+	if (str_is(kind, "large")) {
+		error_set(err, ERR_REMOTE,
+			  "Binary file exceeds maximum preview size of "
+			  "%" PRId64 " bytes",
+			  w->most);
+		return error_case(err, CASE_FILE_TOO_LARGE);
+	}
 	page->total_lines = -1;
 	page->next_offset = -1;
 	if (w->binary) {

@@ -122,7 +122,8 @@ static const uint16_t high_controls[32] = {
 
 static int refuse_binary(struct error *err)
 {
-	return error_reason(err, ERR_REMOTE, "not_a_text_file");
+	return error_set_case(err, ERR_REMOTE, CASE_NOT_TEXT,
+			      "not_a_text_file");
 }
 
 /* True if raw may be text with one byte per character. If it has at least as
@@ -435,7 +436,8 @@ static int cut_lines(const struct page_source *src, int64_t offset,
 
 	page->text.max = FILES_PAGE_BYTES;
 	if (!at && !prefix_is_text(src->raw))
-		return error_reason(err, ERR_REMOTE, "not_a_text_file");
+		return error_set_case(err, ERR_REMOTE, CASE_NOT_TEXT,
+				      "not_a_text_file");
 	while (at < offset && take_line(&rest, &line))
 		at++;
 	if (!rest.len)
@@ -448,7 +450,8 @@ static int cut_lines(const struct page_source *src, int64_t offset,
 	if (!fits)
 		lines = clip_page(page);
 	if (lines < 0 || !str_is_utf8(buf_str(&page->text)))
-		return error_reason(err, ERR_REMOTE, "not_a_text_file");
+		return error_set_case(err, ERR_REMOTE, CASE_NOT_TEXT,
+				      "not_a_text_file");
 	while (src->at_end && take_line(&rest, &line))
 		at++;
 	page->total_lines = src->at_end ? at : src->total;
@@ -957,7 +960,8 @@ static int not_found(struct str file, const struct buf olds[FORMS],
 {
 	struct buf text = BUF_INIT(2 * near->max);
 
-	error_reason(err, ERR_REMOTE, "string_not_found");
+	error_set_case(err, ERR_REMOTE, CASE_STRING_NOT_FOUND,
+		       "string_not_found");
 	for (int form = AS_SENT; form < FORMS && !err->hint[0]; form++)
 		suggest_form(file, buf_str(&olds[form]), err);
 	if (!err->hint[0] && near_miss(file, buf_str(&olds[WITH_LF]), &text))
@@ -990,7 +994,9 @@ static int apply_form(struct str file, const struct buf olds[FORMS],
 	if (!change->count)
 		return not_found(file, olds, &change->near, err);
 	if (change->count > 1 && !all)
-		return error_reason(err, ERR_REMOTE, "multiple_occurrences");
+		return error_set_case(err, ERR_REMOTE,
+				      CASE_MULTIPLE_OCCURRENCES,
+				      "multiple_occurrences");
 	in.exact = form - 1 == AS_SENT && str_find(old, '\r') < old.len;
 	for (form = AS_SENT; form < FORMS; form++) {
 		in.forms[form] = BUF_INIT(change->middle.max);
@@ -1016,7 +1022,8 @@ int edit_match(struct str file, struct str old, struct str new, bool all,
 	change->head = 0;
 	change->tail = 0;
 	if (!str_is_utf8(file))
-		return error_reason(err, ERR_REMOTE, "not_a_text_file");
+		return error_set_case(err, ERR_REMOTE, CASE_NOT_TEXT,
+				      "not_a_text_file");
 	for (int form = AS_SENT; form < FORMS; form++) {
 		olds[form] = BUF_INIT(2 * old.len + 1);
 		convert_line_ends(&olds[form], old, form);

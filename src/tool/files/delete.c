@@ -39,8 +39,8 @@ static int remove_path(const struct tool_env *env, const char *path,
 		buf_addf(out, "Deleted %s", path);
 		return 0;
 	}
-	if (!strcmp(err->reason, "file_not_found") ||
-	    !strcmp(err->reason, "path_not_found"))
+	if (err->exact == CASE_FILE_NOT_FOUND ||
+	    err->exact == CASE_PATH_NOT_FOUND)
 		buf_addf(out, "Error: '%s' not found", path);
 	else
 		buf_addf(out, "Error deleting file '%s': %s", path,

@@ -49,22 +49,23 @@ static void explain_several(struct str old, int64_t count, struct buf *out)
 }
 
 static const struct {
-	const char *code; /* one of sandbox/files/files.h */
+	enum err_case exact;
 	const char *before;
 	const char *after; /* follows the quoted path */
 } texts[] = {
-	{ "file_not_found", "Error: File ", " not found" },
-	{ "permission_denied", "Error: Permission denied editing file ", "" },
-	{ "not_a_file", "Error: ", " is not a regular file" },
-	{ "is_directory", "Error: ", " is not a regular file" },
-	{ "not_a_text_file", "Error: File ", " is not a text file" },
+	{ CASE_FILE_NOT_FOUND, "Error: File ", " not found" },
+	{ CASE_PERMISSION_DENIED, "Error: Permission denied editing file ",
+	  "" },
+	{ CASE_NOT_A_FILE, "Error: ", " is not a regular file" },
+	{ CASE_IS_DIRECTORY, "Error: ", " is not a regular file" },
+	{ CASE_NOT_TEXT, "Error: File ", " is not a text file" },
 };
 
 static void explain_failure(const char *path, const struct error *err,
 			    struct buf *out)
 {
 	for (size_t i = 0; i < sizeof(texts) / sizeof(texts[0]); i++) {
-		if (strcmp(texts[i].code, err->reason))
+		if (texts[i].exact != err->exact)
 			continue;
 		buf_addf(out, "%s'%s'%s", texts[i].before, path,
 			 texts[i].after);
@@ -107,9 +108,9 @@ static int execute_edit_file(const struct tool_env *env, const cJSON *args,
 			 "string in '%s'%s%s",
 			 count, path, result.encoding ? ", which stays " : "",
 			 result.encoding ? result.encoding : "");
-	else if (!strcmp(err->reason, "string_not_found"))
+	else if (err->exact == CASE_STRING_NOT_FOUND)
 		explain_not_found(change.old, &result, err, out);
-	else if (!strcmp(err->reason, "multiple_occurrences"))
+	else if (err->exact == CASE_MULTIPLE_OCCURRENCES)
 		explain_several(change.old, count, out);
 	else
 		explain_failure(path, err, out);

@@ -259,7 +259,7 @@ enum { DEFAULT_LIMIT = 100 }; /* lines */
 static int explain_failure(const char *path, const struct error *err,
 			   struct buf *out)
 {
-	if (strcmp(err->reason, "not_a_text_file"))
+	if (err->exact != CASE_NOT_TEXT)
 		return result_file_failed(out, "File", path, err);
 	buf_addf(out,
 		 "Error: File '%s' is not UTF-8 text. Use execute to look at "
@@ -296,7 +296,8 @@ static int attach(const struct tool_env *env, struct files_page *page,
 		 "its first bytes show (it has %zu bytes). Use execute to look "
 		 "at it, for example with `od -c` or `file`.",
 		 path, page->text.len);
-	return error_reason(err, ERR_REMOTE, "not_a_text_file");
+	return error_set_case(err, ERR_REMOTE, CASE_NOT_TEXT,
+			      "not_a_text_file");
 }
 
 static int render(const struct mask *mask, struct files_page *page,
@@ -311,7 +312,8 @@ static int render(const struct mask *mask, struct files_page *page,
 	read_text_binary(page, req->path, out);
 	if (read_text_media(req->path))
 		return 0;
-	return error_reason(err, ERR_REMOTE, "not_a_text_file");
+	return error_set_case(err, ERR_REMOTE, CASE_NOT_TEXT,
+			      "not_a_text_file");
 }
 
 static int execute_read_file(const struct tool_env *env, const cJSON *args,
