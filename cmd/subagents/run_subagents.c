@@ -629,7 +629,7 @@ static const char *end_word(const struct child *c, int rc,
 		return "max_usd";
 	case ERR_LIMIT:
 		return err->exact != CASE_REPEATED_CALLS ? "max_turns"
-							   : "repeated_calls";
+							 : "repeated_calls";
 	case ERR_TIMEOUT:
 		return "timeout";
 	default:
