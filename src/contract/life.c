@@ -7,7 +7,7 @@
 
 #include "base/mem.h"
 #include "contract/check.h"
-#include "session/session.h"
+#include "session/store.h"
 
 enum { LATEST_S = 7 * 86400 }; /* a later end fails the check */
 

@@ -15,7 +15,7 @@
 
 #include "base/mem.h"
 #include "lifecycle/lifecycle.h"
-#include "session/session.h"
+#include "session/store.h"
 
 enum { /* an engine may still be creating a sandbox for a dead process */
        YOUNG_S = 120,

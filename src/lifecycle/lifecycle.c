@@ -32,7 +32,7 @@
 #include "sandbox/jobs/jobs.h"
 #include "sandbox/setup/setup.h"
 #include "sandbox/supervise/supervise.h"
-#include "session/session.h"
+#include "session/store.h"
 
 /* True if lifecycle_close() will stop the sandbox and keep its files. */
 static bool is_stopped(const struct managed_sandbox *box)

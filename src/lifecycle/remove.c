@@ -14,7 +14,7 @@
 #include "base/mem.h"
 #include "base/str.h"
 #include "lifecycle/lifecycle.h"
-#include "session/session.h"
+#include "session/store.h"
 
 enum {
 	/* An engine may still be creating the sandbox of an interrupted

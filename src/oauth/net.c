@@ -2,7 +2,6 @@
 /* SPDX-License-Identifier: MIT */
 #include "oauth/net.h"
 
-#include <netinet/in.h>
 #include <stdio.h>
 #include <string.h>
 

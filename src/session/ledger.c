@@ -10,7 +10,6 @@
 #include "base/mem.h"
 #include "base/stop.h"
 #include "session/sql.h"
-#include "session/store.h"
 
 enum {
 	SHORT_NAME = 8, /* characters after "dcode-" */

@@ -13,7 +13,6 @@
 #include "base/stop.h"
 #include "session/session.h"
 #include "session/sql.h"
-#include "session/store.h"
 
 struct adding {
 	struct store *store;

@@ -24,7 +24,6 @@
 #include "base/stop.h"
 #include "base/str.h"
 #include "session/sql.h"
-#include "session/store.h"
 #include "session/thread.h"
 
 enum { LINE_MOST = 4096 };

@@ -21,7 +21,6 @@
 #include "base/stop.h"
 #include "base/str.h"
 #include "session/sql.h"
-#include "session/store.h"
 #include "session/thread.h"
 
 static bool given(const char *text)

@@ -26,7 +26,6 @@
 #include "base/str.h"
 #include "sandbox/exec.h"
 #include "sandbox/helper.h"
-#include "sandbox/transfer.h"
 #include "worktree/stream_files.h"
 
 enum {

@@ -12,7 +12,6 @@
 #include <string.h>
 
 #include "base/mem.h"
-#include "base/sanitize.h"
 #include "base/str.h"
 #include "sandbox/files/files.h"
 #include "sandbox/files/glob_match.h"
