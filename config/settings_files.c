@@ -1006,7 +1006,7 @@ const char *settings_unguarded(const struct settings *s)
 	return s->unguarded;
 }
 
-enum { PATH_BYTES = 512, STEPS_LEAST = 25, STEPS_MOST = 100000 };
+enum { STEPS_LEAST = 25, STEPS_MOST = 100000 };
 
 static void refuse_key(struct settings *s, const struct toml_value *v,
 		       const char *path, const char *why)

@@ -300,11 +300,6 @@ int sandbox_cmd_exec(struct app *app, const struct args *args)
 	return res.exit_code < 0 ? UNKNOWN_STATUS : res.exit_code;
 }
 
-enum {
-	INTERRUPTED_MS = 10000,
-	LEAST_KEPT_S = 60,
-};
-
 struct made { /* owned */
 	char *id, *label, *provider;
 };

@@ -522,10 +522,7 @@ char *changes_came_from(struct app *app, const char *thread, char **title)
 	return branch;
 }
 
-enum {
-	SHOWN_MOST = 100, /* files printed, one per line; --json has all */
-	PATH_BYTES = 1 << 14,
-};
+enum { SHOWN_MOST = 100 }; /* files printed, one per line; --json has all */
 
 /* Prints the first SHOWN_MOST paths and the number of the others. */
 static void print_paths(const struct change_set *ch, char *const *list,

@@ -33,8 +33,6 @@
 #include "hooks/hooks.h"
 #include "sandbox/sandbox.h"
 
-enum { RUN_MAX_S = 24 * 3600 }; /* time limit of a run without --timeout */
-
 /* agent.update_tools callback: offers changed MCP tools with the next
  * request. */
 static int update_tools(void *arg, const struct stop *stop, struct error *err)
