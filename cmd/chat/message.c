@@ -324,22 +324,6 @@ static void add_page(const char *path, const struct files_page *page,
 			 page->text.len ? page->text.ptr : "");
 }
 
-static const char *base_name(const char *path)
-{
-	const char *slash = strrchr(path, '/');
-
-	return slash && slash[1] ? slash + 1 : path;
-}
-
-static size_t attached_bytes(const struct message *m)
-{
-	size_t n = 0;
-
-	for (size_t i = 0; i < m->n; i++)
-		n += m->parts[i].n_bytes;
-	return n;
-}
-
 /* Attaches an image or a PDF file to the message and names it in the text. */
 static int attach(struct run *r, const char *path, struct buf *bytes,
 		  struct buf *out)
@@ -347,12 +331,12 @@ static int attach(struct run *r, const char *path, struct buf *bytes,
 	struct message *to = &r->agent.attached;
 	const struct part *p;
 
-	if (attached_bytes(to) + bytes->len > MEDIA_MESSAGE_BYTES) {
+	if (message_media_bytes(to) + bytes->len > MEDIA_MESSAGE_BYTES) {
 		warn(path, "is too large: the files of one message are limited "
 			   "to 20 MB");
 		return 0;
 	}
-	p = message_add_media(to, base_name(path), bytes);
+	p = message_add_media(to, path_name(path), bytes);
 	if (p)
 		buf_addf(out, "\n### %s\n%s\n", path, p->text);
 	else
@@ -465,10 +449,10 @@ static void add_picture(void *arg, const char *path)
 					   ? "is too large: the limit for "
 					     "images is 3.75 MB"
 					   : "can no longer be read");
-	else if (attached_bytes(to) + bytes.len > MEDIA_MESSAGE_BYTES)
+	else if (message_media_bytes(to) + bytes.len > MEDIA_MESSAGE_BYTES)
 		warn_picture(path, "is too large: the files of one message are "
 				   "limited to 20 MB");
-	else if (!message_add_media(to, base_name(path), &bytes))
+	else if (!message_add_media(to, path_name(path), &bytes))
 		warn_picture(path, "is no longer an image");
 	buf_release(&bytes);
 }

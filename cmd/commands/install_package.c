@@ -537,20 +537,13 @@ static bool is_file(const char *dir, const char *name, mode_t kind, bool runs)
 	return is;
 }
 
-static const char *base_name(const char *path)
-{
-	const char *slash = strrchr(path, '/');
-
-	return slash ? slash + 1 : path;
-}
-
 /* Determines the name of an executable provider. A file is named after the
  * provider, with or without the prefix. In a directory, the program is named
  * after the directory. */
 static int look_at_program(struct install_job *j, bool folder,
 			   struct error *err)
 {
-	const char *name = base_name(j->source);
+	const char *name = path_name(j->source);
 	bool whole = strncmp(name, PROGRAM, strlen(PROGRAM)) == 0;
 	size_t len = folder ? strlen(name) : strcspn(name, ".");
 

@@ -286,13 +286,6 @@ static bool add_message(void *arg, struct thread_message *m)
 	return e->rc == 0;
 }
 
-static const char *base_name(const char *path)
-{
-	const char *slash = strrchr(path, '/');
-
-	return slash ? slash + 1 : path;
-}
-
 /* True if the sandbox may still exist and can be offered. A deleted one and
  * this machine itself cannot. */
 static bool offers_sandbox(struct store *s, const struct thread *t)
@@ -311,7 +304,7 @@ static int begin_file(struct exporting *e, struct store *store)
 	struct thread_file head = {
 		.id = t->id,
 		.created = t->created,
-		.patch = e->patch ? base_name(e->patch) : NULL,
+		.patch = e->patch ? path_name(e->patch) : NULL,
 		.compactions = &e->marks,
 	};
 
@@ -414,7 +407,7 @@ static int add_patch_page(struct exporting *e)
 
 	saved_patch_hide_tree(&patch);
 	if (rc == 0)
-		html_page_patch(&e->page, base_name(e->patch), buf_str(&patch));
+		html_page_patch(&e->page, path_name(e->patch), buf_str(&patch));
 	else if (e->err->code == ERR_LIMIT)
 		error_hint(e->err, "Leave out --with-patch or --html.");
 	buf_release(&patch);

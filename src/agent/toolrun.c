@@ -595,22 +595,14 @@ static void prepend_remark(struct tool_job *job)
 	job->remark = (struct buf){ 0 };
 }
 
-static size_t media_bytes(const struct message *m)
-{
-	size_t n = 0;
-
-	for (size_t i = 0; i < m->n; i++)
-		n += m->parts[i].n_bytes;
-	return n;
-}
-
 /* Attaches the call's files, as many as fit into one message. */
 static void attach_media(struct tool_job *job, struct message *results)
 {
 	for (size_t i = 0; i < job->media.n; i++) {
 		struct part *p = &job->media.parts[i];
 
-		if (media_bytes(results) + p->n_bytes <= MEDIA_MESSAGE_BYTES)
+		if (message_media_bytes(results) + p->n_bytes <=
+		    MEDIA_MESSAGE_BYTES)
 			message_move(results, p);
 	}
 	message_release(&job->media);
@@ -621,8 +613,9 @@ static void attach_media(struct tool_job *job, struct message *results)
 static void check_media(const struct tool_job *job,
 			const struct message *results, struct buf *out)
 {
-	if (job->media.n && media_bytes(results) + media_bytes(&job->media) >
-				    MEDIA_MESSAGE_BYTES)
+	if (job->media.n &&
+	    message_media_bytes(results) + message_media_bytes(&job->media) >
+		    MEDIA_MESSAGE_BYTES)
 		buf_addf(out,
 			 "\nNot shown: files of one answer's calls have at "
 			 "most %d bytes. Read it by itself.",

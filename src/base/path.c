@@ -86,6 +86,13 @@ char *path_join(const char *a, const char *b)
 	return xasprintf("%s%s%s", a, len && a[len - 1] == '/' ? "" : "/", b);
 }
 
+const char *path_name(const char *path)
+{
+	const char *slash = strrchr(path, '/');
+
+	return slash && slash[1] ? slash + 1 : path;
+}
+
 char *path_expand(const char *path, const char *home)
 {
 	if (path[0] != '~' || (path[1] && path[1] != '/') || !home)

@@ -12,6 +12,9 @@ struct stop;
 
 /* Joins "a" and "b" to "a/b". An absolute b is returned unchanged. Owned. */
 char *path_join(const char *a, const char *b);
+/* Returns the last component of path, or path itself if that is empty ("a/").
+ * Borrowed. */
+const char *path_name(const char *path);
 /* Replaces the "~" of "~" and "~/x" by home. Other paths, also "~user", are
  * copied. Owned. */
 char *path_expand(const char *path, const char *home);

@@ -106,6 +106,15 @@ size_t message_count_media(const struct message *m, size_t i)
 	return n;
 }
 
+size_t message_media_bytes(const struct message *m)
+{
+	size_t n = 0;
+
+	for (size_t i = 0; i < m->n; i++)
+		n += m->parts[i].n_bytes;
+	return n;
+}
+
 void message_release(struct message *m)
 {
 	for (size_t i = 0; i < m->n; i++)

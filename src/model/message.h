@@ -62,6 +62,8 @@ struct part *message_add_media(struct message *m, const char *name,
 void message_move(struct message *to, struct part *from);
 /* Counts the files that belong to the result parts[i]. */
 size_t message_count_media(const struct message *m, size_t i);
+/* Returns the size in bytes of all files of the message. */
+size_t message_media_bytes(const struct message *m);
 void message_release(struct message *m);
 struct message message_copy(const struct message *m);
 /* All text parts, joined; owned. */

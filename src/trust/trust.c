@@ -127,14 +127,6 @@ static void release_words(struct word_list *w)
 	*w = (struct word_list){ 0 };
 }
 
-/* Returns the last component of a path. Borrowed. */
-static const char *base_name(const char *path)
-{
-	const char *slash = strrchr(path, '/');
-
-	return slash ? slash + 1 : path;
-}
-
 /* True for programs that find the code they run in the current directory. */
 static bool is_runner(const char *name)
 {
@@ -206,7 +198,7 @@ void trust_add_runners(const char *const *words, size_t n, struct buf *out)
 	for (size_t i = 0; i < parts.n; i++)
 		module |= takes_module(parts.list[i]);
 	for (size_t i = 0; i < parts.n; i++) {
-		const char *name = base_name(parts.list[i]);
+		const char *name = path_name(parts.list[i]);
 
 		/* parts of "/a/npx" include "a/npx", which is not the
 		 * program */

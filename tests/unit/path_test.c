@@ -34,6 +34,14 @@ static void fill_deep(const char *top)
 	close(dir);
 }
 
+static void names_the_last_component(void **state)
+{
+	(void)state;
+	assert_string_equal(path_name("a/b.png"), "b.png");
+	assert_string_equal(path_name("b.png"), "b.png");
+	assert_string_equal(path_name("a/"), "a/");
+}
+
 static void removes_its_own_only(void **state)
 {
 	char top[] = "/tmp/dcode-path.XXXXXX";
@@ -81,6 +89,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(removes_its_own_only),
+		cmocka_unit_test(names_the_last_component),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -11,6 +11,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/path.h"
 #include "base/str.h"
 #include "model/media.h"
 #include "sandbox/files/files.h"
@@ -268,13 +269,6 @@ static int explain_failure(const char *path, const struct error *err,
 	return -1;
 }
 
-static const char *base_name(const char *path)
-{
-	const char *slash = strrchr(path, '/');
-
-	return slash && slash[1] ? slash + 1 : path;
-}
-
 /* Attaches a file for the model. Fails if its bytes are not of a supported
  * type. */
 static int attach(const struct tool_env *env, struct files_page *page,
@@ -286,7 +280,7 @@ static int attach(const struct tool_env *env, struct files_page *page,
 		buf_adds(out, READ_TEXT_EMPTY);
 		return 0;
 	}
-	p = message_add_media(env->media, base_name(path), &page->text);
+	p = message_add_media(env->media, path_name(path), &page->text);
 	if (p) {
 		buf_adds(out, p->text);
 		return 0;
