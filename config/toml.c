@@ -15,7 +15,6 @@
 #include "base/str.h"
 #include "config/toml_scan.h"
 
-static int read_array(struct toml_reader *r, struct toml_value *v, int depth);
 static int read_value(struct toml_reader *r, struct toml_value *v, int depth);
 
 static void begin_table(struct toml_reader *r, struct toml_value *v,

@@ -30,12 +30,6 @@
 #include "tool/result.h"
 #include "ui/summary.h"
 
-static int prepare(void *arg, const struct part *const *calls, size_t n,
-		   struct buf *remark, const struct stop *stop,
-		   struct error *err);
-static int end_child(struct child *c, int rc, const struct error *failed,
-		     struct buf *out, struct error *err);
-
 enum { LINE_BYTES = 1 << 14, TURN_MS = 50 };
 
 /* Forwards an event of the run's own agent or of a child, one at a time. */
@@ -457,7 +451,6 @@ static int choose_model(struct child *c, struct meter_model **account,
 			struct error *err)
 {
 	struct run other = { .app = c->run->app };
-	int rc;
 
 	*account = c->run->account;
 	c->choice = &c->run->choice;
@@ -468,9 +461,8 @@ static int choose_model(struct child *c, struct meter_model **account,
 		return -1;
 	c->choice = &c->own_choice;
 	other.choice = c->own_choice;
-	app_mask_model_key(other.app, &other.choice);
-	rc = run_money_model(&other, account, err);
-	return rc;
+	app_mask_model_key(other.app, c->choice);
+	return run_money_model(&other, account, err);
 }
 
 /* Creates a separate cap if the subagent's file has max_usd. */

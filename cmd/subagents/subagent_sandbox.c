@@ -40,9 +40,6 @@ struct write_tree { /* borrowed, except the counts */
 	size_t changed, deleted; /* results */
 };
 
-static int write_tree(struct write_tree *w, const struct stop *stop,
-		      struct error *err);
-
 enum {
 	MODE_LINK = 0120000,
 	MODE_EXECUTABLE = 0100755,

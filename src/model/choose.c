@@ -25,10 +25,6 @@
 #include "model/wires/vertex_account.h"
 #include "net/loopback.h"
 
-static const struct wire *own_wire(struct model_choice *c,
-				   const struct provider *p,
-				   const struct wire *wire);
-
 /* Returns a member of the provider's table, or NULL. */
 static const struct toml_value *endpoint_member(const struct provider *p,
 						const char *key)

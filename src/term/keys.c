@@ -31,9 +31,6 @@ enum key_sequence {
 	KEY_SEQUENCE_MOUSE, /* three more bytes follow */
 };
 
-static size_t late(struct key_reader *k, unsigned char b, int next,
-		   struct key_sink sink);
-
 /* Decodes the character at p into *c and returns its length in bytes. 0:
  * invalid; n + 1: incomplete. */
 static size_t next_char(const unsigned char *p, size_t n, uint32_t *c)

@@ -14,9 +14,6 @@
 #include "tool/result.h"
 #include "tool/tool.h"
 
-static void check_arg(const struct tool_arg *arg, cJSON *args,
-		      struct buf *wrong);
-
 enum { SCHEMA_MAX = 64 << 10 };
 
 /* Appends the schema of the argument's type. */
