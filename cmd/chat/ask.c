@@ -83,8 +83,8 @@ static void compare(struct approval *a, struct str file)
 	buf_release(&text);
 }
 
-/* Notes why the file could not be read. A file that does not exist yet is
- * compared with an empty text. */
+/* Notes that the file is too large or does not exist yet. A call that writes
+ * the whole of a new file is compared with an empty text. */
 static void explain_failure(struct approval *a, const struct error *err)
 {
 	if (err->code == ERR_LIMIT)
@@ -97,8 +97,8 @@ static void explain_failure(struct approval *a, const struct error *err)
 				text_arg(a, a->tool->new_arg));
 }
 
-/* Reads the file that the call would edit and sets a->change or a->file_note.
- * Only a stop is an error. */
+/* Reads the file that the call would edit and sets a->change, a->file_note,
+ * both or neither. Only a stop is an error. */
 static int preview_read(struct run *r, struct approval *a,
 			const struct stop *stop, struct error *err)
 {
@@ -277,8 +277,8 @@ static void store_grant(struct run *r, const struct approval *a)
 	free(file);
 }
 
-/* Asks one question about a. Returns 1 if the call was changed and must be
- * judged and asked about again. */
+/* Asks one question about a. Returns 1 if a must be judged and asked about
+ * again. */
 static int ask_once(struct asker *k, struct approval *a,
 		    const struct stop *stop, struct error *err)
 {

@@ -70,7 +70,7 @@ struct asker {
 	struct grants refused; /* calls of that answer declined with one common
 				  reason */
 	struct buf why;        /* the reason, as the model gets it */
-	size_t last; /* number of the last call that was asked about */
+	size_t last; /* number of the last call passed to ask_approval() */
 };
 
 /* Implements agent_ui.approve. */

@@ -228,7 +228,7 @@ static enum dialog_answer edit(struct dialog *d, const struct key_event *ev)
 	}
 }
 
-/* Handles an answer letter. A yes is ignored until the whole call was shown. */
+/* Handles an answer letter. A yes is ignored until the call was shown. */
 static enum dialog_answer on_letter(struct dialog *d, char letter)
 {
 	bool alone = d->asked->n == 1;
@@ -302,7 +302,7 @@ enum dialog_answer dialog_event(struct dialog *d, const struct key_event *ev)
 }
 
 /* Returns the style of a line of question_render(), chosen by the sign after
- * its " | ". */
+ * its "  | ". */
 static struct style change_style(struct str line, struct style before)
 {
 	char sign = line.len > 4 ? line.ptr[4] : ' ';

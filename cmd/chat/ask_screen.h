@@ -44,7 +44,7 @@ struct dialog {
 	struct editor editor;
 	char label[48]; /* name of the edited argument */
 	size_t hidden;  /* rows that did not fit when it was last drawn */
-	bool seen;      /* the whole call was shown: a yes counts */
+	bool seen;      /* the call was shown, maybe shortened: a yes counts */
 	struct answer_row row;
 	enum question_keys keys; /* set by the caller; decides what is drawn and
 				    accepted */
@@ -56,8 +56,8 @@ void dialog_close(struct dialog *d); /* a zeroed one is fine */
 /* Handles one key or text at the question. */
 enum dialog_answer dialog_event(struct dialog *d, const struct key_event *ev);
 /* Appends at most rows rows of at most columns cells: the calls, shortened in
- * the middle if needed, and the answers. If there is no room, one row says so.
- * A yes counts only after the whole call was shown. */
+ * the middle if needed, and the answers. If there is no room, one row says so,
+ * and a yes counts only after the whole call was shown. */
 void dialog_render(struct dialog *d, size_t columns, size_t rows,
 		   struct rows *out);
 /* Renders every call in full, for the scrollback. False: too long to show. */

@@ -122,8 +122,8 @@ static bool handle_interrupt(struct chat *c)
 	return false;
 }
 
-/* The idle sandbox has reached the cap: asks whether to go on. Returns false
- * when the chat is over. */
+/* The idle sandbox will soon cost as much as the cap allows: asks whether to go
+ * on. Returns false when the chat is over. */
 static bool handle_cap(struct chat *c)
 {
 	struct error err = { 0 };
@@ -285,7 +285,8 @@ static int send_first(struct chat *c, const struct stop *stop,
 	return 0;
 }
 
-/* Opens the run and sends the first message, if there is one. */
+/* Opens the run. Sends the first message if the sandbox is still being created,
+ * else runs the startup command. */
 static int open_once(struct chat *c, bool again, struct error *err)
 {
 	struct stop stop = app_stop(c->run->app);

@@ -178,7 +178,8 @@ static void read_sandbox(struct run *r, struct parting *p)
 		p->unreturned = run_has_unreturned_work(r, &p->files);
 }
 
-/* Prints whether the sandbox remains, and how to get its unapplied changes. */
+/* Names a sandbox that remains because dcode did not create it, and prints how
+ * to get unapplied changes. */
 static void print_sandbox(const struct run *r, const struct parting *p)
 {
 	if (r->lost)

@@ -14,8 +14,9 @@
 int chat_open(struct run *r, bool again, const struct stop *stop,
 	      struct error *err);
 
-/* Call when a chat ends without a command to do so: if its sandbox has work and
- * is to be deleted, asks at the terminal what to do with it. */
+/* Call before a chat leaves its sandbox. If the sandbox has work and is to be
+ * deleted, and the user has not chosen what happens to it, asks at the
+ * terminal. */
 void chat_ask_exit(struct run *r);
 /* Calls run_close(), then prints on stderr the remaining sandbox with its work,
  * the usage, and how to continue the thread. */

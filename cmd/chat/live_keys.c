@@ -21,7 +21,7 @@ void live_open_question(struct live *l, int64_t now)
 	    keys_in_paste(&l->keys))
 		return;
 	if (l->asked_pick && editor_is_empty(&l->editor)) {
-		live_open_pick(l, now); /* the user has selected the question */
+		live_open_pick(l, now); /* the user asked for this list */
 		return;
 	}
 	if (now - l->typed < LIVE_QUIET_MS)

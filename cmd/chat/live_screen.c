@@ -146,7 +146,8 @@ enum {
 enum {
 	MOST_QUEUED = 4,       /* rows for queued messages */
 	LEAST_EDITOR = 3,      /* rows of the editor */
-	MOST_SHOWN = 16 << 10, /* bytes shown of a user command's output */
+	MOST_SHOWN = 16 << 10, /* bytes shown of a user command's output, from
+				  its end */
 	LEAST_AROUND = 16,     /* rows below which a question is shown alone */
 };
 
@@ -244,7 +245,7 @@ static int64_t shown_seconds(const struct live *l)
 	return l->retries_at > now ? (l->retries_at - now + 999) / 1000 : 0;
 }
 
-/* Adds the progress row: "x waiting for the model 12 s, Esc stops it". An
+/* Adds the progress row: "x waiting for the model  12 s, Esc stops it". An
  * unfinished line of output is shown in place of the name. */
 static void add_wait(const struct live *l, struct rows *out)
 {
@@ -314,8 +315,8 @@ static int64_t find_window(const struct run *r)
 }
 
 /* Returns when the vendor will end the sandbox although the chat goes on, or 0
- * if dcode can extend its lifetime. The sandbox was created at `since` or a
- * little later. */
+ * if that is unknown or dcode can extend its lifetime. The sandbox was created
+ * at `since` or a little later. */
 static int64_t find_end(const struct run *r, int64_t since)
 {
 	const struct managed_sandbox *box = &r->box;

@@ -277,7 +277,7 @@ bool live_is_left_alone(const struct live *l);
 enum question_keys live_question_keys(const struct live *l);
 /* Moves captured output and finished rows above the live part. */
 void live_print(struct live *l);
-/* Prints the result of the user's own command in full, without folding it. */
+/* Prints the result of the user's own command, which is not folded. */
 void live_show_own(struct live *l, const struct agent_event *ev);
 void live_say(struct live *l, struct style style, const char *text);
 void live_draw(struct live *l);
@@ -307,7 +307,8 @@ bool elsewhere_edit_text(struct live *l, struct buf *text);
 /* Shows the newest call with its full output: above the live part, or in $PAGER
  * (less -R) if it is longer than the screen. */
 void elsewhere_show_call(struct live *l);
-/* Shows a manual page in the same way. */
+/* Shows a manual page in the same way, after the usage of the slash command of
+ * that name. */
 void elsewhere_show_page(struct live *l, const struct manual_page *page);
 
 /* Suspends the screen for code that uses the terminal itself. Its output goes

@@ -148,8 +148,8 @@ static char *find_image(struct str text, const char *home)
 	return NULL;
 }
 
-/* Finds the images in a paste. Returns 0 unless every word is the path of an
- * image. */
+/* Finds the images in a paste. Returns 0 unless the whole text, or each of its
+ * words, is the path of an image. */
 static size_t find_images(struct str text, const char *home,
 			  char *found[MOST_AT_ONCE])
 {

@@ -48,8 +48,8 @@ struct slash_command {
 /* The last row is { 0 }. Other code of the chat reads app.slash instead. */
 extern const struct slash_command slash_commands[];
 
-/* A choice for run.pick. Texts are masked and shortened to one line when shown.
- */
+/* A choice for run.pick. The caller has masked the texts and made each one
+ * line: they are shown as they are. */
 struct pick {
 	const char *title;
 	const struct fuzzy_item *items;

@@ -92,7 +92,7 @@ static int refuse(struct error *err, const char *what)
 			       "into a sandbox.");
 }
 
-/* Sets what happens to the sandbox when the chat ends. */
+/* Sets what happens to the sandbox when the chat leaves it. */
 static int set_exit(struct run *r, const char *word, struct error *err)
 {
 	static const char *const words[] = { "delete", "stop", "keep" };

@@ -362,8 +362,8 @@ static const struct clip_program programs[] = {
 	{ NULL, { "pbcopy", NULL } },
 };
 
-/* Returns the text of an assistant message, or NULL if it has only tool calls.
- * Owned. */
+/* Returns the text of an answer. NULL if the message is not the model's or has
+ * no text, only tool calls. Owned. */
 static char *answer_of(const struct message *m)
 {
 	char *text = m->role == ROLE_ASSISTANT ? message_text(m) : NULL;

@@ -98,7 +98,7 @@ static int list_agents(struct app *app, const struct args *args)
 	return 0;
 }
 
-/* Returns the text of the new AGENTS.md: the template, or a copy of source's
+/* Reads the text of the new AGENTS.md: the template, or a copy of source's
  * file. */
 static int read_source(const struct app *app, const char *source,
 		       struct buf *text, struct error *err)

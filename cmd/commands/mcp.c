@@ -143,7 +143,8 @@ static int expand_into(struct login_visit *v, const char *text, char **out,
 	return rc;
 }
 
-/* Uses the configured client id, or registers a new client. */
+/* Uses --client-id, else the configured client id, else registers a new client.
+ */
 static int find_client(struct login_visit *v, const struct oauth_net *net,
 		       struct error *err)
 {

@@ -260,7 +260,7 @@ static void add_known(void *arg, const struct sandbox_info *item)
 		add_listed(k->table, &info);
 }
 
-/* For --sandbox NAME: lists the provider's own sandboxes. all: includes those
+/* For --sandbox NAME: asks the provider for its sandboxes. all: includes those
  * of other owners. */
 static int ask_provider(struct sandbox_table *l, struct app *app,
 			struct store *store, bool all, struct error *err)
@@ -518,7 +518,8 @@ static int delete_one(struct app *app, const struct args *args,
 	return rc;
 }
 
-/* Deletes all named sandboxes, even if one of them fails. */
+/* Deletes all named sandboxes, even if one of them fails; only an interrupt
+ * stops it. */
 static int sandbox_cmd_delete(struct app *app, const struct args *args)
 {
 	struct buf data = BUF_INIT(1 << 20);

@@ -322,7 +322,8 @@ static void print_output(void *arg, enum exec_stream stream, struct str chunk)
 	fwrite(chunk.ptr, 1, chunk.len, stderr);
 }
 
-/* Returns --sandbox, or the configured default. */
+/* Sets *name to --sandbox, else to the configured default. Fails if neither
+ * names a provider. */
 static int choose_provider(struct app *app, const struct args *args,
 			   const char **name, struct error *err)
 {
@@ -521,8 +522,8 @@ static bool copy_end(void *arg, const struct ledger_row *row)
 	return false;
 }
 
-/* Starts a stopped sandbox. A provider's sandboxes that need a running dcode
- * are refused. */
+/* Starts a stopped sandbox. Refuses a provider whose sandboxes run only while a
+ * dcode uses them. */
 static int start_one(struct app *app, const struct args *args, const char *name,
 		     struct error *err)
 {

@@ -57,7 +57,7 @@ static int check_target(const char *path, bool replace, struct error *err)
 	struct stat st;
 
 	if (lstat(path, &st) < 0)
-		return 0; /* opening the file will report the error */
+		return 0; /* if it cannot be created, opening it reports that */
 	if (!S_ISREG(st.st_mode)) {
 		error_set(err, ERR_USAGE, "%s is not a regular file", path);
 		return error_hint(err, "Use - for standard output.");
@@ -223,8 +223,7 @@ struct exporting {
 	struct buf text; /* not written yet */
 	struct compaction_marks marks;
 	char *patch;               /* path of the patch file, or NULL */
-	int64_t messages, damaged; /* messages in all, and damaged ones, of
-				      which only the first is written */
+	int64_t messages, damaged; /* written, and skipped as damaged */
 	bool secret_patch;         /* the patch contains a known secret */
 	struct error *err;
 	int rc;
@@ -479,7 +478,8 @@ static void report(const struct exporting *e, const char *path)
 	buf_release(&json);
 }
 
-/* Writes the export to path, which is complete or does not exist afterwards. */
+/* Writes the export to path. After a failure the file there is unchanged, or
+ * still missing. */
 static int export_to(struct exporting *e, struct store *store, const char *path,
 		     bool force)
 {

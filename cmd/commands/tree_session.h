@@ -17,7 +17,7 @@ struct tree_session {  /* initialise with { 0 } */
 		       */
 	struct sandbox *sandbox; /* NULL: not reachable, see gone */
 	struct error gone;
-	struct app *app; /* the caller, which connects to the sandbox */
+	struct app *app; /* borrowed: makes and ends the connection */
 	/* This session's own connection. Unused if the command was typed in the
 	 * chat of this sandbox. */
 	struct sandbox attached;

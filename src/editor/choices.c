@@ -396,8 +396,8 @@ static enum complete_kind kind_of(const struct editor *e, struct str word)
 	return word.ptr[0] == '@' ? COMPLETE_FILE : COMPLETE_NONE;
 }
 
-/* Splits a one-line draft into its slash command and the rest. Returns false if
- * the text before the caret does not begin with a command. */
+/* Splits a one-line draft into its slash command and the rest. Returns false
+ * unless the caret is after the command and a space. */
 static bool split_command(const struct editor *e, struct str before,
 			  struct str *command, struct str *rest)
 {

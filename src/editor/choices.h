@@ -22,7 +22,7 @@ struct fuzzy_item {
 	struct str name;
 	struct str alias;   /* other names, separated by spaces; may be empty */
 	struct str args;    /* shown after the name; not searched */
-	struct str summary; /* shown next to the name */
+	struct str summary; /* shown next to the name; not searched */
 };
 
 /*

@@ -315,7 +315,7 @@ static size_t column_of(struct editor *e, struct draft_row row, size_t at)
 	return column;
 }
 
-/* Returns the position in a row that is closest to a column. */
+/* Returns the position in a row at a column, or the last one before it. */
 static size_t place_at(struct editor *e, struct draft_row row, size_t column)
 {
 	size_t at = row.start;
@@ -985,7 +985,8 @@ static enum editor_result yank_older(struct editor *e)
 
 	if (e->before != EDITOR_LAST_YANK)
 		return EDITOR_NOTHING;
-	k->at = k->n ? (k->at + 1) % k->n : 0; /* the next older one */
+	/* the next older one; the newest after the oldest */
+	k->at = k->n ? (k->at + 1) % k->n : 0;
 	return yank_text(e, e->yanked, buf_str(&k->texts[k->at]));
 }
 

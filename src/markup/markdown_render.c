@@ -653,7 +653,8 @@ static bool shows_address(struct str text, struct str address)
 		str_eq(text, str_skip(address, sizeof("mailto:") - 1)));
 }
 
-/* Ends a link and adds its address, unless the text already shows it. */
+/* Ends a link and adds its address and title. Adds nothing if there is no title
+ * and the text is the address. */
 static void end_link(struct render *r, const MD_ATTRIBUTE *address,
 		     const MD_ATTRIBUTE *title)
 {
@@ -929,8 +930,8 @@ static const MD_PARSER parser = {
 	.text = on_text,
 };
 
-/* Renders text with md4c. Returns false if the parser failed or letters were
- * lost. */
+/* Renders text with md4c. Returns false if there is no parser, it failed or
+ * letters were lost. */
 static bool parse(struct render *r, struct str text)
 {
 	struct buf source = { 0 };

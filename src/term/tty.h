@@ -29,8 +29,8 @@ enum { TTY_MAX_UNSENT = 16 << 20 };
  * reports and flag 1 of the kitty keyboard protocol. Queries the kitty flags,
  * the background colour and, last, the device attributes; the replies arrive as
  * input. From now on exit(), fatal signals, abort() and SIGTSTP restore the
- * terminal, and SIGCONT sets the modes again. Signals that already have a
- * handler are not changed. -1 if in or out is not a terminal.
+ * terminal, and SIGCONT sets the modes again. SIGTERM and similar signals that
+ * already have a handler keep it. -1 if in or out is not a terminal.
  */
 int tty_open(struct tty *t, int in, int out, struct error *err);
 /* Restores the state before tty_open(). The signal handlers remain but do

@@ -121,7 +121,8 @@ static char *copy_of(const char *s)
 	return s ? xstrdup(s) : NULL;
 }
 
-/* Copies an event with everything that it points to. */
+/* Copies an event and what it points to, but not the step of a subagent, nor
+ * the arguments in events of output and subagents. */
 static struct queued *copy_event(const struct agent_event *ev)
 {
 	struct queued *item = xcalloc(1, sizeof(*item));

@@ -16,15 +16,15 @@ struct question_screen {
 };
 
 /*
- * Appends the items, each " label: text", in rows that fit the screen: each row
- * occupies exactly one row of the terminal, measured by display width. If the
- * items are too long, each shows its beginning and its end, with the number of
- * hidden rows between them. Returns the number of hidden rows.
+ * Appends the items, each "  label: text", in rows that fit the screen: each
+ * row occupies exactly one row of the terminal, measured by display width. If
+ * the items are too long, each shows its beginning and its end, with the number
+ * of hidden rows between them. Returns the number of hidden rows.
  *
  * Nothing is dropped silently. Runs of blanks become "[3000 spaces]", runs of
  * blank lines "[40 blank lines]". Control characters, bytes that are not UTF-8,
  * and characters that are invisible, reorder or cover text are spelled out
- * (\x1b, \u{202e}). A line of the text begins with " | ", a wrapped one with
+ * (\x1b, \u{202e}). A line of the text begins with "  | ", a wrapped one with
  * four spaces, so that neither can pass for one of dcode's own lines.
  */
 size_t question_render(const struct question_item *items, size_t n,

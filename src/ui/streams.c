@@ -544,8 +544,8 @@ static struct str replay(struct plain *p, struct str delta)
 	return delta;
 }
 
-/* Adds a delta of the answer; during a retry, only what differs from the text
- * already printed. */
+/* Adds a delta of the answer. During a retry, replay() decides what of it is
+ * printed. */
 static void on_text(struct plain *p, struct str delta)
 {
 	p->out.max = p->shown.max = MAX_HELD;
