@@ -327,7 +327,7 @@ static int open_chat(struct chat *c, struct buf *next, struct error *err)
 	return 0;
 }
 
-/* next: a message that was already typed while the run was opened. */
+/* next: the message that was typed after an interrupted opening, or empty. */
 static int run_conversation(struct chat *c, struct str next)
 {
 	struct buf message = BUF_INIT(CHAT_MAX_LINE);

@@ -143,7 +143,8 @@ static int read_variable(const struct settings *set, const char *name,
 	return (int)s.len;
 }
 
-/* The keys that belong to the named one, such as modal's id and secret. */
+/* The named key, then those that belong to it, such as modal's id and secret.
+ */
 struct keys {
 	struct credential list[KEYS_MOST]; /* owned */
 	size_t n;
