@@ -306,56 +306,6 @@ void odb_commit_abort(struct odb_commit *c)
 	free(c);
 }
 
-/* Sends exactly change->size bytes. */
-static int send_bytes(struct odb_commit *c, const struct odb_change *change,
-		      struct error *err)
-{
-	char *room = xcalloc(1, CHUNK);
-	int64_t n = 1;
-	int rc = odb_commit_file(c, change->mode, change->path, change->size,
-				 err);
-
-	while (rc == 0 && c->left > 0 && n > 0) {
-		size_t want = c->left < CHUNK ? (size_t)c->left : CHUNK;
-
-		n = change->read(change->arg, room, want, err);
-		if (n < 0)
-			rc = -1;
-		else
-			rc = odb_commit_data(c, (struct str){ room, (size_t)n },
-					     err);
-	}
-	free(room);
-	return rc < 0 ? -1 : check_whole(c, err);
-}
-
-static int add_change(struct odb_commit *c, const struct odb_change *change,
-		      struct error *err)
-{
-	if (!change->mode)
-		return odb_commit_delete(c, change->path, err);
-	if (change->oid)
-		return odb_commit_blob(c, change->mode, change->path,
-				       change->oid, err);
-	return send_bytes(c, change, err);
-}
-
-int odb_commit(const struct git *g, const struct odb_commit_info *info,
-	       const struct odb_changes *changes, char oid[GIT_OID],
-	       const struct stop *stop, struct error *err)
-{
-	struct odb_commit *c;
-
-	if (odb_commit_begin(&c, g, info, stop, err) < 0)
-		return -1;
-	for (size_t i = 0; i < changes->n; i++)
-		if (add_change(c, &changes->list[i], err) < 0) {
-			odb_commit_abort(c);
-			return -1;
-		}
-	return odb_commit_end(c, oid, err);
-}
-
 struct diff_reader {
 	struct buf held; /* an incomplete record */
 	const struct odb_sink *sink;
@@ -704,7 +654,7 @@ int odb_write_named_files(const struct named_files *f, const struct git *g,
 
 struct file_writer {
 	struct odb_file *list;
-	size_t n, at; /* at: the current file */
+	size_t at;    /* the current file */
 	int64_t left; /* bytes of it still to come */
 	int fd;       /* -1: only hash */
 	crypto_hash_sha256_state state;
@@ -759,7 +709,7 @@ static int write_file_bytes(void *arg, struct str bytes, struct error *err)
 int odb_write_files(const struct git *g, struct odb_file *list, size_t n,
 		    const struct stop *stop, struct error *err)
 {
-	struct file_writer w = { .list = list, .n = n, .fd = -1 };
+	struct file_writer w = { .list = list, .fd = -1 };
 	struct odb_reader b = { .begin = begin_written_file,
 				.data = write_file_bytes,
 				.arg = &w };

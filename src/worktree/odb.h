@@ -63,23 +63,6 @@ int odb_commit_done(struct odb_commit *c, struct error *err);
 int odb_commit_end(struct odb_commit *c, char oid[GIT_OID], struct error *err);
 void odb_commit_abort(struct odb_commit *c); /* c may be NULL */
 
-struct odb_change {
-	struct str path;
-	unsigned mode;   /* 0: deleted */
-	const char *oid; /* content in the repository; NULL: see read() */
-	int64_t size;    /* bytes returned by read() */
-	int64_t (*read)(void *arg, char *room, size_t len, struct error *err);
-	void *arg;
-};
-/* The changes of a commit that is made in one call. */
-struct odb_changes {
-	const struct odb_change *list;
-	size_t n;
-};
-int odb_commit(const struct git *g, const struct odb_commit_info *info,
-	       const struct odb_changes *changes, char oid[GIT_OID],
-	       const struct stop *stop, struct error *err);
-
 struct odb_record {                    /* borrowed for the callback */
 	unsigned old_mode, new_mode;   /* 0: absent on that side */
 	const char *old_oid, *new_oid; /* "" if absent on that side */

@@ -3,6 +3,7 @@
 #ifndef TESTS_UNIT_FETCH_TREE_H
 #define TESTS_UNIT_FETCH_TREE_H
 
+#include "commit_files.h"
 #include "files_room.h"
 #include "worktree/fetch.h"
 
@@ -10,8 +11,7 @@ struct tree { /* sent to a sandbox of some kind, or to one that lies */
 	struct room room;
 	struct workspace w;
 	struct listing base;
-	struct odb_change changes[16];
-	struct str bytes[16];
+	struct commit_file files[16];
 	size_t n;
 	char *state;
 	struct fetch_request request;
@@ -20,19 +20,6 @@ struct tree { /* sent to a sandbox of some kind, or to one that lies */
 	struct buf report, tar;
 	bool unended; /* the report has no last record but its own */
 };
-
-__attribute__((unused)) static int64_t read_str(void *arg, char *room,
-						size_t len, struct error *err)
-{
-	struct str *s = arg;
-	size_t n = len < s->len ? len : s->len;
-
-	(void)err;
-	if (n)
-		memcpy(room, s->ptr, n);
-	*s = str_skip(*s, n);
-	return (int64_t)n;
-}
 
 __attribute__((unused)) static void base_file(struct tree *t, const char *name,
 					      struct str data, mode_t mode)
@@ -43,13 +30,7 @@ __attribute__((unused)) static void base_file(struct tree *t, const char *name,
 	put(&t->room, name, data, mode);
 	listing_digest(data, hash);
 	listing_add(&t->base, git, hash, str_of(name));
-	t->bytes[t->n] = data;
-	t->changes[t->n] = (struct odb_change){ .path = str_of(name),
-						.mode = git,
-						.size = (int64_t)data.len,
-						.read = read_str,
-						.arg = &t->bytes[t->n] };
-	t->n++;
+	t->files[t->n++] = (struct commit_file){ str_of(name), git, data };
 }
 
 __attribute__((unused)) static void begin(struct tree *t, int kind)
@@ -72,9 +53,8 @@ __attribute__((unused)) static void begin(struct tree *t, int kind)
 	WORKS(&t->room, workspace_open(&t->w, t->state, tools, "dcode-abcd2345",
 				       &t->room.stop, &t->room.err));
 	info.ref = t->w.base_ref;
-	WORKS(&t->room, odb_commit(&t->w.git, &info,
-				   &(struct odb_changes){ t->changes, t->n },
-				   oid, &t->room.stop, &t->room.err));
+	WORKS(&t->room, commit_files(&t->w.git, &info, t->files, t->n, oid,
+				     &t->room.stop, &t->room.err));
 	WORKS(&t->room,
 	      workspace_set_base(&t->w, oid, &t->room.stop, &t->room.err));
 	WORKS(&t->room,

@@ -7,9 +7,9 @@
 #include "base/mem.h"
 #include "base/path.h"
 #include "base/str.h"
+#include "commit_files.h"
 #include "unit.h"
 #include "worktree/merge.h"
-#include "worktree/odb.h"
 #include "worktree/workspace.h"
 
 struct place {
@@ -48,28 +48,15 @@ static int teardown(void **state)
 	return 0;
 }
 
-static int64_t read_text(void *arg, char *room, size_t len, struct error *err)
-{
-	struct str *left = arg;
-	size_t n = left->len < len ? left->len : len;
-
-	(void)err;
-	if (n)
-		memcpy(room, left->ptr, n);
-	*left = str_skip(*left, n);
-	return (int64_t)n;
-}
-
-static int commit_files(struct place *p, const char *parent,
-			const struct odb_change *changes, size_t n,
-			char oid[GIT_OID], struct error *err)
+static int commit(struct place *p, const char *parent,
+		  const struct commit_file *files, size_t n, char oid[GIT_OID],
+		  struct error *err)
 {
 	struct odb_commit_info info = { .ref = p->w.base_ref,
 					.parent = parent,
 					.message = "a \"base\"\n\nof files" };
 
-	return odb_commit(&p->w.git, &info, &(struct odb_changes){ changes, n },
-			  oid, &p->stop, err);
+	return commit_files(&p->w.git, &info, files, n, oid, &p->stop, err);
 }
 
 static int collect(void *arg, struct str chunk, struct error *err)
@@ -100,21 +87,17 @@ static int read_blobs(void *arg, const struct odb_record *r, struct error *err)
 static void test_bytes_and_names_go_in_as_they_are(void **state)
 {
 	struct place *p = *state;
-	struct str bytes[] = { STR("cr\r\nlf\n\0\377$Id$"), STR("../away"),
-			       STR("") };
-	struct odb_change changes[] = {
-		{ STR("od\nd \"\377\\"), 0100755, NULL, (int64_t)bytes[0].len,
-		  read_text, &bytes[0] },
-		{ STR("link"), 0120000, NULL, (int64_t)bytes[1].len, read_text,
-		  &bytes[1] },
-		{ STR("d/empty"), 0100644, NULL, 0, read_text, &bytes[2] },
+	struct commit_file files[] = {
+		{ STR("od\nd \"\377\\"), 0100755, STR("cr\r\nlf\n\0\377$Id$") },
+		{ STR("link"), 0120000, STR("../away") },
+		{ STR("d/empty"), 0100644, STR("") },
 	};
 	char oid[GIT_OID];
 	struct error err = { 0 };
 	struct buf out = BUF_INIT(4096);
 	void *both[] = { p, &out };
 
-	if (commit_files(p, NULL, changes, 3, oid, &err) < 0)
+	if (commit(p, NULL, files, 3, oid, &err) < 0)
 		fail_msg("%s", err.message);
 	if (odb_tree_diff(&p->w.git, NULL, oid,
 			  &(struct odb_sink){ note, &out }, &p->stop, &err) < 0)
@@ -133,14 +116,13 @@ static void test_bytes_and_names_go_in_as_they_are(void **state)
 static void test_a_commit_changes_what_its_parent_has(void **state)
 {
 	struct place *p = *state;
-	struct str bytes[] = { STR("one"), STR("two"), STR("three") };
-	struct odb_change first[] = {
-		{ STR("a"), 0100644, NULL, 3, read_text, &bytes[0] },
-		{ STR("d/b"), 0100644, NULL, 3, read_text, &bytes[1] },
+	struct commit_file first[] = {
+		{ STR("a"), 0100644, STR("one") },
+		{ STR("d/b"), 0100644, STR("two") },
 	};
-	struct odb_change second[] = {
+	struct commit_file second[] = {
 		{ .path = STR("d") },
-		{ STR("a"), 0100755, NULL, 5, read_text, &bytes[2] },
+		{ STR("a"), 0100755, STR("three") },
 	};
 	char base[GIT_OID];
 	char next[GIT_OID];
@@ -148,8 +130,8 @@ static void test_a_commit_changes_what_its_parent_has(void **state)
 	struct error err = { 0 };
 	struct buf out = BUF_INIT(4096);
 
-	assert_int_equal(commit_files(p, NULL, first, 2, base, &err), 0);
-	assert_int_equal(commit_files(p, base, second, 2, next, &err), 0);
+	assert_int_equal(commit(p, NULL, first, 2, base, &err), 0);
+	assert_int_equal(commit(p, base, second, 2, next, &err), 0);
 	assert_int_equal(odb_tree_diff(&p->w.git, base, next,
 				       &(struct odb_sink){ note, &out },
 				       &p->stop, &err),
@@ -167,13 +149,16 @@ static void test_a_commit_changes_what_its_parent_has(void **state)
 static void test_a_cut_file_makes_no_commit(void **state)
 {
 	struct place *p = *state;
-	struct str bytes = STR("short");
-	struct odb_change change = { STR("a"), 0100644,   NULL,
-				     9,        read_text, &bytes };
+	struct odb_commit_info info = { .ref = p->w.base_ref, .message = "" };
+	struct odb_commit *c;
 	char oid[GIT_OID];
 	struct error err = { 0 };
 
-	assert_int_equal(commit_files(p, NULL, &change, 1, oid, &err), -1);
+	assert_int_equal(odb_commit_begin(&c, &p->w.git, &info, &p->stop, &err),
+			 0);
+	assert_int_equal(odb_commit_file(c, 0100644, STR("a"), 9, &err), 0);
+	assert_int_equal(odb_commit_data(c, STR("short"), &err), 0);
+	assert_int_equal(odb_commit_end(c, oid, &err), -1);
 	assert_non_null(strstr(err.message, "4 bytes too early"));
 	err = (struct error){ 0 };
 	assert_int_equal(
@@ -191,7 +176,7 @@ static void test_a_workspace_is_found_again_with_its_base(void **state)
 	char oid[GIT_OID];
 	struct error err = { 0 };
 
-	assert_int_equal(commit_files(p, NULL, NULL, 0, oid, &err), 0);
+	assert_int_equal(commit(p, NULL, NULL, 0, oid, &err), 0);
 	listing_digest(STR("x"), hash);
 	listing_add(&l, LISTING_FILE, hash, STR("a\nb"));
 	assert_int_equal(workspace_write_listing(&p->w, &l, oid, &err), 0);
@@ -212,10 +197,9 @@ static void test_a_workspace_is_found_again_with_its_base(void **state)
 static void test_a_listing_of_another_commit_is_read_anew(void **state)
 {
 	struct place *p = *state;
-	struct str bytes[] = { STR("one"), STR("two") };
-	struct odb_change files[] = {
-		{ STR("a"), 0100644, NULL, 3, read_text, &bytes[0] },
-		{ STR("d/b"), 0100755, NULL, 3, read_text, &bytes[1] },
+	struct commit_file files[] = {
+		{ STR("a"), 0100644, STR("one") },
+		{ STR("d/b"), 0100755, STR("two") },
 	};
 	const char *other = "0123456789012345678901234567890123456789";
 	struct listing l = { 0 };
@@ -224,7 +208,7 @@ static void test_a_listing_of_another_commit_is_read_anew(void **state)
 	char oid[GIT_OID];
 	struct error err = { 0 };
 
-	assert_int_equal(commit_files(p, NULL, files, 2, oid, &err), 0);
+	assert_int_equal(commit(p, NULL, files, 2, oid, &err), 0);
 	assert_int_equal(workspace_set_base(&p->w, oid, &p->stop, &err), 0);
 	listing_digest(STR("one"), one);
 	listing_digest(STR("changed"), changed);
@@ -250,15 +234,13 @@ static void test_a_listing_of_another_commit_is_read_anew(void **state)
 static void test_a_listing_follows_a_commit_and_is_sorted_once(void **state)
 {
 	struct place *p = *state;
-	struct str bytes[] = { STR("one"), STR("two"), STR("three"),
-			       STR("new") };
-	struct odb_change first[] = {
-		{ STR("a"), 0100644, NULL, 3, read_text, &bytes[0] },
-		{ STR("b"), 0100644, NULL, 3, read_text, &bytes[1] },
-		{ STR("c"), 0100644, NULL, 5, read_text, &bytes[2] },
+	struct commit_file first[] = {
+		{ STR("a"), 0100644, STR("one") },
+		{ STR("b"), 0100644, STR("two") },
+		{ STR("c"), 0100644, STR("three") },
 	};
-	struct odb_change second[] = {
-		{ STR("a"), 0100755, NULL, 3, read_text, &bytes[3] },
+	struct commit_file second[] = {
+		{ STR("a"), 0100755, STR("new") },
 		{ .path = STR("c") },
 	};
 	struct listing l = { 0 };
@@ -267,8 +249,8 @@ static void test_a_listing_follows_a_commit_and_is_sorted_once(void **state)
 	char next[GIT_OID];
 	struct error err = { 0 };
 
-	assert_int_equal(commit_files(p, NULL, first, 3, base, &err), 0);
-	assert_int_equal(commit_files(p, base, second, 2, next, &err), 0);
+	assert_int_equal(commit(p, NULL, first, 3, base, &err), 0);
+	assert_int_equal(commit(p, base, second, 2, next, &err), 0);
 	assert_int_equal(
 		workspace_relist(&l, &p->w.git, NULL, base, &p->stop, &err), 0);
 	assert_non_null(listing_find(&l, "c"));
@@ -297,12 +279,10 @@ static void write_lines(struct buf *text, int which, const char *line)
 static void commit_lines(struct place *p, struct buf *text, const char *parent,
 			 char oid[GIT_OID])
 {
-	struct str left = buf_str(text);
-	struct odb_change change = { STR("large"),      0100644,   NULL,
-				     (int64_t)left.len, read_text, &left };
+	struct commit_file file = { STR("large"), 0100644, buf_str(text) };
 	struct error err = { 0 };
 
-	if (commit_files(p, parent, &change, 1, oid, &err) < 0)
+	if (commit(p, parent, &file, 1, oid, &err) < 0)
 		fail_msg("%s", err.message);
 }
 
@@ -365,8 +345,7 @@ static void test_files_of_a_name_are_read_by_three_gits(void **state)
 {
 	enum { FILES = 50 };
 	struct place *p = *state;
-	struct odb_change changes[FILES];
-	struct str bytes[FILES];
+	struct commit_file files[FILES];
 	char paths[FILES][32];
 	char oid[GIT_OID];
 	char *to = path_join(p->directory, "named");
@@ -381,16 +360,12 @@ static void test_files_of_a_name_are_read_by_three_gits(void **state)
 
 	for (int i = 0; i < FILES; i++) {
 		snprintf(paths[i], sizeof(paths[i]), "d%d/.gitignore", i);
-		bytes[i] = i % 2 ? STR("x\ny") : STR("");
-		changes[i] = (struct odb_change){ str_of(i ? paths[i]
-							   : ".gitignore"),
-						  0100644,
-						  NULL,
-						  (int64_t)bytes[i].len,
-						  read_text,
-						  &bytes[i] };
+		files[i] = (struct commit_file){
+			str_of(i ? paths[i] : ".gitignore"), 0100644,
+			i % 2 ? STR("x\ny") : STR("")
+		};
 	}
-	assert_int_equal(commit_files(p, NULL, changes, FILES, oid, &err), 0);
+	assert_int_equal(commit(p, NULL, files, FILES, oid, &err), 0);
 	assert_int_equal(path_mkdirs(to, 0700, &err), 0);
 	git.program = counting_git(p, &err);
 	if (odb_write_named_files(&f, &git, to, &n, &p->stop, &err) < 0)

@@ -12,6 +12,7 @@
 #include "base/mem.h"
 #include "base/path.h"
 #include "base/str.h"
+#include "commit_files.h"
 #include "unit.h"
 #include "worktree/patch.h"
 
@@ -34,17 +35,6 @@ struct room {
 			fail_msg("%s", (r)->err.message);                      \
 	} while (0)
 
-static int64_t read_str(void *arg, char *room, size_t len, struct error *err)
-{
-	struct str *s = arg;
-	size_t n = len < s->len ? len : s->len;
-
-	(void)err;
-	memcpy(room, s->ptr, n);
-	*s = str_skip(*s, n);
-	return (int64_t)n;
-}
-
 /* One file on top of parent. */
 static void commit(struct room *r, const char *ref, const char *parent,
 		   const char *path, struct str bytes, char oid[GIT_OID])
@@ -52,15 +42,10 @@ static void commit(struct room *r, const char *ref, const char *parent,
 	const struct odb_commit_info info = { .ref = ref,
 					      .parent = parent,
 					      .message = "one\n" };
-	struct odb_change change = { .path = str_of(path),
-				     .mode = LISTING_FILE,
-				     .size = (int64_t)bytes.len,
-				     .read = read_str,
-				     .arg = &bytes };
+	struct commit_file file = { str_of(path), LISTING_FILE, bytes };
 
 	WORKS(r,
-	      odb_commit(&r->w.git, &info, &(struct odb_changes){ &change, 1 },
-			 oid, &r->stop, &r->err));
+	      commit_files(&r->w.git, &info, &file, 1, oid, &r->stop, &r->err));
 }
 
 static void begin(struct room *r)
