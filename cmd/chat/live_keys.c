@@ -9,7 +9,6 @@
  */
 #include <signal.h>
 
-#include "base/mem.h"
 #include "base/str.h"
 #include "cmd/chat/live_state.h"
 #include "cmd/chat/message.h"

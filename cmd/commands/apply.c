@@ -3,7 +3,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/mem.h"
 #include "cmd/command.h"
 #include "cmd/commands/tree_session.h"
 #include "cmd/session/changes.h"

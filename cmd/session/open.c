@@ -11,10 +11,7 @@
 #include "cmd/session/open.h"
 
 #include <stdlib.h>
-#include <string.h>
 
-#include "base/mem.h"
-#include "base/sanitize.h"
 #include "cmd/print.h"
 #include "cmd/session/agent_choice.h"
 #include "cmd/session/conversation.h"

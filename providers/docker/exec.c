@@ -24,7 +24,6 @@
 #include "base/buf.h"
 #include "base/ids.h"
 #include "base/json.h"
-#include "base/mem.h"
 #include "base/str.h"
 #include "providers/docker/docker.h"
 #include "providers/docker/engine.h"

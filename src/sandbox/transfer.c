@@ -10,7 +10,6 @@
  */
 #include "sandbox/transfer.h"
 
-#include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
 
