@@ -13,8 +13,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include <protobuf-c/protobuf-c.h>
-
 #include "base/buf.h"
 #include "base/ids.h"
 #include "base/mem.h"

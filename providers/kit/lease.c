@@ -14,8 +14,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include <protobuf-c/protobuf-c.h>
-
 #include "base/mem.h"
 
 enum {

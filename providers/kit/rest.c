@@ -13,7 +13,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include <protobuf-c/protobuf-c.h>
 #include <sodium.h>
 
 #include "base/buf.h"

@@ -12,8 +12,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include <protobuf-c/protobuf-c.h>
-
 #include "base/mem.h"
 #include "base/str.h"
 #include "net/retry.h"
