@@ -547,8 +547,7 @@ static const struct http_files files = {
 	.get = fill_get,
 	.put = fill_put,
 	.classify = classify_failure,
-	.ensure_running = vendor_ensure_running,
-	.touch = vendor_touch,
+	.touch = true,
 };
 
 static int post_snapshot(struct sandbox *sb, const char *name,

@@ -702,8 +702,7 @@ static const struct http_files files = {
 	.get = fill_get,
 	.put = fill_put,
 	.classify = classify_failure,
-	.ensure_running = vendor_ensure_running,
-	.touch = vendor_touch,
+	.touch = true,
 };
 
 /* Snapshots. The sandbox continues to run afterwards. */

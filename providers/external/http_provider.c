@@ -614,13 +614,13 @@ static int run_script(void *arg, struct str command, int64_t wait_ms,
 static struct supervisor supervisor_of(struct sandbox *sb)
 {
 	const struct http_service *t = sb->client->priv;
-	bool held = t->held;
+
 	return (struct supervisor){
 		.call = run_script,
 		.arg = sb,
 		.max_command = COMMAND_MAX,
-		.max_answer = held ? HELD_MAX : ANSWER_MAX,
-		.held = held,
+		.max_answer = t->held ? HELD_MAX : ANSWER_MAX,
+		.held = t->held,
 	};
 }
 

@@ -18,6 +18,7 @@
 #include "base/mem.h"
 #include "base/str.h"
 #include "net/retry.h"
+#include "providers/kit/vendor.h"
 #include "sandbox/quote.h"
 #include "sandbox/transfer.h"
 
@@ -243,7 +244,8 @@ static int classify_error(struct sandbox *sb, const struct http_files *v,
 		*err = *why;
 	if (said == FILE_RETRY || said == FILE_RETRY_NEVER)
 		return said == FILE_RETRY_NEVER;
-	if (said == FILE_RETRY_FATAL || v->ensure_running(sb, stop, err) < 0)
+	if (said == FILE_RETRY_FATAL ||
+	    vendor_ensure_running(sb, stop, err) < 0)
 		return -1;
 	return said == FILE_RETRY_UNSURE;
 }
@@ -422,7 +424,7 @@ static int upload_one(const void *arg, struct sandbox *sb, struct transfer *f,
 	struct file_job j = { sb, v, f, stop };
 
 	if (v->touch)
-		v->touch(sb, stop);
+		vendor_touch(sb, stop);
 	if (!f->api_only && transfer_fits(sb, f->size))
 		return transfer_upload(sb, f, 1, stop, err);
 	for (int i = 1;; i++) {
@@ -442,11 +444,11 @@ static int upload_one(const void *arg, struct sandbox *sb, struct transfer *f,
 	}
 }
 
-int http_files_upload(struct sandbox *sb, const struct http_files *v,
-		      struct transfer *files, size_t n, const struct stop *stop,
-		      struct error *err)
+int vendor_upload(struct sandbox *sb, struct transfer *files, size_t n,
+		  const struct stop *stop, struct error *err)
 {
-	struct transfer_mover m = { upload_one, v };
+	const struct vendor *v = vendor_of(sb->client)->vendor;
+	struct transfer_mover m = { upload_one, v->files };
 
 	return transfer_each(sb, files, n, &m, stop, err);
 }
@@ -528,7 +530,7 @@ static int download_one(const void *arg, struct sandbox *sb, struct transfer *f,
 	int rc = 1;
 
 	if (v->touch)
-		v->touch(sb, stop);
+		vendor_touch(sb, stop);
 	if (!is_plain(f->path))
 		return transfer_download(sb, f, 1, stop, err);
 	for (int i = 1; rc > 0; i++) {
@@ -556,11 +558,11 @@ static int download_one(const void *arg, struct sandbox *sb, struct transfer *f,
 	return rc;
 }
 
-int http_files_download(struct sandbox *sb, const struct http_files *v,
-			struct transfer *files, size_t n,
-			const struct stop *stop, struct error *err)
+int vendor_download(struct sandbox *sb, struct transfer *files, size_t n,
+		    const struct stop *stop, struct error *err)
 {
-	struct transfer_mover m = { download_one, v };
+	const struct vendor *v = vendor_of(sb->client)->vendor;
+	struct transfer_mover m = { download_one, v->files };
 
 	return transfer_each(sb, files, n, &m, stop, err);
 }

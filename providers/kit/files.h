@@ -55,26 +55,20 @@ struct http_files {
 	/* Classifies an answer of 400 or more that files.c does not know. NULL:
 	 * the file is the cause. */
 	enum file_retry (*classify)(const struct http_response *res);
-	/* Like vendor_ensure_running(). */
-	int (*ensure_running)(struct sandbox *sb, const struct stop *stop,
-			      struct error *err);
-	/* Called before each file to report that the sandbox is in use. NULL:
-	 * not needed. */
-	void (*touch)(struct sandbox *sb, const struct stop *stop);
+	bool touch; /* vendor_touch() is needed before each file */
 };
 
-/* Implements struct sandbox_ops.upload and .download in constant memory. A
- * small file is sent in a command. A larger one goes through the API to a
- * temporary file, which a command renames. After an interruption it is sent
- * again to another temporary file, if it can be rewound. An interrupted
- * download continues at the same offset. If the API refuses a file, the
- * sandbox's own shell is asked, because its error is exact. */
-int http_files_upload(struct sandbox *sb, const struct http_files *v,
-		      struct transfer *files, size_t n, const struct stop *stop,
-		      struct error *err);
-int http_files_download(struct sandbox *sb, const struct http_files *v,
-			struct transfer *files, size_t n,
-			const struct stop *stop, struct error *err);
+/* Serve as struct sandbox_ops.upload and .download of a vendor that has struct
+ * vendor.files; in constant memory. A small file is sent in a command. A larger
+ * one goes through the API to a temporary file, which a command renames. After
+ * an interruption it is sent again to another temporary file, if it can be
+ * rewound. An interrupted download continues at the same offset. If the API
+ * refuses a file, the sandbox's own shell is asked, because its error is exact.
+ */
+int vendor_upload(struct sandbox *sb, struct transfer *files, size_t n,
+		  const struct stop *stop, struct error *err);
+int vendor_download(struct sandbox *sb, struct transfer *files, size_t n,
+		    const struct stop *stop, struct error *err);
 
 /* Source of an upload, held in memory if the file is small. */
 struct file_source {

@@ -294,22 +294,6 @@ int vendor_send(struct sandbox *sb, const struct rest_ask *ask,
 	return rest_call(vendor_server(sb), ask, res, stop, err);
 }
 
-int vendor_upload(struct sandbox *sb, struct transfer *files, size_t n,
-		  const struct stop *stop, struct error *err)
-{
-	const struct vendor *v = vendor_of(sb->client)->vendor;
-
-	return http_files_upload(sb, v->files, files, n, stop, err);
-}
-
-int vendor_download(struct sandbox *sb, struct transfer *files, size_t n,
-		    const struct stop *stop, struct error *err)
-{
-	const struct vendor *v = vendor_of(sb->client)->vendor;
-
-	return http_files_download(sb, v->files, files, n, stop, err);
-}
-
 const struct vendor_state *vendor_state(const struct vendor *v,
 					const cJSON *answer)
 {

@@ -5,7 +5,6 @@
 
 #include <pthread.h>
 
-#include "providers/kit/files.h"
 #include "providers/kit/lease.h"
 #include "providers/kit/rest.h"
 #include "sandbox/sandbox.h"
@@ -46,6 +45,7 @@ struct vendor_fields {
 	const char *image[2]; /* the first with text counts; NULL: none */
 };
 
+struct http_files; /* see files.h */
 struct vendor_client;
 
 /* How a list continues. member or header names where the next page's token is.
@@ -260,7 +260,7 @@ void vendor_touch(struct sandbox *sb, const struct stop *stop);
 int vendor_exec_failed(struct sandbox *sb, int status, bool may_be_gone,
 		       const struct stop *stop, struct error *err);
 
-/* Functions for a vendor's struct sandbox_ops. */
+/* Functions for a vendor's struct sandbox_ops; files.h has two more. */
 void vendor_close(struct sandbox_client *client);
 int vendor_create(struct sandbox *sb, const struct sandbox_spec *spec,
 		  const struct stop *stop, struct error *err);
@@ -277,10 +277,6 @@ int vendor_extend(struct sandbox *sb, int64_t lifetime_s,
 int vendor_execute(struct sandbox *sb, const struct exec_request *req,
 		   struct exec_result *res, const struct stop *stop,
 		   struct error *err);
-int vendor_upload(struct sandbox *sb, struct transfer *files, size_t n,
-		  const struct stop *stop, struct error *err);
-int vendor_download(struct sandbox *sb, struct transfer *files, size_t n,
-		    const struct stop *stop, struct error *err);
 int vendor_stop(struct sandbox_client *client, const char *id, int64_t *keep_s,
 		const struct stop *stop, struct error *err);
 int vendor_remove(struct sandbox_client *client, const char *id,

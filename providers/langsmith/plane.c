@@ -687,5 +687,4 @@ const struct http_files langsmith_files = {
 	.get = fill_get,
 	.put = fill_put,
 	.classify = classify_failure,
-	.ensure_running = vendor_ensure_running,
 };

@@ -823,7 +823,6 @@ static const struct http_files files = {
 	.get = fill_get,
 	.put = fill_put,
 	.classify = classify_failure,
-	.ensure_running = vendor_ensure_running,
 };
 
 /* A devbox is billed by its size, used or not (www.runloop.ai/pricing, as of

@@ -342,6 +342,5 @@ const struct http_files vercel_files = {
 	.get = fill_get,
 	.send = send_file,
 	.classify = classify_failure,
-	.ensure_running = vendor_ensure_running,
-	.touch = vendor_touch,
+	.touch = true,
 };
