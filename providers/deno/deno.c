@@ -74,20 +74,15 @@ static const struct setting settings[] = {
 	  .example = "[\"LANG=C.UTF-8\"]",
 	  .type = SETTING_LIST,
 	  .help = "variables for commands: NAME=value" },
-	{ .key = "labels",
-	  .example = "[\"team=web\"]",
-	  .type = SETTING_LIST,
-	  .help = "labels of the sandbox: NAME=value, at most three" },
+	LABELS_ROW("labels of the sandbox: NAME=value, at most three"),
 	{ .key = "network_allow",
 	  .example = "[\"api.example.com\"]",
 	  .type = SETTING_LIST,
 	  .help = "only these hosts can be reached" },
-	{ .key = "lifetime",
-	  .unit = "seconds",
-	  .example = "1200",
-	  .type = SETTING_INT,
-	  .help = "seconds that a sandbox outlives its last command (1800, the "
-		  "maximum)" },
+	LIFETIME_ROW(
+		"1200",
+		"seconds that a sandbox outlives its last command (1800, the "
+		"maximum)"),
 	{ 0 },
 };
 

@@ -7,6 +7,30 @@
 #include "config/settings.h"
 #include "sandbox/sandbox.h"
 
+/* Rows of settings that most vendors have. Of struct setting, dir becomes the
+ * .fallback, member the .field, text the .help, and seconds the .example. */
+#define WORKDIR_ROW(dir)                                                       \
+	{                                                                      \
+		.key = "workdir", .type = SETTING_STRING,                      \
+		.fallback = "\"" dir "\"", .help = "working directory inside"  \
+	}
+#define ENV_ROW(member)                                                        \
+	{                                                                      \
+		.key = "env", .example = "[\"LANG=C.UTF-8\"]",                 \
+		.type = SETTING_LIST, .flags = SETTING_PAIRS,                  \
+		.field = (member), .help = "variables inside: NAME=value"      \
+	}
+#define LABELS_ROW(text)                                                       \
+	{                                                                      \
+		.key = "labels", .example = "[\"team=web\"]",                  \
+		.type = SETTING_LIST, .help = (text)                           \
+	}
+#define LIFETIME_ROW(seconds, text)                                            \
+	{                                                                      \
+		.key = "lifetime", .unit = "seconds", .example = (seconds),    \
+		.type = SETTING_INT, .help = (text)                            \
+	}
+
 /* Adds the provider's settings that are named in keys ("user region", in this
  * order) and have a value to body. The row's .field names the member
  * ("resources.vcpus" also creates the object). Values are text, numbers from

@@ -16,6 +16,7 @@
 #include "base/path.h"
 #include "base/str.h"
 #include "net/loopback.h"
+#include "providers/kit/body.h"
 #include "providers/modal/modal.pb-c.h"
 
 enum {
@@ -55,10 +56,7 @@ static const struct setting settings[] = {
 	  .example = "\"st-0123456789\"",
 	  .type = SETTING_STRING,
 	  .help = "id (st-...) of the secret for a private registry" },
-	{ .key = "workdir",
-	  .type = SETTING_STRING,
-	  .fallback = "\"/workspace\"",
-	  .help = "working directory inside" },
+	WORKDIR_ROW("/workspace"),
 	{ .key = "cpu",
 	  .unit = "CPUs",
 	  .example = "\"2\"",
@@ -88,19 +86,13 @@ static const struct setting settings[] = {
 	  .example = "[\"LANG=C.UTF-8\"]",
 	  .type = SETTING_LIST,
 	  .help = "variables of every command: NAME=value" },
-	{ .key = "labels",
-	  .example = "[\"team=web\"]",
-	  .type = SETTING_LIST,
-	  .help = "tags of the sandbox: NAME=value" },
+	LABELS_ROW("tags of the sandbox: NAME=value"),
 	{ .key = "network_allow",
 	  .example = "[\"10.0.0.0/8\"]",
 	  .type = SETTING_LIST,
 	  .help = "networks (10.0.0.0/8) or domains that can be reached" },
-	{ .key = "lifetime",
-	  .unit = "seconds",
-	  .example = "3600",
-	  .type = SETTING_INT,
-	  .help = "seconds that a sandbox lives (86400, the maximum)" },
+	LIFETIME_ROW("3600",
+		     "seconds that a sandbox lives (86400, the maximum)"),
 	{ .key = "idle_timeout",
 	  .unit = "seconds",
 	  .type = SETTING_INT,
