@@ -536,6 +536,8 @@ struct thread_state {
 	const char *model_option, *params;
 	bool fork;
 	struct window window;
+	struct meter_model *account;
+	bool recalls;
 };
 
 bool conversation_is_stored(const struct run *r, struct error *err)
@@ -634,6 +636,8 @@ int conversation_set_model(struct run *r, const char *spec, const char *params,
 	struct model_choice choice = r->choice;
 	struct model *model = r->model;
 	struct window window = r->agent.window;
+	struct meter_model *account = r->account;
+	bool recalls = r->recalls;
 
 	if (!conversation_is_stored(r, err))
 		return -1;
@@ -648,6 +652,8 @@ int conversation_set_model(struct run *r, const char *spec, const char *params,
 		model_choice_release(&r->choice);
 		r->choice = choice;
 		r->model = model;
+		r->account = account;
+		r->recalls = recalls;
 		r->agent.window = window;
 		window_probe_free(r->agent.probe);
 		r->agent.probe = NULL;
@@ -667,7 +673,8 @@ static struct thread_state detach_state(struct run *r)
 	struct thread_state t = { r->session,       r->model,
 				  r->choice,        r->thread,
 				  r->options.model, r->options.model_params,
-				  r->options.fork,  r->agent.window };
+				  r->options.fork,  r->agent.window,
+				  r->account,       r->recalls };
 
 	r->session = NULL;
 	r->model = NULL;
@@ -699,6 +706,8 @@ static void restore_state(struct run *r, const struct thread_state *t)
 	r->options.model_params = t->params;
 	r->options.fork = t->fork;
 	r->agent.window = t->window;
+	r->account = t->account;
+	r->recalls = t->recalls;
 	window_probe_free(r->agent.probe);
 	r->agent.probe = NULL;
 	r->box.request.thread = session_id(r->session);
