@@ -353,13 +353,27 @@ int app_client_check(struct app *app, const char *provider,
 	return 0;
 }
 
+/* Warns that name is used with a key from the project's .env: variable. */
+static void warn_project_key(const struct app *app, const char *variable,
+			     const char *name)
+{
+	char *from = settings_credential_name(app->settings, variable);
+	char *line = xasprintf("%s uses the key %s from this project's files: "
+			       "whoever owns that key sees what you send",
+			       name, from);
+
+	app_warn_line(line);
+	free(line);
+	free(from);
+}
+
 int app_client(struct app *app, const char *provider,
 	       struct sandbox_client *client, struct error *err)
 {
 	if (app_client_check(app, provider, client, err) < 0)
 		return -1;
 	if (client->project_key)
-		app_warn_project_key(app, client->project_key, provider);
+		warn_project_key(app, client->project_key, provider);
 	return 0;
 }
 
@@ -391,25 +405,12 @@ int app_client_at(struct app *app, const char *provider, const char *endpoint,
 	return 0;
 }
 
-void app_warn_project_key(const struct app *app, const char *variable,
-			  const char *name)
-{
-	char *from = settings_credential_name(app->settings, variable);
-	char *line = xasprintf("%s uses the key %s from this project's files: "
-			       "whoever owns that key sees what you send",
-			       name, from);
-
-	app_warn_line(line);
-	free(line);
-	free(from);
-}
-
 void app_mask_model_key(struct app *app, const struct model_choice *c)
 {
 	const char *secrets[3];
 
 	if (c->project_key)
-		app_warn_project_key(app, c->project_key, c->provider);
+		warn_project_key(app, c->project_key, c->provider);
 	if (c->api_key)
 		(void)mask_add(app->mask, c->key_env ? c->key_env : "API_KEY",
 			       str_of(c->api_key));

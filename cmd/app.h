@@ -167,9 +167,6 @@ int app_client_check(struct app *app, const char *provider,
  * for another endpoint, tries the provider's second name. */
 int app_client_at(struct app *app, const char *provider, const char *endpoint,
 		  struct sandbox_client *client, struct error *err);
-/* Warns that name is used with a key from the project's .env: variable. */
-void app_warn_project_key(const struct app *app, const char *variable,
-			  const char *name);
 /* Adds the model's keys to the mask, and warns if a key comes from the
  * project. */
 void app_mask_model_key(struct app *app, const struct model_choice *c);

@@ -18,7 +18,6 @@
 #include "cmd/session/run.h"
 #include "model/catalog.h"
 #include "model/money.h"
-#include "model/wires/bedrock_account.h"
 
 enum { NAME_WIDTH = 44 };
 
@@ -491,25 +490,6 @@ static void print_end(struct trial *t, const struct settings *set)
 	buf_release(&data);
 }
 
-/* Adds the provider's keys to the mask, so that no error message prints them.
- */
-static void hide_keys(struct trial *t)
-{
-	const struct model_choice *c = &t->choice;
-	const char *secrets[3];
-
-	if (c->project_key)
-		app_warn_project_key(t->app, c->project_key, c->provider);
-	if (c->api_key)
-		(void)mask_add(t->app->mask,
-			       c->key_env ? c->key_env : "API_KEY",
-			       str_of(c->api_key));
-	bedrock_account_secrets(c->aws, secrets);
-	for (size_t i = 0; secrets[i]; i++)
-		(void)mask_add(t->app->mask, "AWS_SECRET_ACCESS_KEY",
-			       str_of(secrets[i]));
-}
-
 /* Opens one cap for all checks together: --max-usd, or the one of [limits]. */
 static int open_account(struct trial *t, const struct args *args,
 			struct error *err)
@@ -565,7 +545,7 @@ static int models_cmd_test(struct app *app, const struct args *args)
 		model_choice_release(&t.choice);
 		return app_fail(app, &err);
 	}
-	hide_keys(&t);
+	app_mask_model_key(t.app, &t.choice);
 	run_checks(&t, &err);
 	print_end(&t, set);
 	model_choice_release(&t.choice);
