@@ -201,7 +201,8 @@ static int check_unattended(const struct run *r, struct error *err)
 
 	if (!r->interactive)
 		return 0;
-	if (o->max_turns)
+	/* The machine's policy may limit the turns of a chat, too. */
+	if (args_value(r->args, "max-turns"))
 		return error_set(err, ERR_USAGE, text, "--max-turns");
 	if (o->timeout_s)
 		return error_set(err, ERR_USAGE, text, "--timeout");

@@ -79,9 +79,9 @@ def guarded(dcode, env, home, tmp_path, vendor, model, start):
     answers=None) -> Guarded, of a run that has ended."""
     screens = []
 
-    def chat(words, keys):
+    def chat(command, keys):
         s = Screen(pathlib.Path(tempfile.mkdtemp(prefix="dcode-tmux-")),
-                   [dcode, *words], env, tmp_path / "work", columns=120)
+                   command, env, tmp_path / "work", columns=120)
         screens.append(s)
         until, typed = keys
         seen = s.until(lambda t: until in t or s.status_file.exists(),
@@ -121,15 +121,17 @@ def guarded(dcode, env, home, tmp_path, vendor, model, start):
         line += ["-r", "latest"] * way.resumes
         if way.chats and "--sandbox" in way.words:
             line += ["--on-exit", "delete"]  # it asks otherwise
-        if way.chats:
-            return Guarded(server, *chat([*line, "-m", "go"], keys), log)
-        line += ["-n", "go"] * (way.prompt == "-n")
+        line += [way.prompt, "go"] * (way.prompt != "|")
+        program = dcode
         if policy:
             (tmp_path / "etc").mkdir()
             (tmp_path / "policy").write_text(policy)
+            program = "unshare"
             line = ["-m" if os.geteuid() == 0 else "-rm", "sh", "-c", INSIDE,
                     "sh", tmp_path, dcode, *line]
-        r = start(*line, program="unshare" if policy else dcode,
+        if way.chats:
+            return Guarded(server, *chat([program, *line], keys), log)
+        r = start(*line, program=program,
                   stdin="go" if way.prompt == "|" else None).wait()
         return Guarded(server, r.status, r.out + r.err, log)
     yield run
@@ -215,12 +217,26 @@ def test_a_chat_asks_about_calls_in_its_sandbox_when_told_to(guarded, way):
     assert not r.has_run(), r.text
 
 
-@pytest.mark.skipif(subprocess.run(
+own_policy = pytest.mark.skipif(subprocess.run(
     ["unshare", "-m" if os.geteuid() == 0 else "-rm", "true"],
     check=False, capture_output=True).returncode != 0,
     reason="no name space of one's own")
-@pytest.mark.parametrize("way", UNATTENDED)
-def test_the_policy_of_the_machine_holds(guarded, way):
+
+
+@own_policy
+@pytest.mark.parametrize("way", WAYS)
+def test_the_cap_of_the_policy_goes_over_the_flag(guarded, way):
     r = guarded(way, policy="[limits]\nmax_usd = 0.0001\n",
-                words=("--max-usd", "50"))
-    assert r.server.requests == [] and r.status != 0, r.text
+                words=("--max-usd", "50"), keys=("allows at most $0.0001", ()))
+    assert r.server.requests == [], r.text
+    assert WAYS[way].chats or r.status != 0, r.text
+
+
+@own_policy
+@pytest.mark.parametrize("way", WAYS)
+def test_the_turns_of_the_policy_are_counted(guarded, way):
+    r = guarded(way, policy="[runtime]\nrecursion_limit = 25\n",
+                answers=[execute(f"echo {n}") for n in range(20)],
+                keys=("Exceeded 12 agentic turns", ()))
+    assert len(r.server.requests) == 12, r.text
+    assert r.status == (0 if WAYS[way].chats else 124), r.text
