@@ -191,6 +191,7 @@ static bool is_same_place(const struct run *r, const struct thread *t)
 static int go_on_with(struct run *r, struct thread *t, struct error *err)
 {
 	const char *const words[] = { "--resume", t->id };
+	struct stop stop = app_stop(r->app);
 	char *was;
 	bool stored;
 	int rc;
@@ -199,8 +200,11 @@ static int go_on_with(struct run *r, struct thread *t, struct error *err)
 		was = xstrdup(session_id(r->session));
 		stored = session_is_stored(r->session);
 		rc = conversation_resume(r, t, err);
-		if (rc == 0)
+		if (rc == 0) {
 			print_left(was, stored);
+			run_hooks_end(r, "resume");
+			rc = run_hooks_start(r, "resume", &stop, err);
+		}
 		free(was);
 		return rc;
 	}

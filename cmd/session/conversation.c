@@ -723,6 +723,7 @@ static void reset_agent(struct run *r)
 	r->agent.usage = (struct usage){ 0 };
 	r->agent.finish = 0;
 	buf_clear(&r->agent.answer);
+	buf_clear(&r->agent.hook_context); /* of the old thread */
 	r->switched++;
 }
 

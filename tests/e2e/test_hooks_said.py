@@ -1,6 +1,7 @@
 """test_hooks_said.py - what hooks say to the model, or to nobody."""
 # SPDX-License-Identifier: MIT
-from test_hooks import (DONE, HOW, TOUCH, body, hook, own,
+from slash_chat import begin, talk  # noqa: F401 (a fixture)
+from test_hooks import (DONE, HOW, TOUCH, body, hook, note, own, told,
                         work, write)  # noqa: F401 (fixtures)
 
 # pylint: disable=redefined-outer-name
@@ -41,3 +42,28 @@ def test_a_timeout_of_null_is_the_usual_one(run, model, write, work):
     r = run("-n", "x", *HOW)
     assert r.status == 0 and (work / "ran").exists(), r.err
     assert "left out" not in r.err
+
+
+def test_a_thread_that_a_chat_resumes_is_a_session_of_its_own(write, work,
+                                                              talk):
+    write(SessionStart=[hook(f"{note(work)}; echo it began")],
+          UserPromptSubmit=[hook(note(work))], SessionEnd=[hook(note(work))])
+    c = begin(talk)
+    c.say("/clear", "Started new thread")
+    c.ask("the first")
+    assert body(c.server).count("it began") == 1
+    c.until("Hello there.")
+    c.say("/clear", "Previous thread: ")
+    c.ask("the second")
+    c.until(lambda t: t.count("Hello there.") == 2)
+    c.say("/resume latest", "Resumed thread")
+    c.ask("the third")
+    seen = [(e["hook_event_name"], e.get("reason", e.get("source")),
+             e["session_id"]) for e in told(work)]
+    first, second = seen[2][2], seen[5][2]
+    assert seen[2:] == [
+        ("SessionStart", "clear", first), ("UserPromptSubmit", None, first),
+        ("SessionEnd", "clear", first),
+        ("SessionStart", "clear", second), ("UserPromptSubmit", None, second),
+        ("SessionEnd", "resume", second),
+        ("SessionStart", "resume", first), ("UserPromptSubmit", None, first)]
