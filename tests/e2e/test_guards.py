@@ -26,9 +26,10 @@ class Way:
     """How a run is started; words: after the model."""
 
     def __init__(self, *words, config="", prompt="-n", resumes=False,
-                 subagent=False):
+                 subagent=False, attaches=False):
         self.words, self.config, self.prompt = words, config, prompt
         self.resumes, self.subagent = resumes, subagent
+        self.attaches = attaches
         self.chats = prompt == "-m"
 
 
@@ -40,6 +41,7 @@ WAYS = {
     "-n that waits for the sandbox": Way(*E2B, "--startup-cmd", "true"),
     "-n -r": Way("-y", resumes=True),
     "-n -r in a sandbox": Way(*E2B, resumes=True),
+    "-n --sandbox-id": Way(*E2B, attaches=True),
     "a pipe": Way("-y", prompt="|"),
     "a pipe in a sandbox": Way(*E2B, prompt="|"),
     "a subagent": Way("-y", subagent=True),
@@ -49,6 +51,7 @@ WAYS = {
     "the chat in a sandbox, one after the other":
         Way(*E2B, prompt="-m", config=AFTER),
     "the chat -r in a sandbox": Way(*E2B, prompt="-m", resumes=True),
+    "the chat --sandbox-id": Way(*E2B, prompt="-m", attaches=True),
     "--plain": Way("-y", "--plain", prompt="-m"),
     "--plain in a sandbox": Way(*E2B, "--plain", prompt="-m"),
 }
@@ -119,7 +122,10 @@ def guarded(dcode, env, home, tmp_path, vendor, model, start):
             if way.subagent else {"turns": turns, "by": "count"})
         line = [*MODEL, *way.words, *words]
         line += ["-r", "latest"] * way.resumes
-        if way.chats and "--sandbox" in way.words:
+        if way.attaches:
+            line += ["--sandbox-id",
+                     start("sandbox", "create", *E2B).wait().out.strip()]
+        elif way.chats and "--sandbox" in way.words:
             line += ["--on-exit", "delete"]  # it asks otherwise
         line += [way.prompt, "go"] * (way.prompt != "|")
         program = dcode
