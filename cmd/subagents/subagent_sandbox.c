@@ -456,9 +456,17 @@ static int fill_sandbox(void *arg, struct sandbox *sb, const struct stop *stop,
 					   .mask = r->app->mask };
 	struct selection s = { 0 };
 	struct send_result sent = { 0 };
-	char *state = app_state_path(r->app, "", err);
-	int rc = state ? 0 : -1;
+	char *state;
+	int rc;
 
+	/* Approvals are decided by the caller's sandbox. The settings may have
+	 * changed since that was made. */
+	if (sandbox_acts_on_host(sb) && !sandbox_acts_on_host(&r->box.sandbox))
+		return error_set(err, ERR_USAGE,
+				 "with the present settings a new sandbox is "
+				 "not isolated, as the caller's is");
+	state = app_state_path(r->app, "", err);
+	rc = state ? 0 : -1;
 	pthread_mutex_lock(&c->all->merging);
 	if (rc == 0)
 		rc = workspace_open(&a->own, state, a->theirs.root,

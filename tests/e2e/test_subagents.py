@@ -414,6 +414,23 @@ def test_a_signal_deletes_the_sandboxes_of_all(model, start, run, home, tree):
     assert gone(run, home)
 
 
+def test_in_a_sandbox_of_its_own_no_directory_of_the_user_is_mounted(
+        model, run, home, tree):
+    """--workspace bind came after the caller's sandbox, which has a copy."""
+    model([DONE])
+    assert run("-n", "x", *BOX, "--keep").status == 0
+    server = model({"turns": [DONE, {"tool_calls": [
+        task("job apart", own_sandbox=True)]}, DONE],
+        "talks": {"job apart": [shell("echo here > here"), DONE]}})
+    r = run("-n", "x", *HOW, "--sandbox", "local", "--workspace", "bind",
+            "-r", "latest")
+    assert r.status == 0, r.err
+    assert "a new sandbox is not isolated" in results(server)[0]
+    assert not (tree / "here").exists()
+    kept = [n for n in folders(home) if n.startswith("dcode-")]
+    assert len(kept) == 1, kept
+
+
 def test_without_a_tree_a_call_is_told_and_a_file_shares(
         model, run, agent):
     agent("lone", "description: D\nsandbox: own")
