@@ -30,7 +30,6 @@
 #include "skills/skills.h"
 #include "tool/files/read_file.h"
 #include "tool/paths.h"
-#include "tool/result.h"
 
 enum {
 	MOST_AT_ONCE = 20,

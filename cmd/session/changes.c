@@ -57,18 +57,13 @@ static int add_moved(void *arg, const struct odb_record *d, struct error *err)
 	return 0;
 }
 
-static int by_name(const void *a, const void *b)
-{
-	return strcmp(*(char *const *)a, *(char *const *)b);
-}
-
 /* Adds a path that this apply moved, unless another dcode moved it too. */
 static int add_change(void *arg, const struct odb_record *d, struct error *err)
 {
 	struct joining *j = arg;
 
 	if (j->n &&
-	    bsearch(&d->path, j->moved, j->n, sizeof(*j->moved), by_name))
+	    bsearch(&d->path, j->moved, j->n, sizeof(*j->moved), str_compare))
 		return 0;
 	if (!d->new_mode)
 		return odb_commit_delete(j->commit, str_of(d->path), err);
@@ -114,7 +109,7 @@ static int join_bases(struct workspace *w, const char *from, const char *to,
 			       &(struct odb_sink){ add_moved, &j }, stop, err);
 
 	if (j.n)
-		qsort(j.moved, j.n, sizeof(*j.moved), by_name);
+		qsort(j.moved, j.n, sizeof(*j.moved), str_compare);
 	if (rc == 0)
 		rc = write_joined(&j, w, oid, stop, err);
 	for (size_t i = 0; i < j.n; i++)

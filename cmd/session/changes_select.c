@@ -301,11 +301,6 @@ static int add_mine(void *arg, const struct odb_record *d, struct error *err)
 	return 0;
 }
 
-static int compare_paths(const void *a, const void *b)
-{
-	return strcmp(*(const char *const *)a, *(const char *const *)b);
-}
-
 /* True if a directory above path is a file or link of the user. */
 static bool is_below_mine(const struct partial *p, const char *path)
 {
@@ -318,7 +313,7 @@ static bool is_below_mine(const struct partial *p, const char *path)
 
 		*slash = '\0';
 		found = p->n_mine && bsearch(&key, p->mine, p->n_mine,
-					     sizeof(*p->mine), compare_paths);
+					     sizeof(*p->mine), str_compare);
 	}
 	free(above);
 	return found;
@@ -402,7 +397,7 @@ int changes_leave_out(struct change_set *ch, const struct changes_sides *q,
 	for (size_t i = 0; i < q->n_blocked; i++)
 		add_mine_path(&p, q->blocked[i]);
 	if (rc == 0 && p.n_mine)
-		qsort(p.mine, p.n_mine, sizeof(*p.mine), compare_paths);
+		qsort(p.mine, p.n_mine, sizeof(*p.mine), str_compare);
 	if (rc == 0)
 		rc = tree_index_read(&p.index, ch->theirs, stop, err);
 	if (rc == 0)

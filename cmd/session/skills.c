@@ -446,11 +446,6 @@ static int add_entry(struct packing *p, int dir, const char *below,
 	return rc;
 }
 
-static int compare_names(const void *a, const void *b)
-{
-	return strcmp(*(char *const *)a, *(char *const *)b);
-}
-
 /* Takes ownership of fd. */
 static int add_directory(struct packing *p, int fd, const char *below, int deep,
 			 struct error *err)
@@ -473,7 +468,7 @@ static int add_directory(struct packing *p, int fd, const char *below, int deep,
 		names[n++] = xstrdup(e->d_name);
 	}
 	if (n)
-		qsort(names, n, sizeof(*names), compare_names);
+		qsort(names, n, sizeof(*names), str_compare);
 	for (size_t i = 0; i < n; i++) {
 		if (rc == 0)
 			rc = add_entry(p, dirfd(d), below, names[i], deep, err);

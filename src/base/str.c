@@ -36,6 +36,11 @@ bool str_is_nocase(struct str a, const char *b)
 	return a.len == strlen(b) && (!a.len || !strncasecmp(a.ptr, b, a.len));
 }
 
+int str_compare(const void *a, const void *b)
+{
+	return strcmp(*(char *const *)a, *(char *const *)b);
+}
+
 bool str_starts(struct str s, const char *prefix)
 {
 	size_t len = strlen(prefix);

@@ -12,6 +12,8 @@ struct str str_of(const char *s); /* NULL gives an empty slice */
 bool str_eq(struct str a, struct str b);
 bool str_is(struct str a, const char *b);
 bool str_is_nocase(struct str a, const char *b); /* ASCII only */
+/* Orders an array of char *; for qsort() and bsearch(). */
+int str_compare(const void *a, const void *b);
 bool str_starts(struct str s, const char *prefix);
 bool str_ends(struct str s, const char *suffix);
 /* Removes ASCII white space from both ends. */

@@ -49,17 +49,27 @@ static const struct library_symbol symbols[] = {
 	{                                                                      \
 		"curl_" #member, offsetof(struct curl_api, member)             \
 	}
-	SYMBOL(global_init),         SYMBOL(easy_init),
-	SYMBOL(easy_cleanup),        SYMBOL(easy_setopt),
-	SYMBOL(easy_getinfo),        SYMBOL(easy_pause),
-	SYMBOL(easy_recv),           SYMBOL(easy_send),
-	SYMBOL(easy_strerror),       SYMBOL(multi_init),
-	SYMBOL(multi_cleanup),       SYMBOL(multi_add_handle),
-	SYMBOL(multi_remove_handle), SYMBOL(multi_perform),
-	SYMBOL(multi_poll),          SYMBOL(multi_info_read),
-	SYMBOL(multi_setopt),        SYMBOL(multi_strerror),
-	SYMBOL(share_init),          SYMBOL(share_setopt),
-	SYMBOL(share_cleanup),       SYMBOL(getdate),
+	SYMBOL(global_init),
+	SYMBOL(easy_init),
+	SYMBOL(easy_cleanup),
+	SYMBOL(easy_setopt),
+	SYMBOL(easy_getinfo),
+	SYMBOL(easy_pause),
+	SYMBOL(easy_recv),
+	SYMBOL(easy_send),
+	SYMBOL(easy_strerror),
+	SYMBOL(multi_init),
+	SYMBOL(multi_cleanup),
+	SYMBOL(multi_add_handle),
+	SYMBOL(multi_remove_handle),
+	SYMBOL(multi_perform),
+	SYMBOL(multi_poll),
+	SYMBOL(multi_info_read),
+	SYMBOL(multi_strerror),
+	SYMBOL(share_init),
+	SYMBOL(share_setopt),
+	SYMBOL(share_cleanup),
+	SYMBOL(getdate),
 #undef SYMBOL
 };
 

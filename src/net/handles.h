@@ -34,7 +34,6 @@ struct curl_api {
 	CURLMcode (*multi_poll)(CURLM *multi, struct curl_waitfd *extra,
 				unsigned n_extra, int timeout_ms, int *ready);
 	CURLMsg *(*multi_info_read)(CURLM *multi, int *left);
-	CURLMcode (*multi_setopt)(CURLM *multi, CURLMoption option, ...);
 	const char *(*multi_strerror)(CURLMcode code);
 	CURLSH *(*share_init)(void);
 	CURLSHcode (*share_setopt)(CURLSH *share, CURLSHoption option, ...);

@@ -674,11 +674,6 @@ static void look_at(struct skill_scan *s, const struct place *p, int top,
 	free(dir);
 }
 
-static int compare_names(const void *a, const void *b)
-{
-	return strcmp(*(char *const *)a, *(char *const *)b);
-}
-
 /* Lists the names in a directory, sorted, so that problems are reported in a
  * fixed order. */
 static size_t list_entries(struct skill_scan *s, const struct place *p, int top,
@@ -708,7 +703,7 @@ static size_t list_entries(struct skill_scan *s, const struct place *p, int top,
 		closedir(d);
 	else if (copy >= 0)
 		close(copy);
-	qsort(names, n, sizeof(*names), compare_names);
+	qsort(names, n, sizeof(*names), str_compare);
 	return n;
 }
 

@@ -455,11 +455,6 @@ static void read_entry(struct subagent_scan *s, int top, const char *entry)
 	free(name);
 }
 
-static int compare_names(const void *a, const void *b)
-{
-	return strcmp(*(char *const *)a, *(char *const *)b);
-}
-
 /* Reads the subagents of one directory, in the order of their names. */
 static void read_place(struct subagent_scan *s)
 {
@@ -473,7 +468,7 @@ static void read_place(struct subagent_scan *s)
 	while (n < MOST_ENTRIES && (e = readdir(d)))
 		if (e->d_name[0] != '.')
 			names[n++] = xstrdup(e->d_name);
-	qsort(names, n, sizeof(*names), compare_names);
+	qsort(names, n, sizeof(*names), str_compare);
 	for (size_t i = 0; i < n; i++) {
 		read_entry(s, dirfd(d), names[i]);
 		free(names[i]);

@@ -401,14 +401,9 @@ static void release_sides(struct side_list *l)
 	free(l->list);
 }
 
-static int compare_texts(const void *a, const void *b)
-{
-	return strcmp(*(const char *const *)a, *(const char *const *)b);
-}
-
 static bool has_text(const char **sorted, size_t n, const char *text)
 {
-	return n && bsearch(&text, sorted, n, sizeof(*sorted), compare_texts);
+	return n && bsearch(&text, sorted, n, sizeof(*sorted), str_compare);
 }
 
 static void sort_stages(struct shared_base *b)
@@ -422,8 +417,8 @@ static void sort_stages(struct shared_base *b)
 		b->oids[i] = m->stages[i].oid;
 	}
 	if (m->n_stages) {
-		qsort(b->paths, m->n_stages, sizeof(*b->paths), compare_texts);
-		qsort(b->oids, m->n_stages, sizeof(*b->oids), compare_texts);
+		qsort(b->paths, m->n_stages, sizeof(*b->paths), str_compare);
+		qsort(b->oids, m->n_stages, sizeof(*b->oids), str_compare);
 	}
 }
 

@@ -395,11 +395,6 @@ static int fetch_patterns(struct fetching *g, const struct scan_request *r,
 	return rc;
 }
 
-static int compare_paths(const void *a, const void *b)
-{
-	return strcmp(*(const char *const *)a, *(const char *const *)b);
-}
-
 /* Removes names from g->names that git ignores here, that lie in another
  * repository, or that name_refuse() refuses. Names that match include stay. New
  * .gitignore files among the names are fetched first; r is the request of the
@@ -422,7 +417,7 @@ static int drop_ignored(struct fetching *g, const struct scan_request *r,
 		rc = fetch_patterns(g, r, &dropped, err);
 	if (dropped.n)
 		qsort(dropped.list, dropped.n, sizeof(*dropped.list),
-		      compare_paths);
+		      str_compare);
 	if (rc == 0)
 		fetch_collapse_ignored(g, dropped.list, dropped.n);
 	free(dropped.list);

@@ -447,11 +447,6 @@ static void release_names(struct directory_names *names)
 	free(names->list);
 }
 
-static int compare_names(const void *a, const void *b)
-{
-	return strcmp(*(char *const *)a, *(char *const *)b);
-}
-
 static int on_ignored(void *arg, const char *record, struct error *err)
 {
 	struct unreadable_walk *s = arg;
@@ -488,7 +483,7 @@ static int find_ignored(struct unreadable_walk *s, const struct stop *stop,
 				  NULL, stop, err);
 	if (s->ignored.n)
 		qsort(s->ignored.list, s->ignored.n, sizeof(*s->ignored.list),
-		      compare_names);
+		      str_compare);
 	free(from);
 	return rc;
 }
@@ -496,7 +491,7 @@ static int find_ignored(struct unreadable_walk *s, const struct stop *stop,
 static bool is_ignored(const struct unreadable_walk *s, const char *path)
 {
 	return s->ignored.n && bsearch(&path, s->ignored.list, s->ignored.n,
-				       sizeof(*s->ignored.list), compare_names);
+				       sizeof(*s->ignored.list), str_compare);
 }
 
 static bool is_directory(int dir, const struct dirent *d)
@@ -639,7 +634,7 @@ static bool is_asked(struct tree_walk *k, const char *path, const char *why)
 	struct selection *s = k->s;
 	bool allowed =
 		r->n_allowed && bsearch(&path, r->allowed, r->n_allowed,
-					sizeof(*r->allowed), compare_names);
+					sizeof(*r->allowed), str_compare);
 
 	if (!allowed && !is_included(k, path))
 		return false;
@@ -770,7 +765,7 @@ static int on_dropped(void *arg, const char *record, struct error *err)
 static bool is_dropped(const struct walk_part *p, const char *record)
 {
 	return p->n_dropped && bsearch(&record, p->dropped, p->n_dropped,
-				       sizeof(*p->dropped), compare_names);
+				       sizeof(*p->dropped), str_compare);
 }
 
 /* Handles "TAG MODE OID STAGE\tPATH". */
@@ -871,7 +866,7 @@ static int list_others(struct walk_part *p, struct git *g, const char *excludes,
 		rc = git_run_records(g, ours, &drop, p->k->stop, err);
 	if (p->n_dropped)
 		qsort(p->dropped, p->n_dropped, sizeof(*p->dropped),
-		      compare_names);
+		      str_compare);
 	if (rc == 0)
 		rc = git_run_records(g, plain, &each, p->k->stop, err);
 	if (rc == 0 && each.warned) /* about directories that it cannot read */

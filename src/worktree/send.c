@@ -63,11 +63,6 @@ static char *included_file(const struct workspace *w)
 	return xasprintf("%s/%s.included", w->directory, w->label);
 }
 
-static int compare_names(const void *a, const void *b)
-{
-	return strcmp(*(char *const *)a, *(char *const *)b);
-}
-
 static void add_included(struct included *i, const char *path, size_t len)
 {
 	i->paths = xrealloc(i->paths, i->n + 1, sizeof(*i->paths));
@@ -76,14 +71,13 @@ static void add_included(struct included *i, const char *path, size_t len)
 
 static bool is_included(const struct included *i, size_t n, const char *path)
 {
-	return n &&
-	       bsearch(&path, i->paths, n, sizeof(*i->paths), compare_names);
+	return n && bsearch(&path, i->paths, n, sizeof(*i->paths), str_compare);
 }
 
 static void sort_paths(struct included *i)
 {
 	if (i->n)
-		qsort(i->paths, i->n, sizeof(*i->paths), compare_names);
+		qsort(i->paths, i->n, sizeof(*i->paths), str_compare);
 }
 
 /* Each path ends in NUL. Empty if nothing was included. */
@@ -872,7 +866,7 @@ static void read_answer(struct syncing *s)
 			add_path(&r->kept, &r->n_kept, str_skip(line, 2));
 	}
 	if (r->n_taken)
-		qsort(r->taken, r->n_taken, sizeof(*r->taken), compare_names);
+		qsort(r->taken, r->n_taken, sizeof(*r->taken), str_compare);
 }
 
 /* Splits the applied changes into sent files and deleted files. */
@@ -900,7 +894,7 @@ static bool is_taken(const struct syncing *s, const char *path)
 {
 	return s->result->n_taken &&
 	       bsearch(&path, s->result->taken, s->result->n_taken,
-		       sizeof(*s->result->taken), compare_names);
+		       sizeof(*s->result->taken), str_compare);
 }
 
 /* Copies applied changes from the commit of all changes to another. */
