@@ -112,9 +112,14 @@ static int read_words(struct next *next, const struct run *r,
 	}
 	free(model);
 	if (args_parse(&next->args, options_global, options_run, next->n,
-		       next->words, err) < 0)
+		       next->words, err) < 0 ||
+	    run_read_flags(&next->run, &next->args, err) < 0)
 		return -1;
-	return run_read_flags(&next->run, &next->args, err);
+	/* Also for a sandbox that replaces another thread's, and after a switch
+	 * to this machine. */
+	if (r->options.network == NETWORK_NONE)
+		next->run.options.network = NETWORK_NONE;
+	return 0;
 }
 
 /* Copies the permissions of r. A permission for everything in a sandbox does

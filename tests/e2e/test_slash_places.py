@@ -1,5 +1,6 @@
 """test_slash_places.py - a chat moves its tools, and is left."""
 # SPDX-License-Identifier: MIT
+import json
 import os
 import re
 import signal
@@ -52,6 +53,16 @@ def test_a_resumed_thread_brings_its_sandbox(talk):
     c.say("apples", "Resumed thread")
     c.say("/sandbox", "provider   local")
     assert c.ask("more") == ["about apples", "more"]
+
+
+def test_a_sandbox_without_network_is_followed_by_none_with_one(talk, vendor):
+    cloud = vendor("e2b")
+    c = begin(talk, HELLO, "--sandbox", "e2b", "--sandbox-network", "none")
+    c.say("/sandbox switch none", "now run on this machine")
+    c.say("/sandbox switch e2b", "now run in a sandbox of e2b")
+    made = [json.loads(r["body"]) for r in cloud.requests
+            if "templateID" in r.get("body", "")]
+    assert [m.get("allow_internet_access") for m in made] == [False, False]
 
 
 def test_leaving_says_how_to_go_on_and_what_was_used(talk):
