@@ -34,7 +34,7 @@ enum {
 	ARGUMENT_MAX = 120000, /* bytes of one; Linux allows 128 KiB */
 	SLACK_MS = 8000,       /* added to the time that a request is held */
 	/* Constants for snapshots: */
-	NAME_MAX_BYTES = 128,
+	SNAPSHOT_MS = 120000,
 	POLL_MS = 1000,
 	NOTICE_MS = 30000, /* how long the API may not know a new snapshot */
 	WORK_MS = 1800000,
@@ -535,25 +535,6 @@ static const struct http_files files = {
 	.touch = true,
 };
 
-static int post_snapshot(struct sandbox *sb, const char *name,
-			 const struct stop *stop, struct error *err)
-{
-	struct buf body = BUF_INIT(4096);
-	struct rest_ask ask = { .method = "POST",
-				.path = "/snapshot",
-				.what = "making the snapshot",
-				.timeout_ms = 120000 };
-	int rc;
-
-	buf_addc(&body, '{');
-	json_member(&body, "name", str_of(name));
-	buf_addc(&body, '}');
-	ask.body = buf_str(&body);
-	rc = vendor_ask(sb->client->priv, sb->id, &ask, NULL, stop, err);
-	buf_release(&body);
-	return rc;
-}
-
 /* Returns 1 when the snapshot can be used, 0 to poll again. Sets *known once
  * the API knows the snapshot. */
 static int poll_snapshot(struct sandbox_client *client, const char *name,
@@ -606,15 +587,15 @@ static int daytona_find_snapshot(struct sandbox_client *client,
 static int daytona_snapshot(struct sandbox *sb, const char *name, bool replace,
 			    const struct stop *stop, struct error *err)
 {
+	const struct rest_ask ask = { .path = "/snapshot",
+				      .timeout_ms = SNAPSHOT_MS };
 	struct stop within = stop_within(stop, WORK_MS);
 	int64_t noticed = clock_ms() + NOTICE_MS;
 	bool known = false;
 	int rc;
 
 	(void)replace; /* the API itself refuses a name that exists */
-	if (!*name || strlen(name) > NAME_MAX_BYTES)
-		return error_set(err, ERR_USAGE, "not a snapshot name");
-	if (post_snapshot(sb, name, stop, err) < 0)
+	if (vendor_post_snapshot(sb, &ask, name, NULL, stop, err) < 0)
 		return -1;
 	while ((rc = poll_snapshot(sb->client, name, &known, &within, err)) ==
 	       0) {

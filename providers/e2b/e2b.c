@@ -35,7 +35,6 @@ enum {
 	WAIT_MS = 180000,
 	CREATE_MS = 120000,
 	SNAPSHOT_MS = 300000,
-	NAME_MAX_BYTES = 128,
 	/* Constants for commands: */
 	BODY_MAX = 4 << 20,
 	SLACK_MS = 8000, /* added to the time that a request is held */
@@ -753,27 +752,16 @@ static int e2b_find_snapshot(struct sandbox_client *client, const char *name,
 static int e2b_snapshot(struct sandbox *sb, const char *name, bool replace,
 			const struct stop *stop, struct error *err)
 {
-	struct buf body = BUF_INIT(1024);
-	struct rest_ask ask = { .method = "POST",
-				.path = "/snapshots",
-				.what = "making the snapshot",
-				.timeout_ms = SNAPSHOT_MS };
+	const struct rest_ask ask = { .path = "/snapshots",
+				      .timeout_ms = SNAPSHOT_MS };
 	cJSON *tree = NULL;
-	int rc;
+	int rc = vendor_post_snapshot(sb, &ask, name, &tree, stop, err);
 
 	(void)replace; /* the API always moves the name to the new snapshot */
-	if (!*name || strlen(name) > NAME_MAX_BYTES)
-		return error_set(err, ERR_USAGE, "not a snapshot name");
-	buf_addc(&body, '{');
-	json_member(&body, "name", str_of(name));
-	buf_addc(&body, '}');
-	ask.body = buf_str(&body);
-	rc = vendor_ask(sb->client->priv, sb->id, &ask, &tree, stop, err);
 	if (rc == 0 && !json_string(tree, "snapshotID", NULL))
 		rc = error_set(err, ERR_PROTOCOL,
 			       "unexpected server response: no snapshot");
 	cJSON_Delete(tree);
-	buf_release(&body);
 	return rc;
 }
 

@@ -24,6 +24,7 @@ enum {
 	PATH_ROOM = 64 << 10,
 	PAGES_MAX = 1000,
 	TOKEN_MAX = 8192,
+	SNAPSHOT_NAME_MAX = 128,
 };
 
 /*
@@ -284,6 +285,27 @@ int vendor_post(struct vendor_client *c, const struct rest_ask *ask,
 	if (rc == 0)
 		rc = vendor_api(c, &full, tree, stop, err);
 	buf_release(&text);
+	return rc;
+}
+
+int vendor_post_snapshot(struct sandbox *sb, const struct rest_ask *ask,
+			 const char *name, cJSON **tree,
+			 const struct stop *stop, struct error *err)
+{
+	struct buf body = BUF_INIT(BODY_MAX);
+	struct rest_ask full = *ask;
+	int rc;
+
+	if (!*name || strlen(name) > SNAPSHOT_NAME_MAX)
+		return error_set(err, ERR_USAGE, "not a snapshot name");
+	buf_addc(&body, '{');
+	json_member(&body, "name", str_of(name));
+	buf_addc(&body, '}');
+	full.method = "POST";
+	full.what = "making the snapshot";
+	full.body = buf_str(&body);
+	rc = vendor_ask(sb->client->priv, sb->id, &full, tree, stop, err);
+	buf_release(&body);
 	return rc;
 }
 

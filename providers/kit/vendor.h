@@ -223,6 +223,12 @@ int vendor_get(struct vendor_client *c, const char *id, cJSON **tree,
 int vendor_post(struct vendor_client *c, const struct rest_ask *ask,
 		const cJSON *body, cJSON **tree, const struct stop *stop,
 		struct error *err);
+/* Requests a snapshot of the sandbox with a POST of {"name": name}. ask has its
+ * path, which follows the id, and its time limit. ERR_USAGE for a name that is
+ * empty or too long. */
+int vendor_post_snapshot(struct sandbox *sb, const struct rest_ask *ask,
+			 const char *name, cJSON **tree,
+			 const struct stop *stop, struct error *err);
 /* rest_call() at vendor_server(), for struct http_files. */
 int vendor_send(struct sandbox *sb, const struct rest_ask *ask,
 		struct http_response *res, const struct stop *stop,

@@ -490,30 +490,19 @@ static int langsmith_snapshot(struct sandbox *sb, const char *name,
 			      bool replace, const struct stop *stop,
 			      struct error *err)
 {
-	struct buf body = BUF_INIT(1024);
-	struct rest_ask ask = { .method = "POST",
-				.path = "/snapshot",
-				.what = "making the snapshot",
-				.timeout_ms = POST_MS };
+	const struct rest_ask ask = { .path = "/snapshot",
+				      .timeout_ms = POST_MS };
 	cJSON *tree = NULL;
 	char *id = NULL;
-	int rc;
+	int rc = vendor_post_snapshot(sb, &ask, name, &tree, stop, err);
 
 	/* names are not unique at this vendor: the newest counts */
 	(void)replace;
-	if (!*name || strlen(name) > NAME_MAX_BYTES)
-		return error_set(err, ERR_USAGE, "not a snapshot name");
-	buf_addc(&body, '{');
-	json_member(&body, "name", str_of(name));
-	buf_addc(&body, '}');
-	ask.body = buf_str(&body);
-	rc = vendor_ask(sb->client->priv, sb->id, &ask, &tree, stop, err);
 	if (rc == 0)
 		id = parse_id(tree, err);
 	rc = id ? poll_ready(sb->client->priv, id, name, NULL, stop, err) : -1;
 	free(id);
 	cJSON_Delete(tree);
-	buf_release(&body);
 	return rc;
 }
 

@@ -424,24 +424,35 @@ static bool next_line(struct str *all, struct str *word, struct str *rest)
 	return false;
 }
 
-/*
- * Runs the script on the host. The caller releases r->answer. -1 also if the
- * script reports a failure.
- */
-static int call_script(struct ssh_client *c, struct box_request *r,
-		       const struct stop *stop, struct error *err)
+/* Runs text on the host and releases it. The caller releases r->answer. -1 also
+ * if the answer reports a failure. */
+static int call_host(struct ssh_client *c, struct box_request *r,
+		     struct buf *text, const struct stop *stop,
+		     struct error *err)
 {
 	struct held *held = ssh_held(c, r->name.host, err);
 	struct stop limit = stop_within(stop, REQUEST_MS);
-	struct buf text = BUF_INIT(SCRIPT_MAX);
 	struct str word;
 	struct str rest;
 	struct str all;
-	int rc;
+	int rc = -1;
 
 	r->answer = BUF_INIT(ANSWER_MAX);
-	if (!held)
-		return -1;
+	if (held)
+		rc = held_call(held, buf_str(text), 0, &r->answer, &limit, err);
+	buf_release(text);
+	all = buf_str(&r->answer);
+	if (rc == 0 && next_line(&all, &word, &rest) && str_is(word, "fail"))
+		rc = explain_failure(r, rest, err);
+	return rc;
+}
+
+/* call_host() with the script about sandboxes. */
+static int call_script(struct ssh_client *c, struct box_request *r,
+		       const struct stop *stop, struct error *err)
+{
+	struct buf text = BUF_INIT(SCRIPT_MAX);
+
 	quote_assign(&text, "b_op", str_of(r->op));
 	quote_assign(&text, "b_label", str_of(r->name.label));
 	quote_assign(&text, "b_owner", str_of(r->owner));
@@ -451,12 +462,7 @@ static int call_script(struct ssh_client *c, struct box_request *r,
 	quote_assign(&text, "b_offline", str_of(r->offline ? "1" : ""));
 	quote_script(&text, SCRIPT(remove_sh));
 	quote_script(&text, SCRIPT(box_sh));
-	rc = held_call(held, buf_str(&text), 0, &r->answer, &limit, err);
-	buf_release(&text);
-	all = buf_str(&r->answer);
-	if (rc == 0 && next_line(&all, &word, &rest) && str_is(word, "fail"))
-		rc = explain_failure(r, rest, err);
-	return rc;
+	return call_host(c, r, &text, stop, err);
 }
 
 /* Sets the working directory from the answer. */
@@ -584,28 +590,14 @@ static int attach_host(struct sandbox *sb, struct box_request *r,
 		       const struct stop *stop, struct error *err)
 {
 	struct ssh_client *c = sb->client->priv;
-	struct held *held = ssh_held(c, r->name.host, err);
-	struct stop limit = stop_within(stop, REQUEST_MS);
 	struct buf text = BUF_INIT(SCRIPT_MAX);
-	struct str all;
-	struct str word;
-	struct str rest;
-	int rc = held ? 0 : -1;
 
-	r->answer = BUF_INIT(ANSWER_MAX);
 	quote_assign(&text, "b_dir", str_of(c->workdir));
 	buf_adds(&text, "b_dir=${b_dir:-${HOME:-/}}\n"
 			"cd \"$b_dir\" 2>/dev/null && printf '@ssh:at %s\\n' "
 			"\"$(pwd -P)\" || printf '@ssh:fail directory %s\\n' "
 			"\"$b_dir\"\n");
-	if (rc == 0)
-		rc = held_call(held, buf_str(&text), 0, &r->answer, &limit,
-			       err);
-	buf_release(&text);
-	all = buf_str(&r->answer);
-	if (rc == 0 && next_line(&all, &word, &rest) && str_is(word, "fail"))
-		rc = explain_failure(r, rest, err);
-	return rc;
+	return call_host(c, r, &text, stop, err);
 }
 
 static int ssh_attach(struct sandbox *sb, const char *id,
