@@ -24,7 +24,6 @@
 #include "hooks/hooks.h"
 #include "model/wires/bedrock_account.h"
 #include "providers/built_in.h"
-#include "providers/local/local.h"
 #include "session/thread_transcript.h"
 #include "term/tty.h"
 #include "trust/trust.h"
@@ -337,7 +336,7 @@ int app_client_check(struct app *app, const char *provider,
 		return -1;
 	/* "none" is always this machine: a configured provider cannot use that
 	 * name. */
-	if (!strcmp(provider, "none"))
+	if (sandbox_is_none(provider))
 		p = sandbox_provider_find(provider);
 	else if (app_providers(app, &registry, err) < 0)
 		return -1;
@@ -712,8 +711,10 @@ int app_settings(struct app *app, struct settings **set, struct error *err)
 	free(cwd);
 	if (rc < 0)
 		return -1;
-	/* transcript files of killed runs */
-	record_sweep_all(settings_dir(app->settings));
+	for (size_t i = 0; sandbox_providers[i]; i++)
+		if (sandbox_providers[i]->sweep)
+			sandbox_providers[i]->sweep(
+				settings_dir(app->settings));
 	*set = app->settings;
 	return 0;
 }

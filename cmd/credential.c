@@ -14,6 +14,7 @@
 #include "config/settings_env.h"
 #include "model/presets.h"
 #include "providers/built_in.h"
+#include "web/search.h"
 
 enum { LOCK_MS = 30000 };
 
@@ -23,8 +24,8 @@ static const char phrase_env[] = "DEEPAGENTS_CODE_AUTH_PASSPHRASE";
  * be the provider's first address variable. */
 static const char *url_owner(const char *variable)
 {
-	if (!strcmp(variable, "TAVILY_BASE_URL"))
-		return "tavily";
+	if (!strcmp(variable, SEARCH_URL_ENV))
+		return SEARCH_VENDOR;
 	for (size_t i = 0; sandbox_providers[i]; i++) {
 		const struct sandbox_provider *p = sandbox_providers[i];
 

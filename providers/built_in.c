@@ -4,6 +4,8 @@
 
 #include <string.h>
 
+#include "sandbox/sandbox.h"
+
 const struct sandbox_provider *sandbox_provider_find(const char *name)
 {
 	if (!name)
@@ -12,6 +14,13 @@ const struct sandbox_provider *sandbox_provider_find(const char *name)
 		if (strcmp(sandbox_providers[i]->name, name) == 0)
 			return sandbox_providers[i];
 	return NULL;
+}
+
+bool sandbox_is_none(const char *name)
+{
+	const struct sandbox_provider *p = sandbox_provider_find(name);
+
+	return p && p->flags & SANDBOX_UNISOLATED;
 }
 
 bool sandbox_provider_is_built_in(const char *name)

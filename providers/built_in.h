@@ -15,6 +15,9 @@ extern const struct sandbox_provider *const sandbox_providers[];
  * NULL.
  */
 const struct sandbox_provider *sandbox_provider_find(const char *name);
+/* True for "none": the tools act on this machine. No other provider may have
+ * that name. */
+bool sandbox_is_none(const char *name);
 /* True if name is the first or second name of a built-in provider. */
 bool sandbox_provider_is_built_in(const char *name);
 

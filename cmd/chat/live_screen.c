@@ -25,6 +25,7 @@
 #include "cmd/session/run.h"
 #include "model/catalog.h"
 #include "model/money.h"
+#include "providers/built_in.h"
 #include "sandbox/sandbox.h"
 #include "session/session.h"
 #include "term/rows.h"
@@ -297,7 +298,7 @@ void live_status_begin(struct live *l)
 {
 	const char *name = l->run->options.sandbox;
 
-	l->place = xstrdup(name && strcmp(name, "none") != 0 ? name : "");
+	l->place = xstrdup(name && !sandbox_is_none(name) ? name : "");
 	l->directory = shorten_home(l->run->app->settings);
 	live_status_refresh(l);
 }

@@ -18,6 +18,7 @@
 #include "cmd/session/run.h"
 #include "cmd/session/target.h"
 #include "cmd/subagents/run_subagents.h"
+#include "providers/built_in.h"
 #include "sandbox/jobs/jobs.h"
 
 enum { MOST_PLACES = 100, LINE_MOST = 1 << 12 };
@@ -226,7 +227,7 @@ static int move_to(struct run *r, const char *provider, const char *id,
 		   struct error *err)
 {
 	const char *words[] = { "--sandbox", provider, "--sandbox-id", id };
-	bool host = !strcmp(provider, "none");
+	bool host = sandbox_is_none(provider);
 
 	if (host && !run_has_sandbox(r))
 		return error_set(err, ERR_USAGE,

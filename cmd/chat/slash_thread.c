@@ -28,6 +28,7 @@
 #include "cmd/session/hooks.h"
 #include "cmd/session/next.h"
 #include "cmd/session/thread_info.h"
+#include "providers/built_in.h"
 #include "session/history.h"
 
 enum { MOST_LISTED = 200, TEXT_MOST = 1 << 12 };
@@ -180,7 +181,7 @@ static bool is_same_place(const struct run *r, const struct thread *t)
 {
 	if (!run_has_sandbox(r))
 		return !t->label[0] && (!t->provider[0] || t->imported ||
-					!strcmp(t->provider, "none"));
+					sandbox_is_none(t->provider));
 	if (r->box.ours)
 		return !strcmp(t->label, r->box.label);
 	return !t->imported && !strcmp(t->provider, r->client.provider->name) &&

@@ -26,7 +26,6 @@
 #include "cmd/app.h"
 #include "cmd/commands/provider.h"
 #include "model/model.h"
-#include "providers/local/local.h"
 #include "term/keys.h"
 #include "term/theme.h"
 #include "term/tty.h"
@@ -203,10 +202,16 @@ static void describe_missing(struct report *r, const struct sandbox_provider *p,
 static void describe_limits(struct report *r,
 			    const struct sandbox_client *client)
 {
+	const struct sandbox_provider *p = client->provider;
 	struct buf text = BUF_INIT(1 << 12);
+	char *name;
 
-	local_describe_limits(client, &text);
-	doctor_add(r, "sandbox", "local limits", FINE, text.ptr);
+	if (!p->ops->describe_limits)
+		return;
+	p->ops->describe_limits(client, &text);
+	name = xasprintf("%s limits", p->name);
+	doctor_add(r, "sandbox", name, FINE, text.ptr);
+	free(name);
 	buf_release(&text);
 }
 
@@ -233,8 +238,7 @@ static void check_sandboxes(struct report *r, struct registry *registry,
 			continue;
 		}
 		describe(r, &client, registry_origin(registry, p));
-		if (p == &local_provider)
-			describe_limits(r, &client);
+		describe_limits(r, &client);
 		sandbox_client_close(&client);
 	}
 	if (n) {

@@ -13,7 +13,6 @@
 
 #include "base/json.h"
 #include "base/mem.h"
-#include "base/proc.h"
 #include "base/sanitize.h"
 #include "base/str.h"
 #include "cmd/credential.h"
@@ -123,38 +122,6 @@ static bool print_key(void *arg, const struct settings_credential *c)
 	return true;
 }
 
-/* Tests whether this machine lets bubblewrap create namespaces. */
-static int try_jail(struct check *c, const struct stop *stop)
-{
-	struct install_log log = { .fd = -1 };
-	char *bwrap = proc_find("bwrap", getenv("PATH"));
-	char *argv[] = { bwrap,
-			 (char *)"--unshare-all",
-			 (char *)"--ro-bind",
-			 (char *)"/",
-			 (char *)"/",
-			 (char *)"--",
-			 (char *)"/bin/true",
-			 NULL };
-	struct buf tail = BUF_INIT(1 << 12);
-	int rc = -1;
-
-	if (!bwrap)
-		error_set(&c->why, ERR_CONFIG,
-			  "bubblewrap (bwrap) is not installed");
-	else if (install_log_open(&log, c->in->app->settings, &c->why) == 0)
-		rc = install_log_run(&log, argv, stop, &c->why);
-	if (rc < 0 && c->why.code == ERR_REMOTE) {
-		install_log_last(&log, &tail);
-		error_set(&c->why, ERR_CONFIG, "bubblewrap does not work: %s",
-			  tail.len ? tail.ptr : "");
-	}
-	buf_release(&tail);
-	install_log_close(&log);
-	free(bwrap);
-	return rc;
-}
-
 /* Sends the cheapest request that needs a valid key: lists the sandboxes of an
  * installation that does not exist. */
 static int ask_provider(struct check *c, struct sandbox_client *client)
@@ -162,13 +129,15 @@ static int ask_provider(struct check *c, struct sandbox_client *client)
 	static const char nobody[] = "00000000-0000-4000-8000-000000000000";
 	struct stop stop = app_stop(c->in->app);
 	int64_t begin = clock_ms();
-	int rc;
+	const struct sandbox_ops *ops = client->provider->ops;
+	int rc = 0;
 
 	if (c->in->offline || !sandbox_can_list(client) ||
 	    client->provider->flags & SANDBOX_UNISOLATED)
 		return 0;
 	stop = stop_within(&stop, CALL_MS);
-	rc = strcmp(c->name, "local") ? 0 : try_jail(c, &stop);
+	if (ops->self_test)
+		rc = ops->self_test(client, &stop, &c->why);
 	if (rc == 0)
 		rc = sandbox_list(client, nobody, NULL, &stop, &c->why);
 	c->ms = clock_ms() - begin;

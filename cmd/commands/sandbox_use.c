@@ -27,6 +27,7 @@
 #include "cmd/session/target.h"
 #include "cmd/session/tree.h"
 #include "cmd/stdin.h"
+#include "providers/built_in.h"
 #include "sandbox/quote.h"
 #include "sandbox/supervise/supervise.h"
 #include "worktree/send.h"
@@ -330,12 +331,12 @@ static int choose_provider(struct app *app, const struct args *args,
 	struct settings *set;
 
 	*name = args_value(args, "sandbox");
-	if (*name && **name && strcmp(*name, "none") != 0)
+	if (*name && **name && !sandbox_is_none(*name))
 		return 0;
 	if (app_settings(app, &set, err) < 0 ||
 	    settings_string(set, NULL, "sandboxes.default", name, err) < 0)
 		return -1;
-	if (*name && **name && strcmp(*name, "none") != 0)
+	if (*name && **name && !sandbox_is_none(*name))
 		return 0;
 	error_set(err, ERR_USAGE, "sandbox create needs a provider");
 	return error_hint(err,

@@ -30,6 +30,7 @@
 #include "cmd/session/options.h"
 #include "cmd/session/saved_patch.h"
 #include "model/message.h"
+#include "providers/built_in.h"
 #include "sandbox/quote.h"
 #include "session/thread.h"
 #include "session/thread_file.h"
@@ -292,7 +293,7 @@ static bool offers_sandbox(struct store *s, const struct thread *t)
 	struct thread_sandbox box;
 
 	threads_read_sandbox(s, t->label, &box);
-	return strcmp(t->provider, "none") != 0 && (!t->label[0] || box.exists);
+	return !sandbox_is_none(t->provider) && (!t->label[0] || box.exists);
 }
 
 /* Writes the head of a JSON lines file. */
@@ -802,7 +803,7 @@ static int import_file(struct importing *i, struct error *err)
 
 	if (rc == 0)
 		rc = read_file(i, &counting, &r, &head, err);
-	if (rc == 0 && head.provider && !strcmp(head.provider, "none"))
+	if (rc == 0 && head.provider && sandbox_is_none(head.provider))
 		head.provider = head.sandbox = NULL; /* no sandbox to offer */
 	if (rc == 0)
 		rc = app_store(i->app, &store, err);

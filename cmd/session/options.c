@@ -578,7 +578,7 @@ static int check_tree(const struct run_options *o, const struct args *args,
 	bool may_send = o->workspace ? !strcmp(o->workspace, "repo")
 				     : !unattended || o->resume;
 
-	if (!flag || (may_send && strcmp(o->sandbox, "none") != 0))
+	if (!flag || (may_send && !sandbox_is_none(o->sandbox)))
 		return 0;
 	return error_set(err, ERR_USAGE,
 			 "%s requires --workspace repo and a --sandbox "
@@ -610,7 +610,7 @@ int run_workspace_resolve(struct run_options *o, struct app *app,
 				 flag);
 	if (flag)
 		o->workspace = flag;
-	if (!strcmp(o->sandbox, "none")) {
+	if (sandbox_is_none(o->sandbox)) {
 		o->workspace = NULL;
 		if (flag && strcmp(flag, "none") != 0)
 			return error_set(err, ERR_USAGE,
@@ -619,7 +619,7 @@ int run_workspace_resolve(struct run_options *o, struct app *app,
 	}
 	if (check_tree(o, args, app->unattended, err) < 0)
 		return -1;
-	if (strcmp(o->sandbox, "none") != 0 && limits_check(set, err) < 0)
+	if (!sandbox_is_none(o->sandbox) && limits_check(set, err) < 0)
 		return -1;
 	if (o->workspace && !strcmp(o->workspace, "bind"))
 		return run_bind_resolve(o, set, flag != NULL, err);
@@ -963,7 +963,7 @@ int run_sandbox_resolve(struct run_options *o, struct app *app,
 			return -1;
 		}
 	}
-	if (!strcmp(name, "none"))
+	if (sandbox_is_none(name))
 		p = sandbox_provider_find(name);
 	else if (app_providers(app, &registry, err) < 0)
 		return -1;
@@ -1104,7 +1104,7 @@ void run_policy_remark(const struct run_options *o, const struct settings *set)
 		settings_policy(set, "sandboxes.default");
 
 	if (box && box->kind == TOML_STRING && box->text[0] &&
-	    !strcmp(o->sandbox, "none"))
+	    sandbox_is_none(o->sandbox))
 		app_warn("[sandboxes] default is '%s', but tools run on this "
 			 "machine: --sandbox was not given",
 			 box->text);
@@ -1161,7 +1161,7 @@ static int exit_of_flags(struct run_options *o, const struct args *args,
 		return error_set(err, ERR_USAGE,
 				 "--keep cannot be combined with --on-exit %s",
 				 word);
-	if (!o->exit_given || strcmp(o->sandbox, "none") != 0)
+	if (!o->exit_given || !sandbox_is_none(o->sandbox))
 		return 0;
 	return error_set(err, ERR_USAGE, "%s requires a --sandbox provider",
 			 keep ? "--keep" : "--on-exit");
@@ -1182,7 +1182,7 @@ int run_exit_resolve(struct run_options *o, struct app *app,
 		return error_set(err, ERR_USAGE,
 				 "--on-exit cannot be combined with "
 				 "--sandbox-id: that sandbox always stays");
-	if (o->exit_given || !strcmp(o->sandbox, "none") || o->sandbox_id)
+	if (o->exit_given || sandbox_is_none(o->sandbox) || o->sandbox_id)
 		return 0;
 	if (settings_string(set, NULL, "sandboxes.on_exit", &word, err) < 0)
 		return -1;

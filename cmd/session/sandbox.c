@@ -37,6 +37,7 @@
 #include "cmd/session/tree.h"
 #include "cmd/session/workspace.h"
 #include "mcp/mcp.h"
+#include "providers/built_in.h"
 #include "sandbox/jobs/jobs.h"
 #include "sandbox/sandbox.h"
 #include "session/ledger.h"
@@ -196,7 +197,7 @@ static char *find_own_endpoint(struct run *r)
 	struct error ignored = { 0 };
 
 	if (!r->thread.id || r->options.sandbox_id || r->options.fork ||
-	    !strcmp(own.provider, "none") ||
+	    sandbox_is_none(own.provider) ||
 	    app_store(r->app, &own.store, &ignored) < 0)
 		return NULL;
 	(void)thread_label_each(own.store, r->thread.no, NULL, find_endpoint,
@@ -223,7 +224,7 @@ static void print_offer_flags(const struct run *r, const char *given)
 		"This thread was imported. To use the sandbox named in the "
 		"imported file, add %s. dcode never deletes that sandbox.%s\n",
 		line.ptr,
-		!given || !strcmp(given, "none")
+		!given || sandbox_is_none(given)
 			? ""
 			: " This run makes a new one.");
 	buf_release(&line);

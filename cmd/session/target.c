@@ -86,7 +86,7 @@ static const char *named_provider(const struct args *args)
 {
 	const char *name = args_value(args, "sandbox");
 
-	return name && name[0] && strcmp(name, "none") != 0 ? name : NULL;
+	return name && name[0] && !sandbox_is_none(name) ? name : NULL;
 }
 
 /* Handles a sandbox that --sandbox-id named in an earlier run. */

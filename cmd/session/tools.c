@@ -35,7 +35,7 @@ struct command_words { /* the user's search command; n is 0 without one */
  * searches. */
 static const char *tavily_key(const struct run *r)
 {
-	return settings_env_unasked(r->app->settings, "TAVILY_API_KEY");
+	return settings_env_unasked(r->app->settings, SEARCH_KEY_ENV);
 }
 
 /* Returns -1 if the setting cannot be read. */
@@ -141,13 +141,14 @@ static int answer_query(void *arg, const struct web_query *q, struct buf *out,
 		return run_command(r, &words, q, out, stop, err);
 	t.key = tavily_key(r);
 	if (t.key) {
-		t.base = settings_env(r->app->settings, "TAVILY_BASE_URL");
+		t.base = settings_env(r->app->settings, SEARCH_URL_ENV);
 		return search_tavily(&t, q, out, stop, err);
 	}
 	error_set(err, ERR_CONFIG, "no web search is configured");
-	return error_hint(err,
-			  "The user can store a key (dcode auth set tavily), "
-			  "or set search_command of [web] in config.toml.");
+	return error_hint(
+		err,
+		"The user can store a key (dcode auth set " SEARCH_VENDOR "), "
+		"or set search_command of [web] in config.toml.");
 }
 
 /* A list that cannot be read allows nothing. */

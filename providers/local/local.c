@@ -24,6 +24,7 @@
 #include "base/mem.h"
 #include "base/path.h"
 #include "base/proc.h"
+#include "base/sanitize.h"
 #include "base/str.h"
 #include "providers/kit/lease.h"
 #include "sandbox/bind.h"
@@ -435,6 +436,43 @@ static int local_open(struct sandbox_client *client, const struct settings *set,
 	return 0;
 }
 
+/* Starts a jail that does nothing: a kernel or container may forbid
+ * namespaces. */
+static int local_self_test(const struct sandbox_client *client,
+			   const struct stop *stop, struct error *err)
+{
+	const struct local *l = client->priv;
+	char *argv[] = { l->bwrap,
+			 (char *)"--unshare-all",
+			 (char *)"--ro-bind",
+			 (char *)"/",
+			 (char *)"/",
+			 (char *)"--",
+			 (char *)"/bin/true",
+			 NULL };
+	char *const env[] = { NULL };
+	struct proc_run run = { .program = l->bwrap,
+				.argv = argv,
+				.env = env,
+				.out = BUF_INIT(1 << 12),
+				.err = BUF_INIT(1 << 12) };
+	struct proc_run *const list[] = { &run };
+	struct buf line = BUF_INIT(1 << 12);
+	int rc = proc_run_all(list, 1, stop, err);
+
+	if (rc == 0 && (run.failed.code || run.status)) {
+		sanitize_line(str_trim(buf_str(&run.err)), &line);
+		rc = error_set(err, ERR_CONFIG, "bubblewrap does not work: %s",
+			       run.failed.code ? run.failed.message
+			       : line.len      ? line.ptr
+					       : "");
+	}
+	buf_release(&line);
+	buf_release(&run.out);
+	buf_release(&run.err);
+	return rc;
+}
+
 static int64_t lifetime_of(const struct local *l,
 			   const struct sandbox_spec *spec)
 {
@@ -808,6 +846,8 @@ static const struct sandbox_ops local_ops = {
 	.remove = local_remove,
 	.check = local_check,
 	.discard = local_discard,
+	.self_test = local_self_test,
+	.describe_limits = local_describe_limits,
 };
 
 static const struct sandbox_binding local_binding = {
@@ -823,6 +863,7 @@ const struct sandbox_provider local_provider = {
 		 SANDBOX_STDIN | SANDBOX_NETWORK | SANDBOX_LIST |
 		 SANDBOX_STAYS | SANDBOX_BOUND | SANDBOX_PLACED,
 	.max_command = COMMAND_MAX,
+	.sweep = record_sweep_all,
 	.lifetime_s = LIFETIME_S,
 	.settings = local_settings,
 	.ops = &local_ops,

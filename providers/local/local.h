@@ -123,8 +123,7 @@ struct local { /* sandbox_client.priv */
 	bool bind;
 };
 
-/* box.c: appends one line for doctor that says which limits this machine can
- * enforce. */
+/* box.c: sandbox_ops.describe_limits */
 void local_describe_limits(const struct sandbox_client *client,
 			   struct buf *out);
 

@@ -152,6 +152,9 @@ struct sandbox_provider {
 	 * unknown. NULL: always unknown. */
 	int (*price)(const struct settings *set, const char *snapshot,
 		     struct sandbox_price *price, struct error *err);
+	/* Removes what killed runs left on this machine. Called once by each
+	 * dcode; fast if there is nothing. NULL: nothing can be left. */
+	void (*sweep)(const char *settings_dir);
 	/* How its commands are isolated from the host, according to the
 	 * vendor. */
 	enum sandbox_isolation isolation;

@@ -161,6 +161,14 @@ struct sandbox_ops {
 	 * created. NULL: only the sandbox knows. */
 	void (*facts)(const struct sandbox_client *client,
 		      struct sandbox_facts *f);
+	/* Tests what open() cannot see without effort: whether this machine
+	 * lets a sandbox start. For dcode --install. NULL: nothing to test. */
+	int (*self_test)(const struct sandbox_client *client,
+			 const struct stop *stop, struct error *err);
+	/* Appends one line for dcode doctor that says which limits this machine
+	 * can enforce. NULL: the vendor enforces them. */
+	void (*describe_limits)(const struct sandbox_client *client,
+				struct buf *out);
 };
 
 /* A provider opened with this user's settings. */

@@ -28,6 +28,12 @@ struct web_query {         /* borrowed */
 int search_web(const struct web *w, const struct web_query *q, struct buf *out,
 	       const struct stop *stop, struct error *err);
 
+/* The vendor of web searches: its name for "dcode auth set", and the variables
+ * of its key and address. */
+#define SEARCH_VENDOR "tavily"
+#define SEARCH_KEY_ENV "TAVILY_API_KEY"
+#define SEARCH_URL_ENV "TAVILY_BASE_URL"
+
 struct tavily { /* borrowed */
 	struct http *http;
 	const char *base; /* "https://host"; NULL: Tavily's */
