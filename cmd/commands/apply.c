@@ -37,48 +37,16 @@ static const struct arg_row apply_options[] = {
 	{ 0 },
 };
 
-/* Refuses combinations of options that contradict each other. */
-static int check_options(const struct args *args, struct error *err)
-{
-	static const char *const alone[] = { "conflicts", "index", "branch",
-					     "patch", "interactive" };
-	bool undo = args_flag(args, "undo");
-	const char *branch = args_value(args, "branch");
-
-	for (size_t i = 0; i < sizeof(alone) / sizeof(*alone); i++)
-		if (undo && args_value(args, alone[i]))
-			return error_set(err, ERR_USAGE,
-					 "--undo cannot be combined with --%s",
-					 alone[i]);
-	if (branch &&
-	    (args_flag(args, "index") || args_flag(args, "conflicts")))
-		return error_set(
-			err, ERR_USAGE,
-			"--branch does not change working tree and index: it "
-			"cannot be combined with --index or --conflicts");
-	if (args_flag(args, "interactive") && args_value(args, "patch"))
-		return error_set(err, ERR_USAGE,
-				 "--interactive cannot be combined with "
-				 "--patch");
-	if (branch && args_value(args, "patch"))
-		return error_set(err, ERR_USAGE,
-				 "--branch cannot be combined with --patch");
-	if (args->argc && args_value(args, "patch"))
-		return error_set(err, ERR_USAGE,
-				 "--patch FILE takes no thread");
-	return 0;
-}
-
-static void report(struct change_set *ch, bool undo)
+static void report(struct change_set *ch)
 {
 	struct buf data = BUF_INIT(JSON_MAX);
 
 	if (!ch->app->json) {
-		changes_print(ch, undo);
+		changes_print(ch);
 		return;
 	}
 	buf_addc(&data, '{');
-	changes_json(ch, undo, &data);
+	changes_json(ch, &data);
 	buf_addc(&data, '}');
 	app_envelope("apply", &data);
 	buf_release(&data);
@@ -125,7 +93,7 @@ static int apply_thread(struct change_set *ch, const struct args *args,
 	if (rc == 0)
 		rc = tree_fetch(&t, ch->app, &with, &f, stop, err);
 	if (rc == 0)
-		rc = tree_confirm(ch->app, &f, args_flag(args, "partial"), err);
+		rc = tree_confirm(ch->app, &f, ch->given[CHANGES_PARTIAL], err);
 	if (rc == 0) {
 		free(changes_came_from(ch->app, t.thread, &title));
 		ch->from_branch = t.branch;
@@ -137,7 +105,7 @@ static int apply_thread(struct change_set *ch, const struct args *args,
 	if (rc == 0)
 		rc = changes_apply(ch, stop, err);
 	if (rc == 0) {
-		report(ch, false);
+		report(ch);
 		tree_report(ch->app, &f, tree_is_gone(&t));
 	}
 	fetch_release(&f);
@@ -170,7 +138,7 @@ static int open_here(struct workspace *w, struct app *app,
 }
 
 /* Applies a patch file or undoes the last apply. Neither needs a thread. */
-static int apply_here(struct change_set *ch, bool undo, const struct stop *stop,
+static int apply_here(struct change_set *ch, const struct stop *stop,
 		      struct error *err)
 {
 	struct workspace w = { 0 };
@@ -178,10 +146,9 @@ static int apply_here(struct change_set *ch, bool undo, const struct stop *stop,
 
 	ch->workspace = &w;
 	if (rc == 0)
-		rc = undo ? changes_undo(ch, stop, err)
-			  : changes_apply(ch, stop, err);
+		rc = changes_apply(ch, stop, err);
 	if (rc == 0)
-		report(ch, undo);
+		report(ch);
 	workspace_close(&w);
 	ch->workspace = NULL;
 	return rc;
@@ -189,29 +156,22 @@ static int apply_here(struct change_set *ch, bool undo, const struct stop *stop,
 
 static int run_apply(struct app *app, const struct args *args)
 {
-	bool undo = args_flag(args, "undo");
-	struct change_set ch = {
-		.app = app,
-		.options = { .conflicts = args_flag(args, "conflicts"),
-			     .index = args_flag(args, "index"),
-			     .force = args_flag(args, "force"),
-			     .interactive = args_flag(args, "interactive"),
-			     .partial = args_flag(args, "partial"),
-			     .branch = args_value(args, "branch"),
-			     .patch = args_value(args, "patch") },
-	};
+	struct change_set ch = { .app = app,
+				 .force = args_flag(args, "force") };
 	struct stop stop = app_stop(app);
 	struct settings *set;
 	struct error err = { 0 };
 	int status;
-	int rc = check_options(args, &err);
+	int rc = changes_read_modes(&ch, args, &err);
 
+	if (rc == 0 && args->argc && ch.given[CHANGES_PATCH])
+		rc = error_set(&err, ERR_USAGE, "--patch FILE takes no thread");
 	if (rc == 0)
 		rc = app_settings(app, &set, &err);
-	if (rc == 0 && (undo || ch.options.patch))
-		rc = apply_here(&ch, undo, &stop, &err);
-	else if (rc == 0)
-		rc = apply_thread(&ch, args, &stop, &err);
+	if (rc == 0)
+		rc = changes_need_sandbox(&ch)
+			     ? apply_thread(&ch, args, &stop, &err)
+			     : apply_here(&ch, &stop, &err);
 	status = rc < 0 ? app_fail(app, &err) : changes_status(&ch);
 	changes_release(&ch);
 	return status;

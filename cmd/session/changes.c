@@ -4,10 +4,13 @@
 
 /*
  * changes_apply() is dcode apply. It opens the journal, which finishes or
- * undoes an apply that was interrupted by a crash. changes_select.c may reduce
- * the sandbox's side. The merge then goes into the working tree (merge_tree())
- * or onto a branch (branch_off()). The end of the file reports the result to
- * people (changes_print()) and programs (changes_json()).
+ * undoes an apply that was interrupted by a crash. Then there is one merge,
+ * run_merge(), for all options. Each option is a row of the table `modes`: what
+ * the merge reads instead of all changes of the sandbox (changes_select.c), to
+ * which target it is written (to_tree below, changes_to_branch in
+ * changes_git.c), what happens with files in the way, what becomes of the base,
+ * and what is printed. The end of the file reports the result to people
+ * (changes_print()) and programs (changes_json()).
  *
  * The base of a workspace is the last state that both sides share. It moves
  * after an apply to the working tree, so that the next apply contains only
@@ -237,6 +240,117 @@ enum {
 	BASE_MS = 120000,
 };
 
+/* A file or directory of the user that was never sent, where one of the sandbox
+ * belongs. */
+enum in_the_way {
+	WAY_STOPS = 1, /* nothing is written */
+	WAY_LEFT_OUT,  /* the sandbox's file is left out */
+	WAY_UNUSED,    /* the target has no such files */
+};
+
+/* What both sides share afterwards (see above). */
+enum base_after {
+	BASE_MOVES = 1, /* to what was written */
+	BASE_STAYS,     /* but dcode remembers that a commit has the changes */
+	BASE_NONE,      /* there is no sandbox */
+};
+
+/* A row of the table. Columns that are 0 change nothing when modes are
+ * combined. */
+struct mode {
+	const char *option; /* of dcode apply */
+	/* modes that contradict it, and the message; NULL: the usual one */
+	struct {
+		enum changes_mode mode;
+		const char *why;
+	} excludes[5];
+	bool here; /* reads neither a thread nor a sandbox */
+	int (*run)(struct change_merge *m, struct error *err);
+	/* reduces the sandbox's changes before the user's tree is read */
+	int (*choose)(struct change_set *ch, const struct stop *stop,
+		      struct error *err);
+	/* sets base and theirs when the user's tree is known */
+	int (*replace)(struct change_merge *m, struct error *err);
+	const struct change_target *target;
+	bool staged;  /* what the tree gets is staged */
+	bool markers; /* conflicts are written, with markers */
+	enum in_the_way in_the_way;
+	enum base_after base;
+	void (*print)(const struct change_set *ch);
+	const char *(*status)(const struct change_set *ch); /* for JSON */
+	const char *left_out;  /* line above the files that were left out */
+	const char *conflicts; /* advice if conflicts prevented the writing */
+};
+
+static const struct mode modes[CHANGES_MODES];
+
+/* Returns the rows of the given modes in one: a later row prevails. */
+static struct mode combine(const struct change_set *ch)
+{
+	struct mode all = modes[CHANGES_TREE];
+
+	for (size_t i = CHANGES_TREE + 1; i < CHANGES_MODES; i++) {
+		const struct mode *row = &modes[i];
+
+		if (!ch->given[i])
+			continue;
+		all.here = all.here || row->here;
+		all.staged = all.staged || row->staged;
+		all.markers = all.markers || row->markers;
+		all.run = row->run ? row->run : all.run;
+		all.choose = row->choose ? row->choose : all.choose;
+		all.replace = row->replace ? row->replace : all.replace;
+		all.target = row->target ? row->target : all.target;
+		if (row->in_the_way)
+			all.in_the_way = row->in_the_way;
+		all.base = row->base ? row->base : all.base;
+		all.print = row->print ? row->print : all.print;
+		all.status = row->status ? row->status : all.status;
+		all.left_out = row->left_out ? row->left_out : all.left_out;
+		if (row->conflicts)
+			all.conflicts = row->conflicts;
+	}
+	return all;
+}
+
+/* Refuses a mode together with one that its row excludes. */
+static int check_excluded(const struct change_set *ch, const struct mode *row,
+			  struct error *err)
+{
+	for (size_t i = 0; i < sizeof(row->excludes) / sizeof(*row->excludes);
+	     i++) {
+		enum changes_mode other = row->excludes[i].mode;
+
+		if (!ch->given[other])
+			continue;
+		if (row->excludes[i].why)
+			return error_set(err, ERR_USAGE, "%s",
+					 row->excludes[i].why);
+		return error_set(err, ERR_USAGE,
+				 "--%s cannot be combined with --%s",
+				 row->option, modes[other].option);
+	}
+	return 0;
+}
+
+int changes_read_modes(struct change_set *ch, const struct args *args,
+		       struct error *err)
+{
+	int rc = 0;
+
+	for (size_t i = CHANGES_TREE + 1; i < CHANGES_MODES; i++)
+		ch->given[i] = args_value(args, modes[i].option);
+	for (size_t i = CHANGES_MODES; rc == 0 && i-- > 0;)
+		if (ch->given[i])
+			rc = check_excluded(ch, &modes[i], err);
+	return rc;
+}
+
+bool changes_need_sandbox(const struct change_set *ch)
+{
+	return !combine(ch).here;
+}
+
 struct touched {
 	char **paths;
 	size_t n;
@@ -363,83 +477,152 @@ static int ask_branch(struct change_set *ch, const char *now, struct error *err)
 static int check_branch(struct change_set *ch, const struct user_repo *u,
 			struct error *err)
 {
-	if (ch->options.force || !ch->from_branch || !ch->from_branch[0] ||
+	if (ch->force || !ch->from_branch || !ch->from_branch[0] ||
 	    !u->git_dir || !strcmp(u->branch, ch->from_branch))
 		return 0;
 	return ask_branch(ch, u->branch, err);
 }
 
-/* Merges into the working tree and, with --index, into the index. --partial may
- * need several rounds, because each merge can find more files in the way. */
-static int merge_tree(struct change_set *ch, struct journal *j,
-		      const struct user_repo *u, const struct stop *stop,
-		      struct error *err)
+static int open_tree(struct change_merge *m, struct error *err)
 {
-	struct workspace *w = ch->workspace;
-	char ours[GIT_OID];
-	char base[GIT_OID] = "";
-	char *index = NULL;
+	if (check_branch(m->changes, m->user, err) < 0)
+		return -1;
+	if (m->mode->staged && !m->user->git_dir)
+		return error_set(err, ERR_USAGE,
+				 "--index: this is not a git repository");
+	return 0;
+}
+
+static int read_tree(struct change_merge *m, struct error *err)
+{
+	return snapshot_tree(m->changes,
+			     m->mode->base == BASE_NONE ? NULL : m->base,
+			     m->ours, m->stop, err);
+}
+
+/* Writes files and, with --index, the index. */
+static int write_tree(struct change_merge *m, struct error *err)
+{
+	struct change_set *ch = m->changes;
+	const struct workspace *w = ch->workspace;
+	char *index =
+		m->mode->staged ? path_join(m->user->git_dir, "index") : NULL;
 	struct apply_request q = {
 		.git = &w->git,
-		.label = ch->options.patch ? NULL : w->label,
-		.base = base,
-		.ours = ours,
+		.label = m->mode->base == BASE_MOVES ? w->label : NULL,
+		.base = m->base,
+		.ours = m->ours,
 		.theirs = ch->theirs,
 		.base_before = w->base,
 		.mask = ch->app->mask,
-		.conflicts = ch->options.conflicts,
+		.conflicts = m->mode->markers,
+		.index = index,
 		.stage = changes_stage,
 		.stage_arg = ch,
 	};
-	struct changes_sides partial = { .base = base, .ours = ours };
-	struct user_attributes a = { 0 };
-	int rc;
+	int rc = apply_merge(&ch->result, m->journal, &q, m->stop, err);
 
-	memcpy(base, w->base, sizeof(base));
-	if (ch->options.index && !u->git_dir)
-		return error_set(err, ERR_USAGE,
-				 "--index: this is not a git repository");
-	if (ch->options.index)
-		q.index = index = path_join(u->git_dir, "index");
-	rc = snapshot_tree(ch, ch->options.patch ? NULL : base, ours, stop,
-			   err);
-	if (rc == 0 && ch->options.patch)
-		rc = changes_read_patch(ch, ours, base, stop, err);
-	if (rc == 0 && ch->options.partial)
-		rc = changes_leave_out(ch, &partial, stop, err) < 0 ? -1 : 0;
-	if (rc == 0)
-		user_repo_attributes(
-			u, &w->git, settings_home(ch->app->settings), &a, stop);
-	if (rc == 0) {
-		q.attributes.info = buf_str(&a.info);
-		q.attributes.global = buf_str(&a.global);
-		rc = apply_merge(&ch->result, j, &q, stop, err);
-	}
-	/* Drop the files in the way and merge again. */
-	while (rc == 0 && ch->options.partial && ch->result.n_blocked) {
-		partial.blocked = ch->result.blocked;
-		partial.n_blocked = ch->result.n_blocked;
-		rc = changes_leave_out(ch, &partial, stop, err);
-		if (rc <= 0)
-			break;
-		apply_result_release(&ch->result);
-		rc = apply_merge(&ch->result, j, &q, stop, err);
-	}
-	user_repo_attributes_release(&a);
 	free(index);
 	return rc;
 }
 
-/* Commits to the branch. Failing to remember that is not an error. */
-static int branch_off(struct change_set *ch, const struct stop *stop,
-		      struct error *err)
-{
-	struct error ignored = { 0 };
-	int rc = changes_commit(ch, stop, err);
+static const struct change_target to_tree = {
+	.open = open_tree,
+	.read = read_tree,
+	.write = write_tree,
+};
 
-	if (rc == 0 && ch->commit[0] && !ch->n_left_out && !ch->options.patch)
-		(void)set_branched(ch->workspace, ch->theirs, stop, &ignored);
+/* Reads both sides. */
+static int read_sides(struct change_merge *m, struct error *err)
+{
+	const struct mode *mode = m->mode;
+
+	if (mode->target->open(m, err) < 0 || mode->target->read(m, err) < 0 ||
+	    (mode->replace && mode->replace(m, err) < 0))
+		return -1;
+	if (mode->in_the_way == WAY_LEFT_OUT && changes_leave_out(m, err) < 0)
+		return -1;
+	return 0;
+}
+
+/* Merges and writes. May need several rounds if files in the way are left out,
+ * because each merge can find more of them. */
+static int write_merged(struct change_merge *m, struct error *err)
+{
+	struct change_set *ch = m->changes;
+	int rc;
+
+	do {
+		apply_result_release(&ch->result);
+		rc = merge_compute(&ch->result.merge, &m->git, &m->sides,
+				   m->stop, err);
+		if (rc == 0)
+			rc = m->mode->target->write(m, err);
+		if (rc == 0 && m->mode->in_the_way == WAY_LEFT_OUT &&
+		    ch->result.n_blocked)
+			rc = changes_leave_out(m, err);
+	} while (rc > 0);
 	return rc;
+}
+
+/* The one merge. Failing to remember a commit on a branch is not an error. */
+static int merge_changes(struct change_merge *m, struct error *err)
+{
+	struct change_set *ch = m->changes;
+	const struct workspace *w = ch->workspace;
+	struct user_attributes a = { 0 };
+	struct error ignored = { 0 };
+	int rc;
+
+	memcpy(m->base, w->base, sizeof(m->base));
+	m->git = w->git;
+	m->sides = (struct merge_sides){ .base = m->base,
+					 .ours = m->ours,
+					 .theirs = ch->theirs };
+	rc = read_sides(m, err);
+	if (rc == 0) {
+		user_repo_attributes(m->user, &w->git,
+				     settings_home(ch->app->settings), &a,
+				     m->stop);
+		m->sides.attributes.info = buf_str(&a.info);
+		m->sides.attributes.global = buf_str(&a.global);
+		rc = write_merged(m, err);
+	}
+	user_repo_attributes_release(&a);
+	if (m->mode->target->close)
+		m->mode->target->close(m);
+	if (rc == 0 && m->mode->base == BASE_STAYS && ch->commit[0] &&
+	    !ch->n_left_out)
+		(void)set_branched(w, ch->theirs, m->stop, &ignored);
+	return rc;
+}
+
+static int run_merge(struct change_merge *m, struct error *err)
+{
+	struct change_set *ch = m->changes;
+	const struct workspace *w = ch->workspace;
+	struct user_repo u;
+	int rc = 0;
+
+	if (user_repo_open(&u, w->root, &w->git, m->stop, err) < 0)
+		return -1;
+	m->user = &u;
+	ch->nothing =
+		m->mode->base != BASE_NONE && !strcmp(ch->theirs, w->base);
+	if (!ch->nothing && m->mode->choose)
+		rc = m->mode->choose(ch, m->stop, err);
+	if (rc == 0 && !ch->nothing)
+		rc = merge_changes(m, err);
+	user_repo_release(&u);
+	return rc;
+}
+
+static int run_undo(struct change_merge *m, struct error *err)
+{
+	struct change_set *ch = m->changes;
+	struct apply_undo_request q = { ch->force, changes_unstage, ch };
+
+	return apply_undo(&ch->result, m->journal, &q, err);
 }
 
 /* The journal stays locked until the end, also for --branch, so that nobody
@@ -447,38 +630,15 @@ static int branch_off(struct change_set *ch, const struct stop *stop,
 int changes_apply(struct change_set *ch, const struct stop *stop,
 		  struct error *err)
 {
-	struct workspace *w = ch->workspace;
-	struct user_repo u;
+	const struct mode mode = combine(ch);
 	struct journal j;
-	int rc;
-
-	if (user_repo_open(&u, w->root, &w->git, stop, err) < 0)
-		return -1;
-	rc = open_journal(ch, &j, stop, err);
-	ch->nothing = !ch->options.patch && !strcmp(ch->theirs, w->base);
-	if (rc == 0 && !ch->nothing && ch->options.interactive)
-		rc = changes_pick(ch, stop, err);
-	if (rc == 0 && !ch->nothing && ch->options.branch)
-		rc = branch_off(ch, stop, err);
-	else if (rc == 0 && !ch->nothing)
-		rc = check_branch(ch, &u, err) < 0
-			     ? -1
-			     : merge_tree(ch, &j, &u, stop, err);
-	journal_close(&j);
-	user_repo_release(&u);
-	return rc;
-}
-
-int changes_undo(struct change_set *ch, const struct stop *stop,
-		 struct error *err)
-{
-	struct apply_undo_request q = { ch->options.force, changes_unstage,
-					ch };
-	struct journal j;
+	struct change_merge m = {
+		.changes = ch, .stop = stop, .journal = &j, .mode = &mode
+	};
 	int rc = open_journal(ch, &j, stop, err);
 
 	if (rc == 0)
-		rc = apply_undo(&ch->result, &j, &q, err);
+		rc = mode.run(&m, err);
 	journal_close(&j);
 	return rc;
 }
@@ -563,8 +723,9 @@ static void print_conflicts(const struct change_set *ch)
 		fprintf(stderr, "  ... and %zu more\n", m->n - SHOWN_MOST);
 }
 
-/* Prints the next step for the user, if there is one. */
-static void print_hint(const struct change_set *ch)
+/* Prints the next step for the user, if there is one. conflicts: what to do
+ * about conflicts. */
+static void print_hint(const struct change_set *ch, const char *conflicts)
 {
 	const struct apply_result *r = &ch->result;
 	const char *line = NULL;
@@ -578,13 +739,8 @@ static void print_hint(const struct change_set *ch)
 		       "again; dcode apply --partial applies the rest.";
 	else if (r->n_changed)
 		line = "Nothing was written. Apply again.";
-	else if (ch->options.branch && r->merge.n)
-		line = "No commit was made because of the conflicts. dcode "
-		       "apply --conflicts writes the files with conflict "
-		       "markers to the working tree.";
 	else if (r->merge.n && !r->applied)
-		line = "Nothing was written. dcode apply --conflicts writes "
-		       "the files with markers.";
+		line = conflicts;
 	if (line)
 		app_print_advice(ch->app, line);
 }
@@ -620,16 +776,11 @@ static void print_undo(const struct change_set *ch)
 
 /* Lists files not merged: with --branch those in submodules, with --partial
  * those in the way. */
-static void print_left_out(const struct change_set *ch)
+static void print_left_out(const struct change_set *ch, const char *line)
 {
 	if (!ch->n_left_out)
 		return;
-	app_print_advice(ch->app,
-			 ch->options.branch
-				 ? "Not on the branch, because they are in "
-				   "submodules; dcode apply writes them:"
-				 : "Left out, because a file or directory of "
-				   "yours is in the way:");
+	app_print_advice(ch->app, line);
 	print_paths(ch, ch->left_out, ch->n_left_out, "");
 }
 
@@ -647,14 +798,11 @@ static void print_kept(const struct change_set *ch)
 }
 
 /* The order of the cases matters: nothing done, then done, then blocked. */
-void changes_print(const struct change_set *ch, bool undo)
+static void print_apply(const struct change_set *ch)
 {
 	const struct apply_result *r = &ch->result;
+	const struct mode mode = combine(ch);
 
-	if (undo) {
-		print_undo(ch);
-		return;
-	}
 	if (ch->nothing || (!r->n && !r->merge.n && !r->n_blocked &&
 			    !r->n_changed && !ch->commit[0])) {
 		fputs(ch->none_picked  ? "Nothing was chosen.\n"
@@ -662,18 +810,18 @@ void changes_print(const struct change_set *ch, bool undo)
 				       : "Nothing to apply: you already have "
 					 "the sandbox's changes.\n",
 		      stderr);
-		print_left_out(ch);
+		print_left_out(ch, mode.left_out);
 		return;
 	}
 	if (ch->commit[0])
 		fprintf(stderr, "Made commit %.12s on branch %s:\n", ch->commit,
-			ch->options.branch);
+			ch->given[CHANGES_BRANCH]);
 	else if (r->applied && r->n)
 		fprintf(stderr, "Applied %zu file%s:\n", r->n,
 			r->n == 1 ? "" : "s");
 	if (r->applied || ch->commit[0])
 		print_files(ch);
-	print_left_out(ch);
+	print_left_out(ch, mode.left_out);
 	if (r->merge.n)
 		print_conflicts(ch);
 	print_kept(ch);
@@ -685,9 +833,14 @@ void changes_print(const struct change_set *ch, bool undo)
 		fputs("Changed during the merge:\n", stderr);
 		print_paths(ch, r->changed, r->n_changed, "");
 	}
-	print_hint(ch);
+	print_hint(ch, mode.conflicts);
 	if (r->applied)
 		app_print_advice(ch->app, "dcode apply --undo undoes it.");
+}
+
+void changes_print(const struct change_set *ch)
+{
+	combine(ch).print(ch);
 }
 
 static void add_paths(const struct change_set *ch, struct buf *out,
@@ -702,16 +855,20 @@ static void add_paths(const struct change_set *ch, struct buf *out,
 	buf_addc(out, ']');
 }
 
-/* Returns the "status" of the JSON result. Part of the interface for
- * scripts. */
-static const char *status_of(const struct change_set *ch, bool undo)
+/* The "status" of the JSON result. Part of the interface for scripts. */
+static const char *undo_status(const struct change_set *ch)
 {
 	const struct apply_result *r = &ch->result;
 
-	if (undo)
-		return r->applied ? r->n_changed || r->index_changed ? "partly"
-								     : "undone"
-				  : "left";
+	if (!r->applied)
+		return "left";
+	return r->n_changed || r->index_changed ? "partly" : "undone";
+}
+
+static const char *apply_status(const struct change_set *ch)
+{
+	const struct apply_result *r = &ch->result;
+
 	if (ch->commit[0])
 		return "committed";
 	if (r->applied)
@@ -723,14 +880,14 @@ static const char *status_of(const struct change_set *ch, bool undo)
 	return "nothing";
 }
 
-void changes_json(const struct change_set *ch, bool undo, struct buf *out)
+void changes_json(const struct change_set *ch, struct buf *out)
 {
 	const struct apply_result *r = &ch->result;
 
-	json_member(out, "status", str_of(status_of(ch, undo)));
+	json_member(out, "status", str_of(combine(ch).status(ch)));
 	if (ch->commit[0]) {
 		buf_addc(out, ',');
-		json_member(out, "branch", str_of(ch->options.branch));
+		json_member(out, "branch", str_of(ch->given[CHANGES_BRANCH]));
 		buf_addc(out, ',');
 		json_member(out, "commit", str_of(ch->commit));
 	}
@@ -761,3 +918,64 @@ void changes_json(const struct change_set *ch, bool undo, struct buf *out)
 	add_paths(ch, out, "left_out", ch->left_out, ch->n_left_out);
 	add_paths(ch, out, "kept", r->kept, r->applied ? r->n_kept : 0);
 }
+
+#define NOT_THE_TREE                                                           \
+	"--branch does not change working tree and index: it cannot be "       \
+	"combined with --index or --conflicts"
+
+/* A new mode of dcode apply is a row here, and the option's help in
+ * cmd/commands/apply.c. */
+static const struct mode modes[CHANGES_MODES] = {
+	[CHANGES_TREE] = { .run = run_merge,
+			   .target = &to_tree,
+			   .in_the_way = WAY_STOPS,
+			   .base = BASE_MOVES,
+			   .print = print_apply,
+			   .status = apply_status,
+			   .conflicts = "Nothing was written. dcode apply "
+					"--conflicts writes the files with "
+					"markers." },
+	[CHANGES_INDEX] = { .option = "index", .staged = true },
+	[CHANGES_CONFLICTS] = { .option = "conflicts", .markers = true },
+	[CHANGES_INTERACTIVE] = { .option = "interactive",
+				  .choose = changes_pick },
+	[CHANGES_PARTIAL] = { .option = "partial",
+			      .in_the_way = WAY_LEFT_OUT,
+			      .left_out = "Left out, because a file or "
+					  "directory of yours is in the "
+					  "way:" },
+	[CHANGES_PATCH] = { .option = "patch",
+			    .excludes = { { CHANGES_INTERACTIVE,
+					    "--interactive cannot be combined "
+					    "with --patch" },
+					  { CHANGES_BRANCH,
+					    "--branch cannot be combined with "
+					    "--patch" } },
+			    .here = true,
+			    .replace = changes_read_patch,
+			    .base = BASE_NONE },
+	[CHANGES_BRANCH] = { .option = "branch",
+			     .excludes = { { CHANGES_INDEX, NOT_THE_TREE },
+					   { CHANGES_CONFLICTS,
+					     NOT_THE_TREE } },
+			     .target = &changes_to_branch,
+			     .in_the_way = WAY_UNUSED,
+			     .base = BASE_STAYS,
+			     .left_out = "Not on the branch, because they are "
+					 "in submodules; dcode apply writes "
+					 "them:",
+			     .conflicts = "No commit was made because of the "
+					  "conflicts. dcode apply --conflicts "
+					  "writes the files with conflict "
+					  "markers to the working tree." },
+	[CHANGES_UNDO] = { .option = "undo",
+			   .excludes = { { CHANGES_CONFLICTS, NULL },
+					 { CHANGES_INDEX, NULL },
+					 { CHANGES_BRANCH, NULL },
+					 { CHANGES_PATCH, NULL },
+					 { CHANGES_INTERACTIVE, NULL } },
+			   .here = true,
+			   .run = run_undo,
+			   .print = print_undo,
+			   .status = undo_status },
+};

@@ -5,31 +5,34 @@
 #define CMD_SESSION_CHANGES_H
 
 #include "cmd/app.h"
+#include "cmd/args.h"
 #include "worktree/apply.h"
 #include "worktree/git.h"
 #include "worktree/workspace.h"
 
-/* dcode apply is one three-way merge. The base is the tree as it was sent, ours
- * is the user's tree, theirs is the sandbox's commit. --patch, --interactive
- * and --partial change what the merge reads (changes_select.c). --branch and
- * --index change where the result goes (changes_git.c); the default is the
- * working tree (src/worktree). */
-struct changes_options {    /* all borrowed */
-	bool conflicts;     /* write conflicts with markers */
-	bool index;         /* stage the written files */
-	bool force;         /* apply despite another branch, or replace an
-			       existing one */
-	bool interactive;   /* ask for each file and hunk */
-	bool partial;       /* leave out files that meet a file or directory
-			       of the user */
-	const char *branch; /* commit to this branch instead; or NULL */
-	const char *patch;  /* patch file to merge instead of a sandbox, or
-			       NULL */
+/* The modes of dcode apply. Each is a row of the table in changes.c, which says
+ * what the mode reads, where it writes, what becomes of the base and what is
+ * printed. Those that do not exclude each other can be combined; then a later
+ * one here prevails over an earlier one. */
+enum changes_mode {
+	CHANGES_TREE, /* without any option: the working tree */
+	CHANGES_INDEX,
+	CHANGES_CONFLICTS,
+	CHANGES_INTERACTIVE,
+	CHANGES_PARTIAL,
+	CHANGES_PATCH,
+	CHANGES_BRANCH,
+	CHANGES_UNDO,
+	CHANGES_MODES, /* number of modes */
 };
 
 struct change_set { /* start with { .app = ..., ... } */
 	struct app *app;
-	struct changes_options options;
+	/* for each mode the value of its option, as args_value() has it;
+	 * borrowed, NULL: not given */
+	const char *given[CHANGES_MODES];
+	bool force; /* apply despite another branch; replace an existing
+		       branch; undo later changes too */
 	struct workspace *workspace; /* open; with only a patch, its label is
 					"" */
 	const char *thread;          /* id of the thread, or NULL */
@@ -53,22 +56,25 @@ struct change_set { /* start with { .app = ..., ... } */
  * none. Call before the tree is read. */
 int changes_recover(struct app *app, struct workspace *w,
 		    const struct stop *stop, struct error *err);
-/* Recovers from a crash, then merges and writes. Returns 0 also if nothing was
- * written: see result. */
+/* Takes the modes from the options of dcode apply. ERR_USAGE: two of them
+ * contradict each other. */
+int changes_read_modes(struct change_set *ch, const struct args *args,
+		       struct error *err);
+/* False if the modes need neither a thread nor a sandbox. */
+bool changes_need_sandbox(const struct change_set *ch);
+/* Recovers from a crash, then merges and writes, or undoes the last apply.
+ * Returns 0 also if nothing was written: see result. */
 int changes_apply(struct change_set *ch, const struct stop *stop,
 		  struct error *err);
-/* Implements dcode apply --undo. */
-int changes_undo(struct change_set *ch, const struct stop *stop,
-		 struct error *err);
 /* Returns the branch that a thread's tree was sent from; owned, or NULL. If
  * title is not NULL, it receives the thread's title; owned. */
 char *changes_came_from(struct app *app, const char *thread, char **title);
 /* Returns the exit status: 0 if all changes were applied, otherwise 1. */
 int changes_status(const struct change_set *ch);
 /* Prints the result on stderr: files, conflicts, next step. */
-void changes_print(const struct change_set *ch, bool undo);
+void changes_print(const struct change_set *ch);
 /* Appends the result as members of a JSON object, without braces. */
-void changes_json(const struct change_set *ch, bool undo, struct buf *out);
+void changes_json(const struct change_set *ch, struct buf *out);
 void changes_release(struct change_set *ch);
 
 /* True if changes of this sandbox were committed to a branch. That does not
@@ -78,6 +84,33 @@ bool changes_have_branched(const struct workspace *w, const struct stop *stop);
 bool changes_are_branched(const struct workspace *w, const char *theirs,
 			  const struct stop *stop);
 
+/* The one merge of dcode apply, on its way. The base is the tree as it was
+ * sent, ours is the user's tree, theirs is the sandbox's commit. */
+struct change_merge {
+	struct change_set *changes;
+	const struct stop *stop;
+	struct journal *journal;      /* open */
+	const struct user_repo *user; /* the user's repository */
+	const struct mode *mode;      /* the rows of all given modes in one */
+	struct git git;               /* repository in which to merge */
+	char base[GIT_OID], ours[GIT_OID];
+	struct merge_sides sides;    /* borrows base and ours */
+	struct branching *branching; /* of changes_to_branch */
+};
+
+/* Where a merge is written. Each returns -1 with err. */
+struct change_target {
+	/* Asks or refuses before anything is read. close() is called in any
+	 * case. */
+	int (*open)(struct change_merge *m, struct error *err);
+	/* Fills m->ours; may set the sides to other trees. */
+	int (*read)(struct change_merge *m, struct error *err);
+	/* Writes changes->result.merge. 0 also if conflicts or files in the
+	 * way prevent that: see the result. */
+	int (*write)(struct change_merge *m, struct error *err);
+	void (*close)(struct change_merge *m); /* or NULL */
+};
+
 /* changes_select.c: chooses what the merge reads. */
 
 /* --interactive: asks for each change and sets theirs to the base plus the
@@ -85,20 +118,11 @@ bool changes_are_branched(const struct workspace *w, const char *theirs,
 int changes_pick(struct change_set *ch, const struct stop *stop,
 		 struct error *err);
 /* --patch: sets base and theirs by applying the patch to ours. */
-int changes_read_patch(struct change_set *ch, const char *ours,
-		       char base[GIT_OID], const struct stop *stop,
-		       struct error *err);
-struct changes_sides {
-	const char *base, *ours; /* commits or trees of the merge */
-	char *const *blocked;    /* paths in the way that ours does not
-				    contain */
-	size_t n_blocked;
-};
+int changes_read_patch(struct change_merge *m, struct error *err);
 /* --partial: removes from theirs the files that meet a file, link or directory
- * of the user, and the files in blocked. 1: theirs has changed. 0: nothing to
- * remove. -1 with err. */
-int changes_leave_out(struct change_set *ch, const struct changes_sides *q,
-		      const struct stop *stop, struct error *err);
+ * of the user, and those that the result has as blocked. 1: theirs has changed.
+ * 0: nothing to remove. -1 with err. */
+int changes_leave_out(struct change_merge *m, struct error *err);
 
 /* A separate index file of dcode, used to derive one tree from another. */
 struct tree_index {
@@ -124,9 +148,9 @@ int tree_index_write(struct tree_index *t, char tree[GIT_OID],
 
 /* changes_git.c: writes to the user's repository. */
 
-/* --branch: commits the merge of HEAD and theirs. */
-int changes_commit(struct change_set *ch, const struct stop *stop,
-		   struct error *err);
+/* --branch: merges HEAD and theirs, and commits that if there is no
+ * conflict. */
+extern const struct change_target changes_to_branch;
 /* Checks that a commit on this branch would be possible. Used before there are
  * changes. */
 int changes_check_branch(struct change_set *ch, const struct stop *stop,

@@ -7,7 +7,7 @@
  * and the index of the user's repository. Two rules: nothing that the
  * repository configures may run a program (hooks, filters), and git itself does
  * the locking. struct user_git below ensures both. Begin reading at
- * changes_commit() for --branch, changes_stage() for --index, and
+ * changes_to_branch for --branch, changes_stage() for --index, and
  * changes_unstage() for --undo after --index.
  */
 #include <dirent.h>
@@ -657,7 +657,7 @@ int changes_unstage(void *arg, const struct apply_unstage *q, struct error *err)
 		return -1;
 	rc = user_repo_copy_index(&u.repo, &u.git, q->to, err);
 	if (rc == 0)
-		rc = unstage(&u.git, q, ch->options.force, &stop, err);
+		rc = unstage(&u.git, q, ch->force, &stop, err);
 	if (rc != 1)
 		unlink(q->to);
 	user_git_close(&u);
@@ -667,10 +667,11 @@ int changes_unstage(void *arg, const struct apply_unstage *q, struct error *err)
 struct branching {
 	struct change_set *changes;
 	struct user_git user;
-	struct git git;    /* dcode's repository, which also reads the user's
-			      objects */
-	char *ref;         /* owned: refs/heads/NAME */
-	char old[GIT_OID]; /* the branch's current commit, or "" */
+	struct git git;       /* dcode's repository, which also reads the user's
+				 objects */
+	char *ref;            /* owned: refs/heads/NAME */
+	char old[GIT_OID];    /* the branch's current commit, or "" */
+	char theirs[GIT_OID]; /* the sandbox's tree without submodules */
 	const struct stop *stop;
 };
 
@@ -768,7 +769,7 @@ static int check_files(const struct branching *k, struct error *err)
  * --force is not given. */
 static int check_name(struct branching *k, struct error *err)
 {
-	const char *name = k->changes->options.branch;
+	const char *name = k->changes->given[CHANGES_BRANCH];
 	const char *format[] = { "check-ref-format", k->ref, NULL };
 	const char *parse[] = { "rev-parse", "-q", "--verify", k->ref, NULL };
 	struct buf out = BUF_INIT(LINE_MAX_BYTES);
@@ -796,7 +797,7 @@ static int check_name(struct branching *k, struct error *err)
 			name);
 		error_hint(err, "Choose another name, or run `dcode apply` "
 				"without --branch.");
-	} else if (rc == 0 && k->old[0] && !k->changes->options.force) {
+	} else if (rc == 0 && k->old[0] && !k->changes->force) {
 		rc = error_set(err, ERR_USAGE, "branch %s already exists",
 			       name);
 		error_hint(err, "Choose another name; `dcode apply --force` "
@@ -892,7 +893,7 @@ static int read_sides(struct sides *s, struct error *err)
 /* Builds two trees, because the merge reads trees and the sandbox has files
  * that are in no commit. */
 static int make_sides(struct branching *k, char ours[GIT_OID],
-		      char theirs[GIT_OID], struct error *err)
+		      struct error *err)
 {
 	const char *directory = k->changes->workspace->directory;
 	struct sides s = { .k = k, .known = BUF_INIT(256 << 20) };
@@ -908,7 +909,7 @@ static int make_sides(struct branching *k, char ours[GIT_OID],
 	if (rc == 0)
 		rc = tree_index_update(&s.theirs, k->stop, err);
 	if (rc == 0)
-		rc = tree_index_write(&s.theirs, theirs, k->stop, err);
+		rc = tree_index_write(&s.theirs, k->theirs, k->stop, err);
 	tree_index_release(&s.ours);
 	tree_index_release(&s.theirs);
 	gitlinks_release(&s.links);
@@ -1100,67 +1101,79 @@ static int check_commit(const struct branching *k, struct error *err)
 			 "--branch: the repository has no commit yet");
 }
 
-/* Runs the checks of changes_commit() without writing. */
+/* Opens the user's repository. Checks that the branch can be made there. */
+static int init_branch(struct branching *k, struct change_set *ch,
+		       const struct stop *stop, struct error *err)
+{
+	int rc;
+
+	*k = (struct branching){ .changes = ch,
+				 .git = ch->workspace->git,
+				 .stop = stop };
+	if (user_git_open(&k->user, ch->workspace, stop, err) < 0)
+		return error_wrap(err, "--branch");
+	k->git.objects = k->user.objects;
+	k->ref = xasprintf("refs/heads/%s", ch->given[CHANGES_BRANCH]);
+	rc = check_commit(k, err);
+	return rc == 0 ? check_name(k, err) : rc;
+}
+
+static void release_branch(struct branching *k)
+{
+	user_git_close(&k->user);
+	free(k->ref);
+}
+
+/* Makes the checks of open_branch() and write_branch() without writing. */
 int changes_check_branch(struct change_set *ch, const struct stop *stop,
 			 struct error *err)
 {
-	struct branching k = { .changes = ch, .stop = stop };
+	struct branching k;
 	char *identity = NULL;
-	int rc = user_git_open(&k.user, ch->workspace, stop, err);
+	int rc = init_branch(&k, ch, stop, err);
 
-	if (rc < 0)
-		return error_wrap(err, "--branch");
-	k.ref = xasprintf("refs/heads/%s", ch->options.branch);
-	rc = check_commit(&k, err);
-	if (rc == 0)
-		rc = check_name(&k, err);
 	if (rc == 0)
 		rc = user_git_identity(&k.user,
 				       settings_home(ch->app->settings),
 				       &identity, stop, err);
-	user_git_close(&k.user);
+	release_branch(&k);
 	free(identity);
-	free(k.ref);
 	return rc;
 }
 
-/* Commits only if the merge has no conflicts. */
-int changes_commit(struct change_set *ch, const struct stop *stop,
-		   struct error *err)
+static int open_branch(struct change_merge *m, struct error *err)
 {
-	struct workspace *w = ch->workspace;
-	struct branching k = { .changes = ch, .git = w->git, .stop = stop };
-	char ours[GIT_OID], theirs[GIT_OID];
-	struct merge_sides sides = { .base = w->base,
-				     .ours = ours,
-				     .theirs = theirs };
-	struct user_attributes a = { 0 };
-	int rc = user_git_open(&k.user, w, stop, err);
+	struct branching *k = xcalloc(1, sizeof(*k));
 
-	if (rc < 0)
-		return error_wrap(err, "--branch");
-	k.ref = xasprintf("refs/heads/%s", ch->options.branch);
-	k.git.objects = k.user.objects;
-	rc = check_commit(&k, err);
-	if (rc == 0)
-		rc = check_name(&k, err);
-	if (rc == 0)
-		rc = make_sides(&k, ours, theirs, err);
-	if (rc == 0)
-		user_repo_attributes(&k.user.repo, &w->git,
-				     settings_home(ch->app->settings), &a,
-				     stop);
-	sides.autocrlf = k.user.autocrlf;
-	sides.eol = k.user.eol;
-	sides.attributes.info = buf_str(&a.info);
-	sides.attributes.global = buf_str(&a.global);
-	if (rc == 0)
-		rc = merge_compute(&ch->result.merge, &k.git, &sides, stop,
-				   err);
-	if (rc == 0 && !ch->result.merge.n)
-		rc = commit_merge(&k, err);
-	user_repo_attributes_release(&a);
-	user_git_close(&k.user);
-	free(k.ref);
-	return rc;
+	m->branching = k;
+	if (init_branch(k, m->changes, m->stop, err) < 0)
+		return -1;
+	m->git = k->git;
+	m->sides.autocrlf = k->user.autocrlf;
+	m->sides.eol = k->user.eol;
+	return 0;
 }
+
+static int read_branch(struct change_merge *m, struct error *err)
+{
+	m->sides.theirs = m->branching->theirs;
+	return make_sides(m->branching, m->ours, err);
+}
+
+static int write_branch(struct change_merge *m, struct error *err)
+{
+	return m->changes->result.merge.n ? 0 : commit_merge(m->branching, err);
+}
+
+static void close_branch(struct change_merge *m)
+{
+	release_branch(m->branching);
+	free(m->branching);
+}
+
+const struct change_target changes_to_branch = {
+	.open = open_branch,
+	.read = read_branch,
+	.write = write_branch,
+	.close = close_branch,
+};

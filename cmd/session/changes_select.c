@@ -125,11 +125,11 @@ static int set_theirs(struct change_set *ch, struct tree_index *index,
 
 	if (rc == 0)
 		rc = tree_index_write(index, tree, stop, err);
-	if (rc == 0 && !ch->options.patch)
+	if (rc == 0 && !ch->given[CHANGES_PATCH])
 		rc = git_ask(&w->git, commit, &out, stop, err);
 	if (rc == 0)
 		snprintf(ch->theirs, sizeof(ch->theirs), "%s",
-			 ch->options.patch ? tree : out.ptr);
+			 ch->given[CHANGES_PATCH] ? tree : out.ptr);
 	buf_release(&out);
 	return rc;
 }
@@ -236,33 +236,32 @@ static int read_stdin(struct buf *patch, const struct stop *stop,
 
 /* Sets base to the user's tree as the patch expects it, and theirs to the same
  * tree with the patch applied. */
-int changes_read_patch(struct change_set *ch, const char *ours,
-		       char base[GIT_OID], const struct stop *stop,
-		       struct error *err)
+int changes_read_patch(struct change_merge *m, struct error *err)
 {
-	struct workspace *w = ch->workspace;
+	const struct workspace *w = m->changes->workspace;
+	const char *file = m->changes->given[CHANGES_PATCH];
+	const struct stop *stop = m->stop;
 	struct tree_index mine, theirs;
 	struct buf patch = BUF_INIT(PATCH_MAX);
 	struct buf left = BUF_INIT(64 << 20);
-	int rc = strcmp(ch->options.patch, "-") != 0
-			 ? path_read(ch->options.patch, &patch, err)
-			 : read_stdin(&patch, stop, err);
+	int rc = strcmp(file, "-") != 0 ? path_read(file, &patch, err)
+					: read_stdin(&patch, stop, err);
 
 	tree_index_init(&mine, &w->git, w->directory, "patch.base");
 	tree_index_init(&theirs, &w->git, w->directory, "patch.theirs");
 	if (rc == 0)
-		rc = tree_index_read(&mine, ours, stop, err);
+		rc = tree_index_read(&mine, m->ours, stop, err);
 	if (rc == 0)
-		rc = tree_index_read(&theirs, ours, stop, err);
+		rc = tree_index_read(&theirs, m->ours, stop, err);
 	if (rc == 0)
 		rc = apply_patch(&theirs.git, buf_str(&patch), &left, stop,
 				 err);
 	if (rc == 0)
 		rc = split_conflicts(&mine, &theirs, buf_str(&left), stop, err);
 	if (rc == 0)
-		rc = tree_index_write(&mine, base, stop, err);
+		rc = tree_index_write(&mine, m->base, stop, err);
 	if (rc == 0)
-		rc = tree_index_write(&theirs, ch->theirs, stop, err);
+		rc = tree_index_write(&theirs, m->changes->theirs, stop, err);
 	tree_index_release(&mine);
 	tree_index_release(&theirs);
 	buf_release(&patch);
@@ -272,7 +271,6 @@ int changes_read_patch(struct change_set *ch, const char *ours,
 
 struct partial {
 	struct change_set *changes;
-	const struct changes_sides *request;
 	char **mine; /* paths that the user created or changed, sorted */
 	size_t n_mine;
 	size_t first; /* index in changes->left_out of the first path added
@@ -339,8 +337,10 @@ static bool is_above_mine(const struct partial *p, const char *path)
  * know, because it was never sent. */
 static bool is_blocked(const struct partial *p, const char *path)
 {
-	for (size_t i = 0; i < p->request->n_blocked; i++)
-		if (!strcmp(p->request->blocked[i], path))
+	const struct apply_result *r = &p->changes->result;
+
+	for (size_t i = 0; i < r->n_blocked; i++)
+		if (!strcmp(r->blocked[i], path))
 			return true;
 	return false;
 }
@@ -382,26 +382,25 @@ static int check_change(void *arg, const struct odb_record *d,
 }
 
 /* The user's paths are sorted for fast lookup. */
-int changes_leave_out(struct change_set *ch, const struct changes_sides *q,
-		      const struct stop *stop, struct error *err)
+int changes_leave_out(struct change_merge *m, struct error *err)
 {
-	struct workspace *w = ch->workspace;
-	struct partial p = { .changes = ch,
-			     .request = q,
-			     .first = ch->n_left_out };
+	struct change_set *ch = m->changes;
+	const struct workspace *w = ch->workspace;
+	const struct stop *stop = m->stop;
+	struct partial p = { .changes = ch, .first = ch->n_left_out };
 	int rc;
 
 	tree_index_init(&p.index, &w->git, w->directory, "partial.index");
-	rc = odb_tree_diff(&w->git, q->base, q->ours,
+	rc = odb_tree_diff(&w->git, m->base, m->ours,
 			   &(struct odb_sink){ add_mine, &p }, stop, err);
-	for (size_t i = 0; i < q->n_blocked; i++)
-		add_mine_path(&p, q->blocked[i]);
+	for (size_t i = 0; i < ch->result.n_blocked; i++)
+		add_mine_path(&p, ch->result.blocked[i]);
 	if (rc == 0 && p.n_mine)
 		qsort(p.mine, p.n_mine, sizeof(*p.mine), str_compare);
 	if (rc == 0)
 		rc = tree_index_read(&p.index, ch->theirs, stop, err);
 	if (rc == 0)
-		rc = odb_tree_diff(&w->git, q->base, ch->theirs,
+		rc = odb_tree_diff(&w->git, m->base, ch->theirs,
 				   &(struct odb_sink){ check_change, &p }, stop,
 				   err);
 	if (rc == 0 && ch->n_left_out > p.first)

@@ -416,7 +416,8 @@ static int open_tree(struct run *r, struct workspace *w,
 static int check_branch(struct run *r, struct workspace *w, struct error *err)
 {
 	struct change_set ch = { .app = r->app,
-				 .options = { .branch = r->options.branch },
+				 .given = { [CHANGES_BRANCH] =
+						    r->options.branch },
 				 .workspace = w };
 	bool is_repository;
 	char *state = app_state_path(r->app, "", err);
@@ -485,10 +486,10 @@ static int bring_back(struct run *r, struct change_set *ch,
 		rc = changes_apply(ch, stop, err);
 	if (rc == 0) {
 		buf_addc(&r->applied, '{');
-		changes_json(ch, false, &r->applied);
+		changes_json(ch, &r->applied);
 		buf_addc(&r->applied, '}');
 		if (!r->options.quiet)
-			changes_print(ch, false);
+			changes_print(ch);
 		rc = check_result(r, ch, err);
 	}
 	fetch_release(&f);
@@ -503,7 +504,7 @@ int run_apply_changes(struct run *r, struct error *err)
 	struct workspace w = { 0 };
 	struct change_set ch = {
 		.app = r->app,
-		.options = { .branch = r->options.branch },
+		.given = { [CHANGES_BRANCH] = r->options.branch },
 		.workspace = &w,
 		.thread = session_id(r->session),
 		.task = r->options.task,

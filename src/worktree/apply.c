@@ -1,11 +1,10 @@
 /* apply.c - applies a sandbox's changes to the user's tree, and undoes that. */
 /* SPDX-License-Identifier: MIT */
 /*
- * apply_merge() does a three-way merge and makes a plan of the difference
- * between the user's tree and the result. It checks every name, link and
- * repository in the plan, computes the base that both sides share afterwards,
- * and has the journal write the plan. Nothing is written before all of that has
- * succeeded.
+ * apply_merge() makes a plan of the difference between the user's tree and the
+ * merged one. It checks every name, link and repository in the plan, computes
+ * the base that both sides share afterwards, and has the journal write the
+ * plan. Nothing is written before all of that has succeeded.
  *
  * apply_undo() reads the last plan, reverses it, drops what the user has
  * changed since, and writes it through the journal in the same way.
@@ -649,15 +648,9 @@ int apply_merge(struct apply_result *r, struct journal *j,
 	struct apply_work w = {
 		.result = r, .journal = j, .request = q, .stop = stop
 	};
-	struct merge_sides sides = { .base = q->base,
-				     .ours = q->ours,
-				     .theirs = q->theirs,
-				     .attributes = q->attributes };
 	struct error ignored = { 0 };
-	int rc = merge_compute(&r->merge, q->git, &sides, stop, err);
+	int rc = make_plan(&w, err);
 
-	if (rc == 0)
-		rc = make_plan(&w, err);
 	if (rc == 0 && !r->n_blocked && !r->n_changed &&
 	    (!r->merge.n || (q->conflicts && !r->merge.unwritable)))
 		rc = write_merge(&w, err);

@@ -15,12 +15,11 @@ struct apply_file {
 };
 
 struct apply_request {
-	const struct git *git; /* repository with base, ours and theirs */
-	const char *label;     /* the sandbox's; NULL: no base is updated */
-	const char *base;      /* commits or trees */
-	const char *ours;      /* the tree's current state */
-	const char *theirs;    /* the sandbox's state */
-	struct merge_attributes attributes;
+	const struct git *git;   /* repository with the merge and its sides */
+	const char *label;       /* the sandbox's; NULL: no base is updated */
+	const char *base;        /* commits or trees */
+	const char *ours;        /* the tree's current state */
+	const char *theirs;      /* the sandbox's state */
 	const char *base_before; /* current base of label; only with label */
 	const struct mask *mask; /* known secrets, or NULL */
 	bool conflicts;          /* write conflicts with markers */
@@ -35,8 +34,10 @@ struct apply_request {
 
 /* initialise with { 0 }; call apply_result_release() at the end */
 struct apply_result {
-	bool applied;       /* the merged tree was written */
-	struct merge merge; /* its conflicts */
+	bool applied; /* the merged tree was written */
+	/* of the sides of the request; the caller computes it before
+	 * apply_merge() */
+	struct merge merge;
 	/* files in the way that are not part of the merge */
 	char **blocked;
 	size_t n_blocked;
@@ -54,10 +55,9 @@ struct apply_result {
 };
 
 /*
- * Merges, and writes the result through the open journal j. If there are
- * conflicts (without q->conflicts), files in the way, or files that changed
- * meanwhile, nothing is written: the result is 0 without r->applied. On -1
- * everything is undone.
+ * Writes r->merge through the open journal j. If there are conflicts (without
+ * q->conflicts), files in the way, or files that changed meanwhile, nothing is
+ * written: the result is 0 without r->applied. On -1 everything is undone.
  */
 int apply_merge(struct apply_result *r, struct journal *j,
 		const struct apply_request *q, const struct stop *stop,

@@ -170,6 +170,9 @@ static void apply_once(struct room *r, struct apply_result *result,
 				   .theirs = theirs,
 				   .base_before = base,
 				   .conflicts = true };
+	struct merge_sides sides = { .base = base,
+				     .ours = ours,
+				     .theirs = theirs };
 
 	trees_commit(&r->git, base_dir, "refs/dcode/box/base", base);
 	trees_commit(&r->git, r->root, "refs/test/ours", ours);
@@ -177,6 +180,8 @@ static void apply_once(struct room *r, struct apply_result *result,
 	free(base_dir);
 	free(remote);
 	if (journal_open(&j, r->store, r->root, &hooks, &r->stop, &err) < 0 ||
+	    merge_compute(&result->merge, &r->git, &sides, &r->stop, &err) <
+		    0 ||
 	    apply_merge(result, &j, &q, &r->stop, &err) < 0)
 		fail_msg("seed %llu: %s", (unsigned long long)seed,
 			 err.message);
