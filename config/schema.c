@@ -14,14 +14,15 @@ const struct setting settings_core[] = {
 	{
 		.key = "agents.recent",
 		.example = "\"agent\"",
-		.help = "Agent used last, if agents.default is not set",
+		.help = "Agent used last; applies if agents.default is not "
+			"set",
 	},
 	{
 		.key = "approvals.allow",
 		.example = "[]",
 		.type = SETTING_LIST,
-		.help = "Calls that run without asking; A at a question adds "
-			"one",
+		.help = "Calls that run without asking; the answer A to a "
+			"question adds one",
 	},
 	{
 		.key = "approvals.review",
@@ -31,8 +32,8 @@ const struct setting settings_core[] = {
 	{
 		.key = "approvals.sandbox",
 		.example = "\"ask\"",
-		.help = "auto or ask: whether to ask about calls in an "
-			"isolated sandbox (auto)",
+		.help = "ask: ask about calls in an isolated sandbox, too; "
+			"auto (the default): do not ask about them",
 	},
 	{
 		.key = "limits",
@@ -82,7 +83,8 @@ const struct setting settings_core[] = {
 	{
 		.key = "models.recent",
 		.example = "\"anthropic:claude-opus-5\"",
-		.help = "Model used last, if models.default is not set",
+		.help = "Model used last; applies if models.default is not "
+			"set",
 	},
 	{
 		.key = "models.allowed",
@@ -139,7 +141,8 @@ const struct setting settings_core[] = {
 		.unit = "MiB",
 		.type = SETTING_INT,
 		.fallback = "16384",
-		.help = "MiB that one sandbox cp may copy out",
+		.help = "MiB that one dcode sandbox cp may copy from a "
+			"sandbox",
 	},
 	{
 		.key = "sandboxes.default",
@@ -151,13 +154,14 @@ const struct setting settings_core[] = {
 		.unit = "seconds",
 		.type = SETTING_INT,
 		.fallback = "604800",
-		.help = "Seconds that a sandbox is kept",
+		.help = "Seconds that a stopped or kept sandbox remains",
 	},
 	{
 		.key = "sandboxes.on_exit",
 		.example = "\"stop\"",
-		.help = "What happens to the sandbox at the end: delete, stop "
-			"or keep (delete; a chat with work in it asks)",
+		.help = "What to do with the sandbox at the end: delete, "
+			"stop or keep; not set: delete, but a chat asks if "
+			"it has changes",
 	},
 	{
 		.key = "sandboxes.overlap",
@@ -180,8 +184,8 @@ const struct setting settings_core[] = {
 		.type = SETTING_INT,
 		.env = "SANDBOX_START_TIMEOUT",
 		.flags = SETTING_PREFIX_ONLY,
-		.help = "Seconds that a sandbox may take to start; also "
-			"start_timeout of one provider's table",
+		.help = "Seconds that a sandbox may take to start; a "
+			"provider's table may set its own start_timeout",
 	},
 	{
 		.key = "shell.allow_list",
@@ -189,7 +193,8 @@ const struct setting settings_core[] = {
 		.type = SETTING_LIST,
 		.flags = SETTING_PREFIX_ONLY,
 		.env = "SHELL_ALLOW_LIST",
-		.help = "Commands that run without asking; recommended; all",
+		.help = "Commands that run without asking, or one of the "
+			"words recommended and all",
 	},
 	{
 		.key = "skills.extra_allowed_dirs",
@@ -209,7 +214,8 @@ const struct setting settings_core[] = {
 	{
 		.key = "threads.when_full",
 		.fallback = "\"stop\"",
-		.help = "At that size: stop storing, or prune old threads",
+		.help = "What to do at max_size_mb: stop (store nothing "
+			"more) or prune (delete old threads)",
 	},
 	{
 		.key = "startup.read_project_dotenv",
@@ -235,7 +241,8 @@ const struct setting settings_core[] = {
 		.unit = "seconds",
 		.type = SETTING_INT,
 		.fallback = "30",
-		.help = "Seconds without a key press before that signal",
+		.help = "Seconds without a key press before the signal of "
+			"notify",
 	},
 	{
 		.key = "ui.theme",
@@ -284,8 +291,8 @@ const struct setting settings_core[] = {
 		.unit = "MiB",
 		.type = SETTING_INT,
 		.fallback = "100",
-		.help = "MiB that one of these files may have; larger ones are "
-			"named and stay there",
+		.help = "MiB that one changed file may have; dcode names "
+			"larger files and leaves them in the sandbox",
 	},
 	{
 		.key = "workspace.history",
@@ -451,7 +458,7 @@ const struct setting_key settings_keys[] = {
 	{ "limits", "warn_usd", "list", "US dollars", NULL, "[1, 2.50]",
 	  "Costs at which a line warns" },
 	{ MODELS, "allow_http", "boolean", NULL, "false", "true",
-	  "Send the key over http to another machine, too" },
+	  "true: also send the key over http to another machine" },
 	{ MODELS, "api_key_env", "string", NULL, NULL, "\"MINE_API_KEY\"",
 	  "Variable that holds the key" },
 	{ MODELS, "base_url", "string", NULL, NULL,
@@ -463,10 +470,10 @@ const struct setting_key settings_keys[] = {
 	{ MODELS, "location", "string", NULL, NULL, "\"europe-west1\"",
 	  "Location of Vertex AI" },
 	{ MODELS, "models", "list", NULL, NULL, "[\"qwen3\", \"gpt-oss-20b\"]",
-	  "Names to list" },
+	  "Names of its models" },
 	{ MODELS, "params", "table", NULL, NULL, "{ temperature = 0.2 }",
-	  "Fields that are merged into each request; a table of a model's "
-	  "name: for that model only" },
+	  "Fields to add to each request; a table with the name of a model "
+	  "applies to that model only" },
 	{ MODELS, "profile", "table", NULL, NULL,
 	  "{ max_input_tokens = 32768 }",
 	  "What dcode should know of the models; a table of a model's name: "
@@ -501,35 +508,34 @@ const struct setting_key settings_keys[] = {
 	  "US dollars per million tokens", NULL, "0.60",
 	  "Price of input written to the cache" },
 	{ "retries.NAME", "max_retries", "integer", "retries", NULL, "5",
-	  "For one model provider: times a failed request is sent again" },
+	  "How often a failed request to this model provider is retried" },
 	{ SANDBOXES, "class_path", "string", NULL, NULL,
 	  "\"my_package.boxes:Provider\"",
-	  "Python class of a provider of your own" },
+	  "Python class of your own provider" },
 	{ SANDBOXES, "command", "list", NULL, NULL,
-	  "[\"/usr/local/bin/my-provider\"]",
-	  "Program of a provider of your own" },
+	  "[\"/usr/local/bin/my-provider\"]", "Program of your own provider" },
 	{ SANDBOXES, "credentials", "list", NULL, NULL, "[\"ACME_TOKEN\"]",
-	  "Variables that the provider may have" },
+	  "Variables that the provider gets, such as its key" },
 	{ SANDBOXES, "http", "table", NULL, NULL, NULL,
 	  "Description of a REST service; see dcode help providers" },
 	{ SANDBOXES, "isolation", "string", NULL, NULL, "\"microVM\"",
 	  "What isolates its sandboxes: none, namespaces, container, gVisor, "
 	  "VM or microVM" },
 	{ SANDBOXES, "package", "string", NULL, NULL, "\"my-package\"",
-	  "Python package that has the class" },
+	  "Python package that contains the class" },
 	{ SANDBOXES, "params", "table", NULL, NULL, NULL,
-	  "Parameters of the provider; those of the built-in ones are below" },
+	  "Parameters of the provider; for built-in providers see below" },
 	{ SANDBOXES, "start_timeout", "integer", "seconds", NULL, "900",
-	  "Time in which a sandbox must be ready" },
+	  "Seconds that a sandbox may take to start" },
 	{ SANDBOXES, "supports_list", "boolean", NULL, "false", "true",
-	  "The provider lists its sandboxes" },
+	  "The provider can list its sandboxes" },
 	{ SANDBOXES, "supports_sandbox_id", "boolean", NULL, "false", "true",
-	  "The provider takes --sandbox-id" },
+	  "The provider supports --sandbox-id" },
 	{ SANDBOXES, "supports_snapshot_name", "boolean", NULL, "false", "true",
-	  "The provider takes --sandbox-snapshot-name" },
+	  "The provider supports --sandbox-snapshot-name" },
 	{ SANDBOXES, "usd_per_hour", "number", "US dollars", NULL, "0.10",
 	  "Price of a running sandbox for an hour" },
 	{ SANDBOXES, "working_dir", "string", NULL, NULL, "\"/workspace\"",
-	  "Working directory inside" },
+	  "Working directory in the sandbox" },
 	{ 0 },
 };

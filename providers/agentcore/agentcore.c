@@ -57,7 +57,7 @@ static const struct setting settings[] = {
 	  .example = "\"eu-central-1\"",
 	  .type = SETTING_STRING,
 	  .env = "AWS_REGION",
-	  .help = "region (AWS_DEFAULT_REGION, us-west-2)" },
+	  .help = "region; default: AWS_DEFAULT_REGION, else us-west-2" },
 	{ .key = "code_interpreter",
 	  .type = SETTING_STRING,
 	  .fallback = "\"" INTERPRETER "\"",
@@ -70,7 +70,8 @@ static const struct setting settings[] = {
 	  .unit = "seconds",
 	  .example = "7200",
 	  .type = SETTING_INT,
-	  .help = "seconds after which a session ends, at most 28800 (14400)" },
+	  .help = "seconds after which a session ends, at most 28800 "
+		  "(default 14400)" },
 	{ 0 },
 };
 

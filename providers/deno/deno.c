@@ -69,7 +69,7 @@ static const struct setting settings[] = {
 	{ .key = "workdir",
 	  .example = "\"/data\"",
 	  .type = SETTING_STRING,
-	  .help = "working directory inside (its home)" },
+	  .help = "working directory inside (default: the home directory)" },
 	{ .key = "env",
 	  .example = "[\"LANG=C.UTF-8\"]",
 	  .type = SETTING_LIST,
@@ -79,10 +79,9 @@ static const struct setting settings[] = {
 	  .example = "[\"api.example.com\"]",
 	  .type = SETTING_LIST,
 	  .help = "only these hosts can be reached" },
-	LIFETIME_ROW(
-		"1200",
-		"seconds that a sandbox outlives its last command (1800, the "
-		"maximum)"),
+	LIFETIME_ROW("1200",
+		     "seconds from the last command to the end of the sandbox "
+		     "(default and maximum 1800)"),
 	{ 0 },
 };
 

@@ -75,7 +75,7 @@ static const struct setting settings[] = {
 	{ .key = "user",
 	  .example = "\"root\"",
 	  .type = SETTING_STRING,
-	  .help = "user inside (the template's)" },
+	  .help = "user inside (default: the template's)" },
 	ENV_ROW("envVars"),
 	LABELS_ROW("metadata of the sandbox: NAME=value"),
 	{ .key = "network_allow",
@@ -87,15 +87,15 @@ static const struct setting settings[] = {
 	  .example = "[\"0.0.0.0/0\"]",
 	  .type = SETTING_LIST,
 	  .field = "network.denyOut",
-	  .help = "addresses or networks that cannot be reached (0.0.0.0/0: "
-		  "all)" },
+	  .help = "addresses or networks that cannot be reached; 0.0.0.0/0 "
+		  "means all" },
 	{ .key = "auto_pause",
 	  .type = SETTING_BOOL,
 	  .field = "autoPause",
 	  .fallback = "false",
 	  .help = "pause instead of deleting at the end of the lifetime" },
-	LIFETIME_ROW("3600",
-		     "seconds that a sandbox outlives its last command (1800)"),
+	LIFETIME_ROW("3600", "seconds from the last command to the end of the "
+			     "sandbox (default 1800)"),
 	{ 0 },
 };
 

@@ -43,7 +43,7 @@ static const struct setting local_settings[] = {
 	{ .key = "workspace",
 	  .type = SETTING_STRING,
 	  .fallback = "\"private\"",
-	  .help = "\"private\": an empty directory of its own; \"bind\": the "
+	  .help = "\"private\": a new empty directory; \"bind\": the "
 		  "current directory, read-write" },
 	{ .key = "protect",
 	  .example = "[\".envrc\", \".husky\"]",
@@ -57,7 +57,8 @@ static const struct setting local_settings[] = {
 	{ .key = "env",
 	  .example = "[\"LANG=C.UTF-8\"]",
 	  .type = SETTING_LIST,
-	  .help = "NAME=value for every command; nothing else is passed on" },
+	  .help = "NAME=value for every command; no other variables are "
+		  "passed on" },
 	{ .key = "lifetime",
 	  .unit = "seconds",
 	  .example = "7200",
@@ -67,25 +68,26 @@ static const struct setting local_settings[] = {
 	  .unit = "size",
 	  .example = "\"2g\"",
 	  .type = SETTING_STRING,
-	  .help = "memory limit, of each process and, where a control group "
-		  "can be made, of all; /tmp and /dev/shm get half: \"2g\"" },
+	  .help = "memory limit of each process, and of all together if "
+		  "dcode can create a control group; /tmp and /dev/shm get "
+		  "half: \"2g\"" },
 	{ .key = "disk",
 	  .unit = "size",
 	  .type = SETTING_STRING,
 	  .fallback = "\"32g\"",
-	  .help = "limit for workspace and home (bound: for their growth); the "
-		  "command that passes it is killed" },
+	  .help = "size limit of workspace and home (with bind: limit of "
+		  "their growth); the command that exceeds it is killed" },
 	{ .key = "max_file_size",
 	  .unit = "size",
 	  .type = SETTING_STRING,
 	  .fallback = "\"16g\"",
-	  .help = "limit for the size of a file" },
+	  .help = "limit for the size of one file" },
 	{ .key = "max_processes",
 	  .unit = "processes",
 	  .type = SETTING_INT,
 	  .fallback = "4096",
-	  .help = "limit for processes; the kernel exempts a dcode run by "
-		  "root" },
+	  .help = "limit for processes; the kernel does not apply it if "
+		  "root runs dcode" },
 	{ 0 },
 };
 

@@ -43,7 +43,8 @@ static const struct setting settings[] = {
 	{ .key = "app",
 	  .type = SETTING_STRING,
 	  .fallback = "\"deepagents-sandbox\"",
-	  .help = "app that the sandboxes belong to, created if missing" },
+	  .help = "app that the sandboxes belong to, created if it is "
+		  "missing" },
 	{ .key = "image",
 	  .type = SETTING_STRING,
 	  .fallback = "\"debian_slim\"",
@@ -81,7 +82,7 @@ static const struct setting settings[] = {
 	  .example = "[\"us-east\", \"eu-west\"]",
 	  .type = SETTING_LIST,
 	  .field = "scheduler_placement.regions",
-	  .help = "regions to run in, any of them" },
+	  .help = "regions to run in; Modal chooses one of them" },
 	{ .key = "env",
 	  .example = "[\"LANG=C.UTF-8\"]",
 	  .type = SETTING_LIST,
@@ -92,12 +93,13 @@ static const struct setting settings[] = {
 	  .type = SETTING_LIST,
 	  .help = "networks (10.0.0.0/8) or domains that can be reached" },
 	LIFETIME_ROW("3600",
-		     "seconds that a sandbox lives (86400, the maximum)"),
+		     "seconds that a sandbox lives (default and maximum "
+		     "86400)"),
 	{ .key = "idle_timeout",
 	  .unit = "seconds",
 	  .type = SETTING_INT,
 	  .fallback = "1800",
-	  .help = "seconds without a command until it ends; 0: none" },
+	  .help = "seconds without a command until it ends; 0: no limit" },
 	{ 0 },
 };
 

@@ -59,16 +59,17 @@ static const struct setting settings[] = {
 	  .type = SETTING_STRING,
 	  .field = "blueprint_id",
 	  .env = "RUNLOOP_SANDBOX_BLUEPRINT_ID",
-	  .help = "blueprint to boot; overrides a name" },
+	  .help = "id of the blueprint to boot; takes precedence over "
+		  "blueprint" },
 	{ .key = "blueprint",
 	  .example = "\"my-blueprint\"",
 	  .type = SETTING_STRING,
 	  .env = "RUNLOOP_SANDBOX_BLUEPRINT_NAME",
-	  .help = "blueprint's name; built if it does not exist" },
+	  .help = "name of the blueprint to boot, built if it does not exist" },
 	{ .key = "snapshot_id",
 	  .example = "\"snp_0123456789\"",
 	  .type = SETTING_STRING,
-	  .help = "disk snapshot to boot instead" },
+	  .help = "disk snapshot to boot instead of a blueprint" },
 	{ .key = "dockerfile",
 	  .type = SETTING_STRING,
 	  .field = "dockerfile",
@@ -137,14 +138,14 @@ static const struct setting settings[] = {
 	  .unit = "seconds",
 	  .example = "1800",
 	  .type = SETTING_INT,
-	  .help = "seconds without activity until it ends (the lifetime)" },
+	  .help = "seconds without activity until it ends (default: the "
+		  "lifetime)" },
 	{ .key = "on_idle",
 	  .type = SETTING_STRING,
 	  .fallback = "\"shutdown\"",
-	  .help = "what happens then: shutdown or suspend" },
-	LIFETIME_ROW("3600",
-		     "seconds that a devbox outlives its last command (14400; "
-		     "at most 172800)"),
+	  .help = "what to do after idle seconds: shutdown or suspend" },
+	LIFETIME_ROW("3600", "seconds from the last command to the end of the "
+			     "devbox (default 14400, at most 172800)"),
 	{ 0 },
 };
 

@@ -115,12 +115,13 @@ static const struct setting slurm_settings[] = {
 	{ .key = "requeue",
 	  .type = SETTING_BOOL,
 	  .fallback = "false",
-	  .help = "true: Slurm may restart the job on another node, but what "
-		  "ran in it is lost anyway" },
+	  .help = "true: Slurm may restart the job on another node, but the "
+		  "work in the sandbox is lost" },
 	{ .key = "root",
 	  .type = SETTING_STRING,
 	  .fallback = "\"~/dcode\"",
-	  .help = "directory on the node for the sandbox's own directory" },
+	  .help = "directory on the node in which each sandbox gets its "
+		  "directory" },
 	{ .key = "wait",
 	  .unit = "seconds",
 	  .type = SETTING_INT,

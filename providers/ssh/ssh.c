@@ -43,18 +43,17 @@ static const struct setting ssh_settings[] = {
 	{ .key = "host",
 	  .example = "\"me@box.example.org\"",
 	  .type = SETTING_STRING,
-	  .help = "the host, as for ssh: user@host, or a Host of "
-		  "~/.ssh/config" },
+	  .help = "host, as for ssh: user@host, or a Host of ~/.ssh/config" },
 	{ .key = "workdir",
 	  .example = "\"/srv/work\"",
 	  .type = SETTING_STRING,
-	  .help = "existing directory there to work in, never removed "
-		  "(a new one for each sandbox, ~/dcode/LABEL)" },
+	  .help = "existing directory on the host to work in, never removed "
+		  "(default: a new ~/dcode/LABEL for each sandbox)" },
 	{ .key = "isolate",
 	  .example = "\"podman\"",
 	  .type = SETTING_STRING,
-	  .help = "bwrap or podman: run each command in one; the host must "
-		  "have it (commands are not isolated)" },
+	  .help = "bwrap or podman: isolate each command with this program "
+		  "of the host (default: no isolation)" },
 	{ .key = "image",
 	  .type = SETTING_STRING,
 	  .fallback = "\"docker.io/library/debian:stable-slim\"",

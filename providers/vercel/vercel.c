@@ -54,7 +54,8 @@ static const struct setting settings[] = {
 	  .type = SETTING_STRING,
 	  .env = "VERCEL_API",
 	  .fallback = "\"v2\"",
-	  .help = "v2; v1 has no names, tags, images, regions or deletion" },
+	  .help = "v2 or v1; v1 has no names, tags, images, regions or "
+		  "deletion" },
 	{ .key = "runtime",
 	  .type = SETTING_STRING,
 	  .field = "runtime",
@@ -86,8 +87,8 @@ static const struct setting settings[] = {
 	  .example = "[\"10.0.0.0/8\"]",
 	  .type = SETTING_LIST,
 	  .help = "networks that cannot be reached" },
-	LIFETIME_ROW("3600",
-		     "seconds that a sandbox outlives its last command (1800)"),
+	LIFETIME_ROW("3600", "seconds from the last command to the end of the "
+			     "sandbox (default 1800)"),
 	{ 0 },
 };
 
