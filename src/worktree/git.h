@@ -15,6 +15,21 @@
  * textconv or merge drivers, signing, credentials, editors, pagers, network or
  * lazy fetches. The user's repositories are only read as data and never used as
  * GIT_DIR.
+ *
+ * Why not libgit2: 1.5.1, loaded with dlopen(), was measured against git 2.39.5
+ * started as here, on 27 November 2026 (milliseconds of CPU time with 2,000 and
+ * 20,000 files; million instructions with 2,000):
+ *   start                 git    1.3        0.5 M   libgit2    9.1       65 M
+ *   list index + others   git      8    26   12 M   libgit2     17    42   86 M
+ *   read all blobs        git      6    47   38 M   libgit2     18    84  163 M
+ *   status                git     11    58    7 M   libgit2     25    89   96 M
+ *   a commit as one pack  git    110  1131  315 M   libgit2     95   820  745 M
+ * Its start loads 15 more libraries (Kerberos, two of TLS, SSH). It ran no
+ * fsmonitor, hook or filter, but obeyed the repository's core.worktree (and
+ * read files there), core.excludesFile and include.path. It refuses a split or
+ * sparse index, partial clones, extensions.worktreeConfig, SHA-256 and
+ * reftable; dcode reads the first four. It has no counterpart to the messages
+ * of git merge-tree and to git apply --3way. So git stays.
  */
 struct git {                 /* all borrowed */
 	const char *program; /* absolute: git_find() */
