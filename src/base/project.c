@@ -23,6 +23,20 @@ bool project_trusts(const struct stat *st, uid_t owner)
 	       st->st_uid == owner;
 }
 
+static bool trusts_directory(const char *dir, uid_t owner)
+{
+	struct stat st;
+
+	return lstat(dir, &st) == 0 && S_ISDIR(st.st_mode) &&
+	       project_trusts(&st, owner);
+}
+
+bool project_trusts_git(const char *git_dir, const char *common, uid_t owner)
+{
+	return trusts_directory(git_dir, owner) &&
+	       trusts_directory(common, owner);
+}
+
 /* Returns the length of the parent directory's name; 0 if path is the root. */
 static size_t parent_length(const char *path, size_t len)
 {

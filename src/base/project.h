@@ -32,6 +32,9 @@ uid_t project_owner(const char *cwd);
 /* True if a file with this status is trusted. For a link, its own owner
  * counts. */
 bool project_trusts(const struct stat *st, uid_t owner);
+/* True if a .git file may lead to this git directory, and to the common one of
+ * its repository: both are directories, not links, and trusted. */
+bool project_trusts_git(const char *git_dir, const char *common, uid_t owner);
 /* Shortens *len, the length of a directory's name in cwd, to its parent. False,
  * with *len unchanged, at the end of the walk. */
 bool project_go_up(const char *cwd, size_t *len, uid_t owner);

@@ -247,14 +247,6 @@ static char *find_common(const char *git_dir)
 	return common;
 }
 
-static bool is_trusted(const char *git_dir, uid_t owner)
-{
-	struct stat st;
-
-	return lstat(git_dir, &st) == 0 && S_ISDIR(st.st_mode) &&
-	       project_trusts(&st, owner);
-}
-
 /* Sets git_dir and common from a .git file, if the directory that it names
  * points back to this tree. */
 static void follow_file(struct bind_git *b, const char *dot, uid_t owner)
@@ -269,8 +261,7 @@ static void follow_file(struct bind_git *b, const char *dot, uid_t owner)
 		b->common = find_common(real);
 		b->git_dir = xstrdup(real);
 	}
-	if (!b->common || !is_trusted(b->git_dir, owner) ||
-	    !is_trusted(b->common, owner))
+	if (!b->common || !project_trusts_git(b->git_dir, b->common, owner))
 		b->limit = not_back;
 	free(line);
 	free(named);

@@ -227,16 +227,6 @@ static char *find_common(const char *git_dir)
 	return common;
 }
 
-/* True if project_trusts() accepts the owner of a git directory outside of the
- * tree. */
-static bool is_trusted(const char *git_dir, const char *root)
-{
-	struct stat st;
-
-	return lstat(git_dir, &st) == 0 &&
-	       project_trusts(&st, project_owner(root));
-}
-
 /* Follows a .git that is a file: "gitdir: PATH". */
 static void follow_git_file(struct user_repo *u, const char *root,
 			    const char *dot, const struct git *g,
@@ -261,7 +251,7 @@ static void follow_git_file(struct user_repo *u, const char *root,
 					 "repository without this worktree";
 	}
 	if (u->git_dir &&
-	    (!is_trusted(u->git_dir, root) || !is_trusted(u->common, root))) {
+	    !project_trusts_git(u->git_dir, u->common, project_owner(root))) {
 		free(u->git_dir);
 		free(u->common);
 		u->git_dir = u->common = NULL;
