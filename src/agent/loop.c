@@ -1,10 +1,10 @@
 /* loop.c - the loop: ask the model, run its tools, until it is done. */
 /* SPDX-License-Identifier: MIT */
 /*
- * agent_run() runs one prompt. It calls run_until_done(), which asks Stop hooks
- * whether the agent may end; run_turns(), which counts turns; run_turn(), which
- * requests one answer and runs its tools. Begin reading at run_turn(). Every
- * message is stored before it is sent, so a kill loses nothing.
+ * agent_run() runs one prompt. It calls run_until_done(), which counts turns
+ * and asks Stop hooks whether the agent may end; run_turn(), which requests one
+ * answer and runs its tools. Begin reading at run_turn(). Every message is
+ * stored before it is sent, so a kill loses nothing.
  */
 #include <inttypes.h>
 #include <stdio.h>
@@ -205,34 +205,30 @@ static bool waits_for_others(const struct stop *stop, const struct error *err)
 	       stop_sleep(stop, HELD_MS, &ignored) == 0;
 }
 
-/* Requests an answer. If the cost cap forbids it, the user may raise the
- * cap. */
-static int stream_within_cap(struct agent *a, struct model_reply *reply,
-			     const struct stop *stop, struct error *err)
+/* Requests an answer. If the cost cap forbids it, the user may raise the cap.
+ * If the vendor refuses a file, tries once more without files. */
+static int stream_answer(struct agent *a, struct model_reply *reply,
+			 const struct stop *stop, struct error *err)
 {
+	bool without_files = false;
 	size_t bytes = model_size(a->model);
 	int rc;
 
-	do {
+	for (;;) {
 		rc = answer_stream(a, reply, stop, err);
 		rc = meter_name_cap(a->meter, stop, rc, err);
-	} while (rc < 0 && err->code == ERR_BUDGET &&
-		 (waits_for_others(stop, err) ||
-		  (a->raise && a->raise(a->raise_arg))));
-	if (rc == 0)
-		window_report(&a->window, &reply->usage, bytes);
-	return rc;
-}
-
-/* Requests an answer. If the vendor refuses a file, tries again without
- * files. */
-static int stream_files(struct agent *a, struct model_reply *reply,
-			const struct stop *stop, struct error *err)
-{
-	int rc = stream_within_cap(a, reply, stop, err);
-
-	if (rc < 0 && answer_without_files(a, err))
-		rc = stream_within_cap(a, reply, stop, err);
+		if (rc == 0)
+			break;
+		if (err->code == ERR_BUDGET &&
+		    (waits_for_others(stop, err) ||
+		     (a->raise && a->raise(a->raise_arg))))
+			continue;
+		if (without_files || !answer_without_files(a, err))
+			return rc;
+		without_files = true;
+		bytes = model_size(a->model);
+	}
+	window_report(&a->window, &reply->usage, bytes);
 	return rc;
 }
 
@@ -282,7 +278,7 @@ static int request_answer(struct agent *a, struct model_reply *reply,
 	if (compact_if_full(a, stop, err) < 0)
 		return -1;
 	bytes = model_size(a->model);
-	rc = stream_files(a, reply, stop, err);
+	rc = stream_answer(a, reply, stop, err);
 	if (rc == 0 ? reply->finish != FINISH_WINDOW : !is_too_long(err))
 		return rc;
 	if (rc < 0)
@@ -297,7 +293,7 @@ static int request_answer(struct agent *a, struct model_reply *reply,
 	}
 	usage_sum(&a->usage, &reply->usage);
 	model_reply_release(reply);
-	return stream_files(a, reply, stop, err);
+	return stream_answer(a, reply, stop, err);
 }
 
 /* If the output limit cut the answer inside a call, that call did not run:
@@ -496,32 +492,26 @@ out:
 	return rc;
 }
 
-/* Runs turns until the model is done. Turns of subagents count towards the
- * parent's cap. */
-static int run_turns(struct agent *a, const struct stop *stop,
-		     struct error *err)
+/* Refuses a turn beyond the cap. Turns of subagents count towards the parent's
+ * cap. */
+static int check_turns(const struct agent *a, struct error *err)
 {
 	const struct agent *root = a->parent ? a->parent : a;
-	int rc;
 
-	do {
-		if (root->max_turns && root->all_turns >= root->max_turns)
-			return error_set(
-				err, ERR_LIMIT,
-				"Exceeded %lld agentic turns (--max-turns "
-				"%lld). The agent may be stuck retrying "
-				"rejected commands. Increase --max-turns or "
-				"break the task into smaller steps.",
-				(long long)root->max_turns,
-				(long long)root->max_turns);
-		if (a->parent && a->max_turns && a->turns >= a->max_turns)
-			return error_set(err, ERR_LIMIT,
-					 "the subagent has used its %lld turns "
-					 "(max_turns in its AGENTS.md)",
-					 (long long)a->max_turns);
-		rc = run_turn(a, stop, err);
-	} while (rc > 0);
-	return rc;
+	if (root->max_turns && root->all_turns >= root->max_turns)
+		return error_set(
+			err, ERR_LIMIT,
+			"Exceeded %lld agentic turns (--max-turns %lld). The "
+			"agent may be stuck retrying rejected commands. "
+			"Increase --max-turns or break the task into smaller "
+			"steps.",
+			(long long)root->max_turns, (long long)root->max_turns);
+	if (a->parent && a->max_turns && a->turns >= a->max_turns)
+		return error_set(err, ERR_LIMIT,
+				 "the subagent has used its %lld turns "
+				 "(max_turns in its AGENTS.md)",
+				 (long long)a->max_turns);
+	return 0;
 }
 
 /* Runs turns until the model is done and no Stop hook continues the agent. */
@@ -532,16 +522,22 @@ static int run_until_done(struct agent *a, const struct stop *stop,
 	char *prompt;
 	int rc;
 
-	while ((rc = run_turns(a, stop, err)) == 0) {
+	for (;;) {
+		if (check_turns(a, err) < 0)
+			return -1;
+		rc = run_turn(a, stop, err);
+		if (rc > 0)
+			continue;
+		if (rc < 0)
+			return rc;
 		if (hooked_ends(a) || a->parent || a->finish == FINISH_REFUSAL)
 			return 0;
 		rc = hooked_stop(a, loops++, &prompt, stop, err);
 		if (rc <= 0)
-			break;
+			return rc;
 		push_prompt(a, prompt);
 		free(prompt);
 	}
-	return rc < 0 || !hooked_ends(a) ? rc : 0;
 }
 
 /* Masks known secrets in the user's prompt, the only text that no tool has

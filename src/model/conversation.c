@@ -641,17 +641,6 @@ static int send_with_token(struct model *m, struct http_request *req,
 	return rc;
 }
 
-static int send_as(struct model *m, struct http_request *req,
-		   struct exchange *x, const struct stop *stop,
-		   struct error *err)
-{
-	if (m->aws && !m->choice.api_key)
-		return send_signed(m, req, x, stop, err);
-	if (m->choice.vertex && !m->choice.api_key)
-		return send_with_token(m, req, x, stop, err);
-	return http_do(m->http, req, &x->response, stop, err);
-}
-
 static int reserve_cost(struct model *m, const struct http_request *req,
 			struct stop *stop, struct error *err)
 {
@@ -692,7 +681,12 @@ static int send_request(struct model *m, struct exchange *x,
 	if (reserve_cost(m, &req, &thinking, err) < 0)
 		return -1;
 	m->running = x;
-	rc = send_as(m, &req, x, &thinking, err);
+	if (m->aws && !m->choice.api_key)
+		rc = send_signed(m, &req, x, &thinking, err);
+	else if (m->choice.vertex && !m->choice.api_key)
+		rc = send_with_token(m, &req, x, &thinking, err);
+	else
+		rc = http_do(m->http, &req, &x->response, &thinking, err);
 	m->running = NULL;
 	rc = exchange_end(x, rc, err);
 	account_settle(&m->account, x, rc, err);

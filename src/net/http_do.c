@@ -596,12 +596,11 @@ static int64_t until_again(const struct http_exchange *x)
 	return ms < 0 ? INT64_MAX : ms;
 }
 
-/* Waits until bytes can be moved, a timer expires or stop ends the wait. */
-static int wait_turn(struct http_exchange *x, struct handle *hd, int64_t *last,
-		     const struct stop *stop, struct error *err)
+/* Returns how long to wait for the network at most, in ms. -1 with an error:
+ * the server has sent nothing for too long. */
+static int64_t wait_ms(struct http_exchange *x, int64_t *last,
+		       const struct stop *stop, struct error *err)
 {
-	struct curl_waitfd extra = { .fd = stop_fd(stop),
-				     .events = CURL_WAIT_POLLIN };
 	int64_t idle = x->req->idle_ms;
 	int64_t left = x->suffices_at == INT64_MAX
 			       ? 60000
@@ -609,7 +608,6 @@ static int wait_turn(struct http_exchange *x, struct handle *hd, int64_t *last,
 	int64_t again = until_again(x);
 	int64_t quiet;
 	int64_t stalled;
-	CURLMcode code;
 
 	if (idle && x->moved)
 		*last = clock_ms();
@@ -634,17 +632,9 @@ static int wait_turn(struct http_exchange *x, struct handle *hd, int64_t *last,
 	stalled = until_stalled(x);
 	left = stalled < left ? stalled : left;
 	left = again < left ? again : left;
-	code = x->api->multi_poll(
-		hd->multi, &extra, extra.fd >= 0,
-		stop_poll_ms(stop, left > 60000 ? 60000 : (int)left), NULL);
-	if (code != CURLM_OK)
-		return error_set(err, ERR_SYSTEM, "waiting for the network: %s",
-				 x->api->multi_strerror(code));
-	if (until_stalled(x) == 0)
-		restart_transfer(x, hd);
-	if (extra.revents || stop->deadline != INT64_MAX)
-		return stop_check(stop, err);
-	return 0;
+	if (left < 0)
+		return 0;
+	return left > 60000 ? 60000 : left;
 }
 
 /* Returns the outcome of a finished transfer. */
@@ -699,7 +689,10 @@ static int drive(struct http_exchange *x, struct handle *hd,
 		 const struct stop *stop, struct error *err)
 {
 	const struct curl_api *api = x->api;
+	struct curl_waitfd extra = { .fd = stop_fd(stop),
+				     .events = CURL_WAIT_POLLIN };
 	int64_t last = x->req->idle_ms ? clock_ms() : 0;
+	int64_t ms;
 	CURLMcode code = api->multi_add_handle(hd->multi, hd->easy);
 	int running = 1;
 	int rc = -1;
@@ -724,7 +717,21 @@ static int drive(struct http_exchange *x, struct handle *hd,
 			rc = 0;
 			break;
 		}
-		if (wait_turn(x, hd, &last, stop, err) < 0)
+		ms = wait_ms(x, &last, stop, err);
+		if (ms < 0)
+			break;
+		code = api->multi_poll(hd->multi, &extra, extra.fd >= 0,
+				       stop_poll_ms(stop, (int)ms), NULL);
+		if (code != CURLM_OK) {
+			error_set(err, ERR_SYSTEM,
+				  "waiting for the network: %s",
+				  api->multi_strerror(code));
+			break;
+		}
+		if (until_stalled(x) == 0)
+			restart_transfer(x, hd);
+		if ((extra.revents || stop->deadline != INT64_MAX) &&
+		    stop_check(stop, err) < 0)
 			break;
 	}
 	api->multi_remove_handle(hd->multi, hd->easy);
