@@ -313,7 +313,8 @@ const struct setting settings_core[] = {
 		.example = "\"repo\"",
 		.type = SETTING_STRING,
 		.help = "\"repo\": copy the git working tree into each new "
-			"sandbox; \"bind\": mount it there; \"none\"",
+			"sandbox; \"bind\": mount it there; \"none\": give "
+			"the sandbox no files",
 	},
 	{
 		.key = "workspace.patches_days",
@@ -453,10 +454,10 @@ const struct setting settings_core[] = {
 #define SANDBOXES "sandboxes.providers.NAME"
 const struct setting_key settings_keys[] = {
 	{ "limits", "max_usd", "number", "US dollars", NULL, "3.00",
-	  "Cost at which a run ends, or the chat asks; --max-usd may lower "
-	  "it" },
+	  "Cost at which a run ends or the chat asks; --max-usd may set a "
+	  "lower one" },
 	{ "limits", "warn_usd", "list", "US dollars", NULL, "[1, 2.50]",
-	  "Costs at which a line warns" },
+	  "Costs at which dcode prints a warning" },
 	{ MODELS, "allow_http", "boolean", NULL, "false", "true",
 	  "true: also send the key over http to another machine" },
 	{ MODELS, "api_key_env", "string", NULL, NULL, "\"MINE_API_KEY\"",
