@@ -57,8 +57,9 @@ static int64_t now_ms(void)
 static void on_signal(int number)
 {
 	static const char bye[] =
-		"\ndcode: stopped without cleaning up; \"dcode sandbox list\" "
-		"shows what is left, and \"dcode sandbox gc\" deletes it\n";
+		"\ndcode: stopped without cleaning up. \"dcode sandbox list\" "
+		"shows the sandboxes that are left; \"dcode sandbox gc\" "
+		"deletes them\n";
 
 	/* A second Ctrl-C exits at once, even during cleanup. Other signals do
 	 * not count here: a closing terminal may send several. */

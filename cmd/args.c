@@ -139,8 +139,8 @@ static int add_option(struct args *a, const struct arg_row *row,
 		      const char *value, const char *spelled, struct error *err)
 {
 	if (row->kind == ARG_FLAG && value)
-		return error_set(err, ERR_USAGE, "option %s takes no value",
-				 spelled);
+		return error_set(err, ERR_USAGE,
+				 "option %s does not take a value", spelled);
 	if (row->kind == ARG_VALUE && !value)
 		return error_set(err, ERR_USAGE, "option %s needs a value",
 				 spelled);

@@ -499,8 +499,8 @@ int run_first_start(struct run *r, struct error *err)
 	else if ((provider = named_provider(r)) != NULL)
 		rc = ask_named(&f, provider, err);
 	if (rc == LEFT)
-		print("dcode auth set anthropic stores a key later; dcode help "
-		      "models has the rest.");
+		print("To store a key later: dcode auth set anthropic. For "
+		      "other models: dcode help models.");
 	for (size_t i = 0; i < f.n_servers; i++)
 		for (size_t k = 0; k < f.servers[i].n; k++)
 			free(f.servers[i].models[k]);

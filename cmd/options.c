@@ -10,8 +10,8 @@ const struct arg_row options_global[] = {
 	{ "message", 'm', ARG_VALUE, "TEXT",
 	  "Start the chat with this message" },
 	{ "resume", 'r', ARG_OPTIONAL, "ID",
-	  "Resume a thread: an id, the start of one, or latest; without ID: "
-	  "the last one of this directory" },
+	  "Resume a thread: its id, the start of its id, or latest; without "
+	  "ID: the last thread of this directory" },
 	{ "fork", 0, ARG_FLAG, NULL,
 	  "With -r: continue in a copy; the thread stays unchanged" },
 	{ "agent", 'a', ARG_VALUE, "NAME",
@@ -31,7 +31,7 @@ const struct arg_row options_global[] = {
 	  "Reasoning effort: none, minimal, low, medium, high, xhigh or max, "
 	  "if the model supports it" },
 	{ "max-retries", 0, ARG_VALUE, "N",
-	  "Retry a failed model request this often (default 4)" },
+	  "Retry a failed model request up to N times (default 4)" },
 	{ "sandbox", 0, ARG_OPTIONAL, "TYPE",
 	  "Run tools in a sandbox: a name from dcode provider list, or none "
 	  "(this machine, the default); without TYPE: [sandboxes].default" },
@@ -46,10 +46,10 @@ const struct arg_row options_global[] = {
 	  "Files in the sandbox: repo copies the git working tree, none starts "
 	  "empty, bind mounts this directory (local and docker only)" },
 	{ "include", 0, ARG_VALUE, "PATTERN",
-	  "With --workspace repo: send this secret, ignored or large file too; "
-	  "repeatable" },
+	  "With --workspace repo: also send files that match this pattern "
+	  "(secret, ignored or large files); repeatable" },
 	{ "history", 0, ARG_VALUE, "N",
-	  "Send the last N commits too, without files that are never sent "
+	  "Also send the last N commits, without files that are never sent "
 	  "(default 0)" },
 	{ "apply", 0, ARG_FLAG, NULL,
 	  "With -n: merge the sandbox's changes into the working tree at the "
@@ -67,8 +67,8 @@ const struct arg_row options_global[] = {
 	{ "sandbox-network", 0, ARG_VALUE, "full|none",
 	  "Network of the sandbox (default: the provider's)" },
 	{ "shell-allow-list", 'S', ARG_VALUE, "LIST",
-	  "Commands that need no approval: a,b,c, recommended (these can read "
-	  "any file) or all" },
+	  "Run these commands without asking: a,b,c, or recommended (these can "
+	  "read any file), or all" },
 	{ "allow-fs-tools", 0, ARG_VALUE, "LIST",
 	  "File and command tools that the model gets: all (default), or some "
 	  "of ls, read_file, write_file, edit_file, delete, glob, grep and "
@@ -78,7 +78,7 @@ const struct arg_row options_global[] = {
 	{ "auto-approve", 'y', ARG_FLAG, NULL,
 	  "Approve every tool call, also on this machine" },
 	{ "yolo", 0, ARG_FLAG, NULL,
-	  "Same as -y; a chat asks once for confirmation" },
+	  "Same as -y, but a chat first asks you to confirm" },
 	{ "trust-project", 0, ARG_FLAG, NULL,
 	  "Trust what this project's files add: keys, hooks, servers" },
 	{ "trust-project-hooks", 0, ARG_FLAG, NULL,
@@ -86,7 +86,7 @@ const struct arg_row options_global[] = {
 	{ "trust-project-mcp", 0, ARG_FLAG, NULL,
 	  "Start this project's MCP servers without asking, this time" },
 	{ "mcp-config", 0, ARG_VALUE, "PATH",
-	  "Start the MCP servers of this file too" },
+	  "Also start the MCP servers in this file" },
 	{ "no-mcp", 0, ARG_FLAG, NULL, "Start no MCP servers" },
 	{ "max-usd", 0, ARG_VALUE, "N",
 	  "Stop a task (status 124), or ask in a chat, before spending more "
@@ -101,14 +101,15 @@ const struct arg_row options_global[] = {
 	{ "plain", 0, ARG_FLAG, NULL,
 	  "Chat line by line, without a screen (for screen readers)" },
 	{ "json", 0, ARG_FLAG, NULL,
-	  "Machine output: with -n one JSON event per line" },
+	  "Print JSON: with -n, one event per line" },
 	{ "output-format", 0, ARG_VALUE, "FORMAT",
 	  "text, or stream-json (same as --json)" },
 	{ "stdin", 0, ARG_FLAG, NULL,
 	  "Wait for the end of standard input, however long it takes" },
 	{ "install", 0, ARG_VALUE, "NAME", "Same as dcode install NAME" },
 	{ "version", 'v', ARG_FLAG, NULL, "Print the version" },
-	{ "help", 'h', ARG_FLAG, NULL, "Print this help, or a command's" },
+	{ "help", 'h', ARG_FLAG, NULL,
+	  "Print this help, or the help of a command" },
 	{ 0 },
 };
 
@@ -117,8 +118,8 @@ const struct arg_row options_run[] = {
 	  "Let --upload and --download replace files, and let downloads add to "
 	  "existing directories" },
 	{ "bring", 0, ARG_VALUE, "NAME",
-	  "Let --download copy files and directories of this name too, such as "
-	  ".git; repeatable" },
+	  "Let --download also copy files and directories with this name, such "
+	  "as .git; repeatable" },
 	{ 0 },
 };
 

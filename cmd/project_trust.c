@@ -16,8 +16,8 @@ enum { USUAL_COLUMNS = 80, SHOWN_MAX = 1 << 20, MOST_ITEMS = 6 };
 
 static const char again[] =
 	"dcode asks again when the entry or one of these files changes. It "
-	"does not notice\nchanges to what they load or start, or to files that "
-	"match a pattern (*).\n";
+	"does not notice\nchanges to other files that these load or start, or "
+	"to files that match a\npattern (*).\n";
 
 static const char unnamed[] =
 	"One of its commands does not name a project file, so dcode does not "
@@ -38,8 +38,8 @@ static const char *purpose(const struct trust_entry *e)
 		return "wants to choose the model or sandbox of a subagent. "
 		       "This may cost money, and\nyour work is sent there";
 	if (!e->n_words)
-		return "wants dcode to connect to an address, which sees what "
-		       "dcode sends there";
+		return "wants dcode to connect to a server, which receives "
+		       "what dcode sends there";
 	return "wants to run a program on this machine, with your rights and "
 	       "outside of any\nsandbox";
 }
@@ -83,7 +83,8 @@ static bool show(const struct app *app, const struct trust_entry *e,
 	mask_text(app->mask, buf_str(&text), &masked);
 	whole = !masked.over && !text.over && !variables.over;
 	fprintf(stderr, "\nThis project %s:\n%s%s%s", purpose(e),
-		!whole ? "  it is too long to show, so it is not allowed\n"
+		!whole       ? "  the entry is too long to show, so it is not "
+			       "allowed\n"
 		: masked.len ? masked.ptr
 			     : "",
 		whole && e->n_words ? again : "",

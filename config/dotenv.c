@@ -359,8 +359,8 @@ static void keep_reference(struct dotenv_reader *r, struct str name,
 			   const char *end)
 {
 	warn(r, r->line,
-	     "${%.*s} is not set in this file and stays as it is: a project's "
-	     ".env file gets no other values",
+	     "${%.*s} is not replaced, because this file does not set it: a "
+	     "project's .env file cannot use other variables",
 	     name.len > 80 ? 80 : (int)name.len, name.ptr);
 	buf_add(&r->value, r->at, (size_t)(end - r->at));
 }

@@ -134,7 +134,7 @@ const struct setting settings_core[] = {
 		.unit = "retries",
 		.example = "3",
 		.type = SETTING_INT,
-		.help = "How often a failed model request is retried",
+		.help = "How many times a failed model request is retried",
 	},
 	{
 		.key = "sandboxes.copy_limit",
@@ -299,7 +299,7 @@ const struct setting settings_core[] = {
 		.unit = "commits",
 		.type = SETTING_INT,
 		.fallback = "0",
-		.help = "How many of the last commits are sent with the tree",
+		.help = "Number of recent commits that are sent with the tree",
 	},
 	{
 		.key = "workspace.include",
@@ -471,14 +471,14 @@ const struct setting_key settings_keys[] = {
 	{ MODELS, "location", "string", NULL, NULL, "\"europe-west1\"",
 	  "Location of Vertex AI" },
 	{ MODELS, "models", "list", NULL, NULL, "[\"qwen3\", \"gpt-oss-20b\"]",
-	  "Names of its models" },
+	  "Names of the server's models" },
 	{ MODELS, "params", "table", NULL, NULL, "{ temperature = 0.2 }",
 	  "Fields to add to each request; a table with the name of a model "
 	  "applies to that model only" },
 	{ MODELS, "profile", "table", NULL, NULL,
 	  "{ max_input_tokens = 32768 }",
-	  "What dcode should know of the models; a table of a model's name: "
-	  "of that model" },
+	  "Properties of the models; a table named like a model is for that "
+	  "model only" },
 	{ MODELS, "project", "string", NULL, NULL, "\"my-project\"",
 	  "Project of Vertex AI" },
 	{ MODELS, "region", "string", NULL, NULL, "\"eu-central-1\"",
@@ -509,7 +509,7 @@ const struct setting_key settings_keys[] = {
 	  "US dollars per million tokens", NULL, "0.60",
 	  "Price of input written to the cache" },
 	{ "retries.NAME", "max_retries", "integer", "retries", NULL, "5",
-	  "How often a failed request to this model provider is retried" },
+	  "How many times a failed request to this model provider is retried" },
 	{ SANDBOXES, "class_path", "string", NULL, NULL,
 	  "\"my_package.boxes:Provider\"",
 	  "Python class of your own provider" },

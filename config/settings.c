@@ -461,7 +461,8 @@ int settings_load(struct settings **out, const struct settings_input *in,
 
 	if (!home)
 		return error_set(err, ERR_CONFIG,
-				 "HOME is not set, so settings have no place");
+				 "HOME is not set, so dcode cannot find its "
+				 "settings directory");
 	s = xcalloc(1, sizeof(*s));
 	s->home = home;
 	s->store = in->store;

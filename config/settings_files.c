@@ -137,8 +137,8 @@ static int read_toml(struct settings_file *file, struct toml_value *root,
 	*root = (struct toml_value){ .kind = TOML_TABLE };
 	if (fd < 0 && (errno == ENOENT || errno == ENOTDIR))
 		return is_dangling(file->path)
-			       ? error_set(err, ERR_SYSTEM,
-					   "%s: a link to nothing", file->path)
+			       ? error_set(err, ERR_SYSTEM, "%s: broken link",
+					   file->path)
 			       : 0;
 	file->state = SETTINGS_FILE_OK;
 	if (fd < 0 || read_file(fd, &st, &text) < 0)
@@ -771,8 +771,9 @@ void settings_check_variables(struct settings *s)
 		if (foreign_variable(s->env.vars[i].name))
 			add_foreign(&names, s->env.vars[i].name);
 	if (names.len && before)
-		s->foreign = xasprintf("%s; nor these variables: %s%s", before,
-				       names.ptr, names.over ? ", ..." : "");
+		s->foreign = xasprintf(
+			"%s. dcode also ignores these variables: %s%s", before,
+			names.ptr, names.over ? ", ..." : "");
 	else if (names.len)
 		s->foreign = xasprintf("dcode does not have these variables of "
 				       "the Python program: %s%s; ignored",
@@ -1055,8 +1056,9 @@ static void check_foreign(struct settings *s, const struct toml_value *v,
 	else if (key->kinds && !(key->kinds & 1U << v->kind))
 		refuse_key(s, v, path, "has a value of the wrong type");
 	else if (!strcmp(path, "interpreter.enable_interpreter") && v->integer)
-		refuse_key(s, v, path,
-			   "cannot be enforced: dcode does not have it");
+		refuse_key(
+			s, v, path,
+			"cannot be enforced: dcode does not have this feature");
 	else if (!strcmp(path, "startup.mode") && !is_text(v, "manual"))
 		refuse_key(s, v, path, "must be \"manual\" here");
 	else if (!strcmp(path, "runtime.recursion_limit") &&

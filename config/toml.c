@@ -196,7 +196,8 @@ static struct toml_value *open_element(struct toml_reader *r,
 		array->flags = TOML_BY_HEADER;
 	} else if (array->kind != TOML_ARRAY ||
 		   !(array->flags & TOML_BY_HEADER)) {
-		return refuse(r, key, array, ", not an array of tables");
+		return refuse(r, key, array,
+			      ", and cannot be an array of tables too");
 	}
 	element = toml_append(array);
 	element->line = key->at.line;
@@ -221,7 +222,7 @@ static struct toml_value *open_table(struct toml_reader *r,
 		return old;
 	}
 	if (!is_open(old))
-		return refuse(r, key, old, ", not a table of its own");
+		return refuse(r, key, old, ", and cannot be a table too");
 	if (old->flags & (TOML_DEFINED | TOML_DOTTED)) {
 		toml_fail(r, key->at, "table %s is already defined on line %d",
 			  toml_shown(name, shown), old->line);

@@ -534,7 +534,7 @@ static const char *complaint(struct str w)
 	    (is_digit(number.ptr[1]) || number.ptr[1] == '_'))
 		return "a number cannot start with 0 (0o755 is octal)";
 	if (str_find(w, '_') < w.len)
-		return "'_' must stand between two digits";
+		return "'_' must be between two digits";
 	if (str_starts(number, ".") || str_ends(number, "."))
 		return "a float has digits on both sides of the point";
 	return "not a valid number";

@@ -131,7 +131,7 @@ static int derive_secret(struct vault_seal *s, struct str phrase,
 			  phrase.len, s->salt, s->ops, s->mem,
 			  crypto_pwhash_ALG_ARGON2ID13) < 0)
 		return error_set(err, ERR_SYSTEM,
-				 "too little memory for the passphrase");
+				 "not enough memory to use the passphrase");
 	return 0;
 }
 
@@ -449,7 +449,7 @@ static int open_by_phrase(struct vault_seal *seal, struct str file,
 	int rc = -1;
 
 	if (!ask)
-		return error_set(err, ERR_CONFIG, "it needs a passphrase");
+		return error_set(err, ERR_CONFIG, "a passphrase is needed");
 	room = alloc_locked(VAULT_PHRASE_MAX);
 	for (int i = 0; i < ATTEMPTS && rc < 0; i++) {
 		struct error why = { 0 };
@@ -479,9 +479,10 @@ static int open_by_file(struct vault_seal *seal, struct str file,
 	int rc = read_key_file(seal, path, false, err);
 
 	if (rc == 0 && unseal_file(seal, file, text, len) < 0)
-		rc = error_set(err, ERR_CONFIG,
-			       "the file is damaged, or was not sealed with %s",
-			       path);
+		rc = error_set(
+			err, ERR_CONFIG,
+			"the file is damaged, or was not encrypted with %s",
+			path);
 	free(path);
 	return rc;
 }

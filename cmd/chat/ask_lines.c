@@ -207,7 +207,7 @@ enum {
 static const char question[] = "Allow it? [y/N] ";
 
 static const char not_all[] =
-	"This is only a part of it. Answer v to see the rest.\n";
+	"This is only part of the call. Answer v to see the rest.\n";
 
 /* Returns the terminal's size, or the usual one if it is unknown. */
 static struct question_screen screen_size(void)
@@ -352,7 +352,8 @@ static void explain_answers(const struct question *q)
 		"allow this call, until dcode ends),\nA (always, stored in "
 		"config.toml), v (view all)%s%s.\n",
 		ask_editable(q, &ignored) ? ", e (edit)" : "",
-		ask_has_more(q) ? ", all (the rest of this answer)" : "");
+		ask_has_more(q) ? ", all (answer all remaining calls together)"
+				: "");
 }
 
 /* Reads one answer. At the end of input nobody can answer, so the turn is
@@ -642,8 +643,9 @@ static int narrow(const struct pick *p, struct str letters)
 static int read_choice(const struct pick *p, struct chat_input *in,
 		       struct buf *early, int *chosen)
 {
-	char *prompt =
-		xasprintf("%s: number or letters, Enter for none: ", p->title);
+	char *prompt = xasprintf(
+		"%s: type a number, or letters to search (Enter cancels): ",
+		p->title);
 	struct buf line = BUF_INIT(CHAT_MAX_LINE);
 	struct str word;
 	int64_t number;
@@ -704,7 +706,7 @@ int choice_ask_lines(void *arg, const struct app_question *q, struct error *err)
 			answer = ask_parse_choice(q, buf_str(&line));
 		if (rc > 0 && answer == ASK_NO_CHOICE && q->drafts) {
 			buf_addf(&early, "%s\n", line.ptr);
-			fputs("Kept as your message. ", stderr);
+			fputs("Saved as your next message. ", stderr);
 		}
 		if (rc > 0 && answer == ASK_NO_CHOICE)
 			fprintf(stderr, "%s\n", advice.ptr);

@@ -82,8 +82,8 @@ static void answer_row_render(const struct answer_row *a, size_t columns,
 
 void answer_row_hint(size_t columns, struct rows *out)
 {
-	struct str text = STR("Up or Down: answer. Other keys go into your "
-			      "message");
+	struct str text = STR(
+		"Up or Down selects an answer. Other keys type your message");
 
 	if (width_cells(text) > columns)
 		text = STR("Up/Down: answer");
@@ -395,7 +395,7 @@ static void add_answers(const struct dialog *d, size_t columns,
 	}
 	if (d->edits) {
 		add_line(out, strong,
-			 fitting("Enter takes the changed call, Esc leaves it, "
+			 fitting("Enter keeps the change, Esc discards it, "
 				 "Ctrl+X opens $EDITOR",
 				 "Enter/Esc/Ctrl+X", columns),
 			 columns);
@@ -441,7 +441,7 @@ static int add_together(struct dialog *d, size_t columns, struct rows *out)
 {
 	char text[96];
 
-	snprintf(text, sizeof(text), "%zu calls, shown above: may they run?",
+	snprintf(text, sizeof(text), "Run these %zu calls (shown above)?",
 		 d->asked->n);
 	add_line(out, strong, str_of(text), columns);
 	add_answers(d, columns, out);
@@ -464,7 +464,8 @@ static int add_call(struct dialog *d, size_t columns, size_t rows,
 		return -1;
 	if (d->hidden)
 		add_line(out, muted,
-			 fitting("This is only a part: v shows the rest.",
+			 fitting("This is only part of the call: v shows the "
+				 "rest.",
 				 "v shows the rest", columns),
 			 columns);
 	add_answers(d, columns, out);
@@ -1004,7 +1005,7 @@ static const char *keys_of(const struct inquiry_dialog *d)
 		return "Enter answers  Esc back to the choices";
 	if (current(d)->kind == INQUIRY_SEVERAL)
 		return "Space marks  Enter answers  Esc declines";
-	return "Enter or a number chooses  Esc declines";
+	return "Enter or a number selects  Esc declines";
 }
 
 /* Adds the title, the question, its choices or the typed answer, and the keys.

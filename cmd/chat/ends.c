@@ -83,7 +83,8 @@ static void print_work(const struct run *r, size_t files)
 	print_add_line(r->app, &line,
 		       r->box.label[0] ? r->box.label : r->box.sandbox.id);
 	if (files)
-		buf_addf(&line, " has %zu changed file%s not in your tree.",
+		buf_addf(&line,
+			 " has %zu changed file%s not in your working tree.",
 			 files, files == 1 ? " that is" : "s that are");
 	else
 		buf_adds(&line,
@@ -125,10 +126,10 @@ static void read_exit(struct run *r, bool may_apply)
 	if (can_stop)
 		answers[q.n++] = all[STOP];
 	if (may_apply) {
-		q.text = can_stop ? "Apply its changes and delete it, "
-				    "delete it, stop it, or keep it?"
-				  : "Apply its changes and delete it, "
-				    "delete it, or keep it?";
+		q.text = can_stop ? "Apply its changes, then delete it? Or "
+				    "just delete, stop or keep it?"
+				  : "Apply its changes, then delete it? Or "
+				    "just delete or keep it?";
 		q.choices = can_stop ? "a/D/s/k" : "a/D/k";
 	} else {
 		q.text = can_stop ? "Delete it, stop it, or keep it?"
@@ -192,14 +193,14 @@ static void print_sandbox(const struct run *r, const struct parting *p)
 	if (p->unreturned && p->files) {
 		print_line(r->app,
 			   "%zu changed file%s in the sandbox %s not applied. "
-			   "To have %s here:",
+			   "To apply %s:",
 			   p->files, p->files == 1 ? "" : "s",
 			   p->files == 1 ? "is" : "are",
 			   p->files == 1 ? "it" : "them");
 		print_line(r->app, "  dcode apply %s", p->name);
 	} else if (p->unreturned) {
 		print_line(r->app,
-			   "The changes in the sandbox are not applied here.");
+			   "The changes in the sandbox are not applied.");
 	}
 }
 

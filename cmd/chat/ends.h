@@ -6,7 +6,8 @@
 #include "cmd/session/run.h"
 
 /* Printed after the user interrupted the opening. */
-#define CHAT_STOPPED "Interrupted. The next message begins anew; Ctrl-D leaves."
+#define CHAT_STOPPED                                                           \
+	"Interrupted. Type a new message, or press Ctrl-D to leave."
 
 /* Opens the model, the sandbox with its setup, and the hooks and commands of
  * the chat. again: an earlier attempt was interrupted; its remains are undone

@@ -617,7 +617,7 @@ void live_watch_cap(struct live *l)
 	if (l->state == LIVE_IDLE) {
 		free(l->now.text);
 		l->now = (struct waiting){ .kind = JOB_CAP };
-		begin_job(l, "asking about the cap");
+		begin_job(l, "asking about --max-usd");
 		return;
 	}
 	/* the cap's question was not answered */

@@ -54,7 +54,7 @@ static void leave_answer(struct live *l, enum dialog_answer a)
 		[DIALOG_NO] = "Declined",
 		[DIALOG_REASON] = "Declined",
 		[DIALOG_EDITED] = "Changed",
-		[DIALOG_EDITS] = "Allowed, edits too from now on",
+		[DIALOG_EDITS] = "Allowed, and all edits from now on",
 	};
 	const struct question *q = l->asked;
 	const struct approval *call = q->list[0];
@@ -159,8 +159,8 @@ static void accept_edits(struct live *l)
 		l->dialog.note = run_may_auto_edit(l->run)
 					 ? "Shift+Tab allows edits in the "
 					   "working directory only"
-					 : "This machine's policy requires a "
-					   "question about every edit";
+					 : "This machine's policy requires "
+					   "dcode to ask about every edit";
 		return;
 	}
 	l->run->mode = RUN_AUTO_EDIT;

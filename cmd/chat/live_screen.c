@@ -95,7 +95,7 @@ int printed_open(struct printed *p, struct error *err)
 
 	*p = (struct printed){ { -1, -1 }, -1, -1 };
 	if (pipe2(ends, O_CLOEXEC) < 0)
-		return error_errno(err, "making a pipe");
+		return error_errno(err, "creating a pipe");
 	p->fd = ends[0];
 	p->in = ends[1];
 	for (int i = 0; i < 2; i++)
@@ -103,7 +103,7 @@ int printed_open(struct printed *p, struct error *err)
 				   STDERR_FILENO + 1);
 	if (p->real[0] < 0 || p->real[1] < 0 ||
 	    fcntl(p->fd, F_SETFL, O_NONBLOCK) < 0) {
-		error_errno(err, "keeping the terminal");
+		error_errno(err, "duplicating the terminal's file descriptors");
 		close_all(p);
 		return -1;
 	}
@@ -456,7 +456,7 @@ static const char *state_of(const struct live *l)
 static const char *hint_of(const struct live *l)
 {
 	if (l->confirms && !editor_is_empty(&l->editor))
-		return "yolo needs your confirmation: clear the line first";
+		return "To confirm yolo, clear the line first";
 	if (l->confirms && clock_ms() < l->typed + LIVE_QUIET_MS)
 		return "yolo: every call runs on this machine without asking.";
 	if (l->confirms)
@@ -465,7 +465,8 @@ static const char *hint_of(const struct live *l)
 	if (l->armed)
 		return "Ctrl-C again leaves";
 	if (l->held)
-		return "stopped: Enter sends the queue, Esc edits it";
+		return "stopped: Enter sends the queued messages, Esc edits "
+		       "them";
 	return NULL;
 }
 

@@ -491,16 +491,17 @@ void slash_cmd_help(struct run *r, int n, char **words, size_t columns,
 		return;
 	}
 	add_wrapped(out,
-		    STR("Type a message and Enter. A line that ends in \\ "
-			"continues. Ctrl-C interrupts."),
+		    STR("Type a message and press Enter. A line that ends in "
+			"\\ continues on the next one. Ctrl-C interrupts."),
 		    0, 0, columns);
 	if (r->theme)
 		add_wrapped(
 			out,
-			STR("Esc stops, Ctrl-R searches earlier messages, "
-			    "Ctrl-X opens an editor, Ctrl-O shows the last "
-			    "call, Shift-Tab changes the mode, @ names a file, "
-			    "!COMMAND runs one, !! does not tell the model."),
+			STR("Esc stops the agent, Ctrl-R searches earlier "
+			    "messages, Ctrl-X opens an editor, Ctrl-O shows "
+			    "the last call, Shift-Tab changes the mode, @ "
+			    "names a file, !COMMAND runs a command, !!COMMAND "
+			    "runs it without telling the model."),
 			0, 0, columns);
 	for (int group = 0; group < N_GROUPS; group++) {
 		buf_addf(out, "%s\n", titles[group]);

@@ -254,7 +254,7 @@ bool slash_cmd_model(struct run *r, int n, char **words)
 		n -= 2;
 	}
 	if (n > 1 || (n && words[0][0] == '-')) {
-		error_set(&err, ERR_USAGE, "/model takes one model");
+		error_set(&err, ERR_USAGE, "/model accepts only one model");
 		error_hint(&err,
 			   "Type /model [--model-params JSON] PROVIDER:NAME, "
 			   "or /model alone for a list. [models] default in "
@@ -310,7 +310,7 @@ void slash_list_efforts(struct run *r, struct buf *out)
 		buf_addstr(out, name);
 		buf_adds(out, "\t\n");
 	}
-	buf_adds(out, "default\twhat the vendor chooses\n");
+	buf_adds(out, "default\tthe vendor's default\n");
 	buf_release(&names);
 }
 
@@ -368,7 +368,7 @@ bool slash_cmd_effort(struct run *r, int n, char **words)
 		return true;
 	}
 	if (n > 1)
-		error_set(&err, ERR_USAGE, "/effort takes one level");
+		error_set(&err, ERR_USAGE, "/effort accepts only one level");
 	else if (!level)
 		(void)effort_unknown("/effort", words[0], &err);
 	else if (change_effort(r, level, &err) == 0)

@@ -106,8 +106,8 @@ static int set_exit(struct run *r, const char *word, struct error *err)
 				   "sandbox");
 	if (!r->box.ours)
 		return error_set(err, ERR_USAGE,
-				 "dcode did not make this sandbox and leaves "
-				 "it as it is");
+				 "dcode did not create this sandbox and does "
+				 "not delete or stop it");
 	for (size_t i = 0; word && i < sizeof(words) / sizeof(*words); i++) {
 		if (strcmp(word, words[i]) != 0)
 			continue;
@@ -207,9 +207,10 @@ void slash_list_sandbox_words(struct run *r, struct buf *out)
 {
 	struct place_choice *c = list_places(r);
 
-	buf_adds(out, "status\tshow where tools run\non-exit delete\tdelete "
-		      "the sandbox at the end\non-exit stop\tstop it, keep its "
-		      "files\non-exit keep\tleave it running\n");
+	buf_adds(out,
+		 "status\tshow where tools run\non-exit delete\tdelete the "
+		 "sandbox at the end\non-exit stop\tstop the sandbox, keep its "
+		 "files\non-exit keep\tleave the sandbox running\n");
 	for (size_t i = 0; i < c->n; i++) {
 		buf_addf(out, "switch %s", c->provider[i]);
 		if (c->id[i])
@@ -266,9 +267,10 @@ static int run_switch(struct run *r, int n, char **words, struct error *err)
 	if (n <= 2)
 		return move_to(r, words[0], n == 2 ? words[1] : NULL, err);
 	error_set(err, ERR_USAGE, "usage: /sandbox switch [PROVIDER [ID]]");
-	return error_hint(err, "/sandbox switch PROVIDER makes a new sandbox, "
-			       "/sandbox switch PROVIDER ID uses that one, "
-			       "/sandbox switch none uses this machine.");
+	return error_hint(err,
+			  "/sandbox switch PROVIDER creates a new sandbox, "
+			  "/sandbox switch PROVIDER ID uses an existing one, "
+			  "/sandbox switch none uses this machine.");
 }
 
 /* Runs the shell's `dcode sandbox` command. info and snapshot without a name

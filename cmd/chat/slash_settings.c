@@ -47,7 +47,8 @@ void slash_cmd_theme(struct run *r, int n, char **words, size_t columns,
 
 	(void)columns;
 	if (!r->theme)
-		buf_adds(out, "This chat has no screen.\n");
+		buf_adds(out, "Not available: this chat runs line by line, "
+			      "without a screen.\n");
 	else if (n && appearance_choose(r->app, r->theme, words[0], &err) < 0)
 		(void)app_fail(r->app, &err);
 	else if (!n && r->theme->chosen == THEME_AUTO)
@@ -67,8 +68,8 @@ void slash_list_modes(struct run *r, struct buf *out)
 void slash_list_themes(struct run *r, struct buf *out)
 {
 	(void)r;
-	buf_adds(out, "auto\tas the terminal's background is\n"
-		      "dark\t\nlight\t\nnone\twithout colours\n");
+	buf_adds(out, "auto\tlike the terminal's "
+		      "background\ndark\t\nlight\t\nnone\twithout colours\n");
 }
 
 void slash_cmd_thinking(struct run *r, int n, char **words, size_t columns,
@@ -78,7 +79,8 @@ void slash_cmd_thinking(struct run *r, int n, char **words, size_t columns,
 	(void)words;
 	(void)columns;
 	if (!r->theme) {
-		buf_adds(out, "This chat has no screen.\n");
+		buf_adds(out, "Not available: this chat runs line by line, "
+			      "without a screen.\n");
 		return;
 	}
 	*r->show_thinking = !*r->show_thinking;
@@ -403,7 +405,7 @@ static const char *when_used(const char *key)
 		if (strlen(rows[i].table) == len &&
 		    !strncmp(rows[i].table, key, len))
 			return rows[i].when;
-	return "when dcode is started again";
+	return "when dcode is restarted";
 }
 
 static const struct config_entry *find(const struct config_entries *e,
@@ -427,8 +429,8 @@ static const char *value_of(const struct config_entry *entry)
 static void print_change(const struct app *app, const char *key,
 			 const char *before, const char *after)
 {
-	print_line(app, "%s: %.*s -> %.*s, used %s", key, VALUE_SHOWN, before,
-		   VALUE_SHOWN, after, when_used(key));
+	print_line(app, "%s: %.*s -> %.*s, takes effect %s", key, VALUE_SHOWN,
+		   before, VALUE_SHOWN, after, when_used(key));
 }
 
 /* Prints the settings that differ and returns their number. */
@@ -509,8 +511,8 @@ bool slash_cmd_reload(struct run *r, int n, char **words)
 		config_collect(&after, r->app->settings, r->app->groups);
 		use_settings(r);
 		if (!print_changes(r->app, &before, &after))
-			fputs("Settings, keys, skills, hooks and AGENTS.md are "
-			      "reloaded; no setting has changed.\n",
+			fputs("Reloaded settings, keys, skills, hooks and "
+			      "AGENTS.md. No setting has changed.\n",
 			      stderr);
 	}
 	config_release(&before);

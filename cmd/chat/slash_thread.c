@@ -305,9 +305,11 @@ bool slash_cmd_resume(struct run *r, int n, char **words)
 	struct error err = { 0 };
 
 	if (n > 1) {
-		error_set(&err, ERR_USAGE, "/resume takes one thread at most");
-		error_hint(&err, "Type /resume ID, the start of an id, or "
-				 "latest. /resume alone lists them.");
+		error_set(&err, ERR_USAGE,
+			  "/resume accepts at most one thread");
+		error_hint(&err,
+			   "Type /resume ID (the start of an id is enough) or "
+			   "/resume latest. /resume alone lists the threads.");
 		(void)app_fail(r->app, &err);
 	} else if (n) {
 		resume(r, words[0]);
@@ -542,8 +544,8 @@ static int copy(struct run *r, struct str text, struct error *err)
 	}
 	if (text.len > TERMINAL_MOST) {
 		error_set(err, ERR_LIMIT,
-			  "the latest response has %zu bytes: a terminal takes "
-			  "%d at most",
+			  "the latest response is too large for the terminal's "
+			  "clipboard: %zu bytes (limit %d)",
 			  text.len, TERMINAL_MOST);
 		return error_hint(err, "Install wl-copy (Wayland) or xclip "
 				       "(X11), or use dcode threads show.");
@@ -554,10 +556,9 @@ static int copy(struct run *r, struct str text, struct error *err)
 	      "(OSC 52).\n",
 	      stderr);
 	if (getenv("TMUX"))
-		fputs("tmux passes it on with: set -g set-clipboard on\n",
-		      stderr);
+		fputs("In tmux this needs: set -g set-clipboard on\n", stderr);
 	else if (getenv("STY"))
-		fputs("GNU screen does not pass it on.\n", stderr);
+		fputs("GNU screen does not support this.\n", stderr);
 	return 0;
 }
 

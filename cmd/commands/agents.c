@@ -150,11 +150,11 @@ static int confirm(struct app *app, const char *name, const char *dir,
 
 	if (!secret_terminal(app)) {
 		error_set(err, ERR_USAGE,
-			  "cannot ask whether to delete everything of the "
-			  "agent %s: no terminal",
+			  "cannot ask before deleting the files of the agent "
+			  "%s: no terminal",
 			  name);
 		return error_hint(err,
-				  "Add --yes to delete it without asking.");
+				  "Add --yes to delete them without asking.");
 	}
 	buf_adds(&line, "Delete ");
 	sanitize_line(str_of(dir), &line);

@@ -13,9 +13,9 @@ enum { JSON_MAX = 64 << 20 };
 
 static const struct arg_row apply_options[] = {
 	{ "conflicts", 0, ARG_FLAG, NULL,
-	  "Write conflicts with git's markers; without it conflicts stop the "
-	  "apply" },
-	{ "index", 0, ARG_FLAG, NULL, "Stage what is applied" },
+	  "If there are conflicts, write the files with conflict markers "
+	  "instead of stopping" },
+	{ "index", 0, ARG_FLAG, NULL, "Also stage the applied changes" },
 	{ "branch", 0, ARG_VALUE, "NAME",
 	  "Commit to this new branch instead; working tree and index do not "
 	  "change" },
@@ -62,7 +62,8 @@ static int check_root(struct change_set *ch, struct error *err)
 	int rc = root ? 0 : -1;
 
 	if (root && strcmp(root, ch->workspace->root) != 0) {
-		rc = error_set(err, ERR_USAGE, "thread %s belongs to %s",
+		rc = error_set(err, ERR_USAGE,
+			       "thread %s belongs to the directory %s",
 			       ch->thread, ch->workspace->root);
 		error_hint(err, "Run cd %s first.", ch->workspace->root);
 	}
@@ -165,7 +166,8 @@ static int run_apply(struct app *app, const struct args *args)
 	int rc = changes_read_modes(&ch, args, &err);
 
 	if (rc == 0 && args->argc && ch.given[CHANGES_PATCH])
-		rc = error_set(&err, ERR_USAGE, "--patch FILE takes no thread");
+		rc = error_set(&err, ERR_USAGE,
+			       "--patch FILE cannot be combined with a thread");
 	if (rc == 0)
 		rc = app_settings(app, &set, &err);
 	if (rc == 0)

@@ -350,12 +350,12 @@ static void report_keys(struct report *r, const struct told *t)
 {
 	if (t->kitty)
 		doctor_add(r, section, "keys", FINE,
-			   "kitty keyboard protocol: Shift+Enter is a new "
+			   "kitty keyboard protocol: Shift+Enter starts a new "
 			   "line");
 	else
 		doctor_add(r, section, "keys", FINE,
 			   "no kitty keyboard protocol: Shift+Enter needs "
-			   "modifyOtherKeys; Alt+Enter and Ctrl+J always make "
+			   "modifyOtherKeys; Alt+Enter and Ctrl+J always start "
 			   "a new line");
 }
 

@@ -474,7 +474,7 @@ static int install_models(const struct install *in)
 static const struct {
 	const char *name, *why;
 } not_here[] = {
-	{ "media", "dcode shows the model no images or other media" },
+	{ "media", "dcode does not show images or other media to the model" },
 	{ "quickjs", "dcode has no JavaScript interpreter" },
 };
 
@@ -484,7 +484,7 @@ static const struct arg_row options[] = {
 	  "folder or executable" },
 	{ "yes", 0, ARG_FLAG, NULL, "Do not ask for confirmation" },
 	{ "force", 0, ARG_FLAG, NULL, NULL }, /* same as --yes */
-	{ "offline", 0, ARG_FLAG, NULL, "Contact no server" },
+	{ "offline", 0, ARG_FLAG, NULL, "Do not contact any server" },
 	ARG_JSON,
 	{ 0 },
 };
@@ -546,8 +546,7 @@ static int refuse_unknown(const char *name)
 	for (const struct preset *p = presets; p->name; p++)
 		if (p->wire)
 			fprintf(stderr, " %s", p->name);
-	fprintf(stderr, " all-providers\n"
-			"For a provider that somebody else publishes: dcode "
+	fprintf(stderr, " all-providers\nFor a third-party provider: dcode "
 			"install PACKAGE --package\n");
 	return 2;
 }
@@ -558,8 +557,8 @@ static int refuse_unsupported(const struct install *in, const char *why)
 	struct error err = { 0 };
 
 	error_set(&err, ERR_CONFIG, "cannot set up '%s': %s", in->name, why);
-	error_hint(&err, "No package adds it. `dcode install all-providers` "
-			 "lists the supported vendors.");
+	error_hint(&err, "No package adds support for it. `dcode install "
+			 "all-providers` lists the supported vendors.");
 	return app_fail(in->app, &err);
 }
 
@@ -570,10 +569,9 @@ static int install_vendor(const struct install *in, const struct preset *p)
 
 	if (!p->wire)
 		return refuse_unsupported(
-			in, "dcode speaks Anthropic Messages and OpenAI "
-			    "Chat Completions only; a gateway such as "
-			    "LiteLLM, declared in [models.providers."
-			    "NAME], reaches its models");
+			in,
+			"dcode does not support its API. Use a gateway such as "
+			"LiteLLM, declared in [models.providers.NAME]");
 	model.name = p->name;
 	return install_model(&model);
 }

@@ -571,8 +571,8 @@ static int look_at_program(struct install_job *j, bool folder,
 				 j->program + strlen(PROGRAM));
 	if (folder && !is_file(j->source, j->program, S_IFREG, true)) {
 		error_set(err, ERR_USAGE,
-			  "%s is neither a Python package (pyproject.toml, "
-			  "setup.py) nor does it contain an executable %s",
+			  "no provider in %s: it needs a pyproject.toml, a "
+			  "setup.py or an executable %s",
 			  j->source, j->program);
 		return -1;
 	}

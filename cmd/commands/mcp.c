@@ -380,7 +380,7 @@ enum { OUTPUT_MAX = 64 << 20 };
 #define CONFIG_ROW                                                             \
 	{                                                                      \
 		"mcp-config", 0, ARG_VALUE, "PATH",                            \
-			"Use the servers of this file too"                     \
+			"Also use the servers in this file"                    \
 	}
 static const struct arg_row options[] = { CONFIG_ROW, ARG_JSON, { 0 } };
 
@@ -532,7 +532,8 @@ static int print_places(struct app *app, const struct args *args)
 
 	if (app_settings(app, &set, &err) < 0)
 		return app_fail(app, &err);
-	puts("For each server, the last of these files that names it counts:");
+	puts("If several of these files name the same server, the last one is "
+	     "used:");
 	servers_each_place(app, args_value(args, "mcp-config"), print_place,
 			   app);
 	return 0;

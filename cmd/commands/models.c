@@ -573,8 +573,8 @@ static const struct subcommand subs[] = {
 	{ .name = "list",
 	  .aliases = "ls",
 	  .args = "[FILTER]",
-	  .summary = "List models: context windows, output limits, prices, and "
-		     "which are ready",
+	  .summary = "List models with context window, output limit, price and "
+		     "whether they are ready",
 	  .options = options,
 	  .most = 1,
 	  .flags = SUB_UNRESTRICTED,
@@ -591,6 +591,6 @@ static const struct subcommand subs[] = {
 
 const struct command command_models = {
 	.name = "models",
-	.summary = "List models, and test what one can do",
+	.summary = "List models, and test one",
 	.subs = subs,
 };

@@ -56,7 +56,8 @@ static const struct arg_row test_options[] = {
 	{ "only", 0, ARG_VALUE, "TEXT",
 	  "Run only checks whose name contains TEXT" },
 	{ "snapshot", 0, ARG_VALUE, "NAME",
-	  "Also make this snapshot (it stays) and start from it" },
+	  "Also create this snapshot (it is not deleted) and start a sandbox "
+	  "from it" },
 	ARG_JSON,
 	{ 0 },
 };
@@ -346,7 +347,7 @@ static void print_summary(const struct sandbox_client *client,
 {
 	const struct sandbox_provider *p = client->provider;
 
-	printf("\n%s isolates by: %s\n", p->name,
+	printf("\nisolation of %s: %s\n", p->name,
 	       isolation_name(sandbox_isolation(client)));
 	printf("\n%s can:\n", p->name);
 	provider_table(p->flags & ~client->lacks);

@@ -556,7 +556,8 @@ static int sandbox_cmd_delete(struct app *app, const struct args *args)
 
 static int no_snapshots(const char *provider, struct error *err)
 {
-	error_set(err, ERR_USAGE, "provider '%s' has no snapshots", provider);
+	error_set(err, ERR_USAGE, "provider '%s' does not support snapshots",
+		  provider);
 	return error_hint(err, "`dcode provider list` shows which have them.");
 }
 
@@ -812,9 +813,10 @@ static int sandbox_cmd_copy(struct app *app, const struct args *args)
 			"list does not show the ID"                            \
 	}
 static const struct arg_row list_options[] = {
-	{ "all", 0, ARG_FLAG, NULL, "List deleted ones too" },
+	{ "all", 0, ARG_FLAG, NULL, "Also list deleted sandboxes" },
 	{ "sandbox", 0, ARG_VALUE, "TYPE",
-	  "Ask this provider instead of this machine's records" },
+	  "List the sandboxes that this provider reports, not those in this "
+	  "machine's records" },
 	ARG_JSON,
 	{ 0 },
 };
@@ -825,8 +827,8 @@ static const struct arg_row sandbox_options[] = { OF_PROVIDER,
 
 static const struct arg_row copy_options[] = {
 	{ "bring", 0, ARG_VALUE, "NAME",
-	  "Copy files and directories of this name too, such as .git, out of a "
-	  "sandbox; repeatable" },
+	  "Also copy files and directories with this name, such as .git, out "
+	  "of a sandbox; repeatable" },
 	OF_PROVIDER,
 	ARG_JSON,
 	{ 0 },
@@ -835,7 +837,7 @@ static const struct arg_row copy_options[] = {
 static const struct arg_row exec_options[] = {
 	OF_PROVIDER,
 	{ "stdin", 0, ARG_FLAG, NULL,
-	  "Pass standard input to the command, however long it takes" },
+	  "Wait for all of standard input and pass it to the command" },
 	ARG_JSON,
 	{ 0 },
 };
@@ -859,9 +861,10 @@ static const struct arg_row create_options[] = {
 	{ "sandbox", 0, ARG_VALUE, "TYPE",
 	  "Provider (default: [sandboxes].default)" },
 	{ "snapshot", 0, ARG_VALUE, "NAME", "Start from this snapshot" },
-	{ "setup", 0, ARG_VALUE, "PATH", "Run this local script in it first" },
+	{ "setup", 0, ARG_VALUE, "PATH",
+	  "Run this local script in the new sandbox" },
 	{ "lifetime", 0, ARG_VALUE, "SECONDS",
-	  "Lifetime: the sandbox stays that long, then ends by itself" },
+	  "Time after which the sandbox ends by itself" },
 	ARG_JSON,
 	{ 0 },
 };
@@ -900,7 +903,7 @@ static const struct subcommand subs[] = {
 	  .run = sandbox_cmd_info },
 	{ .name = "exec",
 	  .args = "ID -- COMMAND...",
-	  .summary = "Run a command in a sandbox; a single argument goes to "
+	  .summary = "Run a command in a sandbox; a single argument is run by "
 		     "the shell",
 	  .options = exec_options,
 	  .least = 2,
@@ -908,14 +911,16 @@ static const struct subcommand subs[] = {
 	  .run = sandbox_cmd_exec },
 	{ .name = "cp",
 	  .args = "SRC DST",
-	  .summary = "Copy files and directories. One side is ID:PATH; - is a "
-		     "stream: a file's bytes, or a tar of a directory",
+	  .summary = "Copy files and directories; SRC or DST is ID:PATH. With "
+		     "- instead of a local path: a file's bytes, or a "
+		     "directory as tar, on standard input or output",
 	  .options = copy_options,
 	  .least = 2,
 	  .most = 2,
 	  .run = sandbox_cmd_copy },
 	{ .name = "create",
-	  .summary = "Create a sandbox that stays, and print its id",
+	  .summary = "Create a sandbox that stays after this command, and "
+		     "print its id",
 	  .options = create_options,
 	  .run = sandbox_cmd_create },
 	{ .name = "stop",

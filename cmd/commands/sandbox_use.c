@@ -224,8 +224,8 @@ static void begin_commit(struct app *app, const struct target *t,
 	if (rc == 0)
 		rc = commit_begin(&w, sb, &err);
 	if (rc < 0)
-		app_warn("the sandbox's copy of the repository has no first "
-			 "commit: %s",
+		app_warn("cannot make the first commit in the sandbox's copy "
+			 "of the repository: %s",
 			 err.message);
 	workspace_close(&w);
 }
@@ -540,7 +540,7 @@ static int start_one(struct app *app, const struct args *args, const char *name,
 		rc = check_known(&t, name, err);
 	if (rc == 0 && t.client.provider->flags & SANDBOX_BOUND) {
 		error_set(err, ERR_USAGE,
-			  "a sandbox of %s runs only while a dcode uses it",
+			  "a %s sandbox runs only while dcode uses it",
 			  t.client.provider->name);
 		rc = error_hint(
 			err,

@@ -154,7 +154,7 @@ static void print_source(const struct skills_line *l, const char *source)
 		first = false;
 		skills_cmd_print(l->app, "  ", s->name, "");
 		skills_cmd_print(l->app, ": ", s->description,
-				 s->hides_user ? " (in place of your own)\n"
+				 s->hides_user ? " (replaces your own)\n"
 					       : "\n");
 	}
 }

@@ -43,10 +43,10 @@ static void print_sum(const struct app *app, const struct sync_result *r)
 static void print_result(const struct app *app, const struct sync_result *r,
 			 bool force)
 {
-	const char *kept = force ? " cannot replace what the sandbox has "
-				   "there, so it was not sent"
-				 : " changed in the sandbox too: its version "
-				   "stays (--force sends yours)";
+	const char *kept = force ? " was not sent: it cannot replace what the "
+				   "sandbox has at this path"
+				 : " also changed in the sandbox, which keeps "
+				   "its version (--force sends yours)";
 	static const char held[] =
 		" is not sent: it may contain secrets, or cannot be read";
 

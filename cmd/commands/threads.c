@@ -173,7 +173,7 @@ static void report_left(struct app *app, struct store *s,
 	(void)thread_label_each(s, t->no, NULL, report_label, &d, &ignored);
 	if (patch) {
 		print_add_line(app, &line, patch);
-		app_warn("its saved patch stays: %s", line.ptr);
+		app_warn("its saved patch is not deleted: %s", line.ptr);
 	}
 	buf_release(&line);
 	free(patch);
@@ -408,7 +408,7 @@ static const struct arg_row list_options[] = {
 	{ "branch", 0, ARG_VALUE, "NAME", "Only threads of this git branch" },
 	{ "agent", 0, ARG_VALUE, "NAME", "Only threads of this agent" },
 	{ "sort", 0, ARG_VALUE, "created|updated",
-	  "Sort by this, newest first (default updated)" },
+	  "Sort by this time, newest first (default updated)" },
 	{ "limit", 'n', ARG_VALUE, "N",
 	  "Show at most N threads (default 20, or DA_CLI_RECENT_THREADS)" },
 	{ "verbose", 'v', ARG_FLAG, NULL,
@@ -893,7 +893,7 @@ static void print_marks(struct showing *s)
 
 	while ((mark = compaction_next(&s->marks, (int64_t)s->n)))
 		printf("\n-- compacted here, %s: the model has a summary of "
-		       "the messages above, and the newest of them\n",
+		       "the messages above, plus the newest of them\n",
 		       sandbox_time(mark->created / 1000, time));
 }
 

@@ -760,8 +760,8 @@ static void report_patch(const char *path)
 	struct buf quoted = BUF_INIT(1 << 16);
 
 	quote_word(&quoted, str_of(path));
-	printf("Its patch is %s and was not applied. To apply it to "
-	       "the\ncurrent tree: dcode apply --patch %s\n",
+	printf("Its patch was stored, but not applied: %s\nTo apply it to this "
+	       "working tree: dcode apply --patch %s\n",
 	       path, quoted.ptr);
 	buf_release(&quoted);
 }
@@ -779,8 +779,9 @@ static void report_import(const struct importing *i,
 		printf("Imported %" PRId64 " messages as thread %s.\n",
 		       i->messages, i->in.id);
 		if (head->provider)
-			printf("Its file names a sandbox, %s %s: resuming asks "
-			       "whether to use it.\n",
+			printf("The file names a sandbox, %s %s. When you "
+			       "resume the thread, dcode asks whether to use "
+			       "it.\n",
 			       head->provider, head->sandbox);
 		if (patch)
 			report_patch(patch);

@@ -150,7 +150,8 @@ static int find_tree(struct search *s, struct workspace *w,
 		return rc;
 	if (tree_find_label(w, s->app, l->label, s->stop, &ignored) == 0) {
 		if (s->session->anywhere) {
-			print_text(s->app, "This is the tree of ", l->cwd, "");
+			print_text(s->app, "This sandbox has a copy of ",
+				   l->cwd, "");
 			return 0;
 		}
 		s->elsewhere = true;
@@ -268,11 +269,11 @@ static int fail_elsewhere(const char *name, struct error *err)
 	error_set(err, ERR_NOT_FOUND,
 		  "the sandbox of %s was filled from another directory",
 		  name ? name : "the thread");
-	return error_hint(
-		err,
-		"Run this in the directory that it was sent from. If that has "
-		"moved: dcode diff %s >FILE, then dcode apply --patch FILE",
-		name ? name : "ID");
+	return error_hint(err,
+			  "Run this in the directory that the files were sent "
+			  "from. If that directory has moved: dcode diff %s "
+			  ">FILE, then dcode apply --patch FILE",
+			  name ? name : "ID");
 }
 
 /* Finds the newest thread of this directory whose tree was sent; else of any

@@ -69,7 +69,7 @@ static int list_allowed(struct app *app, const struct args *args)
 	if (rc == 0 && app->json)
 		app_envelope("trust list", &l.data);
 	else if (rc == 0 && !l.n)
-		puts("You have allowed nothing that comes from a repository.");
+		puts("You have not allowed anything from a repository.");
 	buf_release(&l.data);
 	return rc < 0 ? app_fail(app, &err) : 0;
 }

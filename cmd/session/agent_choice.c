@@ -57,8 +57,8 @@ int agent_check_name(const char *name, struct error *err)
 	}
 	if (is_reserved(name))
 		return error_set(err, ERR_USAGE,
-				 "not a valid agent name: '%s' "
-				 "(~/.deepagents/%s is something else)",
+				 "not a valid agent name: '%s' (dcode uses "
+				 "~/.deepagents/%s for other files)",
 				 name, name);
 	return 0;
 }

@@ -752,7 +752,8 @@ static void print_undo(const struct change_set *ch)
 	const struct apply_result *r = &ch->result;
 
 	if (r->n_changed) {
-		fprintf(stderr, "Changed since then, so not undone:\n");
+		fprintf(stderr, "Not undone, because these files changed since "
+				"then:\n");
 		print_paths(ch, r->changed, r->n_changed, "");
 		app_print_advice(
 			ch->app,
@@ -760,15 +761,15 @@ static void print_undo(const struct change_set *ch)
 	}
 	if (r->index_changed)
 		app_print_advice(ch->app,
-				 "The index changed since then, so it "
-				 "is left as it is: dcode apply --undo "
-				 "--force unstages what was applied.");
+				 "The index is unchanged, because you changed "
+				 "it since then. dcode apply --undo --force "
+				 "unstages the applied changes.");
 	if (r->applied && r->n) {
 		fprintf(stderr, "Undone: %zu file%s\n", r->n,
 			r->n == 1 ? "" : "s");
 		print_files(ch);
 	} else if (r->applied) {
-		fputs(r->unstaged ? "Unstaged what was applied.\n"
+		fputs(r->unstaged ? "Unstaged the applied changes.\n"
 				  : "Undone: an apply that wrote no file.\n",
 		      stderr);
 	}
@@ -792,8 +793,8 @@ static void print_kept(const struct change_set *ch)
 	if (!r->applied || !r->n_kept)
 		return;
 	app_print_advice(ch->app,
-			 "Your version stays. The sandbox's version is "
-			 "only in the sandbox (dcode diff shows it):");
+			 "Your version is kept. The sandbox's version is only "
+			 "in the sandbox (dcode diff shows it):");
 	print_paths(ch, r->kept, r->n_kept, "");
 }
 
@@ -826,11 +827,13 @@ static void print_apply(const struct change_set *ch)
 		print_conflicts(ch);
 	print_kept(ch);
 	if (r->n_blocked) {
-		fputs("In the way, and never sent to the sandbox:\n", stderr);
+		fputs("These files are in the way and were never sent to the "
+		      "sandbox:\n",
+		      stderr);
 		print_paths(ch, r->blocked, r->n_blocked, "");
 	}
 	if (!r->applied && r->n_changed) {
-		fputs("Changed during the merge:\n", stderr);
+		fputs("These files changed during the merge:\n", stderr);
 		print_paths(ch, r->changed, r->n_changed, "");
 	}
 	print_hint(ch, mode.conflicts);
@@ -934,7 +937,7 @@ static const struct mode modes[CHANGES_MODES] = {
 			   .status = apply_status,
 			   .conflicts = "Nothing was written. dcode apply "
 					"--conflicts writes the files with "
-					"markers." },
+					"conflict markers." },
 	[CHANGES_INDEX] = { .option = "index", .staged = true },
 	[CHANGES_CONFLICTS] = { .option = "conflicts", .markers = true },
 	[CHANGES_INTERACTIVE] = { .option = "interactive",

@@ -512,15 +512,14 @@ static int ask_about(struct picking *p, const char *what, char *answer,
 		     struct error *err)
 {
 	for (;;) {
-		fprintf(stderr, "Take this %s [y,n,a,d,q,?]? ", what);
+		fprintf(stderr, "Apply this %s [y,n,a,d,q,?]? ", what);
 		if (read_answer(p, answer, err) < 0)
 			return -1;
 		if (*answer && strchr("ynadq", *answer))
 			return 0;
-		fputs("y - take it\nn - leave it\n"
-		      "a - take it and all that follows of this file\n"
-		      "d - leave it and all that follows of this file\n"
-		      "q - leave it and all that follows\n",
+		fputs("y - apply it\nn - skip it\na - apply it and the rest of "
+		      "this file\nd - skip it and the rest of this file\nq - "
+		      "skip it and all the rest\n",
 		      stderr);
 	}
 }
@@ -602,7 +601,7 @@ static int pick_parts(struct picking *p, struct str header, struct str hunks,
 	mode = cut_before(&rest, "index ");
 	parts[1] = rest;
 	show_text(p, header);
-	if (mode.len && ask_about(p, "change of mode", &answer, err) < 0)
+	if (mode.len && ask_about(p, "mode change", &answer, err) < 0)
 		return -1;
 	p->quit = answer == 'q';
 	if (is_taken(answer)) {
@@ -623,7 +622,7 @@ static int pick_whole(struct picking *p, size_t from, size_t n,
 	char answer = 0;
 	char what[64];
 
-	snprintf(what, sizeof(what), n > 1 ? "change of %zu parts" : "file", n);
+	snprintf(what, sizeof(what), n > 1 ? "change to %zu paths" : "file", n);
 	for (size_t i = from; i < p->n_files; i++)
 		if (files[i].group == from)
 			show_text(p, files[i].text);

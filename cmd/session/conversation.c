@@ -386,8 +386,8 @@ static int offer_copy(struct run *r, int64_t pid, struct error *err)
 		return 0;
 	error_wrap(err, "thread %s", r->thread.id);
 	return error_hint(err,
-			  "-r %s --fork continues in a copy; `dcode threads "
-			  "show %s` prints it.",
+			  "`dcode -r %s --fork` continues in a copy. `dcode "
+			  "threads show %s` prints the thread.",
 			  r->thread.id, r->thread.id);
 }
 

@@ -426,14 +426,12 @@ struct upload_entry {
 	char hash[HEX + 1];
 };
 
-static const char differs[] =
-	"the sandbox already has another file there (--force replaces it)";
+static const char differs[] = "the sandbox already has a different file at "
+			      "this path (--force replaces it)";
 
-static const char no_file[] =
-	"the sandbox has something there that is not a file";
+static const char no_file[] = "the path in the sandbox is not a file";
 
-static const char no_directory[] =
-	"the sandbox has something there that is not a directory";
+static const char no_directory[] = "the path in the sandbox is not a directory";
 
 struct name_list {
 	struct upload_target *upload;
@@ -491,9 +489,10 @@ static int read_target(struct copy *c, struct upload_target *u, struct str line,
 	char *path;
 
 	if (line.len < 4)
-		return error_set(err, ERR_PROTOCOL,
-				 "the sandbox does not report what is at %s",
-				 u->remote[0] ? u->remote : ".");
+		return error_set(
+			err, ERR_PROTOCOL,
+			"the sandbox did not report the file type of %s",
+			u->remote[0] ? u->remote : ".");
 	path = copy_remote_path(c, u->remote);
 	u->target = copy_join(path,
 			      line.ptr[0] == 'd' || str_ends(str_of(path), "/"),

@@ -334,7 +334,7 @@ void copy_tell_left_out(struct copy *c, struct str name, const char *why)
 	if (c->told < LEFT_OUT_MOST)
 		app_warn("not copied: %.*s: %s", (int)name.len, name.ptr, why);
 	else if (c->told == LEFT_OUT_MOST)
-		app_warn("not copied: more like this");
+		app_warn("more files are not copied; they are not listed");
 	c->told += c->told <= LEFT_OUT_MOST;
 	if (c->log && c->log->skipped)
 		c->log->skipped(c->log->arg, name, why);
@@ -414,12 +414,13 @@ static int64_t read_source(void *arg, char *room, size_t len, struct error *err)
 		n = read(s->fd, room, len);
 	while (n < 0 && errno == EINTR);
 	if (n < 0)
-		return error_errno(err, "reading the file for %s", s->remote);
+		return error_errno(err, "reading the local file for %s",
+				   s->remote);
 	if (n == 0)
-		return error_set(
-			err, ERR_SYSTEM,
-			"the file for %s became shorter while it was read",
-			s->remote);
+		return error_set(err, ERR_SYSTEM,
+				 "the local file for %s became shorter while "
+				 "it was read",
+				 s->remote);
 	s->left -= n;
 	return n;
 }
@@ -430,7 +431,7 @@ static int rewind_source(void *arg, struct error *err)
 	struct stat st;
 
 	if (lseek(s->fd, 0, SEEK_SET) < 0 || fstat(s->fd, &st) < 0)
-		return error_errno(err, "reading the file for %s again",
+		return error_errno(err, "reading the local file for %s again",
 				   s->remote);
 	s->left = st.st_size;
 	return 0;

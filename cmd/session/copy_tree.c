@@ -124,10 +124,10 @@ static int path_set_add(struct path_set *s, struct str path, struct error *err)
 	uint64_t hash;
 
 	if (s->n == SET_MOST)
-		return error_set(err, ERR_LIMIT,
-				 "the copy has more than %d links, or names "
-				 "that are left out",
-				 SET_MOST);
+		return error_set(
+			err, ERR_LIMIT,
+			"the copy has more than %d links or skipped files",
+			SET_MOST);
 	if (s->n * 2 >= s->size)
 		path_set_grow(s);
 	hash = hash_of(s, path);
@@ -181,19 +181,19 @@ static const char *find_objection(struct sieve *s,
 	if (!item->original && S_ISLNK(item->mode) &&
 	    (!item->target || !item->target[0] ||
 	     strlen(item->target) >= PATH_MAX))
-		return "the link leads nowhere";
+		return "the link has no valid target";
 	if (path_set_above(&s->links, path) ||
 	    (S_ISDIR(item->mode) && path_set_has(&s->links, path)))
-		return "a link is where its directory should be";
+		return "a directory of its path is a link";
 	if (!item->original)
 		return NULL;
 	if (archive_plain_path(item->original, &s->original) ||
 	    !s->original.len)
-		return "it is a link to a file outside";
+		return "it is a link to a file outside the copied directory";
 	original = buf_str(&s->original);
 	if (path_set_above(&s->links, original) ||
 	    path_set_has(&s->gone, original))
-		return "it is a link to what is not copied";
+		return "it is a link to a file that is not copied";
 	return NULL;
 }
 
@@ -747,7 +747,7 @@ static int relay_write(void *arg, struct str data, struct error *err)
 		ssize_t n;
 
 		if (poll(set, 2, stop_poll_ms(stop, -1)) < 0 && errno != EINTR)
-			return error_errno(err, "passing the stream on");
+			return error_errno(err, "forwarding the stream");
 		if (stop_check(stop, err) < 0)
 			return -1;
 		n = send(r->in, data.ptr, data.len,
@@ -755,7 +755,7 @@ static int relay_write(void *arg, struct str data, struct error *err)
 		if (n < 0 && errno != EAGAIN && errno != EINTR) {
 			r->ended = true; /* the second thread's error is
 					    reported instead */
-			return error_errno(err, "passing the stream on");
+			return error_errno(err, "forwarding the stream");
 		}
 		data = str_skip(data, n > 0 ? (size_t)n : 0);
 	}
@@ -768,7 +768,7 @@ static int relay_start(struct tar_relay *r, struct error *err)
 	int pair[2];
 
 	if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, pair) < 0)
-		return error_errno(err, "passing the stream on");
+		return error_errno(err, "forwarding the stream");
 	r->in = pair[0];
 	r->out = pair[1];
 	if (thread_start(&r->thread, relay_thread, r, err) == 0)

@@ -489,8 +489,7 @@ void mcp_show(const struct app *app, struct mcp_server *s, bool names,
 	print_add_line(app, out, e->file);
 	buf_adds(out, e->project ? " (the project's)\n" : "\n");
 	if (e->ignored)
-		buf_addf(out, "    not used by dcode: %s of its entry\n",
-			 e->ignored);
+		buf_addf(out, "    ignored in its entry: %s\n", e->ignored);
 	add_error(app, &st, out);
 	if (st.state == MCP_READY || st.state == MCP_FAILED)
 		add_said(app, s, out);

@@ -135,9 +135,10 @@ static int refuse_unpriced(const struct run *r, struct error *err)
 		name);
 	free(name);
 	return error_hint(err,
-			  "[models.providers.%.40s.profile.\"%.80s\"] in "
-			  "config.toml gives one: input_price = 1.0 and "
-			  "output_price = 5.0, for a million tokens",
+			  "Set it in config.toml: "
+			  "[models.providers.%.40s.profile.\"%.80s\"] with, "
+			  "for example, input_price = 1.0 and output_price = "
+			  "5.0 (US dollars per million tokens)",
 			  r->choice.provider, r->choice.model);
 }
 
@@ -322,7 +323,7 @@ void run_money_line(const struct run *r, struct buf *out)
 			 money_short(t.unclear, room), t.cut,
 			 t.cut == 1 ? "" : "s");
 	if (no_model && !t.sandbox_ms)
-		buf_adds(out, ": the model has no price");
+		buf_adds(out, " (no price is known for the model)");
 	else if (t.model_unpriced && !no_model)
 		buf_adds(out, "; models without a price are not counted");
 }
@@ -399,8 +400,9 @@ static void print_thread(struct run *r, struct buf *out)
 	(void)spend_each(store, t.no, print_line, &p, &ignored);
 	buf_addf(out, "  together %s%s\n",
 		 p.priced || p.total ? money_exact(p.total, room) : "unknown",
-		 p.priced || !p.total ? ""
-				      : ", not counting what has no price");
+		 p.priced || !p.total
+			 ? ""
+			 : ", not counting entries without a price");
 	thread_release(&t);
 }
 

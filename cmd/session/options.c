@@ -270,8 +270,8 @@ int transfer_option_set(struct transfer_option *t, const char *option,
 				 option, t->uploads ? "LOCAL" : "REMOTE");
 	if (!t->uploads && !strcmp(second, "-"))
 		return error_set(err, ERR_USAGE,
-				 "argument %s: LOCAL is a file or directory, "
-				 "not standard output",
+				 "argument %s: LOCAL must be a file or "
+				 "directory, not standard output",
 				 option);
 	return 0;
 }

@@ -120,7 +120,7 @@ static enum run_verdict decide_reading(const struct run *r, struct approval *a)
 		verdict = RUN_REFUSE;
 	} else if (secret_files_hold(&r->secrets, real)) {
 		buf_addf(&a->reason,
-			 "%s holds the user's keys: no tool may read it.",
+			 "%s contains the user's keys: no tool may read it.",
 			 real);
 		verdict = RUN_REFUSE;
 	} else if (run_allows_all(r) || paths_contain(workdir, real) ||
@@ -130,9 +130,9 @@ static enum run_verdict decide_reading(const struct run *r, struct approval *a)
 	} else {
 		buf_addstr(&a->place, str_of(real));
 		buf_addf(&a->reason,
-			 "%s lies outside the working directory, where %s is "
-			 "not permitted in non-interactive mode. Use files of "
-			 "the working directory, or tell the user to run with "
+			 "%s is outside the working directory, where %s is not "
+			 "permitted in non-interactive mode. Use files of the "
+			 "working directory, or tell the user to run with "
 			 "--auto-approve or with a command for it in "
 			 "--shell-allow-list.",
 			 real, a->tool->spec.name);
@@ -189,7 +189,7 @@ static void find_objection(const struct protect *p, const char *own,
 	} else if (t->git) {
 		buf_adds(why, "inside a git repository's own files");
 	} else if (t->kind == TARGET_FILE && t->names > 1) {
-		buf_addf(why, "a file with %lld names (hard links)",
+		buf_addf(why, "a file with %lld hard links",
 			 (long long)t->names);
 	}
 }
@@ -212,7 +212,7 @@ static void describe_target(const struct run *r, const char *path,
 				 m->list[i].path,
 				 t->real + strlen(m->list[i].inside));
 	if (t->kind == TARGET_LINK)
-		buf_adds(place, " (the link itself, not what it names)");
+		buf_adds(place, " (the link itself, not its target)");
 	if (why.len)
 		buf_addf(place, " (%.*s)", (int)why.len, why.ptr);
 }
@@ -432,14 +432,15 @@ static void explain_refusal(const struct run *r, struct approval *a)
 	else if (sandbox_is_shared(&r->box.sandbox))
 		buf_addf(&a->reason,
 			 "%s is not permitted in non-interactive mode on %s, "
-			 "which is not isolated. Only reading tools are; tell "
-			 "the user to run with --auto-approve.",
+			 "which is not isolated. Only tools that read are "
+			 "permitted. Tell the user to run with --auto-approve.",
 			 a->tool->spec.name, a->machine);
 	else
 		buf_addf(&a->reason,
 			 "%s is not permitted in non-interactive mode on the "
-			 "user's own machine. Only reading tools are; tell the "
-			 "user to run with --auto-approve or with a --sandbox.",
+			 "user's own machine. Only tools that read are "
+			 "permitted. Tell the user to run with --auto-approve "
+			 "or with a --sandbox.",
 			 a->tool->spec.name);
 }
 

@@ -153,9 +153,10 @@ void run_report_lost(const struct run *r, bool has_tree)
 				   "save = false. To keep changes next time: "
 				   "--apply, --keep or save = true.");
 	else if (lost.len)
-		print_line(r->app, "Next time: --keep keeps the sandbox, "
-				   "--download PATH copies a file out, "
-				   "--workspace repo brings changes back.");
+		print_line(r->app,
+			   "To keep files next time: --keep keeps the sandbox, "
+			   "--download PATH copies a file out of it, with "
+			   "--workspace repo you can apply the changes.");
 	buf_release(&lost);
 }
 
@@ -217,8 +218,10 @@ int run_remark_outcome(const struct run *r, const char **status,
 				"refused: %s that would write a file or run a "
 				"command",
 				acts == 1 ? "the only call" : "every call");
-		(void)error_hint(why, "-y allows all, -S LIST some commands; "
-				      "--sandbox NAME runs them in a sandbox.");
+		(void)error_hint(
+			why,
+			"-y allows all calls, -S LIST allows some commands, "
+			"--sandbox NAME runs them in a sandbox.");
 		error_topic(why, "approvals");
 		return STATUS_REFUSED;
 	}

@@ -177,11 +177,11 @@ static void report_saved(const struct saved_work *s,
 			s->files == 1 ? "" : "s", line.ptr);
 		if (terms->elsewhere)
 			fprintf(stderr,
-				"`git apply` with that file, run in its tree, "
-				"brings %s back.\n",
+				"To apply %s, run `git apply` with that file "
+				"in its repository.\n",
 				s->files == 1 ? "it" : "them");
 		else
-			fprintf(stderr, "`dcode apply %s` brings %s here.\n",
+			fprintf(stderr, "`dcode apply %s` applies %s here.\n",
 				terms->name, s->files == 1 ? "it" : "them");
 	}
 	buf_release(&line);

@@ -323,7 +323,7 @@ static int move_out(struct packing *p, struct error *err)
 
 	buf_addstr(p->out, buf_str(ready));
 	buf_consume(ready, ready->len);
-	return buf_check(p->out, "what is sent of skills", err);
+	return buf_check(p->out, "the archive of the skills", err);
 }
 
 /* Reads a file into p->bytes. Returns 1, or 0 if the file is skipped. */
@@ -732,7 +732,8 @@ int run_skills_prepare(void *arg, const struct part *const *calls, size_t n,
 				  err);
 	free(wanted);
 	if (is_theirs)
-		return refuse(r, "the skills of another run are named", remark);
+		return refuse(r, "the call names the skills of another run",
+			      remark);
 	if (rc == 0 || err->code == ERR_CANCELLED || err->code == ERR_GONE)
 		return rc;
 	is_theirs =

@@ -155,8 +155,8 @@ static int find_target(struct found *f, struct app *app, const char *name,
 	if (!provider) {
 		error_set(err, ERR_NOT_FOUND, "unknown sandbox %s", name);
 		return error_hint(
-			err, "`dcode sandbox list` shows all; with --sandbox "
-			     "PROVIDER any id of that provider works.");
+			err, "`dcode sandbox list` shows all. With --sandbox "
+			     "PROVIDER you can use any id of that provider.");
 	}
 	f->target->store = store;
 	f->provider = xstrdup(provider);

@@ -310,8 +310,8 @@ static void warn_unmeant(const struct run *r)
 			    &ignored);
 	for (size_t i = 0; i < n; i++)
 		if (!mcp_allow_means(r->mcp, list[i]))
-			app_warn("allow of [mcp]: \"%s\" matches none of your "
-				 "servers. Write SERVER/TOOL, for example "
+			app_warn("[mcp] allow: \"%s\" does not match any of "
+				 "your servers. Write SERVER/TOOL, for example "
 				 "\"*/*\"",
 				 list[i]);
 }

@@ -112,7 +112,7 @@ static void say_git(const struct sandbox *sb, const char *dir)
 			 dir, why);
 	else if (is_outside && strcmp(git.root, dir) != 0)
 		app_warn("git needs the whole working tree: the sandbox can "
-			 "read %s and write %s",
+			 "read all of %s, but write only to %s",
 			 git.root, dir);
 	bind_git_release(&git);
 }
@@ -259,7 +259,7 @@ static void report_left(const struct filling *f)
 	if (f->s.n_left)
 		print_line(f->r->app, "  %zu not sent: %s%s", f->s.n_left,
 			   names.len ? names.ptr : "",
-			   can_ask ? "; --include PATTERN sends one" : "");
+			   can_ask ? "; to send one: --include PATTERN" : "");
 	list_left(f);
 	report_asked(f);
 	if (f->s.refused)
@@ -299,7 +299,7 @@ static void report_history(const struct filling *f,
 	else
 		print_line(f->r->app,
 			   "  history: %zu commit%s%s, %zu of them rewritten "
-			   "without the files that are not sent",
+			   "to leave out files that are not sent",
 			   h->commits, h->commits == 1 ? "" : "s",
 			   h->is_shallow ? " of a shallow clone" : "",
 			   h->changed);
@@ -336,8 +336,7 @@ static void report_sent(const struct filling *f, const struct send_result *res)
 		app_warn("%zu file%s of %s changed while being sent",
 			 res->changed, res->changed == 1 ? "" : "s", f->name);
 	if (res->git_failed)
-		app_warn("git in the sandbox could not make a repository of "
-			 "the tree");
+		app_warn("git in the sandbox could not create a repository");
 }
 
 /* Sends the whole tree. */
@@ -380,9 +379,9 @@ static void report_kept(struct run *r, const struct sync_result *result)
 			   result->n_taken, result->n_taken == 1 ? "" : "s",
 			   size);
 	if (result->n_deleted)
-		print_line(
-			r->app, "✓ Deleted in the sandbox, as here: %zu file%s",
-			result->n_deleted, result->n_deleted == 1 ? "" : "s");
+		print_line(r->app, "✓ Deleted in the sandbox too: %zu file%s",
+			   result->n_deleted,
+			   result->n_deleted == 1 ? "" : "s");
 	for (size_t i = 0; i < result->n_asked && i < NAMES_SHOWN; i++)
 		print_line(r->app, "  sent because of --include: %.4000s",
 			   result->asked[i]);
@@ -391,7 +390,7 @@ static void report_kept(struct run *r, const struct sync_result *result)
 			 "keeps its version",
 			 result->kept[i]);
 	if (result->n_kept > NAMES_SHOWN)
-		app_warn("and %zu more like this",
+		app_warn("%zu more files changed here and in the sandbox",
 			 result->n_kept - NAMES_SHOWN);
 	for (size_t i = 0; i < result->n_held && i < NAMES_SHOWN; i++)
 		app_warn("%s is not sent: it may contain secrets (--include "
@@ -712,7 +711,7 @@ int run_workspace_fill(struct run *r, struct sandbox *sb,
 			return 0;
 		return error_set(err, ERR_USAGE,
 				 "--workspace repo needs a sandbox that dcode "
-				 "makes; --sandbox-id names another one");
+				 "created, but --sandbox-id names another one");
 	}
 	root = user_repo_root(settings_cwd(r->app->settings), &is_repository,
 			      err);

@@ -113,7 +113,7 @@ static bool raise_cap(void *arg)
 	bool raised = false;
 
 	subagent_list_note(&s->list, c->number,
-			   "waits for you: the cap is reached");
+			   "waits for you: --max-usd is reached");
 	if (wait_for_turn(s, &c->stop, &ignored) < 0)
 		return false;
 	if (cap_of(c->run) != cap)
@@ -423,7 +423,7 @@ static int check_trust(struct child *c, struct error *err)
 	if (rc == 0 && !c->follows)
 		warn_once(c, REMARK_WISHES,
 			  "the subagent %s uses its caller's model and "
-			  "sandbox, because what %s asks for was not allowed "
+			  "sandbox, because the choice in %s was not allowed "
 			  "(--trust-project allows it for this run)",
 			  k->name, k->file);
 	return rc < 0 ? -1 : 0;
@@ -649,12 +649,12 @@ static void add_result(const struct child *c, int rc, const struct error *err,
 		buf_addf(out, "The subagent %s did not finish: %s%s", c->label,
 			 why, str_ends(str_of(why), ".") ? "" : ".");
 		if (!c->agent.answer.len) {
-			buf_adds(out, " It wrote no answer. What it changed so "
-				      "far stays.");
+			buf_adds(out, " It did not answer. Its changes so far "
+				      "are kept.");
 			return;
 		}
 		buf_adds(out,
-			 " What it changed so far stays. Its last words:\n\n");
+			 " Its changes so far are kept. Its last words:\n\n");
 	} else if (c->agent.finish == FINISH_REFUSAL) {
 		buf_adds(out, "The model refused this task.\n");
 	} else if (c->agent.finish == FINISH_LENGTH ||
@@ -859,7 +859,7 @@ static void add_kind(const struct subagent *k, struct buf *out)
 		buf_addf(out, k->root ? ", wants the model %s" : ", model %s",
 			 k->model);
 	if (k->apart)
-		buf_adds(out, ", in a sandbox of its own");
+		buf_adds(out, ", in its own sandbox");
 	buf_adds(out, ": ");
 	buf_adds(out, k->description);
 	buf_addc(out, '\n');
@@ -874,7 +874,7 @@ void run_subagents_list(const struct run *r, struct buf *out)
 		return;
 	subagent_list_print(&s->list, clock_ms(), out);
 	if (out->len == before)
-		buf_adds(out, "No subagent is running, and none has run.\n");
+		buf_adds(out, "No subagents have run yet.\n");
 	buf_adds(out, "Available:\n");
 	for (size_t i = 0; i < s->all.n; i++)
 		add_kind(&s->all.list[i], out);

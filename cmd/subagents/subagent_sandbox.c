@@ -463,8 +463,8 @@ static int fill_sandbox(void *arg, struct sandbox *sb, const struct stop *stop,
 	 * changed since that was made. */
 	if (sandbox_acts_on_host(sb) && !sandbox_acts_on_host(&r->box.sandbox))
 		return error_set(err, ERR_USAGE,
-				 "with the present settings a new sandbox is "
-				 "not isolated, as the caller's is");
+				 "with the current settings, a new sandbox "
+				 "would not be isolated like the caller's");
 	state = app_state_path(r->app, "", err);
 	rc = state ? 0 : -1;
 	pthread_mutex_lock(&c->all->merging);
@@ -579,8 +579,8 @@ static void add_conflicts(struct apart *a, const struct merge *m,
 	const struct patch_output to = { on_patch, &patch };
 	struct error ignored = { 0 };
 
-	buf_adds(out, "\n\nNot merged, because you changed the same; these "
-		      "files keep your version.\n");
+	buf_adds(out, "\n\nNot merged, because you changed the same files. "
+		      "They keep your version.\n");
 	for (size_t i = 0; i < m->n && out->len < out->max / 2; i++)
 		buf_addf(out, "  %s (%s)\n", m->conflicts[i].path,
 			 m->conflicts[i].kind);
@@ -606,7 +606,7 @@ static void save_patch(struct child *c, const struct stop *stop,
 		save_sandbox(&saved, c->run->app, &a->own, &a->run.box.sandbox,
 			     &terms);
 	if (out && saved.patch)
-		buf_addf(out, "\nThe user can find all of it in %s\n",
+		buf_addf(out, "\nThe user can find all of its changes in %s\n",
 			 saved.patch);
 	saved_work_release(&saved);
 }

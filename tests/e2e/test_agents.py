@@ -115,7 +115,7 @@ def test_reset_begins_an_agent_anew(run, home):
     assert r.status == 1 and "Source agent 'nosuch' not found" in r.err
     assert (folder / "AGENTS.md").read_text() == "OLD"
     r = run("agents", "reset", "--agent", "coder")
-    assert r.status == 2 and "Add --yes to delete it without asking" in r.err
+    assert r.status == 2 and "Add --yes to delete them without asking" in r.err
     assert (folder / "AGENTS.md").read_text() == "OLD"
     assert run("agents", "reset", "--agent", "coder", "--target",
                "other", "--yes").status == 0

@@ -48,7 +48,7 @@ def test_interactive_takes_the_hunks_that_were_picked(
     status, seen = type_answers([dcode, "apply", "--interactive"], env,
                                 room.root, ["n", "?", "n", "y", "n", "y"])
     assert status == 0, seen
-    assert "q - leave it and all" in seen
+    assert "q - skip it and all" in seen
     assert (room.root / "a").read_text() == long.replace(
         "line 55\n", "fifty-five\n")
     assert (room.root / "b").exists()
@@ -80,7 +80,7 @@ def test_interactive_asks_for_a_mode_by_itself_and_for_kinds_as_one(
     status, seen = type_answers(command, env, room.root,
                                 ["n", "y", "n", "y"])
     assert status == 0, seen
-    assert "Take this change of mode" in seen
+    assert "Apply this mode change" in seen
     assert "five" in (room.root / "a").read_text()
     assert (room.root / "a").stat().st_mode == before[b"a"][0]
     assert not (room.root / "b").is_symlink()

@@ -55,7 +55,7 @@ def test_undo_names_an_index_that_changed_since(run, room, tmp_path):
     index = room.index()
     undone = run("apply", "--undo")
     assert undone.status == 1, undone.err
-    assert "The index changed since" in undone.err
+    assert "The index is unchanged, because you changed it" in undone.err
     assert room.index() == index
     assert (room.root / "a").read_text() == "a\n"
 
@@ -112,7 +112,7 @@ def test_a_forced_undo_unstages_what_an_undo_before_it_left(
     assert staged(room) == ["M\ta", "A\tagain", "D\tb", "A\tmine", "A\tnew"]
     undone = run("apply", "--undo", "--force")
     assert undone.status == 0, undone.err
-    assert "Unstaged what was applied" in undone.err
+    assert "Unstaged the applied changes" in undone.err
     assert git(room.root, "status", "--porcelain") == "A  mine\n"
     assert "no apply to undo" in run("apply", "--undo", "--force").err
 

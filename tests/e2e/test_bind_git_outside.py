@@ -137,7 +137,7 @@ def test_what_lies_beside_it_is_read_only(bound, box):
                  "&& echo end")
     assert "ok\nend" in out[0]
     assert sorted(os.listdir(place.parent)) == before
-    told = f"can read {place.parent} and write {place}" in r.err
+    told = f"read all of {place.parent}, but write only to {place}" in r.err
     assert told == (kind == "directory")
 
 

@@ -347,7 +347,7 @@ def test_a_run_with_apply_brings_and_saves_the_ignored_files_that_are_named(
                "-y", "--include", "*.o").wait()
     assert "+more" in patches(home)[0].read_text()
     assert "Saved 1 changed file: " in end.err
-    assert "` brings it here." in end.err
+    assert "` applies it here." in end.err
 
 
 @pytest.mark.parametrize("box", ["local"], indirect=True)

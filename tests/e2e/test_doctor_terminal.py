@@ -37,7 +37,7 @@ def doctor(dcode, env, tmp_path):
 
 def test_a_terminal_that_can_all_of_it(doctor):
     seen = doctor(KITTY + LIGHT + DEVICE, SYNC + DEVICE)
-    assert "kitty keyboard protocol: Shift+Enter is a new line" in seen
+    assert "kitty keyboard protocol: Shift+Enter starts a new line" in seen
     assert "synchronized (mode 2026)" in seen
     assert "light, like the terminal's background" in seen
 

@@ -101,11 +101,11 @@ def test_a_thread_that_went_on_elsewhere_keeps_its_tree(
     end = start("apply", first["thread"], cwd=tmp_path / "other").wait()
     assert end.status == 1, end.err
     assert "was filled from another directory" in end.err
-    assert "Run this in the directory that it was sent from." in end.err
+    assert "Run this in the directory that the files were sent from." in end.err
     end = start("diff", first["thread"], cwd=tmp_path / "other").wait()
     assert end.status == 0 and "+int changed;" in end.out, end.err
     end = run("sandbox", "rm", first["name"])
-    assert f"`dcode apply {first['name']}` brings them here." in end.err
+    assert f"`dcode apply {first['name']}` applies them here." in end.err
     end = run("apply", first["thread"], "--partial")
     assert end.status == 0, end.err
     assert (work / "src/main.c").read_text() == "int changed;\n"
@@ -122,7 +122,7 @@ def test_work_comes_into_a_tree_that_was_moved_meanwhile(
     assert end.returncode == 1
     assert f"dcode diff {first['thread']} >FILE" in end.stderr.decode()
     end = here("diff", first["thread"])
-    assert end.returncode == 0 and f"tree of {work}" in end.stderr.decode()
+    assert end.returncode == 0 and f"a copy of {work}" in end.stderr.decode()
     (tmp_path / "x.patch").write_bytes(end.stdout)
     end = here("apply", "--patch", tmp_path / "x.patch")
     assert end.returncode == 0, end.stderr
@@ -189,7 +189,7 @@ def test_a_saved_patch_is_named_when_its_thread_goes(first, run, home):
     end = run("threads", "prune", "--keep", "0", "--dry-run")
     assert "1 of them leave a saved patch" in end.err
     end = run("threads", "delete", first["thread"])
-    assert f"its saved patch stays: {saved}\n" in end.err
+    assert f"its saved patch is not deleted: {saved}\n" in end.err
     assert saved.exists() and run("threads", "delete", "x").status == 1
 
 

@@ -267,7 +267,7 @@ def test_an_import_brings_no_control_to_the_terminal(run, tmp_path):
     assert data["sandbox"]["provider"] == "docker"
     assert data["sandbox"]["label"] == ""
     r = run("threads", "import", "f.json")
-    assert "Its file names a sandbox, docker abc" in r.out
+    assert "The file names a sandbox, docker abc" in r.out
 
 
 def test_an_import_that_has_no_room_is_refused_whole(run, config, tmp_path):

@@ -92,7 +92,7 @@ def test_any_other_text_is_kept_as_the_message(chat):
     asked(s)
     answer(s, "now list the files")
     if chat.lines:
-        s.until("Kept as your message. Please answer y or n.")
+        s.until("Saved as your next message. Please answer y or n.")
     else:
         s.until("+ now list the files")
         time.sleep(ALONE)

@@ -19,7 +19,7 @@ from test_trust_c10_policy import INSIDE
 
 LATER = {**execute("touch made"), "delay_ms": 1200}
 ASKS = "execute wants to run"
-HINT = "Up or Down: answer"
+HINT = "Up or Down selects"
 ALONE = 2.2  # s after the last key of a draft
 
 
@@ -336,7 +336,7 @@ def test_shift_tab_answers_nothing_under_a_policy_of_manual(
         s.keys("Enter")
         s.until("y yes")
         s.keys("BTab")
-        s.until("requires a question about every edit" if policy else "done.")
+        s.until("requires dcode to ask about every edit" if policy else "done.")
         assert (work / "new.txt").exists() == (not policy)
     finally:
         s.close()
@@ -353,7 +353,7 @@ def test_leaving_waits_for_a_whole_answer(live, work):
     s.type("/quit")
     s.keys("Enter")
     s.type("d")  # begun at once: a message
-    s.until("or keep it?")
+    s.until("keep it?")
     s.until(HINT)
     s.keys("Enter")
     time.sleep(0.3)

@@ -297,7 +297,7 @@ def test_a_folder_with_an_executable(install, run, home, tmp_path):
     folder = tmp_path / "dcode-sandbox-big"
     (folder / "lib").mkdir(parents=True)
     (folder / "lib" / "data").write_text("x")
-    assert "neither a Python package" in \
+    assert "it needs a pyproject.toml, a setup.py" in \
         install(str(folder), "--package", "--yes", status=2).err
     program = folder / "dcode-sandbox-big"
     program.write_text(PROGRAM)

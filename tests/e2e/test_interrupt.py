@@ -197,8 +197,8 @@ def test_after_that_the_next_message_makes_another(making, stage, more):
 def test_a_chat_of_lines_can_be_left_when_its_beginning_was_stopped(making):
     p, cloud = making("setup", more=("--plain",))
     stop(p, ("--plain",))
-    p.until(b"begins anew")
-    p.until(b"\n> ", p.seen.find(b"begins anew"))
+    p.until(b"Type a new message")
+    p.until(b"\n> ", p.seen.find(b"Type a new message"))
     p.send(b"/quit\r")
     assert p.process.wait(15) == 0
     assert cloud.left() == []

@@ -170,7 +170,7 @@ def test_create_stop_start_and_delete_by_hand(run, box, rows, there):
     assert r.status == 0, r.err
     r = run("sandbox", "start", row["name"])
     if box == "local":
-        assert r.status == 2 and "runs only while a dcode uses it" in r.err
+        assert r.status == 2 and "runs only while dcode uses it" in r.err
     else:
         assert r.status == 0, r.err
         assert rows()[0]["state"] == "live" and rows()[0]["kept"]

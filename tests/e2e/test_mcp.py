@@ -42,7 +42,8 @@ def test_without_yes_only_what_reads_or_is_allowed_is_offered(
         config(f'[mcp]\nallow = ["{pattern}"]\n')
         m = model(calls("srv_add", a=2, b=2))
         r = task(run)
-        assert r.status == 0 and "matches none of your servers" not in r.err
+        assert r.status == 0
+        assert "does not match any of your servers" not in r.err
         assert results(m) == ["sum: 4"], pattern
     m = model(calls("srv_liar"))
     assert task(run).status == 4  # its only call was refused

@@ -39,7 +39,7 @@ def test_server_and_tool_are_matched_apart(mcp, model, run, config, pattern,
     r = task(run)
     assert adds(m) == names, (pattern, r.err)
     quiet = "/" in pattern or bool(names)
-    assert ("matches none of your servers" in r.err) != quiet, r.err
+    assert ("does not match any of your servers" in r.err) != quiet, r.err
 
 
 @pytest.mark.parametrize("pattern, counts", [

@@ -290,7 +290,8 @@ def test_a_wrong_price_of_a_sandbox_is_an_error(serve, run, vendor, config,
 def test_a_thread_without_a_price_costs_unknown(serve, run):
     serve(STEPS + [{"text": "more", "usage": FIRST}])
     r = run("-n", "x", "-y", "-M", "anthropic:m")
-    assert r.err.splitlines()[-1] == "Cost: unknown: the model has no price"
+    assert r.err.splitlines()[-1] == \
+        "Cost: unknown (no price is known for the model)"
     listed = run("threads", "list").out
     assert "  unknown  " in listed and "$0.00" not in listed
     run("-n", "y", "-r", "-q", "-M", PRICED)

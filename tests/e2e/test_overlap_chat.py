@@ -63,7 +63,7 @@ def test_esc_ends_both_and_the_message_waits(chat, model):
     s.until("waiting for the model; Starting")
     wait_for(lambda: server.requests)
     s.keys("Escape")
-    s.until("Interrupted. The next message begins anew")
+    s.until("Interrupted. Type a new message")
     s.until("Enter sends the queue")
     made.set()
     wait_for(lambda: cloud.left() == [])

@@ -131,7 +131,7 @@ def test_esc_in_a_chat_ends_both(host, model, run, dcode, env, tmp_path):
         s.until("looking")
         wait_for(place.is_making)
         s.keys("Escape")
-        s.until("Interrupted. The next message begins anew")
+        s.until("Interrupted. Type a new message")
         place.go_on()
     finally:
         s.close()

@@ -123,8 +123,8 @@ def test_variables_of_the_python_program_are_told_in_the_same_line(
     config("[runtime]\nrecursion_limit = 9\n[memory]\nauto_save = false\n")
     lines = [line for line in run("config").err.splitlines() if line]
     assert len(lines) == 1
-    assert "Python program: runtime, memory; ignored; nor these variables: " \
-        "DEEPAGENTS_CODE_CURSOR_STYLE" in lines[0]
+    assert "Python program: runtime, memory; ignored. dcode also ignores " \
+        "these variables: DEEPAGENTS_CODE_CURSOR_STYLE" in lines[0]
 
 
 @pytest.mark.parametrize("words", ["plugin list", "skills trust list",

@@ -93,7 +93,7 @@ def rows(run):
 def test_the_question_at_the_end_of_a_chat_loses_nothing(
         chat, run, home, keys, state):
     chat.type("/quit\n")
-    chat.until("delete it, stop it, or keep it? [a/D/s/k] ")
+    chat.until("just delete, stop or keep it? [a/D/s/k] ")
     chat.type(keys)
     chat.end()
     assert [row["state"] for row in rows(run)] == ([state] if state else [])
@@ -107,8 +107,8 @@ def test_the_question_at_the_end_of_a_chat_loses_nothing(
 def test_apply_at_the_end_of_a_chat_brings_the_work_and_deletes_the_sandbox(
         chat, run, work, home):
     chat.type("/quit\n")
-    chat.until("Apply its changes and delete it, delete it, stop it, or keep "
-               "it? [a/D/s/k] ")
+    chat.until("Apply its changes, then delete it? Or just delete, stop or "
+               "keep it? [a/D/s/k] ")
     chat.type("a\n")
     assert chat.end() == 0, chat.text
     assert "Applied 1 file" in chat.text
@@ -148,7 +148,7 @@ def test_what_cannot_be_applied_at_the_end_of_a_chat_is_asked_about_again(
 
 
 @pytest.mark.parametrize("tree, has", [
-    ("repo", "has 1 changed file that is not in your tree."),
+    ("repo", "has 1 changed file that is not in your working tree."),
     ("none", "has changes that are not saved anywhere else.")])
 def test_the_question_names_the_sandbox_and_repeats_for_other_letters(
         talk, work, run, box, tree, has):
@@ -159,7 +159,7 @@ def test_the_question_names_the_sandbox_and_repeats_for_other_letters(
     made, = rows(run)
     c.say("/quit", "D/s/k]")
     for n, other in enumerate(("n", "q", "j", "dx"), 2):
-        seen = c.say(other, "elete it, stop it, or keep it?", n)
+        seen = c.say(other, "keep it?", n)
     assert f"local dcode-{made['name']} {has}" in seen
     assert [row["name"] for row in rows(run)] == [made["name"]]
     c.say("K", "dcode -r ")
@@ -300,6 +300,6 @@ def test_removing_a_sandbox_tells_by_its_status_that_no_patch_was_saved(
 def test_a_chat_whose_patch_could_not_be_saved_ends_with_1(chat, home):
     block_patches(home)
     chat.type("/quit\n")
-    chat.until("delete it, stop it, or keep it? [a/D/s/k] ")
+    chat.until("just delete, stop or keep it? [a/D/s/k] ")
     chat.type("d\n")
     assert chat.end() == 1

@@ -140,7 +140,7 @@ def test_no_program_of_another_users_directory_runs(
     assert f"Not run: the skill could not be sent to the sandbox: {FIXED} " \
         "belongs to another user" in named
     assert f"The skills are in {told_root(server)}." in named
-    assert "Not run: the skills of another run are named" in other
+    assert "Not run: the call names the skills of another run" in other
 
 
 def test_skills_of_a_killed_run_go_with_its_sandbox(

@@ -51,7 +51,7 @@ def test_the_effort_changes_in_mid_thread(talk):
 
 @pytest.mark.parametrize("name, why", [
     ("keyless:huge", "NO_SUCH_KEY"), ("nobody:x", "Unknown model provider"),
-    ("two words", "takes one model")])
+    ("two words", "accepts only one model")])
 def test_a_model_that_cannot_be_used_leaves_the_old_one(talk, name, why):
     c = begin(talk)
     c.say(f"/model {name}", why)
@@ -196,7 +196,7 @@ def test_an_answer_beyond_what_terminals_take_is_not_copied(talk):
     c = begin(talk, {"turns": [{"text": "word " * 20000 + "end."}],
                      "repeat": True, "by": "count"})
     c.say("hi", "end.")
-    c.say("/copy", "a terminal takes 74994 at most")
+    c.say("/copy", "(limit 74994)")
 
 
 def test_settings_are_read_again_without_losing_the_thread(talk, home):
@@ -208,7 +208,7 @@ def test_settings_are_read_again_without_losing_the_thread(talk, home):
                 '[threads]\nmax_size_mb = 77\n'
                 % c.env["ANTHROPIC_BASE_URL"].rstrip("/"))
     c.say("/model third:x", "Unknown model provider")
-    seen = c.say("/reload", "used when dcode is started again")
+    seen = c.say("/reload", "takes effect when dcode is restarted")
     assert "-> 77" in seen.replace("\n", " ") and "third" in seen
     c.say("/model third:x", "The model is third:x from")
     assert c.ask("the second") == ["the first", "the second"]

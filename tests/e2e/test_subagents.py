@@ -381,7 +381,8 @@ def test_what_two_changed_alike_is_told_and_not_merged(
     late = [t for t in told if "Not merged" in t]
     assert len(late) == 1 and "  a.txt (contents)" in late[0]
     assert re.search(r"\+(ONE|TWO)", late[0])
-    saved = re.search(r"The user can find all of it in (.*)\n", late[0])
+    saved = re.search(r"The user can find all of its changes in (.*)\n",
+                      late[0])
     assert re.search(r"\+(ONE|TWO)", open(saved.group(1)).read())
     assert all("\nA one\n" in t or "\nA two\n" in t for t in told)
     assert gone(run, home)
@@ -425,7 +426,7 @@ def test_in_a_sandbox_of_its_own_no_directory_of_the_user_is_mounted(
     r = run("-n", "x", *HOW, "--sandbox", "local", "--workspace", "bind",
             "-r", "latest")
     assert r.status == 0, r.err
-    assert "a new sandbox is not isolated" in results(server)[0]
+    assert "a new sandbox would not be isolated" in results(server)[0]
     assert not (tree / "here").exists()
     kept = [n for n in folders(home) if n.startswith("dcode-")]
     assert len(kept) == 1, kept

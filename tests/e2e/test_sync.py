@@ -55,7 +55,7 @@ def test_what_an_emptied_directory_has_lost_is_called_deleted(
     assert "✓ 1 file sent, 2 deleted in the sandbox; none differ" in r.err
     (work / "src" / "main.c").unlink()
     r = start("-r", "-n", "go on", cwd=work).wait()
-    assert r.status == 0 and "Deleted in the sandbox, as here: 1 file" in r.err
+    assert r.status == 0 and "Deleted in the sandbox too: 1 file" in r.err
     assert "Sent your changes" not in r.err
     run("sandbox", "gc")
 
@@ -119,7 +119,7 @@ def test_sync_with_force_does_not_advise_force_over_a_directory(
     r = run("sync")
     assert r.status == 1 and "--force sends yours" in r.err
     r = run("sync", "--force")
-    assert r.status == 1 and "cannot replace what the sandbox has" in r.err
+    assert r.status == 1 and "cannot replace what the sandbox has at" in r.err
     assert "--force" not in r.err
     run("sandbox", "gc")
 

@@ -246,7 +246,7 @@ def test_uploads_replace_nothing_unless_forced_and_name_what_they_do_not(
     r = kept("--upload", "f", "--upload", "new", "--upload", "d:dir/x")
     assert r.status == 1 and not task.server.requests
     assert "--upload f: " in r.err and "/f: the sandbox already has" in r.err
-    assert "something there that is not a directory" in r.err
+    assert "the path in the sandbox is not a directory" in r.err
     assert "2 of 3 uploads would replace" in r.err
     assert "--force" in r.err
     assert [(t["status"], t["files"]) for t in result_of(r)["transfers"]] == [
@@ -259,7 +259,7 @@ def test_uploads_replace_nothing_unless_forced_and_name_what_they_do_not(
     r = kept("--upload", "new:dir/x/", "--force")
     assert r.status != 0 and not task.server.requests
     r = kept("--upload", "dir:f", "--force")
-    assert r.status == 1 and "that is not a directory" in r.err
+    assert r.status == 1 and "is not a directory" in r.err
 
 
 @every_way
@@ -273,8 +273,8 @@ def test_a_tree_that_meets_one_brings_what_is_new_and_names_the_rest(
     (work / "d" / "x\ny").write_text("odd")
     r = kept("--upload", "d")
     assert r.status == 1 and not task.server.requests
-    assert "not copied: edited: the sandbox already has another file" in r.err
-    assert "not copied: sub: the sandbox has something there that is" in r.err
+    assert "not copied: edited: the sandbox already has a different" in r.err
+    assert "not copied: sub: the path in the sandbox is not a" in r.err
     assert "deep" not in r.err and "same" not in r.err.replace("  same", "")
     said, = result_of(r)["transfers"]
     assert said["status"] == "partial" and said["skipped"] == 2
@@ -284,7 +284,7 @@ def test_a_tree_that_meets_one_brings_what_is_new_and_names_the_rest(
     r = kept("--upload", "d",
              commands=["cat d/edited d/added d/sub d/x*y"])
     assert r.status == 1 and "not copied: x" in r.err
-    assert r.err.count("the sandbox already has another file there") == 2
+    assert r.err.count("the sandbox already has a different file at") == 2
     (work / "d" / "sub" / "deep").unlink()
     (work / "d" / "sub").rmdir()
     r = kept("--upload", "d", "--force",
@@ -470,7 +470,7 @@ def test_the_chat_uploads_and_downloads(chat, work, home):
     assert (work / "out").read_text() == "mineof home"
     (home / "h").write_text("other")
     t.type("/upload ~/h sub/\n")
-    assert "the sandbox already has another file there" in t.until("--force")
+    assert "the sandbox already has a different file at" in t.until("--force")
     t.type("/upload --force ~/h sub/\n")
     t.until("Uploaded")
     for line, words in (("/download", "REMOTE [LOCAL]"),

@@ -131,9 +131,9 @@ static void references_of_a_project(void **state)
 	assert_string_equal(dotenv_get(&d, STR("E")), "${LATER}");
 	assert_int_equal(d.n_warnings, 3);
 	assert_string_equal(d.warnings[0],
-			    "f:2: ${SHELL_VAR} is not set in this file and "
-			    "stays as it is: a project's .env file gets no "
-			    "other values");
+			    "f:2: ${SHELL_VAR} is not replaced, because this "
+			    "file does not set it: a project's .env file "
+			    "cannot use other variables");
 	dotenv_release(&d);
 }
 

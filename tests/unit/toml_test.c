@@ -92,7 +92,7 @@ static void integers(void **state)
 		"t:1:5: this integer does not fit in 64 bits");
 	refused("a = 010", "t:1:5: '010': a number cannot start with 0 "
 			   "(0o755 is octal)");
-	refused("a = 1__0", "t:1:5: '1__0': '_' must stand between two digits");
+	refused("a = 1__0", "t:1:5: '1__0': '_' must be between two digits");
 }
 
 static void floats(void **state)
@@ -249,7 +249,7 @@ static void bad_tables(void **state)
 	refused("a = {}\n[a.b]", "t:2:2: 'a' is already an inline table, set "
 				 "on line 1, and cannot be extended");
 	refused("a = []\n[[a]]", "t:2:3: 'a' is already an array, set on line "
-				 "1, not an array of tables");
+				 "1, and cannot be an array of tables too");
 	refused("[a.b]\n[a]\nb.c = 1",
 		"t:3:1: 'b' is already a table, set on line 1: add to it "
 		"under its own [header]");

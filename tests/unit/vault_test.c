@@ -208,7 +208,7 @@ static void test_passphrase(void **state)
 	assert_non_null(strstr(err.message, "wrong passphrase"));
 	assert_int_equal(open_with(w, nobody, &asked, &err), -1);
 	assert_non_null(strstr(err.message, "nobody is there"));
-	expect(w, "openai", "needs a passphrase");
+	expect(w, "openai", "a passphrase is needed");
 	free(path);
 }
 
