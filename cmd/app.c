@@ -126,6 +126,7 @@ int app_init(struct app *app, struct error *err)
 		return -1;
 	signal_cancel = &app->cancel;
 	catch_signals();
+	output_guard(&app->guard, &app->mask);
 	return 0;
 }
 
@@ -156,6 +157,7 @@ void app_release(struct app *app)
 		store_close(app->store);
 	if (app->http)
 		http_free(app->http);
+	output_release(&app->guard);
 	if (app->mask)
 		mask_free(app->mask);
 	sodium_free(app->passphrase);
@@ -437,21 +439,10 @@ struct stop app_stop(const struct app *app)
 	return stop_on(&app->cancel);
 }
 
-/* Masks secrets and removes control characters from a line that may contain
- * untrusted bytes. Masks again at the end: an escape sequence may have split a
- * secret. */
-static void mask_and_clean(const struct app *app, const char *text,
-			   struct buf *out)
+void app_clean(const struct app *app, enum clean_kind kind, struct str text,
+	       struct buf *out)
 {
-	const struct mask *mask = app ? app->mask : NULL;
-	struct buf masked = BUF_INIT(1 << 20);
-	struct buf cleaned = BUF_INIT(1 << 20);
-
-	mask_text(mask, str_of(text), &masked);
-	sanitize_message(buf_str(&masked), &cleaned);
-	mask_text(mask, buf_str(&cleaned), out);
-	buf_release(&masked);
-	buf_release(&cleaned);
+	mask_clean(app ? app->mask : NULL, kind, text, out);
 }
 
 int app_exit_status(const struct error *err)
@@ -533,9 +524,9 @@ int app_fail(struct app *app, const struct error *err)
 	const char *topic = topic_of(err);
 	int status = app_exit_status(err);
 
-	mask_and_clean(app, err->message, &message);
+	app_clean(app, CLEAN_MESSAGE, str_of(err->message), &message);
 	app_add_advice(app, err->hint, &advice);
-	mask_and_clean(app, advice.len ? advice.ptr : "", &hint);
+	app_clean(app, CLEAN_MESSAGE, buf_str(&advice), &hint);
 	buf_release(&advice);
 	buf_adds(&message, "");
 	fprintf(stderr, "Error: %s\n", message.ptr);
@@ -565,7 +556,7 @@ int app_fail(struct app *app, const struct error *err)
 
 void app_warn_line(const char *line)
 {
-	struct buf text = BUF_INIT(1 << 16);
+	struct buf text = BUF_INIT(SIZE_MAX / 4);
 
 	sanitize_line(str_of(line), &text);
 	fprintf(stderr, "Warning: %s\n", text.len ? text.ptr : "");
@@ -574,13 +565,14 @@ void app_warn_line(const char *line)
 
 void app_warn(const char *fmt, ...)
 {
-	char line[1024];
+	char *line;
 	va_list ap;
 
 	va_start(ap, fmt);
-	vsnprintf(line, sizeof(line), fmt, ap);
+	line = xvasprintf(fmt, ap);
 	va_end(ap);
 	app_warn_line(line);
+	free(line);
 }
 
 void app_envelope(const char *command, const struct buf *data)
@@ -676,14 +668,14 @@ static int load_settings(struct app *app, struct settings_input in,
 	if (settings_load(set, &in, err) < 0)
 		return -1;
 	settings_wipe_environ(*set, environ);
+	if (!app->mask)
+		app->mask = mask_new();
+	settings_each_secret(*set, add_secret, app->mask);
 	n = settings_warnings(*set, &lines);
 	for (size_t i = 0; i < n; i++)
 		app_warn("%s", lines[i]);
 	if (settings_foreign(*set))
 		tell_foreign(app, *set);
-	if (!app->mask)
-		app->mask = mask_new();
-	settings_each_secret(*set, add_secret, app->mask);
 	return 0;
 }
 

@@ -14,6 +14,7 @@
 #include "providers/registry.h"
 #include "sandbox/sandbox.h"
 #include "session/session.h"
+#include "ui/streams.h"
 
 enum {                       /* exit statuses other than 0, 1, 2 and 128 +
 				signal */
@@ -110,6 +111,7 @@ struct app {
 	struct store *store;
 	struct store *beside; /* created by app_store_beside(), or NULL */
 	struct mask *mask;
+	struct output_guard guard;    /* masks everything on stderr */
 	struct meter *meter;          /* created by run_money_begin(), or
 					 NULL */
 	struct pictures *pictures;    /* the chat's, or NULL */
@@ -130,6 +132,7 @@ struct app {
 				       main() */
 };
 
+/* app must not move: stderr is masked with its mask from here on. */
 int app_init(struct app *app, struct error *err);
 void app_release(struct app *app);
 
@@ -169,6 +172,10 @@ int app_client_at(struct app *app, const char *provider, const char *endpoint,
 		  struct sandbox_client *client, struct error *err);
 /* Adds the model's keys to the mask, and warns if a key comes from the
  * project. */
+/* The door of text that is printed on stdout or on the screen, or written to a
+ * file: appends it masked and cleaned. */
+void app_clean(const struct app *app, enum clean_kind kind, struct str text,
+	       struct buf *out);
 void app_mask_model_key(struct app *app, const struct model_choice *c);
 /* Sets ERR_USAGE, suggests a similar provider name and says how to list all. */
 int app_unknown_provider(struct app *app, const char *name, struct error *err);

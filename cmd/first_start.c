@@ -129,16 +129,12 @@ static int store(struct run *r, const char *provider, struct str key,
 	return rc;
 }
 
-static void tell(const struct run *r, const char *what, const struct error *err)
+static void tell(const char *what, const struct error *err)
 {
-	struct buf masked = BUF_INIT(1 << 13);
-	char *line;
+	char *line = xasprintf("%s: %s", what, err->message);
 
-	mask_text(r->app->mask, str_of(err->message), &masked);
-	line = xasprintf("%s: %s", what, masked.len ? masked.ptr : "");
 	print(line);
 	free(line);
-	buf_release(&masked);
 }
 
 /* Tests a key that was just stored. Removes it if the vendor refuses it or the
@@ -166,7 +162,7 @@ static int try_key(struct run *r, const char *provider, struct error *err)
 			rc = AGAIN;
 		}
 	} else if (rc < 0) {
-		tell(r, "The key could not be checked", &why);
+		tell("The key could not be checked", &why);
 		print("The key is stored anyway. To replace it: dcode auth "
 		      "set");
 		rc = DONE;
@@ -345,7 +341,7 @@ static int take_model(struct first *f, const char *provider, const char *model,
 	int rc = settings_set_flag(app->settings, "models.default", spec, err);
 
 	if (rc == 0 && models_default_store(app, spec, &why) < 0)
-		tell(f->r, "The choice could not be stored", &why);
+		tell("The choice could not be stored", &why);
 	else if (rc == 0)
 		print(line);
 	free(line);

@@ -8,7 +8,6 @@
 #include <string.h>
 
 #include "base/json.h"
-#include "base/mask/mask.h"
 #include "base/sanitize.h"
 #include "base/str.h"
 
@@ -16,20 +15,12 @@ enum { TEXT_MAX = 64 << 20, LINE_BYTES = 1 << 16 };
 
 void print_add_line(const struct app *app, struct buf *out, const char *text)
 {
-	struct buf masked = BUF_INIT(TEXT_MAX);
-
-	mask_text(app->mask, str_of(text), &masked);
-	sanitize_line(buf_str(&masked), out);
-	buf_release(&masked);
+	app_clean(app, CLEAN_LINE, str_of(text), out);
 }
 
 void print_add_name(const struct app *app, struct buf *out, const char *name)
 {
-	struct buf masked = BUF_INIT(TEXT_MAX);
-
-	mask_text(app->mask, str_of(name), &masked);
-	visible_line(buf_str(&masked), out);
-	buf_release(&masked);
+	app_clean(app, CLEAN_NAME, str_of(name), out);
 }
 
 void print_add_member(const struct app *app, struct buf *out, const char *key,
@@ -37,7 +28,7 @@ void print_add_member(const struct app *app, struct buf *out, const char *key,
 {
 	struct buf masked = BUF_INIT(TEXT_MAX);
 
-	mask_text(app->mask, str_of(text), &masked);
+	app_clean(app, CLEAN_LATER, str_of(text), &masked);
 	json_member_bytes(out, key, buf_str(&masked));
 	buf_release(&masked);
 }
@@ -95,7 +86,7 @@ static const char *take_sign(const struct app *app, const char **line)
 
 void print_progress(const struct app *app, const char *line)
 {
-	struct buf text = BUF_INIT(LINE_BYTES);
+	struct buf text = BUF_INIT(TEXT_MAX);
 	const char *sign = take_sign(app, &line);
 
 	sanitize_line(str_of(line), &text);

@@ -53,14 +53,12 @@ static void add_variables(const struct trust_entry *e, struct buf *out)
 /* Shows the whole entry with hidden characters made visible. Returns false if
  * it is too long to show, because a repository could hide its command behind a
  * megabyte of blank text. */
-static bool show(const struct app *app, const struct trust_entry *e,
-		 const char *files)
+static bool show(const struct trust_entry *e, const char *files)
 {
 	struct question_item items[MOST_ITEMS];
 	struct question_screen room = { 0, columns() };
 	struct buf variables = BUF_INIT(SHOWN_MAX);
 	struct buf text = BUF_INIT(SHOWN_MAX);
-	struct buf masked = BUF_INIT(SHOWN_MAX);
 	bool whole;
 	size_t n = 0;
 
@@ -80,19 +78,17 @@ static bool show(const struct app *app, const struct trust_entry *e,
 		items[n++] = (struct question_item){ "files",
 						     str_trim(str_of(files)) };
 	question_render(items, n, room, &text);
-	mask_text(app->mask, buf_str(&text), &masked);
-	whole = !masked.over && !text.over && !variables.over;
+	whole = !text.over && !variables.over;
 	fprintf(stderr, "\nThis project %s:\n%s%s%s", purpose(e),
-		!whole       ? "  the entry is too long to show, so it is not "
-			       "allowed\n"
-		: masked.len ? masked.ptr
-			     : "",
+		!whole     ? "  the entry is too long to show, so it is not "
+			     "allowed\n"
+		: text.len ? text.ptr
+			   : "",
 		whole && e->n_words ? again : "",
 		whole && e->n_words && (e->unnamed || !files[0]) ? unnamed
 								 : "");
 	buf_release(&variables);
 	buf_release(&text);
-	buf_release(&masked);
 	return whole;
 }
 
@@ -102,7 +98,7 @@ static int on_ask(void *arg, const struct trust_entry *e, const char *files,
 	struct app *app = arg;
 	int rc = 0;
 
-	if (show(app, e, files))
+	if (show(e, files))
 		rc = secret_confirm(app, "Allow it from now on? [y/N] ", err);
 	return rc;
 }

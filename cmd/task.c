@@ -245,7 +245,8 @@ static void report(struct task *t, const struct error *err)
 
 	if (t->json) {
 		start_without(t);
-		mask_text(t->run->app->mask, str_of(err->message), &message);
+		app_clean(t->run->app, CLEAN_LATER, str_of(err->message),
+			  &message);
 		events_error(&t->events, error_name(err->code),
 			     buf_str(&message), str_of(err->hint));
 		buf_release(&message);
@@ -312,7 +313,7 @@ static int print_end(struct task *t, int rc, int code, const char *status,
 	events_add(&t->events, "apply", buf_str(&r->applied));
 	buf_clear(&changes);
 	run_money_json(r, &changes);
-	mask_text(r->app->mask, str_of(err->message), &reason);
+	app_clean(r->app, CLEAN_LATER, str_of(err->message), &reason);
 	run_remark_json(r, rc < 0, code ? reason.ptr : NULL, &changes);
 	buf_release(&reason);
 	events_members(&t->events, buf_str(&changes));
@@ -332,15 +333,14 @@ static int print_end(struct task *t, int rc, int code, const char *status,
 int run_fail(struct run *r, struct error *err)
 {
 	struct task t = { .run = r };
-	struct output_guard guard;
 	const char *status;
 	int code = verdict(&t, &r->stop, err, &status);
 
 	open_output(&t);
-	output_guard(&guard, &r->stop);
-	t.plain.guard = &guard;
+	output_obey(&r->app->guard, &r->stop);
+	t.plain.guard = &r->app->guard;
 	code = print_end(&t, -1, code, status, err);
-	output_release(&guard);
+	output_obey(&t.run->app->guard, NULL);
 	events_release(&t.events);
 	plain_release(&t.plain);
 	buf_release(&t.held);
@@ -365,7 +365,6 @@ static int ask_model(struct run *r, const char *prompt, struct error *err)
 int run_task(struct run *r, const char *prompt)
 {
 	struct task t = { .run = r };
-	struct output_guard guard;
 	struct error err = { 0 };
 	struct error lost = { 0 };
 	struct error ignored = { 0 };
@@ -374,8 +373,8 @@ int run_task(struct run *r, const char *prompt)
 	int rc;
 
 	open_output(&t);
-	output_guard(&guard, &r->stop);
-	t.plain.guard = &guard;
+	output_obey(&r->app->guard, &r->stop);
+	t.plain.guard = &r->app->guard;
 	r->promises = true;
 	r->opened = on_opened;
 	r->ui = (struct agent_ui){ .event = on_event,
@@ -417,7 +416,7 @@ int run_task(struct run *r, const char *prompt)
 	}
 	code = print_end(&t, rc, code, status, &err);
 	run_close(r);
-	output_release(&guard);
+	output_obey(&t.run->app->guard, NULL);
 	events_release(&t.events);
 	plain_release(&t.plain);
 	buf_release(&t.held);

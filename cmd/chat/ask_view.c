@@ -105,13 +105,11 @@ static bool is_in_change(const struct call_view *v, const struct approval *a,
  * also a change that the user must see. */
 static void add_change(struct call_view *v, const struct approval *a)
 {
-	struct buf diff = BUF_INIT(CALL_VIEW_BYTES);
-
 	if (!a->change.known || a->file_note)
 		return;
-	diff_text(buf_str(&a->change.before), buf_str(&a->change.after), &diff);
-	mask_text(a->mask, buf_str(&diff), &v->change);
-	buf_release(&diff);
+	diff_text(buf_str(&a->change.before), buf_str(&a->change.after),
+		  &v->change);
+	(void)mask_buf(a->mask, &v->change);
 	if (!v->change.len)
 		buf_adds(&v->change,
 			 "no change: the file already has this text");

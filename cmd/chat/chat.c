@@ -380,7 +380,6 @@ static int chat_in_lines(struct run *r, const char *first)
 				     .typed = BUF_INIT(CHAT_MAX_LINE) } };
 	struct choice_lines lines = { r->app, &c.input };
 	const struct app_asker asker = { choice_ask_lines, &lines };
-	struct output_guard guard;
 	struct buf next = BUF_INIT(CHAT_MAX_LINE);
 	struct error err = { 0 };
 	int status = 0;
@@ -388,8 +387,7 @@ static int chat_in_lines(struct run *r, const char *first)
 
 	c.approve = (struct approve){ .app = r->app, .input = &c.input };
 	c.plain.ascii = print_is_ascii(r->app);
-	output_guard(&guard, NULL);
-	c.plain.guard = &guard;
+	c.plain.guard = &r->app->guard;
 	r->app->asker = &asker;
 	c.asker = (struct asker){ .run = r,
 				  .ask = chat_approve,
@@ -422,7 +420,6 @@ static int chat_in_lines(struct run *r, const char *first)
 	next_free(r);
 	lines.app->asker = NULL;
 	c.plain.guard = NULL;
-	output_release(&guard);
 	/* A closed terminal causes an end of input and a signal, in any order.
 	 */
 	if (!status && chat_ends(ERR_NONE))

@@ -269,7 +269,7 @@ static void show_message(struct live *l, const struct waiting *m)
 
 	/* The masked text stays in the terminal's scrollback. */
 	buf_adds(&text, prefix_of(m));
-	mask_text(l->run->app->mask, str_of(m->text), &text);
+	app_clean(l->run->app, CLEAN_LATER, str_of(m->text), &text);
 	transcript_user(&l->transcript, buf_str(&text));
 	buf_release(&text);
 }

@@ -277,7 +277,7 @@ static void send_draft(struct live *l)
 		live_next(l);
 		return;
 	}
-	mask_text(l->run->app->mask, buf_str(&text), &kept);
+	app_clean(l->run->app, CLEAN_LATER, buf_str(&text), &kept);
 	(void)prompt_history_add(&l->history, buf_str(&kept), &ignored);
 	buf_release(&kept);
 	live_submit(l, buf_detach(&text));

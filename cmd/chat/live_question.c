@@ -69,7 +69,7 @@ static void leave_answer(struct live *l, enum dialog_answer a)
 		summary_of_call(call->call, &what);
 	if (l->theme.ascii)
 		summary_to_ascii(&what);
-	mask_text(call->mask, buf_str(&what), &masked);
+	app_clean(l->run->app, CLEAN_LATER, buf_str(&what), &masked);
 	leave_line(l, said[a], buf_str(&masked));
 	buf_release(&what);
 	buf_release(&masked);

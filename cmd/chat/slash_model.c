@@ -481,7 +481,7 @@ bool slash_go_on(void *arg, const struct error *why)
 
 	if (!r->pick)
 		return false;
-	mask_text(r->app->mask, str_of(why->message), &title);
+	app_clean(r->app, CLEAN_LATER, str_of(why->message), &title);
 	pick.title = title.ptr ? title.ptr : "";
 	chosen = r->pick(r->ui.arg, &pick);
 	buf_release(&title);
@@ -523,7 +523,6 @@ static void fail_compact(const struct run *r, struct error *err)
 
 bool slash_cmd_compact(struct run *r, int n, char **words)
 {
-	struct buf focus = BUF_INIT(1 << 20);
 	struct compact_order order = { .asked = true };
 	struct compact_step step = { 0 };
 	struct stop stop = app_stop(r->app);
@@ -537,11 +536,8 @@ bool slash_cmd_compact(struct run *r, int n, char **words)
 			FOCUS_MAX, strlen(words[0]));
 		return true;
 	}
-	if (n) /* this part is sent to the model */
-		mask_text(r->app->mask, str_of(words[0]), &focus);
-	order.focus = focus.ptr;
+	order.focus = n ? words[0] : NULL;
 	rc = compact_now(&r->agent, &order, &step, &stop, &err);
-	buf_release(&focus);
 	if (rc > 0)
 		report(&step);
 	else if (rc == 0)

@@ -155,15 +155,12 @@ enum { MAX_SHOWN = 1 << 16 };
 /* Prints an allowed call on one line. */
 static void print_grant(const struct run *r, size_t i)
 {
-	struct buf masked = BUF_INIT(MAX_SHOWN);
 	struct buf line = BUF_INIT(MAX_SHOWN);
 
-	mask_text(r->app->mask, str_of(r->grants.list[i].call), &masked);
-	sanitize_line(buf_str(&masked), &line);
+	print_add_line(r->app, &line, r->grants.list[i].call);
 	fprintf(stderr, "%3zu %s %s\n", i + 1,
 		r->grants.list[i].stored ? "config.toml " : "this session",
 		line.len ? line.ptr : "");
-	buf_release(&masked);
 	buf_release(&line);
 }
 

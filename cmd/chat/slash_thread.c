@@ -405,13 +405,11 @@ static char *read_stored(struct run *r)
  */
 static void read_answer(struct run *r, struct buf *out)
 {
-	struct buf masked = BUF_INIT(ANSWER_MOST);
 	char *stored = r->agent.answer.len ? NULL : read_stored(r);
 
-	mask_text(r->app->mask,
-		  stored ? str_of(stored) : buf_str(&r->agent.answer), &masked);
-	sanitize_text(str_trim(buf_str(&masked)), out);
-	buf_release(&masked);
+	app_clean(r->app, CLEAN_TEXT,
+		  str_trim(stored ? str_of(stored) : buf_str(&r->agent.answer)),
+		  out);
 	free(stored);
 }
 

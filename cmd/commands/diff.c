@@ -60,13 +60,16 @@ static void print_visible(struct diff *d, struct str line)
 	buf_release(&shown);
 }
 
-/* Prints the complete lines of the masked patch; last: also the unfinished one.
- */
-static int print_lines(struct diff *d, bool last, struct error *err)
+/* Masks a piece of the patch and prints the complete lines so far; last: also
+ * the unfinished one. */
+static int print_piece(struct diff *d, struct str piece, bool last,
+		       struct error *err)
 {
-	struct str rest = buf_str(&d->masked);
+	struct str rest;
 	size_t done = 0;
 
+	mask_pass(d->app->mask, &d->stream, piece, last, &d->masked);
+	rest = buf_str(&d->masked);
 	for (;;) {
 		size_t end = str_find(rest, '\n');
 
@@ -89,10 +92,8 @@ static int on_bytes(void *arg, struct str bytes, struct error *err)
 {
 	struct diff *d = arg;
 
-	if (d->terminal) {
-		mask_feed(d->app->mask, &d->stream, bytes, &d->masked);
-		return print_lines(d, false, err);
-	}
+	if (d->terminal)
+		return print_piece(d, bytes, false, err);
 	if (fwrite(bytes.ptr, 1, bytes.len, stdout) != bytes.len)
 		return error_errno(err, "writing standard output");
 	return 0;
@@ -132,10 +133,8 @@ static int print_diff(struct diff *d, const struct stop *stop,
 	else
 		rc = patch_write(&w->git, w->base, d->fetch.theirs, &to, stop,
 				 err);
-	if (rc == 0 && d->terminal) {
-		mask_end(d->app->mask, &d->stream, &d->masked);
-		rc = print_lines(d, true, err);
-	}
+	if (rc == 0 && d->terminal)
+		rc = print_piece(d, (struct str){ 0 }, true, err);
 	if (rc == 0 && fflush(stdout) != 0)
 		rc = error_errno(err, "writing standard output");
 	return rc;

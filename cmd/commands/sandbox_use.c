@@ -186,23 +186,16 @@ static int give_input(const struct target *t, const struct args *args,
 
 /* Prints notices about the sandbox: those of the command's result, and those
  * that arrived later, for example when a cancelled command ended. */
-static void print_notices(struct exec_run *run, struct sandbox *sb,
-			  const struct exec_result *res)
+static void print_notices(struct sandbox *sb, const struct exec_result *res)
 {
-	struct buf masked = BUF_INIT(4 * SANDBOX_NOTICE);
 	char late[SANDBOX_NOTICE] = "";
 
 	if (sb->id)
 		sandbox_settle(sb, late);
-	for (int i = 0; i < 2; i++) {
-		const char *notice = i ? late : res->notice;
-
-		buf_clear(&masked);
-		mask_text(run->app->mask, str_of(notice), &masked);
-		if (*notice)
-			app_warn("%s", masked.ptr);
-	}
-	buf_release(&masked);
+	if (*res->notice)
+		app_warn("%s", res->notice);
+	if (*late)
+		app_warn("%s", late);
 }
 
 static void print_notice(void *arg, const char *line)
@@ -256,7 +249,7 @@ static int execute(struct exec_run *run, struct target *t,
 		req.command = buf_str(&line);
 		req.input = buf_str(&input);
 		rc = sandbox_execute(&sb, &req, res, &stop, err);
-		print_notices(run, &sb, res);
+		print_notices(&sb, res);
 	}
 	sandbox_check(&sb, true, print_notice, NULL);
 	/* Do not spend a request on removing the command's leftovers in a

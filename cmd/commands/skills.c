@@ -333,15 +333,12 @@ static void print_member(const struct app *app, const char *before,
 
 static void print_instructions(const struct app *app, struct str text)
 {
-	struct buf masked = BUF_INIT(4 * TEXT_BYTES);
 	struct buf clean = BUF_INIT(4 * TEXT_BYTES);
 
-	mask_text(app->mask, text, &masked);
-	sanitize_text(buf_str(&masked), &clean);
+	app_clean(app, CLEAN_TEXT, text, &clean);
 	fwrite(clean.ptr, 1, clean.len, stdout);
 	if (clean.len && clean.ptr[clean.len - 1] != '\n')
 		putchar('\n');
-	buf_release(&masked);
 	buf_release(&clean);
 }
 
@@ -384,14 +381,14 @@ static void print_json(struct app *app, const struct skill *s,
 		struct buf name = BUF_INIT(1 << 16);
 		const char *p = files->text.ptr + at;
 
-		mask_text(app->mask, str_of(p), &name);
+		app_clean(app, CLEAN_LATER, str_of(p), &name);
 		buf_adds(&out, at ? "," : "");
 		json_quote(&out, buf_str(&name));
 		buf_release(&name);
 		at += strlen(p) + 1;
 	}
 	buf_adds(&out, "],");
-	mask_text(app->mask, text, &masked);
+	app_clean(app, CLEAN_LATER, text, &masked);
 	json_member(&out, "content", buf_str(&masked));
 	buf_addc(&out, '}');
 	app_envelope("skills info", &out);

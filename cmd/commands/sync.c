@@ -72,7 +72,7 @@ static void add_bytes(const struct app *app, struct buf *out,
 	for (size_t i = 0; i < n; i++) {
 		struct buf masked = BUF_INIT(LIST_MAX);
 
-		mask_text(app->mask, str_of(names[i]), &masked);
+		app_clean(app, CLEAN_LATER, str_of(names[i]), &masked);
 		buf_adds(out, i ? "," : "");
 		if (str_is_utf8(buf_str(&masked))) {
 			buf_adds(out, "null");
@@ -96,7 +96,7 @@ static void add_names(const struct app *app, struct buf *out, const char *key,
 	for (size_t i = 0; i < n; i++) {
 		struct buf masked = BUF_INIT(LIST_MAX);
 
-		mask_text(app->mask, str_of(names[i]), &masked);
+		app_clean(app, CLEAN_LATER, str_of(names[i]), &masked);
 		buf_adds(out, i ? "," : "");
 		json_quote(out, buf_str(&masked));
 		utf8 = utf8 && str_is_utf8(buf_str(&masked));

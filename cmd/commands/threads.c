@@ -820,14 +820,12 @@ struct past_sandboxes {
 static void print_clean(struct app *app, const char *text, const char *indent,
 			int lines)
 {
-	struct buf masked = BUF_INIT(TEXT_MOST);
 	struct buf clean = BUF_INIT(TEXT_MOST);
 	struct str rest;
 	struct str line;
 	int n = 0;
 
-	mask_text(app->mask, str_of(text), &masked);
-	sanitize_text(buf_str(&masked), &clean);
+	app_clean(app, CLEAN_TEXT, str_of(text), &clean);
 	rest = str_trim(buf_str(&clean));
 	while ((!lines || n < lines) && str_split(&rest, '\n', &line)) {
 		printf("%s%.*s\n", indent, (int)line.len, line.ptr);
@@ -835,7 +833,6 @@ static void print_clean(struct app *app, const char *text, const char *indent,
 	}
 	if (rest.len)
 		printf("%s...\n", indent);
-	buf_release(&masked);
 	buf_release(&clean);
 }
 
@@ -980,7 +977,7 @@ static void add_missing(void *arg, struct str line)
 	struct buf masked = BUF_INIT(TEXT_MOST);
 
 	if (m->json) {
-		mask_text(m->app->mask, line, &masked);
+		app_clean(m->app, CLEAN_LATER, line, &masked);
 		buf_adds(m->json, m->n ? "," : "");
 		json_quote(m->json, buf_str(&masked));
 	} else if (m->n < MISSING_MOST) {

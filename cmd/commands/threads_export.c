@@ -261,11 +261,10 @@ static void add_marks(struct exporting *e)
 		html_page_compaction(&e->page, mark->created);
 }
 
-/* Writes one message, masked. Damaged messages are only counted. */
+/* Writes one message. Damaged messages are only counted. */
 static bool add_message(void *arg, struct thread_message *m)
 {
 	struct exporting *e = arg;
-	struct message masked;
 
 	add_marks(e);
 	if (m->damaged) {
@@ -276,10 +275,8 @@ static bool add_message(void *arg, struct thread_message *m)
 		html_page_message(&e->page, &m->message);
 		e->rc = e->page.failed ? -1 : 0;
 	} else {
-		message_mask(e->app->mask, &m->message, &masked);
-		thread_file_message(&masked, m->created, e->messages == 0,
+		thread_file_message(&m->message, m->created, e->messages == 0,
 				    &e->text);
-		message_release(&masked);
 		e->rc = flush_text(e);
 	}
 	e->messages++;
@@ -346,10 +343,7 @@ static void hash_chunk(const struct exporting *e, struct patch_hashes *h,
 {
 	crypto_hash_sha256_update(&h->before, (const unsigned char *)chunk.ptr,
 				  chunk.len);
-	if (chunk.len)
-		mask_feed(e->app->mask, &h->stream, chunk, &h->masked);
-	else
-		mask_end(e->app->mask, &h->stream, &h->masked);
+	mask_pass(e->app->mask, &h->stream, chunk, !chunk.len, &h->masked);
 	crypto_hash_sha256_update(
 		&h->after, (const unsigned char *)h->masked.ptr, h->masked.len);
 	buf_clear(&h->masked);
@@ -417,12 +411,15 @@ static int add_patch_page(struct exporting *e)
 /* Writes the whole export: head, messages, patch and end. */
 static int write_all(struct exporting *e, struct store *store)
 {
+	const struct thread_export of = { .no = e->thread->no,
+					  .mask = e->app->mask,
+					  .each = add_message,
+					  .arg = e };
 	struct error ignored = { 0 };
 	int rc = e->html ? begin_page(e) : begin_file(e, store);
 
 	if (rc == 0)
-		rc = thread_each_message(store, e->thread->no, add_message, e,
-					 e->err);
+		rc = thread_export(store, &of, e->err);
 	if (rc == 0)
 		rc = e->rc;
 	if (rc == 0)

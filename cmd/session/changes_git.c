@@ -925,7 +925,7 @@ static void add_message(const struct change_set *ch, struct buf *out)
 	char *title = thread_title(line);
 
 	if (title[0])
-		mask_text(ch->app->mask, str_of(title), out);
+		app_clean(ch->app, CLEAN_LATER, str_of(title), out);
 	else
 		buf_adds(out, "Changes made in dcode's sandbox");
 	buf_addf(out, "\n\nThread: %s\n", ch->thread ? ch->thread : "none");

@@ -461,19 +461,12 @@ static struct str cut_before(struct str *rest, const char *begins)
  * visible. */
 static void show_text(const struct picking *p, struct str text)
 {
-	struct buf masked = BUF_INIT(PICKED_MAX);
 	struct buf line = BUF_INIT(SHOWN_BYTES);
 
-	mask_text(p->changes->app->mask, text, &masked);
-	for (struct str rest = buf_str(&masked), one;
-	     str_split(&rest, '\n', &one);) {
-		visible_line(one, &line);
-		buf_addc(&line, '\n');
-	}
+	app_clean(p->changes->app, CLEAN_NAMES, text, &line);
 	fwrite(line.ptr ? line.ptr : "", 1, line.len, stderr);
 	if (line.over)
 		fputs("\n... (the rest is not shown)\n", stderr);
-	buf_release(&masked);
 	buf_release(&line);
 }
 

@@ -431,14 +431,11 @@ static const struct message *find_last(const struct conversation *c,
 static void clean_text(const struct run *r, const struct message *m,
 		       struct buf *out)
 {
-	struct buf masked = BUF_INIT(64 << 20);
 	char *text = !m                     ? NULL
 		     : m->role == ROLE_USER ? message_typed(m)
 					    : message_text(m);
 
-	mask_text(r->app->mask, str_of(text), &masked);
-	sanitize_text(str_trim(buf_str(&masked)), out);
-	buf_release(&masked);
+	app_clean(r->app, CLEAN_TEXT, str_trim(str_of(text)), out);
 	free(text);
 }
 

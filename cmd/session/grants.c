@@ -167,19 +167,6 @@ static int edit_config(struct app *app, const char *call, bool adds,
 	return config_file_edit(app, edit_text, &edit, err);
 }
 
-/* True if the call contains a secret, which must not be written to
- * config.toml. */
-static bool has_secret(const struct app *app, const char *call)
-{
-	struct buf masked = BUF_INIT(MAX_CONFIG);
-	bool differs;
-
-	mask_text(app->mask, str_of(call), &masked);
-	differs = !str_eq(buf_str(&masked), str_of(call));
-	buf_release(&masked);
-	return differs;
-}
-
 static int refuse_policy(const struct app *app, struct error *err)
 {
 	if (!settings_policy(app->settings, key))
@@ -197,7 +184,7 @@ int grants_store(struct grants *g, const struct approval *a, struct app *app,
 	int rc;
 
 	rc = refuse_policy(app, err);
-	if (rc == 0 && has_secret(app, call))
+	if (rc == 0 && mask_holds(app->mask, str_of(call)))
 		rc = error_set(
 			err, ERR_USAGE,
 			"the call contains a secret, so it is not written "

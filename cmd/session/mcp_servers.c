@@ -427,15 +427,13 @@ static void add_said(const struct app *app, struct mcp_server *s,
 		     struct buf *out)
 {
 	struct buf raw = BUF_INIT(SAID_MAX);
-	struct buf masked = BUF_INIT(SAID_MAX);
-	struct buf clean = BUF_INIT(SAID_MAX);
+	struct buf clean = BUF_INIT(SIZE_MAX / 4);
 	struct str text;
 	struct str line;
 	size_t lines = 0;
 
 	mcp_server_said(s, &raw);
-	mask_text(app->mask, buf_str(&raw), &masked);
-	sanitize_text(buf_str(&masked), &clean);
+	app_clean(app, CLEAN_TEXT, buf_str(&raw), &clean);
 	text = str_trim(buf_str(&clean));
 	for (size_t i = text.len; i > 0; i--)
 		if (text.ptr[i - 1] == '\n' && ++lines == SAID_LINES) {
@@ -445,7 +443,6 @@ static void add_said(const struct app *app, struct mcp_server *s,
 	while (str_split(&text, '\n', &line))
 		buf_addf(out, "    | %.*s\n", (int)line.len, line.ptr);
 	buf_release(&raw);
-	buf_release(&masked);
 	buf_release(&clean);
 }
 

@@ -14,6 +14,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "agent/show.h"
 #include "base/json.h"
 #include "base/mem.h"
 #include "base/proc.h"
@@ -337,16 +338,11 @@ static void add_failed(const struct run *r, struct buf *out)
 {
 	for (size_t i = 0; i < mcp_count(r->mcp); i++) {
 		struct mcp_server *s = mcp_server(r->mcp, i);
-		struct buf line = BUF_INIT(LINES_MAX);
 		struct error why;
 
-		if (mcp_server_failed(s, &why)) {
-			mask_text(r->app->mask, str_of(why.message), &line);
+		if (mcp_server_failed(s, &why))
 			buf_addf(out, "MCP server %s is left out: %s\n",
-				 mcp_server_entry(s)->name,
-				 line.len ? line.ptr : "");
-		}
-		buf_release(&line);
+				 mcp_server_entry(s)->name, why.message);
 	}
 }
 
@@ -383,9 +379,9 @@ static void show_warnings(struct run *r, const struct buf *lines)
 	struct str line;
 
 	while (str_split(&rest, '\n', &line))
-		r->agent.ui.event(r->agent.ui.arg,
-				  &(struct agent_event){ .kind = EVENT_WARNING,
-							 .text = line });
+		show_event(&r->agent.ui, r->app->mask,
+			   &(struct agent_event){ .kind = EVENT_WARNING,
+						  .text = line });
 }
 
 /* Appends notes about tools that mcp.c left out. */

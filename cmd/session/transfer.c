@@ -157,7 +157,7 @@ static void add_member(const struct run *r, struct buf *out, const char *key,
 {
 	struct buf masked = BUF_INIT(NAME_BYTES);
 
-	mask_text(r->app->mask, value, &masked);
+	app_clean(r->app, CLEAN_LATER, value, &masked);
 	json_member_bytes(out, key, buf_str(&masked));
 	buf_release(&masked);
 }
@@ -254,18 +254,10 @@ static void copy_one(struct run *r, struct sandbox *sb,
 	note_uploads(r, &to.uploaded);
 }
 
-/* Masks secrets: a path may contain one. */
-static void warn_failed(const struct run *r, const struct transfer_option *t)
+static void warn_failed(const struct transfer_option *t)
 {
-	struct buf line = BUF_INIT(NAME_BYTES);
-	struct buf masked = BUF_INIT(NAME_BYTES);
-
-	buf_addf(&line, "--%s %s: %s", t->uploads ? "upload" : "download",
+	app_warn("--%s %s: %s", t->uploads ? "upload" : "download",
 		 t->uploads ? t->local : t->remote, t->err.message);
-	mask_text(r->app->mask, buf_str(&line), &masked);
-	app_warn_line(masked.ptr);
-	buf_release(&line);
-	buf_release(&masked);
 }
 
 /* A refused upload does not stop the others. */
@@ -288,7 +280,7 @@ static int upload_all(struct run *r, struct sandbox *sb, struct copy *c,
 			*err = t->err;
 			return error_wrap(err, "--upload %s", t->local);
 		}
-		warn_failed(r, t);
+		warn_failed(t);
 	}
 	if (!refused)
 		return 0;
@@ -370,7 +362,7 @@ int run_download(struct run *r, struct error *err)
 			continue;
 		copy_one(r, &r->box.sandbox, t, NULL, &stop);
 		if (t->rc < 0)
-			warn_failed(r, t);
+			warn_failed(t);
 		if (t->err.code == ERR_CANCELLED)
 			code = ERR_CANCELLED;
 		failed += t->rc < 0 || t->skipped;

@@ -16,6 +16,7 @@
 
 #include "agent/hooked.h"
 #include "agent/prompt.h"
+#include "agent/show.h"
 #include "base/mem.h"
 #include "base/str.h"
 #include "cmd/print.h"
@@ -143,10 +144,11 @@ static void emit_step(struct child *c, const struct agent_event *inner,
 	pthread_mutex_lock(&s->events);
 	if (inner)
 		run_note_event(c->run, inner);
-	s->ui.event(s->ui.arg, &(struct agent_event){ .kind = EVENT_SUBAGENT,
-						      .call = c->order->call,
-						      .text = buf_str(&line),
-						      .subagent = &step });
+	show_event(&s->ui, c->run->app->mask,
+		   &(struct agent_event){ .kind = EVENT_SUBAGENT,
+					  .call = c->order->call,
+					  .text = buf_str(&line),
+					  .subagent = &step });
 	pthread_mutex_unlock(&s->events);
 	buf_release(&line);
 }
@@ -154,16 +156,12 @@ static void emit_step(struct child *c, const struct agent_event *inner,
 static void on_call(struct child *c, const struct agent_event *ev)
 {
 	struct buf line = BUF_INIT(LINE_BYTES);
-	struct buf clean = BUF_INIT(LINE_BYTES);
 
 	summary_of_call(ev->call, &line);
-	mask_text(c->run->app->mask, buf_str(&line), &clean);
 	if (print_is_ascii(c->run->app))
-		summary_to_ascii(&clean);
-	subagent_list_note(&c->all->list, c->number,
-			   clean.len ? clean.ptr : "");
-	emit_step(c, ev, false, NULL, clean.ptr);
-	buf_release(&clean);
+		summary_to_ascii(&line);
+	subagent_list_note(&c->all->list, c->number, line.len ? line.ptr : "");
+	emit_step(c, ev, false, NULL, line.ptr);
 	buf_release(&line);
 }
 

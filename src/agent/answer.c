@@ -11,6 +11,7 @@
 #include <string.h>
 
 #include "agent/agent.h"
+#include "agent/show.h"
 #include "base/mem.h"
 #include "base/str.h"
 #include "session/history.h"
@@ -19,8 +20,8 @@
 
 static void emit(struct agent *a, enum agent_event_kind kind, struct str text)
 {
-	a->ui.event(a->ui.arg,
-		    &(struct agent_event){ .kind = kind, .text = text });
+	show_event(&a->ui, a->mask,
+		   &(struct agent_event){ .kind = kind, .text = text });
 }
 
 void agent_warn(struct agent *a, const char *what, const struct error *err)
@@ -233,9 +234,10 @@ void answer_restart(struct agent *a, const char *why)
 	if (a->session && session_drop_draft(a->session, &err) < 0)
 		agent_not_stored(a, &err);
 	buf_adds(&line, why);
-	a->ui.event(a->ui.arg, &(struct agent_event){ .kind = EVENT_RESTART,
-						      .text = buf_str(&line),
-						      .wait_ms = a->wait_ms });
+	show_event(&a->ui, a->mask,
+		   &(struct agent_event){ .kind = EVENT_RESTART,
+					  .text = buf_str(&line),
+					  .wait_ms = a->wait_ms });
 	a->wait_ms = 0;
 	buf_release(&line);
 }

@@ -14,6 +14,7 @@
 #include "agent/agent.h"
 #include "agent/history_text.h"
 #include "agent/hooked.h"
+#include "agent/show.h"
 #include "base/ids.h"
 #include "base/json.h"
 #include "base/mem.h"
@@ -185,8 +186,9 @@ static void on_restart(void *arg, const char *why)
 {
 	struct agent *a = arg;
 
-	a->ui.event(a->ui.arg, &(struct agent_event){ .kind = EVENT_WARNING,
-						      .text = str_of(why) });
+	show_event(&a->ui, a->mask,
+		   &(struct agent_event){ .kind = EVENT_WARNING,
+					  .text = str_of(why) });
 }
 
 /* Returns the size of text as a JSON string, in bytes. */
@@ -285,6 +287,7 @@ static int request_part(struct asking *x, size_t *at, struct buf *out,
 
 	write_request(o, buf_str(out), at, &text);
 	message_add(&request, PART_TEXT)->text = buf_detach(&text);
+	(void)message_admit(x->agent->mask, &request);
 	rc = model_reset(m, NULL, 0, err);
 	if (rc == 0)
 		model_push(m, &request);
@@ -538,11 +541,11 @@ static void emit_step(struct compaction *p)
 			 " (a window of %" PRId64 " tokens is assumed, see "
 			 "/tokens)",
 			 p->a->window.size);
-	p->a->ui.event(p->a->ui.arg,
-		       &(struct agent_event){ .kind = EVENT_COMPACT,
-					      .text = buf_str(&line),
-					      .usage = &p->usage,
-					      .compact = *s });
+	show_event(&p->a->ui, p->a->mask,
+		   &(struct agent_event){ .kind = EVENT_COMPACT,
+					  .text = buf_str(&line),
+					  .usage = &p->usage,
+					  .compact = *s });
 	buf_release(&line);
 }
 

@@ -177,22 +177,17 @@ bool history_text_trim(struct message *m, size_t most)
 enum { WRITE_AT = 1 << 20 };
 
 struct file {
-	const struct mask *mask;
 	int fd;
 	size_t number;
 	struct buf text;
 	int failed; /* errno */
 };
 
-/* Masks the buffered text and writes it to the file. */
 static void flush_file(struct file *f)
 {
-	struct buf masked = BUF_INIT(SIZE_MAX / 2);
 	struct str rest;
 
-	mask_text(f->mask, buf_str(&f->text), &masked);
-	buf_clear(&f->text);
-	for (rest = buf_str(&masked); rest.len && !f->failed;) {
+	for (rest = buf_str(&f->text); rest.len && !f->failed;) {
 		ssize_t n = write(f->fd, rest.ptr, rest.len);
 
 		if (n >= 0)
@@ -200,10 +195,10 @@ static void flush_file(struct file *f)
 		else if (errno != EINTR)
 			f->failed = errno;
 	}
-	buf_release(&masked);
+	buf_clear(&f->text);
 }
 
-/* Callback of thread_each_message_from(). False stops the reading. */
+/* Callback of thread_export(). False stops the reading. */
 static bool write_message(void *arg, struct thread_message *m)
 {
 	struct file *f = arg;
@@ -234,14 +229,17 @@ static int open_file(const char *path, bool *empty, struct error *err)
 static int write_messages(struct agent *a, const struct conversation *c, int fd,
 			  bool empty, struct error *err)
 {
-	struct file f = { .mask = a->mask,
-			  .fd = fd,
+	struct file f = { .fd = fd,
 			  .number = empty ? 0 : c->after,
 			  .text = BUF_INIT(SIZE_MAX / 2) };
 	int64_t no;
 	struct store *store = session_store(a->session, &no);
-	int rc = thread_each_message_from(store, no, (int64_t)f.number,
-					  write_message, &f, err);
+	const struct thread_export of = { .no = no,
+					  .skip = (int64_t)f.number,
+					  .mask = a->mask,
+					  .each = write_message,
+					  .arg = &f };
+	int rc = thread_export(store, &of, err);
 
 	flush_file(&f);
 	buf_release(&f.text);

@@ -7,6 +7,7 @@
  */
 #include "agent/hooked.h"
 
+#include "agent/show.h"
 #include "base/mem.h"
 #include "base/str.h"
 
@@ -63,9 +64,16 @@ static struct hook_call call_of(enum hook_event event, const char *match,
 				   .fields = fields };
 }
 
-static struct hook_ui agent_hook_ui(const struct agent *a)
+static void on_agent_event(void *arg, const struct agent_event *ev)
 {
-	return (struct hook_ui){ a->ui.event, a->ui.arg };
+	const struct agent *a = arg;
+
+	show_event(&a->ui, a->mask, ev);
+}
+
+static struct hook_ui agent_hook_ui(struct agent *a)
+{
+	return (struct hook_ui){ on_agent_event, a };
 }
 
 /* Returns an object with one string. The caller owns it. */

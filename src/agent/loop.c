@@ -15,6 +15,7 @@
 #include "agent/answer.h"
 #include "agent/compact.h"
 #include "agent/hooked.h"
+#include "agent/show.h"
 #include "agent/toolrun.h"
 #include "base/mem.h"
 #include "base/str.h"
@@ -32,8 +33,8 @@ enum {
 
 static void emit(struct agent *a, enum agent_event_kind kind, struct str text)
 {
-	a->ui.event(a->ui.arg,
-		    &(struct agent_event){ .kind = kind, .text = text });
+	show_event(&a->ui, a->mask,
+		   &(struct agent_event){ .kind = kind, .text = text });
 }
 
 /* Uses the context window that the background probe found out. */
@@ -56,13 +57,17 @@ static void learn_window(struct agent *a)
 	buf_release(&line);
 }
 
-/* Stores a message before it becomes part of the next request, so that a kill
- * loses nothing that was sent. Takes ownership of m's content. */
-static void store_and_push(struct agent *a, struct message *m)
+/* Masks a message and stores it before it becomes part of the next request, so
+ * that a kill loses nothing that was sent. Takes ownership of m's content. True
+ * if there was a secret in it. */
+static bool store_and_push(struct agent *a, struct message *m)
 {
+	bool found = message_admit(a->mask, m);
+
 	agent_store(a, m, NULL);
 	model_push(a->model, m);
 	message_release(m);
+	return found;
 }
 
 /* Argument of append_ended_job(). */
@@ -80,11 +85,11 @@ static void append_ended_job(void *arg, const struct job_state *job)
 
 	jobs_describe_end(job, &line);
 	if (!job->shown)
-		e->agent->ui.event(e->agent->ui.arg,
-				   &(struct agent_event){
-					   .kind = EVENT_JOB,
-					   .text = buf_str(&line),
-					   .failed = jobs_has_failed(job) });
+		show_event(&e->agent->ui, e->agent->mask,
+			   &(struct agent_event){
+				   .kind = EVENT_JOB,
+				   .text = buf_str(&line),
+				   .failed = jobs_has_failed(job) });
 	if (e->out->len)
 		buf_addc(e->out, '\n');
 	buf_addc(e->out, '[');
@@ -130,7 +135,10 @@ static void push_prompt(struct agent *a, const char *prompt)
 	text = xstrdup(prompt);
 	append_ended_jobs(a, &text);
 	message_add(&m, PART_TEXT)->text = text;
-	store_and_push(a, &m);
+	if (store_and_push(a, &m) && !a->parent)
+		emit(a, EVENT_WARNING,
+		     STR("your message contains a known secret, which is sent "
+			 "as [masked:NAME]"));
 }
 
 static bool says_something(const struct message *m)
@@ -389,36 +397,33 @@ static void refuse_calls(struct agent *a, const struct message *m,
 	results->role = ROLE_TOOL;
 	for (size_t i = 0; i < m->n; i++) {
 		const struct part *call = &m->parts[i];
-		struct buf plain = BUF_INIT(WHY_MAX);
 		struct buf text = BUF_INIT(WHY_MAX);
 		struct part *p;
 
 		if (call->kind != PART_TOOL_CALL)
 			continue;
 		if (why->code == ERR_CANCELLED)
-			buf_addf(&plain,
+			buf_addf(&text,
 				 "Tool call %s with id %s was cancelled before "
 				 "it ran.",
 				 call->name, call->id);
 		else
-			buf_addf(&plain,
+			buf_addf(&text,
 				 "This call has not run: there is no sandbox. "
 				 "%s",
 				 why->message);
-		mask_text(a->mask, buf_str(&plain), &text);
 		p = message_add(results, PART_TOOL_RESULT);
 		p->id = xstrdup(call->id);
 		p->name = xstrdup(call->name);
 		p->failed = true;
 		p->text = buf_detach(&text);
-		buf_release(&plain);
 		ev.call = call;
 		ev.kind = EVENT_TOOL_CALL;
 		ev.text = (struct str){ 0 };
-		a->ui.event(a->ui.arg, &ev);
+		show_event(&a->ui, a->mask, &ev);
 		ev.kind = EVENT_TOOL_RESULT;
 		ev.text = str_of(p->text);
-		a->ui.event(a->ui.arg, &ev);
+		show_event(&a->ui, a->mask, &ev);
 	}
 }
 
@@ -460,15 +465,16 @@ static int run_turn(struct agent *a, const struct stop *stop, struct error *err)
 	snprintf(a->reason, sizeof(a->reason), "%s", reply.reason);
 	note_answer(a, &reply.message);
 	model_push(a->model, &reply.message);
-	a->ui.event(a->ui.arg, &(struct agent_event){ .kind = EVENT_TURN,
-						      .usage = &reply.usage });
+	show_event(&a->ui, a->mask,
+		   &(struct agent_event){ .kind = EVENT_TURN,
+					  .usage = &reply.usage });
 	start_probe(a, &reply.message);
 	if (reply.finish == FINISH_REFUSAL)
 		model_forget_prompt(a->model);
 	if (place < 0) {
 		refuse_calls(a, &reply.message, err, &results);
 		if (results.n)
-			store_and_push(a, &results);
+			(void)store_and_push(a, &results);
 		goto out;
 	}
 	rc = 0;
@@ -480,7 +486,7 @@ static int run_turn(struct agent *a, const struct stop *stop, struct error *err)
 	if (rc > 0 && explain_cut(a, &reply, &results, err) < 0)
 		rc = -1;
 	append_jobs(a, &results);
-	store_and_push(a, &results);
+	(void)store_and_push(a, &results);
 	if (rc > 0 && ends_for_repeats(a, err))
 		rc = -1;
 	if (rc > 0 && a->hook_end.ends)
@@ -540,25 +546,6 @@ static int run_until_done(struct agent *a, const struct stop *stop,
 	}
 }
 
-/* Masks known secrets in the user's prompt, the only text that no tool has
- * masked. The vendor and the stored thread get the masked text. */
-static void mask_prompt(struct agent *a, struct buf *text)
-{
-	struct buf masked = BUF_INIT(PROMPT_MAX);
-
-	mask_text(a->mask, buf_str(text), &masked);
-	if (str_eq(buf_str(&masked), buf_str(text))) {
-		buf_release(&masked);
-		return;
-	}
-	buf_release(text);
-	*text = masked;
-	if (!a->parent)
-		emit(a, EVENT_WARNING,
-		     STR("your message contains a known secret, which is sent "
-			 "as [masked:NAME]"));
-}
-
 int agent_run(struct agent *a, const char *prompt, const struct stop *stop,
 	      struct error *err)
 {
@@ -579,7 +566,6 @@ int agent_run(struct agent *a, const char *prompt, const struct stop *stop,
 		buf_adds(&text, prompt);
 	rc = a->parent ? 0 : hooked_prompt(a, prompt, &text, stop, err);
 	if (rc == 0 && !hooked_ends(a)) {
-		mask_prompt(a, &text);
 		/* connects while the prompt is written to disk */
 		model_dial(a->model, stop);
 		push_prompt(a, text.ptr);

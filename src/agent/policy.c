@@ -375,17 +375,14 @@ void approval_describe_edit(const struct approval *a, const struct mask *m,
 {
 	const char *name = approval_editable(a);
 	struct str text = str_of(json_string(a->args, name, ""));
-	struct str shown = text;
+	size_t before;
 
-	if (shown.len > MOST_REMARK) {
-		shown.len = MOST_REMARK;
-		shown.len = str_utf8_prefix(shown);
-	}
 	buf_addf(out, "The user changed this call before it ran. Its %s was:\n",
 		 name);
-	mask_text(m, shown, out);
-	if (shown.len < text.len)
-		buf_addf(out, "\n[the first %zu of %zu bytes]", shown.len,
-			 text.len);
+	before = out->len;
+	mask_prefix(m, text, MOST_REMARK, out);
+	if (text.len > MOST_REMARK)
+		buf_addf(out, "\n[the first %zu of %zu bytes]",
+			 out->len - before, text.len);
 	buf_adds(out, "\n\nThe result of the changed call:\n");
 }

@@ -18,6 +18,7 @@
 #include "agent/agent.h"
 #include "agent/history_text.h"
 #include "agent/hooked.h"
+#include "agent/show.h"
 #include "base/json.h"
 #include "base/mem.h"
 #include "base/sanitize.h"
@@ -177,10 +178,9 @@ struct own_command {
 static void emit_own(const struct own_command *c, enum agent_event_kind kind,
 		     struct str text)
 {
-	c->agent->ui.event(c->agent->ui.arg,
-			   &(struct agent_event){ .kind = kind,
-						  .call = c->call,
-						  .text = text });
+	show_event(&c->agent->ui, c->agent->mask,
+		   &(struct agent_event){
+			   .kind = kind, .call = c->call, .text = text });
 }
 
 static void on_own_output(void *arg, struct str delta)
@@ -192,11 +192,11 @@ static void on_own_redraw(void *arg, struct str delta, struct str rest)
 {
 	const struct own_command *c = arg;
 
-	c->agent->ui.event(c->agent->ui.arg,
-			   &(struct agent_event){ .kind = EVENT_TOOL_OUTPUT,
-						  .call = c->call,
-						  .text = delta,
-						  .end = rest });
+	show_event(&c->agent->ui, c->agent->mask,
+		   &(struct agent_event){ .kind = EVENT_TOOL_OUTPUT,
+					  .call = c->call,
+					  .text = delta,
+					  .end = rest });
 }
 
 /* Returns the tool that runs command lines. */
@@ -228,9 +228,7 @@ int agent_run_own_command(struct agent *a, const char *command,
 			     .name = (char *)running_tool()->spec.name,
 			     .id = (char *)"own",
 			     .args = args_of(command) };
-	struct part shown = call; /* masked; the command itself runs as typed */
-	struct buf args = BUF_INIT(TOOL_RESULT_BYTES);
-	struct own_command c = { a, &shown };
+	struct own_command c = { a, &call };
 	struct buf out = BUF_INIT(TOOL_RESULT_BYTES);
 	struct buf end = BUF_INIT(TOOL_RESULT_BYTES);
 	bool failed = false;
@@ -248,22 +246,20 @@ int agent_run_own_command(struct agent *a, const char *command,
 	};
 	int rc;
 
-	mask_text(a->mask, str_of(call.args), &args);
-	shown.args = args.ptr;
 	emit_own(&c, EVENT_TOOL_CALL, (struct str){ NULL, 0 });
 	rc = tool_call(&env, &call, &out, &failed, err);
-	a->ui.event(a->ui.arg, &(struct agent_event){ .kind = EVENT_TOOL_RESULT,
-						      .call = &shown,
-						      .text = buf_str(&out),
-						      .end = buf_str(&end),
-						      .failed = failed });
+	show_event(&a->ui, a->mask,
+		   &(struct agent_event){ .kind = EVENT_TOOL_RESULT,
+					  .call = &call,
+					  .text = buf_str(&out),
+					  .end = buf_str(&end),
+					  .failed = failed });
 	if (told)
 		buf_addf(told,
 			 "<user_shell_command>\n<command>%s</command>\n"
 			 "<result>\n%s\n</result>\n</user_shell_command>\n",
 			 command, out.len ? out.ptr : "");
 	cJSON_free(call.args);
-	buf_release(&args);
 	buf_release(&out);
 	buf_release(&end);
 	return rc;
@@ -273,7 +269,7 @@ int agent_run_own_command(struct agent *a, const char *command,
 static void emit_event(struct batch *b, const struct agent_event *ev)
 {
 	pthread_mutex_lock(&b->events);
-	b->agent->ui.event(b->agent->ui.arg, ev);
+	show_event(&b->agent->ui, b->agent->mask, ev);
 	pthread_mutex_unlock(&b->events);
 }
 
@@ -317,9 +313,8 @@ static bool is_repeated(const struct tool_job *job)
 /* Sets a result that tells the model why the call did not run. */
 static void set_refused_result(struct tool_job *job, const struct approval *a)
 {
-	if (a->reason.len) /* the user may have typed a secret */
-		mask_text(job->batch->agent->mask, buf_str(&a->reason),
-			  &job->out);
+	if (a->reason.len)
+		buf_addstr(&job->out, buf_str(&a->reason));
 	else
 		buf_addf(&job->out,
 			 "User rejected the tool call for `%s` with id %s",
@@ -365,8 +360,7 @@ static void adopt_hook_edit(struct tool_job *job)
 						      .edited = true });
 	buf_adds(&job->remark, "One of the user's hooks changed this call "
 			       "before it ran. Its arguments were:\n");
-	mask_text(job->batch->agent->mask, str_of(job->call->args),
-		  &job->remark);
+	buf_adds(&job->remark, job->call->args);
 	buf_adds(&job->remark, "\n\nThe result of the changed call:\n");
 }
 
@@ -560,13 +554,8 @@ static void announce(struct tool_job *job)
 
 static void on_notice(void *arg, const char *line)
 {
-	struct batch *b = arg;
-	struct buf masked = BUF_INIT(1 << 20);
-
-	mask_text(b->agent->mask, str_of(line), &masked);
-	emit_event(b, &(struct agent_event){ .kind = EVENT_WARNING,
-					     .text = buf_str(&masked) });
-	buf_release(&masked);
+	emit_event(arg, &(struct agent_event){ .kind = EVENT_WARNING,
+					       .text = str_of(line) });
 }
 
 /* Runs jobs[0..n) in parallel; a single job runs on this thread. */
@@ -647,17 +636,14 @@ static void count_call(struct tool_job *job)
 static void add_facts(const struct tool_job *job, struct buf *out)
 {
 	struct agent *a = job->batch->agent;
-	struct buf line = BUF_INIT(1 << 12);
 
 	if (a->told_facts || job->refused || job->rc < 0 ||
 	    atomic_load(&a->sandbox->facts_known) != FACTS_KNOWN)
 		return;
 	a->told_facts = true;
-	buf_adds(&line, "\n[");
-	facts_describe(&a->sandbox->facts, &line);
-	buf_addc(&line, ']');
-	mask_text(a->mask, buf_str(&line), out);
-	buf_release(&line);
+	buf_adds(out, "\n[");
+	facts_describe(&a->sandbox->facts, out);
+	buf_addc(out, ']');
 }
 
 /* Tells the model the working directory if it was told another one before the
@@ -665,18 +651,15 @@ static void add_facts(const struct tool_job *job, struct buf *out)
 static void add_start(const struct tool_job *job, struct buf *out)
 {
 	struct agent *a = job->batch->agent;
-	struct buf line = BUF_INIT(1 << 14);
 
 	if (!a->untold_dir || job->refused || job->rc < 0)
 		return;
 	a->untold_dir = false;
-	buf_addf(&line,
+	buf_addf(out,
 		 "\n[The setup script of this sandbox has ended in %s: that is "
 		 "the working directory, where commands and relative paths "
 		 "start.]",
 		 a->sandbox->workdir);
-	mask_text(a->mask, buf_str(&line), out);
-	buf_release(&line);
 }
 
 /* Adds the call's result to the message, emits it and releases the job. Returns
@@ -694,7 +677,6 @@ static int finish_call(struct tool_job *job, struct message *results,
 	add_facts(job, &job->out);
 	add_start(job, &job->out);
 	text = buf_str(&job->out);
-	tool_change_mask(&job->change, job->batch->agent->mask);
 	p->id = xstrdup(job->call->id);
 	p->name = xstrdup(job->call->name);
 	p->failed = job->failed;

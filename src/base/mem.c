@@ -67,17 +67,23 @@ char *xstrdup(const char *s)
 	return s ? xstrndup(s, strlen(s)) : NULL;
 }
 
-char *xasprintf(const char *fmt, ...)
+char *xvasprintf(const char *fmt, va_list ap)
 {
 	char *text = NULL;
+
+	if (vasprintf(&text, fmt, ap) < 0)
+		exhausted();
+	return text;
+}
+
+char *xasprintf(const char *fmt, ...)
+{
+	char *text;
 	va_list ap;
-	int len;
 
 	va_start(ap, fmt);
-	len = vasprintf(&text, fmt, ap);
+	text = xvasprintf(fmt, ap);
 	va_end(ap);
-	if (len < 0)
-		exhausted();
 	return text;
 }
 

@@ -4,6 +4,7 @@
 #ifndef BASE_MEM_H
 #define BASE_MEM_H
 
+#include <stdarg.h>
 #include <stddef.h>
 
 /* Returns zeroed memory. Aborts if memory is exhausted or count * size
@@ -12,6 +13,8 @@ void *xcalloc(size_t count, size_t size);
 void *xrealloc(void *ptr, size_t count, size_t size);
 char *xstrdup(const char *s); /* NULL for NULL */
 char *xstrndup(const char *s, size_t len);
+char *xvasprintf(const char *fmt, va_list ap)
+	__attribute__((format(printf, 1, 0)));
 char *xasprintf(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
 /* Copies a NULL-terminated list and its strings. NULL for NULL. */
 const char **mem_copy_list(const char *const *list);

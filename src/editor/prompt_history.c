@@ -127,17 +127,6 @@ int prompt_history_open(struct prompt_history *h, const char *path,
 	return load(h, err);
 }
 
-static bool is_secret(const struct prompt_history *h, struct str text)
-{
-	struct buf masked = BUF_INIT(SIZE_MAX);
-	bool differs;
-
-	mask_text(h->mask, text, &masked);
-	differs = !str_eq(buf_str(&masked), text);
-	buf_wipe(&masked);
-	return differs;
-}
-
 static void add_line(struct buf *out, struct str text)
 {
 	if (text.len > PROMPT_HISTORY_TEXT) {
@@ -228,7 +217,7 @@ int prompt_history_add(struct prompt_history *h, struct str prompt,
 	    (str_starts(prompt, "/") && !str_starts(prompt, "/skill:")))
 		return 0;
 	remember(h, prompt);
-	if (!h->path || is_secret(h, prompt))
+	if (!h->path || mask_holds(h->mask, prompt))
 		return 0;
 	return store(h, prompt, err);
 }

@@ -215,22 +215,11 @@ enum {
  * or was not found (POSIX.1-2017, XCU 2.8.2). */
 enum { NOT_EXECUTABLE = 126, NOT_FOUND = 127 };
 
-/* Appends at most that many bytes of the masked text. It is masked before it is
- * cut, since half of a secret at the cut would not be masked. */
+/* Appends at most that many bytes of the masked text. */
 static void add_masked_prefix(const struct hooks *h, struct str text,
 			      size_t most, struct buf *out)
 {
-	struct buf masked = BUF_INIT(MASKED_MAX);
-	struct str first;
-
-	mask_text(h->src.mask, text, &masked);
-	first = buf_str(&masked);
-	if (first.len > most) {
-		first.len = most;
-		first.len = str_utf8_prefix(first);
-	}
-	buf_addstr(out, first);
-	buf_release(&masked);
+	mask_prefix(h->src.mask, text, most, out);
 }
 
 /* Shows a formatted line to the user, masked and without control characters. */
@@ -264,7 +253,7 @@ static void add_clean(const struct hooks *h, struct str text, struct buf *out)
 	sanitize_text(str_trim(text), &clean);
 	if (clean.len && out->len)
 		buf_addc(out, '\n');
-	mask_text(h->src.mask, buf_str(&clean), out);
+	add_masked_prefix(h, buf_str(&clean), clean.len, out);
 	buf_release(&clean);
 }
 

@@ -41,30 +41,15 @@ static bool is_stopped(const struct managed_sandbox *box)
 	       sandbox_can_stop(box->request.client);
 }
 
-/* Formats a line of any length, masks it and passes it to tell. */
+/* Formats a line of any length and passes it to tell. */
 __attribute__((format(printf, 3, 0))) static void
-say_masked(const struct managed_sandbox *box,
-	   void (*tell)(void *arg, const char *line), const char *fmt,
-	   va_list ap)
+say_line(const struct managed_sandbox *box,
+	 void (*tell)(void *arg, const char *line), const char *fmt, va_list ap)
 {
-	struct buf line = BUF_INIT(1 << 20);
-	struct buf masked = BUF_INIT(1 << 20);
-	va_list again;
-	char *room;
-	int len;
+	char *line = xvasprintf(fmt, ap);
 
-	va_copy(again, ap);
-	len = vsnprintf(NULL, 0, fmt, again);
-	va_end(again);
-	room = len < 0 ? NULL : buf_room(&line, (size_t)len + 1);
-	if (room) {
-		(void)vsnprintf(room, (size_t)len + 1, fmt, ap);
-		buf_added(&line, (size_t)len);
-		mask_text(box->request.mask, buf_str(&line), &masked);
-		tell(box->request.ui.arg, masked.ptr ? masked.ptr : "");
-	}
-	buf_release(&line);
-	buf_release(&masked);
+	tell(box->request.ui.arg, line);
+	free(line);
 }
 
 __attribute__((format(printf, 2, 3))) static void
@@ -75,7 +60,7 @@ say_warning(const struct managed_sandbox *box, const char *fmt, ...)
 	if (!box->request.ui.warn)
 		return;
 	va_start(ap, fmt);
-	say_masked(box, box->request.ui.warn, fmt, ap);
+	say_line(box, box->request.ui.warn, fmt, ap);
 	va_end(ap);
 }
 
@@ -87,7 +72,7 @@ say_progress(const struct managed_sandbox *box, const char *fmt, ...)
 	if (!box->request.ui.progress)
 		return;
 	va_start(ap, fmt);
-	say_masked(box, box->request.ui.progress, fmt, ap);
+	say_line(box, box->request.ui.progress, fmt, ap);
 	va_end(ap);
 }
 

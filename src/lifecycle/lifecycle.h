@@ -29,8 +29,8 @@ enum lifecycle_exit {
 
 /* Each may be NULL. All but changed are called on the calling thread. */
 struct lifecycle_ui {
-	/* A line of progress, masked, but control characters are not removed:
-	 * "Starting Docker sandbox...". */
+	/* A line of progress, not masked, and control characters are not
+	 * removed: "Starting Docker sandbox...". */
 	void (*progress)(void *arg, const char *line);
 	void (*warn)(void *arg, const char *line);
 	/* The setup script's output as it arrives, masked and sanitised. NULL:

@@ -64,7 +64,6 @@ static void show_progress(void *arg, const cJSON *params)
 	struct mcp_live *live = arg;
 	struct buf line = BUF_INIT(PROGRESS_MAX);
 	struct buf clean = BUF_INIT(4 * PROGRESS_MAX);
-	struct buf masked = BUF_INIT(8 * PROGRESS_MAX);
 
 	if (live->lines >= PROGRESS_LINES ||
 	    clock_ms() < live->shown + PROGRESS_MS)
@@ -79,13 +78,11 @@ static void show_progress(void *arg, const cJSON *params)
 		buf_addf(&line, "%s%s", line.len ? ": " : "", words);
 	line.len = str_utf8_prefix(buf_str(&line));
 	sanitize_line(buf_str(&line), &clean);
-	mask_text(live->env->mask, buf_str(&clean), &masked);
-	buf_addc(&masked, '\n');
-	if (masked.len > 1)
-		live->env->output(live->env->arg, buf_str(&masked));
+	buf_addc(&clean, '\n');
+	if (clean.len > 1)
+		live->env->output(live->env->arg, buf_str(&clean));
 	buf_release(&line);
 	buf_release(&clean);
-	buf_release(&masked);
 }
 
 /* Runs a tool of a server: the function of each row. */

@@ -305,7 +305,7 @@ static char *masked_text(const struct mask *mask, const char *text)
 	return buf_detach(&out);
 }
 
-static char *masked_args(const struct mask *mask, const struct part *call)
+char *message_masked_args(const struct mask *mask, const struct part *call)
 {
 	cJSON *tree = call->args && !call->bad_args
 			      ? json_parse(str_of(call->args))
@@ -333,12 +333,27 @@ static void mask_media(const struct mask *mask, const struct part *from,
 	free(name);
 }
 
+bool message_admit(const struct mask *mask, struct message *m)
+{
+	bool found = false;
+
+	for (size_t i = 0; i < m->n; i++) {
+		struct part *p = &m->parts[i];
+
+		found |= mask_string(mask, &p->text);
+		if (p->kind == PART_MEDIA)
+			found |= mask_string(mask, &p->name);
+	}
+	return found;
+}
+
 void message_mask(const struct mask *mask, const struct message *m,
 		  struct message *out)
 {
 	*out = (struct message){ .role = m->role,
 				 .refused = m->refused,
-				 .cut = m->cut };
+				 .cut = m->cut,
+				 .summary = m->summary };
 	for (size_t i = 0; i < m->n; i++) {
 		const struct part *from = &m->parts[i];
 		struct part *to;
@@ -351,7 +366,7 @@ void message_mask(const struct mask *mask, const struct message *m,
 		to->text = masked_text(mask, from->text);
 		to->id = masked_text(mask, from->id);
 		to->name = masked_text(mask, from->name);
-		to->args = masked_args(mask, from);
+		to->args = message_masked_args(mask, from);
 		to->bad_args = from->bad_args;
 		to->failed = from->failed;
 	}

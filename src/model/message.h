@@ -81,6 +81,15 @@ char *message_typed(const struct message *m);
 void message_to_json(const struct message *m, struct buf *out);
 int message_from_json(struct message *m, struct str json, struct error *err);
 
+/* The arguments of a call with secrets masked; valid JSON unless bad_args.
+ * Owned; NULL if it has none. */
+char *message_masked_args(const struct mask *mask, const struct part *call);
+/*
+ * The way in: masks a prompt or the results of an answer's calls before they
+ * are stored and sent. Bytes of files stay as they are. True if there was a
+ * secret.
+ */
+bool message_admit(const struct mask *mask, struct message *m);
 /* Sets *out to a copy of m with secrets masked; arguments of calls stay valid
  * JSON. replay and origin are omitted: only the vendor can read a replay, so it
  * cannot be masked. The caller releases *out. */

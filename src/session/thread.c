@@ -377,6 +377,24 @@ int thread_each_message(struct store *s, int64_t no,
 	return thread_each_message_from(s, no, 0, each, arg, err);
 }
 
+static bool pass_masked(void *arg, struct thread_message *m)
+{
+	const struct thread_export *x = arg;
+	struct message masked;
+
+	message_mask(x->mask, &m->message, &masked);
+	message_release(&m->message);
+	m->message = masked;
+	return x->each(x->arg, m);
+}
+
+int thread_export(struct store *s, const struct thread_export *x,
+		  struct error *err)
+{
+	return thread_each_message_from(s, x->no, x->skip, pass_masked,
+					(void *)x, err);
+}
+
 char *thread_title(const char *text)
 {
 	struct str all = str_of(text);

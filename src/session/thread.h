@@ -82,6 +82,18 @@ int thread_each_message_from(struct store *s, int64_t no, int64_t skip,
 			     bool (*each)(void *arg, struct thread_message *m),
 			     void *arg, struct error *err);
 
+/* Messages that leave the store for a file or a page. */
+struct thread_export {
+	int64_t no;
+	int64_t skip; /* the first messages */
+	const struct mask *mask;
+	bool (*each)(void *arg, struct thread_message *m);
+	void *arg;
+};
+/* Like thread_each_message(), with secrets masked (message_mask()). */
+int thread_export(struct store *s, const struct thread_export *x,
+		  struct error *err);
+
 /* Sets the title, converted to one clean line. */
 int thread_rename(struct store *s, const struct thread *t, const char *title,
 		  struct error *err);

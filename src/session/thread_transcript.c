@@ -167,18 +167,16 @@ static void add_said(struct thread_transcript *t, const struct message *m,
 static bool add_message(void *arg, struct thread_message *m)
 {
 	struct thread_transcript *t = arg;
-	struct message masked;
+	const struct message *said = &m->message;
 
 	t->messages++;
 	if (m->damaged)
 		return true;
-	message_mask(t->mask, &m->message, &masked);
-	if (masked.role != ROLE_TOOL)
-		add_said(t, &masked, m->created);
-	for (size_t i = 0; masked.role == ROLE_TOOL && i < masked.n; i++)
-		if (masked.parts[i].kind == PART_TOOL_RESULT)
-			add_result(t, &masked.parts[i], m->created);
-	message_release(&masked);
+	if (said->role != ROLE_TOOL)
+		add_said(t, said, m->created);
+	for (size_t i = 0; said->role == ROLE_TOOL && i < said->n; i++)
+		if (said->parts[i].kind == PART_TOOL_RESULT)
+			add_result(t, &said->parts[i], m->created);
 	if (t->text.len > WRITE_AT)
 		flush(t);
 	return !t->failed;
@@ -187,6 +185,11 @@ static bool add_message(void *arg, struct thread_message *m)
 static int add_new(struct thread_transcript *t, const char *path,
 		   const struct thread *thread, struct error *err)
 {
+	const struct thread_export of = { .no = thread->no,
+					  .skip = t->messages,
+					  .mask = t->mask,
+					  .each = add_message,
+					  .arg = t };
 	int flags = O_WRONLY | O_CREAT | O_CLOEXEC | O_NOFOLLOW | O_APPEND;
 	int rc = 0;
 
@@ -198,8 +201,7 @@ static int add_new(struct thread_transcript *t, const char *path,
 	t->text = BUF_INIT(SIZE_MAX / 2);
 	t->failed = false;
 	if (thread->no)
-		rc = thread_each_message_from(t->store, thread->no, t->messages,
-					      add_message, t, err);
+		rc = thread_export(t->store, &of, err);
 	flush(t);
 	buf_release(&t->text);
 	close(t->fd);

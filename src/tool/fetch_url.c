@@ -1,5 +1,6 @@
 /* fetch_url.c - the tool that fetches a web page. */
 /* SPDX-License-Identifier: MIT */
+#include "base/str.h"
 #include "tool/result.h"
 #include "web/fetch.h"
 
@@ -17,7 +18,7 @@ static int execute_fetch_url(const struct tool_env *env, const cJSON *args,
 	if (s > FETCH_MS_MAX / 1000)
 		s = FETCH_MS_MAX / 1000;
 	/* a malicious page may ask the model to put a key into a URL */
-	if (result_holds_secret(env->mask, url))
+	if (mask_holds(env->mask, str_of(url)))
 		rc = error_set(&why, ERR_USAGE,
 			       "the URL contains a secret of the user, which "
 			       "is not sent");

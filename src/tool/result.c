@@ -63,6 +63,15 @@ int result_file_failed(struct buf *out, const char *noun, const char *path,
 	return -1;
 }
 
+void result_mask_line(void *arg, struct str line, bool whole, struct buf *out)
+{
+	const struct mask *const *m = arg;
+	struct mask_stream s = { 0 };
+
+	mask_pass(*m, &s, line, whole, out);
+	buf_release(&s.held);
+}
+
 void result_mask_lines(const struct mask *m, struct buf *text)
 {
 	struct buf out = BUF_INIT(RESULT_RAW_BYTES);
@@ -73,7 +82,7 @@ void result_mask_lines(const struct mask *m, struct buf *text)
 	while (rest.len) {
 		struct str line = { rest.ptr, str_find(rest, '\n') };
 
-		mask_text(m, line, &out);
+		result_mask_line(&m, line, true, &out);
 		if (line.len < rest.len)
 			buf_addc(&out, '\n');
 		rest = str_skip(rest, line.len + 1);
@@ -110,17 +119,6 @@ int result_path(const struct tool_env *env, const cJSON *args, const char *name,
 			     json_string(args, name, "."), path, err);
 }
 
-bool result_holds_secret(const struct mask *m, const char *text)
-{
-	struct buf masked = BUF_INIT(RESULT_RAW_BYTES);
-	bool holds;
-
-	mask_text(m, str_of(text), &masked);
-	holds = !str_eq(buf_str(&masked), str_of(text));
-	buf_release(&masked);
-	return holds;
-}
-
 static bool is_comparable(struct str s)
 {
 	return s.len <= TOOL_CHANGE_BYTES && str_is_utf8(s) &&
@@ -144,19 +142,6 @@ void tool_change_release(struct tool_change *c)
 	buf_release(&c->before);
 	buf_release(&c->after);
 	*c = (struct tool_change){ 0 };
-}
-
-void tool_change_mask(struct tool_change *c, const struct mask *m)
-{
-	struct buf *texts[] = { &c->before, &c->after };
-
-	for (size_t i = 0; c->known && i < 2; i++) {
-		struct buf masked = BUF_INIT(2 * TOOL_CHANGE_BYTES);
-
-		mask_text(m, buf_str(texts[i]), &masked);
-		buf_release(texts[i]);
-		*texts[i] = masked;
-	}
 }
 
 enum { MAX_DEPTH = 8 }; /* levels shown of a JSON value */

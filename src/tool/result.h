@@ -32,11 +32,13 @@ bool result_is_file_error(const struct error *err);
  * "Path". */
 int result_file_failed(struct buf *out, const char *noun, const char *path,
 		       const struct error *err);
+/* Appends a line, masked; arg points to a pointer to the mask. If the line was
+ * cut in transit (not whole), its end may be the beginning of a secret and is
+ * dropped. */
+void result_mask_line(void *arg, struct str line, bool whole, struct buf *out);
 /* Masks each line separately, which keeps the number of lines. For text whose
  * lines are wrapped or numbered before the whole result is masked. */
 void result_mask_lines(const struct mask *m, struct buf *text);
-/* True if text contains a secret value: it must not leave the machine. */
-bool result_holds_secret(const struct mask *m, const char *text);
 /* Appends two line breaks and "Note: 3 files that git ignores were left out
  * ...", or nothing if there are none. */
 void result_note_left(const struct files_left *left, struct buf *out);
@@ -50,8 +52,6 @@ int result_path(const struct tool_env *env, const cJSON *args, const char *name,
  * UTF-8. */
 void tool_change_set(struct tool_change *c, struct str before,
 		     struct str after);
-/* Masks secret values in both texts. */
-void tool_change_mask(struct tool_change *c, const struct mask *m);
 void tool_change_release(struct tool_change *c);
 
 /* The pylist functions print values like Python, which models read well. */

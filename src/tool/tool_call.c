@@ -104,21 +104,8 @@ static int perform_call(const struct tool_env *env, const struct part *call,
 	return rc;
 }
 
-static void mask_result(const struct mask *m, struct buf *text)
-{
-	struct buf out = BUF_INIT(RESULT_RAW_BYTES);
-
-	if (!m)
-		return;
-	(void)buf_room(&out,
-		       text->len); /* most often there is nothing to hide */
-	mask_text(m, buf_str(text), &out);
-	buf_release(text);
-	*text = out;
-}
-
 /* Replaces invalid UTF-8 and NUL, which would end the string, by U+FFFD. */
-static void repair_result(struct buf *text)
+static void repair_text(struct buf *text)
 {
 	struct buf out = BUF_INIT(RESULT_RAW_BYTES);
 	struct str rest = buf_str(text);
@@ -139,6 +126,12 @@ static void repair_result(struct buf *text)
 	*text = out;
 }
 
+static void clean_result(const struct mask *m, struct buf *text)
+{
+	(void)mask_buf(m, text);
+	repair_text(text);
+}
+
 int tool_call(const struct tool_env *env, const struct part *call,
 	      struct buf *out, bool *failed, struct error *err)
 {
@@ -149,12 +142,9 @@ int tool_call(const struct tool_env *env, const struct part *call,
 	bool ended = rc && ends_turn(&why);
 
 	*failed = rc != 0;
-	mask_result(env->mask, &text);
-	repair_result(&text);
-	if (env->end) {
-		mask_result(env->mask, env->end);
-		repair_result(env->end);
-	}
+	clean_result(env->mask, &text);
+	if (env->end)
+		clean_result(env->mask, env->end);
 	if (tool && (tool->flags & TOOL_EVICTS))
 		evict_apply(env, call->id, !ended, &text);
 	buf_addstr(out, buf_str(&text));

@@ -23,7 +23,7 @@ static int execute_web_search(const struct tool_env *env, const cJSON *args,
 		q.results = SEARCH_RESULTS_MAX;
 	if (!str_trim(str_of(q.text)).len)
 		rc = error_set(&why, ERR_USAGE, "the query is empty");
-	else if (result_holds_secret(env->mask, q.text))
+	else if (mask_holds(env->mask, str_of(q.text)))
 		rc = error_set(&why, ERR_USAGE,
 			       "the query contains a secret of the user, which "
 			       "is not sent");

@@ -145,11 +145,19 @@ static void html_escape(struct html *h, struct str text)
 	}
 }
 
-void html_text(struct html *h, struct str text)
+/* The page's door: everything that html_escape() gets has passed it. */
+static struct buf mask_copy(const struct html *h, struct str text)
 {
 	struct buf masked = BUF_INIT(SIZE_MAX / 4);
 
 	mask_text(h->mask, text, &masked);
+	return masked;
+}
+
+void html_text(struct html *h, struct str text)
+{
+	struct buf masked = mask_copy(h, text);
+
 	html_escape(h, buf_str(&masked));
 	buf_release(&masked);
 }
@@ -204,13 +212,11 @@ static void add_diff_line(struct html *h, const char *class, char sign,
 
 void html_diff(struct html *h, struct str text)
 {
-	struct buf masked = BUF_INIT(SIZE_MAX / 4);
-	struct str rest;
+	struct buf masked = mask_copy(h, text);
+	struct str rest = buf_str(&masked);
 	struct str line;
 	bool in_hunk = false;
 
-	mask_text(h->mask, text, &masked);
-	rest = buf_str(&masked);
 	html_markup(h, "<pre class=\"diff\">");
 	while (str_split(&rest, '\n', &line))
 		add_diff_line(h, classes[diff_line_kind(line, &in_hunk)], 0,
@@ -245,16 +251,12 @@ static void add_lines(struct html *h, enum diff_kind kind, struct str *rest,
 
 void html_diff_edit(struct html *h, struct str before, struct str after)
 {
-	struct buf old_text = BUF_INIT(SIZE_MAX / 4);
-	struct buf new_text = BUF_INIT(SIZE_MAX / 4);
+	struct buf old_text = mask_copy(h, before);
+	struct buf new_text = mask_copy(h, after);
 	struct diff_steps steps = { 0 };
-	struct str old_rest;
-	struct str new_rest;
+	struct str old_rest = buf_str(&old_text);
+	struct str new_rest = buf_str(&new_text);
 
-	mask_text(h->mask, before, &old_text);
-	mask_text(h->mask, after, &new_text);
-	old_rest = buf_str(&old_text);
-	new_rest = buf_str(&new_text);
 	diff_lines(old_rest, new_rest, &steps);
 	html_markup(h, "<pre class=\"diff\">");
 	for (size_t i = 0; i < steps.n; i++) {
@@ -327,7 +329,6 @@ static bool may_link(const struct html_blocks *m, const struct buf *address)
 {
 	static const char *const schemes[] = { "https://", "http://",
 					       "mailto:" };
-	struct buf masked = BUF_INIT(SIZE_MAX / 4);
 	struct str s = buf_str(address);
 	bool known = false;
 
@@ -340,10 +341,7 @@ static bool may_link(const struct html_blocks *m, const struct buf *address)
 	}
 	if (!known || address->over)
 		return false;
-	mask_text(m->page.mask, s, &masked);
-	known = str_eq(buf_str(&masked), s);
-	buf_release(&masked);
-	return known;
+	return !mask_holds(m->page.mask, s);
 }
 
 /* Begins a link, unless its address is not allowed. */
@@ -518,9 +516,8 @@ void html_markdown(struct html *h, struct str text)
 		.page = { .out = BUF_INIT(OUTPUT_MAX), .mask = h->mask },
 		.text = BUF_INIT(TEXT_MAX),
 	};
-	struct buf masked = BUF_INIT(SIZE_MAX / 4);
+	struct buf masked = mask_copy(h, text);
 
-	mask_text(h->mask, text, &masked);
 	if (!masked.len || parse(h, buf_str(&masked), &m)) {
 		html_markup(h, m.page.out.ptr ? m.page.out.ptr : "");
 	} else {
@@ -823,21 +820,17 @@ void html_page_message(struct html *h, const struct message *message)
 		[ROLE_ASSISTANT] = "<section><h2>Assistant</h2>\n",
 		[ROLE_TOOL] = "<section>\n",
 	};
-	struct message masked;
 
-	/* Mask the whole message first: a summary may cut a secret in two. */
-	message_mask(h->mask, message, &masked);
 	html_markup(h, heads[message->role]);
-	for (size_t i = 0; i < masked.n; i++)
-		add_part(h, masked.role, &masked.parts[i]);
-	if (masked.refused)
+	for (size_t i = 0; i < message->n; i++)
+		add_part(h, message->role, &message->parts[i]);
+	if (message->refused)
 		html_markup(h, "<p class=\"meta\">refused: no longer part of "
 			       "the conversation</p>\n");
-	if (masked.cut)
+	if (message->cut)
 		html_markup(h, "<p class=\"meta\">interrupted: the rest of "
 			       "this answer is missing</p>\n");
 	html_markup(h, "</section>\n");
-	message_release(&masked);
 }
 
 void html_page_compaction(struct html *h, int64_t created)

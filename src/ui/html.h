@@ -75,6 +75,7 @@ struct html_page { /* facts for the page's head; strings borrowed, NULL: unknown
  * last.
  */
 void html_page_begin(struct html *h, const struct html_page *page);
+/* message: masked, see thread_export(). */
 void html_page_message(struct html *h, const struct message *message);
 /* Marks where the messages so far were replaced by a summary; created: Unix ms,
  * 0: unknown. */

@@ -11,6 +11,7 @@
 #include <limits.h>
 #include <poll.h>
 #include <stdatomic.h>
+#include <stdlib.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -67,18 +68,28 @@ int output_write(int fd, struct str data, const struct stop *stop)
 	return 0;
 }
 
-/* Writes to the real stderr, on a new line if stdout's line is unfinished. */
+/* The size from which a piece may be a part of what one call prints: a value
+ * may then be split, and its beginning is held back. A prompt is never. */
+enum { SPLIT_MIN = 4096 };
+
+/* Masks a piece and writes it to the real stderr, on a new line if stdout's
+ * line is unfinished. */
 static ssize_t write_guarded(void *cookie, const char *text, size_t len)
 {
 	struct output_guard *g = cookie;
-	struct str data = { text, len };
+	struct buf shown = BUF_INIT(SIZE_MAX / 4);
+	struct str data;
 
+	mask_pass(*g->mask, &g->masked, (struct str){ text, len },
+		  len < SPLIT_MIN || text[len - 1] == '\n', &shown);
+	data = buf_str(&shown);
 	if (g->shared && atomic_exchange(&g->mid_line, false) && !g->given_up &&
-	    len && text[0] != '\n' &&
+	    data.len && data.ptr[0] != '\n' &&
 	    output_write(STDERR_FILENO, STR("\n"), g->stop) < 0)
 		g->given_up = true;
 	if (!g->given_up && output_write(STDERR_FILENO, data, g->stop) < 0)
 		g->given_up = true;
+	buf_release(&shown);
 	return (ssize_t)len;
 }
 
@@ -92,24 +103,30 @@ static bool is_shared(void)
 	       out.st_ino == err.st_ino;
 }
 
-void output_guard(struct output_guard *g, const struct stop *stop)
+void output_guard(struct output_guard *g, struct mask *const *mask)
 {
 	const cookie_io_functions_t io = { .write = write_guarded };
 	FILE *guarded = fopencookie(g, "w", io);
 
-	*g = (struct output_guard){ .stop = stop,
+	if (!guarded)
+		abort(); /* out of memory: nothing is printed unmasked */
+	*g = (struct output_guard){ .mask = mask,
 				    .shared = is_shared(),
 				    .plain = stderr };
-	if (!guarded)
-		return;
 	setvbuf(guarded, NULL, _IONBF, 0);
 	stderr = guarded;
 }
 
+void output_obey(struct output_guard *g, const struct stop *stop)
+{
+	flockfile(stderr);
+	g->stop = stop;
+	g->given_up = false;
+	funlockfile(stderr);
+}
+
 void output_release(struct output_guard *g)
 {
-	if (stderr == g->plain)
-		return;
 	fclose(stderr);
 	stderr = g->plain;
 }

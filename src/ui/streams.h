@@ -11,6 +11,7 @@
 #include <stdio.h>
 
 #include "agent/agent.h"
+#include "base/mask/mask.h"
 #include "base/sanitize.h"
 #include "base/stop.h"
 #include "base/str.h"
@@ -20,19 +21,28 @@
  * stop may be NULL: wait without limit. */
 int output_write(int fd, struct str data, const struct stop *stop);
 
-/* Until output_release(), everything printed on stderr obeys stop as well and
- * is dropped if the reader does not accept it in time. If both streams are the
- * same terminal, pipe or file, output on stderr starts on a new line. For this,
- * the writer of standard output sets mid_line while its line is unfinished. One
- * per process. */
+/*
+ * The door of everything that is printed on stderr until output_release(): it
+ * masks secrets, so a warning or an error need not be masked before. One per
+ * process.
+ *
+ * If both streams are the same terminal, pipe or file, output on stderr starts
+ * on a new line. For this, the writer of standard output sets mid_line while
+ * its line is unfinished.
+ */
 struct output_guard {
+	struct mask *const *mask; /* where the mask will be; borrowed */
+	struct mask_stream masked;
 	const struct stop *stop; /* or NULL */
 	bool given_up;
 	bool shared; /* both streams are the same terminal, pipe or file */
 	_Atomic bool mid_line; /* stdout's last line is unfinished */
 	FILE *plain;           /* the original stderr */
 };
-void output_guard(struct output_guard *g, const struct stop *stop);
+void output_guard(struct output_guard *g, struct mask *const *mask);
+/* From now on stderr obeys stop (NULL: none): if the reader does not accept a
+ * text in time, it and all others are dropped. */
+void output_obey(struct output_guard *g, const struct stop *stop);
 void output_release(struct output_guard *g);
 
 /* Prints agent events as text: the answer on stdout, the rest on stderr. */

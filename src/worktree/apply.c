@@ -200,18 +200,14 @@ static bool holds_secret(const struct apply_work *w,
 			 const struct plan_change *c)
 {
 	struct buf text = BUF_INIT(SECRET_FILE_MAX);
-	struct buf masked = BUF_INIT(2 * SECRET_FILE_MAX);
 	char *path = journal_file(w->journal, "after", c->id);
 	struct error ignored = { 0 };
 	bool found = false;
 
-	if (path_read(path, &text, &ignored) == 0) {
-		mask_text(w->request->mask, buf_str(&text), &masked);
-		found = !str_eq(buf_str(&text), buf_str(&masked));
-	}
+	if (path_read(path, &text, &ignored) == 0)
+		found = mask_holds(w->request->mask, buf_str(&text));
 	free(path);
 	buf_release(&text);
-	buf_wipe(&masked);
 	return found;
 }
 

@@ -203,6 +203,14 @@ struct import_run {
 	struct buf commands;
 };
 
+/* Appends text, masked, and notes if that changed the commit. */
+static void add_masked(struct import_run *m, struct old_commit *c,
+		       struct str text, struct buf *out)
+{
+	mask_text(m->k->r->mask, text, out);
+	c->altered |= !str_eq(buf_str(out), text);
+}
+
 /* Adds an identity, masked, and repaired if git would refuse it. */
 static void add_ident(struct import_run *m, struct old_commit *c,
 		      const char *key, struct str ident)
@@ -210,9 +218,8 @@ static void add_ident(struct import_run *m, struct old_commit *c,
 	struct buf masked = BUF_INIT(COMMAND_MAX);
 	struct str clean;
 
-	mask_text(m->k->r->mask, ident, &masked);
+	add_masked(m, c, ident, &masked);
 	clean = buf_str(&masked);
-	c->altered |= !str_eq(clean, ident);
 	buf_addf(&m->commands, "%s ", key);
 	if (is_ident(clean)) {
 		buf_addstr(&m->commands, clean);
@@ -233,11 +240,12 @@ static void add_message(struct import_run *m, struct old_commit *c,
 
 	/* git does not show anything after a NUL. */
 	message.len = str_find(message, '\0');
-	mask_text(m->k->r->mask, message, &masked);
+	add_masked(m, c, message, &masked);
 	said = buf_str(&masked);
-	if (select_secret("x", 0, said))
+	if (select_secret("x", 0, said)) {
 		said = STR(NO_MESSAGE);
-	c->altered |= !str_eq(said, message);
+		c->altered = true;
+	}
 	buf_addf(&m->commands, "data %zu\n", said.len);
 	buf_addstr(&m->commands, said);
 	buf_addc(&m->commands, '\n');

@@ -107,6 +107,50 @@ def check_banned():
                 yield path, number, "comments are /* so */"
 
 
+# Calls that mask, by file. Everything else is behind one of these doors
+# (src/agent/show.c has the idea); the list can only shrink.
+MASKS = re.compile(r"^\t.*\b(mask_(?:text|json|feed|end|pass|buf|string|prefix|"
+                   r"clean)|message_(?:mask|admit)|redact_\w+)\(")
+DOORS = {
+    # in: prompts and results; a tool's result before it is cut or kept as a
+    # file; what is cut where it enters; commits that go into a sandbox
+    "src/agent/loop.c": 1, "src/agent/compact.c": 1, "src/tool/tool_call.c": 1,
+    "src/tool/result.c": 1, "src/hooks/hooks.c": 1, "src/agent/policy.c": 1,
+    "src/worktree/rewrite.c": 1,
+    # output of commands
+    "src/tool/execute.c": 7, "src/sandbox/jobs/jobs.c": 12,
+    "src/lifecycle/lifecycle.c": 2, "cmd/commands/sandbox_use.c": 2,
+    # out: events; stderr; what is printed, drawn or written; messages that
+    # leave the store; pages; the change that is asked about; patches
+    "src/agent/show.c": 3, "src/ui/streams.c": 1, "cmd/app.c": 1,
+    "src/session/thread.c": 1, "src/model/message.c": 4, "src/ui/html.c": 1,
+    "cmd/chat/ask_view.c": 1, "cmd/commands/diff.c": 1,
+    "cmd/commands/threads_export.c": 1,
+}
+
+
+# Who passes an event to a screen: show_event(), and one that forwards those.
+EVENT = re.compile(r"\bui(\.|->)event\(")
+SHOWS = ("src/agent/show.c", "cmd/subagents/run_subagents.c")
+
+
+def check_masks():
+    for path in tree(".c"):
+        name = path.as_posix()
+        if path.parts[0] not in CODE or name.startswith("src/base/"):
+            continue
+        if EVENT.search(text_of(path)) and name not in SHOWS:
+            yield path, 1, "events are shown with show_event()"
+        calls = [number for number, line
+                 in enumerate(bare(text_of(path)).split("\n"), 1)
+                 if MASKS.search(line)]
+        if len(calls) > DOORS.get(name, 0):
+            yield (path, calls[-1], "masks: let the text pass a door "
+                   "(DOORS in tests/lint/limits.py)")
+        elif len(calls) < DOORS.get(name, 0):
+            yield path, 1, f"masks {len(calls)} times: DOORS has more"
+
+
 def check_words():
     for path in tree():
         for number, line in enumerate(text_of(path).splitlines(), 1):

@@ -45,7 +45,10 @@ exports() { $python tests/lint/exports.py; }
 sizes() { $python tests/lint/limits.py size; }
 functions() { $python tests/lint/limits.py functions; }
 heads() { $python tests/lint/limits.py heads; }
-banned() { $python tests/lint/limits.py banned; }
+banned() {
+	$python tests/lint/limits.py banned &&
+		$python tests/lint/limits.py masks
+}
 words() { $python tests/lint/limits.py words; }
 messages() { $python tests/lint/limits.py messages; }
 tags() { $python tests/lint/limits.py tags; }

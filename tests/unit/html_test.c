@@ -67,8 +67,11 @@ static const char *markdown(const char *text)
 static const char *shown(const struct message *m)
 {
 	struct html h = begin();
+	struct message masked; /* as thread_export() gives it */
 
-	html_page_message(&h, m);
+	message_mask(secrets, m, &masked);
+	html_page_message(&h, &masked);
+	message_release(&masked);
 	return end(&h);
 }
 

@@ -385,6 +385,106 @@ void mask_text(const struct mask *m, struct str text, struct buf *out)
 	pthread_rwlock_unlock(m->lock);
 }
 
+bool mask_buf(const struct mask *m, struct buf *text)
+{
+	struct buf masked = BUF_INIT(SIZE_MAX / 4);
+	bool differs;
+
+	if (!m || !text->len)
+		return false;
+	mask_text(m, buf_str(text), &masked);
+	differs = !str_eq(buf_str(&masked), buf_str(text));
+	if (!differs) {
+		buf_release(&masked);
+		return false;
+	}
+	masked.max = text->max > masked.len ? text->max : masked.len;
+	masked.over = text->over;
+	buf_wipe(text);
+	*text = masked;
+	return true;
+}
+
+bool mask_string(const struct mask *m, char **text)
+{
+	struct buf masked = BUF_INIT(SIZE_MAX / 4);
+	bool differs;
+
+	if (!m || !*text)
+		return false;
+	mask_text(m, str_of(*text), &masked);
+	differs = !str_eq(buf_str(&masked), str_of(*text));
+	if (differs) {
+		free(*text);
+		*text = buf_detach(&masked);
+	}
+	buf_release(&masked);
+	return differs;
+}
+
+void mask_prefix(const struct mask *m, struct str text, size_t most,
+		 struct buf *out)
+{
+	struct buf masked = BUF_INIT(SIZE_MAX / 4);
+	struct str first;
+
+	mask_text(m, text, &masked);
+	first = buf_str(&masked);
+	if (first.len > most) {
+		first.len = most;
+		first.len = str_utf8_prefix(first);
+	}
+	buf_addstr(out, first);
+	buf_release(&masked);
+}
+
+bool mask_holds(const struct mask *m, struct str text)
+{
+	struct buf masked = BUF_INIT(SIZE_MAX / 4);
+	bool holds;
+
+	mask_text(m, text, &masked);
+	holds = !str_eq(buf_str(&masked), text);
+	buf_wipe(&masked);
+	return holds;
+}
+
+static void copy_text(struct str text, struct buf *out)
+{
+	buf_addstr(out, text);
+}
+
+static void clean_lines(struct str text, struct buf *out)
+{
+	struct str line;
+
+	while (str_split(&text, '\n', &line)) {
+		visible_line(line, out);
+		buf_addc(out, '\n');
+	}
+}
+
+void mask_clean(const struct mask *m, enum clean_kind kind, struct str text,
+		struct buf *out)
+{
+	static void (*const filters[])(struct str text, struct buf * out) = {
+		[CLEAN_LATER] = copy_text,
+		[CLEAN_TEXT] = sanitize_text,
+		[CLEAN_MESSAGE] = sanitize_message,
+		[CLEAN_LINE] = sanitize_line,
+		[CLEAN_NAME] = visible_line,
+		[CLEAN_NAMES] = clean_lines,
+	};
+	struct buf masked = BUF_INIT(SIZE_MAX / 4);
+	struct buf clean = BUF_INIT(SIZE_MAX / 4);
+
+	mask_text(m, text, &masked);
+	filters[kind](buf_str(&masked), &clean);
+	mask_text(m, buf_str(&clean), out);
+	buf_release(&masked);
+	buf_release(&clean);
+}
+
 /* Call with the lock held. */
 static void feed_stream(const struct mask *m, struct mask_stream *s,
 			struct str chunk, struct buf *out)
@@ -425,6 +525,14 @@ void mask_end(const struct mask *m, struct mask_stream *s, struct buf *out)
 	if (s->held.len)
 		mask_text(m, buf_str(&s->held), out);
 	buf_wipe(&s->held);
+}
+
+void mask_pass(const struct mask *m, struct mask_stream *s, struct str chunk,
+	       bool last, struct buf *out)
+{
+	mask_feed(m, s, chunk, out);
+	if (last)
+		mask_end(m, s, out);
 }
 
 /* Returns the length of the JSON string at the front, including its quotes. */

@@ -28,6 +28,31 @@ bool mask_add(struct mask *m, const char *name, struct str value);
 /* Appends text with every value replaced. At each position from left to right
  * the longest match wins. m may be NULL: copies. */
 void mask_text(const struct mask *m, struct str text, struct buf *out);
+/* Masks the whole text in place. True if that changed it. */
+bool mask_buf(const struct mask *m, struct buf *text);
+/* Replaces *text, which may be NULL, by its masked copy. Owned. */
+bool mask_string(const struct mask *m, char **text);
+/* Appends the first bytes of the masked text, at most that many and only whole
+ * characters. Masks before it cuts, since half of a value would not be found.
+ */
+void mask_prefix(const struct mask *m, struct str text, size_t most,
+		 struct buf *out);
+/* True if the text contains a value. For guards: the text itself stays. */
+bool mask_holds(const struct mask *m, struct str text);
+
+/* What remains of a text that is printed (base/sanitize.h, base/str.h). */
+enum clean_kind {
+	CLEAN_LATER,   /* all: JSON or rows of the screen escape it */
+	CLEAN_TEXT,    /* like sanitize_text(): lines */
+	CLEAN_MESSAGE, /* like sanitize_message() */
+	CLEAN_LINE,    /* like sanitize_line() */
+	CLEAN_NAME,    /* like visible_line() */
+	CLEAN_NAMES,   /* the same for each line */
+};
+/* Appends the text masked and cleaned. Masks again at the end, since a control
+ * sequence may have split a value. */
+void mask_clean(const struct mask *m, enum clean_kind kind, struct str text,
+		struct buf *out);
 
 /* Masks a stream. Bytes that may begin a value are held back until more arrive
  * or mask_end() is called, so that a value split between chunks is found. */
@@ -37,6 +62,9 @@ struct mask_stream {
 void mask_feed(const struct mask *m, struct mask_stream *s, struct str chunk,
 	       struct buf *out);
 void mask_end(const struct mask *m, struct mask_stream *s, struct buf *out);
+/* mask_feed(), and if this is the last chunk also mask_end(). */
+void mask_pass(const struct mask *m, struct mask_stream *s, struct str chunk,
+	       bool last, struct buf *out);
 
 /*
  * Appends a valid JSON document with its strings masked in decoded form,

@@ -112,19 +112,6 @@ static void render_result(const struct files_matches *list, const cJSON *args,
 	result_note_left(&list->left, out);
 }
 
-/* Masks a line. If it was cut in transit, its end may be the beginning of a
- * secret and is dropped. */
-static void mask_line(void *arg, struct str line, bool whole, struct buf *out)
-{
-	const struct mask *const *m = arg;
-	struct mask_stream s = { 0 };
-
-	mask_feed(*m, &s, line, out);
-	if (whole)
-		mask_end(*m, &s, out);
-	buf_release(&s.held);
-}
-
 /* Appends why the search failed, and the matches found so far. */
 static void explain_failure(const struct files_matches *list, const cJSON *args,
 			    const char *root, const struct error *err,
@@ -181,7 +168,7 @@ static int execute_grep(const struct tool_env *env, const cJSON *args,
 		.glob = json_string(args, "glob", NULL),
 		.cap = json_int(args, "max_count", DEFAULT_CAP),
 		.ignored = json_bool(args, "include_ignored", false),
-		.clean = mask ? mask_line : NULL,
+		.clean = mask ? result_mask_line : NULL,
 		.arg = &mask,
 	};
 	rc = files_grep(env->sandbox, &what, &list, &stop, err);

@@ -1,0 +1,93 @@
+/* show.c - shows events of a conversation, with secrets masked. */
+/* SPDX-License-Identifier: MIT */
+/*
+ * A secret passes two doors. What a user types, a tool returns, a hook answers
+ * or a server complains about comes to the model and the store through
+ * message_admit(), and to every screen through show_event(). So the code that
+ * makes such a text does not mask it, unless it cuts it: half of a secret at
+ * the cut would not be found.
+ */
+#include "agent/show.h"
+
+#include <stdlib.h>
+
+#include "base/str.h"
+#include "tool/result.h"
+
+struct shown_event { /* an event whose texts are masked copies */
+	struct agent_event event;
+	struct part call;
+	struct tool_change change;
+	struct buf text, end;
+};
+
+static void copy_masked(const struct mask *mask, struct str *text,
+			struct buf *out)
+{
+	*out = BUF_INIT(SIZE_MAX / 4);
+	mask_text(mask, *text, out);
+	*text = buf_str(out);
+}
+
+static void mask_call(const struct mask *mask, struct shown_event *s)
+{
+	if (!s->event.call)
+		return;
+	s->call = *s->event.call;
+	s->call.args = message_masked_args(mask, s->event.call);
+	s->event.call = &s->call;
+}
+
+static void mask_change(const struct mask *mask, struct shown_event *s)
+{
+	if (!s->event.change)
+		return;
+	tool_change_set(&s->change, buf_str(&s->event.change->before),
+			buf_str(&s->event.change->after));
+	(void)mask_buf(mask, &s->change.before);
+	(void)mask_buf(mask, &s->change.after);
+	s->event.change = s->change.known ? &s->change : NULL;
+}
+
+static void mask_event(const struct mask *mask, const struct agent_event *ev,
+		       struct shown_event *s)
+{
+	*s = (struct shown_event){ .event = *ev };
+	copy_masked(mask, &s->event.text, &s->text);
+	copy_masked(mask, &s->event.end, &s->end);
+	/* no screen shows the arguments with these two */
+	if (ev->kind != EVENT_TOOL_OUTPUT && ev->kind != EVENT_SUBAGENT)
+		mask_call(mask, s);
+	mask_change(mask, s);
+}
+
+static void release_event(struct shown_event *s)
+{
+	free(s->call.args);
+	tool_change_release(&s->change);
+	buf_release(&s->text);
+	buf_release(&s->end);
+}
+
+void show_event(const struct agent_ui *ui, const struct mask *mask,
+		const struct agent_event *ev)
+{
+	struct shown_event s;
+	struct shown_event inner = { 0 };
+	struct subagent_step step;
+
+	if (ev->kind == EVENT_TEXT || ev->kind == EVENT_THINKING) {
+		ui->event(ui->arg, ev);
+		return;
+	}
+	mask_event(mask, ev, &s);
+	if (ev->subagent && ev->subagent->event) {
+		mask_event(mask, ev->subagent->event, &inner);
+		step = *ev->subagent;
+		step.event = &inner.event;
+		s.event.subagent = &step;
+	}
+	ui->event(ui->arg, &s.event);
+	release_event(&inner);
+	release_event(&s);
+}
