@@ -72,7 +72,7 @@ UNITS   := $(patsubst tests/unit/%.c,$(B)/tests/unit/%,$(sort $(wildcard tests/u
 # have no threads but that, which background runs.
 VENDORS  := $(patsubst tests/unit/%_test.c,%,$(shell grep -l '"cloud_contract.h"' tests/unit/*_test.c))
 THREADED := $(VENDORS) agentcore aws background choose choose_vertex contract deno \
-            detached docker_life docker_pull await docker docker_top ending eventq \
+            kills docker_life docker_pull await docker docker_top ending eventq \
             files_local grpc held history http_error http_fault http_provider http \
             jobs keep keepalive kept lifecycle local_isolation local mask modal \
             model_faults model none oauth_net provider_process registry stream \

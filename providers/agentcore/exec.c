@@ -247,6 +247,7 @@ int agentcore_execute(struct sandbox *sb, const struct exec_request *req,
 	struct execution x = { .sb = sb };
 	const struct supervisor s = { .call = run_script,
 				      .arg = &x,
+				      .arg_size = sizeof(x),
 				      .max_command = COMMAND_MAX,
 				      .max_answer = ANSWER_MAX,
 				      .longest_ms = LONGEST_MS };

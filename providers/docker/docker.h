@@ -71,7 +71,6 @@ extern const struct sandbox_provider docker_provider;
 struct docker_box {
 	struct docker *docker; /* borrowed */
 	bool created; /* dcode created the container and may restart it */
-	pthread_mutex_t restarting;
 	pthread_mutex_t lock; /* guards the fields below */
 	unsigned restarts;
 	int64_t init; /* pid of the first process on the engine's machine */
@@ -102,8 +101,7 @@ struct docker_call { /* one started command; all borrowed */
  * commands have. A program in the container kills them. Whether that worked is
  * read from the engine, since a command may have replaced every program in the
  * container. If processes live after 2 s, dcode restarts the container if it
- * created it; else it reports their names. Appends what the user and the model
- * must know to notice; NULL: stored for docker_box_take_notice(). */
-void docker_kill(struct docker_box *box, const struct docker_call *call,
-		 char notice[SANDBOX_NOTICE]);
+ * created it; else it reports their names. Stores what the user and the model
+ * must know for docker_box_take_notice(). */
+void docker_kill(struct docker_box *box, const struct docker_call *call);
 #endif

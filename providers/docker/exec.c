@@ -24,6 +24,7 @@
 #include "base/buf.h"
 #include "base/ids.h"
 #include "base/json.h"
+#include "base/mem.h"
 #include "base/str.h"
 #include "providers/docker/docker.h"
 #include "providers/docker/engine.h"
@@ -249,9 +250,10 @@ static bool is_between_frames(const struct frames *f)
 
 /* State of one command from start to end. */
 struct exec_session {
+	struct kill kill;
 	struct sandbox *sb;
 	struct engine *engine;
-	const struct exec_request *req;
+	const struct exec_request *req; /* the caller's; not used by the kill */
 	char token[TOKEN + 1];
 	char *id; /* owned: the exec's */
 	struct exec_link link;
@@ -489,22 +491,41 @@ static int start_exec(struct exec_session *r, const struct stop *stop,
 	return rc;
 }
 
-/* Kills all processes of the command. notice: see docker_kill(). */
-static void kill_tree(struct exec_session *r, char *notice)
+/* Implements kill.run. The connection stays open until then, so that the
+ * command's input does not end early. */
+static void kill_tree(struct kill *k)
 {
+	struct exec_session *r = (struct exec_session *)k;
 	struct docker_call call = { r->sb->id, r->id, r->token, r->sent_ms };
 
-	if (r->link.sent)
-		docker_kill(r->sb->priv, &call, notice);
+	docker_kill(r->sb->priv, &call);
+}
+
+static void free_session(struct kill *k)
+{
+	struct exec_session *r = (struct exec_session *)k;
+
+	exec_link_release(&r->link);
+	buf_release(&r->reply);
+	free(r->id);
+	free(r);
+}
+
+/* Kills a command that was sent. -1 if a cancel ended the wait for that. */
+static int end_command(struct exec_session *r, const struct stop *stop,
+		       struct error *err)
+{
+	return r->link.sent ? sandbox_kill(r->sb, &r->kill, stop, err) : 0;
 }
 
 /* Kills a command that exceeded its time limit. Its output so far is kept. */
 static int time_out(struct exec_session *r, struct exec_result *res,
-		    struct error *err)
+		    const struct stop *stop, struct error *err)
 {
 	struct error failed = { 0 };
 
-	kill_tree(r, res->notice);
+	if (end_command(r, stop, err) < 0)
+		return -1;
 	if (r->link.conn)
 		drain(r, DRAIN_MS, &failed);
 	res->timed_out = true;
@@ -558,18 +579,17 @@ static int run_command(struct exec_session *r, const struct stop *stop,
 /* Fills in the result of a command that has ended, or kills it. late: the
  * command's time limit has passed. */
 static int finish_result(struct exec_session *r, int rc, bool late,
-			 struct exec_result *res, struct error *why)
+			 struct exec_result *res, const struct stop *stop,
+			 struct error *why)
 {
-	bool cancelled = why->code == ERR_CANCELLED;
-
 	if (rc < 0 && late)
-		return time_out(r, res, why);
+		return time_out(r, res, stop, why);
 	if (ended_by_restart(r, rc, why))
 		return report_restart(r, res, why);
 	if (rc == 0)
 		res->exit_code = r->exit_code;
-	else /* nobody reads a cancelled command's result */
-		kill_tree(r, cancelled ? NULL : res->notice);
+	else
+		(void)end_command(r, stop, why);
 	return rc;
 }
 
@@ -578,14 +598,7 @@ int docker_execute(struct sandbox *sb, const struct exec_request *req,
 		   struct error *err)
 {
 	struct docker_box *box = sb->priv;
-	struct exec_session r = {
-		.sb = sb,
-		.engine = &((struct docker *)sb->client->priv)->engine,
-		.req = req,
-		.input = req->input,
-		.dry = !req->source,
-		.reply = BUF_INIT(REPLY_MAX),
-	};
+	struct exec_session *r = xcalloc(1, sizeof(*r));
 	struct stop within = req->timeout_ms > 0
 				     ? stop_within(stop, req->timeout_ms)
 				     : *stop;
@@ -593,17 +606,24 @@ int docker_execute(struct sandbox *sb, const struct exec_request *req,
 	struct error why = { 0 };
 	int rc;
 
-	r.restarts = docker_box_restarts(box);
-	ids_random(r.token, TOKEN);
-	rc = run_command(&r, &within, &why);
-	rc = finish_result(&r, rc, why.code == ERR_TIMEOUT && own_time, res,
-			   &why);
+	*r = (struct exec_session){
+		.kill = { .run = kill_tree, .release = free_session },
+		.sb = sb,
+		.engine = &((struct docker *)sb->client->priv)->engine,
+		.req = req,
+		.input = req->input,
+		.dry = !req->source,
+		.reply = BUF_INIT(REPLY_MAX),
+	};
+	r->restarts = docker_box_restarts(box);
+	ids_random(r->token, TOKEN);
+	rc = run_command(r, &within, &why);
+	rc = finish_result(r, rc, why.code == ERR_TIMEOUT && own_time, res,
+			   stop, &why);
 	if (rc < 0)
 		*err = why;
 	if (!req->plain && (rc == 0 || why.code != ERR_CANCELLED))
 		docker_box_take_notice(box, res->notice);
-	exec_link_release(&r.link);
-	buf_release(&r.reply);
-	free(r.id);
+	kill_drop(&r->kill);
 	return rc;
 }

@@ -17,8 +17,8 @@
  * made it. Otherwise it reports their names.
  *
  * The kill takes up to 2 seconds and a restart. As on every provider,
- * src/sandbox/exec.c lets the caller of a cancelled command continue
- * meanwhile, and makes the next command wait.
+ * src/sandbox/exec.c runs it on a thread, lets the caller of a cancelled
+ * command continue meanwhile, and makes the next command wait.
  *
  * Other providers only do step 1. Steps 2 and 3 are possible here because the
  * engine can be asked from outside of the container, and can restart a
@@ -636,32 +636,19 @@ static void end_call(struct kill_job *job)
 	do {
 		living = count_living(job, &names, &others);
 	} while (living && stop_sleep(&limit, COUNT_PAUSE_MS, &ignored) == 0);
-	if (!living)
-		goto done;
-	if (!job->box->created) {
-		report_living(job, &names);
-		goto done;
-	}
-	/* Another thread may have restarted the container meanwhile. */
-	pthread_mutex_lock(&job->box->restarting);
-	if (count_living(job, &names, &others))
+	if (living && job->box->created)
 		end_by_restart(job, &names, &others);
-	pthread_mutex_unlock(&job->box->restarting);
-done:
+	else if (living)
+		report_living(job, &names);
 	buf_release(&names);
 	buf_release(&others);
 }
 
-void docker_kill(struct docker_box *box, const struct docker_call *call,
-		 char notice[SANDBOX_NOTICE])
+void docker_kill(struct docker_box *box, const struct docker_call *call)
 {
 	struct kill_job job = { .box = box, .call = call };
 
 	end_call(&job);
-	if (notice) {
-		add_notice(notice, job.notice);
-		return;
-	}
 	pthread_mutex_lock(&box->lock);
 	add_notice(box->notice, job.notice);
 	pthread_mutex_unlock(&box->lock);
@@ -674,7 +661,6 @@ struct docker_box *docker_box_new(struct docker *docker, bool created)
 	box->docker = docker;
 	box->created = created;
 	pthread_mutex_init(&box->lock, NULL);
-	pthread_mutex_init(&box->restarting, NULL);
 	return box;
 }
 
@@ -683,7 +669,6 @@ void docker_box_free(struct docker_box *box)
 	if (!box)
 		return;
 	pthread_mutex_destroy(&box->lock);
-	pthread_mutex_destroy(&box->restarting);
 	free(box);
 }
 

@@ -181,7 +181,7 @@ struct ws_command {
 	struct sandbox *sb;
 	struct str command;
 	int64_t timeout_ms;
-	struct buf *out; /* borrowed: receives standard output */
+	struct buf *out; /* borrowed: receives standard output; NULL: dropped */
 	char id[37];
 	struct buf start; /* the first message */
 	struct ws *ws;    /* NULL: not connected */
@@ -359,6 +359,8 @@ static int on_output(struct ws_command *r, const struct langsmith_frame *f,
 	}
 	if (part.len)
 		r->gaps = 0;
+	if (!r->out)
+		return 0;
 	if (f->stream == EXEC_STDOUT)
 		buf_addstr(r->out, part);
 	return buf_check(r->out, "the command's output", err);
@@ -467,9 +469,8 @@ static int follow_command(struct ws_command *r, const struct stop *stop,
 }
 
 /* Kills the command, even if it is unknown whether it has started. */
-static void kill_command(struct ws_command *r)
+static void kill_command(struct ws_command *r, const struct stop *stop)
 {
-	struct stop stop = stop_cleanup(KILL_MS);
 	struct error ignored = { 0 };
 	int rc = 0;
 
@@ -480,53 +481,93 @@ static void kill_command(struct ws_command *r)
 	while (rc == 0 && !r->ended) {
 		if (!r->ws)
 			r->killed = false;
-		rc = ensure_connected(r, &stop, &ignored);
+		rc = ensure_connected(r, stop, &ignored);
 		if (rc == 0 && !r->killed) {
 			r->killed = true;
 			if (ws_send(r->ws, WS_TEXT, STR("{\"type\":\"kill\"}"),
-				    &stop, &ignored) < 0)
+				    stop, &ignored) < 0)
 				disconnect(r);
 		}
 		if (rc == 0 && r->ws)
-			rc = receive_frame(r, &stop, &ignored);
+			rc = receive_frame(r, stop, &ignored);
 	}
+}
+
+/* Closes the connection and frees r. */
+static void end_command(struct ws_command *r, const struct stop *stop)
+{
+	struct stop closing = stop_within(stop, CLOSE_MS);
+	struct error ignored = { 0 };
+
+	if (r->ws)
+		(void)ws_close(r->ws, WS_CODE_NORMAL, "", &closing, &ignored);
+	disconnect(r);
+	buf_release(&r->start);
+	buf_release(&r->message);
+	free(r);
+}
+
+struct ws_job { /* struct supervisor.arg */
+	struct sandbox *sb;
+	bool try_ws; /* try a WebSocket once */
+	int64_t began;
+	struct ws_command *left; /* cancelled, to be killed; or NULL */
+};
+
+/* Implements supervisor.ends. */
+static void end_left(void *arg)
+{
+	struct ws_job *job = arg;
+	struct stop stop = stop_cleanup(KILL_MS);
+
+	if (!job->left)
+		return;
+	kill_command(job->left, &stop);
+	end_command(job->left, &stop);
+	job->left = NULL;
 }
 
 /*
  * Runs the command over a WebSocket and appends its standard output, as UTF-8,
  * to out. 1: a WebSocket is not possible, and nothing was started. ERR_TIMEOUT
- * if the command did not end in time.
+ * if the command did not end in time. A command that is cancelled is left to
+ * end_left().
  */
-static int call_by_ws(struct sandbox *sb, struct str command,
+static int call_by_ws(struct ws_job *job, struct str command,
 		      int64_t timeout_ms, struct buf *out,
 		      const struct stop *stop, struct error *err)
 {
-	struct ws_command r = { .sb = sb,
-				.command = command,
-				.timeout_ms = timeout_ms,
-				.out = out,
-				.last_ms = clock_ms(),
-				.limit = clock_ms() + timeout_ms,
-				.message = BUF_INIT(MESSAGE_MAX) };
-	struct stop closing;
-	struct error ignored = { 0 };
+	struct stop cancelled = stop_on(stop->cancel);
+	struct ws_command *r = xcalloc(1, sizeof(*r));
 	struct error why = { 0 };
+	bool lost;
 	int rc;
 
-	ids_uuid7(r.id);
-	rc = write_start(&r, &why);
+	*r = (struct ws_command){ .sb = job->sb,
+				  .command = command,
+				  .timeout_ms = timeout_ms,
+				  .out = out,
+				  .last_ms = clock_ms(),
+				  .limit = clock_ms() + timeout_ms,
+				  .message = BUF_INIT(MESSAGE_MAX) };
+	ids_uuid7(r->id);
+	rc = write_start(r, &why);
 	if (rc == 0)
-		rc = follow_command(&r, stop, &why);
-	if (rc == 0 && r.timed_out)
+		rc = follow_command(r, stop, &why);
+	lost = rc < 0 && r->sent && !r->ended && why.code != ERR_GONE;
+	if (rc == 0 && r->timed_out)
 		rc = error_set(&why, ERR_TIMEOUT, "no answer in time");
-	else if (rc < 0 && r.sent && !r.ended && why.code != ERR_GONE)
-		kill_command(&r);
-	closing = stop_within(stop, CLOSE_MS);
-	if (r.ws)
-		(void)ws_close(r.ws, WS_CODE_NORMAL, "", &closing, &ignored);
-	disconnect(&r);
-	buf_release(&r.start);
-	buf_release(&r.message);
+	if (lost && why.code != ERR_CANCELLED) {
+		struct stop limit = stop_within(&cancelled, KILL_MS);
+
+		kill_command(r, &limit);
+	}
+	if (lost && !r->ended && stop_check(&cancelled, err) < 0) {
+		r->out = NULL;
+		job->left = r;
+		return -1;
+	}
+	end_command(r, stop);
 	if (rc < 0)
 		*err = why;
 	return rc;
@@ -547,12 +588,6 @@ static int parse_output(struct str body, struct buf *out, struct error *err)
 	cJSON_Delete(tree);
 	return rc;
 }
-
-struct ws_job { /* struct supervisor.arg */
-	struct sandbox *sb;
-	bool try_ws; /* try a WebSocket once */
-	int64_t began;
-};
 
 /*
  * Runs the command with a plain request, which returns the output at the end.
@@ -617,7 +652,7 @@ static int run_script(void *arg, struct str command, int64_t wait_ms,
 	if (job->try_ws && clock_ms() - job->began >= LONG_MS &&
 	    wait_ms >= LONG_MS && has_ws(job->sb)) {
 		job->try_ws = false;
-		rc = call_by_ws(job->sb, command, wait_ms + SLACK_MS, out, stop,
+		rc = call_by_ws(job, command, wait_ms + SLACK_MS, out, stop,
 				err);
 	}
 	return rc <= 0 ? rc
@@ -632,6 +667,8 @@ int langsmith_execute(struct sandbox *sb, const struct exec_request *req,
 	struct ws_job job = { .sb = sb, .try_ws = true, .began = clock_ms() };
 	const struct supervisor s = { .call = run_script,
 				      .arg = &job,
+				      .arg_size = sizeof(job),
+				      .ends = end_left,
 				      .max_command = COMMAND_MAX,
 				      .max_answer = ANSWER_MAX,
 				      .first_ms = LONG_MS };

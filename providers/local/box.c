@@ -486,14 +486,13 @@ void local_describe_limits(const struct sandbox_client *client, struct buf *out)
 	cgroup_release(&c);
 }
 
-/* A thread that measures how much a sandbox's directories hold. */
+/* A thread that measures a sandbox's directories, from FIRST_MS on. */
 struct disk_watch {
 	const char *dirs[3]; /* borrowed, NULL-terminated */
 	uint64_t limit;      /* bytes; 0: not watched */
 	uint64_t last; /* bytes of the last measurement; UINT64_MAX: none */
-	/* bytes that do not count; set by the first measurement */
-	uint64_t base;
-	int control; /* shut down to kill the command */
+	uint64_t base; /* bytes of the first one, which do not count */
+	int control;   /* shut down to kill the command */
 	bool hit;
 	bool running;
 	struct cancel ended; /* triggered when the command has ended */
@@ -513,7 +512,7 @@ static uint64_t measure_dirs(const char *const *dirs, const struct stop *stop)
 	while (fts && (e = fts_read(fts))) {
 		if (e->fts_info != FTS_DP && e->fts_statp)
 			bytes += (uint64_t)e->fts_statp->st_blocks * 512;
-		if ((++n & 255) == 0 && stop_check(stop, &ignored) < 0) {
+		if ((++n & 15) == 0 && stop_check(stop, &ignored) < 0) {
 			bytes = UINT64_MAX;
 			break;
 		}
@@ -552,7 +551,7 @@ static void *watch_disk(void *arg)
 	struct disk_watch *d = arg;
 	struct stop stop = stop_on(&d->ended);
 	struct error ignored = { 0 };
-	int64_t pause = FIRST_MS;
+	int64_t pause = 0;
 
 	while (stop_sleep(&stop, pause, &ignored) == 0) {
 		int64_t began = clock_ms();
@@ -570,13 +569,14 @@ static void *watch_disk(void *arg)
 	return NULL;
 }
 
-static void disk_watch_start(struct disk_watch *d)
+/* Implements pump.late. */
+static void disk_watch_start(void *arg)
 {
+	struct disk_watch *d = arg;
 	struct error ignored = { 0 };
 
-	if (!d->limit || cancel_init(&d->ended, &ignored) < 0)
-		return;
-	d->running = pthread_create(&d->thread, NULL, watch_disk, d) == 0;
+	d->running = cancel_init(&d->ended, &ignored) == 0 &&
+		     pthread_create(&d->thread, NULL, watch_disk, d) == 0;
 	if (!d->running)
 		cancel_release(&d->ended);
 }
@@ -1031,17 +1031,37 @@ static int receive_reply(const struct box *b, int control, int ms,
 	return 0;
 }
 
-/* Makes the runner kill the command's processes. If they fork faster than they
- * can be killed, the whole sandbox is stopped. */
-static void cancel_command(const struct box *b, int control)
+/* A command that runs in the jail. */
+struct box_command {
+	struct kill kill;
+	struct pump pump;
+	struct sandbox *sb; /* borrowed */
+	int control;        /* socket to its runner */
+};
+
+/* Implements kill.run: makes the runner kill the command's processes. If they
+ * fork faster than they can be killed, the whole sandbox is stopped. */
+static void kill_command(struct kill *k)
 {
+	const struct box_command *c = (struct box_command *)k;
+	const struct box *b = c->sb->priv;
 	struct jail_reply reply = { 0 };
 	struct error ignored = { 0 };
 
-	shutdown(control, SHUT_WR);
-	if (receive_reply(b, control, KILL_MS, &reply, &ignored) < 0 ||
+	shutdown(c->control, SHUT_WR);
+	if (receive_reply(b, c->control, KILL_MS, &reply, &ignored) < 0 ||
 	    (reply.kind == REPLY_KILLED && reply.value != 0))
 		shutdown(b->sock, SHUT_RDWR);
+}
+
+static void free_command(struct kill *k)
+{
+	struct box_command *c = (struct box_command *)k;
+	struct local *l = c->sb->client->priv;
+
+	close_fd(&c->control);
+	pump_release(&c->pump, &l->reaper);
+	free(c);
 }
 
 /* Reads the runner's reply. It is checked, because a command may control the
@@ -1063,53 +1083,54 @@ static int parse_reply(const struct jail_reply *reply, const char *cwd,
 			 "the sandbox sent an invalid answer");
 }
 
-/* Transfers input and output until the command ends or must be killed. */
-static int follow_command(struct sandbox *sb, struct pump *pump, int control,
+/* Fills in the result, or kills the command. end: how its pump_run() ended. */
+static int finish_command(struct box_command *c, enum pump_end end,
 			  struct exec_result *res, const struct stop *stop,
 			  struct error *err)
 {
-	const struct exec_request *req = pump->req;
+	const struct exec_request *req = c->pump.req;
 	struct jail_reply reply = { 0 };
 
-	switch (pump_run(pump, control, stop, err)) {
-	case PUMP_FAILED:
-		cancel_command(sb->priv, control);
-		return -1;
-	case PUMP_TIMEOUT:
-		cancel_command(sb->priv, control);
+	if (end != PUMP_ENDED) {
+		if (sandbox_kill(c->sb, &c->kill, stop, err) < 0 ||
+		    end == PUMP_FAILED)
+			return -1;
 		res->exit_code = 124;
 		res->timed_out = true;
-		break;
-	case PUMP_ENDED:
-		if (receive_reply(sb->priv, control, KILL_MS, &reply, err) <
-			    0 ||
-		    parse_reply(&reply, req->cwd ? req->cwd : sb->workdir, res,
-				err) < 0)
-			return -1;
+	} else if (receive_reply(c->sb->priv, c->control, KILL_MS, &reply,
+				 err) < 0 ||
+		   parse_reply(&reply, req->cwd ? req->cwd : c->sb->workdir,
+			       res, err) < 0) {
+		return -1;
 	}
-	return pump_rest(pump, err);
+	return pump_rest(&c->pump, err);
 }
 
-/* Like follow_command(), while the disk usage is watched: there is no other
- * limit for the total size of files. */
-static int follow_watched(struct sandbox *sb, struct pump *pump, int control,
-			  struct exec_result *res, const struct stop *stop,
-			  struct error *err)
+/* Transfers input and output to the end, while the disk usage is watched. */
+static int follow_command(struct box_command *c, struct exec_result *res,
+			  const struct stop *stop, struct error *err)
 {
-	const struct local *l = sb->client->priv;
-	struct box *b = sb->priv;
+	const struct local *l = c->sb->client->priv;
+	struct box *b = c->sb->priv;
 	struct disk_watch d = { .dirs = { b->home, b->workspace },
 				.limit = l->disk,
 				.last = atomic_load(&b->disk_used),
 				.base = atomic_load(&b->disk_base),
-				.control = control };
+				.control = c->control };
 	struct error why = { 0 };
+	enum pump_end end;
+	bool hit;
 	int rc;
 
-	disk_watch_start(&d);
-	rc = follow_command(sb, pump, control, res, stop, &why);
-	if (disk_watch_end(&d) && !res->timed_out &&
-	    (rc == 0 || stop_check(stop, err) == 0)) {
+	c->pump.late = d.limit ? disk_watch_start : NULL;
+	c->pump.late_arg = &d;
+	c->pump.late_at = clock_ms() + FIRST_MS;
+	end = pump_run(&c->pump, c->control, stop, &why);
+	hit = disk_watch_end(&d);
+	atomic_store(&b->disk_used, d.last);
+	atomic_store(&b->disk_base, d.base);
+	rc = finish_command(c, end, res, stop, &why);
+	if (hit && !res->timed_out && (rc == 0 || stop_check(stop, err) == 0)) {
 		snprintf(res->notice, sizeof(res->notice),
 			 "the command was killed: the sandbox's files passed "
 			 "%llu bytes (disk of "
@@ -1117,10 +1138,8 @@ static int follow_watched(struct sandbox *sb, struct pump *pump, int control,
 			 "before you continue",
 			 (unsigned long long)l->disk);
 		res->exit_code = 128 + SIGKILL;
-		rc = rc < 0 ? pump_rest(pump, &why) : 0;
+		rc = rc < 0 ? pump_rest(&c->pump, &why) : 0;
 	}
-	atomic_store(&b->disk_used, d.last);
-	atomic_store(&b->disk_base, d.base);
 	if (rc < 0)
 		*err = why;
 	return rc;
@@ -1164,18 +1183,18 @@ int local_execute(struct sandbox *sb, const struct exec_request *req,
 		  struct exec_result *res, const struct stop *stop,
 		  struct error *err)
 {
-	struct local *l = sb->client->priv;
-	struct pump pump;
-	int control = -1;
+	struct box_command *c = xcalloc(1, sizeof(*c));
 	int rc = -1;
 
+	c->kill = (struct kill){ .run = kill_command, .release = free_command };
+	c->sb = sb;
+	c->control = -1;
 	*res = (struct exec_result){ .exit_code = -1 };
-	if (pump_open(&pump, req, err) == 0)
-		control = start_command(sb, req, &pump, err);
-	pump_close_theirs(&pump);
-	if (control >= 0)
-		rc = follow_watched(sb, &pump, control, res, stop, err);
-	close_fd(&control);
-	pump_release(&pump, &l->reaper);
+	if (pump_open(&c->pump, req, err) == 0)
+		c->control = start_command(sb, req, &c->pump, err);
+	pump_close_theirs(&c->pump);
+	if (c->control >= 0)
+		rc = follow_command(c, res, stop, err);
+	kill_drop(&c->kill);
 	return rc;
 }

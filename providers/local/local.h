@@ -52,6 +52,11 @@ struct pump {
 	struct buf pending;
 	size_t sent; /* bytes of req->input written */
 	bool dry;    /* req->source is at its end, or there is none */
+	/* Set before pump_run(), which calls it once, at late_at (clock_ms())
+	 * if the command still runs then; or NULL. */
+	void (*late)(void *arg);
+	void *late_arg;
+	int64_t late_at;
 };
 
 enum pump_end {
@@ -77,13 +82,19 @@ int pump_rest(struct pump *p, struct error *err);
  * reaper. */
 void pump_release(struct pump *p, struct pipe_reaper *reaper);
 
-struct pump_program {          /* all borrowed */
+struct pump_program {
+	/* borrowed for the call */
 	struct proc_spec spec; /* fds are not set */
 	const char *marker;    /* see struct proc_tree */
+	/* borrowed, for the kill, which may end after the call */
+	struct sandbox *sb; /* whose thread kills it; NULL: the caller's */
 	struct pipe_reaper *reaper;
+	/* Called when the program has ended or was killed; or NULL. */
+	void (*ended)(void *arg, const char *marker);
+	void *arg;
 };
 /* Runs a program on this machine as req says. If it is cancelled or times out,
- * all processes that it started are killed. */
+ * all processes that it started are killed: see sandbox_kill(). */
 int pump_program(const struct pump_program *program,
 		 const struct exec_request *req, struct exec_result *res,
 		 const struct stop *stop, struct error *err);

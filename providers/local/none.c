@@ -135,10 +135,14 @@ static void orphans_begin(struct orphans *o, const char *token,
 	pthread_mutex_unlock(&o->lock);
 }
 
-static void orphans_end(struct orphans *o, const char *number)
+/* Call with the command's DCODE_EXEC=TOKEN-NUMBER when it has ended or was
+ * killed. */
+static void orphans_end(void *arg, const char *marker)
 {
+	struct orphans *o = arg;
+
 	pthread_mutex_lock(&o->lock);
-	tell_guard(o, '-', number);
+	tell_guard(o, '-', strrchr(marker, '-') + 1);
 	pthread_mutex_unlock(&o->lock);
 }
 
@@ -382,9 +386,11 @@ static int none_execute(struct sandbox *sb, const struct exec_request *req,
 				  .session = true,
 				  .core = true },
 			.marker = marker,
-			.reaper = &n->reaper },
+			.sb = sb,
+			.reaper = &n->reaper,
+			.ended = orphans_end,
+			.arg = &n->orphans },
 		req, res, stop, err);
-	orphans_end(&n->orphans, number);
 	free(command);
 	free(env);
 	return rc;

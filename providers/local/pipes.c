@@ -308,6 +308,19 @@ static int read_output(struct pump *p, int i, size_t max, size_t *got,
 	return deliver(p, i, (struct str){ room, (size_t)n }, err);
 }
 
+/* Calls p->late when it is due. Returns the ms until then; -1: it is not set.
+ */
+static int late_ms(struct pump *p)
+{
+	int64_t left = p->late_at - clock_ms();
+
+	if (p->late && left <= 0) {
+		p->late(p->late_arg);
+		p->late = NULL;
+	}
+	return p->late ? (int)left : -1;
+}
+
 /* Polls once and handles the events. Output is read before the end is reported,
  * and a cancel takes precedence over the time limit. *more: call again. */
 static enum pump_end move_bytes(struct pump *p, int done,
@@ -325,7 +338,7 @@ static enum pump_end move_bytes(struct pump *p, int done,
 	size_t got;
 
 	*more = false;
-	if (poll(set, AT_COUNT, stop_poll_ms(limit, -1)) < 0 &&
+	if (poll(set, AT_COUNT, stop_poll_ms(limit, late_ms(p))) < 0 &&
 	    errno != EINTR) {
 		error_errno(err, "waiting for the command");
 		return PUMP_FAILED;
@@ -400,73 +413,111 @@ void pump_release(struct pump *p, struct pipe_reaper *reaper)
 	buf_release(&p->pending);
 }
 
-/* Kills the program's processes until none is left, for at most 2 s. */
-static void kill_program(const struct pump_program *program, pid_t pid)
+/* A program that runs. */
+struct program_run {
+	struct kill kill;
+	struct pump pump;
+	struct pipe_reaper *reaper;
+	char *marker; /* owned; or NULL */
+	pid_t pid;
+	int fd; /* readable when the program has ended; or -1 */
+	int exit_code;
+	void (*ended)(void *arg, const char *marker);
+	void *arg;
+};
+
+/* Reaps the program and sets its exit status. -1 if SIGKILL did not end it (it
+ * hangs in the kernel): then the reaper waits for it. */
+static void reap_program(struct program_run *r)
 {
-	struct proc_tree tree = { .root = pid, .marker = program->marker };
+	struct pollfd set = { .fd = r->fd, .events = POLLIN };
+	int status = 0;
+
+	if (io_poll(&set, 1, KILL_MS) <= 0) {
+		pipe_reaper_reap(r->reaper, r->pid);
+		r->exit_code = -1;
+		return;
+	}
+	while (waitpid(r->pid, &status, 0) < 0 && errno == EINTR)
+		;
+	r->exit_code = proc_exit_code(status);
+}
+
+/* Implements kill.run: kills the program's processes until none is left, for at
+ * most 2 s. */
+static void kill_program(struct kill *k)
+{
+	struct program_run *r = (struct program_run *)k;
+	struct proc_tree tree = { .root = r->pid, .marker = r->marker };
 	struct stop own = stop_cleanup(KILL_MS);
 	struct error ignored = { 0 };
 
 	while (proc_tree_kill(&tree) > 0 && stop_sleep(&own, 1, &ignored) == 0)
 		;
+	reap_program(r);
 }
 
-/* Returns the exit status. -1 if SIGKILL did not end the program (it hangs in
- * the kernel): then the reaper waits for it. */
-static int reap_program(struct pipe_reaper *reaper, pid_t pid, int fd)
+static void free_run(struct kill *k)
 {
-	struct pollfd set = { .fd = fd, .events = POLLIN };
-	int status = 0;
+	struct program_run *r = (struct program_run *)k;
 
-	if (io_poll(&set, 1, KILL_MS) <= 0) {
-		pipe_reaper_reap(reaper, pid);
-		return -1;
-	}
-	while (waitpid(pid, &status, 0) < 0 && errno == EINTR)
-		;
-	return proc_exit_code(status);
+	close_fd(&r->fd);
+	pump_release(&r->pump, r->reaper);
+	if (r->ended)
+		r->ended(r->arg, r->marker);
+	free(r->marker);
+	free(r);
 }
 
 /* Transfers input and output until the program ends or must be killed. */
-static int follow_program(struct pump *p, const struct pump_program *program,
-			  pid_t pid, struct exec_result *res,
-			  const struct stop *stop, struct error *err)
+static int follow_program(struct program_run *r, struct sandbox *sb,
+			  struct exec_result *res, const struct stop *stop,
+			  struct error *err)
 {
 	enum pump_end end = PUMP_FAILED;
-	int fd = proc_fd(pid, err);
 
-	if (fd >= 0)
-		end = pump_run(p, fd, stop, err);
-	if (end != PUMP_ENDED)
-		kill_program(program, pid);
-	res->exit_code = reap_program(program->reaper, pid, fd);
-	close_fd(&fd);
+	r->fd = proc_fd(r->pid, err);
+	if (r->fd >= 0)
+		end = pump_run(&r->pump, r->fd, stop, err);
+	if (end == PUMP_ENDED)
+		reap_program(r);
+	else if (sandbox_kill(sb, &r->kill, stop, err) < 0)
+		return -1;
+	res->exit_code = r->exit_code;
 	if (end == PUMP_FAILED)
 		return -1;
 	if (end == PUMP_TIMEOUT) {
 		res->exit_code = 124;
 		res->timed_out = true;
 	}
-	return pump_rest(p, err);
+	return pump_rest(&r->pump, err);
 }
 
 int pump_program(const struct pump_program *program,
 		 const struct exec_request *req, struct exec_result *res,
 		 const struct stop *stop, struct error *err)
 {
+	struct program_run *r = xcalloc(1, sizeof(*r));
 	struct proc_spec spec = program->spec;
-	struct pump p;
-	pid_t pid;
-	int rc = pump_open(&p, req, err);
+	int rc;
 
+	*r = (struct program_run){
+		.kill = { .run = kill_program, .release = free_run },
+		.reaper = program->reaper,
+		.marker = program->marker ? xstrdup(program->marker) : NULL,
+		.fd = -1,
+		.ended = program->ended,
+		.arg = program->arg,
+	};
 	*res = (struct exec_result){ .exit_code = -1 };
-	spec.fds = p.theirs;
+	rc = pump_open(&r->pump, req, err);
+	spec.fds = r->pump.theirs;
 	spec.nfds = 3;
 	if (rc == 0)
-		rc = proc_spawn(&spec, &pid, err);
-	pump_close_theirs(&p);
+		rc = proc_spawn(&spec, &r->pid, err);
+	pump_close_theirs(&r->pump);
 	if (rc == 0)
-		rc = follow_program(&p, program, pid, res, stop, err);
-	pump_release(&p, program->reaper);
+		rc = follow_program(r, program->sb, res, stop, err);
+	kill_drop(&r->kill);
 	return rc;
 }

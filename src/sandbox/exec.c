@@ -3,10 +3,9 @@
 
 /*
  * State that sandbox_execute() and supervise.c keep for each sandbox:
- * background work that the first command waits for; cancelled commands that are
- * still being killed after their caller has returned; the shell, system and
- * user of its commands; and the jobs whose output has been read, so that the
- * next request can remove it.
+ * background work that the first command waits for; kills of commands whose
+ * caller has returned; the shell, system and user of its commands; and the jobs
+ * whose output has been read, so that the next request can remove it.
  */
 #include "sandbox/exec.h"
 
@@ -199,213 +198,137 @@ void facts_describe(const struct sandbox_facts *f, struct buf *out)
 
 enum { PROMPT_MS = 30 }; /* a kill that is faster is awaited */
 
-struct detached_run {
-	struct detached_run *next; /* list of struct detached */
-	/* waiting threads; guarded by the list's lock, like removed */
-	size_t waiting;
-	bool removed; /* from the list */
-	struct detached_command what;
-	struct exec_request own; /* a deep copy of the caller's request */
-	struct exec_result res;
-	struct error err;
-	int rc;
-	struct cancel cancel;
-	struct cancel ended; /* triggered when the command has ended */
-	/* guards caller; held while its output is called */
+struct kill_queue {
 	pthread_mutex_t lock;
-	/* its request; NULL: it has returned */
-	const struct exec_request *caller;
-	struct stop stop;
+	pthread_cond_t changed;
+	struct kill *first; /* the one that runs now; then those that wait */
+	bool running;       /* the thread has been started */
+	bool leaving;
 	pthread_t thread;
 };
 
-struct detached {
-	pthread_mutex_t lock;
-	struct detached_run *first;
-};
-
-struct detached *detached_new(void)
+struct kill_queue *kills_new(void)
 {
-	struct detached *d = xcalloc(1, sizeof(*d));
+	struct kill_queue *ks = xcalloc(1, sizeof(*ks));
 
-	pthread_mutex_init(&d->lock, NULL);
-	return d;
+	pthread_mutex_init(&ks->lock, NULL);
+	pthread_cond_init(&ks->changed, NULL);
+	return ks;
 }
 
-static int on_output(void *arg, enum exec_stream stream, struct str chunk,
-		     struct buf *reply, struct error *err)
+void kill_drop(struct kill *k)
 {
-	struct detached_run *x = arg;
-	int rc;
-
-	pthread_mutex_lock(&x->lock);
-	if (x->caller)
-		rc = x->caller->output(x->caller->arg, stream, chunk, reply,
-				       err);
-	else
-		rc = error_set(err, ERR_CANCELLED, "cancelled");
-	pthread_mutex_unlock(&x->lock);
-	return rc;
+	if (atomic_fetch_sub(&k->others, 1) > 0)
+		return;
+	if (k->queued)
+		cancel_release(&k->over);
+	k->release(k);
 }
 
-static struct str copy_str(struct str s)
+/* Main function of the thread. A kill stays first in the queue until it is
+ * over; other threads only append. */
+static void *run_kills(void *arg)
 {
-	char *copy = xcalloc(s.len + 1, 1);
+	struct kill_queue *ks = arg;
+	struct kill *k;
 
-	if (s.len)
-		memcpy(copy, s.ptr, s.len);
-	return (struct str){ copy, s.len };
-}
-
-static struct detached_run *run_new(const struct detached_command *what,
-				    const struct stop *stop)
-{
-	const struct exec_request *req = what->req;
-	struct detached_run *x = xcalloc(1, sizeof(*x));
-
-	*x = (struct detached_run){ .what = *what,
-				    .own = *req,
-				    .caller = req,
-				    .cancel = { { -1, -1 } },
-				    .ended = { { -1, -1 } },
-				    .stop = *stop };
-	x->own.command = copy_str(req->command);
-	x->own.input = copy_str(req->input);
-	x->own.cwd = req->cwd ? xstrdup(req->cwd) : NULL;
-	x->own.aside = req->aside ? xstrdup(req->aside) : NULL;
-	x->own.env = mem_copy_list(req->env);
-	x->own.arg = x;
-	x->own.output = req->output ? on_output : NULL;
-	x->stop.cancel = &x->cancel;
-	pthread_mutex_init(&x->lock, NULL);
-	return x;
-}
-
-static void run_free(struct detached_run *x)
-{
-	mem_free_list(x->own.env);
-	free((char *)x->own.command.ptr);
-	free((char *)x->own.input.ptr);
-	free((char *)x->own.cwd);
-	free((char *)x->own.aside);
-	cancel_release(&x->cancel);
-	cancel_release(&x->ended);
-	pthread_mutex_destroy(&x->lock);
-	free(x);
-}
-
-static void *execute_run(void *arg)
-{
-	struct detached_run *x = arg;
-
-	x->rc = x->what.execute(x->what.sb, &x->own, &x->res, &x->stop,
-				&x->err);
-	cancel_trigger(&x->ended);
+	pthread_mutex_lock(&ks->lock);
+	for (;;) {
+		while (!ks->first && !ks->leaving)
+			pthread_cond_wait(&ks->changed, &ks->lock);
+		k = ks->first;
+		if (!k)
+			break;
+		pthread_mutex_unlock(&ks->lock);
+		k->run(k);
+		pthread_mutex_lock(&ks->lock);
+		ks->first = k->next;
+		cancel_trigger(&k->over);
+		pthread_mutex_unlock(&ks->lock);
+		kill_drop(k);
+		pthread_mutex_lock(&ks->lock);
+	}
+	pthread_mutex_unlock(&ks->lock);
 	return NULL;
 }
 
-static int start_run(struct detached_run *x, struct error *err)
+/* Appends the kill to the queue. False if there is no thread. */
+static bool queue_kill(struct kill_queue *ks, struct kill *k)
 {
-	if (cancel_init(&x->cancel, err) < 0 || cancel_init(&x->ended, err) < 0)
-		return -1;
-	return thread_start(&x->thread, execute_run, x, err);
+	struct error ignored = { 0 };
+	struct kill **end = &ks->first;
+
+	pthread_mutex_lock(&ks->lock);
+	if (!ks->running)
+		ks->running =
+			thread_start(&ks->thread, run_kills, ks, &ignored) == 0;
+	k->queued = ks->running && cancel_init(&k->over, &ignored) == 0;
+	if (k->queued) {
+		atomic_fetch_add(&k->others, 1);
+		while (*end)
+			end = &(*end)->next;
+		*end = k;
+		pthread_cond_signal(&ks->changed);
+	}
+	pthread_mutex_unlock(&ks->lock);
+	return k->queued;
 }
 
-/* Detaches the run from its caller: from now on no memory of the caller is
- * used. */
-static void leave_run(struct detached *d, struct detached_run *x)
+int kills_run(struct kill_queue *ks, struct kill *k, const struct stop *stop,
+	      struct error *err)
 {
-	pthread_mutex_lock(&x->lock);
-	x->caller = NULL;
-	pthread_mutex_unlock(&x->lock);
-	pthread_mutex_lock(&d->lock);
-	x->next = d->first;
-	d->first = x;
-	pthread_mutex_unlock(&d->lock);
-}
-
-int detached_execute(struct detached *d, const struct detached_command *what,
-		     struct exec_result *res, const struct stop *stop,
-		     struct error *err)
-{
-	/* The command observes the deadline itself. */
+	/* The kill has its own deadline. */
 	struct stop cancelled = stop_on(stop->cancel);
-	struct detached_run *x = run_new(what, stop);
+	struct error ignored = { 0 };
 	struct error why = { 0 };
-	int rc;
+	struct stop prompt;
 
-	if (start_run(x, err) < 0) {
-		run_free(x);
-		return -1;
+	if (!ks || !queue_kill(ks, k)) {
+		k->run(k);
+		return 0;
 	}
-	if (cancel_await(&x->ended, &cancelled, &why) < 0) {
-		struct stop prompt = stop_cleanup(PROMPT_MS);
-		struct error ignored = { 0 };
-
-		cancel_trigger(&x->cancel);
-		if (cancel_await(&x->ended, &prompt, &ignored) < 0) {
-			*err = why;
-			leave_run(d, x);
-			return -1;
-		}
-	}
-	pthread_join(x->thread, NULL);
-	*res = x->res;
-	rc = x->rc;
-	if (rc < 0)
-		*err = x->err;
-	run_free(x);
-	return rc;
+	if (cancel_await(&k->over, &cancelled, &why) == 0)
+		return 0;
+	prompt = stop_cleanup(PROMPT_MS);
+	if (cancel_await(&k->over, &prompt, &ignored) == 0)
+		return 0;
+	*err = why;
+	return -1;
 }
 
-static void remove_run(struct detached *d, struct detached_run *x)
+int kills_wait(struct kill_queue *ks, const struct stop *stop,
+	       struct error *err)
 {
-	struct detached_run **at = &d->first;
-
-	while (*at && *at != x)
-		at = &(*at)->next;
-	if (*at)
-		*at = x->next;
-	x->removed = true;
-}
-
-/* Waits for the detached runs one after the other. Several threads may wait for
- * the same run: the last of them frees it. */
-int detached_wait(struct detached *d, const struct stop *stop,
-		  struct error *err)
-{
-	struct detached_run *x;
+	struct kill *k;
 	int rc = 0;
 
-	if (!d)
+	if (!ks)
 		return 0;
-	pthread_mutex_lock(&d->lock);
-	while (rc == 0 && (x = d->first)) {
-		x->waiting++;
-		pthread_mutex_unlock(&d->lock);
-		rc = cancel_await(&x->ended, stop, err);
-		pthread_mutex_lock(&d->lock);
-		if (rc == 0)
-			remove_run(d, x);
-		if (--x->waiting || !x->removed)
-			continue;
-		pthread_join(x->thread, NULL);
-		run_free(x);
+	pthread_mutex_lock(&ks->lock);
+	while (rc == 0 && (k = ks->first)) {
+		atomic_fetch_add(&k->others, 1);
+		pthread_mutex_unlock(&ks->lock);
+		rc = cancel_await(&k->over, stop, err);
+		kill_drop(k);
+		pthread_mutex_lock(&ks->lock);
 	}
-	pthread_mutex_unlock(&d->lock);
+	pthread_mutex_unlock(&ks->lock);
 	return rc;
 }
 
-void detached_free(struct detached *d)
+void kills_free(struct kill_queue *ks)
 {
-	struct stop ever = stop_on(NULL);
-	struct error ignored = { 0 };
-
-	if (!d)
+	if (!ks)
 		return;
-	(void)detached_wait(d, &ever, &ignored);
-	pthread_mutex_destroy(&d->lock);
-	free(d);
+	pthread_mutex_lock(&ks->lock);
+	ks->leaving = true;
+	pthread_cond_signal(&ks->changed);
+	pthread_mutex_unlock(&ks->lock);
+	if (ks->running)
+		pthread_join(ks->thread, NULL);
+	pthread_cond_destroy(&ks->changed);
+	pthread_mutex_destroy(&ks->lock);
+	free(ks);
 }
 
 enum { MAX = SUPERVISE_READ_MAX };

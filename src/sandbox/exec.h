@@ -3,6 +3,7 @@
 #ifndef SANDBOX_EXEC_H
 #define SANDBOX_EXEC_H
 
+#include <stdatomic.h>
 #include <stdbool.h>
 #include <stdint.h>
 
@@ -50,13 +51,11 @@ struct exec_request {
 	void *source_arg;
 	/* 0: no limit. At the limit the process tree is killed */
 	int64_t timeout_ms;
-	/* Receives output as it arrives, in order per stream (see merged),
-	 * never two calls at once. It is called while the caller waits: on the
-	 * caller's thread, or on a helper thread if cancelled commands are
-	 * killed in the background (struct detached). Chunks are split
-	 * anywhere. Bytes that it appends to reply (NULL without dialog) go to
-	 * the command's standard input. -1 (err filled) kills the command and
-	 * makes execute fail with that error. */
+	/* Receives output as it arrives, in order per stream (see merged), on
+	 * the calling thread. Chunks are split anywhere. Bytes that it appends
+	 * to reply (NULL without dialog) go to the command's standard input. -1
+	 * (err filled) kills the command and makes execute fail with that
+	 * error. */
 	int (*output)(void *arg, enum exec_stream stream, struct str chunk,
 		      struct buf *reply, struct error *err);
 	void *arg;
@@ -138,33 +137,38 @@ int background_failed(struct background *b, struct error *err);
  * cancelled; 0 also without work. No other thread may be waiting for it. */
 int background_end(struct background **b, int64_t ms, struct error *err);
 
-struct sandbox;
-/* Cancelled commands of one sandbox that are still being killed. All functions
- * but detached_free() are thread-safe. */
-struct detached;
-
-struct detached *detached_new(void);
-/* Waits until all commands have ended; each has its own deadline. */
-void detached_free(struct detached *d);
-struct detached_command {
-	/* struct sandbox_ops.execute */
-	int (*execute)(struct sandbox *sb, const struct exec_request *req,
-		       struct exec_result *res, const struct stop *stop,
-		       struct error *err);
-	struct sandbox *sb;
-	const struct exec_request *req; /* without dialog or source */
+/* The kill of one command: the first member of the struct, on the heap, that a
+ * provider keeps for a command. Set run and release, the rest is zero. */
+struct kill {
+	/* Kills the command and has its own deadline. It may run after execute
+	 * has returned, so it uses no memory of execute's caller. */
+	void (*run)(struct kill *k);
+	void (*release)(struct kill *k); /* frees the struct; any thread */
+	/* internal */
+	atomic_int others; /* references, without the provider's own */
+	bool queued;
+	struct cancel over; /* triggered when run has returned */
+	struct kill *next;
 };
+/* Gives up a reference: the provider's last use of the struct. */
+void kill_drop(struct kill *k);
 
-/* Executes the command on its own thread. If stop is cancelled and the command
- * does not end within PROMPT_MS, this returns ERR_CANCELLED while the thread
- * goes on to kill the command; req->output is not called any more. A deadline
- * of stop is enforced by execute() itself. */
-int detached_execute(struct detached *d, const struct detached_command *what,
-		     struct exec_result *res, const struct stop *stop,
-		     struct error *err);
-/* Waits until all detached commands have ended. -1 only when stop ended the
- * wait; 0 at once for NULL. */
-int detached_wait(struct detached *d, const struct stop *stop,
-		  struct error *err);
+/* A sandbox's kills. One thread runs them in their order; it is started for the
+ * first one. */
+struct kill_queue;
+
+struct kill_queue *kills_new(void);
+/* Waits for the kills. */
+void kills_free(struct kill_queue *ks);
+/* Runs the kill: on the thread, or on the caller's if ks is NULL or there can
+ * be no thread. 0 when it is over. -1 with ERR_CANCELLED if stop is cancelled
+ * and the kill is not over PROMPT_MS later: it continues, and its struct may
+ * not be read, only dropped. A deadline of stop has no effect. */
+int kills_run(struct kill_queue *ks, struct kill *k, const struct stop *stop,
+	      struct error *err);
+/* Waits until all kills are over; any thread. -1 only when stop ended the wait;
+ * 0 at once for NULL. */
+int kills_wait(struct kill_queue *ks, const struct stop *stop,
+	       struct error *err);
 
 #endif

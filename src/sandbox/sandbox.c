@@ -245,8 +245,8 @@ static int finish_made(struct sandbox *sb, const char *what, struct error *err)
 		sb->workdir = xstrdup(p->workdir ? p->workdir : "/");
 	if (!sb->read)
 		sb->read = supervise_read_new();
-	if (!sb->detached)
-		sb->detached = detached_new();
+	if (!sb->kills)
+		sb->kills = kills_new();
 	return 0;
 }
 
@@ -285,7 +285,7 @@ void sandbox_release(struct sandbox *sb)
 	struct error ignored = { 0 };
 
 	(void)background_end(&sb->background, 0, &ignored);
-	detached_free(sb->detached);
+	kills_free(sb->kills);
 	if (sb->client && sb->client->provider &&
 	    sb->client->provider->ops->discard)
 		sb->client->provider->ops->discard(sb);
@@ -395,28 +395,6 @@ int sandbox_attach(struct sandbox *sb, struct sandbox_client *client,
 	return finish_made(sb, "attach", err);
 }
 
-/* Commands with mounts are not detached, because dcode inspects the user's
- * files when they have ended. Nor are those with a dialog or source, whose
- * callbacks need the caller. */
-static bool may_detach(const struct sandbox *sb, const struct exec_request *req,
-		       const struct stop *stop)
-{
-	return sb->detached && stop->cancel && !req->dialog && !req->source &&
-	       !sb->mounts.n;
-}
-
-static int execute(struct sandbox *sb, const struct exec_request *req,
-		   struct exec_result *res, const struct stop *stop,
-		   struct error *err)
-{
-	const struct sandbox_ops *ops = sb->client->provider->ops;
-	const struct detached_command what = { ops->execute, sb, req };
-
-	if (may_detach(sb, req, stop))
-		return detached_execute(sb->detached, &what, res, stop, err);
-	return ops->execute(sb, req, res, stop, err);
-}
-
 static int pass_output(struct facts_request *a, enum exec_stream stream,
 		       struct buf *reply, struct error *err)
 {
@@ -504,7 +482,7 @@ static int execute_asking(struct sandbox *sb, const struct exec_request *req,
 	own.aside = a.aside.nonce;
 	own.output = filter_output;
 	own.arg = &a;
-	rc = execute(sb, &own, res, stop, err);
+	rc = sb->client->provider->ops->execute(sb, &own, res, stop, err);
 	aside_end(&a.aside, &a.text);
 	if (rc == 0)
 		rc = pass_output(&a, EXEC_STDOUT, NULL, err);
@@ -516,7 +494,16 @@ static int execute_asking(struct sandbox *sb, const struct exec_request *req,
 int sandbox_await_kills(struct sandbox *sb, const struct stop *stop,
 			struct error *err)
 {
-	return detached_wait(sb->detached, stop, err);
+	return kills_wait(sb->kills, stop, err);
+}
+
+int sandbox_kill(struct sandbox *sb, struct kill *k, const struct stop *stop,
+		 struct error *err)
+{
+	struct stop ever = stop_on(NULL);
+
+	return kills_run(sb ? sb->kills : NULL, k,
+			 sb && sb->mounts.n ? &ever : stop, err);
 }
 
 int sandbox_execute(struct sandbox *sb, const struct exec_request *req,
@@ -547,7 +534,7 @@ int sandbox_execute(struct sandbox *sb, const struct exec_request *req,
 	if (!req->ahead && sandbox_await_kills(sb, stop, err) < 0)
 		return -1;
 	rc = asks_facts(sb, req) ? execute_asking(sb, req, res, stop, err)
-				 : execute(sb, req, res, stop, err);
+				 : p->ops->execute(sb, req, res, stop, err);
 	return rc ? sandbox_blame(sb->client, err) : 0;
 }
 

@@ -125,8 +125,9 @@ struct sandbox_ops {
 	/* 1: a snapshot of this name exists; 0: none. */
 	int (*find_snapshot)(struct sandbox_client *client, const char *name,
 			     const struct stop *stop, struct error *err);
-	/* When stopped, it first kills the command (with its own deadline of 2
-	 * s). */
+	/* Runs on the caller's thread, and returns promptly when stop is
+	 * cancelled. A command that must be killed is handed to
+	 * sandbox_kill(). */
 	int (*execute)(struct sandbox *sb, const struct exec_request *req,
 		       struct exec_result *res, const struct stop *stop,
 		       struct error *err);
@@ -215,7 +216,7 @@ struct sandbox {
 	struct sandbox_mounts mounts;  /* writable mounts of the host */
 	struct supervise_read *read;   /* of exec.h; owned, or NULL */
 	struct background *background; /* of exec.h; owned, or NULL */
-	struct detached *detached;     /* of exec.h; owned, or NULL */
+	struct kill_queue *kills;      /* of exec.h; owned, or NULL */
 	/* Reported by the sandbox; valid if facts_known is FACTS_KNOWN. */
 	struct sandbox_facts facts;
 	_Atomic int facts_known;
@@ -249,8 +250,8 @@ int sandbox_create(struct sandbox *sb, struct sandbox_client *client,
 		   struct error *err);
 int sandbox_attach(struct sandbox *sb, struct sandbox_client *client,
 		   const char *id, const struct stop *stop, struct error *err);
-/* When cancelled, returns within about 30 ms. A remote command is then killed
- * in the background, and the next operation waits for that. */
+/* When cancelled, returns within about 30 ms. The command is then killed in the
+ * background, and the next operation waits for that. */
 int sandbox_execute(struct sandbox *sb, const struct exec_request *req,
 		    struct exec_result *res, const struct stop *stop,
 		    struct error *err);
@@ -265,6 +266,11 @@ const char *sandbox_tree_dir(const struct sandbox *sb);
  * system; sends no request. False: only the sandbox knows. */
 bool sandbox_expect_facts(const struct sandbox_client *client,
 			  struct sandbox_facts *f);
+/* For providers: kills_run() with the sandbox's thread. With a writable mount
+ * of the host it always waits for the kill, because dcode inspects the user's
+ * files when a command has ended. sb NULL: runs on the caller's thread. */
+int sandbox_kill(struct sandbox *sb, struct kill *k, const struct stop *stop,
+		 struct error *err);
 /* Waits until the cancelled commands have been killed, or their kills were
  * given up. -1 only when stop ended the wait. */
 int sandbox_await_kills(struct sandbox *sb, const struct stop *stop,

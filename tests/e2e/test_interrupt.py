@@ -8,13 +8,14 @@ import random
 import shutil
 import signal
 import statistics
+import subprocess
 import threading
 import time
 
 import pytest
 
 from chat_pty import Pty, markdown
-from clouds import CREATE, EXECUTE, UPLOAD
+from clouds import CREATE, DONE, EXECUTE, UPLOAD
 from lifecycle import execute
 
 TRIES, LIMIT = (100, 0.1) if os.environ.get("DCODE_TEST_LONG") else (2, 3)
@@ -270,3 +271,25 @@ def test_leaving_waits_for_the_kill(interrupted):
     p.until(b"sandbox terminated")
     ends = [q for q in cloud.requests if q["line"].startswith("DELETE")]
     assert ends[0]["began"] >= killed(cloud)
+
+
+@pytest.mark.parametrize("kind", ["none", "local", "daytona"])
+def test_a_quick_command_starts_no_thread(kind, request, model, dcode_release,
+                                          env, tmp_path):
+    """Only the kill of a cancelled one needs it."""
+    if kind == "daytona":
+        request.getfixturevalue("vendor")("daytona")
+    (tmp_path / "work").mkdir(exist_ok=True)
+
+    def threads(commands):
+        model([*[execute(f"echo {i}") for i in range(commands)], DONE])
+        subprocess.run(
+            ["strace", "-f", "-e", "trace=clone,clone3", "-o",
+             tmp_path / "trace", dcode_release, "-n", "go", "-M",
+             "anthropic:m", "-y", "--sandbox", kind],
+            env=env, cwd=tmp_path / "work", check=True, capture_output=True,
+            timeout=120)
+        return (tmp_path / "trace").read_text().count("CLONE_THREAD")
+    one, nine = threads(1), threads(9)
+    print(kind, one, nine)
+    assert nine <= one + 2  # local: of a command that took longer than 0.3 s

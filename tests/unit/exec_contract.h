@@ -251,6 +251,7 @@ static void *cancel_later(void *arg)
 static void contract_cancel(struct sandbox *sb)
 {
 	struct canceller c = { .running = 0 };
+	struct stop ever = stop_on(NULL);
 	struct exec_request req = { 0 };
 	struct error err = { 0 };
 	char space[256];
@@ -270,6 +271,7 @@ static void contract_cancel(struct sandbox *sb)
 	print_message("cancel took %d ms\n", (int)since(c.at_ms));
 	assert_true(since(c.at_ms) < 5000);
 	assert_string_equal(out_of(&r), "begun\n");
+	assert_int_equal(sandbox_await_kills(sb, &ever, &err), 0);
 	assert_int_equal(count_running(c.member), 0);
 	ran_release(&r);
 	cancel_release(&c.cancel);

@@ -151,6 +151,94 @@ static void test_kill(void **state)
 	each_shell(tree_dies);
 }
 
+/* What a call gets: a copy, because it was on the stack of an execute that has
+ * returned when its job is killed. */
+struct slow_call {
+	struct vendor *v;
+	const struct cancel *go; /* a kill waits for it */
+	atomic_int *ends;        /* calls of slow_ends() */
+};
+
+static int slow_call(void *arg, struct str command, int64_t wait_ms,
+		     struct buf *out, const struct stop *stop,
+		     struct error *err)
+{
+	const struct slow_call *s = arg;
+
+	if (str_search(command, STR("s_op=kill")) < command.len) {
+		assert_int_equal(*s->ends, 1);
+		if (cancel_await(s->go, stop, err) < 0)
+			return -1;
+	}
+	return vendor_call(s->v, command, wait_ms, out, stop, err);
+}
+
+static void slow_ends(void *arg)
+{
+	++*((struct slow_call *)arg)->ends;
+}
+
+static struct cancel slow_go;
+static atomic_int slow_ended;
+
+static int slow_execute(struct sandbox *sb, const struct exec_request *req,
+			struct exec_result *res, const struct stop *stop,
+			struct error *err)
+{
+	struct slow_call s = { sb->priv, &slow_go, &slow_ended };
+	struct supervisor supervisor = { .call = slow_call,
+					 .arg = &s,
+					 .arg_size = sizeof(s),
+					 .ends = slow_ends,
+					 .began = NULL };
+	int rc = supervise_execute(sb, req, res, &supervisor, stop, err);
+
+	memset(&s, 0xff, sizeof(s));
+	memset(&supervisor, 0xff, sizeof(supervisor));
+	return rc;
+}
+
+static void test_a_job_is_killed_when_its_caller_has_returned(void **state)
+{
+	static const struct sandbox_ops ops = { .execute = slow_execute };
+	static const struct sandbox_provider slow = { .name = "slow",
+						      .ops = &ops };
+	struct sandbox_client client = { .provider = &slow };
+	struct vendor v = plain_vendor();
+	struct sandbox sb = box_of(&v);
+	struct canceller c = { .running = 0 };
+	struct stop ever = stop_on(NULL);
+	struct exec_request req = { 0 };
+	struct error err = { 0 };
+	char space[256];
+	struct stop stop;
+	pthread_t thread;
+	struct ran r;
+
+	(void)state;
+	sb.client = &client;
+	sb.kills = kills_new();
+	req.command = family(space, own_sleep(c.member, 23));
+	assert_int_equal(cancel_init(&slow_go, &err), 0);
+	assert_int_equal(cancel_init(&c.cancel, &err), 0);
+	stop = stop_on(&c.cancel);
+	pthread_create(&thread, NULL, cancel_later, &c);
+	r = run_request(&sb, req, &stop, (struct seen){ .began = &c.began });
+	pthread_join(thread, NULL);
+	memset(space, 'x', sizeof(space));
+	assert_int_equal(r.rc, -1);
+	assert_int_equal(r.err.code, ERR_CANCELLED);
+	assert_true(count_running(c.member) >= 5);
+	cancel_trigger(&slow_go);
+	assert_int_equal(kills_wait(sb.kills, &ever, &err), 0);
+	assert_int_equal(count_running(c.member), 0);
+	assert_int_equal(slow_ended, 1);
+	kills_free(sb.kills);
+	ran_release(&r);
+	cancel_release(&c.cancel);
+	cancel_release(&slow_go);
+}
+
 static void test_live(void **state)
 {
 	struct vendor v = plain_vendor();
@@ -290,6 +378,8 @@ int main(void)
 			test_output_comes_in_pieces_that_a_connection_carries),
 		cmocka_unit_test(test_cuts),
 		cmocka_unit_test(test_kill),
+		cmocka_unit_test(
+			test_a_job_is_killed_when_its_caller_has_returned),
 		cmocka_unit_test(test_live),
 		cmocka_unit_test(test_large),
 	};

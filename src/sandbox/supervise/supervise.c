@@ -12,9 +12,11 @@
 #include "sandbox/supervise/supervise.h"
 
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "base/ids.h"
+#include "base/mem.h"
 #include "base/str.h"
 #include "net/retry.h"
 #include "sandbox/supervise/request.h"
@@ -33,10 +35,11 @@ enum {
 	SHORTEST_MS = 100, /* shortest hold */
 	GATHER_MS = 80,    /* at first; later a twentieth of the run time, */
 	GATHER_MAX_MS = 1000,
-	PAUSE_MS = 100,    /* between two kill requests */
-	START_MS = 300000, /* afterwards a start is not repeated */
-	KILL_MS = 2000,    /* time that s_kill() needs in the sandbox, */
-	KILLED_MS = 6000,  /* and in total, including the requests */
+	PAUSE_MS = 100,       /* between two kill requests */
+	START_MS = 300000,    /* afterwards a start is not repeated */
+	KILL_MS = 2000,       /* time that s_kill() needs in the sandbox, */
+	KILLED_MS = 6000,     /* and in total, including the requests, */
+	KILLED_MIN_MS = 3000, /* after it has waited for earlier kills */
 	/* total of the pauses that the server asked for */
 	WAITED_MAX_MS = 600000,
 	DAMAGED_MAX = 8, /* damaged answers in a row */
@@ -46,10 +49,14 @@ enum {
 };
 
 struct job {
+	struct kill kill;
+	/* the caller's; a kill does not use them */
 	const char *cwd;
-	int64_t waited_ms; /* pauses that the server asked for */
 	const struct exec_request *req;
-	const struct supervisor *s;
+	struct supervisor s;
+	void *arg;         /* owned copy for s.arg, or NULL */
+	bool live;         /* output is delivered as it arrives */
+	int64_t waited_ms; /* pauses that the server asked for */
 	char id[SUPERVISE_JOB + 1];
 	enum supervise_op op;
 	bool base64;
@@ -60,8 +67,9 @@ struct job {
 	/* bytes delivered; -1: start at the oldest stored byte */
 	int64_t out_at;
 	int64_t err_at;
-	int64_t began;    /* ms */
-	int64_t began_at; /* Unix ms */
+	int64_t began;     /* ms */
+	int64_t began_at;  /* Unix ms */
+	int64_t failed_ms; /* clock_ms() when the kill was ordered */
 	int64_t hold_ms;
 	struct answer_piece piece; /* size of the next answer */
 	int64_t answered;          /* clock_ms() of the last answer */
@@ -81,12 +89,12 @@ static int64_t or_default(int64_t n, int64_t standard)
 
 static int64_t longest_hold(const struct job *j)
 {
-	return or_default(j->s->longest_ms, LONGEST_MS);
+	return or_default(j->s.longest_ms, LONGEST_MS);
 }
 
 static size_t most_answer(const struct job *j)
 {
-	return j->s->max_answer ? j->s->max_answer : MAX_ANSWER;
+	return j->s.max_answer ? j->s.max_answer : MAX_ANSWER;
 }
 
 static size_t room_of(const struct supervisor *s)
@@ -105,7 +113,7 @@ static int64_t gather_ms(const struct job *j)
 {
 	int64_t ms = (clock_ms() - j->began) / 20;
 
-	if (!is_live(j->req) || j->s->held)
+	if (!j->live || j->s.held)
 		return j->hold_ms;
 	if (ms < GATHER_MS)
 		return GATHER_MS;
@@ -133,7 +141,7 @@ static int send_request(struct job *j, struct str command, const char *nonce,
 
 	within.held = clock_ms() + j->hold_ms;
 	j->sent = true;
-	rc = j->s->call(j->s->arg, command, j->hold_ms, &raw, &within, err);
+	rc = j->s.call(j->s.arg, command, j->hold_ms, &raw, &within, err);
 	if (rc == 0)
 		rc = supervise_parse(buf_str(&raw), nonce, &j->answer, err);
 	if (rc == 0)
@@ -150,7 +158,7 @@ static int send_request(struct job *j, struct str command, const char *nonce,
 static int ask_once(struct job *j, enum supervise_op op,
 		    const struct stop *stop, struct error *err)
 {
-	struct buf command = BUF_INIT(room_of(j->s));
+	struct buf command = BUF_INIT(room_of(&j->s));
 	char nonce[SUPERVISE_JOB + 1];
 	struct job_request a = {
 		.op = op,
@@ -161,17 +169,19 @@ static int ask_once(struct job *j, enum supervise_op op,
 		.hold_ms = j->hold_ms,
 		.gather_ms = gather_ms(j),
 		.max = j->piece.max - FRAMING,
-		.req = *j->req,
-		.cwd = j->cwd,
 		.base64 = j->base64,
 		/* JOB_KILL sends it again: the start may never have arrived. */
 		.forget = op == JOB_FOLLOW ? "" : j->forget,
-		.held = j->s->held,
-		.preloaded = j->s->preloaded,
-		.owner = j->s->owner,
+		.held = j->s.held,
+		.preloaded = j->s.preloaded,
+		.owner = j->s.owner,
 	};
 	int rc;
 
+	if (op == JOB_START) {
+		a.req = *j->req;
+		a.cwd = j->cwd;
+	}
 	/* If this machine slept, the job's record may have been removed, and a
 	 * repeated start would run it again. */
 	if (op == JOB_START && clock_unix_ms() - j->began_at > START_MS)
@@ -189,7 +199,7 @@ static int ask_once(struct job *j, enum supervise_op op,
 static int recover_from(struct job *j, int64_t ms, const struct error *why,
 			const struct stop *stop, struct error *err)
 {
-	int64_t patience = or_default(j->s->patience_ms, PATIENCE_MS);
+	int64_t patience = or_default(j->s.patience_ms, PATIENCE_MS);
 	int64_t pause;
 	bool nobody = why->code == ERR_UNREACHABLE;
 	bool smaller;
@@ -200,7 +210,7 @@ static int recover_from(struct job *j, int64_t ms, const struct error *why,
 		goto no;
 	/* The command may have run, and its directory may have been removed
 	 * with it. */
-	if (j->s->held && j->op == JOB_START && !nobody)
+	if (j->s.held && j->op == JOB_START && !nobody)
 		goto no;
 	if (nobody && patience > NOBODY_MS)
 		patience = NOBODY_MS;
@@ -341,24 +351,31 @@ static int judge_answer(struct job *j, struct exec_result *res,
 
 /* Kills the job. In the sandbox this also prevents a start request that is
  * still in transit from running it. */
-static int kill_job(struct job *j)
+static void kill_job(struct kill *k)
 {
-	struct stop stop = stop_cleanup(KILLED_MS);
+	struct job *j = (struct job *)k;
 	struct error ignored = { 0 };
-	int rc = -1;
+	struct stop stop;
+	int64_t left;
 
+	if (j->s.ends)
+		j->s.ends(j->s.arg);
+	left = j->failed_ms + KILLED_MS - clock_ms();
+	stop = stop_cleanup(left > KILLED_MIN_MS ? left : KILLED_MIN_MS);
 	j->hold_ms = SHORTEST_MS;
-	while (rc < 0 && stop_check(&stop, &ignored) == 0) {
+	while (!j->ended && stop_check(&stop, &ignored) == 0) {
 		struct error why = { 0 };
 
-		rc = ask_once(j, JOB_KILL, &stop, &why);
-		if (rc < 0 && why.code != ERR_NETWORK &&
+		j->ended = ask_once(j, JOB_KILL, &stop, &why) == 0;
+		if (!j->ended && why.code != ERR_NETWORK &&
 		    why.code != ERR_TIMEOUT && why.code != ERR_PROTOCOL)
-			return -1;
-		if (rc < 0 && retry_sleep(&why, PAUSE_MS, &stop, &ignored) < 0)
+			break;
+		if (!j->ended &&
+		    retry_sleep(&why, PAUSE_MS, &stop, &ignored) < 0)
 			break;
 	}
-	return rc;
+	if (j->ended)
+		supervise_read_add(j->read, j->id);
 }
 
 static int follow_job(struct job *j, struct exec_result *res,
@@ -377,8 +394,8 @@ static int follow_job(struct job *j, struct exec_result *res,
 }
 
 /* Starts the job and follows it to its end. Kills it if it fails, is cancelled
- * or exceeds its time limit. */
-static int run_job(struct job *j, struct exec_result *res,
+ * or exceeds its time limit. sb may be NULL. */
+static int run_job(struct job *j, struct sandbox *sb, struct exec_result *res,
 		   const struct stop *stop, struct error *err)
 {
 	int64_t limit = j->req->timeout_ms;
@@ -388,45 +405,63 @@ static int run_job(struct job *j, struct exec_result *res,
 	bool own_time = within.deadline < stop->deadline;
 	int rc = follow_job(j, res, &within, &why);
 
-	if (rc < 0 && j->sent && !j->ended && why.code != ERR_GONE &&
-	    why.code != ERR_UNREACHABLE) {
-		rc = kill_job(j);
-		j->ended = rc == 0;
-		if (why.code != ERR_TIMEOUT || !own_time)
-			rc = -1;
-		else if (rc == 0)
+	if (rc == 0 || !j->sent || j->ended || why.code == ERR_GONE ||
+	    why.code == ERR_UNREACHABLE) {
+		if (j->ended)
+			supervise_read_add(j->read, j->id);
+	} else {
+		res->exit_code = -1;
+		j->failed_ms = clock_ms();
+		if (sandbox_kill(sb, &j->kill, stop, err) < 0)
+			return -1;
+		if (j->ended && own_time && why.code == ERR_TIMEOUT)
 			rc = deliver_output(j, &why);
 		res->timed_out = rc == 0;
 		res->exit_code = rc == 0 ? 124 : -1;
 	}
-	if (j->ended)
-		supervise_read_add(j->read, j->id);
 	if (rc < 0)
 		*err = why;
-	buf_release(&j->answer.body);
 	return rc;
 }
 
-static struct job job_of(const struct exec_request *req,
-			 const struct supervisor *s)
+static void free_job(struct kill *k)
 {
-	struct job j = {
+	struct job *j = (struct job *)k;
+
+	buf_release(&j->answer.body);
+	free(j->arg);
+	free(j);
+}
+
+/* Returns a job, to be freed by kill_drop(). */
+static struct job *new_job(const struct exec_request *req,
+			   const struct supervisor *s)
+{
+	struct job *j = xcalloc(1, sizeof(*j));
+
+	*j = (struct job){
+		.kill = { .run = kill_job, .release = free_job },
 		.cwd = req->cwd ? req->cwd : "the command began in",
 		.req = req,
-		.s = s,
+		.s = *s,
+		.live = is_live(req),
 		.base64 = true,
 		.began = clock_ms(),
 		.began_at = clock_unix_ms(),
 		.answered = clock_ms(),
 	};
-
-	j.piece = (struct answer_piece){ most_answer(&j), most_answer(&j) };
-	j.hold_ms = or_default(s->first_ms, FIRST_MS);
-	if ((req->plain && !req->live) || j.hold_ms > longest_hold(&j))
-		j.hold_ms = longest_hold(&j);
+	if (s->arg_size) {
+		j->arg = xcalloc(1, s->arg_size);
+		memcpy(j->arg, s->arg, s->arg_size);
+		j->s.arg = j->arg;
+	}
+	j->piece = (struct answer_piece){ most_answer(j), most_answer(j) };
+	j->hold_ms = or_default(s->first_ms, FIRST_MS);
+	if ((req->plain && !req->live) || j->hold_ms > longest_hold(j))
+		j->hold_ms = longest_hold(j);
 	if (s->held)
-		j.hold_ms = or_default(req->timeout_ms, HELD_MS) + KILL_MS;
-	j.answer.body.max = j.piece.max;
+		j->hold_ms = or_default(req->timeout_ms, HELD_MS) + KILL_MS;
+	j->answer.body.max = j->piece.max;
 	return j;
 }
 
@@ -454,7 +489,6 @@ static int leave_jobs(const struct sandbox *sb, struct job *j,
 	j->op = JOB_LEAVE;
 	if (supervise_read_prefix(sb->read, j->id))
 		rc = ask_until_answered(j, stop, err);
-	buf_release(&j->answer.body);
 	return rc;
 }
 
@@ -463,33 +497,38 @@ int supervise_execute(struct sandbox *sb, const struct exec_request *req,
 		      const struct stop *stop, struct error *err)
 {
 	struct exec_request own = *req;
-	struct job j = job_of(&own, s);
 	struct buf input = { 0 };
+	struct job *j;
 	int rc = 0;
 
 	*res = (struct exec_result){ .exit_code = -1 };
-	if (req->leaves)
-		return leave_jobs(sb, &j, stop, err);
 	if (req->dialog)
 		return error_set(err, ERR_USAGE,
 				 "a command cannot be answered here");
 	if (req->command.len && memchr(req->command.ptr, 0, req->command.len))
 		return error_set(err, ERR_USAGE,
 				 "the command contains a NUL byte");
+	j = new_job(&own, s);
+	if (req->leaves) {
+		rc = leave_jobs(sb, j, stop, err);
+		goto out;
+	}
 	if (req->source) {
 		rc = read_input(req, room_of(s), &input, err);
 		own.input = buf_str(&input);
 	}
 	if (!req->cwd)
-		j.cwd = sb->workdir;
-	j.op = JOB_START;
-	j.read = sb->read;
-	supervise_read_list(j.read, j.forget);
-	supervise_read_name(j.read, j.id);
+		j->cwd = sb->workdir;
+	j->op = JOB_START;
+	j->read = sb->read;
+	supervise_read_list(j->read, j->forget);
+	supervise_read_name(j->read, j->id);
 	if (rc == 0 && s->began)
-		s->began(s->arg, j.id);
+		s->began(s->arg, j->id);
 	if (rc == 0)
-		rc = run_job(&j, res, stop, err);
+		rc = run_job(j, sb, res, stop, err);
+out:
+	kill_drop(&j->kill);
 	buf_release(&input);
 	return rc;
 }
@@ -498,18 +537,22 @@ int supervise_follow(const char *job, const struct exec_request *req,
 		     struct exec_result *res, const struct supervisor *s,
 		     const struct stop *stop, struct error *err)
 {
-	struct job j = job_of(req, s);
+	struct job *j;
+	int rc;
 
 	*res = (struct exec_result){ .exit_code = -1 };
 	if (strlen(job) != SUPERVISE_JOB ||
 	    strspn(job, "abcdefghijklmnopqrstuvwxyz234567") != SUPERVISE_JOB)
 		return error_set(err, ERR_USAGE,
 				 "not a valid command name: %.40s", job);
-	snprintf(j.id, sizeof(j.id), "%s", job);
-	j.op = JOB_FOLLOW;
-	j.out_at = -1;
-	j.err_at = -1;
-	return run_job(&j, res, stop, err);
+	j = new_job(req, s);
+	snprintf(j->id, sizeof(j->id), "%s", job);
+	j->op = JOB_FOLLOW;
+	j->out_at = -1;
+	j->err_at = -1;
+	rc = run_job(j, NULL, res, stop, err);
+	kill_drop(&j->kill);
+	return rc;
 }
 
 void supervise_leave(struct sandbox *sb)

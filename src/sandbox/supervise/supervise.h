@@ -41,6 +41,10 @@ struct supervisor {
 		    struct buf *out, const struct stop *stop,
 		    struct error *err);
 	void *arg;
+	/* 0: arg lives as long as the sandbox. Otherwise so many bytes of *arg
+	 * are copied, and calls get the copy: a cancelled command is killed
+	 * after supervise_execute() has returned. */
+	size_t arg_size;
 	/* Limits of the vendor; 0: the default. */
 	size_t max_command; /* bytes of a command; 120000. At least 16 KiB */
 	size_t max_answer;  /* bytes of an answer; 1 MiB. At least 2 KiB */
@@ -60,6 +64,9 @@ struct supervisor {
 	 * machine: they are in .dcode-exec.OWNER, and DCODE_EXEC is JOB.OWNER.
 	 * NULL: the machine is not shared. */
 	const char *owner;
+	/* Called with arg before the job is killed, on the thread that kills
+	 * it: ends what a cancelled call left behind. Or NULL. */
+	void (*ends)(void *arg);
 	/* Called with the job's name before it is started; or NULL. */
 	void (*began)(void *arg, const char *job);
 };

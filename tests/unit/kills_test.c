@@ -1,6 +1,8 @@
-/* detached_test.c - a cancelled command is killed behind its caller's back. */
+/* kills_test.c - a cancelled command is killed behind its caller's back. */
 /* SPDX-License-Identifier: MIT */
+#include <pthread.h>
 #include <stdatomic.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "base/str.h"
@@ -12,39 +14,74 @@ enum { SHORT_MS = 50, LONG_MS = 150, TRIES = 50 };
 /* A command that cancels its caller's run, and how its kill goes. */
 struct command {
 	struct cancel *cancels; /* NULL: it ends at once */
+	bool slow;              /* it passes its time limit first */
 	struct cancel go;       /* the kill lasts until then */
 	int64_t kill_ms;        /* or for so long */
 	atomic_int begun;
-	atomic_bool killed;
-	int late; /* what its output's callback said after the cancel */
+	atomic_int killed;
+	atomic_int kills_at_once;
+	atomic_int released;
+	pthread_t ran_on;    /* the thread of the last command, */
+	pthread_t killed_on; /* and of the last kill */
 	int chunks;
 };
 
 static struct command command;
 
-static int fake_execute(struct sandbox *sb, const struct exec_request *req,
-			struct exec_result *res, const struct stop *stop,
-			struct error *err)
+/* What the provider keeps for a command. */
+struct fake_run {
+	struct kill kill;
+	int number;
+};
+
+static void fake_kill(struct kill *k)
 {
 	struct stop kill = stop_cleanup(command.kill_ms);
 	struct error ignored = { 0 };
 
-	(void)sb;
-	command.begun++;
-	res->exit_code = 0;
-	if (!command.cancels)
-		return 0;
-	(void)req->output(req->arg, EXEC_STDOUT, STR("early"), NULL, err);
-	cancel_trigger(command.cancels);
-	while (stop_check(stop, &ignored) == 0)
-		(void)stop_sleep(stop, LONG_MS, &ignored);
+	assert_int_equal(command.kills_at_once++, 0);
+	assert_int_equal(((struct fake_run *)k)->number, command.killed + 1);
+	command.killed_on = pthread_self();
 	while (!cancel_triggered(&command.go) &&
 	       stop_check(&kill, &ignored) == 0)
 		(void)stop_sleep(&kill, 1, &ignored);
-	command.late =
-		req->output(req->arg, EXEC_STDOUT, STR("late"), NULL, err);
-	assert_string_equal(req->cwd, "/here");
-	command.killed = true;
+	command.kills_at_once--;
+	command.killed++;
+}
+
+static void fake_release(struct kill *k)
+{
+	command.released++;
+	free(k);
+}
+
+static int fake_execute(struct sandbox *sb, const struct exec_request *req,
+			struct exec_result *res, const struct stop *stop,
+			struct error *err)
+{
+	struct fake_run *run;
+	int rc;
+
+	command.ran_on = pthread_self();
+	res->exit_code = 0;
+	if (!command.cancels) {
+		command.begun++;
+		return 0;
+	}
+	run = xcalloc(1, sizeof(*run));
+	*run = (struct fake_run){
+		.kill = { .run = fake_kill, .release = fake_release },
+		.number = ++command.begun,
+	};
+	(void)req->output(req->arg, EXEC_STDOUT, STR("early"), NULL, err);
+	if (!command.slow)
+		cancel_trigger(command.cancels);
+	rc = sandbox_kill(sb, &run->kill, stop, err);
+	kill_drop(&run->kill);
+	if (rc < 0)
+		return -1;
+	if (command.slow)
+		return 0;
 	return error_set(err, ERR_CANCELLED, "cancelled by the command");
 }
 
@@ -124,9 +161,91 @@ static void test_a_cancelled_command_returns_before_its_kill(void **s)
 	assert_int_equal(execute(&p, &ever, &err), 0);
 	assert_true(command.killed);
 	assert_int_equal(command.begun, 2);
-	assert_int_equal(command.late, -1);
 	assert_int_equal(command.chunks, 1);
 	close_place(&p);
+	assert_int_equal(command.released, 1);
+}
+
+static void test_a_command_runs_on_its_callers_thread(void **s)
+{
+	struct stop stop;
+	struct error err;
+	struct place p;
+
+	(void)s;
+	open_place(&p);
+	stop = stop_on(&p.cancel); /* it could be cancelled */
+	command.cancels = NULL;
+	assert_int_equal(execute(&p, &stop, &err), 0);
+	assert_true(pthread_equal(command.ran_on, pthread_self()));
+	close_place(&p);
+}
+
+static void *cancel_soon(void *arg)
+{
+	struct stop ever = stop_on(NULL);
+	struct error ignored = { 0 };
+
+	(void)stop_sleep(&ever, SHORT_MS, &ignored);
+	cancel_trigger(arg);
+	return NULL;
+}
+
+/* A command that passed its time limit is killed, too. */
+static void test_a_cancel_ends_the_wait_for_a_kill(void **s)
+{
+	struct stop ever = stop_on(NULL);
+	struct stop stop;
+	struct error err;
+	struct place p;
+	pthread_t thread;
+
+	(void)s;
+	open_place(&p);
+	stop = stop_on(&p.cancel);
+	command.slow = true;
+	assert_int_equal(pthread_create(&thread, NULL, cancel_soon, &p.cancel),
+			 0);
+	assert_int_equal(execute(&p, &stop, &err), -1);
+	assert_int_equal(err.code, ERR_CANCELLED);
+	assert_false(command.killed);
+	pthread_join(thread, NULL);
+	cancel_trigger(&command.go);
+	assert_int_equal(sandbox_await_kills(&p.sb, &ever, &err), 0);
+	assert_true(command.killed);
+	close_place(&p);
+}
+
+/* Commands that run at once, and are cancelled at once. */
+static void test_one_thread_runs_all_kills(void **s)
+{
+	enum { N = 4 };
+	struct exec_request req = { .cwd = "/", .output = on_output };
+	struct exec_result res;
+	pthread_t first;
+	struct error err;
+	struct stop stop;
+	struct place p;
+
+	(void)s;
+	open_place(&p);
+	stop = stop_on(&p.cancel);
+	command.kill_ms = SHORT_MS;
+	/* Past sandbox_execute(), which would wait for the kills. */
+	assert_int_equal(fake_execute(&p.sb, &req, &res, &stop, &err), -1);
+	assert_int_equal(
+		sandbox_await_kills(
+			&p.sb, &(struct stop){ .deadline = INT64_MAX }, &err),
+		0);
+	first = command.killed_on;
+	for (int i = 1; i < N; i++)
+		assert_int_equal(fake_execute(&p.sb, &req, &res, &stop, &err),
+				 -1);
+	close_place(&p);
+	assert_int_equal(command.killed, N);
+	assert_int_equal(command.released, N);
+	assert_true(pthread_equal(first, command.killed_on));
+	assert_false(pthread_equal(first, pthread_self()));
 }
 
 /* Where a flood of output and hundreds of processes make a kill slow. */
@@ -216,6 +335,9 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(
 			test_a_cancelled_command_returns_before_its_kill),
+		cmocka_unit_test(test_a_command_runs_on_its_callers_thread),
+		cmocka_unit_test(test_a_cancel_ends_the_wait_for_a_kill),
+		cmocka_unit_test(test_one_thread_runs_all_kills),
 		cmocka_unit_test(
 			test_on_this_machine_it_returns_before_its_kill_too),
 		cmocka_unit_test(
