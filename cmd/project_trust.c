@@ -38,8 +38,8 @@ static const char *purpose(const struct trust_entry *e)
 		return "wants to choose the model or sandbox of a subagent. "
 		       "This may cost money, and\nyour work is sent there";
 	if (!e->n_words)
-		return "wants dcode to connect to a server, which receives "
-		       "what dcode sends there";
+		return "wants dcode to connect to a server. The server sees "
+		       "everything that dcode\nsends to it";
 	return "wants to run a program on this machine, with your rights and "
 	       "outside of any\nsandbox";
 }

@@ -474,7 +474,8 @@ static int install_models(const struct install *in)
 static const struct {
 	const char *name, *why;
 } not_here[] = {
-	{ "media", "dcode does not show images or other media to the model" },
+	{ "media", "images and PDF files need no setup, and dcode does not "
+		   "support other media" },
 	{ "quickjs", "dcode has no JavaScript interpreter" },
 };
 

@@ -394,13 +394,13 @@ static void print_facts(struct app *app, const struct target *t,
 	printf("\nisolation %s%s%s%s", isolation_name(f->isolation),
 	       source ? " (" : "", text(source), source ? ")" : "");
 	printf("\ncreated   %s\n", sandbox_time(f->created, room));
-	printf("ends by   %s\n", sandbox_time(f->ends, room));
+	printf("expires   %s\n", sandbox_time(f->ends, room));
 	if (t->held && !t->owner_runs)
-		printf("ledger    %s, kept until %s\n", ledger,
+		printf("record    %s, kept until %s\n", ledger,
 		       sandbox_time(t->ends, room));
 	else if (ledger[0])
-		printf("ledger    %s, its dcode (%" PRId64 ") %s\n", ledger,
-		       t->pid, t->owner_runs ? "runs" : "has ended");
+		printf("record    %s, %s by dcode process %" PRId64 "\n",
+		       ledger, t->owner_runs ? "in use" : "last used", t->pid);
 	if (t->note) {
 		printf("note      ");
 		sandbox_cell(t->note, 0);

@@ -761,9 +761,9 @@ static void print_undo(const struct change_set *ch)
 	}
 	if (r->index_changed)
 		app_print_advice(ch->app,
-				 "The index is unchanged, because you changed "
-				 "it since then. dcode apply --undo --force "
-				 "unstages the applied changes.");
+				 "The index was not undone, because it has "
+				 "changed since then. dcode apply --undo "
+				 "--force unstages the applied changes.");
 	if (r->applied && r->n) {
 		fprintf(stderr, "Undone: %zu file%s\n", r->n,
 			r->n == 1 ? "" : "s");

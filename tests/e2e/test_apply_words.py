@@ -55,7 +55,7 @@ def test_undo_names_an_index_that_changed_since(run, room, tmp_path):
     index = room.index()
     undone = run("apply", "--undo")
     assert undone.status == 1, undone.err
-    assert "The index is unchanged, because you changed it" in undone.err
+    assert "The index was not undone, because it has changed" in undone.err
     assert room.index() == index
     assert (room.root / "a").read_text() == "a\n"
 
