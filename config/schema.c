@@ -160,8 +160,8 @@ const struct setting settings_core[] = {
 		.key = "sandboxes.on_exit",
 		.example = "\"stop\"",
 		.help = "What to do with the sandbox at the end: delete, "
-			"stop or keep; not set: delete, but a chat asks if "
-			"it has changes",
+			"stop or keep; not set: delete it, but a chat asks "
+			"first if the sandbox has changes",
 	},
 	{
 		.key = "sandboxes.overlap",
