@@ -170,12 +170,12 @@ int app_client_check(struct app *app, const char *provider,
  * for another endpoint, tries the provider's second name. */
 int app_client_at(struct app *app, const char *provider, const char *endpoint,
 		  struct sandbox_client *client, struct error *err);
-/* Adds the model's keys to the mask, and warns if a key comes from the
- * project. */
 /* The door of text that is printed on stdout or on the screen, or written to a
  * file: appends it masked and cleaned. */
 void app_clean(const struct app *app, enum clean_kind kind, struct str text,
 	       struct buf *out);
+/* Adds the model's keys to the mask, and warns if a key comes from the
+ * project. */
 void app_mask_model_key(struct app *app, const struct model_choice *c);
 /* Sets ERR_USAGE, suggests a similar provider name and says how to list all. */
 int app_unknown_provider(struct app *app, const char *name, struct error *err);
