@@ -67,11 +67,11 @@ UNITS   := $(patsubst tests/unit/%.c,$(B)/tests/unit/%,$(sort $(wildcard tests/u
 # Unit programs that can start a thread, the only ones that ThreadSanitizer has to
 # run. A program belongs here when it, or a part of libdcode.a that it links,
 # calls pthread_create: make threaded compares the lists with what was linked.
-# Those of the vendors over tests/unit/cloud_contract.h are found by that. What a
+# Those of the vendors over tests/unit/cloud_box.h are found by that. What a
 # sandbox does in the background is linked with every use of one; those of LINKED
 # have no threads but that, which background runs.
-VENDORS  := $(patsubst tests/unit/%_test.c,%,$(shell grep -l '"cloud_contract.h"' tests/unit/*_test.c))
-THREADED := $(VENDORS) agentcore aws background choose choose_vertex contract deno \
+VENDORS  := $(patsubst tests/unit/%_test.c,%,$(shell grep -lE '"cloud_(box|files).h"' tests/unit/*_test.c))
+THREADED := $(VENDORS) aws background choose choose_vertex contract \
             kills docker_life docker_pull await docker docker_top ending eventq \
             files_local grpc held history http_error http_fault http_provider http \
             jobs keep keepalive kept lifecycle local_isolation local mask modal \
@@ -87,8 +87,8 @@ LINKED   := allow_list ask_user cache_key cap capture compaction docker_bind \
 # Unit programs that take a second or longer under ASan, the longest first: so
 # make unit starts them, and make quick leaves them out (measured 2026-11-22; the
 # end of make unit names the slowest).
-SLOW     := provider_process supervise held fetch apply_history $(VENDORS) agentcore docker \
-            lifecycle scan send supervise_life diffview docker_life contract local deno \
+SLOW     := provider_process supervise held fetch apply_history $(VENDORS) docker \
+            lifecycle scan send supervise_life diffview docker_life contract local \
             none files model_faults stat_cache ws files_find ws_node archive grpc \
             thread_file setup docker_pull history event_stream select markdown fetch_lie \
             tools_real files_target transfer git http_fault files_hostile local_isolation \

@@ -518,6 +518,20 @@ static int end_command(struct exec_session *r, const struct stop *stop,
 	return r->link.sent ? sandbox_kill(r->sb, &r->kill, stop, err) : 0;
 }
 
+/* Closes the connection of a command whose output nobody reads: it may print
+ * without an end, and an engine whose connection is full would neither start
+ * the killer nor notice the command's end. A command with input keeps it, so
+ * that the input does not end early. */
+static void hang_up(struct exec_session *r)
+{
+	bool sent = r->link.sent;
+
+	if (r->req->input.len || r->req->dialog || r->req->source)
+		return;
+	exec_link_release(&r->link);
+	r->link.sent = sent;
+}
+
 /* Kills a command that exceeded its time limit. Its output so far is kept. */
 static int time_out(struct exec_session *r, struct exec_result *res,
 		    const struct stop *stop, struct error *err)
@@ -586,10 +600,12 @@ static int finish_result(struct exec_session *r, int rc, bool late,
 		return time_out(r, res, stop, why);
 	if (ended_by_restart(r, rc, why))
 		return report_restart(r, res, why);
-	if (rc == 0)
+	if (rc == 0) {
 		res->exit_code = r->exit_code;
-	else
+	} else {
+		hang_up(r);
 		(void)end_command(r, stop, why);
+	}
 	return rc;
 }
 

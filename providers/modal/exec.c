@@ -139,14 +139,18 @@ static int on_errors(void *arg, struct str chunk, struct error *err)
 static void parse_refusal(struct transfer *f, const struct buf *errors,
 			  int status)
 {
-	static const struct {
+	/* A parent is a file: there is nothing to read, nowhere to write. */
+	const enum file_error no_parent =
+		f->read ? FILE_INVALID_PATH : FILE_NOT_FOUND;
+	const struct {
 		const char *kind;
 		enum file_error error;
 	} kinds[] = {
 		{ "NotFound", FILE_NOT_FOUND },
 		{ "IsDirectory", FILE_IS_DIRECTORY },
 		{ "PermissionDenied", FILE_PERMISSION_DENIED },
-		{ "NotDirectory", FILE_NOT_FOUND },
+		{ "NotDirectory", no_parent },
+		{ "PathAlreadyExists", no_parent },
 	};
 	cJSON *tree = json_parse(str_trim(buf_str(errors)));
 	const char *kind = json_string(tree, "error_kind", "");

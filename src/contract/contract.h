@@ -18,8 +18,14 @@ struct contract_result { /* borrowed for the call */
 };
 struct contract_request { /* all borrowed for the call */
 	struct sandbox_client *client;
-	struct store *store; /* may be NULL with SANDBOX_UNISOLATED */
+	/* May be NULL with SANDBOX_UNISOLATED, and with sandbox. */
+	struct store *store;
 	struct mask *mask;
+	/* Run the checks in this sandbox, which stays, instead of creating one:
+	 * those that stop or delete it are left out. label and owner: those
+	 * that it was created with. NULL: create one. */
+	struct sandbox *sandbox;
+	const char *label, *owner;
 	/* A snapshot with this name is created and stays: it cannot be deleted.
 	 * NULL: no snapshot check. */
 	const char *snapshot;
@@ -42,8 +48,9 @@ struct contract_summary {
 };
 /*
  * Creates a sandbox with lifecycle_open(), so it is in the ledger, runs every
- * check in it, and deletes it in any case. -1 only if stop ended it: a broken
- * promise, even of create, is a failed check.
+ * check in it, and deletes it in any case; with request->sandbox only removes
+ * the files of the checks from it. -1 only if stop ended it: a broken promise,
+ * even of create, is a failed check.
  */
 int contract_run(const struct contract_request *request,
 		 struct contract_summary *summary, const struct stop *stop,

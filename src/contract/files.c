@@ -1,5 +1,11 @@
 /* files.c - checks of uploads and downloads, and of the tools. */
 /* SPDX-License-Identifier: MIT */
+
+/*
+ * Files of each size and name go in and come back unchanged, and each error is
+ * that of its own file. Then each tool that works with files is called once.
+ * The table at the end lists the checks.
+ */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -12,7 +18,13 @@
 #include "contract/check.h"
 #include "tool/tool.h"
 
-enum { NAME_MAX_BYTES = 4096 };
+enum { NAME_MAX_BYTES = 4096, ODD_BYTES = 70000 };
+
+/* Returns "DIR/NAME", owned. */
+static char *inside(const struct contract *c, const char *name)
+{
+	return xasprintf("%s/%s", c->dir, name);
+}
 
 /* Pseudorandom bytes, and the hashes of what was uploaded and downloaded. */
 struct stuff {
@@ -59,14 +71,16 @@ static enum contract_verdict file_failed(struct contract *c, const char *way,
 			     rc == 0 ? t->detail : "");
 }
 
-/* Uploads and downloads a file. Its size is also checked in the sandbox. */
+/* Uploads and downloads a file. mode: see struct transfer. */
 static enum contract_verdict round_trip(struct contract *c, const char *path,
-					int64_t size)
+					int64_t size, int mode)
 {
 	struct stuff s = { .state = 88172645463325252u, .left = size };
-	struct transfer t = {
-		.path = path, .size = size, .read = give, .arg = &s
-	};
+	struct transfer t = { .path = path,
+			      .size = size,
+			      .mode = mode,
+			      .read = give,
+			      .arg = &s };
 	unsigned char up[crypto_hash_sha256_BYTES];
 	unsigned char down[crypto_hash_sha256_BYTES];
 	struct error err = { 0 };
@@ -95,17 +109,18 @@ static enum contract_verdict round_trip(struct contract *c, const char *path,
 	return CONTRACT_OK;
 }
 
-enum contract_verdict check_file(struct contract *c)
+/* The size is also checked in the sandbox. */
+static enum contract_verdict check_file(struct contract *c)
 {
 	char *name = xasprintf("new/size-%s", c->check->arg);
-	char *path = contract_path(c, name);
+	char *path = inside(c, name);
 	char *command = xasprintf("wc -c <'%s' | tr -d ' '", path);
 	char *want = xasprintf("%s\n", c->check->arg);
 	int64_t size = 0;
 	enum contract_verdict verdict;
 
 	(void)str_to_int(str_of(c->check->arg), &size);
-	verdict = round_trip(c, path, size);
+	verdict = round_trip(c, path, size, 0);
 	if (verdict == CONTRACT_OK)
 		verdict = contract_expect(c, command, 0, want, "");
 	free(name);
@@ -159,8 +174,18 @@ static const char *const names[] = {
 };
 enum { NAMES = sizeof(names) / sizeof(names[0]) };
 
+/* One with an odd name that is too large for a command. */
+static enum contract_verdict odd_file(struct contract *c)
+{
+	char *path = inside(c, "a b'c\"d?e&f%g\\h\377\n");
+	enum contract_verdict verdict = round_trip(c, path, ODD_BYTES, 0);
+
+	free(path);
+	return verdict;
+}
+
 /* Transfers all files in one call each way: errors and order are per file. */
-enum contract_verdict check_names(struct contract *c)
+static enum contract_verdict check_names(struct contract *c)
 {
 	struct transfer t[NAMES];
 	struct str text[NAMES];
@@ -171,7 +196,7 @@ enum contract_verdict check_names(struct contract *c)
 	int rc;
 
 	for (size_t i = 0; i < NAMES; i++) {
-		path[i] = contract_path(c, names[i]);
+		path[i] = inside(c, names[i]);
 		text[i] = str_of(names[i]);
 		got[i] = BUF_INIT(NAME_MAX_BYTES);
 		t[i] = (struct transfer){ .path = path[i],
@@ -201,6 +226,27 @@ enum contract_verdict check_names(struct contract *c)
 		free(path[i]);
 		buf_release(&got[i]);
 	}
+	return verdict == CONTRACT_OK ? odd_file(c) : verdict;
+}
+
+/* A mode is set, and the directory holds the files and nothing else: no part of
+ * one that was put together. */
+static enum contract_verdict check_modes(struct contract *c)
+{
+	char *one = inside(c, "modes/one");
+	char *two = inside(c, "modes/two");
+	char *command = xasprintf(
+		"cd '%s/modes' && stat -c %%a one two && ls -A", c->dir);
+	enum contract_verdict verdict = round_trip(c, two, 1 << 20, 0755);
+
+	if (verdict == CONTRACT_OK)
+		verdict = round_trip(c, one, 1, 0755);
+	if (verdict == CONTRACT_OK)
+		verdict = contract_expect(c, command, 0, "755\n755\none\ntwo\n",
+					  "");
+	free(one);
+	free(two);
+	free(command);
 	return verdict;
 }
 
@@ -220,17 +266,20 @@ static enum contract_verdict fails_with(struct contract *c, const char *path,
 			     file_error_name(want));
 }
 
-/* Checks that an upload to this path fails with this error. */
+/* Checks that an upload of so many bytes to this path fails with this error, or
+ * does not (FILE_OK). */
 static enum contract_verdict refuses(struct contract *c, const char *path,
-				     enum file_error want)
+				     enum file_error want, int64_t size)
 {
-	struct str text = STR("x");
+	struct stuff s = { .state = 88172645463325252u, .left = size };
 	struct transfer t = {
-		.path = path, .size = 1, .read = give_text, .arg = &text
+		.path = path, .size = size, .read = give, .arg = &s
 	};
 	struct error err = { 0 };
-	int rc = sandbox_upload(c->sb, &t, 1, &c->stop, &err);
+	int rc;
 
+	crypto_hash_sha256_init(&s.up);
+	rc = sandbox_upload(c->sb, &t, 1, &c->stop, &err);
 	if (rc == 0 && t.error == want)
 		return CONTRACT_OK;
 	return contract_fail(c, "writing %s gives %s, not %s", path,
@@ -243,7 +292,7 @@ static enum contract_verdict refuses(struct contract *c, const char *path,
 static enum contract_verdict good_among_bad(struct contract *c,
 					    const char *missing)
 {
-	char *good = contract_path(c, "good");
+	char *good = inside(c, "good");
 	struct buf got = BUF_INIT(NAME_MAX_BYTES);
 	struct str text = STR("it is\n");
 	struct transfer up = { .path = good,
@@ -273,45 +322,92 @@ static enum contract_verdict good_among_bad(struct contract *c,
 	return verdict;
 }
 
-enum contract_verdict check_file_errors(struct contract *c)
+/* Both ways. name: in the directory, or "" for itself; NULL: a relative path.
+ */
+static enum contract_verdict both_fail(struct contract *c, const char *name,
+				       enum file_error down, enum file_error up)
 {
-	char *missing = contract_path(c, "is/missing");
-	char *locked = contract_path(c, "locked");
-	char *command = xasprintf("echo x >'%s'; chmod 0 '%s';"
-				  " cat '%s' 2>/dev/null; echo end",
-				  locked, locked, locked);
-	struct exec_request req = { .command = str_of(command) };
-	enum contract_verdict verdict;
+	char *path = !name     ? xstrdup("relative/path")
+		     : name[0] ? inside(c, name)
+			       : xstrdup(c->dir);
+	enum contract_verdict verdict = fails_with(c, path, down);
+	int64_t size = 1;
+
+	(void)str_to_int(str_of(c->check->arg), &size);
+	if (verdict == CONTRACT_OK)
+		verdict = refuses(c, path, up, size);
+	free(path);
+	return verdict;
+}
+
+/* A file that its user may not read, unless that user reads all. */
+static enum contract_verdict locked_file(struct contract *c)
+{
+	struct exec_request req = {
+		.command = STR("echo x >locked; chmod 0 locked;"
+			       " cat locked 2>/dev/null; echo end"),
+		.cwd = c->dir,
+	};
+	enum contract_verdict verdict = CONTRACT_OK;
 	struct ran r = { 0 };
 
-	verdict = fails_with(c, missing, FILE_NOT_FOUND);
-	if (verdict == CONTRACT_OK)
-		verdict = fails_with(c, c->dir, FILE_IS_DIRECTORY);
-	if (verdict == CONTRACT_OK)
-		verdict = fails_with(c, "relative/path", FILE_INVALID_PATH);
-	if (verdict == CONTRACT_OK)
-		verdict = refuses(c, c->dir, FILE_IS_DIRECTORY);
-	if (verdict == CONTRACT_OK)
-		verdict = refuses(c, "relative/path", FILE_INVALID_PATH);
-	if (verdict == CONTRACT_OK)
-		verdict = good_among_bad(c, missing);
-	if (verdict != CONTRACT_OK)
-		;
-	else if (contract_exec(c, &req, &r, NULL) < 0)
+	if (contract_exec(c, &req, &r, NULL) < 0)
 		verdict = contract_fail(c, "%s", r.error.message);
 	else if (strcmp(r.out.ptr, "end\n") != 0)
 		snprintf(c->reason, sizeof(c->reason),
 			 "permission_denied not tried: its user reads all");
 	else
-		verdict = fails_with(c, locked, FILE_PERMISSION_DENIED);
+		verdict = both_fail(c, "locked", FILE_PERMISSION_DENIED,
+				    FILE_PERMISSION_DENIED);
 	ran_release(&r);
 	req.command = STR("rm -f locked"); /* a snapshot could not read it */
-	req.cwd = c->dir;
 	(void)contract_exec(c, &req, &r, NULL);
 	ran_release(&r);
+	return verdict;
+}
+
+/* With a file that a command can carry, or one that it cannot. */
+static enum contract_verdict check_file_errors(struct contract *c)
+{
+	char *missing = inside(c, "is/missing");
+	enum contract_verdict verdict = fails_with(c, missing, FILE_NOT_FOUND);
+
+	if (verdict == CONTRACT_OK)
+		verdict =
+			both_fail(c, "", FILE_IS_DIRECTORY, FILE_IS_DIRECTORY);
+	if (verdict == CONTRACT_OK)
+		verdict = both_fail(c, NULL, FILE_INVALID_PATH,
+				    FILE_INVALID_PATH);
+	if (verdict == CONTRACT_OK)
+		verdict = good_among_bad(c, missing);
 	free(missing);
-	free(locked);
-	free(command);
+	return verdict == CONTRACT_OK ? locked_file(c) : verdict;
+}
+
+/* A path whose parent is a file: there is nothing to read and nowhere to write.
+ * Some providers use another error for it. */
+static enum contract_verdict check_below_file(struct contract *c)
+{
+	static const int64_t sizes[] = { 1, 3 << 20 };
+	char *plain = inside(c, "plain-file");
+	char *below = inside(c, "plain-file/x");
+	enum contract_verdict verdict = refuses(c, plain, FILE_OK, 1);
+
+	if (verdict == CONTRACT_OK &&
+	    (refuses(c, below, FILE_OK, 1) == CONTRACT_OK ||
+	     fails_with(c, below, FILE_OK) == CONTRACT_OK))
+		verdict = contract_fail(c, "a file can be below a file");
+	else if (verdict == CONTRACT_OK &&
+		 fails_with(c, below, FILE_NOT_FOUND) != CONTRACT_OK)
+		verdict = CONTRACT_NA;
+	for (size_t i = 0; i < 2 && verdict == CONTRACT_OK; i++)
+		if (refuses(c, below, FILE_INVALID_PATH, sizes[i]) !=
+		    CONTRACT_OK)
+			verdict = CONTRACT_NA;
+	if (verdict == CONTRACT_OK)
+		c->reason[0] = '\0';
+	free(plain);
+	free(below);
 	return verdict;
 }
 
@@ -352,7 +448,7 @@ static char *with_dir(const struct contract *c, const char *args)
 	return buf_detach(&out);
 }
 
-enum contract_verdict check_tool(struct contract *c)
+static enum contract_verdict check_tool(struct contract *c)
 {
 	struct tool_env env = { .sandbox = c->sb,
 				.stop = &c->stop,
@@ -379,3 +475,27 @@ enum contract_verdict check_tool(struct contract *c)
 	buf_release(&out);
 	return verdict;
 }
+
+const struct contract_check contract_files[] = {
+	{ "file of 0 B", CHECK_BOX, check_file, "0" },
+	{ "file of 1 B", CHECK_BOX, check_file, "1" },
+	{ "file of 100 kB", CHECK_BOX, check_file, "100000" },
+	{ "file of 10 MB", CHECK_BOX | CHECK_SLOW, check_file, "10000000" },
+	{ "file of 1 GiB", CHECK_BOX | CHECK_LARGE | CHECK_LONG, check_file,
+	  "1073741824" },
+	{ "file modes", CHECK_BOX, check_modes, NULL },
+	{ "odd file names", CHECK_BOX, check_names, NULL },
+	{ "path below a file", CHECK_BOX, check_below_file, NULL },
+	{ "file errors", CHECK_BOX, check_file_errors, "1" },
+	{ "file errors of 3 MiB", CHECK_BOX | CHECK_SLOW, check_file_errors,
+	  "3145728" },
+	{ "tool write_file", CHECK_BOX, check_tool, "write_file" },
+	{ "tool read_file", CHECK_BOX, check_tool, "read_file" },
+	{ "tool edit_file", CHECK_BOX, check_tool, "edit_file" },
+	{ "tool grep", CHECK_BOX, check_tool, "grep" },
+	{ "tool glob", CHECK_BOX, check_tool, "glob" },
+	{ "tool ls", CHECK_BOX, check_tool, "ls" },
+	{ "tool execute", CHECK_BOX, check_tool, "execute" },
+	{ "tool delete", CHECK_BOX, check_tool, "delete" },
+	{ 0 },
+};

@@ -24,27 +24,33 @@ NETWORK = "network none and full"
 HOST = {NETWORK, "id", "attach by id", "list by label", "info", "lifetime",
         "extend", "snapshot", "stop and start", "remove", "remove again",
         "nothing left"}
+# An engine has an exit status for a missing cwd, and closes the pipe of what is
+# in the background.
+DOCKER = {"extend", "missing cwd", "background process"}
+NO_INPUT = {"dialog", "source of input"}
 # What it is run with, and every check that does not apply.
 ROWS = {
     "none": ({}, (), HOST),
     "local": ({}, ("--snapshot", "kept"), set()),
-    **{f"docker on {engine}": ({}, ("--snapshot", "dcode-kept"), {"extend"})
+    **{f"docker on {engine}": ({}, ("--snapshot", "dcode-kept"), DOCKER)
        for engine in ENGINES},
     **{f"docker on {engine} with gVisor":
-       ({}, ("--snapshot", "dcode-gvisor"), {"extend"})
+       ({}, ("--snapshot", "dcode-gvisor"), DOCKER)
        for engine in ENGINES if engine == "docker"},
-    "agentcore": ({}, (), {NETWORK, "snapshot", "extend", "stop and start"}),
-    "daytona": ({}, ("--snapshot", "kept"), set()),
-    "deno": ({}, (), {"snapshot", "lifetime", "stop and start"}),
-    "e2b": ({}, ("--snapshot", "kept"), set()),
-    "langsmith": ({}, ("--snapshot", "kept"), {"lifetime"}),
+    "agentcore": ({}, (), NO_INPUT | {NETWORK, "snapshot", "extend",
+                                      "stop and start"}),
+    "daytona": ({}, ("--snapshot", "kept"), NO_INPUT),
+    "deno": ({}, (), NO_INPUT | {"snapshot", "lifetime", "stop and start"}),
+    "e2b": ({}, ("--snapshot", "kept"), NO_INPUT),
+    "langsmith": ({}, ("--snapshot", "kept"), NO_INPUT | {"lifetime"}),
     "modal": ({}, ("--snapshot", "kept"),
-              {"extend", "lifetime", "stop and start"}),
-    "runloop": ({}, (), {"snapshot", "lifetime"}),
-    "slurm": ({}, (), {NETWORK, "extend", "snapshot", "stop and start"}),
-    "vercel": ({}, (), {"snapshot"}),
+              NO_INPUT | {"extend", "lifetime", "stop and start"}),
+    "runloop": ({}, (), NO_INPUT | {"snapshot", "lifetime"}),
+    "slurm": ({}, (), NO_INPUT | {NETWORK, "extend", "snapshot",
+                                  "stop and start"}),
+    "vercel": ({}, (), NO_INPUT | {"snapshot"}),
     "vercel v1": ({"VERCEL_API": "v1"}, (),
-                  {"snapshot", "list by label", "stop and start"}),
+                  NO_INPUT | {"snapshot", "list by label", "stop and start"}),
 }
 
 
@@ -125,7 +131,7 @@ def test_contract(request, dcode, tmp_path, row):
     assert made.status == 0 and made.data["failed"] == 0
     assert {n for n, c in checks.items() if c["status"] == "n/a"} == \
         ROWS[row][2]
-    assert len(checks) == (48 if LONG else 46)
+    assert len(checks) == (59 if LONG else 57)
     assert made.data["isolation"] == (
         "gVisor" if "gVisor" in row else VENDORS[made.provider])
     assert made.data["provider"] == made.provider and made.ledger == []

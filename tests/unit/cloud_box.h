@@ -16,8 +16,11 @@
 #include "base/path.h"
 #include "base/str.h"
 #include "config/settings.h"
+#include "contract_run.h"
+#include "exec_run.h"
 #include "net/http.h"
 #include "sandbox/sandbox.h"
+#include "store_open.h"
 #include "unit.h"
 
 /*
@@ -30,6 +33,7 @@ struct cloud_case {
 	const struct sandbox_provider *provider;
 	const char *env[8];
 	const char *config;
+	const char *const *not_here; /* checks that do not apply, or NULL */
 };
 
 static struct cloud {
@@ -124,6 +128,10 @@ static int cloud_setup(void **state, const struct cloud_case *c)
 		fprintf(stderr, "%s (%s)\n", err.message, err.hint);
 		return -1;
 	}
+	promised = (struct contract_request){ .sandbox = &cloud.sandbox,
+					      .label = spec.label,
+					      .owner = spec.owner };
+	promised_absent = c->not_here;
 	*state = &cloud.sandbox;
 	return 0;
 }
@@ -147,6 +155,79 @@ static int cloud_teardown(void **state)
 		waitpid(cloud.pid, NULL, 0);
 	}
 	return path_remove_tree(cloud.home, &err) < 0 ? -1 : rc;
+}
+
+/* All that was put together has gone from /tmp. */
+static inline void test_no_parts_are_left(void **state)
+{
+	expect(*state, "ls -A /tmp | grep -c dcode-[^e]", 1, "0\n", "");
+}
+
+static inline void keep_info(void *arg, const struct sandbox_info *info)
+{
+	struct sandbox_info *copy = arg;
+
+	*copy = *info;
+	copy->id = copy->label = copy->owner = copy->image = NULL;
+}
+
+/* Returns what the vendor says of the sandbox. */
+static inline struct sandbox_info cloud_info(void)
+{
+	struct sandbox_info info = { 0 };
+	const struct info_sink sink = { keep_info, &info };
+	struct stop stop = stop_cleanup(60000);
+	struct error err = { 0 };
+	int64_t now = clock_unix_ms() / 1000;
+
+	assert_int_equal(sandbox_get(&cloud.client, cloud.sandbox.id, &sink,
+				     &stop, &err),
+			 0);
+	assert_in_range(info.created, now - 600, now + 2);
+	return info;
+}
+
+/* ghost: an id as this vendor's are, of no sandbox. */
+static inline void cloud_ghost(const char *ghost)
+{
+	struct stop stop = stop_cleanup(60000);
+	struct error err = { 0 };
+	struct sandbox other;
+
+	assert_int_equal(
+		sandbox_attach(&other, &cloud.client, ghost, &stop, &err), -1);
+	assert_int_equal(err.code, ERR_NOT_FOUND);
+	sandbox_release(&other);
+	assert_int_equal(cloud.client.provider->ops->remove(&cloud.client,
+							    ghost, &stop, &err),
+			 1);
+}
+
+/* Extends it, and returns what is said of its end. */
+static inline int64_t cloud_extended(int64_t seconds)
+{
+	struct stop stop = stop_cleanup(60000);
+	struct error err = { 0 };
+
+	assert_int_equal(sandbox_extend(&cloud.sandbox, seconds, &stop, &err),
+			 0);
+	return cloud_info().ends;
+}
+
+/* The check of a snapshot, which needs a ledger: another sandbox is made. */
+static inline void test_snapshot(void **state)
+{
+	char *path = path_join(cloud.home, "dcode.db");
+	struct error err = { 0 };
+
+	(void)state;
+	assert_int_equal(store_open(&promised.store, path, NULL, &err), 0);
+	promised.snapshot = "saved";
+	keeps("snapshot");
+	promised.snapshot = NULL;
+	store_close(promised.store);
+	promised.store = NULL;
+	free(path);
 }
 
 #endif

@@ -20,6 +20,7 @@ static struct broken {
 	bool active;
 	struct sandbox_client none;
 	enum sandbox_network network[FAKE_MACHINES];
+	int extended, snapshots; /* how often */
 } broken;
 
 static bool breaks(enum breach breach)
@@ -31,7 +32,21 @@ struct relay {
 	const struct exec_request *req;
 	struct buf late;
 	size_t seen;
+	bool refused; /* the output, by dcode */
+	bool pulled;  /* from the source of input */
 };
+
+/* The source of input without its first byte. */
+static int64_t pull_less(void *arg, char *room, size_t len, struct error *err)
+{
+	struct relay *r = arg;
+	int64_t n = r->req->source(r->req->source_arg, room, len, err);
+
+	if (r->pulled || n < 2)
+		return n;
+	r->pulled = true;
+	return n - 1;
+}
 
 static void spoil(const struct relay *r, char *bytes, size_t *len)
 {
@@ -57,6 +72,7 @@ static int relay_output(void *arg, enum exec_stream stream, struct str chunk,
 	bool again = breaks(OUTPUT_DOUBLED) &&
 		     r->seen <= (size_t)broken.mutant->a &&
 		     (size_t)broken.mutant->a < r->seen + chunk.len;
+	size_t replied = reply ? reply->len : 0;
 	int rc = 0;
 
 	spoil(r, (char *)mine.ptr, &mine.len);
@@ -65,8 +81,11 @@ static int relay_output(void *arg, enum exec_stream stream, struct str chunk,
 		stream = EXEC_STDOUT;
 	if (breaks(OUTPUT_LATE) || breaks(TIMEOUT_SILENT) || breaks(MUTE))
 		buf_addstr(&r->late, mine);
-	else
+	else if (!breaks(STDERR_LOST) || stream == EXEC_STDOUT)
 		rc = r->req->output(r->req->arg, stream, mine, reply, err);
+	if (breaks(REPLY_CHANGED) && reply && reply->len > replied)
+		reply->ptr[replied] = '5';
+	r->refused = rc < 0;
 	if (again && rc == 0)
 		rc = r->req->output(r->req->arg, stream, mine, reply, err);
 	free((char *)mine.ptr);
@@ -147,23 +166,44 @@ static int broken_execute(struct sandbox *sb, const struct exec_request *req,
 	for (size_t i = 0; breaks(COMMAND_BYTE) && i < command.len; i++)
 		if ((unsigned char)command.ptr[i] == broken.mutant->a)
 			command.ptr[i] = (char)broken.mutant->b;
+	if (breaks(COMMAND_SHORT) && command.len > (size_t)broken.mutant->a)
+		memmove(command.ptr + 100, command.ptr + 101,
+			command.len-- - 101);
+	if (str_search(req->command, STR("& echo begun")) < req->command.len)
+		buf_adds(&command, breaks(BACKGROUND_AWAITED) ? "\nwait"
+				   : breaks(BACKGROUND_ENDED) ? "\nkill $!"
+							      : "");
 	mine.command = buf_str(&command);
 	mine.output = relay_output;
 	mine.arg = &r;
 	if (breaks(STDIN_FILLED) && !req->input.len && !req->source)
 		mine.input = STR("surprise\n");
+	if (breaks(INPUT_SHORT) && mine.input.len)
+		mine.input.len--;
+	if (breaks(SOURCE_SHORT) && mine.source) {
+		mine.source = pull_less;
+		mine.source_arg = &r;
+	}
+	if (breaks(TIMEOUT_EARLY))
+		mine.timeout_ms /= 20;
 	if (breaks(STREAMS_APART))
 		mine.merged = false;
-	if (breaks(ENV_LOST))
+	if (breaks(ENV_LOST) || (breaks(ENV_LOST_IF_PLAIN) && mine.plain))
 		mine.env = NULL;
 	if (breaks(CWD_LOST) ||
 	    (breaks(CWD_UNCHECKED) && mine.cwd && access(mine.cwd, X_OK) < 0))
 		mine.cwd = NULL;
 	rc = none_provider.ops->execute(&inner, &mine, res, stop, err);
+	if (breaks(CWD_UNNAMED) && rc < 0)
+		error_set(err, ERR_NOT_FOUND, "no such directory");
 	if (breaks(OUTPUT_LATE) && r.late.len)
 		rc = req->output(req->arg, EXEC_STDOUT, buf_str(&r.late), NULL,
 				 err);
 	spoil_result(res, &inner, req, &rc);
+	if (breaks(REFUSAL_UNSAID) && r.refused) {
+		*res = (struct exec_result){ .exit_code = 0 };
+		rc = 0;
+	}
 	buf_release(&r.late);
 	buf_release(&command);
 	return rc;
@@ -220,11 +260,28 @@ static int broken_download(struct sandbox *sb, struct transfer *files, size_t n,
 	return rc;
 }
 
+/* Leaves a part of a file beside it. */
+static void part_left(const char *path)
+{
+	char *part = xasprintf("%s.part", path);
+	FILE *f = fopen(part, "w");
+
+	if (f)
+		fclose(f);
+	free(part);
+}
+
 static int broken_upload(struct sandbox *sb, struct transfer *files, size_t n,
 			 const struct stop *stop, struct error *err)
 {
-	int rc = transfer_upload(sb, files, n, stop, err);
+	int rc;
 
+	for (size_t i = 0; i < n; i++)
+		if (breaks(MODE_LOST))
+			files[i].mode = 0;
+	rc = transfer_upload(sb, files, n, stop, err);
+	if (breaks(PART_LEFT) && n == 1)
+		part_left(files[0].path);
 	for (size_t i = 0; i < n; i++)
 		if (breaks(UPLOAD_ERROR) &&
 		    (int)files[i].error == broken.mutant->a)
@@ -281,6 +338,8 @@ static int broken_list(struct sandbox_client *client, const char *owner,
 		info_emit(sink, &ghost);
 	if (breaks(LIST_EMPTY))
 		return 0;
+	if (breaks(LIST_OF_ALL))
+		owner = NULL;
 	if (breaks(LIST_TWICE))
 		(void)fake_list(client, owner, sink, stop, err);
 	return fake_list(client, owner, sink, stop, err);
@@ -310,7 +369,8 @@ static int broken_info(struct sandbox_client *client, const char *id,
 			  .id = breaks(ID_CHANGES) ? "other" : id,
 			  .label = breaks(INFO_LABEL) ? ""
 						      : fake.machines[at].label,
-			  .owner = fake.machines[at].owner,
+			  .owner = breaks(INFO_OWNER) ? "other"
+						      : fake.machines[at].owner,
 			  .state = breaks(INFO_STOPPED) ||
 						   (fake.machines[at].stopped &&
 						    !breaks(STOP_UNSAID))
@@ -328,7 +388,10 @@ static int broken_extend(struct sandbox *sb, int64_t lifetime_s,
 	(void)sb;
 	(void)lifetime_s;
 	(void)stop;
-	return breaks(EXTEND_FAILS) ? error_set(err, ERR_REMOTE, "no") : 0;
+	return breaks(EXTEND_FAILS) ||
+			       (breaks(EXTEND_ONCE) && broken.extended++)
+		       ? error_set(err, ERR_REMOTE, "no")
+		       : 0;
 }
 
 static int broken_snapshot(struct sandbox *sb, const char *name, bool replace,
@@ -336,8 +399,9 @@ static int broken_snapshot(struct sandbox *sb, const char *name, bool replace,
 {
 	(void)sb;
 	(void)name;
-	(void)replace;
 	(void)stop;
+	if (broken.snapshots++ && !replace && !breaks(SNAPSHOT_REPLACED))
+		return error_set(err, ERR_USAGE, "this name is taken");
 	return breaks(SNAPSHOT_FAILS) ? error_set(err, ERR_REMOTE, "no") : 0;
 }
 
@@ -392,6 +456,7 @@ static const struct sandbox_provider broken_provider = {
 	.flags = SANDBOX_ATTACH | SANDBOX_LIVE | SANDBOX_STDIN | SANDBOX_LIST |
 		 SANDBOX_SNAPSHOT | SANDBOX_NETWORK,
 	.lifetime_s = 3600,
+	.max_command = 120 << 10,
 	.ops = &broken_ops,
 };
 

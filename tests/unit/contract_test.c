@@ -16,7 +16,7 @@
 #include "store_open.h"
 #include "unit.h"
 
-enum { AT_ONCE = 5, SLOW_ONES = 8 };
+enum { AT_ONCE = 5, SLOW_ONES = 12 };
 
 static struct scene {
 	char first_failed[32];

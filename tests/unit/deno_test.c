@@ -1,10 +1,13 @@
 /* deno_test.c - Deno: the contract, files, messages and who they are for. */
 /* SPDX-License-Identifier: MIT */
 #include "cloud_files.h"
-#include "exec_contract.h"
 #include "providers/deno/rpc.c"
 
+static const char *const not_here[] = { "dialog", "source of input", "lifetime",
+					NULL };
+
 static const struct cloud_case at_emulator = {
+	.not_here = not_here,
 	.emulator = "deno.py",
 	.provider = &deno_provider,
 	.env = { "DENO_DEPLOY_TOKEN=ddo_0123456789abcdef",
@@ -14,29 +17,6 @@ static const struct cloud_case at_emulator = {
 static int setup(void **state)
 {
 	return cloud_setup(state, &at_emulator);
-}
-
-#define TEST(name)                                                             \
-	static void test_##name(void **state)                                  \
-	{                                                                      \
-		contract_##name(*state);                                       \
-	}
-
-TEST(bytes)
-TEST(env_cwd)
-TEST(cancel)
-TEST(parallel)
-
-static void test_exit_codes(void **state)
-{
-	(void)contract_exit_codes;
-	(void)contract_live;
-	(void)contract_timeout;
-	(void)contract_background;
-	(void)contract_source;
-	(void)contract_stdin;
-	expect(*state, "echo a; echo b >&2; exit 3", 3, "a\n", "b\n");
-	expect(*state, "cat | wc -c", 0, "0\n", "");
 }
 
 static void test_files(void **state)
@@ -311,11 +291,7 @@ int main(void)
 		cmocka_unit_test(test_orders),
 		cmocka_unit_test(test_who_left),
 		cmocka_unit_test(test_many_streams),
-		cmocka_unit_test(test_exit_codes),
-		cmocka_unit_test(test_bytes),
-		cmocka_unit_test(test_env_cwd),
-		cmocka_unit_test(test_cancel),
-		cmocka_unit_test(test_parallel),
+		CONTRACT_ROWS,
 		cmocka_unit_test(test_files),
 		cmocka_unit_test(test_file_errors),
 		cmocka_unit_test(test_broken_ends),

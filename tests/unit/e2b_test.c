@@ -1,11 +1,15 @@
 /* e2b_test.c - E2B: the contract at the emulator, and its wire as bytes. */
 /* SPDX-License-Identifier: MIT */
-#include "cloud_contract.h"
+#include "cloud_box.h"
 #include "providers/e2b/e2b.c"
 
 #define KEY "e2b_0123456789abcdef0123456789abcdef01234567"
 
+static const char *const not_here[] = { "dialog", "source of input",
+					"network none and full", NULL };
+
 static const struct cloud_case at_emulator = {
+	.not_here = not_here,
 	.emulator = "e2b.py",
 	.provider = &e2b_provider,
 	.env = { "E2B_API_KEY=" KEY, "E2B_API_URL=%s", "E2B_SANDBOX_URL=%s" },
@@ -16,24 +20,16 @@ static int setup(void **state)
 	return cloud_setup(state, &at_emulator);
 }
 
-CLOUD_EXEC_TESTS
-CLOUD_FILE_TESTS
-CLOUD_TEST(no_input)
-
-static void test_long_command(void **state)
-{
-	cloud_long_command(*state, 300000);
-}
-
 static void test_life(void **state)
 {
 	int64_t now = clock_unix_ms() / 1000;
 
-	cloud_life(*state, "ighost");
-	assert_in_range(last.ends, now + 1220, now + 1260);
+	(void)state;
+	cloud_ghost("ighost");
+	assert_in_range(cloud_extended(1234), now + 1220, now + 1260);
 }
 
-static void test_snapshot(void **state)
+static void test_unknown_snapshot(void **state)
 {
 	struct sandbox *sb = *state;
 	struct stop stop = stop_cleanup(60000);
@@ -44,7 +40,6 @@ static void test_snapshot(void **state)
 				     .snapshot = "no-such-one",
 				     .lifetime_s = 600 };
 
-	cloud_snapshot(sb);
 	assert_int_equal(sandbox_create(&copy, sb->client, &spec, &stop, &err),
 			 -1);
 	assert_int_equal(err.code, ERR_NOT_FOUND);
@@ -139,13 +134,11 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_events),
 		cmocka_unit_test(test_envelope),
-		CLOUD_EXEC_ROWS,
-		cmocka_unit_test(test_no_input),
-		cmocka_unit_test(test_long_command),
-		cmocka_unit_test(test_files),
-		cmocka_unit_test(test_file_errors),
 		cmocka_unit_test(test_life),
+		CONTRACT_ROWS,
+		cmocka_unit_test(test_no_parts_are_left),
 		cmocka_unit_test(test_snapshot),
+		cmocka_unit_test(test_unknown_snapshot),
 	};
 
 	return cmocka_run_group_tests(tests, setup, cloud_teardown);

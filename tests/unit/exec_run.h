@@ -44,6 +44,11 @@ static int see(void *arg, enum exec_stream stream, struct str chunk,
 	return 0;
 }
 
+static inline int64_t since(int64_t start)
+{
+	return clock_ms() - start;
+}
+
 struct ran {
 	int rc;
 	struct exec_result res;
@@ -69,7 +74,7 @@ static struct ran run_request(struct sandbox *sb, struct exec_request req,
 	return r;
 }
 
-static struct ran run(struct sandbox *sb, const char *command)
+static inline struct ran run(struct sandbox *sb, const char *command)
 {
 	struct exec_request req = { .command = str_of(command) };
 
@@ -82,13 +87,13 @@ static void ran_release(struct ran *r)
 	buf_release(&r->seen.err);
 }
 
-static const char *out_of(const struct ran *r)
+static inline const char *out_of(const struct ran *r)
 {
 	return r->seen.out.ptr ? r->seen.out.ptr : "";
 }
 
-static void expect(struct sandbox *sb, const char *command, int code,
-		   const char *out, const char *err)
+static inline void expect(struct sandbox *sb, const char *command, int code,
+			  const char *out, const char *err)
 {
 	struct ran r = run(sb, command);
 
@@ -110,7 +115,7 @@ static inline const char *own_sleep(char space[32], int mark)
 }
 
 /* How many processes on this machine have text in their command line. */
-static int count_running(const char *text)
+static inline int count_running(const char *text)
 {
 	char *command = NULL;
 	FILE *f;

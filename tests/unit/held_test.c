@@ -7,7 +7,7 @@
 #include <unistd.h>
 
 #include "base/str.h"
-#include "exec_contract.h"
+#include "contract_run.h"
 #include "providers/held/held.h"
 
 static struct held *open_program(const char *script)
@@ -61,29 +61,33 @@ static int execute(struct sandbox *sb, const struct exec_request *req,
 }
 
 static const struct sandbox_ops ops = { .execute = execute };
-static const struct sandbox_provider provider = {
-	.name = "held", .flags = SANDBOX_LIVE | SANDBOX_STDIN, .ops = &ops
-};
+static const struct sandbox_provider provider = { .name = "held",
+						  .flags = SANDBOX_LIVE,
+						  .ops = &ops };
+
+static const char *const not_here[] = { "dialog",       "source of input",
+					"attach by id", "list by label",
+					"info",         "lifetime",
+					"extend",       "network none and full",
+					"snapshot",     NULL };
 
 static void test_commands_keep_the_contract_over_it(void **state)
 {
 	struct held *h = open_program("exec sh");
 	struct sandbox_client client = { .provider = &provider, .priv = h };
-	struct sandbox sb = { .client = &client, .workdir = (char *)"/tmp" };
+	struct sandbox sb = { .client = &client,
+			      .id = (char *)"there",
+			      .workdir = (char *)"/tmp" };
 
-	(void)state;
-	expect(&sb, "true", 0, "", "");
-	expect(&sb, "echo a; echo b >&2; exit 3", 3, "a\n", "b\n");
-	contract_exit_codes(&sb);
-	contract_env_cwd(&sb);
-	contract_bytes(&sb);
-	(void)contract_stdin;
-	(void)contract_source; /* a dialog is not for everyone */
-	contract_live(&sb);
-	contract_timeout(&sb);
-	contract_cancel(&sb);
-	contract_background(&sb);
-	contract_parallel(&sb);
+	promised.sandbox = &sb;
+	promised_absent = not_here;
+	keeps(NULL);
+	test_output(state);
+	test_live(state);
+	test_timeout(state);
+	test_cancel(state);
+	test_background(state);
+	test_large_file_errors(state);
 	held_free(h);
 }
 

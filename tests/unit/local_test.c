@@ -8,17 +8,20 @@
 #include "base/ids.h"
 #include "base/mem.h"
 #include "base/path.h"
-#include "exec_contract.h"
+#include "contract_run.h"
+#include "exec_run.h"
 #include "local_sandbox.h"
 #include "providers/local/jail.h"
 
-#define X(name)                                                                \
-	static void test_##name(void **state)                                  \
-	{                                                                      \
-		contract_##name(*state);                                       \
-	}
-CONTRACT(X)
-#undef X
+static int setup(void **state)
+{
+	int rc = box_setup(state);
+
+	promised = (struct contract_request){ .sandbox = *state,
+					      .label = "dcode-test2345",
+					      .owner = "tester" };
+	return rc;
+}
 
 static void test_shells(void **state)
 {
@@ -327,10 +330,8 @@ static void test_cost(void **state)
 int main(int argc, char **argv)
 {
 	const struct CMUnitTest tests[] = {
-#define X(name) cmocka_unit_test(test_##name),
-		CONTRACT(X)
-#undef X
-			cmocka_unit_test(test_shells),
+		CONTRACT_ROWS,
+		cmocka_unit_test(test_shells),
 		cmocka_unit_test(test_files),
 		cmocka_unit_test(test_file_errors),
 		cmocka_unit_test(test_file_aborts),
@@ -344,5 +345,5 @@ int main(int argc, char **argv)
 		return jail_main(argc, argv);
 	(void)signal(SIGPIPE, SIG_IGN); /* as dcode does */
 	ids_init();
-	return cmocka_run_group_tests(tests, box_setup, box_teardown);
+	return cmocka_run_group_tests(tests, setup, box_teardown);
 }

@@ -118,6 +118,15 @@ char *settings_credential_name(const struct settings *s, const char *variable)
 	return xstrdup(variable);
 }
 
+const char *settings_setup_value(const struct settings *s, const char *name,
+				 enum setting_source *source)
+{
+	(void)s;
+	(void)name;
+	*source = SOURCE_NONE;
+	return NULL;
+}
+
 char **settings_environ_exported(const struct settings *s)
 {
 	extern char **environ;

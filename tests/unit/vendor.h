@@ -202,6 +202,7 @@ static int vendor_execute(struct sandbox *sb, const struct exec_request *req,
 static const struct sandbox_ops vendor_ops = { .execute = vendor_execute };
 static const struct sandbox_provider vendor_provider = {
 	.name = "vendor",
+	.flags = SANDBOX_LIVE,
 	.max_command = 100 << 10,
 	.ops = &vendor_ops,
 };
@@ -219,6 +220,7 @@ static struct sandbox box_of(struct vendor *v)
 	v->supervisor.began = vendor_began;
 	v->supervisor.arg = v;
 	return (struct sandbox){ .client = &vendor_client,
+				 .id = (char *)"vendor",
 				 .workdir = (char *)"/tmp",
 				 .priv = v };
 }

@@ -1,10 +1,13 @@
 /* vercel_test.c - Vercel: the contract at the emulator, and its wire as bytes.
  */
 /* SPDX-License-Identifier: MIT */
-#include "cloud_contract.h"
+#include "cloud_files.h"
 #include "providers/vercel/exec.c"
 
+static const char *const not_here[] = { "dialog", "source of input", NULL };
+
 static const struct cloud_case at_emulator = {
+	.not_here = not_here,
 	.emulator = "vercel.py",
 	.provider = &vercel_provider,
 	.env = { "VERCEL_TOKEN=vercel_token_0123456789",
@@ -17,21 +20,13 @@ static int setup(void **state)
 	return cloud_setup(state, &at_emulator);
 }
 
-CLOUD_EXEC_TESTS
-CLOUD_FILE_TESTS
-CLOUD_TEST(no_input)
-
-static void test_long_command(void **state)
-{
-	cloud_long_command(*state, 300000);
-}
-
 static void test_life(void **state)
 {
 	int64_t now = clock_unix_ms() / 1000;
 
-	cloud_life(*state, "ghost");
-	assert_in_range(last.ends, now + 1190, now + 1260);
+	(void)state;
+	cloud_ghost("ghost");
+	assert_in_range(cloud_extended(1234), now + 1190, now + 1260);
 }
 
 static int64_t give_none(void *arg, char *room, size_t len, struct error *err)
@@ -158,12 +153,9 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_lines),
-		CLOUD_EXEC_ROWS,
-		cmocka_unit_test(test_no_input),
-		cmocka_unit_test(test_long_command),
-		cmocka_unit_test(test_files),
-		cmocka_unit_test(test_file_errors),
 		cmocka_unit_test(test_life),
+		CONTRACT_ROWS,
+		cmocka_unit_test(test_no_parts_are_left),
 		cmocka_unit_test(test_many_files),
 		cmocka_unit_test(test_modes),
 	};
