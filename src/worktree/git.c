@@ -3,9 +3,9 @@
 /*
  * All git commands of dcode go through git_run(): one git process with a fixed
  * environment and fixed settings, in a repository that dcode made. git_start()
- * to git_finish() run a git that is fed piece by piece. This file also
- * maintains such a repository: it removes locks of a killed git and packs it
- * from time to time. odb.h handles commits and objects.
+ * to git_finish() run a git that is fed piece by piece. git_init() makes such a
+ * repository and removes the locks of a killed git. odb.h handles commits and
+ * objects.
  */
 #include "worktree/git.h"
 
@@ -42,14 +42,6 @@ enum {                       /* locks */
        LOCK_STALE_MS = 5000, /* git holds a lock for milliseconds */
        LOCK_PAUSE_MS = 100,
        LOCK_DEPTH_MAX = 4, /* refs/dcode/LABEL/base.lock */
-};
-
-enum { /* packing */
-       DAY_S = 86400,
-       PACKS_MAX = 20,
-       LOOSE_MAX = 8, /* in one of the 256 directories: about 2000 in total */
-       GROWTH_MIN = 64 << 20, /* bytes */
-       PACK_MS = 3600000,
 };
 
 /* Overrides settings that could make git start a program, contact a server or
@@ -127,9 +119,6 @@ static const char *const fixed_env[] = {
 static const char attributes[] =
 	"* -text -eol -ident -filter -working-tree-encoding !merge !diff"
 	" !conflict-marker-size\n";
-
-/* The text of this file: bytes of all packs after the last packing. */
-#define PACK_STAMP "packed" /* its text: the bytes of packs then */
 
 struct git_process {
 	char *name; /* owned: the subcommand */
@@ -679,131 +668,4 @@ int git_init(const struct git *g, const struct stop *stop, struct error *err)
 	free(info);
 	free(file);
 	return rc;
-}
-
-static DIR *open_below(const char *dir, const char *name)
-{
-	char *path = path_join(dir, name);
-	DIR *d = opendir(path);
-
-	free(path);
-	return d;
-}
-
-struct pack_sizes {
-	size_t packs;
-	int64_t bytes;
-};
-
-static struct pack_sizes read_packs(const char *dir)
-{
-	DIR *d = open_below(dir, "objects/pack");
-	struct pack_sizes s = { 0 };
-	const struct dirent *e;
-	struct stat st;
-
-	while (d && (e = readdir(d)))
-		if (str_ends(str_of(e->d_name), ".pack") &&
-		    fstatat(dirfd(d), e->d_name, &st, AT_SYMLINK_NOFOLLOW) ==
-			    0) {
-			s.packs++;
-			s.bytes += st.st_size;
-		}
-	if (d)
-		closedir(d);
-	return s;
-}
-
-/* Estimates from one of the 256 directories. */
-static size_t count_loose(const char *dir)
-{
-	DIR *d = open_below(dir, "objects/17");
-	const struct dirent *e;
-	size_t n = 0;
-
-	while (d && (e = readdir(d)))
-		n += e->d_name[0] != '.';
-	if (d)
-		closedir(d);
-	return n;
-}
-
-/* *bytes is 0 if the repository was never packed. */
-static bool was_packed_today(const char *dir, int64_t *bytes)
-{
-	char *file = path_join(dir, PACK_STAMP);
-	struct buf text = BUF_INIT(64);
-	struct error ignored = { 0 };
-	time_t now = time(NULL);
-	struct stat st;
-	bool today = lstat(file, &st) == 0 && st.st_mtime <= now &&
-		     now - st.st_mtime < DAY_S;
-
-	*bytes = 0;
-	if (!today && path_read(file, &text, &ignored) == 0)
-		(void)str_to_int(str_trim(buf_str(&text)), bytes);
-	buf_release(&text);
-	free(file);
-	return today;
-}
-
-bool git_pack_is_due(const char *dir)
-{
-	struct pack_sizes s;
-	int64_t before;
-
-	if (was_packed_today(dir, &before))
-		return false;
-	s = read_packs(dir);
-	return s.packs > PACKS_MAX || count_loose(dir) > LOOSE_MAX ||
-	       (before && s.bytes > GROWTH_MIN + 2 * before);
-}
-
-/* Records the current size of the packs; the file's time is the time of
- * packing. */
-static int write_stamp(const char *dir, struct error *err)
-{
-	char *file = path_join(dir, PACK_STAMP);
-	struct buf text = BUF_INIT(64);
-	int rc;
-
-	buf_addf(&text, "%lld\n", (long long)read_packs(dir).bytes);
-	rc = path_write(file, buf_str(&text), 0600, err);
-	buf_release(&text);
-	free(file);
-	return rc;
-}
-
-int git_pack(const struct git *g, const struct stop *stop, struct error *err)
-{
-	/* Without a search for deltas, repacking is as fast as a copy. Loose
-	 * objects are already compressed. */
-	static const char *const repack[] = {
-		"-c",         "pack.compression=1",
-		"repack",     "-d",
-		"-q",         "-n",
-		"--cruft",    "--cruft-expiration=2.weeks.ago",
-		"--window=0", NULL
-	};
-	/* Also deletes incomplete files of a killed git. */
-	static const char *const prune[] = { "prune", "--expire=2.weeks.ago",
-					     NULL };
-	static const char *const refs[] = { "pack-refs", "--all", "--prune",
-					    NULL };
-	static const char *const *const steps[] = { repack, prune, refs };
-	struct error ignored = { 0 };
-
-	/* Written first: if packing fails, it is tried again in a day, not at
-	 * once. */
-	if (write_stamp(g->dir, err) < 0)
-		return -1;
-	for (size_t i = 0; i < sizeof(steps) / sizeof(*steps); i++) {
-		const struct git_request r = { .argv = steps[i],
-					       .timeout_ms = PACK_MS };
-
-		if (git_run(g, &r, stop, err) < 0)
-			return -1;
-	}
-	(void)write_stamp(g->dir, &ignored);
-	return 0;
 }

@@ -109,13 +109,4 @@ int git_finish(struct git_process *p, struct error *err);
 /* Kills git; p may be NULL. */
 void git_abort(struct git_process *p);
 
-/* True if the repository in dir has many packs or loose objects, or has more
- * than doubled in size since it was last packed. False until a day after
- * git_pack(). Only reads directories. */
-bool git_pack_is_due(const char *dir);
-/* Makes one pack of all referenced objects, another of unreferenced ones from
- * the last two weeks, and deletes the rest. g must not be used by others
- * meanwhile. The next call deletes what an interrupted one has left. */
-int git_pack(const struct git *g, const struct stop *stop, struct error *err);
-
 #endif

@@ -3,16 +3,19 @@
 /*
  * Manages the store of a tree, STATE/workspaces/KEY, and its base: the commit
  * that the tree and a sandbox share, with its listing. All other code of this
- * directory gets an open struct workspace. Two dcodes may open the same tree:
+ * directory gets an open struct workspace. workspace_pack() packs the store's
+ * repository from time to time. Two dcodes may open the same tree:
  * the use lock prevents one from packing the repository meanwhile, the base
  * lock prevents them from updating a base at the same time.
  */
 #include "worktree/workspace.h"
 
 #include <dirent.h>
+#include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <time.h>
 #include <unistd.h>
 
 #include <sodium.h>
@@ -29,6 +32,15 @@ enum {
 	SILENT_MS = 1000,   /* ... before the user is told */
 };
 
+enum { /* packing */
+       DAY_S = 86400,
+       PACKS_MAX = 20,
+       LOOSE_MAX = 8, /* in one of the 256 directories: about 2000 in total */
+       GROWTH_MIN = 64 << 20, /* bytes */
+       PACK_MS = 3600000,
+};
+
+#define PACK_STAMP "packed" /* its text: bytes of all packs after a packing */
 #define OF_COMMIT "commit " /* start of the first line of a listing */
 
 /* Returns STATE/workspaces/KEY, owned. */
@@ -234,12 +246,145 @@ int workspace_open_key(struct workspace *w, const char *state,
 	return -1;
 }
 
+static DIR *open_below(const char *dir, const char *name)
+{
+	char *path = path_join(dir, name);
+	DIR *d = opendir(path);
+
+	free(path);
+	return d;
+}
+
+struct pack_sizes {
+	size_t packs;
+	int64_t bytes;
+};
+
+static struct pack_sizes read_packs(const char *dir)
+{
+	DIR *d = open_below(dir, "objects/pack");
+	struct pack_sizes s = { 0 };
+	const struct dirent *e;
+	struct stat st;
+
+	while (d && (e = readdir(d)))
+		if (str_ends(str_of(e->d_name), ".pack") &&
+		    fstatat(dirfd(d), e->d_name, &st, AT_SYMLINK_NOFOLLOW) ==
+			    0) {
+			s.packs++;
+			s.bytes += st.st_size;
+		}
+	if (d)
+		closedir(d);
+	return s;
+}
+
+/* Estimates from one of the 256 directories. */
+static size_t count_loose(const char *dir)
+{
+	DIR *d = open_below(dir, "objects/17");
+	const struct dirent *e;
+	size_t n = 0;
+
+	while (d && (e = readdir(d)))
+		n += e->d_name[0] != '.';
+	if (d)
+		closedir(d);
+	return n;
+}
+
+/* *bytes is 0 if the repository was never packed. */
+static bool was_packed_today(const char *dir, int64_t *bytes)
+{
+	char *file = path_join(dir, PACK_STAMP);
+	struct buf text = BUF_INIT(64);
+	struct error ignored = { 0 };
+	time_t now = time(NULL);
+	struct stat st;
+	bool today = lstat(file, &st) == 0 && st.st_mtime <= now &&
+		     now - st.st_mtime < DAY_S;
+
+	*bytes = 0;
+	if (!today && path_read(file, &text, &ignored) == 0)
+		(void)str_to_int(str_trim(buf_str(&text)), bytes);
+	buf_release(&text);
+	free(file);
+	return today;
+}
+
+/* True if the repository in dir has many packs or loose objects, or has more
+ * than doubled in size since it was last packed. False until a day after
+ * pack(). Only reads directories. */
+static bool is_pack_due(const char *dir)
+{
+	struct pack_sizes s;
+	int64_t before;
+
+	if (was_packed_today(dir, &before))
+		return false;
+	s = read_packs(dir);
+	return s.packs > PACKS_MAX || count_loose(dir) > LOOSE_MAX ||
+	       (before && s.bytes > GROWTH_MIN + 2 * before);
+}
+
+/* Records the current size of the packs; the file's time is the time of
+ * packing. */
+static int write_stamp(const char *dir, struct error *err)
+{
+	char *file = path_join(dir, PACK_STAMP);
+	struct buf text = BUF_INIT(64);
+	int rc;
+
+	buf_addf(&text, "%lld\n", (long long)read_packs(dir).bytes);
+	rc = path_write(file, buf_str(&text), 0600, err);
+	buf_release(&text);
+	free(file);
+	return rc;
+}
+
+/* Makes one pack of all referenced objects, another of unreferenced ones from
+ * the last two weeks, and deletes the rest. No other dcode may use g meanwhile.
+ * The next call deletes what an interrupted one has left. */
+static int pack(const struct git *g, const struct stop *stop, struct error *err)
+{
+	/* Without a search for deltas, repacking is as fast as a copy. Loose
+	 * objects are already compressed. */
+	static const char *const repack[] = {
+		"-c",         "pack.compression=1",
+		"repack",     "-d",
+		"-q",         "-n",
+		"--cruft",    "--cruft-expiration=2.weeks.ago",
+		"--window=0", NULL
+	};
+	/* Also deletes incomplete files of a killed git. */
+	static const char *const prune[] = { "prune", "--expire=2.weeks.ago",
+					     NULL };
+	static const char *const refs[] = { "pack-refs", "--all", "--prune",
+					    NULL };
+	static const char *const *const steps[] = { repack, prune, refs };
+	struct error ignored = { 0 };
+
+	/* Written first: if packing fails, it is tried again in a day, not at
+	 * once. */
+	if (write_stamp(g->dir, err) < 0)
+		return -1;
+	for (size_t i = 0; i < sizeof(steps) / sizeof(*steps); i++) {
+		const struct git_request r = { .argv = steps[i],
+					       .timeout_ms = PACK_MS };
+
+		if (git_run(g, &r, stop, err) < 0)
+			return -1;
+	}
+	(void)write_stamp(g->dir, &ignored);
+	return 0;
+}
+
 bool workspace_pack_is_due(const char *state, const char *root)
 {
 	char *real = realpath(root, NULL);
 	char *directory = real ? make_directory(state, real) : NULL;
 	char *git_dir = directory ? path_join(directory, "git") : NULL;
-	bool due = git_dir && git_pack_is_due(git_dir);
+	bool due = git_dir && is_pack_due(git_dir);
 
 	free(real);
 	free(directory);
@@ -257,10 +402,10 @@ static bool has_journal(const struct workspace *w)
 int workspace_pack(struct workspace *w, const struct stop *stop,
 		   struct error *err)
 {
-	if (!git_pack_is_due(w->git_dir) || has_journal(w) ||
+	if (!is_pack_due(w->git_dir) || has_journal(w) ||
 	    path_lock_upgrade(w->in_use - 1) < 0)
 		return 0;
-	return git_pack(&w->git, stop, err);
+	return pack(&w->git, stop, err);
 }
 
 void workspace_close(struct workspace *w)
