@@ -302,10 +302,6 @@ static int add_directory(struct packing *p, int fd, const char *below, int deep,
  * name, also the fixed one, which older threads know. */
 enum place { PLACE_TOLD, PLACE_FIXED, N_PLACES };
 
-struct sent_text { /* source of an upload */
-	struct str all, left;
-};
-
 static void warn_left(struct packing *p, const char *name, const char *why)
 {
 	if (p->told++ < TOLD)
@@ -501,43 +497,15 @@ static const char *root_of(const struct run *r, enum place place)
 	return place == PLACE_TOLD ? run_skills_root(r) : RUN_SKILLS_ROOT;
 }
 
-static int64_t read_piece(void *arg, char *room, size_t len, struct error *err)
-{
-	struct sent_text *p = arg;
-
-	(void)err;
-	if (len > p->left.len)
-		len = p->left.len;
-	if (len)
-		memcpy(room, p->left.ptr, len);
-	p->left = str_skip(p->left, len);
-	return (int64_t)len;
-}
-
-static int rewind_piece(void *arg, struct error *err)
-{
-	struct sent_text *p = arg;
-
-	(void)err;
-	p->left = p->all;
-	return 0;
-}
-
 /* Uploads the archive as one file. *path is owned. */
 static int stage(struct sandbox *sb, struct str tar, char **path,
 		 const struct stop *stop, struct error *err)
 {
-	struct sent_text piece = { tar, tar };
-	struct transfer t = { .path = "/tmp/x",
-			      .size = (int64_t)tar.len,
-			      .mode = 0600,
-			      .read = read_piece,
-			      .rewind = rewind_piece,
-			      .arg = &piece };
+	struct transfer t = { .path = "/tmp/x", .mode = 0600 };
 
 	*path = transfer_stage(&t);
 	t.path = *path;
-	if (sandbox_upload(sb, &t, 1, stop, err) < 0)
+	if (sandbox_upload_bytes(sb, &t, tar, stop, err) < 0)
 		return -1;
 	if (t.error == FILE_OK)
 		return 0;

@@ -277,6 +277,11 @@ int sandbox_await_kills(struct sandbox *sb, const struct stop *stop,
 			struct error *err);
 int sandbox_upload(struct sandbox *sb, struct transfer *files, size_t n,
 		   const struct stop *stop, struct error *err);
+/* Uploads bytes as the file: sets its size and from where it is read. The
+ * result is like sandbox_upload()'s. */
+int sandbox_upload_bytes(struct sandbox *sb, struct transfer *file,
+			 struct str bytes, const struct stop *stop,
+			 struct error *err);
 int sandbox_download(struct sandbox *sb, struct transfer *files, size_t n,
 		     const struct stop *stop, struct error *err);
 /* Returns 0 when the sandbox is gone; 1 if the provider knows no such id. */

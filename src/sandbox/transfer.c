@@ -598,6 +598,48 @@ int sandbox_upload(struct sandbox *sb, struct transfer *files, size_t n,
 		       : 0;
 }
 
+struct bytes_source {
+	struct str all;
+	struct str rest;
+};
+
+static int64_t read_bytes(void *arg, char *room, size_t len, struct error *err)
+{
+	struct bytes_source *s = arg;
+	size_t n = len < s->rest.len ? len : s->rest.len;
+
+	(void)err; /* memory does not fail */
+	if (n)
+		memcpy(room, s->rest.ptr, n);
+	s->rest = str_skip(s->rest, n);
+	return (int64_t)n;
+}
+
+static int rewind_bytes(void *arg, struct error *err)
+{
+	struct bytes_source *s = arg;
+
+	(void)err;
+	s->rest = s->all;
+	return 0;
+}
+
+int sandbox_upload_bytes(struct sandbox *sb, struct transfer *file,
+			 struct str bytes, const struct stop *stop,
+			 struct error *err)
+{
+	struct bytes_source source = { bytes, bytes };
+	int rc;
+
+	file->size = (int64_t)bytes.len;
+	file->read = read_bytes;
+	file->rewind = rewind_bytes;
+	file->arg = &source;
+	rc = sandbox_upload(sb, file, 1, stop, err);
+	file->arg = NULL;
+	return rc;
+}
+
 int sandbox_download(struct sandbox *sb, struct transfer *files, size_t n,
 		     const struct stop *stop, struct error *err)
 {

@@ -23,6 +23,7 @@
 #include "base/str.h"
 #include "sandbox/helper.h"
 #include "sandbox/transfer.h"
+#include "worktree/stream_files.h"
 
 enum {
 	REPORT_MAX = 64 << 20,
@@ -81,51 +82,6 @@ static int write_spool(void *arg, struct str bytes, struct error *err)
 	if (io_write_all(c->scan->spool, bytes.ptr, bytes.len) < 0)
 		return error_errno(err, "keeping what changed");
 	return 0;
-}
-
-struct scan_upload {
-	struct str all;
-	struct str rest;
-};
-
-static int64_t read_upload(void *arg, char *room, size_t len, struct error *err)
-{
-	struct scan_upload *u = arg;
-	size_t n = len < u->rest.len ? len : u->rest.len;
-
-	(void)err;
-	if (n)
-		memcpy(room, u->rest.ptr, n);
-	u->rest = str_skip(u->rest, n);
-	return (int64_t)n;
-}
-
-static int rewind_upload(void *arg, struct error *err)
-{
-	struct scan_upload *u = arg;
-
-	(void)err;
-	u->rest = u->all;
-	return 0;
-}
-
-static int put_file(struct sandbox *sb, const char *path, struct str bytes,
-		    const struct stop *stop, struct error *err)
-{
-	struct scan_upload u = { bytes, bytes };
-	struct transfer t = { .path = path,
-			      .size = (int64_t)bytes.len,
-			      .mode = 0600,
-			      .read = read_upload,
-			      .rewind = rewind_upload,
-			      .arg = &u };
-
-	if (sandbox_upload(sb, &t, 1, stop, err) < 0)
-		return -1;
-	if (t.error == FILE_OK)
-		return 0;
-	return error_set(err, ERR_REMOTE, "%s: %s", path,
-			 t.detail[0] ? t.detail : file_error_name(t.error));
 }
 
 /* Downloads a large answer into the spool. */
@@ -326,7 +282,7 @@ static int stage_content(struct call *c, const struct stop *stop,
 	if (helper_fits(c->request->sandbox, c->content, true))
 		return 0;
 	path = transfer_stage(&where);
-	if (put_file(c->request->sandbox, path, c->content, stop, err) < 0) {
+	if (stream_file(c->request->sandbox, path, c->content, stop, err) < 0) {
 		free(path);
 		return -1;
 	}
@@ -340,8 +296,8 @@ static int restore_listing(struct call *c, const struct stop *stop,
 			   struct error *err)
 {
 	char *path = xasprintf("%s/base", c->state);
-	int rc = put_file(c->request->sandbox, path, c->request->listing, stop,
-			  err);
+	int rc = stream_file(c->request->sandbox, path, c->request->listing,
+			     stop, err);
 
 	free(path);
 	free(c->state);

@@ -984,7 +984,7 @@ static int walk_tree(struct tree_walk *k, const char *prefix, int depth,
 		     struct error *err)
 {
 	struct walk_part p = { .k = k, .prefix = prefix, .depth = depth };
-	char *root = workspace_path(k->w, prefix);
+	char *root = path_join(k->w->root, prefix);
 	char *excludes = xasprintf("%s.excludes", k->index);
 	struct git g = k->w->git;
 	size_t len = strlen(root);

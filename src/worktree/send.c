@@ -449,6 +449,32 @@ static int keep_exclude(struct workspace *w, const struct user_repo *u,
 	return rc;
 }
 
+/* Sets the error for a status other than "ok ..."; what: "the tree". Returns
+ * -1. */
+static int refused_by_sandbox(const struct stream_result *out, const char *what,
+			      struct error *err)
+{
+	struct str said = str_trim(buf_str(&out->said));
+	struct buf line = BUF_INIT(512);
+
+	if (!strcmp(out->status, "no_space")) {
+		error_set(err, ERR_REMOTE,
+			  "the sandbox's disk has no room for %s", what);
+		return error_hint(
+			err, "Run `df -h` there to see which disk is full.");
+	}
+	if (strcmp(out->status, "unpack") != 0)
+		return error_set(err, ERR_REMOTE,
+				 "the sandbox cannot take %s: %s", what,
+				 out->status);
+	sanitize_line(said, &line);
+	error_set(err, ERR_REMOTE, "unpacking %s in the sandbox: %s", what,
+		  line.len ? line.ptr : "no working tar");
+	buf_release(&line);
+	return error_hint(
+		err, "The sandbox needs tar (and gzip); busybox's are enough.");
+}
+
 /* Returns -1 if the sandbox could not store the tree. */
 static int check_status(const struct stream_result *out,
 			struct send_result *result, struct error *err)
@@ -462,7 +488,7 @@ static int check_status(const struct stream_result *out,
 	result->changed = out->changed;
 	if (str_starts(str_of(out->status), "ok "))
 		return 0;
-	return stream_failed(out, "the tree", err);
+	return refused_by_sandbox(out, "the tree", err);
 }
 
 /* Makes the history. If that fails, the tree is sent without it. */
@@ -813,39 +839,19 @@ static int stream_changes(struct syncing *s, const struct stop *stop,
 	return stream_files(&c, &s->out, stop, err);
 }
 
-static int64_t read_text(void *arg, char *room, size_t len, struct error *err)
-{
-	struct str *left = arg;
-	size_t n = left->len < len ? left->len : len;
-
-	(void)err;
-	if (n)
-		memcpy(room, left->ptr, n);
-	*left = str_skip(*left, n);
-	return (int64_t)n;
-}
-
 /* Uploads the listing of the base again, if the sandbox has lost it. */
 static int send_base(struct syncing *s, const char *state,
 		     const struct stop *stop, struct error *err)
 {
 	struct buf text = BUF_INIT(LISTING_MAX);
 	char *path = xasprintf("%s/base", state);
-	struct str left;
-	struct transfer t = {
-		.path = path, .mode = 0600, .read = read_text, .arg = &left
-	};
 	int rc;
 
 	listing_write(&s->base, &text);
-	left = buf_str(&text);
-	t.size = (int64_t)left.len;
 	rc = buf_check(&text, "the listing", err);
 	if (rc == 0)
-		rc = sandbox_upload(s->r->sandbox, &t, 1, stop, err);
-	if (rc == 0 && t.error != FILE_OK)
-		rc = error_set(err, ERR_REMOTE, "%s: %s", path,
-			       file_error_name(t.error));
+		rc = stream_file(s->r->sandbox, path, buf_str(&text), stop,
+				 err);
 	free(path);
 	buf_release(&text);
 	return rc;
@@ -1013,7 +1019,7 @@ static int exchange(struct syncing *s, const struct stop *stop,
 			rc = stream_changes(s, stop, err);
 	}
 	if (rc == 0 && !str_starts(str_of(s->out.status), "ok done "))
-		rc = stream_failed(&s->out, "the changes", err);
+		rc = refused_by_sandbox(&s->out, "the changes", err);
 	if (rc == 0)
 		rc = take_over(s, stop, err);
 	(void)odb_ref_set(&s->w->git, s->local_ref, NULL, stop, &ignored);

@@ -29,7 +29,6 @@
 #include "base/ids.h"
 #include "base/io.h"
 #include "base/mem.h"
-#include "base/sanitize.h"
 #include "base/str.h"
 #include "sandbox/transfer.h"
 #include "worktree/treefile.h"
@@ -591,6 +590,19 @@ static int rewind_part(void *arg, struct error *err)
 	return 0;
 }
 
+int stream_file(struct sandbox *sb, const char *path, struct str bytes,
+		const struct stop *stop, struct error *err)
+{
+	struct transfer t = { .path = path, .mode = 0600 };
+
+	if (sandbox_upload_bytes(sb, &t, bytes, stop, err) < 0)
+		return -1;
+	if (t.error == FILE_OK)
+		return 0;
+	return error_set(err, ERR_REMOTE, "%s: %s", path,
+			 t.detail[0] ? t.detail : file_error_name(t.error));
+}
+
 /* Sends size bytes of the stream as a file, and measures the speed. */
 static int upload_part(struct tree_stream *s, int64_t from, int64_t size,
 		       char **path, struct error *err)
@@ -783,30 +795,6 @@ int stream_files(const struct stream_request *c, struct stream_result *out,
 	free(s.first);
 	free(s.rest);
 	return rc;
-}
-
-int stream_failed(const struct stream_result *out, const char *what,
-		  struct error *err)
-{
-	struct str said = str_trim(buf_str(&out->said));
-	struct buf line = BUF_INIT(512);
-
-	if (!strcmp(out->status, "no_space")) {
-		error_set(err, ERR_REMOTE,
-			  "the sandbox's disk has no room for %s", what);
-		return error_hint(
-			err, "Run `df -h` there to see which disk is full.");
-	}
-	if (strcmp(out->status, "unpack") != 0)
-		return error_set(err, ERR_REMOTE,
-				 "the sandbox cannot take %s: %s", what,
-				 out->status);
-	sanitize_line(said, &line);
-	error_set(err, ERR_REMOTE, "unpacking %s in the sandbox: %s", what,
-		  line.len ? line.ptr : "no working tar");
-	buf_release(&line);
-	return error_hint(
-		err, "The sandbox needs tar (and gzip); busybox's are enough.");
 }
 
 void stream_result_release(struct stream_result *out)

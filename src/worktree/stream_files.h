@@ -95,11 +95,11 @@ struct stream_result {
  */
 int stream_files(const struct stream_request *c, struct stream_result *out,
 		 const struct stop *stop, struct error *err);
-/* Sets the error for a status other than "ok ..."; what: "the tree". Returns
- * -1. */
-int stream_failed(const struct stream_result *out, const char *what,
-		  struct error *err);
 void stream_result_release(struct stream_result *out);
+
+/* Uploads bytes as a file that only its owner may read. */
+int stream_file(struct sandbox *sb, const char *path, struct str bytes,
+		const struct stop *stop, struct error *err);
 
 struct snapshot {
 	const char *ref;      /* will name the commit */

@@ -638,8 +638,3 @@ int workspace_add_uploaded(const struct listing *l, const struct workspace *w,
 		close(lock);
 	return rc;
 }
-
-char *workspace_path(const struct workspace *w, const char *name)
-{
-	return path_join(w->root, name);
-}

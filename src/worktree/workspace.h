@@ -122,7 +122,5 @@ int workspace_read_uploaded(struct listing *l, const struct workspace *w,
  * once. */
 int workspace_add_uploaded(const struct listing *l, const struct workspace *w,
 			   const struct stop *stop, struct error *err);
-/* Returns the absolute path of a name below the root: owned. */
-char *workspace_path(const struct workspace *w, const char *name);
 
 #endif

@@ -50,11 +50,6 @@ enum {
 	TRIES = 2,
 };
 
-struct content_source {
-	struct str all;
-	struct str rest;
-};
-
 /* Appends text as one line without control characters. */
 static void add_as_line(struct str text, struct buf *out)
 {
@@ -103,28 +98,6 @@ out:
 	return rc;
 }
 
-static int64_t read_content(void *arg, char *room, size_t len,
-			    struct error *err)
-{
-	struct content_source *s = arg;
-	size_t take = len < s->rest.len ? len : s->rest.len;
-
-	(void)err; /* memory does not fail */
-	if (take)
-		memcpy(room, s->rest.ptr, take);
-	s->rest = str_skip(s->rest, take);
-	return (int64_t)take;
-}
-
-static int rewind_content(void *arg, struct error *err)
-{
-	struct content_source *s = arg;
-
-	(void)err;
-	s->rest = s->all;
-	return 0;
-}
-
 /* Uploads the content to a new file next to the target, or in /tmp. Returns its
  * path, owned, or NULL. */
 static char *stage_content(struct sandbox *sb, const char *path,
@@ -132,12 +105,7 @@ static char *stage_content(struct sandbox *sb, const char *path,
 			   struct error *err)
 {
 	const char *slash = strrchr(path, '/');
-	struct content_source source = { content, content };
-	struct transfer file = { .size = (int64_t)content.len,
-				 .mode = 0600,
-				 .read = read_content,
-				 .rewind = rewind_content,
-				 .arg = &source };
+	struct transfer file = { .mode = 0600 };
 	char id[17];
 	char *name = NULL;
 
@@ -148,8 +116,7 @@ static char *stage_content(struct sandbox *sb, const char *path,
 			 : xasprintf("%.*s/.dcode-%s", (int)(slash - path),
 				     path, id);
 		file.path = name;
-		source.rest = content;
-		if (sandbox_upload(sb, &file, 1, stop, err)) {
+		if (sandbox_upload_bytes(sb, &file, content, stop, err)) {
 			free(name);
 			return NULL;
 		}

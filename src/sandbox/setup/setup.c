@@ -405,11 +405,6 @@ struct entry {
 	struct buf pad; /* base64 in lines, as printed by the sandbox */
 };
 
-struct script_source {
-	struct str all;
-	struct str rest;
-};
-
 static void pass_on(struct receiver *r, enum exec_stream stream)
 {
 	if (r->sink->output && r->text.len)
@@ -586,44 +581,13 @@ static int send_enciphered(struct entry *e, struct str script,
 	return rc;
 }
 
-static int64_t read_script(void *arg, char *room, size_t len, struct error *err)
-{
-	struct script_source *s = arg;
-
-	(void)err;
-	if (len > s->rest.len)
-		len = s->rest.len;
-	if (len)
-		memcpy(room, s->rest.ptr, len);
-	s->rest = str_skip(s->rest, len);
-	return (int64_t)len;
-}
-
-static int rewind_script(void *arg, struct error *err)
-{
-	struct script_source *s = arg;
-
-	(void)err;
-	s->rest = s->all;
-	return 0;
-}
-
 /* Uploads the script as a file. 1: the provider does not support that. */
 static int upload(struct sandbox *sb, const char *file, struct str script,
 		  const struct stop *stop, struct error *err)
 {
-	struct script_source source = { script, script };
-	struct transfer t = {
-		.path = file,
-		.size = (int64_t)script.len,
-		.mode = 0600,
-		.api_only = true,
-		.read = read_script,
-		.rewind = rewind_script,
-		.arg = &source,
-	};
+	struct transfer t = { .path = file, .mode = 0600, .api_only = true };
 
-	if (sandbox_upload(sb, &t, 1, stop, err) < 0)
+	if (sandbox_upload_bytes(sb, &t, script, stop, err) < 0)
 		return error_wrap(err, "uploading the setup script");
 	if (t.error == FILE_NO_API)
 		return 1;
