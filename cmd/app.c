@@ -1,5 +1,11 @@
 /* app.c - state that all commands share; each part is created on first use. */
 /* SPDX-License-Identifier: MIT */
+/*
+ * Signals are handled here, too. on_signal() triggers app.cancel, which ends
+ * the current work. When the terminal is lost (SIGHUP), the chat or the task
+ * then closes its run as usual: lifecycle_close() deletes the sandbox, unless
+ * the user chose to keep it. run_undo() in cmd/session/open.c calls it.
+ */
 #include "cmd/app.h"
 
 #include <ctype.h>

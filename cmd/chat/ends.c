@@ -3,7 +3,8 @@
 /*
  * chat_open() opens the run behind a chat. At the end chat_ask_exit() offers a
  * choice for a sandbox with changes, and chat_close() closes the run and prints
- * what it has used.
+ * what it has used. After a signal chat_ask_exit() asks nothing. run_close()
+ * in cmd/session/open.c deletes the sandbox, or leaves it if it is to be kept.
  */
 #include "cmd/chat/ends.h"
 

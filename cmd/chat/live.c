@@ -2,7 +2,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * One thread owns the screen, the worker's thread runs the agent. Begin reading
- * at live_chat() and step().
+ * at live_chat() and step(). A signal (on_signal()) or the end of input from
+ * the terminal (read_keys()) ends the chat. run_loop() then closes the run,
+ * and with it the sandbox.
  */
 #include "cmd/chat/live.h"
 

@@ -4,7 +4,9 @@
  * The lists that commands pick from, commands that run at once, background jobs
  * that end, the message that is sent while the sandbox is created, the worker's
  * jobs, the queue, the cap, and the end of a job. Begin reading at
- * live_submit(), live_next() and live_done().
+ * live_submit(), live_next() and live_done(). A message goes from live_submit()
+ * to the queue. live_next() starts it as a job on the worker's thread, where
+ * run_job() passes a prompt to message_run() (message.c).
  */
 #include <signal.h>
 #include <stdio.h>

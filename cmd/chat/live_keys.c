@@ -5,7 +5,9 @@
  * key belongs to it, until Up or Down moves the focus to the question, where
  * "no" is selected. Single keys answer only beside an empty draft that has been
  * left alone for DRAFT_MS. Begin reading at live_on_key() and key_is_for().
- * Answers to questions are in live_question.c.
+ * Other keys edit the draft (src/editor). Enter calls send_draft(), which gives
+ * the message to live_submit() in live_jobs.c. Answers to questions are in
+ * live_question.c.
  */
 #include <signal.h>
 

@@ -3,7 +3,8 @@
 /*
  * A prompt includes the files that it names ("@path"), images that were pasted
  * as a path ("[image 1]"), and the output of the user's own commands. Begin
- * reading at message_run().
+ * reading at message_run(). It calls run_agent(), and that calls agent_run()
+ * (src/agent/loop.c).
  */
 #include "cmd/chat/message.h"
 

@@ -1,5 +1,7 @@
 /* diff.c - dcode diff: what changed in the sandbox, as a git patch. */
 /* SPDX-License-Identifier: MIT */
+/* tree_session.c finds the sandbox and fetches its changes, then print_diff()
+ * writes them by patch_write() (src/worktree/patch.c). */
 #include <stdio.h>
 #include <stdlib.h>
 #include <unistd.h>

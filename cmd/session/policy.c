@@ -4,10 +4,12 @@
 /*
  * A call is decided by the user's flags and settings, the allow-list, grants of
  * earlier answers, the hooks and, above all, the machine's policy file.
- * run_decide() combines them for one call. run_offers() decides which tools the
- * model gets at all. On the user's own machine paths count too
- * (decide_reading(), decide_writing()): with all links resolved, a path must be
- * inside the working directory and not protected.
+ * run_decide() combines them for one call. A task calls it directly. The chat
+ * calls it in judge() (cmd/chat/ask.c), and asks the user if the verdict is
+ * RUN_ASK. run_offers() decides which tools the model gets at all. On the
+ * user's own machine paths count too (decide_reading(), decide_writing()): with
+ * all links resolved, a path must be inside the working directory and not
+ * protected.
  *
  * The chat asks the user (cmd/chat). Two questions are asked here: about a
  * sandbox that others may use (run_asks_attached()), and before a user's first

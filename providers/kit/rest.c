@@ -2,7 +2,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * rest_call() sends one request with the server's headers and decides whether a
- * failed one is repeated; rest_json() also parses the answer. Settings choose
+ * failed one is repeated. Before that it waits in retry_after() (net/retry.c),
+ * which obeys Retry-After. rest_json() also parses the answer. Settings choose
  * the server's address (rest_address). A key is sent only to https or to this
  * machine.
  */

@@ -8,7 +8,9 @@
  * shutdown): it requests the devbox's status instead.
  *
  * The tables at the end contain the special cases of Runloop; providers/kit
- * does the rest. Begin with describe() and run_script().
+ * does the rest. Retries are not here, except in poll_status(): net/retry.h
+ * names the places that obey Retry-After. Begin with describe() and
+ * run_script().
  */
 #include "providers/runloop/runloop.h"
 

@@ -1,9 +1,10 @@
-/* policy.c - decides whether a call may run: allow list and user approval. */
+/* policy.c - the allow list of commands, and the approval of one call. */
 /* SPDX-License-Identifier: MIT */
 /*
  * First --shell-allow-list: allow_list_permits() parses a command line like a
  * shell and refuses everything it does not understand. Then the approval of a
- * call: the user's answer, and how he may edit the call before it runs.
+ * call: the user's answer, and how he may edit the call before it runs. Whether
+ * a call may run is decided by run_decide() in cmd/session/policy.c.
  */
 #include "agent/policy.h"
 

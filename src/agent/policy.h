@@ -1,5 +1,9 @@
-/* policy.h - decides whether a call may run: allow list and user approval. */
+/* policy.h - the allow list of commands, and the approval of one call. */
 /* SPDX-License-Identifier: MIT */
+/*
+ * These are the parts of a decision. run_decide() in cmd/session/policy.c makes
+ * it.
+ */
 #ifndef AGENT_POLICY_H
 #define AGENT_POLICY_H
 

@@ -2,10 +2,12 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * In order: detection of calls that fail repeatedly; approval of one call
- * (approve_call()); a command that the user typed; the batch. Begin reading at
- * run_all(): each group of calls is announced, approved, prepared and run, and
- * each call ends in finish_call(). A lock serialises events, since calls that
- * only read run in parallel.
+ * (approve_call()); a command that the user typed; the batch. approve_call()
+ * asks the hooks and then agent_ui.approve, which calls run_decide() in
+ * cmd/session/policy.c: the rules are there. Begin reading at run_all(): each
+ * group of calls is announced, approved, prepared and run, and each call ends
+ * in finish_call(). A lock serialises events, since calls that only read run in
+ * parallel.
  */
 #include "agent/toolrun.h"
 

@@ -1,5 +1,8 @@
 /* mcp.c - all servers of a run, and their tools as the model sees them. */
 /* SPDX-License-Identifier: MIT */
+/* mcp_start() starts the servers: each on a thread of its own in server.c,
+ * which opens the link with open_link(). child.c runs a program, remote.c
+ * connects to an address. Then follow the tools of all servers as rows. */
 #include "mcp/mcp.h"
 
 #include <pthread.h>

@@ -1,5 +1,13 @@
 /* retry.h - which failures to retry, and how long to wait. */
 /* SPDX-License-Identifier: MIT */
+/*
+ * http_do() reads Retry-After into struct http_response and struct error. The
+ * functions below wait at least that long. They are called for a request of a
+ * provider by rest_call() (providers/kit/rest.c), for a file by
+ * providers/kit/files.c, for a create and a removal by sandbox/sandbox.c, for a
+ * command by sandbox/supervise/supervise.c, and for a model by
+ * model/conversation.c. Providers with a protocol of their own call them, too.
+ */
 #ifndef NET_RETRY_H
 #define NET_RETRY_H
 

@@ -3,7 +3,9 @@
 /*
  * Begin reading at tool_call(). It masks every result before it is stored,
  * shown or sent. Tools that split results into lines or stream them mask
- * earlier.
+ * earlier. It also bounds the size: with TOOL_EVICTS, a result of more than
+ * RESULT_CHARS becomes a file in the sandbox (evict_apply() in result.c). Other
+ * tools limit their own text.
  */
 #include <string.h>
 

@@ -1,10 +1,12 @@
 /* patch.c - writes changes as a git patch; finds those to review. */
 /* SPDX-License-Identifier: MIT */
 /*
- * patch_write() prints the difference of two commits. patch_save() saves it as
- * THREAD-N.patch before a sandbox is deleted, and patch_sweep() deletes old
- * patches. review_read() lists the changed files and marks those that a user
- * should check before taking them, because programs execute their contents.
+ * patch_write() prints the difference of two commits: the base, and the commit
+ * that fetch_changes() (fetch.c) made of the sandbox's files. patch_save()
+ * saves it as THREAD-N.patch before a sandbox is deleted, and patch_sweep()
+ * deletes old patches. review_read() lists the changed files and marks those
+ * that a user should check before taking them, because programs execute their
+ * contents.
  */
 #include "worktree/patch.h"
 

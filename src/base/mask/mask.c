@@ -4,7 +4,9 @@
  * Secret values are matched as bytes in one pass over the text. On top of that:
  * masking of JSON strings in their decoded form, and two filters for command
  * output, which mask before and after escape sequences are removed, since a
- * sequence may split a value.
+ * sequence may split a value. The calls of these functions are listed in
+ * DOORS of tests/lint/limits.py. A tool's result passes tool_call(), and each
+ * message to the model passes store_and_push() (src/agent/loop.c).
  */
 #include "base/mask/mask.h"
 
