@@ -24,6 +24,7 @@
 #include "base/mem.h"
 #include "base/path.h"
 #include "base/str.h"
+#include "sandbox/quote.h"
 #include "worktree/fetch_commit.h"
 #include "worktree/name.h"
 #include "worktree/odb.h"
@@ -36,6 +37,15 @@ enum {
 	NAMES_MAX = 256 << 20,
 	SEEN_MAX = 256 << 20,
 	RESET_MS = 5000, /* time to reset theirs, also after a cancel */
+};
+
+enum {
+	/* that are stored; further ones are only counted */
+	IGNORED_NAMES_MAX = 1000,
+	/* bytes of the names in a check command */
+	CHECK_COMMAND_MAX = 48 << 10,
+	CHECK_ANSWER_MAX = 1 << 18,
+	CHECK_MS = 60000,
 };
 
 /* Ref of the temporary commit that holds the .gitignore files. */
@@ -179,6 +189,302 @@ int fetch_recall(struct workspace *w, struct fetch *f, const struct stop *stop,
 	return rc == 0 ? refuse_recalled(w, f, stop, err) : -1;
 }
 
+/* Notes a path that git ignores in the sandbox. "dir/" stands for n files; the
+ * empty path stands for all: n is the total. */
+static void note_ignored(struct fetch *f, const char *path, int64_t n)
+{
+	if (!path[0]) {
+		f->ignored += n;
+		return;
+	}
+	if (f->n_ignored_names == IGNORED_NAMES_MAX)
+		return;
+	fetch_note(&f->ignored_names, &f->n_ignored_names, path, "");
+	if (str_ends(str_of(path), "/"))
+		f->ignored_names[f->n_ignored_names - 1].size = n;
+}
+
+/* With small_first: records a file that was left out of the first fetch only
+ * because of its size, so that fetch_later() can get it. False if it is above
+ * file_max. */
+static bool note_later(struct fetching *g, const struct scan_record *r)
+{
+	const struct fetch_request *q = g->request;
+
+	if (!q->small_first || r->kind != SCAN_BIG || r->n > q->file_max)
+		return false;
+	fetch_note(&g->f->later, &g->f->n_later, r->path, FETCH_NO_TIME);
+	g->f->later[g->f->n_later - 1].size = r->n;
+	return true;
+}
+
+/* Notes the files of g->scan that the sandbox names but does not send, with the
+ * reason. */
+static void note_records(struct fetching *g)
+{
+	static const struct {
+		char kind;
+		const char *why;
+	} reasons[] = {
+		{ SCAN_UNREADABLE, "could not be read" },
+		{ SCAN_BIG, "is larger than allowed" },
+		{ SCAN_SPECIAL, "is a pipe, a socket or a device" },
+		{ SCAN_REPOSITORY, "is another repository" },
+		{ SCAN_NAME, "has a control character in its name" },
+	};
+
+	for (size_t i = 0; i < g->scan.n; i++) {
+		const struct scan_record *r = &g->scan.records[i];
+
+		if (r->kind == SCAN_IGNORED)
+			note_ignored(g->f, r->path, r->n);
+		if (note_later(g, r))
+			continue;
+		for (size_t k = 0; k < sizeof(reasons) / sizeof(*reasons); k++)
+			if (r->kind == reasons[k].kind) {
+				fetch_note(&g->f->left, &g->f->n_left, r->path,
+					   reasons[k].why);
+				g->f->left[g->f->n_left - 1].size = r->n;
+			}
+	}
+}
+
+static int compare_announced(const void *a, const void *b)
+{
+	const struct announced *x = a;
+	const struct announced *y = b;
+
+	return strcmp(x->path, y->path);
+}
+
+/* Appends a path, which must sort after all others; it is borrowed. */
+static void announce(struct fetching *g, const char *path)
+{
+	if (!(g->n & (g->n - 1)))
+		g->names = xrealloc(g->names, g->n ? g->n * 2 : 1,
+				    sizeof(*g->names));
+	g->names[g->n++] = (struct announced){ .path = path };
+}
+
+/* Replaces g->names by the paths of the records of these two kinds, sorted,
+ * each once. */
+static void announce_all(struct fetching *g, char kind, char other)
+{
+	size_t kept = 0;
+
+	g->n = 0;
+	for (size_t i = 0; i < g->scan.n; i++)
+		if (g->scan.records[i].kind == kind ||
+		    g->scan.records[i].kind == other)
+			announce(g, g->scan.records[i].path);
+	if (g->n)
+		qsort(g->names, g->n, sizeof(*g->names), compare_announced);
+	for (size_t i = 0; i < g->n; i++)
+		if (!kept || strcmp(g->names[kept - 1].path, g->names[i].path))
+			g->names[kept++] = g->names[i];
+	g->n = kept;
+}
+
+/* True if the base has files in the directory ("dir/"). Its listing is
+ * sorted. */
+static bool base_has(struct fetching *g, const char *directory)
+{
+	size_t len = strlen(directory);
+	size_t low = 0;
+	size_t high = g->base.n;
+
+	while (low < high) {
+		size_t at = low + (high - low) / 2;
+
+		if (strcmp(g->base.entries[at].path, directory) < 0)
+			low = at + 1;
+		else
+			high = at;
+	}
+	return low < g->base.n &&
+	       !strncmp(g->base.entries[low].path, directory, len);
+}
+
+static bool comes_from(struct fetching *g, const char *directory)
+{
+	size_t at = fetch_seek_name(g, directory);
+
+	return at < g->n &&
+	       !strncmp(g->names[at].path, directory, strlen(directory));
+}
+
+/* Returns the topmost directory above path, as "dir/", that is not in the base
+ * and of which nothing is fetched; else path. Owned. */
+static char *topmost_absent(struct fetching *g, const char *path)
+{
+	for (const char *slash = strchr(path, '/'); slash;
+	     slash = strchr(slash + 1, '/')) {
+		char *directory = xstrndup(path, (size_t)(slash + 1 - path));
+
+		if (!base_has(g, directory) && !comes_from(g, directory))
+			return directory;
+		free(directory);
+	}
+	return xstrdup(path);
+}
+
+/* Notes ignored files that are not fetched. paths are sorted. A directory is
+ * noted as one item if the base has no files in it and none of g->names lies in
+ * it. */
+static void collapse_ignored(struct fetching *g, const char *const *paths,
+			     size_t n)
+{
+	struct fetch *f = g->f;
+	char *last = xstrdup("");
+	int64_t files = 0;
+
+	listing_sort(&g->base);
+	for (size_t i = 0; i <= n; i++) {
+		char *name = i < n ? topmost_absent(g, paths[i]) : xstrdup("");
+
+		if (strcmp(name, last) != 0) {
+			if (last[0])
+				note_ignored(f, last, files);
+			files = 0;
+		}
+		files++;
+		free(last);
+		last = name;
+	}
+	free(last);
+	f->ignored += (int64_t)n;
+}
+
+/* Prints a line for each file: its SHA-256 and "  -", or "missing". */
+static const char hash_script[] =
+	"; do sha256sum <\"$f\" 2>/dev/null || echo missing; done";
+
+struct upload_check {
+	size_t *list; /* indices into the listing of uploads; owned */
+	size_t n;
+	struct buf command, answer;
+};
+
+/* Finds an item that was left because of its size. */
+static struct fetch_item *find_left(const struct fetch *f, const char *path)
+{
+	for (size_t i = 0; i < f->n_left; i++)
+		if (f->left[i].size && !strcmp(f->left[i].path, path))
+			return &f->left[i];
+	return NULL;
+}
+
+/* Finds an item that git ignores, or a directory above path that stands for
+ * it. */
+static struct fetch_item *find_ignored(const struct fetch *f, const char *path)
+{
+	for (size_t i = 0; i < f->n_ignored_names; i++) {
+		struct fetch_item *item = &f->ignored_names[i];
+		size_t len = strlen(item->path);
+
+		if (item->size ? !strncmp(item->path, path, len)
+			       : !strcmp(item->path, path))
+			return item;
+	}
+	return NULL;
+}
+
+/* Checks only uploads that are on a list of files that were not fetched. */
+static void write_hash_command(struct fetching *g, struct upload_check *check)
+{
+	const struct fetch *f = g->f;
+
+	buf_adds(&check->command, "for f in");
+	for (size_t i = 0; i < g->uploaded.n; i++) {
+		const struct listing_entry *e = &g->uploaded.entries[i];
+
+		if (e->mode == LISTING_LINK ||
+		    check->command.len + 4 * strlen(e->path) >
+			    CHECK_COMMAND_MAX ||
+		    (!find_left(f, e->path) && !find_ignored(f, e->path)))
+			continue;
+		buf_adds(&check->command, " ./");
+		quote_word(&check->command, str_of(e->path));
+		check->list[check->n++] = i;
+	}
+	buf_adds(&check->command, hash_script);
+}
+
+static int collect_answer(void *arg, enum exec_stream stream, struct str chunk,
+			  struct buf *reply, struct error *err)
+{
+	struct upload_check *check = arg;
+
+	(void)reply;
+	(void)err;
+	if (stream == EXEC_STDOUT)
+		buf_addstr(&check->answer, chunk);
+	return 0;
+}
+
+static void drop_item(struct fetch_item *items, size_t *n,
+		      struct fetch_item *item)
+{
+	size_t after = *n - (size_t)(item - items) - 1;
+
+	free(item->path);
+	memmove(item, item + 1, after * sizeof(*item));
+	(*n)--;
+}
+
+static void forget_item(struct fetch *f, const char *path)
+{
+	struct fetch_item *item = find_left(f, path);
+
+	if (item) {
+		drop_item(f->left, &f->n_left, item);
+		return;
+	}
+	item = find_ignored(f, path);
+	f->ignored--;
+	if (item->size > 1)
+		item->size--;
+	else
+		drop_item(f->ignored_names, &f->n_ignored_names, item);
+}
+
+/* Removes unchanged uploads from the lists of files that were not fetched: the
+ * user has them. Sends one command if there is such a name; without an answer
+ * all of them stay listed. */
+static void forget_unchanged(struct fetching *g)
+{
+	struct upload_check check = { .command =
+					      BUF_INIT(2 * CHECK_COMMAND_MAX),
+				      .answer = BUF_INIT(CHECK_ANSWER_MAX) };
+	struct exec_request req = { .cwd = sandbox_tree_dir(
+					    g->request->sandbox),
+				    .timeout_ms = CHECK_MS,
+				    .output = collect_answer,
+				    .arg = &check };
+	struct exec_result res = { 0 };
+	struct error ignored = { 0 };
+	const struct listing_entry *all = g->uploaded.entries;
+	struct str rest, line;
+
+	if (!g->uploaded.n || (!g->f->n_left && !g->f->n_ignored_names))
+		return;
+	check.list = xcalloc(g->uploaded.n, sizeof(*check.list));
+	write_hash_command(g, &check);
+	req.command = buf_str(&check.command);
+	/* Without an answer, assume that every file changed. */
+	if (check.n && sandbox_execute(g->request->sandbox, &req, &res, g->stop,
+				       &ignored) == 0) {
+		rest = buf_str(&check.answer);
+		for (size_t i = 0; i < check.n && str_split(&rest, '\n', &line);
+		     i++)
+			if (str_starts(line, all[check.list[i]].hash))
+				forget_item(g->f, all[check.list[i]].path);
+	}
+	free(check.list);
+	buf_release(&check.command);
+	buf_release(&check.answer);
+}
+
 /* Gets the contents of g->names with another command, as a commit on top of
  * parent. */
 static int fetch_names(struct fetching *g, const struct scan_request *r,
@@ -191,7 +497,7 @@ static int fetch_names(struct fetching *g, const struct scan_request *r,
 		paths[i] = g->names[i].path;
 	rc = scan_fetch(&g->scan, r, paths, g->n, g->stop, err);
 	if (rc == 0) {
-		fetch_note_records(g);
+		note_records(g);
 		rc = fetch_commit_archive(g, parent, false, err);
 	}
 	free(paths);
@@ -379,7 +685,7 @@ static int fetch_patterns(struct fetching *g, const struct scan_request *r,
 
 	for (size_t i = 0; i < g->n; i++)
 		if (is_gitignore(g->names[i].path))
-			fetch_announce(&p, g->names[i].path);
+			announce(&p, g->names[i].path);
 	if (p.n)
 		rc = fetch_names(&p, r, g->f->theirs, err);
 	if (p.n && rc == 0) {
@@ -419,7 +725,7 @@ static int drop_ignored(struct fetching *g, const struct scan_request *r,
 		qsort(dropped.list, dropped.n, sizeof(*dropped.list),
 		      str_compare);
 	if (rc == 0)
-		fetch_collapse_ignored(g, dropped.list, dropped.n);
+		collapse_ignored(g, dropped.list, dropped.n);
 	free(dropped.list);
 	return rc;
 }
@@ -433,7 +739,7 @@ static int fetch_undecided(struct fetching *g, const struct scan_request *r,
 	char parent[GIT_OID];
 	int rc;
 
-	fetch_announce_all(g, SCAN_UNDECIDED, SCAN_UNDECIDED);
+	announce_all(g, SCAN_UNDECIDED, SCAN_UNDECIDED);
 	if (drop_ignored(g, r, err) < 0)
 		return -1;
 	if (!g->n)
@@ -453,13 +759,13 @@ static int fetch_all(struct fetching *g, const struct scan_request *r,
 
 	if (scan_run(&g->scan, r, g->stop, err) < 0)
 		return -1;
-	fetch_note_records(g);
+	note_records(g);
 	if (g->scan.same) {
 		memcpy(g->f->theirs, w->base, sizeof(g->f->theirs));
 		return odb_ref_set(&w->git, w->theirs_ref, w->base, g->stop,
 				   err);
 	}
-	fetch_announce_all(g, SCAN_CHANGED, SCAN_NEW);
+	announce_all(g, SCAN_CHANGED, SCAN_NEW);
 	if (fetch_commit_archive(g, w->base, true, err) < 0)
 		return -1;
 	return fetch_undecided(g, r, err);
@@ -519,7 +825,7 @@ static int fetch_once(struct workspace *w, const struct fetch_request *r,
 	if (rc == 0)
 		rc = fetch_drop_uploaded(&g, err);
 	if (rc == 0)
-		fetch_forget_unchanged(&g);
+		forget_unchanged(&g);
 	if (rc == 0)
 		rc = fetch_refuse_repositories(&g, err);
 	f->same = rc == 0;
@@ -626,7 +932,7 @@ static int fetch_batch(struct fetching *g, struct fetch_item *items, size_t n,
 	g->n = 0;
 	for (size_t i = 0; i < n; i++)
 		if (!g->n || strcmp(items[i].path, items[i - 1].path) != 0)
-			fetch_announce(g, items[i].path);
+			announce(g, items[i].path);
 	memcpy(parent, g->f->theirs, sizeof(parent));
 	rc = fetch_names(g, &request, parent, err);
 	scan_release(&g->scan);

@@ -38,20 +38,8 @@ struct fetching { /* state of a fetch; the first five are borrowed */
 void fetch_note(struct fetch_item **list, size_t *n, const char *path,
 		const char *why);
 void fetch_items_release(struct fetch_item **items, size_t *n);
-
-/* Notes the files of g->scan that the sandbox names but does not send, with the
- * reason. */
-void fetch_note_records(struct fetching *g);
-/* Replaces g->names by the paths of the records of these two kinds, sorted,
- * each once. */
-void fetch_announce_all(struct fetching *g, char kind, char other);
-/* Appends a path, which must sort after all others; it is borrowed. */
-void fetch_announce(struct fetching *g, const char *path);
-/* Notes ignored files that are not fetched. paths are sorted. A directory is
- * noted as one item if the base has no files in it and none of g->names lies in
- * it. */
-void fetch_collapse_ignored(struct fetching *g, const char *const *paths,
-			    size_t n);
+/* Returns the index of path in g->names, or of the first name after it. */
+size_t fetch_seek_name(const struct fetching *g, const char *path);
 
 /* Makes a commit on top of parent of the files in g->scan's archive that are
  * announced and harmless; the others are refused or left. gone: also applies
@@ -62,10 +50,6 @@ int fetch_commit_archive(struct fetching *g, const char *parent, bool gone,
 /* Removes files from theirs that still have the contents and mode with which
  * the user uploaded them. The base's version is restored, if there is one. */
 int fetch_drop_uploaded(struct fetching *g, struct error *err);
-/* Removes unchanged uploads from the lists of files that were not fetched: the
- * user has them. Sends one command if there is such a name; without an answer
- * all of them stay listed. */
-void fetch_forget_unchanged(struct fetching *g);
 /* Removes changes inside a bare repository from theirs and refuses them. The
  * parts of a repository may be spread over the base, theirs and the user's
  * tree, so all three are searched together. */
