@@ -344,7 +344,8 @@ static int agentcore_list(struct sandbox_client *client, const char *owner,
 				info_emit(sink, &info);
 		cJSON_Delete(page);
 		if (rc == 0 && pages == PAGES_MAX)
-			rc = error_set(err, ERR_LIMIT, "the list does not end");
+			rc = error_set(err, ERR_LIMIT,
+				       "the list has too many pages");
 	}
 	free(next);
 	return rc;

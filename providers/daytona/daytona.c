@@ -388,7 +388,7 @@ static int set_auto_delete(struct vendor_client *c, const char *id,
 		xasprintf("/autodelete/%lld", (long long)(*keep_s + 59) / 60);
 	struct rest_ask ask = { .method = "POST",
 				.path = path,
-				.what = "putting off the sandbox's deletion",
+				.what = "postponing the sandbox's deletion",
 				.flags = REST_AGAIN };
 	int rc = vendor_ask(c, id, &ask, NULL, stop, err);
 
@@ -706,7 +706,8 @@ static const struct vendor_pages pages = { .items = "items",
 static const struct vendor vendor = {
 	.noun = "sandbox",
 	.auth_hint = "Check that DAYTONA_API_KEY belongs to this account and "
-		     "may do this: https://app.daytona.io/dashboard/keys",
+		     "has the permission for this: "
+		     "https://app.daytona.io/dashboard/keys",
 	.client_size = sizeof(struct vendor_client),
 	.box_size = sizeof(struct vendor_box),
 	.path = "/sandbox/",

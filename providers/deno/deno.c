@@ -487,8 +487,9 @@ static int list_pages(struct deno *d, struct deno_selection *s,
 				emit_info(s, item);
 		cJSON_Delete(page);
 		if (rc == 0 && ++pages == PAGES_MAX)
-			rc = error_set(err, ERR_LIMIT,
-				       "the list of sandboxes does not end");
+			rc = error_set(
+				err, ERR_LIMIT,
+				"the list of sandboxes has too many pages");
 	} while (rc == 0 && cursor);
 	free(cursor);
 	return rc;

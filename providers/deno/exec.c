@@ -376,7 +376,7 @@ static int parse_workdir(struct sandbox *sb, struct str said, struct error *err)
 	said = str_trim(said);
 	if (!str_starts(said, "cwd:/") || memchr(said.ptr, '\n', said.len))
 		return error_set(err, ERR_REMOTE,
-				 "the working directory cannot be entered");
+				 "cannot enter the working directory");
 	said = str_skip(said, 4);
 	free(sb->workdir);
 	sb->workdir = xstrndup(said.ptr, said.len);

@@ -110,7 +110,7 @@ static int parse_reply(struct deno_frame *f, struct error *err)
 	if (f->id < 0)
 		return refuse_message(
 			err, fault ? json_string(fault, "message", "a refusal")
-				   : "a reply without a request");
+				   : "a reply without an id");
 	if (!result && cJSON_IsObject(fault)) {
 		parse_failure(f, fault);
 		return 0;
@@ -133,7 +133,7 @@ static int parse_stream(struct deno_frame *f, const char *event, size_t max,
 
 	f->id = json_int(params, "streamId", -1);
 	if (f->id < 0)
-		return refuse_message(err, "a stream without a number");
+		return refuse_message(err, "a stream without an id");
 	if (strcmp(event, "enqueue") == 0) {
 		f->kind = DENO_DATA;
 		return data ? decode_base64(&f->data, data, max, err)

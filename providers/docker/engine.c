@@ -363,7 +363,7 @@ static int receive_more(struct conn *c, struct buf *in, const struct stop *stop,
 
 	if (!room)
 		return error_set(err, ERR_PROTOCOL,
-				 "the engine's answer has no end");
+				 "the engine's answer is too long");
 	n = conn_recv(c, room, 4096, stop, err);
 	if (n == 0)
 		return error_set(err, ERR_NETWORK,
@@ -593,7 +593,8 @@ static int on_data(void *arg, struct str chunk, struct error *err)
 	for (;;) {
 		bool whole = buf_add_line(&p->line, &chunk);
 
-		if (buf_check(&p->line, "a message of the pull", err) < 0)
+		if (buf_check(&p->line, "a progress message of the pull", err) <
+		    0)
 			return -1;
 		if (!whole)
 			return 0;

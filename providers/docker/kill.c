@@ -587,14 +587,14 @@ static void end_by_restart(struct kill_job *job, const struct buf *names,
 
 	if (restart(job, &err) < 0)
 		text = xasprintf(
-			"Processes of the command outlived it (%s). Restarting "
-			"the container to end them failed: %s.",
+			"The command left processes running (%s). dcode could "
+			"not restart the container to end them: %s.",
 			names->ptr, err.message);
 	else
 		text = xasprintf(
-			"The container was restarted, because processes of the "
-			"command outlived it (%s). Files are kept, except "
-			"those of tmpfs mounts.%s%s%s",
+			"The container was restarted, because the command left "
+			"processes running (%s). Files are kept, except in "
+			"tmpfs mounts.%s%s%s",
 			names->ptr,
 			others->len ? " These background processes ended with "
 				      "it: "
@@ -608,10 +608,10 @@ static void end_by_restart(struct kill_job *job, const struct buf *names,
  * somebody else, so it is not restarted. */
 static void report_living(struct kill_job *job, const struct buf *names)
 {
-	char *text = xasprintf(
-		"Processes of the command keep running; the container is not "
-		"restarted, because it was attached: %s.",
-		names->ptr);
+	char *text =
+		xasprintf("The command left processes running, and dcode does "
+			  "not restart a container that it did not create: %s.",
+			  names->ptr);
 
 	add_notice(job->notice, text);
 	free(text);

@@ -204,10 +204,10 @@ int http_text_check(const char *text, unsigned allowed, struct error *err)
 		if (p.kind == PIECE_BAD ||
 		    (p.kind == PIECE_VARIABLE && !variable_ok(p.name)) ||
 		    (p.kind == PIECE_PARAM && !p.name[0]))
-			return error_set(err, ERR_CONFIG,
-					 "is not well formed: {name} and "
-					 "${NAME} stand for values, {{ and }} "
-					 "for braces");
+			return error_set(
+				err, ERR_CONFIG,
+				"is not well formed: write {name} or ${NAME} "
+				"for a value, {{ and }} for braces");
 		value = p.kind == PIECE_VALUE ? find_value(p.name) : 0;
 		if (p.kind == PIECE_VALUE &&
 		    (value < 0 || !(allowed & (1U << value))))
@@ -260,9 +260,10 @@ int http_text_check_shell(const char *text, unsigned allowed, struct error *err)
 					 "must not contain backquotes, "
 					 "comments or here-documents");
 		if (p.kind != PIECE_TEXT && (quote || escaped))
-			return error_set(err, ERR_CONFIG,
-					 "has a value inside quotes: values "
-					 "are quoted already");
+			return error_set(
+				err, ERR_CONFIG,
+				"has a placeholder inside quotes: leave out "
+				"the quotes, since dcode quotes each value");
 	}
 	return rc;
 }
@@ -362,7 +363,7 @@ int http_text_expand(struct buf *out, const char *text,
 	while (rc == 0 && next_piece(&rest, &p) != PIECE_END) {
 		if (p.kind == PIECE_BAD)
 			return error_set(err, ERR_CONFIG,
-					 "a text is not well formed");
+					 "a placeholder is not well formed");
 		if (p.kind == PIECE_TEXT) {
 			buf_addstr(out, p.text);
 		} else if (p.kind == PIECE_PARAM) {
@@ -591,8 +592,8 @@ static const char *read_path(struct config_reader *r, void *field)
 		return "must begin with /";
 	for (const char *c = r->at->text; *c; c++)
 		if (*c <= ' ' || *c >= 0x7F || strchr("#\\\"<>", *c))
-			return "contains a character that addresses cannot "
-			       "have";
+			return "contains a character that is not allowed in an "
+			       "address";
 	return NULL;
 }
 
@@ -636,8 +637,7 @@ static const char *read_hosts(struct config_reader *r, void *field)
 
 		if (!text[0] || text[0] == '.' || !strchr(text, '.') ||
 		    text[strspn(text, host)])
-			wrong = "must be names of hosts, in lower case, such "
-				"as "
+			wrong = "must be host names in lower case, such as "
 				"\"boxes.example.org\"";
 	}
 	return wrong;
@@ -800,19 +800,21 @@ static const char *find_missing(const struct http_provider *p)
 	if (!p->base)
 		return "has no base";
 	if (!op[OP_CREATE].given || !op[OP_CREATE].id)
-		return "has no create with path and id";
+		return "needs create with path and id";
 	if (op[OP_CREATE].server && !op[OP_CREATE].within)
-		return "has no create.within, the hosts that its server may be";
+		return "needs create.within, a list of the hosts that "
+		       "create.server may return";
 	if (!op[OP_EXECUTE].given)
 		return "has no execute";
 	if (op[OP_EXECUTE].stream && !op[OP_EXECUTE].output)
-		return "has no execute.output, where an event has output";
+		return "needs execute.output, the JSON pointer to the output "
+		       "in an event";
 	if (!op[OP_DELETE].given)
 		return "has no delete";
 	if (op[OP_READY].given && (!op[OP_READY].state != !op[OP_READY].is))
-		return "has no ready with both state and is";
+		return "needs both ready.state and ready.is, or neither";
 	if (op[OP_LIST].given && (!op[OP_LIST].id || !op[OP_LIST].label))
-		return "has no list with id and label";
+		return "needs list with id and label";
 	return NULL;
 }
 

@@ -188,7 +188,7 @@ static int set_base(struct http_service *t, const struct http_values *v,
 	s = buf_str(&base);
 	if (rc == 0 && (base.over || !loopback_or_https(s))) {
 		error_set(err, ERR_CONFIG,
-			  "base is not an address that a key may be sent to");
+			  "base: refusing to send a key to this address");
 		rc = error_hint(err, "Use https://..., or http:// on a "
 				     "loopback address.");
 	}
@@ -272,7 +272,8 @@ static int parse_state(const struct http_operation *op, const cJSON *tree,
 		rc = 1;
 	else if (!state)
 		rc = error_set(err, ERR_PROTOCOL,
-			       "the answer has no state at %s", op->state);
+			       "the answer has no state at the JSON pointer %s",
+			       op->state);
 	else if (is_listed(op->failed, state))
 		rc = error_set(err, ERR_REMOTE,
 			       "the sandbox is in the state '%.80s'", state);
@@ -394,7 +395,7 @@ static int check_server(const struct sandbox *sb, struct error *err)
 		return 0;
 	return error_set(err, ERR_PROTOCOL,
 			 "the answer has no address or token of the sandbox at "
-			 "%s",
+			 "the JSON pointer %s",
 			 op->server ? op->server : op->token);
 }
 
@@ -503,9 +504,10 @@ static int parse_stream(const struct http_operation *op, struct str body,
 			rc = parse_event(&r, line, err);
 	}
 	if (rc == 0 && op->exit_code && !r.ended)
-		rc = error_set(err, ERR_NETWORK,
-			       "the answer has no exit status at %s",
-			       op->exit_code);
+		rc = error_set(
+			err, ERR_NETWORK,
+			"the answer has no exit status at the JSON pointer %s",
+			op->exit_code);
 	return rc < 0 ? rc : buf_check(out, "the answer", err);
 }
 
@@ -870,7 +872,8 @@ static int parse_id(struct sandbox *sb, const cJSON *tree, struct error *err)
 	}
 	free(id);
 	return error_set(err, ERR_PROTOCOL,
-			 "the answer has no id of a sandbox at %s", pointer);
+			 "the answer has no sandbox id at the JSON pointer %s",
+			 pointer);
 }
 
 static void make_box(struct sandbox *sb)

@@ -752,10 +752,11 @@ struct made_provider *process_provider_new(struct provider_config *d,
 	p->made.free = free_provider;
 	p->made.base = (struct sandbox_provider){
 		.name = p->config.name,
-		.summary = p->config.class_path
-				   ? "a Python class of yours or a package's"
-				   : "a program that speaks the "
-				     "provider protocol",
+		.summary =
+			p->config.class_path
+				? "your own Python class, or one from a package"
+				: "a program that speaks the "
+				  "provider protocol",
 		.workdir = p->config.workdir ? p->config.workdir : "/workspace",
 		.flags = p->config.flags | SANDBOX_LIVE,
 		.max_command = 80 << 10,

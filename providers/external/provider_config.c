@@ -200,8 +200,7 @@ static const char *check_credentials(const struct toml_value *v, void *field,
 	for (size_t i = 0; good && i < v->n_items; i++)
 		good = is_variable(&v->items[i]);
 	return good ? NULL
-		    : "must be an array of names of variables: "
-		      "[\"ACME_API_KEY\"]";
+		    : "must be an array of variable names: [\"ACME_API_KEY\"]";
 }
 
 /* Only checks the value; providers/price.c reads it. */
@@ -533,7 +532,8 @@ int python_script(struct error *err)
 	int fd = memfd_create("dcode-provider-host", MFD_CLOEXEC);
 
 	if (fd < 0)
-		return error_errno(err, "making room for the host script");
+		return error_errno(
+			err, "creating a file in memory for the host script");
 	if (io_write_all(fd, stand_ins_py, sizeof(stand_ins_py)) == 0 &&
 	    io_write_all(fd, host_py, sizeof(host_py)) == 0 &&
 	    lseek(fd, 0, SEEK_SET) == 0)

@@ -201,7 +201,7 @@ static bool refuse(struct link *l, enum err code, const char *reason)
 static bool refuse_noise(struct link *l)
 {
 	return refuse(l, l->state == LINK_STARTING ? ERR_CONFIG : ERR_NETWORK,
-		      "it writes something that is not an answer");
+		      "it sent unexpected output");
 }
 
 /* Breaks the link because the loop's first word was not "ready". */
@@ -210,10 +210,9 @@ static bool refuse_loop(struct link *l, struct str word)
 	char reason[MARK_MAX + 32];
 
 	if (!str_starts(word, "lacks-"))
-		return refuse(l, ERR_CONFIG, "no writable directory there");
+		return refuse(l, ERR_CONFIG, "it has no writable directory");
 	word = str_skip(word, strlen("lacks-"));
-	(void)snprintf(reason, sizeof(reason),
-		       "there is no program %.*s in the PATH there",
+	(void)snprintf(reason, sizeof(reason), "its PATH has no program %.*s",
 		       (int)word.len, word.ptr);
 	return refuse(l, ERR_CONFIG, reason);
 }
@@ -246,8 +245,8 @@ static bool feed_line(struct link *l, struct str line)
 	if (l->state == LINK_STARTING) {
 		if (str_starts(line, "held_nonce="))
 			return refuse(l, ERR_CONFIG,
-				      "not a shell: what was started there "
-				      "echoes its input");
+				      "not a shell: the program that started "
+				      "there echoes its input");
 		keep_tail(&l->prelude, line);
 		keep_tail(&l->prelude, STR("\n"));
 	}
@@ -544,8 +543,7 @@ static int queue_request(struct link *l, struct link_call *c, char kind,
 	for (size_t i = 0; i < text.len; i++)
 		lines += text.ptr[i] == '\n';
 	if (text.len > LINK_REQUEST || to->len + text.len + 100 > to->max)
-		return error_set(err, ERR_LIMIT,
-				 "too much is waiting to be sent to %s",
+		return error_set(err, ERR_LIMIT, "too much unsent data for %s",
 				 l->program->name);
 	buf_addf(to, "%s %c %zu %zu\n", c ? c->id : "-", kind,
 		 text.len + !whole, lines);
@@ -867,7 +865,7 @@ static int await_answer(struct held *h, struct link *l,
 	pthread_mutex_lock(&l->lock);
 	/* If the login is only slow, the next request can use the link. */
 	if (l->state == LINK_READY && is_stuck(l, c, begun))
-		break_link(l, "it is silent");
+		break_link(l, "it does not answer");
 	pthread_mutex_unlock(&l->lock);
 	return rc;
 }

@@ -43,8 +43,7 @@ int rest_address(char **base, const struct settings *set,
 		value = settings_env(set, *variables);
 		if (value && !loopback_or_https(str_of(value))) {
 			error_set(err, ERR_CONFIG,
-				  "%s=%.200s is not an address that a key may "
-				  "be sent to",
+				  "%s: refusing to send a key to %.200s",
 				  *variables, value);
 			from = settings_address_name(set, *variables);
 			if (strcmp(from, *variables) != 0)

@@ -397,8 +397,8 @@ static int read_token(struct pager *p, const struct vendor_query *q,
 		next = json_string(items->child->prev, "id", "");
 	if (strlen(next) > TOKEN_MAX)
 		return error_set(err, ERR_PROTOCOL,
-				 "unexpected server response: a cursor of %zu "
-				 "bytes",
+				 "unexpected server response: the cursor is "
+				 "too long (%zu bytes)",
 				 strlen(next));
 	p->token = *next ? xstrdup(next) : NULL;
 	return 0;
@@ -453,7 +453,8 @@ int vendor_pages(struct vendor_client *c, const struct vendor_query *q,
 		cJSON_Delete(page);
 		more = more && p.token;
 		if (rc == 0 && more && ++pages == PAGES_MAX)
-			rc = error_set(err, ERR_LIMIT, "the list does not end");
+			rc = error_set(err, ERR_LIMIT,
+				       "the list has too many pages");
 	}
 	free(p.token);
 	free(p.first);

@@ -157,7 +157,8 @@ static int await_change(struct wait *w, const struct stop *stop,
 
 	if (rc < 0 && err->code == ERR_TIMEOUT && clock_ms() < stop->deadline)
 		return error_set(err, ERR_TIMEOUT,
-				 "the %s does not start: it stays \"%s\"",
+				 "the %s did not start in time: its state is "
+				 "still \"%s\"",
 				 w->v->noun, w->word);
 	return rc;
 }

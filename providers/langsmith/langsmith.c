@@ -60,8 +60,8 @@ static const struct setting settings[] = {
 	  .type = SETTING_STRING,
 	  .flags = SETTING_SECRET | SETTING_ENV_ONLY,
 	  .env = "LANGSMITH_SANDBOX_API_KEY",
-	  .help = "key from https://smith.langchain.com; the first of this, "
-		  "LANGSMITH_API_KEY and LANGCHAIN_API_KEY that is set" },
+	  .help = "key from https://smith.langchain.com; if not set, "
+		  "LANGSMITH_API_KEY or LANGCHAIN_API_KEY is used" },
 	{ .key = "langsmith_api_key",
 	  .type = SETTING_STRING,
 	  .flags = SETTING_SECRET | SETTING_ENV_ONLY,

@@ -655,7 +655,7 @@ static int box_receive(int fd, void *message, size_t len,
 		if (errno != EAGAIN && errno != EINTR)
 			break;
 	}
-	return error_errno(err, "hearing from the sandbox");
+	return error_errno(err, "reading from the sandbox");
 }
 
 /* Waits for the jail's first message. If bubblewrap failed, reports why. */
@@ -753,7 +753,7 @@ static int spawn_box(struct box *b, const struct local *l, bool network,
 		words_add(&w, "--symlink", "../tmp", "/var/tmp", NULL);
 	fds[AT_EXE] = open("/proc/self/exe", O_RDONLY | O_CLOEXEC);
 	if (fds[AT_EXE] < 0)
-		error_errno(err, "opening dcode itself");
+		error_errno(err, "opening dcode's program file");
 	else if ((!b->guard ||
 		  (fds[AT_GUARD] = guard_fd(b->guard, err)) >= 0) &&
 		 (!b->git || (fds[AT_GIT] = guard_fd(b->git, err)) >= 0))
@@ -1132,9 +1132,9 @@ static int follow_command(struct box_command *c, struct exec_result *res,
 	rc = finish_command(c, end, res, stop, &why);
 	if (hit && !res->timed_out && (rc == 0 || stop_check(stop, err) == 0)) {
 		snprintf(res->notice, sizeof(res->notice),
-			 "the command was killed: the sandbox's files passed "
-			 "%llu bytes (disk of "
-			 "[sandboxes.providers.local.params]); delete some "
+			 "the command was killed: the sandbox's files exceeded "
+			 "%llu bytes (disk in "
+			 "[sandboxes.providers.local.params]). Delete some "
 			 "before you continue",
 			 (unsigned long long)l->disk);
 		res->exit_code = 128 + SIGKILL;

@@ -1056,15 +1056,15 @@ static void report_limits(struct guard *g,
 	char *line;
 
 	if (g->left_out && g->reported < 1) {
-		line = xasprintf("%s has more protected names than can be "
-				 "mounted: %zu of them are not read-only",
+		line = xasprintf("%s has more protected names than dcode can "
+				 "mount: %zu of them stay writable",
 				 w->root_path, g->left_out);
 		each(arg, line);
 		free(line);
 	}
 	if (w->over && g->reported < 2) {
-		line = xasprintf("%s is too large to search: new protected "
-				 "names in a part of it will not be noticed",
+		line = xasprintf("%s is too large to search: dcode will not "
+				 "notice new protected names in a part of it",
 				 w->root_path);
 		each(arg, line);
 		free(line);
@@ -1107,8 +1107,8 @@ void guard_check(struct guard *g, bool last,
 	add_names(g, last ? 0 : before, &names);
 	if (names.len) {
 		line = xasprintf("new, moved or replaced in %s while the "
-				 "sandbox ran: %s. Programs on this machine "
-				 "may run what is in there: check it first",
+				 "sandbox ran: %s. Check the contents first: "
+				 "programs on this machine may run them",
 				 g->watch.root_path, names.ptr);
 		each(arg, line);
 		free(line);

@@ -48,8 +48,8 @@ static const struct setting local_settings[] = {
 	{ .key = "protect",
 	  .example = "[\".envrc\", \".husky\"]",
 	  .type = SETTING_LIST,
-	  .help = "replaces the setting protect: names that are read-only in a "
-		  "bound workspace" },
+	  .help = "names that are read-only in a bound workspace (replaces the "
+		  "setting protect)" },
 	{ .key = "network",
 	  .type = SETTING_STRING,
 	  .fallback = "\"none\"",
@@ -623,9 +623,10 @@ static int check_bind(const struct sandbox *sb, const char *dir,
 	int rc = bind_check(sb->client->settings, dir, &real, err);
 
 	if (rc == 0 && strcmp(real, dir) != 0)
-		rc = error_set(err, ERR_CONFIG,
-			       "%s is now a link to %s: not mounted again", dir,
-			       real);
+		rc = error_set(
+			err, ERR_CONFIG,
+			"refusing to mount %s again: it is now a link to %s",
+			dir, real);
 	free(real);
 	return rc;
 }
@@ -706,7 +707,7 @@ static int replace_snapshot(const char *part, const char *to, bool replace,
 	if (rc == 0 && replace && rename(to, old) < 0 && errno != ENOENT)
 		rc = error_errno(err, "%s", to);
 	if (rc == 0 && rename(part, to) < 0) {
-		rc = error_errno(err, "keeping the snapshot as %s", to);
+		rc = error_errno(err, "saving the snapshot as %s", to);
 		if (replace)
 			(void)rename(old, to);
 	}

@@ -426,7 +426,8 @@ static const struct sandbox_ops none_ops = {
 
 const struct sandbox_provider none_provider = {
 	.name = "none",
-	.summary = "no sandbox: your own machine, behind approval",
+	.summary = "no sandbox: commands run on your own machine, after your "
+		   "approval",
 	.flags = SANDBOX_UNISOLATED | SANDBOX_LIVE | SANDBOX_STDIN,
 	.max_command = COMMAND_MAX,
 	.ops = &none_ops,

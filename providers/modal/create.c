@@ -814,7 +814,7 @@ static int list_pages(struct sandbox_choice *s, struct error *err)
 			break;
 	}
 	return error_set(err, ERR_PROTOCOL,
-			 "the list of sandboxes does not end");
+			 "the list of sandboxes has too many pages");
 }
 
 int modal_list(struct sandbox_client *client, const char *owner,

@@ -33,8 +33,8 @@ static const struct setting settings[] = {
 	  .type = SETTING_STRING,
 	  .flags = SETTING_SECRET | SETTING_REQUIRED | SETTING_ENV_ONLY,
 	  .env = "MODAL_TOKEN_ID",
-	  .help = "token id from https://modal.com/settings/tokens; this and "
-		  "the next also from ~/.modal.toml" },
+	  .help = "token id from https://modal.com/settings/tokens; if not "
+		  "set, ~/.modal.toml is used for id and secret" },
 	{ .key = "token_secret",
 	  .type = SETTING_STRING,
 	  .flags = SETTING_SECRET | SETTING_REQUIRED | SETTING_ENV_ONLY,

@@ -86,7 +86,7 @@ static const struct setting settings[] = {
 	  .example = "[\"apt-get install -y ripgrep\"]",
 	  .type = SETTING_LIST,
 	  .field = "system_setup_commands",
-	  .help = "commands of a blueprint's build" },
+	  .help = "commands that build a blueprint" },
 	{ .key = "launch_commands",
 	  .example = "[\"service postgresql start\"]",
 	  .type = SETTING_LIST,
@@ -231,8 +231,8 @@ static int add_life(const struct settings *set, const struct sandbox_spec *spec,
 	    (strcmp(on_idle, "shutdown") != 0 &&
 	     strcmp(on_idle, "suspend") != 0))
 		return error_set(err, ERR_CONFIG,
-				 "idle must be seconds, and on_idle shutdown "
-				 "or suspend");
+				 "idle must be a number of seconds, and "
+				 "on_idle must be shutdown or suspend");
 	/* Without an idle limit the lifetime could not be extended. */
 	if (!idle)
 		idle = spec->lifetime_s;

@@ -405,7 +405,7 @@ int slurm_find(struct slurm *s, const char *id, struct slurm_job *job,
 		return -1;
 	if (!search.found)
 		return error_set(err, ERR_NOT_FOUND,
-				 "unknown job %s, or dcode did not make it",
+				 "unknown job %s, or dcode did not create it",
 				 id);
 	*job = search.job;
 	return 0;
@@ -463,12 +463,12 @@ static const char *say_why(const struct slurm_job *job)
 		{ "BOOT_FAIL", "its node did not boot" },
 		{ "CANCELLED", "it was cancelled from outside dcode" },
 		{ "COMPLETED", "its batch script has ended" },
-		{ "COMPLETING", "it is being ended from outside dcode" },
+		{ "COMPLETING", "another program is ending it" },
 		{ "DEADLINE", "its deadline passed" },
 		{ "FAILED", "its batch script failed" },
 		{ "NODE_FAIL", "its node failed" },
 		{ "OUT_OF_MEMORY", "it used more memory than allowed" },
-		{ "PREEMPTED", "a job of higher priority took its place" },
+		{ "PREEMPTED", "a job of higher priority preempted it" },
 		{ "REVOKED", "another cluster took it over" },
 		{ "SUSPENDED", "it is suspended" },
 		{ "TIMEOUT", "its time limit passed" },

@@ -246,7 +246,7 @@ static bool names_cluster(const char *option)
 static int refuse_cluster(const char *option, struct error *err)
 {
 	error_set(err, ERR_CONFIG,
-		  "options: \"%.100s\" would make jobs of another cluster",
+		  "options: \"%.100s\" would send the job to another cluster",
 		  option);
 	return error_hint(err, SLURM_OTHER_CLUSTER);
 }
@@ -416,7 +416,8 @@ static int check_cluster(struct sandbox *sb, struct str cluster,
 		  "another one; %s",
 		  sb->id, name.ptr ? name.ptr : "?",
 		  status == 0 ? "it has been cancelled"
-			      : "it could not be cancelled: cancel it there");
+			      : "dcode could not cancel it; cancel it on that "
+				"cluster");
 	error_hint(err, SLURM_OTHER_CLUSTER);
 	buf_release(&line);
 	buf_release(&out);

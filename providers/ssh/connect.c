@@ -135,7 +135,7 @@ static void explain_login(const struct ssh_host *host, int status,
 {
 	if (said.len)
 		error_set(err, ERR_UNREACHABLE, "%s %s: %.*s", host->name,
-			  status < 0 ? "does not answer; it said"
+			  status < 0 ? "does not answer; it printed"
 				     : "did not start a shell for dcode",
 			  (int)said.len, said.ptr);
 	else if (status < 0)
@@ -147,8 +147,8 @@ static void explain_login(const struct ssh_host *host, int status,
 			  "status %d",
 			  host->name, status);
 	error_hint(err,
-		   "Something there may read input, or end or replace the "
-		   "shell (~/.bashrc, ForceCommand). Try: ssh %s date",
+		   "A program there may read the input, or end or replace the "
+		   "shell (see ~/.bashrc and ForceCommand). Try: ssh %s date",
 		   host->name);
 }
 

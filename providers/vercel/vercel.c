@@ -39,7 +39,8 @@ static const struct setting settings[] = {
 	  .type = SETTING_STRING,
 	  .flags = SETTING_SECRET | SETTING_ENV_ONLY,
 	  .env = "VERCEL_OIDC_TOKEN",
-	  .help = "use instead of token, project and team: 'vercel env pull'" },
+	  .help = "replaces token, project and team; get it with 'vercel env "
+		  "pull'" },
 	{ .key = "project",
 	  .example = "\"prj_0123456789\"",
 	  .type = SETTING_STRING,

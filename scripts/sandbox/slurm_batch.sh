@@ -142,7 +142,7 @@ mkdir -p "$b_work" || b_fail "cannot make the directory $b_work"
 b_work=$(cd "$b_work" && pwd -P) && [ -n "$b_work" ] ||
 	b_fail "cannot enter the directory $b_root/$b_label"
 [ -z "$b_image" ] || command -v apptainer >/dev/null ||
-	b_fail "there is no apptainer on this node"
+	b_fail "apptainer is not installed on this node"
 b_set=
 for b_tool in setsid "busybox setsid"; do
 	command -v ${b_tool%% *} >/dev/null && b_set=$b_tool && break

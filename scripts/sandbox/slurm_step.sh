@@ -14,7 +14,7 @@ while [ ! -p "$b_control/door" ] || [ ! -O "$b_control/door" ]; do
 		exit 3
 	fi
 	if [ $b_turn -ge 300 ]; then
-		echo "the batch script has not begun" >&2
+		echo "the batch script has not started" >&2
 		exit 3
 	fi
 	b_turn=$((b_turn + 1))

@@ -366,8 +366,8 @@ static void make_excerpt(const struct summary_order *o, struct buf *out)
 {
 	struct buf all = BUF_INIT(MAX_TEXT);
 
-	buf_adds(&all, "(No model has summarised this: these are first words "
-		       "of each message.)\n");
+	buf_adds(&all, "(This is not a model's summary: it lists the first "
+		       "words of each message.)\n");
 	for (size_t i = 0; i < o->to; i++)
 		excerpt_message(&o->c->list[i], o->most, &all);
 	buf_clear(out);
@@ -848,8 +848,8 @@ int compact_now(struct agent *a, const struct compact_order *order,
 	}
 	if (!a->session && !a->memory)
 		return error_set(err, ERR_SYSTEM,
-				 "this thread is not stored, so its messages "
-				 "cannot be summarised away");
+				 "this thread is not stored, so dcode cannot "
+				 "replace its messages with a summary");
 	rc = load_history(&p, err);
 	if (rc == 0)
 		rc = run_plan(&p, stop, err);

@@ -410,7 +410,7 @@ static int end_recall(struct recall *r, struct error *err)
 		return error_set(err, ERR_NOT_FOUND, "unknown message");
 	}
 	if (r->next) {
-		buf_addf(r->out, "[Go on with offset=%" PRId64, r->next);
+		buf_addf(r->out, "[Continue with offset=%" PRId64, r->next);
 		if (r->skip)
 			buf_addf(r->out, ", skip=%zu", r->skip);
 		buf_adds(r->out, "]\n");

@@ -373,8 +373,8 @@ int hooked_stop(struct agent *a, int loops, char **prompt,
 		       err);
 	note_end(&a->hook_end, &out);
 	if (rc == 0 && out.blocked && !out.stop && loops >= MOST_LOOPS)
-		on_notice(&t, "the Stop hooks have continued the agent 8 times "
-			      "in a row: it stops now");
+		on_notice(&t, "the Stop hooks made the agent continue 8 times "
+			      "in a row, so dcode stops it now");
 	else if (rc == 0 && out.blocked && !out.stop)
 		*prompt = xstrdup(out.reason.len ? out.reason.ptr : "Go on.");
 	hook_outcome_release(&out);

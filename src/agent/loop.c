@@ -292,7 +292,7 @@ static int request_answer(struct agent *a, struct model_reply *reply,
 	if (rc < 0)
 		window_refused(&a->window, bytes, model_head_size(a->model));
 	if (shorten(a,
-		    rc == 0 ? "the answer passed the context window"
+		    rc == 0 ? "the answer exceeded the context window"
 			    : err->message,
 		    stop, &failed) <= 0) {
 		if (failed.code == ERR_CANCELLED)

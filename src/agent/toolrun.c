@@ -143,13 +143,13 @@ static void count_repeats(struct repeats *r, const struct tool *tool,
 		buf_addf(result,
 			 "\n\n[Calls of this tool could not be read %u times. "
 			 "Write the arguments as one JSON object with the "
-			 "members that the tool's description names, or take "
-			 "another way.]",
+			 "members that the tool's description names, or try "
+			 "another approach.]",
 			 c->failures);
 	else
 		buf_addf(result,
 			 "\n\n[The same call has failed %u times. Repeating it "
-			 "does not help: change it, or take another way.]",
+			 "does not help: change it, or try another approach.]",
 			 c->failures);
 }
 
@@ -162,7 +162,7 @@ bool toolrun_repeats(const struct repeats *r, struct error *why)
 	sanitize_line(str_of(r->name), &name);
 	(void)error_set(
 		why, ERR_LIMIT,
-		"the model repeats a failing call (%.*s, %u times the same)",
+		"the model repeats the same failing call (%.*s, %u times)",
 		(int)name.len, name.ptr ? name.ptr : "", r->worst);
 	(void)error_case(why, CASE_REPEATED_CALLS);
 	(void)error_hint(
@@ -608,8 +608,8 @@ static void check_media(const struct tool_job *job,
 	    message_media_bytes(results) + message_media_bytes(&job->media) >
 		    MEDIA_MESSAGE_BYTES)
 		buf_addf(out,
-			 "\nNot shown: files of one answer's calls have at "
-			 "most %d bytes. Read it by itself.",
+			 "\nNot shown: the files that one answer's calls read "
+			 "may have %d bytes in all. Read this file alone.",
 			 MEDIA_MESSAGE_BYTES);
 }
 
@@ -658,9 +658,8 @@ static void add_start(const struct tool_job *job, struct buf *out)
 		return;
 	a->untold_dir = false;
 	buf_addf(out,
-		 "\n[The setup script of this sandbox has ended in %s: that is "
-		 "the working directory, where commands and relative paths "
-		 "start.]",
+		 "\n[The setup script of this sandbox ended in %s. That is the "
+		 "working directory: commands and relative paths start there.]",
 		 a->sandbox->workdir);
 }
 

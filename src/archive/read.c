@@ -163,11 +163,11 @@ static const char *why_not(int error)
 	switch (error) {
 	case ELOOP:
 	case ENOTDIR:
-		return "a link or a file is in the way of its directory";
+		return "a link or a file exists where its directory should be";
 	case EISDIR:
 	case EEXIST:
 	case ENOTEMPTY:
-		return "a directory is in its place";
+		return "a directory with its name exists";
 	case EACCES:
 	case EPERM:
 		return "permission denied";
@@ -301,7 +301,7 @@ static int put_hard_link(struct unpack *u, int dir, const char *name,
 
 	name_temporary(temporary);
 	if (archive_plain_path(to, &path) || !path.len)
-		rc = skip(u, "it is a link to a file outside");
+		rc = skip(u, "it is a link to a file outside of the copy");
 	else if ((from = open_parent(u->root, path.ptr, &last)) < 0 ||
 		 fstatat(from, last, &st, AT_SYMLINK_NOFOLLOW) < 0 ||
 		 !S_ISREG(st.st_mode))
@@ -398,8 +398,7 @@ static int unpack_entry(struct unpack *u, struct error *err)
 	if (!hard && type != S_IFREG && type != S_IFLNK && type != S_IFDIR)
 		return skip(u, "it is neither a file, a link nor a directory");
 	if (!u->path.len) /* "./" */
-		return type == S_IFDIR ? 0
-				       : skip(u, "it has no name of its own");
+		return type == S_IFDIR ? 0 : skip(u, "its path is empty");
 	if (!hard && type == S_IFLNK &&
 	    !link_stays(buf_str(&u->path),
 			str_of(u->api.entry_symlink(u->entry))))

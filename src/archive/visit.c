@@ -71,7 +71,7 @@ static int give_data(struct visit *t, int64_t size, struct error *err)
 		if (offset < given || (int64_t)len > size - offset)
 			return error_set(err, ERR_PROTOCOL,
 					 "the archive is broken: a file is "
-					 "longer than it says");
+					 "longer than its header says");
 		if (give_zeros(t, offset - given, err) < 0 ||
 		    t->v->data(t->v->arg, (struct str){ data, len }, err) < 0)
 			return -1;

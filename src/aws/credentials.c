@@ -154,8 +154,9 @@ static char *container_url(struct aws *a, struct error *err)
 		return xstrdup(full);
 	else
 		error_set(err, ERR_CONFIG,
-			  "AWS_CONTAINER_CREDENTIALS_FULL_URI is not an "
-			  "address that dcode may ask for a key");
+			  "refusing AWS_CONTAINER_CREDENTIALS_FULL_URI: not "
+			  "https, a loopback address or the address of ECS or "
+			  "EKS");
 	return NULL;
 }
 

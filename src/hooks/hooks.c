@@ -500,8 +500,8 @@ static void add_stop(struct hooks *h, const struct hook_call *call,
 	if (json_bool(said, "continue", true)) {
 		if (reason[0])
 			report_hook(h, call, p,
-				    "stopReason only counts with \"continue\": "
-				    "false: ignored");
+				    "stopReason without \"continue\": false is "
+				    "ignored");
 		return;
 	}
 	if (!out->stop)
@@ -567,7 +567,8 @@ static void add_answer(struct hooks *h, const struct hook_call *call,
 	struct str said = str_trim(buf_str(&p->run.err));
 
 	if (p->run.out.over || p->run.err.over)
-		report_hook(h, call, p, "it printed more than 100 kB: cut");
+		report_hook(h, call, p,
+			    "it printed more than 100 kB: the rest is ignored");
 	if (could_not_run(p))
 		handle_not_run(h, call, p, out);
 	else if (p->run.timed_out)
@@ -752,8 +753,8 @@ static void tell_project_code(const struct hooks *h, const char *file,
 	}
 	if (runners.len)
 		buf_addf(&line,
-			 "hooks of %s run %s: the code may come from %s, where "
-			 "hooks start",
+			 "hooks of %s run %s, which may load code from %s, the "
+			 "directory in which hooks start",
 			 file, runners.ptr, h->cwd);
 	if (line.len)
 		h->src.tell(line.ptr);

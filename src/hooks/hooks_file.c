@@ -169,7 +169,7 @@ bool hook_event_guards(enum hook_event event)
 __attribute__((format(printf, 2, 3))) static void
 complain(struct hooks_reader *r, const char *fmt, ...)
 {
-	char what[400] = "more is wrong with it";
+	char what[400] = "it has further errors";
 	char *line;
 	va_list ap;
 
@@ -437,7 +437,7 @@ static void add_handler(struct hooks_reader *r, enum hook_event event,
 
 	if (++r->n > HOOK_MOST) {
 		release_handler(&h);
-		add_fault(r, event, NULL, "there are too many");
+		add_fault(r, event, NULL, "there are too many hooks");
 	} else if (why) {
 		add_fault(r, event, &h, why);
 	} else {
@@ -489,7 +489,7 @@ static void add_groups(struct hooks_reader *r, const cJSON *groups)
 		    nearest_distance(str_of(groups->string),
 				     str_of(names[i])) <= MISSPELLED)
 			add_fault(r, (enum hook_event)i, NULL,
-				  "its name is misspelled");
+				  "its event name is misspelled");
 }
 
 int hook_file_parse(struct hook_list *list, struct str text,

@@ -452,8 +452,8 @@ static void note_value(void *arg, const char *name,
 	if (mask && mask_add(mask, name, str_of(value->text)))
 		return;
 	say_warning(r->box,
-		    "setup script: the value of %s is too short to be"
-		    " masked where output shows it",
+		    "setup script: the value of %s is too short, so dcode does "
+		    "not mask it in output",
 		    name);
 }
 
@@ -487,8 +487,8 @@ static int check_account(const struct script_values *r, struct error *err)
 		rc = request->ui.confirm(request->ui.arg, question.ptr, err);
 	if (rc == 0) {
 		error_set(err, ERR_USAGE,
-			  "not allowed: the setup script receives your %s, and "
-			  "its sandbox belongs to whoever owns %s",
+			  "not allowed: the setup script receives your %s, but "
+			  "its sandbox belongs to the owner of %s",
 			  r->names.ptr, key);
 		rc = error_hint(err,
 				"Set %s yourself (export it, or dcode auth set "
@@ -1122,15 +1122,15 @@ static int leave_kept(struct managed_sandbox *box, struct error *err)
 	box->ours = false;
 	if (stops && !sandbox_can_stop(client)) {
 		say_warning(box,
-			    "%s cannot stop a sandbox and keep its files: "
-			    "it is kept running",
+			    "%s cannot stop a sandbox and keep its files, so "
+			    "dcode keeps it running",
 			    client->provider->name);
 		stops = false;
 	}
 	rc = stops ? stop_and_keep(box, &limit, err)
 		   : keep_running(box, &limit, err);
 	if (rc < 0 && err->code == ERR_GONE)
-		say_warning(box, "Nothing is kept: %s", err->message);
+		say_warning(box, "The sandbox was not kept: %s", err->message);
 	else if (rc < 0)
 		say_warning(box,
 			    "Keeping sandbox %s failed: %s. `dcode sandbox "

@@ -150,8 +150,9 @@ static bool read_headers(struct mcp_entry *e, const cJSON *object)
 	for (size_t i = 0; i < e->n_headers; i++)
 		if (strpbrk(e->headers[i].name, ": \t") ||
 		    has_line_end(e->headers[i].value))
-			return refuse(e, "a header contains a line break, or "
-					 "its name a colon or a space");
+			return refuse(e,
+				      "a header contains a line break, or its "
+				      "name contains a colon or a space");
 	return true;
 }
 
@@ -400,10 +401,8 @@ static void read_entry(struct mcp_entry *e, const cJSON *item,
 	json_print(&text, item);
 	e->text = buf_detach(&text);
 	if (!is_name(e->name))
-		(void)refuse(
-			e,
-			"its name may only have letters, digits, _, -, and "
-			"dots and spaces between them, at most 64 characters");
+		(void)refuse(e, "its name may have at most 64 letters, digits, "
+				"_ and -, with dots and spaces between them");
 	else if (!cJSON_IsObject(item))
 		(void)refuse(e, "it is not an object");
 	else if (read_kind(e, item) && read_filters(e, item) &&

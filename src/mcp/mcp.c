@@ -272,7 +272,7 @@ static void note_left_out(struct mcp *m, const struct mcp_naming *naming)
 	}
 	if (naming->surplus) {
 		line = xasprintf("MCP server %s: %zu of its tools %s left out: "
-				 "there are more than %d of all servers",
+				 "all servers together offer more than %d",
 				 name, naming->surplus,
 				 naming->surplus == 1 ? "is" : "are",
 				 MCP_ALL_TOOLS_MAX);

@@ -141,7 +141,7 @@ static int initialize(struct mcp_link *l, const struct stop *stop,
 		return -1;
 	version = json_string(result, "protocolVersion", "");
 	rc = error_set(err, ERR_PROTOCOL,
-		       "it uses version \"%.40s\" of the protocol, not one of "
+		       "it uses protocol version \"%.40s\", and dcode supports "
 		       "%s to " MCP_VERSION,
 		       str_is_visible(str_of(version)) ? version : "?",
 		       versions[3]);

@@ -71,10 +71,10 @@ static void refuse_class(const struct provider *p, const char *class_path,
 				"models.providers.%s.class_path '%s' is a "
 				"Python class, which dcode cannot run",
 				p->name, class_path);
-		error_hint(
-			err,
-			"Set wire = %s instead, whichever the server speaks.",
-			names.ptr);
+		error_hint(err,
+			   "Instead, set wire = %s to the protocol that the "
+			   "server speaks.",
+			   names.ptr);
 	}
 	buf_release(&names);
 }
@@ -352,7 +352,8 @@ static int own_url(const struct provider *p, const struct settings *set,
 	if (!*url && key && settings_env_source(set, key) == SOURCE_STORED) {
 		*url = stored_key_url(p, set, env);
 		if (*url)
-			*from = xstrdup("stored with the key, or set for it");
+			*from = xstrdup(
+				"stored with the key, or set in its variable");
 		return 0;
 	}
 	if (!*url && env)
@@ -540,11 +541,11 @@ static int check_http(const struct model_choice *c, const struct provider *p,
 			p->name, c->base_url);
 	if (c->url_from)
 		error_add(err, " (%s)", c->url_from);
-	return error_hint(
-		err,
-		"If everybody on the way may read it, set allow_http = true in "
-		"[models.providers.%s] of ~/.deepagents/config.toml.",
-		p->name);
+	return error_hint(err,
+			  "If you accept that others on the network can read "
+			  "it, set allow_http = true in [models.providers.%s] "
+			  "of ~/.deepagents/config.toml.",
+			  p->name);
 }
 
 /* Some vendors offer a second, better wire at their own address. Uses it unless
@@ -624,9 +625,9 @@ static int unknown_provider(const char *name, const char *spec,
 			"Unknown model provider '%.80s' in '%.120s'", name,
 			spec);
 	return error_hint(
-		err, "Known: anthropic, openai, google_genai, ollama, "
-		     "openrouter, groq, mistral, ... or your own "
-		     "[models.providers.NAME] in ~/.deepagents/config.toml.");
+		err, "Use anthropic, openai, google_genai, ollama, openrouter, "
+		     "groq, mistral, ... or your own [models.providers.NAME] "
+		     "in ~/.deepagents/config.toml.");
 }
 
 static bool lists_model(const struct toml_value *config, const char *model)
@@ -688,9 +689,9 @@ static int infer_provider(const struct settings *set, const char *model,
 	(void)error_set(err, ERR_CONFIG,
 			"Unknown model '%.120s': no provider is known for it",
 			model);
-	return error_hint(err, "`dcode models list` shows known models. Any "
-			       "other is PROVIDER:MODEL, for example "
-			       "anthropic:claude-opus-5.");
+	return error_hint(
+		err, "`dcode models list` shows known models. Write any other "
+		     "as PROVIDER:MODEL, for example anthropic:claude-opus-5.");
 }
 
 /* Fills the choice for a provider and a model. */

@@ -821,8 +821,8 @@ static int hint_later(struct error *err, int64_t wish)
 {
 	return error_hint(
 		err,
-		"The server asks for a wait of %lld %s. Send the message again "
-		"then, or choose another model (-M).",
+		"The server asks you to wait %lld %s. Then send the message "
+		"again, or choose another model (-M).",
 		(long long)(wish < 120000 ? (wish + 999) / 1000 : wish / 60000),
 		wish < 120000 ? "seconds" : "minutes");
 }
@@ -867,8 +867,8 @@ static bool is_too_late(const struct stop *stop, int64_t ms, int64_t wish,
 	err->code = ERR_TIMEOUT;
 	(void)error_case(err, CASE_NO_TIME);
 	(void)error_add(err,
-			" (the server asks to wait %lld s, longer than there "
-			"is time)",
+			" (the server asks to wait %lld s, longer than the "
+			"time that is left)",
 			(long long)(wish + 999) / 1000);
 	return true;
 }

@@ -108,8 +108,8 @@ static const struct advice no_money = {
 static const struct advice no_quota_today = {
 	ERR_LIMIT,
 	CASE_NONE,
-	"The account has used up its requests for today. Another model (-M) "
-	"has its own quota, a paid plan has more.",
+	"The account has used up its requests for today. Choose another model "
+	"(-M), which has its own quota, or a paid plan.",
 };
 static const struct advice too_many_requests = {
 	ERR_NONE,

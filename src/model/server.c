@@ -543,10 +543,11 @@ static void write_hint(const struct model_choice *m, const struct candidates *c,
 		       struct error *err)
 {
 	if (c->listed)
-		error_hint(err,
-			   "The server lists \"%.60s\": the key may have no "
-			   "access to it, or it is not for conversations.",
-			   m->model);
+		error_hint(
+			err,
+			"The server lists \"%.60s\", but the key may have no "
+			"access to it, or the model is not for conversations.",
+			m->model);
 	else if (c->best[0])
 		error_hint(err,
 			   "No model \"%.60s\" on this server. Did you mean -M "

@@ -218,7 +218,7 @@ static void insert_target(struct fit *f, cJSON *schema, const char *ref,
 
 	if (!cJSON_IsObject(target) || is_in_chain(up, ref)) {
 		if (cJSON_IsObject(target))
-			describe(schema, STR("(of the same form again)"));
+			describe(schema, STR("(the same form as above)"));
 		return;
 	}
 	size = count_nodes(target);
@@ -590,8 +590,8 @@ static void fit_items(const struct fit *f, cJSON *schema, bool is_array)
 		if (either->child) {
 			items = cJSON_AddObjectToObject(schema, "items");
 			cJSON_AddItemToObject(items, "anyOf", either);
-			describe(schema, STR("(one for each place, in this "
-					     "order)"));
+			describe(schema,
+				 STR("(one for each position, in this order)"));
 		} else {
 			cJSON_Delete(either);
 		}

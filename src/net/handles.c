@@ -535,7 +535,8 @@ struct handle *handle_new(struct http *h, const char *url,
 	hd->multi = api->multi_init();
 	if (!hd->easy || !hd->multi) {
 		free_handle(api, hd);
-		error_set(err, ERR_SYSTEM, "libcurl has no more handles");
+		error_set(err, ERR_SYSTEM,
+			  "libcurl cannot create another handle");
 		return NULL;
 	}
 	pthread_mutex_lock(&h->lock);
@@ -686,15 +687,14 @@ static void hint_unreachable(const struct handle *hd, struct error *err)
 		value = getenv(name);
 	}
 	if (!value || !*value || loopback_url(str_of(hd->origin))) {
-		error_hint(
-			err,
-			"Check the address, and the network of this machine.");
+		error_hint(err,
+			   "Check the address and this machine's network.");
 		return;
 	}
 	at = strrchr(value, '@');
 	error_hint(err,
-		   "%s names the proxy %.100s: correct or unset it, or put the "
-		   "server's host into NO_PROXY.",
+		   "%s names the proxy %.100s: correct or unset it, or add the "
+		   "server's host to NO_PROXY.",
 		   name, at ? at + 1 : value);
 }
 
@@ -733,7 +733,7 @@ int handle_error(const struct curl_api *api, const struct handle *hd,
 	if (code == CURLE_PEER_FAILED_VERIFICATION)
 		error_hint(err,
 			   "If a proxy or your own CA signs this server's "
-			   "certificate, put its PEM file into SSL_CERT_FILE.");
+			   "certificate, set SSL_CERT_FILE to its PEM file.");
 	return -1;
 }
 

@@ -496,7 +496,7 @@ static int set_headers(struct http_exchange *x, CURL *easy,
 			return error_set(err, ERR_LIMIT, "too many headers");
 		if (strpbrk(*h, "\r\n"))
 			return error_set(err, ERR_CONFIG,
-					 "a header holds a line break");
+					 "a header contains a line break");
 		typed = typed || strncasecmp(*h, no_type, 13) == 0;
 		list[n++] = (struct curl_slist){ .data = (char *)*h };
 	}

@@ -282,7 +282,7 @@ int retry_sleep(const struct error *why, int64_t ms, const struct stop *stop,
 	if (wish <= ms)
 		return stop_sleep(stop, ms, err);
 	if (stop->deadline != INT64_MAX && stop->deadline - clock_ms() < wish)
-		limit = "longer than there is time";
+		limit = "longer than the time that is left";
 	else if (wish <= WISH_MAX_MS)
 		return stop_sleep(stop, wish + ids_below(WISH_JITTER_MS), err);
 	error_add(&told, " (the server asks to wait %lld s, %s)",

@@ -211,7 +211,7 @@ static int add_header(struct buf *out, const char *header, struct error *err)
 		return error_set(err, ERR_CONFIG, "header %.*s: %s",
 				 (int)(name.len < 64 ? name.len : 64), name.ptr,
 				 is_ours(name)
-					 ? "it belongs to the handshake"
+					 ? "it is part of the handshake"
 					 : "its value has control characters");
 	buf_addstr(out, line);
 	buf_adds(out, "\r\n");
@@ -339,10 +339,10 @@ int ws_head_check(struct str head, const char *key, const char *offered,
 	protocol[0] = '\0';
 	ws_accept(key, accept);
 	if (!str_starts(head, "HTTP/1.1"))
-		return refuse_opening(err, "it speaks an older HTTP");
+		return refuse_opening(err, "it uses an older HTTP version");
 	if (find_field(head, "Upgrade", &value) != 1 ||
 	    !str_is_nocase(value, "websocket"))
-		return refuse_opening(err, "it upgrades to something else");
+		return refuse_opening(err, "it upgrades to another protocol");
 	if (!field_lists(head, "Connection", STR("Upgrade")))
 		return refuse_opening(err, "Connection is not Upgrade");
 	if (find_field(head, "Sec-WebSocket-Accept", &value) != 1 ||
@@ -845,7 +845,7 @@ static int parse_within_limit(struct ws *ws, struct str data)
 		return 0;
 	put_close(ws, WS_CODE_TOO_BIG, (struct str){ 0 });
 	(void)send_pending(ws);
-	return fail(ws, ERR_LIMIT, "the server sends too much");
+	return fail(ws, ERR_LIMIT, "the server sends too much data");
 }
 
 /* Reads available data: 1 if there was some, 0 if not, or -1 with
@@ -984,9 +984,9 @@ int ws_send(struct ws *ws, enum ws_kind kind, struct str message,
 	if (begin(ws, stop, err) < 0 || sendable(ws, err) < 0)
 		return -1;
 	if (ws->unfinished)
-		return error_set(err, ERR_NETWORK,
-				 "WebSocket: an earlier message was not sent "
-				 "to its end");
+		return error_set(
+			err, ERR_NETWORK,
+			"WebSocket: an earlier message was sent only in part");
 	if (kind == WS_TEXT && !str_is_utf8(message))
 		return error_set(err, ERR_USAGE, "text that is not UTF-8");
 	do {

@@ -100,7 +100,7 @@ static int check_head(struct ws_parser *p, struct error *err)
 	if (op >= WS_CLOSE && (p->head[1] & LENGTH) > WS_CONTROL_MAX)
 		return broken(p, "a control frame of over 125 bytes", err);
 	if (op == WS_CONTINUATION && !p->kind)
-		return broken(p, "a continuation of nothing", err);
+		return broken(p, "a continuation frame without a message", err);
 	if ((op == WS_TEXT || op == WS_BINARY) && p->kind)
 		return broken(p, "a message inside another", err);
 	return 0;
@@ -166,14 +166,13 @@ static int closed(struct ws_parser *p, struct error *err)
 
 	p->code = WS_CODE_NONE;
 	if (p->control_len == 1)
-		return broken(p, "half a close code", err);
+		return broken(p, "an incomplete close code", err);
 	if (p->control_len >= 2) {
 		p->code = p->control[0] << 8 | p->control[1];
 		p->control_len -= 2;
 		memmove(p->control, p->control + 2, p->control_len);
 		if (!ws_code_valid(p->code))
-			return broken(p, "a close code that nobody may send",
-				      err);
+			return broken(p, "a reserved close code", err);
 	}
 	reason = (struct str){ (const char *)p->control, p->control_len };
 	if (!ws_utf8_feed(&utf8, reason) || utf8.left)

@@ -220,8 +220,8 @@ static enum answer read_request(struct reception *r, struct visitor *v)
 		reply(v, "200 OK", "The login failed. dcode shows why.");
 	else
 		reply(v, "400 Bad Request",
-		      "This does not answer the login that dcode is waiting "
-		      "for.");
+		      "This is not the answer to the login that dcode is "
+		      "waiting for.");
 	return answer;
 }
 
@@ -277,7 +277,8 @@ static enum answer read_pasted(struct reception *r, struct str line)
 			r, at < line.len ? str_skip(line, at + 1) : line);
 
 		if (answer == ANSWER_NONE)
-			fprintf(stderr, "That does not answer this login.\n");
+			fprintf(stderr,
+				"This is not the answer to this login.\n");
 		return answer;
 	}
 	if (r->expected->names_itself || line.len > CODE_MAX) {

@@ -149,7 +149,7 @@ static int check_reach(const struct oauth_net *n, const struct web_url *url,
 			 reach == THIS_MACHINE ? "this machine"
 			 : reach == PRIVATE_NETWORK
 				 ? "a private network"
-				 : "link-local, metadata or reserved kind");
+				 : "a link-local, metadata or reserved range");
 }
 
 /* Sends the request to the checked address. TLS still verifies the host

@@ -132,7 +132,7 @@ static void count_noise(struct jsonrpc *w, struct str line, bool keep)
 	}
 	w->noise += line.len + 1;
 	if (w->noise > most)
-		break_wire(w, "wrote %zu MiB that answer no request",
+		break_wire(w, "wrote %zu MiB of output that answers no request",
 			   most >> 20);
 }
 
@@ -184,7 +184,7 @@ static void on_answer(struct jsonrpc *w, cJSON *message, struct str line)
 	else if (cJSON_IsNull(id) && json_get(message, "error"))
 		break_by_line(w, "did not understand a request", line);
 	else if (!was_asked(w, id))
-		break_by_line(w, "answered a request that was never made",
+		break_by_line(w, "answered a request that dcode did not send",
 			      line);
 	else
 		count_noise(w, line, false);

@@ -356,10 +356,11 @@ int sandbox_create(struct sandbox *sb, struct sandbox_client *client,
 
 	*sb = (struct sandbox){ .client = client };
 	if (spec->snapshot && !(flags & SANDBOX_SNAPSHOT))
-		rc = error_set(err, ERR_USAGE, "%s has no snapshots", p->name);
+		rc = error_set(err, ERR_USAGE, "%s does not support snapshots",
+			       p->name);
 	else if (spec->network != NETWORK_DEFAULT && !(flags & SANDBOX_NETWORK))
 		rc = error_set(err, ERR_USAGE,
-			       "%s cannot control its sandboxes' network",
+			       "%s cannot control the network of its sandboxes",
 			       p->name);
 	else
 		rc = stop_check(stop, err);

@@ -356,13 +356,15 @@ static int fill_error(struct store *s, struct error *err)
 	if (why == ENOSPC)
 		error_hint(err, "Free some space on its disk (df -h).");
 	else if (why == EDQUOT || why == EFBIG)
-		error_hint(err, "Delete files, or have the limit raised (quota "
-				"-s, ulimit -f).");
+		error_hint(err, "Delete files, or ask for a higher limit "
+				"(quota -s, ulimit -f).");
 	else if (why == ENOLCK || why == ENOSYS || why == EOPNOTSUPP)
-		error_hint(err, "Its file system has no locks: make "
-				"~/.deepagents a link to a local disk.");
+		error_hint(
+			err,
+			"Its file system does not support locks. Make "
+			"~/.deepagents a link to a directory on a local disk.");
 	else if (code == SQLITE_BUSY || code == SQLITE_LOCKED)
-		error_hint(err, "Another dcode keeps it locked. Try again.");
+		error_hint(err, "Another dcode has locked it. Try again.");
 	return -1;
 }
 
@@ -548,8 +550,8 @@ static int move_aside(const char *path, void (*warn)(const char *line),
 	}
 	if (rc == 0 && warn) {
 		char *line = xasprintf(
-			"the database %s is damaged; it was moved to %s, and a "
-			"new one was started. Threads and sandboxes of the old "
+			"the database %s is damaged. dcode moved it to %s and "
+			"started a new one. Threads and sandboxes of the old "
 			"one are no longer listed.",
 			path, aside);
 

@@ -145,7 +145,7 @@ static int take_version(struct thread_reader *r, const cJSON *tree,
 			  tree->valuedouble == THREAD_FILE_VERSION;
 	if (r->version_seen)
 		return 0;
-	fail(r, err, "unknown version of the format");
+	fail(r, err, "unknown format version");
 	return error_hint(
 		err,
 		"This dcode reads version %d; a newer dcode may read more.",
@@ -274,7 +274,8 @@ static int take_message(struct thread_reader *r, struct str text,
 	int rc = 0;
 
 	if (r->messages >= MESSAGES_MAX)
-		return fail_message(r, err, "is one too many");
+		return fail_message(r, err,
+				    "is beyond the allowed number of messages");
 	if (message_from_json(&raw, text, &ignored) < 0)
 		return fail_message(
 			r, err,

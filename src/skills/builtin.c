@@ -8,16 +8,15 @@
 const struct skill_builtin skill_builtins[] = {
 	{
 		.name = "remember",
-		.description = "Keep what this conversation has shown for "
-			       "later ones, in AGENTS.md",
-		.text = "Look through this conversation for what a later one "
-			"should know from the start:\n"
-			"\n"
-			"- corrections by the user, and what he wants done "
-			"otherwise than you did it;\n"
+		.description = "Save the lessons of this conversation in "
+			       "AGENTS.md, for later conversations",
+		.text = "Look through this conversation for facts that a later "
+			"conversation should know from the start:\n\n"
+			"- corrections by the user, and anything that the user "
+			"wants done differently;\n"
 			"- conventions of the project: how it is built, "
 			"tested, laid out, named;\n"
-			"- what took several attempts to find out.\n"
+			"- facts that took you several attempts to find out.\n"
 			"\n"
 			"Leave out what any reader of the files sees at once, "
 			"what holds for this task only, and all keys, "
@@ -65,7 +64,7 @@ const struct skill_builtin skill_builtins[] = {
 			"4. Put long references and scripts into files beside "
 			"it, and say when to read or run each. Paths in it "
 			"are relative to its directory. No keys in it.\n"
-			"5. Try it on one of the examples, and mend what goes "
+			"5. Try it on one of the examples, and fix what goes "
 			"wrong.",
 	},
 	{ 0 },

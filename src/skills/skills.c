@@ -38,10 +38,10 @@ enum {
 static const char rules[] =
 	"\n# Skills\n"
 	"A skill is a directory with instructions for one kind of task, and "
-	"often with scripts and other files for it. When a task is what a "
-	"skill is for, read its SKILL.md with read_file before you begin, all "
-	"of it, and follow it. Paths in it are relative to its directory. "
-	"Only what is listed here exists:\n";
+	"often with scripts and other files for it. When a task matches a "
+	"skill, read its whole SKILL.md with read_file before you begin, and "
+	"follow it. Paths in it are relative to its directory. Only the skills "
+	"listed here exist:\n";
 
 static void skills_add_problem(struct skills *s, const char *fmt, ...)
 	__attribute__((format(printf, 2, 3)));
@@ -328,9 +328,9 @@ size_t skills_add_prompt(const struct skills *s, const char *root,
 	}
 	if (root)
 		buf_addf(out,
-			 "These directories are copies: a skill's files come "
-			 "into the sandbox when %s/NAME is first named in a "
-			 "call, and what is changed there is not kept.\n",
+			 "These directories are copies: dcode sends a skill's "
+			 "files to the sandbox when a call first names "
+			 "%s/NAME. Changes to them are not kept.\n",
 			 root);
 	return s->n - i;
 }

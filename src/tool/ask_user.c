@@ -221,10 +221,11 @@ const struct tool tool_ask_user = {
 	.spec = {
 		.name = "ask_user",
 		.description =
-			"Asks the user and waits for the answers. For what "
-			"only the user can decide and what changes what you do "
-			"next, not for what you can find out. Ask all at once; "
-			"offer choices where there are a few.",
+			"Asks the user and waits for the answers. Use it for "
+			"decisions that only the user can make and that change "
+			"what you do next, not for facts that you can find "
+			"out. Ask all questions at once; offer choices if "
+			"there are only a few.",
 	},
 	.args = args,
 	.summary = "",

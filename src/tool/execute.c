@@ -401,8 +401,8 @@ static int check_request(const struct sandbox *sb, struct str command,
 	if (most && command.len > most)
 		return error_set(err, ERR_USAGE,
 				 "Error: the command has %zu bytes, more than "
-				 "the %zu that this sandbox takes. Write it to "
-				 "a file with write_file and run that.",
+				 "the %zu that this sandbox accepts. Write it "
+				 "to a file with write_file and run that.",
 				 command.len, most);
 	return 0;
 }
@@ -438,7 +438,7 @@ static int run_background(const struct tool_env *env, const cJSON *args,
 		env->shares_sandbox
 			? "Your caller is notified when the job ends, you are "
 			  "not. Use job_output with wait."
-			: "You are told when it has ended.",
+			: "You are notified when it ends.",
 		sandbox_keeps_processes(env->sandbox)
 			? ""
 			: " It ends with this session.");
@@ -511,15 +511,14 @@ static const struct tool_arg args[] = {
 	  .required = true },
 	{ .name = "timeout",
 	  .type = ARG_INT,
-	  .description = "Seconds, at most 3600; 0 means 24 hours. Give it for"
-			 " commands that take long." },
+	  .description = "Timeout in seconds, at most 3600; 0 means 24 hours. "
+			 "Set it for slow commands." },
 	{ .name = "background",
 	  .type = ARG_BOOL,
 	  .fallback = "false",
-	  .description = "true: for servers, watchers and long builds; returns"
-			 " a job's number at once, and the command goes on"
-			 " while you do something else. No timeout unless you"
-			 " give one." },
+	  .description = "true: for servers, watchers and long builds. Returns "
+			 "a job number at once, and the command runs while you "
+			 "do something else. No timeout unless you set one." },
 	{ 0 },
 };
 
@@ -528,15 +527,15 @@ const struct tool tool_execute = {
 		.name = "execute",
 		.description =
 			"Runs a command in the shell, in the working "
-			"directory, with an empty standard input; each call "
-			"is a new shell, so cd and variables do not last. "
-			"Returns standard output and standard error together, "
-			"in the order in which they arrived, and the exit "
-			"code. Quote paths that have spaces; join commands "
-			"with && or ;. To read, search or edit files prefer "
-			"read_file, grep, glob and edit_file over cat, grep, "
-			"find and sed. What runs longer than its timeout is "
-			"killed with all that it started; what it printed is "
+			"directory, with an empty standard input; each call is "
+			"a new shell, so cd and variables do not last. Returns "
+			"standard output and standard error together, in the "
+			"order in which they arrived, and the exit code. Quote "
+			"paths that have spaces; join commands with && or ;. "
+			"To read, search or edit files prefer read_file, grep, "
+			"glob and edit_file over cat, grep, find and sed. A "
+			"command that runs longer than its timeout is killed "
+			"with every process it started; its output so far is "
 			"kept.",
 	},
 	.args = args,

@@ -30,7 +30,7 @@ static int execute_job_kill(const struct tool_env *env, const cJSON *args,
 static const struct tool_arg args[] = {
 	{ .name = "job",
 	  .type = ARG_INT,
-	  .description = "Its number.",
+	  .description = "The job's number.",
 	  .required = true,
 	  .positive = true },
 	{ 0 },

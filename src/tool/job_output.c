@@ -58,13 +58,13 @@ static int execute_job_output(const struct tool_env *env, const cJSON *args,
 static const struct tool_arg args[] = {
 	{ .name = "job",
 	  .type = ARG_INT,
-	  .description = "Its number.",
+	  .description = "The job's number.",
 	  .required = true,
 	  .positive = true },
 	{ .name = "offset",
 	  .type = ARG_INT,
-	  .description = "Byte of the output to begin at, from 0; without it"
-			 " what is new since the last call." },
+	  .description = "Byte of the output to begin at, from 0. If not "
+			 "given, the output since the last call." },
 	{ .name = "wait",
 	  .type = ARG_INT,
 	  .fallback = "0",

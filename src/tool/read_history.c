@@ -32,13 +32,13 @@ static const struct tool_arg args[] = {
 	  .positive = true },
 	{ .name = "pattern",
 	  .type = ARG_STRING,
-	  .description = "Literal text, case ignored: of the messages from "
-			 "offset on, only those that have it are listed, each "
-			 "with the text around it." },
+	  .description =
+		  "Literal text, case ignored. Only messages from offset on "
+		  "that contain it are listed, each with the text around it." },
 	{ .name = "skip",
 	  .type = ARG_INT,
-	  .description = "Bytes of the first message to leave out, to go on "
-			 "with a message that was too long." },
+	  .description = "Bytes to skip at the beginning of the first message, "
+			 "to continue a message that was too long." },
 	{ 0 },
 };
 
@@ -46,10 +46,10 @@ const struct tool tool_read_history = {
 	.spec = {
 		.name = "read_history",
 		.description =
-			"Reads the conversation from its beginning, also what "
-			"has been taken out and replaced by a summary. "
-			"Messages are numbered from 1; find them with pattern, "
-			"then read them whole with offset.",
+			"Reads the conversation from its beginning, including "
+			"messages that were replaced by a summary. Messages "
+			"are numbered from 1: find them with pattern, then "
+			"read them whole with offset.",
 	},
 	.args = args,
 	.summary = "[{pattern} ][from {offset}]",

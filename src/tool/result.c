@@ -103,8 +103,8 @@ void result_note_left(const struct files_left *left, struct buf *out)
 		 "path, to search there, too.",
 		 about, left->n, left->n == 1 ? "" : "s",
 		 left->n == 1 ? "was" : "were",
-		 left->no_git ? " (by .gitignore alone: there is no git, so a "
-				"tracked file may be among them)"
+		 left->no_git ? " (by .gitignore alone: git is not installed, "
+				"so tracked files may be among them)"
 			      : "");
 }
 

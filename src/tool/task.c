@@ -19,17 +19,17 @@ static int execute_task(const struct tool_env *env, const cJSON *args,
 				 "yourself, with your own tools");
 	if (!str_trim(str_of(what.order)).len)
 		return error_set(err, ERR_USAGE,
-				 "Error: description is blank. It is all that "
-				 "the subagent is told");
+				 "Error: description is blank. The subagent "
+				 "gets no other information");
 	return env->delegate(env->arg, &what, out, err);
 }
 
 static const struct tool_arg args[] = {
 	{ .name = "description",
 	  .type = ARG_STRING,
-	  .description = "The work, with all that is needed for it and what "
-			 "the answer has to say: the subagent is told nothing "
-			 "else.",
+	  .description = "The work, with everything that the subagent needs to "
+			 "know and what its answer must contain. It gets no "
+			 "other information.",
 	  .required = true },
 	{ .name = "subagent_type",
 	  .type = ARG_STRING,
@@ -39,11 +39,10 @@ static const struct tool_arg args[] = {
 	  .type = ARG_BOOL,
 	  .fallback = "false",
 	  .description =
-		  "true: it works on a copy of the files, in a sandbox "
-		  "of its own; what it changed is merged into yours at "
-		  "the end. Only where your files are a tree that was "
-		  "sent to a sandbox. For work that would disturb that of "
-		  "others." },
+		  "true: it works on a copy of the files in a separate "
+		  "sandbox, and its changes are merged into yours at the end. "
+		  "Possible only if your files were sent to a sandbox. Use it "
+		  "for work that would disturb others." },
 	{ 0 },
 };
 
@@ -53,14 +52,14 @@ const struct tool tool_task = {
 		.description =
 			"Hands a piece of work to a subagent, which has its "
 			"own conversation and works on the same files as you, "
-			"and returns what it says at its end. Use it for work "
-			"of several steps whose details you do not need: a "
-			"search through many files, a review, an independent "
-			"change. Do small things yourself. Several calls in "
-			"one answer run at the same time. A subagent knows "
-			"nothing of this conversation, cannot be asked "
-			"anything later, and begins no subagents; the user "
-			"does not see its answer, so tell him what matters.",
+			"and returns its last message. Use it for work of "
+			"several steps whose details you do not need: a search "
+			"through many files, a review, an independent change. "
+			"Do small things yourself. Several calls in one answer "
+			"run at the same time. A subagent does not know this "
+			"conversation, cannot be asked anything later and "
+			"cannot start subagents. The user does not see its "
+			"answer, so tell him what matters.",
 	},
 	.args = args,
 	.summary = "{subagent_type}: {description}",

@@ -183,8 +183,8 @@ static int execute_write_todos(const struct tool_env *env, const cJSON *args,
 static const struct tool_arg args[] = {
 	{ .name = "todos",
 	  .type = ARG_LIST,
-	  .description = "All steps, in their order: the list replaces the one"
-			 " before.",
+	  .description = "All steps, in their order. The list replaces the "
+			 "previous one.",
 	  .required = true,
 	  .items = "{\"type\":\"object\",\"properties\":{"
 		   "\"content\":{\"type\":\"string\"},"
@@ -199,13 +199,13 @@ const struct tool tool_write_todos = {
 	.spec = {
 		.name = TODOS_TOOL,
 		.description =
-			"Keeps the list of steps of the work at hand, which "
-			"the user sees. Use it where the work has three steps "
-			"or more, not for less. Every call has the whole list. "
-			"Set a step to in_progress before you begin it and to "
-			"completed as soon as it is done and checked, not "
-			"before; add, change or drop steps as you learn more. "
-			"At most one call in an answer.",
+			"Keeps the list of steps of your current work, which "
+			"the user sees. Use it for work of three steps or "
+			"more, not for less. Every call contains the whole "
+			"list. Set a step to in_progress before you begin it "
+			"and to completed as soon as it is done and checked, "
+			"not before; add, change or drop steps as you learn "
+			"more. Call it at most once in an answer.",
 	},
 	.args = args,
 	.summary = "", /* see ui/summary.h */

@@ -798,8 +798,9 @@ void trust_explain(struct trust *t, const struct trust_entry *e,
 			 "you said no; dcode asks again at the next start");
 	else
 		buf_addf(out,
-			 "it comes with the project, and this version was not "
-			 "allowed; start a chat in %s to be asked, or pass %s",
+			 "it comes with the project, and you have not allowed "
+			 "this version; start a chat in %s to be asked, or "
+			 "pass %s",
 			 e->root, flag_of(e->kind));
 	buf_release(&files);
 }

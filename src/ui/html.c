@@ -838,8 +838,8 @@ void html_page_compaction(struct html *h, int64_t created)
 	html_markup(h, "<p class=\"meta compacted\">");
 	add_date(h, created);
 	html_markup(h, created > 0 ? " &#183; " : "");
-	html_markup(h, "compacted here: the model has a summary of the "
-		       "messages above, and the newest of them</p>\n");
+	html_markup(h, "compacted here: the model sees a summary of the "
+		       "messages above and the newest of them in full</p>\n");
 }
 
 void html_page_patch(struct html *h, const char *name, struct str patch)

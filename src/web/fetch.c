@@ -49,7 +49,7 @@ static int on_data(void *arg, struct str chunk, struct error *err)
 
 	if (!page_is_text(f->res.content_type))
 		return error_set(err, ERR_USAGE,
-				 "%s is %s, not text: it is not read",
+				 "refusing to read %s: it is %s, not text",
 				 f->url.text, f->res.content_type);
 	buf_addstr(&f->body, chunk);
 	if (!f->body.over)
@@ -227,9 +227,9 @@ static int follow(struct page_visit *f, struct error *err)
 	else if (strcmp(f->url.host, f->first) != 0 &&
 		 !f->web->allows_host(f->web->arg, f->url.host))
 		rc = error_set(err, ERR_USAGE,
-			       "%s redirects to another host, %s, which is not "
-			       "followed without asking: call fetch_url with "
-			       "%.300s",
+			       "%s redirects to another host, %s. dcode does "
+			       "not follow that without asking: call fetch_url "
+			       "with %.300s",
 			       f->first, f->url.host, f->url.text);
 	buf_release(&next);
 	return rc;

@@ -768,10 +768,10 @@ int page_read(const struct web_url *url, const char *type, struct str body,
 
 	charset_decode(body, type, &text);
 	if (is_binary(buf_str(&text)))
-		rc = error_set(err, ERR_USAGE,
-			       "%.300s claims to be %s, but is not text: it is "
-			       "not read",
-			       url->text, *type ? type : "without a type");
+		rc = error_set(
+			err, ERR_USAGE,
+			"refusing to read %.300s: it is not text (type: %s)",
+			url->text, *type ? type : "not given");
 	else if (page_is_html(type, body))
 		rc = html_read(url, buf_str(&text), out, err);
 	else

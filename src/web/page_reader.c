@@ -48,16 +48,16 @@ static int take_answer(const struct proc_run *run, const struct web_url *url,
 	}
 	if (run->timed_out)
 		return error_set(err, ERR_LIMIT,
-				 "%.300s is not read: its HTML takes longer "
-				 "than %d s",
+				 "cannot read %.300s: parsing its HTML takes "
+				 "longer than %d s",
 				 url->text, PAGE_READER_MS / 1000);
 	if (run->status == FAILED && said.len)
 		return error_set(err, ERR_USAGE, "%.*s", (int)said.len,
 				 said.ptr);
 	if (run->status)
 		return error_set(err, ERR_PROTOCOL,
-				 "%.300s is not read: its HTML ended the "
-				 "reader (status %d)",
+				 "cannot read %.300s: the HTML parser ended "
+				 "with status %d",
 				 url->text, run->status);
 	buf_addstr(out, buf_str(&run->out));
 	return 0;

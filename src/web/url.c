@@ -282,8 +282,9 @@ int web_url_parse(struct web_url *url, struct str text, struct error *err)
 
 	url->tls = rest.len >= 8 && !strncasecmp(rest.ptr, "https://", 8);
 	if (!url->tls && (rest.len < 7 || strncasecmp(rest.ptr, "http://", 7)))
-		return error_set(err, ERR_USAGE,
-				 "only http:// and https:// URLs are fetched");
+		return error_set(
+			err, ERR_USAGE,
+			"only http:// and https:// URLs are supported");
 	rest = str_skip(rest, url->tls ? 8 : 7);
 	host = rest;
 	host.len = 0;
@@ -292,9 +293,9 @@ int web_url_parse(struct web_url *url, struct str text, struct error *err)
 		host.len++;
 	rest = str_skip(rest, host.len);
 	if (str_find(host, '@') < host.len)
-		return error_set(err, ERR_USAGE,
-				 "a URL with a user or a password is not "
-				 "fetched");
+		return error_set(
+			err, ERR_USAGE,
+			"URLs with a user or a password are not supported");
 	end = str_starts(host, "[") ? str_find(host, ']') : 0;
 	end += str_find(str_skip(host, end), ':');
 	if (rest.len && rest.ptr[0] == '\\')

@@ -86,7 +86,7 @@ static int save_seen(const struct workspace *w, const struct fetch *f,
 	add_items(&text, "left", f->left, f->n_left);
 	add_items(&text, "left", f->later, f->n_later);
 	add_items(&text, "ignored", f->ignored_names, f->n_ignored_names);
-	rc = buf_check(&text, "the list of what was left", err);
+	rc = buf_check(&text, "the list of files that were left out", err);
 	if (rc == 0)
 		rc = path_write(file, buf_str(&text), 0600, err);
 	buf_release(&text);

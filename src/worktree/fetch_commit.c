@@ -160,7 +160,7 @@ static const char *check_link(const struct fetching *g, const char *original,
 	struct announced *name = find_name(g, skip_here(original));
 
 	if (!name || !name->is_file)
-		return "is a link to a file that was not brought";
+		return "is a link to a file that was not fetched";
 	name->is_linked = true;
 	*size = name->size;
 	return NULL;
@@ -329,7 +329,7 @@ static int put_link(struct fetching *g, size_t i, struct error *err)
 	if (name && name->entry)
 		return odb_commit_blob(g->commit, name->entry->mode,
 				       str_of(path), name->entry->oid, err);
-	note_refused(g, path, "is a link to a file that was not brought");
+	note_refused(g, path, "is a link to a file that was not fetched");
 	return 0;
 }
 

@@ -511,7 +511,7 @@ static int collect(void *arg, struct str chunk, struct error *err)
 	struct buf *out = arg;
 
 	buf_addstr(out, chunk);
-	return buf_check(out, "what git prints", err);
+	return buf_check(out, "git's output", err);
 }
 
 int git_run(const struct git *g, const struct git_request *r,

@@ -315,7 +315,7 @@ static void report_left(void *arg, const char *path)
 	struct buf line = BUF_INIT(1 << 14);
 
 	sanitize_line(str_of(path), &line);
-	buf_adds(&line, " changed in the meantime and stays as it is");
+	buf_adds(&line, " changed in the meantime and is left unchanged");
 	j->hooks.line(j->hooks.arg, line.ptr);
 	buf_release(&line);
 }
@@ -690,8 +690,8 @@ int journal_finish(struct journal *j, struct error *err)
 		(void)unlink(done);
 		rc = journal_fail(j, err);
 	} else if (record_end(j, err) < 0) {
-		rc = error_add(err, "; the files are written, the next dcode "
-				    "finishes the rest");
+		rc = error_add(err, "; the files are written, and the next "
+				    "dcode finishes the rest");
 	}
 	free(done);
 	forget_plan(j);

@@ -152,7 +152,8 @@ static int commit_on(const struct git *g, const char *tree, const char *parent,
 	snprintf(name, sizeof(name), "%s^{tree}", tree);
 	rc = git_ask(g, argv, &out, stop, err);
 	if (rc == 0 && (!out.len || out.len >= GIT_OID))
-		rc = error_set(err, ERR_SYSTEM, "git commit-tree: no commit");
+		rc = error_set(err, ERR_SYSTEM,
+			       "git commit-tree did not return a commit id");
 	if (rc == 0)
 		memcpy(oid, out.ptr, out.len + 1);
 	buf_release(&out);

@@ -29,9 +29,8 @@ enum { /* parts of a bare repository */
 };
 enum { INSERT_MAX = 64 }; /* new parts that are inserted one by one */
 
-const char bare_repo_refused[] =
-	"is inside a directory that git takes for a repository, whose config "
-	"can run commands";
+const char bare_repo_refused[] = "is inside a directory that git treats as a "
+				 "repository, whose config can run commands";
 
 /* HFS+ ignores these code points in names (git, utf8.c, next_hfs_char()):
  * U+200C-200F, 202A-202E, 206A-206F and FEFF. Returns the number of bytes of
@@ -128,7 +127,7 @@ static const char *refuse_part(struct str name)
 	if (!name.len)
 		return "has an empty name in it";
 	if (str_is(name, ".") || str_is(name, ".."))
-		return "leaves the tree";
+		return "leads out of the working tree";
 	if (name.len > NAME_MAX)
 		return "has a name that is too long";
 	if (has_dot_git(name))
@@ -147,10 +146,9 @@ const char *name_refuse(struct str path, unsigned mode)
 	if (path.len >= PATH_MAX)
 		return "is too long";
 	if (path.ptr[0] == '/')
-		return "leaves the tree";
+		return "leads out of the working tree";
 	if (memchr(path.ptr, 0, path.len) || memchr(path.ptr, 1, path.len))
-		return "contains a control character, which no listing can "
-		       "have";
+		return "contains a control character";
 	if (path.ptr[path.len - 1] == '/')
 		return "has an empty name in it";
 	while (!why && str_split(&rest, '/', &name))
@@ -175,14 +173,15 @@ const char *name_refuse_target(struct str path, struct str target)
 		above += path.ptr[i] == '/';
 	if (!target.len || target.len >= PATH_MAX ||
 	    memchr(target.ptr, 0, target.len))
-		return "is a link to nothing";
+		return "is a link without a valid target";
 	if (target.ptr[0] == '/')
-		return "is a link that leaves the tree";
+		return "is a link that leads out of the working tree";
 	while (str_split(&target, '/', &name)) {
 		if (!name.len || str_is(name, "."))
 			continue;
 		if (str_is(name, "..") && (named || !above))
-			return "is a link that may leave the tree";
+			return "is a link that may lead out of the working "
+			       "tree";
 		if (has_dot_git(name))
 			return "is a link into .git";
 		if (str_is(name, ".."))

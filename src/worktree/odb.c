@@ -324,10 +324,11 @@ static int read_record(const struct diff_reader *d, char *head,
 	for (int i = 0; i < 5; i++)
 		if (!str_split(&rest, ' ', &part[i]))
 			return error_set(err, ERR_PROTOCOL,
-					 "git diff-tree: a broken record");
+					 "unexpected output of git diff-tree");
 	if (!listing_path_ok(str_of(path)))
 		return error_set(err, ERR_PROTOCOL,
-				 "not a valid path in a tree: %.200s", path);
+				 "not a valid path in a repository: %.200s",
+				 path);
 	r.old_mode = (unsigned)strtoul(part[0].ptr + 1, NULL, 8);
 	r.new_mode = (unsigned)strtoul(part[1].ptr, NULL, 8);
 	if (r.old_mode)
@@ -410,7 +411,7 @@ static int begin_object(struct odb_reader *b, struct error *err)
 	    !str_to_int(line, &o.size) || o.size < 0 || oid.len >= GIT_OID ||
 	    type.len >= TYPE_MAX)
 		return error_set(err, ERR_PROTOCOL,
-				 "git cat-file: a broken answer");
+				 "unexpected output of git cat-file");
 	snprintf(oid_text, sizeof(oid_text), "%.*s", (int)oid.len, oid.ptr);
 	snprintf(type_text, sizeof(type_text), "%.*s", (int)type.len, type.ptr);
 	o.oid = oid_text;

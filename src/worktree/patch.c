@@ -437,7 +437,7 @@ const char *review_path(const struct protect *p, struct str path)
 			return by_git;
 	}
 	return p && protect_find(p, path).len
-		       ? "is protected: programs run what it says"
+		       ? "is protected: programs run its contents"
 		       : NULL;
 }
 

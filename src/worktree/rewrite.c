@@ -365,7 +365,7 @@ static int read_marks(struct rewrite *k, const char *file, struct error *err)
 	buf_release(&text);
 	if (rc == 0 && !k->commits[0].fresh[0])
 		rc = error_set(err, ERR_SYSTEM,
-			       "git fast-import names no commit");
+			       "git fast-import did not return a commit id");
 	return rc;
 }
 
@@ -467,7 +467,9 @@ static int note_sparse(void *arg, const char *record, struct error *err)
 
 	if (record[0] == 'S' && record[1] == ' ')
 		buf_add(&a->sparse, record + 2, strlen(record + 2) + 1);
-	return buf_check(&a->sparse, "what a sparse checkout leaves out", err);
+	return buf_check(&a->sparse,
+			 "the list of files that a sparse checkout leaves out",
+			 err);
 }
 
 /* True if a sparse checkout leaves path out. Paths must come in order. */
@@ -558,7 +560,7 @@ static int append_bytes(void *arg, struct str bytes, struct error *err)
 	struct rewritten *out = arg;
 
 	if (io_pwrite_all(out->fd, bytes.ptr, bytes.len, out->size) < 0)
-		return error_errno(err, "keeping the commits");
+		return error_errno(err, "saving the commits");
 	out->size += (int64_t)bytes.len;
 	return 0;
 }

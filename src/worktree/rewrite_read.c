@@ -98,7 +98,7 @@ static int parse_list(struct rewrite *k, struct str text, struct error *err)
 		if (!copy_oid(k->commits[i].oid, oid)) {
 			free(sorted);
 			return error_set(err, ERR_PROTOCOL,
-					 "git rev-list: a broken answer");
+					 "unexpected output of git rev-list");
 		}
 		sorted[i] = (struct commit_id){ k->commits[i].oid, i };
 	}
@@ -341,7 +341,7 @@ static int add_change(struct diff_run *d, const char *head, const char *path,
 		if (!str_split(&rest, ' ', &part[i]) ||
 		    (i == 3 && !is_oid(part[i])))
 			return error_set(err, ERR_PROTOCOL,
-					 "git diff-tree: a broken record");
+					 "unexpected output of git diff-tree");
 	mode = plain_mode((unsigned)strtoul(part[1].ptr, NULL, 8));
 	if (mode)
 		bare_repo_add(&k->bare, str_of(path));
@@ -379,8 +379,9 @@ static int begin_commit(struct diff_run *d, struct error *err)
 	while (d->next < k->n && k->commits[k->order[d->next]].absent)
 		d->next++;
 	if (d->next == k->n)
-		return error_set(err, ERR_PROTOCOL,
-				 "git diff-tree: more commits than asked for");
+		return error_set(
+			err, ERR_PROTOCOL,
+			"git diff-tree printed more commits than requested");
 	d->at = &k->commits[k->order[d->next++]];
 	d->at->changes = k->n_changes;
 	return 0;
@@ -401,8 +402,9 @@ static int64_t parse_record(struct diff_run *d, char *text, size_t len,
 	if (!end)
 		return 0;
 	if (!d->at)
-		return error_set(err, ERR_PROTOCOL,
-				 "git diff-tree: a change of no commit");
+		return error_set(
+			err, ERR_PROTOCOL,
+			"git diff-tree printed a change without a commit");
 	if (add_change(d, text, path, err) < 0)
 		return -1;
 	return end + 1 - text;
@@ -455,8 +457,9 @@ static int read_changes(struct rewrite *k, struct error *err)
 	while (d.next < k->n && k->commits[k->order[d.next]].absent)
 		d.next++;
 	if (rc == 0 && (d.next < k->n || d.held.len))
-		rc = error_set(err, ERR_PROTOCOL,
-			       "git diff-tree: fewer commits than asked for");
+		rc = error_set(
+			err, ERR_PROTOCOL,
+			"git diff-tree printed fewer commits than requested");
 	buf_release(&pairs);
 	buf_release(&d.held);
 	return rc;

@@ -80,7 +80,7 @@ static int write_spool(void *arg, struct str bytes, struct error *err)
 		return too_large(c->request, err);
 	c->most -= (int64_t)bytes.len;
 	if (io_write_all(c->scan->spool, bytes.ptr, bytes.len) < 0)
-		return error_errno(err, "keeping what changed");
+		return error_errno(err, "saving the changes");
 	return 0;
 }
 
@@ -229,7 +229,7 @@ static int read_status(struct call *c, const char *status,
 	if (file && get_file(c, rest, stop, err) < 0)
 		return -1;
 	if (lseek(s->spool, report, SEEK_SET) < 0)
-		return error_errno(err, "keeping what changed");
+		return error_errno(err, "saving the changes");
 	s->left = archive;
 	return read_report(c, report, err);
 }
@@ -261,7 +261,7 @@ static int run_script(struct call *c, const struct stop *stop,
 	c->most = r->total_max + REPORT_MAX;
 	if (io_truncate(c->scan->spool, 0) < 0 ||
 	    lseek(c->scan->spool, 0, SEEK_SET) < 0)
-		return error_errno(err, "keeping what changed");
+		return error_errno(err, "saving the changes");
 	if (helper_run(sb, &h, stop, err) < 0)
 		return -1;
 	if (h.timed_out)
@@ -305,9 +305,8 @@ static int restore_listing(struct call *c, const struct stop *stop,
 	if (rc == 0)
 		rc = run_script(c, stop, err);
 	if (rc == 0 && c->state)
-		rc = error_set(
-			err, ERR_PROTOCOL,
-			"the sandbox has lost the list of files that was sent");
+		rc = error_set(err, ERR_PROTOCOL,
+			       "the sandbox has lost dcode's list of files");
 	return rc;
 }
 
@@ -383,7 +382,7 @@ int64_t scan_pull(void *scan, char *room, size_t len, struct error *err)
 		n = len ? read(s->spool, room, len) : 0;
 	while (n < 0 && errno == EINTR);
 	if (n < 0)
-		return error_errno(err, "reading what changed");
+		return error_errno(err, "reading the changes");
 	s->left -= n;
 	return n;
 }

@@ -358,7 +358,8 @@ static int check_git_file(const struct git_files_walk *w, int dir,
 		return 0;
 	error_set(w->err, ERR_CONFIG, "%s%s is a pipe or a device, not a file",
 		  path, name);
-	return error_hint(w->err, "Remove it: git would wait for it.");
+	return error_hint(
+		w->err, "Remove it: git would wait forever when it reads it.");
 }
 
 /* Checks a directory and those below it. Closes fd. */

@@ -109,7 +109,7 @@ static int write_paths(const struct included *i, const struct workspace *w,
 
 	for (size_t k = 0; k < i->n; k++)
 		buf_add(&text, i->paths[k], strlen(i->paths[k]) + 1);
-	rc = buf_check(&text, "what was included", err);
+	rc = buf_check(&text, "the list of included files", err);
 	if (rc == 0)
 		rc = path_write(file, buf_str(&text), 0600, err);
 	buf_release(&text);
@@ -196,7 +196,7 @@ static int note_commit(const struct workspace *w, const struct commit_terms *t,
 	buf_add(&text, t->branch, strlen(t->branch) + 1);
 	buf_add(&text, t->message, strlen(t->message) + 1);
 	buf_add(&text, t->commits, strlen(t->commits) + 1);
-	rc = buf_check(&text, "the words of the commit", err);
+	rc = buf_check(&text, "the commit's text", err);
 	if (rc == 0)
 		rc = path_write(file, buf_str(&text), 0600, err);
 	buf_release(&text);
@@ -465,7 +465,7 @@ static int refused_by_sandbox(const struct stream_result *out, const char *what,
 	}
 	if (strcmp(out->status, "unpack") != 0)
 		return error_set(err, ERR_REMOTE,
-				 "the sandbox cannot take %s: %s", what,
+				 "the sandbox cannot receive %s: %s", what,
 				 out->status);
 	sanitize_line(said, &line);
 	error_set(err, ERR_REMOTE, "unpacking %s in the sandbox: %s", what,

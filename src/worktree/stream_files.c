@@ -548,7 +548,7 @@ static int64_t pull_new(struct tree_stream *s, char *room, size_t len,
 	int64_t n = file_reader_pull(s->reader, room, len, err);
 
 	if (n > 0 && io_pwrite_all(s->spool, room, (size_t)n, s->spooled) < 0)
-		return error_errno(err, "keeping what is sent");
+		return error_errno(err, "saving the files to send");
 	s->spooled += n > 0 ? n : 0;
 	return n;
 }
@@ -573,7 +573,7 @@ static int64_t read_part(void *arg, char *room, size_t len, struct error *err)
 	else
 		n = pull_new(s, room, len, err);
 	if (n < 0 && !err->code)
-		return error_errno(err, "reading what is sent");
+		return error_errno(err, "reading the files to send");
 	s->at += n;
 	if (n > 0)
 		s->ended = clock_ms();
@@ -663,7 +663,7 @@ static int send_gzip(struct tree_stream *s, struct error *err)
 
 		if (io_pread_all(s->spool, bytes, all.len, 0) != s->spooled) {
 			free(bytes);
-			return error_errno(err, "reading what is sent");
+			return error_errno(err, "reading the files to send");
 		}
 		s->inline_content = all;
 		if (helper_fits(s->c->sandbox, all, true))
@@ -713,7 +713,7 @@ static int collect_said(void *arg, struct str bytes, struct error *err)
 	struct tree_stream *s = arg;
 
 	buf_addstr(&s->out->said, bytes);
-	return buf_check(&s->out->said, "what the sandbox says", err);
+	return buf_check(&s->out->said, "the sandbox's answer", err);
 }
 
 /* Lets the sandbox unpack the files that were sent, or its input. */

@@ -88,7 +88,7 @@ static int open_file(const char *directory, const char *name, int *fd,
 	*fd = -1;
 	return error_set(err, ERR_USAGE,
 			 "dcode does not read %s/%s: it is a link, is reached "
-			 "through one, or is not a regular file",
+			 "through a link, or is not a regular file",
 			 directory, name);
 }
 
@@ -236,8 +236,8 @@ static void follow_git_file(struct user_repo *u, const char *root,
 	char *named = NULL;
 	char *real = NULL;
 
-	u->refused =
-		"has a .git that names a directory which does not point back";
+	u->refused = "has a .git that names a directory which does not point "
+		     "back to it";
 
 	if (line && str_starts(str_of(line), "gitdir: "))
 		named = path_join(root, line + strlen("gitdir: "));
@@ -489,7 +489,7 @@ int user_repo_excludes(const struct user_repo *u, const struct git *g,
 	end_line(out);
 	if (home)
 		read_named_file(g, home, names, out, stop);
-	return buf_check(out, "the patterns of what git ignores", err);
+	return buf_check(out, "the patterns of ignored files", err);
 }
 
 void user_repo_attributes(const struct user_repo *u, const struct git *g,

@@ -48,7 +48,8 @@ def test_a_link_of_the_users_in_place_of_a_directory_is_a_conflict(
     (room.root / "d").symlink_to(outside)
     for args in [], ["--conflicts"]:
         done = run("apply", *args)
-        assert done.status == 1 and "leaves the tree" not in done.err
+        assert done.status == 1, done.err
+        assert "leads out of the working tree" not in done.err
         assert "  d  (file/directory)\n" in done.err, done.err
         assert "Move one away" in done.err and "--partial" in done.err
         assert "~local" not in done.err

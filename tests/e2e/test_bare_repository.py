@@ -8,7 +8,7 @@ from apply_room import Room, git as plain_git
 from lifecycle import execute
 from test_workspace import DONE, box, git, task, work  # noqa: F401
 
-REASON = "is inside a directory that git takes for a repository"
+REASON = "is inside a directory that git treats as a repository"
 EMBED = r"""
 set -e
 mkdir -p emb/refs/heads emb/objects/x

@@ -103,7 +103,7 @@ def test_a_wait_that_the_timeout_would_cut_is_not_begun(run, model):
     assert (r.status, end["status"]) == (124, "timeout"), r.err
     assert r.seconds < 10 and len(m.requests) == 1
     assert "trying again" not in r.err + r.out
-    assert "60 s, longer than there is time" in r.err
+    assert "60 s, longer than the time that is left" in r.err
 
 
 def test_a_wish_above_the_limit_ends_at_once_without_a_promise(
@@ -113,7 +113,7 @@ def test_a_wish_above_the_limit_ends_at_once_without_a_promise(
     r = run("-n", "go", *A)
     assert r.status == 1 and len(m.requests) == 1 and r.seconds < 3
     assert "trying again" not in r.err
-    assert "asks for a wait of 5 seconds" in r.err
+    assert "asks you to wait 5 seconds" in r.err
     m = model([busy(times=1, retry_after="1")])  # one within it is waited for
     assert run("-n", "go", *A).status == 0 and len(m.requests) == 2
 

@@ -252,7 +252,7 @@ def test_tools_begin_where_the_setup_script_has_ended(
     assert all("from the setup" in t for t in told[:2]), told
     assert "made" in told[2]
     prompt = json.dumps(server.requests[0]["body"]["system"])
-    assert where in prompt or f"has ended in {where}" in told[0]
+    assert where in prompt or f"ended in {where}" in told[0]
     assert f"Tools and commands start in {where}" in r.err
     assert len(server.requests) == 4 and "\x1e" not in r.err
     listed = json.loads(run("sandbox", "list", "--json").out)["data"]

@@ -178,7 +178,7 @@ def test_an_answer_that_ends_at_the_window_is_asked_for_once_more(long):
     r = long.say("anthropic", "go")
     assert len(r.compactions) == 1
     assert [e["message"] for e in r.events if e["type"] == "error"] == [
-        "the answer passed the context window"]
+        "the answer exceeded the context window"]
     asked = [q for q in long.checked() if q["turn"] is not None]
     assert len(asked) == 10 and "fact-0" in texts(asked[8])
     assert len(texts(asked[9])) < len(texts(asked[8])) * 3 / 4

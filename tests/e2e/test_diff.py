@@ -162,7 +162,8 @@ def test_diff_prints_the_exact_patch(kept, run, work, home):
     assert "deleted file mode 100644" in end.out
     assert "GIT binary patch" in end.out and "\033[31mred" in end.out
     assert "Check .github/workflows/ci.yml: it runs in CI" in end.err
-    assert "Refused: out is a link that leaves the tree" in end.err
+    assert "Refused: out is a link that leads out of the working " \
+        "tree" in end.err
     assert "y.o" not in end.out
     assert patches(home) == []  # it lives
     assert "y.o" in run("diff", "--include", "*.o").out

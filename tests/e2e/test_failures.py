@@ -98,7 +98,7 @@ FAILURES = {
              "limit", "Send the message again later"),
     "long_rate": (refused(429, "rate_limit_error", "slow down",
                           retry_after="7200"),
-                  "limit", "wait of 120 minutes. Send the message again"),
+                  "limit", "wait 120 minutes. Then send the message again"),
     "model": (refused(404, "not_found_error", "no such thing"),
               "not_found", 'Check the model name "m"'),
     "access": (refused(403, "permission_error", "not for you"),

@@ -106,7 +106,7 @@ def test_a_guard_whose_event_is_misspelled_refuses(write, work, model, run,
     r = run("-n", "x", *HOW)
     assert f"unknown event '{name}'" in r.err
     assert (work / "log").exists() is not refuses, r.err
-    assert ("its name is misspelled" in r.err) is refuses
+    assert ("its event name is misspelled" in r.err) is refuses
 
 
 def test_a_broken_guard_refuses_only_what_it_would_have_judged(
@@ -295,14 +295,14 @@ def test_runners_are_named_at_the_start(write, work, model, run, words, name):
     write(PostToolUse=[hook(words)])
     model([DONE])
     r = run("-n", "x", *HOW)
-    assert f"hooks.json run {name}: the code may come from {work}" in r.err
+    assert f"hooks.json run {name}, which may load code from {work}" in r.err
     assert "run " not in run("-n", "x", "-q", *HOW).err
 
 
 def test_other_programs_are_not_named(write, work, model, run):
     write(PostToolUse=[hook("python3 ~/check.py -v; cat makefile")])
     model([DONE])
-    assert "the code may come" not in run("-n", "x", *HOW).err
+    assert "may load code" not in run("-n", "x", *HOW).err
 
 
 @pytest.mark.parametrize("words, named", [("make lint", False),

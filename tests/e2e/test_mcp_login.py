@@ -257,7 +257,7 @@ def test_the_address_that_a_browser_elsewhere_ended_at_is_pasted(
             "  " + (tmp_path / "ended").read_text())
     status, out, err = w.end()
     assert status == 0 and "Logged in to sec." in out, err
-    assert "That does not answer this login." in err
+    assert "This is not the answer to this login." in err
 
 
 def test_a_bare_code_is_pasted(mcp, serve, waiting, run):

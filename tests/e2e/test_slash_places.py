@@ -156,7 +156,7 @@ def test_a_sandbox_that_has_ended_is_not_said_to_hold_work(talk, vendor):
               "e2b", "--workspace", "none", "--on-exit", "stop")
     c.say("go", "Done it.")
     cloud.destroy(cloud.left()[0])
-    c.say("again", "Nothing is kept")
+    c.say("again", "was not kept")
     seen = c.until("dcode -r ")
     assert c.status() == 1
     assert "are not applied here" not in seen and "not applied" not in seen

@@ -166,8 +166,8 @@ def test_params_become_what_the_job_asks_for(slurm, model, run):
     ('via = "-oProxyCommand=touch x"', "begins with a"),
     ('root = "here"', "not an absolute path"),
     ('options = ["x"]', "not an option of sbatch"),
-    ('options = ["--clusters=x"]', "jobs of another cluster"),
-    ('options = ["-M", "-H"]', "jobs of another cluster"),
+    ('options = ["--clusters=x"]', "the job to another cluster"),
+    ('options = ["-M", "-H"]', "the job to another cluster"),
     ('partition = "nosuch"', "nvalid partition"),
     ('gpus = "9"', "cannot start: "),
     ("wait = -1", "below zero")])

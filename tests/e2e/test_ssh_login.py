@@ -53,7 +53,7 @@ REFUSALS = {
     "complains and ends": (["echo Expired. >&2", "exit 7"], "Expired."),
     "ends": (["exit 0"], "ssh exited with status 0"),
     "echoes": (["exec cat"], "not a shell"),
-    "prints without end": (["exec cat /dev/zero"], "not an answer"),
+    "prints without end": (["exec cat /dev/zero"], "it sent unexpected output"),
 }
 
 

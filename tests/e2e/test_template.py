@@ -99,10 +99,11 @@ def test_wrong_key_and_errors(run, service, env, model):
 
 
 @pytest.mark.parametrize("body, words", [
-    ({"box": {}}, "no id of a sandbox at /box/id"),
-    ({"box": {"id": {"a": 1}}}, "no id"), ([], "no id"),
-    ({"box": {"id": "a\nb"}}, "no id"), ({"box": {"id": ""}}, "no id"),
-    ({"box": {"id": "x" * 600}}, "no id")])
+    ({"box": {}}, "no sandbox id at the JSON pointer /box/id"),
+    ({"box": {"id": {"a": 1}}}, "no sandbox id"), ([], "no sandbox id"),
+    ({"box": {"id": "a\nb"}}, "no sandbox id"),
+    ({"box": {"id": ""}}, "no sandbox id"),
+    ({"box": {"id": "x" * 600}}, "no sandbox id")])
 def test_odd_ids(run, service, model, body, words):
     cloud = service()
     model([{"text": "hi"}])
@@ -164,7 +165,7 @@ def test_where_a_key_may_go(run, config, env, tmp_path):
                  "https://x/?q", "localhost"):
         config(boxes.config(base))
         r = run("provider", "list", "-v")
-        assert "not an address that a key may be sent to" in \
+        assert "refusing to send a key to this address" in \
             " ".join(r.out.split()), r.out
     # A project's .env does not choose it, the user does.
     config(boxes.config("x").replace('"x/v1"', '"https://${REGION}/v1"'))

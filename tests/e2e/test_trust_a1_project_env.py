@@ -168,8 +168,8 @@ def test_a_setup_script_gives_nothing_to_a_projects_account(
     how = ("--sandbox", "e2b", "--sandbox-setup", script)
     r = task(run, *how)
     assert r.status == 2 and cloud.requests == [], r.err
-    assert f"your GITHUB_TOKEN, and its sandbox belongs to " \
-           f"whoever owns E2B_API_KEY of {file}" in lines(r)
+    assert f"your GITHUB_TOKEN, but its sandbox belongs to " \
+           f"the owner of E2B_API_KEY of {file}" in lines(r)
     assert "--trust-project" in r.err and TOKEN not in r.err
     # An id of the account is no other matter than a new sandbox in it.
     r = task(run, *how, "--sandbox-id", "i0123456789abcdefghij")

@@ -14,7 +14,7 @@ static const struct error cancelled = { .code = ERR_CANCELLED,
 static const struct error gone = { .code = ERR_GONE,
 				   .message = "the sandbox has ended" };
 static const struct error denied = { .code = ERR_REMOTE,
-				     .reason = "permission_denied",
+				     .exact = CASE_PERMISSION_DENIED,
 				     .message = "permission_denied" };
 
 static void test_execute(void **state)
@@ -48,7 +48,7 @@ static void test_execute(void **state)
 	b.provider.max_command = 3;
 	expect(&b, "execute", "{\"command\":\"true\"}", true,
 	       "Error: the command has 4 bytes, more than the 3 that this "
-	       "sandbox takes. Write it to a file with write_file and run "
+	       "sandbox accepts. Write it to a file with write_file and run "
 	       "that.");
 	b.provider.flags = SANDBOX_UNISOLATED;
 	call(&b, "execute", "{\"command\":\"x\"}");

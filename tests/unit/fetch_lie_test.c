@@ -88,9 +88,9 @@ static void names_that_leave_the_tree_are_refused(void **arg)
 	static const struct {
 		const char *path, *why;
 	} bad[] = {
-		{ "../up", "leaves the tree" },
-		{ "/etc/passwd", "leaves the tree" },
-		{ "src/../../up", "leaves the tree" },
+		{ "../up", "leads out of the working tree" },
+		{ "/etc/passwd", "leads out of the working tree" },
+		{ "src/../../up", "leads out of the working tree" },
 		{ ".git/hooks/post-checkout", "is inside .git" },
 		{ "src/.GiT/config", "is inside .git" },
 		{ ".g\xe2\x80\x8cit/config", "is inside .git" },
@@ -130,11 +130,11 @@ static void links_devices_and_modes_are_refused(void **arg)
 	fetch(&t);
 	differs(&t, "A	far|A	good|A	honest|");
 	contains(&t, "far", STR("yes"));
-	refuses(&t, "up", "is a link that may leave the tree");
-	refuses(&t, "abs", "is a link that leaves the tree");
+	refuses(&t, "up", "is a link that may lead out of the working tree");
+	refuses(&t, "abs", "is a link that leads out of the working tree");
 	refuses(&t, "dev", "is neither a plain file nor a link");
 	refuses(&t, "suid", "has the setuid, setgid or sticky bit");
-	refuses(&t, "hard", "is a link to a file that was not brought");
+	refuses(&t, "hard", "is a link to a file that was not fetched");
 	end(&t);
 }
 
@@ -258,8 +258,8 @@ static void a_hard_link_needs_a_file_before_it(void **arg)
 	add_file(&t, "late", STR("bytes"));
 	fetch(&t);
 	differs(&t, "A	honest|A	late|A	src/l|");
-	refuses(&t, "s", "is a link to a file that was not brought");
-	refuses(&t, "link000", "is a link to a file that was not brought");
+	refuses(&t, "s", "is a link to a file that was not fetched");
+	refuses(&t, "link000", "is a link to a file that was not fetched");
 	end(&t);
 }
 

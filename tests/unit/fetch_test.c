@@ -132,7 +132,8 @@ static void what_no_tree_can_hold_is_named(void **arg)
 		names(&t, "fifo", "is a pipe, a socket or a device");
 		refuses(&t, "run", "has the setuid, setgid or sticky bit");
 		refuses(&t, ".GIT/config", "is inside .git");
-		refuses(&t, "out", "is a link that leaves the tree");
+		refuses(&t, "out",
+			"is a link that leads out of the working tree");
 		assert_int_equal(t.f.n_left, 3); /* each once */
 		end(&t);
 	}
@@ -242,7 +243,7 @@ static void put_on_disk(const char *root, const char *where)
 }
 
 static const char inside[] =
-	"is inside a directory that git takes for a repository, whose config "
+	"is inside a directory that git treats as a repository, whose config "
 	"can run commands";
 
 static void a_bare_repository_of_the_sandbox_is_refused_by_name(void **arg)

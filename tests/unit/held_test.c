@@ -179,8 +179,8 @@ static void test_a_refusal_of_the_loop_is_told(void **state)
 	assert_int_equal(ask(h, ":", out, sizeof(out), &err), -1);
 	assert_int_equal(err.code, ERR_CONFIG);
 	assert_true(err.nothing_made);
-	assert_string_equal(err.message, "the connection to there: no "
-					 "writable directory there");
+	assert_string_equal(err.message, "the connection to there: it has "
+					 "no writable directory");
 	held_free(h);
 }
 

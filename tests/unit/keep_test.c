@@ -324,7 +324,7 @@ static bool stop_fails_at(void **state, int n, enum err kind, bool after)
 	row = row_of(s);
 	if (kind == ERR_GONE && reached) {
 		assert_int_equal(row.state, LEDGER_GONE);
-		has(s, "Nothing is kept");
+		has(s, "was not kept");
 	} else {
 		assert_true(row.held && !row.live);
 		assert_true(row.state == LEDGER_STOPPED || row.note[0]);

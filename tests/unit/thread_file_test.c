@@ -194,7 +194,7 @@ static void what_is_no_such_file_is_refused_with_its_line(void **state)
 	refused(HEAD "\"messages\":[]}", "\"messages\" is missing or empty");
 	refused("{\n\"format\":\"other\"}", "line 2: \"format\" is not");
 	refused("{\"format\":\"dcode-thread\",\"version\":2,\"messages\":7}",
-		"unknown version of the format");
+		"unknown format version");
 	refused(HEAD "\"messages\":[" USER "]", "the end is missing");
 	refused(HEAD "\"messages\":[" USER "]}}", "line 1: ");
 	refused(HEAD "\"messages\":[" USER "],}", "line 1: ");
@@ -342,7 +342,8 @@ static void sizes_and_depths_have_limits(void **state)
 	buf_adds(&text, HEAD "\"messages\":[" USER);
 	for (int i = 0; i < MANY; i++)
 		buf_adds(&text, "," USER);
-	refused(text.ptr, "message 200001 is one too many");
+	refused(text.ptr,
+		"message 200001 is beyond the allowed number of messages");
 	buf_release(&text);
 }
 

@@ -3,31 +3,31 @@
 #include "tool_bench.h"
 
 static const struct error not_found = { .code = ERR_NOT_FOUND,
-					.reason = "file_not_found",
+					.exact = CASE_FILE_NOT_FOUND,
 					.message = "file_not_found" };
 static const struct error no_path = { .code = ERR_NOT_FOUND,
-				      .reason = "path_not_found",
+				      .exact = CASE_PATH_NOT_FOUND,
 				      .message = "path_not_found" };
 static const struct error denied = { .code = ERR_REMOTE,
-				     .reason = "permission_denied",
+				     .exact = CASE_PERMISSION_DENIED,
 				     .message = "permission_denied" };
 static const struct error not_a_file = { .code = ERR_REMOTE,
-					 .reason = "not_a_file",
+					 .exact = CASE_NOT_A_FILE,
 					 .message = "not_a_file" };
 static const struct error not_text = { .code = ERR_REMOTE,
-				       .reason = "not_a_text_file",
+				       .exact = CASE_NOT_TEXT,
 				       .message = "not_a_text_file" };
 static const struct error no_string = { .code = ERR_REMOTE,
-					.reason = "string_not_found",
+					.exact = CASE_STRING_NOT_FOUND,
 					.message = "string_not_found" };
 static const struct error newline_hint = {
 	.code = ERR_REMOTE,
-	.reason = "string_not_found",
+	.exact = CASE_STRING_NOT_FOUND,
 	.message = "string_not_found",
 	.hint = "old_string ends with a newline, but"
 };
 static const struct error several = { .code = ERR_REMOTE,
-				      .reason = "multiple_occurrences",
+				      .exact = CASE_MULTIPLE_OCCURRENCES,
 				      .message = "multiple_occurrences" };
 static const struct error network = { .code = ERR_NETWORK,
 				      .message = "docker: no answer" };

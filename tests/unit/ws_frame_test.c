@@ -163,12 +163,13 @@ static const struct {
 	    "{1002 protocol WebSocket: a control frame in fragments}"),
 	ROW("\x89\x7e\x00\x7e",
 	    "{1002 protocol WebSocket: a control frame of over 125 bytes}"),
-	ROW("\x80\x00", "{1002 protocol WebSocket: a continuation of nothing}"),
+	ROW("\x80\x00", "{1002 protocol WebSocket: a continuation frame "
+			"without a message}"),
 	ROW("\x01\x00\x80\x00", "[1 ]"),
 	ROW("\x01\x00\x81\x00",
 	    "{1002 protocol WebSocket: a message inside another}"),
-	ROW("\x81\x00\x80\x00",
-	    "[1 ]{1002 protocol WebSocket: a continuation of nothing}"),
+	ROW("\x81\x00\x80\x00", "[1 ]{1002 protocol WebSocket: a continuation "
+				"frame without a message}"),
 	ROW("\x82\x7e\x00\x7d",
 	    "{1002 protocol WebSocket: a length in more bytes than it needs}"),
 	ROW("\x82\x7f\x00\x00\x00\x00\x00\x00\xff\xff",
@@ -198,14 +199,15 @@ static const struct {
 	ROW("\x01\x04\xff",
 	    "{1007 protocol WebSocket: text that is not UTF-8}"),
 	ROW("\x88\x02\x03\xe8", "[close 1000 ]"),
-	ROW("\x88\x01\x03", "{1002 protocol WebSocket: half a close code}"),
+	ROW("\x88\x01\x03",
+	    "{1002 protocol WebSocket: an incomplete close code}"),
 	ROW("\x88\x03\x03\xe8\xff",
 	    "{1007 protocol WebSocket: a close reason that is not UTF-8}"),
 	ROW("\x88\x02\x03\xed",
-	    "{1002 protocol WebSocket: a close code that nobody may send}"),
+	    "{1002 protocol WebSocket: a reserved close code}"),
 	ROW("\x88\x02\x0f\xa0", "[close 4000 ]"),
 	ROW("\x88\x02\x13\x88",
-	    "{1002 protocol WebSocket: a close code that nobody may send}"),
+	    "{1002 protocol WebSocket: a reserved close code}"),
 #undef ROW
 };
 

@@ -303,8 +303,8 @@ static const struct wire_option options[] = {
 	{ .name = "reasoning_effort",
 	  .member = ",\"reasoning_effort\":\"none\"",
 	  .complaint = "tools with reasoning_effort are not supported",
-	  .why = "the model takes tools here only without reasoning; asking "
-		 "again with reasoning_effort \"none\"" },
+	  .why = "this server accepts tools only without reasoning; sending "
+		 "the request again with reasoning_effort \"none\"" },
 	{ 0 },
 };
 

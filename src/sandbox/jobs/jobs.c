@@ -524,7 +524,8 @@ static int make_room(struct jobs *j, struct background_job **old,
 	return j->n < JOBS_STORED
 		       ? 0
 		       : error_set(err, ERR_LIMIT,
-				   "all background commands are being read");
+				   "too many finished background commands are "
+				   "still being read; try again later");
 }
 
 void jobs_set_log(struct sandbox *sb, const struct jobs_log *log)

@@ -71,7 +71,7 @@ static void set_end(struct job_state *s, const struct kept_status *k)
 		[KEPT_FULL] = "some output did not fit on the disk",
 		[KEPT_NOCWD] = "its working directory cannot be entered",
 		[KEPT_NEVER] = "it was not started",
-		[KEPT_GONE] = "the sandbox no longer knows it",
+		[KEPT_GONE] = "the sandbox has no record of it",
 	};
 
 	s->result.exit_code = k->code;

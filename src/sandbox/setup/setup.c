@@ -210,11 +210,11 @@ static void pass_as_data(struct expansion *x, struct str name, const char *key,
 	buf_addc(&x->out->exports, '\n');
 	if (!x->values->note)
 		return;
-	line = xasprintf(
-		"setup script: the value of %s in the project's .env contains "
-		"characters that a shell may run, so the script gets it as an "
-		"environment variable and ${%s} stays in its text",
-		key, key);
+	line = xasprintf("setup script: the value of %s in the project's .env "
+			 "contains characters that a shell may run. The script "
+			 "gets it as an environment variable, and dcode does "
+			 "not replace ${%s} in the script",
+			 key, key);
 	x->values->note(x->values->arg, line);
 	free(line);
 }
@@ -232,9 +232,10 @@ static void note_own(struct expansion *x, struct str before, const char *key)
 	before.len--;
 	if (!str_ends(before, key))
 		return;
-	line = xasprintf("setup script: $%s is left to the script, which "
-			 "assigns %s itself; write ${%s} to use your value",
-			 key, key, key);
+	line = xasprintf(
+		"setup script: dcode does not replace $%s, because the script "
+		"assigns %s itself. To use your value, write ${%s}",
+		key, key, key);
 	x->values->note(x->values->arg, line);
 	free(line);
 	x->noted = true;
@@ -334,8 +335,8 @@ int setup_expand(struct str script, const struct setup_values *values,
 		drop_cr(script, &lines);
 		script = buf_str(&lines);
 		if (values->note)
-			values->note(values->arg, "setup script: its CR LF "
-						  "line ends are read as LF");
+			values->note(values->arg, "setup script: dcode changes "
+						  "its CR LF line ends to LF");
 	}
 	assigned_find(&x.assigned, script);
 	while (at < script.len && !out->text.over) {
@@ -457,7 +458,7 @@ static int parse_entry(struct entry *e, struct str answer, struct error *err)
 	(void)str_split(&answer, '\n', &line);
 	if (!str_starts(line, "/") || !str_ends(line, e->name))
 		return error_set(err, ERR_REMOTE,
-				 "the setup script's directory cannot be made "
+				 "cannot create the setup script's directory "
 				 "in the sandbox");
 	free(e->dir);
 	e->dir = xstrndup(line.ptr, line.len);
@@ -495,7 +496,7 @@ static int step(struct entry *e, struct str text, size_t want,
 	if (rc == 0 && res.timed_out)
 		rc = error_set(
 			err, ERR_TIMEOUT,
-			"making a directory in the sandbox took too long");
+			"creating a directory in the sandbox took too long");
 	if (rc == 0)
 		rc = parse_entry(e, buf_str(&answer), err);
 	buf_wipe(&answer);

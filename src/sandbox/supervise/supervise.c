@@ -307,7 +307,7 @@ static int judge_answer(struct job *j, struct exec_result *res,
 	static const char *const texts[] = {
 		[WORD_FULL] = "the sandbox's disk is full",
 		[WORD_LOST] = "the command's output was lost in the sandbox",
-		[WORD_GONE] = "the sandbox no longer knows the command",
+		[WORD_GONE] = "the sandbox has no record of the command",
 		[WORD_NOWHERE] = "no directory in the sandbox is writable",
 	};
 	enum supervise_op op = j->op;

@@ -75,8 +75,8 @@ const struct tool tool_delete = {
 		.name = "delete",
 		.description =
 			"Deletes a file, a symbolic link (not what it points "
-			"to), or a directory with all that is in it. There is "
-			"no way back.",
+			"to), or a directory with all that is in it. This "
+			"cannot be undone.",
 	},
 	.args = args,
 	.summary = "{file_path}",

@@ -141,12 +141,12 @@ const struct tool tool_edit_file = {
 		.name = "edit_file",
 		.description =
 			"Replaces exact text in a file. Read the file first: "
-			"old_string must be what the file holds, with its "
-			"white space, without the line numbers of read_file. "
-			"It must occur once, so give enough lines around the "
-			"change; or set replace_all. The file keeps its line "
-			"ends, encoding, byte order mark and mode: write line "
-			"breaks as LF, whatever it has.",
+			"old_string must be the exact text of the file, with "
+			"its white space and without the line numbers of "
+			"read_file. It must occur once: include enough lines "
+			"around the change, or set replace_all. The file keeps "
+			"its line ends, encoding, byte order mark and mode. "
+			"Always write line breaks as LF.",
 	},
 	.args = args,
 	.summary = "{file_path}",

@@ -72,7 +72,7 @@ static int execute_glob(const struct tool_env *env, const cJSON *args,
 static const struct tool_arg args[] = {
 	{ .name = "pattern",
 	  .type = ARG_STRING,
-	  .description = "The names to find.",
+	  .description = "The pattern of the names to find.",
 	  .required = true },
 	{ .name = "path",
 	  .type = ARG_STRING,
@@ -80,7 +80,7 @@ static const struct tool_arg args[] = {
 			 "not given." },
 	{ .name = "include_ignored",
 	  .type = ARG_BOOL,
-	  .description = "Find what git ignores, too.",
+	  .description = "Also find files that git ignores.",
 	  .fallback = "false" },
 	{ 0 },
 };
@@ -94,13 +94,13 @@ const struct tool tool_glob = {
 			"last component at any depth ('*.py'); one with '/' "
 			"matches the path below the search root "
 			"('src/**/*.c'), and a leading '/' means the root "
-			"itself ('/*.md'). Takes *, ?, [abc], [!abc], {a,b} "
+			"itself ('/*.md'). Supports *, ?, [abc], [!abc], {a,b} "
 			"and ** for any directories; a name that begins with "
-			"'.' needs a pattern that does. A path that exists is "
-			"found although it holds characters of these. Files "
-			"that git ignores are left out and counted, unless "
-			"path names a directory of them; .git is never "
-			"entered.",
+			"'.' needs a pattern that does. The exact path of an "
+			"existing file is found even if it contains these "
+			"characters. Files that git ignores are left out and "
+			"counted, unless path names a directory of them; .git "
+			"is never entered.",
 	},
 	.args = args,
 	.summary = "{pattern}[ in {path}]",

@@ -185,7 +185,7 @@ static int execute_grep(const struct tool_env *env, const cJSON *args,
 static const struct tool_arg args[] = {
 	{ .name = "pattern",
 	  .type = ARG_STRING,
-	  .description = "The text to find, taken literally.",
+	  .description = "The literal text to find.",
 	  .required = true },
 	{ .name = "path",
 	  .type = ARG_STRING,
@@ -205,7 +205,7 @@ static const struct tool_arg args[] = {
 	  .positive = true },
 	{ .name = "include_ignored",
 	  .type = ARG_BOOL,
-	  .description = "Search what git ignores, too.",
+	  .description = "Also search files that git ignores.",
 	  .fallback = "false" },
 	{ 0 },
 };
@@ -215,14 +215,14 @@ const struct tool tool_grep = {
 		.name = "grep",
 		.description =
 			"Finds literal text in files; regular expressions are "
-			"not understood (for those run execute with rg "
-			"'<regex>' or grep -rE '<regex>'). By default only "
-			"the names of the files are listed; output_mode "
-			"'content' shows the lines with their numbers, "
-			"'count' how many there are in each file. Files that "
-			"git ignores are left out and counted, unless path "
-			"names one of them or a directory of them; .git is "
-			"never searched.",
+			"not supported (for those run execute with rg "
+			"'<regex>' or grep -rE '<regex>'). By default only the "
+			"names of the files are listed; output_mode 'content' "
+			"shows the lines with their numbers, 'count' the "
+			"number of matches in each file. Files that git "
+			"ignores are left out and counted, unless path names "
+			"one of them or a directory of them; .git is never "
+			"searched.",
 	},
 	.args = args,
 	.summary = "{pattern}[ in {path}][ ({glob})]",

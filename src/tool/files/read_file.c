@@ -363,13 +363,13 @@ const struct tool tool_read_file = {
 			"Reads lines of a text file, 100 unless limit says "
 			"otherwise. Each row is the line number, two spaces "
 			"and the text; neither the number nor the spaces are "
-			"part of the file. Lines beyond 5000 characters go on "
-			"in rows numbered N.1, N.2. A notice at the end says "
-			"what is left and at which offset to go on. Read a "
-			"file before you edit it. PNG, JPEG, GIF, WebP and PDF "
-			"files are shown to you as they are, where you take "
-			"them; other binary files are not. Several files may "
-			"be read at once by several calls in one answer.",
+			"part of the file. A line longer than 5000 characters "
+			"continues in rows numbered N.1, N.2. If lines remain, "
+			"a notice at the end says at which offset to continue. "
+			"Read a file before you edit it. PNG, JPEG, GIF, WebP "
+			"and PDF files are shown to you directly if you accept "
+			"them; other binary files are not shown. Several files "
+			"may be read at once by several calls in one answer.",
 	},
 	.args = args,
 	.summary = "{file_path}[ after line {offset}][, {limit} lines]",

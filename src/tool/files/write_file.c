@@ -60,8 +60,8 @@ static const struct tool_arg args[] = {
 	ARG_FILE_PATH,
 	{ .name = "content",
 	  .type = ARG_STRING,
-	  .description = "Everything that the file is to hold, with its last "
-			 "line break.",
+	  .description =
+		  "The complete text of the file, with its last line break.",
 	  .required = true },
 	{ 0 },
 };
@@ -71,11 +71,11 @@ const struct tool tool_write_file = {
 		.name = "write_file",
 		.description =
 			"Writes a whole file: creates it and the directories "
-			"above it, or replaces what it held. A file that is "
-			"replaced keeps its mode, encoding, byte order mark "
-			"and line ends, and whether it ends with a line break. "
-			"To change part of a file that exists, use "
-			"edit_file instead.",
+			"above it, or replaces its contents. An existing file "
+			"keeps its mode, encoding, byte order mark and line "
+			"ends, and whether it ends with a line break. To "
+			"change part of an existing file, use edit_file "
+			"instead.",
 	},
 	.args = args,
 	.summary = "{file_path}",
