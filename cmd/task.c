@@ -347,20 +347,6 @@ int run_fail(struct run *r, struct error *err)
 	return code;
 }
 
-static int ask_model(struct run *r, const char *prompt, struct error *err)
-{
-	struct buf whole = BUF_INIT(MAX_PROMPT);
-	int rc = run_hooks_start(r, run_hooks_cause(r), &r->stop, err);
-
-	if (rc == 0)
-		rc = mention_attach(r, str_of(r->options.task), str_of(prompt),
-				    &whole, &r->stop, err);
-	if (rc == 0)
-		rc = run_agent(r, whole.ptr ? whole.ptr : "", &r->stop, err);
-	buf_release(&whole);
-	return rc;
-}
-
 /* The order at the end matters: downloads and --apply need the sandbox. */
 int run_task(struct run *r, const char *prompt)
 {
@@ -368,6 +354,7 @@ int run_task(struct run *r, const char *prompt)
 	struct error err = { 0 };
 	struct error lost = { 0 };
 	struct error ignored = { 0 };
+	struct buf whole = BUF_INIT(MAX_PROMPT);
 	const char *status = "success";
 	int code = 0;
 	int rc;
@@ -391,7 +378,13 @@ int run_task(struct run *r, const char *prompt)
 			rc = startup_run(r, &r->stop, &err);
 	}
 	if (rc == 0)
-		rc = ask_model(r, prompt, &err);
+		rc = run_hooks_start(r, run_hooks_cause(r), &r->stop, &err);
+	if (rc == 0)
+		rc = mention_attach(r, str_of(r->options.task), str_of(prompt),
+				    &whole, &r->stop, &err);
+	if (rc == 0)
+		rc = run_agent(r, whole.ptr ? whole.ptr : "", &r->stop, &err);
+	buf_release(&whole);
 	run_promise_end(r); /* hooks may have ended the run before the
 			       sandbox was ready */
 	if (rc < 0)

@@ -479,7 +479,7 @@ static int run_script(void *arg, struct str command, int64_t wait_ms,
 	rc = compose_request(command, wait_ms, &body, err);
 	ask.body = buf_str(&body);
 	if (rc == 0) {
-		rc = vendor_send(sb, &ask, &res, stop, err);
+		rc = rest_call(vendor_server(sb), &ask, &res, stop, err);
 		rc = rc < 0 ? vendor_exec_failed(sb, res.status, false, stop,
 						 err)
 			    : parse_result(&res, out, err);

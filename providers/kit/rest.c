@@ -112,43 +112,6 @@ static void gather_headers(const struct rest *r, const struct rest_ask *ask,
 	list[n] = NULL;
 }
 
-static int send_once(const struct rest *r, const struct rest_ask *ask,
-		     struct http_response *res, const struct stop *stop,
-		     struct error *err)
-{
-	const char *list[2 * REST_HEADERS + 1];
-	char *type = xasprintf("Content-Type: %s",
-			       ask->type ? ask->type : "application/json");
-	char *url = xasprintf("%s%s", r->base, ask->path);
-	int64_t ms = ask->timeout_ms ? ask->timeout_ms : CALL_MS;
-	struct stop limit = stop_within(stop, ms);
-	struct http_request req = {
-		.method = ask->method,
-		.url = url,
-		.headers = list,
-		.segments = &ask->body,
-		.n_segments = ask->body.len ? 1 : 0,
-		.source = ask->source,
-		.source_size = ask->source_size,
-		.data = ask->data,
-		.header = ask->header,
-		.arg = ask->arg,
-		.idle_ms = ask->idle_ms,
-	};
-	int rc;
-
-	gather_headers(r, ask, list, type);
-	rc = http_do(r->http, &req, res, &limit, err);
-	/* The time limit of a single try counts as a network failure. */
-	if (rc < 0 && err->code == ERR_TIMEOUT && clock_ms() < stop->deadline) {
-		error_set(err, ERR_NETWORK, "no answer within %lld s",
-			  (long long)(ms / 1000));
-	}
-	free(type);
-	free(url);
-	return rc;
-}
-
 /*
  * True if the request may be tried again. If there was no connection, nothing
  * was sent.
@@ -166,28 +129,58 @@ int rest_call(const struct rest *r, const struct rest_ask *ask,
 	      struct http_response *res, const struct stop *stop,
 	      struct error *err)
 {
+	const char *list[2 * REST_HEADERS + 1];
+	char *type = xasprintf("Content-Type: %s",
+			       ask->type ? ask->type : "application/json");
+	char *url = xasprintf("%s%s", r->base, ask->path);
+	int64_t ms = ask->timeout_ms ? ask->timeout_ms : CALL_MS;
+	struct http_request req = {
+		.method = ask->method,
+		.url = url,
+		.headers = list,
+		.segments = &ask->body,
+		.n_segments = ask->body.len ? 1 : 0,
+		.source = ask->source,
+		.source_size = ask->source_size,
+		.data = ask->data,
+		.header = ask->header,
+		.arg = ask->arg,
+		.idle_ms = ask->idle_ms,
+	};
 	struct retry retry = { .max = TRIES_AGAIN };
 	int64_t began = clock_ms();
 	int rc;
 
+	gather_headers(r, ask, list, type);
 	for (;;) {
+		struct stop limit = stop_within(stop, ms);
 		struct error why = { 0 };
 
 		if (!res->body.max)
 			res->body.max = ANSWER_MAX;
-		rc = send_once(r, ask, res, stop, &why);
+		rc = http_do(r->http, &req, res, &limit, &why);
+		/* The time limit of a single try counts as a network failure.
+		 */
+		if (rc < 0 && why.code == ERR_TIMEOUT &&
+		    clock_ms() < stop->deadline)
+			error_set(&why, ERR_NETWORK, "no answer within %lld s",
+				  (long long)(ms / 1000));
 		if (rc == 0 &&
 		    (res->status < 400 ||
 		     (res->status == 404 && ask->flags & REST_MISSING_OK)))
-			return 0;
+			break;
 		if (rc == 0)
-			(void)http_status_error(res, NULL, &why);
+			rc = http_status_error(res, NULL, &why);
 		if (!is_repeatable(ask, &retry, began, &why) ||
 		    !retry_after(&retry, stop, &why)) {
 			*err = why;
-			return error_wrap(err, "%s", ask->what);
+			(void)error_wrap(err, "%s", ask->what);
+			break;
 		}
 	}
+	free(type);
+	free(url);
+	return rc;
 }
 
 int rest_json(const struct rest *r, const struct rest_ask *ask, cJSON **tree,

@@ -704,7 +704,7 @@ static int touch_activity(struct sandbox *sb, const struct stop *stop,
 		.what = "keeping the sandbox alive",
 		.flags = REST_AGAIN,
 	};
-	int rc = vendor_send(sb, &ask, &res, stop, err);
+	int rc = rest_call(vendor_server(sb), &ask, &res, stop, err);
 
 	http_response_release(&res);
 	return rc;

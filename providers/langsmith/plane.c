@@ -616,7 +616,7 @@ static int call_by_request(struct sandbox *sb, struct str command,
 	res.body.max = (size_t)4 * ANSWER_MAX;
 	rc = buf_check(&body, "the command", err);
 	if (rc == 0) {
-		rc = vendor_send(sb, &ask, &res, stop, err);
+		rc = rest_call(vendor_server(sb), &ask, &res, stop, err);
 		rc = rc < 0 ? vendor_exec_failed(sb, res.status, false, stop,
 						 err)
 			    : parse_output(buf_str(&res.body), out, err);

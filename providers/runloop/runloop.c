@@ -775,7 +775,7 @@ static int send_with_id(struct sandbox *sb, const struct rest_ask *ask,
 
 	add_request_id(header);
 	own.headers = headers;
-	return vendor_send(sb, &own, res, stop, err);
+	return rest_call(vendor_server(sb), &own, res, stop, err);
 }
 
 static void fill_get(struct sandbox *sb, const char *file,

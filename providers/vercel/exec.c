@@ -161,7 +161,7 @@ static int read_lines(struct command_call *c, struct rest_ask *ask,
 	ask->data = on_data;
 	ask->arg = &c->lines;
 	ask->timeout_ms = c->wait_ms + SLACK_MS;
-	rc = vendor_send(c->sb, ask, &c->res, c->stop, err);
+	rc = rest_call(vendor_server(c->sb), ask, &c->res, c->stop, err);
 	if (rc == 0)
 		rc = end_lines(&c->lines, logs, err);
 	free(path);
@@ -184,7 +184,7 @@ static int run_v1(struct command_call *c, struct rest_ask *ask,
 
 	ask->path = path;
 	ask->what = "running the command";
-	rc = vendor_send(c->sb, ask, &c->res, c->stop, err);
+	rc = rest_call(vendor_server(c->sb), ask, &c->res, c->stop, err);
 	if (rc < 0)
 		rc = fail_command(c, err);
 	else
@@ -303,7 +303,7 @@ static int send_file(struct sandbox *sb, struct http_files_put *put,
 
 	put->own = !a.tar || archive_stream_entry(a.tar, &entry, err) < 0;
 	if (!put->own)
-		rc = vendor_send(sb, &ask, res, stop, err);
+		rc = rest_call(vendor_server(sb), &ask, res, stop, err);
 	put->own |= a.failed;
 	archive_stream_close(a.tar);
 	free(path);

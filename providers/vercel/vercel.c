@@ -584,7 +584,7 @@ static int extend_life(struct sandbox *sb, int64_t lifetime_s,
 	body = xasprintf("{\"duration\":%lld}", (long long)more);
 	ask.body = str_of(body);
 	if (more >= EXTEND_LEAST_MS)
-		rc = vendor_send(sb, &ask, &res, stop, err);
+		rc = rest_call(vendor_server(sb), &ask, &res, stop, err);
 	if (rc < 0 && err->http_status == 410)
 		err->code = ERR_GONE;
 	http_response_release(&res);

@@ -4,7 +4,7 @@
  * In order: detection of calls that fail repeatedly; approval of one call
  * (approve_call()); a command that the user typed; the batch. approve_call()
  * asks the hooks and then agent_ui.approve, which calls run_decide() in
- * cmd/session/policy.c: the rules are there. Begin reading at run_all(): each
+ * cmd/session/policy.c: the rules are there. Begin reading at toolrun(): each
  * group of calls is announced, approved, prepared and run, and each call ends
  * in finish_call(). A lock serialises events, since calls that only read run in
  * parallel.
@@ -773,37 +773,6 @@ static bool changes_files(const struct tool_job *job)
 	       (has_flag(job, TOOL_DELEGATES) || !has_flag(job, without));
 }
 
-/* Runs the calls in order, group by group. After a cancel the remaining calls
- * get results without running. */
-static int run_all(struct tool_job *jobs, size_t n, struct message *results,
-		   struct error *err)
-{
-	size_t at = 0;
-	int rc = 0;
-
-	while (at < n) {
-		size_t size = group_size(jobs + at, n - at);
-
-		if (rc == 0)
-			rc = approve_group(jobs + at, size, err);
-		if (rc == 0)
-			rc = prepare_group(jobs + at, size, err);
-		if (rc == 0)
-			run_group(jobs + at, size);
-		if (rc == 0 && changes_files(&jobs[at]))
-			sandbox_check(jobs->batch->agent->sandbox, false,
-				      on_notice, jobs->batch);
-		if (rc < 0)
-			for (size_t i = 0; i < size; i++)
-				set_cancelled_result(&jobs[at + i]);
-		for (size_t i = 0; i < size; i++)
-			if (finish_call(&jobs[at + i], results, err) < 0)
-				rc = -1;
-		at += size;
-	}
-	return rc;
-}
-
 int toolrun(struct agent *a, const struct message *reply,
 	    struct message *results, const struct stop *stop, struct error *err)
 {
@@ -811,7 +780,7 @@ int toolrun(struct agent *a, const struct message *reply,
 	struct tool_job *jobs = xcalloc(reply->n, sizeof(*jobs));
 	const struct part **calls = xcalloc(reply->n, sizeof(struct part *));
 	size_t n = 0;
-	int rc;
+	int rc = 0;
 
 	pthread_mutex_init(&batch.events, NULL);
 	results->role = ROLE_TOOL;
@@ -827,7 +796,24 @@ int toolrun(struct agent *a, const struct message *reply,
 	}
 	batch.calls = calls;
 	batch.total = n;
-	rc = n ? run_all(jobs, n, results, err) : 0;
+	for (size_t at = 0, size; at < n; at += size) {
+		struct tool_job *group = jobs + at;
+
+		size = group_size(group, n - at);
+		if (rc == 0)
+			rc = approve_group(group, size, err);
+		if (rc == 0)
+			rc = prepare_group(group, size, err);
+		if (rc == 0)
+			run_group(group, size);
+		if (rc == 0 && changes_files(group))
+			sandbox_check(a->sandbox, false, on_notice, &batch);
+		for (size_t i = 0; i < size && rc < 0; i++)
+			set_cancelled_result(&group[i]);
+		for (size_t i = 0; i < size; i++)
+			if (finish_call(&group[i], results, err) < 0)
+				rc = -1;
+	}
 	pthread_mutex_destroy(&batch.events);
 	free(jobs);
 	free(calls);

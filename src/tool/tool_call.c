@@ -84,28 +84,6 @@ static void explain_failure(const struct part *call, const struct error *err,
 		buf_adds(out, err->message);
 }
 
-/* Checks the arguments and runs the tool. */
-static int perform_call(const struct tool_env *env, const struct part *call,
-			const struct tool *tool, struct buf *out,
-			struct error *err)
-{
-	struct tool_env mine = *env;
-	cJSON *args;
-	int rc;
-
-	mine.tool = tool;
-	if (!tool)
-		return refuse_unknown(env, call->name, out, err);
-	args = args_read(tool, call, out);
-	if (!args)
-		return error_set(err, ERR_USAGE, "wrong arguments");
-	rc = tool->run(&mine, args, out, err);
-	if (rc)
-		explain_failure(call, err, out);
-	cJSON_Delete(args);
-	return rc;
-}
-
 /* Replaces invalid UTF-8 and NUL, which would end the string, by U+FFFD. */
 static void repair_text(struct buf *text)
 {
@@ -139,10 +117,21 @@ int tool_call(const struct tool_env *env, const struct part *call,
 {
 	const struct tool *tool = tool_find_among(env->more, call->name);
 	struct buf text = BUF_INIT(RESULT_RAW_BYTES);
+	struct tool_env mine = *env;
 	struct error why = { 0 };
-	int rc = perform_call(env, call, tool, &text, &why);
-	bool ended = rc && ends_turn(&why);
+	cJSON *args = tool ? args_read(tool, call, &text) : NULL;
+	bool ended;
+	int rc;
 
+	mine.tool = tool;
+	if (!tool)
+		rc = refuse_unknown(env, call->name, &text, &why);
+	else if (!args)
+		rc = error_set(&why, ERR_USAGE, "wrong arguments");
+	else if ((rc = tool->run(&mine, args, &text, &why)) != 0)
+		explain_failure(call, &why, &text);
+	cJSON_Delete(args);
+	ended = rc && ends_turn(&why);
 	*failed = rc != 0;
 	clean_result(env->mask, &text);
 	if (env->end)

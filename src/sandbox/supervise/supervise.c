@@ -7,7 +7,7 @@
  * cut off or damaged, it is repeated and asks for a smaller answer
  * (recover_from()). request.c encodes the requests;
  * scripts/sandbox/supervise*.sh execute them. Begin reading at
- * supervise_execute(), then run_job() and follow_job().
+ * supervise_execute(), then run_job().
  */
 #include "sandbox/supervise/supervise.h"
 
@@ -132,33 +132,13 @@ static bool is_where_asked(const struct job *j)
 	       a->err_at >= 0;
 }
 
-static int send_request(struct job *j, struct str command, const char *nonce,
-			const struct stop *stop, struct error *err)
-{
-	struct stop within = stop_within(stop, j->hold_ms + SLACK_MS);
-	struct buf raw = BUF_INIT(most_answer(j) + FRAMING);
-	int rc;
-
-	within.held = clock_ms() + j->hold_ms;
-	j->sent = true;
-	rc = j->s.call(j->s.arg, command, j->hold_ms, &raw, &within, err);
-	if (rc == 0)
-		rc = supervise_parse(buf_str(&raw), nonce, &j->answer, err);
-	if (rc == 0)
-		supervise_read_forgot(j->read, j->forget);
-	if (rc == 0 && !is_where_asked(j))
-		rc = error_set(err, ERR_PROTOCOL,
-			       "unexpected server response: other output than "
-			       "requested");
-	buf_release(&raw);
-	return rc;
-}
-
 /* Sends one request about the job and parses its answer. */
 static int ask_once(struct job *j, enum supervise_op op,
 		    const struct stop *stop, struct error *err)
 {
 	struct buf command = BUF_INIT(room_of(&j->s));
+	struct buf raw = BUF_INIT(most_answer(j) + FRAMING);
+	struct stop within = stop_within(stop, j->hold_ms + SLACK_MS);
 	char nonce[SUPERVISE_JOB + 1];
 	struct job_request a = {
 		.op = op,
@@ -188,8 +168,21 @@ static int ask_once(struct job *j, enum supervise_op op,
 		a.op = JOB_FOLLOW;
 	ids_random(nonce, SUPERVISE_JOB);
 	rc = supervise_compose(&a, &command, err);
+	if (rc == 0) {
+		j->sent = true;
+		within.held = clock_ms() + j->hold_ms;
+		rc = j->s.call(j->s.arg, buf_str(&command), j->hold_ms, &raw,
+			       &within, err);
+	}
 	if (rc == 0)
-		rc = send_request(j, buf_str(&command), nonce, stop, err);
+		rc = supervise_parse(buf_str(&raw), nonce, &j->answer, err);
+	if (rc == 0)
+		supervise_read_forgot(j->read, j->forget);
+	if (rc == 0 && !is_where_asked(j))
+		rc = error_set(err, ERR_PROTOCOL,
+			       "unexpected server response: other output than "
+			       "requested");
+	buf_release(&raw);
 	buf_release(&command);
 	return rc;
 }
@@ -378,21 +371,6 @@ static void kill_job(struct kill *k)
 		supervise_read_add(j->read, j->id);
 }
 
-static int follow_job(struct job *j, struct exec_result *res,
-		      const struct stop *stop, struct error *err)
-{
-	int rc;
-
-	do {
-		rc = ask_until_answered(j, stop, err);
-		if (rc == 0)
-			rc = deliver_output(j, err);
-		if (rc == 0)
-			rc = judge_answer(j, res, err);
-	} while (rc > 0);
-	return rc;
-}
-
 /* Starts the job and follows it to its end. Kills it if it fails, is cancelled
  * or exceeds its time limit. sb may be NULL. */
 static int run_job(struct job *j, struct sandbox *sb, struct exec_result *res,
@@ -403,8 +381,15 @@ static int run_job(struct job *j, struct sandbox *sb, struct exec_result *res,
 		limit > 0 ? stop_within(stop, limit + GRACE_MS) : *stop;
 	struct error why = { 0 };
 	bool own_time = within.deadline < stop->deadline;
-	int rc = follow_job(j, res, &within, &why);
+	int rc;
 
+	do {
+		rc = ask_until_answered(j, &within, &why);
+		if (rc == 0)
+			rc = deliver_output(j, &why);
+		if (rc == 0)
+			rc = judge_answer(j, res, &why);
+	} while (rc > 0);
 	if (rc == 0 || !j->sent || j->ended || why.code == ERR_GONE ||
 	    why.code == ERR_UNREACHABLE) {
 		if (j->ended)
