@@ -1,10 +1,10 @@
 /* loop.c - the loop: ask the model, run its tools, until it is done. */
 /* SPDX-License-Identifier: MIT */
 /*
- * agent_run() runs one prompt. It calls run_until_done(), which counts turns
- * and asks Stop hooks whether the agent may end; run_turn(), which requests one
- * answer and runs its tools. Begin reading at run_turn(). Every message is
- * stored before it is sent, so a kill loses nothing.
+ * agent_run() runs one prompt. It counts turns, and asks Stop hooks whether
+ * the agent may end. run_turn() requests one answer and runs its tools. Begin
+ * reading at run_turn(). Every message is stored before it is sent, so a kill
+ * loses nothing.
  */
 #include <inttypes.h>
 #include <stdio.h>
@@ -520,36 +520,12 @@ static int check_turns(const struct agent *a, struct error *err)
 	return 0;
 }
 
-/* Runs turns until the model is done and no Stop hook continues the agent. */
-static int run_until_done(struct agent *a, const struct stop *stop,
-			  struct error *err)
-{
-	int loops = 0;
-	char *prompt;
-	int rc;
-
-	for (;;) {
-		if (check_turns(a, err) < 0)
-			return -1;
-		rc = run_turn(a, stop, err);
-		if (rc > 0)
-			continue;
-		if (rc < 0)
-			return rc;
-		if (hooked_ends(a) || a->parent || a->finish == FINISH_REFUSAL)
-			return 0;
-		rc = hooked_stop(a, loops++, &prompt, stop, err);
-		if (rc <= 0)
-			return rc;
-		push_prompt(a, prompt);
-		free(prompt);
-	}
-}
-
 int agent_run(struct agent *a, const char *prompt, const struct stop *stop,
 	      struct error *err)
 {
 	struct buf text = BUF_INIT(PROMPT_MAX);
+	int loops = 0;
+	char *more;
 	int rc;
 
 	a->turns = 0;
@@ -565,12 +541,27 @@ int agent_run(struct agent *a, const char *prompt, const struct stop *stop,
 	if (a->parent)
 		buf_adds(&text, prompt);
 	rc = a->parent ? 0 : hooked_prompt(a, prompt, &text, stop, err);
-	if (rc == 0 && !hooked_ends(a)) {
-		/* connects while the prompt is written to disk */
-		model_dial(a->model, stop);
-		push_prompt(a, text.ptr);
-		rc = run_until_done(a, stop, err);
+	if (rc != 0 || hooked_ends(a))
+		goto out;
+	/* connects while the prompt is written to disk */
+	model_dial(a->model, stop);
+	push_prompt(a, text.ptr);
+	for (;;) {
+		rc = check_turns(a, err);
+		if (rc == 0)
+			rc = run_turn(a, stop, err);
+		if (rc > 0)
+			continue;
+		if (rc < 0 || hooked_ends(a) || a->parent ||
+		    a->finish == FINISH_REFUSAL)
+			break;
+		rc = hooked_stop(a, loops++, &more, stop, err);
+		if (rc <= 0)
+			break;
+		push_prompt(a, more);
+		free(more);
 	}
+out:
 	buf_release(&text);
 	return rc;
 }

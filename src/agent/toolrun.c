@@ -560,13 +560,17 @@ static void on_notice(void *arg, const char *line)
 					       .text = str_of(line) });
 }
 
-/* Runs jobs[0..n) in parallel; a single job runs on this thread. */
-static void run_group(struct tool_job *jobs, size_t n)
+/* Starts all calls of a group but the first, each on a thread of its own. */
+static void start_others(struct tool_job *jobs, size_t n)
 {
 	for (size_t i = 1; i < n; i++)
 		jobs[i].started = pthread_create(&jobs[i].thread, NULL, run_job,
 						 &jobs[i]) == 0;
-	run_job(&jobs[0]);
+}
+
+/* Waits for them. Runs those for which there was no thread. */
+static void join_others(struct tool_job *jobs, size_t n)
+{
 	for (size_t i = 1; i < n; i++) {
 		if (jobs[i].started)
 			pthread_join(jobs[i].thread, NULL);
@@ -804,8 +808,11 @@ int toolrun(struct agent *a, const struct message *reply,
 			rc = approve_group(group, size, err);
 		if (rc == 0)
 			rc = prepare_group(group, size, err);
-		if (rc == 0)
-			run_group(group, size);
+		if (rc == 0) {
+			start_others(group, size);
+			run_job(group);
+			join_others(group, size);
+		}
 		if (rc == 0 && changes_files(group))
 			sandbox_check(a->sandbox, false, on_notice, &batch);
 		for (size_t i = 0; i < size && rc < 0; i++)

@@ -467,28 +467,24 @@ static bool asks_facts(const struct sandbox *sb, const struct exec_request *req)
 	       atomic_load(&sb->facts_known) == FACTS_UNKNOWN;
 }
 
-/* Runs the command together with the script that prints the facts, and takes
- * them out of its output. */
-static int execute_asking(struct sandbox *sb, const struct exec_request *req,
-			  struct exec_result *res, const struct stop *stop,
-			  struct error *err)
+/* Makes the caller's request one that also asks for the sandbox's facts. */
+static void facts_begin(struct facts_request *a, struct exec_request *own)
 {
-	struct facts_request a = { .sb = sb,
-				   .req = req,
-				   .text = BUF_INIT(SIZE_MAX / 2) };
-	struct exec_request own = *req;
-	int rc;
+	aside_init(&a->aside);
+	*own = *a->req;
+	own->aside = a->aside.nonce;
+	own->output = filter_output;
+	own->arg = a;
+}
 
-	aside_init(&a.aside);
-	own.aside = a.aside.nonce;
-	own.output = filter_output;
-	own.arg = &a;
-	rc = sb->client->provider->ops->execute(sb, &own, res, stop, err);
-	aside_end(&a.aside, &a.text);
+/* Reads the facts and passes on the rest of the output. */
+static int facts_end(struct facts_request *a, int rc, struct error *err)
+{
+	aside_end(&a->aside, &a->text);
 	if (rc == 0)
-		rc = pass_output(&a, EXEC_STDOUT, NULL, err);
-	aside_release(&a.aside);
-	buf_release(&a.text);
+		rc = pass_output(a, EXEC_STDOUT, NULL, err);
+	aside_release(&a->aside);
+	buf_release(&a->text);
 	return rc;
 }
 
@@ -513,6 +509,11 @@ int sandbox_execute(struct sandbox *sb, const struct exec_request *req,
 {
 	const struct sandbox_provider *p = sb->client->provider;
 	struct stop doom = stop_on(sb->doomed_by);
+	struct facts_request facts = { .sb = sb,
+				       .req = req,
+				       .text = BUF_INIT(SIZE_MAX / 2) };
+	struct exec_request own;
+	bool asks;
 	int rc;
 
 	*res = (struct exec_result){ .exit_code = -1 };
@@ -534,8 +535,12 @@ int sandbox_execute(struct sandbox *sb, const struct exec_request *req,
 		return -1;
 	if (!req->ahead && sandbox_await_kills(sb, stop, err) < 0)
 		return -1;
-	rc = asks_facts(sb, req) ? execute_asking(sb, req, res, stop, err)
-				 : p->ops->execute(sb, req, res, stop, err);
+	asks = asks_facts(sb, req);
+	if (asks)
+		facts_begin(&facts, &own);
+	rc = p->ops->execute(sb, asks ? &own : req, res, stop, err);
+	if (asks)
+		rc = facts_end(&facts, rc, err);
 	return rc ? sandbox_blame(sb->client, err) : 0;
 }
 
