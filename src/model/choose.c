@@ -353,7 +353,7 @@ static int own_url(const struct provider *p, const struct settings *set,
 		*url = stored_key_url(p, set, env);
 		if (*url)
 			*from = xstrdup(
-				"stored with the key, or set in its variable");
+				"stored with the key, or from its URL variable");
 		return 0;
 	}
 	if (!*url && env)

@@ -117,7 +117,7 @@ def test_a_program_that_a_host_lacks_is_named(run, login, model, rig, missing):
     login(f"PATH={place}", RUNS)
     model([{"text": "done"}])
     r = task(run)
-    assert r.status == 1 and f"no program {missing} in the PATH" in r.err
+    assert r.status == 1 and f"its PATH has no program {missing}" in r.err
 
 
 @pytest.mark.parametrize("line", ["unset HOME", "HOME=", "HOME=."])
