@@ -352,8 +352,8 @@ static int own_url(const struct provider *p, const struct settings *set,
 	if (!*url && key && settings_env_source(set, key) == SOURCE_STORED) {
 		*url = stored_key_url(p, set, env);
 		if (*url)
-			*from = xstrdup(
-				"stored with the key, or from its URL variable");
+			*from = xstrdup("stored with the key, or from its URL "
+					"variable");
 		return 0;
 	}
 	if (!*url && env)
