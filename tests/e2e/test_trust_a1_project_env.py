@@ -113,7 +113,7 @@ def test_no_token_of_the_user_leaves_with_a_create(
     assert r.status == 0, r.err
     sent = json.dumps([q["body"] for q in cloud.requests], default=str)
     assert TOKEN not in sent and "GITHUB" not in sent
-    assert ".env:3: ${GITHUB_TOKEN} is not set in this file" in r.err
+    assert ".env:3: ${GITHUB_TOKEN} is not replaced" in r.err
     assert ".env:1: DEEPAGENTS_CODE_RUNLOOP_API_KEY may not be set" in r.err
 
     put("home/.deepagents/.env", {"RUNLOOP_SANDBOX_BLUEPRINT_NAME": TOKEN})
